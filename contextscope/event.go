@@ -1,0 +1,65 @@
+package contextscope
+
+import (
+	"encoding/json"
+	"time"
+
+	"google.golang.org/genai"
+)
+
+// Kind is what an event is. The set is closed and versioned.
+type Kind string
+
+// EventVersion is the version of the event schema that this program writes.
+const EventVersion = 1
+
+// The kinds of event. The first block is written by agents, the second by the conductor.
+const (
+	KindStarted    Kind = "started"    // a delivery of an attempt began (wire.Started)
+	KindBrief      Kind = "brief"      // the task as it was put to the agent (content: user)
+	KindUser       Kind = "user"       // a person's or the conductor's message that starts a turn (content: user)
+	KindTurn       Kind = "turn"       // a model's answer, verbatim (content: model)
+	KindTool       Kind = "tool"       // all results of a turn's calls, in call order (content: user)
+	KindSteering   Kind = "steering"   // a message to a running agent (content: user)
+	KindControl    Kind = "control"    // a reminder or nudge by the runtime (content: user)
+	KindError      Kind = "error"      // a discarded turn or a failed call (spec.Fault)
+	KindCompaction Kind = "compaction" // a snapshot that stands for a range
+	KindUsage      Kind = "usage"      // what a call cost (spec.Usage)
+	KindProgress   Kind = "progress"   // what an agent is doing (wire.Progress)
+	KindReceipt    Kind = "receipt"    // one gate run (spec.Receipt)
+	KindResult     Kind = "result"     // the end of an attempt (spec.Result)
+
+	KindRun     Kind = "run"     // a run's transition (orchestrator.RunData)
+	KindPlan    Kind = "plan"    // an expanded plan (orchestrator.PlanData)
+	KindTask    Kind = "task"    // a task's transition (orchestrator.TaskData)
+	KindLanding Kind = "landing" // a batch that moved the integration branch (orchestrator.LandingData)
+)
+
+// Event is one typed, immutable fact in a run's log.
+type Event struct {
+	V   int    `json:"v"`
+	ID  string `json:"id"`
+	Run string `json:"run"`
+	// Task and Attempt name the agent's work; both are empty on the conductor's own events unless they concern a task.
+	Task    string `json:"task,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+	// Agent is task/attempt: the identity whose session this event belongs to. Empty for the conductor.
+	Agent string `json:"agent,omitempty"`
+	Role  string `json:"role,omitempty"`
+	// Branch is the visibility path of ADK's sessions: empty in runs, used by sessions given as JSON.
+	Branch string `json:"branch,omitempty"`
+	Scope  string `json:"scope,omitempty"`
+	// Invocation groups the events that one user message caused (ADK's invocation_id).
+	Invocation string `json:"invocation,omitempty"`
+	// Seq counts in its session from 1.
+	Seq int `json:"seq"`
+	// Pos is the position of the message that carried the event in the run's log; set when read.
+	Pos  uint64    `json:"pos,omitempty"`
+	Time time.Time `json:"time"`
+	Kind Kind      `json:"kind"`
+	// Author is user, conductor, or an agent's identity.
+	Author string `json:"author"`
+	// Content is the turn, exactly as genai marshals it, where the event is one.
+	Content *genai.Content  `json:"content,omitempty"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}

@@ -1,0 +1,43 @@
+package spec
+
+// Gate is a command that decides pass or fail.
+type Gate struct {
+	Name    string   `json:"name" yaml:"name"`
+	Command []string `json:"command" yaml:"command"`
+	// Format is go-test-json, junit, tap or text (error lines); empty means guessed from the command.
+	Format  string   `json:"format,omitempty" yaml:"format,omitempty"`
+	Timeout Duration `json:"timeout,omitzero" yaml:"timeout,omitempty"`
+}
+
+// Model is one alias of the project file.
+type Model struct {
+	Provider string `json:"provider,omitempty" yaml:"provider,omitempty"`
+	Name     string `json:"name" yaml:"name"`
+	// Window is the input limit in tokens; MaxOutput the output limit of one call.
+	Window    int `json:"window,omitempty" yaml:"window,omitempty"`
+	MaxOutput int `json:"max_output,omitempty" yaml:"max_output,omitempty"`
+	// Thinking is LOW, MEDIUM or HIGH; empty leaves it to the model.
+	Thinking string `json:"thinking,omitempty" yaml:"thinking,omitempty"`
+	// PriceIn and PriceOut are USD per million tokens.
+	PriceIn  float64 `json:"price_in,omitempty" yaml:"price_in,omitempty"`
+	PriceOut float64 `json:"price_out,omitempty" yaml:"price_out,omitempty"`
+}
+
+// Project is <repo>/.divisi/divisi.yaml with every default filled in.
+type Project struct {
+	// Setup runs once before the baseline; what it writes to $DIVISI_TOOLS every later command can read.
+	Setup []string `json:"setup,omitempty" yaml:"setup,omitempty"`
+	Gates []Gate   `json:"gates,omitempty" yaml:"gates,omitempty"`
+	// Models maps aliases; the alias "default" serves roles that name none.
+	Models map[string]Model `json:"models,omitempty" yaml:"models,omitempty"`
+	// Limits are the defaults of every role.
+	Limits Limits `json:"limits,omitzero" yaml:"limits,omitempty"`
+	// Protected are globs that generators may not touch unless a task's files name them.
+	Protected []string `json:"protected,omitempty" yaml:"protected,omitempty"`
+	// Env names variables that commands may see beside the built-in allow-list.
+	Env []string `json:"env,omitempty" yaml:"env,omitempty"`
+	// Parallel is the default of --parallel.
+	Parallel int `json:"parallel,omitempty" yaml:"parallel,omitempty"`
+	// Budget is the default of --budget, in tokens; 0 means none.
+	Budget int `json:"budget,omitempty" yaml:"budget,omitempty"`
+}

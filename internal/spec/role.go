@@ -1,0 +1,43 @@
+package spec
+
+import "encoding/json"
+
+// The roles that Divisi brings.
+const (
+	RoleMaster    = "master"
+	RoleReader    = "reader"
+	RoleGenerator = "generator"
+	RoleTester    = "tester"
+)
+
+// The executors.
+const (
+	ExecutorModel   = "model"
+	ExecutorCommand = "command"
+)
+
+// Role says who does a task.
+type Role struct {
+	Name        string `json:"name" yaml:"name"`
+	Description string `json:"description,omitempty" yaml:"description,omitempty"`
+	// Executor is model, command, or empty for a tester that is its gates alone.
+	Executor string `json:"executor,omitempty" yaml:"executor,omitempty"`
+	// Command is the program and its arguments for executor command.
+	Command []string `json:"command,omitempty" yaml:"command,omitempty"`
+	// Model is an alias of the project file or a model's name; empty means the default model.
+	Model           string          `json:"model,omitempty" yaml:"model,omitempty"`
+	Tools           []string        `json:"tools,omitempty" yaml:"tools,omitempty"`
+	IncludeContents IncludeContents `json:"include_contents,omitempty" yaml:"include_contents,omitempty"`
+	// Narrative is plain or fenced (default).
+	Narrative   string          `json:"narrative,omitempty" yaml:"narrative,omitempty"`
+	Inputs      []string        `json:"inputs,omitempty" yaml:"inputs,omitempty"`
+	Limits      Limits          `json:"limits,omitzero" yaml:"limits,omitempty"`
+	Concurrency int             `json:"concurrency,omitempty" yaml:"concurrency,omitempty"`
+	Output      json.RawMessage `json:"output,omitempty" yaml:"-"`
+	// Writes says that the role's work tree becomes a patch. Derived: a role with a writing tool or executor command.
+	Writes bool `json:"writes,omitempty" yaml:"writes,omitempty"`
+	// Instruction is the body of the role file.
+	Instruction string `json:"instruction,omitempty" yaml:"-"`
+	// Source says where the role came from: built-in, or a path.
+	Source string `json:"source,omitempty" yaml:"-"`
+}

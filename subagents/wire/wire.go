@@ -1,0 +1,79 @@
+// Package wire holds what crosses the bus between the conductor and the workers: assignments and the data of the events
+// that workers append.
+package wire
+
+import (
+	"time"
+
+	"divisi/internal/spec"
+)
+
+// The headers and words of the bus protocol.
+const (
+	// ControlCancel ends an attempt at once.
+	ControlCancel = "cancel"
+	// ControlStop lets every agent of the run stop at its next boundary.
+	ControlStop = "stop"
+)
+
+// Assignment is one attempt of one task, sealed: everything that a worker needs to carry it out.
+type Assignment struct {
+	Run      string       `json:"run"`
+	Task     spec.Task    `json:"task"`
+	Role     spec.Role    `json:"role"`
+	Project  spec.Project `json:"project"`
+	Attempt  int          `json:"attempt"`
+	Delivery int          `json:"delivery"`
+	Goal     string       `json:"goal,omitempty"`
+	// DecisionRecord goes verbatim to every writer.
+	DecisionRecord string `json:"decision_record,omitempty"`
+	// Head is the integration commit that the attempt starts from.
+	Head string `json:"head"`
+	// Patch is what a tester proves: put on a clean tree, its gates run.
+	Patch *spec.Patch `json:"patch,omitempty"`
+	// Baseline maps a gate's name to its receipt on the base commit.
+	Baseline map[string]spec.Receipt `json:"baseline,omitempty"`
+	// Slice is the object-store name of the frozen upstream events; empty for none.
+	Slice string `json:"slice,omitempty"`
+	// Inputs are the handoffs that the task asked for, in plan order.
+	Inputs []Input `json:"inputs,omitempty"`
+	// Prior are the ends of the attempts before this one, oldest first, bounded.
+	Prior []Prior `json:"prior,omitempty"`
+	// Continues names the earlier agents whose sessions this one goes on with (master only), oldest first.
+	Continues []int `json:"continues,omitempty"`
+	// Message is the user event that wakes a continued session: all reasons since its last turn.
+	Message string `json:"message,omitempty"`
+	// StrictGates makes unattributable red block.
+	StrictGates bool `json:"strict_gates,omitempty"`
+}
+
+// Agent returns the identity of the agent that carries the assignment out.
+func (a *Assignment) Agent() string { return AgentID(a.Task.ID, a.Attempt) }
+
+// Input is one upstream handoff.
+type Input struct {
+	Task    string       `json:"task"`
+	Role    string       `json:"role"`
+	Handoff spec.Handoff `json:"handoff"`
+}
+
+// Prior is how an earlier attempt ended and what it had changed.
+type Prior struct {
+	Attempt int        `json:"attempt"`
+	Fault   spec.Fault `json:"fault"`
+	Summary string     `json:"summary,omitempty"`
+	Diff    string     `json:"diff,omitempty"`
+}
+
+// Started is the data of the event that opens a delivery.
+type Started struct {
+	Delivery int       `json:"delivery"`
+	Worker   string    `json:"worker"`
+	Slot     string    `json:"slot,omitempty"`
+	Time     time.Time `json:"time"`
+}
+
+// Progress is the data of a progress event: what an agent is doing, in a few words.
+type Progress struct {
+	Doing string `json:"doing"`
+}
