@@ -41,3 +41,14 @@ type Project struct {
 	// Budget is the default of --budget, in tokens; 0 means none.
 	Budget int `json:"budget,omitempty" yaml:"budget,omitempty"`
 }
+
+// ModelName resolves a role's model, an alias or a name, to the model's name; empty means the alias "default".
+func (p *Project) ModelName(model string) string {
+	if model == "" {
+		model = "default"
+	}
+	if m, ok := p.Models[model]; ok && m.Name != "" {
+		return m.Name
+	}
+	return model
+}

@@ -41,3 +41,16 @@ type Role struct {
 	// Source says where the role came from: built-in, or a path.
 	Source string `json:"source,omitempty" yaml:"-"`
 }
+
+// ChangesFiles reports whether the role's work tree becomes a patch: it says so, it runs a command, or it has a writing tool.
+func (r *Role) ChangesFiles() bool {
+	if r.Writes || r.Executor == ExecutorCommand {
+		return true
+	}
+	for _, t := range r.Tools {
+		if WritingTool(t) {
+			return true
+		}
+	}
+	return false
+}

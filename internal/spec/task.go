@@ -137,6 +137,8 @@ type Fault struct {
 	Message string `json:"message"`
 	// Detail is the longer text that the next attempt is given, already bounded.
 	Detail string `json:"detail,omitempty"`
+	// Signatures are what was newly red, so that the same failure can be known again.
+	Signatures []string `json:"signatures,omitempty"`
 }
 
 // Result is how one attempt ended. At most one per attempt enters the log.

@@ -43,6 +43,10 @@ type Assignment struct {
 	Continues []int `json:"continues,omitempty"`
 	// Message is the user event that wakes a continued session: all reasons since its last turn.
 	Message string `json:"message,omitempty"`
+	// Setup is a command that a tester runs before its gates; what it leaves in $DIVISI_TOOLS every later command can read.
+	Setup []string `json:"setup,omitempty"`
+	// Object is set when the assignment was too large for a message: the object-store name of the whole of it.
+	Object string `json:"object,omitempty"`
 	// StrictGates makes unattributable red block.
 	StrictGates bool `json:"strict_gates,omitempty"`
 }

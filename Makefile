@@ -1,0 +1,60 @@
+# Every target says what it does behind ##; `make help` is made from that.
+GO      ?= go
+TOOL    := $(GO) tool -modfile=configs/tools.mod
+PKGS    ?= ./...
+BENCH   ?= .
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort | expand -t 14
+
+.PHONY: build
+build: ## build bin/divisi
+	$(GO) build -trimpath -o bin/divisi ./cmd/divisi
+
+.PHONY: demo
+demo: ## run the demo: a sample repository, a built-in plan, no key needed
+	$(GO) run ./cmd/divisi demo
+
+.PHONY: test
+test: ## run all tests (PKGS=./bus to choose)
+	$(GO) test $(PKGS)
+
+.PHONY: race
+race: ## run all tests under the race detector
+	$(GO) test -race $(PKGS)
+
+.PHONY: browser
+browser: ## test the dashboard in a real browser (needs chromium)
+	$(GO) test -tags browser -run Browser -count 1 ./orchestrator/dashboard
+
+.PHONY: lint
+lint: ## run the linters
+	$(TOOL) golangci-lint run ./...
+
+.PHONY: fmt
+fmt: ## format the code
+	$(TOOL) golangci-lint fmt ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for a short while (FUZZTIME=60s for longer)
+	@for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p 2>/dev/null | grep '^Fuzz'); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-10s} $$p || exit 1; \
+	  done; done
+
+.PHONY: bench
+bench: ## measure and print the figures (BENCH=Landing to choose)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 30m ./internal/bench
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 200x ./bus ./internal/git ./internal/sandbox ./contextscope ./subagents/...
+
+.PHONY: generate
+generate: ## bundle the dashboard's page again
+	$(GO) generate ./...
+
+.PHONY: tidy
+tidy: ## tidy both module files
+	$(GO) mod tidy
+	$(GO) mod tidy -modfile=configs/tools.mod

@@ -1,0 +1,259 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+// MaxData is how many bytes one message may carry; the server's limit of 1 MiB includes headers and subject.
+const MaxData = 900_000
+
+const (
+	closePatience  = 3 * time.Second
+	flushPatience  = 500 * time.Millisecond
+	attachPatience = 3 * time.Second
+	openPatience   = 3 * time.Second  // for a server that is up but whose streams are not
+	tryPatience    = 5 * time.Second  // for one answer of the server
+	retryPatience  = 30 * time.Second // for one append, with all its tries
+)
+
+// Options say where the bus lives. Dir or URL must be set.
+type Options struct {
+	// Dir holds the embedded server's store, the lock and server.json. It is made if missing. With URL it may be empty:
+	// then nothing is locked and nobody can attach.
+	Dir string
+	// URL is an external server, or several with commas between; empty starts one in this process.
+	URL string
+	// User and Password, or a path of a NATS Credentials file, for URL. Those in the URL itself count as well.
+	User, Password, Credentials string
+	// Listen is where the embedded server listens. Default 127.0.0.1:0, a random port on loopback.
+	Listen string
+	// Sync makes the embedded server write each append to the disk before it is acknowledged. Default true. Without it
+	// a crash of this process loses nothing, but a crash of the machine loses up to two minutes.
+	Sync *bool
+	// MaxStore bounds the embedded server's store in bytes. Default: what the disk has.
+	MaxStore int64
+	// Replicas of each stream that is created on an external cluster. Default 1.
+	Replicas int
+	// Log receives the server's and the connection's reports.
+	Log zerolog.Logger
+}
+
+// Bus is a connection to NATS with the streams of Divisi on it. Its methods may be called by many goroutines at once.
+type Bus struct {
+	log      zerolog.Logger
+	dir      string
+	url      string
+	attached bool // to a server that ends with another process
+	nc       *nats.Conn
+	js       jetstream.JetStream
+	lock     *dirLock  // nil unless this Bus holds dir
+	server   *embedded // nil unless the server runs here
+
+	events, tasks, objects jetstream.Stream
+
+	tryPatience, retryPatience time.Duration
+	denied                     atomic.Pointer[string] // what the server last forbade
+
+	mu        sync.Mutex
+	listeners map[*listener]struct{}
+	pulls     map[jetstream.MessagesContext]struct{} // of the readers at work
+
+	closing   chan struct{}
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Open takes the directory for this process, starts its server or connects to URL, and makes sure that streams and
+// objects are there. *LockedError when another process holds the directory, ErrUnavailable when the directory cannot be
+// written, the port is in use or the server cannot be reached. The caller closes the Bus.
+func Open(ctx context.Context, o Options) (*Bus, error) {
+	if o.Dir == "" && o.URL == "" {
+		return nil, fmt.Errorf("%w: neither a directory nor a server address was given", ErrUnavailable)
+	}
+	b := &Bus{dir: o.Dir, log: o.Log}
+	if err := b.open(ctx, o); err != nil {
+		return nil, errors.Join(err, b.Close(context.WithoutCancel(ctx)))
+	}
+	return b, nil
+}
+
+func (b *Bus) open(ctx context.Context, o Options) error {
+	b.init()
+	if o.Dir != "" {
+		if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+			return fmt.Errorf("%w: make the state directory: %w", ErrUnavailable, err)
+		}
+		lock, err := takeLock(ctx, o.Dir)
+		if err != nil {
+			return err
+		}
+		b.lock = lock
+	}
+	h, err := b.reach(o)
+	if err != nil {
+		return err
+	}
+	if err := b.connect(h); err != nil {
+		return err
+	}
+	if err := b.ensureStreams(ctx, o.Replicas); err != nil {
+		return err
+	}
+	b.retryPatience = retryPatience
+	if b.lock == nil {
+		return nil
+	}
+	h.PID, h.Started = os.Getpid(), time.Now().UTC().Truncate(time.Second)
+	if err := b.lock.note(h); err != nil {
+		return err
+	}
+	return h.write(o.Dir)
+}
+
+func (b *Bus) init() {
+	b.closing = make(chan struct{})
+	b.listeners = map[*listener]struct{}{}
+	b.pulls = map[jetstream.MessagesContext]struct{}{}
+	b.tryPatience, b.retryPatience = tryPatience, openPatience
+}
+
+// reach starts the embedded server, or describes the external one.
+func (b *Bus) reach(o Options) (holder, error) {
+	if o.URL != "" {
+		return external(o)
+	}
+	cred := newCredential()
+	e, err := startServer(o, cred)
+	if err != nil {
+		return holder{}, err
+	}
+	b.server = e
+	return holder{URL: e.srv.ClientURL(), User: cred.user, Password: cred.password, Embedded: true}, nil
+}
+
+// Attach connects to the process that holds dir, as server.json there tells. ErrNoHolder when there is none: then the
+// directory can be opened. When that holder ends, so does what this Bus can do. Reports go to the logger of ctx.
+func Attach(ctx context.Context, dir string) (*Bus, error) {
+	deadline := time.Now().Add(attachPatience)
+	for {
+		b, err := attach(ctx, dir)
+		if err == nil {
+			return b, nil
+		}
+		free, lockErr := lockFree(dir)
+		switch {
+		case lockErr != nil:
+			return nil, lockErr
+		case free:
+			return nil, fmt.Errorf("%w in %s", ErrNoHolder, dir)
+		case time.Now().After(deadline):
+			return nil, fmt.Errorf("%w: %s is held, but its holder does not answer: %w", ErrUnavailable, dir, err)
+		}
+		// The holder is starting or closing.
+		if err := pause(ctx, nil, lockPoll); err != nil {
+			return nil, fmt.Errorf("attach to %s: %w", dir, err)
+		}
+	}
+}
+
+func attach(ctx context.Context, dir string) (*Bus, error) {
+	h, err := readHolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bus{dir: dir, attached: h.Embedded, log: *zerolog.Ctx(ctx)}
+	b.init()
+	if err = b.connect(h); err == nil {
+		err = b.findStreams(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.Close(context.WithoutCancel(ctx)))
+	}
+	b.retryPatience = retryPatience
+	return b, nil
+}
+
+// URL is the server's address without credentials.
+func (b *Bus) URL() string { return b.url }
+
+// Embedded says whether the server runs in this process.
+func (b *Bus) Embedded() bool { return b.server != nil }
+
+// Close sends what is still to be sent, ends every reader and listener, stops the embedded server, removes server.json
+// and gives up the directory, in three seconds at most. It may be called more than once and waits for the first call.
+func (b *Bus) Close(ctx context.Context) error {
+	b.closeOnce.Do(func() {
+		close(b.closing)
+		b.closeErr = b.shutdown(ctx)
+	})
+	return b.closeErr
+}
+
+func (b *Bus) shutdown(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closePatience)
+	defer cancel()
+	var errs []error
+	if b.lock != nil {
+		errs = append(errs, removeHolder(b.dir)) // first: nobody new attaches
+	}
+	if b.nc != nil {
+		errs = append(errs, b.stopListeners(ctx))
+		if b.nc.IsConnected() {
+			flush, cancel := context.WithTimeout(ctx, flushPatience)
+			if err := b.nc.FlushWithContext(flush); err != nil {
+				b.log.Debug().Err(err).Msg("control messages may be lost: the server went away while the bus was closing")
+			}
+			cancel()
+		}
+		b.nc.Close()
+	}
+	if b.server != nil {
+		errs = append(errs, b.server.stopWithin(ctx, b.unlock))
+	} else {
+		errs = append(errs, b.unlock())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close the bus: %w", err)
+	}
+	return nil
+}
+
+func (b *Bus) unlock() error {
+	if b.lock == nil {
+		return nil
+	}
+	return b.lock.release()
+}
+
+func (b *Bus) isClosing() bool {
+	select {
+	case <-b.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// pause waits for d. An error means that ctx ended or the bus is closing (stop may be nil).
+func pause(ctx context.Context, stop <-chan struct{}, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-stop:
+		return ErrClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

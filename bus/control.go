@@ -1,0 +1,145 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+)
+
+// errNobodyAsked: the message was published, not requested.
+var errNobodyAsked = errors.New("nobody asked for a reply")
+
+// Publish sends data to those who listen to subject now. It may be lost; what must not be goes into the log.
+func (b *Bus) Publish(ctx context.Context, subject string, data []byte) error {
+	if err := errors.Join(checkControl(subject), checkSize(data)); err != nil {
+		return fmt.Errorf("publish: %w", err)
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("publish to %s: %w", subject, context.Cause(ctx))
+	}
+	if err := b.nc.Publish(subject, data); err != nil {
+		return fmt.Errorf("publish to %s: %w", subject, b.class(ctx, err))
+	}
+	return nil
+}
+
+// Request sends data and waits for the first reply until ctx ends. ErrNoListener when nobody listens.
+func (b *Bus) Request(ctx context.Context, subject string, data []byte) ([]byte, error) {
+	if err := errors.Join(checkControl(subject), checkSize(data)); err != nil {
+		return nil, fmt.Errorf("request: %w", err)
+	}
+	m, err := b.nc.RequestWithContext(ctx, subject, data)
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
+		return nil, fmt.Errorf("request to %s: %w", subject, ErrNoListener)
+	case err != nil:
+		return nil, fmt.Errorf("request to %s: %w", subject, b.class(ctx, err))
+	}
+	return m.Data, nil
+}
+
+// Subscribe calls handle for each message to subject, one after the other, in a goroutine of its own, from before
+// Subscribe returns until stop is called or the Bus closes. reply answers a Request; after Publish it returns an error.
+// stop waits for a running handle, so handle must not call it; it may be called more than once.
+func (b *Bus) Subscribe(
+	ctx context.Context, subject string, handle func(m Message, reply func([]byte) error),
+) (stop func(), err error) {
+	if err := checkControl(subject); err != nil {
+		return nil, fmt.Errorf("subscribe: %w", err)
+	}
+	l := &listener{busy: make(chan struct{}, 1), bus: b}
+	l.sub, err = b.nc.Subscribe(subject, func(m *nats.Msg) { l.hear(m, handle) })
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to %s: %w", subject, b.class(ctx, err))
+	}
+	b.keepListener(l, true)
+	flush, cancel := context.WithTimeout(ctx, b.tryPatience)
+	defer cancel()
+	if err := b.nc.FlushWithContext(flush); err != nil {
+		return nil, errors.Join(fmt.Errorf("subscribe to %s: %w", subject, b.class(ctx, err)), l.stop(context.WithoutCancel(ctx)))
+	}
+	return func() {
+		if err := l.stop(context.WithoutCancel(ctx)); err != nil {
+			b.log.Debug().Err(err).Str("subject", subject).Msg("stopped listening")
+		}
+	}, nil
+}
+
+func checkSize(data []byte) error {
+	if len(data) > MaxData {
+		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(data), MaxData)
+	}
+	return nil
+}
+
+// listener is one subscription. Whoever has put a value into busy has the floor: a call of handle, or stop for good.
+type listener struct {
+	bus  *Bus
+	sub  *nats.Subscription
+	busy chan struct{}
+	once sync.Once
+	err  error
+}
+
+func (l *listener) hear(m *nats.Msg, handle func(Message, func([]byte) error)) {
+	select {
+	case l.busy <- struct{}{}:
+	default:
+		return // stopped; messages that were on their way fall away
+	}
+	defer func() { <-l.busy }()
+	handle(Message{Subject: m.Subject, Data: m.Data}, func(data []byte) error {
+		if m.Reply == "" {
+			return fmt.Errorf("reply on %s: %w", m.Subject, errNobodyAsked)
+		}
+		if err := checkSize(data); err != nil {
+			return fmt.Errorf("reply on %s: %w", m.Subject, err)
+		}
+		if err := m.Respond(data); err != nil {
+			return fmt.Errorf("reply on %s: %w", m.Subject, err)
+		}
+		return nil
+	})
+}
+
+func (l *listener) stop(ctx context.Context) error {
+	l.once.Do(func() {
+		l.bus.keepListener(l, false)
+		if err := l.sub.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+			l.err = fmt.Errorf("stop listening to %s: %w", l.sub.Subject, err)
+		}
+		select {
+		case l.busy <- struct{}{}:
+		case <-ctx.Done():
+			l.err = fmt.Errorf("stop listening to %s: a handler is still running: %w", l.sub.Subject, context.Cause(ctx))
+		}
+	})
+	return l.err
+}
+
+func (b *Bus) keepListener(l *listener, keep bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if keep {
+		b.listeners[l] = struct{}{}
+	} else {
+		delete(b.listeners, l)
+	}
+}
+
+func (b *Bus) stopListeners(ctx context.Context) error {
+	b.mu.Lock()
+	all := make([]*listener, 0, len(b.listeners))
+	for l := range b.listeners {
+		all = append(all, l)
+	}
+	b.mu.Unlock()
+	var errs []error
+	for _, l := range all {
+		errs = append(errs, l.stop(ctx))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,88 @@
+package bus
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestRequestAndReply(t *testing.T) {
+	t.Parallel()
+	backends(t, func(t *testing.T, o Options) {
+		b, ctx := open(t, o), soon(t)
+		s := ControlSubject("r")
+		_, err := b.Request(ctx, s, nil)
+		require.ErrorIs(t, err, ErrNoListener)
+		var heard atomic.Int64
+		unasked := make(chan error, 1)
+		stop, err := b.Subscribe(ctx, s, func(m Message, reply func([]byte) error) {
+			heard.Add(1)
+			if err := reply(append([]byte("re: "), m.Data...)); err != nil {
+				unasked <- err
+			}
+		})
+		require.NoError(t, err)
+		answer, err := b.Request(ctx, s, []byte("pause"))
+		require.NoError(t, err)
+		require.Equal(t, "re: pause", string(answer))
+		require.NoError(t, b.Publish(ctx, s, []byte("x")))
+		require.ErrorIs(t, <-unasked, errNobodyAsked)
+
+		stop()
+		stop()
+		require.NoError(t, b.Publish(ctx, s, nil))
+		_, err = b.Request(ctx, s, nil)
+		require.ErrorIs(t, err, ErrNoListener)
+		require.Equal(t, int64(2), heard.Load())
+	})
+}
+
+func TestStopWaitsForTheHandler(t *testing.T) {
+	t.Parallel()
+	backends(t, func(t *testing.T, o Options) {
+		b, ctx := open(t, o), soon(t)
+		entered, leave := make(chan struct{}), make(chan struct{})
+		var left atomic.Bool
+		stop, err := b.Subscribe(ctx, "ctl.r", func(Message, func([]byte) error) {
+			close(entered)
+			<-leave
+			left.Store(true)
+		})
+		require.NoError(t, err)
+		require.NoError(t, b.Publish(ctx, "ctl.r", nil))
+		<-entered
+		stopped := make(chan bool)
+		go func() {
+			stop()
+			stopped <- left.Load()
+		}()
+		select {
+		case <-stopped:
+			t.Fatal("stop did not wait")
+		case leave <- struct{}{}:
+		}
+		require.True(t, <-stopped)
+	})
+}
+
+func TestControlRefuses(t *testing.T) {
+	t.Parallel()
+	backends(t, func(t *testing.T, o Options) {
+		b, ctx := open(t, o), soon(t)
+		require.ErrorIs(t, b.Publish(ctx, "ev.r.m.x", nil), ErrSubject)
+		require.ErrorIs(t, b.Publish(ctx, "ctl.r", make([]byte, MaxData+1)), ErrTooLarge)
+		_, err := b.Request(ctx, "task.a.b.c", nil)
+		require.ErrorIs(t, err, ErrSubject)
+		_, err = b.Subscribe(ctx, "ctl.>", nil)
+		require.ErrorIs(t, err, ErrSubject)
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		require.ErrorIs(t, b.Publish(ended, "ctl.r", nil), context.Canceled)
+		require.NoError(t, b.Close(ctx))
+		require.ErrorIs(t, b.Publish(ctx, "ctl.r", nil), ErrClosed)
+		_, err = b.Request(ctx, "ctl.r", nil)
+		require.ErrorIs(t, err, ErrClosed)
+	})
+}

@@ -1,0 +1,104 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+)
+
+// What a worker answers to a delivery.
+var (
+	ackDone     = []byte("+ACK")
+	ackNak      = []byte("-NAK")
+	ackProgress = []byte("+WPI")
+	ackTerm     = []byte("+TERM ")
+)
+
+const ackPrefix = "$JS.ACK." + streamTasks + "."
+
+// Delivery is a task handed to this worker. It goes to another one when AckWait passes without InProgress, so its work
+// must be fenced: a late Ack of this delivery would end the task for its successor too.
+type Delivery struct {
+	Subject    string
+	ID         string // as given to Enqueue
+	Data       []byte
+	Number     int    // 1 for the first time that the task is given out
+	AckSubject string // with it, Release can hand the task on for a worker that is gone
+	bus        *Bus
+}
+
+func (b *Bus) delivery(m *nats.Msg) (*Delivery, error) {
+	meta, err := m.Metadata()
+	if err != nil {
+		return nil, fmt.Errorf("delivery of %s: %w", m.Subject, err)
+	}
+	return &Delivery{
+		Subject: m.Subject, ID: m.Header.Get(headerTask), Data: m.Data,
+		Number: int(meta.NumDelivered), AckSubject: m.Reply, bus: b, //nolint:gosec // bounded by MaxDeliver
+	}, nil
+}
+
+// InProgress restarts AckWait. It returns when the sign of life is on its way; whether the task is still this worker's
+// cannot be learnt from it.
+func (d *Delivery) InProgress(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("keep %s: %w", d.Subject, context.Cause(ctx))
+	}
+	if err := d.bus.nc.Publish(d.AckSubject, ackProgress); err != nil {
+		return fmt.Errorf("keep %s: %w", d.Subject, d.bus.class(ctx, err))
+	}
+	return nil
+}
+
+// Ack takes the task off the queue, and waits until the server has done so. Lost answers are retried. Its result must be
+// in the log first.
+func (d *Delivery) Ack(ctx context.Context) error {
+	_, err := d.bus.attempt(ctx, func(ctx context.Context) error {
+		_, err := d.bus.nc.RequestWithContext(ctx, d.AckSubject, ackDone)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("acknowledge %s: %w", d.Subject, d.bus.class(ctx, err))
+	}
+	return nil
+}
+
+// Nak hands the task back, to be given out again at once.
+func (d *Delivery) Nak(ctx context.Context) error {
+	if err := d.bus.settle(ctx, d.AckSubject, ackNak); err != nil {
+		return fmt.Errorf("hand back %s: %w", d.Subject, err)
+	}
+	return nil
+}
+
+// Term takes the task off the queue for good; reason is for people who watch the server.
+func (d *Delivery) Term(ctx context.Context, reason string) error {
+	clean := strings.Join(strings.Fields(reason), " ")
+	if err := d.bus.settle(ctx, d.AckSubject, append(ackTerm[:len(ackTerm):len(ackTerm)], clean...)); err != nil {
+		return fmt.Errorf("terminate %s: %w", d.Subject, err)
+	}
+	return nil
+}
+
+// Release hands a task back for a worker that is known to be gone, so that nobody waits for its AckWait. ackSubject is
+// the worker's Delivery.AckSubject.
+func (b *Bus) Release(ctx context.Context, ackSubject string) error {
+	if !strings.HasPrefix(ackSubject, ackPrefix) || strings.ContainsAny(ackSubject, " \t\r\n*>") {
+		return fmt.Errorf("release a task: %w: %q is no acknowledgement subject", ErrSubject, ackSubject)
+	}
+	if err := b.settle(ctx, ackSubject, ackNak); err != nil {
+		return fmt.Errorf("release a task: %w", err)
+	}
+	return nil
+}
+
+// settle sends an answer that the server does not confirm, and returns when the server has it.
+func (b *Bus) settle(ctx context.Context, ackSubject string, answer []byte) error {
+	_, err := b.attempt(ctx, func(ctx context.Context) error {
+		return errors.Join(b.nc.Publish(ackSubject, answer), b.nc.FlushWithContext(ctx))
+	})
+	return b.class(ctx, err)
+}

@@ -1,0 +1,125 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// The classes of failure. Callers test them with errors.Is; the text around them says what was being done and to what.
+var (
+	// ErrFenced: somebody else appended since the position that the caller gave. The caller has lost its place and stops.
+	ErrFenced = errors.New("bus: somebody else appended first")
+	// ErrQueued: a copy of the task is queued or with a worker.
+	ErrQueued = errors.New("bus: the task is queued or running already")
+	// ErrNotFound: there is no object of that name.
+	ErrNotFound = errors.New("bus: no such object")
+	// ErrExists: the name holds other bytes; names are bound once and for all.
+	ErrExists = errors.New("bus: the name holds another object")
+	// ErrTooLarge: more than MaxData bytes in one message. Put the payload into an object and append its name.
+	ErrTooLarge = errors.New("bus: too large for one message")
+	// ErrSubject: a subject or filter that is not well formed or not meant for this call.
+	ErrSubject = errors.New("bus: bad subject")
+	// ErrNoHolder: no process holds the directory; open it instead of attaching.
+	ErrNoHolder = errors.New("bus: nobody holds the store")
+	// ErrNoListener: a request to a subject that nobody listens to.
+	ErrNoListener = errors.New("bus: nobody listens")
+	// ErrFull: the store or its disk is full. Nothing was stored.
+	ErrFull = errors.New("bus: the store is full")
+	// ErrUnavailable: the server or its directory cannot be used now. What was being written may or may not be stored.
+	ErrUnavailable = errors.New("bus: not available")
+	// ErrClosed: the bus was closed by this process.
+	ErrClosed = errors.New("bus: closed")
+)
+
+// LockedError says that another process (or another Bus of this one) holds the directory. Its holder can be reached
+// with Attach.
+type LockedError struct {
+	Path string // the lock file
+	PID  int    // the holder, 0 if it has not said yet
+	Info string // since when, and where it listens; for people
+}
+
+func (e *LockedError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("bus: %s is locked by another process", e.Path)
+	}
+	return fmt.Sprintf("bus: %s is locked by process %d, %s", e.Path, e.PID, e.Info)
+}
+
+// Error codes of JetStream that the client library has no names for.
+const (
+	codeAccountResources jetstream.ErrorCode = 10002
+	codeClusterNotAvail  jetstream.ErrorCode = 10008
+	codeInsufficient     jetstream.ErrorCode = 10023
+	codeStorageResources jetstream.ErrorCode = 10047
+	codeStoreFailed      jetstream.ErrorCode = 10077
+)
+
+func apiCode(err error) jetstream.ErrorCode {
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode
+	}
+	var js jetstream.JetStreamError
+	if errors.As(err, &js) && js.APIError() != nil {
+		return js.APIError().ErrorCode
+	}
+	return 0
+}
+
+// refused says that an expected last sequence was not met.
+func refused(err error) bool {
+	code := apiCode(err)
+	return code == jetstream.JSErrCodeStreamWrongLastSequence || code == jetstream.JSErrCodeStreamWrongLastSequenceConstant
+}
+
+// transient says that the same request may do better in a moment; it may also have been carried out already.
+func transient(err error) bool {
+	for _, t := range []error{
+		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse,
+		nats.ErrReconnectBufExceeded, nats.ErrDisconnected, nats.ErrStaleConnection, nats.ErrConnectionReconnecting,
+	} {
+		if errors.Is(err, t) {
+			return true
+		}
+	}
+	return apiCode(err) == codeClusterNotAvail
+}
+
+// class turns an error of the client library into one of this package's. The caller's own context comes first: its end
+// is no fault of the bus.
+func (b *Bus) class(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for _, own := range []error{ErrFull, ErrUnavailable, ErrClosed, ErrNoHolder, ErrFenced, ErrTooLarge} {
+		if errors.Is(err, own) {
+			return err
+		}
+	}
+	switch code := apiCode(err); {
+	case refused(err):
+		return ErrFenced
+	case code == codeAccountResources || code == codeInsufficient || code == codeStorageResources || code == codeStoreFailed:
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	case code == jetstream.JSErrCodeStreamMessageExceedsMaximum || errors.Is(err, nats.ErrMaxPayload):
+		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+	case b.isClosing():
+		return ErrClosed
+	case b.attached && b.nc.IsClosed():
+		return fmt.Errorf("%w any more: its holder ended", ErrNoHolder)
+	case errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled):
+		return fmt.Errorf("%w: JetStream does not answer at %s; is it enabled there? (%w)", ErrUnavailable, b.url, err)
+	}
+	if denied := b.denied.Load(); denied != nil {
+		return fmt.Errorf("%w: %w (the server said: %s)", ErrUnavailable, err, *denied)
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}

@@ -1,0 +1,103 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	lockName = "lock"
+	// lockPatience outlasts the instant for which Attach tests a lock, and the end of a holder that is just closing.
+	lockPatience = 400 * time.Millisecond
+	lockPoll     = 20 * time.Millisecond
+)
+
+// errLocked is what the system's lock call comes back with when somebody else has the lock.
+var errLocked = errors.New("locked")
+
+// dirLock is an exclusive lock on a directory. The system drops it with the process, however that ends.
+type dirLock struct{ file *os.File }
+
+// takeLock locks dir for this process. *LockedError when another holder keeps it.
+func takeLock(ctx context.Context, dir string) (*dirLock, error) {
+	path := filepath.Join(dir, lockName)
+	deadline := time.Now().Add(lockPatience)
+	for {
+		l, err := tryLock(path)
+		if !errors.Is(err, errLocked) {
+			return l, err
+		}
+		if time.Now().After(deadline) || pause(ctx, nil, lockPoll) != nil {
+			return nil, lockedBy(path)
+		}
+	}
+}
+
+func tryLock(path string) (*dirLock, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the caller's own state directory
+	if err != nil {
+		return nil, fmt.Errorf("%w: cannot open the lock file: %w", ErrUnavailable, err)
+	}
+	if err := flock(f); err != nil {
+		_ = f.Close()
+		if errors.Is(err, errLocked) {
+			return nil, errLocked
+		}
+		return nil, fmt.Errorf("%w: cannot lock %s: %w", ErrUnavailable, path, err)
+	}
+	return &dirLock{file: f}, nil
+}
+
+// lockFree says whether nobody holds dir. It holds the lock itself for an instant.
+func lockFree(dir string) (bool, error) {
+	path := filepath.Join(dir, lockName)
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return true, nil
+	}
+	l, err := tryLock(path)
+	if errors.Is(err, errLocked) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, l.release()
+}
+
+// note writes who holds the lock into its file, for the error of the next who wants it.
+func (l *dirLock) note(h holder) error {
+	data, err := json.Marshal(holder{URL: h.URL, PID: h.PID, Started: h.Started})
+	if err != nil {
+		return fmt.Errorf("encode the lock's holder: %w", err)
+	}
+	if err := l.file.Truncate(0); err != nil {
+		return fmt.Errorf("%w: write %s: %w", ErrUnavailable, l.file.Name(), err)
+	}
+	if _, err := l.file.WriteAt(data, 0); err != nil {
+		return fmt.Errorf("%w: write %s: %w", ErrUnavailable, l.file.Name(), err)
+	}
+	return nil
+}
+
+func (l *dirLock) release() error {
+	if err := l.file.Close(); err != nil {
+		return fmt.Errorf("release %s: %w", l.file.Name(), err)
+	}
+	return nil
+}
+
+func lockedBy(path string) error {
+	locked := &LockedError{Path: path}
+	data, err := os.ReadFile(path) //nolint:gosec // the caller's own state directory
+	var h holder
+	if err == nil && json.Unmarshal(data, &h) == nil && h.PID != 0 {
+		locked.PID = h.PID
+		locked.Info = fmt.Sprintf("started %s, at %s", h.Started.Format(time.RFC3339), h.URL)
+	}
+	return locked
+}

@@ -1,0 +1,11 @@
+//go:build !windows && (!unix || solaris || aix)
+
+package bus
+
+import (
+	"errors"
+	"os"
+)
+
+// flock refuses: without a lock that ends with its process, two holders could write one store.
+func flock(*os.File) error { return errors.ErrUnsupported }

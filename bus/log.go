@@ -1,0 +1,119 @@
+package bus
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// headerID marks a message with the call that published it, so that the call can tell its own work from another's. The
+// server's own table of ids is of no use here: it looks at the expected sequence first.
+const headerID = "Divisi-Id"
+
+// Message is one message of the log, or a control message.
+type Message struct {
+	Subject string
+	Pos     uint64 // place in the log, from 1; grows, with gaps where other runs append. 0 in control messages
+	Data    []byte
+	Time    time.Time // when the server stored it; zero in control messages
+}
+
+// Append adds data to the log under subject, if the newest message of that subject is at last (0: there is none yet).
+// ErrFenced means that somebody else appended since and nothing was stored. Lost answers are retried, and an append that
+// was stored is never taken for somebody else's. Any other error leaves open whether it was stored; Last tells.
+func (b *Bus) Append(ctx context.Context, subject string, data []byte, last uint64) (pos uint64, err error) {
+	return b.AppendFiltered(ctx, subject, subject, data, last)
+}
+
+// AppendFiltered is Append where last is the newest position of everything that filter matches: a conductor appends
+// under many subjects and fences with ConductorFilter.
+func (b *Bus) AppendFiltered(ctx context.Context, subject, filter string, data []byte, last uint64) (uint64, error) {
+	if err := errors.Join(checkSubject(subject, prefixLog), checkFilter(filter, prefixLog)); err != nil {
+		return 0, fmt.Errorf("append: %w", err)
+	}
+	pos, err := b.store(ctx, b.events, &nats.Msg{Subject: subject, Data: data}, filter, last)
+	if err != nil {
+		return 0, fmt.Errorf("append to %s after %d: %w", subject, last, err)
+	}
+	return pos, nil
+}
+
+// store publishes m to a stream if the newest message that filter matches is at last. ErrFenced if not.
+func (b *Bus) store(ctx context.Context, s jetstream.Stream, m *nats.Msg, filter string, last uint64) (uint64, error) {
+	if len(m.Data) > MaxData {
+		return 0, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(m.Data), MaxData)
+	}
+	return b.publish(ctx, s, m, filter, last)
+}
+
+func (b *Bus) publish(ctx context.Context, s jetstream.Stream, m *nats.Msg, filter string, last uint64) (uint64, error) {
+	if m.Header == nil {
+		m.Header = nats.Header{}
+	}
+	id := rand.Text()
+	m.Header.Set(headerID, id)
+	var pos uint64
+	again, err := b.attempt(ctx, func(ctx context.Context) error {
+		ack, err := b.js.PublishMsg(ctx, m, jetstream.WithExpectStream(s.CachedInfo().Config.Name),
+			jetstream.WithExpectLastSequenceForSubject(last, filter), jetstream.WithRetryAttempts(0))
+		if err == nil {
+			pos = ack.Sequence
+		}
+		return err
+	})
+	if again && refused(err) {
+		return b.mine(ctx, s, filter, last, id)
+	}
+	return pos, b.class(ctx, err)
+}
+
+// mine decides after a lost answer: the first message behind last is either the one that the lost try stored, or the one
+// of the writer who came first.
+func (b *Bus) mine(ctx context.Context, s jetstream.Stream, filter string, last uint64, id string) (uint64, error) {
+	var m *jetstream.RawStreamMsg
+	_, err := b.attempt(ctx, func(ctx context.Context) (err error) {
+		m, err = s.GetMsg(ctx, last+1, jetstream.WithGetMsgSubject(filter))
+		return err
+	})
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		return 0, ErrFenced
+	case err != nil:
+		return 0, b.class(ctx, err)
+	case m.Header.Get(headerID) != id:
+		return 0, ErrFenced
+	}
+	return m.Sequence, nil
+}
+
+// Last is the newest message that filter matches (a subject or a filter), or nil when there is none.
+func (b *Bus) Last(ctx context.Context, filter string) (*Message, error) {
+	if err := checkFilter(filter, prefixLog); err != nil {
+		return nil, fmt.Errorf("last: %w", err)
+	}
+	m, err := b.newest(ctx, b.events, filter)
+	if err != nil {
+		return nil, fmt.Errorf("last of %s: %w", filter, err)
+	}
+	if m == nil {
+		return nil, nil //nolint:nilnil // the contract: none is no error
+	}
+	return &Message{Subject: m.Subject, Pos: m.Sequence, Data: m.Data, Time: m.Time}, nil
+}
+
+func (b *Bus) newest(ctx context.Context, s jetstream.Stream, filter string) (*jetstream.RawStreamMsg, error) {
+	var m *jetstream.RawStreamMsg
+	_, err := b.attempt(ctx, func(ctx context.Context) (err error) {
+		m, err = s.GetLastMsgForSubject(ctx, filter)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			m, err = nil, nil
+		}
+		return err
+	})
+	return m, b.class(ctx, err)
+}

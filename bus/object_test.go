@@ -1,0 +1,90 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+)
+
+func TestObjects(t *testing.T) {
+	t.Parallel()
+	backends(t, func(t *testing.T, o Options) {
+		b, ctx := open(t, o), soon(t)
+		for _, size := range []int{0, 1, 400, objectPiece - 1, objectPiece, objectPiece + 1, 3*objectPiece + 17} {
+			data := make([]byte, size)
+			_, err := rand.Read(data)
+			require.NoError(t, err)
+			name := "run 1/täsk/" + rand.Text()
+			_, err = b.Get(ctx, name)
+			require.ErrorIs(t, err, ErrNotFound)
+
+			require.NoError(t, b.PutReader(ctx, name, iotest.OneByteReader(bytes.NewReader(data[:min(size, 2000)]))))
+			if size > 2000 {
+				require.ErrorIs(t, b.Put(ctx, name, data), ErrExists)
+				name += "whole"
+				require.NoError(t, b.Put(ctx, name, data))
+			}
+			require.NoError(t, b.Put(ctx, name, bytes.Clone(data)), "the same again")
+			require.ErrorIs(t, b.Put(ctx, name, append(bytes.Clone(data), 1)), ErrExists)
+
+			got, err := b.Get(ctx, name)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(data, got), size)
+			r, err := b.GetReader(ctx, name)
+			require.NoError(t, err)
+			require.NoError(t, iotest.TestReader(r, data))
+			require.NoError(t, r.Close())
+		}
+	})
+}
+
+func TestObjectFaultsAreErrors(t *testing.T) {
+	t.Parallel()
+	backends(t, func(t *testing.T, o Options) {
+		b, ctx := open(t, o), soon(t)
+		for _, bad := range []string{"", strings.Repeat("x", maxName+1)} {
+			require.ErrorIs(t, b.Put(ctx, bad, nil), ErrSubject)
+			_, err := b.Get(ctx, bad)
+			require.ErrorIs(t, err, ErrSubject)
+		}
+		broken := errors.New("the disk of the source broke")
+		for _, size := range []int64{10, 2 * objectPiece} {
+			source := io.MultiReader(io.LimitReader(rand.Reader, size), iotest.ErrReader(broken))
+			require.ErrorIs(t, b.PutReader(ctx, "cut", source), broken)
+			_, err := b.Get(ctx, "cut")
+			require.ErrorIs(t, err, ErrNotFound, "a name never stands for a part")
+		}
+
+		data := bytes.Repeat([]byte("0123456789abcdef"), objectPiece/8)
+		require.NoError(t, b.Put(ctx, "whole", data))
+		r, err := b.GetReader(ctx, "whole")
+		require.NoError(t, err)
+		subject, err := objectSubject("lies")
+		require.NoError(t, err)
+		whole, err := b.newest(ctx, b.objects, objectNames+"whole")
+		require.NoError(t, err)
+		lie := bytes.Replace(whole.Data, []byte(`"size":2048000`), []byte(`"size":2047999`), 1)
+		require.NotEqual(t, string(whole.Data), string(lie))
+		m := &nats.Msg{Subject: subject, Data: lie, Header: nats.Header{headerManifest: {"1"}}}
+		_, err = b.publish(ctx, b.objects, m, subject, 0)
+		require.NoError(t, err)
+		_, err = b.Get(ctx, "lies")
+		require.ErrorIs(t, err, ErrUnavailable)
+
+		require.NoError(t, b.objects.Purge(ctx))
+		_, err = io.ReadAll(r)
+		require.ErrorIs(t, err, ErrUnavailable, "a missing piece is no end of file")
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		_, err = b.Get(ended, "whole")
+		require.ErrorIs(t, err, context.Canceled)
+	})
+}

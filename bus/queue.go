@@ -1,0 +1,164 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// headerTask carries the id that a task was enqueued under.
+const headerTask = "Divisi-Task"
+
+const (
+	defaultAckWait    = time.Minute
+	defaultMaxDeliver = 6
+	maxWaiting        = 4096 // idle workers of one role; the server's default refuses the 513th
+)
+
+// Enqueue puts a task on the queue under its subject (TaskSubject). ErrQueued when a copy is there or with a worker,
+// whatever its id: one subject holds one task until it is acknowledged, terminated or purged. Lost answers are retried.
+// id comes back as Delivery.ID; the same id may be enqueued again after its task has left.
+func (b *Bus) Enqueue(ctx context.Context, subject string, id string, data []byte) error {
+	if err := checkSubject(subject, prefixTask); err != nil {
+		return fmt.Errorf("enqueue %s: %w", id, err)
+	}
+	m := &nats.Msg{Subject: subject, Data: data, Header: nats.Header{headerTask: {id}}}
+	_, err := b.store(ctx, b.tasks, m, subject, 0)
+	if errors.Is(err, ErrFenced) {
+		err = ErrQueued
+	}
+	if err != nil {
+		return fmt.Errorf("enqueue %s to %s: %w", id, subject, err)
+	}
+	return nil
+}
+
+// Queued lists the subjects that filter matches and whose task is queued or with a worker, sorted. A task that was given
+// out as often as QueueOptions.MaxDeliver allows stays listed until it is purged.
+func (b *Bus) Queued(ctx context.Context, filter string) ([]string, error) {
+	if err := checkFilter(filter, prefixTask); err != nil {
+		return nil, fmt.Errorf("list the queue: %w", err)
+	}
+	var subjects []string
+	_, err := b.attempt(ctx, func(ctx context.Context) error {
+		info, err := b.tasks.Info(ctx, jetstream.WithSubjectFilter(filter))
+		if err != nil {
+			return err
+		}
+		subjects = slices.Sorted(maps.Keys(info.State.Subjects))
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the queue %s: %w", filter, b.class(ctx, err))
+	}
+	return subjects, nil
+}
+
+// Purge takes what filter matches off the queue. Workers that have such a task at hand do not notice: the fence stops
+// them. The subjects can be enqueued again at once.
+func (b *Bus) Purge(ctx context.Context, filter string) error {
+	if err := checkFilter(filter, prefixTask); err != nil {
+		return fmt.Errorf("purge: %w", err)
+	}
+	_, err := b.attempt(ctx, func(ctx context.Context) error {
+		return b.tasks.Purge(ctx, jetstream.WithPurgeSubject(filter))
+	})
+	if err != nil {
+		return fmt.Errorf("purge %s: %w", filter, b.class(ctx, err))
+	}
+	return nil
+}
+
+// QueueOptions are a role's terms. They are shared by all its workers; the last one to open the queue sets them.
+type QueueOptions struct {
+	// AckWait without a sign of life and the task goes to another worker. Default one minute.
+	AckWait time.Duration
+	// MaxAckPending is how many tasks of the role may be with workers at once, everywhere. Default: no limit. A purged
+	// task can keep its place until AckWait has passed.
+	MaxAckPending int
+	// MaxDeliver is how often a task is given out before it is left lying. Default 6.
+	MaxDeliver int
+}
+
+// Queue gives out the tasks of one role.
+type Queue struct {
+	bus    *Bus
+	role   string
+	config jetstream.ConsumerConfig
+}
+
+// Queue opens the queue of a role, all runs together.
+func (b *Bus) Queue(ctx context.Context, role string, o QueueOptions) (*Queue, error) {
+	if !ValidToken(role) {
+		return nil, fmt.Errorf("open a queue: %w: role %q (letters, digits, - and _ only)", ErrSubject, role)
+	}
+	q := &Queue{bus: b, role: role, config: jetstream.ConsumerConfig{
+		Durable: role, FilterSubject: subject(prefixTask, role) + ".>", AckPolicy: jetstream.AckExplicitPolicy,
+		AckWait: o.AckWait, MaxAckPending: o.MaxAckPending, MaxDeliver: o.MaxDeliver,
+		MaxWaiting: maxWaiting, MaxRequestBatch: 1,
+	}}
+	if o.AckWait == 0 {
+		q.config.AckWait = defaultAckWait
+	}
+	if o.MaxAckPending == 0 {
+		q.config.MaxAckPending = -1
+	}
+	if o.MaxDeliver == 0 {
+		q.config.MaxDeliver = defaultMaxDeliver
+	}
+	if err := q.ensure(ctx); err != nil {
+		return nil, fmt.Errorf("open the queue of role %s: %w", role, b.class(ctx, err))
+	}
+	return q, nil
+}
+
+func (q *Queue) ensure(ctx context.Context) error {
+	_, err := q.bus.attempt(ctx, func(ctx context.Context) error {
+		_, err := q.bus.tasks.CreateOrUpdateConsumer(ctx, q.config)
+		return err
+	})
+	return err
+}
+
+// Next waits for a task until ctx ends. It asks for one task only, each time anew, so no task ever waits behind another
+// in this process, and one that arrives just as ctx ends is handed back at once. Many goroutines may call it.
+func (q *Queue) Next(ctx context.Context) (*Delivery, error) {
+	wait := firstWait
+	for {
+		m, err := q.pull(ctx)
+		switch {
+		case err == nil && m != nil:
+			return q.bus.delivery(m)
+		case err == nil:
+			wait = firstWait // the request ran out; ask again
+			continue
+		case ctx.Err() != nil || q.bus.isClosing() || q.bus.nc.IsClosed():
+			return nil, fmt.Errorf("next task of role %s: %w", q.role, q.bus.class(ctx, err))
+		}
+		q.bus.log.Debug().Err(err).Str("role", q.role).Msg("asking for a task failed; trying again")
+		if err := pause(ctx, q.bus.closing, wait); err != nil {
+			return nil, fmt.Errorf("next task of role %s: %w", q.role, err)
+		}
+		wait = min(2*wait, longestWait)
+		if errors.Is(err, errConsumerGone) {
+			err = q.ensure(ctx)
+		}
+		if fault := q.hopeless(err); fault != nil {
+			return nil, fmt.Errorf("next task of role %s: %w", q.role, fault)
+		}
+	}
+}
+
+// hopeless tells a store that will not come back from one that is away for a moment.
+func (q *Queue) hopeless(err error) error {
+	if err == nil || q.bus.server == nil {
+		return nil
+	}
+	return q.bus.server.fault()
+}

@@ -1,0 +1,48 @@
+package bus
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/rs/zerolog"
+)
+
+// serverLog hands the embedded server's log to zerolog. What the server calls fatal ends nothing here: it is kept, so
+// that startServer can report it.
+type serverLog struct {
+	log zerolog.Logger
+
+	mu   sync.Mutex
+	text string
+}
+
+// Noticef implements server.Logger.
+func (l *serverLog) Noticef(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
+
+// Warnf implements server.Logger.
+func (l *serverLog) Warnf(format string, v ...any) { l.log.Warn().Msgf(format, v...) }
+
+// Errorf implements server.Logger.
+func (l *serverLog) Errorf(format string, v ...any) { l.log.Error().Msgf(format, v...) }
+
+// Debugf implements server.Logger.
+func (l *serverLog) Debugf(format string, v ...any) { l.log.Trace().Msgf(format, v...) }
+
+// Tracef implements server.Logger.
+func (l *serverLog) Tracef(format string, v ...any) { l.log.Trace().Msgf(format, v...) }
+
+// Fatalf implements server.Logger.
+func (l *serverLog) Fatalf(format string, v ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.text == "" {
+		l.text = fmt.Sprintf(format, v...)
+	}
+	l.log.Error().Msgf(format, v...)
+}
+
+func (l *serverLog) fatal() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text
+}

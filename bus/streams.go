@@ -1,0 +1,109 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// The streams; every run on a server shares them.
+const (
+	streamEvents  = "EV"
+	streamTasks   = "TASKS"
+	streamObjects = "OBJ"
+)
+
+// streamConfigs lists what must be there. No stream has a size of its own: the store's ceiling bounds them all, and
+// nothing is ever dropped to make room.
+func streamConfigs(replicas int) []jetstream.StreamConfig {
+	// Direct reads may come from a replica that lags; with one copy they cannot.
+	direct := replicas == 1
+	events := jetstream.StreamConfig{
+		Name: streamEvents, Subjects: []string{prefixLog + ".>"}, Discard: jetstream.DiscardNew, DenyDelete: true,
+		Compression: jetstream.S2Compression, AllowDirect: direct,
+	}
+	tasks := jetstream.StreamConfig{
+		Name: streamTasks, Subjects: []string{prefixTask + ".>"}, Retention: jetstream.WorkQueuePolicy, AllowDirect: direct,
+	}
+	if replicas == 1 {
+		// The log can rebuild the queue, and a dispatch costs half without waiting for the disk (see the benchmarks).
+		tasks.PersistMode = jetstream.AsyncPersistMode
+	}
+	objects := jetstream.StreamConfig{
+		Name: streamObjects, Subjects: []string{prefixObject + ".>"}, Discard: jetstream.DiscardNew, MaxMsgsPerSubject: 1,
+		AllowDirect: direct,
+	}
+	all := []jetstream.StreamConfig{events, tasks, objects}
+	for i := range all {
+		all[i].Replicas = replicas
+	}
+	return all
+}
+
+func (b *Bus) ensureStreams(ctx context.Context, replicas int) error {
+	for _, want := range streamConfigs(max(replicas, 1)) {
+		var s jetstream.Stream
+		_, err := b.attempt(ctx, func(ctx context.Context) (err error) {
+			s, err = b.ensureStream(ctx, want)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("prepare stream %s at %s: %w", want.Name, b.url, b.class(ctx, err))
+		}
+		b.keepStream(s)
+	}
+	return nil
+}
+
+// ensureStream leaves a stream alone that will do: on a shared server its owner may have tuned it, and the right to
+// change it may be missing.
+func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {
+	s, err := b.js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		s, err = b.js.CreateStream(ctx, want)
+		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return s, err
+		}
+		s, err = b.js.Stream(ctx, want.Name) // another process was faster
+	}
+	if err != nil {
+		return nil, err
+	}
+	have := s.CachedInfo().Config
+	if streamDoes(have, want) {
+		return s, nil
+	}
+	have.Subjects, have.Retention, have.Discard = want.Subjects, want.Retention, want.Discard
+	have.MaxMsgsPerSubject, have.DenyDelete = want.MaxMsgsPerSubject, want.DenyDelete
+	return b.js.UpdateStream(ctx, have)
+}
+
+func streamDoes(have, want jetstream.StreamConfig) bool {
+	return slices.Equal(have.Subjects, want.Subjects) && have.Retention == want.Retention && have.Discard == want.Discard &&
+		max(have.MaxMsgsPerSubject, 0) == want.MaxMsgsPerSubject && have.DenyDelete == want.DenyDelete
+}
+
+func (b *Bus) findStreams(ctx context.Context) error {
+	for _, name := range []string{streamEvents, streamTasks, streamObjects} {
+		s, err := b.js.Stream(ctx, name)
+		if err != nil {
+			return fmt.Errorf("find stream %s at %s: %w", name, b.url, b.class(ctx, err))
+		}
+		b.keepStream(s)
+	}
+	return nil
+}
+
+func (b *Bus) keepStream(s jetstream.Stream) {
+	switch s.CachedInfo().Config.Name {
+	case streamEvents:
+		b.events = s
+	case streamTasks:
+		b.tasks = s
+	case streamObjects:
+		b.objects = s
+	}
+}

@@ -1,0 +1,112 @@
+package bus
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// First tokens of what the three streams hold, and of control messages.
+const (
+	prefixTask    = "task"
+	prefixLog     = "ev"
+	prefixObject  = "obj"
+	prefixControl = "ctl"
+)
+
+// maxSubject bounds a subject; the server's limit for a whole protocol line is 4096 bytes.
+const maxSubject = 1024
+
+// ValidToken says whether s can be one token of a subject: a role, a run, a task, a kind. It is [A-Za-z0-9_-]+.
+func ValidToken(s string) bool {
+	for i := range len(s) {
+		if !tokenByte(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// TaskSubject is where a task waits for a worker: task.<role>.<run>.<task>. A name that is no valid token makes a
+// subject that every method refuses with ErrSubject; the same holds for the other builders.
+func TaskSubject(role, run, task string) string { return subject(prefixTask, role, run, task) }
+
+// TaskFilter matches every task of a run, whatever its role: task.*.<run>.>
+func TaskFilter(run string) string { return subject(prefixTask) + ".*." + token(run) + ".>" }
+
+// ConductorSubject is where a run's conductor appends: ev.<run>.m.<kind>.
+func ConductorSubject(run, kind string) string { return subject(prefixLog, run, "m", kind) }
+
+// AttemptSubject is the one subject of everything that an attempt appends: ev.<run>.a.<role>.<task>.<attempt>.
+func AttemptSubject(run, role, task string, attempt int) string {
+	return subject(prefixLog, run, "a", role, task, strconv.Itoa(attempt))
+}
+
+// RunFilter matches a run's whole log: ev.<run>.>
+func RunFilter(run string) string { return subject(prefixLog, run) + ".>" }
+
+// ConductorFilter matches what a run's conductor appended: ev.<run>.m.>
+func ConductorFilter(run string) string { return subject(prefixLog, run, "m") + ".>" }
+
+// ControlSubject carries short-lived commands to the holder of a run: ctl.<run>.
+func ControlSubject(run string) string { return subject(prefixControl, run) }
+
+func subject(first string, rest ...string) string {
+	var b strings.Builder
+	b.WriteString(first)
+	for _, t := range rest {
+		b.WriteByte('.')
+		b.WriteString(token(t))
+	}
+	return b.String()
+}
+
+// token marks a bad name so that it can neither be mistaken for a good one nor reach over into another subject.
+func token(s string) string {
+	if ValidToken(s) {
+		return s
+	}
+	return "!" + strconv.Quote(s)
+}
+
+func tokenByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
+}
+
+// checkSubject accepts a literal subject whose first token is prefix.
+func checkSubject(s, prefix string) error {
+	return checkTokens(s, prefix, func(t string, _ bool) bool { return ValidToken(t) })
+}
+
+// checkFilter accepts a subject in which tokens after the first may be * and the last one >.
+func checkFilter(s, prefix string) error {
+	return checkTokens(s, prefix, func(t string, last bool) bool {
+		return ValidToken(t) || t == "*" || last && t == ">"
+	})
+}
+
+func checkTokens(s, prefix string, ok func(t string, last bool) bool) error {
+	if len(s) > maxSubject {
+		return fmt.Errorf("%w: %.60q… has more than %d bytes", ErrSubject, s, maxSubject)
+	}
+	first, rest, more := strings.Cut(s, ".")
+	if first != prefix || !more {
+		return fmt.Errorf("%w: %q does not start with %s.", ErrSubject, s, prefix)
+	}
+	tokens := strings.Split(rest, ".")
+	for i, t := range tokens {
+		if !ok(t, i == len(tokens)-1) {
+			return fmt.Errorf("%w: %q at token %d (letters, digits, - and _ only)", ErrSubject, s, i+2)
+		}
+	}
+	return nil
+}
+
+// checkControl accepts a literal subject that no stream holds, so that a control message can never pass for an event.
+func checkControl(s string) error {
+	first, _, _ := strings.Cut(s, ".")
+	if first == prefixTask || first == prefixLog || first == prefixObject {
+		return fmt.Errorf("%w: %q belongs to a stream", ErrSubject, s)
+	}
+	return checkSubject(s, first)
+}

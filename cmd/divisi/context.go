@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"divisi/contextscope"
+)
+
+func newContext(g *globals) *cobra.Command {
+	turn := 0
+	c := &cobra.Command{
+		Use:   "context RUN/TASK",
+		Short: "Show what a model saw at one turn of a task, and why",
+		Long: `Show the request that was compiled for one turn of a task: its contents, and a trace that says which
+processor wrote what from which events, and what was left out and why. RUN/TASK is the newest
+attempt; RUN/TASK/2 is attempt 2.` + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi context 1f2e/rewrite-003 --turn 2\n  divisi context compile session.json",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return g.explain(c.Context(), args[0], turn) },
+	}
+	c.Flags().IntVar(&turn, "turn", 0, "which model call, from 1; 0 means the newest")
+	c.AddCommand(newCompile(g))
+	return c
+}
+
+func newCompile(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "compile FILE|-",
+		Short: "Compile a session given as JSON, and print contents and trace",
+		Long: `Compile a session given as JSON into what a model would see, with a trace. The session is
+  {"agent":"coder","include_contents":"none|full","branch":"","narrative":"plain|fenced",
+   "events":[{"author":"user","role":"user","branch":"","invocation_id":"i1","timestamp":1,"parts":[…]}]}
+with parts as the Gemini API writes them. It prints {"contents":[…],"trace":[…]}.` + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi context compile session.json\n  divisi context compile - < session.json | jq .trace",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return g.compile(c.Context(), args[0]) },
+	}
+}
+
+// maxSession bounds a session file, in bytes.
+const maxSession = 256 << 20
+
+func (g *globals) compile(_ context.Context, name string) error {
+	in := g.in
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return usagef("%v", err)
+		}
+		defer f.Close() //nolint:errcheck // read only
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxSession+1))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(data) > maxSession {
+		return usagef("%s is larger than %d MB", name, maxSession>>20)
+	}
+	contents, trace, err := contextscope.CompileSession(data)
+	if err != nil {
+		return usagef("%s: %v", name, err)
+	}
+	return encodeLine(g.out, map[string]any{"contents": contents, "trace": trace})
+}
+
+// encodeLine writes a value as JSON without escaping what HTML would need: prompts hold code.
+func encodeLine(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v) //nolint:wrapcheck // the terminal
+}

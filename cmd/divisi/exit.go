@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"divisi/bus"
+	"divisi/configs"
+	"divisi/internal/git"
+	"divisi/internal/model"
+	"divisi/orchestrator"
+)
+
+// The exit codes of every command.
+const (
+	codeOK      = 0
+	codeParked  = 1
+	codeUsage   = 2
+	codeStopped = 3
+	codeMachine = 4
+)
+
+// usageError is a person's mistake, with what to do about it.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// endError is the end of a run that is not a success; it was reported already.
+type endError struct {
+	code int
+	text string
+}
+
+func (e *endError) Error() string { return e.text }
+
+type signalError struct{ signal os.Signal }
+
+func (e *signalError) Error() string { return "stopped by signal " + e.signal.String() }
+
+// exitCode is the one place where an error's class becomes an exit code.
+func exitCode(err error) int {
+	var usage *usageError
+	var end *endError
+	var signalled *signalError
+	var file *configs.FileError
+	var plan *orchestrator.PlanError
+	var fault *model.Error
+	switch {
+	case err == nil:
+		return codeOK
+	case errors.As(err, &end):
+		return end.code
+	case errors.As(err, &signalled), errors.Is(err, context.Canceled), errors.Is(err, orchestrator.ErrNotApproved):
+		return codeStopped
+	case errors.As(err, &usage), errors.As(err, &file), errors.As(err, &plan):
+		return codeUsage
+	case errors.As(err, &fault) && fault.Class == model.Auth && fault.Status == 0:
+		return codeUsage // no key was given at all
+	case isRepositoryError(err), isCobraUsage(err):
+		return codeUsage
+	default:
+		return codeMachine
+	}
+}
+
+func isRepositoryError(err error) bool {
+	for _, e := range []error{git.ErrNotRepository, git.ErrBare, git.ErrNoCommits, git.ErrOwner, git.ErrUnsupported} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// isCobraUsage recognises the errors that cobra makes itself and gives no type.
+func isCobraUsage(err error) bool {
+	for _, p := range []string{"unknown command", "accepts ", "requires ", "unknown flag", "unknown shorthand", "required flag", "invalid argument"} {
+		if strings.HasPrefix(err.Error(), p) {
+			return true
+		}
+	}
+	return false
+}
+
+// report is the one place where an error becomes words.
+func report(g *globals, err error) {
+	var end *endError
+	if err == nil || (errors.As(err, &end) && end.text == "") {
+		return
+	}
+	text := err.Error()
+	if hint := hintFor(err); hint != "" {
+		text += "\n" + hint
+	}
+	if g.output == "json" {
+		line, merr := json.Marshal(map[string]any{"error": text, "exit_code": exitCode(err)})
+		if merr == nil {
+			fmt.Fprintln(g.err, string(line))
+			return
+		}
+	}
+	fmt.Fprintln(g.err, "divisi: "+strings.ReplaceAll(text, "\n", "\n  "))
+}
+
+// hintFor says what to do about an error whose own words do not.
+func hintFor(err error) string {
+	var locked *bus.LockedError
+	var fault *model.Error
+	switch {
+	case errors.As(err, &locked):
+		return "Another process holds this run. Follow it with: divisi watch, or stop it with: divisi cancel."
+	case errors.Is(err, git.ErrNoGit):
+		return "Install git 2.38 or newer and put it on PATH."
+	case errors.As(err, &fault) && fault.Class == model.Auth:
+		return "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY. `divisi demo` and plans of commands need none."
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, bus.ErrFull):
+		return "Free some space, or move the state with --state-dir; divisi resume goes on."
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return "Choose a directory that you can write with --state-dir."
+	case errors.Is(err, orchestrator.ErrPreflight):
+		return "Mend it, commit, and start again; see .divisi/divisi.yaml for setup and gates."
+	default:
+		return ""
+	}
+}

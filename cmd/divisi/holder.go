@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"divisi/bus"
+	"divisi/configs"
+	"divisi/internal/git"
+	"divisi/internal/model"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+	"divisi/orchestrator/console"
+	"divisi/orchestrator/dashboard"
+	"divisi/subagents"
+	"divisi/subagents/gate"
+	"divisi/subagents/tool"
+	"divisi/subagents/wire"
+	"divisi/subagents/workspace"
+)
+
+// holder is everything that carries one run out in this process: bus, mirror, worker, conductor and views.
+type holder struct {
+	g        *globals
+	run      string
+	git      *git.Git
+	checkout *git.Checkout
+	bus      *bus.Bus
+	mirror   *git.Repo
+	budget   *model.Budget
+	// spec is what the run was asked to do.
+	spec orchestrator.RunSpec
+	// approve asks a person about a plan; nil where nobody can be asked.
+	approve func(ctx context.Context, plan orchestrator.PlanData) (bool, error)
+	// dashboard is the address of the page; empty for none.
+	dashboard string
+	notices   []string
+	view      *console.Console
+}
+
+// carry conducts the run to its end in this process and returns its state. newBudget, when not nil, replaces the budget.
+func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *orchestrator.State, err error) {
+	cond, err := orchestrator.New(ctx, h.conductorConfig(resume, newBudget))
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names the run
+	}
+	if !resume {
+		if err := cond.Start(ctx, h.spec); err != nil {
+			return nil, err //nolint:wrapcheck // it names the run
+		}
+	}
+	h.spec = cond.State().Spec
+	stopViews, err := h.views(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, stopViews()) }()
+	worker, release, err := h.worker(ctx, cond.State(), newBudget)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := worker.Start(ctx); err != nil {
+		return nil, err //nolint:wrapcheck // it names the worker
+	}
+	err = cond.Run(ctx)
+	worker.Stop()
+	return cond.State(), err //nolint:wrapcheck // it names the run
+}
+
+func (h *holder) conductorConfig(resume bool, newBudget *int) orchestrator.Config {
+	return orchestrator.Config{
+		Run: h.run, Bus: h.bus, Mirror: h.mirror, Resume: resume, Budget: newBudget, Notices: h.notices,
+		Clock: now, NewID: newID(), Log: h.g.log, Tree: h.tree, Approve: h.approve,
+		Publish: func(ctx context.Context, commit, base string) (string, error) {
+			ref := orchestrator.IntegrationRef(h.run)
+			return ref, h.git.Publish(ctx, h.checkout, h.mirror, ref, commit, base)
+		},
+	}
+}
+
+// tree reads a commit for shard rules; their commands run confined in a slot of their own.
+func (h *holder) tree(commit string) orchestrator.Tree {
+	return &orchestrator.CommitTree{Repo: h.mirror, Commit: commit, Run: h.shards}
+}
+
+// views starts the console and, where asked for, the dashboard; both follow the event log and nothing else.
+func (h *holder) views(ctx context.Context) (stop func() error, err error) {
+	log := orchestrator.Log{Bus: h.bus, Run: h.run}
+	var page *dashboard.Server
+	if h.dashboard != "" {
+		page, err = dashboard.New(dashboard.Options{Addr: h.dashboard, Run: h.run, Log: log, Logger: h.g.log})
+		if err != nil {
+			return nil, err //nolint:wrapcheck // it names the address
+		}
+		if err := page.Start(ctx); err != nil {
+			return nil, err //nolint:wrapcheck // it names the address
+		}
+		if !h.g.json() {
+			fmt.Fprintf(h.g.out, "dashboard: %s\n", page.URL())
+		}
+	}
+	h.view = h.g.newConsole()
+	followCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan error, 1)
+	go func() { done <- console.Follow(followCtx, log, h.view) }()
+	return func() error {
+		err := waitFor(done, viewGrace)
+		cancel()
+		if err == nil {
+			err = h.view.Close()
+		} else if cerr := h.view.Close(); cerr != nil {
+			err = errors.Join(err, cerr)
+		}
+		if page != nil {
+			page.Stop()
+		}
+		return err
+	}, nil
+}
+
+// viewGrace is how long a view may take to show the last events of a run that has ended.
+const viewGrace = 1500 * time.Millisecond
+
+func waitFor(done <-chan error, most time.Duration) error {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		if errors.Is(err, context.Canceled) {
+			return nil
+		}
+		return err
+	case <-timer.C:
+		return nil
+	}
+}
+
+// worker makes the hands of the run: slots, caches, model, tools.
+func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *int) (*subagents.Worker, func(), error) {
+	dir := h.g.runDir(h.run)
+	if killed, err := sandbox.Sweep(h.run); err != nil {
+		h.g.log.Warn().Err(err).Msg("commands of an earlier holder could not be looked for")
+	} else if killed > 0 {
+		h.g.log.Info().Int("killed", killed).Msg("commands of an earlier holder were still running")
+	}
+	parallel := max(1, h.spec.Parallel)
+	pool, err := workspace.NewPool(h.git, h.mirror, filepath.Join(dir, "slots"), parallel)
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // it names the directory
+	}
+	toolchain, err := sandbox.AskGo(ctx)
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // it names the program
+	}
+	m, closeModel, err := h.model(ctx, st, newBudget)
+	if err != nil {
+		return nil, nil, err
+	}
+	roles := make([]string, 0, len(h.spec.Roles))
+	for name := range h.spec.Roles {
+		roles = append(roles, name)
+	}
+	for _, d := range []string{"tools", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
+			return nil, nil, fmt.Errorf("make the run's directories: %w", err)
+		}
+	}
+	return subagents.NewWorker(subagents.Config{
+		Bus: h.bus, Model: m, Mirror: h.mirror, Pool: pool,
+		Caches:   sandbox.Caches{Dir: filepath.Join(h.g.stateDir, "caches"), Go: toolchain},
+		ToolsDir: filepath.Join(dir, "tools"), Temp: filepath.Join(dir, "tmp"), Environ: os.Environ(),
+		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: parallel, Roles: roles, Tools: h.tools, Clock: now, IDs: newID(), Log: h.g.log,
+	}), closeModel, nil
+}
+
+// tools brings the master's dispatch: subagents knows only the tool interface.
+func (h *holder) tools(a *wire.Assignment) []tool.Tool {
+	for _, name := range a.Role.Tools {
+		if name == spec.ToolDispatch {
+			return []tool.Tool{orchestrator.NewDispatch(h.bus, h.run, h.tree, configs.PlanSchema())}
+		}
+	}
+	return nil
+}
+
+// model connects to the model's service, when a role of the run needs one.
+func (h *holder) model(ctx context.Context, st *orchestrator.State, newBudget *int) (model.Model, func(), error) {
+	if !needsModel(h.spec) {
+		return nil, func() {}, nil
+	}
+	gemini, err := model.NewGemini(ctx, model.Options{})
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // it says what to set
+	}
+	limit := st.Budget
+	if newBudget != nil {
+		limit = *newBudget
+	}
+	policy := model.Policy{
+		Hold: model.NewHold(func(until time.Time, quota string) {
+			h.g.log.Warn().Time("until", until).Str("quota", quota).Msg("the model's service asked to wait: every agent is held")
+		}),
+		OnRetry: func(n model.RetryNote) { h.g.log.Info().Any("retry", n).Msg("a model call is tried again") },
+	}
+	if limit > 0 {
+		policy.Budget = model.NewBudget(limit, st.Usage.Total())
+	}
+	return model.New(gemini, policy), gemini.Close, nil
+}
+
+// needsModel reports whether a run can come to a model call at all.
+func needsModel(s orchestrator.RunSpec) bool {
+	if s.Plan == nil {
+		return true
+	}
+	for _, t := range s.Plan.Tasks {
+		verify := t.Verify
+		if verify == "" {
+			verify = spec.RoleTester
+		}
+		if s.Roles[t.Role].Executor == spec.ExecutorModel || s.Roles[verify].Executor == spec.ExecutorModel {
+			return true
+		}
+	}
+	return false
+}

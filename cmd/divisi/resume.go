@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"divisi/bus"
+	"divisi/internal/git"
+	"divisi/orchestrator"
+)
+
+func newResume(g *globals) *cobra.Command {
+	var o runOptions
+	c := &cobra.Command{
+		Use:   "resume [RUN]",
+		Short: "Go on with a run that was stopped or killed",
+		Long: `Go on with a run that was stopped, ran out of budget, or whose process was killed at any moment. Its
+state is computed from its event log; nothing lands twice, and no paid model answer is paid again.
+Without RUN, the newest run.` + codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
+		Example: "  divisi resume\n  divisi resume 1f2e --budget 3000000",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			var budget *int
+			if c.Flags().Changed("budget") {
+				budget = &o.budget
+			}
+			return g.resume(c.Context(), args, o, budget)
+		},
+	}
+	f := c.Flags()
+	f.IntVar(&o.budget, "budget", 0, "a new budget for the whole run, in tokens; 0 means none")
+	f.BoolVar(&o.yes, "yes", false, "take the master's plan without asking")
+	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address")
+	c.ValidArgsFunction = g.completeRuns
+	return c
+}
+
+func (g *globals) resume(ctx context.Context, args []string, o runOptions, budget *int) error {
+	if budget != nil && *budget < 0 {
+		return usagef("--budget cannot be negative")
+	}
+	run, err := g.findRun(args)
+	if err != nil {
+		return err
+	}
+	m, err := readMeta(g.runDir(run))
+	if err != nil {
+		return err
+	}
+	gitCLI, err := git.New(ctx)
+	if err != nil {
+		return err //nolint:wrapcheck // it says what to install
+	}
+	h := &holder{g: g, run: run, git: gitCLI, dashboard: o.dashboard, notices: notices()}
+	if h.bus, err = bus.Open(ctx, bus.Options{Dir: g.busDir(run), URL: m.NATS, Log: g.log}); err != nil {
+		return fmt.Errorf("open the store of run %s: %w", run, err)
+	}
+	defer g.closeBus(h.bus)
+	st, err := orchestrator.Fold(ctx, h.bus, run)
+	if err != nil {
+		return err //nolint:wrapcheck // it names the run
+	}
+	if err := resumable(st, budget); err != nil {
+		return err
+	}
+	if h.checkout, err = gitCLI.Inspect(ctx, st.Spec.Repo); err != nil {
+		return fmt.Errorf("%s: %w", st.Spec.Repo, err)
+	}
+	if h.mirror, err = gitCLI.OpenMirror(filepath.Join(g.runDir(run), "repo.git")); err != nil {
+		return err //nolint:wrapcheck // it names the mirror
+	}
+	h.spec = st.Spec
+	o.yes = o.yes || st.Spec.AutoApprove
+	h.approve = g.approver(h, o)
+	end, err := h.carry(ctx, true, budget)
+	return g.finish(end, err)
+}
+
+// resumable says why a run cannot go on, if it cannot.
+func resumable(st *orchestrator.State, budget *int) error {
+	switch {
+	case st.Spec.Run == "":
+		return usagef("this run was killed before its first event; start it again")
+	case st.Run == orchestrator.RunDone || st.Run == orchestrator.RunParked || st.Run == orchestrator.RunCancelled:
+		return usagef("run %s is over: %s; see: divisi show %s", st.Spec.Run, st.Run, st.Spec.Run)
+	case st.Budget > 0 && st.Usage.Total() >= st.Budget && budget == nil:
+		return usagef("run %s has used %d of %d tokens; give it more: divisi resume %s --budget %d",
+			st.Spec.Run, st.Usage.Total(), st.Budget, st.Spec.Run, 2*st.Budget) //nolint:mnd // a suggestion
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+)
+
+// globals are what every command has: the streams it was started with, and the persistent flags.
+type globals struct {
+	in       io.Reader
+	out, err io.Writer
+	stateDir string
+	output   string
+	logLevel string
+	log      zerolog.Logger
+}
+
+// run is main without the process: it returns the exit code.
+func run(args []string, in io.Reader, out, errOut io.Writer) int {
+	g := &globals{in: in, out: out, err: errOut}
+	root := newRoot(g)
+	root.SetArgs(args)
+	ctx, stop := signals(context.Background())
+	defer stop()
+	err := root.ExecuteContext(ctx)
+	report(g, err)
+	return exitCode(err)
+}
+
+// signals makes the root context: the first SIGINT or SIGTERM ends it, in order; the second ends the process at once.
+func signals(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	got := make(chan os.Signal, 2) //nolint:mnd // two signals matter
+	done := make(chan struct{})
+	signal.Notify(got, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case s := <-got:
+			cancel(&signalError{s})
+		case <-done:
+			return
+		}
+		select {
+		case <-got:
+			os.Exit(codeStopped) //nolint:forbidigo // a second signal means now
+		case <-done:
+		}
+	}()
+	return ctx, func() { signal.Stop(got); close(done); cancel(nil) }
+}
+
+func newRoot(g *globals) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "divisi",
+		Short: "Carry out a large refactor as many small, verified pieces in parallel",
+		Long: `Divisi carries out one large refactor as many small, verified pieces done in parallel.
+
+A master agent, or a plan file, splits the goal into tasks. Reader, generator and tester
+agents carry them out in work trees of their own; a landing queue puts what is proven on
+one branch, divisi/<run>. Your checkout and your other branches are never touched.
+
+Start with:  divisi demo`,
+		SilenceErrors: true, SilenceUsage: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return g.setup() },
+	}
+	root.SetIn(g.in)
+	root.SetOut(g.out)
+	root.SetErr(g.err)
+	f := root.PersistentFlags()
+	f.StringVar(&g.stateDir, "state-dir", defaultStateDir(), "where runs, caches and logs are kept")
+	f.StringVar(&g.output, "output", "text", "text, or json: one event a line")
+	f.StringVar(&g.logLevel, "log-level", "warn", "trace, debug, info, warn or error; logs go to standard error")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usagef("%v\nSee: %s --help", err, c.CommandPath()) })
+	root.AddCommand(
+		newDemo(g), newRun(g), newResume(g), newCancel(g), newShow(g), newRuns(g), newWatch(g), newContext(g),
+		newRoles(g), newConfig(g), newVersion(g),
+	)
+	return root
+}
+
+func (g *globals) setup() error {
+	if g.output != "text" && g.output != "json" {
+		return usagef("--output %q: want text or json", g.output)
+	}
+	level, err := zerolog.ParseLevel(g.logLevel)
+	if err != nil || level == zerolog.NoLevel {
+		return usagef("--log-level %q: want trace, debug, info, warn or error", g.logLevel)
+	}
+	w := g.err
+	if isTerminal(g.err) {
+		w = zerolog.ConsoleWriter{Out: g.err, TimeFormat: "15:04:05"}
+	}
+	g.log = zerolog.New(w).Level(level).With().Timestamp().Logger()
+	dir, err := filepath.Abs(g.stateDir)
+	if err != nil {
+		return usagef("--state-dir %q: %v", g.stateDir, err)
+	}
+	g.stateDir = dir
+	return nil
+}
+
+func (g *globals) json() bool { return g.output == "json" }
+
+func defaultStateDir() string {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "divisi")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return filepath.Join(os.TempDir(), fmt.Sprintf("divisi-%d", os.Getuid()))
+	}
+	return filepath.Join(home, ".local", "state", "divisi")
+}
+
+// codes is the part of every command's help that lists its exit codes.
+func codes(list ...int) string {
+	words := map[int]string{
+		codeOK:      "0  done; for runs: everything landed, the final gates are no redder than the baseline",
+		codeParked:  "1  the run ended with parked tasks, or gates redder than the baseline",
+		codeUsage:   "2  wrong usage or bad input",
+		codeStopped: "3  stopped by a person or by the budget; resume goes on",
+		codeMachine: "4  the machine or a service failed",
+	}
+	var b strings.Builder
+	b.WriteString("\n\nExit codes:")
+	for _, c := range list {
+		b.WriteString("\n  " + words[c])
+	}
+	return b.String()
+}

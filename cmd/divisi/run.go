@@ -1,0 +1,345 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"divisi/bus"
+	"divisi/configs"
+	"divisi/internal/git"
+	"divisi/internal/model"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+	"divisi/subagents/gate"
+)
+
+// runOptions are the flags of run.
+type runOptions struct {
+	plan, repo, base, nats, dashboard string
+	roles                             []string
+	parallel, budget                  int
+	yes, dryRun, strict               bool
+}
+
+func newRun(g *globals) *cobra.Command {
+	var o runOptions
+	c := &cobra.Command{
+		Use:   `run "GOAL" | run --plan FILE`,
+		Short: "Carry out a goal, planned by a master agent or by a plan file",
+		Long: `Carry out a goal on a repository. With "GOAL", a master agent reads the code, plans, and the plan is
+shown for approval. With --plan FILE, a person has planned. Either way the work is done in
+parallel in trees of its own, proven by the gates, and landed on one new branch, divisi/<run>.
+
+A model role needs GEMINI_API_KEY (or GOOGLE_API_KEY); plans of command roles need none.` +
+			codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
+		Example: `  divisi run --plan refactor.yaml --dry-run
+  divisi run --plan refactor.yaml --parallel 8 --dashboard 127.0.0.1:8080
+  divisi run "Move every package from log to slog" --budget 2000000`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return g.start(c.Context(), args, o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.plan, "plan", "", "a plan file (YAML); see docs/plan.md")
+	f.StringVar(&o.repo, "repo", ".", "the repository")
+	f.StringVar(&o.base, "base", "", "the commit to start from; also takes a dirty or detached checkout as it is committed")
+	f.StringSliceVar(&o.roles, "role", nil, "a further role file; may be repeated")
+	f.IntVar(&o.parallel, "parallel", 0, "agents at once (default from the project file, else 4)")
+	f.IntVar(&o.budget, "budget", 0, "tokens after which the run stops; resume goes on (default from the project file, else none)")
+	f.BoolVar(&o.yes, "yes", false, "take the master's plan without asking")
+	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
+	f.BoolVar(&o.strict, "strict-gates", false, "a red gate that cannot be read blocks also where it was red before")
+	f.StringVar(&o.nats, "nats", "", "use the NATS server at this URL instead of the built-in one")
+	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address, e.g. 127.0.0.1:8080")
+	return c
+}
+
+// start checks everything that can be checked, then begins a run and carries it out.
+func (g *globals) start(ctx context.Context, args []string, o runOptions) error {
+	if err := o.check(args, g); err != nil {
+		return err
+	}
+	h, err := g.prepare(ctx, args, o)
+	if err != nil {
+		return err
+	}
+	return g.begin(ctx, h, o)
+}
+
+func (o runOptions) check(args []string, g *globals) error {
+	goal := strings.TrimSpace(strings.Join(args, " "))
+	switch {
+	case goal == "" && o.plan == "":
+		return usagef("say what to do: divisi run \"GOAL\", or divisi run --plan FILE")
+	case goal != "" && o.plan != "":
+		return usagef("a goal and --plan at once: the plan file names its own goal")
+	case o.dryRun && o.plan == "":
+		return usagef("--dry-run needs --plan: a goal is planned by a model")
+	case o.parallel < 0 || o.budget < 0:
+		return usagef("--parallel and --budget cannot be negative")
+	case o.plan == "" && !o.yes && (!isTerminal(g.in) || g.json()):
+		return usagef("the plan needs somebody's approval: run on a terminal, or pass --yes")
+	}
+	return nil
+}
+
+// prepare reads everything that a run is made of, without writing anything.
+func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*holder, error) {
+	gitCLI, err := git.New(ctx)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says what to install
+	}
+	checkout, base, err := inspect(ctx, gitCLI, o.repo, o.base)
+	if err != nil {
+		return nil, err
+	}
+	roles, rolesErr := configs.Roles(checkout.Top, o.roles)
+	project, projectErr := configs.Project(checkout.Top)
+	if err := errors.Join(rolesErr, projectErr); err != nil {
+		return nil, err
+	}
+	s := orchestrator.RunSpec{
+		Run: newRunID(now()), Goal: strings.Join(args, " "), Repo: checkout.Top, Base: base, Branch: checkout.Branch,
+		Project: project, Roles: roles, Parallel: first(o.parallel, project.Parallel, 4), //nolint:mnd // design: default 4
+		Budget: first(o.budget, project.Budget), AutoApprove: o.yes, StrictGates: o.strict, Created: now(),
+	}
+	s.Project.Parallel = s.Parallel
+	h := &holder{g: g, run: s.Run, git: gitCLI, checkout: checkout, spec: s, dashboard: o.dashboard}
+	return h, h.readPlan(o)
+}
+
+func (h *holder) readPlan(o runOptions) error {
+	if o.plan == "" {
+		return h.needKey()
+	}
+	plan, err := configs.CheckPlan(o.plan, spec.Env{Roles: h.spec.Roles, Gates: gateNames(h.spec.Project)})
+	if err != nil {
+		return err //nolint:wrapcheck // it names file, line and column
+	}
+	h.spec.Plan = &plan
+	if h.spec.Goal = plan.Goal; h.spec.Goal == "" {
+		h.spec.Goal = filepath.Base(o.plan)
+	}
+	if !o.dryRun && needsModel(h.spec) {
+		return h.needKey()
+	}
+	return nil
+}
+
+// needKey fails before anything is written when the model's service cannot be reached for want of a key.
+func (h *holder) needKey() error {
+	g, err := model.NewGemini(context.Background(), model.Options{})
+	if err != nil {
+		return err //nolint:wrapcheck // it says what to set
+	}
+	g.Close()
+	return nil
+}
+
+// gateNames lists the gates of a project file; nil when they are still to be detected.
+func gateNames(p spec.Project) []string {
+	if len(p.Gates) == 0 {
+		return nil
+	}
+	names := make([]string, 0, len(p.Gates))
+	for _, g := range p.Gates {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+// inspect looks at the user's checkout and chooses the base commit. What a run would silently leave behind is refused.
+func inspect(ctx context.Context, g *git.Git, path, rev string) (*git.Checkout, string, error) {
+	c, err := g.Inspect(ctx, path)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", path, err)
+	}
+	switch {
+	case c.Shallow:
+		return nil, "", usagef("%s is a shallow clone, and a branch on it could not be merged elsewhere\nComplete it first: git fetch --unshallow", c.Top)
+	case len(c.Submodules) > 0:
+		return nil, "", usagef("%s has submodules, which Divisi does not check out: %s", c.Top, some(c.Submodules))
+	case rev == "" && c.Branch == "":
+		return nil, "", usagef("%s has no branch checked out (detached head at %s)\nCheck out a branch, or name the commit: --base HEAD", c.Top, short(c.Head))
+	case rev == "" && len(c.Dirty) > 0:
+		return nil, "", usagef("%s has changes that are not committed: %s\nCommit or stash them, or start from the last commit without them: --base HEAD",
+			c.Top, some(c.Dirty))
+	}
+	if rev == "" {
+		return c, c.Head, nil
+	}
+	base, err := g.Resolve(ctx, c, rev)
+	if err != nil {
+		return nil, "", usagef("--base %s: %v", rev, err)
+	}
+	return c, base, nil
+}
+
+func some(list []string) string {
+	const most = 5
+	if len(list) <= most {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
+}
+
+func first(values ...int) int {
+	for _, v := range values {
+		if v > 0 {
+			return v
+		}
+	}
+	return 0
+}
+
+// begin makes the run's directory and carries the run out. A run that could not begin leaves nothing behind.
+func (g *globals) begin(ctx context.Context, h *holder, o runOptions) error {
+	dir := g.runDir(h.run)
+	if o.dryRun {
+		tmp, err := os.MkdirTemp("", "divisi-dry-run-")
+		if err != nil {
+			return fmt.Errorf("make a temporary directory: %w", err)
+		}
+		defer os.RemoveAll(tmp) //nolint:errcheck // a temporary directory
+		dir = tmp
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the run's directory: %w", err)
+	}
+	var err error
+	if h.mirror, err = h.git.CreateMirror(ctx, filepath.Join(dir, "repo.git"), h.checkout, h.spec.Base); err == nil {
+		err = h.findGates(ctx)
+	}
+	if err == nil {
+		err = h.tryPlan(ctx, o)
+	}
+	if err != nil || o.dryRun {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	if err := writeMeta(dir, meta{Repo: h.spec.Repo, NATS: o.nats}); err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	h.bus, err = bus.Open(ctx, bus.Options{Dir: g.busDir(h.run), URL: o.nats, Log: g.log})
+	if err != nil {
+		return errors.Join(fmt.Errorf("start the bus: %w", err), os.RemoveAll(dir))
+	}
+	defer g.closeBus(h.bus)
+	h.approve = g.approver(h, o)
+	h.notices = notices()
+	st, err := h.carry(ctx, false, nil)
+	return g.finish(st, err)
+}
+
+// findGates detects the gates where the project file names none.
+func (h *holder) findGates(ctx context.Context) error {
+	if len(h.spec.Project.Gates) > 0 {
+		return nil
+	}
+	entries, err := h.mirror.Files(ctx, h.spec.Base)
+	if err != nil {
+		return err //nolint:wrapcheck // it names the commit
+	}
+	files := make([]string, 0, len(entries))
+	for _, e := range entries {
+		files = append(files, e.Path)
+	}
+	const most = 1 << 20 // a build file
+	h.spec.Project.Gates = gate.Detect(files, func(path string) ([]byte, error) {
+		return h.mirror.ReadFile(ctx, h.spec.Base, path, most)
+	})
+	return nil
+}
+
+// tryPlan expands a plan file before the run exists, so that its faults are told at once.
+func (h *holder) tryPlan(ctx context.Context, o runOptions) error {
+	if h.spec.Plan == nil {
+		return nil
+	}
+	data, problems, err := orchestrator.Prepare(ctx, *h.spec.Plan, h.spec, nil, h.tree(h.spec.Base))
+	if err != nil {
+		return err //nolint:wrapcheck // it names the task
+	}
+	if len(problems) > 0 {
+		_, positions, _ := configs.LoadPlan(o.plan) // it was read without an error a moment ago
+		return positions.Error(problems)
+	}
+	if o.dryRun {
+		return h.g.printPlan(data)
+	}
+	return nil
+}
+
+// notices are what a person should know before commands run.
+func notices() []string {
+	var out []string
+	if level := sandbox.Probe(); !level.Confined() {
+		out = append(out, level.String())
+	}
+	return out
+}
+
+// finish reports a run's end and turns it into an exit code.
+func (g *globals) finish(st *orchestrator.State, err error) error {
+	if st == nil {
+		return err
+	}
+	if rerr := g.printEnd(st); err == nil {
+		err = rerr
+	}
+	if err != nil {
+		return err
+	}
+	switch st.Run { //nolint:exhaustive // a conductor returns at an end
+	case orchestrator.RunDone:
+		return nil
+	case orchestrator.RunParked:
+		return &endError{codeParked, ""}
+	case orchestrator.RunStopped, orchestrator.RunCancelled:
+		return &endError{codeStopped, ""}
+	default:
+		return fmt.Errorf("run %s was left as %s", st.Spec.Run, st.Run)
+	}
+}
+
+// printEnd prints the report and what to do next.
+func (g *globals) printEnd(st *orchestrator.State) error {
+	if g.json() {
+		return nil
+	}
+	fmt.Fprintln(g.out)
+	if err := g.printReport(st); err != nil {
+		return err
+	}
+	run := st.Spec.Run
+	next := []string{"divisi show " + run, "divisi watch " + run}
+	switch {
+	case st.Ref != "":
+		branch := strings.TrimPrefix(st.Ref, "refs/heads/")
+		next = slices.Insert(next, 0, fmt.Sprintf("git -C %s diff --stat %s %s", quote(st.Spec.Repo), short(st.Spec.Base), branch),
+			fmt.Sprintf("git -C %s log --oneline %s", quote(st.Spec.Repo), branch))
+	case st.StoppedByBudget():
+		next = slices.Insert(next, 0, fmt.Sprintf("divisi resume %s --budget TOKENS", run))
+	case st.Run == orchestrator.RunStopped:
+		next = slices.Insert(next, 0, "divisi resume "+run)
+	}
+	fmt.Fprintln(g.out, "\nLook further:")
+	for _, n := range next {
+		fmt.Fprintln(g.out, "  "+n)
+	}
+	return nil
+}
+
+// quote makes a path safe to paste into a shell.
+func quote(s string) string {
+	if !strings.ContainsAny(s, " \t\n'\"$`\\&|;<>()*?[]{}!#~") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+)
+
+func newRuns(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:     "runs",
+		Short:   "List the runs",
+		Long:    "List the runs in the state directory, newest first." + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi runs\n  divisi runs --output json",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return g.listRuns(c.Context()) },
+	}
+}
+
+func (g *globals) runsDir() string { return filepath.Join(g.stateDir, "runs") }
+
+func (g *globals) runDir(run string) string { return filepath.Join(g.runsDir(), run) }
+
+// busDir is where a run's store, lock and server.json are.
+func (g *globals) busDir(run string) string { return filepath.Join(g.runDir(run), "bus") }
+
+// runIDs lists the runs, newest first: their ids begin with the time.
+func (g *globals) runIDs() ([]string, error) {
+	entries, err := os.ReadDir(g.runsDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the runs: %w", err)
+	}
+	var ids []string
+	for _, e := range entries {
+		if e.IsDir() && bus.ValidToken(e.Name()) {
+			ids = append(ids, e.Name())
+		}
+	}
+	slices.Sort(ids)
+	slices.Reverse(ids)
+	return ids, nil
+}
+
+// findRun resolves a run's id, a part of it that only one run has, or nothing at all: the newest run.
+func (g *globals) findRun(args []string) (string, error) {
+	ids, err := g.runIDs()
+	if err != nil {
+		return "", err
+	}
+	if len(ids) == 0 {
+		return "", usagef("there are no runs in %s; start one with: divisi demo", g.stateDir)
+	}
+	if len(args) == 0 || args[0] == "" {
+		return ids[0], nil
+	}
+	if slices.Contains(ids, args[0]) {
+		return args[0], nil
+	}
+	var found []string
+	for _, id := range ids {
+		if strings.Contains(id, args[0]) {
+			found = append(found, id)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", usagef("there is no run %q; the nearest is %s (see: divisi runs)", args[0], spec.Nearest(args[0], ids))
+	default:
+		return "", usagef("%q could be any of %s", args[0], strings.Join(found, ", "))
+	}
+}
+
+// openRun connects to a run's store: to the process that holds it, else it holds the store itself for as long as it looks.
+func (g *globals) openRun(ctx context.Context, run string) (*bus.Bus, error) {
+	dir := g.busDir(run)
+	meta, err := readMeta(g.runDir(run))
+	if err != nil {
+		return nil, err
+	}
+	if b, err := bus.Attach(ctx, dir); err == nil {
+		return b, nil
+	} else if !errors.Is(err, bus.ErrNoHolder) {
+		return nil, fmt.Errorf("connect to the holder of run %s: %w", run, err)
+	}
+	b, err := bus.Open(ctx, bus.Options{Dir: dir, URL: meta.NATS, Log: g.log})
+	if err != nil {
+		return nil, fmt.Errorf("open the store of run %s: %w", run, err)
+	}
+	return b, nil
+}
+
+// closeBus closes a store that a command only looked at; what goes wrong then is for the log.
+func (g *globals) closeBus(b *bus.Bus) {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	if err := b.Close(ctx); err != nil {
+		g.log.Warn().Err(err).Msg("the store did not close cleanly")
+	}
+}
+
+// meta is run.json in a run's directory: what must be known before its log can be read.
+type meta struct {
+	Repo string `json:"repo"`
+	// NATS is the external server's address; empty for the run's own store.
+	NATS string `json:"nats,omitempty"`
+}
+
+func readMeta(dir string) (meta, error) {
+	var m meta
+	data, err := os.ReadFile(filepath.Join(dir, "run.json"))
+	if err != nil {
+		return m, fmt.Errorf("read a run's description: %w", err)
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return m, fmt.Errorf("read a run's description %s: %w", dir, err)
+	}
+	return m, nil
+}
+
+func writeMeta(dir string, m meta) error {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("describe a run: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "run.json"), append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("describe a run: %w", err)
+	}
+	return nil
+}
+
+func (g *globals) listRuns(ctx context.Context) error {
+	ids, err := g.runIDs()
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(g.out, 0, 0, 2, ' ', 0)
+	for _, id := range ids {
+		st, err := g.foldRun(ctx, id)
+		switch {
+		case err != nil && g.json():
+			err = json.NewEncoder(g.out).Encode(map[string]string{"run": id, "error": err.Error()})
+		case err != nil:
+			_, err = fmt.Fprintf(w, "%s\tunreadable\t%v\n", id, err)
+		case g.json():
+			err = json.NewEncoder(g.out).Encode(st.Report())
+		default:
+			n := st.Counts()
+			_, err = fmt.Fprintf(w, "%s\t%s\t%d of %d landed\t%s\n", id, st.Run, n[orchestrator.TaskLanded], len(st.Order), oneLine(st.Spec.Goal))
+		}
+		if err != nil {
+			return fmt.Errorf("print run %s: %w", id, err)
+		}
+	}
+	if len(ids) == 0 && !g.json() {
+		fmt.Fprintf(g.out, "There are no runs in %s. Start one with: divisi demo\n", g.stateDir)
+	}
+	return w.Flush() //nolint:wrapcheck // the terminal
+}
+
+func (g *globals) foldRun(ctx context.Context, run string) (*orchestrator.State, error) {
+	b, err := g.openRun(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	defer g.closeBus(b)
+	return orchestrator.Fold(ctx, b, run)
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"divisi/internal/sandbox"
+	"divisi/subagents/workspace"
+)
+
+// shardTimeout bounds the command of a shard rule.
+const shardTimeout = 2 * time.Minute
+
+// shards runs the command of a shard rule (by: command), confined, in a clean tree of the commit. Its standard output and
+// error are returned together; it must print shards only.
+func (h *holder) shards(ctx context.Context, commit string, command []string) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "divisi-shards-")
+	if err != nil {
+		return nil, fmt.Errorf("make a temporary directory: %w", err)
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
+	pool, err := workspace.NewPool(h.git, h.mirror, filepath.Join(dir, "slots"), 1)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names the directory
+	}
+	slot, err := pool.Acquire(ctx)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the context's
+	}
+	defer pool.Release(slot)
+	if err := slot.Reset(ctx, commit); err != nil {
+		return nil, err //nolint:wrapcheck // it names the slot
+	}
+	env, writable, err := h.shardEnv(ctx, dir, slot.Dir())
+	if err != nil {
+		return nil, err
+	}
+	out, err := sandbox.Run(ctx, sandbox.Command{
+		Args: command, Dir: slot.Dir(), Env: env, Writable: writable, Timeout: shardTimeout, MaxOutput: maxShards,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", command[0], err)
+	}
+	if out.ExitCode != 0 || out.TimedOut {
+		return nil, fmt.Errorf("%s ended with exit code %d: %s", command[0], out.ExitCode, out.Text())
+	}
+	return []byte(out.Text()), nil
+}
+
+// maxShards bounds what a shard command may print, in bytes.
+const maxShards = 16 << 20
+
+func (h *holder) shardEnv(ctx context.Context, dir, tree string) (env, writable []string, err error) {
+	home, tmp := filepath.Join(dir, "home"), filepath.Join(dir, "tmp")
+	for _, d := range []string{home, tmp} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return nil, nil, fmt.Errorf("make a temporary directory: %w", err)
+		}
+	}
+	toolchain, err := sandbox.AskGo(ctx)
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // it names the program
+	}
+	cache, err := sandbox.Caches{Dir: filepath.Join(h.g.stateDir, "caches"), Go: toolchain}.For(sandbox.Agents)
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // it names the directory
+	}
+	cache.Env["DIVISI_RUN"] = h.run
+	env, err = sandbox.Env(sandbox.Settings{
+		Base: os.Environ(), Tools: filepath.Join(h.g.runDir(h.run), "tools"), Path: cache.Path, Home: home, Temp: tmp,
+		Extra: h.spec.Project.Env, Vars: cache.Env,
+	})
+	return env, append(cache.Writable, tree, home, tmp), err //nolint:wrapcheck // it names the variable
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"divisi/orchestrator"
+	"divisi/orchestrator/console"
+)
+
+func newShow(g *globals) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "show [RUN[/TASK]]",
+		Short: "Show a run's report, or one task of it",
+		Long: `Show a run's report: its state, its tasks with attempts, commits and usage, and its gates against
+the baseline. Without RUN, the newest run. With /TASK, everything about one task.` + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi show\n  divisi show 20261121-101500-1f2e\n  divisi show 1f2e/migrate-003\n  divisi show --output json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return g.show(c.Context(), args) },
+	}
+	c.ValidArgsFunction = g.completeRuns
+	return c
+}
+
+func (g *globals) show(ctx context.Context, args []string) error {
+	name, task := "", ""
+	if len(args) == 1 {
+		name, task, _ = strings.Cut(args[0], "/")
+	}
+	run, err := g.findRun([]string{name})
+	if err != nil {
+		return err
+	}
+	st, err := g.foldRun(ctx, run)
+	if err != nil {
+		return err
+	}
+	if task != "" {
+		return g.showTask(st, task)
+	}
+	return g.printReport(st)
+}
+
+func (g *globals) printReport(st *orchestrator.State) error {
+	r := st.Report()
+	if g.json() {
+		return json.NewEncoder(g.out).Encode(r) //nolint:wrapcheck // the terminal
+	}
+	return writeReport(g.out, r, width(g.out))
+}
+
+// writeReport prints a report for people.
+func writeReport(w io.Writer, r orchestrator.Report, columns int) error {
+	fmt.Fprintf(w, "run     %s  %s", r.Run, r.State)
+	if r.Reason != "" {
+		fmt.Fprintf(w, ": %s", console.Sanitize(oneLine(r.Reason)))
+	}
+	fmt.Fprintf(w, "\ngoal    %s\nrepo    %s\nbase    %s\n", console.Sanitize(oneLine(r.Goal)), console.Sanitize(r.Repo), short(r.Base))
+	if r.Ref != "" {
+		fmt.Fprintf(w, "branch  %s at %s\n", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head))
+	}
+	fmt.Fprintf(w, "change  %d files, +%d -%d, in %d batches\n", r.Files, r.Added, r.Deleted, r.Batches)
+	if r.Usage.Calls > 0 {
+		fmt.Fprintf(w, "tokens  %d in %d calls (%d prompt, %d of them cached, %d output, %d thoughts)",
+			r.Usage.Total(), r.Usage.Calls, r.Usage.Prompt, r.Usage.Cached, r.Usage.Output, r.Usage.Thoughts)
+		if r.TokensPerLanded > 0 {
+			fmt.Fprintf(w, ", %d a landed task", r.TokensPerLanded)
+		}
+		fmt.Fprintln(w)
+	}
+	for _, n := range r.Notices {
+		fmt.Fprintf(w, "note    %s\n", console.Sanitize(oneLine(n)))
+	}
+	fmt.Fprintln(w)
+	if err := console.RenderTasks(w, rows(r.Tasks), columns); err != nil {
+		return fmt.Errorf("print the tasks: %w", err)
+	}
+	writeGates(w, r.Gates)
+	return nil
+}
+
+func rows(tasks []orchestrator.TaskReport) []console.TaskRow {
+	out := make([]console.TaskRow, 0, len(tasks))
+	for _, t := range tasks {
+		out = append(out, console.TaskRow{
+			ID: t.ID, Title: t.Title, Role: t.Role, State: t.State, Reason: t.Reason, Attempt: t.Attempts, Tokens: t.Usage.Total(),
+			Added: t.Added, Deleted: t.Deleted, Files: t.Files, Commit: t.Commit,
+			Took: time.Duration(t.Seconds * float64(time.Second)),
+		})
+	}
+	return out
+}
+
+func writeGates(w io.Writer, gates []orchestrator.GateReport) {
+	if len(gates) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	for _, g := range gates {
+		fmt.Fprintf(w, "gate    %s: %s, %.1f s", console.Sanitize(g.Gate), g.Verdict, g.Seconds)
+		for _, part := range []struct {
+			word string
+			list []string
+		}{{"newly red", g.New}, {"red before already", g.Known}, {"fixed", g.Fixed}} {
+			if len(part.list) > 0 {
+				fmt.Fprintf(w, "; %s: %s", part.word, console.Sanitize(strings.Join(part.list, ", ")))
+			}
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// showTask prints everything about one task.
+func (g *globals) showTask(st *orchestrator.State, id string) error {
+	for _, t := range st.Report().Tasks {
+		if t.ID != id {
+			continue
+		}
+		if g.json() {
+			return json.NewEncoder(g.out).Encode(t) //nolint:wrapcheck // the terminal
+		}
+		return writeTask(g.out, t, st)
+	}
+	return usagef("run %s has no task %q", st.Spec.Run, id)
+}
+
+func writeTask(w io.Writer, t orchestrator.TaskReport, st *orchestrator.State) error {
+	fmt.Fprintf(w, "task      %s  %s\ntitle     %s\nrole      %s\nattempts  %d, handed out %d times, %.1f s\n",
+		t.ID, t.State, console.Sanitize(oneLine(t.Title)), t.Role, t.Attempts, t.Deliveries, t.Seconds)
+	if v := st.Tasks[t.ID]; v != nil {
+		fmt.Fprintf(w, "files     %s\ninherits  %s\n", console.Sanitize(strings.Join(v.Task.Files, ", ")), v.Task.IncludeContents)
+	}
+	fmt.Fprintf(w, "tokens    %d in %d calls, %d turns\n", t.Usage.Total(), t.Usage.Calls, t.Turns)
+	if t.Commit != "" {
+		fmt.Fprintf(w, "commit    %s  %d files, +%d -%d\n", t.Commit, t.Files, t.Added, t.Deleted)
+	}
+	if t.Reason != "" {
+		fmt.Fprintf(w, "reason    %s\n", console.Sanitize(t.Reason))
+	}
+	for _, f := range t.Failures {
+		fmt.Fprintf(w, "failed    %s\n", console.Sanitize(oneLine(f)))
+	}
+	if t.Summary != "" {
+		fmt.Fprintf(w, "summary   %s\n", console.Sanitize(oneLine(t.Summary)))
+	}
+	return nil
+}
+
+func short(commit string) string { return commit[:min(len(commit), 12)] } //nolint:mnd // as git abbreviates
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

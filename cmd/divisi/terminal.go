@@ -1,0 +1,71 @@
+package main
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"io"
+	"os"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/oklog/ulid/v2"
+	"github.com/spf13/cobra"
+)
+
+// width returns a terminal's width in cells, and 100 for anything else.
+func width(w io.Writer) int {
+	columns, _ := size(w)
+	return cmp.Or(columns, 100) //nolint:mnd // a page
+}
+
+// height returns a terminal's height in cells, and 24 for anything else.
+func height(w io.Writer) int {
+	_, lines := size(w)
+	return cmp.Or(lines, 24) //nolint:mnd // a screen
+}
+
+func size(w io.Writer) (columns, lines int) {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0, 0
+	}
+	columns, lines, err := term.GetSize(f.Fd())
+	if err != nil {
+		return 0, 0
+	}
+	return columns, lines
+}
+
+// isTerminal reports whether v is a terminal that a person looks at.
+func isTerminal(v any) bool {
+	f, ok := v.(*os.File)
+	return ok && term.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"
+}
+
+// colourful honours NO_COLOR (no-color.org).
+func colourful() bool { return os.Getenv("NO_COLOR") == "" }
+
+func now() time.Time { return time.Now().UTC() }
+
+// newID returns a source of sortable ids; it is safe for concurrent use.
+func newID() func() string { return func() string { return ulid.Make().String() } }
+
+// newRunID names a run: the time, so that runs sort, and four random digits, so that two of one second differ.
+func newRunID(at time.Time) string {
+	var b [2]byte
+	_, _ = rand.Read(b[:]) // it never fails since Go 1.24
+	return at.Format("20060102-150405") + "-" + hex.EncodeToString(b[:])
+}
+
+// completeRuns completes a run's id in the shell.
+func (g *globals) completeRuns(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 || g.setup() != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ids, err := g.runIDs()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}

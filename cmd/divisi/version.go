@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+func newVersion(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Long:    "Print the version, the Go release it was built with, and the platform." + codes(codeOK, codeUsage),
+		Example: "  divisi version",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(g.out, "divisi %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err //nolint:wrapcheck // the terminal
+		},
+	}
+}
+
+// version is what the build knows of itself.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		for _, s := range infoSettings(info) {
+			if s.Key == "vcs.revision" {
+				return "devel-" + s.Value[:min(12, len(s.Value))]
+			}
+		}
+		return "devel"
+	}
+	return info.Main.Version
+}
+
+func infoSettings(info *debug.BuildInfo) []debug.BuildSetting {
+	if info == nil {
+		return nil
+	}
+	return info.Settings
+}

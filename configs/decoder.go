@@ -1,0 +1,185 @@
+package configs
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"divisi/internal/spec"
+)
+
+// decoder sets Go values from YAML nodes. Unlike the library's own decoder it goes on after a fault, so that a person
+// sees all of them at once, and takes nothing for granted: no unknown fields, no second meaning of a value, no anchors.
+type decoder struct{ *document }
+
+var (
+	textType = reflect.TypeFor[encoding.TextUnmarshaler]()
+	jsonType = reflect.TypeFor[json.RawMessage]()
+)
+
+func (d *decoder) into(node ast.Node, target any) {
+	d.value(node, reflect.ValueOf(target).Elem(), "", 0)
+}
+
+func (d *decoder) value(node ast.Node, v reflect.Value, path string, depth int) {
+	at := nodePlace(node)
+	d.at[path] = at
+	switch node.(type) {
+	case *ast.AnchorNode, *ast.AliasNode:
+		d.refuse(path, at, "", "anchors and aliases are not read here: write the value out")
+		return
+	case *ast.TagNode:
+		d.refuse(path, at, "", "tags are not read here")
+		return
+	case *ast.NullNode:
+		return
+	}
+	if depth > maxDepth {
+		d.refuse(path, at, "", "the values are nested more than %d deep", maxDepth)
+		return
+	}
+	switch {
+	case v.Type() == jsonType:
+		d.json(node, v, path)
+	case v.CanAddr() && v.Addr().Type().Implements(textType):
+		d.text(node, v.Addr().Interface().(encoding.TextUnmarshaler), path)
+	case v.Kind() == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		d.value(node, v.Elem(), path, depth+1)
+	case v.Kind() == reflect.Struct:
+		d.structure(node, v, path, depth)
+	case v.Kind() == reflect.Map:
+		d.table(node, v, path, depth)
+	case v.Kind() == reflect.Slice:
+		d.list(node, v, path, depth)
+	default:
+		d.scalar(node, v, path)
+	}
+}
+
+func (d *decoder) refuse(path string, at place, suggest, format string, args ...any) {
+	d.bad[path] = true
+	d.fault(at, suggest, format, args...)
+}
+
+// pairs returns the entries of a mapping whose keys are plain and unique.
+func (d *decoder) pairs(node ast.Node, path string) (pairs []*ast.MappingValueNode, ok bool) {
+	var all []*ast.MappingValueNode
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		all = n.Values
+	case *ast.MappingValueNode:
+		all = []*ast.MappingValueNode{n}
+	default:
+		return nil, false
+	}
+	seen := map[string]place{}
+	for _, pair := range all {
+		at := nodePlace(pair.Key)
+		if _, plain := pair.Key.(ast.ScalarNode); !plain || pair.Key.Type() == ast.MergeKeyType {
+			d.refuse(path, at, "", "only plain keys are read here")
+			continue
+		}
+		key := keyText(pair.Key)
+		if first, twice := seen[key]; twice {
+			d.refuse(path, at, "", "field %q stands here twice, first in line %d", key, first.line)
+			continue
+		}
+		seen[key] = at
+		pairs = append(pairs, pair)
+	}
+	return pairs, true
+}
+
+func keyText(key ast.MapKeyNode) string {
+	if s, ok := key.(*ast.StringNode); ok {
+		return s.Value
+	}
+	return key.GetToken().Value
+}
+
+func (d *decoder) structure(node ast.Node, v reflect.Value, path string, depth int) {
+	pairs, ok := d.pairs(node, path)
+	if !ok {
+		d.refuse(path, nodePlace(node), "", "%s is not a set of fields: it has the fields %s",
+			label(path), strings.Join(fieldNames(v.Type()), ", "))
+		return
+	}
+	names := fieldNames(v.Type())
+	for _, pair := range pairs {
+		key := keyText(pair.Key)
+		field := fieldByName(v, key)
+		if !field.IsValid() {
+			near := spec.Nearest(key, names)
+			if near != "" {
+				d.bad[join(path, near)] = true // what was meant is not missing as well
+			}
+			d.fault(nodePlace(pair.Key), near, "unknown field %q; the fields are %s", key, strings.Join(names, ", "))
+			continue
+		}
+		d.value(pair.Value, field, join(path, key), depth+1)
+	}
+}
+
+func (d *decoder) table(node ast.Node, v reflect.Value, path string, depth int) {
+	pairs, ok := d.pairs(node, path)
+	if !ok {
+		d.refuse(path, nodePlace(node), "", "%s is not a table of names", label(path))
+		return
+	}
+	v.Set(reflect.MakeMapWithSize(v.Type(), len(pairs)))
+	for _, pair := range pairs {
+		elem := reflect.New(v.Type().Elem()).Elem()
+		d.value(pair.Value, elem, join(path, keyText(pair.Key)), depth+1)
+		v.SetMapIndex(reflect.ValueOf(keyText(pair.Key)), elem)
+	}
+}
+
+func (d *decoder) list(node ast.Node, v reflect.Value, path string, depth int) {
+	seq, ok := node.(*ast.SequenceNode)
+	if !ok {
+		d.refuse(path, nodePlace(node), asList(node, path), "%s is not a list", label(path))
+		return
+	}
+	list := reflect.MakeSlice(v.Type(), len(seq.Values), len(seq.Values))
+	for i, elem := range seq.Values {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if _, null := elem.(*ast.NullNode); null {
+			d.refuse(at, nodePlace(elem), "", "%s is empty", label(at))
+			continue
+		}
+		d.value(elem, list.Index(i), at, depth+1)
+	}
+	v.Set(list)
+}
+
+// asList shows how a lone scalar is written as a list; a command is split into its words.
+func asList(node ast.Node, path string) string {
+	text, ok := scalarText(node)
+	if !ok || strings.ContainsAny(text, "\n\"'$`|&;<>\\") {
+		return ""
+	}
+	words := []string{text}
+	if path == "setup" || path == "command" || strings.HasSuffix(path, ".command") {
+		words = strings.Fields(text)
+	}
+	return "[" + strings.Join(words, ", ") + "]"
+}
+
+func label(path string) string {
+	if path == "" {
+		return "the file"
+	}
+	return path
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}

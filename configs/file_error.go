@@ -1,0 +1,86 @@
+package configs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// FileError is everything that is wrong with one file.
+type FileError struct {
+	// File is the path as a person would write it.
+	File string
+	// Faults are sorted by place; there is at least one.
+	Faults []Fault
+}
+
+// Fault is one thing that is wrong, and where.
+type Fault struct {
+	// Line and Col count from 1; both are 0 where the fault has no place, such as a file that cannot be read.
+	Line, Col int
+	// Message says what is wrong.
+	Message string
+	// Suggest is the nearest valid name or what to write instead; may be empty.
+	Suggest string
+	// Source is the source line, without control characters and bounded; may be empty.
+	Source string
+}
+
+// Error lists every fault on lines of its own, with the source line and a mark under the place.
+func (e *FileError) Error() string {
+	var b strings.Builder
+	if len(e.Faults) == 1 {
+		fmt.Fprintf(&b, "%s: 1 fault", e.File)
+	} else {
+		fmt.Fprintf(&b, "%s: %d faults", e.File, len(e.Faults))
+	}
+	for _, f := range e.Faults {
+		b.WriteString("\n  ")
+		f.write(&b, e.File)
+	}
+	return b.String()
+}
+
+func (f *Fault) write(b *strings.Builder, file string) {
+	b.WriteString(file)
+	if f.Line > 0 {
+		fmt.Fprintf(b, ":%d:%d", f.Line, f.Col)
+	}
+	b.WriteString(": " + f.Message)
+	if f.Suggest != "" {
+		fmt.Fprintf(b, " (did you mean %q?)", f.Suggest)
+	}
+	if f.Source == "" {
+		return
+	}
+	fmt.Fprintf(b, "\n    | %s", f.Source)
+	if f.Col > 0 && f.Col <= len([]rune(f.Source))+1 {
+		fmt.Fprintf(b, "\n    | %s^", strings.Repeat(" ", f.Col-1))
+	}
+}
+
+func sortFaults(faults []Fault) {
+	slices.SortStableFunc(faults, func(a, b Fault) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
+}
+
+// printable makes one line of a foreign file safe to show on a terminal.
+func printable(line string) string {
+	const most = 160
+	line = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case unicode.IsPrint(r):
+			return r
+		}
+		return unicode.ReplacementChar
+	}, line)
+	if runes := []rune(line); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return line
+}

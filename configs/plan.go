@@ -1,0 +1,47 @@
+package configs
+
+import (
+	"strings"
+
+	"divisi/internal/spec"
+)
+
+// Positions knows where in a plan file each value stands, so that what is found wrong later still has a place.
+type Positions struct{ document *document }
+
+// Error returns the problems as a *FileError with line, column and source line, or nil when there are none. It can be
+// called again with other problems.
+func (p *Positions) Error(problems []spec.Problem) error {
+	d := *p.document
+	d.faults = append([]Fault(nil), p.document.faults...)
+	d.problems(problems)
+	return d.err()
+}
+
+// LoadPlan reads a plan file; it may lie anywhere. Its fields and their types are checked, not what they mean. The error
+// is a *FileError with every fault; the positions are valid also then, unless the file could not be read.
+func LoadPlan(path string) (spec.Plan, *Positions, error) {
+	text, err := readNamed(path, maxPlan)
+	if err != nil {
+		return spec.Plan{}, nil, cannotRead(path, err)
+	}
+	return ParsePlan(path, text)
+}
+
+// ParsePlan reads a plan from text. The file is only named, for messages.
+func ParsePlan(file, text string) (spec.Plan, *Positions, error) {
+	text = strings.TrimPrefix(text, "\ufeff")
+	d := newDocument(file, text)
+	var plan spec.Plan
+	d.read(text, &plan)
+	return plan, &Positions{d}, d.err()
+}
+
+// CheckPlan reads a plan file and judges it: wrong fields, wrong types and what the plan means, all faults in one error.
+func CheckPlan(path string, env spec.Env) (spec.Plan, error) {
+	plan, positions, err := LoadPlan(path)
+	if positions == nil {
+		return spec.Plan{}, err
+	}
+	return plan, positions.Error(plan.Validate(env))
+}

@@ -1,0 +1,80 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"divisi/internal/spec"
+)
+
+// projectFile is a repository's own configuration.
+const projectFile = ".divisi/divisi.yaml"
+
+// Project returns <repo>/.divisi/divisi.yaml with every default filled in; a repository without one has the defaults.
+// The error is a *FileError with every fault when the file is wrong.
+func Project(repo string) (project spec.Project, err error) {
+	root, err := os.OpenRoot(repo)
+	if err != nil {
+		return spec.Project{}, fmt.Errorf("open the repository %s: %w", repo, err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	text, err := readInside(root, projectFile, maxProject)
+	if errors.Is(err, fs.ErrNotExist) {
+		return DefaultProject()
+	}
+	if err != nil {
+		return spec.Project{}, cannotRead(projectFile, err)
+	}
+	return ParseProject(projectFile, text)
+}
+
+// DefaultProject returns the project of a repository that configures nothing.
+func DefaultProject() (spec.Project, error) { return ParseProject(projectFile, "") }
+
+// ParseProject reads a project file and fills in the defaults. The file is only named, for messages.
+func ParseProject(file, text string) (spec.Project, error) {
+	defaults, err := embeddedProject()
+	if err != nil {
+		return spec.Project{}, err
+	}
+	d := newDocument(file, text)
+	var p spec.Project
+	d.read(text, &p)
+	p.Limits = p.Limits.Or(defaults.Limits)
+	if p.Protected == nil { // an empty list protects nothing, on purpose
+		p.Protected = defaults.Protected
+	}
+	if p.Parallel == 0 {
+		p.Parallel = defaults.Parallel
+	}
+	if p.Models == nil {
+		p.Models = map[string]spec.Model{}
+	}
+	for alias, model := range defaults.Models {
+		if _, own := p.Models[alias]; !own {
+			p.Models[alias] = model
+		}
+	}
+	for alias, model := range p.Models {
+		if model.Provider == "" {
+			model.Provider = "gemini"
+		}
+		p.Models[alias] = model
+	}
+	d.problems(p.Validate())
+	return p, d.err()
+}
+
+func embeddedProject() (spec.Project, error) {
+	var p spec.Project
+	text, err := embedded.ReadFile("divisi.yaml")
+	if err != nil {
+		return p, fmt.Errorf("read the built-in defaults: %w", err)
+	}
+	d := newDocument("divisi.yaml", string(text))
+	d.read(string(text), &p)
+	d.problems(p.Validate())
+	return p, d.err()
+}

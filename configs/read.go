@@ -1,0 +1,71 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// The greatest files that are read. They are far above anything written by hand, and small enough for a parser that
+// needs quadratic time for the worst text.
+const (
+	maxRole    = 64 << 10
+	maxProject = 64 << 10
+	maxPlan    = 1 << 20
+)
+
+// readInside reads a file of a repository: a regular file below the root, at most most bytes. A link that leads out, a
+// pipe or a device is refused without blocking.
+func readInside(root *os.Root, name string, most int64) (text string, err error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", errors.New("it is not a regular file")
+	}
+	return readBounded(f, most)
+}
+
+// readNamed reads a file that a person named; it may lie anywhere.
+func readNamed(name string, most int64) (text string, err error) {
+	f, err := os.Open(filepath.Clean(name))
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if info, err := f.Stat(); err != nil {
+		return "", err
+	} else if info.IsDir() {
+		return "", errors.New("it is a directory")
+	}
+	return readBounded(f, most)
+}
+
+func readBounded(r io.Reader, most int64) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err != nil {
+		return "", err
+	}
+	if int64(len(data)) > most {
+		return "", fmt.Errorf("it is larger than %d KiB", most>>10)
+	}
+	return string(data), nil
+}
+
+// cannotRead makes a fault of a file that could not be read at all.
+func cannotRead(file string, err error) error {
+	reason := err
+	if inner := new(fs.PathError); errors.As(err, &inner) {
+		reason = inner.Err // the path is in front of the message already
+	}
+	return &FileError{File: file, Faults: []Fault{{Message: "the file cannot be read: " + printable(reason.Error())}}}
+}

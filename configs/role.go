@@ -1,0 +1,208 @@
+package configs
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+)
+
+// BuiltIn is the source of the roles that Divisi brings.
+const BuiltIn = "built-in"
+
+// rolesDir is where a repository keeps its own roles.
+const rolesDir = ".divisi/roles"
+
+//go:embed roles/*.md divisi.yaml
+var embedded embed.FS
+
+// roleFile is the front matter of a role file. Output is of any shape, and Writes may be left to be derived.
+type roleFile struct {
+	spec.Role
+	Output json.RawMessage `yaml:"output"`
+}
+
+// BuiltInRoles returns the roles that Divisi brings, by name.
+func BuiltInRoles() (map[string]spec.Role, error) {
+	roles := map[string]spec.Role{}
+	names, err := fs.Glob(embedded, "roles/*.md")
+	if err != nil {
+		return nil, fmt.Errorf("list the built-in roles: %w", err)
+	}
+	for _, name := range names {
+		text, err := embedded.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("read the built-in role %s: %w", name, err)
+		}
+		role, err := ParseRole(name, string(text))
+		if err != nil {
+			return nil, err
+		}
+		role.Source = BuiltIn
+		roles[role.Name] = role
+	}
+	return roles, nil
+}
+
+// Roles returns every role by name: the built-in ones, then those of <repo>/.divisi/roles (repo may be empty), then the
+// named files; later wins. The error joins one *FileError for each file that is wrong.
+func Roles(repo string, files []string) (map[string]spec.Role, error) {
+	roles, err := BuiltInRoles()
+	if err != nil {
+		return nil, err
+	}
+	own, err := repositoryRoles(repo)
+	errs := []error{err}
+	maps.Copy(roles, own)
+	for _, file := range files {
+		text, err := readNamed(file, maxRole)
+		if err != nil {
+			errs = append(errs, cannotRead(file, err))
+			continue
+		}
+		role, err := ParseRole(file, text)
+		errs = append(errs, err)
+		if err == nil {
+			roles[role.Name] = role
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return roles, nil
+}
+
+func repositoryRoles(repo string) (roles map[string]spec.Role, err error) {
+	if repo == "" {
+		return nil, nil
+	}
+	root, err := os.OpenRoot(repo)
+	if err != nil {
+		return nil, fmt.Errorf("open the repository %s: %w", repo, err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	entries, err := fs.ReadDir(root.FS(), rolesDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, cannotRead(rolesDir, err)
+	}
+	roles = map[string]spec.Role{}
+	var errs []error
+	for _, entry := range entries {
+		if path.Ext(entry.Name()) != ".md" || strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		name := path.Join(rolesDir, entry.Name())
+		errs = append(errs, addRole(roles, root, name))
+	}
+	return roles, errors.Join(errs...)
+}
+
+func addRole(roles map[string]spec.Role, root *os.Root, name string) error {
+	text, err := readInside(root, name, maxRole)
+	if err != nil {
+		return cannotRead(name, err)
+	}
+	role, err := ParseRole(name, text)
+	if err != nil {
+		return err
+	}
+	if other, twice := roles[role.Name]; twice {
+		return &FileError{File: name, Faults: []Fault{{
+			Message: fmt.Sprintf("role %q is in %s already", role.Name, other.Source),
+		}}}
+	}
+	roles[role.Name] = role
+	return nil
+}
+
+// ParseRole reads a role file: Markdown with YAML front matter, whose body is the instruction. The file is only named, for
+// messages and as the name of a role that gives none. The error is a *FileError with every fault.
+func ParseRole(file, text string) (spec.Role, error) {
+	text = strings.TrimPrefix(text, "\ufeff")
+	d := newDocument(file, text)
+	front, body, ok := frontMatter(d.lines)
+	if !ok {
+		d.fault(place{1, 1}, "", "a role file begins with a line --- , then fields such as description and tools, then a line ---")
+		return spec.Role{}, d.err()
+	}
+	var read roleFile
+	d.read(front, &read)
+	role := read.Role
+	role.Output = read.Output
+	role.Instruction = strings.TrimSpace(body)
+	role.Source = file
+	if role.Name == "" {
+		role.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	}
+	d.deriveRole(&role)
+	d.problems(role.Validate(spec.Env{}))
+	d.schema("output", role.Output)
+	return role, d.err()
+}
+
+// frontMatter takes a role file apart. The line --- at the top becomes an empty one, so that places stay right.
+func frontMatter(lines []string) (front, body string, ok bool) {
+	if strings.TrimRight(lines[0], " \t\r") != "---" {
+		return "", "", false
+	}
+	for i := 1; i < len(lines); i++ {
+		if strings.TrimRight(lines[i], " \t\r") == "---" {
+			return "\n" + strings.Join(lines[1:i], "\n") + "\n", strings.Join(lines[i+1:], "\n"), true
+		}
+	}
+	return "", "", false
+}
+
+// deriveRole fills what a role file leaves out.
+func (d *document) deriveRole(r *spec.Role) {
+	if r.Executor == "" {
+		switch {
+		case len(r.Command) > 0:
+			r.Executor = spec.ExecutorCommand
+		case r.Name != spec.RoleTester || r.Model != "":
+			r.Executor = spec.ExecutorModel
+		}
+	}
+	if _, given := d.at["tools"]; !given && r.Executor == spec.ExecutorModel {
+		r.Tools = []string{spec.ToolListFiles, spec.ToolReadFile, spec.ToolSearch, spec.ToolReadArtifact}
+		if r.Name == spec.RoleMaster {
+			r.Tools = append(r.Tools, spec.ToolDispatch)
+		}
+	}
+	derived := r.Executor == spec.ExecutorCommand && r.Name != spec.RoleTester || slices.ContainsFunc(r.Tools, spec.WritingTool)
+	at, given := d.at["writes"]
+	switch {
+	case !given:
+		r.Writes = derived
+	case r.Executor != spec.ExecutorCommand && r.Writes != derived && !d.bad["tools"] && !d.bad["writes"]:
+		d.fault(at, "", "writes is %t, but the tools of role %q say %t", r.Writes, r.Name, derived)
+	}
+	if r.IncludeContents == "" {
+		r.IncludeContents = spec.IncludeNone
+	}
+	if r.Narrative == "" {
+		r.Narrative = "fenced"
+	}
+}
+
+// problems maps what Validate found back to its places, leaving out what follows from a value that could not be read.
+func (d *document) problems(list []spec.Problem) {
+	for _, p := range list {
+		if d.unread(p.Path) {
+			continue
+		}
+		d.fault(d.where(p.Path), p.Suggest, "%s", p.Message)
+	}
+}

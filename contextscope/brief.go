@@ -1,0 +1,186 @@
+package contextscope
+
+import (
+	"divisi/internal/spec"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/genai"
+)
+
+// Brief is the task as it is put to its agent. It comes after the background and is never trimmed.
+type Brief struct {
+	Task spec.Task
+	// Goal is what the whole run is for.
+	Goal string
+	// DecisionRecord is written only where the slice does not carry the same one.
+	DecisionRecord string
+	// Constraints hold beside the task's own, verbatim.
+	Constraints []string
+	// Inputs are the handoffs that the task asked for, in plan order.
+	Inputs []Handoff
+	// Prior are the attempts before this one, oldest first.
+	Prior []Prior
+	// Notes are further sections for this attempt, each a paragraph, written last.
+	Notes []string
+}
+
+// Handoff is what an earlier task gave back.
+type Handoff struct {
+	Task    string
+	Role    string
+	Handoff spec.Handoff
+}
+
+// Prior is how an earlier attempt ended, and what it had changed.
+type Prior struct {
+	Attempt int
+	Fault   spec.Fault
+	Summary string
+	Diff    string
+}
+
+// Content renders the brief on its own, as the brief event of an attempt holds it.
+func (b Brief) Content(narrative string) *genai.Content {
+	return genai.NewContentFromText(b.text(newNarrator(narrative), ""), genai.RoleUser)
+}
+
+// text renders the brief. Words of agents and tools in it are quoted as the narrator does; record is the decision
+// record that the reader has seen already.
+func (b Brief) text(n *narrator, record string) string {
+	w := &briefWriter{narrator: n}
+	w.task(b.Task)
+	w.section("Goal of the whole run", b.Goal)
+	w.section("Brief", b.Task.Brief)
+	w.list("Constraints, all of which hold", union(b.Constraints, b.Task.Constraints))
+	w.list("Files that you may change, and no others", b.Task.Files)
+	w.list("Gates that decide whether it passes", b.Task.Gates)
+	if b.DecisionRecord != record {
+		w.section("Decision record, settled for every task of this run", b.DecisionRecord)
+	}
+	for _, h := range b.Inputs {
+		w.handoff(h)
+	}
+	for _, p := range b.Prior {
+		w.prior(p)
+	}
+	for _, note := range b.Notes {
+		w.paragraph(note)
+	}
+	return w.b.String()
+}
+
+func union(lists ...[]string) []string {
+	var out []string
+	for _, item := range slices.Concat(lists...) {
+		if !slices.Contains(out, item) {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+// briefWriter writes a brief, one paragraph after the other.
+type briefWriter struct {
+	b        strings.Builder
+	narrator *narrator
+}
+
+func (w *briefWriter) task(t spec.Task) {
+	w.b.WriteString("Task: " + t.ID)
+	if t.Title != "" {
+		w.b.WriteString("\nTitle: " + t.Title)
+	}
+	if t.Role != "" {
+		w.b.WriteString("\nRole: " + t.Role)
+	}
+}
+
+func (w *briefWriter) paragraph(text string) {
+	if text != "" {
+		w.b.WriteString("\n\n" + text)
+	}
+}
+
+func (w *briefWriter) section(title, text string) {
+	if text != "" {
+		w.paragraph(title + ":\n" + text)
+	}
+}
+
+func (w *briefWriter) list(title string, items []string) {
+	if len(items) > 0 {
+		w.paragraph(title + ":\n- " + strings.Join(items, "\n- "))
+	}
+}
+
+// quoted writes what an agent or a tool said. The fence is introduced where the background did not do it.
+func (w *briefWriter) quoted(title, text string) {
+	switch {
+	case text == "":
+	case !w.narrator.fenced:
+		w.paragraph(title + ":\n" + text)
+	default:
+		if !w.narrator.introduced {
+			w.paragraph(w.narrator.preamble().Text)
+		}
+		w.paragraph(title + ":\n" + quote(text))
+	}
+}
+
+func (w *briefWriter) handoff(h Handoff) {
+	name := w.narrator.name(h.Task)
+	if h.Role != "" {
+		name += " (" + w.narrator.name(h.Role) + ")"
+	}
+	var t strings.Builder
+	t.WriteString(h.Handoff.Summary)
+	for _, list := range []struct {
+		title string
+		items []string
+	}{{"Findings", h.Handoff.Findings}, {"Deviations", h.Handoff.Deviations}, {"Artifacts", h.Handoff.Artifacts}} {
+		if len(list.items) > 0 {
+			t.WriteString("\n" + list.title + ":\n- " + strings.Join(list.items, "\n- "))
+		}
+	}
+	if len(h.Handoff.Output) > 0 {
+		t.WriteString("\nOutput:\n" + string(h.Handoff.Output))
+	}
+	w.quoted("Handoff of task "+name, strings.TrimPrefix(t.String(), "\n"))
+}
+
+func (w *briefWriter) prior(p Prior) {
+	title := fmt.Sprintf("Attempt %d at this task did not pass", p.Attempt)
+	if p.Fault.Class != "" {
+		title += " (" + p.Fault.Class + ")"
+	}
+	if p.Fault.Message == "" {
+		w.paragraph(title + ".")
+	}
+	w.quoted(title, p.Fault.Message)
+	w.quoted(fmt.Sprintf("What attempt %d ran into", p.Attempt), p.Fault.Detail)
+	w.quoted(fmt.Sprintf("What attempt %d said of itself", p.Attempt), p.Summary)
+	w.quoted(fmt.Sprintf("What attempt %d had changed; it is not in your tree", p.Attempt), p.Diff)
+}
+
+// brief writes the task. With it the first content is settled for this agent.
+type brief struct{}
+
+// Name implements processor.
+func (brief) Name() string { return "brief" }
+
+// Process implements processor.
+func (p brief) Process(st *state) {
+	b := st.in.Brief
+	if b.Task.ID == "" {
+		st.trace(Trace{Processor: p.Name(), What: "no task"})
+		st.req.Prefix = len(st.req.Contents)
+		return
+	}
+	c := genai.NewContentFromText(b.text(st.narrator, st.in.Slice.DecisionRecord), genai.RoleUser)
+	st.add(c)
+	st.req.Prefix = len(st.req.Contents)
+	what := fmt.Sprintf("task %s: %d handoffs, %d earlier attempts", b.Task.ID, len(b.Inputs), len(b.Prior))
+	st.trace(Trace{Processor: p.Name(), What: what, Parts: 1, Tokens: Tokens(c)})
+}

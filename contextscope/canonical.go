@@ -1,0 +1,89 @@
+package contextscope
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"google.golang.org/genai"
+)
+
+// compactJSON writes v with sorted keys, without white space and without HTML escapes: code stays readable as code.
+// What JSON cannot hold (NaN, a channel) is printed the way Go prints it, which sorts maps too.
+func compactJSON(v any) string {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Sprintf("%v", v)
+	}
+	return string(bytes.TrimSuffix(buf.Bytes(), []byte("\n")))
+}
+
+// Tokens estimates what a content costs, in tokens: bytes/4. It is fixed on purpose, so that what is decided by it
+// (trimming a slice) comes out the same everywhere and for ever.
+func Tokens(c *genai.Content) int {
+	if c == nil {
+		return 0
+	}
+	return (partsBytes(c.Parts) + 3) / 4
+}
+
+func partsBytes(parts []*genai.Part) int {
+	n := 0
+	for _, p := range parts {
+		if p != nil {
+			n += partBytes(p)
+		}
+	}
+	return n
+}
+
+func partBytes(p *genai.Part) int {
+	n := len(p.Text) + len(p.ThoughtSignature)
+	if fc := p.FunctionCall; fc != nil {
+		n += len(fc.ID) + len(fc.Name) + valueBytes(fc.Args)
+	}
+	if fr := p.FunctionResponse; fr != nil {
+		n += len(fr.ID) + len(fr.Name) + valueBytes(fr.Response)
+	}
+	if p.InlineData != nil {
+		n += len(p.InlineData.Data) + len(p.InlineData.MIMEType)
+	}
+	if p.FileData != nil {
+		n += len(p.FileData.FileURI) + len(p.FileData.MIMEType)
+	}
+	if p.ExecutableCode != nil {
+		n += len(p.ExecutableCode.Code)
+	}
+	if p.CodeExecutionResult != nil {
+		n += len(p.CodeExecutionResult.Output)
+	}
+	return n
+}
+
+// valueBytes is about the length of v as JSON, without writing it: a request is estimated at every turn.
+func valueBytes(v any) int {
+	switch v := v.(type) {
+	case string:
+		return len(v) + 2
+	case json.Number:
+		return len(v)
+	case map[string]any:
+		n := 2
+		for k, e := range v {
+			n += len(k) + 4 + valueBytes(e)
+		}
+		return n
+	case []any:
+		n := 2
+		for _, e := range v {
+			n += 1 + valueBytes(e)
+		}
+		return n
+	case nil, bool:
+		return 4
+	default:
+		return 8
+	}
+}

@@ -1,0 +1,177 @@
+package contextscope_test
+
+import (
+	"divisi/contextscope"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// golden is a session, what it compiles to, and why.
+type golden struct {
+	Why      string          `json:"why"`
+	Session  json.RawMessage `json:"session"`
+	Contents json.RawMessage `json:"contents"`
+}
+
+func readGoldens(t testing.TB) map[string]golden {
+	t.Helper()
+	files, err := filepath.Glob("testdata/sessions/*.json")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(files), 25)
+	goldens := map[string]golden{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var g golden
+		require.NoError(t, json.Unmarshal(data, &g), file)
+		goldens[strings.TrimSuffix(filepath.Base(file), ".json")] = g
+	}
+	return goldens
+}
+
+func TestCompileSessionGolden(t *testing.T) {
+	t.Parallel()
+	for name, g := range readGoldens(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			contents, trace, err := contextscope.CompileSession(g.Session)
+			require.NoError(t, err)
+			got, err := json.Marshal(contents)
+			require.NoError(t, err)
+			require.JSONEq(t, string(g.Contents), string(got), g.Why)
+			require.NotEmpty(t, trace)
+			lines := 0
+			for _, line := range trace {
+				require.NotEmpty(t, line.What)
+				if line.Processor == "contents" {
+					lines++
+				}
+			}
+			require.Len(t, contents, lines, "each content is explained by one line")
+		})
+	}
+}
+
+// Numbers are compared as text here: JSONEq would take 1.0 for 1 and lose digits.
+func TestCompileSessionKeepsNumbersAsWritten(t *testing.T) {
+	t.Parallel()
+	contents, _, err := contextscope.CompileSession([]byte(`{"agent":"a","events":[{"author":"a","parts":[
+		{"functionCall":{"id":"c","name":"seek","args":{"at":12345678901234567890,"by":1.0}}}]}]}`))
+	require.NoError(t, err)
+	got, err := json.Marshal(contents[0])
+	require.NoError(t, err)
+	require.Contains(t, string(got), `"args":{"at":12345678901234567890,"by":1.0}`)
+}
+
+func TestCompileSessionExplainsWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	_, trace, err := contextscope.CompileSession([]byte(`{"agent":"coder","branch":"r.coder","narrative":"plain","events":[
+		{"author":"user","parts":[{"text":"go"}]},
+		{"author":"reader","branch":"r.reader","parts":[{"text":"hidden"}]},
+		{"author":"reader","parts":[{"text":" "}]},
+		{"author":"coder","parts":[{"functionCall":{"id":"c1","name":"run"}}]},
+		{"author":"coder","parts":[{"functionResponse":{"id":"c9","name":"run"}}]},
+		{"author":"coder","parts":[]}]}`))
+	require.NoError(t, err)
+	var notes []string
+	for _, line := range trace {
+		notes = append(notes, line.Notes...)
+	}
+	require.Equal(t, []string{
+		"event 1 was left out: branch r.reader is not visible from r.coder",
+		"event 5 was left out: nothing in it that a model can see",
+		"event 2 was left out: nothing in it to tell",
+		`event 4: the result of call "c9" was left out: no call before it`,
+		`event 3: call "c1" was never answered: a placeholder stands for its result`,
+	}, notes)
+}
+
+func TestCompileSessionFaults(t *testing.T) {
+	t.Parallel()
+	event := func(rest string) string { return `{"agent":"a","events":[{"author":"a",` + rest + `}]}` }
+	for name, c := range map[string]struct{ in, want string }{
+		"empty": {"", "line 1, column 1: unexpected end of the JSON"},
+		"cut":   {`{"agent":"a",`, "line 1, column 14: unexpected end of the JSON"},
+		"syntax": {
+			"{\n\"agent\": oops}",
+			"line 2, column 10: invalid character 'o' looking for beginning of value",
+		},
+		"trailing":         {"{\"agent\":\"a\"}\n x", "line 2, column 2: more after the end of the value"},
+		"wrong type":       {`{"agent":1}`, "line 1, column 10: agent: a JSON number does not fit"},
+		"no object":        {`[]`, "line 1, column 1: the value: a JSON array does not fit"},
+		"unknown field":    {"{\"agent\":\"a\",\n  \"event\":[]}", `line 2, column 3: unknown field "event"`},
+		"case matters":     {`{"Agent":"a"}`, `line 1, column 2: unknown field "Agent"`},
+		"unknown in event": {event(`"txt":1`), `line 1, column 38: unknown field "txt" in events[0]`},
+		"unknown in part": {
+			event(`"parts":[{"test":"x"}]`),
+			`line 1, column 48: unknown field "test" in events[0].parts[0]`,
+		},
+		"unknown in call": {
+			event(`"parts":[{"functionCall":{"arguments":{}}}]`),
+			`line 1, column 64: unknown field "arguments" in events[0].parts[0].functionCall`,
+		},
+		"snake case": {
+			event(`"parts":[{"function_call":{}}]`),
+			`line 1, column 48: unknown field "function_call" in events[0].parts[0]`,
+		},
+		"no agent": {`{}`, "agent is missing: whose request is it?"},
+		"bad include": {
+			`{"agent":"a","include_contents":"all"}`,
+			`line 1, column 33: include_contents is "all": want none or full`,
+		},
+		"bad narrative": {
+			"{\"agent\":\"a\",\n\"narrative\":\"prose\"}",
+			`line 2, column 13: narrative is "prose": want plain or fenced`,
+		},
+		"no author": {`{"agent":"a","events":[{"parts":[]}]}`, `line 1, column 24: events[0]: author is missing`},
+		"bad role": {
+			event(`"role":"system"`),
+			`line 1, column 45: events[0]: role is "system": want user or model`,
+		},
+		"null part": {event(`"parts":[{"text":"x"},null]`), `line 1, column 60: events[0]: parts[1] is null`},
+		"null":      {`null`, "agent is missing: whose request is it?"},
+		"not a base64 blob": {
+			event(`"parts":[{"inlineData":{"data":"%"}}]`),
+			"illegal base64 data at input byte 0",
+		},
+		"args are an object": {
+			event(`"parts":[{"functionCall":{"args":[1]}}]`),
+			"line 1, column 71: events.parts.functionCall.args: a JSON array does not fit",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			contents, trace, err := contextscope.CompileSession([]byte(c.in))
+			require.EqualError(t, err, "session: "+c.want)
+			require.Nil(t, contents)
+			require.Nil(t, trace)
+		})
+	}
+}
+
+func FuzzCompileSession(f *testing.F) {
+	for _, g := range readGoldens(f) {
+		f.Add([]byte(g.Session))
+	}
+	f.Add([]byte(`{"agent":"a","events":[{"author":"a","timestamp":1e300,"parts":[{}]}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		contents, _, err := contextscope.CompileSession(data)
+		if err != nil {
+			require.Nil(t, contents)
+			return
+		}
+		require.NotNil(t, contents)
+		first, err := json.Marshal(contents)
+		require.NoError(t, err)
+		contents, _, err = contextscope.CompileSession(data)
+		require.NoError(t, err)
+		second, err := json.Marshal(contents)
+		require.NoError(t, err)
+		require.Equal(t, string(first), string(second))
+	})
+}

@@ -1,0 +1,79 @@
+package contextscope_test
+
+import (
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"fmt"
+
+	"google.golang.org/genai"
+)
+
+func ExampleCompileSession() {
+	contents, trace, err := contextscope.CompileSession([]byte(`{
+		"agent": "coder", "narrative": "plain",
+		"events": [
+			{"author": "user", "parts": [{"text": "rename Foo"}]},
+			{"author": "reader", "parts": [{"functionCall": {"id": "c1", "name": "grep", "args": {"pattern": "Foo<T>"}}}]},
+			{"author": "coder", "parts": [{"functionCall": {"id": "c2", "name": "edit", "args": {"file": "a.go"}}}]}
+		]}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, c := range contents {
+		for _, p := range c.Parts {
+			fmt.Println(c.Role, p.Text, p.FunctionCall != nil, p.FunctionResponse != nil)
+		}
+	}
+	fmt.Println(trace[2].Notes[0])
+	// Output:
+	// user rename Foo false false
+	// user For context: false false
+	// user [reader] called tool `grep` with parameters: {"pattern":"Foo<T>"} false false
+	// model  true false
+	// user  false true
+	// event 2: call "c2" was never answered: a placeholder stands for its result
+}
+
+func ExampleCompiler_Compile() {
+	request := contextscope.NewCompiler().Compile(contextscope.Input{
+		Agent: "rename/1",
+		Role:  spec.Role{Name: "generator", Instruction: "You change code."},
+		Slice: contextscope.Slice{DecisionRecord: "Foo becomes Bar."},
+		Brief: contextscope.Brief{Task: spec.Task{ID: "rename", Brief: "Rename Foo in a.go.", Files: []string{"a.go"}}},
+		Tools: []*genai.FunctionDeclaration{{Name: "read"}, {Name: "edit"}},
+		Events: []contextscope.Event{
+			{
+				ID: "e1", Kind: contextscope.KindTurn, Agent: "rename/1",
+				Content: genai.NewContentFromText("Done.", genai.RoleModel),
+			},
+		},
+	})
+	fmt.Println(request.System.Parts[0].Text)
+	for _, c := range request.Contents {
+		for _, p := range c.Parts {
+			fmt.Printf("%s: %s\n", c.Role, p.Text)
+		}
+	}
+	for _, line := range request.Trace {
+		fmt.Println("-", line.Processor, line.What)
+	}
+	// Output:
+	// You change code.
+	// user: Decision record. It is settled and holds for every task of this run:
+	//
+	// Foo becomes Bar.
+	// user: Task: rename
+	//
+	// Brief:
+	// Rename Foo in a.go.
+	//
+	// Files that you may change, and no others:
+	// - a.go
+	// model: Done.
+	// - instruction static text of role generator
+	// - tools edit, read
+	// - background decision record
+	// - brief task rename: 0 handoffs, 0 earlier attempts
+	// - history 1 of 1 events of the session
+}

@@ -1,0 +1,152 @@
+package contextscope
+
+import (
+	"divisi/internal/spec"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
+	"pgregory.net/rapid"
+)
+
+func TestBuildSliceNone(t *testing.T) {
+	t.Parallel()
+	l := (&log{agent: "plan/1"}).turn(say("hello"))
+	s := BuildSlice(SliceInput{Include: spec.IncludeNone, DecisionRecord: "Foo is Bar", Dispatcher: l.events})
+	require.Equal(t, Slice{DecisionRecord: "Foo is Bar"}, s)
+	require.False(t, s.Empty())
+	require.True(t, BuildSlice(SliceInput{Dispatcher: l.events}).Empty())
+}
+
+func TestBuildSliceFull(t *testing.T) {
+	t.Parallel()
+	plan := &log{agent: "plan/1"}
+	plan.brief("goal").
+		turn(think("hm"), &genai.Part{Text: "look", ThoughtSignature: []byte("s")}, call("a", "survey")).
+		tool(result("a", "survey", "x")).nudge("go on").turn(think("only thinking")).
+		turn(&genai.Part{ThoughtSignature: []byte("alone")}).turn(call("d", "dispatch")).tool(result("d", "dispatch", "ok"))
+	one := (&log{agent: "read-1/1"}).turn(say("one")).turn(call("open", "grep"))
+	two := (&log{agent: "read-2/1"}).turn(say("two"))
+	before, err := json.Marshal(plan.events)
+	require.NoError(t, err)
+
+	s := BuildSlice(SliceInput{
+		Include: spec.IncludeFull, DecisionRecord: "r", Dispatcher: plan.events, Inputs: [][]Event{two.events, one.events},
+	})
+	var agents []string
+	for _, e := range s.Events {
+		agents = append(agents, e.Agent+":"+e.ID)
+		for _, p := range e.Content.Parts {
+			require.False(t, p.Thought)
+			require.Empty(t, p.ThoughtSignature)
+		}
+	}
+	require.Equal(t, []string{"plan/1:e1", "plan/1:e2", "plan/1:e3", "read-2/1:e1", "read-1/1:e1"}, agents,
+		"up to the dispatch, then the inputs in plan order, each cut before what is open")
+	require.Equal(t, []string{"look", ""}, texts(s.Events[1].Content.Parts))
+	after, err := json.Marshal(plan.events)
+	require.NoError(t, err)
+	require.JSONEq(t, string(before), string(after), "the log is not touched")
+
+	s = BuildSlice(SliceInput{
+		Include: spec.IncludeFull, Dispatcher: plan.events, Call: "a", Last: 1, Inputs: [][]Event{two.events},
+	})
+	require.Equal(t, []string{"e1", "e1"}, ids(s.Events), "up to the call that was named")
+}
+
+func TestSliceIsTrimmedOldestFirst(t *testing.T) {
+	t.Parallel()
+	l := &log{agent: "a/1"}
+	l.user(strings.Repeat("u", 400)).turn(call("c", "run")).tool(result("c", "run", strings.Repeat("r", 400))).
+		turn(say(strings.Repeat("t", 400)))
+	build := func(maxTokens int) Slice {
+		return BuildSlice(SliceInput{
+			Include: spec.IncludeFull, DecisionRecord: "12345678", Dispatcher: l.events, MaxTokens: maxTokens,
+		})
+	}
+	require.Len(t, build(0).Events, 4)
+	require.Len(t, build(1000).Events, 4)
+	s := build(150)
+	require.Equal(t, []string{"e4"}, ids(s.Events))
+	require.Equal(t, 3, s.Left)
+	s = build(102 + 107)
+	require.Equal(t, []string{"e4"}, ids(s.Events), "a result does not stay without its call")
+	s = build(1)
+	require.Empty(t, s.Events)
+	require.Equal(t, 4, s.Left)
+	require.Equal(t, "12345678", s.DecisionRecord, "the decision record is never cut")
+}
+
+func TestSliceEncoding(t *testing.T) {
+	t.Parallel()
+	l := (&log{agent: "a/1"}).user("go").turn(call("c", "run")).tool(result("c", "run", "<ok>"))
+	for i := range l.events {
+		l.events[i].Time = time.Date(2026, 1, 2, 3, 4, i, 0, time.FixedZone("x", 3600))
+	}
+	in := SliceInput{Include: spec.IncludeFull, DecisionRecord: "r", Dispatcher: l.events}
+	data, digest, err := BuildSlice(in).Encode()
+	require.NoError(t, err)
+	require.Len(t, digest, 64)
+
+	for i := range l.events {
+		l.events[i].Pos, l.events[i].Time = uint64(i+7), l.events[i].Time.UTC()
+	}
+	again, digestAgain, err := BuildSlice(in).Encode()
+	require.NoError(t, err)
+	require.Equal(t, string(data), string(again), "where an event was read from does not show")
+	require.Equal(t, digest, digestAgain)
+
+	decoded, err := DecodeSlice(data)
+	require.NoError(t, err)
+	reencoded, _, err := decoded.Encode()
+	require.NoError(t, err)
+	require.Equal(t, string(data), string(reencoded))
+
+	empty, _, err := Slice{}.Encode()
+	require.NoError(t, err)
+	require.Equal(t, `{"v":1}`, string(empty))
+}
+
+func TestSliceEncodingFaults(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{``, `{}`, `{"v":2}`, `{"v":1,"more":1}`, `{"v":1} {}`, `[1]`, `{"v":1,"events":[{"seq":"x"}]}`} {
+		_, err := DecodeSlice([]byte(bad))
+		require.ErrorContains(t, err, "decode slice", bad)
+	}
+	unwritable := call("c", "f")
+	unwritable.FunctionCall.Args["x"] = math.NaN()
+	nan := (&log{agent: "a/1"}).turn(unwritable)
+	_, _, err := Slice{Events: nan.events}.Encode()
+	require.ErrorContains(t, err, "encode slice of 1 events")
+}
+
+func TestSliceProperties(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		maxTokens := rapid.IntRange(0, 60).Draw(t, "max")
+		in := SliceInput{
+			Include: spec.IncludeFull, DecisionRecord: rapid.StringN(0, 8, -1).Draw(t, "record"),
+			Dispatcher: drawEvents(t, "plan/1"), Inputs: [][]Event{drawEvents(t, "a/1"), drawEvents(t, "b/1")},
+			Last: rapid.IntRange(0, 3).Draw(t, "last"), MaxTokens: maxTokens,
+		}
+		s := BuildSlice(in)
+		data, _, err := s.Encode()
+		require.NoError(t, err)
+		again, _, err := BuildSlice(in).Encode()
+		require.NoError(t, err)
+		require.Equal(t, string(data), string(again))
+		_, err = DecodeSlice(data)
+		require.NoError(t, err)
+		size := 0
+		for _, e := range s.Events {
+			size += Tokens(e.Content)
+		}
+		if maxTokens > 0 {
+			require.LessOrEqual(t, size, maxTokens)
+		}
+	})
+}

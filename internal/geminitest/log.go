@@ -1,0 +1,101 @@
+package geminitest
+
+import (
+	"encoding/json"
+	"io"
+	"slices"
+	"sync"
+)
+
+// Entry is one request in the log. Times are nanoseconds since 1970.
+type Entry struct {
+	N       int    `json:"n"`
+	Method  string `json:"method"`
+	Model   string `json:"model"`
+	Run     string `json:"run,omitempty"`
+	Task    string `json:"task,omitempty"`
+	Role    string `json:"role,omitempty"`
+	Purpose string `json:"purpose,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+	Turn    int    `json:"turn,omitempty"`
+	Try     int    `json:"try,omitempty"`
+	Start   int64  `json:"start_ns"`
+	// First is when the first chunk went out; 0 when none did.
+	First    int64  `json:"first_ns,omitempty"`
+	End      int64  `json:"end_ns"`
+	Status   int    `json:"status"`
+	Fault    string `json:"fault,omitempty"`
+	Reason   string `json:"violation,omitempty"`
+	BytesIn  int    `json:"bytes_in"`
+	BytesOut int    `json:"bytes_out"`
+	// Body is the request, kept only when Options.KeepBodies asks for it.
+	Body json.RawMessage `json:"-"`
+}
+
+// Violation is a breach of the API's rules, or of the script.
+type Violation struct {
+	Task    string `json:"task,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+	Turn    int    `json:"turn,omitempty"`
+	Reason  string `json:"reason"`
+}
+
+// journal is what the server remembers. It is safe for concurrent use.
+type journal struct {
+	mu         sync.Mutex
+	entries    []Entry
+	violations []Violation
+	issued     map[string][]string
+}
+
+// begin takes a request's place in the log, so that one under way is seen too.
+func (j *journal) begin(start int64) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.entries = append(j.entries, Entry{N: len(j.entries) + 1, Start: start})
+	return len(j.entries) - 1
+}
+
+func (j *journal) update(i int, change func(*Entry)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	change(&j.entries[i])
+}
+
+func (j *journal) violate(v Violation) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.violations = append(j.violations, v)
+}
+
+func (j *journal) issue(signed map[string][]string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for id, sigs := range signed {
+		j.issued[id] = sigs
+	}
+}
+
+func (j *journal) signatures(id string) ([]string, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	sigs, ok := j.issued[id]
+	return sigs, ok
+}
+
+func (j *journal) all() ([]Entry, []Violation) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.entries), slices.Clone(j.violations)
+}
+
+// writeLines writes one JSON document a line.
+func writeLines[T any](w io.Writer, items []T) error {
+	enc := json.NewEncoder(w)
+	for _, it := range items {
+		if err := enc.Encode(it); err != nil {
+			return err
+		}
+	}
+	return nil
+}

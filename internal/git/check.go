@@ -1,0 +1,185 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+)
+
+const (
+	// MaxPatchFiles bounds the paths that one patch may change.
+	MaxPatchFiles = 20_000
+	// MaxBlob bounds one file that a patch adds or changes, in bytes.
+	MaxBlob = 32 << 20
+	// MaxPatchBytes bounds all of them together.
+	MaxPatchBytes = 256 << 20
+)
+
+// FaultKind says what is wrong with a patch.
+type FaultKind string
+
+// The faults of a patch.
+const (
+	// FaultCommit: the commit, its tree or its parent is not what the patch says.
+	FaultCommit FaultKind = "commit"
+	// FaultPath: a path outside the write set.
+	FaultPath FaultKind = "path"
+	// FaultMode: a new symlink or submodule, or a mode that git does not know.
+	FaultMode FaultKind = "mode"
+	// FaultGitFile: a path by which git itself is configured.
+	FaultGitFile FaultKind = "gitfile"
+	// FaultSize: too many files or too many bytes.
+	FaultSize FaultKind = "size"
+)
+
+// PatchFault is one thing that is wrong with a patch.
+type PatchFault struct {
+	Kind FaultKind
+	// Path is the path concerned; empty when it is the whole patch.
+	Path string
+	Text string
+}
+
+// PatchError lists everything that is wrong with a patch.
+type PatchError struct {
+	Commit string
+	Faults []PatchFault
+}
+
+// Error lists the first faults.
+func (e *PatchError) Error() string {
+	const most = 20
+	var b strings.Builder
+	fmt.Fprintf(&b, "patch %s is refused:", e.Commit)
+	for i, f := range e.Faults {
+		if i == most {
+			fmt.Fprintf(&b, " and %d more", len(e.Faults)-most)
+			break
+		}
+		fmt.Fprintf(&b, " %s %s;", f.Path, f.Text)
+	}
+	return strings.TrimSuffix(b.String(), ";")
+}
+
+// Has reports whether a fault of a kind is among them.
+func (e *PatchError) Has(kind FaultKind) bool {
+	return slices.ContainsFunc(e.Faults, func(f PatchFault) bool { return f.Kind == kind })
+}
+
+func (e *PatchError) add(kind FaultKind, p, format string, args ...any) {
+	e.Faults = append(e.Faults, PatchFault{Kind: kind, Path: p, Text: fmt.Sprintf(format, args...)})
+}
+
+// CheckPatch checks a patch, imported before, against what was leased: one commit on exactly its base, with the tree and
+// the files that it says, changing only allowed paths, without new symlinks or submodules, and of bounded size. All
+// faults come at once, as a *PatchError; any other error is a failure to look.
+func CheckPatch(ctx context.Context, r *Repo, p spec.Patch, allowed func(path string) bool) error {
+	if err := checkIDs(p.Commit, p.Base, p.Tree); err != nil {
+		return fmt.Errorf("check patch: %w", err)
+	}
+	changes, err := r.Changed(ctx, p.Base, p.Commit)
+	if err != nil {
+		return fmt.Errorf("check patch %s: %w", p.Commit, err)
+	}
+	blobs, ids := newBlobs(changes)
+	c, infos, err := r.commitAndStat(ctx, p.Commit, ids)
+	if err != nil {
+		return fmt.Errorf("check patch %s: %w", p.Commit, err)
+	}
+	e := &PatchError{Commit: p.Commit}
+	if len(c.Parents) != 1 || c.Parents[0] != p.Base {
+		e.add(FaultCommit, "", "its parents are %v, not %s", c.Parents, p.Base)
+	}
+	if c.Tree != p.Tree {
+		e.add(FaultCommit, "", "its tree is %s, not %s", c.Tree, p.Tree)
+	}
+	e.checkPaths(p, changes, allowed)
+	e.checkSizes(blobs, infos)
+	if len(e.Faults) > 0 {
+		return e
+	}
+	return nil
+}
+
+func (e *PatchError) checkPaths(p spec.Patch, changes []Change, allowed func(string) bool) {
+	paths := make([]string, 0, len(changes))
+	for _, c := range changes {
+		paths = append(paths, c.Path)
+		if !allowed(c.Path) {
+			e.add(FaultPath, c.Path, "is outside the write set")
+		}
+		if gitFile(c.Path) {
+			e.add(FaultGitFile, c.Path, "configures git")
+		}
+		if fault := modeFault(c); fault != "" {
+			e.add(FaultMode, c.Path, "%s", fault)
+		}
+	}
+	claimed := slices.Sorted(slices.Values(p.Files))
+	if !slices.Equal(claimed, paths) {
+		e.add(FaultCommit, "", "it changes %d files, not the %d that it says", len(paths), len(claimed))
+	}
+	if len(paths) > MaxPatchFiles {
+		e.add(FaultSize, "", "it changes %d files; %d are allowed", len(paths), MaxPatchFiles)
+	}
+}
+
+// modeFault says what is wrong with the mode that a path gets.
+func modeFault(c Change) string {
+	switch c.NewMode {
+	case ModeNone, ModeFile, ModeExec:
+		return ""
+	case ModeSymlink:
+		if c.OldMode == ModeSymlink {
+			return ""
+		}
+		return "is a new symlink"
+	case ModeGitlink:
+		return "is a submodule, which a patch may not add or move"
+	default:
+		return "has the unknown mode " + c.NewMode
+	}
+}
+
+// gitFile reports paths that say how git itself behaves; nothing that an agent writes may.
+func gitFile(p string) bool {
+	if strings.EqualFold(path.Base(p), ".gitmodules") {
+		return true
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		if strings.EqualFold(part, ".git") || strings.HasPrefix(strings.ToLower(part), "git~") {
+			return true
+		}
+	}
+	return false
+}
+
+// newBlobs are the contents that a patch brings, with their ids.
+func newBlobs(changes []Change) (blobs []Change, ids []string) {
+	for _, c := range changes {
+		if c.NewMode != ModeNone && c.NewMode != ModeGitlink {
+			blobs, ids = append(blobs, c), append(ids, c.NewOID)
+		}
+	}
+	return blobs, ids
+}
+
+func (e *PatchError) checkSizes(blobs []Change, infos []objectInfo) {
+	var total int64
+	for i, info := range infos {
+		total += info.size
+		if info.kind != "blob" {
+			e.add(FaultCommit, blobs[i].Path, "is not in the pack")
+		}
+		if info.size > MaxBlob {
+			e.add(FaultSize, blobs[i].Path, "has %d bytes; %d are allowed", info.size, MaxBlob)
+		}
+	}
+	if total > MaxPatchBytes {
+		e.add(FaultSize, "", "its files have %d bytes; %d are allowed", total, MaxPatchBytes)
+	}
+}

@@ -1,0 +1,202 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// MaxDirty bounds the paths in Checkout.Dirty.
+const MaxDirty = 1000
+
+// Checkout is what is known of a user's checkout at the time of Inspect.
+type Checkout struct {
+	// Top is the top of the work tree; GitDir its repository directory; CommonDir what linked work trees share;
+	// Objects the object store. All are absolute.
+	Top, GitDir, CommonDir, Objects string
+	// Head is the commit that is checked out; Branch its branch without refs/heads/, "" when detached.
+	Head, Branch string
+	// Shallow says that the history is cut off.
+	Shallow bool
+	// Dirty are paths that differ from Head, in the index or on disk, or that are untracked and not ignored, relative to
+	// Top; an untracked directory counts once and ends in a slash. At most MaxDirty; MoreDirty says that there are more.
+	Dirty     []string
+	MoreDirty bool
+	// Submodules are the paths of gitlinks at Head.
+	Submodules []string
+
+	format  int
+	head    string
+	shallow []string
+	exclude []byte
+}
+
+// Inspect finds the repository at path or above it and looks at it without running anything of it and without
+// writing to it. Errors: ErrNotRepository, ErrBare, ErrNoCommits, ErrOwner, ErrUnsupported.
+func (g *Git) Inspect(ctx context.Context, path string) (*Checkout, error) {
+	l, err := discover(path)
+	if err != nil {
+		return nil, err
+	}
+	user, err := g.userSettings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.checkOwner(l, user.safeDirectories()); err != nil {
+		return nil, err
+	}
+	own, err := g.repoSettings(ctx, l)
+	if err != nil {
+		return nil, fmt.Errorf("inspect %s: %w", l.top, err)
+	}
+	c := &Checkout{Top: l.top, GitDir: l.gitDir, CommonDir: l.commonDir, Objects: filepath.Join(l.commonDir, "objects")}
+	if err := c.checkFormat(own); err != nil {
+		return nil, fmt.Errorf("inspect %s: %w", l.top, err)
+	}
+	if err := c.readFiles(user.globalExclude()); err != nil {
+		return nil, fmt.Errorf("inspect %s: %w", l.top, err)
+	}
+	if err := g.look(ctx, c, inertFlags(user, own)); err != nil {
+		return nil, fmt.Errorf("inspect %s: %w", l.top, err)
+	}
+	return c, nil
+}
+
+// checkFormat refuses repositories whose files this package cannot read or add to.
+func (c *Checkout) checkFormat(own settings) error {
+	c.format = 40
+	if own.last("extensions.objectformat") == "sha256" {
+		c.format = 64
+	}
+	if v := own.last("extensions.refstorage"); v != "" && v != "files" {
+		return fmt.Errorf("%w: its refs are stored as %s: git refs migrate --ref-format=files", ErrUnsupported, v)
+	}
+	bare := strings.ToLower(own.last("core.bare"))
+	if c.GitDir == c.CommonDir && (bare == "true" || bare == "yes" || bare == "on" || bare == "1") {
+		return ErrBare
+	}
+	return nil
+}
+
+// readFiles reads HEAD, the shallow commits and the lists of ignored files.
+func (c *Checkout) readFiles(globalExclude string) error {
+	path := filepath.Join(c.GitDir, "HEAD")
+	if target, err := os.Readlink(path); err == nil {
+		c.head = "ref: " + target
+	} else {
+		data, err := readSmall(path)
+		if err != nil {
+			return fmt.Errorf("read HEAD: %w", err)
+		}
+		c.head = strings.TrimSpace(string(data))
+	}
+	if ref, ok := strings.CutPrefix(c.head, "ref:"); ok {
+		c.Branch = strings.TrimPrefix(strings.TrimSpace(ref), "refs/heads/")
+	}
+	data, err := os.ReadFile(filepath.Join(c.CommonDir, "shallow"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the shallow commits: %w", err)
+	}
+	c.shallow = strings.Fields(string(data))
+	c.Shallow = len(c.shallow) > 0
+	c.exclude = ignoreLists(globalExclude, filepath.Join(c.CommonDir, "info", "exclude"))
+	return nil
+}
+
+// ignoreLists joins the user's lists of ignored files, the weaker first; one that cannot be read counts as empty, as it
+// does for git.
+func ignoreLists(paths ...string) []byte {
+	var all []byte
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+			continue
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		all = append(append(all, data...), '\n')
+	}
+	return all
+}
+
+// look asks git, through a view, for what needs objects and the index.
+func (g *Git) look(ctx context.Context, c *Checkout, config []string) (err error) {
+	v, err := c.openView()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, v.close()) }()
+	out, err := g.exec(ctx, call{dir: v.dir, args: []string{"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}})
+	if exitCode(err) == 1 {
+		return ErrNoCommits
+	}
+	if err != nil {
+		return fmt.Errorf("resolve HEAD: %w", err)
+	}
+	c.Head = strings.TrimSpace(string(out))
+	if err := v.copyIndex(c.GitDir); err != nil {
+		return err
+	}
+	if err := g.status(ctx, c, v, config); err != nil {
+		return fmt.Errorf("compare the work tree with HEAD: %w", err)
+	}
+	if out, err = g.exec(ctx, call{dir: v.dir, args: []string{"ls-tree", "-r", "-z", "--full-tree", c.Head}}); err != nil {
+		return fmt.Errorf("list HEAD: %w", err)
+	}
+	entries, err := parseTree(out)
+	for _, e := range entries {
+		if e.Mode == ModeGitlink {
+			c.Submodules = append(c.Submodules, e.Path)
+		}
+	}
+	return err
+}
+
+func (g *Git) status(ctx context.Context, c *Checkout, v *view, config []string) error {
+	dir := Dir{GitDir: v.dir.GitDir, WorkTree: c.Top}
+	out, err := g.exec(ctx, call{dir: dir, config: config, args: []string{
+		"status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignore-submodules=all", "--no-renames",
+	}})
+	if err != nil {
+		return err
+	}
+	for item := range bytes.SplitSeq(out, []byte{0}) {
+		if len(item) < 4 {
+			continue
+		}
+		if len(c.Dirty) == MaxDirty {
+			c.MoreDirty = true
+			return nil
+		}
+		c.Dirty = append(c.Dirty, string(item[3:]))
+	}
+	return nil
+}
+
+// Resolve turns a revision of the user's repository (a branch, a tag, HEAD~2, an id) into a commit id. A revision that
+// names no commit is ErrNotFound.
+func (g *Git) Resolve(ctx context.Context, c *Checkout, rev string) (id string, err error) {
+	if rev == "" || strings.HasPrefix(rev, "-") || strings.ContainsAny(rev, "\x00\n") {
+		return "", fmt.Errorf("revision %q: %w", rev, ErrBadName)
+	}
+	v, err := c.openView()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, v.close()) }()
+	out, err := g.exec(ctx, call{dir: v.dir, args: []string{"rev-parse", "--verify", "--quiet", rev + "^{commit}"}})
+	if code := exitCode(err); code == 1 || code == 128 {
+		return "", fmt.Errorf("revision %q in %s: %w", rev, c.Top, ErrNotFound)
+	}
+	if err != nil {
+		return "", fmt.Errorf("resolve revision %q: %w", rev, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

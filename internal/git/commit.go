@@ -1,0 +1,163 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// maxCommit bounds a commit object, in bytes.
+const maxCommit = 4 << 20
+
+// Ident is a person or program in a commit.
+type Ident struct {
+	Name, Email string
+}
+
+// Commit is a commit as it is stored.
+type Commit struct {
+	ID, Tree string
+	Parents  []string
+	// Message is everything after the headers.
+	Message string
+}
+
+// Commit reads one commit; ErrNotFound when it is not there. The oldest commit of a mirror names parents that are not
+// in it.
+func (r *Repo) Commit(ctx context.Context, id string) (Commit, error) {
+	if err := checkIDs(id); err != nil {
+		return Commit{}, err
+	}
+	data, kind, err := r.readObject(ctx, id, maxCommit)
+	if err != nil {
+		return Commit{}, fmt.Errorf("read commit %s: %w", id, err)
+	}
+	if kind != "commit" {
+		return Commit{}, fmt.Errorf("read commit %s: it is a %s: %w", id, kind, ErrNotFound)
+	}
+	c, err := parseCommit(string(data))
+	c.ID = id
+	return c, err
+}
+
+// Tree returns the tree of a commit.
+func (r *Repo) Tree(ctx context.Context, commit string) (string, error) {
+	c, err := r.Commit(ctx, commit)
+	return c.Tree, err
+}
+
+// parseCommit reads a commit object.
+func parseCommit(data string) (Commit, error) {
+	var c Commit
+	headers, message, _ := strings.Cut(data, "\n\n")
+	c.Message = message
+	for line := range strings.SplitSeq(headers, "\n") {
+		switch key, value, _ := strings.Cut(line, " "); key {
+		case "tree":
+			c.Tree = value
+		case "parent":
+			c.Parents = append(c.Parents, value)
+		}
+	}
+	if !ValidID(c.Tree) {
+		return Commit{}, fmt.Errorf("commit without a tree: %w", errFormat)
+	}
+	if err := checkIDs(c.Parents...); err != nil {
+		return Commit{}, err
+	}
+	return c, nil
+}
+
+// CommitTree writes a commit and returns its id. The same arguments give the same id on every machine: the time counts
+// in whole seconds, in UTC. The tree and the parents are taken as they are.
+func (r *Repo) CommitTree(
+	tree string, parents []string, message string, author, committer Ident, at time.Time,
+) (string, error) {
+	if err := checkIDs(append([]string{tree}, parents...)...); err != nil {
+		return "", err
+	}
+	if at.Unix() < 0 {
+		return "", errors.New("a commit cannot be older than 1970")
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "tree %s\n", tree)
+	for _, p := range parents {
+		fmt.Fprintf(&b, "parent %s\n", p)
+	}
+	for _, who := range []struct {
+		header string
+		ident  Ident
+	}{{"author", author}, {"committer", committer}} {
+		if err := who.ident.check(); err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%s %s <%s> %d +0000\n", who.header, who.ident.Name, who.ident.Email, at.Unix())
+	}
+	b.WriteString("\n" + cleanMessage(message))
+	id, err := writeLoose(r.Objects(), len(tree), "commit", []byte(b.String()))
+	if err != nil {
+		return "", fmt.Errorf("commit tree %s: %w", tree, err)
+	}
+	return id, nil
+}
+
+// check refuses what git would refuse or silently change.
+func (i Ident) check() error {
+	if i.Name == "" || strings.Trim(i.Name, " .,:;\"'") != i.Name || strings.TrimSpace(i.Email) != i.Email ||
+		strings.ContainsAny(i.Name+i.Email, "\x00\n<>") {
+		return fmt.Errorf("author %q <%s>: %w", i.Name, i.Email, ErrBadName)
+	}
+	return nil
+}
+
+// cleanMessage makes any text a message that git takes: valid UTF-8 without NUL bytes, ending in one line break.
+func cleanMessage(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
+	return strings.TrimRight(s, "\n") + "\n"
+}
+
+// Landed is one commit of a branch with its trailers.
+type Landed struct {
+	Commit  string
+	Parents []string
+	Subject string
+	// Trailers are the values by key, in order; keys are as written.
+	Trailers map[string][]string
+}
+
+// Trailers lists the commits of base..head along the first parents, oldest first, with their trailers.
+func (r *Repo) Trailers(ctx context.Context, base, head string) ([]Landed, error) {
+	if err := checkIDs(base, head); err != nil {
+		return nil, err
+	}
+	out, err := r.run(ctx, "log", "-z", "--first-parent", "--reverse", "--no-decorate", "--no-notes", "--no-color",
+		"--format=%H%x1e%P%x1e%s%x1e%(trailers:only=true,unfold=true,key_value_separator=%x1f,separator=%x1e)",
+		base+".."+head, "--")
+	if err != nil {
+		return nil, fmt.Errorf("list the commits of %s..%s: %w", base, head, err)
+	}
+	return parseLanded(string(out))
+}
+
+func parseLanded(out string) ([]Landed, error) {
+	var all []Landed
+	for record := range strings.SplitSeq(out, "\x00") {
+		if record == "" {
+			continue
+		}
+		fields := strings.Split(record, "\x1e")
+		if len(fields) < 4 || !ValidID(fields[0]) {
+			return nil, fmt.Errorf("log record %q: %w", record, errFormat)
+		}
+		l := Landed{Commit: fields[0], Parents: strings.Fields(fields[1]), Subject: fields[2], Trailers: map[string][]string{}}
+		for _, f := range fields[3:] {
+			if key, value, ok := strings.Cut(f, "\x1f"); ok {
+				l.Trailers[key] = append(l.Trailers[key], value)
+			}
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}

@@ -1,0 +1,92 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Conflict is one reason why two commits do not merge by themselves.
+type Conflict struct {
+	// Path is the first path concerned.
+	Path string
+	// Type is git's word for it, such as "contents" or "modify/delete".
+	Type string
+	// Message is git's sentence for people.
+	Message string
+}
+
+// Merge is the outcome of merging two commits.
+type Merge struct {
+	// Tree is the merged tree. With conflicts it holds conflict markers.
+	Tree string
+	// Conflicts is empty when the merge is clean.
+	Conflicts []Conflict
+	// Paths are the files that are left in conflict, sorted by git.
+	Paths []string
+}
+
+// Clean reports whether the two merged by themselves.
+func (m Merge) Clean() bool { return len(m.Conflicts) == 0 && len(m.Paths) == 0 }
+
+// MergeTree merges theirs into ours in memory: no work tree, no index and no ref is touched, so that any number of
+// merges may run at once. The merge base is the one that the commits' parents say. A conflict is no error.
+func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (Merge, error) {
+	if err := checkIDs(ours, theirs); err != nil {
+		return Merge{}, err
+	}
+	out, err := r.g.exec(ctx, call{
+		dir:    Dir{GitDir: r.dir},
+		config: []string{"merge.directoryRenames=conflict", "merge.renameLimit=0", "merge.renames=true", "merge.conflictStyle=diff3"},
+		args:   []string{"merge-tree", "--write-tree", "-z", "--name-only", "--messages", ours, theirs},
+	})
+	// Exit code 1 means a conflict, but some versions of git also use it for a commit that does not exist: only output
+	// that begins with a tree is a merge.
+	id, _, _ := strings.Cut(string(out), "\x00")
+	if err != nil && (exitCode(err) != 1 || !ValidID(id)) {
+		return Merge{}, fmt.Errorf("merge %s into %s: %w", theirs, ours, err)
+	}
+	conflicted := err != nil
+	m, err := parseMerge(string(out))
+	if err != nil {
+		return Merge{}, fmt.Errorf("merge %s into %s: %w", theirs, ours, err)
+	}
+	if conflicted == m.Clean() {
+		return Merge{}, fmt.Errorf("merge %s into %s: exit code and messages disagree: %w", theirs, ours, errFormat)
+	}
+	return m, nil
+}
+
+// parseMerge reads "tree\0 (path\0)* \0 (count\0 path\0{count} type\0 message\0)*".
+func parseMerge(out string) (Merge, error) {
+	fields := strings.Split(out, "\x00")
+	if len(fields) < 2 || !ValidID(fields[0]) || fields[len(fields)-1] != "" {
+		return Merge{}, fmt.Errorf("merge output %.80q: %w", out, errFormat)
+	}
+	m := Merge{Tree: fields[0]}
+	fields = fields[1 : len(fields)-1]
+	for len(fields) > 0 && fields[0] != "" {
+		m.Paths = append(m.Paths, fields[0])
+		fields = fields[1:]
+	}
+	if len(fields) > 0 {
+		fields = fields[1:]
+	}
+	for len(fields) > 0 {
+		n, err := strconv.Atoi(fields[0])
+		if err != nil || n < 0 || n > len(fields)-3 {
+			return Merge{}, fmt.Errorf("merge message %.80q: %w", fields[0], errFormat)
+		}
+		paths, kind, message := fields[1:1+n], fields[1+n], fields[2+n]
+		fields = fields[3+n:]
+		if name, ok := strings.CutPrefix(kind, "CONFLICT ("); ok {
+			c := Conflict{Type: strings.TrimSuffix(name, ")"), Message: strings.TrimSpace(message)}
+			if n > 0 {
+				c.Path = paths[0]
+			}
+			m.Conflicts = append(m.Conflicts, c)
+		}
+	}
+	return m, nil
+}

@@ -1,0 +1,160 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// baseFile names, in a mirror, the commit that it was made from. Only a finished mirror has it.
+const baseFile = "divisi-base"
+
+// ErrOtherBase says that a mirror was made from another commit than the one asked for.
+var ErrOtherBase = errors.New("the mirror was made from another commit")
+
+// oldFaults are faults of old commits and trees that harm nobody; a base that has them is accepted as it is.
+const oldFaults = "zeroPaddedFilemode=ignore,missingEmail=ignore,badEmail=ignore,missingNameBeforeEmail=ignore," +
+	"missingSpaceBeforeEmail=ignore,badTimezone=ignore"
+
+// CreateMirror makes a bare repository at dir that holds one commit of the user's repository, without its history. It is
+// built beside dir and moved there when it is complete, so that a creation that was killed can be repeated; a mirror of
+// the same commit that is there already is opened. One caller at a time may create at dir.
+func (g *Git) CreateMirror(ctx context.Context, dir string, c *Checkout, commit string) (*Repo, error) {
+	if err := checkIDs(commit); err != nil {
+		return nil, err
+	}
+	s := skeleton{borrow: c.Objects, exclude: c.exclude}
+	return g.createMirror(ctx, dir, commit, s, func(gitDir string) error {
+		_, err := g.exec(ctx, call{
+			dir: Dir{GitDir: gitDir}, stdin: strings.NewReader(commit + "\n"),
+			args: []string{
+				"pack-objects", "--revs", "-q", "--delta-base-offset", "--no-use-bitmap-index",
+				filepath.Join(gitDir, "objects", "pack", "pack"),
+			},
+		})
+		if err != nil {
+			return err
+		}
+		return os.Remove(filepath.Join(gitDir, "objects", "info", "alternates"))
+	})
+}
+
+// ReceiveMirror makes a mirror as CreateMirror does, from the pack that Repo.PackBase wrote on another machine.
+// A pack that is not sound is ErrPack.
+func (g *Git) ReceiveMirror(ctx context.Context, dir, commit string, pack io.Reader) (*Repo, error) {
+	if err := checkIDs(commit); err != nil {
+		return nil, err
+	}
+	return g.createMirror(ctx, dir, commit, skeleton{}, func(gitDir string) error {
+		_, err := g.exec(ctx, call{
+			dir: Dir{GitDir: gitDir}, stdin: pack,
+			args: []string{"index-pack", "--stdin", "--strict=" + oldFaults},
+		})
+		return packError(err)
+	})
+}
+
+func (g *Git) createMirror(ctx context.Context, dir, commit string, s skeleton, fill func(string) error) (*Repo, error) {
+	if r, err := g.OpenMirror(dir); err == nil {
+		if r.base != commit {
+			return nil, fmt.Errorf("mirror %s of %s: %w: %s", dir, commit, ErrOtherBase, r.base)
+		}
+		return r, nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	partial := dir + ".partial"
+	if err := os.RemoveAll(partial); err != nil {
+		return nil, fmt.Errorf("remove an unfinished mirror: %w", err)
+	}
+	s.format, s.shallow = len(commit), []string{commit}
+	if err := s.write(partial); err != nil {
+		return nil, fmt.Errorf("make mirror %s: %w", dir, err)
+	}
+	if err := fill(partial); err != nil {
+		return nil, errors.Join(fmt.Errorf("make mirror of %s: %w", commit, err), os.RemoveAll(partial))
+	}
+	if err := g.finishMirror(ctx, partial, dir, commit); err != nil {
+		return nil, fmt.Errorf("make mirror of %s: %w", commit, err)
+	}
+	return g.OpenMirror(dir)
+}
+
+// finishMirror proves that the commit is there, protects it by a ref and moves the mirror to its place.
+func (g *Git) finishMirror(ctx context.Context, partial, dir, commit string) error {
+	r := &Repo{g: g, dir: partial, base: commit}
+	if ok, err := r.Has(ctx, commit); err != nil || !ok {
+		return errors.Join(fmt.Errorf("commit %s in its pack: %w", commit, ErrNotFound), err)
+	}
+	if err := r.UpdateRef(ctx, "refs/divisi/base", commit, ""); err != nil {
+		return err
+	}
+	if err := writeSynced(filepath.Join(partial, baseFile), commit+"\n"); err != nil {
+		return err
+	}
+	if err := os.Rename(partial, dir); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(dir))
+}
+
+// OpenMirror opens the mirror that CreateMirror or ReceiveMirror made at dir; fs.ErrNotExist when there is none.
+func (g *Git) OpenMirror(dir string) (*Repo, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open mirror: %w", err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, baseFile))
+	if err != nil {
+		return nil, fmt.Errorf("open mirror: %w", err)
+	}
+	base := strings.TrimSpace(string(data))
+	if err := checkIDs(base); err != nil {
+		return nil, fmt.Errorf("open mirror %s: %w", dir, err)
+	}
+	return &Repo{g: g, dir: dir, base: base}, nil
+}
+
+// rawBytes makes a work tree hold exactly the bytes of the blobs: no line ending, keyword or filter is converted.
+const rawBytes = "* -text -ident -filter\n"
+
+// Borrow makes a private repository directory at dir, which must not exist, that reads the mirror's objects and keeps
+// new ones to itself. Files pass between it and a work tree byte for byte.
+func (g *Git) Borrow(dir string, mirror *Repo) (*Repo, error) {
+	s := skeleton{
+		format: len(mirror.base), borrow: filepath.Join(mirror.dir, "objects"), shallow: []string{mirror.base},
+		exclude: ignoreLists(filepath.Join(mirror.dir, "info", "exclude")), attributes: []byte(rawBytes),
+	}
+	if err := s.write(dir); err != nil {
+		return nil, fmt.Errorf("borrow from %s: %w", mirror.dir, err)
+	}
+	return &Repo{g: g, dir: dir, base: mirror.base}, nil
+}
+
+func writeSynced(path, content string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if _, err := f.WriteString(content); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// syncDir makes a rename last; systems that cannot sync a directory are not asked to.
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	if err := d.Sync(); err != nil && !errors.Is(err, fs.ErrInvalid) {
+		return errors.Join(err, d.Close())
+	}
+	return d.Close()
+}

@@ -1,0 +1,155 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	childMirror = "DIVISI_TEST_MIRROR"
+	childRepo   = "DIVISI_TEST_REPO"
+)
+
+func TestCreateMirror(t *testing.T) {
+	t.Parallel()
+	u := newCommitted(t)
+	u.write("a.txt", "second\n")
+	u.commit("second")
+	b := u.mirrored()
+	require.Equal(t, b.base, b.m.Base())
+	require.Equal(t, "1", userGit(t, b.m.Dir(), "rev-list", "--count", b.base), "no history")
+	userGit(t, b.m.Dir(), "fsck", "--strict", "--no-dangling")
+	require.NoFileExists(t, filepath.Join(b.m.Dir(), "objects", "info", "alternates"))
+	again, err := b.g.CreateMirror(t.Context(), b.m.Dir(), b.c, b.base)
+	require.NoError(t, err)
+	require.Equal(t, b.m, again)
+	first := u.git("rev-parse", "HEAD~1")
+	_, err = b.g.CreateMirror(t.Context(), b.m.Dir(), b.c, first)
+	require.ErrorIs(t, err, ErrOtherBase)
+	_, err = b.g.OpenMirror(t.TempDir())
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = b.g.CreateMirror(t.Context(), filepath.Join(t.TempDir(), "m"), b.c, strings.Repeat("1", 40))
+	require.Error(t, err)
+}
+
+func TestReceiveMirror(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	var pack bytes.Buffer
+	require.NoError(t, b.m.PackBase(t.Context(), &pack))
+	damaged := bytes.Clone(pack.Bytes())
+	damaged[len(damaged)/2] ^= 0xff
+	dir := filepath.Join(t.TempDir(), "far.git")
+	_, err := b.g.ReceiveMirror(t.Context(), dir, b.base, bytes.NewReader(damaged))
+	require.ErrorIs(t, err, ErrPack)
+	require.NoDirExists(t, dir)
+	far, err := b.g.ReceiveMirror(t.Context(), dir, b.base, &pack)
+	require.NoError(t, err)
+	near, err := b.m.Files(t.Context(), b.base)
+	require.NoError(t, err)
+	got, err := far.Files(t.Context(), b.base)
+	require.NoError(t, err)
+	require.Equal(t, near, got)
+
+	// A later head follows as a thin pack, several commits at once.
+	next := b.change(b.change(b.base, map[string]string{"a.txt": "1\n"}), map[string]string{"dir/b.txt": "2\n"})
+	thin, err := b.m.Pack(t.Context(), next, b.base)
+	require.NoError(t, err)
+	require.NoError(t, far.Import(t.Context(), thin))
+	ok, err := far.Has(t.Context(), next)
+	require.NoError(t, err)
+	require.True(t, ok)
+}
+
+// TestCreateMirrorIsKilled kills the whole creating process with SIGKILL while git packs, and creates again.
+func TestCreateMirrorIsKilled(t *testing.T) {
+	t.Parallel()
+	u := newCommitted(t)
+	bin, fifo := t.TempDir(), filepath.Join(t.TempDir(), "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	real, err := exec.LookPath("git")
+	require.NoError(t, err)
+	script := "#!/bin/sh\ncase \"$*\" in *pack-objects*) echo half >\"$GIT_DIR/objects/pack/tmp_pack_x\"; echo $$ >" + fifo +
+		"; exec sleep 1000;; esac\nexec " + real + " \"$@\"\n"
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755))
+	dir := filepath.Join(t.TempDir(), "m.git")
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), childMirror+"="+dir, childRepo+"="+u.dir)
+	require.NoError(t, cmd.Start())
+	pipe, err := os.Open(fifo)
+	require.NoError(t, err)
+	line, err := bufio.NewReader(pipe).ReadString('\n')
+	require.NoError(t, err)
+	require.NoError(t, pipe.Close())
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	require.DirExists(t, dir+".partial", "it died in the middle")
+
+	g := newGit(t)
+	_, err = g.OpenMirror(dir)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	c, err := g.Inspect(t.Context(), u.dir)
+	require.NoError(t, err)
+	m, err := g.CreateMirror(t.Context(), dir, c, c.Head)
+	require.NoError(t, err)
+	require.NoDirExists(t, dir+".partial")
+	userGit(t, m.Dir(), "fsck", "--strict", "--no-dangling")
+}
+
+// createAndDie is the process that is killed.
+func createAndDie(dir, repo string) int {
+	ctx := context.Background()
+	g, err := New(ctx)
+	if err != nil {
+		return 2
+	}
+	c, err := g.Inspect(ctx, repo)
+	if err != nil {
+		return 3
+	}
+	if _, err := g.CreateMirror(ctx, dir, c, c.Head); err != nil {
+		return 4
+	}
+	return 0
+}
+
+func TestCreateMirrorIsCancelled(t *testing.T) {
+	t.Parallel()
+	u := newCommitted(t)
+	g := newGit(t)
+	c, err := g.Inspect(t.Context(), u.dir)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	dir := filepath.Join(t.TempDir(), "m.git")
+	_, err = g.CreateMirror(ctx, dir, c, c.Head)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoDirExists(t, dir)
+	_, err = g.CreateMirror(t.Context(), dir, c, c.Head)
+	require.NoError(t, err)
+}
+
+func TestQuotedAlternates(t *testing.T) {
+	t.Parallel()
+	u := newCommitted(t)
+	odd := filepath.Join(t.TempDir(), "a\nb\"c#d")
+	require.NoError(t, os.Rename(u.dir, odd))
+	u.dir = odd
+	b := u.mirrored()
+	files, err := b.m.Files(t.Context(), b.base)
+	require.NoError(t, err)
+	require.Len(t, files, 4)
+}

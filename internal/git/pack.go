@@ -1,0 +1,71 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// MaxPack bounds a pack that Import takes, in bytes.
+const MaxPack = 256 << 20
+
+// ErrPack says that a pack is not sound: damaged, incomplete, or holding what no repository may hold.
+var ErrPack = errors.New("the pack is not sound")
+
+// packError calls a failure of git on a received pack by its name.
+func packError(err error) error {
+	if exitCode(err) < 0 {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrPack, err)
+}
+
+// Import unpacks a pack from somebody else and checks each object and that nothing is missing. The error is ErrPack when
+// the pack is at fault. What it says is not judged: see CheckPatch.
+func (r *Repo) Import(ctx context.Context, pack []byte) error {
+	if len(pack) > MaxPack {
+		return fmt.Errorf("import a pack of %d bytes: %w", len(pack), ErrTooLarge)
+	}
+	_, err := r.g.exec(ctx, call{
+		dir: Dir{GitDir: r.dir}, config: []string{"core.bigFileThreshold=64m"}, stdin: bytes.NewReader(pack),
+		args: []string{"unpack-objects", "--strict", "-q"},
+	})
+	if err != nil {
+		return fmt.Errorf("import a pack: %w", packError(err))
+	}
+	return nil
+}
+
+// Pack returns a thin pack with everything that a repository needs which has base, to have commit too.
+func (r *Repo) Pack(ctx context.Context, commit, base string) ([]byte, error) {
+	if err := checkIDs(commit, base); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := r.pack(ctx, &out, commit+"\n^"+base+"\n", "--thin"); err != nil {
+		return nil, fmt.Errorf("pack %s without %s: %w", commit, base, err)
+	}
+	return out.Bytes(), nil
+}
+
+// PackBase writes the pack from which ReceiveMirror makes a mirror: the whole content of Base, without history.
+func (r *Repo) PackBase(ctx context.Context, w io.Writer) error {
+	if err := r.pack(ctx, w, r.base+"\n"); err != nil {
+		return fmt.Errorf("pack %s: %w", r.base, err)
+	}
+	return nil
+}
+
+// pack runs pack-objects on a list of revisions. Indexes of what is reachable are not used: with them, older history
+// counts as present, which a mirror does not have.
+func (r *Repo) pack(ctx context.Context, w io.Writer, revs string, more ...string) error {
+	args := []string{"pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset", "--no-use-bitmap-index"}
+	_, err := r.g.exec(ctx, call{
+		dir: Dir{GitDir: r.dir}, config: []string{"pack.threads=1"}, stdin: strings.NewReader(revs), stdout: w,
+		args: append(args, more...),
+	})
+	return err
+}

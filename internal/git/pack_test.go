@@ -1,0 +1,83 @@
+package git
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPackAndImport(t *testing.T) {
+	t.Parallel()
+	u := newCommitted(t)
+	b, far := u.mirrored(), u.mirrored()
+	next := b.change(b.base, map[string]string{"a.txt": "one\ntwo\nthree\nfour\n"})
+	pack, err := b.m.Pack(t.Context(), next, b.base)
+	require.NoError(t, err)
+	require.Less(t, len(pack), 1000)
+	require.NoError(t, far.m.Import(t.Context(), pack))
+	require.NoError(t, far.m.Import(t.Context(), pack), "twice is once")
+	data, err := far.m.ReadFile(t.Context(), next, "a.txt", 100)
+	require.NoError(t, err)
+	require.Equal(t, "one\ntwo\nthree\nfour\n", string(data))
+}
+
+// TestPackOfARevert goes back to content of the cut-off history, which the mirror does not have.
+func TestPackOfARevert(t *testing.T) {
+	t.Parallel()
+	u := newCommitted(t)
+	u.write("a.txt", "second\n")
+	u.commit("second")
+	u.git("repack", "-adbq")
+	b, far := u.mirrored(), u.mirrored()
+	next := b.change(b.base, map[string]string{"a.txt": "one\ntwo\nthree\n"})
+	pack, err := b.m.Pack(t.Context(), next, b.base)
+	require.NoError(t, err)
+	require.NoError(t, far.m.Import(t.Context(), pack))
+	userGit(t, far.m.Dir(), "fsck", "--strict", "--no-dangling")
+}
+
+func TestImportRefuses(t *testing.T) {
+	t.Parallel()
+	b, far := newBundle(t), newBundle(t)
+	bad := b.badTree(".git", ModeFile)
+	for name, id := range map[string]string{
+		"a .git entry": bad, "..": b.badTree("..", ModeFile), "a short name of .git": b.badTree("git~1", ModeFile),
+		"a linked .gitmodules": b.badTree(".gitmodules", ModeSymlink),
+	} {
+		pack, err := b.m.Pack(t.Context(), id, b.base)
+		require.NoError(t, err)
+		require.ErrorIs(t, far.m.Import(t.Context(), pack), ErrPack, name)
+	}
+	next := b.change(b.base, map[string]string{"a.txt": strings.Repeat("x", 100)})
+	pack, err := b.m.Pack(t.Context(), next, b.base)
+	require.NoError(t, err)
+	require.ErrorIs(t, far.m.Import(t.Context(), pack[:len(pack)-3]), ErrPack)
+	require.ErrorIs(t, far.m.Import(t.Context(), []byte("nonsense")), ErrPack)
+	require.ErrorIs(t, far.m.Import(t.Context(), nil), ErrPack)
+	between := b.change(b.base, map[string]string{"a.txt": "between"})
+	later := b.change(between, map[string]string{"a.txt": "later"})
+	pack, err = b.m.Pack(t.Context(), later, between)
+	require.NoError(t, err)
+	require.ErrorIs(t, far.m.Import(t.Context(), pack), ErrPack, "its parent is missing")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err = far.m.Import(ctx, pack)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, ErrPack)
+}
+
+// badTree commits a tree that git itself would not write.
+func (b *bundle) badTree(name, mode string) string {
+	b.t.Helper()
+	d := Dir{GitDir: b.m.dir}
+	out, err := b.g.Run(b.t.Context(), d, strings.NewReader("bad"+name), "hash-object", "-w", "--stdin")
+	require.NoError(b.t, err)
+	in := strings.NewReader(mode + " blob " + strings.TrimSpace(string(out)) + "\t" + name + "\n")
+	out, err = b.g.Run(b.t.Context(), d, in, "mktree")
+	require.NoError(b.t, err)
+	id, err := b.m.CommitTree(strings.TrimSpace(string(out)), []string{b.base}, "bad", divisi, divisi, noon)
+	require.NoError(b.t, err)
+	return id
+}

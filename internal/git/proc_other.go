@@ -1,0 +1,14 @@
+//go:build !unix
+
+package git
+
+import (
+	"io/fs"
+	"os/exec"
+)
+
+// ownGroup does nothing where there are no process groups: git alone is killed, not what it may have started.
+func ownGroup(*exec.Cmd) {}
+
+// ownerOf knows no owners here.
+func ownerOf(fs.FileInfo) (int, bool) { return 0, false }

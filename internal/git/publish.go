@@ -1,0 +1,66 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Publish puts a commit of the mirror, and what it needs beyond base, into the user's repository and makes one new
+// branch for it. Nothing else there changes and none of its hooks or settings is used. A ref that names the commit
+// already is no error; one that names another is ErrStale.
+func (g *Git) Publish(ctx context.Context, c *Checkout, r *Repo, ref, commit, base string) (err error) {
+	if err := errors.Join(ValidRef(ref), checkIDs(commit, base)); err != nil {
+		return fmt.Errorf("publish: %w", err)
+	}
+	if !strings.HasPrefix(ref, "refs/heads/") {
+		return fmt.Errorf("publish %s: %w: only branches are published", ref, ErrBadName)
+	}
+	v, err := c.openView()
+	if err != nil {
+		return fmt.Errorf("publish %s: %w", ref, err)
+	}
+	defer func() { err = errors.Join(err, v.close()) }()
+	if have, err := g.readRef(ctx, v.dir, ref); err == nil {
+		if have == commit {
+			return nil
+		}
+		return fmt.Errorf("publish %s as %s: %w: it is at %s", commit, ref, ErrStale, have)
+	} else if !errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("publish %s: %w", ref, err)
+	}
+	if err := g.giveObjects(ctx, c, v, r, commit, base); err != nil {
+		return fmt.Errorf("publish %s as %s: %w", commit, ref, err)
+	}
+	if err := g.updateRef(ctx, v.dir, ref, commit, ""); err != nil {
+		return fmt.Errorf("publish %s: %w", commit, err)
+	}
+	return nil
+}
+
+// giveObjects adds one pack to the user's object store. The view's settings hold while git writes there.
+func (g *Git) giveObjects(ctx context.Context, c *Checkout, v *view, r *Repo, commit, base string) error {
+	target := &Repo{g: g, dir: v.dir.GitDir}
+	infos, err := target.stat(ctx, []string{commit, base})
+	if err != nil {
+		return err
+	}
+	if infos[0].kind == "commit" {
+		return nil
+	}
+	if infos[1].kind != "commit" {
+		return fmt.Errorf("base %s is not in %s: %w", base, c.Top, ErrNotFound)
+	}
+	var pack bytes.Buffer
+	if err := r.pack(ctx, &pack, commit+"\n^"+base+"\n"); err != nil {
+		return err
+	}
+	_, err = g.exec(ctx, call{
+		dir: v.dir, env: []string{"GIT_OBJECT_DIRECTORY=" + filepath.Clean(c.Objects)}, stdin: &pack,
+		args: []string{"index-pack", "--stdin", "--strict"},
+	})
+	return err
+}

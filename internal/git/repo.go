@@ -1,0 +1,175 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// ErrStale says that a ref is not where the caller took it to be: somebody else moved it.
+var ErrStale = errors.New("the ref has moved")
+
+// Repo is a bare repository directory of Divisi's own: a mirror, or one that borrows from it. It holds no state but its
+// place; any number of goroutines may use it.
+type Repo struct {
+	g    *Git
+	dir  string
+	base string
+}
+
+// Dir returns the repository's directory.
+func (r *Repo) Dir() string { return r.dir }
+
+// Objects returns the directory of its objects, for others to borrow from.
+func (r *Repo) Objects() string { return filepath.Join(r.dir, "objects") }
+
+// Base returns the commit that the mirror was made from: the oldest one, whose parents are not there.
+func (r *Repo) Base() string { return r.base }
+
+func (r *Repo) run(ctx context.Context, args ...string) ([]byte, error) {
+	return r.g.exec(ctx, call{dir: Dir{GitDir: r.dir}, args: args})
+}
+
+// Has reports whether the repository has a commit.
+func (r *Repo) Has(ctx context.Context, commit string) (bool, error) {
+	infos, err := r.stat(ctx, []string{commit})
+	if err != nil {
+		return false, fmt.Errorf("look for commit %s: %w", commit, err)
+	}
+	return infos[0].kind == "commit", nil
+}
+
+// Ref returns the object that a ref names; ErrNotFound when there is no such ref.
+func (r *Repo) Ref(ctx context.Context, ref string) (string, error) {
+	return r.g.readRef(ctx, Dir{GitDir: r.dir}, ref)
+}
+
+func (g *Git) readRef(ctx context.Context, d Dir, ref string) (string, error) {
+	if err := ValidRef(ref); err != nil {
+		return "", err
+	}
+	out, err := g.exec(ctx, call{dir: d, args: []string{"for-each-ref", "--format=%(objectname) %(refname)", ref}})
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", ref, err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if id, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); name == ref && ValidID(id) {
+			return id, nil
+		}
+	}
+	return "", fmt.Errorf("ref %s: %w", ref, ErrNotFound)
+}
+
+// UpdateRef moves a ref from one object to another in one step. An empty from means that the ref must not exist yet, an
+// empty to deletes it. When the ref is elsewhere the error is ErrStale.
+func (r *Repo) UpdateRef(ctx context.Context, ref, to, from string) error {
+	return r.g.updateRef(ctx, Dir{GitDir: r.dir}, ref, to, from)
+}
+
+func (g *Git) updateRef(ctx context.Context, d Dir, ref, to, from string) error {
+	if err := ValidRef(ref); err != nil {
+		return err
+	}
+	for _, id := range []string{to, from} {
+		if id != "" && !ValidID(id) {
+			return fmt.Errorf("object id %q: %w", id, ErrBadName)
+		}
+	}
+	if to == "" && from == "" {
+		return fmt.Errorf("delete %s: %w: its present value is needed", ref, ErrBadName)
+	}
+	zero := strings.Repeat("0", max(len(to), len(from)))
+	args := []string{"update-ref", "--no-deref", ref, orZero(to, zero), orZero(from, zero)}
+	_, err := g.exec(ctx, call{dir: d, args: args})
+	if err == nil {
+		return nil
+	}
+	have, readErr := g.readRef(ctx, d, ref)
+	if readErr != nil && !errors.Is(readErr, ErrNotFound) {
+		return errors.Join(fmt.Errorf("update %s: %w", ref, err), readErr)
+	}
+	if have != from {
+		return fmt.Errorf("update %s: %w: it is at %q, not at %q", ref, ErrStale, have, from)
+	}
+	return fmt.Errorf("update %s: %w", ref, err)
+}
+
+func orZero(id, zero string) string {
+	if id == "" {
+		return zero
+	}
+	return id
+}
+
+// objectInfo is what is known of an object without reading it; kind is "" when it is missing.
+type objectInfo struct {
+	id, kind string
+	size     int64
+}
+
+// stat looks objects up in one process, in the order asked.
+func (r *Repo) stat(ctx context.Context, ids []string) ([]objectInfo, error) {
+	if err := checkIDs(ids...); err != nil {
+		return nil, err
+	}
+	in := strings.NewReader(strings.Join(ids, "\n") + "\n")
+	out, err := r.g.exec(ctx, call{
+		dir: Dir{GitDir: r.dir}, stdin: in, args: []string{"cat-file", "--buffer", "--batch-check"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return parseInfos(string(out), len(ids))
+}
+
+// parseInfos reads one line for each of n objects.
+func parseInfos(out string, n int) ([]objectInfo, error) {
+	infos := make([]objectInfo, 0, n)
+	for line := range strings.Lines(out) {
+		info, err := parseInfo(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			return nil, err
+		}
+		infos = append(infos, info)
+	}
+	if len(infos) != n {
+		return nil, fmt.Errorf("git cat-file answered %d of %d questions: %w", len(infos), n, errFormat)
+	}
+	return infos, nil
+}
+
+// commitAndStat reads a commit and looks other objects up, in one process.
+func (r *Repo) commitAndStat(ctx context.Context, commit string, ids []string) (Commit, []objectInfo, error) {
+	if err := checkIDs(append([]string{commit}, ids...)...); err != nil {
+		return Commit{}, nil, err
+	}
+	var in strings.Builder
+	fmt.Fprintf(&in, "contents %s\n", commit)
+	for _, id := range ids {
+		fmt.Fprintf(&in, "info %s\n", id)
+	}
+	out, err := r.g.exec(ctx, call{
+		dir: Dir{GitDir: r.dir}, stdin: strings.NewReader(in.String()),
+		args: []string{"cat-file", "--buffer", "--batch-command"},
+	})
+	if err != nil {
+		return Commit{}, nil, err
+	}
+	line, rest, _ := strings.Cut(string(out), "\n")
+	info, err := parseInfo(line)
+	if err != nil {
+		return Commit{}, nil, err
+	}
+	if info.kind != "commit" || info.size > maxCommit || int64(len(rest)) <= info.size {
+		return Commit{}, nil, fmt.Errorf("commit %s: %w", commit, ErrNotFound)
+	}
+	c, err := parseCommit(rest[:info.size])
+	if err != nil {
+		return Commit{}, nil, err
+	}
+	c.ID = commit
+	infos, err := parseInfos(rest[info.size+1:], len(ids))
+	return c, infos, err
+}

@@ -1,0 +1,178 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// maxOutput bounds what one call may print, in bytes.
+	maxOutput = 512 << 20
+	// maxStderr bounds what is kept of a call's complaints, in bytes.
+	maxStderr = 16 << 10
+	// waitDelay is how long a killed git may keep its pipes open.
+	waitDelay = 2 * time.Second
+)
+
+// ErrTooLarge says that something was bigger than its bound.
+var ErrTooLarge = errors.New("too large")
+
+// Dir names the repository of a call; git never looks for one itself.
+type Dir struct {
+	// GitDir is the repository's own directory: required, absolute.
+	GitDir string
+	// WorkTree is the top of the work tree; empty for calls that need none.
+	WorkTree string
+	// Index is the index file; empty means GitDir/index.
+	Index string
+}
+
+// ExitError is a git that ran and failed.
+type ExitError struct {
+	// Args are the subcommand and its arguments.
+	Args []string
+	// Code is the exit code; -1 when it was killed.
+	Code int
+	// Stderr is the beginning of what it complained.
+	Stderr string
+}
+
+// Error names the subcommand, the exit code and git's own words.
+func (e *ExitError) Error() string {
+	return fmt.Sprintf("git %s: exit code %d: %s", e.Args[0], e.Code, strings.TrimSpace(e.Stderr))
+}
+
+// call is one git process.
+type call struct {
+	dir Dir
+	// config are further settings, "key=value".
+	config []string
+	// env is added to the clean environment; whole replaces it.
+	env   []string
+	whole []string
+	stdin io.Reader
+	// stdout takes the output instead of the returned bytes.
+	stdout io.Writer
+	// limit bounds the returned bytes; zero means maxOutput.
+	limit int
+	args  []string
+}
+
+// Run runs one git subcommand on an explicit repository and returns what it printed. A failing git is an *ExitError.
+// When ctx ends, git and everything that it started is killed.
+func (g *Git) Run(ctx context.Context, d Dir, stdin io.Reader, args ...string) ([]byte, error) {
+	return g.exec(ctx, call{dir: d, stdin: stdin, args: args})
+}
+
+// exec runs a call to its end. Output beyond the limit is ErrTooLarge, with the output up to the limit.
+func (g *Git) exec(ctx context.Context, c call) ([]byte, error) {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	out := &capture{limit: c.limit, full: cancel}
+	if out.limit == 0 {
+		out.limit = maxOutput
+	}
+	cmd, stderr, err := g.command(inner, c)
+	if err != nil {
+		return nil, err
+	}
+	if cmd.Stdout = io.Writer(out); c.stdout != nil {
+		cmd.Stdout = c.stdout
+	}
+	err = cmd.Run()
+	if out.cut {
+		return out.Bytes(), fmt.Errorf("output of git %s: %w", c.args[0], ErrTooLarge)
+	}
+	if err = callError(ctx, c, stderr, err); err != nil {
+		return out.Bytes(), err
+	}
+	return out.Bytes(), nil
+}
+
+// command builds the process of a call.
+func (g *Git) command(ctx context.Context, c call) (*exec.Cmd, *capture, error) {
+	if c.dir.GitDir == "" || len(c.args) == 0 {
+		return nil, nil, errors.New("git was called without a repository or a subcommand")
+	}
+	args := slices.Clone(flags)
+	for _, kv := range c.config {
+		args = append(args, "-c", kv)
+	}
+	cmd := exec.CommandContext(ctx, g.path, append(args, c.args...)...)
+	cmd.Env = append(slices.Clone(g.env), c.env...)
+	if c.whole != nil {
+		cmd.Env = slices.Clone(c.whole)
+	}
+	cmd.Env = append(cmd.Env, "GIT_DIR="+c.dir.GitDir)
+	cmd.Dir = "/"
+	if c.dir.GitDir != nowhere {
+		cmd.Dir = c.dir.GitDir
+	}
+	if c.dir.WorkTree != "" {
+		cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+c.dir.WorkTree)
+		cmd.Dir = c.dir.WorkTree
+	}
+	if c.dir.Index != "" {
+		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+c.dir.Index)
+	}
+	stderr := &capture{limit: maxStderr, full: func() {}}
+	cmd.Stdin, cmd.Stderr, cmd.WaitDelay = c.stdin, stderr, waitDelay
+	ownGroup(cmd)
+	return cmd, stderr, nil
+}
+
+// callError turns the end of a process into this package's errors.
+func callError(ctx context.Context, c call, stderr *capture, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("git %s: %w", c.args[0], context.Cause(ctx))
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return &ExitError{Args: slices.Clone(c.args), Code: exit.ExitCode(), Stderr: string(stderr.Bytes())}
+	}
+	return fmt.Errorf("run git %s: %w", c.args[0], err)
+}
+
+// capture keeps the first bytes that are written to it. When there are more it calls full and drops the rest.
+type capture struct {
+	buf   bytes.Buffer
+	limit int
+	cut   bool
+	full  func()
+}
+
+// Write never fails, so that the writing process is not upset by the bound.
+func (c *capture) Write(p []byte) (int, error) {
+	room := c.limit - c.buf.Len()
+	if len(p) <= room {
+		return c.buf.Write(p)
+	}
+	c.buf.Write(p[:room])
+	if !c.cut {
+		c.cut = true
+		c.full()
+	}
+	return len(p), nil
+}
+
+// Bytes returns what was kept.
+func (c *capture) Bytes() []byte { return c.buf.Bytes() }
+
+// exitCode returns the exit code of a failed git, or -1 for any other error.
+func exitCode(err error) int {
+	var exit *ExitError
+	if errors.As(err, &exit) {
+		return exit.Code
+	}
+	return -1
+}

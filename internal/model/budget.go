@@ -1,0 +1,126 @@
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"sync"
+
+	"divisi/internal/spec"
+)
+
+// bytesPerToken is the estimate of how much JSON makes a token.
+const bytesPerToken = 3.5
+
+// defaultExpected is the output that is reserved for a call that does not say how much it may write, in tokens.
+const defaultExpected = 4096
+
+// Budget is a hard limit of tokens for the process. Before a call its estimate is reserved; after it what the server
+// reported is booked. It is safe for concurrent use.
+type Budget struct {
+	mu       sync.Mutex
+	limit    int
+	spent    int
+	reserved int
+}
+
+// NewBudget makes a budget of limit tokens, of which spent are already gone (a resumed run). A limit of zero or less
+// means no limit; spending is still counted.
+func NewBudget(limit, spent int) *Budget { return &Budget{limit: limit, spent: spent} }
+
+// Spent is what calls have cost so far, the seed included.
+func (b *Budget) Spent() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.spent
+}
+
+// Left is what can still be reserved; false when there is no limit.
+func (b *Budget) Left() (int, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.limit - b.spent - b.reserved, b.limit > 0
+}
+
+func (b *Budget) reserve(tokens int) *Error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.limit > 0 && b.spent+b.reserved+tokens > b.limit {
+		return &Error{Class: OverBudget, Message: fmt.Sprintf(
+			"the call needs about %d tokens; %d of %d are spent and %d reserved for calls under way",
+			tokens, b.spent, b.limit, b.reserved)}
+	}
+	b.reserved += tokens
+	return nil
+}
+
+func (b *Budget) settle(reserved, used int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reserved -= reserved
+	b.spent += used
+}
+
+// Estimate is the number of input tokens of a request, from its size as JSON.
+func Estimate(req *Request) int {
+	var n counter
+	enc := json.NewEncoder(&n)
+	enc.SetEscapeHTML(false)
+	for _, part := range []any{req.Contents, req.Config} {
+		if err := enc.Encode(part); err != nil {
+			continue // what cannot be written is refused by validation and costs nothing
+		}
+	}
+	return int(float64(n)/bytesPerToken) + 1
+}
+
+type counter int
+
+// Write implements io.Writer.
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
+// budgeted keeps calls within a budget.
+type budgeted struct {
+	next   Model
+	budget *Budget
+}
+
+// Generate implements Model.
+func (m budgeted) Generate(ctx context.Context, req *Request) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		prompt := Estimate(req)
+		reserved := prompt + expected(req)
+		if err := m.budget.reserve(reserved); err != nil {
+			yield(Event{}, err)
+			return
+		}
+		used := prompt // what a call that the consumer breaks off has cost at least
+		settle := sync.OnceFunc(func() { m.budget.settle(reserved, used) })
+		defer settle()
+		res, err := collect(m.next.Generate(ctx, req), yield)
+		switch {
+		case err != nil:
+			used = err.Usage.Total()
+			settle()
+			yield(Event{}, err)
+		case res != nil:
+			used = total(res.Usage, res.Wasted)
+			settle() // before the consumer's next call is made
+			yield(Event{Result: res}, nil)
+		}
+	}
+}
+
+func total(usage, wasted spec.Usage) int { return usage.Add(wasted).Total() }
+
+func expected(req *Request) int {
+	out := min(defaultExpected, Lookup(req.Model).MaxOutput)
+	if c := req.Config; c != nil && c.MaxOutputTokens > 0 {
+		out = min(out, int(c.MaxOutputTokens))
+	}
+	return out
+}

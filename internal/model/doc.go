@@ -1,0 +1,10 @@
+// Package model is the one door to a language model: a small interface that streams one answer, the Gemini client behind
+// it, and the middlewares that every call passes through (validation, continuation, budget, retries, shared hold).
+// Contents and configurations are those of google.golang.org/genai, so that nothing is lost on the way. Every failure is
+// an *Error whose class decides what happens next.
+//
+// The SDK writes a few warnings through the standard library's logger. They are avoided, not redirected, because
+// redirecting would change the logger of the whole process: streams are re-framed before the SDK parses them, read errors
+// are kept aside and shown to the SDK as a plain end, and closing a body never fails. One line cannot be avoided: when both
+// GOOGLE_API_KEY and GEMINI_API_KEY are set, the SDK says so once while a client is made.
+package model

@@ -1,0 +1,92 @@
+package model
+
+import (
+	"os"
+	"strings"
+
+	"google.golang.org/genai"
+)
+
+const defaultBaseURL = "https://generativelanguage.googleapis.com/"
+
+// target is where a client sends and with what credentials, resolved as Google documents it.
+type target struct {
+	vertex  bool
+	key     string
+	baseURL string // empty on Vertex: the SDK derives it from the location
+	// custom says that the base URL is not Google's own.
+	custom bool
+	// adc says that Vertex needs application default credentials.
+	adc bool
+}
+
+// resolve reads the environment: GOOGLE_API_KEY wins over GEMINI_API_KEY, GOOGLE_GENAI_USE_ENTERPRISE over
+// GOOGLE_GENAI_USE_VERTEXAI, an option over everything.
+func resolve(opt Options) (target, *Error) {
+	env := opt.Getenv
+	if env == nil {
+		env = os.Getenv
+	}
+	t := target{vertex: useVertex(env), key: opt.APIKey}
+	if t.vertex {
+		return t.onVertex(opt, env)
+	}
+	if t.key == "" {
+		t.key = env("GOOGLE_API_KEY")
+	}
+	if t.key == "" {
+		t.key = env("GEMINI_API_KEY")
+	}
+	t.baseURL = firstOf(opt.BaseURL, env("GOOGLE_GEMINI_BASE_URL"), defaultBaseURL)
+	t.custom = strings.TrimRight(t.baseURL, "/") != strings.TrimRight(defaultBaseURL, "/")
+	if t.key == "" {
+		return t, &Error{Class: Auth, Message: "no API key: set GEMINI_API_KEY (or GOOGLE_API_KEY), " +
+			"or GOOGLE_GENAI_USE_VERTEXAI=true with GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION"}
+	}
+	return t, t.checkKey()
+}
+
+// onVertex leaves project and location to the SDK and finds out only whether it will need default credentials, which it
+// looks for itself only when it also makes the HTTP client.
+func (t target) onVertex(opt Options, env func(string) string) (target, *Error) {
+	base := firstOf(opt.BaseURL, env("GOOGLE_VERTEX_BASE_URL"))
+	t.baseURL, t.custom = base, base != ""
+	place := firstOf(env("GOOGLE_CLOUD_PROJECT"), env("GOOGLE_CLOUD_LOCATION"), env("GOOGLE_CLOUD_REGION"))
+	t.adc = t.key == "" && place != "" && base == ""
+	if t.key == "" && place == "" {
+		t.key = firstOf(env("GOOGLE_API_KEY"), env("GEMINI_API_KEY"))
+	}
+	return t, t.checkKey()
+}
+
+// checkKey refuses what cannot be a header's value: mostly a line break from reading a file.
+func (t target) checkKey() *Error {
+	if strings.ContainsFunc(t.key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return &Error{Class: Auth, Message: "the API key contains a space, a line break or a character that no key has: set it again"}
+	}
+	return nil
+}
+
+func (t target) backend() genai.Backend {
+	if t.vertex {
+		return genai.BackendVertexAI
+	}
+	return genai.BackendGeminiAPI
+}
+
+func useVertex(env func(string) string) bool {
+	on := func(v string) bool { return v == "1" || strings.EqualFold(v, "true") }
+	if v := env("GOOGLE_GENAI_USE_ENTERPRISE"); v != "" {
+		return on(v)
+	}
+	return on(env("GOOGLE_GENAI_USE_VERTEXAI"))
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}

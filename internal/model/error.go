@@ -1,0 +1,121 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"divisi/internal/spec"
+)
+
+// Class is the kind of a failure. It decides what happens next; the message is for people.
+type Class string
+
+// The classes.
+const (
+	// RateLimited is a quota that no short wait helps: Quota names it and RetryAfter says how long.
+	RateLimited Class = "rate_limited"
+	// Overloaded is a server that is too busy (503).
+	Overloaded Class = "overloaded"
+	// Truncated is a cut, empty or unreadable answer: a discarded turn.
+	Truncated Class = "truncated"
+	// Blocked is a prompt or an answer that the server withheld.
+	Blocked Class = "blocked"
+	// MalformedCall is an answer whose tool calls the server could not use.
+	MalformedCall Class = "malformed_call"
+	// TooLong is a request beyond the model's window.
+	TooLong Class = "too_long"
+	// Invalid is a request that is wrong and stays wrong.
+	Invalid Class = "invalid"
+	// Auth is a missing, wrong or unauthorised key.
+	Auth Class = "auth"
+	// Cancelled is the caller's context: cancelled or past its deadline (Err tells).
+	Cancelled Class = "cancelled"
+	// Unavailable is the network, or a server that failed.
+	Unavailable Class = "unavailable"
+	// OverBudget is a call that does not fit the process's token budget.
+	OverBudget Class = "budget"
+)
+
+// Error is how a call failed.
+type Error struct {
+	Class   Class
+	Message string
+	// RetryAfter is how long the server asked to wait; zero when it did not say.
+	RetryAfter time.Duration
+	// Quota is the id of the exceeded quota, where the server named it.
+	Quota string
+	// Status is the HTTP status; zero when there was none.
+	Status int
+	// Err is the cause, where there is one that a caller may test. It never contains the key.
+	Err error
+	// Usage is what the failed call cost nevertheless, all tries summed; the prompt is estimated where a stream broke
+	// before the server told.
+	Usage spec.Usage
+
+	// tries bounds the tries of this very failure; zero leaves it to the policy.
+	tries int
+	// signature says that the server refused a thought signature.
+	signature bool
+	// wait says that holding every call for RetryAfter is the right answer.
+	wait bool
+}
+
+// Error returns class, status and message; never the key.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "model: %s", e.Class)
+	if e.Status != 0 {
+		fmt.Fprintf(&b, " (HTTP %d)", e.Status)
+	}
+	if e.Message != "" {
+		fmt.Fprintf(&b, ": %s", e.Message)
+	}
+	if e.RetryAfter > 0 {
+		fmt.Fprintf(&b, "; retry after %s", e.RetryAfter.Round(time.Second))
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// AsError returns err as an *Error. A context's end is Cancelled; anything foreign is Unavailable; nil stays nil.
+func AsError(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return cancelled(err)
+	}
+	return &Error{Class: Unavailable, Message: shorten(err.Error()), Err: err}
+}
+
+func cancelled(err error) *Error {
+	return &Error{Class: Cancelled, Message: err.Error(), Err: err}
+}
+
+func invalidf(format string, args ...any) *Error {
+	return &Error{Class: Invalid, Message: fmt.Sprintf(format, args...)}
+}
+
+// shorten bounds a message that came from outside: a gateway may answer with a whole page.
+func shorten(s string) string {
+	const limit = 600
+	s = strings.ToValidUTF8(strings.TrimSpace(s), "\uFFFD")
+	if len(s) <= limit {
+		return s
+	}
+	cut := limit
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

@@ -1,0 +1,224 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/genai"
+
+	"divisi/internal/spec"
+)
+
+// Options configure a Gemini client. The zero value takes everything from the environment.
+type Options struct {
+	// APIKey wins over the environment.
+	APIKey string `json:"-"`
+	// BaseURL wins over GOOGLE_GEMINI_BASE_URL (GOOGLE_VERTEX_BASE_URL on Vertex).
+	BaseURL string
+	// HTTPClient lends its transport, cookie jar and redirect policy; nil means connections of the client's own.
+	HTTPClient *http.Client
+	// IdleTimeout is the longest silence between two chunks; default 120 s.
+	IdleTimeout time.Duration
+	// FirstTimeout is the longest wait for the first byte; default 10 min, because a model may think for long.
+	FirstTimeout time.Duration
+	// Encoders bounds how many requests are written as JSON at once; default the number of CPUs. A history of 4 MB costs
+	// tens of megabytes and 100 ms of CPU.
+	Encoders int
+	// Getenv reads the environment; nil means os.Getenv.
+	Getenv func(string) string `json:"-"`
+}
+
+// String leaves the key out.
+func (o Options) String() string { return fmt.Sprintf("model.Options{BaseURL:%q}", o.BaseURL) }
+
+// GoString leaves the key out.
+func (o Options) GoString() string { return o.String() }
+
+// Gemini is the Gemini API, or Vertex AI, through the official SDK. It sends each request once; retries are New's.
+type Gemini struct {
+	client *genai.Client
+	base   *http.Transport // nil when the transport is the caller's
+	key    string
+	where  string
+	slots  chan struct{}
+}
+
+// NewGemini makes a client. It fails with an *Error of class Auth when there is no usable key.
+func NewGemini(ctx context.Context, opt Options) (*Gemini, error) {
+	t, fault := resolve(opt)
+	if fault != nil {
+		return nil, fault
+	}
+	g := &Gemini{key: t.key, where: t.baseURL, slots: make(chan struct{}, cmp.Or(opt.Encoders, runtime.GOMAXPROCS(0)))}
+	client := g.httpClient(opt, t)
+	cc := &genai.ClientConfig{
+		Backend: t.backend(), APIKey: t.key, HTTPClient: client, HTTPOptions: genai.HTTPOptions{BaseURL: t.baseURL},
+	}
+	if t.adc {
+		if err := cc.UseDefaultCredentials(); err != nil {
+			return nil, &Error{Class: Auth, Message: "no Google Cloud credentials: run gcloud auth application-default login, " +
+				"or set GOOGLE_APPLICATION_CREDENTIALS, or unset GOOGLE_GENAI_USE_VERTEXAI"}
+		}
+	}
+	var err error
+	if g.client, err = genai.NewClient(ctx, cc); err != nil {
+		// The SDK's error prints its configuration, key and all: it goes no further.
+		return nil, &Error{Class: Auth, Message: "the Gemini client could not be set up: check GOOGLE_CLOUD_PROJECT, " +
+			"GOOGLE_CLOUD_LOCATION and the API key"}
+	}
+	return g, nil
+}
+
+func (g *Gemini) httpClient(opt Options, t target) *http.Client {
+	var client http.Client
+	if opt.HTTPClient != nil {
+		client = *opt.HTTPClient
+	}
+	base := client.Transport
+	if base == nil {
+		g.base = newTransport()
+		base = g.base
+	}
+	if client.CheckRedirect == nil {
+		// The key is in a header that net/http would carry to any other host.
+		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	client.Transport = &wire{
+		base: base, tell: t.custom,
+		first: cmp.Or(opt.FirstTimeout, 10*time.Minute), idle: cmp.Or(opt.IdleTimeout, 2*time.Minute),
+	}
+	return &client
+}
+
+// Close closes idle connections. Calls under way are not touched.
+func (g *Gemini) Close() {
+	if g.base != nil {
+		g.base.CloseIdleConnections()
+	}
+}
+
+// String says where the client sends; never the key.
+func (g *Gemini) String() string { return fmt.Sprintf("gemini at %s", cmp.Or(g.where, "Vertex AI")) }
+
+// GoString says where the client sends; never the key.
+func (g *Gemini) GoString() string { return g.String() }
+
+// Generate implements Model.
+func (g *Gemini) Generate(ctx context.Context, req *Request) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		s := &send{g: g, req: req, yield: yield}
+		res, err := s.run(ctx)
+		switch {
+		case s.stopped:
+		case err != nil:
+			yield(Event{}, g.redact(err))
+		default:
+			yield(Event{Result: res}, nil)
+		}
+	}
+}
+
+// redact makes sure that no server, gateway or library has put the key into a text.
+func (g *Gemini) redact(e *Error) *Error {
+	if g.key == "" {
+		return e
+	}
+	e.Message = strings.ReplaceAll(e.Message, g.key, "[key]")
+	if e.Err != nil && strings.Contains(e.Err.Error(), g.key) {
+		e.Err = errors.New(strings.ReplaceAll(e.Err.Error(), g.key, "[key]"))
+	}
+	return e
+}
+
+// send is one request under way. It lives on the goroutine that ranges.
+type send struct {
+	g        *Gemini
+	req      *Request
+	yield    func(Event, error) bool
+	answer   Answer
+	stopped  bool // the consumer broke off
+	yielding bool // the consumer's code is running
+}
+
+func (s *send) run(ctx context.Context) (*Result, *Error) {
+	if err := validate(s.req); err != nil {
+		return nil, err
+	}
+	select {
+	case s.g.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, cancelled(ctx.Err())
+	}
+	sendCtx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	c := &call{meta: s.req.Meta, stop: stop, encoded: sync.OnceFunc(func() { <-s.g.slots })}
+	defer c.encoded()
+	err := s.stream(context.WithValue(sendCtx, callKey{}, c))
+	if s.stopped {
+		return nil, nil
+	}
+	c.mu.Lock()
+	broken := c.broken
+	c.mu.Unlock()
+	if err == nil && broken != nil && s.answer.finish == "" {
+		err = broken
+	}
+	var res *Result
+	var fault *Error
+	if err == nil {
+		res, fault = s.answer.result(s.req.Model)
+	} else {
+		fault = classify(ctx, context.Cause(sendCtx), c, err)
+		fault.Usage = s.answer.spent()
+	}
+	if fault == nil {
+		return res, nil
+	}
+	if s.answer.chunks > 0 && fault.Usage.Calls == 0 {
+		fault.Usage = spec.Usage{Calls: 1, Prompt: Estimate(s.req)} // it was paid, and nobody will say how much it was
+	}
+	return nil, fault
+}
+
+// stream ranges over the SDK's chunks. A panic of the SDK becomes an error; one of the consumer goes on its way.
+func (s *send) stream(ctx context.Context) (err error) {
+	defer func() {
+		if s.yielding {
+			return
+		}
+		if p := recover(); p != nil {
+			err = invalidf("the SDK panicked: %v", p)
+		}
+	}()
+	contents, config := cloneContents(s.req.Contents), cloneConfig(s.req.Config)
+	for chunk, err := range s.g.client.Models.GenerateContentStream(ctx, s.req.Model, contents, config) {
+		if err != nil {
+			return err
+		}
+		if !s.show(s.answer.Observe(chunk)) {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (s *send) show(parts []*genai.Part) bool {
+	for _, p := range parts {
+		s.yielding = true
+		ok := s.yield(Event{Delta: p}, nil)
+		s.yielding = false
+		if !ok {
+			s.stopped = true
+			return false
+		}
+	}
+	return true
+}

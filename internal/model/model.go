@@ -1,0 +1,81 @@
+package model
+
+import (
+	"context"
+	"iter"
+
+	"google.golang.org/genai"
+
+	"divisi/internal/spec"
+)
+
+// Model answers requests. Implementations are safe for concurrent use.
+type Model interface {
+	// Generate streams one model answer. It yields deltas and, last, exactly one Event with Result; or one error of type
+	// *Error and stops. The request is never modified and must not be while the answer is ranged over. Nothing is sent
+	// before the first step of the range; ranging twice sends (and pays) twice. Breaking off the range ends the call.
+	Generate(ctx context.Context, req *Request) iter.Seq2[Event, error]
+}
+
+// Request is one call.
+type Request struct {
+	// Model is the model's name, such as gemini-3.8-flash.
+	Model string
+	// Contents is the history, oldest first, roles user and model.
+	Contents []*genai.Content
+	// Config may be nil. Of its HTTPOptions only Headers and ExtraBody can be set; AutomaticContinuation is always off.
+	Config *genai.GenerateContentConfig
+	// Meta says on whose behalf the call is made.
+	Meta Meta
+}
+
+// Meta names the work that a call is part of. It is sent only to a base URL that is not Google's own.
+type Meta struct {
+	Run, Task     string
+	Attempt, Turn int
+	// Purpose is "turn" or, for example, "compaction".
+	Purpose string
+}
+
+// Event is one step of an answer: a delta, or the result.
+type Event struct {
+	// Delta is a part as it arrived. It is for show: Result alone counts. It must not be modified.
+	Delta *genai.Part
+	// Restart marks the first delta after a retry: the deltas before it are void.
+	Restart bool
+	// Result is the whole answer; set on the last event only.
+	Result *Result
+}
+
+// Result is a whole answer that can be used: it has text, calls or thoughts.
+type Result struct {
+	// Content is the answer verbatim, role model. Signatures stay on exactly the part they came with; consecutive text
+	// deltas of the same kind are joined only when neither is signed. Calls that came without an id carry a local one,
+	// which is not sent back to the model. Numbers in arguments are float64: integers above 2^53 have lost digits.
+	Content *genai.Content
+	// Finish is STOP, MAX_TOKENS or a reason that this package does not know.
+	Finish genai.FinishReason
+	// Usage is what the answer cost, summed over its continuations (Calls counts them).
+	Usage spec.Usage
+	// Wasted is what discarded tries before the answer cost, as far as the server reported it.
+	Wasted spec.Usage
+	// Model is the version that answered; ResponseID the server's name for the answer.
+	Model, ResponseID string
+	// Continuation is the token to go on with when Finish is CONTINUATION. Models made by New never return one.
+	Continuation []byte
+}
+
+// collect ranges over one answer, handing deltas on. It returns nil, nil when yield asked to stop.
+func collect(seq iter.Seq2[Event, error], yield func(Event, error) bool) (*Result, *Error) {
+	for ev, err := range seq {
+		switch {
+		case err != nil:
+			return nil, AsError(err)
+		case ev.Result != nil:
+			return ev.Result, nil
+		case !yield(ev, nil):
+			return nil, nil
+		}
+	}
+	return nil, &Error{Class: Truncated, Message: "the answer ended without a result"}
+}

@@ -1,0 +1,368 @@
+package model_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
+
+	"divisi/internal/model"
+	"divisi/internal/model/modeltest"
+)
+
+func scripted(t *testing.T, script string) *modeltest.Scripted {
+	t.Helper()
+	m, err := modeltest.FromYAML(script)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.Empty(t, m.Violations()) })
+	return m
+}
+
+func TestPolicyConforms(t *testing.T) {
+	t.Parallel()
+	m := scripted(t, `rules: [{steps: [{thought: hm, text: "one two three", chunk: 4}]}]`)
+	var deltas int
+	for ev, err := range model.New(m, model.Policy{Budget: model.NewBudget(0, 0)}).Generate(t.Context(), modeltest.Ask("t", "x")) {
+		require.NoError(t, err)
+		if ev.Delta != nil {
+			deltas++
+		}
+	}
+	require.Equal(t, 6, deltas)
+}
+
+func TestRetriesWhatPasses(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []string{"503", "500", "cut", "clean_cut", "empty", "malformed_json", "error"} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := scripted(t, fmt.Sprintf(`rules: [{steps: [{fault: %q, times: 2, text: done}]}]`, fault))
+				var notes []model.RetryNote
+				p := model.New(m, model.Policy{OnRetry: func(n model.RetryNote) { notes = append(notes, n) }})
+				began := time.Now()
+				res, err := modeltest.Collect(t.Context(), p, modeltest.Ask("t", "x"))
+				require.Nil(t, err)
+				require.Equal(t, "done", res.Content.Parts[0].Text)
+				require.Len(t, m.Requests(), 3)
+				require.Len(t, notes, 2)
+				require.Equal(t, "t", notes[0].Meta.Task)
+				require.Greater(t, time.Since(began), notes[0].Delay)
+			})
+		})
+	}
+}
+
+func TestRetriesAreBounded(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		fault string
+		retry model.Retry
+		sends int
+		class model.Class
+	}{
+		{"503", model.Retry{}, 5, model.Overloaded},
+		{"503", model.Retry{Tries: 2}, 2, model.Overloaded},
+		{"503", model.Retry{Tries: 1000, First: time.Minute, Max: time.Minute, Time: time.Second}, 1, model.Overloaded},
+		{"empty_candidate", model.Retry{}, 2, model.Truncated},
+		{"other", model.Retry{}, 2, model.Truncated},
+		{"safety", model.Retry{}, 1, model.Blocked},
+		{"prompt_blocked", model.Retry{}, 1, model.Blocked},
+		{"malformed_function_call", model.Retry{}, 1, model.MalformedCall},
+		{"too_long", model.Retry{}, 1, model.TooLong},
+		{"wrong_key", model.Retry{}, 1, model.Auth},
+		{"404", model.Retry{}, 1, model.Invalid},
+	}
+	for _, c := range cases {
+		t.Run(fmt.Sprintf("%s %d", c.fault, c.sends), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := scripted(t, fmt.Sprintf(`rules: [{steps: [{fault: %q}]}]`, c.fault))
+				_, err := modeltest.Collect(t.Context(), model.New(m, model.Policy{Retry: c.retry}), modeltest.Ask("t", "x"))
+				require.Equal(t, c.class, err.Class)
+				require.Len(t, m.Requests(), c.sends)
+			})
+		})
+	}
+}
+
+func TestRestartMarksVoidDeltas(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := model.New(scripted(t, `rules: [{steps: [{fault: cut, times: 1, text: "abcdef", chunk: 1}]}]`), model.Policy{})
+		var shown string
+		for ev, err := range m.Generate(t.Context(), modeltest.Ask("t", "x")) {
+			require.NoError(t, err)
+			if ev.Restart {
+				require.Equal(t, "abc", shown)
+				shown = ""
+			}
+			if ev.Delta != nil {
+				shown += ev.Delta.Text
+			}
+		}
+		require.Equal(t, "abcdef", shown)
+	})
+}
+
+func TestWastedTriesAreCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := scripted(t, `rules: [{steps: [{fault: empty_candidate, times: 1, text: a, usage: {prompt: 100, output: 5}}]}]`)
+		budget := model.NewBudget(1_000_000, 1000)
+		res, err := modeltest.Collect(t.Context(), model.New(m, model.Policy{Budget: budget}), modeltest.Ask("t", "x"))
+		require.Nil(t, err)
+		require.Equal(t, 105, res.Usage.Total())
+		require.Equal(t, 105, res.Wasted.Total())
+		require.Equal(t, 1210, budget.Spent(), "the seed, the waste and the answer")
+	})
+}
+
+func TestQuotaHoldsEverybody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := scripted(t, `rules:
+          - {task: greedy, steps: [{fault: 429, times: 7, retry_delay: 40s, text: a}]}
+          - {task: "*", steps: [{text: b}]}`)
+		type held struct {
+			after time.Duration
+			quota string
+		}
+		began := time.Now()
+		var seen []held
+		hold := model.NewHold(func(until time.Time, quota string) { seen = append(seen, held{until.Sub(began), quota}) })
+		p := model.New(m, model.Policy{Hold: hold, Retry: model.Retry{Tries: 1}})
+		done := make(chan *model.Error)
+		go func() {
+			_, err := modeltest.Collect(t.Context(), p, modeltest.Ask("greedy", "x"))
+			done <- err
+		}()
+		synctest.Wait()
+		require.Equal(t, []held{{40 * time.Second, "GenerateRequestsPerMinutePerProjectPerModel"}}, seen)
+		other := model.New(m, model.Policy{Hold: hold})
+		_, err := modeltest.Collect(t.Context(), other, modeltest.Ask("innocent", "x"))
+		require.Nil(t, err)
+		require.GreaterOrEqual(t, time.Since(began), 40*time.Second, "the other agent waited too")
+		require.Nil(t, <-done, "seven 429s were not tries")
+		require.Len(t, seen, 7)
+		require.GreaterOrEqual(t, time.Since(began), 7*40*time.Second)
+	})
+}
+
+func TestHoldHeedsTheContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := scripted(t, `rules: [{steps: [{fault: 429, retry_delay: 60s}]}]`)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err := modeltest.Collect(ctx, model.New(m, model.Policy{}), modeltest.Ask("t", "x"))
+		require.Equal(t, model.Cancelled, err.Class)
+		require.Len(t, m.Requests(), 1)
+	})
+}
+
+func TestHoldTimeIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := scripted(t, `rules: [{steps: [{fault: 429, retry_delay: 60s}]}]`)
+		p := model.New(m, model.Policy{Retry: model.Retry{HoldTime: 5 * time.Minute}})
+		_, err := modeltest.Collect(t.Context(), p, modeltest.Ask("t", "x"))
+		require.Equal(t, model.RateLimited, err.Class)
+		require.Equal(t, time.Minute, err.RetryAfter)
+	})
+}
+
+func TestDailyQuotaIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, fault := range []string{
+			`{fault: quota_day}`, `{fault: 429, quota: SpendLimitPerProject}`, `{fault: 429, retry_delay: 20m}`,
+		} {
+			m := scripted(t, `rules: [{steps: [`+fault+`]}]`)
+			began := time.Now()
+			_, err := modeltest.Collect(t.Context(), model.New(m, model.Policy{}), modeltest.Ask("t", "x"))
+			require.Equal(t, model.RateLimited, err.Class)
+			require.NotEmpty(t, err.Quota)
+			require.GreaterOrEqual(t, err.RetryAfter, 10*time.Minute)
+			require.Zero(t, time.Since(began))
+		}
+	})
+}
+
+func TestHoldWithoutADelayGrows(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sends := 0
+		m := modelFunc(func(yield func(model.Event, error) bool) {
+			if sends++; sends <= 3 {
+				yield(model.Event{}, model.FromStatus(429, nil, nil))
+				return
+			}
+			yield(model.Event{Result: &model.Result{Content: &genai.Content{}, Finish: "STOP"}}, nil)
+		})
+		began := time.Now()
+		_, err := modeltest.Collect(t.Context(), model.New(m, model.Policy{}), modeltest.Ask("t", "x"))
+		require.Nil(t, err)
+		require.GreaterOrEqual(t, time.Since(began), 35*time.Second, "5 + 10 + 20")
+	})
+}
+
+func TestBudgetIsHard(t *testing.T) {
+	t.Parallel()
+	m := scripted(t, `rules: [{repeat: true, steps: [{text: a, usage: {prompt: 3000, output: 1000, thoughts: 500}}]}]`)
+	budget := model.NewBudget(10_000, 0)
+	p := model.New(m, model.Policy{Budget: budget})
+	for range 2 {
+		_, err := modeltest.Collect(t.Context(), p, modeltest.Ask("t", "x"))
+		require.Nil(t, err)
+	}
+	left, limited := budget.Left()
+	require.True(t, limited)
+	require.Equal(t, 1000, left)
+	_, err := modeltest.Collect(t.Context(), p, modeltest.Ask("t", "x"))
+	require.Equal(t, model.OverBudget, err.Class)
+	require.Len(t, m.Requests(), 2, "the call that does not fit is not sent")
+	require.Equal(t, 9000, budget.Spent())
+
+	small := modeltest.Ask("t", "x")
+	small.Config = &genai.GenerateContentConfig{MaxOutputTokens: 100}
+	_, err = modeltest.Collect(t.Context(), p, small)
+	require.Nil(t, err, "a call that may write little still fits")
+	resumed := model.NewBudget(10_000, 9_999)
+	_, err = modeltest.Collect(t.Context(), model.New(m, model.Policy{Budget: resumed}), small)
+	require.Equal(t, model.OverBudget, err.Class, "what was spent before a restart counts")
+}
+
+func TestBudgetUnderConcurrency(t *testing.T) {
+	t.Parallel()
+	m := scripted(t, `rules: [{task: "*", repeat: true, steps: [{text: a, usage: {prompt: 10, output: 90}}]}]`)
+	budget := model.NewBudget(50_000, 0)
+	p := model.New(m, model.Policy{Budget: budget})
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() { modeltest.Collect(t.Context(), p, modeltest.Ask(fmt.Sprint(i), "x")) })
+	}
+	wg.Wait()
+	require.Equal(t, len(m.Requests())*100, budget.Spent())
+	left, _ := budget.Left()
+	require.Equal(t, 50_000-budget.Spent(), left, "nothing stays reserved")
+}
+
+func TestBudgetSettlesABrokenOffCall(t *testing.T) {
+	t.Parallel()
+	m := scripted(t, `rules: [{steps: [{text: a b, chunk: 1}]}]`)
+	budget := model.NewBudget(100_000, 0)
+	req := modeltest.Ask("t", strings.Repeat("x", 3500))
+	for range model.New(m, model.Policy{Budget: budget}).Generate(t.Context(), req) {
+		break
+	}
+	require.InDelta(t, 1000, budget.Spent(), 50, "the prompt was paid")
+	left, _ := budget.Left()
+	require.Equal(t, 100_000-budget.Spent(), left)
+}
+
+func TestContinuationIsOneAnswer(t *testing.T) {
+	t.Parallel()
+	_, g := serve(t, geminiOptions, `rules: [{steps: [{fault: continuation, text: "one two three", usage: {prompt: 10, output: 2}}]}]`)
+	for name, base := range map[string]model.Model{
+		"gemini":   g,
+		"scripted": scripted(t, `rules: [{steps: [{fault: continuation, text: "one two three", usage: {prompt: 10, output: 2}}]}]`),
+	} {
+		budget := model.NewBudget(1_000_000, 0)
+		res, err := modeltest.Collect(t.Context(), model.New(base, model.Policy{Budget: budget}), modeltest.Ask("t", "x"))
+		require.Nil(t, err, name)
+		require.Equal(t, "one two three", res.Content.Parts[0].Text)
+		require.Equal(t, genai.FinishReasonStop, res.Finish)
+		require.Equal(t, 2, res.Usage.Calls)
+		require.Equal(t, 24, res.Usage.Total(), "every hop is paid")
+		require.Equal(t, 24, budget.Spent())
+		require.Empty(t, res.Continuation)
+	}
+}
+
+func TestContinuationEnds(t *testing.T) {
+	t.Parallel()
+	hops := 0
+	m := modelFunc(func(yield func(model.Event, error) bool) {
+		hops++
+		yield(model.Event{Result: &model.Result{
+			Content: genai.NewContentFromText("x", "model"), Finish: genai.FinishReasonContinuation,
+			Continuation: fmt.Appendf(nil, "%d", hops),
+		}}, nil)
+	})
+	_, err := modeltest.Collect(t.Context(), model.New(m, model.Policy{Hops: 3}), modeltest.Ask("t", "x"))
+	require.Equal(t, model.Truncated, err.Class)
+	require.Equal(t, 3, hops)
+}
+
+func TestRestartInAContinuationShowsTheFirstHopAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sends := 0
+		m := modelFunc(func(yield func(model.Event, error) bool) {
+			sends++
+			part := &genai.Part{Text: fmt.Sprint(sends)}
+			if !yield(model.Event{Delta: part}, nil) {
+				return
+			}
+			res := &model.Result{Content: &genai.Content{Role: "model", Parts: []*genai.Part{part}}, Finish: "STOP"}
+			switch sends {
+			case 1:
+				res.Finish, res.Continuation = genai.FinishReasonContinuation, []byte("token")
+			case 2:
+				yield(model.Event{}, &model.Error{Class: model.Truncated})
+				return
+			}
+			yield(model.Event{Result: res}, nil)
+		})
+		var shown string
+		for ev, err := range model.New(m, model.Policy{}).Generate(t.Context(), modeltest.Ask("t", "x")) {
+			require.NoError(t, err)
+			if ev.Restart {
+				shown = ""
+			}
+			if ev.Delta != nil {
+				shown += ev.Delta.Text
+			} else {
+				require.Equal(t, "13", ev.Result.Content.Parts[0].Text)
+			}
+		}
+		require.Equal(t, "13", shown)
+	})
+}
+
+func TestRefusedSignatureIsResentThenStripped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var sent [][]*genai.Content
+		m := recorder{&sent, func(yield func(model.Event, error) bool) {
+			body := `{"error":{"code":400,"message":"Corrupted thought signature."}}`
+			if len(sent) < 3 {
+				yield(model.Event{}, model.FromStatus(400, nil, []byte(body)))
+				return
+			}
+			yield(model.Event{Result: &model.Result{Content: genai.NewContentFromText("x", "model"), Finish: "STOP"}}, nil)
+		}}
+		req := modeltest.Ask("t", "x")
+		call := func(sig string) *genai.Part {
+			return &genai.Part{FunctionCall: &genai.FunctionCall{Name: "f"}, ThoughtSignature: []byte(sig)}
+		}
+		answer := &genai.Content{Role: "model", Parts: []*genai.Part{{ThoughtSignature: []byte("s")}, call("a"), call("")}}
+		req.Contents = append(req.Contents, answer)
+		_, err := modeltest.Collect(t.Context(), model.New(m, model.Policy{}), req)
+		require.Nil(t, err)
+		require.Len(t, sent, 3)
+		require.Equal(t, "a", string(sent[1][1].Parts[1].ThoughtSignature))
+		stripped := sent[2][1].Parts
+		require.Len(t, stripped, 2)
+		require.Equal(t, "skip_thought_signature_validator", string(stripped[0].ThoughtSignature))
+		require.Empty(t, stripped[1].ThoughtSignature)
+		require.Equal(t, "a", string(answer.Parts[1].ThoughtSignature), "the caller's history is left alone")
+	})
+}

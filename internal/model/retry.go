@@ -1,0 +1,190 @@
+package model
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"divisi/internal/spec"
+)
+
+// Retry bounds how failures that may pass are tried again. The zero value means the defaults.
+type Retry struct {
+	// Tries is the number of sends of one call, the first included; default 5. A held 429 is not counted.
+	Tries int
+	// First and Max bound the delays, which double and are spread by half; default 1 s and 30 s.
+	First, Max time.Duration
+	// Time bounds the tries of one call on the clock, holds not counted; default 10 min.
+	Time time.Duration
+	// HoldTime bounds how long one call is held in all; default 30 min.
+	HoldTime time.Duration
+}
+
+func (r Retry) withDefaults() Retry {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	if r.Tries <= 0 {
+		r.Tries = 5
+	}
+	def(&r.First, time.Second)
+	def(&r.Max, 30*time.Second)
+	def(&r.Time, 10*time.Minute)
+	def(&r.HoldTime, 30*time.Minute)
+	return r
+}
+
+// retrier tries again what may pass and holds the process at a quota.
+type retrier struct {
+	next    Model
+	retry   Retry
+	hold    *Hold
+	onRetry func(RetryNote)
+}
+
+// RetryNote tells an observer that a try was given up.
+type RetryNote struct {
+	Meta Meta
+	// Try counts from 1; Err is why it failed; Delay is the pause before the next.
+	Try   int
+	Err   *Error
+	Delay time.Duration
+}
+
+// Generate implements Model.
+func (m retrier) Generate(ctx context.Context, req *Request) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		c := &retrying{retrier: m, req: req, yield: yield, backoff: m.newBackoff()}
+		res, err := c.run(ctx)
+		switch {
+		case err != nil:
+			err.Usage = c.wasted
+			yield(Event{}, err)
+		case res != nil:
+			res.Wasted = res.Wasted.Add(c.wasted)
+			yield(Event{Result: res}, nil)
+		}
+	}
+}
+
+func (m retrier) newBackoff() *backoff.ExponentialBackOff {
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval, b.MaxInterval, b.Multiplier, b.RandomizationFactor = m.retry.First, m.retry.Max, 2, 0.5
+	b.Reset()
+	return b
+}
+
+// retrying is one call and its tries.
+type retrying struct {
+	retrier
+	req     *Request
+	yield   func(Event, error) bool
+	backoff *backoff.ExponentialBackOff
+
+	try     int
+	held    time.Duration // time spent at holds
+	quotas  int           // 429s in a row
+	refused int           // signatures refused
+	wasted  spec.Usage
+	shown   bool // a try that was given up had shown deltas
+}
+
+func (c *retrying) run(ctx context.Context) (*Result, *Error) {
+	began := time.Now()
+	for c.try = 1; ; c.try++ {
+		if err := c.waitHold(ctx); err != nil {
+			return nil, err
+		}
+		res, err := c.once(ctx)
+		if err == nil {
+			return res, nil // nil, nil when the consumer broke off
+		}
+		c.wasted = c.wasted.Add(err.Usage)
+		if err.wait {
+			if c.held >= c.retry.HoldTime {
+				return nil, err
+			}
+			c.holdAll(err)
+			c.try--
+			continue
+		}
+		c.quotas = 0
+		delay, again := c.decide(err, time.Since(began)-c.held)
+		if !again {
+			return nil, err
+		}
+		c.onRetry(RetryNote{Meta: c.req.Meta, Try: c.try, Err: err, Delay: delay})
+		if err := sleep(ctx, delay); err != nil {
+			return nil, cancelled(err)
+		}
+	}
+}
+
+func (c *retrying) waitHold(ctx context.Context) *Error {
+	from := time.Now()
+	err := c.hold.Wait(ctx)
+	c.held += time.Since(from)
+	if err != nil {
+		return cancelled(err)
+	}
+	return nil
+}
+
+// once sends once. The first delta after a try that had shown some says that those are void.
+func (c *retrying) once(ctx context.Context) (*Result, *Error) {
+	void, any := c.shown, false
+	res, err := collect(c.next.Generate(ctx, c.req), func(ev Event, _ error) bool {
+		ev.Restart, void, any = ev.Restart || void, false, true
+		return c.yield(ev, nil)
+	})
+	if err != nil {
+		c.shown = c.shown || any
+	}
+	return res, err
+}
+
+// holdAll stops the whole process until the quota is free. A 429 that names no time waits longer each time.
+func (c *retrying) holdAll(err *Error) {
+	wait := err.RetryAfter
+	if wait <= 0 {
+		wait = min(5*time.Second<<min(c.quotas, 4), time.Minute)
+	}
+	c.quotas++
+	c.hold.Extend(time.Now().Add(max(wait, time.Second)), err.Quota)
+}
+
+// decide says whether to try again and after which pause.
+func (c *retrying) decide(err *Error, spent time.Duration) (time.Duration, bool) {
+	if err.signature {
+		return c.resign()
+	}
+	switch err.Class {
+	case Overloaded, Unavailable, Truncated:
+	default:
+		return 0, false
+	}
+	tries := c.retry.Tries
+	if err.tries > 0 {
+		tries = min(tries, err.tries)
+	}
+	delay := max(c.backoff.NextBackOff(), err.RetryAfter)
+	return delay, c.try < tries && spent+delay <= c.retry.Time
+}
+
+// resign answers a refused signature: the same once more, because servers refuse good ones at times, then without the
+// signatures, which costs some reasoning and saves the conversation.
+func (c *retrying) resign() (time.Duration, bool) {
+	c.refused++
+	switch c.refused {
+	case 1:
+		return c.retry.First, true
+	case 2:
+		c.req = withoutSignatures(c.req)
+		return 0, true
+	}
+	return 0, false
+}

@@ -1,0 +1,186 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// maxErrorBody bounds what is read of an error's body.
+const maxErrorBody = 1 << 20
+
+var errIdle = errors.New("the server sent nothing for too long")
+
+// newTransport makes the connections of one client. Without a proxy Google speaks HTTP/2 and needs one; gateways mostly
+// speak HTTP/1.1, where the default of two idle connections a host would open a new one for nearly every call. There is
+// no timeout for headers or for the whole: a long answer is not a fault, and silence is the watchdog's business.
+func newTransport() *http.Transport {
+	t := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          256,
+		MaxIdleConnsPerHost:   128,
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   15 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		HTTP2:                 &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+	}
+	return t
+}
+
+// callKey finds the call in a request's context.
+type callKey struct{}
+
+// call is what the transport knows of one send: status, headers and body of a refusal, how the stream broke.
+type call struct {
+	meta    Meta
+	encoded func() // gives the encoder's place back; called once the request is on its way
+	stop    context.CancelCauseFunc
+
+	mu       sync.Mutex
+	sent     bool
+	received bool
+	status   int
+	header   http.Header
+	refusal  []byte
+	broken   error
+}
+
+func (c *call) failed(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken == nil {
+		c.broken = err
+	}
+}
+
+// wire is the RoundTripper under the SDK. Every send carries its own *call in the context.
+type wire struct {
+	base        http.RoundTripper
+	first, idle time.Duration
+	// tell says that the base URL is not Google's own, so that our headers may be sent.
+	tell bool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
+	c, ok := req.Context().Value(callKey{}).(*call)
+	if !ok {
+		return w.base.RoundTrip(req)
+	}
+	c.encoded()
+	c.mu.Lock()
+	c.sent = true
+	c.mu.Unlock()
+	if w.tell {
+		req = req.Clone(req.Context())
+		c.meta.write(req.Header)
+	}
+	dog := newWatchdog(c.stop, w.first, w.idle)
+	resp, err := w.base.RoundTrip(req)
+	if err != nil {
+		dog.halt()
+		return nil, err
+	}
+	c.mu.Lock()
+	c.status, c.header = resp.StatusCode, resp.Header
+	c.mu.Unlock()
+	body := &watched{body: resp.Body, dog: dog, call: c}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return w.refused(resp, body, c)
+	}
+	resp.Body = newReframer(body, c.failed)
+	resp.ContentLength = -1
+	return resp, nil
+}
+
+// refused keeps the body of an error, because the SDK drops the headers and trusts the code in the body.
+func (w *wire) refused(resp *http.Response, body *watched, c *call) (*http.Response, error) {
+	text, err := io.ReadAll(io.LimitReader(body, maxErrorBody))
+	if closeErr := body.Close(); err == nil {
+		err = closeErr
+	}
+	c.mu.Lock()
+	c.refusal = text
+	c.mu.Unlock()
+	if err != nil {
+		c.failed(err) // the status alone still tells the class
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(text))
+	return resp, nil
+}
+
+func (m Meta) write(h http.Header) {
+	set := func(name, value string) {
+		if value != "" && value != "0" {
+			h.Set("X-Divisi-"+name, value)
+		}
+	}
+	set("Run", m.Run)
+	set("Task", m.Task)
+	set("Attempt", strconv.Itoa(m.Attempt))
+	set("Turn", strconv.Itoa(m.Turn))
+	set("Purpose", m.Purpose)
+}
+
+// watched is a body under a watchdog. The clock runs only while a read waits: a slow consumer is not a silent server.
+type watched struct {
+	body io.ReadCloser
+	dog  *watchdog
+	call *call
+}
+
+// Read implements io.Reader.
+func (w *watched) Read(p []byte) (int, error) {
+	w.dog.start()
+	n, err := w.body.Read(p)
+	w.dog.pause(n > 0)
+	if n > 0 {
+		w.call.mu.Lock()
+		w.call.received = true
+		w.call.mu.Unlock()
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (w *watched) Close() error {
+	w.dog.halt()
+	return w.body.Close()
+}
+
+// watchdog ends a call when the server is silent: for first until the first byte, for idle between bytes.
+type watchdog struct {
+	timer       *time.Timer
+	first, idle time.Duration
+	began       time.Time
+	alive       bool
+}
+
+// newWatchdog starts at once, so that it covers the wait for headers too.
+func newWatchdog(stop context.CancelCauseFunc, first, idle time.Duration) *watchdog {
+	return &watchdog{
+		first: first, idle: idle, began: time.Now(),
+		timer: time.AfterFunc(first, func() { stop(errIdle) }),
+	}
+}
+
+func (d *watchdog) start() {
+	if d.alive {
+		d.timer.Reset(d.idle)
+		return
+	}
+	d.timer.Reset(max(0, d.first-time.Since(d.began)))
+}
+
+func (d *watchdog) pause(gotData bool) {
+	d.timer.Stop()
+	d.alive = d.alive || gotData
+}
+
+func (d *watchdog) halt() { d.timer.Stop() }

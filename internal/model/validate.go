@@ -1,0 +1,159 @@
+package model
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"google.golang.org/genai"
+)
+
+// maxDeclarations is the API's limit of function declarations in one request.
+const maxDeclarations = 512
+
+// Validate finds what would crash the SDK, make it send an empty body, or be refused for certain. It returns nil or an
+// *Error of class Invalid that names the place.
+func Validate(req *Request) error {
+	if err := validate(req); err != nil {
+		return err
+	}
+	return nil
+}
+
+func validate(req *Request) *Error {
+	if req == nil {
+		return invalidf("no request")
+	}
+	if req.Model == "" || strings.Contains(req.Model, "..") || strings.ContainsAny(req.Model, "?&# \t\r\n") {
+		return invalidf("%q is not a model name", req.Model)
+	}
+	if len(req.Contents) == 0 {
+		return invalidf("the request has no contents")
+	}
+	for i, c := range req.Contents {
+		if err := validateContent(c, i); err != nil {
+			return err
+		}
+	}
+	return validateConfig(req.Model, req.Config)
+}
+
+func validateContent(c *genai.Content, i int) *Error {
+	switch {
+	case c == nil:
+		return invalidf("contents[%d] is nil", i)
+	case c.Role != genai.RoleUser && c.Role != genai.RoleModel:
+		return invalidf("contents[%d] has role %q, not user or model", i, c.Role)
+	case len(c.Parts) == 0:
+		return invalidf("contents[%d] has no parts", i)
+	}
+	for j, p := range c.Parts {
+		if why := partFault(p); why != "" {
+			return invalidf("contents[%d].parts[%d] %s", i, j, why)
+		}
+	}
+	return nil
+}
+
+// partFault says what is wrong with a part; "" when nothing is.
+func partFault(p *genai.Part) string {
+	if p == nil {
+		return "is nil"
+	}
+	if emptyPart(p) {
+		return "is empty"
+	}
+	if p.FunctionCall != nil && p.FunctionCall.Name == "" {
+		return "is a call without a name"
+	}
+	if r := p.FunctionResponse; r != nil {
+		if r.Name == "" {
+			return "is a response without a name"
+		}
+		if slices.Contains(r.Parts, nil) {
+			return "is a response with a nil part"
+		}
+	}
+	// Marshalling catches NaN, infinities, channels, functions and cycles, which the SDK would turn into an empty body.
+	if p.Text == "" || p.PartMetadata != nil {
+		if _, err := json.Marshal(p); err != nil {
+			return "cannot be written as JSON: " + shorten(err.Error())
+		}
+	}
+	return ""
+}
+
+// emptyPart says whether the part would be sent as {} or as nothing but flags.
+func emptyPart(p *genai.Part) bool {
+	return p.Text == "" && len(p.ThoughtSignature) == 0 && !hasData(p)
+}
+
+// hasData says whether the part carries anything beside text and signature.
+func hasData(p *genai.Part) bool {
+	return p.FunctionCall != nil || p.FunctionResponse != nil || p.InlineData != nil || p.FileData != nil ||
+		p.ExecutableCode != nil || p.CodeExecutionResult != nil || p.ToolCall != nil || p.ToolResponse != nil ||
+		p.AudioTranscription != nil
+}
+
+func validateConfig(model string, c *genai.GenerateContentConfig) *Error {
+	if c == nil {
+		return nil
+	}
+	if c.CandidateCount > 1 {
+		return invalidf("config: %d candidates asked for; one is supported", c.CandidateCount)
+	}
+	if h := c.HTTPOptions; h != nil {
+		if h.BaseURL != "" || h.APIVersion != "" || h.Timeout != nil || h.RetryOptions != nil || h.ExtrasRequestProvider != nil {
+			return invalidf("config: of HTTPOptions only Headers and ExtraBody can be set per request")
+		}
+	}
+	if s := c.SystemInstruction; s != nil {
+		if len(s.Parts) == 0 {
+			return invalidf("config: the system instruction has no parts")
+		}
+		for j, p := range s.Parts {
+			if why := partFault(p); why != "" {
+				return invalidf("config: system instruction: parts[%d] %s", j, why)
+			}
+		}
+	}
+	if t := c.ThinkingConfig; t != nil && t.ThinkingLevel != "" {
+		if info := Lookup(model); !info.Thinks(string(t.ThinkingLevel)) {
+			return invalidf("config: %s knows the thinking levels %s, not %s", model, strings.Join(info.Thinking, ", "),
+				t.ThinkingLevel)
+		}
+	}
+	if err := validateTools(c.Tools); err != nil {
+		return err
+	}
+	if _, err := json.Marshal(c); err != nil {
+		return invalidf("config cannot be written as JSON: %s", shorten(err.Error()))
+	}
+	return nil
+}
+
+func validateTools(tools []*genai.Tool) *Error {
+	seen := make(map[string]bool)
+	for i, t := range tools {
+		if t == nil {
+			return invalidf("tools[%d] is nil", i)
+		}
+		for j, f := range t.FunctionDeclarations {
+			switch {
+			case f == nil:
+				return invalidf("tools[%d].functionDeclarations[%d] is nil", i, j)
+			case f.Name == "":
+				return invalidf("tools[%d].functionDeclarations[%d] has no name", i, j)
+			case seen[f.Name]:
+				return invalidf("tool %s is declared twice", f.Name)
+			case f.Parameters != nil && f.ParametersJsonSchema != nil:
+				return invalidf("tool %s has both Parameters and ParametersJsonSchema", f.Name)
+			}
+			seen[f.Name] = true
+		}
+	}
+	if len(seen) > maxDeclarations {
+		return invalidf("%d tools are declared; the limit is %d", len(seen), maxDeclarations)
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// ToolsVar names the directory that setup fills and that every later command can read.
+const ToolsVar = "DIVISI_TOOLS"
+
+// ErrSecretName says that a variable was refused because its name looks like that of a secret.
+var ErrSecretName = errors.New("looks like a secret")
+
+var (
+	secretName = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL`)
+	validName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+// Settings are what the environment of a command is made from.
+type Settings struct {
+	// Base is the environment that PATH and the Extra names are taken from, as os.Environ returns it. Nothing else of it
+	// is passed on.
+	Base []string
+	// Tools is the tools directory; its bin and itself come first in PATH. Path follows, then the PATH of Base.
+	Tools string
+	Path  []string
+	// Home and Temp are private directories of the slot.
+	Home string
+	Temp string
+	// Extra names variables of Base that the project wants to be seen. A name that Base lacks is skipped.
+	Extra []string
+	// Vars are set last and win: a Cache's Env, DIVISI_RUN, DIVISI_TASK and the like.
+	Vars map[string]string
+}
+
+// Env builds the environment of a command from an allow-list, sorted by name. It returns an error that wraps ErrSecretName
+// for every name in Extra and Vars that looks like a secret's, and an error for names that are none.
+func Env(s Settings) ([]string, error) {
+	env := map[string]string{
+		"HOME": s.Home, "TMPDIR": s.Temp, "PATH": searchPath(s), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8",
+		"TERM": "dumb", "CI": "1", "NO_COLOR": "1", "GIT_TERMINAL_PROMPT": "0",
+	}
+	if s.Tools != "" {
+		env[ToolsVar] = s.Tools
+	}
+	if dir := rustup(s.Base); dir != "" {
+		env["RUSTUP_HOME"] = dir
+	}
+	errs := make([]error, 0, len(s.Extra))
+	for _, name := range s.Extra {
+		errs = append(errs, checkName(name))
+		if value, ok := find(s.Base, name); ok {
+			env[name] = value
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Vars)) {
+		errs = append(errs, checkName(name))
+		env[name] = s.Vars[name]
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	list := make([]string, 0, len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, name+"="+env[name])
+	}
+	return list, nil
+}
+
+func checkName(name string) error {
+	if !validName.MatchString(name) {
+		return fmt.Errorf("environment variable %q: not a name", name)
+	}
+	if secretName.MatchString(name) {
+		return fmt.Errorf("environment variable %s: %w: commands never see secrets; take it out of env", name, ErrSecretName)
+	}
+	return nil
+}
+
+// searchPath leaves relative entries out: they would run programs from a tree that agents write.
+func searchPath(s Settings) string {
+	var dirs []string
+	if s.Tools != "" {
+		dirs = append(dirs, filepath.Join(s.Tools, "bin"), s.Tools)
+	}
+	dirs = append(dirs, s.Path...)
+	dirs = append(dirs, filepath.SplitList(lookup(s.Base, "PATH"))...)
+	kept := make([]string, 0, len(dirs))
+	for _, dir := range dirs {
+		if filepath.IsAbs(dir) && !slices.Contains(kept, dir) {
+			kept = append(kept, dir)
+		}
+	}
+	return strings.Join(kept, string(filepath.ListSeparator))
+}
+
+// rustup finds the user's toolchains, which the cargo on PATH would look for below the private HOME otherwise.
+func rustup(base []string) string {
+	dir := lookup(base, "RUSTUP_HOME")
+	if home := lookup(base, "HOME"); dir == "" && home != "" {
+		dir = filepath.Join(home, ".rustup")
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return ""
+	}
+	return dir
+}
+
+func find(env []string, name string) (string, bool) {
+	for _, entry := range slices.Backward(env) {
+		if key, value, ok := strings.Cut(entry, "="); ok && key == name {
+			return value, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,88 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Toolchain is what the user's go command says of itself. Its zero value means that there is no go.
+type Toolchain struct {
+	Root       string `json:"GOROOT"`
+	ModCache   string `json:"GOMODCACHE"`
+	BuildCache string `json:"GOCACHE"`
+	Flags      string `json:"GOFLAGS"`
+	Proxy      string `json:"GOPROXY"`
+	SumDB      string `json:"GOSUMDB"`
+	NoSumDB    string `json:"GONOSUMDB"`
+	NoProxy    string `json:"GONOPROXY"`
+}
+
+// AskGo asks the go command on this process's PATH, once at the start of a run; without one it returns the zero value.
+func AskGo(ctx context.Context) (Toolchain, error) {
+	var t Toolchain
+	program, err := exec.LookPath("go")
+	if errors.Is(err, exec.ErrNotFound) {
+		return t, nil
+	}
+	if err != nil {
+		return t, fmt.Errorf("look for go: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	// This is the user's own go on their own settings; the root directory keeps any repository's go.mod out of it.
+	cmd := exec.CommandContext(ctx, program, "env", "-json") //nolint:gosec // the program comes from the user's PATH
+	cmd.Dir, cmd.WaitDelay = string(filepath.Separator), time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return t, fmt.Errorf("run go env: %w", err)
+	}
+	if err := json.Unmarshal(out, &t); err != nil {
+		return t, fmt.Errorf("read what go env says: %w", err)
+	}
+	return t, nil
+}
+
+// flags keeps the user's flags and adds those that make the cache independent of a slot's path and removable.
+func (t Toolchain) flags() string {
+	flags := []string{"-trimpath", "-modcacherw", "-buildvcs=false"}
+	theirs := strings.Fields(t.Flags) // only to find the names; values may be quoted
+	flags = slices.DeleteFunc(flags, func(ours string) bool {
+		name, _, _ := strings.Cut(ours, "=")
+		return slices.ContainsFunc(theirs, func(their string) bool {
+			their, _, _ = strings.Cut(their, "=")
+			return strings.TrimLeft(their, "-") == strings.TrimLeft(name, "-")
+		})
+	})
+	return strings.TrimSpace(strings.Join(flags, " ") + " " + strings.TrimSpace(t.Flags))
+}
+
+// proxy serves modules from what the user has downloaded already, then from the user's proxies. Proxies whose address holds
+// a password are left out. With private modules there is nothing but the download cache: the name of a private
+// module must not reach a proxy, and fetching it would need the user's credentials.
+func (t Toolchain) proxy() string {
+	own := "file://" + (&url.URL{Path: filepath.ToSlash(filepath.Join(t.ModCache, "cache", "download"))}).EscapedPath()
+	if t.NoProxy != "" && t.NoProxy != "none" {
+		return own + ",off"
+	}
+	list, separator := own, ","
+	for rest := t.Proxy; rest != ""; {
+		entry, next := rest, ""
+		if end := strings.IndexAny(rest, ",|"); end >= 0 {
+			entry, next, rest = rest[:end], rest[end:end+1], rest[end+1:]
+		} else {
+			rest = ""
+		}
+		if address, err := url.Parse(entry); err == nil && address.User == nil && entry != "" {
+			list, separator = list+separator+entry, next
+		}
+	}
+	return list
+}

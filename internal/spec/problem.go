@@ -1,0 +1,119 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Problem is one fault of a plan, a role, a project file or a result.
+type Problem struct {
+	// Path leads to the faulty value, e.g. tasks[2].files[0]; empty means the whole.
+	Path string `json:"path,omitempty"`
+	// Message says what is wrong, in one sentence without a full stop.
+	Message string `json:"message"`
+	// Suggest is the nearest valid value or what to write instead; empty where there is none.
+	Suggest string `json:"suggest,omitempty"`
+}
+
+// String writes the problem in one line: path, message, suggestion.
+func (p Problem) String() string {
+	var b strings.Builder
+	if p.Path != "" {
+		b.WriteString(p.Path + ": ")
+	}
+	b.WriteString(p.Message)
+	if p.Suggest != "" {
+		fmt.Fprintf(&b, " (did you mean %q?)", p.Suggest)
+	}
+	return b.String()
+}
+
+// Env is what a plan or a role is judged against.
+type Env struct {
+	// Roles are the known roles by name.
+	Roles map[string]Role
+	// Gates are the names of the project's gates; nil means that they are not known yet, and nothing is checked.
+	Gates []string
+	// Tasks are those that the run has already; a plan that grows may depend on them.
+	Tasks []Task
+	// Tools are the known tools; nil means Tools().
+	Tools []string
+}
+
+// problems collects faults while a value is walked.
+type problems struct{ list []Problem }
+
+func (p *problems) add(path, suggest, format string, args ...any) {
+	p.list = append(p.list, Problem{Path: path, Suggest: suggest, Message: fmt.Sprintf(format, args...)})
+}
+
+// atLeast faults a number below its least value.
+func (p *problems) atLeast(path string, value, least int) {
+	if value < least {
+		p.add(path, "", "%d is below %d", value, least)
+	}
+}
+
+// oneOf faults a value outside a closed set; the empty value passes.
+func (p *problems) oneOf(path, what, value string, set ...string) {
+	if value == "" || contains(set, value) {
+		return
+	}
+	p.add(path, Nearest(value, set), "%s %q is not one of %s", what, value, strings.Join(set, ", "))
+}
+
+// known faults a name that is not in the set, and says which names there are.
+func (p *problems) known(path, what, name string, set []string) {
+	if contains(set, name) {
+		return
+	}
+	p.add(path, Nearest(name, set), "there is no %s %q; there %s", what, name, listNames(set))
+}
+
+// text faults control characters that no readable text has.
+func (p *problems) text(path, value string) {
+	if strings.ContainsRune(value, 0) {
+		p.add(path, "", "the text contains a NUL character")
+	}
+}
+
+func (p *problems) limits(path string, l Limits) {
+	p.atLeast(path+".turns", l.Turns, 0)
+	p.atLeast(path+".tokens", l.Tokens, 0)
+	if l.Time < 0 {
+		p.add(path+".time", "", "%s is negative", l.Time)
+	}
+}
+
+// argv faults a command whose program is missing or that cannot be executed as written.
+func (p *problems) argv(path string, command []string) {
+	for i, arg := range command {
+		if i == 0 && strings.TrimSpace(arg) == "" {
+			p.add(fmt.Sprintf("%s[0]", path), "", "the program's name is empty")
+		}
+		p.text(fmt.Sprintf("%s[%d]", path, i), arg)
+	}
+}
+
+func listNames(set []string) string {
+	switch len(set) {
+	case 0:
+		return "are none"
+	case 1:
+		return "is only " + set[0]
+	}
+	const most = 20
+	if len(set) > most {
+		return fmt.Sprintf("are %s and %d more", strings.Join(set[:most], ", "), len(set)-most)
+	}
+	return "are " + strings.Join(set, ", ")
+}
+
+func contains(set []string, s string) bool {
+	for _, e := range set {
+		if e == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,128 @@
+package spec
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// WriteSet says which paths of the repository an attempt may write. The tools and the check of the finished patch ask
+// the same value, so that they cannot disagree.
+type WriteSet struct {
+	// Files are the task's paths and globs (doublestar); empty means anything that is not protected. A path without
+	// wildcards also covers what lies below it.
+	Files []string
+	// Protected are globs that may be written only when an entry of Files names them. An entry names what is protected
+	// when it lies inside the protected glob itself: internal/** does not name internal/a_test.go; internal/*_test.go does.
+	Protected []string
+}
+
+// Refuse returns why a slash-separated path below the root may not be written, or "".
+func (w WriteSet) Refuse(name string) string {
+	if problem := pathProblem(name); problem != "" {
+		return fmt.Sprintf("%q: %s", name, problem)
+	}
+	if len(w.Files) > 0 && !MatchAny(w.Files, name) {
+		return fmt.Sprintf("%s is outside this task's write set: %s", name, strings.Join(w.Files, ", "))
+	}
+	if guard := w.guard(name); guard != "" {
+		return fmt.Sprintf("%s is protected (%s) and this task's files do not name it", name, guard)
+	}
+	return ""
+}
+
+// guard returns the protected glob that forbids the path, or "".
+func (w WriteSet) guard(name string) string {
+	for _, glob := range w.Protected {
+		if matches(glob, name) && !w.names(glob, name) {
+			return glob
+		}
+	}
+	return ""
+}
+
+func (w WriteSet) names(glob, name string) bool {
+	for _, entry := range w.Files {
+		if matches(entry, name) && (entry == name || matches(glob, entry)) {
+			return true
+		}
+	}
+	return false
+}
+
+// MatchAny says whether one of the globs matches a slash-separated path. A glob without wildcards also matches what
+// lies below it; a malformed glob matches nothing.
+func MatchAny(globs []string, name string) bool {
+	for _, glob := range globs {
+		if matches(glob, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func matches(glob, name string) bool {
+	if glob == name { // also where a literal path holds wildcard characters, such as app/[id]/page.tsx
+		return true
+	}
+	if !strings.ContainsAny(glob, "*?[{\\") {
+		return strings.HasPrefix(name, glob+"/")
+	}
+	ok, err := doublestar.Match(glob, name)
+	return err == nil && ok
+}
+
+// pathProblem says why a path or glob cannot stand for something inside the repository, or "".
+func pathProblem(name string) string {
+	switch {
+	case name == "":
+		return "the path is empty"
+	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return "the path contains a control character"
+	case strings.Contains(name, `\`):
+		return "the path contains a backslash; separate directories with /"
+	case strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~"):
+		return "the path is not relative to the repository"
+	case len(name) > 1 && name[1] == ':' && isLetter(name[0]):
+		return "the path names a drive"
+	}
+	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("/{},", r) }) {
+		if part == ".." {
+			return "the path leaves the repository"
+		}
+		if gitDir(part) {
+			return "the path reaches into .git"
+		}
+	}
+	return ""
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// gitDir recognises .git as file systems that fold case, trailing dots and short names do.
+func gitDir(part string) bool {
+	folded := strings.ToLower(strings.TrimRight(part, ". "))
+	return folded == ".git" || folded == "git~1"
+}
+
+// globProblem says why an entry of a write set is wrong, or ""; the second value is what to write instead.
+func globProblem(entry string) (problem, instead string) {
+	if problem := pathProblem(entry); problem != "" {
+		return problem, ""
+	}
+	if !doublestar.ValidatePattern(entry) {
+		return "the glob is malformed", ""
+	}
+	if strings.HasSuffix(entry, "/") {
+		return "a directory is written as a glob", entry + "**"
+	}
+	if clean := path.Clean(entry); clean != entry {
+		return "the path is not in its plain form", clean
+	}
+	if entry == "." {
+		return "the whole repository is written as a glob", "**"
+	}
+	return "", ""
+}

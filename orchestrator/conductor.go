@@ -1,0 +1,252 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/git"
+	"divisi/subagents/wire"
+)
+
+// ErrDeposed says that another conductor has taken the run: this one must stop at once and write nothing more.
+var ErrDeposed = errors.New("another process has taken over this run")
+
+// Config is what a conductor works with.
+type Config struct {
+	Run string
+	Bus *bus.Bus
+	// Mirror is Divisi's own bare repository; Publish puts the integration branch into the user's, and returns the ref.
+	Mirror  *git.Repo
+	Publish func(ctx context.Context, commit, base string) (ref string, err error)
+	// Tree reads the content of a commit for expanding shard rules.
+	Tree func(commit string) Tree
+	// Approve shows a plan to a person; nil means that nobody can be asked.
+	Approve func(ctx context.Context, plan PlanData) (bool, error)
+	// Resume lets a stopped run go on; Budget, when not nil, is its new budget.
+	Resume bool
+	Budget *int
+	// Notices are said at the start of the run, e.g. that commands are not confined here.
+	Notices []string
+	Clock   func() time.Time
+	NewID   func() string
+	Log     zerolog.Logger
+}
+
+// Conductor holds a run: it folds the log, dispatches, and lands. One goroutine (Run) owns all of its state; requests and
+// the log's tail reach it over channels. There is one conductor a run at a time: every append is a compare-and-set on the
+// conductor's subjects, so that one that was replaced is refused and stops.
+type Conductor struct {
+	cfg Config
+	st  *State
+	// last is the newest position on the conductor's own subjects.
+	last uint64
+	// asked is the plan that a person is being shown; answers brings the answer.
+	asked   int
+	answers chan answer
+	// stored names the slices that are in the object store.
+	stored map[string]bool
+}
+
+type answer struct {
+	plan int
+	yes  bool
+	err  error
+}
+
+// sweepEvery is how often the queue is compared with the log; a lost message costs at most that.
+const sweepEvery = 20 * time.Second
+
+// New folds the run's log and returns its conductor.
+func New(ctx context.Context, cfg Config) (*Conductor, error) {
+	st, err := Fold(ctx, cfg.Bus, cfg.Run)
+	if err != nil {
+		return nil, err
+	}
+	return &Conductor{cfg: cfg, st: st, last: st.ConductorPos, answers: make(chan answer, 1), stored: map[string]bool{}}, nil
+}
+
+// Fold reads a run's whole log into a state.
+func Fold(ctx context.Context, b *bus.Bus, run string) (*State, error) {
+	st := NewState()
+	for m, err := range b.Read(ctx, bus.RunFilter(run), 0) {
+		if err != nil {
+			return nil, fmt.Errorf("read the log of run %s: %w", run, err)
+		}
+		events, err := wire.DecodeEvents(m.Data, m.Pos)
+		if err != nil {
+			return nil, err
+		}
+		for i := range events {
+			if err := st.Apply(&events[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return st, nil
+}
+
+// State returns the folded state. It may be read once Run has returned.
+func (c *Conductor) State() *State { return c.st }
+
+// Run conducts until the run ends, is stopped, or ctx ends, which stops it in order. The error is nil for every end that the
+// log tells; it is set when the machine or a service failed, and the run can then be resumed.
+func (c *Conductor) Run(ctx context.Context) error {
+	if err := c.takeOver(ctx); err != nil {
+		return err
+	}
+	asks := make(chan request)
+	stop, err := c.listen(ctx, asks)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	tailCtx, endTail := context.WithCancel(ctx)
+	tail, tailDone := c.tail(tailCtx)
+	defer func() { endTail(); <-tailDone }()
+	err = c.loop(ctx, tail, asks)
+	if ctx.Err() != nil && !errors.Is(err, ErrDeposed) {
+		return c.interrupted()
+	}
+	if err != nil && !errors.Is(err, ErrDeposed) {
+		return errors.Join(err, c.stopped(context.WithoutCancel(ctx), "failed: "+err.Error()))
+	}
+	return err
+}
+
+// loop takes every rule as far as it goes, then waits for something to happen.
+func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan request) error {
+	sweep := time.NewTicker(sweepEvery)
+	defer sweep.Stop()
+	for {
+		if err := c.step(ctx); err != nil || c.st.Run.Ended() {
+			return err
+		}
+		select {
+		case t := <-tail:
+			if err := c.take(t, tail); err != nil {
+				return err
+			}
+		case r := <-asks:
+			if err := c.answer(ctx, r); err != nil {
+				return err
+			}
+		case a := <-c.answers:
+			if err := c.decided(ctx, a); err != nil {
+				return err
+			}
+		case <-sweep.C:
+			if err := c.sweep(ctx); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// step applies the rules in their order until none of them acts. The order matters in three places: a stop goes before
+// anything that would start work; settled results go before landing, which goes before dispatching, so that an attempt
+// starts from the newest head; the end is looked at last.
+func (c *Conductor) step(ctx context.Context) error {
+	rules := []func(context.Context) (bool, error){
+		c.keepBudget, c.preflight, c.readPlan, c.settleMaster, c.settleTasks, c.settleVerifies, c.settleBatch,
+		c.land, c.dispatch, c.askApproval, c.wake, c.finish,
+	}
+	for i := 0; i < len(rules); i++ {
+		if c.st.Run.Ended() || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		acted, err := rules[i](ctx)
+		if err != nil {
+			return err
+		}
+		if acted {
+			i = -1
+		}
+	}
+	return nil
+}
+
+type tailed struct {
+	events []contextscope.Event
+	err    error
+}
+
+// tail follows the run's log from what is folded on.
+func (c *Conductor) tail(ctx context.Context) (<-chan tailed, <-chan struct{}) {
+	out, done := make(chan tailed, 256), make(chan struct{})
+	from := c.st.Pos + 1
+	go func() {
+		defer close(done)
+		for m, err := range c.cfg.Bus.Tail(ctx, bus.RunFilter(c.cfg.Run), from) {
+			t := tailed{err: err}
+			if err == nil {
+				t.events, t.err = wire.DecodeEvents(m.Data, m.Pos)
+			}
+			select {
+			case out <- t:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out, done
+}
+
+// take folds one message and whatever else is already waiting, so that the rules look once at all of it.
+func (c *Conductor) take(t tailed, tail <-chan tailed) error {
+	for {
+		if t.err != nil {
+			return fmt.Errorf("follow the log of run %s: %w", c.cfg.Run, t.err)
+		}
+		for i := range t.events {
+			if err := c.fold(&t.events[i]); err != nil {
+				return err
+			}
+		}
+		select {
+		case t = <-tail:
+		default:
+			return nil
+		}
+	}
+}
+
+// fold applies what a worker wrote. The conductor's own events are folded when they are appended; one that is newer than
+// them was written by a successor.
+func (c *Conductor) fold(e *contextscope.Event) error {
+	if e.Agent != "" {
+		return c.st.Apply(e)
+	}
+	if e.Pos > c.last {
+		return fmt.Errorf("event %s at %d: %w", e.ID, e.Pos, ErrDeposed)
+	}
+	return nil
+}
+
+// append writes one event of the conductor and folds it in. It is refused when another conductor has written.
+func (c *Conductor) append(ctx context.Context, kind contextscope.Kind, task string, data any) error {
+	e, err := c.event(kind, task, data)
+	if err != nil {
+		return err
+	}
+	encoded, err := wire.EncodeEvents([]contextscope.Event{e})
+	if err != nil {
+		return err
+	}
+	pos, err := c.cfg.Bus.AppendFiltered(ctx, bus.ConductorSubject(c.cfg.Run, string(kind)), bus.ConductorFilter(c.cfg.Run), encoded, c.last)
+	if errors.Is(err, bus.ErrFenced) {
+		return fmt.Errorf("append a %s event to run %s: %w", kind, c.cfg.Run, ErrDeposed)
+	}
+	if err != nil {
+		return fmt.Errorf("append a %s event to run %s: %w", kind, c.cfg.Run, err)
+	}
+	c.last, e.Pos = pos, pos
+	return c.st.Apply(&e)
+}

@@ -1,0 +1,302 @@
+package console
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"divisi/contextscope"
+	"divisi/orchestrator"
+)
+
+const (
+	// redrawPause is the shortest time between two redraws: at most ten a second.
+	redrawPause   = 100 * time.Millisecond
+	defaultWidth  = 80
+	defaultHeight = 24
+	// maxEndRows bounds the table at the end.
+	maxEndRows = 20
+)
+
+// Options say what the console writes and where.
+type Options struct {
+	Out io.Writer
+	// TTY says that Out is a terminal: the console then redraws a live part at its bottom. Without it, it writes plain lines.
+	TTY bool
+	// Width and Height return the terminal's size in cells, asked at every redraw; nil means 80 and 24.
+	Width, Height func() int
+	// Color allows colours on a terminal.
+	Color bool
+	// JSON writes every event as one line of JSON and nothing else.
+	JSON bool
+	// Now is the clock for running times, Zone the zone of printed times; nil means the machine's.
+	Now  func() time.Time
+	Zone *time.Location
+}
+
+func (o Options) withDefaults() Options {
+	if o.Width == nil {
+		o.Width = func() int { return defaultWidth }
+	}
+	if o.Height == nil {
+		o.Height = func() int { return defaultHeight }
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Zone == nil {
+		o.Zone = time.Local
+	}
+	return o
+}
+
+// Console shows one run. Its methods may be called from many goroutines. Out is written to under its lock: a terminal that
+// stands still holds up the caller of Handle, and nobody else.
+type Console struct {
+	opts Options
+
+	mu     sync.Mutex
+	view   *view
+	live   *live // nil without a terminal
+	held   bool  // a question is on the terminal
+	err    error
+	closed bool
+
+	wake chan struct{}
+	quit chan struct{}
+	done sync.WaitGroup
+}
+
+// New returns a console. On a terminal a goroutine redraws it until Close.
+func New(o Options) *Console {
+	c := &Console{opts: o.withDefaults(), view: newView(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
+	if o.TTY && !o.JSON {
+		c.live = &live{paint: paint{color: o.Color}}
+		c.done.Go(c.redraw)
+	}
+	return c
+}
+
+// Handle shows events. They come in log order, each once.
+func (c *Console) Handle(events []contextscope.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	for i := range events {
+		c.handle(&events[i])
+	}
+	c.stir()
+}
+
+func (c *Console) handle(e *contextscope.Event) {
+	c.view.apply(e)
+	if c.opts.JSON {
+		c.writeJSON(e)
+		return
+	}
+	for _, l := range linesOf(e) {
+		l.text = c.stamp(e.Time) + l.text
+		switch {
+		case c.live == nil:
+			c.write([]byte(l.text + "\n"))
+		case l.tone >= warn:
+			c.live.above = append(c.live.above, l)
+		}
+	}
+}
+
+func (c *Console) stamp(t time.Time) string { return t.In(c.opts.Zone).Format("15:04:05 ") }
+
+// writeJSON writes the event as it is in the log, with its position.
+func (c *Console) writeJSON(e *contextscope.Event) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
+		c.fail(fmt.Errorf("write event %s as JSON: %w", e.ID, err))
+		return
+	}
+	c.write(b.Bytes())
+}
+
+func (c *Console) write(p []byte) {
+	if c.err != nil || len(p) == 0 {
+		return
+	}
+	if _, err := c.opts.Out.Write(p); err != nil {
+		c.fail(fmt.Errorf("write to the terminal: %w", err))
+	}
+}
+
+// fail keeps the first error; nothing is written after it.
+func (c *Console) fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// Err returns the first error of writing, nil as long as all went well.
+func (c *Console) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Write takes lines that are no events, such as log lines, and shows them above the live part; a line is at least one call.
+// With JSON it is an error, because they would be mixed up with the events.
+func (c *Console) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.opts.JSON {
+		return 0, errors.New("console: the output is JSON; log lines go elsewhere")
+	}
+	for l := range bytes.Lines(p) {
+		text := safe(string(l))
+		if c.live != nil && !c.closed {
+			c.live.above = append(c.live.above, line{text: text})
+			continue
+		}
+		c.write([]byte(text + "\n"))
+	}
+	c.stir()
+	return len(p), c.err
+}
+
+// stir asks for a redraw soon.
+func (c *Console) stir() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// redraw draws when something has changed, and every second for the running times.
+func (c *Console) redraw() {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for {
+		select {
+		case <-c.quit:
+			return
+		case <-c.wake:
+		case <-second.C:
+		}
+		c.draw()
+		select {
+		case <-c.quit:
+			return
+		case <-time.After(redrawPause):
+		}
+	}
+}
+
+func (c *Console) draw() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held || c.closed || c.view.run == "" && len(c.live.above) == 0 {
+		return
+	}
+	width, height := c.size()
+	c.write(c.live.frame(c.view, width, height, c.opts.Now()))
+}
+
+func (c *Console) size() (int, int) {
+	w, h := c.opts.Width(), c.opts.Height()
+	if w <= 0 {
+		w = defaultWidth
+	}
+	if h <= 0 {
+		h = defaultHeight
+	}
+	return w, h
+}
+
+// Close ends the live part, writes a short table of how the run stands, and returns the first error of writing. It may be
+// called twice.
+func (c *Console) Close() error {
+	c.mu.Lock()
+	first := !c.closed
+	c.closed = true
+	c.mu.Unlock()
+	if first {
+		close(c.quit)
+		c.done.Wait()
+		c.end()
+	}
+	return c.Err()
+}
+
+func (c *Console) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	width, _ := c.size()
+	if c.live != nil {
+		c.write(c.live.wipe(width))
+	}
+	if c.opts.JSON || c.view.run == "" {
+		return
+	}
+	var b bytes.Buffer
+	p := paint{}
+	if c.live != nil {
+		p = c.live.paint
+	}
+	if err := writeEnd(&b, c.view, width, p, c.opts.Now()); err != nil {
+		c.fail(err)
+	}
+	c.write(b.Bytes())
+}
+
+// Approve shows a plan and asks for a yes on one line of in. Meanwhile events are taken in, but not drawn. Without an
+// answer (the end of in) the plan is not approved. With JSON there is nobody to ask, which is an error.
+func (c *Console) Approve(in io.Reader, plan orchestrator.PlanData) (bool, error) {
+	if c.opts.JSON {
+		return false, errors.New("the plan needs approval, but the output is JSON: approve it beforehand with --yes")
+	}
+	if err := c.ask(plan); err != nil {
+		return false, err
+	}
+	defer c.resume()
+	scan := bufio.NewScanner(in)
+	scan.Scan()
+	if err := scan.Err(); err != nil {
+		return false, fmt.Errorf("read the answer: %w", err)
+	}
+	switch safe(scan.Text()) {
+	case "y", "Y", "yes", "Yes", "YES":
+		return true, nil
+	default:
+		return false, nil
+	}
+}
+
+func (c *Console) ask(plan orchestrator.PlanData) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	width, _ := c.size()
+	var b bytes.Buffer
+	if c.live != nil {
+		b.Write(c.live.wipe(width))
+	}
+	if err := RenderPlan(&b, plan, width-1); err != nil {
+		return err
+	}
+	b.WriteString("\nCarry it out? [y/N] ")
+	c.held = true
+	c.write(b.Bytes())
+	return c.err
+}
+
+func (c *Console) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held = false
+	c.stir()
+}

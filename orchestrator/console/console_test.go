@@ -1,0 +1,295 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+)
+
+// middle is where in the sample four agents are at work.
+const middle = 255
+
+func at(events []contextscope.Event) func() time.Time {
+	return func() time.Time { return events[len(events)-1].Time }
+}
+
+// pass lets a bubble's time go by, and everything that is due then happen.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func event(kind contextscope.Kind, task string, data any) contextscope.Event {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		panic(err)
+	}
+	return contextscope.Event{ID: "e", Run: "r", Kind: kind, Task: task, Data: raw}
+}
+
+func TestPlainLines(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	events := readSample(t)
+	c := New(Options{Out: &out, Zone: time.UTC, Now: at(events)})
+	c.Handle(events)
+	require.NoError(t, c.Close())
+	require.NoError(t, c.Close(), "twice is fine")
+	c.Handle(events)
+	require.NotContains(t, out.String(), "\x1b")
+	golden(t, "testdata/plain.txt", out.Bytes())
+}
+
+func TestJSONIsTheLog(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	events := readSample(t)
+	c := New(Options{Out: &out, TTY: true, JSON: true})
+	c.Handle(events)
+	_, err := c.Write([]byte("a log line\n"))
+	require.Error(t, err)
+	_, err = c.Approve(strings.NewReader("y\n"), orchestrator.PlanData{})
+	require.ErrorContains(t, err, "--yes")
+	require.NoError(t, c.Close())
+	lines := strings.SplitAfter(out.String(), "\n")
+	require.Len(t, lines, len(events)+1)
+	for i, e := range events {
+		want, err := json.Marshal(e)
+		require.NoError(t, err)
+		require.JSONEq(t, string(want), lines[i])
+		require.Contains(t, lines[i], fmt.Sprintf(`"pos":%d,`, e.Pos))
+	}
+}
+
+func TestLivePart(t *testing.T) {
+	t.Parallel()
+	events := readSample(t)[:middle]
+	for _, width := range []int{120, 80, 40} {
+		t.Run(fmt.Sprint(width), func(t *testing.T) {
+			t.Parallel()
+			v := newView()
+			for i := range events {
+				v.apply(&events[i])
+			}
+			l := &live{}
+			lines := l.lines(v, width-1, 23, at(events)())
+			for _, s := range lines {
+				require.Less(t, cellWidth(s), width, "%q", s)
+			}
+			golden(t, fmt.Sprintf("testdata/live%d.txt", width), []byte(strings.Join(lines, "\n")+"\n"))
+		})
+	}
+}
+
+// TestNoSizeBreaks draws every moment of the run in every odd size.
+func TestNoSizeBreaks(t *testing.T) {
+	t.Parallel()
+	events := readSample(t)
+	for _, size := range [][2]int{{1, 1}, {10, 3}, {20, 7}, {33, 24}, {300, 9}} {
+		v, l := newView(), &live{paint: paint{color: true}}
+		for i := range events {
+			v.apply(&events[i])
+			if i%5 == 0 {
+				require.LessOrEqual(t, len(l.lines(v, size[0], size[1], events[i].Time)), size[1])
+			}
+		}
+	}
+}
+
+// TestTerminal plays the run on a terminal that changes its width, and looks at what is left on it.
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		events := readSample(t)
+		screen := newTerminal(t, 100)
+		c := New(Options{
+			Out: screen, TTY: true, Color: true, Zone: time.UTC, Now: at(events[:middle]), Width: screen.size,
+		})
+		for i := range events[:middle] {
+			c.Handle(events[i : i+1])
+			if i == 150 {
+				synctest.Wait()
+				screen.resize(60)
+			}
+			pass(3 * redrawPause / 2)
+			_, seen := screen.drawn()
+			require.True(t, seen, "the cursor is seen between frames")
+		}
+		shown := screen.text()
+		require.Equal(t, 1, strings.Count(shown, "final gates  "), "one live part, no rests of others:\n%s", shown)
+		require.Equal(t, 1, strings.Count(shown, "divisi 01KJ"), shown)
+		require.Equal(t, 1, strings.Count(shown, "log-http goes back"), shown)
+		require.Less(t, strings.Index(shown, "log-http goes back"), strings.Index(shown, "preflight "), "failures stand above")
+		_, err := c.Write([]byte("a \x1b[31mlog line\n"))
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+		require.NotContains(t, screen.text(), "final gates  ", "the live part is gone")
+		require.Contains(t, screen.text(), "a log line\n")
+		require.Contains(t, screen.text(), "Run 01KJPX3Q7R-slog is running")
+	})
+}
+
+func TestRedrawsAreFewAndFailuresQuick(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		events := readSample(t)
+		screen := newTerminal(t, 80)
+		c := New(Options{Out: screen, TTY: true, Now: at(events)})
+		for range 1000 {
+			c.Handle(events[:1])
+			pass(time.Millisecond)
+		}
+		frames, _ := screen.drawn()
+		require.LessOrEqual(t, frames, 11)
+		require.GreaterOrEqual(t, frames, 9)
+		c.Handle([]contextscope.Event{event(contextscope.KindTask, "x", orchestrator.TaskData{State: orchestrator.TaskParked, Reason: "no"})})
+		pass(redrawPause)
+		require.Contains(t, screen.text(), "x is parked: no")
+		before, _ := screen.drawn()
+		pass(10 * time.Second)
+		after, _ := screen.drawn()
+		require.InDelta(t, 10, after-before, 1, "only the clock moves")
+		require.NoError(t, c.Close())
+	})
+}
+
+func TestApprove(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]bool{"y\n": true, " yes \n": true, "n\n": false, "\n": false, "": false, "yellow\n": false} {
+		var out bytes.Buffer
+		c := New(Options{Out: &out})
+		got, err := c.Approve(strings.NewReader(answer), samplePlan(t))
+		require.NoError(t, err)
+		require.Equal(t, want, got, "%q", answer)
+		require.Contains(t, out.String(), "Carry it out? [y/N] ")
+		require.NoError(t, c.Close())
+	}
+	c := New(Options{Out: io.Discard})
+	_, err := c.Approve(iotest.ErrReader(errors.New("gone")), samplePlan(t))
+	require.ErrorContains(t, err, "gone")
+	require.NoError(t, c.Close())
+}
+
+// TestApproveHoldsTheScreenStill: nothing is drawn over the question, and everything after the answer.
+func TestApproveHoldsTheScreenStill(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		events := readSample(t)
+		screen := newTerminal(t, 80)
+		c := New(Options{Out: screen, TTY: true, Now: at(events)})
+		c.Handle(events[:20])
+		pass(time.Second)
+		in, answer := io.Pipe()
+		got := make(chan bool)
+		go func() {
+			yes, err := c.Approve(in, samplePlan(t))
+			got <- yes && err == nil
+		}()
+		synctest.Wait()
+		still := screen.text()
+		frames, _ := screen.drawn()
+		c.Handle(events[20:middle])
+		pass(5 * time.Second)
+		require.Equal(t, still, screen.text())
+		now, _ := screen.drawn()
+		require.Equal(t, frames, now)
+		_, err := answer.Write([]byte("y\n"))
+		require.NoError(t, err)
+		require.True(t, <-got)
+		pass(time.Second)
+		require.Contains(t, screen.text(), "preflight ")
+		require.NoError(t, c.Close())
+	})
+}
+
+func TestBrokenOutputIsToldOnce(t *testing.T) {
+	t.Parallel()
+	w := &brokenWriter{}
+	c := New(Options{Out: w})
+	c.Handle(readSample(t))
+	require.ErrorIs(t, c.Err(), io.ErrClosedPipe)
+	require.ErrorIs(t, c.Close(), io.ErrClosedPipe)
+	require.Equal(t, 1, w.writes)
+}
+
+type brokenWriter struct{ writes int }
+
+func (w *brokenWriter) Write([]byte) (int, error) {
+	w.writes++
+	return 0, io.ErrClosedPipe
+}
+
+// TestForeignTextIsHarmless puts an attack into every text that a repository, a model or a worker can name.
+func TestForeignTextIsHarmless(t *testing.T) {
+	t.Parallel()
+	const evil = "\x1b]0;owned\x07\x1b[2Jx\r\ny\u202e"
+	events := []contextscope.Event{
+		event(contextscope.KindRun, "", orchestrator.RunData{
+			State: orchestrator.RunRunning, Reason: evil, Notices: []string{evil}, Ref: evil, Head: evil,
+			Spec: &orchestrator.RunSpec{Goal: evil, Roles: map[string]spec.Role{evil: {Writes: true}}},
+		}),
+		event(contextscope.KindPlan, "", orchestrator.PlanData{By: evil, Tasks: []spec.Task{{ID: evil, Title: evil, Role: evil}}}),
+		event(contextscope.KindTask, evil, orchestrator.TaskData{State: orchestrator.TaskState(evil), Reason: evil}),
+		event(contextscope.KindTask, evil, orchestrator.TaskData{State: orchestrator.TaskParked, Reason: evil}),
+		event(contextscope.KindStarted, evil, map[string]any{"delivery": 2, "worker": evil}),
+		event(contextscope.KindProgress, evil, map[string]any{"doing": evil}),
+		event(contextscope.KindReceipt, evil, spec.Receipt{Gate: evil, Verdict: evil, Signatures: []string{evil}}),
+		event(contextscope.KindRun, "", orchestrator.RunData{Final: []spec.Receipt{{Gate: evil, Verdict: evil}}}),
+	}
+	for i := range events {
+		events[i].Run, events[i].Role, events[i].Agent = evil, evil, evil
+	}
+	var out bytes.Buffer
+	c := New(Options{Out: &out})
+	c.Handle(events)
+	require.NoError(t, c.Close())
+	synctest.Test(t, func(t *testing.T) {
+		screen := newTerminal(t, 80) // it fails on every instruction that is not the live part's own
+		live := New(Options{Out: screen, TTY: true})
+		live.Handle(events)
+		pass(time.Second)
+		require.NoError(t, live.Close())
+		out.WriteString(screen.text())
+	})
+	require.NotContains(t, out.String(), "owned")
+	require.NotContains(t, out.String(), "\u202e")
+	require.Empty(t, strings.Trim(out.String(), printable(out.String())))
+}
+
+// printable returns the printable characters of s, and the newline.
+func printable(s string) string {
+	keep := []rune{'\n'}
+	for _, r := range s {
+		if r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f) {
+			keep = append(keep, r)
+		}
+	}
+	slices.Sort(keep)
+	return string(slices.Compact(keep))
+}
+
+// TestUnreadableDataIsPassedOver: a display must survive an event that a newer program wrote.
+func TestUnreadableDataIsPassedOver(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := New(Options{Out: &out})
+	for _, k := range []contextscope.Kind{"run", "plan", "task", "landing", "receipt", "result", "started", "error", "later"} {
+		c.Handle([]contextscope.Event{{ID: "e", Run: "r", Kind: k, Task: "t", Data: json.RawMessage(`["what"]`)}, {Run: "r", Kind: k}})
+	}
+	require.NoError(t, c.Close())
+	require.Contains(t, out.String(), "Run r is ")
+}

@@ -1,0 +1,46 @@
+package console
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// writeEnd writes how the run stands when the console is closed: a few lines and a short table.
+func writeEnd(w io.Writer, v *view, width int, p paint, now time.Time) error {
+	rows := ranked(v.rows())
+	say := []string{
+		"",
+		p.state(string(v.state), fmt.Sprintf("Run %s is %s%s", safe(v.run), v.state, because(safe(v.reason)))),
+	}
+	sum := spent(v, now)
+	if t := tally(rows); t != "" {
+		sum = t + " · " + sum
+	}
+	say = append(say, "  "+sum)
+	if len(v.final) > 0 {
+		say = append(say, "  final gates: "+safe(verdicts(v.final)))
+	}
+	if v.ref != "" {
+		say = append(say, "  result: "+safe(v.ref)+" at "+fit(safe(v.head), 12))
+	}
+	if len(rows) > 0 {
+		say = append(say, "")
+	}
+	if _, err := io.WriteString(w, strings.Join(say, "\n")+"\n"); err != nil {
+		return fmt.Errorf("write the end: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := RenderTasks(w, rows[:min(len(rows), maxEndRows)], width-1); err != nil {
+		return err
+	}
+	if n := len(rows) - maxEndRows; n > 0 {
+		if _, err := fmt.Fprintf(w, "… and %d more\n", n); err != nil {
+			return fmt.Errorf("write the end: %w", err)
+		}
+	}
+	return nil
+}

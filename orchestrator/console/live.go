@@ -1,0 +1,263 @@
+package console
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+
+	"divisi/orchestrator"
+)
+
+// What the live part tells the terminal. A frame is one write between "begin" and "end", so that it never shows half drawn;
+// the cursor is hidden only within it and stands below the live part otherwise, whatever happens to the program.
+const (
+	beginFrame = "\x1b[?2026h\x1b[?25l"
+	endFrame   = "\x1b[?25h\x1b[?2026l"
+	eraseLine  = "\x1b[K"
+	eraseBelow = "\x1b[J"
+	maxAgents  = 8
+	maxBar     = 40
+	hang       = 9
+)
+
+// paint colours text, or leaves it as it is.
+type paint struct{ color bool }
+
+func (p paint) do(code, s string) string {
+	if !p.color || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (p paint) tone(t tone, s string) string {
+	if t == plain {
+		return s
+	}
+	return p.do([]string{good: "32", warn: "33", bad: "31"}[t], s)
+}
+
+func (p paint) state(state, s string) string {
+	switch state {
+	case "done", "landed", "proven":
+		return p.do("32", s)
+	case "parked":
+		return p.do("31", s)
+	case "stopped", "cancelled", "waiting", "not reached", "pending":
+		return p.do("2", s)
+	default:
+		return p.do("36", s)
+	}
+}
+
+// live is the part at the bottom of a terminal that is drawn again and again. It is owned by its console's lock.
+type live struct {
+	paint paint
+	// above are lines that are to scroll away above the live part.
+	above []line
+	// drawn are the widths of the lines that are on the terminal now.
+	drawn []int
+}
+
+// frame returns one redraw: up to the first line of the live part, the lines above, the new live part.
+func (l *live) frame(v *view, width, height int, now time.Time) []byte {
+	var b bytes.Buffer
+	b.WriteString(beginFrame)
+	l.up(&b, width)
+	l.flush(&b, width)
+	for _, s := range l.lines(v, width-1, height-1, now) {
+		b.WriteString(s + eraseLine + "\n")
+		l.drawn = append(l.drawn, lipgloss.Width(s))
+	}
+	b.WriteString(eraseBelow + endFrame)
+	return b.Bytes()
+}
+
+// up moves to where the live part begins. Lines that were drawn on a wider terminal take more than one row by now.
+func (l *live) up(b *bytes.Buffer, width int) {
+	rows := 0
+	for _, w := range l.drawn {
+		rows += max(1, (w+width-1)/width)
+	}
+	if rows > 0 {
+		fmt.Fprintf(b, "\r\x1b[%dA", rows)
+	}
+}
+
+// wipe removes the live part and writes what is to stand above it.
+func (l *live) wipe(width int) []byte {
+	var b bytes.Buffer
+	l.up(&b, width)
+	if len(l.drawn) > 0 {
+		b.WriteString(eraseBelow)
+	}
+	l.flush(&b, width)
+	return b.Bytes()
+}
+
+// flush writes the lines that are to stand above, broken at words; what follows a line's first row is set in.
+func (l *live) flush(b *bytes.Buffer, width int) {
+	for _, above := range l.above {
+		for i, s := range wrap(above.text, max(width-1-hang, 1)) {
+			if i > 0 {
+				s = strings.Repeat(" ", hang) + s
+			}
+			b.WriteString(l.paint.tone(above.tone, s) + eraseLine + "\n")
+		}
+	}
+	l.above, l.drawn = nil, nil
+}
+
+func (l *live) lines(v *view, width, height int, now time.Time) []string {
+	out := []string{l.head(v, width, now)}
+	out = append(out, l.bars(v.phases(), width)...)
+	if s := l.counts(v, width); s != "" {
+		out = append(out, s)
+	}
+	out = append(out, l.agents(v.agents, width, height-len(out), now)...)
+	return out[:min(len(out), max(height, 1))]
+}
+
+func (l *live) head(v *view, width int, now time.Time) string {
+	rest := " · " + spent(v, now)
+	state := safe(string(v.state))
+	name := fit("divisi "+safe(v.run), max(width-len(state)-2-lipgloss.Width(rest), 12))
+	head := l.paint.do("1", name) + "  " + l.paint.state(string(v.state), state)
+	used := lipgloss.Width(name) + 2 + lipgloss.Width(state)
+	if used > width {
+		return fit(name+"  "+state, width)
+	}
+	return head + l.paint.do("2", fit(rest, width-used))
+}
+
+// spent is the run's time and tokens.
+func spent(v *view, now time.Time) string {
+	if !v.ended.IsZero() {
+		now = v.ended
+	}
+	s := "0s"
+	if !v.spec.Created.IsZero() {
+		s = span(now.Sub(v.spec.Created))
+	}
+	s += " · " + tokens(v.usage.Total())
+	if v.budget > 0 {
+		s += " of " + tokens(v.budget)
+	}
+	return s + " tokens"
+}
+
+func (l *live) bars(phases []phase, width int) []string {
+	sum := 0
+	for _, p := range phases {
+		sum = max(sum, len(p.sum()))
+	}
+	const name, word = 12, 11
+	bar := width - name - sum - word - 3
+	short := bar < 12
+	if short {
+		bar = width - name - sum - 2
+	}
+	bar = max(min(bar, maxBar), 4)
+	out := make([]string, len(phases))
+	for i, p := range phases {
+		s := pad(p.name, name) + " " + l.bar(p, bar) + " " + strings.Repeat(" ", sum-len(p.sum())) + p.sum()
+		if short {
+			out[i] = s
+			continue
+		}
+		out[i] = s + " " + l.paint.state(p.word, p.word)
+	}
+	return out
+}
+
+// bar draws good, bad and what is under way; a share that is not nothing is at least one cell.
+func (l *live) bar(p phase, width int) string {
+	left := width
+	share := func(n int) int {
+		if n <= 0 || p.total == 0 {
+			return 0
+		}
+		cells := min(left, max(1, n*width/p.total))
+		left -= cells
+		return cells
+	}
+	if p.total > 0 && p.good >= p.total {
+		return l.paint.do("32", strings.Repeat("█", width))
+	}
+	b, good, part := share(p.bad), share(p.good), share(p.part)
+	return l.paint.do("32", strings.Repeat("█", good)) + l.paint.do("31", strings.Repeat("▓", b)) +
+		l.paint.do("36", strings.Repeat("▒", part)) + l.paint.do("2", strings.Repeat("░", left))
+}
+
+// counts says in words how many tasks stand where.
+func (l *live) counts(v *view, width int) string {
+	s := tally(v.rows())
+	if s == "" {
+		return ""
+	}
+	return l.paint.do("2", fit("tasks: "+s, width))
+}
+
+var tallied = []orchestrator.TaskState{
+	orchestrator.TaskRunning, orchestrator.TaskVerifying, orchestrator.TaskProven, orchestrator.TaskLanding, orchestrator.TaskPending,
+	orchestrator.TaskLanded, orchestrator.TaskDone, orchestrator.TaskParked, orchestrator.TaskCancelled,
+}
+
+func tally(rows []TaskRow) string {
+	n := counts{}
+	for _, r := range rows {
+		n[r.State]++
+	}
+	var say []string
+	for _, s := range tallied {
+		if n[s] > 0 {
+			say = append(say, fmt.Sprintf("%d %s", n[s], s))
+		}
+	}
+	return strings.Join(say, ", ")
+}
+
+// agents lists who is at work, the longest at it first, as many as there is room for.
+func (l *live) agents(list []*agent, width, room int, now time.Time) []string {
+	room = min(room, maxAgents)
+	if len(list) == 0 || room < 1 {
+		return nil
+	}
+	more := 0
+	if len(list) > room {
+		more = len(list) - room + 1
+		list = list[:room-1]
+	}
+	id := 0
+	for _, a := range list {
+		id = max(id, lipgloss.Width(name(a)))
+	}
+	id = min(id, max(12, width*2/5))
+	var out []string
+	for _, a := range list {
+		out = append(out, l.agent(a, width, id, now))
+	}
+	if more > 0 {
+		out = append(out, l.paint.do("2", fit(fmt.Sprintf("  and %d more at work", more), width)))
+	}
+	return out
+}
+
+func name(a *agent) string { return strings.TrimPrefix(safe(a.id), "--") }
+
+func (l *live) agent(a *agent, width, id int, now time.Time) string {
+	took := fmt.Sprintf("%7s", span(now.Sub(a.since)))
+	s, used := "  ", 2+id+2+len(took)
+	if width >= 64 {
+		s += l.paint.do("36", pad(safe(a.role), 10))
+		used += 10
+	}
+	doing := safe(a.doing)
+	if doing == "" {
+		doing = "thinking"
+	}
+	return s + pad(name(a), id) + "  " + pad(doing, width-used) + l.paint.do("2", took)
+}

@@ -1,0 +1,130 @@
+package console
+
+import (
+	"fmt"
+
+	"divisi/orchestrator"
+)
+
+// phase is one bar: how much of it is good, bad and under way, of how many.
+type phase struct {
+	name                   string
+	word                   string
+	good, bad, part, total int
+}
+
+// counts are how many tasks stand where.
+type counts map[orchestrator.TaskState]int
+
+func (c counts) of(states ...orchestrator.TaskState) int {
+	n := 0
+	for _, s := range states {
+		n += c[s]
+	}
+	return n
+}
+
+func (c counts) given() int { return c.of(orchestrator.TaskParked, orchestrator.TaskCancelled) }
+
+// count splits the planned tasks into those whose role writes, and therefore land, and the others.
+func (v *view) count() (writers, others counts, w, o int) {
+	writers, others = counts{}, counts{}
+	for _, r := range v.rows() {
+		if v.spec.Roles[r.Role].Writes {
+			writers[r.State]++
+			w++
+		} else {
+			others[r.State]++
+			o++
+		}
+	}
+	return writers, others, w, o
+}
+
+func (v *view) phases() []phase {
+	return []phase{v.preflight(), v.planning(), v.working(), v.landing(), v.finals()}
+}
+
+// word says how far a phase is in one word.
+func (v *view) word(now, was bool) string {
+	switch {
+	case now:
+		return "working"
+	case was:
+		return "done"
+	case !v.ended.IsZero():
+		return "not reached"
+	default:
+		return "waiting"
+	}
+}
+
+func (v *view) preflight() phase {
+	now := v.state == orchestrator.RunPreflight || v.state == orchestrator.RunCreated
+	n := len(v.baseline)
+	if n == 0 && now {
+		n = v.gates["--baseline"]
+	}
+	was := len(v.baseline) > 0 || v.passed[orchestrator.RunPlanning] || v.passed[orchestrator.RunRunning]
+	return phase{name: "preflight", word: v.word(now, was), good: n, total: max(n, len(v.spec.Project.Gates))}
+}
+
+func (v *view) planning() phase {
+	_, others, w, o := v.count()
+	p := phase{name: "plan", word: v.word(v.state == orchestrator.RunPlanning, v.passed[orchestrator.RunRunning])}
+	if v.passed[orchestrator.RunPlanning] {
+		p.name = "survey, plan"
+		p.good, p.bad, p.total = others.of(orchestrator.TaskDone), others.given(), o
+		p.part = others.of(orchestrator.TaskRunning)
+		return p
+	}
+	p.good, p.total = w+o, w+o
+	return p
+}
+
+func (v *view) working() phase {
+	writers, others, w, o := v.count()
+	p := phase{name: "tasks", total: w + o}
+	for _, c := range []counts{writers, others} {
+		p.good += c.of(orchestrator.TaskProven, orchestrator.TaskLanding, orchestrator.TaskDone, orchestrator.TaskLanded)
+		p.part += c.of(orchestrator.TaskRunning, orchestrator.TaskVerifying)
+		p.bad += c.given()
+	}
+	running := v.state == orchestrator.RunRunning
+	p.word = v.word(running && p.good+p.bad < p.total, v.passed[orchestrator.RunRunning] && p.total > 0)
+	return p
+}
+
+func (v *view) landing() phase {
+	writers, _, w, _ := v.count()
+	p := phase{name: "landing", total: w, bad: writers.given(), part: writers.of(orchestrator.TaskLanding)}
+	p.good = writers.of(orchestrator.TaskLanded, orchestrator.TaskDone)
+	all := w > 0 && p.good+p.bad == w
+	p.word = v.word(v.state == orchestrator.RunRunning && !all, v.passed[orchestrator.RunRunning] && all)
+	return p
+}
+
+func (v *view) finals() phase {
+	p := phase{name: "final gates"}
+	n := len(v.final)
+	for _, r := range v.final {
+		if r.Verdict == "fail" {
+			p.bad++
+		}
+	}
+	if n == 0 && v.state == orchestrator.RunFinal {
+		n = v.gates["--final"]
+	}
+	p.total = max(len(v.spec.Project.Gates), len(v.final))
+	p.good = min(n, p.total) - p.bad
+	p.word = v.word(v.state == orchestrator.RunFinal, len(v.final) > 0)
+	return p
+}
+
+// sum says the phase in figures.
+func (p phase) sum() string {
+	if p.total == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", p.good+p.bad, p.total)
+}

@@ -1,0 +1,129 @@
+package console
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+)
+
+// maxShown bounds how many tasks, files and overlaps of a plan are written one by one.
+const (
+	maxShownTasks    = 200
+	maxShownFiles    = 6
+	maxShownOverlaps = 20
+)
+
+// RenderPlan writes a plan for a person to judge: its tasks with what they may write, the overlaps, and the most that it
+// can cost. No line is wider than width cells.
+func RenderPlan(w io.Writer, plan orchestrator.PlanData, width int) error {
+	p := &planText{width: max(width, 30)}
+	p.line(0, fmt.Sprintf("Plan by %s: %s", plan.By, plural(len(plan.Tasks), "task")))
+	if plan.DecisionRecord != "" {
+		p.line(0, "")
+		p.line(0, "Decision record, given to every writer:")
+		for l := range strings.SplitSeq(strings.TrimSpace(plan.DecisionRecord), "\n") {
+			p.line(2, l)
+		}
+	}
+	p.line(0, "")
+	for _, t := range plan.Tasks[:min(len(plan.Tasks), maxShownTasks)] {
+		p.task(t)
+	}
+	if n := len(plan.Tasks) - maxShownTasks; n > 0 {
+		p.line(2, fmt.Sprintf("… and %d more tasks", n))
+	}
+	p.overlaps(plan.Overlaps)
+	p.line(0, "")
+	p.line(0, ceiling(plan.Ceiling))
+	if _, err := io.WriteString(w, p.b.String()); err != nil {
+		return fmt.Errorf("write the plan: %w", err)
+	}
+	return nil
+}
+
+func ceiling(n int) string {
+	if n == 0 {
+		return "No model takes part: it costs no tokens."
+	}
+	return fmt.Sprintf("It uses at most %s tokens, all attempts counted.", tokens(n))
+}
+
+// planText collects lines that fit.
+type planText struct {
+	b     strings.Builder
+	width int
+}
+
+func (p *planText) line(indent int, text string) {
+	lines := wrap(safe(text), p.width-indent)
+	if len(lines) == 0 {
+		p.b.WriteByte('\n')
+	}
+	for _, l := range lines {
+		p.b.WriteString(strings.Repeat(" ", indent) + l + "\n")
+	}
+}
+
+func (p *planText) task(t spec.Task) {
+	head := fmt.Sprintf("%s (%s)", t.ID, t.Role)
+	if t.Title != "" {
+		head += ": " + t.Title
+	}
+	p.line(2, head)
+	p.line(6, writes(t))
+	if len(t.DependsOn) > 0 {
+		p.line(6, "after "+some(t.DependsOn, maxShownFiles))
+	}
+	if len(t.Command) > 0 {
+		p.line(6, "runs "+strings.Join(t.Command, " "))
+	}
+}
+
+// writes says what a task may write.
+func writes(t spec.Task) string {
+	if len(t.Files) == 0 {
+		return "no write set: conflicts are found when it lands"
+	}
+	return "writes " + some(t.Files, maxShownFiles)
+}
+
+func some(list []string, n int) string {
+	if len(list) <= n {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:n], ", "), len(list)-n)
+}
+
+func (p *planText) overlaps(list []orchestrator.Overlap) {
+	if len(list) == 0 {
+		return
+	}
+	p.line(0, "")
+	p.line(0, plural(len(list), "overlap")+": these tasks take turns")
+	for _, o := range list[:min(len(list), maxShownOverlaps)] {
+		p.line(2, fmt.Sprintf("%s and %s both write %s", o.A, o.B, o.Path))
+	}
+	if n := len(list) - maxShownOverlaps; n > 0 {
+		p.line(2, fmt.Sprintf("… and %d more", n))
+	}
+}
+
+// ranked orders rows for the table at the end: what needs a look first, well-ended tasks last.
+func ranked(rows []TaskRow) []TaskRow {
+	rank := map[orchestrator.TaskState]int{
+		orchestrator.TaskParked: 0, orchestrator.TaskCancelled: 1, orchestrator.TaskLanded: 3, orchestrator.TaskDone: 4,
+	}
+	of := func(r TaskRow) int {
+		if n, ok := rank[r.State]; ok {
+			return n
+		}
+		return 2
+	}
+	out := slices.Clone(rows)
+	slices.SortStableFunc(out, func(a, b TaskRow) int { return of(a) - of(b) })
+	return out
+}

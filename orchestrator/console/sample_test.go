@@ -1,0 +1,419 @@
+package console
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+	"divisi/subagents/wire"
+)
+
+var update = flag.Bool("update", false, "write the sample and the golden files anew")
+
+const samplePath = "testdata/sample.jsonl"
+
+// scribe writes the log of a made-up run: a master surveys and plans, generators move packages to another logger, one task
+// fails and is done again, one is parked, one batch is red.
+type scribe struct {
+	events []contextscope.Event
+	now    time.Time
+	seq    map[string]int
+}
+
+func (s *scribe) put(kind contextscope.Kind, task string, attempt int, role string, data any, content *genai.Content) {
+	s.now = s.now.Add(1700 * time.Millisecond)
+	e := contextscope.Event{
+		V: contextscope.EventVersion, Run: "01KJPX3Q7R-slog", Task: task, Attempt: attempt, Role: role, Time: s.now, Kind: kind,
+		Author: "conductor", Content: content,
+	}
+	if role != "" {
+		e.Agent = wire.AgentID(task, attempt)
+		e.Author = e.Agent
+	}
+	s.seq[e.Agent]++
+	e.Seq, e.Pos = s.seq[e.Agent], uint64(len(s.events)+1) //nolint:gosec // a count
+	e.ID = fmt.Sprintf("ev-%04d", e.Pos)
+	if data != nil {
+		raw, err := json.Marshal(data)
+		if err != nil {
+			panic(err)
+		}
+		e.Data = raw
+	}
+	s.events = append(s.events, e)
+}
+
+func (s *scribe) run(d orchestrator.RunData) { s.put(contextscope.KindRun, "", 0, "", d, nil) }
+
+func (s *scribe) task(id string, d orchestrator.TaskData) {
+	s.put(contextscope.KindTask, id, 0, "", d, nil)
+}
+
+func (s *scribe) dispatch(id, role string, attempt int) *orchestrator.Dispatch {
+	return &orchestrator.Dispatch{Task: id, Attempt: attempt, Role: role, Head: "4be1c09d22aa7f3e"}
+}
+
+func (s *scribe) started(id, role string, attempt int) {
+	worker := fmt.Sprintf("w%d", 1+len(id)%3)
+	s.put(contextscope.KindStarted, id, attempt, role, wire.Started{Delivery: 1, Worker: worker, Time: s.now}, nil)
+}
+
+func (s *scribe) doing(id, role string, attempt int, what string) {
+	s.put(contextscope.KindProgress, id, attempt, role, wire.Progress{Doing: what}, nil)
+}
+
+func (s *scribe) turn(id, role string, attempt int, text, tool string, args map[string]any, out string) {
+	s.put(contextscope.KindTurn, id, attempt, role, nil, &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{
+		{Text: text}, {FunctionCall: &genai.FunctionCall{Name: tool, Args: args}},
+	}})
+	s.put(contextscope.KindUsage, id, attempt, role,
+		spec.Usage{Calls: 1, Prompt: 9100 + 37*len(s.events), Cached: 6400, Output: 410 + len(text)}, nil)
+	s.put(contextscope.KindTool, id, attempt, role, nil, &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{
+		{FunctionResponse: &genai.FunctionResponse{Name: tool, Response: map[string]any{"output": out}}},
+	}})
+}
+
+func (s *scribe) receipt(id string, attempt int, gate, verdict string, failures ...string) spec.Receipt {
+	code := 0
+	if verdict != spec.VerdictPass {
+		code = 1
+	}
+	r := spec.Receipt{
+		Gate: gate, Command: []string{"go", gate, "./..."}, ExitCode: code, Tree: "77d2e9b0c4", Signatures: failures,
+		Duration: time.Duration(4+len(id)%9) * time.Second, Verdict: verdict,
+	}
+	if gate == "test" {
+		r.Tests = 412
+	}
+	s.put(contextscope.KindReceipt, id, attempt, spec.RoleTester, r, nil)
+	return r
+}
+
+func (s *scribe) result(id, role string, attempt int, r spec.Result) {
+	r.Task, r.Attempt, r.Delivery = id, attempt, 1
+	s.put(contextscope.KindResult, id, attempt, role, r, nil)
+}
+
+func (s *scribe) landing(batch int, state string, tasks ...orchestrator.Landed) {
+	d := orchestrator.LandingData{Batch: batch, State: state, Old: "4be1c09d", Head: "a17c55e0", Tasks: tasks}
+	s.put(contextscope.KindLanding, "", 0, "", d, nil)
+}
+
+var sampleWork = []struct {
+	id, title string
+	files     []string
+	lines     int
+}{
+	{"log-auth", "Move internal/auth to log/slog", []string{"internal/auth/**"}, 61},
+	{"log-billing", "Move internal/billing to log/slog", []string{"internal/billing/**"}, 118},
+	{"log-cache", "Move internal/cache to log/slog", []string{"internal/cache/**"}, 24},
+	{"log-http", "Move the HTTP middleware to log/slog, request ids as attributes", []string{"internal/http/**"}, 143},
+	{"log-jobs", "Move the job runner to log/slog", []string{"internal/jobs/**"}, 87},
+	{"log-mail", "Move internal/mail to log/slog", []string{"internal/mail/**"}, 19},
+	{"log-metrics", "Move internal/metrics to log/slog", []string{"internal/metrics/**"}, 33},
+	{"log-search", "Move internal/search to log/slog", []string{"internal/search/**"}, 72},
+	{"log-storage", "Move internal/storage to log/slog", []string{"internal/storage/**"}, 96},
+	{"log-sync", "Move internal/sync to log/slog", []string{"internal/sync/**", "internal/jobs/queue.go"}, 54},
+	{"log-web", "Move the web handlers to log/slog", []string{"web/**"}, 131},
+	{"log-cmd", "Set the handler up in cmd/shopd", []string{"cmd/shopd/**"}, 28},
+}
+
+// sample returns the whole run.
+func sample() []contextscope.Event {
+	s := &scribe{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), seq: map[string]int{}}
+	s.begin()
+	s.survey()
+	s.plan()
+	s.work()
+	s.finish()
+	return s.events
+}
+
+func (s *scribe) begin() {
+	gates := []spec.Gate{{Name: "build"}, {Name: "vet"}, {Name: "test"}}
+	roles := map[string]spec.Role{
+		spec.RoleMaster: {Name: spec.RoleMaster}, spec.RoleReader: {Name: spec.RoleReader},
+		spec.RoleGenerator: {Name: spec.RoleGenerator, Writes: true}, spec.RoleTester: {Name: spec.RoleTester},
+	}
+	s.run(orchestrator.RunData{State: orchestrator.RunCreated, Epoch: 1, Spec: &orchestrator.RunSpec{
+		Run: "01KJPX3Q7R-slog", Goal: "Replace the legacy logger with log/slog in every package, structured attributes instead of formats",
+		Repo: "/home/ada/src/shop", Base: "4be1c09d22aa7f3e81", Branch: "main", Project: spec.Project{Gates: gates}, Roles: roles,
+		Parallel: 4, Budget: 2_000_000, Created: s.now,
+	}, Notices: []string{"Commands are confined to their slot, but network access could not be cut off on this machine."}})
+	s.run(orchestrator.RunData{
+		State: orchestrator.RunPreflight, Dispatch: s.dispatch("--baseline", spec.RoleTester, 1),
+	})
+	s.started("--baseline", spec.RoleTester, 1)
+	var baseline []spec.Receipt
+	for _, g := range gates {
+		s.doing("--baseline", spec.RoleTester, 1, "gate "+g.Name)
+		verdict, failures := spec.VerdictPass, []string(nil)
+		if g.Name == "test" {
+			verdict, failures = spec.VerdictBaseline, []string{"shop/internal/search TestRank"}
+		}
+		baseline = append(baseline, s.receipt("--baseline", 1, g.Name, verdict, failures...))
+	}
+	s.result("--baseline", spec.RoleTester, 1, spec.Result{Status: spec.StatusDone, Receipts: baseline})
+	s.run(orchestrator.RunData{Baseline: baseline})
+}
+
+func (s *scribe) master(attempt int, text string, tasks []spec.Task, overlaps []orchestrator.Overlap, ceiling int) {
+	d := s.dispatch(spec.RoleMaster, spec.RoleMaster, attempt)
+	s.task(spec.RoleMaster, orchestrator.TaskData{State: orchestrator.TaskRunning, Dispatch: d})
+	s.started(spec.RoleMaster, spec.RoleMaster, attempt)
+	s.doing(spec.RoleMaster, spec.RoleMaster, attempt, "planning")
+	s.turn(spec.RoleMaster, spec.RoleMaster, attempt, text, "dispatch", map[string]any{"tasks": len(tasks)}, "taken")
+	s.result(spec.RoleMaster, spec.RoleMaster, attempt, spec.Result{
+		Status: spec.StatusDone, Plan: &spec.Plan{Tasks: tasks}, Handoff: spec.Handoff{Summary: text},
+	})
+	s.put(contextscope.KindPlan, "", 0, "", orchestrator.PlanData{
+		By: wire.AgentID(spec.RoleMaster, attempt), Tasks: tasks, Overlaps: overlaps, Ceiling: ceiling,
+		DecisionRecord: "Loggers are passed as *slog.Logger, never global.\nKeys are snake_case; an error is always the attribute \"err\".",
+	}, nil)
+	s.task(spec.RoleMaster, orchestrator.TaskData{State: orchestrator.TaskPending, Reason: "waits for its tasks"})
+}
+
+func (s *scribe) survey() {
+	s.run(orchestrator.RunData{State: orchestrator.RunPlanning})
+	reads := []spec.Task{
+		{ID: "read-calls", Title: "Which logging calls are there, and with which formats", Role: spec.RoleReader},
+		{ID: "read-setup", Title: "Where is the logger made and handed on", Role: spec.RoleReader},
+	}
+	s.master(1, "First I need to know how the logger is used and where it is made.", reads, nil, 240_000)
+	for _, t := range reads {
+		s.task(t.ID, orchestrator.TaskData{State: orchestrator.TaskRunning, Dispatch: s.dispatch(t.ID, t.Role, 1)})
+		s.started(t.ID, t.Role, 1)
+	}
+	for _, t := range reads {
+		s.doing(t.ID, t.Role, 1, "search logger\\.(Infof|Errorf)")
+		s.turn(t.ID, t.Role, 1, "I count the calls by package.", "search", map[string]any{"pattern": `logger\.\w+f?\(`},
+			"internal/auth/login.go:41: logger.Infof(\"login of %s from %s\", user, ip)\n… 311 more")
+		s.result(t.ID, t.Role, 1, spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{
+			Summary: "312 calls in 12 packages; the logger is a package variable that cmd/shopd sets.",
+		}})
+		s.task(t.ID, orchestrator.TaskData{State: orchestrator.TaskDone})
+	}
+}
+
+func (s *scribe) plan() {
+	var tasks []spec.Task
+	for _, w := range sampleWork {
+		tasks = append(tasks, spec.Task{ID: w.id, Title: w.title, Role: spec.RoleGenerator, Files: w.files})
+	}
+	overlaps := []orchestrator.Overlap{{A: "log-jobs", B: "log-sync", Path: "internal/jobs/queue.go"}}
+	s.master(2, "Twelve packages, one task each; the setup in cmd/shopd comes last.", tasks, overlaps, 1_450_000)
+	s.run(orchestrator.RunData{State: orchestrator.RunRunning})
+	s.run(orchestrator.RunData{Approved: true})
+}
+
+// work lets four tasks go on in turn, one step at a time.
+func (s *scribe) work() {
+	var waiting, busy [][]func()
+	for i := range sampleWork {
+		waiting = append(waiting, s.steps(i))
+	}
+	var proven []orchestrator.Landed
+	batch := 0
+	for len(waiting)+len(busy) > 0 {
+		if len(busy) < 4 && len(waiting) > 0 {
+			busy, waiting = append(busy, waiting[0]), waiting[1:]
+		}
+		var still [][]func()
+		for _, steps := range busy {
+			steps[0]()
+			if len(steps) > 1 {
+				still = append(still, steps[1:])
+				continue
+			}
+			if last := s.events[len(s.events)-1]; bytes.Contains(last.Data, []byte("proven")) {
+				proven = append(proven, s.landed(last.Task))
+			}
+		}
+		busy = still
+		if len(proven) >= 3 || len(waiting)+len(busy) == 0 {
+			batch++
+			s.land(batch, proven)
+			proven = nil
+		}
+	}
+}
+
+func (s *scribe) landed(id string) orchestrator.Landed {
+	for i, w := range sampleWork {
+		if w.id == id {
+			return orchestrator.Landed{
+				Task: id, Attempt: 1, Commit: fmt.Sprintf("%07x%03d", 0xc0ffee0+i*7919, i), Added: w.lines, Deleted: w.lines - 7, Files: 2 + i%4,
+			}
+		}
+	}
+	panic("no such task: " + id)
+}
+
+func (s *scribe) land(batch int, tasks []orchestrator.Landed) {
+	s.landing(batch, orchestrator.LandingTesting, tasks...)
+	s.started("--batch", spec.RoleTester, batch)
+	s.doing("--batch", spec.RoleTester, batch, "gate test")
+	if batch == 2 {
+		s.receipt("--batch", batch, "test", spec.VerdictFail, "shop/internal/mail TestRetry")
+		s.result("--batch", spec.RoleTester, batch, spec.Result{
+			Status: spec.StatusFailed, Error: &spec.Fault{Class: "gate", Message: "test is red on the batch"},
+		})
+		s.landing(batch, orchestrator.LandingRed, tasks...)
+		s.landing(batch, orchestrator.LandingTesting, tasks...)
+		s.started("--batch", spec.RoleTester, batch+100)
+		batch += 100
+	}
+	r := s.receipt("--batch", batch, "test", spec.VerdictPass)
+	s.result("--batch", spec.RoleTester, batch, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{r}})
+	s.landing(batch%100, orchestrator.LandingLanded, tasks...)
+}
+
+// steps are what one task goes through.
+func (s *scribe) steps(i int) []func() {
+	id := sampleWork[i].id
+	switch id {
+	case "log-storage":
+		return append(s.attempt(i, 1, "gate"), append(s.attempt(i, 2, "gate"), func() {
+			s.task(id, orchestrator.TaskData{
+				State: orchestrator.TaskParked, Reason: "the same failure three times: TestCompaction wants the old line format in a golden file",
+				Fault: &spec.Fault{Class: "gate", Message: "test is red: shop/internal/storage TestCompaction"},
+			})
+		})...)
+	case "log-http":
+		return append(s.attempt(i, 1, "gate"), append(s.back(i), s.attempt(i, 2, "")...)...)
+	default:
+		return s.attempt(i, 1, "")
+	}
+}
+
+func (s *scribe) back(i int) []func() {
+	return []func(){func() {
+		s.task(sampleWork[i].id, orchestrator.TaskData{State: orchestrator.TaskPending, Fault: &spec.Fault{
+			Class: "gate", Message: "test is red: shop/internal/http TestRequestID",
+		}})
+	}}
+}
+
+func (s *scribe) attempt(i, n int, fails string) []func() {
+	w, role := sampleWork[i], spec.RoleGenerator
+	file := w.files[0][:len(w.files[0])-2] + "log.go"
+	verify := w.id + verifySuffix
+	steps := []func(){
+		func() {
+			s.task(w.id, orchestrator.TaskData{State: orchestrator.TaskRunning, Dispatch: s.dispatch(w.id, role, n)})
+		},
+		func() { s.started(w.id, role, n) },
+		func() { s.doing(w.id, role, n, "read "+file) },
+		func() {
+			s.turn(w.id, role, n, "The calls use formats; I turn each into a message and attributes.", "read",
+				map[string]any{"path": file}, "package "+w.id[4:]+"\n\nimport \"shop/internal/logger\"\n")
+		},
+		func() { s.doing(w.id, role, n, "edit "+file) },
+		func() {
+			s.turn(w.id, role, n, "Now the calls themselves.", "edit", map[string]any{"path": file, "edits": 3}, "3 edits, gofmt is clean")
+		},
+		func() { s.doing(w.id, role, n, "run go test ./"+w.files[0][:len(w.files[0])-3]+"/...") },
+		func() {
+			s.result(w.id, role, n, spec.Result{
+				Status: spec.StatusDone, Handoff: spec.Handoff{Summary: "All calls moved; no exported name changed."},
+				Patch: &spec.Patch{Commit: "9f31d2", Base: "4be1c0", Files: w.files, Added: w.lines, Deleted: w.lines - 7},
+			})
+		},
+		func() {
+			s.task(w.id, orchestrator.TaskData{State: orchestrator.TaskVerifying, Dispatch: s.dispatch(verify, spec.RoleTester, n)})
+		},
+		func() { s.started(verify, spec.RoleTester, n) },
+		func() { s.doing(verify, spec.RoleTester, n, "gate build") },
+		func() { s.receipt(verify, n, "build", spec.VerdictPass) },
+		func() { s.doing(verify, spec.RoleTester, n, "gate test") },
+	}
+	return append(steps, s.verdict(w.id, n, fails)...)
+}
+
+func (s *scribe) verdict(id string, n int, fails string) []func() {
+	verify := id + verifySuffix
+	if fails == "" {
+		return []func(){
+			func() { s.receipt(verify, n, "test", spec.VerdictPass) },
+			func() { s.result(verify, spec.RoleTester, n, spec.Result{Status: spec.StatusDone}) },
+			func() { s.task(id, orchestrator.TaskData{State: orchestrator.TaskProven}) },
+		}
+	}
+	return []func(){
+		func() { s.receipt(verify, n, "test", spec.VerdictFail, "shop/internal/"+id[4:]+" Test"+id[4:]) },
+		func() {
+			s.result(verify, spec.RoleTester, n, spec.Result{
+				Status: spec.StatusFailed, Error: &spec.Fault{Class: fails, Message: "test is redder than the baseline"},
+			})
+		},
+	}
+}
+
+func (s *scribe) finish() {
+	s.run(orchestrator.RunData{State: orchestrator.RunFinal, Dispatch: s.dispatch("--final", spec.RoleTester, 1)})
+	s.started("--final", spec.RoleTester, 1)
+	var final []spec.Receipt
+	for _, g := range []string{"build", "vet", "test"} {
+		s.doing("--final", spec.RoleTester, 1, "gate "+g)
+		verdict, failures := spec.VerdictPass, []string(nil)
+		if g == "test" {
+			verdict, failures = spec.VerdictBaseline, []string{"shop/internal/search TestRank"}
+		}
+		final = append(final, s.receipt("--final", 1, g, verdict, failures...))
+	}
+	s.result("--final", spec.RoleTester, 1, spec.Result{Status: spec.StatusDone, Receipts: final})
+	s.run(orchestrator.RunData{Final: final})
+	s.run(orchestrator.RunData{
+		State: orchestrator.RunParked, Reason: "1 task is parked", Head: "a17c55e0d1b2c3", Ref: "refs/heads/divisi/01KJPX3Q7R-slog",
+	})
+}
+
+// readSample reads the stored run.
+func readSample(t testing.TB) []contextscope.Event {
+	t.Helper()
+	raw, err := os.ReadFile(samplePath)
+	require.NoError(t, err)
+	var events []contextscope.Event
+	lines := bufio.NewScanner(bytes.NewReader(raw))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var e contextscope.Event
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &e))
+		events = append(events, e)
+	}
+	require.NoError(t, lines.Err())
+	return events
+}
+
+// TestSampleIsCurrent holds the stored run, which the dashboard's tests read too, to the function that makes it.
+func TestSampleIsCurrent(t *testing.T) {
+	var want bytes.Buffer
+	for _, e := range sample() {
+		raw, err := json.Marshal(e)
+		require.NoError(t, err)
+		want.Write(append(raw, '\n'))
+	}
+	golden(t, samplePath, want.Bytes())
+}
+
+// golden compares with a stored file, or stores it with -update.
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(path, got, 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err, "run go test -update once")
+	require.Equal(t, string(want), string(got))
+}

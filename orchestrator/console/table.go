@@ -1,0 +1,141 @@
+package console
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+
+	"divisi/orchestrator"
+)
+
+// TaskRow is one task as a table shows it. All texts may be foreign; they are made safe when written.
+type TaskRow struct {
+	ID, Title, Role string
+	State           orchestrator.TaskState
+	// Reason says why the task is where it is; it is written for tasks that have not ended well.
+	Reason string
+	// Attempt is the newest attempt's number, Tokens what all of them used.
+	Attempt, Tokens int
+	// Added and Deleted count lines, Files files, of what landed as Commit.
+	Added, Deleted, Files int
+	Commit                string
+	// Took is the wall clock of all attempts; 0 when it is not known.
+	Took time.Duration
+}
+
+// well reports whether a task ended well.
+func (r TaskRow) well() bool {
+	return r.State == orchestrator.TaskLanded || r.State == orchestrator.TaskDone
+}
+
+func (r TaskRow) lines() string {
+	if r.Added == 0 && r.Deleted == 0 {
+		return ""
+	}
+	return fmt.Sprintf("+%d -%d", r.Added, r.Deleted)
+}
+
+// column is one column of a table: its head, its widest width, and from which width of the terminal on it is shown.
+type column struct {
+	head  string
+	from  int
+	right bool
+	cell  func(TaskRow) string
+}
+
+var columns = []column{
+	{"task", 0, false, func(r TaskRow) string { return safe(r.ID) }},
+	{"status", 0, false, func(r TaskRow) string { return safe(string(r.State)) }},
+	{"role", 60, false, func(r TaskRow) string { return safe(r.Role) }},
+	{"try", 50, true, func(r TaskRow) string { return unless0(r.Attempt, fmt.Sprint(r.Attempt)) }},
+	{"lines", 50, true, func(r TaskRow) string { return r.lines() }},
+	{"tokens", 70, true, func(r TaskRow) string { return unless0(r.Tokens, tokens(r.Tokens)) }},
+	{"took", 90, true, func(r TaskRow) string { return unless0(int(r.Took), span(r.Took)) }},
+	{"commit", 100, false, func(r TaskRow) string { return fit(safe(r.Commit), 10) }},
+	{"title", 80, false, func(r TaskRow) string { return safe(r.Title) }},
+}
+
+func cellWidth(s string) int { return lipgloss.Width(s) }
+
+func unless0(n int, s string) string {
+	if n == 0 {
+		return ""
+	}
+	return s
+}
+
+// RenderTasks writes a table of tasks, one a line, at most width cells wide; the reason of a task that did not end well
+// stands below it. Columns without content, and those for which there is no room, are left out.
+func RenderTasks(w io.Writer, rows []TaskRow, width int) error {
+	width = max(width, 20)
+	cols, widths := layout(rows, width)
+	var b strings.Builder
+	heads := make([]string, len(cols))
+	for i, c := range cols {
+		heads[i] = c.head
+	}
+	writeCells(&b, cols, widths, heads)
+	for _, r := range rows {
+		cells := make([]string, len(cols))
+		for i, c := range cols {
+			cells[i] = c.cell(r)
+		}
+		writeCells(&b, cols, widths, cells)
+		if r.Reason != "" && !r.well() {
+			for _, l := range wrap(safe(r.Reason), width-4) {
+				b.WriteString("    " + l + "\n")
+			}
+		}
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("write the tasks: %w", err)
+	}
+	return nil
+}
+
+// layout chooses the columns and their widths: content decides, the last column takes what is left.
+func layout(rows []TaskRow, width int) ([]column, []int) {
+	var cols []column
+	var widths []int
+	left := width
+	for _, c := range columns {
+		widest := 0
+		for _, r := range rows {
+			widest = max(widest, cellWidth(c.cell(r)))
+		}
+		if width < c.from || widest == 0 {
+			continue
+		}
+		widest = max(widest, len(c.head))
+		if c.head == "task" {
+			widest = min(widest, max(12, width*2/5))
+		}
+		if widest > left {
+			widest = left
+		}
+		if widest < len(c.head) {
+			continue
+		}
+		cols, widths = append(cols, c), append(widths, widest)
+		left -= widest + 2
+	}
+	return cols, widths
+}
+
+func writeCells(b *strings.Builder, cols []column, widths []int, cells []string) {
+	var row strings.Builder
+	for i, c := range cols {
+		cell := pad(cells[i], widths[i])
+		if c.right {
+			cell = strings.Repeat(" ", widths[i]-cellWidth(fit(cells[i], widths[i]))) + fit(cells[i], widths[i])
+		}
+		if i > 0 {
+			row.WriteString("  ")
+		}
+		row.WriteString(cell)
+	}
+	b.WriteString(strings.TrimRight(row.String(), " ") + "\n")
+}

@@ -1,0 +1,224 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+	"divisi/subagents/wire"
+)
+
+const verifySuffix = "--verify"
+
+// view is what the terminal shows: a small fold over the events. It passes over what it cannot read, because a display
+// must not end a run; the conductor's own fold is the strict one.
+type view struct {
+	run      string
+	state    orchestrator.RunState
+	reason   string
+	spec     orchestrator.RunSpec
+	passed   map[orchestrator.RunState]bool
+	baseline []spec.Receipt
+	final    []spec.Receipt
+	gates    map[string]int
+	head     string
+	ref      string
+	budget   int
+	usage    spec.Usage
+	ended    time.Time
+	order    []string
+	tasks    map[string]*TaskRow
+	planned  map[string]bool
+	agents   []*agent
+}
+
+// agent is one attempt with a worker.
+type agent struct {
+	id, task, role, doing string
+	since                 time.Time
+}
+
+func newView() *view {
+	return &view{
+		passed: map[orchestrator.RunState]bool{}, gates: map[string]int{}, tasks: map[string]*TaskRow{}, planned: map[string]bool{},
+	}
+}
+
+// data reads an event's data; what does not fit its kind reads as empty.
+func data[T any](e *contextscope.Event) T {
+	var d T
+	if json.Unmarshal(e.Data, &d) != nil {
+		var none T
+		return none
+	}
+	return d
+}
+
+func (v *view) apply(e *contextscope.Event) {
+	if v.run == "" {
+		v.run = e.Run
+	}
+	switch e.Kind { //nolint:exhaustive // the others are an agent's own
+	case contextscope.KindRun:
+		v.applyRun(e, data[orchestrator.RunData](e))
+	case contextscope.KindPlan:
+		for _, t := range data[orchestrator.PlanData](e).Tasks {
+			v.add(t)
+		}
+	case contextscope.KindTask:
+		v.applyTask(e, data[orchestrator.TaskData](e))
+	case contextscope.KindLanding:
+		v.applyLanding(data[orchestrator.LandingData](e))
+	default:
+		v.applyAgent(e)
+	}
+}
+
+func (v *view) applyRun(e *contextscope.Event, d orchestrator.RunData) {
+	if d.Spec != nil {
+		v.spec, v.budget = *d.Spec, d.Spec.Budget
+	}
+	if d.State != "" {
+		v.state, v.reason, v.ended = d.State, d.Reason, time.Time{}
+		v.passed[d.State] = true
+		if over(d.State) {
+			v.ended, v.agents = e.Time, nil
+		}
+	}
+	if d.Baseline != nil {
+		v.baseline = d.Baseline
+	}
+	if d.Final != nil {
+		v.final = d.Final
+	}
+	if d.Budget != nil {
+		v.budget = *d.Budget
+	}
+	if d.Head != "" {
+		v.head = d.Head
+	}
+	if d.Ref != "" {
+		v.ref = d.Ref
+	}
+}
+
+// over reports whether a run has ended, for good or until it is resumed.
+func over(s orchestrator.RunState) bool {
+	switch s {
+	case orchestrator.RunDone, orchestrator.RunParked, orchestrator.RunStopped, orchestrator.RunCancelled:
+		return true
+	default:
+		return false
+	}
+}
+
+func (v *view) add(t spec.Task) {
+	if v.planned[t.ID] {
+		return
+	}
+	row := v.row(t.ID)
+	row.Title, row.Role = t.Title, t.Role
+	v.planned[t.ID] = t.Shard == nil
+}
+
+func (v *view) row(id string) *TaskRow {
+	if r := v.tasks[id]; r != nil {
+		return r
+	}
+	r := &TaskRow{ID: id, State: orchestrator.TaskPending}
+	v.tasks[id] = r
+	v.order = append(v.order, id)
+	return r
+}
+
+func (v *view) applyTask(e *contextscope.Event, d orchestrator.TaskData) {
+	if e.Task == "" {
+		return
+	}
+	row := v.row(e.Task)
+	row.State, row.Reason = d.State, d.Reason
+	if d.Reason == "" && d.Fault != nil {
+		row.Reason = d.Fault.Message
+	}
+	if d.State == orchestrator.TaskRunning && d.Dispatch != nil {
+		row.Attempt = d.Dispatch.Attempt
+		if row.Role == "" {
+			row.Role = d.Dispatch.Role
+		}
+	}
+	v.dismiss(func(a *agent) bool {
+		return a.task == e.Task && d.State != orchestrator.TaskRunning ||
+			a.task == e.Task+verifySuffix && d.State != orchestrator.TaskVerifying
+	})
+}
+
+func (v *view) applyLanding(d orchestrator.LandingData) {
+	to := map[string]orchestrator.TaskState{
+		orchestrator.LandingTesting: orchestrator.TaskLanding, orchestrator.LandingLanded: orchestrator.TaskLanded,
+		orchestrator.LandingSplit: orchestrator.TaskProven,
+	}[d.State]
+	for _, l := range d.Tasks {
+		row := v.tasks[l.Task]
+		if row == nil || to == "" {
+			continue
+		}
+		row.State = to
+		if to == orchestrator.TaskLanded {
+			row.Commit, row.Added, row.Deleted, row.Files = l.Commit, l.Added, l.Deleted, l.Files
+		}
+	}
+}
+
+func (v *view) applyAgent(e *contextscope.Event) {
+	id := e.Agent
+	if id == "" {
+		id = fmt.Sprintf("%s/%d", e.Task, e.Attempt)
+	}
+	switch e.Kind { //nolint:exhaustive // the others change nothing that is shown
+	case contextscope.KindStarted:
+		v.dismiss(func(a *agent) bool { return a.id == id })
+		v.agents = append(v.agents, &agent{id: id, task: e.Task, role: e.Role, doing: "starting", since: e.Time})
+	case contextscope.KindProgress:
+		for _, a := range v.agents {
+			if a.id == id {
+				a.doing = data[wire.Progress](e).Doing
+			}
+		}
+	case contextscope.KindUsage:
+		u := data[spec.Usage](e)
+		v.usage = v.usage.Add(u)
+		if row := v.tasks[strings.TrimSuffix(e.Task, verifySuffix)]; row != nil {
+			row.Tokens += u.Total()
+		}
+	case contextscope.KindReceipt:
+		v.gates[e.Task]++
+	case contextscope.KindResult:
+		v.dismiss(func(a *agent) bool { return a.id == id })
+	}
+}
+
+func (v *view) dismiss(gone func(*agent) bool) {
+	kept := v.agents[:0]
+	for _, a := range v.agents {
+		if !gone(a) {
+			kept = append(kept, a)
+		}
+	}
+	clear(v.agents[len(kept):])
+	v.agents = kept
+}
+
+// rows returns the planned tasks in plan order.
+func (v *view) rows() []TaskRow {
+	var out []TaskRow
+	for _, id := range v.order {
+		if v.planned[id] {
+			out = append(out, *v.tasks[id])
+		}
+	}
+	return out
+}

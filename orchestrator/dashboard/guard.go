@@ -1,0 +1,64 @@
+package dashboard
+
+import (
+	"net"
+	"net/http"
+	"strconv"
+)
+
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// allowedHosts are the values of a Host header that a browser on this machine sends. Any other name is a foreign page's
+// that was made to resolve to this machine.
+func allowedHosts(ip string, port int) map[string]bool {
+	hosts := map[string]bool{}
+	for _, h := range []string{ip, "127.0.0.1", "localhost", "::1"} {
+		hosts[net.JoinHostPort(h, strconv.Itoa(port))] = true
+		if port == 80 {
+			hosts[h] = true
+		}
+	}
+	return hosts
+}
+
+// guard lets only requests through that come from this page on this machine, and only reading ones.
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		secure(w.Header())
+		switch {
+		case r.Method != http.MethodGet:
+			w.Header().Set("Allow", http.MethodGet)
+			http.Error(w, "only GET: the dashboard changes nothing", http.StatusMethodNotAllowed)
+		case !s.hosts[r.Host]:
+			http.Error(w, "this name is not the dashboard's; use "+s.URL(), http.StatusMisdirectedRequest)
+		case !s.sameOrigin(r):
+			http.Error(w, "another page may not read the dashboard", http.StatusForbidden)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// sameOrigin refuses what another site's page asks for. A link that leads a person to the page is no such request.
+func (s *Server) sameOrigin(r *http.Request) bool {
+	if o, ok := r.Header["Origin"]; ok && (len(o) != 1 || o[0] != "http://"+r.Host) {
+		return false
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+		return true
+	default:
+		return r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate"
+	}
+}
+
+func secure(h http.Header) {
+	h.Set("Content-Security-Policy", contentPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}

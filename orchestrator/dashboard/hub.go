@@ -1,0 +1,82 @@
+package dashboard
+
+import (
+	"sync"
+)
+
+// frame is one batch, encoded as a server-sent event.
+type frame struct {
+	pos  uint64
+	data []byte
+}
+
+// hub keeps the newest frames for all browsers, so that the log is read and encoded once. When its memory is full it
+// forgets the oldest; who needs those reads the log.
+type hub struct {
+	limit int
+
+	mu     sync.Mutex
+	frames []frame
+	bytes  int
+	// forgotten is the position of the newest frame that was given up; newest that of the newest frame of all.
+	forgotten uint64
+	newest    uint64
+	changed   chan struct{}
+}
+
+func newHub(limit int) *hub { return &hub{limit: limit, changed: make(chan struct{})} }
+
+// add appends a frame and wakes who waits. A frame at or before the newest one is passed over.
+func (h *hub) add(f frame) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if f.pos <= h.newest {
+		return
+	}
+	h.newest = f.pos
+	h.frames = append(h.frames, f)
+	h.bytes += len(f.data)
+	h.forget()
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+// forget gives up the oldest frames until the rest fits; the newest one always stays.
+func (h *hub) forget() {
+	for h.bytes > h.limit && len(h.frames) > 1 {
+		h.bytes -= len(h.frames[0].data)
+		h.forgotten = h.frames[0].pos
+		h.frames[0] = frame{}
+		h.frames = h.frames[1:]
+	}
+}
+
+// last returns the position of the newest frame.
+func (h *hub) last() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.newest
+}
+
+// after returns up to limit frames behind pos and a channel that closes when there are more. It reports false when a frame
+// behind pos is forgotten.
+func (h *hub) after(pos uint64, limit int) ([]frame, <-chan struct{}, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if pos < h.forgotten {
+		return nil, h.changed, false
+	}
+	lo, hi := 0, len(h.frames)
+	for lo < hi {
+		if mid := (lo + hi) / 2; h.frames[mid].pos <= pos {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	out := h.frames[lo:]
+	if len(out) > limit {
+		out = out[:limit]
+	}
+	return append([]frame(nil), out...), h.changed, true
+}

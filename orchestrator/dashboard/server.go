@@ -1,0 +1,199 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+const (
+	defaultAddr   = "127.0.0.1:0"
+	defaultMemory = 32 << 20
+	keepAlive     = 15 * time.Second
+	writeLimit    = 15 * time.Second
+	stopLimit     = 3 * time.Second
+	retryAfter    = time.Second
+)
+
+// Options say what a Server shows and where.
+type Options struct {
+	// Addr is a loopback host and port; empty means a free port on 127.0.0.1.
+	Addr string
+	// Run is the id of the run, and Log its event log; both are needed.
+	Run string
+	Log Log
+	// Memory bounds the encoded events that are kept for replay, in bytes; 0 means 32 MiB. Older ones are read from the
+	// log again.
+	Memory int
+	Logger zerolog.Logger
+}
+
+// Server is the dashboard of one run. One tailer reads the log for all browsers.
+type Server struct {
+	opts Options
+	hub  *hub
+	// writeLimit is how long one write to a browser may take before it is dropped.
+	writeLimit time.Duration
+	listen     func(ctx context.Context, addr string) (net.Listener, error)
+	// testDropped is told the position at which a slow browser was dropped; nil outside tests.
+	testDropped func(pos uint64)
+
+	mu      sync.Mutex
+	url     string
+	hosts   map[string]bool
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+// New checks the options and returns a server that does not listen yet. An address that is not a loopback address is an
+// error: the page has no password.
+func New(o Options) (*Server, error) {
+	if o.Run == "" || o.Log == nil {
+		return nil, errors.New("dashboard: a run's id and its log are needed")
+	}
+	if o.Addr == "" {
+		o.Addr = defaultAddr
+	}
+	if o.Memory <= 0 {
+		o.Memory = defaultMemory
+	}
+	if err := checkLoopback(o.Addr); err != nil {
+		return nil, err
+	}
+	return &Server{opts: o, hub: newHub(o.Memory), writeLimit: writeLimit, listen: listenTCP}, nil
+}
+
+func checkLoopback(addr string) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("dashboard: %q is not host:port: %w", addr, err)
+	}
+	ip, err := netip.ParseAddr(host)
+	if host == "localhost" || err == nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("dashboard: refusing to listen on %q: the page has no password, so it is served on this machine only; "+
+		"use 127.0.0.1:PORT, and an ssh tunnel (ssh -L) to look from elsewhere", addr)
+}
+
+func listenTCP(ctx context.Context, addr string) (net.Listener, error) {
+	var lc net.ListenConfig
+	return lc.Listen(ctx, "tcp", addr)
+}
+
+// Start binds the address and returns; the server runs until ctx ends or Stop. A server starts once.
+func (s *Server) Start(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cancel != nil {
+		return errors.New("dashboard: started twice")
+	}
+	l, err := s.bind(ctx)
+	if err != nil {
+		return err
+	}
+	at := l.Addr().(*net.TCPAddr) // bind saw to it
+	s.hosts = allowedHosts(at.IP.String(), at.Port)
+	s.url = "http://" + at.String() + "/"
+	run, cancel := context.WithCancel(ctx)
+	s.cancel = cancel
+	srv := &http.Server{
+		Handler:           s.guard(s.routes()),
+		ReadHeaderTimeout: 10 * time.Second,
+		MaxHeaderBytes:    32 << 10,
+		BaseContext:       func(net.Listener) context.Context { return run },
+		ErrorLog:          log.New(s.opts.Logger, "", 0),
+	}
+	s.running.Go(func() { s.serve(srv, l) })
+	s.running.Go(func() { s.tail(run) })
+	s.running.Go(func() { s.shutdown(run, srv) })
+	return nil
+}
+
+func (s *Server) bind(ctx context.Context) (net.Listener, error) {
+	l, err := s.listen(ctx, s.opts.Addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("dashboard: %s is in use by another program; choose another port, or port 0 for a free one: %w",
+			s.opts.Addr, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("dashboard: listen on %s: %w", s.opts.Addr, err)
+	}
+	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
+		return l, nil
+	}
+	err = fmt.Errorf("dashboard: %s leads to %s, which is not a loopback address", s.opts.Addr, l.Addr())
+	return nil, errors.Join(err, l.Close())
+}
+
+func (s *Server) serve(srv *http.Server, l net.Listener) {
+	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		s.opts.Logger.Error().Err(err).Msg("the dashboard stopped serving")
+	}
+}
+
+// shutdown waits for the end of run; the streams end with it.
+func (s *Server) shutdown(run context.Context, srv *http.Server) {
+	<-run.Done()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(run), stopLimit)
+	defer cancel()
+	if err := srv.Shutdown(ctx); err != nil {
+		s.opts.Logger.Warn().Err(errors.Join(err, srv.Close())).Msg("the dashboard's connections had to be cut")
+	}
+}
+
+// tail feeds the hub until ctx ends. A log that fails or ends is read on after a moment.
+func (s *Server) tail(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := s.tailOnce(ctx); err != nil && ctx.Err() == nil {
+			s.opts.Logger.Warn().Err(err).Str("run", s.opts.Run).Msg("the dashboard reads the log again")
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryAfter):
+		}
+	}
+}
+
+func (s *Server) tailOnce(ctx context.Context) error {
+	for b, err := range s.opts.Log.Tail(ctx, s.hub.last()) {
+		if err != nil {
+			return fmt.Errorf("read the log of run %s after %d: %w", s.opts.Run, s.hub.last(), err)
+		}
+		f, err := encode(b)
+		if err != nil {
+			s.opts.Logger.Error().Err(err).Msg("a batch cannot be shown")
+			continue
+		}
+		s.hub.add(f)
+	}
+	return nil
+}
+
+// Stop ends all streams and waits until nothing of the server runs any more. It may be called twice, and unstarted.
+func (s *Server) Stop() {
+	s.mu.Lock()
+	cancel := s.cancel
+	s.mu.Unlock()
+	if cancel == nil {
+		return
+	}
+	cancel()
+	s.running.Wait()
+}
+
+// URL returns the page's address once the server has started, and nothing before.
+func (s *Server) URL() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.url
+}

@@ -1,0 +1,167 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestOnlyLoopback(t *testing.T) {
+	t.Parallel()
+	for _, addr := range []string{"0.0.0.0:0", "192.168.1.4:8080", "[::]:0", ":8080", "example.com:80", "[2001:db8::1]:80"} {
+		_, err := New(Options{Run: "r", Log: newLog(), Addr: addr})
+		require.ErrorContains(t, err, "refusing to listen", addr)
+		require.ErrorContains(t, err, "ssh", addr)
+	}
+	for _, addr := range []string{"", "127.0.0.1:0", "localhost:0", "[::1]:0"} {
+		_, err := New(Options{Run: "r", Log: newLog(), Addr: addr})
+		require.NoError(t, err, addr)
+	}
+	_, err := New(Options{Run: "r", Log: newLog(), Addr: "8080"})
+	require.ErrorContains(t, err, "host:port")
+	_, err = New(Options{Log: newLog()})
+	require.Error(t, err)
+}
+
+// TestNameThatLeadsElsewhere: what counts is where the listener really is.
+func TestNameThatLeadsElsewhere(t *testing.T) {
+	t.Parallel()
+	s, err := New(Options{Run: "r", Log: newLog(), Addr: "localhost:0"})
+	require.NoError(t, err)
+	s.listen = func(context.Context, string) (net.Listener, error) { return elsewhere{}, nil }
+	require.ErrorContains(t, s.Start(t.Context()), "not a loopback address")
+	s.Stop()
+}
+
+type elsewhere struct{ net.Listener }
+
+func (elsewhere) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 1} }
+func (elsewhere) Close() error   { return nil }
+
+func TestPortInUse(t *testing.T) {
+	t.Parallel()
+	l, err := listenTCP(t.Context(), "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	s, err := New(Options{Run: "r", Log: newLog(), Addr: l.Addr().String()})
+	require.NoError(t, err)
+	err = s.Start(t.Context())
+	require.ErrorContains(t, err, l.Addr().String()+" is in use")
+	require.ErrorContains(t, err, "choose another port")
+	require.Empty(t, s.URL())
+}
+
+func TestLife(t *testing.T) {
+	t.Parallel()
+	s, err := New(Options{Run: "r1", Log: sampleLog(t, 10)})
+	require.NoError(t, err)
+	s.Stop()
+	ctx, cancel := context.WithCancel(context.Background())
+	require.NoError(t, s.Start(ctx))
+	require.Error(t, s.Start(ctx), "a server starts once")
+	res := get(t, s.URL()+"events", nil)
+	cancel()
+	_, err = io.Copy(io.Discard, res.Body)
+	require.NoError(t, err, "the end of the server is an ordered end of the stream")
+	s.Stop()
+	s.Stop()
+}
+
+func TestPage(t *testing.T) {
+	t.Parallel()
+	s := start(t, newLog(), nil)
+	for path, mime := range map[string]string{
+		"": "text/html", "app.js": "text/javascript", "app.css": "text/css", "icon.svg": "image/svg+xml", "about": "application/json",
+	} {
+		res := get(t, s.URL()+path, nil)
+		require.Equal(t, http.StatusOK, res.StatusCode, path)
+		require.Contains(t, res.Header.Get("Content-Type"), mime)
+		require.Equal(t, "nosniff", res.Header.Get("X-Content-Type-Options"))
+		policy := res.Header.Get("Content-Security-Policy")
+		require.Contains(t, policy, "default-src 'none'")
+		require.NotContains(t, policy, "unsafe")
+	}
+	page, err := io.ReadAll(get(t, s.URL(), nil).Body)
+	require.NoError(t, err)
+	require.NotRegexp(t, `<script[^>]*>[^<]|<style|\son\w+=|style=|https?://`, string(page), "nothing inline, nothing from elsewhere")
+	require.Equal(t, http.StatusNotFound, get(t, s.URL()+"web/app.tsx", nil).StatusCode)
+}
+
+func TestAttacksFromOtherPages(t *testing.T) {
+	t.Parallel()
+	s := start(t, sampleLog(t, 5), nil)
+	own := strings.TrimSuffix(strings.TrimPrefix(s.URL(), "http://"), "/")
+	_, port, err := net.SplitHostPort(own)
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		path   string
+		header http.Header
+		want   int
+	}{
+		"own":                  {"about", http.Header{"Origin": {"http://" + own}}, 200},
+		"localhost":            {"about", http.Header{"Host": {"localhost:" + port}, "Origin": {"http://localhost:" + port}}, 200},
+		"ipv6":                 {"about", http.Header{"Host": {"[::1]:" + port}}, 200},
+		"rebound name":         {"events", http.Header{"Host": {"evil.example:" + port}}, 421},
+		"name that ends alike": {"events", http.Header{"Host": {"localhost.evil.example:" + port}}, 421},
+		"wrong port":           {"events", http.Header{"Host": {"127.0.0.1:1"}}, 421},
+		"no port":              {"events", http.Header{"Host": {"127.0.0.1"}}, 421},
+		"foreign origin":       {"events", http.Header{"Origin": {"https://evil.example"}}, 403},
+		"null origin":          {"events", http.Header{"Origin": {"null"}}, 403},
+		"empty origin":         {"events", http.Header{"Origin": {""}}, 403},
+		"other port's origin":  {"events", http.Header{"Origin": {"http://127.0.0.1:1"}}, 403},
+		"https origin":         {"events", http.Header{"Origin": {"https://" + own}}, 403},
+		"mixed names":          {"events", http.Header{"Origin": {"http://localhost:" + port}}, 403},
+		"two origins":          {"events", http.Header{"Origin": {"http://" + own, "https://evil.example"}}, 403},
+		"foreign script":       {"batch?pos=3", http.Header{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Mode": {"no-cors"}}, 403},
+		"other local server":   {"events", http.Header{"Sec-Fetch-Site": {"same-site"}}, 403},
+		"link from elsewhere":  {"", http.Header{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Mode": {"navigate"}}, 200},
+		"link to the data":     {"events", http.Header{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Mode": {"navigate"}}, 403},
+		"frame":                {"", http.Header{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Mode": {"no-cors"}}, 403},
+	} {
+		res := get(t, s.URL()+c.path, c.header)
+		require.Equal(t, c.want, res.StatusCode, name)
+		require.Empty(t, res.Header.Get("Access-Control-Allow-Origin"), name)
+		require.Equal(t, "DENY", res.Header.Get("X-Frame-Options"), name)
+	}
+}
+
+func TestOnlyGet(t *testing.T) {
+	t.Parallel()
+	s := start(t, newLog(), nil)
+	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"} {
+		req, err := http.NewRequestWithContext(t.Context(), method, s.URL()+"about", nil)
+		require.NoError(t, err)
+		c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		res, err := c.Do(req)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, http.StatusMethodNotAllowed, res.StatusCode, method)
+		require.Equal(t, "GET", res.Header.Get("Allow"))
+	}
+}
+
+func TestBatchInFull(t *testing.T) {
+	t.Parallel()
+	log := sampleLog(t, 20)
+	s := start(t, log, nil)
+	stream := read(t, s, 0, 20)
+	require.NoError(t, stream.Close())
+	res := get(t, s.URL()+"batch?pos=3", nil)
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	var events []struct {
+		ID  string
+		Pos uint64
+	}
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&events))
+	require.Equal(t, "ev-0001", events[0].ID)
+	require.EqualValues(t, 3, events[0].Pos)
+	for query, want := range map[string]int{"": 400, "pos=0": 400, "pos=-1": 400, "pos=x": 400, "pos=99999": 404, "pos=1": 404} {
+		require.Equal(t, want, get(t, s.URL()+"batch?"+query, nil).StatusCode, query)
+	}
+}

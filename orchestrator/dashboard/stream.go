@@ -1,0 +1,152 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+)
+
+// replayChunk is how many frames are written between two flushes while a browser catches up.
+const replayChunk = 256
+
+// stream is one browser's connection. It pulls from the hub, so a slow browser costs nothing but its own time.
+type stream struct {
+	s   *Server
+	w   http.ResponseWriter
+	pos uint64
+}
+
+// events streams the log behind the browser's last position: one server-sent event a batch.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	pos, err := startAt(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if run := r.URL.Query().Get("run"); run != "" && run != s.opts.Run {
+		http.Error(w, "this is the dashboard of run "+s.opts.Run, http.StatusGone)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	st := &stream{s: s, w: w, pos: pos}
+	if err := st.run(r.Context()); err != nil {
+		st.ended(r.Context(), err)
+	}
+}
+
+// startAt returns the last position that the browser has seen: a reconnecting one says it in a header.
+func startAt(r *http.Request) (uint64, error) {
+	v := r.Header.Get("Last-Event-ID")
+	if v == "" {
+		v = r.URL.Query().Get("after")
+	}
+	if v == "" {
+		return 0, nil
+	}
+	pos, err := strconv.ParseUint(v, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("the last event's id %q is not a position in the log", v)
+	}
+	return pos, nil
+}
+
+// run writes until the browser leaves or the server stops.
+func (st *stream) run(ctx context.Context) error {
+	if err := st.write([]byte("retry: 250\n\n")); err != nil {
+		return err
+	}
+	beat := time.NewTicker(keepAlive)
+	defer beat.Stop()
+	for {
+		frames, changed, ok := st.s.hub.after(st.pos, replayChunk)
+		var err error
+		switch {
+		case !ok:
+			err = st.reread(ctx)
+		case len(frames) > 0:
+			err = st.send(frames)
+		default:
+			err = st.wait(ctx, changed, beat.C)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (st *stream) wait(ctx context.Context, changed <-chan struct{}, beat <-chan time.Time) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-changed:
+		return nil
+	case <-beat:
+		return st.write([]byte(": keep-alive\n\n"))
+	}
+}
+
+// reread takes from the log what the hub has forgotten.
+func (st *stream) reread(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for b, err := range st.s.opts.Log.Tail(ctx, st.pos) {
+		if err != nil {
+			return fmt.Errorf("read the log of run %s after %d again: %w", st.s.opts.Run, st.pos, err)
+		}
+		if b.Pos <= st.pos {
+			continue
+		}
+		if f, err := encode(b); err != nil {
+			st.s.opts.Logger.Error().Err(err).Msg("a batch cannot be shown")
+			st.pos = b.Pos
+		} else if err := st.send([]frame{f}); err != nil {
+			return err
+		}
+		if _, _, ok := st.s.hub.after(st.pos, 0); ok {
+			return nil
+		}
+	}
+	return errors.Join(ctx.Err(), errors.New("the log ended before what is kept in memory"))
+}
+
+func (st *stream) send(frames []frame) error {
+	for _, f := range frames {
+		if err := st.s.deadline(st.w); err != nil {
+			return err
+		}
+		if _, err := st.w.Write(f.data); err != nil {
+			return fmt.Errorf("send the batch at %d: %w", f.pos, err)
+		}
+		st.pos = f.pos
+	}
+	return http.NewResponseController(st.w).Flush()
+}
+
+func (st *stream) write(data []byte) error {
+	if err := st.s.deadline(st.w); err != nil {
+		return err
+	}
+	if _, err := st.w.Write(data); err != nil {
+		return err
+	}
+	return http.NewResponseController(st.w).Flush()
+}
+
+func (s *Server) deadline(w http.ResponseWriter) error {
+	return http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.writeLimit))
+}
+
+// ended notes why a stream is over. A browser that did not read in time comes back by itself and loses nothing.
+func (st *stream) ended(ctx context.Context, err error) {
+	if ctx.Err() != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return
+	}
+	st.s.opts.Logger.Debug().Err(err).Uint64("pos", st.pos).Msg("a browser's stream ended")
+	if st.s.testDropped != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+		st.s.testDropped(st.pos)
+	}
+}

@@ -1,0 +1,247 @@
+package dashboard
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/contextscope"
+)
+
+// seen is what a client took from a stream: only whole server-sent events count, as in a browser.
+type seen struct {
+	ids   []string
+	last  uint64
+	sizes []int
+}
+
+// take reads until the stream breaks or enough events came.
+func (c *seen) take(t *testing.T, body io.Reader, enough int) {
+	t.Helper()
+	r := bufio.NewReader(body)
+	var pos uint64
+	for len(c.ids) < enough {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return
+		}
+		if v, ok := strings.CutPrefix(line, "id: "); ok {
+			pos, err = strconv.ParseUint(strings.TrimSpace(v), 10, 64)
+			require.NoError(t, err)
+		}
+		data, ok := strings.CutPrefix(line, "data: ")
+		if !ok {
+			continue
+		}
+		if end, err := r.ReadString('\n'); err != nil || end != "\n" {
+			return
+		}
+		c.event(t, pos, data)
+	}
+}
+
+func (c *seen) event(t *testing.T, pos uint64, data string) {
+	t.Helper()
+	require.Greater(t, pos, c.last, "positions rise")
+	var events []contextscope.Event
+	require.NoError(t, json.Unmarshal([]byte(data), &events))
+	for _, e := range events {
+		require.Equal(t, pos, e.Pos)
+		c.ids = append(c.ids, e.ID)
+	}
+	c.last = pos
+	c.sizes = append(c.sizes, len(events))
+}
+
+// read opens a stream behind a position and reads n events; the stream stays open.
+func read(t *testing.T, s *Server, after uint64, n int) io.Closer {
+	t.Helper()
+	res := get(t, s.URL()+"events", http.Header{"Last-Event-ID": {strconv.FormatUint(after, 10)}})
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	require.Equal(t, "text/event-stream", res.Header.Get("Content-Type"))
+	c := &seen{}
+	c.take(t, res.Body, n)
+	require.Len(t, c.ids, n)
+	return res.Body
+}
+
+// TestReconnect breaks the connection fifty times, anywhere in a frame, in a live stream of five thousand events.
+func TestReconnect(t *testing.T) {
+	t.Parallel()
+	for name, memory := range map[string]int{"all in memory": defaultMemory, "mostly read again": 20_000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := newLog()
+			log.bulk(0, 1000)
+			var cuts *cutter
+			s := start(t, log, func(s *Server) {
+				s.hub = newHub(memory)
+				cuts = cutting(s, 50, 30_000)
+			})
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				log.bulk(1000, 5000)
+			}()
+			c := &seen{}
+			connections := 0
+			for ; len(c.ids) < 5000; connections++ {
+				res := get(t, s.URL()+"events?after=0", http.Header{"Last-Event-ID": {strconv.FormatUint(c.last, 10)}})
+				require.Equal(t, http.StatusOK, res.StatusCode)
+				c.take(t, res.Body, 5000)
+				require.NoError(t, res.Body.Close())
+			}
+			<-done
+			same(t, log.ids(), c.ids)
+			require.True(t, slices.Contains(c.sizes, 3), "a batch is one frame")
+			require.Zero(t, cuts.remaining())
+			require.Equal(t, 51, connections)
+		})
+	}
+}
+
+// TestOneTailer: many browsers, one reader of the log.
+func TestOneTailer(t *testing.T) {
+	t.Parallel()
+	log := sampleLog(t, 100)
+	s := start(t, log, nil)
+	for range 20 {
+		defer func(c io.Closer) { require.NoError(t, c.Close()) }(read(t, s, 0, 100))
+	}
+	require.Equal(t, 1, log.reads())
+}
+
+func TestLogThatFailsIsReadOn(t *testing.T) {
+	t.Parallel()
+	log := sampleLog(t, 30)
+	log.failOnce(errors.New("the store is busy"))
+	s := start(t, log, nil)
+	require.NoError(t, read(t, s, 0, 30).Close())
+	require.Equal(t, 2, log.reads())
+}
+
+// TestSlowBrowser does not read: it is dropped, nobody else waits for it, and it loses nothing.
+func TestSlowBrowser(t *testing.T) {
+	t.Parallel()
+	log := newLog()
+	big := json.RawMessage(`{"doing":"` + strings.Repeat("x", 100_000) + `"}`)
+	for i := range 200 {
+		e := numbered(i)
+		e.Data = big
+		log.add(e)
+	}
+	dropped := make(chan uint64, 1)
+	s := start(t, log, func(s *Server) {
+		s.writeLimit = time.Second
+		s.testDropped = func(pos uint64) { dropped <- pos }
+	})
+	slow := get(t, s.URL()+"events", nil)
+	require.Equal(t, 200, frames(t, get(t, s.URL()+"events", nil).Body, 200), "another browser is not held up")
+	<-dropped
+	c := &seen{}
+	c.take(t, slow.Body, 200)
+	require.Less(t, len(c.ids), 200)
+	again := get(t, s.URL()+"events", http.Header{"Last-Event-ID": {strconv.FormatUint(c.last, 10)}})
+	c.take(t, again.Body, 200)
+	same(t, log.ids(), c.ids)
+}
+
+// frames reads n frames as fast as they come, and returns how many there were.
+func frames(t *testing.T, body io.Reader, n int) int {
+	t.Helper()
+	r := bufio.NewReaderSize(body, 1<<20)
+	for got := 0; ; {
+		line, err := r.ReadSlice('\n')
+		if err != nil {
+			return got
+		}
+		if bytes.HasPrefix(line, []byte("data: ")) {
+			if got++; got == n {
+				return got
+			}
+		}
+	}
+}
+
+// same compares long lists without printing them.
+func same(t *testing.T, want, got []string) {
+	t.Helper()
+	require.True(t, slices.Equal(want, got), "want %d ids, got %d, the first difference is at %d", len(want), len(got), differ(want, got))
+}
+
+func differ(a, b []string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}
+
+func TestRefusedStreams(t *testing.T) {
+	t.Parallel()
+	s := start(t, newLog(), nil)
+	require.Equal(t, http.StatusBadRequest, get(t, s.URL()+"events", http.Header{"Last-Event-Id": {"x"}}).StatusCode)
+	require.Equal(t, http.StatusBadRequest, get(t, s.URL()+"events?after=-1", nil).StatusCode)
+	require.Equal(t, http.StatusGone, get(t, s.URL()+"events?run=another", nil).StatusCode)
+}
+
+// TestHubForgets keeps its memory bounded and says what it has forgotten.
+func TestHubForgets(t *testing.T) {
+	t.Parallel()
+	h := newHub(100)
+	for pos := uint64(2); pos <= 40; pos += 2 {
+		h.add(frame{pos: pos, data: make([]byte, 10)})
+		h.add(frame{pos: pos, data: make([]byte, 10)}) // the same again is passed over
+	}
+	require.LessOrEqual(t, h.bytes, 100)
+	require.EqualValues(t, 40, h.last())
+	_, _, ok := h.after(18, 9)
+	require.False(t, ok)
+	for after, want := range map[uint64]int{20: 10, 21: 10, 38: 1, 40: 0, 99: 0} {
+		frames, _, ok := h.after(after, 99)
+		require.True(t, ok, "%d", after)
+		require.Len(t, frames, want, "%d", after)
+	}
+	frames, changed, _ := h.after(20, 3)
+	require.Len(t, frames, 3)
+	h.add(frame{pos: 41, data: make([]byte, 1000)})
+	<-changed
+	frames, _, ok = h.after(40, 9)
+	require.True(t, ok)
+	require.Len(t, frames, 1, "the newest always stays")
+}
+
+// TestBrokenDataIsSent: an event with data that is no JSON keeps its place.
+func TestBrokenDataIsSent(t *testing.T) {
+	t.Parallel()
+	good, broken := numbered(1), numbered(2)
+	broken.Data = json.RawMessage("{oops")
+	f, err := encode(Batch{Pos: 7, Events: []contextscope.Event{good, broken}})
+	require.NoError(t, err)
+	require.Equal(t, 3, bytes.Count(f.data, []byte("\n")), "one line of data")
+	c := &seen{}
+	c.take(t, bytes.NewReader(f.data), 2)
+	require.Equal(t, []string{good.ID, broken.ID}, c.ids)
+	require.Equal(t, "{oops", string(broken.Data), "the log's own is not touched")
+}
+
+func FuzzEncode(f *testing.F) {
+	f.Add("id", "text\nwith\r\u2028lines", `{"a":1}`)
+	f.Fuzz(func(t *testing.T, id, role, data string) {
+		fr, err := encode(Batch{Pos: 9, Events: []contextscope.Event{{ID: id, Role: role, Data: json.RawMessage(data)}}})
+		require.NoError(t, err)
+		require.Equal(t, 3, bytes.Count(fr.data, []byte("\n")), "nothing in an event can end its frame")
+		require.Zero(t, bytes.Count(fr.data, []byte("\r")))
+	})
+}

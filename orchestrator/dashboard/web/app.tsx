@@ -1,0 +1,185 @@
+/*! Includes Preact 11.2.0, Copyright (c) 2015-present Jason Miller, MIT licence: see web/vendor/preact/LICENSE. */
+import { h, render, type ComponentChild } from "preact";
+import type { Event } from "./events";
+import { Run } from "./fold";
+import { Agents, Head, Phases } from "./head";
+import { type Detail, Log } from "./log";
+import { Once } from "./once";
+import { type Row, Rows } from "./rows";
+import { about, Stream } from "./stream";
+import { type Sort, Tasks } from "./tasks";
+
+/** How long one frame may spend on folding events, in milliseconds: the rest waits for the next frame. */
+const slice = 10;
+/** How often the panels beside the log are drawn while events pour in, in milliseconds. */
+const calm = 150;
+
+/** App owns the page's state. Whatever changes it asks for a frame; one frame draws everything that has changed. */
+class App {
+  private readonly run = new Run();
+  private readonly rows = new Rows((task) => this.run.tasks.has(task));
+  private readonly stream: Stream;
+  private readonly root: HTMLElement;
+  private queue: string[] = [];
+  private asked = false;
+  private drawn = 0;
+  private version = 0;
+  private second = 0;
+  private frozen: Row[] | null = null;
+  private frozenAt = 0;
+  private follow = true;
+  private detail: Detail | null = null;
+  private sort: Sort = { by: "state", down: false };
+  private only = "";
+  private choice = 0;
+  private readonly seen: string[] | null;
+
+  constructor(root: HTMLElement, run: string) {
+    this.root = root;
+    this.run.id = run;
+    // With ?seen the ids of all events are kept in the order in which they were folded, for a test to read.
+    this.seen = new URLSearchParams(location.search).has("seen") ? [] : null;
+    if (this.seen) Object.assign(window, { __seen: this.seen });
+    this.stream = new Stream(run, (_, data) => this.take(data), () => this.ask());
+  }
+
+  start(): void {
+    this.stream.open();
+    setInterval(() => this.ask(), 1000);
+    this.ask();
+  }
+
+  private take(data: string): void {
+    this.queue.push(data);
+    this.ask();
+  }
+
+  /** ask draws with the next frame; a page in the background has no frames, so that it uses a timer. */
+  private ask(): void {
+    if (this.asked) return;
+    this.asked = true;
+    if (document.hidden) setTimeout(() => this.frame(), 250);
+    else requestAnimationFrame(() => this.frame());
+  }
+
+  private frame(): void {
+    this.asked = false;
+    this.fold();
+    const now = performance.now();
+    if (now - this.drawn > calm || this.queue.length === 0) {
+      this.drawn = now;
+      this.version++;
+    }
+    this.second = Math.floor(Date.now() / 1000);
+    render(this.view(), this.root);
+    const mark = document.documentElement.dataset;
+    mark.lastPos = String(this.queue.length ? 0 : this.stream.received);
+    mark.events = String(this.rows.count);
+    mark.repeats = String(this.stream.repeats);
+    mark.connections = String(this.stream.connections);
+    mark.link = this.stream.link;
+    if (this.queue.length) this.ask();
+  }
+
+  private fold(): void {
+    const until = performance.now() + slice;
+    let n = 0;
+    while (n < this.queue.length && (document.hidden || performance.now() < until)) {
+      for (const e of JSON.parse(this.queue[n++]) as Event[]) this.apply(e);
+    }
+    this.queue.splice(0, n);
+  }
+
+  private apply(e: Event): void {
+    this.run.apply(e);
+    this.rows.add(e);
+    this.seen?.push(e.id);
+  }
+
+  private view(): ComponentChild {
+    const { run, rows, stream, version, second, choice } = this;
+    const now = second * 1000;
+    const shown = this.frozen ?? rows.shown;
+    document.title = `${run.state || "waiting"} · ${run.id} · Divisi`;
+    return (
+      <main>
+        <Once version={[version, second, stream.link]} draw={() => <Head run={run} link={stream.link} now={now} />} />
+        <Once version={[version]} draw={() => <Phases phases={run.phases()} />} />
+        <div class="columns">
+          <div class="left">
+            <Once version={[version, second]} draw={() => (
+              <Agents agents={[...run.agents.values()]} now={now} over={run.ended > 0} pick={(t) => this.pick(t)} />
+            )} />
+            <Once version={[version, choice]} draw={() => (
+              <Tasks rows={[...run.tasks.values()]} sort={this.sort} picked={rows.filter.task} only={this.only}
+                onSort={(s) => this.set(() => (this.sort = s))} onPick={(t) => this.pick(t)}
+                onOnly={(s) => this.set(() => (this.only = s))} />
+            )} />
+          </div>
+          <Log rows={rows} shown={shown} waiting={this.frozen ? rows.count - this.frozenAt : 0} paused={!!this.frozen}
+            follow={this.follow && !this.frozen} detail={this.detail} onFilter={(f) => this.filter(f)}
+            onPause={(p) => this.pause(p)} onFollow={(f) => this.setFollow(f)} onDetail={(r) => void this.show(r)} />
+        </div>
+      </main>
+    );
+  }
+
+  private set(change: () => void): void {
+    change();
+    this.choice++;
+    this.ask();
+  }
+
+  private pick(task: string): void {
+    this.filter({ task });
+  }
+
+  private filter(f: Partial<Rows["filter"]>): void {
+    this.set(() => {
+      this.rows.set(f);
+      this.follow = true;
+      if (this.frozen) this.frozen = this.rows.shown.filter((r) => r.n < this.frozenAt);
+    });
+  }
+
+  private pause(paused: boolean): void {
+    this.set(() => {
+      this.frozen = paused ? [...this.rows.shown] : null;
+      this.frozenAt = this.rows.count;
+    });
+  }
+
+  private setFollow(follow: boolean): void {
+    if (follow) this.frozen = null;
+    this.set(() => (this.follow = follow));
+  }
+
+  /** show fetches the event of a row in full. */
+  private async show(r: Row | null): Promise<void> {
+    if (!r || r.pos === this.detail?.pos) return this.set(() => (this.detail = null));
+    this.set(() => (this.detail = { pos: r.pos, id: "", text: "…" }));
+    const text = await whole(r.pos);
+    if (this.detail?.pos === r.pos) this.set(() => (this.detail = { pos: r.pos, id: "", text }));
+  }
+}
+
+async function whole(pos: number): Promise<string> {
+  try {
+    const answer = await fetch(`/batch?pos=${pos}`);
+    if (!answer.ok) return `${answer.status}: ${await answer.text()}`;
+    return JSON.stringify(await answer.json(), null, 2);
+  } catch (err) {
+    return `The event could not be read: ${String(err)}`;
+  }
+}
+
+async function main(root: HTMLElement): Promise<void> {
+  try {
+    new App(root, await about()).start();
+  } catch {
+    root.textContent = "The dashboard does not answer; trying again.";
+    setTimeout(() => void main(root), 1000);
+  }
+}
+
+void main(document.getElementById("app")!);

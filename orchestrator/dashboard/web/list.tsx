@@ -1,0 +1,80 @@
+import { Component, h, type ComponentChild } from "preact";
+
+interface Props<T> {
+  items: T[];
+  /** rowVar names the CSS variable that holds a row's height in pixels. */
+  rowVar: string;
+  keyOf: (item: T) => string | number;
+  draw: (item: T) => ComponentChild;
+  label: string;
+  role: "list" | "log";
+  /** follow keeps the newest row in view; onFollow is told when a person scrolls away or back. */
+  follow?: boolean;
+  onFollow?: (follow: boolean) => void;
+  empty: string;
+}
+
+interface Seen { top: number; height: number; row: number }
+
+const spare = 8;
+
+/** List shows a window of a list of any length: only the rows in sight (and a few spare ones) are in the page. */
+export class List<T> extends Component<Props<T>, Seen> {
+  state: Seen = { top: 0, height: 400, row: 22 };
+  private box: HTMLElement | null = null;
+  private watch?: ResizeObserver;
+
+  componentDidMount(): void {
+    this.watch = new ResizeObserver(() => this.measure());
+    if (this.box) this.watch.observe(this.box);
+    this.measure();
+  }
+
+  componentDidUpdate(): void {
+    this.stick();
+  }
+
+  componentWillUnmount(): void {
+    this.watch?.disconnect();
+  }
+
+  private measure(): void {
+    if (!this.box) return;
+    const row = parseFloat(getComputedStyle(this.box).getPropertyValue(this.props.rowVar)) || 22;
+    this.setState({ height: this.box.clientHeight, row, top: this.box.scrollTop });
+    this.stick();
+  }
+
+  private stick(): void {
+    if (this.props.follow && this.box) this.box.scrollTop = this.box.scrollHeight;
+  }
+
+  private scrolled(): void {
+    const box = this.box;
+    if (!box) return;
+    const { row } = this.state;
+    const bottom = box.scrollHeight - box.scrollTop - box.clientHeight < row;
+    if (this.props.onFollow && bottom !== this.props.follow) this.props.onFollow(bottom);
+    if (Math.abs(box.scrollTop - this.state.top) >= row) this.setState({ top: box.scrollTop });
+  }
+
+  render(): ComponentChild {
+    const { items, draw, keyOf, label, role, follow, empty, rowVar } = this.props;
+    const { height, row } = this.state;
+    const fit = Math.ceil(height / row);
+    const end = Math.max(0, items.length - fit);
+    const first = Math.max(0, Math.min(follow ? end : Math.floor(this.state.top / row), end) - spare);
+    const rows = items.slice(first, first + fit + 2 * spare);
+    return (
+      <div class="list" role={role} aria-label={label} tabIndex={0} ref={(e: HTMLElement | null) => void (this.box = e)}
+        onScroll={() => this.scrolled()}>
+        {items.length === 0 && <p class="empty">{empty}</p>}
+        <div class="all" style={{ height: `calc(var(${rowVar}) * ${items.length} * 1px)` }}>
+          <div class="seen" style={{ top: `calc(var(${rowVar}) * ${first} * 1px)` }}>
+            {rows.map((item) => <div class="cell" key={keyOf(item)}>{draw(item)}</div>)}
+          </div>
+        </div>
+      </div>
+    );
+  }
+}

@@ -1,0 +1,77 @@
+export type Link = "connecting" | "live" | "lost";
+
+/**
+ * Stream reads the log's batches from the server, each once and in order. The browser comes back by itself with the last
+ * position; where it gives up (the server was gone), a new connection says that position in its address.
+ */
+export class Stream {
+  link: Link = "connecting";
+  received = 0;
+  repeats = 0;
+  connections = 0;
+  private source?: EventSource;
+  private again = 0;
+  private readonly run: string;
+  private readonly take: (pos: number, data: string) => void;
+  private readonly changed: () => void;
+
+  constructor(run: string, take: (pos: number, data: string) => void, changed: () => void) {
+    this.run = run;
+    this.take = take;
+    this.changed = changed;
+  }
+
+  open(): void {
+    this.source?.close();
+    const query = new URLSearchParams({ run: this.run, after: String(this.received) });
+    const source = new EventSource("/events?" + query);
+    source.onopen = () => {
+      this.connections++;
+      this.again = 0;
+      this.say("live");
+    };
+    source.onmessage = (m) => this.message(m);
+    source.onerror = () => this.failed(source);
+    this.source = source;
+  }
+
+  private message(m: MessageEvent<string>): void {
+    const pos = Number(m.lastEventId);
+    if (pos <= this.received) {
+      this.repeats++;
+      return;
+    }
+    this.received = pos;
+    this.take(pos, m.data);
+  }
+
+  private failed(source: EventSource): void {
+    if (source.readyState !== EventSource.CLOSED) return this.say("connecting");
+    this.say("lost");
+    this.again = Math.min(this.again + 1, 10);
+    setTimeout(() => void this.retry(), 300 * this.again);
+  }
+
+  /** retry opens a new connection, unless another run is shown at this address by now. */
+  private async retry(): Promise<void> {
+    try {
+      if ((await about()) !== this.run) location.reload();
+      else this.open();
+    } catch {
+      this.again = Math.min(this.again + 1, 10);
+      setTimeout(() => void this.retry(), 300 * this.again);
+    }
+  }
+
+  private say(link: Link): void {
+    this.link = link;
+    this.changed();
+  }
+}
+
+/** about asks which run the server shows. */
+export async function about(): Promise<string> {
+  const answer = await fetch("/about");
+  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  return ((await answer.json()) as { run: string }).run;
+}

@@ -1,0 +1,165 @@
+package orchestrator
+
+import (
+	"time"
+
+	"divisi/internal/spec"
+)
+
+// RunState is where a run stands.
+type RunState string
+
+// The states of a run. The last four are ends; stopped can be resumed.
+const (
+	RunCreated   RunState = "created"
+	RunPreflight RunState = "preflight" // repository, setup, baseline
+	RunPlanning  RunState = "planning"  // the master surveys and plans; absent with a plan file
+	RunRunning   RunState = "running"   // tasks are dispatched, verified, landed
+	RunFinal     RunState = "final"     // final gates on the integration head
+	RunDone      RunState = "done"      // every task done or landed, final gates no redder than the baseline
+	RunParked    RunState = "parked"    // ended with parked tasks or redder gates
+	RunStopped   RunState = "stopped"   // by a person, a signal or the budget; resume goes on
+	RunCancelled RunState = "cancelled" // by a person, for good
+)
+
+// TaskState is where a task stands.
+type TaskState string
+
+// The states of a task. done, landed, parked and cancelled are ends.
+const (
+	TaskPending   TaskState = "pending"   // waits for dependencies, its write set, or a cap
+	TaskRunning   TaskState = "running"   // an attempt is on the queue or with a worker
+	TaskVerifying TaskState = "verifying" // its patch is with a tester
+	TaskProven    TaskState = "proven"    // waits for the landing queue
+	TaskLanding   TaskState = "landing"   // in the batch that is being tested
+	TaskDone      TaskState = "done"      // ended well without a patch
+	TaskLanded    TaskState = "landed"    // its commit is on the integration branch
+	TaskParked    TaskState = "parked"    // given up, with a reason; the run goes on
+	TaskCancelled TaskState = "cancelled"
+)
+
+// RunData is the data of a run event (contextscope.KindRun). Only what changed is set, except on the first one.
+type RunData struct {
+	State  RunState `json:"state,omitempty"`
+	Reason string   `json:"reason,omitempty"`
+	// Spec is set once, on the run's first event.
+	Spec *RunSpec `json:"spec,omitempty"`
+	// Baseline is set once, when preflight is over: one receipt a gate.
+	Baseline []spec.Receipt `json:"baseline,omitempty"`
+	// Final holds the final gates' receipts on the integration head.
+	Final []spec.Receipt `json:"final,omitempty"`
+	// Epoch counts the conductors that have held the run; each begins with an event that raises it.
+	Epoch int `json:"epoch,omitempty"`
+	// Approved is set when a person (or --yes) took the plan.
+	Approved bool `json:"approved,omitempty"`
+	// Budget is set when a resume changes it, in tokens.
+	Budget *int `json:"budget,omitempty"`
+	// Head is the integration head, and Ref the published ref, on the last event of a run.
+	Head string `json:"head,omitempty"`
+	Ref  string `json:"ref,omitempty"`
+	// Dispatch is set when the baseline or the final gates are put on the queue (tasks --baseline and --final).
+	Dispatch *Dispatch `json:"dispatch,omitempty"`
+	// Message is what a person told the run, or why its master was woken.
+	Message string `json:"message,omitempty"`
+	// Notices are things a person should know, e.g. that commands are not confined on this machine.
+	Notices []string `json:"notices,omitempty"`
+}
+
+// RunSpec is what a run was asked to do. It never changes.
+type RunSpec struct {
+	Run  string `json:"run"`
+	Goal string `json:"goal"`
+	// Repo is the top level of the user's checkout, Base the commit the run starts from, Branch its branch's name or empty.
+	Repo   string `json:"repo"`
+	Base   string `json:"base"`
+	Branch string `json:"branch,omitempty"`
+	// Plan is the plan file's content; nil where a master plans.
+	Plan        *spec.Plan           `json:"plan,omitempty"`
+	Project     spec.Project         `json:"project"`
+	Roles       map[string]spec.Role `json:"roles"`
+	Parallel    int                  `json:"parallel"`
+	Budget      int                  `json:"budget,omitempty"`
+	AutoApprove bool                 `json:"auto_approve,omitempty"`
+	StrictGates bool                 `json:"strict_gates,omitempty"`
+	Created     time.Time            `json:"created"`
+}
+
+// ByFile is the author of a plan that came from a plan file.
+const ByFile = "file"
+
+// PlanData is the data of a plan event: an expansion that nothing expands again.
+type PlanData struct {
+	// By is ByFile, or the agent whose dispatch call this is.
+	By             string      `json:"by"`
+	DecisionRecord string      `json:"decision_record,omitempty"`
+	Tasks          []spec.Task `json:"tasks"`
+	// Slice is the object-store name of the dispatching agent's session up to the dispatch call; empty for none.
+	Slice string `json:"slice,omitempty"`
+	// Overlaps are pairs of tasks whose write sets meet; they take turns.
+	Overlaps []Overlap `json:"overlaps,omitempty"`
+	// Ceiling is the most tokens that the tasks may use, all attempts counted; 0 when no model takes part.
+	Ceiling int `json:"ceiling,omitempty"`
+}
+
+// Overlap is two tasks that may write the same path.
+type Overlap struct {
+	A    string `json:"a"`
+	B    string `json:"b"`
+	Path string `json:"path"`
+}
+
+// TaskData is the data of a task event (contextscope.KindTask); the event's Task and Attempt say which.
+type TaskData struct {
+	State TaskState `json:"state"`
+	// Reason says why, in words, for pending (again), parked and cancelled.
+	Reason string `json:"reason,omitempty"`
+	// Dispatch is set with state running and verifying: the attempt that was put on the queue.
+	Dispatch *Dispatch `json:"dispatch,omitempty"`
+	// Fault is what the next attempt is told, with state pending (again) or parked.
+	Fault *spec.Fault `json:"fault,omitempty"`
+}
+
+// Dispatch is one attempt put on the queue.
+type Dispatch struct {
+	// Task is the id on the queue: the task's own, or that of its tester, <task>--verify.
+	Task    string `json:"task"`
+	Attempt int    `json:"attempt"`
+	Role    string `json:"role"`
+	Head    string `json:"head"`
+	// Assignment is the object-store name of the sealed assignment.
+	Assignment string `json:"assignment,omitempty"`
+}
+
+// The states of a batch.
+const (
+	LandingTesting = "testing" // its chain of commits is with a tester
+	LandingLanded  = "landed"  // the integration branch moved
+	LandingRed     = "red"     // its gates failed; run once more before anybody is blamed
+	LandingSplit   = "split"   // failed twice: its tasks go back, the next batches are smaller
+)
+
+// LandingData is the data of a landing event.
+type LandingData struct {
+	// Batch counts the run's batches from 1.
+	Batch int `json:"batch"`
+	// State is testing, landed, red or split.
+	State string `json:"state"`
+	// Old and Head are the integration commit before and after.
+	Old   string   `json:"old"`
+	Head  string   `json:"head"`
+	Tasks []Landed `json:"tasks"`
+	// Receipts are the batch's gates.
+	Receipts []spec.Receipt `json:"receipts,omitempty"`
+	// Dispatch is set with state testing: the tester's attempt on the queue (task --batch).
+	Dispatch *Dispatch `json:"dispatch,omitempty"`
+}
+
+// Landed is one task's commit on the integration branch.
+type Landed struct {
+	Task    string `json:"task"`
+	Attempt int    `json:"attempt"`
+	Commit  string `json:"commit"`
+	Added   int    `json:"added,omitempty"`
+	Deleted int    `json:"deleted,omitempty"`
+	Files   int    `json:"files,omitempty"`
+}

@@ -1,0 +1,208 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+// dispatch parks what can never start and puts the first ready task on the queue.
+func (c *Conductor) dispatch(ctx context.Context) (bool, error) {
+	if c.st.Run != RunRunning && c.st.Run != RunPlanning {
+		return false, nil
+	}
+	ready, doomed := c.st.Ready()
+	for _, id := range c.st.Order {
+		if why, ok := doomed[id]; ok {
+			return true, c.park(ctx, c.st.Tasks[id], why, nil)
+		}
+	}
+	for _, id := range ready {
+		t := c.st.Tasks[id]
+		d := Dispatch{Task: id, Attempt: t.Attempt + 1, Role: t.Task.Role, Head: c.st.Head}
+		if err := c.append(ctx, contextscope.KindTask, id, TaskData{State: TaskRunning, Dispatch: &d}); err != nil {
+			return false, err
+		}
+		if err := c.enqueue(ctx, id, d.Attempt); err != nil {
+			return false, err
+		}
+	}
+	return len(ready) > 0, nil
+}
+
+// enqueue puts an attempt that the log says was dispatched on the queue. Doing it twice is harmless.
+func (c *Conductor) enqueue(ctx context.Context, id string, attempt int) error {
+	a, err := c.assignment(ctx, id, attempt)
+	if err != nil {
+		return fmt.Errorf("prepare %s/%d: %w", id, attempt, err)
+	}
+	data, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("encode %s/%d: %w", id, attempt, err)
+	}
+	if len(data) > maxInline {
+		if data, err = c.byReference(ctx, a, data); err != nil {
+			return err
+		}
+	}
+	msg := fmt.Sprintf("%s.%s.%d.%d", c.cfg.Run, id, attempt, c.st.Epoch)
+	err = c.cfg.Bus.Enqueue(ctx, bus.TaskSubject(a.Role.Name, c.cfg.Run, id), msg, data)
+	if err != nil && !errors.Is(err, bus.ErrQueued) {
+		return fmt.Errorf("put %s/%d on the queue: %w", id, attempt, err)
+	}
+	return nil
+}
+
+// maxInline is the largest assignment that travels in its own message; a message may hold a megabyte.
+const maxInline = 200 << 10
+
+// byReference stores a large assignment as an object and returns one that names it.
+func (c *Conductor) byReference(ctx context.Context, a *wire.Assignment, data []byte) ([]byte, error) {
+	name := digestName(data)
+	if err := c.cfg.Bus.Put(ctx, name, data); err != nil {
+		return nil, fmt.Errorf("store assignment %s/%d: %w", a.Task.ID, a.Attempt, err)
+	}
+	out, err := json.Marshal(wire.Assignment{Run: a.Run, Task: spec.Task{ID: a.Task.ID}, Attempt: a.Attempt, Object: name})
+	if err != nil {
+		return nil, fmt.Errorf("encode %s/%d: %w", a.Task.ID, a.Attempt, err)
+	}
+	return out, nil
+}
+
+// sweep puts back on the queue what the log says is outstanding and the queue has lost: the log is the truth, the queue a
+// cache of work.
+func (c *Conductor) sweep(ctx context.Context) error {
+	queued, err := c.cfg.Bus.Queued(ctx, bus.TaskFilter(c.cfg.Run))
+	if err != nil {
+		return fmt.Errorf("list the queue of run %s: %w", c.cfg.Run, err)
+	}
+	have := map[string]bool{}
+	for _, s := range queued {
+		have[s[strings.LastIndexByte(s, '.')+1:]] = true
+	}
+	for id, w := range c.st.Works {
+		if w.Outstanding() && !have[id] {
+			if err := c.enqueue(ctx, id, w.Last); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// assignment seals one attempt. It is a function of the log: built again after a crash, it says the same.
+func (c *Conductor) assignment(ctx context.Context, id string, attempt int) (*wire.Assignment, error) {
+	s := &c.st.Spec
+	a := &wire.Assignment{
+		Run: c.cfg.Run, Attempt: attempt, Goal: s.Goal, Project: s.Project, Role: s.Roles[c.st.Works[id].Role],
+		Head: c.st.Works[id].Attempts[attempt].Head, StrictGates: s.StrictGates,
+	}
+	if a.Role.Name == "" {
+		return nil, fmt.Errorf("role %s is not among the run's", c.st.Works[id].Role)
+	}
+	if task, ok := strings.CutSuffix(id, verifySuffix); ok {
+		return a, c.assignVerify(a, id, task)
+	}
+	switch id {
+	case baselineTask:
+		a.Setup = s.Project.Setup
+		a.Task = gateTask(id, "Run the gates on the base commit", nil)
+	case finalTask:
+		a.Baseline = c.st.Baseline
+		a.Task = gateTask(id, "Run the final gates", nil)
+	case batchTask:
+		a.Baseline = c.st.Baseline
+		a.Task = gateTask(id, "Run the gates on a batch", c.st.batchGates(c.st.Batch.Tasks))
+	case MasterTask:
+		c.assignMaster(a)
+	default:
+		return a, c.assignTask(ctx, a, c.st.Tasks[id])
+	}
+	if id != MasterTask {
+		a.Role = gatesAlone(a.Role)
+	}
+	return a, nil
+}
+
+// gatesAlone is a tester that only runs gates: the run's own gate runs have no patch that a model could judge.
+func gatesAlone(r spec.Role) spec.Role {
+	r.Executor = ""
+	return r
+}
+
+func gateTask(id, title string, gates []string) spec.Task {
+	return spec.Task{ID: id, Title: title, Role: spec.RoleTester, Gates: gates}
+}
+
+func (c *Conductor) assignVerify(a *wire.Assignment, id, of string) error {
+	t := c.st.Tasks[of]
+	if t == nil || t.Result == nil || t.Result.Patch == nil {
+		return fmt.Errorf("task %s has no patch", of)
+	}
+	a.Task = t.Task
+	a.Task.ID, a.Task.Role = id, a.Role.Name
+	a.Task.Title = "Verify " + of
+	a.Patch, a.Baseline = t.Result.Patch, c.st.Baseline
+	a.DecisionRecord = c.st.Plans[t.Plan].DecisionRecord
+	return nil
+}
+
+func (c *Conductor) assignMaster(a *wire.Assignment) {
+	a.Task = spec.Task{
+		ID: MasterTask, Title: "Plan the run", Role: spec.RoleMaster, Brief: c.st.Spec.Goal, IncludeContents: spec.IncludeNone,
+		Limits: a.Role.Limits.Or(c.st.Spec.Project.Limits),
+	}
+	for n := 1; n < a.Attempt; n++ {
+		a.Continues = append(a.Continues, n)
+	}
+	if a.Attempt > 1 {
+		a.Message = c.st.wakeMessage()
+	}
+}
+
+func (c *Conductor) assignTask(ctx context.Context, a *wire.Assignment, t *TaskView) error {
+	a.Task = t.Task
+	a.DecisionRecord = c.st.Plans[t.Plan].DecisionRecord
+	for _, in := range t.Task.Inputs {
+		up, _ := spec.SplitInput(in)
+		if v := c.st.Tasks[up]; v != nil && v.Result != nil {
+			a.Inputs = append(a.Inputs, wire.Input{Task: up, Role: v.Task.Role, Handoff: v.Result.Handoff})
+		}
+	}
+	for _, f := range t.Faults {
+		if f.Attempt >= a.Attempt {
+			continue
+		}
+		p := wire.Prior{Attempt: f.Attempt, Fault: f.Fault, Summary: f.Summary}
+		if f.Patch != nil {
+			diff, cut, err := c.cfg.Mirror.Diff(ctx, f.Patch.Base, f.Patch.Commit, maxPriorDiff)
+			if err != nil {
+				return fmt.Errorf("read the diff of attempt %d: %w", f.Attempt, err)
+			}
+			if p.Diff = diff; cut {
+				p.Diff += "\n… (more was changed)"
+			}
+		}
+		a.Prior = append(a.Prior, p)
+	}
+	var err error
+	a.Slice, err = c.slice(ctx, a, t)
+	return err
+}
+
+// maxPriorDiff bounds, in bytes, what the next attempt sees of a failed attempt's patch.
+const maxPriorDiff = 12 << 10
+
+func bounded(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + fmt.Sprintf("\n… %d bytes more", len(s)-most)
+}

@@ -1,0 +1,106 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"google.golang.org/genai"
+
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/subagents/tool"
+)
+
+// DispatchTool is how a master plans: its argument is a plan, in the schema of plan files. It checks and expands the plan
+// while the master can still mend it; the conductor does the same once more and makes it the run's. It ends the master's
+// turn: the master is woken when the tasks have ended.
+type DispatchTool struct {
+	bus    *bus.Bus
+	run    string
+	tree   func(commit string) Tree
+	schema map[string]any
+
+	mu sync.Mutex
+	// plan is what this attempt has dispatched so far: calls of one turn add up.
+	plan *spec.Plan
+}
+
+// NewDispatch returns the tool for one attempt of a run's master.
+func NewDispatch(b *bus.Bus, run string, tree func(commit string) Tree, schema map[string]any) *DispatchTool {
+	return &DispatchTool{bus: b, run: run, tree: tree, schema: schema}
+}
+
+const dispatchDescription = `Hand out tasks. They run in parallel as soon as their dependencies and write sets allow; each patch is
+tested and landed by the runtime. A task with a shard rule is a template: code expands it into one task for each group of files, so
+never list alike files by hand. Readers take questions and give back findings; generators change files. Your turn ends with this call;
+you are called again, with all their reports, when every task has ended. Put everything of one step into one call.`
+
+// Declaration implements tool.Tool.
+func (d *DispatchTool) Declaration() *genai.FunctionDeclaration {
+	return &genai.FunctionDeclaration{
+		Name: spec.ToolDispatch, Description: strings.ReplaceAll(dispatchDescription, "\n", " "), ParametersJsonSchema: d.schema,
+	}
+}
+
+// ReadOnly implements tool.Tool: dispatching is an effect.
+func (d *DispatchTool) ReadOnly() bool { return false }
+
+// Run implements tool.Tool.
+func (d *DispatchTool) Run(ctx context.Context, call tool.Call) tool.Result {
+	raw, err := json.Marshal(call.Args)
+	if err != nil {
+		return tool.Failed("the plan cannot be read: %v", err)
+	}
+	var p spec.Plan
+	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&p); err != nil {
+		return tool.Failed("the plan cannot be read: %v", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	merged := d.join(p)
+	data, problems, err := d.try(ctx, merged)
+	if err != nil {
+		return tool.Failed("the plan could not be checked: %v", err)
+	}
+	if len(problems) > 0 {
+		return tool.Failed("nothing was dispatched; mend all of this and call dispatch again:\n%s", (&PlanError{problems}).Error())
+	}
+	d.plan = &merged
+	return tool.Result{
+		Output: map[string]any{"output": fmt.Sprintf(
+			"accepted: %d tasks, at most %d tokens. You will be called when all of them have ended.", len(data.Tasks), data.Ceiling)},
+		Ends: true, Plan: &merged, Doing: fmt.Sprintf("dispatched %d tasks", len(data.Tasks)),
+	}
+}
+
+// join adds a plan to what this attempt has dispatched already.
+func (d *DispatchTool) join(p spec.Plan) spec.Plan {
+	if d.plan == nil {
+		return p
+	}
+	out := *d.plan
+	out.Tasks = append(out.Tasks[:len(out.Tasks):len(out.Tasks)], p.Tasks...)
+	out.Constraints = append(out.Constraints[:len(out.Constraints):len(out.Constraints)], p.Constraints...)
+	if p.DecisionRecord != "" && p.DecisionRecord != out.DecisionRecord {
+		out.DecisionRecord = strings.TrimSpace(out.DecisionRecord + "\n\n" + p.DecisionRecord)
+	}
+	return out
+}
+
+// try checks the plan against the run as it stands now.
+func (d *DispatchTool) try(ctx context.Context, p spec.Plan) (PlanData, []spec.Problem, error) {
+	st, err := Fold(ctx, d.bus, d.run)
+	if err != nil {
+		return PlanData{}, nil, err
+	}
+	had := make([]spec.Task, 0, len(st.Order))
+	for _, id := range st.Order {
+		had = append(had, st.Tasks[id].Task)
+	}
+	return Prepare(ctx, p, st.Spec, had, d.tree(st.Head))
+}

@@ -1,0 +1,113 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+)
+
+// finish ends a run in which nothing is left to do: final gates on the integration head, then the one ref in the user's
+// repository, then the last event.
+func (c *Conductor) finish(ctx context.Context) (bool, error) {
+	if !c.st.over() {
+		return false, nil
+	}
+	if c.st.Run != RunFinal {
+		return true, c.append(ctx, contextscope.KindRun, "", RunData{State: RunFinal})
+	}
+	if len(c.st.Final) < len(c.st.Spec.Project.Gates) {
+		return c.finalGates(ctx)
+	}
+	end := RunData{State: c.st.Outcome(), Head: c.st.Head}
+	end.Reason = c.st.why(end.State)
+	if c.st.Head != c.st.Spec.Base {
+		ref, err := c.cfg.Publish(ctx, c.st.Head, c.st.Spec.Base)
+		if err != nil {
+			return false, fmt.Errorf("put the branch into the repository: %w", err)
+		}
+		end.Ref = ref
+	}
+	return true, c.append(ctx, contextscope.KindRun, "", end)
+}
+
+// over reports whether nothing is left but the end.
+func (s *State) over() bool {
+	if s.Run != RunRunning && s.Run != RunPlanning && s.Run != RunFinal {
+		return false
+	}
+	if s.Batch != nil || !s.quietBut(finalTask) {
+		return false
+	}
+	if s.Spec.Plan != nil {
+		return len(s.Plans) > 0
+	}
+	return s.MasterDone || s.MasterFails >= maxMasterFails
+}
+
+// quietBut is Quiet, but for one thing that may be on the queue.
+func (s *State) quietBut(id string) bool {
+	if w := s.Works[id]; w != nil && w.Outstanding() {
+		all, _ := s.AtWork()
+		return all == 1 && s.tasksEnded()
+	}
+	return s.Quiet()
+}
+
+// finalGates runs every gate on the integration head, unless that very tree is proven. Red is run once more before it counts.
+func (c *Conductor) finalGates(ctx context.Context) (bool, error) {
+	tree, err := c.cfg.Mirror.Tree(ctx, c.st.Head)
+	if err != nil {
+		return false, fmt.Errorf("read the tree of %s: %w", c.st.Head, err)
+	}
+	if names := c.st.gateNames(); c.st.proven(tree, names) {
+		return true, c.append(ctx, contextscope.KindRun, "", RunData{Final: c.st.receipts(tree, names)})
+	}
+	if c.st.Head == c.st.Spec.Base {
+		return true, c.append(ctx, contextscope.KindRun, "", RunData{Final: c.st.baselineReceipts()})
+	}
+	w := c.st.Works[finalTask]
+	if w == nil {
+		return true, c.dispatchGates(ctx, finalTask, c.st.Head, 1)
+	}
+	r := c.st.Settled(finalTask)
+	switch {
+	case r == nil:
+		return false, nil
+	case r.Status == spec.StatusDone, len(r.Receipts) == len(c.st.Spec.Project.Gates) && w.Last > 1:
+		return true, c.append(ctx, contextscope.KindRun, "", RunData{Final: r.Receipts})
+	case w.Last >= maxGateTries:
+		return false, fmt.Errorf("the final gates could not be run: %s", faultOf(r).Message)
+	default:
+		return true, c.dispatchGates(ctx, finalTask, c.st.Head, w.Last+1)
+	}
+}
+
+// baselineReceipts are the base commit's, in the project's order, as the final ones of a run in which nothing landed.
+func (s *State) baselineReceipts() []spec.Receipt {
+	out := make([]spec.Receipt, 0, len(s.Spec.Project.Gates))
+	for _, g := range s.Spec.Project.Gates {
+		r := s.Baseline[g.Name]
+		if r.Verdict == spec.VerdictFail || r.Verdict == spec.VerdictUnattributable {
+			r.Verdict = spec.VerdictBaseline
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// why says in words how a run ended.
+func (s *State) why(end RunState) string {
+	n := s.Counts()
+	if end == RunDone {
+		return fmt.Sprintf("%d landed, %d done without a change", n[TaskLanded], n[TaskDone])
+	}
+	if s.MasterFails >= maxMasterFails {
+		return "the master failed: " + s.MasterFault.Message
+	}
+	if n[TaskParked]+n[TaskCancelled] == 0 {
+		return "the final gates are redder than the baseline"
+	}
+	return fmt.Sprintf("%d landed, %d parked", n[TaskLanded], n[TaskParked]+n[TaskCancelled])
+}

@@ -1,0 +1,98 @@
+// Package landing merges proven patches onto the integration branch, in memory: it never needs a work tree and moves no
+// ref. A chain is one commit a task, each on the one before; what does not merge is left out and named.
+package landing
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Candidate is one proven patch.
+type Candidate struct {
+	Run, Task, Title, Role, Model string
+	Attempt                       int
+	// Commit is the patch, whose parent is the integration commit that the attempt started from.
+	Commit string
+}
+
+// Merged is a candidate's commit in a chain.
+type Merged struct {
+	Candidate
+	// Landed is the commit on the integration branch, Tree its tree.
+	Landed, Tree string
+}
+
+// Conflict is a candidate that does not merge onto the chain before it.
+type Conflict struct {
+	Candidate
+	Paths   []string
+	Message string
+}
+
+// Chain is what a batch would make of the integration branch.
+type Chain struct {
+	Head, Tree string
+	Merged     []Merged
+	Conflicts  []Conflict
+}
+
+// Merger merges and commits without a work tree and without touching a ref.
+type Merger interface {
+	// Merge returns the tree of a three-way merge of two commits, or the paths that conflict and git's words about them.
+	Merge(ctx context.Context, ours, theirs string) (tree string, conflicts []string, message string, err error)
+	// Commit writes a commit with one parent. The same arguments give the same id.
+	Commit(ctx context.Context, tree, parent, message string, at time.Time) (string, error)
+}
+
+// Build merges the candidates, in order, onto head. A candidate that conflicts is left out; the rest go on without it. A
+// candidate whose merge changes nothing lands as an empty commit, so that its trailers say that it is in.
+func Build(ctx context.Context, m Merger, head string, candidates []Candidate, at time.Time) (Chain, error) {
+	chain := Chain{Head: head}
+	for _, c := range candidates {
+		tree, conflicts, message, err := m.Merge(ctx, chain.Head, c.Commit)
+		if err != nil {
+			return Chain{}, fmt.Errorf("merge %s of task %s onto %s: %w", c.Commit, c.Task, chain.Head, err)
+		}
+		if len(conflicts) > 0 {
+			chain.Conflicts = append(chain.Conflicts, Conflict{Candidate: c, Paths: conflicts, Message: message})
+			continue
+		}
+		commit, err := m.Commit(ctx, tree, chain.Head, Message(c), at)
+		if err != nil {
+			return Chain{}, fmt.Errorf("commit task %s: %w", c.Task, err)
+		}
+		chain.Merged = append(chain.Merged, Merged{Candidate: c, Landed: commit, Tree: tree})
+		chain.Head, chain.Tree = commit, tree
+	}
+	return chain, nil
+}
+
+// Message is a landed commit's message: the task's title, and trailers that say which run, task, attempt, role and model.
+func Message(c Candidate) string {
+	title := strings.TrimSpace(firstLine(c.Title))
+	if title == "" {
+		title = c.Task
+	}
+	var b strings.Builder
+	b.WriteString(title + "\n\n")
+	for _, t := range [][2]string{
+		{"Divisi-Run", c.Run},
+		{"Divisi-Task", c.Task},
+		{"Divisi-Attempt", strconv.Itoa(c.Attempt)},
+		{"Divisi-Role", c.Role},
+		{"Divisi-Model", c.Model},
+	} {
+		if t[1] != "" {
+			fmt.Fprintf(&b, "%s: %s\n", t[0], t[1])
+		}
+	}
+	return b.String()
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}

@@ -1,0 +1,55 @@
+package landing
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// scripted merges by concatenation; a commit named in conflicts does not merge.
+type scripted struct {
+	conflicts map[string]bool
+	fail      error
+}
+
+func (s scripted) Merge(_ context.Context, ours, theirs string) (string, []string, string, error) {
+	if s.conflicts[theirs] {
+		return "", []string{"a.go"}, "CONFLICT in a.go", nil
+	}
+	return "tree(" + ours + "+" + theirs + ")", nil, "", s.fail
+}
+
+func (s scripted) Commit(_ context.Context, tree, parent, _ string, _ time.Time) (string, error) {
+	return "commit(" + tree + "<" + parent + ")", nil
+}
+
+func TestBuildLeavesOutWhatConflictsAndGoesOn(t *testing.T) {
+	t.Parallel()
+	chain, err := Build(t.Context(), scripted{conflicts: map[string]bool{"p2": true}}, "h", []Candidate{
+		{Task: "one", Commit: "p1"}, {Task: "two", Commit: "p2"}, {Task: "three", Commit: "p3"},
+	}, time.Unix(1, 0))
+	require.NoError(t, err)
+	require.Len(t, chain.Merged, 2)
+	require.Equal(t, "three", chain.Merged[1].Task)
+	require.Equal(t, chain.Merged[1].Landed, chain.Head)
+	require.Equal(t, "tree("+chain.Merged[0].Landed+"+p3)", chain.Tree)
+	require.Equal(t, []Conflict{{Candidate: Candidate{Task: "two", Commit: "p2"}, Paths: []string{"a.go"}, Message: "CONFLICT in a.go"}}, chain.Conflicts)
+}
+
+func TestBuildNamesTheTaskOfAFailure(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	_, err := Build(t.Context(), scripted{fail: boom}, "h", []Candidate{{Task: "one", Commit: "p1"}}, time.Unix(1, 0))
+	require.ErrorIs(t, err, boom)
+	require.ErrorContains(t, err, "task one")
+}
+
+func TestMessageHasTrailers(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Move a\n\nDivisi-Run: r\nDivisi-Task: t\nDivisi-Attempt: 2\nDivisi-Role: generator\nDivisi-Model: m\n",
+		Message(Candidate{Run: "r", Task: "t", Title: "Move a\nDivisi-Task: forged", Role: "generator", Model: "m", Attempt: 2}))
+	require.Equal(t, "t\n\nDivisi-Task: t\nDivisi-Attempt: 1\n", Message(Candidate{Task: "t", Title: " ", Attempt: 1}))
+}

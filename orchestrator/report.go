@@ -1,0 +1,155 @@
+package orchestrator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"divisi/internal/spec"
+)
+
+// Report is a run as `divisi show` tells it: everything in it was measured, nothing was claimed.
+type Report struct {
+	Run    string   `json:"run"`
+	Goal   string   `json:"goal,omitempty"`
+	State  RunState `json:"state"`
+	Reason string   `json:"reason,omitempty"`
+	Repo   string   `json:"repo"`
+	Base   string   `json:"base"`
+	Head   string   `json:"head"`
+	Ref    string   `json:"ref,omitempty"`
+	// Started and Ended are unix milliseconds; Ended is that of the newest end of an attempt.
+	Created time.Time    `json:"created"`
+	Tasks   []TaskReport `json:"tasks"`
+	Gates   []GateReport `json:"gates,omitempty"`
+	Usage   spec.Usage   `json:"usage"`
+	Budget  int          `json:"budget,omitempty"`
+	Batches int          `json:"batches"`
+	Notices []string     `json:"notices,omitempty"`
+	Added   int          `json:"added"`
+	Deleted int          `json:"deleted"`
+	// Files counts the files that landed patches changed, each patch on its own.
+	Files int `json:"files"`
+	// TokensPerLanded is the usage divided by the landed tasks; 0 when nothing landed.
+	TokensPerLanded int `json:"tokens_per_landed,omitempty"`
+}
+
+// TaskReport is one task of a report.
+type TaskReport struct {
+	ID       string    `json:"id"`
+	Title    string    `json:"title,omitempty"`
+	Role     string    `json:"role"`
+	State    TaskState `json:"state"`
+	Reason   string    `json:"reason,omitempty"`
+	Attempts int       `json:"attempts"`
+	// Deliveries counts the times that an attempt was handed out, testers not included.
+	Deliveries int    `json:"deliveries"`
+	Commit     string `json:"commit,omitempty"`
+	Added      int    `json:"added,omitempty"`
+	Deleted    int    `json:"deleted,omitempty"`
+	Files      int    `json:"files,omitempty"`
+	// Usage covers all attempts and the task's testers.
+	Usage spec.Usage `json:"usage,omitzero"`
+	Turns int        `json:"turns,omitempty"`
+	// Seconds is the wall clock of the task's attempts and testers.
+	Seconds float64 `json:"seconds,omitempty"`
+	// Failures say how its earlier attempts ended.
+	Failures []string `json:"failures,omitempty"`
+	Summary  string   `json:"summary,omitempty"`
+}
+
+// GateReport compares a final gate with the baseline.
+type GateReport struct {
+	Gate    string   `json:"gate"`
+	Verdict string   `json:"verdict"`
+	New     []string `json:"new,omitempty"`
+	Known   []string `json:"known,omitempty"`
+	Fixed   []string `json:"fixed,omitempty"`
+	Seconds float64  `json:"seconds"`
+}
+
+// Report makes the report of a run from its state.
+func (s *State) Report() Report {
+	r := Report{
+		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Run, Reason: s.Reason, Repo: s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
+		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Budget: s.Budget, Batches: s.Batches, Notices: s.Notices,
+	}
+	landed := 0
+	for _, id := range s.Order {
+		t := s.taskReport(s.Tasks[id])
+		r.Tasks = append(r.Tasks, t)
+		if t.State == TaskLanded {
+			landed++
+			r.Added, r.Deleted, r.Files = r.Added+t.Added, r.Deleted+t.Deleted, r.Files+t.Files
+		}
+	}
+	if w := s.Works[MasterTask]; w != nil {
+		t := TaskReport{ID: MasterTask, Title: "Plan the run", Role: spec.RoleMaster, State: TaskRunning, Attempts: w.Last}
+		if s.MasterDone {
+			t.State = TaskDone
+		}
+		s.spent(&t, MasterTask)
+		r.Tasks = append([]TaskReport{t}, r.Tasks...)
+	}
+	for _, f := range s.Final {
+		r.Gates = append(r.Gates, compareGate(f, s.Baseline[f.Gate]))
+	}
+	if landed > 0 {
+		r.TokensPerLanded = s.Usage.Total() / landed
+	}
+	return r
+}
+
+func (s *State) taskReport(v *TaskView) TaskReport {
+	t := TaskReport{
+		ID: v.Task.ID, Title: v.Task.Title, Role: v.Task.Role, State: v.State, Reason: v.Reason, Attempts: v.Attempt,
+		Commit: v.Commit, Added: v.Landed.Added, Deleted: v.Landed.Deleted, Files: v.Landed.Files,
+	}
+	if v.State != TaskParked && v.State != TaskPending {
+		t.Reason = ""
+	}
+	if v.Result != nil {
+		t.Summary = v.Result.Handoff.Summary
+	}
+	for _, f := range v.Faults {
+		t.Failures = append(t.Failures, fmt.Sprintf("attempt %d: %s: %s", f.Attempt, f.Fault.Class, f.Fault.Message))
+	}
+	s.spent(&t, v.Task.ID)
+	s.spent(&t, v.Task.ID+verifySuffix)
+	return t
+}
+
+// spent adds what the attempts of one queue id cost.
+func (s *State) spent(t *TaskReport, id string) {
+	w := s.Works[id]
+	if w == nil {
+		return
+	}
+	for _, a := range w.Attempts {
+		t.Usage, t.Turns = t.Usage.Add(a.Usage), t.Turns+a.Turns
+		if !strings.HasSuffix(id, verifySuffix) {
+			t.Deliveries += a.Delivery
+		}
+		if a.Ended > a.Began && a.Began > 0 {
+			t.Seconds += float64(a.Ended-a.Began) / 1000 //nolint:mnd // milliseconds to seconds
+		}
+	}
+}
+
+func compareGate(final, base spec.Receipt) GateReport {
+	g := GateReport{Gate: final.Gate, Verdict: final.Verdict, Seconds: final.Duration.Seconds()}
+	for _, sig := range final.Signatures {
+		if slices.Contains(base.Signatures, sig) {
+			g.Known = append(g.Known, sig)
+		} else {
+			g.New = append(g.New, sig)
+		}
+	}
+	for _, sig := range base.Signatures {
+		if !slices.Contains(final.Signatures, sig) {
+			g.Fixed = append(g.Fixed, sig)
+		}
+	}
+	return g
+}

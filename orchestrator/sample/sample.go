@@ -1,0 +1,154 @@
+// Package sample makes the repository that `divisi demo` works on: 24 Go packages with tests, a git history, a deprecated
+// helper package, and one test that has been red from the start. It also holds the plan that moves it off the helper.
+package sample
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/template"
+
+	"divisi/internal/git"
+)
+
+//go:embed tree
+var tree embed.FS
+
+// Wrong is the package whose codemod is wrong on purpose at its first attempt.
+const Wrong = "invoices"
+
+// thing is one generated package.
+type thing struct{ Name, Things, Type, Sep, Wrong string }
+
+// things are the packages that use the deprecated helper; with strutil, text, rates and the codemod they make 24.
+var things = []thing{ //nolint:gochecknoglobals // a constant table
+	{Name: "anchors", Things: "anchors", Type: "Anchor", Sep: " / "},
+	{Name: "berths", Things: "berths", Type: "Berth", Sep: " - "},
+	{Name: "cargo", Things: "pieces of cargo", Type: "Piece", Sep: " | "},
+	{Name: "cranes", Things: "cranes", Type: "Crane", Sep: " / "},
+	{Name: "crews", Things: "crews", Type: "Crew", Sep: ": "},
+	{Name: "customs", Things: "customs declarations", Type: "Declaration", Sep: " # "},
+	{Name: "docks", Things: "docks", Type: "Dock", Sep: " - "},
+	{Name: "ferries", Things: "ferries", Type: "Ferry", Sep: " ~ "},
+	{Name: "gates", Things: "gates", Type: "Gate", Sep: " / "},
+	{Name: "invoices", Things: "invoices", Type: "Invoice", Sep: " | "},
+	{Name: "lights", Things: "lights", Type: "Light", Sep: " * "},
+	{Name: "moorings", Things: "moorings", Type: "Mooring", Sep: " - "},
+	{Name: "pilots", Things: "pilots", Type: "Pilot", Sep: " & "},
+	{Name: "quays", Things: "quays", Type: "Quay", Sep: " / "},
+	{Name: "ropes", Things: "ropes", Type: "Rope", Sep: " + "},
+	{Name: "ships", Things: "ships", Type: "Ship", Sep: " | "},
+	{Name: "storage", Things: "places of storage", Type: "Place", Sep: " - "},
+	{Name: "tides", Things: "tides", Type: "Tide", Sep: " ~ "},
+	{Name: "tugs", Things: "tugs", Type: "Tug", Sep: " / "},
+	{Name: "yards", Things: "yards", Type: "Yard", Sep: " - "},
+}
+
+// PlanFile returns the built-in plan's text.
+func PlanFile() ([]byte, error) { return tree.ReadFile("tree/plan.yaml") } //nolint:wrapcheck // an embedded file
+
+// steps are the commits of the history, each with the files that it adds.
+func steps() []step {
+	base := step{message: "Begin the back office", files: map[string]string{
+		"go.mod": "base/go.mod", "README.md": "base/README.md", ".gitignore": "base/gitignore",
+		"internal/strutil/strutil.go": "base/strutil.go",
+		"internal/rates/rates.go":     "base/rates.go", "internal/rates/rates_test.go": "base/rates_test.go",
+	}}
+	half := len(things) / 2 //nolint:mnd // two commits of like size
+	return []step{
+		base,
+		packages("Add the water side", things[:half]),
+		packages("Add the land side", things[half:]),
+		{message: "Add internal/text and deprecate internal/strutil", files: map[string]string{
+			"internal/text/text.go": "base/text.go", "internal/text/text_test.go": "base/text_test.go",
+		}},
+		{message: "Add the codemod, and tell Divisi how to work here", files: map[string]string{
+			"tools/codemod/main.go": "codemod/main.go", ".divisi/divisi.yaml": "base/divisi.yaml",
+			".divisi/roles/codemod.md": "base/codemod.md",
+		}},
+	}
+}
+
+type step struct {
+	message string
+	// files maps a path of the repository to its template; things holds the data of generated ones.
+	files  map[string]string
+	things map[string]thing
+}
+
+func packages(message string, list []thing) step {
+	s := step{message: message, files: map[string]string{}, things: map[string]thing{}}
+	for _, t := range list {
+		for _, f := range []struct{ path, tmpl string }{
+			{filepath.Join(t.Name, t.Name+".go"), "pkg/code.go"},
+			{filepath.Join(t.Name, t.Name+"_test.go"), "pkg/code_test.go"},
+		} {
+			s.files[f.path], s.things[f.path] = f.tmpl, t
+		}
+	}
+	return s
+}
+
+// Make writes the repository with its history into dir, which must be empty or missing.
+func Make(ctx context.Context, g *git.Git, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a person is meant to look into it
+		return fmt.Errorf("make the sample repository: %w", err)
+	}
+	r := repository{g, git.Dir{GitDir: filepath.Join(dir, ".git"), WorkTree: dir}}
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"}, {"config", "user.name", "Harbour"}, {"config", "user.email", "harbour@example.com"},
+	} {
+		if err := r.run(ctx, args...); err != nil {
+			return err
+		}
+	}
+	for _, s := range steps() {
+		for path, tmpl := range s.files {
+			if err := write(filepath.Join(dir, path), tmpl, s.things[path]); err != nil {
+				return err
+			}
+		}
+		if err := r.run(ctx, "add", "-A"); err != nil {
+			return err
+		}
+		if err := r.run(ctx, "commit", "-q", "-m", s.message); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repository is the sample's own git repository.
+type repository struct {
+	git *git.Git
+	dir git.Dir
+}
+
+func (r repository) run(ctx context.Context, args ...string) error {
+	if _, err := r.git.Run(ctx, r.dir, nil, args...); err != nil {
+		return fmt.Errorf("make the sample repository: %w", err)
+	}
+	return nil
+}
+
+func write(path, name string, data thing) error {
+	data.Wrong = Wrong
+	t, err := template.ParseFS(tree, "tree/"+name+".tmpl")
+	if err != nil {
+		return fmt.Errorf("read the sample's %s: %w", name, err)
+	}
+	var out bytes.Buffer
+	if err := t.Execute(&out, data); err != nil {
+		return fmt.Errorf("fill in the sample's %s: %w", name, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // as above
+		return fmt.Errorf("make the sample repository: %w", err)
+	}
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil { //nolint:gosec // as above
+		return fmt.Errorf("write the sample's %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package orchestrator
+
+import (
+	"fmt"
+	"slices"
+
+	"divisi/internal/spec"
+)
+
+// Ready returns the ids of the tasks that may be dispatched now, in plan order, and the tasks that never can be, with the
+// reason. It is a function of the state alone: caps, dependencies and write sets are all in it.
+func (s *State) Ready() (ready []string, doomed map[string]string) {
+	doomed = map[string]string{}
+	room, byRole := s.AtWork()
+	room = s.Spec.Parallel - room
+	held := s.heldSets()
+	for _, id := range s.Order {
+		t := s.Tasks[id]
+		if t.State != TaskPending {
+			continue
+		}
+		met, why := s.dependencies(t)
+		if why != "" {
+			doomed[id] = why
+			continue
+		}
+		role := s.Spec.Roles[t.Task.Role]
+		full := role.Concurrency > 0 && byRole[role.Name] >= role.Concurrency
+		if !met || full || room <= 0 || !s.approved(t) || s.meets(t, held) {
+			continue
+		}
+		ready = append(ready, id)
+		held = append(held, holding{id, t.Task.Files})
+		room--
+		byRole[role.Name]++
+	}
+	return ready, doomed
+}
+
+// approved reports whether the task's plan was taken. A plan of readers alone writes nothing and needs nobody's word.
+func (s *State) approved(t *TaskView) bool {
+	return s.Approved > t.Plan || s.Spec.AutoApprove || s.Plans[t.Plan].By == ByFile || !s.PlanWrites(t.Plan)
+}
+
+// PlanWrites reports whether any task of the plan with the given index changes files.
+func (s *State) PlanWrites(plan int) bool {
+	return slices.ContainsFunc(s.Plans[plan].Tasks, func(t spec.Task) bool {
+		role := s.Spec.Roles[t.Role]
+		return role.ChangesFiles()
+	})
+}
+
+// dependencies reports whether all of a task's dependencies are met; why is set when one of them never will be.
+func (s *State) dependencies(t *TaskView) (met bool, why string) {
+	met = true
+	for _, id := range t.Task.Dependencies() {
+		d := s.Tasks[id]
+		switch {
+		case d == nil:
+			return false, fmt.Sprintf("depends on %s, which is not in the plan", id)
+		case d.State == TaskParked || d.State == TaskCancelled:
+			return false, fmt.Sprintf("depends on %s, which is %s", id, d.State)
+		case !d.Ended():
+			met = false
+		}
+	}
+	return met, ""
+}
+
+type holding struct {
+	task  string
+	files []string
+}
+
+// heldSets lists the write sets of every task between its dispatch and its end, retries included: a task that goes round
+// again keeps what it holds, so that nobody slips in under its next attempt.
+func (s *State) heldSets() []holding {
+	var held []holding
+	for _, id := range s.Order {
+		t := s.Tasks[id]
+		if len(t.Task.Files) > 0 && !t.Ended() && t.Attempt > 0 {
+			held = append(held, holding{id, t.Task.Files})
+		}
+	}
+	return held
+}
+
+func (s *State) meets(t *TaskView, held []holding) bool {
+	if len(t.Task.Files) == 0 {
+		return false
+	}
+	for _, h := range held {
+		if h.task == t.Task.ID {
+			continue
+		}
+		if _, ok := Intersect(h.files, t.Task.Files); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Provens returns the tasks whose patches wait for the landing queue, in plan order, at most the batch limit.
+func (s *State) Provens() []string {
+	var ids []string
+	for _, id := range s.Order {
+		if s.Tasks[id].State == TaskProven {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) > s.BatchLimit {
+		ids = ids[:s.BatchLimit]
+	}
+	return ids
+}
+
+// Quiet reports whether every task has ended and nothing is on the queue.
+func (s *State) Quiet() bool {
+	all, _ := s.AtWork()
+	return all == 0 && s.tasksEnded()
+}
+
+func (s *State) tasksEnded() bool {
+	for _, t := range s.Tasks {
+		if !t.Ended() {
+			return false
+		}
+	}
+	return true
+}
+
+// Outcome returns the end that a run has earned once its final gates have run.
+func (s *State) Outcome() RunState {
+	for _, t := range s.Tasks {
+		if t.State == TaskParked || t.State == TaskCancelled {
+			return RunParked
+		}
+	}
+	red := func(r spec.Receipt) bool {
+		return r.Verdict == spec.VerdictFail || (s.Spec.StrictGates && r.Verdict == spec.VerdictUnattributable)
+	}
+	if s.MasterFails >= maxMasterFails || slices.ContainsFunc(s.Final, red) {
+		return RunParked
+	}
+	return RunDone
+}

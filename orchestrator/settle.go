@@ -1,0 +1,275 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"divisi/contextscope"
+	"divisi/internal/git"
+	"divisi/internal/spec"
+)
+
+// The classes of fault that the conductor itself decides on; see spec.Fault.
+const (
+	ClassConflict = "conflict"
+	ClassGate     = "gate"
+	ClassWriteSet = "write_set"
+	ClassBudget   = "budget"
+	ClassAuth     = "model_auth"
+)
+
+// ErrAuth says that the model's service refused the key: every further call would fail the same way.
+var ErrAuth = errors.New("the model's service refused the key")
+
+// fatal returns an error for the faults that end the run because no other task could fare better.
+func fatal(f spec.Fault) error {
+	if f.Class == ClassAuth {
+		return fmt.Errorf("%w: %s", ErrAuth, f.Message)
+	}
+	return nil
+}
+
+// settleTasks acts upon the first task whose attempt has a result that nothing was made of yet.
+func (c *Conductor) settleTasks(ctx context.Context) (bool, error) {
+	for _, id := range c.st.Order {
+		t := c.st.Tasks[id]
+		if t.State != TaskRunning || t.Result == nil || t.Result.Attempt != t.Attempt {
+			continue
+		}
+		return true, c.settle(ctx, t)
+	}
+	return false, nil
+}
+
+func (c *Conductor) settle(ctx context.Context, t *TaskView) error {
+	r := t.Result
+	switch {
+	case r.Status == spec.StatusDone && r.Patch == nil:
+		return c.append(ctx, contextscope.KindTask, t.Task.ID, TaskData{State: TaskDone})
+	case r.Status == spec.StatusDone:
+		return c.receive(ctx, t)
+	case r.Status == spec.StatusCancelled:
+		return c.park(ctx, t, "cancelled", nil)
+	default:
+		return c.failed(ctx, t, faultOf(r))
+	}
+}
+
+// receive takes a patch into the mirror, strictly, and has it verified.
+func (c *Conductor) receive(ctx context.Context, t *TaskView) error {
+	p := t.Result.Patch
+	if err := c.importPatch(ctx, t, p); err != nil {
+		var bad *git.PatchError
+		if errors.As(err, &bad) {
+			return c.failed(ctx, t, spec.Fault{Class: ClassWriteSet, Message: "the patch was refused", Detail: bad.Error()})
+		}
+		return fmt.Errorf("receive the patch of %s/%d: %w", t.Task.ID, t.Attempt, err)
+	}
+	return c.verify(ctx, t)
+}
+
+func (c *Conductor) importPatch(ctx context.Context, t *TaskView, p *spec.Patch) error {
+	has, err := c.cfg.Mirror.Has(ctx, p.Commit)
+	if err != nil {
+		return err
+	}
+	if !has {
+		pack, err := c.cfg.Bus.Get(ctx, p.Pack)
+		if err != nil {
+			return fmt.Errorf("its pack %s: %w", p.Pack, err)
+		}
+		if err := c.cfg.Mirror.Import(ctx, pack); err != nil {
+			return err
+		}
+	}
+	want := *p
+	want.Base = c.st.Works[t.Task.ID].Attempts[t.Attempt].Head
+	set := spec.WriteSet{Files: t.Task.Files, Protected: c.st.Spec.Project.Protected}
+	return git.CheckPatch(ctx, c.cfg.Mirror, want, func(path string) bool { return set.Refuse(path) == "" })
+}
+
+// verify puts the task's tester on the queue. A patch whose tree is already proven needs none.
+func (c *Conductor) verify(ctx context.Context, t *TaskView) error {
+	id := t.Task.ID
+	judges := c.st.Spec.Roles[t.Task.Verify].Executor == spec.ExecutorModel
+	if !judges && c.st.proven(t.Result.Patch.Tree, c.st.gatesOf(t.Task)) {
+		return c.append(ctx, contextscope.KindTask, id, TaskData{State: TaskProven})
+	}
+	d := Dispatch{Task: id + verifySuffix, Attempt: t.Verify + 1, Role: t.Task.Verify, Head: t.Result.Patch.Commit}
+	if err := c.append(ctx, contextscope.KindTask, id, TaskData{State: TaskVerifying, Dispatch: &d}); err != nil {
+		return err
+	}
+	return c.enqueue(ctx, d.Task, d.Attempt)
+}
+
+// settleVerifies acts upon the first verdict of a tester that nothing was made of yet.
+func (c *Conductor) settleVerifies(ctx context.Context) (bool, error) {
+	for _, id := range c.st.Order {
+		t := c.st.Tasks[id]
+		if t.State != TaskVerifying || t.VerifyR == nil || t.VerifyR.Attempt != t.Verify {
+			continue
+		}
+		return true, c.judge(ctx, t)
+	}
+	return false, nil
+}
+
+func (c *Conductor) judge(ctx context.Context, t *TaskView) error {
+	r := t.VerifyR
+	if r.Status == spec.StatusDone {
+		return c.append(ctx, contextscope.KindTask, t.Task.ID, TaskData{State: TaskProven})
+	}
+	f := faultOf(r)
+	if err := fatal(f); err != nil {
+		return err
+	}
+	if f.Class == ClassBudget {
+		return c.verify(ctx, t)
+	}
+	if len(r.Receipts) == 0 && f.Class != ClassGate {
+		return c.testerFailed(ctx, t, f)
+	}
+	f.Signatures = newSignatures(r.Receipts, c.st.Baseline)
+	return c.failed(ctx, t, f)
+}
+
+// testerFailed tries the tester again: it said nothing about the patch.
+func (c *Conductor) testerFailed(ctx context.Context, t *TaskView, f spec.Fault) error {
+	tries := 0
+	for _, a := range c.st.Works[t.Task.ID+verifySuffix].Attempts {
+		if a.Result != nil && a.Head == t.Result.Patch.Commit {
+			tries++
+		}
+	}
+	if tries >= maxGateTries {
+		return c.park(ctx, t, "its tester could not be run: "+f.Message, &f)
+	}
+	return c.verify(ctx, t)
+}
+
+// sameFailure is how often the same signatures may come back before a task is parked.
+const sameFailure = 3
+
+// maxConflicts bounds how often a task is regenerated because others landed first: that is not its own failure.
+const maxConflicts = 10
+
+// failed decides what becomes of a task whose attempt failed: another attempt that is told why, or parking.
+func (c *Conductor) failed(ctx context.Context, t *TaskView, f spec.Fault) error {
+	if err := fatal(f); err != nil {
+		return err
+	}
+	if f.Class == ClassBudget {
+		// Not the task's fault: it is tried again when the run has a budget again.
+		return errors.Join(c.append(ctx, contextscope.KindTask, t.Task.ID, TaskData{State: TaskPending, Reason: f.Message}),
+			c.stopped(ctx, reasonBudget))
+	}
+	own, conflicts, same := 1, 0, 1
+	for _, had := range t.Faults {
+		if had.Fault.Class == ClassConflict {
+			conflicts++
+			continue
+		}
+		own++
+		if len(f.Signatures) > 0 && slices.Equal(had.Fault.Signatures, f.Signatures) {
+			same++
+		}
+	}
+	switch {
+	case f.Class == ClassConflict && conflicts >= maxConflicts:
+		return c.park(ctx, t, fmt.Sprintf("conflicted with what landed before it %d times", conflicts+1), &f)
+	case f.Class == ClassConflict:
+	case same >= sameFailure:
+		return c.park(ctx, t, fmt.Sprintf("failed in the same way %d times: %s", same, f.Message), &f)
+	case own >= t.Task.Attempts:
+		return c.park(ctx, t, fmt.Sprintf("failed %d of %d attempts: %s", own, t.Task.Attempts, f.Message), &f)
+	}
+	return c.append(ctx, contextscope.KindTask, t.Task.ID, TaskData{State: TaskPending, Reason: f.Message, Fault: &f})
+}
+
+func (c *Conductor) park(ctx context.Context, t *TaskView, reason string, f *spec.Fault) error {
+	return c.append(ctx, contextscope.KindTask, t.Task.ID, TaskData{State: TaskParked, Reason: reason, Fault: f})
+}
+
+// newSignatures collects what is red in the receipts and was not red on the base.
+func newSignatures(receipts []spec.Receipt, baseline map[string]spec.Receipt) []string {
+	var out []string
+	for _, r := range receipts {
+		if r.Verdict != spec.VerdictFail {
+			continue
+		}
+		for _, s := range r.Signatures {
+			if !slices.Contains(baseline[r.Gate].Signatures, s) {
+				out = append(out, r.Gate+": "+s)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// gatesOf returns the names of the gates that decide about a task.
+func (s *State) gatesOf(t spec.Task) []string {
+	if len(t.Gates) > 0 {
+		return t.Gates
+	}
+	return s.gateNames()
+}
+
+func (s *State) gateNames() []string {
+	names := make([]string, 0, len(s.Spec.Project.Gates))
+	for _, g := range s.Spec.Project.Gates {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+// proven reports whether every one of the gates has a good receipt on the tree.
+func (s *State) proven(tree string, gates []string) bool {
+	return len(s.receipts(tree, gates)) == len(gates)
+}
+
+func (s *State) receipts(tree string, gates []string) []spec.Receipt {
+	var out []spec.Receipt
+	for _, g := range gates {
+		for _, r := range s.Proved[tree] {
+			if r.Gate == g && r.Verdict != spec.VerdictFail {
+				out = append(out, r)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// reasonBudget is why a run that has spent its budget stops.
+const reasonBudget = "the budget is spent"
+
+// keepBudget stops a run that has spent what it may. Calls that are under way are paid for; none is begun.
+func (c *Conductor) keepBudget(ctx context.Context) (bool, error) {
+	if c.st.Budget <= 0 || c.st.Usage.Total() < c.st.Budget || !c.st.needsModel() {
+		return false, nil
+	}
+	return true, c.stopped(ctx, fmt.Sprintf("%s: %d of %d tokens", reasonBudget, c.st.Usage.Total(), c.st.Budget))
+}
+
+// needsModel reports whether what is left to do may cost tokens.
+func (s *State) needsModel() bool {
+	if s.Spec.Plan == nil && !s.MasterDone {
+		return true
+	}
+	for _, t := range s.Tasks {
+		roles := []spec.Role{s.Spec.Roles[t.Task.Role], s.Spec.Roles[t.Task.Verify]}
+		if !t.Ended() && slices.ContainsFunc(roles, func(r spec.Role) bool { return r.Executor == spec.ExecutorModel }) {
+			return true
+		}
+	}
+	return false
+}
+
+// StoppedByBudget reports whether a stopped run may go on only with a larger budget.
+func (s *State) StoppedByBudget() bool {
+	return s.Run == RunStopped && strings.HasPrefix(s.Reason, reasonBudget)
+}

@@ -1,0 +1,347 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+)
+
+// The conductor's own tasks. A plan's ids cannot contain two dashes in a row.
+const (
+	baselineTask = "--baseline"
+	finalTask    = "--final"
+	batchTask    = "--batch"
+	verifySuffix = "--verify"
+	// MasterTask is the id of the task whose attempts are the master's turns at the plan.
+	MasterTask = "master"
+)
+
+// State is a run, folded from its log. Apply is its only writer; it does no I/O and reads no clock.
+type State struct {
+	Spec     RunSpec
+	Run      RunState
+	Reason   string
+	Epoch    int
+	Notices  []string
+	Baseline map[string]spec.Receipt
+	Final    []spec.Receipt
+	// Head is the integration commit; Proved maps a tree to the receipts of all the gates that ran on it.
+	Head   string
+	Proved map[string][]spec.Receipt
+	Ref    string
+	Plans  []PlanData
+	// Approved counts the plans that a person, or --yes, took.
+	Approved int
+	Tasks    map[string]*TaskView
+	Order    []string
+	// Works are the attempts of everything that was ever on the queue, by queue id.
+	Works map[string]*Work
+	Batch *Batch
+	// Batches counts the batches so far; BatchLimit is how many tasks the next one may hold.
+	Batches    int
+	BatchLimit int
+	Budget     int
+	Usage      spec.Usage
+	// Woken counts the results of the master that have been acted upon; MasterDone says that it has nothing left to do;
+	// MasterFails counts its failures in a row, MasterFault is the newest.
+	Woken       int
+	MasterDone  bool
+	MasterFails int
+	MasterFault spec.Fault
+	// ConductorPos is the position of the newest event by a conductor, Pos that of the newest event of all.
+	ConductorPos uint64
+	Pos          uint64
+}
+
+// maxBatch bounds a batch: at one bad change in a hundred, batches of about half that many cost least to bisect.
+const maxBatch = 64
+
+// NewState returns the state of a run of which nothing is known yet.
+func NewState() *State {
+	return &State{
+		Tasks: map[string]*TaskView{}, Works: map[string]*Work{}, Baseline: map[string]spec.Receipt{},
+		Proved: map[string][]spec.Receipt{}, BatchLimit: maxBatch,
+	}
+}
+
+// TaskView is where one task of the plan stands.
+type TaskView struct {
+	Task  spec.Task
+	Plan  int
+	State TaskState
+	// Reason and Faults say why it is where it is; Faults are the failed attempts' ends, oldest first.
+	Reason string
+	Faults []AttemptFault
+	// Attempt is the newest attempt's number; Verify that of the newest attempt of its tester.
+	Attempt int
+	Verify  int
+	// Result is the newest attempt's accepted result, Commit its commit on the integration branch.
+	Result  *spec.Result
+	Commit  string
+	Landed  Landed
+	VerifyR *spec.Result
+}
+
+// AttemptFault is how one attempt failed.
+type AttemptFault struct {
+	Attempt int
+	Fault   spec.Fault
+	Patch   *spec.Patch
+	Summary string
+}
+
+// Work is something on the queue: a task, its tester, a batch, the baseline or the final gates.
+type Work struct {
+	ID       string
+	Role     string
+	Attempts map[int]*AttemptView
+	Last     int
+}
+
+// AttemptView is one attempt as the log tells it.
+type AttemptView struct {
+	Attempt int
+	// Epoch is that of the conductor that dispatched it.
+	Epoch    int
+	Head     string
+	Delivery int
+	Started  bool
+	Worker   string
+	Doing    string
+	Usage    spec.Usage
+	Turns    int
+	Result   *spec.Result
+	Receipts []spec.Receipt
+	// Dispatched and Ended are unix milliseconds, for reports; 0 when unknown.
+	Dispatched, Began, Ended int64
+}
+
+// Batch is the batch that is being tested.
+type Batch struct {
+	Number  int
+	Old     string
+	Head    string
+	Tasks   []Landed
+	Tries   int
+	Attempt int
+}
+
+// Outstanding reports whether an attempt of the work is on the queue or with a worker.
+func (w *Work) Outstanding() bool {
+	a := w.Attempts[w.Last]
+	return a != nil && a.Result == nil
+}
+
+// Ended reports whether a task will not change any more.
+func (t *TaskView) Ended() bool {
+	switch t.State {
+	case TaskDone, TaskLanded, TaskParked, TaskCancelled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Apply folds one event in. An event that it cannot read is an error that names it; the state is then unchanged.
+func (s *State) Apply(e *contextscope.Event) error {
+	if err := s.apply(e); err != nil {
+		return fmt.Errorf("event %s at %d (%s): %w", e.ID, e.Pos, e.Kind, err)
+	}
+	s.Pos = max(s.Pos, e.Pos)
+	if e.Agent == "" {
+		s.ConductorPos = max(s.ConductorPos, e.Pos)
+	}
+	return nil
+}
+
+func (s *State) apply(e *contextscope.Event) error {
+	switch e.Kind { //nolint:exhaustive // turns, tools and the like carry nothing that the run's state needs
+	case contextscope.KindRun:
+		return decode(e, s.applyRun)
+	case contextscope.KindPlan:
+		return decode(e, s.applyPlan)
+	case contextscope.KindTask:
+		return decode(e, func(_ *contextscope.Event, d TaskData) { s.applyTask(e, d) })
+	case contextscope.KindLanding:
+		return decode(e, s.applyLanding)
+	default:
+		return s.applyAgent(e)
+	}
+}
+
+func decode[T any](e *contextscope.Event, apply func(*contextscope.Event, T)) error {
+	var d T
+	if err := json.Unmarshal(e.Data, &d); err != nil {
+		return fmt.Errorf("decode its data: %w", err)
+	}
+	apply(e, d)
+	return nil
+}
+
+func (s *State) applyRun(e *contextscope.Event, d RunData) {
+	if d.Spec != nil {
+		s.Spec, s.Head, s.Budget = *d.Spec, d.Spec.Base, d.Spec.Budget
+	}
+	if d.State != "" {
+		s.Run, s.Reason = d.State, d.Reason
+	}
+	if d.Epoch > 0 {
+		s.Epoch = d.Epoch
+	}
+	if d.Baseline != nil {
+		for _, r := range d.Baseline {
+			s.Baseline[r.Gate] = r
+		}
+	}
+	if d.Final != nil {
+		s.Final = d.Final
+	}
+	if d.Approved {
+		s.Approved = len(s.Plans)
+	}
+	if d.Budget != nil {
+		s.Budget = *d.Budget
+	}
+	if d.Ref != "" {
+		s.Ref = d.Ref
+	}
+	s.Notices = append(s.Notices, d.Notices...)
+	s.dispatched(e, d.Dispatch)
+}
+
+func (s *State) applyPlan(_ *contextscope.Event, d PlanData) {
+	s.Plans = append(s.Plans, d)
+	for _, t := range d.Tasks {
+		if _, twice := s.Tasks[t.ID]; twice {
+			continue
+		}
+		s.Tasks[t.ID] = &TaskView{Task: t, Plan: len(s.Plans) - 1, State: TaskPending}
+		s.Order = append(s.Order, t.ID)
+	}
+	if d.By != ByFile {
+		s.Woken++
+		s.MasterFails, s.MasterDone = 0, false
+	}
+}
+
+func (s *State) applyTask(e *contextscope.Event, d TaskData) {
+	s.dispatched(e, d.Dispatch)
+	t := s.Tasks[e.Task]
+	if t == nil {
+		s.applyMaster(e, d)
+		return
+	}
+	t.State, t.Reason = d.State, d.Reason
+	switch {
+	case d.State == TaskVerifying && d.Dispatch != nil:
+		t.Verify = d.Dispatch.Attempt
+	case d.State == TaskRunning && d.Dispatch != nil:
+		t.Attempt = d.Dispatch.Attempt
+	}
+	if d.Fault != nil {
+		t.Faults = append(t.Faults, s.faultOf(t, *d.Fault))
+	}
+}
+
+// applyMaster folds what the conductor made of a master's result: nothing more to do, a failure, or a wait.
+func (s *State) applyMaster(e *contextscope.Event, d TaskData) {
+	if e.Task != MasterTask || d.Dispatch != nil {
+		return
+	}
+	s.Woken++
+	s.MasterDone = d.State == TaskDone
+	if d.Fault == nil {
+		s.MasterFails = 0
+		return
+	}
+	s.MasterFails++
+	s.MasterFault = *d.Fault
+}
+
+func (s *State) faultOf(t *TaskView, f spec.Fault) AttemptFault {
+	a := AttemptFault{Attempt: t.Attempt, Fault: f}
+	if t.Result != nil && t.Result.Attempt == t.Attempt {
+		a.Patch, a.Summary = t.Result.Patch, t.Result.Handoff.Summary
+	}
+	return a
+}
+
+func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
+	s.dispatched(e, d.Dispatch)
+	s.Batches = max(s.Batches, d.Batch)
+	switch d.State {
+	case LandingTesting:
+		b := &Batch{Number: d.Batch, Old: d.Old, Head: d.Head, Tasks: d.Tasks, Tries: 1, Attempt: d.Dispatch.Attempt}
+		if s.Batch != nil && s.Batch.Number == d.Batch {
+			b.Tries = s.Batch.Tries + 1
+		}
+		s.Batch = b
+		s.setTasks(d.Tasks, TaskLanding)
+	case LandingLanded:
+		s.Head, s.Batch = d.Head, nil
+		s.BatchLimit = min(maxBatch, s.BatchLimit*2)
+		s.land(d)
+	case LandingSplit:
+		s.Batch = nil
+		s.BatchLimit = max(1, len(d.Tasks)/2)
+		s.setTasks(d.Tasks, TaskProven)
+	}
+}
+
+func (s *State) setTasks(tasks []Landed, to TaskState) {
+	for _, l := range tasks {
+		if t := s.Tasks[l.Task]; t != nil {
+			t.State = to
+		}
+	}
+}
+
+func (s *State) land(d LandingData) {
+	for _, l := range d.Tasks {
+		if t := s.Tasks[l.Task]; t != nil {
+			t.State, t.Commit, t.Landed = TaskLanded, l.Commit, l
+		}
+	}
+	for _, r := range d.Receipts {
+		s.prove(r)
+	}
+}
+
+// prove keeps a gate's receipt under the tree that it ran on, so that nothing is proven twice.
+func (s *State) prove(r spec.Receipt) {
+	for _, had := range s.Proved[r.Tree] {
+		if had.Gate == r.Gate {
+			return
+		}
+	}
+	s.Proved[r.Tree] = append(s.Proved[r.Tree], r)
+}
+
+func (s *State) dispatched(e *contextscope.Event, d *Dispatch) {
+	if d == nil {
+		return
+	}
+	w := s.Works[d.Task]
+	if w == nil {
+		w = &Work{ID: d.Task, Role: d.Role, Attempts: map[int]*AttemptView{}}
+		s.Works[d.Task] = w
+	}
+	w.Last = max(w.Last, d.Attempt)
+	if a := s.attempt(d.Task, d.Attempt); a != nil {
+		a.Head, a.Epoch, a.Dispatched = d.Head, s.Epoch, e.Time.UnixMilli()
+	}
+}
+
+// attempt returns the view of an attempt of something that was dispatched, made on demand; nil for anything else.
+func (s *State) attempt(id string, n int) *AttemptView {
+	w := s.Works[id]
+	if w == nil || n < 1 {
+		return nil
+	}
+	if w.Attempts[n] == nil {
+		w.Attempts[n] = &AttemptView{Attempt: n}
+	}
+	return w.Attempts[n]
+}

@@ -1,0 +1,97 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+// applyAgent folds an event that a worker wrote. An attempt that was never dispatched leaves no mark but its cost.
+func (s *State) applyAgent(e *contextscope.Event) error {
+	a := s.attempt(e.Task, e.Attempt)
+	if a == nil {
+		a = &AttemptView{}
+	}
+	switch e.Kind { //nolint:exhaustive // see apply
+	case contextscope.KindStarted:
+		return decode(e, func(_ *contextscope.Event, d wire.Started) {
+			a.Started, a.Delivery, a.Worker, a.Doing, a.Began = true, d.Delivery, d.Worker, "", e.Time.UnixMilli()
+		})
+	case contextscope.KindTurn:
+		a.Turns++
+	case contextscope.KindUsage:
+		return decode(e, func(_ *contextscope.Event, u spec.Usage) {
+			a.Usage, s.Usage = a.Usage.Add(u), s.Usage.Add(u)
+		})
+	case contextscope.KindProgress:
+		return decode(e, func(_ *contextscope.Event, p wire.Progress) { a.Doing = p.Doing })
+	case contextscope.KindReceipt:
+		return decode(e, func(_ *contextscope.Event, r spec.Receipt) { a.Receipts = append(a.Receipts, r) })
+	case contextscope.KindResult:
+		return s.applyResult(e, a)
+	}
+	return nil
+}
+
+func (s *State) applyResult(e *contextscope.Event, a *AttemptView) error {
+	var r spec.Result
+	if err := json.Unmarshal(e.Data, &r); err != nil {
+		return fmt.Errorf("decode a result: %w", err)
+	}
+	if a.Result != nil {
+		return nil
+	}
+	a.Result, a.Ended, a.Doing = &r, e.Time.UnixMilli(), ""
+	if r.Status == spec.StatusDone {
+		for _, rc := range r.Receipts {
+			s.prove(rc)
+		}
+	}
+	if id, ok := strings.CutSuffix(e.Task, verifySuffix); ok {
+		if t := s.Tasks[id]; t != nil && e.Attempt == t.Verify {
+			t.VerifyR = &r
+		}
+		return nil
+	}
+	if t := s.Tasks[e.Task]; t != nil && e.Attempt >= t.Attempt {
+		t.Result = &r
+	}
+	return nil
+}
+
+// Settled returns the result of the work's newest attempt, or nil while it is outstanding.
+func (s *State) Settled(id string) *spec.Result {
+	w := s.Works[id]
+	if w == nil {
+		return nil
+	}
+	if a := w.Attempts[w.Last]; a != nil {
+		return a.Result
+	}
+	return nil
+}
+
+// AtWork counts the attempts that are on the queue or with a worker; byRole has them by role.
+func (s *State) AtWork() (all int, byRole map[string]int) {
+	byRole = map[string]int{}
+	for _, w := range s.Works {
+		if w.Outstanding() {
+			all++
+			byRole[w.Role]++
+		}
+	}
+	return all, byRole
+}
+
+// Counts returns how many tasks stand in each state.
+func (s *State) Counts() map[TaskState]int {
+	n := map[TaskState]int{}
+	for _, t := range s.Tasks {
+		n[t.State]++
+	}
+	return n
+}

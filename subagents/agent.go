@@ -1,0 +1,189 @@
+package subagents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+	"google.golang.org/genai"
+
+	"divisi/contextscope"
+	"divisi/internal/model"
+	"divisi/internal/spec"
+	"divisi/subagents/tool"
+	"divisi/subagents/wire"
+)
+
+// ErrStopped says that an agent stopped at a turn boundary because its run stops. It is no result: the attempt goes on when
+// it is delivered again.
+var ErrStopped = errors.New("the run stops")
+
+// Compiler turns events into one model request. It is called from the agent's goroutine alone, once a turn.
+type Compiler interface {
+	Compile(in contextscope.Input) contextscope.Request
+}
+
+// Tree is the work tree of an attempt, as far as an agent needs it.
+type Tree interface {
+	// Save makes one commit on the attempt's head of what is in the tree and stores its pack; nil when nothing differs from
+	// the head. A *workspace.NestedError is the agent's to mend.
+	Save(ctx context.Context) (*spec.Patch, error)
+	// Diff is what differs from the head, as a unified diff of about limit bytes at most.
+	Diff(ctx context.Context, limit int) (string, error)
+}
+
+// Agent carries one attempt out with a model: the turn loop. It holds no truth of its own: each step is computed from the
+// session, which is a fold over the journal, so that an agent that was lost goes on where its last append left off.
+type Agent struct {
+	Assignment *wire.Assignment
+	Journal    *Journal
+	Model      model.Model
+	// ModelName is the provider's name of the model.
+	ModelName string
+	Thinking  string
+	MaxOutput int
+	Compiler  Compiler
+	Tools     *tool.Set
+	// Input is what every request shares: role, brief and slice; its events are those of the sessions that this one continues.
+	Input contextscope.Input
+	// Tree is nil for roles without a work tree or without writing tools.
+	Tree     Tree
+	WriteSet spec.WriteSet
+	Bounds   Bounds
+	// Inbox brings messages; Doing is told what the agent does, often. Both may be nil.
+	Inbox *Inbox
+	Doing func(string)
+	Clock func() time.Time
+	Log   zerolog.Logger
+
+	session *session
+	// whole is the newest turn as the model gave it, while the session may hold a shrunk copy.
+	whole *genai.Content
+	began time.Time
+}
+
+// Run carries the attempt out. The error is ErrStopped, bus.ErrFenced, a cause of the context, or a fault of the machinery:
+// then there is no result, and another delivery goes on. A result comes without an error, whatever its status.
+func (a *Agent) Run(ctx context.Context) (spec.Result, error) {
+	a.began = a.Clock()
+	s, err := restore(a.Journal.Events())
+	if err != nil {
+		return spec.Result{}, fmt.Errorf("resume %s: %w", a.Assignment.Agent(), err)
+	}
+	a.session = s
+	ctx, cancel := a.Bounds.deadline(ctx)
+	defer cancel()
+	for {
+		result, err := a.step(ctx)
+		if err != nil {
+			return a.interrupted(ctx, err)
+		}
+		if result != nil {
+			return *result, nil
+		}
+	}
+}
+
+// step does the next thing that the session asks for. Each appends at least one event, or returns the result.
+func (a *Agent) step(ctx context.Context) (*spec.Result, error) {
+	s := a.session
+	switch {
+	case s.end != nil:
+		return a.finished()
+	case s.open != nil:
+		return nil, a.runCalls(ctx)
+	case s.silent && a.plans():
+		return a.spoken()
+	}
+	if moved, err := a.boundary(ctx); moved || err != nil {
+		return nil, err
+	}
+	if end := a.exhausted(); end != nil {
+		return a.failed(ctx, *end)
+	}
+	if text, reason := a.nudge(); reason != "" {
+		return nil, a.say(ctx, reason, text)
+	}
+	return nil, a.turn(ctx)
+}
+
+// boundary takes what has come in since the last turn. It reports whether an event was appended.
+func (a *Agent) boundary(ctx context.Context) (bool, error) {
+	if err := context.Cause(ctx); err != nil {
+		return false, err
+	}
+	if !a.session.briefed {
+		return true, a.append(ctx, a.opening()...)
+	}
+	if a.Inbox.Stopped() {
+		if err := a.append(ctx, draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonStopped})); err != nil {
+			return false, err
+		}
+		return false, ErrStopped
+	}
+	var events []contextscope.Event
+	for _, m := range a.Inbox.Take() {
+		if a.session.steered[m.ID] {
+			continue
+		}
+		e := draft(contextscope.KindSteering, wire.Steered{ID: m.ID, From: m.From})
+		e.Author, e.Content = "user", userText(m.Text)
+		events = append(events, e)
+	}
+	if len(events) == 0 {
+		return false, nil
+	}
+	return true, a.append(ctx, events...)
+}
+
+// opening is what an attempt's session begins with: the brief, and what wakes a session that goes on.
+func (a *Agent) opening() []contextscope.Event {
+	brief := contextscope.Event{Kind: contextscope.KindBrief, Author: "user", Content: a.Input.Brief.Content(a.Input.Narrative)}
+	if a.Assignment.Message == "" {
+		return []contextscope.Event{brief}
+	}
+	return []contextscope.Event{brief, {Kind: contextscope.KindUser, Author: "user", Content: userText(a.Assignment.Message)}}
+}
+
+// say appends a control event: words of the runtime to the model.
+func (a *Agent) say(ctx context.Context, reason, text string) error {
+	e := draft(contextscope.KindControl, wire.Nudge{Reason: reason})
+	e.Content = userText(text)
+	return a.append(ctx, e)
+}
+
+func (a *Agent) append(ctx context.Context, events ...contextscope.Event) error {
+	ctx, cancel := linger(ctx)
+	defer cancel()
+	stored, err := a.Journal.Append(ctx, events...)
+	if err != nil {
+		return err
+	}
+	for i := range stored {
+		if err := a.session.apply(&stored[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *Agent) doing(what string) {
+	if a.Doing != nil {
+		a.Doing(what)
+	}
+}
+
+func userText(text string) *genai.Content { return genai.NewContentFromText(text, genai.RoleUser) }
+
+// appendGrace is how long an append may go on when its attempt is already ending: what was paid for is to be kept.
+const appendGrace = 3 * time.Second
+
+// linger returns a context that ends appendGrace after its parent.
+func linger(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	// A timer that is left behind cancels what is over already: it does no harm.
+	stop := context.AfterFunc(parent, func() { time.AfterFunc(appendGrace, cancel) })
+	return ctx, func() { stop(); cancel() }
+}

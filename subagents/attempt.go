@@ -1,0 +1,238 @@
+package subagents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"divisi/bus"
+	"divisi/internal/git"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+	"divisi/subagents/workspace"
+)
+
+// attempt is one delivery being carried out: what the executors are built from. It belongs to its goroutine.
+type attempt struct {
+	worker     *Worker
+	assignment *wire.Assignment
+	journal    *Journal
+	inbox      *Inbox
+	progress   *progress
+	// worked is what earlier deliveries took of the attempt's time.
+	worked time.Duration
+	log    zerolog.Logger
+
+	slot *workspace.Slot
+	// private is the directory with the attempt's home and temporary directory.
+	private string
+	cache   sandbox.Cache
+	env     []string
+}
+
+// fileTools are the tools for which a model role needs a work tree.
+var fileTools = []string{
+	spec.ToolListFiles, spec.ToolReadFile, spec.ToolSearch, spec.ToolEditFile, spec.ToolWriteFile, spec.ToolRunCommand,
+}
+
+// carryOut prepares the place and lets the role's executor work in it.
+func (at *attempt) carryOut(ctx context.Context) (spec.Result, error) {
+	release, err := at.prepare(ctx)
+	defer release()
+	var r spec.Result
+	if err == nil {
+		r, err = at.execute(ctx)
+	}
+	var refused *refusal
+	if errors.As(err, &refused) {
+		return failure(spec.StatusFailed, faultAssignment, refused.Error(), ""), nil
+	}
+	if err == nil {
+		return r, nil
+	}
+	if end := endingOf(context.Cause(ctx), at.bounds()); end != nil && !errors.Is(err, bus.ErrFenced) {
+		return spec.Result{Status: end.status, Error: &end.fault}, nil
+	}
+	return spec.Result{}, fmt.Errorf("carry out %s: %w", at.assignment.Agent(), err)
+}
+
+func (at *attempt) execute(ctx context.Context) (spec.Result, error) {
+	role := &at.assignment.Role
+	switch {
+	case tests(at.assignment):
+		return at.tester().Run(ctx)
+	case role.Executor == spec.ExecutorCommand:
+		return at.command().Run(ctx)
+	case role.Executor == spec.ExecutorModel:
+		agent, done, err := at.agent(ctx)
+		if err != nil {
+			return spec.Result{}, err
+		}
+		defer done()
+		return agent.Run(ctx)
+	default:
+		return spec.Result{}, &refusal{fmt.Errorf("role %s has the unknown executor %q", role.Name, role.Executor)}
+	}
+}
+
+// tests says whether an assignment is to be proven and not to be done.
+func tests(a *wire.Assignment) bool {
+	return a.Patch != nil || a.Role.Executor == "" || a.Role.Name == spec.RoleTester
+}
+
+// refusal is an assignment that cannot be carried out anywhere.
+type refusal struct{ error }
+
+func (r *refusal) Unwrap() error { return r.error }
+
+// prepare gets a slot with the right content, private directories and an environment. release is never nil.
+func (at *attempt) prepare(ctx context.Context) (release func(), err error) {
+	var undo []func()
+	release = func() {
+		for _, f := range slices.Backward(undo) {
+			f()
+		}
+	}
+	if at.private, err = os.MkdirTemp(at.worker.cfg.Temp, "attempt-"); err != nil {
+		return release, fmt.Errorf("make a private directory: %w", err)
+	}
+	undo = append(undo, func() {
+		if err := os.RemoveAll(at.private); err != nil {
+			at.log.Warn().Err(err).Msg("a private directory stays behind")
+		}
+	})
+	if at.needsSlot() {
+		if at.slot, err = at.worker.cfg.Pool.Acquire(ctx); err != nil {
+			return release, err
+		}
+		undo = append(undo, func() { at.worker.cfg.Pool.Release(at.slot) })
+		if err := at.reset(ctx); err != nil {
+			return release, err
+		}
+	}
+	return release, at.environment()
+}
+
+func (at *attempt) needsSlot() bool {
+	a := at.assignment
+	if tests(a) || a.Role.Executor == spec.ExecutorCommand {
+		return true
+	}
+	return slices.ContainsFunc(a.Role.Tools, func(name string) bool { return slices.Contains(fileTools, name) })
+}
+
+// reset puts the attempt's commit into the slot: what is to be proven, what an earlier delivery had done, or the head.
+func (at *attempt) reset(ctx context.Context) error {
+	w, a := at.worker, at.assignment
+	commit := a.Head
+	saved, err := restore(at.journal.Events())
+	if err != nil {
+		return err
+	}
+	for _, p := range []*spec.Patch{a.Patch, saved.tree} {
+		if p == nil {
+			continue
+		}
+		err := fetch(ctx, w.cfg.Mirror, w.cfg.Bus, p)
+		if errors.Is(err, git.ErrPack) || errors.Is(err, bus.ErrNotFound) {
+			return &refusal{err}
+		}
+		if err != nil {
+			return err
+		}
+		commit = p.Commit
+	}
+	has, err := w.cfg.Mirror.Has(ctx, commit)
+	if err != nil {
+		return fmt.Errorf("look for %s: %w", commit, err)
+	}
+	if !has {
+		return &refusal{fmt.Errorf("commit %q is not in this worker's mirror", commit)}
+	}
+	return at.slot.Reset(ctx, commit)
+}
+
+// environment makes what commands see, in the cache of those who run them: what agents can write, gates never read.
+func (at *attempt) environment() error {
+	w, a := at.worker, at.assignment
+	audience := sandbox.Agents
+	if tests(a) {
+		audience = sandbox.Gates
+	}
+	home, temp := filepath.Join(at.private, "home"), filepath.Join(at.private, "tmp")
+	if err := errors.Join(os.Mkdir(home, 0o700), os.Mkdir(temp, 0o700)); err != nil {
+		return fmt.Errorf("make private directories: %w", err)
+	}
+	cache, err := w.cfg.Caches.For(audience)
+	if err != nil {
+		return err
+	}
+	vars := maps.Clone(cache.Env)
+	vars[sandbox.RunVar], vars["DIVISI_TASK"] = a.Run, a.Task.ID
+	at.cache = cache
+	at.env, err = sandbox.Env(sandbox.Settings{
+		Base: w.cfg.Environ, Tools: w.cfg.ToolsDir, Path: cache.Path, Home: home, Temp: temp, Extra: a.Project.Env, Vars: vars,
+	})
+	if err != nil {
+		return &refusal{err}
+	}
+	if at.slot != nil && !tests(a) {
+		at.env = append(at.env, at.slot.GitEnv()...)
+	}
+	return nil
+}
+
+// writable is what the attempt's commands may write.
+func (at *attempt) writable() []string {
+	paths := append([]string{at.private}, at.cache.Writable...)
+	if at.slot != nil {
+		paths = append(paths, at.slot.Dir())
+	}
+	return paths
+}
+
+func (at *attempt) bounds() Bounds {
+	a := at.assignment
+	return boundsOf(&a.Task, &a.Role, &a.Project, at.worked)
+}
+
+func (at *attempt) writeSet() spec.WriteSet {
+	return spec.WriteSet{Files: at.assignment.Task.Files, Protected: at.assignment.Project.Protected}
+}
+
+// tree is the attempt's work tree where it becomes a patch; nil for others.
+func (at *attempt) tree() Tree {
+	if at.slot == nil || tests(at.assignment) || !writes(&at.assignment.Role) {
+		return nil
+	}
+	// The journal's first event was appended when the first delivery began.
+	return newSlotTree(at.slot, at.worker.cfg.Bus, at.assignment, at.journal.Events()[0].Time)
+}
+
+// writes says whether a role's work tree becomes a patch.
+func writes(r *spec.Role) bool {
+	return r.Writes || r.Executor == spec.ExecutorCommand || slices.ContainsFunc(r.Tools, spec.WritingTool)
+}
+
+func (at *attempt) command() *CommandExecutor {
+	return &CommandExecutor{
+		Assignment: at.assignment, Dir: at.slot.Dir(), Env: at.env, Writable: at.writable(), Tree: at.tree(),
+		WriteSet: at.writeSet(), Bounds: at.bounds(), Doing: at.progress.doing,
+	}
+}
+
+func (at *attempt) tester() *Tester {
+	return &Tester{
+		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.slot.Tree, Env: at.env, Writable: at.writable(),
+		ToolsDir: at.worker.cfg.ToolsDir, Limiter: at.worker.cfg.Gates, Bounds: at.bounds(), Doing: at.progress.doing,
+		Judge: at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,
+	}
+}

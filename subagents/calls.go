@@ -1,0 +1,169 @@
+package subagents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"google.golang.org/genai"
+
+	"divisi/contextscope"
+	"divisi/subagents/tool"
+	"divisi/subagents/wire"
+	"divisi/subagents/workspace"
+)
+
+// outcome is one call with its result.
+type outcome struct {
+	call   *genai.FunctionCall
+	result tool.Result
+	writes bool
+}
+
+// runCalls runs the open turn's calls and appends all results, in call order, in one message. Where a call wrote, the tree
+// goes with it, so that another delivery can go on from here.
+func (a *Agent) runCalls(ctx context.Context) error {
+	calls, err := a.openCalls(ctx)
+	if err != nil {
+		return err
+	}
+	done := a.schedule(ctx, calls)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	data, err := a.conclude(ctx, done)
+	if err != nil {
+		return err
+	}
+	content := &genai.Content{Role: genai.RoleUser}
+	for i := range done {
+		if done[i].result.Err {
+			data.Failed++
+		}
+		content.Parts = append(content.Parts, answer(&done[i]))
+	}
+	e := draft(contextscope.KindTool, data)
+	e.Content = content
+	a.whole = nil
+	return a.append(ctx, e)
+}
+
+// openCalls returns the calls of the open turn with their whole arguments.
+func (a *Agent) openCalls(ctx context.Context) ([]*genai.FunctionCall, error) {
+	if a.whole != nil {
+		return callsOf(a.whole), nil
+	}
+	var out []*genai.FunctionCall
+	for _, stored := range callsOf(a.session.open) {
+		call := *stored
+		args, err := a.Journal.args(ctx, stored)
+		if err != nil {
+			return nil, err
+		}
+		call.Args = args
+		out = append(out, &call)
+	}
+	return out, nil
+}
+
+// schedule runs calls that follow one another and only read at once, up to the cap, and those that write alone.
+func (a *Agent) schedule(ctx context.Context, calls []*genai.FunctionCall) []outcome {
+	done := make([]outcome, len(calls))
+	room := make(chan struct{}, max(1, a.Bounds.Parallel))
+	var reading sync.WaitGroup
+	for i, call := range calls {
+		done[i].call, done[i].writes = call, !a.Tools.ReadOnly(call.Name)
+		if done[i].writes {
+			reading.Wait()
+			done[i].result = a.call(ctx, call, i)
+			continue
+		}
+		room <- struct{}{}
+		reading.Go(func() {
+			defer func() { <-room }()
+			done[i].result = a.call(ctx, call, i)
+		})
+	}
+	reading.Wait()
+	return done
+}
+
+// call runs one call under its own time. Whatever goes wrong with it is a result that the model can read.
+func (a *Agent) call(ctx context.Context, call *genai.FunctionCall, n int) tool.Result {
+	c := tool.Call{ID: a.callID(call, n), Name: call.Name, Args: call.Args}
+	a.doing(a.Tools.Doing(c))
+	ctx, cancel := context.WithTimeoutCause(ctx, a.Bounds.Tool, errTool)
+	defer cancel()
+	r := a.Tools.Run(ctx, c)
+	if errors.Is(context.Cause(ctx), errTool) {
+		return tool.Failed("%s was ended after %s", call.Name, a.Bounds.Tool)
+	}
+	return r
+}
+
+// callID names a call within its attempt; a model that gives none gets one that only we see.
+func (a *Agent) callID(call *genai.FunctionCall, n int) string {
+	if call.ID != "" {
+		return call.ID
+	}
+	return fmt.Sprintf("%s-%d-%d", call.Name, a.session.calls, n)
+}
+
+// conclude saves the tree where a call wrote, and accepts the first call that ends the attempt, unless what is in the tree is
+// not the task's to change: then the call fails, and the agent can put it right.
+func (a *Agent) conclude(ctx context.Context, done []outcome) (wire.Tooled, error) {
+	var data wire.Tooled
+	wrote, ends := -1, -1
+	for i := range done {
+		if done[i].writes {
+			wrote = i
+		}
+		if ends < 0 && done[i].result.Ends && !done[i].result.Err {
+			ends = i
+		}
+	}
+	if a.Tree != nil && max(wrote, ends) >= 0 {
+		if err := a.save(ctx, &data, &done[max(wrote, ends)]); err != nil {
+			return data, err
+		}
+	}
+	if ends < 0 || done[ends].result.Err {
+		return data, nil
+	}
+	if fault := refuse(a.WriteSet, data.Tree); fault != nil {
+		done[ends].result = tool.Failed("%s. Put them back as they were, then submit again:\n%s", fault.Message, fault.Detail)
+		return data, nil
+	}
+	data.End = a.end(&done[ends].result)
+	return data, nil
+}
+
+// save puts the tree into the data of the tool event. A tree that cannot be saved because of what is in it is told the agent,
+// as the result of the call that was the last to write.
+func (a *Agent) save(ctx context.Context, data *wire.Tooled, last *outcome) error {
+	tree, err := a.Tree.Save(ctx)
+	var nested *workspace.NestedError
+	switch {
+	case errors.As(err, &nested):
+		last.result = tool.Failed("%s", nested)
+	case err != nil:
+		return fmt.Errorf("save the tree of %s: %w", a.Assignment.Agent(), err)
+	default:
+		data.Tree, data.Clean = tree, tree == nil
+	}
+	return nil
+}
+
+func (a *Agent) end(r *tool.Result) *wire.End {
+	end := &wire.End{Plan: r.Plan, Final: r.Plan == nil && a.plans()}
+	if r.Submit != nil {
+		end.Handoff = *r.Submit
+	}
+	return end
+}
+
+// answer is a call's result as the model reads it: the id is echoed when the model gave one.
+func answer(o *outcome) *genai.Part {
+	return &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: o.call.ID, Name: o.call.Name, Response: o.result.Output}}
+}

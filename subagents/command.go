@@ -1,0 +1,204 @@
+package subagents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+	"divisi/subagents/workspace"
+)
+
+// CommandInput is what a role's command reads on its standard input, as one JSON object:
+//
+//	{"task": {...}, "attempt": 2, "files": ["a.go"], "constraints": ["..."], "decision_record": "...", "goal": "...",
+//	 "inputs": [{"task": "survey", "role": "reader", "handoff": {"summary": "..."}}],
+//	 "prior": [{"attempt": 1, "fault": {"class": "gate", "message": "...", "detail": "..."}, "diff": "..."}]}
+//
+// The command works in the current directory, a clean tree of the integration head. When it exits with 0, what it left there
+// is its patch. Lists are never null.
+type CommandInput struct {
+	Task           spec.Task    `json:"task"`
+	Attempt        int          `json:"attempt"`
+	Files          []string     `json:"files"`
+	Constraints    []string     `json:"constraints"`
+	DecisionRecord string       `json:"decision_record"`
+	Goal           string       `json:"goal"`
+	Inputs         []wire.Input `json:"inputs"`
+	Prior          []wire.Prior `json:"prior"`
+}
+
+func commandInput(a *wire.Assignment) CommandInput {
+	return CommandInput{
+		Task: a.Task, Attempt: a.Attempt, Files: list(a.Task.Files), Constraints: list(a.Task.Constraints),
+		DecisionRecord: a.DecisionRecord, Goal: a.Goal, Inputs: list(a.Inputs), Prior: list(a.Prior),
+	}
+}
+
+func list[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// commandTail bounds, in bytes, the output that a failed command's fault keeps.
+const commandTail = 8 << 10
+
+// CommandExecutor carries an attempt out with a program: a codemod, or another agent's command line. The task is in its
+// environment (DIVISI_RUN, DIVISI_TASK, DIVISI_ATTEMPT, DIVISI_ROLE, DIVISI_FILES one a line) and, whole, on its standard
+// input as a CommandInput.
+type CommandExecutor struct {
+	Assignment *wire.Assignment
+	// Dir is the work tree; Env the environment that every command of the run has; Writable what it may write.
+	Dir      string
+	Env      []string
+	Writable []string
+	// Tree is nil where what the command leaves is not wanted.
+	Tree     Tree
+	WriteSet spec.WriteSet
+	Bounds   Bounds
+	// Doing is told the last line of the command's output, often. It may be nil.
+	Doing func(string)
+}
+
+// Run carries the attempt out; the errors are those of Agent.Run. A delivery after the first starts anew on a clean tree.
+func (c *CommandExecutor) Run(ctx context.Context) (spec.Result, error) {
+	ctx, cancel := c.Bounds.deadline(ctx)
+	defer cancel()
+	input, err := json.Marshal(commandInput(c.Assignment))
+	if err != nil {
+		return spec.Result{}, fmt.Errorf("marshal the input of %s: %w", c.Assignment.Agent(), err)
+	}
+	out, err := sandbox.Run(ctx, sandbox.Command{
+		Args: c.args(), Dir: c.Dir, Env: append(c.Env[:len(c.Env):len(c.Env)], taskEnv(c.Assignment)...),
+		Stdin: input, Writable: c.Writable, Timeout: c.Bounds.left() + sandbox.DefaultGrace, OnOutput: c.said,
+	})
+	if cause := context.Cause(ctx); cause != nil {
+		return c.interrupted(ctx, cause)
+	}
+	var missing *sandbox.NotFoundError
+	if errors.As(err, &missing) || errors.Is(err, sandbox.ErrInvalid) {
+		return failure(spec.StatusFailed, faultCommand, err.Error(), ""), nil
+	}
+	if err != nil {
+		return spec.Result{}, fmt.Errorf("run the command of %s: %w", c.Assignment.Agent(), err)
+	}
+	return c.ended(ctx, out)
+}
+
+func (c *CommandExecutor) args() []string {
+	if len(c.Assignment.Task.Command) > 0 {
+		return c.Assignment.Task.Command
+	}
+	return c.Assignment.Role.Command
+}
+
+func (c *CommandExecutor) said(chunk []byte) {
+	if c.Doing == nil {
+		return
+	}
+	lines := strings.Split(strings.TrimSpace(string(chunk)), "\n")
+	if last := lines[len(lines)-1]; last != "" {
+		c.Doing(strings.ToValidUTF8(clip(last, 200), "?"))
+	}
+}
+
+// ended makes the result of a command that came to its end.
+func (c *CommandExecutor) ended(ctx context.Context, out *sandbox.Output) (spec.Result, error) {
+	if !out.Success() {
+		return failure(spec.StatusFailed, faultCommand, howEnded(c.args(), out), clip(out.Text(), commandTail)), nil
+	}
+	if c.Tree == nil {
+		return spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: clip(out.Text(), commandTail)}}, nil
+	}
+	patch, err := c.Tree.Save(ctx)
+	var nested *workspace.NestedError
+	if errors.As(err, &nested) {
+		return failure(spec.StatusFailed, faultCommand, nested.Error(), ""), nil
+	}
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return c.interrupted(ctx, cause)
+		}
+		return spec.Result{}, fmt.Errorf("collect the work of %s: %w", c.Assignment.Agent(), err)
+	}
+	r := spec.Result{Status: spec.StatusDone, Patch: patch, Handoff: spec.Handoff{Summary: summary(patch)}}
+	if fault := refuse(c.WriteSet, patch); fault != nil {
+		r.Status, r.Error = spec.StatusFailed, fault
+	}
+	return r, nil
+}
+
+func (c *CommandExecutor) interrupted(_ context.Context, cause error) (spec.Result, error) {
+	end := endingOf(cause, c.Bounds)
+	if end == nil {
+		return spec.Result{}, cause
+	}
+	return spec.Result{Status: end.status, Error: &end.fault}, nil
+}
+
+func howEnded(args []string, out *sandbox.Output) string {
+	switch {
+	case out.Signal != "":
+		return fmt.Sprintf("%s was ended by signal %s", args[0], out.Signal)
+	default:
+		return fmt.Sprintf("%s exited with %d", args[0], out.ExitCode)
+	}
+}
+
+func summary(p *spec.Patch) string {
+	if p == nil || len(p.Files) == 0 {
+		return "nothing to change"
+	}
+	return fmt.Sprintf("%d files changed, %d lines added, %d deleted", len(p.Files), p.Added, p.Deleted)
+}
+
+// taskEnv is the task in a command's environment. Values cannot hold a zero byte; such a file name is left to stdin.
+func taskEnv(a *wire.Assignment) []string {
+	env := []string{
+		"DIVISI_RUN=" + a.Run, "DIVISI_TASK=" + a.Task.ID, "DIVISI_ATTEMPT=" + strconv.Itoa(a.Attempt),
+		"DIVISI_ROLE=" + a.Role.Name, "DIVISI_FILES=" + strings.Join(a.Task.Files, "\n"),
+	}
+	for i, e := range env {
+		env[i] = strings.ReplaceAll(e, "\x00", "")
+	}
+	return env
+}
+
+func failure(status spec.Status, class, message, detail string) spec.Result {
+	return spec.Result{Status: status, Error: &spec.Fault{Class: class, Message: message, Detail: detail}}
+}
+
+// maxRefused is how many refused paths a fault lists.
+const maxRefused = 20
+
+// refuse returns the fault of a patch that touches what it may not, or nil.
+func refuse(set spec.WriteSet, patch *spec.Patch) *spec.Fault {
+	if patch == nil {
+		return nil
+	}
+	var reasons []string
+	for _, name := range patch.Files {
+		if why := set.Refuse(name); why != "" {
+			reasons = append(reasons, why)
+		}
+	}
+	if len(reasons) == 0 {
+		return nil
+	}
+	n := len(reasons)
+	if n > maxRefused {
+		reasons = append(reasons[:maxRefused], fmt.Sprintf("and %d more", n-maxRefused))
+	}
+	return &spec.Fault{
+		Class:   faultWriteSet,
+		Message: fmt.Sprintf("%d of %d changed files are not the task's to change", n, len(patch.Files)),
+		Detail:  strings.Join(reasons, "\n"),
+	}
+}

@@ -1,0 +1,205 @@
+package subagents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+// settleTime bounds what is still said to the bus about a delivery when the worker stops.
+const settleTime = 2 * time.Second
+
+// errBadMessage says that a message is no assignment that anybody could carry out.
+var errBadMessage = errors.New("not an assignment")
+
+// deliver keeps a delivery alive, has it carried out and tells the bus what became of it. admitted is closed as soon as there
+// is room, or never will be.
+func (w *Worker) deliver(ctx context.Context, d *bus.Delivery, admitted chan<- struct{}) {
+	log := w.cfg.Log.With().Str("task", d.ID).Int("delivery", d.Number).Logger()
+	stopBeating := w.heartbeat(ctx, d, log)
+	leave, ok := w.admit(ctx)
+	close(admitted)
+	err := context.Cause(ctx)
+	if ok {
+		err = w.carryOut(ctx, d, log)
+		leave()
+	}
+	stopBeating()
+	if err := w.settle(ctx, d, err, log); err != nil {
+		log.Warn().Err(err).Msg("the bus was not told what became of a task; it will be given out again")
+	}
+}
+
+// settle tells the bus what became of a delivery. Where the machinery failed it says nothing: the task is given out again
+// when its time without a sign of life is over, which is a pause too.
+func (w *Worker) settle(ctx context.Context, d *bus.Delivery, err error, log zerolog.Logger) error {
+	stopping := ctx.Err() != nil
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	switch {
+	case err == nil:
+		return d.Ack(ctx)
+	case errors.Is(err, bus.ErrFenced):
+		log.Info().Msg("another delivery has taken over")
+		return nil
+	case errors.Is(err, errBadMessage):
+		log.Error().Err(err).Msg("a message was thrown away")
+		return d.Term(ctx, err.Error())
+	case errors.Is(err, ErrStopped):
+		return d.Term(ctx, err.Error())
+	case stopping:
+		return d.Nak(ctx)
+	}
+	log.Error().Err(err).Msg("an attempt broke off")
+	return nil
+}
+
+// heartbeat shows the bus signs of life until the returned function is called, which waits for the goroutine.
+func (w *Worker) heartbeat(ctx context.Context, d *bus.Delivery, log zerolog.Logger) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(w.cfg.AckWait / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if err := d.InProgress(ctx); err != nil {
+					log.Warn().Err(err).Msg("no sign of life could be given")
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
+
+// assignment reads a delivery's assignment, from the object store where it was too large for a message.
+func (w *Worker) assignment(ctx context.Context, d *bus.Delivery) (*wire.Assignment, error) {
+	a, err := decodeAssignment(d.Data)
+	if err != nil || a.Object == "" {
+		return a, err
+	}
+	data, err := w.cfg.Bus.Get(ctx, a.Object)
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil, fmt.Errorf("%w: its object %s is not there", errBadMessage, a.Object)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get the assignment of %s: %w", a.Agent(), err)
+	}
+	return decodeAssignment(data)
+}
+
+func decodeAssignment(data []byte) (*wire.Assignment, error) {
+	var a wire.Assignment
+	if err := json.Unmarshal(data, &a); err != nil {
+		return nil, fmt.Errorf("%w: %w", errBadMessage, err)
+	}
+	if a.Run == "" || a.Task.ID == "" || a.Attempt < 1 || a.Object == "" && a.Role.Name == "" {
+		return nil, fmt.Errorf("%w: run, task, attempt or role is missing", errBadMessage)
+	}
+	return &a, nil
+}
+
+// carryOut brings one delivery to its result in the log. A nil error means that the result is there, whoever wrote it.
+func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, log zerolog.Logger) error {
+	a, err := w.assignment(ctx, d)
+	if err != nil {
+		return err
+	}
+	stamp := Stamp{Clock: w.cfg.Clock, IDs: w.cfg.IDs}
+	j, err := OpenJournal(ctx, w.cfg.Bus, w.cfg.Bus, a, stamp)
+	if err != nil {
+		return err
+	}
+	had, err := j.Result()
+	if err != nil || had != nil {
+		return err
+	}
+	newest, worked, err := j.Deliveries()
+	if err != nil {
+		return err
+	}
+	a.Delivery = max(d.Number, newest+1)
+	began := w.cfg.Clock()
+	started := wire.Started{Delivery: a.Delivery, Worker: w.cfg.Name, Time: began}
+	if _, err := j.Append(ctx, draft(contextscope.KindStarted, started)); err != nil {
+		return err
+	}
+	log = log.With().Str("agent", a.Agent()).Logger()
+	result := poison(d.Number)
+	if d.Number <= maxDeliveries {
+		if result, err = w.run(ctx, &attempt{worker: w, assignment: a, journal: j, worked: worked, log: log}); err != nil {
+			return err
+		}
+	}
+	return w.conclude(ctx, a, j, result, w.cfg.Clock().Sub(began))
+}
+
+// conclude appends the result. One that is too large for the log is replaced by a fault that says so.
+func (w *Worker) conclude(ctx context.Context, a *wire.Assignment, j *Journal, r spec.Result, took time.Duration) error {
+	ctx, cancel := linger(ctx)
+	defer cancel()
+	usage, err := j.Usage()
+	if err != nil {
+		return err
+	}
+	r.Task, r.Attempt, r.Delivery, r.Usage, r.Took = a.Task.ID, a.Attempt, a.Delivery, usage, took
+	if problems := r.Validate(); len(problems) > 0 {
+		r = broken(r, fmt.Sprintf("the result is not well formed: %s", problems[0].String()))
+	}
+	_, err = j.Append(ctx, draft(contextscope.KindResult, r))
+	if errors.Is(err, bus.ErrTooLarge) {
+		_, err = j.Append(ctx, draft(contextscope.KindResult, broken(r, "the result is too large for the log")))
+	}
+	return err
+}
+
+// broken is what is left of a result that cannot be stored.
+func broken(r spec.Result, why string) spec.Result {
+	f := failure(spec.StatusFailed, faultInternal, why, "")
+	f.Task, f.Attempt, f.Delivery, f.Usage, f.Took = r.Task, r.Attempt, r.Delivery, r.Usage, r.Took
+	return f
+}
+
+func poison(deliveries int) spec.Result {
+	return failure(spec.StatusFailed, faultInternal, fmt.Sprintf("given out %d times, and its worker was lost each time", deliveries-1), "")
+}
+
+// run carries an attempt out under its control messages. A panic in it is a failed attempt, with its stack in the log.
+func (w *Worker) run(ctx context.Context, at *attempt) (r spec.Result, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	inbox := NewInbox(cancel)
+	leave, err := w.desk.open(ctx, at.assignment, inbox)
+	if err != nil {
+		return r, err
+	}
+	defer leave()
+	defer func() {
+		if p := recover(); p != nil {
+			at.log.Error().Bytes("stack", debug.Stack()).Msgf("an attempt panicked: %v", p)
+			r, err = failure(spec.StatusFailed, faultInternal, strings.ToValidUTF8(fmt.Sprintf("panic: %v", p), "?"), ""), nil
+		}
+	}()
+	at.inbox = inbox
+	at.progress = &progress{clock: w.cfg.Clock, append: func(e contextscope.Event) {
+		if _, err := at.journal.Append(ctx, e); err != nil {
+			cancel(err)
+		}
+	}}
+	return at.carryOut(ctx)
+}

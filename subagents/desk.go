@@ -1,0 +1,99 @@
+package subagents
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/rs/zerolog"
+
+	"divisi/bus"
+	"divisi/subagents/wire"
+)
+
+// Listener is the part of the bus that brings control messages.
+type Listener interface {
+	// Subscribe calls handle for each message to subject until stop is called; stop waits for a running handle.
+	Subscribe(ctx context.Context, subject string, handle func(m bus.Message, reply func([]byte) error)) (stop func(), err error)
+}
+
+// desk hands a run's control messages to the inboxes of the attempts that they concern. It listens to a run while an attempt
+// of it is at work here.
+type desk struct {
+	listener Listener
+	log      zerolog.Logger
+
+	mu   sync.Mutex
+	runs map[string]*lobby
+}
+
+// lobby is the attempts of one run at work here. ready is closed when err and stop are set.
+type lobby struct {
+	inboxes map[*Inbox]address
+	ready   chan struct{}
+	stop    func()
+	err     error
+}
+
+type address struct {
+	task    string
+	attempt int
+}
+
+func newDesk(l Listener, log zerolog.Logger) *desk {
+	return &desk{listener: l, log: log, runs: map[string]*lobby{}}
+}
+
+// open has an attempt's messages put into its inbox until leave is called.
+func (d *desk) open(ctx context.Context, a *wire.Assignment, in *Inbox) (leave func(), err error) {
+	d.mu.Lock()
+	l, ok := d.runs[a.Run]
+	if !ok {
+		l = &lobby{inboxes: map[*Inbox]address{}, ready: make(chan struct{})}
+		d.runs[a.Run] = l
+	}
+	l.inboxes[in] = address{a.Task.ID, a.Attempt}
+	d.mu.Unlock()
+	if !ok {
+		l.stop, l.err = d.listener.Subscribe(ctx, bus.ControlSubject(a.Run), func(m bus.Message, _ func([]byte) error) {
+			d.hand(l, m.Data)
+		})
+		close(l.ready)
+	}
+	<-l.ready
+	if l.err != nil {
+		d.leave(a.Run, l, in)
+		return nil, fmt.Errorf("listen for messages to %s: %w", a.Agent(), l.err)
+	}
+	return func() { d.leave(a.Run, l, in) }, nil
+}
+
+func (d *desk) leave(run string, l *lobby, in *Inbox) {
+	d.mu.Lock()
+	delete(l.inboxes, in)
+	last := len(l.inboxes) == 0
+	if last && d.runs[run] == l {
+		delete(d.runs, run)
+	}
+	d.mu.Unlock()
+	if last && l.stop != nil {
+		l.stop()
+	}
+}
+
+// hand puts a message into the inboxes that it concerns. What is not a control message is somebody else's.
+func (d *desk) hand(l *lobby, data []byte) {
+	var c wire.Control
+	if err := json.Unmarshal(data, &c); err != nil {
+		d.log.Warn().Err(err).Msg("a control message could not be read")
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for in, at := range l.inboxes {
+		if c.Concerns(at.task, at.attempt) {
+			in.Put(c)
+		}
+	}
+}

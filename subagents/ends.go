@@ -1,0 +1,143 @@
+package subagents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+const (
+	// maxReminders is how often in a row an agent that stops without a result is reminded.
+	maxReminders = 2
+	// maxSaid bounds, in bytes, what a failed attempt keeps of the agent's last words.
+	maxSaid = 4 << 10
+	// maxDiff bounds, in bytes, what a failed attempt keeps of its changes; saveTime the time to read them when the attempt's
+	// own time is over.
+	maxDiff  = 12 << 10
+	saveTime = 10 * time.Second
+)
+
+// ending is how the runtime ends an attempt.
+type ending struct {
+	status spec.Status
+	fault  spec.Fault
+}
+
+// exhausted returns how the attempt ends now, or nil when it goes on.
+func (a *Agent) exhausted() *ending {
+	s := a.session
+	switch {
+	case s.fault != nil && (!policyOf(s.fault.Class).retry || s.discarded >= maxDiscarded):
+		p := policyOf(s.fault.Class)
+		return &ending{p.status, spec.Fault{Class: p.class, Message: s.fault.Message}}
+	case s.silent && s.reminders >= maxReminders:
+		return &ending{spec.StatusFailed, spec.Fault{
+			Class:   faultNoResult,
+			Message: fmt.Sprintf("the agent stopped without calling submit_result, after %d reminders", s.reminders),
+		}}
+	case s.looped && s.repeats.run() >= loopLimit:
+		return &ending{spec.StatusFailed, spec.Fault{
+			Class: faultLoop, Message: "the same call gave the same result again and again, after a warning too",
+		}}
+	}
+	if fault := a.Bounds.reached(s.calls, s.usage); fault != nil {
+		return &ending{spec.StatusTimedOut, *fault}
+	}
+	return nil
+}
+
+// nudge returns the words that the runtime has for the agent before its next turn, and why; "" when there are none.
+func (a *Agent) nudge() (text, reason string) {
+	s := a.session
+	if s.silent {
+		return "You stopped without calling submit_result. If your work is done, call submit_result now; if not, go on with it. " +
+			"Text alone is not read by anyone.", wire.ReasonReminder
+	}
+	if !s.looped && s.repeats.run() >= loopLimit {
+		return fmt.Sprintf("You made the same call %d times in a row and got the same result each time. Calling it again will not "+
+			"change anything. Do something different, or call submit_result and say what blocks you.", loopLimit), wire.ReasonLoop
+	}
+	if near := a.Bounds.near(s.calls, s.usage, a.Clock().Sub(a.began)); near != "" && !s.wrapped {
+		return "Your limit is near: " + near + ". Come to an end now: finish what you have begun and call submit_result with " +
+			"what is done and what is left.", wire.ReasonWrapUp
+	}
+	return "", ""
+}
+
+// plans says whether the role has the dispatch tool. For such a role words are an answer: a turn without a call ends the
+// attempt, and only submit_result ends the work.
+func (a *Agent) plans() bool {
+	_, err := a.Tools.Lookup(spec.ToolDispatch)
+	return err == nil
+}
+
+func (a *Agent) spoken() (*spec.Result, error) {
+	return &spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: a.session.said}}, nil
+}
+
+// finished makes the result of an agent that ended by itself. Nothing is computed anew: the turn's tool event holds it all.
+func (a *Agent) finished() (*spec.Result, error) {
+	end := a.session.end
+	return &spec.Result{
+		Status: spec.StatusDone, Handoff: end.Handoff, Plan: end.Plan, Final: end.Final, Patch: a.session.tree,
+	}, nil
+}
+
+// failed makes the result of an attempt that the runtime ends. The partial work is told in the fault: nobody lands it.
+func (a *Agent) failed(ctx context.Context, end ending) (*spec.Result, error) {
+	r := &spec.Result{Status: end.status, Error: &end.fault, Handoff: spec.Handoff{Summary: clip(a.session.said, maxSaid)}}
+	if a.Tree == nil || end.fault.Detail != "" {
+		return r, nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	defer cancel()
+	diff, err := a.Tree.Diff(ctx, maxDiff)
+	if err != nil {
+		a.Log.Warn().Err(err).Msg("the partial work could not be read")
+		return r, nil
+	}
+	if diff != "" {
+		r.Error.Detail = "What it had changed by then:\n" + diff
+	}
+	return r, nil
+}
+
+// interrupted turns what broke the loop into a result, where it is one.
+func (a *Agent) interrupted(ctx context.Context, err error) (spec.Result, error) {
+	if errors.Is(err, bus.ErrFenced) || errors.Is(err, ErrStopped) {
+		return spec.Result{}, err
+	}
+	end := endingOf(context.Cause(ctx), a.Bounds)
+	if end == nil {
+		return spec.Result{}, errors.Join(context.Cause(ctx), err)
+	}
+	r, err := a.failed(ctx, *end)
+	if err != nil {
+		return spec.Result{}, err
+	}
+	return *r, nil
+}
+
+// cancelled is the cause of the context of an attempt that somebody cancelled.
+type cancelled struct{ reason string }
+
+// Error says who or what cancelled.
+func (c *cancelled) Error() string { return "cancelled: " + c.reason }
+
+// endingOf returns how an attempt ends whose context ended with a cause, or nil when that is no end of the attempt.
+func endingOf(cause error, b Bounds) *ending {
+	var c *cancelled
+	switch {
+	case errors.As(cause, &c):
+		return &ending{spec.StatusCancelled, spec.Fault{Class: faultCancelled, Message: strings.TrimSuffix(c.Error(), ": ")}}
+	case errors.Is(cause, errTime):
+		return &ending{spec.StatusTimedOut, spec.Fault{Class: faultTime, Message: fmt.Sprintf("no result after %s", b.Time)}}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package gate
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+)
+
+// Detect proposes the gates of a repository from its tracked files (slash-separated, relative to its root) and the
+// content of a few of them. It proposes only what the files show to be there; a file that cannot be read or understood
+// proposes nothing.
+func Detect(files []string, read func(string) ([]byte, error)) []spec.Gate {
+	d := detector{files: files, known: map[string]bool{}, read: read}
+	for _, file := range files {
+		d.known[file] = true
+	}
+	gates := slices.Concat(d.golang(), d.node(), d.python(), d.rust())
+	if len(gates) == 0 {
+		gates = d.make()
+	}
+	return gates
+}
+
+type detector struct {
+	files []string
+	known map[string]bool
+	read  func(string) ([]byte, error)
+}
+
+// text is the content of a known file, or "".
+func (d detector) text(file string) string {
+	if !d.known[file] {
+		return ""
+	}
+	data, err := d.read(file)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// golang: build first, because it fails fast and names compile errors; test also compiles the tests and vets.
+func (d detector) golang() []spec.Gate {
+	var gates []spec.Gate
+	for _, dir := range d.modules() {
+		build, test := spec.Gate{Name: "go-build"}, spec.Gate{Name: "go-test", Format: FormatGoTest}
+		command := []string{"go"}
+		if dir != "." {
+			build.Name, test.Name = build.Name+":"+dir, test.Name+":"+dir
+			command = append(command, "-C", dir)
+		}
+		build.Command = append(slices.Clone(command), "build", "./...")
+		test.Command = append(slices.Clone(command), "test", "-json", "./...")
+		gates = append(gates, build, test)
+	}
+	return gates
+}
+
+// modules are those of go.work; else the root's; else those nearest to the root.
+func (d detector) modules() []string {
+	if uses := workspaceUses(d.text("go.work")); len(uses) > 0 {
+		return slices.DeleteFunc(uses, func(dir string) bool { return !d.known[path.Join(dir, "go.mod")] })
+	}
+	if d.known["go.mod"] {
+		return []string{"."}
+	}
+	nearest, depth := []string{}, -1
+	for _, file := range slices.Sorted(slices.Values(d.files)) {
+		if path.Base(file) != "go.mod" || passedOver(file) {
+			continue
+		}
+		switch n := strings.Count(file, "/"); {
+		case depth < 0 || n < depth:
+			nearest, depth = []string{path.Dir(file)}, n
+		case n == depth:
+			nearest = append(nearest, path.Dir(file))
+		}
+	}
+	return nearest
+}
+
+// passedOver is true in directories that the go command passes over too, or that hold other people's code.
+func passedOver(file string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(dir string) bool {
+		return dir == "testdata" || dir == "vendor" || dir == "node_modules" ||
+			len(dir) > 1 && (dir[0] == '.' || dir[0] == '_')
+	})
+}
+
+// workspaceUses reads the use directives of a go.work file that stay in the repository.
+func workspaceUses(text string) []string {
+	var uses []string
+	block := false
+	for scanner := bufio.NewScanner(strings.NewReader(text)); scanner.Scan(); {
+		line, _, _ := strings.Cut(scanner.Text(), "//")
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) == 0:
+			continue
+		case block && fields[0] == ")":
+			block = false
+			continue
+		case fields[0] == "use" && len(fields) > 1:
+			if block = fields[1] == "("; block {
+				continue
+			}
+			fields = fields[1:]
+		case !block:
+			continue
+		}
+		dir := path.Clean(strings.Trim(fields[0], `"`+"`"))
+		if !path.IsAbs(dir) && dir != ".." && !strings.HasPrefix(dir, "../") && !slices.Contains(uses, dir) {
+			uses = append(uses, dir)
+		}
+	}
+	return uses
+}
+
+// node: the package's own test script, unless it is the one that npm init writes.
+func (d detector) node() []spec.Gate {
+	var manifest struct {
+		Scripts map[string]string `json:"scripts"`
+	}
+	text := d.text("package.json")
+	if text == "" || json.Unmarshal([]byte(text), &manifest) != nil {
+		return nil
+	}
+	script := strings.TrimSpace(manifest.Scripts["test"])
+	if script == "" || strings.Contains(script, "no test specified") {
+		return nil
+	}
+	manager := "npm"
+	switch {
+	case d.known["pnpm-lock.yaml"]:
+		manager = "pnpm"
+	case d.known["yarn.lock"]:
+		manager = "yarn"
+	case d.known["bun.lock"], d.known["bun.lockb"]:
+		return []spec.Gate{{Name: "bun-test", Command: []string{"bun", "run", "test"}}}
+	}
+	return []spec.Gate{{Name: manager + "-test", Command: []string{manager, "test"}}}
+}
+
+// python: only where pytest is configured, or used by a test file's name in a Python project.
+func (d detector) python() []spec.Gate {
+	configured := d.known["pytest.ini"] || d.known["conftest.py"] || d.known["tests/conftest.py"] ||
+		strings.Contains(d.text("pyproject.toml"), "[tool.pytest") || strings.Contains(d.text("setup.cfg"), "[tool:pytest]") ||
+		strings.Contains(d.text("tox.ini"), "[pytest]")
+	project := d.known["pyproject.toml"] || d.known["setup.py"] || d.known["setup.cfg"] || d.known["requirements.txt"]
+	tests := slices.ContainsFunc(d.files, func(file string) bool {
+		name := path.Base(file)
+		return strings.HasPrefix(name, "test_") && strings.HasSuffix(name, ".py") || strings.HasSuffix(name, "_test.py")
+	})
+	if !tests || !configured && !project {
+		return nil
+	}
+	return []spec.Gate{{Name: "pytest", Command: []string{"python3", "-m", "pytest", "-q", "-rfE"}, Format: FormatText}}
+}
+
+func (d detector) rust() []spec.Gate {
+	if !d.known["Cargo.toml"] {
+		return nil
+	}
+	return []spec.Gate{{Name: "cargo-test", Command: []string{"cargo", "test", "--workspace", "--no-fail-fast"}, Format: FormatText}}
+}
+
+var testTarget = regexp.MustCompile(`(?m)^test[ \t]*:(?:[^=]|$)`)
+
+// make comes last: where another tool is found, its test target would run the same tests once more.
+func (d detector) make() []spec.Gate {
+	for _, file := range []string{"GNUmakefile", "makefile", "Makefile"} {
+		if text := d.text(file); text != "" {
+			if !testTarget.Match(bytes.TrimSpace([]byte(text))) {
+				return nil
+			}
+			return []spec.Gate{{Name: "make-test", Command: []string{"make", "test"}}}
+		}
+	}
+	return nil
+}

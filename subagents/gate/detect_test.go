@@ -1,0 +1,71 @@
+package gate
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestDetect(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  []string
+	}{
+		"nothing":  {map[string]string{"README.md": ""}, nil},
+		"go":       {map[string]string{"go.mod": "module x", "tools/go.mod": "module t", "Makefile": "test:\n\tgo test"}, []string{"go-build: go build ./...", "go-test: go test -json ./..."}},
+		"go below": {map[string]string{"svc/go.mod": "", "svc/deep/go.mod": "", "testdata/go.mod": "", ".x/go.mod": ""}, []string{"go-build:svc: go -C svc build ./...", "go-test:svc: go -C svc test -json ./..."}},
+		"go workspace": {map[string]string{"go.work": "go 1.26\nuse ./a // first\nuse (\n\t./b\n\t\"../out\"\n\t./gone\n)\nreplace x => ./c\n", "a/go.mod": "", "b/go.mod": "", "c/go.mod": ""}, []string{
+			"go-build:a: go -C a build ./...", "go-test:a: go -C a test -json ./...", "go-build:b: go -C b build ./...", "go-test:b: go -C b test -json ./...",
+		}},
+		"npm":                 {map[string]string{"package.json": `{"scripts":{"test":"vitest run"}}`}, []string{"npm-test: npm test"}},
+		"pnpm":                {map[string]string{"package.json": `{"scripts":{"test":"x"}}`, "pnpm-lock.yaml": ""}, []string{"pnpm-test: pnpm test"}},
+		"npm without tests":   {map[string]string{"package.json": `{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`}, nil},
+		"broken package.json": {map[string]string{"package.json": `{`}, nil},
+		"pytest":              {map[string]string{"pyproject.toml": "[tool.pytest.ini_options]", "tests/test_a.py": ""}, []string{"pytest: python3 -m pytest -q -rfE"}},
+		"python, no tests":    {map[string]string{"pyproject.toml": "[tool.pytest.ini_options]", "a.py": ""}, nil},
+		"a stray test file":   {map[string]string{"scripts/test_it.py": ""}, nil},
+		"cargo":               {map[string]string{"Cargo.toml": ""}, []string{"cargo-test: cargo test --workspace --no-fail-fast"}},
+		"make":                {map[string]string{"Makefile": "all: x\n\ntest: all\n\t./t"}, []string{"make-test: make test"}},
+		"make without test":   {map[string]string{"Makefile": "tests:\n\t./t\ntest := 1\n"}, nil},
+		"two languages":       {map[string]string{"Cargo.toml": "", "package.json": `{"scripts":{"test":"x"}}`}, []string{"npm-test: npm test", "cargo-test: cargo test --workspace --no-fail-fast"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			gates := Detect(slices.Sorted(maps.Keys(c.files)), func(file string) ([]byte, error) {
+				text, ok := c.files[file]
+				if !ok {
+					return nil, fs.ErrNotExist
+				}
+				return []byte(text), nil
+			})
+			var got []string
+			for _, g := range gates {
+				got = append(got, g.Name+": "+strings.Join(g.Command, " "))
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestDetectWithoutReading(t *testing.T) {
+	t.Parallel()
+	gates := Detect([]string{"package.json", "Makefile", "go.work"}, func(string) ([]byte, error) { return nil, errors.New("broken disk") })
+	require.Empty(t, gates)
+}
+
+func FuzzDetect(f *testing.F) {
+	f.Add("use (\n ./a\n)", `{"scripts":{"test":"x"}}`, "test:\n")
+	f.Fuzz(func(t *testing.T, work, manifest, makefile string) {
+		content := map[string]string{"go.work": work, "package.json": manifest, "Makefile": makefile, "a/go.mod": ""}
+		for _, g := range Detect(slices.Collect(maps.Keys(content)), func(file string) ([]byte, error) { return []byte(content[file]), nil }) {
+			require.NotEmpty(t, g.Name)
+			require.NotEmpty(t, g.Command)
+		}
+	})
+}

@@ -1,0 +1,96 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+
+	"divisi/internal/spec"
+)
+
+// The bounds of an explanation.
+const (
+	maxExplained  = 12 << 10
+	maxListed     = 40
+	maxPerReceipt = 6 << 10
+)
+
+// Explain is what the next attempt is told about the gates that were not passed: gate, command, the failures that are new
+// against the baseline (by the gate's name), and the output that shows them. It is empty when no gate was red, bounded, and
+// plain text for a prompt; what is quoted comes from the repository and is data.
+func Explain(receipts []spec.Receipt, baseline map[string]spec.Receipt) string {
+	var b strings.Builder
+	for i, r := range receipts {
+		if r.Verdict != spec.VerdictFail && r.Verdict != spec.VerdictUnattributable {
+			continue
+		}
+		var before *spec.Receipt
+		if known, ok := baseline[r.Gate]; ok {
+			before = &known
+		}
+		text := clipLines(explainOne(r, before), maxPerReceipt)
+		if b.Len()+len(text) > maxExplained-200 {
+			fmt.Fprintf(&b, "[%d more gates are left out]\n", countRed(receipts[i:]))
+			break
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+func countRed(receipts []spec.Receipt) int {
+	n := 0
+	for _, r := range receipts {
+		if r.Verdict == spec.VerdictFail || r.Verdict == spec.VerdictUnattributable {
+			n++
+		}
+	}
+	return n
+}
+
+func explainOne(r spec.Receipt, baseline *spec.Receipt) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Gate %s did not pass (%s): %s\n", r.Gate, ending(r), strings.Join(r.Command, " "))
+	fresh := NewSignatures(r, baseline)
+	switch {
+	case len(r.Signatures) == 0:
+		b.WriteString("No single failure could be made out in its output.\n")
+	case len(fresh) == 0:
+		b.WriteString("The same failures were there before this change.\n")
+	default:
+		fmt.Fprintf(&b, "Failures that this change brought (%d; %d were there before):\n", len(fresh), len(r.Signatures)-len(fresh))
+	}
+	for i, signature := range fresh {
+		if i == maxListed {
+			fmt.Fprintf(&b, "- and %d more\n", len(fresh)-i)
+			break
+		}
+		fmt.Fprintf(&b, "- %s\n", signature)
+	}
+	if r.Tail != "" {
+		fmt.Fprintf(&b, "Output:\n%s\n", r.Tail)
+	}
+	return b.String()
+}
+
+func ending(r spec.Receipt) string {
+	switch {
+	case r.TimedOut:
+		return fmt.Sprintf("killed after %s", r.Duration.Round(1e9))
+	case r.Build:
+		return fmt.Sprintf("build failure, exit code %d; tests may not have run", r.ExitCode)
+	default:
+		return fmt.Sprintf("exit code %d", r.ExitCode)
+	}
+}
+
+// clipLines cuts at a line's end and says so.
+func clipLines(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	text = clip(text, limit)
+	if end := strings.LastIndexByte(text, '\n'); end > 0 {
+		text = text[:end]
+	}
+	return text + "\n[... cut ...]\n"
+}

@@ -1,0 +1,98 @@
+package gate
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The bounds of what a receipt keeps.
+const (
+	maxSignatures = 2000
+	maxTail       = 4 << 10
+	// overflowSignature stands for all signatures beyond maxSignatures: such a set is never a subset of a smaller one.
+	overflowSignature = "more failures than are kept"
+	moreNote          = "[... more failures follow ...]\n"
+)
+
+// findings is what a parser learns from the output of one gate.
+type findings struct {
+	signatures map[string]struct{}
+	// build says that the failure hides tests; tests counts those that ran and were not skipped.
+	build bool
+	tests int
+	// kept is the part of the output that shows the failures, the first ones first.
+	kept strings.Builder
+	full bool
+}
+
+func newFindings() *findings { return &findings{signatures: map[string]struct{}{}} }
+
+func (f *findings) add(signature string) {
+	signature = clip(signature, maxSignature)
+	if strings.TrimSpace(signature) == "" {
+		return
+	}
+	if _, known := f.signatures[signature]; !known && len(f.signatures) >= maxSignatures {
+		signature = overflowSignature
+	}
+	f.signatures[signature] = struct{}{}
+}
+
+// show keeps a piece of output for the receipt's tail.
+func (f *findings) show(text string) {
+	if f.full || text == "" {
+		return
+	}
+	text = plain(text)
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	room := maxTail - len(moreNote) - f.kept.Len()
+	if len(text) > room {
+		f.full = true
+		f.kept.WriteString(strings.TrimRight(clip(text, room), "\n"))
+		f.kept.WriteString("\n" + strings.TrimRight(moreNote, "\n"))
+		return
+	}
+	f.kept.WriteString(text)
+}
+
+func (f *findings) sorted() []string { return slices.Sorted(maps.Keys(f.signatures)) }
+
+// adopt takes over what another parser found in the same output, where this one found nothing.
+func (f *findings) adopt(other *findings) {
+	if len(f.signatures) == 0 {
+		f.signatures = other.signatures
+	}
+	f.build = f.build || other.build
+	if f.kept.Len() == 0 {
+		f.show(other.kept.String())
+	}
+	if f.tests == 0 {
+		f.tests = other.tests
+	}
+}
+
+// window is a bounded piece of a stream: its first and its last bytes.
+type window struct {
+	head, tail []byte
+	limit      int
+	lost       bool
+}
+
+func (w *window) add(text string) {
+	n := min(len(text), max(0, w.limit/2-len(w.head)))
+	w.head = append(w.head, text[:n]...)
+	w.tail = append(w.tail, text[n:]...)
+	if over := len(w.tail) - w.limit/2; over > 0 {
+		w.tail, w.lost = append(w.tail[:0], w.tail[over:]...), true
+	}
+}
+
+func (w *window) String() string {
+	if w.lost {
+		return string(w.head) + "\n[...]\n" + string(w.tail)
+	}
+	return string(w.head) + string(w.tail)
+}

@@ -1,0 +1,150 @@
+package gate
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// maxRunning bounds the output that is kept of one test, in bytes, until it is known whether it fails.
+const maxRunning = 4 << 10
+
+// goTestParser reads the events of "go test -json", with build output (Go 1.24 and later). Lines that are no events are
+// read as text: what the go command itself complains about.
+type goTestParser struct {
+	text     *textParser
+	names    normaliser
+	found    *findings
+	packages map[string]*goPackage
+}
+
+type goPackage struct {
+	running     map[string]*window
+	failedBelow map[string]bool
+	failed      bool
+	output      window
+}
+
+type goEvent struct {
+	Action, Package, Test, Output, ImportPath, FailedBuild string
+}
+
+func (p *goTestParser) line(text string) {
+	var e goEvent
+	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &e) != nil || e.Action == "" {
+		p.text.line(text)
+		return
+	}
+	switch {
+	case e.Action == "build-output":
+		p.buildOutput(e.Output)
+	case e.Action == "build-fail":
+		p.found.build = true
+	case e.Package == "":
+	case e.Test != "":
+		p.testEvent(p.pkg(e.Package), e)
+	default:
+		p.packageEvent(p.pkg(e.Package), e)
+	}
+}
+
+func (p *goTestParser) pkg(path string) *goPackage {
+	known, ok := p.packages[path]
+	if !ok {
+		known = &goPackage{running: map[string]*window{}, failedBelow: map[string]bool{}, output: window{limit: maxRunning}}
+		p.packages[path] = known
+	}
+	return known
+}
+
+// buildOutput makes a signature of each error line; headings and continuation lines are only shown.
+func (p *goTestParser) buildOutput(output string) {
+	p.found.show(output)
+	line := strings.TrimRight(output, "\n")
+	if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "\t") || strings.HasSuffix(line, "too many errors") {
+		return
+	}
+	if signature := p.names.line(strings.TrimPrefix(line, "vet: ")); signature != "" {
+		p.found.add("build: " + strings.TrimPrefix(signature, "./"))
+	}
+}
+
+func (p *goTestParser) testEvent(pkg *goPackage, e goEvent) {
+	switch e.Action {
+	case "run":
+		pkg.running[e.Test] = &window{limit: maxRunning}
+	case "output":
+		if kept, ok := pkg.running[e.Test]; ok && !strings.HasPrefix(e.Output, "=== ") {
+			kept.add(e.Output)
+		}
+	case "pass":
+		p.found.tests++
+		delete(pkg.running, e.Test)
+	case "skip":
+		delete(pkg.running, e.Test)
+	case "fail":
+		p.found.tests++
+		p.failTest(pkg, e.Package, e.Test)
+	}
+}
+
+// failTest names the innermost failing tests only: their parents fail because of them.
+func (p *goTestParser) failTest(pkg *goPackage, path, test string) {
+	pkg.failed = true
+	if kept, ok := pkg.running[test]; ok {
+		p.found.show(kept.String())
+		delete(pkg.running, test)
+	}
+	for i, r := range test {
+		if r == '/' {
+			pkg.failedBelow[test[:i]] = true
+		}
+	}
+	if !pkg.failedBelow[test] {
+		p.found.add("test: " + path + " " + plain(test))
+	}
+}
+
+func (p *goTestParser) packageEvent(pkg *goPackage, e goEvent) {
+	switch e.Action {
+	case "output":
+		pkg.output.add(e.Output)
+	case "pass", "skip":
+		delete(p.packages, e.Package)
+	case "fail":
+		p.failPackage(pkg, e)
+		delete(p.packages, e.Package)
+	}
+}
+
+// failPackage finds out why: a build, a test that never ended (a panic, a timeout, an exit), or something outside its tests.
+func (p *goTestParser) failPackage(pkg *goPackage, e goEvent) {
+	if e.FailedBuild != "" {
+		p.found.build = true
+		p.found.add("build: package " + e.Package)
+		return
+	}
+	unfinished := slices.Sorted(maps.Keys(pkg.running))
+	slices.Reverse(unfinished) // inner tests before the tests that they belong to
+	for _, test := range unfinished {
+		p.found.tests++
+		p.failTest(pkg, e.Package, test)
+	}
+	if !pkg.failed {
+		p.found.add("package: " + e.Package)
+		p.found.show(pkg.output.String())
+	}
+}
+
+// end also counts the packages that never ended: the go command itself was killed.
+func (p *goTestParser) end() *findings {
+	for _, path := range slices.Sorted(maps.Keys(p.packages)) {
+		pkg := p.packages[path]
+		for _, test := range slices.Sorted(maps.Keys(pkg.running)) {
+			p.found.show(pkg.running[test].String())
+		}
+	}
+	p.found.adopt(p.text.end())
+	return p.found
+}

@@ -1,0 +1,128 @@
+package gate
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+)
+
+// maxReport bounds a JUnit report in bytes.
+const maxReport = 32 << 20
+
+// junitParser collects the output and reads the JUnit report in it; the report may also come from a file.
+type junitParser struct {
+	text  *textParser
+	names normaliser
+	data  strings.Builder
+	// filed says that the report came from a file: the output holds none then.
+	filed bool
+}
+
+func (p *junitParser) line(text string) {
+	p.text.line(text)
+	if p.filed {
+		return
+	}
+	started := p.data.Len() > 0
+	if !started {
+		at := reportStart(text)
+		if at < 0 {
+			return
+		}
+		text = text[at:]
+	}
+	if p.data.Len()+len(text) < maxReport {
+		p.data.WriteString(text)
+		p.data.WriteByte('\n')
+	}
+}
+
+func reportStart(text string) int {
+	for _, mark := range []string{"<?xml", "<testsuites", "<testsuite"} {
+		if at := strings.Index(text, mark); at >= 0 {
+			return at
+		}
+	}
+	return -1
+}
+
+func (p *junitParser) end() *findings {
+	found := newFindings()
+	readJUnit(strings.NewReader(p.data.String()), found)
+	found.adopt(p.text.end())
+	return found
+}
+
+// readFile reads a report that the command wrote itself, in place of one in its output.
+func (p *junitParser) readFile(report io.Reader) error {
+	p.filed = true
+	p.data.Reset()
+	if _, err := io.Copy(&p.data, io.LimitReader(report, maxReport)); err != nil {
+		return err
+	}
+	return nil
+}
+
+type junitCase struct {
+	Class    string         `xml:"classname,attr"`
+	Name     string         `xml:"name,attr"`
+	Failures []junitProblem `xml:"failure"`
+	Errors   []junitProblem `xml:"error"`
+	Skipped  *struct{}      `xml:"skipped"`
+}
+
+type junitProblem struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// readJUnit takes what it can: a report that breaks off counts up to there. It returns false when it did.
+func readJUnit(report io.Reader, found *findings) bool {
+	decoder := xml.NewDecoder(report)
+	decoder.Strict = false
+	decoder.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
+	depth := 0
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return errors.Is(err, io.EOF)
+		}
+		switch element := token.(type) {
+		case xml.StartElement:
+			depth++
+			if element.Name.Local != "testcase" {
+				continue
+			}
+			var one junitCase
+			if err := decoder.DecodeElement(&one, &element); err != nil {
+				return false
+			}
+			depth--
+			found.addCase(one)
+		case xml.EndElement:
+			if depth--; depth <= 0 {
+				return true // what follows the report is other output
+			}
+		}
+	}
+}
+
+func (f *findings) addCase(c junitCase) {
+	if c.Skipped != nil {
+		return
+	}
+	f.tests++
+	problems := append(append([]junitProblem{}, c.Failures...), c.Errors...)
+	if len(problems) == 0 {
+		return
+	}
+	name := strings.Join(strings.Fields(plain(c.Class+" "+c.Name)), " ")
+	if name == "" {
+		name = "(without a name)"
+	}
+	f.add("test: " + name)
+	for _, problem := range problems {
+		f.show(name + ": " + strings.TrimSpace(problem.Message+"\n"+problem.Text))
+	}
+}

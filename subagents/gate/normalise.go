@@ -1,0 +1,96 @@
+package gate
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxSignature bounds one signature in bytes.
+const maxSignature = 240
+
+var (
+	ansiCodes  = regexp.MustCompile("\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\^_])")
+	tempPaths  = regexp.MustCompile(`(?:/private)?(?:/tmp|/var/tmp|/var/folders)(?:/[^\s:;,'"()\[\]]*)?`)
+	places     = regexp.MustCompile(`(\.[A-Za-z][A-Za-z0-9]{0,7})(?::\d+(?:[:.]\d+)?|\(\d+(?:,\s*\d+)?\))`)
+	timestamps = regexp.MustCompile(`\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?`)
+	durations  = regexp.MustCompile(`\b(?:\d+(?:\.\d+)?(?:ns|us|µs|μs|ms|s|m|h))+\b|\b\d+(?:\.\d+)? (?:milli|micro|nano)?seconds?\b`)
+	uuids      = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+	decimals   = regexp.MustCompile(`\b\d+(?:\.\d+)+\b`)
+	words      = regexp.MustCompile(`[A-Za-z0-9_]+`)
+	address    = regexp.MustCompile(`^0[xX][0-9a-fA-F]+$`)
+	digest     = regexp.MustCompile(`^[0-9a-f]{7,}$`)
+	digits     = regexp.MustCompile(`^[0-9]+$`)
+)
+
+// normaliser takes out of a line what differs between two runs of the same failure: places, numbers, durations, addresses
+// and the directories of the slot.
+type normaliser struct{ roots *strings.Replacer }
+
+// newNormaliser makes the paths below tree relative and hides the other directories.
+func newNormaliser(tree string, private ...string) normaliser {
+	var pairs []string
+	for i, dir := range append([]string{tree}, private...) {
+		dir = strings.TrimRight(dir, "/")
+		if len(dir) < 2 {
+			continue
+		}
+		with := "TMP"
+		if i == 0 {
+			with = "."
+			pairs = append(pairs, dir+"/", "")
+		}
+		pairs = append(pairs, dir, with)
+	}
+	return normaliser{strings.NewReplacer(pairs...)}
+}
+
+// line returns a line's signature form: bounded, valid UTF-8, single spaces; empty when nothing is left.
+func (n normaliser) line(text string) string {
+	text = n.roots.Replace(plain(text))
+	text = tempPaths.ReplaceAllLiteralString(text, "TMP")
+	text = places.ReplaceAllString(text, "$1")
+	text = timestamps.ReplaceAllLiteralString(text, "T")
+	text = durations.ReplaceAllLiteralString(text, "T")
+	text = uuids.ReplaceAllLiteralString(text, "X")
+	text = decimals.ReplaceAllLiteralString(text, "N")
+	text = words.ReplaceAllStringFunc(text, normaliseWord)
+	return clip(strings.Join(strings.Fields(text), " "), maxSignature)
+}
+
+// normaliseWord keeps numbers that are part of a name: parseV1 and parseV2 are two failures.
+func normaliseWord(word string) string {
+	switch {
+	case digits.MatchString(word):
+		return "N"
+	case address.MatchString(word), digest.MatchString(word) && strings.ContainsAny(word, "0123456789"):
+		return "X"
+	default:
+		return word
+	}
+}
+
+// plain takes out terminal codes and what is not text.
+func plain(text string) string {
+	if strings.IndexByte(text, 0x1b) >= 0 {
+		text = ansiCodes.ReplaceAllLiteralString(text, "")
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' && r != '\n' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// clip cuts at a rune's border, so that at most limit bytes are left.
+func clip(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
+}

@@ -1,0 +1,244 @@
+package gate
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"divisi/internal/spec"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func parse(format string, output []byte, builds bool) *findings {
+	lines := &lineWriter{to: newParser(format, newNormaliser("/tmp/fx"), builds)}
+	lines.write(output)
+	return lines.close()
+}
+
+// captured are outputs of real tools on small failing projects; pytest's alone is written by hand after its format.
+var captured = []struct {
+	file, format string
+	builds       bool
+	want         []string
+	build        bool
+	tests        int
+	shown        string
+	hidden       string
+}{
+	{file: "go-ok.jsonl", format: FormatGoTest, tests: 1},
+	{
+		file: "go-sub.jsonl", format: FormatGoTest, tests: 5,
+		want:  []string{"test: fx/sub TestPlain", "test: fx/sub TestTable/two_words"},
+		shown: "got 3, want 4", hidden: "TestGreen",
+	},
+	{
+		file: "go-bad.jsonl", format: FormatGoTest, build: true, shown: "undefined: undefinedName",
+		want: []string{
+			"build: bad/a.go: cannot use N (untyped int constant) as string value in return statement",
+			"build: bad/a.go: undefined: undefinedName", "build: package fx/bad",
+		},
+	},
+	{file: "go-panicp.jsonl", format: FormatGoTest, tests: 2, want: []string{"test: fx/panicp TestPanics"}, shown: "assignment to entry in nil map"},
+	{file: "go-timeoutp.jsonl", format: FormatGoTest, tests: 1, want: []string{"test: fx/timeoutp TestStuck"}, shown: "test timed out after"},
+	{file: "go-initfail.jsonl", format: FormatGoTest, want: []string{"package: fx/initfail"}, shown: "cannot reach database"},
+	{
+		file: "go-vetbad.jsonl", format: FormatGoTest, build: true, shown: "wrong type",
+		want: []string{"build: package fx/vetbad", `build: vetbad/a_test.go: fmt.Printf format %d has arg "x" of wrong type string`},
+	},
+	{
+		file: "go-setupbad.jsonl", format: FormatGoTest, build: true, shown: "is not in std",
+		want: []string{
+			"build: package fx/setupbad",
+			"build: setupbad/a.go: package fx/nowhere is not in std (/usr/local/go/src/fx/nowhere)",
+		},
+	},
+	{
+		file: "go-all.jsonl", format: FormatGoTest, build: true, tests: 9, shown: "undefinedName", hidden: "TestGreen",
+		want: []string{
+			"build: bad/a.go: cannot use N (untyped int constant) as string value in return statement",
+			"build: bad/a.go: undefined: undefinedName", "build: package fx/bad", "build: package fx/setupbad",
+			"build: package fx/vetbad", "build: setupbad/a.go: package fx/nowhere is not in std (/usr/local/go/src/fx/nowhere)",
+			`build: vetbad/a_test.go: fmt.Printf format %d has arg "x" of wrong type string`, "package: fx/initfail",
+			"test: fx/panicp TestPanics", "test: fx/sub TestPlain", "test: fx/sub TestTable/two_words", "test: fx/timeoutp TestStuck",
+		},
+	},
+	{
+		file: "go-plain.txt", shown: "a_test.go:5: boom",
+		want: []string{
+			"FAIL fx/panicp T", "FAIL fx/sub T", "panic: assignment to entry in nil map [recovered, repanicked]",
+			"test: TestPanics", "test: TestPlain", "test: TestTable", "test: TestTable/two_words",
+		},
+	},
+	{
+		file: "go-build.txt", builds: true, build: true, shown: "bad/a.go:2:23",
+		want: []string{
+			"bad/a.go: cannot use N (untyped int constant) as string value in return statement", "bad/a.go: undefined: undefinedName",
+		},
+	},
+	{file: "cargo.txt", tests: 3, want: []string{"test: tests::panics", "test: tests::red"}, shown: "left == right", hidden: "test tests::green"},
+	{file: "cargo-build.txt", build: true, want: []string{"error[E0308]: mismatched types in src/lib.rs"}, shown: "expected `i32`"},
+	{file: "make.txt", want: []string{"src/a.c: error: expected ; before }"}},
+	{file: "node-junit.xml", format: FormatJUnit, tests: 4, want: []string{"test: test inner red", "test: test red one"}, shown: "3 !== 4"},
+	{file: "node.tap", format: FormatTAP, tests: 6, want: []string{"test: red one", "test: suite > inner red"}, shown: "x is not a function"},
+	{file: "npm.txt", tests: 6, want: []string{"test: red one", "test: suite > inner red"}, shown: "x is not a function"},
+	{file: "node-spec.txt", tests: 4, want: []string{"test: inner red", "test: red one", "test: suite"}, shown: "AssertionError"},
+	{
+		file: "pytest.txt", build: true, tests: 3, shown: "assert 3 == 4",
+		want: []string{
+			"E ModuleNotFoundError: No module named 'nowhere'", "test: tests/test_a.py::test_red[1-x]", "test: tests/test_b.py",
+			"tests/test_a.py: AssertionError", "tests/test_b.py: in <module>",
+		},
+	},
+}
+
+func TestCapturedOutputs(t *testing.T) {
+	t.Parallel()
+	for _, c := range captured {
+		t.Run(c.file, func(t *testing.T) {
+			t.Parallel()
+			output, err := os.ReadFile(filepath.Join("testdata", c.file))
+			require.NoError(t, err)
+			found := parse(c.format, output, c.builds)
+			require.Equal(t, c.want, found.sorted())
+			require.Equal(t, c.build, found.build)
+			require.Equal(t, c.tests, found.tests)
+			require.Contains(t, found.kept.String(), c.shown)
+			if c.hidden != "" {
+				require.NotContains(t, found.kept.String(), c.hidden)
+			}
+			require.LessOrEqual(t, found.kept.Len(), maxTail)
+		})
+	}
+}
+
+// Where the stream is cut into chunks does not matter.
+func TestChunksDoNotMatter(t *testing.T) {
+	t.Parallel()
+	output, err := os.ReadFile(filepath.Join("testdata", "go-all.jsonl"))
+	require.NoError(t, err)
+	lines := &lineWriter{to: newParser(FormatGoTest, newNormaliser(""), false)}
+	for chunk := range slices.Chunk(output, 7) {
+		lines.write(chunk)
+	}
+	require.Equal(t, parse(FormatGoTest, output, false).sorted(), lines.close().sorted())
+}
+
+func TestSmallOutputs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		format, output string
+		want           []string
+		build          bool
+	}{
+		"nothing":           {output: "all is well\n"},
+		"noise alone":       {output: "make: *** [Makefile:2: test] Error 1\nnpm ERR! code 1\nexit status 1\nFAIL\n"},
+		"typescript":        {output: "src/a.ts(12,5): error TS2322: Type 'X1' is not assignable.\n", want: []string{"src/a.ts: error TS2322: Type 'X1' is not assignable."}, build: true},
+		"colours":           {output: "\x1b[31merror\x1b[0m: broken at 0xdeadbeef\n", want: []string{"error: broken at X"}},
+		"python":            {output: "Traceback:\n  File \"a.py\", line 3\nValueError: bad value 17\n", want: []string{"ValueError: bad value N"}},
+		"go.mod":            {format: FormatGoTest, output: "go: errors parsing go.mod:\ngo.mod:1: usage: module module/path\n", want: []string{"go.mod: usage: module module/path", "go: errors parsing go.mod:"}, build: true},
+		"event cut":         {format: FormatGoTest, output: `{"Action":"fail","Package":"p","Test":"T`},
+		"bare package":      {format: FormatGoTest, output: `{"Action":"fail","Package":"p"}`, want: []string{"package: p"}},
+		"junit broken off":  {format: FormatJUnit, output: "log\n<testsuite><testcase classname=\"a.B\" name=\"c\"><failure>x</failure></testcase><testcase name=\"d\"><fail", want: []string{"test: a.B c"}},
+		"junit absent":      {format: FormatJUnit, output: "error: no report\n", want: []string{"error: no report"}},
+		"junit in one line": {format: FormatJUnit, output: "x <testsuites><testsuite><testcase name=\"c\"><error message=\"m\"/></testcase></testsuite></testsuites> error: y", want: []string{"test: c"}},
+		"tap bail out":      {format: FormatTAP, output: "1..3\nok 1 - a\nBail out! no database on port 5432\n", want: []string{"bail out: no database on port N", "plan: fewer tests ran than were planned"}},
+		"tap without names": {format: FormatTAP, output: "not ok 1\nnot ok 2 # TODO later\nnot ok\n", want: []string{"test: "}},
+		"jest":              {output: "  ✕ adds numbers (5 ms)\nTests: 1 failed, 2 passed\n", want: []string{"test: adds numbers"}},
+		"eslint":            {output: "/tmp/fx/src/a.js\n  3:10  error  'x' is never used  no-unused-vars\n", want: []string{"N:N error 'x' is never used no-unused-vars"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found := parse(c.format, []byte(c.output), false)
+			require.Equal(t, c.want, found.sorted())
+			require.Equal(t, c.build, found.build)
+		})
+	}
+}
+
+func TestFindingsAreBounded(t *testing.T) {
+	t.Parallel()
+	var output bytes.Buffer
+	for i := range maxSignatures + 500 {
+		output.WriteString("--- FAIL: Test" + strings.Repeat("x", 400) + string(rune('a'+i%26)) + "\n")
+		output.WriteString("--- FAIL: Test" + strings.Repeat("y", i%7) + string(rune(0x4e00+i)) + "\n")
+	}
+	found := parse(FormatText, output.Bytes(), false)
+	require.Len(t, found.signatures, maxSignatures+1)
+	require.Contains(t, found.sorted(), overflowSignature)
+	require.LessOrEqual(t, found.kept.Len(), maxTail)
+	require.Contains(t, found.kept.String(), "more failures follow")
+	for _, s := range found.sorted() {
+		require.LessOrEqual(t, len(s), maxSignature)
+	}
+}
+
+func TestLongLinesAreCut(t *testing.T) {
+	t.Parallel()
+	found := parse(FormatText, []byte("error: "+strings.Repeat("z", 3*maxLine)+"\nerror: next\n"), false)
+	require.Len(t, found.sorted(), 2)
+	require.Contains(t, found.sorted(), "error: next")
+}
+
+func TestFormatOf(t *testing.T) {
+	t.Parallel()
+	for want, command := range map[string][]string{
+		FormatGoTest: {"go", "test", "-json", "./..."},
+		FormatJUnit:  {"pytest", "--junitxml=out/report.xml"},
+		FormatTAP:    {"node", "--test", "--test-reporter=tap"},
+		"":           {"make", "test"},
+	} {
+		require.Equal(t, want, formatOf(spec.Gate{Command: command}))
+	}
+	require.Equal(t, FormatText, formatOf(spec.Gate{Command: []string{"go", "test", "-json"}, Format: FormatText}))
+	require.Equal(t, "r.xml", reportFile([]string{"gotestsum", "--junitfile", "r.xml"}))
+	require.Empty(t, reportFile([]string{"pytest", "--junitxml=/dev/stdout"}))
+}
+
+func TestBuildCommand(t *testing.T) {
+	t.Parallel()
+	for _, command := range [][]string{{"go", "build", "./..."}, {"go", "-C", "x", "vet"}, {"tsc", "--noEmit"}, {"npm", "run", "build"}} {
+		require.True(t, buildCommand(command), command)
+	}
+	for _, command := range [][]string{nil, {"go", "test", "./build"}, {"go", "test", "build"}, {"build"}, {"pytest"}} {
+		require.False(t, buildCommand(command), command)
+	}
+}
+
+func fuzzFormat(f *testing.F, format string, files ...string) {
+	f.Helper()
+	for _, file := range files {
+		data, err := os.ReadFile(filepath.Join("testdata", file))
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, output []byte) {
+		found := parse(format, output, false)
+		require.LessOrEqual(t, len(found.signatures), maxSignatures+1)
+		require.LessOrEqual(t, found.kept.Len(), maxTail)
+		require.True(t, utf8.ValidString(found.kept.String()))
+		require.GreaterOrEqual(t, found.tests, 0)
+		for s := range found.signatures {
+			require.NotEmpty(t, strings.TrimSpace(s))
+			require.LessOrEqual(t, len(s), maxSignature)
+			require.True(t, utf8.ValidString(s))
+			require.NotContains(t, s, "\n")
+		}
+		require.Equal(t, found.sorted(), parse(format, output, false).sorted())
+	})
+}
+
+func FuzzGoTest(f *testing.F) { fuzzFormat(f, FormatGoTest, "go-all.jsonl", "go-panicp.jsonl") }
+func FuzzJUnit(f *testing.F)  { fuzzFormat(f, FormatJUnit, "node-junit.xml") }
+func FuzzTAP(f *testing.F)    { fuzzFormat(f, FormatTAP, "node.tap") }
+func FuzzText(f *testing.F) {
+	fuzzFormat(f, FormatText, "cargo.txt", "go-plain.txt", "node-spec.txt", "pytest.txt")
+}
+func FuzzSniffed(f *testing.F) { fuzzFormat(f, "", "npm.txt", "make.txt") }

@@ -1,0 +1,159 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+)
+
+// DefaultTimeout ends a gate that sets no timeout of its own.
+const DefaultTimeout = 15 * time.Minute
+
+// Where is the place that a gate runs in.
+type Where struct {
+	// Dir is the work tree; Tree the id of the git tree that is checked out there.
+	Dir  string
+	Tree string
+	// Env is the whole environment, as sandbox.Env builds it; Writable what the gate may write, Dir included.
+	Env      []string
+	Writable []string
+	// Baseline is the receipt of the same gate on the base commit; nil while the baseline itself is taken.
+	Baseline *spec.Receipt
+	// Sink receives the whole output, bounded as sandbox.Command says, for the object store; nil for none.
+	Sink io.Writer
+	// OnOutput sees the output as it comes; nil for nobody.
+	OnOutput func([]byte)
+}
+
+// Run carries one gate out, confined, and judges it. A red gate is a receipt, not an error. Errors are: the gate cannot be
+// started (*sandbox.NotFoundError for a missing program, sandbox.ErrInvalid), the context ended, or the sink failed.
+// Receipt.Output is left to the caller, who knows where the sink went.
+func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
+	receipt := spec.Receipt{Gate: g.Name, Command: g.Command, Tree: where.Tree}
+	if len(g.Command) == 0 {
+		return receipt, fmt.Errorf("run gate %s: %w: no command", g.Name, sandbox.ErrInvalid)
+	}
+	timeout := g.Timeout.Std()
+	if timeout <= 0 {
+		timeout = DefaultTimeout
+	}
+	names := newNormaliser(where.Dir, privateDirs(where.Env)...)
+	lines := &lineWriter{to: newParser(formatOf(g), names, buildCommand(g.Command))}
+	begin := time.Now()
+	out, err := sandbox.Run(ctx, sandbox.Command{
+		Args: g.Command, Dir: where.Dir, Env: where.Env, Writable: where.Writable, Timeout: timeout,
+		MaxOutput: 2 * maxTail, Sink: where.Sink, OnOutput: func(p []byte) {
+			lines.write(p)
+			if where.OnOutput != nil {
+				where.OnOutput(p)
+			}
+		},
+	})
+	if missing, ok := errors.AsType[*sandbox.NotFoundError](err); ok && missing.Path == "" && !filepath.IsAbs(missing.Name) {
+		// A script of the tree itself: the change took it away, so the gate failed. 127 is what a shell would say.
+		return missingScript(receipt, missing, where.Baseline), nil
+	}
+	if err != nil {
+		return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
+	}
+	if out.Cancelled {
+		return receipt, fmt.Errorf("run gate %s: %w", g.Name, context.Cause(ctx))
+	}
+	if err := readReport(lines.to, g.Command, where.Dir, begin); err != nil {
+		return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
+	}
+	fill(&receipt, out, lines.close())
+	receipt.Verdict = Judge(receipt, where.Baseline)
+	if out.SinkErr != nil {
+		return receipt, fmt.Errorf("keep the output of gate %s: %w", g.Name, out.SinkErr)
+	}
+	return receipt, nil
+}
+
+func missingScript(receipt spec.Receipt, missing *sandbox.NotFoundError, baseline *spec.Receipt) spec.Receipt {
+	receipt.ExitCode, receipt.Build, receipt.Tail = 127, true, missing.Error()
+	receipt.Signatures = []string{"gate: " + missing.Name + " does not exist"}
+	receipt.Verdict = Judge(receipt, baseline)
+	return receipt
+}
+
+// fill writes what was measured into the receipt. Only a red gate has signatures: what a green one printed is no failure.
+func fill(receipt *spec.Receipt, out *sandbox.Output, found *findings) {
+	receipt.ExitCode, receipt.TimedOut, receipt.Duration = out.ExitCode, out.TimedOut, out.Duration
+	receipt.Tests = found.tests
+	if out.Success() {
+		receipt.Tail = lastBytes(plain(out.Text()), maxTail)
+		return
+	}
+	if out.TimedOut {
+		found.add("gate: timed out")
+	} else if out.Signal != "" && len(found.signatures) == 0 {
+		found.add("gate: ended by signal " + out.Signal)
+	}
+	receipt.Build = found.build
+	receipt.Signatures = found.sorted()
+	receipt.Tail = strings.TrimRight(found.kept.String(), "\n")
+	if receipt.Tail == "" {
+		receipt.Tail = lastBytes(plain(out.Text()), maxTail)
+	}
+}
+
+// lastBytes keeps whole runes from the end.
+func lastBytes(text string, limit int) string {
+	text = strings.TrimRight(text, "\n")
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[len(text)-limit:], "")
+}
+
+// privateDirs are the directories of a slot that differ from run to run.
+func privateDirs(env []string) []string {
+	var dirs []string
+	for _, entry := range env {
+		if name, value, ok := strings.Cut(entry, "="); ok && (name == "HOME" || name == "TMPDIR") {
+			dirs = append(dirs, value)
+		}
+	}
+	return dirs
+}
+
+// readReport reads the JUnit file that the command was told to write. A file from before the start is somebody else's
+// claim, and one that is missing or lies outside the tree is no report: the output itself has to do then.
+func readReport(p parser, command []string, dir string, begin time.Time) error {
+	junit, ok := p.(*junitParser)
+	name := reportFile(command)
+	if !ok || name == "" {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("open the work tree: %w", err)
+	}
+	defer root.Close() //nolint:errcheck // only read from
+	info, err := root.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.ModTime().Before(begin.Truncate(time.Second)) {
+		return nil //nolint:nilerr // see above
+	}
+	report, err := root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open the report %s: %w", name, err)
+	}
+	defer report.Close() //nolint:errcheck // only read from
+	if err := junit.readFile(report); err != nil {
+		return fmt.Errorf("read the report %s: %w", name, err)
+	}
+	return nil
+}

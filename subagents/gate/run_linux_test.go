@@ -1,0 +1,166 @@
+package gate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+)
+
+func newWhere(t *testing.T, files map[string]string) Where {
+	t.Helper()
+	dir, temp := t.TempDir(), t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o700)) //nolint:gosec // some of them are scripts
+	}
+	env, err := sandbox.Env(sandbox.Settings{Base: os.Environ(), Home: temp, Temp: temp})
+	require.NoError(t, err)
+	return Where{Dir: dir, Tree: "tree-id", Env: env, Writable: []string{dir, temp}}
+}
+
+func shell(script string) spec.Gate {
+	return spec.Gate{Name: "shell", Command: []string{"sh", "-c", script}}
+}
+
+func run(t *testing.T, g spec.Gate, where Where) spec.Receipt {
+	t.Helper()
+	receipt, err := Run(t.Context(), g, where)
+	require.NoError(t, err)
+	return receipt
+}
+
+func TestRunGreenAndRed(t *testing.T) {
+	t.Parallel()
+	where := newWhere(t, nil)
+	green := run(t, shell("echo error: this is only printed"), where)
+	require.Equal(t, spec.VerdictPass, green.Verdict)
+	require.Empty(t, green.Signatures)
+	require.Equal(t, "tree-id", green.Tree)
+	require.Equal(t, "error: this is only printed", green.Tail)
+
+	var sink bytes.Buffer
+	where.Sink = &sink
+	r := run(t, shell(`echo "error: broken in $PWD/x at $TMPDIR"; for i in $(seq 2000); do echo green $i; done; exit 4`), where)
+	require.Equal(t, spec.VerdictFail, r.Verdict)
+	require.Equal(t, 4, r.ExitCode)
+	require.Equal(t, []string{"error: broken in x at TMP"}, r.Signatures)
+	require.True(t, strings.HasPrefix(r.Tail, "error: broken"), "the failing part, not the last green lines")
+	require.Contains(t, sink.String(), "green 2000")
+
+	where.Baseline = &r
+	require.Equal(t, spec.VerdictBaseline, run(t, shell(`echo "error: broken in $PWD/x at $TMPDIR"; exit 1`), where).Verdict)
+	require.Equal(t, spec.VerdictUnattributable, run(t, shell(`echo what; exit 1`), where).Verdict)
+	require.Equal(t, spec.VerdictFail, run(t, shell(`echo "error: another one"; exit 1`), where).Verdict)
+}
+
+func TestRunTimeout(t *testing.T) {
+	t.Parallel()
+	g := shell("echo working; sleep 600")
+	g.Timeout = spec.Duration(200 * time.Millisecond)
+	r := run(t, g, newWhere(t, nil))
+	require.True(t, r.TimedOut)
+	require.Equal(t, []string{"gate: timed out"}, r.Signatures)
+	require.Equal(t, spec.VerdictFail, r.Verdict)
+	require.Equal(t, "working", r.Tail)
+}
+
+func TestRunEndedBySignal(t *testing.T) {
+	t.Parallel()
+	r := run(t, shell("kill -KILL $$"), newWhere(t, nil))
+	require.Equal(t, []string{"gate: ended by signal killed"}, r.Signatures)
+}
+
+func TestRunWithoutItsProgram(t *testing.T) {
+	t.Parallel()
+	where := newWhere(t, nil)
+	_, err := Run(t.Context(), spec.Gate{Name: "x", Command: []string{"no-such-tool"}}, where)
+	missing, ok := errors.AsType[*sandbox.NotFoundError](err)
+	require.True(t, ok)
+	require.Equal(t, "no-such-tool", missing.Name)
+
+	r := run(t, spec.Gate{Name: "x", Command: []string{"./test.sh"}}, where)
+	require.Equal(t, 127, r.ExitCode)
+	require.Equal(t, spec.VerdictFail, r.Verdict)
+	require.Equal(t, []string{"gate: ./test.sh does not exist"}, r.Signatures)
+
+	_, err = Run(t.Context(), spec.Gate{Name: "x"}, where)
+	require.ErrorIs(t, err, sandbox.ErrInvalid)
+}
+
+func TestRunCancelledIsNoReceipt(t *testing.T) {
+	t.Parallel()
+	where := newWhere(t, nil)
+	stop := errors.New("the run was stopped")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	where.OnOutput = func([]byte) { cancel(stop) }
+	_, err := Run(ctx, shell("echo up; sleep 600"), where)
+	require.ErrorIs(t, err, stop)
+}
+
+func TestRunSaysWhenTheSinkFails(t *testing.T) {
+	t.Parallel()
+	where := newWhere(t, nil)
+	where.Sink = brokenSink{}
+	r, err := Run(t.Context(), shell("echo x"), where)
+	require.ErrorContains(t, err, "store is full")
+	require.Equal(t, spec.VerdictPass, r.Verdict)
+}
+
+type brokenSink struct{}
+
+func (brokenSink) Write([]byte) (int, error) { return 0, errors.New("store is full") }
+
+func TestRunReadsTheReportThatTheGateWrote(t *testing.T) {
+	t.Parallel()
+	report := `<testsuite><testcase classname="a.B" name="c"><failure message="no"/></testcase><testcase name="d"/></testsuite>`
+	where := newWhere(t, map[string]string{"t.sh": "#!/bin/sh\necho '" + report + "' > out.xml; echo log; exit 1", "old.sh": "#!/bin/sh\nexit 1", "old.xml": report})
+	past := time.Now().Add(-time.Hour)
+	require.NoError(t, os.Chtimes(filepath.Join(where.Dir, "old.xml"), past, past))
+	r := run(t, spec.Gate{Name: "j", Command: []string{"./t.sh", "--junitxml=out.xml"}}, where)
+	require.Equal(t, []string{"test: a.B c"}, r.Signatures)
+	require.Equal(t, 2, r.Tests)
+	require.Empty(t, run(t, spec.Gate{Name: "j", Command: []string{"./old.sh", "--junitxml=old.xml"}}, where).Signatures)
+	require.Empty(t, run(t, spec.Gate{Name: "j", Command: []string{"./old.sh", "--junitxml=../gone.xml"}}, where).Signatures)
+}
+
+// The gates that Detect proposes for a Go module, run for real and confined.
+func TestRunGo(t *testing.T) {
+	t.Parallel()
+	tool, err := sandbox.AskGo(t.Context())
+	require.NoError(t, err)
+	if tool.Root == "" {
+		t.Skip("no go on PATH")
+	}
+	where := newWhere(t, map[string]string{
+		"go.mod": "module tiny\n", "a.go": "package tiny\n\nfunc Two() int { return undefined }\n",
+	})
+	cache, err := sandbox.Caches{Dir: t.TempDir(), Go: tool}.For(sandbox.Gates)
+	require.NoError(t, err)
+	temp := t.TempDir()
+	where.Env, err = sandbox.Env(sandbox.Settings{Base: os.Environ(), Path: cache.Path, Home: temp, Temp: temp, Vars: cache.Env})
+	require.NoError(t, err)
+	where.Writable = append(cache.Writable, where.Dir, temp)
+	gates := Detect([]string{"go.mod", "a.go"}, os.ReadFile)
+	require.Len(t, gates, 2)
+
+	build := run(t, gates[0], where)
+	require.True(t, build.Build)
+	require.Equal(t, []string{"a.go: undefined: undefined"}, build.Signatures)
+	test := run(t, gates[1], where)
+	require.True(t, test.Build)
+	require.Equal(t, []string{"build: a.go: undefined: undefined", "build: package tiny"}, test.Signatures)
+
+	require.NoError(t, os.WriteFile(filepath.Join(where.Dir, "a.go"), []byte("package tiny\n"), 0o600))
+	require.Equal(t, spec.VerdictPass, run(t, gates[0], where).Verdict)
+}

@@ -1,0 +1,134 @@
+package gate
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// What follows is known from compilers, linters and test runners; every pattern sees a line without terminal codes.
+var (
+	// Test runners that name the test that failed: the name is the signature.
+	failedTests = []*regexp.Regexp{
+		regexp.MustCompile(`^\s*--- FAIL: (\S+)`),                                  // go test
+		regexp.MustCompile(`^(?:FAILED|ERROR) (\S+::.+?)(?: - .*)?$`),              // pytest
+		regexp.MustCompile(`^ERROR (\S+\.py)(?: - .*)?$`),                          // pytest, a file that cannot be collected
+		regexp.MustCompile(`^test (\S+(?: - \S.*?)?) \.\.\. FAILED$`),              // cargo
+		regexp.MustCompile(`^\s*(?:✕|✖|✗|×) (.+?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`), // jest, vitest, node
+		regexp.MustCompile(`^\s*not ok \d+ (?:- )?(.+)$`),                          // TAP
+		regexp.MustCompile(`^\s*● (.+ › .+)$`),                                     // jest
+	}
+	// Lines that say what is wrong.
+	errorLines = []*regexp.Regexp{
+		regexp.MustCompile(`^[^\s:()]*\.[A-Za-z][A-Za-z0-9]*(?::\d+(?::\d+)?:|\(\d+(?:,\d+)?\):) ?\S`),
+		regexp.MustCompile(`^FAIL\s+\S+`),
+		regexp.MustCompile(`(?i)^\s*(?:error|fatal|fatal error|panic)(?:\[\w+\])?:`),
+		regexp.MustCompile(`(?i): (?:fatal )?error(?: \w+)?: `),
+		regexp.MustCompile(`^(?:E\s+)?(?:\w+\.)*\w*(?:Error|Exception)\b(?::|$)`),
+		regexp.MustCompile(`^go: `),
+		regexp.MustCompile(`^\s+\d+:\d+\s+error\s`), // eslint
+	}
+	// Lines that come with any failure: as a signature they would let a new failure hide behind an old one.
+	noise = regexp.MustCompile(`(?i)^(?:make(?:\[\d+\])?: \*\*\*|npm (?:ERR!|error)|go: (?:downloading|finding|extracting|warning)|` +
+		`error: (?:test failed, to rerun|could not compile|aborting due to|process completed|command failed|script ".*" exited)|` +
+		`error: process didn't exit|exit status|✖ \d+ problems|✖ failing tests:|.*: warning:|.*: note:|FAIL$|` +
+		`.*# *(?:todo|skip)\b)`)
+	// Signs that something could not be built, so that its tests did not run.
+	buildSigns = regexp.MustCompile(`\[(?:build|setup) failed\]|^error: could not compile|error TS\d+:|^error\[E\d+\]|` +
+		`compilation terminated|: fatal error:|errors? during collection|^go: .*(?:no required module|cannot find module|errors parsing)`)
+	// Headings under which test runners print what a failed test said.
+	headings = regexp.MustCompile(`^---- .+ stdout ----$|^_{3,} .+ _{3,}$|^\s*● .+$`)
+	// How many tests ran.
+	counts = regexp.MustCompile(`\b(\d+) (?:passed|failed)\b|^(?:ℹ|#) (?:pass|fail) (\d+)$`)
+	// Where a Rust error is, on the line after it.
+	rustPlace = regexp.MustCompile(`^\s*--> ([^:]+):\d+:\d+`)
+)
+
+// after is how many lines that follow an error line are shown with it.
+const after = 12
+
+// textParser reads error lines: the format of everything that speaks no other.
+type textParser struct {
+	names normaliser
+	found *findings
+	// always says that the command only builds.
+	always bool
+	left   int
+	// rust is an error that waits for its place.
+	rust string
+}
+
+func newTextParser(names normaliser, buildCommand bool) *textParser {
+	return &textParser{names: names, found: newFindings(), always: buildCommand}
+}
+
+func (p *textParser) line(text string) {
+	text = plain(text)
+	if buildSigns.MatchString(text) {
+		p.found.build = true
+	}
+	p.count(text)
+	p.placeRust(text)
+	if signature := p.signature(text); signature != "" {
+		p.left = after
+		if strings.HasPrefix(signature, "error[E") {
+			p.rust = signature
+		} else {
+			p.found.add(signature)
+		}
+	}
+	if headings.MatchString(text) {
+		p.left = after
+	}
+	if p.left > 0 {
+		p.left--
+		p.found.show(text)
+	}
+}
+
+// placeRust completes the error before this line with its file.
+func (p *textParser) placeRust(text string) {
+	if p.rust == "" {
+		return
+	}
+	if m := rustPlace.FindStringSubmatch(text); m != nil {
+		p.rust += " in " + p.names.line(m[1])
+	}
+	p.found.add(p.rust)
+	p.rust = ""
+}
+
+func (p *textParser) signature(text string) string {
+	for _, pattern := range failedTests {
+		if m := pattern.FindStringSubmatch(text); m != nil && !noise.MatchString(text) {
+			return "test: " + strings.Join(strings.Fields(m[1]), " ")
+		}
+	}
+	if noise.MatchString(text) {
+		return ""
+	}
+	for _, pattern := range errorLines {
+		if pattern.MatchString(text) {
+			return strings.TrimPrefix(p.names.line(text), "./")
+		}
+	}
+	return ""
+}
+
+// count adds up the summaries of pytest, cargo and jest ("3 failed, 5 passed").
+func (p *textParser) count(text string) {
+	if strings.HasPrefix(text, "Test Suites:") {
+		return
+	}
+	for _, m := range counts.FindAllStringSubmatch(text, -1) {
+		if n, err := strconv.Atoi(m[1] + m[2]); err == nil && n < 1<<24 {
+			p.found.tests += n
+		}
+	}
+}
+
+func (p *textParser) end() *findings {
+	p.placeRust("")
+	p.found.build = p.found.build || p.always && len(p.found.signatures) > 0
+	return p.found
+}

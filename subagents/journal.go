@@ -1,0 +1,197 @@
+package subagents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+// Log is the part of the bus that keeps events.
+type Log interface {
+	// Append stores data on subject if the subject's newest message is at last (0: there is none) and returns the new
+	// message's position; otherwise the error is bus.ErrFenced.
+	Append(ctx context.Context, subject string, data []byte, last uint64) (uint64, error)
+	// Read yields the messages of subject from position from on, oldest first. An error is yielded once, last.
+	Read(ctx context.Context, subject string, from uint64) iter.Seq2[bus.Message, error]
+}
+
+// Objects is the part of the bus that keeps blobs. Names are immutable: putting a name again with the same bytes is no error.
+type Objects interface {
+	Put(ctx context.Context, name string, data []byte) error
+	Get(ctx context.Context, name string) ([]byte, error)
+}
+
+// Journal is the session of one attempt: its events, in order, on one subject under its expected last sequence. The holder of
+// the newest delivery alone can append; everybody else gets an error that is bus.ErrFenced. It is safe for concurrent use.
+type Journal struct {
+	log     Log
+	objects Objects
+	stamp   Stamp
+	subject string
+	base    contextscope.Event
+
+	mu     sync.Mutex
+	last   uint64
+	seq    int
+	events []contextscope.Event
+	broken error
+}
+
+// Stamp gives events their time and their id. Both fields are needed.
+type Stamp struct {
+	Clock func() time.Time
+	IDs   func() string
+}
+
+// OpenJournal reads what is there of the attempt. It writes nothing.
+func OpenJournal(ctx context.Context, log Log, objects Objects, a *wire.Assignment, stamp Stamp) (*Journal, error) {
+	j := &Journal{
+		log: log, objects: objects, stamp: stamp,
+		subject: bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, a.Attempt),
+		base: contextscope.Event{
+			V: contextscope.EventVersion, Run: a.Run, Task: a.Task.ID, Attempt: a.Attempt,
+			Agent: a.Agent(), Role: a.Role.Name,
+		},
+	}
+	events, last, err := readSession(ctx, log, j.subject)
+	if err != nil {
+		return nil, fmt.Errorf("open the journal of %s: %w", a.Agent(), err)
+	}
+	j.events, j.last, j.seq = events, last, len(events)
+	return j, nil
+}
+
+// readSession returns the events of one attempt's subject and the position of its newest message.
+func readSession(ctx context.Context, log Log, subject string) ([]contextscope.Event, uint64, error) {
+	var (
+		events []contextscope.Event
+		last   uint64
+	)
+	for m, err := range log.Read(ctx, subject, 0) {
+		if err != nil {
+			return nil, 0, fmt.Errorf("read %s: %w", subject, err)
+		}
+		batch, err := wire.DecodeEvents(m.Data, m.Pos)
+		if err != nil {
+			return nil, 0, fmt.Errorf("read %s: %w", subject, err)
+		}
+		events, last = append(events, batch...), m.Pos
+	}
+	return events, last, nil
+}
+
+// Append commits the events in one message: all of them or none. It fills in everything but Kind, Content, Data and, where it
+// is not the agent itself, Author; the events that it returns are what a later reader sees, big parts replaced.
+// After an error, which leaves open whether the message was stored, every later Append fails too: the attempt goes on with its
+// next delivery. Only after bus.ErrTooLarge, when nothing was stored, may smaller events be appended.
+func (j *Journal) Append(ctx context.Context, drafts ...contextscope.Event) ([]contextscope.Event, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.broken != nil {
+		return nil, j.broken
+	}
+	whole := j.fill(drafts)
+	stored, data, err := j.encode(ctx, whole)
+	if err != nil {
+		return nil, fmt.Errorf("append to %s: %w", j.base.Agent, err)
+	}
+	pos, err := j.log.Append(ctx, j.subject, data, j.last)
+	if err != nil {
+		if !errors.Is(err, bus.ErrTooLarge) {
+			j.broken = err
+		}
+		return nil, fmt.Errorf("append to %s: %w", j.base.Agent, err)
+	}
+	for i := range stored {
+		stored[i].Pos = pos
+	}
+	j.last, j.seq, j.events = pos, j.seq+len(stored), append(j.events, stored...)
+	return stored, nil
+}
+
+func (j *Journal) fill(drafts []contextscope.Event) []contextscope.Event {
+	now := j.stamp.Clock().UTC()
+	out := make([]contextscope.Event, len(drafts))
+	for i, d := range drafts {
+		e := j.base
+		e.Kind, e.Author, e.Content, e.Data = d.Kind, d.Author, d.Content, d.Data
+		e.ID, e.Time, e.Seq = j.stamp.IDs(), now, j.seq+i+1
+		if e.Author == "" {
+			e.Author = j.base.Agent
+		}
+		out[i] = e
+	}
+	return out
+}
+
+// Events returns the session so far. The caller must not change what the events point to.
+func (j *Journal) Events() []contextscope.Event {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.events[:len(j.events):len(j.events)]
+}
+
+// Result returns the attempt's result, or nil when it has none yet.
+func (j *Journal) Result() (*spec.Result, error) {
+	for _, e := range j.Events() {
+		if e.Kind != contextscope.KindResult {
+			continue
+		}
+		var r spec.Result
+		if err := json.Unmarshal(e.Data, &r); err != nil {
+			return nil, fmt.Errorf("decode the result of %s: %w", e.Agent, err)
+		}
+		return &r, nil
+	}
+	return nil, nil
+}
+
+// Usage sums what the attempt's calls cost, over all its deliveries.
+func (j *Journal) Usage() (spec.Usage, error) {
+	var sum spec.Usage
+	for _, e := range j.Events() {
+		if e.Kind != contextscope.KindUsage {
+			continue
+		}
+		var u spec.Usage
+		if err := json.Unmarshal(e.Data, &u); err != nil {
+			return sum, fmt.Errorf("decode usage event %s: %w", e.ID, err)
+		}
+		sum = sum.Add(u)
+	}
+	return sum, nil
+}
+
+// Deliveries returns the number of the newest delivery that was started, and how long all of them worked, by their events.
+func (j *Journal) Deliveries() (newest int, worked time.Duration, err error) {
+	var began, seen time.Time
+	for _, e := range j.Events() {
+		if e.Kind == contextscope.KindStarted {
+			var s wire.Started
+			if err := json.Unmarshal(e.Data, &s); err != nil {
+				return 0, 0, fmt.Errorf("decode started event %s: %w", e.ID, err)
+			}
+			newest, worked, began = max(newest, s.Delivery), worked+seen.Sub(began), e.Time
+		}
+		seen = e.Time
+	}
+	return newest, worked + seen.Sub(began), nil
+}
+
+// draft makes an event of a kind with typed data; it panics on data that JSON cannot hold, which is a mistake of the caller.
+func draft(kind contextscope.Kind, data any) contextscope.Event {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		panic(fmt.Sprintf("marshal the data of a %s event: %v", kind, err))
+	}
+	return contextscope.Event{Kind: kind, Data: raw}
+}

@@ -1,0 +1,92 @@
+package subagents
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+)
+
+// maxJudged bounds, in bytes, the diff that a judge is shown; the rest is in its tree.
+const maxJudged = 200 << 10
+
+// verdictSchema is the output of a tester's model.
+const verdictSchema = `{"type": "object", "required": ["verdict", "reasons"], "properties": {
+	"verdict": {"type": "string", "enum": ["pass", "fail"], "description": "pass when the patch is what was asked for, else fail."},
+	"reasons": {"type": "array", "items": {"type": "string"}, "description": "One fault each, with its place. Empty when it passes."}
+}}`
+
+// verdict is what a judge submits beside its handoff.
+type verdict struct {
+	Verdict string   `json:"verdict"`
+	Reasons []string `json:"reasons"`
+}
+
+// judge returns who judges beyond the gates; nil when nobody does, or when there is no patch to judge.
+func (at *attempt) judge() func(context.Context) (spec.Result, error) {
+	if at.assignment.Patch == nil {
+		return nil
+	}
+	switch at.assignment.Role.Executor {
+	case spec.ExecutorModel:
+		return at.judgeByModel
+	case spec.ExecutorCommand:
+		return at.command().Run
+	default:
+		return nil
+	}
+}
+
+// judgeByModel has the role's model compare the patch with what was asked for.
+func (at *attempt) judgeByModel(ctx context.Context) (spec.Result, error) {
+	if len(at.assignment.Role.Output) == 0 {
+		at.assignment.Role.Output = json.RawMessage(verdictSchema)
+	}
+	agent, done, err := at.agent(ctx)
+	if err != nil {
+		return spec.Result{}, err
+	}
+	defer done()
+	p := at.assignment.Patch
+	diff, cut, err := at.worker.cfg.Mirror.Diff(ctx, p.Base, p.Commit, maxJudged)
+	if err != nil {
+		return spec.Result{}, fmt.Errorf("read the patch of %s: %w", at.assignment.Agent(), err)
+	}
+	if cut {
+		diff += "\n[… more; the whole is in your tree]\n"
+	}
+	agent.Input.Brief.Inputs = append(agent.Input.Brief.Inputs, contextscope.Handoff{
+		Task: at.assignment.Task.ID, Role: "the patch to judge", Handoff: spec.Handoff{Summary: diff},
+	})
+	r, err := agent.Run(ctx)
+	if err != nil || r.Status != spec.StatusDone {
+		return r, err
+	}
+	return decided(r), nil
+}
+
+// decided turns a judge's submission into the attempt's result.
+func decided(r spec.Result) spec.Result {
+	r.Patch, r.Plan, r.Final = nil, nil, false
+	var v verdict
+	if err := json.Unmarshal(r.Handoff.Output, &v); err != nil {
+		return failure(spec.StatusFailed, faultNoResult, "the judge's verdict could not be read: "+err.Error(), "")
+	}
+	switch v.Verdict {
+	case "pass":
+		return r
+	case "fail":
+		reasons := append(v.Reasons, r.Handoff.Findings...)
+		r.Status = spec.StatusFailed
+		r.Error = &spec.Fault{
+			Class: faultVerdict, Message: "the gates passed, but the patch is not what was asked for: " + r.Handoff.Summary,
+			Detail: strings.Join(reasons, "\n"),
+		}
+		return r
+	default:
+		return failure(spec.StatusFailed, faultNoResult, fmt.Sprintf("the judge said neither pass nor fail but %q", v.Verdict), "")
+	}
+}

@@ -1,0 +1,41 @@
+package subagents
+
+import (
+	"sync"
+	"time"
+
+	"divisi/contextscope"
+	"divisi/subagents/wire"
+)
+
+// progressEvery is the shortest time between two progress events of one attempt.
+const progressEvery = 5 * time.Second
+
+// progress turns what an agent says it is doing into events, seldom enough for the log. It is safe for concurrent use.
+type progress struct {
+	clock  func() time.Time
+	append func(contextscope.Event)
+
+	mu   sync.Mutex
+	last time.Time
+	said string
+}
+
+// doing appends a progress event when the words are new and the last one is long enough ago.
+func (p *progress) doing(what string) {
+	if !p.due(what) {
+		return
+	}
+	p.append(draft(contextscope.KindProgress, wire.Progress{Doing: what}))
+}
+
+func (p *progress) due(what string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.clock()
+	if what == p.said || now.Sub(p.last) < progressEvery {
+		return false
+	}
+	p.last, p.said = now, what
+	return true
+}

@@ -1,0 +1,274 @@
+package subagents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rs/zerolog"
+
+	"divisi/contextscope"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/subagents/gate"
+	"divisi/subagents/wire"
+)
+
+// Tester proves what is in a clean tree: it runs all gates of the task, judges each against the baseline and leaves a receipt
+// for each, and only when they pass lets the role's model or command judge too. Receipts that an earlier delivery left on the
+// same tree count. It serves patches, baselines, batches and final gates alike.
+type Tester struct {
+	Assignment *wire.Assignment
+	Journal    *Journal
+	Objects    Objects
+	// Dir is the work tree with the patch in it; Tree returns the id of its tree.
+	Dir  string
+	Tree func(ctx context.Context) (string, error)
+	// Env and Writable are what gates see and may write. ToolsDir is what setup may write too.
+	Env      []string
+	Writable []string
+	ToolsDir string
+	Limiter  *gate.Limiter
+	Bounds   Bounds
+	// Doing is told what runs. It may be nil.
+	Doing func(string)
+	// Judge has the patch judged beyond the gates; its result stands for the attempt's. Nil means that the gates decide alone.
+	Judge func(ctx context.Context) (spec.Result, error)
+	Log   zerolog.Logger
+}
+
+// Run carries the attempt out; the errors are those of Agent.Run.
+func (t *Tester) Run(ctx context.Context) (spec.Result, error) {
+	ctx, cancel := t.Bounds.deadline(ctx)
+	defer cancel()
+	r, err := t.prove(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		end := endingOf(cause, t.Bounds)
+		if end == nil {
+			return spec.Result{}, errors.Join(cause, err)
+		}
+		return spec.Result{Status: end.status, Error: &end.fault}, nil
+	}
+	return r, err
+}
+
+func (t *Tester) prove(ctx context.Context) (spec.Result, error) {
+	gates, unknown := gatesOf(t.Assignment)
+	if len(unknown) > 0 {
+		return failure(spec.StatusFailed, faultAssignment, "the project has no gate "+strings.Join(unknown, ", "), ""), nil
+	}
+	tree, err := t.Tree(ctx)
+	if err != nil {
+		return spec.Result{}, fmt.Errorf("read the tree of %s: %w", t.Assignment.Agent(), err)
+	}
+	if bad, err := t.setup(ctx); bad != nil || err != nil {
+		return orZero(bad), err
+	}
+	receipts := make([]spec.Receipt, 0, len(gates))
+	for _, g := range gates {
+		r, err := t.gate(ctx, g, tree)
+		if missing(err) {
+			return failure(spec.StatusFailed, faultSetup, fmt.Sprintf("gate %s cannot be run here: %v", g.Name, errors.Unwrap(err)), ""), nil
+		}
+		if err != nil {
+			return spec.Result{}, fmt.Errorf("test %s: %w", t.Assignment.Agent(), err)
+		}
+		receipts = append(receipts, r)
+	}
+	return t.judged(ctx, receipts)
+}
+
+func orZero(r *spec.Result) spec.Result {
+	if r == nil {
+		return spec.Result{}
+	}
+	return *r
+}
+
+// gatesOf returns the gates that a task names, all of the project's where it names none, and the names that are unknown.
+func gatesOf(a *wire.Assignment) (gates []spec.Gate, unknown []string) {
+	if len(a.Task.Gates) == 0 {
+		return a.Project.Gates, nil
+	}
+	for _, name := range a.Task.Gates {
+		i := slices.IndexFunc(a.Project.Gates, func(g spec.Gate) bool { return g.Name == name })
+		if i < 0 {
+			unknown = append(unknown, name)
+			continue
+		}
+		gates = append(gates, a.Project.Gates[i])
+	}
+	return gates, unknown
+}
+
+// missing says that a gate could not be started at all, wherever the fault of it lies.
+func missing(err error) bool {
+	var none *sandbox.NotFoundError
+	return errors.As(err, &none) || errors.Is(err, sandbox.ErrInvalid)
+}
+
+// setup runs the setup command. The result is not nil when it failed.
+func (t *Tester) setup(ctx context.Context) (*spec.Result, error) {
+	args := t.Assignment.Setup
+	if len(args) == 0 {
+		return nil, nil //nolint:nilnil // nothing to run, nothing failed
+	}
+	t.doing("setup: " + strings.Join(args, " "))
+	writable := t.Writable
+	if t.ToolsDir != "" {
+		writable = append(slices.Clone(writable), t.ToolsDir)
+	}
+	out, err := sandbox.Run(ctx, sandbox.Command{Args: args, Dir: t.Dir, Env: t.Env, Writable: writable, Timeout: t.Bounds.left()})
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause
+	}
+	if missing(err) {
+		bad := failure(spec.StatusFailed, faultSetup, "setup: "+err.Error(), "")
+		return &bad, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("run setup: %w", err)
+	}
+	if !out.Success() {
+		bad := failure(spec.StatusFailed, faultSetup, "setup: "+howEnded(args, out), clip(out.Text(), commandTail))
+		return &bad, nil
+	}
+	return nil, nil //nolint:nilnil // it ran, and well
+}
+
+// gate runs one gate when there is a free core for it, and appends its receipt.
+func (t *Tester) gate(ctx context.Context, g spec.Gate, tree string) (spec.Receipt, error) {
+	if r, ok := t.had(g.Name, tree); ok {
+		return r, nil
+	}
+	release, err := t.Limiter.Acquire(ctx)
+	if err != nil {
+		return spec.Receipt{}, err
+	}
+	defer release()
+	t.doing("gate " + g.Name)
+	whole := &transcript{}
+	where := gate.Where{Dir: t.Dir, Tree: tree, Env: t.Env, Writable: t.Writable, Sink: whole}
+	if b, ok := t.Assignment.Baseline[g.Name]; ok {
+		where.Baseline = &b
+	}
+	r, err := gate.Run(ctx, g, where)
+	if err != nil {
+		return r, err
+	}
+	if len(whole.kept) > 0 {
+		r.Output = "output-" + digest(whole.kept)
+		if err := t.Objects.Put(ctx, r.Output, whole.kept); err != nil {
+			return r, fmt.Errorf("keep the output of gate %s: %w", g.Name, err)
+		}
+	}
+	if _, err := t.Journal.Append(ctx, draft(contextscope.KindReceipt, r)); err != nil {
+		return r, err
+	}
+	return r, nil
+}
+
+// had returns the receipt that an earlier delivery of this attempt left for a gate on the same tree.
+func (t *Tester) had(name, tree string) (spec.Receipt, bool) {
+	for _, e := range t.Journal.Events() {
+		var r spec.Receipt
+		if e.Kind == contextscope.KindReceipt && json.Unmarshal(e.Data, &r) == nil && r.Gate == name && r.Tree == tree {
+			return r, true
+		}
+	}
+	return spec.Receipt{}, false
+}
+
+func (t *Tester) doing(what string) {
+	if t.Doing != nil {
+		t.Doing(what)
+	}
+}
+
+// judged makes the result of the gates, and where they pass asks the judge.
+func (t *Tester) judged(ctx context.Context, receipts []spec.Receipt) (spec.Result, error) {
+	var red []string
+	for _, r := range receipts {
+		if blocks(r, t.Assignment.StrictGates) {
+			red = append(red, r.Gate)
+		}
+	}
+	notes := t.notes(receipts)
+	if len(red) > 0 {
+		f := spec.Fault{
+			Class: faultGate, Message: fmt.Sprintf("%d of %d gates did not pass: %s", len(red), len(receipts), strings.Join(red, ", ")),
+			Detail: gate.Explain(receipts, t.Assignment.Baseline), Signatures: signatures(receipts, t.Assignment.Baseline),
+		}
+		return spec.Result{
+			Status: spec.StatusFailed, Error: &f, Receipts: receipts, Handoff: spec.Handoff{Summary: f.Message, Deviations: notes},
+		}, nil
+	}
+	passed := spec.Result{Status: spec.StatusDone, Receipts: receipts, Handoff: spec.Handoff{
+		Summary: fmt.Sprintf("%d gates passed", len(receipts)), Deviations: notes,
+	}}
+	if t.Judge == nil {
+		return passed, nil
+	}
+	verdict, err := t.Judge(ctx)
+	if err != nil {
+		return spec.Result{}, err
+	}
+	// A judge that came to no verdict says nothing about the patch: without receipts it is only a tester that failed.
+	if verdict.Status == spec.StatusDone || verdict.Error != nil && verdict.Error.Class == faultVerdict {
+		verdict.Receipts, verdict.Handoff.Deviations = receipts, append(verdict.Handoff.Deviations, notes...)
+	}
+	return verdict, nil
+}
+
+// blocks says whether a receipt keeps a patch out.
+func blocks(r spec.Receipt, strict bool) bool {
+	return r.Verdict == spec.VerdictFail || strict && r.Verdict == spec.VerdictUnattributable
+}
+
+// notes are what a person should know of gates that did not block.
+func (t *Tester) notes(receipts []spec.Receipt) []string {
+	var notes []string
+	for _, r := range receipts {
+		if r.Verdict == spec.VerdictUnattributable {
+			notes = append(notes, fmt.Sprintf("gate %s is red and cannot be compared with the baseline", r.Gate))
+		}
+		if b, ok := t.Assignment.Baseline[r.Gate]; ok && r.Tests < b.Tests && !r.Build {
+			notes = append(notes, fmt.Sprintf("gate %s ran %d tests; on the base commit it ran %d", r.Gate, r.Tests, b.Tests))
+		}
+	}
+	return notes
+}
+
+// signatures are the failures that are new against the baseline, each with its gate's name.
+func signatures(receipts []spec.Receipt, baseline map[string]spec.Receipt) []string {
+	var out []string
+	for _, r := range receipts {
+		if r.Verdict != spec.VerdictFail {
+			continue
+		}
+		var before *spec.Receipt
+		if b, ok := baseline[r.Gate]; ok {
+			before = &b
+		}
+		for _, s := range gate.NewSignatures(r, before) {
+			out = append(out, r.Gate+": "+s)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// maxTranscript bounds what is kept of a gate's whole output, in bytes.
+const maxTranscript = 8 << 20
+
+// transcript keeps the beginning of a stream.
+type transcript struct{ kept []byte }
+
+// Write never fails: what is too much is dropped.
+func (t *transcript) Write(p []byte) (int, error) {
+	t.kept = append(t.kept, p[:min(len(p), maxTranscript-len(t.kept))]...)
+	return len(p), nil
+}

@@ -1,0 +1,94 @@
+package tool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"divisi/internal/spec"
+)
+
+// Env is what the built-in tools work on.
+type Env struct {
+	// Root is the work tree. All file tools go through it; the caller closes it after the set's last use.
+	Root *os.Root
+	// Dir is the work tree's absolute path, as commands see it. Paths below it are taken for paths in the tree.
+	Dir string
+	// WriteSet are the paths and globs that may be written; empty means anything that is not protected.
+	WriteSet []string
+	// Protected are globs that may be written only when the write set names them.
+	Protected []string
+	// Runner carries out commands, confined; nil where no tool needs one.
+	Runner Runner
+	// MaxCommand caps the time of one command; zero means 10 minutes.
+	MaxCommand time.Duration
+	// Artifacts keeps large outputs; may be nil. Where it is an ArtifactReader too, read_artifact can read them.
+	Artifacts Artifacts
+	// Output is the role's own schema of what it submits; may be empty.
+	Output json.RawMessage
+	// Ripgrep is the path of rg; empty means the one on PATH, "-" that none is used. The results are the same.
+	Ripgrep string
+	// Extra are tools from elsewhere, such as dispatch, which names can choose like the built-in ones.
+	Extra []Tool
+}
+
+// Builtin returns the named tools over env. submit_result is always among them. The error lists every name that is unknown
+// or that env cannot serve.
+func Builtin(names []string, env Env) (*Set, error) {
+	if env.Root == nil {
+		return nil, errors.New("tools need the root of a work tree")
+	}
+	submit, err := newSubmitResult(env.Output)
+	if err != nil {
+		return nil, err
+	}
+	files := &tree{root: env.Root, dir: env.Dir, writes: spec.WriteSet{Files: env.WriteSet, Protected: env.Protected}}
+	all := map[string]Tool{
+		spec.ToolListFiles:    &listFiles{files},
+		spec.ToolReadFile:     &readFile{files},
+		spec.ToolSearch:       &search{files, ripgrep(env.Ripgrep)},
+		spec.ToolEditFile:     &editFile{files},
+		spec.ToolWriteFile:    &writeFile{files},
+		spec.ToolReadArtifact: &readArtifact{reader(env.Artifacts)},
+		spec.ToolSubmitResult: submit,
+	}
+	if env.Runner != nil {
+		all[spec.ToolRunCommand] = &runCommand{env.Runner, commandCap(env.MaxCommand)}
+	}
+	for _, t := range env.Extra {
+		all[t.Declaration().Name] = t
+	}
+	return choose(all, names, env)
+}
+
+func choose(all map[string]Tool, names []string, env Env) (*Set, error) {
+	known := make([]string, 0, len(all))
+	for name := range all {
+		known = append(known, name)
+	}
+	var chosen []Tool
+	var errs []error
+	for i, name := range append(slices.Clone(names), spec.ToolSubmitResult) {
+		t, ok := all[name]
+		switch {
+		case slices.Contains(names[:min(i, len(names))], name):
+		case ok:
+			chosen = append(chosen, t)
+		case name == spec.ToolRunCommand:
+			errs = append(errs, errors.New("the tool run_command has no runner here"))
+		default:
+			hint := ""
+			if near := spec.Nearest(name, known); near != "" {
+				hint = fmt.Sprintf(" (did you mean %q?)", near)
+			}
+			errs = append(errs, fmt.Errorf("there is no tool %q%s", name, hint))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return NewSet(&Guard{Artifacts: env.Artifacts}, chosen...)
+}

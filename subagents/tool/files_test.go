@@ -1,0 +1,75 @@
+package tool
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+)
+
+func TestListFiles(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{
+		"a.go": "", "b/c.go": "", "b/d/e.go": "", "b/d/f.txt": "", ".hidden": "", ".git/HEAD": "", "sub/.git": "gitdir: x", "new\nline": "",
+	}, nil)
+	require.Equal(t, ".hidden\na.go\nb/c.go\nb/d/\n\"new\\nline\"\n", b.ok(spec.ToolListFiles, nil))
+	require.Equal(t, "a.go\nb/c.go\nb/d/e.go\n", b.ok(spec.ToolListFiles, args{"glob": "*.go"}))
+	require.Equal(t, "b/d/e.go\n", b.ok(spec.ToolListFiles, args{"glob": "d/*.go", "path": "b"}))
+	require.Equal(t, "b/c.go\nb/d/\n", b.ok(spec.ToolListFiles, args{"path": "b", "depth": 1}))
+	require.Contains(t, b.ok(spec.ToolListFiles, args{"glob": "*.rs"}), "no file below . matches")
+	require.Contains(t, b.ok(spec.ToolListFiles, args{"path": "sub"}), "is empty")
+	require.Contains(t, b.fails(spec.ToolListFiles, args{"glob": "[a"}), "malformed")
+	require.Contains(t, b.fails(spec.ToolListFiles, args{"path": "a.go"}), "is a file")
+	require.Contains(t, b.fails(spec.ToolListFiles, args{"path": "nowhere"}), "does not exist")
+}
+
+func TestListFilesIsBounded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil, nil)
+	for i := range maxListed + 5 {
+		name := filepath.Join(b.dir, "f"+strings.Repeat("x", i%50)+string(rune('a'+i%26))+strings.Repeat("y", i/26))
+		require.NoError(t, os.WriteFile(name, nil, 0o600))
+	}
+	out := b.ok(spec.ToolListFiles, nil)
+	require.Equal(t, maxListed+1, strings.Count(out, "\n"))
+	require.Contains(t, out, "[5 more: ")
+}
+
+func TestReadFile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{
+		"three": "one\ntwo\nthree\n", "empty": "", "bin": "a\x00b", "crlf": "a\r\nb\r\n", "latin": "caf\xe9\n",
+		"long": strings.Repeat("x", maxLine+10) + "\n", "many": strings.Repeat("l\n", maxLines+10),
+	}, nil)
+	require.Equal(t, "     1\tone\n     2\ttwo\n     3\tthree\n", b.ok(spec.ToolReadFile, args{"path": "three"}))
+	require.Equal(t, "     2\ttwo\n[lines 2 to 2 of 3]\n", b.ok(spec.ToolReadFile, args{"path": "three", "start_line": 2, "end_line": 2}))
+	require.Equal(t, "[there are only 3 lines]", b.ok(spec.ToolReadFile, args{"path": "three", "start_line": 4}))
+	require.Contains(t, b.ok(spec.ToolReadFile, args{"path": "three", "start_line": 3, "end_line": 2}), "behind end_line")
+	require.Contains(t, b.ok(spec.ToolReadFile, args{"path": "three", "start_line": -5, "end_line": 99}), "1\tone")
+	require.Equal(t, "[the file is empty]", b.ok(spec.ToolReadFile, args{"path": "empty"}))
+	require.Contains(t, b.fails(spec.ToolReadFile, args{"path": "bin"}), "binary file of 3 bytes")
+	require.Contains(t, b.ok(spec.ToolReadFile, args{"path": "crlf"}), "     1\ta\n     2\tb\n[lines end with CRLF")
+	require.Contains(t, b.ok(spec.ToolReadFile, args{"path": "latin"}), "caf\uFFFD\n[the file is not UTF-8")
+	require.Contains(t, b.ok(spec.ToolReadFile, args{"path": "long"}), "x… [10 more characters]")
+	require.Contains(t, b.ok(spec.ToolReadFile, args{"path": "many"}), "[lines 1 to 2000 of 2010; go on with start_line 2001]")
+}
+
+func TestWriteFile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{"run.sh": "old\n"}, nil)
+	require.NoError(t, os.Chmod(filepath.Join(b.dir, "run.sh"), 0o755)) //nolint:gosec // the mode is what is tested
+	require.Contains(t, b.ok(spec.ToolWriteFile, args{"path": "run.sh", "content": "new\n"}), "replaced run.sh, 1 lines")
+	require.Equal(t, "new\n", b.content("run.sh"))
+	info, err := os.Stat(filepath.Join(b.dir, "run.sh"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o755), info.Mode().Perm())
+	require.Contains(t, b.ok(spec.ToolWriteFile, args{"path": "x/y/z.txt", "content": ""}), "created x/y/z.txt, 0 lines")
+	require.Contains(t, b.fails(spec.ToolWriteFile, args{"path": "run.sh/x", "content": ""}), "is a file")
+	left, err := filepath.Glob(filepath.Join(b.dir, ".divisi-*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}

@@ -1,0 +1,161 @@
+package tool
+
+import (
+	"context"
+	_ "embed" // the description
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"google.golang.org/genai"
+
+	"divisi/internal/spec"
+)
+
+//go:embed list_files.md
+var listFilesText string
+
+// maxListed bounds the entries of one listing.
+const maxListed = 1000
+
+type listFiles struct{ files *tree }
+
+func (t *listFiles) Declaration() *genai.FunctionDeclaration {
+	return &genai.FunctionDeclaration{
+		Name: spec.ToolListFiles, Description: listFilesText,
+		ParametersJsonSchema: object(properties{
+			"path":  property("string", "Directory to list, relative to the top. Default: the top."),
+			"glob":  property("string", "Only files that match, e.g. **/*.go; relative to path. A glob without / matches names."),
+			"depth": property("integer", "How many levels to go down. Default: 2 without a glob, all with one."),
+		}),
+	}
+}
+
+func (t *listFiles) ReadOnly() bool { return true }
+
+func (t *listFiles) Doing(call Call) string {
+	if glob := call.text("glob"); glob != "" {
+		return "listing " + glob
+	}
+	return "listing " + path.Join(".", call.text("path"))
+}
+
+func (t *listFiles) Run(ctx context.Context, call Call) Result {
+	glob := call.text("glob")
+	if glob != "" && !doublestar.ValidatePattern(glob) {
+		return Failed("glob %q is malformed: use *, **, ?, [abc] and {a,b}", glob)
+	}
+	dir, err := t.files.resolve(call.text("path"))
+	if err != nil {
+		return Failed("%s", err)
+	}
+	info, err := t.files.root.Stat(dir)
+	if err != nil {
+		return Failed("%s", explain(dir, err))
+	}
+	if !info.IsDir() {
+		return Failed("%s is a file: use read_file", dir)
+	}
+	l := &listing{dir: dir, glob: glob, depth: call.number("depth", 0)}
+	if l.depth <= 0 {
+		l.depth = 2
+		if glob != "" {
+			l.depth = 1 << 20
+		}
+	}
+	complete, err := t.files.walk(ctx, dir, l.visit)
+	if err != nil {
+		return Failed("list %s: %s", dir, err)
+	}
+	return Text(l.text(complete))
+}
+
+// listing collects the entries of one walk.
+type listing struct {
+	dir, glob string
+	depth     int
+	b         strings.Builder
+	shown     int
+	left      int
+}
+
+func (l *listing) visit(name string, entry fs.DirEntry) error {
+	if name == l.dir {
+		return nil
+	}
+	inside := below(l.dir, name)
+	deep := strings.Count(inside, "/") + 1
+	switch {
+	case entry.IsDir() && deep >= l.depth:
+		l.add(name+"/", l.glob == "")
+		return fs.SkipDir
+	case entry.IsDir():
+		return nil
+	case l.glob == "" || globMatches(l.glob, inside):
+		l.add(name+mark(entry), true)
+	}
+	return nil
+}
+
+func (l *listing) add(line string, wanted bool) {
+	switch {
+	case !wanted:
+	case l.shown < maxListed:
+		l.shown++
+		fmt.Fprintln(&l.b, safeName(line))
+	default:
+		l.left++
+	}
+}
+
+func (l *listing) text(complete bool) string {
+	switch {
+	case l.shown == 0 && l.glob != "":
+		return fmt.Sprintf("[no file below %s matches %s]", l.dir, l.glob)
+	case l.shown == 0:
+		return fmt.Sprintf("[%s is empty]", l.dir)
+	}
+	if l.left > 0 {
+		fmt.Fprintf(&l.b, "[%d more: give a deeper path, a narrower glob or a smaller depth]\n", l.left)
+	}
+	if !complete {
+		fmt.Fprintf(&l.b, "[the tree has more than %d entries; the rest was not looked at: give a deeper path]\n", maxVisited)
+	}
+	return l.b.String()
+}
+
+func mark(entry fs.DirEntry) string {
+	switch {
+	case entry.Type()&fs.ModeSymlink != 0:
+		return "@"
+	case !entry.Type().IsRegular():
+		return "="
+	}
+	return ""
+}
+
+// below is a path relative to one of its parents.
+func below(dir, name string) string {
+	if dir == "." {
+		return name
+	}
+	return strings.TrimPrefix(name, dir+"/")
+}
+
+func globMatches(glob, inside string) bool {
+	if !strings.Contains(glob, "/") {
+		inside = path.Base(inside)
+	}
+	ok, err := doublestar.Match(glob, inside)
+	return ok && err == nil
+}
+
+// safeName shows a name with characters that would break a line as a quoted one.
+func safeName(name string) string {
+	if quoted := fmt.Sprintf("%q", name); strings.Contains(quoted[1:len(quoted)-1], `\`) {
+		return quoted
+	}
+	return name
+}

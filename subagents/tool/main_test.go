@@ -1,0 +1,128 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"divisi/internal/spec"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bench is a work tree with tools over it.
+type bench struct {
+	t   *testing.T
+	dir string
+	set *Set
+}
+
+// newBench makes a tree of files (path -> content) and every tool over it; change may alter the environment.
+func newBench(t *testing.T, files map[string]string, change func(*Env)) *bench {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		full := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o750))
+		require.NoError(t, os.WriteFile(full, []byte(content), 0o600))
+	}
+	root, err := os.OpenRoot(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, root.Close()) })
+	env := Env{Root: root, Dir: dir, Runner: fakeRunner{}, Artifacts: &memory{}}
+	if change != nil {
+		change(&env)
+	}
+	set, err := Builtin(names(), env)
+	require.NoError(t, err)
+	return &bench{t, dir, set}
+}
+
+func names() []string {
+	return []string{
+		spec.ToolListFiles, spec.ToolReadFile, spec.ToolSearch, spec.ToolEditFile, spec.ToolWriteFile,
+		spec.ToolRunCommand, spec.ToolReadArtifact,
+	}
+}
+
+type args = map[string]any
+
+func (b *bench) run(name string, a args) Result {
+	b.t.Helper()
+	return b.set.Run(b.t.Context(), Call{ID: "c1", Name: name, Args: a})
+}
+
+// ok runs a call that must succeed and returns its output.
+func (b *bench) ok(name string, a args) string {
+	b.t.Helper()
+	r := b.run(name, a)
+	require.False(b.t, r.Err, "%v", r.Output)
+	text, isText := r.Output["output"].(string)
+	require.True(b.t, isText)
+	return text
+}
+
+// fails runs a call that must fail and returns what it says.
+func (b *bench) fails(name string, a args) string {
+	b.t.Helper()
+	r := b.run(name, a)
+	require.True(b.t, r.Err, "%v", r.Output)
+	text, isText := r.Output["error"].(string)
+	require.True(b.t, isText)
+	return text
+}
+
+func (b *bench) content(name string) string {
+	b.t.Helper()
+	data, err := os.ReadFile(filepath.Join(b.dir, filepath.FromSlash(name)))
+	require.NoError(b.t, err)
+	return string(data)
+}
+
+// fakeRunner answers with what it was asked.
+type fakeRunner struct {
+	output func(Command) (Output, error)
+}
+
+func (f fakeRunner) Run(_ context.Context, c Command) (Output, error) {
+	if f.output == nil {
+		return Output{Text: c.Shell}, nil
+	}
+	return f.output(c)
+}
+
+// memory keeps artifacts.
+type memory struct {
+	mu   sync.Mutex
+	data map[string][]byte
+	fail error
+}
+
+func (m *memory) Put(_ context.Context, name string, data []byte) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail != nil {
+		return "", m.fail
+	}
+	if m.data == nil {
+		m.data = map[string][]byte{}
+	}
+	m.data[name] = data
+	return name, nil
+}
+
+func (m *memory) Get(_ context.Context, handle string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	data, ok := m.data[handle]
+	if !ok {
+		return nil, errors.New("there is no such artifact")
+	}
+	return data, nil
+}

@@ -1,0 +1,91 @@
+package tool
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+)
+
+func searchTree() map[string]string {
+	files := map[string]string{
+		"a.go": "package a\n\nfunc Alpha(ctx int) {}\nfunc beta() {}\n", "a/x.go": "package x\nfunc Gamma(ctx int) {}\r\n",
+		"b.txt": "func in text(ctx)\n", "bin": "func Bin(ctx \x00", ".git/x": "func Git(ctx int)", ".hidden": "func Hidden(ctx int)\n",
+		".gitignore": "ignored\n", "ignored": "func Ignored(ctx int)\n", "uni.txt": "Straße K\u212A func\n", "utf16": "\xff\xfef\x00u\x00",
+	}
+	return files
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, searchTree(), nil)
+	out := b.ok(spec.ToolSearch, args{"pattern": `func \w+\(ctx`, "glob": "*.go"})
+	require.Equal(t, "a/x.go:2:func Gamma(ctx int) {}\na.go:3:func Alpha(ctx int) {}\n[2 lines in 2 files match]\n", out)
+	out = b.ok(spec.ToolSearch, args{"pattern": "Alpha", "context": 1})
+	require.Equal(t, "a.go-2-\na.go:3:func Alpha(ctx int) {}\na.go-4-func beta() {}\n[1 lines in 1 files match]\n", out)
+	out = b.ok(spec.ToolSearch, args{"pattern": "FUNC", "ignore_case": true, "files_only": true, "path": "a.go"})
+	require.Equal(t, "a.go: 2\n[2 lines in 1 files match]\n", out)
+	require.Contains(t, b.ok(spec.ToolSearch, args{"pattern": "beta()", "literal": true}), "a.go:4:")
+	require.Contains(t, b.ok(spec.ToolSearch, args{"pattern": "nothing like it"}), "no line below . matches")
+	require.Contains(t, b.ok(spec.ToolSearch, args{"pattern": "Ignored"}), "ignored:1:", "git's ignore rules do not hide")
+	require.NotContains(t, b.ok(spec.ToolSearch, args{"pattern": "Git"}), ".git/x")
+	require.Contains(t, b.fails(spec.ToolSearch, args{"pattern": "("}), "not an RE2 expression")
+	require.Contains(t, b.fails(spec.ToolSearch, args{"pattern": ""}), "empty")
+	require.Contains(t, b.fails(spec.ToolSearch, args{"pattern": "x", "path": "../"}), "leads out")
+	require.Contains(t, b.fails(spec.ToolSearch, args{"pattern": "x", "glob": "{a"}), "malformed")
+}
+
+func TestSearchIsBounded(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{}
+	for i := range 30 {
+		files[fmt.Sprintf("f%02d", i)] = strings.Repeat("hit\n", 10)
+	}
+	files["long"] = strings.Repeat("y", 5000) + "hit" + strings.Repeat("z", 5000)
+	b := newBench(t, files, nil)
+	out := b.ok(spec.ToolSearch, args{"pattern": "hit"})
+	require.Equal(t, maxMatches+1, strings.Count(out, "\n"))
+	require.Contains(t, out, "[100 of 301 matching lines in 31 files are shown")
+	out = b.ok(spec.ToolSearch, args{"pattern": "hit", "path": "long"})
+	require.Contains(t, out, "hit")
+	require.Less(t, len(out), 600)
+}
+
+func TestSearchContextDoesNotRepeatLines(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{"f": "1\nhit a\n3\nhit b\n5\n6\n7\n8\nhit c\n"}, nil)
+	out := b.ok(spec.ToolSearch, args{"pattern": "hit", "context": 1})
+	require.Equal(t, "f-1-1\nf:2:hit a\nf-3-3\nf:4:hit b\nf-5-5\n--\nf-8-8\nf:9:hit c\n[3 lines in 1 files match]\n", out)
+}
+
+// TestSearchSameWithAndWithoutRipgrep compares both ways of finding files.
+func TestSearchSameWithAndWithoutRipgrep(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("rg"); err != nil {
+		t.Skip("ripgrep is not installed")
+	}
+	fast := newBench(t, searchTree(), nil)
+	slow := newBench(t, searchTree(), func(e *Env) { e.Ripgrep = "-" })
+	require.NotEmpty(t, fast.set.tools[spec.ToolSearch].(*search).rg)
+	for _, a := range []args{
+		{"pattern": `func`}, {"pattern": `func \w+\(ctx`}, {"pattern": `\bfunc\b`}, {"pattern": "k", "ignore_case": true},
+		{"pattern": `Stra(ss|ß)e`}, {"pattern": `^package .$`}, {"pattern": "-e"}, {"pattern": "func", "path": "a"},
+		{"pattern": "nowhere at all"}, {"pattern": `(?:Alpha|Gamma)+\(ctx`, "context": 2}, {"pattern": "fu", "glob": "**/*.go"},
+	} {
+		require.Equal(t, slow.ok(spec.ToolSearch, a), fast.ok(spec.ToolSearch, a), "%v", a)
+	}
+}
+
+func TestNeedle(t *testing.T) {
+	t.Parallel()
+	for pattern, want := range map[string]string{
+		`func \w+\(ctx`: "func ", `(?i)func`: "", `a|b`: "", `x+yz`: "yz", `(hello)*world`: "world", `(hello)+`: "hello",
+		`(`: "", `a\nb`: "", `.*`: "", `ab{2,3}c`: "bb", `[f]oo`: "foo",
+	} {
+		require.Equal(t, want, needle(pattern), pattern)
+	}
+}

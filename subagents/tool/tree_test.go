@@ -1,0 +1,129 @@
+//go:build unix
+
+package tool
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+)
+
+func TestPathsThatLeadOutAreRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{"in/a.txt": "inside\n", ".git/config": "secret\n"}, nil)
+	outside := filepath.Join(t.TempDir(), "secret.txt")
+	require.NoError(t, os.WriteFile(outside, []byte("secret\n"), 0o600))
+	link := func(target, name string) { require.NoError(t, os.Symlink(target, filepath.Join(b.dir, name))) }
+	link(outside, "abs")
+	link(filepath.Dir(outside), "absdir")
+	link("../../etc/passwd", "up")
+	link("loop", "loop")
+	link(".git", "git")
+	link("in", "alias")
+	link("in/../.git/config", "sneaky")
+	require.NoError(t, os.Link(outside, filepath.Join(b.dir, "hard")))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(b.dir, "pipe"), 0o600))
+
+	for name, why := range map[string]string{
+		"../x": "leads out", "in/../../x": "leads out", "/etc/passwd": "outside the work tree", "~/x": "outside the work tree",
+		`in\a.txt`: "backslash", "in/\x00a": "control character", "abs": "symbolic link", "absdir/secret.txt": "symbolic link",
+		"up": "symbolic link", "loop": "too many symbolic links", ".git/config": "git's own", ".GIT/config": "git's own",
+		"in/../.git./config": "git's own", "GIT~1/config": "git's own", "git/config": "git's own", "sneaky": "git's own",
+		"hard": "hard links", "pipe": "not a regular file", "in": "is a directory", "missing": "does not exist",
+		"in/a.txt/b": "not a directory", strings.Repeat("a/", 3000): "longer than",
+	} {
+		require.Contains(t, b.fails(spec.ToolReadFile, args{"path": name}), why, name)
+	}
+	require.Contains(t, b.ok(spec.ToolReadFile, args{"path": "alias/a.txt"}), "inside")
+	require.Contains(t, b.ok(spec.ToolReadFile, args{"path": filepath.Join(b.dir, "in/a.txt")}), "inside")
+	require.Contains(t, b.fails(spec.ToolReadFile, args{"path": b.dir + "x/a"}), "outside the work tree")
+
+	for name, why := range map[string]string{
+		"../x": "leads out", "absdir/new": "symbolic link", "abs": "symbolic link", "git/hooks/pre-commit": "git's own",
+		".git/hooks/x": "git's own", "pipe": "not a regular file", "in": "is a directory", "": "name a file",
+		"sub/.git": "git's own",
+	} {
+		require.Contains(t, b.fails(spec.ToolWriteFile, args{"path": name, "content": "x"}), why, name)
+	}
+	b.ok(spec.ToolWriteFile, args{"path": "hard", "content": "mine\n"})
+	data, err := os.ReadFile(outside)
+	require.NoError(t, err)
+	require.Equal(t, "secret\n", string(data), "writing replaces the name and leaves the other file alone")
+}
+
+func TestDeviceIsRefused(t *testing.T) {
+	t.Parallel()
+	root, err := os.OpenRoot("/dev")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, root.Close()) }()
+	set, err := Builtin([]string{spec.ToolReadFile}, Env{Root: root})
+	require.NoError(t, err)
+	r := set.Run(t.Context(), Call{Name: spec.ToolReadFile, Args: args{"path": "zero"}})
+	require.Contains(t, r.Output["error"], "not a regular file")
+}
+
+func TestHugeFileIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{"huge": ""}, nil)
+	require.NoError(t, os.Truncate(filepath.Join(b.dir, "huge"), maxFile+1))
+	require.Contains(t, b.fails(spec.ToolReadFile, args{"path": "huge"}), "use search, or run_command")
+}
+
+func TestWriteSetHoldsWhereAPathReallyLeads(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{
+		"mine/a.go": "a\n", "mine/a_test.go": "t\n", "other/b.go": "b\n", "mine/named_test.go": "n\n",
+	}, func(e *Env) {
+		e.WriteSet = []string{"mine/**", "mine/named_test.go"}
+		e.Protected = []string{"**/*_test.go"}
+	})
+	require.NoError(t, os.Symlink("../other", filepath.Join(b.dir, "mine/link")))
+	write := func(name string) args { return args{"path": name, "content": "x\n"} }
+	b.ok(spec.ToolWriteFile, write("mine/deep/new.go"))
+	b.ok(spec.ToolWriteFile, write("mine/named_test.go"))
+	require.Contains(t, b.fails(spec.ToolWriteFile, write("other/b.go")), "outside this task's write set: mine/**")
+	require.Contains(t, b.fails(spec.ToolWriteFile, write("mine/link/b.go")), "outside this task's write set")
+	require.Contains(t, b.fails(spec.ToolWriteFile, write("mine/a_test.go")), "protected (**/*_test.go)")
+	edit := args{"path": "other/b.go", "old_text": "b", "new_text": "c"}
+	require.Contains(t, b.fails(spec.ToolEditFile, edit), "outside this task's write set")
+	require.Equal(t, "b\n", b.content("other/b.go"))
+}
+
+// TestDirectorySwap lets a directory and a link that leads out take turns while files are written through its name.
+func TestDirectorySwap(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{"dir/x": "old\n", "aside/x": "old\n"}, nil)
+	outside := t.TempDir()
+	dir, aside := filepath.Join(b.dir, "dir"), filepath.Join(b.dir, "real")
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if os.Rename(dir, aside) == nil && os.Symlink(outside, dir) == nil {
+				_ = os.Remove(dir) //nolint:errcheck // the other side may be in the way; only the outside matters
+				_ = os.Rename(aside, dir)
+			}
+		}
+	})
+	for range 300 {
+		b.run(spec.ToolWriteFile, args{"path": "dir/x", "content": "new\n"})
+		b.run(spec.ToolReadFile, args{"path": "dir/x"})
+	}
+	close(stop)
+	wg.Wait()
+	left, err := os.ReadDir(outside)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}

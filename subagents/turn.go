@@ -1,0 +1,139 @@
+package subagents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/genai"
+
+	"divisi/contextscope"
+	"divisi/internal/model"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+// turn asks the model once and appends its answer, with its cost, in one message. An answer that cannot be used becomes an
+// error event, with its cost too.
+func (a *Agent) turn(ctx context.Context) error {
+	a.doing("thinking")
+	res, err := a.ask(ctx, a.request())
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return a.unpaid(err, cause)
+	}
+	if err != nil {
+		return a.discard(ctx, model.AsError(err))
+	}
+	if !substance(res.Content) {
+		return a.discard(ctx, &model.Error{Class: faultEmpty, Message: "the answer was empty", Usage: res.Usage.Add(res.Wasted)})
+	}
+	turn := draft(contextscope.KindTurn, wire.Turn{Model: res.Model, ResponseID: res.ResponseID, Finish: string(res.Finish)})
+	turn.Content = res.Content
+	if err := a.append(ctx, turn, usageEvent(res.Usage.Add(res.Wasted))); err != nil {
+		return err
+	}
+	a.whole = res.Content
+	return nil
+}
+
+// unpaid notes what a call that was broken off had cost, where the model knows.
+func (a *Agent) unpaid(err, cause error) error {
+	var failed *model.Error
+	if !errors.As(err, &failed) || failed.Usage.Total() == 0 {
+		return cause
+	}
+	if err := a.append(context.Background(), usageEvent(failed.Usage)); err != nil {
+		return errors.Join(cause, err)
+	}
+	return cause
+}
+
+// request compiles what the model sees this turn. Before the last turn only submit_result is offered for calling.
+func (a *Agent) request() *model.Request {
+	in := a.Input
+	in.Events = append(in.Events[:len(in.Events):len(in.Events)], a.Journal.Events()...)
+	in.Tools = a.Tools.Declarations()
+	c := a.Compiler.Compile(in)
+	config := &genai.GenerateContentConfig{SystemInstruction: c.System, Tools: c.Tools, MaxOutputTokens: int32(a.MaxOutput)}
+	if a.Thinking != "" {
+		config.ThinkingConfig = &genai.ThinkingConfig{ThinkingLevel: genai.ThinkingLevel(strings.ToUpper(a.Thinking))}
+	}
+	if a.session.calls+1 == a.Bounds.Turns {
+		config.ToolConfig = &genai.ToolConfig{FunctionCallingConfig: &genai.FunctionCallingConfig{
+			Mode: genai.FunctionCallingConfigModeAny, AllowedFunctionNames: []string{spec.ToolSubmitResult},
+		}}
+	}
+	w := a.Assignment
+	return &model.Request{
+		Model: a.ModelName, Contents: c.Contents, Config: config,
+		Meta: model.Meta{Run: w.Run, Task: w.Task.ID, Attempt: w.Attempt, Turn: a.session.calls + 1, Purpose: "turn"},
+	}
+}
+
+// ask streams one answer under the idle watch.
+func (a *Agent) ask(ctx context.Context, req *model.Request) (*model.Result, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	idle := time.AfterFunc(a.Bounds.Idle, func() { cancel(errIdle) })
+	defer idle.Stop()
+	for ev, err := range a.Model.Generate(ctx, req) {
+		switch {
+		case err != nil && errors.Is(context.Cause(ctx), errIdle):
+			return nil, &model.Error{
+				Class: faultIdle, Message: fmt.Sprintf("the model said nothing for %s", a.Bounds.Idle), Usage: model.AsError(err).Usage,
+			}
+		case err != nil:
+			return nil, err
+		case ev.Result != nil:
+			return ev.Result, nil
+		}
+		idle.Reset(a.Bounds.Idle)
+		a.doing(sayDelta(ev.Delta))
+	}
+	return nil, &model.Error{Class: model.Truncated, Message: "the answer ended without a result"}
+}
+
+// sayDelta tells in a few words what a part of an answer is.
+func sayDelta(p *genai.Part) string {
+	switch {
+	case p == nil, p.Thought:
+		return "thinking"
+	case p.FunctionCall != nil:
+		return "calls " + p.FunctionCall.Name
+	default:
+		return "writing"
+	}
+}
+
+// discard appends a failed call as an error event; where the call will be tried again, with words that say what was wrong.
+func (a *Agent) discard(ctx context.Context, err *model.Error) error {
+	fault := spec.Fault{Class: string(err.Class), Message: err.Message}
+	events := []contextscope.Event{draft(contextscope.KindError, fault)}
+	if err.Usage != (spec.Usage{}) {
+		events = append(events, usageEvent(err.Usage))
+	}
+	a.Log.Warn().Str("class", fault.Class).Int("call", a.session.calls+1).Msg("model answer discarded")
+	if policyOf(fault.Class).retry && a.session.discarded+1 < maxDiscarded {
+		nudge := draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonRetry})
+		nudge.Content = userText(retryText(fault))
+		events = append(events, nudge)
+	}
+	return a.append(ctx, events...)
+}
+
+func retryText(f spec.Fault) string {
+	if f.Class == string(model.MalformedCall) {
+		return "Your last answer was discarded: its tool calls could not be read. None of them ran. Make the call again with " +
+			"smaller, well-formed arguments: several small edits instead of one big one."
+	}
+	return "Your last answer was discarded: " + f.Message + ". Nothing of it counts. Answer again, with shorter steps."
+}
+
+func usageEvent(u spec.Usage) contextscope.Event { return draft(contextscope.KindUsage, u) }
+
+// substance says whether an answer holds anything to act on.
+func substance(c *genai.Content) bool {
+	return c != nil && (len(callsOf(c)) > 0 || strings.TrimSpace(textOf(c)) != "")
+}

@@ -1,0 +1,45 @@
+package wire
+
+// ControlSteer puts a message to a running agent; it arrives at the agent's next turn boundary.
+const ControlSteer = "steer"
+
+// Control is a message to the workers of a run. It is at most once: what came of it is seen in the log. A cancelled agent
+// leaves a result with status cancelled; a stopped one leaves a control event with reason stopped and no result, gives its
+// message up, and goes on when the same attempt is put on the queue again; a steering message leaves a steering event.
+type Control struct {
+	// ID makes a steering message count once, however often it is sent.
+	ID   string `json:"id,omitempty"`
+	Verb string `json:"verb"`
+	// Task and Attempt limit the message to one task or one attempt; empty and 0 mean all of the run.
+	Task    string `json:"task,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+	// Text is the message of a steering, or the reason of a cancel.
+	Text string `json:"text,omitempty"`
+	// From is who sent it: user or conductor.
+	From string `json:"from,omitempty"`
+}
+
+// Concerns reports whether the message is meant for the attempt.
+func (c Control) Concerns(task string, attempt int) bool {
+	return (c.Task == "" || c.Task == task) && (c.Attempt == 0 || c.Attempt == attempt)
+}
+
+// The reasons of control events.
+const (
+	ReasonReminder = "reminder" // the agent stopped without submitting a result
+	ReasonWrapUp   = "wrap_up"  // a limit is near
+	ReasonLoop     = "loop"     // the same call with the same result, again and again
+	ReasonRetry    = "retry"    // the answer before was discarded
+	ReasonStopped  = "stopped"  // the run stops; the attempt goes on when it is delivered again
+)
+
+// Nudge is the data of a control event.
+type Nudge struct {
+	Reason string `json:"reason"`
+}
+
+// Steered is the data of a steering event: the receipt of a message.
+type Steered struct {
+	ID   string `json:"id"`
+	From string `json:"from,omitempty"`
+}

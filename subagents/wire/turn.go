@@ -1,0 +1,33 @@
+package wire
+
+import (
+	"divisi/internal/spec"
+)
+
+// Turn is the data of a turn event.
+type Turn struct {
+	Model      string `json:"model,omitempty"`
+	ResponseID string `json:"response_id,omitempty"`
+	Finish     string `json:"finish,omitempty"`
+	// Purpose is empty for the agent's own turns, else what the call was for.
+	Purpose string `json:"purpose,omitempty"`
+}
+
+// Tooled is the data of a tool event.
+type Tooled struct {
+	// Failed counts the calls that ended in an error.
+	Failed int `json:"failed,omitempty"`
+	// Tree is the work tree after the turn's writing calls, as a commit on the attempt's head: what a later delivery goes on
+	// from. Nil when it was not saved, or, with Clean, when nothing differs from the head.
+	Tree  *spec.Patch `json:"tree,omitempty"`
+	Clean bool        `json:"clean,omitempty"`
+	// End is set by the turn that ended the attempt.
+	End *End `json:"end,omitempty"`
+}
+
+// End is what the agent ended with.
+type End struct {
+	Handoff spec.Handoff `json:"handoff,omitzero"`
+	Plan    *spec.Plan   `json:"plan,omitempty"`
+	Final   bool         `json:"final,omitempty"`
+}

@@ -1,0 +1,188 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"divisi/internal/git"
+	"divisi/internal/spec"
+)
+
+// ErrNotReset says that a slot has no content yet, or lost it.
+var ErrNotReset = errors.New("the slot was not reset to a commit")
+
+// NestedError says that there are git repositories within the work tree: git would record them as submodules and lose
+// their files.
+type NestedError struct {
+	// Paths are the directories, relative to the top of the work tree.
+	Paths []string
+}
+
+// Error names the directories and says what to do.
+func (e *NestedError) Error() string {
+	return fmt.Sprintf("git repositories within the work tree (%s): remove their .git", strings.Join(e.Paths, ", "))
+}
+
+// Collect makes one commit of everything that differs from base in the work tree, whoever changed it, and packs it.
+// Ignored files are left out. The same content, message, author and time give the same commit. Both results are nil when
+// nothing changed; the patch's Pack is left to whoever stores the pack. Errors: *NestedError, ErrNotReset.
+func (s *Slot) Collect(
+	ctx context.Context, base, message string, author git.Ident, at time.Time,
+) (*spec.Patch, []byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	patch, pack, err := s.collect(ctx, base, message, author, at)
+	if err != nil {
+		return nil, nil, fmt.Errorf("collect the changes in %s: %w", s.name, err)
+	}
+	return patch, pack, nil
+}
+
+func (s *Slot) collect(
+	ctx context.Context, base, message string, author git.Ident, at time.Time,
+) (*spec.Patch, []byte, error) {
+	tree, err := s.tree(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	changes, err := s.repo.Changed(ctx, base, tree)
+	if err != nil || len(changes) == 0 {
+		return nil, nil, err
+	}
+	commit, err := s.repo.CommitTree(tree, []string{base}, message, author, author, at)
+	if err != nil {
+		return nil, nil, err
+	}
+	pack, err := s.repo.Pack(ctx, commit, base)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &spec.Patch{Commit: commit, Base: base, Tree: tree}
+	for _, c := range changes {
+		p.Files = append(p.Files, c.Path)
+		p.Added += c.Added
+		p.Deleted += c.Deleted
+	}
+	return p, pack, nil
+}
+
+// Tree returns the id of the tree that the work tree holds now, ignored files left out. It is the tree of a commit of
+// Collect with the same content. Errors: *NestedError, ErrNotReset.
+func (s *Slot) Tree(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tree, err := s.tree(ctx)
+	if err != nil {
+		return "", fmt.Errorf("hash the tree of %s: %w", s.name, err)
+	}
+	return tree, nil
+}
+
+// Diff returns what differs from base in the work tree as a unified diff of at most limit bytes; cut says that there
+// was more. Errors: *NestedError, ErrNotReset.
+func (s *Slot) Diff(ctx context.Context, base string, limit int) (text string, cut bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tree, err := s.tree(ctx)
+	if err != nil {
+		return "", false, fmt.Errorf("diff %s: %w", s.name, err)
+	}
+	return s.repo.Diff(ctx, base, tree, limit)
+}
+
+// tree takes all changes into the index and writes its tree. Not by git add: in a tree with submodules that runs another
+// git in each of them, with the settings that it finds there.
+func (s *Slot) tree(ctx context.Context) (string, error) {
+	if s.repo == nil {
+		return "", ErrNotReset
+	}
+	out, err := s.git.Run(ctx, s.at(), nil, "ls-files", "-z", "-t", "-m", "-d", "-o", "--exclude-standard")
+	if err != nil {
+		return "", err
+	}
+	scan := s.sort(string(out))
+	if len(scan.nested) > 0 {
+		return "", &NestedError{Paths: scan.nested}
+	}
+	if err := s.updateIndex(ctx, scan.beyond, "--force-remove"); err != nil {
+		return "", err
+	}
+	if err := s.updateIndex(ctx, append(scan.tracked, scan.added...), "--add", "--remove", "--replace"); err != nil {
+		return "", err
+	}
+	out, err = s.git.Run(ctx, s.at(), nil, "write-tree")
+	return strings.TrimSpace(string(out)), err
+}
+
+func (s *Slot) updateIndex(ctx context.Context, paths []string, flags ...string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	in := strings.NewReader(strings.Join(paths, "\x00") + "\x00")
+	_, err := s.git.Run(ctx, s.at(), in, append(append([]string{"update-index", "-z"}, flags...), "--stdin")...)
+	return err
+}
+
+// scanned is the outcome of a full scan of the work tree.
+type scanned struct {
+	// tracked are changed or deleted; beyond are tracked too, but a link has taken the place of their directory.
+	tracked, beyond []string
+	// added are new files.
+	added []string
+	// nested are directories that are repositories.
+	nested []string
+}
+
+// sort reads the records "tag path\0" of ls-files -t. Tracked paths come to the index first: a file that became a
+// directory must be gone before the directory's files are added.
+func (s *Slot) sort(out string) scanned {
+	var r scanned
+	seen := map[string]bool{}
+	for record := range strings.SplitSeq(out, "\x00") {
+		tag, path, ok := strings.Cut(record, " ")
+		if !ok || seen[path] {
+			continue
+		}
+		seen[path] = true
+		switch {
+		case strings.HasSuffix(path, "/"):
+			r.nested = append(r.nested, strings.TrimSuffix(path, "/"))
+		case tag == "?":
+			r.added = append(r.added, path)
+		case s.beyondLink(path):
+			r.beyond = append(r.beyond, path)
+		case s.isRepository(path):
+			r.nested = append(r.nested, path)
+		default:
+			r.tracked = append(r.tracked, path)
+		}
+	}
+	return r
+}
+
+// beyondLink reports whether a link is among the directories of a path.
+func (s *Slot) beyondLink(path string) bool {
+	for i, c := range path {
+		if c != '/' {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(path[:i])))
+		if err != nil {
+			return false
+		}
+		if info.Mode()&os.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Slot) isRepository(path string) bool {
+	_, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(path), ".git"))
+	return err == nil
+}

@@ -1,0 +1,159 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"divisi/internal/git"
+)
+
+// Slot is one work tree with a git directory of its own. Its methods may be called from several goroutines; they take
+// turns.
+type Slot struct {
+	git    *git.Git
+	mirror *git.Repo
+	name   string
+	dir    string
+	gitDir string
+	held   atomic.Bool
+
+	mu sync.Mutex
+	// repo is nil until the slot is built, and again when it is broken.
+	repo *git.Repo
+}
+
+// Name returns the slot's name in its pool.
+func (s *Slot) Name() string { return s.name }
+
+// Dir returns the top of the work tree. It exists after the first Reset.
+func (s *Slot) Dir() string { return s.dir }
+
+// GitDir returns the slot's git directory, outside the work tree. Agents may read it, never write it.
+func (s *Slot) GitDir() string { return s.gitDir }
+
+// Borrowed returns the object directory that the slot reads from beside its own.
+func (s *Slot) Borrowed() string { return s.mirror.Objects() }
+
+// GitEnv is what an agent's own git needs to show status, diffs and the like in the work tree.
+func (s *Slot) GitEnv() []string {
+	return []string{"GIT_DIR=" + s.gitDir, "GIT_WORK_TREE=" + s.dir, "GIT_OPTIONAL_LOCKS=0"}
+}
+
+func (s *Slot) at() git.Dir { return git.Dir{GitDir: s.gitDir, WorkTree: s.dir} }
+
+// Reset makes the work tree hold exactly a commit of the mirror: changes, untracked and ignored files, and repositories
+// within go away. No process may be working in the slot. A slot that cannot be reset is rebuilt.
+func (s *Slot) Reset(ctx context.Context, commit string) error {
+	if !git.ValidID(commit) {
+		return fmt.Errorf("reset %s to %q: %w", s.name, commit, git.ErrBadName)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var first error
+	if s.repo != nil {
+		if first = s.reset(ctx, commit); first == nil {
+			return nil
+		}
+		s.repo = nil
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("reset %s to %s: %w", s.name, commit, context.Cause(ctx))
+	}
+	err := s.build()
+	if err == nil {
+		err = s.reset(ctx, commit)
+	}
+	if err != nil {
+		s.repo = nil
+		return fmt.Errorf("reset %s to %s: %w", s.name, commit, errors.Join(err, first))
+	}
+	return nil
+}
+
+// build makes the slot anew.
+func (s *Slot) build() error {
+	if err := errors.Join(remove(s.dir), remove(s.gitDir)); err != nil {
+		return err
+	}
+	if err := os.Mkdir(s.dir, 0o755); err != nil {
+		return err
+	}
+	repo, err := s.git.Borrow(s.gitDir, s.mirror)
+	if err != nil {
+		return err
+	}
+	s.repo = repo
+	return nil
+}
+
+// reset does it in a slot that is built. The tree is tidied once more with all directories writable when git cannot.
+func (s *Slot) reset(ctx context.Context, commit string) error {
+	err := s.checkout(ctx, commit)
+	if err != nil && ctx.Err() == nil {
+		if err = errors.Join(unlock(s.dir), s.dropLock()); err == nil {
+			err = s.checkout(ctx, commit)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := tidy(s.dir); err != nil {
+		return err
+	}
+	if err := s.setHead(commit); err != nil {
+		return err
+	}
+	return s.dropObjects()
+}
+
+func (s *Slot) checkout(ctx context.Context, commit string) error {
+	if info, err := os.Lstat(s.dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("the work tree %s is gone", s.dir)
+	}
+	if _, err := s.git.Run(ctx, s.at(), nil, "read-tree", "-u", "--reset", commit); err != nil {
+		return err
+	}
+	_, err := s.git.Run(ctx, s.at(), nil, "clean", "-ffdxq")
+	return err
+}
+
+// dropLock removes the lock of a git that was killed.
+func (s *Slot) dropLock() error {
+	return os.RemoveAll(filepath.Join(s.gitDir, "index.lock"))
+}
+
+// setHead makes the commit the HEAD that an agent's git sees. The old file is deleted first: some file systems write
+// everything out when a file replaces another.
+func (s *Slot) setHead(commit string) error {
+	path := filepath.Join(s.gitDir, "HEAD")
+	if data, err := os.ReadFile(path); err == nil && string(data) == commit+"\n" {
+		return nil
+	}
+	if err := os.RemoveAll(path); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(commit+"\n"), 0o644)
+}
+
+// dropObjects deletes what earlier attempts wrote: after a reset, everything that is needed is in the mirror.
+func (s *Slot) dropObjects() error {
+	entries, err := os.ReadDir(s.repo.Objects())
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if len(e.Name()) != 2 || strings.Trim(e.Name(), "0123456789abcdef") != "" {
+			continue
+		}
+		if err := remove(filepath.Join(s.repo.Objects(), e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
