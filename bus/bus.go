@@ -62,7 +62,7 @@ type Bus struct {
 	events, tasks, objects jetstream.Stream
 
 	tryPatience, retryPatience time.Duration
-	denied                     atomic.Pointer[string] // what the server last forbade
+	denied                     atomic.Pointer[denial]
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{}

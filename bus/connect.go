@@ -27,7 +27,7 @@ func (b *Bus) connect(h holder) error {
 	}
 	b.nc = nc
 	if got := nc.MaxPayload(); got < minPayload {
-		return fmt.Errorf("%w: %s takes messages of %d bytes at most; max_payload must be at least 1MB", ErrUnavailable, h.URL, got)
+		return fmt.Errorf("%w: %s takes messages of %d bytes; its max_payload must be 1MB at least", ErrUnavailable, h.URL, got)
 	}
 	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(b.tryPatience))
 	if err != nil {
@@ -55,14 +55,26 @@ func (b *Bus) connectOptions() []nats.Option {
 // reportAsync hears of what no call returns: calls that the server forbids, slow readers, protocol faults.
 func (b *Bus) reportAsync(_ *nats.Conn, sub *nats.Subscription, err error) {
 	if errors.Is(err, nats.ErrPermissionViolation) {
-		text := err.Error()
-		b.denied.Store(&text)
+		b.denied.Store(&denial{text: err.Error(), at: time.Now()})
 	}
 	entry := b.log.Error().Err(err)
 	if sub != nil {
 		entry = entry.Str("subject", sub.Subject)
 	}
 	entry.Msg("the message server reported an error")
+}
+
+// denial is what the server last forbade. It answers a forbidden call with silence and says so on the side.
+type denial struct {
+	text string
+	at   time.Time
+}
+
+func (b *Bus) deniedSince(begun time.Time) string {
+	if d := b.denied.Load(); d != nil && d.at.After(begun) {
+		return d.text
+	}
+	return ""
 }
 
 func (b *Bus) reportLost(_ *nats.Conn, err error) {
@@ -85,13 +97,17 @@ func (b *Bus) reportBack(_ *nats.Conn) {
 // attempt runs call with the time that one answer may take, and again while that may help. again says whether an
 // earlier try may have been carried out although its answer got lost.
 func (b *Bus) attempt(ctx context.Context, call func(context.Context) error) (again bool, err error) {
-	end := time.Now().Add(b.retryPatience)
+	begun := time.Now()
+	end := begun.Add(b.retryPatience)
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		try, cancel := context.WithTimeout(ctx, b.tryPatience)
 		err = call(try)
 		cancel()
 		if err == nil || !b.worthRetry(err) || ctx.Err() != nil || time.Now().After(end) {
 			return again, err
+		}
+		if text := b.deniedSince(begun); text != "" {
+			return again, fmt.Errorf("%w: %w (the server said: %s)", ErrUnavailable, err, text)
 		}
 		if b.server != nil {
 			if fault := b.server.fault(); fault != nil {

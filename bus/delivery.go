@@ -37,7 +37,7 @@ func (b *Bus) delivery(m *nats.Msg) (*Delivery, error) {
 	}
 	return &Delivery{
 		Subject: m.Subject, ID: m.Header.Get(headerTask), Data: m.Data,
-		Number: int(meta.NumDelivered), AckSubject: m.Reply, bus: b, //nolint:gosec // bounded by MaxDeliver
+		Number: int(meta.NumDelivered), AckSubject: m.Reply, bus: b,
 	}, nil
 }
 

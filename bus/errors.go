@@ -118,8 +118,5 @@ func (b *Bus) class(ctx context.Context, err error) error {
 	case errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled):
 		return fmt.Errorf("%w: JetStream does not answer at %s; is it enabled there? (%w)", ErrUnavailable, b.url, err)
 	}
-	if denied := b.denied.Load(); denied != nil {
-		return fmt.Errorf("%w: %w (the server said: %s)", ErrUnavailable, err, *denied)
-	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }

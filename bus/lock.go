@@ -23,14 +23,24 @@ var errLocked = errors.New("locked")
 // dirLock is an exclusive lock on a directory. The system drops it with the process, however that ends.
 type dirLock struct{ file *os.File }
 
+// lockNote is what the lock file says about its holder. It has no secrets.
+type lockNote struct {
+	URL     string    `json:"url"`
+	PID     int       `json:"pid"`
+	Started time.Time `json:"started"`
+}
+
 // takeLock locks dir for this process. *LockedError when another holder keeps it.
 func takeLock(ctx context.Context, dir string) (*dirLock, error) {
 	path := filepath.Join(dir, lockName)
 	deadline := time.Now().Add(lockPatience)
 	for {
 		l, err := tryLock(path)
+		if err == nil {
+			return l, l.write(nil) // the holder before this one is no news any more
+		}
 		if !errors.Is(err, errLocked) {
-			return l, err
+			return nil, err
 		}
 		if time.Now().After(deadline) || pause(ctx, nil, lockPoll) != nil {
 			return nil, lockedBy(path)
@@ -39,7 +49,7 @@ func takeLock(ctx context.Context, dir string) (*dirLock, error) {
 }
 
 func tryLock(path string) (*dirLock, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the caller's own state directory
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("%w: cannot open the lock file: %w", ErrUnavailable, err)
 	}
@@ -71,10 +81,14 @@ func lockFree(dir string) (bool, error) {
 
 // note writes who holds the lock into its file, for the error of the next who wants it.
 func (l *dirLock) note(h holder) error {
-	data, err := json.Marshal(holder{URL: h.URL, PID: h.PID, Started: h.Started})
+	data, err := json.Marshal(lockNote{URL: h.URL, PID: h.PID, Started: h.Started})
 	if err != nil {
 		return fmt.Errorf("encode the lock's holder: %w", err)
 	}
+	return l.write(data)
+}
+
+func (l *dirLock) write(data []byte) error {
 	if err := l.file.Truncate(0); err != nil {
 		return fmt.Errorf("%w: write %s: %w", ErrUnavailable, l.file.Name(), err)
 	}
@@ -93,8 +107,8 @@ func (l *dirLock) release() error {
 
 func lockedBy(path string) error {
 	locked := &LockedError{Path: path}
-	data, err := os.ReadFile(path) //nolint:gosec // the caller's own state directory
-	var h holder
+	data, err := os.ReadFile(path)
+	var h lockNote
 	if err == nil && json.Unmarshal(data, &h) == nil && h.PID != 0 {
 		locked.PID = h.PID
 		locked.Info = fmt.Sprintf("started %s, at %s", h.Started.Format(time.RFC3339), h.URL)

@@ -36,6 +36,9 @@ func (b *Bus) AppendFiltered(ctx context.Context, subject, filter string, data [
 	if err := errors.Join(checkSubject(subject, prefixLog), checkFilter(filter, prefixLog)); err != nil {
 		return 0, fmt.Errorf("append: %w", err)
 	}
+	if !covers(filter, subject) {
+		return 0, fmt.Errorf("append: %w: %s does not match its own fence %s", ErrSubject, subject, filter)
+	}
 	pos, err := b.store(ctx, b.events, &nats.Msg{Subject: subject, Data: data}, filter, last)
 	if err != nil {
 		return 0, fmt.Errorf("append to %s after %d: %w", subject, last, err)

@@ -19,7 +19,7 @@ const childEnv = "DIVISI_BUS_TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(childEnv); role != "" {
-		os.Exit(runChild(role))
+		os.Exit(runChild(role)) //nolint:forbidigo // here the test binary is another program
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -131,7 +131,7 @@ func (b *Bus) Get(ctx context.Context, name string) ([]byte, error) {
 	}
 	// The sums are compared at the end, so the end has to be reached.
 	if n, err := r.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("get object %.80q: longer than its manifest says, or damaged: %w", name, errors.Join(ErrUnavailable, err))
+		return nil, fmt.Errorf("get object %.80q: not what its manifest says: %w", name, errors.Join(ErrUnavailable, err))
 	}
 	return data, nil
 }

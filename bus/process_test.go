@@ -65,7 +65,7 @@ func childAppend(ctx context.Context, dir string) error {
 				return err
 			}
 		}
-		if _, err := fmt.Println(last); err != nil {
+		if _, err := fmt.Fprintln(os.Stdout, last); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func childAttach(ctx context.Context, dir string) error {
 
 func child(t *testing.T, role, dir string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(context.Background(), os.Args[0]) //nolint:gosec // this very test binary
+	cmd := exec.CommandContext(context.Background(), os.Args[0])
 	cmd.Env = append(os.Environ(), childEnv+"="+role+":"+dir)
 	cmd.Stderr = os.Stderr
 	return cmd

@@ -100,7 +100,7 @@ func (q *Queue) handBack(ctx context.Context, sub *nats.Subscription, answers <-
 				continue
 			}
 			if err := q.bus.nc.Publish(m.Reply, ackNak); err != nil {
-				q.bus.log.Debug().Err(err).Str("subject", m.Subject).Msg("a task that came too late waits for its time to run out")
+				q.bus.log.Debug().Err(err).Str("subject", m.Subject).Msg("a task that came too late waits for its AckWait")
 			}
 		default:
 			return

@@ -149,6 +149,6 @@ func (e *embedded) stopWithin(ctx context.Context, then func() error) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("%w: the server in %s is still writing its store; the lock stays until it is done", ErrUnavailable, e.dir)
+		return fmt.Errorf("%w: the server in %s still writes its store; the lock stays until it is done", ErrUnavailable, e.dir)
 	}
 }

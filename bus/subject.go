@@ -31,7 +31,7 @@ func ValidToken(s string) bool {
 // subject that every method refuses with ErrSubject; the same holds for the other builders.
 func TaskSubject(role, run, task string) string { return subject(prefixTask, role, run, task) }
 
-// TaskFilter matches every task of a run, whatever its role: task.*.<run>.>
+// TaskFilter matches every task of a run, whatever its role: task.*.<run>.> .
 func TaskFilter(run string) string { return subject(prefixTask) + ".*." + token(run) + ".>" }
 
 // ConductorSubject is where a run's conductor appends: ev.<run>.m.<kind>.
@@ -42,10 +42,10 @@ func AttemptSubject(run, role, task string, attempt int) string {
 	return subject(prefixLog, run, "a", role, task, strconv.Itoa(attempt))
 }
 
-// RunFilter matches a run's whole log: ev.<run>.>
+// RunFilter matches a run's whole log: ev.<run>.> .
 func RunFilter(run string) string { return subject(prefixLog, run) + ".>" }
 
-// ConductorFilter matches what a run's conductor appended: ev.<run>.m.>
+// ConductorFilter matches what a run's conductor appended: ev.<run>.m.> .
 func ConductorFilter(run string) string { return subject(prefixLog, run, "m") + ".>" }
 
 // ControlSubject carries short-lived commands to the holder of a run: ctl.<run>.
@@ -91,7 +91,7 @@ func checkTokens(s, prefix string, ok func(t string, last bool) bool) error {
 	}
 	first, rest, more := strings.Cut(s, ".")
 	if first != prefix || !more {
-		return fmt.Errorf("%w: %q does not start with %s.", ErrSubject, s, prefix)
+		return fmt.Errorf("%w: %q does not start with %s and a dot", ErrSubject, s, prefix)
 	}
 	tokens := strings.Split(rest, ".")
 	for i, t := range tokens {
@@ -109,4 +109,20 @@ func checkControl(s string) error {
 		return fmt.Errorf("%w: %q belongs to a stream", ErrSubject, s)
 	}
 	return checkSubject(s, first)
+}
+
+// covers says whether filter matches subject; both are well formed.
+func covers(filter, subject string) bool {
+	want, have := strings.Split(filter, "."), strings.Split(subject, ".")
+	for i, w := range want {
+		switch {
+		case i >= len(have):
+			return false
+		case w == ">":
+			return true
+		case w != "*" && w != have[i]:
+			return false
+		}
+	}
+	return len(want) == len(have)
 }

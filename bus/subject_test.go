@@ -37,6 +37,16 @@ func TestBadNamesAreRefusedEverywhere(t *testing.T) {
 	require.ErrorIs(t, checkControl("ev.r.m.x"), ErrSubject, "an event must not come in by the side door")
 }
 
+func TestCovers(t *testing.T) {
+	t.Parallel()
+	for filter, want := range map[string]bool{
+		"ev.r.m.x": true, "ev.r.m.>": true, "ev.>": true, "ev.*.m.*": true,
+		"ev.r.m": false, "ev.r.m.y": false, "ev.r.m.x.>": false, "ev.*": false, "ev.q.>": false,
+	} {
+		require.Equal(t, want, covers(filter, "ev.r.m.x"), filter)
+	}
+}
+
 // FuzzTokens: no name may add tokens to a subject, and a subject made of good names is always accepted.
 func FuzzTokens(f *testing.F) {
 	for _, s := range []string{"generator", "a.b", "", "*", "\x00", "!\"\""} {

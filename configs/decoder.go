@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"divisi/internal/spec"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -8,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-
-	"divisi/internal/spec"
 )
 
 // decoder sets Go values from YAML nodes. Unlike the library's own decoder it goes on after a fault, so that a person
@@ -81,12 +80,12 @@ func (d *decoder) pairs(node ast.Node, path string) (pairs []*ast.MappingValueNo
 	for _, pair := range all {
 		at := nodePlace(pair.Key)
 		if _, plain := pair.Key.(ast.ScalarNode); !plain || pair.Key.Type() == ast.MergeKeyType {
-			d.refuse(path, at, "", "only plain keys are read here")
+			d.fault(at, "", "only plain keys are read here")
 			continue
 		}
 		key := keyText(pair.Key)
 		if first, twice := seen[key]; twice {
-			d.refuse(path, at, "", "field %q stands here twice, first in line %d", key, first.line)
+			d.fault(at, "", "field %q stands here twice, first in line %d", key, first.line)
 			continue
 		}
 		seen[key] = at
@@ -110,18 +109,24 @@ func (d *decoder) structure(node ast.Node, v reflect.Value, path string, depth i
 		return
 	}
 	names := fieldNames(v.Type())
+	var meant []string
 	for _, pair := range pairs {
 		key := keyText(pair.Key)
 		field := fieldByName(v, key)
 		if !field.IsValid() {
 			near := spec.Nearest(key, names)
 			if near != "" {
-				d.bad[join(path, near)] = true // what was meant is not missing as well
+				meant = append(meant, join(path, near))
 			}
 			d.fault(nodePlace(pair.Key), near, "unknown field %q; the fields are %s", key, strings.Join(names, ", "))
 			continue
 		}
 		d.value(pair.Value, field, join(path, key), depth+1)
+	}
+	for _, field := range meant { // what was mistyped is not missing as well
+		if _, given := d.at[field]; !given {
+			d.bad[field] = true
+		}
 	}
 }
 

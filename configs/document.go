@@ -99,9 +99,9 @@ func (d *document) fault(at place, suggest, format string, args ...any) {
 	if len(d.faults) == most {
 		return
 	}
-	f := Fault{Line: at.line, Col: at.col, Suggest: suggest, Message: printable(fmt.Sprintf(format, args...))}
+	f := Fault{Line: at.line, Col: at.col, Suggest: suggest, Message: printable(fmt.Sprintf(format, args...), maxMessage)}
 	if at.line > 0 && at.line <= len(d.lines) {
-		f.Source = printable(strings.TrimSuffix(d.lines[at.line-1], "\r"))
+		f.Source = printable(strings.TrimSuffix(d.lines[at.line-1], "\r"), maxSource)
 	}
 	d.faults = append(d.faults, f)
 }

@@ -67,9 +67,14 @@ func sortFaults(faults []Fault) {
 	})
 }
 
-// printable makes one line of a foreign file safe to show on a terminal.
-func printable(line string) string {
-	const most = 160
+// The greatest lengths of what is shown, in characters.
+const (
+	maxSource  = 160
+	maxMessage = 600
+)
+
+// printable makes a foreign text safe to show on a line of a terminal.
+func printable(line string, most int) string {
 	line = strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t':

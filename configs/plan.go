@@ -1,9 +1,8 @@
 package configs
 
 import (
-	"strings"
-
 	"divisi/internal/spec"
+	"strings"
 )
 
 // Positions knows where in a plan file each value stands, so that what is found wrong later still has a place.

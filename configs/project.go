@@ -1,12 +1,11 @@
 package configs
 
 import (
+	"divisi/internal/spec"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-
-	"divisi/internal/spec"
 )
 
 // projectFile is a repository's own configuration.

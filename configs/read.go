@@ -67,5 +67,5 @@ func cannotRead(file string, err error) error {
 	if inner := new(fs.PathError); errors.As(err, &inner) {
 		reason = inner.Err // the path is in front of the message already
 	}
-	return &FileError{File: file, Faults: []Fault{{Message: "the file cannot be read: " + printable(reason.Error())}}}
+	return &FileError{File: file, Faults: []Fault{{Message: "the file cannot be read: " + printable(reason.Error(), maxMessage)}}}
 }

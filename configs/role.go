@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"divisi/internal/spec"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -12,8 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"divisi/internal/spec"
 )
 
 // BuiltIn is the source of the roles that Divisi brings.

@@ -23,7 +23,8 @@ func (p *pairing) answerAll(items []item) []item {
 		// The results can hold calls themselves: they are written back, to be looked at in their turn.
 		next := &items[i+1]
 		if made := p.missing(it, next.content); len(made) > 0 {
-			next.content = joined(it.content, next.content, made)
+			answers, rest := sorted(next.content)
+			next.content = &genai.Content{Role: next.content.Role, Parts: slices.Concat(answers, made, rest)}
 		}
 	}
 	return out
@@ -53,8 +54,14 @@ func (p *pairing) missing(call item, results *genai.Content) []*genai.Part {
 
 // joined puts results and placeholders in call order before everything else in the content.
 func joined(call, results *genai.Content, made []*genai.Part) *genai.Content {
-	var answers, rest []*genai.Part
-	for _, part := range results.Parts {
+	answers, rest := sorted(results)
+	answers = inCallOrder(call, append(answers, made...))
+	return &genai.Content{Role: results.Role, Parts: append(answers, rest...)}
+}
+
+// sorted tells results from everything else in a content; each keeps its order.
+func sorted(c *genai.Content) (answers, rest []*genai.Part) {
+	for _, part := range c.Parts {
 		switch {
 		case part == nil:
 		case part.FunctionResponse != nil:
@@ -63,8 +70,7 @@ func joined(call, results *genai.Content, made []*genai.Part) *genai.Content {
 			rest = append(rest, part)
 		}
 	}
-	answers = inCallOrder(call, append(answers, made...))
-	return &genai.Content{Role: results.Role, Parts: append(answers, rest...)}
+	return answers, rest
 }
 
 // settle makes of each call's results exactly what the model's interface takes: one user content with one result for

@@ -208,7 +208,7 @@ func (p *pairing) regroup(items []item, calls callIndex, call int, parts []*gena
 	}
 	last := items[end]
 	last.content = &genai.Content{Role: last.content.Role, Parts: parts}
-	return p.merge(items[call].content, append(group, last))
+	return p.merge(append(group, last))
 }
 
 // history puts every result right after its call, and makes one of several events of results.
@@ -228,7 +228,7 @@ func (p *pairing) history(items []item) []item {
 			continue
 		}
 		if group := answersOf(items, owned, i); len(group) > 0 {
-			out = append(out, p.merge(it.content, group))
+			out = append(out, p.merge(group))
 		}
 	}
 	return out
@@ -329,10 +329,10 @@ func sortedPlaces(set map[int]bool) []int {
 	return places
 }
 
-// merge makes one item of several events of results. A later result of the same call takes the place of the earlier
-// one; what is no result is kept where it came. The results of a merged item stand in call order, as a model that
-// called several tools at once expects them; a single event is left as it is.
-func (p *pairing) merge(call *genai.Content, group []item) item {
+// merge makes one item of several events of results, as ADK does: a later result of the same call takes the place of the
+// earlier one, new ones and what is no result are kept where they came. A single event is left as it is. What a run sends
+// is put in call order afterwards, by settle.
+func (p *pairing) merge(group []item) item {
 	first := group[0]
 	if len(group) == 1 {
 		return first
@@ -359,7 +359,7 @@ func (p *pairing) merge(call *genai.Content, group []item) item {
 		}
 	}
 	p.notef("event %s: merged with %d later events of results of the same calls", p.label(first.src), len(group)-1)
-	first.content = &genai.Content{Role: first.content.Role, Parts: inCallOrder(call, parts)}
+	first.content = &genai.Content{Role: first.content.Role, Parts: parts}
 	return first
 }
 

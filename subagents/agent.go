@@ -2,18 +2,17 @@ package subagents
 
 import (
 	"context"
+	"divisi/contextscope"
+	"divisi/internal/model"
+	"divisi/internal/spec"
+	"divisi/subagents/tool"
+	"divisi/subagents/wire"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/rs/zerolog"
 	"google.golang.org/genai"
-
-	"divisi/contextscope"
-	"divisi/internal/model"
-	"divisi/internal/spec"
-	"divisi/subagents/tool"
-	"divisi/subagents/wire"
 )
 
 // ErrStopped says that an agent stopped at a turn boundary because its run stops. It is no result: the attempt goes on when

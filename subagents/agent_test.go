@@ -2,6 +2,12 @@ package subagents
 
 import (
 	"context"
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/model"
+	"divisi/internal/spec"
+	"divisi/subagents/tool"
+	"divisi/subagents/wire"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,13 +20,6 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
-
-	"divisi/bus"
-	"divisi/contextscope"
-	"divisi/internal/model"
-	"divisi/internal/spec"
-	"divisi/subagents/tool"
-	"divisi/subagents/wire"
 )
 
 // probe is a tool for tests.
@@ -402,7 +401,7 @@ func TestAgentResumesAtEveryAppend(t *testing.T) {
 		{err: &model.Error{Class: model.Truncated, Message: "cut"}},
 		callsTool("write", map[string]any{"text": "a.go"}),
 		says("done"),
-		callsTool("write", map[string]any{"text": strings.Repeat("long", maxPart)}),
+		callsTool("write", map[string]any{"text": strings.Repeat("long", maxPart/4+1)}),
 		submits("all of it"),
 	}
 	run := func(t *testing.T, m *memory, s *script) (spec.Result, *Agent, error) {

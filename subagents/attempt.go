@@ -2,6 +2,12 @@ package subagents
 
 import (
 	"context"
+	"divisi/bus"
+	"divisi/internal/git"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+	"divisi/subagents/workspace"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,13 +17,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-
-	"divisi/bus"
-	"divisi/internal/git"
-	"divisi/internal/sandbox"
-	"divisi/internal/spec"
-	"divisi/subagents/wire"
-	"divisi/subagents/workspace"
 )
 
 // attempt is one delivery being carried out: what the executors are built from. It belongs to its goroutine.
@@ -53,7 +52,7 @@ func (at *attempt) carryOut(ctx context.Context) (spec.Result, error) {
 	}
 	var refused *refusal
 	if errors.As(err, &refused) {
-		return failure(spec.StatusFailed, faultAssignment, refused.Error(), ""), nil
+		return failure(faultAssignment, refused.Error(), ""), nil
 	}
 	if err == nil {
 		return r, nil
@@ -118,8 +117,20 @@ func (at *attempt) prepare(ctx context.Context) (release func(), err error) {
 			return release, err
 		}
 	}
-	return release, at.environment()
+	for _, dir := range []string{at.home(), at.temp()} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return release, fmt.Errorf("make a private directory: %w", err)
+		}
+	}
+	audience := sandbox.Agents
+	if tests(at.assignment) {
+		audience = sandbox.Gates
+	}
+	return release, at.environment(audience)
 }
+
+func (at *attempt) home() string { return filepath.Join(at.private, "home") }
+func (at *attempt) temp() string { return filepath.Join(at.private, "tmp") }
 
 func (at *attempt) needsSlot() bool {
 	a := at.assignment
@@ -161,16 +172,8 @@ func (at *attempt) reset(ctx context.Context) error {
 }
 
 // environment makes what commands see, in the cache of those who run them: what agents can write, gates never read.
-func (at *attempt) environment() error {
+func (at *attempt) environment(audience sandbox.Audience) error {
 	w, a := at.worker, at.assignment
-	audience := sandbox.Agents
-	if tests(a) {
-		audience = sandbox.Gates
-	}
-	home, temp := filepath.Join(at.private, "home"), filepath.Join(at.private, "tmp")
-	if err := errors.Join(os.Mkdir(home, 0o700), os.Mkdir(temp, 0o700)); err != nil {
-		return fmt.Errorf("make private directories: %w", err)
-	}
 	cache, err := w.cfg.Caches.For(audience)
 	if err != nil {
 		return err
@@ -179,12 +182,12 @@ func (at *attempt) environment() error {
 	vars[sandbox.RunVar], vars["DIVISI_TASK"] = a.Run, a.Task.ID
 	at.cache = cache
 	at.env, err = sandbox.Env(sandbox.Settings{
-		Base: w.cfg.Environ, Tools: w.cfg.ToolsDir, Path: cache.Path, Home: home, Temp: temp, Extra: a.Project.Env, Vars: vars,
+		Base: w.cfg.Environ, Tools: w.cfg.ToolsDir, Path: cache.Path, Home: at.home(), Temp: at.temp(), Extra: a.Project.Env, Vars: vars,
 	})
 	if err != nil {
 		return &refusal{err}
 	}
-	if at.slot != nil && !tests(a) {
+	if at.slot != nil && audience == sandbox.Agents {
 		at.env = append(at.env, at.slot.GitEnv()...)
 	}
 	return nil

@@ -2,11 +2,10 @@ package subagents
 
 import (
 	"context"
+	"divisi/internal/spec"
 	"errors"
 	"fmt"
 	"time"
-
-	"divisi/internal/spec"
 )
 
 // The causes with which the runtime ends a context.

@@ -3,6 +3,8 @@ package subagents
 import (
 	"context"
 	"crypto/sha256"
+	"divisi/contextscope"
+	"divisi/subagents/wire"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -11,9 +13,6 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/genai"
-
-	"divisi/contextscope"
-	"divisi/subagents/wire"
 )
 
 const (

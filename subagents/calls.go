@@ -2,16 +2,15 @@ package subagents
 
 import (
 	"context"
+	"divisi/contextscope"
+	"divisi/subagents/tool"
+	"divisi/subagents/wire"
+	"divisi/subagents/workspace"
 	"errors"
 	"fmt"
 	"sync"
 
 	"google.golang.org/genai"
-
-	"divisi/contextscope"
-	"divisi/subagents/tool"
-	"divisi/subagents/wire"
-	"divisi/subagents/workspace"
 )
 
 // outcome is one call with its result.

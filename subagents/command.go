@@ -2,16 +2,15 @@ package subagents
 
 import (
 	"context"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+	"divisi/subagents/workspace"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-
-	"divisi/internal/sandbox"
-	"divisi/internal/spec"
-	"divisi/subagents/wire"
-	"divisi/subagents/workspace"
 )
 
 // CommandInput is what a role's command reads on its standard input, as one JSON object:
@@ -84,7 +83,7 @@ func (c *CommandExecutor) Run(ctx context.Context) (spec.Result, error) {
 	}
 	var missing *sandbox.NotFoundError
 	if errors.As(err, &missing) || errors.Is(err, sandbox.ErrInvalid) {
-		return failure(spec.StatusFailed, faultCommand, err.Error(), ""), nil
+		return failure(faultCommand, err.Error(), ""), nil
 	}
 	if err != nil {
 		return spec.Result{}, fmt.Errorf("run the command of %s: %w", c.Assignment.Agent(), err)
@@ -112,7 +111,7 @@ func (c *CommandExecutor) said(chunk []byte) {
 // ended makes the result of a command that came to its end.
 func (c *CommandExecutor) ended(ctx context.Context, out *sandbox.Output) (spec.Result, error) {
 	if !out.Success() {
-		return failure(spec.StatusFailed, faultCommand, howEnded(c.args(), out), clip(out.Text(), commandTail)), nil
+		return failure(faultCommand, howEnded(c.args(), out), clip(out.Text(), commandTail)), nil
 	}
 	if c.Tree == nil {
 		return spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: clip(out.Text(), commandTail)}}, nil
@@ -120,7 +119,7 @@ func (c *CommandExecutor) ended(ctx context.Context, out *sandbox.Output) (spec.
 	patch, err := c.Tree.Save(ctx)
 	var nested *workspace.NestedError
 	if errors.As(err, &nested) {
-		return failure(spec.StatusFailed, faultCommand, nested.Error(), ""), nil
+		return failure(faultCommand, nested.Error(), ""), nil
 	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
@@ -171,8 +170,8 @@ func taskEnv(a *wire.Assignment) []string {
 	return env
 }
 
-func failure(status spec.Status, class, message, detail string) spec.Result {
-	return spec.Result{Status: status, Error: &spec.Fault{Class: class, Message: message, Detail: detail}}
+func failure(class, message, detail string) spec.Result {
+	return spec.Result{Status: spec.StatusFailed, Error: &spec.Fault{Class: class, Message: message, Detail: detail}}
 }
 
 // maxRefused is how many refused paths a fault lists.

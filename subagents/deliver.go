@@ -2,6 +2,10 @@ package subagents
 
 import (
 	"context"
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,11 +14,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-
-	"divisi/bus"
-	"divisi/contextscope"
-	"divisi/internal/spec"
-	"divisi/subagents/wire"
 )
 
 // settleTime bounds what is still said to the bus about a delivery when the worker stops.
@@ -170,13 +169,14 @@ func (w *Worker) conclude(ctx context.Context, a *wire.Assignment, j *Journal, r
 
 // broken is what is left of a result that cannot be stored.
 func broken(r spec.Result, why string) spec.Result {
-	f := failure(spec.StatusFailed, faultInternal, why, "")
+	f := failure(faultInternal, why, "")
 	f.Task, f.Attempt, f.Delivery, f.Usage, f.Took = r.Task, r.Attempt, r.Delivery, r.Usage, r.Took
 	return f
 }
 
 func poison(deliveries int) spec.Result {
-	return failure(spec.StatusFailed, faultInternal, fmt.Sprintf("given out %d times, and its worker was lost each time", deliveries-1), "")
+	why := fmt.Sprintf("given out %d times, and its worker was lost each time", deliveries-1)
+	return failure(faultInternal, why, "")
 }
 
 // run carries an attempt out under its control messages. A panic in it is a failed attempt, with its stack in the log.
@@ -192,11 +192,11 @@ func (w *Worker) run(ctx context.Context, at *attempt) (r spec.Result, err error
 	defer func() {
 		if p := recover(); p != nil {
 			at.log.Error().Bytes("stack", debug.Stack()).Msgf("an attempt panicked: %v", p)
-			r, err = failure(spec.StatusFailed, faultInternal, strings.ToValidUTF8(fmt.Sprintf("panic: %v", p), "?"), ""), nil
+			r, err = failure(faultInternal, strings.ToValidUTF8(fmt.Sprintf("panic: %v", p), "?"), ""), nil
 		}
 	}()
 	at.inbox = inbox
-	at.progress = &progress{clock: w.cfg.Clock, append: func(e contextscope.Event) {
+	at.progress = &progress{clock: w.cfg.Clock, last: w.cfg.Clock(), append: func(e contextscope.Event) {
 		if _, err := at.journal.Append(ctx, e); err != nil {
 			cancel(err)
 		}

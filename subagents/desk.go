@@ -2,14 +2,13 @@ package subagents
 
 import (
 	"context"
+	"divisi/bus"
+	"divisi/subagents/wire"
 	"encoding/json"
 	"fmt"
 	"sync"
 
 	"github.com/rs/zerolog"
-
-	"divisi/bus"
-	"divisi/subagents/wire"
 )
 
 // Listener is the part of the bus that brings control messages.

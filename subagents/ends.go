@@ -2,14 +2,13 @@ package subagents
 
 import (
 	"context"
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
-
-	"divisi/bus"
-	"divisi/internal/spec"
-	"divisi/subagents/wire"
 )
 
 const (
@@ -56,12 +55,12 @@ func (a *Agent) exhausted() *ending {
 func (a *Agent) nudge() (text, reason string) {
 	s := a.session
 	if s.silent {
-		return "You stopped without calling submit_result. If your work is done, call submit_result now; if not, go on with it. " +
-			"Text alone is not read by anyone.", wire.ReasonReminder
+		return "You stopped without calling submit_result. If your work is done, call submit_result now; if not, go on with " +
+			"it. Text alone is not read by anyone.", wire.ReasonReminder
 	}
 	if !s.looped && s.repeats.run() >= loopLimit {
-		return fmt.Sprintf("You made the same call %d times in a row and got the same result each time. Calling it again will not "+
-			"change anything. Do something different, or call submit_result and say what blocks you.", loopLimit), wire.ReasonLoop
+		return fmt.Sprintf("You made the same call %d times in a row and got the same result each time. Calling it again will "+
+			"not change anything. Do something different, or call submit_result and say what blocks you.", loopLimit), wire.ReasonLoop
 	}
 	if near := a.Bounds.near(s.calls, s.usage, a.Clock().Sub(a.began)); near != "" && !s.wrapped {
 		return "Your limit is near: " + near + ". Come to an end now: finish what you have begun and call submit_result with " +

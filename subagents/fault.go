@@ -41,6 +41,7 @@ type policy struct {
 var policies = map[string]policy{
 	string(model.Truncated):     {retry: true, status: spec.StatusFailed, class: faultModel + "truncated"},
 	string(model.MalformedCall): {retry: true, status: spec.StatusFailed, class: faultModel + "malformed_call"},
+	string(model.Cancelled):     {retry: true, status: spec.StatusFailed, class: faultModel + "cancelled"},
 	faultEmpty:                  {retry: true, status: spec.StatusFailed, class: faultModel + "empty"},
 	faultIdle:                   {retry: true, status: spec.StatusTimedOut, class: faultIdle},
 	string(model.Blocked):       {status: spec.StatusFailed, class: faultModel + "blocked"},

@@ -2,9 +2,8 @@ package subagents
 
 import (
 	"context"
-	"sync"
-
 	"divisi/subagents/wire"
+	"sync"
 )
 
 // Inbox is where control messages wait for one running attempt. A nil Inbox is empty for ever. It is safe for concurrent use.

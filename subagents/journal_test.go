@@ -1,17 +1,16 @@
 package subagents
 
 import (
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
-
-	"divisi/bus"
-	"divisi/contextscope"
-	"divisi/internal/spec"
-	"divisi/subagents/wire"
 )
 
 func testAssignment() *wire.Assignment {

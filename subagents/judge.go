@@ -2,12 +2,12 @@ package subagents
 
 import (
 	"context"
+	"divisi/contextscope"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 	"encoding/json"
 	"fmt"
 	"strings"
-
-	"divisi/contextscope"
-	"divisi/internal/spec"
 )
 
 // maxJudged bounds, in bytes, the diff that a judge is shown; the rest is in its tree.
@@ -15,8 +15,8 @@ const maxJudged = 200 << 10
 
 // verdictSchema is the output of a tester's model.
 const verdictSchema = `{"type": "object", "required": ["verdict", "reasons"], "properties": {
-	"verdict": {"type": "string", "enum": ["pass", "fail"], "description": "pass when the patch is what was asked for, else fail."},
-	"reasons": {"type": "array", "items": {"type": "string"}, "description": "One fault each, with its place. Empty when it passes."}
+	"verdict": {"type": "string", "enum": ["pass", "fail"], "description": "pass when the patch is what was asked for."},
+	"reasons": {"type": "array", "items": {"type": "string"}, "description": "One fault each, with its place; empty on pass."}
 }}`
 
 // verdict is what a judge submits beside its handoff.
@@ -34,14 +34,29 @@ func (at *attempt) judge() func(context.Context) (spec.Result, error) {
 	case spec.ExecutorModel:
 		return at.judgeByModel
 	case spec.ExecutorCommand:
-		return at.command().Run
+		return at.judgeByCommand
 	default:
 		return nil
 	}
 }
 
+// judgeByCommand has the role's command say pass by exiting with 0.
+func (at *attempt) judgeByCommand(ctx context.Context) (spec.Result, error) {
+	if err := at.environment(sandbox.Agents); err != nil {
+		return spec.Result{}, err
+	}
+	r, err := at.command().Run(ctx)
+	if err == nil && r.Error != nil && r.Error.Class == faultCommand {
+		r.Error.Class = faultVerdict
+	}
+	return r, err
+}
+
 // judgeByModel has the role's model compare the patch with what was asked for.
 func (at *attempt) judgeByModel(ctx context.Context) (spec.Result, error) {
+	if err := at.environment(sandbox.Agents); err != nil {
+		return spec.Result{}, err
+	}
 	if len(at.assignment.Role.Output) == 0 {
 		at.assignment.Role.Output = json.RawMessage(verdictSchema)
 	}
@@ -73,7 +88,7 @@ func decided(r spec.Result) spec.Result {
 	r.Patch, r.Plan, r.Final = nil, nil, false
 	var v verdict
 	if err := json.Unmarshal(r.Handoff.Output, &v); err != nil {
-		return failure(spec.StatusFailed, faultNoResult, "the judge's verdict could not be read: "+err.Error(), "")
+		return failure(faultNoResult, "the judge's verdict could not be read: "+err.Error(), "")
 	}
 	switch v.Verdict {
 	case "pass":
@@ -87,6 +102,6 @@ func decided(r spec.Result) spec.Result {
 		}
 		return r
 	default:
-		return failure(spec.StatusFailed, faultNoResult, fmt.Sprintf("the judge said neither pass nor fail but %q", v.Verdict), "")
+		return failure(faultNoResult, fmt.Sprintf("the judge said neither pass nor fail but %q", v.Verdict), "")
 	}
 }

@@ -1,11 +1,10 @@
 package subagents
 
 import (
-	"sync"
-	"time"
-
 	"divisi/contextscope"
 	"divisi/subagents/wire"
+	"sync"
+	"time"
 )
 
 // progressEvery is the shortest time between two progress events of one attempt.

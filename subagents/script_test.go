@@ -2,14 +2,13 @@ package subagents
 
 import (
 	"context"
+	"divisi/internal/model"
+	"divisi/internal/spec"
 	"iter"
 	"sync"
 	"time"
 
 	"google.golang.org/genai"
-
-	"divisi/internal/model"
-	"divisi/internal/spec"
 )
 
 // step is one answer of a script.

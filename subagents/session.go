@@ -1,14 +1,13 @@
 package subagents
 
 import (
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
 	"encoding/json"
 	"fmt"
 
 	"google.golang.org/genai"
-
-	"divisi/contextscope"
-	"divisi/internal/spec"
-	"divisi/subagents/wire"
 )
 
 // session is what the turn loop knows about its agent: a fold over the journal, so that a resumed agent and one that never

@@ -2,6 +2,11 @@ package subagents
 
 import (
 	"context"
+	"divisi/contextscope"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/subagents/gate"
+	"divisi/subagents/wire"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,12 +14,6 @@ import (
 	"strings"
 
 	"github.com/rs/zerolog"
-
-	"divisi/contextscope"
-	"divisi/internal/sandbox"
-	"divisi/internal/spec"
-	"divisi/subagents/gate"
-	"divisi/subagents/wire"
 )
 
 // Tester proves what is in a clean tree: it runs all gates of the task, judges each against the baseline and leaves a receipt
@@ -58,7 +57,7 @@ func (t *Tester) Run(ctx context.Context) (spec.Result, error) {
 func (t *Tester) prove(ctx context.Context) (spec.Result, error) {
 	gates, unknown := gatesOf(t.Assignment)
 	if len(unknown) > 0 {
-		return failure(spec.StatusFailed, faultAssignment, "the project has no gate "+strings.Join(unknown, ", "), ""), nil
+		return failure(faultAssignment, "the project has no gate "+strings.Join(unknown, ", "), ""), nil
 	}
 	tree, err := t.Tree(ctx)
 	if err != nil {
@@ -71,7 +70,7 @@ func (t *Tester) prove(ctx context.Context) (spec.Result, error) {
 	for _, g := range gates {
 		r, err := t.gate(ctx, g, tree)
 		if missing(err) {
-			return failure(spec.StatusFailed, faultSetup, fmt.Sprintf("gate %s cannot be run here: %v", g.Name, errors.Unwrap(err)), ""), nil
+			return failure(faultSetup, fmt.Sprintf("gate %s cannot be run: %v", g.Name, errors.Unwrap(err)), ""), nil
 		}
 		if err != nil {
 			return spec.Result{}, fmt.Errorf("test %s: %w", t.Assignment.Agent(), err)
@@ -121,19 +120,21 @@ func (t *Tester) setup(ctx context.Context) (*spec.Result, error) {
 	if t.ToolsDir != "" {
 		writable = append(slices.Clone(writable), t.ToolsDir)
 	}
-	out, err := sandbox.Run(ctx, sandbox.Command{Args: args, Dir: t.Dir, Env: t.Env, Writable: writable, Timeout: t.Bounds.left()})
+	out, err := sandbox.Run(ctx, sandbox.Command{
+		Args: args, Dir: t.Dir, Env: t.Env, Writable: writable, Timeout: t.Bounds.left(),
+	})
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
 	}
 	if missing(err) {
-		bad := failure(spec.StatusFailed, faultSetup, "setup: "+err.Error(), "")
+		bad := failure(faultSetup, "setup: "+err.Error(), "")
 		return &bad, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("run setup: %w", err)
 	}
 	if !out.Success() {
-		bad := failure(spec.StatusFailed, faultSetup, "setup: "+howEnded(args, out), clip(out.Text(), commandTail))
+		bad := failure(faultSetup, "setup: "+howEnded(args, out), clip(out.Text(), commandTail))
 		return &bad, nil
 	}
 	return nil, nil //nolint:nilnil // it ran, and well
@@ -198,13 +199,12 @@ func (t *Tester) judged(ctx context.Context, receipts []spec.Receipt) (spec.Resu
 	}
 	notes := t.notes(receipts)
 	if len(red) > 0 {
-		f := spec.Fault{
-			Class: faultGate, Message: fmt.Sprintf("%d of %d gates did not pass: %s", len(red), len(receipts), strings.Join(red, ", ")),
-			Detail: gate.Explain(receipts, t.Assignment.Baseline), Signatures: signatures(receipts, t.Assignment.Baseline),
-		}
-		return spec.Result{
-			Status: spec.StatusFailed, Error: &f, Receipts: receipts, Handoff: spec.Handoff{Summary: f.Message, Deviations: notes},
-		}, nil
+		r := failure(faultGate,
+			fmt.Sprintf("%d of %d gates did not pass: %s", len(red), len(receipts), strings.Join(red, ", ")),
+			gate.Explain(receipts, t.Assignment.Baseline))
+		r.Error.Signatures = signatures(receipts, t.Assignment.Baseline)
+		r.Receipts, r.Handoff = receipts, spec.Handoff{Summary: r.Error.Message, Deviations: notes}
+		return r, nil
 	}
 	passed := spec.Result{Status: spec.StatusDone, Receipts: receipts, Handoff: spec.Handoff{
 		Summary: fmt.Sprintf("%d gates passed", len(receipts)), Deviations: notes,

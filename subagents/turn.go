@@ -2,17 +2,16 @@ package subagents
 
 import (
 	"context"
+	"divisi/contextscope"
+	"divisi/internal/model"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"google.golang.org/genai"
-
-	"divisi/contextscope"
-	"divisi/internal/model"
-	"divisi/internal/spec"
-	"divisi/subagents/wire"
 )
 
 // turn asks the model once and appends its answer, with its cost, in one message. An answer that cannot be used becomes an
@@ -21,7 +20,7 @@ func (a *Agent) turn(ctx context.Context) error {
 	a.doing("thinking")
 	res, err := a.ask(ctx, a.request())
 	if cause := context.Cause(ctx); err != nil && cause != nil {
-		return a.unpaid(err, cause)
+		return a.unpaid(ctx, err, cause)
 	}
 	if err != nil {
 		return a.discard(ctx, model.AsError(err))
@@ -39,12 +38,12 @@ func (a *Agent) turn(ctx context.Context) error {
 }
 
 // unpaid notes what a call that was broken off had cost, where the model knows.
-func (a *Agent) unpaid(err, cause error) error {
+func (a *Agent) unpaid(ctx context.Context, err, cause error) error {
 	var failed *model.Error
 	if !errors.As(err, &failed) || failed.Usage.Total() == 0 {
 		return cause
 	}
-	if err := a.append(context.Background(), usageEvent(failed.Usage)); err != nil {
+	if err := a.append(ctx, usageEvent(failed.Usage)); err != nil {
 		return errors.Join(cause, err)
 	}
 	return cause
@@ -82,7 +81,8 @@ func (a *Agent) ask(ctx context.Context, req *model.Request) (*model.Result, err
 		switch {
 		case err != nil && errors.Is(context.Cause(ctx), errIdle):
 			return nil, &model.Error{
-				Class: faultIdle, Message: fmt.Sprintf("the model said nothing for %s", a.Bounds.Idle), Usage: model.AsError(err).Usage,
+				Class: faultIdle, Usage: model.AsError(err).Usage,
+				Message: fmt.Sprintf("the model said nothing for %s", a.Bounds.Idle),
 			}
 		case err != nil:
 			return nil, err

@@ -3,14 +3,6 @@ package subagents
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
-	"sync"
-	"time"
-
-	"github.com/oklog/ulid/v2"
-	"github.com/rs/zerolog"
-
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/model"
@@ -19,6 +11,13 @@ import (
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/rs/zerolog"
 )
 
 // Config is what a worker works with. Bus, Git, Mirror, Pool and Caches.Dir are needed; Model only for model roles.

@@ -60,7 +60,8 @@ func checkParts(raw []byte) error {
 		}
 		for j, p := range c.Parts {
 			if emptyPart(p) {
-				return fmt.Errorf("contents[%d].parts[%d] is empty: required oneof field 'data' must have one initialized field", i, j)
+				return fmt.Errorf("contents[%d].parts[%d] is empty: required oneof field 'data' must have one initialized field",
+					i, j)
 			}
 		}
 	}
@@ -171,7 +172,7 @@ func checkSignatures(contents []*genai.Content, issued func(id string) ([]string
 				continue
 			}
 			if i > turn && first && len(p.ThoughtSignature) == 0 {
-				return fmt.Errorf("Function call is missing a thought_signature in functionCall parts: contents[%d].parts[%d], %s",
+				return fmt.Errorf("contents[%d].parts[%d]: function call %s is missing a thought_signature",
 					i, j, p.FunctionCall.Name)
 			}
 			if !first && len(p.ThoughtSignature) > 0 {
@@ -207,7 +208,8 @@ func sameSignatures(c *genai.Content, got []string, issued func(id string) ([]st
 		}
 		want, ok := issued(p.FunctionCall.ID)
 		if ok && !slices.Equal(got, want) && !slices.Contains(got, skipSignature) {
-			return fmt.Errorf("the answer with call %s had %d thought signatures; %d came back", p.FunctionCall.ID, len(want), len(got))
+			return fmt.Errorf("the answer with call %s had %d thought signatures; %d came back",
+				p.FunctionCall.ID, len(want), len(got))
 		}
 	}
 	return nil

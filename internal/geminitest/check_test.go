@@ -66,12 +66,20 @@ func TestViolations(t *testing.T) {
 		{"tool twice", tools(`{"name":"f"},{"name":"f"}`), "duplicate"},
 		{"schema is a list", tools(`{"name":"f","parametersJsonSchema":[]}`), "not a schema of type object"},
 		{"schema of a string", tools(`{"name":"f","parametersJsonSchema":{"type":"string"}}`), "not a schema of type object"},
-		{"array without items", tools(`{"name":"f","parametersJsonSchema":{"type":"object","properties":{"a":{"type":"array"}}}}`),
-			"properties.a.items: missing field"},
-		{"unknown type", tools(`{"name":"f","parametersJsonSchema":{"type":"object","properties":{"a":{"type":"text"}}}}`),
-			"unknown type text"},
+		{
+			"array without items",
+			tools(`{"name":"f","parametersJsonSchema":{"type":"object","properties":{"a":{"type":"array"}}}}`),
+			"properties.a.items: missing field",
+		},
+		{
+			"unknown type", tools(`{"name":"f","parametersJsonSchema":{"type":"object","properties":{"a":{"type":"text"}}}}`),
+			"unknown type text",
+		},
 		{"unknown required", tools(`{"name":"f","parametersJsonSchema":{"type":"object","required":["a"]}}`), "not defined"},
-		{"property is no schema", tools(`{"name":"f","parametersJsonSchema":{"type":"object","properties":{"a":1}}}`), "not a schema"},
+		{
+			"property is no schema", tools(`{"name":"f","parametersJsonSchema":{"type":"object","properties":{"a":1}}}`),
+			"not a schema",
+		},
 		{"properties is a list", tools(`{"name":"f","parametersJsonSchema":{"type":"object","properties":[]}}`), "not an object"},
 		{"too deep", tools(`{"name":"f","parametersJsonSchema":` + strings.Repeat(`{"type":"object","properties":{"a":`, 13) +
 			`{"type":"string"}` + strings.Repeat(`}}`, 13) + `}`), "too deeply"},

@@ -85,7 +85,8 @@ func quotaDetails(a Answer) []any {
 		map[string]any{
 			"@type": "type.googleapis.com/google.rpc.QuotaFailure",
 			"violations": []any{map[string]any{
-				"quotaMetric": "generativelanguage.googleapis.com/generate_content_requests", "quotaId": quota, "quotaValue": "10",
+				"quotaMetric": "generativelanguage.googleapis.com/generate_content_requests",
+				"quotaId":     quota, "quotaValue": "10",
 			}},
 		},
 		map[string]any{

@@ -108,7 +108,8 @@ func TestRequestFillsInWhatHeadersWouldSay(t *testing.T) {
 
 func TestTriesAreCountedPerTurnNotByArrival(t *testing.T) {
 	t.Parallel()
-	p := NewPlayer(parse(t, `rules: [{task: "*", steps: [{fault: 503, times: 2, text: ok}, {fault: cut, text: ok}, {fault: 500}]}]`), nil)
+	p := NewPlayer(parse(t, `rules: [{task: "*", steps: [
+	  {fault: 503, times: 2, text: ok}, {fault: cut, text: ok}, {fault: 500}]}]`), nil)
 	status := func(task string, turn int) int {
 		r := ask(task, "x")
 		r.Turn = turn
@@ -142,8 +143,9 @@ func TestFaultThatEndsWithoutAnAnswer(t *testing.T) {
 func TestTemplates(t *testing.T) {
 	t.Parallel()
 	s := parse(t, `rules: [{task: "*", repeat: true, steps: [{
-	  text: '{{task}} {{attempt}} {{turn}} {{capture "File: (\\S+)"}} {{captureLast "File: (\\S+)"}} {{result "read" | replace "o" "0" | upper}}',
-	  calls: [{name: edit, for_each: "File: (\\S+)", args: {path: "{{item}}", n: 3, deep: [{x: "{{task}}"}]}}]}]}]`)
+  text: '{{task}} {{attempt}} {{turn}} {{capture "File: (\\S+)"}} {{captureLast "File: (\\S+)"}}
+         {{result "read" | replace "o" "0" | upper}}',
+  calls: [{name: edit, for_each: "File: (\\S+)", args: {path: "{{item}}", n: 3, deep: [{x: "{{task}}"}]}}]}]}]`)
 	r := ask("t1", "File: a.go\nFile: b.go")
 	r.Contents = append(r.Contents, &genai.Content{Role: "user", Parts: []*genai.Part{{FunctionResponse: &genai.FunctionResponse{
 		Name: "read", Response: map[string]any{"output": "foo"},
@@ -174,7 +176,8 @@ func TestPlayerWithoutAnything(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"rules: [{task: 'a*', steps: [{text: '{{capture \"(x)\"}}', calls: [{name: f, args: {a: [1, {b: c}]}}]}]}]",
-		"rules:\n  - steps:\n    - fault: 429\n      times: 2\n      text: x\n", `{"rules":[{"steps":[{"fault":"cut","chunk":1}]}]}`,
+		"rules:\n  - steps:\n    - fault: 429\n      times: 2\n      text: x\n",
+		`{"rules":[{"steps":[{"fault":"cut","chunk":1}]}]}`,
 		"rules: [{repeat: true, steps: [{text: &a x, thought: *a}]}]",
 	} {
 		f.Add([]byte(seed))

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"net/http/httptest"
 )
 
 // maxBody bounds a request, as the API does.
@@ -172,7 +171,7 @@ func (s *Server) judge(h http.Header, model, method string, raw []byte) (*Reques
 		return violation(&Request{Body: raw}, err.Error())
 	}
 	req := newRequest(b, h, model, method, raw)
-	key := h.Get("x-goog-api-key")
+	key := h.Get("X-Goog-Api-Key")
 	if key == "" {
 		reason := "Method doesn't allow unregistered callers: the x-goog-api-key header is missing."
 		return req, errorReply(403, "PERMISSION_DENIED", reason, nil), reason
@@ -217,7 +216,7 @@ func (s *Server) send(ctx context.Context, w *counting, method string, reply Rep
 
 func (s *Server) stream(ctx context.Context, w *counting, reply Reply) {
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.WriteHeader(200)
+	w.WriteHeader(http.StatusOK)
 	for i, chunk := range reply.Chunks {
 		if i > 0 && !s.wait(ctx, reply.Between) {
 			return

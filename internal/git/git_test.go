@@ -106,30 +106,6 @@ func (s *signal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestCancelKillsTheWholeGroup(t *testing.T) {
-	dir := t.TempDir()
-	script := "#!/bin/sh\ncase \"$*\" in *version*) echo git version 2.39.5; exit;; esac\nsleep 1000 &\necho $!\nwait\n"
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755))
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	g, err := New(t.Context())
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	pr, pw := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		_, err := g.exec(ctx, call{dir: Dir{GitDir: dir}, stdout: pw, args: []string{"hang"}})
-		done <- err
-	}()
-	pid := make([]byte, 16)
-	n, err := pr.Read(pid)
-	require.NoError(t, err)
-	cancel()
-	require.ErrorIs(t, <-done, context.Canceled)
-	out, _ := exec.CommandContext(t.Context(), "ps", "-o", "stat=", "-p", strings.TrimSpace(string(pid[:n]))).Output()
-	state := strings.TrimSpace(string(out))
-	require.True(t, state == "" || strings.HasPrefix(state, "Z"), "the grandchild is %q", state)
-}
-
 func TestValidRef(t *testing.T) {
 	t.Parallel()
 	for ref, want := range map[string]bool{

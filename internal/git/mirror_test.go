@@ -1,23 +1,14 @@
 package git
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
-
-const (
-	childMirror = "DIVISI_TEST_MIRROR"
-	childRepo   = "DIVISI_TEST_REPO"
 )
 
 func TestCreateMirror(t *testing.T) {
@@ -69,61 +60,6 @@ func TestReceiveMirror(t *testing.T) {
 	ok, err := far.Has(t.Context(), next)
 	require.NoError(t, err)
 	require.True(t, ok)
-}
-
-// TestCreateMirrorIsKilled kills the whole creating process with SIGKILL while git packs, and creates again.
-func TestCreateMirrorIsKilled(t *testing.T) {
-	t.Parallel()
-	u := newCommitted(t)
-	bin, fifo := t.TempDir(), filepath.Join(t.TempDir(), "fifo")
-	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
-	real, err := exec.LookPath("git")
-	require.NoError(t, err)
-	script := "#!/bin/sh\ncase \"$*\" in *pack-objects*) echo half >\"$GIT_DIR/objects/pack/tmp_pack_x\"; echo $$ >" + fifo +
-		"; exec sleep 1000;; esac\nexec " + real + " \"$@\"\n"
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755))
-	dir := filepath.Join(t.TempDir(), "m.git")
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), childMirror+"="+dir, childRepo+"="+u.dir)
-	require.NoError(t, cmd.Start())
-	pipe, err := os.Open(fifo)
-	require.NoError(t, err)
-	line, err := bufio.NewReader(pipe).ReadString('\n')
-	require.NoError(t, err)
-	require.NoError(t, pipe.Close())
-	pid, err := strconv.Atoi(strings.TrimSpace(line))
-	require.NoError(t, err)
-	require.NoError(t, cmd.Process.Kill())
-	require.Error(t, cmd.Wait())
-	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-	require.DirExists(t, dir+".partial", "it died in the middle")
-
-	g := newGit(t)
-	_, err = g.OpenMirror(dir)
-	require.ErrorIs(t, err, os.ErrNotExist)
-	c, err := g.Inspect(t.Context(), u.dir)
-	require.NoError(t, err)
-	m, err := g.CreateMirror(t.Context(), dir, c, c.Head)
-	require.NoError(t, err)
-	require.NoDirExists(t, dir+".partial")
-	userGit(t, m.Dir(), "fsck", "--strict", "--no-dangling")
-}
-
-// createAndDie is the process that is killed.
-func createAndDie(dir, repo string) int {
-	ctx := context.Background()
-	g, err := New(ctx)
-	if err != nil {
-		return 2
-	}
-	c, err := g.Inspect(ctx, repo)
-	if err != nil {
-		return 3
-	}
-	if _, err := g.CreateMirror(ctx, dir, c, c.Head); err != nil {
-		return 4
-	}
-	return 0
 }
 
 func TestCreateMirrorIsCancelled(t *testing.T) {

@@ -12,20 +12,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 )
 
 var (
 	divisi = Ident{Name: "Divisi", Email: "divisi@localhost"}
 	noon   = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 )
-
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(childMirror); dir != "" {
-		os.Exit(createAndDie(dir, os.Getenv(childRepo)))
-	}
-	goleak.VerifyTestMain(m)
-}
 
 // user is a repository as a person has it.
 type user struct {

@@ -17,14 +17,30 @@ func TestAnswerJoinsOnlyUnsignedTextOfOneKind(t *testing.T) {
 	t.Parallel()
 	sig := []byte("s")
 	in := []*genai.Part{
-		{Text: "a", Thought: true}, {Text: "b", Thought: true}, {Text: "c"}, {Text: ""}, {Text: "d"},
-		{Text: "e", ThoughtSignature: sig}, {Text: "f"}, {Text: "g", PartMetadata: map[string]any{"k": 1}}, {Text: "h"},
+		{Text: "a", Thought: true},
+		{Text: "b", Thought: true},
+		{Text: "c"},
+		{Text: ""},
+		{Text: "d"},
+		{Text: "e", ThoughtSignature: sig},
+		{Text: "f"},
+		{Text: "g", PartMetadata: map[string]any{"k": 1}},
+		{Text: "h"},
 		{FunctionCall: &genai.FunctionCall{ID: "1", Name: "f"}, ThoughtSignature: sig},
-		{FunctionCall: &genai.FunctionCall{ID: "2", Name: "f"}}, {Text: "i"}, {ThoughtSignature: sig},
+		{FunctionCall: &genai.FunctionCall{ID: "2", Name: "f"}},
+		{Text: "i"},
+		{ThoughtSignature: sig},
 	}
 	want := []*genai.Part{
-		{Text: "ab", Thought: true}, {Text: "cd"}, {Text: "e", ThoughtSignature: sig}, {Text: "f"},
-		{Text: "g", PartMetadata: map[string]any{"k": 1}}, {Text: "h"}, in[9], in[10], {Text: "i"}, {ThoughtSignature: sig},
+		{Text: "ab", Thought: true},
+		{Text: "cd"},
+		{Text: "e", ThoughtSignature: sig},
+		{Text: "f"},
+		{Text: "g", PartMetadata: map[string]any{"k": 1}},
+		{Text: "h"},
+		in[9], in[10],
+		{Text: "i"},
+		{ThoughtSignature: sig},
 	}
 	var a Answer
 	for _, p := range in {
@@ -94,7 +110,8 @@ func TestAnswerTakesTheLastUsage(t *testing.T) {
 	for n := range int32(3) {
 		c := chunk("STOP", &genai.Part{Text: "x"})
 		c.UsageMetadata = &genai.GenerateContentResponseUsageMetadata{
-			PromptTokenCount: 10, ToolUsePromptTokenCount: 1, CandidatesTokenCount: n, ThoughtsTokenCount: 7, CachedContentTokenCount: 4,
+			PromptTokenCount: 10, ToolUsePromptTokenCount: 1, CandidatesTokenCount: n, ThoughtsTokenCount: 7,
+			CachedContentTokenCount: 4,
 		}
 		a.Observe(c)
 	}

@@ -46,8 +46,10 @@ func (m continued) run(ctx context.Context, req *Request, yield func(Event, erro
 			return whole.result(res), nil
 		}
 		if hop >= m.hops || bytes.Equal(res.Continuation, whole.token) {
-			return nil, &Error{Class: Truncated, tries: 1, Usage: whole.usage.Add(whole.wasted),
-				Message: "the answer did not come to an end within its continuations"}
+			return nil, &Error{
+				Class: Truncated, tries: 1, Usage: whole.usage.Add(whole.wasted),
+				Message: "the answer did not come to an end within its continuations",
+			}
 		}
 		whole.token = res.Continuation
 		req = resume(req, res.Continuation)

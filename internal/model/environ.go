@@ -62,7 +62,8 @@ func (t target) onVertex(opt Options, env func(string) string) (target, *Error) 
 // checkKey refuses what cannot be a header's value: mostly a line break from reading a file.
 func (t target) checkKey() *Error {
 	if strings.ContainsFunc(t.key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return &Error{Class: Auth, Message: "the API key contains a space, a line break or a character that no key has: set it again"}
+		return &Error{Class: Auth, Message: "the API key contains a space, " +
+			"a line break or a character that no key has: set it again"}
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (h *Hold) Wait(ctx context.Context) error {
 			return ctx.Err()
 		}
 		spread := min(left/10, 2*time.Second) + 1
-		if err := sleep(ctx, left+rand.N(spread)); err != nil {
+		if err := sleep(ctx, left+rand.N(spread)); err != nil { //nolint:gosec // spreading a stampede needs no secrecy
 			return err
 		}
 	}

@@ -28,7 +28,8 @@ func TestPolicyConforms(t *testing.T) {
 	t.Parallel()
 	m := scripted(t, `rules: [{steps: [{thought: hm, text: "one two three", chunk: 4}]}]`)
 	var deltas int
-	for ev, err := range model.New(m, model.Policy{Budget: model.NewBudget(0, 0)}).Generate(t.Context(), modeltest.Ask("t", "x")) {
+	p := model.New(m, model.Policy{Budget: model.NewBudget(0, 0)})
+	for ev, err := range p.Generate(t.Context(), modeltest.Ask("t", "x")) {
 		require.NoError(t, err)
 		if ev.Delta != nil {
 			deltas++
@@ -269,10 +270,11 @@ func TestBudgetSettlesABrokenOffCall(t *testing.T) {
 
 func TestContinuationIsOneAnswer(t *testing.T) {
 	t.Parallel()
-	_, g := serve(t, geminiOptions, `rules: [{steps: [{fault: continuation, text: "one two three", usage: {prompt: 10, output: 2}}]}]`)
+	const script = `rules: [{steps: [{fault: continuation, text: "one two three", usage: {prompt: 10, output: 2}}]}]`
+	_, g := serve(t, geminiOptions, script)
 	for name, base := range map[string]model.Model{
 		"gemini":   g,
-		"scripted": scripted(t, `rules: [{steps: [{fault: continuation, text: "one two three", usage: {prompt: 10, output: 2}}]}]`),
+		"scripted": scripted(t, script),
 	} {
 		budget := model.NewBudget(1_000_000, 0)
 		res, err := modeltest.Collect(t.Context(), model.New(base, model.Policy{Budget: budget}), modeltest.Ask("t", "x"))

@@ -90,7 +90,7 @@ func (f apiFault) quota() (id string, kind quotaKind) {
 		kind = quotaSpend
 	}
 	if kind != quotaShort && id == "" {
-		id = string(kind.word())
+		id = kind.word()
 	}
 	return id, kind
 }

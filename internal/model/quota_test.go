@@ -21,7 +21,7 @@ func TestQuotaKinds(t *testing.T) {
 		least             time.Duration
 	}{
 		{"per minute", detail(`{"quotaId":"RequestsPerMinute","quotaValue":"10"}`), "RequestsPerMinute", true, 12 * time.Second},
-		{"per day", detail(`{"quotaId":"RequestsPerDayPerProject","quotaValue":"10"}`), "RequestsPerDayPerProject", false, time.Minute},
+		{"per day", detail(`{"quotaId":"RequestsPerDay","quotaValue":"10"}`), "RequestsPerDay", false, time.Minute},
 		{"zero", detail(`{"quotaId":"FreeTier","quotaValue":"0"}`), "FreeTier", false, 12 * time.Second},
 		{"spend", detail(`{"quotaId":"SpendPer10Min"}`), "SpendPer10Min", false, 10 * time.Minute},
 		{"the worst of two", detail(`{"quotaId":"PerMinute"},{"quotaId":"TokensPerDay"}`), "TokensPerDay", false, 0},

@@ -136,13 +136,13 @@ func (c *retrying) waitHold(ctx context.Context) *Error {
 
 // once sends once. The first delta after a try that had shown some says that those are void.
 func (c *retrying) once(ctx context.Context) (*Result, *Error) {
-	void, any := c.shown, false
+	void, some := c.shown, false
 	res, err := collect(c.next.Generate(ctx, c.req), func(ev Event, _ error) bool {
-		ev.Restart, void, any = ev.Restart || void, false, true
+		ev.Restart, void, some = ev.Restart || void, false, true
 		return c.yield(ev, nil)
 	})
 	if err != nil {
-		c.shown = c.shown || any
+		c.shown = c.shown || some
 	}
 	return res, err
 }

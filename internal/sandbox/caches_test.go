@@ -24,10 +24,17 @@ func TestFlagsAreMerged(t *testing.T) {
 func TestModulesComeFromTheUsersCacheFirst(t *testing.T) {
 	t.Parallel()
 	for want, tool := range map[string]Toolchain{
-		"file:///m%20c/cache/download,https://a.example|https://b.example,direct": {Proxy: "https://a.example|https://b.example,direct"},
-		"file:///m%20c/cache/download,https://a.example|direct":                   {Proxy: "https://a.example|https://me:pw@b.example,direct"},
-		"file:///m%20c/cache/download,off":                                        {Proxy: "https://a.example", NoProxy: "corp.example"},
-		"file:///m%20c/cache/download":                                            {Proxy: "https://me@b.example"},
+		"file:///m%20c/cache/download,https://a.example|https://b.example,direct": {
+			Proxy: "https://a.example|https://b.example,direct",
+		},
+		"file:///m%20c/cache/download,https://a.example|direct": {
+			Proxy: "https://a.example|https://me:pw@b.example,direct",
+		},
+		"file:///m%20c/cache/download,off": {
+			Proxy:   "https://a.example",
+			NoProxy: "corp.example",
+		},
+		"file:///m%20c/cache/download": {Proxy: "https://me@b.example"},
 	} {
 		tool.ModCache = "/m c"
 		require.Equal(t, want, tool.proxy())
@@ -37,7 +44,10 @@ func TestModulesComeFromTheUsersCacheFirst(t *testing.T) {
 
 func TestAudiencesShareNothing(t *testing.T) {
 	t.Parallel()
-	caches := Caches{Dir: t.TempDir(), Go: Toolchain{Root: "/usr/local/go", ModCache: "/home/u/go/pkg/mod", BuildCache: "/home/u/.cache/go-build"}}
+	caches := Caches{
+		Dir: t.TempDir(),
+		Go:  Toolchain{Root: "/usr/local/go", ModCache: "/home/u/go/pkg/mod", BuildCache: "/home/u/.cache/go-build"},
+	}
 	agents, err := caches.For(Agents)
 	require.NoError(t, err)
 	gates, err := caches.For(Gates)

@@ -66,7 +66,8 @@ func newRuleset(writable []string) (*ruleset, error) {
 		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
 	// An older kernel takes a longer struct as long as what it does not know is zero.
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET,
+		uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0) //nolint:gosec // the kernel's interface
 	if errno != 0 {
 		return nil, fmt.Errorf("create a landlock ruleset: %w", errno)
 	}
@@ -99,7 +100,7 @@ func (r *ruleset) allow(path string) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd) //nolint:errcheck // a path handle
+	defer unix.Close(fd) // a path handle
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return fmt.Errorf("look at it: %w", err)
@@ -115,7 +116,7 @@ func (r *ruleset) allow(path string) error {
 	}
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH,
-		uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+		uintptr(unsafe.Pointer(&rule)), 0, 0, 0) //nolint:gosec // the kernel's interface
 	if errno != 0 {
 		return errno
 	}

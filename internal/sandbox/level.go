@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -55,7 +56,7 @@ func tryOut() error {
 	if err != nil {
 		return fmt.Errorf("the confinement could not be tried out: %w", err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // an empty temporary directory at worst
+	defer os.RemoveAll(dir) // an empty temporary directory at worst
 	rules, err := newRuleset(nil)
 	if err != nil {
 		return err
@@ -70,8 +71,11 @@ func tryOut() error {
 		return err
 	}
 	release()
-	if !os.IsPermission(denied) {
-		return fmt.Errorf("landlock is there but a forbidden write was not denied (%v)", denied)
+	switch {
+	case denied == nil:
+		return errors.New("landlock is there but a forbidden write was not denied")
+	case !os.IsPermission(denied):
+		return fmt.Errorf("the confinement could not be tried out: %w", denied)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func startJob(c Command, program string) (*job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the output pipe: %w", err)
 	}
-	defer write.Close() //nolint:errcheck // the child has its own copy; ours only has to go
+	defer write.Close() // the child has its own copy; ours only has to go
 	j := &job{id: rand.Text(), pipe: pipe, seen: newCollector(c), drained: make(chan struct{}), begin: time.Now()}
 	j.cmd = &exec.Cmd{
 		Path: program, Args: c.Args, Dir: c.Dir, Env: append(append([]string{}, c.Env...), "PWD="+c.Dir, JobVar+"="+j.id),

@@ -67,7 +67,7 @@ func TestProgramsComeFromTheCommandsOwnPath(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	script := filepath.Join(p.tree, "sh")
-	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\necho planted\n"), 0o700)) //nolint:gosec // it has to run
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\necho planted\n"), 0o700)) // it has to run
 	c := p.shell("echo real")
 	c.Env = []string{"PATH=.:" + lookup(p.env, "PATH")}
 	require.Equal(t, "real\n", p.run(t, c).Text())

@@ -38,7 +38,7 @@ func AskGo(ctx context.Context) (Toolchain, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	// This is the user's own go on their own settings; the root directory keeps any repository's go.mod out of it.
-	cmd := exec.CommandContext(ctx, program, "env", "-json") //nolint:gosec // the program comes from the user's PATH
+	cmd := exec.CommandContext(ctx, program, "env", "-json") // the program comes from the user's PATH
 	cmd.Dir, cmd.WaitDelay = string(filepath.Separator), time.Second
 	out, err := cmd.Output()
 	if err != nil {

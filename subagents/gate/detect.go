@@ -3,13 +3,13 @@ package gate
 import (
 	"bufio"
 	"bytes"
+	"divisi/internal/spec"
 	"encoding/json"
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-
-	"divisi/internal/spec"
 )
 
 // Detect proposes the gates of a repository from its tracked files (slash-separated, relative to its root) and the
@@ -48,11 +48,13 @@ func (d detector) text(file string) string {
 // golang: build first, because it fails fast and names compile errors; test also compiles the tests and vets.
 func (d detector) golang() []spec.Gate {
 	var gates []spec.Gate
+	taken := map[string]bool{}
 	for _, dir := range d.modules() {
 		build, test := spec.Gate{Name: "go-build"}, spec.Gate{Name: "go-test", Format: FormatGoTest}
 		command := []string{"go"}
 		if dir != "." {
-			build.Name, test.Name = build.Name+":"+dir, test.Name+":"+dir
+			suffix := nameOf(dir, taken)
+			build.Name, test.Name = build.Name+suffix, test.Name+suffix
 			command = append(command, "-C", dir)
 		}
 		build.Command = append(slices.Clone(command), "build", "./...")
@@ -60,6 +62,22 @@ func (d detector) golang() []spec.Gate {
 		gates = append(gates, build, test)
 	}
 	return gates
+}
+
+// maxSuffix keeps a gate's name within what a project file may say.
+const maxSuffix = 48
+
+var notInName = regexp.MustCompile(`[^A-Za-z0-9_.]+`)
+
+// nameOf makes the end of a gate's name from a directory, unlike those that are taken.
+func nameOf(dir string, taken map[string]bool) string {
+	base := "-" + clip(strings.Trim(notInName.ReplaceAllLiteralString(dir, "-"), "-"), maxSuffix)
+	suffix := base
+	for n := 2; taken[suffix]; n++ {
+		suffix = base + "-" + strconv.Itoa(n)
+	}
+	taken[suffix] = true
+	return suffix
 }
 
 // modules are those of go.work; else the root's; else those nearest to the root.
@@ -85,11 +103,12 @@ func (d detector) modules() []string {
 	return nearest
 }
 
-// passedOver is true in directories that the go command passes over too, or that hold other people's code.
+// passedOver is true in directories that the go command passes over too, that hold other people's code, or that it would
+// take for a flag.
 func passedOver(file string) bool {
 	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(dir string) bool {
 		return dir == "testdata" || dir == "vendor" || dir == "node_modules" ||
-			len(dir) > 1 && (dir[0] == '.' || dir[0] == '_')
+			len(dir) > 1 && strings.ContainsAny(dir[:1], "._-")
 	})
 }
 
@@ -115,7 +134,7 @@ func workspaceUses(text string) []string {
 			continue
 		}
 		dir := path.Clean(strings.Trim(fields[0], `"`+"`"))
-		if !path.IsAbs(dir) && dir != ".." && !strings.HasPrefix(dir, "../") && !slices.Contains(uses, dir) {
+		if !path.IsAbs(dir) && dir[0] != '-' && dir != ".." && !strings.HasPrefix(dir, "../") && !slices.Contains(uses, dir) {
 			uses = append(uses, dir)
 		}
 	}

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"divisi/internal/spec"
 	"errors"
 	"io/fs"
 	"maps"
@@ -17,23 +18,53 @@ func TestDetect(t *testing.T) {
 		files map[string]string
 		want  []string
 	}{
-		"nothing":  {map[string]string{"README.md": ""}, nil},
-		"go":       {map[string]string{"go.mod": "module x", "tools/go.mod": "module t", "Makefile": "test:\n\tgo test"}, []string{"go-build: go build ./...", "go-test: go test -json ./..."}},
-		"go below": {map[string]string{"svc/go.mod": "", "svc/deep/go.mod": "", "testdata/go.mod": "", ".x/go.mod": ""}, []string{"go-build:svc: go -C svc build ./...", "go-test:svc: go -C svc test -json ./..."}},
-		"go workspace": {map[string]string{"go.work": "go 1.26\nuse ./a // first\nuse (\n\t./b\n\t\"../out\"\n\t./gone\n)\nreplace x => ./c\n", "a/go.mod": "", "b/go.mod": "", "c/go.mod": ""}, []string{
-			"go-build:a: go -C a build ./...", "go-test:a: go -C a test -json ./...", "go-build:b: go -C b build ./...", "go-test:b: go -C b test -json ./...",
-		}},
-		"npm":                 {map[string]string{"package.json": `{"scripts":{"test":"vitest run"}}`}, []string{"npm-test: npm test"}},
-		"pnpm":                {map[string]string{"package.json": `{"scripts":{"test":"x"}}`, "pnpm-lock.yaml": ""}, []string{"pnpm-test: pnpm test"}},
-		"npm without tests":   {map[string]string{"package.json": `{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`}, nil},
+		"nothing": {map[string]string{"README.md": ""}, nil},
+		"go": {
+			map[string]string{"go.mod": "module x", "tools/go.mod": "module t", "Makefile": "test:\n\tgo test"},
+			[]string{"go-build: go build ./...", "go-test: go test -json ./..."},
+		},
+		"go below": {
+			map[string]string{"svc/go.mod": "", "svc/deep/go.mod": "", "testdata/go.mod": "", ".x/go.mod": ""},
+			[]string{"go-build-svc: go -C svc build ./...", "go-test-svc: go -C svc test -json ./..."},
+		},
+		"go workspace": {
+			map[string]string{
+				"go.work":  "go 1.26\nuse ./a // first\nuse (\n\t./b\n\t\"../out\"\n\t./gone\n)\nreplace x => ./c\n",
+				"a/go.mod": "",
+				"b/go.mod": "",
+				"c/go.mod": "",
+			},
+			[]string{
+				"go-build-a: go -C a build ./...", "go-test-a: go -C a test -json ./...",
+				"go-build-b: go -C b build ./...", "go-test-b: go -C b test -json ./...",
+			},
+		},
+		"npm": {
+			map[string]string{"package.json": `{"scripts":{"test":"vitest run"}}`},
+			[]string{"npm-test: npm test"},
+		},
+		"pnpm": {
+			map[string]string{"package.json": `{"scripts":{"test":"x"}}`, "pnpm-lock.yaml": ""},
+			[]string{"pnpm-test: pnpm test"},
+		},
+		"npm without tests": {
+			map[string]string{"package.json": `{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`},
+			nil,
+		},
 		"broken package.json": {map[string]string{"package.json": `{`}, nil},
-		"pytest":              {map[string]string{"pyproject.toml": "[tool.pytest.ini_options]", "tests/test_a.py": ""}, []string{"pytest: python3 -m pytest -q -rfE"}},
-		"python, no tests":    {map[string]string{"pyproject.toml": "[tool.pytest.ini_options]", "a.py": ""}, nil},
-		"a stray test file":   {map[string]string{"scripts/test_it.py": ""}, nil},
-		"cargo":               {map[string]string{"Cargo.toml": ""}, []string{"cargo-test: cargo test --workspace --no-fail-fast"}},
-		"make":                {map[string]string{"Makefile": "all: x\n\ntest: all\n\t./t"}, []string{"make-test: make test"}},
-		"make without test":   {map[string]string{"Makefile": "tests:\n\t./t\ntest := 1\n"}, nil},
-		"two languages":       {map[string]string{"Cargo.toml": "", "package.json": `{"scripts":{"test":"x"}}`}, []string{"npm-test: npm test", "cargo-test: cargo test --workspace --no-fail-fast"}},
+		"pytest": {
+			map[string]string{"pyproject.toml": "[tool.pytest.ini_options]", "tests/test_a.py": ""},
+			[]string{"pytest: python3 -m pytest -q -rfE"},
+		},
+		"python, no tests":  {map[string]string{"pyproject.toml": "[tool.pytest.ini_options]", "a.py": ""}, nil},
+		"a stray test file": {map[string]string{"scripts/test_it.py": ""}, nil},
+		"cargo":             {map[string]string{"Cargo.toml": ""}, []string{"cargo-test: cargo test --workspace --no-fail-fast"}},
+		"make":              {map[string]string{"Makefile": "all: x\n\ntest: all\n\t./t"}, []string{"make-test: make test"}},
+		"make without test": {map[string]string{"Makefile": "tests:\n\t./t\ntest := 1\n"}, nil},
+		"two languages": {
+			map[string]string{"Cargo.toml": "", "package.json": `{"scripts":{"test":"x"}}`},
+			[]string{"npm-test: npm test", "cargo-test: cargo test --workspace --no-fail-fast"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,7 +86,9 @@ func TestDetect(t *testing.T) {
 
 func TestDetectWithoutReading(t *testing.T) {
 	t.Parallel()
-	gates := Detect([]string{"package.json", "Makefile", "go.work"}, func(string) ([]byte, error) { return nil, errors.New("broken disk") })
+	gates := Detect([]string{"package.json", "Makefile", "go.work"}, func(string) ([]byte, error) {
+		return nil, errors.New("broken disk")
+	})
 	require.Empty(t, gates)
 }
 
@@ -63,9 +96,24 @@ func FuzzDetect(f *testing.F) {
 	f.Add("use (\n ./a\n)", `{"scripts":{"test":"x"}}`, "test:\n")
 	f.Fuzz(func(t *testing.T, work, manifest, makefile string) {
 		content := map[string]string{"go.work": work, "package.json": manifest, "Makefile": makefile, "a/go.mod": ""}
-		for _, g := range Detect(slices.Collect(maps.Keys(content)), func(file string) ([]byte, error) { return []byte(content[file]), nil }) {
-			require.NotEmpty(t, g.Name)
-			require.NotEmpty(t, g.Command)
-		}
+		read := func(file string) ([]byte, error) { return []byte(content[file]), nil }
+		gates := Detect(slices.Collect(maps.Keys(content)), read)
+		require.Empty(t, problemsOf(gates))
 	})
+}
+
+// problemsOf asks the contract itself: what is proposed must be what a project file may say.
+func problemsOf(gates []spec.Gate) []spec.Problem {
+	project := spec.Project{Gates: gates}
+	return project.Validate()
+}
+
+func TestProposedNamesAreValid(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat("very-long/", 12)
+	files := []string{"go.work", "a/b/go.mod", "a-b/go.mod", "ä ö/go.mod", deep + "one/go.mod", deep + "two/go.mod"}
+	work := "use (\n./a/b\n./a-b\n\"ä ö\"\n" + deep + "one\n" + deep + "two\n)\n"
+	gates := Detect(files, func(string) ([]byte, error) { return []byte(work), nil })
+	require.NotEmpty(t, gates)
+	require.Empty(t, problemsOf(gates))
 }

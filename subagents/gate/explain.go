@@ -1,10 +1,9 @@
 package gate
 
 import (
+	"divisi/internal/spec"
 	"fmt"
 	"strings"
-
-	"divisi/internal/spec"
 )
 
 // The bounds of an explanation.

@@ -27,7 +27,11 @@ type goPackage struct {
 }
 
 type goEvent struct {
-	Action, Package, Test, Output, ImportPath, FailedBuild string
+	Action      string `json:"Action"`
+	Package     string `json:"Package"`
+	Test        string `json:"Test"`
+	Output      string `json:"Output"`
+	FailedBuild string `json:"FailedBuild"`
 }
 
 func (p *goTestParser) line(text string) {

@@ -1,9 +1,8 @@
 package gate
 
 import (
-	"slices"
-
 	"divisi/internal/spec"
+	"slices"
 )
 
 // Judge says what a receipt means beside the receipt of the same gate on the base commit, which may be nil:

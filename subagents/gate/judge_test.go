@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"divisi/internal/spec"
 	"slices"
 	"strings"
 	"testing"
@@ -8,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"divisi/internal/spec"
 )
 
 func red(signatures ...string) spec.Receipt { return spec.Receipt{ExitCode: 1, Signatures: signatures} }
@@ -24,24 +23,32 @@ func TestJudge(t *testing.T) {
 		baseline *spec.Receipt
 		want     string
 	}{
-		"green":                             {green, nil, spec.VerdictPass},
-		"green over red":                    {green, ptr(red("a")), spec.VerdictPass},
-		"red, no baseline":                  {red("a"), nil, spec.VerdictFail},
-		"red over green":                    {red("a"), &green, spec.VerdictFail},
-		"unparsed over green":               {red(), &green, spec.VerdictFail},
-		"same":                              {red("a", "b"), ptr(red("a", "b")), spec.VerdictBaseline},
-		"fewer":                             {red("b"), ptr(red("a", "b")), spec.VerdictBaseline},
-		"one more":                          {red("a", "c"), ptr(red("a", "b")), spec.VerdictFail},
-		"unparsed over red":                 {red(), ptr(red("a")), spec.VerdictUnattributable},
-		"parsed over unparsed red":          {red("a"), ptr(red()), spec.VerdictFail},
-		"build failure over failing tests":  {builds(red("a")), ptr(red("a")), spec.VerdictFail},
-		"new build failure":                 {builds(red("b")), ptr(builds(red("a"))), spec.VerdictFail},
-		"same build failure":                {builds(red("a")), ptr(builds(red("a"))), spec.VerdictUnattributable},
-		"tests behind a mended build":       {red("t"), ptr(builds(red("a"))), spec.VerdictFail},
-		"timed out over red":                {late(red("gate: timed out")), ptr(red("a")), spec.VerdictFail},
-		"timed out like before":             {late(red("gate: timed out")), ptr(late(red("gate: timed out"))), spec.VerdictUnattributable},
-		"exit 0 but killed":                 {spec.Receipt{TimedOut: true}, nil, spec.VerdictFail},
-		"more failures than can be counted": {red("a", overflowSignature), ptr(red("a", overflowSignature)), spec.VerdictUnattributable},
+		"green":                            {green, nil, spec.VerdictPass},
+		"green over red":                   {green, ptr(red("a")), spec.VerdictPass},
+		"red, no baseline":                 {red("a"), nil, spec.VerdictFail},
+		"red over green":                   {red("a"), &green, spec.VerdictFail},
+		"unparsed over green":              {red(), &green, spec.VerdictFail},
+		"same":                             {red("a", "b"), ptr(red("a", "b")), spec.VerdictBaseline},
+		"fewer":                            {red("b"), ptr(red("a", "b")), spec.VerdictBaseline},
+		"one more":                         {red("a", "c"), ptr(red("a", "b")), spec.VerdictFail},
+		"unparsed over red":                {red(), ptr(red("a")), spec.VerdictUnattributable},
+		"parsed over unparsed red":         {red("a"), ptr(red()), spec.VerdictFail},
+		"build failure over failing tests": {builds(red("a")), ptr(red("a")), spec.VerdictFail},
+		"new build failure":                {builds(red("b")), ptr(builds(red("a"))), spec.VerdictFail},
+		"same build failure":               {builds(red("a")), ptr(builds(red("a"))), spec.VerdictUnattributable},
+		"tests behind a mended build":      {red("t"), ptr(builds(red("a"))), spec.VerdictFail},
+		"timed out over red":               {late(red("gate: timed out")), ptr(red("a")), spec.VerdictFail},
+		"timed out like before": {
+			late(red("gate: timed out")),
+			ptr(late(red("gate: timed out"))),
+			spec.VerdictUnattributable,
+		},
+		"exit 0 but killed": {spec.Receipt{TimedOut: true}, nil, spec.VerdictFail},
+		"more failures than can be counted": {
+			red("a", overflowSignature),
+			ptr(red("a", overflowSignature)),
+			spec.VerdictUnattributable,
+		},
 	} {
 		require.Equal(t, c.want, Judge(c.receipt, c.baseline), name)
 	}

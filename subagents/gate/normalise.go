@@ -14,13 +14,14 @@ var (
 	tempPaths  = regexp.MustCompile(`(?:/private)?(?:/tmp|/var/tmp|/var/folders)(?:/[^\s:;,'"()\[\]]*)?`)
 	places     = regexp.MustCompile(`(\.[A-Za-z][A-Za-z0-9]{0,7})(?::\d+(?:[:.]\d+)?|\(\d+(?:,\s*\d+)?\))`)
 	timestamps = regexp.MustCompile(`\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?`)
-	durations  = regexp.MustCompile(`\b(?:\d+(?:\.\d+)?(?:ns|us|µs|μs|ms|s|m|h))+\b|\b\d+(?:\.\d+)? (?:milli|micro|nano)?seconds?\b`)
-	uuids      = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
-	decimals   = regexp.MustCompile(`\b\d+(?:\.\d+)+\b`)
-	words      = regexp.MustCompile(`[A-Za-z0-9_]+`)
-	address    = regexp.MustCompile(`^0[xX][0-9a-fA-F]+$`)
-	digest     = regexp.MustCompile(`^[0-9a-f]{7,}$`)
-	digits     = regexp.MustCompile(`^[0-9]+$`)
+	durations  = regexp.MustCompile(`\b(?:\d+(?:\.\d+)?(?:ns|us|µs|μs|ms|s|m|h))+\b|` +
+		`\b\d+(?:\.\d+)? (?:milli|micro|nano)?seconds?\b`)
+	uuids    = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+	decimals = regexp.MustCompile(`\b\d+(?:\.\d+)+\b`)
+	words    = regexp.MustCompile(`[A-Za-z0-9_]+`)
+	address  = regexp.MustCompile(`^0[xX][0-9a-fA-F]+$`)
+	digest   = regexp.MustCompile(`^[0-9a-f]{7,}$`)
+	digits   = regexp.MustCompile(`^[0-9]+$`)
 )
 
 // normaliser takes out of a line what differs between two runs of the same failure: places, numbers, durations, addresses
@@ -47,7 +48,7 @@ func newNormaliser(tree string, private ...string) normaliser {
 
 // line returns a line's signature form: bounded, valid UTF-8, single spaces; empty when nothing is left.
 func (n normaliser) line(text string) string {
-	text = n.roots.Replace(plain(text))
+	text = n.roots.Replace(plain(clip(text, maxTextLine)))
 	text = tempPaths.ReplaceAllLiteralString(text, "TMP")
 	text = places.ReplaceAllString(text, "$1")
 	text = timestamps.ReplaceAllLiteralString(text, "T")

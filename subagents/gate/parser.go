@@ -2,11 +2,10 @@ package gate
 
 import (
 	"bytes"
+	"divisi/internal/spec"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"divisi/internal/spec"
 )
 
 // The formats of a gate's output.
@@ -39,7 +38,7 @@ func formatOf(g spec.Gate) string {
 		return FormatGoTest
 	case reportFile(g.Command) != "":
 		return FormatJUnit
-	case strings.Contains(joined, "reporter=tap") || strings.Contains(joined, "reporter tap") || strings.Contains(joined, " --tap "):
+	case strings.Contains(joined, "reporter=tap"), strings.Contains(joined, "reporter tap"), strings.Contains(joined, " --tap "):
 		return FormatTAP
 	default:
 		return ""

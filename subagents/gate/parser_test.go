@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"divisi/internal/spec"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,8 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-
-	"divisi/internal/spec"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -46,8 +45,20 @@ var captured = []struct {
 			"build: bad/a.go: undefined: undefinedName", "build: package fx/bad",
 		},
 	},
-	{file: "go-panicp.jsonl", format: FormatGoTest, tests: 2, want: []string{"test: fx/panicp TestPanics"}, shown: "assignment to entry in nil map"},
-	{file: "go-timeoutp.jsonl", format: FormatGoTest, tests: 1, want: []string{"test: fx/timeoutp TestStuck"}, shown: "test timed out after"},
+	{
+		file:   "go-panicp.jsonl",
+		format: FormatGoTest,
+		tests:  2,
+		want:   []string{"test: fx/panicp TestPanics"},
+		shown:  "assignment to entry in nil map",
+	},
+	{
+		file:   "go-timeoutp.jsonl",
+		format: FormatGoTest,
+		tests:  1,
+		want:   []string{"test: fx/timeoutp TestStuck"},
+		shown:  "test timed out after",
+	},
 	{file: "go-initfail.jsonl", format: FormatGoTest, want: []string{"package: fx/initfail"}, shown: "cannot reach database"},
 	{
 		file: "go-vetbad.jsonl", format: FormatGoTest, build: true, shown: "wrong type",
@@ -83,11 +94,34 @@ var captured = []struct {
 			"bad/a.go: cannot use N (untyped int constant) as string value in return statement", "bad/a.go: undefined: undefinedName",
 		},
 	},
-	{file: "cargo.txt", tests: 3, want: []string{"test: tests::panics", "test: tests::red"}, shown: "left == right", hidden: "test tests::green"},
-	{file: "cargo-build.txt", build: true, want: []string{"error[E0308]: mismatched types in src/lib.rs"}, shown: "expected `i32`"},
+	{
+		file:   "cargo.txt",
+		tests:  3,
+		want:   []string{"test: tests::panics", "test: tests::red"},
+		shown:  "left == right",
+		hidden: "test tests::green",
+	},
+	{
+		file:  "cargo-build.txt",
+		build: true,
+		want:  []string{"error[E0308]: mismatched types in src/lib.rs"},
+		shown: "expected `i32`",
+	},
 	{file: "make.txt", want: []string{"src/a.c: error: expected ; before }"}},
-	{file: "node-junit.xml", format: FormatJUnit, tests: 4, want: []string{"test: test inner red", "test: test red one"}, shown: "3 !== 4"},
-	{file: "node.tap", format: FormatTAP, tests: 6, want: []string{"test: red one", "test: suite > inner red"}, shown: "x is not a function"},
+	{
+		file:   "node-junit.xml",
+		format: FormatJUnit,
+		tests:  4,
+		want:   []string{"test: test inner red", "test: test red one"},
+		shown:  "3 !== 4",
+	},
+	{
+		file:   "node.tap",
+		format: FormatTAP,
+		tests:  6,
+		want:   []string{"test: red one", "test: suite > inner red"},
+		shown:  "x is not a function",
+	},
 	{file: "npm.txt", tests: 6, want: []string{"test: red one", "test: suite > inner red"}, shown: "x is not a function"},
 	{file: "node-spec.txt", tests: 4, want: []string{"test: inner red", "test: red one", "test: suite"}, shown: "AssertionError"},
 	{
@@ -138,21 +172,48 @@ func TestSmallOutputs(t *testing.T) {
 		want           []string
 		build          bool
 	}{
-		"nothing":           {output: "all is well\n"},
-		"noise alone":       {output: "make: *** [Makefile:2: test] Error 1\nnpm ERR! code 1\nexit status 1\nFAIL\n"},
-		"typescript":        {output: "src/a.ts(12,5): error TS2322: Type 'X1' is not assignable.\n", want: []string{"src/a.ts: error TS2322: Type 'X1' is not assignable."}, build: true},
-		"colours":           {output: "\x1b[31merror\x1b[0m: broken at 0xdeadbeef\n", want: []string{"error: broken at X"}},
-		"python":            {output: "Traceback:\n  File \"a.py\", line 3\nValueError: bad value 17\n", want: []string{"ValueError: bad value N"}},
-		"go.mod":            {format: FormatGoTest, output: "go: errors parsing go.mod:\ngo.mod:1: usage: module module/path\n", want: []string{"go.mod: usage: module module/path", "go: errors parsing go.mod:"}, build: true},
-		"event cut":         {format: FormatGoTest, output: `{"Action":"fail","Package":"p","Test":"T`},
-		"bare package":      {format: FormatGoTest, output: `{"Action":"fail","Package":"p"}`, want: []string{"package: p"}},
-		"junit broken off":  {format: FormatJUnit, output: "log\n<testsuite><testcase classname=\"a.B\" name=\"c\"><failure>x</failure></testcase><testcase name=\"d\"><fail", want: []string{"test: a.B c"}},
-		"junit absent":      {format: FormatJUnit, output: "error: no report\n", want: []string{"error: no report"}},
-		"junit in one line": {format: FormatJUnit, output: "x <testsuites><testsuite><testcase name=\"c\"><error message=\"m\"/></testcase></testsuite></testsuites> error: y", want: []string{"test: c"}},
-		"tap bail out":      {format: FormatTAP, output: "1..3\nok 1 - a\nBail out! no database on port 5432\n", want: []string{"bail out: no database on port N", "plan: fewer tests ran than were planned"}},
+		"nothing":     {output: "all is well\n"},
+		"noise alone": {output: "make: *** [Makefile:2: test] Error 1\nnpm ERR! code 1\nexit status 1\nFAIL\n"},
+		"typescript": {
+			output: "src/a.ts(12,5): error TS2322: Type 'X1' is not assignable.\n",
+			want:   []string{"src/a.ts: error TS2322: Type 'X1' is not assignable."},
+			build:  true,
+		},
+		"colours": {output: "\x1b[31merror\x1b[0m: broken at 0xdeadbeef\n", want: []string{"error: broken at X"}},
+		"python": {
+			output: "Traceback:\n  File \"a.py\", line 3\nValueError: bad value 17\n",
+			want:   []string{"ValueError: bad value N"},
+		},
+		"go.mod": {
+			format: FormatGoTest,
+			output: "go: errors parsing go.mod:\ngo.mod:1: usage: module module/path\n",
+			want:   []string{"go.mod: usage: module module/path", "go: errors parsing go.mod:"},
+			build:  true,
+		},
+		"event cut":    {format: FormatGoTest, output: `{"Action":"fail","Package":"p","Test":"T`},
+		"bare package": {format: FormatGoTest, output: `{"Action":"fail","Package":"p"}`, want: []string{"package: p"}},
+		"junit broken off": {
+			format: FormatJUnit,
+			output: "log\n<testsuite><testcase classname=\"a.B\" name=\"c\"><failure>x</failure></testcase><testcase name=\"d\"><fail",
+			want:   []string{"test: a.B c"},
+		},
+		"junit absent": {format: FormatJUnit, output: "error: no report\n", want: []string{"error: no report"}},
+		"junit in one line": {
+			format: FormatJUnit,
+			output: "x <testsuites><testsuite><testcase name=\"c\"><error message=\"m\"/></testcase></testsuite></testsuites> error: y",
+			want:   []string{"test: c"},
+		},
+		"tap bail out": {
+			format: FormatTAP,
+			output: "1..3\nok 1 - a\nBail out! no database on port 5432\n",
+			want:   []string{"bail out: no database on port N", "plan: fewer tests ran than were planned"},
+		},
 		"tap without names": {format: FormatTAP, output: "not ok 1\nnot ok 2 # TODO later\nnot ok\n", want: []string{"test: "}},
 		"jest":              {output: "  ✕ adds numbers (5 ms)\nTests: 1 failed, 2 passed\n", want: []string{"test: adds numbers"}},
-		"eslint":            {output: "/tmp/fx/src/a.js\n  3:10  error  'x' is never used  no-unused-vars\n", want: []string{"N:N error 'x' is never used no-unused-vars"}},
+		"eslint": {
+			output: "/tmp/fx/src/a.js\n  3:10  error  'x' is never used  no-unused-vars\n",
+			want:   []string{"N:N error 'x' is never used no-unused-vars"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,8 @@ package gate
 
 import (
 	"context"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 	"errors"
 	"fmt"
 	"io"
@@ -10,9 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"divisi/internal/sandbox"
-	"divisi/internal/spec"
 )
 
 // DefaultTimeout ends a gate that sets no timeout of its own.
@@ -139,7 +138,7 @@ func readReport(p parser, command []string, dir string, begin time.Time) error {
 	if err != nil {
 		return fmt.Errorf("open the work tree: %w", err)
 	}
-	defer root.Close() //nolint:errcheck // only read from
+	defer root.Close() // only read from
 	info, err := root.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || info.ModTime().Before(begin.Truncate(time.Second)) {
 		return nil //nolint:nilerr // see above
@@ -151,7 +150,7 @@ func readReport(p parser, command []string, dir string, begin time.Time) error {
 	if err != nil {
 		return fmt.Errorf("open the report %s: %w", name, err)
 	}
-	defer report.Close() //nolint:errcheck // only read from
+	defer report.Close() // only read from
 	if err := junit.readFile(report); err != nil {
 		return fmt.Errorf("read the report %s: %w", name, err)
 	}

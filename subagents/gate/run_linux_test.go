@@ -3,6 +3,8 @@ package gate
 import (
 	"bytes"
 	"context"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,9 +13,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"divisi/internal/sandbox"
-	"divisi/internal/spec"
 )
 
 func newWhere(t *testing.T, files map[string]string) Where {
@@ -22,7 +21,7 @@ func newWhere(t *testing.T, files map[string]string) Where {
 	for name, text := range files {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o700)) //nolint:gosec // some of them are scripts
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o700)) // some of them are scripts
 	}
 	env, err := sandbox.Env(sandbox.Settings{Base: os.Environ(), Home: temp, Temp: temp})
 	require.NoError(t, err)
@@ -124,7 +123,11 @@ func (brokenSink) Write([]byte) (int, error) { return 0, errors.New("store is fu
 func TestRunReadsTheReportThatTheGateWrote(t *testing.T) {
 	t.Parallel()
 	report := `<testsuite><testcase classname="a.B" name="c"><failure message="no"/></testcase><testcase name="d"/></testsuite>`
-	where := newWhere(t, map[string]string{"t.sh": "#!/bin/sh\necho '" + report + "' > out.xml; echo log; exit 1", "old.sh": "#!/bin/sh\nexit 1", "old.xml": report})
+	where := newWhere(t, map[string]string{
+		"t.sh":    "#!/bin/sh\necho '" + report + "' > out.xml; echo log; exit 1",
+		"old.sh":  "#!/bin/sh\nexit 1",
+		"old.xml": report,
+	})
 	past := time.Now().Add(-time.Hour)
 	require.NoError(t, os.Chtimes(filepath.Join(where.Dir, "old.xml"), past, past))
 	r := run(t, spec.Gate{Name: "j", Command: []string{"./t.sh", "--junitxml=out.xml"}}, where)

@@ -29,13 +29,15 @@ var (
 		regexp.MustCompile(`^\s+\d+:\d+\s+error\s`), // eslint
 	}
 	// Lines that come with any failure: as a signature they would let a new failure hide behind an old one.
-	noise = regexp.MustCompile(`(?i)^(?:make(?:\[\d+\])?: \*\*\*|npm (?:ERR!|error)|go: (?:downloading|finding|extracting|warning)|` +
-		`error: (?:test failed, to rerun|could not compile|aborting due to|process completed|command failed|script ".*" exited)|` +
+	noise = regexp.MustCompile(`(?i)^(?:make(?:\[\d+\])?: \*\*\*|npm (?:ERR!|error)|` +
+		`go: (?:downloading|finding|extracting|warning)|error: (?:test failed, to rerun|could not compile|` +
+		`aborting due to|process completed|command failed|script ".*" exited)|` +
 		`error: process didn't exit|exit status|✖ \d+ problems|✖ failing tests:|.*: warning:|.*: note:|FAIL$|` +
 		`.*# *(?:todo|skip)\b)`)
 	// Signs that something could not be built, so that its tests did not run.
 	buildSigns = regexp.MustCompile(`\[(?:build|setup) failed\]|^error: could not compile|error TS\d+:|^error\[E\d+\]|` +
-		`compilation terminated|: fatal error:|errors? during collection|^go: .*(?:no required module|cannot find module|errors parsing)`)
+		`compilation terminated|: fatal error:|errors? during collection|` +
+		`^go: .*(?:no required module|cannot find module|errors parsing)`)
 	// Headings under which test runners print what a failed test said.
 	headings = regexp.MustCompile(`^---- .+ stdout ----$|^_{3,} .+ _{3,}$|^\s*● .+$`)
 	// How many tests ran.
@@ -43,6 +45,15 @@ var (
 	// Where a Rust error is, on the line after it.
 	rustPlace = regexp.MustCompile(`^\s*--> ([^:]+):\d+:\d+`)
 )
+
+// hints are in lower case.
+var hints = []string{
+	"error", "fail", "panic", "fatal", "exception", "not ok", "go: ", "pass", "terminated", "stdout ----", "___",
+	"✕", "✖", "✗", "×", "●",
+}
+
+// maxTextLine bounds what is read of one line, in bytes: what is wrong stands at its beginning.
+const maxTextLine = 4 << 10
 
 // after is how many lines that follow an error line are shown with it.
 const after = 12
@@ -63,12 +74,23 @@ func newTextParser(names normaliser, buildCommand bool) *textParser {
 }
 
 func (p *textParser) line(text string) {
-	text = plain(text)
+	text = plain(clip(text, maxTextLine))
+	p.placeRust(text)
+	if interesting(text) {
+		p.read(text)
+	}
+	if p.left > 0 {
+		p.left--
+		p.found.show(text)
+	}
+}
+
+// read looks at a line that may say something.
+func (p *textParser) read(text string) {
 	if buildSigns.MatchString(text) {
 		p.found.build = true
 	}
 	p.count(text)
-	p.placeRust(text)
 	if signature := p.signature(text); signature != "" {
 		p.left = after
 		if strings.HasPrefix(signature, "error[E") {
@@ -80,10 +102,23 @@ func (p *textParser) line(text string) {
 	if headings.MatchString(text) {
 		p.left = after
 	}
-	if p.left > 0 {
-		p.left--
-		p.found.show(text)
+}
+
+// interesting passes most lines of a long output over before a pattern has to look at them. Every pattern above needs one of
+// the hints, or a number after a colon or a bracket.
+func interesting(text string) bool {
+	lower := strings.ToLower(text)
+	for _, hint := range hints {
+		if strings.Contains(lower, hint) {
+			return true
+		}
 	}
+	for i := 1; i < len(text); i++ {
+		if (text[i-1] == ':' || text[i-1] == '(') && text[i] >= '0' && text[i] <= '9' {
+			return true
+		}
+	}
+	return false
 }
 
 // placeRust completes the error before this line with its file.

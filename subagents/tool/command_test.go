@@ -1,14 +1,13 @@
 package tool
 
 import (
+	"divisi/internal/spec"
 	"encoding/json"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"divisi/internal/spec"
 )
 
 func TestRunCommand(t *testing.T) {

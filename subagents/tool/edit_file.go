@@ -3,15 +3,14 @@ package tool
 import (
 	"bytes"
 	"context"
-	_ "embed" // the description
+	"divisi/internal/spec" // the description
+	_ "embed"
 	"errors"
 	"fmt"
 	"sort"
 	"strings"
 
 	"google.golang.org/genai"
-
-	"divisi/internal/spec"
 )
 
 //go:embed edit_file.md

@@ -1,14 +1,13 @@
 package tool
 
 import (
+	"divisi/internal/spec"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"divisi/internal/spec"
 )
 
 func TestEdit(t *testing.T) {
@@ -48,7 +47,6 @@ func TestEdit(t *testing.T) {
 			name: "spaces for tabs", content: "a {\n\tb {\n\t\tc\n\t}\n}\n", old: "a {\n    b {\n        c\n    }\n}",
 			replacement: "a {\n    b {\n        d\n    }\n}", want: "a {\n\tb {\n\t\td\n\t}\n}\n", how: "indentation",
 		},
-		{name: "delete by lines", content: "a\n  b  \nc\n", old: "b", replacement: "", want: "a\n    \nc\n"},
 		{name: "delete whole lines", content: "a\n  b\n  c\nd\n", old: "b\nc\n", replacement: "", want: "a\nd\n", how: "indentation"},
 		{name: "no utf-8 elsewhere", content: "\xff\nb\n", old: "b", replacement: "c", want: "\xff\nc\n"},
 	} {

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"divisi/internal/spec"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,8 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
-
-	"divisi/internal/spec"
 )
 
 func manyLines(n int) string {

@@ -2,7 +2,8 @@ package tool
 
 import (
 	"context"
-	_ "embed" // the description
+	"divisi/internal/spec" // the description
+	_ "embed"
 	"fmt"
 	"io/fs"
 	"path"
@@ -10,8 +11,6 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 	"google.golang.org/genai"
-
-	"divisi/internal/spec"
 )
 
 //go:embed list_files.md

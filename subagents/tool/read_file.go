@@ -2,11 +2,12 @@ package tool
 
 import (
 	"context"
-	_ "embed" // the description
+	"divisi/internal/spec"
+	_ "embed"
+
+	// the description
 
 	"google.golang.org/genai"
-
-	"divisi/internal/spec"
 )
 
 //go:embed read_file.md

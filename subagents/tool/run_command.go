@@ -2,15 +2,14 @@ package tool
 
 import (
 	"context"
-	_ "embed" // the description
+	"divisi/internal/spec" // the description
+	_ "embed"
 	"fmt"
 	"regexp"
 	"strings"
 	"time"
 
 	"google.golang.org/genai"
-
-	"divisi/internal/spec"
 )
 
 //go:embed run_command.md

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"bytes"
+	"divisi/internal/spec"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +13,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-
-	"divisi/internal/spec"
 )
 
 type properties map[string]any

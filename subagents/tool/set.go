@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"divisi/internal/spec"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -10,8 +11,6 @@ import (
 	"strings"
 
 	"google.golang.org/genai"
-
-	"divisi/internal/spec"
 )
 
 // Set is the tools of one agent, ordered by name. It does not change, and may be used by several goroutines.

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"divisi/internal/spec"
 	"encoding/json"
 	"math"
 	"sort"
@@ -10,8 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
-
-	"divisi/internal/spec"
 )
 
 func TestDeclarationsAreSortedAndStable(t *testing.T) {

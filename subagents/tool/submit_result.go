@@ -2,15 +2,14 @@ package tool
 
 import (
 	"context"
-	_ "embed" // the description
+	"divisi/internal/spec" // the description
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
 
 	"google.golang.org/genai"
-
-	"divisi/internal/spec"
 )
 
 //go:embed submit_result.md

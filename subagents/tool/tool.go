@@ -2,11 +2,10 @@ package tool
 
 import (
 	"context"
+	"divisi/internal/spec"
 	"fmt"
 
 	"google.golang.org/genai"
-
-	"divisi/internal/spec"
 )
 
 // Call is one function call of a model.

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"crypto/rand"
+	"divisi/internal/spec"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +12,6 @@ import (
 	"path"
 	"strings"
 	"syscall"
-
-	"divisi/internal/spec"
 )
 
 // maxFile bounds what is read into memory.

@@ -3,6 +3,7 @@
 package tool
 
 import (
+	"divisi/internal/spec"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"divisi/internal/spec"
 )
 
 func TestPathsThatLeadOutAreRefused(t *testing.T) {

@@ -2,13 +2,12 @@ package tool
 
 import (
 	"context"
-	_ "embed" // the description
+	"divisi/internal/spec" // the description
+	_ "embed"
 	"fmt"
 	"io/fs"
 
 	"google.golang.org/genai"
-
-	"divisi/internal/spec"
 )
 
 //go:embed write_file.md

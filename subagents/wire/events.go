@@ -1,10 +1,9 @@
 package wire
 
 import (
+	"divisi/contextscope"
 	"encoding/json"
 	"fmt"
-
-	"divisi/contextscope"
 )
 
 // EncodeEvents writes the events of one message: a JSON array.
@@ -26,7 +25,8 @@ func DecodeEvents(data []byte, pos uint64) ([]contextscope.Event, error) {
 	for i := range events {
 		events[i].Pos = pos
 		if v := events[i].V; v > contextscope.EventVersion {
-			return nil, fmt.Errorf("event %s at %d has version %d; this program reads up to %d", events[i].ID, pos, v, contextscope.EventVersion)
+			return nil, fmt.Errorf("event %s at %d has version %d; this program reads up to %d",
+				events[i].ID, pos, v, contextscope.EventVersion)
 		}
 	}
 	return events, nil

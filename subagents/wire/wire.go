@@ -3,9 +3,8 @@
 package wire
 
 import (
-	"time"
-
 	"divisi/internal/spec"
+	"time"
 )
 
 // The headers and words of the bus protocol.

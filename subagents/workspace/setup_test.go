@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"divisi/internal/git"
 	"divisi/subagents/workspace"
@@ -20,13 +19,6 @@ var (
 	author = git.Ident{Name: "Divisi", Email: "divisi@localhost"}
 	noon   = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 )
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asNobody) != "" {
-		os.Exit(runAsNobody())
-	}
-	goleak.VerifyTestMain(m)
-}
 
 // bundle is a user's repository, its mirror and a pool of slots.
 type bundle struct {

@@ -65,6 +65,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	api.Close()
 	err = server.Close()
-	<-done
+	if serveErr := <-done; !errors.Is(serveErr, http.ErrServerClosed) {
+		err = errors.Join(err, serveErr)
+	}
 	return err
 }

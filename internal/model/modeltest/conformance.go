@@ -24,8 +24,15 @@ func Conformance(t *testing.T, mk Maker) {
 		name string
 		run  func(*testing.T, Maker)
 	}{
-		{"text", text}, {"turns", turns}, {"local ids", localIDs}, {"request untouched", untouched}, {"range twice", twice},
-		{"break", breakOff}, {"concurrent", concurrent}, {"cancel", cancelled}, {"refuse", refused},
+		{"text", text},
+		{"turns", turns},
+		{"local ids", localIDs},
+		{"request untouched", untouched},
+		{"range twice", twice},
+		{"break", breakOff},
+		{"concurrent", concurrent},
+		{"cancel", cancelled},
+		{"refuse", refused},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -176,7 +183,8 @@ func fullConfig() *genai.GenerateContentConfig {
 		Tools: []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{{
 			Name: "read", Description: "reads",
 			ParametersJsonSchema: map[string]any{
-				"type": "object", "properties": map[string]any{"path": map[string]any{"type": "string"}}, "required": []any{"path"},
+				"type": "object", "required": []any{"path"},
+				"properties": map[string]any{"path": map[string]any{"type": "string"}},
 			},
 		}}}},
 	}
@@ -258,7 +266,11 @@ func cancelled(t *testing.T, mk Maker) {
 func refused(t *testing.T, mk Maker) {
 	m := mk(t, `rules: [{steps: [{text: hi}]}]`)
 	for _, contents := range [][]*genai.Content{
-		nil, {nil}, {{Role: "user"}}, {{Role: "user", Parts: []*genai.Part{nil}}}, {{Role: "user", Parts: []*genai.Part{{}}}},
+		nil,
+		{nil},
+		{{Role: "user"}},
+		{{Role: "user", Parts: []*genai.Part{nil}}},
+		{{Role: "user", Parts: []*genai.Part{{}}}},
 		{{Role: "system", Parts: []*genai.Part{{Text: "x"}}}},
 	} {
 		req := Ask("t", "x")

@@ -7,7 +7,7 @@ import { type Detail, Log } from "./log";
 import { Once } from "./once";
 import { type Row, Rows } from "./rows";
 import { about, Stream } from "./stream";
-import { type Sort, Tasks } from "./tasks";
+import { again, type Sort, Tasks } from "./tasks";
 
 /** How long one frame may spend on folding events, in milliseconds: the rest waits for the next frame. */
 const slice = 10;
@@ -112,7 +112,7 @@ class App {
             )} />
             <Once version={[version, choice]} draw={() => (
               <Tasks rows={[...run.tasks.values()]} sort={this.sort} picked={rows.filter.task} only={this.only}
-                onSort={(s) => this.set(() => (this.sort = s))} onPick={(t) => this.pick(t)}
+                onSort={(by) => this.set(() => (this.sort = again(this.sort, by)))} onPick={(t) => this.pick(t)}
                 onOnly={(s) => this.set(() => (this.only = s))} />
             )} />
           </div>

@@ -7,6 +7,12 @@ import { count, tokens } from "./words";
 export type Order = "state" | "id" | "role" | "attempt" | "lines" | "tokens";
 export interface Sort { by: Order; down: boolean }
 
+/** again is the sort after a click on a column: figures begin with the largest, a second click turns the order round. */
+export function again(s: Sort, by: Order): Sort {
+  if (s.by === by) return { by, down: !s.down };
+  return { by, down: by === "lines" || by === "attempt" || by === "tokens" };
+}
+
 /** The order of states when sorted: what needs a look first, then what moves, then what waits, then what is over. */
 const states = ["parked", "running", "verifying", "proven", "landing", "pending", "landed", "done", "cancelled"];
 
@@ -39,7 +45,7 @@ interface Props {
   sort: Sort;
   picked: string;
   only: string;
-  onSort: (s: Sort) => void;
+  onSort: (by: Order) => void;
   onPick: (task: string) => void;
   onOnly: (state: string) => void;
 }
@@ -52,7 +58,7 @@ export function Tasks(p: Props): ComponentChild {
       <div class="cols task heads">
         {heads.map((c) => (
           <button type="button" class={`c-${c.by}`} title={`Sort by ${c.text}. ${c.hint}`}
-            aria-pressed={p.sort.by === c.by} onClick={() => p.onSort({ by: c.by, down: p.sort.by === c.by && !p.sort.down })}>
+            aria-pressed={p.sort.by === c.by} onClick={() => p.onSort(c.by)}>
             {c.text}{p.sort.by === c.by ? (p.sort.down ? " ↑" : " ↓") : ""}
           </button>
         ))}

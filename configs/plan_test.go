@@ -1,0 +1,169 @@
+package configs
+
+import (
+	"divisi/internal/spec"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+)
+
+const goodPlan = `goal: move things
+decision_record: |
+  Names are short.
+constraints: [keep the API]
+tasks:
+  - id: survey
+    role: reader
+    brief: find the users
+  - id: move
+    title: Move
+    role: generator
+    brief: |
+      Move them.
+      All of them.
+    files: ["internal/**/*.go"]
+    inputs: [survey]
+    include_contents: full
+    last: 5
+    max_tokens: 1000
+    gates: [test]
+    verify: tester
+    attempts: 2
+    limits: {turns: 5, tokens: 100, time: 1h30m}
+    shard: {by: package, match: 'old\.', glob: "**/*.go", max_files: 3}
+`
+
+func planEnv(t *testing.T) spec.Env {
+	t.Helper()
+	roles, err := BuiltInRoles()
+	require.NoError(t, err)
+	return spec.Env{Roles: roles}
+}
+
+func planFile(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "plan.yaml")
+	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	return name
+}
+
+func TestLoadPlan(t *testing.T) {
+	t.Parallel()
+	name := planFile(t, goodPlan)
+	plan, positions, err := LoadPlan(name)
+	require.NoError(t, err)
+	require.NoError(t, positions.Error(nil))
+	require.Equal(t, spec.Plan{
+		Goal: "move things", DecisionRecord: "Names are short.\n", Constraints: []string{"keep the API"},
+		Tasks: []spec.Task{
+			{ID: "survey", Role: "reader", Brief: "find the users"},
+			{
+				ID: "move", Title: "Move", Role: "generator", Brief: "Move them.\nAll of them.\n", Files: []string{"internal/**/*.go"},
+				Inputs: []string{"survey"}, IncludeContents: "full", Last: 5, MaxTokens: 1000, Gates: []string{"test"}, Verify: "tester",
+				Attempts: 2, Limits: spec.Limits{Turns: 5, Tokens: 100, Time: spec.Duration(90 * time.Minute)},
+				Shard: &spec.Shard{By: "package", Match: `old\.`, Glob: "**/*.go", MaxFiles: 3},
+			},
+		},
+	}, plan)
+	checked, err := CheckPlan(name, planEnv(t))
+	require.NoError(t, err)
+	require.Equal(t, plan, checked)
+
+	require.EqualError(t, positions.Error([]spec.Problem{{Path: "tasks[1].limits.time", Message: "too long", Suggest: "1h"}}),
+		name+": 1 fault\n  "+name+`:23:43: too long (did you mean "1h"?)`+"\n    |     limits: {turns: 5, tokens: 100, time: 1h30m}\n    |"+
+			strings.Repeat(" ", 43)+"^")
+	require.ErrorContains(t, positions.Error([]spec.Problem{{Path: "tasks[0].attempts", Message: "m"}}), ":6:5: m")
+	require.ErrorContains(t, positions.Error([]spec.Problem{{Path: "", Message: "m"}}), ":1:1: m")
+}
+
+func TestCheckPlanFindsEverything(t *testing.T) {
+	t.Parallel()
+	name := planFile(t, "tasks:\n  - id: a--b\n    role: reder\n    breif: x\n    files: ../x\n  - id: b\n    role: generator\n"+
+		"    brief: x\n    depends_on: [c]\n    id: d\n  - {id: c, role: generator, brief: y, inputs: [b/x], attempts: 99}\n")
+	_, err := CheckPlan(name, planEnv(t))
+	for _, want := range []string{
+		"plan.yaml: 7 faults", `:2:9: task id "a--b"`, `:3:11: there is no role "reder"`, `:4:5: unknown field "breif"`,
+		`:5:12: tasks[0].files is not a list (did you mean "[../x]"?)`, ":9:17: the tasks wait for each other in a circle: b -> c -> b",
+		`:10:5: field "id" stands here twice, first in line 6`, ":11:65: 99 attempts are not between 1 and 10",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	_, err = CheckPlan(planFile(t, ""), planEnv(t))
+	require.ErrorContains(t, err, "the plan has no tasks")
+	_, err = CheckPlan(name+"x", planEnv(t))
+	require.ErrorContains(t, err, "cannot be read")
+}
+
+func TestFaultsShowNoControlCharacters(t *testing.T) {
+	t.Parallel()
+	_, _, err := ParsePlan("p.yaml", "\"\\e[2Jx\": 1\nb\u202ea: 2\n"+strings.Repeat("é", 500)+": 3\n")
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "\x1b")
+	require.NotContains(t, err.Error(), "\u202e")
+	require.Contains(t, err.Error(), strings.Repeat("é", 160)+"…")
+}
+
+// TestPlanSchemaIsTheTask holds the schema and the type together: every field of the one is one of the other.
+func TestPlanSchemaIsTheTask(t *testing.T) {
+	t.Parallel()
+	schema := PlanSchema()
+	task := schema["properties"].(map[string]any)["tasks"].(map[string]any)["items"].(map[string]any)
+	properties := func(s map[string]any) []string { return slices.Sorted(maps.Keys(s["properties"].(map[string]any))) }
+	inside := func(name string) map[string]any { return task["properties"].(map[string]any)[name].(map[string]any) }
+	for _, c := range []struct {
+		typ    reflect.Type
+		schema map[string]any
+	}{
+		{reflect.TypeFor[spec.Plan](), schema},
+		{reflect.TypeFor[spec.Task](), task},
+		{reflect.TypeFor[spec.Limits](), inside("limits")},
+		{reflect.TypeFor[spec.Shard](), inside("shard")},
+	} {
+		require.Equal(t, slices.Sorted(slices.Values(fieldNames(c.typ))), properties(c.schema), c.typ.Name())
+	}
+	text, err := json.Marshal(schema)
+	require.NoError(t, err)
+	for _, bound := range []string{"maxItems", "minItems", "minimum", "maximum", "$ref"} {
+		require.NotContains(t, string(text), bound)
+	}
+}
+
+func TestPlanSchemaTakesAPlan(t *testing.T) {
+	t.Parallel()
+	plan, _, err := ParsePlan("p.yaml", goodPlan)
+	require.NoError(t, err)
+	text, err := json.Marshal(plan)
+	require.NoError(t, err)
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
+	require.NoError(t, err)
+	compiler := jsonschema.NewCompiler()
+	require.NoError(t, compiler.AddResource("plan", PlanSchema()))
+	compiled, err := compiler.Compile("plan")
+	require.NoError(t, err)
+	require.NoError(t, compiled.Validate(value))
+	require.Error(t, compiled.Validate(map[string]any{"tasks": []any{map[string]any{"id": "a", "role": "b"}}}))
+}
+
+func FuzzParsePlan(f *testing.F) {
+	f.Add(goodPlan)
+	f.Add("tasks: [{id: a, shard: {by: command, command: [ls]}}]\n...\n%YAML 1.2\n---\n")
+	f.Add("tasks:\n- ? a\n  : b\n- !!map {}\n- |\n x\n")
+	env := spec.Env{Roles: map[string]spec.Role{"generator": {Writes: true}}}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > maxRole {
+			return
+		}
+		plan, positions, err := ParsePlan("fuzz.yaml", text)
+		checkFaults(t, err)
+		checkFaults(t, positions.Error(plan.Validate(env)))
+	})
+}

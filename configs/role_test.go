@@ -1,0 +1,256 @@
+package configs
+
+import (
+	"divisi/internal/spec"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// repository makes a directory of files (path -> content).
+func repository(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		full := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o750))
+		require.NoError(t, os.WriteFile(full, []byte(content), 0o600))
+	}
+	return dir
+}
+
+func TestBuiltInRoles(t *testing.T) {
+	t.Parallel()
+	roles, err := BuiltInRoles()
+	require.NoError(t, err)
+	require.Len(t, roles, 4)
+	for name, role := range roles {
+		require.Equal(t, name, role.Name)
+		require.Equal(t, BuiltIn, role.Source)
+		require.NotEmpty(t, role.Description, name)
+		require.Less(t, len(role.Instruction), 4000, name)
+		require.Positive(t, role.Limits.Turns, name)
+	}
+	require.Equal(t, spec.ExecutorModel, roles[spec.RoleMaster].Executor)
+	require.Contains(t, roles[spec.RoleMaster].Tools, spec.ToolDispatch)
+	require.Empty(t, roles[spec.RoleTester].Executor, "a tester without a model is its gates alone")
+	require.Empty(t, roles[spec.RoleTester].Tools)
+	for name, writes := range map[string]bool{
+		spec.RoleMaster: false, spec.RoleReader: false, spec.RoleGenerator: true, spec.RoleTester: false,
+	} {
+		require.Equal(t, writes, roles[name].Writes, name)
+	}
+}
+
+func TestRolesLaterWins(t *testing.T) {
+	t.Parallel()
+	repo := repository(t, map[string]string{
+		".divisi/roles/scout.md":  "---\ntools: [search]\n---\nLook.\n",
+		".divisi/roles/reader.md": "---\ndescription: ours\nlimits: {time: 90s}\n---\nRead.\n",
+		".divisi/roles/notes.txt": "no role",
+		".divisi/roles/.swap.md":  "no role",
+	})
+	own := filepath.Join(t.TempDir(), "mine.md")
+	require.NoError(t, os.WriteFile(own, []byte("---\r\nname: scout\r\ncommand: [gofmt, -w, .]\r\n---\r\n"), 0o600))
+	roles, err := Roles(repo, nil)
+	require.NoError(t, err)
+	require.Equal(t, "ours", roles["reader"].Description)
+	require.Equal(t, "1m30s", roles["reader"].Limits.Time.String())
+	require.Equal(t, []string{"list_files", "read_file", "search", "read_artifact"}, roles["reader"].Tools, "the default")
+	require.Equal(t, "Look.", roles["scout"].Instruction)
+	require.Equal(t, ".divisi/roles/scout.md", roles["scout"].Source)
+
+	roles, err = Roles(repo, []string{own})
+	require.NoError(t, err)
+	scout := roles["scout"]
+	require.Equal(t, spec.ExecutorCommand, scout.Executor)
+	require.True(t, scout.Writes)
+	require.Equal(t, own, scout.Source)
+	require.Equal(t, "fenced", scout.Narrative)
+
+	roles, err = Roles("", nil)
+	require.NoError(t, err)
+	require.Len(t, roles, 4)
+}
+
+func TestParseRole(t *testing.T) {
+	t.Parallel()
+	role, err := ParseRole("x/judge.md", "\ufeff---\n"+
+		"output:\n  type: object\n  properties:\n    n: {type: integer}\n  default: [1, 1.5, true, null, a]\n"+
+		"concurrency: 2\nmodel: strong\ninclude_contents: full\nnarrative: plain\nwrites: false\n---\n\nJudge.\n\n---\nrest\n")
+	require.NoError(t, err)
+	require.Equal(t, "judge", role.Name)
+	require.Equal(t, "Judge.\n\n---\nrest", role.Instruction)
+	require.JSONEq(t, `{"type":"object","properties":{"n":{"type":"integer"}},"default":[1,1.5,true,null,"a"]}`, string(role.Output))
+	require.Equal(t, spec.IncludeFull, role.IncludeContents)
+
+	tester, err := ParseRole("tester.md", "---\nmodel: strong\ntools: [read_file]\n---\nJudge.\n")
+	require.NoError(t, err)
+	require.Equal(t, spec.ExecutorModel, tester.Executor)
+	checker, err := ParseRole("check.md", "---\ncommand: [make, lint]\nwrites: false\n---\n")
+	require.NoError(t, err)
+	require.False(t, checker.Writes)
+}
+
+func TestRoleFaultsAllAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := ParseRole("bad.md", `---
+description: [a, list]
+modle: fast
+tools: [serch, read_file, read_file]
+limits:
+  turns: many
+  time: 10
+  tokens: -5
+concurrency: 1.5
+writes: yes please
+output: {type: objekt}
+narrative: plane
+narrative: plain
+command: go vet
+---
+Do.
+`)
+	var file *FileError
+	require.ErrorAs(t, err, &file)
+	type at struct {
+		line, col int
+		suggest   string
+	}
+	got := map[string]at{}
+	for _, f := range file.Faults {
+		got[f.Message] = at{f.Line, f.Col, f.Suggest}
+		require.NotEmpty(t, f.Source)
+	}
+	for start, want := range map[string]at{
+		"description is not a text": {2, 14, ""}, `unknown field "modle"`: {3, 1, "model"}, `there is no tool "serch"`: {4, 9, "search"},
+		`tool "read_file" is listed twice`: {4, 27, ""}, "limits.turns is not a whole number": {6, 10, ""},
+		`limits.time: "10" is not a duration such as 90s or 10m`: {7, 9, ""}, "-5 is below 0": {8, 11, ""},
+		"concurrency is not a whole number": {9, 14, ""}, "writes is neither true nor false": {10, 9, ""},
+		"output describes the arguments": {11, 16, "object"}, "output is not a JSON Schema": {11, 9, ""},
+		`narrative "plane" is not one of`: {12, 12, "plain"}, `field "narrative" stands here twice, first in line 12`: {13, 1, ""},
+		"command is not a list": {14, 10, "[go, vet]"},
+	} {
+		found := false
+		for message, place := range got {
+			if strings.HasPrefix(message, start) {
+				found = true
+				require.Equal(t, want, place, message)
+			}
+		}
+		require.True(t, found, "%s in\n%s", start, err)
+	}
+	require.Len(t, file.Faults, 14, "%s", err)
+	require.Contains(t, err.Error(), "bad.md: 14 faults\n  bad.md:2:14: description is not a text\n    | description: [a, list]\n    |              ^\n")
+	require.Contains(t, err.Error(), "\n  bad.md:3:1: unknown field \"modle\"; the fields are name, description, executor,")
+	require.Contains(t, err.Error(), "(did you mean \"model\"?)\n    | modle: fast\n    | ^\n")
+}
+
+func TestRoleFilesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Do.\n":                         "1:1: a role file begins with a line ---",
+		"---\nname: x\n":                "a role file begins with a line ---",
+		"---\n- a\n---\nDo.":            "the file is not a set of fields: it has the fields name, description",
+		"---\na: [\n---\nDo.":           "2:4: ",
+		"---\na: 1\n\tb: 2\n---\nDo.":   "3:1: found character",
+		"---\nname: &a x\n---\nDo.":     "2:7: anchors and aliases are not read here",
+		"---\n<<: {a: b}\n---\nDo.":     "only plain keys",
+		"---\nname: !!str x\n---\nDo.":  "tags are not read here",
+		"---\nname: \"a\\0\"\n---\nDo.": "a name is 1 to 32",
+		"---\nname: \xff\n---\nDo.":     "not UTF-8",
+		"---\nname: \x00\n---\nDo.":     "NUL",
+		"---\noutput: " + strings.Repeat("[", 50) + "\n---\nDo.":              "nested more than",
+		"---\nexecutor: model\n---\n":                                         "has no instruction",
+		"---\nwrites: true\n---\nDo.":                                         "writes is true, but the tools of role",
+		"---\noutput: {type: object, $ref: \"file:///etc/passwd\"}\n---\nDo.": "schemas are not loaded from elsewhere",
+		"---\ntools: [dispatch]\n---\nDo.":                                    "only the master",
+		"---\ntools: [~]\n---\nDo.":                                           "tools[0] is empty",
+		"---\nlimits: 5\n---\nDo.":                                            "limits is not a set of fields: it has the fields turns, tokens, time",
+	} {
+		_, err := ParseRole("role.md", text)
+		require.ErrorContains(t, err, want, "%q", text)
+	}
+}
+
+func TestRolesOfARepositoryAreData(t *testing.T) {
+	t.Parallel()
+	outside := filepath.Join(t.TempDir(), "secret.md")
+	require.NoError(t, os.WriteFile(outside, []byte("---\n---\nsecret\n"), 0o600))
+	repo := repository(t, map[string]string{
+		".divisi/roles/a.md": "---\nname: same\n---\nA.\n", ".divisi/roles/b.md": "---\nname: same\n---\nB.\n",
+		".divisi/roles/bad.md":  "---\nx: 1\ny: 2\n---\nB.\n",
+		".divisi/roles/huge.md": strings.Repeat("x", maxRole+1), ".divisi/roles/dir.md/x": "",
+	})
+	require.NoError(t, os.Symlink(outside, filepath.Join(repo, ".divisi/roles/out.md")))
+	_, err := Roles(repo, []string{filepath.Join(repo, "missing.md"), repo})
+	for _, want := range []string{
+		`.divisi/roles/b.md: role "same" is in .divisi/roles/a.md already`, ".divisi/roles/bad.md: 2 faults",
+		".divisi/roles/huge.md: the file cannot be read: it is larger than 64 KiB", ".divisi/roles/dir.md: the file cannot be read: it is not a regular file",
+		".divisi/roles/out.md: the file cannot be read: path escapes", "missing.md: the file cannot be read: no such file", "it is a directory",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	require.NotContains(t, err.Error(), "secret\n")
+	_, err = Roles(filepath.Join(repo, "nowhere"), nil)
+	require.ErrorContains(t, err, "open the repository")
+}
+
+func FuzzParseRole(f *testing.F) {
+	for _, name := range []string{"master", "reader", "generator", "tester"} {
+		text, err := embedded.ReadFile("roles/" + name + ".md")
+		require.NoError(f, err)
+		f.Add(string(text))
+	}
+	f.Add("---\na: &x [*x]\n? {b}\n: c\n---\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > maxRole {
+			return
+		}
+		role, err := ParseRole("fuzz.md", text)
+		checkFaults(t, err)
+		if err == nil {
+			require.Empty(t, role.Validate(spec.Env{}))
+		}
+	})
+}
+
+// checkFaults demands that an error of a file has faults with places inside it.
+func checkFaults(t *testing.T, err error) {
+	t.Helper()
+	var file *FileError
+	if err == nil {
+		return
+	}
+	require.True(t, errors.As(err, &file), "%v", err)
+	require.NotEmpty(t, file.Faults)
+	for _, fault := range file.Faults {
+		require.NotEmpty(t, fault.Message)
+		require.NotContains(t, fault.Source, "\x1b")
+	}
+}
+
+func FuzzFrontMatter(f *testing.F) {
+	f.Add("---\na: 1\n---\nbody\n---\n")
+	f.Add("---")
+	f.Add("---\r\n---\r\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		lines := strings.Split(text, "\n")
+		front, body, ok := frontMatter(lines)
+		if !ok {
+			return
+		}
+		require.True(t, strings.HasPrefix(text, "---"))
+		require.True(t, strings.HasSuffix(text, body))
+		require.NotContains(t, strings.Split(front, "\n"), "---")
+		for i, line := range strings.Split(strings.TrimSuffix(front, "\n"), "\n")[1:] {
+			if line != "" {
+				require.Equal(t, lines[i+1], line, "places stay right")
+			}
+		}
+	})
+}

@@ -1,0 +1,255 @@
+//go:build browser
+
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+)
+
+const chromium = "/usr/bin/chromium"
+
+// browse starts a browser of its own, with nothing that reaches beyond this machine, and opens the page.
+func browse(t *testing.T, url string) context.Context {
+	t.Helper()
+	opts := append([]chromedp.ExecAllocatorOption{}, chromedp.DefaultExecAllocatorOptions[:]...)
+	opts = append(opts, chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.WSURLReadTimeout(time.Minute), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("no-proxy-server", true))
+	alloc, stop := chromedp.NewExecAllocator(context.Background(), opts...)
+	ctx, cancel := chromedp.NewContext(alloc)
+	t.Cleanup(func() {
+		require.NoError(t, chromedp.Cancel(ctx))
+		cancel()
+		stop()
+	})
+	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(url)))
+	return ctx
+}
+
+// until waits for a condition in the page.
+func until(t *testing.T, ctx context.Context, condition string) {
+	t.Helper()
+	_, err := chromedp.Run(ctx, chromedp.Poll[bool](condition, chromedp.WithPollingTimeout(2*time.Minute)))
+	require.NoError(t, err, "%s; the page says: %s", condition, js[string](t, ctx, "document.body.innerText.slice(0, 2000)"))
+}
+
+func js[T any](t *testing.T, ctx context.Context, expression string) T {
+	t.Helper()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	require.NoError(t, err, expression)
+	return v
+}
+
+func do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	require.NoError(t, chromedp.Do(ctx, steps...))
+}
+
+func mark(name, value string) string {
+	return fmt.Sprintf("document.documentElement.dataset.%s === %q", name, value)
+}
+
+func setText(selector, value string) string {
+	return fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.value = %q;
+		e.dispatchEvent(new Event(e.tagName === "SELECT" ? "change" : "input", {bubbles: true})); return true })()`, selector, value)
+}
+
+// TestBrowserReconnect drops the connection fifty times in five thousand events: the page has seen each id once, in order.
+func TestBrowserReconnect(t *testing.T) {
+	log := newLog()
+	log.bulk(0, 500)
+	var cuts *cutter
+	s := start(t, log, func(s *Server) { cuts = cutting(s, 50, 25_000) })
+	ctx := browse(t, s.URL()+"?seen")
+	log.bulk(500, 5000)
+	until(t, ctx, mark("events", "5000"))
+	until(t, ctx, mark("lastPos", strconv.FormatUint(log.last(), 10)))
+	same(t, log.ids(), js[[]string](t, ctx, "window.__seen"))
+	require.Zero(t, cuts.remaining(), "all fifty cuts happened")
+	require.True(t, js[bool](t, ctx, mark("repeats", "0")), "the server sent nothing twice")
+	require.True(t, js[bool](t, ctx, mark("connections", "51")))
+	until(t, ctx, `document.querySelector(".counts").textContent === "5,000 events"`)
+}
+
+// TestBrowserServerGoes: the page finds a server that comes back on the same port, and goes on where it was.
+func TestBrowserServerGoes(t *testing.T) {
+	log := newLog()
+	log.bulk(0, 100)
+	first := start(t, log, nil)
+	ctx := browse(t, first.URL()+"?seen")
+	until(t, ctx, mark("events", "100"))
+	first.Stop()
+	until(t, ctx, `document.documentElement.dataset.link !== "live"`)
+	log.bulk(100, 200)
+	again, err := New(Options{Addr: strings.TrimSuffix(strings.TrimPrefix(first.URL(), "http://"), "/"), Run: "r1", Log: log})
+	require.NoError(t, err)
+	require.NoError(t, again.Start(context.Background()))
+	t.Cleanup(again.Stop)
+	until(t, ctx, mark("events", "200"))
+	until(t, ctx, mark("link", "live"))
+	same(t, log.ids(), js[[]string](t, ctx, "window.__seen"))
+}
+
+// TestBrowserForeignText: what looks like markup stays text, wherever it stands, and nothing runs.
+func TestBrowserForeignText(t *testing.T) {
+	const evil = `<img src=x onerror="window.__owned=1"><script>window.__owned=1</script>`
+	put := func(kind contextscope.Kind, task string, data any) contextscope.Event {
+		raw, err := json.Marshal(data)
+		require.NoError(t, err)
+		return contextscope.Event{ID: evil, Run: evil, Task: task, Agent: task, Role: evil, Time: time.Now(), Kind: kind, Data: raw}
+	}
+	log := newLog()
+	log.add(
+		put("run", "", orchestrator.RunData{
+			State: orchestrator.RunRunning, Reason: evil, Notices: []string{evil}, Ref: evil, Head: evil,
+			Spec: &orchestrator.RunSpec{Goal: evil, Base: evil, Branch: evil, Repo: evil},
+		}),
+		put("plan", "", orchestrator.PlanData{By: evil, Tasks: []spec.Task{{ID: evil, Title: evil, Role: evil}, {ID: "two", Title: evil}}}),
+		put("task", "two", orchestrator.TaskData{State: orchestrator.TaskState(evil), Reason: evil}),
+		put("task", evil, orchestrator.TaskData{State: orchestrator.TaskPending}),
+		put("started", evil, map[string]any{"worker": evil}),
+		put("progress", evil, map[string]any{"doing": evil}),
+		put(contextscope.Kind(evil), evil, evil),
+	)
+	s := start(t, log, nil)
+	ctx := browse(t, s.URL())
+	until(t, ctx, mark("events", "7"))
+	until(t, ctx, `document.querySelectorAll(".entry").length === 7`)
+	do(t, ctx, chromedp.Click(chromedp.CSS(".entry")))
+	until(t, ctx, `document.querySelector(".whole pre")?.textContent.includes("onerror")`)
+	for _, where := range []string{".goal", ".head .why", ".agent", ".tasks .c-id", ".entry .text", ".facts", ".word"} {
+		text := fmt.Sprintf(`[...document.querySelectorAll(%q)].map(e => e.textContent).join()`, where)
+		require.Contains(t, js[string](t, ctx, text), "<img src=x", where)
+	}
+	require.True(t, js[bool](t, ctx, `window.__owned === undefined`))
+	require.True(t, js[bool](t, ctx, `[...document.images].every(i => i.src.endsWith("/icon.svg")) && document.scripts.length === 1`))
+	require.True(t, js[bool](t, ctx, `(() => { const s = document.createElement("script"); s.textContent = "window.__owned = 1";
+		document.body.append(s); return window.__owned === undefined })()`), "the policy stops inline scripts")
+}
+
+// TestBrowserManyEvents: fifty thousand events; the page stays responsive, holds few rows, and counts exactly.
+func TestBrowserManyEvents(t *testing.T) {
+	log := newLog()
+	log.bulk(0, 50_000)
+	s := start(t, log, nil)
+	ctx := browse(t, s.URL())
+	js[bool](t, ctx, `(() => { let last = performance.now(); window.__gap = 0; const tick = (now) => {
+		window.__gap = Math.max(window.__gap, now - last); last = now; requestAnimationFrame(tick) }; requestAnimationFrame(tick); return true })()`)
+	until(t, ctx, mark("events", "50000"))
+	until(t, ctx, `document.querySelector(".counts").textContent === "50,000 events"`)
+	t.Logf("longest frame: %.0f ms", js[float64](t, ctx, "window.__gap"))
+	require.Less(t, js[float64](t, ctx, "window.__gap"), 1500.0)
+	require.Less(t, js[int](t, ctx, "document.querySelectorAll('.entry').length"), 200)
+	require.Equal(t, "step 49999 of the work", js[string](t, ctx, "[...document.querySelectorAll('.entry .text')].at(-1).textContent"))
+	js[bool](t, ctx, setText("[name=text]", "step 1234"))
+	until(t, ctx, `document.querySelector(".counts").textContent === "11 of 50,000 events"`)
+	js[bool](t, ctx, setText("[name=task]", "task-4"))
+	until(t, ctx, `document.querySelector(".counts").textContent === "2 of 50,000 events"`)
+}
+
+// TestBrowserControls: filter, pause, follow, sort, and a task that filters the log.
+func TestBrowserControls(t *testing.T) {
+	log := sampleLog(t, 255)
+	s := start(t, log, nil)
+	ctx := browse(t, s.URL())
+	until(t, ctx, mark("events", "255"))
+	until(t, ctx, `document.querySelectorAll(".agent").length === 4`)
+	phases := js[string](t, ctx, `[...document.querySelectorAll(".phase")].map(e => e.innerText.replace(/\s+/g, " ")).join("|")`)
+	require.Equal(t, "Preflight done 3 of 3 1 red before|Survey and plan done 2 of 2 surveys, 14 tasks|Tasks working 9 of 14 proven|"+
+		"Landing working 6 of 12 landed, 2 batches|Final gates waiting 0 of 3 gates", phases)
+
+	first := `document.querySelector("button.task .c-id b").textContent`
+	require.Equal(t, "log-search", js[string](t, ctx, first), "running tasks come first")
+	do(t, ctx, chromedp.Click(chromedp.CSS(".heads .c-lines")))
+	until(t, ctx, first+` === "log-http"`)
+	do(t, ctx, chromedp.Click(chromedp.CSS("button.task")))
+	until(t, ctx, `document.querySelector("[name=task]").value === "log-http"`)
+	require.True(t, js[bool](t, ctx, `[...document.querySelectorAll(".entry .of")].every(e => e.textContent.startsWith("log-http"))`))
+	do(t, ctx, chromedp.Click(chromedp.CSS(".clear")))
+	js[bool](t, ctx, setText("[name=kind]", "problems"))
+	until(t, ctx, `document.querySelector(".counts").textContent.endsWith(" of 255 events")`)
+	require.True(t, js[bool](t, ctx, `[...document.querySelectorAll(".entry")].every(e => /bad|warn/.test(e.className))`))
+	do(t, ctx, chromedp.Click(chromedp.CSS(".clear")))
+
+	do(t, ctx, chromedp.Click(chromedp.CSS(".pause")))
+	until(t, ctx, `document.querySelector(".pause").textContent === "Go on"`)
+	last := `[...document.querySelectorAll(".entry")].at(-1).dataset.pos`
+	stood := js[string](t, ctx, last)
+	log.bulk(0, 30)
+	until(t, ctx, `document.querySelector(".pause").textContent === "Go on (30 new)"`)
+	require.Equal(t, stood, js[string](t, ctx, last), "a paused log stands still")
+	do(t, ctx, chromedp.Click(chromedp.CSS(".pause")))
+	until(t, ctx, last+" === "+strconv.Quote(strconv.FormatUint(log.last(), 10)))
+
+	js[bool](t, ctx, `(document.querySelector(".log .list").scrollTop = 0, true)`)
+	until(t, ctx, `document.querySelector(".newest") !== null`)
+	log.bulk(30, 60)
+	until(t, ctx, mark("events", "315"))
+	require.Equal(t, 0, js[int](t, ctx, `document.querySelector(".log .list").scrollTop`), "who reads above is left alone")
+	do(t, ctx, chromedp.Click(chromedp.CSS(".newest")))
+	until(t, ctx, last+" === "+strconv.Quote(strconv.FormatUint(log.last(), 10)))
+}
+
+// TestBrowserPictures draws the page in every size and scheme: nothing may stick out sideways. With DIVISI_PICTURES set to a
+// folder it leaves the pictures there.
+func TestBrowserPictures(t *testing.T) {
+	for name, c := range map[string]struct {
+		width, height int64
+		scheme        string
+		events        int
+	}{
+		"dark1280":  {1280, 800, "dark", 255},
+		"light1280": {1280, 800, "light", 255},
+		"end1280":   {1280, 800, "light", 9999},
+		"dark400":   {400, 800, "dark", 255},
+		"light400":  {400, 800, "light", 255},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := sampleLog(t, c.events)
+			s := start(t, log, nil)
+			ctx := browse(t, s.URL())
+			do(t, ctx, chromedp.EmulateViewport(c.width, c.height), chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+				_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+					Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: c.scheme}},
+				})
+				return err
+			}))
+			until(t, ctx, mark("lastPos", strconv.FormatUint(log.last(), 10)))
+			until(t, ctx, `document.querySelectorAll(".entry").length > 5`)
+			require.LessOrEqual(t, js[int64](t, ctx, "document.documentElement.scrollWidth"), c.width)
+			picture(t, ctx, name)
+		})
+	}
+}
+
+func picture(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
+	dir := os.Getenv("DIVISI_PICTURES")
+	if dir == "" {
+		return
+	}
+	for file, shot := range map[string]chromedp.Action[[]byte]{
+		name: chromedp.CaptureScreenshot(), name + "-whole": chromedp.FullScreenshot(100),
+	} {
+		png, err := chromedp.Run(ctx, shot)
+		require.NoError(t, err)
+		require.NoError(t, errors.Join(err, os.WriteFile(filepath.Join(dir, file+".png"), png, 0o644)))
+	}
+}

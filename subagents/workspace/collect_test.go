@@ -1,0 +1,183 @@
+package workspace_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/git"
+	"divisi/subagents/workspace"
+)
+
+func TestCollect(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, 2, map[string]string{
+		"a.txt": "1\n2\n3\n", "gone.txt": "x\n", "d": "file\n", "e/f": "f\n", "same.txt": "same\n", "run.sh": "#!/bin/sh\n",
+		".gitignore": "*.log\n", "crlf.txt": "a\r\nb\r\n", ".gitattributes": "*.txt text\n",
+	})
+	edit := func(s *workspace.Slot) {
+		dir := s.Dir()
+		write(t, filepath.Join(dir, "a.txt"), "1\nTWO\n3\n4\n")
+		require.NoError(t, os.Remove(filepath.Join(dir, "gone.txt")))
+		require.NoError(t, os.Remove(filepath.Join(dir, "d")))
+		write(t, filepath.Join(dir, "d/inner"), "inner\n")
+		require.NoError(t, os.RemoveAll(filepath.Join(dir, "e")))
+		write(t, filepath.Join(dir, "e"), "e\n")
+		write(t, filepath.Join(dir, "new dir/ü\n.txt"), "new\n")
+		write(t, filepath.Join(dir, "out.log"), "ignored\n")
+		write(t, filepath.Join(dir, "same.txt"), "same\n")
+		require.NoError(t, os.Chmod(filepath.Join(dir, "run.sh"), 0o755))
+	}
+	one, two := b.slot(t), b.slot(t)
+	edit(one)
+	edit(two)
+	p, pack, err := one.Collect(t.Context(), b.base, "change", author, noon)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a.txt", "d", "d/inner", "e", "e/f", "gone.txt", "new dir/ü\n.txt", "run.sh"}, p.Files)
+	require.Equal(t, 5, p.Added)
+	require.Equal(t, 4, p.Deleted)
+	require.Equal(t, b.base, p.Base)
+	require.Empty(t, p.Pack)
+	again, _, err := two.Collect(t.Context(), b.base, "change", author, noon)
+	require.NoError(t, err)
+	require.Equal(t, p, again, "the same content is the same commit")
+
+	require.NoError(t, b.mirror.Import(t.Context(), pack))
+	require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, func(string) bool { return true }))
+	data, err := b.mirror.ReadFile(t.Context(), p.Commit, "d/inner", 100)
+	require.NoError(t, err)
+	require.Equal(t, "inner\n", string(data))
+	data, err = b.mirror.ReadFile(t.Context(), p.Commit, "crlf.txt", 100)
+	require.NoError(t, err)
+	require.Equal(t, "a\nb\n", string(data), "as the user's git stored it")
+}
+
+func TestCollectNothing(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, 1, map[string]string{"a.txt": "a\n", ".gitignore": "*.log\n"})
+	s := b.slot(t)
+	write(t, filepath.Join(s.Dir(), "x.log"), "ignored")
+	write(t, filepath.Join(s.Dir(), "a.txt"), "a\n")
+	require.NoError(t, os.Mkdir(filepath.Join(s.Dir(), "empty"), 0o755))
+	p, pack, err := s.Collect(t.Context(), b.base, "nothing", author, noon)
+	require.NoError(t, err)
+	require.Nil(t, p)
+	require.Nil(t, pack)
+}
+
+// TestFilesPassByteForByte has a base whose line endings contradict its attributes: no phantom change may appear.
+func TestFilesPassByteForByte(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, 1, map[string]string{"win.txt": "a\r\nb\r\n", "id.c": "$Id$\n"})
+	s := b.slot(t)
+	write(t, filepath.Join(s.Dir(), ".gitattributes"), "*.txt text eol=lf\n*.c ident\n* filter=lfs\n")
+	p, pack, err := s.Collect(t.Context(), b.base, "attributes", author, noon)
+	require.NoError(t, err)
+	require.Equal(t, []string{".gitattributes"}, p.Files)
+	require.NoError(t, b.mirror.Import(t.Context(), pack))
+	require.NoError(t, s.Reset(t.Context(), p.Commit))
+	require.Equal(t, "a\r\nb\r\n", read(t, filepath.Join(s.Dir(), "win.txt")))
+	require.Equal(t, "$Id$\n", read(t, filepath.Join(s.Dir(), "id.c")))
+	require.NoError(t, os.WriteFile(filepath.Join(s.Dir(), "win.txt"), []byte("a\r\nb\r\n"), 0o644))
+	again, _, err := s.Collect(t.Context(), p.Commit, "nothing", author, noon)
+	require.NoError(t, err)
+	require.Nil(t, again)
+}
+
+func TestCollectThroughLinks(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, 1, map[string]string{"dir/a": "a\n", "dir/b": "b\n", "other/a": "a\n"})
+	s := b.slot(t)
+	outside := t.TempDir()
+	write(t, filepath.Join(outside, "a"), "a\n")
+	write(t, filepath.Join(outside, "b"), "secret\n")
+	require.NoError(t, os.RemoveAll(filepath.Join(s.Dir(), "dir")))
+	require.NoError(t, os.Symlink(outside, filepath.Join(s.Dir(), "dir")))
+	p, pack, err := s.Collect(t.Context(), b.base, "link", author, noon)
+	require.NoError(t, err)
+	require.Equal(t, []string{"dir", "dir/a", "dir/b"}, p.Files, "the link, not what it leads to")
+	require.NotContains(t, string(pack), "secret")
+	require.NoError(t, b.mirror.Import(t.Context(), pack))
+	var refused *git.PatchError
+	err = git.CheckPatch(t.Context(), b.mirror, *p, func(string) bool { return true })
+	require.ErrorAs(t, err, &refused)
+	require.True(t, refused.Has(git.FaultMode))
+
+	write(t, filepath.Join(s.Dir(), ".gitignore"), "dir\n")
+	p, _, err = s.Collect(t.Context(), b.base, "an ignored link", author, noon)
+	require.NoError(t, err)
+	require.Contains(t, p.Files, "dir/b")
+}
+
+func TestCollectRefusesNestedRepositories(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, 1, map[string]string{"a.txt": "a\n", "dir/b.txt": "b\n", ".gitignore": "cache/\n"})
+	s := b.slot(t)
+	userGit(t, s.Dir(), "init", "-q", "cache/ignored")
+	write(t, filepath.Join(s.Dir(), "c.txt"), "c\n")
+	p, _, err := s.Collect(t.Context(), b.base, "an ignored repository", author, noon)
+	require.NoError(t, err)
+	require.Equal(t, []string{"c.txt"}, p.Files)
+
+	userGit(t, s.Dir(), "init", "-q", "empty")
+	userGit(t, s.Dir(), "init", "-q", "dir/full")
+	write(t, filepath.Join(s.Dir(), "dir/full/x"), "x")
+	userGit(t, filepath.Join(s.Dir(), "dir/full"), "add", "x")
+	userGit(t, filepath.Join(s.Dir(), "dir/full"), "commit", "-q", "-m", "x")
+	_, _, err = s.Collect(t.Context(), b.base, "nested", author, noon)
+	var nested *workspace.NestedError
+	require.ErrorAs(t, err, &nested)
+	require.ElementsMatch(t, []string{"empty", "dir/full"}, nested.Paths)
+	_, err = s.Tree(t.Context())
+	require.ErrorAs(t, err, &nested)
+	require.NoError(t, os.RemoveAll(filepath.Join(s.Dir(), "empty")))
+	require.NoError(t, os.RemoveAll(filepath.Join(s.Dir(), "dir/full/.git")))
+	p, _, err = s.Collect(t.Context(), b.base, "not nested", author, noon)
+	require.NoError(t, err)
+	require.Equal(t, []string{"c.txt", "dir/full/x"}, p.Files)
+}
+
+func TestDiffAndTree(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, 1, map[string]string{"a.txt": "a\n"})
+	s := b.slot(t)
+	base, err := b.mirror.Tree(t.Context(), b.base)
+	require.NoError(t, err)
+	tree, err := s.Tree(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, base, tree)
+	write(t, filepath.Join(s.Dir(), "a.txt"), "b\n")
+	write(t, filepath.Join(s.Dir(), "n.txt"), strings.Repeat("n\n", 1000))
+	text, cut, err := s.Diff(t.Context(), b.base, 100_000)
+	require.NoError(t, err)
+	require.False(t, cut)
+	require.Contains(t, text, "-a\n+b\n")
+	require.Contains(t, text, "+++ b/n.txt")
+	text, cut, err = s.Diff(t.Context(), b.base, 200)
+	require.NoError(t, err)
+	require.True(t, cut)
+	require.Len(t, text, 200)
+	p, _, err := s.Collect(t.Context(), b.base, "m", author, noon)
+	require.NoError(t, err)
+	tree, err = s.Tree(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, p.Tree, tree)
+}
+
+// TestEditWithinTheSameSecond changes a file without changing its size or time.
+func TestEditWithinTheSameSecond(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, 1, map[string]string{"a.txt": "aaaa\n"})
+	s := b.slot(t)
+	path := filepath.Join(s.Dir(), "a.txt")
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, []byte("bbbb\n"), 0o644))
+	require.NoError(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
+	p, _, err := s.Collect(t.Context(), b.base, "sly", author, noon)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a.txt"}, p.Files)
+}

@@ -1,0 +1,157 @@
+package workspace_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/git"
+	"divisi/subagents/workspace"
+)
+
+func TestResetMakesTheTreeExact(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"a.txt": "a\n", "dir/b.txt": "b\n", "dir/deep/c.txt": "c\n", "d": "d\n", ".gitignore": "*.log\ncache/\n",
+	}
+	b := newBundle(t, 1, files)
+	s := b.slot(t)
+	outside := t.TempDir()
+	write(t, filepath.Join(outside, "b.txt"), "outside\n")
+	for name, mess := range map[string]func(dir string){
+		"edited":    func(dir string) { write(t, filepath.Join(dir, "a.txt"), "X") },
+		"untracked": func(dir string) { write(t, filepath.Join(dir, "new/x"), "x") },
+		"ignored":   func(dir string) { write(t, filepath.Join(dir, "cache/x.log"), "x") },
+		"deleted":   func(dir string) { require.NoError(t, os.RemoveAll(filepath.Join(dir, "dir"))) },
+		"nested":    func(dir string) { userGit(t, dir, "init", "-q", "nested") },
+		"planted":   func(dir string) { userGit(t, dir, "init", "-q", "dir/deep") },
+		"top":       func(dir string) { userGit(t, dir, "init", "-q", ".") },
+		"a .git file": func(dir string) {
+			write(t, filepath.Join(dir, "dir/.git"), "gitdir: /elsewhere\n")
+		},
+		"file to directory": func(dir string) {
+			require.NoError(t, os.Remove(filepath.Join(dir, "d")))
+			write(t, filepath.Join(dir, "d/e"), "e")
+		},
+		"directory to link": func(dir string) {
+			require.NoError(t, os.RemoveAll(filepath.Join(dir, "dir")))
+			require.NoError(t, os.Symlink(outside, filepath.Join(dir, "dir")))
+		},
+		"modes": func(dir string) {
+			require.NoError(t, os.Chmod(filepath.Join(dir, "a.txt"), 0o755))
+			require.NoError(t, os.Chmod(filepath.Join(dir, "dir"), 0o500))
+		},
+		"the whole tree": func(dir string) { require.NoError(t, os.RemoveAll(dir)) },
+		"a link for the tree": func(dir string) {
+			require.NoError(t, os.RemoveAll(dir))
+			require.NoError(t, os.Symlink(outside, dir))
+		},
+		"a stale lock": func(string) { write(t, filepath.Join(s.GitDir(), "index.lock"), "") },
+		"no repository": func(string) {
+			require.NoError(t, os.RemoveAll(s.GitDir()))
+		},
+	} {
+		mess(s.Dir())
+		require.NoError(t, s.Reset(t.Context(), b.base), name)
+		require.Equal(t, files, contents(t, s.Dir()), name)
+		info, err := os.Stat(filepath.Join(s.Dir(), "dir"))
+		require.NoError(t, err)
+		require.EqualValues(t, 0o700, info.Mode().Perm()&0o700, name)
+		require.Equal(t, map[string]string{"b.txt": "outside\n"}, contents(t, outside), name)
+	}
+}
+
+// contents are all files below a directory; empty directories and links fail the test.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		require.NoError(t, err)
+		require.True(t, d.Type().IsRegular(), "%s is %s", rel, d.Type())
+		files[rel] = read(t, path)
+		return nil
+	}))
+	return files
+}
+
+func TestResetToAPatch(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, 2, map[string]string{"a.txt": "a\n"})
+	s := b.slot(t)
+	write(t, filepath.Join(s.Dir(), "n.txt"), "n\n")
+	p, pack, err := s.Collect(t.Context(), b.base, "add n", author, noon)
+	require.NoError(t, err)
+	tester := b.slot(t)
+	require.Error(t, tester.Reset(t.Context(), p.Commit), "the patch is not in the mirror yet")
+	require.NoError(t, b.mirror.Import(t.Context(), pack))
+	require.NoError(t, tester.Reset(t.Context(), p.Commit))
+	require.Equal(t, map[string]string{"a.txt": "a\n", "n.txt": "n\n"}, contents(t, tester.Dir()))
+	tree, err := tester.Tree(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, p.Tree, tree)
+	require.ErrorIs(t, tester.Reset(t.Context(), "HEAD"), git.ErrBadName)
+}
+
+func TestAgentsGitSeesTheSlot(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, 1, map[string]string{"a.txt": "a\n"})
+	s := b.slot(t)
+	write(t, filepath.Join(s.Dir(), "a.txt"), "b\n")
+	env := map[string]string{}
+	for _, kv := range s.GitEnv() {
+		k, v, _ := strings.Cut(kv, "=")
+		env[k] = v
+	}
+	require.Equal(t, "0", env["GIT_OPTIONAL_LOCKS"])
+	args := []string{"--git-dir", env["GIT_DIR"], "--work-tree", env["GIT_WORK_TREE"]}
+	require.Equal(t, "M a.txt", userGit(t, s.Dir(), append(args, "status", "--short")...))
+	require.Contains(t, userGit(t, s.Dir(), append(args, "diff", "HEAD")...), "-a\n+b")
+	require.Equal(t, b.base, userGit(t, s.Dir(), append(args, "log", "--format=%H")...))
+	require.NotContains(t, env["GIT_DIR"], s.Dir()+string(filepath.Separator))
+}
+
+func TestPoolLendsEachSlotOnce(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, 2, map[string]string{"a.txt": "a\n"})
+	one, err := b.pool.Acquire(t.Context())
+	require.NoError(t, err)
+	two, err := b.pool.Acquire(t.Context())
+	require.NoError(t, err)
+	require.NotEqual(t, one.Dir(), two.Dir())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("stop")
+	cancel(stop)
+	_, err = b.pool.Acquire(ctx)
+	require.ErrorIs(t, err, stop)
+	b.pool.Release(one)
+	b.pool.Release(one)
+	again, err := b.pool.Acquire(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, one.Name(), again.Name())
+	_, err = b.pool.Acquire(ctx)
+	require.ErrorIs(t, err, stop, "released twice is free once")
+	_, err = again.Tree(t.Context())
+	require.ErrorIs(t, err, workspace.ErrNotReset)
+	_, _, err = again.Collect(t.Context(), b.base, "x", author, noon)
+	require.ErrorIs(t, err, workspace.ErrNotReset)
+}
+
+func TestCancelledResetIsMadeGood(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, 1, map[string]string{"a.txt": "a\n"})
+	s := b.slot(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, s.Reset(ctx, b.base), context.Canceled)
+	require.NoError(t, s.Reset(t.Context(), b.base))
+	require.Equal(t, map[string]string{"a.txt": "a\n"}, contents(t, s.Dir()))
+}
