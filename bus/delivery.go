@@ -2,7 +2,6 @@ package bus
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -56,12 +55,8 @@ func (d *Delivery) InProgress(ctx context.Context) error {
 // Ack takes the task off the queue, and waits until the server has done so. Lost answers are retried. Its result must be
 // in the log first.
 func (d *Delivery) Ack(ctx context.Context) error {
-	_, err := d.bus.attempt(ctx, func(ctx context.Context) error {
-		_, err := d.bus.nc.RequestWithContext(ctx, d.AckSubject, ackDone)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("acknowledge %s: %w", d.Subject, d.bus.class(ctx, err))
+	if err := d.bus.settle(ctx, d.AckSubject, ackDone); err != nil {
+		return fmt.Errorf("acknowledge %s: %w", d.Subject, err)
 	}
 	return nil
 }
@@ -95,10 +90,12 @@ func (b *Bus) Release(ctx context.Context, ackSubject string) error {
 	return nil
 }
 
-// settle sends an answer that the server does not confirm, and returns when the server has it.
+// settle sends an answer and returns when the server has acted on it. The server says yes to every answer, also to one
+// that comes too late.
 func (b *Bus) settle(ctx context.Context, ackSubject string, answer []byte) error {
 	_, err := b.attempt(ctx, func(ctx context.Context) error {
-		return errors.Join(b.nc.Publish(ackSubject, answer), b.nc.FlushWithContext(ctx))
+		_, err := b.nc.RequestWithContext(ctx, ackSubject, answer)
+		return err
 	})
 	return b.class(ctx, err)
 }

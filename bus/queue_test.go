@@ -109,12 +109,12 @@ func TestHeartbeatKeepsTheTask(t *testing.T) {
 	t.Parallel()
 	backends(t, func(t *testing.T, o Options) {
 		b, ctx := open(t, o), soon(t)
-		q := queue(t, b, "generator", QueueOptions{AckWait: shortAckWait})
+		q := queue(t, b, "generator", QueueOptions{AckWait: time.Second})
 		require.NoError(t, b.Enqueue(ctx, TaskSubject("generator", "r", "t"), "id", nil))
 		d := next(t, q)
-		beat := time.NewTicker(shortAckWait / 6)
+		beat := time.NewTicker(time.Second / 10)
 		defer beat.Stop()
-		waiting, cancel := context.WithTimeout(ctx, 3*shortAckWait)
+		waiting, cancel := context.WithTimeout(ctx, 2500*time.Millisecond)
 		defer cancel()
 		var wg sync.WaitGroup
 		wg.Go(func() {

@@ -15,10 +15,7 @@ import (
 // sees all of them at once, and takes nothing for granted: no unknown fields, no second meaning of a value, no anchors.
 type decoder struct{ *document }
 
-var (
-	textType = reflect.TypeFor[encoding.TextUnmarshaler]()
-	jsonType = reflect.TypeFor[json.RawMessage]()
-)
+var jsonType = reflect.TypeFor[json.RawMessage]()
 
 func (d *decoder) into(node ast.Node, target any) {
 	d.value(node, reflect.ValueOf(target).Elem(), "", 0)
@@ -29,23 +26,24 @@ func (d *decoder) value(node ast.Node, v reflect.Value, path string, depth int) 
 	d.at[path] = at
 	switch node.(type) {
 	case *ast.AnchorNode, *ast.AliasNode:
-		d.refuse(path, at, "", "anchors and aliases are not read here: write the value out")
+		d.refusef(path, at, "", "anchors and aliases are not read here: write the value out")
 		return
 	case *ast.TagNode:
-		d.refuse(path, at, "", "tags are not read here")
+		d.refusef(path, at, "", "tags are not read here")
 		return
 	case *ast.NullNode:
 		return
 	}
 	if depth > maxDepth {
-		d.refuse(path, at, "", "the values are nested more than %d deep", maxDepth)
+		d.refusef(path, at, "", "the values are nested more than %d deep", maxDepth)
 		return
 	}
+	text, isText := asText(v)
 	switch {
 	case v.Type() == jsonType:
 		d.json(node, v, path)
-	case v.CanAddr() && v.Addr().Type().Implements(textType):
-		d.text(node, v.Addr().Interface().(encoding.TextUnmarshaler), path)
+	case isText:
+		d.text(node, text, path)
 	case v.Kind() == reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		d.value(node, v.Elem(), path, depth+1)
@@ -60,13 +58,22 @@ func (d *decoder) value(node ast.Node, v reflect.Value, path string, depth int) 
 	}
 }
 
-func (d *decoder) refuse(path string, at place, suggest, format string, args ...any) {
+// asText is the value as something that reads itself from text.
+func asText(v reflect.Value) (encoding.TextUnmarshaler, bool) {
+	if !v.CanAddr() {
+		return nil, false
+	}
+	text, ok := v.Addr().Interface().(encoding.TextUnmarshaler)
+	return text, ok
+}
+
+func (d *decoder) refusef(path string, at place, suggest, format string, args ...any) {
 	d.bad[path] = true
-	d.fault(at, suggest, format, args...)
+	d.faultf(at, suggest, format, args...)
 }
 
 // pairs returns the entries of a mapping whose keys are plain and unique.
-func (d *decoder) pairs(node ast.Node, path string) (pairs []*ast.MappingValueNode, ok bool) {
+func (d *decoder) pairs(node ast.Node) (pairs []*ast.MappingValueNode, ok bool) {
 	var all []*ast.MappingValueNode
 	switch n := node.(type) {
 	case *ast.MappingNode:
@@ -80,12 +87,12 @@ func (d *decoder) pairs(node ast.Node, path string) (pairs []*ast.MappingValueNo
 	for _, pair := range all {
 		at := nodePlace(pair.Key)
 		if _, plain := pair.Key.(ast.ScalarNode); !plain || pair.Key.Type() == ast.MergeKeyType {
-			d.fault(at, "", "only plain keys are read here")
+			d.faultf(at, "", "only plain keys are read here")
 			continue
 		}
 		key := keyText(pair.Key)
 		if first, twice := seen[key]; twice {
-			d.fault(at, "", "field %q stands here twice, first in line %d", key, first.line)
+			d.faultf(at, "", "field %q stands here twice, first in line %d", key, first.line)
 			continue
 		}
 		seen[key] = at
@@ -102,9 +109,9 @@ func keyText(key ast.MapKeyNode) string {
 }
 
 func (d *decoder) structure(node ast.Node, v reflect.Value, path string, depth int) {
-	pairs, ok := d.pairs(node, path)
+	pairs, ok := d.pairs(node)
 	if !ok {
-		d.refuse(path, nodePlace(node), "", "%s is not a set of fields: it has the fields %s",
+		d.refusef(path, nodePlace(node), "", "%s is not a set of fields: it has the fields %s",
 			label(path), strings.Join(fieldNames(v.Type()), ", "))
 		return
 	}
@@ -118,7 +125,7 @@ func (d *decoder) structure(node ast.Node, v reflect.Value, path string, depth i
 			if near != "" {
 				meant = append(meant, join(path, near))
 			}
-			d.fault(nodePlace(pair.Key), near, "unknown field %q; the fields are %s", key, strings.Join(names, ", "))
+			d.faultf(nodePlace(pair.Key), near, "unknown field %q; the fields are %s", key, strings.Join(names, ", "))
 			continue
 		}
 		d.value(pair.Value, field, join(path, key), depth+1)
@@ -131,9 +138,9 @@ func (d *decoder) structure(node ast.Node, v reflect.Value, path string, depth i
 }
 
 func (d *decoder) table(node ast.Node, v reflect.Value, path string, depth int) {
-	pairs, ok := d.pairs(node, path)
+	pairs, ok := d.pairs(node)
 	if !ok {
-		d.refuse(path, nodePlace(node), "", "%s is not a table of names", label(path))
+		d.refusef(path, nodePlace(node), "", "%s is not a table of names", label(path))
 		return
 	}
 	v.Set(reflect.MakeMapWithSize(v.Type(), len(pairs)))
@@ -147,14 +154,14 @@ func (d *decoder) table(node ast.Node, v reflect.Value, path string, depth int) 
 func (d *decoder) list(node ast.Node, v reflect.Value, path string, depth int) {
 	seq, ok := node.(*ast.SequenceNode)
 	if !ok {
-		d.refuse(path, nodePlace(node), asList(node, path), "%s is not a list", label(path))
+		d.refusef(path, nodePlace(node), asList(node, path), "%s is not a list", label(path))
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(seq.Values), len(seq.Values))
 	for i, elem := range seq.Values {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		if _, null := elem.(*ast.NullNode); null {
-			d.refuse(at, nodePlace(elem), "", "%s is empty", label(at))
+			d.refusef(at, nodePlace(elem), "", "%s is empty", label(at))
 			continue
 		}
 		d.value(elem, list.Index(i), at, depth+1)

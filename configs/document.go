@@ -39,11 +39,11 @@ func newDocument(file, text string) *document {
 // read decodes the text into a pointer. What cannot be read stays zero and is a fault.
 func (d *document) read(text string, into any) {
 	if !utf8.ValidString(text) {
-		d.fault(place{}, "", "the file is not UTF-8 text")
+		d.faultf(place{}, "", "the file is not UTF-8 text")
 		return
 	}
 	if strings.ContainsRune(text, 0) {
-		d.fault(place{}, "", "the file contains a NUL character")
+		d.faultf(place{}, "", "the file contains a NUL character")
 		return
 	}
 	body := d.parse(text)
@@ -57,13 +57,13 @@ func (d *document) read(text string, into any) {
 func (d *document) parse(text string) (body ast.Node) {
 	defer func() {
 		if r := recover(); r != nil { // a fault of the parser is a fault of the file that provoked it
-			d.fault(place{}, "", "the text cannot be parsed as YAML: %v", r)
+			d.faultf(place{}, "", "the text cannot be parsed as YAML: %v", r)
 			body = nil
 		}
 	}()
 	tokens := lexer.Tokenize(text)
 	if at, message := tooComplex(tokens); message != "" {
-		d.fault(at, "", "%s", message)
+		d.faultf(at, "", "%s", message)
 		return nil
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -75,9 +75,9 @@ func (d *document) parse(text string) (body ast.Node) {
 		switch {
 		case doc.Body == nil || doc.Body.Type() == ast.CommentType || doc.Body.Type() == ast.NullType:
 		case doc.Body.Type() == ast.DirectiveType:
-			d.fault(tokenPlace(doc.Body.GetToken()), "", "directives are not read here")
+			d.faultf(tokenPlace(doc.Body.GetToken()), "", "directives are not read here")
 		case body != nil:
-			d.fault(nodePlace(doc.Body), "", "the file holds more than one document")
+			d.faultf(nodePlace(doc.Body), "", "the file holds more than one document")
 		default:
 			body = doc.Body
 		}
@@ -88,13 +88,13 @@ func (d *document) parse(text string) (body ast.Node) {
 func (d *document) syntax(err error) {
 	var at yaml.Error
 	if errors.As(err, &at) {
-		d.fault(tokenPlace(at.GetToken()), "", "%s", at.GetMessage())
+		d.faultf(tokenPlace(at.GetToken()), "", "%s", at.GetMessage())
 		return
 	}
-	d.fault(place{}, "", "%v", err)
+	d.faultf(place{}, "", "%v", err)
 }
 
-func (d *document) fault(at place, suggest, format string, args ...any) {
+func (d *document) faultf(at place, suggest, format string, args ...any) {
 	const most = 100 // a file that is wrong everywhere is no better explained by more
 	if len(d.faults) == most {
 		return

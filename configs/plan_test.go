@@ -67,10 +67,11 @@ func TestLoadPlan(t *testing.T) {
 		Tasks: []spec.Task{
 			{ID: "survey", Role: "reader", Brief: "find the users"},
 			{
-				ID: "move", Title: "Move", Role: "generator", Brief: "Move them.\nAll of them.\n", Files: []string{"internal/**/*.go"},
-				Inputs: []string{"survey"}, IncludeContents: "full", Last: 5, MaxTokens: 1000, Gates: []string{"test"}, Verify: "tester",
-				Attempts: 2, Limits: spec.Limits{Turns: 5, Tokens: 100, Time: spec.Duration(90 * time.Minute)},
-				Shard: &spec.Shard{By: "package", Match: `old\.`, Glob: "**/*.go", MaxFiles: 3},
+				ID: "move", Title: "Move", Role: "generator", Brief: "Move them.\nAll of them.\n",
+				Files: []string{"internal/**/*.go"}, Inputs: []string{"survey"}, IncludeContents: "full", Last: 5,
+				MaxTokens: 1000, Gates: []string{"test"}, Verify: "tester", Attempts: 2,
+				Limits: spec.Limits{Turns: 5, Tokens: 100, Time: spec.Duration(90 * time.Minute)},
+				Shard:  &spec.Shard{By: "package", Match: `old\.`, Glob: "**/*.go", MaxFiles: 3},
 			},
 		},
 	}, plan)
@@ -79,7 +80,8 @@ func TestLoadPlan(t *testing.T) {
 	require.Equal(t, plan, checked)
 
 	require.EqualError(t, positions.Error([]spec.Problem{{Path: "tasks[1].limits.time", Message: "too long", Suggest: "1h"}}),
-		name+": 1 fault\n  "+name+`:23:43: too long (did you mean "1h"?)`+"\n    |     limits: {turns: 5, tokens: 100, time: 1h30m}\n    |"+
+		name+": 1 fault\n  "+name+`:23:43: too long (did you mean "1h"?)`+
+			"\n    |     limits: {turns: 5, tokens: 100, time: 1h30m}\n    |"+
 			strings.Repeat(" ", 43)+"^")
 	require.ErrorContains(t, positions.Error([]spec.Problem{{Path: "tasks[0].attempts", Message: "m"}}), ":6:5: m")
 	require.ErrorContains(t, positions.Error([]spec.Problem{{Path: "", Message: "m"}}), ":1:1: m")
@@ -87,12 +89,13 @@ func TestLoadPlan(t *testing.T) {
 
 func TestCheckPlanFindsEverything(t *testing.T) {
 	t.Parallel()
-	name := planFile(t, "tasks:\n  - id: a--b\n    role: reder\n    breif: x\n    files: ../x\n  - id: b\n    role: generator\n"+
+	name := planFile(t, "tasks:\n  - id: a--b\n    role: reder\n    brieff: x\n    files: ../x\n  - id: b\n    role: generator\n"+
 		"    brief: x\n    depends_on: [c]\n    id: d\n  - {id: c, role: generator, brief: y, inputs: [b/x], attempts: 99}\n")
 	_, err := CheckPlan(name, planEnv(t))
 	for _, want := range []string{
-		"plan.yaml: 7 faults", `:2:9: task id "a--b"`, `:3:11: there is no role "reder"`, `:4:5: unknown field "breif"`,
-		`:5:12: tasks[0].files is not a list (did you mean "[../x]"?)`, ":9:17: the tasks wait for each other in a circle: b -> c -> b",
+		"plan.yaml: 7 faults", `:2:9: task id "a--b"`, `:3:11: there is no role "reder"`, `:4:5: unknown field "brieff"`,
+		`:5:12: tasks[0].files is not a list (did you mean "[../x]"?)`,
+		":9:17: the tasks wait for each other in a circle: b -> c -> b",
 		`:10:5: field "id" stands here twice, first in line 6`, ":11:65: 99 attempts are not between 1 and 10",
 	} {
 		require.ErrorContains(t, err, want)

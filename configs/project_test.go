@@ -23,13 +23,17 @@ func TestProjectDefaults(t *testing.T) {
 	require.Empty(t, p.Gates, "gates are detected")
 	writes := spec.WriteSet{Protected: p.Protected}
 	for _, name := range []string{
-		"a_test.go", "x/y_test.go", "x/testdata/a", "web/a.test.tsx", "web/__tests__/a.js", "tests/unit.py", "pkg/test_a.py", "conftest.py",
+		"a_test.go", "x/y_test.go", "x/testdata/a", "web/a.test.tsx", "web/__tests__/a.js",
+		"tests/unit.py", "pkg/test_a.py", "conftest.py",
 		"src/FooTest.java", ".github/workflows/ci.yml", ".gitlab-ci.yml", ".golangci.yml", ".divisi/divisi.yaml", "Makefile",
 		"web/eslint.config.mjs", "ruff.toml", "azure-pipelines.yaml", "a/.gitattributes",
 	} {
 		require.Contains(t, writes.Refuse(name), "protected", name)
 	}
-	for _, name := range []string{"main.go", "testing.go", "contest/a.go", "src/latest.ts", "github/a.go", "pkg/protest.py", "spec.go", "internal/spec.go"} {
+	for _, name := range []string{
+		"main.go", "testing.go", "contest/a.go", "src/latest.ts", "github/a.go", "pkg/protest.py",
+		"spec.go", "internal/spec.go",
+	} {
 		require.Empty(t, writes.Refuse(name), name)
 	}
 }
@@ -65,7 +69,8 @@ budget: 2_000_000
 
 func TestProjectFaults(t *testing.T) {
 	t.Parallel()
-	_, err := ParseProject("divisi.yaml", "gatse: []\ngates:\n  - name: a b\n    comand: [x]\n    timeout: -5s\nmodels: [a]\nparallel: -1\nenv: PATH\n")
+	_, err := ParseProject("divisi.yaml", "gatse: []\ngates:\n  - name: a b\n"+
+		"    comand: [x]\n    timeout: -5s\nmodels: [a]\nparallel: -1\nenv: PATH\n")
 	for _, want := range []string{
 		"divisi.yaml: 7 faults", `1:1: unknown field "gatse"`, `(did you mean "gates"?)`, `3:11: gate name "a b"`,
 		`4:5: unknown field "comand"; the fields are name, command, format, timeout (did you mean "command"?)`,

@@ -17,7 +17,7 @@ const (
 	maxPlan    = 1 << 20
 )
 
-// readInside reads a file of a repository: a regular file below the root, at most most bytes. A link that leads out, a
+// readInside reads a file of a repository: a regular file below the root, bounded by most bytes. A link that leads out, a
 // pipe or a device is refused without blocking.
 func readInside(root *os.Root, name string, most int64) (text string, err error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
@@ -67,5 +67,6 @@ func cannotRead(file string, err error) error {
 	if inner := new(fs.PathError); errors.As(err, &inner) {
 		reason = inner.Err // the path is in front of the message already
 	}
-	return &FileError{File: file, Faults: []Fault{{Message: "the file cannot be read: " + printable(reason.Error(), maxMessage)}}}
+	message := "the file cannot be read: " + printable(reason.Error(), maxMessage)
+	return &FileError{File: file, Faults: []Fault{{Message: message}}}
 }

@@ -126,14 +126,14 @@ func addRole(roles map[string]spec.Role, root *os.Root, name string) error {
 	return nil
 }
 
-// ParseRole reads a role file: Markdown with YAML front matter, whose body is the instruction. The file is only named, for
-// messages and as the name of a role that gives none. The error is a *FileError with every fault.
+// ParseRole reads a role file: Markdown with YAML front matter, whose body is the instruction. The file is only named,
+// for messages and as the name of a role that gives none. The error is a *FileError with every fault.
 func ParseRole(file, text string) (spec.Role, error) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	d := newDocument(file, text)
 	front, body, ok := frontMatter(d.lines)
 	if !ok {
-		d.fault(place{1, 1}, "", "a role file begins with a line --- , then fields such as description and tools, then a line ---")
+		d.faultf(place{1, 1}, "", "a role file begins with a line --- , then fields such as tools, then a line ---")
 		return spec.Role{}, d.err()
 	}
 	var read roleFile
@@ -186,7 +186,7 @@ func (d *document) deriveRole(r *spec.Role) {
 	case !given:
 		r.Writes = derived
 	case r.Executor != spec.ExecutorCommand && r.Writes != derived && !d.bad["tools"] && !d.bad["writes"]:
-		d.fault(at, "", "writes is %t, but the tools of role %q say %t", r.Writes, r.Name, derived)
+		d.faultf(at, "", "writes is %t, but the tools of role %q say %t", r.Writes, r.Name, derived)
 	}
 	if r.IncludeContents == "" {
 		r.IncludeContents = spec.IncludeNone
@@ -202,6 +202,6 @@ func (d *document) problems(list []spec.Problem) {
 		if d.unread(p.Path) {
 			continue
 		}
-		d.fault(d.where(p.Path), p.Suggest, "%s", p.Message)
+		d.faultf(d.where(p.Path), p.Suggest, "%s", p.Message)
 	}
 }

@@ -2,7 +2,6 @@ package configs
 
 import (
 	"divisi/internal/spec"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,7 +84,8 @@ func TestParseRole(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "judge", role.Name)
 	require.Equal(t, "Judge.\n\n---\nrest", role.Instruction)
-	require.JSONEq(t, `{"type":"object","properties":{"n":{"type":"integer"}},"default":[1,1.5,true,null,"a"]}`, string(role.Output))
+	require.JSONEq(t, `{"type":"object","properties":{"n":{"type":"integer"}},"default":[1,1.5,true,null,"a"]}`,
+		string(role.Output))
 	require.Equal(t, spec.IncludeFull, role.IncludeContents)
 
 	tester, err := ParseRole("tester.md", "---\nmodel: strong\ntools: [read_file]\n---\nJudge.\n")
@@ -100,7 +100,7 @@ func TestRoleFaultsAllAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := ParseRole("bad.md", `---
 description: [a, list]
-modle: fast
+modell: fast
 tools: [serch, read_file, read_file]
 limits:
   turns: many
@@ -127,13 +127,15 @@ Do.
 		require.NotEmpty(t, f.Source)
 	}
 	for start, want := range map[string]at{
-		"description is not a text": {2, 14, ""}, `unknown field "modle"`: {3, 1, "model"}, `there is no tool "serch"`: {4, 9, "search"},
+		"description is not a text": {2, 14, ""}, `unknown field "modell"`: {3, 1, "model"},
+		`there is no tool "serch"`:         {4, 9, "search"},
 		`tool "read_file" is listed twice`: {4, 27, ""}, "limits.turns is not a whole number": {6, 10, ""},
 		`limits.time: "10" is not a duration such as 90s or 10m`: {7, 9, ""}, "-5 is below 0": {8, 11, ""},
 		"concurrency is not a whole number": {9, 14, ""}, "writes is neither true nor false": {10, 9, ""},
 		"output describes the arguments": {11, 16, "object"}, "output is not a JSON Schema": {11, 9, ""},
-		`narrative "plane" is not one of`: {12, 12, "plain"}, `field "narrative" stands here twice, first in line 12`: {13, 1, ""},
-		"command is not a list": {14, 10, "[go, vet]"},
+		`narrative "plane" is not one of`:                       {12, 12, "plain"},
+		`field "narrative" stands here twice, first in line 12`: {13, 1, ""},
+		"command is not a list":                                 {14, 10, "[go, vet]"},
 	} {
 		found := false
 		for message, place := range got {
@@ -145,35 +147,36 @@ Do.
 		require.True(t, found, "%s in\n%s", start, err)
 	}
 	require.Len(t, file.Faults, 14, "%s", err)
-	require.Contains(t, err.Error(), "bad.md: 14 faults\n  bad.md:2:14: description is not a text\n    | description: [a, list]\n    |              ^\n")
-	require.Contains(t, err.Error(), "\n  bad.md:3:1: unknown field \"modle\"; the fields are name, description, executor,")
-	require.Contains(t, err.Error(), "(did you mean \"model\"?)\n    | modle: fast\n    | ^\n")
+	require.Contains(t, err.Error(), "bad.md: 14 faults\n  bad.md:2:14: description is not a text\n"+
+		"    | description: [a, list]\n    |              ^\n")
+	require.Contains(t, err.Error(), "\n  bad.md:3:1: unknown field \"modell\"; the fields are name, description, executor,")
+	require.Contains(t, err.Error(), "(did you mean \"model\"?)\n    | modell: fast\n    | ^\n")
 }
 
 func TestRoleFilesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{
-		"Do.\n":                         "1:1: a role file begins with a line ---",
-		"---\nname: x\n":                "a role file begins with a line ---",
-		"---\n- a\n---\nDo.":            "the file is not a set of fields: it has the fields name, description",
-		"---\na: [\n---\nDo.":           "2:4: ",
-		"---\na: 1\n\tb: 2\n---\nDo.":   "3:1: found character",
-		"---\nname: &a x\n---\nDo.":     "2:7: anchors and aliases are not read here",
-		"---\n<<: {a: b}\n---\nDo.":     "only plain keys",
-		"---\nname: !!str x\n---\nDo.":  "tags are not read here",
-		"---\nname: \"a\\0\"\n---\nDo.": "a name is 1 to 32",
-		"---\nname: \xff\n---\nDo.":     "not UTF-8",
-		"---\nname: \x00\n---\nDo.":     "NUL",
-		"---\noutput: " + strings.Repeat("[", 50) + "\n---\nDo.":              "nested more than",
-		"---\nexecutor: model\n---\n":                                         "has no instruction",
-		"---\nwrites: true\n---\nDo.":                                         "writes is true, but the tools of role",
-		"---\noutput: {type: object, $ref: \"file:///etc/passwd\"}\n---\nDo.": "schemas are not loaded from elsewhere",
-		"---\ntools: [dispatch]\n---\nDo.":                                    "only the master",
-		"---\ntools: [~]\n---\nDo.":                                           "tools[0] is empty",
-		"---\nlimits: 5\n---\nDo.":                                            "limits is not a set of fields: it has the fields turns, tokens, time",
+	for _, c := range []struct{ text, want string }{
+		{"Do.\n", "1:1: a role file begins with a line ---"},
+		{"---\nname: x\n", "a role file begins with a line ---"},
+		{"---\n- a\n---\nDo.", "the file is not a set of fields: it has the fields name, description"},
+		{"---\na: [\n---\nDo.", "2:4: "},
+		{"---\na: 1\n\tb: 2\n---\nDo.", "3:1: found character"},
+		{"---\nname: &a x\n---\nDo.", "2:7: anchors and aliases are not read here"},
+		{"---\n<<: {a: b}\n---\nDo.", "only plain keys"},
+		{"---\nname: !!str x\n---\nDo.", "tags are not read here"},
+		{"---\nname: \"a\\0\"\n---\nDo.", "a name is 1 to 32"},
+		{"---\nname: \xff\n---\nDo.", "not UTF-8"},
+		{"---\nname: \x00\n---\nDo.", "NUL"},
+		{"---\noutput: " + strings.Repeat("[", 50) + "\n---\nDo.", "nested more than"},
+		{"---\nexecutor: model\n---\n", "has no instruction"},
+		{"---\nwrites: true\n---\nDo.", "writes is true, but the tools of role"},
+		{"---\noutput: {type: object, $ref: \"file:///etc/passwd\"}\n---\nDo.", "schemas are not loaded from elsewhere"},
+		{"---\ntools: [dispatch]\n---\nDo.", "only the master"},
+		{"---\ntools: [~]\n---\nDo.", "tools[0] is empty"},
+		{"---\nlimits: 5\n---\nDo.", "limits is not a set of fields: it has the fields turns,"},
 	} {
-		_, err := ParseRole("role.md", text)
-		require.ErrorContains(t, err, want, "%q", text)
+		_, err := ParseRole("role.md", c.text)
+		require.ErrorContains(t, err, c.want, "%q", c.text)
 	}
 }
 
@@ -190,8 +193,10 @@ func TestRolesOfARepositoryAreData(t *testing.T) {
 	_, err := Roles(repo, []string{filepath.Join(repo, "missing.md"), repo})
 	for _, want := range []string{
 		`.divisi/roles/b.md: role "same" is in .divisi/roles/a.md already`, ".divisi/roles/bad.md: 2 faults",
-		".divisi/roles/huge.md: the file cannot be read: it is larger than 64 KiB", ".divisi/roles/dir.md: the file cannot be read: it is not a regular file",
-		".divisi/roles/out.md: the file cannot be read: path escapes", "missing.md: the file cannot be read: no such file", "it is a directory",
+		".divisi/roles/huge.md: the file cannot be read: it is larger than 64 KiB",
+		".divisi/roles/dir.md: the file cannot be read: it is not a regular file",
+		".divisi/roles/out.md: the file cannot be read: path escapes",
+		"missing.md: the file cannot be read: no such file", "it is a directory",
 	} {
 		require.ErrorContains(t, err, want)
 	}
@@ -226,7 +231,7 @@ func checkFaults(t *testing.T, err error) {
 	if err == nil {
 		return
 	}
-	require.True(t, errors.As(err, &file), "%v", err)
+	require.ErrorAs(t, err, &file)
 	require.NotEmpty(t, file.Faults)
 	for _, fault := range file.Faults {
 		require.NotEmpty(t, fault.Message)

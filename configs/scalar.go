@@ -26,11 +26,11 @@ func scalarText(node ast.Node) (string, bool) {
 func (d *decoder) text(node ast.Node, into encoding.TextUnmarshaler, path string) {
 	text, ok := scalarText(node)
 	if !ok {
-		d.refuse(path, nodePlace(node), "", "%s is not a plain value", label(path))
+		d.refusef(path, nodePlace(node), "", "%s is not a plain value", label(path))
 		return
 	}
 	if err := into.UnmarshalText([]byte(text)); err != nil {
-		d.refuse(path, nodePlace(node), "", "%s: %v", label(path), err)
+		d.refusef(path, nodePlace(node), "", "%s: %v", label(path), err)
 	}
 }
 
@@ -40,33 +40,33 @@ func (d *decoder) scalar(node ast.Node, v reflect.Value, path string) {
 	case reflect.String:
 		text, ok := scalarText(node)
 		if !ok {
-			d.refuse(path, at, "", "%s is not a text", label(path))
+			d.refusef(path, at, "", "%s is not a text", label(path))
 			return
 		}
 		v.SetString(text)
 	case reflect.Int:
 		n, ok := integer(node)
 		if !ok {
-			d.refuse(path, at, "", "%s is not a whole number", label(path))
+			d.refusef(path, at, "", "%s is not a whole number", label(path))
 			return
 		}
 		v.SetInt(n)
 	case reflect.Float64:
 		f, ok := number(node)
 		if !ok {
-			d.refuse(path, at, "", "%s is not a number", label(path))
+			d.refusef(path, at, "", "%s is not a number", label(path))
 			return
 		}
 		v.SetFloat(f)
 	case reflect.Bool:
 		b, ok := node.(*ast.BoolNode)
 		if !ok {
-			d.refuse(path, at, "", "%s is neither true nor false", label(path))
+			d.refusef(path, at, "", "%s is neither true nor false", label(path))
 			return
 		}
 		v.SetBool(b.Value)
 	default:
-		d.refuse(path, at, "", "%s cannot be set from a file", label(path))
+		d.refusef(path, at, "", "%s cannot be set from a file", label(path))
 	}
 }
 
@@ -79,7 +79,7 @@ func integer(node ast.Node) (int64, bool) {
 	case int64:
 		return i, int64(int(i)) == i
 	case uint64:
-		return int64(i), i <= math.MaxInt //nolint:gosec // bounded by the second value
+		return int64(i), i <= math.MaxInt // bounded by the second value
 	}
 	return 0, false
 }
@@ -105,7 +105,7 @@ func (d *decoder) json(node ast.Node, v reflect.Value, path string) {
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
-		d.refuse(path, nodePlace(node), "", "%s: %v", label(path), err)
+		d.refusef(path, nodePlace(node), "", "%s: %v", label(path), err)
 		return
 	}
 	v.SetBytes(text)
@@ -114,10 +114,10 @@ func (d *decoder) json(node ast.Node, v reflect.Value, path string) {
 func (d *decoder) free(node ast.Node, path string, depth int) any {
 	d.at[path] = nodePlace(node)
 	if depth > maxDepth {
-		d.refuse(path, nodePlace(node), "", "the values are nested more than %d deep", maxDepth)
+		d.refusef(path, nodePlace(node), "", "the values are nested more than %d deep", maxDepth)
 		return nil
 	}
-	if pairs, ok := d.pairs(node, path); ok {
+	if pairs, ok := d.pairs(node); ok {
 		table := make(map[string]any, len(pairs))
 		for _, pair := range pairs {
 			key := keyText(pair.Key)
@@ -144,7 +144,7 @@ func (d *decoder) free(node ast.Node, path string, depth int) any {
 	if text, ok := scalarText(node); ok {
 		return text
 	}
-	d.refuse(path, nodePlace(node), "", "%s is not a plain value", label(path))
+	d.refusef(path, nodePlace(node), "", "%s is not a plain value", label(path))
 	return nil
 }
 

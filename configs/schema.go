@@ -11,6 +11,7 @@ import (
 // noLoader keeps schemas from being fetched: what a file names is never opened.
 type noLoader struct{}
 
+// Load refuses.
 func (noLoader) Load(string) (any, error) {
 	return nil, errors.New("schemas are not loaded from elsewhere")
 }
@@ -29,6 +30,6 @@ func (d *document) schema(path string, text json.RawMessage) {
 		}
 	}
 	if err != nil {
-		d.fault(d.where(path), "", "%s is not a JSON Schema: %s", path, strings.ReplaceAll(err.Error(), "\n", " "))
+		d.faultf(d.where(path), "", "%s is not a JSON Schema: %s", path, strings.ReplaceAll(err.Error(), "\n", " "))
 	}
 }

@@ -25,7 +25,11 @@ func (c *Conductor) land(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	for _, k := range chain.Conflicts {
-		if err := c.conflicted(ctx, k); err != nil {
+		wait, err := c.mayWait(ctx, k, chain)
+		if err == nil && !wait {
+			err = c.conflicted(ctx, k)
+		}
+		if err != nil {
 			return false, err
 		}
 	}
@@ -50,6 +54,16 @@ func (c *Conductor) candidates(ids []string) []landing.Candidate {
 		})
 	}
 	return out
+}
+
+// mayWait reports whether a patch conflicts only with what is in the same batch. It then stays proven until the batch has
+// landed or not: regenerated now, it would start from the old head and conflict once more.
+func (c *Conductor) mayWait(ctx context.Context, k landing.Conflict, chain landing.Chain) (bool, error) {
+	if len(chain.Merged) == 0 {
+		return false, nil
+	}
+	alone, err := landing.Build(ctx, merger{c.cfg.Mirror}, c.st.Head, []landing.Candidate{k.Candidate}, c.cfg.Clock())
+	return len(alone.Merged) == 1, err
 }
 
 func (c *Conductor) conflicted(ctx context.Context, k landing.Conflict) error {

@@ -29,7 +29,10 @@ import (
 	"divisi/subagents/workspace"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The worker of opencensus is started by an init function of a dependency of the model client and never ends.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+}
 
 // rig is a repository with everything that carries a run out: real bus, real git, real commands.
 type rig struct {

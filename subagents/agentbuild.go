@@ -4,7 +4,6 @@ import (
 	"context"
 	"divisi/bus"
 	"divisi/contextscope"
-	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/tool"
 	"errors"
@@ -114,55 +113,3 @@ func (at *attempt) continued(ctx context.Context) ([]contextscope.Event, error) 
 	}
 	return out, nil
 }
-
-// runner runs the commands of an agent's tools, confined to its slot.
-type runner struct{ at *attempt }
-
-// Run implements tool.Runner.
-func (r runner) Run(ctx context.Context, c tool.Command) (tool.Output, error) {
-	args := c.Args
-	if c.Shell != "" {
-		args = []string{"/bin/sh", "-c", c.Shell}
-	}
-	dir := r.at.private
-	if r.at.slot != nil {
-		dir = r.at.slot.Dir()
-	}
-	out, err := sandbox.Run(ctx, sandbox.Command{
-		Args: args, Dir: dir, Env: append(r.at.env[:len(r.at.env):len(r.at.env)], taskEnv(r.at.assignment)...),
-		Writable: r.at.writable(), Timeout: c.Timeout,
-	})
-	if err != nil {
-		return tool.Output{}, err
-	}
-	return tool.Output{Text: out.Text(), ExitCode: out.ExitCode, TimedOut: out.TimedOut}, nil
-}
-
-// shelf keeps the large outputs of one agent's tools as objects.
-type shelf struct {
-	objects Objects
-	run     string
-	agent   string
-}
-
-// Put implements tool.Artifacts. The handle names the content, so that the same name can come again.
-func (s shelf) Put(ctx context.Context, name string, data []byte) (string, error) {
-	handle := "artifact/" + s.run + "/" + s.agent + "/" + name + "-" + digest(data)[:12]
-	if err := s.objects.Put(ctx, handle, data); err != nil {
-		return "", fmt.Errorf("keep %s: %w", name, err)
-	}
-	return handle, nil
-}
-
-// Get implements tool.ArtifactReader. An agent can read the artifacts of its run and nothing else of the store.
-func (s shelf) Get(ctx context.Context, handle string) ([]byte, error) {
-	if !inRun(handle, s.run) {
-		return nil, fmt.Errorf("%q is no artifact of this run", handle)
-	}
-	return s.objects.Get(ctx, handle)
-}
-
-var (
-	_ tool.ArtifactReader = shelf{}
-	_ tool.Runner         = runner{}
-)

@@ -182,7 +182,8 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 	vars[sandbox.RunVar], vars["DIVISI_TASK"] = a.Run, a.Task.ID
 	at.cache = cache
 	at.env, err = sandbox.Env(sandbox.Settings{
-		Base: w.cfg.Environ, Tools: w.cfg.ToolsDir, Path: cache.Path, Home: at.home(), Temp: at.temp(), Extra: a.Project.Env, Vars: vars,
+		Base: w.cfg.Environ, Tools: w.cfg.ToolsDir, Path: cache.Path, Home: at.home(), Temp: at.temp(),
+		Extra: a.Project.Env, Vars: vars,
 	})
 	if err != nil {
 		return &refusal{err}
@@ -234,7 +235,8 @@ func (at *attempt) command() *CommandExecutor {
 
 func (at *attempt) tester() *Tester {
 	return &Tester{
-		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.slot.Tree, Env: at.env, Writable: at.writable(),
+		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.slot.Tree,
+		Env: at.env, Writable: at.writable(),
 		ToolsDir: at.worker.cfg.ToolsDir, Limiter: at.worker.cfg.Gates, Bounds: at.bounds(), Doing: at.progress.doing,
 		Judge: at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,
 	}

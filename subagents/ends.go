@@ -60,7 +60,8 @@ func (a *Agent) nudge() (text, reason string) {
 	}
 	if !s.looped && s.repeats.run() >= loopLimit {
 		return fmt.Sprintf("You made the same call %d times in a row and got the same result each time. Calling it again will "+
-			"not change anything. Do something different, or call submit_result and say what blocks you.", loopLimit), wire.ReasonLoop
+			"not change anything. Do something different, or call submit_result and say what blocks you.",
+			loopLimit), wire.ReasonLoop
 	}
 	if near := a.Bounds.near(s.calls, s.usage, a.Clock().Sub(a.began)); near != "" && !s.wrapped {
 		return "Your limit is near: " + near + ". Come to an end now: finish what you have begun and call submit_result with " +

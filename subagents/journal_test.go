@@ -31,7 +31,8 @@ func TestJournalNumbersEventsAndGoesOnWhereItWasLeft(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
 	first := openTest(t, m)
-	_, err := first.Append(t.Context(), draft(contextscope.KindStarted, wire.Started{Delivery: 1}), usageEvent(spec.Usage{Prompt: 3}))
+	started := draft(contextscope.KindStarted, wire.Started{Delivery: 1})
+	_, err := first.Append(t.Context(), started, usageEvent(spec.Usage{Prompt: 3}))
 	require.NoError(t, err)
 
 	second := openTest(t, m)
@@ -126,7 +127,8 @@ func TestJournalBringsAMessageOfManyMiddlingPartsBelowTheLimit(t *testing.T) {
 	e := draft(contextscope.KindTool, wire.Tooled{})
 	e.Content = &genai.Content{Role: genai.RoleUser}
 	for range 20 {
-		e.Content.Parts = append(e.Content.Parts, genai.NewPartFromFunctionResponse("read", map[string]any{"output": strings.Repeat("y", 100<<10)}))
+		output := map[string]any{"output": strings.Repeat("y", 100<<10)}
+		e.Content.Parts = append(e.Content.Parts, genai.NewPartFromFunctionResponse("read", output))
 	}
 	_, err := j.Append(t.Context(), e)
 	require.NoError(t, err)

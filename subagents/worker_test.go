@@ -5,16 +5,12 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/git"
-	"divisi/internal/model"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
-	"divisi/subagents/workspace"
 	"encoding/json"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,133 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 )
-
-// site is a bus, a mirror and slots for worker tests.
-type site struct {
-	t      *testing.T
-	bus    *bus.Bus
-	mirror *git.Repo
-	pool   *workspace.Pool
-	head   string
-	dir    string
-}
-
-func newSite(t *testing.T) *site {
-	t.Helper()
-	user := filepath.Join(t.TempDir(), "user")
-	require.NoError(t, os.Mkdir(user, 0o755))
-	for name, text := range map[string]string{"a.txt": "one\n", "sub/b.txt": "two\n", "b_test.txt": "test\n"} {
-		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(user, name)), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(user, name), []byte(text), 0o644))
-	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "first"}} {
-		cmd := exec.Command("git", append([]string{"-C", user, "-c", "user.name=T", "-c", "user.email=t@localhost"}, args...)...)
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, string(out))
-	}
-	g, err := git.New(t.Context())
-	require.NoError(t, err)
-	c, err := g.Inspect(t.Context(), user)
-	require.NoError(t, err)
-	dir := t.TempDir()
-	m, err := g.CreateMirror(t.Context(), filepath.Join(dir, "mirror.git"), c, c.Head)
-	require.NoError(t, err)
-	pool, err := workspace.NewPool(g, m, filepath.Join(dir, "slots"), 2)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, pool.Close()) })
-	noSync := false
-	b, err := bus.Open(t.Context(), bus.Options{Dir: filepath.Join(dir, "bus"), Sync: &noSync, Log: zerolog.Nop()})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, b.Close(context.WithoutCancel(t.Context()))) })
-	return &site{t: t, bus: b, mirror: m, pool: pool, head: c.Head, dir: dir}
-}
-
-// work starts a worker with the model for the roles; it stops when the test ends, unless it was stopped before.
-func (s *site) work(m model.Model, roles ...string) *Worker {
-	s.t.Helper()
-	tools := filepath.Join(s.dir, "tools")
-	require.NoError(s.t, os.MkdirAll(tools, 0o755))
-	w := NewWorker(Config{
-		Bus: s.bus, Name: "w", Model: m, Mirror: s.mirror, Pool: s.pool, Parallel: 2, Roles: roles, AckWait: 2 * time.Second,
-		Caches: sandbox.Caches{Dir: filepath.Join(s.dir, "caches")}, ToolsDir: tools, Environ: os.Environ(), Temp: s.t.TempDir(),
-		Log: zerolog.Nop(),
-	})
-	require.NoError(s.t, w.Start(s.t.Context()))
-	s.t.Cleanup(w.Stop)
-	return w
-}
-
-func (s *site) assignment(role spec.Role, task string) *wire.Assignment {
-	return &wire.Assignment{
-		Run: "r1", Task: spec.Task{ID: task, Role: role.Name, Brief: "change it"}, Role: role, Attempt: 1, Head: s.head,
-	}
-}
-
-func (s *site) enqueue(a *wire.Assignment) {
-	s.t.Helper()
-	data, err := json.Marshal(a)
-	require.NoError(s.t, err)
-	// The attempt before leaves the queue a moment after its result is in the log.
-	require.Eventually(s.t, func() bool {
-		err := s.bus.Enqueue(s.t.Context(), bus.TaskSubject(a.Role.Name, a.Run, a.Task.ID), a.Agent(), data)
-		require.True(s.t, err == nil || errors.Is(err, bus.ErrQueued), "%v", err)
-		return err == nil
-	}, 10*time.Second, time.Millisecond)
-}
-
-// result waits for an attempt's result in the log.
-func (s *site) result(a *wire.Assignment) spec.Result {
-	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
-	defer cancel()
-	for e := range s.tail(ctx, a) {
-		if e.Kind == contextscope.KindResult {
-			var r spec.Result
-			require.NoError(s.t, json.Unmarshal(e.Data, &r))
-			require.Empty(s.t, r.Validate())
-			return r
-		}
-	}
-	require.FailNow(s.t, "no result came")
-	return spec.Result{}
-}
-
-func (s *site) tail(ctx context.Context, a *wire.Assignment) func(func(contextscope.Event) bool) {
-	return func(yield func(contextscope.Event) bool) {
-		for m, err := range s.bus.Tail(ctx, bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, a.Attempt), 0) {
-			require.NoError(s.t, err)
-			events, err := wire.DecodeEvents(m.Data, m.Pos)
-			require.NoError(s.t, err)
-			for _, e := range events {
-				if !yield(e) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// settled waits until nothing is queued or with a worker.
-func (s *site) settled(w *Worker) {
-	s.t.Helper()
-	w.Stop()
-	queued, err := s.bus.Queued(s.t.Context(), "task.>")
-	require.NoError(s.t, err)
-	require.Empty(s.t, queued)
-}
-
-var (
-	writer = spec.Role{
-		Name: "generator", Executor: spec.ExecutorModel, Writes: true, Model: "m",
-		Tools: []string{spec.ToolReadFile, spec.ToolWriteFile, spec.ToolRunCommand},
-	}
-	tester = spec.Role{Name: spec.RoleTester}
-)
-
-func writesFile(path, text string) step {
-	return callsTool(spec.ToolWriteFile, map[string]any{"path": path, "content": text})
-}
 
 func TestWorkerBringsAModelsWorkToAPatch(t *testing.T) {
 	t.Parallel()
@@ -171,154 +40,6 @@ func TestWorkerBringsAModelsWorkToAPatch(t *testing.T) {
 	require.NoError(t, s.mirror.Import(t.Context(), pack))
 	require.NoError(t, git.CheckPatch(t.Context(), s.mirror, *r.Patch, func(string) bool { return true }))
 	s.settled(w)
-}
-
-func TestWorkerGivesTestersWhatGeneratorsMade(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	s.work(&script{steps: []step{writesFile("a.txt", "bad\n"), submits("wrote it")}}, "generator", "tester")
-	gen := s.assignment(writer, "t1")
-	s.enqueue(gen)
-	r := s.result(gen)
-
-	project := spec.Project{Gates: []spec.Gate{
-		{Name: "no-bad", Command: []string{"sh", "-c", "! grep -n bad a.txt"}}, {Name: "fine", Command: []string{"true"}},
-	}}
-	red := s.assignment(tester, "t1--verify")
-	red.Head, red.Patch, red.Project = r.Patch.Commit, r.Patch, project
-	s.enqueue(red)
-	got := s.result(red)
-	require.Equal(t, spec.StatusFailed, got.Status)
-	require.Equal(t, "gate", got.Error.Class)
-	require.Contains(t, got.Error.Message, "no-bad")
-	require.Len(t, got.Receipts, 2, "a red gate skips none")
-	require.Equal(t, spec.VerdictPass, got.Receipts[1].Verdict)
-	require.Equal(t, r.Patch.Tree, got.Receipts[0].Tree)
-	out, err := s.bus.Get(t.Context(), got.Receipts[0].Output)
-	require.NoError(t, err)
-	require.Contains(t, string(out), "bad")
-
-	head := s.assignment(tester, "--baseline")
-	head.Project, head.Setup = project, []string{"sh", "-c", `echo set > "$DIVISI_TOOLS/done"`}
-	s.enqueue(head)
-	got = s.result(head)
-	require.Equal(t, spec.StatusDone, got.Status, "%+v", got.Error)
-	require.FileExists(t, filepath.Join(s.dir, "tools", "done"))
-}
-
-func TestTesterJudgesAgainstTheBaseline(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	s.work(nil, "tester")
-	red := spec.Receipt{Gate: "g", ExitCode: 1, Verdict: spec.VerdictFail, Signatures: []string{"x.go: broken"}, Tests: 9}
-	mute := spec.Receipt{Gate: "g", ExitCode: 1, Verdict: spec.VerdictFail}
-	tests := map[string]struct {
-		gate   spec.Gate
-		base   *spec.Receipt
-		strict bool
-		setup  []string
-		gates  []string
-		status spec.Status
-		class  string
-		note   string
-	}{
-		"green":                  {gate: spec.Gate{Command: []string{"true"}}, status: spec.StatusDone},
-		"red":                    {gate: spec.Gate{Command: []string{"false"}}, status: spec.StatusFailed, class: "gate"},
-		"fewer tests":            {gate: spec.Gate{Command: []string{"true"}}, base: &red, status: spec.StatusDone, note: "ran 0 tests"},
-		"unattributable":         {gate: spec.Gate{Command: []string{"false"}}, base: &mute, status: spec.StatusDone, note: "cannot be compared"},
-		"unattributable, strict": {gate: spec.Gate{Command: []string{"false"}}, base: &mute, strict: true, status: spec.StatusFailed, class: "gate"},
-		"no such program":        {gate: spec.Gate{Command: []string{"no-such-program"}}, status: spec.StatusFailed, class: "setup"},
-		"setup fails":            {gate: spec.Gate{Command: []string{"true"}}, setup: []string{"sh", "-c", "echo oh no; exit 3"}, status: spec.StatusFailed, class: "setup"},
-		"unknown gate":           {gate: spec.Gate{Command: []string{"true"}}, gates: []string{"h"}, status: spec.StatusFailed, class: "assignment"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			a := s.assignment(tester, "v-"+strings.Map(func(r rune) rune {
-				if r == ' ' || r == ',' {
-					return '-'
-				}
-				return r
-			}, name))
-			tt.gate.Name = "g"
-			a.Project, a.StrictGates, a.Setup, a.Task.Gates = spec.Project{Gates: []spec.Gate{tt.gate}}, tt.strict, tt.setup, tt.gates
-			if tt.base != nil {
-				a.Baseline = map[string]spec.Receipt{"g": *tt.base}
-			}
-			s.enqueue(a)
-			r := s.result(a)
-			require.Equal(t, tt.status, r.Status, "%+v", r.Error)
-			if tt.class != "" {
-				require.Equal(t, tt.class, r.Error.Class)
-			}
-			if tt.note != "" {
-				require.Contains(t, strings.Join(r.Handoff.Deviations, "\n"), tt.note)
-			}
-		})
-	}
-}
-
-func TestWorkerCommands(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	s.work(nil, "mod")
-	script := func(line string) []string { return []string{"sh", "-c", line} }
-	tests := map[string]struct {
-		command []string
-		status  spec.Status
-		class   string
-		detail  string
-		files   []string
-	}{
-		"changes":    {command: script("echo more >> a.txt"), status: spec.StatusDone, files: []string{"a.txt"}},
-		"no-change":  {command: script("true"), status: spec.StatusDone},
-		"fails":      {command: script("echo what happened; exit 7"), status: spec.StatusFailed, class: "command", detail: "what happened"},
-		"missing":    {command: []string{"no-such-program"}, status: spec.StatusFailed, class: "command"},
-		"outside":    {command: script("echo x > sub/b.txt"), status: spec.StatusFailed, class: "write_set", detail: "sub/b.txt"},
-		"protected":  {command: script("echo x > b_test.txt"), status: spec.StatusFailed, class: "write_set", detail: "b_test.txt"},
-		"repository": {command: script("git init -q a-repo && echo x > a-repo/x"), status: spec.StatusFailed, class: "command"},
-		"input": {
-			command: script(`cat > a.txt; echo "$DIVISI_RUN $DIVISI_TASK $DIVISI_ATTEMPT $DIVISI_ROLE $DIVISI_FILES" >> a.txt`),
-			status:  spec.StatusDone, files: []string{"a.txt"},
-		},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			a := s.assignment(spec.Role{Name: "mod", Executor: spec.ExecutorCommand, Command: tt.command}, name)
-			a.Task.Files, a.Project.Protected = []string{"a.txt", "b_*"}, []string{"**/*_test.*"}
-			a.Goal, a.DecisionRecord = "the goal", "tabs"
-			a.Prior = []wire.Prior{{Attempt: 1, Fault: spec.Fault{Class: "gate", Message: "red"}, Diff: "-a"}}
-			s.enqueue(a)
-			r := s.result(a)
-			require.Equal(t, tt.status, r.Status, "%+v", r.Error)
-			if tt.class != "" {
-				require.Equal(t, tt.class, r.Error.Class)
-				require.Contains(t, r.Error.Detail, tt.detail)
-				return
-			}
-			if tt.files == nil {
-				require.Nil(t, r.Patch)
-				return
-			}
-			require.Equal(t, tt.files, r.Patch.Files)
-			if name == "input" {
-				checkInput(t, s, a, r.Patch)
-			}
-		})
-	}
-}
-
-func checkInput(t *testing.T, s *site, a *wire.Assignment, p *spec.Patch) {
-	t.Helper()
-	require.NoError(t, fetch(t.Context(), s.mirror, s.bus, p))
-	text, err := s.mirror.ReadFile(t.Context(), p.Commit, "a.txt", 1<<20)
-	require.NoError(t, err)
-	var in CommandInput
-	raw, env, ok := strings.Cut(string(text), "}r1 ")
-	require.True(t, ok)
-	require.NoError(t, json.Unmarshal([]byte(raw+"}"), &in))
-	require.Equal(t, commandInput(a), in)
-	require.NotNil(t, in.Constraints)
-	require.Equal(t, "input 1 mod a.txt\nb_*\n", env)
 }
 
 func TestWorkerStopsAndAnotherGoesOn(t *testing.T) {
@@ -393,6 +114,7 @@ func TestWorkerRefusesWhatNobodyCanCarryOut(t *testing.T) {
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			a := s.assignment(writer, name)
 			change(a)
 			s.enqueue(a)
@@ -502,80 +224,6 @@ func TestWorkerContinuesAMastersSession(t *testing.T) {
 	require.Equal(t, "all have ended", contents[2].Parts[1].Text)
 }
 
-func TestTesterLetsItsModelJudge(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	verdict := func(v string) step {
-		return callsTool(spec.ToolSubmitResult, map[string]any{
-			"summary": v, "output": map[string]any{"verdict": v, "reasons": []any{"because"}},
-		})
-	}
-	judge := spec.Role{Name: "tester", Executor: spec.ExecutorModel, Model: "m", Tools: []string{spec.ToolReadFile}}
-	tests := map[string]struct {
-		gate     string
-		step     step
-		status   spec.Status
-		class    string
-		receipts int
-		calls    int
-	}{
-		"pass":       {"true", verdict("pass"), spec.StatusDone, "", 1, 1},
-		"fail":       {"true", verdict("fail"), spec.StatusFailed, "verdict", 1, 1},
-		"no-verdict": {"true", says("looks fine"), spec.StatusFailed, "no_result", 0, 3},
-		"red-gate":   {"false", verdict("pass"), spec.StatusFailed, "gate", 1, 0},
-	}
-	gen := s.assignment(writer, "t1")
-	g := s.work(&script{steps: []step{writesFile("a.txt", "changed line\n"), submits("ok")}}, "generator")
-	s.enqueue(gen)
-	patch := s.result(gen).Patch
-	g.Stop()
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			m := &script{steps: []step{tt.step}}
-			w := s.work(m, "tester")
-			defer w.Stop()
-			a := s.assignment(judge, name)
-			a.Patch, a.Project.Gates = patch, []spec.Gate{{Name: "g", Command: []string{tt.gate}}}
-			s.enqueue(a)
-			r := s.result(a)
-			require.Equal(t, tt.status, r.Status, "%+v", r.Error)
-			if tt.class != "" {
-				require.Equal(t, tt.class, r.Error.Class)
-			}
-			require.Len(t, r.Receipts, tt.receipts)
-			require.Nil(t, r.Patch)
-			require.Len(t, m.requests(), tt.calls)
-			if tt.calls > 0 {
-				require.Contains(t, m.requests()[0].Contents[0].Parts[0].Text, "+changed line")
-			}
-		})
-	}
-}
-
-func TestTesterKeepsTheReceiptsOfAnEarlierDelivery(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	a := s.assignment(tester, "t1")
-	a.Project.Gates = []spec.Gate{
-		{Name: "first", Command: []string{"sh", "-c", `echo run >> "$XDG_CACHE_HOME/count"; wc -l < "$XDG_CACHE_HOME/count" | grep -qx 1`}},
-		{Name: "second", Command: []string{"sh", "-c", `test -e "$XDG_CACHE_HOME/go-on" || sleep 60`}},
-	}
-	w := s.work(nil, "tester")
-	s.enqueue(a)
-	for e := range s.tail(t.Context(), a) {
-		if e.Kind == contextscope.KindReceipt {
-			break
-		}
-	}
-	w.Stop()
-	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "caches", "gates", "xdg", "go-on"), nil, 0o600))
-	s.work(nil, "tester")
-	r := s.result(a)
-	require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
-	require.Equal(t, 2, r.Delivery)
-	require.Len(t, r.Receipts, 2)
-}
-
 func TestWorkerKeepsALongAttempt(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -674,4 +322,20 @@ func TestWorkerStopMayComeFirstAndTwice(t *testing.T) {
 	require.Error(t, running.Start(t.Context()), "it runs")
 	running.Stop()
 	running.Stop()
+}
+
+func FuzzDecodeAssignment(f *testing.F) {
+	f.Add([]byte(`{"run": "r", "task": {"id": "t"}, "role": {"name": "reader"}, "attempt": 1}`))
+	f.Add([]byte(`{"run": "r", "task": {"id": "t"}, "attempt": 1, "object": "o"}`))
+	f.Add([]byte(`null`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a, err := decodeAssignment(data)
+		if err != nil {
+			require.ErrorIs(t, err, errBadMessage)
+			return
+		}
+		require.NotEmpty(t, a.Run)
+		require.NotEmpty(t, a.Task.ID)
+		require.Positive(t, a.Attempt)
+	})
 }

@@ -70,7 +70,7 @@ func (e *PatchError) Has(kind FaultKind) bool {
 	return slices.ContainsFunc(e.Faults, func(f PatchFault) bool { return f.Kind == kind })
 }
 
-func (e *PatchError) add(kind FaultKind, p, format string, args ...any) {
+func (e *PatchError) addf(kind FaultKind, p, format string, args ...any) {
 	e.Faults = append(e.Faults, PatchFault{Kind: kind, Path: p, Text: fmt.Sprintf(format, args...)})
 }
 
@@ -92,10 +92,10 @@ func CheckPatch(ctx context.Context, r *Repo, p spec.Patch, allowed func(path st
 	}
 	e := &PatchError{Commit: p.Commit}
 	if len(c.Parents) != 1 || c.Parents[0] != p.Base {
-		e.add(FaultCommit, "", "its parents are %v, not %s", c.Parents, p.Base)
+		e.addf(FaultCommit, "", "its parents are %v, not %s", c.Parents, p.Base)
 	}
 	if c.Tree != p.Tree {
-		e.add(FaultCommit, "", "its tree is %s, not %s", c.Tree, p.Tree)
+		e.addf(FaultCommit, "", "its tree is %s, not %s", c.Tree, p.Tree)
 	}
 	e.checkPaths(p, changes, allowed)
 	e.checkSizes(blobs, infos)
@@ -110,21 +110,21 @@ func (e *PatchError) checkPaths(p spec.Patch, changes []Change, allowed func(str
 	for _, c := range changes {
 		paths = append(paths, c.Path)
 		if !allowed(c.Path) {
-			e.add(FaultPath, c.Path, "is outside the write set")
+			e.addf(FaultPath, c.Path, "is outside the write set")
 		}
 		if gitFile(c.Path) {
-			e.add(FaultGitFile, c.Path, "configures git")
+			e.addf(FaultGitFile, c.Path, "configures git")
 		}
 		if fault := modeFault(c); fault != "" {
-			e.add(FaultMode, c.Path, "%s", fault)
+			e.addf(FaultMode, c.Path, "%s", fault)
 		}
 	}
 	claimed := slices.Sorted(slices.Values(p.Files))
 	if !slices.Equal(claimed, paths) {
-		e.add(FaultCommit, "", "it changes %d files, not the %d that it says", len(paths), len(claimed))
+		e.addf(FaultCommit, "", "it changes %d files, not the %d that it says", len(paths), len(claimed))
 	}
 	if len(paths) > MaxPatchFiles {
-		e.add(FaultSize, "", "it changes %d files; %d are allowed", len(paths), MaxPatchFiles)
+		e.addf(FaultSize, "", "it changes %d files; %d are allowed", len(paths), MaxPatchFiles)
 	}
 }
 
@@ -173,13 +173,13 @@ func (e *PatchError) checkSizes(blobs []Change, infos []objectInfo) {
 	for i, info := range infos {
 		total += info.size
 		if info.kind != "blob" {
-			e.add(FaultCommit, blobs[i].Path, "is not in the pack")
+			e.addf(FaultCommit, blobs[i].Path, "is not in the pack")
 		}
 		if info.size > MaxBlob {
-			e.add(FaultSize, blobs[i].Path, "has %d bytes; %d are allowed", info.size, MaxBlob)
+			e.addf(FaultSize, blobs[i].Path, "has %d bytes; %d are allowed", info.size, MaxBlob)
 		}
 	}
 	if total > MaxPatchBytes {
-		e.add(FaultSize, "", "its files have %d bytes; %d are allowed", total, MaxPatchBytes)
+		e.addf(FaultSize, "", "its files have %d bytes; %d are allowed", total, MaxPatchBytes)
 	}
 }

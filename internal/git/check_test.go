@@ -44,24 +44,27 @@ func TestCheckPatchListsAllFaults(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	linked := b.change(b.base, map[string]string{ModeSymlink + ":old": "a.txt", ModeGitlink + ":module": strings.Repeat("1", 40)})
+	other := strings.Repeat("2", 40)
+	wrongTree := func(p *spec.Patch) { p.Tree = p.Commit }
+	noFiles := func(p *spec.Patch) { p.Files = nil }
 	for name, c := range map[string]struct {
 		base  string
 		files map[string]string
 		lie   func(*spec.Patch)
 		want  []FaultKind
 	}{
-		"tree":            {b.base, map[string]string{"a.txt": "1"}, func(p *spec.Patch) { p.Tree = p.Commit }, []FaultKind{FaultCommit}},
-		"files":           {b.base, map[string]string{"a.txt": "2"}, func(p *spec.Patch) { p.Files = nil }, []FaultKind{FaultCommit}},
+		"tree":            {b.base, map[string]string{"a.txt": "1"}, wrongTree, []FaultKind{FaultCommit}},
+		"files":           {b.base, map[string]string{"a.txt": "2"}, noFiles, []FaultKind{FaultCommit}},
 		"base":            {b.base, map[string]string{"a.txt": "3"}, func(p *spec.Patch) { p.Base = linked }, nil},
 		"symlink":         {b.base, map[string]string{ModeSymlink + ":l": "/etc/passwd"}, nil, []FaultKind{FaultMode}},
 		"file to symlink": {b.base, map[string]string{ModeSymlink + ":a.txt": "dir"}, nil, []FaultKind{FaultMode}},
-		"gitlink":         {b.base, map[string]string{ModeGitlink + ":s": strings.Repeat("2", 40)}, nil, []FaultKind{FaultMode}},
-		"moved gitlink":   {linked, map[string]string{ModeGitlink + ":module": strings.Repeat("2", 40)}, nil, []FaultKind{FaultMode}},
+		"gitlink":         {b.base, map[string]string{ModeGitlink + ":s": other}, nil, []FaultKind{FaultMode}},
+		"moved gitlink":   {linked, map[string]string{ModeGitlink + ":module": other}, nil, []FaultKind{FaultMode}},
 		"old symlink":     {linked, map[string]string{ModeSymlink + ":old": "dir"}, nil, []FaultKind{}},
 		"gitmodules":      {b.base, map[string]string{"dir/.GitModules": "x"}, nil, []FaultKind{FaultGitFile}},
 		"size":            {b.base, map[string]string{"big": strings.Repeat("x", MaxBlob+1)}, nil, []FaultKind{FaultSize}},
 		"several": {b.base, map[string]string{".gitmodules": "x", ModeSymlink + ":l": "/", "big": strings.Repeat("y", MaxBlob+1)},
-			func(p *spec.Patch) { p.Tree = p.Commit }, []FaultKind{FaultCommit, FaultGitFile, FaultMode, FaultSize}},
+			wrongTree, []FaultKind{FaultCommit, FaultGitFile, FaultMode, FaultSize}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

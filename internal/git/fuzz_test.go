@@ -44,7 +44,8 @@ func FuzzParseChanges(f *testing.F) {
 			return
 		}
 		for _, c := range changes {
-			if c.Path == "" || !validMode(c.OldMode) || !validMode(c.NewMode) || !ValidID(c.NewOID) || c.Added < 0 || c.Deleted < 0 {
+			if c.Path == "" || !validMode(c.OldMode) || !validMode(c.NewMode) || !ValidID(c.NewOID) ||
+				c.Added < 0 || c.Deleted < 0 {
 				t.Fatalf("accepted %q as %+v", out, c)
 			}
 		}

@@ -40,7 +40,7 @@ type Git struct {
 func New(ctx context.Context) (*Git, error) {
 	path, err := exec.LookPath("git")
 	if err != nil {
-		return nil, fmt.Errorf("%w (%v)", ErrNoGit, err)
+		return nil, fmt.Errorf("%w (%w)", ErrNoGit, err)
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("find git: %w", err)

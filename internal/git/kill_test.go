@@ -26,7 +26,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childMirror); dir != "" {
-		os.Exit(createAndDie(dir, os.Getenv(childRepo)))
+		os.Exit(createAndDie(dir, os.Getenv(childRepo))) //nolint:forbidigo // here the test binary is another program
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -37,10 +37,10 @@ func TestCreateMirrorIsKilled(t *testing.T) {
 	u := newCommitted(t)
 	bin, fifo := t.TempDir(), filepath.Join(t.TempDir(), "fifo")
 	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
-	real, err := exec.LookPath("git")
+	program, err := exec.LookPath("git")
 	require.NoError(t, err)
 	script := "#!/bin/sh\ncase \"$*\" in *pack-objects*) echo half >\"$GIT_DIR/objects/pack/tmp_pack_x\"; echo $$ >" + fifo +
-		"; exec sleep 1000;; esac\nexec " + real + " \"$@\"\n"
+		"; exec sleep 1000;; esac\nexec " + program + " \"$@\"\n"
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755))
 	dir := filepath.Join(t.TempDir(), "m.git")
 	cmd := exec.CommandContext(t.Context(), os.Args[0])

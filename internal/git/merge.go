@@ -30,6 +30,12 @@ type Merge struct {
 // Clean reports whether the two merged by themselves.
 func (m Merge) Clean() bool { return len(m.Conflicts) == 0 && len(m.Paths) == 0 }
 
+// mergeConfig fixes how merges are done. A file that one side adds to a directory that the other side renamed is a
+// conflict: neither leaving it behind nor moving it is sure to be right.
+var mergeConfig = []string{
+	"merge.directoryRenames=conflict", "merge.renameLimit=0", "merge.renames=true", "merge.conflictStyle=diff3",
+}
+
 // MergeTree merges theirs into ours in memory: no work tree, no index and no ref is touched, so that any number of
 // merges may run at once. The merge base is the one that the commits' parents say. A conflict is no error.
 func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (Merge, error) {
@@ -38,7 +44,7 @@ func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (Merge, error
 	}
 	out, err := r.g.exec(ctx, call{
 		dir:    Dir{GitDir: r.dir},
-		config: []string{"merge.directoryRenames=conflict", "merge.renameLimit=0", "merge.renames=true", "merge.conflictStyle=diff3"},
+		config: mergeConfig,
 		args:   []string{"merge-tree", "--write-tree", "-z", "--name-only", "--messages", ours, theirs},
 	})
 	// Exit code 1 means a conflict, but some versions of git also use it for a commit that does not exist: only output

@@ -42,9 +42,12 @@ func (r *Repo) ReadBlobs(ctx context.Context, entries []Entry, visit func(e Entr
 	}()
 	err := visitBlobs(bufio.NewReaderSize(pr, 1<<16), blobs, visit)
 	if err != nil {
+		// git is stopped on purpose: how it takes that does not matter.
 		cancel()
-		pr.CloseWithError(err)
-		<-done
+		stopped := errors.Join(pr.CloseWithError(err), <-done)
+		if !errors.Is(stopped, context.Canceled) && !errors.Is(stopped, err) {
+			return errors.Join(err, stopped)
+		}
 		return err
 	}
 	if err := <-done; err != nil {

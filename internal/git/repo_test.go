@@ -36,7 +36,7 @@ func TestFilesAndBlobs(t *testing.T) {
 	require.EqualValues(t, 10, byPath["run.sh"].Size)
 	got := map[string]string{}
 	require.NoError(t, b.m.ReadBlobs(t.Context(), files, func(e Entry, content []byte) error {
-		require.EqualValues(t, e.Size, len(content))
+		require.Len(t, content, int(e.Size))
 		got[e.Path] = string(content)
 		return nil
 	}))

@@ -191,7 +191,7 @@ func (s *send) run(ctx context.Context) (*Result, *Error) {
 // stream ranges over the SDK's chunks. A panic of the SDK becomes an error; one of the consumer goes on its way.
 func (s *send) stream(ctx context.Context) (err error) {
 	defer func() {
-		if false {
+		if s.yielding {
 			return
 		}
 		if p := recover(); p != nil {

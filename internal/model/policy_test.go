@@ -3,8 +3,6 @@ package model_test
 import (
 	"context"
 	"fmt"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -214,64 +212,42 @@ func TestHoldWithoutADelayGrows(t *testing.T) {
 	})
 }
 
-func TestBudgetIsHard(t *testing.T) {
+func TestHeldCallsAreNotTries(t *testing.T) {
 	t.Parallel()
-	m := scripted(t, `rules: [{repeat: true, steps: [{text: a, usage: {prompt: 3000, output: 1000, thoughts: 500}}]}]`)
-	budget := model.NewBudget(10_000, 0)
-	p := model.New(m, model.Policy{Budget: budget})
-	for range 2 {
+	synctest.Test(t, func(t *testing.T) {
+		statuses := []int{429, 429, 429, 503}
+		m := modelFunc(func(yield func(model.Event, error) bool) {
+			if len(statuses) > 0 {
+				status := statuses[0]
+				statuses = statuses[1:]
+				yield(model.Event{}, model.FromStatus(status, nil, nil))
+				return
+			}
+			yield(model.Event{Result: &model.Result{Content: &genai.Content{}, Finish: "STOP"}}, nil)
+		})
+		p := model.New(m, model.Policy{Retry: model.Retry{Tries: 2}})
 		_, err := modeltest.Collect(t.Context(), p, modeltest.Ask("t", "x"))
-		require.Nil(t, err)
-	}
-	left, limited := budget.Left()
-	require.True(t, limited)
-	require.Equal(t, 1000, left)
-	_, err := modeltest.Collect(t.Context(), p, modeltest.Ask("t", "x"))
-	require.Equal(t, model.OverBudget, err.Class)
-	require.Len(t, m.Requests(), 2, "the call that does not fit is not sent")
-	require.Equal(t, 9000, budget.Spent())
-
-	small := modeltest.Ask("t", "x")
-	small.Config = &genai.GenerateContentConfig{MaxOutputTokens: 100}
-	_, err = modeltest.Collect(t.Context(), p, small)
-	require.Nil(t, err, "a call that may write little still fits")
-	resumed := model.NewBudget(10_000, 9_999)
-	_, err = modeltest.Collect(t.Context(), model.New(m, model.Policy{Budget: resumed}), small)
-	require.Equal(t, model.OverBudget, err.Class, "what was spent before a restart counts")
+		require.Nil(t, err, "the 503 was the first of two tries")
+	})
 }
 
-func TestBudgetUnderConcurrency(t *testing.T) {
+func TestHoldNeverShortens(t *testing.T) {
 	t.Parallel()
-	m := scripted(t, `rules: [{task: "*", repeat: true, steps: [{text: a, usage: {prompt: 10, output: 90}}]}]`)
-	budget := model.NewBudget(50_000, 0)
-	p := model.New(m, model.Policy{Budget: budget})
-	var wg sync.WaitGroup
-	for i := range 50 {
-		wg.Go(func() { modeltest.Collect(t.Context(), p, modeltest.Ask(fmt.Sprint(i), "x")) })
-	}
-	wg.Wait()
-	require.Equal(t, len(m.Requests())*100, budget.Spent())
-	left, _ := budget.Left()
-	require.Equal(t, 50_000-budget.Spent(), left, "nothing stays reserved")
-}
-
-func TestBudgetSettlesABrokenOffCall(t *testing.T) {
-	t.Parallel()
-	m := scripted(t, `rules: [{steps: [{text: a b, chunk: 1}]}]`)
-	budget := model.NewBudget(100_000, 0)
-	req := modeltest.Ask("t", strings.Repeat("x", 3500))
-	for range model.New(m, model.Policy{Budget: budget}).Generate(t.Context(), req) {
-		break
-	}
-	require.InDelta(t, 1000, budget.Spent(), 50, "the prompt was paid")
-	left, _ := budget.Left()
-	require.Equal(t, 100_000-budget.Spent(), left)
+	synctest.Test(t, func(t *testing.T) {
+		hold := model.NewHold(nil)
+		late := time.Now().Add(time.Hour)
+		hold.Extend(late, "long")
+		hold.Extend(time.Now().Add(time.Minute), "short")
+		until, quota := hold.Until()
+		require.Equal(t, late, until)
+		require.Equal(t, "long", quota)
+	})
 }
 
 func TestContinuationIsOneAnswer(t *testing.T) {
 	t.Parallel()
 	const script = `rules: [{steps: [{fault: continuation, text: "one two three", usage: {prompt: 10, output: 2}}]}]`
-	_, g := serve(t, geminiOptions, script)
+	srv, g := serve(t, geminiOptions, script)
 	for name, base := range map[string]model.Model{
 		"gemini":   g,
 		"scripted": scripted(t, script),
@@ -286,6 +262,8 @@ func TestContinuationIsOneAnswer(t *testing.T) {
 		require.Equal(t, 24, budget.Spent())
 		require.Empty(t, res.Continuation)
 	}
+	log := srv.Requests()
+	require.Equal(t, []int{1, 1}, []int{log[0].Try, log[1].Try}, "a hop is no second try")
 }
 
 func TestContinuationEnds(t *testing.T) {

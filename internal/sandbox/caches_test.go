@@ -55,7 +55,7 @@ func TestAudiencesShareNothing(t *testing.T) {
 	for _, cache := range []Cache{agents, gates} {
 		require.Len(t, cache.Writable, 1)
 		require.DirExists(t, cache.Env["GOCACHE"])
-		for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "npm_config_cache", "PIP_CACHE_DIR", "CARGO_HOME", "XDG_CACHE_HOME"} {
+		for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "npm_config_cache", "CARGO_HOME", "XDG_CACHE_HOME"} {
 			require.True(t, strings.HasPrefix(cache.Env[name], cache.Writable[0]+"/"), name)
 		}
 		require.Equal(t, "local", cache.Env["GOTOOLCHAIN"])

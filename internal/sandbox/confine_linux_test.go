@@ -54,7 +54,7 @@ var escapes = map[string]string{
 	"by path":                 `echo evil > $OUT/new`,
 	"overwrite":               `echo evil > $OUT/victim`,
 	"append":                  `echo evil >> $OUT/victim`,
-	"through dot-dot":         `echo evil > $PWD/../$(basename $OUT)/victim && echo evil > ../../$(basename $(dirname $OUT))/002/victim`,
+	"through dot-dot":         `echo evil > $PWD/../$(basename $OUT)/victim`,
 	"through symlink":         `ln -s $OUT/victim link && echo evil > link`,
 	"through dir symlink":     `ln -s $OUT dir && echo evil > dir/new`,
 	"through proc root":       `echo evil > /proc/self/root$OUT/victim`,
@@ -106,7 +106,7 @@ func TestWritesOutsideAreDenied(t *testing.T) {
 // The same scripts do their harm without confinement: else the test above would prove nothing.
 func TestEscapesWorkUnconfined(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"by path", "through symlink", "rename over", "hard link in", "truncate", "mkdir", "through proc root"} {
+	for _, name := range []string{"by path", "through symlink", "rename over", "hard link in", "truncate", "mkdir"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)

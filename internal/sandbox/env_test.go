@@ -32,7 +32,8 @@ func TestNothingButTheAllowListPasses(t *testing.T) {
 func TestSecretNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"GEMINI_API_KEY", "github_token", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "GOOGLE_APPLICATION_CREDENTIALS", "SSH_PASSPHRASE",
+		"GEMINI_API_KEY", "github_token", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD",
+		"GOOGLE_APPLICATION_CREDENTIALS", "SSH_PASSPHRASE",
 	} {
 		_, err := Env(Settings{Base: planted, Extra: []string{name}})
 		require.ErrorIs(t, err, ErrSecretName)

@@ -10,7 +10,7 @@ import (
 func TestNearest(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"depend_on": "depends_on", "dependson": "depends_on", "depends-on": "depends_on", "BRIEF": "brief", "breif": "brief",
+		"depend_on": "depends_on", "dependson": "depends_on", "depends-on": "depends_on", "BRIEF": "brief", "breef": "brief",
 		"attempt": "attempts", "xyz": "", "": "", "lim": "limits", "b": "", strings.Repeat("brief", 50): "",
 	} {
 		require.Equal(t, want, Nearest(name, []string{"depends_on", "brief", "attempts", "limits"}), name)

@@ -37,16 +37,16 @@ func (p *Plan) Validate(env Env) []Problem {
 	v.constraints("constraints", p.Constraints)
 	switch {
 	case len(p.Tasks) == 0:
-		v.add("tasks", "", "the plan has no tasks")
+		v.addf("tasks", "", "the plan has no tasks")
 	case len(p.Tasks) > maxTasks:
-		v.add("tasks", "", "%d tasks are more than %d; use a task with a shard rule", len(p.Tasks), maxTasks)
+		v.addf("tasks", "", "%d tasks are more than %d; use a task with a shard rule", len(p.Tasks), maxTasks)
 		return v.list
 	}
 	for i := range p.Tasks {
 		v.task(i, &p.Tasks[i])
 	}
 	for _, circle := range cycles(p.Tasks) {
-		v.add(fmt.Sprintf("tasks[%d].depends_on", v.first[circle[0]]), "",
+		v.addf(fmt.Sprintf("tasks[%d].depends_on", v.first[circle[0]]), "",
 			"the tasks wait for each other in a circle: %s", strings.Join(circle, " -> "))
 	}
 	return v.list
@@ -91,10 +91,10 @@ func (v *planCheck) task(i int, t *Task) {
 	v.id(at, i, t)
 	role, known := v.role(at, t)
 	if strings.TrimSpace(t.Brief) == "" {
-		v.add(at+".brief", "", "task %q has no brief: say what is to be done", t.ID)
+		v.addf(at+".brief", "", "task %q has no brief: say what is to be done", t.ID)
 	}
 	if len(t.Brief) > maxBrief {
-		v.add(at+".brief", "", "the brief has %d bytes, more than %d", len(t.Brief), maxBrief)
+		v.addf(at+".brief", "", "the brief has %d bytes, more than %d", len(t.Brief), maxBrief)
 	}
 	v.text(at+".brief", t.Brief)
 	v.text(at+".title", t.Title)
@@ -104,7 +104,7 @@ func (v *planCheck) task(i int, t *Task) {
 	v.scope(at, t)
 	v.verification(at, t)
 	if t.Attempts < 0 || t.Attempts > maxAttempts {
-		v.add(at+".attempts", "", "%d attempts are not between 1 and %d", t.Attempts, maxAttempts)
+		v.addf(at+".attempts", "", "%d attempts are not between 1 and %d", t.Attempts, maxAttempts)
 	}
 	v.limits(at+".limits", t.Limits)
 	v.shard(at+".shard", t.Shard)
@@ -114,20 +114,21 @@ func (v *planCheck) task(i int, t *Task) {
 func (v *planCheck) id(at string, i int, t *Task) {
 	switch {
 	case t.ID == "":
-		v.add(at+".id", "", "the task has no id")
+		v.addf(at+".id", "", "the task has no id")
 	case !taskID.MatchString(t.ID):
-		v.add(at+".id", plainID(t.ID), "task id %q: an id is 1 to 64 letters, digits, - and _, and begins with a letter or digit", t.ID)
+		v.addf(at+".id", plainID(t.ID),
+			"task id %q: an id is 1 to 64 letters, digits, - and _, and begins with a letter or digit", t.ID)
 	case strings.Contains(t.ID, "--"):
-		v.add(at+".id", plainID(t.ID), "task id %q: -- is kept for tasks that Divisi adds itself", t.ID)
+		v.addf(at+".id", plainID(t.ID), "task id %q: -- is kept for tasks that Divisi adds itself", t.ID)
 	case v.existing[t.ID]:
-		v.add(at+".id", "", "task id %q is taken: the run has such a task already", t.ID)
+		v.addf(at+".id", "", "task id %q is taken: the run has such a task already", t.ID)
 	case v.first[t.ID] != i:
-		v.add(at+".id", "", "task id %q is taken by tasks[%d]", t.ID, v.first[t.ID])
+		v.addf(at+".id", "", "task id %q is taken by tasks[%d]", t.ID, v.first[t.ID])
 	case t.Shard != nil && len(t.ID) > 64-len("-00000"):
-		v.add(at+".id", "", "task id %q is too long for a template: its shards get a number behind it", t.ID)
+		v.addf(at+".id", "", "task id %q is too long for a template: its shards get a number behind it", t.ID)
 	}
 	if m := shardEnd.FindStringSubmatch(t.ID); m != nil && v.templates[m[1]] {
-		v.add(at+".id", "", "task id %q is one that the shards of template %q get", t.ID, m[1])
+		v.addf(at+".id", "", "task id %q is one that the shards of template %q get", t.ID, m[1])
 	}
 }
 
@@ -145,13 +146,13 @@ func plainID(id string) string {
 func (v *planCheck) role(at string, t *Task) (*Role, bool) {
 	switch t.Role {
 	case "":
-		v.add(at+".role", "", "task %q has no role; there %s", t.ID, listNames(v.roles))
+		v.addf(at+".role", "", "task %q has no role; there %s", t.ID, listNames(v.roles))
 		return nil, false
 	case RoleMaster:
-		v.add(at+".role", "", "the master plans and is not planned: give the task to another role")
+		v.addf(at+".role", "", "the master plans and is not planned: give the task to another role")
 		return nil, false
 	case RoleTester:
-		v.add(at+".role", "", "every task with a patch gets a tester of its own: name it in verify, not as a task")
+		v.addf(at+".role", "", "every task with a patch gets a tester of its own: name it in verify, not as a task")
 		return nil, false
 	}
 	role, ok := v.env.Roles[t.Role]
@@ -165,7 +166,7 @@ func (v *planCheck) constraints(at string, list []string) {
 	for i, c := range list {
 		path := fmt.Sprintf("%s[%d]", at, i)
 		if strings.TrimSpace(c) == "" {
-			v.add(path, "", "the constraint is empty")
+			v.addf(path, "", "the constraint is empty")
 		}
 		v.text(path, c)
 	}
@@ -174,11 +175,11 @@ func (v *planCheck) constraints(at string, list []string) {
 func (v *planCheck) files(at string, t *Task, role *Role, known bool) {
 	for i, entry := range t.Files {
 		if problem, instead := globProblem(entry); problem != "" {
-			v.add(fmt.Sprintf("%s.files[%d]", at, i), instead, "%q: %s", entry, problem)
+			v.addf(fmt.Sprintf("%s.files[%d]", at, i), instead, "%q: %s", entry, problem)
 		}
 	}
 	if known && !role.Writes && len(t.Files) > 0 && t.Shard == nil {
-		v.add(at+".files", "", "role %q writes nothing, and files is what a task may write: name the files in the brief", t.Role)
+		v.addf(at+".files", "", "role %q writes nothing, and files is what a task may write: name the files in the brief", t.Role)
 	}
 }
 
@@ -190,7 +191,7 @@ func (v *planCheck) edges(at string, t *Task) {
 		path := fmt.Sprintf("%s.inputs[%d]", at, i)
 		id, artifact := SplitInput(input)
 		if strings.Contains(input, "/") && artifact == "" {
-			v.add(path, id, "input %q has a / but no artifact", input)
+			v.addf(path, id, "input %q has a / but no artifact", input)
 			continue
 		}
 		v.edge(path, t.ID, id)
@@ -200,7 +201,7 @@ func (v *planCheck) edges(at string, t *Task) {
 func (v *planCheck) edge(path, from, to string) {
 	switch {
 	case to == from && to != "":
-		v.add(path, "", "task %q waits for itself", from)
+		v.addf(path, "", "task %q waits for itself", from)
 	case !contains(v.ids, to):
 		v.known(path, "task", to, v.ids)
 	}
@@ -211,10 +212,10 @@ func (v *planCheck) scope(at string, t *Task) {
 	v.atLeast(at+".last", t.Last, 0)
 	v.atLeast(at+".max_tokens", t.MaxTokens, 0)
 	if t.IncludeContents == IncludeNone && t.Last > 0 {
-		v.add(at+".last", "", "last has no effect with include_contents none")
+		v.addf(at+".last", "", "last has no effect with include_contents none")
 	}
 	if t.IncludeContents == IncludeNone && t.MaxTokens > 0 {
-		v.add(at+".max_tokens", "", "max_tokens has no effect with include_contents none")
+		v.addf(at+".max_tokens", "", "max_tokens has no effect with include_contents none")
 	}
 }
 
@@ -232,7 +233,7 @@ func (v *planCheck) verification(at string, t *Task) {
 	case !ok:
 		v.known(at+".verify", "role", t.Verify, v.roles)
 	case t.Verify == RoleMaster || role.Writes:
-		v.add(at+".verify", RoleTester, "role %q cannot verify: a tester changes nothing", t.Verify)
+		v.addf(at+".verify", RoleTester, "role %q cannot verify: a tester changes nothing", t.Verify)
 	}
 }
 
@@ -241,25 +242,25 @@ func (v *planCheck) shard(at string, s *Shard) {
 		return
 	}
 	if s.By == "" {
-		v.add(at+".by", "", "the shard rule does not say by what: file, dir, package or command")
+		v.addf(at+".by", "", "the shard rule does not say by what: file, dir, package or command")
 	}
 	v.oneOf(at+".by", "shard rule", s.By, "file", "dir", "package", "command")
 	if _, err := regexp.Compile(s.Match); err != nil {
-		v.add(at+".match", "", "match is not an RE2 expression: %v", err)
+		v.addf(at+".match", "", "match is not an RE2 expression: %v", err)
 	}
 	if s.Glob != "" {
 		if problem := pathProblem(s.Glob); problem != "" {
-			v.add(at+".glob", "", "%q: %s", s.Glob, problem)
+			v.addf(at+".glob", "", "%q: %s", s.Glob, problem)
 		} else if !doublestar.ValidatePattern(s.Glob) {
-			v.add(at+".glob", "", "%q: the glob is malformed", s.Glob)
+			v.addf(at+".glob", "", "%q: the glob is malformed", s.Glob)
 		}
 	}
 	v.atLeast(at+".max_files", s.MaxFiles, 0)
 	if s.By == "command" && len(s.Command) == 0 {
-		v.add(at+".command", "", "a shard rule by command needs a command")
+		v.addf(at+".command", "", "a shard rule by command needs a command")
 	}
 	if s.By != "command" && len(s.Command) > 0 {
-		v.add(at+".command", "", "command belongs to a shard rule by command, not by %s", s.By)
+		v.addf(at+".command", "", "command belongs to a shard rule by command, not by %s", s.By)
 	}
 	v.argv(at+".command", s.Command)
 }
@@ -269,8 +270,8 @@ func (v *planCheck) command(at string, t *Task, role *Role, known bool) {
 	switch {
 	case !known:
 	case role.Executor == ExecutorCommand && len(role.Command) == 0 && len(t.Command) == 0:
-		v.add(at+".command", "", "role %q runs a command: say which", t.Role)
+		v.addf(at+".command", "", "role %q runs a command: say which", t.Role)
 	case role.Executor != ExecutorCommand && len(t.Command) > 0:
-		v.add(at+".command", "", "role %q runs no command, so command has no effect", t.Role)
+		v.addf(at+".command", "", "role %q runs no command, so command has no effect", t.Role)
 	}
 }

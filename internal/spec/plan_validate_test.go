@@ -64,22 +64,42 @@ func TestPlanFaults(t *testing.T) {
 		want   string
 	}{
 		{"no id", func(t *Task) { t.ID = "" }, `tasks[1].id: the task has no id`},
-		{"bad id", func(t *Task) { t.ID = "a b/c" }, `tasks[1].id: task id "a b/c": an id is 1 to 64 letters, digits, - and _, and begins with a letter or digit (did you mean "a-b-c"?)`},
+		{
+			"bad id", func(t *Task) { t.ID = "a b/c" },
+			`tasks[1].id: task id "a b/c": an id is 1 to 64 letters, digits, - and _, ` +
+				`and begins with a letter or digit (did you mean "a-b-c"?)`,
+		},
 		{"long id", func(t *Task) { t.ID = strings.Repeat("x", 65) }, `an id is 1 to 64`},
-		{"reserved id", func(t *Task) { t.ID = "a--verify" }, `-- is kept for tasks that Divisi adds itself (did you mean "a-verify"?)`},
+		{
+			"reserved id", func(t *Task) { t.ID = "a--verify" },
+			`-- is kept for tasks that Divisi adds itself (did you mean "a-verify"?)`,
+		},
 		{"same id", func(t *Task) { t.ID = "first" }, `task id "first" is taken by tasks[0]`},
 		{"id of the run", func(t *Task) { t.ID = "earlier" }, `the run has such a task already`},
 		{"id of a shard", func(t *Task) { t.ID = "many-001" }, `is one that the shards of template "many" get`},
-		{"template id too long", func(t *Task) { t.ID, t.Shard = strings.Repeat("x", 60), &Shard{By: "file"} }, `too long for a template`},
+		{
+			"template id too long", func(t *Task) { t.ID, t.Shard = strings.Repeat("x", 60), &Shard{By: "file"} },
+			`too long for a template`,
+		},
 		{"no role", func(t *Task) { t.Role = "" }, `has no role; there are codemod, generator, master, reader, tester`},
-		{"unknown role", func(t *Task) { t.Role = "genrator" }, `tasks[1].role: there is no role "genrator"; there are codemod, generator, master, reader, tester (did you mean "generator"?)`},
+		{
+			"unknown role", func(t *Task) { t.Role = "genrator" },
+			`tasks[1].role: there is no role "genrator"; there are codemod, generator, master, ` +
+				`reader, tester (did you mean "generator"?)`,
+		},
 		{"master", func(t *Task) { t.Role = RoleMaster }, `the master plans and is not planned`},
 		{"tester", func(t *Task) { t.Role = RoleTester }, `name it in verify`},
 		{"no brief", func(t *Task) { t.Brief = " \n" }, `tasks[1].brief: task "second" has no brief`},
 		{"long brief", func(t *Task) { t.Brief = strings.Repeat("x", maxBrief+1) }, `more than 65536`},
 		{"nul", func(t *Task) { t.Title = "\x00" }, `tasks[1].title: the text contains a NUL`},
-		{"empty constraint", func(t *Task) { t.Constraints = []string{"a", ""} }, `tasks[1].constraints[1]: the constraint is empty`},
-		{"absolute", func(t *Task) { t.Files = []string{"a", "/etc"} }, `tasks[1].files[1]: "/etc": the path is not relative`},
+		{
+			"empty constraint", func(t *Task) { t.Constraints = []string{"a", ""} },
+			`tasks[1].constraints[1]: the constraint is empty`,
+		},
+		{
+			"absolute", func(t *Task) { t.Files = []string{"a", "/etc"} },
+			`tasks[1].files[1]: "/etc": the path is not relative`,
+		},
 		{"parent", func(t *Task) { t.Files = []string{"a/../../b"} }, `leaves the repository`},
 		{"parent in braces", func(t *Task) { t.Files = []string{"{a,..}/b"} }, `leaves the repository`},
 		{"git", func(t *Task) { t.Files = []string{"a/.GIT/hooks"} }, `reaches into .git`},
@@ -94,27 +114,48 @@ func TestPlanFaults(t *testing.T) {
 		{"top", func(t *Task) { t.Files = []string{"."} }, `(did you mean "**"?)`},
 		{"empty path", func(t *Task) { t.Files = []string{""} }, `the path is empty`},
 		{"files of a reader", func(t *Task) { t.Role, t.Files = RoleReader, []string{"a"} }, `role "reader" writes nothing`},
-		{"unknown dependency", func(t *Task) { t.DependsOn = []string{"frist"} }, `tasks[1].depends_on[0]: there is no task "frist"; there are earlier, first, many, second (did you mean "first"?)`},
+		{
+			"unknown dependency", func(t *Task) { t.DependsOn = []string{"frist"} },
+			`tasks[1].depends_on[0]: there is no task "frist"; there are earlier, first, many, second (did you mean "first"?)`,
+		},
 		{"unknown input", func(t *Task) { t.Inputs = []string{"frist/x"} }, `tasks[1].inputs[0]: there is no task "frist"`},
-		{"input without artifact", func(t *Task) { t.Inputs = []string{"first/"} }, `has a / but no artifact (did you mean "first"?)`},
+		{
+			"input without artifact", func(t *Task) { t.Inputs = []string{"first/"} },
+			`has a / but no artifact (did you mean "first"?)`,
+		},
 		{"itself", func(t *Task) { t.DependsOn = []string{"second"} }, `task "second" waits for itself`},
 		{"include", func(t *Task) { t.IncludeContents = "ful" }, `include_contents "ful" is not one of none, full`},
 		{"last", func(t *Task) { t.Last = -1 }, `tasks[1].last: -1 is below 0`},
 		{"last with none", func(t *Task) { t.Last, t.IncludeContents = 1, IncludeNone }, `last has no effect`},
 		{"tokens with none", func(t *Task) { t.MaxTokens, t.IncludeContents = 1, IncludeNone }, `max_tokens has no effect`},
-		{"gate", func(t *Task) { t.Gates = []string{"tests"} }, `there is no gate "tests"; there are build, test (did you mean "test"?)`},
+		{
+			"gate", func(t *Task) { t.Gates = []string{"tests"} },
+			`there is no gate "tests"; there are build, test (did you mean "test"?)`,
+		},
 		{"verify unknown", func(t *Task) { t.Verify = "testr" }, `(did you mean "tester"?)`},
 		{"verify writes", func(t *Task) { t.Verify = RoleGenerator }, `cannot verify`},
 		{"attempts", func(t *Task) { t.Attempts = 11 }, `not between 1 and 10`},
-		{"limits", func(t *Task) { t.Limits = Limits{Turns: -1, Tokens: -1, Time: Duration(-time.Second)} }, "tasks[1].limits.turns: -1 is below 0\ntasks[1].limits.tokens: -1 is below 0\ntasks[1].limits.time: -1s is negative"},
+		{
+			"limits", func(t *Task) { t.Limits = Limits{Turns: -1, Tokens: -1, Time: Duration(-time.Second)} },
+			"tasks[1].limits.turns: -1 is below 0\ntasks[1].limits.tokens: -1 is below 0\ntasks[1].limits.time: -1s is negative",
+		},
 		{"shard empty", func(t *Task) { t.Shard = &Shard{} }, `does not say by what`},
-		{"shard by", func(t *Task) { t.Shard = &Shard{By: "owner"} }, `shard rule "owner" is not one of file, dir, package, command`},
-		{"shard match", func(t *Task) { t.Shard = &Shard{By: "file", Match: "("} }, `tasks[1].shard.match: match is not an RE2`},
+		{
+			"shard by", func(t *Task) { t.Shard = &Shard{By: "owner"} },
+			`shard rule "owner" is not one of file, dir, package, command`,
+		},
+		{
+			"shard match", func(t *Task) { t.Shard = &Shard{By: "file", Match: "("} },
+			`tasks[1].shard.match: match is not an RE2`,
+		},
 		{"shard glob", func(t *Task) { t.Shard = &Shard{By: "file", Glob: "{a"} }, `malformed`},
 		{"shard glob out", func(t *Task) { t.Shard = &Shard{By: "file", Glob: "../*"} }, `leaves the repository`},
 		{"shard max", func(t *Task) { t.Shard = &Shard{By: "file", MaxFiles: -1} }, `tasks[1].shard.max_files: -1`},
 		{"shard no command", func(t *Task) { t.Shard = &Shard{By: "command"} }, `needs a command`},
-		{"shard command", func(t *Task) { t.Shard = &Shard{By: "dir", Command: []string{""}} }, "command belongs to a shard rule by command, not by dir\ntasks[1].shard.command[0]: the program's name is empty"},
+		{
+			"shard command", func(t *Task) { t.Shard = &Shard{By: "dir", Command: []string{""}} },
+			"command belongs to a shard rule by command, not by dir\ntasks[1].shard.command[0]: the program's name is empty",
+		},
 		{"command", func(t *Task) { t.Command = []string{"x"} }, `runs no command`},
 		{"no command", func(t *Task) { t.Role = "codemod" }, `runs a command: say which`},
 	} {
@@ -138,7 +179,9 @@ func TestPlanNamesAllFaultsAndCircles(t *testing.T) {
 	}}
 	list := plan.Validate(testEnv())
 	require.Len(t, list, 3)
-	require.Equal(t, Problem{Path: "tasks[0].depends_on", Message: "the tasks wait for each other in a circle: a -> c -> b -> a"}, list[2])
+	require.Equal(t, Problem{
+		Path: "tasks[0].depends_on", Message: "the tasks wait for each other in a circle: a -> c -> b -> a",
+	}, list[2])
 
 	require.Contains(t, said((&Plan{}).Validate(Env{})), "the plan has no tasks")
 	many := Plan{Tasks: make([]Task, maxTasks+1)}

@@ -43,14 +43,14 @@ type Env struct {
 // problems collects faults while a value is walked.
 type problems struct{ list []Problem }
 
-func (p *problems) add(path, suggest, format string, args ...any) {
+func (p *problems) addf(path, suggest, format string, args ...any) {
 	p.list = append(p.list, Problem{Path: path, Suggest: suggest, Message: fmt.Sprintf(format, args...)})
 }
 
 // atLeast faults a number below its least value.
 func (p *problems) atLeast(path string, value, least int) {
 	if value < least {
-		p.add(path, "", "%d is below %d", value, least)
+		p.addf(path, "", "%d is below %d", value, least)
 	}
 }
 
@@ -59,7 +59,7 @@ func (p *problems) oneOf(path, what, value string, set ...string) {
 	if value == "" || contains(set, value) {
 		return
 	}
-	p.add(path, Nearest(value, set), "%s %q is not one of %s", what, value, strings.Join(set, ", "))
+	p.addf(path, Nearest(value, set), "%s %q is not one of %s", what, value, strings.Join(set, ", "))
 }
 
 // known faults a name that is not in the set, and says which names there are.
@@ -67,13 +67,13 @@ func (p *problems) known(path, what, name string, set []string) {
 	if contains(set, name) {
 		return
 	}
-	p.add(path, Nearest(name, set), "there is no %s %q; there %s", what, name, listNames(set))
+	p.addf(path, Nearest(name, set), "there is no %s %q; there %s", what, name, listNames(set))
 }
 
 // text faults control characters that no readable text has.
 func (p *problems) text(path, value string) {
 	if strings.ContainsRune(value, 0) {
-		p.add(path, "", "the text contains a NUL character")
+		p.addf(path, "", "the text contains a NUL character")
 	}
 }
 
@@ -81,7 +81,7 @@ func (p *problems) limits(path string, l Limits) {
 	p.atLeast(path+".turns", l.Turns, 0)
 	p.atLeast(path+".tokens", l.Tokens, 0)
 	if l.Time < 0 {
-		p.add(path+".time", "", "%s is negative", l.Time)
+		p.addf(path+".time", "", "%s is negative", l.Time)
 	}
 }
 
@@ -89,7 +89,7 @@ func (p *problems) limits(path string, l Limits) {
 func (p *problems) argv(path string, command []string) {
 	for i, arg := range command {
 		if i == 0 && strings.TrimSpace(arg) == "" {
-			p.add(fmt.Sprintf("%s[0]", path), "", "the program's name is empty")
+			p.addf(fmt.Sprintf("%s[0]", path), "", "the program's name is empty")
 		}
 		p.text(fmt.Sprintf("%s[%d]", path, i), arg)
 	}

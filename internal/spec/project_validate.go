@@ -29,14 +29,14 @@ func (p *Project) Validate() []Problem {
 	for i, glob := range p.Protected {
 		path := fmt.Sprintf("protected[%d]", i)
 		if problem := pathProblem(glob); problem != "" {
-			v.add(path, "", "%q: %s", glob, problem)
+			v.addf(path, "", "%q: %s", glob, problem)
 		} else if !doublestar.ValidatePattern(glob) {
-			v.add(path, "", "%q: the glob is malformed", glob)
+			v.addf(path, "", "%q: the glob is malformed", glob)
 		}
 	}
 	for i, name := range p.Env {
 		if !envName.MatchString(name) {
-			v.add(fmt.Sprintf("env[%d]", i), "", "%q is not a variable's name; values are taken from the environment", name)
+			v.addf(fmt.Sprintf("env[%d]", i), "", "%q is not a variable's name; values are taken from the environment", name)
 		}
 	}
 	v.atLeast("parallel", p.Parallel, 0)
@@ -47,35 +47,35 @@ func (p *Project) Validate() []Problem {
 func (p *Project) gateProblems(v *problems, i int) {
 	gate, at := &p.Gates[i], fmt.Sprintf("gates[%d]", i)
 	if !gateName.MatchString(gate.Name) {
-		v.add(at+".name", plainID(gate.Name), "gate name %q: a name is 1 to 64 letters, digits, dots, - and _", gate.Name)
+		v.addf(at+".name", plainID(gate.Name), "gate name %q: a name is 1 to 64 letters, digits, dots, - and _", gate.Name)
 	}
 	for j := range i {
 		if p.Gates[j].Name == gate.Name {
-			v.add(at+".name", "", "gate name %q is taken by gates[%d]", gate.Name, j)
+			v.addf(at+".name", "", "gate name %q is taken by gates[%d]", gate.Name, j)
 			break
 		}
 	}
 	if len(gate.Command) == 0 {
-		v.add(at+".command", "", "gate %q has no command", gate.Name)
+		v.addf(at+".command", "", "gate %q has no command", gate.Name)
 	}
 	v.argv(at+".command", gate.Command)
 	v.oneOf(at+".format", "format", gate.Format, "go-test-json", "junit", "tap", "text")
 	if gate.Timeout < 0 {
-		v.add(at+".timeout", "", "%s is negative", gate.Timeout)
+		v.addf(at+".timeout", "", "%s is negative", gate.Timeout)
 	}
 }
 
 func (m *Model) problems(v *problems, at string) {
 	if m.Name == "" {
-		v.add(at+".name", "", "the model has no name")
+		v.addf(at+".name", "", "the model has no name")
 	}
 	v.atLeast(at+".window", m.Window, 0)
 	v.atLeast(at+".max_output", m.MaxOutput, 0)
 	v.oneOf(at+".thinking", "thinking", m.Thinking, "LOW", "MEDIUM", "HIGH")
 	if !(m.PriceIn >= 0) {
-		v.add(at+".price_in", "", "the price is not a number of at least 0")
+		v.addf(at+".price_in", "", "the price is not a number of at least 0")
 	}
 	if !(m.PriceOut >= 0) {
-		v.add(at+".price_out", "", "the price is not a number of at least 0")
+		v.addf(at+".price_out", "", "the price is not a number of at least 0")
 	}
 }

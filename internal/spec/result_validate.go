@@ -13,13 +13,13 @@ var objectID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 func (r *Result) Validate() []Problem {
 	v := &problems{}
 	if r.Task == "" {
-		v.add("task", "", "the result names no task")
+		v.addf("task", "", "the result names no task")
 	}
 	v.atLeast("attempt", r.Attempt, 1)
 	v.atLeast("delivery", r.Delivery, 1)
 	r.statusProblems(v)
 	if len(r.Handoff.Output) > 0 && !json.Valid(r.Handoff.Output) {
-		v.add("handoff.output", "", "the output is not JSON")
+		v.addf("handoff.output", "", "the output is not JSON")
 	}
 	r.Patch.problems(v)
 	r.Usage.problems(v)
@@ -27,25 +27,25 @@ func (r *Result) Validate() []Problem {
 		r.Receipts[i].problems(v, fmt.Sprintf("receipts[%d]", i))
 	}
 	if r.Took < 0 {
-		v.add("took_ns", "", "the attempt took %s", r.Took)
+		v.addf("took_ns", "", "the attempt took %s", r.Took)
 	}
 	return v.list
 }
 
 func (r *Result) statusProblems(v *problems) {
 	if r.Status == "" {
-		v.add("status", "", "the result has no status")
+		v.addf("status", "", "the result has no status")
 	}
 	v.oneOf("status", "status", string(r.Status), string(StatusDone), string(StatusFailed), string(StatusBlocked),
 		string(StatusTimedOut), string(StatusCancelled))
 	switch {
 	case r.Status == StatusDone && r.Error != nil:
-		v.add("error", "", "a result that is done carries no error")
+		v.addf("error", "", "a result that is done carries no error")
 	case r.Status == StatusFailed && r.Error == nil:
-		v.add("error", "", "a failed result says why")
+		v.addf("error", "", "a failed result says why")
 	}
 	if r.Error != nil && r.Error.Class == "" {
-		v.add("error.class", "", "the error has no class")
+		v.addf("error.class", "", "the error has no class")
 	}
 }
 
@@ -57,12 +57,12 @@ func (p *Patch) problems(v *problems) {
 		{"patch.commit", p.Commit}, {"patch.base", p.Base}, {"patch.tree", p.Tree},
 	} {
 		if !objectID.MatchString(id.value) {
-			v.add(id.path, "", "%q is not an object id", id.value)
+			v.addf(id.path, "", "%q is not an object id", id.value)
 		}
 	}
 	for i, name := range p.Files {
 		if problem := pathProblem(name); problem != "" {
-			v.add(fmt.Sprintf("patch.files[%d]", i), "", "%q: %s", name, problem)
+			v.addf(fmt.Sprintf("patch.files[%d]", i), "", "%q: %s", name, problem)
 		}
 	}
 	v.atLeast("patch.added", p.Added, 0)
@@ -76,28 +76,28 @@ func (u *Usage) problems(v *problems) {
 	v.atLeast("usage.output", u.Output, 0)
 	v.atLeast("usage.thoughts", u.Thoughts, 0)
 	if u.Cached > u.Prompt {
-		v.add("usage.cached", "", "%d cached tokens are more than the prompt's %d", u.Cached, u.Prompt)
+		v.addf("usage.cached", "", "%d cached tokens are more than the prompt's %d", u.Cached, u.Prompt)
 	}
 }
 
 func (r *Receipt) problems(v *problems, at string) {
 	if r.Gate == "" {
-		v.add(at+".gate", "", "the receipt names no gate")
+		v.addf(at+".gate", "", "the receipt names no gate")
 	}
 	if r.Verdict == "" {
-		v.add(at+".verdict", "", "the receipt has no verdict")
+		v.addf(at+".verdict", "", "the receipt has no verdict")
 	}
 	v.oneOf(at+".verdict", "verdict", r.Verdict, VerdictPass, VerdictBaseline, VerdictFail, VerdictUnattributable)
 	for i := 1; i < len(r.Signatures); i++ {
 		if r.Signatures[i] <= r.Signatures[i-1] {
-			v.add(fmt.Sprintf("%s.signatures[%d]", at, i), "", "the signatures are not sorted and unique")
+			v.addf(fmt.Sprintf("%s.signatures[%d]", at, i), "", "the signatures are not sorted and unique")
 			break
 		}
 	}
 	if slices.Contains(r.Signatures, "") {
-		v.add(at+".signatures", "", "a signature is empty")
+		v.addf(at+".signatures", "", "a signature is empty")
 	}
 	if r.Duration < 0 {
-		v.add(at+".duration_ns", "", "the gate took %s", r.Duration)
+		v.addf(at+".duration_ns", "", "the gate took %s", r.Duration)
 	}
 }

@@ -14,7 +14,7 @@ var roleName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 func (r *Role) Validate(env Env) []Problem {
 	v := &problems{}
 	if !roleName.MatchString(r.Name) {
-		v.add("name", strings.ToLower(plainID(r.Name)),
+		v.addf("name", strings.ToLower(plainID(r.Name)),
 			"role name %q: a name is 1 to 32 lower-case letters, digits, - and _, and begins with a letter", r.Name)
 	}
 	v.oneOf("executor", "executor", r.Executor, ExecutorModel, ExecutorCommand)
@@ -34,28 +34,28 @@ func (r *Role) executorProblems(v *problems) {
 	switch r.Executor {
 	case ExecutorModel:
 		if strings.TrimSpace(r.Instruction) == "" {
-			v.add("instruction", "", "role %q has no instruction: write one below the front matter", r.Name)
+			v.addf("instruction", "", "role %q has no instruction: write one below the front matter", r.Name)
 		}
 		if len(r.Command) > 0 {
-			v.add("command", "", "command belongs to executor command, and role %q has executor model", r.Name)
+			v.addf("command", "", "command belongs to executor command, and role %q has executor model", r.Name)
 		}
 	case ExecutorCommand:
 		if len(r.Tools) > 0 {
-			v.add("tools", "", "tools belong to executor model, and role %q has executor command", r.Name)
+			v.addf("tools", "", "tools belong to executor model, and role %q has executor command", r.Name)
 		}
 		if r.Model != "" {
-			v.add("model", "", "model belongs to executor model, and role %q has executor command", r.Name)
+			v.addf("model", "", "model belongs to executor model, and role %q has executor command", r.Name)
 		}
 	case "":
 		if r.Name != RoleTester {
-			v.add("executor", "", "role %q has no executor: only %s can be its gates alone", r.Name, RoleTester)
+			v.addf("executor", "", "role %q has no executor: only %s can be its gates alone", r.Name, RoleTester)
 		}
 	}
 	if r.Name == RoleMaster && r.Executor == ExecutorCommand {
-		v.add("executor", ExecutorModel, "the master is a model")
+		v.addf("executor", ExecutorModel, "the master is a model")
 	}
 	if r.Name == RoleTester && r.Writes {
-		v.add("writes", "", "a tester changes nothing")
+		v.addf("writes", "", "a tester changes nothing")
 	}
 }
 
@@ -69,15 +69,15 @@ func (r *Role) toolProblems(v *problems, known []string) {
 		case !contains(known, name):
 			v.known(path, "tool", name, known)
 		case slices.Index(r.Tools, name) != i:
-			v.add(path, "", "tool %q is listed twice", name)
+			v.addf(path, "", "tool %q is listed twice", name)
 		case name == ToolDispatch && r.Name != RoleMaster:
-			v.add(path, "", "only the master has the tool %s", ToolDispatch)
+			v.addf(path, "", "only the master has the tool %s", ToolDispatch)
 		case WritingTool(name) && (r.Name == RoleMaster || r.Name == RoleTester):
-			v.add(path, "", "role %s changes nothing, and %s does", r.Name, name)
+			v.addf(path, "", "role %s changes nothing, and %s does", r.Name, name)
 		}
 	}
 	if r.Name == RoleMaster && r.Executor == ExecutorModel && !contains(r.Tools, ToolDispatch) {
-		v.add("tools", ToolDispatch, "the master has no tool to plan with")
+		v.addf("tools", ToolDispatch, "the master has no tool to plan with")
 	}
 }
 
@@ -87,10 +87,10 @@ func (r *Role) outputProblems(v *problems) {
 	}
 	var schema map[string]any
 	if err := json.Unmarshal(r.Output, &schema); err != nil {
-		v.add("output", "", "output is not a JSON Schema object")
+		v.addf("output", "", "output is not a JSON Schema object")
 		return
 	}
 	if kind, ok := schema["type"]; !ok || kind != "object" {
-		v.add("output.type", "object", "output describes the arguments of %s, so its type is object", ToolSubmitResult)
+		v.addf("output.type", "object", "output describes the arguments of %s, so its type is object", ToolSubmitResult)
 	}
 }

@@ -19,22 +19,38 @@ func TestRoleValidate(t *testing.T) {
 		change func(*Role)
 		want   string
 	}{
-		{"name", func(r *Role) { r.Name = "My Role" }, `lower-case letters, digits, - and _, and begins with a letter (did you mean "my-role"?)`},
+		{
+			"name", func(r *Role) { r.Name = "My Role" },
+			`lower-case letters, digits, - and _, and begins with a letter (did you mean "my-role"?)`,
+		},
 		{"executor", func(r *Role) { r.Executor = "modell" }, `(did you mean "model"?)`},
 		{"no executor", func(r *Role) { r.Executor = "" }, `only tester can be its gates alone`},
 		{"no instruction", func(r *Role) { r.Instruction = " " }, `write one below the front matter`},
 		{"command of a model", func(r *Role) { r.Command = []string{"x"} }, `command belongs to executor command`},
 		{"tools of a command", func(r *Role) { r.Executor = ExecutorCommand }, `tools belong to executor model`},
-		{"model of a command", func(r *Role) { r.Executor, r.Model = ExecutorCommand, "m" }, `model belongs to executor model`},
-		{"unknown tool", func(r *Role) { r.Tools = []string{"serch"} }, `tools[0]: there is no tool "serch"; there are dispatch, edit_file, list_files, read_artifact, read_file, run_command, search, submit_result, write_file (did you mean "search"?)`},
-		{"tool twice", func(r *Role) { r.Tools = []string{ToolSearch, ToolSearch} }, `tools[1]: tool "search" is listed twice`},
+		{
+			"model of a command", func(r *Role) { r.Executor, r.Model = ExecutorCommand, "m" },
+			`model belongs to executor model`,
+		},
+		{
+			"unknown tool", func(r *Role) { r.Tools = []string{"serch"} },
+			`tools[0]: there is no tool "serch"; there are dispatch, edit_file, list_files, read_artifact, read_file, ` +
+				`run_command, search, submit_result, write_file (did you mean "search"?)`,
+		},
+		{
+			"tool twice", func(r *Role) { r.Tools = []string{ToolSearch, ToolSearch} },
+			`tools[1]: tool "search" is listed twice`,
+		},
 		{"dispatch", func(r *Role) { r.Tools = []string{ToolDispatch} }, `only the master`},
 		{"master without dispatch", func(r *Role) { r.Name = RoleMaster }, `no tool to plan with`},
 		{"master as command", func(r *Role) { r.Name, r.Executor = RoleMaster, ExecutorCommand }, `the master is a model`},
 		{"tester writes", func(r *Role) { r.Name, r.Tools = RoleTester, []string{ToolEditFile} }, `changes nothing`},
 		{"include", func(r *Role) { r.IncludeContents = "all" }, `include_contents "all"`},
 		{"narrative", func(r *Role) { r.Narrative = "plane" }, `(did you mean "plain"?)`},
-		{"limits", func(r *Role) { r.Limits.Turns, r.Concurrency = -1, -1 }, "limits.turns: -1 is below 0\nconcurrency: -1 is below 0"},
+		{
+			"limits", func(r *Role) { r.Limits.Turns, r.Concurrency = -1, -1 },
+			"limits.turns: -1 is below 0\nconcurrency: -1 is below 0",
+		},
 		{"output", func(r *Role) { r.Output = json.RawMessage(`[]`) }, `not a JSON Schema object`},
 		{"output type", func(r *Role) { r.Output = json.RawMessage(`{"type":"array"}`) }, `so its type is object`},
 	} {
@@ -42,7 +58,8 @@ func TestRoleValidate(t *testing.T) {
 		c.change(&role)
 		require.Contains(t, said(role.Validate(Env{})), c.want, c.name)
 	}
-	require.Empty(t, (&Role{Name: "x", Executor: ExecutorModel, Instruction: "i", Tools: []string{"own"}}).Validate(Env{Tools: []string{"own"}}))
+	own := Role{Name: "x", Executor: ExecutorModel, Instruction: "i", Tools: []string{"own"}}
+	require.Empty(t, own.Validate(Env{Tools: []string{"own"}}))
 }
 
 func TestProjectValidate(t *testing.T) {
@@ -53,7 +70,8 @@ func TestProjectValidate(t *testing.T) {
 			{Name: "a b", Command: []string{"x"}, Format: "junt"}, {Name: "t"}, {Name: "t", Command: []string{"x"}, Timeout: -1},
 		},
 		Models: map[string]Model{"m": {Window: -1, MaxOutput: -1, Thinking: "high", PriceIn: math.NaN(), PriceOut: -1}},
-		Limits: Limits{Tokens: -1}, Protected: []string{"/x", "[", "app/**"}, Env: []string{"OK", "A=b"}, Parallel: -1, Budget: -1,
+		Limits: Limits{Tokens: -1}, Protected: []string{"/x", "[", "app/**"}, Env: []string{"OK", "A=b"},
+		Parallel: -1, Budget: -1,
 	}
 	got := said(p.Validate())
 	for _, want := range []string{
@@ -61,7 +79,8 @@ func TestProjectValidate(t *testing.T) {
 		`gates[0].format: format "junt" is not one of go-test-json, junit, tap, text (did you mean "junit"?)`,
 		`gates[1].command: gate "t" has no command`, `gates[2].name: gate name "t" is taken by gates[1]`, "gates[2].timeout",
 		"models.m.name: the model has no name", "models.m.window", "models.m.max_output", `(did you mean "HIGH"?)`,
-		"models.m.price_in", "models.m.price_out", "limits.tokens", `protected[0]: "/x"`, `protected[1]: "[": the glob is malformed`,
+		"models.m.price_in", "models.m.price_out", "limits.tokens", `protected[0]: "/x"`,
+		`protected[1]: "[": the glob is malformed`,
 		`env[1]: "A=b" is not a variable's name`, "parallel: -1", "budget: -1",
 	} {
 		require.Contains(t, got, want)
@@ -73,7 +92,8 @@ func TestResultValidate(t *testing.T) {
 	t.Parallel()
 	id := strings.Repeat("a", 40)
 	good := Result{
-		Task: "a", Attempt: 1, Delivery: 1, Status: StatusDone, Patch: &Patch{Commit: id, Base: id, Tree: id, Files: []string{"a"}},
+		Task: "a", Attempt: 1, Delivery: 1, Status: StatusDone,
+		Patch:    &Patch{Commit: id, Base: id, Tree: id, Files: []string{"a"}},
 		Handoff:  Handoff{Output: json.RawMessage(`{}`)},
 		Receipts: []Receipt{{Gate: "t", Verdict: VerdictPass, Signatures: []string{"a", "b"}}},
 	}

@@ -186,7 +186,8 @@ func (d detector) rust() []spec.Gate {
 	if !d.known["Cargo.toml"] {
 		return nil
 	}
-	return []spec.Gate{{Name: "cargo-test", Command: []string{"cargo", "test", "--workspace", "--no-fail-fast"}, Format: FormatText}}
+	command := []string{"cargo", "test", "--workspace", "--no-fail-fast"}
+	return []spec.Gate{{Name: "cargo-test", Command: command, Format: FormatText}}
 }
 
 var testTarget = regexp.MustCompile(`(?m)^test[ \t]*:(?:[^=]|$)`)

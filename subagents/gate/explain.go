@@ -56,7 +56,8 @@ func explainOne(r spec.Receipt, baseline *spec.Receipt) string {
 	case len(fresh) == 0:
 		b.WriteString("The same failures were there before this change.\n")
 	default:
-		fmt.Fprintf(&b, "Failures that this change brought (%d; %d were there before):\n", len(fresh), len(r.Signatures)-len(fresh))
+		fmt.Fprintf(&b, "Failures that this change brought (%d; %d were there before):\n",
+			len(fresh), len(r.Signatures)-len(fresh))
 	}
 	for i, signature := range fresh {
 		if i == maxListed {

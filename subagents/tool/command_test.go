@@ -41,7 +41,8 @@ func TestSubmitResult(t *testing.T) {
 			"$defs":{"count":{"type":"integer"}},"additionalProperties":false}`)
 	})
 	r := b.run(spec.ToolSubmitResult, args{
-		"summary": " done ", "findings": []any{"a.go:1 x"}, "deviations": []any{}, "artifacts": []any{"h"}, "output": args{"n": 3},
+		"summary": " done ", "findings": []any{"a.go:1 x"}, "deviations": []any{},
+		"artifacts": []any{"h"}, "output": args{"n": 3},
 	})
 	require.False(t, r.Err, "%v", r.Output)
 	require.True(t, r.Ends)

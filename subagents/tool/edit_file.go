@@ -3,7 +3,7 @@ package tool
 import (
 	"bytes"
 	"context"
-	"divisi/internal/spec" // the description
+	"divisi/internal/spec" // for the description.
 	_ "embed"
 	"errors"
 	"fmt"
@@ -21,29 +21,33 @@ const maxEdited = 4 << 20
 
 type editFile struct{ files *tree }
 
+// Declaration is what the model is told.
 func (t *editFile) Declaration() *genai.FunctionDeclaration {
 	return &genai.FunctionDeclaration{
 		Name: spec.ToolEditFile, Description: editFileText,
 		ParametersJsonSchema: object(properties{
 			"path":        property("string", "File to change, relative to the top."),
-			"old_text":    property("string", "The text to replace, exactly as it stands, without the line numbers of read_file."),
+			"old_text":    property("string", "The text to replace, exactly as it stands, without line numbers."),
 			"new_text":    property("string", "What stands there afterwards. Empty to delete."),
 			"replace_all": property("boolean", "Replace every place where old_text stands. Default false."),
 		}, "path", "old_text", "new_text"),
 	}
 }
 
+// ReadOnly is false: it changes the work tree.
 func (t *editFile) ReadOnly() bool { return false }
 
+// Doing names what the call is about.
 func (t *editFile) Doing(call Call) string { return "editing " + call.text("path") }
 
+// Run carries out one call.
 func (t *editFile) Run(_ context.Context, call Call) Result {
 	name := call.text("path")
-	real, err := t.files.writable(name)
+	target, err := t.files.writable(name)
 	if err != nil {
 		return Failed("%s", err)
 	}
-	data, mode, err := t.files.readReal(real, name, maxEdited)
+	data, mode, err := t.files.readReal(target, name, maxEdited)
 	if err != nil {
 		return Failed("%s", err)
 	}
@@ -54,10 +58,10 @@ func (t *editFile) Run(_ context.Context, call Call) Result {
 	if err != nil {
 		return Failed("%s was not changed: %s", name, err)
 	}
-	if err := t.files.replace(real, e.data, mode); err != nil {
+	if err := t.files.replace(target, e.data, mode); err != nil {
 		return Failed("%s was not changed: %s", name, err)
 	}
-	return Text(e.report(real))
+	return Text(e.report(target))
 }
 
 // edited is a changed file.
@@ -74,10 +78,10 @@ type edited struct {
 func edit(data []byte, old, replacement string, all bool) (*edited, error) {
 	content := strings.ReplaceAll(string(data), "\r\n", "\n")
 	old, replacement = strings.ReplaceAll(old, "\r\n", "\n"), strings.ReplaceAll(replacement, "\r\n", "\n")
-	switch {
-	case old == "":
+	if old == "" {
 		return nil, errors.New("old_text is empty: give the text to replace, or use write_file for a new file")
-	case old == replacement:
+	}
+	if old == replacement {
 		return nil, errors.New("old_text and new_text are the same")
 	}
 	spans, how, err := find(content, old, replacement, all)
@@ -98,7 +102,8 @@ func edit(data []byte, old, replacement string, all bool) (*edited, error) {
 	}
 	return &edited{
 		data: b.Bytes(), how: how, places: len(spans),
-		line: 1 + strings.Count(content[:spans[0].start], "\n"), lines: 1 + strings.Count(strings.TrimSuffix(spans[0].text, "\n"), "\n"),
+		line:  1 + strings.Count(content[:spans[0].start], "\n"),
+		lines: 1 + strings.Count(strings.TrimSuffix(spans[0].text, "\n"), "\n"),
 	}, nil
 }
 

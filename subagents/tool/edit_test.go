@@ -47,7 +47,7 @@ func TestEdit(t *testing.T) {
 			name: "spaces for tabs", content: "a {\n\tb {\n\t\tc\n\t}\n}\n", old: "a {\n    b {\n        c\n    }\n}",
 			replacement: "a {\n    b {\n        d\n    }\n}", want: "a {\n\tb {\n\t\td\n\t}\n}\n", how: "indentation",
 		},
-		{name: "delete whole lines", content: "a\n  b\n  c\nd\n", old: "b\nc\n", replacement: "", want: "a\nd\n", how: "indentation"},
+		{name: "delete whole lines", content: "a\n  b\n  c\nd\n", old: "b\nc\n", want: "a\nd\n", how: "indentation"},
 		{name: "no utf-8 elsewhere", content: "\xff\nb\n", old: "b", replacement: "c", want: "\xff\nc\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -68,7 +68,10 @@ func TestEditRefuses(t *testing.T) {
 	}{
 		{name: "twice", content: "x\ny\nx\n", old: "x", replacement: "z", why: "2 places, at lines 1, 3"},
 		{name: "twice by overlap", content: "aaa", old: "aa", replacement: "b", why: "2 places, at lines 1"},
-		{name: "twice without indentation", content: "\tx()\n\ty()\n\t\tx()\n\t\ty()\n", old: "x()\ny()", replacement: "z", why: "2 places, at lines 1, 3"},
+		{
+			name: "twice without indentation", content: "\tx()\n\ty()\n\t\tx()\n\t\ty()\n", old: "x()\ny()", replacement: "z",
+			why: "2 places, at lines 1, 3",
+		},
 		{name: "all is exact", content: "x \nx \n", old: "x\n", replacement: "z", all: true, why: "not in the file"},
 		{name: "empty", content: "x", old: "", replacement: "z", why: "old_text is empty"},
 		{name: "same", content: "x", old: "x", replacement: "x", why: "are the same"},
@@ -79,7 +82,10 @@ func TestEditRefuses(t *testing.T) {
 			name: "near by one line", content: "one\ntwo\nthree\nfour\n", old: "one\ntwo!\nthree\n", replacement: "x",
 			why: "nearest place is at line 1; copy from there exactly:\n     1\tone\n     2\ttwo\n     3\tthree\n",
 		},
-		{name: "near by letters", content: "aaa\nfunc handler(w http.ResponseWriter) {\n", old: "func handlr(w http.ResponseWriter) {", replacement: "x", why: "line 2"},
+		{
+			name: "near by letters", content: "aaa\nfunc handler(w http.ResponseWriter) {\n",
+			old: "func handlr(w http.ResponseWriter) {", replacement: "x", why: "line 2",
+		},
 		{
 			name: "unclear indentation", content: "\ta\n\tb\n", old: "a\nb", replacement: "a {\n    b\n}",
 			why: "not clear how to indent",
@@ -97,13 +103,14 @@ func TestEditRefuses(t *testing.T) {
 func TestEditFileKeepsModeAndReports(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{"s.sh": "one\ntwo\nthree\nfour\n", "bin": "\x00"}, nil)
-	require.NoError(t, os.Chmod(filepath.Join(b.dir, "s.sh"), 0o711)) //nolint:gosec // the mode is what is tested
+	require.NoError(t, os.Chmod(filepath.Join(b.dir, "s.sh"), 0o711))
 	out := b.ok(spec.ToolEditFile, args{"path": "s.sh", "old_text": "two", "new_text": "2"})
 	require.Equal(t, "s.sh changed\n     1\tone\n     2\t2\n     3\tthree\n", out)
 	info, err := os.Stat(filepath.Join(b.dir, "s.sh"))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o711), info.Mode().Perm())
-	require.Contains(t, b.fails(spec.ToolEditFile, args{"path": "s.sh", "old_text": "two", "new_text": "3"}), "s.sh was not changed")
+	again := args{"path": "s.sh", "old_text": "two", "new_text": "3"}
+	require.Contains(t, b.fails(spec.ToolEditFile, again), "s.sh was not changed")
 	require.Contains(t, b.fails(spec.ToolEditFile, args{"path": "no", "old_text": "a", "new_text": "b"}), "does not exist")
 	require.Contains(t, b.fails(spec.ToolEditFile, args{"path": "bin", "old_text": "a", "new_text": "b"}), "binary")
 }

@@ -14,7 +14,8 @@ import (
 func TestListFiles(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{
-		"a.go": "", "b/c.go": "", "b/d/e.go": "", "b/d/f.txt": "", ".hidden": "", ".git/HEAD": "", "sub/.git": "gitdir: x", "new\nline": "",
+		"a.go": "", "b/c.go": "", "b/d/e.go": "", "b/d/f.txt": "", ".hidden": "", ".git/HEAD": "",
+		"sub/.git": "gitdir: x", "new\nline": "",
 	}, nil)
 	require.Equal(t, ".hidden\na.go\nb/c.go\nb/d/\n\"new\\nline\"\n", b.ok(spec.ToolListFiles, nil))
 	require.Equal(t, "a.go\nb/c.go\nb/d/e.go\n", b.ok(spec.ToolListFiles, args{"glob": "*.go"}))
@@ -46,7 +47,8 @@ func TestReadFile(t *testing.T) {
 		"long": strings.Repeat("x", maxLine+10) + "\n", "many": strings.Repeat("l\n", maxLines+10),
 	}, nil)
 	require.Equal(t, "     1\tone\n     2\ttwo\n     3\tthree\n", b.ok(spec.ToolReadFile, args{"path": "three"}))
-	require.Equal(t, "     2\ttwo\n[lines 2 to 2 of 3]\n", b.ok(spec.ToolReadFile, args{"path": "three", "start_line": 2, "end_line": 2}))
+	second := args{"path": "three", "start_line": 2, "end_line": 2}
+	require.Equal(t, "     2\ttwo\n[lines 2 to 2 of 3]\n", b.ok(spec.ToolReadFile, second))
 	require.Equal(t, "[there are only 3 lines]", b.ok(spec.ToolReadFile, args{"path": "three", "start_line": 4}))
 	require.Contains(t, b.ok(spec.ToolReadFile, args{"path": "three", "start_line": 3, "end_line": 2}), "behind end_line")
 	require.Contains(t, b.ok(spec.ToolReadFile, args{"path": "three", "start_line": -5, "end_line": 99}), "1\tone")
@@ -61,7 +63,7 @@ func TestReadFile(t *testing.T) {
 func TestWriteFile(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{"run.sh": "old\n"}, nil)
-	require.NoError(t, os.Chmod(filepath.Join(b.dir, "run.sh"), 0o755)) //nolint:gosec // the mode is what is tested
+	require.NoError(t, os.Chmod(filepath.Join(b.dir, "run.sh"), 0o755))
 	require.Contains(t, b.ok(spec.ToolWriteFile, args{"path": "run.sh", "content": "new\n"}), "replaced run.sh, 1 lines")
 	require.Equal(t, "new\n", b.content("run.sh"))
 	info, err := os.Stat(filepath.Join(b.dir, "run.sh"))

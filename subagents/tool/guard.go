@@ -73,7 +73,8 @@ func (g *Guard) cut(ctx context.Context, call Call, key, text string) string {
 		tail = tail[i+1:]
 	}
 	left := len(runes) - utf8.RuneCountInString(head) - utf8.RuneCountInString(tail)
-	return fmt.Sprintf("%s\n[... %d of %d characters left out; %s ...]\n%s", head, left, len(runes), g.keep(ctx, call, key, text), tail)
+	kept := g.keep(ctx, call, key, text)
+	return fmt.Sprintf("%s\n[... %d of %d characters left out; %s ...]\n%s", head, left, len(runes), kept, tail)
 }
 
 func (g *Guard) keep(ctx context.Context, call Call, key, text string) string {

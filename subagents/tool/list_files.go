@@ -2,7 +2,7 @@ package tool
 
 import (
 	"context"
-	"divisi/internal/spec" // the description
+	"divisi/internal/spec" // for the description.
 	_ "embed"
 	"fmt"
 	"io/fs"
@@ -21,6 +21,7 @@ const maxListed = 1000
 
 type listFiles struct{ files *tree }
 
+// Declaration is what the model is told.
 func (t *listFiles) Declaration() *genai.FunctionDeclaration {
 	return &genai.FunctionDeclaration{
 		Name: spec.ToolListFiles, Description: listFilesText,
@@ -32,8 +33,10 @@ func (t *listFiles) Declaration() *genai.FunctionDeclaration {
 	}
 }
 
+// ReadOnly is true: it only looks.
 func (t *listFiles) ReadOnly() bool { return true }
 
+// Doing names what the call is about.
 func (t *listFiles) Doing(call Call) string {
 	if glob := call.text("glob"); glob != "" {
 		return "listing " + glob
@@ -41,6 +44,7 @@ func (t *listFiles) Doing(call Call) string {
 	return "listing " + path.Join(".", call.text("path"))
 }
 
+// Run carries out one call.
 func (t *listFiles) Run(ctx context.Context, call Call) Result {
 	glob := call.text("glob")
 	if glob != "" && !doublestar.ValidatePattern(glob) {

@@ -34,7 +34,9 @@ func find(content, old, replacement string, all bool) (spans []span, how string,
 		same func(have, want string) bool
 	}{
 		{"spaces at line ends were disregarded", func(have, want string) bool { return trimEnd(have) == trimEnd(want) }},
-		{"indentation was disregarded", func(have, want string) bool { return strings.TrimSpace(have) == strings.TrimSpace(want) }},
+		{"indentation was disregarded", func(have, want string) bool {
+			return strings.TrimSpace(have) == strings.TrimSpace(want)
+		}},
 	} {
 		s, places, err := byLines(content, old, replacement, try.same)
 		switch {
@@ -85,7 +87,8 @@ func byLines(content, old, replacement string, same func(have, want string) bool
 	have := lines[first : first+len(want)]
 	text, err := reindent(strings.Split(strings.TrimSuffix(replacement, "\n"), "\n"), want, have)
 	if err != nil {
-		return span{}, nil, fmt.Errorf("the text stands at line %d with another indentation, and %w: copy it exactly as it is:\n%s",
+		return span{}, nil, fmt.Errorf(
+			"the text stands at line %d with another indentation, and %w: copy it exactly as it is:\n%s",
 			first+1, err, excerpt(lines, first, first+len(want)))
 	}
 	s := span{start: starts[first], end: starts[first+len(want)-1] + len(lines[first+len(want)-1]), text: text}

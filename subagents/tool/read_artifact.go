@@ -5,7 +5,7 @@ import (
 	"divisi/internal/spec"
 	_ "embed"
 
-	// the description
+	// for the description.
 
 	"google.golang.org/genai"
 )
@@ -21,6 +21,7 @@ func reader(a Artifacts) ArtifactReader {
 	return r
 }
 
+// Declaration is what the model is told.
 func (t *readArtifact) Declaration() *genai.FunctionDeclaration {
 	return &genai.FunctionDeclaration{
 		Name: spec.ToolReadArtifact, Description: readArtifactText,
@@ -32,10 +33,13 @@ func (t *readArtifact) Declaration() *genai.FunctionDeclaration {
 	}
 }
 
+// ReadOnly is true: it only looks.
 func (t *readArtifact) ReadOnly() bool { return true }
 
+// Doing names what the call is about.
 func (t *readArtifact) Doing(call Call) string { return "reading artifact " + call.text("handle") }
 
+// Run carries out one call.
 func (t *readArtifact) Run(ctx context.Context, call Call) Result {
 	handle := call.text("handle")
 	if t.store == nil {
@@ -43,7 +47,7 @@ func (t *readArtifact) Run(ctx context.Context, call Call) Result {
 	}
 	data, err := t.store.Get(ctx, handle)
 	if err != nil {
-		return Failed("artifact %q cannot be read: %v. Give the handle exactly as it stood in the output", short(handle, 200), err)
+		return Failed("artifact %q cannot be read: %v. Give the handle exactly as it stood there", short(handle, 200), err)
 	}
 	if binary(data) {
 		return Failed("artifact %q is binary (%d bytes) and cannot be shown", short(handle, 200), len(data))

@@ -5,7 +5,7 @@ import (
 	"divisi/internal/spec"
 	_ "embed"
 
-	// the description
+	// for the description.
 
 	"google.golang.org/genai"
 )
@@ -15,6 +15,7 @@ var readFileText string
 
 type readFile struct{ files *tree }
 
+// Declaration is what the model is told.
 func (t *readFile) Declaration() *genai.FunctionDeclaration {
 	return &genai.FunctionDeclaration{
 		Name: spec.ToolReadFile, Description: readFileText,
@@ -26,10 +27,13 @@ func (t *readFile) Declaration() *genai.FunctionDeclaration {
 	}
 }
 
+// ReadOnly is true: it only looks.
 func (t *readFile) ReadOnly() bool { return true }
 
+// Doing names what the call is about.
 func (t *readFile) Doing(call Call) string { return "reading " + call.text("path") }
 
+// Run carries out one call.
 func (t *readFile) Run(_ context.Context, call Call) Result {
 	name := call.text("path")
 	data, _, err := t.files.read(name, maxFile)

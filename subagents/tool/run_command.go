@@ -2,7 +2,7 @@ package tool
 
 import (
 	"context"
-	"divisi/internal/spec" // the description
+	"divisi/internal/spec" // for the description.
 	_ "embed"
 	"fmt"
 	"regexp"
@@ -57,6 +57,7 @@ type runCommand struct {
 	most   time.Duration
 }
 
+// Declaration is what the model is told.
 func (t *runCommand) Declaration() *genai.FunctionDeclaration {
 	return &genai.FunctionDeclaration{
 		Name: spec.ToolRunCommand, Description: runCommandText,
@@ -64,15 +65,18 @@ func (t *runCommand) Declaration() *genai.FunctionDeclaration {
 			"command": property("string", "A line for the shell, e.g. go test ./internal/..."),
 			"args":    textList("Instead of command: a program and its arguments, passed on as they are."),
 			"timeout_seconds": property("integer",
-				fmt.Sprintf("After how many seconds it is killed. Default %d, at most %d.", t.seconds(defaultCommand), t.seconds(t.most))),
+				fmt.Sprintf("After how many seconds it is killed. Default %d, at most %d.",
+					t.seconds(defaultCommand), t.seconds(t.most))),
 		}),
 	}
 }
 
 func (t *runCommand) seconds(d time.Duration) int { return int(min(d, t.most) / time.Second) }
 
+// ReadOnly is false: it changes the work tree.
 func (t *runCommand) ReadOnly() bool { return false }
 
+// Doing names what the call is about.
 func (t *runCommand) Doing(call Call) string {
 	if line := call.text("command"); line != "" {
 		return "running " + line
@@ -80,6 +84,7 @@ func (t *runCommand) Doing(call Call) string {
 	return "running " + strings.Join(call.texts("args"), " ")
 }
 
+// Run carries out one call.
 func (t *runCommand) Run(ctx context.Context, call Call) Result {
 	c := Command{Shell: call.text("command"), Args: call.texts("args")}
 	switch {
@@ -107,7 +112,7 @@ func (t *runCommand) result(c Command, out Output) Result {
 		text = "[no output]"
 	}
 	if out.TimedOut {
-		text += fmt.Sprintf("\n[killed after %s; run less at once, or give timeout_seconds up to %d]", c.Timeout, t.seconds(t.most))
+		text += fmt.Sprintf("\n[killed after %s; run less, or give timeout_seconds up to %d]", c.Timeout, t.seconds(t.most))
 	}
 	return Result{Output: map[string]any{"output": text, "exit_code": out.ExitCode}}
 }

@@ -2,7 +2,7 @@ package tool
 
 import (
 	"context"
-	"divisi/internal/spec" // the description
+	"divisi/internal/spec" // for the description.
 	_ "embed"
 	"errors"
 	"fmt"
@@ -34,13 +34,14 @@ type search struct {
 	rg string
 }
 
+// Declaration is what the model is told.
 func (t *search) Declaration() *genai.FunctionDeclaration {
 	return &genai.FunctionDeclaration{
 		Name: spec.ToolSearch, Description: searchText,
 		ParametersJsonSchema: object(properties{
 			"pattern":     property("string", "RE2 regular expression, matched line by line, e.g. func \\w+\\(ctx"),
 			"path":        property("string", "Directory or file to search. Default: the whole tree."),
-			"glob":        property("string", "Only files that match, e.g. **/*.go; relative to path. A glob without / matches names."),
+			"glob":        property("string", "Only files that match, e.g. **/*.go, below path. A glob without / matches names."),
 			"context":     property("integer", "Lines to show before and after each match, up to 10. Default 0."),
 			"ignore_case": property("boolean", "Ignore upper and lower case."),
 			"literal":     property("boolean", "The pattern is plain text, not an expression."),
@@ -49,37 +50,40 @@ func (t *search) Declaration() *genai.FunctionDeclaration {
 	}
 }
 
+// ReadOnly is true: it only looks.
 func (t *search) ReadOnly() bool { return true }
 
+// Doing names what the call is about.
 func (t *search) Doing(call Call) string { return "searching " + call.text("pattern") }
 
+// Run carries out one call.
 func (t *search) Run(ctx context.Context, call Call) Result {
 	q, err := newQuery(call)
 	if err != nil {
 		return Failed("%s", err)
 	}
-	real, err := t.files.resolve(call.text("path"))
+	target, err := t.files.resolve(call.text("path"))
 	if err != nil {
 		return Failed("%s", err)
 	}
-	info, err := t.files.root.Stat(real)
+	info, err := t.files.root.Stat(target)
 	if err != nil {
-		return Failed("%s", explain(real, err))
+		return Failed("%s", explain(target, err))
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, longestSearch, errors.New("it took longer than a minute: narrow path or glob"))
 	defer cancel()
 	if !info.IsDir() {
-		data, _, err := t.files.readReal(real, real, maxSearched)
+		data, _, err := t.files.readReal(target, target, maxSearched)
 		if err != nil {
 			return Failed("%s", err)
 		}
-		q.file(real, data)
-		return Text(q.result(real))
+		q.file(target, data)
+		return Text(q.result(target))
 	}
-	if err := t.directory(ctx, q, real); err != nil {
-		return Failed("search %s: %s", real, err)
+	if err := t.directory(ctx, q, target); err != nil {
+		return Failed("search %s: %s", target, err)
 	}
-	return Text(q.result(real))
+	return Text(q.result(target))
 }
 
 // directory searches all files below one. Ripgrep, where there is one, only names the files that can match.

@@ -33,7 +33,7 @@ func (t *search) candidates(ctx context.Context, dir, needle string) (names []st
 	if t.rg == "" || t.files.dir == "" || needle == "" {
 		return nil, false
 	}
-	cmd := exec.CommandContext(ctx, t.rg, //nolint:gosec // the program comes from the environment, the rest are arguments
+	cmd := exec.CommandContext(ctx, t.rg,
 		"--no-config", "--no-ignore", "--hidden", "--text", "--encoding", "none", "--no-messages", "--null",
 		"--files-with-matches", "--fixed-strings", "--glob", "!.git", "--regexp", needle, "--", "./"+dir)
 	cmd.Dir = t.files.dir

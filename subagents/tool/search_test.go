@@ -13,8 +13,10 @@ import (
 func searchTree() map[string]string {
 	files := map[string]string{
 		"a.go": "package a\n\nfunc Alpha(ctx int) {}\nfunc beta() {}\n", "a/x.go": "package x\nfunc Gamma(ctx int) {}\r\n",
-		"b.txt": "func in text(ctx)\n", "bin": "func Bin(ctx \x00", ".git/x": "func Git(ctx int)", ".hidden": "func Hidden(ctx int)\n",
-		".gitignore": "ignored\n", "ignored": "func Ignored(ctx int)\n", "uni.txt": "Straße K\u212A func\n", "utf16": "\xff\xfef\x00u\x00",
+		"b.txt": "func in text(ctx)\n", "bin": "func Bin(ctx \x00", ".git/x": "func Git(ctx int)",
+		".hidden":    "func Hidden(ctx int)\n",
+		".gitignore": "ignored\n", "ignored": "func Ignored(ctx int)\n", "uni.txt": "Straße K\u212A func\n",
+		"utf16": "\xff\xfef\x00u\x00",
 	}
 	return files
 }

@@ -2,7 +2,7 @@ package tool
 
 import (
 	"context"
-	"divisi/internal/spec" // the description
+	"divisi/internal/spec" // for the description.
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -59,6 +59,7 @@ func submitSchema(output json.RawMessage, check bool) (map[string]any, error) {
 
 func (t *submitResult) argumentSchema() any { return t.checked }
 
+// Declaration is what the model is told.
 func (t *submitResult) Declaration() *genai.FunctionDeclaration {
 	return &genai.FunctionDeclaration{
 		Name: spec.ToolSubmitResult, Description: submitResultText, ParametersJsonSchema: t.shown,
@@ -68,8 +69,10 @@ func (t *submitResult) Declaration() *genai.FunctionDeclaration {
 // ReadOnly is false: what the result says must come after everything else of its turn.
 func (t *submitResult) ReadOnly() bool { return false }
 
+// Doing names what the call is about.
 func (t *submitResult) Doing(Call) string { return "submitting its result" }
 
+// Run carries out one call.
 func (t *submitResult) Run(_ context.Context, call Call) Result {
 	submission := &Submission{
 		Summary: strings.TrimSpace(call.text("summary")), Findings: call.texts("findings"),

@@ -103,17 +103,17 @@ func (t *tree) resolve(name string) (string, error) {
 	return done, nil
 }
 
-// read returns a regular file's content and mode, at most most bytes.
+// read returns a regular file's content and mode, bounded by most bytes.
 func (t *tree) read(name string, most int64) (data []byte, mode fs.FileMode, err error) {
-	real, err := t.resolve(name)
+	target, err := t.resolve(name)
 	if err != nil {
 		return nil, 0, err
 	}
-	return t.readReal(real, name, most)
+	return t.readReal(target, name, most)
 }
 
-func (t *tree) readReal(real, name string, most int64) (data []byte, mode fs.FileMode, err error) {
-	f, err := t.root.OpenFile(real, os.O_RDONLY|openNonblock, 0)
+func (t *tree) readReal(target, name string, most int64) (data []byte, mode fs.FileMode, err error) {
+	f, err := t.root.OpenFile(target, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return nil, 0, explain(name, err)
 	}
@@ -126,8 +126,8 @@ func (t *tree) readReal(real, name string, most int64) (data []byte, mode fs.Fil
 		return nil, 0, err
 	}
 	if info.Size() > most {
-		return nil, 0, fmt.Errorf("%s has %d bytes, more than the %d that can be read: use search, or run_command with head or tail",
-			name, info.Size(), most)
+		return nil, 0, fmt.Errorf("%s has %d bytes, more than the %d that can be read: "+
+			"use search, or run_command with head or tail", name, info.Size(), most)
 	}
 	data, err = io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
@@ -166,14 +166,14 @@ func (t *tree) writable(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	real := path.Join(parent, path.Base(cleaned))
-	if why := t.writes.Refuse(real); why != "" {
+	target := path.Join(parent, path.Base(cleaned))
+	if why := t.writes.Refuse(target); why != "" {
 		return "", errors.New(why + ". If the task needs it, say so in deviations when you submit")
 	}
-	info, err := t.root.Lstat(real)
+	info, err := t.root.Lstat(target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return real, nil
+		return target, nil
 	case err != nil:
 		return "", explain(name, err)
 	case info.Mode()&fs.ModeSymlink != 0:
@@ -183,28 +183,28 @@ func (t *tree) writable(name string) (string, error) {
 	case !info.Mode().IsRegular():
 		return "", fmt.Errorf("%s is not a regular file and cannot be written", name)
 	}
-	return real, nil
+	return target, nil
 }
 
 // replace writes a file in one step: whoever reads sees the old content or the new.
-func (t *tree) replace(real string, data []byte, mode fs.FileMode) (err error) {
-	if dir := path.Dir(real); dir != "." {
+func (t *tree) replace(target string, data []byte, mode fs.FileMode) (err error) {
+	if dir := path.Dir(target); dir != "." {
 		if err := t.root.MkdirAll(dir, 0o755); err != nil {
 			return explain(dir, err)
 		}
 	}
-	temp := path.Join(path.Dir(real), ".divisi-"+rand.Text()+".tmp")
+	temp := path.Join(path.Dir(target), ".divisi-"+rand.Text()+".tmp")
 	f, err := t.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return explain(real, err)
+		return explain(target, err)
 	}
 	_, err = f.Write(data)
 	err = errors.Join(err, f.Chmod(mode), f.Close())
 	if err == nil {
-		err = t.root.Rename(temp, real)
+		err = t.root.Rename(temp, target)
 	}
 	if err != nil {
-		return errors.Join(explain(real, err), t.root.Remove(temp))
+		return errors.Join(explain(target, err), t.root.Remove(temp))
 	}
 	return nil
 }
@@ -230,7 +230,9 @@ const maxVisited = 500_000
 
 // walk calls visit for every entry below a directory in sorted order, .git left out and links not followed. It returns
 // whether it saw everything.
-func (t *tree) walk(ctx context.Context, dir string, visit func(name string, entry fs.DirEntry) error) (complete bool, err error) {
+func (t *tree) walk(
+	ctx context.Context, dir string, visit func(name string, entry fs.DirEntry) error,
+) (complete bool, err error) {
 	visited := 0
 	err = fs.WalkDir(t.root.FS(), dir, func(name string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {

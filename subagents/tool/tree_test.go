@@ -4,10 +4,10 @@ package tool
 
 import (
 	"divisi/internal/spec"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -95,34 +95,46 @@ func TestWriteSetHoldsWhereAPathReallyLeads(t *testing.T) {
 	require.Equal(t, "b\n", b.content("other/b.go"))
 }
 
-// TestDirectorySwap lets a directory and a link that leads out take turns while files are written through its name.
+// TestDirectorySwap lets a name lead inside and outside by turns while files are written and read through it.
 func TestDirectorySwap(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, map[string]string{"dir/x": "old\n", "aside/x": "old\n"}, nil)
+	b := newBench(t, map[string]string{"inside/x": "old\n"}, nil)
 	outside := t.TempDir()
-	dir, aside := filepath.Join(b.dir, "dir"), filepath.Join(b.dir, "real")
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "x"), []byte("secret\n"), 0o600))
+	turn := func(target string) error {
+		next := filepath.Join(b.dir, "next")
+		return errors.Join(os.Symlink(target, next), os.Rename(next, filepath.Join(b.dir, "dir")))
+	}
+	require.NoError(t, turn("inside"))
+	stop, swapped := make(chan struct{}), make(chan error, 1)
+	go func() {
 		for {
 			select {
 			case <-stop:
+				swapped <- nil
 				return
 			default:
-			}
-			if os.Rename(dir, aside) == nil && os.Symlink(outside, dir) == nil {
-				_ = os.Remove(dir) //nolint:errcheck // the other side may be in the way; only the outside matters
-				_ = os.Rename(aside, dir)
+				if err := errors.Join(turn(outside), turn("inside")); err != nil {
+					swapped <- err
+					return
+				}
 			}
 		}
-	})
-	for range 300 {
-		b.run(spec.ToolWriteFile, args{"path": "dir/x", "content": "new\n"})
-		b.run(spec.ToolReadFile, args{"path": "dir/x"})
+	}()
+	worked := 0
+	for range 500 {
+		if r := b.run(spec.ToolWriteFile, args{"path": "dir/x", "content": "new\n"}); !r.Err {
+			worked++
+		}
+		require.NotContains(t, b.run(spec.ToolReadFile, args{"path": "dir/x"}).Output["output"], "secret")
 	}
 	close(stop)
-	wg.Wait()
+	require.NoError(t, <-swapped)
+	require.Positive(t, worked)
 	left, err := os.ReadDir(outside)
 	require.NoError(t, err)
-	require.Empty(t, left)
+	require.Len(t, left, 1)
+	data, err := os.ReadFile(filepath.Join(outside, "x"))
+	require.NoError(t, err)
+	require.Equal(t, "secret\n", string(data))
 }

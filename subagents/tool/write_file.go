@@ -2,7 +2,7 @@ package tool
 
 import (
 	"context"
-	"divisi/internal/spec" // the description
+	"divisi/internal/spec" // for the description.
 	_ "embed"
 	"fmt"
 	"io/fs"
@@ -18,6 +18,7 @@ const newFileMode fs.FileMode = 0o644
 
 type writeFile struct{ files *tree }
 
+// Declaration is what the model is told.
 func (t *writeFile) Declaration() *genai.FunctionDeclaration {
 	return &genai.FunctionDeclaration{
 		Name: spec.ToolWriteFile, Description: writeFileText,
@@ -28,25 +29,28 @@ func (t *writeFile) Declaration() *genai.FunctionDeclaration {
 	}
 }
 
+// ReadOnly is false: it changes the work tree.
 func (t *writeFile) ReadOnly() bool { return false }
 
+// Doing names what the call is about.
 func (t *writeFile) Doing(call Call) string { return "writing " + call.text("path") }
 
+// Run carries out one call.
 func (t *writeFile) Run(_ context.Context, call Call) Result {
 	name, content := call.text("path"), call.text("content")
 	if len(content) > maxFile {
 		return Failed("the content has %d bytes, more than %d", len(content), maxFile)
 	}
-	real, err := t.files.writable(name)
+	target, err := t.files.writable(name)
 	if err != nil {
 		return Failed("%s", err)
 	}
 	mode, did := newFileMode, "created"
-	if info, err := t.files.root.Lstat(real); err == nil {
+	if info, err := t.files.root.Lstat(target); err == nil {
 		mode, did = info.Mode().Perm(), "replaced"
 	}
-	if err := t.files.replace(real, []byte(content), mode); err != nil {
+	if err := t.files.replace(target, []byte(content), mode); err != nil {
 		return Failed("%s was not written: %s", name, err)
 	}
-	return Text(fmt.Sprintf("%s %s, %d lines", did, real, len(splitLines(content))))
+	return Text(fmt.Sprintf("%s %s, %d lines", did, target, len(splitLines(content))))
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"divisi/internal/git"
 	"divisi/internal/spec"
 )
@@ -50,16 +52,19 @@ func (s *Slot) collect(
 	if err != nil {
 		return nil, nil, err
 	}
-	changes, err := s.repo.Changed(ctx, base, tree)
-	if err != nil || len(changes) == 0 {
-		return nil, nil, err
-	}
+	// Packing goes on beside the comparison; a commit that turns out to be empty goes away with the next reset.
+	var changes []git.Change
+	group, inner := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		changes, err = s.repo.Changed(inner, base, tree)
+		return err
+	})
+	var pack []byte
 	commit, err := s.repo.CommitTree(tree, []string{base}, message, author, author, at)
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		pack, err = s.repo.Pack(ctx, commit, base)
 	}
-	pack, err := s.repo.Pack(ctx, commit, base)
-	if err != nil {
+	if err = errors.Join(err, group.Wait()); err != nil || len(changes) == 0 {
 		return nil, nil, err
 	}
 	p := &spec.Patch{Commit: commit, Base: base, Tree: tree}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -26,14 +27,14 @@ const asNobody = "DIVISI_TEST_AS_NOBODY"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asNobody) != "" {
-		os.Exit(runAsNobody())
+		os.Exit(runAsNobody()) //nolint:forbidigo // here the test binary is another program
 	}
 	goleak.VerifyTestMain(m)
 }
 
 func TestReadOnlyLeftOvers(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "divisi-nobody-")
+	dir, err := os.MkdirTemp("", "divisi-nobody-") //nolint:usetesting // nobody may not enter what t.TempDir makes
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	if os.Geteuid() != 0 {
@@ -65,7 +66,7 @@ func copyProgram(t *testing.T, to string) {
 
 func runAsNobody() int {
 	if err := readOnlyStory(context.Background(), os.Getenv(asNobody)); err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
@@ -79,7 +80,8 @@ func readOnlyStory(ctx context.Context, dir string) error {
 		os.WriteFile(filepath.Join(outside, "keep"), []byte("keep\n"), 0o644), os.Chmod(outside, 0o555)); err != nil {
 		return err
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=U", "-c", "user.email=u@l", "commit", "-qm", "1"}} {
+	for _, line := range []string{"init -q", "add -A", "-c user.name=U -c user.email=u@l commit -qm 1"} {
+		args := strings.Fields(line)
 		cmd := exec.CommandContext(ctx, "git", args...)
 		cmd.Dir = user
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -6,6 +6,8 @@ export interface TaskRow {
   role: string;
   state: string;
   reason: string;
+  /** alarm: the reason is a failure's. */
+  alarm: boolean;
   attempt: number;
   added: number;
   deleted: number;
@@ -128,7 +130,7 @@ export class Run {
     if (had?.planned) return had;
     const row: TaskRow = {
       id: t.id, title: t.title ?? "", role: t.role, state: had?.state ?? "pending", reason: had?.reason ?? "",
-      attempt: had?.attempt ?? 0, added: 0, deleted: 0, tokens: had?.tokens ?? 0, order: had?.order ?? this.tasks.size, planned,
+      alarm: had?.alarm ?? false, attempt: had?.attempt ?? 0, added: 0, deleted: 0, tokens: had?.tokens ?? 0, order: had?.order ?? this.tasks.size, planned,
     };
     this.tasks.set(t.id, row);
     return row;
@@ -139,6 +141,7 @@ export class Run {
     const row = this.tasks.get(e.task) ?? this.add({ id: e.task, role: e.role || d.dispatch?.role || "" }, false);
     row.state = d.state;
     row.reason = d.reason || d.fault?.message || "";
+    row.alarm = !!d.fault || d.state === "parked";
     if (d.state === "running" && d.dispatch) {
       row.attempt = d.dispatch.attempt;
       row.role ||= d.dispatch.role;
@@ -228,7 +231,7 @@ export class Run {
     return [
       {
         name: "Preflight", state: state(at("preflight") || at("created"), this.baseline.length > 0 || planning || running),
-        good: base, bad: 0, part: 0, total: Math.max(this.gates, base), note: red ? `${red} red before` : "gates",
+        good: base, bad: 0, part: 0, total: Math.max(this.gates, base), note: red ? `gates, ${red} red before` : "gates",
       },
       {
         name: planning ? "Survey and plan" : "Plan", state: state(at("planning"), running), good: planning ? survey : rows.length,

@@ -56,7 +56,8 @@ function Bar(p: { phase: Phase }): ComponentChild {
       <div class="bar" role="progressbar" aria-label={name} aria-valuemin={0} aria-valuemax={total} aria-valuenow={good + bad}>
         <i class="good" style={share(good)} /><i class="bad" style={share(bad)} /><i class="part" style={share(part)} />
       </div>
-      <div class="sum"><span><b>{good}</b>{total ? ` of ${total}` : ""} {note}</span>{bad > 0 && <em>{bad} parked or red</em>}</div>
+      <div class="short">{total ? `${good + bad}/${total}` : ""}</div>
+      <div class="sum"><span><b>{good}</b>{total ? ` of ${total}` : ""} {note}</span>{bad > 0 && <em>{bad} {name === "Final gates" ? "red" : "parked"}</em>}</div>
     </li>
   );
 }

@@ -23,6 +23,8 @@ export class List<T> extends Component<Props<T>, Seen> {
   state: Seen = { top: 0, height: 400, row: 22 };
   private box: HTMLElement | null = null;
   private watch?: ResizeObserver;
+  /** What the box was like when it was last put to its end: only a scroll in an unchanged box is a person's. */
+  private stuck = { top: 0, all: 0, height: 0 };
 
   componentDidMount(): void {
     this.watch = new ResizeObserver(() => this.measure());
@@ -31,7 +33,7 @@ export class List<T> extends Component<Props<T>, Seen> {
   }
 
   componentDidUpdate(): void {
-    this.stick();
+    if (this.moved()) this.stick();
   }
 
   componentWillUnmount(): void {
@@ -39,23 +41,37 @@ export class List<T> extends Component<Props<T>, Seen> {
   }
 
   private measure(): void {
-    if (!this.box) return;
-    const row = parseFloat(getComputedStyle(this.box).getPropertyValue(this.props.rowVar)) || 22;
-    this.setState({ height: this.box.clientHeight, row, top: this.box.scrollTop });
-    this.stick();
+    const box = this.box;
+    if (!box) return;
+    const row = parseFloat(getComputedStyle(box).getPropertyValue(this.props.rowVar)) || 22;
+    const next = { height: box.clientHeight, row, top: box.scrollTop };
+    const was = this.state;
+    if (next.height !== was.height || next.row !== was.row || Math.abs(next.top - was.top) >= row) this.setState(next);
+    if (this.moved()) this.stick();
+  }
+
+  /** moved tells whether the box or what is in it has changed its size since it was put to its end. */
+  private moved(): boolean {
+    const { all, height } = this.stuck;
+    return !!this.box && (this.box.scrollHeight !== all || this.box.clientHeight !== height);
   }
 
   private stick(): void {
-    if (this.props.follow && this.box) this.box.scrollTop = this.box.scrollHeight;
+    const box = this.box;
+    if (!box || !this.props.follow) return;
+    box.scrollTop = box.scrollHeight;
+    this.stuck = { top: box.scrollTop, all: box.scrollHeight, height: box.clientHeight };
   }
 
   private scrolled(): void {
     const box = this.box;
     if (!box) return;
+    const { follow, onFollow } = this.props;
     const { row } = this.state;
-    const bottom = box.scrollHeight - box.scrollTop - box.clientHeight < row;
-    if (this.props.onFollow && bottom !== this.props.follow) this.props.onFollow(bottom);
-    if (Math.abs(box.scrollTop - this.state.top) >= row) this.setState({ top: box.scrollTop });
+    const bottom = box.scrollHeight - box.scrollTop - box.clientHeight < row / 2;
+    if (follow && !this.moved() && box.scrollTop < this.stuck.top - row / 2) onFollow?.(false);
+    if (!follow && bottom && box.scrollHeight > box.clientHeight) onFollow?.(true);
+    this.measure();
   }
 
   render(): ComponentChild {

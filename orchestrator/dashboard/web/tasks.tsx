@@ -89,7 +89,7 @@ function One(p: { row: TaskRow; picked: boolean; pick: (task: string) => void })
     <button type="button" class={`cols task ${p.picked ? "picked" : ""}`} title={`${r.id}: ${r.title}\n${r.reason}\nClick to see its log.`}
       onClick={() => p.pick(p.picked ? "" : r.id)}>
       <span class="c-state"><Word state={r.state} /></span>
-      <span class="c-id"><b>{r.id}</b><span class={r.reason ? "why" : "sub"}>{r.reason || r.title}</span></span>
+      <span class="c-id"><b>{r.id}</b><span class={r.alarm ? "why" : "sub"}>{r.reason || r.title}</span></span>
       <span class="c-role">{r.role}</span>
       <span class="c-attempt">{r.attempt || ""}</span>
       <span class="c-lines">{r.added || r.deleted ? [<ins>+{r.added}</ins>, " ", <del>−{r.deleted}</del>] : ""}</span>

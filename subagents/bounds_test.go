@@ -1,0 +1,90 @@
+package subagents
+
+import (
+	"context"
+	"divisi/internal/spec"
+	"divisi/subagents/tool"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAgentLimits(t *testing.T) {
+	t.Parallel()
+	endless := func(wait time.Duration) *script {
+		s := &script{}
+		for i := range 100 {
+			st := callsTool("read", map[string]any{"text": fmt.Sprint(i)})
+			st.wait = wait
+			s.steps = append(s.steps, st)
+		}
+		return s
+	}
+	hanging := &script{steps: []step{{hang: true}}}
+	tests := map[string]struct {
+		bounds Bounds
+		script *script
+		tool   time.Duration
+		class  string
+		calls  int
+	}{
+		"turns":  {Bounds{Turns: 10, Time: time.Hour}, endless(0), 0, "limit_turns", 10},
+		"tokens": {Bounds{Turns: 99, Tokens: 150, Time: time.Hour}, endless(0), 0, "limit_tokens", 10},
+		"time":   {Bounds{Turns: 99, Time: 95 * time.Second}, endless(10 * time.Second), 0, "limit_time", 10},
+		"time of earlier deliveries": {
+			Bounds{Turns: 99, Time: 95 * time.Second, Used: 50 * time.Second}, endless(10 * time.Second), 0, "limit_time", 5,
+		},
+		"idle":           {Bounds{Turns: 99, Time: time.Hour, Idle: 20 * time.Second}, hanging, 0, "limit_idle", 3},
+		"a call's":       {Bounds{Turns: 3, Time: time.Hour, Tool: time.Second}, endless(0), time.Minute, "limit_turns", 3},
+		"time in a call": {Bounds{Turns: 3, Time: time.Minute, Tool: time.Hour}, endless(0), 2 * time.Minute, "limit_time", 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				slow := &probe{"read", true, func(ctx context.Context, c tool.Call) tool.Result {
+					timer := time.NewTimer(tt.tool)
+					defer timer.Stop()
+					select {
+					case <-timer.C:
+						return tool.Text(fmt.Sprint(c.Args["text"]))
+					case <-ctx.Done():
+						return tool.Failed("gave up")
+					}
+				}}
+				a := testAgent(t, newMemory(), tt.script, slow)
+				tt.bounds.Idle, tt.bounds.Tool = max(tt.bounds.Idle, time.Second*15), max(tt.bounds.Tool, time.Second)
+				a.Bounds = tt.bounds
+				r, err := a.Run(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, spec.StatusTimedOut, r.Status)
+				require.Equal(t, tt.class, r.Error.Class)
+				require.Len(t, tt.script.requests(), tt.calls)
+				if tt.calls > 5 {
+					require.Equal(t, 1, strings.Count(kinds(a.Journal.Events()), "control"), "told once to wrap up")
+				}
+			})
+		})
+	}
+}
+
+func TestAgentKeepsTheLastToolResultWhenItIsToldToWrapUp(t *testing.T) {
+	t.Parallel()
+	read := func(text string) step { return callsTool("read", map[string]any{"text": text}) }
+	s := &script{steps: []step{read("a"), read("b"), submits("ok")}}
+	a := testAgent(t, newMemory(), s, echo("read", true))
+	a.Bounds.Turns = 3
+	r, err := a.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, spec.StatusDone, r.Status)
+	second := s.requests()[1]
+	last := second.Contents[len(second.Contents)-1]
+	require.Equal(t, "a", last.Parts[0].FunctionResponse.Response["output"])
+	require.Contains(t, last.Parts[1].Text, "limit is near")
+	require.Nil(t, second.Config.ToolConfig)
+	require.Equal(t, []string{"submit_result"}, s.requests()[2].Config.ToolConfig.FunctionCallingConfig.AllowedFunctionNames)
+}
