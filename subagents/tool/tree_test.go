@@ -5,6 +5,7 @@ package tool
 import (
 	"divisi/internal/spec"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -126,7 +127,7 @@ func TestDirectorySwap(t *testing.T) {
 		if r := b.run(spec.ToolWriteFile, args{"path": "dir/x", "content": "new\n"}); !r.Err {
 			worked++
 		}
-		require.NotContains(t, b.run(spec.ToolReadFile, args{"path": "dir/x"}).Output["output"], "secret")
+		require.NotContains(t, fmt.Sprint(b.run(spec.ToolReadFile, args{"path": "dir/x"}).Output), "secret")
 	}
 	close(stop)
 	require.NoError(t, <-swapped)
