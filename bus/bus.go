@@ -12,6 +12,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
+
+	"divisi/internal/meter"
 )
 
 // MaxData is how many bytes one message may carry; the server's limit of 1 MiB includes headers and subject.
@@ -67,6 +69,8 @@ type Bus struct {
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
 	pulls     map[jetstream.MessagesContext]struct{} // of the readers at work
+
+	spent meter.Meter
 
 	closing   chan struct{}
 	closeOnce sync.Once
@@ -182,6 +186,9 @@ func attach(ctx context.Context, dir string) (*Bus, error) {
 	b.retryPatience = retryPatience
 	return b, nil
 }
+
+// Spent returns how many calls that wait for the server were made, and how long they took together.
+func (b *Bus) Spent() meter.Spent { return b.spent.Spent() }
 
 // URL is the server's address without credentials.
 func (b *Bus) URL() string { return b.url }

@@ -98,6 +98,7 @@ func (b *Bus) reportBack(_ *nats.Conn) {
 // earlier try may have been carried out although its answer got lost.
 func (b *Bus) attempt(ctx context.Context, call func(context.Context) error) (again bool, err error) {
 	begun := time.Now()
+	defer b.spent.Since(begun)
 	end := begun.Add(b.retryPatience)
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		try, cancel := context.WithTimeout(ctx, b.tryPatience)

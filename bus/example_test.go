@@ -2,10 +2,11 @@ package bus_test
 
 import (
 	"context"
-	"divisi/bus"
 	"errors"
 	"fmt"
 	"os"
+
+	"divisi/bus"
 )
 
 // Two conductors believe that the run is theirs; the log lets one of them go on.

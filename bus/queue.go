@@ -77,6 +77,9 @@ func (b *Bus) Purge(ctx context.Context, filter string) error {
 
 // QueueOptions are a role's terms. They are shared by all its workers; the last one to open the queue sets them.
 type QueueOptions struct {
+	// Run limits the queue to the tasks of one run, so that processes that each hold a run can share a server. On one server
+	// a role is served either run by run or all together.
+	Run string
 	// AckWait without a sign of life and the task goes to another worker. Default one minute.
 	AckWait time.Duration
 	// MaxAckPending is how many tasks of the role may be with workers at once, everywhere. Default: no limit. A purged
@@ -93,7 +96,10 @@ type Queue struct {
 	config jetstream.ConsumerConfig
 }
 
-// Queue opens the queue of a role, all runs together.
+// idleRun is how long a server remembers the queue of one run that nobody serves.
+const idleRun = 24 * time.Hour
+
+// Queue opens the queue of a role, of one run or of all runs together.
 func (b *Bus) Queue(ctx context.Context, role string, o QueueOptions) (*Queue, error) {
 	if !ValidToken(role) {
 		return nil, fmt.Errorf("open a queue: %w: role %q (letters, digits, - and _ only)", ErrSubject, role)
@@ -103,6 +109,13 @@ func (b *Bus) Queue(ctx context.Context, role string, o QueueOptions) (*Queue, e
 		AckWait: o.AckWait, MaxAckPending: o.MaxAckPending, MaxDeliver: o.MaxDeliver,
 		MaxWaiting: maxWaiting, MaxRequestBatch: 1,
 	}}
+	if o.Run != "" {
+		if !ValidToken(o.Run) {
+			return nil, fmt.Errorf("open a queue: %w: run %q (letters, digits, - and _ only)", ErrSubject, o.Run)
+		}
+		q.config.Durable, q.config.FilterSubject = role+"--"+o.Run, subject(prefixTask, role, o.Run)+".>"
+		q.config.InactiveThreshold = idleRun
+	}
 	if o.AckWait == 0 {
 		q.config.AckWait = defaultAckWait
 	}

@@ -1,12 +1,13 @@
 package configs
 
 import (
-	"divisi/internal/spec"
 	"encoding"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
+
+	"divisi/internal/spec"
 
 	"github.com/goccy/go-yaml/ast"
 )

@@ -1,8 +1,9 @@
 package configs
 
 import (
-	"divisi/internal/spec"
 	"strings"
+
+	"divisi/internal/spec"
 )
 
 // Positions knows where in a plan file each value stands, so that what is found wrong later still has a place.

@@ -1,7 +1,6 @@
 package configs
 
 import (
-	"divisi/internal/spec"
 	"encoding/json"
 	"maps"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"divisi/internal/spec"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"

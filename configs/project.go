@@ -1,11 +1,12 @@
 package configs
 
 import (
-	"divisi/internal/spec"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+
+	"divisi/internal/spec"
 )
 
 // projectFile is a repository's own configuration.

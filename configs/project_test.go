@@ -1,12 +1,13 @@
 package configs
 
 import (
-	"divisi/internal/spec"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 )

@@ -1,7 +1,6 @@
 package configs
 
 import (
-	"divisi/internal/spec"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"divisi/internal/spec"
 )
 
 // BuiltIn is the source of the roles that Divisi brings.

@@ -1,11 +1,12 @@
 package configs
 
 import (
-	"divisi/internal/spec"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 )

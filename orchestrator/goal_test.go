@@ -127,3 +127,37 @@ func TestAWrongKeyStopsTheRunAndResumeGoesOn(t *testing.T) {
 	require.ErrorIs(t, err, orchestrator.ErrAuth)
 	require.Equal(t, orchestrator.RunStopped, c.State().Run)
 }
+
+func TestTheBudgetIsAHardStopThatCanBeResumed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(3), func(s *orchestrator.RunSpec) {
+		s.Parallel = 1
+		s.Budget = 25_000
+		s.Plan = planOf(spec.Task{ID: "t", Role: "generator", Brief: "File: {{}}", Shard: &spec.Shard{By: "file"}})
+	})
+	server := r.useModel(geminitest.Options{Handle: func(q geminitest.Request) geminitest.Answer {
+		file := "f0" + string(q.Task[len(q.Task)-1]-1) + ".txt"
+		usage := &geminitest.Usage{Prompt: 5000, Output: 1000}
+		if q.Turn == 1 {
+			return geminitest.Answer{Usage: usage, Calls: []geminitest.Call{{Name: "write_file", Args: map[string]any{"path": file, "content": "new\n"}}}}
+		}
+		return geminitest.Answer{Usage: usage, Calls: []geminitest.Call{{Name: "submit_result", Args: map[string]any{"summary": "done"}}}}
+	}})
+	st := r.run(t.Context())
+	require.Equal(t, orchestrator.RunStopped, st.Run)
+	require.True(t, st.StoppedByBudget(), st.Reason)
+	require.Less(t, len(server.Requests()), 6)
+	require.Zero(t, r.publishes.Load())
+
+	more := 1_000_000
+	cfg := r.config(true)
+	cfg.Budget = &more
+	c, err := orchestrator.New(t.Context(), cfg)
+	require.NoError(t, err)
+	stop := r.worker(t.Context())
+	defer stop()
+	require.NoError(t, c.Run(t.Context()))
+	require.Equal(t, orchestrator.RunDone, c.State().Run, c.State().Reason)
+	require.Equal(t, []string{"t-001", "t-002", "t-003"}, r.landed())
+	require.Len(t, server.Requests(), 6, "no answer was paid twice")
+}

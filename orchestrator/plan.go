@@ -89,8 +89,11 @@ func (c *Conductor) settleMaster(ctx context.Context) (bool, error) {
 }
 
 func (c *Conductor) masterFailed(ctx context.Context, f spec.Fault) (bool, error) {
-	if err := fatal(f); err != nil {
-		return false, err
+	paused, err := c.pause(ctx, f, func() error {
+		return c.append(ctx, contextscope.KindTask, MasterTask, TaskData{State: TaskPending, Reason: f.Message})
+	})
+	if paused || err != nil {
+		return true, err
 	}
 	return true, c.append(ctx, contextscope.KindTask, MasterTask, TaskData{State: TaskPending, Reason: f.Message, Fault: &f})
 }

@@ -136,7 +136,7 @@ func (r *rig) worker(ctx context.Context) (stop func()) {
 	w := subagents.NewWorker(subagents.Config{
 		Bus: r.bus, Model: r.model, Mirror: r.mirror, Pool: pool, Caches: sandbox.Caches{Dir: filepath.Join(r.dir, "caches")},
 		ToolsDir: filepath.Join(r.dir, "tools"), Temp: filepath.Join(r.dir, "tmp"), Environ: os.Environ(),
-		Gates: gate.NewLimiter(2), Parallel: r.spec.Parallel, Roles: roles, IDs: r.newID, Log: r.log,
+		Gates: gate.NewLimiter(2), Parallel: r.spec.Parallel, Roles: roles, Run: r.spec.Run, IDs: r.newID, Log: r.log,
 		Tools: func(a *wire.Assignment) []tool.Tool {
 			if a.Role.Name != spec.RoleMaster {
 				return nil

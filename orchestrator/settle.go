@@ -10,6 +10,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/git"
 	"divisi/internal/spec"
+	"divisi/subagents/gate"
 )
 
 // The classes of fault that the conductor itself decides on; see spec.Fault.
@@ -21,15 +22,36 @@ const (
 	ClassAuth     = "model_auth"
 )
 
-// ErrAuth says that the model's service refused the key: every further call would fail the same way.
-var ErrAuth = errors.New("the model's service refused the key")
+var (
+	// ErrAuth says that the model's service refused the key: every further call would fail the same way.
+	ErrAuth = errors.New("the model's service refused the key")
+	// ErrService says that the model's service could not be used for longer than retries go on.
+	ErrService = errors.New("the model's service is not available")
+)
 
-// fatal returns an error for the faults that end the run because no other task could fare better.
-func fatal(f spec.Fault) error {
-	if f.Class == ClassAuth {
-		return fmt.Errorf("%w: %s", ErrAuth, f.Message)
+// pauses are the faults that are not an attempt's own: nobody else would fare better, so the run stops, and the attempt is
+// made anew when it is resumed.
+var pauses = map[string]error{ //nolint:gochecknoglobals // a constant table
+	ClassBudget:          nil,
+	ClassAuth:            ErrAuth,
+	"model_rate_limited": ErrService,
+	"model_overloaded":   ErrService,
+	"model_unavailable":  ErrService,
+}
+
+// pause stops the run for a fault that is not the attempt's own. again puts the attempt back. It reports whether it did.
+func (c *Conductor) pause(ctx context.Context, f spec.Fault, again func() error) (bool, error) {
+	cause, ok := pauses[f.Class]
+	if !ok {
+		return false, nil
 	}
-	return nil
+	if err := again(); err != nil {
+		return true, err
+	}
+	if cause == nil {
+		return true, c.stopped(ctx, reasonBudget+": "+f.Message)
+	}
+	return true, fmt.Errorf("%w: %s", cause, f.Message)
 }
 
 // settleTasks acts upon the first task whose attempt has a result that nothing was made of yet.
@@ -123,11 +145,8 @@ func (c *Conductor) judge(ctx context.Context, t *TaskView) error {
 		return c.append(ctx, contextscope.KindTask, t.Task.ID, TaskData{State: TaskProven})
 	}
 	f := faultOf(r)
-	if err := fatal(f); err != nil {
+	if paused, err := c.pause(ctx, f, func() error { return c.verify(ctx, t) }); paused || err != nil {
 		return err
-	}
-	if f.Class == ClassBudget {
-		return c.verify(ctx, t)
 	}
 	if len(r.Receipts) == 0 && f.Class != ClassGate {
 		return c.testerFailed(ctx, t, f)
@@ -158,13 +177,11 @@ const maxConflicts = 10
 
 // failed decides what becomes of a task whose attempt failed: another attempt that is told why, or parking.
 func (c *Conductor) failed(ctx context.Context, t *TaskView, f spec.Fault) error {
-	if err := fatal(f); err != nil {
+	paused, err := c.pause(ctx, f, func() error {
+		return c.append(ctx, contextscope.KindTask, t.Task.ID, TaskData{State: TaskPending, Reason: f.Message})
+	})
+	if paused || err != nil {
 		return err
-	}
-	if f.Class == ClassBudget {
-		// Not the task's fault: it is tried again when the run has a budget again.
-		return errors.Join(c.append(ctx, contextscope.KindTask, t.Task.ID, TaskData{State: TaskPending, Reason: f.Message}),
-			c.stopped(ctx, reasonBudget))
 	}
 	own, conflicts, same := 1, 0, 1
 	for _, had := range t.Faults {
@@ -200,10 +217,9 @@ func newSignatures(receipts []spec.Receipt, baseline map[string]spec.Receipt) []
 		if r.Verdict != spec.VerdictFail {
 			continue
 		}
-		for _, s := range r.Signatures {
-			if !slices.Contains(baseline[r.Gate].Signatures, s) {
-				out = append(out, r.Gate+": "+s)
-			}
+		base := baseline[r.Gate]
+		for _, s := range gate.NewSignatures(r, &base) {
+			out = append(out, r.Gate+": "+s)
 		}
 	}
 	slices.Sort(out)

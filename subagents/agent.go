@@ -2,14 +2,15 @@ package subagents
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"time"
+
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
-	"errors"
-	"fmt"
-	"time"
 
 	"github.com/rs/zerolog"
 	"google.golang.org/genai"
@@ -54,13 +55,18 @@ type Agent struct {
 	// Inbox brings messages; Doing is told what the agent does, often. Both may be nil.
 	Inbox *Inbox
 	Doing func(string)
+	// Hold may be nil; see Hold.
+	Hold  Hold
 	Clock func() time.Time
 	Log   zerolog.Logger
 
 	session *session
 	// whole is the newest turn as the model gave it, while the session may hold a shrunk copy.
 	whole *genai.Content
+	// began is when this delivery's work began, held what of it was waiting for the model's service.
 	began time.Time
+	held  time.Duration
+	limit *deadline
 }
 
 // Run carries the attempt out. The error is ErrStopped, bus.ErrFenced, a cause of the context, or a fault of the machinery:
@@ -72,8 +78,8 @@ func (a *Agent) Run(ctx context.Context) (spec.Result, error) {
 		return spec.Result{}, fmt.Errorf("resume %s: %w", a.Assignment.Agent(), err)
 	}
 	a.session = s
-	ctx, cancel := a.Bounds.deadline(ctx)
-	defer cancel()
+	ctx, a.limit = newDeadline(ctx, a.Bounds.left(), errTime, a.Hold)
+	defer a.limit.stop()
 	for {
 		result, err := a.step(ctx)
 		if err != nil {

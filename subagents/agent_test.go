@@ -2,11 +2,6 @@ package subagents
 
 import (
 	"context"
-	"divisi/contextscope"
-	"divisi/internal/model"
-	"divisi/internal/spec"
-	"divisi/subagents/tool"
-	"divisi/subagents/wire"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,6 +9,12 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"divisi/contextscope"
+	"divisi/internal/model"
+	"divisi/internal/spec"
+	"divisi/subagents/tool"
+	"divisi/subagents/wire"
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"

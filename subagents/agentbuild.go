@@ -2,13 +2,14 @@ package subagents
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
+
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/subagents/tool"
-	"errors"
-	"fmt"
-	"os"
 )
 
 // agent builds the model agent of the attempt. done closes what it holds, after its Run.
@@ -35,7 +36,7 @@ func (at *attempt) agent(ctx context.Context) (a *Agent, done func(), err error)
 		Assignment: at.assignment, Journal: at.journal, Model: w.cfg.Model,
 		ModelName: project.ModelName(role.Model), Thinking: settings.Thinking, MaxOutput: settings.MaxOutput,
 		Compiler: contextscope.NewCompiler(), Tools: tools, Input: in, Tree: at.tree(), WriteSet: at.writeSet(),
-		Bounds: at.bounds(), Inbox: at.inbox, Doing: at.progress.doing, Clock: w.cfg.Clock, Log: at.log,
+		Bounds: at.bounds(), Inbox: at.inbox, Doing: at.progress.doing, Hold: w.cfg.Hold, Clock: w.cfg.Clock, Log: at.log,
 	}, done, nil
 }
 

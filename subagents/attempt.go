@@ -2,12 +2,6 @@ package subagents
 
 import (
 	"context"
-	"divisi/bus"
-	"divisi/internal/git"
-	"divisi/internal/sandbox"
-	"divisi/internal/spec"
-	"divisi/subagents/wire"
-	"divisi/subagents/workspace"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"divisi/bus"
+	"divisi/internal/git"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+	"divisi/subagents/workspace"
 
 	"github.com/rs/zerolog"
 )

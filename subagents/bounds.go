@@ -2,10 +2,11 @@ package subagents
 
 import (
 	"context"
-	"divisi/internal/spec"
 	"errors"
 	"fmt"
 	"time"
+
+	"divisi/internal/spec"
 )
 
 // The causes with which the runtime ends a context.
@@ -23,7 +24,8 @@ type Bounds struct {
 	// Time is the wall clock of the attempt, of which Used was spent by earlier deliveries.
 	Time time.Duration
 	Used time.Duration
-	// Idle is how long a model call may stream nothing; Tool is the time of one tool call.
+	// Idle is how long a model call may stream nothing. It is the backstop of the model's own watch, so it is long. Tool is the
+	// time of one tool call.
 	Idle time.Duration
 	Tool time.Duration
 	// Parallel is how many read-only calls run at once.
@@ -34,7 +36,7 @@ type Bounds struct {
 const (
 	defaultTurns    = 60
 	defaultTime     = 45 * time.Minute
-	defaultIdle     = 3 * time.Minute
+	defaultIdle     = 15 * time.Minute
 	defaultTool     = 10 * time.Minute
 	defaultParallel = 4
 )

@@ -2,13 +2,15 @@ package subagents
 
 import (
 	"context"
-	"divisi/internal/spec"
-	"divisi/subagents/tool"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"divisi/internal/spec"
+	"divisi/subagents/tool"
 
 	"github.com/stretchr/testify/require"
 )
@@ -87,4 +89,59 @@ func TestAgentKeepsTheLastToolResultWhenItIsToldToWrapUp(t *testing.T) {
 	require.Contains(t, last.Parts[1].Text, "limit is near")
 	require.Nil(t, second.Config.ToolConfig)
 	require.Equal(t, []string{"submit_result"}, s.requests()[2].Config.ToolConfig.FunctionCallingConfig.AllowedFunctionNames)
+}
+
+// pause is a Hold that ends at a time.
+type pause struct{ end atomic.Pointer[time.Time] }
+
+func (p *pause) Until() (time.Time, string) {
+	if end := p.end.Load(); end != nil {
+		return *end, "tokens"
+	}
+	return time.Time{}, ""
+}
+
+func (p *pause) extend(by time.Duration) {
+	end := time.Now().Add(by)
+	p.end.Store(&end)
+}
+
+func TestAgentIsNotChargedForHolds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hold := &pause{}
+		held := submits("ok")
+		held.wait = time.Hour + 10*time.Second
+		s := &script{steps: []step{callsTool("read", nil), held}}
+		s.each = func(turn int) {
+			if turn == 1 {
+				hold.extend(time.Hour)
+			}
+		}
+		a := testAgent(t, newMemory(), s, echo("read", true))
+		a.Hold = hold
+		a.Bounds.Time, a.Bounds.Idle = time.Minute, 20*time.Second
+		r, err := a.Run(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
+		require.Equal(t, time.Hour, a.held)
+		require.Len(t, s.requests(), 2)
+	})
+}
+
+func TestAgentThatDoesNothingAfterAHoldIsIdle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		s := &script{steps: []step{{hang: true}}}
+		a := testAgent(t, newMemory(), s)
+		hold := &pause{}
+		hold.extend(time.Hour)
+		a.Hold = hold
+		a.Bounds.Time, a.Bounds.Idle = 2*time.Hour, 20*time.Second
+		r, err := a.Run(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "limit_idle", r.Error.Class)
+		require.Less(t, time.Since(begin), time.Hour+2*time.Minute)
+	})
 }

@@ -3,14 +3,15 @@ package subagents
 import (
 	"context"
 	"crypto/sha256"
-	"divisi/contextscope"
-	"divisi/subagents/wire"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
 	"unicode/utf8"
+
+	"divisi/contextscope"
+	"divisi/subagents/wire"
 
 	"google.golang.org/genai"
 )

@@ -2,13 +2,14 @@ package subagents
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync"
+
 	"divisi/contextscope"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
-	"errors"
-	"fmt"
-	"sync"
 
 	"google.golang.org/genai"
 )

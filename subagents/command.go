@@ -2,15 +2,16 @@ package subagents
 
 import (
 	"context"
-	"divisi/internal/sandbox"
-	"divisi/internal/spec"
-	"divisi/subagents/wire"
-	"divisi/subagents/workspace"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+	"divisi/subagents/workspace"
 )
 
 // CommandInput is what a role's command reads on its standard input, as one JSON object:

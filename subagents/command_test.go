@@ -1,11 +1,12 @@
 package subagents
 
 import (
-	"divisi/internal/spec"
-	"divisi/subagents/wire"
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
 
 	"github.com/stretchr/testify/require"
 )

@@ -2,16 +2,17 @@ package subagents
 
 import (
 	"context"
-	"divisi/bus"
-	"divisi/contextscope"
-	"divisi/internal/spec"
-	"divisi/subagents/wire"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
 
 	"github.com/rs/zerolog"
 )

@@ -2,11 +2,12 @@ package subagents
 
 import (
 	"context"
-	"divisi/bus"
-	"divisi/subagents/wire"
 	"encoding/json"
 	"fmt"
 	"sync"
+
+	"divisi/bus"
+	"divisi/subagents/wire"
 
 	"github.com/rs/zerolog"
 )

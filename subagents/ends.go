@@ -2,13 +2,14 @@ package subagents
 
 import (
 	"context"
-	"divisi/bus"
-	"divisi/internal/spec"
-	"divisi/subagents/wire"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
 )
 
 const (
@@ -63,7 +64,7 @@ func (a *Agent) nudge() (text, reason string) {
 			"not change anything. Do something different, or call submit_result and say what blocks you.",
 			loopLimit), wire.ReasonLoop
 	}
-	if near := a.Bounds.near(s.calls, s.usage, a.Clock().Sub(a.began)); near != "" && !s.wrapped {
+	if near := a.Bounds.near(s.calls, s.usage, a.Clock().Sub(a.began)-a.held); near != "" && !s.wrapped {
 		return "Your limit is near: " + near + ". Come to an end now: finish what you have begun and call submit_result with " +
 			"what is done and what is left.", wire.ReasonWrapUp
 	}

@@ -1,11 +1,12 @@
 package subagents_test
 
 import (
+	"encoding/json"
+	"fmt"
+
 	"divisi/internal/spec"
 	"divisi/subagents"
 	"divisi/subagents/wire"
-	"encoding/json"
-	"fmt"
 )
 
 // What a role's command reads on its standard input.

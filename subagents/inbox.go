@@ -2,8 +2,9 @@ package subagents
 
 import (
 	"context"
-	"divisi/subagents/wire"
 	"sync"
+
+	"divisi/subagents/wire"
 )
 
 // Inbox is where control messages wait for one running attempt. A nil Inbox is empty for ever. It is safe for concurrent use.

@@ -2,16 +2,17 @@ package subagents
 
 import (
 	"context"
-	"divisi/bus"
-	"divisi/contextscope"
-	"divisi/internal/spec"
-	"divisi/subagents/wire"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"sync"
 	"time"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
 )
 
 // Log is the part of the bus that keeps events.

@@ -1,13 +1,14 @@
 package subagents
 
 import (
+	"strings"
+	"testing"
+	"time"
+
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
-	"strings"
-	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"

@@ -2,12 +2,13 @@ package subagents
 
 import (
 	"context"
-	"divisi/contextscope"
-	"divisi/internal/sandbox"
-	"divisi/internal/spec"
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"divisi/contextscope"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 )
 
 // maxJudged bounds, in bytes, the diff that a judge is shown; the rest is in its tree.

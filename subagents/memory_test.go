@@ -2,10 +2,11 @@ package subagents
 
 import (
 	"context"
-	"divisi/bus"
 	"errors"
 	"iter"
 	"sync"
+
+	"divisi/bus"
 )
 
 // memory is a log and an object store for tests. After failAfter appends, when that is not negative, every append fails.

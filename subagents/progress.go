@@ -1,10 +1,11 @@
 package subagents
 
 import (
-	"divisi/contextscope"
-	"divisi/subagents/wire"
 	"sync"
 	"time"
+
+	"divisi/contextscope"
+	"divisi/subagents/wire"
 )
 
 // progressEvery is the shortest time between two progress events of one attempt.

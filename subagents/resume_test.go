@@ -2,15 +2,16 @@ package subagents
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"testing"
+
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
-	"fmt"
-	"strings"
-	"testing"
 
 	"github.com/stretchr/testify/require"
 )

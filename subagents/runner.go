@@ -2,6 +2,7 @@ package subagents
 
 import (
 	"context"
+
 	"divisi/internal/sandbox"
 	"divisi/subagents/tool"
 )

@@ -2,11 +2,12 @@ package subagents
 
 import (
 	"context"
-	"divisi/internal/model"
-	"divisi/internal/spec"
 	"iter"
 	"sync"
 	"time"
+
+	"divisi/internal/model"
+	"divisi/internal/spec"
 
 	"google.golang.org/genai"
 )

@@ -1,11 +1,12 @@
 package subagents
 
 import (
+	"encoding/json"
+	"fmt"
+
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
-	"encoding/json"
-	"fmt"
 
 	"google.golang.org/genai"
 )

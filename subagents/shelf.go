@@ -2,8 +2,9 @@ package subagents
 
 import (
 	"context"
-	"divisi/subagents/tool"
 	"fmt"
+
+	"divisi/subagents/tool"
 )
 
 // shelf keeps the large outputs of one agent's tools as objects.

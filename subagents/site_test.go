@@ -2,6 +2,14 @@ package subagents
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/git"
@@ -10,13 +18,6 @@ import (
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
-	"encoding/json"
-	"errors"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"

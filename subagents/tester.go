@@ -2,16 +2,17 @@ package subagents
 
 import (
 	"context"
-	"divisi/contextscope"
-	"divisi/internal/sandbox"
-	"divisi/internal/spec"
-	"divisi/subagents/gate"
-	"divisi/subagents/wire"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"divisi/contextscope"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/subagents/gate"
+	"divisi/subagents/wire"
 
 	"github.com/rs/zerolog"
 )
@@ -41,6 +42,24 @@ type Tester struct {
 
 // Run carries the attempt out; the errors are those of Agent.Run.
 func (t *Tester) Run(ctx context.Context) (spec.Result, error) {
+	r, err := t.gates(ctx)
+	if err != nil || r.Status != spec.StatusDone || t.Judge == nil {
+		return r, err
+	}
+	verdict, err := t.Judge(ctx)
+	if err != nil {
+		return spec.Result{}, err
+	}
+	// A judge that came to no verdict says nothing about the patch: without receipts it is only a tester that failed.
+	if verdict.Status == spec.StatusDone || verdict.Error != nil && verdict.Error.Class == faultVerdict {
+		verdict.Receipts = r.Receipts
+		verdict.Handoff.Deviations = append(verdict.Handoff.Deviations, r.Handoff.Deviations...)
+	}
+	return verdict, nil
+}
+
+// gates runs the gates within the attempt's time.
+func (t *Tester) gates(ctx context.Context) (spec.Result, error) {
 	ctx, cancel := t.Bounds.deadline(ctx)
 	defer cancel()
 	r, err := t.prove(ctx)
@@ -77,7 +96,7 @@ func (t *Tester) prove(ctx context.Context) (spec.Result, error) {
 		}
 		receipts = append(receipts, r)
 	}
-	return t.judged(ctx, receipts)
+	return t.judged(receipts), nil
 }
 
 func orZero(r *spec.Result) spec.Result {
@@ -189,8 +208,8 @@ func (t *Tester) doing(what string) {
 	}
 }
 
-// judged makes the result of the gates, and where they pass asks the judge.
-func (t *Tester) judged(ctx context.Context, receipts []spec.Receipt) (spec.Result, error) {
+// judged makes the result of the gates.
+func (t *Tester) judged(receipts []spec.Receipt) spec.Result {
 	var red []string
 	for _, r := range receipts {
 		if blocks(r, t.Assignment.StrictGates) {
@@ -204,23 +223,11 @@ func (t *Tester) judged(ctx context.Context, receipts []spec.Receipt) (spec.Resu
 			gate.Explain(receipts, t.Assignment.Baseline))
 		r.Error.Signatures = signatures(receipts, t.Assignment.Baseline)
 		r.Receipts, r.Handoff = receipts, spec.Handoff{Summary: r.Error.Message, Deviations: notes}
-		return r, nil
+		return r
 	}
-	passed := spec.Result{Status: spec.StatusDone, Receipts: receipts, Handoff: spec.Handoff{
+	return spec.Result{Status: spec.StatusDone, Receipts: receipts, Handoff: spec.Handoff{
 		Summary: fmt.Sprintf("%d gates passed", len(receipts)), Deviations: notes,
 	}}
-	if t.Judge == nil {
-		return passed, nil
-	}
-	verdict, err := t.Judge(ctx)
-	if err != nil {
-		return spec.Result{}, err
-	}
-	// A judge that came to no verdict says nothing about the patch: without receipts it is only a tester that failed.
-	if verdict.Status == spec.StatusDone || verdict.Error != nil && verdict.Error.Class == faultVerdict {
-		verdict.Receipts, verdict.Handoff.Deviations = receipts, append(verdict.Handoff.Deviations, notes...)
-	}
-	return verdict, nil
 }
 
 // blocks says whether a receipt keeps a patch out.

@@ -1,12 +1,13 @@
 package subagents
 
 import (
-	"divisi/contextscope"
-	"divisi/internal/spec"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 )

@@ -2,14 +2,15 @@ package subagents
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"time"
+
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
-	"errors"
-	"fmt"
-	"time"
 )
 
 // author is whose commits the patches are; landing makes commits of its own.

@@ -2,14 +2,15 @@ package subagents
 
 import (
 	"context"
-	"divisi/contextscope"
-	"divisi/internal/model"
-	"divisi/internal/spec"
-	"divisi/subagents/wire"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"divisi/contextscope"
+	"divisi/internal/model"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
 
 	"google.golang.org/genai"
 )
@@ -71,12 +72,16 @@ func (a *Agent) request() *model.Request {
 	}
 }
 
-// ask streams one answer under the idle watch.
+// ask streams one answer under the idle watch. What of the time was a hold is given back to the attempt.
 func (a *Agent) ask(ctx context.Context, req *model.Request) (*model.Result, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	idle := time.AfterFunc(a.Bounds.Idle, func() { cancel(errIdle) })
-	defer idle.Stop()
+	begin := time.Now()
+	ctx, idle := newDeadline(ctx, a.Bounds.Idle, errIdle, a.Hold)
+	defer idle.stop()
+	defer func() {
+		held := heldBetween(a.Hold, begin)
+		a.held += held
+		a.limit.putOff(held)
+	}()
 	for ev, err := range a.Model.Generate(ctx, req) {
 		switch {
 		case err != nil && errors.Is(context.Cause(ctx), errIdle):
@@ -89,7 +94,7 @@ func (a *Agent) ask(ctx context.Context, req *model.Request) (*model.Result, err
 		case ev.Result != nil:
 			return ev.Result, nil
 		}
-		idle.Reset(a.Bounds.Idle)
+		idle.restart(a.Bounds.Idle)
 		a.doing(sayDelta(ev.Delta))
 	}
 	return nil, &model.Error{Class: model.Truncated, Message: "the answer ended without a result"}

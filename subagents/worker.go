@@ -3,6 +3,11 @@ package subagents
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/model"
@@ -11,10 +16,6 @@ import (
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
-	"errors"
-	"fmt"
-	"sync"
-	"time"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/rs/zerolog"
@@ -40,10 +41,13 @@ type Config struct {
 	Gates *gate.Limiter
 	// Parallel is how many attempts run at once, all roles together; default 4.
 	Parallel int
-	// Roles are the roles that the worker serves.
+	// Roles are the roles that the worker serves; Run the run, empty for all runs of the server.
 	Roles []string
+	Run   string
 	// Tools brings further tools for an attempt, such as the master's dispatch. It may be nil.
 	Tools func(a *wire.Assignment) []tool.Tool
+	// Hold tells when the model's service asked everybody to wait. It may be nil: then such time counts like any other.
+	Hold Hold
 	// AckWait is how long the bus waits for a sign of life; default one minute.
 	AckWait time.Duration
 	// Clock and IDs go into events; default the system's, and ULIDs.
@@ -112,7 +116,9 @@ func (w *Worker) Start(ctx context.Context) error {
 	}
 	queues := make([]*bus.Queue, 0, len(w.cfg.Roles))
 	for _, role := range w.cfg.Roles {
-		q, err := w.cfg.Bus.Queue(ctx, role, bus.QueueOptions{AckWait: w.cfg.AckWait, MaxDeliver: maxDeliveries + 3})
+		q, err := w.cfg.Bus.Queue(ctx, role, bus.QueueOptions{
+			Run: w.cfg.Run, AckWait: w.cfg.AckWait, MaxDeliver: maxDeliveries + 3,
+		})
 		if err != nil {
 			return fmt.Errorf("start worker %s: %w", w.cfg.Name, err)
 		}

@@ -2,6 +2,13 @@ package subagents
 
 import (
 	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/git"
@@ -9,12 +16,6 @@ import (
 	"divisi/internal/spec"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
-	"encoding/json"
-	"os"
-	"path/filepath"
-	"strings"
-	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"

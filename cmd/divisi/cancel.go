@@ -39,8 +39,7 @@ func (g *globals) cancelRun(ctx context.Context, args []string, reason string) e
 		if err := orchestrator.Cancel(ctx, b, run, reason); err != nil {
 			return err //nolint:wrapcheck // it names the run
 		}
-		fmt.Fprintf(g.out, "%s is cancelled\n", run)
-		return nil
+		return g.saidCancelled(run)
 	}
 	if !errors.Is(err, bus.ErrNoHolder) {
 		return fmt.Errorf("connect to the holder of run %s: %w", run, err)
@@ -50,7 +49,7 @@ func (g *globals) cancelRun(ctx context.Context, args []string, reason string) e
 
 // cancelHeld cancels a run that nobody holds: this process is its conductor for a moment.
 func (g *globals) cancelHeld(ctx context.Context, run, reason string) error {
-	b, err := g.openRun(ctx, run)
+	b, _, err := g.openRun(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -65,6 +64,13 @@ func (g *globals) cancelHeld(ctx context.Context, run, reason string) error {
 	if err := c.Cancel(ctx, reason); err != nil {
 		return err //nolint:wrapcheck // it names the run
 	}
-	fmt.Fprintf(g.out, "%s is cancelled\n", run)
-	return nil
+	return g.saidCancelled(run)
+}
+
+func (g *globals) saidCancelled(run string) error {
+	if g.json() {
+		return encodeLine(g.out, map[string]string{"run": run, "state": string(orchestrator.RunCancelled)})
+	}
+	_, err := fmt.Fprintf(g.out, "%s is cancelled\n", run)
+	return err //nolint:wrapcheck // the terminal
 }

@@ -19,7 +19,10 @@ everything has a default. Every fault of the file is reported with its line and 
 		Example: "  divisi config\n  divisi config --repo ../other --output json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			p, err := configs.Project(repo)
+			if err := checkDir(repo); err != nil {
+				return err
+			}
+			p, err := configs.Project(top(repo))
 			if err != nil {
 				return err //nolint:wrapcheck // it names file, line and column
 			}

@@ -39,43 +39,73 @@ func (g *globals) demo(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err //nolint:wrapcheck // it says what to install
 	}
-	dir, plan, err := demoDirs(o.repo)
+	o.plan = "plan.yaml"
+	if err := o.check(nil, g); err != nil {
+		return err
+	}
+	dir, made, err := demoDir(o.repo)
 	if err != nil {
 		return err
 	}
-	if err := sample.Make(ctx, gitCLI, dir); err != nil {
-		return err //nolint:wrapcheck // it says what was being made
+	o.repo, o.plan = filepath.Join(dir, "harbour"), filepath.Join(dir, "plan.yaml")
+	begun, err := g.playDemo(ctx, gitCLI, o)
+	if begun {
+		return err
+	}
+	remove := []string{o.repo, o.plan} // a demo that could not begin leaves nothing behind
+	if made {
+		remove = []string{dir}
+	}
+	for _, path := range remove {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	return err
+}
+
+// playDemo makes the sample repository and carries the built-in plan out on it. It says whether a run has begun.
+func (g *globals) playDemo(ctx context.Context, gitCLI *git.Git, o runOptions) (begun bool, err error) {
+	if err := sample.Make(ctx, gitCLI, o.repo); err != nil {
+		return false, err //nolint:wrapcheck // it says what was being made
 	}
 	text, err := sample.PlanFile()
 	if err != nil {
-		return err //nolint:wrapcheck // an embedded file
+		return false, err //nolint:wrapcheck // an embedded file
 	}
-	if err := os.WriteFile(plan, text, 0o600); err != nil {
-		return fmt.Errorf("write the demo's plan: %w", err)
+	if err := os.WriteFile(o.plan, text, 0o600); err != nil {
+		return false, fmt.Errorf("write the demo's plan: %w", err)
 	}
 	if !g.json() {
-		fmt.Fprintf(g.out, "sample repository: %s\nplan: %s\n", dir, plan)
+		fmt.Fprintf(g.out, "sample repository: %s\nplan: %s\n", o.repo, o.plan)
 	}
-	o.repo, o.plan = dir, plan
-	return g.start(ctx, nil, o)
+	h, err := g.prepare(ctx, nil, o)
+	if err != nil {
+		return false, err
+	}
+	err = g.begin(ctx, h, o)
+	return h.begun, err
 }
 
-// demoDirs chooses where the sample repository and its plan go. A directory that holds anything is refused.
-func demoDirs(dir string) (repo, plan string, err error) {
+// demoDir chooses where the sample repository and its plan go, and says whether it made the directory. One that holds
+// anything is refused.
+func demoDir(dir string) (abs string, made bool, err error) {
 	if dir == "" {
-		if dir, err = os.MkdirTemp("", "divisi-demo-"); err != nil {
-			return "", "", fmt.Errorf("make a temporary directory: %w", err)
+		dir, err = os.MkdirTemp("", "divisi-demo-")
+		if err != nil {
+			return "", false, fmt.Errorf("make a temporary directory: %w", err)
 		}
+		return dir, true, nil
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return "", "", usagef("--dir %s: %v", dir, err)
+	if abs, err = filepath.Abs(dir); err != nil {
+		return "", false, usagef("--dir %s: %v", dir, err)
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", "", fmt.Errorf("look into --dir: %w", err)
+	entries, err := os.ReadDir(abs)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return abs, true, nil
+	case err != nil:
+		return "", false, usagef("--dir: %v", err)
+	case len(entries) > 0:
+		return "", false, usagef("--dir %s is not empty", abs)
 	}
-	if len(entries) > 0 {
-		return "", "", usagef("--dir %s is not empty", dir)
-	}
-	return filepath.Join(dir, "harbour"), filepath.Join(dir, "plan.yaml"), nil
+	return abs, false, nil
 }

@@ -53,6 +53,7 @@ func exitCode(err error) int {
 	var file *configs.FileError
 	var plan *orchestrator.PlanError
 	var fault *model.Error
+	var locked *bus.LockedError
 	switch {
 	case err == nil:
 		return codeOK
@@ -60,7 +61,7 @@ func exitCode(err error) int {
 		return end.code
 	case errors.As(err, &signalled), errors.Is(err, context.Canceled), errors.Is(err, orchestrator.ErrNotApproved):
 		return codeStopped
-	case errors.As(err, &usage), errors.As(err, &file), errors.As(err, &plan):
+	case errors.As(err, &usage), errors.As(err, &file), errors.As(err, &plan), errors.As(err, &locked):
 		return codeUsage
 	case errors.As(err, &fault) && fault.Class == model.Auth && fault.Status == 0:
 		return codeUsage // no key was given at all
@@ -117,13 +118,21 @@ func hintFor(err error) string {
 	switch {
 	case errors.As(err, &locked):
 		return "Another process holds this run. Follow it with: divisi watch, or stop it with: divisi cancel."
-	case errors.Is(err, git.ErrNoGit):
-		return "Install git 2.38 or newer and put it on PATH."
+	case isCobraUsage(err):
+		return "See: divisi --help"
+	case errors.Is(err, git.ErrNotRepository):
+		return "Run in a clone of a repository, or name one with --repo DIR."
+	case errors.Is(err, git.ErrNoCommits):
+		return "Commit first: git add -A && git commit"
+	case errors.Is(err, orchestrator.ErrAuth):
+		return "Set GEMINI_API_KEY to a key that works; divisi resume goes on."
+	case errors.Is(err, orchestrator.ErrService):
+		return "Wait, or look at the quota of your key; divisi resume goes on."
 	case errors.As(err, &fault) && fault.Class == model.Auth:
 		return "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY. `divisi demo` and plans of commands need none."
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, bus.ErrFull):
 		return "Free some space, or move the state with --state-dir; divisi resume goes on."
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return "Choose a directory that you can write with --state-dir."
 	case errors.Is(err, orchestrator.ErrPreflight):
 		return "Mend it, commit, and start again; see .divisi/divisi.yaml for setup and gates."

@@ -33,7 +33,6 @@ type holder struct {
 	checkout *git.Checkout
 	bus      *bus.Bus
 	mirror   *git.Repo
-	budget   *model.Budget
 	// spec is what the run was asked to do.
 	spec orchestrator.RunSpec
 	// approve asks a person about a plan; nil where nobody can be asked.
@@ -42,6 +41,12 @@ type holder struct {
 	dashboard string
 	notices   []string
 	view      *console.Console
+	// dir is the run's directory, caches where its commands keep theirs.
+	dir, caches string
+	// positions are the places in the plan file; nil where there is none.
+	positions *configs.Positions
+	// begun says that the run's first event is in the log: what fails before it leaves nothing behind.
+	begun bool
 }
 
 // carry conducts the run to its end in this process and returns its state. newBudget, when not nil, replaces the budget.
@@ -50,24 +55,26 @@ func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *or
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the run
 	}
-	if !resume {
-		if err := cond.Start(ctx, h.spec); err != nil {
-			return nil, err //nolint:wrapcheck // it names the run
-		}
-	}
-	h.spec = cond.State().Spec
-	stopViews, err := h.views(ctx)
+	stopPage, err := h.page(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, stopViews()) }()
+	defer stopPage()
 	worker, release, err := h.worker(ctx, cond.State(), newBudget)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	if !resume {
+		if err := cond.Start(ctx, h.spec); err != nil {
+			return nil, err //nolint:wrapcheck // it names the run
+		}
+	}
+	h.begun = true
+	stopConsole := h.console(ctx)
+	defer func() { err = errors.Join(err, stopConsole()) }()
 	if err := worker.Start(ctx); err != nil {
-		return nil, err //nolint:wrapcheck // it names the worker
+		return cond.State(), err //nolint:wrapcheck // it names the worker
 	}
 	err = cond.Run(ctx)
 	worker.Stop()
@@ -90,39 +97,40 @@ func (h *holder) tree(commit string) orchestrator.Tree {
 	return &orchestrator.CommitTree{Repo: h.mirror, Commit: commit, Run: h.shards}
 }
 
-// views starts the console and, where asked for, the dashboard; both follow the event log and nothing else.
-func (h *holder) views(ctx context.Context) (stop func() error, err error) {
-	log := orchestrator.Log{Bus: h.bus, Run: h.run}
-	var page *dashboard.Server
-	if h.dashboard != "" {
-		page, err = dashboard.New(dashboard.Options{Addr: h.dashboard, Run: h.run, Log: log, Logger: h.g.log})
-		if err != nil {
-			return nil, err //nolint:wrapcheck // it names the address
-		}
-		if err := page.Start(ctx); err != nil {
-			return nil, err //nolint:wrapcheck // it names the address
-		}
-		if !h.g.json() {
-			fmt.Fprintf(h.g.out, "dashboard: %s\n", page.URL())
-		}
+// log is the run's event log: all that console and dashboard follow.
+func (h *holder) log() orchestrator.Log { return orchestrator.Log{Bus: h.bus, Run: h.run} }
+
+// page serves the dashboard, where asked for. With JSON its address is told on standard error.
+func (h *holder) page(ctx context.Context) (stop func(), err error) {
+	if h.dashboard == "" {
+		return func() {}, nil
 	}
+	page, err := dashboard.New(dashboard.Options{Addr: h.dashboard, Run: h.run, Log: h.log(), Logger: h.g.log})
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names the address
+	}
+	if err := page.Start(ctx); err != nil {
+		return nil, err //nolint:wrapcheck // it names the address
+	}
+	out := h.g.out
+	if h.g.json() {
+		out = h.g.err
+	}
+	fmt.Fprintf(out, "dashboard: %s\n", page.URL())
+	return page.Stop, nil
+}
+
+// console shows the run on standard output until it is stopped, which returns the first error of writing.
+func (h *holder) console(ctx context.Context) (stop func() error) {
 	h.view = h.g.newConsole()
 	followCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan error, 1)
-	go func() { done <- console.Follow(followCtx, log, h.view) }()
+	go func() { done <- console.Follow(followCtx, h.log(), h.view) }()
 	return func() error {
 		err := waitFor(done, viewGrace)
 		cancel()
-		if err == nil {
-			err = h.view.Close()
-		} else if cerr := h.view.Close(); cerr != nil {
-			err = errors.Join(err, cerr)
-		}
-		if page != nil {
-			page.Stop()
-		}
-		return err
-	}, nil
+		return errors.Join(err, h.view.Close())
+	}
 }
 
 // viewGrace is how long a view may take to show the last events of a run that has ended.
@@ -144,14 +152,13 @@ func waitFor(done <-chan error, most time.Duration) error {
 
 // worker makes the hands of the run: slots, caches, model, tools.
 func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *int) (*subagents.Worker, func(), error) {
-	dir := h.g.runDir(h.run)
 	if killed, err := sandbox.Sweep(h.run); err != nil {
 		h.g.log.Warn().Err(err).Msg("commands of an earlier holder could not be looked for")
 	} else if killed > 0 {
 		h.g.log.Info().Int("killed", killed).Msg("commands of an earlier holder were still running")
 	}
 	parallel := max(1, h.spec.Parallel)
-	pool, err := workspace.NewPool(h.git, h.mirror, filepath.Join(dir, "slots"), parallel)
+	pool, err := workspace.NewPool(h.git, h.mirror, filepath.Join(h.dir, "slots"), parallel)
 	if err != nil {
 		return nil, nil, err //nolint:wrapcheck // it names the directory
 	}
@@ -168,15 +175,15 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 		roles = append(roles, name)
 	}
 	for _, d := range []string{"tools", "tmp"} {
-		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Join(h.dir, d), 0o700); err != nil {
 			return nil, nil, fmt.Errorf("make the run's directories: %w", err)
 		}
 	}
 	return subagents.NewWorker(subagents.Config{
 		Bus: h.bus, Model: m, Mirror: h.mirror, Pool: pool,
-		Caches:   sandbox.Caches{Dir: filepath.Join(h.g.stateDir, "caches"), Go: toolchain},
-		ToolsDir: filepath.Join(dir, "tools"), Temp: filepath.Join(dir, "tmp"), Environ: os.Environ(),
-		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: parallel, Roles: roles, Tools: h.tools, Clock: now, IDs: newID(), Log: h.g.log,
+		Caches:   sandbox.Caches{Dir: h.caches, Go: toolchain},
+		ToolsDir: filepath.Join(h.dir, "tools"), Temp: filepath.Join(h.dir, "tmp"), Environ: os.Environ(),
+		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: parallel, Roles: roles, Run: h.run, Tools: h.tools, Clock: now, IDs: newID(), Log: h.g.log,
 	}), closeModel, nil
 }
 
@@ -199,7 +206,10 @@ func (h *holder) model(ctx context.Context, st *orchestrator.State, newBudget *i
 	if err != nil {
 		return nil, nil, err //nolint:wrapcheck // it says what to set
 	}
-	limit := st.Budget
+	limit := h.spec.Budget
+	if st.Spec.Run != "" {
+		limit = st.Budget // a resumed run's, which may have been raised before
+	}
 	if newBudget != nil {
 		limit = *newBudget
 	}

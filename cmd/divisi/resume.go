@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/orchestrator"
 )
@@ -42,6 +41,9 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	if budget != nil && *budget < 0 {
 		return usagef("--budget cannot be negative")
 	}
+	if err := checkPage(o.dashboard); err != nil {
+		return err
+	}
 	run, err := g.findRun(args)
 	if err != nil {
 		return err
@@ -54,9 +56,12 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	if err != nil {
 		return err //nolint:wrapcheck // it says what to install
 	}
-	h := &holder{g: g, run: run, git: gitCLI, dashboard: o.dashboard, notices: notices()}
-	if h.bus, err = bus.Open(ctx, bus.Options{Dir: g.busDir(run), URL: m.NATS, Log: g.log}); err != nil {
-		return fmt.Errorf("open the store of run %s: %w", run, err)
+	h := &holder{
+		g: g, run: run, git: gitCLI, dashboard: o.dashboard, notices: notices(),
+		dir: g.runDir(run), caches: filepath.Join(g.stateDir, "caches"),
+	}
+	if h.bus, err = g.openBus(ctx, run, m.NATS); err != nil {
+		return err
 	}
 	defer g.closeBus(h.bus)
 	st, err := orchestrator.Fold(ctx, h.bus, run)
@@ -67,9 +72,9 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 		return err
 	}
 	if h.checkout, err = gitCLI.Inspect(ctx, st.Spec.Repo); err != nil {
-		return fmt.Errorf("%s: %w", st.Spec.Repo, err)
+		return fmt.Errorf("the repository of run %s: %w", run, err)
 	}
-	if h.mirror, err = gitCLI.OpenMirror(filepath.Join(g.runDir(run), "repo.git")); err != nil {
+	if h.mirror, err = gitCLI.OpenMirror(filepath.Join(h.dir, "repo.git")); err != nil {
 		return err //nolint:wrapcheck // it names the mirror
 	}
 	h.spec = st.Spec
@@ -83,7 +88,7 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 func resumable(st *orchestrator.State, budget *int) error {
 	switch {
 	case st.Spec.Run == "":
-		return usagef("this run was killed before its first event; start it again")
+		return usagef("this run was killed before its first event; start it again with divisi run")
 	case st.Run == orchestrator.RunDone || st.Run == orchestrator.RunParked || st.Run == orchestrator.RunCancelled:
 		return usagef("run %s is over: %s; see: divisi show %s", st.Spec.Run, st.Run, st.Spec.Run)
 	case st.Budget > 0 && st.Usage.Total() >= st.Budget && budget == nil:

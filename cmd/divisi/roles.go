@@ -26,7 +26,10 @@ repository, then --role files; later wins by name. Every fault of a role file is
 		Example: "  divisi roles\n  divisi roles generator\n  divisi roles --role my-role.md",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			roles, err := configs.Roles(repo, files)
+			if err := checkDir(repo); err != nil {
+				return err
+			}
+			roles, err := configs.Roles(top(repo), files)
 			if err != nil {
 				return err //nolint:wrapcheck // it names file, line and column
 			}
@@ -64,7 +67,7 @@ func (g *globals) showRole(roles map[string]spec.Role, name string) error {
 	r, ok := roles[name]
 	if !ok {
 		names := slices.Sorted(maps.Keys(roles))
-		return usagef("there is no role %q; the nearest is %s (roles: %s)", name, spec.Nearest(name, names), strings.Join(names, ", "))
+		return usagef("there is no role %q%s; the roles are %s", name, nearest(name, names), strings.Join(names, ", "))
 	}
 	if g.json() {
 		return json.NewEncoder(g.out).Encode(r) //nolint:wrapcheck // the terminal

@@ -84,6 +84,8 @@ Start with:  divisi demo`,
 		newDemo(g), newRun(g), newResume(g), newCancel(g), newShow(g), newRuns(g), newWatch(g), newContext(g),
 		newRoles(g), newConfig(g), newVersion(g),
 	)
+	root.SetHelpCommand(newHelp())
+	describeCompletion(root)
 	return root
 }
 

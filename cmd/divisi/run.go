@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/bus"
 	"divisi/configs"
 	"divisi/internal/git"
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/orchestrator"
+	"divisi/orchestrator/dashboard"
 	"divisi/subagents/gate"
 )
 
@@ -43,7 +43,7 @@ A model role needs GEMINI_API_KEY (or GOOGLE_API_KEY); plans of command roles ne
 		Example: `  divisi run --plan refactor.yaml --dry-run
   divisi run --plan refactor.yaml --parallel 8 --dashboard 127.0.0.1:8080
   divisi run "Move every package from log to slog" --budget 2000000`,
-		Args: cobra.MaximumNArgs(1),
+		Args: oneGoal,
 		RunE: func(c *cobra.Command, args []string) error { return g.start(c.Context(), args, o) },
 	}
 	f := c.Flags()
@@ -73,6 +73,9 @@ func (g *globals) start(ctx context.Context, args []string, o runOptions) error 
 	return g.begin(ctx, h, o)
 }
 
+// maxParallel bounds --parallel: each agent has a work tree of its own.
+const maxParallel = 1000
+
 func (o runOptions) check(args []string, g *globals) error {
 	goal := strings.TrimSpace(strings.Join(args, " "))
 	switch {
@@ -84,8 +87,29 @@ func (o runOptions) check(args []string, g *globals) error {
 		return usagef("--dry-run needs --plan: a goal is planned by a model")
 	case o.parallel < 0 || o.budget < 0:
 		return usagef("--parallel and --budget cannot be negative")
+	case o.parallel > maxParallel:
+		return usagef("--parallel %d: %d agents at once is the most", o.parallel, maxParallel)
 	case o.plan == "" && !o.yes && (!isTerminal(g.in) || g.json()):
 		return usagef("the plan needs somebody's approval: run on a terminal, or pass --yes")
+	}
+	return checkPage(o.dashboard)
+}
+
+// checkPage refuses an address that the dashboard would refuse, before anything is written.
+func checkPage(addr string) error {
+	if addr == "" {
+		return nil
+	}
+	if _, err := dashboard.New(dashboard.Options{Addr: addr, Run: "none", Log: orchestrator.Log{}}); err != nil {
+		return usagef("--dashboard: %s", strings.TrimPrefix(err.Error(), "dashboard: "))
+	}
+	return nil
+}
+
+// oneGoal takes at most one argument.
+func oneGoal(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usagef("the goal is one argument, and there are %d: put it in quotes: divisi run %s", len(args), quote(strings.Join(args, " ")))
 	}
 	return nil
 }
@@ -111,7 +135,13 @@ func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*ho
 		Budget: first(o.budget, project.Budget), AutoApprove: o.yes, StrictGates: o.strict, Created: now(),
 	}
 	s.Project.Parallel = s.Parallel
-	h := &holder{g: g, run: s.Run, git: gitCLI, checkout: checkout, spec: s, dashboard: o.dashboard}
+	if s.Parallel > maxParallel {
+		return nil, usagef(".divisi/divisi.yaml: parallel is %d: %d agents at once is the most", s.Parallel, maxParallel)
+	}
+	h := &holder{
+		g: g, run: s.Run, git: gitCLI, checkout: checkout, spec: s, dashboard: o.dashboard,
+		dir: g.runDir(s.Run), caches: filepath.Join(g.stateDir, "caches"),
+	}
 	return h, h.readPlan(o)
 }
 
@@ -119,11 +149,14 @@ func (h *holder) readPlan(o runOptions) error {
 	if o.plan == "" {
 		return h.needKey()
 	}
-	plan, err := configs.CheckPlan(o.plan, spec.Env{Roles: h.spec.Roles, Gates: gateNames(h.spec.Project)})
+	plan, positions, err := configs.LoadPlan(o.plan)
+	if err == nil {
+		err = positions.Error(plan.Validate(spec.Env{Roles: h.spec.Roles, Gates: gateNames(h.spec.Project)}))
+	}
 	if err != nil {
 		return err //nolint:wrapcheck // it names file, line and column
 	}
-	h.spec.Plan = &plan
+	h.spec.Plan, h.positions = &plan, positions
 	if h.spec.Goal = plan.Goal; h.spec.Goal == "" {
 		h.spec.Goal = filepath.Base(o.plan)
 	}
@@ -157,9 +190,12 @@ func gateNames(p spec.Project) []string {
 
 // inspect looks at the user's checkout and chooses the base commit. What a run would silently leave behind is refused.
 func inspect(ctx context.Context, g *git.Git, path, rev string) (*git.Checkout, string, error) {
+	if err := checkDir(path); err != nil {
+		return nil, "", err
+	}
 	c, err := g.Inspect(ctx, path)
 	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w", path, err)
+		return nil, "", err //nolint:wrapcheck // it names the directory
 	}
 	switch {
 	case c.Shallow:
@@ -200,35 +236,36 @@ func first(values ...int) int {
 }
 
 // begin makes the run's directory and carries the run out. A run that could not begin leaves nothing behind.
-func (g *globals) begin(ctx context.Context, h *holder, o runOptions) error {
-	dir := g.runDir(h.run)
+func (g *globals) begin(ctx context.Context, h *holder, o runOptions) (err error) {
 	if o.dryRun {
 		tmp, err := os.MkdirTemp("", "divisi-dry-run-")
 		if err != nil {
 			return fmt.Errorf("make a temporary directory: %w", err)
 		}
-		defer os.RemoveAll(tmp) //nolint:errcheck // a temporary directory
-		dir = tmp
+		h.dir, h.caches = tmp, filepath.Join(tmp, "caches")
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(h.dir, 0o700); err != nil {
 		return fmt.Errorf("make the run's directory: %w", err)
 	}
-	var err error
-	if h.mirror, err = h.git.CreateMirror(ctx, filepath.Join(dir, "repo.git"), h.checkout, h.spec.Base); err == nil {
+	defer func() {
+		if !h.begun {
+			err = errors.Join(err, os.RemoveAll(h.dir))
+		}
+	}()
+	if h.mirror, err = h.git.CreateMirror(ctx, filepath.Join(h.dir, "repo.git"), h.checkout, h.spec.Base); err == nil {
 		err = h.findGates(ctx)
 	}
 	if err == nil {
 		err = h.tryPlan(ctx, o)
 	}
 	if err != nil || o.dryRun {
-		return errors.Join(err, os.RemoveAll(dir))
+		return err
 	}
-	if err := writeMeta(dir, meta{Repo: h.spec.Repo, NATS: o.nats}); err != nil {
-		return errors.Join(err, os.RemoveAll(dir))
+	if err := writeMeta(h.dir, meta{Repo: h.spec.Repo, NATS: o.nats}); err != nil {
+		return err
 	}
-	h.bus, err = bus.Open(ctx, bus.Options{Dir: g.busDir(h.run), URL: o.nats, Log: g.log})
-	if err != nil {
-		return errors.Join(fmt.Errorf("start the bus: %w", err), os.RemoveAll(dir))
+	if h.bus, err = g.openBus(ctx, h.run, o.nats); err != nil {
+		return err
 	}
 	defer g.closeBus(h.bus)
 	h.approve = g.approver(h, o)
@@ -267,10 +304,10 @@ func (h *holder) tryPlan(ctx context.Context, o runOptions) error {
 		return err //nolint:wrapcheck // it names the task
 	}
 	if len(problems) > 0 {
-		_, positions, _ := configs.LoadPlan(o.plan) // it was read without an error a moment ago
-		return positions.Error(problems)
+		return h.positions.Error(problems) //nolint:wrapcheck // it names file, line and column
 	}
 	if o.dryRun {
+		data.By = orchestrator.ByFile
 		return h.g.printPlan(data)
 	}
 	return nil
@@ -308,15 +345,14 @@ func (g *globals) finish(st *orchestrator.State, err error) error {
 	}
 }
 
-// printEnd prints the report and what to do next.
+// printEnd prints what the gates found beyond their verdicts, and what to do next. How the run stands the console has told.
 func (g *globals) printEnd(st *orchestrator.State) error {
 	if g.json() {
 		return nil
 	}
-	fmt.Fprintln(g.out)
-	if err := g.printReport(st); err != nil {
-		return err
-	}
+	writeGates(g.out, slices.DeleteFunc(st.Report().Gates, func(r orchestrator.GateReport) bool {
+		return len(r.New)+len(r.Known)+len(r.Fixed) == 0
+	}))
 	run := st.Spec.Run
 	next := []string{"divisi show " + run, "divisi watch " + run}
 	switch {
@@ -329,11 +365,8 @@ func (g *globals) printEnd(st *orchestrator.State) error {
 	case st.Run == orchestrator.RunStopped:
 		next = slices.Insert(next, 0, "divisi resume "+run)
 	}
-	fmt.Fprintln(g.out, "\nLook further:")
-	for _, n := range next {
-		fmt.Fprintln(g.out, "  "+n)
-	}
-	return nil
+	_, err := fmt.Fprintf(g.out, "\nLook further:\n  %s\n", strings.Join(next, "\n  "))
+	return err //nolint:wrapcheck // the terminal
 }
 
 // quote makes a path safe to paste into a shell.

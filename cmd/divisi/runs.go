@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/bus"
-	"divisi/internal/spec"
 	"divisi/orchestrator"
 )
 
@@ -83,29 +82,40 @@ func (g *globals) findRun(args []string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", usagef("there is no run %q; the nearest is %s (see: divisi runs)", args[0], spec.Nearest(args[0], ids))
+		return "", usagef("there is no run %q%s\nSee: divisi runs", args[0], nearest(args[0], ids))
 	default:
 		return "", usagef("%q could be any of %s", args[0], strings.Join(found, ", "))
 	}
 }
 
-// openRun connects to a run's store: to the process that holds it, else it holds the store itself for as long as it looks.
-func (g *globals) openRun(ctx context.Context, run string) (*bus.Bus, error) {
+// openRun connects to a run's store: to the process that carries the run out, else it holds the store itself for as long as
+// it looks, which alone tells it.
+func (g *globals) openRun(ctx context.Context, run string) (b *bus.Bus, alone bool, err error) {
 	dir := g.busDir(run)
 	meta, err := readMeta(g.runDir(run))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if b, err := bus.Attach(ctx, dir); err == nil {
-		return b, nil
+		return b, false, nil
 	} else if !errors.Is(err, bus.ErrNoHolder) {
-		return nil, fmt.Errorf("connect to the holder of run %s: %w", run, err)
+		return nil, false, fmt.Errorf("connect to the holder of run %s: %w", run, err)
 	}
-	b, err := bus.Open(ctx, bus.Options{Dir: dir, URL: meta.NATS, Log: g.log})
-	if err != nil {
+	b, err = g.openBus(ctx, run, meta.NATS)
+	return b, true, err
+}
+
+// openBus makes this process the holder of a run's store, or connects it to the NATS server of the run.
+func (g *globals) openBus(ctx context.Context, run, url string) (*bus.Bus, error) {
+	b, err := bus.Open(ctx, bus.Options{Dir: g.busDir(run), URL: url, Log: g.log})
+	switch {
+	case err == nil:
+		return b, nil
+	case url == "" || errors.As(err, new(*bus.LockedError)):
 		return nil, fmt.Errorf("open the store of run %s: %w", run, err)
+	default:
+		return nil, fmt.Errorf("use the NATS server of run %s: %w\nCheck the address given with --nats; without it Divisi brings its own server", run, err)
 	}
-	return b, nil
 }
 
 // closeBus closes a store that a command only looked at; what goes wrong then is for the log.
@@ -127,6 +137,9 @@ type meta struct {
 func readMeta(dir string) (meta, error) {
 	var m meta
 	data, err := os.ReadFile(filepath.Join(dir, "run.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, usagef("run %s was killed before it began, or begins just now; to forget it: rm -r %s", filepath.Base(dir), quote(dir))
+	}
 	if err != nil {
 		return m, fmt.Errorf("read a run's description: %w", err)
 	}
@@ -177,7 +190,7 @@ func (g *globals) listRuns(ctx context.Context) error {
 }
 
 func (g *globals) foldRun(ctx context.Context, run string) (*orchestrator.State, error) {
-	b, err := g.openRun(ctx, run)
+	b, _, err := g.openRun(ctx, run)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"divisi/internal/sandbox"
@@ -45,7 +46,7 @@ func (h *holder) shards(ctx context.Context, commit string, command []string) ([
 		return nil, fmt.Errorf("run %s: %w", command[0], err)
 	}
 	if out.ExitCode != 0 || out.TimedOut {
-		return nil, fmt.Errorf("%s ended with exit code %d: %s", command[0], out.ExitCode, out.Text())
+		return nil, fmt.Errorf("%s ended with exit code %d: %s", command[0], out.ExitCode, strings.TrimSpace(out.Text()))
 	}
 	return []byte(out.Text()), nil
 }
@@ -64,13 +65,13 @@ func (h *holder) shardEnv(ctx context.Context, dir, tree string) (env, writable 
 	if err != nil {
 		return nil, nil, err //nolint:wrapcheck // it names the program
 	}
-	cache, err := sandbox.Caches{Dir: filepath.Join(h.g.stateDir, "caches"), Go: toolchain}.For(sandbox.Agents)
+	cache, err := sandbox.Caches{Dir: h.caches, Go: toolchain}.For(sandbox.Agents)
 	if err != nil {
 		return nil, nil, err //nolint:wrapcheck // it names the directory
 	}
 	cache.Env["DIVISI_RUN"] = h.run
 	env, err = sandbox.Env(sandbox.Settings{
-		Base: os.Environ(), Tools: filepath.Join(h.g.runDir(h.run), "tools"), Path: cache.Path, Home: home, Temp: tmp,
+		Base: os.Environ(), Tools: filepath.Join(h.dir, "tools"), Path: cache.Path, Home: home, Temp: tmp,
 		Extra: h.spec.Project.Env, Vars: cache.Env,
 	})
 	return env, append(cache.Writable, tree, home, tmp), err //nolint:wrapcheck // it names the variable

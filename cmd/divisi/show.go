@@ -127,7 +127,7 @@ func (g *globals) showTask(st *orchestrator.State, id string) error {
 		}
 		return writeTask(g.out, t, st)
 	}
-	return usagef("run %s has no task %q", st.Spec.Run, id)
+	return usagef("run %s has no task %q%s\nSee: divisi show %s", st.Spec.Run, id, nearest(id, st.Order), st.Spec.Run)
 }
 
 func writeTask(w io.Writer, t orchestrator.TaskReport, st *orchestrator.State) error {

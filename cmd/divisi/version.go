@@ -16,6 +16,11 @@ func newVersion(g *globals) *cobra.Command {
 		Example: "  divisi version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if g.json() {
+				return encodeLine(g.out, map[string]string{
+					"version": version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+				})
+			}
 			_, err := fmt.Fprintf(g.out, "divisi %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err //nolint:wrapcheck // the terminal
 		},

@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"iter"
 
 	"github.com/spf13/cobra"
 
+	"divisi/bus"
 	"divisi/orchestrator"
 	"divisi/orchestrator/console"
 )
@@ -29,20 +32,50 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	b, err := g.openRun(ctx, run)
+	b, alone, err := g.openRun(ctx, run)
 	if err != nil {
 		return err
 	}
 	defer g.closeBus(b)
+	log := orchestrator.Log{Bus: b, Run: run}
+	var from console.Log = log
+	if alone {
+		from = finished{log}
+	}
 	view := g.newConsole()
-	err = console.Follow(ctx, orchestrator.Log{Bus: b, Run: run}, view)
+	err = console.Follow(ctx, from, view)
 	if cerr := view.Close(); err == nil {
 		err = cerr
 	}
-	if errors.Is(err, context.Canceled) {
+	switch {
+	case errors.Is(err, context.Canceled):
 		return &endError{codeStopped, ""}
+	case errors.Is(err, bus.ErrNoHolder): // it may just have ended in order
+		st, err := g.foldRun(ctx, run)
+		return g.abandoned(st, err)
+	case err == nil && alone:
+		st, err := orchestrator.Fold(ctx, b, run)
+		return g.abandoned(st, err)
 	}
 	return err //nolint:wrapcheck // it names the log
+}
+
+// finished is a log to which nobody appends: its tail ends where the log ends, so that the store is not held for longer.
+type finished struct{ orchestrator.Log }
+
+// Tail yields what the log has.
+func (f finished) Tail(ctx context.Context, from uint64) iter.Seq2[orchestrator.LogBatch, error] {
+	return f.Read(ctx, from)
+}
+
+// abandoned says what to do about a run that has not ended and that no process carries out any more.
+func (g *globals) abandoned(st *orchestrator.State, err error) error {
+	if err != nil || st.Run.Ended() {
+		return err
+	}
+	run := st.Spec.Run
+	_, err = fmt.Fprintf(g.err, "divisi: no process carries run %s out now; go on with: divisi resume %s\n", run, run)
+	return err //nolint:wrapcheck // the terminal
 }
 
 // newConsole makes the view of a run that fits standard output.

@@ -63,8 +63,12 @@ func TestCheckPatchListsAllFaults(t *testing.T) {
 		"old symlink":     {linked, map[string]string{ModeSymlink + ":old": "dir"}, nil, []FaultKind{}},
 		"gitmodules":      {b.base, map[string]string{"dir/.GitModules": "x"}, nil, []FaultKind{FaultGitFile}},
 		"size":            {b.base, map[string]string{"big": strings.Repeat("x", MaxBlob+1)}, nil, []FaultKind{FaultSize}},
-		"several": {b.base, map[string]string{".gitmodules": "x", ModeSymlink + ":l": "/", "big": strings.Repeat("y", MaxBlob+1)},
-			wrongTree, []FaultKind{FaultCommit, FaultGitFile, FaultMode, FaultSize}},
+		"several": {
+			b.base,
+			map[string]string{".gitmodules": "x", ModeSymlink + ":l": "/", "big": strings.Repeat("y", MaxBlob+1)},
+			wrongTree,
+			[]FaultKind{FaultCommit, FaultGitFile, FaultMode, FaultSize},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

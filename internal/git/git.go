@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+
+	"divisi/internal/meter"
 )
 
 // The oldest version of git that has everything that this package uses (merge-tree --write-tree, cat-file -z).
@@ -34,7 +36,12 @@ type Git struct {
 	userEnv []string
 	// uid is who owns what we trust; -1 where the system has no such thing.
 	uid int
+	// spent counts the processes.
+	spent meter.Meter
 }
+
+// Spent returns how many git processes were run and how long they took together.
+func (g *Git) Spent() meter.Spent { return g.spent.Spent() }
 
 // New finds git on the PATH and checks its version. Errors: ErrNoGit, ErrOld.
 func New(ctx context.Context) (*Git, error) {

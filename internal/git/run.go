@@ -73,6 +73,7 @@ func (g *Git) Run(ctx context.Context, d Dir, stdin io.Reader, args ...string) (
 
 // exec runs a call to its end. Output beyond the limit is ErrTooLarge, with the output up to the limit.
 func (g *Git) exec(ctx context.Context, c call) ([]byte, error) {
+	defer g.spent.Since(time.Now())
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	out := &capture{limit: c.limit, full: cancel}

@@ -29,7 +29,7 @@ func at(events []contextscope.Event) func() time.Time {
 
 // pass lets a bubble's time go by, and everything that is due then happen.
 func pass(d time.Duration) {
-	time.Sleep(d)
+	time.Sleep(d) //nolint:forbidigo // a bubble's time is not ours
 	synctest.Wait()
 }
 
@@ -156,7 +156,8 @@ func TestRedrawsAreFewAndFailuresQuick(t *testing.T) {
 		frames, _ := screen.drawn()
 		require.LessOrEqual(t, frames, 11)
 		require.GreaterOrEqual(t, frames, 9)
-		c.Handle([]contextscope.Event{event(contextscope.KindTask, "x", orchestrator.TaskData{State: orchestrator.TaskParked, Reason: "no"})})
+		parked := orchestrator.TaskData{State: orchestrator.TaskParked, Reason: "no"}
+		c.Handle([]contextscope.Event{event(contextscope.KindTask, "x", parked)})
 		pass(redrawPause)
 		require.Contains(t, screen.text(), "x is parked: no")
 		before, _ := screen.drawn()
@@ -169,7 +170,8 @@ func TestRedrawsAreFewAndFailuresQuick(t *testing.T) {
 
 func TestApprove(t *testing.T) {
 	t.Parallel()
-	for answer, want := range map[string]bool{"y\n": true, " yes \n": true, "n\n": false, "\n": false, "": false, "yellow\n": false} {
+	answers := map[string]bool{"y\n": true, " yes \n": true, "n\n": false, "\n": false, "": false, "yellow\n": false}
+	for answer, want := range answers {
 		var out bytes.Buffer
 		c := New(Options{Out: &out})
 		got, err := c.Approve(strings.NewReader(answer), samplePlan(t))
@@ -193,10 +195,11 @@ func TestApproveHoldsTheScreenStill(t *testing.T) {
 		c := New(Options{Out: screen, TTY: true, Now: at(events)})
 		c.Handle(events[:20])
 		pass(time.Second)
+		plan := samplePlan(t)
 		in, answer := io.Pipe()
 		got := make(chan bool)
 		go func() {
-			yes, err := c.Approve(in, samplePlan(t))
+			yes, err := c.Approve(in, plan)
 			got <- yes && err == nil
 		}()
 		synctest.Wait()
@@ -242,7 +245,9 @@ func TestForeignTextIsHarmless(t *testing.T) {
 			State: orchestrator.RunRunning, Reason: evil, Notices: []string{evil}, Ref: evil, Head: evil,
 			Spec: &orchestrator.RunSpec{Goal: evil, Roles: map[string]spec.Role{evil: {Writes: true}}},
 		}),
-		event(contextscope.KindPlan, "", orchestrator.PlanData{By: evil, Tasks: []spec.Task{{ID: evil, Title: evil, Role: evil}}}),
+		event(contextscope.KindPlan, "", orchestrator.PlanData{
+			By: evil, Tasks: []spec.Task{{ID: evil, Title: evil, Role: evil}},
+		}),
 		event(contextscope.KindTask, evil, orchestrator.TaskData{State: orchestrator.TaskState(evil), Reason: evil}),
 		event(contextscope.KindTask, evil, orchestrator.TaskData{State: orchestrator.TaskParked, Reason: evil}),
 		event(contextscope.KindStarted, evil, map[string]any{"delivery": 2, "worker": evil}),
@@ -288,7 +293,8 @@ func TestUnreadableDataIsPassedOver(t *testing.T) {
 	var out bytes.Buffer
 	c := New(Options{Out: &out})
 	for _, k := range []contextscope.Kind{"run", "plan", "task", "landing", "receipt", "result", "started", "error", "later"} {
-		c.Handle([]contextscope.Event{{ID: "e", Run: "r", Kind: k, Task: "t", Data: json.RawMessage(`["what"]`)}, {Run: "r", Kind: k}})
+		odd := json.RawMessage(`["what"]`)
+		c.Handle([]contextscope.Event{{ID: "e", Run: "r", Kind: k, Task: "t", Data: odd}, {Run: "r", Kind: k}})
 	}
 	require.NoError(t, c.Close())
 	require.Contains(t, out.String(), "Run r is ")

@@ -1,16 +1,11 @@
 package console
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
 	"divisi/contextscope"
@@ -18,10 +13,6 @@ import (
 	"divisi/orchestrator"
 	"divisi/subagents/wire"
 )
-
-var update = flag.Bool("update", false, "write the sample and the golden files anew")
-
-const samplePath = "testdata/sample.jsonl"
 
 // scribe writes the log of a made-up run: a master surveys and plans, generators move packages to another logger, one task
 // fails and is done again, one is parked, one batch is red.
@@ -42,7 +33,7 @@ func (s *scribe) put(kind contextscope.Kind, task string, attempt int, role stri
 		e.Author = e.Agent
 	}
 	s.seq[e.Agent]++
-	e.Seq, e.Pos = s.seq[e.Agent], uint64(len(s.events)+1) //nolint:gosec // a count
+	e.Seq, e.Pos = s.seq[e.Agent], uint64(len(s.events)+1)
 	e.ID = fmt.Sprintf("ev-%04d", e.Pos)
 	if data != nil {
 		raw, err := json.Marshal(data)
@@ -147,7 +138,8 @@ func (s *scribe) begin() {
 		spec.RoleGenerator: {Name: spec.RoleGenerator, Writes: true}, spec.RoleTester: {Name: spec.RoleTester},
 	}
 	s.run(orchestrator.RunData{State: orchestrator.RunCreated, Epoch: 1, Spec: &orchestrator.RunSpec{
-		Run: "01KJPX3Q7R-slog", Goal: "Replace the legacy logger with log/slog in every package, structured attributes instead of formats",
+		Run:  "01KJPX3Q7R-slog",
+		Goal: "Replace the legacy logger with log/slog in every package, structured attributes instead of formats",
 		Repo: "/home/ada/src/shop", Base: "4be1c09d22aa7f3e81", Branch: "main", Project: spec.Project{Gates: gates}, Roles: roles,
 		Parallel: 4, Budget: 2_000_000, Created: s.now,
 	}, Notices: []string{"Commands are confined to their slot, but network access could not be cut off on this machine."}})
@@ -179,7 +171,8 @@ func (s *scribe) master(attempt int, text string, tasks []spec.Task, overlaps []
 	})
 	s.put(contextscope.KindPlan, "", 0, "", orchestrator.PlanData{
 		By: wire.AgentID(spec.RoleMaster, attempt), Tasks: tasks, Overlaps: overlaps, Ceiling: ceiling,
-		DecisionRecord: "Loggers are passed as *slog.Logger, never global.\nKeys are snake_case; an error is always the attribute \"err\".",
+		DecisionRecord: "Loggers are passed as *slog.Logger, never global.\n" +
+			"Keys are snake_case; an error is always the attribute \"err\".",
 	}, nil)
 	s.task(spec.RoleMaster, orchestrator.TaskData{State: orchestrator.TaskPending, Reason: "waits for its tasks"})
 }
@@ -253,7 +246,8 @@ func (s *scribe) landed(id string) orchestrator.Landed {
 	for i, w := range sampleWork {
 		if w.id == id {
 			return orchestrator.Landed{
-				Task: id, Attempt: 1, Commit: fmt.Sprintf("%07x%03d", 0xc0ffee0+i*7919, i), Added: w.lines, Deleted: w.lines - 7, Files: 2 + i%4,
+				Task: id, Attempt: 1, Commit: fmt.Sprintf("%07x%03d", 0xc0ffee0+i*7919, i),
+				Added: w.lines, Deleted: w.lines - 7, Files: 2 + i%4,
 			}
 		}
 	}
@@ -286,8 +280,9 @@ func (s *scribe) steps(i int) []func() {
 	case "log-storage":
 		return append(s.attempt(i, 1, "gate"), append(s.attempt(i, 2, "gate"), func() {
 			s.task(id, orchestrator.TaskData{
-				State: orchestrator.TaskParked, Reason: "the same failure three times: TestCompaction wants the old line format in a golden file",
-				Fault: &spec.Fault{Class: "gate", Message: "test is red: shop/internal/storage TestCompaction"},
+				State:  orchestrator.TaskParked,
+				Reason: "the same failure three times: TestCompaction wants the old line format in a golden file",
+				Fault:  &spec.Fault{Class: "gate", Message: "test is red: shop/internal/storage TestCompaction"},
 			})
 		})...)
 	case "log-http":
@@ -321,7 +316,8 @@ func (s *scribe) attempt(i, n int, fails string) []func() {
 		},
 		func() { s.doing(w.id, role, n, "edit "+file) },
 		func() {
-			s.turn(w.id, role, n, "Now the calls themselves.", "edit", map[string]any{"path": file, "edits": 3}, "3 edits, gofmt is clean")
+			edit := map[string]any{"path": file, "edits": 3}
+			s.turn(w.id, role, n, "Now the calls themselves.", "edit", edit, "3 edits, gofmt is clean")
 		},
 		func() { s.doing(w.id, role, n, "run go test ./"+w.files[0][:len(w.files[0])-3]+"/...") },
 		func() {
@@ -331,7 +327,8 @@ func (s *scribe) attempt(i, n int, fails string) []func() {
 			})
 		},
 		func() {
-			s.task(w.id, orchestrator.TaskData{State: orchestrator.TaskVerifying, Dispatch: s.dispatch(verify, spec.RoleTester, n)})
+			d := s.dispatch(verify, spec.RoleTester, n)
+			s.task(w.id, orchestrator.TaskData{State: orchestrator.TaskVerifying, Dispatch: d})
 		},
 		func() { s.started(verify, spec.RoleTester, n) },
 		func() { s.doing(verify, spec.RoleTester, n, "gate build") },
@@ -375,45 +372,7 @@ func (s *scribe) finish() {
 	s.result("--final", spec.RoleTester, 1, spec.Result{Status: spec.StatusDone, Receipts: final})
 	s.run(orchestrator.RunData{Final: final})
 	s.run(orchestrator.RunData{
-		State: orchestrator.RunParked, Reason: "1 task is parked", Head: "a17c55e0d1b2c3", Ref: "refs/heads/divisi/01KJPX3Q7R-slog",
+		State: orchestrator.RunParked, Reason: "1 task is parked",
+		Head: "a17c55e0d1b2c3", Ref: "refs/heads/divisi/01KJPX3Q7R-slog",
 	})
-}
-
-// readSample reads the stored run.
-func readSample(t testing.TB) []contextscope.Event {
-	t.Helper()
-	raw, err := os.ReadFile(samplePath)
-	require.NoError(t, err)
-	var events []contextscope.Event
-	lines := bufio.NewScanner(bytes.NewReader(raw))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var e contextscope.Event
-		require.NoError(t, json.Unmarshal(lines.Bytes(), &e))
-		events = append(events, e)
-	}
-	require.NoError(t, lines.Err())
-	return events
-}
-
-// TestSampleIsCurrent holds the stored run, which the dashboard's tests read too, to the function that makes it.
-func TestSampleIsCurrent(t *testing.T) {
-	var want bytes.Buffer
-	for _, e := range sample() {
-		raw, err := json.Marshal(e)
-		require.NoError(t, err)
-		want.Write(append(raw, '\n'))
-	}
-	golden(t, samplePath, want.Bytes())
-}
-
-// golden compares with a stored file, or stores it with -update.
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		require.NoError(t, os.WriteFile(path, got, 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err, "run go test -update once")
-	require.Equal(t, string(want), string(got))
 }

@@ -54,7 +54,7 @@ func clean(s string) bool {
 // hidden reports whether a rune would not be seen as itself: controls, formats (which change the direction of text or are
 // invisible), variation selectors, private use and what is not assigned.
 func hidden(r rune) bool {
-	return !unicode.IsPrint(r) || unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
+	return !unicode.IsPrint(r) || unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
 // sequence returns the length of the escape sequence that s begins with; 0 for none.

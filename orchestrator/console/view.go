@@ -44,7 +44,8 @@ type agent struct {
 
 func newView() *view {
 	return &view{
-		passed: map[orchestrator.RunState]bool{}, gates: map[string]int{}, tasks: map[string]*TaskRow{}, planned: map[string]bool{},
+		passed: map[orchestrator.RunState]bool{}, gates: map[string]int{},
+		tasks: map[string]*TaskRow{}, planned: map[string]bool{},
 	}
 }
 

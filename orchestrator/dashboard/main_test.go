@@ -128,8 +128,9 @@ func (l *memoryLog) bulk(from, to int) {
 }
 
 func numbered(i int) contextscope.Event {
+	task := fmt.Sprintf("task-%d", i%40)
 	return contextscope.Event{
-		V: 1, ID: fmt.Sprintf("e%05d", i), Run: "r1", Task: fmt.Sprintf("task-%d", i%40), Attempt: 1, Agent: fmt.Sprintf("task-%d/1", i%40),
+		V: 1, ID: fmt.Sprintf("e%05d", i), Run: "r1", Task: task, Attempt: 1, Agent: task + "/1",
 		Role: "generator", Time: time.Unix(1_770_000_000+int64(i), 0).UTC(), Kind: contextscope.KindProgress,
 		Data: json.RawMessage(fmt.Sprintf(`{"doing":"step %d of the work"}`, i)),
 	}
@@ -175,7 +176,7 @@ type cutter struct {
 }
 
 func cutting(s *Server, times, most int) *cutter {
-	c := &cutter{rng: rand.New(rand.NewPCG(1, 2)), left: times, most: most} //nolint:gosec // a test's dice
+	c := &cutter{rng: rand.New(rand.NewPCG(1, 2)), left: times, most: most}
 	s.listen = func(ctx context.Context, addr string) (net.Listener, error) {
 		l, err := listenTCP(ctx, addr)
 		c.Listener = l

@@ -101,9 +101,6 @@ func (s *Server) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	at := l.Addr().(*net.TCPAddr) // bind saw to it
-	s.hosts = allowedHosts(at.IP.String(), at.Port)
-	s.url = "http://" + at.String() + "/"
 	run, cancel := context.WithCancel(ctx)
 	s.cancel = cancel
 	srv := &http.Server{
@@ -119,6 +116,7 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
+// bind listens, and notes under which names the page is reached there.
 func (s *Server) bind(ctx context.Context) (net.Listener, error) {
 	l, err := s.listen(ctx, s.opts.Addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -128,7 +126,9 @@ func (s *Server) bind(ctx context.Context) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dashboard: listen on %s: %w", s.opts.Addr, err)
 	}
-	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
+	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
+		s.hosts = allowedHosts(at.IP.String(), at.Port)
+		s.url = "http://" + at.String() + "/"
 		return l, nil
 	}
 	err = fmt.Errorf("dashboard: %s leads to %s, which is not a loopback address", s.opts.Addr, l.Addr())

@@ -77,7 +77,8 @@ func TestPage(t *testing.T) {
 	t.Parallel()
 	s := start(t, newLog(), nil)
 	for path, mime := range map[string]string{
-		"": "text/html", "app.js": "text/javascript", "app.css": "text/css", "icon.svg": "image/svg+xml", "about": "application/json",
+		"": "text/html", "app.js": "text/javascript", "app.css": "text/css", "icon.svg": "image/svg+xml",
+		"about": "application/json",
 	} {
 		res := get(t, s.URL()+path, nil)
 		require.Equal(t, http.StatusOK, res.StatusCode, path)
@@ -89,7 +90,8 @@ func TestPage(t *testing.T) {
 	}
 	page, err := io.ReadAll(get(t, s.URL(), nil).Body)
 	require.NoError(t, err)
-	require.NotRegexp(t, `<script[^>]*>[^<]|<style|\son\w+=|style=|https?://`, string(page), "nothing inline, nothing from elsewhere")
+	inline := `<script[^>]*>[^<]|<style|\son\w+=|style=|https?://`
+	require.NotRegexp(t, inline, string(page), "nothing inline, nothing from elsewhere")
 	require.Equal(t, http.StatusNotFound, get(t, s.URL()+"web/app.tsx", nil).StatusCode)
 }
 
@@ -99,13 +101,17 @@ func TestAttacksFromOtherPages(t *testing.T) {
 	own := strings.TrimSuffix(strings.TrimPrefix(s.URL(), "http://"), "/")
 	_, port, err := net.SplitHostPort(own)
 	require.NoError(t, err)
+	foreign := func(site, mode string) http.Header {
+		return http.Header{"Sec-Fetch-Site": {site}, "Sec-Fetch-Mode": {mode}}
+	}
+	name := "localhost:" + port
 	for name, c := range map[string]struct {
 		path   string
 		header http.Header
 		want   int
 	}{
 		"own":                  {"about", http.Header{"Origin": {"http://" + own}}, 200},
-		"localhost":            {"about", http.Header{"Host": {"localhost:" + port}, "Origin": {"http://localhost:" + port}}, 200},
+		"localhost":            {"about", http.Header{"Host": {name}, "Origin": {"http://" + name}}, 200},
 		"ipv6":                 {"about", http.Header{"Host": {"[::1]:" + port}}, 200},
 		"rebound name":         {"events", http.Header{"Host": {"evil.example:" + port}}, 421},
 		"name that ends alike": {"events", http.Header{"Host": {"localhost.evil.example:" + port}}, 421},
@@ -118,11 +124,11 @@ func TestAttacksFromOtherPages(t *testing.T) {
 		"https origin":         {"events", http.Header{"Origin": {"https://" + own}}, 403},
 		"mixed names":          {"events", http.Header{"Origin": {"http://localhost:" + port}}, 403},
 		"two origins":          {"events", http.Header{"Origin": {"http://" + own, "https://evil.example"}}, 403},
-		"foreign script":       {"batch?pos=3", http.Header{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Mode": {"no-cors"}}, 403},
+		"foreign script":       {"batch?pos=3", foreign("cross-site", "no-cors"), 403},
 		"other local server":   {"events", http.Header{"Sec-Fetch-Site": {"same-site"}}, 403},
-		"link from elsewhere":  {"", http.Header{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Mode": {"navigate"}}, 200},
-		"link to the data":     {"events", http.Header{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Mode": {"navigate"}}, 403},
-		"frame":                {"", http.Header{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Mode": {"no-cors"}}, 403},
+		"link from elsewhere":  {"", foreign("cross-site", "navigate"), 200},
+		"link to the data":     {"events", foreign("cross-site", "navigate"), 403},
+		"frame":                {"", foreign("cross-site", "no-cors"), 403},
 	} {
 		res := get(t, s.URL()+c.path, c.header)
 		require.Equal(t, c.want, res.StatusCode, name)
@@ -155,8 +161,8 @@ func TestBatchInFull(t *testing.T) {
 	res := get(t, s.URL()+"batch?pos=3", nil)
 	require.Equal(t, http.StatusOK, res.StatusCode)
 	var events []struct {
-		ID  string
-		Pos uint64
+		ID  string `json:"id"`
+		Pos uint64 `json:"pos"`
 	}
 	require.NoError(t, json.NewDecoder(res.Body).Decode(&events))
 	require.Equal(t, "ev-0001", events[0].ID)

@@ -176,7 +176,8 @@ func frames(t *testing.T, body io.Reader, n int) int {
 // same compares long lists without printing them.
 func same(t *testing.T, want, got []string) {
 	t.Helper()
-	require.True(t, slices.Equal(want, got), "want %d ids, got %d, the first difference is at %d", len(want), len(got), differ(want, got))
+	require.True(t, slices.Equal(want, got),
+		"want %d ids, got %d, the first difference is at %d", len(want), len(got), differ(want, got))
 }
 
 func differ(a, b []string) int {

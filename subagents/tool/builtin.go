@@ -1,13 +1,14 @@
 package tool
 
 import (
-	"divisi/internal/spec"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"time"
+
+	"divisi/internal/spec"
 )
 
 // Env is what the built-in tools work on.

@@ -1,11 +1,12 @@
 package tool
 
 import (
-	"divisi/internal/spec"
 	"encoding/json"
 	"errors"
 	"testing"
 	"time"
+
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 )

@@ -3,12 +3,13 @@ package tool
 import (
 	"bytes"
 	"context"
-	"divisi/internal/spec" // for the description.
 	_ "embed"
 	"errors"
 	"fmt"
 	"sort"
 	"strings"
+
+	"divisi/internal/spec" // for the description.
 
 	"google.golang.org/genai"
 )

@@ -1,11 +1,12 @@
 package tool
 
 import (
-	"divisi/internal/spec"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 )
@@ -40,8 +41,9 @@ func TestEdit(t *testing.T) {
 			want:        "func f() {\n\t\tif x {\n\t\t\tfor {\n\t\t\t\ty()\n\t\t\t}\n\t\t}\n}\n", how: "indentation",
 		},
 		{
-			name: "shallower", content: "x:\n  y: 1\n  z: 2\n", old: "    y: 1\n    z: 2\n", replacement: "    y: 3\n      w: 4\n",
-			want: "x:\n  y: 3\n    w: 4\n", how: "indentation",
+			name: "shallower", content: "x:\n  y: 1\n  z: 2\n", old: "    y: 1\n    z: 2\n",
+			replacement: "    y: 3\n      w: 4\n",
+			want:        "x:\n  y: 3\n    w: 4\n", how: "indentation",
 		},
 		{
 			name: "spaces for tabs", content: "a {\n\tb {\n\t\tc\n\t}\n}\n", old: "a {\n    b {\n        c\n    }\n}",

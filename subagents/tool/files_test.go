@@ -1,12 +1,13 @@
 package tool
 
 import (
-	"divisi/internal/spec"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 )

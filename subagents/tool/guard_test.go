@@ -1,12 +1,13 @@
 package tool
 
 import (
-	"divisi/internal/spec"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 )

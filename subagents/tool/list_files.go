@@ -2,12 +2,13 @@ package tool
 
 import (
 	"context"
-	"divisi/internal/spec" // for the description.
 	_ "embed"
 	"fmt"
 	"io/fs"
 	"path"
 	"strings"
+
+	"divisi/internal/spec" // for the description.
 
 	"github.com/bmatcuk/doublestar/v4"
 	"google.golang.org/genai"

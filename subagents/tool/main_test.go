@@ -2,12 +2,13 @@ package tool
 
 import (
 	"context"
-	"divisi/internal/spec"
 	"errors"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"

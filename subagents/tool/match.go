@@ -106,7 +106,7 @@ func byLines(content, old, replacement string, same func(have, want string) bool
 // linePlaces returns the first line and the byte of every place where a run of lines is the same. Its work is bounded: text
 // that repeats itself so often that the bound is met has no clear place anyway.
 func linePlaces(lines []string, starts []int, want []string, same func(have, want string) bool) (first int, places []int) {
-	const maxCompared = 20_000_000
+	const maxCompared = 5_000_000
 	compared := 0
 	for i := 0; i+len(want) <= len(lines) && len(places) < maxPlaces && compared < maxCompared; i++ {
 		j := 0

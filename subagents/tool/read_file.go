@@ -2,8 +2,9 @@ package tool
 
 import (
 	"context"
-	"divisi/internal/spec"
 	_ "embed"
+
+	"divisi/internal/spec"
 
 	// for the description.
 

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"divisi/internal/spec" // for the description.
 	_ "embed"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"divisi/internal/spec" // for the description.
 
 	"github.com/bmatcuk/doublestar/v4"
 	"google.golang.org/genai"

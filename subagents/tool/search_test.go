@@ -1,11 +1,12 @@
 package tool
 
 import (
-	"divisi/internal/spec"
 	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 )

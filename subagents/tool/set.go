@@ -2,13 +2,14 @@ package tool
 
 import (
 	"context"
-	"divisi/internal/spec"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
 	"sort"
 	"strings"
+
+	"divisi/internal/spec"
 
 	"google.golang.org/genai"
 )

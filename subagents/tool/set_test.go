@@ -2,12 +2,13 @@ package tool
 
 import (
 	"context"
-	"divisi/internal/spec"
 	"encoding/json"
 	"math"
 	"sort"
 	"strings"
 	"testing"
+
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"

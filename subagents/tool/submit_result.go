@@ -2,12 +2,13 @@ package tool
 
 import (
 	"context"
-	"divisi/internal/spec" // for the description.
 	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
+
+	"divisi/internal/spec" // for the description.
 
 	"google.golang.org/genai"
 )

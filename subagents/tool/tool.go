@@ -2,8 +2,9 @@ package tool
 
 import (
 	"context"
-	"divisi/internal/spec"
 	"fmt"
+
+	"divisi/internal/spec"
 
 	"google.golang.org/genai"
 )

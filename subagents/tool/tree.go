@@ -3,7 +3,6 @@ package tool
 import (
 	"context"
 	"crypto/rand"
-	"divisi/internal/spec"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,8 @@ import (
 	"path"
 	"strings"
 	"syscall"
+
+	"divisi/internal/spec"
 )
 
 // maxFile bounds what is read into memory.

@@ -3,7 +3,6 @@
 package tool
 
 import (
-	"divisi/internal/spec"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 )

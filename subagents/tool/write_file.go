@@ -2,10 +2,11 @@ package tool
 
 import (
 	"context"
-	"divisi/internal/spec" // for the description.
 	_ "embed"
 	"fmt"
 	"io/fs"
+
+	"divisi/internal/spec" // for the description.
 
 	"google.golang.org/genai"
 )

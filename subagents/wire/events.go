@@ -1,9 +1,10 @@
 package wire
 
 import (
-	"divisi/contextscope"
 	"encoding/json"
 	"fmt"
+
+	"divisi/contextscope"
 )
 
 // EncodeEvents writes the events of one message: a JSON array.

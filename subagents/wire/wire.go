@@ -3,8 +3,9 @@
 package wire
 
 import (
-	"divisi/internal/spec"
 	"time"
+
+	"divisi/internal/spec"
 )
 
 // The headers and words of the bus protocol.

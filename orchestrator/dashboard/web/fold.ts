@@ -142,6 +142,7 @@ export class Run {
     row.state = d.state;
     row.reason = d.reason || d.fault?.message || "";
     row.alarm = !!d.fault || d.state === "parked";
+    if (d.state === "parked" || d.state === "cancelled") row.added = row.deleted = 0;
     if (d.state === "running" && d.dispatch) {
       row.attempt = d.dispatch.attempt;
       row.role ||= d.dispatch.role;

@@ -73,7 +73,7 @@ function Entry(p: { row: Row; picked: boolean; open: (r: Row) => void }): Compon
     <button type="button" class={`cols entry ${r.level} ${p.picked ? "picked" : ""}`} data-pos={r.pos} onClick={() => p.open(r)}>
       <time>{clock(r.time)}</time>
       <span class={`kind ${r.kind}`}>{r.kind}</span>
-      <span class="of">{r.agent || r.task || "conductor"}</span>
+      <span class="of">{(r.agent || r.task || "conductor").replace(/^--/, "")}</span>
       <span class="text">{r.text}</span>
     </button>
   );

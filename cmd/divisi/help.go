@@ -1,0 +1,53 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// newHelp replaces cobra's help command, for which an unknown name is no error.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Help about any command",
+		Long:    "Show the help of a command, the same as COMMAND --help." + codes(codeOK, codeUsage),
+		Example: "  divisi help run",
+		RunE: func(c *cobra.Command, args []string) error {
+			found, rest, err := c.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usagef("there is no command %q%s\nSee: divisi --help", strings.Join(args, " "), nearest(args[0], names(c.Root())))
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help() //nolint:wrapcheck // the terminal
+		},
+	}
+}
+
+func names(c *cobra.Command) []string {
+	var out []string
+	for _, sub := range c.Commands() {
+		out = append(out, sub.Name())
+	}
+	return out
+}
+
+// describeCompletion adds to cobra's own completion command what every command's help has, and refuses unknown shells.
+func describeCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		c.Short = "Print a script that completes commands, flags and runs in a shell"
+		c.Long = c.Short + "." + codes(codeOK, codeUsage)
+		c.Example = "  source <(divisi completion bash)\n  divisi completion fish > ~/.config/fish/completions/divisi.fish"
+		c.RunE = func(*cobra.Command, []string) error {
+			return usagef("say for which shell: divisi completion %s", strings.Join(names(c), "|"))
+		}
+		for _, shell := range c.Commands() {
+			shell.Long = strings.TrimSpace(shell.Long) + codes(codeOK, codeUsage)
+			shell.Example = "  divisi completion " + shell.Name()
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+type jobsKey struct{}
+
+// patience bounds every wait of a script; it is far above what is waited for.
+const patience = 40 * time.Second
+
+// job is a program in the background whose output a script waits for.
+type job struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+	err  error
+
+	mu      sync.Mutex
+	out     bytes.Buffer
+	changed chan struct{}
+}
+
+// Write implements io.Writer.
+func (j *job) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	close(j.changed)
+	j.changed = make(chan struct{})
+	return j.out.Write(p)
+}
+
+// output returns what was written so far, and a channel that is closed when there is more.
+func (j *job) output() ([]byte, <-chan struct{}) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return bytes.Clone(j.out.Bytes()), j.changed
+}
+
+func jobOf(ts *testscript.TestScript, name string) *job {
+	j := ts.Value(jobsKey{}).(map[string]*job)[name]
+	if j == nil {
+		ts.Fatalf("nothing was spawned as %s", name)
+	}
+	return j
+}
+
+// spawn: spawn NAME program args… starts a program in the background. Both its streams go to one buffer.
+func spawn(ts *testscript.TestScript, _ bool, args []string) {
+	path := args[1]
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if _, err := os.Stat(filepath.Join(dir, args[1])); err == nil {
+			path = filepath.Join(dir, args[1])
+			break
+		}
+	}
+	j := &job{cmd: exec.Command(path, args[2:]...), done: make(chan struct{}), changed: make(chan struct{})}
+	j.cmd.Dir, j.cmd.Stdout, j.cmd.Stderr = ts.MkAbs("."), j, j
+	j.cmd.WaitDelay = time.Second // a child that outlives it must not hold the pipe
+	for _, k := range []string{
+		"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GOOGLE_GEMINI_BASE_URL",
+		"GEMINI_API_KEY", "NO_COLOR", "TERM", "HOLD",
+	} {
+		if v := ts.Getenv(k); v != "" {
+			j.cmd.Env = append(j.cmd.Env, k+"="+v)
+		}
+	}
+	ts.Check(j.cmd.Start())
+	go func() { j.err = j.cmd.Wait(); close(j.done) }()
+	ts.Value(jobsKey{}).(map[string]*job)[args[0]] = j
+	ts.Defer(func() {
+		_ = j.cmd.Process.Kill()
+		<-j.done
+	})
+}
+
+// until: until NAME PATTERN waits until the output of a spawned program matches.
+func until(ts *testscript.TestScript, _ bool, args []string) {
+	j, pattern := jobOf(ts, args[0]), regexp.MustCompile("(?m)"+args[1])
+	timeout := time.After(patience)
+	for {
+		out, changed := j.output()
+		if pattern.Match(out) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-j.done:
+			if out, _ := j.output(); !pattern.Match(out) {
+				ts.Fatalf("%s ended (%v) without %q:\n%s", args[0], j.err, args[1], out)
+			}
+			return
+		case <-timeout:
+			ts.Fatalf("%s did not write %q within %s:\n%s", args[0], args[1], patience, out)
+		}
+	}
+}
+
+// signalJob: signal NAME INT|TERM|KILL.
+func signalJob(ts *testscript.TestScript, _ bool, args []string) {
+	sig, ok := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[args[1]]
+	if !ok {
+		ts.Fatalf("unknown signal %s", args[1])
+	}
+	ts.Check(jobOf(ts, args[0]).cmd.Process.Signal(sig))
+}
+
+// ended: ended NAME CODE [WITHIN] waits for a spawned program, which must end with the code (-1: by a signal) in that time.
+// Its output is written to NAME.out.
+func ended(ts *testscript.TestScript, _ bool, args []string) {
+	j, within := jobOf(ts, args[0]), patience
+	want, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	if len(args) > 2 {
+		within, err = time.ParseDuration(args[2])
+		ts.Check(err)
+	}
+	select {
+	case <-j.done:
+	case <-time.After(within):
+		out, _ := j.output()
+		ts.Fatalf("%s did not end within %s:\n%s", args[0], within, out)
+	}
+	out, _ := j.output()
+	ts.Logf("[%s]\n%s", args[0], out)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".out"), out, 0o600))
+	var exit *exec.ExitError
+	got := 0
+	if errors.As(j.err, &exit) {
+		got = exit.ExitCode()
+	} else if !errors.Is(j.err, exec.ErrWaitDelay) {
+		ts.Check(j.err)
+	}
+	if got != want {
+		ts.Fatalf("%s ended with exit code %d, not %d", args[0], got, want)
+	}
+}

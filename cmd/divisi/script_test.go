@@ -1,0 +1,193 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"divisi/internal/geminitest"
+)
+
+// Every script is one thing that a person does with the command line. It has a state directory and a home of its own.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"), RequireExplicitExec: true, RequireUniqueNames: true, Setup: setUp,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "natsserver": natsServer, "holdport": holdPort,
+			"spawn": spawn, "until": until, "signal": signalJob, "ended": ended,
+			"snapshot": snapshot, "untouched": untouched, "landed": landed, "sametree": sameTree, "lastrun": lastRun,
+			"noruns": noRuns, "noprocess": noProcess, "events": jsonEvents,
+		},
+	})
+}
+
+// setUp gives a script its environment: nothing of the user's, and no key.
+func setUp(env *testscript.Env) error {
+	for _, dir := range []string{"home", "state"} {
+		if err := os.MkdirAll(filepath.Join(env.WorkDir, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	for k, v := range map[string]string{
+		"HOME": filepath.Join(env.WorkDir, "home"), "XDG_STATE_HOME": filepath.Join(env.WorkDir, "state"),
+		"STATE": filepath.Join(env.WorkDir, "state", "divisi"), "HOLD": filepath.Join(env.WorkDir, "hold"),
+		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1",
+		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "c", "GIT_COMMITTER_EMAIL": "c@d",
+		"GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
+		"NO_COLOR": "1", "TERM": "xterm",
+	} {
+		env.Setenv(k, v)
+	}
+	env.Values[jobsKey{}] = map[string]*job{}
+	testdata, err := filepath.Abs("testdata")
+	if err != nil {
+		return err
+	}
+	env.Setenv("TESTDATA", testdata)
+	plan, err := os.ReadFile(filepath.Join(testdata, "plan.yaml"))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(env.WorkDir, "plan.yaml"), plan, 0o600)
+}
+
+// exitCodeCmd: exitcode N program args… runs a program in the foreground, which must end with code N.
+func exitCodeCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exitcode N program [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	got := 0
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("%s ended with exit code %d, not %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+// gitRepo: gitrepo DIR makes a repository of testdata/repo and of the files in DIR, which win, in one commit on main.
+func gitRepo(ts *testscript.TestScript, _ bool, args []string) {
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	ts.Check(addMissing(dir, ts.Getenv("TESTDATA")))
+	for _, a := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "base"}} {
+		ts.Check(ts.Exec("git", append([]string{"-C", dir}, a...)...))
+	}
+}
+
+// addMissing copies the files of testdata/repo that the directory does not have.
+func addMissing(dir, testdata string) error {
+	sample := filepath.Join(testdata, "repo")
+	return filepath.WalkDir(sample, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(sample, path)
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(dir, rel)
+		if _, err := os.Lstat(to); err == nil {
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(to, data, 0o600)
+	})
+}
+
+// fakeGemini: fakegemini SCRIPT [KEY] serves a strict Gemini API for the rest of the script and points the program at it.
+// With KEY it takes that key only.
+func fakeGemini(ts *testscript.TestScript, _ bool, args []string) {
+	script, err := geminitest.Load(ts.MkAbs(args[0]))
+	ts.Check(err)
+	api := geminitest.New(geminitest.Options{Script: script, Keys: args[1:]})
+	h := httptest.NewServer(api)
+	ts.Defer(func() {
+		api.Close()
+		h.CloseClientConnections()
+		h.Close()
+		for _, v := range api.Violations() {
+			ts.Fatalf("the API's rules were broken: %+v", v)
+		}
+	})
+	ts.Setenv("GOOGLE_GEMINI_BASE_URL", h.URL)
+	ts.Setenv("GEMINI_API_KEY", "fake")
+}
+
+// natsServer: natsserver starts a NATS server with JetStream and sets NATS_URL.
+func natsServer(ts *testscript.TestScript, _ bool, _ []string) {
+	srv, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: ts.MkAbs("nats"), NoLog: true, NoSigs: true,
+	})
+	ts.Check(err)
+	srv.Start()
+	ts.Defer(func() {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	})
+	if !srv.ReadyForConnections(10 * time.Second) {
+		ts.Fatalf("the NATS server did not start")
+	}
+	ts.Setenv("NATS_URL", srv.ClientURL())
+}
+
+// holdPort: holdport takes a loopback port for the rest of the script and sets PORT.
+func holdPort(ts *testscript.TestScript, _ bool, _ []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { _ = l.Close() })
+	ts.Setenv("PORT", strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+}
+
+// lastRun: lastrun sets RUN to the newest run's id.
+func lastRun(ts *testscript.TestScript, _ bool, _ []string) {
+	ids := runNames(ts)
+	if len(ids) == 0 {
+		ts.Fatalf("there is no run in %s", ts.Getenv("STATE"))
+	}
+	ts.Setenv("RUN", ids[len(ids)-1])
+}
+
+// noRuns: noruns fails when the state directory has a run.
+func noRuns(ts *testscript.TestScript, _ bool, _ []string) {
+	if ids := runNames(ts); len(ids) > 0 {
+		ts.Fatalf("left behind: %s", strings.Join(ids, ", "))
+	}
+}
+
+func runNames(ts *testscript.TestScript) []string {
+	entries, err := os.ReadDir(filepath.Join(ts.Getenv("STATE"), "runs"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	ts.Check(err)
+	var ids []string
+	for _, e := range entries {
+		ids = append(ids, e.Name())
+	}
+	return ids
+}

@@ -1,0 +1,98 @@
+package subagents
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Hold tells whether the model's service has asked everybody to wait. Time spent so is nobody's: it counts neither as
+// idleness nor against an attempt's wall clock.
+type Hold interface {
+	// Until is when the wait ends, and why there is one; a time in the past means that there is none.
+	Until() (end time.Time, quota string)
+}
+
+// heldFor returns how long the wait goes on from now; 0 when there is none.
+func heldFor(h Hold) time.Duration {
+	if h == nil {
+		return 0
+	}
+	end, _ := h.Until()
+	return max(0, time.Until(end))
+}
+
+// heldBetween returns how much of the time from begin until now was a wait, as far as the newest wait tells.
+func heldBetween(h Hold, begin time.Time) time.Duration {
+	if h == nil {
+		return 0
+	}
+	end, _ := h.Until()
+	if now := time.Now(); end.After(now) {
+		end = now
+	}
+	return max(0, end.Sub(begin))
+}
+
+// holdGrace is what a deadline that is met during a hold gives after it, until putOff has settled how long the hold was.
+const holdGrace = time.Minute
+
+// deadline ends a context with a cause when its time is over, but never during a hold. It is safe for concurrent use.
+type deadline struct {
+	hold   Hold
+	cancel context.CancelCauseFunc
+	cause  error
+
+	mu    sync.Mutex
+	timer *time.Timer
+	end   time.Time
+}
+
+// newDeadline returns a context that ends with cause after left. The caller calls stop.
+func newDeadline(ctx context.Context, left time.Duration, cause error, hold Hold) (context.Context, *deadline) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	d := &deadline{hold: hold, cancel: cancel, cause: cause, end: time.Now().Add(left)}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.timer = time.AfterFunc(left, d.fire)
+	return ctx, d
+}
+
+// fire ends the context, or looks again after the hold.
+func (d *deadline) fire() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if held := heldFor(d.hold); held > 0 {
+		d.timer.Reset(held + holdGrace)
+		return
+	}
+	if left := time.Until(d.end); left > 0 {
+		d.timer.Reset(left)
+		return
+	}
+	d.cancel(d.cause)
+}
+
+// putOff moves the end further away.
+func (d *deadline) putOff(by time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.end = d.end.Add(by)
+	d.timer.Reset(time.Until(d.end))
+}
+
+// restart moves the end to left from now.
+func (d *deadline) restart(left time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.end = time.Now().Add(left)
+	d.timer.Reset(left)
+}
+
+// stop releases the context. Its timer may fire once more, which does nothing to a context that has ended.
+func (d *deadline) stop() {
+	d.cancel(nil)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.timer.Stop()
+}
