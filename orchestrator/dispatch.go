@@ -206,3 +206,22 @@ func bounded(s string, most int) string {
 	}
 	return strings.ToValidUTF8(s[:most], "") + fmt.Sprintf("\n… %d bytes more", len(s)-most)
 }
+
+// Assignment builds an attempt's assignment again from the log, for people who want to know what an agent was given. attempt
+// 0 means the newest.
+func (c *Conductor) Assignment(ctx context.Context, id string, attempt int) (*wire.Assignment, error) {
+	w := c.st.Works[id]
+	if w == nil {
+		return nil, fmt.Errorf("%s: %w", id, ErrNoAttempt)
+	}
+	if attempt == 0 {
+		attempt = w.Last
+	}
+	if w.Attempts[attempt] == nil {
+		return nil, fmt.Errorf("%s has %d attempts: %w: %d", id, w.Last, ErrNoAttempt, attempt)
+	}
+	return c.assignment(ctx, id, attempt)
+}
+
+// ErrNoAttempt says that a task was never dispatched, or not that often.
+var ErrNoAttempt = errors.New("there is no such attempt")

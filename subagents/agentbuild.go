@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"divisi/bus"
 	"divisi/contextscope"
-	"divisi/internal/spec"
 	"divisi/subagents/tool"
 )
 
@@ -18,7 +16,7 @@ func (at *attempt) agent(ctx context.Context) (a *Agent, done func(), err error)
 	if w.cfg.Model == nil {
 		return nil, nil, &refusal{errors.New("this worker has no model")}
 	}
-	in, err := at.input(ctx)
+	in, err := inputOf(ctx, at.worker.cfg.Bus, at.assignment)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -66,51 +64,4 @@ func (at *attempt) tools() (set *tool.Set, done func(), err error) {
 		return nil, nil, &refusal{fmt.Errorf("the tools of role %s: %w", a.Role.Name, err)}
 	}
 	return set, done, nil
-}
-
-// input gathers what every request of the agent shares.
-func (at *attempt) input(ctx context.Context) (contextscope.Input, error) {
-	a := at.assignment
-	in := contextscope.Input{
-		Agent: a.Agent(), Role: a.Role, Include: spec.IncludeFull, Narrative: a.Role.Narrative,
-		Brief: contextscope.Brief{Task: a.Task, Goal: a.Goal, DecisionRecord: a.DecisionRecord},
-	}
-	for _, i := range a.Inputs {
-		in.Brief.Inputs = append(in.Brief.Inputs, contextscope.Handoff(i))
-	}
-	for _, p := range a.Prior {
-		in.Brief.Prior = append(in.Brief.Prior, contextscope.Prior(p))
-	}
-	if a.Slice != "" {
-		data, err := at.worker.cfg.Bus.Get(ctx, a.Slice)
-		if err != nil {
-			return in, fmt.Errorf("get the slice of %s: %w", a.Agent(), err)
-		}
-		if in.Slice, err = contextscope.DecodeSlice(data); err != nil {
-			return in, fmt.Errorf("read the slice of %s: %w", a.Agent(), err)
-		}
-	}
-	var err error
-	in.Events, err = at.continued(ctx)
-	return in, err
-}
-
-// continued reads the sessions that this one goes on with. They are the same agent's: an agent that is woken again.
-func (at *attempt) continued(ctx context.Context) ([]contextscope.Event, error) {
-	a := at.assignment
-	var out []contextscope.Event
-	for _, n := range a.Continues {
-		events, _, err := readSession(ctx, at.worker.cfg.Bus, bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, n))
-		if err != nil {
-			return nil, fmt.Errorf("read the session that %s goes on with: %w", a.Agent(), err)
-		}
-		for _, e := range events {
-			if e.Author == e.Agent {
-				e.Author = a.Agent()
-			}
-			e.Agent = a.Agent()
-			out = append(out, e)
-		}
-	}
-	return out, nil
 }

@@ -166,7 +166,10 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 	if err != nil {
 		return nil, nil, err //nolint:wrapcheck // it names the program
 	}
-	m, closeModel, err := h.model(ctx, st, newBudget)
+	hold := model.NewHold(func(until time.Time, quota string) {
+		h.g.log.Warn().Time("until", until).Str("quota", quota).Msg("the model's service asked to wait: every agent is held")
+	})
+	m, closeModel, err := h.model(ctx, st, newBudget, hold)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -180,7 +183,7 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 		}
 	}
 	return subagents.NewWorker(subagents.Config{
-		Bus: h.bus, Model: m, Mirror: h.mirror, Pool: pool,
+		Bus: h.bus, Model: m, Hold: hold, Mirror: h.mirror, Pool: pool,
 		Caches:   sandbox.Caches{Dir: h.caches, Go: toolchain},
 		ToolsDir: filepath.Join(h.dir, "tools"), Temp: filepath.Join(h.dir, "tmp"), Environ: os.Environ(),
 		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: parallel, Roles: roles, Run: h.run, Tools: h.tools, Clock: now, IDs: newID(), Log: h.g.log,
@@ -198,7 +201,9 @@ func (h *holder) tools(a *wire.Assignment) []tool.Tool {
 }
 
 // model connects to the model's service, when a role of the run needs one.
-func (h *holder) model(ctx context.Context, st *orchestrator.State, newBudget *int) (model.Model, func(), error) {
+func (h *holder) model(
+	ctx context.Context, st *orchestrator.State, newBudget *int, hold *model.Hold,
+) (model.Model, func(), error) {
 	if !needsModel(h.spec) {
 		return nil, func() {}, nil
 	}
@@ -214,9 +219,7 @@ func (h *holder) model(ctx context.Context, st *orchestrator.State, newBudget *i
 		limit = *newBudget
 	}
 	policy := model.Policy{
-		Hold: model.NewHold(func(until time.Time, quota string) {
-			h.g.log.Warn().Time("until", until).Str("quota", quota).Msg("the model's service asked to wait: every agent is held")
-		}),
+		Hold:    hold,
 		OnRetry: func(n model.RetryNote) { h.g.log.Info().Any("retry", n).Msg("a model call is tried again") },
 	}
 	if limit > 0 {
