@@ -65,14 +65,9 @@ func gateSpans(b *testing.B, lines []byte) []span {
 	b.Helper()
 	var spans []span
 	var began time.Time
-	for sc := bufio.NewScanner(bytes.NewReader(lines)); ; {
-		sc.Buffer(nil, 16<<20)
-		if !sc.Scan() {
-			require.NoError(b, sc.Err())
-			return spans
-		}
+	for line := range bytes.Lines(lines) {
 		var e contextscope.Event
-		require.NoError(b, json.Unmarshal(sc.Bytes(), &e))
+		require.NoError(b, json.Unmarshal(line, &e))
 		switch {
 		case e.Kind == contextscope.KindStarted && e.Task == "--baseline":
 			began = e.Time
@@ -85,6 +80,7 @@ func gateSpans(b *testing.B, lines []byte) []span {
 			}
 		}
 	}
+	return spans
 }
 
 // covered is the length of the union of the spans.
@@ -232,8 +228,8 @@ func serve(b *testing.B, bin string) string {
 	script := filepath.Join(b.TempDir(), "script.yaml")
 	var text strings.Builder
 	text.WriteString("rules:\n  - task: read-*\n    steps:\n")
-	for range readTurns - 1 {
-		text.WriteString("      - calls: [{name: read_file, args: {path: f00.txt}}]\n")
+	for i := range readTurns - 1 {
+		fmt.Fprintf(&text, "      - calls: [{name: read_file, args: {path: f%02d.txt}}]\n", i%8)
 	}
 	text.WriteString("      - calls: [{name: submit_result, args: {summary: read}}]\n")
 	require.NoError(b, os.WriteFile(script, []byte(text.String()), 0o600))

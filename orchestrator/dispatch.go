@@ -53,12 +53,16 @@ func (c *Conductor) enqueue(ctx context.Context, id string, attempt int) error {
 		}
 	}
 	msg := fmt.Sprintf("%s.%s.%d.%d", c.cfg.Run, id, attempt, c.st.Epoch)
-	err = c.cfg.Bus.Enqueue(ctx, bus.TaskSubject(a.Role.Name, c.cfg.Run, id), msg, data)
+	err = c.cfg.Bus.Enqueue(ctx, bus.TaskSubject(a.Role.Name, c.cfg.Run, queueToken(id, attempt)), msg, data)
 	if err != nil && !errors.Is(err, bus.ErrQueued) {
 		return fmt.Errorf("put %s/%d on the queue: %w", id, attempt, err)
 	}
 	return nil
 }
+
+// queueToken is an attempt's place on the queue. Each attempt has its own, so that the next one need not wait until the
+// worker has acknowledged the one before.
+func queueToken(id string, attempt int) string { return fmt.Sprintf("%s--%d", id, attempt) }
 
 // maxInline is the largest assignment that travels in its own message; a message may hold a megabyte.
 const maxInline = 200 << 10
@@ -88,7 +92,7 @@ func (c *Conductor) sweep(ctx context.Context) error {
 		have[s[strings.LastIndexByte(s, '.')+1:]] = true
 	}
 	for id, w := range c.st.Works {
-		if w.Outstanding() && !have[id] {
+		if w.Outstanding() && !have[queueToken(id, w.Last)] {
 			if err := c.enqueue(ctx, id, w.Last); err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,6 +49,10 @@ func (c *Conductor) upstream(ctx context.Context, t *TaskView, in *contextscope.
 			events, err := Session(ctx, c.cfg.Bus, c.cfg.Run, spec.RoleMaster, task, i)
 			if err != nil {
 				return err
+			}
+			if i > 1 {
+				// A master that is woken is given its brief again; whoever inherits its session needs it once.
+				events = slices.DeleteFunc(events, func(e contextscope.Event) bool { return e.Kind == contextscope.KindBrief })
 			}
 			in.Dispatcher = append(in.Dispatcher, events...)
 		}
