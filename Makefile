@@ -47,14 +47,13 @@ fuzz: ## run every fuzz target for a short while (FUZZTIME=60s for longer)
 
 .PHONY: bench
 bench: ## measure and print the figures (BENCH=Landing to choose)
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 30m ./internal/bench
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 200x ./bus ./internal/git ./internal/sandbox ./contextscope ./subagents/...
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 30m ./orchestrator
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 200x -timeout 30m ./bus ./internal/sandbox ./contextscope ./subagents/workspace
 
 .PHONY: generate
 generate: ## bundle the dashboard's page again
 	$(GO) generate ./...
 
 .PHONY: tidy
-tidy: ## tidy both module files
+tidy: ## tidy the module file
 	$(GO) mod tidy
-	$(GO) mod tidy -modfile=configs/tools.mod
