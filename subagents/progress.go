@@ -9,7 +9,7 @@ import (
 )
 
 // progressEvery is the shortest time between two progress events of one attempt.
-const progressEvery = 5 * time.Second
+const progressEvery = 2 * time.Second
 
 // progress turns what an agent says it is doing into events, seldom enough for the log. It is safe for concurrent use.
 type progress struct {
@@ -21,7 +21,7 @@ type progress struct {
 	said string
 }
 
-// doing appends a progress event when the words are new and the last one is long enough ago.
+// doing appends a progress event when the words are new and the one before is long enough ago.
 func (p *progress) doing(what string) {
 	if !p.due(what) {
 		return
@@ -36,6 +36,10 @@ func (p *progress) due(what string) bool {
 	if what == p.said || now.Sub(p.last) < progressEvery {
 		return false
 	}
-	p.last, p.said = now, what
+	if p.said != "" {
+		// The first words only say that it has begun: what follows at once is worth more than a pause.
+		p.last = now
+	}
+	p.said = what
 	return true
 }

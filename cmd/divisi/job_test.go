@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"errors"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -143,5 +145,41 @@ func ended(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("%s ended with exit code %d, not %d", args[0], got, want)
+	}
+}
+
+// killed: killed REPO SNAPSHOT PATTERN starts the plan, kills the process with no warning when its output matches, resumes,
+// and compares with the branch $GOOD: the same files, each task landed once, the repository untouched but for the branch.
+func killed(ts *testscript.TestScript, _ bool, args []string) {
+	repo, before, pattern := args[0], args[1], args[2]
+	n := strconv.Itoa(len(runNames(ts)) + 1)
+	name := "killed-" + n
+	spawn(ts, false, []string{name, "divisi", "run", "--plan", "plan.yaml", "--repo", repo})
+	until(ts, false, []string{name, pattern})
+	signalJob(ts, false, []string{name, "KILL"})
+	<-jobOf(ts, name).done
+	lastRun(ts, false, nil)
+	err := ts.Exec("divisi", "resume")
+	if err != nil && !strings.Contains(ts.ReadFile("stderr"), "is over: done") { // killed after its end
+		ts.Fatalf("resume after %q: %v", pattern, err)
+	}
+	landed(ts, false, []string{repo, "shout-001", "shout-002", "shout-003"})
+	sameTree(ts, false, []string{repo, ts.Getenv("GOOD"), "divisi/" + ts.Getenv("RUN")})
+	untouched(ts, false, []string{repo, before, n})
+}
+
+// served: served NAME says that the page whose address the spawned program told answers.
+func served(ts *testscript.TestScript, _ bool, args []string) {
+	out, _ := jobOf(ts, args[0]).output()
+	m := regexp.MustCompile(`(?m)^dashboard: (\S+)$`).FindSubmatch(out)
+	if m == nil {
+		ts.Fatalf("%s told no address:\n%s", args[0], out)
+	}
+	r, err := http.Get(string(m[1]))
+	ts.Check(err)
+	defer func() { _ = r.Body.Close() }()
+	http.DefaultClient.CloseIdleConnections()
+	if r.StatusCode != http.StatusOK {
+		ts.Fatalf("%s answers %s", m[1], r.Status)
 	}
 }

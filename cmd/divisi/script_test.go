@@ -28,7 +28,7 @@ func TestScripts(t *testing.T) {
 			"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "natsserver": natsServer, "holdport": holdPort,
 			"spawn": spawn, "until": until, "signal": signalJob, "ended": ended,
 			"snapshot": snapshot, "untouched": untouched, "landed": landed, "sametree": sameTree, "lastrun": lastRun,
-			"noruns": noRuns, "noprocess": noProcess, "events": jsonEvents,
+			"noruns": noRuns, "killed": killed, "served": served, "noprocess": noProcess, "events": jsonEvents,
 		},
 	})
 }
