@@ -151,7 +151,7 @@ func (c *Conductor) assignVerify(a *wire.Assignment, id, of string) error {
 		return fmt.Errorf("task %s has no patch", of)
 	}
 	a.Task = t.Task
-	a.Task.ID, a.Task.Role = id, a.Role.Name
+	a.Task.ID, a.Task.Role, a.Task.Command = id, a.Role.Name, a.Role.Command
 	a.Task.Title = "Verify " + of
 	a.Patch, a.Baseline = t.Result.Patch, c.st.Baseline
 	a.DecisionRecord = c.st.Plans[t.Plan].DecisionRecord
@@ -185,7 +185,15 @@ func (c *Conductor) assignTask(ctx context.Context, a *wire.Assignment, t *TaskV
 			continue
 		}
 		p := wire.Prior{Attempt: f.Attempt, Fault: f.Fault, Summary: f.Summary}
+		known := false
 		if f.Patch != nil {
+			// A patch that was refused before it was taken in is known to its fault alone.
+			var err error
+			if known, err = c.cfg.Mirror.Has(ctx, f.Patch.Commit); err != nil {
+				return fmt.Errorf("look for attempt %d: %w", f.Attempt, err)
+			}
+		}
+		if known {
 			diff, cut, err := c.cfg.Mirror.Diff(ctx, f.Patch.Base, f.Patch.Commit, maxPriorDiff)
 			if err != nil {
 				return fmt.Errorf("read the diff of attempt %d: %w", f.Attempt, err)

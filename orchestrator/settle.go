@@ -116,7 +116,7 @@ func (c *Conductor) importPatch(ctx context.Context, t *TaskView, p *spec.Patch)
 // verify puts the task's tester on the queue. A patch whose tree is already proven needs none.
 func (c *Conductor) verify(ctx context.Context, t *TaskView) error {
 	id := t.Task.ID
-	judges := c.st.Spec.Roles[t.Task.Verify].Executor == spec.ExecutorModel
+	judges := c.st.Spec.Roles[t.Task.Verify].Executor != ""
 	if !judges && c.st.proven(t.Result.Patch.Tree, c.st.gatesOf(t.Task)) {
 		return c.append(ctx, contextscope.KindTask, id, TaskData{State: TaskProven})
 	}

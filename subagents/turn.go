@@ -119,7 +119,7 @@ func (a *Agent) discard(ctx context.Context, err *model.Error) error {
 	if err.Usage != (spec.Usage{}) {
 		events = append(events, usageEvent(err.Usage))
 	}
-	a.Log.Warn().Str("class", fault.Class).Int("call", a.session.calls+1).Msg("model answer discarded")
+	a.Log.Info().Str("class", fault.Class).Int("call", a.session.calls+1).Msg("model answer discarded")
 	if policyOf(fault.Class).retry && a.session.discarded+1 < maxDiscarded {
 		nudge := draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonRetry})
 		nudge.Content = userText(retryText(fault))

@@ -24,11 +24,12 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"), RequireExplicitExec: true, RequireUniqueNames: true, Setup: setUp,
+		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "natsserver": natsServer, "holdport": holdPort,
 			"spawn": spawn, "until": until, "signal": signalJob, "ended": ended,
 			"snapshot": snapshot, "untouched": untouched, "landed": landed, "sametree": sameTree, "lastrun": lastRun,
-			"noruns": noRuns, "killed": killed, "served": served, "noprocess": noProcess, "events": jsonEvents,
+			"noruns": noRuns, "killed": killed, "served": served, "tmpfs": tmpfs, "noprocess": noProcess, "events": jsonEvents,
 		},
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"divisi/internal/spec"
 )
 
 // ToolsVar names the directory that setup fills and that every later command can read.
@@ -18,8 +20,7 @@ const ToolsVar = "DIVISI_TOOLS"
 var ErrSecretName = errors.New("looks like a secret")
 
 var (
-	secretName = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL`)
-	validName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	validName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // Settings are what the environment of a command is made from.
@@ -77,7 +78,7 @@ func checkName(name string) error {
 	if !validName.MatchString(name) {
 		return fmt.Errorf("environment variable %q: not a name", name)
 	}
-	if secretName.MatchString(name) {
+	if spec.SecretName(name) {
 		return fmt.Errorf("environment variable %s: %w: commands never see secrets; take it out of env", name, ErrSecretName)
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
 )
 
 var planted = []string{
@@ -56,7 +58,7 @@ func FuzzEnv(f *testing.F) {
 			return
 		}
 		require.True(t, validName.MatchString(name))
-		require.False(t, secretName.MatchString(name))
+		require.False(t, spec.SecretName(name))
 		require.Contains(t, env, name+"="+value)
 	})
 }

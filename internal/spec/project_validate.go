@@ -11,8 +11,12 @@ import (
 
 var (
 	envName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	secret   = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL`)
 	gateName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 )
+
+// SecretName reports whether an environment variable's name looks like that of a secret.
+func SecretName(name string) bool { return secret.MatchString(name) }
 
 // Validate returns every fault of the project file.
 func (p *Project) Validate() []Problem {
@@ -37,6 +41,8 @@ func (p *Project) Validate() []Problem {
 	for i, name := range p.Env {
 		if !envName.MatchString(name) {
 			v.addf(fmt.Sprintf("env[%d]", i), "", "%q is not a variable's name; values are taken from the environment", name)
+		} else if SecretName(name) {
+			v.addf(fmt.Sprintf("env[%d]", i), "", "%s looks like a secret, and commands never see secrets", name)
 		}
 	}
 	v.atLeast("parallel", p.Parallel, 0)
