@@ -28,17 +28,19 @@ type Fault struct {
 	Source string
 }
 
-// Error lists every fault on lines of its own, with the source line and a mark under the place.
+// Error lists every fault on lines of its own, with the source line and a mark under the place. The path is made safe for a
+// terminal too: a repository names its files.
 func (e *FileError) Error() string {
 	var b strings.Builder
+	file := printable(e.File, maxMessage)
 	if len(e.Faults) == 1 {
-		fmt.Fprintf(&b, "%s: 1 fault", e.File)
+		fmt.Fprintf(&b, "%s: 1 fault", file)
 	} else {
-		fmt.Fprintf(&b, "%s: %d faults", e.File, len(e.Faults))
+		fmt.Fprintf(&b, "%s: %d faults", file, len(e.Faults))
 	}
 	for _, f := range e.Faults {
 		b.WriteString("\n  ")
-		f.write(&b, e.File)
+		f.write(&b, file)
 	}
 	return b.String()
 }

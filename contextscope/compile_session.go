@@ -49,10 +49,7 @@ func decodeSession(data []byte) (*sessionFile, error) {
 		return nil, err
 	}
 	if path, fault := file.fault(); fault != "" {
-		if place := placeOf(data, path, &file); place != "" {
-			return nil, fmt.Errorf("%s: %s", place, fault)
-		}
-		return nil, fmt.Errorf("%s", fault)
+		return nil, fmt.Errorf("%s: %s", placeOf(data, path, &file), fault)
 	}
 	return &file, nil
 }

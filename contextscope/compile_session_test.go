@@ -102,8 +102,8 @@ func TestCompileSessionFaults(t *testing.T) {
 			"line 2, column 10: invalid character 'o' looking for beginning of value",
 		},
 		"trailing":         {"{\"agent\":\"a\"}\n x", "line 2, column 2: more after the end of the value"},
-		"wrong type":       {`{"agent":1}`, "line 1, column 10: agent: a JSON number does not fit"},
-		"no object":        {`[]`, "line 1, column 1: the value: a JSON array does not fit"},
+		"wrong type":       {`{"agent":1}`, "line 1, column 10: agent: a JSON number does not fit, want a string"},
+		"no object":        {`[]`, "line 1, column 1: the value: a JSON array does not fit, want an object"},
 		"unknown field":    {"{\"agent\":\"a\",\n  \"event\":[]}", `line 2, column 3: unknown field "event"`},
 		"case matters":     {`{"Agent":"a"}`, `line 1, column 2: unknown field "Agent"`},
 		"unknown in event": {event(`"txt":1`), `line 1, column 38: unknown field "txt" in events[0]`},
@@ -119,7 +119,7 @@ func TestCompileSessionFaults(t *testing.T) {
 			event(`"parts":[{"function_call":{}}]`),
 			`line 1, column 48: unknown field "function_call" in events[0].parts[0]`,
 		},
-		"no agent": {`{}`, "agent is missing: whose request is it?"},
+		"no agent": {" {}", "line 1, column 2: agent is missing: whose request is it?"},
 		"bad include": {
 			`{"agent":"a","include_contents":"all"}`,
 			`line 1, column 33: include_contents is "all": want none or full`,
@@ -134,14 +134,30 @@ func TestCompileSessionFaults(t *testing.T) {
 			`line 1, column 45: events[0]: role is "system": want user or model`,
 		},
 		"null part": {event(`"parts":[{"text":"x"},null]`), `line 1, column 60: events[0]: parts[1] is null`},
-		"null":      {`null`, "agent is missing: whose request is it?"},
+		"null":      {`null`, "line 1, column 1: agent is missing: whose request is it?"},
 		"not a base64 blob": {
 			event(`"parts":[{"inlineData":{"data":"%"}}]`),
-			"illegal base64 data at input byte 0",
+			"line 1, column 69: events[0].parts[0].inlineData.data: illegal base64 data at input byte 0",
+		},
+		"not a base64 signature": {
+			event(`"parts":[{"text":"x"},{"thoughtSignature":"!!"}]`),
+			"line 1, column 80: events[0].parts[1].thoughtSignature: illegal base64 data at input byte 0",
+		},
+		"bytes as a number": {
+			event(`"parts":[{"inlineData":{"data":7}}]`),
+			"line 1, column 69: events[0].parts[0].inlineData.data: a JSON number does not fit, want a string in base64",
+		},
+		"own way of reading": {
+			event(`"parts":[{"videoMetadata":{"startOffset":"soon"}}]`),
+			`line 1, column 64: events[0].parts[0].videoMetadata: time: invalid duration "soon"`,
+		},
+		"the second event is wrong": {
+			`{"agent":"a","events":[{"author":"a","timestamp":1},` + "\n" + `{"author":"a","timestamp":"noon"}]}`,
+			"line 2, column 27: events[1].timestamp: a JSON string does not fit, want a number",
 		},
 		"args are an object": {
 			event(`"parts":[{"functionCall":{"args":[1]}}]`),
-			"line 1, column 71: events.parts.functionCall.args: a JSON array does not fit",
+			"line 1, column 71: events[0].parts[0].functionCall.args: a JSON array does not fit, want an object",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -163,6 +179,7 @@ func FuzzCompileSession(f *testing.F) {
 		contents, _, err := contextscope.CompileSession(data)
 		if err != nil {
 			require.Nil(t, contents)
+			require.Regexp(t, `^session: line \d+, column \d+: `, err.Error())
 			return
 		}
 		require.NotNil(t, contents)

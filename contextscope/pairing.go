@@ -278,19 +278,17 @@ func (p *pairing) attribute(items []item) map[ownedCall][]int {
 // staleTurns finds text that a model wrote from a result which a later one replaced: the run of text turns right after
 // the replaced result.
 func (p *pairing) staleTurns(items []item, owned map[ownedCall][]int) map[int]bool {
-	newest := map[int]bool{}
+	newest, superseded := map[int]bool{}, map[int]bool{}
 	for _, places := range owned {
 		newest[places[len(places)-1]] = true
+		for _, place := range places {
+			superseded[place] = true
+		}
 	}
 	stale := map[int]bool{}
-	for _, places := range owned {
-		for _, place := range places {
-			if newest[place] {
-				continue
-			}
-			for i := place + 1; i < len(items) && textTurn(items[i].content); i++ {
-				stale[i] = true
-			}
+	for place := range superseded {
+		for i := place + 1; !newest[place] && i < len(items) && textTurn(items[i].content); i++ {
+			stale[i] = true
 		}
 	}
 	for _, i := range sortedPlaces(stale) {

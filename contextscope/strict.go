@@ -16,34 +16,61 @@ import (
 func decodeStrict(data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
+	t := reflect.TypeOf(v).Elem()
 	if err := dec.Decode(v); err != nil {
-		return located(data, err)
+		return located(data, t, err)
 	}
 	end := dec.InputOffset()
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("%s: more after the end of the value", position(data, skipBlank(data, end)))
 	}
-	w := newFieldWalker(data)
-	return w.value(reflect.TypeOf(v).Elem())
+	return newFieldWalker(data).value(t)
 }
 
-// located gives an error of encoding/json its place.
-func located(data []byte, err error) error {
+// located gives an error of decoding data into a t its place.
+func located(data []byte, t reflect.Type, err error) error {
 	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
 	switch {
-	case errors.As(err, &syntax):
+	case errors.As(err, &syntax) && !json.Valid(data):
 		return fmt.Errorf("%s: %w", position(data, syntax.Offset-1), err)
-	case errors.As(err, &kind):
-		field := kind.Field
-		if field == "" {
-			field = "the value"
-		}
-		return fmt.Errorf("%s: %s: a JSON %s does not fit", position(data, kind.Offset-1), field, kind.Value)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%s: unexpected end of the JSON", position(data, int64(len(data))))
+	}
+	w := newFieldWalker(data)
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) {
+		w.mismatch = kind
+	}
+	if found := w.value(t); found != nil {
+		return found
+	}
+	return err
+}
+
+// misfit says that a value is not of its type.
+func misfit(value string, t reflect.Type) string {
+	return fmt.Sprintf("a JSON %s does not fit, want %s", value, wanted(t))
+}
+
+// wanted names what JSON has for a type.
+func wanted(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "a string in base64"
+		}
+		return "an array"
 	default:
-		return err
+		return "a number"
 	}
 }
 
@@ -70,7 +97,9 @@ type fieldWalker struct {
 	// target is the path of a value whose offset is wanted.
 	target string
 	found  int64
-	fields map[reflect.Type]map[string]reflect.Type
+	// mismatch, where it is not nil, is to be returned as an error at the value that it was made for.
+	mismatch *json.UnmarshalTypeError
+	fields   map[reflect.Type]map[string]reflect.Type
 }
 
 func newFieldWalker(data []byte) *fieldWalker {
@@ -79,12 +108,12 @@ func newFieldWalker(data []byte) *fieldWalker {
 	return &fieldWalker{data: data, dec: dec, found: -1, fields: map[reflect.Type]map[string]reflect.Type{}}
 }
 
-// placeOf is the position of the value at a path such as events[2].role, or "" when it is not there.
+// placeOf is the position of the value at a path such as .events[2].role; of the whole value when it is not there.
 func placeOf(data []byte, path string, v any) string {
 	w := newFieldWalker(data)
 	w.target = path
 	if err := w.value(reflect.TypeOf(v).Elem()); err != nil || w.found < 0 {
-		return ""
+		w.found = skipBlank(data, 0)
 	}
 	return position(data, w.found)
 }
@@ -96,9 +125,16 @@ func (w *fieldWalker) value(t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	start := skipBlank(w.data, w.dec.InputOffset())
+	if err := w.ownWay(t, start); err != nil {
+		return err
+	}
 	tok, err := w.dec.Token()
 	if err != nil {
-		return located(w.data, err)
+		return err
+	}
+	if m := w.mismatch; m != nil && start < m.Offset && m.Offset <= w.dec.InputOffset() {
+		return w.faultAt(start, misfit(m.Value, m.Type))
 	}
 	switch tok {
 	case json.Delim('{'):
@@ -116,13 +152,42 @@ func (w *fieldWalker) value(t reflect.Type) error {
 	}
 }
 
+// ownWay decodes a value whose type JSON reads in a way of its own: the errors of those have no place, or a wrong one.
+func (w *fieldWalker) ownWay(t reflect.Type, start int64) error {
+	bytes64 := t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
+	if !bytes64 && !reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return nil
+	}
+	var raw json.RawMessage
+	if err := json.NewDecoder(bytes.NewReader(w.data[start:])).Decode(&raw); err != nil {
+		return w.faultAt(start, err.Error())
+	}
+	err := json.Unmarshal(raw, reflect.New(t).Interface())
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return w.faultAt(start+max(kind.Offset-1, 0), misfit(kind.Value, kind.Type))
+	}
+	if err != nil {
+		return w.faultAt(start, err.Error())
+	}
+	return nil
+}
+
+// faultAt is an error with the place and path of the value that the walk has come to.
+func (w *fieldWalker) faultAt(offset int64, fault string) error {
+	where := strings.TrimPrefix(strings.Join(w.path, ""), ".")
+	if where == "" {
+		where = "the value"
+	}
+	return fmt.Errorf("%s: %s: %s", position(w.data, offset), where, fault)
+}
+
 func (w *fieldWalker) object(t reflect.Type) error {
 	fields := w.fieldsOf(t)
 	for w.dec.More() {
 		at := skipBlank(w.data, w.dec.InputOffset())
 		tok, err := w.dec.Token()
 		if err != nil {
-			return located(w.data, err)
+			return err
 		}
 		key, _ := tok.(string)
 		field, ok := fields[key]
@@ -160,7 +225,7 @@ func (w *fieldWalker) skip() error {
 	for depth := 1; depth > 0; {
 		tok, err := w.dec.Token()
 		if err != nil {
-			return located(w.data, err)
+			return err
 		}
 		switch tok {
 		case json.Delim('{'), json.Delim('['):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -26,7 +27,7 @@ type Config struct {
 	Publish func(ctx context.Context, commit, base string) (ref string, err error)
 	// Tree reads the content of a commit for expanding shard rules.
 	Tree func(commit string) Tree
-	// Approve shows a plan to a person; nil means that nobody can be asked.
+	// Approve shows a plan to a person, and returns when ctx ends; nil means that nobody can be asked.
 	Approve func(ctx context.Context, plan PlanData) (bool, error)
 	// Resume lets a stopped run go on; Budget, when not nil, is its new budget.
 	Resume bool
@@ -46,9 +47,10 @@ type Conductor struct {
 	st  *State
 	// last is the newest position on the conductor's own subjects.
 	last uint64
-	// asked is the plan that a person is being shown; answers brings the answer.
+	// asked is the plan that a person is being shown; answers brings the answer, asking counts those who wait for one.
 	asked   int
 	answers chan answer
+	asking  sync.WaitGroup
 	// stored names the slices that are in the object store.
 	stored map[string]bool
 }
@@ -100,16 +102,20 @@ func (c *Conductor) Run(ctx context.Context) error {
 	if err := c.takeOver(ctx); err != nil {
 		return err
 	}
+	// Whoever still waits for this goroutine when it leaves the loop must not wait for ever: inner ends first.
+	inner, end := context.WithCancel(ctx)
+	defer end()
 	asks := make(chan request)
-	stop, err := c.listen(ctx, asks)
+	stop, err := c.listen(inner, asks)
 	if err != nil {
 		return err
 	}
-	defer stop()
-	tailCtx, endTail := context.WithCancel(ctx)
-	tail, tailDone := c.tail(tailCtx)
-	defer func() { endTail(); <-tailDone }()
-	err = c.loop(ctx, tail, asks)
+	tail, tailDone := c.tail(inner)
+	err = c.loop(inner, tail, asks)
+	end()
+	stop()
+	<-tailDone
+	c.asking.Wait()
 	if ctx.Err() != nil && !errors.Is(err, ErrDeposed) {
 		return c.interrupted()
 	}
@@ -240,6 +246,12 @@ func (c *Conductor) append(ctx context.Context, kind contextscope.Kind, task str
 	if err != nil {
 		return err
 	}
+	if encoded, err = wire.Press(encoded); err != nil {
+		return fmt.Errorf("append a %s event to run %s: %w", kind, c.cfg.Run, err)
+	}
+	// An append that a signal broke off would leave open whether it was stored, and this conductor fenced off by its own event.
+	ctx, cancel := linger(ctx)
+	defer cancel()
 	pos, err := c.cfg.Bus.AppendFiltered(ctx, bus.ConductorSubject(c.cfg.Run, string(kind)), bus.ConductorFilter(c.cfg.Run), encoded, c.last)
 	if errors.Is(err, bus.ErrFenced) {
 		return fmt.Errorf("append a %s event to run %s: %w", kind, c.cfg.Run, ErrDeposed)
@@ -249,4 +261,11 @@ func (c *Conductor) append(ctx context.Context, kind contextscope.Kind, task str
 	}
 	c.last, e.Pos = pos, pos
 	return c.st.Apply(&e)
+}
+
+// linger returns a context that outlives its parent by stopTimeout: for what must not be left half done.
+func linger(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	stop := context.AfterFunc(parent, func() { time.AfterFunc(stopTimeout, cancel) })
+	return ctx, func() { stop(); cancel() }
 }

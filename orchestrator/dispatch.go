@@ -123,7 +123,10 @@ func (c *Conductor) assignment(ctx context.Context, id string, attempt int) (*wi
 		a.Task = gateTask(id, "Run the final gates", nil)
 	case batchTask:
 		a.Baseline = c.st.Baseline
-		a.Task = gateTask(id, "Run the gates on a batch", c.st.batchGates(c.st.Batch.Tasks))
+		a.Task = gateTask(id, "Run the gates on a batch", c.st.gateNames())
+		if c.st.Batch != nil { // else somebody looks back at a batch that has ended
+			a.Task.Gates = c.st.batchGates(c.st.Batch.Tasks)
+		}
 	case MasterTask:
 		c.assignMaster(a)
 	default:
@@ -153,6 +156,8 @@ func (c *Conductor) assignVerify(a *wire.Assignment, id, of string) error {
 	a.Task = t.Task
 	a.Task.ID, a.Task.Role, a.Task.Command = id, a.Role.Name, a.Role.Command
 	a.Task.Title = "Verify " + of
+	// The task's limits bound its own agent; gates take the time that they take.
+	a.Task.Limits = a.Role.Limits.Or(c.st.Spec.Project.Limits)
 	a.Patch, a.Baseline = t.Result.Patch, c.st.Baseline
 	a.DecisionRecord = c.st.Plans[t.Plan].DecisionRecord
 	return nil
@@ -174,39 +179,60 @@ func (c *Conductor) assignMaster(a *wire.Assignment) {
 func (c *Conductor) assignTask(ctx context.Context, a *wire.Assignment, t *TaskView) error {
 	a.Task = t.Task
 	a.DecisionRecord = c.st.Plans[t.Plan].DecisionRecord
-	for _, in := range t.Task.Inputs {
-		up, _ := spec.SplitInput(in)
-		if v := c.st.Tasks[up]; v != nil && v.Result != nil {
-			a.Inputs = append(a.Inputs, wire.Input{Task: up, Role: v.Task.Role, Handoff: v.Result.Handoff})
-		}
-	}
+	a.Inputs = c.st.inputs(t)
 	for _, f := range t.Faults {
 		if f.Attempt >= a.Attempt {
 			continue
 		}
-		p := wire.Prior{Attempt: f.Attempt, Fault: f.Fault, Summary: f.Summary}
-		known := false
-		if f.Patch != nil {
-			// A patch that was refused before it was taken in is known to its fault alone.
-			var err error
-			if known, err = c.cfg.Mirror.Has(ctx, f.Patch.Commit); err != nil {
-				return fmt.Errorf("look for attempt %d: %w", f.Attempt, err)
-			}
-		}
-		if known {
-			diff, cut, err := c.cfg.Mirror.Diff(ctx, f.Patch.Base, f.Patch.Commit, maxPriorDiff)
-			if err != nil {
-				return fmt.Errorf("read the diff of attempt %d: %w", f.Attempt, err)
-			}
-			if p.Diff = diff; cut {
-				p.Diff += "\n… (more was changed)"
-			}
+		p, err := c.prior(ctx, t, f)
+		if err != nil {
+			return err
 		}
 		a.Prior = append(a.Prior, p)
 	}
 	var err error
 	a.Slice, err = c.slice(ctx, a, t)
 	return err
+}
+
+// inputs are the handoffs that a task asked for, those of each template's shards in plan order.
+func (s *State) inputs(t *TaskView) []wire.Input {
+	var out []wire.Input
+	for _, in := range t.Task.Inputs {
+		ref, _ := spec.SplitInput(in)
+		for _, id := range s.members(ref) {
+			if v := s.Tasks[id]; v.Result != nil {
+				out = append(out, wire.Input{Task: id, Role: v.Task.Role, Handoff: v.Result.Handoff})
+			}
+		}
+	}
+	return out
+}
+
+// prior tells how an earlier attempt ended and what it had changed. A patch that was refused before it was taken in is known
+// to its fault alone.
+func (c *Conductor) prior(ctx context.Context, t *TaskView, f AttemptFault) (wire.Prior, error) {
+	p := wire.Prior{Attempt: f.Attempt, Fault: f.Fault, Summary: f.Summary}
+	if f.Patch == nil {
+		return p, nil
+	}
+	known, err := c.cfg.Mirror.Has(ctx, f.Patch.Commit)
+	if err != nil {
+		return p, fmt.Errorf("look for attempt %d: %w", f.Attempt, err)
+	}
+	if !known {
+		return p, nil
+	}
+	// From the leased head: what a refused patch says of its base may not even be there.
+	head := c.st.Works[t.Task.ID].Attempts[f.Attempt].Head
+	diff, cut, err := c.cfg.Mirror.Diff(ctx, head, f.Patch.Commit, maxPriorDiff)
+	if err != nil {
+		return p, fmt.Errorf("read the diff of attempt %d: %w", f.Attempt, err)
+	}
+	if p.Diff = diff; cut {
+		p.Diff += "\n… (more was changed)"
+	}
+	return p, nil
 }
 
 // maxPriorDiff bounds, in bytes, what the next attempt sees of a failed attempt's patch.

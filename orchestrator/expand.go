@@ -26,11 +26,11 @@ type Tree interface {
 }
 
 // Expand turns templates into tasks. It returns every fault that it finds; with one, no task. The same plan over the same
-// tree expands to the same tasks.
+// tree expands to the same tasks. A task that waits for a template still names the template: it stands for all of its shards,
+// and a thousand shards that wait for a thousand others would else be a million names.
 func Expand(ctx context.Context, plan spec.Plan, tree Tree) ([]spec.Task, []spec.Problem, error) {
 	var tasks []spec.Task
 	var problems []spec.Problem
-	shardsOf := map[string][]string{}
 	for i, t := range plan.Tasks {
 		t.Constraints = append(slices.Clone(plan.Constraints), t.Constraints...)
 		if t.Shard == nil {
@@ -46,14 +46,8 @@ func Expand(ctx context.Context, plan spec.Plan, tree Tree) ([]spec.Task, []spec
 			continue
 		}
 		for n, g := range groups {
-			s := shardTask(t, n, g)
-			shardsOf[t.ID] = append(shardsOf[t.ID], s.ID)
-			tasks = append(tasks, s)
+			tasks = append(tasks, shardTask(t, n, g))
 		}
-	}
-	for i := range tasks {
-		tasks[i].DependsOn = replaceTemplates(tasks[i].DependsOn, shardsOf)
-		tasks[i].Inputs = replaceTemplates(tasks[i].Inputs, shardsOf)
 	}
 	if len(problems) > 0 {
 		return nil, problems, nil
@@ -98,25 +92,6 @@ func nameOf(files []string) string {
 		return fmt.Sprintf("%s and %d more", files[0], len(files)-1)
 	}
 	return fmt.Sprintf("%s, %d files", dir, len(files))
-}
-
-func replaceTemplates(refs []string, shardsOf map[string][]string) []string {
-	var out []string
-	for _, r := range refs {
-		id, artifact, _ := strings.Cut(r, "/")
-		shards, ok := shardsOf[id]
-		if !ok {
-			out = append(out, r)
-			continue
-		}
-		for _, s := range shards {
-			if artifact != "" {
-				s += "/" + artifact
-			}
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 // shard returns the groups of files of one rule, or a problem for the plan's author.

@@ -98,15 +98,15 @@ func TestExpandRefusesFilesThatACommandMadeUp(t *testing.T) {
 	require.Len(t, problems, 1)
 }
 
-func TestExpandReplacesTemplatesInDependencies(t *testing.T) {
+func TestExpandKeepsTemplatesInDependencies(t *testing.T) {
 	t.Parallel()
 	tasks, _, err := Expand(t.Context(), spec.Plan{Constraints: []string{"all"}, Tasks: []spec.Task{
 		{ID: "m", Shard: &spec.Shard{By: "dir", Glob: "a/*.go"}, Constraints: []string{"own"}},
 		{ID: "after", DependsOn: []string{"m"}, Inputs: []string{"m/notes"}},
 	}}, sampleTree())
 	require.NoError(t, err)
-	require.Equal(t, []string{"m-001"}, tasks[1].DependsOn)
-	require.Equal(t, []string{"m-001/notes"}, tasks[1].Inputs)
+	require.Equal(t, []string{"m"}, tasks[1].DependsOn)
+	require.Equal(t, []string{"m/notes"}, tasks[1].Inputs)
 	require.Equal(t, []string{"all", "own"}, tasks[0].Constraints)
 }
 

@@ -43,7 +43,7 @@ func (s *State) over() bool {
 	if s.Spec.Plan != nil {
 		return len(s.Plans) > 0
 	}
-	return s.MasterDone || s.MasterFails >= maxMasterFails
+	return s.MasterDone || s.masterGaveUp() != ""
 }
 
 // quietBut is Quiet, but for one thing that may be on the queue.
@@ -77,7 +77,7 @@ func (c *Conductor) finalGates(ctx context.Context) (bool, error) {
 		return false, nil
 	case r.Status == spec.StatusDone, len(r.Receipts) == len(c.st.Spec.Project.Gates) && w.Last > 1:
 		return true, c.append(ctx, contextscope.KindRun, "", RunData{Final: r.Receipts})
-	case w.Last >= maxGateTries:
+	case w.Last >= maxGateTries && w.Attempts[w.Last].Epoch == c.st.Epoch: // a resumed run tries anew
 		return false, fmt.Errorf("the final gates could not be run: %s", faultOf(r).Message)
 	default:
 		return true, c.dispatchGates(ctx, finalTask, c.st.Head, w.Last+1)
@@ -103,8 +103,8 @@ func (s *State) why(end RunState) string {
 	if end == RunDone {
 		return fmt.Sprintf("%d landed, %d done without a change", n[TaskLanded], n[TaskDone])
 	}
-	if s.MasterFails >= maxMasterFails {
-		return "the master failed: " + s.MasterFault.Message
+	if why := s.masterGaveUp(); why != "" {
+		return why
 	}
 	if n[TaskParked]+n[TaskCancelled] == 0 {
 		return "the final gates are redder than the baseline"

@@ -49,13 +49,23 @@ func (c *Conductor) takeOver(ctx context.Context) error {
 // phase says where a stopped run goes on.
 func (c *Conductor) phase() RunState {
 	switch {
-	case len(c.st.Spec.Project.Gates) > len(c.st.Baseline):
+	case !c.st.prepared():
 		return RunPreflight
 	case len(c.st.Plans) == 0 && c.st.Spec.Plan == nil:
 		return RunPlanning
 	default:
 		return RunRunning
 	}
+}
+
+// prepared reports whether preflight is behind the run: setup went well, and every gate has its baseline.
+func (s *State) prepared() bool {
+	p := s.Spec.Project
+	if len(p.Gates) == 0 && len(p.Setup) > 0 {
+		r := s.Settled(baselineTask)
+		return r != nil && r.Status == spec.StatusDone
+	}
+	return len(s.Baseline) >= len(p.Gates)
 }
 
 // preflight has the gates run once on the base commit. What is red there is nobody's fault later.
@@ -85,7 +95,7 @@ func (c *Conductor) baseline(ctx context.Context) (bool, error) {
 	if r == nil {
 		return false, nil
 	}
-	if len(r.Receipts) < len(p.Gates) {
+	if len(r.Receipts) < len(p.Gates) || len(p.Gates) == 0 && r.Status != spec.StatusDone {
 		return c.baselineFailed(ctx, w, r)
 	}
 	return true, c.append(ctx, contextscope.KindRun, "", RunData{State: c.afterPreflight(), Baseline: r.Receipts})

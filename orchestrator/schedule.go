@@ -12,14 +12,14 @@ import (
 func (s *State) Ready() (ready []string, doomed map[string]string) {
 	doomed = map[string]string{}
 	room, byRole := s.AtWork()
-	room = s.Spec.Parallel - room
-	held := s.heldSets()
+	room = max(1, s.Spec.Parallel) - room
+	held, known := s.heldSets(), map[string]standing{}
 	for _, id := range s.Order {
 		t := s.Tasks[id]
 		if t.State != TaskPending {
 			continue
 		}
-		met, why := s.dependencies(t)
+		met, why := s.dependencies(t, known)
 		if why != "" {
 			doomed[id] = why
 			continue
@@ -51,20 +51,53 @@ func (s *State) PlanWrites(plan int) bool {
 }
 
 // dependencies reports whether all of a task's dependencies are met; why is set when one of them never will be.
-func (s *State) dependencies(t *TaskView) (met bool, why string) {
+// known keeps what was found of templates: thousands of shards may wait for the same thousands.
+func (s *State) dependencies(t *TaskView, known map[string]standing) (met bool, why string) {
 	met = true
-	for _, id := range t.Task.Dependencies() {
-		d := s.Tasks[id]
-		switch {
-		case d == nil:
-			return false, fmt.Sprintf("depends on %s, which is not in the plan", id)
-		case d.State == TaskParked || d.State == TaskCancelled:
-			return false, fmt.Sprintf("depends on %s, which is %s", id, d.State)
-		case !d.Ended():
-			met = false
+	for _, id := range t.after {
+		st, ok := known[id]
+		if !ok {
+			st = s.standing(id)
+			if s.Tasks[id] == nil {
+				known[id] = st
+			}
 		}
+		if st.why != "" {
+			return false, st.why
+		}
+		met = met && st.met
 	}
 	return met, ""
+}
+
+// standing is how a dependency stands: over and well, or, with why set, over for good.
+type standing struct {
+	met bool
+	why string
+}
+
+func (s *State) standing(ref string) standing {
+	ids := s.members(ref)
+	if len(ids) == 0 {
+		return standing{why: fmt.Sprintf("depends on %s, which is not in the plan", ref)}
+	}
+	out := standing{met: true}
+	for _, id := range ids {
+		d := s.Tasks[id]
+		if d.State == TaskParked || d.State == TaskCancelled {
+			return standing{why: fmt.Sprintf("depends on %s, which is %s", id, d.State)}
+		}
+		out.met = out.met && d.Ended()
+	}
+	return out
+}
+
+// members are the tasks that a reference stands for: the task itself, or the shards of a template.
+func (s *State) members(ref string) []string {
+	if s.Tasks[ref] != nil {
+		return []string{ref}
+	}
+	return s.Shards[ref]
 }
 
 type holding struct {
@@ -139,7 +172,7 @@ func (s *State) Outcome() RunState {
 	red := func(r spec.Receipt) bool {
 		return r.Verdict == spec.VerdictFail || (s.Spec.StrictGates && r.Verdict == spec.VerdictUnattributable)
 	}
-	if s.MasterFails >= maxMasterFails || slices.ContainsFunc(s.Final, red) {
+	if s.masterGaveUp() != "" || slices.ContainsFunc(s.Final, red) {
 		return RunParked
 	}
 	return RunDone

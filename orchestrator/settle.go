@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/git"
 	"divisi/internal/spec"
@@ -39,13 +40,16 @@ var pauses = map[string]error{ //nolint:gochecknoglobals // a constant table
 	"model_unavailable":  ErrService,
 }
 
-// pause stops the run for a fault that is not the attempt's own. again puts the attempt back. It reports whether it did.
-func (c *Conductor) pause(ctx context.Context, f spec.Fault, again func() error) (bool, error) {
+// pause stops the run for a fault that is not the attempt's own. again puts the attempt back. It reports whether it did. A fault
+// from before this conductor took over has stopped the run already: then the attempt is only put back.
+func (c *Conductor) pause(ctx context.Context, work string, f spec.Fault, again func() error) (bool, error) {
 	cause, ok := pauses[f.Class]
 	if !ok {
 		return false, nil
 	}
-	if err := again(); err != nil {
+	w := c.st.Works[work]
+	stale := w.Attempts[w.Last].ResultPos < c.st.Began
+	if err := again(); err != nil || stale {
 		return true, err
 	}
 	if cause == nil {
@@ -84,13 +88,18 @@ func (c *Conductor) settle(ctx context.Context, t *TaskView) error {
 func (c *Conductor) receive(ctx context.Context, t *TaskView) error {
 	p := t.Result.Patch
 	if err := c.importPatch(ctx, t, p); err != nil {
-		var bad *git.PatchError
-		if errors.As(err, &bad) {
-			return c.failed(ctx, t, spec.Fault{Class: ClassWriteSet, Message: "the patch was refused", Detail: bad.Error()})
+		if refused(err) {
+			return c.failed(ctx, t, spec.Fault{Class: ClassWriteSet, Message: "the patch was refused", Detail: err.Error()})
 		}
 		return fmt.Errorf("receive the patch of %s/%d: %w", t.Task.ID, t.Attempt, err)
 	}
 	return c.verify(ctx, t)
+}
+
+// refused tells a patch that is at fault from a machine that is: the first would come back at every resume.
+func refused(err error) bool {
+	var bad *git.PatchError
+	return errors.As(err, &bad) || errors.Is(err, git.ErrPack) || errors.Is(err, git.ErrTooLarge) || errors.Is(err, bus.ErrNotFound)
 }
 
 func (c *Conductor) importPatch(ctx context.Context, t *TaskView, p *spec.Patch) error {
@@ -106,9 +115,17 @@ func (c *Conductor) importPatch(ctx context.Context, t *TaskView, p *spec.Patch)
 		if err := c.cfg.Mirror.Import(ctx, pack); err != nil {
 			return err
 		}
+		if has, err = c.cfg.Mirror.Has(ctx, p.Commit); err != nil {
+			return err
+		}
 	}
 	want := *p
 	want.Base = c.st.Works[t.Task.ID].Attempts[t.Attempt].Head
+	if !has || p.Base != want.Base {
+		return &git.PatchError{Commit: p.Commit, Faults: []git.PatchFault{{
+			Kind: git.FaultCommit, Text: fmt.Sprintf("is not a commit on %s in its pack", want.Base),
+		}}}
+	}
 	set := spec.WriteSet{Files: t.Task.Files, Protected: c.st.Spec.Project.Protected}
 	return git.CheckPatch(ctx, c.cfg.Mirror, want, func(path string) bool { return set.Refuse(path) == "" })
 }
@@ -145,7 +162,7 @@ func (c *Conductor) judge(ctx context.Context, t *TaskView) error {
 		return c.append(ctx, contextscope.KindTask, t.Task.ID, TaskData{State: TaskProven})
 	}
 	f := faultOf(r)
-	if paused, err := c.pause(ctx, f, func() error { return c.verify(ctx, t) }); paused || err != nil {
+	if paused, err := c.pause(ctx, t.Task.ID+verifySuffix, f, func() error { return c.verify(ctx, t) }); paused || err != nil {
 		return err
 	}
 	if len(r.Receipts) == 0 && f.Class != ClassGate {
@@ -177,7 +194,7 @@ const maxConflicts = 10
 
 // failed decides what becomes of a task whose attempt failed: another attempt that is told why, or parking.
 func (c *Conductor) failed(ctx context.Context, t *TaskView, f spec.Fault) error {
-	paused, err := c.pause(ctx, f, func() error {
+	paused, err := c.pause(ctx, t.Task.ID, f, func() error {
 		return c.append(ctx, contextscope.KindTask, t.Task.ID, TaskData{State: TaskPending, Reason: f.Message})
 	})
 	if paused || err != nil {

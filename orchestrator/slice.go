@@ -60,7 +60,9 @@ func (c *Conductor) upstream(ctx context.Context, t *TaskView, in *contextscope.
 	wanted := map[string]bool{}
 	for _, i := range t.Task.Inputs {
 		id, _ := spec.SplitInput(i)
-		wanted[id] = true
+		for _, member := range c.st.members(id) {
+			wanted[member] = true
+		}
 	}
 	for _, id := range c.st.Order {
 		up := c.st.Tasks[id]

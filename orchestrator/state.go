@@ -20,10 +20,12 @@ const (
 
 // State is a run, folded from its log. Apply is its only writer; it does no I/O and reads no clock.
 type State struct {
-	Spec     RunSpec
-	Run      RunState
-	Reason   string
-	Epoch    int
+	Spec   RunSpec
+	Run    RunState
+	Reason string
+	Epoch  int
+	// Began is the position of the event with which the present conductor took over.
+	Began    uint64
 	Notices  []string
 	Baseline map[string]spec.Receipt
 	Final    []spec.Receipt
@@ -36,6 +38,8 @@ type State struct {
 	Approved int
 	Tasks    map[string]*TaskView
 	Order    []string
+	// Shards are the tasks that each template was expanded to, in plan order: a task that names the template means them all.
+	Shards map[string][]string
 	// Works are the attempts of everything that was ever on the queue, by queue id.
 	Works map[string]*Work
 	Batch *Batch
@@ -61,7 +65,7 @@ const maxBatch = 64
 // NewState returns the state of a run of which nothing is known yet.
 func NewState() *State {
 	return &State{
-		Tasks: map[string]*TaskView{}, Works: map[string]*Work{}, Baseline: map[string]spec.Receipt{},
+		Tasks: map[string]*TaskView{}, Shards: map[string][]string{}, Works: map[string]*Work{}, Baseline: map[string]spec.Receipt{},
 		Proved: map[string][]spec.Receipt{}, BatchLimit: maxBatch,
 	}
 }
@@ -82,6 +86,8 @@ type TaskView struct {
 	Commit  string
 	Landed  Landed
 	VerifyR *spec.Result
+	// after are the tasks and templates that must be over before this one starts.
+	after []string
 }
 
 // AttemptFault is how one attempt failed.
@@ -113,7 +119,9 @@ type AttemptView struct {
 	Usage    spec.Usage
 	Turns    int
 	Result   *spec.Result
-	Receipts []spec.Receipt
+	// ResultPos is the result's position in the log.
+	ResultPos uint64
+	Receipts  []spec.Receipt
 	// Dispatched and Ended are unix milliseconds, for reports; 0 when unknown.
 	Dispatched, Began, Ended int64
 }
@@ -188,7 +196,7 @@ func (s *State) applyRun(e *contextscope.Event, d RunData) {
 		s.Run, s.Reason = d.State, d.Reason
 	}
 	if d.Epoch > 0 {
-		s.Epoch = d.Epoch
+		s.Epoch, s.Began = d.Epoch, e.Pos
 	}
 	if d.Baseline != nil {
 		for _, r := range d.Baseline {
@@ -217,8 +225,11 @@ func (s *State) applyPlan(_ *contextscope.Event, d PlanData) {
 		if _, twice := s.Tasks[t.ID]; twice {
 			continue
 		}
-		s.Tasks[t.ID] = &TaskView{Task: t, Plan: len(s.Plans) - 1, State: TaskPending}
+		s.Tasks[t.ID] = &TaskView{Task: t, Plan: len(s.Plans) - 1, State: TaskPending, after: t.Dependencies()}
 		s.Order = append(s.Order, t.ID)
+		if t.ShardOf != "" {
+			s.Shards[t.ShardOf] = append(s.Shards[t.ShardOf], t.ID)
+		}
 	}
 	if d.By != ByFile {
 		s.Woken++

@@ -45,7 +45,7 @@ func (s *State) applyResult(e *contextscope.Event, a *AttemptView) error {
 	if a.Result != nil {
 		return nil
 	}
-	a.Result, a.Ended, a.Doing = &r, e.Time.UnixMilli(), ""
+	a.Result, a.ResultPos, a.Ended, a.Doing = &r, e.Pos, e.Time.UnixMilli(), ""
 	if r.Status == spec.StatusDone {
 		for _, rc := range r.Receipts {
 			s.prove(rc)

@@ -108,8 +108,10 @@ func Overlaps(tasks []spec.Task, limit int) []Overlap {
 	index := newOverlapIndex(len(tasks))
 	for i := range tasks {
 		for _, j := range index.candidates(i, tasks[i].Files) {
-			at, ok := Intersect(tasks[j].Files, tasks[i].Files)
-			if ok && len(out) < limit {
+			if len(out) == limit {
+				return out
+			}
+			if at, ok := Intersect(tasks[j].Files, tasks[i].Files); ok {
 				out = append(out, Overlap{A: tasks[j].ID, B: tasks[i].ID, Path: at})
 			}
 		}

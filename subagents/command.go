@@ -47,6 +47,9 @@ func list[T any](s []T) []T {
 	return s
 }
 
+// maxEnv bounds, in bytes, the names in DIVISI_FILES: systems refuse to start a program with more, Linux from 128 KiB on.
+const maxEnv = 120 << 10
+
 // commandTail bounds, in bytes, the output that a failed command's fault keeps.
 const commandTail = 8 << 10
 
@@ -74,6 +77,10 @@ func (c *CommandExecutor) Run(ctx context.Context) (spec.Result, error) {
 	input, err := json.Marshal(commandInput(c.Assignment))
 	if err != nil {
 		return spec.Result{}, fmt.Errorf("marshal the input of %s: %w", c.Assignment.Agent(), err)
+	}
+	if n := len(strings.Join(c.Assignment.Task.Files, "\n")); n > maxEnv {
+		return failure(faultCommand, fmt.Sprintf("the names of its %d files have %d bytes, more than the %d that DIVISI_FILES can "+
+			"hold: give the task fewer files, or its shard rule a smaller max_files", len(c.Assignment.Task.Files), n, maxEnv), ""), nil
 	}
 	out, err := sandbox.Run(ctx, sandbox.Command{
 		Args: c.args(), Dir: c.Dir, Env: append(c.Env[:len(c.Env):len(c.Env)], taskEnv(c.Assignment)...),
@@ -128,7 +135,7 @@ func (c *CommandExecutor) ended(ctx context.Context, out *sandbox.Output) (spec.
 		}
 		return spec.Result{}, fmt.Errorf("collect the work of %s: %w", c.Assignment.Agent(), err)
 	}
-	r := spec.Result{Status: spec.StatusDone, Patch: patch, Handoff: spec.Handoff{Summary: summary(patch)}}
+	r := spec.Result{Status: spec.StatusDone, Patch: patch, Handoff: spec.Handoff{Summary: summary(patch, out.Text())}}
 	if fault := refuse(c.WriteSet, patch); fault != nil {
 		r.Status, r.Error = spec.StatusFailed, fault
 	}
@@ -148,16 +155,37 @@ func howEnded(args []string, out *sandbox.Output) string {
 	case out.Signal != "":
 		return fmt.Sprintf("%s was ended by signal %s", args[0], out.Signal)
 	default:
-		return fmt.Sprintf("%s exited with %d", args[0], out.ExitCode)
+		return fmt.Sprintf("%s exited with %d%s", args[0], out.ExitCode, lastWords(out.Text()))
 	}
 }
 
-func summary(p *spec.Patch) string {
-	if p == nil || len(p.Files) == 0 {
-		return "nothing to change"
+// lastWords is the end of a command's output in one line, so that a list of failures tells them apart.
+func lastWords(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if last == "" {
+		return ""
 	}
-	return fmt.Sprintf("%d files changed, %d lines added, %d deleted", len(p.Files), p.Added, p.Deleted)
+	return ": " + clip(last, maxLastWords)
 }
+
+// maxLastWords bounds, in bytes, the last line that a fault's message quotes.
+const maxLastWords = 200
+
+// summary tells what a command changed, and then what it said: that is how a command reports to whoever asked.
+func summary(p *spec.Patch, output string) string {
+	text := "nothing to change"
+	if p != nil && len(p.Files) > 0 {
+		text = fmt.Sprintf("%d files changed, %d lines added, %d deleted", len(p.Files), p.Added, p.Deleted)
+	}
+	if said := strings.TrimSpace(output); said != "" {
+		text += "\n" + clip(said, maxOutput)
+	}
+	return text
+}
+
+// maxOutput bounds, in bytes, what a handoff keeps of a command's output.
+const maxOutput = 4 << 10
 
 // taskEnv is the task in a command's environment. Values cannot hold a zero byte; such a file name is left to stdin.
 func taskEnv(a *wire.Assignment) []string {

@@ -157,7 +157,8 @@ func (w *Worker) conclude(ctx context.Context, a *wire.Assignment, j *Journal, r
 	if err != nil {
 		return err
 	}
-	r.Task, r.Attempt, r.Delivery, r.Usage, r.Took = a.Task.ID, a.Attempt, a.Delivery, usage, took
+	// A clock that was set back is not the attempt's fault.
+	r.Task, r.Attempt, r.Delivery, r.Usage, r.Took = a.Task.ID, a.Attempt, a.Delivery, usage, max(0, took)
 	if problems := r.Validate(); len(problems) > 0 {
 		r = broken(r, fmt.Sprintf("the result is not well formed: %s", problems[0].String()))
 	}

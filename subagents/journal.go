@@ -104,6 +104,9 @@ func (j *Journal) Append(ctx context.Context, drafts ...contextscope.Event) ([]c
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", j.base.Agent, err)
 	}
+	if data, err = wire.Press(data); err != nil {
+		return nil, fmt.Errorf("append to %s: %w", j.base.Agent, err)
+	}
 	pos, err := j.log.Append(ctx, j.subject, data, j.last)
 	if err != nil {
 		if !errors.Is(err, bus.ErrTooLarge) {
@@ -180,11 +183,11 @@ func (j *Journal) Deliveries() (newest int, worked time.Duration, err error) {
 			if err := json.Unmarshal(e.Data, &s); err != nil {
 				return 0, 0, fmt.Errorf("decode started event %s: %w", e.ID, err)
 			}
-			newest, worked, began = max(newest, s.Delivery), worked+seen.Sub(began), e.Time
+			newest, worked, began = max(newest, s.Delivery), worked+max(0, seen.Sub(began)), e.Time
 		}
 		seen = e.Time
 	}
-	return newest, worked + seen.Sub(began), nil
+	return newest, worked + max(0, seen.Sub(began)), nil
 }
 
 // draft makes an event of a kind with typed data; it panics on data that JSON cannot hold, which is a mistake of the caller.

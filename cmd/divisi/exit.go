@@ -130,8 +130,8 @@ func hintFor(err error) string {
 		return "Wait, or look at the quota of your key; divisi resume goes on."
 	case errors.As(err, &fault) && fault.Class == model.Auth:
 		return "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY. `divisi demo` and plans of commands need none."
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, bus.ErrFull):
-		return "Free some space, or move the state with --state-dir; divisi resume goes on."
+	case fullDisk(err):
+		return "Free some space, or move the state with --state-dir. A run that had begun goes on with divisi resume."
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return "Choose a directory that you can write with --state-dir."
 	case errors.Is(err, orchestrator.ErrPreflight):
@@ -139,4 +139,17 @@ func hintFor(err error) string {
 	default:
 		return ""
 	}
+}
+
+// fullDisk recognises a full disk also in the words of git and of the message server, which have no type for it.
+func fullDisk(err error) bool {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, bus.ErrFull) {
+		return true
+	}
+	for _, words := range []string{"no space left on device", "out of diskspace"} {
+		if strings.Contains(strings.ToLower(err.Error()), words) {
+			return true
+		}
+	}
+	return false
 }

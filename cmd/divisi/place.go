@@ -48,3 +48,37 @@ func nearest(name string, known []string) string {
 	}
 	return ""
 }
+
+// without returns the paths below dir that are none of the named files.
+func without(paths []string, dir string, files []string) []string {
+	named := map[string]bool{}
+	for _, f := range files {
+		abs, err := filepath.Abs(f)
+		if err != nil || f == "" {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+			abs = filepath.Join(real, filepath.Base(abs))
+		}
+		named[abs] = true
+	}
+	var out []string
+	for _, p := range paths {
+		if !named[filepath.Join(dir, p)] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// makeDir makes a run's directory, which must be new unless it was made for a trial.
+func makeDir(dir string, exists bool) error {
+	err := os.MkdirAll(filepath.Dir(dir), 0o700)
+	if err == nil && !exists {
+		err = os.Mkdir(dir, 0o700)
+	}
+	if err != nil {
+		return fmt.Errorf("make the run's directory: %w", err)
+	}
+	return nil
+}

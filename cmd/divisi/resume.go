@@ -91,9 +91,11 @@ func resumable(st *orchestrator.State, budget *int) error {
 		return usagef("this run was killed before its first event; start it again with divisi run")
 	case st.Run == orchestrator.RunDone || st.Run == orchestrator.RunParked || st.Run == orchestrator.RunCancelled:
 		return usagef("run %s is over: %s; see: divisi show %s", st.Spec.Run, st.Run, st.Spec.Run)
-	case st.Budget > 0 && st.Usage.Total() >= st.Budget && budget == nil:
+	case st.StoppedByBudget() && budget == nil:
 		return usagef("run %s has used %d of %d tokens; give it more: divisi resume %s --budget %d",
 			st.Spec.Run, st.Usage.Total(), st.Budget, st.Spec.Run, 2*st.Budget) //nolint:mnd // a suggestion
+	case budget != nil && *budget > 0 && *budget <= st.Usage.Total():
+		return usagef("--budget %d is for the whole run, which has used %d tokens already", *budget, st.Usage.Total())
 	}
 	return nil
 }

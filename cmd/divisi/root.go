@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,9 +32,19 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	root.SetArgs(args)
 	ctx, stop := signals(context.Background())
 	defer stop()
-	err := root.ExecuteContext(ctx)
+	err := g.stoppedBy(ctx, root.ExecuteContext(ctx))
 	report(g, err)
 	return exitCode(err)
+}
+
+// stoppedBy puts the signal in the place of the error that it led to: a command that was broken off is nobody's fault.
+func (g *globals) stoppedBy(ctx context.Context, err error) error {
+	var signalled *signalError
+	if err == nil || errors.As(err, new(*endError)) || !errors.As(context.Cause(ctx), &signalled) {
+		return err
+	}
+	g.log.Info().Err(err).Msg("what the signal broke off")
+	return signalled
 }
 
 // signals makes the root context: the first SIGINT or SIGTERM ends it, in order; the second ends the process at once.

@@ -120,7 +120,7 @@ func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*ho
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it says what to install
 	}
-	checkout, base, err := inspect(ctx, gitCLI, o.repo, o.base)
+	checkout, base, err := inspect(ctx, gitCLI, o)
 	if err != nil {
 		return nil, err
 	}
@@ -188,15 +188,17 @@ func gateNames(p spec.Project) []string {
 	return names
 }
 
-// inspect looks at the user's checkout and chooses the base commit. What a run would silently leave behind is refused.
-func inspect(ctx context.Context, g *git.Git, path, rev string) (*git.Checkout, string, error) {
-	if err := checkDir(path); err != nil {
+// inspect looks at the user's checkout and chooses the base commit. What a run would silently leave behind is refused;
+// the plan and the role files that it reads are not left behind, wherever they lie.
+func inspect(ctx context.Context, g *git.Git, o runOptions) (*git.Checkout, string, error) {
+	if err := checkDir(o.repo); err != nil {
 		return nil, "", err
 	}
-	c, err := g.Inspect(ctx, path)
+	c, err := g.Inspect(ctx, o.repo)
 	if err != nil {
 		return nil, "", err //nolint:wrapcheck // it names the directory
 	}
+	rev, dirty := o.base, without(c.Dirty, c.Top, append(o.roles, o.plan))
 	switch {
 	case c.Shallow:
 		return nil, "", usagef("%s is a shallow clone, and a branch on it could not be merged elsewhere\nComplete it first: git fetch --unshallow", c.Top)
@@ -204,9 +206,9 @@ func inspect(ctx context.Context, g *git.Git, path, rev string) (*git.Checkout, 
 		return nil, "", usagef("%s has submodules, which Divisi does not check out: %s", c.Top, some(c.Submodules))
 	case rev == "" && c.Branch == "":
 		return nil, "", usagef("%s has no branch checked out (detached head at %s)\nCheck out a branch, or name the commit: --base HEAD", c.Top, short(c.Head))
-	case rev == "" && len(c.Dirty) > 0:
+	case rev == "" && len(dirty) > 0:
 		return nil, "", usagef("%s has changes that are not committed: %s\nCommit or stash them, or start from the last commit without them: --base HEAD",
-			c.Top, some(c.Dirty))
+			c.Top, some(dirty))
 	}
 	if rev == "" {
 		return c, c.Head, nil
@@ -244,8 +246,8 @@ func (g *globals) begin(ctx context.Context, h *holder, o runOptions) (err error
 		}
 		h.dir, h.caches = tmp, filepath.Join(tmp, "caches")
 	}
-	if err := os.MkdirAll(h.dir, 0o700); err != nil {
-		return fmt.Errorf("make the run's directory: %w", err)
+	if err := makeDir(h.dir, o.dryRun); err != nil {
+		return err
 	}
 	defer func() {
 		if !h.begun {
@@ -362,7 +364,7 @@ func (g *globals) printEnd(st *orchestrator.State) error {
 			fmt.Sprintf("git -C %s log --oneline %s", quote(st.Spec.Repo), branch))
 	case st.StoppedByBudget():
 		next = slices.Insert(next, 0, fmt.Sprintf("divisi resume %s --budget TOKENS", run))
-	case st.Run == orchestrator.RunStopped:
+	case st.Run == orchestrator.RunStopped, !st.Run.Ended():
 		next = slices.Insert(next, 0, "divisi resume "+run)
 	}
 	_, err := fmt.Fprintf(g.out, "\nLook further:\n  %s\n", strings.Join(next, "\n  "))

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,6 +125,41 @@ func noProcess(ts *testscript.TestScript, _ bool, _ []string) {
 		case <-left:
 			ts.Fatalf("processes are left: %s", strings.Join(processes, "; "))
 		}
+	}
+}
+
+// process: process PATTERN waits until a process of this script has a command line that matches. Only Linux can tell.
+func process(ts *testscript.TestScript, _ bool, args []string) {
+	pattern, tick := regexp.MustCompile(args[0]), time.NewTicker(20*time.Millisecond)
+	defer tick.Stop()
+	for timeout := time.After(patience); ; {
+		if slices.ContainsFunc(processesOf(ts, ts.Getenv("WORK")), pattern.MatchString) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-timeout:
+			ts.Fatalf("no process matches %q; there are %v", args[0], processesOf(ts, ts.Getenv("WORK")))
+		}
+	}
+}
+
+// atOnce: atonce FILE N says that by the events of the file exactly N agents were at work at once, at most.
+func atOnce(ts *testscript.TestScript, _ bool, args []string) {
+	working, most := map[string]bool{}, 0
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		var e struct{ Agent, Kind string }
+		ts.Check(json.Unmarshal([]byte(line), &e))
+		switch e.Kind {
+		case "started":
+			working[e.Agent] = true
+		case "result":
+			delete(working, e.Agent)
+		}
+		most = max(most, len(working))
+	}
+	if strconv.Itoa(most) != args[1] {
+		ts.Fatalf("%d agents were at work at once, not %s", most, args[1])
 	}
 }
 

@@ -134,8 +134,10 @@ func (r *ruleset) restrictThread() error {
 	return nil
 }
 
-// noNewPrivileges takes from the calling thread, and what it starts, the way to gain rights by set-user-id programs.
+// noNewPrivileges takes from the calling thread, and what it starts, the way to gain rights by set-user-id programs, and
+// from root most of what root may do.
 func noNewPrivileges() error {
+	dropCapabilities()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("forbid new privileges: %w", err)
 	}

@@ -55,19 +55,9 @@ func killMarked(name, value string) int {
 
 // killPass adds to killed what it killed; it returns false when there was nothing.
 func killPass(entry []byte, killed map[int]struct{}) bool {
-	proc, err := os.Open("/proc")
-	if err != nil {
-		return false
-	}
-	names, err := proc.Readdirnames(-1)
-	_ = proc.Close() // only read from
-	if err != nil {
-		return false
-	}
 	found := false
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err == nil && pid != os.Getpid() && marked(pid, entry) && killSame(pid, entry) {
+	for _, pid := range processes() {
+		if pid != os.Getpid() && marked(pid, entry) && killSame(pid, entry) {
 			killed[pid], found = struct{}{}, true
 		}
 	}
@@ -99,6 +89,11 @@ func marked(pid int, entry []byte) bool {
 	if !ok || int(stat.Uid) != os.Getuid() {
 		return false
 	}
+	return carries(environ, entry)
+}
+
+// carries says whether an environment, as the kernel shows it, has an entry.
+func carries(environ, entry []byte) bool {
 	return bytes.HasPrefix(environ, append(bytes.Clone(entry), 0)) ||
 		bytes.Contains(environ, append(append([]byte{0}, entry...), 0))
 }

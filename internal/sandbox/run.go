@@ -66,7 +66,14 @@ func startJob(c Command, program string) (*job, error) {
 		Path: program, Args: c.Args, Dir: c.Dir, Env: append(append([]string{}, c.Env...), "PWD="+c.Dir, JobVar+"="+j.id),
 		Stdin: input(c.Stdin), Stdout: write, Stderr: write, WaitDelay: drainWait,
 	}
-	if j.release, err = launch(j.cmd, c.Writable); err != nil {
+	shield()
+	err = listed(j.id, func() (int, error) {
+		if j.release, err = launch(j.cmd, c.Writable); err != nil {
+			return 0, err
+		}
+		return j.cmd.Process.Pid, nil
+	})
+	if err != nil {
 		return nil, errors.Join(err, pipe.Close())
 	}
 	go func() {
@@ -91,7 +98,9 @@ func (j *job) finish(ctx context.Context, c Command) *Output {
 	killGroup(j.cmd.Process)
 	<-exited
 	killMarked(JobVar, j.id)
+	killOrphans(j.id)
 	err := j.cmd.Wait()
+	unlist(j.cmd.Process.Pid)
 	j.drain()
 	j.seen.fill(out)
 	out.Duration = time.Since(j.begin)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -156,15 +157,56 @@ func TestGrandchildInItsOwnSessionIsKilled(t *testing.T) {
 	require.Zero(t, out.ExitCode)
 }
 
-// A process that hides its environment and leaves its session is out of reach in this form; the held pipe must still not
-// hang the caller.
-func TestHeldPipeDoesNotHang(t *testing.T) {
+// A process that hides its environment and leaves its session is found as an orphan.
+func TestHiddenProcessIsKilled(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"one":           `env -i PATH=$PATH setsid sh -c 'echo $$ > pid.new; mv pid.new pid; sleep 600' &`,
+		"below another": `env -i PATH=$PATH setsid sh -c '
+			setsid sh -c "echo \$\$ > pid.new; mv pid.new pid; sleep 600" & exec sleep 600' &`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := left(t, script+` while [ ! -f pid ]; do sleep 0.01; done`)
+			require.Zero(t, out.ExitCode)
+			require.Less(t, out.Duration, drainWait, "its end of the pipe is closed too")
+		})
+	}
+}
+
+// Commands that end beside it leave a running command's own orphans alone, and none of them becomes a zombie for ever.
+func TestOrphansOfARunningCommandLive(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	out := p.run(t, p.shell(`env -i PATH=$PATH setsid sh -c 'echo started; touch up; sleep 4' &
-		while [ ! -f up ]; do sleep 0.01; done; echo done`))
-	require.Equal(t, []string{"started", "done"}, lines(out.Text()))
-	require.Less(t, out.Duration, 4*time.Second)
+	c := p.shell(`(setsid sh -c 'while [ ! -f stop ]; do sleep 0.01; done; echo lived > lived' &)
+		echo ready; while [ ! -f lived ]; do sleep 0.01; done`)
+	c.Timeout = 20 * time.Second
+	c.OnOutput = func([]byte) {
+		for range 5 {
+			if _, err := Run(t.Context(), newPlace(t).shell("true")); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(p.tree, "stop"), nil, 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	require.Zero(t, p.run(t, c).ExitCode)
+}
+
+func TestHeldPipeDoesNotHang(t *testing.T) {
+	t.Parallel()
+	pipe, held, err := os.Pipe()
+	require.NoError(t, err)
+	defer held.Close()
+	j := &job{pipe: pipe, drained: make(chan struct{})}
+	go func() {
+		defer close(j.drained)
+		_, _ = io.Copy(io.Discard, pipe)
+	}()
+	begin := time.Now()
+	j.drain()
+	require.Less(t, time.Since(begin), 2*drainWait)
 }
 
 func TestForkingCrowdIsKilled(t *testing.T) {

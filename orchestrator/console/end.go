@@ -12,7 +12,7 @@ func writeEnd(w io.Writer, v *view, width int, p paint, now time.Time) error {
 	rows := ranked(v.rows())
 	say := []string{
 		"",
-		p.state(string(v.state), fmt.Sprintf("Run %s is %s%s", safe(v.run), v.state, because(safe(v.reason)))),
+		p.state(string(v.state), fmt.Sprintf("Run %s is %s%s", safe(v.run), safe(string(v.state)), because(safe(v.reason)))),
 	}
 	sum := spent(v, now)
 	if t := tally(rows); t != "" {

@@ -7,7 +7,7 @@ import (
 	"divisi/contextscope"
 )
 
-// EncodeEvents writes the events of one message: a JSON array.
+// EncodeEvents writes the events of one message: a JSON array. It travels as Press leaves it.
 func EncodeEvents(events []contextscope.Event) ([]byte, error) {
 	data, err := json.Marshal(events)
 	if err != nil {
@@ -20,6 +20,10 @@ func EncodeEvents(events []contextscope.Event) ([]byte, error) {
 // program's is refused.
 func DecodeEvents(data []byte, pos uint64) ([]contextscope.Event, error) {
 	var events []contextscope.Event
+	data, err := loosen(data)
+	if err != nil {
+		return nil, fmt.Errorf("read the log's message at %d: %w", pos, err)
+	}
 	if err := json.Unmarshal(data, &events); err != nil {
 		return nil, fmt.Errorf("decode the log's message at %d: %w", pos, err)
 	}

@@ -100,12 +100,29 @@ func (s *Slot) Diff(ctx context.Context, base string, limit int) (text string, c
 	return s.repo.Diff(ctx, base, tree, limit)
 }
 
-// tree takes all changes into the index and writes its tree. Not by git add: in a tree with submodules that runs another
-// git in each of them, with the settings that it finds there.
+// tree takes all changes into the index and writes its tree. What its owner may not read is made readable: an agent's
+// chmod is no reason to lose its work.
 func (s *Slot) tree(ctx context.Context) (string, error) {
 	if s.repo == nil {
 		return "", ErrNotReset
 	}
+	if info, err := os.Lstat(s.dir); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("the work tree %s is gone", s.dir)
+	}
+	id, err := s.index(ctx)
+	var nested *NestedError
+	if err == nil || ctx.Err() != nil || errors.As(err, &nested) {
+		return id, err
+	}
+	if unlocked := errors.Join(unlock(s.dir), s.dropLock()); unlocked != nil {
+		return "", errors.Join(err, unlocked)
+	}
+	return s.index(ctx)
+}
+
+// index does it once. Not by git add: in a tree with submodules that runs another git in each of them, with the settings
+// that it finds there.
+func (s *Slot) index(ctx context.Context) (string, error) {
 	out, err := s.git.Run(ctx, s.at(), nil, "ls-files", "-z", "-t", "-m", "-d", "-o", "--exclude-standard")
 	if err != nil {
 		return "", err
@@ -135,7 +152,8 @@ func (s *Slot) updateIndex(ctx context.Context, paths []string, flags ...string)
 
 // scanned is the outcome of a full scan of the work tree.
 type scanned struct {
-	// tracked are changed or deleted; beyond are tracked too, but a link has taken the place of their directory.
+	// tracked are changed or deleted; beyond are tracked too, but a link has taken the place of their directory, or a pipe
+	// or the like their own.
 	tracked, beyond []string
 	// added are new files.
 	added []string
@@ -159,7 +177,7 @@ func (s *Slot) sort(out string) scanned {
 			r.nested = append(r.nested, strings.TrimSuffix(path, "/"))
 		case tag == "?":
 			r.added = append(r.added, path)
-		case s.beyondLink(path):
+		case s.beyondLink(path) || s.special(path):
 			r.beyond = append(r.beyond, path)
 		case s.isRepository(path):
 			r.nested = append(r.nested, path)
@@ -185,6 +203,12 @@ func (s *Slot) beyondLink(path string) bool {
 		}
 	}
 	return false
+}
+
+// special reports what git cannot keep: untracked it passes over such files, tracked it would fail on them.
+func (s *Slot) special(path string) bool {
+	info, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(path)))
+	return err == nil && info.Mode()&(os.ModeType&^(os.ModeDir|os.ModeSymlink)) != 0
 }
 
 func (s *Slot) isRepository(path string) bool {

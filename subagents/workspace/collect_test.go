@@ -112,6 +112,18 @@ func TestCollectThroughLinks(t *testing.T) {
 	require.Contains(t, p.Files, "dir/b")
 }
 
+func TestCollectDoesNotFollowTheTreeItself(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, 1, map[string]string{"a": "a\n"})
+	s := b.slot(t)
+	require.NoError(t, os.RemoveAll(s.Dir()))
+	require.NoError(t, os.Symlink(t.TempDir(), s.Dir()))
+	_, _, err := s.Collect(t.Context(), b.base, "moved", author, noon)
+	require.ErrorContains(t, err, "is gone")
+	require.NoError(t, s.Reset(t.Context(), b.base))
+	require.Equal(t, "a\n", read(t, filepath.Join(s.Dir(), "a")))
+}
+
 func TestCollectRefusesNestedRepositories(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, 1, map[string]string{"a.txt": "a\n", "dir/b.txt": "b\n", ".gitignore": "cache/\n"})

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -298,4 +299,18 @@ func everything(t *testing.T, dir string) map[string]string {
 		return err
 	}))
 	return all
+}
+
+func TestCollectPassesOverPipes(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, 1, map[string]string{"a": "a\n", "b": "b\n"})
+	s := b.slot(t)
+	require.NoError(t, os.Remove(filepath.Join(s.Dir(), "a")))
+	for _, name := range []string{"a", "new"} {
+		require.NoError(t, syscall.Mkfifo(filepath.Join(s.Dir(), name), 0o600))
+	}
+	p, _, err := s.Collect(t.Context(), b.base, "pipe", author, noon)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a"}, p.Files, "for git it is gone")
+	require.Equal(t, 1, p.Deleted)
 }

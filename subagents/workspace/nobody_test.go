@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -124,6 +125,13 @@ func oneHolder(ctx context.Context, g *git.Git, m *git.Repo, slots, outside stri
 	if err := lockUp(s.Dir(), outside); err != nil {
 		return err
 	}
+	p, _, err := s.Collect(ctx, m.Base(), "locked up", author, noon)
+	if err != nil {
+		return fmt.Errorf("collect what may not be read: %w", err)
+	}
+	if want := []string{"cache/mod@v1/deep/out", "cache/mod@v1/deep/x", "dir/a.txt"}; !slices.Equal(p.Files, want) {
+		return fmt.Errorf("collected %q instead of %q", p.Files, want)
+	}
 	if err := s.Reset(ctx, m.Base()); err != nil {
 		return fmt.Errorf("reset over read-only directories: %w", err)
 	}
@@ -141,10 +149,10 @@ func oneHolder(ctx context.Context, g *git.Git, m *git.Repo, slots, outside stri
 func lockUp(dir, outside string) error {
 	deep := filepath.Join(dir, "cache", "mod@v1", "deep")
 	return errors.Join(
-		os.MkdirAll(deep, 0o755), os.WriteFile(filepath.Join(deep, "x"), nil, 0o444),
+		os.MkdirAll(deep, 0o755), os.WriteFile(filepath.Join(deep, "x"), nil, 0),
 		os.Symlink(outside, filepath.Join(deep, "out")),
 		os.WriteFile(filepath.Join(dir, "dir", "a.txt"), []byte("changed\n"), 0o644),
-		os.Chmod(deep, 0o555), os.Chmod(filepath.Dir(deep), 0), os.Chmod(filepath.Join(dir, "cache"), 0o555),
+		os.Chmod(filepath.Join(dir, "dir", "a.txt"), 0), os.Chmod(deep, 0o555), os.Chmod(filepath.Dir(deep), 0), os.Chmod(filepath.Join(dir, "cache"), 0o555),
 		os.Chmod(filepath.Join(dir, "dir"), 0o500),
 	)
 }

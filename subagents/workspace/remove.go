@@ -22,7 +22,7 @@ func remove(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// unlock makes every directory at or below dir writable for its owner. It works through a root, so that no link, not even
+// unlock makes every directory at or below dir writable for its owner, and every file readable. It works through a root, so that no link, not even
 // one that is put there meanwhile, leads out of dir.
 func unlock(dir string) error {
 	info, err := os.Lstat(dir)
@@ -45,18 +45,22 @@ func unlockBelow(root *os.Root, dir string) error {
 		return fmt.Errorf("make %s writable: %w", dir, err)
 	}
 	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
 		name := filepath.Join(dir, e.Name())
 		info, err := root.Lstat(name)
-		if err != nil || !info.IsDir() {
+		if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
 			continue
 		}
-		if info.Mode().Perm()&0o700 != 0o700 {
-			if err := root.Chmod(name, info.Mode().Perm()|0o700); err != nil {
+		wanted := fs.FileMode(0o400)
+		if info.IsDir() {
+			wanted = 0o700
+		}
+		if info.Mode().Perm()&wanted != wanted {
+			if err := root.Chmod(name, info.Mode().Perm()|wanted); err != nil {
 				return fmt.Errorf("make %s writable: %w", name, err)
 			}
+		}
+		if !info.IsDir() {
+			continue
 		}
 		if err := unlockBelow(root, name); err != nil {
 			return err

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+)
+
+func TestHelpOfEveryCommandListsExitCodesAndAnExample(t *testing.T) {
+	t.Parallel()
+	var out, errOut bytes.Buffer
+	root := newRoot(&globals{out: &out, err: &errOut})
+	seen := 0
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+		if c == root {
+			return
+		}
+		seen++
+		out.Reset()
+		require.NoError(t, c.Help())
+		for _, want := range []string{"Exit codes:\n  0  ", "\n  2  ", "Examples:\n  ", c.CommandPath()} {
+			require.Contains(t, out.String(), want, c.CommandPath())
+		}
+		require.Contains(t, c.Example, "divisi "+strings.TrimPrefix(c.CommandPath(), "divisi "), c.CommandPath())
+		require.NotEmpty(t, c.Short)
+		for line := range strings.Lines(c.Long) {
+			require.LessOrEqual(t, len([]rune(line)), 130, line)
+		}
+	}
+	walk(root)
+	require.Greater(t, seen, 12)
+	require.Empty(t, errOut.String())
+}

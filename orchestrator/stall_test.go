@@ -1,0 +1,268 @@
+package orchestrator_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+	"divisi/subagents/wire"
+)
+
+func TestASetupThatFailsStopsARunWithoutGatesToo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *orchestrator.RunSpec) {
+		s.Roles["mod"] = command("mod", "echo new > f00.txt")
+		s.Project.Gates, s.Project.Setup = nil, []string{"sh", "-c", "echo no compiler; exit 3"}
+		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b"})
+	})
+	defer r.worker(t.Context())()
+	for _, resume := range []bool{false, true} {
+		st, err := r.conduct(t.Context(), r.config(resume))
+		require.ErrorIs(t, err, orchestrator.ErrPreflight)
+		require.Equal(t, orchestrator.RunStopped, st.Run)
+		require.Empty(t, st.Plans, "nothing was begun")
+	}
+}
+
+func TestWhatFailedBeforeAResumeDoesNotStopItAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *orchestrator.RunSpec) {
+		s.Plan = planOf(spec.Task{ID: "a", Role: "reader", Brief: "b"}, spec.Task{ID: "b", Role: "reader", Brief: "b"},
+			spec.Task{ID: "c", Role: "reader", Brief: "b"})
+	})
+	defer r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
+		switch {
+		case a.Role.Name == spec.RoleTester:
+			return passes(a)
+		case a.Attempt == 1:
+			return failed(orchestrator.ClassBudget, "too much")
+		default:
+			return done()
+		}
+	})()
+	st, err := r.conduct(t.Context(), r.config(false))
+	require.NoError(t, err)
+	require.True(t, st.StoppedByBudget())
+	require.Eventually(t, func() bool {
+		st, err := orchestrator.Fold(t.Context(), r.bus, "r1")
+		require.NoError(t, err)
+		all, _ := st.AtWork()
+		return all == 0
+	}, 20*time.Second, 5*time.Millisecond, "the others fail in the same way while the run stops")
+	st, err = r.conduct(t.Context(), r.config(true))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.RunDone, st.Run, "one resume is enough: %s", st.Reason)
+}
+
+func TestAnUnsoundPatchIsAFailedAttemptAndNoFailedRun(t *testing.T) {
+	t.Parallel()
+	commit := strings.Repeat("ab", 20)
+	for name, patch := range map[string]func(r *rig) spec.Patch{
+		"its pack is not there": func(*rig) spec.Patch { return spec.Patch{Commit: commit, Tree: commit, Pack: "none"} },
+		"its pack is no pack": func(r *rig) spec.Patch {
+			require.NoError(t, r.bus.Put(t.Context(), "bad", []byte("PACK of lies")))
+			return spec.Patch{Commit: commit, Tree: commit, Pack: "bad"}
+		},
+		"its commit is not in its pack": func(r *rig) spec.Patch {
+			empty := sh(t, r.checkout.Top, "git pack-objects --stdout -q < /dev/null")
+			require.NoError(t, r.bus.Put(t.Context(), "empty", []byte(empty)))
+			return spec.Patch{Commit: commit, Tree: commit, Pack: "empty"}
+		},
+		"its base is another": func(r *rig) spec.Patch {
+			return spec.Patch{Commit: r.spec.Base, Base: commit, Tree: commit}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, files(1), func(s *orchestrator.RunSpec) {
+				s.Roles["mod"] = command("mod", "true")
+				s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b", Attempts: 2})
+			})
+			defer r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
+				if a.Role.Name == spec.RoleTester {
+					return passes(a)
+				}
+				p := patch(r)
+				if p.Base == "" {
+					p.Base = a.Head
+				}
+				result := done()
+				result.Patch = &p
+				return result
+			})()
+			st, err := r.conduct(t.Context(), r.config(false))
+			require.NoError(t, err)
+			require.Equal(t, orchestrator.RunParked, st.Run, st.Reason)
+			require.Equal(t, orchestrator.ClassWriteSet, st.Tasks["one"].Faults[0].Fault.Class)
+			require.Len(t, st.Tasks["one"].Faults, 2)
+		})
+	}
+}
+
+func TestTheTimeOfTheGatesIsNotTheTasks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *orchestrator.RunSpec) {
+		mod := command("mod", "echo new > f00.txt")
+		mod.Limits.Time = spec.Duration(time.Second)
+		s.Roles["mod"] = mod
+		s.Project.Gates[0].Command = []string{"sh", "-c", "if grep -q new f00.txt; then sleep 1.5; fi"}
+		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b", Files: []string{"f00.txt"}})
+	})
+	st := r.run(t.Context())
+	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
+	require.Equal(t, []string{"one"}, r.landed())
+}
+
+func TestFinalGatesThatCouldNotBeRunAreTriedAgainByAResume(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *orchestrator.RunSpec) {
+		s.Roles["mod"] = command("mod", "true")
+		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b"})
+	})
+	var broken atomic.Bool
+	broken.Store(true)
+	defer r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
+		switch {
+		case a.Task.ID == "--final" && broken.Load():
+			return failed("internal", "no space left on device")
+		case a.Role.Name == spec.RoleTester:
+			return passes(a)
+		default:
+			result := done()
+			result.Patch = r.patch(a.Head, "f00.txt", "new")
+			return result
+		}
+	})()
+	st, err := r.conduct(t.Context(), r.config(false))
+	require.ErrorContains(t, err, "the final gates could not be run")
+	require.Equal(t, 3, st.Works["--final"].Last)
+	broken.Store(false)
+	st, err = r.conduct(t.Context(), r.config(true))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.RunDone, st.Run)
+	require.Equal(t, []string{"one"}, r.landed())
+}
+
+func TestAMasterThatNeverComesToAnEndIsGivenUpAndWhatItHasIsKept(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(*orchestrator.RunSpec) {})
+	defer r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
+		switch a.Role.Name {
+		case spec.RoleTester:
+			return passes(a)
+		case spec.RoleMaster:
+			result := done()
+			result.Plan = planOf(spec.Task{ID: fmt.Sprintf("t%d", a.Attempt), Role: "reader", Brief: "b"})
+			return result
+		default:
+			return done()
+		}
+	})()
+	st, err := r.conduct(t.Context(), r.config(false))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.RunParked, st.Run)
+	require.Contains(t, st.Reason, "without coming to an end")
+	require.Len(t, st.Tasks, 50)
+}
+
+func TestATaskMayWaitForATemplateOfAnEarlierDispatch(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(3), func(*orchestrator.RunSpec) {})
+	defer r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
+		result := done()
+		switch {
+		case a.Role.Name == spec.RoleTester:
+			return passes(a)
+		case a.Task.ID == orchestrator.MasterTask && a.Attempt == 1:
+			result.Plan = planOf(spec.Task{ID: "look", Role: "reader", Brief: "b", Shard: &spec.Shard{By: "file"}})
+		case a.Task.ID == orchestrator.MasterTask && a.Attempt == 2:
+			result.Plan = planOf(spec.Task{ID: "sum", Role: "reader", Brief: "b", DependsOn: []string{"look"}})
+		case a.Task.ID == orchestrator.MasterTask:
+			result.Final = true
+		case a.Task.ID == "sum":
+			result.Handoff.Summary = fmt.Sprint(len(a.Inputs))
+		}
+		return result
+	})()
+	st, err := r.conduct(t.Context(), r.config(false))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
+	require.Equal(t, "3", st.Tasks["sum"].Result.Handoff.Summary, "every shard's handoff")
+}
+
+func TestNoTaskMayBeCalledMaster(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *orchestrator.RunSpec) {
+		s.Roles["mod"] = command("mod", "true")
+		s.Plan = planOf(spec.Task{ID: "master", Role: "mod", Brief: "b"})
+	})
+	_, problems, err := orchestrator.Prepare(t.Context(), *r.spec.Plan, r.spec, nil, r.tree(r.spec.Base))
+	require.NoError(t, err)
+	require.Len(t, problems, 1)
+	require.Equal(t, "tasks[0].id", problems[0].Path)
+}
+
+func TestARequestAtTheVeryEndHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *orchestrator.RunSpec) {
+		s.Roles["mod"] = command("mod", "echo new > f00.txt")
+		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b"})
+	})
+	defer r.worker(t.Context())()
+	cfg := r.config(false)
+	publish, heard, answered := cfg.Publish, make(chan struct{}), make(chan error, 1)
+	stop, err := r.bus.Subscribe(t.Context(), "ctl.r1.conductor", func(bus.Message, func([]byte) error) { close(heard) })
+	require.NoError(t, err)
+	defer stop()
+	cfg.Publish = func(ctx context.Context, commit, base string) (string, error) {
+		go func() { answered <- orchestrator.Cancel(t.Context(), r.bus, "r1", "too late") }()
+		<-heard
+		return publish(ctx, commit, base)
+	}
+	st, err := r.conduct(t.Context(), cfg)
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.RunDone, st.Run)
+	require.ErrorContains(t, <-answered, "stopping")
+}
+
+func TestARunThatIsCancelledTakesItsQuestionBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *orchestrator.RunSpec) { s.AutoApprove = false })
+	defer r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
+		if a.Role.Name == spec.RoleTester {
+			return passes(a)
+		}
+		result := done()
+		result.Plan = planOf(spec.Task{ID: "one", Role: "generator", Brief: "b"})
+		return result
+	})()
+	cfg := r.config(false)
+	taken := make(chan struct{})
+	answered := make(chan error, 1)
+	cfg.Approve = func(ctx context.Context, _ orchestrator.PlanData) (bool, error) {
+		defer close(taken)
+		go func() { answered <- orchestrator.Cancel(t.Context(), r.bus, "r1", "") }()
+		<-ctx.Done()
+		return false, ctx.Err()
+	}
+	st, err := r.conduct(t.Context(), cfg)
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.RunCancelled, st.Run)
+	require.NoError(t, <-answered)
+	select {
+	case <-taken:
+	default:
+		require.Fail(t, "a person is still being asked")
+	}
+	st, err = r.conduct(t.Context(), r.config(true))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.RunCancelled, st.Run, "cancelled is for good")
+}
