@@ -35,7 +35,8 @@ func (q *Queue) pull(ctx context.Context) (*nats.Msg, error) {
 			q.bus.log.Debug().Err(err).Str("role", q.role).Msg("stopped waiting for a task")
 		}
 	}()
-	if err := nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+streamTasks+"."+q.config.Durable, inbox, []byte(pullRequest)); err != nil {
+	next := "$JS.API.CONSUMER.MSG.NEXT." + streamTasks + "." + q.config.Durable
+	if err := nc.PublishRequest(next, inbox, []byte(pullRequest)); err != nil {
 		return nil, fmt.Errorf("ask for a task: %w", err)
 	}
 	silence := time.NewTimer(2 * pullHeartbeat)

@@ -114,6 +114,9 @@ func TestFaultsShowNoControlCharacters(t *testing.T) {
 	require.NotContains(t, err.Error(), "\x1b")
 	require.NotContains(t, err.Error(), "\u202e")
 	require.Contains(t, err.Error(), strings.Repeat("é", 160)+"…")
+
+	_, _, err = LoadPlan("a\x1b]0;owned\x07\nb.yaml")
+	require.ErrorContains(t, err, "a\uFFFD]0;owned\uFFFD\uFFFDb.yaml: 1 fault", "a repository names its files")
 }
 
 // TestPlanSchemaIsTheTask holds the schema and the type together: every field of the one is one of the other.

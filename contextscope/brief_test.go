@@ -1,10 +1,11 @@
 package contextscope
 
 import (
-	"divisi/internal/spec"
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 )

@@ -1,11 +1,12 @@
 package contextscope
 
 import (
-	"divisi/internal/spec"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"divisi/internal/spec"
 
 	"google.golang.org/genai"
 )

@@ -1,12 +1,13 @@
 package contextscope_test
 
 import (
-	"divisi/contextscope"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"divisi/contextscope"
 
 	"github.com/stretchr/testify/require"
 )

@@ -1,13 +1,14 @@
 package contextscope
 
 import (
-	"divisi/internal/spec"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"

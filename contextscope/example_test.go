@@ -1,9 +1,10 @@
 package contextscope_test
 
 import (
+	"fmt"
+
 	"divisi/contextscope"
 	"divisi/internal/spec"
-	"fmt"
 
 	"google.golang.org/genai"
 )

@@ -1,10 +1,11 @@
 package contextscope
 
 import (
-	"divisi/internal/spec"
 	"fmt"
 	"slices"
 	"strconv"
+
+	"divisi/internal/spec"
 
 	"google.golang.org/genai"
 )

@@ -3,12 +3,13 @@ package contextscope
 import (
 	"bytes"
 	"crypto/sha256"
-	"divisi/internal/spec"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+
+	"divisi/internal/spec"
 
 	"google.golang.org/genai"
 )

@@ -1,12 +1,13 @@
 package contextscope
 
 import (
-	"divisi/internal/spec"
 	"encoding/json"
 	"math"
 	"strings"
 	"testing"
 	"time"
+
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"

@@ -252,7 +252,8 @@ func (c *Conductor) append(ctx context.Context, kind contextscope.Kind, task str
 	// An append that a signal broke off would leave open whether it was stored, and this conductor fenced off by its own event.
 	ctx, cancel := linger(ctx)
 	defer cancel()
-	pos, err := c.cfg.Bus.AppendFiltered(ctx, bus.ConductorSubject(c.cfg.Run, string(kind)), bus.ConductorFilter(c.cfg.Run), encoded, c.last)
+	subject, filter := bus.ConductorSubject(c.cfg.Run, string(kind)), bus.ConductorFilter(c.cfg.Run)
+	pos, err := c.cfg.Bus.AppendFiltered(ctx, subject, filter, encoded, c.last)
 	if errors.Is(err, bus.ErrFenced) {
 		return fmt.Errorf("append a %s event to run %s: %w", kind, c.cfg.Run, ErrDeposed)
 	}

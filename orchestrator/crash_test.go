@@ -29,7 +29,7 @@ func crashPlan(s *orchestrator.RunSpec) {
 	s.Project.Gates[0].Command = []string{"sh", "-c", "if grep -q bad f04.txt; then echo 'error: it is bad'; exit 1; fi"}
 	s.Plan = planOf(
 		spec.Task{ID: "prep", Role: "mod", Brief: "b", Files: []string{"f00.txt"}},
-		spec.Task{ID: "all", Role: "mod", Brief: "b", DependsOn: []string{"prep"}, Shard: &spec.Shard{By: "file", Glob: "f0[123].txt"}},
+		spec.Task{ID: "all", Role: "mod", Brief: "b", DependsOn: []string{"prep"}, Shard: &spec.Shard{By: "file", Glob: "f0[12].txt"}},
 		spec.Task{ID: "twice", Role: "twice", Brief: "b", Files: []string{"f04.txt"}},
 		spec.Task{ID: "more", Role: "mod", Brief: "b", DependsOn: []string{"all"}, Files: []string{"f01.txt"}},
 	)
@@ -121,17 +121,19 @@ func TestAKillBehindAnyAppendLosesAndDoublesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
 	want := r.outcome(st.Head)
-	require.Equal(t, []string{"all-001", "all-002", "all-003", "more", "prep", "twice"}, want.tasks)
+	require.Equal(t, []string{"all-001", "all-002", "more", "prep", "twice"}, want.tasks)
 	var log []bus.Message
 	for m, err := range r.bus.Read(t.Context(), bus.RunFilter("r1"), 0) {
 		require.NoError(t, err)
 		log = append(log, m)
 	}
 	for k := 1; k < len(log); k++ {
-		if !strings.Contains(log[k-1].Subject, ".m.") && testing.Short() {
+		// What workers append between two of the conductor's appends changes little: a sample of it will do.
+		if !strings.Contains(log[k-1].Subject, ".m.") && k%5 != 0 {
 			continue
 		}
 		t.Run(fmt.Sprintf("%02d %s", k, log[k-1].Subject), func(t *testing.T) {
+			t.Parallel()
 			r.fork(t, log[:k]).goOn(want)
 		})
 	}
@@ -142,34 +144,27 @@ var errKill = errors.New("killed")
 
 func TestAKillBeforeAnyAppendLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
-	want := crashed{}
-	for k := 2; ; k++ {
-		r := newRig(t, files(5), crashPlan)
-		ended := false
+	r := newRig(t, files(5), crashPlan)
+	cfg, appends := r.quietly(false), 0
+	cfg.NewID = func() string { appends++; return r.newID() }
+	stop := r.worker(t.Context())
+	st, err := r.conduct(t.Context(), cfg)
+	stop()
+	require.NoError(t, err)
+	want := r.outcome(st.Head)
+	require.Greater(t, appends, 25)
+	for k := 2; k <= appends; k++ {
 		t.Run(fmt.Sprintf("%02d", k), func(t *testing.T) {
-			r.t = t
-			if ended = !r.kill(k); ended {
-				return
+			t.Parallel()
+			r := newRig(t, files(5), crashPlan)
+			// How many batches there are is a matter of time: the last few appends are not always there to be missed.
+			if r.kill(k) {
+				r.goOn(want)
+			} else {
+				require.Greater(t, k, appends-8)
 			}
-			if want.tree == "" {
-				want = r.reference()
-			}
-			r.goOn(want)
 		})
-		if ended || t.Failed() {
-			require.Greater(t, k, 30, "the run has that many appends")
-			return
-		}
 	}
-}
-
-// reference is what the run comes to when nobody kills it.
-func (r *rig) reference() crashed {
-	f := newRig(r.t, files(5), crashPlan)
-	defer f.worker(r.t.Context())()
-	st, err := f.conduct(r.t.Context(), f.quietly(false))
-	require.NoError(r.t, err)
-	return f.outcome(st.Head)
 }
 
 // kill conducts until the k-th append, which it does not live to see; its worker dies with it. It reports whether there was one.
@@ -201,4 +196,3 @@ func (r *rig) kill(k int) (killed bool) {
 	stop()
 	return killed
 }
-

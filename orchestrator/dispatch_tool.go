@@ -33,10 +33,11 @@ func NewDispatch(b *bus.Bus, run string, tree func(commit string) Tree, schema m
 	return &DispatchTool{bus: b, run: run, tree: tree, schema: schema}
 }
 
-const dispatchDescription = `Hand out tasks. They run in parallel as soon as their dependencies and write sets allow; each patch is
-tested and landed by the runtime. A task with a shard rule is a template: code expands it into one task for each group of files, so
-never list alike files by hand. Readers take questions and give back findings; generators change files. Your turn ends with this call;
-you are called again, with all their reports, when every task has ended. Put everything of one step into one call.`
+const dispatchDescription = `Hand out tasks. They run in parallel as soon as their dependencies and write sets allow;
+each patch is tested and landed by the runtime. A task with a shard rule is a template: code expands it into one task for
+each group of files, so never list alike files by hand. Readers take questions and give back findings; generators change
+files. Your turn ends with this call; you are called again, with all their reports, when every task has ended. Put
+everything of one step into one call.`
 
 // Declaration implements tool.Tool.
 func (d *DispatchTool) Declaration() *genai.FunctionDeclaration {
@@ -68,12 +69,14 @@ func (d *DispatchTool) Run(ctx context.Context, call tool.Call) tool.Result {
 		return tool.Failed("the plan could not be checked: %v", err)
 	}
 	if len(problems) > 0 {
-		return tool.Failed("nothing was dispatched; mend all of this and call dispatch again:\n%s", (&PlanError{problems}).Error())
+		return tool.Failed("nothing was dispatched; mend all of this and call dispatch again:\n%s",
+			(&PlanError{problems}).Error())
 	}
 	d.plan = &merged
 	return tool.Result{
 		Output: map[string]any{"output": fmt.Sprintf(
-			"accepted: %d tasks, at most %d tokens. You will be called when all of them have ended.", len(data.Tasks), data.Ceiling)},
+			"accepted: %d tasks, at most %d tokens. You will be called when all of them have ended.",
+			len(data.Tasks), data.Ceiling)},
 		Ends: true, Plan: &merged, Doing: fmt.Sprintf("dispatched %d tasks", len(data.Tasks)),
 	}
 }

@@ -60,7 +60,8 @@ func duplicates(tasks []spec.Task) []spec.Problem {
 	var out []spec.Problem
 	for _, t := range tasks {
 		if seen[t.ID] {
-			out = append(out, spec.Problem{Path: "tasks", Message: fmt.Sprintf("two tasks have the id %s once shards are expanded", t.ID)})
+			message := fmt.Sprintf("two tasks have the id %s once shards are expanded", t.ID)
+			out = append(out, spec.Problem{Path: "tasks", Message: message})
 		}
 		seen[t.ID] = true
 	}

@@ -13,7 +13,7 @@ func (s *State) Ready() (ready []string, doomed map[string]string) {
 	doomed = map[string]string{}
 	room, byRole := s.AtWork()
 	room = max(1, s.Spec.Parallel) - room
-	held, known := s.heldSets(), map[string]standing{}
+	held, known, turn := s.heldSets(), map[string]standing{}, s.turnTaken()
 	for _, id := range s.Order {
 		t := s.Tasks[id]
 		if t.State != TaskPending {
@@ -29,12 +29,43 @@ func (s *State) Ready() (ready []string, doomed map[string]string) {
 		if !met || full || room <= 0 || !s.approved(t) || s.meets(t, held) {
 			continue
 		}
+		if t.inTheWay() {
+			if turn {
+				continue
+			}
+			turn = true
+		}
 		ready = append(ready, id)
 		held = append(held, holding{id, t.Task.Files})
 		room--
 		byRole[role.Name]++
 	}
 	return ready, doomed
+}
+
+// takesTurns is after how many conflicts a task takes turns with all others that had as many.
+const takesTurns = 2
+
+// inTheWay reports whether a task has conflicted so often that it no longer runs beside its like: thirty tasks without a
+// write set that all want the same line would else be made anew thirty times each, and parked before their turn came.
+func (t *TaskView) inTheWay() bool {
+	n := 0
+	for _, f := range t.Faults {
+		if f.Fault.Class == ClassConflict {
+			n++
+		}
+	}
+	return n >= takesTurns
+}
+
+// turnTaken reports whether such a task is at work.
+func (s *State) turnTaken() bool {
+	for _, t := range s.Tasks {
+		if t.State != TaskPending && !t.Ended() && t.inTheWay() {
+			return true
+		}
+	}
+	return false
 }
 
 // approved reports whether the task's plan was taken. A plan of readers alone writes nothing and needs nobody's word.

@@ -99,7 +99,8 @@ func (c *Conductor) receive(ctx context.Context, t *TaskView) error {
 // refused tells a patch that is at fault from a machine that is: the first would come back at every resume.
 func refused(err error) bool {
 	var bad *git.PatchError
-	return errors.As(err, &bad) || errors.Is(err, git.ErrPack) || errors.Is(err, git.ErrTooLarge) || errors.Is(err, bus.ErrNotFound)
+	return errors.As(err, &bad) || errors.Is(err, git.ErrPack) || errors.Is(err, git.ErrTooLarge) ||
+		errors.Is(err, bus.ErrNotFound)
 }
 
 func (c *Conductor) importPatch(ctx context.Context, t *TaskView, p *spec.Patch) error {

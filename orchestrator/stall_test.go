@@ -266,3 +266,25 @@ func TestARunThatIsCancelledTakesItsQuestionBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.RunCancelled, st.Run, "cancelled is for good")
 }
+
+func TestManyTasksThatWantTheSameLineAllLand(t *testing.T) {
+	t.Parallel()
+	const n = 13 // more than the conflicts that park a task
+	r := newRig(t, map[string]string{"list.txt": "begin\nend\n"}, func(s *orchestrator.RunSpec) {
+		s.Parallel = n
+		s.Roles["add"] = command("add", `sleep 0.3; sed -i "s/^end/$DIVISI_TASK\nend/" list.txt`)
+		var tasks []spec.Task
+		for i := range n {
+			tasks = append(tasks, spec.Task{ID: fmt.Sprintf("t%02d", i), Role: "add", Brief: "b"})
+		}
+		s.Plan = planOf(tasks...)
+	})
+	st := r.run(t.Context())
+	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
+	require.Len(t, r.landed(), n)
+	attempts := 0
+	for _, v := range st.Tasks {
+		attempts += v.Attempt
+	}
+	require.LessOrEqual(t, attempts, 3*n+3)
+}

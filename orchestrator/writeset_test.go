@@ -60,5 +60,5 @@ func TestOverlapsFindsEachPairOnce(t *testing.T) {
 		{ID: "e"},
 	}, 10)
 	require.Equal(t, []Overlap{{"a", "b", "y.go"}, {"c", "d", "z/q.go"}}, got)
-	require.Len(t, Overlaps([]spec.Task{{ID: "a", Files: []string{"x.go"}}, {ID: "b", Files: []string{"x.go"}}}, 0), 0)
+	require.Empty(t, Overlaps([]spec.Task{{ID: "a", Files: []string{"x.go"}}, {ID: "b", Files: []string{"x.go"}}}, 0))
 }

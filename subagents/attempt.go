@@ -227,7 +227,7 @@ func (at *attempt) tree() Tree {
 
 // writes says whether a role's work tree becomes a patch.
 func writes(r *spec.Role) bool {
-	return r.Writes || r.Executor == spec.ExecutorCommand || slices.ContainsFunc(r.Tools, spec.WritingTool)
+	return r.Writes || slices.ContainsFunc(r.Tools, spec.WritingTool)
 }
 
 func (at *attempt) command() *CommandExecutor {

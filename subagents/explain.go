@@ -71,12 +71,12 @@ func declarations(a *wire.Assignment, extra []tool.Tool) ([]*genai.FunctionDecla
 	if err != nil {
 		return nil, fmt.Errorf("make a temporary directory: %w", err)
 	}
-	defer os.Remove(dir) //nolint:errcheck // an empty temporary directory
+	defer os.Remove(dir)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open a temporary directory: %w", err)
 	}
-	defer root.Close() //nolint:errcheck // read only
+	defer root.Close()
 	set, err := tool.Builtin(a.Role.Tools, tool.Env{
 		Root: root, Dir: dir, Runner: runner{}, Artifacts: shelf{}, Output: a.Role.Output, Extra: extra,
 	})

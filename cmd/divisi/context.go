@@ -53,7 +53,7 @@ func (g *globals) compile(_ context.Context, name string) error {
 		if err != nil {
 			return usagef("%v", err)
 		}
-		defer f.Close() //nolint:errcheck // read only
+		defer f.Close()
 		in = f
 	}
 	data, err := io.ReadAll(io.LimitReader(in, maxSession+1))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"divisi/bus"
 	"divisi/configs"
@@ -83,7 +84,9 @@ func isRepositoryError(err error) bool {
 
 // isCobraUsage recognises the errors that cobra makes itself and gives no type.
 func isCobraUsage(err error) bool {
-	for _, p := range []string{"unknown command", "accepts ", "requires ", "unknown flag", "unknown shorthand", "required flag", "invalid argument"} {
+	for _, p := range []string{
+		"unknown command", "accepts ", "requires ", "unknown flag", "unknown shorthand", "required flag", "invalid argument",
+	} {
 		if strings.HasPrefix(err.Error(), p) {
 			return true
 		}
@@ -108,7 +111,18 @@ func report(g *globals, err error) {
 			return
 		}
 	}
-	fmt.Fprintln(g.err, "divisi: "+strings.ReplaceAll(text, "\n", "\n  "))
+	fmt.Fprintln(g.err, "divisi: "+strings.ReplaceAll(visible(text), "\n", "\n  "))
+}
+
+// visible shows what a terminal would obey: an error may name files of a repository that nobody trusts. Spaces stay, because
+// marks stand under source lines.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
 }
 
 // hintFor says what to do about an error whose own words do not.
@@ -129,7 +143,8 @@ func hintFor(err error) string {
 	case errors.Is(err, orchestrator.ErrService):
 		return "Wait, or look at the quota of your key; divisi resume goes on."
 	case errors.As(err, &fault) && fault.Class == model.Auth:
-		return "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY. `divisi demo` and plans of commands need none."
+		return "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY. " +
+			"`divisi demo` and plans of commands need none."
 	case fullDisk(err):
 		return "Free some space, or move the state with --state-dir. A run that had begun goes on with divisi resume."
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):

@@ -16,7 +16,8 @@ func newHelp() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			found, rest, err := c.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return usagef("there is no command %q%s\nSee: divisi --help", strings.Join(args, " "), nearest(args[0], names(c.Root())))
+				return usagef("there is no command %q%s\nSee: divisi --help",
+					strings.Join(args, " "), nearest(args[0], names(c.Root())))
 			}
 			found.InitDefaultHelpFlag()
 			return found.Help() //nolint:wrapcheck // the terminal

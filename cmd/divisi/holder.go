@@ -186,7 +186,8 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 		Bus: h.bus, Model: m, Hold: hold, Mirror: h.mirror, Pool: pool,
 		Caches:   sandbox.Caches{Dir: h.caches, Go: toolchain},
 		ToolsDir: filepath.Join(h.dir, "tools"), Temp: filepath.Join(h.dir, "tmp"), Environ: os.Environ(),
-		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: parallel, Roles: roles, Run: h.run, Tools: h.tools, Clock: now, IDs: newID(), Log: h.g.log,
+		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: parallel, Roles: roles, Run: h.run, Tools: h.tools,
+		Clock: now, IDs: newID(), Log: h.g.log,
 	}), closeModel, nil
 }
 

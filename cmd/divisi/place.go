@@ -57,8 +57,8 @@ func without(paths []string, dir string, files []string) []string {
 		if err != nil || f == "" {
 			continue
 		}
-		if real, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
-			abs = filepath.Join(real, filepath.Base(abs))
+		if parent, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+			abs = filepath.Join(parent, filepath.Base(abs))
 		}
 		named[abs] = true
 	}

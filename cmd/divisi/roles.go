@@ -72,10 +72,14 @@ func (g *globals) showRole(roles map[string]spec.Role, name string) error {
 	if g.json() {
 		return json.NewEncoder(g.out).Encode(r) //nolint:wrapcheck // the terminal
 	}
-	fmt.Fprintf(g.out, "name         %s\nsource       %s\ndescription  %s\nexecutor     %s\n", r.Name, r.Source, oneLine(r.Description), r.Executor)
+	fmt.Fprintf(g.out, "name         %s\nsource       %s\ndescription  %s\nexecutor     %s\n",
+		r.Name, console.Sanitize(r.Source), console.Sanitize(oneLine(r.Description)), r.Executor)
 	for _, f := range []struct{ key, value string }{
-		{"command", strings.Join(r.Command, " ")}, {"model", r.Model}, {"tools", strings.Join(r.Tools, ", ")},
-		{"inherits", string(r.IncludeContents)}, {"writes", fmt.Sprint(r.Writes)},
+		{"command", strings.Join(r.Command, " ")},
+		{"model", r.Model},
+		{"tools", strings.Join(r.Tools, ", ")},
+		{"inherits", string(r.IncludeContents)},
+		{"writes", fmt.Sprint(r.Writes)},
 		{"limits", fmt.Sprintf("%d turns, %d tokens, %s", r.Limits.Turns, r.Limits.Tokens, r.Limits.Time)},
 	} {
 		if f.value != "" {

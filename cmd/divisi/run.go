@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,7 +51,7 @@ A model role needs GEMINI_API_KEY (or GOOGLE_API_KEY); plans of command roles ne
 	f.StringVar(&o.base, "base", "", "the commit to start from; also takes a dirty or detached checkout as it is committed")
 	f.StringSliceVar(&o.roles, "role", nil, "a further role file; may be repeated")
 	f.IntVar(&o.parallel, "parallel", 0, "agents at once (default from the project file, else 4)")
-	f.IntVar(&o.budget, "budget", 0, "tokens after which the run stops; resume goes on (default from the project file, else none)")
+	f.IntVar(&o.budget, "budget", 0, "tokens after which the run stops, and resume goes on (default from the project file)")
 	f.BoolVar(&o.yes, "yes", false, "take the master's plan without asking")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
 	f.BoolVar(&o.strict, "strict-gates", false, "a red gate that cannot be read blocks also where it was red before")
@@ -109,7 +108,8 @@ func checkPage(addr string) error {
 // oneGoal takes at most one argument.
 func oneGoal(_ *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return usagef("the goal is one argument, and there are %d: put it in quotes: divisi run %s", len(args), quote(strings.Join(args, " ")))
+		return usagef("the goal is one argument, and there are %d: put it in quotes: divisi run %s",
+			len(args), quote(strings.Join(args, " ")))
 	}
 	return nil
 }
@@ -201,14 +201,16 @@ func inspect(ctx context.Context, g *git.Git, o runOptions) (*git.Checkout, stri
 	rev, dirty := o.base, without(c.Dirty, c.Top, append(o.roles, o.plan))
 	switch {
 	case c.Shallow:
-		return nil, "", usagef("%s is a shallow clone, and a branch on it could not be merged elsewhere\nComplete it first: git fetch --unshallow", c.Top)
+		return nil, "", usagef("%s is a shallow clone, and a branch on it could not be merged elsewhere\n"+
+			"Complete it first: git fetch --unshallow", c.Top)
 	case len(c.Submodules) > 0:
 		return nil, "", usagef("%s has submodules, which Divisi does not check out: %s", c.Top, some(c.Submodules))
 	case rev == "" && c.Branch == "":
-		return nil, "", usagef("%s has no branch checked out (detached head at %s)\nCheck out a branch, or name the commit: --base HEAD", c.Top, short(c.Head))
+		return nil, "", usagef("%s has no branch checked out (detached head at %s)\n"+
+			"Check out a branch, or name the commit: --base HEAD", c.Top, short(c.Head))
 	case rev == "" && len(dirty) > 0:
-		return nil, "", usagef("%s has changes that are not committed: %s\nCommit or stash them, or start from the last commit without them: --base HEAD",
-			c.Top, some(dirty))
+		return nil, "", usagef("%s has changes that are not committed: %s\n"+
+			"Commit or stash them, or start from the last commit without them: --base HEAD", c.Top, some(dirty))
 	}
 	if rev == "" {
 		return c, c.Head, nil
@@ -322,59 +324,4 @@ func notices() []string {
 		out = append(out, level.String())
 	}
 	return out
-}
-
-// finish reports a run's end and turns it into an exit code.
-func (g *globals) finish(st *orchestrator.State, err error) error {
-	if st == nil {
-		return err
-	}
-	if rerr := g.printEnd(st); err == nil {
-		err = rerr
-	}
-	if err != nil {
-		return err
-	}
-	switch st.Run { //nolint:exhaustive // a conductor returns at an end
-	case orchestrator.RunDone:
-		return nil
-	case orchestrator.RunParked:
-		return &endError{codeParked, ""}
-	case orchestrator.RunStopped, orchestrator.RunCancelled:
-		return &endError{codeStopped, ""}
-	default:
-		return fmt.Errorf("run %s was left as %s", st.Spec.Run, st.Run)
-	}
-}
-
-// printEnd prints what the gates found beyond their verdicts, and what to do next. How the run stands the console has told.
-func (g *globals) printEnd(st *orchestrator.State) error {
-	if g.json() {
-		return nil
-	}
-	writeGates(g.out, slices.DeleteFunc(st.Report().Gates, func(r orchestrator.GateReport) bool {
-		return len(r.New)+len(r.Known)+len(r.Fixed) == 0
-	}))
-	run := st.Spec.Run
-	next := []string{"divisi show " + run, "divisi watch " + run}
-	switch {
-	case st.Ref != "":
-		branch := strings.TrimPrefix(st.Ref, "refs/heads/")
-		next = slices.Insert(next, 0, fmt.Sprintf("git -C %s diff --stat %s %s", quote(st.Spec.Repo), short(st.Spec.Base), branch),
-			fmt.Sprintf("git -C %s log --oneline %s", quote(st.Spec.Repo), branch))
-	case st.StoppedByBudget():
-		next = slices.Insert(next, 0, fmt.Sprintf("divisi resume %s --budget TOKENS", run))
-	case st.Run == orchestrator.RunStopped, !st.Run.Ended():
-		next = slices.Insert(next, 0, "divisi resume "+run)
-	}
-	_, err := fmt.Fprintf(g.out, "\nLook further:\n  %s\n", strings.Join(next, "\n  "))
-	return err //nolint:wrapcheck // the terminal
-}
-
-// quote makes a path safe to paste into a shell.
-func quote(s string) string {
-	if !strings.ContainsAny(s, " \t\n'\"$`\\&|;<>()*?[]{}!#~") {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

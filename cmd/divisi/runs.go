@@ -17,6 +17,7 @@ import (
 
 	"divisi/bus"
 	"divisi/orchestrator"
+	"divisi/orchestrator/console"
 )
 
 func newRuns(g *globals) *cobra.Command {
@@ -114,7 +115,8 @@ func (g *globals) openBus(ctx context.Context, run, url string) (*bus.Bus, error
 	case url == "" || errors.As(err, new(*bus.LockedError)):
 		return nil, fmt.Errorf("open the store of run %s: %w", run, err)
 	default:
-		return nil, fmt.Errorf("use the NATS server of run %s: %w\nCheck the address given with --nats; without it Divisi brings its own server", run, err)
+		return nil, fmt.Errorf("use the NATS server of run %s: %w\n"+
+			"Check the address given with --nats; without it Divisi brings its own server", run, err)
 	}
 }
 
@@ -138,7 +140,8 @@ func readMeta(dir string) (meta, error) {
 	var m meta
 	data, err := os.ReadFile(filepath.Join(dir, "run.json"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return m, usagef("run %s was killed before it began, or begins just now; to forget it: rm -r %s", filepath.Base(dir), quote(dir))
+		return m, usagef("run %s was killed before it began, or begins just now; to forget it: rm -r %s",
+			filepath.Base(dir), quote(dir))
 	}
 	if err != nil {
 		return m, fmt.Errorf("read a run's description: %w", err)
@@ -177,7 +180,8 @@ func (g *globals) listRuns(ctx context.Context) error {
 			err = json.NewEncoder(g.out).Encode(st.Report())
 		default:
 			n := st.Counts()
-			_, err = fmt.Fprintf(w, "%s\t%s\t%d of %d landed\t%s\n", id, st.Run, n[orchestrator.TaskLanded], len(st.Order), oneLine(st.Spec.Goal))
+			_, err = fmt.Fprintf(w, "%s\t%s\t%d of %d landed\t%s\n",
+				id, st.Run, n[orchestrator.TaskLanded], len(st.Order), console.Sanitize(oneLine(st.Spec.Goal)))
 		}
 		if err != nil {
 			return fmt.Errorf("print run %s: %w", id, err)

@@ -29,7 +29,8 @@ func TestScripts(t *testing.T) {
 			"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "natsserver": natsServer, "holdport": holdPort,
 			"spawn": spawn, "until": until, "signal": signalJob, "ended": ended,
 			"snapshot": snapshot, "untouched": untouched, "landed": landed, "sametree": sameTree, "lastrun": lastRun,
-			"noruns": noRuns, "killed": killed, "served": served, "tmpfs": tmpfs, "process": process, "atonce": atOnce, "noprocess": noProcess, "events": jsonEvents,
+			"noruns": noRuns, "killed": killed, "served": served, "tmpfs": tmpfs, "process": process,
+			"atonce": atOnce, "noprocess": noProcess, "events": jsonEvents,
 		},
 	})
 }

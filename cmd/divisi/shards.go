@@ -22,7 +22,7 @@ func (h *holder) shards(ctx context.Context, commit string, command []string) ([
 	if err != nil {
 		return nil, fmt.Errorf("make a temporary directory: %w", err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
+	defer os.RemoveAll(dir)
 	pool, err := workspace.NewPool(h.git, h.mirror, filepath.Join(dir, "slots"), 1)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the directory

@@ -61,7 +61,8 @@ func writeReport(w io.Writer, r orchestrator.Report, columns int) error {
 	if r.Reason != "" {
 		fmt.Fprintf(w, ": %s", console.Sanitize(oneLine(r.Reason)))
 	}
-	fmt.Fprintf(w, "\ngoal    %s\nrepo    %s\nbase    %s\n", console.Sanitize(oneLine(r.Goal)), console.Sanitize(r.Repo), short(r.Base))
+	fmt.Fprintf(w, "\ngoal    %s\nrepo    %s\nbase    %s\n",
+		console.Sanitize(oneLine(r.Goal)), console.Sanitize(r.Repo), short(r.Base))
 	if r.Ref != "" {
 		fmt.Fprintf(w, "branch  %s at %s\n", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head))
 	}
@@ -89,8 +90,9 @@ func rows(tasks []orchestrator.TaskReport) []console.TaskRow {
 	out := make([]console.TaskRow, 0, len(tasks))
 	for _, t := range tasks {
 		out = append(out, console.TaskRow{
-			ID: t.ID, Title: t.Title, Role: t.Role, State: t.State, Reason: t.Reason, Attempt: t.Attempts, Tokens: t.Usage.Total(),
-			Added: t.Added, Deleted: t.Deleted, Files: t.Files, Commit: t.Commit,
+			ID: t.ID, Title: t.Title, Role: t.Role, State: t.State, Reason: t.Reason, Attempt: t.Attempts,
+			Tokens: t.Usage.Total(),
+			Added:  t.Added, Deleted: t.Deleted, Files: t.Files, Commit: t.Commit,
 			Took: time.Duration(t.Seconds * float64(time.Second)),
 		})
 	}

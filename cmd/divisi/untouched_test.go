@@ -148,7 +148,10 @@ func process(ts *testscript.TestScript, _ bool, args []string) {
 func atOnce(ts *testscript.TestScript, _ bool, args []string) {
 	working, most := map[string]bool{}, 0
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
-		var e struct{ Agent, Kind string }
+		var e struct {
+			Agent string `json:"agent"`
+			Kind  string `json:"kind"`
+		}
 		ts.Check(json.Unmarshal([]byte(line), &e))
 		switch e.Kind {
 		case "started":

@@ -2,11 +2,12 @@ package artifact_test
 
 import (
 	"context"
-	"divisi/contextscope/artifact"
-	"divisi/contextscope/artifact/artifacttest"
 	"fmt"
 	"strings"
 	"testing"
+
+	"divisi/contextscope/artifact"
+	"divisi/contextscope/artifact/artifacttest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -19,9 +19,7 @@ const ToolsVar = "DIVISI_TOOLS"
 // ErrSecretName says that a variable was refused because its name looks like that of a secret.
 var ErrSecretName = errors.New("looks like a secret")
 
-var (
-	validName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-)
+var validName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Settings are what the environment of a command is made from.
 type Settings struct {

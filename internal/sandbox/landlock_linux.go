@@ -11,7 +11,8 @@ import (
 )
 
 // The rights that a rule on a file, not a directory, can carry.
-const fileRights = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+const fileRights = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE |
+	unix.LANDLOCK_ACCESS_FS_IOCTL_DEV | unix.LANDLOCK_ACCESS_FS_READ_FILE
 
 // devices are the harmless device files that programs expect to write. Terminals and shared memory are left out: they
 // belong to other processes as well.
@@ -62,6 +63,10 @@ func newRuleset(writable []string) (*ruleset, error) {
 		return nil, errors.New(why)
 	}
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: writeRights(abi)}
+	dirs, except := whatIsHidden()
+	if len(dirs) > 0 {
+		attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_READ_FILE
+	}
 	if abi >= 6 {
 		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
@@ -75,6 +80,9 @@ func newRuleset(writable []string) (*ruleset, error) {
 	if err := r.allowAll(writable); err != nil {
 		r.close()
 		return nil, err
+	}
+	if len(dirs) > 0 {
+		r.allowReading(dirs, except)
 	}
 	return r, nil
 }

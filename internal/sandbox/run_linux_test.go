@@ -161,7 +161,7 @@ func TestGrandchildInItsOwnSessionIsKilled(t *testing.T) {
 func TestHiddenProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
-		"one":           `env -i PATH=$PATH setsid sh -c 'echo $$ > pid.new; mv pid.new pid; sleep 600' &`,
+		"one": `env -i PATH=$PATH setsid sh -c 'echo $$ > pid.new; mv pid.new pid; sleep 600' &`,
 		"below another": `env -i PATH=$PATH setsid sh -c '
 			setsid sh -c "echo \$\$ > pid.new; mv pid.new pid; sleep 600" & exec sleep 600' &`,
 	} {

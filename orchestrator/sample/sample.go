@@ -94,7 +94,7 @@ func packages(message string, list []thing) step {
 
 // Make writes the repository with its history into dir, which must be empty or missing.
 func Make(ctx context.Context, g *git.Git, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a person is meant to look into it
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make the sample repository: %w", err)
 	}
 	r := repository{g, git.Dir{GitDir: filepath.Join(dir, ".git"), WorkTree: dir}}
@@ -144,10 +144,10 @@ func write(path, name string, data thing) error {
 	if err := t.Execute(&out, data); err != nil {
 		return fmt.Errorf("fill in the sample's %s: %w", name, err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // as above
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("make the sample repository: %w", err)
 	}
-	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil { //nolint:gosec // as above
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("write the sample's %s: %w", path, err)
 	}
 	return nil

@@ -152,7 +152,8 @@ func lockUp(dir, outside string) error {
 		os.MkdirAll(deep, 0o755), os.WriteFile(filepath.Join(deep, "x"), nil, 0),
 		os.Symlink(outside, filepath.Join(deep, "out")),
 		os.WriteFile(filepath.Join(dir, "dir", "a.txt"), []byte("changed\n"), 0o644),
-		os.Chmod(filepath.Join(dir, "dir", "a.txt"), 0), os.Chmod(deep, 0o555), os.Chmod(filepath.Dir(deep), 0), os.Chmod(filepath.Join(dir, "cache"), 0o555),
+		os.Chmod(filepath.Join(dir, "dir", "a.txt"), 0),
+		os.Chmod(deep, 0o555), os.Chmod(filepath.Dir(deep), 0), os.Chmod(filepath.Join(dir, "cache"), 0o555),
 		os.Chmod(filepath.Join(dir, "dir"), 0o500),
 	)
 }

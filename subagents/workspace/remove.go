@@ -22,8 +22,8 @@ func remove(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// unlock makes every directory at or below dir writable for its owner, and every file readable. It works through a root, so that no link, not even
-// one that is put there meanwhile, leads out of dir.
+// unlock makes every directory at or below dir writable for its owner, and every file readable. It works through a root,
+// so that no link, not even one that is put there meanwhile, leads out of dir.
 func unlock(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {

@@ -4,10 +4,11 @@ package artifacttest
 import (
 	"bytes"
 	"context"
-	"divisi/contextscope/artifact"
 	"fmt"
 	"sync"
 	"testing"
+
+	"divisi/contextscope/artifact"
 
 	"github.com/stretchr/testify/require"
 )

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"divisi/orchestrator"
+)
+
+// finish reports a run's end and turns it into an exit code.
+func (g *globals) finish(st *orchestrator.State, err error) error {
+	if st == nil {
+		return err
+	}
+	if rerr := g.printEnd(st); err == nil {
+		err = rerr
+	}
+	if err != nil {
+		return err
+	}
+	switch st.Run { //nolint:exhaustive // a conductor returns at an end
+	case orchestrator.RunDone:
+		return nil
+	case orchestrator.RunParked:
+		return &endError{codeParked, ""}
+	case orchestrator.RunStopped, orchestrator.RunCancelled:
+		return &endError{codeStopped, ""}
+	default:
+		return fmt.Errorf("run %s was left as %s", st.Spec.Run, st.Run)
+	}
+}
+
+// printEnd prints what the gates found beyond their verdicts, and what to do next. How the run stands the console has told.
+func (g *globals) printEnd(st *orchestrator.State) error {
+	if g.json() {
+		return nil
+	}
+	writeGates(g.out, slices.DeleteFunc(st.Report().Gates, func(r orchestrator.GateReport) bool {
+		return len(r.New)+len(r.Known)+len(r.Fixed) == 0
+	}))
+	run := st.Spec.Run
+	next := []string{"divisi show " + run, "divisi watch " + run}
+	switch {
+	case st.Ref != "":
+		branch := strings.TrimPrefix(st.Ref, "refs/heads/")
+		repo := quote(st.Spec.Repo)
+		next = slices.Insert(next, 0,
+			fmt.Sprintf("git -C %s diff --stat %s %s", repo, short(st.Spec.Base), branch),
+			fmt.Sprintf("git -C %s log --oneline %s", repo, branch))
+	case st.StoppedByBudget():
+		next = slices.Insert(next, 0, fmt.Sprintf("divisi resume %s --budget TOKENS", run))
+	case st.Run == orchestrator.RunStopped, !st.Run.Ended():
+		next = slices.Insert(next, 0, "divisi resume "+run)
+	}
+	_, err := fmt.Fprintf(g.out, "\nLook further:\n  %s\n", strings.Join(next, "\n  "))
+	return err //nolint:wrapcheck // the terminal
+}
+
+// quote makes a path safe to paste into a shell.
+func quote(s string) string {
+	if !strings.ContainsAny(s, " \t\n'\"$`\\&|;<>()*?[]{}!#~") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

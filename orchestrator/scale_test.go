@@ -1,0 +1,143 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+const manyTasks = 2000
+
+// manyFiles is a commit with enough files for that many shards.
+func manyFiles() memTree {
+	t := memTree{files: map[string]string{}}
+	for i := range manyTasks {
+		t.files[fmt.Sprintf("services/team%02d/package%04d/handler.go", i%40, i)] = "old"
+	}
+	return t
+}
+
+// manyPlan is two templates of that many shards: each of the second waits for all of the first.
+func manyPlan() spec.Plan {
+	return spec.Plan{
+		Goal: "much", Constraints: []string{strings.Repeat("Do not touch what you were not asked to. ", 20)},
+		Tasks: []spec.Task{
+			{ID: "move", Role: "mod", Brief: strings.Repeat("Replace the old call by the new one. ", 50), Shard: &spec.Shard{By: "file"}},
+			{ID: "check", Role: "mod", Brief: "b", DependsOn: []string{"move"}, Shard: &spec.Shard{By: "file"}},
+		},
+	}
+}
+
+func manySpec() RunSpec {
+	return RunSpec{Run: "r1", Parallel: 8, AutoApprove: true, Roles: map[string]spec.Role{
+		"mod": {Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"true"}, Writes: true}, "tester": {Name: "tester"},
+	}}
+}
+
+// prepared is a state that has taken the plan, and the plan's event as it travels.
+func many(t testing.TB) (*State, []byte) {
+	t.Helper()
+	data, problems, err := Prepare(t.Context(), manyPlan(), manySpec(), nil, manyFiles())
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	require.Len(t, data.Tasks, 2*manyTasks)
+	data.By = ByFile
+	st := NewState()
+	s := manySpec()
+	apply(t, st, contextscope.KindRun, "", RunData{State: RunRunning, Spec: &s})
+	message := apply(t, st, contextscope.KindPlan, "", data)
+	return st, message
+}
+
+// apply sends an event through the form in which it travels into the state.
+func apply(t testing.TB, st *State, kind contextscope.Kind, task string, data any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(data)
+	require.NoError(t, err)
+	message, err := wire.EncodeEvents([]contextscope.Event{{V: 1, Kind: kind, Task: task, Data: raw, Time: time.Unix(1, 0)}})
+	require.NoError(t, err)
+	message, err = wire.Press(message)
+	require.NoError(t, err)
+	events, err := wire.DecodeEvents(message, st.Pos+1)
+	require.NoError(t, err)
+	require.NoError(t, st.Apply(&events[0]))
+	return message
+}
+
+func TestAPlanOfThousandsOfTasksFitsIntoOneMessage(t *testing.T) {
+	t.Parallel()
+	st, message := many(t)
+	require.Less(t, len(message), bus.MaxData)
+	require.Len(t, st.Order, 2*manyTasks)
+	require.Len(t, st.Shards["move"], manyTasks)
+}
+
+func TestAPlanThatTheLogCannotTakeIsItsAuthorsToMend(t *testing.T) {
+	t.Parallel()
+	plan := manyPlan()
+	plan.Tasks[0].Brief = strings.Repeat("a longer brief ", 4000)
+	_, problems, err := Prepare(t.Context(), plan, manySpec(), nil, manyFiles())
+	require.NoError(t, err)
+	require.Len(t, problems, 1)
+	require.Contains(t, problems[0].Message, "more than the log takes")
+}
+
+func TestSchedulingThousandsOfTasksThatWaitForThousands(t *testing.T) {
+	t.Parallel()
+	st, _ := many(t)
+	for i, id := range st.Shards["move"] {
+		ready, doomed := st.Ready()
+		require.Empty(t, doomed)
+		require.Contains(t, ready, id)
+		apply(t, st, contextscope.KindTask, id, TaskData{State: TaskRunning, Dispatch: &Dispatch{Task: id, Attempt: 1, Role: "mod"}})
+		if i == 0 {
+			require.NotContains(t, first(st.Ready()), id)
+		}
+		st.Works[id].Attempts[1].Result = &spec.Result{Status: spec.StatusDone}
+		apply(t, st, contextscope.KindTask, id, TaskData{State: TaskDone})
+	}
+	require.Equal(t, st.Shards["check"][:8], first(st.Ready()))
+}
+
+func TestATemplateWithAParkedShardDoomsWhatWaitsForIt(t *testing.T) {
+	t.Parallel()
+	st, _ := many(t)
+	apply(t, st, contextscope.KindTask, "move-1000", TaskData{State: TaskParked, Reason: "red"})
+	_, doomed := st.Ready()
+	require.Len(t, doomed, manyTasks)
+	require.Equal(t, "depends on move-1000, which is parked", doomed["check-001"])
+}
+
+func first(ready []string, _ map[string]string) []string { return ready }
+
+func TestAMasterIsToldOfThousandsOfTasksWithinReason(t *testing.T) {
+	t.Parallel()
+	st, _ := many(t)
+	for _, id := range st.Order {
+		st.Tasks[id].State = TaskLanded
+		st.Tasks[id].Result = &spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: strings.Repeat("well ", 200)}}
+	}
+	last := st.Tasks[st.Order[len(st.Order)-1]]
+	last.State, last.Reason = TaskParked, "it is the only one that failed"
+	text := st.wakeMessage()
+	require.Less(t, len(text), maxReports+1<<10)
+	require.Contains(t, text, last.Reason, "failures are told first")
+	require.Contains(t, text, "more: landed")
+	require.Contains(t, text, "call submit_result")
+}
+
+func BenchmarkReadyOfThousands(b *testing.B) {
+	st, _ := many(b)
+	for b.Loop() {
+		st.Ready()
+	}
+}
