@@ -134,8 +134,10 @@ func TestARedBatchIsCutDownToTheOneToBlame(t *testing.T) {
 	r := newRig(t, files(4), func(s *orchestrator.RunSpec) {
 		s.Roles["mod"] = command("mod", "echo $DIVISI_TASK > $DIVISI_FILES")
 		// Each is green alone; all and three together are red.
-		s.Project.Gates[0].Command = []string{"sh", "-c",
-			"sleep 0.2; if grep -q t0 f00.txt && grep -q t3 f03.txt; then echo 'error: both'; exit 1; fi"}
+		s.Project.Gates[0].Command = []string{
+			"sh", "-c",
+			"sleep 0.2; if grep -q t0 f00.txt && grep -q t3 f03.txt; then echo 'error: both'; exit 1; fi",
+		}
 		s.Plan = planOf(
 			spec.Task{ID: "t0", Role: "mod", Brief: "b", Files: []string{"f00.txt"}},
 			spec.Task{ID: "t1", Role: "mod", Brief: "b", Files: []string{"f01.txt"}},

@@ -272,7 +272,7 @@ func TestManyTasksThatWantTheSameLineAllLand(t *testing.T) {
 	const n = 13 // more than the conflicts that park a task
 	r := newRig(t, map[string]string{"list.txt": "begin\nend\n"}, func(s *orchestrator.RunSpec) {
 		s.Parallel = n
-		s.Roles["add"] = command("add", `sleep 0.3; sed -i "s/^end/$DIVISI_TASK\nend/" list.txt`)
+		s.Roles["add"] = command("add", `sleep 0.1; sed -i "s/^end/$DIVISI_TASK\nend/" list.txt`)
 		var tasks []spec.Task
 		for i := range n {
 			tasks = append(tasks, spec.Task{ID: fmt.Sprintf("t%02d", i), Role: "add", Brief: "b"})

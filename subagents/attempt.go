@@ -225,7 +225,8 @@ func (at *attempt) tree() Tree {
 	return newSlotTree(at.slot, at.worker.cfg.Bus, at.assignment, at.journal.Events()[0].Time)
 }
 
-// writes says whether a role's work tree becomes a patch.
+// writes says whether a role's work tree becomes a patch. What a command leaves behind whose role says that it writes nothing is
+// litter.
 func writes(r *spec.Role) bool {
 	return r.Writes || slices.ContainsFunc(r.Tools, spec.WritingTool)
 }

@@ -22,9 +22,11 @@ func TestWorkerCommands(t *testing.T) {
 		class   string
 		detail  string
 		files   []string
+		reads   bool
 	}{
 		"changes":    {command: script("echo more >> a.txt"), status: spec.StatusDone, files: []string{"a.txt"}},
 		"no-change":  {command: script("true"), status: spec.StatusDone},
+		"check-only": {command: script("echo left > b_left.txt"), status: spec.StatusDone, reads: true},
 		"fails":      {command: script("echo oh no; exit 7"), status: spec.StatusFailed, class: "command", detail: "oh no"},
 		"missing":    {command: []string{"no-such-program"}, status: spec.StatusFailed, class: "command"},
 		"outside":    {command: script("echo x > sub/b.txt"), status: spec.StatusFailed, class: "write_set", detail: "sub/b.txt"},
@@ -38,7 +40,7 @@ func TestWorkerCommands(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := s.assignment(spec.Role{Name: "mod", Executor: spec.ExecutorCommand, Command: tt.command}, name)
+			a := s.assignment(spec.Role{Name: "mod", Executor: spec.ExecutorCommand, Command: tt.command, Writes: !tt.reads}, name)
 			a.Task.Files, a.Project.Protected = []string{"a.txt", "b_*"}, []string{"**/*_test.*"}
 			a.Goal, a.DecisionRecord = "the goal", "tabs"
 			a.Prior = []wire.Prior{{Attempt: 1, Fault: spec.Fault{Class: "gate", Message: "red"}, Diff: "-a"}}

@@ -1,19 +1,22 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"divisi/orchestrator"
+	"divisi/orchestrator/console"
 )
 
 // finish reports a run's end and turns it into an exit code.
-func (g *globals) finish(st *orchestrator.State, err error) error {
+func (g *globals) finish(ctx context.Context, h *holder, st *orchestrator.State, err error) error {
 	if st == nil {
 		return err
 	}
-	if rerr := g.printEnd(st); err == nil {
+	if rerr := g.printEnd(ctx, h, st); err == nil {
 		err = rerr
 	}
 	if err != nil {
@@ -32,9 +35,14 @@ func (g *globals) finish(st *orchestrator.State, err error) error {
 }
 
 // printEnd prints what the gates found beyond their verdicts, and what to do next. How the run stands the console has told.
-func (g *globals) printEnd(st *orchestrator.State) error {
+func (g *globals) printEnd(ctx context.Context, h *holder, st *orchestrator.State) error {
 	if g.json() {
 		return nil
+	}
+	if st.Ref != "" {
+		if err := g.printStat(context.WithoutCancel(ctx), h, st); err != nil {
+			return err
+		}
 	}
 	writeGates(g.out, slices.DeleteFunc(st.Report().Gates, func(r orchestrator.GateReport) bool {
 		return len(r.New)+len(r.Known)+len(r.Fixed) == 0
@@ -55,6 +63,31 @@ func (g *globals) printEnd(st *orchestrator.State) error {
 	}
 	_, err := fmt.Fprintf(g.out, "\nLook further:\n  %s\n", strings.Join(next, "\n  "))
 	return err //nolint:wrapcheck // the terminal
+}
+
+// maxStat bounds the files of a diff stat that are listed one by one.
+const maxStat = 30
+
+// printStat prints what the branch changes, as git diff --stat does.
+func (g *globals) printStat(ctx context.Context, h *holder, st *orchestrator.State) error {
+	changes, err := h.mirror.Changed(ctx, st.Spec.Base, st.Head)
+	if err != nil {
+		return err //nolint:wrapcheck // it names the commits
+	}
+	added, deleted := 0, 0
+	w := tabwriter.NewWriter(g.out, 0, 0, 1, ' ', 0)
+	fmt.Fprintf(w, "\nbranch %s\n", strings.TrimPrefix(st.Ref, "refs/heads/"))
+	for i, c := range changes {
+		added, deleted = added+c.Added, deleted+c.Deleted
+		if i < maxStat {
+			fmt.Fprintf(w, " %s\t| +%d\t-%d\n", console.Sanitize(c.Path), c.Added, c.Deleted)
+		}
+	}
+	if more := len(changes) - maxStat; more > 0 {
+		fmt.Fprintf(w, " … and %d more\n", more)
+	}
+	fmt.Fprintf(w, " %d files changed, %d insertions(+), %d deletions(-)\n", len(changes), added, deleted)
+	return w.Flush() //nolint:wrapcheck // the terminal
 }
 
 // quote makes a path safe to paste into a shell.

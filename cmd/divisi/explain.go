@@ -82,7 +82,7 @@ func (g *globals) compileAgain(ctx context.Context, run, task string, attempt, t
 	a, err := c.Assignment(ctx, task, attempt)
 	if errors.Is(err, orchestrator.ErrNoAttempt) {
 		known := slices.Sorted(maps.Keys(c.State().Works))
-		return none, usagef("%v\nthe nearest is %s; see: divisi show %s", err, spec.Nearest(task, known), run)
+		return none, usagef("%v%s\nSee: divisi show %s", err, nearest(task, known), run)
 	}
 	if err != nil {
 		return none, err //nolint:wrapcheck // it names the attempt
@@ -142,11 +142,13 @@ func writeContent(w io.Writer, head string, c *genai.Content) {
 	}
 }
 
-// sanitizeLines keeps line breaks, and nothing else that a terminal would obey.
+// sanitizeLines keeps line breaks and indentation, and nothing else that a terminal would obey.
 func sanitizeLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
-		lines[i] = console.Sanitize(strings.ReplaceAll(lines[i], "\t", "    "))
+		text := strings.ReplaceAll(lines[i], "\t", "    ")
+		rest := strings.TrimLeft(text, " ")
+		lines[i] = text[:len(text)-len(rest)] + console.Sanitize(rest)
 	}
 	return strings.Join(lines, "\n")
 }

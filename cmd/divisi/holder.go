@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"divisi/bus"
 	"divisi/configs"
 	"divisi/internal/git"
@@ -123,12 +125,18 @@ func (h *holder) page(ctx context.Context) (stop func(), err error) {
 // console shows the run on standard output until it is stopped, which returns the first error of writing.
 func (h *holder) console(ctx context.Context) (stop func() error) {
 	h.view = h.g.newConsole()
+	restore := func() {}
+	if isTerminal(h.g.out) && isTerminal(h.g.err) && !h.g.json() {
+		before := h.g.logTo.set(zerolog.ConsoleWriter{Out: h.view, TimeFormat: "15:04:05", NoColor: true})
+		restore = func() { h.g.logTo.set(before) }
+	}
 	followCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan error, 1)
 	go func() { done <- console.Follow(followCtx, h.log(), h.view) }()
 	return func() error {
 		err := waitFor(done, viewGrace)
 		cancel()
+		restore()
 		return errors.Join(err, h.view.Close())
 	}
 }
@@ -188,7 +196,14 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 		ToolsDir: filepath.Join(h.dir, "tools"), Temp: filepath.Join(h.dir, "tmp"), Environ: os.Environ(),
 		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: parallel, Roles: roles, Run: h.run, Tools: h.tools,
 		Clock: now, IDs: newID(), Log: h.g.log,
-	}), closeModel, nil
+	}), func() { closeModel(); h.sweep(pool) }, nil
+}
+
+// sweep removes what only this process needed: the slots, which can be large, and private directories.
+func (h *holder) sweep(pool *workspace.Pool) {
+	if err := errors.Join(pool.Close(), os.RemoveAll(filepath.Join(h.dir, "tmp"))); err != nil {
+		h.g.log.Warn().Err(err).Msg("work trees were left behind")
+	}
 }
 
 // tools brings the master's dispatch: subagents knows only the tool interface.

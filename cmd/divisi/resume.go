@@ -81,7 +81,7 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	o.yes = o.yes || st.Spec.AutoApprove
 	h.approve = g.approver(h, o)
 	end, err := h.carry(ctx, true, budget)
-	return g.finish(end, err)
+	return g.finish(ctx, h, end, err)
 }
 
 // resumable says why a run cannot go on, if it cannot.

@@ -23,6 +23,8 @@ type globals struct {
 	output   string
 	logLevel string
 	log      zerolog.Logger
+	// logTo is where log lines go: standard error, or above the live view while there is one on the same terminal.
+	logTo redirect
 }
 
 // run is main without the process: it returns the exit code.
@@ -112,7 +114,8 @@ func (g *globals) setup() error {
 	if isTerminal(g.err) {
 		w = zerolog.ConsoleWriter{Out: g.err, TimeFormat: "15:04:05"}
 	}
-	g.log = zerolog.New(w).Level(level).With().Timestamp().Logger()
+	g.logTo.set(w)
+	g.log = zerolog.New(&g.logTo).Level(level).With().Timestamp().Logger()
 	dir, err := filepath.Abs(g.stateDir)
 	if err != nil {
 		return usagef("--state-dir %q: %v", g.stateDir, err)

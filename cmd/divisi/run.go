@@ -275,7 +275,7 @@ func (g *globals) begin(ctx context.Context, h *holder, o runOptions) (err error
 	h.approve = g.approver(h, o)
 	h.notices = notices()
 	st, err := h.carry(ctx, false, nil)
-	return g.finish(st, err)
+	return g.finish(ctx, h, st, err)
 }
 
 // findGates detects the gates where the project file names none.

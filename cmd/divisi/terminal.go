@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/charmbracelet/x/term"
@@ -40,6 +41,28 @@ func size(w io.Writer) (columns, lines int) {
 func isTerminal(v any) bool {
 	f, ok := v.(*os.File)
 	return ok && term.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"
+}
+
+// redirect is a writer whose target can change while others hold it. It is safe for concurrent use.
+type redirect struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+// set changes the target and returns the one before.
+func (r *redirect) set(to io.Writer) io.Writer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.to
+	r.to = to
+	return before
+}
+
+// Write implements io.Writer.
+func (r *redirect) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.to.Write(p) //nolint:wrapcheck // the target's
 }
 
 // colourful honours NO_COLOR (no-color.org).

@@ -3,13 +3,14 @@ package gate
 import (
 	"bufio"
 	"bytes"
-	"divisi/internal/spec"
 	"encoding/json"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"divisi/internal/spec"
 )
 
 // Detect proposes the gates of a repository from its tracked files (slash-separated, relative to its root) and the

@@ -1,13 +1,14 @@
 package gate
 
 import (
-	"divisi/internal/spec"
 	"errors"
 	"io/fs"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 )

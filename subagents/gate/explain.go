@@ -1,9 +1,10 @@
 package gate
 
 import (
-	"divisi/internal/spec"
 	"fmt"
 	"strings"
+
+	"divisi/internal/spec"
 )
 
 // The bounds of an explanation.

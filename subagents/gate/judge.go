@@ -1,8 +1,9 @@
 package gate
 
 import (
-	"divisi/internal/spec"
 	"slices"
+
+	"divisi/internal/spec"
 )
 
 // Judge says what a receipt means beside the receipt of the same gate on the base commit, which may be nil:

@@ -1,11 +1,12 @@
 package gate
 
 import (
-	"divisi/internal/spec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"

@@ -2,10 +2,11 @@ package gate
 
 import (
 	"bytes"
-	"divisi/internal/spec"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"divisi/internal/spec"
 )
 
 // The formats of a gate's output.

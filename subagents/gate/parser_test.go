@@ -2,13 +2,14 @@ package gate
 
 import (
 	"bytes"
-	"divisi/internal/spec"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"

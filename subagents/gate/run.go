@@ -2,8 +2,6 @@ package gate
 
 import (
 	"context"
-	"divisi/internal/sandbox"
-	"divisi/internal/spec"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 )
 
 // DefaultTimeout ends a gate that sets no timeout of its own.

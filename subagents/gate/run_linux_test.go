@@ -3,14 +3,15 @@ package gate
 import (
 	"bytes"
 	"context"
-	"divisi/internal/sandbox"
-	"divisi/internal/spec"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 )
