@@ -43,7 +43,7 @@ func manySpec() RunSpec {
 	}}
 }
 
-// prepared is a state that has taken the plan, and the plan's event as it travels.
+// many is a state that has taken the plan, and the plan's event as it travels.
 func many(t testing.TB) (*State, []byte) {
 	t.Helper()
 	data, problems, err := Prepare(t.Context(), manyPlan(), manySpec(), nil, manyFiles())

@@ -65,8 +65,9 @@ const maxBatch = 64
 // NewState returns the state of a run of which nothing is known yet.
 func NewState() *State {
 	return &State{
-		Tasks: map[string]*TaskView{}, Shards: map[string][]string{}, Works: map[string]*Work{}, Baseline: map[string]spec.Receipt{},
-		Proved: map[string][]spec.Receipt{}, BatchLimit: maxBatch,
+		Tasks: map[string]*TaskView{}, Shards: map[string][]string{}, Works: map[string]*Work{},
+		Baseline: map[string]spec.Receipt{},
+		Proved:   map[string][]spec.Receipt{}, BatchLimit: maxBatch,
 	}
 }
 

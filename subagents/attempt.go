@@ -175,9 +175,6 @@ func (at *attempt) reset(ctx context.Context) error {
 // environment makes what commands see, in the cache of those who run them: what agents can write, gates never read.
 func (at *attempt) environment(audience sandbox.Audience) error {
 	w, a := at.worker, at.assignment
-	if audience == sandbox.Agents && slices.Contains(a.Role.Tools, spec.ToolRunCommand) {
-		w.warm()
-	}
 	cache, err := w.cfg.Caches.For(audience)
 	if err != nil {
 		return err

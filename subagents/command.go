@@ -79,8 +79,9 @@ func (c *CommandExecutor) Run(ctx context.Context) (spec.Result, error) {
 		return spec.Result{}, fmt.Errorf("marshal the input of %s: %w", c.Assignment.Agent(), err)
 	}
 	if n := len(strings.Join(c.Assignment.Task.Files, "\n")); n > maxEnv {
-		return failure(faultCommand, fmt.Sprintf("the names of its %d files have %d bytes, more than the %d that DIVISI_FILES can "+
-			"hold: give the task fewer files, or its shard rule a smaller max_files", len(c.Assignment.Task.Files), n, maxEnv), ""), nil
+		why := fmt.Sprintf("the names of its %d files have %d bytes, more than the %d that DIVISI_FILES can hold: "+
+			"give the task fewer files, or its shard rule a smaller max_files", len(c.Assignment.Task.Files), n, maxEnv)
+		return failure(faultCommand, why, ""), nil
 	}
 	out, err := sandbox.Run(ctx, sandbox.Command{
 		Args: c.args(), Dir: c.Dir, Env: append(c.Env[:len(c.Env):len(c.Env)], taskEnv(c.Assignment)...),
@@ -89,12 +90,9 @@ func (c *CommandExecutor) Run(ctx context.Context) (spec.Result, error) {
 	if cause := context.Cause(ctx); cause != nil {
 		return c.interrupted(ctx, cause)
 	}
-	var missing *sandbox.NotFoundError
-	if errors.As(err, &missing) || errors.Is(err, sandbox.ErrInvalid) {
-		return failure(faultCommand, err.Error(), ""), nil
-	}
 	if err != nil {
-		return spec.Result{}, fmt.Errorf("run the command of %s: %w", c.Assignment.Agent(), err)
+		// It could not be started: the role's or the task's mistake, and the same wherever it is tried.
+		return failure(faultCommand, err.Error(), ""), nil
 	}
 	return c.ended(ctx, out)
 }
@@ -187,11 +185,18 @@ func summary(p *spec.Patch, output string) string {
 // maxOutput bounds, in bytes, what a handoff keeps of a command's output.
 const maxOutput = 4 << 10
 
+// maxFilesVar bounds DIVISI_FILES, in bytes (MAX_ARG_STRLEN of Linux is 131072).
+const maxFilesVar = 100 << 10
+
 // taskEnv is the task in a command's environment. Values cannot hold a zero byte; such a file name is left to stdin.
 func taskEnv(a *wire.Assignment) []string {
 	env := []string{
 		"DIVISI_RUN=" + a.Run, "DIVISI_TASK=" + a.Task.ID, "DIVISI_ATTEMPT=" + strconv.Itoa(a.Attempt),
-		"DIVISI_ROLE=" + a.Role.Name, "DIVISI_FILES=" + strings.Join(a.Task.Files, "\n"),
+		"DIVISI_ROLE=" + a.Role.Name,
+	}
+	// Linux takes no string of more than 128 KiB; a longer list is on standard input alone.
+	if files := strings.Join(a.Task.Files, "\n"); len(files) <= maxFilesVar {
+		env = append(env, "DIVISI_FILES="+files)
 	}
 	for i, e := range env {
 		env[i] = strings.ReplaceAll(e, "\x00", "")

@@ -95,9 +95,6 @@ type Worker struct {
 	desk   *desk
 	cancel context.CancelCauseFunc
 
-	// seed fills the agents' build cache from the gates' before the first agent that may build.
-	seed sync.Once
-
 	mu      sync.Mutex
 	running bool
 	done    sync.WaitGroup
@@ -133,15 +130,6 @@ func (w *Worker) Start(ctx context.Context) error {
 		w.done.Go(func() { w.serve(ctx, w.cfg.Roles[i], q) })
 	}
 	return nil
-}
-
-// warm gives the agents what the gates have compiled already, once. Without it their first build is only slower.
-func (w *Worker) warm() {
-	w.seed.Do(func() {
-		if err := w.cfg.Caches.Seed(); err != nil {
-			w.cfg.Log.Warn().Err(err).Msg("the agents' build cache starts empty")
-		}
-	})
 }
 
 // Stop hands back what is being worked on and waits until every goroutine has ended. It may be called more than once, and on

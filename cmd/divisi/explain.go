@@ -129,9 +129,9 @@ func writeContent(w io.Writer, head string, c *genai.Content) {
 	for _, p := range c.Parts {
 		switch {
 		case p.FunctionCall != nil:
-			fmt.Fprintf(w, "→ %s(%s)\n", p.FunctionCall.Name, console.Sanitize(inline(p.FunctionCall.Args)))
+			fmt.Fprintf(w, "→ %s(%s)\n", console.Sanitize(p.FunctionCall.Name), console.Sanitize(inline(p.FunctionCall.Args)))
 		case p.FunctionResponse != nil:
-			fmt.Fprintf(w, "← %s: %s\n", p.FunctionResponse.Name, console.Sanitize(inline(p.FunctionResponse.Response)))
+			fmt.Fprintf(w, "← %s: %s\n", console.Sanitize(p.FunctionResponse.Name), console.Sanitize(inline(p.FunctionResponse.Response)))
 		case p.Thought:
 			fmt.Fprintf(w, "(thought) %s\n", sanitizeLines(p.Text))
 		case p.Text != "":

@@ -190,6 +190,9 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 			return nil, nil, fmt.Errorf("make the run's directories: %w", err)
 		}
 	}
+	if err := h.hide(); err != nil {
+		return nil, nil, err
+	}
 	return subagents.NewWorker(subagents.Config{
 		Bus: h.bus, Model: m, Hold: hold, Mirror: h.mirror, Pool: pool,
 		Caches:   sandbox.Caches{Dir: h.caches, Go: toolchain},
@@ -197,6 +200,19 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: parallel, Roles: roles, Run: h.run, Tools: h.tools,
 		Clock: now, IDs: newID(), Log: h.g.log,
 	}), func() { closeModel(); h.sweep(pool) }, nil
+}
+
+// hide takes the runs' own files out of the sight of confined commands: with the bus's credential they could forge results.
+func (h *holder) hide() error {
+	dir := h.dir
+	if runs := h.g.runsDir(); filepath.Dir(dir) == runs {
+		dir = runs
+	}
+	at := func(name string) string { return filepath.Join(h.dir, name) }
+	if err := sandbox.Hide(dir, at("repo.git"), at("slots"), at("tools"), at("tmp")); err != nil {
+		return fmt.Errorf("hide the state of run %s from its commands: %w", h.run, err)
+	}
+	return nil
 }
 
 // sweep removes what only this process needed: the slots, which can be large, and private directories.

@@ -1,9 +1,7 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -54,46 +52,11 @@ func (c Caches) For(who Audience) (Cache, error) {
 	cache := Cache{Env: env, Writable: []string{root}}
 	// GOENV=off: what an agent writes with "go env -w" must not reach another command.
 	env["GOENV"], env["GOTOOLCHAIN"] = "off", "local"
-	env["GOFLAGS"] = c.Go.flags()
+	env["GOFLAGS"] = c.Go.flags(who == Gates)
 	if c.Go.Root != "" {
 		cache.Path = []string{filepath.Join(c.Go.Root, "bin")}
 		env["GOPROXY"], env["GONOPROXY"] = c.Go.proxy(), "none"
 		env["GOSUMDB"], env["GONOSUMDB"] = c.Go.SumDB, c.Go.NoSumDB
 	}
 	return cache, nil
-}
-
-// Seed fills an empty build cache of the agents with what the gates have built, so that the standard library and the
-// dependencies are not compiled once more. Trust allows this direction only. It does nothing when there is nothing to copy
-// or when the agents have a cache already; call it after the baseline.
-func (c Caches) Seed() error {
-	from, to := filepath.Join(c.Dir, string(Gates), "go-build"), filepath.Join(c.Dir, string(Agents), "go-build")
-	entries, err := os.ReadDir(to)
-	if err == nil && len(entries) > 0 {
-		return nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("look into the agents' build cache: %w", err)
-	}
-	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return fmt.Errorf("make the agents' cache: %w", err)
-	}
-	temp, err := os.MkdirTemp(filepath.Dir(to), "seed-")
-	if err != nil {
-		return fmt.Errorf("make room for the agents' build cache: %w", err)
-	}
-	if err := os.CopyFS(temp, os.DirFS(from)); err != nil {
-		return errors.Join(fmt.Errorf("copy the gates' build cache: %w", err), os.RemoveAll(temp))
-	}
-	// Both fail when somebody filled the place meanwhile; then theirs is as good.
-	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return os.RemoveAll(temp)
-	}
-	if err := os.Rename(temp, to); err != nil {
-		return os.RemoveAll(temp)
-	}
-	return nil
 }

@@ -17,7 +17,7 @@ func TestFlagsAreMerged(t *testing.T) {
 		"-buildvcs=true --trimpath":    "-modcacherw -buildvcs=true --trimpath",
 		"'-ldflags=-X main.a=b' -race": "-trimpath -modcacherw -buildvcs=false '-ldflags=-X main.a=b' -race",
 	} {
-		require.Equal(t, want, Toolchain{Flags: theirs}.flags())
+		require.Equal(t, want, Toolchain{Flags: theirs}.flags(true))
 	}
 }
 
@@ -66,34 +66,6 @@ func TestAudiencesShareNothing(t *testing.T) {
 	require.False(t, strings.HasPrefix(gates.Writable[0], agents.Writable[0]))
 }
 
-func TestSeedCopiesOneWayOnce(t *testing.T) {
-	t.Parallel()
-	caches := Caches{Dir: t.TempDir()}
-	require.NoError(t, caches.Seed(), "nothing there yet")
-	gates, err := caches.For(Gates)
-	require.NoError(t, err)
-	agents, err := caches.For(Agents)
-	require.NoError(t, err)
-	entry := filepath.Join("ab", "entry-d")
-	require.NoError(t, os.Mkdir(filepath.Join(gates.Env["GOCACHE"], "ab"), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(gates.Env["GOCACHE"], entry), []byte("built"), 0o600))
-	require.NoError(t, caches.Seed())
-	data, err := os.ReadFile(filepath.Join(agents.Env["GOCACHE"], entry))
-	require.NoError(t, err)
-	require.Equal(t, "built", string(data))
-
-	require.NoError(t, os.WriteFile(filepath.Join(gates.Env["GOCACHE"], entry), []byte("newer"), 0o600))
-	require.NoError(t, caches.Seed())
-	data, err = os.ReadFile(filepath.Join(agents.Env["GOCACHE"], entry))
-	require.NoError(t, err)
-	require.Equal(t, "built", string(data), "a cache in use is left alone")
-	left, err := os.ReadDir(agents.Writable[0])
-	require.NoError(t, err)
-	for _, e := range left {
-		require.NotContains(t, e.Name(), "seed-")
-	}
-}
-
 // A real go command, confined, with caches of its own: the user's stay as they are.
 func TestGoWorksConfined(t *testing.T) {
 	t.Parallel()
@@ -117,5 +89,5 @@ func TestGoWorksConfined(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, built)
 	c := Command{Args: []string{"go", "env", "GOFLAGS"}, Dir: p.tree, Env: env}
-	require.Equal(t, []string{tool.flags()}, lines(p.run(t, c).Text()))
+	require.Equal(t, []string{tool.flags(true)}, lines(p.run(t, c).Text()))
 }

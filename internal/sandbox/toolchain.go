@@ -51,8 +51,11 @@ func AskGo(ctx context.Context) (Toolchain, error) {
 }
 
 // flags keeps the user's flags and adds those that make the cache independent of a slot's path and removable.
-func (t Toolchain) flags() string {
-	flags := []string{"-trimpath", "-modcacherw", "-buildvcs=false"}
+func (t Toolchain) flags(trim bool) string {
+	flags := []string{"-modcacherw", "-buildvcs=false"}
+	if trim {
+		flags = append([]string{"-trimpath"}, flags...)
+	}
 	theirs := strings.Fields(t.Flags) // only to find the names; values may be quoted
 	flags = slices.DeleteFunc(flags, func(ours string) bool {
 		name, _, _ := strings.Cut(ours, "=")

@@ -234,6 +234,9 @@ func resultLine(e *contextscope.Event, r spec.Result) line {
 	if r.Status == spec.StatusDone || r.Status == "" {
 		return line{}
 	}
+	if e.Task == "--baseline" && len(r.Receipts) > 0 {
+		return line{} // red before is nobody's failure; the run's next state tells it
+	}
 	why := ""
 	if r.Error != nil {
 		why = because(fault(*r.Error))

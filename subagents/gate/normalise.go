@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"path"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -24,9 +25,20 @@ var (
 	digits   = regexp.MustCompile(`^[0-9]+$`)
 )
 
+// siblings are paths that lead into another slot. Tools that work on file names, go vet above all, print them: under
+// -trimpath their results are cached without the directory, so that a slot can get what was found in another.
+var (
+	slotName = regexp.MustCompile(`^slot\d+$`)
+	siblings = regexp.MustCompile(`(?:/[^\s:;,'"()]*/|(?:\.\./)+(?:[^\s:;,'"()]*/)?)slot\d+/`)
+)
+
 // normaliser takes out of a line what differs between two runs of the same failure: places, numbers, durations, addresses
 // and the directories of the slot.
-type normaliser struct{ roots *strings.Replacer }
+type normaliser struct {
+	roots *strings.Replacer
+	// inSlot says that the tree is one of several slots.
+	inSlot bool
+}
 
 // newNormaliser makes the paths below tree relative and hides the other directories.
 func newNormaliser(tree string, private ...string) normaliser {
@@ -43,12 +55,15 @@ func newNormaliser(tree string, private ...string) normaliser {
 		}
 		pairs = append(pairs, dir, with)
 	}
-	return normaliser{strings.NewReplacer(pairs...)}
+	return normaliser{strings.NewReplacer(pairs...), slotName.MatchString(path.Base(strings.TrimRight(tree, "/")))}
 }
 
 // line returns a line's signature form: bounded, valid UTF-8, single spaces; empty when nothing is left.
 func (n normaliser) line(text string) string {
 	text = n.roots.Replace(plain(clip(text, maxTextLine)))
+	if n.inSlot {
+		text = siblings.ReplaceAllLiteralString(text, "")
+	}
 	text = tempPaths.ReplaceAllLiteralString(text, "TMP")
 	text = places.ReplaceAllString(text, "$1")
 	text = timestamps.ReplaceAllLiteralString(text, "T")

@@ -69,7 +69,7 @@ func buildCommand(command []string) bool {
 	}
 	name := filepath.Base(command[0])
 	verbs := map[string][]string{
-		"go": {"build", "vet"}, "cargo": {"build", "check"}, "make": {"build", "all"},
+		"go": {"build"}, "cargo": {"build", "check"}, "make": {"build", "all"},
 		"npm": {"build"}, "pnpm": {"build"}, "yarn": {"build"},
 	}
 	if name == "tsc" {

@@ -272,10 +272,10 @@ func TestFormatOf(t *testing.T) {
 
 func TestBuildCommand(t *testing.T) {
 	t.Parallel()
-	for _, command := range [][]string{{"go", "build", "./..."}, {"go", "-C", "x", "vet"}, {"tsc", "--noEmit"}} {
+	for _, command := range [][]string{{"go", "build", "./..."}, {"go", "-C", "x", "build"}, {"tsc", "--noEmit"}} {
 		require.True(t, buildCommand(command), command)
 	}
-	for _, command := range [][]string{nil, {"go", "test", "./build"}, {"go", "test", "build"}, {"build"}, {"pytest"}} {
+	for _, command := range [][]string{nil, {"go", "vet", "./..."}, {"go", "test", "./build"}, {"go", "test", "build"}, {"build"}, {"pytest"}} {
 		require.False(t, buildCommand(command), command)
 	}
 }
