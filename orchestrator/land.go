@@ -131,6 +131,10 @@ func (c *Conductor) settleBatch(ctx context.Context) (bool, error) {
 		tries = maxGateTries + 1
 	}
 	if b.Tries < tries {
+		d.State = LandingRed
+		if err := c.append(ctx, contextscope.KindLanding, "", d); err != nil {
+			return false, err
+		}
 		d.State, d.Receipts = LandingTesting, nil
 		return true, c.runBatch(ctx, d)
 	}

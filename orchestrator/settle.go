@@ -78,7 +78,7 @@ func (c *Conductor) settle(ctx context.Context, t *TaskView) error {
 	case r.Status == spec.StatusDone:
 		return c.receive(ctx, t)
 	case r.Status == spec.StatusCancelled:
-		return c.park(ctx, t, "cancelled", nil)
+		return c.append(ctx, contextscope.KindTask, t.Task.ID, TaskData{State: TaskCancelled, Reason: faultOf(r).Message})
 	default:
 		return c.failed(ctx, t, faultOf(r))
 	}

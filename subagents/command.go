@@ -80,7 +80,8 @@ func (c *CommandExecutor) Run(ctx context.Context) (spec.Result, error) {
 	}
 	if n := len(strings.Join(c.Assignment.Task.Files, "\n")); n > maxEnv {
 		why := fmt.Sprintf("the names of its %d files have %d bytes, more than the %d that DIVISI_FILES can hold: "+
-			"give the task fewer files, or its shard rule a smaller max_files", len(c.Assignment.Task.Files), n, maxEnv)
+			"give the task fewer files, or its shard rule a smaller max_files",
+			len(c.Assignment.Task.Files), n, maxEnv)
 		return failure(faultCommand, why, ""), nil
 	}
 	out, err := sandbox.Run(ctx, sandbox.Command{
@@ -185,18 +186,11 @@ func summary(p *spec.Patch, output string) string {
 // maxOutput bounds, in bytes, what a handoff keeps of a command's output.
 const maxOutput = 4 << 10
 
-// maxFilesVar bounds DIVISI_FILES, in bytes (MAX_ARG_STRLEN of Linux is 131072).
-const maxFilesVar = 100 << 10
-
 // taskEnv is the task in a command's environment. Values cannot hold a zero byte; such a file name is left to stdin.
 func taskEnv(a *wire.Assignment) []string {
 	env := []string{
 		"DIVISI_RUN=" + a.Run, "DIVISI_TASK=" + a.Task.ID, "DIVISI_ATTEMPT=" + strconv.Itoa(a.Attempt),
-		"DIVISI_ROLE=" + a.Role.Name,
-	}
-	// Linux takes no string of more than 128 KiB; a longer list is on standard input alone.
-	if files := strings.Join(a.Task.Files, "\n"); len(files) <= maxFilesVar {
-		env = append(env, "DIVISI_FILES="+files)
+		"DIVISI_ROLE=" + a.Role.Name, "DIVISI_FILES=" + strings.Join(a.Task.Files, "\n"),
 	}
 	for i, e := range env {
 		env[i] = strings.ReplaceAll(e, "\x00", "")

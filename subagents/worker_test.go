@@ -64,7 +64,7 @@ func TestWorkerStopsAndAnotherGoesOn(t *testing.T) {
 	s.work(m, "generator")
 	r := s.result(a)
 	require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
-	require.Equal(t, 2, r.Delivery)
+	require.GreaterOrEqual(t, r.Delivery, 2, "a worker that stops may be given its own task back once more")
 	require.Equal(t, []string{"new.txt"}, r.Patch.Files, "what the first delivery wrote is there")
 	require.Equal(t, map[int]int{1: 1}, m.answered, "the first turn is not asked for again")
 	require.Equal(t, 2, r.Usage.Calls, "both deliveries count")

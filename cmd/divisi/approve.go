@@ -18,7 +18,10 @@ func (g *globals) printPlan(data orchestrator.PlanData) error {
 // approver asks on the terminal, or is nil where there is none. The read of a line cannot be broken off; a person who
 // presses Ctrl-C ends the wait for it, and the process ends soon after.
 func (g *globals) approver(h *holder, o runOptions) func(context.Context, orchestrator.PlanData) (bool, error) {
-	if o.yes || !isTerminal(g.in) || g.json() {
+	if o.yes {
+		return func(context.Context, orchestrator.PlanData) (bool, error) { return true, nil }
+	}
+	if !isTerminal(g.in) || g.json() {
 		return nil
 	}
 	type said struct {

@@ -131,7 +131,8 @@ func writeContent(w io.Writer, head string, c *genai.Content) {
 		case p.FunctionCall != nil:
 			fmt.Fprintf(w, "→ %s(%s)\n", console.Sanitize(p.FunctionCall.Name), console.Sanitize(inline(p.FunctionCall.Args)))
 		case p.FunctionResponse != nil:
-			fmt.Fprintf(w, "← %s: %s\n", console.Sanitize(p.FunctionResponse.Name), console.Sanitize(inline(p.FunctionResponse.Response)))
+			r := p.FunctionResponse
+			fmt.Fprintf(w, "← %s: %s\n", console.Sanitize(r.Name), console.Sanitize(inline(r.Response)))
 		case p.Thought:
 			fmt.Fprintf(w, "(thought) %s\n", sanitizeLines(p.Text))
 		case p.Text != "":
