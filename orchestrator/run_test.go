@@ -1,6 +1,8 @@
 package orchestrator_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +27,7 @@ func files(n int) map[string]string {
 	return out
 }
 
+// A watcher on the bus, beside conductor and worker, sees one result for each attempt, and two roles at work at once.
 func TestEveryAttemptHasOneResultAndRolesOverlap(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(8), func(s *orchestrator.RunSpec) {
@@ -32,42 +35,64 @@ func TestEveryAttemptHasOneResultAndRolesOverlap(t *testing.T) {
 		s.Project.Gates[0].Command = []string{"sh", "-c", "sleep 0.2"}
 		s.Plan = planOf(spec.Task{ID: "all", Role: "mod", Brief: "b", Shard: &spec.Shard{By: "file"}})
 	})
-	seen := make(chan bus.Message, 4096)
-	stop, err := r.bus.Subscribe(t.Context(), "watch.none", func(bus.Message, func([]byte) error) {})
-	require.NoError(t, err)
-	stop()
+	var seen watched
+	watching := make(chan error, 1)
+	go func() { watching <- seen.follow(t.Context(), r.bus) }()
 	st := r.run(t.Context())
 	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
-	for m, err := range r.bus.Read(t.Context(), bus.RunFilter("r1"), 0) {
-		require.NoError(t, err)
-		seen <- m
-	}
-	close(seen)
-	dispatched, results := map[string]int{}, map[string]int{}
-	spans := map[string][][2]time.Time{}
-	began := map[string]time.Time{}
-	for m := range seen {
-		events, err := wire.DecodeEvents(m.Data, m.Pos)
-		require.NoError(t, err)
-		for _, e := range events {
-			switch e.Kind {
-			case contextscope.KindStarted:
-				began[e.Agent] = e.Time
-			case contextscope.KindResult:
-				results[e.Agent]++
-				spans[e.Role] = append(spans[e.Role], [2]time.Time{began[e.Agent], e.Time})
-			}
-		}
-	}
+	require.NoError(t, <-watching)
+	dispatched := map[string]int{}
 	for id, w := range st.Works {
 		for n := range w.Attempts {
 			dispatched[wire.AgentID(id, n)]++
 		}
 	}
-	require.Equal(t, dispatched, results, "one result for each attempt that was dispatched, testers included")
+	require.Equal(t, dispatched, seen.results, "one result for each attempt that was dispatched, testers included")
 	require.Contains(t, dispatched, "all-001--verify/1")
-	require.True(t, overlap(spans["mod"], spans["tester"]), "agents of two roles worked at the same time")
+	require.True(t, overlap(seen.spans["mod"], seen.spans["tester"]), "agents of two roles worked at the same time")
 	require.Len(t, r.landed(), 8)
+}
+
+// watched is what a subscriber to a run's log has seen.
+type watched struct {
+	results map[string]int
+	began   map[string]time.Time
+	spans   map[string][][2]time.Time
+}
+
+// follow subscribes to the log and ends with the run.
+func (w *watched) follow(ctx context.Context, b *bus.Bus) error {
+	w.results, w.began, w.spans = map[string]int{}, map[string]time.Time{}, map[string][][2]time.Time{}
+	for m, err := range b.Tail(ctx, bus.RunFilter("r1"), 0) {
+		if err != nil {
+			return err
+		}
+		events, err := wire.DecodeEvents(m.Data, m.Pos)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if ended, err := w.see(e); ended || err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+func (w *watched) see(e contextscope.Event) (ended bool, err error) {
+	switch e.Kind {
+	case contextscope.KindStarted:
+		w.began[e.Agent] = e.Time
+	case contextscope.KindResult:
+		w.results[e.Agent]++
+		w.spans[e.Role] = append(w.spans[e.Role], [2]time.Time{w.began[e.Agent], e.Time})
+	case contextscope.KindRun:
+		var d orchestrator.RunData
+		err = json.Unmarshal(e.Data, &d)
+		ended = d.State.Ended()
+	}
+	return ended, err
 }
 
 func overlap(a, b [][2]time.Time) bool {
