@@ -41,7 +41,11 @@ func TestCreateMirrorIsKilled(t *testing.T) {
 	require.NoError(t, err)
 	script := "#!/bin/sh\ncase \"$*\" in *pack-objects*) echo half >\"$GIT_DIR/objects/pack/tmp_pack_x\"; echo $$ >" + fifo +
 		"; exec sleep 1000;; esac\nexec " + program + " \"$@\"\n"
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755))
+	// No other test may fork while the script is open for writing: its child would keep it open, and it could not be run.
+	syscall.ForkLock.RLock()
+	err = os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755)
+	syscall.ForkLock.RUnlock()
+	require.NoError(t, err)
 	dir := filepath.Join(t.TempDir(), "m.git")
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), childMirror+"="+dir, childRepo+"="+u.dir)

@@ -58,6 +58,9 @@ func copyProgram(t *testing.T, to string) {
 	from, err := os.Open("/proc/self/exe")
 	require.NoError(t, err)
 	defer from.Close()
+	// No other test may fork while the program is open for writing: its child would keep it open, and it could not be run.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
 	require.NoError(t, err)
 	_, err = io.Copy(f, from)
