@@ -160,10 +160,12 @@ func TestIdleStreamIsEnded(t *testing.T) {
 	t.Parallel()
 	srv, _ := serve(t, geminitest.Options{}, `rules: [{task: said, steps: [{fault: hang, text: "one two"}]},
 	  {task: silent, steps: [{text: late, delay: 1h}]}]`)
-	g := newGemini(t, model.Options{BaseURL: srv.URL, IdleTimeout: 30 * time.Millisecond, FirstTimeout: 60 * time.Millisecond})
+	// Each client has one short patience, the one that must end: a slow machine cannot run into the other.
+	g := newGemini(t, model.Options{BaseURL: srv.URL, IdleTimeout: 30 * time.Millisecond, FirstTimeout: time.Minute})
 	_, fault := modeltest.Collect(t.Context(), g, modeltest.Ask("said", "x"))
 	require.Equal(t, model.Truncated, fault.Class)
 	require.Positive(t, fault.Usage.Prompt, "what was begun is paid: an estimate stands in")
+	g = newGemini(t, model.Options{BaseURL: srv.URL, IdleTimeout: time.Minute, FirstTimeout: 60 * time.Millisecond})
 	_, fault = modeltest.Collect(t.Context(), g, modeltest.Ask("silent", "x"))
 	require.Equal(t, model.Unavailable, fault.Class)
 }
