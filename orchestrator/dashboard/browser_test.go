@@ -65,6 +65,13 @@ func mark(name, value string) string {
 	return fmt.Sprintf("document.documentElement.dataset.%s === %q", name, value)
 }
 
+// shown says that the log shows entries, and that each is as the condition on e wants it. The page draws its rows a frame
+// after its counts, so it is waited for.
+func shown(condition string) string {
+	return fmt.Sprintf(`(() => { const rows = [...document.querySelectorAll(".entry")];
+		return rows.length > 0 && rows.every(e => %s) })()`, condition)
+}
+
 func setText(selector, value string) string {
 	return fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.value = %q;
 		const name = e.tagName === "SELECT" ? "change" : "input";
@@ -192,13 +199,16 @@ func TestBrowserControls(t *testing.T) {
 	until(ctx, t, first+` === "log-http"`)
 	do(ctx, t, chromedp.Click(chromedp.CSS("button.task")))
 	until(ctx, t, `document.querySelector("[name=task]").value === "log-http"`)
-	others := `[...document.querySelectorAll(".entry .of")].filter(e => !e.textContent.startsWith("log-http")).length`
-	require.Zero(t, js[int](ctx, t, others))
+	until(ctx, t, shown(`e.querySelector(".of").textContent.startsWith("log-http")`))
 	do(ctx, t, chromedp.Click(chromedp.CSS(".clear")))
+	until(ctx, t, `document.querySelector(".counts").textContent === "255 events"`)
 	js[bool](ctx, t, setText("[name=kind]", "problems"))
 	until(ctx, t, `document.querySelector(".counts").textContent.endsWith(" of 255 events")`)
-	require.True(t, js[bool](ctx, t, `[...document.querySelectorAll(".entry")].every(e => /bad|warn/.test(e.className))`))
+	until(ctx, t, shown(`/bad|warn/.test(e.className)`))
 	do(ctx, t, chromedp.Click(chromedp.CSS(".clear")))
+	until(ctx, t, `document.querySelector(".counts").textContent === "255 events"`)
+	until(ctx, t, `[...document.querySelectorAll(".entry")].at(-1).dataset.pos === `+
+		strconv.Quote(strconv.FormatUint(log.last(), 10)))
 
 	do(ctx, t, chromedp.Click(chromedp.CSS(".pause")))
 	until(ctx, t, `document.querySelector(".pause").textContent === "Go on"`)
