@@ -176,7 +176,7 @@ func (d *document) deriveRole(r *spec.Role) {
 		}
 	}
 	if _, given := d.at["tools"]; !given && r.Executor == spec.ExecutorModel {
-		r.Tools = []string{spec.ToolListFiles, spec.ToolReadFile, spec.ToolSearch, spec.ToolReadArtifact}
+		r.Tools = []string{spec.ToolListFiles, spec.ToolReadFile, spec.ToolSearch, spec.ToolLoadArtifact}
 		if r.Name == spec.RoleMaster {
 			r.Tools = append(r.Tools, spec.ToolDispatch)
 		}

@@ -60,7 +60,7 @@ func TestRolesLaterWins(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "ours", roles["reader"].Description)
 	require.Equal(t, "1m30s", roles["reader"].Limits.Time.String())
-	require.Equal(t, []string{"list_files", "read_file", "search", "read_artifact"}, roles["reader"].Tools, "the default")
+	require.Equal(t, []string{"list_files", "read_file", "search", "load_artifact"}, roles["reader"].Tools, "the default")
 	require.Equal(t, "Look.", roles["scout"].Instruction)
 	require.Equal(t, ".divisi/roles/scout.md", roles["scout"].Source)
 

@@ -34,6 +34,10 @@ type Role struct {
 	Limits      Limits          `json:"limits,omitzero" yaml:"limits,omitempty"`
 	Concurrency int             `json:"concurrency,omitempty" yaml:"concurrency,omitempty"`
 	Output      json.RawMessage `json:"output,omitempty" yaml:"-"`
+	// Context says how the role's requests are compiled; the zero value means the defaults.
+	Context ContextRules `json:"context,omitzero" yaml:"context,omitempty"`
+	// ToolOutput says what becomes of large output, by tool; "*" serves the tools that are not named.
+	ToolOutput map[string]ToolOutput `json:"tool_output,omitempty" yaml:"tool_output,omitempty"`
 	// Writes says that the role's work tree becomes a patch. Derived: a role with a writing tool or executor command.
 	Writes bool `json:"writes,omitempty" yaml:"writes,omitempty"`
 	// Instruction is the body of the role file.

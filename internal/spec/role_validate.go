@@ -25,6 +25,7 @@ func (r *Role) Validate(env Env) []Problem {
 	v.limits("limits", r.Limits)
 	v.atLeast("concurrency", r.Concurrency, 0)
 	r.outputProblems(v)
+	r.contextProblems(v)
 	v.text("instruction", r.Instruction)
 	return v.list
 }

@@ -34,8 +34,8 @@ func TestRoleValidate(t *testing.T) {
 		},
 		{
 			"unknown tool", func(r *Role) { r.Tools = []string{"serch"} },
-			`tools[0]: there is no tool "serch"; there are dispatch, edit_file, list_files, read_artifact, read_file, ` +
-				`run_command, search, submit_result, write_file (did you mean "search"?)`,
+			`tools[0]: there is no tool "serch"; there are dispatch, edit_file, list_files, load_artifact, load_memory, read_file, ` +
+				`run_command, save_memory, search, submit_result, write_file (did you mean "search"?)`,
 		},
 		{
 			"tool twice", func(r *Role) { r.Tools = []string{ToolSearch, ToolSearch} },

@@ -25,7 +25,7 @@ type Env struct {
 	Runner Runner
 	// MaxCommand caps the time of one command; zero means 10 minutes.
 	MaxCommand time.Duration
-	// Artifacts keeps large outputs; may be nil. Where it is an ArtifactReader too, read_artifact can read them.
+	// Artifacts keeps large outputs; may be nil. Where it is an ArtifactReader too, load_artifact can read them.
 	Artifacts Artifacts
 	// Output is the role's own schema of what it submits; may be empty.
 	Output json.RawMessage
@@ -52,7 +52,7 @@ func Builtin(names []string, env Env) (*Set, error) {
 		spec.ToolSearch:       &search{files, ripgrep(env.Ripgrep)},
 		spec.ToolEditFile:     &editFile{files},
 		spec.ToolWriteFile:    &writeFile{files},
-		spec.ToolReadArtifact: &readArtifact{reader(env.Artifacts)},
+		spec.ToolLoadArtifact: &loadArtifact{reader(env.Artifacts)},
 		spec.ToolSubmitResult: submit,
 	}
 	if env.Runner != nil {

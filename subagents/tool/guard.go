@@ -89,7 +89,7 @@ func (g *Guard) keep(ctx context.Context, call Call, key, text string) string {
 	if err != nil {
 		return "they could not be kept: " + err.Error()
 	}
-	return fmt.Sprintf("read_artifact %q has all of it", handle)
+	return fmt.Sprintf("load_artifact %q has all of it", handle)
 }
 
 // fileSafe makes a foreign id usable in an artifact's name.

@@ -32,14 +32,14 @@ func TestGuardKeepsLargeOutput(t *testing.T) {
 	require.Less(t, utf8.RuneCountInString(text), headOutput+tailOutput+300)
 	require.True(t, strings.HasPrefix(text, "line 0 of"), "the head is kept")
 	require.True(t, strings.HasSuffix(text, "line 4999 of the output\n"), "the tail is kept")
-	require.Contains(t, text, `read_artifact "run_command-output-c1" has all of it`)
+	require.Contains(t, text, `load_artifact "run_command-output-c1" has all of it`)
 	require.Equal(t, 3, r.Output["exit_code"])
 	require.Equal(t, manyLines(5000), string(store.data["run_command-output-c1"]))
 
-	part := b.ok(spec.ToolReadArtifact, args{"handle": "run_command-output-c1", "start_line": 2501, "end_line": 2502})
+	part := b.ok(spec.ToolLoadArtifact, args{"handle": "run_command-output-c1", "start_line": 2501, "end_line": 2502})
 	require.Contains(t, part, "  2501\tline 2500 of the output\n  2502\tline 2501 of the output\n")
-	require.Contains(t, b.fails(spec.ToolReadArtifact, args{"handle": "other"}), "no such artifact")
-	whole := b.ok(spec.ToolReadArtifact, args{"handle": "run_command-output-c1"})
+	require.Contains(t, b.fails(spec.ToolLoadArtifact, args{"handle": "other"}), "no such artifact")
+	whole := b.ok(spec.ToolLoadArtifact, args{"handle": "run_command-output-c1"})
 	require.LessOrEqual(t, utf8.RuneCountInString(whole), maxOutput)
 	require.Contains(t, whole, "go on with start_line")
 }
@@ -63,8 +63,8 @@ func TestGuardMakesOutputSendable(t *testing.T) {
 	require.Equal(t, 1, r.Output["n"])
 }
 
-func TestReadArtifactWithoutAStore(t *testing.T) {
+func TestLoadArtifactWithoutAStore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, func(e *Env) { e.Artifacts = nil })
-	require.Contains(t, b.fails(spec.ToolReadArtifact, args{"handle": "x"}), "no artifacts are kept")
+	require.Contains(t, b.fails(spec.ToolLoadArtifact, args{"handle": "x"}), "no artifacts are kept")
 }

@@ -51,7 +51,7 @@ func newBench(t *testing.T, files map[string]string, change func(*Env)) *bench {
 func names() []string {
 	return []string{
 		spec.ToolListFiles, spec.ToolReadFile, spec.ToolSearch, spec.ToolEditFile, spec.ToolWriteFile,
-		spec.ToolRunCommand, spec.ToolReadArtifact,
+		spec.ToolRunCommand, spec.ToolLoadArtifact,
 	}
 }
 

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"divisi/contextscope"
 	"divisi/internal/spec"
 )
 
@@ -11,6 +12,8 @@ type Turn struct {
 	Finish     string `json:"finish,omitempty"`
 	// Purpose is empty for the agent's own turns, else what the call was for.
 	Purpose string `json:"purpose,omitempty"`
+	// Recall is the memory that the request held. It is kept because the memory changes, and the request is to be explained.
+	Recall []contextscope.Recalled `json:"recall,omitempty"`
 }
 
 // Tooled is the data of a tool event.
@@ -21,6 +24,10 @@ type Tooled struct {
 	// from. Nil when it was not saved, or, with Clean, when nothing differs from the head.
 	Tree  *spec.Patch `json:"tree,omitempty"`
 	Clean bool        `json:"clean,omitempty"`
+	// Kept are the artifacts that the turn's tools made, and Loads what was asked for with load_artifact: shown in the next
+	// request and in no other.
+	Kept  []contextscope.Listed `json:"kept,omitempty"`
+	Loads []Load                `json:"loads,omitempty"`
 	// End is set by the turn that ended the attempt.
 	End *End `json:"end,omitempty"`
 }
@@ -30,4 +37,12 @@ type End struct {
 	Handoff spec.Handoff `json:"handoff,omitzero"`
 	Plan    *spec.Plan   `json:"plan,omitempty"`
 	Final   bool         `json:"final,omitempty"`
+}
+
+// Load is a part of an artifact that an agent asked for.
+type Load struct {
+	Handle string `json:"handle"`
+	What   string `json:"what,omitempty"`
+	// Object is the object-store name of the text.
+	Object string `json:"object"`
 }

@@ -11,10 +11,10 @@ import (
 	"google.golang.org/genai"
 )
 
-//go:embed read_artifact.md
-var readArtifactText string
+//go:embed load_artifact.md
+var loadArtifactText string
 
-type readArtifact struct{ store ArtifactReader }
+type loadArtifact struct{ store ArtifactReader }
 
 // reader is the store as something to read from, or nil.
 func reader(a Artifacts) ArtifactReader {
@@ -23,9 +23,9 @@ func reader(a Artifacts) ArtifactReader {
 }
 
 // Declaration is what the model is told.
-func (t *readArtifact) Declaration() *genai.FunctionDeclaration {
+func (t *loadArtifact) Declaration() *genai.FunctionDeclaration {
 	return &genai.FunctionDeclaration{
-		Name: spec.ToolReadArtifact, Description: readArtifactText,
+		Name: spec.ToolLoadArtifact, Description: loadArtifactText,
 		ParametersJsonSchema: object(properties{
 			"handle":     property("string", "The handle, exactly as it was given."),
 			"start_line": property("integer", "First line to show, from 1. Default 1."),
@@ -35,13 +35,13 @@ func (t *readArtifact) Declaration() *genai.FunctionDeclaration {
 }
 
 // ReadOnly is true: it only looks.
-func (t *readArtifact) ReadOnly() bool { return true }
+func (t *loadArtifact) ReadOnly() bool { return true }
 
 // Doing names what the call is about.
-func (t *readArtifact) Doing(call Call) string { return "reading artifact " + call.text("handle") }
+func (t *loadArtifact) Doing(call Call) string { return "reading artifact " + call.text("handle") }
 
 // Run carries out one call.
-func (t *readArtifact) Run(ctx context.Context, call Call) Result {
+func (t *loadArtifact) Run(ctx context.Context, call Call) Result {
 	handle := call.text("handle")
 	if t.store == nil {
 		return Failed("no artifacts are kept here: repeat the call with a narrower question")
