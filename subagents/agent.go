@@ -20,9 +20,11 @@ import (
 // it is delivered again.
 var ErrStopped = errors.New("the run stops")
 
-// Compiler turns events into one model request. It is called from the agent's goroutine alone, once a turn.
-type Compiler interface {
-	Compile(in contextscope.Input) contextscope.Request
+// Recaller finds memory that a turn may need.
+type Recaller interface {
+	// Recall returns the best notes for a query under a cap in estimated tokens, and what went wrong in words. It never
+	// fails: no memory is no reason to stop. It may be called by many agents at once.
+	Recall(ctx context.Context, query string, maxTokens int) (notes []contextscope.Recalled, faults []string)
 }
 
 // Tree is the work tree of an attempt, as far as an agent needs it.
@@ -40,14 +42,13 @@ type Agent struct {
 	Assignment *wire.Assignment
 	Journal    *Journal
 	Model      model.Model
-	// ModelName is the provider's name of the model.
-	ModelName string
-	Thinking  string
-	MaxOutput int
-	Compiler  Compiler
-	Tools     *tool.Set
+	Call       Call
+	Compiler   *contextscope.Compiler
+	Tools      *tool.Set
 	// Input is what every request shares: role, brief and slice; its events are those of the sessions that this one continues.
 	Input contextscope.Input
+	// Memory may be nil.
+	Memory Recaller
 	// Tree is nil for roles without a work tree or without writing tools.
 	Tree     Tree
 	WriteSet spec.WriteSet
@@ -61,6 +62,9 @@ type Agent struct {
 	Log   zerolog.Logger
 
 	session *session
+	// view is the compiled context; offset is what its event numbers are ahead of the journal's, after continued sessions.
+	view   *contextscope.View
+	offset int
 	// whole is the newest turn as the model gave it, while the session may hold a shrunk copy.
 	whole *genai.Content
 	// began is when this delivery's work began, held what of it was waiting for the model's service.
@@ -78,6 +82,7 @@ func (a *Agent) Run(ctx context.Context) (spec.Result, error) {
 		return spec.Result{}, fmt.Errorf("resume %s: %w", a.Assignment.Agent(), err)
 	}
 	a.session = s
+	a.open()
 	ctx, a.limit = newDeadline(ctx, a.Bounds.left(), errTime, a.Hold)
 	defer a.limit.stop()
 	for {
@@ -171,7 +176,17 @@ func (a *Agent) append(ctx context.Context, events ...contextscope.Event) error 
 			return err
 		}
 	}
+	a.view.Append(shifted(stored, a.offset)...)
 	return nil
+}
+
+// open starts the compiled context from what the log has.
+func (a *Agent) open() {
+	in := a.Input
+	in.Events, a.offset = sequence(in.Events)
+	in.Events = append(in.Events, shifted(a.Journal.Events(), a.offset)...)
+	in.Tools = a.Tools.Declarations()
+	a.view = a.Compiler.View(in)
 }
 
 func (a *Agent) doing(what string) {

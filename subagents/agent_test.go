@@ -74,7 +74,7 @@ func testAgent(t *testing.T, m *memory, s *script, extra ...tool.Tool) *Agent {
 	require.NoError(t, err)
 	a := testAssignment()
 	return &Agent{
-		Assignment: a, Journal: openTest(t, m), Model: s, ModelName: "m", Compiler: contextscope.NewCompiler(), Tools: set,
+		Assignment: a, Journal: openTest(t, m), Model: s, Call: Call{Model: "m"}, Compiler: contextscope.NewCompiler(), Tools: set,
 		Input: contextscope.Input{
 			Agent: a.Agent(), Role: a.Role, Include: spec.IncludeFull, Brief: contextscope.Brief{Task: a.Task},
 		},

@@ -24,16 +24,9 @@ func (at *attempt) agent(ctx context.Context) (a *Agent, done func(), err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	role, project := &at.assignment.Role, &at.assignment.Project
-	alias := role.Model
-	if alias == "" {
-		alias = "default"
-	}
-	settings := project.Models[alias]
 	return &Agent{
 		Assignment: at.assignment, Journal: at.journal, Model: w.cfg.Model,
-		ModelName: project.ModelName(role.Model), Thinking: settings.Thinking, MaxOutput: settings.MaxOutput,
-		Compiler: contextscope.NewCompiler(), Tools: tools, Input: in, Tree: at.tree(), WriteSet: at.writeSet(),
+		Call: callOf(at.assignment), Compiler: contextscope.NewCompiler(), Tools: tools, Input: in, Tree: at.tree(), WriteSet: at.writeSet(),
 		Bounds: at.bounds(), Inbox: at.inbox, Doing: at.progress.doing, Hold: w.cfg.Hold, Clock: w.cfg.Clock, Log: at.log,
 	}, done, nil
 }

@@ -2,6 +2,7 @@ package subagents
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,8 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/internal/model"
+	"divisi/internal/spec"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 )
@@ -21,48 +24,160 @@ var ErrNoTurn = errors.New("there is no such turn")
 type Explained struct {
 	Agent string `json:"agent"`
 	// Turn counts the model's answers from 1; Turns is how many the log has. Turn may be one more: what would be sent next.
-	Turn  int `json:"turn"`
-	Turns int `json:"turns"`
+	Turn  int    `json:"turn"`
+	Turns int    `json:"turns"`
+	Model string `json:"model"`
+	// Window is how many tokens a request may have; 0 means that it is not known.
+	Window int `json:"window,omitempty"`
+	// Reported is what the service said that the turn cost; nil where it has not answered.
+	Reported *spec.Usage `json:"reported,omitempty"`
 	contextscope.Request
+	// Origins says of each part of each content which processor wrote it, and from which event.
+	Origins [][]contextscope.Origin `json:"origins"`
+	// Sent is the request as the model was called with it.
+	Sent *model.Request `json:"-"`
 }
 
-// Explain compiles the request of one turn again, from the same log and the same assignment: compiling is a function, so it
-// is what was sent. Turn 0 means the newest turn that was answered. extra are the tools that the worker brought.
-func Explain(ctx context.Context, b *bus.Bus, a *wire.Assignment, turn int, extra []tool.Tool) (Explained, error) {
+// Explainer compiles requests of one attempt again, from the same log and the same assignment: compiling is a function, so it
+// is what was sent.
+type Explainer struct {
+	bus        *bus.Bus
+	assignment *wire.Assignment
+	in         contextscope.Input
+	// own are the attempt's events, numbered like those before them; turns counts the model's answers among them.
+	own   []contextscope.Event
+	turns int
+}
+
+// NewExplainer reads an attempt's session. extra are the tools that the worker brought.
+func NewExplainer(ctx context.Context, b *bus.Bus, a *wire.Assignment, extra []tool.Tool) (*Explainer, error) {
 	in, err := inputOf(ctx, b, a)
 	if err != nil {
-		return Explained{}, err
+		return nil, err
+	}
+	if in.Tools, err = declarations(a, extra); err != nil {
+		return nil, err
 	}
 	events, _, err := readSession(ctx, b, bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, a.Attempt))
 	if err != nil {
-		return Explained{}, fmt.Errorf("read the session of %s: %w", a.Agent(), err)
+		return nil, fmt.Errorf("read the session of %s: %w", a.Agent(), err)
 	}
-	before, turns := upTo(events, turn)
-	if turn == 0 {
-		turn = max(1, turns)
+	e := &Explainer{bus: b, assignment: a, in: in}
+	var offset int
+	e.in.Events, offset = sequence(in.Events)
+	e.own = shifted(events, offset)
+	for i := range e.own {
+		if e.own[i].Kind == contextscope.KindTurn {
+			e.turns++
+		}
 	}
-	if turn < 1 || turn > turns+1 {
-		return Explained{}, fmt.Errorf("%s has %d turns: %w: %d", a.Agent(), turns, ErrNoTurn, turn)
-	}
-	if in.Tools, err = declarations(a, extra); err != nil {
-		return Explained{}, err
-	}
-	in.Events = append(in.Events, before...)
-	return Explained{Agent: a.Agent(), Turn: turn, Turns: turns, Request: contextscope.NewCompiler().Compile(in)}, nil
+	return e, nil
 }
 
-// upTo returns the events before the turn's answer (0: before the newest), and how many answers there are.
-func upTo(events []contextscope.Event, turn int) (before []contextscope.Event, turns int) {
-	cut := len(events)
-	for i, e := range events {
-		if e.Kind != contextscope.KindTurn {
-			continue
-		}
-		if turns++; turns == turn || turn == 0 {
-			cut = i
+// Turn compiles the request of one turn. 0 means the newest that was answered; one more than there are is what would be sent
+// next, with no memory in it, because memory is looked up when a request is made.
+func (e *Explainer) Turn(ctx context.Context, turn int) (Explained, error) {
+	if turn == 0 {
+		turn = max(1, e.turns)
+	}
+	if turn < 1 || turn > e.turns+1 {
+		return Explained{}, fmt.Errorf("%s has %d turns: %w: %d", e.assignment.Agent(), e.turns, ErrNoTurn, turn)
+	}
+	before, answer := e.upTo(turn)
+	a := e.assignment
+	bounds := boundsOf(&a.Task, &a.Role, &a.Project, 0)
+	view := contextscope.NewCompiler().View(e.in)
+	s, err := replay(view, before)
+	if err != nil {
+		return Explained{}, err
+	}
+	tail := tailOf(s, bounds)
+	if tail.Loaded, err = loaded(ctx, e.bus, s.loads); err != nil {
+		return Explained{}, err
+	}
+	out := Explained{Agent: a.Agent(), Turn: turn, Turns: e.turns, Window: e.in.Window}
+	if err := out.answered(answer, &tail); err != nil {
+		return Explained{}, err
+	}
+	out.Request = view.Compile(tail)
+	out.Origins = view.Origins()
+	call := callOf(a)
+	out.Model, out.Sent = call.Model, call.request(out.Request, a, s.calls+1, bounds)
+	return out, nil
+}
+
+// answered takes from the turn's answer what the request had of memory, and what the call cost.
+func (x *Explained) answered(answer []contextscope.Event, tail *contextscope.Tail) error {
+	for i := range answer {
+		switch answer[i].Kind { //nolint:exhaustive // the others say nothing of the request
+		case contextscope.KindTurn:
+			var d wire.Turn
+			if err := json.Unmarshal(answer[i].Data, &d); err != nil {
+				return fmt.Errorf("decode turn event %s: %w", answer[i].ID, err)
+			}
+			tail.Recall = d.Recall
+		case contextscope.KindUsage:
+			var u spec.Usage
+			if err := json.Unmarshal(answer[i].Data, &u); err != nil {
+				return fmt.Errorf("decode usage event %s: %w", answer[i].ID, err)
+			}
+			x.Reported = &u
+			return nil
 		}
 	}
-	return events[:cut], turns
+	return nil
+}
+
+// replay folds events the way the agent did, and hands them to the view.
+func replay(view *contextscope.View, events []contextscope.Event) (*session, error) {
+	s, err := restore(events)
+	if err != nil {
+		return nil, err
+	}
+	view.Append(events...)
+	return s, nil
+}
+
+// upTo returns the events before the turn's answer, and the answer with what follows it.
+func (e *Explainer) upTo(turn int) (before, answer []contextscope.Event) {
+	n := 0
+	for i := range e.own {
+		if e.own[i].Kind != contextscope.KindTurn {
+			continue
+		}
+		if n++; n == turn {
+			return e.own[:i], e.own[i:]
+		}
+	}
+	return e.own, nil
+}
+
+// Compacted is one compaction of an attempt's session.
+type Compacted struct {
+	// Event is the compaction event's id, Seq its number, Turn the turn before which it stands.
+	Event string `json:"event"`
+	Seq   int    `json:"seq"`
+	Turn  int    `json:"turn"`
+	contextscope.Compaction
+}
+
+// Compactions lists what stands for ranges of the attempt's session, oldest first, the failed ones too.
+func (e *Explainer) Compactions() ([]Compacted, error) {
+	var out []Compacted
+	turn := 1
+	for i := range e.own {
+		switch e.own[i].Kind { //nolint:exhaustive // the others are no compactions
+		case contextscope.KindTurn:
+			turn++
+		case contextscope.KindCompaction:
+			c := Compacted{Event: e.own[i].ID, Seq: e.own[i].Seq, Turn: turn}
+			if err := json.Unmarshal(e.own[i].Data, &c.Compaction); err != nil {
+				return nil, fmt.Errorf("decode compaction event %s: %w", c.Event, err)
+			}
+			out = append(out, c)
+		}
+	}
+	return out, nil
 }
 
 // declarations are what the attempt's tools tell the model. The set is built over an empty directory: nothing of it is run.

@@ -3,6 +3,7 @@ package subagents
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
@@ -34,6 +35,9 @@ type session struct {
 	repeats repeats
 	steered map[string]bool
 	briefed bool
+	// kept are the artifacts that the agent's tools made, oldest first; loads what the newest turn asked to be shown.
+	kept  []contextscope.Listed
+	loads []wire.Load
 }
 
 func restore(events []contextscope.Event) (*session, error) {
@@ -78,7 +82,7 @@ func decode[T any](e *contextscope.Event, apply func(T)) error {
 
 func (s *session) applyTurn(e *contextscope.Event) {
 	s.calls++
-	s.discarded, s.fault = 0, nil
+	s.discarded, s.fault, s.loads = 0, nil, nil
 	if text := textOf(e.Content); text != "" {
 		s.said = text
 	}
@@ -93,7 +97,8 @@ func (s *session) applyTools(e *contextscope.Event, d wire.Tooled) {
 	if s.open != nil {
 		s.repeats = s.repeats.add(s.open, e.Content)
 	}
-	s.open = nil
+	s.open, s.loads = nil, d.Loads
+	s.kept = appendKept(s.kept, d.Kept)
 	if d.Tree != nil || d.Clean {
 		s.tree = d.Tree
 	}
@@ -103,6 +108,16 @@ func (s *session) applyTools(e *contextscope.Event, d wire.Tooled) {
 	if s.repeats.run() == 1 {
 		s.looped = false
 	}
+}
+
+// appendKept adds handles that are not listed yet.
+func appendKept(kept, more []contextscope.Listed) []contextscope.Listed {
+	for _, k := range more {
+		if !slices.ContainsFunc(kept, func(have contextscope.Listed) bool { return have.Handle == k.Handle }) {
+			kept = append(kept, k)
+		}
+	}
+	return kept
 }
 
 func (s *session) applyNudge(d wire.Nudge) {

@@ -19,7 +19,11 @@ import (
 // error event, with its cost too.
 func (a *Agent) turn(ctx context.Context) error {
 	a.doing("thinking")
-	res, err := a.ask(ctx, a.request())
+	tail, err := a.tail(ctx)
+	if err != nil {
+		return err
+	}
+	res, err := a.ask(ctx, a.request(tail))
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return a.unpaid(ctx, err, cause)
 	}
@@ -29,7 +33,9 @@ func (a *Agent) turn(ctx context.Context) error {
 	if !substance(res.Content) {
 		return a.discard(ctx, &model.Error{Class: faultEmpty, Message: "the answer was empty", Usage: res.Usage.Add(res.Wasted)})
 	}
-	turn := draft(contextscope.KindTurn, wire.Turn{Model: res.Model, ResponseID: res.ResponseID, Finish: string(res.Finish)})
+	turn := draft(contextscope.KindTurn, wire.Turn{
+		Model: res.Model, ResponseID: res.ResponseID, Finish: string(res.Finish), Recall: tail.Recall,
+	})
 	turn.Content = res.Content
 	if err := a.append(ctx, turn, usageEvent(res.Usage.Add(res.Wasted))); err != nil {
 		return err
@@ -50,26 +56,9 @@ func (a *Agent) unpaid(ctx context.Context, err, cause error) error {
 	return cause
 }
 
-// request compiles what the model sees this turn. Before the last turn only submit_result is offered for calling.
-func (a *Agent) request() *model.Request {
-	in := a.Input
-	in.Events = append(in.Events[:len(in.Events):len(in.Events)], a.Journal.Events()...)
-	in.Tools = a.Tools.Declarations()
-	c := a.Compiler.Compile(in)
-	config := &genai.GenerateContentConfig{SystemInstruction: c.System, Tools: c.Tools, MaxOutputTokens: int32(a.MaxOutput)}
-	if a.Thinking != "" {
-		config.ThinkingConfig = &genai.ThinkingConfig{ThinkingLevel: genai.ThinkingLevel(strings.ToUpper(a.Thinking))}
-	}
-	if a.session.calls+1 == a.Bounds.Turns {
-		config.ToolConfig = &genai.ToolConfig{FunctionCallingConfig: &genai.FunctionCallingConfig{
-			Mode: genai.FunctionCallingConfigModeAny, AllowedFunctionNames: []string{spec.ToolSubmitResult},
-		}}
-	}
-	w := a.Assignment
-	return &model.Request{
-		Model: a.ModelName, Contents: c.Contents, Config: config,
-		Meta: model.Meta{Run: w.Run, Task: w.Task.ID, Attempt: w.Attempt, Turn: a.session.calls + 1, Purpose: "turn"},
-	}
+// request compiles what the model sees this turn.
+func (a *Agent) request(tail contextscope.Tail) *model.Request {
+	return a.Call.request(a.view.Compile(tail), a.Assignment, a.session.calls+1, a.Bounds)
 }
 
 // ask streams one answer under the idle watch. What of the time was a hold is given back to the attempt.

@@ -2,30 +2,35 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"google.golang.org/genai"
-
+	"divisi/bus"
 	"divisi/configs"
 	"divisi/internal/git"
+	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/orchestrator"
-	"divisi/orchestrator/console"
 	"divisi/subagents"
 	"divisi/subagents/tool"
 )
 
-// explain shows what a model saw at one turn.
-func (g *globals) explain(ctx context.Context, name string, turn int) error {
-	if turn < 0 {
+// explainFlags choose what of an attempt's context is shown.
+type explainFlags struct {
+	turn        int
+	diff        string
+	raw         bool
+	compactions bool
+}
+
+// explain shows what a model saw at one turn, or what changed between two.
+func (g *globals) explain(ctx context.Context, name string, f explainFlags) error {
+	if f.turn < 0 {
 		return usagef("--turn counts from 1")
 	}
 	runName, task, attempt, err := splitTask(name)
@@ -36,14 +41,57 @@ func (g *globals) explain(ctx context.Context, name string, turn int) error {
 	if err != nil {
 		return err
 	}
-	seen, err := g.compileAgain(ctx, run, task, attempt, turn)
+	b, _, err := g.openRun(ctx, run)
 	if err != nil {
 		return err
 	}
-	if g.json() {
-		return encodeLine(g.out, seen)
+	defer g.closeBus(b)
+	e, err := g.explainer(ctx, b, run, task, attempt)
+	if err != nil {
+		return err
 	}
-	return writeExplained(g.out, seen)
+	err = g.showContext(ctx, e, f)
+	if errors.Is(err, subagents.ErrNoTurn) {
+		return usagef("%v", err)
+	}
+	return err
+}
+
+func (g *globals) showContext(ctx context.Context, e *subagents.Explainer, f explainFlags) error {
+	switch {
+	case f.compactions:
+		return g.showCompactions(e)
+	case f.diff != "":
+		return g.showDiff(ctx, e, f.diff)
+	}
+	seen, err := e.Turn(ctx, f.turn)
+	if err != nil {
+		return err //nolint:wrapcheck // it names the attempt
+	}
+	switch {
+	case f.raw:
+		body, err := model.Raw(ctx, seen.Sent)
+		if err != nil {
+			return fmt.Errorf("write the request of turn %d: %w", seen.Turn, err)
+		}
+		_, err = fmt.Fprintf(g.out, "%s\n", body)
+		return err //nolint:wrapcheck // the terminal
+	case g.json():
+		return encodeLine(g.out, seen)
+	default:
+		return writeExplained(g.out, seen)
+	}
+}
+
+func (g *globals) showCompactions(e *subagents.Explainer) error {
+	list, err := e.Compactions()
+	if err != nil {
+		return err //nolint:wrapcheck // it names the event
+	}
+	if g.json() {
+		return encodeLine(g.out, map[string]any{"compactions": list})
+	}
+	return writeCompactions(g.out, list)
 }
 
 // splitTask reads RUN/TASK or RUN/TASK/ATTEMPT.
@@ -60,104 +108,34 @@ func splitTask(name string) (run, task string, attempt int, err error) {
 	return parts[0], parts[1], attempt, nil
 }
 
-func (g *globals) compileAgain(ctx context.Context, run, task string, attempt, turn int) (subagents.Explained, error) {
-	var none subagents.Explained
-	b, _, err := g.openRun(ctx, run)
-	if err != nil {
-		return none, err
-	}
-	defer g.closeBus(b)
+// explainer reads everything that the attempt's requests were compiled from.
+func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, attempt int) (*subagents.Explainer, error) {
 	gitCLI, err := git.New(ctx)
 	if err != nil {
-		return none, err //nolint:wrapcheck // it says what to install
+		return nil, err //nolint:wrapcheck // it says what to install
 	}
 	mirror, err := gitCLI.OpenMirror(filepath.Join(g.runDir(run), "repo.git"))
 	if err != nil {
-		return none, err //nolint:wrapcheck // it names the mirror
+		return nil, err //nolint:wrapcheck // it names the mirror
 	}
 	c, err := orchestrator.New(ctx, orchestrator.Config{Run: run, Bus: b, Mirror: mirror, Clock: now, NewID: newID(), Log: g.log})
 	if err != nil {
-		return none, err //nolint:wrapcheck // it names the run
+		return nil, err //nolint:wrapcheck // it names the run
 	}
 	a, err := c.Assignment(ctx, task, attempt)
 	if errors.Is(err, orchestrator.ErrNoAttempt) {
 		known := slices.Sorted(maps.Keys(c.State().Works))
-		return none, usagef("%v%s\nSee: divisi show %s", err, nearest(task, known), run)
+		return nil, usagef("%v%s\nSee: divisi show %s", err, nearest(task, known), run)
 	}
 	if err != nil {
-		return none, err //nolint:wrapcheck // it names the attempt
+		return nil, err //nolint:wrapcheck // it names the attempt
 	}
 	if a.Role.Executor != spec.ExecutorModel {
-		return none, usagef("%s was carried out by a command or by gates alone: no model saw anything", a.Agent())
+		return nil, usagef("%s was carried out by a command or by gates alone: no model saw anything", a.Agent())
 	}
 	var extra []tool.Tool
 	if slices.Contains(a.Role.Tools, spec.ToolDispatch) {
 		extra = append(extra, orchestrator.NewDispatch(b, run, nil, configs.PlanSchema()))
 	}
-	seen, err := subagents.Explain(ctx, b, a, turn, extra)
-	if errors.Is(err, subagents.ErrNoTurn) {
-		return none, usagef("%v", err)
-	}
-	return seen, err //nolint:wrapcheck // it names the attempt
-}
-
-// writeExplained prints a request for people: each content with its parts, then the trace.
-func writeExplained(w io.Writer, seen subagents.Explained) error {
-	fmt.Fprintf(w, "%s, turn %d of %d\n", seen.Agent, seen.Turn, seen.Turns)
-	if seen.System != nil {
-		writeContent(w, "system", seen.System)
-	}
-	for i, c := range seen.Contents {
-		mark := ""
-		if i+1 == seen.Prefix {
-			mark = "  (the stable prefix ends here)"
-		}
-		writeContent(w, fmt.Sprintf("content %d, %s%s", i+1, c.Role, mark), c)
-	}
-	fmt.Fprintln(w, "\n== trace")
-	for _, t := range seen.Trace {
-		fmt.Fprintf(w, "%-12s %s (%d parts, about %d tokens)\n", t.Processor, console.Sanitize(t.What), t.Parts, t.Tokens)
-		for _, n := range t.Notes {
-			fmt.Fprintf(w, "%-12s   %s\n", "", console.Sanitize(n))
-		}
-	}
-	return nil
-}
-
-func writeContent(w io.Writer, head string, c *genai.Content) {
-	fmt.Fprintf(w, "\n== %s\n", head)
-	for _, p := range c.Parts {
-		switch {
-		case p.FunctionCall != nil:
-			fmt.Fprintf(w, "→ %s(%s)\n", console.Sanitize(p.FunctionCall.Name), console.Sanitize(inline(p.FunctionCall.Args)))
-		case p.FunctionResponse != nil:
-			r := p.FunctionResponse
-			fmt.Fprintf(w, "← %s: %s\n", console.Sanitize(r.Name), console.Sanitize(inline(r.Response)))
-		case p.Thought:
-			fmt.Fprintf(w, "(thought) %s\n", sanitizeLines(p.Text))
-		case p.Text != "":
-			fmt.Fprintln(w, sanitizeLines(p.Text))
-		default:
-			fmt.Fprintf(w, "(a part that is no text: %s)\n", console.Sanitize(inline(p)))
-		}
-	}
-}
-
-// sanitizeLines keeps line breaks and indentation, and nothing else that a terminal would obey.
-func sanitizeLines(s string) string {
-	lines := strings.Split(s, "\n")
-	for i := range lines {
-		text := strings.ReplaceAll(lines[i], "\t", "    ")
-		rest := strings.TrimLeft(text, " ")
-		lines[i] = text[:len(text)-len(rest)] + console.Sanitize(rest)
-	}
-	return strings.Join(lines, "\n")
-}
-
-func inline(v any) string {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err.Error()
-	}
-	return string(data)
+	return subagents.NewExplainer(ctx, b, a, extra) //nolint:wrapcheck // it names the attempt
 }

@@ -1,0 +1,68 @@
+package subagents
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"divisi/contextscope"
+	"divisi/subagents/wire"
+)
+
+// tail gathers what the next request has beyond everything that stays. All of it but the memory follows from the log.
+func (a *Agent) tail(ctx context.Context) (contextscope.Tail, error) {
+	t := tailOf(a.session, a.Bounds)
+	var err error
+	if t.Loaded, err = loaded(ctx, a.Journal.objects, a.session.loads); err != nil {
+		return t, err
+	}
+	t.Recall = a.recall(ctx)
+	return t, nil
+}
+
+// tailOf is the part of a tail that the session alone decides.
+func tailOf(s *session, b Bounds) contextscope.Tail {
+	t := contextscope.Tail{Artifacts: s.kept}
+	turn := s.calls + 1
+	t.Values = []contextscope.Value{
+		{Name: "turn", Text: strconv.Itoa(turn)}, {Name: "turns_left", Text: strconv.Itoa(max(0, b.Turns-turn))},
+	}
+	words := fmt.Sprintf("This is turn %d of at most %d.", turn, b.Turns)
+	if b.Tokens > 0 {
+		left := max(0, b.Tokens-s.usage.Total())
+		t.Values = append(t.Values, contextscope.Value{Name: "tokens_left", Text: strconv.Itoa(left)})
+		words += fmt.Sprintf(" %d of %d tokens are left.", left, b.Tokens)
+	}
+	t.Reminders = []string{words}
+	return t
+}
+
+// loaded fetches what the newest turn asked for with load_artifact.
+func loaded(ctx context.Context, objects Objects, loads []wire.Load) ([]contextscope.Loaded, error) {
+	out := make([]contextscope.Loaded, 0, len(loads))
+	for _, l := range loads {
+		text, err := objects.Get(ctx, l.Object)
+		if err != nil {
+			return nil, fmt.Errorf("get %s, which was asked for: %w", l.Handle, err)
+		}
+		out = append(out, contextscope.Loaded{Handle: l.Handle, What: l.What, Text: string(text)})
+	}
+	return out, nil
+}
+
+// recall finds memory for the turn. What goes wrong is logged: no memory is no reason to stop.
+func (a *Agent) recall(ctx context.Context) []contextscope.Recalled {
+	most := a.Input.Role.Context.WithDefaults().RecallTokens
+	if a.Memory == nil || most == 0 {
+		return nil
+	}
+	notes, faults := a.Memory.Recall(ctx, a.recallQuery(), most)
+	for _, f := range faults {
+		a.Log.Warn().Str("fault", f).Msg("memory could not be searched")
+	}
+	return notes
+}
+
+func (a *Agent) recallQuery() string {
+	return a.Input.Brief.Task.Title + " " + a.Input.Brief.Task.Brief
+}
