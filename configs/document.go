@@ -3,6 +3,8 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -115,8 +117,14 @@ func (d *document) err() error {
 	return &FileError{File: d.file, Faults: d.faults}
 }
 
-// where finds the place of a path, or of the nearest value around it.
+var placeInText = regexp.MustCompile(`^(.+):(\d{1,9}):(\d{1,9})$`)
+
+// where finds the place of a path, or of the nearest value around it. A path such as instruction:3:14 ends in a line and a
+// column of the text that the value is.
 func (d *document) where(path string) place {
+	if m := placeInText.FindStringSubmatch(path); m != nil {
+		return inside(d.where(m[1]), m[2], m[3])
+	}
 	for path != "" {
 		if at, ok := d.at[path]; ok {
 			return at
@@ -124,6 +132,16 @@ func (d *document) where(path string) place {
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
 	}
 	return d.at[""]
+}
+
+// inside is the place of a line and a column of a text that begins at start.
+func inside(start place, line, col string) place {
+	l, _ := strconv.Atoi(line) // both are digits
+	c, _ := strconv.Atoi(col)
+	if l == 1 {
+		return place{start.line, start.col + c - 1}
+	}
+	return place{start.line + l - 1, c}
 }
 
 // unread says whether the value at the path, or one around it, could not be read.

@@ -20,10 +20,11 @@ func taskSchema() map[string]any {
 		"title":       text("A few words for the people who watch."),
 		"role":        text("Who does it, e.g. reader or generator."),
 		"brief":       text("Everything the agent must know to do the task: it sees nothing else of your conversation."),
-		"constraints": texts("Rules for this task. Copied word for word."),
+		"constraints": texts("Rules for this task. Copied word for word; its agent says of each whether it was kept."),
 		"files":       texts("Write set: paths and globs that the task may change. Keep the write sets of tasks apart."),
-		"inputs":      texts("Tasks whose handoffs the agent gets: task, or task/artifact. Default: depends_on."),
-		"depends_on":  texts("Ids of tasks that must be over before this one starts."),
+		"inputs": texts("What the agent gets: task for a task's whole handoff, task/artifact for that artifact of it alone. " +
+			"Default: depends_on."),
+		"depends_on": texts("Ids of tasks that must be over before this one starts."),
 		"include_contents": map[string]any{
 			"type": "string", "enum": []any{"none", "full"},
 			"description": "none: decision record and handoffs. full: also your session and those of its inputs. Default none.",

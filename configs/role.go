@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"divisi/internal/spec"
 )
@@ -142,6 +144,7 @@ func ParseRole(file, text string) (spec.Role, error) {
 	role := read.Role
 	role.Output = read.Output
 	role.Instruction = strings.TrimSpace(body)
+	d.at["instruction"] = d.bodyPlace(body)
 	role.Source = file
 	if role.Name == "" {
 		role.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
@@ -163,6 +166,13 @@ func frontMatter(lines []string) (front, body string, ok bool) {
 		}
 	}
 	return "", "", false
+}
+
+// bodyPlace is where the instruction begins: what stands before its first character is cut off.
+func (d *document) bodyPlace(body string) place {
+	before := body[:len(body)-len(strings.TrimLeftFunc(body, unicode.IsSpace))]
+	line := len(d.lines) - strings.Count(body, "\n") + strings.Count(before, "\n")
+	return place{line, 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])}
 }
 
 // deriveRole fills what a role file leaves out.

@@ -154,6 +154,25 @@ Do.
 	require.Contains(t, err.Error(), "(did you mean \"model\"?)\n    | modell: fast\n    | ^\n")
 }
 
+func TestInstructionFaultsHaveTheirPlaceInTheFile(t *testing.T) {
+	t.Parallel()
+	_, err := ParseRole("bad.md", "---\nconcurrency: -1\n---\n\n  É {gaol} {goal}\n\nUse {{x}}, {artifact.y?}\nand\t{tasks}.\n\n")
+	require.EqualError(t, err, strings.ReplaceAll("bad.md: 3 faults\n  bad.md:2:14: -1 is below 0\n"+
+		"    | concurrency: -1\n    |              ^\n"+
+		"  bad.md:5:5: there is no key {gaol} for instructions; KEYS; the text itself is written {{gaol}} (did you mean \"goal\"?)\n"+
+		"    |   É {gaol} {goal}\n    |     ^\n"+
+		"  bad.md:8:5: there is no key {tasks} for instructions; KEYS; the text itself is written {{tasks}} (did you mean \"task\"?)\n"+
+		"    | and {tasks}.\n    |     ^",
+		"KEYS", "there are goal, run, role, model, task, title, attempt, turn, turns_left, tokens_left, files, and artifact.NAME"))
+
+	role, err := ParseRole("good.md", "---\n---\nReach {goal}: {artifact.plan.md} { \"a\": {} }")
+	require.NoError(t, err)
+	require.Equal(t, "Reach {goal}: {artifact.plan.md} { \"a\": {} }", role.Instruction, "it is expanded later")
+
+	_, err = ParseRole("crlf.md", "---\r\n---\r\n\r\nDo {x_y}\r\n")
+	require.ErrorContains(t, err, "crlf.md:4:4: there is no key {x_y}")
+}
+
 func TestRoleFilesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{

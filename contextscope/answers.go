@@ -46,7 +46,7 @@ func (p *pairing) missing(call item, results *genai.Content) []*genai.Part {
 			answers[k]--
 			return
 		}
-		p.notef("event %s: %s was never answered: a placeholder stands for its result", p.label(call.src), k)
+		p.notef(call.src, "%s was never answered: a placeholder stands for its result", k)
 		made = append(made, PlaceholderPart(fc))
 	})
 	return made
@@ -102,7 +102,7 @@ func (p *pairing) withoutStrays(it item) *genai.Content {
 	}
 	return keepParts(it.content, func(part *genai.Part) bool {
 		if part.FunctionResponse != nil {
-			p.notef("event %s: the result of %s was left out: its call is not right before it", p.label(it.src),
+			p.notef(it.src, "the result of %s was left out: its call is not right before it",
 				responseKeyOf(part.FunctionResponse))
 		}
 		return part.FunctionResponse == nil
@@ -129,7 +129,7 @@ func (p *pairing) exact(call, results item) item {
 		if wanted[k]--; wanted[k] >= 0 {
 			return true
 		}
-		p.notef("event %s: a second result of %s was left out", p.label(results.src), k)
+		p.notef(results.src, "a second result of %s was left out", k)
 		return false
 	})
 	if !leads(kept, keys) {

@@ -2,30 +2,58 @@ package contextscope
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"google.golang.org/genai"
 )
 
-// background writes the narrated slice as one content: the same bytes for all siblings of one role. A slice is frozen,
-// so it is narrated once and shared by every later request of the agent.
+// background writes what all siblings of one role begin with, as one content with the same bytes: the repository's
+// instruction files, the decision record and the narrated slice. A slice is frozen, so it is narrated once and shared by all
+// agents that inherit it.
 type background struct {
 	mu sync.Mutex
-	// narrated is the newest slice that was narrated here.
-	narrated *narratedSlice
+	// narrated are the newest that were narrated here, the newest first.
+	narrated []*narratedSlice
 }
 
-// narratedSlice is a slice as parts. first tells slices apart: events are immutable, so the same array is the same slice.
+// keptSlices is how many narrated slices are kept for agents to come. Siblings start together, so a few are enough.
+const keptSlices = 4
+
+// narratedSlice is a background as parts. The firsts tell slices apart: events are immutable, so the same array is the same
+// slice.
 type narratedSlice struct {
+	key sliceKey
+
+	parts []*genai.Part
+	// about are the ids of the events that the parts tell of; empty where they tell of none.
+	about      []string
+	introduced bool
+	trace      Trace
+	bytes      int
+	digest     string
+}
+
+type sliceKey struct {
 	first  *Event
 	count  int
 	left   int
 	record string
+	guide  *Guide
+	guides int
 	fenced bool
+}
 
-	parts      []*genai.Part
-	introduced bool
-	trace      Trace
+func keyOfSlice(in *Input, fenced bool) sliceKey {
+	s := &in.Slice
+	k := sliceKey{count: len(s.Events), left: s.Left, record: s.DecisionRecord, guides: len(in.Guides), fenced: fenced}
+	if k.count > 0 {
+		k.first = &s.Events[0]
+	}
+	if k.guides > 0 {
+		k.guide = &in.Guides[0]
+	}
+	return k
 }
 
 // Name implements processor.
@@ -36,6 +64,10 @@ func (p *background) Process(st *state) {
 	told := p.narrate(st)
 	st.narrator.introduced = told.introduced
 	st.trace(told.trace)
+	st.shared = shared{
+		bytes: st.fixed + told.bytes, about: told.about,
+		digest: digestOf(compactJSON(st.req.System), compactJSON(st.req.Tools), told.digest),
+	}
 	if len(told.parts) == 0 {
 		return
 	}
@@ -43,52 +75,67 @@ func (p *background) Process(st *state) {
 	st.req.SharedParts = len(told.parts)
 }
 
+// narrate finds the narrated slice or makes it; siblings that come meanwhile wait for it.
 func (p *background) narrate(st *state) *narratedSlice {
-	key := narratedSlice{
-		count: len(st.in.Slice.Events), left: st.in.Slice.Left, record: st.in.Slice.DecisionRecord, fenced: st.narrator.fenced,
-	}
-	if key.count > 0 {
-		key.first = &st.in.Slice.Events[0]
-	}
+	key := keyOfSlice(st.in, st.narrator.fenced)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if k := p.narrated; k != nil && k.first == key.first && k.count == key.count && k.left == key.left &&
-		k.record == key.record && k.fenced == key.fenced {
-		return k
+	for i, k := range p.narrated {
+		if k.key == key {
+			p.narrated = slices.Insert(slices.Delete(p.narrated, i, i+1), 0, k)
+			return k
+		}
 	}
-	key.tell(p.Name(), st.in.Slice)
-	p.narrated = &key
-	return &key
+	told := &narratedSlice{key: key}
+	told.tell(p.Name(), st.in)
+	p.narrated = slices.Insert(p.narrated, 0, told)
+	p.narrated = slices.Delete(p.narrated, min(keptSlices, len(p.narrated)), len(p.narrated))
+	return told
 }
 
-// tell narrates the slice: the decision record first, which holds for the reader, then what others did, which does not.
-func (k *narratedSlice) tell(name string, s Slice) {
+// tell narrates: the instruction files first, which more agents share than anything else; then the decision record, which
+// holds for the reader; then what others did, which does not.
+func (k *narratedSlice) tell(name string, in *Input) {
+	s := &in.Slice
 	k.trace = Trace{Processor: name, What: "nothing inherited"}
+	n := &narrator{fenced: k.key.fenced}
+	if len(in.Guides) > 0 {
+		k.parts = guideParts(n, in.Guides)
+		k.trace.What = fmt.Sprintf("%d instruction files", len(in.Guides))
+		for _, g := range in.Guides {
+			k.trace.Notes = append(k.trace.Notes, "instruction file "+g.Path)
+		}
+	}
 	if s.DecisionRecord != "" {
 		k.parts = append(k.parts, &genai.Part{Text: recordText(s.DecisionRecord)})
 		k.trace.What = "decision record"
 	}
-	n := &narrator{fenced: k.fenced}
-	var told []*genai.Part
+	told, about := k.events(n, s)
+	if s.Left > 0 {
+		k.trace.Notes = append(k.trace.Notes, fmt.Sprintf("the oldest %d events were trimmed at dispatch", s.Left))
+	}
+	if len(told) > 0 {
+		k.parts = append(k.parts, n.preamble(), &genai.Part{Text: upstreamText(s.Left)})
+		k.about = append(make([]string, len(k.parts)), about...)
+		k.parts = append(k.parts, told...)
+		k.trace.What = fmt.Sprintf("%d events of other agents, narrated", len(k.trace.Events))
+	}
+	k.introduced, k.bytes, k.digest = n.introduced, partsBytes(k.parts), digestOf(compactJSON(k.parts))
+	k.trace.Parts, k.trace.Tokens = len(k.parts), tokensOf(k.bytes)
+}
+
+// events narrates the slice's events, and says for each part which it tells of.
+func (k *narratedSlice) events(n *narrator, s *Slice) (told []*genai.Part, about []string) {
 	for _, e := range s.Events {
 		parts := n.parts(speaker(e), e.Content)
 		if len(parts) == 0 {
 			k.trace.Notes = append(k.trace.Notes, fmt.Sprintf("event %s was left out: nothing in it to tell", e.ID))
 			continue
 		}
-		told = append(told, parts...)
+		told, about = append(told, parts...), append(about, slices.Repeat([]string{e.ID}, len(parts))...)
 		k.trace.Events = append(k.trace.Events, e.ID)
 	}
-	if s.Left > 0 {
-		k.trace.Notes = append(k.trace.Notes, fmt.Sprintf("the oldest %d events were trimmed at dispatch", s.Left))
-	}
-	if len(told) > 0 {
-		k.parts = append(k.parts, n.preamble(), &genai.Part{Text: upstreamText(s.Left)})
-		k.parts = append(k.parts, told...)
-		k.trace.What = fmt.Sprintf("%d events of other agents, narrated", len(k.trace.Events))
-	}
-	k.introduced = n.introduced
-	k.trace.Parts, k.trace.Tokens = len(k.parts), (partsBytes(k.parts)+3)/4
+	return told, about
 }
 
 func recordText(record string) string {

@@ -2,7 +2,6 @@ package contextscope
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"divisi/internal/spec"
@@ -32,6 +31,17 @@ type Handoff struct {
 	Task    string
 	Role    string
 	Handoff spec.Handoff
+	// Artifact is set where one artifact of the task was asked for, and nothing else of it.
+	Artifact *Artifact
+}
+
+// Artifact is one artifact of an earlier task, as far as it fits a brief.
+type Artifact struct {
+	Name   string `json:"name"`
+	Handle string `json:"handle"`
+	// Text is its beginning, at most all of it; empty for what is no text.
+	Text  string `json:"text,omitempty"`
+	Bytes int    `json:"bytes"`
 }
 
 // Prior is how an earlier attempt ended, and what it had changed.
@@ -54,7 +64,7 @@ func (b Brief) text(n *narrator, record string) string {
 	w.task(b.Task)
 	w.section("Goal of the whole run", b.Goal)
 	w.section("Brief", b.Task.Brief)
-	w.list("Constraints, all of which hold", union(b.Constraints, b.Task.Constraints))
+	w.constraints(b.rules())
 	w.list("Files that you may change, and no others", b.Task.Files)
 	w.list("Gates that decide whether it passes", b.Task.Gates)
 	if b.DecisionRecord != record {
@@ -72,15 +82,8 @@ func (b Brief) text(n *narrator, record string) string {
 	return w.b.String()
 }
 
-func union(lists ...[]string) []string {
-	var out []string
-	for _, item := range slices.Concat(lists...) {
-		if !slices.Contains(out, item) {
-			out = append(out, item)
-		}
-	}
-	return out
-}
+// rules are the constraints in the order in which they are numbered.
+func (b *Brief) rules() []string { return spec.Rules(b.Constraints, b.Task.Constraints) }
 
 // briefWriter writes a brief, one paragraph after the other.
 type briefWriter struct {
@@ -116,6 +119,15 @@ func (w *briefWriter) list(title string, items []string) {
 	}
 }
 
+// constraints are numbered, so that an answer can name them.
+func (w *briefWriter) constraints(rules []string) {
+	lines := make([]string, len(rules))
+	for i, rule := range rules {
+		lines[i] = fmt.Sprintf("%d. %s", i+1, rule)
+	}
+	w.section("Constraints, all of which hold", strings.Join(lines, "\n"))
+}
+
 // quoted writes what an agent or a tool said. The fence is introduced where the background did not do it.
 func (w *briefWriter) quoted(title, text string) {
 	switch {
@@ -135,12 +147,21 @@ func (w *briefWriter) handoff(h Handoff) {
 	if h.Role != "" {
 		name += " (" + w.narrator.name(h.Role) + ")"
 	}
+	if h.Artifact != nil {
+		w.artifact(name, h.Artifact)
+		return
+	}
 	var t strings.Builder
 	t.WriteString(h.Handoff.Summary)
 	for _, list := range []struct {
 		title string
 		items []string
-	}{{"Findings", h.Handoff.Findings}, {"Deviations", h.Handoff.Deviations}, {"Artifacts", h.Handoff.Artifacts}} {
+	}{
+		{"Findings", h.Handoff.Findings},
+		{"Deviations", h.Handoff.Deviations},
+		{"Constraints, as it says itself", echoes(h.Handoff.Constraints)},
+		{"Artifacts", h.Handoff.Artifacts},
+	} {
 		if len(list.items) > 0 {
 			t.WriteString("\n" + list.title + ":\n- " + strings.Join(list.items, "\n- "))
 		}
@@ -149,6 +170,38 @@ func (w *briefWriter) handoff(h Handoff) {
 		t.WriteString("\nOutput:\n" + string(h.Handoff.Output))
 	}
 	w.quoted("Handoff of task "+name, strings.TrimPrefix(t.String(), "\n"))
+}
+
+func echoes(list []spec.ConstraintEcho) []string {
+	var lines []string
+	for _, c := range list {
+		line := "kept: "
+		if !c.Kept {
+			line = "broken: "
+		}
+		line += c.Text
+		if c.Note != "" {
+			line += " (" + c.Note + ")"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// artifact writes one artifact of another task: its text, and its handle where the text is not all of it.
+func (w *briefWriter) artifact(of string, a *Artifact) {
+	title, handle := "Artifact "+w.narrator.name(a.Name)+" of task "+of, w.narrator.name(a.Handle)
+	switch {
+	case a.Text == "" && a.Bytes == 0:
+		w.paragraph(title + " is empty.")
+	case a.Text == "":
+		w.paragraph(fmt.Sprintf("%s is no text: %d bytes under the handle %s.", title, a.Bytes, handle))
+	case len(a.Text) < a.Bytes:
+		title += fmt.Sprintf(", the first %d of %d bytes; the handle of all of it is %s", len(a.Text), a.Bytes, handle)
+		w.quoted(title, a.Text)
+	default:
+		w.quoted(title, a.Text)
+	}
 }
 
 func (w *briefWriter) prior(p Prior) {

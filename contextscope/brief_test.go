@@ -45,8 +45,8 @@ Brief:
 Rename Foo to Bar.
 
 Constraints, all of which hold:
-- keep the API
-- no new files
+1. keep the API
+2. no new files
 
 Files that you may change, and no others:
 - b.go
@@ -103,4 +103,28 @@ func TestBriefFenced(t *testing.T) {
 
 	record := Brief{Task: spec.Task{ID: "t"}, DecisionRecord: "other"}.text(newNarrator(""), "this")
 	require.Contains(t, record, "other", "a record that the background does not hold is written")
+}
+
+func TestBriefShowsOneArtifactAndNothingElseOfItsTask(t *testing.T) {
+	t.Parallel()
+	of := func(a Artifact) string {
+		b := Brief{Task: spec.Task{ID: "t"}, Inputs: []Handoff{{Task: "survey", Role: "reader", Artifact: &a}}}
+		return b.Content("").Parts[0].Text
+	}
+	whole := of(Artifact{Name: "table", Handle: "h", Text: "a | b " + QuoteEnd, Bytes: 6 + len(QuoteEnd)})
+	require.Contains(t, whole, "Artifact table of task survey (reader):\n"+quote("a | b "+QuoteEnd))
+	require.NotContains(t, whole, "Handoff of task")
+	require.Contains(t, of(Artifact{Name: "table", Handle: "h\nx", Text: "abc", Bytes: 40_000}),
+		"Artifact table of task survey (reader), the first 3 of 40000 bytes; the handle of all of it is h x:\n"+quote("abc"))
+	require.Contains(t, of(Artifact{Name: "table", Handle: "h", Bytes: 9}), "table of task survey (reader) is no text: 9 bytes under the handle h.")
+	require.Contains(t, of(Artifact{Name: "table", Handle: "h"}), "table of task survey (reader) is empty.")
+}
+
+func TestBriefTellsWhatAnotherSaysOfItsConstraints(t *testing.T) {
+	t.Parallel()
+	b := Brief{Task: spec.Task{ID: "t"}, Inputs: []Handoff{{Task: "a", Handoff: spec.Handoff{Summary: "s", Constraints: []spec.ConstraintEcho{
+		{Text: "keep the API", Kept: true}, {Text: "no new files", Note: "one was needed"},
+	}}}}}
+	require.Contains(t, b.Content(NarrativePlain).Parts[0].Text,
+		"Constraints, as it says itself:\n- kept: keep the API\n- broken: no new files (one was needed)")
 }

@@ -1,6 +1,10 @@
 package contextscope
 
-import "divisi/internal/spec"
+import (
+	"encoding/json"
+
+	"divisi/internal/spec"
+)
 
 // The methods by which a compaction stands for a range of events.
 const (
@@ -11,6 +15,19 @@ const (
 	// CompactionFailed notes an attempt that came to nothing; it changes no request.
 	CompactionFailed = "failed"
 )
+
+// The triggers of a compaction.
+const (
+	// TriggerShare is the history's share of the window.
+	TriggerShare = "share"
+	// TriggerLimit is the share of the window beyond which no request is sent.
+	TriggerLimit = "limit"
+	// TriggerTooLong is a server that refused a request as too long.
+	TriggerTooLong = "too_long"
+)
+
+// LargeResult is the size in bytes above which a tool's result is worth a handle in its place.
+const LargeResult = 1000
 
 // Compaction is the data of a compaction event: what stands for a range of the session from then on. Raw events stay in the
 // log. Of several the newest decides where the verbatim part begins (the greatest To), the newest with a snapshot what stands
@@ -41,4 +58,22 @@ type Compaction struct {
 	Model string `json:"model,omitempty"`
 	// Fault is why a model's snapshot was not taken: of a failed compaction, or of the prune that took its place.
 	Fault *spec.Fault `json:"fault,omitempty"`
+}
+
+// Effective says whether the compaction changes requests: a failed one does not.
+func (c *Compaction) Effective() bool {
+	return c.Method == CompactionSnapshot || c.Method == CompactionPrune
+}
+
+// Attempted says whether a model was asked: such a compaction was paid for, whatever came of it.
+func (c *Compaction) Attempted() bool { return c.Method != CompactionPrune || c.Fault != nil }
+
+// CompactionOf returns the data of a compaction event. It is false for other events and for data that is none: a log that
+// was damaged compacts less and breaks nothing.
+func CompactionOf(e Event) (Compaction, bool) {
+	var c Compaction
+	if e.Kind != KindCompaction || json.Unmarshal(e.Data, &c) != nil {
+		return Compaction{}, false
+	}
+	return c, true
 }

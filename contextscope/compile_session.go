@@ -13,11 +13,13 @@ import (
 
 // sessionFile is a session given as JSON, with everything that its compilation depends on.
 type sessionFile struct {
-	Agent           string         `json:"agent"`
-	IncludeContents string         `json:"include_contents"`
-	Branch          string         `json:"branch"`
-	Narrative       string         `json:"narrative"`
-	Events          []sessionEvent `json:"events"`
+	Agent           string `json:"agent"`
+	IncludeContents string `json:"include_contents"`
+	Branch          string `json:"branch"`
+	Narrative       string `json:"narrative"`
+	// Strict heals the contents as the model's interface demands; without it they have ADK's shape.
+	Strict bool           `json:"strict"`
+	Events []sessionEvent `json:"events"`
 }
 
 // sessionEvent is one event of such a session.
@@ -33,14 +35,18 @@ type sessionEvent struct {
 
 // CompileSession compiles a session given as JSON the way Google's ADK builds the contents of a request for one agent:
 // what it may see, others' events narrated (one user content each), calls paired with results. Events count in the order
-// given. Without include_contents it is full, without narrative fenced. Errors are faults of the JSON, with their place;
-// any history compiles.
+// given. Without include_contents it is full, without narrative fenced. A strict session comes out as the model's interface
+// takes it: a user content first, roles that alternate, and every call answered once in the content after it. Errors are
+// faults of the JSON, with their place; any history compiles, and what is broken in it is noted in the trace.
 func CompileSession(data []byte) (contents []*genai.Content, trace []Trace, err error) {
 	file, err := decodeSession(data)
 	if err != nil {
 		return nil, nil, fmt.Errorf("session: %w", err)
 	}
 	contents, trace = file.compile()
+	if t, found := garbled(data); found {
+		trace = append([]Trace{t}, trace...)
+	}
 	return contents, trace, nil
 }
 
@@ -107,10 +113,20 @@ func (f *sessionFile) compile() ([]*genai.Content, []Trace) {
 	}
 	items, selected := view.selection(items)
 	items, told := view.narration(items, newNarrator(f.Narrative))
-	pair := &pairing{label: strconv.Itoa}
-	items = pair.answerAll(pair.history(pair.latest(pair.dropOrphans(items))))
-	paired := Trace{Processor: "pair", What: "results put after their calls", Notes: pair.notes}
-	contents, lines := listed(items, view)
+	heal := newHealing()
+	heal.reused(items)
+	var groups [][]item
+	if f.Strict {
+		groups = alternate(heal.strictly(items))
+	} else {
+		for _, it := range heal.likeADK(items) {
+			groups = append(groups, []item{it}) // contents of one role stay side by side
+		}
+	}
+	paired := Trace{
+		Processor: "pair", What: "results put after their calls", Notes: slices.Concat(heal.pair.notes, heal.notes),
+	}
+	contents, lines := listed(groups, view)
 	return contents, append(append(trace, selected, told, paired), lines...)
 }
 
@@ -184,29 +200,44 @@ func (v viewer) answersOther(it item, authors map[string]string) bool {
 	return other
 }
 
-// listed takes the contents out of the items, with a line of trace for each.
-func listed(items []item, v viewer) ([]*genai.Content, []Trace) {
-	contents := make([]*genai.Content, 0, len(items))
-	lines := make([]Trace, 0, len(items))
-	for i, it := range items {
-		contents = append(contents, it.content)
-		t := Trace{Processor: "contents", Parts: len(it.content.Parts), Tokens: Tokens(it.content)}
-		for _, src := range slices.Concat([]int{it.src}, it.merged) {
-			if src >= 0 {
-				t.Events = append(t.Events, strconv.Itoa(src))
+// listed makes a content of each group of items, with a line of trace for each.
+func listed(groups [][]item, v viewer) ([]*genai.Content, []Trace) {
+	contents := make([]*genai.Content, 0, len(groups))
+	lines := make([]Trace, 0, len(groups))
+	for i, group := range groups {
+		c := joinedContent(group)
+		contents = append(contents, c)
+		t := Trace{Processor: "contents", Parts: len(c.Parts), Tokens: Tokens(c)}
+		var origins []string
+		for _, it := range group {
+			origin := v.origin(it)
+			if of := it.events(); len(of) > 0 {
+				origin += " of event " + strings.Join(of, ", ")
+				t.Events = append(t.Events, of...)
 			}
+			origins = append(origins, origin)
 		}
-		t.What = fmt.Sprintf("contents[%d] (%s): %s", i, it.content.Role, v.origin(it))
-		if len(t.Events) > 0 {
-			t.What += " of event " + strings.Join(t.Events, ", ")
-		}
+		t.What = fmt.Sprintf("contents[%d] (%s): %s", i, c.Role, strings.Join(origins, "; "))
 		lines = append(lines, t)
 	}
 	return contents, lines
 }
 
+// events are the places of the events that the item was made of.
+func (it item) events() []string {
+	var places []string
+	for _, src := range slices.Concat([]int{it.src}, it.merged) {
+		if src >= 0 {
+			places = append(places, strconv.Itoa(src))
+		}
+	}
+	return places
+}
+
 func (v viewer) origin(it item) string {
 	switch {
+	case it.src < 0 && !hasResponses(it.content):
+		return "an opening, for a history that does not begin with the user"
 	case it.src < 0:
 		return "placeholders for calls that nothing answered"
 	case hasResponses(it.content):

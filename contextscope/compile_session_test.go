@@ -17,6 +17,8 @@ type golden struct {
 	Why      string          `json:"why"`
 	Session  json.RawMessage `json:"session"`
 	Contents json.RawMessage `json:"contents"`
+	// Notes are what the trace says was broken; they are given where something is.
+	Notes []string `json:"notes"`
 }
 
 func readGoldens(t testing.TB) map[string]golden {
@@ -46,6 +48,9 @@ func TestCompileSessionGolden(t *testing.T) {
 			require.NoError(t, err)
 			require.JSONEq(t, string(g.Contents), string(got), g.Why)
 			require.NotEmpty(t, trace)
+			if g.Notes != nil {
+				require.Equal(t, g.Notes, notes(trace), g.Why)
+			}
 			lines := 0
 			for _, line := range trace {
 				require.NotEmpty(t, line.What)
@@ -56,6 +61,32 @@ func TestCompileSessionGolden(t *testing.T) {
 			require.Len(t, contents, lines, "each content is explained by one line")
 		})
 	}
+}
+
+func notes(trace []contextscope.Trace) []string {
+	var all []string
+	for _, line := range trace {
+		all = append(all, line.Notes...)
+	}
+	return all
+}
+
+func TestCompileSessionReadsBytesThatAreNoUTF8(t *testing.T) {
+	t.Parallel()
+	for _, in := range []string{
+		"{\"agent\":\"a\",\"events\":[{\"author\":\"user\",\"parts\":[{\"text\":\"ok \\\\ud800\"}]},{\"author\":\"user\",\"parts\":[{\"text\":\"x\xffy\"}]}]}",
+		`{"agent":"a","events":[{"author":"user","parts":[{"text":"ok \\ud800"}]},{"author":"user","parts":[{"text":"x\udfffy"}]}]}`,
+		`{"agent":"a","events":[{"author":"user","parts":[{"text":"ok \\ud800"}]},{"author":"user","parts":[{"text":"x\ud800y"}]}]}`,
+	} {
+		contents, trace, err := contextscope.CompileSession([]byte(in))
+		require.NoError(t, err)
+		require.Equal(t, `ok \ud800`, contents[0].Parts[0].Text)
+		require.Equal(t, "x\ufffdy", contents[1].Parts[0].Text)
+		require.Equal(t, []string{"event 1: text that is no Unicode was replaced by U+FFFD"}, notes(trace), in)
+	}
+	_, trace, err := contextscope.CompileSession([]byte("{\"agent\":\"\xff\",\"events\":[]}"))
+	require.NoError(t, err)
+	require.Equal(t, contextscope.Trace{Processor: "read", What: "U+FFFD stands for text that is no Unicode"}, trace[0])
 }
 
 // Numbers are compared as text here: JSONEq would take 1.0 for 1 and lose digits.
@@ -79,17 +110,13 @@ func TestCompileSessionExplainsWhatIsMissing(t *testing.T) {
 		{"author":"coder","parts":[{"functionResponse":{"id":"c9","name":"run"}}]},
 		{"author":"coder","parts":[]}]}`))
 	require.NoError(t, err)
-	var notes []string
-	for _, line := range trace {
-		notes = append(notes, line.Notes...)
-	}
 	require.Equal(t, []string{
 		"event 1 was left out: branch r.reader is not visible from r.coder",
 		"event 5 was left out: nothing in it that a model can see",
 		"event 2 was left out: nothing in it to tell",
 		`event 4: the result of call "c9" was left out: no call before it`,
 		`event 3: call "c1" was never answered: a placeholder stands for its result`,
-	}, notes)
+	}, notes(trace))
 }
 
 func TestCompileSessionFaults(t *testing.T) {

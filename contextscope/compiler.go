@@ -13,10 +13,14 @@ type processor interface {
 	Process(*state)
 }
 
-// Compiler turns an Input into a Request. It is safe for concurrent use.
+// Compiler turns an Input into a Request. It is safe for concurrent use; one compiler for a process lets siblings share what
+// is the same for all of them.
 type Compiler struct {
 	processors []processor
 }
+
+// settled is how many of the processors, from the first, write what never changes for an agent: they run once for a view.
+const settled = 4
 
 // NewCompiler returns the compiler with its processors in their order. The order is the order of the request's bytes,
 // the most stable first, so that providers can cache the longest prefix; and it is the only place where it is decided.
@@ -31,54 +35,58 @@ func NewCompiler() *Compiler {
 		&background{},
 		// The agent's own task: fixes the first content, which history then only appends to.
 		brief{},
-		// Append-only; last, because it joins its first user message to what the brief left.
+		// Append-only, and the last of what stays: it joins its first user message to what the brief left.
 		history{},
+		// The tail begins: it is gone with the request, so it comes after all that stays. Memory first: it is the least sure to
+		// matter, and a model reads the end of a prompt best.
+		recall{},
+		// What was asked for comes after what was not. It shares the fence with recall, which introduces it.
+		artifacts{},
+		// The last words before the answer: what is left of the budget bears on all of it.
+		reminders{},
+		// Needs the size of everything that was written, and can take from all of it but the settled part.
+		fit{},
+		// Says where the stable part ends: after fit, which decides what is sent.
+		cache{},
 	}}
 }
 
-// Compile makes the request. Any input compiles: what is broken is healed and noted in the trace.
-func (c *Compiler) Compile(in Input) Request {
-	st := &state{in: &in, narrator: newNarrator(cmp.Or(in.Narrative, in.Role.Narrative))}
-	for _, p := range c.processors {
-		p.Process(st)
-	}
-	if st.req.Contents == nil {
-		st.req.Contents = []*genai.Content{}
-	}
-	return st.req
-}
+// Compile makes one request. Any input compiles: what is broken is healed and noted in the trace. Who compiles again when
+// events have come opens a View.
+func (c *Compiler) Compile(in Input) Request { return c.View(in).Compile(Tail{}) }
 
 // state is a request in the making.
 type state struct {
 	in       *Input
 	req      Request
 	narrator *narrator
-	// own says that the last content was made here and may grow; others belong to events.
-	own bool
+	// draft is the contents: until history, what background and brief write.
+	draft draft
+	// fixed is the size in bytes of what stands outside the contents, shared that of the shared parts.
+	fixed  int
+	shared shared
+	// told and tail are what this request has beyond what stays: as it was given, and as it is written.
+	told Tail
+	tail tail
+	// own is the agent's history.
+	own *transcript
+	// pointers are the changing values that the instruction names.
+	pointers []string
+	// made says where parts come from that were written for this request alone.
+	made map[*genai.Part]Origin
 }
 
-// add appends a content. The model's interface wants roles to alternate, so neighbours of one role are joined: their
-// parts stay as they are, side by side.
+func newState(in *Input) *state {
+	return &state{in: in, narrator: newNarrator(cmp.Or(in.Narrative, in.Role.Narrative))}
+}
+
+// add appends a content to the settled part.
 func (st *state) add(c *genai.Content) {
-	n := len(st.req.Contents)
-	if n == 0 && c.Role != genai.RoleUser {
-		st.req.Contents = append(st.req.Contents, genai.NewContentFromText(opening, genai.RoleUser))
-		n++
-	}
-	if n == 0 || st.req.Contents[n-1].Role != c.Role {
-		st.req.Contents, st.own = append(st.req.Contents, c), false
-		return
-	}
-	if !st.own {
-		last := st.req.Contents[n-1]
-		parts := make([]*genai.Part, 0, 2*(len(last.Parts)+len(c.Parts)))
-		st.req.Contents[n-1] = &genai.Content{Role: last.Role, Parts: append(parts, last.Parts...)}
-		st.own = true
-	}
-	st.req.Contents[n-1].Parts = append(st.req.Contents[n-1].Parts, c.Parts...)
+	st.draft.add(c)
+	st.req.Contents = st.draft.contents
 }
-
-// opening stands in for a first user message where a history begins with the model: the interface wants one.
-const opening = "Go on with your task."
 
 func (st *state) trace(t Trace) { st.req.Trace = append(st.req.Trace, t) }
+
+// bytes is the size of the request as it is.
+func (st *state) bytes() int { return st.fixed + st.draft.bytes + st.tail.bytes(st.narrator) }

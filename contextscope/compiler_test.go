@@ -32,6 +32,9 @@ func drawEvents(t *rapid.T, agent string) []Event {
 			p.FunctionCall = &genai.FunctionCall{ID: id.Draw(t, "id"), Name: name.Draw(t, "name"), Args: map[string]any{"a": 1.0}}
 		case 5, 6, 7:
 			p.FunctionResponse = &genai.FunctionResponse{ID: id.Draw(t, "id"), Name: name.Draw(t, "name")}
+			if size := rapid.SampledFrom([]int{-1, 2, 2000}).Draw(t, "size"); size >= 0 {
+				p.FunctionResponse.Response = map[string]any{"output": strings.Repeat("é\xff"[:size%2+2], size), "exit_code": 1.0}
+			}
 		case 8:
 			p.InlineData = &genai.Blob{Data: []byte("x"), MIMEType: "image/png"}
 		default:
@@ -57,10 +60,43 @@ func drawEvents(t *rapid.T, agent string) []Event {
 		return e
 	})
 	events := rapid.SliceOfN(event, 0, 16).Draw(t, "events")
+	seq := 0
 	for i := range events {
-		events[i].ID = fmt.Sprintf("e%d", i+1)
+		seq += rapid.IntRange(1, 2).Draw(t, "gap")
+		events[i].ID, events[i].Seq = fmt.Sprintf("e%d", i+1), seq
+		switch events[i].Kind {
+		case KindCompaction:
+			events[i].Content, events[i].Data = nil, drawCompaction(t, seq)
+		case KindUsage:
+			calls := rapid.IntRange(1, 2).Draw(t, "calls")
+			events[i].Data = jsonOf(spec.Usage{Calls: calls, Prompt: rapid.SampledFrom([]int{0, 20, 40, 5000}).Draw(t, "prompt")})
+		default:
+		}
 	}
 	return events
+}
+
+func drawCompaction(t *rapid.T, seq int) json.RawMessage {
+	if rapid.IntRange(0, 7).Draw(t, "damaged") == 0 {
+		return json.RawMessage(`{"to":"x"}`)
+	}
+	c := Compaction{
+		Method: rapid.SampledFrom([]string{CompactionSnapshot, CompactionPrune, CompactionFailed}).Draw(t, "method"),
+		To:     rapid.IntRange(0, seq).Draw(t, "to"),
+		Masked: rapid.SliceOfN(rapid.IntRange(0, seq), 0, 2).Draw(t, "masked"),
+	}
+	if c.Method == CompactionSnapshot {
+		c.Snapshot = "<state_snapshot>what was</state_snapshot>"
+	}
+	return jsonOf(c)
+}
+
+func jsonOf(v any) json.RawMessage {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return data
 }
 
 // deepText is everything in an input that a compiler could change.
@@ -189,7 +225,9 @@ func TestCompileOrdersTheRequest(t *testing.T) {
 	for _, line := range r.Trace {
 		names = append(names, line.Processor)
 	}
-	require.Equal(t, []string{"instruction", "tools", "background", "brief", "history"}, names)
+	require.Equal(t, []string{
+		"instruction", "tools", "background", "brief", "history", "recall", "artifacts", "reminders", "fit", "cache",
+	}, names)
 	require.Equal(t, []string{"b is declared twice: the first declaration holds"}, r.Trace[1].Notes)
 	require.Equal(t, []string{"e1", "e2", "e3"}, r.Trace[2].Events)
 }
@@ -263,10 +301,10 @@ func TestCompileHeals(t *testing.T) {
 	require.Equal(t, "new work", r.Contents[4].Parts[1].Text)
 	require.Equal(t, []string{"one", "two"}, texts(r.Contents[5].Parts))
 	require.Equal(t, []string{
-		`event e2: the result of call "zz" was left out: no call before it`,
 		`event e2: merged with 1 later events of results of the same calls`,
+		`event e2: the result of call "zz" was left out: no call before it`,
 		`event e5: call "c" was never answered: a placeholder stands for its result`,
-	}, r.Trace[len(r.Trace)-1].Notes)
+	}, r.Trace[4].Notes)
 }
 
 func TestCompileNone(t *testing.T) {
@@ -295,7 +333,7 @@ func TestCompileEmptyInput(t *testing.T) {
 	require.Empty(t, r.Tools)
 	require.NotNil(t, r.Contents)
 	require.Empty(t, r.Contents)
-	require.Len(t, r.Trace, 5)
+	require.Len(t, r.Trace, 10)
 }
 
 func TestCompilerIsSafeForConcurrentUse(t *testing.T) {
@@ -315,29 +353,4 @@ func TestCompilerIsSafeForConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
-}
-
-func BenchmarkCompile(b *testing.B) {
-	for _, n := range []int{100, 1_000, 10_000} {
-		l := &log{agent: "gen/1"}
-		for i := len(l.events); i < n; i = len(l.events) {
-			id := fmt.Sprintf("c%d", i)
-			l.turn(say("looking at it"), call(id, "read")).tool(result(id, "read", strings.Repeat("x", 200)))
-		}
-		slice := BuildSlice(SliceInput{Include: spec.IncludeFull, DecisionRecord: "r", Dispatcher: l.events})
-		in := Input{Agent: "gen/1", Slice: slice, Brief: Brief{Task: spec.Task{ID: "gen"}}, Events: l.events}
-		b.Run(fmt.Sprintf("next-turn/%d", n), func(b *testing.B) {
-			compiler := NewCompiler()
-			b.ReportAllocs()
-			for b.Loop() {
-				compiler.Compile(in)
-			}
-		})
-		b.Run(fmt.Sprintf("first-turn/%d", n), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				NewCompiler().Compile(in)
-			}
-		})
-	}
 }

@@ -33,6 +33,9 @@ const (
 	KindPlan    Kind = "plan"    // an expanded plan (orchestrator.PlanData)
 	KindTask    Kind = "task"    // a task's transition (orchestrator.TaskData)
 	KindLanding Kind = "landing" // a batch that moved the integration branch (orchestrator.LandingData)
+
+	// KindUnreadable is never stored: it stands for an event that its reader could not read (wire.Unreadable).
+	KindUnreadable Kind = "unreadable"
 )
 
 // Event is one typed, immutable fact in a run's log.

@@ -77,4 +77,9 @@ func ExampleCompiler_Compile() {
 	// - background decision record
 	// - brief task rename: 0 handoffs, 0 earlier attempts
 	// - history 1 of 1 events of the session
+	// - recall 0 of 0 notes found
+	// - artifacts 0 of 0 handles, 0 loaded
+	// - reminders 0 values, 0 reminders
+	// - fit about 61 tokens; no bound is known
+	// - cache instruction, tools and 1 parts of contents[0] are the same for all siblings (sha256 9cc475ff7a02); this agent's requests all begin with contents[:1]
 }

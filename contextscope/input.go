@@ -33,6 +33,7 @@ type Input struct {
 
 // Value is something that an instruction can name as {name} or, for an artifact's text, {artifact.name}.
 type Value struct {
+	// Name is the key without braces: goal, or artifact.report for an artifact's text.
 	Name string
 	Text string
 	// Stable says that the value is the same for all agents of the role for the whole run. Others never enter the prefix:
@@ -97,6 +98,10 @@ type Request struct {
 	// Prefix is the number of contents, from the first, that background and brief make up. What this agent sends
 	// later begins with them.
 	Prefix int `json:"prefix"`
+	// PrefixDigest tells what every sibling of the role sends byte for byte, which is the instruction, the tools and the shared
+	// parts, from that of others: their SHA-256 in hex. PrefixTokens is its calibrated estimate.
+	PrefixDigest string `json:"prefix_digest,omitempty"`
+	PrefixTokens int    `json:"prefix_tokens,omitempty"`
 	// SharedParts is the number of parts of the first content that every sibling of the role sends byte for byte.
 	SharedParts int `json:"shared_parts,omitempty"`
 	// TailParts is the number of parts, at the end of the last content, that are this request's alone.

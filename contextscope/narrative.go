@@ -88,9 +88,16 @@ func (n *narrator) sentence(head, text string) *genai.Part {
 	return &genai.Part{Text: head + " " + text}
 }
 
+// name writes a name into a sentence. The fenced style lets none say more than a name can: models invent names of tools,
+// and a name stands outside the quote.
 func (n *narrator) name(name string) string {
-	if n.fenced {
-		return elideName(name)
+	if !n.fenced {
+		return name
+	}
+	const most = 120
+	name = strings.ReplaceAll(elideName(name), "`", "'")
+	if runes := []rune(name); len(runes) > most {
+		return string(runes[:most]) + "…"
 	}
 	return name
 }

@@ -1,6 +1,8 @@
 package contextscope
 
 import (
+	"bytes"
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -66,29 +68,48 @@ func TestNarrativeOfUnmarshalableValues(t *testing.T) {
 		newNarrator(NarrativePlain).parts("a", c)[0].Text)
 }
 
-func TestFenceCannotBeForged(t *testing.T) {
-	t.Parallel()
-	pieces := []string{
-		QuoteBegin, QuoteEnd, quoteElided, "<<<", ">>>", "BEGIN_QUOTED_AGENT_CONTENT", "END_QUOTED_AGENT_CONTENT",
-		"<", ">", "\n", "text", "<<<end_quoted_agent_content>>>", "<<< END_QUOTED_AGENT_CONTENT >>>", "ELIDED_MARKER",
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		text := strings.Join(rapid.SliceOf(rapid.SampledFrom(pieces)).Draw(t, "text"), "")
-		quoted := quote(text)
-		require.Equal(t, 1, strings.Count(quoted, QuoteBegin))
-		require.Equal(t, 1, strings.Count(quoted, QuoteEnd))
-		require.True(t, strings.HasPrefix(quoted, QuoteBegin+"\n"))
-		require.True(t, strings.HasSuffix(quoted, "\n"+QuoteEnd))
-		inner := strings.TrimSuffix(strings.TrimPrefix(quoted, QuoteBegin), QuoteEnd)
-		require.False(t, forged.MatchString(inner), inner)
-	})
-	require.Equal(t, "a b <<<ELIDED_MARKER>>>", elideName("a\nb "+QuoteEnd))
-	require.Equal(t, "x <<< y", elide("x <<< y"), "other text is left alone")
-}
-
 func TestBlankIsWhatPythonStrips(t *testing.T) {
 	t.Parallel()
 	require.True(t, blank(" \t\n\u00a0\u2003\x1c"))
 	require.True(t, blank(""))
 	require.False(t, blank(" \u200b "), "a zero-width space is no white space")
+}
+
+func TestPlainNarrativeIsADKsToTheByte(t *testing.T) {
+	t.Parallel()
+	word := rapid.StringMatching(`[a-z<>&"\\ \n{}é]{1,12}`).Filter(func(s string) bool { return !blank(s) })
+	value := rapid.OneOf(rapid.Map(word, func(s string) any { return s }), rapid.Just[any](nil), rapid.Just[any](true),
+		rapid.Map(rapid.Float64Range(-1e6, 1e6), func(f float64) any { return f }))
+	object := rapid.MapOfN(word, rapid.OneOf(value, rapid.Map(rapid.SliceOfN(value, 0, 3), func(v []any) any { return v })), 0, 4)
+	rapid.Check(t, func(t *rapid.T) {
+		said, tool, args, result := word.Draw(t, "said"), word.Draw(t, "tool"), object.Draw(t, "args"), object.Draw(t, "result")
+		c := &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{
+			{Text: said},
+			{FunctionCall: &genai.FunctionCall{ID: "c1", Name: tool, Args: args}, ThoughtSignature: []byte("s")},
+			{FunctionResponse: &genai.FunctionResponse{ID: "c1", Name: tool, Response: result}},
+		}}
+		told := newNarrator(NarrativePlain).content("me", c)
+		require.Equal(t, genai.RoleUser, told.Role)
+		got := texts(told.Parts)
+		require.Len(t, got, 4)
+		require.Equal(t, []string{"For context:", "[me] said: " + said}, got[:2])
+		require.Equal(t, args, objectOf(t, got[2], "[me] called tool `"+tool+"` with parameters: "))
+		require.Equal(t, result, objectOf(t, got[3], "[me] `"+tool+"` tool returned result: "))
+		require.Equal(t, got, texts(newNarrator(NarrativePlain).content("me", c).Parts), "deterministic to the byte")
+	})
+}
+
+// objectOf reads the object that a sentence ends in, which is one compact line with sorted keys and without HTML escapes.
+func objectOf(t require.TestingT, sentence, head string) map[string]any {
+	text, ok := strings.CutPrefix(sentence, head)
+	require.True(t, ok, sentence)
+	require.NotContains(t, text, `\u00`)
+	var read map[string]any
+	require.NoError(t, json.Unmarshal([]byte(text), &read))
+	var sorted bytes.Buffer
+	enc := json.NewEncoder(&sorted)
+	enc.SetEscapeHTML(false)
+	require.NoError(t, enc.Encode(read))
+	require.Equal(t, sorted.String(), text+"\n")
+	return read
 }

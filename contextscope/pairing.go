@@ -67,16 +67,18 @@ func (idx callIndex) owner(k callKey, before int) int {
 type pairing struct {
 	// label names the event at a place, for the notes.
 	label func(src int) string
+	// notes say what was healed; about are the places of the events that they begin with.
 	notes []string
-}
-
-func (p *pairing) notef(format string, args ...any) {
-	p.notes = append(p.notes, fmt.Sprintf(format, args...))
+	about []int
 }
 
 // dropOrphans removes results that no call before them asked for.
 func (p *pairing) dropOrphans(items []item) []item {
-	seen := map[callKey]bool{}
+	return p.withoutOrphans(items, map[callKey]bool{})
+}
+
+// withoutOrphans is dropOrphans where some calls were seen before; it adds those of the items to them.
+func (p *pairing) withoutOrphans(items []item, seen map[callKey]bool) []item {
 	kept := make([]item, 0, len(items))
 	for _, it := range items {
 		if hasResponses(it.content) {
@@ -86,7 +88,7 @@ func (p *pairing) dropOrphans(items []item) []item {
 				}
 				k := responseKeyOf(part.FunctionResponse)
 				if !seen[k] {
-					p.notef("event %s: the result of %s was left out: no call before it", p.label(it.src), k)
+					p.notef(it.src, "the result of %s was left out: no call before it", k)
 				}
 				return seen[k]
 			})
@@ -129,8 +131,8 @@ func (p *pairing) latest(items []item) []item {
 	if newest < 0 || newest == end-1 && len(byCall) == 1 {
 		return items
 	}
-	p.notef("event %s: results of an earlier call came last: what lies between event %s and them was left out",
-		p.label(items[end].src), p.label(items[newest].src))
+	p.notef(items[end].src, "results of an earlier call came last: what lies between event %s and them was left out",
+		p.label(items[newest].src))
 	out := make([]item, 0, newest+2)
 	for i, it := range items[:newest+1] {
 		if kept := withoutResults(it, calls, i, byCall); kept.content != nil {
@@ -292,7 +294,7 @@ func (p *pairing) staleTurns(items []item, owned map[ownedCall][]int) map[int]bo
 		}
 	}
 	for _, i := range sortedPlaces(stale) {
-		p.notef("event %s: left out: it was said from a result that a later one replaced", p.label(items[i].src))
+		p.notef(items[i].src, "left out: it was said from a result that a later one replaced")
 	}
 	return stale
 }
@@ -356,7 +358,7 @@ func (p *pairing) merge(group []item) item {
 			parts = append(parts, part)
 		}
 	}
-	p.notef("event %s: merged with %d later events of results of the same calls", p.label(first.src), len(group)-1)
+	p.notef(first.src, "merged with %d later events of results of the same calls", len(group)-1)
 	first.content = &genai.Content{Role: first.content.Role, Parts: parts}
 	return first
 }

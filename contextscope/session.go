@@ -1,6 +1,7 @@
 package contextscope
 
 import (
+	"encoding/json"
 	"slices"
 
 	"google.golang.org/genai"
@@ -9,11 +10,47 @@ import (
 // Session is one agent's events, in order. Its methods return views: they share the events and never change them.
 type Session []Event
 
-// Spoken returns the events that are part of the conversation: those that a model said, was told or was given as results.
+// Numbered returns the session of a conversation that several attempts have carried on with its numbers in one row, so that a
+// number names one event in all of it: each attempt's own count goes on from the last of the attempt before.
+func (s Session) Numbered() Session {
+	out := make(Session, len(s))
+	offset, last, attempt := 0, 0, 0
+	for i, e := range s {
+		if e.Attempt != attempt {
+			offset, attempt = last, e.Attempt
+		}
+		e.Seq += offset
+		out[i], last = e, max(last, e.Seq)
+	}
+	return out
+}
+
+// Compacted returns the session with its newest snapshot, as one event that its agent noted, in place of the events that it
+// stands for. Descendants take it over: nobody summarises the same events again.
+func (s Session) Compacted() Session {
+	for i, e := range slices.Backward(s) {
+		var c Compaction
+		if e.Kind != KindCompaction || json.Unmarshal(e.Data, &c) != nil || c.Snapshot == "" {
+			continue
+		}
+		note := s[i]
+		note.Author, note.Data = note.Agent, nil
+		note.Content = genai.NewContentFromText(noted+c.Snapshot, genai.RoleModel)
+		rest := slices.DeleteFunc(slices.Clone(s), func(e Event) bool { return e.Seq <= c.To || e.Kind == KindCompaction })
+		return append(Session{note}, rest...)
+	}
+	return s
+}
+
+// noted opens a snapshot that another agent inherits.
+const noted = "My notes on everything before this:\n"
+
+// Spoken returns the events that are part of the conversation: those that a model said, was told or was given as results, and
+// the note that Compacted puts in place of some.
 func (s Session) Spoken() Session {
 	out := make(Session, 0, len(s))
 	for _, e := range s {
-		if e.Kind.Spoken() && e.Content != nil {
+		if e.Content != nil && (e.Kind.Spoken() || e.Kind == KindCompaction) {
 			out = append(out, e)
 		}
 	}

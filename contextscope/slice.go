@@ -74,12 +74,13 @@ type SliceInput struct {
 	// Include none yields the decision record alone.
 	Include        spec.IncludeContents
 	DecisionRecord string
-	// Dispatcher is the session of the agent that dispatched the task, or of the delegating agent.
+	// Dispatcher is the session of the agent that dispatched the task, or of the delegating agent; where several attempts
+	// carried it on, all of theirs.
 	Dispatcher []Event
 	// Call is the id of the call that dispatched the task: the session counts up to it, without it. Empty means the
 	// newest call of dispatch; a session without one counts whole.
 	Call string
-	// Inputs are the accepted sessions of the tasks in `inputs`, in plan order.
+	// Inputs are the accepted sessions of the tasks in `inputs`, in plan order; an input task/artifact brings none.
 	Inputs [][]Event
 	// Last keeps the newest turns of each session; 0 keeps all.
 	Last int
@@ -94,7 +95,7 @@ func BuildSlice(in SliceInput) Slice {
 	if in.Include != spec.IncludeFull {
 		return s
 	}
-	upstream := Session(in.Dispatcher)
+	upstream := Session(in.Dispatcher).Numbered()
 	if in.Call != "" {
 		upstream = upstream.BeforeCall(in.Call)
 	} else {
@@ -107,9 +108,9 @@ func BuildSlice(in SliceInput) Slice {
 	return s.trimmed(in.MaxTokens)
 }
 
-// frozen appends what a session hands on.
+// frozen appends what a session hands on: the newest snapshot stands for what it was made of.
 func frozen(events []Event, session Session, last int) []Event {
-	for _, e := range session.Spoken().Closed().Last(last) {
+	for _, e := range session.Compacted().Spoken().Closed().Last(last) {
 		content := bare(e.Content)
 		if content == nil {
 			continue

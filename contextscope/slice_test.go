@@ -3,6 +3,7 @@ package contextscope
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,4 +151,68 @@ func TestSliceProperties(t *testing.T) {
 			require.LessOrEqual(t, size, maxTokens)
 		}
 	})
+}
+
+// compact appends a compaction of the events up to a number.
+func (l *log) compact(to int, snapshot, method string) *log {
+	data, err := json.Marshal(Compaction{Method: method, From: 1, To: to, Snapshot: snapshot})
+	if err != nil {
+		panic(err)
+	}
+	l.add(KindCompaction, "runtime", genai.RoleModel)
+	e := &l.events[len(l.events)-1]
+	e.Content, e.Data = nil, data
+	return l
+}
+
+func TestSliceCarriesTheNewestSnapshotInPlaceOfWhatItStandsFor(t *testing.T) {
+	t.Parallel()
+	l := &log{agent: "master/1"}
+	l.brief("goal").turn(call("a", "search")).tool(result("a", "search", "x")).turn(call("b", "search")).
+		tool(result("b", "search", "y")).compact(3, "<state_snapshot>old</state_snapshot>", CompactionSnapshot).
+		turn(call("c", "search")).tool(result("c", "search", "z")).compact(5, "<state_snapshot>new</state_snapshot>", CompactionSnapshot).
+		compact(8, "", CompactionFailed).turn(call("d", "dispatch")).compact(8, "<state_snapshot>later</state_snapshot>", CompactionSnapshot)
+	in := SliceInput{Include: spec.IncludeFull, Dispatcher: l.events, Inputs: [][]Event{l.events[:5]}}
+	s := BuildSlice(in)
+	require.Equal(t, []string{"e9", "e7", "e8", "e1", "e2", "e3", "e4", "e5"}, ids(s.Events),
+		"the newest snapshot before the dispatch, then what is younger than what it stands for")
+	require.Equal(t, "master/1", speaker(s.Events[0]))
+	require.Equal(t, noted+"<state_snapshot>new</state_snapshot>", s.Events[0].Content.Parts[0].Text)
+	require.Nil(t, s.Events[0].Data)
+	in.Inputs = nil
+	first, digest, err := BuildSlice(in).Encode()
+	require.NoError(t, err)
+	again, same, err := BuildSlice(in).Encode()
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	require.Equal(t, digest, same)
+	in.Last = 1
+	require.Equal(t, []string{"e9", "e7", "e8"}, ids(BuildSlice(in).Events), "the notes led to the newest turn")
+	in.Dispatcher = slices.Insert(slices.Clone(l.events), 10, (&log{agent: "master/1"}).turn(say("more")).events[0])
+	in.Dispatcher[10].Seq = 11
+	require.Equal(t, []string{"e1"}, ids(BuildSlice(in).Events), "and to no turn after it")
+
+	req := NewCompiler().Compile(Input{Agent: "x/1", Slice: s, Brief: Brief{Task: spec.Task{ID: "x"}}})
+	raw, err := json.Marshal(req.Contents)
+	require.NoError(t, err)
+	require.Contains(t, string(raw), "[master/1] said:")
+	require.Contains(t, string(raw), "state_snapshot")
+}
+
+func TestSliceNumbersAConversationOfSeveralAttempts(t *testing.T) {
+	t.Parallel()
+	attempt := func(n int, l *log) []Event {
+		for i := range l.events {
+			l.events[i].Attempt, l.events[i].ID = n, string(rune('a'+n))+l.events[i].ID
+		}
+		return l.events
+	}
+	one := attempt(1, (&log{agent: "master/1"}).brief("goal").turn(say("one")).turn(say("two")))
+	two := attempt(2, (&log{agent: "master/2"}).user("go on").turn(say("three")).turn(say("four")).
+		compact(5, "<state_snapshot/>", CompactionSnapshot).turn(say("five")))
+	all := Session(append(one, two...))
+	require.Equal(t, 8, all.Numbered()[7].Seq)
+	require.Equal(t, 5, all[7].Seq, "the session itself is not changed")
+	s := BuildSlice(SliceInput{Include: spec.IncludeFull, Dispatcher: all})
+	require.Equal(t, []string{"ce4", "ce3", "ce5"}, ids(s.Events), "event 5 of the conversation is the second attempt's second")
 }

@@ -30,12 +30,12 @@ func (p tools) Process(st *state) {
 		return
 	}
 	st.req.Tools = []*genai.Tool{{FunctionDeclarations: sorted}}
-	names, size := make([]string, len(sorted)), 0
+	names, size := make([]string, len(sorted)), toolBytes(sorted)
 	for i, d := range sorted {
 		names[i] = d.Name
-		size += len(d.Name) + len(d.Description) + len(compactJSON(d.ParametersJsonSchema))
 	}
+	st.fixed += size
 	st.trace(Trace{
-		Processor: p.Name(), What: strings.Join(names, ", "), Parts: len(sorted), Tokens: (size + 3) / 4, Notes: notes,
+		Processor: p.Name(), What: strings.Join(names, ", "), Parts: len(sorted), Tokens: tokensOf(size), Notes: notes,
 	})
 }

@@ -178,9 +178,7 @@ func eachEvent(b *testing.B, r *rig, visit func(contextscope.Event)) {
 	b.Helper()
 	for m, err := range r.bus.Read(b.Context(), bus.RunFilter(r.spec.Run), 0) {
 		require.NoError(b, err)
-		events, err := wire.DecodeEvents(m.Data, m.Pos)
-		require.NoError(b, err)
-		for _, e := range events {
+		for _, e := range wire.DecodeEvents(m) {
 			visit(e)
 		}
 	}

@@ -64,28 +64,31 @@ type answer struct {
 // sweepEvery is how often the queue is compared with the log; a lost message costs at most that.
 const sweepEvery = 20 * time.Second
 
-// New folds the run's log and returns its conductor.
+// New folds the run's log and returns its conductor. There is none for a run of which an event of a conductor could not be
+// read: each of those moves tasks, the integration branch or the budget, and who acts without it hands out or lands twice.
+// Agents' events that could not be read cost at most work that is done again.
 func New(ctx context.Context, cfg Config) (*Conductor, error) {
 	st, err := Fold(ctx, cfg.Bus, cfg.Run)
 	if err != nil {
 		return nil, err
 	}
+	if len(st.Unread) > 0 {
+		return nil, fmt.Errorf("run %s: %s; it can be looked at, but only the version of Divisi that wrote it can carry it on",
+			cfg.Run, st.Unread[0])
+	}
 	return &Conductor{cfg: cfg, st: st, last: st.ConductorPos, answers: make(chan answer, 1), stored: map[string]bool{}}, nil
 }
 
-// Fold reads a run's whole log into a state.
+// Fold reads a run's whole log into a state. An event that cannot be read is told in the state's notices.
 func Fold(ctx context.Context, b *bus.Bus, run string) (*State, error) {
 	st := NewState()
 	for m, err := range b.Read(ctx, bus.RunFilter(run), 0) {
 		if err != nil {
 			return nil, fmt.Errorf("read the log of run %s: %w", run, err)
 		}
-		events, err := wire.DecodeEvents(m.Data, m.Pos)
-		if err != nil {
-			return nil, err
-		}
-		for i := range events {
-			if err := st.Apply(&events[i]); err != nil {
+		read := events(m)
+		for i := range read {
+			if err := st.Apply(&read[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -193,7 +196,7 @@ func (c *Conductor) tail(ctx context.Context) (<-chan tailed, <-chan struct{}) {
 		for m, err := range c.cfg.Bus.Tail(ctx, bus.RunFilter(c.cfg.Run), from) {
 			t := tailed{err: err}
 			if err == nil {
-				t.events, t.err = wire.DecodeEvents(m.Data, m.Pos)
+				t.events = events(m)
 			}
 			select {
 			case out <- t:

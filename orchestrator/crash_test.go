@@ -93,9 +93,7 @@ func (r *rig) fork(t *testing.T, log []bus.Message) *rig {
 		require.NoError(t, err)
 		require.Equal(t, m.Pos, pos)
 		last[m.Subject] = pos
-		events, err := wire.DecodeEvents(m.Data, m.Pos)
-		require.NoError(t, err)
-		for _, e := range events {
+		for _, e := range wire.DecodeEvents(m) {
 			f.keepPack(r, e)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"divisi/bus"
@@ -26,6 +27,12 @@ func (c *Conductor) dispatch(ctx context.Context) (bool, error) {
 	}
 	for _, id := range ready {
 		t := c.st.Tasks[id]
+		if why, err := c.unfit(ctx, t); why != "" || err != nil {
+			if err != nil {
+				return false, fmt.Errorf("prepare %s: %w", id, err)
+			}
+			return true, c.park(ctx, t, why, nil)
+		}
 		d := Dispatch{Task: id, Attempt: t.Attempt + 1, Role: t.Task.Role, Head: c.st.Head}
 		if err := c.append(ctx, contextscope.KindTask, id, TaskData{State: TaskRunning, Dispatch: &d}); err != nil {
 			return false, err
@@ -154,12 +161,16 @@ func (c *Conductor) assignVerify(a *wire.Assignment, id, of string) error {
 		return fmt.Errorf("task %s has no patch", of)
 	}
 	a.Task = t.Task
+	a.Task.Constraints = c.st.constraints(t)
 	a.Task.ID, a.Task.Role, a.Task.Command = id, a.Role.Name, a.Role.Command
 	a.Task.Title = "Verify " + of
 	// The task's limits bound its own agent; gates take the time that they take.
 	a.Task.Limits = a.Role.Limits.Or(c.st.Spec.Project.Limits)
 	a.Patch, a.Baseline = t.Result.Patch, c.st.Baseline
 	a.DecisionRecord = c.st.Plans[t.Plan].DecisionRecord
+	if a.Role.Executor != "" { // what the author says of its work is a claim to whoever judges it
+		a.Inputs = []wire.Input{{Task: of, Role: t.Task.Role, Handoff: t.Result.Handoff}}
+	}
 	return nil
 }
 
@@ -178,8 +189,12 @@ func (c *Conductor) assignMaster(a *wire.Assignment) {
 
 func (c *Conductor) assignTask(ctx context.Context, a *wire.Assignment, t *TaskView) error {
 	a.Task = t.Task
+	a.Task.Constraints = c.st.constraints(t)
 	a.DecisionRecord = c.st.Plans[t.Plan].DecisionRecord
-	a.Inputs = c.st.inputs(t)
+	var err error
+	if a.Inputs, err = c.inputs(ctx, t); err != nil {
+		return err
+	}
 	for _, f := range t.Faults {
 		if f.Attempt >= a.Attempt {
 			continue
@@ -190,23 +205,33 @@ func (c *Conductor) assignTask(ctx context.Context, a *wire.Assignment, t *TaskV
 		}
 		a.Prior = append(a.Prior, p)
 	}
-	var err error
 	a.Slice, err = c.slice(ctx, a, t)
 	return err
 }
 
-// inputs are the handoffs that a task asked for, those of each template's shards in plan order.
-func (s *State) inputs(t *TaskView) []wire.Input {
-	var out []wire.Input
-	for _, in := range t.Task.Inputs {
-		ref, _ := spec.SplitInput(in)
-		for _, id := range s.members(ref) {
-			if v := s.Tasks[id]; v.Result != nil {
-				out = append(out, wire.Input{Task: id, Role: v.Task.Role, Handoff: v.Result.Handoff})
-			}
-		}
+// constraints are all that hold for a task: the run's, those of the tasks whose agents had it dispatched, the widest first, and
+// its own. They go to every descendant word for word.
+func (s *State) constraints(t *TaskView) []string {
+	lists := [][]string{t.Task.Constraints}
+	for up := s.dispatcher(t); up != nil; up = s.dispatcher(up) {
+		lists = append(lists, up.Task.Constraints)
 	}
-	return out
+	if s.Spec.Plan != nil {
+		lists = append(lists, s.Spec.Plan.Constraints)
+	}
+	slices.Reverse(lists)
+	return spec.Rules(lists...)
+}
+
+// dispatcher is the task whose agent had a task dispatched; nil for the master's and those of a plan file. It is older than the
+// task.
+func (s *State) dispatcher(t *TaskView) *TaskView {
+	task, _, ok := splitAgent(s.Plans[t.Plan].By)
+	up := s.Tasks[task]
+	if !ok || up == nil || up.Plan >= t.Plan {
+		return nil
+	}
+	return up
 }
 
 // prior tells how an earlier attempt ended and what it had changed. A patch that was refused before it was taken in is known

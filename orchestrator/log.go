@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 
 	"divisi/bus"
@@ -21,8 +22,8 @@ type Log struct {
 	Run string
 }
 
-// Tail yields the batches after position from, oldest first, and then those to come, until ctx ends. A message that this
-// program cannot read is an error that names its position; the log still goes on behind it for a caller that asks again.
+// Tail yields the batches after position from, oldest first, and then those to come, until ctx ends. What this
+// program cannot read of them is an event of kind unreadable in its place.
 func (l Log) Tail(ctx context.Context, from uint64) iter.Seq2[LogBatch, error] {
 	return l.batches(l.Bus.Tail(ctx, bus.RunFilter(l.Run), from+1))
 }
@@ -37,11 +38,33 @@ func (l Log) batches(messages iter.Seq2[bus.Message, error]) iter.Seq2[LogBatch,
 		for m, err := range messages {
 			b := LogBatch{Pos: m.Pos}
 			if err == nil {
-				b.Events, err = wire.DecodeEvents(m.Data, m.Pos)
+				b.Events = events(m)
 			}
 			if !yield(b, err) {
 				return
 			}
 		}
 	}
+}
+
+// events reads one message of a run's log, the data of the conductor's events too.
+func events(m bus.Message) []contextscope.Event {
+	out := wire.DecodeEvents(m)
+	for i := range out {
+		var err error
+		switch e := &out[i]; e.Kind { //nolint:exhaustive // wire has read the agents'
+		case contextscope.KindRun:
+			err = json.Unmarshal(e.Data, new(RunData))
+		case contextscope.KindPlan:
+			err = json.Unmarshal(e.Data, new(PlanData))
+		case contextscope.KindTask:
+			err = json.Unmarshal(e.Data, new(TaskData))
+		case contextscope.KindLanding:
+			err = json.Unmarshal(e.Data, new(LandingData))
+		}
+		if err != nil {
+			out[i] = wire.Unread(m, out[i], err)
+		}
+	}
+	return out
 }

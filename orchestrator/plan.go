@@ -21,6 +21,7 @@ const maxOverlaps = 100
 // Prepare validates and expands a plan against what the run already has. Problems are the author's to mend; with any, the
 // plan data is empty. It changes nothing.
 func Prepare(ctx context.Context, p spec.Plan, s RunSpec, had []spec.Task, tree Tree) (PlanData, []spec.Problem, error) {
+	p = p.WithRoleInputs(s.Roles)
 	gates := make([]string, 0, len(s.Project.Gates))
 	for _, g := range s.Project.Gates {
 		gates = append(gates, g.Name)

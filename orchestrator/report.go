@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +25,8 @@ type Report struct {
 	Tasks   []TaskReport `json:"tasks"`
 	Gates   []GateReport `json:"gates,omitempty"`
 	Usage   spec.Usage   `json:"usage"`
+	// Roles say who used it, by name; all attempts count, failed ones too.
+	Roles   []RoleReport `json:"roles,omitempty"`
 	Budget  int          `json:"budget,omitempty"`
 	Batches int          `json:"batches"`
 	Notices []string     `json:"notices,omitempty"`
@@ -59,6 +62,18 @@ type TaskReport struct {
 	Summary  string   `json:"summary,omitempty"`
 }
 
+// RoleReport is what the model calls of one role cost, all its attempts together.
+type RoleReport struct {
+	Role  string     `json:"role"`
+	Usage spec.Usage `json:"usage"`
+	// Reuse is the share of the prompts that the service had cached, from 0 to 1.
+	Reuse float64 `json:"reuse"`
+	// USD is the cost by the dated prices. Unpriced counts the tokens that are not in it, because no price is known for their
+	// model; what explicit caches cost to make and to store is not in it either.
+	USD      float64 `json:"usd"`
+	Unpriced int     `json:"unpriced,omitempty"`
+}
+
 // GateReport compares a final gate with the baseline.
 type GateReport struct {
 	Gate    string   `json:"gate"`
@@ -73,7 +88,8 @@ type GateReport struct {
 func (s *State) Report() Report {
 	r := Report{
 		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Run, Reason: s.Reason, Repo: s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
-		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Budget: s.Budget, Batches: s.Batches, Notices: s.Notices,
+		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: s.roleReports(), Budget: s.Budget,
+		Batches: s.Batches, Notices: s.Notices,
 	}
 	landed := 0
 	for _, id := range s.Order {
@@ -135,6 +151,34 @@ func (s *State) spent(t *TaskReport, id string) {
 			t.Seconds += float64(a.Ended-a.Began) / 1000 //nolint:mnd // milliseconds to seconds
 		}
 	}
+}
+
+// roleReports sums what was used by role, sorted by name.
+func (s *State) roleReports() []RoleReport {
+	byRole := map[string]*RoleReport{}
+	for _, id := range slices.Sorted(maps.Keys(s.Works)) { // sums of floats depend on their order
+		w := s.Works[id]
+		r := byRole[w.Role]
+		if r == nil {
+			r = &RoleReport{Role: w.Role}
+			byRole[w.Role] = r
+		}
+		for _, n := range slices.Sorted(maps.Keys(w.Attempts)) {
+			a := w.Attempts[n]
+			r.Usage, r.USD, r.Unpriced = r.Usage.Add(a.Usage), r.USD+a.USD, r.Unpriced+a.Unpriced
+		}
+	}
+	var out []RoleReport
+	for _, role := range slices.Sorted(maps.Keys(byRole)) {
+		r := byRole[role]
+		if r.Usage.Prompt > 0 {
+			r.Reuse = float64(r.Usage.Cached) / float64(r.Usage.Prompt)
+		}
+		if r.Usage != (spec.Usage{}) {
+			out = append(out, *r)
+		}
+	}
+	return out
 }
 
 func compareGate(final, base spec.Receipt) GateReport {

@@ -67,11 +67,7 @@ func (w *watched) follow(ctx context.Context, b *bus.Bus) error {
 		if err != nil {
 			return err
 		}
-		events, err := wire.DecodeEvents(m.Data, m.Pos)
-		if err != nil {
-			return err
-		}
-		for _, e := range events {
+		for _, e := range wire.DecodeEvents(m) {
 			if ended, err := w.see(e); ended || err != nil {
 				return err
 			}

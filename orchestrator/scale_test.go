@@ -67,8 +67,7 @@ func apply(t testing.TB, st *State, kind contextscope.Kind, task string, data an
 	require.NoError(t, err)
 	message, err = wire.Press(message)
 	require.NoError(t, err)
-	events, err := wire.DecodeEvents(message, st.Pos+1)
-	require.NoError(t, err)
+	events := wire.DecodeEvents(bus.Message{Data: message, Pos: st.Pos + 1})
 	require.NoError(t, st.Apply(&events[0]))
 	return message
 }

@@ -20,6 +20,7 @@ const (
 	ClassGate     = "gate"
 	ClassWriteSet = "write_set"
 	ClassBudget   = "budget"
+	ClassTooBig   = "too_big" // no request of its role can hold the task
 	ClassAuth     = "model_auth"
 )
 
@@ -181,7 +182,7 @@ func (c *Conductor) testerFailed(ctx context.Context, t *TaskView, f spec.Fault)
 			tries++
 		}
 	}
-	if tries >= maxGateTries {
+	if tries >= maxGateTries || f.Class == ClassTooBig {
 		return c.park(ctx, t, "its tester could not be run: "+f.Message, &f)
 	}
 	return c.verify(ctx, t)
@@ -216,6 +217,8 @@ func (c *Conductor) failed(ctx context.Context, t *TaskView, f spec.Fault) error
 	case f.Class == ClassConflict && conflicts >= maxConflicts:
 		return c.park(ctx, t, fmt.Sprintf("conflicted with what landed before it %d times", conflicts+1), &f)
 	case f.Class == ClassConflict:
+	case f.Class == ClassTooBig:
+		return c.park(ctx, t, f.Message, &f)
 	case same >= sameFailure:
 		return c.park(ctx, t, fmt.Sprintf("failed in the same way %d times: %s", same, f.Message), &f)
 	case own >= t.Task.Attempts:

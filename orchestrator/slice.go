@@ -13,6 +13,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/subagents"
 	"divisi/subagents/wire"
 )
 
@@ -21,6 +22,9 @@ import (
 func (c *Conductor) slice(ctx context.Context, a *wire.Assignment, t *TaskView) (string, error) {
 	in := contextscope.SliceInput{
 		Include: t.Task.IncludeContents, DecisionRecord: a.DecisionRecord, Last: t.Task.Last, MaxTokens: t.Task.MaxTokens,
+	}
+	if in.MaxTokens == 0 {
+		in.MaxTokens = sliceCap(a)
 	}
 	if t.Task.IncludeContents == spec.IncludeFull {
 		if err := c.upstream(ctx, t, &in); err != nil {
@@ -42,33 +46,54 @@ func (c *Conductor) slice(ctx context.Context, a *wire.Assignment, t *TaskView) 
 	return name, nil
 }
 
-// upstream reads the dispatching agent's session, then the accepted session of each task in inputs, in plan order.
+const (
+	// toolTokens is what the declarations of tools may come to; the conductor does not build them.
+	toolTokens = 4_000
+	// capSteps is into how many steps a window is divided: what siblings have of their own is rounded up to one, so that they
+	// inherit the same bytes although their briefs differ a little.
+	capSteps = 8
+)
+
+// sliceCap is how many tokens a task's slice may have where the task does not say: so many that it comes to half of the window
+// with everything that is never trimmed. 0 means no cap, where the window is not known.
+func sliceCap(a *wire.Assignment) int {
+	window := subagents.WindowOf(&a.Project, a.Role.Model)
+	step := window / capSteps
+	if step == 0 {
+		return 0
+	}
+	fixed := toolTokens
+	brief := subagents.BriefOf(a)
+	brief.DecisionRecord = "" // the slice counts it itself
+	for _, s := range contextscope.Fixed(contextscope.Input{Role: a.Role, Brief: brief}) {
+		fixed += s.Tokens
+	}
+	return max(1, window/2-(fixed+step-1)/step*step)
+}
+
+// upstream reads the dispatching agent's session, all of it where several attempts carried it on, then the accepted session of
+// each task in inputs, in plan order. A task of which one artifact was asked for hands on nothing else.
 func (c *Conductor) upstream(ctx context.Context, t *TaskView, in *contextscope.SliceInput) error {
-	if task, n, ok := splitAgent(c.st.Plans[t.Plan].By); ok {
-		for i := 1; i <= n; i++ {
-			events, err := Session(ctx, c.cfg.Bus, c.cfg.Run, spec.RoleMaster, task, i)
+	task, n, ok := splitAgent(c.st.Plans[t.Plan].By)
+	if w := c.st.Works[task]; ok && w != nil {
+		first, role := n, w.Role
+		if task == MasterTask {
+			first = 1
+		}
+		for i := first; i <= n; i++ {
+			events, err := Session(ctx, c.cfg.Bus, c.cfg.Run, role, task, i)
 			if err != nil {
 				return err
 			}
-			if i > 1 {
+			if i > first {
 				// A master that is woken is given its brief again; whoever inherits its session needs it once.
 				events = slices.DeleteFunc(events, func(e contextscope.Event) bool { return e.Kind == contextscope.KindBrief })
 			}
 			in.Dispatcher = append(in.Dispatcher, events...)
 		}
 	}
-	wanted := map[string]bool{}
-	for _, i := range t.Task.Inputs {
-		id, _ := spec.SplitInput(i)
-		for _, member := range c.st.members(id) {
-			wanted[member] = true
-		}
-	}
-	for _, id := range c.st.Order {
-		up := c.st.Tasks[id]
-		if !wanted[id] || up.Result == nil {
-			continue
-		}
+	for _, up := range c.st.wholeInputs(t) {
+		id := up.Task.ID
 		events, err := Session(ctx, c.cfg.Bus, c.cfg.Run, up.Task.Role, id, up.Result.Attempt)
 		if err != nil {
 			return err
@@ -78,6 +103,24 @@ func (c *Conductor) upstream(ctx context.Context, t *TaskView, in *contextscope.
 	return nil
 }
 
+// wholeInputs are the tasks that a task has as inputs as a whole, in plan order. One of which only an artifact was asked for is
+// none of them.
+func (s *State) wholeInputs(t *TaskView) []*TaskView {
+	whole := map[string]bool{}
+	for _, w := range s.wanted(t) {
+		if w.artifact == "" {
+			whole[w.task.Task.ID] = true
+		}
+	}
+	var out []*TaskView
+	for _, id := range s.Order {
+		if whole[id] {
+			out = append(out, s.Tasks[id])
+		}
+	}
+	return out
+}
+
 // Session reads the events of one attempt, in order.
 func Session(ctx context.Context, b *bus.Bus, run, role, task string, attempt int) ([]contextscope.Event, error) {
 	var out []contextscope.Event
@@ -85,11 +128,7 @@ func Session(ctx context.Context, b *bus.Bus, run, role, task string, attempt in
 		if err != nil {
 			return nil, fmt.Errorf("read the session of %s/%d: %w", task, attempt, err)
 		}
-		events, err := wire.DecodeEvents(m.Data, m.Pos)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, events...)
+		out = append(out, wire.DecodeEvents(m)...)
 	}
 	return out, nil
 }

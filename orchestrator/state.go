@@ -6,6 +6,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/subagents/wire"
 )
 
 // The conductor's own tasks. A plan's ids cannot contain two dashes in a row.
@@ -24,6 +25,8 @@ type State struct {
 	Run    RunState
 	Reason string
 	Epoch  int
+	// Unread says which events of a conductor could not be read: nobody may act on the state then, and anybody look at it.
+	Unread []string
 	// Began is the position of the event with which the present conductor took over.
 	Began    uint64
 	Notices  []string
@@ -118,6 +121,11 @@ type AttemptView struct {
 	Worker   string
 	Doing    string
 	Usage    spec.Usage
+	// Model is the one that gave the newest answer. USD is what the calls cost by the dated prices, Unpriced the tokens of
+	// those whose price is not known.
+	Model    string
+	USD      float64
+	Unpriced int
 	Turns    int
 	Result   *spec.Result
 	// ResultPos is the result's position in the log.
@@ -175,6 +183,8 @@ func (s *State) apply(e *contextscope.Event) error {
 		return decode(e, func(_ *contextscope.Event, d TaskData) { s.applyTask(e, d) })
 	case contextscope.KindLanding:
 		return decode(e, s.applyLanding)
+	case contextscope.KindUnreadable:
+		return decode(e, s.applyUnreadable)
 	default:
 		return s.applyAgent(e)
 	}
@@ -218,6 +228,13 @@ func (s *State) applyRun(e *contextscope.Event, d RunData) {
 	}
 	s.Notices = append(s.Notices, d.Notices...)
 	s.dispatched(e, d.Dispatch)
+}
+
+func (s *State) applyUnreadable(e *contextscope.Event, d wire.Unreadable) {
+	s.Notices = append(s.Notices, d.Reason)
+	if e.Agent == "" {
+		s.Unread = append(s.Unread, d.Reason)
+	}
 }
 
 func (s *State) applyPlan(_ *contextscope.Event, d PlanData) {

@@ -23,9 +23,14 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		})
 	case contextscope.KindTurn:
 		a.Turns++
+		if len(e.Data) == 0 {
+			return nil // nobody said which model it was
+		}
+		return decode(e, func(_ *contextscope.Event, d wire.Turn) { a.Model = d.Model })
 	case contextscope.KindUsage:
 		return decode(e, func(_ *contextscope.Event, u spec.Usage) {
 			a.Usage, s.Usage = a.Usage.Add(u), s.Usage.Add(u)
+			s.pay(a, e.Role, u, e.Time)
 		})
 	case contextscope.KindProgress:
 		return decode(e, func(_ *contextscope.Event, p wire.Progress) { a.Doing = p.Doing })

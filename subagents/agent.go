@@ -9,6 +9,8 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/subagents/compact"
+	"divisi/subagents/prefix"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 
@@ -47,8 +49,11 @@ type Agent struct {
 	Tools      *tool.Set
 	// Input is what every request shares: role, brief and slice; its events are those of the sessions that this one continues.
 	Input contextscope.Input
-	// Memory may be nil.
-	Memory Recaller
+	// Memory and Compact may be nil: then nothing is recalled, and a history that outgrows its window ends the attempt.
+	Memory  Recaller
+	Compact *compact.Runner
+	// Prefixes may be nil: see prefix.Keeper.
+	Prefixes *prefix.Keeper
 	// Tree is nil for roles without a work tree or without writing tools.
 	Tree     Tree
 	WriteSet spec.WriteSet
@@ -62,9 +67,13 @@ type Agent struct {
 	Log   zerolog.Logger
 
 	session *session
+	// use is this agent's share in its prefix, from its first call on.
+	use *prefix.Use
 	// view is the compiled context; offset is what its event numbers are ahead of the journal's, after continued sessions.
 	view   *contextscope.View
 	offset int
+	// events are the whole conversation, so numbered.
+	events []contextscope.Event
 	// whole is the newest turn as the model gave it, while the session may hold a shrunk copy.
 	whole *genai.Content
 	// began is when this delivery's work began, held what of it was waiting for the model's service.
@@ -83,6 +92,8 @@ func (a *Agent) Run(ctx context.Context) (spec.Result, error) {
 	}
 	a.session = s
 	a.open()
+	defer a.settle(ctx)
+	defer func() { a.use.Leave() }()
 	ctx, a.limit = newDeadline(ctx, a.Bounds.left(), errTime, a.Hold)
 	defer a.limit.stop()
 	for {
@@ -110,11 +121,19 @@ func (a *Agent) step(ctx context.Context) (*spec.Result, error) {
 	if moved, err := a.boundary(ctx); moved || err != nil {
 		return nil, err
 	}
+	if s.tooLong() {
+		if moved, err := a.compacted(ctx); moved || err != nil {
+			return nil, err
+		}
+	}
 	if end := a.exhausted(); end != nil {
 		return a.failed(ctx, *end)
 	}
 	if text, reason := a.nudge(); reason != "" {
 		return nil, a.say(ctx, reason, text)
+	}
+	if moved, err := a.compacted(ctx); moved || err != nil {
+		return nil, err
 	}
 	return nil, a.turn(ctx)
 }
@@ -176,7 +195,9 @@ func (a *Agent) append(ctx context.Context, events ...contextscope.Event) error 
 			return err
 		}
 	}
-	a.view.Append(shifted(stored, a.offset)...)
+	numbered := shifted(stored, a.offset)
+	a.view.Append(numbered...)
+	a.events = append(a.events, numbered...)
 	return nil
 }
 
@@ -186,7 +207,7 @@ func (a *Agent) open() {
 	in.Events, a.offset = sequence(in.Events)
 	in.Events = append(in.Events, shifted(a.Journal.Events(), a.offset)...)
 	in.Tools = a.Tools.Declarations()
-	a.view = a.Compiler.View(in)
+	a.view, a.events = a.Compiler.View(in), in.Events
 }
 
 func (a *Agent) doing(what string) {

@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"divisi/contextscope"
+	"divisi/internal/model"
+	"divisi/internal/spec"
 	"divisi/subagents/tool"
 )
 
@@ -16,23 +18,30 @@ func (at *attempt) agent(ctx context.Context) (a *Agent, done func(), err error)
 	if w.cfg.Model == nil {
 		return nil, nil, &refusal{errors.New("this worker has no model")}
 	}
-	in, err := inputOf(ctx, at.worker.cfg.Bus, at.assignment)
+	in, err := inputOf(ctx, w.cfg.Bus, w.cfg.Mirror, at.assignment)
 	if err != nil {
 		return nil, nil, err
 	}
-	tools, done, err := at.tools()
-	if err != nil {
-		return nil, nil, err
-	}
-	return &Agent{
+	a = &Agent{
 		Assignment: at.assignment, Journal: at.journal, Model: w.cfg.Model,
-		Call: callOf(at.assignment), Compiler: contextscope.NewCompiler(), Tools: tools, Input: in, Tree: at.tree(), WriteSet: at.writeSet(),
+		Call: callOf(at.assignment), Compiler: w.compiler, Input: in, Compact: at.compactor(),
+		Memory: w.cfg.Memory, Prefixes: w.cfg.Prefixes,
+		Tree: at.tree(), WriteSet: at.writeSet(),
 		Bounds: at.bounds(), Inbox: at.inbox, Doing: at.progress.doing, Hold: w.cfg.Hold, Clock: w.cfg.Clock, Log: at.log,
-	}, done, nil
+	}
+	if a.Tools, done, err = at.tools(a); err != nil {
+		return nil, nil, err
+	}
+	in.Tools = a.Tools.Declarations()
+	if err := contextscope.CheckFixed(in); err != nil {
+		done()
+		return nil, nil, &refusal{err}
+	}
+	return a, done, nil
 }
 
 // tools builds the role's tools over the slot, or over an empty directory for a role without file tools.
-func (at *attempt) tools() (set *tool.Set, done func(), err error) {
+func (at *attempt) tools(agent *Agent) (set *tool.Set, done func(), err error) {
 	a := at.assignment
 	dir := at.private
 	if at.slot != nil {
@@ -49,12 +58,23 @@ func (at *attempt) tools() (set *tool.Set, done func(), err error) {
 	}
 	set, err = tool.Builtin(a.Role.Tools, tool.Env{
 		Root: root, Dir: dir, WriteSet: a.Task.Files, Protected: a.Project.Protected,
-		Runner: runner{at}, MaxCommand: defaultTool, Artifacts: shelf{at.worker.cfg.Bus, a.Run, a.Agent()},
-		Output: a.Role.Output, Extra: at.worker.cfg.Tools(a),
+		Runner: runner{at}, MaxCommand: defaultTool, Artifacts: newShelf(at.worker.cfg.Bus, a.Run, a.Agent()),
+		Output: a.Role.Output, Constraints: spec.Rules(a.Task.Constraints), Extra: at.worker.cfg.Tools(a),
+		Events: agent, Known: agent.known, Sought: agent.sought, ToolOutput: a.Role.ToolOutput, Summarizer: at.summarizer(),
 	})
 	if err != nil {
 		done()
 		return nil, nil, &refusal{fmt.Errorf("the tools of role %s: %w", a.Role.Name, err)}
 	}
 	return set, done, nil
+}
+
+// summarizer is the cheap model for large outputs.
+func (at *attempt) summarizer() *summarizer {
+	a := at.assignment
+	return &summarizer{
+		model: at.worker.cfg.Model, name: a.Project.ModelName(spec.ModelCheap), window: WindowOf(&a.Project, spec.ModelCheap),
+		thinking: a.Project.Model(spec.ModelCheap).Thinking,
+		meta:     model.Meta{Run: a.Run, Task: a.Task.ID, Attempt: a.Attempt, Turn: 1},
+	}
 }

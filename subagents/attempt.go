@@ -53,7 +53,7 @@ func (at *attempt) carryOut(ctx context.Context) (spec.Result, error) {
 	}
 	var refused *refusal
 	if errors.As(err, &refused) {
-		return failure(faultAssignment, refused.Error(), ""), nil
+		return failure(refusedClass(refused), refused.Error(), ""), nil
 	}
 	if err == nil {
 		return r, nil

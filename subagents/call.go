@@ -1,6 +1,7 @@
 package subagents
 
 import (
+	"cmp"
 	"strings"
 
 	"divisi/contextscope"
@@ -22,17 +23,18 @@ type Call struct {
 
 // callOf returns how the model of an assignment's role is called.
 func callOf(a *wire.Assignment) Call {
-	settings := modelOf(a)
+	settings := a.Project.Model(a.Role.Model)
 	return Call{Model: a.Project.ModelName(a.Role.Model), Thinking: settings.Thinking, MaxOutput: settings.MaxOutput}
 }
 
-// modelOf returns the project's settings of the role's model; the zero value for a model that it does not name.
-func modelOf(a *wire.Assignment) spec.Model {
-	alias := a.Role.Model
-	if alias == "" {
-		alias = "default"
+// WindowOf is how many tokens a request to a model may have: as the project says, else as is known of it.
+func WindowOf(p *spec.Project, name string) int {
+	settings := p.Model(name)
+	if settings.Window == 0 {
+		info := model.Lookup(p.ModelName(name))
+		settings.Window, settings.MaxOutput = info.Window, cmp.Or(settings.MaxOutput, info.MaxOutput)
 	}
-	return a.Project.Models[alias]
+	return spec.UsableWindow(settings)
 }
 
 // request makes a model request of a compiled one. On the last turn only submit_result is offered for calling.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"divisi/contextscope"
+	"divisi/internal/spec"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
@@ -37,16 +38,39 @@ func (a *Agent) runCalls(ctx context.Context) error {
 		return err
 	}
 	content := &genai.Content{Role: genai.RoleUser}
+	var usage spec.Usage
 	for i := range done {
-		if done[i].result.Err {
+		r := &done[i].result
+		if r.Err {
 			data.Failed++
 		}
+		data.Kept = append(data.Kept, r.Kept...)
+		if data.Loads, err = a.load(ctx, data.Loads, r.Load); err != nil {
+			return err
+		}
+		usage = usage.Add(r.Usage)
 		content.Parts = append(content.Parts, answer(&done[i]))
 	}
 	e := draft(contextscope.KindTool, data)
 	e.Content = content
 	a.whole = nil
-	return a.append(ctx, e)
+	events := []contextscope.Event{e}
+	if usage != (spec.Usage{}) {
+		events = append(events, usageEvent(usage))
+	}
+	return a.append(ctx, events...)
+}
+
+// load keeps what a call asked to be shown, so that the next request can be made again, by another delivery too.
+func (a *Agent) load(ctx context.Context, loads []wire.Load, l *tool.Load) ([]wire.Load, error) {
+	if l == nil {
+		return loads, nil
+	}
+	object, err := a.Journal.keep(ctx, []byte(l.Text))
+	if err != nil {
+		return loads, fmt.Errorf("keep what %s asked for: %w", a.Assignment.Agent(), err)
+	}
+	return append(loads, wire.Load{Handle: l.Handle, What: l.What, Object: object}), nil
 }
 
 // openCalls returns the calls of the open turn with their whole arguments.
@@ -97,9 +121,16 @@ func (a *Agent) call(ctx context.Context, call *genai.FunctionCall, n int) tool.
 	defer cancel()
 	r := a.Tools.Run(ctx, c)
 	if errors.Is(context.Cause(ctx), errTool) {
-		return tool.Failed("%s was ended after %s", call.Name, a.Bounds.Tool)
+		return instead(r, "%s was ended after %s", call.Name, a.Bounds.Tool)
 	}
 	return r
+}
+
+// instead is a failure in the place of a result. What the call made and cost stays.
+func instead(r tool.Result, format string, args ...any) tool.Result {
+	failed := tool.Failed(format, args...)
+	failed.Kept, failed.Usage = r.Kept, r.Usage
+	return failed
 }
 
 // callID names a call within its attempt; a model that gives none gets one that only we see.
@@ -132,7 +163,7 @@ func (a *Agent) conclude(ctx context.Context, done []outcome) (wire.Tooled, erro
 		return data, nil
 	}
 	if fault := refuse(a.WriteSet, data.Tree); fault != nil {
-		done[ends].result = tool.Failed("%s. Put them back as they were, then submit again:\n%s", fault.Message, fault.Detail)
+		done[ends].result = instead(done[ends].result, "%s. Put them back as they were, then submit again:\n%s", fault.Message, fault.Detail)
 		return data, nil
 	}
 	data.End = a.end(&done[ends].result)
@@ -146,7 +177,7 @@ func (a *Agent) save(ctx context.Context, data *wire.Tooled, last *outcome) erro
 	var nested *workspace.NestedError
 	switch {
 	case errors.As(err, &nested):
-		last.result = tool.Failed("%s", nested)
+		last.result = instead(last.result, "%s", nested)
 	case err != nil:
 		return fmt.Errorf("save the tree of %s: %w", a.Assignment.Agent(), err)
 	default:

@@ -50,8 +50,10 @@ type Explainer struct {
 }
 
 // NewExplainer reads an attempt's session. extra are the tools that the worker brought.
-func NewExplainer(ctx context.Context, b *bus.Bus, a *wire.Assignment, extra []tool.Tool) (*Explainer, error) {
-	in, err := inputOf(ctx, b, a)
+func NewExplainer(
+	ctx context.Context, b *bus.Bus, tree TreeReader, a *wire.Assignment, extra []tool.Tool,
+) (*Explainer, error) {
+	in, err := inputOf(ctx, b, tree, a)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +195,8 @@ func declarations(a *wire.Assignment, extra []tool.Tool) ([]*genai.FunctionDecla
 	}
 	defer root.Close()
 	set, err := tool.Builtin(a.Role.Tools, tool.Env{
-		Root: root, Dir: dir, Runner: runner{}, Artifacts: shelf{}, Output: a.Role.Output, Extra: extra,
+		Root: root, Dir: dir, Runner: runner{}, Artifacts: &shelf{}, Output: a.Role.Output,
+		Constraints: spec.Rules(a.Task.Constraints), Extra: extra,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the tools of role %s: %w", a.Role.Name, err)

@@ -2,25 +2,31 @@ package subagents
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"strings"
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/contextscope/guide"
+	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
 
-// input gathers what every request of the agent shares.
-func inputOf(ctx context.Context, b *bus.Bus, a *wire.Assignment) (contextscope.Input, error) {
+// TreeReader reads the repository.
+type TreeReader interface {
+	// ReadFile returns the content of one file of a commit; what is not a file there is git.ErrNotFound, and what has more than
+	// limit bytes an error.
+	ReadFile(ctx context.Context, commit, path string, limit int64) ([]byte, error)
+}
+
+// inputOf gathers what every request of the agent shares.
+func inputOf(ctx context.Context, b *bus.Bus, tree TreeReader, a *wire.Assignment) (contextscope.Input, error) {
 	in := contextscope.Input{
 		Agent: a.Agent(), Role: a.Role, Include: spec.IncludeFull, Narrative: a.Role.Narrative,
-		Brief: contextscope.Brief{Task: a.Task, Goal: a.Goal, DecisionRecord: a.DecisionRecord},
-	}
-	for _, i := range a.Inputs {
-		in.Brief.Inputs = append(in.Brief.Inputs, contextscope.Handoff(i))
-	}
-	for _, p := range a.Prior {
-		in.Brief.Prior = append(in.Brief.Prior, contextscope.Prior(p))
+		Window: WindowOf(&a.Project, a.Role.Model), Brief: BriefOf(a), Guides: guidesOf(ctx, tree, a),
 	}
 	if a.Slice != "" {
 		data, err := b.Get(ctx, a.Slice)
@@ -32,8 +38,59 @@ func inputOf(ctx context.Context, b *bus.Bus, a *wire.Assignment) (contextscope.
 		}
 	}
 	var err error
+	if in.Values, err = valuesOf(a); err != nil {
+		return in, err
+	}
 	in.Events, err = continued(ctx, b, a)
 	return in, err
+}
+
+// BriefOf is the task of an assignment as it is put to its agent.
+func BriefOf(a *wire.Assignment) contextscope.Brief {
+	b := contextscope.Brief{Task: a.Task, Goal: a.Goal, DecisionRecord: a.DecisionRecord}
+	for _, i := range a.Inputs {
+		b.Inputs = append(b.Inputs, contextscope.Handoff(i))
+	}
+	for _, p := range a.Prior {
+		b.Prior = append(b.Prior, contextscope.Prior(p))
+	}
+	return b
+}
+
+// maxGuide bounds, in bytes, the instruction files that are read at all; most of a larger one would be cut.
+const maxGuide = 1 << 20
+
+// guidesOf finds the instruction files of the repository for the task, in the commit that the attempt starts from: what a patch
+// makes of them never guides who judges it. What was left out stands behind them, for the agent and for whoever looks at it.
+func guidesOf(ctx context.Context, tree TreeReader, a *wire.Assignment) []contextscope.Guide {
+	head := a.Head
+	if a.Patch != nil {
+		head = a.Patch.Base
+	}
+	read := func(path string) ([]byte, error) {
+		data, err := tree.ReadFile(ctx, head, path, maxGuide)
+		if errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrBadName) {
+			return nil, fs.ErrNotExist
+		}
+		return data, err
+	}
+	guides, notes := guide.Find(read, []string{guide.Dir(a.Task.Files)})
+	if len(notes) > 0 {
+		guides = append(guides, contextscope.Guide{Path: "What was left out of them", Text: strings.Join(notes, "\n")})
+	}
+	return guides
+}
+
+// faultTooBig is the class of a task that no request of its role can hold.
+const faultTooBig = "too_big"
+
+// refusedClass is the fault's class of an assignment that cannot be carried out.
+func refusedClass(err error) string {
+	var big *contextscope.TooBigError
+	if errors.As(err, &big) {
+		return faultTooBig
+	}
+	return faultAssignment
 }
 
 // continued reads the sessions that this one goes on with. They are the same agent's: an agent that is woken again.

@@ -66,7 +66,7 @@ func OpenJournal(ctx context.Context, log Log, objects Objects, a *wire.Assignme
 	if err != nil {
 		return nil, fmt.Errorf("open the journal of %s: %w", a.Agent(), err)
 	}
-	j.events, j.last, j.seq = events, last, len(events)
+	j.events, j.last, j.seq = events, last, newestSeq(events)
 	return j, nil
 }
 
@@ -80,13 +80,23 @@ func readSession(ctx context.Context, log Log, subject string) ([]contextscope.E
 		if err != nil {
 			return nil, 0, fmt.Errorf("read %s: %w", subject, err)
 		}
-		batch, err := wire.DecodeEvents(m.Data, m.Pos)
-		if err != nil {
-			return nil, 0, fmt.Errorf("read %s: %w", subject, err)
+		for _, e := range wire.DecodeEvents(m) {
+			if e.Kind == contextscope.KindUnreadable && e.Seq == 0 {
+				e.Seq = newestSeq(events) + 1
+			}
+			events = append(events, e)
 		}
-		events, last = append(events, batch...), m.Pos
+		last = m.Pos
 	}
 	return events, last, nil
+}
+
+// newestSeq is the newest event's number: its own, because one that could not be read may stand for several.
+func newestSeq(events []contextscope.Event) int {
+	if len(events) == 0 {
+		return 0
+	}
+	return events[len(events)-1].Seq
 }
 
 // Append commits the events in one message: all of them or none. It fills in everything but Kind, Content, Data and, where it

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"divisi/contextscope"
@@ -66,17 +67,9 @@ func (at *attempt) judgeByModel(ctx context.Context) (spec.Result, error) {
 		return spec.Result{}, err
 	}
 	defer done()
-	p := at.assignment.Patch
-	diff, cut, err := at.worker.cfg.Mirror.Diff(ctx, p.Base, p.Commit, maxJudged)
-	if err != nil {
-		return spec.Result{}, fmt.Errorf("read the patch of %s: %w", at.assignment.Agent(), err)
+	if err := at.showPatch(ctx, &agent.Input); err != nil {
+		return spec.Result{}, err
 	}
-	if cut {
-		diff += "\n[… more; the whole is in your tree]\n"
-	}
-	agent.Input.Brief.Inputs = append(agent.Input.Brief.Inputs, contextscope.Handoff{
-		Task: at.assignment.Task.ID, Role: "the patch to judge", Handoff: spec.Handoff{Summary: diff},
-	})
 	r, err := agent.Run(ctx)
 	if err != nil || r.Status != spec.StatusDone {
 		return r, err
@@ -84,18 +77,57 @@ func (at *attempt) judgeByModel(ctx context.Context) (spec.Result, error) {
 	return decided(r), nil
 }
 
-// decided turns a judge's submission into the attempt's result.
+// showPatch puts the patch into a judge's brief, and tells it to go through the constraints one by one.
+func (at *attempt) showPatch(ctx context.Context, in *contextscope.Input) error {
+	p, most := at.assignment.Patch, maxJudged
+	if in.Window > 0 { // half of what is left: the judge looks around too, and can read the rest in its tree
+		left := in.Window
+		for _, s := range contextscope.Fixed(*in) {
+			left -= s.Tokens
+		}
+		most = min(most, max(minJudged, left/2*4)) //nolint:mnd // a token is four bytes
+	}
+	diff, cut, err := at.worker.cfg.Mirror.Diff(ctx, p.Base, p.Commit, most)
+	if err != nil {
+		return fmt.Errorf("read the patch of %s: %w", at.assignment.Agent(), err)
+	}
+	if cut {
+		diff += "\n[… more; the whole is in your tree]\n"
+	}
+	in.Brief.Inputs = append(in.Brief.Inputs, contextscope.Handoff{
+		Task: at.assignment.Task.ID, Role: "the patch to judge", Handoff: spec.Handoff{Summary: diff},
+	})
+	if len(at.assignment.Task.Constraints) > 0 {
+		in.Brief.Notes = append(in.Brief.Notes, checklist)
+	}
+	return nil
+}
+
+// checklist tells a judge what the constraints are to it.
+const checklist = "The constraints are your checklist. Judge the patch by each of them and answer in the argument constraints, " +
+	"by number: kept is whether the patch keeps it, note is your reason, with its place. What the author says of them is a " +
+	"claim. One that is not kept is a fail."
+
+// minJudged is how much of a diff, in bytes, even the smallest window shows.
+const minJudged = 4 << 10
+
+// decided turns a judge's submission into the attempt's result. A constraint that is not kept is a fail, whatever the verdict.
 func decided(r spec.Result) spec.Result {
 	r.Patch, r.Plan, r.Final = nil, nil, false
 	var v verdict
 	if err := json.Unmarshal(r.Handoff.Output, &v); err != nil {
 		return failure(faultNoResult, "the judge's verdict could not be read: "+err.Error(), "")
 	}
-	switch v.Verdict {
-	case "pass":
+	broken := r.Handoff.Broken()
+	switch {
+	case v.Verdict == "pass" && len(broken) == 0:
 		return r
-	case "fail":
-		reasons := append(v.Reasons, r.Handoff.Findings...)
+	case v.Verdict == "pass" || v.Verdict == "fail":
+		var reasons []string
+		for _, c := range broken {
+			reasons = append(reasons, fmt.Sprintf("Not kept: %s (%s)", c.Text, c.Note))
+		}
+		reasons = slices.Concat(reasons, v.Reasons, r.Handoff.Findings)
 		r.Status = spec.StatusFailed
 		r.Error = &spec.Fault{
 			Class: faultVerdict, Message: "the gates passed, but the patch is not what was asked for: " + r.Handoff.Summary,

@@ -7,6 +7,10 @@ import (
 	"divisi/subagents/tool"
 )
 
+// maxCommandOutput is how much of a command's output is taken, in bytes: far more than a model is shown, since the whole of it
+// is kept as an artifact.
+const maxCommandOutput = 4 << 20
+
 // runner runs the commands of an agent's tools, confined to its slot.
 type runner struct{ at *attempt }
 
@@ -22,7 +26,7 @@ func (r runner) Run(ctx context.Context, c tool.Command) (tool.Output, error) {
 	}
 	out, err := sandbox.Run(ctx, sandbox.Command{
 		Args: args, Dir: dir, Env: append(r.at.env[:len(r.at.env):len(r.at.env)], taskEnv(r.at.assignment)...),
-		Writable: r.at.writable(), Timeout: c.Timeout,
+		Writable: r.at.writable(), Timeout: c.Timeout, MaxOutput: maxCommandOutput,
 	})
 	if err != nil {
 		return tool.Output{}, err

@@ -2,18 +2,11 @@ package subagents
 
 import "divisi/contextscope"
 
-// sequence numbers the events of one conversation that several attempts have carried on, so that a number names one event in
-// all of it. Each attempt's own numbers count from 1 and go on from the last of the attempt before; what an attempt skipped
-// stays a gap. It returns the highest number.
+// sequence numbers a conversation that several attempts have carried on, and returns the highest number.
 func sequence(events []contextscope.Event) (numbered []contextscope.Event, last int) {
-	numbered = make([]contextscope.Event, len(events))
-	offset, attempt := 0, 0
-	for i, e := range events {
-		if e.Attempt != attempt {
-			offset, attempt = last, e.Attempt
-		}
-		e.Seq += offset
-		numbered[i], last = e, max(last, e.Seq)
+	numbered = contextscope.Session(events).Numbered()
+	for i := range numbered {
+		last = max(last, numbered[i].Seq)
 	}
 	return numbered, last
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"divisi/contextscope"
+	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
 
@@ -63,6 +64,10 @@ func (s *session) apply(e *contextscope.Event) error {
 		return decode(e, s.applyNudge)
 	case contextscope.KindSteering:
 		return decode(e, func(d wire.Steered) { s.steered[d.ID], s.silent, s.reminders = true, false, 0 })
+	case contextscope.KindCompaction:
+		if c, ok := contextscope.CompactionOf(*e); ok && c.Effective() && s.tooLong() {
+			s.fault = nil
+		}
 	case contextscope.KindError:
 		return decode(e, s.applyFault)
 	case contextscope.KindUsage:
@@ -131,6 +136,11 @@ func (s *session) applyNudge(d wire.Nudge) {
 		s.looped = true
 		s.repeats = s.repeats.nudged()
 	}
+}
+
+// tooLong says that the newest request was too long, and that shortening it may still help.
+func (s *session) tooLong() bool {
+	return s.fault != nil && s.fault.Class == string(model.TooLong) && s.discarded < maxDiscarded
 }
 
 func (s *session) applyFault(f spec.Fault) {

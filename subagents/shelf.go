@@ -2,33 +2,78 @@ package subagents
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"regexp"
+	"sync"
 
+	"divisi/bus"
+	"divisi/contextscope/artifact"
 	"divisi/subagents/tool"
 )
 
-// shelf keeps the large outputs of one agent's tools as objects.
+// shelf keeps the large outputs of one agent's tools as artifacts of its run, each under the agent's name.
 type shelf struct {
 	objects Objects
+	store   artifact.Store
 	run     string
 	agent   string
+
+	mu sync.Mutex
+	// made are the handles of what was put, by name and digest: an output that comes again has the same handle, so that what
+	// an agent does again and again looks the same each time.
+	made map[string]string
 }
 
-// Put implements tool.Artifacts. The handle names the content, so that the same name can come again.
-func (s shelf) Put(ctx context.Context, name string, data []byte) (string, error) {
-	handle := "artifact/" + s.run + "/" + s.agent + "/" + name + "-" + digest(data)[:12]
-	if err := s.objects.Put(ctx, handle, data); err != nil {
+func newShelf(objects Objects, run, agent string) *shelf {
+	return &shelf{
+		objects: objects, store: artifact.NewObjects(objects, run, bus.ErrNotFound, bus.ErrExists),
+		run: run, agent: agent, made: map[string]string{},
+	}
+}
+
+// Put implements tool.Artifacts.
+func (s *shelf) Put(ctx context.Context, name string, data []byte) (string, error) {
+	key := name + "#" + artifact.Digest(data)
+	s.mu.Lock()
+	made, ok := s.made[key]
+	s.mu.Unlock()
+	if ok {
+		return made, nil
+	}
+	h, err := s.store.Put(ctx, s.agent+"/"+name, "text/plain", data)
+	if err != nil {
 		return "", fmt.Errorf("keep %s: %w", name, err)
 	}
-	return handle, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made[key] = h.String()
+	return h.String(), nil
 }
+
+// contentNames are objects that are named by their content: big parts of events, and what gates wrote.
+var contentNames = regexp.MustCompile(`^(?:` + partPrefix + `|output-)([0-9a-f]{64})$`)
 
 // Get implements tool.ArtifactReader. An agent can read the artifacts of its run and nothing else of the store.
-func (s shelf) Get(ctx context.Context, handle string) ([]byte, error) {
-	if !inRun(handle, s.run) {
-		return nil, fmt.Errorf("%q is no artifact of this run", handle)
+func (s *shelf) Get(ctx context.Context, handle string) ([]byte, error) {
+	if h, err := artifact.ParseHandle(handle); err == nil {
+		a, err := s.store.Get(ctx, h)
+		return a.Data, err
 	}
-	return s.objects.Get(ctx, handle)
+	content := contentNames.FindStringSubmatch(handle)
+	if content == nil && !inRun(handle, s.run) {
+		return nil, fmt.Errorf("%.300q is no artifact of this run: %w", handle, artifact.ErrHandle)
+	}
+	data, err := s.objects.Get(ctx, handle)
+	switch {
+	case errors.Is(err, bus.ErrNotFound):
+		return nil, fmt.Errorf("get %s: %w", handle, artifact.ErrNotFound)
+	case err != nil:
+		return nil, fmt.Errorf("get %s: %w", handle, err)
+	case content != nil && digest(data) != content[1]:
+		return nil, fmt.Errorf("get %s: found the digest %s: %w", handle, digest(data), artifact.ErrCorrupt)
+	}
+	return data, nil
 }
 
-var _ tool.ArtifactReader = shelf{}
+var _ tool.ArtifactReader = (*shelf)(nil)

@@ -118,9 +118,7 @@ func (s *site) tail(ctx context.Context, a *wire.Assignment) func(func(contextsc
 	return func(yield func(contextscope.Event) bool) {
 		for m, err := range s.bus.Tail(ctx, bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, a.Attempt), 0) {
 			require.NoError(s.t, err)
-			events, err := wire.DecodeEvents(m.Data, m.Pos)
-			require.NoError(s.t, err)
-			for _, e := range events {
+			for _, e := range wire.DecodeEvents(m) {
 				if !yield(e) {
 					return
 				}

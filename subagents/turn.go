@@ -10,6 +10,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/subagents/prefix"
 	"divisi/subagents/wire"
 
 	"google.golang.org/genai"
@@ -23,7 +24,16 @@ func (a *Agent) turn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	res, err := a.ask(ctx, a.request(tail))
+	compiled := a.view.Compile(tail)
+	if compiled.Over > 0 {
+		return a.discard(ctx, &model.Error{Class: model.TooLong, Message: fmt.Sprintf(
+			"the request has about %d tokens, %d more than the window of %d", compiled.Tokens, compiled.Over, a.Input.Window)})
+	}
+	req, err := a.request(ctx, compiled)
+	if err != nil {
+		return err
+	}
+	res, err := a.ask(ctx, req)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return a.unpaid(ctx, err, cause)
 	}
@@ -56,9 +66,27 @@ func (a *Agent) unpaid(ctx context.Context, err, cause error) error {
 	return cause
 }
 
-// request compiles what the model sees this turn.
-func (a *Agent) request(tail contextscope.Tail) *model.Request {
-	return a.Call.request(a.view.Compile(tail), a.Assignment, a.session.calls+1, a.Bounds)
+// request makes the call of a compiled request, once it is this agent's turn among the siblings of its prefix.
+func (a *Agent) request(ctx context.Context, compiled contextscope.Request) (*model.Request, error) {
+	var shared []*genai.Part
+	if compiled.SharedParts > 0 {
+		shared = compiled.Contents[0].Parts[:compiled.SharedParts]
+	}
+	if a.use == nil {
+		p := prefix.Prefix{
+			Model: a.Call.Model, Digest: compiled.PrefixDigest, Tokens: compiled.PrefixTokens,
+			System: compiled.System, Tools: compiled.Tools, Shared: shared,
+		}
+		var err error
+		if a.use, err = a.Prefixes.Enter(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	req := a.Call.request(compiled, a.Assignment, a.session.calls+1, a.Bounds)
+	if name := a.use.Cache(compiled.Tokens); name != "" && len(shared) > 0 && len(shared) < len(compiled.Contents[0].Parts) {
+		req.Cached = &model.CachedPrefix{Name: name, Parts: len(shared)}
+	}
+	return req, nil
 }
 
 // ask streams one answer under the idle watch. What of the time was a hold is given back to the attempt.
@@ -72,6 +100,11 @@ func (a *Agent) ask(ctx context.Context, req *model.Request) (*model.Result, err
 		a.limit.putOff(held)
 	}()
 	for ev, err := range a.Model.Generate(ctx, req) {
+		if err != nil {
+			a.use.Failed()
+		} else {
+			a.use.Warm()
+		}
 		switch {
 		case err != nil && errors.Is(context.Cause(ctx), errIdle):
 			return nil, &model.Error{

@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"divisi/bus"
+	"divisi/contextscope"
 	"divisi/internal/git"
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
 	"divisi/subagents/gate"
+	"divisi/subagents/prefix"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
@@ -46,6 +48,9 @@ type Config struct {
 	Run   string
 	// Tools brings further tools for an attempt, such as the master's dispatch. It may be nil.
 	Tools func(a *wire.Assignment) []tool.Tool
+	// Memory finds notes for turns; nil means none. Prefixes minds what siblings share; nil lets everybody go at once.
+	Memory   Recaller
+	Prefixes *prefix.Keeper
 	// Hold tells when the model's service asked everybody to wait. It may be nil: then such time counts like any other.
 	Hold Hold
 	// AckWait is how long the bus waits for a sign of life; default one minute.
@@ -90,7 +95,10 @@ var errShutdown = errors.New("the worker stops")
 
 // Worker takes assignments off the queues of its roles and carries them out. One semaphore admits them, whatever the role.
 type Worker struct {
-	cfg    Config
+	cfg Config
+	// compiler is shared: what siblings inherit is narrated once.
+	compiler *contextscope.Compiler
+
 	room   chan struct{}
 	desk   *desk
 	cancel context.CancelCauseFunc
@@ -103,7 +111,7 @@ type Worker struct {
 // NewWorker returns a worker that has not begun.
 func NewWorker(cfg Config) *Worker {
 	cfg = cfg.withDefaults()
-	return &Worker{cfg: cfg, room: make(chan struct{}, cfg.Parallel), desk: newDesk(cfg.Bus, cfg.Log)}
+	return &Worker{cfg: cfg, compiler: contextscope.NewCompiler(), room: make(chan struct{}, cfg.Parallel), desk: newDesk(cfg.Bus, cfg.Log)}
 }
 
 // Start opens the queues and returns; the work goes on until Stop, or until ctx ends, which Stop still has to wait for. A

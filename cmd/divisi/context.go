@@ -41,9 +41,12 @@ func newCompile(g *globals) *cobra.Command {
 		Use:   "compile FILE|-",
 		Short: "Compile a session given as JSON, and print contents and trace",
 		Long: `Compile a session given as JSON into what a model would see, with a trace. The session is
-  {"agent":"coder","include_contents":"none|full","branch":"","narrative":"plain|fenced",
+  {"agent":"coder","include_contents":"none|full","branch":"","narrative":"plain|fenced","strict":false,
    "events":[{"author":"user","role":"user","branch":"","invocation_id":"i1","timestamp":1,"parts":[…]}]}
-with parts as the Gemini API writes them. It prints {"contents":[…],"trace":[…]}.` + codes(codeOK, codeUsage, codeMachine),
+with parts as the Gemini API writes them. It prints {"contents":[…],"trace":[…]}. Any history compiles;
+the trace names what was broken in it. The contents have the shape that Google's ADK gives them; with
+"strict":true they are healed as the API demands: the user begins, roles alternate, and every call is
+answered once, in call order, in the content after it.` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi context compile session.json\n  divisi context compile - < session.json | jq .trace",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return g.compile(c.Context(), args[0]) },

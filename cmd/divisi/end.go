@@ -44,7 +44,11 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *orchestrator.Stat
 			return err
 		}
 	}
-	writeGates(g.out, slices.DeleteFunc(st.Report().Gates, func(r orchestrator.GateReport) bool {
+	report := st.Report()
+	if err := writeRoles(g.out, report.Roles, width(g.out)); err != nil {
+		return err
+	}
+	writeGates(g.out, slices.DeleteFunc(report.Gates, func(r orchestrator.GateReport) bool {
 		return len(r.New)+len(r.Known)+len(r.Fixed) == 0
 	}))
 	run := st.Spec.Run

@@ -137,5 +137,5 @@ func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, a
 	if slices.Contains(a.Role.Tools, spec.ToolDispatch) {
 		extra = append(extra, orchestrator.NewDispatch(b, run, nil, configs.PlanSchema()))
 	}
-	return subagents.NewExplainer(ctx, b, a, extra) //nolint:wrapcheck // it names the attempt
+	return subagents.NewExplainer(ctx, b, mirror, a, extra) //nolint:wrapcheck // it names the attempt
 }

@@ -22,6 +22,7 @@ import (
 	"divisi/orchestrator/dashboard"
 	"divisi/subagents"
 	"divisi/subagents/gate"
+	"divisi/subagents/prefix"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
@@ -177,7 +178,7 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 	hold := model.NewHold(func(until time.Time, quota string) {
 		h.g.log.Warn().Time("until", until).Str("quota", quota).Msg("the model's service asked to wait: every agent is held")
 	})
-	m, closeModel, err := h.model(ctx, st, newBudget, hold)
+	models, err := h.service(ctx, st, newBudget, hold)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -194,12 +195,12 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 		return nil, nil, err
 	}
 	return subagents.NewWorker(subagents.Config{
-		Bus: h.bus, Model: m, Hold: hold, Mirror: h.mirror, Pool: pool,
+		Bus: h.bus, Model: models.model, Prefixes: models.prefixes, Hold: hold, Mirror: h.mirror, Pool: pool,
 		Caches:   sandbox.Caches{Dir: h.caches, Go: toolchain},
 		ToolsDir: filepath.Join(h.dir, "tools"), Temp: filepath.Join(h.dir, "tmp"), Environ: os.Environ(),
 		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: parallel, Roles: roles, Run: h.run, Tools: h.tools,
 		Clock: now, IDs: newID(), Log: h.g.log,
-	}), func() { closeModel(); h.sweep(pool) }, nil
+	}), func() { models.close(); h.sweep(pool) }, nil
 }
 
 // hide takes the runs' own files out of the sight of confined commands: with the bus's credential they could forge results.
@@ -232,17 +233,33 @@ func (h *holder) tools(a *wire.Assignment) []tool.Tool {
 	return nil
 }
 
-// model connects to the model's service, when a role of the run needs one.
-func (h *holder) model(
+// service is the model's service, as the run's agents use it. The zero value is none.
+type service struct {
+	model    model.Model
+	prefixes *prefix.Keeper
+	gemini   *model.Gemini
+}
+
+// close deletes the caches that are left, then ends the connections.
+func (s service) close() {
+	s.prefixes.Close()
+	if s.gemini != nil {
+		s.gemini.Close()
+	}
+}
+
+// service connects to the model's service, when a role of the run needs one.
+func (h *holder) service(
 	ctx context.Context, st *orchestrator.State, newBudget *int, hold *model.Hold,
-) (model.Model, func(), error) {
+) (service, error) {
 	if !needsModel(h.spec) {
-		return nil, func() {}, nil
+		return service{}, nil
 	}
 	gemini, err := model.NewGemini(ctx, model.Options{})
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // it says what to set
+		return service{}, err //nolint:wrapcheck // it says what to set
 	}
+	prefixes := prefix.NewKeeper(prefix.Options{Cacher: gemini, Log: h.g.log})
 	limit := h.spec.Budget
 	if st.Spec.Run != "" {
 		limit = st.Budget // a resumed run's, which may have been raised before
@@ -251,13 +268,14 @@ func (h *holder) model(
 		limit = *newBudget
 	}
 	policy := model.Policy{
-		Hold:    hold,
-		OnRetry: func(n model.RetryNote) { h.g.log.Info().Any("retry", n).Msg("a model call is tried again") },
+		Hold:           hold,
+		OnRetry:        func(n model.RetryNote) { h.g.log.Info().Any("retry", n).Msg("a model call is tried again") },
+		OnCacheRefused: func(name string, _ *model.Error) { prefixes.Drop(name) },
 	}
 	if limit > 0 {
 		policy.Budget = model.NewBudget(limit, st.Usage.Total())
 	}
-	return model.New(gemini, policy), gemini.Close, nil
+	return service{model.New(gemini, policy), prefixes, gemini}, nil
 }
 
 // needsModel reports whether a run can come to a model call at all.

@@ -87,6 +87,8 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 // resumable says why a run cannot go on, if it cannot.
 func resumable(st *orchestrator.State, budget *int) error {
 	switch {
+	case st.Spec.Run == "" && len(st.Unread) > 0:
+		return fmt.Errorf("the run's first event cannot be read: %s", st.Unread[0])
 	case st.Spec.Run == "":
 		return usagef("this run was killed before its first event; start it again with divisi run")
 	case st.Run == orchestrator.RunDone || st.Run == orchestrator.RunParked || st.Run == orchestrator.RunCancelled:

@@ -95,7 +95,7 @@ Start with:  divisi demo`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usagef("%v\nSee: %s --help", err, c.CommandPath()) })
 	root.AddCommand(
 		newDemo(g), newRun(g), newResume(g), newCancel(g), newShow(g), newRuns(g), newWatch(g), newContext(g),
-		newRoles(g), newConfig(g), newVersion(g),
+		newRoles(g), newConfig(g), newMemory(g), newVersion(g),
 	)
 	root.SetHelpCommand(newHelp())
 	describeCompletion(root)

@@ -129,6 +129,9 @@ func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*ho
 	if err := errors.Join(rolesErr, projectErr); err != nil {
 		return nil, err
 	}
+	if problems := project.RoleProblems(roles); len(problems) > 0 {
+		return nil, usagef("%s", problems[0].Message)
+	}
 	s := orchestrator.RunSpec{
 		Run: newRunID(now()), Goal: strings.Join(args, " "), Repo: checkout.Top, Base: base, Branch: checkout.Branch,
 		Project: project, Roles: roles, Parallel: first(o.parallel, project.Parallel, 4), //nolint:mnd // design: default 4

@@ -30,7 +30,7 @@ func TestScripts(t *testing.T) {
 			"spawn": spawn, "until": until, "signal": signalJob, "ended": ended,
 			"snapshot": snapshot, "untouched": untouched, "landed": landed, "sametree": sameTree, "lastrun": lastRun,
 			"noruns": noRuns, "killed": killed, "served": served, "tmpfs": tmpfs, "process": process,
-			"atonce": atOnce, "noprocess": noProcess, "events": jsonEvents,
+			"appended": appended, "atonce": atOnce, "noprocess": noProcess, "events": jsonEvents,
 		},
 	})
 }

@@ -82,7 +82,22 @@ func writeReport(w io.Writer, r orchestrator.Report, columns int) error {
 	if err := console.RenderTasks(w, rows(r.Tasks), columns); err != nil {
 		return fmt.Errorf("print the tasks: %w", err)
 	}
+	if err := writeRoles(w, r.Roles, columns); err != nil {
+		return err
+	}
 	writeGates(w, r.Gates)
+	return nil
+}
+
+// writeRoles prints who used the model, where anybody did.
+func writeRoles(w io.Writer, roles []orchestrator.RoleReport, columns int) error {
+	if len(roles) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	if err := console.RenderRoles(w, roles, columns); err != nil {
+		return fmt.Errorf("print the roles: %w", err)
+	}
 	return nil
 }
 
@@ -150,6 +165,11 @@ func writeTask(w io.Writer, t orchestrator.TaskReport, st *orchestrator.State) e
 	}
 	if t.Summary != "" {
 		fmt.Fprintf(w, "summary   %s\n", console.Sanitize(oneLine(t.Summary)))
+	}
+	if v := st.Tasks[t.ID]; v != nil && v.Result != nil {
+		for _, c := range v.Result.Handoff.Broken() {
+			fmt.Fprintf(w, "broken    constraint %s: %s\n", console.Sanitize(oneLine(c.Text)), console.Sanitize(oneLine(c.Note)))
+		}
 	}
 	return nil
 }

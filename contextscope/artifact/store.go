@@ -8,6 +8,9 @@ import (
 // ErrNotFound is wrapped by the errors of Get for a name, a version or a digest that the store does not have.
 var ErrNotFound = errors.New("artifact not found")
 
+// ErrCorrupt is wrapped by the errors of Get for an artifact whose content is not what its handle was made for.
+var ErrCorrupt = errors.New("artifact is damaged")
+
 // Artifact is one version with its content.
 type Artifact struct {
 	// Handle is complete: full digest, size and media type.
@@ -26,6 +29,6 @@ type Store interface {
 
 	// Get returns the artifact that a handle means. The data is the caller's own. Of the handle only name, version and
 	// digest count, and the digest may be shortened. What is not there, or has another digest, is an error that wraps
-	// ErrNotFound.
+	// ErrNotFound; content that is gone or changed behind a known version wraps ErrCorrupt and is never returned.
 	Get(ctx context.Context, handle Handle) (Artifact, error)
 }

@@ -6,6 +6,9 @@ import (
 	"google.golang.org/genai"
 )
 
+// bytesPerToken is what a token is where nothing else says how many there are.
+const bytesPerToken = 4
+
 // End is how a stream ends.
 type End string
 
@@ -223,7 +226,11 @@ func (b *builder) usageOf() object {
 		for _, c := range b.a.Calls {
 			out += len(c.Name) + len(canonical(c.Args))
 		}
-		u = &Usage{Prompt: len(b.req.Body)/4 + 1, Output: out/4 + 1, Thoughts: len(b.a.Thought) / 4}
+		u = &Usage{
+			Prompt: len(b.req.Body)/bytesPerToken + 1 + b.req.inCache, Output: out/bytesPerToken + 1,
+			Thoughts: len(b.a.Thought) / bytesPerToken,
+		}
+		u.Cached = min(b.req.Cached, u.Prompt)
 	}
 	return object{
 		"promptTokenCount": u.Prompt, "cachedContentTokenCount": u.Cached, "candidatesTokenCount": u.Output,

@@ -24,10 +24,15 @@ type Request struct {
 	Tools    []*genai.Tool
 	// Continuation is the token that a continued answer goes on from.
 	Continuation []byte
+	// Cache is the explicit cache that the request names; System, Tools and Contents have what it holds in them. Cached is how
+	// many tokens of the request were in a cache, explicit or implicit.
+	Cache  string
+	Cached int
 	// Body is the request as it came.
 	Body json.RawMessage
 
-	text string
+	text    string
+	inCache int // tokens that the explicit cache brings to the request
 }
 
 // body is what the API knows in a request. Parts are kept raw as well: some faults are gone once they are parsed.

@@ -198,7 +198,8 @@ func (s *send) stream(ctx context.Context) (err error) {
 			err = invalidf("the SDK panicked: %v", p)
 		}
 	}()
-	contents, config := cloneContents(s.req.Contents), cloneConfig(s.req.Config)
+	req := s.req.withoutCached()
+	contents, config := cloneContents(req.Contents), cloneConfig(req.Config)
 	for chunk, err := range s.g.client.Models.GenerateContentStream(ctx, s.req.Model, contents, config) {
 		if err != nil {
 			return err

@@ -14,6 +14,9 @@ import (
 // DefaultModel serves roles that name no model.
 const DefaultModel = "gemini-3.8-flash"
 
+// geminiMinCache is the smallest cached prefix of the Gemini 3 family, for names that the table does not have yet.
+const geminiMinCache = 4096
+
 //go:embed models.yaml
 var modelsYAML []byte
 
@@ -27,6 +30,10 @@ type Info struct {
 	MaxOutput int `yaml:"max_output"`
 	// Thinking lists the levels that the model takes; empty means not known.
 	Thinking []string `yaml:"thinking"`
+	// MinCache is the smallest prefix, in tokens, that the service caches, by itself or in an explicit cache; 0 means that
+	// nothing is known of caching. ExplicitCache says that caches can be made by name.
+	MinCache      int  `yaml:"min_cache"`
+	ExplicitCache bool `yaml:"explicit_cache"`
 	// Prices are sorted by date.
 	Prices []Price `yaml:"prices"`
 }
@@ -37,6 +44,8 @@ type Price struct {
 	In     float64   `yaml:"in"`
 	Out    float64   `yaml:"out"`
 	Cached float64   `yaml:"cached"`
+	// Storage is for an hour of an explicit cache; 0 means not known.
+	Storage float64 `yaml:"storage"`
 }
 
 type table struct {
@@ -72,7 +81,7 @@ func Lookup(name string) Info {
 		return info
 	}
 	if strings.HasPrefix(short, "gemini-") {
-		return Info{Name: name, Window: 1 << 20, MaxOutput: 1 << 16}
+		return Info{Name: name, Window: 1 << 20, MaxOutput: 1 << 16, MinCache: geminiMinCache}
 	}
 	return Info{Name: name, Window: 1 << 17, MaxOutput: 1 << 13}
 }

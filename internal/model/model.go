@@ -25,6 +25,9 @@ type Request struct {
 	Contents []*genai.Content
 	// Config may be nil. Of its HTTPOptions only Headers and ExtraBody can be set; AutomaticContinuation is always off.
 	Config *genai.GenerateContentConfig
+	// Cached says what of the request a cache of the service holds; nil means nothing. The request is whole all the same:
+	// an implementation that knows no caches passes over it.
+	Cached *CachedPrefix
 	// Meta says on whose behalf the call is made.
 	Meta Meta
 }

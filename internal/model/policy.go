@@ -17,9 +17,13 @@ type Policy struct {
 	Hops int
 	// OnRetry is told of each try that was given up. It must not block.
 	OnRetry func(RetryNote)
+	// OnCacheRefused is told of each cache that the service did not take; the request went out again without it. It must not
+	// block.
+	OnCacheRefused func(name string, err *Error)
 }
 
-// New returns base behind validation, continuation, budget, retries and hold, from the outside in. Callers see none of
+// New returns base behind validation, continuation, budget, the way round refused caches, retries and hold, from the
+// outside in. Callers see none of
 // the passing failures: what comes out is an answer, or an *Error that trying again at once will not mend.
 func New(base Model, p Policy) Model {
 	if p.Hold == nil {
@@ -28,10 +32,14 @@ func New(base Model, p Policy) Model {
 	if p.OnRetry == nil {
 		p.OnRetry = func(RetryNote) {}
 	}
+	if p.OnCacheRefused == nil {
+		p.OnCacheRefused = func(string, *Error) {}
+	}
 	if p.Hops <= 0 {
 		p.Hops = 8
 	}
 	var m Model = retrier{next: base, retry: p.Retry.withDefaults(), hold: p.Hold, onRetry: p.OnRetry}
+	m = uncached{next: m, onRefused: p.OnCacheRefused}
 	if p.Budget != nil {
 		m = budgeted{next: m, budget: p.Budget}
 	}

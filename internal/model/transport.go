@@ -39,6 +39,7 @@ type callKey struct{}
 // call is what the transport knows of one send: status, headers and body of a refusal, how the stream broke.
 type call struct {
 	meta    Meta
+	plain   bool   // the answer is one document, not a stream
 	encoded func() // gives the encoder's place back; called once the request is on its way
 	stop    context.CancelCauseFunc
 
@@ -93,6 +94,10 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	body := &watched{body: resp.Body, dog: dog, call: c}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return w.refused(resp, body, c)
+	}
+	if c.plain {
+		resp.Body = body
+		return resp, nil
 	}
 	resp.Body = newReframer(body, c.failed)
 	resp.ContentLength = -1

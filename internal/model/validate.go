@@ -24,8 +24,8 @@ func validate(req *Request) *Error {
 	if req == nil {
 		return invalidf("no request")
 	}
-	if req.Model == "" || strings.Contains(req.Model, "..") || strings.ContainsAny(req.Model, "?&# \t\r\n") {
-		return invalidf("%q is not a model name", req.Model)
+	if err := validateModel(req.Model); err != nil {
+		return err
 	}
 	if len(req.Contents) == 0 {
 		return invalidf("the request has no contents")
@@ -35,7 +35,17 @@ func validate(req *Request) *Error {
 			return err
 		}
 	}
+	if err := validateCached(req); err != nil {
+		return err
+	}
 	return validateConfig(req.Model, req.Config)
+}
+
+func validateModel(name string) *Error {
+	if name == "" || strings.Contains(name, "..") || strings.ContainsAny(name, "?&# \t\r\n") {
+		return invalidf("%q is not a model name", name)
+	}
+	return nil
 }
 
 func validateContent(c *genai.Content, i int) *Error {
@@ -107,15 +117,11 @@ func validateConfig(model string, c *genai.GenerateContentConfig) *Error {
 			return invalidf("config: of HTTPOptions only Headers and ExtraBody can be set per request")
 		}
 	}
-	if s := c.SystemInstruction; s != nil {
-		if len(s.Parts) == 0 {
-			return invalidf("config: the system instruction has no parts")
-		}
-		for j, p := range s.Parts {
-			if why := partFault(p); why != "" {
-				return invalidf("config: system instruction: parts[%d] %s", j, why)
-			}
-		}
+	if c.CachedContent != "" {
+		return invalidf("config: CachedContent is set through Request.Cached, which keeps the request whole")
+	}
+	if err := validateSystem(c.SystemInstruction); err != nil {
+		return err
 	}
 	if t := c.ThinkingConfig; t != nil && t.ThinkingLevel != "" {
 		if info := Lookup(model); !info.Thinks(string(t.ThinkingLevel)) {
@@ -128,6 +134,21 @@ func validateConfig(model string, c *genai.GenerateContentConfig) *Error {
 	}
 	if _, err := json.Marshal(c); err != nil {
 		return invalidf("config cannot be written as JSON: %s", shorten(err.Error()))
+	}
+	return nil
+}
+
+func validateSystem(s *genai.Content) *Error {
+	if s == nil {
+		return nil
+	}
+	if len(s.Parts) == 0 {
+		return invalidf("config: the system instruction has no parts")
+	}
+	for j, p := range s.Parts {
+		if why := partFault(p); why != "" {
+			return invalidf("config: system instruction: parts[%d] %s", j, why)
+		}
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package spec
 
-import "fmt"
+import (
+	"maps"
+	"slices"
+)
 
 // ContextRules say how a role's requests are compiled. Zero values mean the defaults.
 type ContextRules struct {
@@ -54,8 +57,10 @@ func (r ContextRules) WithDefaults() ContextRules {
 		share    *float64
 		standard float64
 	}{
-		{&c.Start, DefaultCompactionStart}, {&c.Swap, DefaultCompactionSwap},
-		{&c.Hard, DefaultCompactionHard}, {&c.Keep, DefaultCompactionKeep},
+		{&c.Start, DefaultCompactionStart},
+		{&c.Swap, DefaultCompactionSwap},
+		{&c.Hard, DefaultCompactionHard},
+		{&c.Keep, DefaultCompactionKeep},
 	} {
 		if *d.share == 0 {
 			*d.share = d.standard
@@ -81,12 +86,40 @@ const (
 	OutputRaw = "raw"
 )
 
+// The limits of tool output, in characters.
+const (
+	// MaxToolOutput is the hard limit, whatever the policy.
+	MaxToolOutput = 40_000
+	// MinToolOutput is the smallest limit that leaves room for head, tail and handle.
+	MinToolOutput = 1_000
+	// DefaultSummarizeLimit is the length from which a summary is worth a call.
+	DefaultSummarizeLimit = 2_000
+)
+
 // ToolOutput says what becomes of a tool's large output.
 type ToolOutput struct {
 	// Policy is keep (default), summarize or raw.
 	Policy string `json:"policy,omitempty" yaml:"policy,omitempty"`
-	// Limit is the number of characters above which the policy applies: 0 means 2,000 for summarize, 40,000 for the others.
+	// Limit is the number of characters above which the policy applies: 0 means 2,000 for summarize, 40,000 for keep.
 	Limit int `json:"limit,omitempty" yaml:"limit,omitempty"`
+}
+
+// WithDefaults returns the policy with every zero filled in and the limit inside its bounds; raw has the hard limit.
+func (o ToolOutput) WithDefaults() ToolOutput {
+	switch o.Policy {
+	case "":
+		o.Policy = OutputKeep
+	case OutputRaw:
+		o.Limit = MaxToolOutput
+	}
+	if o.Limit == 0 {
+		o.Limit = MaxToolOutput
+		if o.Policy == OutputSummarize {
+			o.Limit = DefaultSummarizeLimit
+		}
+	}
+	o.Limit = min(max(o.Limit, MinToolOutput), MaxToolOutput)
+	return o
 }
 
 // AnyTool is the key of Role.ToolOutput for tools that are not named.
@@ -113,9 +146,26 @@ func (r *Role) contextProblems(v *problems) {
 	if shares.Keep >= shares.Swap/shares.Hard {
 		v.addf("context.compaction.keep", "", "keep %v leaves too little to compact", shares.Keep)
 	}
-	for name, o := range r.ToolOutput {
-		path := fmt.Sprintf("tool_output.%s", name)
+	r.toolOutputProblems(v)
+}
+
+func (r *Role) toolOutputProblems(v *problems) {
+	for _, name := range slices.Sorted(maps.Keys(r.ToolOutput)) {
+		o, path := r.ToolOutput[name], "tool_output."+name
+		switch {
+		case name == ToolSubmitResult:
+			v.addf(path, "", "the output of %s is never long", ToolSubmitResult)
+		case name != AnyTool:
+			v.known(path, "tool of the role", name, append(slices.Clone(r.Tools), AnyTool))
+		}
 		v.oneOf(path+".policy", "policy", o.Policy, OutputKeep, OutputSummarize, OutputRaw)
-		v.atLeast(path+".limit", o.Limit, 0)
+		switch {
+		case o.Limit == 0:
+		case o.Policy == OutputRaw:
+			v.addf(path+".limit", "", "limit belongs to %s and %s: %s shows up to %d characters",
+				OutputKeep, OutputSummarize, OutputRaw, MaxToolOutput)
+		case o.Limit < MinToolOutput || o.Limit > MaxToolOutput:
+			v.addf(path+".limit", "", "limit %d is not from %d to %d characters", o.Limit, MinToolOutput, MaxToolOutput)
+		}
 	}
 }

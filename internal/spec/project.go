@@ -1,5 +1,10 @@
 package spec
 
+import (
+	"maps"
+	"slices"
+)
+
 // Gate is a command that decides pass or fail.
 type Gate struct {
 	Name    string   `json:"name" yaml:"name"`
@@ -51,4 +56,48 @@ func (p *Project) ModelName(model string) string {
 		return m.Name
 	}
 	return model
+}
+
+// Model returns the settings of a role's model, an alias or a name; the zero value for a name that no alias has.
+func (p *Project) Model(model string) Model {
+	if model == "" {
+		model = "default"
+	}
+	if m, ok := p.Models[model]; ok {
+		return m
+	}
+	for _, alias := range slices.Sorted(maps.Keys(p.Models)) {
+		if p.Models[alias].Name == model {
+			return p.Models[alias]
+		}
+	}
+	return Model{}
+}
+
+// UsableWindow is how many tokens a request may have: the model's window less a reserve for its answer, of max_output tokens
+// but at most a quarter of the window. 0 means that the window is not known, and nothing is bounded.
+func UsableWindow(m Model) int {
+	reserve := m.Window / 4 //nolint:mnd // a quarter
+	if m.MaxOutput > 0 {
+		reserve = min(reserve, m.MaxOutput)
+	}
+	return m.Window - reserve
+}
+
+// RoleProblems returns the roles that no task could fit: their instruction alone fills the window of their model. Paths are the
+// names of the roles.
+func (p *Project) RoleProblems(roles map[string]Role) []Problem {
+	v := &problems{}
+	for _, name := range slices.Sorted(maps.Keys(roles)) {
+		role := roles[name]
+		window := UsableWindow(p.Model(role.Model))
+		if role.Executor != ExecutorModel || window == 0 {
+			continue
+		}
+		if tokens := (len(role.Instruction) + 3) / 4; tokens >= window { //nolint:mnd // a token is four bytes
+			v.addf(name, "", "the instruction of role %s has about %d tokens, and its model %s takes %d: "+
+				"shorten it, or give the role a model with a larger window", name, tokens, p.ModelName(role.Model), window)
+		}
+	}
+	return v.list
 }

@@ -21,6 +21,15 @@ func (r *Result) Validate() []Problem {
 	if len(r.Handoff.Output) > 0 && !json.Valid(r.Handoff.Output) {
 		v.addf("handoff.output", "", "the output is not JSON")
 	}
+	for i, c := range r.Handoff.Constraints {
+		at := fmt.Sprintf("handoff.constraints[%d]", i)
+		if c.Text == "" {
+			v.addf(at+".text", "", "the echo names no constraint")
+		}
+		if !c.Kept && c.Note == "" {
+			v.addf(at+".note", "", "a constraint was broken, and nothing says why")
+		}
+	}
 	r.Patch.problems(v)
 	r.Usage.problems(v)
 	for i := range r.Receipts {

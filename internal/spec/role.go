@@ -29,7 +29,8 @@ type Role struct {
 	Tools           []string        `json:"tools,omitempty" yaml:"tools,omitempty"`
 	IncludeContents IncludeContents `json:"include_contents,omitempty" yaml:"include_contents,omitempty"`
 	// Narrative is plain or fenced (default).
-	Narrative   string          `json:"narrative,omitempty" yaml:"narrative,omitempty"`
+	Narrative string `json:"narrative,omitempty" yaml:"narrative,omitempty"`
+	// Inputs are the default of a task's inputs; see Plan.WithRoleInputs.
 	Inputs      []string        `json:"inputs,omitempty" yaml:"inputs,omitempty"`
 	Limits      Limits          `json:"limits,omitzero" yaml:"limits,omitempty"`
 	Concurrency int             `json:"concurrency,omitempty" yaml:"concurrency,omitempty"`

@@ -25,8 +25,10 @@ func (r *Role) Validate(env Env) []Problem {
 	v.limits("limits", r.Limits)
 	v.atLeast("concurrency", r.Concurrency, 0)
 	r.outputProblems(v)
+	r.inputProblems(v)
 	r.contextProblems(v)
 	v.text("instruction", r.Instruction)
+	v.template("instruction", r.Instruction)
 	return v.list
 }
 

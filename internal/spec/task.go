@@ -90,9 +90,45 @@ type Handoff struct {
 	Summary    string   `json:"summary"`
 	Findings   []string `json:"findings,omitempty"`
 	Deviations []string `json:"deviations,omitempty"`
-	Artifacts  []string `json:"artifacts,omitempty"`
+	// Constraints say of each constraint of the task whether it was kept, in their order; none where the task has none.
+	Constraints []ConstraintEcho `json:"constraints,omitempty"`
+	Artifacts   []string         `json:"artifacts,omitempty"`
 	// Output is what the role's own output schema asked for, verbatim.
 	Output json.RawMessage `json:"output,omitempty"`
+}
+
+// ConstraintEcho is what an agent says of one constraint. It is a claim of the author, and a judgement of a tester.
+type ConstraintEcho struct {
+	// Text is the constraint, word for word.
+	Text string `json:"text"`
+	Kept bool   `json:"kept"`
+	// Note says why it was broken, or how it can be seen that it was kept.
+	Note string `json:"note,omitempty"`
+}
+
+// Broken returns the constraints that were not kept.
+func (h *Handoff) Broken() []ConstraintEcho {
+	var broken []ConstraintEcho
+	for _, c := range h.Constraints {
+		if !c.Kept {
+			broken = append(broken, c)
+		}
+	}
+	return broken
+}
+
+// Rules joins lists of constraints, each constraint once, where it stands first. Briefs and echoes number them in this order,
+// from 1.
+func Rules(lists ...[]string) []string {
+	var rules []string
+	for _, list := range lists {
+		for _, rule := range list {
+			if !contains(rules, rule) {
+				rules = append(rules, rule)
+			}
+		}
+	}
+	return rules
 }
 
 // Usage is what model calls cost, in tokens. Prompt includes Cached.

@@ -58,6 +58,8 @@ func lineOf(e *contextscope.Event) line {
 		l = receiptLine(e, data[spec.Receipt](e))
 	case contextscope.KindResult:
 		l = resultLine(e, data[spec.Result](e))
+	case contextscope.KindUnreadable:
+		l = line{data[wire.Unreadable](e).Reason, bad}
 	case contextscope.KindError:
 		l = line{fmt.Sprintf("%s: %s", who(e), fault(data[spec.Fault](e))), warn}
 	case contextscope.KindSteering:

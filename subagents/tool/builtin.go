@@ -27,8 +27,18 @@ type Env struct {
 	MaxCommand time.Duration
 	// Artifacts keeps large outputs; may be nil. Where it is an ArtifactReader too, load_artifact can read them.
 	Artifacts Artifacts
+	// Events shows the agent events of its own session; nil where it has none. Known are the handles that the agent was
+	// told of, to name the nearest one; it may be nil, and is called while tools run.
+	Events EventReader
+	Known  func() []string
+	// ToolOutput says what becomes of large output, by tool. Summarizer and Sought serve its summaries; both may be nil.
+	ToolOutput map[string]spec.ToolOutput
+	Summarizer Summarizer
+	Sought     func() Sought
 	// Output is the role's own schema of what it submits; may be empty.
 	Output json.RawMessage
+	// Constraints are those of the task, each once: submit_result wants an echo of each.
+	Constraints []string
 	// Ripgrep is the path of rg; empty means the one on PATH, "-" that none is used. The results are the same.
 	Ripgrep string
 	// Extra are tools from elsewhere, such as dispatch, which names can choose like the built-in ones.
@@ -41,7 +51,7 @@ func Builtin(names []string, env Env) (*Set, error) {
 	if env.Root == nil {
 		return nil, errors.New("tools need the root of a work tree")
 	}
-	submit, err := newSubmitResult(env.Output)
+	submit, err := newSubmitResult(env.Output, env.Constraints)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +62,7 @@ func Builtin(names []string, env Env) (*Set, error) {
 		spec.ToolSearch:       &search{files, ripgrep(env.Ripgrep)},
 		spec.ToolEditFile:     &editFile{files},
 		spec.ToolWriteFile:    &writeFile{files},
-		spec.ToolLoadArtifact: &loadArtifact{reader(env.Artifacts)},
+		spec.ToolLoadArtifact: newLoadArtifact(&env),
 		spec.ToolSubmitResult: submit,
 	}
 	if env.Runner != nil {
@@ -90,5 +100,6 @@ func choose(all map[string]Tool, names []string, env Env) (*Set, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return NewSet(&Guard{Artifacts: env.Artifacts}, chosen...)
+	guard := &Guard{Artifacts: env.Artifacts, Policies: env.ToolOutput, Summarizer: env.Summarizer, Sought: env.Sought}
+	return NewSet(guard, chosen...)
 }

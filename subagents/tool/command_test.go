@@ -66,6 +66,6 @@ func TestSubmitResultWithoutASchema(t *testing.T) {
 	r := b.run(spec.ToolSubmitResult, args{"summary": "s"})
 	require.True(t, r.Ends)
 	require.Contains(t, b.fails(spec.ToolSubmitResult, args{"summary": "s", "output": args{}}), `no argument "output"`)
-	_, err := newSubmitResult(json.RawMessage(`[`))
+	_, err := newSubmitResult(json.RawMessage(`[`), nil)
 	require.ErrorContains(t, err, "output schema")
 }

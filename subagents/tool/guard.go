@@ -1,105 +1,196 @@
 package tool
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
 )
 
 // Artifacts keeps what is too large for a prompt.
 type Artifacts interface {
-	// Put stores data under a name and returns the handle by which it can be read again. It may be called from several
-	// goroutines; the same name may come again with other data.
+	// Put stores data under a name and returns the handle by which load_artifact can read it again. It may be called from
+	// several goroutines; the same name may come again with other data.
 	Put(ctx context.Context, name string, data []byte) (handle string, err error)
 }
 
-// ArtifactReader is an Artifacts that can be read again.
-type ArtifactReader interface {
-	// Get returns what is behind a handle.
-	Get(ctx context.Context, handle string) ([]byte, error)
-}
+// maxShown is how many characters of head and tail remain of an output that is cut.
+const maxShown = 20_000
 
-// The sizes of output, in characters. Errors mostly stand at the end, so that the tail is the larger part.
-const (
-	maxOutput  = 40_000
-	headOutput = 6_000
-	tailOutput = 14_000
-)
-
-// Guard bounds what tools return: a larger output goes to an artifact, and the model sees its head, its tail and the handle.
+// Guard bounds what tools return, each by its policy. A larger output goes to an artifact, and the model sees its head, its
+// tail and the handle, or a summary.
 type Guard struct {
 	// Artifacts may be nil: then only head and tail remain.
 	Artifacts Artifacts
+	// Policies are a role's, by tool; spec.AnyTool serves those that are not named.
+	Policies map[string]spec.ToolOutput
+	// Summarizer may be nil: then head and tail remain of what a policy would have summarised.
+	Summarizer Summarizer
+	// Sought tells a summary what matters; may be nil. It is called while tools run.
+	Sought func() Sought
 }
 
-// Bound returns the result with every output made valid UTF-8 and none above 40,000 characters.
+// Bound returns the result with every output made valid UTF-8, none above 40,000 characters, and no word in it that only the
+// guard may say.
 func (g *Guard) Bound(ctx context.Context, call Call, r Result) Result {
-	if r.Output == nil {
-		r.Output = map[string]any{}
+	policy, named := g.Policies[call.Name]
+	if !named {
+		policy = g.Policies[spec.AnyTool]
 	}
-	for key, value := range r.Output {
+	b := &bounding{guard: g, call: call, policy: policy.WithDefaults(), result: r, notes: map[string]string{}}
+	out := make(map[string]any, len(r.Output))
+	for _, key := range slices.Sorted(maps.Keys(r.Output)) {
+		out[key] = b.value(ctx, key, r.Output[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(b.notes)) {
+		name := key + "_note"
+		for out[name] != nil {
+			name += "_"
+		}
+		out[name] = b.notes[key]
+	}
+	b.result.Output = b.together(ctx, out)
+	return b.result
+}
+
+// bounding is one result on its way through the guard.
+type bounding struct {
+	guard  *Guard
+	call   Call
+	policy spec.ToolOutput
+	result Result
+	// notes say, by key, why an output is not what the policy asks for.
+	notes map[string]string
+}
+
+func (b *bounding) value(ctx context.Context, key string, value any) any {
+	text, isText := value.(string)
+	if !isText {
+		encoded, err := encode(value)
+		if err != nil {
+			return "this value cannot be written as JSON: " + elide(strings.ToValidUTF8(short(err.Error(), 200), "\uFFFD"))
+		}
+		if utf8.RuneCountInString(encoded) <= b.limit(false) {
+			return elideValue(value, encoded)
+		}
+		text = encoded
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	shown := elide(text)
+	size := utf8.RuneCountInString(shown)
+	if size <= b.limit(isText) {
+		return shown
+	}
+	handle, where := b.keep(ctx, key, text)
+	if b.summarizes(isText) {
+		summary, why := b.summary(ctx, text, handle, where)
+		if why == "" {
+			return summary
+		}
+		b.notes[key] = "There is no summary: " + why + "."
+	}
+	return b.cut(shown, b.limit(false), where)
+}
+
+// summarizes says whether an output is to be summarised: a value that is no text is not, nor is what says why a call failed.
+func (b *bounding) summarizes(isText bool) bool {
+	return isText && !b.result.Err && b.policy.Policy == spec.OutputSummarize
+}
+
+func (b *bounding) limit(isText bool) int {
+	if b.policy.Policy == spec.OutputSummarize && !b.summarizes(isText) {
+		return spec.MaxToolOutput
+	}
+	return b.policy.Limit
+}
+
+func (b *bounding) cut(text string, most int, where string) string {
+	return cut(text, most, min(most/2, maxShown), where)
+}
+
+// together bounds the sum: many outputs of which each is small enough become one.
+func (b *bounding) together(ctx context.Context, out map[string]any) map[string]any {
+	sum := 0
+	for key, value := range out {
 		text, isText := value.(string)
 		if !isText {
-			encoded, err := json.Marshal(value)
-			if err != nil {
-				r.Output[key] = "this value cannot be written as JSON: " + err.Error()
-				continue
-			}
-			if len(encoded) <= maxOutput {
-				continue
-			}
-			text = string(encoded)
+			text, _ = encode(value) // what cannot be encoded is a text by now
 		}
-		text = strings.ToValidUTF8(text, "\uFFFD")
-		if utf8.RuneCountInString(text) > maxOutput {
-			text = g.cut(ctx, call, key, text)
-		}
-		r.Output[key] = text
+		sum += utf8.RuneCountInString(key) + utf8.RuneCountInString(text)
 	}
-	return r
-}
-
-func (g *Guard) cut(ctx context.Context, call Call, key, text string) string {
-	runes := []rune(text)
-	head := string(runes[:headOutput])
-	if i := strings.LastIndexByte(head, '\n'); i > len(head)/2 {
-		head = head[:i+1]
+	if sum <= 2*spec.MaxToolOutput {
+		return out
 	}
-	tail := string(runes[len(runes)-tailOutput:])
-	if i := strings.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/2 {
-		tail = tail[i+1:]
-	}
-	left := len(runes) - utf8.RuneCountInString(head) - utf8.RuneCountInString(tail)
-	kept := g.keep(ctx, call, key, text)
-	return fmt.Sprintf("%s\n[... %d of %d characters left out; %s ...]\n%s", head, left, len(runes), kept, tail)
-}
-
-func (g *Guard) keep(ctx context.Context, call Call, key, text string) string {
-	if g.Artifacts == nil {
-		return "they are not kept"
-	}
-	name := call.Name + "-" + key
-	if call.ID != "" {
-		name += "-" + fileSafe(call.ID)
-	}
-	handle, err := g.Artifacts.Put(ctx, name, []byte(text))
+	encoded, err := encode(b.result.Output)
 	if err != nil {
-		return "they could not be kept: " + err.Error()
+		encoded, err = encode(out)
 	}
-	return fmt.Sprintf("load_artifact %q has all of it", handle)
+	if err != nil {
+		return map[string]any{"error": "the result cannot be written as JSON"}
+	}
+	_, where := b.keep(ctx, "all", encoded)
+	return map[string]any{"output": b.cut(elide(encoded), spec.MaxToolOutput, where)}
 }
 
-// fileSafe makes a foreign id usable in an artifact's name.
+// keep makes an artifact of a whole output. Its handle is empty when it could not; where says in words where the whole is.
+func (b *bounding) keep(ctx context.Context, key, text string) (handle, where string) {
+	if b.guard.Artifacts == nil {
+		return "", "they are not kept"
+	}
+	name, what := fileSafe(cmp.Or(b.call.Name, "output")), cmp.Or(b.result.Doing, short(printable(b.call.Name), 64))
+	if key != "output" {
+		name, what = name+"-"+fileSafe(key), what+", "+short(printable(key), 64)
+	}
+	handle, err := b.guard.Artifacts.Put(ctx, name, []byte(text))
+	if err != nil {
+		return "", "they could not be kept: " + elide(short(printable(err.Error()), 200))
+	}
+	b.result.Kept = append(b.result.Kept, contextscope.Listed{Handle: handle, What: what, Bytes: int64(len(text))})
+	return handle, fmt.Sprintf("load_artifact %q has all of it", handle)
+}
+
+// encode writes a value as JSON in which markers look like markers.
+func encode(value any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// elideValue is a value as it is, unless a text somewhere in it says what only the guard may say.
+func elideValue(value any, encoded string) any {
+	elided := elide(encoded)
+	if elided == encoded {
+		return value
+	}
+	var clean any
+	if err := json.Unmarshal([]byte(elided), &clean); err != nil {
+		return elided
+	}
+	return clean
+}
+
+// fileSafe makes a foreign name usable in an artifact's name.
 func fileSafe(id string) string {
-	return short(strings.Map(func(r rune) rune {
+	safe := strings.Map(func(r rune) rune {
 		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_') {
 			return r
 		}
 		return '_'
-	}, id), 64)
+	}, id)
+	return safe[:min(len(safe), 48)]
 }
 
 // printable keeps what people watch on one line and free of control characters.

@@ -3,10 +3,14 @@ package tool
 import (
 	"context"
 	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
+	"divisi/contextscope"
+	"divisi/contextscope/artifact"
 	"divisi/internal/spec"
-
-	// for the description.
 
 	"google.golang.org/genai"
 )
@@ -14,12 +18,29 @@ import (
 //go:embed load_artifact.md
 var loadArtifactText string
 
-type loadArtifact struct{ store ArtifactReader }
+// ArtifactReader is an Artifacts that can be read again.
+type ArtifactReader interface {
+	// Get returns what is behind a handle that the agent may read. Its errors wrap artifact.ErrHandle for a text that is no
+	// handle, artifact.ErrNotFound for one that leads nowhere, and artifact.ErrCorrupt for content that is damaged.
+	Get(ctx context.Context, handle string) ([]byte, error)
+}
 
-// reader is the store as something to read from, or nil.
-func reader(a Artifacts) ArtifactReader {
-	r, _ := a.(ArtifactReader)
-	return r
+// EventReader shows an agent its own session.
+type EventReader interface {
+	// Event returns the event with a sequence number as text. One that is not there is an error that wraps
+	// artifact.ErrNotFound.
+	Event(ctx context.Context, seq int) (text string, err error)
+}
+
+type loadArtifact struct {
+	store  ArtifactReader
+	events EventReader
+	known  func() []string
+}
+
+func newLoadArtifact(env *Env) *loadArtifact {
+	store, _ := env.Artifacts.(ArtifactReader)
+	return &loadArtifact{store, env.Events, env.Known}
 }
 
 // Declaration is what the model is told.
@@ -30,6 +51,10 @@ func (t *loadArtifact) Declaration() *genai.FunctionDeclaration {
 			"handle":     property("string", "The handle, exactly as it was given."),
 			"start_line": property("integer", "First line to show, from 1. Default 1."),
 			"end_line":   property("integer", "Last line to show. Default: the last."),
+			"start_byte": property("integer", "Instead of lines: first byte to show, from 1. For very long lines."),
+			"end_byte":   property("integer", "Last byte to show. Default: the last."),
+			"search": property("string",
+				"Show only lines that match this RE2 regular expression or contain this text, with 2 lines around each."),
 		}, "handle"),
 	}
 }
@@ -38,20 +63,93 @@ func (t *loadArtifact) Declaration() *genai.FunctionDeclaration {
 func (t *loadArtifact) ReadOnly() bool { return true }
 
 // Doing names what the call is about.
-func (t *loadArtifact) Doing(call Call) string { return "reading artifact " + call.text("handle") }
+func (t *loadArtifact) Doing(call Call) string { return "loading " + call.text("handle") }
 
-// Run carries out one call.
+// Run carries out one call. What was asked for is shown in the next request: the result is a line about it.
 func (t *loadArtifact) Run(ctx context.Context, call Call) Result {
-	handle := call.text("handle")
-	if t.store == nil {
-		return Failed("no artifacts are kept here: repeat the call with a narrower question")
-	}
-	data, err := t.store.Get(ctx, handle)
+	handle := strings.TrimSpace(call.text("handle"))
+	asked, err := readPart(call)
 	if err != nil {
-		return Failed("artifact %q cannot be read: %v. Give the handle exactly as it stood there", short(handle, 200), err)
+		return Failed("%s", err)
 	}
-	if binary(data) {
-		return Failed("artifact %q is binary (%d bytes) and cannot be shown", short(handle, 200), len(data))
+	data, err := t.get(ctx, handle)
+	if err != nil {
+		return Failed("%s cannot be loaded: %s", printable(short(handle, 300)), t.explain(handle, err))
 	}
-	return Text(view(data, call.number("start_line", 1), call.number("end_line", 0)))
+	switch {
+	case len(data) == 0:
+		return Text(handle + " is empty")
+	case binary(data):
+		return Failed("%s is binary (%d bytes) and cannot be shown", handle, len(data))
+	}
+	what, text, err := asked.of(ctx, strings.ToValidUTF8(string(data), "\uFFFD"))
+	switch {
+	case err != nil:
+		return Failed("%s: %s", handle, err)
+	case text == "":
+		return Text(handle + ": " + what)
+	}
+	r := Text(handle + " " + what + ", shown at the end of the next request")
+	r.Load = &Load{Handle: handle, What: what, Text: elide(text)}
+	return r
+}
+
+var errNotHere = errors.New("nothing of the kind is kept here: repeat the call with a narrower question")
+
+func (t *loadArtifact) get(ctx context.Context, handle string) ([]byte, error) {
+	if seq, ok := contextscope.ParseEventHandle(handle); ok {
+		if t.events == nil {
+			return nil, errNotHere
+		}
+		text, err := t.events.Event(ctx, seq)
+		return []byte(text), err
+	}
+	if t.store == nil {
+		return nil, errNotHere
+	}
+	return t.store.Get(ctx, handle)
+}
+
+// explain says what went wrong and which handles may have been meant.
+func (t *loadArtifact) explain(handle string, err error) string {
+	why := printable(err.Error())
+	switch {
+	case errors.Is(err, artifact.ErrCorrupt):
+		return why + ". What was stored is not what was put there: make it again with the call that made it"
+	case !errors.Is(err, artifact.ErrNotFound) && !errors.Is(err, artifact.ErrHandle):
+		return why
+	}
+	if near := t.nearest(handle); len(near) > 0 {
+		return why + "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return why + ". Give a handle exactly as it stood where you read it"
+}
+
+// nearest are the known handles that are like one: other versions of the name first.
+func (t *loadArtifact) nearest(handle string) []string {
+	if t.known == nil {
+		return nil
+	}
+	const most = 3
+	known := t.known()
+	var near []string
+	name, _, _ := strings.Cut(handle, "@")
+	for _, k := range slices.Backward(known) {
+		if strings.HasPrefix(k, name+"@") || name != "" && strings.HasPrefix(k, fmt.Sprintf("artifact:%s@", name)) {
+			near = append(near, k)
+		}
+	}
+	near = append(near, spec.NearestAll(handle, known, most)...)
+	return firstOf(near, most)
+}
+
+// firstOf are the first few of a list, each once.
+func firstOf(list []string, most int) []string {
+	var out []string
+	for _, s := range list {
+		if len(out) < most && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
 }

@@ -39,7 +39,7 @@ func newBench(t *testing.T, files map[string]string, change func(*Env)) *bench {
 	root, err := os.OpenRoot(dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, root.Close()) })
-	env := Env{Root: root, Dir: dir, Runner: fakeRunner{}, Artifacts: &memory{}}
+	env := Env{Root: root, Dir: dir, Runner: fakeRunner{}, Artifacts: &keeper{}}
 	if change != nil {
 		change(&env)
 	}
@@ -101,14 +101,14 @@ func (f fakeRunner) Run(_ context.Context, c Command) (Output, error) {
 	return f.output(c)
 }
 
-// memory keeps artifacts.
-type memory struct {
+// keeper keeps artifacts.
+type keeper struct {
 	mu   sync.Mutex
 	data map[string][]byte
 	fail error
 }
 
-func (m *memory) Put(_ context.Context, name string, data []byte) (string, error) {
+func (m *keeper) Put(_ context.Context, name string, data []byte) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail != nil {
@@ -121,7 +121,7 @@ func (m *memory) Put(_ context.Context, name string, data []byte) (string, error
 	return name, nil
 }
 
-func (m *memory) Get(_ context.Context, handle string) ([]byte, error) {
+func (m *keeper) Get(_ context.Context, handle string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	data, ok := m.data[handle]

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,10 +128,8 @@ func (s *Set) Run(ctx context.Context, call Call) (result Result) {
 		if r := recover(); r != nil {
 			result = Failed("the tool %s broke down: %v\n%s", call.Name, r, short(string(debug.Stack()), 2000))
 		}
+		result.Doing = cmp.Or(result.Doing, doing)
 		result = s.guard.Bound(ctx, call, result)
-		if result.Doing == "" {
-			result.Doing = doing
-		}
 	}()
 	call, err := s.checked(call)
 	if err != nil {

@@ -137,7 +137,7 @@ func FuzzCheckArguments(f *testing.F) {
 
 func mustSubmit(tb testing.TB) Tool {
 	tb.Helper()
-	submit, err := newSubmitResult(json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`))
+	submit, err := newSubmitResult(json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`), nil)
 	require.NoError(tb, err)
 	return submit
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"divisi/contextscope"
 	"divisi/internal/spec"
 
 	"google.golang.org/genai"
@@ -33,8 +34,23 @@ type Result struct {
 	// Submit is set by submit_result, Plan by dispatch.
 	Submit *Submission
 	Plan   *spec.Plan
+	// Load is what load_artifact shows in the next request, and in no other.
+	Load *Load
+	// Kept are the artifacts that were made of outputs too large to show.
+	Kept []contextscope.Listed
+	// Usage is what model calls on the way cost.
+	Usage spec.Usage
 	// Doing says in a few words what the call did, for the people who watch.
 	Doing string
+}
+
+// Load is an artifact, or a part of it.
+type Load struct {
+	Handle string
+	// What says which part it is, and how to get what was asked for beyond it.
+	What string
+	// Text has at most 40,000 characters.
+	Text string
 }
 
 // Tool is one thing that an agent can do.
@@ -73,6 +89,12 @@ func (c Call) text(name string) string {
 func (c Call) flag(name string) bool {
 	b, _ := c.Args[name].(bool)
 	return b
+}
+
+// has says whether a number was given at all.
+func (c Call) has(name string) bool {
+	_, ok := c.Args[name].(float64)
+	return ok
 }
 
 // number returns an integer argument, bounded to what a line or a count can be.

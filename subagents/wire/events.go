@@ -2,10 +2,24 @@ package wire
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
+	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/internal/spec"
 )
+
+// Unreadable is the data of an event of kind unreadable, which stands where an event of the log could not be read: every fold
+// passes over it, and every view shows its reason.
+type Unreadable struct {
+	// Reason is a sentence that names the place and says what is wrong.
+	Reason string `json:"reason"`
+	// Kind is what the event was, where that can be told.
+	Kind contextscope.Kind `json:"kind,omitempty"`
+}
 
 // EncodeEvents writes the events of one message: a JSON array. It travels as Press leaves it.
 func EncodeEvents(events []contextscope.Event) ([]byte, error) {
@@ -16,23 +30,133 @@ func EncodeEvents(events []contextscope.Event) ([]byte, error) {
 	return data, nil
 }
 
-// DecodeEvents reads one message of the log; every event gets the message's position. An event of a newer schema than this
-// program's is refused.
-func DecodeEvents(data []byte, pos uint64) ([]contextscope.Event, error) {
-	var events []contextscope.Event
-	data, err := loosen(data)
+// DecodeEvents reads one message of the log; every event gets the message's position. What cannot be read, because it is damaged
+// or of a newer schema than this program's, becomes an event of kind unreadable in its place, so that nothing is lost unseen
+// and the others keep theirs. A message that is no array of events is one such event.
+func DecodeEvents(m bus.Message) []contextscope.Event {
+	data, err := loosen(m.Data)
 	if err != nil {
-		return nil, fmt.Errorf("read the log's message at %d: %w", pos, err)
+		return []contextscope.Event{Unread(m, contextscope.Event{}, err)}
 	}
-	if err := json.Unmarshal(data, &events); err != nil {
-		return nil, fmt.Errorf("decode the log's message at %d: %w", pos, err)
+	var events []contextscope.Event
+	if err := json.Unmarshal(data, &events); err != nil || events == nil {
+		return decodeEach(m, data)
 	}
 	for i := range events {
-		events[i].Pos = pos
-		if v := events[i].V; v > contextscope.EventVersion {
-			return nil, fmt.Errorf("event %s at %d has version %d; this program reads up to %d",
-				events[i].ID, pos, v, contextscope.EventVersion)
+		events[i].Pos = m.Pos
+		if err := fault(&events[i]); err != nil {
+			events[i] = Unread(m, events[i], err)
 		}
 	}
-	return events, nil
+	return events
+}
+
+// decodeEach reads the events of a message one by one, because not all of them are sound.
+func decodeEach(m bus.Message, data []byte) []contextscope.Event {
+	var each []json.RawMessage
+	err := json.Unmarshal(data, &each)
+	if err == nil && each == nil {
+		err = errors.New("the message holds no events")
+	}
+	if err != nil {
+		return []contextscope.Event{Unread(m, contextscope.Event{}, err)}
+	}
+	events := make([]contextscope.Event, len(each))
+	for i, raw := range each {
+		e := &events[i]
+		err := json.Unmarshal(raw, e) // what is sound of it is read even so
+		e.Pos = m.Pos
+		if err == nil {
+			err = fault(e)
+		}
+		if err != nil {
+			*e = Unread(m, *e, err)
+		}
+	}
+	return events
+}
+
+// fault says why this program cannot read an event that is sound JSON.
+func fault(e *contextscope.Event) error {
+	if e.V > contextscope.EventVersion {
+		return fmt.Errorf("it has version %d, and this program reads up to %d", e.V, contextscope.EventVersion)
+	}
+	if e.Kind == "" {
+		return errors.New("it has no kind")
+	}
+	into := dataOf(e.Kind)
+	switch {
+	case into == nil:
+		return nil
+	case len(e.Data) > 0:
+		return json.Unmarshal(e.Data, into) //nolint:wrapcheck // Unread says of what
+	case e.Content == nil:
+		return errors.New("it holds nothing")
+	default:
+		return nil
+	}
+}
+
+// dataOf returns room for the data of an agent's event; nil for kinds that have none, or that the conductor alone reads.
+func dataOf(kind contextscope.Kind) any {
+	switch kind { //nolint:exhaustive // see above
+	case contextscope.KindStarted:
+		return new(Started)
+	case contextscope.KindTurn:
+		return new(Turn)
+	case contextscope.KindTool:
+		return new(Tooled)
+	case contextscope.KindSteering:
+		return new(Steered)
+	case contextscope.KindControl:
+		return new(Nudge)
+	case contextscope.KindError:
+		return new(spec.Fault)
+	case contextscope.KindUsage:
+		return new(spec.Usage)
+	case contextscope.KindProgress:
+		return new(Progress)
+	case contextscope.KindReceipt:
+		return new(spec.Receipt)
+	case contextscope.KindResult:
+		return new(spec.Result)
+	default:
+		return nil
+	}
+}
+
+// Unread makes the event that stands for one that could not be read, from what is legible of it. Whose it is says the message's
+// subject, which the bus has checked, and nothing that stands in the damaged event.
+func Unread(m bus.Message, legible contextscope.Event, why error) contextscope.Event {
+	e := contextscope.Event{
+		V: contextscope.EventVersion, ID: legible.ID, Run: legible.Run, Task: legible.Task, Attempt: legible.Attempt,
+		Agent: legible.Agent, Role: legible.Role, Seq: max(0, legible.Seq), Pos: m.Pos, Time: legible.Time,
+		Kind: contextscope.KindUnreadable, Author: legible.Author,
+	}
+	kind, whose := legible.Kind, "the conductor"
+	switch part := strings.Split(m.Subject, "."); {
+	case len(part) == 4 && part[2] == "m": // as bus.ConductorSubject writes it
+		e.Run, e.Agent, kind = part[1], "", contextscope.Kind(part[3])
+	case len(part) == 6 && part[2] == "a": // as bus.AttemptSubject does
+		e.Run, e.Role, e.Task, e.Agent = part[1], part[3], part[4], part[4]+"/"+part[5]
+		e.Attempt, _ = strconv.Atoi(part[5]) // the bus lets nothing else through
+	}
+	if e.Agent != "" {
+		whose = e.Agent
+	}
+	if e.Time.IsZero() {
+		e.Time = m.Time
+	}
+	what := strings.TrimSpace(string(kind) + " " + e.ID)
+	if what != "" {
+		what += " "
+	}
+	data, err := json.Marshal(Unreadable{
+		Reason: fmt.Sprintf("event at %d could not be read: %v (%sof %s)", m.Pos, why, what, whose), Kind: kind,
+	})
+	if err != nil {
+		panic(fmt.Sprintf("marshal two strings: %v", err))
+	}
+	e.Data = data
+	return e
 }

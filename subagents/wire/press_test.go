@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/bus"
 	"divisi/contextscope"
 )
 
@@ -37,8 +38,7 @@ func TestALargeMessageTravelsSmallAndASmallOneAsItIs(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, !tc.pressed, bytes.Equal(plain, sent))
 			require.Less(t, len(sent), maxPlain)
-			events, err := DecodeEvents(sent, 7)
-			require.NoError(t, err)
+			events := DecodeEvents(bus.Message{Data: sent, Pos: 7})
 			want := event(tc.text)
 			want.Pos = 7
 			require.Equal(t, []contextscope.Event{want}, events)
@@ -54,10 +54,11 @@ func TestWhatIsNotPressedSoundlyIsRefused(t *testing.T) {
 	_, err = w.Write(make([]byte, maxLoose+1))
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
-	_, err = DecodeEvents(bomb.Bytes(), 1)
-	require.ErrorIs(t, err, errLoose)
-	for _, bad := range [][]byte{gzipMagic, bomb.Bytes()[:100]} {
-		_, err = DecodeEvents(bad, 1)
-		require.Error(t, err)
+	for _, bad := range [][]byte{bomb.Bytes(), gzipMagic, bomb.Bytes()[:100]} {
+		events := DecodeEvents(bus.Message{Data: bad})
+		require.Len(t, events, 1)
+		require.NotEmpty(t, reasonOf(t, events[0]))
 	}
+	_, err = loosen(bomb.Bytes())
+	require.ErrorIs(t, err, errLoose)
 }

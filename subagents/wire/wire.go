@@ -5,6 +5,7 @@ package wire
 import (
 	"time"
 
+	"divisi/contextscope"
 	"divisi/internal/spec"
 )
 
@@ -35,7 +36,7 @@ type Assignment struct {
 	Baseline map[string]spec.Receipt `json:"baseline,omitempty"`
 	// Slice is the object-store name of the frozen upstream events; empty for none.
 	Slice string `json:"slice,omitempty"`
-	// Inputs are the handoffs that the task asked for, in plan order.
+	// Inputs are the handoffs and artifacts that the task asked for, in the order of its inputs.
 	Inputs []Input `json:"inputs,omitempty"`
 	// Prior are the ends of the attempts before this one, oldest first, bounded.
 	Prior []Prior `json:"prior,omitempty"`
@@ -54,11 +55,12 @@ type Assignment struct {
 // Agent returns the identity of the agent that carries the assignment out.
 func (a *Assignment) Agent() string { return AgentID(a.Task.ID, a.Attempt) }
 
-// Input is one upstream handoff.
+// Input is one upstream handoff, or one artifact of it and nothing else.
 type Input struct {
-	Task    string       `json:"task"`
-	Role    string       `json:"role"`
-	Handoff spec.Handoff `json:"handoff"`
+	Task     string                 `json:"task"`
+	Role     string                 `json:"role"`
+	Handoff  spec.Handoff           `json:"handoff,omitzero"`
+	Artifact *contextscope.Artifact `json:"artifact,omitempty"`
 }
 
 // Prior is how an earlier attempt ended and what it had changed.

@@ -27,6 +27,7 @@ func Run(t *testing.T, open func(t *testing.T) artifact.Store) {
 		"empty and large":        emptyAndLarge,
 		"a context that is done": doneContext,
 		"concurrent puts":        concurrentPuts,
+		"the same at once":       sameAtOnce,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -151,4 +152,20 @@ func concurrentPuts(t *testing.T, s artifact.Store) {
 	}
 	require.Len(t, seen, writers)
 	require.True(t, seen[1] && seen[writers], "versions have no gaps")
+}
+
+func sameAtOnce(t *testing.T, s artifact.Store) {
+	const writers = 8
+	handles, errs := make([]artifact.Handle, writers), make([]error, writers)
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() { handles[i], errs[i] = s.Put(t.Context(), "shared", "text/plain", []byte("same")) })
+	}
+	wg.Wait()
+	want := put(t, s, "shared", "text/plain", "same")
+	require.Equal(t, 1, want.Version)
+	for i, h := range handles {
+		require.NoError(t, errs[i])
+		require.Equal(t, want, h)
+	}
 }

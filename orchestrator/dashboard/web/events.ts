@@ -3,11 +3,11 @@
 
 export type Kind =
   | "started" | "brief" | "user" | "turn" | "tool" | "steering" | "control" | "error" | "compaction" | "usage" | "progress"
-  | "receipt" | "result" | "run" | "plan" | "task" | "landing";
+  | "receipt" | "result" | "run" | "plan" | "task" | "landing" | "unreadable";
 
 export const kinds: Kind[] = [
   "run", "plan", "task", "landing", "started", "progress", "turn", "tool", "receipt", "result", "error", "usage", "brief",
-  "user", "steering", "control", "compaction",
+  "user", "steering", "control", "compaction", "unreadable",
 ];
 
 export interface Part {

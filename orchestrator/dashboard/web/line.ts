@@ -26,6 +26,7 @@ function of(e: Event): Line {
     case "receipt": return receipt(d);
     case "result": return result(d);
     case "error": return { text: fault(d), level: "bad" };
+    case "unreadable": return { text: (d as { reason?: string }).reason ?? "", level: "bad" };
     case "compaction": return { text: "older turns were compacted", level: "quiet" };
     case "steering": return { text: "message: " + said(e.content?.parts), level: "warn" };
     default: return { text: said(e.content?.parts), level: e.kind === "turn" ? "plain" : "quiet" };

@@ -1,0 +1,62 @@
+package contextscope
+
+import "fmt"
+
+// maxListed is how many artifacts a request lists.
+const maxListed = 40
+
+// artifacts lists the handles of what the agent can load, and writes what it has asked for, as data.
+type artifacts struct{}
+
+// Name implements processor.
+func (artifacts) Name() string { return "artifacts" }
+
+// Process implements processor.
+func (p artifacts) Process(st *state) {
+	all := st.told.Artifacts
+	for i := len(all) - 1; i >= max(0, len(all)-maxListed); i-- {
+		st.tail.listed = append(st.tail.listed, all[i].line())
+	}
+	st.tail.unlisted = len(all) - len(st.tail.listed)
+	bytes := len(st.tail.list())
+	for _, l := range st.told.Loaded {
+		title := "Artifact " + elideName(toValid(l.Handle))
+		if l.What != "" {
+			title += " (" + elideName(toValid(l.What)) + ")"
+		}
+		part := st.narrator.quoted(title, toValid(l.Text))
+		bytes += len(part.Text)
+		st.tail.loaded = append(st.tail.loaded, loadedPart{handle: elideName(toValid(l.Handle)), part: part})
+	}
+	st.trace(Trace{
+		Processor: p.Name(), What: fmt.Sprintf("%d of %d handles, %d loaded", len(st.tail.listed), len(all), len(st.told.Loaded)),
+		Parts: len(st.tail.loaded) + min(1, len(st.tail.listed)), Tokens: tokensOf(bytes),
+	})
+}
+
+// line is an artifact in the list.
+func (l *Listed) line() string {
+	line := elideName(toValid(l.Handle))
+	if l.What != "" {
+		line += ": " + elideName(toValid(l.What))
+	}
+	if l.Bytes > 0 {
+		line += fmt.Sprintf(" (%d bytes)", l.Bytes)
+	}
+	return line
+}
+
+// list is the list as it is written; empty when there is nothing to list.
+func (t *tail) list() string {
+	if len(t.listed) == 0 {
+		return ""
+	}
+	text := listText
+	for _, line := range t.listed {
+		text += "\n- " + line
+	}
+	if t.unlisted > 0 {
+		text += fmt.Sprintf("\nand %d older ones", t.unlisted)
+	}
+	return text
+}

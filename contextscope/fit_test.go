@@ -1,0 +1,92 @@
+package contextscope
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"divisi/internal/spec"
+
+	"github.com/stretchr/testify/require"
+)
+
+func fitted(view *View, tail Tail, window int) Request {
+	view.in.Window = window
+	return view.Compile(tail)
+}
+
+func TestFitTrimsInItsOrder(t *testing.T) {
+	t.Parallel()
+	l := (&log{agent: "gen/1"}).turn(call("a", "read")).tool(big("a")).steer("use tabs").turn(call("b", "read")).tool(big("b")).
+		turn(call("c", "read")).tool(big("c"))
+	view := NewCompiler().View(Input{Agent: "gen/1", Narrative: NarrativePlain, Brief: Brief{Task: spec.Task{ID: "gen"}}, Events: l.events})
+	tail := Tail{
+		Recall:    []Recalled{{Name: "best", Text: strings.Repeat("r", 600)}, {Name: "worst", Text: strings.Repeat("r", 600)}},
+		Loaded:    []Loaded{{Handle: "small@1", Text: strings.Repeat("l", 500)}, {Handle: "large@1", Text: strings.Repeat("l", 900)}},
+		Reminders: []string{"quick"},
+	}
+	for i := range 12 {
+		tail.Artifacts = append(tail.Artifacts, Listed{Handle: fmt.Sprintf("a-%d@1", i), What: strings.Repeat("w", 300)})
+	}
+	whole := fitted(view, tail, 0)
+	require.Zero(t, whole.Over)
+	before := textOf(t, whole)
+	bytes := view.own.size() + partsBytes(whole.Contents[len(whole.Contents)-1].Parts) - partsBytes(l.events[6].Content.Parts)
+	require.Equal(t, firstRatio.of(bytes), whole.Tokens)
+
+	steps := []struct {
+		less  int
+		notes []string
+		check func(r *Request, text string)
+	}{
+		{0, nil, func(*Request, string) {}},
+		{10, []string{"1 notes from memory left out, the worst first"}, func(_ *Request, text string) {
+			require.Contains(t, text, "Note best")
+			require.NotContains(t, text, "Note worst")
+		}},
+		{
+			1900,
+			[]string{"2 notes from memory left out, the worst first", "1 loaded artifacts shown as handles, the largest first"},
+			func(_ *Request, text string) {
+				require.Contains(t, text, "Artifact large@1 has no room in this request")
+				require.Contains(t, text, "Artifact small@1:")
+				require.NotContains(t, text, recallText)
+			},
+		},
+		{2700, []string{"2 notes", "2 loaded", "1 artifacts not listed"}, func(_ *Request, text string) {
+			require.Contains(t, text, "and 1 older ones")
+		}},
+		{4000, []string{"2 notes", "2 loaded", "2 artifacts not listed", "1 large results"}, func(r *Request, text string) {
+			require.Contains(t, text, "a-2@1")
+			require.Contains(t, outputs(r.Contents)[0], `load_artifact "event:2"`)
+			require.Equal(t, outputs(whole.Contents)[1:], outputs(r.Contents)[1:])
+		}},
+		{7300, []string{"2 notes", "2 loaded", "2 artifacts not listed", "2 large results", "1 turns left out"}, func(r *Request, _ string) {
+			require.Equal(t, []string{"Task: gen", leftOutText(2, 1, 2), "use tabs"}, texts(r.Contents[0].Parts))
+			require.Len(t, outputs(r.Contents), 2)
+		}},
+		{7900, []string{"2 notes", "2 loaded", "2 artifacts not listed", "2 large results", "2 turns left out"}, func(r *Request, _ string) {
+			require.Equal(t, []string{"Task: gen", leftOutText(4, 1, 5), "use tabs"}, texts(r.Contents[0].Parts))
+			require.Equal(t, outputs(whole.Contents)[2:], outputs(r.Contents), "the newest turn is whole")
+			require.Contains(t, tailOfRequest(r), "quick")
+		}},
+	}
+	for _, step := range steps {
+		window := firstRatio.of(bytes - step.less)
+		r := fitted(view, tail, window)
+		checkRequest(t, r.Contents)
+		require.Zero(t, r.Over, "less %d", step.less)
+		require.LessOrEqual(t, r.Tokens, window)
+		notes := traceOf(t, &r, "fit").Notes
+		require.Len(t, notes, len(step.notes), "less %d: %v", step.less, notes)
+		for i, note := range step.notes {
+			require.True(t, strings.HasPrefix(notes[i], note), "less %d: %v", step.less, notes)
+		}
+		step.check(&r, strings.Join(tailOfRequest(&r), "\n"))
+	}
+	r := fitted(view, tail, 10)
+	require.Equal(t, r.Tokens-10, r.Over)
+	require.Contains(t, traceOf(t, &r, "fit").Notes, fmt.Sprintf("%d tokens too many, and nothing more that may go", r.Over))
+	require.Equal(t, before, textOf(t, fitted(view, tail, 0)), "the view stays as it was")
+	require.Greater(t, view.Tokens(), 10)
+}

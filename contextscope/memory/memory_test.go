@@ -1,0 +1,384 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestMemoryOfARepositoryWithoutNotes(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, nil)
+	m := p.open()
+	require.Empty(t, found(t, m, "anything"))
+	notes, err := m.List(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, notes)
+	_, err = m.Get(t.Context(), "x")
+	require.ErrorIs(t, err, ErrNotFound)
+	require.ErrorIs(t, m.Remove(t.Context(), "x"), ErrNotFound)
+	require.NoDirExists(t, filepath.Join(p.repo, ".divisi"), "looking changes nothing in the repository")
+	_, _, err = Open(t.Context(), Options{Repo: filepath.Join(p.repo, "nowhere")})
+	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+func TestBrokenNotesAreNamedAndTheOthersLoad(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{
+		"good.md": "good text", "sub/dir/deep.md": "deep text", "bad.md": "---\ntitel: x\n---\n", "big.md": strings.Repeat("a ", maxNote),
+		"latin.md": "caf\xe9", "not-a-note.txt": "text", ".hidden.md": "text", ".git/x.md": "text",
+	})
+	secret := filepath.Join(t.TempDir(), "secret.md")
+	require.NoError(t, os.WriteFile(secret, []byte("secret text"), 0o600))
+	require.NoError(t, os.Symlink(secret, p.file("link.md")))
+	require.NoError(t, os.Symlink(filepath.Dir(secret), p.file("outside")))
+	require.NoError(t, os.Symlink("good.md", p.file("inside.md")))
+	require.NoError(t, os.Mkdir(p.file("dir.md"), 0o755))
+	m := p.open(
+		".divisi/memory/link.md: it cannot be read: path escapes",
+		".divisi/memory/bad.md:2:1: unknown field", ".divisi/memory/big.md: it is larger than 64 KiB",
+		".divisi/memory/latin.md:1:1: it is not UTF-8",
+	)
+	notes, err := m.List(t.Context())
+	require.NoError(t, err)
+	var names []string
+	for _, n := range notes {
+		names = append(names, n.Name)
+	}
+	require.Equal(t, []string{"good", "inside", "sub/dir/deep"}, names)
+	require.Empty(t, found(t, m, "secret"))
+	n, err := m.Get(t.Context(), "sub/dir/deep")
+	require.NoError(t, err)
+	require.Equal(t, Note{Name: "sub/dir/deep", Title: "deep", Text: "deep text"}, n)
+}
+
+func TestADirectoryThatLeadsOutIsNotRead(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, nil)
+	outside := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "a.md"), []byte("secret"), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(p.repo, ".divisi"), 0o755))
+	require.NoError(t, os.Symlink(outside, p.file("")))
+	m := p.open(".divisi/memory: it cannot be read: path escapes")
+	require.Empty(t, found(t, m, "secret"))
+	_, err := m.Add(t.Context(), Note{Title: "b", Text: "c"})
+	require.Error(t, err)
+	require.ErrorContains(t, m.Remove(t.Context(), "a"), "escapes")
+	require.FileExists(t, filepath.Join(outside, "a.md"))
+	require.NoFileExists(t, filepath.Join(outside, "b.md"))
+}
+
+func TestOnlySoManyNotesAreRead(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{"a.md": "first"})
+	for i := range maxNotes + 1 {
+		require.NoError(t, os.WriteFile(p.file(fmt.Sprintf("n%05d.md", i)), nil, 0o600))
+	}
+	dir, err := shelf{p.repo}.open()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, dir.Close()) }()
+	all, problems, err := files(dir)
+	require.NoError(t, err)
+	require.Len(t, all, maxNotes)
+	require.Equal(t, "a", all[0].name)
+	require.Len(t, problems, 1)
+	require.Contains(t, problems[0].String(), "there are 10002 notes; only the first 10000 by name are read")
+}
+
+func TestNotesAreAddedAndRemoved(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{"use-slog.md": "mine"})
+	m := p.open()
+	name, err := m.Add(t.Context(), Note{Title: "Use slog!", Tags: []string{"log"}, Text: "No globals."})
+	require.NoError(t, err)
+	require.Equal(t, "use-slog-2", name, "nothing is overwritten")
+	require.Equal(t, []string{"use-slog-2"}, found(t, m, "globals"))
+	n, err := m.Get(t.Context(), name)
+	require.NoError(t, err)
+	require.Equal(t, Note{Name: name, Title: "Use slog!", Tags: []string{"log"}, Text: "No globals.", Created: noon}, n)
+	again, err := m.Add(t.Context(), n)
+	require.NoError(t, err)
+	require.Equal(t, name, again, "the very same note is there already")
+	require.NoError(t, m.Remove(t.Context(), name))
+	require.Empty(t, found(t, m, "globals"))
+	require.NoFileExists(t, p.file(name+".md"))
+	for _, bad := range []string{"../../use-slog", "/etc/passwd", "", "."} {
+		require.ErrorIs(t, m.Remove(t.Context(), bad), ErrNotFound)
+	}
+	for title, want := range map[string]string{"…": "note", "ÄB/../c": "äb-c", strings.Repeat("長", 50): strings.Repeat("長", 20)} {
+		name, err := m.Add(t.Context(), Note{Title: title, Text: "x"})
+		require.NoError(t, err)
+		require.Equal(t, want, name)
+	}
+	_, err = m.Add(t.Context(), Note{Title: "big", Text: strings.Repeat("a", maxNote)})
+	require.ErrorContains(t, err, "larger than 64 KiB")
+}
+
+func TestRefreshReadsWhatChanged(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{"a.md": "apple", "b.md": "banana", "c.md": "cherry"})
+	o := p.options()
+	o.Clock = func() time.Time { return time.Now().Add(time.Hour) } // so that files are not taken for just written
+	m := p.openWith(o)
+	p.write("a.md", "apricot")
+	require.NoError(t, os.Remove(p.file("b.md")))
+	p.write("d.md", "date")
+	require.Equal(t, []string{"a"}, found(t, m, "apple"), "nothing changes unasked")
+	problems, err := m.Refresh(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	require.Equal(t, []string{}, found(t, m, "apple banana"))
+	require.Equal(t, []string{"a", "c", "d"}, found(t, m, "apricot cherry date"))
+	p.write("a.md", "---\nx: y\n---\n")
+	problems, err = m.Refresh(t.Context())
+	require.NoError(t, err)
+	require.Len(t, problems, 1)
+	require.Empty(t, found(t, m, "apricot"), "what a broken note said before is not told any more")
+	require.NoError(t, os.RemoveAll(p.file("")))
+	_, err = m.Refresh(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, found(t, m, "cherry"))
+}
+
+// A file that changes without a change of its size and time is read again while it is new.
+func TestAFileThatWasJustWrittenIsReadAgain(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{"a.md": "apple"})
+	at := noon.Add(-time.Second)
+	require.NoError(t, os.Chtimes(p.file("a.md"), at, at))
+	m := p.open()
+	p.write("a.md", "peach")
+	require.NoError(t, os.Chtimes(p.file("a.md"), at, at))
+	_, err := m.Refresh(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"a"}, found(t, m, "peach"))
+}
+
+// However an index came to be, by changes or anew, it gives the same hits with the same scores.
+func TestAnIndexThatWasChangedIsLikeANewOne(t *testing.T) {
+	t.Parallel()
+	words := strings.Fields("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho")
+	rapid.Check(t, func(rt *rapid.T) {
+		p := newPlace(t, map[string]string{"x.md": "alpha"})
+		m := p.open()
+		for range rapid.IntRange(1, 5).Draw(rt, "rounds") {
+			for range rapid.IntRange(1, 6).Draw(rt, "changes") {
+				name := fmt.Sprintf("n%d.md", rapid.IntRange(0, 5).Draw(rt, "note"))
+				if rapid.Bool().Draw(rt, "remove") {
+					if err := os.Remove(p.file(name)); err != nil {
+						require.ErrorIs(rt, err, fs.ErrNotExist)
+					}
+					continue
+				}
+				p.write(name, strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 1, 30).Draw(rt, "text"), " "))
+			}
+			_, err := m.Refresh(t.Context())
+			require.NoError(rt, err)
+		}
+		fresh, _, err := Open(t.Context(), Options{Repo: p.repo})
+		require.NoError(rt, err)
+		defer func() { require.NoError(rt, fresh.Close()) }()
+		for _, query := range []string{"alpha", "beta gamma", strings.Join(words, " ")} {
+			want, err := fresh.Search(t.Context(), query, 10)
+			require.NoError(rt, err)
+			got, err := m.Search(t.Context(), query, 10)
+			require.NoError(rt, err)
+			require.Equal(rt, want, got, query)
+		}
+	})
+}
+
+func TestABrokenIndexIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	notes := map[string]string{}
+	for i := range 60 {
+		notes[fmt.Sprintf("n%d.md", i)] = fmt.Sprintf("word%d common %s", i, strings.Repeat("filler text ", 100))
+	}
+	problems := map[string][]string{"a directory": {"the search index cannot be kept there, it is made anew in memory"}}
+	for name, harm := range map[string]func(t *testing.T, file string, data []byte) []byte{
+		"missing": func(t *testing.T, file string, _ []byte) []byte { require.NoError(t, os.Remove(file)); return nil },
+		"no index": func(*testing.T, string, []byte) []byte {
+			return []byte("this is no index at all, but text of some length")
+		},
+		"empty": func(*testing.T, string, []byte) []byte { return []byte{} },
+		"cut":   func(_ *testing.T, _ string, data []byte) []byte { return data[:len(data)/3] },
+		"zeros": func(_ *testing.T, _ string, data []byte) []byte { clear(data[4096:]); return data },
+		"a directory": func(t *testing.T, file string, _ []byte) []byte {
+			require.NoError(t, os.Remove(file))
+			require.NoError(t, os.MkdirAll(filepath.Join(file, "x"), 0o755))
+			return nil
+		},
+		"another version": func(_ *testing.T, _ string, data []byte) []byte { data[63] = 99; return data },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, notes)
+			m := p.open()
+			want, err := m.Search(t.Context(), "word7 common", 5)
+			require.NoError(t, err)
+			require.Len(t, want, 5)
+			file := filepath.Join(p.home, "index.sqlite")
+			data, err := os.ReadFile(file)
+			require.NoError(t, err)
+			if data = harm(t, file, data); data != nil {
+				require.NoError(t, os.WriteFile(file, data, 0o600))
+			}
+			again := p.openWith(p.options(), problems[name]...)
+			got, err := again.Search(t.Context(), "word7 common", 5)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		})
+	}
+}
+
+// Whatever bytes of the index change, opening and searching go well.
+func TestAnIndexWithAnyFaultIsNoError(t *testing.T) {
+	t.Parallel()
+	notes := map[string]string{}
+	for i := range 40 {
+		notes[fmt.Sprintf("n%d.md", i)] = fmt.Sprintf("word%d common %s", i, strings.Repeat("filler text ", 50))
+	}
+	p := newPlace(t, notes)
+	require.NotEmpty(t, found(t, p.open(), "common"))
+	file := filepath.Join(p.home, "index.sqlite")
+	good, err := os.ReadFile(file)
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(7, 7))
+	for range 40 {
+		data := append([]byte{}, good...)
+		for range 1 + r.IntN(200) {
+			data[r.IntN(len(data))] = byte(r.Uint32())
+		}
+		require.NoError(t, os.WriteFile(file, data, 0o600))
+		m, _, err := Open(t.Context(), p.options())
+		require.NoError(t, err)
+		_, err = m.Search(t.Context(), "common word3", 5)
+		require.NoError(t, err)
+		require.NoError(t, m.Close())
+	}
+}
+
+// An index that breaks while it is open is made anew too.
+func TestAnIndexThatBreaksWhileOpen(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{"a.md": "apple"})
+	m := p.open()
+	_, err := m.index.db.ExecContext(t.Context(), "DROP TABLE words")
+	require.NoError(t, err)
+	require.Equal(t, []string{"a"}, found(t, m, "apple"))
+	require.Len(t, p.said, 1)
+	require.Contains(t, p.said[0], "the search index is made anew")
+}
+
+func TestAHomeThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{"a.md": "apple"})
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	o := p.options()
+	o.Home = filepath.Join(file, "home")
+	m := p.openWith(o, "the search index cannot be kept there, it is made anew in memory")
+	require.Equal(t, []string{"a"}, found(t, m, "apple"))
+	p.write("b.md", "banana")
+	_, err := m.Refresh(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"b"}, found(t, m, "banana"))
+	_, err = m.Propose(t.Context(), Note{Title: "a", Text: "b"})
+	require.Error(t, err)
+	require.NotErrorIs(t, err, ErrRefused)
+}
+
+// A home that turns read-only keeps its index for reading; what changes is indexed in memory.
+func TestAReadOnlyIndex(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{"a.md": "apple"})
+	m := p.open()
+	_, err := m.index.db.ExecContext(t.Context(), "PRAGMA query_only = 1")
+	require.NoError(t, err)
+	p.write("b.md", "banana")
+	_, err = m.Refresh(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"b"}, found(t, m, "banana"))
+	require.Equal(t, []string{"a"}, found(t, m, "apple"))
+}
+
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, nil)
+	for i := range 30 {
+		p.write(fmt.Sprintf("n%d.md", i), fmt.Sprintf("common word%d", i))
+	}
+	var all sync.WaitGroup
+	errs := make(chan error, 64)
+	for i := range 6 { // as processes do: each with an index of its own over the same file
+		all.Go(func() {
+			m, _, err := Open(t.Context(), p.options())
+			if err != nil {
+				errs <- err
+				return
+			}
+			var inner sync.WaitGroup
+			for j := range 4 {
+				inner.Go(func() {
+					_, err := m.Add(t.Context(), Note{Title: fmt.Sprintf("own %d %d", i, j), Text: "common"})
+					hits, serr := m.Search(t.Context(), "common", 50)
+					if len(hits) < 31 {
+						serr = fmt.Errorf("only %d hits", len(hits))
+					}
+					errs <- errors.Join(err, serr)
+				})
+			}
+			inner.Wait()
+			errs <- m.Close()
+		})
+	}
+	all.Wait()
+	close(errs)
+	for err := range errs {
+		require.NoError(t, err)
+	}
+	require.Len(t, found(t, p.open(), "own"), 10)
+	require.Empty(t, p.said, "nobody found the index broken")
+}
+
+func TestACancelledContextIsAnError(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{"a.md": "apple"})
+	m := p.open()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := m.Search(ctx, "apple", 3)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = m.Refresh(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = m.Propose(ctx, Note{})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, p.said)
+	require.Equal(t, []string{"a"}, found(t, m, "apple"))
+}
+
+func TestHome(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "repo"), 0o755))
+	repo := Home("/state", filepath.Join(dir, "repo"))
+	require.Equal(t, filepath.Join("/state", "memory"), filepath.Dir(repo))
+	require.Len(t, filepath.Base(repo), 16)
+	require.NotEqual(t, repo, Home("/state", dir))
+	if runtime.GOOS != "windows" {
+		require.NoError(t, os.Symlink("repo", filepath.Join(dir, "link")))
+		require.Equal(t, repo, Home("/state", filepath.Join(dir, "link")))
+	}
+}

@@ -1,0 +1,118 @@
+package memory
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestIdentifiersAreFoundHoweverTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{
+		"camel.md": "Call parseHTTPHeader first.", "snake.md": "Call parse_http_header first.",
+		"kebab.md": "The flag --parse-http-header is gone.", "other.md": "Nothing of the sort.",
+		"path.md": "See internal/git/merge_tree.go.", "utf.md": "All text is utf8.", "tokyo.md": "これは東京タワーです",
+	})
+	m := p.open()
+	for _, query := range []string{"http header", "parse_http_header", "ParseHTTPHeader", "parsing headers", "parsehttpheader"} {
+		require.ElementsMatch(t, []string{"camel", "snake", "kebab"}, found(t, m, query), query)
+	}
+	require.Equal(t, []string{"path"}, found(t, m, "mergeTree"))
+	require.Equal(t, []string{"path"}, found(t, m, "internal/git"))
+	require.Equal(t, []string{"utf"}, found(t, m, "UTF-8"))
+	for _, query := range []string{"東京", "タワー", "京タ", "東"} {
+		require.Equal(t, []string{"tokyo"}, found(t, m, query), query)
+	}
+}
+
+func TestRankingPrefersTitlesThenTagsThenPaths(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{
+		"a.md": "---\ntitle: one\ntags: [two]\npaths: [three]\n---\nlease",
+		"b.md": "---\ntitle: one\ntags: [two]\npaths: [lease]\n---\nfour",
+		"c.md": "---\ntitle: one\ntags: [lease]\npaths: [three]\n---\nfour",
+		"d.md": "---\ntitle: lease\ntags: [two]\npaths: [three]\n---\nfour",
+		"e.md": "---\ntitle: one\ntags: [two]\npaths: [three]\n---\nfour",
+		"f.md": "---\ntitle: lease\ntags: [two]\npaths: [three]\n---\nfour",
+		"g.md": "nothing", "h.md": "nothing", "i.md": "nothing", "j.md": "nothing", "k.md": "nothing",
+	})
+	m := p.open()
+	require.Equal(t, []string{"d", "f", "c", "b", "a"}, found(t, m, "lease"), "equals are in the order of their names")
+	hits, err := m.Search(t.Context(), "lease", 3)
+	require.NoError(t, err)
+	require.Len(t, hits, 3)
+	require.Equal(t, "lease", hits[0].Title)
+	require.Equal(t, ".divisi/memory/d.md", hits[0].Path)
+	require.InDelta(t, hits[0].Score, hits[1].Score, 0)
+	require.Greater(t, hits[1].Score, hits[2].Score)
+	require.Positive(t, hits[2].Score)
+}
+
+// Nothing in a query is an operator.
+func TestQueriesAreData(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{"a.md": "# apple\npie near the title", "b.md": "banana"})
+	m := p.open()
+	for query, want := range map[string][]string{
+		`title:banana`: {"b", "a"}, `"apple`: {"a"}, `app*`: {}, `apple AND banana`: {"a", "b"}, `apple NOT pie`: {"a"},
+		`NEAR(apple pie, 1)`: {"a"}, `{title}: apple`: {"a"}, `-title : apple`: {"a"}, `^pie`: {"a"}, `'; DROP TABLE words; --`: {},
+		`apple" OR "banana`: {"a", "b"}, "apple\x00banana": {"a", "b"}, "\xff\xfe apple": {"a"},
+		"": {}, "  ": {}, "the of and": {}, `*"()`: {}, "\u200b": {}, strings.Repeat("banana ", 5000): {"b"},
+	} {
+		require.ElementsMatch(t, want, found(t, m, query), query)
+	}
+	for _, limit := range []int{0, -1} {
+		hits, err := m.Search(t.Context(), "apple", limit)
+		require.NoError(t, err)
+		require.Empty(t, hits)
+	}
+}
+
+func FuzzSearch(f *testing.F) {
+	f.Add(`a" OR title:b* NEAR(c d) ^-e {f} "" '`)
+	repo := f.TempDir()
+	m, _, err := Open(f.Context(), Options{Repo: repo})
+	require.NoError(f, err)
+	f.Cleanup(func() { require.NoError(f, m.Close()) })
+	_, err = m.Add(f.Context(), Note{Title: "a b c", Text: "d e f"})
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, query string) {
+		_, err := m.Search(t.Context(), query, 3)
+		require.NoError(t, err)
+	})
+}
+
+// A long query is decided by its rarest words.
+func TestALongQueryIsDecidedByItsRarestWords(t *testing.T) {
+	t.Parallel()
+	notes := map[string]string{"z.md": "needle"}
+	var common []string
+	for i := range 40 {
+		common = append(common, fmt.Sprintf("word%c%c", 'a'+i%26, 'a'+i/26))
+	}
+	for i := range 5 {
+		notes[fmt.Sprintf("n%d.md", i)] = strings.Join(common, " ")
+	}
+	m := newPlace(t, notes).open()
+	require.Equal(t, "z", found(t, m, strings.Join(common, " ")+" needle")[0])
+	require.Empty(t, found(t, m, "qa qb qc qd qe qf qg qh qi qj qk ql qm qn"))
+}
+
+func TestSnippet(t *testing.T) {
+	t.Parallel()
+	words := map[string]bool{"leas": true, "token": true}
+	require.Equal(t, "short lease", snippet("short lease", words))
+	filler := strings.Repeat("Nothing to see on this line.\n", 60)
+	got := snippet(filler+"A lease alone.\n"+filler+"The lease has\na token.\n"+filler, words)
+	require.True(t, strings.HasPrefix(got, "… The lease has\na token.\nNothing"), got)
+	require.True(t, strings.HasSuffix(got, " …"), got)
+	require.LessOrEqual(t, len(got), maxSnippet+len("…  …")+2)
+	line := strings.Repeat("é nothing ", 300) + "the lease is here " + strings.Repeat("nothing é ", 300)
+	got = snippet(line, words)
+	require.Contains(t, got, "the lease is here")
+	require.True(t, strings.HasPrefix(got, "… ") && strings.HasSuffix(got, " …"))
+	require.LessOrEqual(t, len(got), maxSnippet+10)
+	require.True(t, strings.HasPrefix(snippet(filler, words), "Nothing to see"))
+}

@@ -1,0 +1,72 @@
+package memory
+
+import (
+	"regexp"
+)
+
+// secretForms are how keys and tokens that somebody issues look.
+var secretForms = []struct {
+	what string
+	form *regexp.Regexp
+}{
+	{"a PEM block", regexp.MustCompile(`-----BEGIN [A-Z0-9 ]+-----`)},
+	{"a Google API key", regexp.MustCompile(`\bAIza[0-9A-Za-z_-]{30,}`)},
+	{"a Google OAuth token", regexp.MustCompile(`\bya29\.[0-9A-Za-z_-]{20,}`)},
+	{"an API key (sk-…)", regexp.MustCompile(`\bsk-[0-9A-Za-z_-]{20,}`)},
+	{"a Stripe key", regexp.MustCompile(`\b[rs]k_(?:live|test)_[0-9A-Za-z]{16,}`)},
+	{"a GitHub token", regexp.MustCompile(`\b(?:gh[pousr]_[0-9A-Za-z]{30,}|github_pat_[0-9A-Za-z_]{30,})`)},
+	{"a GitLab token", regexp.MustCompile(`\bglpat-[0-9A-Za-z_-]{16,}`)},
+	{"an npm token", regexp.MustCompile(`\bnpm_[0-9A-Za-z]{30,}`)},
+	{"an AWS access key", regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`)},
+	{"a Slack token", regexp.MustCompile(`\bxox[abeoprs]-[0-9A-Za-z-]{10,}`)},
+	{"a JSON web token", regexp.MustCompile(`\beyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.`)},
+	{"a password in an address", regexp.MustCompile(`\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]{3,}@`)},
+}
+
+// candidates are runs of characters long enough to be a random key.
+var candidates = regexp.MustCompile(`[0-9A-Za-z+_=-]{32,}`)
+
+// secretIn says what in a text looks like a key or a token; empty when nothing does.
+func secretIn(text string) string {
+	for _, s := range secretForms {
+		if s.form.MatchString(text) {
+			return s.what
+		}
+	}
+	for _, run := range candidates.FindAllString(text, -1) {
+		if random(run) {
+			return "a random key of " + run[:3] + "…"
+		}
+	}
+	return ""
+}
+
+// random reports whether a run of characters looks drawn rather than written: small letters, capitals and digits that change
+// at nearly every second character. Hashes in hex and the longest identifiers do not.
+func random(run string) bool {
+	runs, all := map[byte]int{}, 0 // runs of one class, by class
+	var before byte
+	for i := range len(run) {
+		class := classOf(run[i])
+		if class != before {
+			runs[class]++
+			all++
+		}
+		before = class
+	}
+	const least = 2
+	return runs['a'] >= least && runs['A'] >= least && runs['0'] >= least && all*100 >= len(run)*45
+}
+
+func classOf(c byte) byte {
+	switch {
+	case c >= '0' && c <= '9':
+		return '0'
+	case c >= 'a' && c <= 'z':
+		return 'a'
+	case c >= 'A' && c <= 'Z':
+		return 'A'
+	default:
+		return '-'
+	}
+}

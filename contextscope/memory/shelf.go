@@ -1,0 +1,230 @@
+package memory
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// Place is where a repository keeps its notes, below its top.
+const Place = ".divisi/memory"
+
+const (
+	// maxNotes is how many notes are read, the first by name.
+	maxNotes = 10_000
+	// maxEntries bounds the walk over a directory that holds more than notes.
+	maxEntries = 4 * maxNotes
+)
+
+// ErrNotFound says that there is no note, or no proposal, of the name.
+var ErrNotFound = errors.New("not found")
+
+// shelf is the directory of notes of one repository. Everything goes through the root of the repository: a link that leads
+// out of it is not followed.
+type shelf struct{ repo string }
+
+// file is one note as the directory tells it.
+type file struct {
+	name  string
+	size  int64
+	mtime int64
+}
+
+func (f file) path() string { return path.Join(Place, f.name+".md") }
+
+// open opens the directory of notes; nil where there is none.
+func (s shelf) open() (*os.Root, error) {
+	repo, err := os.OpenRoot(s.repo)
+	if err != nil {
+		return nil, fmt.Errorf("open the repository %s: %w", s.repo, err)
+	}
+	defer func() { _ = repo.Close() }()
+	dir, err := repo.OpenRoot(Place)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s of %s: %w", Place, s.repo, err)
+	}
+	return dir, nil
+}
+
+// make opens the directory of notes, and makes it where there is none.
+func (s shelf) make() (*os.Root, error) {
+	repo, err := os.OpenRoot(s.repo)
+	if err != nil {
+		return nil, fmt.Errorf("open the repository %s: %w", s.repo, err)
+	}
+	defer func() { _ = repo.Close() }()
+	if err := repo.MkdirAll(Place, 0o755); err != nil {
+		return nil, fmt.Errorf("make %s in %s: %w", Place, s.repo, err)
+	}
+	dir, err := repo.OpenRoot(Place)
+	if err != nil {
+		return nil, fmt.Errorf("open %s of %s: %w", Place, s.repo, err)
+	}
+	return dir, nil
+}
+
+// files lists the notes in the order of their paths, and says what it passed over.
+func files(dir *os.Root) (found []file, problems []Problem, err error) {
+	seen, over := 0, 0
+	err = fs.WalkDir(dir.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if seen++; seen > maxEntries {
+			problems = append(problems, Problem{File: Place, Message: fmt.Sprintf("it has more than %d entries; "+
+				"what comes after %s is not read", maxEntries, name)})
+			return fs.SkipAll
+		}
+		f, message := examine(dir, name, d, err)
+		switch {
+		case name == ".":
+			return err
+		case message != "":
+			problems = append(problems, Problem{File: path.Join(Place, name), Message: message})
+		case d.IsDir() && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case f.name == "":
+		case len(found) == maxNotes:
+			over++
+		default:
+			found = append(found, f)
+		}
+		return nil
+	})
+	if over > 0 {
+		problems = append(problems, Problem{File: Place, Message: fmt.Sprintf("there are %d notes; only the first %d by name "+
+			"are read: remove some, or join them", maxNotes+over, maxNotes)})
+	}
+	return found, problems, err
+}
+
+// examine tells a note from everything else; the message says why something that looks like one is none.
+func examine(dir *os.Root, name string, d fs.DirEntry, err error) (f file, message string) {
+	if err != nil {
+		return file{}, "it cannot be read: " + reason(err)
+	}
+	base, isNote := strings.CutSuffix(d.Name(), ".md")
+	if d.IsDir() || !isNote || base == "" || strings.HasPrefix(base, ".") {
+		return file{}, ""
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar || r == '\\' }) {
+		return file{}, "its name has characters that cannot be printed: rename it"
+	}
+	info, err := dir.Stat(name)
+	switch {
+	case err != nil:
+		return file{}, "it cannot be read: " + reason(err)
+	case !info.Mode().IsRegular():
+		return file{}, "it is not a regular file"
+	}
+	return file{name: strings.TrimSuffix(name, ".md"), size: info.Size(), mtime: info.ModTime().UnixNano()}, ""
+}
+
+// reason is an error without the path, which stands before the message already.
+func reason(err error) string {
+	if inner := new(fs.PathError); errors.As(err, &inner) {
+		return inner.Err.Error()
+	}
+	return err.Error()
+}
+
+// read returns a note's bytes; one more than a note may have where it is too large.
+func read(dir *os.Root, f file) ([]byte, error) {
+	r, err := dir.Open(f.name + ".md")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	return io.ReadAll(io.LimitReader(r, maxNote+1))
+}
+
+// add writes a note under a name made of its title, which no file has yet, and returns the name. A file that holds the very
+// same bytes is taken for it.
+func (s shelf) add(n Note) (string, error) {
+	data := n.Render()
+	if len(data) > maxNote {
+		return "", fmt.Errorf("the note %q is larger than %d KiB: split it", oneLine(n.Title, maxTitle), maxNote>>10)
+	}
+	dir, err := s.make()
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = dir.Close() }()
+	base := slug(n.Title)
+	for i := 1; ; i++ {
+		name := base
+		if i > 1 {
+			name = fmt.Sprintf("%s-%d", base, i)
+		}
+		err := create(dir, name+".md", data)
+		if !errors.Is(err, fs.ErrExist) {
+			return name, err
+		}
+		if had, err := read(dir, file{name: name}); err == nil && bytes.Equal(had, data) {
+			return name, nil
+		}
+	}
+}
+
+// create writes a new file, and leaves nothing behind where it cannot.
+func create(dir *os.Root, name string, data []byte) error {
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, dir.Remove(name))
+	}
+	return nil
+}
+
+// remove deletes a note's file.
+func (s shelf) remove(name string) error {
+	dir, err := s.open()
+	if err != nil {
+		return err
+	}
+	if dir == nil {
+		return fmt.Errorf("note %s: %w", name, ErrNotFound)
+	}
+	defer func() { _ = dir.Close() }()
+	if !fs.ValidPath(name) {
+		return fmt.Errorf("note %q: %w", name, ErrNotFound)
+	}
+	err = dir.Remove(filepath.FromSlash(name) + ".md")
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("note %s: %w", name, ErrNotFound)
+	}
+	if err != nil {
+		return fmt.Errorf("remove note %s: %w", name, err)
+	}
+	return nil
+}
+
+// slug makes a file name of a title: its letters and digits, folded, with dashes between.
+func slug(title string) string {
+	const most = 60
+	words := strings.FieldsFunc(fold(title), func(r rune) bool { return !isWordRune(r) })
+	var b strings.Builder
+	for _, w := range words {
+		if b.Len() > 0 && b.Len()+len(w) >= most {
+			break
+		}
+		if b.Len() > 0 {
+			b.WriteByte('-')
+		}
+		b.WriteString(cut(w, most))
+	}
+	if b.Len() == 0 {
+		return "note"
+	}
+	return b.String()
+}

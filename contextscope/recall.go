@@ -1,0 +1,34 @@
+package contextscope
+
+import "fmt"
+
+// recall writes what memory holds on the turn's matter, best first, as data. A cap keeps it small: what nobody asked for must
+// not crowd out what was.
+type recall struct{}
+
+// Name implements processor.
+func (recall) Name() string { return "recall" }
+
+// Process implements processor.
+func (p recall) Process(st *state) {
+	room := st.in.Role.Context.WithDefaults().RecallTokens * bytesPerToken
+	t := Trace{Processor: p.Name()}
+	bytes := 0
+	for i, note := range st.told.Recall {
+		title := "Note " + st.narrator.name(note.Name)
+		if note.Title != "" {
+			title += " (" + st.narrator.name(note.Title) + ")"
+		}
+		part := st.narrator.quoted(toValid(title), toValid(note.Text))
+		if bytes+len(part.Text) > room {
+			t.Notes = append(t.Notes, fmt.Sprintf("the last %d notes were left out: recall may have %d tokens",
+				len(st.told.Recall)-i, room/bytesPerToken))
+			break
+		}
+		bytes += len(part.Text)
+		st.tail.recalled = append(st.tail.recalled, part)
+	}
+	t.What = fmt.Sprintf("%d of %d notes found", len(st.tail.recalled), len(st.told.Recall))
+	t.Parts, t.Tokens = len(st.tail.recalled), tokensOf(bytes)
+	st.trace(t)
+}

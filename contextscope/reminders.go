@@ -1,0 +1,47 @@
+package contextscope
+
+import (
+	"fmt"
+	"strings"
+)
+
+// reminders writes the values that the instruction points to, and the runtime's words for this turn. They are the last thing
+// that the model reads.
+type reminders struct{}
+
+// Name implements processor.
+func (reminders) Name() string { return "reminders" }
+
+// Process implements processor.
+func (p reminders) Process(st *state) {
+	values := st.changing()
+	t := Trace{Processor: p.Name(), What: fmt.Sprintf("%d values, %d reminders", len(values), len(st.told.Reminders))}
+	lines := make([]string, 0, len(values)+len(st.told.Reminders))
+	for _, v := range values {
+		lines = append(lines, elideName(v.Name)+": "+elide(toValid(v.Text)))
+	}
+	for _, name := range st.pointers {
+		if _, given := valueOf(values, name); !given {
+			t.Notes = append(t.Notes, fmt.Sprintf("the instruction names %s, which has no value in this request", name))
+		}
+	}
+	if lines = append(lines, st.told.Reminders...); len(lines) > 0 {
+		st.tail.reminder = strings.Join(lines, "\n")
+		t.Parts, t.Tokens = 1, tokensOf(len(st.tail.reminder))
+	}
+	st.trace(t)
+}
+
+// changing are the values of this request, and those of all requests that the instruction could not hold.
+func (st *state) changing() []Value {
+	values := st.told.Values[:len(st.told.Values):len(st.told.Values)]
+	for _, name := range st.pointers {
+		if _, told := valueOf(values, name); told {
+			continue
+		}
+		if v, given := valueOf(st.in.Values, name); given {
+			values = append(values, v)
+		}
+	}
+	return values
+}

@@ -1,0 +1,88 @@
+package geminitest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/genai"
+)
+
+// withCache returns the request as the model sees it: the cache's content first. Content of one role on both sides of the seam
+// is one content, cut in two. The error is a breach of the API's rules.
+func withCache(b *body, h held, model string) (*body, error) {
+	if b.SystemInstruction != nil || len(b.Tools) > 0 || b.ToolConfig != nil {
+		return nil, errors.New("CachedContent can not be used with GenerateContent request setting system_instruction, tools " +
+			"or tool_config")
+	}
+	if shortModel(h.Model) != shortModel(model) {
+		return nil, fmt.Errorf("the model used by GenerateContent request (models/%s) and CachedContent (%s) has to be the same",
+			shortModel(model), h.Model)
+	}
+	if len(b.Contents) == 0 {
+		return nil, errors.New("contents is not specified")
+	}
+	out := *b
+	out.SystemInstruction, out.Tools = h.SystemInstruction, h.Tools
+	out.Contents = slices.Clone(h.Contents)
+	own := b.Contents
+	if n := len(out.Contents); n > 0 && out.Contents[n-1].Role == own[0].Role {
+		out.Contents[n-1] = &genai.Content{
+			Role: own[0].Role, Parts: slices.Concat(out.Contents[n-1].Parts, own[0].Parts),
+		}
+		own = own[1:]
+	}
+	out.Contents = append(out.Contents, own...)
+	return &out, nil
+}
+
+// canonicalPrefix is what implicit caching compares, in the order in which the service reads a request.
+func canonicalPrefix(system *genai.Content, tools []*genai.Tool, contents []*genai.Content) string {
+	return string(mustJSON(system)) + string(mustJSON(tools)) + string(mustJSON(contents))
+}
+
+// warmth simulates implicit caching: a request finds in the cache what it has in common, from its first byte on, with an
+// earlier request to the same model whose answer has begun. It is safe for concurrent use.
+type warmth struct {
+	mu   sync.Mutex
+	seen map[string][]warmed
+}
+
+// warmed is the text of one request and when it was in the cache.
+type warmed struct {
+	text string
+	from time.Time
+}
+
+// find returns how many bytes of a request are in the cache now.
+func (w *warmth) find(model, text string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now, most := time.Now(), 0
+	for _, s := range w.seen[model] {
+		if !s.from.After(now) {
+			most = max(most, common(s.text, text))
+		}
+	}
+	return most
+}
+
+// add puts a request into the cache for those that come after its answer has begun.
+func (w *warmth) add(model, text string, begins time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen[model] = append(w.seen[model], warmed{text, begins})
+}
+
+// common is the length of the common prefix.
+func common(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}

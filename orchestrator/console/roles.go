@@ -1,0 +1,59 @@
+package console
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"divisi/orchestrator"
+)
+
+// roleHeads are the columns of the table of roles; reuse is the share of the prompt that the service had cached.
+var roleHeads = []string{"role", "calls", "prompt", "cached", "reuse", "output", "cost"}
+
+// RenderRoles writes what each role used, one a line, at most width cells wide.
+func RenderRoles(w io.Writer, roles []orchestrator.RoleReport, width int) error {
+	lines := [][]string{roleHeads}
+	for _, r := range roles {
+		lines = append(lines, roleCells(r))
+	}
+	widths := make([]int, len(roleHeads))
+	for _, cells := range lines {
+		for i, c := range cells {
+			widths[i] = max(widths[i], cellWidth(c))
+		}
+	}
+	var b strings.Builder
+	for _, cells := range lines {
+		row := pad(cells[0], widths[0])
+		for i, c := range cells[1:] {
+			row += strings.Repeat(" ", 2+widths[i+1]-cellWidth(c)) + c
+		}
+		b.WriteString(fit(strings.TrimRight(row, " "), width) + "\n")
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("write the roles: %w", err)
+	}
+	return nil
+}
+
+func roleCells(r orchestrator.RoleReport) []string {
+	u := r.Usage
+	return []string{
+		fit(safe(r.Role), 24), fmt.Sprint(u.Calls), tokens(u.Prompt), tokens(u.Cached), fmt.Sprintf("%.0f%%", 100*r.Reuse),
+		tokens(u.Output + u.Thoughts), cost(r),
+	}
+}
+
+// cost is a role's cost in dollars; a plus says that some of its tokens have no known price.
+func cost(r orchestrator.RoleReport) string {
+	switch {
+	case r.Unpriced > 0 && r.USD == 0:
+		return "?"
+	case r.Unpriced > 0:
+		return fmt.Sprintf("$%.2f+", r.USD)
+	case r.USD > 0 && r.USD < 0.01:
+		return "<$0.01"
+	}
+	return fmt.Sprintf("$%.2f", r.USD)
+}

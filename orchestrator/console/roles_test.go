@@ -1,0 +1,41 @@
+package console
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+)
+
+func TestRenderRoles(t *testing.T) {
+	t.Parallel()
+	roles := []orchestrator.RoleReport{
+		{
+			Role: "generator", Usage: spec.Usage{Calls: 120, Prompt: 1_200_000, Cached: 900_000, Output: 40_000, Thoughts: 2000},
+			Reuse: 0.75, USD: 1.234,
+		},
+		{Role: "reader\x1b[2J", Usage: spec.Usage{Calls: 2, Prompt: 900, Output: 10}, USD: 0.0004},
+		{Role: "tester", Usage: spec.Usage{Calls: 1, Prompt: 900}, Unpriced: 900},
+		{Role: "writer", Usage: spec.Usage{Calls: 1, Prompt: 900}, USD: 0.5, Unpriced: 900},
+	}
+	var b strings.Builder
+	require.NoError(t, RenderRoles(&b, roles, 100))
+	require.NotContains(t, b.String(), "\x1b")
+	lines := strings.Split(b.String(), "\n")
+	require.Equal(t, []string{"role", "calls", "prompt", "cached", "reuse", "output", "cost"}, strings.Fields(lines[0]))
+	require.Equal(t, []string{"generator", "120", "1.20M", "900k", "75%", "42.0k", "$1.23"}, strings.Fields(lines[1]))
+	require.True(t, strings.HasSuffix(lines[2], "<$0.01"), lines[2])
+	require.True(t, strings.HasSuffix(lines[3], " ?"), lines[3])
+	require.True(t, strings.HasSuffix(lines[4], "$0.50+"), lines[4])
+	for _, l := range lines[:5] {
+		require.Equal(t, cellWidth(lines[0]), cellWidth(l), "the columns are flush right")
+	}
+	b.Reset()
+	require.NoError(t, RenderRoles(&b, roles, 30))
+	for l := range strings.Lines(b.String()) {
+		require.LessOrEqual(t, cellWidth(strings.TrimSuffix(l, "\n")), 30)
+	}
+}

@@ -1,0 +1,61 @@
+package compact
+
+import (
+	"testing"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestDecideIsTheTableOfItsDocumentation(t *testing.T) {
+	t.Parallel()
+	states := []State{
+		{Phase: Idle}, {Phase: Idle, Taken: true}, {Phase: Idle, Failed: true}, {Phase: Running}, {Phase: Ready},
+	}
+	for _, row := range []struct {
+		tokens  int
+		tooLong bool
+		want    []Action
+	}{
+		{0, false, []Action{Nothing, Nothing, Nothing, Nothing, Nothing}},
+		{399, false, []Action{Nothing, Nothing, Nothing, Nothing, Nothing}},
+		{400, false, []Action{Begin, Nothing, Nothing, Nothing, Nothing}},
+		{499, false, []Action{Begin, Nothing, Nothing, Nothing, Nothing}},
+		{500, false, []Action{Begin, Nothing, Prune, Nothing, SwapIn}},
+		{849, false, []Action{Begin, Nothing, Prune, Nothing, SwapIn}},
+		{850, false, []Action{RunNow, RunNow, Prune, Wait, SwapIn}},
+		{5000, false, []Action{RunNow, RunNow, Prune, Wait, SwapIn}},
+		{0, true, []Action{RunNow, RunNow, Prune, Wait, SwapIn}},
+		{450, true, []Action{RunNow, RunNow, Prune, Wait, SwapIn}},
+	} {
+		for i, st := range states {
+			st.TooLong = row.tooLong
+			rules := spec.ContextRules{}.WithDefaults().Compaction
+			require.Equal(t, row.want[i], Decide(row.tokens, 1000, rules, st), "%d tokens, %+v", row.tokens, st)
+			if !row.tooLong {
+				require.Equal(t, Nothing, Decide(row.tokens, 0, rules, st), "an unknown window has no shares")
+			}
+		}
+	}
+}
+
+func TestAnAttemptIsLateUntilTheSessionHasGrown(t *testing.T) {
+	t.Parallel()
+	for method, want := range map[string][2]bool{
+		contextscope.CompactionSnapshot: {true, false}, contextscope.CompactionFailed: {false, true},
+		contextscope.CompactionPrune: {false, false},
+	} {
+		s := &session{}
+		s.grow(2)
+		s.take([]contextscope.Compaction{{Method: method}}, nil)
+		s.take([]contextscope.Compaction{{Method: contextscope.CompactionPrune}}, []spec.Usage{{Calls: 1, Prompt: 1 << 20}})
+		s.grow(3)
+		taken, failed := lately(s.events, window)
+		require.Equal(t, want, [2]bool{taken, failed}, method)
+		s.grow(2)
+		taken, failed = lately(s.events, window)
+		require.False(t, taken || failed, "%s: a tenth of the window has come since", method)
+	}
+}

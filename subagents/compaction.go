@@ -1,0 +1,67 @@
+package subagents
+
+import (
+	"context"
+
+	"divisi/contextscope"
+	"divisi/internal/model"
+	"divisi/internal/spec"
+	"divisi/subagents/compact"
+)
+
+// compacted lets the history become shorter where its size asks for it. It reports whether it did: then the session is
+// looked at again. The background attempt that it may begin lives as long as ctx.
+func (a *Agent) compacted(ctx context.Context) (bool, error) {
+	if a.Compact == nil {
+		return false, nil
+	}
+	s := compact.Session{
+		Events: a.events, Tokens: a.view.Tokens(), Window: a.Input.Window, TooLong: a.session.tooLong(),
+	}
+	if a.session.tree != nil {
+		s.Facts.Files = a.session.tree.Files
+	}
+	if s.Window > 0 && float64(s.Tokens) >= a.Input.Role.Context.WithDefaults().Compaction.Hard*float64(s.Window) {
+		a.doing("compacting its history")
+	}
+	records, usage, err := a.Compact.Boundary(ctx, s)
+	events := make([]contextscope.Event, 0, len(records)+len(usage))
+	for _, r := range records {
+		events = append(events, draft(contextscope.KindCompaction, r))
+	}
+	for _, u := range usage {
+		events = append(events, usageEvent(u))
+	}
+	if len(events) > 0 {
+		if err := a.append(ctx, events...); err != nil {
+			return false, err
+		}
+	}
+	return len(records) > 0, err
+}
+
+// settle ends what is going on in the background, and keeps what it cost.
+func (a *Agent) settle(ctx context.Context) {
+	if a.Compact == nil {
+		return
+	}
+	usage := a.Compact.Close()
+	if usage == (spec.Usage{}) {
+		return
+	}
+	if err := a.append(ctx, usageEvent(usage)); err != nil {
+		a.Log.Warn().Err(err).Msg("what a compaction cost that came too late could not be kept")
+	}
+}
+
+// compactor makes the runner that compacts an attempt's history.
+func (at *attempt) compactor() *compact.Runner {
+	a := at.assignment
+	rules := a.Role.Context.WithDefaults()
+	settings := a.Project.Model(rules.Compaction.Model)
+	c := compact.New(compact.Config{
+		Model: at.worker.cfg.Model, ModelName: a.Project.ModelName(rules.Compaction.Model),
+		Window: WindowOf(&a.Project, rules.Compaction.Model), MaxOutput: settings.MaxOutput, Log: at.log,
+	})
+	return compact.NewRunner(c, a.Role.Context, model.Meta{Run: a.Run, Task: a.Task.ID, Attempt: a.Attempt})
+}

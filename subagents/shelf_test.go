@@ -1,0 +1,70 @@
+package subagents
+
+import (
+	"strings"
+	"testing"
+
+	"divisi/contextscope"
+	"divisi/contextscope/artifact"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
+)
+
+func TestShelfGivesBackWhatIsOfTheRun(t *testing.T) {
+	t.Parallel()
+	objects := newMemory()
+	mine, sibling, stranger := newShelf(objects, "r1", "t1/1"), newShelf(objects, "r1", "t2/1"), newShelf(objects, "r2", "t1/1")
+	one, err := mine.Put(t.Context(), "run_command", []byte("a"))
+	require.NoError(t, err)
+	two, err := mine.Put(t.Context(), "run_command", []byte("b"))
+	require.NoError(t, err)
+	again, err := mine.Put(t.Context(), "run_command", []byte("a"))
+	require.NoError(t, err)
+	require.Equal(t, "artifact:t1/1/run_command@1#ca978112", one)
+	require.Equal(t, "artifact:t1/1/run_command@2#3e23e816", two)
+	require.Equal(t, one, again, "what comes again looks the same")
+	for _, s := range []*shelf{mine, sibling} {
+		data, err := s.Get(t.Context(), one)
+		require.NoError(t, err)
+		require.Equal(t, "a", string(data))
+	}
+	_, err = stranger.Get(t.Context(), one)
+	require.ErrorIs(t, err, artifact.ErrNotFound)
+}
+
+func TestShelfReadsOtherObjectsOfTheRunOnly(t *testing.T) {
+	t.Parallel()
+	objects := newMemory()
+	s := newShelf(objects, "r1", "t1/1")
+	body := []byte("content")
+	for _, name := range []string{"part-" + digest(body), "output-" + digest(body), "artifact/r1/t1/1/old-abc"} {
+		require.NoError(t, objects.Put(t.Context(), name, body))
+		data, err := s.Get(t.Context(), name)
+		require.NoError(t, err, name)
+		require.Equal(t, body, data)
+	}
+	for _, name := range []string{"pack-abc", "artifact/r2/t1/1/x", "output-abc", "slice-x", "../x", "", "artifact:x"} {
+		require.NoError(t, objects.Put(t.Context(), name, body))
+		_, err := s.Get(t.Context(), name)
+		require.ErrorIs(t, err, artifact.ErrHandle, name)
+	}
+	_, err := s.Get(t.Context(), "part-"+strings.Repeat("0", 64))
+	require.ErrorIs(t, err, artifact.ErrNotFound)
+	require.NoError(t, objects.Put(t.Context(), "part-"+digest(body), []byte("other")))
+	_, err = s.Get(t.Context(), "part-"+digest(body))
+	require.ErrorIs(t, err, artifact.ErrCorrupt)
+}
+
+func TestOwnEventsAreShownAsText(t *testing.T) {
+	t.Parallel()
+	e := &Agent{events: []contextscope.Event{
+		{Seq: 1, Kind: contextscope.KindStarted},
+		{Seq: 2, Kind: contextscope.KindUser, Content: genai.NewContentFromText("look here", genai.RoleUser)},
+	}}
+	text, err := e.Event(t.Context(), 2)
+	require.NoError(t, err)
+	require.Equal(t, "look here", text)
+	_, err = e.Event(t.Context(), 3)
+	require.ErrorIs(t, err, artifact.ErrNotFound)
+}

@@ -1,0 +1,117 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+	"divisi/contextscope"
+)
+
+// reasonOf returns why an event could not be read; empty for one that could.
+func reasonOf(t testing.TB, e contextscope.Event) string {
+	t.Helper()
+	if e.Kind != contextscope.KindUnreadable {
+		return ""
+	}
+	var u Unreadable
+	require.NoError(t, json.Unmarshal(e.Data, &u))
+	require.NotEmpty(t, u.Reason)
+	return u.Reason
+}
+
+func TestADamagedEventKeepsItsPlace(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	good := `{"v":1,"id":"e1","run":"r","task":"t","attempt":2,"agent":"t/2","seq":4,"time":"2026-01-01T00:00:00Z","kind":"turn",` +
+		`"author":"t/2","content":{"role":"model","parts":[{"text":"hi"}]}}`
+	for name, c := range map[string]struct{ bad, want string }{
+		"future":       {`{"v":2,"id":"e2","kind":"turn","seq":5}`, "it has version 2, and this program reads up to 1 (turn e2 of t/2)"},
+		"content":      {`{"v":1,"id":"e2","kind":"turn","seq":5,"content":7}`, "cannot unmarshal number into Go struct field Event.content of type genai.Content (turn e2 of t/2)"},
+		"data":         {`{"v":1,"id":"e2","kind":"usage","seq":5,"data":[]}`, "cannot unmarshal array into Go value of type spec.Usage (usage e2 of t/2)"},
+		"no data":      {`{"v":1,"id":"e2","kind":"result","seq":5}`, "it holds nothing (result e2 of t/2)"},
+		"time":         {`{"v":1,"id":"e2","seq":5,"time":"noon","kind":"brief"}`, `parsing time "noon"`},
+		"no kind":      {`{"v":1,"id":"e2","seq":5}`, "it has no kind (e2 of t/2)"},
+		"not an event": {`"x"`, "cannot unmarshal string into Go value of type contextscope.Event (of t/2)"},
+		"null":         {`null`, "it has no kind (of t/2)"},
+		"forged owner": {`{"v":9,"agent":"","task":"--final","attempt":1,"run":"other","kind":"run"}`, "(run of t/2)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			events := DecodeEvents(bus.Message{
+				Subject: bus.AttemptSubject("r", "reader", "t", 2), Pos: 7, Time: at, Data: []byte("[" + good + "," + c.bad + "," + good + "]"),
+			})
+			require.Len(t, events, 3)
+			require.Equal(t, "hi", events[0].Content.Parts[0].Text)
+			require.Equal(t, events[0], events[2])
+			e := events[1]
+			reason := reasonOf(t, e)
+			require.True(t, strings.HasPrefix(reason, "event at 7 could not be read: "), reason)
+			require.Contains(t, reason, c.want)
+			require.Equal(t, []any{"r", "reader", "t", 2, "t/2", uint64(7)}, []any{e.Run, e.Role, e.Task, e.Attempt, e.Agent, e.Pos})
+			require.Equal(t, at, e.Time, "the server's time where the event has none")
+			if strings.Contains(c.bad, `"seq":5`) {
+				require.Equal(t, 5, e.Seq)
+				require.Equal(t, "e2", e.ID)
+			}
+		})
+	}
+}
+
+func TestAMessageThatIsNoArrayIsOneUnreadableEvent(t *testing.T) {
+	t.Parallel()
+	for _, data := range []string{"", "x", "null", "{}", "7", "[", `[{"v":1}`, "[]]", "\x1f\x8bx", "\xff"} {
+		events := DecodeEvents(bus.Message{Subject: bus.ConductorSubject("r", "landing"), Pos: 9, Data: []byte(data)})
+		require.Len(t, events, 1, data)
+		require.Contains(t, reasonOf(t, events[0]), "event at 9 could not be read: ", data)
+		require.Contains(t, reasonOf(t, events[0]), "(landing of the conductor)", data)
+		require.Empty(t, events[0].Agent, "the conductor's")
+	}
+	require.Empty(t, DecodeEvents(bus.Message{Data: []byte("[]")}))
+}
+
+func TestEveryKindThatIsReadTakesItsOwnData(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []contextscope.Kind{
+		contextscope.KindStarted, contextscope.KindTurn, contextscope.KindTool, contextscope.KindSteering, contextscope.KindControl,
+		contextscope.KindError, contextscope.KindUsage, contextscope.KindProgress, contextscope.KindReceipt, contextscope.KindResult,
+	} {
+		for data, sound := range map[string]bool{"{}": true, "3": false} {
+			encoded, err := EncodeEvents([]contextscope.Event{{V: 1, Kind: kind, Data: json.RawMessage(data)}})
+			require.NoError(t, err)
+			require.Equal(t, sound, reasonOf(t, DecodeEvents(bus.Message{Data: encoded})[0]) == "", "%s %s", kind, data)
+		}
+	}
+}
+
+func FuzzDecodeEvents(f *testing.F) {
+	f.Add([]byte(`[{"v":1,"id":"e","kind":"turn","content":{"parts":[{"text":"x"}]}},{"v":2},7]`), "ev.r.a.reader.t.1")
+	f.Add([]byte(`{"v":1}`), "ev.r.m.run")
+	f.Add([]byte("\x1f\x8b\x08"), "ev.r.a.reader.t.x")
+	f.Fuzz(func(t *testing.T, data []byte, subject string) {
+		m := bus.Message{Subject: subject, Pos: 3, Data: data}
+		events := DecodeEvents(m)
+		var each []json.RawMessage
+		if json.Unmarshal(data, &each) == nil && each != nil {
+			require.Len(t, events, len(each), "nothing is lost, nothing moves")
+		} else if !bytes.HasPrefix(data, gzipMagic) {
+			require.Len(t, events, 1)
+		}
+		for _, e := range events {
+			require.Equal(t, uint64(3), e.Pos)
+			require.NotEmpty(t, e.Kind)
+			require.LessOrEqual(t, e.V, contextscope.EventVersion)
+			reasonOf(t, e)
+		}
+		if len(events) > 0 {
+			encoded, err := EncodeEvents(events)
+			require.NoError(t, err)
+			require.Len(t, DecodeEvents(bus.Message{Subject: subject, Pos: 3, Data: encoded}), len(events))
+		}
+	})
+}
