@@ -1,6 +1,9 @@
 package contextscope
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // maxListed is how many artifacts a request lists.
 const maxListed = 40
@@ -51,10 +54,7 @@ func (t *tail) list() string {
 	if len(t.listed) == 0 {
 		return ""
 	}
-	text := listText
-	for _, line := range t.listed {
-		text += "\n- " + line
-	}
+	text := listText + "\n- " + strings.Join(t.listed, "\n- ")
 	if t.unlisted > 0 {
 		text += fmt.Sprintf("\nand %d older ones", t.unlisted)
 	}

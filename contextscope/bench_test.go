@@ -151,14 +151,11 @@ func BenchmarkCompileOneCall(b *testing.B) {
 			in := benchInput()
 			in.Events = l.events
 			view := NewCompiler().View(in)
-			more := session("gen/1", 2*b.N+64, 200).events
+			more := session("gen/1", 1024, 200).events
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {
-				if i+2 > len(more) {
-					more = append(more, session("gen/1", len(more), 200).events...)
-				}
-				view.Append(more[i], more[i+1])
+				view.Append(more[i%1024], more[i%1024+1])
 				view.Compile(benchTail(i))
 				i += 2
 			}

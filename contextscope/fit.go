@@ -46,14 +46,8 @@ func (fit) Name() string { return "fit" }
 func (p fit) Process(st *state) {
 	t := Trace{Processor: p.Name()}
 	f := &fitting{state: st}
-	for _, trim := range trims {
-		n := 0
-		for more := 1; more > 0 && f.over() > 0; n += more {
-			more = trim.step(f)
-		}
-		if n > 0 {
-			t.Notes = append(t.Notes, fmt.Sprintf("%d %s", n, trim.what))
-		}
+	if f.over() > 0 {
+		t.Notes = f.trim()
 	}
 	st.req.Tokens, st.req.Over = f.tokens(), f.over()
 	t.What = fmt.Sprintf("about %d tokens; no bound is known", st.req.Tokens)
@@ -64,6 +58,21 @@ func (p fit) Process(st *state) {
 		t.Notes = append(t.Notes, fmt.Sprintf("%d tokens too many, and nothing more that may go", st.req.Over))
 	}
 	st.trace(t)
+}
+
+// trim takes out what may go until the rest fits, and says what went.
+func (f *fitting) trim() []string {
+	var notes []string
+	for _, trim := range trims {
+		n := 0
+		for more := 1; more > 0 && f.over() > 0; n += more {
+			more = trim.step(f)
+		}
+		if n > 0 {
+			notes = append(notes, fmt.Sprintf("%d %s", n, trim.what))
+		}
+	}
+	return notes
 }
 
 func (f *fitting) tokens() int { return f.own.usage.ratio.of(f.bytes()) }

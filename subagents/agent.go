@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"divisi/contextscope"
+	"divisi/contextscope/memory"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/compact"
@@ -21,13 +22,6 @@ import (
 // ErrStopped says that an agent stopped at a turn boundary because its run stops. It is no result: the attempt goes on when
 // it is delivered again.
 var ErrStopped = errors.New("the run stops")
-
-// Recaller finds memory that a turn may need.
-type Recaller interface {
-	// Recall returns the best notes for a query under a cap in estimated tokens, and what went wrong in words. It never
-	// fails: no memory is no reason to stop. It may be called by many agents at once.
-	Recall(ctx context.Context, query string, maxTokens int) (notes []contextscope.Recalled, faults []string)
-}
 
 // Tree is the work tree of an attempt, as far as an agent needs it.
 type Tree interface {
@@ -50,7 +44,7 @@ type Agent struct {
 	// Input is what every request shares: role, brief and slice; its events are those of the sessions that this one continues.
 	Input contextscope.Input
 	// Memory and Compact may be nil: then nothing is recalled, and a history that outgrows its window ends the attempt.
-	Memory  Recaller
+	Memory  *memory.Memory
 	Compact *compact.Runner
 	// Prefixes may be nil: see prefix.Keeper.
 	Prefixes *prefix.Keeper

@@ -56,12 +56,17 @@ func (at *attempt) tools(agent *Agent) (set *tool.Set, done func(), err error) {
 			at.log.Warn().Err(err).Msg("the work tree was not closed")
 		}
 	}
-	set, err = tool.Builtin(a.Role.Tools, tool.Env{
+	env := tool.Env{
 		Root: root, Dir: dir, WriteSet: a.Task.Files, Protected: a.Project.Protected,
 		Runner: runner{at}, MaxCommand: defaultTool, Artifacts: newShelf(at.worker.cfg.Bus, a.Run, a.Agent()),
 		Output: a.Role.Output, Constraints: spec.Rules(a.Task.Constraints), Extra: at.worker.cfg.Tools(a),
 		Events: agent, Known: agent.known, Sought: agent.sought, ToolOutput: a.Role.ToolOutput, Summarizer: at.summarizer(),
-	})
+		Source: a.Run + "/" + a.Task.ID,
+	}
+	if m := at.worker.cfg.Memory; m != nil {
+		env.Memory, env.Proposer = m, m
+	}
+	set, err = tool.Builtin(a.Role.Tools, env)
 	if err != nil {
 		done()
 		return nil, nil, &refusal{fmt.Errorf("the tools of role %s: %w", a.Role.Name, err)}

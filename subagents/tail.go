@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"divisi/contextscope"
+	"divisi/contextscope/memory"
 	"divisi/subagents/wire"
 )
 
@@ -56,13 +57,10 @@ func (a *Agent) recall(ctx context.Context) []contextscope.Recalled {
 	if a.Memory == nil || most == 0 {
 		return nil
 	}
-	notes, faults := a.Memory.Recall(ctx, a.recallQuery(), most)
+	query := memory.RecallQuery(a.Input.Brief, a.events, a.Input.Brief.Task.Files)
+	notes, faults := memory.Recall(ctx, a.Memory, query, most)
 	for _, f := range faults {
 		a.Log.Warn().Str("fault", f).Msg("memory could not be searched")
 	}
 	return notes
-}
-
-func (a *Agent) recallQuery() string {
-	return a.Input.Brief.Task.Title + " " + a.Input.Brief.Task.Brief
 }

@@ -10,6 +10,7 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/contextscope/memory"
 	"divisi/internal/git"
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
@@ -49,7 +50,7 @@ type Config struct {
 	// Tools brings further tools for an attempt, such as the master's dispatch. It may be nil.
 	Tools func(a *wire.Assignment) []tool.Tool
 	// Memory finds notes for turns; nil means none. Prefixes minds what siblings share; nil lets everybody go at once.
-	Memory   Recaller
+	Memory   *memory.Memory
 	Prefixes *prefix.Keeper
 	// Hold tells when the model's service asked everybody to wait. It may be nil: then such time counts like any other.
 	Hold Hold

@@ -65,6 +65,10 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *orchestrator.Stat
 	case st.Run == orchestrator.RunStopped, !st.Run.Ended():
 		next = slices.Insert(next, 0, "divisi resume "+run)
 	}
+	if h.proposed > 0 {
+		next = append(next, fmt.Sprintf("divisi memory proposals --repo %s   # %d notes for later runs wait for you",
+			quote(st.Spec.Repo), h.proposed))
+	}
 	_, err := fmt.Fprintf(g.out, "\nLook further:\n  %s\n", strings.Join(next, "\n  "))
 	return err //nolint:wrapcheck // the terminal
 }

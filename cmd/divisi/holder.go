@@ -13,6 +13,7 @@ import (
 
 	"divisi/bus"
 	"divisi/configs"
+	"divisi/contextscope/memory"
 	"divisi/internal/git"
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
@@ -48,6 +49,10 @@ type holder struct {
 	dir, caches string
 	// positions are the places in the plan file; nil where there is none.
 	positions *configs.Positions
+	// notes is the memory of the repository.
+	notes *memory.Memory
+	// proposed counts what the run proposed to remember.
+	proposed int
 	// begun says that the run's first event is in the log: what fails before it leaves nothing behind.
 	begun bool
 }
@@ -81,6 +86,7 @@ func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *or
 	}
 	err = cond.Run(ctx)
 	worker.Stop()
+	h.propose(ctx, cond.State())
 	return cond.State(), err //nolint:wrapcheck // it names the run
 }
 
@@ -194,13 +200,15 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 	if err := h.hide(); err != nil {
 		return nil, nil, err
 	}
+	h.notes = h.memory(ctx)
 	return subagents.NewWorker(subagents.Config{
-		Bus: h.bus, Model: models.model, Prefixes: models.prefixes, Hold: hold, Mirror: h.mirror, Pool: pool,
+		Memory: h.notes,
+		Bus:    h.bus, Model: models.model, Prefixes: models.prefixes, Hold: hold, Mirror: h.mirror, Pool: pool,
 		Caches:   sandbox.Caches{Dir: h.caches, Go: toolchain},
 		ToolsDir: filepath.Join(h.dir, "tools"), Temp: filepath.Join(h.dir, "tmp"), Environ: os.Environ(),
 		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: parallel, Roles: roles, Run: h.run, Tools: h.tools,
 		Clock: now, IDs: newID(), Log: h.g.log,
-	}), func() { models.close(); h.sweep(pool) }, nil
+	}), func() { models.close(); h.sweep(pool); h.forget() }, nil
 }
 
 // hide takes the runs' own files out of the sight of confined commands: with the bus's credential they could forge results.

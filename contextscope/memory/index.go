@@ -121,8 +121,8 @@ const (
 	codeNotADB  = 26
 )
 
-// errDamaged says that a note is not in the index as it was put there.
-var errDamaged = errors.New("a note in the index is damaged")
+// errDamaged says that something is not in the index as it was put there.
+var errDamaged = errors.New("what the index holds is damaged")
 
 // broken reports whether an error means that the index should be made anew.
 func broken(err error) bool {
@@ -136,6 +136,14 @@ func broken(err error) bool {
 	default:
 		return false
 	}
+}
+
+// damaged makes of an error about a value that is not what was stored, one that says so. What SQLite itself says stays.
+func damaged(err error) error {
+	if errors.As(err, new(*sqlite.Error)) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errDamaged, err)
 }
 
 // removeIndex deletes an index and the journal that belongs to it. Another process that still has it open goes on with what
@@ -157,7 +165,7 @@ func collect[T any](ctx context.Context, ix *index, scan func(*sql.Rows) (T, err
 	for rows.Next() {
 		row, err := scan(rows)
 		if err != nil {
-			return nil, err
+			return nil, damaged(err)
 		}
 		all = append(all, row)
 	}
@@ -259,7 +267,7 @@ func forget(ctx context.Context, tx *sql.Tx, name string) error {
 		return nil
 	}
 	if err != nil {
-		return err
+		return damaged(err)
 	}
 	n, err := stored(name, raw, digest)
 	if err == nil {

@@ -35,6 +35,10 @@ type Env struct {
 	ToolOutput map[string]spec.ToolOutput
 	Summarizer Summarizer
 	Sought     func() Sought
+	// Memory is searched by load_memory, Proposer keeps what save_memory proposes, for Source; both may be nil.
+	Memory   MemoryReader
+	Proposer MemoryProposer
+	Source   string
 	// Output is the role's own schema of what it submits; may be empty.
 	Output json.RawMessage
 	// Constraints are those of the task, each once: submit_result wants an echo of each.
@@ -63,6 +67,8 @@ func Builtin(names []string, env Env) (*Set, error) {
 		spec.ToolEditFile:     &editFile{files},
 		spec.ToolWriteFile:    &writeFile{files},
 		spec.ToolLoadArtifact: newLoadArtifact(&env),
+		spec.ToolLoadMemory:   NewLoadMemory(env.Memory),
+		spec.ToolSaveMemory:   NewSaveMemory(env.Proposer, env.Source),
 		spec.ToolSubmitResult: submit,
 	}
 	if env.Runner != nil {

@@ -32,7 +32,7 @@ type MemoryReader interface {
 
 type loadMemory struct{ memory MemoryReader }
 
-// NewLoadMemory makes the tool load_memory over a memory.
+// NewLoadMemory makes the tool load_memory over a memory, which may be nil.
 func NewLoadMemory(m MemoryReader) Tool { return &loadMemory{m} }
 
 // Declaration is what the model is told.
@@ -55,6 +55,9 @@ func (t *loadMemory) Doing(call Call) string {
 
 // Run carries out one call.
 func (t *loadMemory) Run(ctx context.Context, call Call) Result {
+	if t.memory == nil {
+		return Failed("no memory is kept here: go on without it")
+	}
 	query := call.text("query")
 	hits, err := t.memory.Search(ctx, query, memoryHits)
 	if err != nil {

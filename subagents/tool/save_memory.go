@@ -29,7 +29,7 @@ type saveMemory struct {
 	source string
 }
 
-// NewSaveMemory makes the tool save_memory. The source says who proposes: run/task.
+// NewSaveMemory makes the tool save_memory; the proposer may be nil. The source says who proposes: run/task.
 func NewSaveMemory(p MemoryProposer, source string) Tool { return &saveMemory{p, source} }
 
 // Declaration is what the model is told.
@@ -53,6 +53,9 @@ func (t *saveMemory) Doing(call Call) string { return "proposing a note: " + cal
 
 // Run carries out one call.
 func (t *saveMemory) Run(ctx context.Context, call Call) Result {
+	if t.memory == nil {
+		return Failed("no memory is kept here: say it in your result instead")
+	}
 	id, err := t.memory.Propose(ctx, notes.Note{
 		Title: call.text("title"), Text: call.text("text"), Tags: call.texts("tags"), Paths: call.texts("paths"),
 		Source: t.source,
