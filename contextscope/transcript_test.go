@@ -82,7 +82,7 @@ func TestTranscriptNotesAnOrphanBeforeTheFirstTurn(t *testing.T) {
 }
 
 // A request costs what is new: as many allocations behind 100 events as behind 10,000.
-func TestViewCostsWhatIsNew(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts the whole process's
+func TestViewCostsWhatIsNew(t *testing.T) { // not parallel: AllocsPerRun counts the whole process
 	cost := func(n int) float64 {
 		in := benchInput()
 		in.Events = session("gen/1", n, 20).events

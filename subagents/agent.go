@@ -68,6 +68,8 @@ type Agent struct {
 	offset int
 	// events are the whole conversation, so numbered.
 	events []contextscope.Event
+	// named are the values that the instruction names.
+	named []string
 	// whole is the newest turn as the model gave it, while the session may hold a shrunk copy.
 	whole *genai.Content
 	// began is when this delivery's work began, held what of it was waiting for the model's service.
@@ -84,7 +86,7 @@ func (a *Agent) Run(ctx context.Context) (spec.Result, error) {
 	if err != nil {
 		return spec.Result{}, fmt.Errorf("resume %s: %w", a.Assignment.Agent(), err)
 	}
-	a.session = s
+	a.session, a.named = s, named(a.Input.Role.Instruction)
 	a.open()
 	defer a.settle(ctx)
 	defer func() { a.use.Leave() }()

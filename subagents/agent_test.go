@@ -61,7 +61,7 @@ func (f *fakeTree) Save(context.Context) (*spec.Patch, error) {
 
 func (f *fakeTree) Diff(context.Context, int) (string, error) { return strings.Join(f.files, ","), nil }
 
-func testAgent(t *testing.T, m *memory, s *script, extra ...tool.Tool) *Agent {
+func testAgent(t *testing.T, m *store, s *script, extra ...tool.Tool) *Agent {
 	t.Helper()
 	root, err := os.OpenRoot(t.TempDir())
 	require.NoError(t, err)

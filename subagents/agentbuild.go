@@ -18,7 +18,7 @@ func (at *attempt) agent(ctx context.Context) (a *Agent, done func(), err error)
 	if w.cfg.Model == nil {
 		return nil, nil, &refusal{errors.New("this worker has no model")}
 	}
-	in, err := inputOf(ctx, w.cfg.Bus, w.cfg.Mirror, at.assignment)
+	in, err := inputOf(ctx, w.cfg.Bus, &w.slices, w.cfg.Mirror, at.assignment)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -163,7 +163,8 @@ func (a *Agent) conclude(ctx context.Context, done []outcome) (wire.Tooled, erro
 		return data, nil
 	}
 	if fault := refuse(a.WriteSet, data.Tree); fault != nil {
-		done[ends].result = instead(done[ends].result, "%s. Put them back as they were, then submit again:\n%s", fault.Message, fault.Detail)
+		done[ends].result = instead(done[ends].result, "%s. Put them back as they were, then submit again:\n%s",
+			fault.Message, fault.Detail)
 		return data, nil
 	}
 	data.End = a.end(&done[ends].result)

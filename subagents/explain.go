@@ -53,7 +53,7 @@ type Explainer struct {
 func NewExplainer(
 	ctx context.Context, b *bus.Bus, tree TreeReader, a *wire.Assignment, extra []tool.Tool,
 ) (*Explainer, error) {
-	in, err := inputOf(ctx, b, tree, a)
+	in, err := inputOf(ctx, b, nil, tree, a)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (e *Explainer) Turn(ctx context.Context, turn int) (Explained, error) {
 	if err != nil {
 		return Explained{}, err
 	}
-	tail := tailOf(s, bounds)
+	tail := tailOf(s, bounds, named(a.Role.Instruction))
 	if tail.Loaded, err = loaded(ctx, e.bus, s.loads); err != nil {
 		return Explained{}, err
 	}

@@ -23,21 +23,19 @@ type TreeReader interface {
 }
 
 // inputOf gathers what every request of the agent shares.
-func inputOf(ctx context.Context, b *bus.Bus, tree TreeReader, a *wire.Assignment) (contextscope.Input, error) {
+func inputOf(
+	ctx context.Context, b *bus.Bus, slices *sliceShelf, tree TreeReader, a *wire.Assignment,
+) (contextscope.Input, error) {
 	in := contextscope.Input{
 		Agent: a.Agent(), Role: a.Role, Include: spec.IncludeFull, Narrative: a.Role.Narrative,
 		Window: WindowOf(&a.Project, a.Role.Model), Brief: BriefOf(a), Guides: guidesOf(ctx, tree, a),
 	}
+	var err error
 	if a.Slice != "" {
-		data, err := b.Get(ctx, a.Slice)
-		if err != nil {
-			return in, fmt.Errorf("get the slice of %s: %w", a.Agent(), err)
-		}
-		if in.Slice, err = contextscope.DecodeSlice(data); err != nil {
-			return in, fmt.Errorf("read the slice of %s: %w", a.Agent(), err)
+		if in.Slice, err = slices.get(ctx, b, a.Slice); err != nil {
+			return in, fmt.Errorf("what %s inherits: %w", a.Agent(), err)
 		}
 	}
-	var err error
 	if in.Values, err = valuesOf(a); err != nil {
 		return in, err
 	}

@@ -72,7 +72,7 @@ func dig() *probe {
 }
 
 // longAgent is an agent against the fake server, with a window of 32,000 tokens.
-func longAgent(t *testing.T, m *memory, server *geminitest.Server) *Agent {
+func longAgent(t *testing.T, m *store, server *geminitest.Server) *Agent {
 	t.Helper()
 	gemini, err := model.NewGemini(t.Context(), model.Options{
 		APIKey: "k", BaseURL: server.URL, Getenv: func(string) string { return "" },

@@ -72,7 +72,7 @@ func TestAgentResumesAtEveryAppend(t *testing.T) {
 		callsTool("write", map[string]any{"text": strings.Repeat("long", maxPart/4+1)}),
 		submits("all of it"),
 	}
-	run := func(t *testing.T, m *memory, s *script) (spec.Result, *Agent, error) {
+	run := func(t *testing.T, m *store, s *script) (spec.Result, *Agent, error) {
 		t.Helper()
 		tree := &fakeTree{}
 		write := &probe{"write", false, func(_ context.Context, c tool.Call) tool.Result {

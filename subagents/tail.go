@@ -3,16 +3,18 @@ package subagents
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"divisi/contextscope"
 	"divisi/contextscope/memory"
+	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
 
 // tail gathers what the next request has beyond everything that stays. All of it but the memory follows from the log.
 func (a *Agent) tail(ctx context.Context) (contextscope.Tail, error) {
-	t := tailOf(a.session, a.Bounds)
+	t := tailOf(a.session, a.Bounds, a.named)
 	var err error
 	if t.Loaded, err = loaded(ctx, a.Journal.objects, a.session.loads); err != nil {
 		return t, err
@@ -21,21 +23,36 @@ func (a *Agent) tail(ctx context.Context) (contextscope.Tail, error) {
 	return t, nil
 }
 
-// tailOf is the part of a tail that the session alone decides.
-func tailOf(s *session, b Bounds) contextscope.Tail {
+// tailOf is the part of a tail that the session alone decides. named are the values that the instruction names.
+func tailOf(s *session, b Bounds, named []string) contextscope.Tail {
 	t := contextscope.Tail{Artifacts: s.kept}
 	turn := s.calls + 1
-	t.Values = []contextscope.Value{
+	values := []contextscope.Value{
 		{Name: "turn", Text: strconv.Itoa(turn)}, {Name: "turns_left", Text: strconv.Itoa(max(0, b.Turns-turn))},
 	}
 	words := fmt.Sprintf("This is turn %d of at most %d.", turn, b.Turns)
+	left := "no limit"
 	if b.Tokens > 0 {
-		left := max(0, b.Tokens-s.usage.Total())
-		t.Values = append(t.Values, contextscope.Value{Name: "tokens_left", Text: strconv.Itoa(left)})
-		words += fmt.Sprintf(" %d of %d tokens are left.", left, b.Tokens)
+		left = strconv.Itoa(max(0, b.Tokens-s.usage.Total()))
+		words += fmt.Sprintf(" %s of %d tokens are left.", left, b.Tokens)
+	}
+	for _, v := range append(values, contextscope.Value{Name: "tokens_left", Text: left}) {
+		if slices.Contains(named, v.Name) {
+			t.Values = append(t.Values, v)
+		}
 	}
 	t.Reminders = []string{words}
 	return t
+}
+
+// named lists what an instruction names.
+func named(instruction string) []string {
+	template, _ := spec.ParseTemplate(instruction) // its problems were told when the role was loaded
+	var names []string
+	for _, key := range template.Keys() {
+		names = append(names, key.Name)
+	}
+	return names
 }
 
 // loaded fetches what the newest turn asked for with load_artifact.

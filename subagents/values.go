@@ -15,11 +15,14 @@ import (
 // changing, and so never enters the prefix.
 func valuesOf(a *wire.Assignment) ([]contextscope.Value, error) {
 	values := []contextscope.Value{
-		{Name: "goal", Text: a.Goal, Stable: true}, {Name: "run", Text: a.Run, Stable: true},
+		{Name: "goal", Text: a.Goal, Stable: true},
+		{Name: "run", Text: a.Run, Stable: true},
 		{Name: "role", Text: a.Role.Name, Stable: true},
 		{Name: "model", Text: a.Project.ModelName(a.Role.Model), Stable: true},
-		{Name: "task", Text: a.Task.ID}, {Name: "title", Text: a.Task.Title},
-		{Name: "attempt", Text: strconv.Itoa(a.Attempt)}, {Name: "files", Text: strings.Join(a.Task.Files, ", ")},
+		{Name: "task", Text: a.Task.ID},
+		{Name: "title", Text: a.Task.Title},
+		{Name: "attempt", Text: strconv.Itoa(a.Attempt)},
+		{Name: "files", Text: strings.Join(a.Task.Files, ", ")},
 	}
 	var names []string
 	for _, in := range a.Inputs {
@@ -31,8 +34,8 @@ func valuesOf(a *wire.Assignment) ([]contextscope.Value, error) {
 	template, _ := spec.ParseTemplate(a.Role.Instruction) // its problems were told when the role was loaded
 	for _, key := range template.Keys() {
 		if key.Artifact && !key.Optional && !slices.Contains(names, key.Name) {
-			return nil, &refusal{fmt.Errorf("line %d of the instruction of role %s names the artifact %q, which is not among the "+
-				"task's inputs%s: give the task an input TASK/%s, or write {artifact.%s?}",
+			return nil, &refusal{fmt.Errorf("line %d of the instruction of role %s names the artifact %q, which is not among "+
+				"the task's inputs%s: give the task an input TASK/%s, or write {artifact.%s?}",
 				key.Line, a.Role.Name, key.Name, meant(key.Name, names), key.Name, key.Name)}
 		}
 	}

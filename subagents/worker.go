@@ -99,6 +99,7 @@ type Worker struct {
 	cfg Config
 	// compiler is shared: what siblings inherit is narrated once.
 	compiler *contextscope.Compiler
+	slices   sliceShelf
 
 	room   chan struct{}
 	desk   *desk
@@ -112,7 +113,9 @@ type Worker struct {
 // NewWorker returns a worker that has not begun.
 func NewWorker(cfg Config) *Worker {
 	cfg = cfg.withDefaults()
-	return &Worker{cfg: cfg, compiler: contextscope.NewCompiler(), room: make(chan struct{}, cfg.Parallel), desk: newDesk(cfg.Bus, cfg.Log)}
+	return &Worker{
+		cfg: cfg, compiler: contextscope.NewCompiler(), room: make(chan struct{}, cfg.Parallel), desk: newDesk(cfg.Bus, cfg.Log),
+	}
 }
 
 // Start opens the queues and returns; the work goes on until Stop, or until ctx ends, which Stop still has to wait for. A

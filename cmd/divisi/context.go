@@ -20,7 +20,8 @@ func newContext(g *globals) *cobra.Command {
 		Long: `Show the request that was compiled for one turn of a task: its contents, and a trace that says which
 processor wrote what from which events, and what was left out and why. RUN/TASK is the newest
 attempt; RUN/TASK/2 is attempt 2. --diff shows what changed from one turn's request to another's,
---raw the body as Gemini's API was sent it, --compactions what stands for older turns, and why.` + codes(codeOK, codeUsage, codeMachine),
+--raw the body as Gemini's API was sent it, --compactions what stands for older turns, and why.` +
+			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi context 1f2e/rewrite-003 --turn 2\n  divisi context 1f2e/rewrite-003 --diff 2..3\n" +
 			"  divisi context compile session.json",
 		Args: cobra.ExactArgs(1),

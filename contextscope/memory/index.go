@@ -212,8 +212,13 @@ func (ix *index) update(ctx context.Context, gone []string, changed []entry) err
 		return nil
 	}
 	return ix.write(ctx, func(tx *sql.Tx) error {
+		find, err := tx.PrepareContext(ctx, "SELECT id, raw, digest FROM notes WHERE name = ?")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = find.Close() }()
 		for _, name := range gone {
-			if err := forget(ctx, tx, name); err != nil {
+			if err := forget(ctx, tx, find, name); err != nil {
 				return err
 			}
 		}
@@ -228,7 +233,7 @@ func (ix *index) update(ctx context.Context, gone []string, changed []entry) err
 		}
 		defer func() { _ = words.Close() }()
 		for _, e := range changed {
-			if err := forget(ctx, tx, e.name); err != nil {
+			if err := forget(ctx, tx, find, e.name); err != nil {
 				return err
 			}
 			if err := insert(ctx, note, words, e); err != nil {
@@ -257,12 +262,12 @@ func rowOf(id int64, n Note) []any {
 	return []any{id, forIndex(n.Title), forIndex(n.Tags...), forIndex(n.Paths...), forIndex(n.Text)}
 }
 
-// forget removes a note that the index may have.
-func forget(ctx context.Context, tx *sql.Tx, name string) error {
+// forget removes a note that the index may have; find is the statement that reads it.
+func forget(ctx context.Context, tx *sql.Tx, find *sql.Stmt, name string) error {
 	var id int64
 	var raw []byte
 	var digest []byte
-	err := tx.QueryRowContext(ctx, "SELECT id, raw, digest FROM notes WHERE name = ?", name).Scan(&id, &raw, &digest)
+	err := find.QueryRowContext(ctx, name).Scan(&id, &raw, &digest)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -295,11 +300,21 @@ func (ix *index) search(ctx context.Context, words []string, limit int) ([]ranke
 	}
 	// The words are data. They hold letters and digits alone, and quotes keep AND, NEAR and the like from being operators.
 	match := `"` + strings.Join(words, `" OR "`) + `"`
+	// To look up every name only to break ties takes a third of the time: it is done where the last place is shared.
+	found, err := ix.rank(ctx, match, limit+1)
+	if err == nil && len(found) > limit && found[limit-1].score == found[limit].score {
+		found, err = ix.rank(ctx, match, maxNotes)
+	}
+	return found[:min(limit, len(found))], err
+}
+
+// rank returns the best so many in order; those of the last score may be any that have it.
+func (ix *index) rank(ctx context.Context, match string, limit int) ([]ranked, error) {
 	return collect(ctx, ix, func(rows *sql.Rows) (r ranked, err error) {
 		err = rows.Scan(&r.name, &r.score)
 		return r, err
-	}, `SELECT notes.name, -bm25(words, 8.0, 4.0, 2.0, 1.0) AS score FROM words JOIN notes ON notes.id = words.rowid
-		WHERE words MATCH ? ORDER BY score DESC, notes.name LIMIT ?`, match, limit)
+	}, `SELECT notes.name, score FROM notes JOIN (SELECT rowid AS id, -bm25(words, 8.0, 4.0, 2.0, 1.0) AS score FROM words
+		WHERE words MATCH ? ORDER BY score DESC LIMIT ?) USING(id) ORDER BY score DESC, notes.name`, match, limit)
 }
 
 // maxRanked is how many words of a query decide: ranking takes time that is quadratic in them.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -115,4 +116,29 @@ func TestSnippet(t *testing.T) {
 	require.True(t, strings.HasPrefix(got, "… ") && strings.HasSuffix(got, " …"))
 	require.LessOrEqual(t, len(got), maxSnippet+10)
 	require.True(t, strings.HasPrefix(snippet(filler, words), "Nothing to see"))
+}
+
+// Which of many equals are shown is decided by their names, however the index came to be.
+func TestEqualsBeyondTheLimit(t *testing.T) {
+	t.Parallel()
+	const most = 2 * fused
+	for name, number := range map[string]func(int) int{
+		"forwards": func(i int) int { return i }, "backwards": func(i int) int { return most - 1 - i },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, map[string]string{"other.md": "nothing"})
+			o := p.options()
+			o.Clock = func() time.Time { return time.Now().Add(time.Hour) } // so that each file is read once
+			m := p.openWith(o)
+			for i := range most {
+				p.write(fmt.Sprintf("n%03d.md", number(i)), "# equal")
+				if i%20 == 19 {
+					_, err := m.Refresh(t.Context())
+					require.NoError(t, err)
+				}
+			}
+			require.Equal(t, []string{"n000", "n001", "n002"}, found(t, m, "equal")[:3])
+		})
+	}
 }

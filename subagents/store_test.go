@@ -9,8 +9,8 @@ import (
 	"divisi/bus"
 )
 
-// memory is a log and an object store for tests. After failAfter appends, when that is not negative, every append fails.
-type memory struct {
+// store is a log and an object store for tests. After failAfter appends, when that is not negative, every append fails.
+type store struct {
 	mu        sync.Mutex
 	pos       uint64
 	messages  []bus.Message
@@ -20,9 +20,9 @@ type memory struct {
 
 var errDown = errors.New("the bus is down")
 
-func newMemory() *memory { return &memory{objects: map[string][]byte{}, failAfter: -1} }
+func newMemory() *store { return &store{objects: map[string][]byte{}, failAfter: -1} }
 
-func (m *memory) Append(_ context.Context, subject string, data []byte, last uint64) (uint64, error) {
+func (m *store) Append(_ context.Context, subject string, data []byte, last uint64) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failAfter == 0 {
@@ -48,7 +48,7 @@ func (m *memory) Append(_ context.Context, subject string, data []byte, last uin
 	return m.pos, nil
 }
 
-func (m *memory) Read(_ context.Context, subject string, from uint64) iter.Seq2[bus.Message, error] {
+func (m *store) Read(_ context.Context, subject string, from uint64) iter.Seq2[bus.Message, error] {
 	m.mu.Lock()
 	messages := m.messages[:len(m.messages):len(m.messages)]
 	m.mu.Unlock()
@@ -61,14 +61,14 @@ func (m *memory) Read(_ context.Context, subject string, from uint64) iter.Seq2[
 	}
 }
 
-func (m *memory) Put(_ context.Context, name string, data []byte) error {
+func (m *store) Put(_ context.Context, name string, data []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.objects[name] = data
 	return nil
 }
 
-func (m *memory) Get(_ context.Context, name string) ([]byte, error) {
+func (m *store) Get(_ context.Context, name string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	data, ok := m.objects[name]
@@ -79,7 +79,7 @@ func (m *memory) Get(_ context.Context, name string) ([]byte, error) {
 }
 
 // setFailAfter lets n more appends through; negative lets all through.
-func (m *memory) setFailAfter(n int) {
+func (m *store) setFailAfter(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.failAfter = n
