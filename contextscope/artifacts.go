@@ -6,7 +6,7 @@ import (
 )
 
 // maxListed is how many artifacts a request lists.
-const maxListed = 40
+const maxListed = 20
 
 // artifacts lists the handles of what the agent can load, and writes what it has asked for, as data.
 type artifacts struct{}

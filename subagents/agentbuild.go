@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"divisi/contextscope"
+	"divisi/contextscope/memory"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/tool"
@@ -29,7 +30,7 @@ func (at *attempt) agent(ctx context.Context) (a *Agent, done func(), err error)
 		Tree: at.tree(), WriteSet: at.writeSet(),
 		Bounds: at.bounds(), Inbox: at.inbox, Doing: at.progress.doing, Hold: w.cfg.Hold, Clock: w.cfg.Clock, Log: at.log,
 	}
-	if a.Tools, done, err = at.tools(a); err != nil {
+	if a.Tools, done, err = at.tools(ctx, a); err != nil {
 		return nil, nil, err
 	}
 	in.Tools = a.Tools.Declarations()
@@ -41,7 +42,7 @@ func (at *attempt) agent(ctx context.Context) (a *Agent, done func(), err error)
 }
 
 // tools builds the role's tools over the slot, or over an empty directory for a role without file tools.
-func (at *attempt) tools(agent *Agent) (set *tool.Set, done func(), err error) {
+func (at *attempt) tools(ctx context.Context, agent *Agent) (set *tool.Set, done func(), err error) {
 	a := at.assignment
 	dir := at.private
 	if at.slot != nil {
@@ -65,6 +66,7 @@ func (at *attempt) tools(agent *Agent) (set *tool.Set, done func(), err error) {
 	}
 	if m := at.worker.cfg.Memory; m != nil {
 		env.Memory, env.Proposer = m, m
+		at.refresh(ctx, m)
 	}
 	set, err = tool.Builtin(a.Role.Tools, env)
 	if err != nil {
@@ -72,6 +74,13 @@ func (at *attempt) tools(agent *Agent) (set *tool.Set, done func(), err error) {
 		return nil, nil, &refusal{fmt.Errorf("the tools of role %s: %w", a.Role.Name, err)}
 	}
 	return set, done, nil
+}
+
+// refresh lets the agent find what was noted since the last one began. Notes that cannot be read are told when a run begins.
+func (at *attempt) refresh(ctx context.Context, m *memory.Memory) {
+	if _, err := m.Refresh(ctx); err != nil {
+		at.log.Warn().Err(err).Msg("the memory may be out of date")
+	}
 }
 
 // summarizer is the cheap model for large outputs.

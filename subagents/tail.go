@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"divisi/contextscope"
 	"divisi/contextscope/memory"
@@ -68,12 +69,17 @@ func loaded(ctx context.Context, objects Objects, loads []wire.Load) ([]contexts
 	return out, nil
 }
 
+// recallTime bounds the search for memory: it only matters where vectors come from a service.
+const recallTime = 10 * time.Second
+
 // recall finds memory for the turn. What goes wrong is logged: no memory is no reason to stop.
 func (a *Agent) recall(ctx context.Context) []contextscope.Recalled {
 	most := a.Input.Role.Context.WithDefaults().RecallTokens
 	if a.Memory == nil || most == 0 {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, recallTime)
+	defer cancel()
 	query := memory.RecallQuery(a.Input.Brief, a.events, a.Input.Brief.Task.Files)
 	notes, faults := memory.Recall(ctx, a.Memory, query, most)
 	for _, f := range faults {

@@ -146,10 +146,13 @@ func sanitizeLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
+// inline writes a value as JSON in one line, without the escapes that only HTML needs: prompts hold code.
 func inline(v any) string {
-	data, err := json.Marshal(v)
-	if err != nil {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		return err.Error()
 	}
-	return string(data)
+	return strings.TrimSuffix(b.String(), "\n")
 }

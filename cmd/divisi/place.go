@@ -5,21 +5,25 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"divisi/contextscope/memory"
 	"divisi/internal/spec"
 )
 
 // checkDir refuses a --repo that is no directory.
-func checkDir(path string) error {
-	info, err := os.Stat(path)
+func checkDir(dir string) error {
+	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return usagef("--repo %s: there is no such directory", path)
+		return usagef("--repo %s: there is no such directory", dir)
 	case err != nil:
 		return usagef("--repo: %v", err)
 	case !info.IsDir():
-		return usagef("--repo %s is not a directory", path)
+		return usagef("--repo %s is not a directory", dir)
 	}
 	return nil
 }
@@ -69,6 +73,18 @@ func without(paths []string, dir string, files []string) []string {
 		}
 	}
 	return out
+}
+
+// withoutNotes leaves out the memory and what is in it; git names a directory of which nothing is tracked by itself.
+func withoutNotes(paths []string, dir string) []string {
+	above := path.Dir(memory.Place) + "/"
+	return slices.DeleteFunc(paths, func(p string) bool {
+		if strings.HasPrefix(p, memory.Place+"/") {
+			return true
+		}
+		entries, err := os.ReadDir(filepath.Join(dir, above))
+		return p == above && err == nil && len(entries) == 1 && entries[0].Name() == path.Base(memory.Place)
+	})
 }
 
 // makeDir makes a run's directory, which must be new unless it was made for a trial.

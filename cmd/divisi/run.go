@@ -192,7 +192,7 @@ func gateNames(p spec.Project) []string {
 }
 
 // inspect looks at the user's checkout and chooses the base commit. What a run would silently leave behind is refused;
-// the plan and the role files that it reads are not left behind, wherever they lie.
+// the plan, the role files and the memory that it reads are not left behind, wherever they lie.
 func inspect(ctx context.Context, g *git.Git, o runOptions) (*git.Checkout, string, error) {
 	if err := checkDir(o.repo); err != nil {
 		return nil, "", err
@@ -201,7 +201,7 @@ func inspect(ctx context.Context, g *git.Git, o runOptions) (*git.Checkout, stri
 	if err != nil {
 		return nil, "", err //nolint:wrapcheck // it names the directory
 	}
-	rev, dirty := o.base, without(c.Dirty, c.Top, append(o.roles, o.plan))
+	rev, dirty := o.base, withoutNotes(without(c.Dirty, c.Top, append(o.roles, o.plan)), c.Top)
 	switch {
 	case c.Shallow:
 		return nil, "", usagef("%s is a shallow clone, and a branch on it could not be merged elsewhere\n"+

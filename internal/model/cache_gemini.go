@@ -58,24 +58,34 @@ func (g *Gemini) DeleteCache(ctx context.Context, name string) error {
 	return err
 }
 
-// cache makes one call about a cache and turns what comes back into our own terms, as for an answer.
+// cache makes one call about a cache and turns what comes back into our own terms.
 func (g *Gemini) cache(ctx context.Context, do func(context.Context) (*genai.CachedContent, error)) (Cache, error) {
+	made, err := plain(ctx, g, do)
+	if err != nil {
+		return Cache{}, err
+	}
+	out := Cache{Name: made.Name, Expires: made.ExpireTime}
+	if u := made.UsageMetadata; u != nil {
+		out.Tokens = int(u.TotalTokenCount)
+	}
+	return out, nil
+}
+
+// plain makes one call that is no generation. Its failures become our own, as an answer's do.
+func plain[T any](ctx context.Context, g *Gemini, do func(context.Context) (T, error)) (T, error) {
+	var none T
 	callCtx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	select {
 	case g.slots <- struct{}{}:
 	case <-ctx.Done():
-		return Cache{}, cancelled(ctx.Err())
+		return none, cancelled(ctx.Err())
 	}
 	c := &call{plain: true, stop: stop, encoded: sync.OnceFunc(func() { <-g.slots })}
 	defer c.encoded()
-	made, err := guarded(func() (*genai.CachedContent, error) { return do(context.WithValue(callCtx, callKey{}, c)) })
+	out, err := guarded(func() (T, error) { return do(context.WithValue(callCtx, callKey{}, c)) })
 	if err != nil {
-		return Cache{}, g.redact(classify(ctx, context.Cause(callCtx), c, err))
-	}
-	out := Cache{Name: made.Name, Expires: made.ExpireTime}
-	if u := made.UsageMetadata; u != nil {
-		out.Tokens = int(u.TotalTokenCount)
+		return none, g.redact(classify(ctx, context.Cause(callCtx), c, err))
 	}
 	return out, nil
 }

@@ -44,6 +44,8 @@ const (
 	DefaultRecallTokens = 500
 	// ModelCheap is the alias of the model that summarises.
 	ModelCheap = "cheap"
+	// ModelEmbedding is the alias of the model that makes vectors of notes; without it notes are found by their words.
+	ModelEmbedding = "embedding"
 )
 
 // WithDefaults returns the rules with every zero filled in. Overlap and Recall lose their -1.
