@@ -104,7 +104,7 @@ func TestArtifactListIsBounded(t *testing.T) {
 	r := NewCompiler().View(Input{}).Compile(tail)
 	list := tailOfRequest(&r)[1]
 	require.True(t, strings.HasPrefix(list, listText+"\n- a-44@1\n- a-43@1\n"))
-	require.True(t, strings.HasSuffix(list, "\n- a-5@1\nand 5 older ones"))
+	require.True(t, strings.HasSuffix(list, "\n- a-25@1\nand 25 older ones"))
 }
 
 func TestInstructionIsExpanded(t *testing.T) {
