@@ -36,12 +36,3 @@ func ParsePlan(file, text string) (spec.Plan, *Positions, error) {
 	d.read(text, &plan)
 	return plan, &Positions{d}, d.err()
 }
-
-// CheckPlan reads a plan file and judges it: wrong fields, wrong types and what the plan means, all faults in one error.
-func CheckPlan(path string, env spec.Env) (spec.Plan, error) {
-	plan, positions, err := LoadPlan(path)
-	if positions == nil {
-		return spec.Plan{}, err
-	}
-	return plan, positions.Error(plan.Validate(env))
-}

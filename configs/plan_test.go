@@ -76,9 +76,7 @@ func TestLoadPlan(t *testing.T) {
 			},
 		},
 	}, plan)
-	checked, err := CheckPlan(name, planEnv(t))
-	require.NoError(t, err)
-	require.Equal(t, plan, checked)
+	require.NoError(t, positions.Error(plan.Validate(planEnv(t))))
 
 	require.EqualError(t, positions.Error([]spec.Problem{{Path: "tasks[1].limits.time", Message: "too long", Suggest: "1h"}}),
 		name+": 1 fault\n  "+name+`:23:43: too long (did you mean "1h"?)`+
@@ -88,11 +86,13 @@ func TestLoadPlan(t *testing.T) {
 	require.ErrorContains(t, positions.Error([]spec.Problem{{Path: "", Message: "m"}}), ":1:1: m")
 }
 
-func TestCheckPlanFindsEverything(t *testing.T) {
+func TestFaultsOfFormAndOfMeaningAreToldAtOnce(t *testing.T) {
 	t.Parallel()
 	name := planFile(t, "tasks:\n  - id: a--b\n    role: reder\n    brieff: x\n    files: ../x\n  - id: b\n    role: generator\n"+
 		"    brief: x\n    depends_on: [c]\n    id: d\n  - {id: c, role: generator, brief: y, inputs: [b/x], attempts: 99}\n")
-	_, err := CheckPlan(name, planEnv(t))
+	plan, positions, err := LoadPlan(name)
+	require.Error(t, err)
+	err = positions.Error(plan.Validate(planEnv(t)))
 	for _, want := range []string{
 		"plan.yaml: 7 faults", `:2:9: task id "a--b"`, `:3:11: there is no role "reder"`, `:4:5: unknown field "brieff"`,
 		`:5:12: tasks[0].files is not a list (did you mean "[../x]"?)`,
@@ -101,10 +101,12 @@ func TestCheckPlanFindsEverything(t *testing.T) {
 	} {
 		require.ErrorContains(t, err, want)
 	}
-	_, err = CheckPlan(planFile(t, ""), planEnv(t))
-	require.ErrorContains(t, err, "the plan has no tasks")
-	_, err = CheckPlan(name+"x", planEnv(t))
+	plan, positions, err = LoadPlan(planFile(t, ""))
+	require.NoError(t, err)
+	require.ErrorContains(t, positions.Error(plan.Validate(planEnv(t))), "the plan has no tasks")
+	_, positions, err = LoadPlan(name + "x")
 	require.ErrorContains(t, err, "cannot be read")
+	require.Nil(t, positions)
 }
 
 func TestFaultsShowNoControlCharacters(t *testing.T) {

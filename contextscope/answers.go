@@ -47,7 +47,7 @@ func (p *pairing) missing(call item, results *genai.Content) []*genai.Part {
 			return
 		}
 		p.notef(call.src, "%s was never answered: a placeholder stands for its result", k)
-		made = append(made, PlaceholderPart(fc))
+		made = append(made, placeholderPart(fc))
 	})
 	return made
 }

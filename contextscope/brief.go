@@ -65,7 +65,7 @@ func (b Brief) text(n *narrator, record string) string {
 	w.section("Goal of the whole run", b.Goal)
 	w.section("Brief", b.Task.Brief)
 	w.constraints(b.rules())
-	w.list("Files that you may change, and no others", b.Task.Files)
+	w.list("Files that may be changed, and no others", b.Task.Files)
 	w.list("Gates that decide whether it passes", b.Task.Gates)
 	if b.DecisionRecord != record {
 		w.section("Decision record, settled for every task of this run", b.DecisionRecord)
@@ -130,16 +130,13 @@ func (w *briefWriter) constraints(rules []string) {
 
 // quoted writes what an agent or a tool said. The fence is introduced where the background did not do it.
 func (w *briefWriter) quoted(title, text string) {
-	switch {
-	case text == "":
-	case !w.narrator.fenced:
-		w.paragraph(title + ":\n" + text)
-	default:
-		if !w.narrator.introduced {
-			w.paragraph(w.narrator.preamble().Text)
-		}
-		w.paragraph(title + ":\n" + quote(text))
+	if text == "" {
+		return
 	}
+	if w.narrator.fenced && !w.narrator.introduced {
+		w.paragraph(w.narrator.preamble().Text)
+	}
+	w.paragraph(w.narrator.quoted(title, text).Text)
 }
 
 func (w *briefWriter) handoff(h Handoff) {

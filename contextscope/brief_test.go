@@ -48,7 +48,7 @@ Constraints, all of which hold:
 1. keep the API
 2. no new files
 
-Files that you may change, and no others:
+Files that may be changed, and no others:
 - b.go
 - c/*.go
 

@@ -26,7 +26,7 @@ func Tokens(c *genai.Content) int {
 	if c == nil {
 		return 0
 	}
-	return (partsBytes(c.Parts) + 3) / 4
+	return tokensOf(partsBytes(c.Parts))
 }
 
 func partsBytes(parts []*genai.Part) int {

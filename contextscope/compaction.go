@@ -50,7 +50,7 @@ type Compaction struct {
 	// Before and After are the size of the range and of what stands for it, in estimated tokens (bytes/4).
 	Before int `json:"before,omitempty"`
 	After  int `json:"after,omitempty"`
-	// Kept says, for people, what the snapshot was made to hold: paths, red gates, steering.
+	// Kept says, for people, what the snapshot was made to hold: paths, red gates.
 	Kept []string `json:"kept,omitempty"`
 	// Repaired says that the model's first snapshot was refused and its second taken.
 	Repaired bool `json:"repaired,omitempty"`

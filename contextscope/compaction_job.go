@@ -14,8 +14,9 @@ import (
 //go:embed compaction_prompt.md
 var compactionPrompt string
 
-// maxBriefExcerpt bounds, in bytes, how much of the brief the summariser sees: the agent keeps all of it anyway.
-const maxBriefExcerpt = 8000
+// maxWords bounds, in bytes, how much the summariser sees of the brief, which the agent keeps anyway, and of each thing that
+// was said: one long message must not push all others out.
+const maxWords = 8000
 
 // Job is one compaction to be done by a model: a range of a session, and what its snapshot has to hold. It shares the events
 // that it was planned from.
@@ -68,7 +69,7 @@ func (j Job) opening() string {
 		}
 	}
 	if j.brief != nil {
-		add("THE AGENT'S TASK", excerpt(RenderEvent(*j.brief), maxBriefExcerpt, j.brief.Seq))
+		add("THE AGENT'S TASK", excerpt(RenderEvent(*j.brief), maxWords, j.brief.Seq))
 	}
 	add("THE SNAPSHOT BEFORE THIS ONE", j.previous)
 	add("HAS TO BE NAMED: files that were changed", strings.Join(j.paths, "\n"))
@@ -100,6 +101,7 @@ func partHead(e Event, p *genai.Part) (head, body string) {
 		return elideName(p.FunctionResponse.Name) + " returned", excerpt(text, LargeResult, e.Seq)
 	}
 	_, body = partText(p)
+	body = excerpt(body, maxWords, e.Seq)
 	switch e.Kind {
 	case KindTurn:
 		return "the agent said", body
@@ -207,8 +209,6 @@ func keptWords(facts []Fact) []string {
 			kept = append(kept, "changed "+first)
 		case FactRedGate:
 			kept = append(kept, "red "+first)
-		case FactSteering:
-			kept = append(kept, "told "+first)
 		}
 	}
 	return kept

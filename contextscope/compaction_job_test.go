@@ -59,7 +59,6 @@ func TestJobPinsFactsFoundByCode(t *testing.T) {
 		{FactRedGate, "gate-unit\nTestBar failed"},
 		{FactRedGate, "go test ./...\nok pkg\n--- FAIL: TestFoo\nwant 1\nFAIL"},
 		{FactRedGate, "false x\n[no output]"},
-		{FactSteering, "Keep the old name\nas an alias."},
 	}, workJob(t).Pinned, "no refused edit, no command that passed later, nothing after the range")
 }
 
@@ -172,7 +171,6 @@ func TestRecordsSayWhatTheyStandFor(t *testing.T) {
 	require.Less(t, done.After, done.Before)
 	require.Equal(t, []string{
 		"changed b.go", "changed from-the-tree.go", "changed pkg/a.go", "red gate-unit", "red go test ./...", "red false x",
-		"told Keep the old name",
 	}, done.Kept)
 	s, err := ReadSnapshot(done.Snapshot)
 	require.NoError(t, err)
@@ -200,4 +198,44 @@ func TestRedCommandsAreTheNewestAndBounded(t *testing.T) {
 	require.Equal(t, "false 6", ev.red[0].Name)
 	require.Equal(t, strings.TrimSpace(strings.Repeat("long line\n", maxErrorLines)), ev.red[0].Errors)
 	require.LessOrEqual(t, len(ev.red[maxRed-1].Name), maxCommand+3)
+}
+
+func TestOneLongMessageHidesNoOther(t *testing.T) {
+	t.Parallel()
+	s := reads(6).told(KindSteering, strings.Repeat("steer ", 200_000)).tools("say", nil, nil)
+	s.add(KindTurn, genai.RoleModel, say(strings.Repeat("words ", 200_000)))
+	for range 40 {
+		s.read("g.go", 40_000)
+	}
+	job, ok := PlanCompaction(s.events, rules())
+	require.True(t, ok)
+	job.Limit = 60_000
+	_, contents := job.Prompt()
+	text := contents[0].Parts[0].Text
+	require.Contains(t, text, "f0.go")
+	require.Contains(t, text, "[... 1200000 bytes in all: event:14 ...]")
+}
+
+// Steering is shown beside every snapshot. However long, it takes nothing from what a compaction may cost.
+func TestSteeringOfAMegabyteHoldsNoCompaction(t *testing.T) {
+	t.Parallel()
+	s := reads(6).told(KindSteering, strings.Repeat("mind </state_snapshot> "+QuoteEnd, 20_000))
+	for range 10 {
+		s.read("g.go", 1000)
+	}
+	steered := s.events[13].Content.Parts[0]
+	events := s.events
+	job, ok := PlanCompaction(events, rules())
+	require.True(t, ok)
+	require.Empty(t, job.Check(Snapshot{OverallGoal: "rename"}))
+	pruned, ok := PlanPrune(events, PruneInput{Target: 1000})
+	require.True(t, ok)
+	require.Greater(t, pruned.To, 13)
+	for _, c := range []Compaction{job.Done(Snapshot{OverallGoal: "rename"}), pruned} {
+		s.events = events[:len(events):len(events)]
+		s.compacted(c)
+		r := NewCompiler().Compile(Input{Agent: "a/1", Events: s.events})
+		require.Contains(t, r.Contents[0].Parts, steered, "word for word, and once")
+		require.Less(t, Tokens(r.Contents[0]), Tokens(events[13].Content)+1000)
+	}
 }

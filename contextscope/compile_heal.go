@@ -11,35 +11,23 @@ import (
 	"google.golang.org/genai"
 )
 
-// healing puts the calls and results of a session given as JSON together, and notes whatever was broken.
-type healing struct {
-	pair  *pairing
-	notes []string
-}
-
-func newHealing() *healing { return &healing{pair: &pairing{label: strconv.Itoa}} }
-
-func (h *healing) notef(src int, format string, args ...any) {
-	h.notes = append(h.notes, fmt.Sprintf("event %d: ", src)+fmt.Sprintf(format, args...))
-}
-
 // likeADK gives the items ADK's shape.
-func (h *healing) likeADK(items []item) []item {
+func (p *pairing) likeADK(items []item) []item {
 	for _, it := range items {
-		for n, p := range it.content.Parts {
-			if hollow(p) {
-				h.notef(it.src, "parts[%d] is empty", n)
+		for n, part := range it.content.Parts {
+			if hollow(part) {
+				p.notef(it.src, "parts[%d] is empty", n)
 			}
 		}
 	}
-	placed := h.pair.latest(h.pair.dropOrphans(items))
-	placed = h.moves(placed, h.pair.history(placed))
-	h.doubled(placed)
-	return h.pair.answerAll(placed)
+	placed := p.latest(p.dropOrphans(items))
+	placed = p.moves(placed, p.history(placed))
+	p.doubled(placed)
+	return p.answerAll(placed)
 }
 
 // reused notes the calls whose id an earlier call has.
-func (h *healing) reused(items []item) {
+func (p *pairing) reused(items []item) {
 	first := map[string]int{}
 	for _, it := range items {
 		eachCall(it.content, func(fc *genai.FunctionCall) {
@@ -47,7 +35,7 @@ func (h *healing) reused(items []item) {
 			switch {
 			case fc.ID == "":
 			case used:
-				h.notef(it.src, "call %q has the id of a call in event %d: a result belongs to the nearest call before it",
+				p.notef(it.src, "call %q has the id of a call in event %d: a result belongs to the nearest call before it",
 					fc.ID, src)
 			default:
 				first[fc.ID] = it.src
@@ -57,7 +45,7 @@ func (h *healing) reused(items []item) {
 }
 
 // moves notes the results that came late, and those that gave way to later ones. It returns what history made of the items.
-func (h *healing) moves(items, placed []item) []item {
+func (p *pairing) moves(items, placed []item) []item {
 	there := map[int]bool{}
 	for i, next := len(placed)-1, math.MaxInt; i >= 0; i-- {
 		it := placed[i]
@@ -66,20 +54,20 @@ func (h *healing) moves(items, placed []item) []item {
 			there[src] = true
 		}
 		if it.src > next && hasResponses(it.content) {
-			h.notef(it.src, "came late: its results were put right after their calls")
+			p.notef(it.src, "came late: its results were put right after their calls")
 		}
 		next = min(next, it.src)
 	}
 	for _, it := range items {
 		if hasResponses(it.content) && !there[it.src] {
-			h.notef(it.src, "was left out: later results of the same calls replace it")
+			p.notef(it.src, "was left out: later results of the same calls replace it")
 		}
 	}
 	return placed
 }
 
 // doubled notes the calls that one content answers more than once.
-func (h *healing) doubled(items []item) {
+func (p *pairing) doubled(items []item) {
 	for i, it := range items {
 		if i == 0 || !hasResponses(it.content) {
 			continue
@@ -89,7 +77,7 @@ func (h *healing) doubled(items []item) {
 		eachResponse(it.content, func(fr *genai.FunctionResponse) {
 			k := responseKeyOf(fr)
 			if left[k]--; left[k] < 0 {
-				h.notef(it.src, "%s has more than one result", k)
+				p.notef(it.src, "%s has more than one result", k)
 			}
 		})
 	}

@@ -113,18 +113,18 @@ func (f *sessionFile) compile() ([]*genai.Content, []Trace) {
 	}
 	items, selected := view.selection(items)
 	items, told := view.narration(items, newNarrator(f.Narrative))
-	heal := newHealing()
-	heal.reused(items)
+	pair := &pairing{label: strconv.Itoa}
+	pair.reused(items)
 	var groups [][]item
 	if f.Strict {
-		groups = alternate(heal.strictly(items))
+		groups = alternate(pair.strictly(items))
 	} else {
-		for _, it := range heal.likeADK(items) {
+		for _, it := range pair.likeADK(items) {
 			groups = append(groups, []item{it}) // contents of one role stay side by side
 		}
 	}
 	paired := Trace{
-		Processor: "pair", What: "results put after their calls", Notes: slices.Concat(heal.pair.notes, heal.notes),
+		Processor: "pair", What: "results put after their calls", Notes: pair.sorted(),
 	}
 	contents, lines := listed(groups, view)
 	return contents, append(append(trace, selected, told, paired), lines...)

@@ -114,8 +114,8 @@ func TestCompileSessionExplainsWhatIsMissing(t *testing.T) {
 		"event 1 was left out: branch r.reader is not visible from r.coder",
 		"event 5 was left out: nothing in it that a model can see",
 		"event 2 was left out: nothing in it to tell",
-		`event 4: the result of call "c9" was left out: no call before it`,
 		`event 3: call "c1" was never answered: a placeholder stands for its result`,
+		`event 4: the result of call "c9" was left out: no call before it`,
 	}, notes(trace))
 }
 

@@ -9,16 +9,16 @@ import (
 // strictly heals the items as the model's interface demands: calls stand in model contents and results in user contents,
 // nothing is empty, and every call is answered once, in call order, in the content after it. Unlike ADK's rule for results
 // that come last, nothing between a call and its late result is dropped.
-func (h *healing) strictly(items []item) []item {
+func (p *pairing) strictly(items []item) []item {
 	var proper []item
 	for _, it := range items {
-		proper = append(proper, h.proper(it)...)
+		proper = append(proper, p.proper(it)...)
 	}
-	placed := h.pair.dropOrphans(proper)
-	settled := h.pair.settle(h.moves(placed, h.pair.history(placed)))
+	placed := p.dropOrphans(proper)
+	settled := p.settle(p.moves(placed, p.history(placed)))
 	return slices.DeleteFunc(settled, func(it item) bool {
 		if empty(it.content) {
-			h.notef(it.src, "was left out: nothing in it that a model can see")
+			p.notef(it.src, "was left out: nothing in it that a model can see")
 			return true
 		}
 		return false
@@ -27,13 +27,13 @@ func (h *healing) strictly(items []item) []item {
 
 // proper gives an item the role that its calls and results demand. One that has both becomes two: its results first, for
 // the calls before it, then the rest.
-func (h *healing) proper(it item) []item {
+func (p *pairing) proper(it item) []item {
 	c := keepParts(it.content, func(p *genai.Part) bool {
 		return !hollow(p) && (p.FunctionCall == nil || it.author != authorUser)
 	})
 	switch {
 	case c == nil || len(c.Parts) < len(it.content.Parts):
-		h.notef(it.src, "empty parts, and calls that no model made, were left out")
+		p.notef(it.src, "empty parts, and calls that no model made, were left out")
 		if c == nil {
 			return nil
 		}
@@ -56,7 +56,7 @@ func (h *healing) proper(it item) []item {
 		put(c.Role, c.Parts)
 	}
 	if len(split) > 1 {
-		h.notef(it.src, "its results and its other parts became two contents")
+		p.notef(it.src, "its results and its other parts became two contents")
 	}
 	return split
 }

@@ -266,7 +266,7 @@ func TestCompileGrowsByAppending(t *testing.T) {
 			}
 		}
 		// A placeholder is the one thing that a later event replaces.
-		stable := slices.IndexFunc(previous, func(line string) bool { return strings.Contains(line, Placeholder) })
+		stable := slices.IndexFunc(previous, func(line string) bool { return strings.Contains(line, placeholder) })
 		if stable < 0 {
 			stable = len(previous)
 		}
@@ -297,7 +297,7 @@ func TestCompileHeals(t *testing.T) {
 	checkRequest(t, r.Contents)
 	require.Equal(t, opening, r.Contents[0].Parts[0].Text)
 	require.Equal(t, []*genai.Part{result("a", "read", "late"), result("b", "run", "2"), say("stop")}, r.Contents[2].Parts)
-	require.Equal(t, Placeholder, r.Contents[4].Parts[0].FunctionResponse.Response["result"])
+	require.Equal(t, placeholder, r.Contents[4].Parts[0].FunctionResponse.Response["result"])
 	require.Equal(t, "new work", r.Contents[4].Parts[1].Text)
 	require.Equal(t, []string{"one", "two"}, texts(r.Contents[5].Parts))
 	require.Equal(t, []string{

@@ -28,16 +28,18 @@ func (r ratio) of(bytes int) int { return (bytes*r.tokens + r.bytes - 1) / r.byt
 
 func (r ratio) less(o ratio) bool { return r.tokens*o.bytes < o.tokens*r.bytes }
 
-// learnt is the ratio that a call has shown, within the bounds.
-func learnt(tokens, bytes int) ratio {
-	r := ratio{tokens, max(1, bytes)}
+// after is the ratio once a call for a request of so many bytes has cost so many tokens. What a service cannot have counted of
+// that request changes nothing: no token is shorter than a byte. most is how much of the request can have been sent: where
+// that is less than all of it, the rest was trimmed, and the cost only shows that bytes cost more than was thought.
+func (r ratio) after(tokens, bytes, most int) ratio {
+	seen := ratio{tokens, min(bytes, most)}
 	switch {
-	case r.less(leastRatio):
-		return leastRatio
-	case greatestOne.less(r):
+	case tokens > seen.bytes, seen.less(leastRatio), most < bytes && seen.less(r):
+		return r
+	case greatestOne.less(seen):
 		return greatestOne
 	default:
-		return r
+		return seen
 	}
 }
 
@@ -51,32 +53,24 @@ func promptOf(turn, usage *Event) int {
 	return max(0, u.Prompt)
 }
 
-// calibration learns the ratio from the usage events of a session: the newest that can be used decides.
+// calibration learns the ratio from the usage events of a session.
 type calibration struct {
 	ratio ratio
-	// bytes is the size of the request that the newest turn answers; -1 where that is not known yet.
+	// bytes is the size of the request that the newest turn answers, without its tail.
 	bytes int
-	// owed is the turn whose request has to be measured for the ratio, with the tokens that it cost; -1 for none.
-	owed   int
-	tokens int
 }
 
-func newCalibration() calibration { return calibration{ratio: firstRatio, owed: -1} }
-
-// used folds a usage event in.
-func (c *calibration) used(events []Event, src int) {
+// used folds a usage event in; window is the bound of the agent's requests, 0 for none.
+func (c *calibration) used(events []Event, src, window int) {
 	if src == 0 {
 		return
 	}
-	tokens := promptOf(&events[src-1], &events[src])
-	switch {
-	case tokens == 0:
-	case c.bytes >= 0:
-		c.ratio, c.owed = learnt(tokens, c.bytes), -1
-	default:
-		c.owed, c.tokens = src-1, tokens
+	most := c.bytes
+	// Where little room is left, the tail may have pushed something out.
+	if window > 0 && c.ratio.of(c.bytes) > window/4*3 {
+		most = min(c.bytes-1, window*c.ratio.bytes/c.ratio.tokens)
+	}
+	if tokens := promptOf(&events[src-1], &events[src]); tokens > 0 {
+		c.ratio = c.ratio.after(tokens, c.bytes, most)
 	}
 }
-
-// measured pays what is owed.
-func (c *calibration) measured(bytes int) { c.ratio, c.owed = learnt(c.tokens, bytes), -1 }

@@ -1,6 +1,7 @@
 package contextscope
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -19,10 +20,31 @@ func TestRatioIsLearntWithinBounds(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, 2, firstRatio.of(7))
 	require.Equal(t, 3, firstRatio.of(8), "rounded up")
-	require.Equal(t, 250, learnt(250, 1000).of(1000))
-	require.Equal(t, leastRatio, learnt(1, 1000))
-	require.Equal(t, greatestOne, learnt(900, 1000))
-	require.Equal(t, greatestOne, learnt(900, 0))
+	require.Equal(t, 250, firstRatio.after(250, 1000, 1000).of(1000))
+	require.Equal(t, greatestOne, firstRatio.after(900, 1000, 1000))
+	for _, absurd := range []int{1, 100, 1001, 1 << 31, 1 << 62, math.MaxInt} {
+		require.Equal(t, ratio{1, 3}, ratio{1, 3}.after(absurd, 1000, 1000), "%d tokens for 1000 bytes", absurd)
+	}
+	require.Equal(t, firstRatio, firstRatio.after(900, 0, 0))
+	require.Equal(t, firstRatio, firstRatio.after(200, 1000, 999), "something of it may have been trimmed")
+	require.Equal(t, ratio{250, 500}, firstRatio.after(250, 1000, 500), "it costs at least as much as that")
+}
+
+// What a trimmed request cost says nothing of all that the history holds.
+func TestEstimateIsNotLoweredByWhatWasTrimmed(t *testing.T) {
+	t.Parallel()
+	l := session("gen/1", 40, 2000)
+	view := NewCompiler().View(Input{Agent: "gen/1", Window: 5000, Brief: Brief{Task: spec.Task{ID: "gen"}}, Events: l.events})
+	before := view.Tokens()
+	request := view.Compile(Tail{})
+	require.Greater(t, before, 10_000)
+	require.LessOrEqual(t, request.Tokens, 5000)
+	l.turn(say("x")).used(spec.Usage{Calls: 1, Prompt: request.Tokens})
+	view.Append(l.events[40:]...)
+	require.GreaterOrEqual(t, view.Tokens(), before)
+	l.turn(say("x")).used(spec.Usage{Calls: 1, Prompt: 7500})
+	view.Append(l.events[42:]...)
+	require.Equal(t, ratio{7500, 5000 * 7 / 2}, view.own.usage.ratio, "what fitted by the estimate cost half as much again")
 }
 
 func TestEstimateIsCalibratedByUsage(t *testing.T) {
@@ -62,21 +84,18 @@ func TestEstimateIsTheSameAfterARebuild(t *testing.T) {
 		steps.Append(e)
 	}
 	require.Equal(t, ratio{700, steps.own.before(t, 10)}, steps.own.usage.ratio)
-	// A session that cannot be read in one go owes the measure of its turn until somebody looks.
+	// What reaches back is put together anew before the next turn is measured.
 	late := append([]Event{}, l.events[:4]...)
 	late = append(late, (&log{agent: "gen/1"}).tool(result("c0", "read", "late")).events...)
 	late = append(late, l.events[4:]...)
 	whole := open(late)
-	require.True(t, whole.own.stale)
-	require.Equal(t, firstRatio, whole.own.usage.ratio)
-	whole.Tokens()
 	require.Equal(t, ratio{700, whole.own.before(t, 11)}, whole.own.usage.ratio)
 }
 
 // before is the size of the request that the transcript's first events make.
 func (t *transcript) before(tb testing.TB, n int) int {
 	tb.Helper()
-	past := newTranscript(t.include, t.rules, t.base, t.fixed)
+	past := newTranscript(t.in, t.base, t.fixed)
 	past.append(t.events[:n]...)
 	past.ready()
 	return past.size()

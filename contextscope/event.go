@@ -49,11 +49,7 @@ type Event struct {
 	// Agent is task/attempt: the identity whose session this event belongs to. Empty for the conductor.
 	Agent string `json:"agent,omitempty"`
 	Role  string `json:"role,omitempty"`
-	// Branch is the visibility path of ADK's sessions: empty in runs, used by sessions given as JSON.
-	Branch string `json:"branch,omitempty"`
-	Scope  string `json:"scope,omitempty"`
-	// Invocation groups the events that one user message caused (ADK's invocation_id).
-	Invocation string `json:"invocation,omitempty"`
+	Scope string `json:"scope,omitempty"`
 	// Seq counts in its session from 1.
 	Seq int `json:"seq"`
 	// Pos is the position of the message that carried the event in the run's log; set when read.

@@ -69,7 +69,7 @@ func ExampleCompiler_Compile() {
 	// Brief:
 	// Rename Foo in a.go.
 	//
-	// Files that you may change, and no others:
+	// Files that may be changed, and no others:
 	// - a.go
 	// model: Done.
 	// - instruction static text of role generator

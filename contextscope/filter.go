@@ -111,7 +111,7 @@ func (t *transcript) lastTurns(n int) int {
 
 // lastTrace says what the rule of the newest turns left out.
 func (t *transcript) lastTrace() Trace {
-	gone := max(0, len(t.turns)-t.rules.Last)
-	what := fmt.Sprintf("the newest %d turns; %d older ones are left out, steering stays", t.rules.Last, gone)
+	gone := max(0, len(t.turns)-t.in.Role.Context.Last)
+	what := fmt.Sprintf("the newest %d turns; %d older ones are left out, steering stays", t.in.Role.Context.Last, gone)
 	return Trace{Processor: "last", What: what}
 }

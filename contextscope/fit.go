@@ -24,6 +24,7 @@ var trims = []struct {
 	{"artifacts not listed, the oldest first", (*fitting).listed},
 	{"large results shown as handles, the oldest first", (*fitting).result},
 	{"turns left out, the oldest first", (*fitting).turns},
+	{"results of the newest turn shown as handles, the largest first", (*fitting).newest},
 }
 
 // keptListed is how many artifacts stay listed in any case.
@@ -130,26 +131,52 @@ func (f *fitting) replace(i int, c *genai.Content) {
 func (f *fitting) result() int {
 	for ; f.mark < len(f.own.marks)-1; f.mark++ {
 		m := &f.own.marks[f.mark]
-		if len(m.results) == 0 {
-			continue
-		}
-		c, changed := maskContent(f.draft.contents[m.content+1], func(part *genai.Part) (*genai.Part, bool) {
-			src, _ := f.own.originOf(m, part)
-			if src < 0 {
-				return part, false
-			}
-			handle, done := maskLarge(part, f.own.events[src].Seq)
-			if done {
-				f.made[handle] = Origin{Processor: fit{}.Name(), Event: f.own.label(src)}
-			}
-			return handle, done
-		})
-		if changed {
-			f.replace(m.content+1, c)
+		if len(m.results) > 0 && f.mask(m, m.content+1, func(*genai.Part) bool { return true }) {
 			return 1
 		}
 	}
 	return 0
+}
+
+// newest masks the largest result of the newest turn: the model can load parts of it, and no request at all is worse.
+func (f *fitting) newest() int {
+	marks := f.own.marks
+	if len(marks) == 0 || len(marks[len(marks)-1].results) == 0 {
+		return 0
+	}
+	m := &marks[len(marks)-1]
+	at := m.content + 1 + len(f.draft.contents) - len(f.own.contents) // turns may have been left out before it
+	largest := slices.MaxFunc(f.draft.contents[at].Parts, func(a, b *genai.Part) int { return resultBytes(a) - resultBytes(b) })
+	if f.mask(m, at, func(part *genai.Part) bool { return part == largest }) {
+		return 1
+	}
+	return 0
+}
+
+func resultBytes(p *genai.Part) int {
+	if p.FunctionResponse == nil {
+		return 0
+	}
+	return partBytes(p)
+}
+
+// mask shows the large ones of a turn's results as handles, as far as they are wanted so. It reports whether there were any.
+func (f *fitting) mask(m *turnMark, at int, wanted func(*genai.Part) bool) bool {
+	c, changed := maskContent(f.draft.contents[at], func(part *genai.Part) (*genai.Part, bool) {
+		src, _ := f.own.originOf(m, part)
+		if src < 0 || !wanted(part) {
+			return part, false
+		}
+		handle, done := maskLarge(part, f.own.events[src].Seq)
+		if done {
+			f.made[handle] = Origin{Processor: fit{}.Name(), Event: f.own.label(src)}
+		}
+		return handle, done
+	})
+	if changed {
+		f.replace(at, c)
+	}
+	return changed
 }
 
 // turns leaves as many of the oldest turns out as it takes, with their results; never the newest turn. Steering stays.

@@ -70,6 +70,13 @@ func TestFitTrimsInItsOrder(t *testing.T) {
 			require.Equal(t, outputs(whole.Contents)[2:], outputs(r.Contents), "the newest turn is whole")
 			require.Contains(t, tailOfRequest(r), "quick")
 		}},
+		{
+			9800,
+			[]string{"2 notes", "2 loaded", "2 artifacts not listed", "2 large results", "2 turns left out", "1 results of the newest"},
+			func(r *Request, _ string) {
+				require.Contains(t, outputs(r.Contents)[0], `load_artifact "event:7"`)
+			},
+		},
 	}
 	for _, step := range steps {
 		window := firstRatio.of(bytes - step.less)
@@ -89,4 +96,32 @@ func TestFitTrimsInItsOrder(t *testing.T) {
 	require.Contains(t, traceOf(t, &r, "fit").Notes, fmt.Sprintf("%d tokens too many, and nothing more that may go", r.Over))
 	require.Equal(t, before, textOf(t, fitted(view, tail, 0)), "the view stays as it was")
 	require.Greater(t, view.Tokens(), 10)
+}
+
+// One turn of many results can be more than a window: as few of them as it takes are shown as handles, the largest first.
+func TestFitMakesRoomWithinTheNewestTurn(t *testing.T) {
+	t.Parallel()
+	l := (&log{agent: "gen/1"}).work(0, 400).turn(call("a", "read"), call("b", "read"), call("c", "read"), call("d", "stat"))
+	many := map[string]any{}
+	for i := range 30 {
+		many[fmt.Sprint(i)] = strings.Repeat("v", 80)
+	}
+	stat := result("d", "stat", "")
+	stat.FunctionResponse.Response = many
+	l.tool(result("a", "read", strings.Repeat("a", 40_000)), result("b", "read", strings.Repeat("b", 90_000)),
+		result("c", "read", "small"), stat)
+	view := NewCompiler().View(Input{Agent: "gen/1", Brief: Brief{Task: spec.Task{ID: "gen"}}, Events: l.events})
+	before := textOf(t, l.events)
+	r := fitted(view, Tail{}, 15_000)
+	checkRequest(t, r.Contents)
+	require.Zero(t, r.Over)
+	out := outputs(r.Contents)
+	require.Equal(t, []string{strings.Repeat("a", 40_000), "small"}, []string{out[0], out[2]})
+	require.Contains(t, out[1], `[90000 bytes left out; load_artifact "event:4" shows them]`)
+	require.Equal(t, "fit", view.Origins()[2][1].Processor)
+	for window := 1; window < 3000; window += 9 { // it ends, and breaks nothing, whatever room there is
+		r := fitted(view, Tail{}, window)
+		checkRequest(t, r.Contents)
+	}
+	require.Equal(t, before, textOf(t, l.events))
 }

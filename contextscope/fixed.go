@@ -21,7 +21,7 @@ func Fixed(in Input) []Size {
 	var sizes []Size
 	add := func(name string, bytes int) {
 		if bytes > 0 {
-			sizes = append(sizes, Size{name, (bytes + 3) / 4}) //nolint:mnd // a token is four bytes
+			sizes = append(sizes, Size{name, tokensOf(bytes)})
 		}
 	}
 	add("instruction", len(in.Role.Instruction))

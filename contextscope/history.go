@@ -19,12 +19,12 @@ func (p history) Process(st *state) {
 	st.trace(Trace{
 		Processor: p.Name(), What: fmt.Sprintf("%d of %d events of the session", len(t.ids), len(t.events)),
 		Events: t.ids[:len(t.ids):len(t.ids)], Notes: t.notes[:len(t.notes):len(t.notes)],
-		Parts: t.parts - t.base.parts, Tokens: (bytes + 3) / 4,
+		Parts: t.parts - t.base.parts, Tokens: tokensOf(bytes),
 	})
 	if line, found := t.horizon.trace(); found {
 		st.trace(line)
 	}
-	if t.rules.Last > 0 {
+	if t.in.Role.Context.Last > 0 {
 		st.trace(t.lastTrace())
 	}
 	for _, s := range t.sweep {

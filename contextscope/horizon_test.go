@@ -116,6 +116,13 @@ func TestMaskCutsBetweenCharacters(t *testing.T) {
 	response := masked(part, 7, 5).FunctionResponse.Response
 	require.Equal(t, "three", response["n"])
 	require.Equal(t, "[2013 bytes left out; load_artifact \"event:7\" shows them]\n{\"row…rr\"]}", response["output"])
+	many := map[string]any{}
+	for i := range 30 {
+		many[fmt.Sprint(i)] = strings.Repeat("v", 80)
+	}
+	part = &genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "x", Response: many}}
+	_, done := maskLarge(part, 7)
+	require.False(t, done, "what cannot shrink stays")
 }
 
 func TestCompactionThatCannotBeUsed(t *testing.T) {

@@ -63,10 +63,13 @@ func (st *state) expand(text string) (string, error) {
 	})
 }
 
+// artifactPrefix begins the name of a value that is an artifact's text.
+const artifactPrefix = "artifact."
+
 // valueName is the name of the value that a key asks for.
 func valueName(key spec.TemplateKey) string {
 	if key.Artifact {
-		return "artifact." + key.Name
+		return artifactPrefix + key.Name
 	}
 	return key.Name
 }

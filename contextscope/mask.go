@@ -27,9 +27,11 @@ func masked(part *genai.Part, seq, edge int) *genai.Part {
 		}
 		response[key] = value
 	}
-	text := compactJSON(large)
-	if output, ok := large[outputKey].(string); ok && len(large) == 1 {
-		text = toValid(output)
+	text, alone := large[outputKey].(string)
+	if alone = alone && len(large) == 1; alone {
+		text = toValid(text)
+	} else {
+		text = compactJSON(large)
 	}
 	mask := fmt.Sprintf("[%d bytes left out; load_artifact %q shows them]", len(text), EventHandle(seq))
 	if len(text) > 2*edge && edge > 0 {
@@ -43,12 +45,16 @@ func masked(part *genai.Part, seq, edge int) *genai.Part {
 	return &out
 }
 
-// maskLarge masks a result where that makes it smaller by much.
+// maskLarge masks a large result, where that makes it smaller: one of many small values stays as it is.
 func maskLarge(part *genai.Part, seq int) (*genai.Part, bool) {
-	if part.FunctionResponse == nil || partBytes(part) <= LargeResult {
+	size := partBytes(part)
+	if part.FunctionResponse == nil || size <= LargeResult {
 		return part, false
 	}
-	return masked(part, seq, maskEdge), true
+	if m := masked(part, seq, maskEdge); partBytes(m) < size {
+		return m, true
+	}
+	return part, false
 }
 
 // head is at most n bytes of the beginning of a text, in whole characters.

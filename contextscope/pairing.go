@@ -8,13 +8,13 @@ import (
 	"google.golang.org/genai"
 )
 
-// Placeholder is what a model is told of a call whose result was never recorded. It names no cause: there is none to name.
-const Placeholder = "No response available for this function call."
+// placeholder is what a model is told of a call whose result was never recorded. It names no cause: there is none to name.
+const placeholder = "No response available for this function call."
 
-// PlaceholderPart answers a call that nothing answered.
-func PlaceholderPart(call *genai.FunctionCall) *genai.Part {
+// placeholderPart answers a call that nothing answered.
+func placeholderPart(call *genai.FunctionCall) *genai.Part {
 	return &genai.Part{FunctionResponse: &genai.FunctionResponse{
-		ID: call.ID, Name: call.Name, Response: map[string]any{"result": Placeholder},
+		ID: call.ID, Name: call.Name, Response: map[string]any{"result": placeholder},
 	}}
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // Facts are what the caller knows that no snapshot may lose. What the session itself shows (files changed, commands that
-// failed, steering) is found by code and need not be given.
+// failed) is found by code and need not be given; steering stays beside every snapshot as it is.
 type Facts struct {
 	// Constraints and DecisionRecord are the brief's and the slice's. Leave them empty where every request carries them.
 	Constraints    []string
@@ -132,7 +132,7 @@ func oneLine(command string) string {
 		name += " ..."
 	}
 	if len(name) > maxCommand {
-		name = strings.ToValidUTF8(name[:maxCommand], "") + "..."
+		name = head(name, maxCommand) + "..."
 	}
 	return name
 }
@@ -167,7 +167,6 @@ type evidence struct {
 	// changed are the paths in order of their first change, with the event of each change.
 	changed []change
 	red     []red
-	steered []string
 }
 
 type change struct {
@@ -202,11 +201,6 @@ func gather(events []Event, to int) evidence {
 		return cmp.Or(cmp.Compare(a.seq, b.seq), strings.Compare(a.Name, b.Name))
 	})
 	ev.red = ev.red[max(0, len(ev.red)-maxRed):]
-	for _, e := range events {
-		if e.Kind == KindSteering && e.Seq <= to && e.Content != nil {
-			ev.steered = append(ev.steered, RenderEvent(e))
-		}
-	}
 	return ev
 }
 
@@ -236,9 +230,6 @@ func (f Facts) pinned(ev evidence) []Fact {
 	}
 	for _, r := range ev.red {
 		add(FactRedGate, r.text())
-	}
-	for _, text := range ev.steered {
-		add(FactSteering, text)
 	}
 	return facts
 }

@@ -79,7 +79,7 @@ func (l *ledger) job(cut int, in PlanInput) (Job, bool) {
 	if l.written != "" {
 		j.previous = withoutPinned(l.written)
 	}
-	j.Before = l.costOf(live, cut) + (len(l.snapshot)+3)/4
+	j.Before = l.costOf(live, cut) + tokensOf(len(l.snapshot))
 	for _, c := range ev.changed {
 		if name := elide(c.path); c.seq >= j.From && !slices.Contains(j.paths, name) {
 			j.paths = append(j.paths, name)

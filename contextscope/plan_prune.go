@@ -3,6 +3,7 @@ package contextscope
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"google.golang.org/genai"
@@ -23,7 +24,7 @@ type PruneInput struct {
 // steering, which always stays.
 func ShownTokens(events []Event) int {
 	l := openLedger(events)
-	return l.total() + (len(l.snapshot)+3)/4
+	return l.total() + tokensOf(len(l.snapshot))
 }
 
 // PlanPrune shortens a session without a model: first large old results give way to their handles, oldest first, then old
@@ -37,7 +38,7 @@ func PlanPrune(events []Event, in PruneInput) (Compaction, bool) {
 	}
 	c := Compaction{Method: CompactionPrune, Trigger: in.Trigger, From: l.horizon, To: l.horizon, Before: before}
 	c.Masked = l.mask(before - in.Target)
-	c.After = l.total() + (len(l.snapshot)+3)/4
+	c.After = l.total() + tokensOf(len(l.snapshot))
 	if c.After > in.Target {
 		l.drop(&c, in)
 	}
@@ -72,23 +73,21 @@ func (l *ledger) mask(save int) []int {
 // drop moves the horizon forward by the fewest turns that reach the target; where none do, by all but the newest.
 func (l *ledger) drop(c *Compaction, in PruneInput) {
 	cuts := l.cuts[l.firstCut():]
-	for i, cut := range cuts {
-		left := l.total() - l.costOf(0, cut)
-		if left > in.Target && i < len(cuts)-1 {
-			continue
-		}
-		s := l.pruned(cut, in.Facts)
-		after := left + s.tokens()
-		switch {
-		case after > in.Target && i < len(cuts)-1, after >= c.After:
-			continue
-		}
-		live := l.after(l.horizon)
-		c.From, c.To, c.Turns = l.events[live].Seq, l.events[cut-1].Seq, l.turns(live, cut)
-		c.Snapshot, c.After, c.Kept = s.Render(), after, keptWords(s.Pinned)
-		c.Masked = slices.DeleteFunc(c.Masked, func(seq int) bool { return seq <= c.To })
+	if len(cuts) == 0 {
 		return
 	}
+	left := func(n int) int { return l.total() - l.costOf(0, cuts[n]) }
+	n := sort.Search(len(cuts)-1, func(n int) bool {
+		return left(n) <= in.Target && left(n)+l.pruned(cuts[n], in.Facts).tokens() <= in.Target
+	})
+	s, live := l.pruned(cuts[n], in.Facts), l.after(l.horizon)
+	after := left(n) + s.tokens()
+	if after >= c.After {
+		return
+	}
+	c.From, c.To, c.Turns = l.events[live].Seq, l.events[cuts[n]-1].Seq, l.turns(live, cuts[n])
+	c.Snapshot, c.After, c.Kept = s.Render(), after, keptWords(s.Pinned)
+	c.Masked = slices.DeleteFunc(c.Masked, func(seq int) bool { return seq <= c.To })
 }
 
 // pruned is the snapshot that stands for everything before a place, as far as code can write one: the newest that a model

@@ -8,18 +8,10 @@ import (
 	"google.golang.org/genai"
 )
 
-// ready makes the transcript again where it is stale, and measures what its estimate owes.
+// ready makes the transcript again where it is stale.
 func (t *transcript) ready() {
 	if t.stale {
 		t.rebuild()
-	}
-	if owed := t.usage.owed; owed >= 0 {
-		past := newTranscript(t.include, t.rules, t.base, t.fixed)
-		past.append(t.events[:owed]...)
-		if past.stale {
-			past.rebuild()
-		}
-		t.usage.measured(past.size())
 	}
 }
 
@@ -93,7 +85,7 @@ func (t *transcript) items(pair *pairing) []item {
 		}
 	}
 	items = pair.withoutOrphans(items, t.seen)
-	if t.include == spec.IncludeNone {
+	if t.in.Include == spec.IncludeNone {
 		if start := currentTurn(items, t.events); start >= 0 {
 			pair.note(-1, fmt.Sprintf("%d events before event %s were left out: include_contents is none",
 				start, t.label(items[start].src)))

@@ -18,6 +18,10 @@ func (p reminders) Process(st *state) {
 	t := Trace{Processor: p.Name(), What: fmt.Sprintf("%d values, %d reminders", len(values), len(st.told.Reminders))}
 	lines := make([]string, 0, len(values)+len(st.told.Reminders))
 	for _, v := range values {
+		if strings.HasPrefix(v.Name, artifactPrefix) { // another agent's words, which are no reminder
+			st.tail.named = append(st.tail.named, st.narrator.quoted(elideName(v.Name), toValid(v.Text)))
+			continue
+		}
 		lines = append(lines, elideName(v.Name)+": "+elide(toValid(v.Text)))
 	}
 	for _, name := range st.pointers {
@@ -27,8 +31,10 @@ func (p reminders) Process(st *state) {
 	}
 	if lines = append(lines, st.told.Reminders...); len(lines) > 0 {
 		st.tail.reminder = strings.Join(lines, "\n")
-		t.Parts, t.Tokens = 1, tokensOf(len(st.tail.reminder))
+		t.Parts = 1
 	}
+	t.Parts += len(st.tail.named)
+	t.Tokens = tokensOf(len(st.tail.reminder) + partsBytes(st.tail.named))
 	st.trace(t)
 }
 

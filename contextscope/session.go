@@ -1,7 +1,6 @@
 package contextscope
 
 import (
-	"encoding/json"
 	"slices"
 
 	"google.golang.org/genai"
@@ -26,17 +25,19 @@ func (s Session) Numbered() Session {
 }
 
 // Compacted returns the session with its newest snapshot, as one event that its agent noted, in place of the events that it
-// stands for. Descendants take it over: nobody summarises the same events again.
+// stands for; steering stays. Descendants take it over: nobody summarises the same events again.
 func (s Session) Compacted() Session {
 	for i, e := range slices.Backward(s) {
-		var c Compaction
-		if e.Kind != KindCompaction || json.Unmarshal(e.Data, &c) != nil || c.Snapshot == "" {
+		c, ok := CompactionOf(e)
+		if !ok || !c.Effective() || c.Snapshot == "" {
 			continue
 		}
 		note := s[i]
 		note.Author, note.Data = note.Agent, nil
 		note.Content = genai.NewContentFromText(noted+c.Snapshot, genai.RoleModel)
-		rest := slices.DeleteFunc(slices.Clone(s), func(e Event) bool { return e.Seq <= c.To || e.Kind == KindCompaction })
+		rest := slices.DeleteFunc(slices.Clone(s), func(e Event) bool {
+			return e.Kind == KindCompaction || e.Seq <= c.To && e.Kind != KindSteering
+		})
 		return append(Session{note}, rest...)
 	}
 	return s
@@ -70,18 +71,17 @@ func (k Kind) Spoken() bool {
 
 // Before returns the session up to, not including, the newest turn that calls the tool; the whole session where none does.
 func (s Session) Before(tool string) Session {
-	for i, e := range slices.Backward(s) {
-		if e.Kind == KindTurn && calls(e.Content, func(fc *genai.FunctionCall) bool { return fc.Name == tool }) {
-			return s[:i]
-		}
-	}
-	return s
+	return s.beforeTurn(func(fc *genai.FunctionCall) bool { return fc.Name == tool })
 }
 
 // BeforeCall returns the session up to, not including, the turn that holds the call; the whole session where none does.
 func (s Session) BeforeCall(id string) Session {
+	return s.beforeTurn(func(fc *genai.FunctionCall) bool { return fc.ID == id })
+}
+
+func (s Session) beforeTurn(match func(*genai.FunctionCall) bool) Session {
 	for i, e := range slices.Backward(s) {
-		if e.Kind == KindTurn && calls(e.Content, func(fc *genai.FunctionCall) bool { return fc.ID == id }) {
+		if e.Kind == KindTurn && calls(e.Content, match) {
 			return s[:i]
 		}
 	}

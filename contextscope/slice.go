@@ -143,7 +143,7 @@ func (s Slice) trimmed(maxTokens int) Slice {
 	if maxTokens <= 0 {
 		return s
 	}
-	room, keep := maxTokens-(len(s.DecisionRecord)+3)/4, len(s.Events)
+	room, keep := maxTokens-tokensOf(len(s.DecisionRecord)), len(s.Events)
 	for keep > 0 && room >= Tokens(s.Events[keep-1].Content) {
 		room -= Tokens(s.Events[keep-1].Content)
 		keep--

@@ -199,6 +199,14 @@ func TestSliceCarriesTheNewestSnapshotInPlaceOfWhatItStandsFor(t *testing.T) {
 	require.Contains(t, string(raw), "state_snapshot")
 }
 
+func TestSteeringStaysBesideTheSnapshotOfASlice(t *testing.T) {
+	t.Parallel()
+	l := (&log{agent: "master/1"}).turn(say("one")).steer("use tabs").turn(say("two")).
+		compact(3, "<state_snapshot/>", CompactionSnapshot).turn(say("three")).compact(5, "<lie/>", CompactionFailed)
+	s := BuildSlice(SliceInput{Include: spec.IncludeFull, Dispatcher: l.events})
+	require.Equal(t, []string{"e4", "e2", "e5"}, ids(s.Events), "and a failed compaction stands for nothing")
+}
+
 func TestSliceNumbersAConversationOfSeveralAttempts(t *testing.T) {
 	t.Parallel()
 	attempt := func(n int, l *log) []Event {

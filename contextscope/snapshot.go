@@ -40,7 +40,6 @@ const (
 	FactDecisionRecord = "decision_record"
 	FactChangedFile    = "changed_file"
 	FactRedGate        = "red_gate"
-	FactSteering       = "steering"
 )
 
 // The names of a snapshot's elements.
@@ -59,7 +58,7 @@ const (
 var (
 	snapshotParts = []string{elemGoal, elemKnowledge, elemFiles, elemActions, elemPlan}
 	stepStates    = []string{StepDone, StepInProgress, StepToDo}
-	factKinds     = []string{FactConstraint, FactDecisionRecord, FactChangedFile, FactRedGate, FactSteering}
+	factKinds     = []string{FactConstraint, FactDecisionRecord, FactChangedFile, FactRedGate}
 )
 
 // text is the place of a part that is text; nil for the plan and for what is no part.
@@ -116,7 +115,7 @@ func (s Snapshot) words() string {
 }
 
 // tokens estimates the rendered snapshot.
-func (s Snapshot) tokens() int { return (len(s.Render()) + 3) / 4 }
+func (s Snapshot) tokens() int { return tokensOf(len(s.Render())) }
 
 func line(text string) string {
 	if text = escapeXML(text); text != "" {

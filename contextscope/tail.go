@@ -10,6 +10,8 @@ type tail struct {
 	listed   []string
 	unlisted int
 	loaded   []loadedPart
+	// named is a part for each artifact that the instruction names.
+	named    []*genai.Part
 	reminder string
 }
 
@@ -37,7 +39,7 @@ type piece struct {
 func (t *tail) pieces(n *narrator) []piece {
 	var out []piece
 	text := func(p processor, text string) { out = append(out, piece{p.Name(), &genai.Part{Text: text}}) }
-	if quotes := len(t.recalled) + len(t.loaded); quotes > 0 && n.fenced && !n.introduced {
+	if quotes := len(t.recalled) + len(t.loaded) + len(t.named); quotes > 0 && n.fenced && !n.introduced {
 		text(recall{}, fenceIntroduction)
 	}
 	if len(t.recalled) > 0 {
@@ -54,6 +56,9 @@ func (t *tail) pieces(n *narrator) []piece {
 	}
 	for _, l := range t.loaded {
 		out = append(out, piece{artifacts{}.Name(), l.part})
+	}
+	for _, p := range t.named {
+		out = append(out, piece{reminders{}.Name(), p})
 	}
 	if t.reminder != "" {
 		text(reminders{}, t.reminder)

@@ -15,8 +15,7 @@ import (
 // a compaction) makes the transcript stale, and the next look at it is a rebuild by the same pairing from the events that
 // still count. Either way the same events give the same contents, notes and estimate.
 type transcript struct {
-	include spec.IncludeContents
-	rules   spec.ContextRules
+	in *Input
 	// base is what stands before the history, fixed the size in bytes of what stands outside the contents.
 	base  draft
 	fixed int
@@ -59,10 +58,10 @@ type openTurn struct {
 	notes int
 }
 
-func newTranscript(include spec.IncludeContents, rules spec.ContextRules, base draft, fixed int) *transcript {
+func newTranscript(in *Input, base draft, fixed int) *transcript {
 	t := &transcript{
-		include: include, rules: rules, base: base, fixed: fixed, usage: newCalibration(),
-		sweep: sweeps(rules.DropTools, rules.DropAfter),
+		in: in, base: base, fixed: fixed, usage: calibration{ratio: firstRatio},
+		sweep: sweeps(in.Role.Context.DropTools, in.Role.Context.DropAfter),
 	}
 	t.rebuild()
 	return t
@@ -81,6 +80,10 @@ func (t *transcript) pairing() *pairing { return &pairing{label: t.label} }
 // append takes events in.
 func (t *transcript) append(events ...Event) {
 	for i := range events {
+		if events[i].Kind == KindTurn {
+			t.ready()
+			t.usage.bytes = t.size()
+		}
 		t.events = append(t.events, events[i])
 		t.take(len(t.events) - 1)
 	}
@@ -95,7 +98,7 @@ func (t *transcript) take(src int) {
 		}
 		t.rise()
 	case KindUsage:
-		t.usage.used(t.events, src)
+		t.usage.used(t.events, src, t.in.Window)
 	case KindTurn, KindTool, KindUser, KindSteering, KindControl:
 		t.takeItem(src)
 	default:
@@ -104,15 +107,12 @@ func (t *transcript) take(src int) {
 
 func (t *transcript) takeItem(src int) {
 	kind, notes := t.events[src].Kind, t.pairing()
-	if kind == KindTurn {
-		t.usage.bytes = t.size()
-	}
 	it := t.item(src, notes)
 	if kind == KindTurn && it.content != nil {
 		t.turns = append(t.turns, src)
 		t.rise()
 	}
-	t.stale = t.stale || kind == KindUser && t.include == spec.IncludeNone
+	t.stale = t.stale || kind == KindUser && t.in.Include == spec.IncludeNone
 	if !t.stale {
 		t.extend(it, notes)
 	}
@@ -135,7 +135,7 @@ func (t *transcript) item(src int, notes *pairing) item {
 
 // rise moves the floor forward to where the history begins now.
 func (t *transcript) rise() {
-	floor := max(t.horizon.floor, t.lastTurns(t.rules.Last))
+	floor := max(t.horizon.floor, t.lastTurns(t.in.Role.Context.Last))
 	if floor <= t.floor {
 		return
 	}
@@ -147,13 +147,8 @@ func (t *transcript) rise() {
 	}
 }
 
-// size is the size of the request in bytes, or -1 while that is not known.
-func (t *transcript) size() int {
-	if t.stale {
-		return -1
-	}
-	return t.fixed + t.bytes
-}
+// size is the size of the request in bytes, where the transcript is not stale.
+func (t *transcript) size() int { return t.fixed + t.bytes }
 
 // extend adds an item to what is there, where that is all that it changes.
 func (t *transcript) extend(it item, notes *pairing) {

@@ -30,7 +30,7 @@ func (c *Compiler) View(in Input) *View {
 		p.Process(st)
 	}
 	v.prefix = *st
-	v.own = newTranscript(in.Include, in.Role.Context, st.draft, st.fixed)
+	v.own = newTranscript(&v.in, st.draft, st.fixed)
 	v.own.append(in.Events...)
 	return v
 }

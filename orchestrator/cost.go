@@ -7,9 +7,9 @@ import (
 	"divisi/internal/spec"
 )
 
-// pay books what a call of an attempt cost by the prices of its day, or as unpriced where no price is known.
-func (s *State) pay(a *AttemptView, role string, u spec.Usage, day time.Time) {
-	price, known := s.price(a.Model, day)
+// pay books what a call of an attempt cost by the prices of its model and day, or as unpriced where no price is known.
+func (s *State) pay(a *AttemptView, name, role string, u spec.Usage, day time.Time) {
+	price, known := s.price(name, day)
 	if !known {
 		price, known = s.price(s.Spec.Project.ModelName(s.Spec.Roles[role].Model), day)
 	}

@@ -156,9 +156,9 @@ func gateTask(id, title string, gates []string) spec.Task {
 }
 
 func (c *Conductor) assignVerify(a *wire.Assignment, id, of string) error {
-	t := c.st.Tasks[of]
-	if t == nil || t.Result == nil || t.Result.Patch == nil {
-		return fmt.Errorf("task %s has no patch", of)
+	t, r := c.st.Tasks[of], c.st.proposer(of, a.Head)
+	if t == nil || r == nil {
+		return fmt.Errorf("task %s has no patch %s", of, a.Head)
 	}
 	a.Task = t.Task
 	a.Task.Constraints = c.st.constraints(t)
@@ -166,10 +166,24 @@ func (c *Conductor) assignVerify(a *wire.Assignment, id, of string) error {
 	a.Task.Title = "Verify " + of
 	// The task's limits bound its own agent; gates take the time that they take.
 	a.Task.Limits = a.Role.Limits.Or(c.st.Spec.Project.Limits)
-	a.Patch, a.Baseline = t.Result.Patch, c.st.Baseline
+	a.Patch, a.Baseline = r.Patch, c.st.Baseline
 	a.DecisionRecord = c.st.Plans[t.Plan].DecisionRecord
 	if a.Role.Executor != "" { // what the author says of its work is a claim to whoever judges it
-		a.Inputs = []wire.Input{{Task: of, Role: t.Task.Role, Handoff: t.Result.Handoff}}
+		a.Inputs = []wire.Input{{Task: of, Role: t.Task.Role, Handoff: r.Handoff}}
+	}
+	return nil
+}
+
+// proposer returns the result of the newest attempt of a task that made the commit; nil when none did.
+func (s *State) proposer(id, commit string) *spec.Result {
+	w := s.Works[id]
+	if w == nil {
+		return nil
+	}
+	for n := w.Last; n > 0; n-- {
+		if a := w.Attempts[n]; a != nil && a.Result != nil && a.Result.Patch != nil && a.Result.Patch.Commit == commit {
+			return a.Result
+		}
 	}
 	return nil
 }

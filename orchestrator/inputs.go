@@ -127,7 +127,7 @@ const maxHandle = 512
 // content reads what is behind a handle, in either of its forms.
 func (c *Conductor) content(ctx context.Context, handle string) ([]byte, error) {
 	if h, err := artifact.ParseHandle(handle); err == nil {
-		a, err := artifact.NewObjects(c.cfg.Bus, c.cfg.Run, bus.ErrNotFound, bus.ErrExists).Get(ctx, h)
+		a, err := artifact.NewStore(c.cfg.Bus, c.cfg.Run, bus.ErrNotFound, bus.ErrExists).Get(ctx, h)
 		return a.Data, err
 	}
 	if !strings.HasPrefix(handle, "artifact/"+c.cfg.Run+"/") || len(handle) > maxHandle {

@@ -150,8 +150,8 @@ func learntFailure(t *TaskView) memory.Note {
 	for _, f := range ownFaults(t) {
 		tags = append(tags, f.Fault.Class)
 		fmt.Fprintf(&b, "- %s: %s", f.Fault.Class, line(f.Fault.Message))
-		if len(f.Fault.Signatures) > 0 {
-			fmt.Fprintf(&b, " (%s)", line(f.Fault.Signatures[0]))
+		if why := reasons(f.Fault); why != "" {
+			fmt.Fprintf(&b, " (%s)", why)
 		}
 		b.WriteByte('\n')
 	}
@@ -169,7 +169,17 @@ func learntFailure(t *TaskView) memory.Note {
 	}
 }
 
-func name(t *TaskView) string { return cmp.Or(t.Task.Title, t.Task.ID) }
+// reasons are a fault's first signature, else what is said of it, on one line.
+func reasons(f spec.Fault) string {
+	if len(f.Signatures) > 0 {
+		return line(f.Signatures[0])
+	}
+	said := strings.FieldsFunc(f.Detail, func(r rune) bool { return r == '\n' })
+	return clipped(strings.Join(said, "; "), learntLine)
+}
+
+// name is what a task is called where nobody knows its id any more.
+func name(t *TaskView) string { return cmp.Or(t.Task.Title, line(t.Task.Brief), t.Task.ID) }
 
 // line is the first line of a text that says something, bounded.
 func line(text string) string {

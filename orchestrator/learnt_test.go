@@ -125,6 +125,21 @@ func TestLearntFacts(t *testing.T) {
 	}, got)
 }
 
+func TestLearntSaysWhatAJudgeFound(t *testing.T) {
+	t.Parallel()
+	r := newTold(t)
+	r.plan("", spec.Task{ID: "x7", Brief: "\nWrite hello into a.txt.\nNothing else."})
+	r.attempt("x7", 1, spec.Handoff{}, &spec.Fault{
+		Class: "verdict", Message: "it is not what was asked for", Detail: "Not kept: plain ASCII (a.txt:1)\n\na.txt:2 is left\n",
+	})
+	r.attempt("x7", 2, spec.Handoff{Summary: "Wrote it."}, nil)
+	got := r.st.Learnt()
+	require.Len(t, got, 1)
+	require.Equal(t, "Failed before it landed: Write hello into a.txt.", got[0].Title)
+	require.Equal(t, "What failed:\n\n- verdict: it is not what was asked for (Not kept: plain ASCII (a.txt:1); a.txt:2 is left)\n\n"+
+		"What landed in the end: Wrote it.", got[0].Text)
+}
+
 // However much went wrong, a run proposes few notes, and each of them can be proposed.
 func TestLearntIsBounded(t *testing.T) {
 	t.Parallel()

@@ -21,6 +21,7 @@ const (
 	ClassWriteSet = "write_set"
 	ClassBudget   = "budget"
 	ClassTooBig   = "too_big" // no request of its role can hold the task
+	ClassInput    = "input"   // its inputs lack what its role's instruction names
 	ClassAuth     = "model_auth"
 )
 
@@ -182,11 +183,14 @@ func (c *Conductor) testerFailed(ctx context.Context, t *TaskView, f spec.Fault)
 			tries++
 		}
 	}
-	if tries >= maxGateTries || f.Class == ClassTooBig {
+	if tries >= maxGateTries || hopeless(f) {
 		return c.park(ctx, t, "its tester could not be run: "+f.Message, &f)
 	}
 	return c.verify(ctx, t)
 }
+
+// hopeless says that another attempt would fail in the same way.
+func hopeless(f spec.Fault) bool { return f.Class == ClassTooBig || f.Class == ClassInput }
 
 // sameFailure is how often the same signatures may come back before a task is parked.
 const sameFailure = 3
@@ -217,7 +221,7 @@ func (c *Conductor) failed(ctx context.Context, t *TaskView, f spec.Fault) error
 	case f.Class == ClassConflict && conflicts >= maxConflicts:
 		return c.park(ctx, t, fmt.Sprintf("conflicted with what landed before it %d times", conflicts+1), &f)
 	case f.Class == ClassConflict:
-	case f.Class == ClassTooBig:
+	case hopeless(f):
 		return c.park(ctx, t, f.Message, &f)
 	case same >= sameFailure:
 		return c.park(ctx, t, fmt.Sprintf("failed in the same way %d times: %s", same, f.Message), &f)

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -28,9 +29,9 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		}
 		return decode(e, func(_ *contextscope.Event, d wire.Turn) { a.Model = d.Model })
 	case contextscope.KindUsage:
-		return decode(e, func(_ *contextscope.Event, u spec.Usage) {
-			a.Usage, s.Usage = a.Usage.Add(u), s.Usage.Add(u)
-			s.pay(a, e.Role, u, e.Time)
+		return decode(e, func(_ *contextscope.Event, d wire.Spent) {
+			a.Usage, s.Usage = a.Usage.Add(d.Usage), s.Usage.Add(d.Usage)
+			s.pay(a, cmp.Or(d.Model, a.Model), e.Role, d.Usage, e.Time)
 		})
 	case contextscope.KindProgress:
 		return decode(e, func(_ *contextscope.Event, p wire.Progress) { a.Doing = p.Doing })

@@ -180,8 +180,6 @@ func (a *Agent) say(ctx context.Context, reason, text string) error {
 }
 
 func (a *Agent) append(ctx context.Context, events ...contextscope.Event) error {
-	ctx, cancel := linger(ctx)
-	defer cancel()
 	stored, err := a.Journal.Append(ctx, events...)
 	if err != nil {
 		return err
@@ -213,14 +211,3 @@ func (a *Agent) doing(what string) {
 }
 
 func userText(text string) *genai.Content { return genai.NewContentFromText(text, genai.RoleUser) }
-
-// appendGrace is how long an append may go on when its attempt is already ending: what was paid for is to be kept.
-const appendGrace = 3 * time.Second
-
-// linger returns a context that ends appendGrace after its parent.
-func linger(parent context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
-	// A timer that is left behind cancels what is over already: it does no harm.
-	stop := context.AfterFunc(parent, func() { time.AfterFunc(appendGrace, cancel) })
-	return ctx, func() { stop(); cancel() }
-}

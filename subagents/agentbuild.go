@@ -59,7 +59,7 @@ func (at *attempt) tools(ctx context.Context, agent *Agent) (set *tool.Set, done
 	}
 	env := tool.Env{
 		Root: root, Dir: dir, WriteSet: a.Task.Files, Protected: a.Project.Protected,
-		Runner: runner{at}, MaxCommand: defaultTool, Artifacts: newShelf(at.worker.cfg.Bus, a.Run, a.Agent()),
+		Runner: runner{at}, MaxCommand: defaultTool, Artifacts: newShelf(at.worker.cfg.Bus, a.Run, a.Agent(), agent.known),
 		Output: a.Role.Output, Constraints: spec.Rules(a.Task.Constraints), Extra: at.worker.cfg.Tools(a),
 		Events: agent, Known: agent.known, Sought: agent.sought, ToolOutput: a.Role.ToolOutput, Summarizer: at.summarizer(),
 		Source: a.Run + "/" + a.Task.ID,
@@ -78,6 +78,8 @@ func (at *attempt) tools(ctx context.Context, agent *Agent) (set *tool.Set, done
 
 // refresh lets the agent find what was noted since the last one began. Notes that cannot be read are told when a run begins.
 func (at *attempt) refresh(ctx context.Context, m *memory.Memory) {
+	ctx, cancel := context.WithTimeout(ctx, recallTime)
+	defer cancel()
 	if _, err := m.Refresh(ctx); err != nil {
 		at.log.Warn().Err(err).Msg("the memory may be out of date")
 	}

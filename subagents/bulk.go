@@ -28,24 +28,20 @@ const (
 	partPrefix = "part-"
 )
 
-// encode returns the events as they are stored, and their message. Parts that are too big become objects, and when the
-// message is still too big, smaller ones too.
-func (j *Journal) encode(ctx context.Context, whole []contextscope.Event) ([]contextscope.Event, []byte, error) {
-	stored := append([]contextscope.Event(nil), whole...)
+// encode writes the events as they are stored. Parts that are too big become objects, and when the message is still too big,
+// smaller ones too.
+func (j *Journal) encode(ctx context.Context, events []contextscope.Event) ([]byte, error) {
 	for limit := maxPart; ; limit /= 2 {
-		for i := range stored {
-			content, err := j.shrink(ctx, stored[i].Content, limit)
+		for i := range events {
+			content, err := j.shrink(ctx, events[i].Content, limit)
 			if err != nil {
-				return nil, nil, fmt.Errorf("store a big part of event %s: %w", stored[i].ID, err)
+				return nil, fmt.Errorf("store a big part of event %s: %w", events[i].ID, err)
 			}
-			stored[i].Content = content
+			events[i].Content = content
 		}
-		data, err := wire.EncodeEvents(stored)
-		if err != nil {
-			return nil, nil, err
-		}
-		if len(data) <= maxMessage || limit <= minPart {
-			return stored, data, nil
+		data, err := wire.EncodeEvents(events)
+		if err != nil || len(data) <= maxMessage || limit <= minPart {
+			return data, err
 		}
 	}
 }

@@ -30,15 +30,36 @@ func (a *Agent) runCalls(ctx context.Context) error {
 		return err
 	}
 	done := a.schedule(ctx, calls)
-	if err := context.Cause(ctx); err != nil {
+	var events []contextscope.Event
+	results, err := a.results(ctx, done)
+	if err == nil {
+		events = append(events, results)
+	}
+	var paid spec.Usage
+	for i := range done {
+		paid = paid.Add(done[i].result.Usage)
+	}
+	if paid != (spec.Usage{}) { // also where the calls will be made again
+		events = append(events, spentEvent(paid, a.Assignment.Project.ModelName(spec.ModelCheap)))
+	}
+	if len(events) == 0 {
 		return err
+	}
+	return errors.Join(err, a.append(ctx, events...))
+}
+
+// results makes the tool event of calls that were carried out. The error is the cause of the context where it has ended: then
+// the calls may have been cut short.
+func (a *Agent) results(ctx context.Context, done []outcome) (contextscope.Event, error) {
+	var none contextscope.Event
+	if err := context.Cause(ctx); err != nil {
+		return none, err
 	}
 	data, err := a.conclude(ctx, done)
 	if err != nil {
-		return err
+		return none, err
 	}
 	content := &genai.Content{Role: genai.RoleUser}
-	var usage spec.Usage
 	for i := range done {
 		r := &done[i].result
 		if r.Err {
@@ -46,19 +67,13 @@ func (a *Agent) runCalls(ctx context.Context) error {
 		}
 		data.Kept = append(data.Kept, r.Kept...)
 		if data.Loads, err = a.load(ctx, data.Loads, r.Load); err != nil {
-			return err
+			return none, err
 		}
-		usage = usage.Add(r.Usage)
 		content.Parts = append(content.Parts, answer(&done[i]))
 	}
 	e := draft(contextscope.KindTool, data)
 	e.Content = content
-	a.whole = nil
-	events := []contextscope.Event{e}
-	if usage != (spec.Usage{}) {
-		events = append(events, usageEvent(usage))
-	}
-	return a.append(ctx, events...)
+	return e, nil
 }
 
 // load keeps what a call asked to be shown, so that the next request can be made again, by another delivery too.

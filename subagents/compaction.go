@@ -2,6 +2,7 @@ package subagents
 
 import (
 	"context"
+	"time"
 
 	"divisi/contextscope"
 	"divisi/internal/model"
@@ -24,13 +25,14 @@ func (a *Agent) compacted(ctx context.Context) (bool, error) {
 	if s.Window > 0 && float64(s.Tokens) >= a.Input.Role.Context.WithDefaults().Compaction.Hard*float64(s.Window) {
 		a.doing("compacting its history")
 	}
+	defer a.giveBack(time.Now())
 	records, usage, err := a.Compact.Boundary(ctx, s)
 	events := make([]contextscope.Event, 0, len(records)+len(usage))
 	for _, r := range records {
 		events = append(events, draft(contextscope.KindCompaction, r))
 	}
 	for _, u := range usage {
-		events = append(events, usageEvent(u))
+		events = append(events, spentEvent(u, a.Compact.Model()))
 	}
 	if len(events) > 0 {
 		if err := a.append(ctx, events...); err != nil {
@@ -49,7 +51,7 @@ func (a *Agent) settle(ctx context.Context) {
 	if usage == (spec.Usage{}) {
 		return
 	}
-	if err := a.append(ctx, usageEvent(usage)); err != nil {
+	if err := a.append(ctx, spentEvent(usage, a.Compact.Model())); err != nil {
 		a.Log.Warn().Err(err).Msg("what a compaction cost that came too late could not be kept")
 	}
 }
@@ -59,9 +61,14 @@ func (at *attempt) compactor() *compact.Runner {
 	a := at.assignment
 	rules := a.Role.Context.WithDefaults()
 	settings := a.Project.Model(rules.Compaction.Model)
+	bound := func(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
+		ctx, d := newDeadline(ctx, limit, cause, at.worker.cfg.Hold)
+		return ctx, d.stop
+	}
 	c := compact.New(compact.Config{
 		Model: at.worker.cfg.Model, ModelName: a.Project.ModelName(rules.Compaction.Model),
-		Window: WindowOf(&a.Project, rules.Compaction.Model), MaxOutput: settings.MaxOutput, Log: at.log,
+		Window: WindowOf(&a.Project, rules.Compaction.Model), MaxOutput: settings.MaxOutput, Bound: bound,
+		Log: at.log,
 	})
 	return compact.NewRunner(c, a.Role.Context, model.Meta{Run: a.Run, Task: a.Task.ID, Attempt: a.Attempt})
 }

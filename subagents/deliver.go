@@ -151,8 +151,6 @@ func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, log zerolog.Logg
 
 // conclude appends the result. One that is too large for the log is replaced by a fault that says so.
 func (w *Worker) conclude(ctx context.Context, a *wire.Assignment, j *Journal, r spec.Result, took time.Duration) error {
-	ctx, cancel := linger(ctx)
-	defer cancel()
 	usage, err := j.Usage()
 	if err != nil {
 		return err

@@ -34,6 +34,8 @@ type Explained struct {
 	contextscope.Request
 	// Origins says of each part of each content which processor wrote it, and from which event.
 	Origins [][]contextscope.Origin `json:"origins"`
+	// Handles are what load_artifact takes for the events that Origins name, by their ids.
+	Handles map[string]string `json:"-"`
 	// Sent is the request as the model was called with it.
 	Sent *model.Request `json:"-"`
 }
@@ -97,37 +99,51 @@ func (e *Explainer) Turn(ctx context.Context, turn int) (Explained, error) {
 	if tail.Loaded, err = loaded(ctx, e.bus, s.loads); err != nil {
 		return Explained{}, err
 	}
-	out := Explained{Agent: a.Agent(), Turn: turn, Turns: e.turns, Window: e.in.Window}
-	if err := out.answered(answer, &tail); err != nil {
+	out := Explained{Agent: a.Agent(), Turn: turn, Turns: e.turns, Window: e.in.Window, Handles: e.handles()}
+	said, err := out.answered(answer)
+	if err != nil {
 		return Explained{}, err
 	}
+	tail.Recall = said.Recall
 	out.Request = view.Compile(tail)
 	out.Origins = view.Origins()
 	call := callOf(a)
 	out.Model, out.Sent = call.Model, call.request(out.Request, a, s.calls+1, bounds)
+	if said.Cache != "" {
+		out.Sent.Cached = &model.CachedPrefix{Name: said.Cache, Parts: said.CachedParts}
+	}
 	return out, nil
 }
 
-// answered takes from the turn's answer what the request had of memory, and what the call cost.
-func (x *Explained) answered(answer []contextscope.Event, tail *contextscope.Tail) error {
+// handles names the events of the conversation the way load_artifact takes them, by their ids.
+func (e *Explainer) handles() map[string]string {
+	handles := make(map[string]string, len(e.in.Events)+len(e.own))
+	for _, events := range [][]contextscope.Event{e.in.Events, e.own} {
+		for i := range events {
+			handles[events[i].ID] = contextscope.EventHandle(events[i].Seq)
+		}
+	}
+	return handles
+}
+
+// answered takes from the turn's answer what the request had that the events before it do not say, and what the call cost.
+func (x *Explained) answered(answer []contextscope.Event) (said wire.Turn, err error) {
 	for i := range answer {
 		switch answer[i].Kind { //nolint:exhaustive // the others say nothing of the request
 		case contextscope.KindTurn:
-			var d wire.Turn
-			if err := json.Unmarshal(answer[i].Data, &d); err != nil {
-				return fmt.Errorf("decode turn event %s: %w", answer[i].ID, err)
+			if err := json.Unmarshal(answer[i].Data, &said); err != nil {
+				return said, fmt.Errorf("decode turn event %s: %w", answer[i].ID, err)
 			}
-			tail.Recall = d.Recall
 		case contextscope.KindUsage:
 			var u spec.Usage
 			if err := json.Unmarshal(answer[i].Data, &u); err != nil {
-				return fmt.Errorf("decode usage event %s: %w", answer[i].ID, err)
+				return said, fmt.Errorf("decode usage event %s: %w", answer[i].ID, err)
 			}
 			x.Reported = &u
-			return nil
+			return said, nil
 		}
 	}
-	return nil
+	return said, nil
 }
 
 // replay folds events the way the agent did, and hands them to the view.

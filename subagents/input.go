@@ -20,9 +20,11 @@ type TreeReader interface {
 	// ReadFile returns the content of one file of a commit; what is not a file there is git.ErrNotFound, and what has more than
 	// limit bytes an error.
 	ReadFile(ctx context.Context, commit, path string, limit int64) ([]byte, error)
+	// Diff returns at most limit bytes of what changed from one commit to another; cut says that there was more.
+	Diff(ctx context.Context, from, to string, limit int) (text string, cut bool, err error)
 }
 
-// inputOf gathers what every request of the agent shares.
+// inputOf gathers what every request of the agent shares. An agent that is given a patch is its judge.
 func inputOf(
 	ctx context.Context, b *bus.Bus, slices *sliceShelf, tree TreeReader, a *wire.Assignment,
 ) (contextscope.Input, error) {
@@ -39,7 +41,9 @@ func inputOf(
 	if in.Values, err = valuesOf(a); err != nil {
 		return in, err
 	}
-	in.Events, err = continued(ctx, b, a)
+	if in.Events, err = continued(ctx, b, a); err == nil && a.Patch != nil {
+		err = showPatch(ctx, tree, a, &in)
+	}
 	return in, err
 }
 
@@ -79,14 +83,20 @@ func guidesOf(ctx context.Context, tree TreeReader, a *wire.Assignment) []contex
 	return guides
 }
 
-// faultTooBig is the class of a task that no request of its role can hold.
-const faultTooBig = "too_big"
+// faultTooBig is the class of a task that no request of its role can hold, faultInput that of one whose inputs lack what its
+// role's instruction names. Neither is mended by another attempt.
+const (
+	faultTooBig = "too_big"
+	faultInput  = "input"
+)
 
 // refusedClass is the fault's class of an assignment that cannot be carried out.
 func refusedClass(err error) string {
-	var big *contextscope.TooBigError
-	if errors.As(err, &big) {
+	switch {
+	case errors.As(err, new(*contextscope.TooBigError)):
 		return faultTooBig
+	case errors.As(err, new(*missingValue)):
+		return faultInput
 	}
 	return faultAssignment
 }

@@ -102,19 +102,22 @@ func newestSeq(events []contextscope.Event) int {
 // Append commits the events in one message: all of them or none. It fills in everything but Kind, Content, Data and, where it
 // is not the agent itself, Author; the events that it returns are what a later reader sees, big parts replaced.
 // After an error, which leaves open whether the message was stored, every later Append fails too: the attempt goes on with its
-// next delivery. Only after bus.ErrTooLarge, when nothing was stored, may smaller events be appended.
+// next delivery. Only after bus.ErrTooLarge, when nothing was stored, may smaller events be appended. A context that has ended
+// is no such error: the append has appendGrace even then, because an attempt that ends has something to say.
 func (j *Journal) Append(ctx context.Context, drafts ...contextscope.Event) ([]contextscope.Event, error) {
+	ctx, cancel := linger(ctx)
+	defer cancel()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.broken != nil {
 		return nil, j.broken
 	}
-	whole := j.fill(drafts)
-	stored, data, err := j.encode(ctx, whole)
+	whole, err := j.encode(ctx, j.fill(drafts))
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", j.base.Agent, err)
 	}
-	if data, err = wire.Press(data); err != nil {
+	data, err := wire.Press(whole)
+	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", j.base.Agent, err)
 	}
 	pos, err := j.log.Append(ctx, j.subject, data, j.last)
@@ -124,11 +127,21 @@ func (j *Journal) Append(ctx context.Context, drafts ...contextscope.Event) ([]c
 		}
 		return nil, fmt.Errorf("append to %s: %w", j.base.Agent, err)
 	}
-	for i := range stored {
-		stored[i].Pos = pos
-	}
+	// Numbers and lists of a tool are others when they come back: who goes on must know what a later reader will.
+	stored := wire.DecodeEvents(bus.Message{Subject: j.subject, Pos: pos, Data: whole})
 	j.last, j.seq, j.events = pos, j.seq+len(stored), append(j.events, stored...)
 	return stored, nil
+}
+
+// appendGrace is how long an append may go on when its attempt is already ending: what was paid for is to be kept.
+const appendGrace = 3 * time.Second
+
+// linger returns a context that ends appendGrace after its parent.
+func linger(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	// A timer that is left behind cancels what is over already: it does no harm.
+	stop := context.AfterFunc(parent, func() { time.AfterFunc(appendGrace, cancel) })
+	return ctx, func() { stop(); cancel() }
 }
 
 func (j *Journal) fill(drafts []contextscope.Event) []contextscope.Event {

@@ -10,6 +10,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/subagents/wire"
 )
 
 // maxJudged bounds, in bytes, the diff that a judge is shown; the rest is in its tree.
@@ -59,17 +60,11 @@ func (at *attempt) judgeByModel(ctx context.Context) (spec.Result, error) {
 	if err := at.environment(sandbox.Agents); err != nil {
 		return spec.Result{}, err
 	}
-	if len(at.assignment.Role.Output) == 0 {
-		at.assignment.Role.Output = json.RawMessage(verdictSchema)
-	}
 	agent, done, err := at.agent(ctx)
 	if err != nil {
 		return spec.Result{}, err
 	}
 	defer done()
-	if err := at.showPatch(ctx, &agent.Input); err != nil {
-		return spec.Result{}, err
-	}
 	r, err := agent.Run(ctx)
 	if err != nil || r.Status != spec.StatusDone {
 		return r, err
@@ -77,9 +72,13 @@ func (at *attempt) judgeByModel(ctx context.Context) (spec.Result, error) {
 	return decided(r), nil
 }
 
-// showPatch puts the patch into a judge's brief, and tells it to go through the constraints one by one.
-func (at *attempt) showPatch(ctx context.Context, in *contextscope.Input) error {
-	p, most := at.assignment.Patch, maxJudged
+// showPatch puts the patch into a judge's brief, tells it to go through the constraints one by one, and wants a verdict where
+// the role wants nothing else.
+func showPatch(ctx context.Context, tree TreeReader, a *wire.Assignment, in *contextscope.Input) error {
+	if len(a.Role.Output) == 0 {
+		a.Role.Output = json.RawMessage(verdictSchema)
+	}
+	p, most := a.Patch, maxJudged
 	if in.Window > 0 { // half of what is left: the judge looks around too, and can read the rest in its tree
 		left := in.Window
 		for _, s := range contextscope.Fixed(*in) {
@@ -87,17 +86,17 @@ func (at *attempt) showPatch(ctx context.Context, in *contextscope.Input) error 
 		}
 		most = min(most, max(minJudged, left/2*4)) //nolint:mnd // a token is four bytes
 	}
-	diff, cut, err := at.worker.cfg.Mirror.Diff(ctx, p.Base, p.Commit, most)
+	diff, cut, err := tree.Diff(ctx, p.Base, p.Commit, most)
 	if err != nil {
-		return fmt.Errorf("read the patch of %s: %w", at.assignment.Agent(), err)
+		return fmt.Errorf("read the patch of %s: %w", a.Agent(), err)
 	}
 	if cut {
 		diff += "\n[… more; the whole is in your tree]\n"
 	}
 	in.Brief.Inputs = append(in.Brief.Inputs, contextscope.Handoff{
-		Task: at.assignment.Task.ID, Role: "the patch to judge", Handoff: spec.Handoff{Summary: diff},
+		Task: a.Task.ID, Role: "the patch to judge", Handoff: spec.Handoff{Summary: diff},
 	})
-	if len(at.assignment.Task.Constraints) > 0 {
+	if len(a.Task.Constraints) > 0 {
 		in.Brief.Notes = append(in.Brief.Notes, checklist)
 	}
 	return nil

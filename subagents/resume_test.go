@@ -3,6 +3,7 @@ package subagents
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -10,10 +11,13 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/subagents/compact"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
 )
 
 func TestAgentStopsAtABoundaryAndGoesOnLater(t *testing.T) {
@@ -122,6 +126,96 @@ func TestAgentResumesAtEveryAppend(t *testing.T) {
 			wantUsage, err := wantAgent.Journal.Usage()
 			require.NoError(t, err)
 			require.Equal(t, wantUsage, usage)
+		})
+	}
+}
+
+// digger is an agent whose session has compactions, failed ones too, artifacts, summaries and loads; nothing happens beside it,
+// so that it is the same each time.
+func digger(t *testing.T, m *store, r model.Model) *Agent {
+	t.Helper()
+	a := testAgent(t, m, nil)
+	root, err := os.OpenRoot(t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, root.Close()) })
+	a.Tools, err = tool.Builtin([]string{"dig", spec.ToolLoadArtifact}, tool.Env{
+		Root: root, Dir: root.Name(), Artifacts: newShelf(m, "r1", a.Assignment.Agent(), a.known), Extra: []tool.Tool{digTool()},
+		Events: a, Known: a.known, Sought: a.sought, ToolOutput: explainedRole.ToolOutput,
+		Summarizer: &summarizer{model: r, name: "small", meta: model.Meta{Run: "r1"}},
+	})
+	require.NoError(t, err)
+	now := spec.ContextRules{Compaction: spec.CompactionRules{Start: 0.5, Swap: 0.5, Hard: 0.5}}
+	c := compact.New(compact.Config{Model: r, ModelName: "small", Window: 100_000, Log: zerolog.Nop()})
+	a.Compact = compact.NewRunner(c, now, model.Meta{Run: "r1"})
+	a.Model, a.Input.Window, a.Bounds.Turns, a.Bounds.Tokens = r, 8_000, 60, 900_000
+	return a
+}
+
+// digs answers the digger; what it does depends on the request alone.
+func digs(req *model.Request) ([]*genai.Part, *model.Error) {
+	call := func(name string, args map[string]any) []*genai.Part {
+		return []*genai.Part{genai.NewPartFromFunctionCall(name, args)}
+	}
+	turn := req.Meta.Turn
+	switch {
+	case req.Meta.Purpose == "compaction" && turn%4 == 1:
+		return []*genai.Part{{Text: "no"}}, nil
+	case req.Meta.Purpose == "compaction":
+		return []*genai.Part{{Text: snapshotXML}}, nil
+	case req.Meta.Purpose == "summary":
+		return []*genai.Part{{Text: "stone"}}, nil
+	case turn == 25:
+		return call(spec.ToolSubmitResult, map[string]any{"summary": "dug"}), nil
+	case turn == 8:
+		return nil, &model.Error{Class: model.Truncated, Message: "cut"}
+	case turn == 10:
+		return []*genai.Part{{Text: "I see."}}, nil
+	case turn == 12:
+		return nil, &model.Error{Class: model.TooLong, Message: "too long"}
+	case turn%5 == 4:
+		return append(call(spec.ToolLoadArtifact, map[string]any{"handle": anHandle.FindString(asSent(req))}),
+			call(spec.ToolLoadArtifact, map[string]any{"handle": "event:3"})...), nil
+	default:
+		return append(call("dig", map[string]any{"n": 4_000 + turn%2}), call("dig", map[string]any{"n": 50 * turn})...), nil
+	}
+}
+
+func TestAgentOfManyKindsOfEventsResumesAtEveryAppend(t *testing.T) {
+	t.Parallel()
+	type told struct {
+		Kind    contextscope.Kind
+		Seq     int
+		Content *genai.Content
+		Data    string
+	}
+	session := func(t *testing.T, m *store) (all []told) {
+		t.Helper()
+		for _, e := range openTest(t, m).Events() {
+			all = append(all, told{e.Kind, e.Seq, e.Content, string(e.Data)})
+		}
+		return all
+	}
+	whole, asked := newMemory(), &recorder{play: digs, sent: map[model.Meta]string{}}
+	want, err := digger(t, whole, asked).Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, spec.StatusDone, want.Status, "%+v", want.Error)
+	for meta, sent := range asked.sent {
+		loaded := strings.Contains(sent, "What you asked load_artifact for")
+		require.Equal(t, meta.Purpose == "turn" && meta.Turn%5 == 0, loaded, "a load is in one request: %+v", meta)
+	}
+	for k := range len(whole.messages) {
+		t.Run(fmt.Sprint(k), func(t *testing.T) {
+			t.Parallel()
+			m, r := newMemory(), &recorder{play: digs, sent: map[model.Meta]string{}}
+			m.setFailAfter(k)
+			_, err := digger(t, m, r).Run(t.Context())
+			require.ErrorIs(t, err, errDown)
+			m.setFailAfter(-1)
+			got, err := digger(t, m, r).Run(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+			require.Equal(t, session(t, whole), session(t, m))
+			require.Equal(t, asked.sent, r.sent, "each request is the same")
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"sync"
 
 	"divisi/bus"
 	"divisi/contextscope/artifact"
@@ -15,39 +14,32 @@ import (
 // shelf keeps the large outputs of one agent's tools as artifacts of its run, each under the agent's name.
 type shelf struct {
 	objects Objects
-	store   artifact.Store
+	store   *artifact.Store
 	run     string
 	agent   string
-
-	mu sync.Mutex
-	// made are the handles of what was put, by name and digest: an output that comes again has the same handle, so that what
-	// an agent does again and again looks the same each time.
-	made map[string]string
+	// known are the handles that the agent was told of.
+	known func() []string
 }
 
-func newShelf(objects Objects, run, agent string) *shelf {
-	return &shelf{
-		objects: objects, store: artifact.NewObjects(objects, run, bus.ErrNotFound, bus.ErrExists),
-		run: run, agent: agent, made: map[string]string{},
-	}
+func newShelf(objects Objects, run, agent string, known func() []string) *shelf {
+	return &shelf{objects, artifact.NewStore(objects, run, bus.ErrNotFound, bus.ErrExists), run, agent, known}
 }
 
-// Put implements tool.Artifacts.
+// Put implements tool.Artifacts. An output that comes again has the same handle, so that what an agent does again and again
+// looks the same each time, in a later delivery too.
 func (s *shelf) Put(ctx context.Context, name string, data []byte) (string, error) {
-	key := name + "#" + artifact.Digest(data)
-	s.mu.Lock()
-	made, ok := s.made[key]
-	s.mu.Unlock()
-	if ok {
-		return made, nil
+	name, sum := s.agent+"/"+name, artifact.Digest(data)
+	for _, text := range s.known() {
+		if h, err := artifact.ParseHandle(text); err == nil && h.Name == name && h.Matches(sum) {
+			if have, err := s.store.Get(ctx, h); err == nil && have.Handle.Digest == sum {
+				return text, nil
+			}
+		}
 	}
-	h, err := s.store.Put(ctx, s.agent+"/"+name, "text/plain", data)
+	h, err := s.store.Put(ctx, name, "text/plain", data)
 	if err != nil {
 		return "", fmt.Errorf("keep %s: %w", name, err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.made[key] = h.String()
 	return h.String(), nil
 }
 

@@ -11,14 +11,20 @@ import (
 	"google.golang.org/genai"
 )
 
+// nobody was told of any handle.
+func nobody() []string { return nil }
+
 func TestShelfGivesBackWhatIsOfTheRun(t *testing.T) {
 	t.Parallel()
 	objects := newMemory()
-	mine, sibling, stranger := newShelf(objects, "r1", "t1/1"), newShelf(objects, "r1", "t2/1"), newShelf(objects, "r2", "t1/1")
+	var told []string
+	mine := newShelf(objects, "r1", "t1/1", func() []string { return told })
+	sibling, stranger := newShelf(objects, "r1", "t2/1", nobody), newShelf(objects, "r2", "t1/1", nobody)
 	one, err := mine.Put(t.Context(), "run_command", []byte("a"))
 	require.NoError(t, err)
 	two, err := mine.Put(t.Context(), "run_command", []byte("b"))
 	require.NoError(t, err)
+	told = []string{"artifact:t1/1/run_command@2#ca978112", one}
 	again, err := mine.Put(t.Context(), "run_command", []byte("a"))
 	require.NoError(t, err)
 	require.Equal(t, "artifact:t1/1/run_command@1#ca978112", one)
@@ -36,7 +42,7 @@ func TestShelfGivesBackWhatIsOfTheRun(t *testing.T) {
 func TestShelfReadsOtherObjectsOfTheRunOnly(t *testing.T) {
 	t.Parallel()
 	objects := newMemory()
-	s := newShelf(objects, "r1", "t1/1")
+	s := newShelf(objects, "r1", "t1/1", nobody)
 	body := []byte("content")
 	for _, name := range []string{"part-" + digest(body), "output-" + digest(body), "artifact/r1/t1/1/old-abc"} {
 		require.NoError(t, objects.Put(t.Context(), name, body))

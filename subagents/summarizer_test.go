@@ -115,7 +115,7 @@ func TestAFailedSummaryCostsNothingOfTheOutput(t *testing.T) {
 		}
 		s, _ := summarising(t, "{fault: \""+fault+"\"}")
 		g := &tool.Guard{
-			Artifacts: newShelf(newMemory(), "r", "t/1"), Summarizer: s,
+			Artifacts: newShelf(newMemory(), "r", "t/1", nobody), Summarizer: s,
 			Policies: map[string]spec.ToolOutput{spec.AnyTool: {Policy: spec.OutputSummarize}},
 		}
 		r := g.Bound(t.Context(), tool.Call{Name: "run_command"}, tool.Text(text))

@@ -69,7 +69,7 @@ func loaded(ctx context.Context, objects Objects, loads []wire.Load) ([]contexts
 	return out, nil
 }
 
-// recallTime bounds the search for memory: it only matters where vectors come from a service.
+// recallTime bounds each look into the memory: it only matters where vectors come from a service.
 const recallTime = 10 * time.Second
 
 // recall finds memory for the turn. What goes wrong is logged: no memory is no reason to stop.

@@ -35,7 +35,7 @@ func (a *Agent) turn(ctx context.Context) error {
 	}
 	res, err := a.ask(ctx, req)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
-		return a.unpaid(ctx, err, cause)
+		return a.unused(ctx, model.AsError(err).Usage, cause)
 	}
 	if err != nil {
 		return a.discard(ctx, model.AsError(err))
@@ -43,9 +43,11 @@ func (a *Agent) turn(ctx context.Context) error {
 	if !substance(res.Content) {
 		return a.discard(ctx, &model.Error{Class: faultEmpty, Message: "the answer was empty", Usage: res.Usage.Add(res.Wasted)})
 	}
-	turn := draft(contextscope.KindTurn, wire.Turn{
-		Model: res.Model, ResponseID: res.ResponseID, Finish: string(res.Finish), Recall: tail.Recall,
-	})
+	data := wire.Turn{Model: res.Model, ResponseID: res.ResponseID, Finish: string(res.Finish), Recall: tail.Recall}
+	if c := req.Cached; c != nil {
+		data.Cache, data.CachedParts = c.Name, c.Parts
+	}
+	turn := draft(contextscope.KindTurn, data)
 	turn.Content = res.Content
 	if err := a.append(ctx, turn, usageEvent(res.Usage.Add(res.Wasted))); err != nil {
 		return err
@@ -54,16 +56,12 @@ func (a *Agent) turn(ctx context.Context) error {
 	return nil
 }
 
-// unpaid notes what a call that was broken off had cost, where the model knows.
-func (a *Agent) unpaid(ctx context.Context, err, cause error) error {
-	var failed *model.Error
-	if !errors.As(err, &failed) || failed.Usage.Total() == 0 {
+// unused notes what was paid for a call that was broken off.
+func (a *Agent) unused(ctx context.Context, paid spec.Usage, cause error) error {
+	if paid == (spec.Usage{}) {
 		return cause
 	}
-	if err := a.append(ctx, usageEvent(failed.Usage)); err != nil {
-		return errors.Join(cause, err)
-	}
-	return cause
+	return errors.Join(cause, a.append(ctx, usageEvent(paid)))
 }
 
 // request makes the call of a compiled request, once it is this agent's turn among the siblings of its prefix.
@@ -83,7 +81,7 @@ func (a *Agent) request(ctx context.Context, compiled contextscope.Request) (*mo
 		}
 	}
 	req := a.Call.request(compiled, a.Assignment, a.session.calls+1, a.Bounds)
-	if name := a.use.Cache(compiled.Tokens); name != "" && len(shared) > 0 && len(shared) < len(compiled.Contents[0].Parts) {
+	if name := a.use.Cache(compiled.Tokens); name != "" && len(shared) < len(compiled.Contents[0].Parts) {
 		req.Cached = &model.CachedPrefix{Name: name, Parts: len(shared)}
 	}
 	return req, nil
@@ -91,14 +89,9 @@ func (a *Agent) request(ctx context.Context, compiled contextscope.Request) (*mo
 
 // ask streams one answer under the idle watch. What of the time was a hold is given back to the attempt.
 func (a *Agent) ask(ctx context.Context, req *model.Request) (*model.Result, error) {
-	begin := time.Now()
+	defer a.giveBack(time.Now())
 	ctx, idle := newDeadline(ctx, a.Bounds.Idle, errIdle, a.Hold)
 	defer idle.stop()
-	defer func() {
-		held := heldBetween(a.Hold, begin)
-		a.held += held
-		a.limit.putOff(held)
-	}()
 	for ev, err := range a.Model.Generate(ctx, req) {
 		if err != nil {
 			a.use.Failed()
@@ -120,6 +113,13 @@ func (a *Agent) ask(ctx context.Context, req *model.Request) (*model.Result, err
 		a.doing(sayDelta(ev.Delta))
 	}
 	return nil, &model.Error{Class: model.Truncated, Message: "the answer ended without a result"}
+}
+
+// giveBack puts the attempt's end off by what of the time since begin was a hold.
+func (a *Agent) giveBack(begin time.Time) {
+	held := heldBetween(a.Hold, begin)
+	a.held += held
+	a.limit.putOff(held)
 }
 
 // sayDelta tells in a few words what a part of an answer is.
@@ -158,7 +158,12 @@ func retryText(f spec.Fault) string {
 	return "Your last answer was discarded: " + f.Message + ". Nothing of it counts. Answer again, with shorter steps."
 }
 
-func usageEvent(u spec.Usage) contextscope.Event { return draft(contextscope.KindUsage, u) }
+func usageEvent(u spec.Usage) contextscope.Event { return spentEvent(u, "") }
+
+// spentEvent is what a call cost that another model than the agent's own answered.
+func spentEvent(u spec.Usage, model string) contextscope.Event {
+	return draft(contextscope.KindUsage, wire.Spent{Usage: u, Model: model})
+}
 
 // substance says whether an answer holds anything to act on.
 func substance(c *genai.Content) bool {

@@ -19,8 +19,9 @@ func newContext(g *globals) *cobra.Command {
 		Short: "Show what a model saw at one turn of a task, and why",
 		Long: `Show the request that was compiled for one turn of a task: its contents, and a trace that says which
 processor wrote what from which events, and what was left out and why. RUN/TASK is the newest
-attempt; RUN/TASK/2 is attempt 2. --diff shows what changed from one turn's request to another's,
---raw the body as Gemini's API was sent it, --compactions what stands for older turns, and why.` +
+attempt; RUN/TASK/2 is attempt 2. One turn more than there are is what would be sent next.
+--diff shows what changed from one turn's request to another's, --raw the body as Gemini's API
+was sent it, --compactions what stands for older turns, and why.` +
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi context 1f2e/rewrite-003 --turn 2\n  divisi context 1f2e/rewrite-003 --diff 2..3\n" +
 			"  divisi context compile session.json",
@@ -28,7 +29,7 @@ attempt; RUN/TASK/2 is attempt 2. --diff shows what changed from one turn's requ
 		RunE: func(c *cobra.Command, args []string) error { return g.explain(c.Context(), args[0], f) },
 	}
 	c.Flags().IntVar(&f.turn, "turn", 0, "which model call, from 1; 0 means the newest")
-	c.Flags().StringVar(&f.diff, "diff", "", "show what changed between two turns, such as 3..4")
+	c.Flags().StringVar(&f.diff, "diff", "", "show what changed between two turns, `N..M`")
 	c.Flags().BoolVar(&f.raw, "raw", false, "print the request's body as it was sent")
 	c.Flags().BoolVar(&f.compactions, "compactions", false, "show what stands for older turns, with ranges and sizes")
 	c.MarkFlagsMutuallyExclusive("turn", "diff", "compactions")

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -52,7 +53,8 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *orchestrator.Stat
 		return len(r.New)+len(r.Known)+len(r.Fixed) == 0
 	}))
 	run := st.Spec.Run
-	next := []string{"divisi show " + run, "divisi watch " + run}
+	divisi := g.command()
+	next := []string{divisi + " show " + run, divisi + " watch " + run}
 	switch {
 	case st.Ref != "":
 		branch := strings.TrimPrefix(st.Ref, "refs/heads/")
@@ -61,16 +63,24 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *orchestrator.Stat
 			fmt.Sprintf("git -C %s diff --stat %s %s", repo, short(st.Spec.Base), branch),
 			fmt.Sprintf("git -C %s log --oneline %s", repo, branch))
 	case st.StoppedByBudget():
-		next = slices.Insert(next, 0, fmt.Sprintf("divisi resume %s --budget TOKENS", run))
+		next = slices.Insert(next, 0, fmt.Sprintf("%s resume %s --budget TOKENS", divisi, run))
 	case st.Run == orchestrator.RunStopped, !st.Run.Ended():
-		next = slices.Insert(next, 0, "divisi resume "+run)
+		next = slices.Insert(next, 0, divisi+" resume "+run)
 	}
 	if h.proposed > 0 {
-		next = append(next, fmt.Sprintf("divisi memory proposals --repo %s   # %d notes for later runs wait for you",
-			quote(st.Spec.Repo), h.proposed))
+		next = append(next, fmt.Sprintf("%s memory proposals --repo %s   # %d notes for later runs wait for you",
+			divisi, quote(st.Spec.Repo), h.proposed))
 	}
 	_, err := fmt.Fprintf(g.out, "\nLook further:\n  %s\n", strings.Join(next, "\n  "))
 	return err //nolint:wrapcheck // the terminal
+}
+
+// command is how this program was called, with the state directory where that is another than usual.
+func (g *globals) command() string {
+	if usual, err := filepath.Abs(defaultStateDir()); err == nil && usual == g.stateDir {
+		return "divisi"
+	}
+	return "divisi --state-dir " + quote(g.stateDir)
 }
 
 // maxStat bounds the files of a diff stat that are listed one by one.

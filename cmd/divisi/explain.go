@@ -41,6 +41,21 @@ func (g *globals) explain(ctx context.Context, name string, f explainFlags) erro
 	if err != nil {
 		return err
 	}
+	// Another command that looked at the run may have held its store, and ended in between: then this one holds it next.
+	for range lookTries {
+		err = g.explainTask(ctx, run, task, attempt, f)
+		if !errors.Is(err, bus.ErrNoHolder) {
+			break
+		}
+	}
+	return err
+}
+
+// lookTries is how often a look at a store is begun anew when its holder has ended meanwhile.
+const lookTries = 5
+
+// explainTask reads all that it shows before it prints anything, so that it can be begun anew.
+func (g *globals) explainTask(ctx context.Context, run, task string, attempt int, f explainFlags) error {
 	b, _, err := g.openRun(ctx, run)
 	if err != nil {
 		return err
@@ -108,6 +123,17 @@ func splitTask(name string) (run, task string, attempt int, err error) {
 	return parts[0], parts[1], attempt, nil
 }
 
+// whyNone says why a task has no such attempt: it was not begun yet or never will be, or is called otherwise.
+func whyNone(st *orchestrator.State, task string) string {
+	if st.Works[task] != nil {
+		return ""
+	}
+	if t := st.Tasks[task]; t != nil {
+		return strings.TrimSuffix(fmt.Sprintf(": it was not begun and is %s: %s", t.State, t.Reason), ": ")
+	}
+	return nearest(task, slices.Sorted(maps.Keys(st.Works)))
+}
+
 // explainer reads everything that the attempt's requests were compiled from.
 func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, attempt int) (*subagents.Explainer, error) {
 	gitCLI, err := git.New(ctx)
@@ -118,14 +144,13 @@ func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, a
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the mirror
 	}
-	c, err := orchestrator.New(ctx, orchestrator.Config{Run: run, Bus: b, Mirror: mirror, Clock: now, NewID: newID(), Log: g.log})
+	c, err := orchestrator.Look(ctx, orchestrator.Config{Run: run, Bus: b, Mirror: mirror, Log: g.log})
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the run
 	}
 	a, err := c.Assignment(ctx, task, attempt)
 	if errors.Is(err, orchestrator.ErrNoAttempt) {
-		known := slices.Sorted(maps.Keys(c.State().Works))
-		return nil, usagef("%v%s\nSee: divisi show %s", err, nearest(task, known), run)
+		return nil, usagef("%v%s\nSee: divisi show %s", err, whyNone(c.State(), task), run)
 	}
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the attempt

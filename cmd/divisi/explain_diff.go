@@ -7,21 +7,19 @@ import (
 	"strconv"
 	"strings"
 
-	"divisi/contextscope"
-	"divisi/orchestrator/console"
 	"divisi/subagents"
 )
 
 // sentPart is one part of a request, with its place and origin.
 type sentPart struct {
-	Place  string              `json:"place"`
-	Origin contextscope.Origin `json:"origin,omitzero"`
-	Text   string              `json:"text"`
+	Place  string `json:"place"`
+	Origin string `json:"origin,omitempty"`
+	Text   string `json:"text"`
 	tokens int
 }
 
-// requestDiff is what differs between the requests of two turns. Requests grow at their end, so one piece is all there is
-// between what both begin and what both end with.
+// requestDiff is what differs between the requests of two turns. Requests grow at their end, and their tails come and go: one
+// piece is all there is between what both begin with and what both end with before their tails.
 type requestDiff struct {
 	From int `json:"from"`
 	To   int `json:"to"`
@@ -30,7 +28,7 @@ type requestDiff struct {
 	SameTokens int        `json:"same_tokens"`
 	Gone       []sentPart `json:"gone"`
 	New        []sentPart `json:"new"`
-	// After counts the parts at the end that both have.
+	// After counts the parts before the tails, from the last on, that both have.
 	After int `json:"same_parts_after"`
 }
 
@@ -48,7 +46,7 @@ func (g *globals) showDiff(ctx context.Context, e *subagents.Explainer, turns st
 	if err != nil {
 		return err //nolint:wrapcheck // it names the attempt
 	}
-	d := diffRequests(sentParts(a), sentParts(b))
+	d := diffRequests(sentParts(a), sentParts(b), a.TailParts, b.TailParts)
 	d.From, d.To = from, to
 	if g.json() {
 		return encodeLine(g.out, d)
@@ -83,7 +81,7 @@ func sentParts(x subagents.Explained) []sentPart {
 	for i, c := range x.Contents {
 		for n, p := range c.Parts {
 			out = append(out, sentPart{
-				Place: fmt.Sprintf("content %d, %s", i+1, c.Role), Origin: originOf(x, i, n), Text: partText(p),
+				Place: fmt.Sprintf("content %d, %s", i+1, c.Role), Origin: originText(x, i, n), Text: partText(p),
 				tokens: (len(partText(p)) + 3) / 4,
 			})
 		}
@@ -91,20 +89,26 @@ func sentParts(x subagents.Explained) []sentPart {
 	return out
 }
 
-func diffRequests(a, b []sentPart) requestDiff {
+func diffRequests(a, b []sentPart, tailA, tailB int) requestDiff {
 	d := requestDiff{Gone: []sentPart{}, New: []sentPart{}}
-	alike := func(x, y sentPart) bool { return x.Place == y.Place && x.Text == y.Text }
-	for d.Same < min(len(a), len(b)) && alike(a[d.Same], b[d.Same]) {
+	for d.Same < min(len(a), len(b)) && a[d.Same].Place == b[d.Same].Place && a[d.Same].Text == b[d.Same].Text {
 		d.SameTokens += a[d.Same].tokens
 		d.Same++
 	}
-	a, b = a[d.Same:], b[d.Same:]
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1].Text == b[len(b)-1].Text {
-		a, b = a[:len(a)-1], b[:len(b)-1]
+	bodyA, restA := cutTail(a[d.Same:], tailA)
+	bodyB, restB := cutTail(b[d.Same:], tailB)
+	for len(bodyA) > 0 && len(bodyB) > 0 && bodyA[len(bodyA)-1].Text == bodyB[len(bodyB)-1].Text {
+		bodyA, bodyB = bodyA[:len(bodyA)-1], bodyB[:len(bodyB)-1]
 		d.After++
 	}
-	d.Gone, d.New = append(d.Gone, a...), append(d.New, b...)
+	d.Gone = append(append(d.Gone, bodyA...), restA...)
+	d.New = append(append(d.New, bodyB...), restB...)
 	return d
+}
+
+func cutTail(parts []sentPart, tail int) (body, rest []sentPart) {
+	n := max(0, len(parts)-tail)
+	return parts[:n:n], parts[n:]
 }
 
 func writeDiff(w io.Writer, d requestDiff) error {
@@ -114,16 +118,12 @@ func writeDiff(w io.Writer, d requestDiff) error {
 		parts []sentPart
 	}{{"-", d.Gone}, {"+", d.New}} {
 		for _, p := range side.parts {
-			origin := p.Origin.Processor
-			if p.Origin.Event != "" {
-				origin += " " + p.Origin.Event
-			}
-			fmt.Fprintf(w, "%s %s  [%s]\n", side.sign, p.Place, console.Sanitize(origin))
+			fmt.Fprintf(w, "%s %s  [%s]\n", side.sign, p.Place, p.Origin)
 			fmt.Fprintf(w, "%s   %s\n", side.sign, strings.ReplaceAll(p.Text, "\n", "\n"+side.sign+"   "))
 		}
 	}
 	if d.After > 0 {
-		fmt.Fprintf(w, "the last %d parts are the same\n", d.After)
+		fmt.Fprintf(w, "%d parts after what is gone are the same\n", d.After)
 	}
 	return nil
 }

@@ -17,7 +17,11 @@ import (
 // writeExplained prints a request for people: its sections with their sizes, each part with where it comes from, and what
 // was left out.
 func writeExplained(w io.Writer, seen subagents.Explained) error {
-	fmt.Fprintf(w, "%s, turn %d of %d, model %s\n", seen.Agent, seen.Turn, seen.Turns, seen.Model)
+	of := fmt.Sprintf("of %d", seen.Turns)
+	if seen.Turn > seen.Turns {
+		of = "which was not sent yet"
+	}
+	fmt.Fprintf(w, "%s, turn %d %s, model %s\n", seen.Agent, seen.Turn, of, seen.Model)
 	fmt.Fprintf(w, "about %d tokens", seen.Tokens)
 	if seen.Window > 0 {
 		fmt.Fprintf(w, " of a window of %d", seen.Window)
@@ -32,17 +36,17 @@ func writeExplained(w io.Writer, seen subagents.Explained) error {
 	if seen.System != nil {
 		fmt.Fprintln(w, "\n== system  [instruction]")
 		for _, p := range seen.System.Parts {
-			writePart(w, p, contextscope.Origin{})
+			writePart(w, p, "")
 		}
 	}
 	for i, c := range seen.Contents {
 		mark := ""
 		if i+1 == seen.Prefix {
-			mark = "  (the stable prefix ends here)"
+			mark = "  (ends the prefix: what this agent sends later begins with its first parts)"
 		}
 		fmt.Fprintf(w, "\n== content %d, %s%s\n", i+1, c.Role, mark)
 		for n, p := range c.Parts {
-			writePart(w, p, originOf(seen, i, n))
+			writePart(w, p, originText(seen, i, n))
 			if i == 0 && n+1 == seen.SharedParts {
 				fmt.Fprintln(w, "-- what every sibling of the role sends ends here --")
 			}
@@ -64,22 +68,27 @@ func writeSections(w io.Writer, trace []contextscope.Trace) error {
 	return table.Flush() //nolint:wrapcheck // the terminal
 }
 
-func originOf(seen subagents.Explained, content, part int) contextscope.Origin {
-	if content < len(seen.Origins) && part < len(seen.Origins[content]) {
-		return seen.Origins[content][part]
+// originText says which processor wrote a part and from which event, by the handle that load_artifact takes; an event of
+// another session has none, and goes by its id.
+func originText(seen subagents.Explained, content, part int) string {
+	if content >= len(seen.Origins) || part >= len(seen.Origins[content]) {
+		return ""
 	}
-	return contextscope.Origin{}
+	from := seen.Origins[content][part]
+	name := from.Event
+	if handle := seen.Handles[from.Event]; handle != "" {
+		name = handle
+	}
+	return strings.TrimSuffix(from.Processor+" "+console.Sanitize(name), " ")
 }
 
-func writePart(w io.Writer, p *genai.Part, from contextscope.Origin) {
-	if from.Processor != "" {
-		fmt.Fprintf(w, "[%s", from.Processor)
-		if from.Event != "" {
-			fmt.Fprintf(w, " %s", console.Sanitize(from.Event))
-		}
-		fmt.Fprint(w, "] ")
+// writePart prints a part. No line of its text stands where lines of this program begin.
+func writePart(w io.Writer, p *genai.Part, origin string) {
+	text := indent(partText(p))
+	if origin != "" {
+		text = "[" + origin + "] " + strings.TrimLeft(text, " ")
 	}
-	fmt.Fprintln(w, partText(p))
+	fmt.Fprintln(w, text)
 }
 
 // partText is a part as people read it, safe for a terminal.
@@ -89,7 +98,7 @@ func partText(p *genai.Part) string {
 		return fmt.Sprintf("→ %s(%s)", console.Sanitize(p.FunctionCall.Name), console.Sanitize(inline(p.FunctionCall.Args)))
 	case p.FunctionResponse != nil:
 		r := p.FunctionResponse
-		return fmt.Sprintf("← %s: %s", console.Sanitize(r.Name), console.Sanitize(inline(r.Response)))
+		return fmt.Sprintf("← %s %s", console.Sanitize(r.Name), responseText(r.Response))
 	case p.Thought:
 		return "(thought) " + sanitizeLines(p.Text)
 	case p.Text != "":
@@ -99,6 +108,16 @@ func partText(p *genai.Part) string {
 	}
 }
 
+// responseText is a tool's result: one that is a text, as nearly all are, line by line.
+func responseText(response map[string]any) string {
+	for key, value := range response {
+		if text, ok := value.(string); ok && len(response) == 1 {
+			return console.Sanitize(key) + ":\n" + indent(sanitizeLines(text))
+		}
+	}
+	return console.Sanitize(inline(response))
+}
+
 // writeCompactions prints each compaction: its range, what it cost and saved, what it kept.
 func writeCompactions(w io.Writer, list []subagents.Compacted) error {
 	if len(list) == 0 {
@@ -106,8 +125,13 @@ func writeCompactions(w io.Writer, list []subagents.Compacted) error {
 		return err //nolint:wrapcheck // the terminal
 	}
 	for _, c := range list {
-		fmt.Fprintf(w, "before turn %d: %s of events %d to %d (%d turns, %d of them again), %d → %d tokens",
-			c.Turn, c.Method, c.From, c.To, c.Turns, c.Overlap, c.Before, c.After)
+		fmt.Fprintf(w, "before turn %d: %s", c.Turn, c.Method)
+		if c.Turns > 0 {
+			fmt.Fprintf(w, " of events %d to %d (%d turns, %d of them again)", c.From, c.To, c.Turns, c.Overlap)
+		}
+		if c.Effective() {
+			fmt.Fprintf(w, ", %d → %d tokens", c.Before, c.After)
+		}
 		for _, extra := range []struct{ name, text string }{{"trigger", c.Trigger}, {"model", c.Model}} {
 			if extra.text != "" {
 				fmt.Fprintf(w, ", %s %s", extra.name, console.Sanitize(extra.text))
@@ -119,6 +143,9 @@ func writeCompactions(w io.Writer, list []subagents.Compacted) error {
 		fmt.Fprintln(w)
 		if c.Fault != nil {
 			fmt.Fprintf(w, "  the model's snapshot was not taken (%s): %s\n", c.Fault.Class, console.Sanitize(c.Fault.Message))
+			if c.Fault.Detail != "" {
+				fmt.Fprintln(w, indent(sanitizeLines(c.Fault.Detail)))
+			}
 		}
 		if len(c.Masked) > 0 {
 			fmt.Fprintf(w, "  large results shown as handles: events %v\n", c.Masked)

@@ -51,7 +51,7 @@ type holder struct {
 	positions *configs.Positions
 	// notes is the memory of the repository.
 	notes *memory.Memory
-	// proposed counts what the run proposed to remember.
+	// proposed counts the proposals of notes that wait at the end of the run.
 	proposed int
 	// begun says that the run's first event is in the log: what fails before it leaves nothing behind.
 	begun bool

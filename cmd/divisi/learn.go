@@ -48,8 +48,12 @@ func (h *holder) propose(ctx context.Context, st *orchestrator.State) {
 	for _, n := range st.Learnt() {
 		if _, err := h.notes.Propose(ctx, n); err != nil {
 			h.g.log.Warn().Err(err).Str("note", n.Title).Msg("a note could not be proposed")
-			continue
 		}
-		h.proposed++
 	}
+	// What was decided before is not proposed again, and what agents proposed waits too.
+	waiting, _, err := h.notes.Proposals(ctx)
+	if err != nil {
+		h.g.log.Warn().Err(err).Msg("the proposals could not be counted")
+	}
+	h.proposed = len(waiting)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -97,10 +98,26 @@ func (m *memoryCommand) reject() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return mem.Reject(c.Context(), ids...)
+				if err := mem.Reject(c.Context(), ids...); err != nil {
+					return err
+				}
+				return m.sayRejected(ids)
 			})
 		},
 	}
+}
+
+func (m *memoryCommand) sayRejected(ids []string) error {
+	for _, id := range ids {
+		if m.json() {
+			if err := encodeLine(m.out, map[string]string{"rejected": id}); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(m.out, "rejected %s\n", id)
+	}
+	return nil
 }
 
 // resolve finds the proposals whose ids begin with what a person gave. Every fault is reported, and then nothing is done.
@@ -130,5 +147,6 @@ func (m *memoryCommand) resolve(ctx context.Context, mem *memory.Memory, given [
 	if len(faults) > 0 {
 		return nil, usagef("%s\nSee: divisi memory proposals", strings.Join(faults, "\n"))
 	}
-	return ids, nil
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
 }

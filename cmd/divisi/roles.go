@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -80,12 +81,38 @@ func (g *globals) showRole(roles map[string]spec.Role, name string) error {
 		{"tools", strings.Join(r.Tools, ", ")},
 		{"inherits", string(r.IncludeContents)},
 		{"writes", fmt.Sprint(r.Writes)},
-		{"limits", fmt.Sprintf("%d turns, %d tokens, %s", r.Limits.Turns, r.Limits.Tokens, r.Limits.Time)},
+		{"inputs", strings.Join(r.Inputs, ", ")},
+		{"limits", limitsText(r.Limits)},
+		{"context", shownUnlessZero(r.Context)},
+		{"tool_output", shownUnlessZero(r.ToolOutput)},
 	} {
 		if f.value != "" {
 			fmt.Fprintf(g.out, "%-11s  %s\n", f.key, console.Sanitize(f.value))
 		}
 	}
-	_, err := fmt.Fprintf(g.out, "\n%s\n", console.Sanitize(r.Instruction))
+	_, err := fmt.Fprintf(g.out, "\n%s\n", sanitizeLines(r.Instruction))
 	return err //nolint:wrapcheck // the terminal
+}
+
+// limitsText names the limits that a role sets itself; the project's hold for the others.
+func limitsText(l spec.Limits) string {
+	var out []string
+	if l.Turns > 0 {
+		out = append(out, fmt.Sprintf("%d turns", l.Turns))
+	}
+	if l.Tokens > 0 {
+		out = append(out, fmt.Sprintf("%d tokens", l.Tokens))
+	}
+	if l.Time > 0 {
+		out = append(out, l.Time.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+// shownUnlessZero is a setting as JSON; nothing where it says nothing.
+func shownUnlessZero(v any) string {
+	if reflect.ValueOf(v).IsZero() {
+		return ""
+	}
+	return inline(v)
 }

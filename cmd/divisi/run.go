@@ -153,7 +153,7 @@ func (h *holder) readPlan(o runOptions) error {
 		return h.needKey()
 	}
 	plan, positions, err := configs.LoadPlan(o.plan)
-	if err == nil {
+	if positions != nil { // faults of form and of meaning are told at once
 		err = positions.Error(plan.Validate(spec.Env{Roles: h.spec.Roles, Gates: gateNames(h.spec.Project)}))
 	}
 	if err != nil {

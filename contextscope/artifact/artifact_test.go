@@ -7,15 +7,9 @@ import (
 	"testing"
 
 	"divisi/contextscope/artifact"
-	"divisi/contextscope/artifact/artifacttest"
 
 	"github.com/stretchr/testify/require"
 )
-
-func TestMemory(t *testing.T) {
-	t.Parallel()
-	artifacttest.Run(t, func(*testing.T) artifact.Store { return artifact.NewMemory() })
-}
 
 func TestHandleText(t *testing.T) {
 	t.Parallel()
@@ -67,7 +61,7 @@ func FuzzParseHandle(f *testing.F) {
 }
 
 func ExampleHandle() {
-	store := artifact.NewMemory()
+	store := newBlobs().open()
 	handle, err := store.Put(context.Background(), "build.log", "text/plain", []byte("ok\n"))
 	if err != nil {
 		fmt.Println(err)

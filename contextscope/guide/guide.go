@@ -16,8 +16,8 @@ import (
 	"divisi/contextscope"
 )
 
-// Names are the files that are looked for, in order: of several in one directory the first counts.
-var Names = []string{"AGENTS.md", "GEMINI.md", "CLAUDE.md"} //nolint:gochecknoglobals // a constant list
+// names are the files that are looked for, in order: of several in one directory the first counts.
+var names = []string{"AGENTS.md", "GEMINI.md", "CLAUDE.md"} //nolint:gochecknoglobals // a constant list
 
 const (
 	// maxFile bounds what is taken of one file, maxAll what is taken of all, in bytes.
@@ -37,7 +37,7 @@ const (
 func Find(read func(path string) ([]byte, error), dirs []string) (guides []contextscope.Guide, notes []string) {
 	f := &finder{read: read, seen: map[string]bool{}}
 	for _, dir := range downTo(dirs) {
-		for _, name := range Names {
+		for _, name := range names {
 			file := path.Join(dir, name)
 			if f.seen[file] { // an import of a wider file has brought it
 				break

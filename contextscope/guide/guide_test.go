@@ -184,7 +184,7 @@ func FuzzFind(f *testing.F) {
 			require.NotEmpty(t, g.Text)
 		}
 		require.LessOrEqual(t, sum, maxAll)
-		require.LessOrEqual(t, reads, 4*(len(downTo([]string{"d", root}))*len(Names)+maxImports))
+		require.LessOrEqual(t, reads, 4*(len(downTo([]string{"d", root}))*len(names)+maxImports))
 		again, notesAgain := Find(tree(files), []string{"d", root})
 		require.Equal(t, guides, again)
 		require.Equal(t, notes, notesAgain)

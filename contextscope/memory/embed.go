@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 )
 
 // Embedder turns texts into vectors, so that notes are found by meaning too.
@@ -23,6 +24,8 @@ const (
 	// embedBatch and embedBytes bound one call of an embedder: its texts, and each of them.
 	embedBatch = 64
 	embedBytes = 8 << 10
+	// embedTime bounds the embedding of a query: words alone are better than to wait.
+	embedTime = 3 * time.Second
 )
 
 // embed gives vectors to the notes that have none, and reads all of them. What fails is noted: words find notes without.
@@ -36,8 +39,11 @@ func (m *Memory) embed(ctx context.Context) {
 			err = m.embedAll(ctx, batch)
 		}
 	}
-	if lookErr := m.look(ctx, "read the vectors", func() (err error) {
-		m.vectors, err = m.index.vectors(ctx, m.embedder.Name())
+	if lookErr := m.look(ctx, "read the vectors", func() error {
+		vectors, err := m.index.vectors(ctx, m.embedder.Name())
+		if err == nil { // else those that were there stay: others search with them
+			m.vectors = vectors
+		}
 		return err
 	}); err == nil {
 		err = lookErr
@@ -95,6 +101,8 @@ func (m *Memory) meaning(ctx context.Context, query string) []float32 {
 	if m.embedder == nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, embedTime)
+	defer cancel()
 	vectors, err := m.vectorsOf(ctx, []string{cut(query, embedBytes)})
 	if err != nil {
 		m.note("searched by words alone: " + err.Error())

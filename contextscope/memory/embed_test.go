@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -89,6 +90,44 @@ func TestAFailingEmbedderLeavesTheWords(t *testing.T) {
 	e.short = false
 	_, err = m.Refresh(t.Context())
 	require.NoError(t, err)
+	require.Equal(t, []string{"a", "b"}, found(t, m, "fruit"))
+}
+
+// hanging is an embedder that answers nobody.
+type hanging struct{ topics }
+
+func (*hanging) Embed(ctx context.Context, _ []string) ([][]float32, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestASlowEmbedderLeavesTheWords(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace(t, map[string]string{"a.md": "an apple"})
+		p.home = ""
+		m := p.open()
+		m.embedder = &hanging{}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*embedTime)
+		defer cancel()
+		hits, err := m.Search(ctx, "apple", 1)
+		require.NoError(t, err)
+		require.Len(t, hits, 1)
+		require.Len(t, p.said, 1)
+	})
+}
+
+func TestARefreshThatIsCutShortKeepsTheVectors(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{"a.md": "an apple", "b.md": "a banana"})
+	o := p.options()
+	o.Embedder = &topics{}
+	m := p.openWith(o)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := m.Refresh(ctx)
+	require.Error(t, err)
+	m.embed(ctx)
 	require.Equal(t, []string{"a", "b"}, found(t, m, "fruit"))
 }
 

@@ -275,10 +275,11 @@ func forget(ctx context.Context, tx *sql.Tx, find *sql.Stmt, name string) error 
 		return damaged(err)
 	}
 	n, err := stored(name, raw, digest)
-	if err == nil {
-		_, err = tx.ExecContext(ctx, "INSERT INTO words(words, rowid, title, tags, paths, text) VALUES('delete', ?, ?, ?, ?, ?)",
-			rowOf(id, n)...)
+	if err != nil {
+		return damaged(err)
 	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO words(words, rowid, title, tags, paths, text) VALUES('delete', ?, ?, ?, ?, ?)",
+		rowOf(id, n)...)
 	if err == nil {
 		_, err = tx.ExecContext(ctx, "DELETE FROM notes WHERE id = ?", id)
 	}

@@ -113,22 +113,6 @@ func (m *Memory) List(ctx context.Context) ([]Note, error) {
 	return notes, err
 }
 
-// Get returns one note by its name. It wraps ErrNotFound when there is none.
-func (m *Memory) Get(ctx context.Context, name string) (Note, error) {
-	var notes []Note
-	err := m.look(ctx, "get note "+name, func() (err error) {
-		notes, err = m.index.notes(ctx, name)
-		return err
-	})
-	if err == nil && len(notes) == 0 {
-		err = fmt.Errorf("note %s: %w", name, ErrNotFound)
-	}
-	if err != nil {
-		return Note{}, err
-	}
-	return notes[0], nil
-}
-
 // Add writes a note into the repository, under a name made of its title, and returns that name. Nothing is overwritten.
 func (m *Memory) Add(ctx context.Context, n Note) (string, error) {
 	if n.Created.IsZero() {

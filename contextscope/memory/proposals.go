@@ -46,6 +46,9 @@ func (m *Memory) Propose(ctx context.Context, n Note) (string, error) {
 		return "", err
 	}
 	id := proposalID(n)
+	if err := os.MkdirAll(m.inboxDir(), 0o700); err != nil {
+		return "", fmt.Errorf("make the directory of proposals: %w", err)
+	}
 	dir, err := m.inbox()
 	if err != nil {
 		return "", err
@@ -102,13 +105,14 @@ func proposalID(n Note) string {
 	return hex.EncodeToString(sum.Sum(nil)[:6])
 }
 
-// inbox opens the directory of proposals, and makes it where there is none.
+func (m *Memory) inboxDir() string { return filepath.Join(m.home, "proposals") }
+
+// inbox opens the directory of proposals. It wraps ErrNotFound where nothing was ever proposed.
 func (m *Memory) inbox() (*os.Root, error) {
-	name := filepath.Join(m.home, "proposals")
-	if err := os.MkdirAll(name, 0o700); err != nil {
-		return nil, fmt.Errorf("make the directory of proposals: %w", err)
+	dir, err := os.OpenRoot(m.inboxDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open the proposals: %w", ErrNotFound)
 	}
-	dir, err := os.OpenRoot(name)
 	if err != nil {
 		return nil, fmt.Errorf("open the proposals: %w", err)
 	}
@@ -121,6 +125,9 @@ func (m *Memory) Proposals(ctx context.Context) ([]Proposal, []Problem, error) {
 		return nil, nil, ctx.Err()
 	}
 	dir, err := m.inbox()
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -48,6 +48,20 @@ func TestProposalsWaitForAPerson(t *testing.T) {
 	require.ErrorIs(t, m.Reject(t.Context(), other), ErrNotFound)
 }
 
+func TestWhereNothingWasEverProposedLookingMakesNothing(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, nil)
+	m := p.open()
+	all, problems, err := m.Proposals(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all)
+	require.Empty(t, problems)
+	_, err = m.Accept(t.Context(), "abcd")
+	require.ErrorIs(t, err, ErrNotFound)
+	require.ErrorIs(t, m.Reject(t.Context(), "abcd"), ErrNotFound)
+	require.NoDirExists(t, filepath.Join(p.home, "proposals"))
+}
+
 func TestAcceptTakesAllOrNothing(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, nil)
@@ -104,6 +118,8 @@ func TestWhatIsNotKept(t *testing.T) {
 		"what looks like a PEM block":       {Title: "a", Text: "-----BEGIN RSA PRIVATE KEY-----\nMII"},
 		"what looks like an AWS access key": {Title: "a", Text: "c", Paths: []string{"AKIA" + strings.Repeat("B1", 8)}},
 		"a password in an address":          {Title: "a", Text: "postgres://me:hunter22@db/x"},
+		"a password or a key by its name":   {Title: "a", Text: "deploy with `DB_PASSWORD=s3cr3t.pass` set"},
+		"a random key of nB4…":              {Title: "a", Text: "aws has nB4/xQ8zRt1Lk+9vWm3Yp6Hd2Jc5Fg7Sa0Ue/TiOb"},
 		"a random key of q7R…":              {Title: "a", Text: "the key is q7RzX0pLw3VbN8kT2mYcD5gHs1JfA9eU"},
 	} {
 		_, err := m.Propose(t.Context(), n)
@@ -125,6 +141,8 @@ func TestWhatIsNoSecret(t *testing.T) {
 		"a_very_long_snake_case_identifier_with_numbers_1_2_3_4_5", "https://example.org:8080/a@b", "risk-free-and-low-maintenance-tasks",
 		"AIza is how keys begin", "github.com/modelcontextprotocol/go-sdk@v1.8.0-20260811164956-006e29f97886",
 		"------------------------------------------", "git@github.com:me/repo.git", "TestUTF8ToUTF16AndBase64Conversions", "TheQuickBrownFoxJumpsOverTheLazyDog2026",
+		"token := newToken2(secret)", "password: required, at least 12 characters", "the api_key=<your key>", "secret: projects/1/secrets/x2",
+		"internal/model/V2Beta/http2/TLS13/x509/utf8_test.go", "tokens=12345678",
 	} {
 		require.Empty(t, secretIn(text), text)
 	}

@@ -2,6 +2,8 @@ package memory
 
 import (
 	"regexp"
+	"strings"
+	"unicode"
 )
 
 // secretForms are how keys and tokens that somebody issues look.
@@ -23,14 +25,24 @@ var secretForms = []struct {
 	{"a password in an address", regexp.MustCompile(`\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]{3,}@`)},
 }
 
+// assigned is a value under a name that says what it is. One without a letter or a digit is a word about it.
+var assigned = regexp.MustCompile(
+	"(?i)(?:password|passwd|passphrase|secret|token|api_?key|access_?key|private_?key)[\"'`]?\\s*[:=]\\s*[\"'`]?" +
+		"([0-9A-Za-z+_.!@#$%^&*~-]{8,})(?:[\\s\"'`,;]|$)")
+
 // candidates are runs of characters long enough to be a random key.
-var candidates = regexp.MustCompile(`[0-9A-Za-z+_=-]{32,}`)
+var candidates = regexp.MustCompile(`[0-9A-Za-z+/_=-]{32,}`)
 
 // secretIn says what in a text looks like a key or a token; empty when nothing does.
 func secretIn(text string) string {
 	for _, s := range secretForms {
 		if s.form.MatchString(text) {
 			return s.what
+		}
+	}
+	for _, m := range assigned.FindAllStringSubmatch(text, -1) {
+		if strings.ContainsAny(m[1], "0123456789") && strings.ContainsFunc(m[1], unicode.IsLetter) {
+			return "a password or a key by its name"
 		}
 	}
 	for _, run := range candidates.FindAllString(text, -1) {
@@ -47,6 +59,9 @@ func random(run string) bool {
 	runs, all := map[byte]int{}, 0 // runs of one class, by class
 	var before byte
 	for i := range len(run) {
+		if run[i] == '/' { // it is in keys, and more often in paths
+			continue
+		}
 		class := classOf(run[i])
 		if class != before {
 			runs[class]++

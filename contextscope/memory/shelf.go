@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -26,8 +27,12 @@ const (
 // ErrNotFound says that there is no note, or no proposal, of the name.
 var ErrNotFound = errors.New("not found")
 
-// shelf is the directory of notes of one repository. Everything goes through the root of the repository: a link that leads
-// out of it is not followed.
+var (
+	errNotRegular   = errors.New("it is not a regular file")
+	errNotDirectory = errors.New("it is not a directory, and links are not followed here")
+)
+
+// shelf is the directory of notes of one repository, and nothing else: a link in its place is not followed, wherever it leads.
 type shelf struct{ repo string }
 
 // file is one note as the directory tells it.
@@ -39,38 +44,49 @@ type file struct {
 
 func (f file) path() string { return path.Join(Place, f.name+".md") }
 
-// open opens the directory of notes; nil where there is none.
-func (s shelf) open() (*os.Root, error) {
-	repo, err := os.OpenRoot(s.repo)
+// open opens the directory of notes. Where there is none it is made, or the result is nil.
+func (s shelf) open(create bool) (*os.Root, error) {
+	dir, err := os.OpenRoot(s.repo)
 	if err != nil {
 		return nil, fmt.Errorf("open the repository %s: %w", s.repo, err)
 	}
-	defer func() { _ = repo.Close() }()
-	dir, err := repo.OpenRoot(Place)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open %s of %s: %w", Place, s.repo, err)
+	for name := range strings.SplitSeq(Place, "/") {
+		next, err := enter(dir, name, create)
+		_ = dir.Close() // it was only read
+		if !create && errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("open %s of %s: %w", Place, s.repo, err)
+		}
+		dir = next
 	}
 	return dir, nil
 }
 
-// make opens the directory of notes, and makes it where there is none.
-func (s shelf) make() (*os.Root, error) {
-	repo, err := os.OpenRoot(s.repo)
+// enter opens a directory in another.
+func enter(dir *os.Root, name string, create bool) (*os.Root, error) {
+	if create {
+		if err := dir.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+	seen, err := dir.Lstat(name)
+	if err == nil && !seen.IsDir() {
+		err = &fs.PathError{Op: "open", Path: name, Err: errNotDirectory}
+	}
 	if err != nil {
-		return nil, fmt.Errorf("open the repository %s: %w", s.repo, err)
+		return nil, err
 	}
-	defer func() { _ = repo.Close() }()
-	if err := repo.MkdirAll(Place, 0o755); err != nil {
-		return nil, fmt.Errorf("make %s in %s: %w", Place, s.repo, err)
-	}
-	dir, err := repo.OpenRoot(Place)
+	next, err := dir.OpenRoot(name)
 	if err != nil {
-		return nil, fmt.Errorf("open %s of %s: %w", Place, s.repo, err)
+		return nil, err
 	}
-	return dir, nil
+	if at, err := next.Stat("."); err != nil || !os.SameFile(seen, at) {
+		_ = next.Close() // a link has taken its place meanwhile
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errNotDirectory}
+	}
+	return next, nil
 }
 
 // files lists the notes in the order of their paths, and says what it passed over.
@@ -122,7 +138,7 @@ func examine(dir *os.Root, name string, d fs.DirEntry, err error) (f file, messa
 	case err != nil:
 		return file{}, "it cannot be read: " + reason(err)
 	case !info.Mode().IsRegular():
-		return file{}, "it is not a regular file"
+		return file{}, errNotRegular.Error()
 	}
 	return file{name: strings.TrimSuffix(name, ".md"), size: info.Size(), mtime: info.ModTime().UnixNano()}, ""
 }
@@ -137,6 +153,9 @@ func reason(err error) string {
 
 // read returns a note's bytes; one more than a note may have where it is too large.
 func read(dir *os.Root, f file) ([]byte, error) {
+	if info, err := dir.Stat(f.name + ".md"); err != nil || !info.Mode().IsRegular() {
+		return nil, cmp.Or(err, errNotRegular) // a pipe would be waited for
+	}
 	r, err := dir.Open(f.name + ".md")
 	if err != nil {
 		return nil, err
@@ -152,7 +171,7 @@ func (s shelf) add(n Note) (string, error) {
 	if len(data) > maxNote {
 		return "", fmt.Errorf("the note %q is larger than %d KiB: split it", oneLine(n.Title, maxTitle), maxNote>>10)
 	}
-	dir, err := s.make()
+	dir, err := s.open(true)
 	if err != nil {
 		return "", err
 	}
@@ -188,20 +207,21 @@ func create(dir *os.Root, name string, data []byte) error {
 
 // remove deletes a note's file.
 func (s shelf) remove(name string) error {
-	dir, err := s.open()
+	dir, err := s.open(false)
 	if err != nil {
 		return err
 	}
-	if dir == nil {
-		return fmt.Errorf("note %s: %w", name, ErrNotFound)
-	}
-	defer func() { _ = dir.Close() }()
-	if !fs.ValidPath(name) {
+	if dir == nil || !fs.ValidPath(name) {
 		return fmt.Errorf("note %q: %w", name, ErrNotFound)
 	}
-	err = dir.Remove(filepath.FromSlash(name) + ".md")
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("note %s: %w", name, ErrNotFound)
+	defer func() { _ = dir.Close() }()
+	at := filepath.FromSlash(name) + ".md"
+	info, err := dir.Lstat(at)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() {
+		return fmt.Errorf("note %q: %w", name, ErrNotFound)
+	}
+	if err == nil {
+		err = dir.Remove(at)
 	}
 	if err != nil {
 		return fmt.Errorf("remove note %s: %w", name, err)

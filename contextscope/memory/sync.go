@@ -16,7 +16,7 @@ func (m *Memory) sync(ctx context.Context) ([]Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := m.shelf.open()
+	dir, err := m.shelf.open(false)
 	if err != nil {
 		return []Problem{{File: Place, Message: "it cannot be read: " + reason(err)}}, m.index.update(ctx, names(known), nil)
 	}

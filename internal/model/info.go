@@ -62,17 +62,6 @@ var models = sync.OnceValue(func() table {
 	return t
 })
 
-// Known lists the names in the table, sorted, and the day it was made.
-func Known() ([]string, time.Time) {
-	t := models()
-	names := make([]string, 0, len(t.Models))
-	for name := range t.Models {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names, t.AsOf
-}
-
 // Lookup returns what is known of a model; for an unknown one careful defaults, larger when the name is a Gemini's.
 func Lookup(name string) Info {
 	short := strings.TrimPrefix(name, "models/")

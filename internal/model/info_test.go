@@ -9,10 +9,9 @@ import (
 
 func TestTableIsWhole(t *testing.T) {
 	t.Parallel()
-	names, asOf := Known()
-	require.Contains(t, names, DefaultModel)
-	require.False(t, asOf.IsZero())
-	for _, name := range names {
+	require.Contains(t, models().Models, DefaultModel)
+	require.False(t, models().AsOf.IsZero())
+	for name := range models().Models {
 		info := Lookup(name)
 		require.True(t, info.Known)
 		require.Positive(t, info.Window, name)

@@ -101,7 +101,7 @@ func (v *planCheck) task(i int, t *Task) {
 	v.constraints(at+".constraints", t.Constraints)
 	v.files(at, t, role, known)
 	v.edges(at, t)
-	v.scope(at, t)
+	v.scope(at, t, role, known)
 	v.verification(at, t)
 	if t.Attempts < 0 || t.Attempts > maxAttempts {
 		v.addf(at+".attempts", "", "%d attempts are not between 1 and %d", t.Attempts, maxAttempts)
@@ -207,14 +207,15 @@ func (v *planCheck) edge(path, from, to string) {
 	}
 }
 
-func (v *planCheck) scope(at string, t *Task) {
+func (v *planCheck) scope(at string, t *Task, role *Role, known bool) {
 	v.oneOf(at+".include_contents", "include_contents", string(t.IncludeContents), string(IncludeNone), string(IncludeFull))
 	v.atLeast(at+".last", t.Last, 0)
 	v.atLeast(at+".max_tokens", t.MaxTokens, 0)
-	if t.IncludeContents == IncludeNone && t.Last > 0 {
+	none := t.IncludeContents == IncludeNone || t.IncludeContents == "" && known && role.IncludeContents != IncludeFull
+	if none && t.Last > 0 {
 		v.addf(at+".last", "", "last has no effect with include_contents none")
 	}
-	if t.IncludeContents == IncludeNone && t.MaxTokens > 0 {
+	if none && t.MaxTokens > 0 {
 		v.addf(at+".max_tokens", "", "max_tokens has no effect with include_contents none")
 	}
 }

@@ -127,6 +127,7 @@ func TestPlanFaults(t *testing.T) {
 		{"include", func(t *Task) { t.IncludeContents = "ful" }, `include_contents "ful" is not one of none, full`},
 		{"last", func(t *Task) { t.Last = -1 }, `tasks[1].last: -1 is below 0`},
 		{"last with none", func(t *Task) { t.Last, t.IncludeContents = 1, IncludeNone }, `last has no effect`},
+		{"last with the role's none", func(t *Task) { t.Last, t.IncludeContents = 1, "" }, `last has no effect with include_contents none`},
 		{"tokens with none", func(t *Task) { t.MaxTokens, t.IncludeContents = 1, IncludeNone }, `max_tokens has no effect`},
 		{
 			"gate", func(t *Task) { t.Gates = []string{"tests"} },

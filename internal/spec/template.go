@@ -206,21 +206,3 @@ func (k TemplateKey) meant() string {
 	}
 	return fmt.Sprintf(" (did you mean {%s}?)", near)
 }
-
-// EscapeTemplate writes a text so that a template of it alone expands to the text, whatever stands in it.
-func EscapeTemplate(text string) string {
-	var b strings.Builder
-	open := 0
-	for i := range len(text) {
-		b.WriteByte(text[i])
-		switch {
-		case text[i] == '{':
-			b.WriteByte('{')
-			open++
-		case text[i] == '}' && open > 0:
-			b.WriteByte('}')
-			open--
-		}
-	}
-	return b.String()
-}

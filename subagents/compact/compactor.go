@@ -23,8 +23,10 @@ const (
 	defaultTime = 2 * time.Minute
 	// defaultOutput bounds an answer, thoughts included, in tokens: four times the longest snapshot that is wanted.
 	defaultOutput = 16 << 10
-	// promptShare is the share, in percent, of the model's window that a prompt is planned to fill: sizes are estimates.
+	// promptShare is the share, in percent, of the model's window that prompt and answer are planned to fill: sizes are
+	// estimates. The answer has at most one part in outputShare of the window, so that the history has some of it.
 	promptShare = 75
+	outputShare = 4
 )
 
 // The classes of fault of a failed compaction, beside those of the model's errors with "model_" before them.
@@ -42,9 +44,10 @@ type Config struct {
 	Window int
 	// MaxOutput bounds one answer in tokens; 0 means the default.
 	MaxOutput int
-	// Time bounds one compaction; 0 means the default.
-	Time time.Duration
-	Log  zerolog.Logger
+	// Time bounds one compaction; 0 means the default. Bound makes it a context's limit, with a cause; nil means by the clock.
+	Time  time.Duration
+	Bound func(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc)
+	Log   zerolog.Logger
 }
 
 // Compactor has snapshots written. It is safe for concurrent use.
@@ -54,8 +57,11 @@ type Compactor struct{ cfg Config }
 func New(cfg Config) *Compactor {
 	info := model.Lookup(cfg.ModelName)
 	cfg.Window = cmp.Or(cfg.Window, info.Window)
-	cfg.MaxOutput = min(cmp.Or(cfg.MaxOutput, defaultOutput), cmp.Or(info.MaxOutput, defaultOutput))
+	cfg.MaxOutput = min(cmp.Or(cfg.MaxOutput, defaultOutput), cmp.Or(info.MaxOutput, defaultOutput), cfg.Window/outputShare)
 	cfg.Time = cmp.Or(cfg.Time, defaultTime)
+	if cfg.Bound == nil {
+		cfg.Bound = context.WithTimeoutCause
+	}
 	return &Compactor{cfg}
 }
 
@@ -68,7 +74,7 @@ func (c *Compactor) Snapshot(
 	meta.Purpose = purpose
 	job.Limit = max(1, c.cfg.Window*promptShare/100-c.cfg.MaxOutput)
 	w := writing{Compactor: c, job: job, meta: meta}
-	timed, cancel := context.WithTimeoutCause(ctx, c.cfg.Time, errTime)
+	timed, cancel := c.cfg.Bound(ctx, c.cfg.Time, errTime)
 	defer cancel()
 	rec, fault := w.run(timed)
 	if fault == nil {

@@ -48,6 +48,31 @@ func TestSnapshotIsAskedForCheckedAndRecorded(t *testing.T) {
 	require.Len(t, m.Requests(), 1)
 }
 
+func TestASmallModelSeesTheHistoryToo(t *testing.T) {
+	t.Parallel()
+	s := &session{}
+	s.grow(10)
+	m, err := modeltest.FromYAML("rules: [{purpose: compaction, steps: [" + text(goodAnswer) + "]}]")
+	require.NoError(t, err)
+	asked := &keeping{Model: m}
+	_, _, err = New(Config{Model: asked, ModelName: "small", Window: 12_000}).Snapshot(t.Context(), s.job(t), meta())
+	require.NoError(t, err)
+	require.Contains(t, asked.newest.Contents[0].Parts[0].Text, "the agent called read_file")
+	require.EqualValues(t, 3_000, asked.newest.Config.MaxOutputTokens)
+}
+
+// keeping is a model that keeps its newest request.
+type keeping struct {
+	model.Model
+
+	newest *model.Request
+}
+
+func (k *keeping) Generate(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	k.newest = req
+	return k.Model.Generate(ctx, req)
+}
+
 func TestARefusedSnapshotIsAskedForOnceMore(t *testing.T) {
 	t.Parallel()
 	forgetful := strings.Replace(goodXML, "a.go: edited", "nothing", 1)

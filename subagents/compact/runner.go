@@ -88,6 +88,9 @@ func (r *Runner) Boundary(ctx context.Context, s Session) (records []contextscop
 	}
 }
 
+// Model is the model that writes the snapshots.
+func (r *Runner) Model() string { return r.compactor.cfg.ModelName }
+
 // Close ends the attempt in the background and waits for it. It returns what of its cost no boundary has reported. The runner
 // can be used again.
 func (r *Runner) Close() spec.Usage {

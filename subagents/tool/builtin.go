@@ -67,8 +67,8 @@ func Builtin(names []string, env Env) (*Set, error) {
 		spec.ToolEditFile:     &editFile{files},
 		spec.ToolWriteFile:    &writeFile{files},
 		spec.ToolLoadArtifact: newLoadArtifact(&env),
-		spec.ToolLoadMemory:   NewLoadMemory(env.Memory),
-		spec.ToolSaveMemory:   NewSaveMemory(env.Proposer, env.Source),
+		spec.ToolLoadMemory:   &loadMemory{env.Memory},
+		spec.ToolSaveMemory:   &saveMemory{env.Proposer, env.Source},
 		spec.ToolSubmitResult: submit,
 	}
 	if env.Runner != nil {

@@ -9,8 +9,6 @@ import (
 	notes "divisi/contextscope/memory"
 	"divisi/internal/spec"
 
-	// for the description.
-
 	"google.golang.org/genai"
 )
 
@@ -30,10 +28,8 @@ type MemoryReader interface {
 	Search(ctx context.Context, query string, limit int) ([]notes.Hit, error)
 }
 
+// loadMemory searches a memory, which may be nil.
 type loadMemory struct{ memory MemoryReader }
-
-// NewLoadMemory makes the tool load_memory over a memory, which may be nil.
-func NewLoadMemory(m MemoryReader) Tool { return &loadMemory{m} }
 
 // Declaration is what the model is told.
 func (t *loadMemory) Declaration() *genai.FunctionDeclaration {

@@ -34,7 +34,7 @@ func (f *fakeMemory) Propose(_ context.Context, n notes.Note) (string, error) {
 
 func withMemory(t *testing.T, f *fakeMemory) *bench {
 	t.Helper()
-	set, err := NewSet(nil, NewLoadMemory(f), NewSaveMemory(f, "run/task"))
+	set, err := NewSet(nil, &loadMemory{f}, &saveMemory{f, "run/task"})
 	require.NoError(t, err)
 	return &bench{t: t, set: set}
 }
@@ -99,7 +99,7 @@ func TestMemoryToolsOverAMemory(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, problems)
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
-	set, err := NewSet(nil, NewLoadMemory(m), NewSaveMemory(m, "r/t"))
+	set, err := NewSet(nil, &loadMemory{m}, &saveMemory{m, "r/t"})
 	require.NoError(t, err)
 	r := set.Run(t.Context(), Call{Name: spec.ToolSaveMemory, Args: args{"title": "Use slog", "text": "No globals."}})
 	require.False(t, r.Err, "%v", r.Output)
@@ -114,7 +114,7 @@ func TestMemoryToolsOverAMemory(t *testing.T) {
 
 func TestMemoryDeclarations(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []Tool{NewLoadMemory(nil), NewSaveMemory(nil, "")} {
+	for _, tool := range []Tool{&loadMemory{}, &saveMemory{}} {
 		d := tool.Declaration()
 		require.Greater(t, len(d.Description), 80)
 		require.Contains(t, spec.Tools(), d.Name)

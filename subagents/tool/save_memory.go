@@ -9,8 +9,6 @@ import (
 	notes "divisi/contextscope/memory"
 	"divisi/internal/spec"
 
-	// for the description.
-
 	"google.golang.org/genai"
 )
 
@@ -24,13 +22,11 @@ type MemoryProposer interface {
 	Propose(ctx context.Context, n notes.Note) (id string, err error)
 }
 
+// saveMemory proposes to a memory, which may be nil, in the name of a source: run/task.
 type saveMemory struct {
 	memory MemoryProposer
 	source string
 }
-
-// NewSaveMemory makes the tool save_memory; the proposer may be nil. The source says who proposes: run/task.
-func NewSaveMemory(p MemoryProposer, source string) Tool { return &saveMemory{p, source} }
 
 // Declaration is what the model is told.
 func (t *saveMemory) Declaration() *genai.FunctionDeclaration {

@@ -100,7 +100,7 @@ func (t *submitResult) Doing(Call) string { return "submitting its result" }
 
 // Run carries out one call.
 func (t *submitResult) Run(_ context.Context, call Call) Result {
-	submission := &Submission{
+	submission := &spec.Handoff{
 		Summary: strings.TrimSpace(call.text("summary")), Findings: call.texts("findings"),
 		Deviations: call.texts("deviations"), Artifacts: call.texts("artifacts"),
 	}

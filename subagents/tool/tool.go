@@ -19,9 +19,6 @@ type Call struct {
 	Args map[string]any
 }
 
-// Submission is what submit_result took: the handoff of the attempt.
-type Submission = spec.Handoff
-
 // Result is what a call came to.
 type Result struct {
 	// Output becomes the function response. By convention its key is "output", or "error" when the call failed; others
@@ -32,7 +29,7 @@ type Result struct {
 	// Ends says that the attempt is over after this turn.
 	Ends bool
 	// Submit is set by submit_result, Plan by dispatch.
-	Submit *Submission
+	Submit *spec.Handoff
 	Plan   *spec.Plan
 	// Load is what load_artifact shows in the next request, and in no other.
 	Load *Load

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,10 +44,7 @@ func DecodeEvents(m bus.Message) []contextscope.Event {
 		return decodeEach(m, data)
 	}
 	for i := range events {
-		events[i].Pos = m.Pos
-		if err := fault(&events[i]); err != nil {
-			events[i] = Unread(m, events[i], err)
-		}
+		check(m, &events[i], nil)
 	}
 	return events
 }
@@ -63,17 +61,36 @@ func decodeEach(m bus.Message, data []byte) []contextscope.Event {
 	}
 	events := make([]contextscope.Event, len(each))
 	for i, raw := range each {
-		e := &events[i]
-		err := json.Unmarshal(raw, e) // what is sound of it is read even so
-		e.Pos = m.Pos
-		if err == nil {
-			err = fault(e)
-		}
-		if err != nil {
-			*e = Unread(m, *e, err)
-		}
+		err := json.Unmarshal(raw, &events[i]) // what is sound of it is read even so
+		check(m, &events[i], err)
 	}
 	return events
+}
+
+// check makes an event its subject's, and one that cannot be read, for which err may be the reason, unreadable.
+func check(m bus.Message, e *contextscope.Event, err error) {
+	e.Pos = m.Pos
+	attribute(m.Subject, e)
+	if err == nil {
+		err = fault(e)
+	}
+	if err != nil {
+		*e = Unread(m, *e, err)
+	}
+}
+
+// attribute makes an event that of whose subject it is on, which the bus has checked, whatever stands in the event. It returns
+// the kind that a subject of the conductor names.
+func attribute(subject string, e *contextscope.Event) contextscope.Kind {
+	switch part := strings.Split(subject, "."); {
+	case len(part) == 4 && part[2] == "m": // as bus.ConductorSubject writes it
+		e.Run, e.Agent = part[1], ""
+		return contextscope.Kind(part[3])
+	case len(part) == 6 && part[2] == "a": // as bus.AttemptSubject does
+		e.Run, e.Role, e.Task, e.Agent = part[1], part[3], part[4], part[4]+"/"+part[5]
+		e.Attempt, _ = strconv.Atoi(part[5]) // the bus lets nothing else through
+	}
+	return ""
 }
 
 // fault says why this program cannot read an event that is sound JSON.
@@ -84,8 +101,12 @@ func fault(e *contextscope.Event) error {
 	if e.Kind == "" {
 		return errors.New("it has no kind")
 	}
-	into := dataOf(e.Kind)
+	into, known := dataOf(e.Kind)
 	switch {
+	case !known:
+		return fmt.Errorf("it is of the kind %.40q, which this program does not know", e.Kind)
+	case conductors(e.Kind) && e.Agent != "":
+		return errors.New("no agent writes events of this kind")
 	case into == nil:
 		return nil
 	case len(e.Data) > 0:
@@ -97,50 +118,58 @@ func fault(e *contextscope.Event) error {
 	}
 }
 
-// dataOf returns room for the data of an agent's event; nil for kinds that have none, or that the conductor alone reads.
-func dataOf(kind contextscope.Kind) any {
-	switch kind { //nolint:exhaustive // see above
-	case contextscope.KindStarted:
-		return new(Started)
-	case contextscope.KindTurn:
-		return new(Turn)
-	case contextscope.KindTool:
-		return new(Tooled)
-	case contextscope.KindSteering:
-		return new(Steered)
-	case contextscope.KindControl:
-		return new(Nudge)
-	case contextscope.KindError:
-		return new(spec.Fault)
-	case contextscope.KindUsage:
-		return new(spec.Usage)
-	case contextscope.KindProgress:
-		return new(Progress)
-	case contextscope.KindReceipt:
-		return new(spec.Receipt)
-	case contextscope.KindResult:
-		return new(spec.Result)
+// conductors says whether the conductor alone writes events of a kind.
+func conductors(kind contextscope.Kind) bool {
+	switch kind { //nolint:exhaustive // all others are agents'
+	case contextscope.KindRun, contextscope.KindPlan, contextscope.KindTask, contextscope.KindLanding:
+		return true
 	default:
-		return nil
+		return false
 	}
 }
 
+// dataOf returns room for the data of an agent's event; nil for kinds that have none, or that the conductor alone reads.
+func dataOf(kind contextscope.Kind) (into any, known bool) {
+	switch kind { //nolint:exhaustive // what is unreadable is never stored
+	case contextscope.KindStarted:
+		into = new(Started)
+	case contextscope.KindTurn:
+		into = new(Turn)
+	case contextscope.KindTool:
+		into = new(Tooled)
+	case contextscope.KindSteering:
+		into = new(Steered)
+	case contextscope.KindControl:
+		into = new(Nudge)
+	case contextscope.KindError:
+		into = new(spec.Fault)
+	case contextscope.KindCompaction:
+		into = new(contextscope.Compaction)
+	case contextscope.KindUsage:
+		into = new(spec.Usage)
+	case contextscope.KindProgress:
+		into = new(Progress)
+	case contextscope.KindReceipt:
+		into = new(spec.Receipt)
+	case contextscope.KindResult:
+		into = new(spec.Result)
+	case contextscope.KindBrief, contextscope.KindUser:
+		return nil, true
+	default:
+		return nil, conductors(kind)
+	}
+	return into, true
+}
+
 // Unread makes the event that stands for one that could not be read, from what is legible of it. Whose it is says the message's
-// subject, which the bus has checked, and nothing that stands in the damaged event.
+// subject.
 func Unread(m bus.Message, legible contextscope.Event, why error) contextscope.Event {
 	e := contextscope.Event{
 		V: contextscope.EventVersion, ID: legible.ID, Run: legible.Run, Task: legible.Task, Attempt: legible.Attempt,
 		Agent: legible.Agent, Role: legible.Role, Seq: max(0, legible.Seq), Pos: m.Pos, Time: legible.Time,
 		Kind: contextscope.KindUnreadable, Author: legible.Author,
 	}
-	kind, whose := legible.Kind, "the conductor"
-	switch part := strings.Split(m.Subject, "."); {
-	case len(part) == 4 && part[2] == "m": // as bus.ConductorSubject writes it
-		e.Run, e.Agent, kind = part[1], "", contextscope.Kind(part[3])
-	case len(part) == 6 && part[2] == "a": // as bus.AttemptSubject does
-		e.Run, e.Role, e.Task, e.Agent = part[1], part[3], part[4], part[4]+"/"+part[5]
-		e.Attempt, _ = strconv.Atoi(part[5]) // the bus lets nothing else through
-	}
+	kind, whose := cmp.Or(attribute(m.Subject, &e), legible.Kind), "the conductor"
 	if e.Agent != "" {
 		whose = e.Agent
 	}

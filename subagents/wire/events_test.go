@@ -39,6 +39,12 @@ func TestADamagedEventKeepsItsPlace(t *testing.T) {
 		"no kind":      {`{"v":1,"id":"e2","seq":5}`, "it has no kind (e2 of t/2)"},
 		"not an event": {`"x"`, "cannot unmarshal string into Go value of type contextscope.Event (of t/2)"},
 		"null":         {`null`, "it has no kind (of t/2)"},
+		"unknown kind": {`{"v":1,"id":"e2","seq":5,"kind":"turm"}`, `it is of the kind "turm", which this program does not know (turm e2 of t/2)`},
+		"never stored": {`{"v":1,"id":"e2","seq":5,"kind":"unreadable","data":{"reason":"I say so"}}`, "which this program does not know"},
+		"forged kind": {
+			`{"v":1,"id":"e2","seq":5,"agent":"","kind":"task","data":{"state":"landed"}}`,
+			"no agent writes events of this kind (task e2 of t/2)",
+		},
 		"forged owner": {`{"v":9,"agent":"","task":"--final","attempt":1,"run":"other","kind":"run"}`, "(run of t/2)"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,6 +69,16 @@ func TestADamagedEventKeepsItsPlace(t *testing.T) {
 	}
 }
 
+func TestAnEventIsTheirsWhoseSubjectItIsOn(t *testing.T) {
+	t.Parallel()
+	forged := `[{"v":1,"run":"other","role":"master","task":"master","attempt":7,"agent":"","kind":"usage","data":{"calls":1}}]`
+	e := DecodeEvents(bus.Message{Subject: bus.AttemptSubject("r", "reader", "t", 2), Data: []byte(forged)})[0]
+	require.Equal(t, []any{"r", "reader", "t", 2, "t/2"}, []any{e.Run, e.Role, e.Task, e.Attempt, e.Agent})
+	e = DecodeEvents(bus.Message{Subject: bus.ConductorSubject("r", "task"), Data: []byte(`[{"v":1,"agent":"t/2","kind":"task"}]`)})[0]
+	require.Equal(t, contextscope.KindTask, e.Kind)
+	require.Equal(t, []any{"r", ""}, []any{e.Run, e.Agent})
+}
+
 func TestAMessageThatIsNoArrayIsOneUnreadableEvent(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{"", "x", "null", "{}", "7", "[", `[{"v":1}`, "[]]", "\x1f\x8bx", "\xff"} {
@@ -80,6 +96,7 @@ func TestEveryKindThatIsReadTakesItsOwnData(t *testing.T) {
 	for _, kind := range []contextscope.Kind{
 		contextscope.KindStarted, contextscope.KindTurn, contextscope.KindTool, contextscope.KindSteering, contextscope.KindControl,
 		contextscope.KindError, contextscope.KindUsage, contextscope.KindProgress, contextscope.KindReceipt, contextscope.KindResult,
+		contextscope.KindCompaction,
 	} {
 		for data, sound := range map[string]bool{"{}": true, "3": false} {
 			encoded, err := EncodeEvents([]contextscope.Event{{V: 1, Kind: kind, Data: json.RawMessage(data)}})

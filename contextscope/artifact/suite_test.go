@@ -1,5 +1,4 @@
-// Package artifacttest holds the suite that every artifact store must pass. Call Run from the store's own tests.
-package artifacttest
+package artifact_test
 
 import (
 	"bytes"
@@ -13,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Run holds stores to the contract of artifact.Store. open returns a fresh, empty store for each test.
-func Run(t *testing.T, open func(t *testing.T) artifact.Store) {
-	t.Helper()
-	for name, test := range map[string]func(*testing.T, artifact.Store){
+// TestStore gives each test a fresh, empty store.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]func(*testing.T, *artifact.Store){
 		"put and get":            putAndGet,
 		"versions":               versions,
 		"repeated put":           repeatedPut,
@@ -31,19 +30,20 @@ func Run(t *testing.T, open func(t *testing.T) artifact.Store) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, open(t))
+			test(t, newBlobs().open())
 		})
 	}
 }
 
-func put(t *testing.T, s artifact.Store, name, mediaType, data string) artifact.Handle {
+func put(t *testing.T, s *artifact.Store, name, mediaType, data string) artifact.Handle {
 	t.Helper()
 	h, err := s.Put(t.Context(), name, mediaType, []byte(data))
 	require.NoError(t, err)
 	return h
 }
 
-func putAndGet(t *testing.T, s artifact.Store) {
+func putAndGet(t *testing.T, s *artifact.Store) {
+	t.Helper()
 	h := put(t, s, "task-1/log.txt", "text/plain", "hello")
 	require.Equal(t, artifact.Handle{
 		Name: "task-1/log.txt", Version: 1, Digest: artifact.Digest([]byte("hello")), Size: 5, MediaType: "text/plain",
@@ -53,7 +53,8 @@ func putAndGet(t *testing.T, s artifact.Store) {
 	require.Equal(t, artifact.Artifact{Handle: h, Data: []byte("hello")}, got)
 }
 
-func versions(t *testing.T, s artifact.Store) {
+func versions(t *testing.T, s *artifact.Store) {
+	t.Helper()
 	one, two := put(t, s, "a", "text/plain", "1"), put(t, s, "a", "text/plain", "2")
 	other := put(t, s, "b", "text/plain", "2")
 	back := put(t, s, "a", "text/plain", "1")
@@ -65,13 +66,15 @@ func versions(t *testing.T, s artifact.Store) {
 	}
 }
 
-func repeatedPut(t *testing.T, s artifact.Store) {
+func repeatedPut(t *testing.T, s *artifact.Store) {
+	t.Helper()
 	one := put(t, s, "a", "text/plain", "same")
 	require.Equal(t, one, put(t, s, "a", "text/plain", "same"))
 	require.Equal(t, 2, put(t, s, "a", "text/markdown", "same").Version, "another media type is another version")
 }
 
-func shortHandles(t *testing.T, s artifact.Store) {
+func shortHandles(t *testing.T, s *artifact.Store) {
+	t.Helper()
 	h := put(t, s, "a", "text/plain", "x")
 	short, err := artifact.ParseHandle(h.String())
 	require.NoError(t, err)
@@ -80,7 +83,8 @@ func shortHandles(t *testing.T, s artifact.Store) {
 	require.Equal(t, h, got.Handle, "the handle comes back complete")
 }
 
-func notThere(t *testing.T, s artifact.Store) {
+func notThere(t *testing.T, s *artifact.Store) {
+	t.Helper()
 	h := put(t, s, "a", "text/plain", "x")
 	unnamed, later, forged, blind := h, h, h, h
 	unnamed.Name, later.Version, forged.Digest, blind.Digest = "b", 2, artifact.Digest([]byte("y")), ""
@@ -90,14 +94,16 @@ func notThere(t *testing.T, s artifact.Store) {
 	}
 }
 
-func badNames(t *testing.T, s artifact.Store) {
+func badNames(t *testing.T, s *artifact.Store) {
+	t.Helper()
 	for _, name := range []string{"", "../a", "a/../b", "/a", "a/", "a b", "a@1", "a#1", ".hidden", "ä", "a\n"} {
 		_, err := s.Put(t.Context(), name, "text/plain", []byte("x"))
 		require.ErrorIs(t, err, artifact.ErrHandle, "%q", name)
 	}
 }
 
-func dataIsCopied(t *testing.T, s artifact.Store) {
+func dataIsCopied(t *testing.T, s *artifact.Store) {
+	t.Helper()
 	data := []byte("mine")
 	h, err := s.Put(t.Context(), "a", "text/plain", data)
 	require.NoError(t, err)
@@ -111,7 +117,8 @@ func dataIsCopied(t *testing.T, s artifact.Store) {
 	require.Equal(t, "mine", string(got.Data))
 }
 
-func emptyAndLarge(t *testing.T, s artifact.Store) {
+func emptyAndLarge(t *testing.T, s *artifact.Store) {
+	t.Helper()
 	for _, size := range []int{0, 1, 1 << 20} {
 		data := bytes.Repeat([]byte{0, 255, '\n'}, size)[:size]
 		h, err := s.Put(t.Context(), fmt.Sprintf("size-%d", size), "application/octet-stream", data)
@@ -123,7 +130,8 @@ func emptyAndLarge(t *testing.T, s artifact.Store) {
 	}
 }
 
-func doneContext(t *testing.T, s artifact.Store) {
+func doneContext(t *testing.T, s *artifact.Store) {
+	t.Helper()
 	h := put(t, s, "a", "text/plain", "x")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -133,7 +141,8 @@ func doneContext(t *testing.T, s artifact.Store) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func concurrentPuts(t *testing.T, s artifact.Store) {
+func concurrentPuts(t *testing.T, s *artifact.Store) {
+	t.Helper()
 	const writers = 8
 	handles, errs := make([]artifact.Handle, writers), make([]error, writers)
 	var wg sync.WaitGroup
@@ -154,7 +163,8 @@ func concurrentPuts(t *testing.T, s artifact.Store) {
 	require.True(t, seen[1] && seen[writers], "versions have no gaps")
 }
 
-func sameAtOnce(t *testing.T, s artifact.Store) {
+func sameAtOnce(t *testing.T, s *artifact.Store) {
+	t.Helper()
 	const writers = 8
 	handles, errs := make([]artifact.Handle, writers), make([]error, writers)
 	var wg sync.WaitGroup

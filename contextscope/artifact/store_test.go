@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"divisi/contextscope/artifact"
-	"divisi/contextscope/artifact/artifacttest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -66,13 +65,8 @@ func (b *blobs) Get(_ context.Context, name string) ([]byte, error) {
 	return bytes.Clone(data), nil
 }
 
-func (b *blobs) open() *artifact.ObjectStore {
-	return artifact.NewObjects(b, "run-1", errMissing, errTaken)
-}
-
-func TestObjects(t *testing.T) {
-	t.Parallel()
-	artifacttest.Run(t, func(*testing.T) artifact.Store { return newBlobs().open() })
+func (b *blobs) open() *artifact.Store {
+	return artifact.NewStore(b, "run-1", errMissing, errTaken)
 }
 
 func TestScopesAreApart(t *testing.T) {
@@ -80,7 +74,7 @@ func TestScopesAreApart(t *testing.T) {
 	b := newBlobs()
 	h, err := b.open().Put(t.Context(), "a", "text/plain", []byte("x"))
 	require.NoError(t, err)
-	_, err = artifact.NewObjects(b, "run-2", errMissing, errTaken).Get(t.Context(), h)
+	_, err = artifact.NewStore(b, "run-2", errMissing, errTaken).Get(t.Context(), h)
 	require.ErrorIs(t, err, artifact.ErrNotFound)
 }
 
@@ -181,7 +175,7 @@ func TestAStaleCacheDoesNotBringAnOldVersionBack(t *testing.T) {
 	t.Parallel()
 	b := newBlobs()
 	mine, theirs := b.open(), b.open()
-	put := func(s *artifact.ObjectStore, data string) int {
+	put := func(s *artifact.Store, data string) int {
 		h, err := s.Put(t.Context(), "a", "text/plain", []byte(data))
 		require.NoError(t, err)
 		return h.Version

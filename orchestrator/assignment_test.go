@@ -1,0 +1,60 @@
+package orchestrator_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+	"divisi/subagents/wire"
+)
+
+// TestWhatAnAttemptWasGivenCanBeLookedUpLater builds every assignment of a run again after its end. A batch's is left out: what
+// was in one that has ended is not kept.
+func TestWhatAnAttemptWasGivenCanBeLookedUpLater(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *orchestrator.RunSpec) {
+		judge := s.Roles[spec.RoleTester]
+		judge.Executor, judge.Instruction = spec.ExecutorModel, "Judge."
+		s.Roles[spec.RoleTester] = judge
+		s.Plan = planOf(spec.Task{ID: "t1", Role: "generator", Brief: "do it", Files: []string{"f00.txt"}})
+	})
+	var given seen
+	stop := r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
+		given.add(a)
+		out := passes(a)
+		switch {
+		case a.Task.ID == "t1":
+			out.Patch = r.patch(a.Head, "f00.txt", fmt.Sprintf("try-%d", a.Attempt))
+			out.Handoff.Summary = fmt.Sprintf("tried %d", a.Attempt)
+		case strings.HasPrefix(a.Task.ID, "t1--") && a.Attempt == 1:
+			out.Status, out.Error = spec.StatusFailed, &spec.Fault{Class: "verdict", Message: "not so"}
+		}
+		return out
+	})
+	defer stop()
+	st, err := r.conduct(t.Context(), r.config(false))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
+	c, err := orchestrator.New(t.Context(), r.config(false))
+	require.NoError(t, err)
+	require.Len(t, given.all["t1--verify"], 2)
+	for id, list := range given.all {
+		for _, was := range list {
+			if id == "--batch" {
+				continue
+			}
+			a, err := c.Assignment(t.Context(), id, was.Attempt)
+			require.NoError(t, err)
+			want, err := json.Marshal(was)
+			require.NoError(t, err)
+			got, err := json.Marshal(a)
+			require.NoError(t, err)
+			require.JSONEq(t, string(want), string(got), "%s/%d", id, was.Attempt)
+		}
+	}
+}

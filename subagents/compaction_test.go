@@ -1,0 +1,104 @@
+package subagents
+
+import (
+	"context"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"divisi/contextscope"
+	"divisi/internal/model"
+	"divisi/internal/spec"
+	"divisi/subagents/prefix"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+)
+
+// slow is the digger's model, where calls of one purpose take their time.
+type slow struct {
+	recorder
+
+	purpose string
+	wait    func(ctx context.Context)
+}
+
+func newSlow(purpose string, wait func(ctx context.Context)) *slow {
+	return &slow{recorder{play: digs, sent: map[model.Meta]string{}}, purpose, wait}
+}
+
+func (s *slow) Generate(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		if req.Meta.Purpose == s.purpose {
+			s.wait(ctx)
+		}
+		s.recorder.Generate(ctx, req)(yield)
+	}
+}
+
+func TestACompactionIsNotChargedForHolds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hold := &pause{}
+		m := newSlow("compaction", func(context.Context) {
+			hold.extend(time.Hour)
+			time.Sleep(time.Hour + 10*time.Second) //nolint:forbidigo // the bubble's time
+		})
+		a := digger(t, newMemory(), m)
+		at := &attempt{worker: &Worker{cfg: Config{Model: m, Hold: hold}}, assignment: a.Assignment, log: zerolog.Nop()}
+		at.assignment.Role.Context.Compaction = spec.CompactionRules{Start: 0.5, Swap: 0.5, Hard: 0.5}
+		a.Compact, a.Hold, a.Bounds.Time = at.compactor(), hold, 10*time.Minute
+		r, err := a.Run(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
+		made := methods(t, a)
+		require.NotEmpty(t, made[contextscope.CompactionSnapshot])
+		for _, c := range made[contextscope.CompactionFailed] {
+			require.Equal(t, "snapshot", c.Fault.Class, "%+v", c.Fault)
+		}
+		require.Greater(t, a.held, time.Hour)
+	})
+}
+
+func TestACancelEndsWhateverAnAgentWaitsFor(t *testing.T) {
+	t.Parallel()
+	for _, purpose := range []string{"turn", "compaction", "summary", "prefix"} {
+		t.Run(purpose, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				stop := func() {
+					time.Sleep(time.Second) //nolint:forbidigo // the bubble's time
+					cancel(&cancelled{reason: "enough"})
+				}
+				began := time.Now()
+				a := digger(t, newMemory(), newSlow(purpose, func(ctx context.Context) {
+					go stop()
+					<-ctx.Done()
+				}))
+				if purpose == "prefix" { // a sibling has gone ahead and is silent
+					a.Prefixes = prefix.NewKeeper(prefix.Options{Log: zerolog.Nop()})
+					defer a.Prefixes.Close()
+					a.Input.Role.Instruction, a.Call.Model = longInstruction, model.DefaultModel
+					first := digger(t, newMemory(), newSlow("turn", func(ctx context.Context) { <-ctx.Done() }))
+					first.Prefixes, first.Input.Role, first.Call = a.Prefixes, a.Input.Role, a.Call
+					a.Input.Window, first.Input.Window = 0, 0
+					firstCtx, end := context.WithCancel(t.Context())
+					ended := make(chan struct{})
+					defer func() { end(); <-ended }()
+					go func() {
+						defer close(ended)
+						_, _ = first.Run(firstCtx)
+					}()
+					synctest.Wait()
+					go stop()
+				}
+				r, err := a.Run(ctx)
+				require.NoError(t, err)
+				require.Equal(t, spec.StatusCancelled, r.Status)
+				require.Less(t, time.Since(began), 5*time.Second)
+			})
+		})
+	}
+}
