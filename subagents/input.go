@@ -95,7 +95,7 @@ func refusedClass(err error) string {
 	switch {
 	case errors.As(err, new(*contextscope.TooBigError)):
 		return faultTooBig
-	case errors.As(err, new(*missingValue)):
+	case errors.As(err, new(*missingValueError)):
 		return faultInput
 	}
 	return faultAssignment
