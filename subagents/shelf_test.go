@@ -1,18 +1,34 @@
 package subagents
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/contextscope/artifact"
+	"divisi/contextscope/artifact/artifacttest"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 )
 
 // nobody was told of any handle.
 func nobody() []string { return nil }
+
+func TestArtifactsOnTheBus(t *testing.T) {
+	t.Parallel()
+	artifacttest.Run(t, func(t *testing.T) *artifact.Store {
+		t.Helper()
+		noSync := false
+		b, err := bus.Open(t.Context(), bus.Options{Dir: t.TempDir(), Sync: &noSync, Log: zerolog.Nop()})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
+		return artifact.NewStore(b, "r1", bus.ErrNotFound, bus.ErrExists)
+	})
+}
 
 func TestShelfGivesBackWhatIsOfTheRun(t *testing.T) {
 	t.Parallel()

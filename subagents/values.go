@@ -38,8 +38,8 @@ func valuesOf(a *wire.Assignment) ([]contextscope.Value, error) {
 	template, _ := spec.ParseTemplate(a.Role.Instruction) // its problems were told when the role was loaded
 	for _, key := range template.Keys() {
 		if key.Artifact && !key.Optional && !slices.Contains(names, key.Name) {
-			return nil, &refusal{&missingValueError{fmt.Sprintf("line %d of the instruction of role %s names the artifact %q, which "+
-				"is not among the task's inputs%s: give the task an input TASK/%s, or write {artifact.%s?}",
+			return nil, &refusal{&missingValueError{fmt.Sprintf("line %d of the instruction of role %s names the artifact %q, "+
+				"which is not among the task's inputs%s: give the task an input TASK/%s, or write {artifact.%s?}",
 				key.Line, a.Role.Name, key.Name, meant(key.Name, names), key.Name, key.Name)}}
 		}
 	}

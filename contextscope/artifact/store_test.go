@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"divisi/contextscope/artifact"
+	"divisi/contextscope/artifact/artifacttest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -67,6 +68,11 @@ func (b *blobs) Get(_ context.Context, name string) ([]byte, error) {
 
 func (b *blobs) open() *artifact.Store {
 	return artifact.NewStore(b, "run-1", errMissing, errTaken)
+}
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	artifacttest.Run(t, func(*testing.T) *artifact.Store { return newBlobs().open() })
 }
 
 func TestScopesAreApart(t *testing.T) {

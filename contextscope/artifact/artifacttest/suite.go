@@ -1,4 +1,5 @@
-package artifact_test
+// Package artifacttest holds what every place of artifacts has to do: a store over memory, and one over the bus.
+package artifacttest
 
 import (
 	"bytes"
@@ -12,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStore gives each test a fresh, empty store.
-func TestStore(t *testing.T) {
-	t.Parallel()
+// Run holds a store to its contract. open returns a fresh, empty one for each test.
+func Run(t *testing.T, open func(t *testing.T) *artifact.Store) {
+	t.Helper()
 	for name, test := range map[string]func(*testing.T, *artifact.Store){
 		"put and get":            putAndGet,
 		"versions":               versions,
@@ -30,7 +31,7 @@ func TestStore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, newBlobs().open())
+			test(t, open(t))
 		})
 	}
 }
