@@ -61,7 +61,7 @@ func TestSnapshotStandsForItsRange(t *testing.T) {
 	require.Len(t, r.Contents, 3)
 	require.Equal(t, 1, r.Prefix)
 	require.Equal(t, []string{"e1", "e2", "e4", "e5", "e6"}, traceOf(t, &r, "compaction").Events)
-	require.Contains(t, traceOf(t, &r, "compaction").What, "snapshot of event e8; 5 events left out")
+	require.Contains(t, traceOf(t, &r, "compaction").What, "snapshot of event e8, about 12 tokens of the history; 5 events left out")
 }
 
 func TestPruneSaysWhatIsLeftOut(t *testing.T) {

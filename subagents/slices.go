@@ -22,12 +22,8 @@ type sliceShelf struct {
 
 // get returns the slice of a name in the object store.
 func (s *sliceShelf) get(ctx context.Context, objects Objects, name string) (contextscope.Slice, error) {
-	if s != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if have, ok := s.kept[name]; ok {
-			return have, nil
-		}
+	if have, ok := s.look(name); ok {
+		return have, nil
 	}
 	data, err := objects.Get(ctx, name)
 	if err != nil {
@@ -37,13 +33,28 @@ func (s *sliceShelf) get(ctx context.Context, objects Objects, name string) (con
 	if err != nil {
 		return contextscope.Slice{}, fmt.Errorf("read %s: %w", name, err)
 	}
-	s.keep(name, slice)
-	return slice, nil
+	return s.keep(name, slice), nil
 }
 
-func (s *sliceShelf) keep(name string, slice contextscope.Slice) {
+func (s *sliceShelf) look(name string) (contextscope.Slice, bool) {
 	if s == nil {
-		return
+		return contextscope.Slice{}, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	have, ok := s.kept[name]
+	return have, ok
+}
+
+// keep returns the slice that all are given: of two that were decoded at once, the first.
+func (s *sliceShelf) keep(name string, slice contextscope.Slice) contextscope.Slice {
+	if s == nil {
+		return slice
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if have, ok := s.kept[name]; ok {
+		return have
 	}
 	if len(s.names) == keptSlices {
 		delete(s.kept, s.names[0])
@@ -53,4 +64,5 @@ func (s *sliceShelf) keep(name string, slice contextscope.Slice) {
 		s.kept = map[string]contextscope.Slice{}
 	}
 	s.names, s.kept[name] = append(s.names, name), slice
+	return slice
 }

@@ -59,6 +59,7 @@ func Builtin(names []string, env Env) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	submit.artifacts, _ = env.Artifacts.(ArtifactReader)
 	files := &tree{root: env.Root, dir: env.Dir, writes: spec.WriteSet{Files: env.WriteSet, Protected: env.Protected}}
 	all := map[string]Tool{
 		spec.ToolListFiles:    &listFiles{files},

@@ -40,6 +40,7 @@ func TestSubmitResult(t *testing.T) {
 	b := newBench(t, nil, func(e *Env) {
 		e.Output = json.RawMessage(`{"type":"object","properties":{"n":{"$ref":"#/$defs/count"}},"required":["n"],
 			"$defs":{"count":{"type":"integer"}},"additionalProperties":false}`)
+		e.Artifacts = &keeper{data: map[string][]byte{"h": []byte("x")}}
 	})
 	r := b.run(spec.ToolSubmitResult, args{
 		"summary": " done ", "findings": []any{"a.go:1 x"}, "deviations": []any{},
@@ -51,7 +52,10 @@ func TestSubmitResult(t *testing.T) {
 		Summary: "done", Findings: []string{"a.go:1 x"}, Artifacts: []string{"h"}, Output: json.RawMessage(`{"n":3}`),
 	}, r.Submit)
 
-	said := b.fails(spec.ToolSubmitResult, args{"findings": "x", "output": args{"n": "three", "m": 1}})
+	said := b.fails(spec.ToolSubmitResult, args{"summary": "x", "artifacts": []any{"h", "lost"}, "output": args{"n": 3}})
+	require.Contains(t, said, `artifact "lost" cannot be read by others`)
+	require.NotContains(t, said, `"h"`)
+	said = b.fails(spec.ToolSubmitResult, args{"findings": "x", "output": args{"n": "three", "m": 1}})
 	require.Contains(t, said, "missing: summary")
 	require.Contains(t, said, "findings: is of type string")
 	require.Contains(t, said, "output.n: is of type string and must be integer")

@@ -26,6 +26,8 @@ const maxHandoff = 128 << 10
 type submitResult struct {
 	shown, checked map[string]any
 	constraints    []string
+	// artifacts may be nil: then handles are taken as they are.
+	artifacts ArtifactReader
 }
 
 func newSubmitResult(output json.RawMessage, constraints []string) (*submitResult, error) {
@@ -37,7 +39,7 @@ func newSubmitResult(output json.RawMessage, constraints []string) (*submitResul
 	if err != nil {
 		return nil, err
 	}
-	return &submitResult{shown, checked, constraints}, nil
+	return &submitResult{shown: shown, checked: checked, constraints: constraints}, nil
 }
 
 // submitSchema writes the schema of the arguments. To check them, the role's schema becomes a resource of its own, so that
@@ -99,7 +101,7 @@ func (t *submitResult) ReadOnly() bool { return false }
 func (t *submitResult) Doing(Call) string { return "submitting its result" }
 
 // Run carries out one call.
-func (t *submitResult) Run(_ context.Context, call Call) Result {
+func (t *submitResult) Run(ctx context.Context, call Call) Result {
 	submission := &spec.Handoff{
 		Summary: strings.TrimSpace(call.text("summary")), Findings: call.texts("findings"),
 		Deviations: call.texts("deviations"), Artifacts: call.texts("artifacts"),
@@ -108,6 +110,7 @@ func (t *submitResult) Run(_ context.Context, call Call) Result {
 		return Failed("the summary is empty: say in a few sentences what was done or found")
 	}
 	echoes, faults := t.echoes(call.Args["constraints"])
+	faults = append(faults, t.unreadable(ctx, submission.Artifacts)...)
 	if len(faults) > 0 {
 		return Failed("nothing was submitted; put right:\n- %s", strings.Join(faults, "\n- "))
 	}
@@ -126,6 +129,20 @@ func (t *submitResult) Run(_ context.Context, call Call) Result {
 	result := Text("the result was taken; the task is over")
 	result.Submit, result.Ends = submission, true
 	return result
+}
+
+// unreadable names the handles behind which there is nothing: better told now than to the task that will ask for them.
+func (t *submitResult) unreadable(ctx context.Context, handles []string) (faults []string) {
+	for _, h := range handles {
+		if t.artifacts == nil {
+			break
+		}
+		if _, err := t.artifacts.Get(ctx, h); err != nil {
+			faults = append(faults, fmt.Sprintf("artifact %q cannot be read by others: give a handle as a tool gave it to you, and name "+
+				"files in findings", short(h, 200)))
+		}
+	}
+	return faults
 }
 
 // echoes reads what the agent says of the constraints: each once, in the task's order.
