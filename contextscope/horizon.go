@@ -123,7 +123,8 @@ func (h *horizon) trace() (Trace, bool) {
 	default:
 		t.What = fmt.Sprintf("%d events left out; load_artifact event:N shows the one with number N", len(h.left))
 		if h.snapshot != "" {
-			t.What = fmt.Sprintf("snapshot of event %s, about %d tokens of the history; ", h.by, tokensOf(len(h.snapshot))) + t.What
+			size := tokensOf(len(h.snapshot))
+			t.What = fmt.Sprintf("snapshot of event %s, about %d tokens of the history; ", h.by, size) + t.What
 		}
 	}
 	return t, true

@@ -138,8 +138,8 @@ func (t *submitResult) unreadable(ctx context.Context, handles []string) (faults
 			break
 		}
 		if _, err := t.artifacts.Get(ctx, h); err != nil {
-			faults = append(faults, fmt.Sprintf("artifact %q cannot be read by others: give a handle as a tool gave it to you, and name "+
-				"files in findings", short(h, 200)))
+			faults = append(faults, fmt.Sprintf("artifact %q cannot be read by others: give a handle as a tool gave it to you, "+
+				"and name files in findings", short(h, 200)))
 		}
 	}
 	return faults
