@@ -40,8 +40,7 @@ func workJob(t *testing.T) Job {
 	t.Helper()
 	in := rules()
 	in.Facts = Facts{
-		Constraints: []string{"No new dependencies."}, DecisionRecord: "Foo becomes Bar.",
-		Files: []string{"from-the-tree.go", "b.go"}, Red: []RedGate{{"gate-unit", "TestBar failed"}},
+		Constraints: []string{"No new dependencies."}, Files: []string{"from-the-tree.go", "b.go"},
 	}
 	job, ok := PlanCompaction(work().events, in)
 	require.True(t, ok)
@@ -52,11 +51,9 @@ func TestJobPinsFactsFoundByCode(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []Fact{
 		{FactConstraint, "No new dependencies."},
-		{FactDecisionRecord, "Foo becomes Bar."},
 		{FactChangedFile, "b.go"},
 		{FactChangedFile, "from-the-tree.go"},
 		{FactChangedFile, "pkg/a.go"},
-		{FactRedGate, "gate-unit\nTestBar failed"},
 		{FactRedGate, "go test ./...\nok pkg\n--- FAIL: TestFoo\nwant 1\nFAIL"},
 		{FactRedGate, "false x\n[no output]"},
 	}, workJob(t).Pinned, "no refused edit, no command that passed later, nothing after the range")
@@ -118,7 +115,7 @@ func good() Snapshot {
 	return Snapshot{
 		OverallGoal:     "Rename Foo to Bar.",
 		FileSystemState: "./pkg/a.go: edited, b.go: written",
-		RecentActions:   "go test ./... fails: --- FAIL: TestFoo; gate-unit is red; `false x` fails",
+		RecentActions:   "go test ./... fails: --- FAIL: TestFoo; `false x` fails",
 	}
 }
 
@@ -132,8 +129,7 @@ func TestCheckWantsFactsNamed(t *testing.T) {
 	}{
 		"goal": {func(s *Snapshot) { s.OverallGoal = "" }, "<overall_goal> is empty"},
 		"path": {func(s *Snapshot) { s.FileSystemState = "b.go and pkg/a.go.bak, x/pkg/a.go" }, `"pkg/a.go" is not named`},
-		"red":  {func(s *Snapshot) { s.RecentActions = "gate-unit, false x" }, `"go test ./..." is not named`},
-		"gate": {func(s *Snapshot) { s.RecentActions = "go test ./... fails, false x" }, `"gate-unit" is not named`},
+		"red":  {func(s *Snapshot) { s.RecentActions = "false x" }, `"go test ./..." is not named`},
 		"long": {func(s *Snapshot) { s.KeyKnowledge = strings.Repeat("long ", 5000) }, "too long"},
 	} {
 		s := good()
@@ -170,7 +166,7 @@ func TestRecordsSayWhatTheyStandFor(t *testing.T) {
 		[]any{done.From, done.To, done.Turns, done.Before, done.Trigger})
 	require.Less(t, done.After, done.Before)
 	require.Equal(t, []string{
-		"changed b.go", "changed from-the-tree.go", "changed pkg/a.go", "red gate-unit", "red go test ./...", "red false x",
+		"changed b.go", "changed from-the-tree.go", "changed pkg/a.go", "red go test ./...", "red false x",
 	}, done.Kept)
 	s, err := ReadSnapshot(done.Snapshot)
 	require.NoError(t, err)
@@ -195,9 +191,9 @@ func TestRedCommandsAreTheNewestAndBounded(t *testing.T) {
 	s.tools(spec.ToolRunCommand, map[string]any{"command": strings.Repeat("é", 900) + "\nnext"}, map[string]any{"exit_code": 1})
 	ev := gather(s.events, len(s.events))
 	require.Len(t, ev.red, maxRed)
-	require.Equal(t, "false 6", ev.red[0].Name)
-	require.Equal(t, strings.TrimSpace(strings.Repeat("long line\n", maxErrorLines)), ev.red[0].Errors)
-	require.LessOrEqual(t, len(ev.red[maxRed-1].Name), maxCommand+3)
+	require.Equal(t, "false 6", ev.red[0].name)
+	require.Equal(t, strings.TrimSpace(strings.Repeat("long line\n", maxErrorLines)), ev.red[0].errors)
+	require.LessOrEqual(t, len(ev.red[maxRed-1].name), maxCommand+3)
 }
 
 func TestOneLongMessageHidesNoOther(t *testing.T) {

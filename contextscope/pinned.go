@@ -16,21 +16,10 @@ import (
 // Facts are what the caller knows that no snapshot may lose. What the session itself shows (files changed, commands that
 // failed) is found by code and need not be given; steering stays beside every snapshot as it is.
 type Facts struct {
-	// Constraints and DecisionRecord are the brief's and the slice's. Leave them empty where every request carries them.
-	Constraints    []string
-	DecisionRecord string
+	// Constraints are the brief's.
+	Constraints []string
 	// Files are paths that are known to have changed, from the work tree.
 	Files []string
-	// Red are gates that are known to be red.
-	Red []RedGate
-}
-
-// RedGate is a gate or a command that failed.
-type RedGate struct {
-	// Name is the gate's name, or the command line.
-	Name string
-	// Errors are its last lines.
-	Errors string
 }
 
 const (
@@ -155,11 +144,11 @@ func lastLines(output string) string {
 	return strings.Join(lines, "\n")
 }
 
-// red is a failed command with the event of its result.
+// red is a failed command: its line, the last lines of its output, and the event of its result.
 type red struct {
-	RedGate
-
-	seq int
+	name   string
+	errors string
+	seq    int
 }
 
 // evidence is what code finds in a session up to an event.
@@ -187,7 +176,7 @@ func gather(events []Event, to int) evidence {
 		case !ran:
 		case failed:
 			output, _ := a.result[outputKey].(string)
-			last[line] = red{RedGate{line, lastLines(output)}, a.seq}
+			last[line] = red{line, lastLines(output), a.seq}
 		default:
 			delete(last, line)
 		}
@@ -198,7 +187,7 @@ func gather(events []Event, to int) evidence {
 		}
 	}
 	slices.SortFunc(ev.red, func(a, b red) int {
-		return cmp.Or(cmp.Compare(a.seq, b.seq), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.seq, b.seq), strings.Compare(a.name, b.name))
 	})
 	ev.red = ev.red[max(0, len(ev.red)-maxRed):]
 	return ev
@@ -216,7 +205,6 @@ func (f Facts) pinned(ev evidence) []Fact {
 	for _, c := range f.Constraints {
 		add(FactConstraint, c)
 	}
-	add(FactDecisionRecord, f.DecisionRecord)
 	files := slices.Clone(f.Files)
 	for _, c := range ev.changed {
 		files = append(files, c.path)
@@ -225,13 +213,8 @@ func (f Facts) pinned(ev evidence) []Fact {
 	for _, name := range slices.Compact(files) {
 		add(FactChangedFile, name)
 	}
-	for _, r := range f.Red {
-		add(FactRedGate, r.text())
-	}
 	for _, r := range ev.red {
-		add(FactRedGate, r.text())
+		add(FactRedGate, r.name+"\n"+r.errors)
 	}
 	return facts
 }
-
-func (r RedGate) text() string { return r.Name + "\n" + r.Errors }

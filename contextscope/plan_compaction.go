@@ -85,12 +85,9 @@ func (l *ledger) job(cut int, in PlanInput) (Job, bool) {
 			j.paths = append(j.paths, name)
 		}
 	}
-	for _, r := range in.Facts.Red {
-		j.red = append(j.red, elide(r.Name))
-	}
 	for _, r := range ev.red {
 		if r.seq >= j.From {
-			j.red = append(j.red, elide(r.Name))
+			j.red = append(j.red, elide(r.name))
 		}
 	}
 	least := Snapshot{Pinned: j.Pinned}.tokens() + max(minSnapshot, len(j.previous)/4)

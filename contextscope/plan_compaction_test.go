@@ -164,7 +164,7 @@ func TestPlanCompactionNeedsSomethingToGain(t *testing.T) {
 		require.False(t, ok, name)
 	}
 	in := rules()
-	in.Facts.DecisionRecord = strings.Repeat("long ", 1000)
+	in.Facts.Constraints = []string{strings.Repeat("long ", 1000)}
 	_, ok := PlanCompaction(reads(10).events, in)
 	require.False(t, ok, "the pinned facts alone are longer than the range")
 }

@@ -36,10 +36,9 @@ type Fact struct {
 
 // The kinds of fact.
 const (
-	FactConstraint     = "constraint"
-	FactDecisionRecord = "decision_record"
-	FactChangedFile    = "changed_file"
-	FactRedGate        = "red_gate"
+	FactConstraint  = "constraint"
+	FactChangedFile = "changed_file"
+	FactRedGate     = "red_gate"
 )
 
 // The names of a snapshot's elements.
@@ -58,7 +57,7 @@ const (
 var (
 	snapshotParts = []string{elemGoal, elemKnowledge, elemFiles, elemActions, elemPlan}
 	stepStates    = []string{StepDone, StepInProgress, StepToDo}
-	factKinds     = []string{FactConstraint, FactDecisionRecord, FactChangedFile, FactRedGate}
+	factKinds     = []string{FactConstraint, FactChangedFile, FactRedGate}
 )
 
 // text is the place of a part that is text; nil for the plan and for what is no part.

@@ -2,12 +2,20 @@ package subagents
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/compact"
+)
+
+// pinnedShare is the part of a window, one in so many, up to which constraints are pinned to snapshots; bytesToken the fixed
+// estimate of a token.
+const (
+	pinnedShare = 20
+	bytesToken  = 4
 )
 
 // compacted lets the history become shorter where its size asks for it. It reports whether it did: then the session is
@@ -18,6 +26,12 @@ func (a *Agent) compacted(ctx context.Context) (bool, error) {
 	}
 	s := compact.Session{
 		Events: a.events, Tokens: a.view.Tokens(), Window: a.Input.Window, TooLong: a.session.tooLong(),
+	}
+	brief := a.Input.Brief
+	// Every request has the constraints in its prefix too: they are not worth a snapshot that is no smaller for them.
+	rules := spec.Rules(brief.Constraints, brief.Task.Constraints)
+	if len(strings.Join(rules, "\n")) <= s.Window/pinnedShare*bytesToken {
+		s.Facts.Constraints = rules
 	}
 	if a.session.tree != nil {
 		s.Facts.Files = a.session.tree.Files

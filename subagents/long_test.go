@@ -126,6 +126,7 @@ func TestAgentOfManyTurnsStaysInItsWindow(t *testing.T) {
 	require.Contains(t, string(last.Body), plantedRule, "what a person said is in the last request word for word")
 	require.Contains(t, string(last.Body), "Keep every exported name.")
 	require.Contains(t, string(last.Body), plantedFact, "what a tool said long ago is in the snapshot")
+	require.Contains(t, snapshots[0].Snapshot, "<constraint>Keep every exported name.</constraint>", "pinned by code")
 	for i := 1; i < len(snapshots); i++ {
 		require.Greater(t, snapshots[i].To, snapshots[i-1].To)
 		require.LessOrEqual(t, snapshots[i].From, snapshots[i-1].To+1, "ranges overlap or touch")
