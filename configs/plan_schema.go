@@ -36,7 +36,8 @@ func taskSchema() map[string]any {
 		"attempts":   integerField("How often it is tried, 1 to 10. Default 3."),
 		"limits": object(fields{
 			"turns": integerField("Model calls."), "tokens": integerField("Prompt and output tokens, summed."),
-			"time": text("Wall clock, e.g. 10m."),
+			"time": text("Wall clock, e.g. 10m."), "tool_calls": integerField("Tool calls."),
+			"idle": text("Without a sign of life of model or tool."), "call": text("One model call."), "tool": text("One tool call."),
 		}),
 		"shard":   shardSchema(),
 		"command": texts("Program and arguments, for roles that run a command."),

@@ -19,6 +19,8 @@ const (
 	KindBrief      Kind = "brief"      // the task as it was put to the agent (content: user)
 	KindUser       Kind = "user"       // a person's or the conductor's message that starts a turn (content: user)
 	KindTurn       Kind = "turn"       // a model's answer, verbatim (content: model)
+	KindCalls      Kind = "calls"      // how the states of a turn's calls changed (wire.Calls)
+	KindRequest    Kind = "request"    // what an agent asks of the conductor: delegate, transfer, ask, scope (wire.Request)
 	KindTool       Kind = "tool"       // all results of a turn's calls, in call order (content: user)
 	KindSteering   Kind = "steering"   // a message to a running agent (content: user)
 	KindControl    Kind = "control"    // a reminder or nudge by the runtime (content: user)
@@ -32,6 +34,7 @@ const (
 	KindRun     Kind = "run"     // a run's transition (orchestrator.RunData)
 	KindPlan    Kind = "plan"    // an expanded plan (orchestrator.PlanData)
 	KindTask    Kind = "task"    // a task's transition (orchestrator.TaskData)
+	KindAnswer  Kind = "answer"  // what became of an agent's request (wire.Answer)
 	KindLanding Kind = "landing" // a batch that moved the integration branch (orchestrator.LandingData)
 
 	// KindUnreadable is never stored: it stands for an event that its reader could not read (wire.Unreadable).

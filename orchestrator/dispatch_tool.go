@@ -46,8 +46,8 @@ func (d *DispatchTool) Declaration() *genai.FunctionDeclaration {
 	}
 }
 
-// ReadOnly implements tool.Tool: dispatching is an effect.
-func (d *DispatchTool) ReadOnly() bool { return false }
+// Effect implements tool.Tool: what it plans must come after everything else of its turn.
+func (d *DispatchTool) Effect(tool.Call) tool.Effect { return tool.Writes }
 
 // Run implements tool.Tool.
 func (d *DispatchTool) Run(ctx context.Context, call tool.Call) tool.Result {

@@ -34,7 +34,12 @@ func (p *probe) Declaration() *genai.FunctionDeclaration {
 	}
 }
 
-func (p *probe) ReadOnly() bool { return p.readOnly }
+func (p *probe) Effect(tool.Call) tool.Effect {
+	if p.readOnly {
+		return tool.Reads
+	}
+	return tool.Writes
+}
 
 func (p *probe) Run(ctx context.Context, call tool.Call) tool.Result { return p.run(ctx, call) }
 

@@ -38,11 +38,6 @@ type attempt struct {
 	env     []string
 }
 
-// fileTools are the tools for which a model role needs a work tree.
-var fileTools = []string{
-	spec.ToolListFiles, spec.ToolReadFile, spec.ToolSearch, spec.ToolEditFile, spec.ToolWriteFile, spec.ToolRunCommand,
-}
-
 // carryOut prepares the place and lets the role's executor work in it.
 func (at *attempt) carryOut(ctx context.Context) (spec.Result, error) {
 	release, err := at.prepare(ctx)
@@ -138,7 +133,7 @@ func (at *attempt) needsSlot() bool {
 	if tests(a) || a.Role.Executor == spec.ExecutorCommand {
 		return true
 	}
-	return slices.ContainsFunc(a.Role.Tools, func(name string) bool { return slices.Contains(fileTools, name) })
+	return slices.ContainsFunc(a.Role.Tools, spec.TreeTool)
 }
 
 // reset puts the attempt's commit into the slot: what is to be proven, what an earlier delivery had done, or the head.

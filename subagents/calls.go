@@ -112,7 +112,8 @@ func (a *Agent) schedule(ctx context.Context, calls []*genai.FunctionCall) []out
 	room := make(chan struct{}, max(1, a.Bounds.Parallel))
 	var reading sync.WaitGroup
 	for i, call := range calls {
-		done[i].call, done[i].writes = call, !a.Tools.ReadOnly(call.Name)
+		done[i].call = call
+		done[i].writes = a.Tools.Effect(tool.Call{Name: call.Name, Args: call.Args}) == tool.Writes
 		if done[i].writes {
 			reading.Wait()
 			done[i].result = a.call(ctx, call, i)

@@ -101,8 +101,15 @@ func (l Limits) Or(other Limits) Limits {
 	if l.Tokens == 0 {
 		l.Tokens = other.Tokens
 	}
-	if l.Time == 0 {
-		l.Time = other.Time
+	if l.ToolCalls == 0 {
+		l.ToolCalls = other.ToolCalls
+	}
+	for _, d := range []struct{ mine, others *Duration }{
+		{&l.Time, &other.Time}, {&l.Idle, &other.Idle}, {&l.Call, &other.Call}, {&l.Tool, &other.Tool},
+	} {
+		if *d.mine == 0 {
+			*d.mine = *d.others
+		}
 	}
 	return l
 }

@@ -80,8 +80,14 @@ func (p *problems) text(path, value string) {
 func (p *problems) limits(path string, l Limits) {
 	p.atLeast(path+".turns", l.Turns, 0)
 	p.atLeast(path+".tokens", l.Tokens, 0)
-	if l.Time < 0 {
-		p.addf(path+".time", "", "%s is negative", l.Time)
+	p.atLeast(path+".tool_calls", l.ToolCalls, 0)
+	for _, d := range []struct {
+		name string
+		time Duration
+	}{{"time", l.Time}, {"idle", l.Idle}, {"call", l.Call}, {"tool", l.Tool}} {
+		if d.time < 0 {
+			p.addf(path+"."+d.name, "", "%s is negative", d.time)
+		}
 	}
 }
 
@@ -102,7 +108,7 @@ func listNames(set []string) string {
 	case 1:
 		return "is only " + set[0]
 	}
-	const most = 20
+	const most = 24
 	if len(set) > most {
 		return fmt.Sprintf("are %s and %d more", strings.Join(set[:most], ", "), len(set)-most)
 	}

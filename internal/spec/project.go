@@ -14,6 +14,44 @@ type Gate struct {
 	Timeout Duration `json:"timeout,omitzero" yaml:"timeout,omitempty"`
 }
 
+// The providers of models.
+const (
+	ProviderGemini = "gemini"
+	ProviderOpenAI = "openai" // any service with OpenAI's Chat Completions
+)
+
+// The service tiers.
+const (
+	TierStandard = "standard"
+	TierFlex     = "flex"
+	TierPriority = "priority"
+)
+
+// Delegation bounds what agents ask of other agents. Zero means the default.
+type Delegation struct {
+	// Depth is how many agents may stand above an agent that was asked for by another; default 3.
+	Depth int `json:"depth,omitempty" yaml:"depth,omitempty"`
+	// FanOut is how many tasks one agent may have asked for that have not ended; default 8.
+	FanOut int `json:"fan_out,omitempty" yaml:"fan_out,omitempty"`
+}
+
+// The defaults of Delegation.
+const (
+	DefaultDepth  = 3
+	DefaultFanOut = 8
+)
+
+// WithDefaults returns the bounds with every zero filled in.
+func (d Delegation) WithDefaults() Delegation {
+	if d.Depth == 0 {
+		d.Depth = DefaultDepth
+	}
+	if d.FanOut == 0 {
+		d.FanOut = DefaultFanOut
+	}
+	return d
+}
+
 // Model is one alias of the project file.
 type Model struct {
 	Provider string `json:"provider,omitempty" yaml:"provider,omitempty"`
@@ -21,8 +59,16 @@ type Model struct {
 	// Window is the input limit in tokens; MaxOutput the output limit of one call.
 	Window    int `json:"window,omitempty" yaml:"window,omitempty"`
 	MaxOutput int `json:"max_output,omitempty" yaml:"max_output,omitempty"`
-	// Thinking is LOW, MEDIUM or HIGH; empty leaves it to the model.
+	// Thinking is MINIMAL, LOW, MEDIUM or HIGH; empty leaves it to the model.
 	Thinking string `json:"thinking,omitempty" yaml:"thinking,omitempty"`
+	// BaseURL is the address of an OpenAI-compatible service, up to and with /v1; KeyEnv names the variable with its key, where
+	// it wants one.
+	BaseURL string `json:"base_url,omitempty" yaml:"base_url,omitempty"`
+	KeyEnv  string `json:"key_env,omitempty" yaml:"key_env,omitempty"`
+	// Fallback are the models that stand in, in their order, while this one is overloaded: aliases or names.
+	Fallback []string `json:"fallback,omitempty" yaml:"fallback,omitempty"`
+	// Tier is standard, flex or priority; empty leaves it to the service.
+	Tier string `json:"tier,omitempty" yaml:"tier,omitempty"`
 	// PriceIn and PriceOut are USD per million tokens.
 	PriceIn  float64 `json:"price_in,omitempty" yaml:"price_in,omitempty"`
 	PriceOut float64 `json:"price_out,omitempty" yaml:"price_out,omitempty"`
@@ -41,6 +87,10 @@ type Project struct {
 	Protected []string `json:"protected,omitempty" yaml:"protected,omitempty"`
 	// Env names variables that commands may see beside the built-in allow-list.
 	Env []string `json:"env,omitempty" yaml:"env,omitempty"`
+	// MCPServers are tool servers that roles can name.
+	MCPServers map[string]MCPServer `json:"mcp_servers,omitempty" yaml:"mcp_servers,omitempty"`
+	// Delegation bounds what agents ask of other agents.
+	Delegation Delegation `json:"delegation,omitzero" yaml:"delegation,omitempty"`
 	// Parallel is the default of --parallel.
 	Parallel int `json:"parallel,omitempty" yaml:"parallel,omitempty"`
 	// Budget is the default of --budget, in tokens; 0 means none.

@@ -22,10 +22,18 @@ type Role struct {
 	Description string `json:"description,omitempty" yaml:"description,omitempty"`
 	// Executor is model, command, or empty for a tester that is its gates alone.
 	Executor string `json:"executor,omitempty" yaml:"executor,omitempty"`
+	// Chain are the executors that take over, one after the other, when the gates reject what the one before made. A role file
+	// writes them into executor, as a list.
+	Chain []string `json:"chain,omitempty" yaml:"-"`
 	// Command is the program and its arguments for executor command.
 	Command []string `json:"command,omitempty" yaml:"command,omitempty"`
 	// Model is an alias of the project file or a model's name; empty means the default model.
-	Model           string          `json:"model,omitempty" yaml:"model,omitempty"`
+	Model string `json:"model,omitempty" yaml:"model,omitempty"`
+	// Fallback are the models that stand in, in their order, while the role's own is overloaded; empty means what the alias says.
+	Fallback []string `json:"fallback,omitempty" yaml:"fallback,omitempty"`
+	// Thinking and Tier replace what the alias says.
+	Thinking        string          `json:"thinking,omitempty" yaml:"thinking,omitempty"`
+	Tier            string          `json:"tier,omitempty" yaml:"tier,omitempty"`
 	Tools           []string        `json:"tools,omitempty" yaml:"tools,omitempty"`
 	IncludeContents IncludeContents `json:"include_contents,omitempty" yaml:"include_contents,omitempty"`
 	// Narrative is plain or fenced (default).
@@ -35,6 +43,13 @@ type Role struct {
 	Limits      Limits          `json:"limits,omitzero" yaml:"limits,omitempty"`
 	Concurrency int             `json:"concurrency,omitempty" yaml:"concurrency,omitempty"`
 	Output      json.RawMessage `json:"output,omitempty" yaml:"-"`
+	// MCPServers are the tool servers of the role, by the name that their tools get as a prefix. An empty definition stands for
+	// the project's server of that name.
+	MCPServers map[string]MCPServer `json:"mcp_servers,omitempty" yaml:"mcp_servers,omitempty"`
+	// Delegates are the roles that delegate and transfer may name; empty means every role that can do a task.
+	Delegates []string `json:"delegates,omitempty" yaml:"delegates,omitempty"`
+	// Network opens the network to the role's commands.
+	Network bool `json:"network,omitempty" yaml:"network,omitempty"`
 	// Context says how the role's requests are compiled; the zero value means the defaults.
 	Context ContextRules `json:"context,omitzero" yaml:"context,omitempty"`
 	// ToolOutput says what becomes of large output, by tool; "*" serves the tools that are not named.
@@ -58,4 +73,12 @@ func (r *Role) ChangesFiles() bool {
 		}
 	}
 	return false
+}
+
+// Executors are all executors of the role, in the order in which they are tried.
+func (r *Role) Executors() []string {
+	if r.Executor == "" {
+		return nil
+	}
+	return append([]string{r.Executor}, r.Chain...)
 }

@@ -22,6 +22,13 @@ type Limits struct {
 	Tokens int `json:"tokens,omitempty" yaml:"tokens,omitempty"`
 	// Time is the wall clock of the attempt.
 	Time Duration `json:"time,omitzero" yaml:"time,omitempty"`
+	// Idle is how long a model's stream, or a tool, may show no sign of life.
+	Idle Duration `json:"idle,omitzero" yaml:"idle,omitempty"`
+	// Call bounds one model call, Tool one tool call.
+	Call Duration `json:"call,omitzero" yaml:"call,omitempty"`
+	Tool Duration `json:"tool,omitzero" yaml:"tool,omitempty"`
+	// ToolCalls is the number of tool calls of the attempt.
+	ToolCalls int `json:"tool_calls,omitempty" yaml:"tool_calls,omitempty"`
 }
 
 // Shard is the rule by which code, not a model, expands a template into tasks.
@@ -187,6 +194,9 @@ type Result struct {
 	Patch    *Patch  `json:"patch,omitempty"`
 	Usage    Usage   `json:"usage,omitzero"`
 	Error    *Fault  `json:"error,omitempty"`
+	// LimitHit is the class of the limit that was reached before the agent handed its result in, such as limit_turns; the
+	// result counts all the same.
+	LimitHit string `json:"limit_hit,omitempty"`
 	// Receipts are the gate runs of this attempt.
 	Receipts []Receipt `json:"receipts,omitempty"`
 	// Plan is what a call of dispatch asked for (role master).

@@ -8,6 +8,20 @@ const (
 	ToolEditFile   = "edit_file"
 	ToolWriteFile  = "write_file"
 	ToolRunCommand = "run_command"
+	ToolGlob       = "glob"
+	ToolOutline    = "outline"
+	ToolApplyPatch = "apply_patch"
+	ToolRunGates   = "run_gates"
+	ToolGitLog     = "git_log"
+	ToolGitDiff    = "git_diff"
+	// ToolReportProgress says what the agent is doing, to the people who watch.
+	ToolReportProgress = "report_progress"
+	// ToolRequestScope asks for more of the repository to write; ToolAsk puts a question to the master or a person.
+	ToolRequestScope = "request_scope"
+	ToolAsk          = "ask"
+	// ToolDelegate has another role do a task and waits for its handoff; ToolTransfer hands the own task over.
+	ToolDelegate = "delegate"
+	ToolTransfer = "transfer"
 	// ToolLoadArtifact shows an artifact, or a part of it, for one request.
 	ToolLoadArtifact = "load_artifact"
 	// ToolLoadMemory searches what outlived earlier runs; ToolSaveMemory proposes what should outlive this one.
@@ -19,13 +33,29 @@ const (
 	ToolDispatch = "dispatch"
 )
 
-// Tools returns the names of all tools, sorted.
+// MCPPrefix begins the names of the tools of MCP servers: mcp_<server>_<tool>. A role with a server has its tools without
+// listing them.
+const MCPPrefix = "mcp_"
+
+// Tools returns the names of all built-in tools, sorted.
 func Tools() []string {
 	return []string{
-		ToolDispatch, ToolEditFile, ToolListFiles, ToolLoadArtifact, ToolLoadMemory, ToolReadFile, ToolRunCommand,
-		ToolSaveMemory, ToolSearch, ToolSubmitResult, ToolWriteFile,
+		ToolApplyPatch, ToolAsk, ToolDelegate, ToolDispatch, ToolEditFile, ToolGitDiff, ToolGitLog, ToolGlob, ToolListFiles,
+		ToolLoadArtifact, ToolLoadMemory, ToolOutline, ToolReadFile, ToolReportProgress, ToolRequestScope, ToolRunCommand,
+		ToolRunGates, ToolSaveMemory, ToolSearch, ToolSubmitResult, ToolTransfer, ToolWriteFile,
 	}
 }
 
 // WritingTool says whether a tool changes the work tree so that the role leaves a patch.
-func WritingTool(name string) bool { return name == ToolEditFile || name == ToolWriteFile }
+func WritingTool(name string) bool {
+	return name == ToolEditFile || name == ToolWriteFile || name == ToolApplyPatch
+}
+
+// TreeTool says whether a tool works in the work tree, so that a role with it needs one.
+func TreeTool(name string) bool {
+	switch name {
+	case ToolListFiles, ToolReadFile, ToolSearch, ToolGlob, ToolOutline, ToolRunCommand, ToolRunGates, ToolGitLog, ToolGitDiff:
+		return true
+	}
+	return WritingTool(name)
+}

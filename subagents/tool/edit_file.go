@@ -35,8 +35,8 @@ func (t *editFile) Declaration() *genai.FunctionDeclaration {
 	}
 }
 
-// ReadOnly is false: it changes the work tree.
-func (t *editFile) ReadOnly() bool { return false }
+// Effect is Writes: it changes the work tree.
+func (t *editFile) Effect(Call) Effect { return Writes }
 
 // Doing names what the call is about.
 func (t *editFile) Doing(call Call) string { return "editing " + call.text("path") }

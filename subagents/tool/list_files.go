@@ -34,8 +34,8 @@ func (t *listFiles) Declaration() *genai.FunctionDeclaration {
 	}
 }
 
-// ReadOnly is true: it only looks.
-func (t *listFiles) ReadOnly() bool { return true }
+// Effect is Reads: it only looks.
+func (t *listFiles) Effect(Call) Effect { return Reads }
 
 // Doing names what the call is about.
 func (t *listFiles) Doing(call Call) string {

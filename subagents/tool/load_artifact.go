@@ -59,8 +59,8 @@ func (t *loadArtifact) Declaration() *genai.FunctionDeclaration {
 	}
 }
 
-// ReadOnly is true: it only looks.
-func (t *loadArtifact) ReadOnly() bool { return true }
+// Effect is Reads: it only looks.
+func (t *loadArtifact) Effect(Call) Effect { return Reads }
 
 // Doing names what the call is about.
 func (t *loadArtifact) Doing(call Call) string { return "loading " + call.text("handle") }

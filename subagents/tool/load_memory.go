@@ -41,8 +41,8 @@ func (t *loadMemory) Declaration() *genai.FunctionDeclaration {
 	}
 }
 
-// ReadOnly is true: it only looks.
-func (t *loadMemory) ReadOnly() bool { return true }
+// Effect is Reads: it only looks.
+func (t *loadMemory) Effect(Call) Effect { return Reads }
 
 // Doing names what the call is about.
 func (t *loadMemory) Doing(call Call) string {

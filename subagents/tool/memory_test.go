@@ -49,7 +49,6 @@ func TestLoadMemoryShowsTheBestNotes(t *testing.T) {
 		b.ok(spec.ToolLoadMemory, args{"query": "log"}))
 	require.Equal(t, "log", f.query)
 	require.Equal(t, 8, f.limit)
-	require.True(t, b.set.ReadOnly(spec.ToolLoadMemory))
 	require.Equal(t, "looking into the memory for log", b.set.Doing(Call{Name: spec.ToolLoadMemory, Args: args{"query": "log"}}))
 	require.Contains(t, b.fails(spec.ToolLoadMemory, args{}), "missing: query")
 
@@ -84,7 +83,6 @@ func TestSaveMemoryProposes(t *testing.T) {
 	said := b.ok(spec.ToolSaveMemory, args{"title": "T", "text": "x", "tags": []any{"a"}, "paths": []any{"b/**"}})
 	require.Contains(t, said, "Proposed as 0123456789ab. A person decides")
 	require.Equal(t, []notes.Note{{Title: "T", Text: "x", Tags: []string{"a"}, Paths: []string{"b/**"}, Source: "run/task"}}, f.proposed)
-	require.False(t, b.set.ReadOnly(spec.ToolSaveMemory))
 	require.Contains(t, b.fails(spec.ToolSaveMemory, args{"title": "T"}), "missing: text")
 	f.err = fmt.Errorf("%w: it holds what looks like a token", notes.ErrRefused)
 	require.Equal(t, "this cannot be kept: it holds what looks like a token", b.fails(spec.ToolSaveMemory, args{"title": "T", "text": "x"}))

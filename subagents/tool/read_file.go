@@ -28,8 +28,8 @@ func (t *readFile) Declaration() *genai.FunctionDeclaration {
 	}
 }
 
-// ReadOnly is true: it only looks.
-func (t *readFile) ReadOnly() bool { return true }
+// Effect is Reads: it only looks.
+func (t *readFile) Effect(Call) Effect { return Reads }
 
 // Doing names what the call is about.
 func (t *readFile) Doing(call Call) string { return "reading " + call.text("path") }

@@ -74,8 +74,8 @@ func (t *runCommand) Declaration() *genai.FunctionDeclaration {
 
 func (t *runCommand) seconds(d time.Duration) int { return int(min(d, t.most) / time.Second) }
 
-// ReadOnly is false: it changes the work tree.
-func (t *runCommand) ReadOnly() bool { return false }
+// Effect is Writes: it changes the work tree.
+func (t *runCommand) Effect(Call) Effect { return Writes }
 
 // Doing names what the call is about.
 func (t *runCommand) Doing(call Call) string {

@@ -41,8 +41,8 @@ func (t *saveMemory) Declaration() *genai.FunctionDeclaration {
 	}
 }
 
-// ReadOnly is false: it keeps something.
-func (t *saveMemory) ReadOnly() bool { return false }
+// Effect is Reads: what it keeps no other call sees.
+func (t *saveMemory) Effect(Call) Effect { return Reads }
 
 // Doing names what the call is about.
 func (t *saveMemory) Doing(call Call) string { return "proposing a note: " + call.text("title") }

@@ -51,8 +51,8 @@ func (t *search) Declaration() *genai.FunctionDeclaration {
 	}
 }
 
-// ReadOnly is true: it only looks.
-func (t *search) ReadOnly() bool { return true }
+// Effect is Reads: it only looks.
+func (t *search) Effect(Call) Effect { return Reads }
 
 // Doing names what the call is about.
 func (t *search) Doing(call Call) string { return "searching " + call.text("pattern") }

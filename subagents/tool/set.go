@@ -77,10 +77,13 @@ func (s *Set) Lookup(name string) (Tool, error) {
 	return nil, fmt.Errorf("there is no tool %q; did you mean %s?", short(name, 64), strings.Join(near, ", "))
 }
 
-// ReadOnly says that a call may run at the same time as others; an unknown tool does nothing and so may.
-func (s *Set) ReadOnly(name string) bool {
-	t, ok := s.tools[name]
-	return !ok || t.ReadOnly()
+// Effect says what a call touches; a call that cannot be carried out touches nothing.
+func (s *Set) Effect(call Call) Effect {
+	call, err := s.checked(call)
+	if err != nil {
+		return Reads
+	}
+	return s.tools[call.Name].Effect(call)
 }
 
 // Check returns everything that is wrong with a call as one error, or nil.

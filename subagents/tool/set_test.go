@@ -41,9 +41,11 @@ func TestUnknownToolNamesTheNearest(t *testing.T) {
 	b := newBench(t, nil, nil)
 	require.Contains(t, b.fails("readfile", nil), "did you mean read_file")
 	require.Contains(t, b.fails("xyzzy", nil), "the tools are edit_file, list_files")
-	require.True(t, b.set.ReadOnly("xyzzy"))
-	require.True(t, b.set.ReadOnly(spec.ToolSearch))
-	require.False(t, b.set.ReadOnly(spec.ToolEditFile))
+	require.Equal(t, Reads, b.set.Effect(Call{Name: "xyzzy"}))
+	require.Equal(t, Reads, b.set.Effect(Call{Name: spec.ToolSearch, Args: args{"pattern": "a"}}))
+	edit := args{"path": "a.go", "old_text": "a", "new_text": "b"}
+	require.Equal(t, Writes, b.set.Effect(Call{Name: spec.ToolEditFile, Args: edit}))
+	require.Equal(t, Reads, b.set.Effect(Call{Name: spec.ToolEditFile}), "what cannot be carried out touches nothing")
 }
 
 func TestAllFaultsOfArgumentsAtOnce(t *testing.T) {
@@ -79,7 +81,7 @@ type breaks struct{}
 func (breaks) Declaration() *genai.FunctionDeclaration {
 	return &genai.FunctionDeclaration{Name: "breaks", ParametersJsonSchema: object(properties{})}
 }
-func (breaks) ReadOnly() bool                   { return true }
+func (breaks) Effect(Call) Effect               { return Reads }
 func (breaks) Run(context.Context, Call) Result { panic("oh") }
 
 func TestRunNeverPanics(t *testing.T) {

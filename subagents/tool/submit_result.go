@@ -94,8 +94,8 @@ func (t *submitResult) Declaration() *genai.FunctionDeclaration {
 	}
 }
 
-// ReadOnly is false: what the result says must come after everything else of its turn.
-func (t *submitResult) ReadOnly() bool { return false }
+// Effect is Writes: what the result says must come after everything else of its turn.
+func (t *submitResult) Effect(Call) Effect { return Writes }
 
 // Doing names what the call is about.
 func (t *submitResult) Doing(Call) string { return "submitting its result" }

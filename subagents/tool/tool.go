@@ -55,12 +55,25 @@ type Tool interface {
 	// Declaration is what the model is told. The schema of the arguments is in ParametersJsonSchema, as a map that is flat
 	// and has no bounds. It is called often and must always return an equal value, which the caller does not change.
 	Declaration() *genai.FunctionDeclaration
-	// ReadOnly says that calls may run at the same time as others; a tool that is not read-only runs alone.
-	ReadOnly() bool
+	// Effect says what a call touches, and so what may run beside it. Its arguments have been checked.
+	Effect(call Call) Effect
 	// Run carries out one call whose arguments fit the schema. It must return soon after ctx ends, and reports what went
-	// wrong as a result that says what to do. Read-only tools must allow calls from several goroutines.
+	// wrong as a result that says what to do. It must allow calls from several goroutines, unless it writes.
 	Run(ctx context.Context, call Call) Result
 }
+
+// Effect is what a call touches.
+type Effect int
+
+const (
+	// Reads is a call that changes nothing that another call of the agent could see: it may run beside others.
+	Reads Effect = iota
+	// Writes is a call that may change the work tree: it runs alone.
+	Writes
+	// Waits is a call that waits for somebody else, another agent or a person: it may run beside others, its time is no time
+	// of the agent, and its agent takes no room while all that it does is wait.
+	Waits
+)
 
 // Doer is a Tool that can say what a call is going to do.
 type Doer interface {

@@ -30,8 +30,8 @@ func (t *writeFile) Declaration() *genai.FunctionDeclaration {
 	}
 }
 
-// ReadOnly is false: it changes the work tree.
-func (t *writeFile) ReadOnly() bool { return false }
+// Effect is Writes: it changes the work tree.
+func (t *writeFile) Effect(Call) Effect { return Writes }
 
 // Doing names what the call is about.
 func (t *writeFile) Doing(call Call) string { return "writing " + call.text("path") }

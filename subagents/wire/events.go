@@ -121,7 +121,8 @@ func fault(e *contextscope.Event) error {
 // conductors says whether the conductor alone writes events of a kind.
 func conductors(kind contextscope.Kind) bool {
 	switch kind { //nolint:exhaustive // all others are agents'
-	case contextscope.KindRun, contextscope.KindPlan, contextscope.KindTask, contextscope.KindLanding:
+	case contextscope.KindRun, contextscope.KindPlan, contextscope.KindTask, contextscope.KindLanding,
+		contextscope.KindAnswer:
 		return true
 	default:
 		return false
@@ -137,6 +138,10 @@ func dataOf(kind contextscope.Kind) (into any, known bool) {
 		into = new(Turn)
 	case contextscope.KindTool:
 		into = new(Tooled)
+	case contextscope.KindCalls:
+		into = new(Calls)
+	case contextscope.KindRequest:
+		into = new(Request)
 	case contextscope.KindSteering:
 		into = new(Steered)
 	case contextscope.KindControl:
