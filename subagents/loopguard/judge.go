@@ -1,0 +1,149 @@
+package loopguard
+
+import (
+	"crypto/sha256"
+	_ "embed" // for the prompt
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+)
+
+const (
+	// firstJudged is the turn before which the judge is asked first.
+	firstJudged = 30
+	// minInterval and maxInterval bound how many turns lie between two questions; firstInterval holds until there was an answer.
+	minInterval   = 5
+	maxInterval   = 15
+	firstInterval = 10
+	// sure is the confidence from which on an opinion says that there is a loop.
+	sure = 0.9
+	// maxEntries is how many entries the judge sees.
+	maxEntries = 20
+	// maxBrief, maxEntry and maxAnalysis bound, in bytes, what is quoted of the brief, of each entry and of an analysis.
+	maxBrief    = 8_000
+	maxEntry    = 3_000
+	maxAnalysis = 600
+)
+
+// JudgeInstruction is the system instruction of the judge.
+//
+//go:embed judge.md
+var JudgeInstruction string
+
+// Opinion is a judge's answer.
+type Opinion struct {
+	Analysis string `json:"analysis"`
+	// Confidence is that there is a loop, from 0 to 1.
+	Confidence float64 `json:"confidence"`
+}
+
+// Loop says whether the opinion is sure of a loop. A first opinion that is needs a second one.
+func (o Opinion) Loop() bool { return o.Confidence >= sure }
+
+// ParseOpinion reads a judge's answer: one JSON object with an analysis and a confidence, and nothing else.
+func ParseOpinion(answer string) (Opinion, error) {
+	fields, err := object([]byte(answer), "analysis", "confidence")
+	if err != nil {
+		return Opinion{}, fmt.Errorf("read the judge's answer: %w", err)
+	}
+	var o Opinion
+	var confidence *float64
+	if err := json.Unmarshal(fields["confidence"], &confidence); err != nil || confidence == nil {
+		return Opinion{}, fmt.Errorf("read the judge's answer: the confidence is no number: %s", shown(answer, maxShown))
+	}
+	if err := json.Unmarshal(fields["analysis"], &o.Analysis); err != nil || strings.TrimSpace(o.Analysis) == "" {
+		return Opinion{}, fmt.Errorf("read the judge's answer: there is no analysis: %s", shown(answer, maxShown))
+	}
+	if o.Confidence = *confidence; o.Confidence < 0 || o.Confidence > 1 {
+		return Opinion{}, fmt.Errorf("read the judge's answer: the confidence %v is not between 0 and 1", o.Confidence)
+	}
+	return o, nil
+}
+
+// schedule says when the judge is asked. Turns count from the beginning of the task.
+type schedule struct{ last, interval int }
+
+func newSchedule() schedule { return schedule{interval: firstInterval} }
+
+// Due says whether the judge is to be asked before a turn of the task, the first of which is 1.
+func (g *Guard) Due(turn int) bool {
+	if g.judge.last == 0 {
+		return turn >= firstJudged
+	}
+	return turn-g.judge.last >= g.judge.interval
+}
+
+// Judged takes what the judge said before a turn. First is nil where there was no answer or a malformed one: no loop, and the
+// interval stays. Second is the opinion of another model, nil where the first was not sure or none could be had. Only both
+// together make a loop. Whichever did not see one sets the interval, the less sure the longer.
+func (g *Guard) Judged(turn int, first, second *Opinion) *Strike {
+	if g.stopped != nil {
+		return g.stopped
+	}
+	g.judge.last = turn
+	if first == nil {
+		return nil
+	}
+	last := *first
+	if first.Loop() && second != nil {
+		last = *second
+	}
+	const span = maxInterval - minInterval
+	g.judge.interval = minInterval + int(math.Round(span*(1-min(max(last.Confidence, 0), 1))))
+	if second == nil || !first.Loop() || !second.Loop() {
+		return nil
+	}
+	return g.strike(KindJudge, fmt.Sprintf("%q", shown(second.Analysis, maxAnalysis)))
+}
+
+// Author is who an entry of a session comes from.
+type Author string
+
+// The authors of entries.
+const (
+	Agent   Author = "The agent"
+	Tools   Author = "The tools, in answer to the agent's calls"
+	Message Author = "A message to the agent"
+)
+
+// Entry is one event of a session as the judge sees it: a turn of the agent with its thoughts, words and calls, the results of
+// its calls, or a message to it.
+type Entry struct {
+	From Author
+	Text string
+}
+
+// JudgePrompt asks whether the newest of the entries, oldest first, bring the brief nearer to its end. What is quoted stands
+// between lines with a digest of all of it, which none of it can know.
+func JudgePrompt(brief string, entries []Entry) string {
+	entries = entries[max(0, len(entries)-maxEntries):]
+	all := sha256.New()
+	fmt.Fprintf(all, "%d:%s", len(brief), brief)
+	for _, e := range entries {
+		fmt.Fprintf(all, "%s %d:%s", e.From, len(e.Text), e.Text)
+	}
+	id := fmt.Sprintf("%x", all.Sum(nil)[:8])
+	var b strings.Builder
+	quote := func(head, text string, most int) {
+		fmt.Fprintf(&b, "%s:\n<<<BEGIN %s>>>\n%s\n<<<END %s>>>\n\n", head, id, excerpt(text, most), id)
+	}
+	quote("The task of the agent", brief, maxBrief)
+	fmt.Fprintf(&b, "The newest %d entries of its session, oldest first.\n\n", len(entries))
+	for i, e := range entries {
+		quote(fmt.Sprintf("%d. %s", i+1, e.From), e.Text, maxEntry)
+	}
+	b.WriteString("Judge whether the agent goes round in circles.")
+	return b.String()
+}
+
+// excerpt bounds a text to about most bytes, of both its ends.
+func excerpt(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= most {
+		return text
+	}
+	head, tail := text[:most/2], text[len(text)-most/2:]
+	return fmt.Sprintf("%s\n[%d bytes are left out here]\n%s",
+		strings.ToValidUTF8(head, ""), len(text)-len(head)-len(tail), strings.ToValidUTF8(tail, ""))
+}

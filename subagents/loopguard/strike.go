@@ -1,0 +1,83 @@
+package loopguard
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// The kinds of loops.
+const (
+	KindCall    = "call"    // one call again and again
+	KindCycle   = "cycle"   // two to ten calls again and again
+	KindText    = "text"    // the same words
+	KindThought = "thought" // the same thoughts
+	KindJudge   = "judge"   // two models see no progress
+)
+
+// maxStrikes is the strike that ends the agent.
+const maxStrikes = 2
+
+// maxShown bounds, in characters, each piece of what an agent did that a strike shows.
+const maxShown = 160
+
+// Strike is a loop that was found.
+type Strike struct {
+	Kind string
+	// N is 1 for a nudge and 2 for the end.
+	N int
+	// Detail names the loop in one line. It quotes the agent.
+	Detail string
+	// At is, for text and thoughts, how many bytes of the chunk had been read. What is behind them was not taken: who goes on
+	// after the strike feeds it.
+	At int
+}
+
+// Nudge is what the model is told after the first strike.
+func (s *Strike) Nudge() string {
+	switch s.Kind {
+	case KindCall, KindCycle:
+		return "You go round in circles: " + s.Detail + ". The last call was not executed: making it again changes nothing. " +
+			"Think about why it does not help, then do something different, or call submit_result and say what blocks you."
+	case KindText, KindThought:
+		what := "You repeat yourself: "
+		if s.Kind == KindThought {
+			what = "Your thoughts go round in circles: "
+		}
+		return what + s.Detail + ". Saying it again changes nothing. Take the next step with a tool, or call submit_result and " +
+			"say what blocks you."
+	default:
+		return "Your last turns brought no progress. What was seen: " + s.Detail + ". Check it against your task. If it holds, " +
+			"try another way, or call submit_result and say what blocks you."
+	}
+}
+
+// shown makes what an agent said fit to stand in a line: no control characters, and not more than most characters.
+func shown(text string, most int) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range text {
+		if n++; n > most {
+			b.WriteRune('…')
+			break
+		}
+		if !unicode.IsPrint(r) {
+			r = ' '
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// loops words the repetition of calls; known says that they had results to compare.
+func loops(names []string, args string, known bool) string {
+	what := names[0] + " " + args
+	results := "each without a result"
+	if known {
+		results = "each with the same result"
+	}
+	if len(names) > 1 {
+		what = fmt.Sprintf("a cycle of %d calls (%s)", len(names), strings.Join(names, ", "))
+	}
+	return fmt.Sprintf("%s: %d times in a row, %s", what, repeats, results)
+}
