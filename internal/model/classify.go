@@ -33,7 +33,7 @@ func classify(parent context.Context, cause error, c *call, err error) *Error {
 		return &Error{Class: Unavailable, Status: c.status, Message: cause.Error(), Err: cause}
 	}
 	if c.status != 0 && (c.status < 200 || c.status > 299) {
-		return refusalError(c.status, c.header, parseFault(c.refusal))
+		return c.refused()
 	}
 	var api genai.APIError
 	if errors.As(err, &api) {
@@ -133,6 +133,7 @@ func rateLimit(e *Error, f apiFault, now time.Time) {
 	e.Quota, kind = f.quota()
 	e.RetryAfter = kind.wait(e.RetryAfter, now)
 	e.wait = kind == quotaShort && e.RetryAfter <= maxShortWait
+	e.project = kind == quotaSpend
 }
 
 // badRequest tells the kinds of 4xx apart that are not simply wrong. The API has no codes for them, only words.
@@ -140,7 +141,8 @@ func badRequest(e *Error, f apiFault) {
 	e.Class = Invalid
 	msg := strings.ToLower(f.Message)
 	switch {
-	case f.hasReason("API_KEY_INVALID") || strings.Contains(msg, "api key"):
+	case f.hasReason("API_KEY_INVALID") || strings.Contains(msg, "api key not valid"), strings.Contains(msg, "api key expired"),
+		strings.Contains(msg, "api key not found"):
 		e.Class = Auth
 	case strings.Contains(msg, "token count") && strings.Contains(msg, "exceeds"),
 		strings.Contains(msg, "context length"), strings.Contains(msg, "payload size exceeds"),

@@ -131,3 +131,9 @@ func cloneConfig(c *genai.GenerateContentConfig) *genai.GenerateContentConfig {
 	out.AutomaticContinuation = genai.Ptr(false)
 	return out
 }
+
+// Portable returns copies of contents and configuration for a client to send: bytes that are not UTF-8 are visible in them, and
+// ids that only we know are left out. Neither is nil.
+func (req *Request) Portable() ([]*genai.Content, *genai.GenerateContentConfig) {
+	return cloneContents(req.Contents), cloneConfig(req.Config)
+}

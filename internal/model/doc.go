@@ -1,5 +1,6 @@
 // Package model is the one door to a language model: a small interface that streams one answer, the Gemini client behind
-// it, and the middlewares that every call passes through (validation, continuation, budget, retries, shared hold).
+// it, and the middlewares that every call passes through (fallback, validation, continuation, budget, retries, shared
+// hold).
 // Contents and configurations are those of google.golang.org/genai, so that nothing is lost on the way. Every failure is
 // an *Error whose class decides what happens next.
 //

@@ -65,6 +65,8 @@ type Error struct {
 	signature bool
 	// wait says that holding every call for RetryAfter is the right answer.
 	wait bool
+	// project says that the quota is of the whole project and not of a model.
+	project bool
 }
 
 // Error returns class, status and message; never the key.

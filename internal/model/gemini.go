@@ -58,7 +58,8 @@ func NewGemini(ctx context.Context, opt Options) (*Gemini, error) {
 		return nil, fault
 	}
 	g := &Gemini{key: t.key, where: t.baseURL, slots: make(chan struct{}, cmp.Or(opt.Encoders, runtime.GOMAXPROCS(0)))}
-	client := g.httpClient(opt, t)
+	client, base := newHTTPClient(opt, t.custom)
+	g.base = base
 	cc := &genai.ClientConfig{
 		Backend: t.backend(), APIKey: t.key, HTTPClient: client, HTTPOptions: genai.HTTPOptions{BaseURL: t.baseURL},
 	}
@@ -75,27 +76,6 @@ func NewGemini(ctx context.Context, opt Options) (*Gemini, error) {
 			"GOOGLE_CLOUD_LOCATION and the API key"}
 	}
 	return g, nil
-}
-
-func (g *Gemini) httpClient(opt Options, t target) *http.Client {
-	var client http.Client
-	if opt.HTTPClient != nil {
-		client = *opt.HTTPClient
-	}
-	base := client.Transport
-	if base == nil {
-		g.base = newTransport()
-		base = g.base
-	}
-	if client.CheckRedirect == nil {
-		// The key is in a header that net/http would carry to any other host.
-		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	}
-	client.Transport = &wire{
-		base: base, tell: t.custom,
-		first: cmp.Or(opt.FirstTimeout, 10*time.Minute), idle: cmp.Or(opt.IdleTimeout, 2*time.Minute),
-	}
-	return &client
 }
 
 // Close closes idle connections. Calls under way are not touched.
@@ -159,7 +139,10 @@ func (s *send) run(ctx context.Context) (*Result, *Error) {
 	}
 	sendCtx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	c := &call{meta: s.req.Meta, stop: stop, encoded: sync.OnceFunc(func() { <-s.g.slots })}
+	c := &call{
+		meta: s.req.Meta, stop: stop, encoded: sync.OnceFunc(func() { <-s.g.slots }),
+		slow: s.req.Config != nil && s.req.Config.ServiceTier == genai.ServiceTierFlex,
+	}
 	defer c.encoded()
 	err := s.stream(context.WithValue(sendCtx, callKey{}, c))
 	if s.stopped {

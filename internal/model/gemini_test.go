@@ -73,7 +73,8 @@ func TestGeminiConforms(t *testing.T) {
 	for _, noise := range []bool{false, true} {
 		t.Run(fmt.Sprintf("noise %v", noise), func(t *testing.T) {
 			t.Parallel()
-			modeltest.Conformance(t, func(t *testing.T, script string) model.Model {
+			mk := func(t *testing.T, script string) model.Model {
+				t.Helper()
 				s, err := geminitest.Parse([]byte(script))
 				require.NoError(t, err)
 				for i := range s.Rules {
@@ -83,7 +84,9 @@ func TestGeminiConforms(t *testing.T) {
 				}
 				_, g := serve(t, geminitest.Options{Script: s}, "")
 				return g
-			})
+			}
+			modeltest.Conformance(t, mk)
+			modeltest.Signatures(t, mk)
 		})
 	}
 }

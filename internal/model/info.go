@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"divisi/internal/spec"
 )
 
 // DefaultModel serves roles that name no model.
@@ -28,8 +31,12 @@ type Info struct {
 	// Window is the input limit in tokens, MaxOutput the output limit of one call.
 	Window    int `yaml:"window"`
 	MaxOutput int `yaml:"max_output"`
-	// Thinking lists the levels that the model takes; empty means not known.
+	// Thinking lists the levels that the model takes, lowest first; empty means not known.
 	Thinking []string `yaml:"thinking"`
+	// Tiers are the service tiers that the model can be called in, with what they cost against standard; nil means not known.
+	Tiers map[string]float64 `yaml:"tiers"`
+	// JSONWithTools says that an answer in JSON can be asked for beside tools. It is false where nothing is known.
+	JSONWithTools bool `yaml:"json_with_tools"`
 	// MinCache is the smallest prefix, in tokens, that the service caches, by itself or in an explicit cache; 0 means that
 	// nothing is known of caching. ExplicitCache says that caches can be made by name.
 	MinCache      int  `yaml:"min_cache"`
@@ -46,6 +53,24 @@ type Price struct {
 	Cached float64   `yaml:"cached"`
 	// Storage is for an hour of an explicit cache; 0 means not known.
 	Storage float64 `yaml:"storage"`
+	// Long replaces the price of calls whose prompt has more than Above tokens; nil means that there is one price.
+	Long *LongPrice `yaml:"long"`
+}
+
+// LongPrice is what a call with a long prompt costs.
+type LongPrice struct {
+	Above  int     `yaml:"above"`
+	In     float64 `yaml:"in"`
+	Out    float64 `yaml:"out"`
+	Cached float64 `yaml:"cached"`
+}
+
+// For is the price of one call with a prompt of so many tokens. What the table does not say of cached input stays as it is.
+func (p Price) For(prompt int) Price {
+	if l := p.Long; l != nil && prompt > l.Above {
+		p.In, p.Out, p.Cached = l.In, l.Out, cmp.Or(l.Cached, p.Cached)
+	}
+	return p
 }
 
 type table struct {
@@ -78,6 +103,40 @@ func Lookup(name string) Info {
 // Thinks says whether the model takes a thinking level. What is not known is left to the server.
 func (i Info) Thinks(level string) bool {
 	return len(i.Thinking) == 0 || slices.Contains(i.Thinking, level)
+}
+
+// levels are the thinking levels, lowest first.
+var levels = []string{"MINIMAL", "LOW", "MEDIUM", "HIGH"}
+
+// nearest is the level of those that the model takes that comes closest to one, the higher of two; empty when its levels are
+// not known.
+func (i Info) nearest(level string) string {
+	at, best, far := slices.Index(levels, level), "", len(levels)
+	for _, l := range i.Thinking {
+		if d := slices.Index(levels, l) - at; max(d, -d) <= far {
+			best, far = l, max(d, -d)
+		}
+	}
+	return best
+}
+
+// Serves says whether the model can be called in a tier. What is not known is left to the service.
+func (i Info) Serves(tier string) bool {
+	_, ok := i.Tiers[tier]
+	return ok || tier == "" || i.Tiers == nil
+}
+
+// Factor is what a tier costs against standard; 1 where nothing is known.
+func (i Info) Factor(tier string) float64 {
+	if f, ok := i.Tiers[tier]; ok {
+		return f
+	}
+	return 1
+}
+
+// usable is how many tokens a request may have, as spec.UsableWindow reckons it.
+func (i Info) usable() int {
+	return spec.UsableWindow(spec.Model{Window: i.Window, MaxOutput: i.MaxOutput})
 }
 
 // PriceAt is the price on a day; false when none is known for it.

@@ -28,8 +28,14 @@ type Request struct {
 	// Cached says what of the request a cache of the service holds; nil means nothing. The request is whole all the same:
 	// an implementation that knows no caches passes over it.
 	Cached *CachedPrefix
+	// Fallback are the models that stand in, in their order, while Model is overloaded. They are sent the request without its
+	// thought signatures, which only Model knows.
+	Fallback []Choice
 	// Meta says on whose behalf the call is made.
 	Meta Meta
+
+	// tries bounds the sends of this request; 0 leaves it to the policy.
+	tries int
 }
 
 // Meta names the work that a call is part of. It is sent only to a base URL that is not Google's own.
@@ -64,6 +70,10 @@ type Result struct {
 	Wasted spec.Usage
 	// Model is the version that answered; ResponseID the server's name for the answer.
 	Model, ResponseID string
+	// StandIn is the name of the model that answered where that was not the request's own; its signatures are gone from Content.
+	StandIn string
+	// Tier is the service tier that the answer was asked for in; empty when it was left to the service.
+	Tier string
 	// Continuation is the token to go on with when Finish is CONTINUATION. Models made by New never return one.
 	Continuation []byte
 }

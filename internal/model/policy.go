@@ -17,20 +17,26 @@ type Policy struct {
 	Hops int
 	// OnRetry is told of each try that was given up. It must not block.
 	OnRetry func(RetryNote)
+	// OnFallback is told when another than the request's own model is asked, and when the own one answers again. It must not
+	// block.
+	OnFallback func(FallbackNote)
 	// OnCacheRefused is told of each cache that the service did not take; the request went out again without it. It must not
 	// block.
 	OnCacheRefused func(name string, err *Error)
 }
 
-// New returns base behind validation, continuation, budget, the way round refused caches, retries and hold, from the
-// outside in. Callers see none of
-// the passing failures: what comes out is an answer, or an *Error that trying again at once will not mend.
+// New returns base behind fallback, validation, continuation, budget, the way round refused caches, retries and hold, from the
+// outside in. Callers see none of the passing failures: what comes out is an answer, or an *Error that trying again at once
+// will not mend. All who share the model share what is known of models that rest.
 func New(base Model, p Policy) Model {
 	if p.Hold == nil {
 		p.Hold = NewHold(nil)
 	}
 	if p.OnRetry == nil {
 		p.OnRetry = func(RetryNote) {}
+	}
+	if p.OnFallback == nil {
+		p.OnFallback = func(FallbackNote) {}
 	}
 	if p.OnCacheRefused == nil {
 		p.OnCacheRefused = func(string, *Error) {}
@@ -43,7 +49,9 @@ func New(base Model, p Policy) Model {
 	if p.Budget != nil {
 		m = budgeted{next: m, budget: p.Budget}
 	}
-	return validated{next: continued{next: m, hops: p.Hops}}
+	return chained{
+		next: validated{next: continued{next: m, hops: p.Hops}}, health: newHealth(), note: p.OnFallback,
+	}
 }
 
 // validated refuses what must not be sent.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"google.golang.org/genai"
 
 	"divisi/internal/spec"
 )
@@ -66,6 +67,9 @@ func (m retrier) Generate(ctx context.Context, req *Request) iter.Seq2[Event, er
 			yield(Event{}, err)
 		case res != nil:
 			res.Wasted = res.Wasted.Add(c.wasted)
+			if req.Config != nil {
+				res.Tier = string(req.Config.ServiceTier)
+			}
 			yield(Event{Result: res}, nil)
 		}
 	}
@@ -143,8 +147,20 @@ func (c *retrying) once(ctx context.Context) (*Result, *Error) {
 	})
 	if err != nil {
 		c.shown = c.shown || some
+		err = c.shed(err)
 	}
 	return res, err
+}
+
+// shed tells being shed from the flex tier, which concerns that tier alone, from a quota, which concerns everybody.
+func (c *retrying) shed(err *Error) *Error {
+	config := c.req.Config
+	if err.Class != RateLimited || err.Quota != "" || config == nil || config.ServiceTier != genai.ServiceTierFlex {
+		return err
+	}
+	own := *err
+	own.Class, own.wait = Overloaded, false
+	return &own
 }
 
 // holdAll stops the whole process until the quota is free. A 429 that names no time waits longer each time.
@@ -168,8 +184,10 @@ func (c *retrying) decide(err *Error, spent time.Duration) (time.Duration, bool)
 		return 0, false
 	}
 	tries := c.retry.Tries
-	if err.tries > 0 {
-		tries = min(tries, err.tries)
+	for _, most := range []int{err.tries, c.req.tries} {
+		if most > 0 {
+			tries = min(tries, most)
+		}
 	}
 	delay := max(c.backoff.NextBackOff(), err.RetryAfter)
 	return delay, c.try < tries && spent+delay <= c.retry.Time

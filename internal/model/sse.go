@@ -3,6 +3,7 @@ package model
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,71 +12,60 @@ import (
 // maxEvent bounds one event of a stream, in bytes.
 const maxEvent = 64 << 20
 
+// doneMark is how OpenAI's services, and many gateways, end a stream.
+const doneMark = "[DONE]"
+
 var errEventTooLong = errors.New("an event of the stream is too long")
 
-// reframer rewrites a server-sent event stream into the one form that the SDK can parse: "data: JSON" and an empty line.
-// It understands comments, other fields, any line ending, data over several lines, [DONE], a byte order mark and a bare
-// JSON document in place of a stream. A read error ends the stream: it is reported to failed and not to the reader,
-// and the event that was being read is dropped.
-type reframer struct {
-	src    io.ReadCloser
-	in     *bufio.Reader
-	failed func(error)
-	limit  int // of one event, in bytes
+// eventReader reads a server-sent event stream. It understands comments, other fields, any line ending, data over several
+// lines, a byte order mark and a bare JSON document in place of a stream.
+type eventReader struct {
+	in    *bufio.Reader
+	limit int // of one event, in bytes
 
-	out   bytes.Buffer // framed, not yet read
 	event bytes.Buffer // data of the current event
 	open  bool         // the current event has data
 	raw   bool         // the current event is a bare JSON document
 	skip  bool         // the last line ended in CR: an LF that follows belongs to it
 	first bool         // a line was read
-	done  bool
+	end   error        // how the stream ended
 }
 
-func newReframer(src io.ReadCloser, failed func(error)) *reframer {
-	return &reframer{src: src, in: bufio.NewReaderSize(src, 32<<10), failed: failed, limit: maxEvent}
+func newEventReader(src io.Reader) *eventReader {
+	return &eventReader{in: bufio.NewReaderSize(src, 32<<10), limit: maxEvent}
 }
 
-// Read implements io.Reader.
-func (r *reframer) Read(p []byte) (int, error) {
-	for r.out.Len() == 0 && !r.done {
-		r.step()
-	}
-	if r.out.Len() == 0 {
-		return 0, io.EOF
-	}
-	return r.out.Read(p)
-}
-
-// Close closes the source. Its error is of no use to anybody: the answer has been read or given up.
-func (r *reframer) Close() error {
-	if err := r.src.Close(); err != nil {
-		r.failed(err)
-	}
-	return nil
-}
-
-// step reads one line.
-func (r *reframer) step() {
-	line, err := r.line()
-	if err == nil || (errors.Is(err, io.EOF) && len(line) > 0) {
-		if tooLong := r.take(line); tooLong != nil {
-			err = tooLong
+// next returns the data of the next event, good until the call after it; io.EOF behind the last one. When reading fails the
+// event under way is dropped: it may be half of one.
+func (r *eventReader) next() ([]byte, error) {
+	r.clear()
+	for r.end == nil {
+		line, err := r.line()
+		if err == nil || (errors.Is(err, io.EOF) && len(line) > 0) {
+			whole, tooLong := r.take(line)
+			if whole {
+				return r.data(), nil
+			}
+			err = cmp.Or(tooLong, err)
 		}
+		r.end = err
 	}
-	if err == nil {
-		return
+	// Servers forget the last empty line; a cut event is no JSON and fails there.
+	if data := r.data(); len(data) > 0 && errors.Is(r.end, io.EOF) {
+		return data, nil
 	}
-	r.done = true
-	if errors.Is(err, io.EOF) {
-		r.dispatch() // servers forget the last empty line; a cut event is no JSON and fails there
-		return
-	}
-	r.failed(err)
+	return nil, r.end
+}
+
+func (r *eventReader) data() []byte { return bytes.TrimSpace(r.event.Bytes()) }
+
+func (r *eventReader) clear() {
+	r.event.Reset()
+	r.open, r.raw = false, false
 }
 
 // line reads up to LF, CR or CRLF and returns the line without it.
-func (r *reframer) line() ([]byte, error) {
+func (r *eventReader) line() ([]byte, error) {
 	var line []byte
 	for {
 		if len(line) > r.limit {
@@ -104,7 +94,7 @@ func (r *reframer) line() ([]byte, error) {
 }
 
 // rest adds what is buffered up to the next line ending, so that long lines are not copied byte by byte.
-func (r *reframer) rest(line []byte) []byte {
+func (r *eventReader) rest(line []byte) []byte {
 	buf, err := r.in.Peek(r.in.Buffered())
 	if err != nil {
 		return line // Peek of what is buffered cannot fail; the next read would report it
@@ -120,29 +110,38 @@ func (r *reframer) rest(line []byte) []byte {
 	return line
 }
 
-// take handles one line.
-func (r *reframer) take(line []byte) error {
+// take handles one line and says whether the event is whole.
+func (r *eventReader) take(line []byte) (bool, error) {
 	if !r.first {
 		line, r.first = bytes.TrimPrefix(line, []byte("\uFEFF")), true
 	}
 	if len(line) == 0 {
-		if !r.raw || json.Valid(r.event.Bytes()) { // a bare document may contain empty lines
-			r.dispatch()
-		}
-		return nil
+		return r.boundary(), nil
 	}
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	switch {
 	case r.raw || (!r.open && line[0] == '{'):
 		r.raw = true
-		return r.add(line)
+		return false, r.add(line)
 	case string(field) == "data":
-		return r.add(bytes.TrimPrefix(value, []byte(" ")))
+		return false, r.add(bytes.TrimPrefix(value, []byte(" ")))
 	}
-	return nil // a comment, or a field that means nothing here
+	return false, nil // a comment, or a field that means nothing here
 }
 
-func (r *reframer) add(data []byte) error {
+// boundary handles an empty line. A bare document may contain some.
+func (r *eventReader) boundary() bool {
+	if r.raw && !json.Valid(r.event.Bytes()) {
+		return false
+	}
+	if len(r.data()) > 0 {
+		return true
+	}
+	r.clear()
+	return false
+}
+
+func (r *eventReader) add(data []byte) error {
 	if r.event.Len()+len(data) > r.limit {
 		return errEventTooLong
 	}
@@ -154,13 +153,53 @@ func (r *reframer) add(data []byte) error {
 	return nil
 }
 
-func (r *reframer) dispatch() {
-	data := bytes.TrimSpace(r.event.Bytes())
-	if len(data) > 0 && string(data) != "[DONE]" {
+// reframer rewrites a stream of events into the one form that the SDK can parse: "data: JSON" and an empty line. [DONE] is
+// left out. A read error ends the stream: it is reported to failed and not to the reader.
+type reframer struct {
+	src    io.ReadCloser
+	events *eventReader
+	failed func(error)
+
+	out  bytes.Buffer // framed, not yet read
+	done bool
+}
+
+func newReframer(src io.ReadCloser, failed func(error)) *reframer {
+	return &reframer{src: src, events: newEventReader(src), failed: failed}
+}
+
+// Read implements io.Reader.
+func (r *reframer) Read(p []byte) (int, error) {
+	for r.out.Len() == 0 && !r.done {
+		r.step()
+	}
+	if r.out.Len() == 0 {
+		return 0, io.EOF
+	}
+	return r.out.Read(p)
+}
+
+// Close closes the source. Its error is of no use to anybody: the answer has been read or given up.
+func (r *reframer) Close() error {
+	if err := r.src.Close(); err != nil {
+		r.failed(err)
+	}
+	return nil
+}
+
+// step reads one event.
+func (r *reframer) step() {
+	data, err := r.events.next()
+	if err != nil {
+		r.done = true
+		if !errors.Is(err, io.EOF) {
+			r.failed(err)
+		}
+		return
+	}
+	if string(data) != doneMark {
 		r.out.WriteString("data: ")
 		r.out.Write(data)
 		r.out.WriteString("\n\n")
 	}
-	r.event.Reset()
-	r.open, r.raw = false, false
 }

@@ -65,7 +65,7 @@ func TestReframerBoundsAnEvent(t *testing.T) {
 	for _, in := range []string{"data: " + strings.Repeat("x", 200_000), strings.Repeat("data: 12345\n", 20_000)} {
 		var broken error
 		r := newReframer(io.NopCloser(strings.NewReader(in)), func(err error) { broken = err })
-		r.limit = 100_000
+		r.events.limit = 100_000
 		got, err := io.ReadAll(r)
 		require.NoError(t, err)
 		require.ErrorIs(t, broken, errEventTooLong)

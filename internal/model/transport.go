@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -13,6 +14,9 @@ import (
 
 // maxErrorBody bounds what is read of an error's body.
 const maxErrorBody = 1 << 20
+
+// slowFirst is the shortest wait for the first byte in the flex tier, whose answers are promised within 15 minutes.
+const slowFirst = 20 * time.Minute
 
 var errIdle = errors.New("the server sent nothing for too long")
 
@@ -40,8 +44,10 @@ type callKey struct{}
 type call struct {
 	meta    Meta
 	plain   bool   // the answer is one document, not a stream
+	slow    bool   // the service answers in its own time: the flex tier
 	encoded func() // gives the encoder's place back; called once the request is on its way
 	stop    context.CancelCauseFunc
+	refuse  refuser // nil means Google's
 
 	mu       sync.Mutex
 	sent     bool
@@ -52,12 +58,45 @@ type call struct {
 	broken   error
 }
 
+// refuser turns a refusal into the error that it stands for.
+type refuser = func(status int, h http.Header, body []byte) *Error
+
+// refused is the error of the refusal that came.
+func (c *call) refused() *Error {
+	if c.refuse != nil {
+		return c.refuse(c.status, c.header, c.refusal)
+	}
+	return FromStatus(c.status, c.header, c.refusal)
+}
+
 func (c *call) failed(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.broken == nil {
 		c.broken = err
 	}
+}
+
+// newHTTPClient makes the client that sends every call through a wire. base is nil when the transport is the caller's.
+func newHTTPClient(opt Options, tell bool) (client *http.Client, base *http.Transport) {
+	client = &http.Client{}
+	if opt.HTTPClient != nil {
+		*client = *opt.HTTPClient
+	}
+	under := client.Transport
+	if under == nil {
+		base = newTransport()
+		under = base
+	}
+	if client.CheckRedirect == nil {
+		// The key is in a header that net/http would carry to any other host.
+		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	client.Transport = &wire{
+		base: under, tell: tell,
+		first: cmp.Or(opt.FirstTimeout, 10*time.Minute), idle: cmp.Or(opt.IdleTimeout, 2*time.Minute),
+	}
+	return client, base
 }
 
 // wire is the RoundTripper under the SDK. Every send carries its own *call in the context.
@@ -82,7 +121,11 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		req = req.Clone(req.Context())
 		c.meta.write(req.Header)
 	}
-	dog := newWatchdog(c.stop, w.first, w.idle)
+	first := w.first
+	if c.slow {
+		first = max(first, slowFirst)
+	}
+	dog := newWatchdog(c.stop, first, w.idle)
 	resp, err := w.base.RoundTrip(req)
 	if err != nil {
 		dog.halt()

@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -123,17 +124,31 @@ func validateConfig(model string, c *genai.GenerateContentConfig) *Error {
 	if err := validateSystem(c.SystemInstruction); err != nil {
 		return err
 	}
-	if t := c.ThinkingConfig; t != nil && t.ThinkingLevel != "" {
-		if info := Lookup(model); !info.Thinks(string(t.ThinkingLevel)) {
-			return invalidf("config: %s knows the thinking levels %s, not %s", model, strings.Join(info.Thinking, ", "),
-				t.ThinkingLevel)
-		}
+	if err := validateAbilities(Lookup(model), c); err != nil {
+		return err
 	}
 	if err := validateTools(c.Tools); err != nil {
 		return err
 	}
 	if _, err := json.Marshal(c); err != nil {
 		return invalidf("config cannot be written as JSON: %s", shorten(err.Error()))
+	}
+	return nil
+}
+
+// validateAbilities refuses what the model is known not to do.
+func validateAbilities(info Info, c *genai.GenerateContentConfig) *Error {
+	if t := c.ThinkingConfig; t != nil && t.ThinkingLevel != "" && !info.Thinks(string(t.ThinkingLevel)) {
+		return invalidf("config: %s knows the thinking levels %s, not %s", info.Name, strings.Join(info.Thinking, ", "),
+			t.ThinkingLevel)
+	}
+	if !info.Serves(string(c.ServiceTier)) {
+		return invalidf("config: %s has the service tiers %s, not %s", info.Name,
+			strings.Join(slices.Sorted(maps.Keys(info.Tiers)), ", "), c.ServiceTier)
+	}
+	if info.Known && !info.JSONWithTools && len(c.Tools) > 0 && (c.ResponseMIMEType == "application/json" ||
+		c.ResponseJsonSchema != nil || c.ResponseSchema != nil) {
+		return invalidf("config: %s cannot be asked for JSON beside tools: have a tool called instead", info.Name)
 	}
 	return nil
 }

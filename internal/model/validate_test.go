@@ -55,6 +55,19 @@ func TestValidate(t *testing.T) {
 		{"level that the model lacks", config(genai.GenerateContentConfig{
 			ThinkingConfig: &genai.ThinkingConfig{ThinkingLevel: genai.ThinkingLevelMinimal},
 		}), "thinking levels LOW, MEDIUM, HIGH"},
+		{
+			"tier that the model lacks", config(genai.GenerateContentConfig{ServiceTier: "batch"}),
+			"service tiers flex, priority, standard, not batch",
+		},
+		{"tier", config(genai.GenerateContentConfig{ServiceTier: "flex"}), ""},
+		{"JSON beside tools", func(r *Request) {
+			decl(&genai.FunctionDeclaration{Name: "f"})(r)
+			r.Config.ResponseMIMEType = "application/json"
+		}, ""},
+		{"JSON beside tools on a model that cannot", func(r *Request) {
+			decl(&genai.FunctionDeclaration{Name: "f"})(r)
+			r.Model, r.Config.ResponseMIMEType = "gemini-2.5-flash-lite", "application/json"
+		}, "cannot be asked for JSON beside tools"},
 		{"nil tool", config(genai.GenerateContentConfig{Tools: []*genai.Tool{nil}}), "tools[0] is nil"},
 		{"nil declaration", decl(nil), "is nil"},
 		{"nameless declaration", decl(&genai.FunctionDeclaration{}), "has no name"},

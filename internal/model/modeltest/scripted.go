@@ -15,6 +15,7 @@ import (
 
 	"divisi/internal/geminitest"
 	"divisi/internal/model"
+	"divisi/internal/spec"
 )
 
 // Scripted is a model in memory: no network, no SDK, the same script and the same strictness as the fake server. It
@@ -58,7 +59,7 @@ func (s *Scripted) Generate(ctx context.Context, req *model.Request) iter.Seq2[m
 			return
 		}
 		p := playing{yield: yield, name: req.Model, reply: s.api.Ask(header(req.Meta), req.Model, "streamGenerateContent", raw)}
-		p.run(ctx)
+		p.run(ctx, req)
 	}
 }
 
@@ -96,14 +97,19 @@ type playing struct {
 	name   string
 	reply  geminitest.Reply
 	answer model.Answer
+	began  bool
 }
 
-func (p *playing) run(ctx context.Context) {
+func (p *playing) run(ctx context.Context, req *model.Request) {
 	res, stopped, err := p.play(ctx)
 	switch {
 	case stopped:
 	case err != nil:
-		p.yield(model.Event{}, model.AsError(err))
+		fault := model.AsError(err)
+		if p.began && fault.Usage.Calls == 0 {
+			fault.Usage = spec.Usage{Calls: 1, Prompt: model.Estimate(req)}
+		}
+		p.yield(model.Event{}, fault)
 	default:
 		p.yield(model.Event{Result: res}, nil)
 	}
@@ -126,6 +132,7 @@ func (p *playing) play(ctx context.Context) (res *model.Result, stopped bool, er
 		if err != nil {
 			return nil, false, err
 		}
+		p.began = true
 		for _, part := range p.answer.Observe(chunk) {
 			if !p.yield(model.Event{Delta: part}, nil) {
 				return nil, true, nil

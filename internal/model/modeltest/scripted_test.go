@@ -19,12 +19,15 @@ func TestMain(m *testing.M) {
 
 func TestScriptedConforms(t *testing.T) {
 	t.Parallel()
-	Conformance(t, func(t *testing.T, script string) model.Model {
+	mk := func(t *testing.T, script string) model.Model {
+		t.Helper()
 		m, err := FromYAML(script)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.Empty(t, m.Violations()) })
 		return m
-	})
+	}
+	Conformance(t, mk)
+	Signatures(t, mk)
 }
 
 func TestScriptedIsStrict(t *testing.T) {

@@ -1,0 +1,11 @@
+// Package record keeps every exchange with a model's service in files, and answers from them without the service. It stands
+// above the retries and the fallback: an exchange is what a caller asked and what it got in the end, a failure as well as an
+// answer.
+//
+// A recording is a directory. Its file recording.json says which run it is of. Every exchange is one more file of JSON, named
+// by task, attempt, turn, purpose and occurrence, and complete as soon as it is there. Embeddings are a file for each text.
+//
+// A replay answers by those names and not by what is asked, so that agents may run side by side in any order. Where the same
+// name occurs more than once the one that was asked the same comes first. A request that differs from the recorded one is told
+// and answered all the same. What two runs of the same plan never have in common is not compared: see volatile.
+package record

@@ -1,0 +1,270 @@
+package record
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"divisi/internal/model"
+)
+
+// Difference tells that a request is not what was recorded. It was answered all the same.
+type Difference struct {
+	Meta model.Meta
+	// File is the exchange that answered, What the first difference, in words.
+	File, What string
+}
+
+// String is the difference as a sentence.
+func (d Difference) String() string {
+	return fmt.Sprintf("%s asked otherwise than recorded: %s", keyOf(d.Meta), d.What)
+}
+
+// Replay is a model that answers from a recording. It waits for nothing. It is safe for concurrent use.
+type Replay struct {
+	dir     directory
+	run     string
+	secrets []string
+	differ  func(Difference)
+	texts   map[string]bool // the files of embeddings
+	// slots are in the order in which they were recorded.
+	slots map[key][]*slot
+
+	mu sync.Mutex // guards what of the slots is given
+}
+
+// slot is a recorded exchange, of which only what choosing takes is kept in memory.
+type slot struct {
+	name                string
+	session, occurrence int
+	// over says that its caller broke it off.
+	over  bool
+	given bool
+	exact sum
+}
+
+// Load reads a recording and checks every file of it. secrets are what Options.Secrets were. differ is told of every request
+// that differs from the recorded one; it must not block.
+func Load(dir string, secrets []string, differ func(Difference)) (*Replay, error) {
+	r := &Replay{
+		dir: directory(dir), secrets: long(secrets), differ: differ, slots: map[key][]*slot{}, texts: map[string]bool{},
+	}
+	m, err := r.dir.marker()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is no recording: it has no %s", dir, markerFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the recording %s: %w", dir, err)
+	}
+	r.run = m.Run
+	names, err := r.dir.names()
+	if err != nil {
+		return nil, fmt.Errorf("the recording %s: %w", dir, err)
+	}
+	var faults []error
+	for _, name := range names {
+		faults = append(faults, r.index(name))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, fmt.Errorf("the recording %s cannot be used:\n%w", dir, err)
+	}
+	for _, slots := range r.slots {
+		slices.SortFunc(slots, func(a, b *slot) int {
+			return cmp.Or(cmp.Compare(a.session, b.session), cmp.Compare(a.occurrence, b.occurrence))
+		})
+	}
+	return r, nil
+}
+
+func (r *Replay) index(name string) error {
+	if strings.HasPrefix(name, embeddingStem) {
+		r.texts[name] = true
+		_, err := r.embedding(name)
+		return err
+	}
+	x, err := r.exchange(name)
+	if err != nil {
+		return err
+	}
+	r.slots[x.key] = append(r.slots[x.key], &slot{
+		name: name, session: x.Session, occurrence: x.Occurrence, over: x.over(), exact: exactly(x.Request, r.run),
+	})
+	return nil
+}
+
+func (r *Replay) exchange(name string) (*exchange, error) {
+	data, err := r.dir.read(name)
+	if err != nil {
+		return nil, err
+	}
+	return parse(name, data)
+}
+
+// over reports whether the caller ended the exchange.
+func (x *exchange) over() bool {
+	return x.BrokenOff || x.Error != nil && x.Error.Class == model.Cancelled
+}
+
+// Generate implements model.Model.
+func (r *Replay) Generate(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		x, err := r.find(req)
+		if err != nil {
+			yield(model.Event{}, model.AsError(err))
+			return
+		}
+		for _, e := range x.Events {
+			if ctx.Err() != nil {
+				break
+			}
+			if !yield(model.Event{Delta: e.Delta, Restart: e.Restart}, nil) {
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(model.Event{}, model.AsError(err))
+			return
+		}
+		yield(x.last())
+	}
+}
+
+// last is the step that ends the answer.
+func (x *exchange) last() (model.Event, error) {
+	if r := x.Result; r != nil {
+		return model.Event{Result: &model.Result{
+			Content: r.Content, Finish: r.Finish, Usage: r.Usage, Wasted: r.Wasted, Model: r.Model, ResponseID: r.ResponseID,
+			StandIn: r.StandIn, Tier: r.Tier,
+		}}, nil
+	}
+	f := x.Error
+	if f == nil {
+		f = &fault{Class: model.Cancelled, Message: "the recorded call was broken off"}
+	}
+	e := &model.Error{
+		Class: f.Class, Message: f.Message, RetryAfter: f.RetryAfter.Std(), Quota: f.Quota, Status: f.Status, Usage: f.Usage,
+	}
+	if f.Cause != "" {
+		e.Message = f.Cause
+	}
+	if f.Class == model.Cancelled {
+		e.Err = context.Canceled
+	}
+	return model.Event{}, e
+}
+
+// find chooses the exchange that answers a request, and tells how the request differs from the recorded one.
+func (r *Replay) find(req *model.Request) (*exchange, error) {
+	raw, err := canonical(req, r.secrets)
+	if err != nil {
+		return nil, &model.Error{Class: model.Invalid, Message: err.Error()}
+	}
+	k, exact := keyOf(req.Meta), exactly(raw, req.Meta.Run)
+	if s := r.take(k, func(s *slot) bool { return s.exact == exact }); s != nil {
+		return r.exchange(s.name)
+	}
+	differences, err := r.differences(k, raw, req.Meta.Run)
+	if err != nil {
+		return nil, err
+	}
+	s := r.take(k, func(s *slot) bool { return differences[s] == "" })
+	if s == nil {
+		s = r.next(k)
+	}
+	if s == nil {
+		return nil, &model.Error{Class: model.Unavailable, Message: r.missing(k)}
+	}
+	if d := differences[s]; d != "" {
+		r.differ(Difference{Meta: req.Meta, File: s.name, What: d})
+	}
+	return r.exchange(s.name)
+}
+
+// differences says how a request differs from each of those of its key.
+func (r *Replay) differences(k key, raw []byte, run string) (map[*slot]string, error) {
+	out := map[*slot]string{}
+	for _, s := range r.slots[k] { // what they are never changes
+		x, err := r.exchange(s.name)
+		if err != nil {
+			return nil, err
+		}
+		if out[s], err = (comparison{r.run, run}).differ(x.Request, raw); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// take takes an exchange of a key that was asked the same: that of the newest process, because what an older one did with its
+// answer was lost. Where all of them are given already the last is given once more: whoever asks the same again has lost its
+// answer too.
+func (r *Replay) take(k key, same func(*slot) bool) *slot {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var best, again *slot
+	for _, s := range r.slots[k] {
+		switch {
+		case s.over || !same(s):
+		case s.given:
+			again = s
+		case best == nil || s.session > best.session:
+			best = s
+		}
+	}
+	if best == nil {
+		return again
+	}
+	best.given = true
+	return best
+}
+
+// next takes the first exchange of a key that nobody had yet; of those that the caller broke off the last, when there is nothing
+// else.
+func (r *Replay) next(k key) *slot {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var over *slot
+	for _, s := range r.slots[k] {
+		switch {
+		case s.over:
+			over = s
+		case !s.given:
+			s.given = true
+			return s
+		}
+	}
+	return over
+}
+
+// missing says that the recording has no answer, and how far it goes.
+func (r *Replay) missing(k key) string {
+	what := fmt.Sprintf("the recording %s has no answer for %s", r.dir, k)
+	if len(r.slots[k]) > 0 {
+		return fmt.Sprintf("%s: all %d are given", what, len(r.slots[k]))
+	}
+	turns, attempts := 0, 0
+	for have := range r.slots {
+		if have.Task != k.Task || have.Purpose != k.Purpose {
+			continue
+		}
+		attempts = max(attempts, have.Attempt)
+		if have.Attempt == k.Attempt {
+			turns = max(turns, have.Turn)
+		}
+	}
+	switch {
+	case turns > k.Turn:
+		return fmt.Sprintf("%s: a file is missing, for it goes on to turn %d", what, turns)
+	case turns > 0:
+		return fmt.Sprintf("%s: it ends with turn %d of that attempt", what, turns)
+	case attempts > 0:
+		return fmt.Sprintf("%s: it ends with attempt %d", what, attempts)
+	}
+	return what + ": it has nothing of that task"
+}
