@@ -18,6 +18,11 @@ type decoder struct{ *document }
 
 var jsonType = reflect.TypeFor[json.RawMessage]()
 
+// oneOrMore is a list that a file may write as a lone value where it has one element.
+type oneOrMore []string
+
+var oneOrMoreType = reflect.TypeFor[oneOrMore]()
+
 func (d *decoder) into(node ast.Node, target any) {
 	d.value(node, reflect.ValueOf(target).Elem(), "", 0)
 }
@@ -52,6 +57,8 @@ func (d *decoder) value(node ast.Node, v reflect.Value, path string, depth int) 
 		d.structure(node, v, path, depth)
 	case v.Kind() == reflect.Map:
 		d.table(node, v, path, depth)
+	case v.Type() == oneOrMoreType && node.Type() != ast.SequenceType:
+		d.one(node, v, path)
 	case v.Kind() == reflect.Slice:
 		d.list(node, v, path, depth)
 	default:
@@ -168,6 +175,16 @@ func (d *decoder) list(node ast.Node, v reflect.Value, path string, depth int) {
 		d.value(elem, list.Index(i), at, depth+1)
 	}
 	v.Set(list)
+}
+
+// one sets a list from the lone value that stands in its place.
+func (d *decoder) one(node ast.Node, v reflect.Value, path string) {
+	text, ok := scalarText(node)
+	if !ok {
+		d.refusef(path, nodePlace(node), "", "%s is neither a text nor a list", label(path))
+		return
+	}
+	v.Set(reflect.ValueOf(oneOrMore{text}))
 }
 
 // asList shows how a lone scalar is written as a list; a command is split into its words.

@@ -37,7 +37,8 @@ func taskSchema() map[string]any {
 		"limits": object(fields{
 			"turns": integerField("Model calls."), "tokens": integerField("Prompt and output tokens, summed."),
 			"time": text("Wall clock, e.g. 10m."), "tool_calls": integerField("Tool calls."),
-			"idle": text("Without a sign of life of model or tool."), "call": text("One model call."), "tool": text("One tool call."),
+			"idle": text("Without a sign of life of model or tool."),
+			"call": text("One model call."), "tool": text("One tool call."),
 		}),
 		"shard":   shardSchema(),
 		"command": texts("Program and arguments, for roles that run a command."),

@@ -49,7 +49,7 @@ gates:
     format: go-test-json
     timeout: 10m
 models:
-  default: {name: local, provider: other}
+  default: {name: local, provider: openai}
   tiny: {name: t, price_in: 1}
 limits: {turns: 7}
 protected: []
@@ -60,7 +60,7 @@ budget: 2_000_000
 	require.NoError(t, err)
 	require.Equal(t, []string{"go", "mod", "download"}, p.Setup)
 	require.Equal(t, spec.Duration(10*time.Minute), p.Gates[0].Timeout)
-	require.Equal(t, spec.Model{Name: "local", Provider: "other"}, p.Models["default"])
+	require.Equal(t, spec.Model{Name: "local", Provider: "openai"}, p.Models["default"])
 	require.Equal(t, spec.Model{Name: "t", Provider: "gemini", PriceIn: 1}, p.Models["tiny"])
 	require.Contains(t, p.Models, "strong")
 	require.Equal(t, spec.Limits{Turns: 7, Tokens: 1_000_000, Time: spec.Duration(30 * time.Minute)}, p.Limits)

@@ -63,10 +63,14 @@ func readBounded(r io.Reader, most int64) (string, error) {
 
 // cannotRead makes a fault of a file that could not be read at all.
 func cannotRead(file string, err error) error {
-	reason := err
-	if inner := new(fs.PathError); errors.As(err, &inner) {
-		reason = inner.Err // the path is in front of the message already
-	}
-	message := "the file cannot be read: " + printable(reason.Error(), maxMessage)
+	message := "the file cannot be read: " + printable(reason(err), maxMessage)
 	return &FileError{File: file, Faults: []Fault{{Message: message}}}
+}
+
+// reason is an error of the system without the path, which is in front of the message already.
+func reason(err error) string {
+	if inner := new(fs.PathError); errors.As(err, &inner) {
+		return inner.Err.Error()
+	}
+	return err.Error()
 }

@@ -3,12 +3,8 @@ package configs
 import (
 	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,16 +17,18 @@ import (
 // BuiltIn is the source of the roles that Divisi brings.
 const BuiltIn = "built-in"
 
-// rolesDir is where a repository keeps its own roles.
-const rolesDir = ".divisi/roles"
+// RolesDir is where a repository keeps its own roles.
+const RolesDir = ".divisi/roles"
 
-//go:embed roles/*.md divisi.yaml
+//go:embed roles/*.md starter.md divisi.yaml
 var embedded embed.FS
 
-// roleFile is the front matter of a role file. Output is of any shape, and Writes may be left to be derived.
+// roleFile is the front matter of a role file. Output is of any shape, Executor one name or a chain, and Writes may be left to
+// be derived.
 type roleFile struct {
 	spec.Role
-	Output json.RawMessage `yaml:"output"`
+	Executor oneOrMore       `yaml:"executor"`
+	Output   json.RawMessage `yaml:"output"`
 }
 
 // BuiltInRoles returns the roles that Divisi brings, by name.
@@ -55,94 +53,28 @@ func BuiltInRoles() (map[string]spec.Role, error) {
 	return roles, nil
 }
 
-// Roles returns every role by name: the built-in ones, then those of <repo>/.divisi/roles (repo may be empty), then the
-// named files; later wins. The error joins one *FileError for each file that is wrong.
-func Roles(repo string, files []string) (map[string]spec.Role, error) {
-	roles, err := BuiltInRoles()
-	if err != nil {
-		return nil, err
-	}
-	own, err := repositoryRoles(repo)
-	errs := []error{err}
-	maps.Copy(roles, own)
-	for _, file := range files {
-		text, err := readNamed(file, maxRole)
-		if err != nil {
-			errs = append(errs, cannotRead(file, err))
-			continue
-		}
-		role, err := ParseRole(file, text)
-		errs = append(errs, err)
-		if err == nil {
-			roles[role.Name] = role
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	return roles, nil
-}
-
-func repositoryRoles(repo string) (roles map[string]spec.Role, err error) {
-	if repo == "" {
-		return nil, nil
-	}
-	root, err := os.OpenRoot(repo)
-	if err != nil {
-		return nil, fmt.Errorf("open the repository %s: %w", repo, err)
-	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	entries, err := fs.ReadDir(root.FS(), rolesDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, cannotRead(rolesDir, err)
-	}
-	roles = map[string]spec.Role{}
-	var errs []error
-	for _, entry := range entries {
-		if path.Ext(entry.Name()) != ".md" || strings.HasPrefix(entry.Name(), ".") {
-			continue
-		}
-		name := path.Join(rolesDir, entry.Name())
-		errs = append(errs, addRole(roles, root, name))
-	}
-	return roles, errors.Join(errs...)
-}
-
-func addRole(roles map[string]spec.Role, root *os.Root, name string) error {
-	text, err := readInside(root, name, maxRole)
-	if err != nil {
-		return cannotRead(name, err)
-	}
-	role, err := ParseRole(name, text)
-	if err != nil {
-		return err
-	}
-	if other, twice := roles[role.Name]; twice {
-		return &FileError{File: name, Faults: []Fault{{
-			Message: fmt.Sprintf("role %q is in %s already", role.Name, other.Source),
-		}}}
-	}
-	roles[role.Name] = role
-	return nil
-}
-
 // ParseRole reads a role file: Markdown with YAML front matter, whose body is the instruction. The file is only named,
 // for messages and as the name of a role that gives none. The error is a *FileError with every fault.
 func ParseRole(file, text string) (spec.Role, error) {
+	role, _, err := parseRole(file, text)
+	return role, err
+}
+
+func parseRole(file, text string) (spec.Role, *document, error) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	d := newDocument(file, text)
 	front, body, ok := frontMatter(d.lines)
 	if !ok {
 		d.faultf(place{1, 1}, "", "a role file begins with a line --- , then fields such as tools, then a line ---")
-		return spec.Role{}, d.err()
+		return spec.Role{}, d, d.err()
 	}
 	var read roleFile
 	d.read(front, &read)
 	role := read.Role
 	role.Output = read.Output
+	if len(read.Executor) > 0 {
+		role.Executor, role.Chain = read.Executor[0], read.Executor[1:]
+	}
 	role.Instruction = strings.TrimSpace(body)
 	d.at["instruction"] = d.bodyPlace(body)
 	role.Source = file
@@ -152,7 +84,7 @@ func ParseRole(file, text string) (spec.Role, error) {
 	d.deriveRole(&role)
 	d.problems(role.Validate(spec.Env{}))
 	d.schema("output", role.Output)
-	return role, d.err()
+	return role, d, d.err()
 }
 
 // frontMatter takes a role file apart. The line --- at the top becomes an empty one, so that places stay right.
@@ -185,18 +117,19 @@ func (d *document) deriveRole(r *spec.Role) {
 			r.Executor = spec.ExecutorModel
 		}
 	}
-	if _, given := d.at["tools"]; !given && r.Executor == spec.ExecutorModel {
+	if _, given := d.at["tools"]; !given && r.Runs(spec.ExecutorModel) {
 		r.Tools = []string{spec.ToolListFiles, spec.ToolReadFile, spec.ToolSearch, spec.ToolLoadArtifact}
 		if r.Name == spec.RoleMaster {
 			r.Tools = append(r.Tools, spec.ToolDispatch)
 		}
 	}
-	derived := r.Executor == spec.ExecutorCommand && r.Name != spec.RoleTester || slices.ContainsFunc(r.Tools, spec.WritingTool)
+	commands := r.Runs(spec.ExecutorCommand)
+	derived := commands && r.Name != spec.RoleTester || slices.ContainsFunc(r.Tools, spec.WritingTool)
 	at, given := d.at["writes"]
 	switch {
 	case !given:
 		r.Writes = derived
-	case r.Executor != spec.ExecutorCommand && r.Writes != derived && !d.bad["tools"] && !d.bad["writes"]:
+	case !commands && r.Writes != derived && !d.bad["tools"] && !d.bad["writes"]:
 		d.faultf(at, "", "writes is %t, but the tools of role %q say %t", r.Writes, r.Name, derived)
 	}
 	if r.IncludeContents == "" {

@@ -56,25 +56,26 @@ func TestRolesLaterWins(t *testing.T) {
 	})
 	own := filepath.Join(t.TempDir(), "mine.md")
 	require.NoError(t, os.WriteFile(own, []byte("---\r\nname: scout\r\ncommand: [gofmt, -w, .]\r\n---\r\n"), 0o600))
-	roles, err := Roles(repo, nil)
+	set, err := Roles(repo, nil)
 	require.NoError(t, err)
+	roles := set.Roles
 	require.Equal(t, "ours", roles["reader"].Description)
 	require.Equal(t, "1m30s", roles["reader"].Limits.Time.String())
 	require.Equal(t, []string{"list_files", "read_file", "search", "load_artifact"}, roles["reader"].Tools, "the default")
 	require.Equal(t, "Look.", roles["scout"].Instruction)
 	require.Equal(t, ".divisi/roles/scout.md", roles["scout"].Source)
 
-	roles, err = Roles(repo, []string{own})
+	set, err = Roles(repo, []string{own})
 	require.NoError(t, err)
-	scout := roles["scout"]
+	scout := set.Roles["scout"]
 	require.Equal(t, spec.ExecutorCommand, scout.Executor)
 	require.True(t, scout.Writes)
 	require.Equal(t, own, scout.Source)
 	require.Equal(t, "fenced", scout.Narrative)
 
-	roles, err = Roles("", nil)
+	set, err = Roles("", nil)
 	require.NoError(t, err)
-	require.Len(t, roles, 4)
+	require.Len(t, set.Roles, 4)
 }
 
 func TestParseRole(t *testing.T) {
@@ -95,6 +96,41 @@ func TestParseRole(t *testing.T) {
 	checker, err := ParseRole("check.md", "---\ncommand: [make, lint]\nwrites: false\n---\n")
 	require.NoError(t, err)
 	require.False(t, checker.Writes)
+}
+
+func TestExecutorChain(t *testing.T) {
+	t.Parallel()
+	role, err := ParseRole("mod.md", "---\nexecutor: [command, model]\ncommand: [sed, -i, s/a/b/]\ntools: [read_file, edit_file]\n"+
+		"fallback: [cheap]\nthinking: LOW\ntier: flex\nnetwork: true\nlimits: {idle: 1m, call: 2m, tool: 3m, tool_calls: 9}\n"+
+		"mcp_servers: {docs: {}, own: {command: [serve, 5], tools: [find]}}\n---\nMend what the codemod left.\n")
+	require.NoError(t, err)
+	require.Equal(t, spec.ExecutorCommand, role.Executor)
+	require.Equal(t, []string{spec.ExecutorModel}, role.Chain)
+	require.True(t, role.Writes)
+	require.True(t, role.Network)
+	require.Equal(t, 9, role.Limits.ToolCalls)
+	require.Equal(t, "3m0s", role.Limits.Tool.String())
+	require.Equal(t, []string{"serve", "5"}, role.MCPServers["own"].Command)
+
+	one, err := ParseRole("one.md", "---\nexecutor: [model]\n---\nDo.")
+	require.NoError(t, err)
+	require.Empty(t, one.Chain)
+	require.False(t, one.Writes)
+
+	_, err = ParseRole("bad.md", "---\nexecutor: [command, modell, command]\nthinking: LOWW\ndelegates: [master]\n"+
+		"tools: [edit_file, delegate]\n---\nDo.")
+	for _, want := range []string{
+		`bad.md:2:21: executor "modell" is not one of model, command (did you mean "model"?)`,
+		`bad.md:2:29: executor command stands in the chain twice`,
+		`bad.md:3:11: thinking "LOWW" is not one of MINIMAL, LOW, MEDIUM, HIGH (did you mean "LOW"?)`,
+		`bad.md:4:13: role master does no tasks of agents`,
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	_, err = ParseRole("bad.md", "---\nexecutor: {a: b}\n---\nDo.")
+	require.ErrorContains(t, err, "2:11: executor is neither a text nor a list")
+	_, err = ParseRole("bad.md", "---\nexecutor: [command, model]\n---\nDo.")
+	require.ErrorContains(t, err, `bad.md:2:1: the model in a chain mends what the gates rejected, and role "bad" has no tool that writes`)
 }
 
 func TestRoleFaultsAllAtOnce(t *testing.T) {
@@ -150,7 +186,7 @@ Do.
 	require.Len(t, file.Faults, 14, "%s", err)
 	require.Contains(t, err.Error(), "bad.md: 14 faults\n  bad.md:2:14: description is not a text\n"+
 		"    | description: [a, list]\n    |              ^\n")
-	require.Contains(t, err.Error(), "\n  bad.md:3:1: unknown field \"modell\"; the fields are name, description, executor,")
+	require.Contains(t, err.Error(), "\n  bad.md:3:1: unknown field \"modell\"; the fields are name, description, command,")
 	require.Contains(t, err.Error(), "(did you mean \"model\"?)\n    | modell: fast\n    | ^\n")
 }
 

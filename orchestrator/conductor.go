@@ -29,11 +29,15 @@ type Config struct {
 	Tree func(commit string) Tree
 	// Approve shows a plan to a person, and returns when ctx ends; nil means that nobody can be asked.
 	Approve func(ctx context.Context, plan PlanData) (bool, error)
+	// Interactive says that a person watches who can answer questions: the run then waits for answers, and does not stop.
+	Interactive bool
 	// Resume lets a stopped run go on; Budget, when not nil, is its new budget.
 	Resume bool
 	Budget *int
-	// Notices are said at the start of the run, e.g. that commands are not confined here.
+	// Notices are said at the start of the run, e.g. that commands are not confined here; Closing, which may be nil, tells those
+	// of its end.
 	Notices []string
+	Closing func() []string
 	Clock   func() time.Time
 	NewID   func() string
 	Log     zerolog.Logger
@@ -51,6 +55,10 @@ type Conductor struct {
 	asked   int
 	answers chan answer
 	asking  sync.WaitGroup
+	// pausing says that the run stops as soon as nobody is in the middle of something.
+	pausing bool
+	// stirred are the tasks whose agents have shown themselves since they were last spoken to.
+	stirred map[string]bool
 	// stored names the slices that are in the object store.
 	stored map[string]bool
 }
@@ -90,7 +98,10 @@ func Look(ctx context.Context, cfg Config) (*Conductor, error) {
 }
 
 func newConductor(cfg Config, st *State) *Conductor {
-	return &Conductor{cfg: cfg, st: st, last: st.ConductorPos, answers: make(chan answer, 1), stored: map[string]bool{}}
+	return &Conductor{
+		cfg: cfg, st: st, last: st.ConductorPos, answers: make(chan answer, 1), stored: map[string]bool{},
+		stirred: map[string]bool{},
+	}
 }
 
 // Fold reads a run's whole log into a state. An event that cannot be read is told in the state's notices.
@@ -155,6 +166,7 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan re
 			if err := c.take(t, tail); err != nil {
 				return err
 			}
+			c.speak(ctx)
 		case r := <-asks:
 			if err := c.answer(ctx, r); err != nil {
 				return err
@@ -166,6 +178,9 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan re
 		case <-sweep.C:
 			if err := c.sweep(ctx); err != nil {
 				return err
+			}
+			for id := range c.st.Works {
+				c.tell(ctx, id)
 			}
 		case <-ctx.Done():
 			return ctx.Err()
@@ -179,7 +194,10 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan re
 func (c *Conductor) step(ctx context.Context) error {
 	rules := []func(context.Context) (bool, error){
 		c.keepBudget, c.preflight, c.readPlan, c.settleMaster, c.settleTasks, c.settleVerifies, c.settleBatch,
-		c.land, c.dispatch, c.askApproval, c.wake, c.finish,
+		c.settleRequests, c.cancelOrphans, c.land, c.dispatch, c.askApproval, c.wake, c.finish, c.stuck,
+	}
+	if c.pausing {
+		return c.paused(ctx)
 	}
 	for i := 0; i < len(rules); i++ {
 		if c.st.Run.Ended() || ctx.Err() != nil {
@@ -245,6 +263,9 @@ func (c *Conductor) take(t tailed, tail <-chan tailed) error {
 // them was written by a successor.
 func (c *Conductor) fold(e *contextscope.Event) error {
 	if e.Agent != "" {
+		if e.Kind == contextscope.KindStarted || e.Kind == contextscope.KindTurn || e.Kind == contextscope.KindTool {
+			c.stirred[e.Task] = true
+		}
 		return c.st.Apply(e)
 	}
 	if e.Pos > c.last {
@@ -259,6 +280,12 @@ func (c *Conductor) append(ctx context.Context, kind contextscope.Kind, task str
 	if err != nil {
 		return err
 	}
+	return c.commit(ctx, e)
+}
+
+// commit is append for an event that is made.
+func (c *Conductor) commit(ctx context.Context, e contextscope.Event) error {
+	kind := e.Kind
 	encoded, err := wire.EncodeEvents([]contextscope.Event{e})
 	if err != nil {
 		return err
@@ -279,6 +306,14 @@ func (c *Conductor) append(ctx context.Context, kind contextscope.Kind, task str
 	}
 	c.last, e.Pos = pos, pos
 	return c.st.Apply(&e)
+}
+
+// speak says to agents that have shown themselves what they may have missed.
+func (c *Conductor) speak(ctx context.Context) {
+	for task := range c.stirred {
+		c.tell(ctx, task)
+	}
+	clear(c.stirred)
 }
 
 // linger returns a context that outlives its parent by stopTimeout: for what must not be left half done.

@@ -8,7 +8,7 @@ import (
 )
 
 // pay books what a call of an attempt cost by the prices of its model and day, or as unpriced where no price is known.
-func (s *State) pay(a *AttemptView, name, role string, u spec.Usage, day time.Time) {
+func (s *State) pay(a *AttemptView, name, role, tier string, u spec.Usage, day time.Time) {
 	price, known := s.price(name, day)
 	if !known {
 		price, known = s.price(s.Spec.Project.ModelName(s.Spec.Roles[role].Model), day)
@@ -17,8 +17,9 @@ func (s *State) pay(a *AttemptView, name, role string, u spec.Usage, day time.Ti
 		a.Unpriced += u.Total()
 		return
 	}
+	price = price.For(u.Prompt / max(1, u.Calls))
 	a.USD += (float64(u.Prompt-u.Cached)*price.In + float64(u.Cached)*price.Cached +
-		float64(u.Output+u.Thoughts)*price.Out) / 1e6
+		float64(u.Output+u.Thoughts)*price.Out) / 1e6 * model.Lookup(name).Factor(tier)
 }
 
 // price is what a model costs on a day: the project's own figures, else the built-in table's. Cached input whose price is not

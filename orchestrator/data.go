@@ -50,8 +50,10 @@ type RunData struct {
 	Final []spec.Receipt `json:"final,omitempty"`
 	// Epoch counts the conductors that have held the run; each begins with an event that raises it.
 	Epoch int `json:"epoch,omitempty"`
-	// Approved is set when a person (or --yes) took the plan.
+	// Approved is set when a person (or --yes) took the plan; Plans is how many of the run's plans are taken then, all so far
+	// where it is 0.
 	Approved bool `json:"approved,omitempty"`
+	Plans    int  `json:"plans,omitempty"`
 	// Budget is set when a resume changes it, in tokens.
 	Budget *int `json:"budget,omitempty"`
 	// Head is the integration head, and Ref the published ref, on the last event of a run.
@@ -59,8 +61,6 @@ type RunData struct {
 	Ref  string `json:"ref,omitempty"`
 	// Dispatch is set when the baseline or the final gates are put on the queue (tasks --baseline and --final).
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
-	// Message is what a person told the run, or why its master was woken.
-	Message string `json:"message,omitempty"`
 	// Notices are things a person should know, e.g. that commands are not confined on this machine.
 	Notices []string `json:"notices,omitempty"`
 }
@@ -89,8 +89,10 @@ const ByFile = "file"
 
 // PlanData is the data of a plan event: an expansion that nothing expands again.
 type PlanData struct {
-	// By is ByFile, or the agent whose dispatch call this is.
-	By             string      `json:"by"`
+	// By is ByFile, or the agent whose dispatch call, or request, this is.
+	By string `json:"by"`
+	// Request is the id of the request of which this one task was made; empty for plans.
+	Request        string      `json:"request,omitempty"`
 	DecisionRecord string      `json:"decision_record,omitempty"`
 	Tasks          []spec.Task `json:"tasks"`
 	// Slice is the object-store name of the dispatching agent's session up to the dispatch call; empty for none.
@@ -117,6 +119,10 @@ type TaskData struct {
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
 	// Fault is what the next attempt is told, with state pending (again) or parked.
 	Fault *spec.Fault `json:"fault,omitempty"`
+	// Role is set when the task was handed over, with state pending: the role of its attempts from now on.
+	Role string `json:"role,omitempty"`
+	// Again says that an attempt of the master counts for nothing, and is made anew.
+	Again bool `json:"again,omitempty"`
 }
 
 // Dispatch is one attempt put on the queue.

@@ -33,7 +33,7 @@ func (c *Conductor) dispatch(ctx context.Context) (bool, error) {
 			}
 			return true, c.park(ctx, t, why, nil)
 		}
-		d := Dispatch{Task: id, Attempt: t.Attempt + 1, Role: t.Task.Role, Head: c.st.Head}
+		d := Dispatch{Task: id, Attempt: t.Attempt + 1, Role: t.Task.Role, Head: c.baseOf(t)}
 		if err := c.append(ctx, contextscope.KindTask, id, TaskData{State: TaskRunning, Dispatch: &d}); err != nil {
 			return false, err
 		}
@@ -90,6 +90,9 @@ func (c *Conductor) byReference(ctx context.Context, a *wire.Assignment, data []
 // sweep puts back on the queue what the log says is outstanding and the queue has lost: the log is the truth, the queue a
 // cache of work.
 func (c *Conductor) sweep(ctx context.Context) error {
+	if c.pausing {
+		return nil
+	}
 	queued, err := c.cfg.Bus.Queued(ctx, bus.TaskFilter(c.cfg.Run))
 	if err != nil {
 		return fmt.Errorf("list the queue of run %s: %w", c.cfg.Run, err)
@@ -112,11 +115,11 @@ func (c *Conductor) sweep(ctx context.Context) error {
 func (c *Conductor) assignment(ctx context.Context, id string, attempt int) (*wire.Assignment, error) {
 	s := &c.st.Spec
 	a := &wire.Assignment{
-		Run: c.cfg.Run, Attempt: attempt, Goal: s.Goal, Project: s.Project, Role: s.Roles[c.st.Works[id].Role],
+		Run: c.cfg.Run, Attempt: attempt, Goal: s.Goal, Project: s.Project, Role: s.Roles[c.st.Works[id].roleAt(attempt)],
 		Head: c.st.Works[id].Attempts[attempt].Head, StrictGates: s.StrictGates,
 	}
 	if a.Role.Name == "" {
-		return nil, fmt.Errorf("role %s is not among the run's", c.st.Works[id].Role)
+		return nil, fmt.Errorf("role %s is not among the run's", c.st.Works[id].roleAt(attempt))
 	}
 	if task, ok := strings.CutSuffix(id, verifySuffix); ok {
 		return a, c.assignVerify(a, id, task)
@@ -196,13 +199,14 @@ func (c *Conductor) assignMaster(a *wire.Assignment) {
 	for n := 1; n < a.Attempt; n++ {
 		a.Continues = append(a.Continues, n)
 	}
+	a.From = c.st.messagesFrom(MasterTask, a.Attempt)
 	if a.Attempt > 1 {
-		a.Message = c.st.wakeMessage()
+		a.Message = c.st.wakeMessage(a.Attempt)
 	}
 }
 
 func (c *Conductor) assignTask(ctx context.Context, a *wire.Assignment, t *TaskView) error {
-	a.Task = t.Task
+	a.Task, a.Role = t.Task, carriedOutBy(a.Role, t.executorAt(&a.Role, a.Attempt))
 	a.Task.Constraints = c.st.constraints(t)
 	a.DecisionRecord = c.st.Plans[t.Plan].DecisionRecord
 	var err error
@@ -218,6 +222,13 @@ func (c *Conductor) assignTask(ctx context.Context, a *wire.Assignment, t *TaskV
 			return err
 		}
 		a.Prior = append(a.Prior, p)
+	}
+	t.passOn(a)
+	if slices.Contains(a.Role.Tools, spec.ToolDelegate) || slices.Contains(a.Role.Tools, spec.ToolTransfer) {
+		a.Roles = c.st.calleesOf(&a.Role)
+	}
+	if slices.Contains(a.Role.Tools, spec.ToolRunGates) {
+		a.Baseline = c.st.Baseline
 	}
 	a.Slice, err = c.slice(ctx, a, t)
 	return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -22,15 +24,40 @@ type DispatchTool struct {
 	run    string
 	tree   func(commit string) Tree
 	schema map[string]any
+	roles  string
 
 	mu sync.Mutex
 	// plan is what this attempt has dispatched so far: calls of one turn add up.
 	plan *spec.Plan
 }
 
-// NewDispatch returns the tool for one attempt of a run's master.
-func NewDispatch(b *bus.Bus, run string, tree func(commit string) Tree, schema map[string]any) *DispatchTool {
-	return &DispatchTool{bus: b, run: run, tree: tree, schema: schema}
+// NewDispatch returns the tool for one attempt of a run's master, who is told of the roles that a task can have.
+func NewDispatch(
+	b *bus.Bus, run string, tree func(commit string) Tree, schema map[string]any, roles map[string]spec.Role,
+) *DispatchTool {
+	return &DispatchTool{bus: b, run: run, tree: tree, schema: schema, roles: listRoles(roles)}
+}
+
+// maxRoleText bounds, in characters, what a master is told of one role.
+const maxRoleText = 200
+
+// listRoles says which roles a task can have, one a line. Descriptions come from files: they are quoted.
+func listRoles(roles map[string]spec.Role) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(roles)) {
+		role := roles[name]
+		if name == spec.RoleMaster || name == spec.RoleTester {
+			continue
+		}
+		fmt.Fprintf(&b, "\n- %s", name)
+		if role.ChangesFiles() {
+			b.WriteString(", which changes files")
+		}
+		if about := []rune(strings.Join(strings.Fields(role.Description), " ")); len(about) > 0 {
+			fmt.Fprintf(&b, ": %q", string(about[:min(len(about), maxRoleText)]))
+		}
+	}
+	return " The roles that a task can have:" + b.String()
 }
 
 const dispatchDescription = `Hand out tasks. They run in parallel as soon as their dependencies and write sets allow;
@@ -42,7 +69,8 @@ everything of one step into one call.`
 // Declaration implements tool.Tool.
 func (d *DispatchTool) Declaration() *genai.FunctionDeclaration {
 	return &genai.FunctionDeclaration{
-		Name: spec.ToolDispatch, Description: strings.ReplaceAll(dispatchDescription, "\n", " "), ParametersJsonSchema: d.schema,
+		Name: spec.ToolDispatch, Description: strings.ReplaceAll(dispatchDescription, "\n", " ") + d.roles,
+		ParametersJsonSchema: d.schema,
 	}
 }
 
@@ -101,9 +129,5 @@ func (d *DispatchTool) try(ctx context.Context, p spec.Plan) (PlanData, []spec.P
 	if err != nil {
 		return PlanData{}, nil, err
 	}
-	had := make([]spec.Task, 0, len(st.Order))
-	for _, id := range st.Order {
-		had = append(had, st.Tasks[id].Task)
-	}
-	return Prepare(ctx, p, st.Spec, had, d.tree(st.Head))
+	return Prepare(ctx, p, st.Spec, st.tasks(), d.tree(st.Head))
 }

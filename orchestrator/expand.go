@@ -223,7 +223,7 @@ func Ceiling(tasks []spec.Task, roles map[string]spec.Role, project spec.Project
 	sum := 0
 	for _, t := range tasks {
 		role := roles[t.Role]
-		if role.Executor == spec.ExecutorModel {
+		if role.Runs(spec.ExecutorModel) {
 			sum += cmp.Or(t.Limits.Tokens, role.Limits.Tokens, project.Limits.Tokens) * max(1, t.Attempts)
 		}
 	}

@@ -22,6 +22,9 @@ func (c *Conductor) finish(ctx context.Context) (bool, error) {
 	}
 	end := RunData{State: c.st.Outcome(), Head: c.st.Head}
 	end.Reason = c.st.why(end.State)
+	if c.cfg.Closing != nil {
+		end.Notices = c.cfg.Closing()
+	}
 	if c.st.Head != c.st.Spec.Base {
 		ref, err := c.cfg.Publish(ctx, c.st.Head, c.st.Spec.Base)
 		if err != nil {
@@ -50,7 +53,7 @@ func (s *State) over() bool {
 func (s *State) quietBut(id string) bool {
 	if w := s.Works[id]; w != nil && w.Outstanding() {
 		all, _ := s.AtWork()
-		return all == 1 && s.tasksEnded()
+		return all == 1 && s.Waiting() == 0 && s.tasksEnded()
 	}
 	return s.Quiet()
 }
@@ -106,7 +109,7 @@ func (s *State) why(end RunState) string {
 	if why := s.masterGaveUp(); why != "" {
 		return why
 	}
-	if n[TaskParked]+n[TaskCancelled] == 0 {
+	if s.allWell() {
 		return "the final gates are redder than the baseline"
 	}
 	return fmt.Sprintf("%d landed, %d parked", n[TaskLanded], n[TaskParked]+n[TaskCancelled])

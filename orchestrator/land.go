@@ -44,6 +44,7 @@ func (c *Conductor) candidates(ids []string) []landing.Candidate {
 	for _, id := range ids {
 		t := c.st.Tasks[id]
 		role := c.st.Spec.Roles[t.Task.Role]
+		role = carriedOutBy(role, t.executorAt(&role, t.Attempt))
 		model := ""
 		if role.Executor == spec.ExecutorModel {
 			model = c.st.Spec.Project.ModelName(role.Model)

@@ -26,12 +26,16 @@ type Report struct {
 	Gates   []GateReport `json:"gates,omitempty"`
 	Usage   spec.Usage   `json:"usage"`
 	// Roles say who used it, by name; all attempts count, failed ones too.
-	Roles   []RoleReport `json:"roles,omitempty"`
-	Budget  int          `json:"budget,omitempty"`
-	Batches int          `json:"batches"`
-	Notices []string     `json:"notices,omitempty"`
-	Added   int          `json:"added"`
-	Deleted int          `json:"deleted"`
+	Roles  []RoleReport `json:"roles,omitempty"`
+	Budget int          `json:"budget,omitempty"`
+	// Executors count the landed tasks of roles with a chain, by the executor that made what landed.
+	Executors map[string]int `json:"executors,omitempty"`
+	Batches   int            `json:"batches"`
+	Notices   []string       `json:"notices,omitempty"`
+	// Questions are those that agents wait with, oldest first.
+	Questions []QuestionReport `json:"questions,omitempty"`
+	Added     int              `json:"added"`
+	Deleted   int              `json:"deleted"`
 	// Files counts the files that landed patches changed, each patch on its own.
 	Files int `json:"files"`
 	// TokensPerLanded is the usage divided by the landed tasks; 0 when nothing landed.
@@ -52,14 +56,26 @@ type TaskReport struct {
 	Added      int    `json:"added,omitempty"`
 	Deleted    int    `json:"deleted,omitempty"`
 	Files      int    `json:"files,omitempty"`
-	// Usage covers all attempts and the task's testers.
-	Usage spec.Usage `json:"usage,omitzero"`
-	Turns int        `json:"turns,omitempty"`
+	// Usage covers all attempts and the task's testers. Delegated is what its agents had others use for them, their descendants
+	// included: it is in the usage of those tasks already.
+	Usage     spec.Usage `json:"usage,omitzero"`
+	Delegated spec.Usage `json:"delegated,omitzero"`
+	Turns     int        `json:"turns,omitempty"`
+	// Parent is the task whose agent asked for this one, and Children are those that its own agents asked for.
+	Parent   string   `json:"parent,omitempty"`
+	Children []string `json:"children,omitempty"`
+	// Waits says for what its agent waits, Messages what the task was told, and Refused what its agents asked to write in vain.
+	Waits    []string        `json:"waits,omitempty"`
+	Messages []MessageReport `json:"messages,omitempty"`
+	Refused  []ScopeReport   `json:"refused,omitempty"`
 	// Seconds is the wall clock of the task's attempts and testers.
 	Seconds float64 `json:"seconds,omitempty"`
 	// Failures say how its earlier attempts ended.
 	Failures []string `json:"failures,omitempty"`
 	Summary  string   `json:"summary,omitempty"`
+	// Executor made its newest attempt, where its role has a chain; LimitHit is the limit that was reached before its result.
+	Executor string `json:"executor,omitempty"`
+	LimitHit string `json:"limit_hit,omitempty"`
 }
 
 // RoleReport is what the model calls of one role cost, all its attempts together.
@@ -88,8 +104,8 @@ type GateReport struct {
 func (s *State) Report() Report {
 	r := Report{
 		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Run, Reason: s.Reason, Repo: s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
-		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: s.roleReports(), Budget: s.Budget,
-		Batches: s.Batches, Notices: s.Notices,
+		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: s.roleReports(), Budget: s.Budget, Executors: s.executors(),
+		Batches: s.Batches, Notices: s.Notices, Questions: s.questions(),
 	}
 	landed := 0
 	for _, id := range s.Order {
@@ -126,8 +142,10 @@ func (s *State) taskReport(v *TaskView) TaskReport {
 		t.Reason = ""
 	}
 	if v.Result != nil {
-		t.Summary = v.Result.Handoff.Summary
+		t.Summary, t.LimitHit = v.Result.Handoff.Summary, v.Result.LimitHit
 	}
+	t.Executor = s.executorOf(v)
+	s.tellRequests(&t, v)
 	for _, f := range v.Faults {
 		t.Failures = append(t.Failures, fmt.Sprintf("attempt %d: %s: %s", f.Attempt, f.Fault.Class, f.Fault.Message))
 	}
@@ -158,13 +176,13 @@ func (s *State) roleReports() []RoleReport {
 	byRole := map[string]*RoleReport{}
 	for _, id := range slices.Sorted(maps.Keys(s.Works)) { // sums of floats depend on their order
 		w := s.Works[id]
-		r := byRole[w.Role]
-		if r == nil {
-			r = &RoleReport{Role: w.Role}
-			byRole[w.Role] = r
-		}
 		for _, n := range slices.Sorted(maps.Keys(w.Attempts)) {
-			a := w.Attempts[n]
+			a, role := w.Attempts[n], w.roleAt(n)
+			r := byRole[role]
+			if r == nil {
+				r = &RoleReport{Role: role}
+				byRole[role] = r
+			}
 			r.Usage, r.USD, r.Unpriced = r.Usage.Add(a.Usage), r.USD+a.USD, r.Unpriced+a.Unpriced
 		}
 	}

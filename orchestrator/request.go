@@ -3,26 +3,39 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/subagents/wire"
 )
 
-// VerbCancelRun asks a run's conductor to end the run for good.
-const VerbCancelRun = "cancel_run"
+// What another process can ask of a run's conductor.
+const (
+	// VerbCancel ends the run, or one task of it, for good.
+	VerbCancel = "cancel_run"
+	// VerbSend puts a message to a task's agents, or the master.
+	VerbSend = "send"
+	// VerbPause stops the run when everybody has come to a boundary.
+	VerbPause = "pause"
+)
 
 // Request is what another process asks of a run's conductor.
 type Request struct {
 	Verb string `json:"verb"`
+	Task string `json:"task,omitempty"`
 	Text string `json:"text,omitempty"`
 }
 
-// Reply is the conductor's answer.
+// Reply is the conductor's answer. Text says what becomes of the request; Refused that it cannot be done, whoever asks again.
 type Reply struct {
-	OK    bool   `json:"ok"`
-	Error string `json:"error,omitempty"`
+	OK      bool   `json:"ok"`
+	Text    string `json:"text,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Refused bool   `json:"refused,omitempty"`
 }
 
 // requestSubject is where a run's conductor listens; the workers' control messages go beside it.
@@ -36,26 +49,36 @@ type request struct {
 // ask is how long another process waits for a conductor's answer.
 const askTimeout = 10 * time.Second
 
-// Cancel asks the conductor of a run, in whichever process it is, to cancel the run.
-func Cancel(ctx context.Context, b *bus.Bus, run, reason string) error {
+// Ask puts a request to the conductor of a run, in whichever process it is, and returns what it says. The error is a
+// *RefusedError where it cannot be done.
+func Ask(ctx context.Context, b *bus.Bus, run string, q Request) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	data, err := json.Marshal(Request{Verb: VerbCancelRun, Text: reason})
+	data, err := json.Marshal(q)
 	if err != nil {
-		return fmt.Errorf("encode a request to run %s: %w", run, err)
+		return "", fmt.Errorf("encode a request to run %s: %w", run, err)
 	}
 	raw, err := b.Request(ctx, requestSubject(run), data)
 	if err != nil {
-		return fmt.Errorf("ask run %s to cancel: %w", run, err)
+		return "", fmt.Errorf("ask run %s to %s: %w", run, strings.TrimSuffix(q.Verb, "_run"), err)
 	}
 	var r Reply
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return fmt.Errorf("read the answer of run %s: %w", run, err)
+		return "", fmt.Errorf("read the answer of run %s: %w", run, err)
 	}
-	if !r.OK {
-		return fmt.Errorf("run %s: %s", run, r.Error)
+	switch {
+	case r.Refused:
+		return "", &RefusedError{r.Error}
+	case !r.OK:
+		return "", fmt.Errorf("run %s: %s", run, r.Error)
 	}
-	return nil
+	return r.Text, nil
+}
+
+// Cancel asks the conductor of a run to cancel the run.
+func Cancel(ctx context.Context, b *bus.Bus, run, reason string) error {
+	_, err := Ask(ctx, b, run, Request{Verb: VerbCancel, Text: reason})
+	return err
 }
 
 // listen passes requests to the conductor's goroutine.
@@ -85,17 +108,37 @@ func (c *Conductor) listen(ctx context.Context, asks chan<- request) (stop func(
 
 // answer carries a request out.
 func (c *Conductor) answer(ctx context.Context, r request) error {
-	if r.Verb != VerbCancelRun {
-		r.reply(Reply{Error: fmt.Sprintf("unknown request %q", r.Verb)})
+	text, err := c.Do(ctx, r.Request)
+	var no *RefusedError
+	switch {
+	case errors.As(err, &no):
+		r.reply(Reply{Error: no.Reason, Refused: true})
 		return nil
-	}
-	err := c.Cancel(ctx, r.Text)
-	if err != nil {
+	case err != nil:
 		r.reply(Reply{Error: err.Error()})
 		return err
 	}
-	r.reply(Reply{OK: true})
+	r.reply(Reply{OK: true, Text: text})
 	return nil
+}
+
+// Do carries out what a person asks, and says what becomes of it. It is for a conductor that nobody else runs.
+func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
+	switch {
+	case q.Verb == VerbCancel && c.st.Run.Ended() && c.st.Run != RunStopped:
+		return "", refusedf("run %s is over: %s", c.cfg.Run, c.st.Run)
+	case q.Verb == VerbCancel && q.Task == "":
+		return "the run is cancelled", c.Cancel(ctx, q.Text)
+	case q.Verb == VerbCancel:
+		return q.Task + " is cancelled", c.CancelTask(ctx, q.Task, q.Text)
+	case q.Verb == VerbSend:
+		return c.Send(ctx, q.Task, q.Text, wire.FromUser)
+	case q.Verb == VerbPause:
+		n, err := c.Pause(ctx)
+		return fmt.Sprintf("the run stops when %d at work have come to their next turn", n), err
+	default:
+		return "", refusedf("nobody knows the request %.40q", q.Verb)
+	}
 }
 
 // Cancel ends the run for good: nothing of it is dispatched again, and what is queued is taken back.

@@ -141,7 +141,7 @@ func (r *rig) worker(ctx context.Context) (stop func()) {
 			if a.Role.Name != spec.RoleMaster {
 				return nil
 			}
-			return []tool.Tool{orchestrator.NewDispatch(r.bus, r.spec.Run, r.tree, configs.PlanSchema())}
+			return []tool.Tool{orchestrator.NewDispatch(r.bus, r.spec.Run, r.tree, configs.PlanSchema(), r.spec.Roles)}
 		},
 	})
 	require.NoError(r.t, w.Start(ctx))

@@ -127,7 +127,7 @@ func TestAMasterIsToldOfThousandsOfTasksWithinReason(t *testing.T) {
 	}
 	last := st.Tasks[st.Order[len(st.Order)-1]]
 	last.State, last.Reason = TaskParked, "it is the only one that failed"
-	text := st.wakeMessage()
+	text := st.wakeMessage(0)
 	require.Less(t, len(text), maxReports+1<<10)
 	require.Contains(t, text, last.Reason, "failures are told first")
 	require.Contains(t, text, "more: landed")

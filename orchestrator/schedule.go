@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -13,8 +14,8 @@ func (s *State) Ready() (ready []string, doomed map[string]string) {
 	doomed = map[string]string{}
 	room, byRole := s.AtWork()
 	room = max(1, s.Spec.Parallel) - room
-	held, known, turn := s.heldSets(), map[string]standing{}, s.turnTaken()
-	for _, id := range s.Order {
+	held, known, turn, crowded := s.heldSets(), map[string]standing{}, s.turnTaken(), s.Waiting() >= maxWaiting
+	for _, id := range s.inTurn() {
 		t := s.Tasks[id]
 		if t.State != TaskPending {
 			continue
@@ -26,7 +27,7 @@ func (s *State) Ready() (ready []string, doomed map[string]string) {
 		}
 		role := s.Spec.Roles[t.Task.Role]
 		full := role.Concurrency > 0 && byRole[role.Name] >= role.Concurrency
-		if !met || full || room <= 0 || !s.approved(t) || s.meets(t, held) {
+		if !met || full || room <= 0 || !s.approved(t) || s.meets(t, held) || crowded && t.Parent == "" {
 			continue
 		}
 		if t.inTheWay() {
@@ -41,6 +42,30 @@ func (s *State) Ready() (ready []string, doomed map[string]string) {
 		byRole[role.Name]++
 	}
 	return ready, doomed
+}
+
+// maxWaiting is how many agents may wait for others before no task is begun that nobody waits for: each has a work tree.
+const maxWaiting = 64
+
+// inTurn lists the tasks in the order in which they are dispatched: first those that agents wait for, the deepest first, so that
+// who waits comes to an end before others begin to; then in plan order.
+func (s *State) inTurn() []string {
+	var asked []string
+	for _, id := range s.Order {
+		if t := s.Tasks[id]; t.Parent != "" && !t.Ended() {
+			asked = append(asked, id)
+		}
+	}
+	if len(asked) == 0 {
+		return s.Order
+	}
+	slices.SortStableFunc(asked, func(a, b string) int { return cmp.Compare(s.Tasks[b].Depth, s.Tasks[a].Depth) })
+	for _, id := range s.Order {
+		if s.Tasks[id].Parent == "" {
+			asked = append(asked, id)
+		}
+	}
+	return asked
 }
 
 // takesTurns is after how many conflicts a task takes turns with all others that had as many.
@@ -61,16 +86,28 @@ func (t *TaskView) inTheWay() bool {
 // turnTaken reports whether such a task is at work.
 func (s *State) turnTaken() bool {
 	for _, t := range s.Tasks {
-		if t.State != TaskPending && !t.Ended() && t.inTheWay() {
+		if t.State != TaskPending && !t.Ended() && t.inTheWay() && !s.waits(t.Task.ID) {
 			return true
 		}
 	}
 	return false
 }
 
+// waits reports whether the agent of a task waits for others.
+func (s *State) waits(id string) bool {
+	w := s.Works[id]
+	return w != nil && w.Waits()
+}
+
 // approved reports whether the task's plan was taken. A plan of readers alone writes nothing and needs nobody's word.
-func (s *State) approved(t *TaskView) bool {
-	return s.Approved > t.Plan || s.Spec.AutoApprove || s.Plans[t.Plan].By == ByFile || !s.PlanWrites(t.Plan)
+func (s *State) approved(t *TaskView) bool { return s.taken(t) || !s.PlanWrites(t.Plan) }
+
+// taken reports whether somebody took the task's plan; what an agent asked for is as good as its own task.
+func (s *State) taken(t *TaskView) bool {
+	for t.Parent != "" {
+		t = s.Tasks[t.Parent]
+	}
+	return s.Approved > t.Plan || s.Spec.AutoApprove || s.Plans[t.Plan].By == ByFile
 }
 
 // PlanWrites reports whether any task of the plan with the given index changes files.
@@ -181,7 +218,7 @@ func (s *State) Provens() []string {
 // Quiet reports whether every task has ended and nothing is on the queue.
 func (s *State) Quiet() bool {
 	all, _ := s.AtWork()
-	return all == 0 && s.tasksEnded()
+	return all+s.Waiting() == 0 && s.tasksEnded()
 }
 
 func (s *State) tasksEnded() bool {
@@ -195,10 +232,8 @@ func (s *State) tasksEnded() bool {
 
 // Outcome returns the end that a run has earned once its final gates have run.
 func (s *State) Outcome() RunState {
-	for _, t := range s.Tasks {
-		if t.State == TaskParked || t.State == TaskCancelled {
-			return RunParked
-		}
+	if !s.allWell() {
+		return RunParked
 	}
 	red := func(r spec.Receipt) bool {
 		return r.Verdict == spec.VerdictFail || (s.Spec.StrictGates && r.Verdict == spec.VerdictUnattributable)
@@ -207,4 +242,15 @@ func (s *State) Outcome() RunState {
 		return RunParked
 	}
 	return RunDone
+}
+
+// allWell reports whether no planned task was given up. What became of a task that an agent had asked for is that agent's to
+// tell.
+func (s *State) allWell() bool {
+	for _, t := range s.Tasks {
+		if t.Parent == "" && (t.State == TaskParked || t.State == TaskCancelled) {
+			return false
+		}
+	}
+	return true
 }

@@ -74,7 +74,10 @@ func (c *Conductor) settleTasks(ctx context.Context) (bool, error) {
 
 func (c *Conductor) settle(ctx context.Context, t *TaskView) error {
 	r := t.Result
+	given := c.st.transfer(t)
 	switch {
+	case r.Status == spec.StatusDone && r.HandedOver && given != nil:
+		return c.handOver(ctx, t, given)
 	case r.Status == spec.StatusDone && r.Patch == nil:
 		return c.append(ctx, contextscope.KindTask, t.Task.ID, TaskData{State: TaskDone})
 	case r.Status == spec.StatusDone:
@@ -206,11 +209,15 @@ func (c *Conductor) failed(ctx context.Context, t *TaskView, f spec.Fault) error
 	if paused || err != nil {
 		return err
 	}
-	own, conflicts, same := 1, 0, 1
+	role := c.st.Spec.Roles[t.Task.Role]
+	own, conflicts, same, executor := 1, 0, 1, t.executorAt(&role, t.Attempt)
 	for _, had := range t.Faults {
 		if had.Fault.Class == ClassConflict {
 			conflicts++
 			continue
+		}
+		if t.executorAt(&role, had.Attempt) < executor {
+			continue // the one before has had its try
 		}
 		own++
 		if len(f.Signatures) > 0 && slices.Equal(had.Fault.Signatures, f.Signatures) {
@@ -221,6 +228,7 @@ func (c *Conductor) failed(ctx context.Context, t *TaskView, f spec.Fault) error
 	case f.Class == ClassConflict && conflicts >= maxConflicts:
 		return c.park(ctx, t, fmt.Sprintf("conflicted with what landed before it %d times", conflicts+1), &f)
 	case f.Class == ClassConflict:
+	case executor < len(role.Chain):
 	case hopeless(f):
 		return c.park(ctx, t, f.Message, &f)
 	case same >= sameFailure:
@@ -303,7 +311,9 @@ func (s *State) needsModel() bool {
 	}
 	for _, t := range s.Tasks {
 		roles := []spec.Role{s.Spec.Roles[t.Task.Role], s.Spec.Roles[t.Task.Verify]}
-		if !t.Ended() && slices.ContainsFunc(roles, func(r spec.Role) bool { return r.Executor == spec.ExecutorModel }) {
+		if !t.Ended() && slices.ContainsFunc(roles, func(r spec.Role) bool {
+			return r.Runs(spec.ExecutorModel)
+		}) {
 			return true
 		}
 	}

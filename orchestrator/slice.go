@@ -31,6 +31,13 @@ func (c *Conductor) slice(ctx context.Context, a *wire.Assignment, t *TaskView) 
 			return "", err
 		}
 	}
+	before, err := c.handedDown(ctx, t, a.Attempt)
+	if err != nil {
+		return "", err
+	}
+	if len(before) > 0 {
+		in.Include, in.Inputs = spec.IncludeFull, append(in.Inputs, before...)
+	}
 	data, digest, err := contextscope.BuildSlice(in).Encode()
 	if err != nil {
 		return "", fmt.Errorf("encode the slice of %s: %w", t.Task.ID, err)
@@ -76,7 +83,7 @@ func sliceCap(a *wire.Assignment) int {
 func (c *Conductor) upstream(ctx context.Context, t *TaskView, in *contextscope.SliceInput) error {
 	task, n, ok := splitAgent(c.st.Plans[t.Plan].By)
 	if w := c.st.Works[task]; ok && w != nil {
-		first, role := n, w.Role
+		first, role := n, w.roleAt(n)
 		if task == MasterTask {
 			first = 1
 		}
@@ -91,6 +98,9 @@ func (c *Conductor) upstream(ctx context.Context, t *TaskView, in *contextscope.
 			}
 			in.Dispatcher = append(in.Dispatcher, events...)
 		}
+	}
+	if q := c.st.Requests[c.st.Plans[t.Plan].Request]; q != nil { // what it said after that is nothing to the child
+		in.Dispatcher = slices.DeleteFunc(in.Dispatcher, func(e contextscope.Event) bool { return e.Seq >= q.Seq })
 	}
 	for _, up := range c.st.wholeInputs(t) {
 		id := up.Task.ID

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -53,10 +54,16 @@ type State struct {
 	Usage      spec.Usage
 	// Woken counts the results of the master that have been acted upon; MasterDone says that it has nothing left to do;
 	// MasterFails counts its failures in a row, MasterFault is the newest.
+	// MasterAgain says that its newest turn was broken off by what was not its fault.
 	Woken       int
 	MasterDone  bool
+	MasterAgain bool
 	MasterFails int
 	MasterFault spec.Fault
+	// Requests are what agents asked for, by id, and Asked their ids in the order of the log; Messages what tasks were told.
+	Requests map[string]*RequestView
+	Asked    []string
+	Messages []*MessageView
 	// ConductorPos is the position of the newest event by a conductor, Pos that of the newest event of all.
 	ConductorPos uint64
 	Pos          uint64
@@ -69,95 +76,9 @@ const maxBatch = 64
 func NewState() *State {
 	return &State{
 		Tasks: map[string]*TaskView{}, Shards: map[string][]string{}, Works: map[string]*Work{},
+		Requests: map[string]*RequestView{},
 		Baseline: map[string]spec.Receipt{},
 		Proved:   map[string][]spec.Receipt{}, BatchLimit: maxBatch,
-	}
-}
-
-// TaskView is where one task of the plan stands.
-type TaskView struct {
-	Task  spec.Task
-	Plan  int
-	State TaskState
-	// Reason and Faults say why it is where it is; Faults are the failed attempts' ends, oldest first.
-	Reason string
-	Faults []AttemptFault
-	// Attempt is the newest attempt's number; Verify that of the newest attempt of its tester.
-	Attempt int
-	Verify  int
-	// Result is the newest attempt's accepted result, Commit its commit on the integration branch.
-	Result  *spec.Result
-	Commit  string
-	Landed  Landed
-	VerifyR *spec.Result
-	// after are the tasks and templates that must be over before this one starts.
-	after []string
-}
-
-// AttemptFault is how one attempt failed.
-type AttemptFault struct {
-	Attempt int
-	Fault   spec.Fault
-	Patch   *spec.Patch
-	Summary string
-}
-
-// Work is something on the queue: a task, its tester, a batch, the baseline or the final gates.
-type Work struct {
-	ID       string
-	Role     string
-	Attempts map[int]*AttemptView
-	Last     int
-}
-
-// AttemptView is one attempt as the log tells it.
-type AttemptView struct {
-	Attempt int
-	// Epoch is that of the conductor that dispatched it.
-	Epoch    int
-	Head     string
-	Delivery int
-	Started  bool
-	Worker   string
-	Doing    string
-	Usage    spec.Usage
-	// Model is the one that gave the newest answer. USD is what the calls cost by the dated prices, Unpriced the tokens of
-	// those whose price is not known.
-	Model    string
-	USD      float64
-	Unpriced int
-	Turns    int
-	Result   *spec.Result
-	// ResultPos is the result's position in the log.
-	ResultPos uint64
-	Receipts  []spec.Receipt
-	// Dispatched and Ended are unix milliseconds, for reports; 0 when unknown.
-	Dispatched, Began, Ended int64
-}
-
-// Batch is the batch that is being tested.
-type Batch struct {
-	Number  int
-	Old     string
-	Head    string
-	Tasks   []Landed
-	Tries   int
-	Attempt int
-}
-
-// Outstanding reports whether an attempt of the work is on the queue or with a worker.
-func (w *Work) Outstanding() bool {
-	a := w.Attempts[w.Last]
-	return a != nil && a.Result == nil
-}
-
-// Ended reports whether a task will not change any more.
-func (t *TaskView) Ended() bool {
-	switch t.State {
-	case TaskDone, TaskLanded, TaskParked, TaskCancelled:
-		return true
-	default:
-		return false
 	}
 }
 
@@ -182,9 +103,14 @@ func (s *State) apply(e *contextscope.Event) error {
 	case contextscope.KindTask:
 		return decode(e, func(_ *contextscope.Event, d TaskData) { s.applyTask(e, d) })
 	case contextscope.KindLanding:
-		return decode(e, s.applyLanding)
+		return decode(e, func(_ *contextscope.Event, d LandingData) { s.applyLanding(e, d) })
+	case contextscope.KindAnswer:
+		return decode(e, s.applyAnswer)
 	case contextscope.KindUnreadable:
 		return decode(e, s.applyUnreadable)
+	case contextscope.KindUser:
+		s.applyMessage(e)
+		return nil
 	default:
 		return s.applyAgent(e)
 	}
@@ -218,7 +144,7 @@ func (s *State) applyRun(e *contextscope.Event, d RunData) {
 		s.Final = d.Final
 	}
 	if d.Approved {
-		s.Approved = len(s.Plans)
+		s.Approved = cmp.Or(d.Plans, len(s.Plans))
 	}
 	if d.Budget != nil {
 		s.Budget = *d.Budget
@@ -249,6 +175,10 @@ func (s *State) applyPlan(_ *contextscope.Event, d PlanData) {
 			s.Shards[t.ShardOf] = append(s.Shards[t.ShardOf], t.ID)
 		}
 	}
+	if d.Request != "" {
+		s.applyChild(d)
+		return
+	}
 	if d.By != ByFile {
 		s.Woken++
 		s.MasterFails, s.MasterDone = 0, false
@@ -263,7 +193,13 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 		return
 	}
 	t.State, t.Reason = d.State, d.Reason
+	s.ended(t, e.Pos)
 	switch {
+	case d.Role != "":
+		s.handedOver(t, d.Role)
+	case d.State == TaskCancelled:
+		s.void(e.Task)
+		s.void(e.Task + verifySuffix)
 	case d.State == TaskVerifying && d.Dispatch != nil:
 		t.Verify = d.Dispatch.Attempt
 	case d.State == TaskRunning && d.Dispatch != nil:
@@ -280,7 +216,7 @@ func (s *State) applyMaster(e *contextscope.Event, d TaskData) {
 		return
 	}
 	s.Woken++
-	s.MasterDone = d.State == TaskDone
+	s.MasterDone, s.MasterAgain = d.State == TaskDone, d.Again
 	if d.Fault == nil {
 		s.MasterFails = 0
 		return
@@ -297,6 +233,20 @@ func (s *State) faultOf(t *TaskView, f spec.Fault) AttemptFault {
 	return a
 }
 
+// ended notes where a task came to its end.
+func (s *State) ended(t *TaskView, pos uint64) {
+	if t.Ended() && t.EndedPos == 0 {
+		t.EndedPos = pos
+	}
+}
+
+// void says that nothing is expected of a work's newest attempt any more.
+func (s *State) void(id string) {
+	if w := s.Works[id]; w != nil && w.Attempts[w.Last] != nil {
+		w.Attempts[w.Last].Void = true
+	}
+}
+
 func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
 	s.dispatched(e, d.Dispatch)
 	s.Batches = max(s.Batches, d.Batch)
@@ -311,7 +261,7 @@ func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
 	case LandingLanded:
 		s.Head, s.Batch = d.Head, nil
 		s.BatchLimit = min(maxBatch, s.BatchLimit*2)
-		s.land(d)
+		s.land(d, e.Pos)
 	case LandingSplit:
 		s.Batch = nil
 		s.BatchLimit = max(1, len(d.Tasks)/2)
@@ -327,10 +277,11 @@ func (s *State) setTasks(tasks []Landed, to TaskState) {
 	}
 }
 
-func (s *State) land(d LandingData) {
+func (s *State) land(d LandingData, pos uint64) {
 	for _, l := range d.Tasks {
 		if t := s.Tasks[l.Task]; t != nil {
 			t.State, t.Commit, t.Landed = TaskLanded, l.Commit, l
+			s.ended(t, pos)
 		}
 	}
 	for _, r := range d.Receipts {
@@ -359,7 +310,7 @@ func (s *State) dispatched(e *contextscope.Event, d *Dispatch) {
 	}
 	w.Last = max(w.Last, d.Attempt)
 	if a := s.attempt(d.Task, d.Attempt); a != nil {
-		a.Head, a.Epoch, a.Dispatched = d.Head, s.Epoch, e.Time.UnixMilli()
+		a.Role, a.Head, a.Epoch, a.Dispatched, a.Pos = d.Role, d.Head, s.Epoch, e.Time.UnixMilli(), e.Pos
 	}
 }
 

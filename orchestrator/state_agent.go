@@ -21,6 +21,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 	case contextscope.KindStarted:
 		return decode(e, func(_ *contextscope.Event, d wire.Started) {
 			a.Started, a.Delivery, a.Worker, a.Doing, a.Began = true, d.Delivery, d.Worker, "", e.Time.UnixMilli()
+			a.Stopped, a.StartedPos = false, e.Pos
 		})
 	case contextscope.KindTurn:
 		a.Turns++
@@ -31,10 +32,16 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 	case contextscope.KindUsage:
 		return decode(e, func(_ *contextscope.Event, d wire.Spent) {
 			a.Usage, s.Usage = a.Usage.Add(d.Usage), s.Usage.Add(d.Usage)
-			s.pay(a, cmp.Or(d.Model, a.Model), e.Role, d.Usage, e.Time)
+			s.pay(a, cmp.Or(d.Model, a.Model), e.Role, d.Tier, d.Usage, e.Time)
 		})
 	case contextscope.KindProgress:
 		return decode(e, func(_ *contextscope.Event, p wire.Progress) { a.Doing = p.Doing })
+	case contextscope.KindRequest:
+		return decode(e, s.applyRequest)
+	case contextscope.KindSteering:
+		return decode(e, s.applyReceipt)
+	case contextscope.KindControl:
+		return decode(e, func(_ *contextscope.Event, d wire.Nudge) { a.Stopped = a.Stopped || d.Reason == wire.ReasonStopped })
 	case contextscope.KindReceipt:
 		return decode(e, func(_ *contextscope.Event, r spec.Receipt) { a.Receipts = append(a.Receipts, r) })
 	case contextscope.KindResult:
@@ -81,16 +88,35 @@ func (s *State) Settled(id string) *spec.Result {
 	return nil
 }
 
-// AtWork counts the attempts that are on the queue or with a worker; byRole has them by role.
+// AtWork counts the attempts that are on the queue or with a worker and do not wait for others; byRole has them by role.
 func (s *State) AtWork() (all int, byRole map[string]int) {
 	byRole = map[string]int{}
 	for _, w := range s.Works {
-		if w.Outstanding() {
+		if w.Outstanding() && !w.Waits() {
 			all++
-			byRole[w.Role]++
+			byRole[w.roleAt(w.Last)]++
 		}
 	}
 	return all, byRole
+}
+
+// Waiting counts the attempts whose agents wait for others.
+func (s *State) Waiting() int {
+	n := 0
+	for _, w := range s.Works {
+		if w.Waits() {
+			n++
+		}
+	}
+	return n
+}
+
+// roleAt is the role of one attempt of the work: a task can be handed over.
+func (w *Work) roleAt(attempt int) string {
+	if a := w.Attempts[attempt]; a != nil && a.Role != "" {
+		return a.Role
+	}
+	return w.Role
 }
 
 // Counts returns how many tasks stand in each state.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/contextscope/memory"
 	"divisi/internal/model"
@@ -51,10 +52,17 @@ type Agent struct {
 	// Tree is nil for roles without a work tree or without writing tools.
 	Tree     Tree
 	WriteSet spec.WriteSet
-	Bounds   Bounds
+	// Scope is the write set where it can grow; nil means WriteSet. Delegated is what others have used for the agent, which
+	// counts against its tokens; it may be nil.
+	Scope     *tool.Scope
+	Delegated func() spec.Usage
+	Bounds    Bounds
 	// Inbox brings messages; Doing is told what the agent does, often. Both may be nil.
 	Inbox *Inbox
 	Doing func(string)
+	// Rest is called when all that the agent does is wait for others; what it returns is called before the agent goes on, and
+	// returns when there is room for it again. It may be nil.
+	Rest func() (resume func())
 	// Hold may be nil; see Hold.
 	Hold  Hold
 	Clock func() time.Time
@@ -72,10 +80,12 @@ type Agent struct {
 	named []string
 	// whole is the newest turn as the model gave it, while the session may hold a shrunk copy.
 	whole *genai.Content
-	// began is when this delivery's work began, held what of it was waiting for the model's service.
+	// began is when this delivery's work began, held what of it was waiting: for the model's service, or for others. late says
+	// that all of its time but the wrap-up turn's is over.
 	began time.Time
 	held  time.Duration
 	limit *deadline
+	late  bool
 }
 
 // Run carries the attempt out. The error is ErrStopped, bus.ErrFenced, a cause of the context, or a fault of the machinery:
@@ -90,15 +100,33 @@ func (a *Agent) Run(ctx context.Context) (spec.Result, error) {
 	a.open()
 	defer a.settle(ctx)
 	defer func() { a.use.Leave() }()
-	ctx, a.limit = newDeadline(ctx, a.Bounds.left(), errTime, a.Hold)
+	var result *spec.Result
+	left := a.Bounds.left() - a.Bounds.grace()
+	// An earlier delivery may have come to the wrap-up turn already, whose result is not to be cut off.
+	if a.late = s.limit == faultTime || s.limit != "" && left <= 0; !a.late {
+		result, err = a.until(ctx, left)
+		a.late = errors.Is(err, errTime) && context.Cause(ctx) == nil
+	}
+	if a.late {
+		result, err = a.until(ctx, a.Bounds.grace())
+	}
+	if err != nil {
+		return a.interrupted(ctx, err)
+	}
+	return *result, nil
+}
+
+// until goes on step by step until there is a result. When the time is over the error is errTime.
+func (a *Agent) until(ctx context.Context, left time.Duration) (*spec.Result, error) {
+	ctx, a.limit = newDeadline(ctx, max(0, left), errTime, a.Hold)
 	defer a.limit.stop()
 	for {
 		result, err := a.step(ctx)
-		if err != nil {
-			return a.interrupted(ctx, err)
+		if err != nil && errors.Is(context.Cause(ctx), errTime) && !errors.Is(err, bus.ErrFenced) {
+			err = errors.Join(errTime, err)
 		}
-		if result != nil {
-			return *result, nil
+		if result != nil || err != nil {
+			return result, err
 		}
 	}
 }
@@ -125,8 +153,11 @@ func (a *Agent) step(ctx context.Context) (*spec.Result, error) {
 	if end := a.exhausted(); end != nil {
 		return a.failed(ctx, *end)
 	}
-	if text, reason := a.nudge(); reason != "" {
-		return nil, a.say(ctx, reason, text)
+	if text, why := a.nudge(); why.Reason != "" {
+		return nil, a.say(ctx, why, text)
+	}
+	if judged, err := a.judgeProgress(ctx); judged || err != nil {
+		return nil, err
 	}
 	if moved, err := a.compacted(ctx); moved || err != nil {
 		return nil, err
@@ -173,8 +204,8 @@ func (a *Agent) opening() []contextscope.Event {
 }
 
 // say appends a control event: words of the runtime to the model.
-func (a *Agent) say(ctx context.Context, reason, text string) error {
-	e := draft(contextscope.KindControl, wire.Nudge{Reason: reason})
+func (a *Agent) say(ctx context.Context, why wire.Nudge, text string) error {
+	e := draft(contextscope.KindControl, why)
 	e.Content = userText(text)
 	return a.append(ctx, e)
 }
@@ -184,6 +215,11 @@ func (a *Agent) append(ctx context.Context, events ...contextscope.Event) error 
 	if err != nil {
 		return err
 	}
+	return a.fold(stored)
+}
+
+// fold takes in what is in the log now.
+func (a *Agent) fold(stored []contextscope.Event) error {
 	for i := range stored {
 		if err := a.session.apply(&stored[i]); err != nil {
 			return err
@@ -202,6 +238,23 @@ func (a *Agent) open() {
 	in.Events = append(in.Events, shifted(a.Journal.Events(), a.offset)...)
 	in.Tools = a.Tools.Declarations()
 	a.view, a.events = a.Compiler.View(in), in.Events
+}
+
+// writeSet is what the attempt may write now.
+func (a *Agent) writeSet() spec.WriteSet {
+	if a.Scope == nil {
+		return a.WriteSet
+	}
+	return a.Scope.Set()
+}
+
+// spent is what of its limits the attempt has used, what it had others do included.
+func (a *Agent) spent() spent {
+	s := a.session.spent()
+	if a.Delegated != nil {
+		s.usage = s.usage.Add(a.Delegated())
+	}
+	return s
 }
 
 func (a *Agent) doing(what string) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"divisi/contextscope"
 	"divisi/contextscope/memory"
@@ -27,7 +28,8 @@ func (at *attempt) agent(ctx context.Context) (a *Agent, done func(), err error)
 		Assignment: at.assignment, Journal: at.journal, Model: w.cfg.Model,
 		Call: callOf(at.assignment), Compiler: w.compiler, Input: in, Compact: at.compactor(),
 		Memory: w.cfg.Memory, Prefixes: w.cfg.Prefixes,
-		Tree: at.tree(), WriteSet: at.writeSet(),
+		Tree: at.tree(), Scope: at.requests.scope(at.writeSet()), Delegated: at.requests.Delegated,
+		Rest:   func() func() { return at.place.rest(ctx) },
 		Bounds: at.bounds(), Inbox: at.inbox, Doing: at.progress.doing, Hold: w.cfg.Hold, Clock: w.cfg.Clock, Log: at.log,
 	}
 	if a.Tools, done, err = at.tools(ctx, a); err != nil {
@@ -44,11 +46,7 @@ func (at *attempt) agent(ctx context.Context) (a *Agent, done func(), err error)
 // tools builds the role's tools over the slot, or over an empty directory for a role without file tools.
 func (at *attempt) tools(ctx context.Context, agent *Agent) (set *tool.Set, done func(), err error) {
 	a := at.assignment
-	dir := at.private
-	if at.slot != nil {
-		dir = at.slot.Dir()
-	}
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(at.ground().Tree)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the work tree: %w", err)
 	}
@@ -58,17 +56,28 @@ func (at *attempt) tools(ctx context.Context, agent *Agent) (set *tool.Set, done
 		}
 	}
 	env := tool.Env{
-		Root: root, Dir: dir, WriteSet: a.Task.Files, Protected: a.Project.Protected,
-		Runner: runner{at}, MaxCommand: defaultTool, Artifacts: newShelf(at.worker.cfg.Bus, a.Run, a.Agent(), agent.known),
+		Root: root, Dir: at.ground().Seen().Tree, Scope: agent.Scope,
+		Runner: runner{at}, MaxCommand: agent.Bounds.Tool, Artifacts: newShelf(at.worker.cfg.Bus, a.Run, a.Agent(), agent.known),
 		Output: a.Role.Output, Constraints: spec.Rules(a.Task.Constraints), Extra: at.worker.cfg.Tools(a),
 		Events: agent, Known: agent.known, Sought: agent.sought, ToolOutput: a.Role.ToolOutput, Summarizer: at.summarizer(),
-		Source: a.Run + "/" + a.Task.ID,
+		Source: a.Run + "/" + a.Task.ID, Report: at.progress.report,
+	}
+	if at.slot != nil {
+		env.History, env.Gates = &history{slot: at.slot, mirror: at.worker.cfg.Mirror, head: a.Head}, gates{at}
 	}
 	if m := at.worker.cfg.Memory; m != nil {
 		env.Memory, env.Proposer = m, m
 		at.refresh(ctx, m)
 	}
-	set, err = tool.Builtin(a.Role.Tools, env)
+	servers, err := at.servers(ctx)
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	closeTree := done
+	done = func() { servers.Close(); closeTree() }
+	env.Extra = slices.Concat(env.Extra, servers.Tools(), requestTools(at.requests, a, agent.Scope))
+	set, err = tool.Builtin(slices.Concat(toolNames(&a.Role), namesOf(servers.Tools())), env)
 	if err != nil {
 		done()
 		return nil, nil, &refusal{fmt.Errorf("the tools of role %s: %w", a.Role.Name, err)}
@@ -90,7 +99,7 @@ func (at *attempt) summarizer() *summarizer {
 	a := at.assignment
 	return &summarizer{
 		model: at.worker.cfg.Model, name: a.Project.ModelName(spec.ModelCheap), window: WindowOf(&a.Project, spec.ModelCheap),
-		thinking: a.Project.Model(spec.ModelCheap).Thinking,
-		meta:     model.Meta{Run: a.Run, Task: a.Task.ID, Attempt: a.Attempt, Turn: 1},
+		thinking: a.Project.Model(spec.ModelCheap).Thinking, fallback: FallbackOf(&a.Project, spec.ModelCheap),
+		meta: model.Meta{Run: a.Run, Task: a.Task.ID, Attempt: a.Attempt, Turn: 1},
 	}
 }

@@ -25,6 +25,8 @@ type attempt struct {
 	worker     *Worker
 	assignment *wire.Assignment
 	journal    *Journal
+	requests   *requests
+	place      *seat
 	inbox      *Inbox
 	progress   *progress
 	// worked is what earlier deliveries took of the attempt's time.
@@ -36,6 +38,8 @@ type attempt struct {
 	private string
 	cache   sandbox.Cache
 	env     []string
+	// readable is what commands may read beside their place and the system.
+	readable []string
 }
 
 // carryOut prepares the place and lets the role's executor work in it.
@@ -133,10 +137,16 @@ func (at *attempt) needsSlot() bool {
 	if tests(a) || a.Role.Executor == spec.ExecutorCommand {
 		return true
 	}
+	for _, m := range a.Project.Servers(&a.Role) {
+		if len(m.Command) > 0 { // a server works in the tree
+			return true
+		}
+	}
 	return slices.ContainsFunc(a.Role.Tools, spec.TreeTool)
 }
 
-// reset puts the attempt's commit into the slot: what is to be proven, what an earlier delivery had done, or the head.
+// reset puts the attempt's commit into the slot: what is to be proven, what an earlier delivery had done or the attempt before
+// has handed over, or the head.
 func (at *attempt) reset(ctx context.Context) error {
 	w, a := at.worker, at.assignment
 	commit := a.Head
@@ -144,7 +154,7 @@ func (at *attempt) reset(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range []*spec.Patch{a.Patch, saved.tree} {
+	for _, p := range []*spec.Patch{a.Patch, a.Start, saved.tree} {
 		if p == nil {
 			continue
 		}
@@ -176,9 +186,13 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 	}
 	vars := maps.Clone(cache.Env)
 	vars[sandbox.RunVar], vars["DIVISI_TASK"] = a.Run, a.Task.ID
-	at.cache = cache
+	at.cache, at.readable = cache, cache.Readable
+	if w.cfg.ToolsDir != "" {
+		at.readable = append(at.readable, w.cfg.ToolsDir)
+	}
+	seen := at.ground().Seen()
 	at.env, err = sandbox.Env(sandbox.Settings{
-		Base: w.cfg.Environ, Tools: w.cfg.ToolsDir, Path: cache.Path, Home: at.home(), Temp: at.temp(),
+		Base: w.cfg.Environ, Tools: w.cfg.ToolsDir, Path: cache.Path, Home: seen.Home, Temp: seen.Temp,
 		Extra: a.Project.Env, Vars: vars,
 	})
 	if err != nil {
@@ -186,17 +200,26 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 	}
 	if at.slot != nil && audience == sandbox.Agents {
 		at.env = append(at.env, at.slot.GitEnv()...)
+		at.readable = append(at.readable, at.slot.GitDir(), at.slot.Borrowed())
 	}
 	return nil
 }
 
-// writable is what the attempt's commands may write.
-func (at *attempt) writable() []string {
-	paths := append([]string{at.private}, at.cache.Writable...)
+// ground is what the attempt's commands have to themselves; an attempt without a slot works in its private directory.
+func (at *attempt) ground() sandbox.Place {
+	p := sandbox.Place{Tree: at.private, Home: at.home(), Temp: at.temp()}
 	if at.slot != nil {
-		paths = append(paths, at.slot.Dir())
+		p.Tree = at.slot.Dir()
 	}
-	return paths
+	return p
+}
+
+// confined is what all commands of the attempt's agent have in common.
+func (at *attempt) confined() sandbox.Command {
+	return sandbox.Command{
+		Dir: at.ground().Tree, Env: slices.Concat(at.env, taskEnv(at.assignment)), Place: at.ground(),
+		Writable: at.cache.Writable, Readable: at.readable, Network: at.assignment.Role.Network,
+	}
 }
 
 func (at *attempt) bounds() Bounds {
@@ -225,15 +248,17 @@ func writes(r *spec.Role) bool {
 
 func (at *attempt) command() *CommandExecutor {
 	return &CommandExecutor{
-		Assignment: at.assignment, Dir: at.slot.Dir(), Env: at.env, Writable: at.writable(), Tree: at.tree(),
-		WriteSet: at.writeSet(), Bounds: at.bounds(), Doing: at.progress.doing,
+		Assignment: at.assignment, Dir: at.slot.Dir(), Env: at.env, Place: at.ground(), Writable: at.cache.Writable,
+		Readable: at.readable, Tree: at.tree(),
+		Secrets: secretsOf(&at.assignment.Role, at.worker.cfg.Environ), WriteSet: at.writeSet(), Bounds: at.bounds(),
+		Doing: at.progress.doing,
 	}
 }
 
 func (at *attempt) tester() *Tester {
 	return &Tester{
 		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.slot.Tree,
-		Env: at.env, Writable: at.writable(),
+		Env: at.env, Place: at.ground(), Writable: at.cache.Writable, Readable: at.readable,
 		ToolsDir: at.worker.cfg.ToolsDir, Limiter: at.worker.cfg.Gates, Bounds: at.bounds(), Doing: at.progress.doing,
 		Judge: at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,
 	}

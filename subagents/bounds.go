@@ -13,22 +13,28 @@ import (
 var (
 	errTime = errors.New("the attempt's time is over")
 	errIdle = errors.New("the model said nothing for too long")
+	errCall = errors.New("the model's answer took too long")
 	errTool = errors.New("the tool took too long")
+	errMute = errors.New("the tool showed no sign of life for too long")
+	errLoop = errors.New("the answer goes round in a circle")
 )
 
 // Bounds are the limits of one attempt, all set.
 type Bounds struct {
-	// Turns counts model calls, discarded ones too; Tokens is prompt plus output, 0 means no limit.
-	Turns  int
-	Tokens int
+	// Turns counts model calls, discarded ones too; ToolCalls the calls that they made, and Tokens is prompt plus output: for
+	// both 0 means no limit.
+	Turns     int
+	ToolCalls int
+	Tokens    int
 	// Time is the wall clock of the attempt, of which Used was spent by earlier deliveries.
 	Time time.Duration
 	Used time.Duration
-	// Idle is how long a model call may stream nothing. It is the backstop of the model's own watch, so it is long. Tool is the
-	// time of one tool call.
+	// Idle is how long a model call, or a tool call, may show no sign of life. It is the backstop of the model's own watch, so
+	// it is long. Call is the time of one model call, Tool of one tool call.
 	Idle time.Duration
+	Call time.Duration
 	Tool time.Duration
-	// Parallel is how many read-only calls run at once.
+	// Parallel is how many calls that only read run at once.
 	Parallel int
 }
 
@@ -37,17 +43,20 @@ const (
 	defaultTurns    = 60
 	defaultTime     = 45 * time.Minute
 	defaultIdle     = 15 * time.Minute
+	defaultCall     = 30 * time.Minute
 	defaultTool     = 10 * time.Minute
 	defaultParallel = 4
 )
 
 // boundsOf returns the limits of a task: its own, else its role's, else the project's, else the built-in ones.
 func boundsOf(task *spec.Task, role *spec.Role, project *spec.Project, used time.Duration) Bounds {
-	l := task.Limits.Or(role.Limits).Or(project.Limits)
-	l = l.Or(spec.Limits{Turns: defaultTurns, Time: spec.Duration(defaultTime)})
+	l := task.Limits.Or(role.Limits).Or(project.Limits).Or(spec.Limits{
+		Turns: defaultTurns, Time: spec.Duration(defaultTime), Idle: spec.Duration(defaultIdle),
+		Call: spec.Duration(defaultCall), Tool: spec.Duration(defaultTool),
+	})
 	return Bounds{
-		Turns: l.Turns, Tokens: l.Tokens, Time: l.Time.Std(), Used: used,
-		Idle: defaultIdle, Tool: defaultTool, Parallel: defaultParallel,
+		Turns: l.Turns, ToolCalls: l.ToolCalls, Tokens: l.Tokens, Time: l.Time.Std(), Used: used,
+		Idle: l.Idle.Std(), Call: l.Call.Std(), Tool: l.Tool.Std(), Parallel: defaultParallel,
 	}
 }
 
@@ -59,30 +68,70 @@ func (b Bounds) deadline(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeoutCause(ctx, b.left(), errTime)
 }
 
-// reached returns the fault of the limit that is used up, or nil.
-func (b Bounds) reached(calls int, usage spec.Usage) *spec.Fault {
+// maxGrace bounds the time that is kept for the wrap-up turn; graceShare is the part of a short attempt's time, one in so many.
+const (
+	maxGrace   = time.Minute
+	graceShare = 10
+)
+
+// grace is the part of the wall clock that is kept for the wrap-up turn.
+func (b Bounds) grace() time.Duration { return min(maxGrace, b.Time/graceShare) }
+
+// spent is what an attempt has used of its limits. Request is about what its next call takes, in tokens.
+type spent struct {
+	calls, toolCalls int
+	usage            spec.Usage
+	request          int
+}
+
+// answerReserve is what the wrap-up turn's answer is reckoned with, in tokens.
+const answerReserve = 4096
+
+// reached returns the class of the limit before which only the wrap-up turn has room, or "".
+func (b Bounds) reached(s spent) string {
 	switch {
-	case calls >= b.Turns:
-		return &spec.Fault{Class: faultTurns, Message: fmt.Sprintf("no result after %d turns", calls)}
-	case b.Tokens > 0 && usage.Total() >= b.Tokens:
-		return &spec.Fault{
-			Class:   faultTokens,
-			Message: fmt.Sprintf("no result after %d of %d tokens", usage.Total(), b.Tokens),
-		}
+	case s.calls >= b.Turns-1:
+		return faultTurns
+	case b.Tokens > 0 && s.usage.Total()+min(2*s.request+answerReserve, b.Tokens/4) >= b.Tokens && s.calls > 0:
+		return faultTokens
+	case b.ToolCalls > 0 && s.toolCalls >= b.ToolCalls:
+		return faultToolCalls
 	}
-	return nil
+	return ""
+}
+
+// over is the fault of an attempt that reached a limit and handed nothing in.
+func (b Bounds) over(class string, s spent) spec.Fault {
+	f := spec.Fault{Class: class}
+	switch class {
+	case faultTurns:
+		f.Message = fmt.Sprintf("no result after %d turns", s.calls)
+	case faultTokens:
+		f.Message = fmt.Sprintf("no result after %d of %d tokens", s.usage.Total(), b.Tokens)
+	case faultToolCalls:
+		f.Message = fmt.Sprintf("no result after %d of %d tool calls", min(s.toolCalls, b.ToolCalls), b.ToolCalls)
+	case faultTime:
+		f.Message = fmt.Sprintf("no result after %s", b.Time)
+	case faultIdle:
+		f.Message = fmt.Sprintf("no result: the model said nothing for %s, again and again", b.Idle)
+	case faultCall:
+		f.Message = fmt.Sprintf("no result: the model's answers took longer than %s", b.Call)
+	}
+	return f
 }
 
 // wrapUp is the share of a limit, in percent, after which an agent is told to come to an end.
 const wrapUp = 85
 
 // near says which limit is near, in words, or "".
-func (b Bounds) near(calls int, usage spec.Usage, worked time.Duration) string {
+func (b Bounds) near(s spent, worked time.Duration) string {
 	switch {
-	case b.Turns > 2 && b.Turns-calls <= 2:
-		return fmt.Sprintf("%d of %d turns are used", calls, b.Turns)
-	case b.Tokens > 0 && usage.Total() >= b.Tokens/100*wrapUp:
-		return fmt.Sprintf("%d of %d tokens are used", usage.Total(), b.Tokens)
+	case b.Turns > 2 && b.Turns-s.calls <= 2:
+		return fmt.Sprintf("%d of %d turns are used", s.calls, b.Turns)
+	case b.Tokens > 0 && s.usage.Total() >= b.Tokens/100*wrapUp:
+		return fmt.Sprintf("%d of %d tokens are used", s.usage.Total(), b.Tokens)
+	case b.ToolCalls > 0 && s.toolCalls >= b.ToolCalls*wrapUp/100:
+		return fmt.Sprintf("%d of %d tool calls are used", s.toolCalls, b.ToolCalls)
 	case b.Used+worked >= b.Time/100*wrapUp:
 		return fmt.Sprintf("%s of %s are over", (b.Used + worked).Round(time.Second), b.Time)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
@@ -22,15 +21,19 @@ type outcome struct {
 	writes bool
 }
 
-// runCalls runs the open turn's calls and appends all results, in call order, in one message. Where a call wrote, the tree
-// goes with it, so that another delivery can go on from here.
+// runCalls runs the open turn's calls and appends all results, in call order, in one message, with the states that the calls
+// went through. Where a call wrote, the tree goes with it, so that another delivery can go on from here.
 func (a *Agent) runCalls(ctx context.Context) error {
 	calls, err := a.openCalls(ctx)
 	if err != nil {
 		return err
 	}
-	done := a.schedule(ctx, calls)
-	var events []contextscope.Event
+	done, events, err := a.schedule(ctx, calls)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := a.closing(ctx)
+	defer cancel()
 	results, err := a.results(ctx, done)
 	if err == nil {
 		events = append(events, results)
@@ -46,6 +49,15 @@ func (a *Agent) runCalls(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(err, a.append(ctx, events...))
+}
+
+// closing is the context in which a turn's results are kept. When the attempt's own time is over they still count: the wrap-up
+// turn is to know them.
+func (a *Agent) closing(ctx context.Context) (context.Context, context.CancelFunc) {
+	if errors.Is(context.Cause(ctx), errTime) && !a.late {
+		return context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	}
+	return ctx, func() {}
 }
 
 // results makes the tool event of calls that were carried out. The error is the cause of the context where it has ended: then
@@ -106,42 +118,6 @@ func (a *Agent) openCalls(ctx context.Context) ([]*genai.FunctionCall, error) {
 	return out, nil
 }
 
-// schedule runs calls that follow one another and only read at once, up to the cap, and those that write alone.
-func (a *Agent) schedule(ctx context.Context, calls []*genai.FunctionCall) []outcome {
-	done := make([]outcome, len(calls))
-	room := make(chan struct{}, max(1, a.Bounds.Parallel))
-	var reading sync.WaitGroup
-	for i, call := range calls {
-		done[i].call = call
-		done[i].writes = a.Tools.Effect(tool.Call{Name: call.Name, Args: call.Args}) == tool.Writes
-		if done[i].writes {
-			reading.Wait()
-			done[i].result = a.call(ctx, call, i)
-			continue
-		}
-		room <- struct{}{}
-		reading.Go(func() {
-			defer func() { <-room }()
-			done[i].result = a.call(ctx, call, i)
-		})
-	}
-	reading.Wait()
-	return done
-}
-
-// call runs one call under its own time. Whatever goes wrong with it is a result that the model can read.
-func (a *Agent) call(ctx context.Context, call *genai.FunctionCall, n int) tool.Result {
-	c := tool.Call{ID: a.callID(call, n), Name: call.Name, Args: call.Args}
-	a.doing(a.Tools.Doing(c))
-	ctx, cancel := context.WithTimeoutCause(ctx, a.Bounds.Tool, errTool)
-	defer cancel()
-	r := a.Tools.Run(ctx, c)
-	if errors.Is(context.Cause(ctx), errTool) {
-		return instead(r, "%s was ended after %s", call.Name, a.Bounds.Tool)
-	}
-	return r
-}
-
 // instead is a failure in the place of a result. What the call made and cost stays.
 func instead(r tool.Result, format string, args ...any) tool.Result {
 	failed := tool.Failed(format, args...)
@@ -149,11 +125,9 @@ func instead(r tool.Result, format string, args ...any) tool.Result {
 	return failed
 }
 
-// callID names a call within its attempt; a model that gives none gets one that only we see.
+// callID names a call within its attempt, the same in every delivery: by the turn and its place there. What the model calls it is
+// no name: it may give none, or the same one twice.
 func (a *Agent) callID(call *genai.FunctionCall, n int) string {
-	if call.ID != "" {
-		return call.ID
-	}
 	return fmt.Sprintf("%s-%d-%d", call.Name, a.session.calls, n)
 }
 
@@ -170,15 +144,19 @@ func (a *Agent) conclude(ctx context.Context, done []outcome) (wire.Tooled, erro
 			ends = i
 		}
 	}
-	if a.Tree != nil && max(wrote, ends) >= 0 {
-		if err := a.save(ctx, &data, &done[max(wrote, ends)]); err != nil {
+	last := wrote
+	if ends >= 0 { // what cannot be saved cannot be handed in
+		last = ends
+	}
+	if a.Tree != nil && last >= 0 {
+		if err := a.save(ctx, &data, &done[last]); err != nil {
 			return data, err
 		}
 	}
 	if ends < 0 || done[ends].result.Err {
 		return data, nil
 	}
-	if fault := refuse(a.WriteSet, data.Tree); fault != nil {
+	if fault := refuse(a.writeSet(), data.Tree); fault != nil {
 		done[ends].result = instead(done[ends].result, "%s. Put them back as they were, then submit again:\n%s",
 			fault.Message, fault.Detail)
 		return data, nil
@@ -188,7 +166,7 @@ func (a *Agent) conclude(ctx context.Context, done []outcome) (wire.Tooled, erro
 }
 
 // save puts the tree into the data of the tool event. A tree that cannot be saved because of what is in it is told the agent,
-// as the result of the call that was the last to write.
+// as the result of the call that ends the attempt, or else of the last that wrote.
 func (a *Agent) save(ctx context.Context, data *wire.Tooled, last *outcome) error {
 	tree, err := a.Tree.Save(ctx)
 	var nested *workspace.NestedError
@@ -204,7 +182,7 @@ func (a *Agent) save(ctx context.Context, data *wire.Tooled, last *outcome) erro
 }
 
 func (a *Agent) end(r *tool.Result) *wire.End {
-	end := &wire.End{Plan: r.Plan, Final: r.Plan == nil && a.plans()}
+	end := &wire.End{Plan: r.Plan, Final: r.Plan == nil && a.plans(), HandedOver: r.HandedOver}
 	if r.Submit != nil {
 		end.Handoff = *r.Submit
 	}

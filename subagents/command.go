@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,10 +59,14 @@ const commandTail = 8 << 10
 // input as a CommandInput.
 type CommandExecutor struct {
 	Assignment *wire.Assignment
-	// Dir is the work tree; Env the environment that every command of the run has; Writable what it may write.
-	Dir      string
-	Env      []string
-	Writable []string
+	// Dir is the work tree; Env the environment that every command of the run has; Place, Writable and Readable what it may write
+	// and read.
+	Dir                string
+	Env                []string
+	Place              sandbox.Place
+	Writable, Readable []string
+	// Secrets are the variables of the role's secrets that are set: for this program alone.
+	Secrets secrets
 	// Tree is nil where what the command leaves is not wanted.
 	Tree     Tree
 	WriteSet spec.WriteSet
@@ -84,9 +89,13 @@ func (c *CommandExecutor) Run(ctx context.Context) (spec.Result, error) {
 			len(c.Assignment.Task.Files), n, maxEnv)
 		return failure(faultCommand, why, ""), nil
 	}
+	if why := c.Secrets.missing(&c.Assignment.Role); why != "" {
+		return failure(faultCommand, why, ""), nil
+	}
 	out, err := sandbox.Run(ctx, sandbox.Command{
-		Args: c.args(), Dir: c.Dir, Env: append(c.Env[:len(c.Env):len(c.Env)], taskEnv(c.Assignment)...),
-		Stdin: input, Writable: c.Writable, Timeout: c.Bounds.left() + sandbox.DefaultGrace, OnOutput: c.said,
+		Args: c.args(), Dir: c.Dir, Env: slices.Concat(c.Env, c.Secrets, taskEnv(c.Assignment)),
+		Place: c.Place, Writable: c.Writable, Readable: c.Readable, Network: c.Assignment.Role.Network,
+		Stdin: input, Timeout: c.Bounds.left() + sandbox.DefaultGrace, OnOutput: c.said,
 	})
 	if cause := context.Cause(ctx); cause != nil {
 		return c.interrupted(ctx, cause)
@@ -95,11 +104,15 @@ func (c *CommandExecutor) Run(ctx context.Context) (spec.Result, error) {
 		// It could not be started: the role's or the task's mistake, and the same wherever it is tried.
 		return failure(faultCommand, err.Error(), ""), nil
 	}
-	return c.ended(ctx, out)
+	out.Head, out.Tail = c.Secrets.hideBytes(out.Head), c.Secrets.hideBytes(out.Tail) // before anything of it is cut off
+	r, err := c.ended(ctx, out)
+	c.Secrets.hideIn(&r)
+	return r, err
 }
 
+// args is the command. A role's secrets are for its own command alone, whatever the task says.
 func (c *CommandExecutor) args() []string {
-	if len(c.Assignment.Task.Command) > 0 {
+	if len(c.Assignment.Task.Command) > 0 && len(c.Assignment.Role.Secrets) == 0 {
 		return c.Assignment.Task.Command
 	}
 	return c.Assignment.Role.Command
@@ -107,6 +120,10 @@ func (c *CommandExecutor) args() []string {
 
 func (c *CommandExecutor) said(chunk []byte) {
 	if c.Doing == nil {
+		return
+	}
+	if len(c.Secrets) > 0 {
+		c.Doing("at work; what it says is not shown, because it has secrets")
 		return
 	}
 	lines := strings.Split(strings.TrimSpace(string(chunk)), "\n")
@@ -118,7 +135,7 @@ func (c *CommandExecutor) said(chunk []byte) {
 // ended makes the result of a command that came to its end.
 func (c *CommandExecutor) ended(ctx context.Context, out *sandbox.Output) (spec.Result, error) {
 	if !out.Success() {
-		return failure(faultCommand, howEnded(c.args(), out), clip(out.Text(), commandTail)), nil
+		return failure(faultCommand, howEnded(c.args(), out), clip(out.Text(), commandTail)+c.partial(ctx)), nil
 	}
 	if c.Tree == nil {
 		return spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: clip(out.Text(), commandTail)}}, nil
@@ -141,6 +158,21 @@ func (c *CommandExecutor) ended(ctx context.Context, out *sandbox.Output) (spec.
 	return r, nil
 }
 
+// partial is what a command that failed had changed: whoever takes over is told.
+func (c *CommandExecutor) partial(ctx context.Context) string {
+	if c.Tree == nil {
+		return ""
+	}
+	diff, err := c.Tree.Diff(ctx, maxDiff)
+	switch {
+	case err != nil:
+		return "\nWhat it had changed could not be read: " + err.Error()
+	case diff == "":
+		return ""
+	}
+	return "\nWhat it had changed by then:\n" + diff
+}
+
 func (c *CommandExecutor) interrupted(_ context.Context, cause error) (spec.Result, error) {
 	end := endingOf(cause, c.Bounds)
 	if end == nil {
@@ -151,6 +183,8 @@ func (c *CommandExecutor) interrupted(_ context.Context, cause error) (spec.Resu
 
 func howEnded(args []string, out *sandbox.Output) string {
 	switch {
+	case out.OutOfMemory:
+		return fmt.Sprintf("%s was %s", args[0], outOfMemory)
 	case out.Signal != "":
 		return fmt.Sprintf("%s was ended by signal %s", args[0], out.Signal)
 	default:

@@ -82,7 +82,8 @@ func (at *attempt) compactor() *compact.Runner {
 	c := compact.New(compact.Config{
 		Model: at.worker.cfg.Model, ModelName: a.Project.ModelName(rules.Compaction.Model),
 		Window: WindowOf(&a.Project, rules.Compaction.Model), MaxOutput: settings.MaxOutput, Bound: bound,
-		Log: at.log,
+		Fallback: FallbackOf(&a.Project, rules.Compaction.Model),
+		Log:      at.log,
 	})
 	return compact.NewRunner(c, a.Role.Context, model.Meta{Run: a.Run, Task: a.Task.ID, Attempt: a.Attempt})
 }

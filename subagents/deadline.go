@@ -46,6 +46,11 @@ type deadline struct {
 	mu    sync.Mutex
 	timer *time.Timer
 	end   time.Time
+	// suspended says that the clock stands still.
+	suspended bool
+	// since is set where holds put the end off by themselves; forgiven is what they have come to.
+	since    time.Time
+	forgiven time.Duration
 }
 
 // newDeadline returns a context that ends with cause after left. The caller calls stop.
@@ -58,13 +63,27 @@ func newDeadline(ctx context.Context, left time.Duration, cause error, hold Hold
 	return ctx, d
 }
 
+// forgiveHolds lets the time of holds from now on not count.
+func (d *deadline) forgiveHolds() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.since = time.Now()
+}
+
 // fire ends the context, or looks again after the hold.
 func (d *deadline) fire() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.suspended {
+		return
+	}
 	if held := heldFor(d.hold); held > 0 {
 		d.timer.Reset(held + holdGrace)
 		return
+	}
+	if !d.since.IsZero() {
+		held := heldBetween(d.hold, d.since)
+		d.end, d.forgiven = d.end.Add(max(0, held-d.forgiven)), max(held, d.forgiven)
 	}
 	if left := time.Until(d.end); left > 0 {
 		d.timer.Reset(left)
@@ -87,6 +106,21 @@ func (d *deadline) restart(left time.Duration) {
 	defer d.mu.Unlock()
 	d.end = time.Now().Add(left)
 	d.timer.Reset(left)
+}
+
+// suspend stops the clock until resume is called.
+func (d *deadline) suspend() (resume func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	began := time.Now()
+	d.suspended = true
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.suspended = false
+		d.end = d.end.Add(time.Since(began))
+		d.timer.Reset(time.Until(d.end))
+	}
 }
 
 // stop releases the context. Its timer may fire once more, which does nothing to a context that has ended.

@@ -28,12 +28,13 @@ var errBadMessage = errors.New("not an assignment")
 func (w *Worker) deliver(ctx context.Context, d *bus.Delivery, admitted chan<- struct{}) {
 	log := w.cfg.Log.With().Str("task", d.ID).Int("delivery", d.Number).Logger()
 	stopBeating := w.heartbeat(ctx, d, log)
-	leave, ok := w.admit(ctx)
+	place := &seat{room: w.room}
+	ok := place.take(ctx)
 	close(admitted)
 	err := context.Cause(ctx)
 	if ok {
-		err = w.carryOut(ctx, d, log)
-		leave()
+		err = w.carryOut(ctx, d, place, log)
+		place.leave()
 	}
 	stopBeating()
 	if err := w.settle(ctx, d, err, log); err != nil {
@@ -115,7 +116,7 @@ func decodeAssignment(data []byte) (*wire.Assignment, error) {
 }
 
 // carryOut brings one delivery to its result in the log. A nil error means that the result is there, whoever wrote it.
-func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, log zerolog.Logger) error {
+func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *seat, log zerolog.Logger) error {
 	a, err := w.assignment(ctx, d)
 	if err != nil {
 		return err
@@ -133,6 +134,10 @@ func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, log zerolog.Logg
 	if err != nil {
 		return err
 	}
+	asked, err := openRequests(ctx, w.cfg.Bus, j, a)
+	if err != nil {
+		return err
+	}
 	a.Delivery = max(d.Number, newest+1)
 	began := w.cfg.Clock()
 	started := wire.Started{Delivery: a.Delivery, Worker: w.cfg.Name, Time: began}
@@ -142,7 +147,8 @@ func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, log zerolog.Logg
 	log = log.With().Str("agent", a.Agent()).Logger()
 	result := poison(d.Number)
 	if d.Number <= maxDeliveries {
-		if result, err = w.run(ctx, &attempt{worker: w, assignment: a, journal: j, worked: worked, log: log}); err != nil {
+		at := &attempt{worker: w, assignment: a, journal: j, requests: asked, place: place, worked: worked, log: log}
+		if result, err = w.run(ctx, at); err != nil {
 			return err
 		}
 	}

@@ -4,18 +4,22 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"sync"
 
 	"divisi/bus"
+	"divisi/contextscope"
 	"divisi/subagents/wire"
 
 	"github.com/rs/zerolog"
 )
 
-// Listener is the part of the bus that brings control messages.
+// Listener is the part of the bus that brings messages to agents.
 type Listener interface {
 	// Subscribe calls handle for each message to subject until stop is called; stop waits for a running handle.
 	Subscribe(ctx context.Context, subject string, handle func(m bus.Message, reply func([]byte) error)) (stop func(), err error)
+	// Read yields the messages of subject from position from on, oldest first. An error is yielded once, last.
+	Read(ctx context.Context, subject string, from uint64) iter.Seq2[bus.Message, error]
 }
 
 // desk hands a run's control messages to the inboxes of the attempts that they concern. It listens to a run while an attempt
@@ -66,7 +70,27 @@ func (d *desk) open(ctx context.Context, a *wire.Assignment, in *Inbox) (leave f
 		d.leave(a.Run, l, in)
 		return nil, fmt.Errorf("listen for messages to %s: %w", a.Agent(), l.err)
 	}
+	if err := d.remember(ctx, a, in); err != nil {
+		d.leave(a.Run, l, in)
+		return nil, err
+	}
 	return func() { d.leave(a.Run, l, in) }, nil
+}
+
+// remember puts the messages that the task was sent so far into an inbox. It comes after the subscription, so that none falls
+// between them; one that is in both counts once.
+func (d *desk) remember(ctx context.Context, a *wire.Assignment, in *Inbox) error {
+	for m, err := range d.listener.Read(ctx, bus.ConductorSubject(a.Run, string(contextscope.KindUser)), a.From+1) {
+		if err != nil {
+			return fmt.Errorf("read the messages to %s: %w", a.Agent(), err)
+		}
+		for _, e := range wire.DecodeEvents(m) {
+			if e.Kind == contextscope.KindUser && e.Task == a.Task.ID {
+				in.Put(wire.MessageOf(&e))
+			}
+		}
+	}
+	return nil
 }
 
 func (d *desk) leave(run string, l *lobby, in *Inbox) {

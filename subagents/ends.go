@@ -33,42 +33,67 @@ type ending struct {
 func (a *Agent) exhausted() *ending {
 	s := a.session
 	switch {
-	case s.fault != nil && (!policyOf(s.fault.Class).retry || s.discarded >= maxDiscarded):
+	case s.fault != nil && s.discarded >= policyOf(s.fault.Class).tries():
 		p := policyOf(s.fault.Class)
 		return &ending{p.status, spec.Fault{Class: p.class, Message: s.fault.Message}}
+	case s.strike != nil && s.strike.N > 1:
+		return &ending{spec.StatusFailed, spec.Fault{
+			Class: faultLoop, Message: "the agent went round in a circle, after a warning too: " + s.strike.Detail,
+		}}
+	case s.limit != "" && (s.overtime > maxOvertime || s.overtime > 0 && s.fault == nil && !s.submitting):
+		return &ending{spec.StatusTimedOut, a.Bounds.over(s.limit, a.spent())}
 	case s.silent && s.reminders >= maxReminders:
 		return &ending{spec.StatusFailed, spec.Fault{
 			Class:   faultNoResult,
 			Message: fmt.Sprintf("the agent stopped without calling submit_result, after %d reminders", s.reminders),
 		}}
-	case s.looped && s.repeats.run() >= loopLimit:
-		return &ending{spec.StatusFailed, spec.Fault{
-			Class: faultLoop, Message: "the same call gave the same result again and again, after a warning too",
-		}}
-	}
-	if fault := a.Bounds.reached(s.calls, s.usage); fault != nil {
-		return &ending{spec.StatusTimedOut, *fault}
 	}
 	return nil
 }
 
-// nudge returns the words that the runtime has for the agent before its next turn, and why; "" when there are none.
-func (a *Agent) nudge() (text, reason string) {
+// maxOvertime is how many turns after a limit count as the wrap-up turn: one whose result is refused may be put right once.
+const maxOvertime = 1
+
+// nudge returns the words that the runtime has for the agent before its next turn, and why; no reason when there are none.
+func (a *Agent) nudge() (text string, why wire.Nudge) {
 	s := a.session
+	if s.strike != nil {
+		return s.strike.Nudge(), wire.Nudge{
+			Reason: wire.ReasonLoop, Class: s.strike.Kind, Detail: s.strike.Detail, Strike: s.strike.N,
+		}
+	}
+	if s.limit == "" {
+		if class := a.limitReached(); class != "" {
+			return limitText(a.Bounds.over(class, a.spent()).Message), wire.Nudge{Reason: wire.ReasonLimit, Class: class}
+		}
+	}
 	if s.silent {
 		return "You stopped without calling submit_result. If your work is done, call submit_result now; if not, go on with " +
-			"it. Text alone is not read by anyone.", wire.ReasonReminder
+			"it. Text alone is not read by anyone.", wire.Nudge{Reason: wire.ReasonReminder}
 	}
-	if !s.looped && s.repeats.run() >= loopLimit {
-		return fmt.Sprintf("You made the same call %d times in a row and got the same result each time. Calling it again will "+
-			"not change anything. Do something different, or call submit_result and say what blocks you.",
-			loopLimit), wire.ReasonLoop
-	}
-	if near := a.Bounds.near(s.calls, s.usage, a.Clock().Sub(a.began)-a.held); near != "" && !s.wrapped {
+	near := a.Bounds.near(a.spent(), a.Clock().Sub(a.began)-a.held)
+	if near != "" && !s.wrapped && s.limit == "" {
 		return "Your limit is near: " + near + ". Come to an end now: finish what you have begun and call submit_result with " +
-			"what is done and what is left.", wire.ReasonWrapUp
+			"what is done and what is left.", wire.Nudge{Reason: wire.ReasonWrapUp}
 	}
-	return "", ""
+	return "", wire.Nudge{}
+}
+
+// limitReached returns the class of the limit that leaves room for the wrap-up turn alone, or "".
+func (a *Agent) limitReached() string {
+	s := a.session
+	switch {
+	case a.late:
+		return faultTime
+	case s.fault != nil && (s.fault.Class == faultIdle || s.fault.Class == faultCall) && s.discarded == maxDiscarded-1:
+		return s.fault.Class
+	}
+	return a.Bounds.reached(a.spent())
+}
+
+func limitText(message string) string {
+	return "Your limit is reached: " + message + ". This is your last turn, and submit_result the only tool that you can still " +
+		"call. Call it now, with what is done, what you found, and what is left to do."
 }
 
 // plans says whether the role has the dispatch tool. For such a role words are an answer: a turn without a call ends the
@@ -79,7 +104,9 @@ func (a *Agent) plans() bool {
 }
 
 func (a *Agent) spoken() (*spec.Result, error) {
-	return &spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: a.session.said}}, nil
+	return &spec.Result{
+		Status: spec.StatusDone, Handoff: spec.Handoff{Summary: a.session.said}, LimitHit: a.session.limit,
+	}, nil
 }
 
 // finished makes the result of an agent that ended by itself. Nothing is computed anew: the turn's tool event holds it all.
@@ -87,6 +114,7 @@ func (a *Agent) finished() (*spec.Result, error) {
 	end := a.session.end
 	return &spec.Result{
 		Status: spec.StatusDone, Handoff: end.Handoff, Plan: end.Plan, Final: end.Final, Patch: a.session.tree,
+		LimitHit: a.session.limit, HandedOver: end.HandedOver,
 	}, nil
 }
 
@@ -114,9 +142,13 @@ func (a *Agent) interrupted(ctx context.Context, err error) (spec.Result, error)
 	if errors.Is(err, bus.ErrFenced) || errors.Is(err, ErrStopped) {
 		return spec.Result{}, err
 	}
-	end := endingOf(context.Cause(ctx), a.Bounds)
+	cause := context.Cause(ctx)
+	if cause == nil && errors.Is(err, errTime) {
+		cause = errTime
+	}
+	end := endingOf(cause, a.Bounds)
 	if end == nil {
-		return spec.Result{}, errors.Join(context.Cause(ctx), err)
+		return spec.Result{}, errors.Join(cause, err)
 	}
 	r, err := a.failed(ctx, *end)
 	if err != nil {

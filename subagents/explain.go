@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"google.golang.org/genai"
 
@@ -66,6 +67,9 @@ func NewExplainer(
 	if err != nil {
 		return nil, fmt.Errorf("read the session of %s: %w", a.Agent(), err)
 	}
+	if in.Tools, err = withServerTools(ctx, b, events, in.Tools); err != nil {
+		return nil, err
+	}
 	e := &Explainer{bus: b, assignment: a, in: in}
 	var offset int
 	e.in.Events, offset = sequence(in.Events)
@@ -108,7 +112,10 @@ func (e *Explainer) Turn(ctx context.Context, turn int) (Explained, error) {
 	out.Request = view.Compile(tail)
 	out.Origins = view.Origins()
 	call := callOf(a)
-	out.Model, out.Sent = call.Model, call.request(out.Request, a, s.calls+1, bounds)
+	out.Model, out.Sent = call.Model, call.request(out.Request, a, s.calls+1, s.limit != "")
+	if s.invalid() {
+		makePlain(out.Sent)
+	}
 	if said.Cache != "" {
 		out.Sent.Cached = &model.CachedPrefix{Name: said.Cache, Parts: said.CachedParts}
 	}
@@ -210,9 +217,11 @@ func declarations(a *wire.Assignment, extra []tool.Tool) ([]*genai.FunctionDecla
 		return nil, fmt.Errorf("open a temporary directory: %w", err)
 	}
 	defer root.Close()
-	set, err := tool.Builtin(a.Role.Tools, tool.Env{
+	set, err := tool.Builtin(toolNames(&a.Role), tool.Env{
 		Root: root, Dir: dir, Runner: runner{}, Artifacts: &shelf{}, Output: a.Role.Output,
-		Constraints: spec.Rules(a.Task.Constraints), Extra: extra,
+		MaxCommand:  boundsOf(&a.Task, &a.Role, &a.Project, 0).Tool,
+		Constraints: spec.Rules(a.Task.Constraints), History: &history{}, Gates: gates{},
+		Extra: slices.Concat(extra, requestTools(nil, a, nil)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the tools of role %s: %w", a.Role.Name, err)

@@ -96,10 +96,10 @@ const snapshotXML = "<state_snapshot><overall_goal>Dig.</overall_goal><key_knowl
 var explainedRole = spec.Role{
 	Name: "digger", Executor: spec.ExecutorModel, Writes: true, Model: "m",
 	Instruction: "You dig for {goal} in turn {turn}, with {tokens_left} left, on task {task}.",
-	Tools:       []string{"dig", spec.ToolWriteFile, spec.ToolLoadArtifact, spec.ToolLoadMemory},
+	Tools:       []string{"dig", spec.ToolWriteFile, spec.ToolRunCommand, spec.ToolLoadArtifact, spec.ToolLoadMemory},
 	ToolOutput:  map[string]spec.ToolOutput{"dig": {Policy: spec.OutputSummarize, Limit: 6_000}},
 	Context:     spec.ContextRules{DropAfter: 9},
-	Limits:      spec.Limits{Turns: 70, Tokens: 5_000_000},
+	Limits:      spec.Limits{Turns: 70, Tokens: 5_000_000, Tool: spec.Duration(20 * time.Minute)},
 }
 
 func newExplained(t *testing.T, seed uint64, turns int) *explained {
@@ -254,6 +254,7 @@ func (e *explained) check(a *wire.Assignment) {
 		sent, ok := e.model.sent[seen.Sent.Meta]
 		require.True(e.t, ok, "turn %d has the number of no request: %+v", turn, seen.Sent.Meta)
 		require.Equal(e.t, sent, asSent(seen.Sent), "turn %d of %s", turn, a.Agent())
+		require.Contains(e.t, sent, "at most 1200", "a command may take as long as a tool")
 	}
 }
 

@@ -11,12 +11,16 @@ import (
 type Inbox struct {
 	mu      sync.Mutex
 	waiting []wire.Control
+	// heard are the ids of the messages that came: each may come more than once.
+	heard   map[string]bool
 	stopped bool
 	cancel  context.CancelCauseFunc
 }
 
 // NewInbox returns an empty inbox; cancel is called with the cause when the attempt is cancelled.
-func NewInbox(cancel context.CancelCauseFunc) *Inbox { return &Inbox{cancel: cancel} }
+func NewInbox(cancel context.CancelCauseFunc) *Inbox {
+	return &Inbox{cancel: cancel, heard: map[string]bool{}}
+}
 
 // Put takes a message in: a cancel works at once, a stop and a steering at the next turn boundary. Words that nobody knows
 // are ignored, so that a newer conductor can speak to an older worker.
@@ -29,7 +33,10 @@ func (i *Inbox) Put(c wire.Control) {
 	case wire.ControlStop:
 		i.stopped = true
 	case wire.ControlSteer:
-		i.waiting = append(i.waiting, c)
+		if c.ID == "" || !i.heard[c.ID] {
+			i.heard[c.ID] = true
+			i.waiting = append(i.waiting, c)
+		}
 	}
 }
 

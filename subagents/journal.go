@@ -197,18 +197,28 @@ func (j *Journal) Usage() (spec.Usage, error) {
 	return sum, nil
 }
 
-// Deliveries returns the number of the newest delivery that was started, and how long all of them worked, by their events.
+// Deliveries returns the number of the newest delivery that was started, and how long all of them worked, by their events. From
+// a request to the results of its turn an attempt waits.
 func (j *Journal) Deliveries() (newest int, worked time.Duration, err error) {
 	var began, seen time.Time
+	waits := false
 	for _, e := range j.Events() {
-		if e.Kind == contextscope.KindStarted {
+		switch e.Kind { //nolint:exhaustive // the others are signs of work
+		case contextscope.KindStarted:
 			var s wire.Started
 			if err := json.Unmarshal(e.Data, &s); err != nil {
 				return 0, 0, fmt.Errorf("decode started event %s: %w", e.ID, err)
 			}
-			newest, worked, began = max(newest, s.Delivery), worked+max(0, seen.Sub(began)), e.Time
+			newest, worked, began, waits = max(newest, s.Delivery), worked+max(0, seen.Sub(began)), e.Time, false
+		case contextscope.KindTool:
+			if waits {
+				worked, began, waits = worked+max(0, seen.Sub(began)), e.Time, false
+			}
 		}
-		seen = e.Time
+		if !waits {
+			seen = e.Time
+		}
+		waits = waits || e.Kind == contextscope.KindRequest
 	}
 	return newest, worked + max(0, seen.Sub(began)), nil
 }

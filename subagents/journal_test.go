@@ -21,7 +21,7 @@ func testAssignment() *wire.Assignment {
 	}
 }
 
-func openTest(t *testing.T, m *store) *Journal {
+func openTest(t testing.TB, m *store) *Journal {
 	t.Helper()
 	j, err := OpenJournal(t.Context(), m, m, testAssignment(), testStamp())
 	require.NoError(t, err)

@@ -29,6 +29,17 @@ func (p *progress) doing(what string) {
 	p.append(draft(contextscope.KindProgress, wire.Progress{Doing: what}))
 }
 
+// report appends what an agent tells the people who watch, however soon it comes after the words before.
+func (p *progress) report(line string) {
+	p.mu.Lock()
+	again := line == p.said
+	p.said, p.last = line, p.clock()
+	p.mu.Unlock()
+	if !again {
+		p.append(draft(contextscope.KindProgress, wire.Progress{Doing: line}))
+	}
+}
+
 func (p *progress) due(what string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

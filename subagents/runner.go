@@ -11,6 +11,9 @@ import (
 // is kept as an artifact.
 const maxCommandOutput = 4 << 20
 
+// outOfMemory is why a command was killed that used too much memory.
+const outOfMemory = "killed: its processes together used more memory than a command may"
+
 // runner runs the commands of an agent's tools, confined to its slot.
 type runner struct{ at *attempt }
 
@@ -20,18 +23,18 @@ func (r runner) Run(ctx context.Context, c tool.Command) (tool.Output, error) {
 	if c.Shell != "" {
 		args = []string{"/bin/sh", "-c", c.Shell}
 	}
-	dir := r.at.private
-	if r.at.slot != nil {
-		dir = r.at.slot.Dir()
-	}
-	out, err := sandbox.Run(ctx, sandbox.Command{
-		Args: args, Dir: dir, Env: append(r.at.env[:len(r.at.env):len(r.at.env)], taskEnv(r.at.assignment)...),
-		Writable: r.at.writable(), Timeout: c.Timeout, MaxOutput: maxCommandOutput,
-	})
+	confined := r.at.confined()
+	confined.Args, confined.Timeout = args, c.Timeout
+	confined.MaxOutput, confined.OnOutput = maxCommandOutput, tool.BeatOutput(ctx)
+	out, err := sandbox.Run(ctx, confined)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	return tool.Output{Text: out.Text(), ExitCode: out.ExitCode, TimedOut: out.TimedOut}, nil
+	text := out.Text()
+	if out.OutOfMemory {
+		text += "\n[" + outOfMemory + "]"
+	}
+	return tool.Output{Text: text, ExitCode: out.ExitCode, TimedOut: out.TimedOut}, nil
 }
 
 var _ tool.Runner = runner{}

@@ -8,6 +8,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/subagents/loopguard"
 	"divisi/subagents/wire"
 
 	"google.golang.org/genai"
@@ -23,17 +24,27 @@ type session struct {
 	// open is the newest turn while its calls have no results; silent says that the newest turn made no call.
 	open   *genai.Content
 	silent bool
-	// reminders counts those since the last turn with a call; looped and wrapped say that the nudge was given.
+	// reminders counts those since the last turn with a call; wrapped says that the agent was told that a limit is near.
 	reminders int
-	looped    bool
 	wrapped   bool
+	// limit is the class of the limit that was reached, overtime the turns since then; submitting says that the newest turn
+	// called submit_result.
+	limit      string
+	overtime   int
+	submitting bool
+	// toolCalls counts the calls that had a result; prompt is the size of the newest request, in tokens.
+	toolCalls int
+	prompt    int
 	// fault is the newest turn's when it was discarded.
 	fault *spec.Fault
 	said  string
 	tree  *spec.Patch
 	end   *wire.End
-	// repeats is the newest calls with their results, oldest first.
-	repeats repeats
+	// guard looks for loops; strike is the one that it has found and that the agent was not told of yet. turns counts good
+	// answers.
+	guard   *loopguard.Guard
+	strike  *loopguard.Strike
+	turns   int
 	steered map[string]bool
 	briefed bool
 	// kept are the artifacts that the agent's tools made, oldest first; loads what the newest turn asked to be shown.
@@ -42,7 +53,7 @@ type session struct {
 }
 
 func restore(events []contextscope.Event) (*session, error) {
-	s := &session{steered: map[string]bool{}}
+	s := &session{steered: map[string]bool{}, guard: loopguard.New()}
 	for i := range events {
 		if err := s.apply(&events[i]); err != nil {
 			return nil, err
@@ -56,6 +67,7 @@ func (s *session) apply(e *contextscope.Event) error {
 	switch e.Kind { //nolint:exhaustive // the other kinds do not steer the loop
 	case contextscope.KindBrief:
 		s.briefed = true
+		s.guard.Prompt()
 	case contextscope.KindTurn:
 		s.applyTurn(e)
 	case contextscope.KindTool:
@@ -70,8 +82,15 @@ func (s *session) apply(e *contextscope.Event) error {
 		}
 	case contextscope.KindError:
 		return decode(e, s.applyFault)
+	case contextscope.KindUser:
+		s.guard.Prompt()
 	case contextscope.KindUsage:
-		return decode(e, func(u spec.Usage) { s.usage = s.usage.Add(u) })
+		return decode(e, func(u wire.Spent) {
+			s.usage = s.usage.Add(u.Usage)
+			if u.Model == "" && u.Prompt > 0 {
+				s.prompt = u.Prompt / max(1, u.Calls)
+			}
+		})
 	}
 	return nil
 }
@@ -87,11 +106,16 @@ func decode[T any](e *contextscope.Event, apply func(T)) error {
 
 func (s *session) applyTurn(e *contextscope.Event) {
 	s.calls++
+	s.turns++
+	s.late()
 	s.discarded, s.fault, s.loads = 0, nil, nil
+	s.hear(e.Content)
 	if text := textOf(e.Content); text != "" {
 		s.said = text
 	}
-	if len(callsOf(e.Content)) == 0 {
+	calls := callsOf(e.Content)
+	s.submitting = slices.ContainsFunc(calls, func(c *genai.FunctionCall) bool { return c.Name == spec.ToolSubmitResult })
+	if len(calls) == 0 {
 		s.silent = true
 		return
 	}
@@ -100,7 +124,7 @@ func (s *session) applyTurn(e *contextscope.Event) {
 
 func (s *session) applyTools(e *contextscope.Event, d wire.Tooled) {
 	if s.open != nil {
-		s.repeats = s.repeats.add(s.open, e.Content)
+		s.feed(e.Content)
 	}
 	s.open, s.loads = nil, d.Loads
 	s.kept = appendKept(s.kept, d.Kept)
@@ -110,8 +134,53 @@ func (s *session) applyTools(e *contextscope.Event, d wire.Tooled) {
 	if d.End != nil {
 		s.end = d.End
 	}
-	if s.repeats.run() == 1 {
-		s.looped = false
+}
+
+// hear gives the guard what a turn says, the end of the turn with it. What the guard saw while the answer streamed was a copy's.
+func (s *session) hear(c *genai.Content) {
+	for _, p := range c.Parts {
+		if p == nil || p.Text == "" {
+			continue
+		}
+		s.struck(say(s.guard, p))
+	}
+	s.guard.EndTurn()
+}
+
+// say gives a guard a part of an answer.
+func say(g *loopguard.Guard, p *genai.Part) *loopguard.Strike {
+	if p.Thought {
+		return g.Thought(p.Text)
+	}
+	return g.Text(p.Text)
+}
+
+// feed gives the guard the open turn's calls, then what came of them. Behind a strike the rest of the turn does not count: it was
+// called before the agent could be told.
+func (s *session) feed(results *genai.Content) {
+	for _, call := range callsOf(s.open) {
+		if strike := s.guard.Call(call.Name, call.Args); strike != nil {
+			s.struck(strike)
+			break
+		}
+	}
+	for _, r := range responsesOf(results) {
+		s.toolCalls++
+		s.guard.Result(r.Response)
+	}
+}
+
+// struck notes a strike; of two in one turn the later counts.
+func (s *session) struck(strike *loopguard.Strike) {
+	if strike != nil {
+		s.strike = strike
+	}
+}
+
+// late counts the turns after a limit was reached.
+func (s *session) late() {
+	if s.limit != "" {
+		s.overtime++
 	}
 }
 
@@ -132,9 +201,12 @@ func (s *session) applyNudge(d wire.Nudge) {
 		s.silent = false
 	case wire.ReasonWrapUp:
 		s.wrapped = true
+	case wire.ReasonLimit:
+		s.limit, s.silent = d.Class, false
 	case wire.ReasonLoop:
-		s.looped = true
-		s.repeats = s.repeats.nudged()
+		s.strike = nil
+	case wire.ReasonJudged:
+		s.judged(d)
 	}
 }
 
@@ -143,10 +215,22 @@ func (s *session) tooLong() bool {
 	return s.fault != nil && s.fault.Class == string(model.TooLong) && s.discarded < maxDiscarded
 }
 
+// invalid says that the service called the newest request wrong, and that one more is to be tried.
+func (s *session) invalid() bool { return s.fault != nil && s.fault.Class == string(model.Invalid) }
+
 func (s *session) applyFault(f spec.Fault) {
 	s.calls++
 	s.discarded++
+	s.late()
 	s.fault = &f
+	if f.Class == faultLoop {
+		s.struck(s.guard.Struck(f.Detail, f.Message))
+	}
+}
+
+// spent is what of its limits the attempt has used.
+func (s *session) spent() spent {
+	return spent{calls: s.calls, toolCalls: s.toolCalls, usage: s.usage, request: s.prompt}
 }
 
 // callsOf returns the function calls of a turn, in order.
@@ -175,4 +259,17 @@ func textOf(c *genai.Content) string {
 		}
 	}
 	return text
+}
+
+func responsesOf(c *genai.Content) []*genai.FunctionResponse {
+	if c == nil {
+		return nil
+	}
+	var out []*genai.FunctionResponse
+	for _, p := range c.Parts {
+		if p != nil && p.FunctionResponse != nil {
+			out = append(out, p.FunctionResponse)
+		}
+	}
+	return out
 }

@@ -45,6 +45,8 @@ type summarizer struct {
 	name     string
 	window   int
 	thinking string
+	// fallback stands in while the model is overloaded.
+	fallback []model.Choice
 	meta     model.Meta
 }
 
@@ -88,7 +90,9 @@ func (s *summarizer) request(o *tool.LongOutput) *model.Request {
 	meta := s.meta
 	meta.Purpose = purposeSummary
 	text := summaryText(o, maxInput(cmp.Or(s.window, info.Window)))
-	return &model.Request{Model: s.name, Contents: []*genai.Content{userText(text)}, Config: config, Meta: meta}
+	return &model.Request{
+		Model: s.name, Contents: []*genai.Content{userText(text)}, Config: config, Fallback: s.fallback, Meta: meta,
+	}
 }
 
 // maxInput is how many bytes of an output fit into a window: two a token, which holds for all but the worst text.

@@ -27,12 +27,13 @@ type Tester struct {
 	// Dir is the work tree with the patch in it; Tree returns the id of its tree.
 	Dir  string
 	Tree func(ctx context.Context) (string, error)
-	// Env and Writable are what gates see and may write. ToolsDir is what setup may write too.
-	Env      []string
-	Writable []string
-	ToolsDir string
-	Limiter  *gate.Limiter
-	Bounds   Bounds
+	// Env is what gates see; Place, Writable and Readable what they may write and read. ToolsDir is what setup may write too.
+	Env                []string
+	Place              sandbox.Place
+	Writable, Readable []string
+	ToolsDir           string
+	Limiter            *gate.Limiter
+	Bounds             Bounds
 	// Doing is told what runs. It may be nil.
 	Doing func(string)
 	// Judge has the patch judged beyond the gates; its result stands for the attempt's. Nil means that the gates decide alone.
@@ -128,7 +129,8 @@ func missing(err error) bool {
 	return errors.As(err, &none) || errors.Is(err, sandbox.ErrInvalid)
 }
 
-// setup runs the setup command. The result is not nil when it failed.
+// setup runs the setup command. It has the network, whatever the role says, because it is there to install what the gates need.
+// The result is not nil when it failed.
 func (t *Tester) setup(ctx context.Context) (*spec.Result, error) {
 	args := t.Assignment.Setup
 	if len(args) == 0 {
@@ -140,7 +142,8 @@ func (t *Tester) setup(ctx context.Context) (*spec.Result, error) {
 		writable = append(slices.Clone(writable), t.ToolsDir)
 	}
 	out, err := sandbox.Run(ctx, sandbox.Command{
-		Args: args, Dir: t.Dir, Env: t.Env, Writable: writable, Timeout: t.Bounds.left(),
+		Args: args, Dir: t.Dir, Env: t.Env, Place: t.Place, Writable: writable, Readable: t.Readable, Network: true,
+		Timeout: t.Bounds.left(),
 	})
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
@@ -171,7 +174,10 @@ func (t *Tester) gate(ctx context.Context, g spec.Gate, tree string) (spec.Recei
 	defer release()
 	t.doing("gate " + g.Name)
 	whole := &transcript{}
-	where := gate.Where{Dir: t.Dir, Tree: tree, Env: t.Env, Writable: t.Writable, Sink: whole}
+	where := gate.Where{
+		Dir: t.Dir, Tree: tree, Env: t.Env, Place: t.Place, Writable: t.Writable, Readable: t.Readable,
+		Network: t.Assignment.Role.Network, Sink: whole,
+	}
 	if b, ok := t.Assignment.Baseline[g.Name]; ok {
 		where.Baseline = &b
 	}

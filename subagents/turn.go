@@ -24,24 +24,26 @@ func (a *Agent) turn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.heal()
 	compiled := a.view.Compile(tail)
 	if compiled.Over > 0 {
-		return a.discard(ctx, &model.Error{Class: model.TooLong, Message: fmt.Sprintf(
-			"the request has about %d tokens, %d more than the window of %d", compiled.Tokens, compiled.Over, a.Input.Window)})
+		return a.discard(ctx, &unusableError{fault: spec.Fault{Class: string(model.TooLong), Message: fmt.Sprintf(
+			"the request has about %d tokens, %d more than the window of %d", compiled.Tokens, compiled.Over, a.Input.Window)}})
 	}
 	req, err := a.request(ctx, compiled)
 	if err != nil {
 		return err
 	}
 	res, err := a.ask(ctx, req)
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		return a.unused(ctx, model.AsError(err).Usage, cause)
+	if cause := context.Cause(ctx); err != nil && cause != nil { // nobody's answer any more
+		return a.unused(ctx, unusable(err).paid, cause)
 	}
 	if err != nil {
-		return a.discard(ctx, model.AsError(err))
+		return a.discard(ctx, unusable(err))
 	}
 	if !substance(res.Content) {
-		return a.discard(ctx, &model.Error{Class: faultEmpty, Message: "the answer was empty", Usage: res.Usage.Add(res.Wasted)})
+		none := spec.Fault{Class: faultEmpty, Message: "the answer was empty"}
+		return a.discard(ctx, &unusableError{none, res.Usage.Add(res.Wasted)})
 	}
 	data := wire.Turn{Model: res.Model, ResponseID: res.ResponseID, Finish: string(res.Finish), Recall: tail.Recall}
 	if c := req.Cached; c != nil {
@@ -49,7 +51,8 @@ func (a *Agent) turn(ctx context.Context) error {
 	}
 	turn := draft(contextscope.KindTurn, data)
 	turn.Content = res.Content
-	if err := a.append(ctx, turn, usageEvent(res.Usage.Add(res.Wasted))); err != nil {
+	paid := wire.Spent{Usage: res.Usage.Add(res.Wasted), Model: res.StandIn, Tier: res.Tier}
+	if err := a.append(ctx, turn, draft(contextscope.KindUsage, paid)); err != nil {
 		return err
 	}
 	a.whole = res.Content
@@ -80,18 +83,42 @@ func (a *Agent) request(ctx context.Context, compiled contextscope.Request) (*mo
 			return nil, err
 		}
 	}
-	req := a.Call.request(compiled, a.Assignment, a.session.calls+1, a.Bounds)
+	req := a.Call.request(compiled, a.Assignment, a.session.calls+1, a.session.limit != "")
+	if a.session.invalid() {
+		makePlain(req)
+		return req, nil
+	}
 	if name := a.use.Cache(compiled.Tokens); name != "" && len(shared) < len(compiled.Contents[0].Parts) {
 		req.Cached = &model.CachedPrefix{Name: name, Parts: len(shared)}
 	}
 	return req, nil
 }
 
-// ask streams one answer under the idle watch. What of the time was a hold is given back to the attempt.
+// heal answers a request that the service called invalid: what was folded bit by bit is compiled from the log as a whole, and
+// what a service may refuse for its own reasons is left out. It is tried once.
+func (a *Agent) heal() {
+	if a.session.invalid() {
+		a.Log.Warn().Str("fault", a.session.fault.Message).Msg("a request was called invalid: it is made anew, plain")
+		a.open()
+	}
+}
+
+// makePlain takes from a request what a service may refuse for reasons of its own: signatures, thinking level and tier.
+func makePlain(req *model.Request) {
+	req.Contents, req.Config.ThinkingConfig = model.StripSignatures(req.Contents), nil
+	req.Config.ServiceTier = ""
+}
+
+// ask streams one answer, watched for silence, for its length in time and for loops. What of the time was a hold is given back
+// to the attempt.
 func (a *Agent) ask(ctx context.Context, req *model.Request) (*model.Result, error) {
 	defer a.giveBack(time.Now())
+	ctx, whole := newDeadline(ctx, a.Bounds.Call, errCall, a.Hold)
+	defer whole.stop()
+	whole.forgiveHolds()
 	ctx, idle := newDeadline(ctx, a.Bounds.Idle, errIdle, a.Hold)
 	defer idle.stop()
+	heard := listen(a.session.guard)
 	for ev, err := range a.Model.Generate(ctx, req) {
 		if err != nil {
 			a.use.Failed()
@@ -99,20 +126,54 @@ func (a *Agent) ask(ctx context.Context, req *model.Request) (*model.Result, err
 			a.use.Warm()
 		}
 		switch {
-		case err != nil && errors.Is(context.Cause(ctx), errIdle):
-			return nil, &model.Error{
-				Class: faultIdle, Usage: model.AsError(err).Usage,
-				Message: fmt.Sprintf("the model said nothing for %s", a.Bounds.Idle),
-			}
 		case err != nil:
-			return nil, err
+			return nil, a.broken(context.Cause(ctx), err, heard)
+		case ev.Result != nil && heard.strike != nil: // it was faster than the breaking off
+			return nil, &unusableError{heard.fault(), ev.Result.Usage.Add(ev.Result.Wasted)}
 		case ev.Result != nil:
 			return ev.Result, nil
 		}
 		idle.restart(a.Bounds.Idle)
 		a.doing(sayDelta(ev.Delta))
+		if heard.struck(ev) {
+			idle.cancel(errLoop)
+		}
 	}
 	return nil, &model.Error{Class: model.Truncated, Message: "the answer ended without a result"}
+}
+
+// broken says why a call failed, where the reason is one of ours.
+func (a *Agent) broken(cause, err error, heard *listener) error {
+	f := spec.Fault{}
+	switch {
+	case errors.Is(cause, errIdle):
+		f.Class, f.Message = faultIdle, fmt.Sprintf("the model said nothing for %s", a.Bounds.Idle)
+	case errors.Is(cause, errCall):
+		f.Class, f.Message = faultCall, fmt.Sprintf("the model's answer took longer than %s", a.Bounds.Call)
+	case errors.Is(cause, errLoop):
+		f = heard.fault()
+	default:
+		return err
+	}
+	return &unusableError{f, model.AsError(err).Usage}
+}
+
+// unusableError is an answer that does not count.
+type unusableError struct {
+	fault spec.Fault
+	paid  spec.Usage
+}
+
+// Error says why it does not count.
+func (e *unusableError) Error() string { return e.fault.Class + ": " + e.fault.Message }
+
+func unusable(err error) *unusableError {
+	var u *unusableError
+	if errors.As(err, &u) {
+		return u
+	}
+	e := model.AsError(err)
+	return &unusableError{spec.Fault{Class: string(e.Class), Message: e.Message}, e.Usage}
 }
 
 // giveBack puts the attempt's end off by what of the time since begin was a hold.
@@ -134,17 +195,17 @@ func sayDelta(p *genai.Part) string {
 	}
 }
 
-// discard appends a failed call as an error event; where the call will be tried again, with words that say what was wrong.
-func (a *Agent) discard(ctx context.Context, err *model.Error) error {
-	fault := spec.Fault{Class: string(err.Class), Message: err.Message}
-	events := []contextscope.Event{draft(contextscope.KindError, fault)}
-	if err.Usage != (spec.Usage{}) {
-		events = append(events, usageEvent(err.Usage))
+// discard appends a failed call as an error event; where the call will be tried again, with words that say what was wrong. Of a
+// loop the guard has words of its own.
+func (a *Agent) discard(ctx context.Context, u *unusableError) error {
+	events := []contextscope.Event{draft(contextscope.KindError, u.fault)}
+	if u.paid != (spec.Usage{}) {
+		events = append(events, usageEvent(u.paid))
 	}
-	a.Log.Info().Str("class", fault.Class).Int("call", a.session.calls+1).Msg("model answer discarded")
-	if policyOf(fault.Class).retry && a.session.discarded+1 < maxDiscarded {
+	a.Log.Info().Str("class", u.fault.Class).Int("call", a.session.calls+1).Msg("model answer discarded")
+	if p := policyOf(u.fault.Class); p.retry && a.session.discarded+1 < p.tries() && u.fault.Class != faultLoop {
 		nudge := draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonRetry})
-		nudge.Content = userText(retryText(fault))
+		nudge.Content = userText(retryText(u.fault))
 		events = append(events, nudge)
 	}
 	return a.append(ctx, events...)

@@ -171,13 +171,3 @@ func (w *Worker) serve(ctx context.Context, role string, q *bus.Queue) {
 		<-admitted
 	}
 }
-
-// admit waits for room. It reports false when the worker stops first.
-func (w *Worker) admit(ctx context.Context) (leave func(), ok bool) {
-	select {
-	case w.room <- struct{}{}:
-		return func() { <-w.room }, true
-	case <-ctx.Done():
-		return nil, false
-	}
-}

@@ -38,5 +38,6 @@ everything has a default. Every fault of the file is reported with its line and 
 		},
 	}
 	c.Flags().StringVar(&repo, "repo", ".", "the repository")
+	c.AddCommand(newConfigSchema(g))
 	return c
 }

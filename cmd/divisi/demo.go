@@ -31,6 +31,8 @@ caught by its tester, a landing queue, one branch. No key, no network. Go and gi
 	f.IntVar(&o.parallel, "parallel", 0, "agents at once (default 4)")
 	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address")
 	f.StringVar(&o.nats, "nats", "", "use the NATS server at this URL instead of the built-in one")
+	o.tapeFlags(c)
+	o.sandboxFlag(c)
 	return c
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"divisi/internal/sandbox"
 )
 
 // tmpfs: tmpfs DIR SIZE mounts a file system of that size for the rest of the script.
@@ -45,8 +47,12 @@ var canMount = sync.OnceValue(func() bool {
 
 // condition knows [tmpfs]: whether the tmpfs command works here.
 func condition(name string) (bool, error) {
-	if name != "tmpfs" {
+	switch name {
+	case "tmpfs":
+		return canMount(), nil
+	case "confined":
+		return sandbox.Probe().Strict() == nil, nil
+	default:
 		return false, fmt.Errorf("unknown condition %q", name)
 	}
-	return canMount(), nil
 }

@@ -139,9 +139,9 @@ func hintFor(err error) string {
 	case errors.Is(err, git.ErrNoCommits):
 		return "Commit first: git add -A && git commit"
 	case errors.Is(err, orchestrator.ErrAuth):
-		return "Set GEMINI_API_KEY to a key that works; divisi resume goes on."
+		return "Set the key to one that works: GEMINI_API_KEY, or the variable that the message names; divisi resume goes on."
 	case errors.Is(err, orchestrator.ErrService):
-		return "Wait, or look at the quota of your key; divisi resume goes on."
+		return "Wait, or look at what the message names: a quota, a service, a recording; divisi resume goes on."
 	case errors.As(err, &fault) && fault.Class == model.Auth:
 		return "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY. " +
 			"`divisi demo` and plans of commands need none."

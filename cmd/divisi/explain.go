@@ -160,7 +160,7 @@ func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, a
 	}
 	var extra []tool.Tool
 	if slices.Contains(a.Role.Tools, spec.ToolDispatch) {
-		extra = append(extra, orchestrator.NewDispatch(b, run, nil, configs.PlanSchema()))
+		extra = append(extra, orchestrator.NewDispatch(b, run, nil, configs.PlanSchema(), c.State().Spec.Roles))
 	}
 	return subagents.NewExplainer(ctx, b, mirror, a, extra) //nolint:wrapcheck // it names the attempt
 }

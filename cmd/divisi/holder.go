@@ -48,6 +48,10 @@ type holder struct {
 	dir, caches string
 	// positions are the places in the plan file; nil where there is none.
 	positions *configs.Positions
+	// skipped are agents of other programs that are no roles here.
+	skipped []configs.Skipped
+	// tape is what becomes of the exchanges with the models.
+	tape *tape
 	// notes is the memory of the repository.
 	notes *memory.Memory
 	// proposed counts the proposals of notes that wait at the end of the run.
@@ -92,7 +96,8 @@ func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *or
 func (h *holder) conductorConfig(resume bool, newBudget *int) orchestrator.Config {
 	return orchestrator.Config{
 		Run: h.run, Bus: h.bus, Mirror: h.mirror, Resume: resume, Budget: newBudget, Notices: h.notices,
-		Clock: now, NewID: newID(), Log: h.g.log, Tree: h.tree, Approve: h.approve,
+		Clock: now, NewID: newID(), Log: h.g.log, Tree: h.tree, Approve: h.approve, Closing: h.tape.notices,
+		Interactive: isTerminal(h.g.in) && !h.g.json(),
 		Publish: func(ctx context.Context, commit, base string) (string, error) {
 			ref := orchestrator.IntegrationRef(h.run)
 			return ref, h.git.Publish(ctx, h.checkout, h.mirror, ref, commit, base)
@@ -199,7 +204,7 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 	if err := h.hide(); err != nil {
 		return nil, nil, err
 	}
-	h.notes = h.memory(ctx, models.gemini)
+	h.notes = h.memory(ctx, models)
 	return subagents.NewWorker(subagents.Config{
 		Memory: h.notes,
 		Bus:    h.bus, Model: models.model, Prefixes: models.prefixes, Hold: hold, Mirror: h.mirror, Pool: pool,
@@ -207,17 +212,17 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 		ToolsDir: filepath.Join(h.dir, "tools"), Temp: filepath.Join(h.dir, "tmp"), Environ: os.Environ(),
 		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: parallel, Roles: roles, Run: h.run, Tools: h.tools,
 		Clock: now, IDs: newID(), Log: h.g.log,
-	}), func() { models.close(); h.sweep(pool); h.forget() }, nil
+	}), func() { models.close(); h.tape.tell(h.g); h.sweep(pool); h.forget() }, nil
 }
 
-// hide takes the runs' own files out of the sight of confined commands: with the bus's credential they could forge results.
+// hide takes the runs' own files out of the sight of confined commands, wherever they lie: with the bus's credential they could
+// forge results. What a command needs of them it is given.
 func (h *holder) hide() error {
 	dir := h.dir
 	if runs := h.g.runsDir(); filepath.Dir(dir) == runs {
 		dir = runs
 	}
-	at := func(name string) string { return filepath.Join(h.dir, name) }
-	if err := sandbox.Hide(dir, at("repo.git"), at("slots"), at("tools"), at("tmp")); err != nil {
+	if err := sandbox.Hide(dir); err != nil {
 		return fmt.Errorf("hide the state of run %s from its commands: %w", h.run, err)
 	}
 	return nil
@@ -234,7 +239,7 @@ func (h *holder) sweep(pool *workspace.Pool) {
 func (h *holder) tools(a *wire.Assignment) []tool.Tool {
 	for _, name := range a.Role.Tools {
 		if name == spec.ToolDispatch {
-			return []tool.Tool{orchestrator.NewDispatch(h.bus, h.run, h.tree, configs.PlanSchema())}
+			return []tool.Tool{orchestrator.NewDispatch(h.bus, h.run, h.tree, configs.PlanSchema(), h.spec.Roles)}
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -33,6 +34,8 @@ Without RUN, the newest run.` + codes(codeOK, codeParked, codeUsage, codeStopped
 	f.IntVar(&o.budget, "budget", 0, "a new budget for the whole run, in tokens; 0 means none")
 	f.BoolVar(&o.yes, "yes", false, "take the master's plan without asking")
 	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address")
+	o.tapeFlags(c)
+	o.sandboxFlag(c)
 	c.ValidArgsFunction = g.completeRuns
 	return c
 }
@@ -41,7 +44,7 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	if budget != nil && *budget < 0 {
 		return usagef("--budget cannot be negative")
 	}
-	if err := checkPage(o.dashboard); err != nil {
+	if err := errors.Join(checkPage(o.dashboard), checkSandbox(o.sandbox)); err != nil {
 		return err
 	}
 	run, err := g.findRun(args)
@@ -78,6 +81,9 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 		return err //nolint:wrapcheck // it names the mirror
 	}
 	h.spec = st.Spec
+	if err := h.openTape(o); err != nil {
+		return err
+	}
 	o.yes = o.yes || st.Spec.AutoApprove
 	h.approve = g.approver(h, o)
 	end, err := h.carry(ctx, true, budget)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -16,103 +15,126 @@ import (
 	"divisi/orchestrator/console"
 )
 
+// rolesCommand is where the commands about roles look.
+type rolesCommand struct {
+	*globals
+	repo  string
+	files []string
+}
+
 func newRoles(g *globals) *cobra.Command {
-	var repo string
-	var files []string
+	r := &rolesCommand{globals: g}
 	c := &cobra.Command{
 		Use:   "roles [NAME]",
-		Short: "List the roles, or show one",
-		Long: `List the roles that a plan can name here: the built-in ones, then those of .divisi/roles/*.md in the
-repository, then --role files; later wins by name. Every fault of a role file is reported.` + codes(codeOK, codeUsage),
+		Short: "List the roles, show, check or begin one",
+		Long: `List the roles that a plan can name here, or show one. They come from Divisi itself, from .gemini/agents
+and .claude/agents of the repository, from its .divisi/roles, and from --role files; later wins by
+name. Every fault of a role file is reported.` + codes(codeOK, codeUsage),
 		Example: "  divisi roles\n  divisi roles generator\n  divisi roles --role my-role.md",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkDir(repo); err != nil {
-				return err
-			}
-			roles, err := configs.Roles(top(repo), files)
-			if err != nil {
-				return err //nolint:wrapcheck // it names file, line and column
-			}
 			if len(args) == 1 {
-				return g.showRole(roles, args[0])
+				return r.show(args[0])
 			}
-			return g.listRoles(roles)
+			return r.list()
 		},
 	}
-	c.Flags().StringVar(&repo, "repo", ".", "the repository whose roles are read as well")
-	c.Flags().StringSliceVar(&files, "role", nil, "a further role file; may be repeated")
+	c.PersistentFlags().StringVar(&r.repo, "repo", ".", "the repository whose roles are read as well")
+	c.PersistentFlags().StringSliceVar(&r.files, "role", nil, "a further role file; may be repeated")
+	c.AddCommand(&cobra.Command{
+		Use: "list", Short: "List the roles, and what could not be taken as one",
+		Long: "List the roles with what carries them out and where they come from, then what of imported files\n" +
+			"is not honoured." + codes(codeOK, codeUsage),
+		Example: "  divisi roles list\n  divisi roles list --output json",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return r.list() },
+	}, &cobra.Command{
+		Use: "show NAME", Short: "Show a role as it takes effect",
+		Long: "Show a role with every default filled in: its source, its model, tools and limits, what is wrong with\n" +
+			"it here, and its instruction." + codes(codeOK, codeUsage),
+		Example: "  divisi roles show generator\n  divisi roles show reviewer --output json",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(_ *cobra.Command, args []string) error { return r.show(args[0]) },
+	}, newRolesValidate(r), newRolesNew(r))
 	return c
 }
 
-func (g *globals) listRoles(roles map[string]spec.Role) error {
-	w := tabwriter.NewWriter(g.out, 0, 0, 2, ' ', 0)
-	for _, name := range slices.Sorted(maps.Keys(roles)) {
-		r := roles[name]
-		if g.json() {
-			if err := json.NewEncoder(g.out).Encode(r); err != nil {
+// load reads the roles and the project; all faults of all files are one error.
+func (r *rolesCommand) load() (configs.RoleSet, error) {
+	if err := checkDir(r.repo); err != nil {
+		return configs.RoleSet{}, err
+	}
+	return configs.Roles(top(r.repo), r.files) //nolint:wrapcheck // it names file, line and column
+}
+
+func (r *rolesCommand) list() error {
+	set, err := r.load()
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
+	for _, name := range slices.Sorted(maps.Keys(set.Roles)) {
+		role := set.Roles[name]
+		if r.json() {
+			if err := json.NewEncoder(r.out).Encode(role); err != nil {
 				return fmt.Errorf("print role %s: %w", name, err)
 			}
 			continue
 		}
-		executor := r.Executor
-		if executor == "" {
-			executor = "gates"
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n",
+			name, executors(&role), listed(console.Sanitize(role.Description)), console.Sanitize(role.Source))
+	}
+	if err := w.Flush(); err != nil {
+		return err //nolint:wrapcheck // the terminal
+	}
+	return r.notes(set, func(string) bool { return true })
+}
+
+// listed is the beginning of a description, as far as a list has room for it.
+func listed(text string) string {
+	const most = 80
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+// executors names what carries a role out.
+func executors(r *spec.Role) string {
+	if list := r.Executors(); len(list) > 0 {
+		return strings.Join(list, ",")
+	}
+	return "gates"
+}
+
+// notes tells what of the wanted files could not be taken, or not be honoured. In JSON the roles have theirs themselves.
+func (r *rolesCommand) notes(set configs.RoleSet, wanted func(file string) bool) error {
+	say := func(file, why string) error {
+		_, err := fmt.Fprintf(r.out, "note: %s: %s\n", console.Sanitize(file), console.Sanitize(why))
+		return err //nolint:wrapcheck // the terminal
+	}
+	for _, s := range set.Skipped {
+		if !wanted(s.File) {
+			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, executor, console.Sanitize(oneLine(r.Description)), console.Sanitize(r.Source))
-	}
-	return w.Flush() //nolint:wrapcheck // the terminal
-}
-
-func (g *globals) showRole(roles map[string]spec.Role, name string) error {
-	r, ok := roles[name]
-	if !ok {
-		names := slices.Sorted(maps.Keys(roles))
-		return usagef("there is no role %q%s; the roles are %s", name, nearest(name, names), strings.Join(names, ", "))
-	}
-	if g.json() {
-		return json.NewEncoder(g.out).Encode(r) //nolint:wrapcheck // the terminal
-	}
-	fmt.Fprintf(g.out, "name         %s\nsource       %s\ndescription  %s\nexecutor     %s\n",
-		r.Name, console.Sanitize(r.Source), console.Sanitize(oneLine(r.Description)), r.Executor)
-	for _, f := range []struct{ key, value string }{
-		{"command", strings.Join(r.Command, " ")},
-		{"model", r.Model},
-		{"tools", strings.Join(r.Tools, ", ")},
-		{"inherits", string(r.IncludeContents)},
-		{"writes", fmt.Sprint(r.Writes)},
-		{"inputs", strings.Join(r.Inputs, ", ")},
-		{"limits", limitsText(r.Limits)},
-		{"context", shownUnlessZero(r.Context)},
-		{"tool_output", shownUnlessZero(r.ToolOutput)},
-	} {
-		if f.value != "" {
-			fmt.Fprintf(g.out, "%-11s  %s\n", f.key, console.Sanitize(f.value))
+		err := say(s.File, "no role is made of it: "+s.Why)
+		if r.json() {
+			err = json.NewEncoder(r.out).Encode(map[string]configs.Skipped{"skipped": s})
+		}
+		if err != nil {
+			return err
 		}
 	}
-	_, err := fmt.Fprintf(g.out, "\n%s\n", sanitizeLines(r.Instruction))
-	return err //nolint:wrapcheck // the terminal
-}
-
-// limitsText names the limits that a role sets itself; the project's hold for the others.
-func limitsText(l spec.Limits) string {
-	var out []string
-	if l.Turns > 0 {
-		out = append(out, fmt.Sprintf("%d turns", l.Turns))
+	for _, name := range slices.Sorted(maps.Keys(set.Roles)) {
+		role := set.Roles[name]
+		for _, notice := range role.Notices {
+			if r.json() || !wanted(role.Source) {
+				break
+			}
+			if err := say(role.Source, notice); err != nil {
+				return err
+			}
+		}
 	}
-	if l.Tokens > 0 {
-		out = append(out, fmt.Sprintf("%d tokens", l.Tokens))
-	}
-	if l.Time > 0 {
-		out = append(out, l.Time.String())
-	}
-	return strings.Join(out, ", ")
-}
-
-// shownUnlessZero is a setting as JSON; nothing where it says nothing.
-func shownUnlessZero(v any) string {
-	if reflect.ValueOf(v).IsZero() {
-		return ""
-	}
-	return inline(v)
+	return nil
 }

@@ -12,8 +12,6 @@ import (
 
 	"divisi/configs"
 	"divisi/internal/git"
-	"divisi/internal/model"
-	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/orchestrator"
 	"divisi/orchestrator/dashboard"
@@ -23,6 +21,7 @@ import (
 // runOptions are the flags of run.
 type runOptions struct {
 	plan, repo, base, nats, dashboard string
+	record, replay, sandbox           string
 	roles                             []string
 	parallel, budget                  int
 	yes, dryRun, strict               bool
@@ -37,7 +36,8 @@ func newRun(g *globals) *cobra.Command {
 shown for approval. With --plan FILE, a person has planned. Either way the work is done in
 parallel in trees of its own, proven by the gates, and landed on one new branch, divisi/<run>.
 
-A model role needs GEMINI_API_KEY (or GOOGLE_API_KEY); plans of command roles need none.` +
+A model role needs GEMINI_API_KEY (or GOOGLE_API_KEY), or a service of your own (docs/model.md);
+plans of command roles need none.` +
 			codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
 		Example: `  divisi run --plan refactor.yaml --dry-run
   divisi run --plan refactor.yaml --parallel 8 --dashboard 127.0.0.1:8080
@@ -57,6 +57,8 @@ A model role needs GEMINI_API_KEY (or GOOGLE_API_KEY); plans of command roles ne
 	f.BoolVar(&o.strict, "strict-gates", false, "a red gate that cannot be read blocks also where it was red before")
 	f.StringVar(&o.nats, "nats", "", "use the NATS server at this URL instead of the built-in one")
 	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address, e.g. 127.0.0.1:8080")
+	o.tapeFlags(c)
+	o.sandboxFlag(c)
 	return c
 }
 
@@ -84,12 +86,17 @@ func (o runOptions) check(args []string, g *globals) error {
 		return usagef("a goal and --plan at once: the plan file names its own goal")
 	case o.dryRun && o.plan == "":
 		return usagef("--dry-run needs --plan: a goal is planned by a model")
+	case o.dryRun && o.record+o.replay != "":
+		return usagef("--dry-run calls no model: there is nothing to record or to replay")
 	case o.parallel < 0 || o.budget < 0:
 		return usagef("--parallel and --budget cannot be negative")
 	case o.parallel > maxParallel:
 		return usagef("--parallel %d: %d agents at once is the most", o.parallel, maxParallel)
 	case o.plan == "" && !o.yes && (!isTerminal(g.in) || g.json()):
 		return usagef("the plan needs somebody's approval: run on a terminal, or pass --yes")
+	}
+	if err := checkSandbox(o.sandbox); err != nil {
+		return err
 	}
 	return checkPage(o.dashboard)
 }
@@ -124,7 +131,8 @@ func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*ho
 	if err != nil {
 		return nil, err
 	}
-	roles, rolesErr := configs.Roles(checkout.Top, o.roles)
+	set, rolesErr := configs.Roles(checkout.Top, o.roles)
+	roles := set.Roles
 	project, projectErr := configs.Project(checkout.Top)
 	if err := errors.Join(rolesErr, projectErr); err != nil {
 		return nil, err
@@ -143,7 +151,10 @@ func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*ho
 	}
 	h := &holder{
 		g: g, run: s.Run, git: gitCLI, checkout: checkout, spec: s, dashboard: o.dashboard,
-		dir: g.runDir(s.Run), caches: filepath.Join(g.stateDir, "caches"),
+		dir: g.runDir(s.Run), caches: filepath.Join(g.stateDir, "caches"), skipped: set.Skipped,
+	}
+	if err := h.openTape(o); err != nil {
+		return nil, err
 	}
 	return h, h.readPlan(o)
 }
@@ -154,7 +165,8 @@ func (h *holder) readPlan(o runOptions) error {
 	}
 	plan, positions, err := configs.LoadPlan(o.plan)
 	if positions != nil { // faults of form and of meaning are told at once
-		err = positions.Error(plan.Validate(spec.Env{Roles: h.spec.Roles, Gates: gateNames(h.spec.Project)}))
+		problems := plan.Validate(spec.Env{Roles: h.spec.Roles, Gates: gateNames(h.spec.Project)})
+		err = positions.Error(append(problems, skippedRoles(plan, h.skipped)...))
 	}
 	if err != nil {
 		return err //nolint:wrapcheck // it names file, line and column
@@ -163,7 +175,13 @@ func (h *holder) readPlan(o runOptions) error {
 	if h.spec.Goal = plan.Goal; h.spec.Goal == "" {
 		h.spec.Goal = filepath.Base(o.plan)
 	}
-	if !o.dryRun && needsModel(h.spec) {
+	if o.dryRun {
+		return nil
+	}
+	if err := needSecrets(h.spec); err != nil {
+		return err
+	}
+	if needsModel(h.spec) {
 		return h.needKey()
 	}
 	return nil
@@ -171,12 +189,14 @@ func (h *holder) readPlan(o runOptions) error {
 
 // needKey fails before anything is written when the model's service cannot be reached for want of a key.
 func (h *holder) needKey() error {
-	g, err := model.NewGemini(context.Background(), model.Options{})
-	if err != nil {
-		return err //nolint:wrapcheck // it says what to set
+	if h.tape.replay != nil {
+		return nil
 	}
-	g.Close()
-	return nil
+	_, gemini, err := h.providers(context.Background())
+	if gemini != nil {
+		gemini.Close()
+	}
+	return err
 }
 
 // gateNames lists the gates of a project file; nil when they are still to be detected.
@@ -201,7 +221,7 @@ func inspect(ctx context.Context, g *git.Git, o runOptions) (*git.Checkout, stri
 	if err != nil {
 		return nil, "", err //nolint:wrapcheck // it names the directory
 	}
-	rev, dirty := o.base, withoutNotes(without(c.Dirty, c.Top, append(o.roles, o.plan)), c.Top)
+	rev, dirty := o.base, withoutNotes(without(c.Dirty, c.Top, append(o.roles, o.plan, o.record, o.replay)), c.Top)
 	switch {
 	case c.Shallow:
 		return nil, "", usagef("%s is a shallow clone, and a branch on it could not be merged elsewhere\n"+
@@ -276,7 +296,7 @@ func (g *globals) begin(ctx context.Context, h *holder, o runOptions) (err error
 	}
 	defer g.closeBus(h.bus)
 	h.approve = g.approver(h, o)
-	h.notices = notices()
+	h.notices = append(notices(), roleNotices(h.spec)...)
 	st, err := h.carry(ctx, false, nil)
 	return g.finish(ctx, h, st, err)
 }
@@ -318,13 +338,4 @@ func (h *holder) tryPlan(ctx context.Context, o runOptions) error {
 		return h.g.printPlan(data)
 	}
 	return nil
-}
-
-// notices are what a person should know before commands run.
-func notices() []string {
-	var out []string
-	if level := sandbox.Probe(); !level.Confined() {
-		out = append(out, level.String())
-	}
-	return out
 }

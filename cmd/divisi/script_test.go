@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/http/httptest"
@@ -17,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"divisi/internal/geminitest"
+	"divisi/internal/model/chattest"
 )
 
 // Every script is one thing that a person does with the command line. It has a state directory and a home of its own.
@@ -26,7 +28,7 @@ func TestScripts(t *testing.T) {
 		Dir: filepath.Join("testdata", "script"), RequireExplicitExec: true, RequireUniqueNames: true, Setup: setUp,
 		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "natsserver": natsServer, "holdport": holdPort,
+			"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "fakechat": fakeChat, "natsserver": natsServer, "holdport": holdPort,
 			"spawn": spawn, "until": until, "signal": signalJob, "ended": ended,
 			"snapshot": snapshot, "untouched": untouched, "landed": landed, "sametree": sameTree, "lastrun": lastRun,
 			"noruns": noRuns, "killed": killed, "served": served, "tmpfs": tmpfs, "process": process,
@@ -49,6 +51,8 @@ func setUp(env *testscript.Env) error {
 		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "c", "GIT_COMMITTER_EMAIL": "c@d",
 		"GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
 		"NO_COLOR": "1", "TERM": "xterm",
+		// Commands can see directories of PATH, and so the files that they are to wait for.
+		"PATH": env.Getenv("PATH") + string(os.PathListSeparator) + filepath.Join(env.WorkDir, "hold"),
 	} {
 		env.Setenv(k, v)
 	}
@@ -138,6 +142,31 @@ func fakeGemini(ts *testscript.TestScript, _ bool, args []string) {
 	})
 	ts.Setenv("GOOGLE_GEMINI_BASE_URL", h.URL)
 	ts.Setenv("GEMINI_API_KEY", "fake")
+}
+
+// fakeChat: fakechat SCRIPT REPO [KEY] serves strict Chat Completions for the rest of the script, and makes them the service of
+// all models in the project file of REPO. With KEY it takes that key only, which the program looks for in CHAT_KEY.
+func fakeChat(ts *testscript.TestScript, _ bool, args []string) {
+	script, err := geminitest.Load(ts.MkAbs(args[0]))
+	ts.Check(err)
+	api := chattest.New(chattest.Options{Script: script, Style: chattest.Ollama, Keys: args[2:]})
+	h := httptest.NewServer(api)
+	ts.Defer(func() {
+		api.Close()
+		h.CloseClientConnections()
+		h.Close()
+		for _, v := range api.Violations() {
+			ts.Fatalf("the API's rules were broken: %+v", v)
+		}
+	})
+	service := fmt.Sprintf("provider: openai, name: local, window: 32768, base_url: '%s%s'", h.URL, chattest.Path)
+	if len(args) > 2 {
+		service += ", key_env: CHAT_KEY"
+	}
+	project := fmt.Sprintf("models:\n  default: {%s}\n  strong: {%s}\n  cheap: {%s}\n", service, service, service)
+	dir := filepath.Join(ts.MkAbs(args[1]), ".divisi")
+	ts.Check(os.MkdirAll(dir, 0o755))
+	ts.Check(os.WriteFile(filepath.Join(dir, "divisi.yaml"), []byte(project), 0o600))
 }
 
 // natsServer: natsserver starts a NATS server with JetStream and sets NATS_URL.

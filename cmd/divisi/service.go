@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 
+	"divisi/contextscope/memory"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/orchestrator"
+	"divisi/subagents"
 	"divisi/subagents/prefix"
 )
 
@@ -13,6 +15,8 @@ import (
 type service struct {
 	model    model.Model
 	prefixes *prefix.Keeper
+	// embedder makes the embeddings of a model; nil where there are none.
+	embedder func(name string) memory.Embedder
 	gemini   *model.Gemini
 }
 
@@ -24,18 +28,37 @@ func (s service) close() {
 	}
 }
 
-// service connects to the model's service, when a role of the run needs one.
+// service connects to the model's service, when a role of the run needs one, or to a recording of it. A replay has no caches by
+// name, no budget and no retries: what they led to was recorded.
 func (h *holder) service(
 	ctx context.Context, st *orchestrator.State, newBudget *int, hold *model.Hold,
 ) (service, error) {
-	if !needsModel(h.spec) {
-		return service{}, nil
-	}
-	base, gemini, err := h.providers(ctx)
+	recorder, err := h.recorder()
 	if err != nil {
 		return service{}, err
 	}
-	prefixes := prefix.NewKeeper(prefix.Options{Cacher: gemini, Log: h.g.log})
+	if r := h.tape.replay; r != nil {
+		return service{
+			model: r, prefixes: prefix.NewKeeper(prefix.Options{Log: h.g.log}),
+			embedder: func(name string) memory.Embedder { return r.Embedder(name) },
+		}, nil
+	}
+	if !needsModel(h.spec) {
+		return service{}, nil
+	}
+	s, err := h.connect(ctx, h.limit(st, newBudget), hold)
+	if err != nil || recorder == nil {
+		return s, err
+	}
+	s.model = recorder.Model(s.model)
+	if embedder := s.embedder; embedder != nil {
+		s.embedder = func(name string) memory.Embedder { return recorder.Embedder(embedder(name)) }
+	}
+	return s, nil
+}
+
+// limit is the budget of the run, in tokens, and what of it is spent.
+func (h *holder) limit(st *orchestrator.State, newBudget *int) *model.Budget {
 	limit := h.spec.Budget
 	if st.Spec.Run != "" {
 		limit = st.Budget // a resumed run's, which may have been raised before
@@ -43,15 +66,51 @@ func (h *holder) service(
 	if newBudget != nil {
 		limit = *newBudget
 	}
-	policy := model.Policy{
-		Hold:           hold,
+	if limit <= 0 {
+		return nil
+	}
+	return model.NewBudget(limit, st.Usage.Total())
+}
+
+// connect connects to the services of the run's models.
+func (h *holder) connect(ctx context.Context, budget *model.Budget, hold *model.Hold) (service, error) {
+	for _, name := range modelRoles(h.spec) {
+		role := h.spec.Roles[name]
+		if err := subagents.CheckRole(&h.spec.Project, &role); err != nil {
+			return service{}, usagef("%v", err)
+		}
+	}
+	base, gemini, err := h.providers(ctx)
+	if err != nil {
+		return service{}, err
+	}
+	s := service{gemini: gemini}
+	caches := prefix.Options{Log: h.g.log}
+	if gemini != nil {
+		caches.Cacher = gemini
+		s.embedder = func(name string) memory.Embedder { return gemini.Embeddings(name) }
+	}
+	s.prefixes = prefix.NewKeeper(caches)
+	s.model = model.New(base, model.Policy{
+		Hold: hold, Budget: budget, OnFallback: h.fellBack,
 		OnRetry:        func(n model.RetryNote) { h.g.log.Info().Any("retry", n).Msg("a model call is tried again") },
-		OnCacheRefused: func(name string, _ *model.Error) { prefixes.Drop(name) },
+		OnCacheRefused: func(name string, _ *model.Error) { s.prefixes.Drop(name) },
+	})
+	return s, nil
+}
+
+// fellBack logs who answers in whose place.
+func (h *holder) fellBack(n model.FallbackNote) {
+	log := h.g.log.With().Str("task", n.Meta.Task).Int("attempt", n.Meta.Attempt).Int("turn", n.Meta.Turn).
+		Stringer("model", n.From).Logger()
+	switch {
+	case n.Back():
+		log.Warn().Msg("the model answers again")
+	case n.Err != nil:
+		log.Warn().Err(n.Err).Stringer("instead", n.To).Msg("a model cannot answer: the next of its chain does")
+	default:
+		log.Debug().Stringer("instead", n.To).Msg("a model rests: the next of its chain answers")
 	}
-	if limit > 0 {
-		policy.Budget = model.NewBudget(limit, st.Usage.Total())
-	}
-	return service{model.New(base, policy), prefixes, gemini}, nil
 }
 
 // needsModel reports whether a run can come to a model call at all.
@@ -64,8 +123,10 @@ func needsModel(s orchestrator.RunSpec) bool {
 		if verify == "" {
 			verify = spec.RoleTester
 		}
-		if s.Roles[t.Role].Executor == spec.ExecutorModel || s.Roles[verify].Executor == spec.ExecutorModel {
-			return true
+		for _, name := range []string{t.Role, verify} {
+			if role := s.Roles[name]; role.Runs(spec.ExecutorModel) {
+				return true
+			}
 		}
 	}
 	return false

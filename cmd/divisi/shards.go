@@ -35,13 +35,14 @@ func (h *holder) shards(ctx context.Context, commit string, command []string) ([
 	if err := slot.Reset(ctx, commit); err != nil {
 		return nil, err //nolint:wrapcheck // it names the slot
 	}
-	env, writable, err := h.shardEnv(ctx, dir, slot.Dir())
+	c, err := h.shardCommand(ctx, sandbox.Place{
+		Tree: slot.Dir(), Home: filepath.Join(dir, "home"), Temp: filepath.Join(dir, "tmp"),
+	})
 	if err != nil {
 		return nil, err
 	}
-	out, err := sandbox.Run(ctx, sandbox.Command{
-		Args: command, Dir: slot.Dir(), Env: env, Writable: writable, Timeout: shardTimeout, MaxOutput: maxShards,
-	})
+	c.Args = command
+	out, err := sandbox.Run(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", command[0], err)
 	}
@@ -54,25 +55,28 @@ func (h *holder) shards(ctx context.Context, commit string, command []string) ([
 // maxShards bounds what a shard command may print, in bytes.
 const maxShards = 16 << 20
 
-func (h *holder) shardEnv(ctx context.Context, dir, tree string) (env, writable []string, err error) {
-	home, tmp := filepath.Join(dir, "home"), filepath.Join(dir, "tmp")
-	for _, d := range []string{home, tmp} {
+// shardCommand makes the private directories of a place and says how a command works there. It has no network.
+func (h *holder) shardCommand(ctx context.Context, place sandbox.Place) (sandbox.Command, error) {
+	c := sandbox.Command{Dir: place.Tree, Place: place, Timeout: shardTimeout, MaxOutput: maxShards}
+	for _, d := range []string{place.Home, place.Temp} {
 		if err := os.Mkdir(d, 0o700); err != nil {
-			return nil, nil, fmt.Errorf("make a temporary directory: %w", err)
+			return c, fmt.Errorf("make a temporary directory: %w", err)
 		}
 	}
 	toolchain, err := sandbox.AskGo(ctx)
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // it names the program
+		return c, err //nolint:wrapcheck // it names the program
 	}
 	cache, err := sandbox.Caches{Dir: h.caches, Go: toolchain}.For(sandbox.Agents)
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // it names the directory
+		return c, err //nolint:wrapcheck // it names the directory
 	}
 	cache.Env["DIVISI_RUN"] = h.run
-	env, err = sandbox.Env(sandbox.Settings{
-		Base: os.Environ(), Tools: filepath.Join(h.dir, "tools"), Path: cache.Path, Home: home, Temp: tmp,
+	tools := filepath.Join(h.dir, "tools")
+	c.Writable, c.Readable = cache.Writable, append(cache.Readable, tools)
+	c.Env, err = sandbox.Env(sandbox.Settings{
+		Base: os.Environ(), Tools: tools, Path: cache.Path, Home: place.Seen().Home, Temp: place.Seen().Temp,
 		Extra: h.spec.Project.Env, Vars: cache.Env,
 	})
-	return env, append(cache.Writable, tree, home, tmp), err //nolint:wrapcheck // it names the variable
+	return c, err //nolint:wrapcheck // it names the variable
 }

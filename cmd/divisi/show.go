@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,6 +69,9 @@ func writeReport(w io.Writer, r orchestrator.Report, columns int) error {
 		fmt.Fprintf(w, "branch  %s at %s\n", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head))
 	}
 	fmt.Fprintf(w, "change  %d files, +%d -%d, in %d batches\n", r.Files, r.Added, r.Deleted, r.Batches)
+	if len(r.Executors) > 0 {
+		fmt.Fprintf(w, "chains  landed %s\n", counts(r.Executors))
+	}
 	if r.Usage.Calls > 0 {
 		fmt.Fprintf(w, "tokens  %d in %d calls (%d prompt, %d of them cached, %d output, %d thoughts)",
 			r.Usage.Total(), r.Usage.Calls, r.Usage.Prompt, r.Usage.Cached, r.Usage.Output, r.Usage.Thoughts)
@@ -78,6 +83,9 @@ func writeReport(w io.Writer, r orchestrator.Report, columns int) error {
 	for _, n := range r.Notices {
 		fmt.Fprintf(w, "note    %s\n", console.Sanitize(oneLine(n)))
 	}
+	for _, q := range r.Questions {
+		fmt.Fprintf(w, "asks    %s: %s\n", q.Agent, console.Sanitize(oneLine(q.Question)))
+	}
 	fmt.Fprintln(w)
 	if err := console.RenderTasks(w, rows(r.Tasks), columns); err != nil {
 		return fmt.Errorf("print the tasks: %w", err)
@@ -87,6 +95,15 @@ func writeReport(w io.Writer, r orchestrator.Report, columns int) error {
 	}
 	writeGates(w, r.Gates)
 	return nil
+}
+
+// counts says who made how many, sorted by name.
+func counts(by map[string]int) string {
+	parts := make([]string, 0, len(by))
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		parts = append(parts, fmt.Sprintf("by %s %d", name, by[name]))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // writeRoles prints who used the model, where anybody did.
@@ -154,6 +171,13 @@ func writeTask(w io.Writer, t orchestrator.TaskReport, st *orchestrator.State) e
 		fmt.Fprintf(w, "files     %s\ninherits  %s\n", console.Sanitize(strings.Join(v.Task.Files, ", ")), v.Task.IncludeContents)
 	}
 	fmt.Fprintf(w, "tokens    %d in %d calls, %d turns\n", t.Usage.Total(), t.Usage.Calls, t.Turns)
+	if t.Executor != "" {
+		fmt.Fprintf(w, "executor  %s\n", t.Executor)
+	}
+	if t.LimitHit != "" {
+		fmt.Fprintf(w, "limit     %s was reached before it handed in\n", t.LimitHit)
+	}
+	writeOthers(w, t)
 	if t.Commit != "" {
 		fmt.Fprintf(w, "commit    %s  %d files, +%d -%d\n", t.Commit, t.Files, t.Added, t.Deleted)
 	}
@@ -172,6 +196,30 @@ func writeTask(w io.Writer, t orchestrator.TaskReport, st *orchestrator.State) e
 		}
 	}
 	return nil
+}
+
+// writeOthers prints what a task has to do with other agents and with people.
+func writeOthers(w io.Writer, t orchestrator.TaskReport) {
+	if t.Parent != "" {
+		fmt.Fprintf(w, "for       %s\n", t.Parent)
+	}
+	if len(t.Children) > 0 {
+		fmt.Fprintf(w, "delegated %d tokens to %s\n", t.Delegated.Total(), strings.Join(t.Children, ", "))
+	}
+	for _, waits := range t.Waits {
+		fmt.Fprintf(w, "waits for %s\n", console.Sanitize(oneLine(waits)))
+	}
+	for _, m := range t.Messages {
+		told := "not told yet"
+		for i, r := range m.Receipts {
+			told = fmt.Sprintf("%s%s was told at turn %d", strings.Repeat(told+", ", min(i, 1)), r.Agent, r.Turn)
+		}
+		fmt.Fprintf(w, "message   of %s: %s (%s)\n", m.From, console.Sanitize(oneLine(m.Text)), told)
+	}
+	for _, s := range t.Refused {
+		fmt.Fprintf(w, "wanted    to write %s: %s (%s)\n", console.Sanitize(strings.Join(s.Paths, ", ")),
+			console.Sanitize(oneLine(s.Reason)), console.Sanitize(oneLine(s.Why)))
+	}
 }
 
 func short(commit string) string { return commit[:min(len(commit), 12)] } //nolint:mnd // as git abbreviates

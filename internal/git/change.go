@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -57,18 +56,7 @@ func (r *Repo) DiffStat(ctx context.Context, a, b string) (Stat, error) {
 // Diff returns the differences from a to b as a unified diff with renames, at most limit bytes of it; cut says that
 // there was more.
 func (r *Repo) Diff(ctx context.Context, a, b string, limit int) (text string, cut bool, err error) {
-	if err := checkIDs(a, b); err != nil {
-		return "", false, err
-	}
-	args := append([]string{"diff-tree", "-p", "-M"}, diffFlags...)
-	out, err := r.g.exec(ctx, call{dir: Dir{GitDir: r.dir}, limit: max(limit, 1), args: append(args, a, b)})
-	if errors.Is(err, ErrTooLarge) {
-		return strings.ToValidUTF8(string(out), ""), true, nil
-	}
-	if err != nil {
-		return "", false, fmt.Errorf("diff %s and %s: %w", a, b, err)
-	}
-	return string(out), false, nil
+	return r.DiffPath(ctx, a, b, ".", limit)
 }
 
 // parseChanges reads what diff-tree -z --raw --numstat prints: all raw records, then all counts.

@@ -127,20 +127,6 @@ type Landed struct {
 	Trailers map[string][]string
 }
 
-// Trailers lists the commits of base..head along the first parents, oldest first, with their trailers.
-func (r *Repo) Trailers(ctx context.Context, base, head string) ([]Landed, error) {
-	if err := checkIDs(base, head); err != nil {
-		return nil, err
-	}
-	out, err := r.run(ctx, "log", "-z", "--first-parent", "--reverse", "--no-decorate", "--no-notes", "--no-color",
-		"--format=%H%x1e%P%x1e%s%x1e%(trailers:only=true,unfold=true,key_value_separator=%x1f,separator=%x1e)",
-		base+".."+head, "--")
-	if err != nil {
-		return nil, fmt.Errorf("list the commits of %s..%s: %w", base, head, err)
-	}
-	return parseLanded(string(out))
-}
-
 func parseLanded(out string) ([]Landed, error) {
 	var all []Landed
 	for record := range strings.SplitSeq(out, "\x00") {

@@ -24,12 +24,15 @@ type Caches struct {
 	Go Toolchain
 }
 
-// Cache is what a command needs to use a cache: for Settings.Vars, Settings.Path and Command.Writable.
+// Cache is what a command needs to use a cache: for Settings.Vars, Settings.Path, Command.Writable and Command.Readable.
 type Cache struct {
-	Env      map[string]string
-	Path     []string
-	Writable []string
+	Env                map[string]string
+	Path               []string
+	Writable, Readable []string
 }
+
+// downloaded is where the go command keeps modules as they came, below GOMODCACHE; it can serve as a proxy.
+const downloaded = "cache/download"
 
 // For makes the cache of an audience and says how to use it.
 func (c Caches) For(who Audience) (Cache, error) {
@@ -52,10 +55,16 @@ func (c Caches) For(who Audience) (Cache, error) {
 	cache := Cache{Env: env, Writable: []string{root}}
 	// GOENV=off: what an agent writes with "go env -w" must not reach another command.
 	env["GOENV"], env["GOTOOLCHAIN"] = "off", "local"
-	env["GOFLAGS"] = c.Go.flags(who == Gates)
+	// Where all slots are shown at one path, results fit in every slot as they are.
+	env["GOFLAGS"] = c.Go.flags(who == Gates && !Probe().have(Namespaces))
 	if c.Go.Root != "" {
 		cache.Path = []string{filepath.Join(c.Go.Root, "bin")}
-		env["GOPROXY"], env["GONOPROXY"] = c.Go.proxy(), "none"
+		downloads := []string{filepath.Join(c.Go.ModCache, downloaded)}
+		if who == Agents { // what setup downloaded for gates; agents may have no network
+			downloads = append(downloads, filepath.Join(c.Dir, string(Gates), "go", "pkg", "mod", downloaded))
+		}
+		cache.Readable = append([]string{c.Go.Root}, downloads...)
+		env["GOPROXY"], env["GONOPROXY"] = c.Go.proxy(downloads), "none"
 		env["GOSUMDB"], env["GONOSUMDB"] = c.Go.SumDB, c.Go.NoSumDB
 	}
 	return cache, nil

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"divisi/internal/sandbox/stage"
 )
 
 // The defaults of a Command.
@@ -22,14 +24,29 @@ const (
 type Command struct {
 	// Args are the program and its arguments; a name without a slash is looked up in the PATH of Env.
 	Args []string
-	// Dir is the absolute working directory. It is writable only when Writable says so.
+	// Dir is the absolute working directory, a path of the machine like all paths here. The command can read it, and write it
+	// when Place or Writable say so.
 	Dir string
+	// Place is shown to the command where Place.Seen says; everything else is where it is on the machine.
+	Place Place
 	// Env is the whole environment, as Env builds it; nothing is inherited.
 	Env   []string
 	Stdin []byte
 	// Writable are the existing files and directories below which the command may write. None may be a symbolic link or
 	// lie where a confined command could replace it.
 	Writable []string
+	// Readable are further files and directories that the command may read, beside the system's and the toolchains'. What does
+	// not exist is left out.
+	Readable []string
+	// Network lets the command use the machine's network. Without it there is a loopback of its own where the machine has
+	// namespaces, else nothing.
+	Network bool
+	// MaxMemory bounds, in bytes, what all processes of the command use together; see Output.OutOfMemory. Zero means half of the
+	// machine's memory, a negative number no bound.
+	MaxMemory int64
+	// MaxProcesses bounds processes and threads, where the command has a user namespace and is not root's. Zero means so many
+	// that only a runaway has more.
+	MaxProcesses int
 	// Timeout ends the command with SIGTERM; Grace later it is killed.
 	Timeout time.Duration
 	Grace   time.Duration
@@ -89,9 +106,9 @@ func (c Command) validate() error {
 	if !filepath.IsAbs(c.Dir) {
 		errs = append(errs, fmt.Errorf("%w: working directory %q is not absolute", ErrInvalid, c.Dir))
 	}
-	for _, path := range c.Writable {
+	for _, path := range slices.Concat(c.Writable, c.Readable, c.Place.dirs()) {
 		if !filepath.IsAbs(path) {
-			errs = append(errs, fmt.Errorf("%w: writable path %q is not absolute", ErrInvalid, path))
+			errs = append(errs, fmt.Errorf("%w: path %q is not absolute", ErrInvalid, path))
 		}
 	}
 	for _, text := range append(append([]string{}, c.Args...), c.Env...) {
@@ -102,39 +119,33 @@ func (c Command) validate() error {
 	return errors.Join(errs...)
 }
 
-// program resolves Args[0] against the command's own PATH and directory, never against this process's. Relative entries of
-// PATH are skipped: they would run programs out of a tree that agents write.
-func (c Command) program() (string, error) {
-	name := c.Args[0]
-	if strings.ContainsRune(name, '/') {
-		path := name
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(c.Dir, path)
-		}
-		if !executable(path) {
-			return "", &NotFoundError{Name: name}
-		}
-		return path, nil
+// missing is the error of a program that does not exist.
+func (c Command) missing() error {
+	if strings.ContainsRune(c.Args[0], '/') {
+		return &NotFoundError{Name: c.Args[0]}
 	}
 	search := lookup(c.Env, "PATH")
-	for _, dir := range filepath.SplitList(search) {
-		if path := filepath.Join(dir, name); filepath.IsAbs(dir) && executable(path) {
-			return path, nil
-		}
-	}
 	if search == "" {
 		search = "(empty)"
 	}
-	return "", &NotFoundError{Name: name, Path: search}
+	return &NotFoundError{Name: c.Args[0], Path: search}
 }
 
-func executable(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+// environment is the command's with what this package adds, the last value of each name.
+func (c Command) environment(seen Place, extra ...string) []string {
+	env := append(append([]string{}, c.Env...), append(extra, "PWD="+c.Place.path(c.Dir, seen))...)
+	last := map[string]int{}
+	for i, entry := range env {
+		name, _, _ := strings.Cut(entry, "=")
+		last[name] = i
+	}
+	kept := env[:0]
+	for i, entry := range env {
+		if name, _, _ := strings.Cut(entry, "="); last[name] == i {
+			kept = append(kept, entry)
+		}
+	}
+	return kept
 }
 
-// lookup returns the last value of a name, as exec would, or "".
-func lookup(env []string, name string) string {
-	value, _ := find(env, name)
-	return value
-}
+func lookup(env []string, name string) string { return stage.Lookup(env, name) }

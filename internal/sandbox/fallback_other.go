@@ -4,38 +4,74 @@ package sandbox
 
 import (
 	"errors"
-	"os"
+	"fmt"
 	"os/exec"
 	"runtime"
+
+	"divisi/internal/sandbox/stage"
 )
 
-// landlockABI says that only Linux confines; Probe hands it on to people.
-func landlockABI() (int, string) {
-	return 0, "Divisi confines commands on Linux only, not on " + runtime.GOOS +
+// probe says that only Linux confines.
+func probe() Level {
+	why := "Divisi confines commands on Linux only, not on " + runtime.GOOS +
 		", and cannot end processes there that a command left behind"
+	advice := "Run Divisi in a virtual machine with Linux, or in a container."
+	var l Level
+	for _, name := range []string{Namespaces, Landlock, Seccomp, OwnUser} {
+		l.layers = append(l.layers, Layer{Name: name, Why: why, Advice: advice})
+	}
+	return l
 }
 
-type ruleset struct{}
+// process is a command that nothing confines.
+type process struct {
+	cmd  *exec.Cmd
+	over chan struct{}
+	err  error
+}
 
-func newRuleset([]string) (*ruleset, error) { return nil, errors.New("no Landlock on " + runtime.GOOS) }
-func (*ruleset) close()                     {}
-func (*ruleset) restrictThread() error      { return errors.New("no Landlock on " + runtime.GOOS) }
-func noNewPrivileges() error                { return nil }
-func mainThread() bool                      { return false }
-func isolate(*exec.Cmd)                     {}
+func startProcess(_ Level, c Command, std streams) (*process, error) {
+	program, found := stage.Program(c.Args[0], c.Dir, c.Env)
+	if !found {
+		return nil, c.missing()
+	}
+	p := &process{over: make(chan struct{}), cmd: &exec.Cmd{
+		Path: program, Args: c.Args, Dir: c.Dir, Env: c.environment(c.Place),
+		Stdin: std.in, Stdout: std.out, Stderr: std.err, WaitDelay: drainWait,
+	}}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(p.over)
+		p.err = p.cmd.Wait()
+	}()
+	return p, nil
+}
 
-// awaitExit collects the status too; Run finds it in the command's ProcessState.
-func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
+// begun has nothing to wait for: what could not be started was told.
+func (p *process) begun() error { return nil }
 
-// A process that has ended already needs no signal: the error says nothing else.
-func terminateGroup(p *os.Process) { _ = p.Kill() }
-func killGroup(p *os.Process)      { _ = p.Kill() }
+func (p *process) ended() <-chan struct{} { return p.over }
 
-func signalName(*os.ProcessState) string { return "" }
-func killMarked(string, string) int      { return 0 }
+// terminate does what there is to do: not every system can ask a process to end.
+func (p *process) terminate() { p.kill() }
+func (p *process) kill()      { _ = p.cmd.Process.Kill() } // it may have ended in this moment
+
+func (p *process) wait(out *Output) error {
+	<-p.over
+	state := p.cmd.ProcessState
+	if state == nil {
+		return errors.Join(errors.New("the process was lost"), p.err)
+	}
+	out.ExitCode, out.UserTime = state.ExitCode(), state.UserTime()
+	if out.ExitCode < 0 {
+		out.Signal = fmt.Sprint(state)
+	}
+	return nil
+}
 
 // What is not confined is not kept track of either.
-func shield()                                          {}
-func unlist(int)                                       {}
-func killOrphans(string)                               {}
-func listed(_ string, start func() (int, error)) error { _, err := start(); return err }
+func shield() {}
+
+func killMarked(string, string) int { return 0 }

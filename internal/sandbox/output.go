@@ -14,6 +14,8 @@ type Output struct {
 	// TimedOut and Cancelled say why this package ended it: its Timeout, or the context.
 	TimedOut  bool
 	Cancelled bool
+	// OutOfMemory says that it was killed because its processes together used more than MaxMemory.
+	OutOfMemory bool
 	// Head and Tail are the first and last bytes of stdout and stderr, in the order written; Omitted bytes lie between.
 	Head    []byte
 	Tail    []byte
@@ -27,7 +29,9 @@ type Output struct {
 }
 
 // Success says that the command exited with 0 by itself.
-func (o *Output) Success() bool { return o.ExitCode == 0 && !o.TimedOut && !o.Cancelled }
+func (o *Output) Success() bool {
+	return o.ExitCode == 0 && !o.TimedOut && !o.Cancelled && !o.OutOfMemory
+}
 
 // Text is the kept output as one string; a line between head and tail tells how much is missing.
 func (o *Output) Text() string {

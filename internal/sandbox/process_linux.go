@@ -2,44 +2,16 @@ package sandbox
 
 import (
 	"bytes"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"divisi/internal/sandbox/stage"
 )
 
 // maxPasses bounds the hunt for processes that fork while they are hunted.
 const maxPasses = 200
-
-// isolate gives the command a session, and so a process group, of its own without a terminal, and lets it die with us.
-func isolate(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-}
-
-// awaitExit returns when the process has ended, without collecting its status.
-func awaitExit(cmd *exec.Cmd) {
-	for {
-		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			return
-		}
-	}
-}
-
-// The group may be gone already: then there is nothing to do, and no other error can occur for an own child's group.
-func terminateGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }
-func killGroup(p *os.Process)      { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
-
-func signalName(state *os.ProcessState) string {
-	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return status.Signal().String()
-	}
-	return ""
-}
 
 // killMarked kills every process of this user whose environment holds name=value, until none is left, and returns how
 // many they were. It finds those that left their process group; the environment is inherited by all of them.
@@ -56,7 +28,7 @@ func killMarked(name, value string) int {
 // killPass adds to killed what it killed; it returns false when there was nothing.
 func killPass(entry []byte, killed map[int]struct{}) bool {
 	found := false
-	for _, pid := range processes() {
+	for _, pid := range stage.Processes() {
 		if pid != os.Getpid() && marked(pid, entry) && killSame(pid, entry) {
 			killed[pid], found = struct{}{}, true
 		}

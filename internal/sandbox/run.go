@@ -3,18 +3,16 @@ package sandbox
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"time"
 )
 
 // The variables by which processes are found again after they left their process group.
 const (
-	// JobVar marks the processes of one command.
+	// JobVar marks the processes of one command, where it has no process namespace that ends them.
 	JobVar = "DIVISI_JOB"
 	// RunVar marks the processes of one run; Sweep looks for it.
 	RunVar = "DIVISI_RUN"
@@ -26,6 +24,19 @@ const drainWait = 2 * time.Second
 // Run carries a command out and returns when it and everything that it started are gone. It returns an error only when the
 // command could not be started: ErrInvalid, *NotFoundError, the context's error when it was over before, or the system's.
 func Run(ctx context.Context, c Command) (*Output, error) {
+	return usable().run(ctx, c)
+}
+
+// usable is the level of this machine, once this process has shielded itself from commands that share its namespaces.
+func usable() Level {
+	l := Probe()
+	if !l.have(Namespaces) {
+		shield()
+	}
+	return l
+}
+
+func (l Level) run(ctx context.Context, c Command) (*Output, error) {
 	c = c.withDefaults()
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -33,99 +44,91 @@ func Run(ctx context.Context, c Command) (*Output, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("run %s: %w", c.Args[0], err)
 	}
-	program, err := c.program()
-	if err != nil {
-		return nil, err
+	var out *Output
+	j, err := l.start(c)
+	if err == nil {
+		out, err = j.finish(ctx, c)
 	}
-	j, err := startJob(c, program)
 	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
+		return nil, startError(c, err)
 	}
-	return j.finish(ctx, c), nil
+	return out, nil
+}
+
+// startError names the command that could not be started, where the error does not.
+func startError(c Command, err error) error {
+	if missing, ok := errors.AsType[*NotFoundError](err); ok {
+		return missing
+	}
+	return fmt.Errorf("start %s: %w", c.Args[0], err)
+}
+
+// streams are the standard streams of a command; in may be nil.
+type streams struct {
+	in       io.Reader
+	out, err *os.File
 }
 
 // job is one running command. Everything of it belongs to the goroutine that called Run.
 type job struct {
-	cmd     *exec.Cmd
-	id      string
-	release func()
+	process *process
 	begin   time.Time
 	pipe    *os.File
 	seen    *collector
 	drained chan struct{}
 }
 
-func startJob(c Command, program string) (*job, error) {
+func (l Level) start(c Command) (*job, error) {
 	pipe, write, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("make the output pipe: %w", err)
 	}
 	defer write.Close() // the child has its own copy; ours only has to go
-	j := &job{id: rand.Text(), pipe: pipe, seen: newCollector(c), drained: make(chan struct{}), begin: time.Now()}
-	j.cmd = &exec.Cmd{
-		Path: program, Args: c.Args, Dir: c.Dir, Env: append(append([]string{}, c.Env...), "PWD="+c.Dir, JobVar+"="+j.id),
-		Stdin: input(c.Stdin), Stdout: write, Stderr: write, WaitDelay: drainWait,
-	}
-	shield()
-	err = listed(j.id, func() (int, error) {
-		if j.release, err = launch(j.cmd, c.Writable); err != nil {
-			return 0, err
-		}
-		return j.cmd.Process.Pid, nil
-	})
-	if err != nil {
+	j := &job{pipe: pipe, seen: newCollector(c), drained: make(chan struct{}), begin: time.Now()}
+	if j.process, err = startProcess(l, c, streams{input(c.Stdin), write, write}); err != nil {
 		return nil, errors.Join(err, pipe.Close())
 	}
 	go func() {
 		defer close(j.drained)
-		// The only errors are the end of the stream and the deadline that finish sets.
+		// The only errors are the end of the stream and the deadline that drain sets.
 		_, _ = io.Copy(j.seen, pipe)
 	}()
 	return j, nil
 }
 
-// finish waits, kills what is left and only then collects the exit status: until it is collected the process id, which is
-// also the group's, cannot go to somebody else.
-func (j *job) finish(ctx context.Context, c Command) *Output {
-	defer j.release()
+// finish waits for the command, or ends it, and collects what it left. The error is for one that could not be started.
+func (j *job) finish(ctx context.Context, c Command) (*Output, error) {
 	out := &Output{}
-	exited := make(chan struct{})
-	go func() {
-		defer close(exited)
-		awaitExit(j.cmd)
-	}()
-	j.supervise(ctx, c, exited, out)
-	killGroup(j.cmd.Process)
-	<-exited
-	killMarked(JobVar, j.id)
-	killOrphans(j.id)
-	err := j.cmd.Wait()
-	unlist(j.cmd.Process.Pid)
+	j.supervise(ctx, c, out)
+	err := j.process.wait(out)
+	if err != nil && (out.TimedOut || out.Cancelled) {
+		out.ExitCode, out.Signal, err = -1, "killed", nil // it was ended before it began
+	}
 	j.drain()
 	j.seen.fill(out)
 	out.Duration = time.Since(j.begin)
-	j.status(out, err)
-	return out
+	return out, err
 }
 
-// supervise returns when the command has ended or has to be killed.
-func (j *job) supervise(ctx context.Context, c Command, exited <-chan struct{}, out *Output) {
+// supervise returns when the command has ended or was told to.
+func (j *job) supervise(ctx context.Context, c Command, out *Output) {
 	timeout := time.NewTimer(c.Timeout)
 	defer timeout.Stop()
 	select {
-	case <-exited:
+	case <-j.process.ended():
 		return
 	case <-timeout.C:
 		out.TimedOut = true
 	case <-ctx.Done():
 		out.Cancelled = true
 	}
-	terminateGroup(j.cmd.Process)
+	j.process.terminate()
 	grace := time.NewTimer(c.Grace)
 	defer grace.Stop()
 	select {
-	case <-exited:
+	case <-j.process.ended():
 	case <-grace.C:
+		j.process.kill()
 	}
 }
 
@@ -141,17 +144,6 @@ func (j *job) drain() {
 		<-j.drained
 	}
 	_ = j.pipe.Close() // a reading end: nothing can be lost
-}
-
-func (j *job) status(out *Output, err error) {
-	state := j.cmd.ProcessState
-	if state == nil {
-		// Nothing but a failed wait leaves no state; the command then counts as lost.
-		out.ExitCode, out.Signal = -1, fmt.Sprintf("unknown: %v", err)
-		return
-	}
-	out.ExitCode, out.UserTime = state.ExitCode(), state.UserTime()
-	out.Signal = signalName(state)
 }
 
 func input(data []byte) io.Reader {

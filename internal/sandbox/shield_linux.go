@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,13 +16,12 @@ import (
 const keepPrefix = "DIVISI_"
 
 // shield closes, once and before the first command, the ways by which a command could reach back into this process: its
-// environment as the kernel shows it, its memory, what it inherited open. It also makes orphans of commands our children.
+// environment as the kernel shows it, its memory, what it inherited open.
 // None of it can fail in a way that a caller could act on: each step is a second line behind Landlock.
 var shield = sync.OnceFunc(func() {
 	wipe(shownEnviron())
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	keepInherited()
-	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 })
 
 // keepInherited marks what this process has open beside its standard streams, so that no command gets it: Landlock does not
@@ -64,29 +62,5 @@ func wipe(environ []byte) {
 			clear(entry)
 		}
 		environ = environ[end+1:]
-	}
-}
-
-// kept are the capabilities that a command of root keeps: those to use and make files and processes. Without the others
-// root's commands cannot read the memory and environment of other processes, mount, load or trace.
-var kept = []uintptr{
-	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_KILL, unix.CAP_SETGID, unix.CAP_SETUID,
-	unix.CAP_NET_BIND_SERVICE,
-}
-
-// dropCapabilities takes the others from what the calling thread can start. Who may not drop them has none to hand on: a
-// program gains none without privileges of its own.
-func dropCapabilities() {
-	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
-	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
-		if !slices.Contains(kept, c) {
-			_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
-		}
-	}
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var data [2]unix.CapUserData
-	if unix.Capget(&header, &data[0]) == nil {
-		data[0].Inheritable, data[1].Inheritable = 0, 0
-		_ = unix.Capset(&header, &data[0])
 	}
 }

@@ -67,11 +67,15 @@ func (t Toolchain) flags(trim bool) string {
 	return strings.TrimSpace(strings.Join(flags, " ") + " " + strings.TrimSpace(t.Flags))
 }
 
-// proxy serves modules from what the user has downloaded already, then from the user's proxies. Proxies whose address holds
-// a password are left out. With private modules there is nothing but the download cache: the name of a private
+// proxy serves modules from what was downloaded already, then from the user's proxies. Proxies whose address holds
+// a password are left out. With private modules there is nothing but the downloads: the name of a private
 // module must not reach a proxy, and fetching it would need the user's credentials.
-func (t Toolchain) proxy() string {
-	own := "file://" + (&url.URL{Path: filepath.ToSlash(filepath.Join(t.ModCache, "cache", "download"))}).EscapedPath()
+func (t Toolchain) proxy(downloads []string) string {
+	files := make([]string, 0, len(downloads))
+	for _, dir := range downloads {
+		files = append(files, "file://"+(&url.URL{Path: filepath.ToSlash(dir)}).EscapedPath())
+	}
+	own := strings.Join(files, ",")
 	if t.NoProxy != "" && t.NoProxy != "none" {
 		return own + ",off"
 	}

@@ -270,9 +270,11 @@ func (v *planCheck) command(at string, t *Task, role *Role, known bool) {
 	v.argv(at+".command", t.Command)
 	switch {
 	case !known:
+	case len(role.Secrets) > 0 && len(t.Command) > 0:
+		v.addf(at+".command", "", "role %q has secrets, which are for its own command alone: leave command out", t.Role)
 	case role.Executor == ExecutorCommand && len(role.Command) == 0 && len(t.Command) == 0:
 		v.addf(at+".command", "", "role %q runs a command: say which", t.Role)
-	case role.Executor != ExecutorCommand && len(t.Command) > 0:
+	case !role.Runs(ExecutorCommand) && len(t.Command) > 0:
 		v.addf(at+".command", "", "role %q runs no command, so command has no effect", t.Role)
 	}
 }

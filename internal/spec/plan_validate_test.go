@@ -225,3 +225,12 @@ func TestDependencies(t *testing.T) {
 	tk := Task{DependsOn: []string{"a", "b", "a"}, Inputs: []string{"b/x", "c", "c/y"}}
 	require.Equal(t, []string{"a", "b", "c"}, tk.Dependencies())
 }
+
+func TestARolesSecretsAreForItsOwnCommandAlone(t *testing.T) {
+	t.Parallel()
+	p := Plan{Tasks: []Task{{ID: "a", Role: "wrap", Brief: "b", Command: []string{"sh", "-c", "echo $TOKEN"}}}}
+	role := Role{Name: "wrap", Executor: ExecutorCommand, Command: []string{"agent"}, Writes: true, Secrets: []string{"TOKEN"}}
+	problems := p.Validate(Env{Roles: map[string]Role{"wrap": role, "tester": {Name: "tester"}}})
+	require.Len(t, problems, 1, "%v", problems)
+	require.Contains(t, problems[0].String(), "which are for its own command alone")
+}

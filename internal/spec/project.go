@@ -134,14 +134,15 @@ func UsableWindow(m Model) int {
 	return m.Window - reserve
 }
 
-// RoleProblems returns the roles that no task could fit: their instruction alone fills the window of their model. Paths are the
-// names of the roles.
+// RoleProblems returns the roles that no task could fit: their instruction alone fills the window of their model, or they name
+// a tool server that nobody defines. Paths are the names of the roles.
 func (p *Project) RoleProblems(roles map[string]Role) []Problem {
 	v := &problems{}
 	for _, name := range slices.Sorted(maps.Keys(roles)) {
 		role := roles[name]
+		p.undefinedServers(v, name, &role)
 		window := UsableWindow(p.Model(role.Model))
-		if role.Executor != ExecutorModel || window == 0 {
+		if !role.Runs(ExecutorModel) || window == 0 {
 			continue
 		}
 		if tokens := (len(role.Instruction) + 3) / 4; tokens >= window { //nolint:mnd // a token is four bytes

@@ -3,8 +3,10 @@ package spec
 import (
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -28,6 +30,8 @@ func (p *Project) Validate() []Problem {
 	for _, alias := range slices.Sorted(maps.Keys(p.Models)) {
 		m := p.Models[alias]
 		m.problems(v, "models."+alias)
+		p.fallbackProblems(v, alias)
+		p.placeProblems(v, alias)
 	}
 	v.limits("limits", p.Limits)
 	for i, glob := range p.Protected {
@@ -45,6 +49,7 @@ func (p *Project) Validate() []Problem {
 			v.addf(fmt.Sprintf("env[%d]", i), "", "%s looks like a secret, and commands never see secrets", name)
 		}
 	}
+	p.serverProblems(v)
 	v.atLeast("parallel", p.Parallel, 0)
 	v.atLeast("budget", p.Budget, 0)
 	return v.list
@@ -77,11 +82,78 @@ func (m *Model) problems(v *problems, at string) {
 	}
 	v.atLeast(at+".window", m.Window, 0)
 	v.atLeast(at+".max_output", m.MaxOutput, 0)
-	v.oneOf(at+".thinking", "thinking", m.Thinking, "LOW", "MEDIUM", "HIGH")
+	if m.MaxOutput > math.MaxInt32 {
+		v.addf(at+".max_output", "", "%d is more than any model writes", m.MaxOutput)
+	}
+	v.oneOf(at+".thinking", "thinking", m.Thinking, "MINIMAL", "LOW", "MEDIUM", "HIGH")
+	v.oneOf(at+".tier", "tier", m.Tier, TierStandard, TierFlex, TierPriority)
+	m.serviceProblems(v, at)
 	if !(m.PriceIn >= 0) {
 		v.addf(at+".price_in", "", "the price is not a number of at least 0")
 	}
 	if !(m.PriceOut >= 0) {
 		v.addf(at+".price_out", "", "the price is not a number of at least 0")
+	}
+}
+
+// serviceProblems faults where a model is served. Values are not shown: a key may stand where a name should.
+func (m *Model) serviceProblems(v *problems, at string) {
+	v.oneOf(at+".provider", "provider", m.Provider, ProviderGemini, ProviderOpenAI)
+	if m.BaseURL != "" {
+		if fault := addressFault(m.BaseURL); fault != "" {
+			v.addf(at+".base_url", "", "%s", fault)
+		} else if strings.Contains(m.BaseURL, "?") {
+			v.addf(at+".base_url", "", "the url has a query: want the address up to and with /v1")
+		}
+	}
+	if m.KeyEnv != "" && !envName.MatchString(m.KeyEnv) {
+		v.addf(at+".key_env", "", "this is not a variable's name; the key is taken from the environment")
+	}
+	if m.Provider == ProviderOpenAI {
+		return
+	}
+	for _, f := range []struct{ name, value string }{{"base_url", m.BaseURL}, {"key_env", m.KeyEnv}} {
+		if f.value != "" {
+			v.addf(at+"."+f.name, "", "%s belongs to provider %s; Gemini's address and key stand in the environment: "+
+				"GOOGLE_GEMINI_BASE_URL, GEMINI_API_KEY", f.name, ProviderOpenAI)
+		}
+	}
+}
+
+// fallbackProblems faults stand-ins that nobody knows. A model of Gemini's needs no alias.
+func (p *Project) fallbackProblems(v *problems, alias string) {
+	own := p.Models[alias]
+	names := slices.Sorted(maps.Keys(p.Models))
+	for _, other := range slices.Sorted(maps.Keys(p.Models)) {
+		names = append(names, p.Models[other].Name)
+	}
+	for i, name := range own.Fallback {
+		path := fmt.Sprintf("models.%s.fallback[%d]", alias, i)
+		switch {
+		case p.ModelName(name) == own.Name || slices.Index(own.Fallback, name) != i:
+			v.addf(path, "", "model %q is tried already", name)
+		case !strings.HasPrefix(name, "gemini-"):
+			v.known(path, "model", name, names)
+		}
+	}
+}
+
+// placeProblems faults models whose provider cannot serve them, and two aliases that give one model two services: a request
+// says the model's name alone.
+func (p *Project) placeProblems(v *problems, alias string) {
+	own := p.Models[alias]
+	if alias == ModelEmbedding && own.Provider == ProviderOpenAI {
+		v.addf("models."+alias+".provider", ProviderGemini, "embeddings come from provider %s alone", ProviderGemini)
+	}
+	for _, other := range slices.Sorted(maps.Keys(p.Models)) {
+		m := p.Models[other]
+		if other == alias {
+			return // each pair is told once, at the later one
+		}
+		if m.Name == own.Name && (m.Provider != own.Provider || m.BaseURL != own.BaseURL || m.KeyEnv != own.KeyEnv) {
+			v.addf("models."+alias+".name", "", "model %q is served elsewhere for the alias %s: provider, base_url and key_env "+
+				"of one model are the same", own.Name, other)
+			return
+		}
 	}
 }

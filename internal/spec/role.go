@@ -1,6 +1,9 @@
 package spec
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // The roles that Divisi brings.
 const (
@@ -20,10 +23,10 @@ const (
 type Role struct {
 	Name        string `json:"name" yaml:"name"`
 	Description string `json:"description,omitempty" yaml:"description,omitempty"`
-	// Executor is model, command, or empty for a tester that is its gates alone.
-	Executor string `json:"executor,omitempty" yaml:"executor,omitempty"`
-	// Chain are the executors that take over, one after the other, when the gates reject what the one before made. A role file
-	// writes them into executor, as a list.
+	// Executor is model, command, or empty for a tester that is its gates alone. A role file's executor can be a list, whose rest
+	// is Chain.
+	Executor string `json:"executor,omitempty" yaml:"-"`
+	// Chain are the executors that take over, one after the other, when the gates reject what the one before made.
 	Chain []string `json:"chain,omitempty" yaml:"-"`
 	// Command is the program and its arguments for executor command.
 	Command []string `json:"command,omitempty" yaml:"command,omitempty"`
@@ -50,6 +53,9 @@ type Role struct {
 	Delegates []string `json:"delegates,omitempty" yaml:"delegates,omitempty"`
 	// Network opens the network to the role's commands.
 	Network bool `json:"network,omitempty" yaml:"network,omitempty"`
+	// Secrets name variables of Divisi's own environment that the command of executor command sees, and nothing else does: no
+	// gate, no tool of a model. Only a role file that a person names may have them.
+	Secrets []string `json:"secrets,omitempty" yaml:"secrets,omitempty"`
 	// Context says how the role's requests are compiled; the zero value means the defaults.
 	Context ContextRules `json:"context,omitzero" yaml:"context,omitempty"`
 	// ToolOutput says what becomes of large output, by tool; "*" serves the tools that are not named.
@@ -60,19 +66,18 @@ type Role struct {
 	Instruction string `json:"instruction,omitempty" yaml:"-"`
 	// Source says where the role came from: built-in, or a path.
 	Source string `json:"source,omitempty" yaml:"-"`
+	// Notices say what of an imported definition is not honoured, one sentence each.
+	Notices []string `json:"notices,omitempty" yaml:"-"`
 }
 
 // ChangesFiles reports whether the role's work tree becomes a patch: it says so, it runs a command, or it has a writing tool.
 func (r *Role) ChangesFiles() bool {
-	if r.Writes || r.Executor == ExecutorCommand {
-		return true
-	}
-	for _, t := range r.Tools {
-		if WritingTool(t) {
-			return true
-		}
-	}
-	return false
+	return r.Writes || r.Runs(ExecutorCommand) || slices.ContainsFunc(r.Tools, WritingTool)
+}
+
+// Runs reports whether the executor is the role's, or one of its chain.
+func (r *Role) Runs(executor string) bool {
+	return executor != "" && (r.Executor == executor || contains(r.Chain, executor))
 }
 
 // Executors are all executors of the role, in the order in which they are tried.

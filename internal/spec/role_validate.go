@@ -3,6 +3,7 @@ package spec
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,8 +18,10 @@ func (r *Role) Validate(env Env) []Problem {
 		v.addf("name", strings.ToLower(plainID(r.Name)),
 			"role name %q: a name is 1 to 32 lower-case letters, digits, - and _, and begins with a letter", r.Name)
 	}
-	v.oneOf("executor", "executor", r.Executor, ExecutorModel, ExecutorCommand)
 	r.executorProblems(v)
+	r.modelProblems(v)
+	r.secretProblems(v)
+	r.delegateProblems(v, env.Roles)
 	r.toolProblems(v, env.Tools)
 	v.oneOf("include_contents", "include_contents", string(r.IncludeContents), string(IncludeNone), string(IncludeFull))
 	v.oneOf("narrative", "narrative", r.Narrative, "plain", "fenced")
@@ -27,6 +30,7 @@ func (r *Role) Validate(env Env) []Problem {
 	r.outputProblems(v)
 	r.inputProblems(v)
 	r.contextProblems(v)
+	v.servers("mcp_servers", r.MCPServers)
 	v.text("instruction", r.Instruction)
 	v.template("instruction", r.Instruction)
 	return v.list
@@ -34,31 +38,121 @@ func (r *Role) Validate(env Env) []Problem {
 
 func (r *Role) executorProblems(v *problems) {
 	v.argv("command", r.Command)
-	switch r.Executor {
-	case ExecutorModel:
-		if strings.TrimSpace(r.Instruction) == "" {
-			v.addf("instruction", "", "role %q has no instruction: write one below the front matter", r.Name)
+	list := r.Executors()
+	for i, executor := range list {
+		path := "executor"
+		if len(list) > 1 {
+			path = fmt.Sprintf("executor[%d]", i)
 		}
-		if len(r.Command) > 0 {
-			v.addf("command", "", "command belongs to executor command, and role %q has executor model", r.Name)
-		}
-	case ExecutorCommand:
-		if len(r.Tools) > 0 {
-			v.addf("tools", "", "tools belong to executor model, and role %q has executor command", r.Name)
-		}
-		if r.Model != "" {
-			v.addf("model", "", "model belongs to executor model, and role %q has executor command", r.Name)
-		}
-	case "":
-		if r.Name != RoleTester {
-			v.addf("executor", "", "role %q has no executor: only %s can be its gates alone", r.Name, RoleTester)
+		v.oneOf(path, "executor", executor, ExecutorModel, ExecutorCommand)
+		if slices.Index(list, executor) != i {
+			v.addf(path, "", "executor %s stands in the chain twice", executor)
 		}
 	}
-	if r.Name == RoleMaster && r.Executor == ExecutorCommand {
+	if r.Executor == "" && r.Name != RoleTester {
+		v.addf("executor", "", "role %q has no executor: only %s can be its gates alone", r.Name, RoleTester)
+	}
+	if r.Name == RoleMaster && r.Runs(ExecutorCommand) {
 		v.addf("executor", ExecutorModel, "the master is a model")
 	}
 	if r.Name == RoleTester && r.Writes {
 		v.addf("writes", "", "a tester changes nothing")
+	}
+	r.chainProblems(v)
+}
+
+// chainProblems faults a chain that the gates could not judge, or whose next executor could not better the work.
+func (r *Role) chainProblems(v *problems) {
+	switch {
+	case len(r.Chain) == 0:
+	case r.Name == RoleTester:
+		v.addf("executor", "", "a tester judges with one executor")
+	case contains(r.Chain, ExecutorCommand) && len(r.Command) == 0: // a task names one only for the first executor
+		v.addf("command", "", "role %q comes to executor %s, and has no command", r.Name, ExecutorCommand)
+	case r.Runs(ExecutorModel) && !slices.ContainsFunc(r.Tools, WritingTool):
+		v.addf("tools", ToolEditFile,
+			"the model in a chain mends what the gates rejected, and role %q has no tool that writes", r.Name)
+	case !r.Writes:
+		v.addf("writes", "", "the executors of a chain take over when the gates reject a patch, so role %q writes", r.Name)
+	}
+}
+
+// modelProblems faults what is missing for the executors of the role, and what none of them uses.
+func (r *Role) modelProblems(v *problems) {
+	v.oneOf("thinking", "thinking", r.Thinking, "MINIMAL", "LOW", "MEDIUM", "HIGH")
+	v.oneOf("tier", "tier", r.Tier, TierStandard, TierFlex, TierPriority)
+	for i, name := range r.Fallback {
+		path := fmt.Sprintf("fallback[%d]", i)
+		switch {
+		case strings.TrimSpace(name) == "":
+			v.addf(path, "", "the model has no name")
+		case name == r.Model || slices.Index(r.Fallback, name) != i:
+			v.addf(path, "", "model %q is tried already", name)
+		}
+	}
+	if r.Runs(ExecutorModel) && strings.TrimSpace(r.Instruction) == "" {
+		v.addf("instruction", "", "role %q has no instruction: write one below the front matter", r.Name)
+	}
+	unknown := func(executor string) bool { return executor != ExecutorModel && executor != ExecutorCommand }
+	if r.Executor == "" || slices.ContainsFunc(r.Executors(), unknown) {
+		return
+	}
+	for _, f := range []struct {
+		name, executor string
+		given          bool
+	}{
+		{"command", ExecutorCommand, len(r.Command) > 0},
+		{"secrets", ExecutorCommand, len(r.Secrets) > 0},
+		{"tools", ExecutorModel, len(r.Tools) > 0},
+		{"model", ExecutorModel, r.Model != ""},
+		{"fallback", ExecutorModel, len(r.Fallback) > 0},
+		{"thinking", ExecutorModel, r.Thinking != ""},
+		{"tier", ExecutorModel, r.Tier != ""},
+		{"mcp_servers", ExecutorModel, len(r.MCPServers) > 0},
+		{"delegates", ExecutorModel, len(r.Delegates) > 0},
+	} {
+		if f.given && !r.Runs(f.executor) {
+			v.addf(f.name, "", "%s is for executor %s, and role %q has executor %s",
+				f.name, f.executor, r.Name, strings.Join(r.Executors(), ", "))
+		}
+	}
+}
+
+func (r *Role) secretProblems(v *problems) {
+	for i, name := range r.Secrets {
+		path := fmt.Sprintf("secrets[%d]", i)
+		switch {
+		case !envName.MatchString(name):
+			v.addf(path, "", "%q is not a variable's name; values are taken from the environment", name)
+		case slices.Index(r.Secrets, name) != i:
+			v.addf(path, "", "%s is listed twice", name)
+		}
+	}
+	if len(r.Secrets) > 0 && BuiltInRole(r.Name) {
+		v.addf("secrets", "", "role %s is built in, and built-in roles see no secrets: give your role a name of its own", r.Name)
+	}
+}
+
+// BuiltInRole reports whether a name is that of a role that Divisi brings.
+func BuiltInRole(name string) bool {
+	return contains([]string{RoleMaster, RoleReader, RoleGenerator, RoleTester}, name)
+}
+
+// delegateProblems faults roles that no task of an agent could name. Roles that nil knows are not looked for.
+func (r *Role) delegateProblems(v *problems, roles map[string]Role) {
+	if len(r.Delegates) > 0 && r.Runs(ExecutorModel) && !contains(r.Tools, ToolDelegate) && !contains(r.Tools, ToolTransfer) {
+		v.addf("delegates", "", "role %q has neither the tool %s nor %s", r.Name, ToolDelegate, ToolTransfer)
+	}
+	for i, name := range r.Delegates {
+		path := fmt.Sprintf("delegates[%d]", i)
+		switch {
+		case name == RoleMaster || name == RoleTester:
+			v.addf(path, "", "role %s does no tasks of agents", name)
+		case slices.Index(r.Delegates, name) != i:
+			v.addf(path, "", "role %q is listed twice", name)
+		case roles != nil:
+			v.known(path, "role", name, slices.Sorted(maps.Keys(roles)))
+		}
 	}
 }
 
@@ -79,7 +173,7 @@ func (r *Role) toolProblems(v *problems, known []string) {
 			v.addf(path, "", "role %s changes nothing, and %s does", r.Name, name)
 		}
 	}
-	if r.Name == RoleMaster && r.Executor == ExecutorModel && !contains(r.Tools, ToolDispatch) {
+	if r.Name == RoleMaster && r.Runs(ExecutorModel) && !contains(r.Tools, ToolDispatch) {
 		v.addf("tools", ToolDispatch, "the master has no tool to plan with")
 	}
 }

@@ -26,16 +26,17 @@ func TestRoleValidate(t *testing.T) {
 		{"executor", func(r *Role) { r.Executor = "modell" }, `(did you mean "model"?)`},
 		{"no executor", func(r *Role) { r.Executor = "" }, `only tester can be its gates alone`},
 		{"no instruction", func(r *Role) { r.Instruction = " " }, `write one below the front matter`},
-		{"command of a model", func(r *Role) { r.Command = []string{"x"} }, `command belongs to executor command`},
-		{"tools of a command", func(r *Role) { r.Executor = ExecutorCommand }, `tools belong to executor model`},
+		{"command of a model", func(r *Role) { r.Command = []string{"x"} }, `command is for executor command, and role "scout" has executor model`},
+		{"tools of a command", func(r *Role) { r.Executor = ExecutorCommand }, `tools is for executor model`},
 		{
 			"model of a command", func(r *Role) { r.Executor, r.Model = ExecutorCommand, "m" },
-			`model belongs to executor model`,
+			`model is for executor model`,
 		},
 		{
 			"unknown tool", func(r *Role) { r.Tools = []string{"serch"} },
-			`tools[0]: there is no tool "serch"; there are dispatch, edit_file, list_files, load_artifact, load_memory, read_file, ` +
-				`run_command, save_memory, search, submit_result, write_file (did you mean "search"?)`,
+			`tools[0]: there is no tool "serch"; there are apply_patch, ask, delegate, dispatch, edit_file, git_diff, git_log, glob, ` +
+				`list_files, load_artifact, load_memory, outline, read_file, report_progress, request_scope, run_command, run_gates, ` +
+				`save_memory, search, submit_result, transfer, write_file (did you mean "search"?)`,
 		},
 		{
 			"tool twice", func(r *Role) { r.Tools = []string{ToolSearch, ToolSearch} },
@@ -60,6 +61,60 @@ func TestRoleValidate(t *testing.T) {
 	}
 	own := Role{Name: "x", Executor: ExecutorModel, Instruction: "i", Tools: []string{"own"}}
 	require.Empty(t, own.Validate(Env{Tools: []string{"own"}}))
+}
+
+func TestChainValidate(t *testing.T) {
+	t.Parallel()
+	good := Role{
+		Name: "mod", Executor: ExecutorCommand, Chain: []string{ExecutorModel}, Command: []string{"sed"}, Model: "strong",
+		Instruction: "mend", Tools: []string{ToolEditFile, ToolDelegate}, Writes: true, Fallback: []string{"cheap"}, Thinking: "LOW",
+		Tier: TierFlex, Delegates: []string{"scout"}, Secrets: []string{"A_KEY"}, Network: true,
+	}
+	require.Empty(t, good.Validate(Env{}))
+	require.Equal(t, []string{"command", "model"}, good.Executors())
+	require.True(t, good.Runs(ExecutorModel) && good.Runs(ExecutorCommand) && good.ChangesFiles())
+	require.False(t, (&Role{}).Runs(""), "none is not an executor")
+	require.True(t, (&Role{Executor: ExecutorModel, Chain: []string{ExecutorCommand}}).ChangesFiles(), "also where Writes is not derived")
+	for _, c := range []struct {
+		name   string
+		change func(*Role)
+		want   string
+	}{
+		{"twice", func(r *Role) { r.Chain = []string{ExecutorModel, ExecutorModel} }, "executor[2]: executor model stands in the chain twice"},
+		{
+			"unknown", func(r *Role) { r.Chain = []string{"modell"} },
+			`executor[1]: executor "modell" is not one of model, command (did you mean "model"?)`,
+		},
+		{"tester", func(r *Role) { r.Name = RoleTester }, "a tester judges with one executor"},
+		{
+			"no command", func(r *Role) { r.Executor, r.Chain, r.Command = ExecutorModel, []string{ExecutorCommand}, nil },
+			`command: role "mod" comes to executor command, and has no command`,
+		},
+		{"master", func(r *Role) { r.Name = RoleMaster }, "the master is a model"},
+		{"no tool", func(r *Role) { r.Tools = []string{ToolDelegate, ToolSearch} }, `tools: the model in a chain mends what the gates rejected`},
+		{"writes", func(r *Role) { r.Writes = false }, `writes: the executors of a chain take over when the gates reject a patch`},
+		{"no instruction", func(r *Role) { r.Instruction = "" }, "has no instruction"},
+		{"thinking", func(r *Role) { r.Thinking = "low" }, `(did you mean "LOW"?)`},
+		{"tier", func(r *Role) { r.Tier = "flexx" }, `tier "flexx" is not one of standard, flex, priority (did you mean "flex"?)`},
+		{"fallback", func(r *Role) { r.Fallback = []string{"a", " ", "a", "strong"} }, "fallback[1]: the model has no name\n" +
+			"fallback[2]: model \"a\" is tried already\nfallback[3]: model \"strong\" is tried already"},
+		{"delegates", func(r *Role) { r.Delegates = []string{"a", "a", RoleMaster} }, "delegates[1]: role \"a\" is listed twice\n" +
+			"delegates[2]: role master does no tasks of agents"},
+		{"no delegate", func(r *Role) { r.Tools = []string{ToolEditFile} }, "delegates: role \"mod\" has neither the tool delegate nor transfer"},
+		{"secrets", func(r *Role) { r.Secrets = []string{"A=b", "C", "C"} }, "secrets[0]: \"A=b\" is not a variable's name; " +
+			"values are taken from the environment\nsecrets[2]: C is listed twice"},
+		{"built-in", func(r *Role) { r.Name = RoleGenerator }, "secrets: role generator is built in, and built-in roles see no secrets"},
+		{"command alone", func(r *Role) { r.Chain = nil }, `tools is for executor model, and role "mod" has executor command`},
+		{"model alone", func(r *Role) { r.Executor, r.Chain = ExecutorModel, nil }, `secrets is for executor command`},
+		{"limits", func(r *Role) { r.Limits = Limits{Idle: -1, Call: -1, Tool: -1, ToolCalls: -1} }, "limits.tool_calls: -1 is below 0\n" +
+			"limits.idle: -1ns is negative\nlimits.call: -1ns is negative\nlimits.tool: -1ns is negative"},
+	} {
+		role := good
+		c.change(&role)
+		require.Contains(t, said(role.Validate(Env{})), c.want, c.name)
+	}
+	problems := good.Validate(Env{Roles: map[string]Role{"scuot": {}, "x": {}}})
+	require.Equal(t, `delegates[0]: there is no role "scout"; there are scuot, x (did you mean "scuot"?)`, said(problems))
 }
 
 func TestProjectValidate(t *testing.T) {

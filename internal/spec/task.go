@@ -194,6 +194,8 @@ type Result struct {
 	Patch    *Patch  `json:"patch,omitempty"`
 	Usage    Usage   `json:"usage,omitzero"`
 	Error    *Fault  `json:"error,omitempty"`
+	// HandedOver says that the agent gave its task to another role, as it was granted.
+	HandedOver bool `json:"handed_over,omitempty"`
 	// LimitHit is the class of the limit that was reached before the agent handed its result in, such as limit_turns; the
 	// result counts all the same.
 	LimitHit string `json:"limit_hit,omitempty"`

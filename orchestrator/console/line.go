@@ -63,7 +63,17 @@ func lineOf(e *contextscope.Event) line {
 	case contextscope.KindError:
 		l = line{fmt.Sprintf("%s: %s", who(e), fault(data[spec.Fault](e))), warn}
 	case contextscope.KindSteering:
-		l = line{fmt.Sprintf("%s gets a message: %s", who(e), said(e)), plain}
+		l = line{fmt.Sprintf("%s was told the message of %s: %s", who(e), data[wire.Steered](e).From, said(e)), plain}
+	case contextscope.KindUser:
+		if e.Agent == "" {
+			l = line{fmt.Sprintf("%s writes to %s: %s", e.Author, e.Task, said(e)), plain}
+		}
+	case contextscope.KindControl:
+		l = nudgeLine(e, data[wire.Nudge](e))
+	case contextscope.KindRequest:
+		l = requestLine(e, data[wire.Request](e))
+	case contextscope.KindAnswer:
+		l = answerLine(e, data[wire.Answer](e))
 	case contextscope.KindStarted:
 		if d := data[wire.Started](e); d.Delivery > 1 {
 			l = line{fmt.Sprintf("%s goes on with worker %s (delivery %d)", who(e), d.Worker, d.Delivery), warn}
@@ -214,6 +224,17 @@ func landingLine(d orchestrator.LandingData) line {
 		l.tone = warn
 	}
 	return l
+}
+
+// nudgeLine tells of an agent that reached a limit or goes round in a circle; what else the runtime says to it is no news.
+func nudgeLine(e *contextscope.Event, n wire.Nudge) line {
+	switch n.Reason {
+	case wire.ReasonLimit:
+		return line{fmt.Sprintf("%s has one turn left to hand in: %s", who(e), n.Class), warn}
+	case wire.ReasonLoop:
+		return line{fmt.Sprintf("%s goes round in a circle: %s", who(e), n.Detail), warn}
+	}
+	return line{}
 }
 
 // receiptLine tells of red gates only: green ones are in the bars.

@@ -40,6 +40,8 @@ type view struct {
 type agent struct {
 	id, task, role, doing string
 	since                 time.Time
+	// waits says that it waits for others.
+	waits bool
 }
 
 func newView() *view {
@@ -189,6 +191,8 @@ func (v *view) applyAgent(e *contextscope.Event) {
 				a.doing = data[wire.Progress](e).Doing
 			}
 		}
+	case contextscope.KindRequest, contextscope.KindTool:
+		v.waits(id, e)
 	case contextscope.KindUsage:
 		u := data[spec.Usage](e)
 		v.usage = v.usage.Add(u)

@@ -42,6 +42,8 @@ type Config struct {
 	ModelName string
 	// Window is the model's window in tokens; 0 means what is known of it.
 	Window int
+	// Fallback stands in while the model is overloaded.
+	Fallback []model.Choice
 	// MaxOutput bounds one answer in tokens; 0 means the default.
 	MaxOutput int
 	// Time bounds one compaction; 0 means the default. Bound makes it a context's limit, with a cause; nil means by the clock.
@@ -146,7 +148,7 @@ func (w *writing) repair(answer string, faults []string) func() (string, []*gena
 func (w *writing) ask(ctx context.Context, prompt func() (string, []*genai.Content)) (string, *spec.Fault) {
 	system, contents := prompt()
 	req := &model.Request{
-		Model: w.cfg.ModelName, Contents: contents, Meta: w.meta,
+		Model: w.cfg.ModelName, Contents: contents, Fallback: w.cfg.Fallback, Meta: w.meta,
 		Config: &genai.GenerateContentConfig{
 			SystemInstruction: genai.NewContentFromText(system, genai.RoleUser), MaxOutputTokens: int32(w.cfg.MaxOutput),
 		},

@@ -23,9 +23,12 @@ type Where struct {
 	// Dir is the work tree; Tree the id of the git tree that is checked out there.
 	Dir  string
 	Tree string
-	// Env is the whole environment, as sandbox.Env builds it; Writable what the gate may write, Dir included.
-	Env      []string
-	Writable []string
+	// Env is the whole environment, as sandbox.Env builds it, for the place as it is seen; Place, Writable and Readable are what
+	// the gate may write and read, Network whether it may use the network.
+	Env                []string
+	Place              sandbox.Place
+	Writable, Readable []string
+	Network            bool
 	// Baseline is the receipt of the same gate on the base commit; nil while the baseline itself is taken.
 	Baseline *spec.Receipt
 	// Sink receives the whole output, bounded as sandbox.Command says, for the object store; nil for none.
@@ -46,11 +49,12 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 	if timeout <= 0 {
 		timeout = DefaultTimeout
 	}
-	names := newNormaliser(where.Dir, privateDirs(where.Env)...)
+	names := newNormaliser(where.seen(), privateDirs(where.Env)...)
 	lines := &lineWriter{to: newParser(formatOf(g), names, buildCommand(g.Command))}
 	begin := time.Now()
 	out, err := sandbox.Run(ctx, sandbox.Command{
-		Args: g.Command, Dir: where.Dir, Env: where.Env, Writable: where.Writable, Timeout: timeout,
+		Args: g.Command, Dir: where.Dir, Env: where.Env, Place: where.Place, Writable: where.Writable,
+		Readable: where.Readable, Network: where.Network, Timeout: timeout,
 		MaxOutput: 2 * maxTail, Sink: where.Sink, OnOutput: func(p []byte) {
 			lines.write(p)
 			if where.OnOutput != nil {
@@ -79,6 +83,14 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 	return receipt, nil
 }
 
+// seen is the work tree's path as the gate prints it.
+func (w *Where) seen() string {
+	if w.Place.Tree != w.Dir {
+		return w.Dir
+	}
+	return sandbox.TreePath(w.Dir)
+}
+
 func missingScript(receipt spec.Receipt, missing *sandbox.NotFoundError, baseline *spec.Receipt) spec.Receipt {
 	receipt.ExitCode, receipt.Build, receipt.Tail = 127, true, missing.Error()
 	receipt.Signatures = []string{"gate: " + missing.Name + " does not exist"}
@@ -96,6 +108,8 @@ func fill(receipt *spec.Receipt, out *sandbox.Output, found *findings) {
 	}
 	if out.TimedOut {
 		found.add("gate: timed out")
+	} else if out.OutOfMemory {
+		found.add("gate: killed because it used too much memory")
 	} else if out.Signal != "" && len(found.signatures) == 0 {
 		found.add("gate: ended by signal " + out.Signal)
 	}

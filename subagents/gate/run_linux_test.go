@@ -18,15 +18,16 @@ import (
 
 func newWhere(t *testing.T, files map[string]string) Where {
 	t.Helper()
-	dir, temp := t.TempDir(), t.TempDir()
+	dir := t.TempDir()
+	place := sandbox.Place{Tree: dir, Home: t.TempDir(), Temp: t.TempDir()}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o700)) // some of them are scripts
 	}
-	env, err := sandbox.Env(sandbox.Settings{Base: os.Environ(), Home: temp, Temp: temp})
+	env, err := sandbox.Env(sandbox.Settings{Base: os.Environ(), Home: place.Seen().Home, Temp: place.Seen().Temp})
 	require.NoError(t, err)
-	return Where{Dir: dir, Tree: "tree-id", Env: env, Writable: []string{dir, temp}}
+	return Where{Dir: dir, Tree: "tree-id", Env: env, Place: place}
 }
 
 func shell(script string) spec.Gate {
@@ -151,10 +152,12 @@ func TestRunGo(t *testing.T) {
 	})
 	cache, err := sandbox.Caches{Dir: t.TempDir(), Go: tool}.For(sandbox.Gates)
 	require.NoError(t, err)
-	temp := t.TempDir()
-	where.Env, err = sandbox.Env(sandbox.Settings{Base: os.Environ(), Path: cache.Path, Home: temp, Temp: temp, Vars: cache.Env})
+	seen := where.Place.Seen()
+	where.Env, err = sandbox.Env(sandbox.Settings{
+		Base: os.Environ(), Path: cache.Path, Home: seen.Home, Temp: seen.Temp, Vars: cache.Env,
+	})
 	require.NoError(t, err)
-	where.Writable = append(cache.Writable, where.Dir, temp)
+	where.Writable, where.Readable = cache.Writable, cache.Readable
 	gates := Detect([]string{"go.mod", "a.go"}, os.ReadFile)
 	require.Len(t, gates, 2)
 

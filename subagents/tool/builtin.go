@@ -17,6 +17,8 @@ type Env struct {
 	Root *os.Root
 	// Dir is the work tree's absolute path, as commands see it. Paths below it are taken for paths in the tree.
 	Dir string
+	// Scope is what may be written; nil means WriteSet and Protected, for good.
+	Scope *Scope
 	// WriteSet are the paths and globs that may be written; empty means anything that is not protected.
 	WriteSet []string
 	// Protected are globs that may be written only when the write set names them.
@@ -25,6 +27,12 @@ type Env struct {
 	Runner Runner
 	// MaxCommand caps the time of one command; zero means 10 minutes.
 	MaxCommand time.Duration
+	// History is the tree as git sees it, for git_log and git_diff, and for glob to know what is ignored; Gates are those of the
+	// task. Both may be nil where no tool needs them.
+	History History
+	Gates   Gates
+	// Report is given what report_progress tells; may be nil. It is called while tools run.
+	Report func(line string)
 	// Artifacts keeps large outputs; may be nil. Where it is an ArtifactReader too, load_artifact can read them.
 	Artifacts Artifacts
 	// Events shows the agent events of its own session; nil where it has none. Known are the handles that the agent was
@@ -60,25 +68,47 @@ func Builtin(names []string, env Env) (*Set, error) {
 		return nil, err
 	}
 	submit.artifacts, _ = env.Artifacts.(ArtifactReader)
-	files := &tree{root: env.Root, dir: env.Dir, writes: spec.WriteSet{Files: env.WriteSet, Protected: env.Protected}}
+	files := &tree{root: env.Root, dir: env.Dir, writes: env.scope()}
 	all := map[string]Tool{
-		spec.ToolListFiles:    &listFiles{files},
-		spec.ToolReadFile:     &readFile{files},
-		spec.ToolSearch:       &search{files, ripgrep(env.Ripgrep)},
-		spec.ToolEditFile:     &editFile{files},
-		spec.ToolWriteFile:    &writeFile{files},
-		spec.ToolLoadArtifact: newLoadArtifact(&env),
-		spec.ToolLoadMemory:   &loadMemory{env.Memory},
-		spec.ToolSaveMemory:   &saveMemory{env.Proposer, env.Source},
-		spec.ToolSubmitResult: submit,
+		spec.ToolListFiles:      &listFiles{files},
+		spec.ToolGlob:           &glob{files, env.History},
+		spec.ToolReadFile:       &readFile{files},
+		spec.ToolOutline:        &outline{files, env.Runner},
+		spec.ToolSearch:         &search{files, ripgrep(env.Ripgrep)},
+		spec.ToolEditFile:       &editFile{files},
+		spec.ToolWriteFile:      &writeFile{files},
+		spec.ToolApplyPatch:     &applyPatch{files},
+		spec.ToolLoadArtifact:   newLoadArtifact(&env),
+		spec.ToolLoadMemory:     &loadMemory{env.Memory},
+		spec.ToolSaveMemory:     &saveMemory{env.Proposer, env.Source},
+		spec.ToolReportProgress: &reportProgress{env.Report},
+		spec.ToolSubmitResult:   submit,
 	}
 	if env.Runner != nil {
 		all[spec.ToolRunCommand] = &runCommand{env.Runner, commandCap(env.MaxCommand)}
+	}
+	if env.History != nil {
+		all[spec.ToolGitLog], all[spec.ToolGitDiff] = &gitLog{files, env.History}, &gitDiff{files, env.History}
+	}
+	if env.Gates != nil {
+		all[spec.ToolRunGates] = &runGates{env.Gates}
 	}
 	for _, t := range env.Extra {
 		all[t.Declaration().Name] = t
 	}
 	return choose(all, names, env)
+}
+
+func (e *Env) scope() *Scope {
+	if e.Scope != nil {
+		return e.Scope
+	}
+	return NewScope(spec.WriteSet{Files: e.WriteSet, Protected: e.Protected})
+}
+
+// lacking says what a tool lacks that is not there.
+var lacking = map[string]string{
+	spec.ToolRunCommand: "runner", spec.ToolRunGates: "gates", spec.ToolGitLog: "history", spec.ToolGitDiff: "history",
 }
 
 func choose(all map[string]Tool, names []string, env Env) (*Set, error) {
@@ -94,8 +124,8 @@ func choose(all map[string]Tool, names []string, env Env) (*Set, error) {
 		case slices.Contains(names[:min(i, len(names))], name):
 		case ok:
 			chosen = append(chosen, t)
-		case name == spec.ToolRunCommand:
-			errs = append(errs, errors.New("the tool run_command has no runner here"))
+		case lacking[name] != "":
+			errs = append(errs, fmt.Errorf("the tool %s has no %s here", name, lacking[name]))
 		default:
 			hint := ""
 			if near := spec.Nearest(name, known); near != "" {

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
 	"strings"
 
@@ -48,19 +49,12 @@ func (t *listFiles) Doing(call Call) string {
 // Run carries out one call.
 func (t *listFiles) Run(ctx context.Context, call Call) Result {
 	glob := call.text("glob")
-	if glob != "" && !doublestar.ValidatePattern(glob) {
-		return Failed("glob %q is malformed: use *, **, ?, [abc] and {a,b}", glob)
+	if err := checkGlob(glob); err != nil {
+		return Failed("glob %s", err)
 	}
-	dir, err := t.files.resolve(call.text("path"))
+	dir, err := t.files.directory(call.text("path"))
 	if err != nil {
 		return Failed("%s", err)
-	}
-	info, err := t.files.root.Stat(dir)
-	if err != nil {
-		return Failed("%s", explain(dir, err))
-	}
-	if !info.IsDir() {
-		return Failed("%s is a file: use read_file", dir)
 	}
 	l := &listing{dir: dir, glob: glob, depth: call.number("depth", 0)}
 	if l.depth <= 0 {
@@ -146,6 +140,19 @@ func below(dir, name string) string {
 		return name
 	}
 	return strings.TrimPrefix(name, dir+"/")
+}
+
+// checkGlob refuses a glob that is malformed, or whose alternatives would have to be tried in too many combinations.
+func checkGlob(glob string) error {
+	const longest, combinations = 1000, 1000
+	groups, commas := float64(strings.Count(glob, "{")), float64(strings.Count(glob, ","))
+	switch {
+	case len(glob) > longest || !doublestar.ValidatePattern(glob):
+		return fmt.Errorf("%q is malformed: use *, **, ?, [abc] and {a,b}", short(glob, 200))
+	case groups > 0 && math.Pow(1+commas/groups, groups) > combinations:
+		return fmt.Errorf("%q has too many alternatives: use several simpler ones", short(glob, 200))
+	}
+	return nil
 }
 
 func globMatches(glob, inside string) bool {

@@ -3,8 +3,13 @@ package tool
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -39,7 +44,9 @@ func newBench(t *testing.T, files map[string]string, change func(*Env)) *bench {
 	root, err := os.OpenRoot(dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, root.Close()) })
-	env := Env{Root: root, Dir: dir, Runner: fakeRunner{}, Artifacts: &keeper{}}
+	env := Env{
+		Root: root, Dir: dir, Runner: fakeRunner{}, Artifacts: &keeper{}, History: &fakeHistory{root: root}, Gates: fakeGates{},
+	}
 	if change != nil {
 		change(&env)
 	}
@@ -51,7 +58,8 @@ func newBench(t *testing.T, files map[string]string, change func(*Env)) *bench {
 func names() []string {
 	return []string{
 		spec.ToolListFiles, spec.ToolReadFile, spec.ToolSearch, spec.ToolEditFile, spec.ToolWriteFile,
-		spec.ToolRunCommand, spec.ToolLoadArtifact,
+		spec.ToolRunCommand, spec.ToolLoadArtifact, spec.ToolGlob, spec.ToolOutline, spec.ToolApplyPatch, spec.ToolGitLog,
+		spec.ToolGitDiff, spec.ToolRunGates, spec.ToolReportProgress,
 	}
 }
 
@@ -99,6 +107,52 @@ func (f fakeRunner) Run(_ context.Context, c Command) (Output, error) {
 		return Output{Text: c.Shell}, nil
 	}
 	return f.output(c)
+}
+
+// fakeHistory ignores what lies below build, and answers with what it was asked.
+type fakeHistory struct {
+	root *os.Root
+	text string
+	cut  bool
+	fail error
+}
+
+func (f *fakeHistory) Files(context.Context) (names []string, err error) {
+	err = fs.WalkDir(f.root.FS(), ".", func(name string, _ fs.DirEntry, err error) error {
+		if err == nil && !strings.HasPrefix(name, "build/") {
+			names = append(names, name)
+		}
+		return nil
+	})
+	return names, errors.Join(err, f.fail)
+}
+
+func (f *fakeHistory) Log(_ context.Context, path string, limit int) (string, error) {
+	if f.text == "" {
+		return "", f.fail
+	}
+	return fmt.Sprintf("%s %s %d\n", f.text, path, limit), f.fail
+}
+
+func (f *fakeHistory) Diff(_ context.Context, commit, path string, limit int) (string, bool, error) {
+	if f.text == "" {
+		return "", false, f.fail
+	}
+	return fmt.Sprintf("%s %s %s %d\n", f.text, commit, path, limit), f.cut, f.fail
+}
+
+// fakeGates are gates by name.
+type fakeGates map[string]GateRun
+
+func (f fakeGates) Names() []string { return slices.Sorted(maps.Keys(f)) }
+
+func (f fakeGates) Run(_ context.Context, name string) (GateRun, error) {
+	r := f[name]
+	if len(r.Command) == 0 {
+		return r, errors.New("no such program")
+	}
+	r.Gate = name
+	return r, nil
 }
 
 // keeper keeps artifacts.

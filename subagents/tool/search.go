@@ -5,14 +5,15 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"divisi/internal/spec" // for the description.
 
-	"github.com/bmatcuk/doublestar/v4"
 	"google.golang.org/genai"
 )
 
@@ -27,6 +28,7 @@ const (
 	maxContext    = 10
 	maxSearched   = 8 << 20
 	longestSearch = time.Minute
+	beatSearched  = 500
 )
 
 type search struct {
@@ -78,7 +80,9 @@ func (t *search) Run(ctx context.Context, call Call) Result {
 		if err != nil {
 			return Failed("%s", err)
 		}
-		q.file(target, data)
+		if err := q.file(ctx, target, data); err != nil {
+			return Failed("search %s: %s", target, err)
+		}
 		return Text(q.result(target))
 	}
 	if err := t.directory(ctx, q, target); err != nil {
@@ -87,36 +91,31 @@ func (t *search) Run(ctx context.Context, call Call) Result {
 	return Text(q.result(target))
 }
 
-// directory searches all files below one. Ripgrep, where there is one, only names the files that can match.
+// directory searches all files below one. Ripgrep, where there is one, only names the files that can match: which files are
+// looked at, and what is said of the others, does not depend on it.
 func (t *search) directory(ctx context.Context, q *query, dir string) error {
-	visit := func(name string) error {
-		if err := ctx.Err(); err != nil {
-			return context.Cause(ctx)
+	matching, known := t.candidates(ctx, dir, q.needle)
+	complete, err := t.files.walk(ctx, dir, func(name string, entry fs.DirEntry) error {
+		if !entry.Type().IsRegular() || q.glob != "" && !globMatches(q.glob, below(dir, name)) {
+			return nil
 		}
-		if q.glob != "" && !globMatches(q.glob, below(dir, name)) {
+		info, err := entry.Info()
+		if err != nil || info.Size() > maxSearched || linkCount(info) > 1 {
+			q.skipped++
+			return nil //nolint:nilerr // counted and reported: one unreadable file does not end a search
+		}
+		if known && !matching[name] {
 			return nil
 		}
 		data, _, err := t.files.readReal(name, name, maxSearched)
 		if err != nil {
 			q.skipped++
-			return nil //nolint:nilerr // counted and reported: one unreadable file does not end a search
+			return nil //nolint:nilerr // as above
 		}
-		q.file(name, data)
-		return nil
-	}
-	if names, ok := t.candidates(ctx, dir, q.needle); ok {
-		for _, name := range names {
-			if err := visit(name); err != nil {
-				return err
-			}
+		if q.searched++; q.searched%beatSearched == 0 {
+			Beat(ctx, fmt.Sprintf("%d files searched, %d lines match", q.searched, q.matches))
 		}
-		return nil
-	}
-	complete, err := t.files.walk(ctx, dir, func(name string, entry fs.DirEntry) error {
-		if !entry.Type().IsRegular() {
-			return nil
-		}
-		return visit(name)
+		return q.file(ctx, name, data)
 	})
 	q.cut = !complete
 	return err
@@ -133,7 +132,7 @@ type query struct {
 
 	b                       strings.Builder
 	shown, matches, inFiles int
-	skipped                 int
+	searched, skipped       int
 	cut                     bool
 }
 
@@ -156,8 +155,8 @@ func newQuery(call Call) (*query, error) {
 		return nil, fmt.Errorf("the pattern is not an RE2 expression: %w. Set literal to search for plain text", err)
 	}
 	glob := call.text("glob")
-	if glob != "" && !doublestar.ValidatePattern(glob) {
-		return nil, fmt.Errorf("glob %q is malformed: use *, **, ?, [abc] and {a,b}", glob)
+	if err := checkGlob(glob); err != nil {
+		return nil, fmt.Errorf("glob %w", err)
 	}
 	return &query{
 		re: re, needle: needle(pattern), glob: glob, filesOnly: call.flag("files_only"),
@@ -165,26 +164,71 @@ func newQuery(call Call) (*query, error) {
 	}, nil
 }
 
-// file looks for matches in one file's content.
-func (q *query) file(name string, data []byte) {
+// file looks for matches in one file's content. The error is the cause of the context when that has ended.
+func (q *query) file(ctx context.Context, name string, data []byte) error {
 	text := string(data)
 	if q.needle != "" && !strings.Contains(text, q.needle) {
-		return
+		return nil
 	}
 	if binary(data) {
 		q.skipped++
-		return
+		return nil
 	}
 	lines := splitLines(text)
 	var hits []int
 	for i, line := range lines {
-		if q.re.MatchString(line) {
+		if q.matchesLine(ctx, line) {
 			hits = append(hits, i)
 		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 	}
-	if len(hits) == 0 {
-		return
+	if len(hits) > 0 {
+		q.found(ctx, name, lines, hits)
 	}
+	return nil
+}
+
+// longLine is the length, in bytes, from which a line is read rune by rune, so that an expression that takes its time with it
+// ends with the context.
+const longLine = 64 << 10
+
+func (q *query) matchesLine(ctx context.Context, line string) bool {
+	if len(line) < longLine {
+		return q.re.MatchString(line)
+	}
+	return q.find(ctx, line) != nil
+}
+
+// find returns where a line matches, or nil.
+func (q *query) find(ctx context.Context, line string) []int {
+	if len(line) < longLine {
+		return q.re.FindStringIndex(line)
+	}
+	return q.re.FindReaderIndex(&runes{rest: line, ended: func() bool { return ctx.Err() != nil }})
+}
+
+// runes reads a text, which ends when ended says so.
+type runes struct {
+	rest  string
+	read  int
+	ended func() bool
+}
+
+// ReadRune implements io.RuneReader.
+func (r *runes) ReadRune() (c rune, size int, err error) {
+	const often = 1 << 10
+	if r.read++; r.rest == "" || r.read%often == 0 && r.ended() {
+		return 0, 0, io.EOF
+	}
+	c, size = utf8.DecodeRuneInString(r.rest)
+	r.rest = r.rest[size:]
+	return c, size, nil
+}
+
+// found counts and shows the matches of one file.
+func (q *query) found(ctx context.Context, name string, lines []string, hits []int) {
 	q.inFiles++
 	q.matches += len(hits)
 	if q.filesOnly {
@@ -193,11 +237,11 @@ func (q *query) file(name string, data []byte) {
 		}
 		return
 	}
-	q.show(safeName(name), lines, hits)
+	q.show(ctx, safeName(name), lines, hits)
 }
 
 // show writes matches as name:line:text and their surroundings as name-line-text.
-func (q *query) show(name string, lines []string, hits []int) {
+func (q *query) show(ctx context.Context, name string, lines []string, hits []int) {
 	next := 0 // the first line that has not been written
 	for h, hit := range hits {
 		if q.shown == maxMatches || q.b.Len() > maxMatchText {
@@ -211,18 +255,18 @@ func (q *query) show(name string, lines []string, hits []int) {
 			q.b.WriteString("--\n")
 		}
 		for i := from; i <= to; i++ {
-			q.line(name, i, lines[i], i == hit)
+			q.line(ctx, name, i, lines[i], i == hit)
 		}
 		q.shown++
 		next = max(next, to+1)
 	}
 }
 
-func (q *query) line(name string, i int, text string, hit bool) {
+func (q *query) line(ctx context.Context, name string, i int, text string, hit bool) {
 	sep := "-"
 	if hit {
 		sep = ":"
-		if at := q.re.FindStringIndex(text); at != nil && at[0] > maxMatchLine/2 {
+		if at := q.find(ctx, text); at != nil && at[0] > maxMatchLine/2 {
 			text = "…" + text[at[0]-maxMatchLine/4:] // a long line is shown around its match
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"os/exec"
 	"path"
 	"regexp/syntax"
-	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,17 +26,17 @@ func ripgrep(given string) string {
 	return found
 }
 
-// candidates asks ripgrep which files below a directory contain a text, in the order of a walk. It is asked for plain text
-// alone: the expression itself is always matched here, so that the result does not depend on whether ripgrep is there.
-// ok is false when it could not tell.
-func (t *search) candidates(ctx context.Context, dir, needle string) (names []string, ok bool) {
+// candidates asks ripgrep which files below a directory contain a text. It is asked for plain text alone: the expression itself
+// is always matched here, so that the result does not depend on whether ripgrep is there. ok is false when it could not tell.
+func (t *search) candidates(ctx context.Context, dir, needle string) (names map[string]bool, ok bool) {
 	if t.rg == "" || t.files.dir == "" || needle == "" {
 		return nil, false
 	}
 	cmd := exec.CommandContext(ctx, t.rg,
 		"--no-config", "--no-ignore", "--hidden", "--text", "--encoding", "none", "--no-messages", "--null",
-		"--files-with-matches", "--fixed-strings", "--glob", "!.git", "--regexp", needle, "--", "./"+dir)
-	cmd.Dir = t.files.dir
+		"--files-with-matches", "--fixed-strings", "--glob", "!.git", "--max-filesize", strconv.Itoa(maxSearched),
+		"--regexp", needle, "--", "./"+dir)
+	cmd.Dir = t.files.root.Name()
 	cmd.Env = []string{"LC_ALL=C.UTF-8"}
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
@@ -44,14 +44,10 @@ func (t *search) candidates(ctx context.Context, dir, needle string) (names []st
 		// 1 means that nothing matches; on anything else some files may have been left out
 		return nil, cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == 1
 	}
+	names = map[string]bool{}
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		if name = path.Clean(name); name != "." && !insideGit(name) {
-			names = append(names, name)
-		}
+		names[path.Clean(name)] = true
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
-	})
 	return names, true
 }
 

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -62,32 +61,6 @@ func TestSearchContextDoesNotRepeatLines(t *testing.T) {
 	b := newBench(t, map[string]string{"f": "1\nhit a\n3\nhit b\n5\n6\n7\n8\nhit c\n"}, nil)
 	out := b.ok(spec.ToolSearch, args{"pattern": "hit", "context": 1})
 	require.Equal(t, "f-1-1\nf:2:hit a\nf-3-3\nf:4:hit b\nf-5-5\n--\nf-8-8\nf:9:hit c\n[3 lines in 1 files match]\n", out)
-}
-
-// TestSearchSameWithAndWithoutRipgrep compares both ways of finding files.
-func TestSearchSameWithAndWithoutRipgrep(t *testing.T) {
-	t.Parallel()
-	if _, err := exec.LookPath("rg"); err != nil {
-		t.Skip("ripgrep is not installed")
-	}
-	fast := newBench(t, searchTree(), nil)
-	slow := newBench(t, searchTree(), func(e *Env) { e.Ripgrep = "-" })
-	require.NotEmpty(t, fast.set.tools[spec.ToolSearch].(*search).rg)
-	for _, a := range []args{
-		{"pattern": `func`},
-		{"pattern": `func \w+\(ctx`},
-		{"pattern": `\bfunc\b`},
-		{"pattern": "k", "ignore_case": true},
-		{"pattern": `Stra(ss|ß)e`},
-		{"pattern": `^package .$`},
-		{"pattern": "-e"},
-		{"pattern": "func", "path": "a"},
-		{"pattern": "nowhere at all"},
-		{"pattern": `(?:Alpha|Gamma)+\(ctx`, "context": 2},
-		{"pattern": "fu", "glob": "**/*.go"},
-	} {
-		require.Equal(t, slow.ok(spec.ToolSearch, a), fast.ok(spec.ToolSearch, a), "%v", a)
-	}
 }
 
 func TestNeedle(t *testing.T) {

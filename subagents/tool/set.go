@@ -77,6 +77,19 @@ func (s *Set) Lookup(name string) (Tool, error) {
 	return nil, fmt.Errorf("there is no tool %q; did you mean %s?", short(name, 64), strings.Join(near, ", "))
 }
 
+// Refuse is the result of a call that is not carried out.
+func (s *Set) Refuse(call Call, why string) Result {
+	r := Failed("%s", why)
+	r.Doing = s.Doing(call)
+	return r
+}
+
+// Asks says whether a tool's calls wait for somebody's decision.
+func (s *Set) Asks(name string) bool {
+	_, asks := s.tools[name].(Asker)
+	return asks
+}
+
 // Effect says what a call touches; a call that cannot be carried out touches nothing.
 func (s *Set) Effect(call Call) Effect {
 	call, err := s.checked(call)

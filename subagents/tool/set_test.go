@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func TestUnknownToolNamesTheNearest(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, nil)
 	require.Contains(t, b.fails("readfile", nil), "did you mean read_file")
-	require.Contains(t, b.fails("xyzzy", nil), "the tools are edit_file, list_files")
+	require.Contains(t, b.fails("xyzzy", nil), "the tools are apply_patch, edit_file, git_diff")
 	require.Equal(t, Reads, b.set.Effect(Call{Name: "xyzzy"}))
 	require.Equal(t, Reads, b.set.Effect(Call{Name: spec.ToolSearch, Args: args{"pattern": "a"}}))
 	edit := args{"path": "a.go", "old_text": "a", "new_text": "b"}
@@ -68,11 +69,35 @@ func TestBuiltinNamesEveryUnknownTool(t *testing.T) {
 	require.ErrorContains(t, err, `there is no tool "serch" (did you mean "search"?)`)
 	require.ErrorContains(t, err, "run_command has no runner")
 	require.ErrorContains(t, err, `there is no tool "frobnicate"`)
+	_, err = Builtin([]string{"git_log", "git_diff", "run_gates"}, Env{Root: root})
+	require.ErrorContains(t, err, "git_log has no history")
+	require.ErrorContains(t, err, "git_diff has no history")
+	require.ErrorContains(t, err, "run_gates has no gates")
 	set, err := Builtin([]string{"search", "search"}, Env{Root: root})
 	require.NoError(t, err)
 	require.Equal(t, []string{"search", "submit_result"}, set.Names())
 	_, err = Builtin(nil, Env{})
 	require.ErrorContains(t, err, "root")
+}
+
+// TestEffects pins what each tool touches: what may change the tree runs alone, the result comes after everything else, and
+// the rest runs beside each other.
+func TestEffects(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil, nil)
+	alone := []string{
+		spec.ToolEditFile, spec.ToolWriteFile, spec.ToolApplyPatch, spec.ToolRunCommand, spec.ToolRunGates, spec.ToolSubmitResult,
+	}
+	for name, tool := range b.set.tools {
+		want := Reads
+		if slices.Contains(alone, name) {
+			want = Writes
+		}
+		require.Equal(t, want, tool.Effect(Call{Name: name}), name)
+		if spec.WritingTool(name) {
+			require.Contains(t, alone, name)
+		}
+	}
 }
 
 // breaks is a tool that breaks down.

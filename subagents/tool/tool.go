@@ -28,9 +28,10 @@ type Result struct {
 	Err bool
 	// Ends says that the attempt is over after this turn.
 	Ends bool
-	// Submit is set by submit_result, Plan by dispatch.
-	Submit *spec.Handoff
-	Plan   *spec.Plan
+	// Submit is set by submit_result, Plan by dispatch, HandedOver by transfer.
+	Submit     *spec.Handoff
+	Plan       *spec.Plan
+	HandedOver bool
 	// Load is what load_artifact shows in the next request, and in no other.
 	Load *Load
 	// Kept are the artifacts that were made of outputs too large to show.
@@ -79,6 +80,12 @@ const (
 type Doer interface {
 	// Doing describes the call in a few words. The arguments have not been checked.
 	Doing(call Call) string
+}
+
+// Asker is a Tool whose calls wait for the decision of the master or a person.
+type Asker interface {
+	// AwaitsDecision says for what, in a few words.
+	AwaitsDecision() string
 }
 
 // Text is a result that succeeded.

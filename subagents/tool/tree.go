@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +10,6 @@ import (
 	"path"
 	"strings"
 	"syscall"
-
-	"divisi/internal/spec"
 )
 
 // maxFile bounds what is read into memory.
@@ -23,7 +20,7 @@ const maxFile = 20 << 20
 type tree struct {
 	root   *os.Root
 	dir    string
-	writes spec.WriteSet
+	writes *Scope
 }
 
 // clean turns what a model wrote into a slash-separated path below the root.
@@ -102,6 +99,22 @@ func (t *tree) resolve(name string) (string, error) {
 		return "", fmt.Errorf("%q: git's own files cannot be read or written with tools", name)
 	}
 	return done, nil
+}
+
+// directory resolves a path that must be a directory.
+func (t *tree) directory(name string) (string, error) {
+	dir, err := t.resolve(name)
+	if err != nil {
+		return "", err
+	}
+	info, err := t.root.Stat(dir)
+	if err != nil {
+		return "", explain(dir, err)
+	}
+	if !info.IsDir() {
+		return "", fmt.Errorf("%s is a file: use read_file", dir)
+	}
+	return dir, nil
 }
 
 // read returns a regular file's content and mode, bounded by most bytes.
@@ -188,26 +201,34 @@ func (t *tree) writable(name string) (string, error) {
 }
 
 // replace writes a file in one step: whoever reads sees the old content or the new.
-func (t *tree) replace(target string, data []byte, mode fs.FileMode) (err error) {
+func (t *tree) replace(target string, data []byte, mode fs.FileMode) error {
 	if dir := path.Dir(target); dir != "." {
 		if err := t.root.MkdirAll(dir, 0o755); err != nil {
 			return explain(dir, err)
 		}
 	}
-	temp := path.Join(path.Dir(target), ".divisi-"+rand.Text()+".tmp")
-	f, err := t.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	temp, err := t.stage(target, data, mode)
 	if err != nil {
-		return explain(target, err)
+		return err
 	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Close())
-	if err == nil {
-		err = t.root.Rename(temp, target)
-	}
-	if err != nil {
+	if err := t.root.Rename(temp, target); err != nil {
 		return errors.Join(explain(target, err), t.root.Remove(temp))
 	}
 	return nil
+}
+
+// stage writes a file beside its target, whose directory is there.
+func (t *tree) stage(target string, data []byte, mode fs.FileMode) (temp string, err error) {
+	temp = tempName(target)
+	f, err := t.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return "", explain(target, err)
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
+		return "", errors.Join(explain(target, err), t.root.Remove(temp))
+	}
+	return temp, nil
 }
 
 // explain turns an error of the file system into a sentence about the path as it was given.
@@ -226,8 +247,11 @@ func explain(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// maxVisited bounds how many entries one walk looks at.
-const maxVisited = 500_000
+// maxVisited bounds how many entries one walk looks at; beatEntries is after how many of them it gives a sign of life.
+const (
+	maxVisited  = 500_000
+	beatEntries = 10_000
+)
 
 // walk calls visit for every entry below a directory in sorted order, .git left out and links not followed. It returns
 // whether it saw everything.
@@ -241,6 +265,9 @@ func (t *tree) walk(
 		}
 		if visited++; visited > maxVisited {
 			return errStopWalk
+		}
+		if visited%beatEntries == 0 {
+			Beat(ctx, fmt.Sprintf("%d entries of the tree seen", visited))
 		}
 		if name != "." && insideGit(path.Base(name)) {
 			if entry.IsDir() {

@@ -19,9 +19,10 @@ const (
 
 // Calls is the data of a calls event: transitions of a turn's calls, in the order in which they happened.
 type Calls struct {
-	// Turn is the turn that made the calls, from 1.
-	Turn    int      `json:"turn"`
-	Changes []Change `json:"changes"`
+	// Turn is the turn that made the calls, from 1; Began is when they were looked at first.
+	Turn    int       `json:"turn"`
+	Began   time.Time `json:"began"`
+	Changes []Change  `json:"changes"`
 }
 
 // Change is one transition of one call.
@@ -31,7 +32,8 @@ type Change struct {
 	ID    string    `json:"id,omitempty"`
 	Tool  string    `json:"tool,omitempty"`
 	State CallState `json:"state"`
-	Time  time.Time `json:"time"`
+	// MS is when, in milliseconds after Began.
+	MS int64 `json:"ms,omitempty"`
 	// Note says in a few words what it does, or why it ended as it did.
 	Note string `json:"note,omitempty"`
 }

@@ -28,7 +28,9 @@ func (c Control) Concerns(task string, attempt int) bool {
 const (
 	ReasonReminder = "reminder" // the agent stopped without submitting a result
 	ReasonWrapUp   = "wrap_up"  // a limit is near
-	ReasonLoop     = "loop"     // the same call with the same result, again and again
+	ReasonLimit    = "limit"    // a limit is reached: one turn is left, to hand in what there is
+	ReasonLoop     = "loop"     // the agent goes round in a circle
+	ReasonJudged   = "judged"   // a model was asked whether there is progress; no words to the agent
 	ReasonRetry    = "retry"    // the answer before was discarded
 	ReasonStopped  = "stopped"  // the run stops; the attempt goes on when it is delivered again
 )
@@ -36,6 +38,16 @@ const (
 // Nudge is the data of a control event.
 type Nudge struct {
 	Reason string `json:"reason"`
+	// Class is the limit that was reached, for the reason limit; the kind of the loop, for the reason loop.
+	Class string `json:"class,omitempty"`
+	// Detail says in a few words what goes round.
+	Detail string `json:"detail,omitempty"`
+	// Strike is 1 for a loop of which the agent is told, 2 for the one that ends it.
+	Strike int `json:"strike,omitempty"`
+	// Confidence is the first opinion of a judgement, nil where there was none, Second the other model's where it was asked;
+	// Detail is the analysis of the last.
+	Confidence *float64 `json:"confidence,omitempty"`
+	Second     *float64 `json:"second,omitempty"`
 }
 
 // Steered is the data of a steering event: the receipt of a message.

@@ -1,6 +1,9 @@
 package wire
 
-import "divisi/internal/spec"
+import (
+	"divisi/contextscope"
+	"divisi/internal/spec"
+)
 
 // The kinds of a request.
 const (
@@ -12,15 +15,17 @@ const (
 	RequestAsk = "ask"
 	// RequestScope asks for more to write.
 	RequestScope = "scope"
+	// RequestSend has a message put to the agent of a task, or answers its question; it is the master's.
+	RequestSend = "send"
 )
 
 // Request is the data of a request event: what an agent asks of the conductor. It is appended before the agent waits, so that
 // another delivery waits for the same answer instead of asking again.
 type Request struct {
-	// ID is unique in the run: the agent, the turn and the place of the call in it.
+	// ID is unique in the run: the agent and its call.
 	ID   string `json:"id"`
 	Kind string `json:"kind"`
-	// Role and Brief are of the task that delegate and transfer ask for, with Files and IncludeContents.
+	// Role and Brief are of the task that delegate and transfer ask for, with Title, Files and IncludeContents.
 	Role            string               `json:"role,omitempty"`
 	Title           string               `json:"title,omitempty"`
 	Brief           string               `json:"brief,omitempty"`
@@ -31,6 +36,9 @@ type Request struct {
 	Reason   string   `json:"reason,omitempty"`
 	Question string   `json:"question,omitempty"`
 	Options  []string `json:"options,omitempty"`
+	// Task is whose agent a message is for, Text the message.
+	Task string `json:"task,omitempty"`
+	Text string `json:"text,omitempty"`
 }
 
 // Answer is the data of an answer event, which the conductor appends: what became of a request.
@@ -38,16 +46,44 @@ type Answer struct {
 	Request string `json:"request"`
 	// Refused says why nothing was done; the agent reads it.
 	Refused string `json:"refused,omitempty"`
-	// Task is the task that was made of the request, Status and Handoff how it ended, Usage what it cost, its descendants
-	// included.
+	// Task is the task that was made of the request, Status and Handoff how it ended, Commit what of it has landed, Usage what
+	// it cost, its descendants included.
 	Task    string       `json:"task,omitempty"`
 	Status  spec.Status  `json:"status,omitempty"`
 	Fault   *spec.Fault  `json:"fault,omitempty"`
 	Handoff spec.Handoff `json:"handoff,omitzero"`
+	Commit  string       `json:"commit,omitempty"`
 	Usage   spec.Usage   `json:"usage,omitzero"`
 	// Granted are the paths of a scope request that the task may write from now on.
 	Granted []string `json:"granted,omitempty"`
-	// Text is the answer to a question, From who gave it.
+	// Text is the answer to a question, or what else there is to say; From who answered.
 	Text string `json:"text,omitempty"`
 	From string `json:"from,omitempty"`
+}
+
+// Callee is a role that an agent can name in delegate and transfer.
+type Callee struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Writes      bool   `json:"writes,omitempty"`
+}
+
+// FromUser is the author of a message of a person; other authors are agents.
+const FromUser = "user"
+
+// MessageOf is a message in the log, a user event of the conductor, as it is put to the agents of its task.
+func MessageOf(e *contextscope.Event) Control {
+	c := Control{ID: e.ID, Verb: ControlSteer, Task: e.Task, From: e.Author}
+	if e.Author != FromUser {
+		c.Text = "Message of " + e.Author + ":\n"
+	}
+	if e.Content == nil {
+		return c
+	}
+	for _, p := range e.Content.Parts {
+		if p != nil {
+			c.Text += p.Text
+		}
+	}
+	return c
 }

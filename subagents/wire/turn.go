@@ -22,6 +22,8 @@ type Spent struct {
 	spec.Usage
 
 	Model string `json:"model,omitempty"`
+	// Tier is the service tier of the call, where one was asked for.
+	Tier string `json:"tier,omitempty"`
 }
 
 // Tooled is the data of a tool event.
@@ -45,6 +47,8 @@ type End struct {
 	Handoff spec.Handoff `json:"handoff,omitzero"`
 	Plan    *spec.Plan   `json:"plan,omitempty"`
 	Final   bool         `json:"final,omitempty"`
+	// HandedOver says that the task goes to another role.
+	HandedOver bool `json:"handed_over,omitempty"`
 }
 
 // Load is a part of an artifact that an agent asked for.

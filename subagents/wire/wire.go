@@ -44,6 +44,12 @@ type Assignment struct {
 	Continues []int `json:"continues,omitempty"`
 	// Message is the user event that wakes a continued session: all reasons since its last turn.
 	Message string `json:"message,omitempty"`
+	// Start is what the attempt before left, where that handed the task over: the work tree begins with it, on its base, Head.
+	Start *spec.Patch `json:"start,omitempty"`
+	// Roles are those that delegate and transfer can name, for agents with one of them.
+	Roles []Callee `json:"roles,omitempty"`
+	// From is the position in the log behind which messages to the agent begin; those before it a master was told when it woke.
+	From uint64 `json:"from,omitempty"`
 	// Setup is a command that a tester runs before its gates; what it leaves in $DIVISI_TOOLS every later command can read.
 	Setup []string `json:"setup,omitempty"`
 	// Object is set when the assignment was too large for a message: the object-store name of the whole of it.

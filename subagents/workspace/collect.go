@@ -91,13 +91,7 @@ func (s *Slot) Tree(ctx context.Context) (string, error) {
 // Diff returns what differs from base in the work tree as a unified diff of at most limit bytes; cut says that there
 // was more. Errors: *NestedError, ErrNotReset.
 func (s *Slot) Diff(ctx context.Context, base string, limit int) (text string, cut bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	tree, err := s.tree(ctx)
-	if err != nil {
-		return "", false, fmt.Errorf("diff %s: %w", s.name, err)
-	}
-	return s.repo.Diff(ctx, base, tree, limit)
+	return s.DiffPath(ctx, base, ".", limit)
 }
 
 // tree takes all changes into the index and writes its tree. What its owner may not read is made readable: an agent's

@@ -6,20 +6,26 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 
 	"divisi/internal/git"
 )
 
-// Pool lends out slots. A process that holds its directory is the only one to use it.
+// Pool lends out slots, and makes one where none is free: agents that wait keep theirs, and those that they wait for need some
+// too. How many there are is bounded by who asks. A process that holds its directory is the only one to use it.
 type Pool struct {
 	git    *git.Git
 	mirror *git.Repo
 	dir    string
-	free   chan *Slot
+
+	mu sync.Mutex
+	// free are the slots that nobody has; the one that was given back first is lent first. made counts all.
+	free []*Slot
+	made int
 }
 
-// NewPool makes a pool of n slots (at least one) below dir, which belongs to the pool alone: whatever a holder that died
-// left there is removed, read-only directories too; links are not followed. Slots are built when they are first reset.
+// NewPool makes a pool below dir, which belongs to the pool alone: whatever a holder that died left there is removed, read-only
+// directories too; links are not followed. It begins with n slots. Slots are built when they are first reset.
 func NewPool(g *git.Git, mirror *git.Repo, dir string, n int) (*Pool, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -34,39 +40,46 @@ func NewPool(g *git.Git, mirror *git.Repo, dir string, n int) (*Pool, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("make a pool of slots: %w", err)
 	}
-	p := &Pool{git: g, mirror: mirror, dir: dir, free: make(chan *Slot, max(n, 1))}
-	for i := range max(n, 1) {
-		name := "slot" + strconv.Itoa(i)
-		p.free <- &Slot{
-			git: g, mirror: mirror, name: name,
-			dir: filepath.Join(dir, name), gitDir: filepath.Join(dir, name+".git"),
-		}
+	p := &Pool{git: g, mirror: mirror, dir: dir}
+	for range n {
+		p.free = append(p.free, p.slot())
 	}
 	return p, nil
 }
 
-// Acquire waits for a free slot; its content is whatever the last holder left until Reset is called. The caller calls
-// Release. The error is ctx's.
+// slot makes one more slot.
+func (p *Pool) slot() *Slot {
+	name := "slot" + strconv.Itoa(p.made)
+	p.made++
+	return &Slot{
+		git: p.git, mirror: p.mirror, name: name,
+		dir: filepath.Join(p.dir, name), gitDir: filepath.Join(p.dir, name+".git"),
+	}
+}
+
+// Acquire lends a slot; its content is whatever the last holder left until Reset is called. The caller calls Release. The error
+// is ctx's.
 func (p *Pool) Acquire(ctx context.Context) (*Slot, error) {
-	select {
-	case s := <-p.free:
-		s.held.Store(true)
-		return s, nil
-	default:
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("get a slot: %w", context.Cause(ctx))
 	}
-	select {
-	case s := <-p.free:
-		s.held.Store(true)
-		return s, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for a slot: %w", context.Cause(ctx))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.free) == 0 {
+		p.free = append(p.free, p.slot())
 	}
+	s := p.free[0]
+	p.free = p.free[1:]
+	s.held.Store(true)
+	return s, nil
 }
 
 // Release gives a slot back; every process that worked in it must have ended. A second call does nothing.
 func (p *Pool) Release(s *Slot) {
 	if s.held.CompareAndSwap(true, false) {
-		p.free <- s
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.free = append(p.free, s)
 	}
 }
 

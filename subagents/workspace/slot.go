@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"divisi/internal/git"
+	"divisi/internal/sandbox"
 )
 
 // Slot is one work tree with a git directory of its own. Its methods may be called from several goroutines; they take
@@ -42,7 +43,7 @@ func (s *Slot) Borrowed() string { return s.mirror.Objects() }
 
 // GitEnv is what an agent's own git needs to show status, diffs and the like in the work tree.
 func (s *Slot) GitEnv() []string {
-	return []string{"GIT_DIR=" + s.gitDir, "GIT_WORK_TREE=" + s.dir, "GIT_OPTIONAL_LOCKS=0"}
+	return []string{"GIT_DIR=" + s.gitDir, "GIT_WORK_TREE=" + sandbox.TreePath(s.dir), "GIT_OPTIONAL_LOCKS=0"}
 }
 
 func (s *Slot) at() git.Dir { return git.Dir{GitDir: s.gitDir, WorkTree: s.dir} }

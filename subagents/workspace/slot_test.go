@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/git"
+	"divisi/internal/sandbox"
 	"divisi/subagents/workspace"
 )
 
@@ -112,7 +113,8 @@ func TestAgentsGitSeesTheSlot(t *testing.T) {
 		env[k] = v
 	}
 	require.Equal(t, "0", env["GIT_OPTIONAL_LOCKS"])
-	args := []string{"--git-dir", env["GIT_DIR"], "--work-tree", env["GIT_WORK_TREE"]}
+	require.Equal(t, sandbox.TreePath(s.Dir()), env["GIT_WORK_TREE"])
+	args := []string{"--git-dir", env["GIT_DIR"], "--work-tree", s.Dir()}
 	require.Equal(t, "M a.txt", userGit(t, s.Dir(), append(args, "status", "--short")...))
 	require.Contains(t, userGit(t, s.Dir(), append(args, "diff", "HEAD")...), "-a\n+b")
 	require.Equal(t, b.base, userGit(t, s.Dir(), append(args, "log", "--format=%H")...))

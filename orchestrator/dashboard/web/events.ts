@@ -3,11 +3,11 @@
 
 export type Kind =
   | "started" | "brief" | "user" | "turn" | "tool" | "steering" | "control" | "error" | "compaction" | "usage" | "progress"
-  | "receipt" | "result" | "run" | "plan" | "task" | "landing" | "unreadable";
+  | "receipt" | "result" | "calls" | "request" | "answer" | "run" | "plan" | "task" | "landing" | "unreadable";
 
 export const kinds: Kind[] = [
-  "run", "plan", "task", "landing", "started", "progress", "turn", "tool", "receipt", "result", "error", "usage", "brief",
-  "user", "steering", "control", "compaction", "unreadable",
+  "run", "plan", "task", "landing", "request", "answer", "started", "progress", "turn", "tool", "receipt", "result", "error", "usage", "brief",
+  "user", "steering", "control", "compaction", "calls", "unreadable",
 ];
 
 export interface Part {
@@ -44,6 +44,22 @@ export interface Receipt {
 }
 
 export interface Usage { calls?: number; prompt?: number; cached?: number; output?: number; thoughts?: number }
+
+export interface Request {
+  kind: string;
+  role?: string;
+  title?: string;
+  brief?: string;
+  paths?: string[];
+  question?: string;
+  task?: string;
+}
+
+export interface Answer { refused?: string; task?: string; status?: string; granted?: string[]; text?: string; from?: string }
+
+export interface Nudge { reason: string; class?: string; detail?: string; confidence?: number; second?: number }
+
+export interface Calls { changes?: { call: number; tool?: string; state: string }[] }
 
 export interface Fault { class: string; message: string }
 

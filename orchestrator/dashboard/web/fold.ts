@@ -1,4 +1,5 @@
 import type { Event, LandingData, PlanData, Receipt, Result, RunData, Task, TaskData, Usage } from "./events";
+import { wants } from "./line";
 
 export interface TaskRow {
   id: string;
@@ -26,6 +27,8 @@ export interface Agent {
   since: number;
   last: number;
   doing: string;
+  /** waits: it waits for others. */
+  waits?: boolean;
   turns: number;
   tokens: number;
 }
@@ -186,6 +189,8 @@ export class Run {
     a.last = at;
     if (e.kind === "turn") a.turns++;
     if (e.kind === "progress") a.doing = (d as { doing?: string }).doing ?? "";
+    if (e.kind === "request") [a.waits, a.doing] = [true, wants(d)];
+    if (e.kind === "tool" && a.waits) [a.waits, a.doing] = [false, ""];
     if (e.kind === "usage") a.tokens += total(d);
   }
 

@@ -1,4 +1,4 @@
-import type { Event, LandingData, Part, PlanData, Receipt, Result, RunData, TaskData, Usage } from "./events";
+import type { Answer, Calls, Event, LandingData, Nudge, Part, PlanData, Receipt, Request, Result, RunData, TaskData, Usage } from "./events";
 import { plural, span, tokens } from "./words";
 
 export type Level = "quiet" | "plain" | "good" | "warn" | "bad";
@@ -28,9 +28,56 @@ function of(e: Event): Line {
     case "error": return { text: fault(d), level: "bad" };
     case "unreadable": return { text: (d as { reason?: string }).reason ?? "", level: "bad" };
     case "compaction": return { text: "older turns were compacted", level: "quiet" };
-    case "steering": return { text: "message: " + said(e.content?.parts), level: "warn" };
+    case "steering": return { text: "was told: " + said(e.content?.parts), level: "warn" };
+    case "request": return { text: wants(d), level: (d as Request).kind === "ask" ? "warn" : "plain" };
+    case "answer": return answer(d);
+    case "calls": return { text: calls(d), level: "quiet" };
+    case "control": return control(e, d);
     default: return { text: said(e.content?.parts), level: e.kind === "turn" ? "plain" : "quiet" };
   }
+}
+
+/** control says why the runtime spoke to an agent, or what it noted: not all of it has words to the agent. */
+function control(e: Event, n: Nudge): Line {
+  switch (n.reason) {
+    case "limit": return { text: `has one turn left to hand in: ${n.class ?? ""}`, level: "warn" };
+    case "loop": return { text: `goes round in a circle: ${n.detail ?? ""}`, level: "warn" };
+    case "judged": {
+      const sure = n.second ?? n.confidence;
+      return { text: sure === undefined ? "no judge could say whether it gets on" : `judged to be in a circle with ${sure}: ${n.detail ?? ""}`, level: "quiet" };
+    }
+    case "stopped": return { text: "stops here; it goes on with the run", level: "quiet" };
+    case "tools": return { text: "the tools of its MCP servers are noted", level: "quiet" };
+    default: return { text: said(e.content?.parts), level: "quiet" };
+  }
+}
+
+/** calls says where the calls that changed stand now. */
+function calls(c: Calls): string {
+  const now = new Map<number, string>();
+  const names = new Map<number, string>();
+  for (const change of c.changes ?? []) {
+    if (change.tool) names.set(change.call, change.tool);
+    now.set(change.call, `${names.get(change.call) ?? `call ${change.call + 1}`} ${change.state}`);
+  }
+  return [...now.values()].join(", ");
+}
+
+/** wants says what an agent asks of others, and waits for. */
+export function wants(q: Request): string {
+  switch (q.kind) {
+    case "ask": return `asks: ${q.question ?? ""}`;
+    case "delegate": return `waits for ${q.role}: ${q.title || q.brief}`;
+    case "transfer": return `hands over to ${q.role}: ${q.brief ?? ""}`;
+    case "scope": return `asks to write ${(q.paths ?? []).join(", ")}`;
+    default: return `writes to ${q.task ?? ""}`;
+  }
+}
+
+function answer(a: Answer): Line {
+  if (a.refused) return { text: `refused: ${a.refused}`, level: "warn" };
+  if (a.from) return { text: `${a.from} answers: ${a.text ?? ""}`, level: "good" };
+  return { text: a.granted?.length ? `may write ${a.granted.join(", ")}` : `${a.task ?? ""} ${a.status ?? a.text ?? ""}`, level: "plain" };
 }
 
 function said(parts: Part[] = []): string {

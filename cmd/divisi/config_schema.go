@@ -1,0 +1,37 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"divisi/configs"
+)
+
+func newConfigSchema(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema [role|project|plan]",
+		Short: "Print the JSON Schema of a file that you write, for your editor",
+		Long: `Print the JSON Schema (draft 2020-12) of the project file (default), of a role's front matter, or of a plan.
+An editor with it completes and checks fields as you type; what only the whole can show is found by
+divisi config, divisi roles validate and divisi run --dry-run.` + codes(codeOK, codeUsage),
+		Example:   "  divisi config schema > .divisi/project.schema.json\n  divisi config schema plan",
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: configs.SchemaKinds(),
+		RunE: func(_ *cobra.Command, args []string) error {
+			kind := "project"
+			if len(args) == 1 {
+				kind = args[0]
+			}
+			schema := configs.Schema(kind)
+			if schema == nil {
+				return usagef("there is no schema %q%s; there are %s", kind, nearest(kind, configs.SchemaKinds()),
+					strings.Join(configs.SchemaKinds(), ", "))
+			}
+			out := json.NewEncoder(g.out)
+			out.SetIndent("", "  ")
+			return out.Encode(schema) //nolint:wrapcheck // the terminal
+		},
+	}
+}

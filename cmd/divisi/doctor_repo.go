@@ -1,0 +1,286 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/genai"
+
+	"divisi/bus"
+	"divisi/configs"
+	"divisi/internal/git"
+	"divisi/internal/model"
+	"divisi/internal/model/chat"
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+)
+
+// project looks at the repository's own files, and at what they need: keys, gates, roles.
+func (d *doctor) project(ctx context.Context) []finding {
+	where := top(d.repo)
+	set, rolesErr := configs.Roles(where, nil)
+	p, projectErr := configs.Project(where)
+	var found []finding
+	for _, err := range []error{projectErr, rolesErr} {
+		if err != nil {
+			found = append(found, bad("config", "mend the file; divisi config and divisi roles validate check it", "%v", err))
+		}
+	}
+	for _, s := range set.Skipped {
+		found = append(found, warn("config", "", "%s makes no role: %s", s.File, s.Why))
+	}
+	if len(found) == 0 {
+		found = []finding{fine("config", "%d roles; see divisi roles and divisi config", len(set.Roles))}
+	}
+	if projectErr != nil {
+		return found
+	}
+	return slices.Concat(found, d.keys(ctx, p), d.gates(ctx, p))
+}
+
+// origin is where models are served: what one key opens.
+type origin struct {
+	provider string
+	at       place
+}
+
+func (s origin) String() string {
+	if s.at.baseURL == "" {
+		return s.provider
+	}
+	return s.provider + " at " + s.at.baseURL
+}
+
+// connect makes the client of a service, and what ends it.
+func (s origin) connect(ctx context.Context) (m model.Model, end func(), err error) {
+	if s.provider == spec.ProviderOpenAI {
+		m, err = s.at.connect()
+		return m, func() {}, err
+	}
+	g, err := model.NewGemini(ctx, model.Options{})
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // it says what to set
+	}
+	return g, g.Close, nil
+}
+
+// services are those of the project's models, each with the aliases that it serves.
+func services(p spec.Project) map[origin][]string {
+	aliases := map[origin][]string{}
+	for _, alias := range slices.Sorted(maps.Keys(p.Models)) {
+		m := p.Models[alias]
+		s := origin{m.Provider, place{m.BaseURL, m.KeyEnv}}
+		aliases[s] = append(aliases[s], alias)
+	}
+	return aliases
+}
+
+// keys says of each service whether its key is set, without which plans of commands work all the same; and, where asked for,
+// what it answers.
+func (d *doctor) keys(ctx context.Context, p spec.Project) []finding {
+	var found []finding
+	byService := services(p)
+	for _, s := range slices.SortedFunc(maps.Keys(byService), func(a, b origin) int {
+		return cmp.Or(cmp.Compare(a.String(), b.String()), cmp.Compare(a.at.keyEnv, b.at.keyEnv))
+	}) {
+		aliases := byService[s]
+		of := fmt.Sprintf(" for the models %s (%s)", strings.Join(aliases, ", "), s)
+		client, end, err := s.connect(ctx)
+		if err != nil {
+			found = append(found, warn("key", "plans of commands need none", "%v%s", err, of))
+			continue
+		}
+		found = append(found, fine("key", "%s%s", s.key(), of))
+		if d.call {
+			alias := aliases[0]
+			if slices.Contains(aliases, spec.ModelCheap) {
+				alias = spec.ModelCheap
+			}
+			found = append(found, ask(ctx, client, p.ModelName(alias)))
+		}
+		end()
+	}
+	return found
+}
+
+// key tells which key a service that can be reached is given.
+func (s origin) key() string {
+	names := []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"}
+	if s.provider == spec.ProviderOpenAI {
+		names = []string{s.at.keyEnv}
+		if s.at.baseURL == "" {
+			names = []string{cmp.Or(s.at.keyEnv, chat.DefaultKeyEnv)}
+		}
+	}
+	for _, name := range names {
+		if os.Getenv(name) != "" {
+			return name + " is set"
+		}
+	}
+	if s.provider == spec.ProviderOpenAI {
+		return "none is wanted"
+	}
+	return "the default credentials of Google Cloud are used"
+}
+
+// ask makes one short call, as a run would.
+func ask(ctx context.Context, client model.Model, name string) finding {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	begun := time.Now()
+	const few = 256 // tokens, thoughts included
+	req := &model.Request{
+		Model: name, Contents: []*genai.Content{genai.NewContentFromText("Answer with the word ok.", genai.RoleUser)},
+		Config: &genai.GenerateContentConfig{MaxOutputTokens: few}, Meta: model.Meta{Run: "doctor", Purpose: "doctor"},
+	}
+	for ev, err := range model.New(client, model.Policy{}).Generate(ctx, req) {
+		if err != nil {
+			return bad("call", "look at the key, the model's name, its address and your quota", "%s: %v", name, err)
+		}
+		if r := ev.Result; r != nil {
+			return fine("call", "%s answered %q (%d tokens, %s)",
+				name, said(r.Content), r.Usage.Total(), time.Since(begun).Round(time.Millisecond))
+		}
+	}
+	return bad("call", "try again", "%s: the answer ended without a result", name)
+}
+
+// said is the beginning of what an answer says.
+func said(c *genai.Content) string {
+	const most = 60
+	var b strings.Builder
+	for _, part := range c.Parts {
+		if !part.Thought {
+			b.WriteString(part.Text)
+		}
+	}
+	text := []rune(strings.TrimSpace(b.String()))
+	return string(text[:min(most, len(text))])
+}
+
+// gates tells which gates a run would have, and whether their programs are there. They are not run.
+func (d *doctor) gates(ctx context.Context, p spec.Project) []finding {
+	how := "configured"
+	if len(p.Gates) == 0 {
+		how = "detected"
+		var err error
+		if p.Gates, err = d.detected(ctx, p); errors.Is(err, git.ErrNotRepository) {
+			return []finding{warn("gates", "name one with --repo", "%s is no git repository: nothing to work on", top(d.repo))}
+		} else if err != nil {
+			return []finding{bad("gates", hintFor(err), "%v", err)}
+		}
+	}
+	if len(p.Gates) == 0 {
+		return []finding{warn("gates", "name your build and tests in .divisi/divisi.yaml: docs/project.md",
+			"none are configured, and none could be detected: nothing would be proven before it lands")}
+	}
+	found := make([]finding, 0, len(p.Gates)+1)
+	for _, g := range p.Gates {
+		found = append(found, d.gate(g, how, len(p.Setup) > 0))
+	}
+	if len(p.Setup) > 0 {
+		found = append(found, d.gate(spec.Gate{Name: "setup", Command: p.Setup}, how, false))
+	}
+	return found
+}
+
+func (d *doctor) gate(g spec.Gate, how string, setup bool) finding {
+	program := g.Command[0]
+	path, err := exec.LookPath(program)
+	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
+		path, err = exec.LookPath(filepath.Join(top(d.repo), program))
+	}
+	what := fmt.Sprintf("%s (%s): %s", g.Name, how, strings.Join(g.Command, " "))
+	switch {
+	case err == nil:
+		return fine("gates", "%s; %s is %s", what, program, path)
+	case setup:
+		return warn("gates", "see that setup brings it", "%s; the program %s was not found", what, program)
+	}
+	return bad("gates", "install "+program+", or put it on your PATH; setup can bring it too: docs/project.md",
+		"%s; the program %s was not found", what, program)
+}
+
+// detected are the gates of the commit that is checked out, found as a run finds them.
+func (d *doctor) detected(ctx context.Context, p spec.Project) (gates []spec.Gate, err error) {
+	g, err := git.New(ctx)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says what to install
+	}
+	checkout, err := g.Inspect(ctx, d.repo)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names the directory
+	}
+	tmp, err := os.MkdirTemp("", "divisi-doctor-")
+	if err != nil {
+		return nil, fmt.Errorf("make a temporary directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	h := &holder{g: d.globals, git: g, checkout: checkout, spec: orchestrator.RunSpec{Project: p, Base: checkout.Head}}
+	if h.mirror, err = g.CreateMirror(ctx, filepath.Join(tmp, "repo.git"), checkout, checkout.Head); err != nil {
+		return nil, err //nolint:wrapcheck // it names the commit
+	}
+	if err := h.findGates(ctx); err != nil {
+		return nil, err
+	}
+	return h.spec.Project.Gates, nil
+}
+
+// mostRuns bounds how many runs are looked at, the newest first.
+const mostRuns = 50
+
+// leftovers are runs that nobody carries out any more and that did not end in order.
+func (d *doctor) leftovers(ctx context.Context) []finding {
+	ids, err := d.runIDs()
+	if err != nil {
+		return []finding{bad("runs", "choose a directory that you can read with --state-dir", "%v", err)}
+	}
+	var found []finding
+	held := 0
+	for _, id := range ids[:min(len(ids), mostRuns)] {
+		f, alive := d.leftover(ctx, id)
+		if alive {
+			held++
+		}
+		if f.Status != "" {
+			found = append(found, f)
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	seen := fmt.Sprintf("%d in %s, %d of them at work; none was left behind", len(ids), d.runsDir(), held)
+	if len(ids) > mostRuns {
+		seen += fmt.Sprintf(" among the newest %d", mostRuns)
+	}
+	return []finding{fine("runs", "%s", seen)}
+}
+
+func (d *doctor) leftover(ctx context.Context, id string) (f finding, alive bool) {
+	dir := d.runDir(id)
+	b, err := bus.Attach(d.log.WithContext(ctx), d.busDir(id))
+	if err == nil {
+		d.closeBus(b)
+		return finding{}, true
+	}
+	if !errors.Is(err, bus.ErrNoHolder) {
+		return warn("runs", "wait a moment and look again", "run %s: %v", id, err), false
+	}
+	if _, err := readMeta(dir); err != nil {
+		return warn("runs", "forget it: rm -r "+quote(dir), "run %s never began", id), false
+	}
+	if _, err := os.Lstat(filepath.Join(d.busDir(id), "server.json")); err == nil {
+		return warn("runs", fmt.Sprintf("go on with it: divisi resume %s; or end it: divisi cancel %s", id, id),
+			"the process of run %s was killed", id), false
+	}
+	return finding{}, false
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"divisi/subagents/loopguard"
+)
+
+// loopLine is a strike as loopcheck prints it.
+type loopLine struct {
+	Event  int    `json:"event"`
+	Kind   string `json:"kind"`
+	Strike int    `json:"strike"`
+	Detail string `json:"detail"`
+}
+
+func newLoopcheck(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "loopcheck FILE|-",
+		Short: "Ask the loop guard why an agent was stopped",
+		Long: `Replay what an agent said and did through the loop guard, and print a line of JSON for each strike:
+
+  {"event":8,"kind":"call","strike":1,"detail":"ls {}: 5 times in a row, each with the same result"}
+
+FILE, or standard input for -, has a line of JSON for each event, in order:
+
+  {"text":"…"}     a piece of what the agent said; pieces may be cut anywhere
+  {"thought":"…"}  a piece of what it thought
+  {"call":{"name":"read_file","args":{"path":"a.go"}}}
+  {"result":…}     the result of the oldest call without one, any JSON; may be missing
+  {"prompt":…}     a new task: everything is forgotten, strikes too
+
+Events count from 0, one a line; blank lines count too. A turn of the agent ends where a result or a prompt
+follows, and the next begins with what the agent says or does behind it. Strike 1 is a nudge and clears what
+led to it; strike 2 ends the agent: the rest is read, but nothing of it counts until a prompt. Strikes are
+printed as their lines are read. Kinds are call, cycle, text and thought; what a judging model would say is
+not replayed. A line that cannot be read ends the replay.` + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi loopcheck events.jsonl\n  tail -f events.jsonl | divisi loopcheck -",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(_ *cobra.Command, args []string) error { return g.loopcheck(args[0]) },
+	}
+}
+
+func (g *globals) loopcheck(name string) error {
+	in, err := g.openInput(name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out := json.NewEncoder(g.out)
+	out.SetEscapeHTML(false)
+	err = loopguard.Replay(in, func(event int, s *loopguard.Strike) error {
+		return out.Encode(loopLine{Event: event, Kind: s.Kind, Strike: s.N, Detail: s.Detail})
+	})
+	var fault *loopguard.LineError
+	if errors.As(err, &fault) {
+		return usagef("%s:%d: %v\nSee: divisi loopcheck --help", name, fault.Line, fault.Err)
+	}
+	if err != nil {
+		return fmt.Errorf("loopcheck %s: %w", name, err)
+	}
+	return nil
+}
+
+// openInput opens a file that a person named; - is standard input.
+func (g *globals) openInput(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(g.in), nil
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, usagef("%s cannot be read: %v", name, errors.Unwrap(err))
+	}
+	if info.IsDir() {
+		return nil, usagef("%s is a directory: name a file of JSON lines, or - for standard input", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, usagef("%s cannot be read: %v", name, errors.Unwrap(err))
+	}
+	return f, nil
+}

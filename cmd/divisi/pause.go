@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"divisi/bus"
+	"divisi/orchestrator"
+)
+
+func newPause(g *globals) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "pause [RUN]",
+		Short: "Let a run come to a stop: agents finish their turn",
+		Long: `Dispatch nothing more, let agents finish their turn and commands and gates end, then stop the run.
+divisi resume goes on. Ctrl-C where it runs stops it at once. Without RUN, the newest run.` +
+			codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi pause\n  divisi pause 1f2e && divisi watch 1f2e",
+		Args:    cobra.MaximumNArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return g.pause(c.Context(), args) },
+	}
+	c.ValidArgsFunction = g.completeRuns
+	return c
+}
+
+func (g *globals) pause(ctx context.Context, args []string) error {
+	run, err := g.findRun(args)
+	if err != nil {
+		return err
+	}
+	b, err := bus.Attach(ctx, g.busDir(run))
+	if errors.Is(err, bus.ErrNoHolder) {
+		return usagef("no process carries run %s out now: there is nothing to pause", run)
+	}
+	if err != nil {
+		return fmt.Errorf("connect to the holder of run %s: %w", run, err)
+	}
+	defer g.closeBus(b)
+	becomes, err := asMistake(orchestrator.Ask(ctx, b, run, orchestrator.Request{Verb: orchestrator.VerbPause}))
+	if err != nil {
+		return err
+	}
+	return g.said(run, becomes+"; go on with: divisi resume "+run)
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/model/modeltest"
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+)
+
+func TestNeeds(t *testing.T) {
+	t.Parallel()
+	writer := spec.Role{Executor: spec.ExecutorModel}
+	roles := map[string]spec.Role{
+		"master": {Executor: spec.ExecutorModel, Model: "strong", Tools: []string{spec.ToolDispatch}},
+		"writer": writer, "codemod": {Executor: spec.ExecutorCommand}, "tester": {},
+		"both": {Executor: spec.ExecutorCommand, Chain: []string{spec.ExecutorModel}, Model: "own-name", Fallback: []string{"fb"}},
+		"asks": {Executor: spec.ExecutorModel, Model: "a", Tools: []string{spec.ToolDelegate}, Delegates: []string{"scout"}},
+		"scout": {Executor: spec.ExecutorModel, Model: "b", Tools: []string{spec.ToolTransfer}, Context: spec.ContextRules{
+			Compaction: spec.CompactionRules{Model: "c"},
+		}},
+		"judge": {Executor: spec.ExecutorModel, Model: "j", Context: spec.ContextRules{
+			Compaction: spec.CompactionRules{Model: "jc"},
+		}},
+	}
+	plan := func(role, verify string) *spec.Plan {
+		return &spec.Plan{Tasks: []spec.Task{{Role: role, Verify: verify}}}
+	}
+	for _, c := range []struct {
+		name   string
+		plan   *spec.Plan
+		models map[string]spec.Model
+		want   []string
+	}{
+		{"commands", plan("codemod", ""), nil, nil},
+		{"an unknown role", plan("nobody", ""), nil, nil},
+		{"a model", plan("writer", ""), nil, []string{"default", "cheap"}},
+		{
+			"its stand-ins", plan("writer", ""),
+			map[string]spec.Model{"default": {Name: "d", Fallback: []string{"x", "y"}}},
+			[]string{"default", "x", "y", "cheap"},
+		},
+		{
+			"the role's own stand-ins", plan("both", ""),
+			map[string]spec.Model{"own-name": {Fallback: []string{"x"}}},
+			[]string{"own-name", "fb", "cheap"},
+		},
+		{
+			"stand-ins for snapshots and summaries", plan("judge", ""),
+			map[string]spec.Model{"jc": {Name: "jc", Fallback: []string{"x"}}, "cheap": {Name: "c", Fallback: []string{"y"}}},
+			[]string{"j", "jc", "cheap", "x", "y"},
+		},
+		{"who judges", plan("codemod", "judge"), nil, []string{"j", "jc", "cheap"}},
+		{
+			"second opinions", plan("writer", ""),
+			map[string]spec.Model{"default": {Name: "d"}, "cheap": {Name: "d"}},
+			[]string{"default", "cheap", "strong"},
+		},
+		{"notes", plan("writer", ""), map[string]spec.Model{"embedding": {Name: "e"}}, []string{"default", "cheap", "embedding"}},
+		{"no notes without a model", plan("codemod", ""), map[string]spec.Model{"embedding": {Name: "e"}}, nil},
+		{
+			"whom it asks, and whom those hand over to", plan("asks", ""), nil,
+			[]string{"a", "cheap", "own-name", "fb", "j", "jc", "strong", "b", "c", "default"},
+		},
+		{"a goal", nil, nil, []string{"a", "cheap", "own-name", "fb", "j", "jc", "strong", "b", "c", "default"}},
+	} {
+		s := orchestrator.RunSpec{Roles: roles, Plan: c.plan, Project: spec.Project{Models: c.models}}
+		var got []string
+		for _, n := range needs(s) {
+			require.NotEmpty(t, n.why)
+			got = append(got, n.model)
+		}
+		require.Equal(t, c.want, got, c.name)
+	}
+}
+
+// A key goes to the address that it stands beside, and OpenAI's to no other than OpenAI's.
+func TestKeysGoNowhereElse(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "openais")
+	t.Setenv("ROUTER_KEY", "routers")
+	var got string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header.Get("Authorization")
+		_, _ = io.WriteString(w, "data: [DONE]\n\n")
+	}))
+	t.Cleanup(srv.Close)
+	for env, want := range map[string]string{"": "", "ROUTER_KEY": "Bearer routers"} {
+		c, err := place{srv.URL, env}.connect()
+		require.NoError(t, err)
+		modeltest.Collect(t.Context(), c, modeltest.Ask("t", "x"))
+		c.Close()
+		require.Equal(t, want, got)
+	}
+	_, err := place{}.connect()
+	require.NoError(t, err, "the standard address has its key by itself")
+	_, err = place{"", "ROUTER_KEY"}.connect()
+	require.ErrorContains(t, err, "set DIVISI_SEND_KEYS=ROUTER_KEY=api.openai.com", "nor another's to OpenAI")
+	_, err = place{"https://example.com/v1", "OPENAI_API_KEY"}.connect()
+	require.ErrorContains(t, err, "set DIVISI_SEND_KEYS=OPENAI_API_KEY=example.com")
+	t.Setenv(spec.SendKeysVar, "ROUTER_KEY=api.openai.com")
+	_, err = place{"", "ROUTER_KEY"}.connect()
+	require.NoError(t, err)
+	t.Setenv("OPENAI_API_KEY", "")
+	_, err = place{}.connect()
+	require.ErrorContains(t, err, "set OPENAI_API_KEY")
+	_, err = place{srv.URL, "NO_SUCH_KEY"}.connect()
+	require.ErrorContains(t, err, "set NO_SUCH_KEY")
+}

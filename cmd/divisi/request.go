@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"divisi/bus"
+	"divisi/orchestrator"
+)
+
+// ask puts a request to the conductor of a run, in whichever process it is, and returns what becomes of it. Where nobody holds
+// the run this process is its conductor for a moment.
+func (g *globals) ask(ctx context.Context, run string, q orchestrator.Request) (string, error) {
+	b, err := bus.Attach(ctx, g.busDir(run))
+	if err == nil {
+		defer g.closeBus(b)
+		return asMistake(orchestrator.Ask(ctx, b, run, q))
+	}
+	if !errors.Is(err, bus.ErrNoHolder) {
+		return "", fmt.Errorf("connect to the holder of run %s: %w", run, err)
+	}
+	if b, _, err = g.openRun(ctx, run); err != nil {
+		return "", err
+	}
+	defer g.closeBus(b)
+	c, err := orchestrator.New(ctx, orchestrator.Config{Run: run, Bus: b, Clock: now, NewID: newID(), Log: g.log})
+	if err != nil {
+		return "", err //nolint:wrapcheck // it names the run
+	}
+	return asMistake(c.Do(ctx, q))
+}
+
+// asMistake makes what cannot be done a person's mistake.
+func asMistake(text string, err error) (string, error) {
+	var no *orchestrator.RefusedError
+	if errors.As(err, &no) {
+		return "", usagef("%s", no.Reason)
+	}
+	return text, err
+}

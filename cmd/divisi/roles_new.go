@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/spf13/cobra"
+
+	"divisi/configs"
+)
+
+func newRolesNew(r *rolesCommand) *cobra.Command {
+	var write bool
+	c := &cobra.Command{
+		Use:   "new NAME",
+		Short: "Begin a role: print a commented file, or write it",
+		Long: `Print a role file to begin with: a commented one, or for the name of a built-in role that role's own text.
+With --write it becomes .divisi/roles/NAME.md in the repository; a file that is there is never overwritten.` +
+			codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi roles new docwriter\n  divisi roles new tester --write",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(_ *cobra.Command, args []string) error { return r.begin(args[0], write) },
+	}
+	c.Flags().BoolVar(&write, "write", false, "write .divisi/roles/NAME.md instead of printing it")
+	return c
+}
+
+func (r *rolesCommand) begin(name string, write bool) (err error) {
+	text, err := configs.Starter(name)
+	if err != nil {
+		return err //nolint:wrapcheck // it says what is wrong with the name
+	}
+	if !write {
+		_, err = fmt.Fprint(r.out, text)
+		return err //nolint:wrapcheck // the terminal
+	}
+	if err := checkDir(r.repo); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(top(r.repo)) // a link in the repository leads nowhere else
+	if err != nil {
+		return fmt.Errorf("open the repository: %w", err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	file := path.Join(configs.RolesDir, name+".md")
+	if err := root.MkdirAll(configs.RolesDir, 0o755); err != nil {
+		return fmt.Errorf("make the directory of roles: %w", err)
+	}
+	f, err := root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return usagef("%s is there already, and is left as it is; look at it with: divisi roles show %s", file, name)
+	}
+	if err != nil {
+		return fmt.Errorf("write a role: %w", err)
+	}
+	if _, err := f.WriteString(text); err != nil {
+		return errors.Join(fmt.Errorf("write role %s: %w", name, err), f.Close())
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("write role %s: %w", name, err)
+	}
+	_, err = fmt.Fprintf(r.out, "wrote %s; when it is as you want it: divisi roles validate\n", path.Join(top(r.repo), file))
+	return err //nolint:wrapcheck // the terminal
+}

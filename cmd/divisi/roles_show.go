@@ -1,0 +1,153 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"divisi/configs"
+	"divisi/internal/spec"
+	"divisi/orchestrator/console"
+)
+
+// shownRole is a role as it takes effect in a repository.
+type shownRole struct {
+	spec.Role
+	// Effective are the role's limits, and the project's where it says nothing.
+	Effective spec.Limits `json:"effective_limits,omitzero"`
+	// ModelName and Provider are what the role's model is resolved to; empty for roles without one.
+	ModelName string   `json:"model_name,omitempty"`
+	Provider  string   `json:"provider,omitempty"`
+	Problems  []string `json:"problems,omitempty"`
+}
+
+func (r *rolesCommand) show(name string) error {
+	set, err := r.load()
+	if err != nil {
+		return err
+	}
+	role, ok := set.Roles[name]
+	if !ok {
+		return noRole(set, name)
+	}
+	project, err := configs.Project(top(r.repo))
+	if err != nil {
+		return err //nolint:wrapcheck // it names file, line and column
+	}
+	shown := shownRole{Role: role, Effective: role.Limits.Or(project.Limits)}
+	if role.Runs(spec.ExecutorModel) {
+		shown.ModelName, shown.Provider = project.ModelName(role.Model), project.Model(role.Model).Provider
+	}
+	for _, p := range project.RoleProblems(map[string]spec.Role{name: role}) {
+		shown.Problems = append(shown.Problems, p.Message)
+	}
+	if r.json() {
+		return json.NewEncoder(r.out).Encode(shown) //nolint:wrapcheck // the terminal
+	}
+	for _, f := range shown.lines() {
+		if f[1] != "" {
+			fmt.Fprintf(r.out, "%-11s  %s\n", f[0], console.Sanitize(f[1]))
+		}
+	}
+	_, err = fmt.Fprintf(r.out, "\n%s\n", sanitizeLines(role.Instruction))
+	return err //nolint:wrapcheck // the terminal
+}
+
+// noRole says which roles there are, and why a file made none of that name.
+func noRole(set configs.RoleSet, name string) error {
+	for _, s := range set.Skipped {
+		if s.Role == name {
+			return usagef("there is no role %q: %s makes none: %s", name, s.File, s.Why)
+		}
+	}
+	names := slices.Sorted(maps.Keys(set.Roles))
+	return usagef("there is no role %q%s; the roles are %s", name, nearest(name, names), strings.Join(names, ", "))
+}
+
+// lines are what is shown of a role above its instruction, empty values left out by whoever shows them.
+func (r *shownRole) lines() [][2]string {
+	network := ""
+	if r.Network {
+		network = "open to its commands"
+	}
+	lines := [][2]string{
+		{"name", r.Name},
+		{"source", r.Source},
+		{"description", oneLine(r.Description)},
+		{"executor", executors(&r.Role)},
+		{"command", strings.Join(r.Command, " ")},
+		{"model", r.modelText()},
+		{"fallback", strings.Join(r.Fallback, ", ")},
+		{"thinking", r.Thinking},
+		{"tier", r.Tier},
+		{"tools", strings.Join(r.Tools, ", ")},
+		{"mcp_servers", strings.Join(slices.Sorted(maps.Keys(r.MCPServers)), ", ")},
+		{"delegates", strings.Join(r.Delegates, ", ")},
+		{"inherits", string(r.IncludeContents)},
+		{"writes", strconv.FormatBool(r.Writes)},
+		{"network", network},
+		{"secrets", strings.Join(r.Secrets, ", ")},
+		{"inputs", strings.Join(r.Inputs, ", ")},
+		{"limits", limitsText(r.Effective)},
+		{"context", shownUnlessZero(r.Context)},
+		{"tool_output", shownUnlessZero(r.ToolOutput)},
+		{"output", string(r.Output)},
+	}
+	if r.Concurrency > 0 {
+		lines = append(lines, [2]string{"concurrency", strconv.Itoa(r.Concurrency)})
+	}
+	for _, p := range r.Problems {
+		lines = append(lines, [2]string{"problem", p})
+	}
+	for _, n := range r.Notices {
+		lines = append(lines, [2]string{"note", n})
+	}
+	return lines
+}
+
+func (r *shownRole) modelText() string {
+	switch {
+	case r.ModelName == "":
+		return ""
+	case r.Model == r.ModelName:
+		return r.ModelName
+	case r.Model == "":
+		return r.ModelName + " (the alias default)"
+	default:
+		return fmt.Sprintf("%s (the alias %s)", r.ModelName, r.Model)
+	}
+}
+
+// limitsText names the limits that are set.
+func limitsText(l spec.Limits) string {
+	var out []string
+	for _, n := range []struct {
+		count int
+		of    string
+	}{{l.Turns, "turns"}, {l.Tokens, "tokens"}, {l.ToolCalls, "tool calls"}} {
+		if n.count > 0 {
+			out = append(out, fmt.Sprintf("%d %s", n.count, n.of))
+		}
+	}
+	for _, d := range []struct {
+		time spec.Duration
+		of   string
+	}{{l.Time, ""}, {l.Idle, " idle"}, {l.Call, " a model call"}, {l.Tool, " a tool call"}} {
+		if d.time > 0 {
+			out = append(out, d.time.String()+d.of)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// shownUnlessZero is a setting as JSON; nothing where it says nothing.
+func shownUnlessZero(v any) string {
+	if reflect.ValueOf(v).IsZero() {
+		return ""
+	}
+	return inline(v)
+}

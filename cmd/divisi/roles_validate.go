@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"divisi/configs"
+	"divisi/internal/spec"
+	"divisi/orchestrator/console"
+)
+
+func newRolesValidate(r *rolesCommand) *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate [FILE...]",
+		Short: "Check role files, and tell every fault",
+		Long: `Check the named files, or without one every role of the repository, and tell every fault with its line and
+column. A file in .claude/agents or .gemini/agents is read as that program's agent: what of it is not
+honoured is noted, and is no fault.` + codes(codeOK, codeUsage),
+		Example: "  divisi roles validate\n  divisi roles validate .divisi/roles/docwriter.md",
+		RunE:    func(_ *cobra.Command, args []string) error { return r.validate(args) },
+	}
+}
+
+func (r *rolesCommand) validate(files []string) error {
+	if err := checkDir(r.repo); err != nil {
+		return err
+	}
+	set, err := configs.Roles(top(r.repo), append(slices.Clone(r.files), files...))
+	wanted := func(file string) bool { return len(files) == 0 || slices.Contains(files, file) }
+	faults := faultsOf(err, wanted)
+	project, err := configs.Project(top(r.repo))
+	if err != nil {
+		return errors.Join(append(faults, err)...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(set.Roles)) {
+		role := set.Roles[name]
+		if role.Source == configs.BuiltIn || !wanted(role.Source) || refused(faults, role.Source) {
+			continue
+		}
+		problems := project.RoleProblems(map[string]spec.Role{name: role})
+		for _, p := range problems {
+			faults = append(faults, usagef("%s: %s", role.Source, p.Message))
+		}
+		if len(problems) > 0 {
+			continue
+		}
+		if r.json() {
+			err = json.NewEncoder(r.out).Encode(map[string]any{"file": role.Source, "role": name, "notices": role.Notices})
+		} else {
+			_, err = fmt.Fprintf(r.out, "ok: %s: role %s\n", console.Sanitize(role.Source), name)
+		}
+		if err != nil {
+			return fmt.Errorf("print role %s: %w", name, err)
+		}
+	}
+	return errors.Join(append(faults, r.notes(set, wanted))...)
+}
+
+// faultsOf takes the errors of the wanted files out of all; what is about no file is always wanted.
+func faultsOf(err error, wanted func(file string) bool) []error {
+	list := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		list = joined.Unwrap()
+	}
+	return slices.DeleteFunc(list, func(err error) bool {
+		var file *configs.FileError
+		return err == nil || errors.As(err, &file) && !wanted(file.File)
+	})
+}
+
+func refused(faults []error, file string) bool {
+	return slices.ContainsFunc(faults, func(err error) bool {
+		var fault *configs.FileError
+		return errors.As(err, &fault) && fault.File == file
+	})
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"divisi/orchestrator"
+	"divisi/orchestrator/console"
+)
+
+func newSend(g *globals) *cobra.Command {
+	c := &cobra.Command{
+		Use:   `send RUN[/TASK] "MESSAGE"`,
+		Short: "Tell a running agent something, or answer its question",
+		Long: `Tell the agent of a task something, or the run's master where no task is named. A running agent is told
+at its next turn, and loses nothing by it; a task that waits, when it begins; one that has ended
+cannot be told anything, which is exit code 2. Where an agent waits for an answer the message is the
+answer. It is kept in the log first: a run that is stopped can be written to, and resume goes on
+with it. When the agent was told is in divisi show RUN/TASK.` + codes(codeOK, codeUsage, codeMachine),
+		Example: `  divisi send 1f2e/api "Keep the old name as an alias"
+  divisi send 1f2e "Leave the generated files out"`,
+		Args: cobra.ExactArgs(2), //nolint:mnd // where to, and what
+		RunE: func(c *cobra.Command, args []string) error { return g.send(c.Context(), args[0], args[1]) },
+	}
+	c.ValidArgsFunction = g.completeRuns
+	return c
+}
+
+func (g *globals) send(ctx context.Context, to, text string) error {
+	name, task, _ := strings.Cut(to, "/")
+	run, err := g.findRun([]string{name})
+	if err != nil {
+		return err
+	}
+	becomes, err := g.ask(ctx, run, orchestrator.Request{Verb: orchestrator.VerbSend, Task: task, Text: text})
+	if err != nil {
+		return err
+	}
+	return g.said(run, becomes)
+}
+
+// said tells what becomes of a request.
+func (g *globals) said(run, becomes string) error {
+	if g.json() {
+		return encodeLine(g.out, map[string]string{"run": run, "becomes": becomes})
+	}
+	_, err := fmt.Fprintf(g.out, "%s: %s\n", run, console.Sanitize(becomes))
+	return err //nolint:wrapcheck // the terminal
+}

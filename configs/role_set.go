@@ -1,0 +1,250 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+)
+
+// RoleSet is what a plan can name, and what was passed over on the way.
+type RoleSet struct {
+	Roles   map[string]spec.Role
+	Skipped []Skipped
+}
+
+// Skipped is a file that makes no role here. That is a fault only for whoever wants the role.
+type Skipped struct {
+	// Role is the name that the role would have.
+	Role string `json:"role,omitempty"`
+	File string `json:"file"`
+	// Why is a part of a sentence, safe for a terminal.
+	Why string `json:"why"`
+}
+
+// The most that is imported from one directory, and in all: roles travel in a run's first event.
+const (
+	maxImports     = 300
+	maxImportBytes = 400 << 10
+)
+
+// Roles returns every role by name: the built-in ones, then agents of other programs that the repository holds (.gemini/agents,
+// .claude/agents), then .divisi/roles, then the named files; later wins, but an imported agent never replaces a built-in role.
+// repo may be empty. The error joins one *FileError for each file that is wrong; an agent of another program that cannot be
+// taken is skipped instead, unless its file is named.
+func Roles(repo string, files []string) (RoleSet, error) {
+	roles, err := BuiltInRoles()
+	if err != nil {
+		return RoleSet{}, err
+	}
+	l := roleLoader{set: RoleSet{Roles: roles}, generator: roles[spec.RoleGenerator].Tools}
+	if err := l.repository(repo); err != nil {
+		return RoleSet{}, err
+	}
+	for _, file := range files {
+		l.named(file)
+	}
+	l.delegates()
+	return l.set, errors.Join(l.errs...)
+}
+
+// roleLoader gathers roles, the last one of a name winning.
+type roleLoader struct {
+	set  RoleSet
+	errs []error
+	// own are the documents of the role files, by the name of the role.
+	own map[string]*document
+	// generator are the tools of an imported agent that lists none, project is where its servers and models are defined.
+	generator []string
+	project   spec.Project
+	// imported counts the bytes of imported instructions.
+	imported int
+}
+
+func (l *roleLoader) repository(repo string) (err error) {
+	l.own = map[string]*document{}
+	if l.project, err = DefaultProject(); err != nil || repo == "" {
+		return err
+	}
+	if p, err := Project(repo); err == nil { // its faults are told by whoever needs the project
+		l.project = p
+	}
+	root, err := os.OpenRoot(repo)
+	if err != nil {
+		return fmt.Errorf("open the repository %s: %w", repo, err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	for _, by := range dialects() {
+		l.agents(root, by)
+	}
+	names, err := markdown(root, RolesDir)
+	if err != nil {
+		l.errs = append(l.errs, cannotRead(RolesDir, err))
+	}
+	sources := map[string]string{}
+	for _, name := range names {
+		l.errs = append(l.errs, l.file(root, name, sources))
+	}
+	return nil
+}
+
+// markdown lists the Markdown files of a directory; a directory that is not there has none.
+func markdown(root *os.Root, dir string) ([]string, error) {
+	entries, err := fs.ReadDir(root.FS(), dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		if path.Ext(entry.Name()) == ".md" && !strings.HasPrefix(entry.Name(), ".") {
+			names = append(names, path.Join(dir, entry.Name()))
+		}
+	}
+	return names, nil
+}
+
+// file takes a role file of the repository. Two of them cannot have one name, which sources knows.
+func (l *roleLoader) file(root *os.Root, name string, sources map[string]string) error {
+	text, err := readInside(root, name, maxRole)
+	if err != nil {
+		return cannotRead(name, err)
+	}
+	role, d, err := parseRole(name, text)
+	switch {
+	case err != nil:
+		return err
+	case sources[role.Name] != "":
+		return &FileError{File: name, Faults: []Fault{{
+			Message: fmt.Sprintf("role %q is in %s already", role.Name, sources[role.Name]),
+		}}}
+	case len(role.Secrets) > 0:
+		l.skip(role.Name, name, "it wants secrets, and a repository does not choose who sees yours: name the file with --role")
+		return nil
+	}
+	sources[role.Name] = name
+	l.set.Roles[role.Name], l.own[role.Name] = role, d
+	return nil
+}
+
+// named takes a file that a person names, which may also be an agent of another program.
+func (l *roleLoader) named(file string) {
+	role, d, err := l.read(file)
+	if err != nil {
+		l.errs = append(l.errs, err)
+		return
+	}
+	l.set.Roles[role.Name], l.own[role.Name] = role, d
+	l.set.Skipped = slices.DeleteFunc(l.set.Skipped, func(s Skipped) bool { return s.Role == role.Name })
+}
+
+func (l *roleLoader) read(file string) (spec.Role, *document, error) {
+	text, err := readNamed(file, maxRole)
+	if err != nil {
+		return spec.Role{}, nil, cannotRead(file, err)
+	}
+	by := dialectOf(file)
+	if by == nil {
+		return parseRole(file, text)
+	}
+	role, err := importAgent(by, file, text, l.generator, &l.project)
+	if err != nil {
+		return spec.Role{}, nil, &FileError{File: file, Faults: []Fault{{Message: err.Error()}}}
+	}
+	return role, nil, nil
+}
+
+// dialectOf recognises agents of other programs by the directory that they are in; nil for role files.
+func dialectOf(file string) *dialect {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return nil
+	}
+	for _, by := range dialects() {
+		if strings.HasSuffix(filepath.ToSlash(filepath.Dir(abs)), "/"+by.dir) {
+			return by
+		}
+	}
+	return nil
+}
+
+func (l *roleLoader) skip(role, file, why string) {
+	l.set.Skipped = append(l.set.Skipped, Skipped{Role: role, File: printable(file, maxMessage), Why: printable(why, maxMessage)})
+}
+
+// agents imports the agents of another program.
+func (l *roleLoader) agents(root *os.Root, by *dialect) {
+	names, err := markdown(root, by.dir)
+	if err != nil {
+		l.skip("", by.dir, "the directory cannot be read: "+err.Error())
+	}
+	seen := map[string]bool{}
+	for i, name := range names {
+		base := strings.TrimSuffix(path.Base(name), ".md")
+		switch {
+		case i >= maxImports:
+			l.skip(slug(base), name, fmt.Sprintf("more than %d agents are there: name the file with --role", maxImports))
+		case !strings.HasPrefix(base, "_") || by != &geminiCLI: // which passes over such files too
+			l.agent(root, by, name, seen)
+		}
+	}
+}
+
+func (l *roleLoader) agent(root *os.Root, by *dialect, name string, seen map[string]bool) {
+	text, err := readInside(root, name, maxRole)
+	if err != nil {
+		l.skip(slug(strings.TrimSuffix(path.Base(name), ".md")), name, "the file cannot be read: "+reason(err))
+		return
+	}
+	role, err := importAgent(by, name, text, l.generator, &l.project)
+	if err != nil {
+		l.skip(role.Name, name, err.Error())
+		return
+	}
+	problems := l.project.RoleProblems(map[string]spec.Role{role.Name: role})
+	had := l.set.Roles[role.Name].Source
+	switch {
+	case len(problems) > 0:
+		l.skip(role.Name, name, problems[0].Message)
+	case seen[role.Name]:
+		l.skip(role.Name, name, fmt.Sprintf("role %s is in %s already", role.Name, had))
+	case l.imported+len(role.Instruction) > maxImportBytes:
+		l.skip(role.Name, name, fmt.Sprintf("those before it have %d KiB already: name the file with --role", l.imported>>10))
+	default:
+		if had != "" {
+			role.Notices = append(role.Notices, "it takes the place of "+printable(had, maxSource))
+		}
+		l.imported += len(role.Instruction)
+		l.set.Roles[role.Name], seen[role.Name] = role, true
+	}
+}
+
+// delegates looks for the roles that roles name, when all of them are known.
+func (l *roleLoader) delegates() {
+	for _, name := range slices.Sorted(maps.Keys(l.set.Roles)) {
+		role := l.set.Roles[name]
+		if d := l.own[name]; d != nil {
+			d.problems(role.Validate(spec.Env{Roles: l.set.Roles}))
+			l.errs = append(l.errs, d.err())
+			continue
+		}
+		known := slices.DeleteFunc(slices.Clone(role.Delegates), func(other string) bool {
+			_, ok := l.set.Roles[other]
+			return !ok || other == spec.RoleMaster || other == spec.RoleTester
+		})
+		if len(known) == len(role.Delegates) {
+			continue
+		}
+		role.Notices = append(role.Notices, "tools: agents that are no roles here cannot be called")
+		if role.Delegates = known; len(known) == 0 { // none at all would mean every role
+			role.Tools = slices.DeleteFunc(role.Tools, func(t string) bool { return t == spec.ToolDelegate })
+		}
+		l.set.Roles[name] = role
+	}
+}

@@ -1,0 +1,308 @@
+package sandbox
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"divisi/internal/sandbox/stage"
+)
+
+// The bounds that every command has beside time, output and memory.
+const (
+	maxFileSize  = 32 << 30
+	maxOpenFiles = 1 << 16
+	maxTemp      = 1 << 30
+	lookAtMemory = 200 * time.Millisecond
+)
+
+// process is a stage and the command in it.
+type process struct {
+	cmd     *exec.Cmd
+	control *os.File
+	// began is closed when the command runs, or will not. over is closed when the stage has reported or ended; report is what it
+	// said, nil for nothing.
+	began, over chan struct{}
+	report      *stage.Report
+	command     Command
+	// marked is the value of JobVar in the environment of its processes, where they have it.
+	marked string
+	// box is the control group that it runs in; nil where there is none.
+	box *box
+}
+
+// startProcess starts a command.
+func startProcess(l Level, c Command, std streams) (*process, error) { return launch(l, c, nil, std) }
+
+// perform runs a trial at a level.
+func perform(l Level, c Command, trial *stage.Trial) (*stage.Report, error) {
+	p, err := launch(l, c.withDefaults(), trial, streams{})
+	if err != nil {
+		return nil, err
+	}
+	<-p.over
+	err = errors.Join(p.cmd.Wait(), p.control.Close())
+	p.box.close()
+	switch r := p.report; {
+	case r == nil:
+		return nil, fmt.Errorf("the confinement could not be tried out: %w", err)
+	case r.Error != "":
+		return nil, &layerError{r.Layer, errors.New(r.Error)}
+	}
+	return p.report, nil
+}
+
+// launch starts a stage. Only what the stage could not even begin with is an error here.
+func launch(l Level, c Command, trial *stage.Trial, std streams) (*process, error) {
+	id := rand.Text()
+	config, trees, err := compose(l, c, id)
+	defer closeAll(trees)
+	if err != nil {
+		return nil, err
+	}
+	config.Trial = trial
+	group, err := newBox(id, &config.Limits)
+	if err != nil {
+		return nil, err
+	}
+	text, err := inMemory(config)
+	if err != nil {
+		return nil, err
+	}
+	defer text.Close() // the stage has its own copy
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close() // the stage has its own copy
+	p := &process{control: ours, began: make(chan struct{}), over: make(chan struct{}), command: c, box: group}
+	if !l.have(Namespaces) {
+		p.marked = id
+	}
+	p.cmd = &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{stage.Marker}, Dir: "/",
+		// It lives for a moment or does next to nothing: collecting garbage would only cost.
+		Env:   []string{"GOGC=off", "GOMAXPROCS=2", "GOMEMLIMIT=32MiB"},
+		Stdin: std.in, WaitDelay: drainWait,
+		ExtraFiles: append([]*os.File{text, theirs}, trees...), SysProcAttr: attributes(l, c),
+	}
+	if std.out != nil {
+		p.cmd.Stdout, p.cmd.Stderr = std.out, std.err
+	}
+	group.enterWith(p.cmd.SysProcAttr)
+	if err := p.cmd.Start(); err != nil {
+		group.close()
+		return nil, errors.Join(fmt.Errorf("start its stage: %w", err), ours.Close())
+	}
+	go p.hear()
+	return p, nil
+}
+
+// attributes are the namespaces and the user of a stage. The rights are those of the namespaces, and it gives them up before it
+// starts the command.
+func attributes(l Level, c Command) *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setsid: true}
+	if !l.have(Namespaces) {
+		return attr
+	}
+	user, group := os.Getuid(), os.Getgid()
+	if l.ownUser() {
+		user, group = ownID, ownID
+		attr.Credential = &syscall.Credential{Uid: userID, Gid: userID}
+		attr.GidMappingsEnableSetgroups = true
+	}
+	attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
+	if !c.Network {
+		attr.Cloneflags |= unix.CLONE_NEWNET
+	}
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: userID, HostID: user, Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: userID, HostID: group, Size: 1}}
+	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
+	return attr
+}
+
+// compose says what a stage does, and opens the trees that only this process can open.
+func compose(l Level, c Command, id string) (config *stage.Config, trees []*os.File, err error) {
+	shown := c.Place
+	if l.have(Namespaces) {
+		shown = c.Place.shown()
+	}
+	v, err := newView(c, shown)
+	if err != nil {
+		return nil, nil, err
+	}
+	config = &stage.Config{
+		Landlock: l.have(Landlock), Seccomp: l.have(Seccomp), Unix: l.have(Namespaces), Inet: l.have(Namespaces) || c.Network,
+		Args: c.Args, Dir: c.Place.path(c.Dir, shown), Limits: limits(c),
+	}
+	if !l.have(Namespaces) {
+		config.Env = c.environment(shown, JobVar+"="+id)
+		config.Reads, config.Writes = v.rules()
+		return config, nil, nil
+	}
+	config.Env = c.environment(shown)
+	config.Root = &stage.Root{
+		Mounts: v.mounts(), Files: files(c.Network), Host: userName, Network: c.Network, MaxTemp: maxTemp,
+	}
+	config.Reads, config.Writes = []string{"/"}, []string{"/tmp", "/dev"}
+	for _, m := range v.given {
+		if m.Write {
+			config.Writes = append(config.Writes, m.To)
+		}
+	}
+	if l.ownUser() {
+		config.Root.Mounts, trees, err = openTrees(config.Root.Mounts)
+	}
+	return config, trees, err
+}
+
+func limits(c Command) stage.Limits {
+	if c.MaxMemory == 0 {
+		c.MaxMemory = halfOfMemory()
+	}
+	if c.MaxProcesses <= 0 {
+		c.MaxProcesses = 4096 + 256*runtime.NumCPU()
+	}
+	return stage.Limits{
+		FileSize: maxFileSize, OpenFiles: maxOpenFiles, Processes: uint64(c.MaxProcesses),
+		// No process can use more before the command's time is over; one that survives that is ended by it.
+		CPU:    uint64((c.Timeout+c.Grace)/time.Second+1) * uint64(runtime.NumCPU()),
+		Memory: max(c.MaxMemory, 0), Look: lookAtMemory,
+	}
+}
+
+// halfOfMemory is half of what the machine has, in bytes.
+var halfOfMemory = sync.OnceValue(func() int64 {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 0 // no bound rather than a wrong one
+	}
+	return int64(info.Totalram) * int64(info.Unit) / 2
+})
+
+// inMemory is a file with the config that has no name anywhere.
+func inMemory(config *stage.Config) (*os.File, error) {
+	fd, err := unix.MemfdCreate("divisi-command", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("write what to run: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "divisi-command")
+	if err := gob.NewEncoder(f).Encode(config); err != nil {
+		return nil, errors.Join(fmt.Errorf("write what to run: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+func socketPair() (ours, theirs *os.File, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make the control socket: %w", err)
+	}
+	if err := unix.SetNonblock(pair[0], true); err != nil {
+		return nil, nil, fmt.Errorf("make the control socket: %w", err)
+	}
+	return os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control"), nil
+}
+
+// hear reads what the stage says. The socket ends with the stage.
+func (p *process) hear() {
+	defer close(p.over)
+	said := bufio.NewReader(p.control) // the one buffer of all decoders: each report describes itself anew
+	for first := true; ; first = false {
+		var r stage.Report
+		err := gob.NewDecoder(said).Decode(&r)
+		if err == nil && !r.Began {
+			p.report = &r
+		}
+		if first {
+			close(p.began)
+		}
+		if err != nil || !r.Began {
+			return // a stage that was killed says nothing
+		}
+	}
+}
+
+// begun waits until the command runs. The error is for one that could not be started.
+func (p *process) begun() error {
+	<-p.began
+	select {
+	case <-p.over:
+		return p.fault()
+	default:
+		return nil
+	}
+}
+
+// fault is why the command could not be started, if so.
+func (p *process) fault() error {
+	switch r := p.report; {
+	case r == nil:
+		return nil
+	case r.Missing:
+		return p.command.missing()
+	case r.Error != "":
+		return errors.New(strings.TrimSpace(r.Layer + " " + r.Error))
+	}
+	return nil
+}
+
+// ended is closed when the command has ended.
+func (p *process) ended() <-chan struct{} { return p.over }
+
+func (p *process) terminate() { p.order(stage.Terminate) }
+
+// kill ends everything. A stage that cannot obey is killed itself.
+func (p *process) kill() {
+	p.order(stage.Kill)
+	late := time.NewTimer(stage.CollectTime + drainWait)
+	defer late.Stop()
+	select {
+	case <-p.over:
+	case <-late.C:
+		_ = p.cmd.Process.Kill() // it may have ended in this moment
+	}
+}
+
+// order fails when the stage has ended: then there is nobody left who could obey.
+func (p *process) order(b byte) { _, _ = p.control.Write([]byte{b}) }
+
+// wait collects the stage, and with it everything in its namespaces, and says how the command ended. The error is for a command
+// that could not be started.
+func (p *process) wait(out *Output) error {
+	<-p.over
+	err := p.cmd.Wait()
+	_ = p.control.Close() // everything was heard
+	if p.marked != "" {
+		killMarked(JobVar, p.marked)
+	}
+	out.OutOfMemory = p.box.outOfMemory()
+	p.box.close()
+	if r := p.report; r != nil {
+		out.ExitCode, out.Signal, out.UserTime = r.Exit, r.Signal, r.User
+		out.OutOfMemory = out.OutOfMemory || r.Memory
+		return p.fault()
+	}
+	out.ExitCode, out.Signal = -1, fmt.Sprintf("unknown: %v", err)
+	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		out.Signal = status.Signal().String()
+	}
+	return nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close() // path handles
+	}
+}

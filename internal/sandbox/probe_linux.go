@@ -1,0 +1,116 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"divisi/internal/sandbox/stage"
+)
+
+// probe tries the strongest level first and goes down the ladder until one holds.
+func probe() Level {
+	abi, whyLandlock := stage.LandlockABI()
+	l := Level{abi: abi, layers: []Layer{
+		{Name: Namespaces, Have: true}, {Name: Landlock, Have: true}, {Name: Seccomp, Have: true}, {Name: OwnUser, Have: true},
+	}}
+	if abi == 0 {
+		l.layers[1] = Layer{Landlock, false, whyLandlock, "Take Linux 5.13 or newer, with landlock in the kernel's lsm= list."}
+	}
+	if !stage.HasFilter {
+		l.layers[2] = Layer{Seccomp, false, stage.NoFilter, "Take a machine with an amd64 or arm64 processor."}
+	}
+	for {
+		leaks, failed := tryOut(l)
+		if failed == nil {
+			l.leaks = leaks
+			return l
+		}
+		if !l.lower(failed) {
+			return l
+		}
+	}
+}
+
+// lower gives up the layer that failed; it returns false when there is none left to give up.
+func (l *Level) lower(failed error) bool {
+	name := Namespaces
+	if layer, ok := errors.AsType[*layerError](failed); ok && layer.layer != "" {
+		name = layer.layer
+	}
+	if name == Namespaces && l.ownUser() {
+		name = OwnUser // without it there can still be namespaces
+	}
+	advice := map[string]string{
+		OwnUser: "Run Divisi as an ordinary user, or keep TMPDIR and the state directory on ext4, xfs or btrfs.",
+		Namespaces: "Let users make namespaces: sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone=1, " +
+			"kernel.apparmor_restrict_unprivileged_userns=0; in a container, run it privileged.",
+		Landlock: "Ask whoever forbids the system calls of Landlock here.",
+		Seccomp:  "Ask whoever forbids system call filters here.",
+	}
+	for _, n := range []string{name, Namespaces, Landlock, Seccomp} {
+		for i := range l.layers {
+			if layer := &l.layers[i]; layer.Name == n && layer.Have {
+				layer.Have, layer.Why, layer.Advice = false, failed.Error(), advice[n]
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// layerError is a layer that the machine refused.
+type layerError struct {
+	layer string
+	err   error
+}
+
+func (e *layerError) Error() string { return e.err.Error() }
+func (e *layerError) Unwrap() error { return e.err }
+
+// tryOut runs what must fail at a level. Leaks without which there is still confinement are returned; an error means that the
+// level cannot be had.
+func tryOut(l Level) (leaks []string, err error) {
+	dir, err := os.MkdirTemp("", "divisi-probe-")
+	if err != nil {
+		return nil, fmt.Errorf("the confinement could not be tried out: %w", err)
+	}
+	defer os.RemoveAll(dir) // two small files at worst
+	secret, own := filepath.Join(dir, "secret"), filepath.Join(dir, "own")
+	if err := errors.Join(os.WriteFile(secret, nil, 0o600), os.Mkdir(own, 0o700)); err != nil {
+		return nil, fmt.Errorf("the confinement could not be tried out: %w", err)
+	}
+	port, closePort, err := anyPort()
+	if err != nil {
+		return nil, err
+	}
+	defer closePort()
+	written := filepath.Join(dir, "written")
+	r, err := perform(l, Command{Dir: own, Writable: []string{own}}, &stage.Trial{Write: written, Read: secret, Port: port})
+	if err != nil {
+		return nil, err
+	}
+	if !l.Confined() {
+		return nil, nil
+	}
+	if _, err := os.Lstat(written); err == nil {
+		return nil, errors.New("it was tried out, and commands could write files outside")
+	}
+	if slices.Contains(r.Leaks, stage.Reads) {
+		return nil, fmt.Errorf("it was tried out, and commands could %s", stage.Reads)
+	}
+	return r.Leaks, nil
+}
+
+// anyPort listens on loopback, for somebody to fail to reach it.
+func anyPort() (port int, stop func(), err error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0") //nolint:noctx // it returns at once
+	if err != nil {
+		return 0, nil, fmt.Errorf("the confinement could not be tried out: %w", err)
+	}
+	address, _ := l.Addr().(*net.TCPAddr)
+	return address.Port, func() { _ = l.Close() }, nil
+}

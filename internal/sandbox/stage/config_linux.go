@@ -1,0 +1,125 @@
+package stage
+
+import "time"
+
+// Marker is the name, as its first argument, that makes a program the stage of a command.
+const Marker = "divisi-sandbox-stage"
+
+// The descriptors that the stage is started with, beside the command's standard streams.
+const (
+	// ConfigFD is a file with a Config, as encoding/gob writes it: names and arguments can hold any byte.
+	ConfigFD = 3
+	// ControlFD is a stream socket: the parent writes Terminate and Kill, the stage a Report when the
+	// command runs and before it ends. When
+	// the parent's end closes, which it does when the parent dies, everything ends.
+	ControlFD = 4
+	// FirstTree is the descriptor of the first tree that the parent opened for a Mount.
+	FirstTree = 5
+)
+
+// What the parent writes to the control socket.
+const (
+	// Terminate asks the command's process group to end.
+	Terminate = 'T'
+	// Kill ends the command and everything that it started.
+	Kill = 'K'
+)
+
+// Config is what a stage does. All paths are absolute.
+type Config struct {
+	// Root is the file system that the command sees; nil leaves the machine's own, and starts without namespaces.
+	Root *Root
+	// Landlock and Seccomp say which of the two the kernel can do.
+	Landlock bool
+	Seccomp  bool
+	// Reads and Writes are the paths, as the command sees them, below which Landlock lets it read and write.
+	Reads  []string
+	Writes []string
+	// Unix and Inet say which sockets the command may make beside those that ask the kernel about its network.
+	Unix bool
+	Inet bool
+	// Args, Env and Dir are the command; Args[0] is looked up in the PATH of Env.
+	Args   []string
+	Env    []string
+	Dir    string
+	Limits Limits
+	// Trial, when not nil, is tried instead of a command.
+	Trial *Trial
+}
+
+// Root is a file system made of parts of the machine's.
+type Root struct {
+	// Mounts are in the order in which they are made.
+	Mounts []Mount
+	// Files are small files that are not the machine's, by path.
+	Files map[string]string
+	// Host is the name of the machine.
+	Host string
+	// Network says that the network is the machine's.
+	Network bool
+	// MaxTemp bounds /tmp and /dev/shm, each, in bytes.
+	MaxTemp int64
+}
+
+// Mount is one part of a Root.
+type Mount struct {
+	// From is a path of the machine, or To is a symbolic link to Link, or, with both empty, an empty directory.
+	From string
+	Link string
+	// FD is the descriptor of the tree, ready to be attached, in the place of From; 0 for none.
+	FD int
+	To string
+	// Write leaves it writable, Device leaves device files usable, and Maybe skips it where it cannot be opened.
+	Write  bool
+	Device bool
+	Maybe  bool
+}
+
+// Limits bound a command; zero values mean no bound.
+type Limits struct {
+	// FileSize is in bytes; CPU in seconds of one process.
+	FileSize  uint64
+	OpenFiles uint64
+	CPU       uint64
+	// Processes bounds processes and threads where the command has a user namespace of its own.
+	Processes uint64
+	// Memory is what all processes together may use, in bytes; it is looked at every Look.
+	Memory int64
+	Look   time.Duration
+}
+
+// Trial is what must fail inside: it is tried once, to see whether the machine really denies.
+type Trial struct {
+	// Write is a file that must not be written, Read one that must not be read, Port a TCP port of the machine's loopback that
+	// must not be reached.
+	Write string
+	Read  string
+	Port  int
+}
+
+// Report is what a stage says: that the command began, and how it ended.
+type Report struct {
+	// Began says that the command runs; the rest is empty then.
+	Began bool
+	// Exit is the command's exit code, -1 when a signal ended it; Signal names that.
+	Exit   int
+	Signal string
+	// Memory says that it was killed because it used more than Limits.Memory.
+	Memory bool
+	// User is the processor time in user mode of the command and those of its processes that were waited for.
+	User time.Duration
+	// Missing says that there is no such program.
+	Missing bool
+	// Error is why the command could not be started, Layer what failed: one of the names below, or empty.
+	Error string
+	Layer string
+	// Leaks are what a Trial could do.
+	Leaks []string
+}
+
+// The layers of confinement.
+const (
+	Namespaces = "namespaces"
+	Landlock   = "landlock"
+	Seccomp    = "seccomp"
+)

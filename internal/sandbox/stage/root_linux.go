@@ -1,0 +1,271 @@
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// devices are what a command finds in /dev, beside terminals of its own.
+var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
+
+// below is where the new root stands while it is built. Every machine has the directory, for this program was started by it.
+const below = "/proc"
+
+// enter builds the root and makes it that of this process; the machine's own is gone afterwards.
+func (r *Root) enter() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	root, err := newTmpfs(rootSize)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(root) // a path handle
+	if err := attach(root, below); err != nil {
+		return err
+	}
+	for _, step := range []func() error{r.makeSystem, r.mountAll, r.writeFiles, r.pivot, r.nameHost} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if err := unix.MountSetattr(root, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+		return fmt.Errorf("seal the root: %w", err)
+	}
+	return nil
+}
+
+// rootSize bounds the root itself, which holds directories and a few small files.
+const rootSize = 4 << 20
+
+// newTmpfs makes a file system in memory that is not attached yet.
+func newTmpfs(size int64) (int, error) {
+	options := map[string]string{"size": strconv.FormatInt(size, 10), "mode": "0755"}
+	return newMount("tmpfs", unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV, options)
+}
+
+func newMount(kind string, attributes int, options map[string]string) (int, error) {
+	fs, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return 0, fmt.Errorf("make a %s: %w", kind, err)
+	}
+	defer unix.Close(fs) // the mount keeps what it needs
+	for name, value := range options {
+		if err := unix.FsconfigSetString(fs, name, value); err != nil {
+			return 0, fmt.Errorf("set %s of a %s: %w", name, kind, err)
+		}
+	}
+	if err := unix.FsconfigCreate(fs); err != nil {
+		return 0, fmt.Errorf("make a %s: %w", kind, err)
+	}
+	fd, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, attributes)
+	if err != nil {
+		return 0, fmt.Errorf("mount a %s: %w", kind, err)
+	}
+	return fd, nil
+}
+
+func attach(tree int, to string) error {
+	if err := unix.MoveMount(tree, "", unix.AT_FDCWD, to, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return fmt.Errorf("attach %s: %w", to, err)
+	}
+	return nil
+}
+
+// mountNew makes a file system and attaches it to a new directory of the root.
+func mountNew(to, kind string, attributes int, options map[string]string) error {
+	fd, err := newMount(kind, attributes, options)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd) // a path handle
+	if err := os.MkdirAll(below+to, 0o755); err != nil {
+		return err
+	}
+	return attach(fd, below+to)
+}
+
+// makeSystem makes what no machine is needed for: processes, devices, terminals, memory.
+func (r *Root) makeSystem() error {
+	const plain = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	const quiet = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC
+	open := map[string]string{"size": strconv.FormatInt(r.MaxTemp, 10), "mode": "1777"}
+	if err := errors.Join(
+		mountNew("/proc", "proc", plain|unix.MOUNT_ATTR_NOEXEC, nil),
+		mountNew("/tmp", "tmpfs", plain, open),
+		mountNew("/dev/shm", "tmpfs", plain, open),
+		mountNew("/dev/pts", "devpts", quiet, map[string]string{"mode": "0620", "ptmxmode": "0666"}),
+	); err != nil {
+		return err
+	}
+	for _, dir := range []string{"/run", "/var"} {
+		if err := os.MkdirAll(below+dir, 0o755); err != nil {
+			return err
+		}
+	}
+	for name, to := range map[string]string{
+		"/dev/ptmx": "pts/ptmx", "/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0",
+		"/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2", "/var/tmp": "/tmp",
+	} {
+		if err := os.Symlink(to, below+name); err != nil {
+			return err
+		}
+	}
+	for _, name := range devices {
+		if err := (Mount{From: "/dev/" + name, To: "/dev/" + name, Write: true, Device: true, Maybe: true}).make(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Root) mountAll() error {
+	for _, m := range r.Mounts {
+		if err := m.make(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Root) writeFiles() error {
+	for path, text := range r.Files {
+		if err := os.MkdirAll(filepath.Dir(below+path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(below+path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pivot leaves the machine's root for the new one.
+func (r *Root) pivot() error {
+	if err := unix.Chdir(below); err != nil {
+		return fmt.Errorf("enter the root: %w", err)
+	}
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("change the root: %w", err)
+	}
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("leave the machine's root: %w", err)
+	}
+	if err := unix.Chdir("/"); err != nil {
+		return fmt.Errorf("enter the root: %w", err)
+	}
+	return nil
+}
+
+// nameHost gives the machine inside its name, and brings its own loopback up where the network is its own.
+func (r *Root) nameHost() error {
+	if err := unix.Sethostname([]byte(r.Host)); err != nil {
+		return fmt.Errorf("name the host: %w", err)
+	}
+	if r.Network {
+		return nil
+	}
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("bring loopback up: %w", err)
+	}
+	defer unix.Close(s) // a handle
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return fmt.Errorf("bring loopback up: %w", err)
+	}
+	request.SetUint16(unix.IFF_UP)
+	if err := unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, request); err != nil {
+		return fmt.Errorf("bring loopback up: %w", err)
+	}
+	return nil
+}
+
+// make puts one part in its place.
+func (m Mount) make() error {
+	if m.Link != "" {
+		if err := os.MkdirAll(filepath.Dir(below+m.To), 0o755); err != nil {
+			return err
+		}
+		return os.Symlink(m.Link, below+m.To)
+	}
+	tree, err := m.tree()
+	if err != nil {
+		if m.Maybe {
+			return nil
+		}
+		return fmt.Errorf("open %s: %w", m.From, err)
+	}
+	defer unix.Close(tree) // a path handle
+	if err := standIn(tree, below+m.To); err != nil {
+		return fmt.Errorf("make a place for %s: %w", m.To, err)
+	}
+	if err := attach(tree, below+m.To); err != nil && (!m.Maybe || !errors.Is(err, fs.ErrNotExist)) {
+		return err // what was removed since it was opened is not there
+	}
+	return nil
+}
+
+// tree opens the part as a mount of its own with no more rights than it needs.
+func (m Mount) tree() (int, error) {
+	if m.FD != 0 {
+		return m.FD, nil
+	}
+	if m.From == "" {
+		return newTmpfs(rootSize)
+	}
+	return OpenTree(m, 0)
+}
+
+// OpenTree opens a copy of the tree From as a mount that is not attached yet, with no more rights than m says. A users
+// descriptor that is not 0 is a user namespace that says whose files of other users' are.
+func OpenTree(m Mount, users int) (int, error) {
+	recursive := uint(unix.AT_RECURSIVE)
+	if users != 0 {
+		recursive = 0 // what is mounted below may not know how to map users
+	}
+	fd, err := unix.OpenTree(unix.AT_FDCWD, m.From, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|recursive)
+	if err != nil {
+		return 0, err
+	}
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID}
+	if !m.Device {
+		attr.Attr_set |= unix.MOUNT_ATTR_NODEV
+	}
+	if !m.Write {
+		attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
+	}
+	if users != 0 {
+		attr.Attr_set |= unix.MOUNT_ATTR_IDMAP
+		attr.Userns_fd = uint64(users)
+	}
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|recursive, &attr); err != nil {
+		_ = unix.Close(fd) // a path handle
+		return 0, fmt.Errorf("restrict the mount: %w", err)
+	}
+	return fd, nil
+}
+
+// standIn makes a directory or a file for a tree to be attached to, where there is none.
+func standIn(tree int, at string) error {
+	var stat unix.Stat_t
+	if err := unix.Fstat(tree, &stat); err != nil {
+		return err
+	}
+	if stat.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return os.MkdirAll(at, 0o755)
+	}
+	if _, err := os.Lstat(at); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(at, nil, 0o644)
+}

@@ -1,0 +1,154 @@
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// denied are the system calls that no build or test needs and that lead out of confinement, or to parts of the kernel that are
+// attacked most. The lists of the processors add those that exist there alone.
+var denied = []uint32{
+	// other processes
+	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PIDFD_GETFD,
+	unix.SYS_KCMP, unix.SYS_SETNS, unix.SYS_UNSHARE,
+	// file systems
+	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_FSOPEN,
+	unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
+	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_FANOTIFY_INIT,
+	unix.SYS_SWAPON, unix.SYS_SWAPOFF,
+	// the kernel
+	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
+	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD,
+	unix.SYS_SYSLOG, unix.SYS_REBOOT, unix.SYS_ACCT, unix.SYS_NFSSERVCTL, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_VHANGUP,
+	// the machine's clock and name
+	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_ADJTIMEX, unix.SYS_CLOCK_ADJTIME, unix.SYS_SETHOSTNAME,
+	unix.SYS_SETDOMAINNAME,
+}
+
+// absent are calls that programs know how to do without when the kernel does not have them. The filter cannot look into the
+// arguments of clone3, which are in memory; C libraries then use clone.
+var absent = []uint32{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
+
+// namespaceFlags are the flags of clone that make one.
+const namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
+	unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+// Offsets into what the kernel shows a filter (struct seccomp_data); the processors that have one are little-endian.
+const (
+	atCall  = 0
+	atArch  = 4
+	atFirst = 16
+)
+
+func argument(n int) uint32 { return uint32(atFirst + 8*n) }
+
+// program is a filter in the making: the kernel's own small machine language, of which there is no interpreter here.
+type program []unix.SockFilter
+
+func (p *program) load(offset uint32) { p.step(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, offset, 0, 0) }
+func (p *program) ret(value uint32)   { p.step(unix.BPF_RET|unix.BPF_K, value, 0, 0) }
+
+func (p *program) step(code int, k uint32, yes, no uint8) {
+	*p = append(*p, unix.SockFilter{Code: uint16(code), K: k, Jt: yes, Jf: no})
+}
+
+// when adds a body that runs where the loaded value compares to k, and that must not fall through.
+func (p *program) when(comparison int, k uint32, body func(*program)) {
+	var inner program
+	body(&inner)
+	p.step(unix.BPF_JMP|unix.BPF_K|comparison, k, 0, uint8(len(inner)))
+	*p = append(*p, inner...)
+}
+
+func (p *program) refuse(errno unix.Errno) { p.ret(unix.SECCOMP_RET_ERRNO | uint32(errno)) }
+
+// rules writes the filter for this processor: everything but what is denied is allowed.
+func rules(unixSockets, inet bool) program {
+	var p program
+	p.load(atArch)
+	p.step(unix.BPF_JMP|unix.BPF_K|unix.BPF_JEQ, arch, 1, 0)
+	p.ret(unix.SECCOMP_RET_KILL_PROCESS)
+	p.load(atCall)
+	if foreign != 0 {
+		p.when(unix.BPF_JGE, foreign, func(p *program) { p.ret(unix.SECCOMP_RET_KILL_PROCESS) })
+	}
+	for _, call := range append(append([]uint32{}, denied...), deniedHere...) {
+		p.when(unix.BPF_JEQ, call, func(p *program) { p.refuse(unix.EPERM) })
+	}
+	for _, call := range absent {
+		p.when(unix.BPF_JEQ, call, func(p *program) { p.refuse(unix.ENOSYS) })
+	}
+	p.when(unix.BPF_JEQ, unix.SYS_CLONE, func(p *program) {
+		p.load(argument(0))
+		p.when(unix.BPF_JSET, namespaceFlags, func(p *program) { p.refuse(unix.EPERM) })
+		p.ret(unix.SECCOMP_RET_ALLOW)
+	})
+	p.when(unix.BPF_JEQ, unix.SYS_IOCTL, func(p *program) {
+		p.load(argument(1))
+		for _, request := range []uint32{unix.TIOCSTI, unix.TIOCLINUX} { // both write into somebody's keyboard
+			p.when(unix.BPF_JEQ, request, func(p *program) { p.refuse(unix.EPERM) })
+		}
+		p.ret(unix.SECCOMP_RET_ALLOW)
+	})
+	p.when(unix.BPF_JEQ, unix.SYS_SOCKET, func(p *program) { p.sockets(unixSockets, inet) })
+	for call, mode := range deviceCalls {
+		p.when(unix.BPF_JEQ, call, func(p *program) { p.noDevices(mode) })
+	}
+	p.ret(unix.SECCOMP_RET_ALLOW)
+	return p
+}
+
+// sockets allows the families that were asked for, and of netlink the one that lists the network's interfaces.
+func (p *program) sockets(unixSockets, inet bool) {
+	var families []uint32
+	if unixSockets {
+		families = append(families, unix.AF_UNIX)
+	}
+	if inet {
+		families = append(families, unix.AF_INET, unix.AF_INET6)
+	}
+	p.load(argument(0))
+	for _, family := range families {
+		p.when(unix.BPF_JEQ, family, func(p *program) { p.ret(unix.SECCOMP_RET_ALLOW) })
+	}
+	p.when(unix.BPF_JEQ, unix.AF_NETLINK, func(p *program) {
+		p.load(argument(2))
+		p.when(unix.BPF_JEQ, unix.NETLINK_ROUTE, func(p *program) { p.ret(unix.SECCOMP_RET_ALLOW) })
+		p.refuse(unix.EAFNOSUPPORT)
+	})
+	p.refuse(unix.EAFNOSUPPORT)
+}
+
+// noDevices lets mknod make pipes and files, which need no rights, and nothing else.
+func (p *program) noDevices(mode int) {
+	p.load(argument(mode))
+	p.step(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, unix.S_IFMT, 0, 0)
+	for _, kind := range []uint32{unix.S_IFCHR, unix.S_IFBLK} {
+		p.when(unix.BPF_JEQ, kind, func(p *program) { p.refuse(unix.EPERM) })
+	}
+	p.ret(unix.SECCOMP_RET_ALLOW)
+}
+
+// filter puts the filter on the calling thread, and on whatever it starts, for ever.
+func filter(unixSockets, inet bool) error {
+	if arch == 0 {
+		return errors.New(NoFilter)
+	}
+	p := rules(unixSockets, inet)
+	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
+	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0,
+		uintptr(unsafe.Pointer(&prog))) //nolint:gosec // the kernel's interface
+	if errno != 0 {
+		return fmt.Errorf("filter system calls: %w", errno)
+	}
+	return nil
+}
+
+// NoFilter is why there is no filter on other processors.
+const NoFilter = "there is no list of system calls for this processor"
+
+// HasFilter says whether there is a list of system calls for this processor.
+const HasFilter = arch != 0

@@ -1,0 +1,18 @@
+package stage
+
+import "golang.org/x/sys/unix"
+
+// arch is how the kernel names the processor; calls from foreign on are those of the x32 interface, which has numbers of its own.
+const (
+	arch    = unix.AUDIT_ARCH_X86_64
+	foreign = 0x40000000
+)
+
+// deniedHere are the denied calls that only this processor has.
+var deniedHere = []uint32{
+	unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT, unix.SYS_USELIB, unix.SYS_CREATE_MODULE, unix.SYS_GET_KERNEL_SYMS,
+	unix.SYS_QUERY_MODULE, unix.SYS__SYSCTL, unix.SYS_USTAT,
+}
+
+// deviceCalls make device files, among others; the value is the place of their mode among the arguments.
+var deviceCalls = map[uint32]int{unix.SYS_MKNOD: 1, unix.SYS_MKNODAT: 2}

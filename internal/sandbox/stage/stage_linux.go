@@ -1,0 +1,154 @@
+package stage
+
+import (
+	"bytes"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+func init() { //nolint:gochecknoinits // the package's comment says why
+	if len(os.Args) > 0 && os.Args[0] == Marker {
+		runtime.LockOSThread()
+		perform()
+	}
+}
+
+// layerError is a layer of confinement that could not be put on.
+type layerError struct {
+	layer string
+	err   error
+}
+
+func (e *layerError) Error() string { return e.layer + ": " + e.err.Error() }
+func (e *layerError) Unwrap() error { return e.err }
+
+// perform is the life of a stage. It never returns.
+func perform() {
+	var c Config
+	if err := readConfig(&c); err != nil {
+		finish(Report{Error: err.Error()})
+	}
+	keep := newKeeper(&c)
+	if err := c.confine(); err != nil {
+		r := Report{Error: err.Error()}
+		if failed, ok := errors.AsType[*layerError](err); ok {
+			r.Layer, r.Error = failed.layer, failed.err.Error()
+		}
+		finish(r)
+	}
+	if c.Trial != nil {
+		finish(Report{Leaks: c.Trial.try()})
+	}
+	finish(keep.run())
+}
+
+func readConfig(c *Config) error {
+	var stat unix.Stat_t
+	if err := unix.Fstat(ConfigFD, &stat); err != nil {
+		return fmt.Errorf("%s is started by Divisi alone: %w", Marker, err)
+	}
+	data := make([]byte, stat.Size)
+	n, err := unix.Pread(ConfigFD, data, 0)
+	if err == nil {
+		err = gob.NewDecoder(bytes.NewReader(data[:n])).Decode(c)
+	}
+	if err != nil {
+		return fmt.Errorf("read what to run: %w", err)
+	}
+	return nil
+}
+
+// finish tells the parent and ends the process without any of the Go runtime's farewells, which could write into the command's
+// output. With namespaces the kernel ends everything else before the parent sees the end of this.
+func finish(r Report) {
+	say(r)
+	unix.Exit(0)
+}
+
+// say tells the parent. One that is gone needs no report.
+func say(r Report) {
+	var text bytes.Buffer
+	if gob.NewEncoder(&text).Encode(r) == nil {
+		_, _ = unix.Write(ControlFD, text.Bytes())
+	}
+}
+
+// confine gives the calling thread, and what it will start, less and less. The order is the kernel's: Landlock forbids mounts,
+// and the filter of system calls forbids nearly all that comes before it.
+func (c *Config) confine() error {
+	if c.Root != nil {
+		if err := c.Root.enter(); err != nil {
+			return &layerError{Namespaces, err}
+		}
+	}
+	if err := c.Limits.set(c.Root != nil); err != nil {
+		return err
+	}
+	if err := giveUpRights(); err != nil {
+		return err
+	}
+	if c.Landlock {
+		if err := restrict(c.Reads, c.Writes); err != nil {
+			return &layerError{Landlock, err}
+		}
+	}
+	if c.Seccomp {
+		if err := filter(c.Unix, c.Inet); err != nil {
+			return &layerError{Seccomp, err}
+		}
+	}
+	return nil
+}
+
+// giveUpRights leaves no capability, no way to gain one, and no descriptor to the command.
+func giveUpRights() error {
+	if err := unix.CloseRange(ConfigFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("close what was inherited: %w", err)
+	}
+	// Orphans of the command become children of this process, also without namespaces.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("adopt orphans: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("close own memory: %w", err)
+	}
+	for capability := uintptr(0); capability <= unix.CAP_LAST_CAP; capability++ {
+		_ = unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0) // who may not drop it has none to drop
+	}
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up capabilities: %w", err)
+	}
+	if err := dropAll(); err != nil {
+		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("forbid new privileges: %w", err)
+	}
+	return nil
+}
+
+// dropAll empties the capabilities of all threads of this process; of the calling thread alone where the program is linked with
+// C: only that one starts anything.
+func dropAll() error {
+	header, none := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, [2]unix.CapUserData{}
+	_, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET,
+		uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0) //nolint:gosec // the kernel's interface
+	if errno == syscall.ENOTSUP {
+		if err := unix.Capset(&header, &none[0]); err != nil {
+			return fmt.Errorf("give up capabilities: %w", err)
+		}
+		return nil
+	}
+	if errno != 0 {
+		return fmt.Errorf("give up capabilities: %w", errno)
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package stage
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Whoever starts a program under the name of the stage gets nothing but an error.
+func TestTheStageIsStartedByDivisiAlone(t *testing.T) {
+	t.Parallel()
+	text := filepath.Join(t.TempDir(), "config")
+	require.NoError(t, os.WriteFile(text, []byte("no config"), 0o600))
+	config, err := os.Open(text)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, config.Close()) })
+	for name, files := range map[string][]*os.File{"no config": nil, "nonsense": {config}} {
+		heard, say, err := os.Pipe()
+		require.NoError(t, err)
+		cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
+		cmd.Args = []string{Marker}
+		cmd.ExtraFiles = append(files, make([]*os.File, 1-len(files))...)
+		cmd.ExtraFiles = append(cmd.ExtraFiles, say)
+		require.NoError(t, cmd.Run(), name)
+		require.NoError(t, say.Close())
+		said, err := io.ReadAll(heard)
+		require.NoError(t, err)
+		require.Contains(t, string(said), "Error", name)
+		require.NoError(t, heard.Close())
+	}
+}
+
+func TestWritingFollowsTheVersion(t *testing.T) {
+	t.Parallel()
+	require.Zero(t, writing(1)&unix.LANDLOCK_ACCESS_FS_REFER)
+	require.NotZero(t, writing(2)&unix.LANDLOCK_ACCESS_FS_REFER)
+	require.Zero(t, writing(2)&unix.LANDLOCK_ACCESS_FS_TRUNCATE)
+	require.NotZero(t, writing(3)&unix.LANDLOCK_ACCESS_FS_TRUNCATE)
+	require.Zero(t, writing(4)&unix.LANDLOCK_ACCESS_FS_IOCTL_DEV)
+	require.NotZero(t, writing(5)&unix.LANDLOCK_ACCESS_FS_IOCTL_DEV)
+}
+
+// Every jump of a filter lands within it, and every path through it ends in a verdict.
+func TestFiltersAreWellFormed(t *testing.T) {
+	t.Parallel()
+	for _, unixSockets := range []bool{false, true} {
+		p := rules(unixSockets, !unixSockets)
+		require.Less(t, len(p), unix.BPF_MAXINSNS)
+		for i, step := range p {
+			if step.Code&0x07 == unix.BPF_JMP {
+				require.Less(t, i+1+int(max(step.Jt, step.Jf)), len(p), "step %d", i)
+			}
+		}
+		require.EqualValues(t, unix.BPF_RET|unix.BPF_K, p[len(p)-1].Code)
+	}
+	all := slices.Concat(denied, deniedHere, absent)
+	slices.Sort(all)
+	require.Len(t, slices.Compact(slices.Clone(all)), len(all), "a call is listed twice")
+}
+
+// verdict is what a filter says of a call: a small interpreter of the steps that rules writes.
+func verdict(t *testing.T, p program, arch, call uint32, arguments ...uint32) uint32 {
+	t.Helper()
+	data := map[uint32]uint32{atArch: arch, atCall: call}
+	for i, value := range arguments {
+		data[argument(i)] = value
+	}
+	value := uint32(0)
+	for i := 0; i < len(p); i++ {
+		step, holds := p[i], false
+		switch step.Code {
+		case unix.BPF_LD | unix.BPF_W | unix.BPF_ABS:
+			value = data[step.K]
+			continue
+		case unix.BPF_ALU | unix.BPF_AND | unix.BPF_K:
+			value &= step.K
+			continue
+		case unix.BPF_RET | unix.BPF_K:
+			return step.K
+		case unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K:
+			holds = value == step.K
+		case unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K:
+			holds = value >= step.K
+		case unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K:
+			holds = value&step.K != 0
+		default:
+			require.Fail(t, "an unknown step", "%+v", step)
+		}
+		if holds {
+			i += int(step.Jt)
+		} else {
+			i += int(step.Jf)
+		}
+	}
+	require.Fail(t, "no verdict")
+	return 0
+}
+
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	if !HasFilter {
+		t.Skip(NoFilter)
+	}
+	const allow, kill = unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_KILL_PROCESS
+	refuse := func(errno unix.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(errno) }
+	wide, narrow := rules(true, true), rules(false, false)
+	for _, call := range slices.Concat(denied, deniedHere) {
+		require.Equal(t, refuse(unix.EPERM), verdict(t, narrow, arch, call), call)
+	}
+	for _, call := range absent {
+		require.Equal(t, refuse(unix.ENOSYS), verdict(t, wide, arch, call), call)
+	}
+	for call, mode := range deviceCalls {
+		at := make([]uint32, mode+1)
+		for kind, want := range map[uint32]uint32{
+			unix.S_IFCHR: refuse(unix.EPERM), unix.S_IFBLK: refuse(unix.EPERM), unix.S_IFIFO: allow, unix.S_IFREG: allow, 0: allow,
+		} {
+			at[mode] = kind | 0o644
+			require.Equal(t, want, verdict(t, wide, arch, call, at...), "%d %o", call, kind)
+		}
+	}
+	family := refuse(unix.EAFNOSUPPORT)
+	for _, c := range []struct {
+		filter program
+		call   uint32
+		args   []uint32
+		want   uint32
+	}{
+		{wide, unix.SYS_READ, nil, allow},
+		{wide, unix.SYS_CLONE, []uint32{unix.CLONE_VM | unix.CLONE_VFORK | uint32(unix.SIGCHLD)}, allow},
+		{wide, unix.SYS_CLONE, []uint32{unix.CLONE_NEWUSER | uint32(unix.SIGCHLD)}, refuse(unix.EPERM)},
+		{wide, unix.SYS_CLONE, []uint32{unix.CLONE_VM | unix.CLONE_NEWNET}, refuse(unix.EPERM)},
+		{wide, unix.SYS_IOCTL, []uint32{0, unix.TIOCSTI}, refuse(unix.EPERM)},
+		{wide, unix.SYS_IOCTL, []uint32{0, unix.TIOCLINUX}, refuse(unix.EPERM)},
+		{wide, unix.SYS_IOCTL, []uint32{0, unix.TIOCGWINSZ}, allow},
+		{wide, unix.SYS_SOCKET, []uint32{unix.AF_UNIX, unix.SOCK_STREAM, 0}, allow},
+		{wide, unix.SYS_SOCKET, []uint32{unix.AF_INET6, unix.SOCK_DGRAM, 0}, allow},
+		{wide, unix.SYS_SOCKET, []uint32{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE}, allow},
+		{wide, unix.SYS_SOCKET, []uint32{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_AUDIT}, family},
+		{wide, unix.SYS_SOCKET, []uint32{unix.AF_VSOCK, unix.SOCK_STREAM, 0}, family},
+		{wide, unix.SYS_SOCKET, []uint32{unix.AF_PACKET, unix.SOCK_RAW, 0}, family},
+		{narrow, unix.SYS_SOCKET, []uint32{unix.AF_UNIX, unix.SOCK_STREAM, 0}, family},
+		{narrow, unix.SYS_SOCKET, []uint32{unix.AF_INET, unix.SOCK_STREAM, 262}, family},
+		{narrow, unix.SYS_SOCKETPAIR, []uint32{unix.AF_UNIX, unix.SOCK_STREAM, 0}, allow},
+	} {
+		require.Equal(t, c.want, verdict(t, c.filter, arch, c.call, c.args...), "%d %v", c.call, c.args)
+	}
+	require.EqualValues(t, kill, verdict(t, wide, arch+1, unix.SYS_READ), "another processor's calls have other numbers")
+	if foreign != 0 {
+		require.EqualValues(t, kill, verdict(t, wide, arch, foreign|unix.SYS_READ))
+	}
+}
+
+// The kernel's own list of children and what all processes say of their parents agree.
+func TestDescendants(t *testing.T) {
+	t.Parallel()
+	const family = `(echo; sleep 60; :) & ( (echo; sleep 60; :) & echo; sleep 60; :) & echo; wait`
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", family)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		require.NoError(t, unix.Kill(-cmd.Process.Pid, unix.SIGKILL))
+		require.Error(t, cmd.Wait())
+	})
+	_, err = io.ReadFull(out, make([]byte, 4))
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(descendants(cmd.Process.Pid)), 3)
+	require.Len(t, childrenOf(cmd.Process.Pid), 2)
+	require.ElementsMatch(t, childrenOf(cmd.Process.Pid), parents()(cmd.Process.Pid))
+}
+
+func TestKilobytes(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "status")
+	require.NoError(t, os.WriteFile(file, []byte("Name:\tx\nRssAnon:\t   12 kB\nRssFile:\t 900 kB\nRssShmem:\tmany kB\nVmSwap:\t1 kB\n"), 0o600))
+	require.EqualValues(t, 13<<10, kilobytes(file, "RssAnon:", "RssShmem:", "VmSwap:"))
+	require.Zero(t, kilobytes(file+".gone", "RssAnon:"))
+	require.Positive(t, roughly("self"))
+	require.Positive(t, exactly("self"))
+}
+
+func TestProgram(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"bin/tool": 0o700, "bin/data": 0o600, "more/tool": 0o700} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, mode))
+	}
+	env := []string{"PATH=/nowhere", "PATH=bin:" + dir + "/more:" + dir + "/bin"}
+	for name, want := range map[string]string{
+		"tool": "more/tool", "./bin/tool": "bin/tool", "bin/data": "", "data": "", "none": "", "bin": "", "./bin": "",
+	} {
+		path, found := Program(name, dir, env)
+		require.Equal(t, want != "", found, name)
+		if found {
+			require.Equal(t, want, strings.TrimPrefix(path, dir+"/"), name)
+		}
+	}
+	require.Equal(t, "last", Lookup([]string{"A=first", "AB=x", "A=last"}, "A"))
+}

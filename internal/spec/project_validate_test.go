@@ -1,0 +1,74 @@
+package spec
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestModelValidate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(*Model)
+		want   string // empty: nothing is wrong
+	}{
+		{"as it is", func(*Model) {}, ""},
+		{"a key by name", func(m *Model) { m.KeyEnv = "ROUTER_KEY" }, ""},
+		{"https", func(m *Model) { m.BaseURL = "https://router.test/api/v1/" }, ""},
+		{"the standard address", func(m *Model) { m.BaseURL = "" }, ""},
+		{"minimal", func(m *Model) { m.Thinking, m.Tier = "MINIMAL", TierFlex }, ""},
+		{"stand-ins", func(m *Model) { m.Fallback = []string{"cheap", "gemini-3.8-flash", "gemini-3.7-flash", "big"} }, ""},
+		{"name", func(m *Model) { m.Name = "" }, "models.local.name: the model has no name"},
+		{
+			"provider", func(m *Model) { m.Provider = "opnai" },
+			`models.local.provider: provider "opnai" is not one of gemini, openai (did you mean "openai"?)`,
+		},
+		{"no scheme", func(m *Model) { m.BaseURL = "localhost:11434/v1" }, "models.local.base_url: the url is not of the form"},
+		{"scheme", func(m *Model) { m.BaseURL = "ftp://a/v1" }, "models.local.base_url: the url is not of the form"},
+		{"password", func(m *Model) { m.BaseURL = "http://me:hunter2@a/v1" }, "models.local.base_url: the url holds a user name"},
+		{"query", func(m *Model) { m.BaseURL = "http://a/v1?k=hunter2" }, "models.local.base_url: the url has a query"},
+		{"the key itself", func(m *Model) { m.KeyEnv = "sk-hunter2" }, "models.local.key_env: this is not a variable's name"},
+		{
+			"gemini elsewhere", func(m *Model) { m.Provider, m.KeyEnv = ProviderGemini, "K" },
+			"models.local.base_url: base_url belongs to provider openai; Gemini's address and key stand in the environment: " +
+				"GOOGLE_GEMINI_BASE_URL, GEMINI_API_KEY\nmodels.local.key_env: key_env belongs to provider openai",
+		},
+		{"thinking", func(m *Model) { m.Thinking = "low" }, `models.local.thinking: thinking "low" is not one of MINIMAL, LOW, MEDIUM, HIGH`},
+		{"tier", func(m *Model) { m.Tier = "cheap" }, `models.local.tier: tier "cheap" is not one of standard, flex, priority`},
+		{
+			"unknown stand-in", func(m *Model) { m.Fallback = []string{"chaep"} },
+			`models.local.fallback[0]: there is no model "chaep"; there are big, cheap, local, ` +
+				`llama-70b, gemini-3.5-flash-lite, qwen3:30b (did you mean "cheap"?)`,
+		},
+		{"itself", func(m *Model) { m.Fallback = []string{"local"} }, `models.local.fallback[0]: model "local" is tried already`},
+		{"output", func(m *Model) { m.MaxOutput = 1 << 31 }, "models.local.max_output: 2147483648 is more than any model writes"},
+		{"twice", func(m *Model) { m.Fallback = []string{"big", "big"} }, `models.local.fallback[1]: model "big" is tried already`},
+		{
+			"two places", func(m *Model) { m.Name = "llama-70b" },
+			`models.local.name: model "llama-70b" is served elsewhere for the alias big`,
+		},
+		{"one place twice", func(m *Model) {
+			m.Name, m.BaseURL, m.KeyEnv, m.Fallback = "llama-70b", "http://big.test/v1", "BIG_KEY", []string{"cheap"}
+		}, ""},
+	} {
+		local := Model{Provider: ProviderOpenAI, Name: "qwen3:30b", BaseURL: "http://127.0.0.1:11434/v1", Fallback: []string{"big"}}
+		c.change(&local)
+		p := Project{Models: map[string]Model{
+			"big":   {Provider: ProviderOpenAI, Name: "llama-70b", BaseURL: "http://big.test/v1", KeyEnv: "BIG_KEY"},
+			"cheap": {Provider: ProviderGemini, Name: "gemini-3.5-flash-lite"},
+			"local": local,
+		}}
+		got := said(p.Validate())
+		if c.name == "provider" {
+			p.Models = map[string]Model{ModelEmbedding: {Provider: ProviderOpenAI, Name: "e"}}
+			require.Contains(t, said(p.Validate()), "models.embedding.provider: embeddings come from provider gemini alone")
+		}
+		if c.want == "" {
+			require.Empty(t, got, c.name)
+			continue
+		}
+		require.Contains(t, got, c.want, c.name)
+		require.NotContains(t, got, "hunter2", c.name)
+	}
+}

@@ -1,0 +1,34 @@
+package spec
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// SendKeysVar names the variable in which a person says which of their variables may go where: NAME=HOST, separated by commas.
+// The files of a repository say where they want a key to go; only its owner says that it may.
+const SendKeysVar = "DIVISI_SEND_KEYS"
+
+// MaySend returns nil where the value of the variable name may go to a host, or to a program known as where. allowed is the value
+// of SendKeysVar. This machine itself is no other place. A host is allowed with TLS; without, only as http://HOST.
+func MaySend(allowed, name, where string) error {
+	host := where
+	if u, err := url.Parse(where); err == nil && u.Host != "" {
+		host = u.Hostname()
+		if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+			return nil
+		}
+		if u.Scheme == "http" {
+			host = "http://" + host
+		}
+	}
+	for entry := range strings.SplitSeq(allowed, ",") {
+		if key, to, ok := strings.Cut(strings.TrimSpace(entry), "="); ok && key == name && strings.EqualFold(to, host) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s would go to %s because a file of the repository says so: if that is what you want, set %s=%s=%s",
+		name, host, SendKeysVar, name, host)
+}

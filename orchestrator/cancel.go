@@ -1,0 +1,50 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+
+	"divisi/bus"
+	"divisi/contextscope"
+)
+
+// CancelTask ends one task for good, and with it everything that its agent has asked for. The error is a *RefusedError where it
+// cannot be ended.
+func (c *Conductor) CancelTask(ctx context.Context, id, reason string) error {
+	if reason == "" {
+		reason = "cancelled by a person"
+	}
+	if err := c.st.reachable(id, reason); err != nil {
+		return err
+	}
+	t := c.st.Tasks[id]
+	switch {
+	case t == nil:
+		return refusedf("the master ends with its run: divisi cancel %s", c.cfg.Run)
+	case t.Ended():
+		return refusedf("%s has ended and is %s", id, t.State)
+	case t.State == TaskLanding:
+		return refusedf("%s is being landed", id)
+	}
+	return c.cancelTask(ctx, t, reason)
+}
+
+// cancelTask ends a task: first in the log, from when on nothing of it counts, then on the queue and with its agent.
+func (c *Conductor) cancelTask(ctx context.Context, t *TaskView, reason string) error {
+	id := t.Task.ID
+	if err := c.append(ctx, contextscope.KindTask, id, TaskData{State: TaskCancelled, Reason: reason}); err != nil {
+		return err
+	}
+	for _, work := range []string{id, id + verifySuffix} {
+		w := c.st.Works[work]
+		if w == nil || w.Attempts[w.Last] == nil || w.Attempts[w.Last].Result != nil {
+			continue
+		}
+		subject := bus.TaskSubject(w.roleAt(w.Last), c.cfg.Run, queueToken(work, w.Last))
+		if err := c.cfg.Bus.Purge(ctx, subject); err != nil {
+			return fmt.Errorf("take %s off the queue: %w", work, err)
+		}
+		c.tell(ctx, work)
+	}
+	return nil
+}

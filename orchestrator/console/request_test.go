@@ -1,0 +1,70 @@
+package console
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
+
+	"divisi/contextscope"
+	"divisi/subagents/wire"
+)
+
+func eventOf(t *testing.T, kind contextscope.Kind, agent string, data any) *contextscope.Event {
+	t.Helper()
+	raw, err := json.Marshal(data)
+	require.NoError(t, err)
+	return &contextscope.Event{Run: "r1", Task: "one", Attempt: 1, Agent: agent, Kind: kind, Author: "user", Data: raw}
+}
+
+func TestWhatAgentsAskAndAreToldIsSaid(t *testing.T) {
+	t.Parallel()
+	request, answer := contextscope.KindRequest, contextscope.KindAnswer
+	for want, e := range map[string]*contextscope.Event{
+		`one/1 asks: Which? (x, y); answer: divisi send r1/one "…"`: eventOf(t, request, "one/1", wire.Request{
+			Kind: wire.RequestAsk, Question: "Which?", Options: []string{"x", "y"},
+		}),
+		"one/1 asks for a reader: look":       eventOf(t, request, "one/1", wire.Request{Kind: wire.RequestDelegate, Role: "reader", Brief: "look"}),
+		"one/1 hands its task over to x: b":   eventOf(t, request, "one/1", wire.Request{Kind: wire.RequestTransfer, Role: "x", Brief: "b"}),
+		"one/1 asks to write a, b: r":         eventOf(t, request, "one/1", wire.Request{Kind: wire.RequestScope, Paths: []string{"a", "b"}, Reason: "r"}),
+		"one/1 writes to two":                 eventOf(t, request, "one/1", wire.Request{Kind: wire.RequestSend, Task: "two"}),
+		"one is refused: no":                  eventOf(t, answer, "", wire.Answer{Refused: "no"}),
+		"user answers one: x":                 eventOf(t, answer, "", wire.Answer{From: "user", Text: "x"}),
+		"one may write a too":                 eventOf(t, answer, "", wire.Answer{Granted: []string{"a"}}),
+		"one/1 was told the message of user:": eventOf(t, contextscope.KindSteering, "one/1", wire.Steered{From: "user"}),
+	} {
+		require.Equal(t, want, linesOf(e)[0].text)
+	}
+	require.Empty(t, linesOf(eventOf(t, answer, "", wire.Answer{Task: "one-x-1-0"})), "the end of a task has a line of its own")
+	m := eventOf(t, contextscope.KindUser, "", nil)
+	m.Content = genai.NewContentFromText("mind \x1b[31mit", genai.RoleUser)
+	require.Contains(t, linesOf(m)[0].text, "user writes to one: mind")
+	require.NotContains(t, linesOf(m)[0].text, "\x1b")
+	m.Agent = "master/2"
+	require.Empty(t, linesOf(m), "what a master is woken with is said already")
+}
+
+func TestALimitAndACircleAreSaid(t *testing.T) {
+	t.Parallel()
+	control := contextscope.KindControl
+	for want, n := range map[string]wire.Nudge{
+		"one/1 has one turn left to hand in: limit_time": {Reason: wire.ReasonLimit, Class: "limit_time"},
+		"one/1 goes round in a circle: ls {}":            {Reason: wire.ReasonLoop, Class: "call", Detail: "ls {}", Strike: 1},
+	} {
+		require.Equal(t, []line{{want, warn}}, linesOf(eventOf(t, control, "one/1", n)))
+	}
+	for _, reason := range []string{wire.ReasonReminder, wire.ReasonJudged, wire.ReasonStopped, wire.ReasonTools} {
+		require.Empty(t, linesOf(eventOf(t, control, "one/1", wire.Nudge{Reason: reason, Detail: "x"})))
+	}
+}
+
+func TestAnAgentThatWaitsIsSeenToWait(t *testing.T) {
+	t.Parallel()
+	v := newView()
+	v.apply(eventOf(t, contextscope.KindStarted, "one/1", wire.Started{Delivery: 1}))
+	v.apply(eventOf(t, contextscope.KindRequest, "one/1", wire.Request{Kind: wire.RequestAsk, Question: "Which?"}))
+	require.Equal(t, "waits for an answer: Which?", v.agents[0].doing)
+	v.apply(eventOf(t, contextscope.KindTool, "one/1", wire.Tooled{}))
+	require.Equal(t, "thinking", v.agents[0].doing)
+}

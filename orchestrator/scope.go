@@ -1,0 +1,63 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+// grant decides whether a task may write more than it was given. What is granted is held at once.
+func (c *Conductor) grant(ctx context.Context, q *RequestView) error {
+	t := c.st.Tasks[q.Of]
+	if t != nil && len(t.Task.Files) == 0 {
+		return c.answerTo(ctx, q, wire.Answer{
+			Text: "your task has no write set: everything that is not protected is yours to write",
+		})
+	}
+	if why := c.st.mayGrow(t, q); why != "" {
+		return c.refuse(ctx, q, why)
+	}
+	return c.answerTo(ctx, q, wire.Answer{Granted: q.Paths, Text: "yours to write from now on: " + strings.Join(q.Paths, ", ")})
+}
+
+// mayGrow says why a task's write set may not grow as its agent asks; "" when it may.
+func (s *State) mayGrow(t *TaskView, q *RequestView) string {
+	if t == nil {
+		return "only the agent of a task can write, and so ask for more to write"
+	}
+	role := s.Spec.Roles[t.Task.Role]
+	if !role.ChangesFiles() {
+		return fmt.Sprintf("role %s writes nothing: say in your findings what is to be changed", role.Name)
+	}
+	if problems := pathProblems(q.Paths); problems != "" {
+		return problems
+	}
+	for _, p := range q.Paths {
+		if spec.MatchAny(s.Spec.Project.Protected, p) {
+			return p + " is protected, and only a plan can give it to a task: name it in deviations"
+		}
+	}
+	for _, h := range s.heldSets() {
+		if at, meet := Intersect(h.files, q.Paths); meet && h.task != t.Task.ID {
+			return fmt.Sprintf("%s is held by %s. Do not work around it: finish what you can, and say in deviations what is to "+
+				"be changed there, as a task to follow", at, h.task)
+		}
+	}
+	return ""
+}
+
+// pathProblems says what is wrong with entries of a write set; "" for nothing.
+func pathProblems(paths []string) string {
+	if len(paths) == 0 {
+		return "no paths were named"
+	}
+	p := spec.Plan{Tasks: []spec.Task{{ID: "t", Role: "r", Brief: "b", Files: paths}}}
+	var lines []string
+	for _, problem := range p.Validate(spec.Env{Roles: map[string]spec.Role{"r": {Writes: true}}}) {
+		lines = append(lines, strings.ReplaceAll(problem.String(), "tasks[0].files", "paths"))
+	}
+	return strings.Join(lines, "\n")
+}

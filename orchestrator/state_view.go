@@ -1,0 +1,116 @@
+package orchestrator
+
+import "divisi/internal/spec"
+
+// TaskView is where one task of the plan stands.
+type TaskView struct {
+	Task  spec.Task
+	Plan  int
+	State TaskState
+	// Reason and Faults say why it is where it is; Faults are the failed attempts' ends, oldest first.
+	Reason string
+	Faults []AttemptFault
+	// Attempt is the newest attempt's number; Verify that of the newest attempt of its tester.
+	Attempt int
+	Verify  int
+	// Result is the newest attempt's accepted result, Commit its commit on the integration branch.
+	Result  *spec.Result
+	Commit  string
+	Landed  Landed
+	VerifyR *spec.Result
+	// Parent is the task whose agent asked for this one, and Depth how many agents stand above; "" and 0 for planned ones.
+	Parent string
+	Depth  int
+	// Handovers are the times that its agent gave it to another role, oldest first.
+	Handovers []Handover
+	// EndedPos is where in the log it ended; 0 while it has not.
+	EndedPos uint64
+	// after are the tasks and templates that must be over before this one starts.
+	after []string
+}
+
+// Handover is an attempt that gave its task to another role.
+type Handover struct {
+	Attempt int
+	// Role is that of the attempt; Brief what it left to the next one, Patch its work.
+	Role  string
+	Brief string
+	Patch *spec.Patch
+}
+
+// AttemptFault is how one attempt failed.
+type AttemptFault struct {
+	Attempt int
+	Fault   spec.Fault
+	Patch   *spec.Patch
+	Summary string
+}
+
+// Work is something on the queue: a task, its tester, a batch, the baseline or the final gates.
+type Work struct {
+	ID       string
+	Role     string
+	Attempts map[int]*AttemptView
+	Last     int
+}
+
+// AttemptView is one attempt as the log tells it.
+type AttemptView struct {
+	Attempt int
+	Role    string
+	// Pos is where in the log it was dispatched, StartedPos where its newest delivery began.
+	Pos, StartedPos uint64
+	// Open counts its requests without an answer. Stopped says that its agent stopped at a turn boundary, Void that its task was
+	// cancelled under it.
+	Open          int
+	Stopped, Void bool
+	// Epoch is that of the conductor that dispatched it.
+	Epoch    int
+	Head     string
+	Delivery int
+	Started  bool
+	Worker   string
+	Doing    string
+	Usage    spec.Usage
+	// Model is the one that gave the newest answer. USD is what the calls cost by the dated prices, Unpriced the tokens of
+	// those whose price is not known.
+	Model    string
+	USD      float64
+	Unpriced int
+	Turns    int
+	Result   *spec.Result
+	// ResultPos is the result's position in the log.
+	ResultPos uint64
+	Receipts  []spec.Receipt
+	// Dispatched and Ended are unix milliseconds, for reports; 0 when unknown.
+	Dispatched, Began, Ended int64
+}
+
+// Batch is the batch that is being tested.
+type Batch struct {
+	Number  int
+	Old     string
+	Head    string
+	Tasks   []Landed
+	Tries   int
+	Attempt int
+}
+
+// Outstanding reports whether an attempt of the work is on the queue or with a worker.
+func (w *Work) Outstanding() bool {
+	a := w.Attempts[w.Last]
+	return a != nil && a.Result == nil && !a.Void
+}
+
+// Waits reports whether all that the work's agent does is wait for others.
+func (w *Work) Waits() bool { return w.Outstanding() && w.Attempts[w.Last].Open > 0 }
+
+// Ended reports whether a task will not change any more.
+func (t *TaskView) Ended() bool {
+	switch t.State {
+	case TaskDone, TaskLanded, TaskParked, TaskCancelled:
+		return true
+	default:
+		return false
+	}
+}

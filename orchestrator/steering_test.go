@@ -1,0 +1,187 @@
+package orchestrator_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/geminitest"
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+)
+
+// send is what a person does while the run goes on.
+func (r *rig) send(task, text string) (string, error) {
+	return orchestrator.Ask(r.t.Context(), r.bus, "r1", orchestrator.Request{Verb: orchestrator.VerbSend, Task: task, Text: text})
+}
+
+func TestAMessageReachesWhoIsAtWorkWhoWaitsAndNobodyWhoHasEnded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(3), func(s *orchestrator.RunSpec) {
+		s.Roles["mod"] = command("mod", "true")
+		addRoles(s, agentRole("scout", spec.ToolReadFile))
+		s.Plan = planOf(
+			spec.Task{ID: "first", Role: "scout", Brief: "b"},
+			spec.Task{ID: "runs", Role: "scout", Brief: "b", DependsOn: []string{"first"}},
+			spec.Task{ID: "waits", Role: "scout", Brief: "b", DependsOn: []string{"runs"}},
+			spec.Task{ID: "cmd", Role: "mod", Brief: "b", DependsOn: []string{"waits"}},
+		)
+	})
+	reads := calls(callOf(spec.ToolReadFile, map[string]any{"path": "f00.txt"}))
+	said := r.play(parts{"first": {submits("f")}, "runs": {reads, submits("r")}, "waits": {submits("w")}})
+	said.hold = func(q geminitest.Request) {
+		if q.Task != "runs" || q.Turn != 1 {
+			return
+		}
+		for task, want := range map[string]string{
+			"runs": "runs/1 is told at its next turn", "waits": "waits is told when its next attempt begins",
+		} {
+			text, err := r.send(task, "Mind the "+task+".")
+			if err != nil || text != want {
+				panic(text)
+			}
+		}
+		for task, want := range map[string]string{
+			"first": "first has ended and is done", "cmd": "carried out by a command", "": "has a plan file and no master",
+			"frist": `did you mean "first"?`,
+		} {
+			_, err := r.send(task, "Anybody?")
+			require.ErrorAs(t, err, new(*orchestrator.RefusedError))
+			require.ErrorContains(t, err, want)
+		}
+		_, err := r.send("runs", " ")
+		require.ErrorContains(t, err, "empty")
+		_, err = r.send("runs", strings.Repeat("x", 32<<10+1))
+		require.ErrorContains(t, err, "at most 32768 are taken")
+	}
+	st := r.run(t.Context())
+	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
+	require.NotContains(t, said.at("runs/1/1"), "Mind the runs.")
+	require.Contains(t, said.at("runs/1/2"), "Mind the runs.")
+	require.Contains(t, said.at("waits/1/1"), "Mind the waits.")
+	for _, task := range st.Report().Tasks {
+		switch task.ID {
+		case "runs":
+			require.Equal(t, []orchestrator.Receipt{{Agent: "runs/1", Turn: 2}}, task.Messages[0].Receipts)
+		case "waits":
+			require.Equal(t, []orchestrator.Receipt{{Agent: "waits/1", Turn: 1}}, task.Messages[0].Receipts)
+		}
+	}
+}
+
+// A message that was kept before the worker died is told to who goes on, once; and the next attempt is told it again.
+func TestAMessageOutlivesWorkersAndAttempts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *orchestrator.RunSpec) {
+		s.Project.Gates[0].Command = []string{"sh", "-c", "if grep -q bad f00.txt; then echo 'error: it is bad'; exit 1; fi"}
+		addRoles(s, agentRole("hand", spec.ToolWriteFile))
+		s.Plan = planOf(spec.Task{ID: "one", Role: "hand", Brief: "b", Files: []string{"f00.txt"}})
+	})
+	said := r.play(parts{
+		"one/1": {writes("f00.txt", "bad\n"), submits("first")}, "one/2": {writes("f00.txt", "good\n"), submits("second")},
+	})
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	said.hold = func(q geminitest.Request) {
+		if q.Attempt == 1 && q.Turn == 1 {
+			kill()
+			<-t.Context().Done()
+		}
+	}
+	stop := r.worker(ctx)
+	_, err := r.conduct(ctx, r.config(false))
+	require.NoError(t, err)
+	said.hold = nil
+	stop()
+	text, err := r.do(orchestrator.Request{Verb: orchestrator.VerbSend, Task: "one", Text: "Keep it short."})
+	require.NoError(t, err)
+	require.Equal(t, "one/1 is told at its next turn", text)
+	defer r.worker(t.Context())()
+	st, err := r.conduct(t.Context(), r.config(true))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
+	require.Contains(t, said.at("one/1/2"), "Keep it short.")
+	require.Contains(t, said.at("one/2/1"), "Keep it short.")
+	var agents []string
+	for _, receipt := range st.Messages[0].Receipts {
+		agents = append(agents, receipt.Agent)
+	}
+	require.Equal(t, []string{"one/1", "one/2"}, agents)
+}
+
+func TestAMessageToTheMasterWakesIt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *orchestrator.RunSpec) { addRoles(s, agentRole("scout", spec.ToolReadFile)) })
+	reads := calls(callOf(spec.ToolReadFile, map[string]any{"path": "f00.txt"}))
+	said := r.play(parts{
+		"master/1": {dispatches(map[string]any{"id": "one", "role": "scout", "brief": "b"})},
+		"master/2": {calls(callOf("send", map[string]any{"task": "one", "text": "Leave the vendor directory out."})), {Text: "I told it."}},
+		"master/3": {submits("done")},
+		"one":      {reads, submits("read it")},
+	})
+	told := make(chan struct{})
+	said.hold = func(q geminitest.Request) {
+		switch {
+		case q.Task == "one" && q.Turn == 1:
+			text, err := r.send("", "Not the vendor directory, please.")
+			require.NoError(t, err)
+			require.Equal(t, "the master is woken with it", text)
+			<-told
+		case q.Task == "master" && q.Attempt == 2 && q.Turn == 2:
+			close(told)
+		}
+	}
+	st := r.run(t.Context())
+	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
+	require.Contains(t, said.at("master/2/1"), "A person writes to you:")
+	require.Contains(t, said.at("master/2/1"), "Not the vendor directory, please.")
+	require.Contains(t, said.at("master/2/2"), "one/1 is told at its next turn")
+	require.Contains(t, said.at("one/1/2"), "Message of master/2:")
+	require.Contains(t, said.at("one/1/2"), "Leave the vendor directory out.")
+	require.Empty(t, st.Messages[0].Receipts, "what it was woken with it is not told again")
+	_, err := r.do(orchestrator.Request{Verb: orchestrator.VerbSend, Text: "Anybody?"})
+	require.ErrorContains(t, err, "is over: done")
+}
+
+func TestAPausedRunComesToATurnBoundaryAndGoesOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(3), func(s *orchestrator.RunSpec) {
+		s.Parallel = 2
+		addRoles(s, agentRole("hand", spec.ToolWriteFile))
+		s.Roles["mod"] = command("mod", "while [ ! -e "+t.TempDir()+"/../go ]; do sleep 0.02; [ -e f02.txt ] && break; done; echo new > f02.txt")
+		s.Plan = planOf(
+			spec.Task{ID: "one", Role: "hand", Brief: "b", Files: []string{"f00.txt"}},
+			spec.Task{ID: "two", Role: "mod", Brief: "b", Files: []string{"f02.txt"}},
+			spec.Task{ID: "late", Role: "hand", Brief: "b", Files: []string{"f01.txt"}},
+		)
+	})
+	said := r.play(parts{
+		"one":  {writes("f00.txt", "new\n"), submits("one")},
+		"late": {writes("f01.txt", "new\n"), submits("late")},
+	})
+	said.hold = func(q geminitest.Request) {
+		if q.Task == "one" && q.Turn == 1 {
+			text, err := orchestrator.Ask(t.Context(), r.bus, "r1", orchestrator.Request{Verb: orchestrator.VerbPause})
+			require.NoError(t, err)
+			require.Contains(t, text, "the run stops when")
+		}
+	}
+	st := r.run(t.Context())
+	require.Equal(t, orchestrator.RunStopped, st.Run)
+	require.Equal(t, "paused by a person", st.Reason)
+	require.Equal(t, 1, said.count("one/1/1"))
+	require.Zero(t, said.count("one/1/2"), "it stopped at its boundary")
+	require.True(t, st.Works["one"].Attempts[1].Stopped)
+	require.Zero(t, said.count("late/1/1"), "nothing was begun")
+	require.NotNil(t, st.Settled("two"), "a command goes on to its end")
+
+	said.hold = nil
+	defer r.worker(t.Context())()
+	st, err := r.conduct(t.Context(), r.config(true))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
+	require.ElementsMatch(t, []string{"one", "two", "late"}, r.landed())
+	require.Equal(t, 1, said.count("one/1/1"), "its finished turn was not paid again")
+}

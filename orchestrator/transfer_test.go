@@ -1,0 +1,130 @@
+package orchestrator_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/geminitest"
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+)
+
+func transfers(role, brief string) geminitest.Answer {
+	return calls(callOf(spec.ToolTransfer, map[string]any{"role": role, "brief": brief}))
+}
+
+func transferRig(t *testing.T) *rig {
+	return newRig(t, files(3), func(s *orchestrator.RunSpec) {
+		addRoles(s, agentRole("first", spec.ToolWriteFile, spec.ToolTransfer), agentRole("second", spec.ToolWriteFile, spec.ToolTransfer),
+			agentRole("scout", spec.ToolReadFile, spec.ToolTransfer))
+		s.Plan = planOf(spec.Task{ID: "one", Role: "first", Brief: "b", Files: []string{"f00.txt", "f01.txt"}})
+	})
+}
+
+func TestATaskIsHandedOverWithItsSessionAndItsTree(t *testing.T) {
+	t.Parallel()
+	r := transferRig(t)
+	said := r.play(parts{
+		"one/1": {
+			calls(geminitest.Call{Name: spec.ToolWriteFile, Args: map[string]any{"path": "f00.txt", "content": "by the first\n"}}),
+			transfers("second", "The rest is yours."),
+		},
+		"one/2": {transfers("first", "back"), transfers("scout", "read it"), writes("f01.txt", "by the second\n"), submits("both")},
+	})
+	st := r.run(t.Context())
+	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
+	require.Equal(t, []string{"one"}, r.landed())
+	require.Equal(t, "by the first\n", sh(t, r.checkout.Top, "git show divisi/r1:f00.txt"))
+	require.Equal(t, "by the second\n", sh(t, r.checkout.Top, "git show divisi/r1:f01.txt"))
+	task := st.Tasks["one"]
+	require.Equal(t, 2, task.Attempt)
+	require.Empty(t, task.Faults, "a transfer is no failed attempt")
+	require.Equal(t, "second", task.Task.Role)
+	begins := said.at("one/2/1")
+	require.Contains(t, begins, "You are second.")
+	require.Contains(t, begins, "handed over to you by one/1, of role first")
+	require.Contains(t, begins, "The rest is yours.")
+	require.Contains(t, begins, "[one/1]", "the session is narrated")
+	require.Contains(t, begins, "is in your work tree")
+	require.Contains(t, said.at("one/2/2"), "go round in a circle")
+	require.Contains(t, said.at("one/2/3"), "role scout writes nothing")
+	roles := map[string]int{}
+	for _, role := range st.Report().Roles {
+		roles[role.Role] = role.Usage.Calls
+	}
+	require.Equal(t, map[string]int{"first": 2, "second": 4}, roles, "each role has its own calls")
+}
+
+// What was handed over stands on the commit that it began from: what landed meanwhile is not undone by it.
+func TestAHandoverKeepsWhatLandedMeanwhile(t *testing.T) {
+	t.Parallel()
+	r := transferRig(t)
+	r.spec.Plan.Tasks = append(r.spec.Plan.Tasks, spec.Task{ID: "zero", Role: "second", Brief: "b", Files: []string{"f02.txt"}})
+	said := r.play(parts{
+		"one/1": {writes("f00.txt", "by the first\n"), transfers("second", "The rest is yours.")},
+		"one/2": {writes("f01.txt", "by the second\n"), submits("both")},
+		"zero":  {writes("f02.txt", "meanwhile\n"), submits("done")},
+	})
+	said.hold = func(q geminitest.Request) {
+		if q.Task == "one" && q.Attempt == 1 && q.Turn == 2 {
+			r.until(func(st *orchestrator.State) bool {
+				return st.Tasks["zero"] != nil && st.Tasks["zero"].State == orchestrator.TaskLanded
+			}, "the other lands")
+		}
+	}
+	st := r.run(t.Context())
+	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
+	require.Equal(t, []string{"zero", "one"}, r.landed())
+	for file, text := range map[string]string{"f00.txt": "by the first\n", "f01.txt": "by the second\n", "f02.txt": "meanwhile\n"} {
+		require.Equal(t, text, sh(t, r.checkout.Top, "git show divisi/r1:"+file))
+	}
+}
+
+// The transfer is in the log before the attempt ends: killed in between, it happens once.
+func TestATransferSurvivesAKill(t *testing.T) {
+	t.Parallel()
+	r := transferRig(t)
+	said := r.play(parts{
+		"one/1": {writes("f00.txt", "by the first\n"), transfers("second", "The rest is yours.")},
+		"one/2": {writes("f01.txt", "by the second\n"), submits("both")},
+	})
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	said.hold = func(q geminitest.Request) {
+		if q.Attempt == 2 {
+			kill()
+			<-t.Context().Done()
+		}
+	}
+	stop := r.worker(ctx)
+	_, err := r.conduct(ctx, r.config(false))
+	require.NoError(t, err)
+	said.hold = nil
+	stop()
+	defer r.worker(t.Context())()
+	st, err := r.conduct(t.Context(), r.config(true))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
+	require.Equal(t, "by the first\n", sh(t, r.checkout.Top, "git show divisi/r1:f00.txt"))
+	require.Equal(t, 2, st.Tasks["one"].Attempt)
+}
+
+// The attempt after a failed one starts from the newest head, with the narrated session and without the tree.
+func TestAFailureAfterATransferStartsAnew(t *testing.T) {
+	t.Parallel()
+	r := transferRig(t)
+	r.spec.Project.Gates[0].Command = []string{"sh", "-c", "if grep -q bad f00.txt; then echo 'error: it is bad'; exit 1; fi"}
+	said := r.play(parts{
+		"one/1": {writes("f00.txt", "bad\n"), transfers("second", "The rest is yours.")},
+		"one/2": {writes("f01.txt", "new\n"), submits("both")},
+		"one/3": {writes("f01.txt", "new\n"), submits("the second file alone")},
+	})
+	st := r.run(t.Context())
+	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
+	require.Equal(t, "old\n", sh(t, r.checkout.Top, "git show divisi/r1:f00.txt"))
+	require.Contains(t, said.at("one/3/1"), "[one/1]")
+	require.Contains(t, said.at("one/3/1"), "it is bad")
+	require.NotContains(t, said.at("one/3/1"), "is in your work tree")
+}

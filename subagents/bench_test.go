@@ -1,0 +1,103 @@
+package subagents
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"divisi/internal/spec"
+
+	"github.com/stretchr/testify/require"
+)
+
+// BenchmarkTurn measures what a turn with two calls costs beside the model and the tools: compiling, two appends, folding. The
+// baseline is the same number of appends alone.
+func BenchmarkTurn(b *testing.B) {
+	const turns = 100
+	steps := make([]step, 0, turns)
+	for i := range turns - 1 {
+		s := callsTool("read", map[string]any{"text": fmt.Sprint(i)})
+		s.parts = append(s.parts, callsTool("read", map[string]any{"text": fmt.Sprint(-i)}).parts...)
+		steps = append(steps, s)
+	}
+	steps = append(steps, submits("ok"))
+	var whole, appends time.Duration
+	for b.Loop() {
+		m := newMemory()
+		a := testAgent(b, m, &script{steps: steps}, echo("read", true))
+		a.Bounds.Turns = turns + 2
+		began := time.Now()
+		r, err := a.Run(b.Context())
+		whole += time.Since(began)
+		require.NoError(b, err)
+		require.Equal(b, spec.StatusDone, r.Status)
+		appends += appendAgain(b, m)
+	}
+	perTurn := whole / time.Duration(b.N*turns)
+	b.ReportMetric(float64(perTurn.Microseconds()), "µs/turn")
+	b.ReportMetric(float64(whole)/float64(appends), "x-appends-alone")
+}
+
+// appendAgain appends the same messages to a fresh store.
+func appendAgain(b *testing.B, m *store) time.Duration {
+	b.Helper()
+	fresh := newMemory()
+	began := time.Now()
+	var last uint64
+	for _, msg := range m.messages {
+		var err error
+		last, err = fresh.Append(b.Context(), msg.Subject, msg.Data, last)
+		require.NoError(b, err)
+	}
+	return time.Since(began)
+}
+
+// BenchmarkIdleAgents measures what 64 agents hold in memory while a slow model keeps all of them waiting, each after 20 turns
+// with a result of 4 KB. Their logs and requests, which live here too, count.
+func BenchmarkIdleAgents(b *testing.B) {
+	const agents, history = 64, 20
+	for b.Loop() {
+		var asked, done sync.WaitGroup
+		asked.Add(agents)
+		answer := make(chan struct{})
+		waiting := make([]*Agent, agents)
+		for i := range waiting {
+			s := &script{}
+			for turn := range history {
+				s.steps = append(s.steps, callsTool("read", map[string]any{"text": fmt.Sprint(turn, strings.Repeat(" word", 800))}))
+			}
+			s.steps = append(s.steps, submits("ok"))
+			s.each = func(turn int) {
+				if turn == history {
+					asked.Done()
+					<-answer
+				}
+			}
+			waiting[i] = testAgent(b, newMemory(), s, echo("read", true))
+			waiting[i].Bounds.Turns = history + 5
+		}
+		before := heap()
+		for _, a := range waiting {
+			done.Go(func() {
+				_, err := a.Run(b.Context())
+				require.NoError(b, err)
+			})
+		}
+		asked.Wait()
+		b.ReportMetric(float64(heap()-before)/agents/1024, "KB/agent")
+		close(answer)
+		done.Wait()
+	}
+}
+
+// heap is the memory in use, stacks too, after a collection.
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapInuse + m.StackInuse
+}

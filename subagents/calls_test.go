@@ -1,0 +1,47 @@
+package subagents
+
+import (
+	"context"
+	"testing"
+
+	"divisi/internal/spec"
+	"divisi/subagents/workspace"
+
+	"github.com/stretchr/testify/require"
+)
+
+// nestedTree cannot be saved the first time.
+type nestedTree struct{ fakeTree }
+
+func (n *nestedTree) Save(ctx context.Context) (*spec.Patch, error) {
+	if n.saves++; n.saves == 1 {
+		return nil, &workspace.NestedError{Paths: []string{"sub"}}
+	}
+	return n.fakeTree.Save(ctx)
+}
+
+func TestWhatCannotBeSavedCannotBeHandedIn(t *testing.T) {
+	t.Parallel()
+	both := submits("too early")
+	both.parts = append(both.parts, callsTool("write", map[string]any{"text": "x"}).parts...)
+	s := &script{steps: []step{both, submits("ok")}}
+	a := testAgent(t, newMemory(), s, echo("write", false))
+	a.Tree = &nestedTree{fakeTree{files: []string{"a.go"}}}
+	r, err := a.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "ok", r.Handoff.Summary)
+	require.Equal(t, []string{"a.go"}, r.Patch.Files)
+	parts := s.requests()[1].Contents[len(s.requests()[1].Contents)-1].Parts
+	require.Contains(t, parts[0].FunctionResponse.Response["error"], "sub")
+}
+
+func TestWordsOfAPlannerAfterALimitSaySo(t *testing.T) {
+	t.Parallel()
+	s := &script{steps: []step{says("that is all")}}
+	a := testAgent(t, newMemory(), s, echo(spec.ToolDispatch, false))
+	a.Bounds.Turns = 1
+	r, err := a.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, spec.StatusDone, r.Status)
+	require.Equal(t, faultTurns, r.LimitHit)
+}

@@ -1,0 +1,190 @@
+package subagents
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"divisi/contextscope"
+	"divisi/internal/model"
+	"divisi/internal/spec"
+	"divisi/subagents/tool"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
+)
+
+// circle is an answer that says one sentence again and again, in small pieces.
+func circle(thought bool) step {
+	var s step
+	for _, word := range strings.SplitAfter(strings.Repeat("Let me look at the file once more, to be sure of it. ", 40), " ") {
+		s.parts = append(s.parts, &genai.Part{Text: word, Thought: thought})
+	}
+	return s
+}
+
+func TestAnAnswerThatGoesRoundInACircleIsBrokenOff(t *testing.T) {
+	t.Parallel()
+	for name, thought := range map[string]bool{"text": false, "thought": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &script{steps: []step{circle(thought), submits("ok")}}
+			a := testAgent(t, newMemory(), s)
+			r, err := a.Run(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, spec.StatusDone, r.Status)
+			require.Equal(t, "brief error usage control turn usage calls tool", kinds(a.Journal.Events()), "it is not in the history")
+			require.Contains(t, textOf(s.requests()[1].Contents[len(s.requests()[1].Contents)-1]), "Let me look at the file once more")
+		})
+	}
+}
+
+func TestTheSecondCircleEndsAnAgentAlsoAfterAResume(t *testing.T) {
+	t.Parallel()
+	steps := []step{circle(false), callsTool("read", nil), circle(true)}
+	m := newMemory()
+	whole := testAgent(t, m, &script{steps: steps}, echo("read", true))
+	want, err := whole.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "loop", want.Error.Class)
+	require.Contains(t, want.Error.Message, "after a warning too")
+	for k := range len(m.messages) {
+		cut := newMemory()
+		cut.setFailAfter(k)
+		_, err := testAgent(t, cut, &script{steps: steps}, echo("read", true)).Run(t.Context())
+		require.ErrorIs(t, err, errDown)
+		cut.setFailAfter(-1)
+		got, err := testAgent(t, cut, &script{steps: steps}, echo("read", true)).Run(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, got, k)
+	}
+}
+
+func TestTheRepeatThatCompletesALoopIsNotExecuted(t *testing.T) {
+	t.Parallel()
+	ran, polls := 0, 0
+	same := &probe{"read", true, func(context.Context, tool.Call) tool.Result { ran++; return tool.Text("as before") }}
+	poll := &probe{"poll", true, func(context.Context, tool.Call) tool.Result { polls++; return tool.Text(fmt.Sprint(polls)) }}
+	again := callsTool("read", map[string]any{"text": "x"})
+	s := &script{steps: []step{again, again, again, again, again, submits("ok")}}
+	r, err := testAgent(t, newMemory(), s, same).Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, spec.StatusDone, r.Status)
+	require.Equal(t, 4, ran)
+	require.Contains(t, lastResponse(s.requests()[5])["error"], "You go round in circles: read")
+	steps := make([]step, 0, 13)
+	for range 12 {
+		steps = append(steps, callsTool("poll", nil))
+	}
+	r, err = testAgent(t, newMemory(), &script{steps: append(steps, submits("ok"))}, poll).Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, spec.StatusDone, r.Status)
+	require.Equal(t, 12, polls, "a result that changes is no loop")
+}
+
+// jury answers questions to judges by the model that is asked, and everything else like the script.
+type jury struct {
+	script
+
+	opinions map[string]string
+	asked    []string
+	// judges is called when a question is answered; it may be nil.
+	judges func()
+}
+
+func (j *jury) Generate(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	if req.Meta.Purpose != purposeJudge {
+		return j.script.Generate(ctx, req)
+	}
+	j.asked = append(j.asked, fmt.Sprintf("%s %d", req.Model, req.Meta.Turn))
+	one := &script{steps: []step{says(j.opinions[req.Model])}}
+	own := *req
+	own.Meta.Turn = 1
+	return func(yield func(model.Event, error) bool) {
+		for ev, err := range one.Generate(ctx, &own) {
+			if ev.Result != nil && j.judges != nil {
+				j.judges()
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestAJudgeIsAskedWhetherALongSessionGetsOn(t *testing.T) {
+	t.Parallel()
+	sure, unsure := `{"analysis": "It reads file after file to no end.", "confidence": 0.95}`, `{"analysis": "Slow.", "confidence": 0.5}`
+	for name, tt := range map[string]struct {
+		cheap, own string
+		asked      []string
+		class      string
+	}{
+		"both are sure":   {sure, "```json\n" + sure + "\n```", []string{"cheap 30", "m 30", "cheap 36", "m 36"}, faultLoop},
+		"the second not":  {sure, unsure, []string{"cheap 30", "m 30", "cheap 40", "m 40", "cheap 50", "m 50"}, faultTurns},
+		"the first not":   {unsure, sure, []string{"cheap 30", "cheap 40", "cheap 50"}, faultTurns},
+		"no answer":       {"certainly!", sure, []string{"cheap 30", "cheap 40", "cheap 50"}, faultTurns},
+		"the other fails": {sure, "", []string{"cheap 30", "m 30", "cheap 36", "m 36", "cheap 42", "m 42", "cheap 48", "m 48"}, faultTurns},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := &jury{opinions: map[string]string{"cheap": tt.cheap, "m": tt.own}}
+			for i := range 60 {
+				j.steps = append(j.steps, callsTool("read", map[string]any{"text": fmt.Sprint(i)}))
+			}
+			a := testAgent(t, newMemory(), &j.script, echo("read", true))
+			a.Model, a.Bounds.Turns = j, 53
+			a.Assignment.Project.Models = map[string]spec.Model{"cheap": {Name: "cheap"}}
+			r, err := a.Run(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, tt.class, r.Error.Class, r.Error.Message)
+			require.Equal(t, tt.asked, j.asked)
+			var spent int
+			for _, e := range a.Journal.Events() {
+				if e.Kind == contextscope.KindUsage && strings.Contains(string(e.Data), `"model"`) {
+					spent++
+				}
+			}
+			require.Equal(t, len(tt.asked), spent, "what a judge costs is counted")
+		})
+	}
+}
+
+func TestTheCallsOfOneTurnAreNoMoreThanOneStrike(t *testing.T) {
+	t.Parallel()
+	many := manyCalls("read", "read", "read", "read", "read", "read", "read", "read", "read", "read", "read", "read")
+	for _, p := range many.parts {
+		p.FunctionCall.Args = map[string]any{"text": "x"}
+	}
+	r, err := testAgent(t, newMemory(), &script{steps: []step{many, submits("ok")}}, echo("read", true)).Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, spec.StatusDone, r.Status, "it was told, and did something else")
+	r, err = testAgent(t, newMemory(), &script{steps: []step{many, many, submits("ok")}}, echo("read", true)).Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, faultLoop, r.Error.Class, "it was told, and went on")
+}
+
+func TestWhatAJudgeCostCountsAlsoWhenTheAgentIsCancelledMeanwhile(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	j := &jury{opinions: map[string]string{"cheap": `{"analysis": "a", "confidence": 0.95}`}}
+	for i := range 40 {
+		j.steps = append(j.steps, callsTool("read", map[string]any{"text": fmt.Sprint(i)}))
+	}
+	j.judges = func() { cancel(&cancelled{"enough"}) }
+	a := testAgent(t, newMemory(), &j.script, echo("read", true))
+	a.Model, a.Bounds.Turns = j, 40
+	a.Assignment.Project.Models = map[string]spec.Model{"cheap": {Name: "cheap"}}
+	r, err := a.Run(ctx)
+	require.NoError(t, err)
+	require.Equal(t, spec.StatusCancelled, r.Status)
+	paid := 0
+	for _, e := range a.Journal.Events() {
+		if strings.Contains(string(e.Data), `"model":"cheap"`) {
+			paid++
+		}
+	}
+	require.Equal(t, 1, paid)
+}

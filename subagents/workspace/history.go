@@ -1,0 +1,33 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// DiffPath returns what differs from base in one path of the work tree, or in all of it for ".", as Diff does.
+func (s *Slot) DiffPath(ctx context.Context, base, path string, limit int) (text string, cut bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tree, err := s.tree(ctx)
+	if err != nil {
+		return "", false, fmt.Errorf("diff %s: %w", s.name, err)
+	}
+	return s.repo.DiffPath(ctx, base, tree, path, limit)
+}
+
+// Files lists the files of the work tree that are tracked or not ignored, with slashes and in no order; some may be gone.
+// Error: ErrNotReset.
+func (s *Slot) Files(ctx context.Context) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.repo == nil {
+		return nil, fmt.Errorf("list the files of %s: %w", s.name, ErrNotReset)
+	}
+	out, err := s.git.Run(ctx, s.at(), nil, "ls-files", "-z", "-c", "-o", "--exclude-standard")
+	if err != nil {
+		return nil, fmt.Errorf("list the files of %s: %w", s.name, err)
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+}
