@@ -23,8 +23,8 @@ test: ## run all tests (PKGS=./bus to choose)
 	$(GO) test $(PKGS)
 
 .PHONY: race
-race: ## run all tests under the race detector
-	$(GO) test -race $(PKGS)
+race: ## run all tests under the race detector, the kill tests at fewer places
+	$(GO) test -race -short -timeout 20m $(PKGS)
 
 .PHONY: browser
 browser: ## test the dashboard in a real browser (needs chromium)
