@@ -20,6 +20,9 @@ func ownItem(e *Event, src int, pair *pairing) item {
 	default:
 		return it
 	}
+	if e.Content == nil && e.Kind == KindControl {
+		return it // a note of the runtime for people: it has no words for the model
+	}
 	c := inRole(e.Content, role)
 	switch {
 	case empty(c):

@@ -75,12 +75,6 @@ func Ask(ctx context.Context, b *bus.Bus, run string, q Request) (string, error)
 	return r.Text, nil
 }
 
-// Cancel asks the conductor of a run to cancel the run.
-func Cancel(ctx context.Context, b *bus.Bus, run, reason string) error {
-	_, err := Ask(ctx, b, run, Request{Verb: VerbCancel, Text: reason})
-	return err
-}
-
 // listen passes requests to the conductor's goroutine.
 func (c *Conductor) listen(ctx context.Context, asks chan<- request) (stop func(), err error) {
 	return c.cfg.Bus.Subscribe(ctx, requestSubject(c.cfg.Run), func(m bus.Message, reply func([]byte) error) {

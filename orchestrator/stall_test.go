@@ -223,7 +223,7 @@ func TestARequestAtTheVeryEndHoldsNobodyUp(t *testing.T) {
 	require.NoError(t, err)
 	defer stop()
 	cfg.Publish = func(ctx context.Context, commit, base string) (string, error) {
-		go func() { answered <- orchestrator.Cancel(t.Context(), r.bus, "r1", "too late") }()
+		go func() { answered <- cancelRun(t.Context(), r.bus, "too late") }()
 		<-heard
 		return publish(ctx, commit, base)
 	}
@@ -249,7 +249,7 @@ func TestARunThatIsCancelledTakesItsQuestionBack(t *testing.T) {
 	answered := make(chan error, 1)
 	cfg.Approve = func(ctx context.Context, _ orchestrator.PlanData) (bool, error) {
 		defer close(taken)
-		go func() { answered <- orchestrator.Cancel(t.Context(), r.bus, "r1", "") }()
+		go func() { answered <- cancelRun(t.Context(), r.bus, "") }()
 		<-ctx.Done()
 		return false, ctx.Err()
 	}
@@ -287,4 +287,10 @@ func TestManyTasksThatWantTheSameLineAllLand(t *testing.T) {
 		attempts += v.Attempt
 	}
 	require.LessOrEqual(t, attempts, 3*n+3)
+}
+
+// cancelRun asks the conductor as the command line does.
+func cancelRun(ctx context.Context, b *bus.Bus, reason string) error {
+	_, err := orchestrator.Ask(ctx, b, "r1", orchestrator.Request{Verb: orchestrator.VerbCancel, Text: reason})
+	return err
 }

@@ -19,8 +19,6 @@ import (
 
 const (
 	purposeJudge = "judge"
-	// modelStrong is the alias of the model that gives the second opinion where the agent's own has given the first.
-	modelStrong = "strong"
 	// opinionTime bounds one question to a judge.
 	opinionTime = 3 * time.Minute
 )
@@ -57,7 +55,7 @@ func (a *Agent) judgeProgress(ctx context.Context) (bool, error) {
 
 // otherThan is the model of the second opinion; "" when there is no other.
 func (a *Agent) otherThan(name string) string {
-	for _, other := range []string{a.Call.Model, a.Assignment.Project.ModelName(modelStrong)} {
+	for _, other := range []string{a.Call.Model, a.Assignment.Project.ModelName(spec.ModelStrong)} {
 		if other != name {
 			return other
 		}

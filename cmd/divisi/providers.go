@@ -13,9 +13,6 @@ import (
 	"divisi/orchestrator"
 )
 
-// modelStrong is the alias of the model that gives second opinions where an agent's own is the cheap one.
-const modelStrong = "strong"
-
 // place is where a model is served, and which variable has the key for it.
 type place struct{ baseURL, keyEnv string }
 
@@ -58,6 +55,22 @@ func (h *holder) providers(ctx context.Context) (base model.Model, gemini *model
 	default:
 		return nil, nil, err //nolint:wrapcheck // it says what to set
 	}
+}
+
+// serviceNotices say to which addresses that a project file names the run's prompts go, and the repository's text with them.
+func serviceNotices(s orchestrator.RunSpec) []string {
+	var list []string
+	for _, n := range needs(s) {
+		m := s.Project.Model(n.model)
+		if m.Provider != spec.ProviderOpenAI || m.BaseURL == "" {
+			continue
+		}
+		notice := fmt.Sprintf("what the agents of model %s are shown goes to %s", s.Project.ModelName(n.model), m.BaseURL)
+		if !slices.Contains(list, notice) {
+			list = append(list, notice)
+		}
+	}
+	return list
 }
 
 // named is the model's name, with its alias where it has one.
@@ -115,7 +128,7 @@ func needs(s orchestrator.RunSpec) []need {
 			add(f, "snapshots and summaries while their own is overloaded")
 		}
 		if p.ModelName(role.Model) == p.ModelName(spec.ModelCheap) {
-			add(modelStrong, "second opinions on progress")
+			add(spec.ModelStrong, "second opinions on progress")
 		}
 	}
 	if len(list) > 0 && p.Models[spec.ModelEmbedding].Name != "" {

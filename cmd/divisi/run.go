@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -296,7 +297,7 @@ func (g *globals) begin(ctx context.Context, h *holder, o runOptions) (err error
 	}
 	defer g.closeBus(h.bus)
 	h.approve = g.approver(h, o)
-	h.notices = append(notices(), roleNotices(h.spec)...)
+	h.notices = slices.Concat(notices(), roleNotices(h.spec), serviceNotices(h.spec))
 	st, err := h.carry(ctx, false, nil)
 	return g.finish(ctx, h, st, err)
 }

@@ -215,23 +215,31 @@ func socketPair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control"), nil
 }
 
-// hear reads what the stage says. The socket ends with the stage.
+// hear reads what the stage says: that the command began, then how it ended, or at once why it could not begin. The socket ends
+// with the stage. Whoever waits for the beginning finds the end there already where there was no beginning.
 func (p *process) hear() {
-	defer close(p.over)
 	said := bufio.NewReader(p.control) // the one buffer of all decoders: each report describes itself anew
-	for first := true; ; first = false {
-		var r stage.Report
-		err := gob.NewDecoder(said).Decode(&r)
-		if err == nil && !r.Began {
-			p.report = &r
-		}
-		if first {
-			close(p.began)
-		}
-		if err != nil || !r.Began {
-			return // a stage that was killed says nothing
-		}
+	began := p.hearOne(said)
+	if began {
+		close(p.began)
+		p.hearOne(said)
 	}
+	close(p.over)
+	if !began {
+		close(p.began)
+	}
+}
+
+// hearOne returns true for a report that the command began. It keeps any other; a stage that was killed says nothing.
+func (p *process) hearOne(said *bufio.Reader) bool {
+	var r stage.Report
+	if err := gob.NewDecoder(said).Decode(&r); err != nil {
+		return false
+	}
+	if !r.Began {
+		p.report = &r
+	}
+	return r.Began
 }
 
 // begun waits until the command runs. The error is for one that could not be started.

@@ -44,6 +44,8 @@ const (
 	DefaultRecallTokens = 500
 	// ModelCheap is the alias of the model that summarises.
 	ModelCheap = "cheap"
+	// ModelStrong is the alias of the model that gives the second opinion on progress where an agent's own has given the first.
+	ModelStrong = "strong"
 	// ModelEmbedding is the alias of the model that makes vectors of notes; without it notes are found by their words.
 	ModelEmbedding = "embedding"
 )
