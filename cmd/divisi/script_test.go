@@ -28,7 +28,7 @@ func TestScripts(t *testing.T) {
 		Dir: filepath.Join("testdata", "script"), RequireExplicitExec: true, RequireUniqueNames: true, Setup: setUp,
 		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "fakechat": fakeChat, "natsserver": natsServer, "holdport": holdPort,
+			"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "fakechat": fakeChat, "natsserver": natsServer, "exampleserver": exampleServer, "holdport": holdPort,
 			"spawn": spawn, "until": until, "signal": signalJob, "ended": ended,
 			"snapshot": snapshot, "untouched": untouched, "landed": landed, "sametree": sameTree, "lastrun": lastRun,
 			"noruns": noRuns, "killed": killed, "served": served, "tmpfs": tmpfs, "process": process,
