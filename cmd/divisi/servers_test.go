@@ -14,7 +14,7 @@ func exampleServer(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: exampleserver NAME")
 	}
 	to := filepath.Join(ts.Getenv("HOLD"), args[0])
-	cmd := exec.Command("go", "build", "-o", to, "github.com/modelcontextprotocol/go-sdk/examples/server/hello") //nolint:noctx // the test's own limit ends it
+	cmd := exec.Command("go", "build", "-o", to, "github.com/modelcontextprotocol/go-sdk/examples/server/hello")
 	cmd.Env = os.Environ()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		ts.Fatalf("build the example server: %v\n%s", err, out)
