@@ -31,7 +31,9 @@ func (g gates) Run(ctx context.Context, name string) (tool.GateRun, error) {
 	if i < 0 {
 		return tool.GateRun{}, fmt.Errorf("there is no gate %s", name)
 	}
+	resume := tool.Queue(ctx)
 	release, err := g.at.worker.cfg.Gates.Acquire(ctx)
+	resume()
 	if err != nil {
 		return tool.GateRun{}, err
 	}

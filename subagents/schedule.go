@@ -230,19 +230,11 @@ func (b *batch) execute(ctx context.Context, i int) {
 
 // call carries a call out. One that waits for others has no time of its own.
 func (b *batch) call(ctx context.Context, c tool.Call, effect tool.Effect) (tool.Result, wire.CallState, string) {
-	own, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	own := ctx
 	if effect != tool.Waits {
-		whole := time.AfterFunc(b.Bounds.Tool, func() { cancel(errTool) })
-		defer whole.Stop()
-		mute := time.AfterFunc(b.Bounds.Idle, func() { cancel(errMute) })
-		defer mute.Stop()
-		own = tool.WithBeat(own, func(note string) {
-			mute.Reset(b.Bounds.Idle)
-			if note != "" {
-				b.doing(note)
-			}
-		})
+		var stop func()
+		own, stop = b.timed(ctx)
+		defer stop()
 	}
 	r := b.bounded(own, c)
 	switch cause := context.Cause(own); {
@@ -257,6 +249,23 @@ func (b *batch) call(ctx context.Context, c tool.Call, effect tool.Effect) (tool
 		return r, wire.CallError, errorOf(r)
 	}
 	return r, wire.CallSuccess, ""
+}
+
+// timed gives a call its own time and its longest silence. Neither goes on while the call stands in a queue.
+func (b *batch) timed(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, whole := newDeadline(ctx, b.Bounds.Tool, errTool, nil)
+	ctx, mute := newDeadline(ctx, b.Bounds.Idle, errMute, nil)
+	ctx = tool.WithBeat(ctx, func(note string) {
+		mute.restart(b.Bounds.Idle)
+		if note != "" {
+			b.doing(note)
+		}
+	})
+	ctx = tool.WithQueue(ctx, func() (resume func()) {
+		a, b := whole.suspend(), mute.suspend()
+		return func() { a(); b() }
+	})
+	return ctx, func() { mute.stop(); whole.stop() }
 }
 
 func errorOf(r tool.Result) string {

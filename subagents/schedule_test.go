@@ -184,6 +184,41 @@ func TestAToolThatShowsSignsOfLifeIsNotIdle(t *testing.T) {
 	}
 }
 
+func TestStandingInAQueueCountsNeitherAsTimeNorAsSilence(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"in time": "x", "mute behind it": "read was ended: it showed no sign of life for 1m0s", "slow behind it": "read was ended after 5m0s",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				work := &probe{"read", true, func(ctx context.Context, _ tool.Call) tool.Result {
+					resume := tool.Queue(ctx)
+					<-time.After(3 * time.Hour)
+					resume()
+					for name != "in time" {
+						select {
+						case <-time.After(30 * time.Second):
+						case <-ctx.Done():
+							return tool.Failed("gave up")
+						}
+						if name == "slow behind it" {
+							tool.Beat(ctx, "still there")
+						}
+					}
+					return tool.Text("x")
+				}}
+				s := &script{steps: []step{manyCalls("read"), submits("ok")}}
+				a := testAgent(t, newMemory(), s, work)
+				a.Bounds.Tool, a.Bounds.Idle, a.Bounds.Time = 5*time.Minute, time.Minute, 24*time.Hour
+				_, err := a.Run(t.Context())
+				require.NoError(t, err)
+				require.Contains(t, fmt.Sprint(lastResponse(s.requests()[1])), want)
+			})
+		})
+	}
+}
+
 func TestWaitingForOthersTakesNoRoomAndNoTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
