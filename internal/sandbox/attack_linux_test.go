@@ -43,6 +43,17 @@ func host() int {
 	return pid
 }
 
+// sharedMemory reads what somebody outside shares by a key.
+func sharedMemory() error {
+	key, _ := strconv.Atoi(os.Getenv("SHARED")) // the test sets it
+	id, err := unix.SysvShmGet(key, 0, 0)
+	if err != nil {
+		return err
+	}
+	_, err = unix.SysvShmAttach(id, 0, 0)
+	return err
+}
+
 // attacks return nil when they got through. None does harm where it does.
 var attacks = map[string]func() error{
 	"write":               func() error { return os.WriteFile(outside("new"), nil, 0o600) },
@@ -96,6 +107,8 @@ var attacks = map[string]func() error{
 	"kernel events":        func() error { return socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_KOBJECT_UEVENT) },
 	"other sockets":        func() error { return socket(unix.AF_ALG, unix.SOCK_SEQPACKET, 0) },
 	"signal":               func() error { return unix.Kill(host(), 0) },
+	"signal stage":         func() error { return unix.Kill(os.Getppid(), 0) },
+	"shared memory":        sharedMemory,
 	"trace":                func() error { return unix.PtraceSeize(host()) },
 	"trace init":           func() error { return unix.PtraceSeize(1) },
 	"read memory":          readMemory,

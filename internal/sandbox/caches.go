@@ -1,9 +1,15 @@
 package sandbox
 
 import (
+	"cmp"
+	"crypto/rand"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"syscall"
 )
 
 // Audience is who writes a cache.
@@ -34,6 +40,63 @@ type Cache struct {
 // downloaded is where the go command keeps modules as they came, below GOMODCACHE; it can serve as a proxy.
 const downloaded = "cache/download"
 
+// makeCache makes the directories of a cache. A command may have put anything in their place, links that lead out of it too:
+// such a cache is thrown away, as far as it can be.
+func makeCache(root string, dirs []string) error {
+	err := makeBelow(root, dirs)
+	if err == nil {
+		return nil
+	}
+	ruined := root + "-ruined-" + rand.Text()
+	if moved := os.Rename(root, ruined); moved != nil {
+		return errors.Join(err, moved)
+	}
+	_ = os.RemoveAll(ruined) // what cannot be removed is in nobody's way
+	return makeBelow(root, dirs)
+}
+
+// makeBelow makes directories below root, and nothing outside.
+func makeBelow(root string, dirs []string) error {
+	if err := errors.Join(os.MkdirAll(root, 0o700), os.Chmod(root, 0o700)); err != nil { //nolint:gosec // a directory
+		return err
+	}
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return err //nolint:wrapcheck // it names the directory
+	}
+	defer r.Close() // a handle
+	for _, dir := range dirs {
+		below, err := filepath.Rel(root, dir)
+		if err == nil {
+			err = makeOpen(r, below)
+		}
+		if err != nil {
+			return fmt.Errorf("make %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// makeOpen makes a directory and those above it, and lets their owner into them.
+func makeOpen(r *os.Root, dir string) error {
+	for i := range len(dir) + 1 {
+		if i < len(dir) && dir[i] != filepath.Separator {
+			continue
+		}
+		part := dir[:i]
+		if err := r.MkdirAll(part, 0o700); err != nil {
+			return err //nolint:wrapcheck // the caller names it
+		}
+		if info, err := r.Lstat(part); err != nil || !info.IsDir() {
+			return cmp.Or(err, error(syscall.ENOTDIR))
+		}
+		if err := r.Chmod(part, 0o700); err != nil {
+			return err //nolint:wrapcheck // the caller names it
+		}
+	}
+	return nil
+}
+
 // For makes the cache of an audience and says how to use it.
 func (c Caches) For(who Audience) (Cache, error) {
 	root := filepath.Join(c.Dir, string(who))
@@ -47,10 +110,8 @@ func (c Caches) For(who Audience) (Cache, error) {
 		"GOPATH":            filepath.Join(root, "go"),
 		"GOMODCACHE":        filepath.Join(root, "go", "pkg", "mod"),
 	}
-	for name, dir := range env {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return Cache{}, fmt.Errorf("make the cache %s of %s: %w", name, who, err)
-		}
+	if err := makeCache(root, slices.Sorted(maps.Values(env))); err != nil {
+		return Cache{}, fmt.Errorf("make the caches of %s: %w", who, err)
 	}
 	cache := Cache{Env: env, Writable: []string{root}}
 	// GOENV=off: what an agent writes with "go env -w" must not reach another command.
@@ -60,10 +121,13 @@ func (c Caches) For(who Audience) (Cache, error) {
 	if c.Go.Root != "" {
 		cache.Path = []string{filepath.Join(c.Go.Root, "bin")}
 		downloads := []string{filepath.Join(c.Go.ModCache, downloaded)}
-		if who == Agents { // what setup downloaded for gates; agents may have no network
-			downloads = append(downloads, filepath.Join(c.Dir, string(Gates), "go", "pkg", "mod", downloaded))
-		}
 		cache.Readable = append([]string{c.Go.Root}, downloads...)
+		if who == Agents { // what setup downloaded for gates; agents may have no network
+			gates := filepath.Join(c.Dir, string(Gates))
+			downloads = append(downloads, filepath.Join(gates, "go", "pkg", "mod", downloaded))
+			// The top of it: what lies below, gates can replace by a link to anywhere.
+			cache.Readable = append(cache.Readable, gates)
+		}
 		env["GOPROXY"], env["GONOPROXY"] = c.Go.proxy(downloads), "none"
 		env["GOSUMDB"], env["GONOSUMDB"] = c.Go.SumDB, c.Go.NoSumDB
 	}

@@ -77,6 +77,7 @@ func makeBox(path string, limits *stage.Limits) (*box, error) {
 	limits.Memory = 0
 	dir, err := os.Open(path)
 	if err != nil {
+		_ = os.Remove(path) // it is empty
 		return nil, fmt.Errorf("open the control group of a command: %w", err)
 	}
 	return &box{dir}, nil

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -29,7 +30,7 @@ var metadata = []string{
 
 // calls is what only the filter of system calls refuses.
 var calls = []string{
-	"TCP", "MPTCP", "UDP", "unix socket", "vsock", "kernel events", "other sockets", "nested user", "nested clone3",
+	"TCP", "MPTCP", "UDP", "unix socket", "shared memory", "vsock", "kernel events", "other sockets", "nested user", "nested clone3",
 	"unshare", "keys", "session keys", "io_uring", "bpf", "perf", "userfaultfd", "type for others", "watch file system",
 }
 
@@ -63,7 +64,17 @@ func listeners(t *testing.T) []string {
 		}
 	}()
 	t.Cleanup(func() { _ = packets.Close(); <-done })
-	return append(vars, "UDP="+packets.LocalAddr().String())
+	return append(vars, "UDP="+packets.LocalAddr().String(), fmt.Sprintf("SHARED=%d", shareMemory(t)))
+}
+
+// shareMemory returns the key of memory that this user's processes share.
+func shareMemory(t *testing.T) int {
+	t.Helper()
+	key := 1 + rand.IntN(1<<30)
+	id, err := unix.SysvShmGet(key, os.Getpagesize(), unix.IPC_CREAT|unix.IPC_EXCL|0o600)
+	require.NoError(t, err)
+	t.Cleanup(func() { _, err := unix.SysvShmCtl(id, unix.IPC_RMID, nil); require.NoError(t, err) })
+	return key
 }
 
 // ownProgram is a copy of the test program at a place that everybody can reach.
@@ -136,7 +147,8 @@ func TestAttacksWorkUnconfined(t *testing.T) {
 		leaks := attack(t, p)
 		for _, name := range []string{
 			"write", "write by symlink", "write by hard link", "write by proc root", "read secret", "list", "change mode",
-			"unix socket", "abstract socket", "TCP", "MPTCP", "UDP", "see command lines", "signal", "keys",
+			"unix socket", "abstract socket", "TCP", "MPTCP", "UDP", "see command lines", "signal", "signal stage", "keys",
+			"shared memory",
 		} {
 			require.Contains(t, leaks, name)
 		}

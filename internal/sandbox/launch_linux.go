@@ -34,8 +34,10 @@ type process struct {
 	// began is closed when the command runs, or will not. over is closed when the stage has reported or ended; report is what it
 	// said, nil for nothing.
 	began, over chan struct{}
-	report      *stage.Report
-	command     Command
+	// lived says, once began is closed, that the command ran.
+	lived   bool
+	report  *stage.Report
+	command Command
 	// marked is the value of JobVar in the environment of its processes, where they have it.
 	marked string
 	// box is the control group that it runs in; nil where there is none.
@@ -43,7 +45,12 @@ type process struct {
 }
 
 // startProcess starts a command.
-func startProcess(l Level, c Command, std streams) (*process, error) { return launch(l, c, nil, std) }
+func startProcess(l Level, c Command, std streams) (*process, error) {
+	if l.untried != nil {
+		return nil, l.untried
+	}
+	return launch(l, c, nil, std)
+}
 
 // perform runs a trial at a level.
 func perform(l Level, c Command, trial *stage.Trial) (*stage.Report, error) {
@@ -64,7 +71,7 @@ func perform(l Level, c Command, trial *stage.Trial) (*stage.Report, error) {
 }
 
 // launch starts a stage. Only what the stage could not even begin with is an error here.
-func launch(l Level, c Command, trial *stage.Trial, std streams) (*process, error) {
+func launch(l Level, c Command, trial *stage.Trial, std streams) (_ *process, err error) {
 	id := rand.Text()
 	config, trees, err := compose(l, c, id)
 	defer closeAll(trees)
@@ -76,6 +83,11 @@ func launch(l Level, c Command, trial *stage.Trial, std streams) (*process, erro
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			group.close()
+		}
+	}()
 	text, err := inMemory(config)
 	if err != nil {
 		return nil, err
@@ -101,8 +113,7 @@ func launch(l Level, c Command, trial *stage.Trial, std streams) (*process, erro
 		p.cmd.Stdout, p.cmd.Stderr = std.out, std.err
 	}
 	group.enterWith(p.cmd.SysProcAttr)
-	if err := p.cmd.Start(); err != nil {
-		group.close()
+	if err = p.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start its stage: %w", err), ours.Close())
 	}
 	go p.hear()
@@ -143,7 +154,7 @@ func compose(l Level, c Command, id string) (config *stage.Config, trees []*os.F
 		return nil, nil, err
 	}
 	config = &stage.Config{
-		Landlock: l.have(Landlock), Seccomp: l.have(Seccomp), Unix: l.have(Namespaces), Inet: l.have(Namespaces) || c.Network,
+		Landlock: l.have(Landlock), Seccomp: l.have(Seccomp), Own: l.have(Namespaces), Inet: l.have(Namespaces) || c.Network,
 		Args: c.Args, Dir: c.Place.path(c.Dir, shown), Limits: limits(c),
 	}
 	if !l.have(Namespaces) {
@@ -221,6 +232,7 @@ func (p *process) hear() {
 	said := bufio.NewReader(p.control) // the one buffer of all decoders: each report describes itself anew
 	began := p.hearOne(said)
 	if began {
+		p.lived = true
 		close(p.began)
 		p.hearOne(said)
 	}
@@ -245,12 +257,13 @@ func (p *process) hearOne(said *bufio.Reader) bool {
 // begun waits until the command runs. The error is for one that could not be started.
 func (p *process) begun() error {
 	<-p.began
-	select {
-	case <-p.over:
-		return p.fault()
-	default:
+	if p.lived {
 		return nil
 	}
+	if err := p.fault(); err != nil {
+		return err
+	}
+	return errors.New("its stage ended before the command began")
 }
 
 // fault is why the command could not be started, if so.

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"encoding/gob"
 	"testing"
 
@@ -24,4 +25,29 @@ func TestACommandThatCannotBeginIsToldToWhoeverWaitsForItsBeginning(t *testing.T
 		<-p.over
 		require.NoError(t, ours.Close())
 	}
+}
+
+// A stage that was killed before its command began has run nothing.
+func TestAStageThatSaysNothingHasNotBegun(t *testing.T) {
+	t.Parallel()
+	ours, theirs, err := socketPair()
+	require.NoError(t, err)
+	p := &process{control: ours, began: make(chan struct{}), over: make(chan struct{})}
+	go p.hear()
+	require.NoError(t, theirs.Close())
+	require.ErrorContains(t, p.begun(), "before the command began")
+	require.NoError(t, ours.Close())
+}
+
+// A missing program is told at once: nobody waits for an output that nobody can write.
+func TestASessionOfAMissingProgramFailsBeforeItsPipesAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), drainWait)
+	defer cancel()
+	c := newPlace(t).shell("true")
+	c.Args = []string{"no-such-program"}
+	var missing *NotFoundError
+	_, err := Start(ctx, c)
+	require.ErrorAs(t, err, &missing)
+	require.NoError(t, ctx.Err(), "it took longer than draining may take")
 }

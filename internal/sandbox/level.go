@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -33,6 +35,8 @@ type Level struct {
 	abi int
 	// leaks are what a try-out could do that it should not.
 	leaks []string
+	// untried is why the machine could not be tried out; then no command runs.
+	untried error
 }
 
 // Layers lists the layers, those that the machine lacks too.
@@ -47,6 +51,9 @@ func (l Level) Confined() bool { return l.have(Namespaces) || l.have(Landlock) }
 
 // Strict returns nil when no layer is missing, else an error that names each with its reason and what to do.
 func (l Level) Strict() error {
+	if l.untried != nil {
+		return l.untried
+	}
 	var missing []string
 	for _, layer := range l.layers {
 		if !layer.Have {
@@ -69,6 +76,9 @@ func (e *WeakError) Error() string {
 
 // String is one or two sentences for people: what commands can do, and why they can do more than they should.
 func (l Level) String() string {
+	if l.untried != nil {
+		return "Commands do not run: " + l.untried.Error()
+	}
 	var text string
 	switch {
 	case !l.Confined():
@@ -120,7 +130,47 @@ const (
 	signalABI   = 6
 )
 
+// UntriedError is why nothing can be said of the machine: that is no reason to go without what it may have, and no command runs.
+type UntriedError struct{ err error }
+
+// Error says what kept the machine from being tried out.
+func (e *UntriedError) Error() string {
+	return "what this machine gives to confine commands could not be tried out: " + e.err.Error()
+}
+
+// Unwrap is what kept it.
+func (e *UntriedError) Unwrap() error { return e.err }
+
 // Probe says what this machine gives. The first call tries it out: it runs what must fail, confined.
 func Probe() Level { return probed() }
 
 var probed = sync.OnceValue(probe)
+
+// tried is where the machine is tried out.
+var tried struct {
+	mu    sync.Mutex
+	place string
+}
+
+// TryIn names a directory that need not exist yet and on whose file system commands are given their places. It is called before
+// the first Probe, which otherwise tries the machine out in the temporary directory alone.
+func TryIn(dir string) {
+	tried.mu.Lock()
+	defer tried.mu.Unlock()
+	tried.place = dir
+}
+
+// tryPlace is the nearest directory above the named one that is there; "" where none was named.
+func tryPlace() string {
+	tried.mu.Lock()
+	defer tried.mu.Unlock()
+	for dir := tried.place; dir != ""; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	return ""
+}

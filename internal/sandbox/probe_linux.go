@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"divisi/internal/sandbox/stage"
 )
 
@@ -27,6 +29,10 @@ func probe() Level {
 		leaks, failed := tryOut(l)
 		if failed == nil {
 			l.leaks = leaks
+			return l
+		}
+		if _, ok := errors.AsType[*UntriedError](failed); ok {
+			l.untried = failed
 			return l
 		}
 		if !l.lower(failed) {
@@ -54,12 +60,20 @@ func (l *Level) lower(failed error) bool {
 	for _, n := range []string{name, Namespaces, Landlock, Seccomp} {
 		for i := range l.layers {
 			if layer := &l.layers[i]; layer.Name == n && layer.Have {
-				layer.Have, layer.Why, layer.Advice = false, failed.Error(), advice[n]
+				layer.Have, layer.Why, layer.Advice = false, whyNot(failed), advice[n]
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// whyNot words the refusal of a layer. The kernel says of a used up number of namespaces that a device is full.
+func whyNot(failed error) string {
+	if errors.Is(failed, unix.ENOSPC) {
+		return "this user has as many namespaces as user.max_user_namespaces allows, which may be none"
+	}
+	return failed.Error()
 }
 
 // layerError is a layer that the machine refused.
@@ -71,17 +85,33 @@ type layerError struct {
 func (e *layerError) Error() string { return e.err.Error() }
 func (e *layerError) Unwrap() error { return e.err }
 
+// passing says that a process could not be started for a reason that says nothing about the machine.
+func passing(err error) bool {
+	few := []error{unix.EAGAIN, unix.ENOMEM, unix.EMFILE, unix.ENFILE}
+	return slices.ContainsFunc(few, func(e error) bool { return errors.Is(err, e) })
+}
+
+// makeTryDir makes the directory of a try-out. What matters of its file system is whether it can be shown to another user.
+func makeTryDir(l Level) (string, error) {
+	if place := tryPlace(); place != "" && l.ownUser() {
+		if dir, err := os.MkdirTemp(place, "divisi-probe-"); err == nil {
+			return dir, nil
+		}
+	}
+	return os.MkdirTemp("", "divisi-probe-") //nolint:wrapcheck // it names the directory
+}
+
 // tryOut runs what must fail at a level. Leaks without which there is still confinement are returned; an error means that the
 // level cannot be had.
 func tryOut(l Level) (leaks []string, err error) {
-	dir, err := os.MkdirTemp("", "divisi-probe-")
+	dir, err := makeTryDir(l)
 	if err != nil {
-		return nil, fmt.Errorf("the confinement could not be tried out: %w", err)
+		return nil, &UntriedError{err}
 	}
 	defer os.RemoveAll(dir) // two small files at worst
 	secret, own := filepath.Join(dir, "secret"), filepath.Join(dir, "own")
 	if err := errors.Join(os.WriteFile(secret, nil, 0o600), os.Mkdir(own, 0o700)); err != nil {
-		return nil, fmt.Errorf("the confinement could not be tried out: %w", err)
+		return nil, &UntriedError{err}
 	}
 	port, closePort, err := anyPort()
 	if err != nil {
@@ -90,6 +120,9 @@ func tryOut(l Level) (leaks []string, err error) {
 	defer closePort()
 	written := filepath.Join(dir, "written")
 	r, err := perform(l, Command{Dir: own, Writable: []string{own}}, &stage.Trial{Write: written, Read: secret, Port: port})
+	if err != nil && passing(err) {
+		return nil, &UntriedError{err}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +142,7 @@ func tryOut(l Level) (leaks []string, err error) {
 func anyPort() (port int, stop func(), err error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0") //nolint:noctx // it returns at once
 	if err != nil {
-		return 0, nil, fmt.Errorf("the confinement could not be tried out: %w", err)
+		return 0, nil, &UntriedError{err}
 	}
 	address, _ := l.Addr().(*net.TCPAddr)
 	return address.Port, func() { _ = l.Close() }, nil

@@ -76,10 +76,14 @@ func (s *Session) start(ctx context.Context, c Command) (_ *job, err error) {
 	if err != nil {
 		return nil, errors.Join(err, closePipes(ours))
 	}
+	_ = closePipes(theirs) // the stage has its own: when that ends, what it wrote must end
+	theirs = nil
 	go func() {
 		defer close(j.drained)
 		_, _ = io.Copy(&s.errors, j.pipe) // as in start of a job
 	}()
+	stop := context.AfterFunc(ctx, j.process.kill)
+	defer stop()
 	if err := j.process.begun(); err != nil {
 		_, _ = j.finish(ctx, c) // that it did not begin is said already
 		return nil, errors.Join(err, closePipes(ours[:2]))

@@ -100,7 +100,7 @@ func (v *view) rules() (reads, writes []string) {
 			reads = append(reads, m.From)
 		}
 	}
-	reads = slices.Concat(reads, []string{"/proc", "/etc/resolv.conf"}, publicSettings(), v.tools)
+	reads = slices.Concat(reads, []string{"/proc", "/etc/resolv.conf"}, publicSettings(), v.ownTools())
 	var open []string
 	for _, path := range reads {
 		open = append(open, around(path, v.hidden)...)
@@ -125,6 +125,15 @@ func (v *view) rules() (reads, writes []string) {
 		}
 	}
 	return open, writes
+}
+
+// ownTools are those that do not lie in what the command was given: there a rule permits them already, and whoever wrote it may
+// have put a link to anywhere in their place.
+func (v *view) ownTools() []string {
+	return slices.DeleteFunc(slices.Clone(v.tools), func(path string) bool {
+		return slices.ContainsFunc(v.reads, func(dir string) bool { return within(path, dir) }) ||
+			slices.ContainsFunc(v.given, func(m stage.Mount) bool { return within(path, m.From) })
+	})
 }
 
 // around returns a path, or, where something hidden lies in it, all that can be read around that.

@@ -35,9 +35,9 @@ type Config struct {
 	// Reads and Writes are the paths, as the command sees them, below which Landlock lets it read and write.
 	Reads  []string
 	Writes []string
-	// Unix and Inet say which sockets the command may make beside those that ask the kernel about its network.
-	Unix bool
-	Inet bool
+	// Own allows what is local to a machine, unix sockets and shared memory: where it is local to the command's namespaces. Inet
+	// allows the network's sockets. Those that ask the kernel about its network are always allowed.
+	Own, Inet bool
 	// Args, Env and Dir are the command; Args[0] is looked up in the PATH of Env.
 	Args   []string
 	Env    []string

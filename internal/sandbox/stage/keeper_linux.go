@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -25,6 +26,7 @@ type keeper struct {
 
 // newKeeper is called before the calling thread is restricted: the Go runtime runs what it starts here on threads of their own.
 func newKeeper(c *Config) *keeper {
+	warm()
 	k := &keeper{config: c}
 	go k.listen()
 	if c.Limits.Memory > 0 {
@@ -33,24 +35,50 @@ func newKeeper(c *Config) *keeper {
 	return k
 }
 
-// run starts the command on the calling thread, whose restrictions it inherits, and returns when it and all it started are gone,
-// or, as process 1, will be gone with this process.
-func (k *keeper) run() Report {
+// spare is how many threads are made before processes are bounded: the Go runtime cannot go on when it needs one and gets none.
+const spare = 8
+
+// warm makes the spare threads, which the runtime keeps.
+func warm() {
+	var ready, gone sync.WaitGroup
+	all := make(chan struct{})
+	ready.Add(spare)
+	for range spare {
+		gone.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			ready.Done()
+			<-all
+		})
+	}
+	ready.Wait()
+	close(all)
+	gone.Wait()
+}
+
+// begin starts the command on the calling thread, whose restrictions it inherits. child is 0 where it could not be started, and
+// the report says why.
+func (k *keeper) begin() (child int, r Report) {
 	c := k.config
 	if err := unix.Chdir(c.Dir); err != nil {
-		return Report{Error: fmt.Sprintf("enter the directory %s: %v", c.Dir, err)}
+		return 0, Report{Error: fmt.Sprintf("enter the directory %s: %v", c.Dir, err)}
 	}
 	program, found := Program(c.Args[0], c.Dir, c.Env)
 	if !found {
-		return Report{Missing: true}
+		return 0, Report{Missing: true}
 	}
 	child, err := k.start(program)
 	if err != nil {
-		return Report{Error: err.Error()}
+		return 0, Report{Error: err.Error()}
 	}
+	return child, Report{}
+}
+
+// end returns when the command and all it started are gone, or, as process 1, will be gone with this process.
+func (k *keeper) end(child int) Report {
 	say(Report{Began: true})
 	status := await(child)
-	if c.Root == nil {
+	if k.config.Root == nil {
 		collectAll()
 	}
 	r := Report{Exit: status.ExitStatus(), Memory: k.greedy.Load()}

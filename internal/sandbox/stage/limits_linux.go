@@ -15,7 +15,7 @@ func (l *Limits) set(own bool) error {
 		unix.RLIMIT_FSIZE: l.FileSize, unix.RLIMIT_NOFILE: l.OpenFiles, unix.RLIMIT_CPU: l.CPU,
 	}
 	if own {
-		limits[unix.RLIMIT_NPROC] = l.Processes
+		limits[unix.RLIMIT_NPROC] = l.Processes + spare
 	}
 	for resource, most := range limits {
 		if most == 0 {

@@ -3,6 +3,7 @@ package stage
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -65,8 +66,10 @@ func (p *program) when(comparison int, k uint32, body func(*program)) {
 
 func (p *program) refuse(errno unix.Errno) { p.ret(unix.SECCOMP_RET_ERRNO | uint32(errno)) }
 
-// rules writes the filter for this processor: everything but what is denied is allowed.
-func rules(unixSockets, inet bool) program {
+// rules writes the filter for this processor: everything but what is denied is allowed. own says that the command has
+// namespaces of its own: then what is local to a machine is local to it, unix sockets and shared memory. inet allows the
+// network's sockets.
+func rules(own, inet bool) program {
 	var p program
 	p.load(atArch)
 	p.step(unix.BPF_JMP|unix.BPF_K|unix.BPF_JEQ, arch, 1, 0)
@@ -75,7 +78,11 @@ func rules(unixSockets, inet bool) program {
 	if foreign != 0 {
 		p.when(unix.BPF_JGE, foreign, func(p *program) { p.ret(unix.SECCOMP_RET_KILL_PROCESS) })
 	}
-	for _, call := range append(append([]uint32{}, denied...), deniedHere...) {
+	calls := slices.Concat(denied, deniedHere)
+	if !own {
+		calls = append(calls, shared...)
+	}
+	for _, call := range calls {
 		p.when(unix.BPF_JEQ, call, func(p *program) { p.refuse(unix.EPERM) })
 	}
 	for _, call := range absent {
@@ -93,7 +100,7 @@ func rules(unixSockets, inet bool) program {
 		}
 		p.ret(unix.SECCOMP_RET_ALLOW)
 	})
-	p.when(unix.BPF_JEQ, unix.SYS_SOCKET, func(p *program) { p.sockets(unixSockets, inet) })
+	p.when(unix.BPF_JEQ, unix.SYS_SOCKET, func(p *program) { p.sockets(own, inet) })
 	for call, mode := range deviceCalls {
 		p.when(unix.BPF_JEQ, call, func(p *program) { p.noDevices(mode) })
 	}
@@ -133,11 +140,11 @@ func (p *program) noDevices(mode int) {
 }
 
 // filter puts the filter on the calling thread, and on whatever it starts, for ever.
-func filter(unixSockets, inet bool) error {
+func filter(own, inet bool) error {
 	if arch == 0 {
 		return errors.New(NoFilter)
 	}
-	p := rules(unixSockets, inet)
+	p := rules(own, inet)
 	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
 	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0,
 		uintptr(unsafe.Pointer(&prog))) //nolint:gosec // the kernel's interface

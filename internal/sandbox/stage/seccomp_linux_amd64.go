@@ -16,3 +16,9 @@ var deniedHere = []uint32{
 
 // deviceCalls make device files, among others; the value is the place of their mode among the arguments.
 var deviceCalls = map[uint32]int{unix.SYS_MKNOD: 1, unix.SYS_MKNODAT: 2}
+
+// shared are the calls that reach what other processes share, where the command has no namespace of its own for that.
+var shared = []uint32{
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+}

@@ -10,5 +10,6 @@ const (
 
 var (
 	deniedHere  = []uint32{}
+	shared      = []uint32{}
 	deviceCalls = map[uint32]int{}
 )

@@ -37,17 +37,51 @@ func perform() {
 		finish(Report{Error: err.Error()})
 	}
 	keep := newKeeper(&c)
-	if err := c.confine(); err != nil {
-		r := Report{Error: err.Error()}
-		if failed, ok := errors.AsType[*layerError](err); ok {
-			r.Layer, r.Error = failed.layer, failed.err.Error()
+	child, r := c.begin(keep)
+	if child > 0 {
+		r = keep.end(child)
+	}
+	finish(r)
+}
+
+// begin confines a thread of its own and starts the command on it. A process can be signalled by whoever is confined as its first
+// thread is, and the command must not reach the stage: that thread stays outside, without any rights, and the other one ends.
+func (c *Config) begin(keep *keeper) (child int, r Report) {
+	confined, bare, done := make(chan error), make(chan error), make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // for good: the thread ends with this function
+		confined <- c.confine()
+		if <-bare == nil {
+			child, r = c.start(keep)
 		}
-		finish(r)
+	}()
+	err := <-confined
+	if err == nil {
+		err = dropOwn()
 	}
+	bare <- err
+	<-done
+	if err != nil {
+		return 0, refusal(err)
+	}
+	return child, r
+}
+
+// start starts the command on the calling thread, or tries out what that one can do.
+func (c *Config) start(keep *keeper) (child int, r Report) {
 	if c.Trial != nil {
-		finish(Report{Leaks: c.Trial.try()})
+		return 0, Report{Leaks: c.Trial.try()}
 	}
-	finish(keep.run())
+	return keep.begin()
+}
+
+// refusal reports a layer that could not be put on.
+func refusal(err error) Report {
+	if failed, ok := errors.AsType[*layerError](err); ok {
+		return Report{Layer: failed.layer, Error: failed.err.Error()}
+	}
+	return Report{Error: err.Error()}
 }
 
 func readConfig(c *Config) error {
@@ -101,7 +135,7 @@ func (c *Config) confine() error {
 		}
 	}
 	if c.Seccomp {
-		if err := filter(c.Unix, c.Inet); err != nil {
+		if err := filter(c.Own, c.Inet); err != nil {
 			return &layerError{Seccomp, err}
 		}
 	}
@@ -128,6 +162,18 @@ func giveUpRights() error {
 	}
 	if err := dropAll(); err != nil {
 		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("forbid new privileges: %w", err)
+	}
+	return nil
+}
+
+// dropOwn leaves the calling thread no capability and no way to gain one.
+func dropOwn() error {
+	header, none := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, [2]unix.CapUserData{}
+	if err := unix.Capset(&header, &none[0]); err != nil {
+		return fmt.Errorf("give up capabilities: %w", err)
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("forbid new privileges: %w", err)

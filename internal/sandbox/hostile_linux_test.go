@@ -1,0 +1,156 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// secretPlace is a directory outside of everything that commands are given, with a secret in it.
+func secretPlace(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "id_rsa"), []byte("TOP-SECRET"), 0o600))
+	return dir
+}
+
+func testCaches(t *testing.T) Caches {
+	t.Helper()
+	return Caches{Dir: filepath.Join(t.TempDir(), "caches"), Go: Toolchain{Root: "/nonexistent/go", ModCache: "/nonexistent/mod"}}
+}
+
+// using is a command of an audience of the caches.
+func using(p place, c Cache, script string) Command {
+	command := p.shell(script)
+	command.Env = append(command.Env, "GOPATH="+c.Env["GOPATH"], "GOMODCACHE="+c.Env["GOMODCACHE"])
+	command.Writable, command.Readable = append(command.Writable, c.Writable...), c.Readable
+	return command
+}
+
+// Agents read what gates downloaded. A gate runs what an agent wrote, and can put a link in the place of that.
+func TestALinkInTheGatesCacheLeadsAgentsNowhere(t *testing.T) {
+	t.Parallel()
+	for name, target := range map[string]string{"to a secret": secretPlace(t), "to itself": "download"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onRungs(t, func(t *testing.T, p place) {
+				t.Helper()
+				caches := testCaches(t)
+				gates, err := caches.For(Gates)
+				require.NoError(t, err)
+				out := p.run(t, using(p, gates, `d=$GOMODCACHE/cache; rm -rf $d; mkdir -p $d; ln -s `+target+` $d/download`))
+				require.Zero(t, out.ExitCode, out.Text())
+				agents, err := caches.For(Agents)
+				require.NoError(t, err)
+				out = p.run(t, using(p, agents, `cat `+gates.Env["GOMODCACHE"]+`/cache/download/id_rsa; cat `+target+`/id_rsa; echo ran`))
+				require.NotContains(t, out.Text(), "TOP-SECRET")
+				require.Contains(t, out.Text(), "ran\n")
+			}, full, sharedUser, oneWorld, noFilter)
+		})
+	}
+}
+
+func TestAgentsReadWhatGatesDownloaded(t *testing.T) {
+	t.Parallel()
+	onRungs(t, func(t *testing.T, p place) {
+		t.Helper()
+		caches := testCaches(t)
+		gates, err := caches.For(Gates)
+		require.NoError(t, err)
+		p.run(t, using(p, gates, `mkdir -p $GOMODCACHE/cache/download; echo module > $GOMODCACHE/cache/download/m`))
+		agents, err := caches.For(Agents)
+		require.NoError(t, err)
+		file := gates.Env["GOMODCACHE"] + "/cache/download/m"
+		out := p.run(t, using(p, agents, `cat `+file+`; echo forged > `+file))
+		require.Contains(t, out.Text(), "module\n")
+		require.NotZero(t, out.ExitCode, "it may read it, not write it")
+	}, full, sharedUser, oneWorld, noFilter)
+}
+
+// What setup puts into the tools directory is on the PATH, and the directory beside it is shown too where it is a toolchain's.
+func TestALinkBesideToolsLeadsNowhere(t *testing.T) {
+	t.Parallel()
+	home := secretPlace(t)
+	onRungs(t, func(t *testing.T, p place) {
+		t.Helper()
+		tools := t.TempDir()
+		setup := p.shell(`mkdir bin; ln -s ` + home + ` lib`)
+		setup.Dir, setup.Writable = tools, []string{tools}
+		require.Zero(t, p.run(t, setup).ExitCode)
+		c := p.shell(`cat ` + home + `/id_rsa ` + tools + `/lib/id_rsa`)
+		c.Env, c.Readable = append(c.Env, "PATH="+tools+"/bin:/usr/bin:/bin"), []string{tools}
+		require.NotContains(t, p.run(t, c).Text(), "TOP-SECRET")
+	}, full, sharedUser, oneWorld, noFilter)
+}
+
+func TestARuinedCacheIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	victim := t.TempDir()
+	for name, script := range map[string]string{
+		"a file":          `rm -rf $GOPATH; : > $GOPATH`,
+		"a dangling link": `rm -rf $GOPATH; ln -s /nonexistent/place $GOPATH`,
+		"a closed one":    `mkdir -p $GOPATH/pkg; chmod 0 $GOPATH`,
+		"a link out":      `rm -rf $GOPATH; ln -s ` + victim + ` $GOPATH`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, caches := newPlace(t), testCaches(t)
+			c, err := caches.For(Agents)
+			require.NoError(t, err)
+			require.Zero(t, p.run(t, using(p, c, script)).ExitCode)
+			c, err = caches.For(Agents)
+			require.NoError(t, err)
+			out := p.run(t, using(p, c, `echo x > $GOMODCACHE/x`))
+			require.Zero(t, out.ExitCode, out.Text())
+			made, err := os.ReadDir(victim)
+			require.NoError(t, err)
+			require.Empty(t, made)
+		})
+	}
+}
+
+// A command cannot end, stop or crash the process that watches it, and so outlive it.
+func TestACommandCannotSignalItsStage(t *testing.T) {
+	t.Parallel()
+	onRungs(t, func(t *testing.T, p place) {
+		t.Helper()
+		out := p.run(t, p.shell(`for s in KILL STOP TERM SEGV QUIT HUP INT; do kill -$s $PPID && echo "could $s"; done; echo after`))
+		require.Zero(t, out.ExitCode, out.Text())
+		require.NotContains(t, out.Text(), "could")
+		require.Contains(t, out.Text(), "after\n")
+	}, full, sharedUser, oneWorld, noFilter)
+}
+
+// Where the bound on processes is met, the command is told, and the stage goes on.
+func TestTheBoundOnProcessesEndsNoStage(t *testing.T) {
+	t.Parallel()
+	onRungs(t, func(t *testing.T, p place) {
+		t.Helper()
+		for range 4 {
+			c := p.shell(`n=0; while [ $n -lt 80 ]; do n=$((n+1)); (while :; do :; done) & done; sleep 0.2; echo made them all`)
+			c.MaxProcesses, c.Timeout, c.Grace = 24, 400*time.Millisecond, 10*time.Millisecond
+			out := p.run(t, c)
+			require.NotContains(t, out.Signal, "unknown", out.Text())
+			require.NotContains(t, out.Text(), "made them all")
+			require.NotContains(t, out.Text(), "thread")
+		}
+	}, full)
+}
+
+func TestAMachineThatCannotBeTriedOutRunsNothing(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "not-there"))
+	l := probe()
+	var untried *UntriedError
+	require.ErrorAs(t, l.Strict(), &untried)
+	require.Contains(t, l.String(), "Commands do not run")
+	t.Setenv("TMPDIR", "")
+	p := newPlace(t)
+	_, err := l.run(t.Context(), p.shell("true"))
+	require.ErrorAs(t, err, &untried)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	var weak *WeakError
+	require.NotErrorAs(t, err, &weak)
+}
