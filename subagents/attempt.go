@@ -104,7 +104,7 @@ func (at *attempt) prepare(ctx context.Context) (release func(), err error) {
 		return release, fmt.Errorf("make a private directory: %w", err)
 	}
 	undo = append(undo, func() {
-		if err := os.RemoveAll(at.private); err != nil {
+		if err := workspace.Remove(at.private); err != nil {
 			at.log.Warn().Err(err).Msg("a private directory stays behind")
 		}
 	})

@@ -37,7 +37,7 @@ func TestReadOnlyLeftOvers(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "divisi-nobody-") //nolint:usetesting // nobody may not enter what t.TempDir makes
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	t.Cleanup(func() { require.NoError(t, workspace.Remove(dir)) })
 	if os.Geteuid() != 0 {
 		require.NoError(t, readOnlyStory(t.Context(), dir))
 		return

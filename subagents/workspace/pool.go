@@ -31,7 +31,7 @@ func NewPool(g *git.Git, mirror *git.Repo, dir string, n int) (*Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a pool of slots: %w", err)
 	}
-	if err := remove(dir); err != nil {
+	if err := Remove(dir); err != nil {
 		return nil, fmt.Errorf("remove the slots of an earlier run: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -85,7 +85,7 @@ func (p *Pool) Release(s *Slot) {
 
 // Close removes the pool's directory. No slot may be in use.
 func (p *Pool) Close() error {
-	if err := remove(p.dir); err != nil {
+	if err := Remove(p.dir); err != nil {
 		return fmt.Errorf("remove the slots: %w", err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,18 +10,105 @@ import (
 	"strings"
 )
 
-// remove deletes a directory and all below it. Directories that may not be written, as tools' caches have them, are made
-// writable first.
-func remove(dir string) error {
-	err := os.RemoveAll(dir)
-	if err == nil {
-		return nil
+// Remove deletes a directory and all below it, whatever a command has left there: directories that may not be written, as
+// tools' caches have them, and trees of any depth.
+func Remove(dir string) error {
+	if !deeper(dir, maxHeld) {
+		if err := os.RemoveAll(dir); err == nil {
+			return nil
+		}
 	}
-	if unlockErr := unlock(dir); unlockErr != nil {
-		return errors.Join(err, unlockErr)
-	}
-	return os.RemoveAll(dir)
+	return errors.Join(flatten(dir), os.RemoveAll(dir))
 }
+
+// maxHeld bounds the descriptors that removing one tree may take: os.RemoveAll holds one for each level.
+const maxHeld = 64
+
+// deeper says whether a tree has more levels than most. What cannot be listed has none.
+func deeper(dir string, most int) bool {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
+		if e.IsDir() && (most == 0 || deeper(filepath.Join(dir, e.Name()), most-1)) {
+			return true
+		}
+	}
+	return false
+}
+
+// flatten empties a directory of all that lies deeper than in the directories in it: these are moved up, again and again, until
+// none is left. However deep a tree is, it takes a few descriptors, and time by the number of its directories. It works through
+// a root, so that no link leads out.
+func flatten(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() {
+		return err
+	}
+	if err := os.Chmod(dir, info.Mode().Perm()|0o700); err != nil {
+		return fmt.Errorf("make %s writable: %w", dir, err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("empty %s: %w", dir, err)
+	}
+	f := flattening{root: root, prefix: rand.Text()}
+	return errors.Join(f.all(), root.Close())
+}
+
+// flattening is one flatten at work. What it moves gets names that nobody could foresee.
+type flattening struct {
+	root   *os.Root
+	prefix string
+	moved  int
+}
+
+func (f *flattening) all() error {
+	for {
+		entries, err := fs.ReadDir(f.root.FS(), ".")
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		for _, e := range entries {
+			if e.IsDir() {
+				err = f.raise(e.Name())
+			}
+			if err = errors.Join(err, f.root.RemoveAll(e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// raise moves the directories in one to the top.
+func (f *flattening) raise(dir string) error {
+	if err := f.root.Chmod(dir, 0o700); err != nil {
+		return err
+	}
+	entries, err := fs.ReadDir(f.root.FS(), dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		inner := filepath.Join(dir, e.Name())
+		if err := f.root.Chmod(inner, 0o700); err != nil { // a directory that moves must be writable itself
+			return err
+		}
+		f.moved++
+		if err := f.root.Rename(inner, fmt.Sprintf("%s-%d", f.prefix, f.moved)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxDepth bounds the trees that are set right in place: the time that takes grows with the square of it. Deeper ones are
+// removed.
+const maxDepth = 256
 
 // unlock makes every directory at or below dir writable for its owner, and every file readable. It works through a root,
 // so that no link, not even one that is put there meanwhile, leads out of dir.
@@ -40,6 +128,9 @@ func unlock(dir string) error {
 }
 
 func unlockBelow(root *os.Root, dir string) error {
+	if strings.Count(dir, "/") > maxDepth {
+		return fmt.Errorf("make %.80s… writable: it is deeper than %d directories", dir, maxDepth)
+	}
 	entries, err := fs.ReadDir(root.FS(), dir)
 	if err != nil {
 		return fmt.Errorf("make %s writable: %w", dir, err)
@@ -77,7 +168,7 @@ func tidy(dir string) error {
 			return err
 		}
 		if strings.EqualFold(d.Name(), ".git") && path != dir {
-			if err := remove(path); err != nil {
+			if err := Remove(path); err != nil {
 				return fmt.Errorf("remove %s: %w", path, err)
 			}
 			if d.IsDir() {

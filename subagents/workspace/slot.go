@@ -79,7 +79,7 @@ func (s *Slot) Reset(ctx context.Context, commit string) error {
 
 // build makes the slot anew.
 func (s *Slot) build() error {
-	if err := errors.Join(remove(s.dir), remove(s.gitDir)); err != nil {
+	if err := errors.Join(Remove(s.dir), Remove(s.gitDir)); err != nil {
 		return err
 	}
 	if err := os.Mkdir(s.dir, 0o755); err != nil {
@@ -152,7 +152,7 @@ func (s *Slot) dropObjects() error {
 		if len(e.Name()) != 2 || strings.Trim(e.Name(), "0123456789abcdef") != "" {
 			continue
 		}
-		if err := remove(filepath.Join(s.repo.Objects(), e.Name())); err != nil {
+		if err := Remove(filepath.Join(s.repo.Objects(), e.Name())); err != nil {
 			return err
 		}
 	}
