@@ -38,10 +38,11 @@ type Bounds struct {
 	Parallel int
 }
 
-// The limits where neither task, role nor project says anything.
+// The limits where neither task, role nor project says anything. A project that was read from files always says its own turns and
+// time, which are the same.
 const (
-	defaultTurns    = 60
-	defaultTime     = 45 * time.Minute
+	defaultTurns    = 50
+	defaultTime     = 30 * time.Minute
 	defaultIdle     = 15 * time.Minute
 	defaultCall     = 30 * time.Minute
 	defaultTool     = 10 * time.Minute

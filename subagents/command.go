@@ -19,7 +19,8 @@ import (
 //
 //	{"task": {...}, "attempt": 2, "files": ["a.go"], "constraints": ["..."], "decision_record": "...", "goal": "...",
 //	 "inputs": [{"task": "survey", "role": "reader", "handoff": {"summary": "..."}}],
-//	 "prior": [{"attempt": 1, "fault": {"class": "gate", "message": "...", "detail": "..."}, "diff": "..."}]}
+//	 "prior": [{"attempt": 1, "fault": {"class": "gate", "message": "...", "detail": "..."}, "diff": "..."}],
+//	 "message": "This task was handed over to you by ..."}
 //
 // The command works in the current directory, a clean tree of the integration head. When it exits with 0, what it left there
 // is its patch. Lists are never null.
@@ -32,12 +33,15 @@ type CommandInput struct {
 	Goal           string       `json:"goal"`
 	Inputs         []wire.Input `json:"inputs"`
 	Prior          []wire.Prior `json:"prior"`
+	// Message is what the agent that handed the task over has left; "" where none did.
+	Message string `json:"message"`
 }
 
 func commandInput(a *wire.Assignment) CommandInput {
 	return CommandInput{
 		Task: a.Task, Attempt: a.Attempt, Files: list(a.Task.Files), Constraints: list(a.Task.Constraints),
 		DecisionRecord: a.DecisionRecord, Goal: a.Goal, Inputs: list(a.Inputs), Prior: list(a.Prior),
+		Message: a.Message,
 	}
 }
 
@@ -98,7 +102,7 @@ func (c *CommandExecutor) Run(ctx context.Context) (spec.Result, error) {
 		Stdin: input, Timeout: c.Bounds.left() + sandbox.DefaultGrace, OnOutput: c.said,
 	})
 	if cause := context.Cause(ctx); cause != nil {
-		return c.interrupted(ctx, cause)
+		return c.interrupted(ctx, cause, out)
 	}
 	if err != nil {
 		// It could not be started: the role's or the task's mistake, and the same wherever it is tried.
@@ -147,12 +151,13 @@ func (c *CommandExecutor) ended(ctx context.Context, out *sandbox.Output) (spec.
 	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
-			return c.interrupted(ctx, cause)
+			return c.interrupted(ctx, cause, out)
 		}
 		return spec.Result{}, fmt.Errorf("collect the work of %s: %w", c.Assignment.Agent(), err)
 	}
 	r := spec.Result{Status: spec.StatusDone, Patch: patch, Handoff: spec.Handoff{Summary: summary(patch, out.Text())}}
 	if fault := refuse(c.WriteSet, patch); fault != nil {
+		fault.Detail += c.partial(ctx) // nobody takes such a patch in, so that this is all that is ever seen of it
 		r.Status, r.Error = spec.StatusFailed, fault
 	}
 	return r, nil
@@ -173,12 +178,30 @@ func (c *CommandExecutor) partial(ctx context.Context) string {
 	return "\nWhat it had changed by then:\n" + diff
 }
 
-func (c *CommandExecutor) interrupted(_ context.Context, cause error) (spec.Result, error) {
+// interrupted is how a command was broken off. Whoever takes over from one that ran out of time is told what it had said and
+// changed; out is nil where there is no output.
+func (c *CommandExecutor) interrupted(ctx context.Context, cause error, out *sandbox.Output) (spec.Result, error) {
 	end := endingOf(cause, c.Bounds)
 	if end == nil {
 		return spec.Result{}, cause
 	}
-	return spec.Result{Status: end.status, Error: &end.fault}, nil
+	r := spec.Result{Status: end.status, Error: &end.fault}
+	if end.status == spec.StatusTimedOut {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+		defer cancel()
+		r.Error.Detail = c.heard(out) + c.partial(ctx)
+	}
+	c.Secrets.hideIn(&r)
+	return r, nil
+}
+
+// heard is the end of a command's output, without its secrets: they are taken out before anything is cut off.
+func (c *CommandExecutor) heard(out *sandbox.Output) string {
+	if out == nil {
+		return ""
+	}
+	out.Head, out.Tail = c.Secrets.hideBytes(out.Head), c.Secrets.hideBytes(out.Tail)
+	return clip(out.Text(), commandTail)
 }
 
 func howEnded(args []string, out *sandbox.Output) string {

@@ -1,9 +1,11 @@
 package subagents
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
@@ -30,6 +32,7 @@ func TestWorkerCommands(t *testing.T) {
 		"fails":      {command: script("echo oh no; exit 7"), status: spec.StatusFailed, class: "command", detail: "oh no"},
 		"missing":    {command: []string{"no-such-program"}, status: spec.StatusFailed, class: "command"},
 		"outside":    {command: script("echo x > sub/b.txt"), status: spec.StatusFailed, class: "write_set", detail: "sub/b.txt"},
+		"too-much":   {command: script("echo half > a.txt; echo > sub/b.txt"), status: spec.StatusFailed, class: "write_set", detail: "+half"},
 		"protected":  {command: script("echo > b_test.txt"), status: spec.StatusFailed, class: "write_set", detail: "b_test"},
 		"repository": {command: script("git init -q repo && echo > repo/x"), status: spec.StatusFailed, class: "command"},
 		"input": {
@@ -42,7 +45,7 @@ func TestWorkerCommands(t *testing.T) {
 			t.Parallel()
 			a := s.assignment(spec.Role{Name: "mod", Executor: spec.ExecutorCommand, Command: tt.command, Writes: !tt.reads}, name)
 			a.Task.Files, a.Project.Protected = []string{"a.txt", "b_*"}, []string{"**/*_test.*"}
-			a.Goal, a.DecisionRecord = "the goal", "tabs"
+			a.Goal, a.DecisionRecord, a.Message = "the goal", "tabs", "The rest is yours."
 			a.Prior = []wire.Prior{{Attempt: 1, Fault: spec.Fault{Class: "gate", Message: "red"}, Diff: "-a"}}
 			s.enqueue(a)
 			r := s.result(a)
@@ -75,5 +78,35 @@ func checkInput(t *testing.T, s *site, a *wire.Assignment, p *spec.Patch) {
 	require.NoError(t, json.Unmarshal([]byte(raw+"}"), &in))
 	require.Equal(t, commandInput(a), in)
 	require.NotNil(t, in.Constraints)
+	require.Equal(t, "The rest is yours.", in.Message)
 	require.Equal(t, "input 1 mod a.txt\nb_*\n", env)
+}
+
+// lastingTree is a tree that can be read as long as there is time.
+type lastingTree struct{ fakeTree }
+
+func (f *lastingTree) Diff(ctx context.Context, _ int) (string, error) { return "+half", ctx.Err() }
+
+func TestACommandThatRunsOutOfTimeTellsWhatItHadSaidAndChanged(t *testing.T) {
+	t.Parallel()
+	a := testAssignment()
+	a.Role = spec.Role{
+		Name: "mod", Executor: spec.ExecutorCommand, Secrets: []string{"A_KEY"},
+		Command: []string{"sh", "-c", `echo "the key is $A_KEY"; exec sleep 60`},
+	}
+	for status, cause := range map[spec.Status]error{spec.StatusTimedOut: errTime, spec.StatusCancelled: &cancelled{}} {
+		ctx, end := context.WithCancelCause(t.Context())
+		c := &CommandExecutor{
+			Assignment: a, Dir: t.TempDir(), Env: []string{"PATH=/usr/bin:/bin"}, Secrets: secrets{"A_KEY=secret-value"},
+			Bounds: Bounds{Time: time.Minute}, Tree: &lastingTree{}, Doing: func(string) { end(cause) },
+		}
+		r, err := c.Run(ctx)
+		require.NoError(t, err)
+		require.Equal(t, status, r.Status)
+		if status == spec.StatusCancelled {
+			require.Empty(t, r.Error.Detail, "nobody takes over")
+			continue
+		}
+		require.Equal(t, "the key is [A_KEY]\n\nWhat it had changed by then:\n+half", r.Error.Detail)
+	}
 }

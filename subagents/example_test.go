@@ -41,7 +41,8 @@ func ExampleCommandInput() {
 	//         "message": "1 of 2 gates did not pass: go-test"
 	//       }
 	//     }
-	//   ]
+	//   ],
+	//   "message": ""
 	// } <nil>
 }
 

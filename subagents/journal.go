@@ -209,7 +209,8 @@ func (j *Journal) Deliveries() (newest int, worked time.Duration, err error) {
 			if err := json.Unmarshal(e.Data, &s); err != nil {
 				return 0, 0, fmt.Errorf("decode started event %s: %w", e.ID, err)
 			}
-			newest, worked, began, waits = max(newest, s.Delivery), worked+max(0, seen.Sub(began)), e.Time, false
+			// A delivery that takes a waiting attempt over goes on waiting: its request is in the log already.
+			newest, worked, began, seen = max(newest, s.Delivery), worked+max(0, seen.Sub(began)), e.Time, e.Time
 		case contextscope.KindTool:
 			if waits {
 				worked, began, waits = worked+max(0, seen.Sub(began)), e.Time, false

@@ -157,29 +157,64 @@ func TestAnInboxBeginsWithTheMessagesOfItsTaskEachOnce(t *testing.T) {
 	require.Len(t, in.Take(), 1, "a master was told the others when it woke")
 }
 
+// diary is a journal whose events are told with the time since the one before.
+type diary struct {
+	Journal
+
+	t  *testing.T
+	at time.Time
+}
+
+func newDiary(t *testing.T) *diary {
+	t.Helper()
+	return &diary{t: t, at: time.Unix(1_000_000, 0)}
+}
+
+func (d *diary) add(after time.Duration, kind contextscope.Kind, data any) {
+	d.t.Helper()
+	d.at = d.at.Add(after)
+	raw, err := json.Marshal(data)
+	require.NoError(d.t, err)
+	d.events = append(d.events, contextscope.Event{Kind: kind, Time: d.at, Data: raw})
+}
+
 func TestTheTimeOfWaitingIsNoTimeOfWork(t *testing.T) {
 	t.Parallel()
-	j := &Journal{}
-	at := time.Unix(1_000_000, 0)
-	add := func(after time.Duration, kind contextscope.Kind, data any) {
-		at = at.Add(after)
-		raw, err := json.Marshal(data)
-		require.NoError(t, err)
-		j.events = append(j.events, contextscope.Event{Kind: kind, Time: at, Data: raw})
-	}
-	add(0, contextscope.KindStarted, wire.Started{Delivery: 1})
-	add(time.Minute, contextscope.KindTurn, wire.Turn{})
-	add(time.Minute, contextscope.KindRequest, wire.Request{ID: "a"})
-	add(time.Second, contextscope.KindRequest, wire.Request{ID: "b"})
-	add(time.Hour, contextscope.KindCalls, wire.Calls{})
-	add(time.Hour, contextscope.KindTool, wire.Tooled{})
-	add(time.Minute, contextscope.KindTurn, wire.Turn{})
-	add(0, contextscope.KindRequest, wire.Request{ID: "c"})
-	add(time.Hour, contextscope.KindProgress, wire.Progress{}) // its worker is lost while it waits
-	add(time.Hour, contextscope.KindStarted, wire.Started{Delivery: 2})
-	add(time.Minute, contextscope.KindTool, wire.Tooled{})
-	newest, worked, err := j.Deliveries()
+	d := newDiary(t)
+	d.add(0, contextscope.KindStarted, wire.Started{Delivery: 1})
+	d.add(time.Minute, contextscope.KindTurn, wire.Turn{})
+	d.add(time.Minute, contextscope.KindRequest, wire.Request{ID: "a"})
+	d.add(time.Second, contextscope.KindRequest, wire.Request{ID: "b"})
+	d.add(time.Hour, contextscope.KindCalls, wire.Calls{})
+	d.add(time.Hour, contextscope.KindTool, wire.Tooled{})
+	d.add(time.Minute, contextscope.KindTurn, wire.Turn{})
+	d.add(0, contextscope.KindRequest, wire.Request{ID: "c"})
+	d.add(time.Hour, contextscope.KindProgress, wire.Progress{}) // its worker is lost while it waits
+	d.add(time.Hour, contextscope.KindStarted, wire.Started{Delivery: 2})
+	d.add(time.Minute, contextscope.KindTool, wire.Tooled{})
+	newest, worked, err := d.Deliveries()
 	require.NoError(t, err)
 	require.Equal(t, 2, newest)
-	require.Equal(t, 4*time.Minute, worked)
+	require.Equal(t, 3*time.Minute, worked)
+}
+
+// The request is in the log already, so that the deliveries after the first append none.
+func TestTheTimeOfWaitingIsNoTimeOfWorkInLaterDeliveriesEither(t *testing.T) {
+	t.Parallel()
+	d := newDiary(t)
+	d.add(0, contextscope.KindStarted, wire.Started{Delivery: 1})
+	d.add(time.Minute, contextscope.KindTurn, wire.Turn{})
+	d.add(0, contextscope.KindRequest, wire.Request{ID: "a"})
+	for n := 2; n <= 3; n++ {
+		d.add(time.Hour, contextscope.KindStarted, wire.Started{Delivery: n})
+		d.add(10*time.Hour, contextscope.KindProgress, wire.Progress{})
+	}
+	d.add(10*time.Hour, contextscope.KindTool, wire.Tooled{})
+	d.add(time.Minute, contextscope.KindTurn, wire.Turn{})
+	d.add(time.Hour, contextscope.KindStarted, wire.Started{Delivery: 4}) // lost at work: the hour is nobody's
+	d.add(time.Minute, contextscope.KindTool, wire.Tooled{})
+	newest, worked, err := d.Deliveries()
+	require.NoError(t, err)
+	require.Equal(t, 4, newest)
+	require.Equal(t, 3*time.Minute, worked)
 }
