@@ -2,9 +2,7 @@ package orchestrator
 
 import (
 	"context"
-	"fmt"
 
-	"divisi/bus"
 	"divisi/contextscope"
 )
 
@@ -40,9 +38,8 @@ func (c *Conductor) cancelTask(ctx context.Context, t *TaskView, reason string) 
 		if w == nil || w.Attempts[w.Last] == nil || w.Attempts[w.Last].Result != nil {
 			continue
 		}
-		subject := bus.TaskSubject(w.roleAt(w.Last), c.cfg.Run, queueToken(work, w.Last))
-		if err := c.cfg.Bus.Purge(ctx, subject); err != nil {
-			return fmt.Errorf("take %s off the queue: %w", work, err)
+		if err := c.takeBack(ctx, w); err != nil {
+			return err
 		}
 		c.tell(ctx, work)
 	}

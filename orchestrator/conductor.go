@@ -194,7 +194,7 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan re
 func (c *Conductor) step(ctx context.Context) error {
 	rules := []func(context.Context) (bool, error){
 		c.keepBudget, c.preflight, c.readPlan, c.settleMaster, c.settleTasks, c.settleVerifies, c.settleBatch,
-		c.settleRequests, c.cancelOrphans, c.land, c.dispatch, c.askApproval, c.wake, c.finish, c.stuck,
+		c.settleRequests, c.cancelOrphans, c.land, c.tellUnheard, c.dispatch, c.askApproval, c.wake, c.finish, c.stuck,
 	}
 	if c.pausing {
 		return c.paused(ctx)

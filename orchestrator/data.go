@@ -101,6 +101,9 @@ type PlanData struct {
 	Overlaps []Overlap `json:"overlaps,omitempty"`
 	// Ceiling is the most tokens that the tasks may use, all attempts counted; 0 when no model takes part.
 	Ceiling int `json:"ceiling,omitempty"`
+	// Grant is the most tokens that the one task of a request may use, with all its attempts and testers and what it has others
+	// do; 0 where the agent that asked has no limit.
+	Grant int `json:"grant,omitempty"`
 }
 
 // Overlap is two tasks that may write the same path.
@@ -132,6 +135,8 @@ type Dispatch struct {
 	Attempt int    `json:"attempt"`
 	Role    string `json:"role"`
 	Head    string `json:"head"`
+	// Tokens is the attempt's limit where it is what is left of its task's grant; 0 where the task's limits say it.
+	Tokens int `json:"tokens,omitempty"`
 	// Assignment is the object-store name of the sealed assignment.
 	Assignment string `json:"assignment,omitempty"`
 }

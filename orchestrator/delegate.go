@@ -30,11 +30,8 @@ func (c *Conductor) delegate(ctx context.Context, q *RequestView) (bool, error) 
 	if len(problems) > 0 {
 		return true, c.refuse(ctx, q, problemText(&PlanError{problems}))
 	}
-	if left, limited := c.st.left(parent); limited {
-		child := &data.Tasks[0].Limits
-		if child.Tokens == 0 || child.Tokens > left {
-			child.Tokens = left
-		}
+	if share, limited := c.st.share(q); limited {
+		data.Grant, data.Ceiling = share, min(data.Ceiling, share)
 	}
 	data.By, data.Request, data.DecisionRecord = q.Agent(), q.ID, c.st.Plans[parent.Plan].DecisionRecord
 	return true, c.append(ctx, contextscope.KindPlan, "", data)
@@ -79,15 +76,6 @@ func (s *State) childID(q *RequestView) string {
 	return id
 }
 
-// left is how many tokens the account of a task's newest attempt still has, where it has a limit.
-func (s *State) left(t *TaskView) (tokens int, limited bool) {
-	limit, a := t.Task.Limits.Tokens, s.attempt(t.Task.ID, t.Attempt)
-	if limit == 0 || a == nil {
-		return 0, false
-	}
-	return limit - a.Usage.Total() - s.delegated(t.Task.ID, t.Attempt).Total(), true
-}
-
 // mayDelegate says why an agent may not have a task done that it asks for; "" when it may.
 func (s *State) mayDelegate(q *RequestView) string {
 	parent := s.Tasks[q.Of]
@@ -106,8 +94,9 @@ func (s *State) mayDelegate(q *RequestView) string {
 		return fmt.Sprintf("%d tasks are at work for you, and no more than %d may be: wait for one of them, then ask again",
 			n, bounds.FanOut)
 	}
-	if left, limited := s.left(parent); limited && left <= 0 {
-		return "your limit in tokens is used up, also by what others have done for you: come to an end"
+	if share, limited := s.share(q); limited && share < leastTokens {
+		return fmt.Sprintf("of your limit in tokens, which what others do for you counts against, %d are left for this, and no "+
+			"agent comes to an end with fewer than %d: ask for less at once, or do it yourself", share, leastTokens)
 	}
 	if role := s.Spec.Roles[q.Role]; role.ChangesFiles() {
 		return s.mayWrite(parent, q.Files)

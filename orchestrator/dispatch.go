@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,7 +34,7 @@ func (c *Conductor) dispatch(ctx context.Context) (bool, error) {
 			}
 			return true, c.park(ctx, t, why, nil)
 		}
-		d := Dispatch{Task: id, Attempt: t.Attempt + 1, Role: t.Task.Role, Head: c.baseOf(t)}
+		d := Dispatch{Task: id, Attempt: t.Attempt + 1, Role: t.Task.Role, Head: c.baseOf(t), Tokens: c.st.allowance(t)}
 		if err := c.append(ctx, contextscope.KindTask, id, TaskData{State: TaskRunning, Dispatch: &d}); err != nil {
 			return false, err
 		}
@@ -208,6 +209,7 @@ func (c *Conductor) assignMaster(a *wire.Assignment) {
 func (c *Conductor) assignTask(ctx context.Context, a *wire.Assignment, t *TaskView) error {
 	a.Task, a.Role = t.Task, carriedOutBy(a.Role, t.executorAt(&a.Role, a.Attempt))
 	a.Task.Constraints = c.st.constraints(t)
+	a.Task.Limits.Tokens = cmp.Or(c.st.Works[t.Task.ID].Attempts[a.Attempt].Tokens, a.Task.Limits.Tokens)
 	a.DecisionRecord = c.st.Plans[t.Plan].DecisionRecord
 	var err error
 	if a.Inputs, err = c.inputs(ctx, t); err != nil {

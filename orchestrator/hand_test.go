@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -65,7 +66,7 @@ func (r *rig) append(ctx context.Context, a *wire.Assignment, kind contextscope.
 	}
 	e := contextscope.Event{
 		V: contextscope.EventVersion, ID: r.newID(), Run: a.Run, Task: a.Task.ID, Attempt: a.Attempt, Agent: a.Agent(),
-		Role: a.Role.Name, Author: a.Agent(), Kind: kind, Data: raw, Seq: 1,
+		Role: a.Role.Name, Author: a.Agent(), Time: time.Now(), Kind: kind, Data: raw, Seq: 1,
 	}
 	message, err := wire.EncodeEvents([]contextscope.Event{e})
 	if err != nil {

@@ -59,8 +59,12 @@ func (c *Conductor) inputs(ctx context.Context, t *TaskView) ([]wire.Input, erro
 	return out, nil
 }
 
-// unfit says why a task that is ready cannot begin: it asks for an artifact that there is not. "" when it can.
+// unfit says why a task that is ready cannot begin: it asks for an artifact that there is not, or has used up what it was
+// granted. "" when it can.
 func (c *Conductor) unfit(ctx context.Context, t *TaskView) (string, error) {
+	if why := c.st.usedUp(t); why != "" {
+		return why, nil
+	}
 	for _, w := range c.st.wanted(t) {
 		if w.artifact == "" {
 			continue

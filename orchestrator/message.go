@@ -143,6 +143,9 @@ func (c *Conductor) passOn(ctx context.Context, q *RequestView) error {
 	if q.Task == MasterTask || q.Task == "" {
 		return c.refuse(ctx, q, "name the task whose agent is meant")
 	}
+	if c.st.carriedOut(q) {
+		return c.answerTo(ctx, q, wire.Answer{Text: q.Task + " has it"})
+	}
 	becomes, err := c.Send(ctx, q.Task, q.Text, q.Agent())
 	var no *RefusedError
 	switch {
@@ -152,6 +155,30 @@ func (c *Conductor) passOn(ctx context.Context, q *RequestView) error {
 		return err
 	}
 	return c.answerTo(ctx, q, wire.Answer{Text: becomes})
+}
+
+// carriedOut reports whether what the master sends is in the log and only the answer to it is not: the conductor before was lost
+// between the two. The same words can be sent twice, so that those that are answered are counted off.
+func (s *State) carriedOut(q *RequestView) bool {
+	said := wire.MessageOf(&contextscope.Event{Author: q.Agent(), Content: genai.NewContentFromText(q.Text, genai.RoleUser)}).Text
+	n := 0
+	for _, m := range s.Messages {
+		if m.Task == q.Task && m.From == q.Agent() && m.Text == said {
+			n++
+		}
+	}
+	for _, id := range s.Asked {
+		had := s.Requests[id]
+		switch {
+		case had.Answer == nil:
+		case had.Kind == wire.RequestAsk && had.AskedBy() == q.Task && had.Answer.From == q.Agent() && had.Answer.Text == q.Text:
+			n++
+		case had.Kind == wire.RequestSend && had.Agent() == q.Agent() && had.Task == q.Task && had.Text == q.Text &&
+			had.Answer.Refused == "":
+			n--
+		}
+	}
+	return n > 0
 }
 
 // tell speaks to the agent of a task that is at work: what it was sent and does not have, that it is cancelled, or that it is to

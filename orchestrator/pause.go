@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"divisi/bus"
 	"divisi/contextscope"
@@ -20,8 +21,8 @@ func (c *Conductor) Pause(ctx context.Context) (int, error) {
 		if err := c.append(ctx, contextscope.KindRun, "", RunData{Notices: []string{notice}}); err != nil {
 			return 0, err
 		}
-		if err := c.cfg.Bus.Purge(ctx, bus.TaskFilter(c.cfg.Run)); err != nil {
-			return 0, fmt.Errorf("empty the queue of run %s: %w", c.cfg.Run, err)
+		if err := c.takeBackIdle(ctx); err != nil {
+			return 0, err
 		}
 	}
 	busy := c.busy()
@@ -29,6 +30,29 @@ func (c *Conductor) Pause(ctx context.Context) (int, error) {
 		c.tell(ctx, id)
 	}
 	return len(busy), nil
+}
+
+// takeBackIdle takes off the queue what nobody is in the middle of. What is at work stays there: an attempt that breaks off is
+// given out again, and comes to its boundary then.
+func (c *Conductor) takeBackIdle(ctx context.Context) error {
+	busy := c.busy()
+	for id, w := range c.st.Works {
+		if w.Outstanding() && !slices.Contains(busy, id) {
+			if err := c.takeBack(ctx, w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// takeBack takes the newest attempt of a work off the queue.
+func (c *Conductor) takeBack(ctx context.Context, w *Work) error {
+	subject := bus.TaskSubject(w.roleAt(w.Last), c.cfg.Run, queueToken(w.ID, w.Last))
+	if err := c.cfg.Bus.Purge(ctx, subject); err != nil {
+		return fmt.Errorf("take %s off the queue: %w", w.ID, err)
+	}
+	return nil
 }
 
 // busy lists the works whose newest attempt is with a worker and has come to no boundary.

@@ -28,6 +28,9 @@ type Request struct {
 	Verb string `json:"verb"`
 	Task string `json:"task,omitempty"`
 	Text string `json:"text,omitempty"`
+	// Until is when nobody waits for the answer any more: a conductor that comes to it later leaves it undone, because who asked
+	// was told that it was not done, and asks again. Zero means that somebody always waits.
+	Until time.Time `json:"until,omitzero"`
 }
 
 // Reply is the conductor's answer. Text says what becomes of the request; Refused that it cannot be done, whoever asks again.
@@ -54,13 +57,14 @@ const askTimeout = 10 * time.Second
 func Ask(ctx context.Context, b *bus.Bus, run string, q Request) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
+	q.Until, _ = ctx.Deadline()
 	data, err := json.Marshal(q)
 	if err != nil {
 		return "", fmt.Errorf("encode a request to run %s: %w", run, err)
 	}
 	raw, err := b.Request(ctx, requestSubject(run), data)
 	if err != nil {
-		return "", fmt.Errorf("ask run %s to %s: %w", run, strings.TrimSuffix(q.Verb, "_run"), err)
+		return "", fmt.Errorf("ask run %s to %s: %w%s", run, strings.TrimSuffix(q.Verb, "_run"), err, unanswered(ctx, run))
 	}
 	var r Reply
 	if err := json.Unmarshal(raw, &r); err != nil {
@@ -73,6 +77,18 @@ func Ask(ctx context.Context, b *bus.Bus, run string, q Request) (string, error)
 		return "", fmt.Errorf("run %s: %s", run, r.Error)
 	}
 	return r.Text, nil
+}
+
+// unanswered says what may have become of a request to which no answer came, and what to do; "" where it cannot have arrived.
+func unanswered(ctx context.Context, run string) string {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Sprintf(": the run is busy, and leaves undone what it had not begun by now: "+
+			"look with divisi show %s, then ask again", run)
+	case ctx.Err() != nil:
+		return fmt.Sprintf(": it may still be done: look with divisi show %s before you ask again", run)
+	}
+	return ""
 }
 
 // listen passes requests to the conductor's goroutine.
@@ -100,8 +116,12 @@ func (c *Conductor) listen(ctx context.Context, asks chan<- request) (stop func(
 	})
 }
 
-// answer carries a request out.
+// answer carries a request out, unless whoever asked has left.
 func (c *Conductor) answer(ctx context.Context, r request) error {
+	if !r.Until.IsZero() && c.cfg.Clock().After(r.Until) {
+		r.reply(Reply{Error: "the run was busy for too long and has done nothing: ask again"})
+		return nil
+	}
 	text, err := c.Do(ctx, r.Request)
 	var no *RefusedError
 	switch {

@@ -10,6 +10,7 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/internal/geminitest"
 	"divisi/internal/spec"
 	"divisi/orchestrator"
 	"divisi/subagents/wire"
@@ -55,6 +56,67 @@ func (r *rig) keepTrees(from *rig, log []bus.Message) {
 			require.NoError(r.t, r.bus.Put(r.t.Context(), d.Tree.Pack, pack))
 		}
 	}
+}
+
+// What the master sends is two events: the message, or the answer to a question, and then what the master is told. Killed between
+// them the run sends nothing twice, and what is said twice in the same words is sent twice.
+func TestAKillInTheMiddleOfASendSendsNothingTwice(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(2), func(s *orchestrator.RunSpec) {
+		addRoles(s, agentRole("asker", spec.ToolWriteFile, spec.ToolAsk), agentRole("hand", spec.ToolWriteFile))
+	})
+	send := func(task, text string) geminitest.Call {
+		return callOf("send", map[string]any{"task": task, "text": text})
+	}
+	play := parts{
+		"master/1": {dispatches(
+			map[string]any{"id": "one", "role": "asker", "brief": "b", "files": []any{"f00.txt"}},
+			map[string]any{"id": "two", "role": "hand", "brief": "b", "files": []any{"f01.txt"}, "depends_on": []any{"one"}},
+		)},
+		"master/2": {calls(send("one", "Yes."), send("one", "Yes."), send("two", "Mind the gap.")), {Text: "I wait."}},
+		"master/3": {submits("all done")},
+		"one": {
+			calls(asks("Is it Label?").Calls[0], asks("Is it exported?").Calls[0]), writes("f00.txt", "Label\n"), submits("named it"),
+		},
+		"two": {writes("f01.txt", "new\n"), submits("done")},
+	}
+	r.play(play)
+	stop := r.worker(t.Context())
+	st, err := r.conduct(t.Context(), r.quietly(false))
+	stop()
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
+	require.Len(t, st.Messages, 1)
+	var log []bus.Message
+	for m, err := range r.bus.Read(t.Context(), bus.RunFilter("r1"), 0) {
+		require.NoError(t, err)
+		log = append(log, m)
+	}
+	cuts := 0
+	for k, m := range log {
+		answers := strings.HasSuffix(m.Subject, "."+string(contextscope.KindAnswer)) && strings.Contains(string(m.Data), `"from":"master/2"`)
+		if !answers && !strings.HasSuffix(m.Subject, "."+string(contextscope.KindUser)) {
+			continue
+		}
+		cuts++
+		t.Run(fmt.Sprintf("%02d %s", k, m.Subject), func(t *testing.T) {
+			t.Parallel()
+			f := r.fork(t, log[:k+1])
+			f.keepTrees(r, log[:k+1])
+			said := f.play(play)
+			defer f.worker(t.Context())()
+			st, err := f.conduct(t.Context(), f.quietly(true))
+			require.NoError(t, err)
+			require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
+			require.Len(t, st.Messages, 1)
+			require.Len(t, st.Asked, 5)
+			for _, id := range st.Asked {
+				require.Empty(t, st.Requests[id].Answer.Refused, id)
+			}
+			require.NotContains(t, said.at("one/1/2"), "Message of master/2")
+		})
+	}
+	require.Equal(t, 3, cuts, "two answers and a message")
 }
 
 func TestAKillBehindAnyAppendAsksNothingTwice(t *testing.T) {

@@ -46,6 +46,18 @@ func (s *State) mayGrow(t *TaskView, q *RequestView) string {
 				"be changed there, as a task to follow", at, h.task)
 		}
 	}
+	// What an agent had others do and has not begun holds nothing yet, but somebody waits for it, perhaps who asks here: what it
+	// is to write would be held until that one ends, and that one waits.
+	for _, id := range s.Order {
+		child := s.Tasks[id]
+		if child.Parent == "" || child.Ended() || id == t.Task.ID {
+			continue
+		}
+		if at, meet := Intersect(child.Task.Files, q.Paths); meet {
+			return fmt.Sprintf("%s is for %s to write, which an agent waits for. Leave it to that one, or say in deviations "+
+				"what is to be changed there", at, id)
+		}
+	}
 	return ""
 }
 

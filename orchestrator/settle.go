@@ -89,6 +89,22 @@ func (c *Conductor) settle(ctx context.Context, t *TaskView) error {
 	}
 }
 
+// tellUnheard tells people of the first message that came too late: its task has ended well, and no agent of it was told.
+func (c *Conductor) tellUnheard(ctx context.Context) (bool, error) {
+	for _, m := range c.st.Messages {
+		t := c.st.Tasks[m.Task]
+		if t == nil || len(m.Receipts) > 0 || t.State != TaskDone && t.State != TaskLanded {
+			continue
+		}
+		notice := fmt.Sprintf("%s is %s, and no agent of it was told %q: it came too late. Where the result does not do, "+
+			"start another run", m.Task, t.State, line(strings.TrimPrefix(m.Text, "Message of "+m.From+":\n")))
+		if !slices.Contains(c.st.Notices, notice) {
+			return true, c.append(ctx, contextscope.KindRun, "", RunData{Notices: []string{notice}})
+		}
+	}
+	return false, nil
+}
+
 // receive takes a patch into the mirror, strictly, and has it verified.
 func (c *Conductor) receive(ctx context.Context, t *TaskView) error {
 	p := t.Result.Patch

@@ -54,8 +54,10 @@ type State struct {
 	Usage      spec.Usage
 	// Woken counts the results of the master that have been acted upon; MasterDone says that it has nothing left to do;
 	// MasterFails counts its failures in a row, MasterFault is the newest.
-	// MasterAgain says that its newest turn was broken off by what was not its fault.
+	// MasterAgain says that its newest turn was broken off by what was not its fault. MasterTurns counts its turns since it
+	// last told an agent something.
 	Woken       int
+	MasterTurns int
 	MasterDone  bool
 	MasterAgain bool
 	MasterFails int
@@ -181,6 +183,7 @@ func (s *State) applyPlan(_ *contextscope.Event, d PlanData) {
 	}
 	if d.By != ByFile {
 		s.Woken++
+		s.MasterTurns++
 		s.MasterFails, s.MasterDone = 0, false
 	}
 }
@@ -217,6 +220,9 @@ func (s *State) applyMaster(e *contextscope.Event, d TaskData) {
 	}
 	s.Woken++
 	s.MasterDone, s.MasterAgain = d.State == TaskDone, d.Again
+	if !d.Again {
+		s.MasterTurns++
+	}
 	if d.Fault == nil {
 		s.MasterFails = 0
 		return
@@ -311,6 +317,7 @@ func (s *State) dispatched(e *contextscope.Event, d *Dispatch) {
 	w.Last = max(w.Last, d.Attempt)
 	if a := s.attempt(d.Task, d.Attempt); a != nil {
 		a.Role, a.Head, a.Epoch, a.Dispatched, a.Pos = d.Role, d.Head, s.Epoch, e.Time.UnixMilli(), e.Pos
+		a.Tokens = d.Tokens
 	}
 }
 

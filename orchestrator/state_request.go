@@ -66,6 +66,9 @@ func (s *State) applyAnswer(e *contextscope.Event, d wire.Answer) {
 	if a := s.attempt(q.Of, q.Attempt); a != nil {
 		a.Open--
 	}
+	if q.Kind == wire.RequestSend && d.Refused == "" {
+		s.MasterTurns = 0 // only the master sends; agents may ask it as often as they like
+	}
 	if t := s.Tasks[q.Of]; t != nil && len(d.Granted) > 0 {
 		t.Task.Files = slices.Concat(t.Task.Files, d.Granted)
 	}
@@ -80,7 +83,7 @@ func (s *State) applyChild(d PlanData) {
 	q.Child = d.Tasks[0].ID
 	t, parent := s.Tasks[q.Child], s.Tasks[q.Of]
 	if parent != nil {
-		t.Parent, t.Depth = q.Of, parent.Depth+1
+		t.Parent, t.Depth, t.Grant = q.Of, parent.Depth+1, d.Grant
 	}
 }
 

@@ -21,6 +21,8 @@ type TaskView struct {
 	// Parent is the task whose agent asked for this one, and Depth how many agents stand above; "" and 0 for planned ones.
 	Parent string
 	Depth  int
+	// Grant is the most tokens that all of it may use, as its parent's limit allows; 0 for no such bound.
+	Grant int
 	// Handovers are the times that its agent gave it to another role, oldest first.
 	Handovers []Handover
 	// EndedPos is where in the log it ended; 0 while it has not.
@@ -64,6 +66,8 @@ type AttemptView struct {
 	// cancelled under it.
 	Open          int
 	Stopped, Void bool
+	// Delegates counts the calls of delegate in its newest turn. Tokens is its limit where its task has a grant; 0 for none.
+	Delegates, Tokens int
 	// Epoch is that of the conductor that dispatched it.
 	Epoch    int
 	Head     string

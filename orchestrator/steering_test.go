@@ -2,14 +2,19 @@ package orchestrator_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/bus"
+	"divisi/contextscope"
 	"divisi/internal/geminitest"
 	"divisi/internal/spec"
 	"divisi/orchestrator"
+	"divisi/subagents/wire"
 )
 
 // send is what a person does while the run goes on.
@@ -184,4 +189,101 @@ func TestAPausedRunComesToATurnBoundaryAndGoesOn(t *testing.T) {
 	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
 	require.ElementsMatch(t, []string{"one", "two", "late"}, r.landed())
 	require.Equal(t, 1, said.count("one/1/1"), "its finished turn was not paid again")
+}
+
+func TestAMessageThatCameTooLateIsToldPeople(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(2), func(s *orchestrator.RunSpec) {
+		addRoles(s, agentRole("hand", spec.ToolWriteFile), agentRole("scout", spec.ToolReadFile))
+		s.Plan = planOf(
+			spec.Task{ID: "one", Role: "hand", Brief: "b", Files: []string{"f00.txt"}},
+			spec.Task{ID: "two", Role: "scout", Brief: "b"},
+		)
+	})
+	said := r.play(parts{"one": {writes("f00.txt", "new\n"), submits("one")}, "two": {submits("two")}})
+	said.hold = func(q geminitest.Request) {
+		text := map[string]string{"one/1": "In time.", "one/2": "Keep the old name\nas an alias.", "two/1": "Look again."}
+		if m := text[q.Task+"/"+string(rune('0'+q.Turn))]; m != "" {
+			_, err := r.send(q.Task, m)
+			require.NoError(t, err)
+		}
+	}
+	st := r.run(t.Context())
+	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
+	require.ElementsMatch(t, []string{
+		`one is landed, and no agent of it was told "Keep the old name": it came too late. Where the result does not do, start another run`,
+		`two is done, and no agent of it was told "Look again.": it came too late. Where the result does not do, start another run`,
+	}, st.Notices)
+}
+
+// controls are what the conductor says to the agents of the run from now on.
+func (r *rig) controls(ctx context.Context) <-chan wire.Control {
+	out := make(chan wire.Control, 100)
+	stop, err := r.bus.Subscribe(ctx, bus.ControlSubject("r1"), func(m bus.Message, _ func([]byte) error) {
+		var c wire.Control
+		if json.Unmarshal(m.Data, &c) == nil {
+			out <- c
+		}
+	})
+	require.NoError(r.t, err)
+	r.t.Cleanup(stop)
+	return out
+}
+
+// A worker whose machinery fails says nothing to the bus, which gives the task out again after a while; here it does so at once.
+func TestAPauseEndsWithAnAttemptThatBreaksOffMeanwhile(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(2), func(s *orchestrator.RunSpec) {
+		addRoles(s, agentRole("hand", spec.ToolWriteFile))
+		s.Parallel = 1
+		s.Plan = planOf(
+			spec.Task{ID: "one", Role: "hand", Brief: "b", Files: []string{"f00.txt"}},
+			spec.Task{ID: "late", Role: "hand", Brief: "b", Files: []string{"f01.txt"}},
+		)
+	})
+	said := r.play(parts{"one": {writes("f00.txt", "new\n"), submits("one")}, "late": {submits("late")}})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	told, ended := r.controls(ctx), make(chan *orchestrator.State)
+	go func() {
+		st, err := r.conduct(ctx, r.config(false))
+		if err != nil {
+			st = nil
+		}
+		ended <- st
+	}()
+	a, d := r.firstOf(ctx, "hand")
+	text, err := r.send("one", "Mind the gap.")
+	require.NoError(t, err)
+	require.Equal(t, "one/1 is told at its next turn", text)
+	<-told
+	require.NoError(t, r.append(ctx, a, contextscope.KindStarted, wire.Started{Delivery: 1, Worker: "lost", Time: time.Now()}))
+	<-told // it is said again to who has begun: the conductor has seen that it did
+	text, err = orchestrator.Ask(ctx, r.bus, "r1", orchestrator.Request{Verb: orchestrator.VerbPause})
+	require.NoError(t, err)
+	require.Equal(t, "the run stops when 1 at work have come to their next turn", text)
+	require.NoError(t, d.Nak(ctx))
+	defer r.worker(ctx)()
+	st := <-ended
+	require.NotNil(t, st)
+	require.Equal(t, "paused by a person", st.Reason)
+	require.Equal(t, 2, st.Works["one"].Attempts[1].Delivery)
+	require.Zero(t, said.count("late/1/1"), "nothing was begun")
+}
+
+// firstOf takes the first task of a role off the queue, after what the run's testers have to do before.
+func (r *rig) firstOf(ctx context.Context, role string) (*wire.Assignment, *bus.Delivery) {
+	r.t.Helper()
+	testers, err := r.bus.Queue(ctx, spec.RoleTester, bus.QueueOptions{Run: "r1"})
+	require.NoError(r.t, err)
+	baseline, err := testers.Next(ctx)
+	require.NoError(r.t, err)
+	r.handle(ctx, baseline, passes)
+	q, err := r.bus.Queue(ctx, role, bus.QueueOptions{Run: "r1"})
+	require.NoError(r.t, err)
+	d, err := q.Next(ctx)
+	require.NoError(r.t, err)
+	var a wire.Assignment
+	require.NoError(r.t, json.Unmarshal(d.Data, &a))
+	return &a, d
 }

@@ -3,6 +3,8 @@ package orchestrator
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
@@ -23,6 +25,9 @@ func (s *State) mayTransfer(q *RequestView) string {
 	if t == nil {
 		return "only the agent of a task can hand it over"
 	}
+	if had := s.transfer(t); had != nil && turnOf(had) == turnOf(q) { // it ends with the one that it was granted
+		return "your task goes to " + had.Role + " already"
+	}
 	if why := s.callable(t, q.Role); why != "" {
 		return why
 	}
@@ -32,10 +37,19 @@ func (s *State) mayTransfer(q *RequestView) string {
 		return fmt.Sprintf("role %s writes nothing, and your task is one that writes", q.Role)
 	case !from.ChangesFiles() && to.ChangesFiles() && !s.taken(t):
 		return "your plan only reads, and was shown to nobody: say in your findings what is to be changed"
+	case !from.ChangesFiles() && to.ChangesFiles() && t.Parent != "" && s.mayWrite(s.Tasks[t.Parent], t.Task.Files) != "":
+		return "your task names no files to write, and an agent above you holds its own while it waits: say in your findings " +
+			"what is to be changed"
 	case to.Executor == spec.ExecutorCommand && len(to.Command) == 0:
 		return fmt.Sprintf("role %s runs the command of its task, and yours has none", q.Role)
 	}
 	return ""
+}
+
+// turnOf is the turn of its agent in which a request was made.
+func turnOf(q *RequestView) string {
+	turn, _, _ := strings.Cut(callPlace.FindString(q.ID), "-")
+	return turn
 }
 
 // handOver puts a task back that its agent has given to another role: no failure, and no attempt fewer.
@@ -52,7 +66,7 @@ func (c *Conductor) handOver(ctx context.Context, t *TaskView, q *RequestView) e
 	})
 }
 
-// passOn gives an attempt what was handed over to its role: the words, and to the first attempt after it the work.
+// passOn gives an attempt what was handed over to its role: the words, and the work until an attempt with it has failed.
 func (t *TaskView) passOn(a *wire.Assignment) {
 	h := t.lastHandover(a.Attempt)
 	if h == nil {
@@ -60,10 +74,20 @@ func (t *TaskView) passOn(a *wire.Assignment) {
 	}
 	a.Message = fmt.Sprintf("This task was handed over to you by %s, of role %s, whose work you have seen. It left you these "+
 		"words, as data: %s", wire.AgentID(t.Task.ID, h.Attempt), h.Role, quoted(h.Brief))
-	if h.Attempt == a.Attempt-1 && h.Patch != nil {
+	switch {
+	case h.Patch == nil:
+	case t.untried(h, a.Attempt):
 		a.Start = h.Patch
 		a.Message += "\nWhat it had changed is in your work tree, and becomes part of your own result."
+	default:
+		a.Message += "\nWhat it had changed is NOT in your work tree: an attempt with it has failed, and yours begins anew."
 	}
+}
+
+// untried reports whether no attempt between a handover and another attempt has failed. One that was broken off by what was not
+// its fault, such as a spent budget or a refused key, is made anew from the same work.
+func (t *TaskView) untried(h *Handover, attempt int) bool {
+	return !slices.ContainsFunc(t.Faults, func(f AttemptFault) bool { return f.Attempt > h.Attempt && f.Attempt < attempt })
 }
 
 // lastHandover is the newest one before an attempt; nil for none.
@@ -79,7 +103,7 @@ func (t *TaskView) lastHandover(attempt int) *Handover {
 // baseOf is the commit that the next attempt of a task starts from: the integration head, or what the work was based on that it
 // takes over.
 func (c *Conductor) baseOf(t *TaskView) string {
-	if h := t.lastHandover(t.Attempt + 1); h != nil && h.Attempt == t.Attempt && h.Patch != nil {
+	if h := t.lastHandover(t.Attempt + 1); h != nil && h.Patch != nil && t.untried(h, t.Attempt+1) {
 		return h.Patch.Base
 	}
 	return c.st.Head

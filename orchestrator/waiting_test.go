@@ -69,6 +69,62 @@ func TestChildrenHaveIDsOfTheirCallThatArePlanIDs(t *testing.T) {
 	require.Equal(t, "t0-reader-1-0-2", st.childID(st.Requests[st.Asked[0]]), "the same call of another attempt")
 }
 
+// A child that has not begun holds nothing, and what it is to write is not for its parent, which waits for it, nor for others:
+// held until the parent ends it would never be the child's.
+func TestWhatAChildIsToWriteIsGrantedToNobodyElse(t *testing.T) {
+	t.Parallel()
+	st := delegating(t, 2, 1)
+	writer := st.Spec.Roles["lead"]
+	writer.Writes, writer.Tools = true, []string{spec.ToolWriteFile}
+	st.Spec.Roles["lead"] = writer
+	child := st.Tasks["t0-reader-1-0"]
+	child.Task.Files = []string{"f01.txt", "f02.txt"}
+	require.Zero(t, child.Attempt)
+	q := &RequestView{Request: wire.Request{Paths: []string{"f01.txt"}}}
+	for _, id := range []string{"t0", "t1"} {
+		require.Contains(t, st.mayGrow(st.Tasks[id], q), "f01.txt is for t0-reader-1-0 to write, which an agent waits for", id)
+	}
+	other := &RequestView{Request: wire.Request{Paths: []string{"f03.txt"}}}
+	require.Empty(t, st.mayGrow(st.Tasks["t0"], other))
+	child.State = TaskDone
+	require.Empty(t, st.mayGrow(st.Tasks["t0"], q), "it has ended")
+}
+
+// woken is a turn of the master that was acted upon. With sends it has answered somebody.
+func woken(t *testing.T, st *State, sends bool) {
+	t.Helper()
+	n := st.Woken + 1
+	apply(t, st, contextscope.KindTask, MasterTask, TaskData{
+		State: TaskRunning, Dispatch: &Dispatch{Task: MasterTask, Attempt: n, Role: spec.RoleMaster},
+	})
+	if sends {
+		q := wire.Request{ID: fmt.Sprintf("master/%d/send-1-0", n), Kind: wire.RequestSend, Task: "t0", Text: "yes"}
+		raw, err := json.Marshal(q)
+		require.NoError(t, err)
+		require.NoError(t, st.Apply(&contextscope.Event{
+			Kind: contextscope.KindRequest, Task: MasterTask, Attempt: n, Agent: wire.AgentID(MasterTask, n), Pos: st.Pos + 1, Data: raw,
+		}))
+		apply(t, st, contextscope.KindAnswer, MasterTask, wire.Answer{Request: q.ID, Text: "t0 has it"})
+	}
+	apply(t, st, contextscope.KindTask, MasterTask, TaskData{State: TaskPending})
+}
+
+// Agents may ask as often as they like: a master that answers them moves its run on.
+func TestTurnsInWhichTheMasterAnswersDoNotExhaustIt(t *testing.T) {
+	t.Parallel()
+	st := delegating(t, 1, 0)
+	for range maxWakes + 10 {
+		woken(t, st, true)
+		require.Empty(t, st.masterGaveUp())
+	}
+	for range maxWakes - 2 {
+		woken(t, st, false)
+		require.Empty(t, st.masterGaveUp())
+	}
+	woken(t, st, false)
+	require.Contains(t, st.masterGaveUp(), "woken 50 times without coming to an end")
+}
+
 // A request that was answered twice, or by nobody's request, changes nothing the second time.
 func TestAnAnswerCountsOnce(t *testing.T) {
 	t.Parallel()

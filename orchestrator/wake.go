@@ -104,7 +104,7 @@ func (s *State) newsBetween(from, to uint64) *news {
 }
 
 const (
-	// maxMasterFails bounds the master's failures in a row, maxWakes its turns at one run.
+	// maxMasterFails bounds the master's failures in a row, maxWakes its turns in a row in which it tells nobody anything.
 	maxMasterFails = 3
 	maxWakes       = 50
 )
@@ -114,7 +114,7 @@ func (s *State) masterGaveUp() string {
 	switch {
 	case s.MasterFails >= maxMasterFails:
 		return "the master failed: " + s.MasterFault.Message
-	case s.Woken >= maxWakes && !s.MasterDone:
+	case s.MasterTurns >= maxWakes && !s.MasterDone:
 		return fmt.Sprintf("the master was woken %d times without coming to an end", maxWakes)
 	default:
 		return ""
