@@ -2,6 +2,7 @@ package bus
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/rs/zerolog"
@@ -19,8 +20,15 @@ type serverLog struct {
 // Noticef implements server.Logger.
 func (l *serverLog) Noticef(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
 
-// Warnf implements server.Logger.
-func (l *serverLog) Warnf(format string, v ...any) { l.log.Warn().Msgf(format, v...) }
+// Warnf implements server.Logger. That a store was not closed and is read anew is no warning: holders are killed, and that is
+// what the log of events is for.
+func (l *serverLog) Warnf(format string, v ...any) {
+	text, level := fmt.Sprintf(format, v...), zerolog.WarnLevel
+	if strings.Contains(text, "Stream state outdated") || strings.Contains(text, "state is outdated") {
+		level = zerolog.DebugLevel
+	}
+	l.log.WithLevel(level).Msg(text)
+}
 
 // Errorf implements server.Logger.
 func (l *serverLog) Errorf(format string, v ...any) { l.log.Error().Msgf(format, v...) }

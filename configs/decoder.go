@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"divisi/internal/spec"
@@ -73,11 +74,6 @@ func asText(v reflect.Value) (encoding.TextUnmarshaler, bool) {
 	}
 	text, ok := v.Addr().Interface().(encoding.TextUnmarshaler)
 	return text, ok
-}
-
-func (d *decoder) refusef(path string, at place, suggest, format string, args ...any) {
-	d.bad[path] = true
-	d.faultf(at, suggest, format, args...)
 }
 
 // pairs returns the entries of a mapping whose keys are plain and unique.
@@ -154,7 +150,11 @@ func (d *decoder) table(node ast.Node, v reflect.Value, path string, depth int) 
 	v.Set(reflect.MakeMapWithSize(v.Type(), len(pairs)))
 	for _, pair := range pairs {
 		elem := reflect.New(v.Type().Elem()).Elem()
-		d.value(pair.Value, elem, join(path, keyText(pair.Key)), depth+1)
+		at := join(path, keyText(pair.Key))
+		d.value(pair.Value, elem, at, depth+1)
+		if elem.Kind() == reflect.Struct { // what is wrong with the whole is wrong with what the name stands for
+			d.at[at] = nodePlace(pair.Key)
+		}
 		v.SetMapIndex(reflect.ValueOf(keyText(pair.Key)), elem)
 	}
 }
@@ -162,7 +162,7 @@ func (d *decoder) table(node ast.Node, v reflect.Value, path string, depth int) 
 func (d *decoder) list(node ast.Node, v reflect.Value, path string, depth int) {
 	seq, ok := node.(*ast.SequenceNode)
 	if !ok {
-		d.refusef(path, nodePlace(node), asList(node, path), "%s is not a list", label(path))
+		d.refusef(path, nodePlace(node), asList(node, v.Type().Elem(), path), "%s is not a list", label(path))
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(seq.Values), len(seq.Values))
@@ -187,17 +187,34 @@ func (d *decoder) one(node ast.Node, v reflect.Value, path string) {
 	v.Set(reflect.ValueOf(oneOrMore{text}))
 }
 
-// asList shows how a lone scalar is written as a list; a command is split into its words.
-func asList(node ast.Node, path string) string {
+// asList shows how a lone scalar is written as a list of texts; a command is split into its words, unless it is a shell's.
+func asList(node ast.Node, elem reflect.Type, path string) string {
 	text, ok := scalarText(node)
-	if !ok || strings.ContainsAny(text, "\n\"'$`|&;<>\\") {
+	if !ok || elem.Kind() != reflect.String || strings.Contains(text, "\n") {
 		return ""
 	}
 	words := []string{text}
 	if path == "setup" || path == "command" || strings.HasSuffix(path, ".command") {
+		if strings.ContainsAny(text, "\"'$`|&;<>\\") {
+			return ""
+		}
 		words = strings.Fields(text)
 	}
+	for i, word := range words {
+		words[i] = flowWord(word)
+	}
 	return "[" + strings.Join(words, ", ") + "]"
+}
+
+// plainWord is what means itself inside brackets; there are more such texts, which lose nothing by quotes.
+var plainWord = regexp.MustCompile(`^-?[A-Za-z0-9_./][A-Za-z0-9_./*+=@%~^-]*$`)
+
+// flowWord writes a text as an element of a list in brackets.
+func flowWord(text string) string {
+	if plainWord.MatchString(text) && !strings.EqualFold(text, "null") {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
 func label(path string) string {

@@ -41,15 +41,16 @@ func newDocument(file, text string) *document {
 // read decodes the text into a pointer. What cannot be read stays zero and is a fault.
 func (d *document) read(text string, into any) {
 	if !utf8.ValidString(text) {
-		d.faultf(place{}, "", "the file is not UTF-8 text")
+		d.refusef("", place{}, "", "the file is not UTF-8 text")
 		return
 	}
 	if strings.ContainsRune(text, 0) {
-		d.faultf(place{}, "", "the file contains a NUL character")
+		d.refusef("", place{}, "", "the file contains a NUL character")
 		return
 	}
 	body := d.parse(text)
 	if body == nil {
+		d.bad[""] = len(d.faults) > 0 // whoever wrote it had more in mind than nothing
 		return
 	}
 	(&decoder{document: d}).into(body, into)
@@ -89,11 +90,30 @@ func (d *document) parse(text string) (body ast.Node) {
 
 func (d *document) syntax(err error) {
 	var at yaml.Error
-	if errors.As(err, &at) {
-		d.faultf(tokenPlace(at.GetToken()), "", "%s", at.GetMessage())
+	if !errors.As(err, &at) {
+		d.faultf(place{}, "", "%v", err)
 		return
 	}
-	d.faultf(place{}, "", "%v", err)
+	where, message := tokenPlace(at.GetToken()), at.GetMessage()
+	if col := d.tab(where.line); col > 0 {
+		where.col, message = col, "a tab stands here, and YAML is indented with spaces: write spaces instead"
+	}
+	d.faultf(where, "", "%s", message)
+}
+
+// tab is the column of the first tab in the indentation of a line, which goes on behind the - of a list; 0 where it has none.
+func (d *document) tab(line int) int {
+	if line < 1 || line > len(d.lines) {
+		return 0
+	}
+	text := d.lines[line-1]
+	indent := text[:len(text)-len(strings.TrimLeft(text, " \t-"))]
+	return strings.IndexByte(indent, '\t') + 1
+}
+
+func (d *document) refusef(path string, at place, suggest, format string, args ...any) {
+	d.bad[path] = true
+	d.faultf(at, suggest, format, args...)
 }
 
 func (d *document) faultf(at place, suggest, format string, args ...any) {

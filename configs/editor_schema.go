@@ -106,6 +106,9 @@ func addProperties(properties fields, t reflect.Type) {
 		key := t.Name() + "." + name
 		schema := schemaOf(f.Type, key)
 		schema["description"] = fieldTexts[key]
+		if least, ok := fieldLeast[key]; ok {
+			schema["minimum"] = least
+		}
 		properties[name] = schema
 	}
 }
@@ -115,9 +118,10 @@ const (
 	integerPattern  = `^[0-9][0-9_]*$`
 )
 
-// loosen lets a schema take what the decoder takes: 1_000_000, which is no number to every reader of YAML, and the arguments of
-// a command without quotes.
+// loosen lets a schema take what the decoder takes: 1_000_000, which is no number to every reader of YAML, the arguments of a
+// command without quotes, and a name with nothing behind it.
 func loosen(schema map[string]any) {
+	defer orNothing(schema) // when what is inside has its form
 	switch schema["type"] {
 	case "integer":
 		schema["type"], schema["pattern"] = []any{"integer", "string"}, integerPattern
@@ -137,5 +141,34 @@ func loosen(schema map[string]any) {
 				}
 			}
 		}
+	}
+}
+
+// orNothing lets a table have names with nothing behind them, as far as what is nothing can do without fields.
+func orNothing(schema map[string]any) {
+	needed, _ := schema["required"].([]any)
+	properties, _ := schema["properties"].(map[string]any)
+	for name, property := range properties {
+		if one, ok := property.(map[string]any); ok && !slices.Contains(needed, any(name)) {
+			nullable(one)
+		}
+	}
+	if entry, ok := schema["additionalProperties"].(map[string]any); ok && entry["type"] == "object" && entry["required"] == nil {
+		nullable(entry)
+	}
+}
+
+func nullable(schema map[string]any) {
+	switch kind := schema["type"].(type) {
+	case string:
+		schema["type"] = []any{kind, "null"}
+	case []any:
+		schema["type"] = append(kind, "null")
+	}
+	if words, ok := schema["enum"].([]any); ok {
+		schema["enum"] = append(words, nil)
+	}
+	if forms, ok := schema["anyOf"].([]any); ok {
+		schema["anyOf"] = append(forms, map[string]any{"type": "null"})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -77,13 +78,13 @@ func TestSchemasTakeEveryFileHere(t *testing.T) {
 		require.NoError(t, err)
 		take(kind, name, string(text))
 	}
-	for _, page := range []string{"../docs/roles.md", "../docs/project.md", "../docs/plan.md", "../README.md"} {
+	for _, page := range []string{"../docs/roles.md", "../docs/project.md", "../docs/plan.md", "../docs/mcp.md", "../README.md"} {
 		for kind, text := range examples(t, page) {
 			take(kind, page, text)
 		}
 	}
-	require.GreaterOrEqual(t, seen["role"], 5)
-	require.GreaterOrEqual(t, seen["project"], 4)
+	require.GreaterOrEqual(t, seen["role"], 6)
+	require.GreaterOrEqual(t, seen["project"], 5)
 	require.GreaterOrEqual(t, seen["plan"], 3)
 }
 
@@ -103,7 +104,7 @@ func examples(t *testing.T, page string) func(yield func(kind, text string) bool
 				kind, value = "role", front
 			case strings.Contains(body, "\ntasks:"):
 				kind = "plan"
-			case strings.HasPrefix(block, "yaml\nsetup:"):
+			case strings.HasPrefix(block, "yaml\nsetup:"), strings.HasPrefix(block, "yaml\n# .divisi/divisi.yaml"):
 				kind = "project"
 			}
 			if kind != "" && !yield(kind, value) {
@@ -137,6 +138,68 @@ func TestSchemasRefuseWhatTheLoaderRefuses(t *testing.T) {
 		require.NoError(t, editorSchema(t, "role").Validate(yamlValue(t, text)), text)
 	}
 	require.Nil(t, Schema("rolle"))
+}
+
+// A name with nothing behind it is what it is to the loader, also where the loader has a reason of its own to refuse it.
+func TestSchemasAndTheLoaderAgreeOnNothing(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"mcp_servers: {docs: }", "mcp_servers:", "tool_output: {'*': }", "output:", "executor:", "tools:", "thinking:", "limits:",
+		"writes:", "limits: {time: }", "context: {compaction: }", "concurrency:", "mcp_servers: {docs: {url: 'https://a/b', headers: {A: }}}",
+		"tools: [null]", "command: [null]",
+	} {
+		_, err := ParseRole("x.md", "---\n"+text+"\n---\nDo.")
+		require.Equal(t, err == nil, editorSchema(t, "role").Validate(yamlValue(t, text)) == nil, "%s: %v", text, err)
+	}
+	for _, text := range []string{
+		"gates:", "gates: [null]", "gates: [{name: a, command: }]", "gates: [{name: a, command: [b], timeout: }]", "models: {a: }",
+		"models:", "models: {a: {name: }}", "models: {a: {name: b, tier: }}", "setup:", "limits:", "protected:", "parallel:", "budget:",
+		"delegation:", "delegation: {depth: }", "mcp_servers:",
+	} {
+		_, err := ParseProject("x.yaml", text)
+		require.Equal(t, err == nil, editorSchema(t, "project").Validate(yamlValue(t, text)) == nil, "%s: %v", text, err)
+	}
+	for text, right := range map[string]bool{
+		"tasks:": false, "goal:\ntasks: [{id: a, role: reader, brief: b, files: , shard: , limits: {time: }}]": true,
+		"tasks: [{id: a, role: , brief: b}]": false,
+	} {
+		plan, positions, err := ParsePlan("p.yaml", text)
+		require.NoError(t, err)
+		require.Equal(t, right, positions.Error(plan.Validate(planEnv(t))) == nil, text)
+		require.Equal(t, right, editorSchema(t, "plan").Validate(yamlValue(t, text)) == nil, text)
+	}
+}
+
+// The least values of the schemas are the loader's.
+func TestLeastValuesOfTheSchemasAreTheLoaders(t *testing.T) {
+	t.Parallel()
+	texts := map[string][2]string{
+		"Delegation.depth": {"project", "delegation: {depth: N}"}, "Delegation.fan_out": {"project", "delegation: {fan_out: N}"},
+		"Project.parallel": {"project", "parallel: N"}, "Project.budget": {"project", "budget: N"},
+		"Role.concurrency": {"role", "concurrency: N"}, "Limits.turns": {"role", "limits: {turns: N}"},
+		"Limits.tokens": {"project", "limits: {tokens: N}"}, "Limits.tool_calls": {"role", "limits: {tool_calls: N}"},
+		"Model.window":               {"project", "models: {a: {name: b, window: N}}"},
+		"Model.max_output":           {"project", "models: {a: {name: b, max_output: N}}"},
+		"Model.price_in":             {"project", "models: {a: {name: b, price_in: N}}"},
+		"Model.price_out":            {"project", "models: {a: {name: b, price_out: N}}"},
+		"ContextRules.last":          {"role", "context: {last: N}"},
+		"ContextRules.drop_after":    {"role", "context: {drop_after: N}"},
+		"ContextRules.recall_tokens": {"role", "context: {recall_tokens: N}"},
+		"CompactionRules.overlap":    {"role", "context: {compaction: {overlap: N}}"},
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(fieldLeast)), slices.Collect(maps.Keys(texts)))
+	for key, text := range texts {
+		for _, n := range []int{fieldLeast[key] - 1, fieldLeast[key]} {
+			value := strings.ReplaceAll(text[1], "N", strconv.Itoa(n))
+			_, err := ParseProject("x.yaml", value)
+			if text[0] == "role" {
+				_, err = ParseRole("x.md", "---\n"+value+"\n---\nDo.")
+			}
+			require.Equal(t, n == fieldLeast[key], err == nil, "%s: %v", value, err)
+			err = editorSchema(t, text[0]).Validate(yamlValue(t, value))
+			require.Equal(t, n == fieldLeast[key], err == nil, "%s: %v", value, err)
+		}
+	}
 }
 
 // Every field has its text, and there are no texts of fields that are gone.

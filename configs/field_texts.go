@@ -100,3 +100,11 @@ var fieldWords = map[string][]string{
 
 // fieldNeeded are the fields that cannot be left out.
 var fieldNeeded = map[string]bool{"Gate.name": true, "Gate.command": true, "Model.name": true}
+
+// fieldLeast are the least values of numbers.
+var fieldLeast = map[string]int{
+	"Delegation.depth": 1, "Delegation.fan_out": 1, "Project.parallel": 0, "Project.budget": 0, "Role.concurrency": 0,
+	"Limits.turns": 0, "Limits.tokens": 0, "Limits.tool_calls": 0,
+	"Model.window": 0, "Model.max_output": 0, "Model.price_in": 0, "Model.price_out": 0,
+	"ContextRules.last": 0, "ContextRules.drop_after": 0, "ContextRules.recall_tokens": -1, "CompactionRules.overlap": -1,
+}

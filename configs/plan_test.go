@@ -109,6 +109,17 @@ func TestFaultsOfFormAndOfMeaningAreToldAtOnce(t *testing.T) {
 	require.Nil(t, positions)
 }
 
+func TestWhatCannotBeReadIsTheOnlyFault(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"tasks:\n\t- id: a\n", "tasks: [\n", "tasks: []\xff\n", "tasks: []\x00\n", "%YAML 1.2\n"} {
+		plan, positions, err := ParsePlan("p.yaml", text)
+		require.ErrorContains(t, err, "p.yaml: 1 fault", "%q", text)
+		require.Equal(t, err, positions.Error(plan.Validate(planEnv(t))), "%q", text)
+		_, err = ParseRole("x.md", "---\n"+strings.TrimPrefix(text, "%YAML 1.2\n")+"a: [\n---\n")
+		require.ErrorContains(t, err, "x.md: 1 fault", "%q", text)
+	}
+}
+
 func TestFaultsShowNoControlCharacters(t *testing.T) {
 	t.Parallel()
 	_, _, err := ParsePlan("p.yaml", "\"\\e[2Jx\": 1\nb\u202ea: 2\n"+strings.Repeat("é", 500)+": 3\n")

@@ -40,7 +40,7 @@ func ParseProject(file, text string) (spec.Project, error) {
 		return spec.Project{}, err
 	}
 	d := newDocument(file, text)
-	var p spec.Project
+	p := spec.Project{Delegation: spec.Delegation{}.WithDefaults()} // so that a zero is one that was written
 	d.read(text, &p)
 	p.Limits = p.Limits.Or(defaults.Limits)
 	if p.Protected == nil { // an empty list protects nothing, on purpose
@@ -63,7 +63,7 @@ func ParseProject(file, text string) (spec.Project, error) {
 		}
 		p.Models[alias] = model
 	}
-	d.problems(p.Validate())
+	d.problems(append(p.Validate(), p.Delegation.Validate()...))
 	return p, d.err()
 }
 

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,6 +88,74 @@ func TestProjectFaults(t *testing.T) {
 	p, err := ParseProject("divisi.yaml", "# nothing but a comment\n")
 	require.NoError(t, err)
 	require.Equal(t, 4, p.Parallel)
+}
+
+func TestAWrittenZeroOfDelegationIsNoDefault(t *testing.T) {
+	t.Parallel()
+	_, err := ParseProject("d.yaml", "delegation:\n  depth: 0\n  fan_out: -2\n")
+	require.ErrorContains(t, err, "d.yaml: 2 faults")
+	require.ErrorContains(t, err, "d.yaml:2:10: depth is from 1 on; leave `delegate` out of a role's tools to have none")
+	require.ErrorContains(t, err, "d.yaml:3:12: fan_out is from 1 on")
+	_, err = ParseProject("d.yaml", "delegation: {depth: 0, fan_out: 0}")
+	require.ErrorContains(t, err, "2 faults")
+	_, err = ParseProject("d.yaml", "delegation: {depth: deep}")
+	require.ErrorContains(t, err, "1 fault\n", "what cannot be read is no zero")
+	for text, want := range map[string]spec.Delegation{
+		"": {Depth: 3, FanOut: 8}, "delegation:": {Depth: 3, FanOut: 8}, "delegation: {depth: }": {Depth: 3, FanOut: 8},
+		"delegation: {depth: 1}": {Depth: 1, FanOut: 8},
+	} {
+		p, err := ParseProject("d.yaml", text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, p.Delegation, text)
+	}
+}
+
+func TestATabInTheIndentationIsCalledOne(t *testing.T) {
+	t.Parallel()
+	for text, where := range map[string]string{
+		"limits:\n\tturns: 5\n": "2:1", "\tparallel: 5\n": "1:1", "gates:\n  - name: x\n \tcommand: [y]\n": "3:2",
+		"parallel: 3\nsetup: |\n\tx\n": "3:1", "limits:\n  turns: 5\n\t  tokens: 6\n": "3:1", "limits:\r\n\tturns: 5\r\n": "2:1",
+		"gates:\n  -\tname: x\n    command: [y]\n": "2:4",
+	} {
+		_, err := ParseProject("d.yaml", text)
+		require.ErrorContains(t, err, "d.yaml: 1 fault\n  d.yaml:"+where+
+			": a tab stands here, and YAML is indented with spaces: write spaces instead\n", "%q", text)
+	}
+	_, err := ParseProject("d.yaml", "limits: {turns: 5,\n\ttokens: 6\n")
+	require.ErrorContains(t, err, "d.yaml:1:9: could not find", "another fault is told as what it is")
+}
+
+// Whoever follows the words about a lone value gets the list that was meant.
+func TestAListIsShownSoThatItCanBeWrittenDown(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"**/*_test.go", "!x", "%x", "@x", "{a,b}/*", "[ab].go", "&x", "`x`", "a, b", "a,b", "- x", "-", "null", "a: b", "a #b", "#a", "?",
+		"it's", "a b", "x:", "'x'", `"x"`, "|", ">", "~", "Makefile", "-x", "5", "true", "*.go", "",
+	} {
+		quoted, err := json.Marshal(text)
+		require.NoError(t, err)
+		_, err = ParseProject("d.yaml", "env: "+string(quoted)+"\n")
+		fault := new(FileError)
+		require.ErrorAs(t, err, &fault, text)
+		require.Equal(t, "env is not a list", fault.Faults[0].Message)
+		d := newDocument("d.yaml", "")
+		var read spec.Project
+		d.read("env: "+fault.Faults[0].Suggest, &read)
+		require.NoError(t, d.err(), fault.Faults[0].Suggest)
+		require.Equal(t, []string{text}, read.Env)
+	}
+	for text, want := range map[string]string{
+		"protected: '**/*_test.go'": `(did you mean "['**/*_test.go']"?)`, "setup: go test ./... -x": `(did you mean "[go, test, ./..., -x]"?)`,
+		"setup: npm run build:all": `(did you mean "[npm, run, 'build:all']"?)`,
+	} {
+		_, err := ParseProject("d.yaml", text)
+		require.ErrorContains(t, err, want)
+	}
+	for _, text := range []string{"gates: 5", "setup: a && b", "env: |\n  a\n  b\n"} {
+		_, err := ParseProject("d.yaml", text)
+		require.ErrorContains(t, err, "is not a list")
+		require.NotContains(t, err.Error(), "did you mean", text)
+	}
 }
 
 func TestProjectThatCannotBeRead(t *testing.T) {

@@ -18,6 +18,20 @@ import (
 type RoleSet struct {
 	Roles   map[string]spec.Role
 	Skipped []Skipped
+	// own are the documents of the role files, by the name of the role.
+	own map[string]*document
+}
+
+// Misfit returns why no task could fit the role in a project, as a *FileError of its file; nil where nothing is wrong.
+func (s RoleSet) Misfit(name string, project *spec.Project) error {
+	role := s.Roles[name]
+	d := newDocument(role.Source, "")
+	if own := s.own[name]; own != nil {
+		known := *own
+		d, known.faults = &known, nil
+	}
+	d.problems(project.RoleProblems(&role))
+	return d.err()
 }
 
 // Skipped is a file that makes no role here. That is a fault only for whoever wants the role.
@@ -59,8 +73,6 @@ func Roles(repo string, files []string) (RoleSet, error) {
 type roleLoader struct {
 	set  RoleSet
 	errs []error
-	// own are the documents of the role files, by the name of the role.
-	own map[string]*document
 	// generator are the tools of an imported agent that lists none, project is where its servers and models are defined.
 	generator []string
 	project   spec.Project
@@ -69,7 +81,7 @@ type roleLoader struct {
 }
 
 func (l *roleLoader) repository(repo string) (err error) {
-	l.own = map[string]*document{}
+	l.set.own = map[string]*document{}
 	if l.project, err = DefaultProject(); err != nil || repo == "" {
 		return err
 	}
@@ -129,7 +141,7 @@ func (l *roleLoader) file(root *os.Root, name string, sources map[string]string)
 		return nil
 	}
 	sources[role.Name] = name
-	l.set.Roles[role.Name], l.own[role.Name] = role, d
+	l.set.Roles[role.Name], l.set.own[role.Name] = role, d
 	return nil
 }
 
@@ -140,7 +152,7 @@ func (l *roleLoader) named(file string) {
 		l.errs = append(l.errs, err)
 		return
 	}
-	l.set.Roles[role.Name], l.own[role.Name] = role, d
+	l.set.Roles[role.Name], l.set.own[role.Name] = role, d
 	l.set.Skipped = slices.DeleteFunc(l.set.Skipped, func(s Skipped) bool { return s.Role == role.Name })
 }
 
@@ -207,7 +219,7 @@ func (l *roleLoader) agent(root *os.Root, by *dialect, name string, seen map[str
 		l.skip(role.Name, name, err.Error())
 		return
 	}
-	problems := l.project.RoleProblems(map[string]spec.Role{role.Name: role})
+	problems := l.project.RoleProblems(&role)
 	had := l.set.Roles[role.Name].Source
 	switch {
 	case len(problems) > 0:
@@ -229,7 +241,7 @@ func (l *roleLoader) agent(root *os.Root, by *dialect, name string, seen map[str
 func (l *roleLoader) delegates() {
 	for _, name := range slices.Sorted(maps.Keys(l.set.Roles)) {
 		role := l.set.Roles[name]
-		if d := l.own[name]; d != nil {
+		if d := l.set.own[name]; d != nil {
 			d.problems(role.Validate(spec.Env{Roles: l.set.Roles}))
 			l.errs = append(l.errs, d.err())
 			continue

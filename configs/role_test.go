@@ -216,7 +216,7 @@ func TestRoleFilesThatCannotBeRead(t *testing.T) {
 		{"---\nname: x\n", "a role file begins with a line ---"},
 		{"---\n- a\n---\nDo.", "the file is not a set of fields: it has the fields name, description"},
 		{"---\na: [\n---\nDo.", "2:4: "},
-		{"---\na: 1\n\tb: 2\n---\nDo.", "3:1: found character"},
+		{"---\na: 1\n\tb: 2\n---\nDo.", "3:1: a tab stands here"},
 		{"---\nname: &a x\n---\nDo.", "2:7: anchors and aliases are not read here"},
 		{"---\n<<: {a: b}\n---\nDo.", "only plain keys"},
 		{"---\nname: !!str x\n---\nDo.", "tags are not read here"},
@@ -234,6 +234,26 @@ func TestRoleFilesThatCannotBeRead(t *testing.T) {
 		_, err := ParseRole("role.md", c.text)
 		require.ErrorContains(t, err, c.want, "%q", c.text)
 	}
+}
+
+func TestARoleThatFitsNoTaskOfTheProjectIsToldInItsFile(t *testing.T) {
+	t.Parallel()
+	repo := repository(t, map[string]string{
+		".divisi/roles/a.md": "---\nmcp_servers:\n  hello:\n  helo:\n---\nDo.\n", ".divisi/roles/b.md": "---\n---\n\nDo it all.\n",
+		".claude/agents/c.md": "---\nname: c\n---\nDo it all.\n",
+	})
+	set, err := Roles(repo, nil)
+	require.NoError(t, err)
+	p := spec.Project{MCPServers: map[string]spec.MCPServer{"hello": {Command: []string{"hello"}}}}
+	require.NoError(t, set.Misfit("b", &p))
+	require.EqualError(t, set.Misfit("a", &p), ".divisi/roles/a.md: 1 fault\n  .divisi/roles/a.md:4:3: role a leaves the MCP server "+
+		`"helo" to the project file, which has none of that name; there is only hello: define it there, or give it a command or a url `+
+		"(did you mean \"hello\"?)\n    |   helo:\n    |   ^")
+	p.MCPServers["helo"] = p.MCPServers["hello"]
+	require.NoError(t, set.Misfit("a", &p), "what is told once is not kept")
+	p.Models = map[string]spec.Model{"default": {Name: "tiny", Window: 2}}
+	require.ErrorContains(t, set.Misfit("b", &p), ".divisi/roles/b.md:4:1: the instruction of role b has about 3 tokens")
+	require.ErrorContains(t, set.Misfit("c", &p), ".claude/agents/c.md: the instruction of role c has about", "an import has no places")
 }
 
 func TestRolesOfARepositoryAreData(t *testing.T) {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,11 +28,7 @@ runs; then resume.` + codes(codeOK, codeUsage, codeMachine),
 }
 
 func (g *globals) cancel(ctx context.Context, args []string, reason string) error {
-	name, task := "", ""
-	if len(args) == 1 {
-		name, task, _ = strings.Cut(args[0], "/")
-	}
-	run, err := g.findRun([]string{name})
+	run, task, err := g.findTask(args)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"divisi/internal/sandbox"
@@ -21,6 +23,10 @@ func (o *runOptions) sandboxFlag(c *cobra.Command) {
 func checkSandbox(mode string) error {
 	switch mode {
 	case sandboxAuto:
+		var untried *sandbox.UntriedError
+		if err := sandbox.Probe().Strict(); errors.As(err, &untried) {
+			return untried
+		}
 		return nil
 	case sandboxStrict:
 		return sandbox.Probe().Strict() //nolint:wrapcheck // it says what is missing and what to do

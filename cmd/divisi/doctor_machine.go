@@ -29,6 +29,10 @@ func (d *doctor) sandbox(context.Context) []finding {
 	if level.Strict() == nil {
 		return []finding{fine("sandbox", "%s", level)}
 	}
+	var untried *sandbox.UntriedError
+	if errors.As(level.Strict(), &untried) {
+		return []finding{bad("sandbox", "see that $TMPDIR is a directory that you can write: no command runs so", "%v", untried)}
+	}
 	found := []finding{warn("sandbox", "--sandbox=strict refuses to run so; docs/safety.md says what is open", "%s", level)}
 	for _, layer := range level.Layers() {
 		if !layer.Have {

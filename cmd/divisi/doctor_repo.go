@@ -30,7 +30,11 @@ func (d *doctor) project(ctx context.Context) []finding {
 	set, rolesErr := configs.Roles(where, nil)
 	p, projectErr := configs.Project(where)
 	var found []finding
-	for _, err := range []error{projectErr, rolesErr} {
+	var misfit error
+	if projectErr == nil {
+		misfit = misfits(set, &p)
+	}
+	for _, err := range []error{projectErr, rolesErr, misfit} {
 		if err != nil {
 			found = append(found, bad("config", "mend the file; divisi config and divisi roles validate check it", "%v", err))
 		}
@@ -44,7 +48,43 @@ func (d *doctor) project(ctx context.Context) []finding {
 	if projectErr != nil {
 		return found
 	}
-	return slices.Concat(found, d.keys(ctx, p), d.gates(ctx, p))
+	return slices.Concat(found, d.writable(ctx), d.keys(ctx, p), toolServers(p, set.Roles), d.gates(ctx, p))
+}
+
+// toolServers say of each role with tool servers whether these can be given what they need of the environment.
+func toolServers(p spec.Project, roles map[string]spec.Role) []finding {
+	var found []finding
+	if err := checkSendKeys(); err != nil {
+		found = append(found, bad("key", "mend it where you set it; docs/mcp.md and docs/model.md tell what it means", "%v", err))
+	}
+	for _, name := range slices.Sorted(maps.Keys(roles)) {
+		role := roles[name]
+		faults := serverFaults(&p, &role)
+		for _, err := range faults {
+			found = append(found, bad("mcp", "until then every task of the role fails", "role %s: %v", name, err))
+		}
+		if len(role.MCPServers) > 0 && len(faults) == 0 {
+			found = append(found, fine("mcp", "role %s: the environment has what its tool servers need (%s)",
+				name, strings.Join(slices.Sorted(maps.Keys(role.MCPServers)), ", ")))
+		}
+	}
+	return found
+}
+
+// writable says when a result could not be published to the repository. What else is wrong with it the gates' check tells.
+func (d *doctor) writable(ctx context.Context) []finding {
+	g, err := git.New(ctx)
+	if err != nil {
+		return nil
+	}
+	c, err := g.Inspect(ctx, d.repo)
+	if err != nil {
+		return nil
+	}
+	if err := c.Writable(); err != nil {
+		return []finding{bad("repository", hintFor(err), "%v", err)}
+	}
+	return nil
 }
 
 // origin is where models are served: what one key opens.
@@ -278,7 +318,11 @@ func (d *doctor) leftover(ctx context.Context, id string) (f finding, alive bool
 	if _, err := readMeta(dir); err != nil {
 		return warn("runs", "forget it: rm -r "+quote(dir), "run %s never began", id), false
 	}
-	if _, err := os.Lstat(filepath.Join(d.busDir(id), "server.json")); err == nil {
+	st, _, err := d.foldRun(ctx, id)
+	switch {
+	case err != nil:
+		return warn("runs", "look at it with divisi show "+id, "run %s cannot be read: %v", id, err), false
+	case !st.Run.Ended():
 		return warn("runs", fmt.Sprintf("go on with it: divisi resume %s; or end it: divisi cancel %s", id, id),
 			"the process of run %s was killed", id), false
 	}

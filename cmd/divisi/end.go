@@ -17,7 +17,7 @@ func (g *globals) finish(ctx context.Context, h *holder, st *orchestrator.State,
 	if st == nil {
 		return err
 	}
-	if rerr := g.printEnd(ctx, h, st); err == nil {
+	if rerr := g.printEnd(ctx, h, st); err == nil && !unheard(rerr) {
 		err = rerr
 	}
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"divisi/configs"
 	"divisi/internal/git"
 	"divisi/internal/model"
+	"divisi/internal/sandbox"
 	"divisi/orchestrator"
 )
 
@@ -74,7 +75,9 @@ func exitCode(err error) int {
 }
 
 func isRepositoryError(err error) bool {
-	for _, e := range []error{git.ErrNotRepository, git.ErrBare, git.ErrNoCommits, git.ErrOwner, git.ErrUnsupported} {
+	for _, e := range []error{
+		git.ErrNotRepository, git.ErrBare, git.ErrNoCommits, git.ErrOwner, git.ErrUnsupported, git.ErrReadOnly,
+	} {
 		if errors.Is(err, e) {
 			return true
 		}
@@ -86,6 +89,7 @@ func isRepositoryError(err error) bool {
 func isCobraUsage(err error) bool {
 	for _, p := range []string{
 		"unknown command", "accepts ", "requires ", "unknown flag", "unknown shorthand", "required flag", "invalid argument",
+		"if any flags in the group",
 	} {
 		if strings.HasPrefix(err.Error(), p) {
 			return true
@@ -130,12 +134,16 @@ func hintFor(err error) string {
 	var locked *bus.LockedError
 	var fault *model.Error
 	switch {
+	case errors.As(err, new(*sandbox.WeakError)), toOutput(err):
+		return "" // the words say it all; the kernel calls many a limit a full device
 	case errors.As(err, &locked):
 		return "Another process holds this run. Follow it with: divisi watch, or stop it with: divisi cancel."
 	case isCobraUsage(err):
 		return "See: divisi --help"
 	case errors.Is(err, git.ErrNotRepository):
 		return "Run in a clone of a repository, or name one with --repo DIR."
+	case errors.Is(err, git.ErrReadOnly):
+		return "The result is a new branch there: make it writable for you, or work in a clone of it."
 	case errors.Is(err, git.ErrNoCommits):
 		return "Commit first: git add -A && git commit"
 	case errors.Is(err, orchestrator.ErrAuth):
@@ -155,6 +163,15 @@ func hintFor(err error) string {
 		return ""
 	}
 }
+
+// toOutput recognises what went wrong with the standard streams, which is no fault of the state.
+func toOutput(err error) bool {
+	var at *fs.PathError
+	return errors.As(err, &at) && (at.Path == os.Stdout.Name() || at.Path == os.Stderr.Name())
+}
+
+// unheard recognises that nobody reads the output any more.
+func unheard(err error) bool { return errors.Is(err, syscall.EPIPE) && toOutput(err) }
 
 // fullDisk recognises a full disk also in the words of git and of the message server, which have no type for it.
 func fullDisk(err error) bool {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -82,6 +84,7 @@ func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *or
 		}
 	}
 	h.begun = true
+	defer keepPipes()()
 	stopConsole := h.console(ctx)
 	defer func() { err = errors.Join(err, stopConsole()) }()
 	if err := worker.Start(ctx); err != nil {
@@ -148,8 +151,19 @@ func (h *holder) console(ctx context.Context) (stop func() error) {
 		err := waitFor(done, viewGrace)
 		cancel()
 		restore()
-		return errors.Join(err, h.view.Close())
+		if err = errors.Join(err, h.view.Close()); unheard(err) {
+			h.g.log.Info().Err(err).Msg("nobody read the output to its end")
+			return nil
+		}
+		return err
 	}
+}
+
+// keepPipes makes an output that nobody reads any more an error of writing: a run that is piped into head goes on to its end.
+func keepPipes() (stop func()) {
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, syscall.SIGPIPE)
+	return func() { signal.Stop(ignored) }
 }
 
 // viewGrace is how long a view may take to show the last events of a run that has ended.
@@ -230,7 +244,7 @@ func (h *holder) hide() error {
 
 // sweep removes what only this process needed: the slots, which can be large, and private directories.
 func (h *holder) sweep(pool *workspace.Pool) {
-	if err := errors.Join(pool.Close(), os.RemoveAll(filepath.Join(h.dir, "tmp"))); err != nil {
+	if err := errors.Join(pool.Close(), workspace.Remove(filepath.Join(h.dir, "tmp"))); err != nil {
 		h.g.log.Warn().Err(err).Msg("work trees were left behind")
 	}
 }

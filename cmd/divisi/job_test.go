@@ -108,9 +108,9 @@ func until(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// signalJob: signal NAME INT|TERM|KILL.
+// signalJob: signal NAME INT|TERM|HUP|KILL.
 func signalJob(ts *testscript.TestScript, _ bool, args []string) {
-	sig, ok := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[args[1]]
+	sig, ok := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "HUP": syscall.SIGHUP}[args[1]]
 	if !ok {
 		ts.Fatalf("unknown signal %s", args[1])
 	}

@@ -39,7 +39,7 @@ func (g *globals) pause(ctx context.Context, args []string) error {
 		return fmt.Errorf("connect to the holder of run %s: %w", run, err)
 	}
 	defer g.closeBus(b)
-	becomes, err := asMistake(orchestrator.Ask(ctx, b, run, orchestrator.Request{Verb: orchestrator.VerbPause}))
+	becomes, err := g.askHolder(ctx, b, run, orchestrator.Request{Verb: orchestrator.VerbPause})
 	if err != nil {
 		return err
 	}

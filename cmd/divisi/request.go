@@ -15,7 +15,7 @@ func (g *globals) ask(ctx context.Context, run string, q orchestrator.Request) (
 	b, err := bus.Attach(ctx, g.busDir(run))
 	if err == nil {
 		defer g.closeBus(b)
-		return asMistake(orchestrator.Ask(ctx, b, run, q))
+		return g.askHolder(ctx, b, run, q)
 	}
 	if !errors.Is(err, bus.ErrNoHolder) {
 		return "", fmt.Errorf("connect to the holder of run %s: %w", run, err)
@@ -29,6 +29,22 @@ func (g *globals) ask(ctx context.Context, run string, q orchestrator.Request) (
 		return "", err //nolint:wrapcheck // it names the run
 	}
 	return asMistake(c.Do(ctx, q))
+}
+
+// askHolder asks the process that holds a run. One that does not listen has come to the run's end, or begins just now.
+func (g *globals) askHolder(ctx context.Context, b *bus.Bus, run string, q orchestrator.Request) (string, error) {
+	becomes, err := asMistake(orchestrator.Ask(ctx, b, run, q))
+	if !errors.Is(err, bus.ErrNoListener) {
+		return becomes, err
+	}
+	st, ferr := orchestrator.Fold(ctx, b, run)
+	switch {
+	case ferr != nil:
+		return "", errors.Join(err, ferr)
+	case st.Run.Ended():
+		return "", usagef("run %s is over: %s; see: divisi show %s", run, st.Run, run)
+	}
+	return "", usagef("run %s listens to nobody yet: try again in a moment", run)
 }
 
 // asMistake makes what cannot be done a person's mistake.

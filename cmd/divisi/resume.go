@@ -44,7 +44,7 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	if budget != nil && *budget < 0 {
 		return usagef("--budget cannot be negative")
 	}
-	if err := errors.Join(checkPage(o.dashboard), checkSandbox(o.sandbox)); err != nil {
+	if err := errors.Join(checkPage(o.dashboard), checkSandbox(o.sandbox), checkSendKeys()); err != nil {
 		return err
 	}
 	run, err := g.findRun(args)
@@ -81,6 +81,10 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 		return err //nolint:wrapcheck // it names the mirror
 	}
 	h.spec = st.Spec
+	if m.Record != "" && o.record == "" {
+		h.notices = append(h.notices, fmt.Sprintf(
+			"the run was recorded in %s, and what comes now is not: --record %s goes on with it", m.Record, quote(m.Record)))
+	}
 	if err := h.openTape(o); err != nil {
 		return err
 	}

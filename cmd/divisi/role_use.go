@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"divisi/configs"
 	"divisi/internal/spec"
 	"divisi/orchestrator"
+	"divisi/subagents/mcp"
 )
 
 // skippedRoles says of every task whose role would come from a file that makes none why it does not.
@@ -38,7 +40,7 @@ func roleNotices(s orchestrator.RunSpec) []string {
 					name, s.Roles[name].Source, n, name))
 			}
 		}
-		return notices
+		return append(notices, serverNotices(s)...)
 	}
 	seen := map[string]bool{}
 	for _, t := range s.Plan.Tasks {
@@ -50,6 +52,63 @@ func roleNotices(s orchestrator.RunSpec) []string {
 		}
 	}
 	return notices
+}
+
+// misfits are the roles that no task of the project could fit.
+func misfits(set configs.RoleSet, project *spec.Project) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(set.Roles)) {
+		errs = append(errs, set.Misfit(name, project))
+	}
+	return errors.Join(errs...)
+}
+
+// serverFaults say which tool servers of a role could not be given what they need of the environment.
+func serverFaults(project *spec.Project, role *spec.Role) []error {
+	servers := project.Servers(role)
+	var faults []error
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		def := servers[name]
+		if err := mcp.CheckVariables(name, &def, os.Environ()); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return faults
+}
+
+// needServers fails before anything is written when a role that the plan can come to has a tool server that could not be started
+// for want of a variable: every attempt of the role would fail. Before a master has planned, only its own are sure to be needed.
+func needServers(s orchestrator.RunSpec) error {
+	for _, name := range modelRoles(s) {
+		role := s.Roles[name]
+		if s.Plan == nil && name != spec.RoleMaster {
+			continue
+		}
+		if faults := serverFaults(&s.Project, &role); len(faults) > 0 {
+			return usagef("role %s: %v", name, errors.Join(faults...))
+		}
+	}
+	return nil
+}
+
+// serverNotices tell a run with a goal which roles its master had better not plan with.
+func serverNotices(s orchestrator.RunSpec) []string {
+	var notices []string
+	for _, name := range modelRoles(s) {
+		role := s.Roles[name]
+		for _, err := range serverFaults(&s.Project, &role) {
+			notices = append(notices, fmt.Sprintf("tasks of role %s would fail: %v", name, err))
+		}
+	}
+	return notices
+}
+
+// checkSendKeys refuses a word about keys that would be passed over.
+func checkSendKeys() error {
+	if err := spec.CheckSendKeys(os.Getenv(spec.SendKeysVar)); err != nil {
+		return usagef("%v", err)
+	}
+	return nil
 }
 
 // needSecrets fails before anything is written when a role of the plan names a variable that is not set.

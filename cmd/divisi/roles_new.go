@@ -62,6 +62,7 @@ func (r *rolesCommand) begin(name string, write bool) (err error) {
 	if err := f.Close(); err != nil {
 		return fmt.Errorf("write role %s: %w", name, err)
 	}
-	_, err = fmt.Fprintf(r.out, "wrote %s; when it is as you want it: divisi roles validate\n", path.Join(top(r.repo), file))
+	_, err = fmt.Fprintf(r.out, "wrote %s; when it is as you want it: divisi roles validate, and commit it\n",
+		path.Join(top(r.repo), file))
 	return err //nolint:wrapcheck // the terminal
 }

@@ -42,8 +42,12 @@ func (r *rolesCommand) show(name string) error {
 	if role.Runs(spec.ExecutorModel) {
 		shown.ModelName, shown.Provider = project.ModelName(role.Model), project.Model(role.Model).Provider
 	}
-	for _, p := range project.RoleProblems(map[string]spec.Role{name: role}) {
-		shown.Problems = append(shown.Problems, p.Message)
+	for _, p := range project.RoleProblems(&role) {
+		p.Path = "" // it leads into a file, and what is shown is a role
+		shown.Problems = append(shown.Problems, p.String())
+	}
+	for _, err := range serverFaults(&project, &role) {
+		shown.Problems = append(shown.Problems, err.Error())
 	}
 	if r.json() {
 		return json.NewEncoder(r.out).Encode(shown) //nolint:wrapcheck // the terminal

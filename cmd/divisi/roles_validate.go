@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/configs"
-	"divisi/internal/spec"
 	"divisi/orchestrator/console"
 )
 
@@ -42,11 +41,8 @@ func (r *rolesCommand) validate(files []string) error {
 		if role.Source == configs.BuiltIn || !wanted(role.Source) || refused(faults, role.Source) {
 			continue
 		}
-		problems := project.RoleProblems(map[string]spec.Role{name: role})
-		for _, p := range problems {
-			faults = append(faults, usagef("%s: %s", role.Source, p.Message))
-		}
-		if len(problems) > 0 {
+		if misfit := set.Misfit(name, &project); misfit != nil {
+			faults = append(faults, misfit)
 			continue
 		}
 		if r.json() {

@@ -13,6 +13,9 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"divisi/internal/sandbox"
 )
 
 // globals are what every command has: the streams it was started with, and the persistent flags.
@@ -49,12 +52,16 @@ func (g *globals) stoppedBy(ctx context.Context, err error) error {
 	return signalled
 }
 
-// signals makes the root context: the first SIGINT or SIGTERM ends it, in order; the second ends the process at once.
+// signals makes the root context: the first SIGINT, SIGTERM or SIGHUP ends it, in order; the second ends the process at once.
+// Under nohup a terminal that goes ends nothing.
 func signals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	got := make(chan os.Signal, 2) //nolint:mnd // two signals matter
 	done := make(chan struct{})
 	signal.Notify(got, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(got, syscall.SIGHUP)
+	}
 	go func() {
 		select {
 		case s := <-got:
@@ -83,7 +90,7 @@ one branch, divisi/<run>. Your checkout and your other branches are never touche
 
 Start with:  divisi demo`,
 		SilenceErrors: true, SilenceUsage: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return g.setup() },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return errors.Join(noneEmpty(c.Flags()), g.setup()) },
 	}
 	root.SetIn(g.in)
 	root.SetOut(g.out)
@@ -100,6 +107,17 @@ Start with:  divisi demo`,
 	root.SetHelpCommand(newHelp())
 	describeCompletion(root)
 	return root
+}
+
+// noneEmpty refuses a flag that is given and empty: most likely a variable that is not set. Without its recording a replay
+// would call the service.
+func noneEmpty(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" && err == nil {
+			err = usagef("--%s is empty: give it a value, or leave it out", f.Name)
+		}
+	})
+	return err
 }
 
 func (g *globals) setup() error {
@@ -121,6 +139,7 @@ func (g *globals) setup() error {
 		return usagef("--state-dir %q: %v", g.stateDir, err)
 	}
 	g.stateDir = dir
+	sandbox.TryIn(dir)
 	return nil
 }
 

@@ -99,7 +99,7 @@ func (o runOptions) check(args []string, g *globals) error {
 	if err := checkSandbox(o.sandbox); err != nil {
 		return err
 	}
-	return checkPage(o.dashboard)
+	return errors.Join(checkPage(o.dashboard), checkSendKeys())
 }
 
 // checkPage refuses an address that the dashboard would refuse, before anything is written.
@@ -138,8 +138,8 @@ func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*ho
 	if err := errors.Join(rolesErr, projectErr); err != nil {
 		return nil, err
 	}
-	if problems := project.RoleProblems(roles); len(problems) > 0 {
-		return nil, usagef("%s", problems[0].Message)
+	if err := misfits(set, &project); err != nil {
+		return nil, err
 	}
 	s := orchestrator.RunSpec{
 		Run: newRunID(now()), Goal: strings.Join(args, " "), Repo: checkout.Top, Base: base, Branch: checkout.Branch,
@@ -162,7 +162,7 @@ func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*ho
 
 func (h *holder) readPlan(o runOptions) error {
 	if o.plan == "" {
-		return h.needKey()
+		return errors.Join(needServers(h.spec), h.needKey())
 	}
 	plan, positions, err := configs.LoadPlan(o.plan)
 	if positions != nil { // faults of form and of meaning are told at once
@@ -176,8 +176,8 @@ func (h *holder) readPlan(o runOptions) error {
 	if h.spec.Goal = plan.Goal; h.spec.Goal == "" {
 		h.spec.Goal = filepath.Base(o.plan)
 	}
-	if o.dryRun {
-		return nil
+	if err := needServers(h.spec); err != nil || o.dryRun {
+		return err
 	}
 	if err := needSecrets(h.spec); err != nil {
 		return err
@@ -219,6 +219,9 @@ func inspect(ctx context.Context, g *git.Git, o runOptions) (*git.Checkout, stri
 		return nil, "", err
 	}
 	c, err := g.Inspect(ctx, o.repo)
+	if err == nil {
+		err = c.Writable()
+	}
 	if err != nil {
 		return nil, "", err //nolint:wrapcheck // it names the directory
 	}
@@ -289,7 +292,13 @@ func (g *globals) begin(ctx context.Context, h *holder, o runOptions) (err error
 	if err != nil || o.dryRun {
 		return err
 	}
-	if err := writeMeta(h.dir, meta{Repo: h.spec.Repo, NATS: o.nats}); err != nil {
+	m := meta{Repo: h.spec.Repo, NATS: o.nats}
+	if o.record != "" {
+		if m.Record, err = filepath.Abs(o.record); err != nil {
+			return fmt.Errorf("--record: %w", err)
+		}
+	}
+	if err := writeMeta(h.dir, m); err != nil {
 		return err
 	}
 	if h.bus, err = g.openBus(ctx, h.run, o.nats); err != nil {
@@ -297,7 +306,7 @@ func (g *globals) begin(ctx context.Context, h *holder, o runOptions) (err error
 	}
 	defer g.closeBus(h.bus)
 	h.approve = g.approver(h, o)
-	h.notices = slices.Concat(notices(), roleNotices(h.spec), serviceNotices(h.spec))
+	h.notices = slices.Concat(notices(), roleNotices(h.spec), programNotices(h.spec), serviceNotices(h.spec))
 	st, err := h.carry(ctx, false, nil)
 	return g.finish(ctx, h, st, err)
 }

@@ -58,8 +58,26 @@ func (g *globals) runIDs() ([]string, error) {
 	return ids, nil
 }
 
-// findRun resolves a run's id, a part of it that only one run has, or nothing at all: the newest run.
+// findTask resolves RUN[/TASK], or nothing at all: the newest run.
+func (g *globals) findTask(args []string) (run, task string, err error) {
+	if len(args) == 0 {
+		run, err = g.findRun(nil)
+		return run, "", err
+	}
+	name, task, parted := strings.Cut(args[0], "/")
+	if parted && task == "" {
+		return "", "", usagef("%q names no task behind the slash: is a variable not set?", args[0])
+	}
+	run, err = g.findRun([]string{name})
+	return run, task, err
+}
+
+// findRun resolves a run's id, a part of it that only one run has, or nothing at all: the newest run. A name that is there and
+// empty is most likely a variable that is not set, and must not become the newest run.
 func (g *globals) findRun(args []string) (string, error) {
+	if len(args) > 0 && args[0] == "" {
+		return "", usagef("the name of the run is empty: is a variable not set? See: divisi runs")
+	}
 	ids, err := g.runIDs()
 	if err != nil {
 		return "", err
@@ -67,7 +85,7 @@ func (g *globals) findRun(args []string) (string, error) {
 	if len(ids) == 0 {
 		return "", usagef("there are no runs in %s; start one with: divisi demo", g.stateDir)
 	}
-	if len(args) == 0 || args[0] == "" {
+	if len(args) == 0 {
 		return ids[0], nil
 	}
 	if slices.Contains(ids, args[0]) {
@@ -134,6 +152,8 @@ type meta struct {
 	Repo string `json:"repo"`
 	// NATS is the external server's address; empty for the run's own store.
 	NATS string `json:"nats,omitempty"`
+	// Record is the directory of the recording that the run was begun with.
+	Record string `json:"record,omitempty"`
 }
 
 func readMeta(dir string) (meta, error) {
@@ -170,7 +190,7 @@ func (g *globals) listRuns(ctx context.Context) error {
 	}
 	w := tabwriter.NewWriter(g.out, 0, 0, 2, ' ', 0)
 	for _, id := range ids {
-		st, err := g.foldRun(ctx, id)
+		st, alone, err := g.foldRun(ctx, id)
 		switch {
 		case err != nil && g.json():
 			err = json.NewEncoder(g.out).Encode(map[string]string{"run": id, "error": err.Error()})
@@ -179,9 +199,8 @@ func (g *globals) listRuns(ctx context.Context) error {
 		case g.json():
 			err = json.NewEncoder(g.out).Encode(st.Report())
 		default:
-			n := st.Counts()
-			_, err = fmt.Fprintf(w, "%s\t%s\t%d of %d landed\t%s\n",
-				id, st.Run, n[orchestrator.TaskLanded], len(st.Order), console.Sanitize(oneLine(st.Spec.Goal)))
+			_, err = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n",
+				id, stateOf(st, alone), progressOf(st), console.Sanitize(oneLine(st.Spec.Goal)))
 		}
 		if err != nil {
 			return fmt.Errorf("print run %s: %w", id, err)
@@ -193,11 +212,31 @@ func (g *globals) listRuns(ctx context.Context) error {
 	return w.Flush() //nolint:wrapcheck // the terminal
 }
 
-func (g *globals) foldRun(ctx context.Context, run string) (*orchestrator.State, error) {
-	b, _, err := g.openRun(ctx, run)
+// stateOf is a run's state in one word. One that has not ended and that nobody carries out was killed, and appended nothing.
+func stateOf(st *orchestrator.State, alone bool) string {
+	if alone && !st.Run.Ended() {
+		return "killed"
+	}
+	return string(st.Run)
+}
+
+// progressOf counts what a run has come to. A task without a change is as good as landed.
+func progressOf(st *orchestrator.State) string {
+	n := st.Counts()
+	text := fmt.Sprintf("%d of %d landed", n[orchestrator.TaskLanded], len(st.Order))
+	if done := n[orchestrator.TaskDone]; done > 0 {
+		text += fmt.Sprintf(", %d without a change", done)
+	}
+	return text
+}
+
+// foldRun reads a run's log; alone says that no process carries the run out.
+func (g *globals) foldRun(ctx context.Context, run string) (st *orchestrator.State, alone bool, err error) {
+	b, alone, err := g.openRun(ctx, run)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer g.closeBus(b)
-	return orchestrator.Fold(ctx, b, run)
+	st, err = orchestrator.Fold(ctx, b, run)
+	return st, alone, err //nolint:wrapcheck // it names the run
 }

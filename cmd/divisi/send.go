@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,8 +29,7 @@ with it. When the agent was told is in divisi show RUN/TASK.` + codes(codeOK, co
 }
 
 func (g *globals) send(ctx context.Context, to, text string) error {
-	name, task, _ := strings.Cut(to, "/")
-	run, err := g.findRun([]string{name})
+	run, task, err := g.findTask([]string{to})
 	if err != nil {
 		return err
 	}

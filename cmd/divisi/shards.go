@@ -22,7 +22,11 @@ func (h *holder) shards(ctx context.Context, commit string, command []string) ([
 	if err != nil {
 		return nil, fmt.Errorf("make a temporary directory: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() {
+		if err := workspace.Remove(dir); err != nil {
+			h.g.log.Warn().Err(err).Msg("what a command left stays behind")
+		}
+	}()
 	pool, err := workspace.NewPool(h.git, h.mirror, filepath.Join(dir, "slots"), 1)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the directory

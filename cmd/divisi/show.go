@@ -31,22 +31,21 @@ the baseline. Without RUN, the newest run. With /TASK, everything about one task
 }
 
 func (g *globals) show(ctx context.Context, args []string) error {
-	name, task := "", ""
-	if len(args) == 1 {
-		name, task, _ = strings.Cut(args[0], "/")
-	}
-	run, err := g.findRun([]string{name})
+	run, task, err := g.findTask(args)
 	if err != nil {
 		return err
 	}
-	st, err := g.foldRun(ctx, run)
+	st, alone, err := g.foldRun(ctx, run)
 	if err != nil {
 		return err
 	}
 	if task != "" {
 		return g.showTask(st, task)
 	}
-	return g.printReport(st)
+	if err := g.printReport(st); err != nil || !alone {
+		return err
+	}
+	return g.abandoned(run, st, nil)
 }
 
 func (g *globals) printReport(st *orchestrator.State) error {

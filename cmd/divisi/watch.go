@@ -51,11 +51,11 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 	case errors.Is(err, context.Canceled):
 		return &endError{codeStopped, ""}
 	case errors.Is(err, bus.ErrNoHolder): // it may just have ended in order
-		st, err := g.foldRun(ctx, run)
-		return g.abandoned(st, err)
+		st, _, err := g.foldRun(ctx, run)
+		return g.abandoned(run, st, err)
 	case err == nil && alone:
 		st, err := orchestrator.Fold(ctx, b, run)
-		return g.abandoned(st, err)
+		return g.abandoned(run, st, err)
 	}
 	return err //nolint:wrapcheck // it names the log
 }
@@ -69,11 +69,10 @@ func (f finished) Tail(ctx context.Context, from uint64) iter.Seq2[orchestrator.
 }
 
 // abandoned says what to do about a run that has not ended and that no process carries out any more.
-func (g *globals) abandoned(st *orchestrator.State, err error) error {
+func (g *globals) abandoned(run string, st *orchestrator.State, err error) error {
 	if err != nil || st.Run.Ended() {
 		return err
 	}
-	run := st.Spec.Run
 	_, err = fmt.Fprintf(g.err, "divisi: no process carries run %s out now; go on with: divisi resume %s\n", run, run)
 	return err //nolint:wrapcheck // the terminal
 }

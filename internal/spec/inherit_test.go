@@ -67,10 +67,17 @@ func TestARoleWhoseInstructionFillsItsModelIsAProblem(t *testing.T) {
 		"d": {Executor: ExecutorModel, Instruction: long, Model: "unknown"}, "e": {Executor: ExecutorCommand, Instruction: long, Model: "tiny"},
 		"f": {Executor: ExecutorModel, Instruction: long, Model: "never heard of"},
 	}
-	problems := p.RoleProblems(roles)
-	require.Len(t, problems, 1)
-	require.Equal(t, "a", problems[0].Path)
-	require.Contains(t, problems[0].Message, "about 30 tokens, and its model tiny takes 30")
+	for name, role := range roles {
+		role.Name = name
+		problems := p.RoleProblems(&role)
+		if name != "a" {
+			require.Empty(t, problems, name)
+			continue
+		}
+		require.Len(t, problems, 1)
+		require.Equal(t, "instruction", problems[0].Path)
+		require.Contains(t, problems[0].Message, "role a has about 30 tokens, and its model tiny takes 30")
+	}
 }
 
 func TestRulesAreNumberedOnce(t *testing.T) {

@@ -143,12 +143,13 @@ func (p *Project) serverProblems(v *problems) {
 }
 
 // undefinedServers faults the servers that a role leaves to the project and that the project does not have.
-func (p *Project) undefinedServers(v *problems, name string, role *Role) {
+func (p *Project) undefinedServers(v *problems, role *Role) {
 	defined := slices.Sorted(maps.Keys(p.MCPServers))
 	for _, server := range slices.Sorted(maps.Keys(role.MCPServers)) {
 		if own := role.MCPServers[server]; own.Empty() && !contains(defined, server) {
-			v.addf(name, Nearest(server, defined), "role %s leaves the MCP server %q to the project file, which has none of "+
-				"that name; there %s: define it there, or give it a command or a url", name, server, listNames(defined))
+			v.addf("mcp_servers."+server, Nearest(server, defined), "role %s leaves the MCP server %q to the project file, "+
+				"which has none of that name; there %s: define it there, or give it a command or a url",
+				role.Name, server, listNames(defined))
 		}
 	}
 }

@@ -56,14 +56,14 @@ func TestARolesServersAreItsOwnOrTheProjects(t *testing.T) {
 	p := Project{MCPServers: map[string]MCPServer{
 		"docs": {Command: []string{"docs"}, Tools: []string{"a", "b"}, Timeout: 1}, "web": {URL: "https://x"},
 	}}
-	role := Role{MCPServers: map[string]MCPServer{
+	role := Role{Name: "r", MCPServers: map[string]MCPServer{
 		"docs": {Tools: []string{"a"}}, "web": {Command: []string{"own"}}, "docks": {Timeout: 2},
 	}}
 	require.Equal(t, map[string]MCPServer{
 		"docs": {Command: []string{"docs"}, Tools: []string{"a"}, Timeout: 1}, "web": {Command: []string{"own"}}, "docks": {Timeout: 2},
 	}, p.Servers(&role))
 	require.Equal(t, []Problem{{
-		Path: "r", Suggest: "docs", Message: `role r leaves the MCP server "docks" to the project file, which has none of that name; there are ` +
+		Path: "mcp_servers.docks", Suggest: "docs", Message: `role r leaves the MCP server "docks" to the project file, which has none of that name; there are ` +
 			`docs, web: define it there, or give it a command or a url`,
-	}}, p.RoleProblems(map[string]Role{"r": role}))
+	}}, p.RoleProblems(&role))
 }

@@ -41,6 +41,21 @@ const (
 	DefaultFanOut = 8
 )
 
+// Validate returns every fault of bounds that have been filled in: a zero that is still there was written.
+func (d Delegation) Validate() []Problem {
+	v := &problems{}
+	for _, bound := range []struct {
+		name  string
+		value int
+	}{{"depth", d.Depth}, {"fan_out", d.FanOut}} {
+		if bound.value < 1 {
+			v.addf("delegation."+bound.name, "", "%s is from 1 on; leave `%s` out of a role's tools to have none",
+				bound.name, ToolDelegate)
+		}
+	}
+	return v.list
+}
+
 // WithDefaults returns the bounds with every zero filled in.
 func (d Delegation) WithDefaults() Delegation {
 	if d.Depth == 0 {
@@ -134,21 +149,18 @@ func UsableWindow(m Model) int {
 	return m.Window - reserve
 }
 
-// RoleProblems returns the roles that no task could fit: their instruction alone fills the window of their model, or they name
-// a tool server that nobody defines. Paths are the names of the roles.
-func (p *Project) RoleProblems(roles map[string]Role) []Problem {
+// RoleProblems returns why no task could fit a role here: its instruction alone fills the window of its model, or it names a
+// tool server that nobody defines. Paths are those of Role.Validate.
+func (p *Project) RoleProblems(role *Role) []Problem {
 	v := &problems{}
-	for _, name := range slices.Sorted(maps.Keys(roles)) {
-		role := roles[name]
-		p.undefinedServers(v, name, &role)
-		window := UsableWindow(p.Model(role.Model))
-		if !role.Runs(ExecutorModel) || window == 0 {
-			continue
-		}
-		if tokens := (len(role.Instruction) + 3) / 4; tokens >= window { //nolint:mnd // a token is four bytes
-			v.addf(name, "", "the instruction of role %s has about %d tokens, and its model %s takes %d: "+
-				"shorten it, or give the role a model with a larger window", name, tokens, p.ModelName(role.Model), window)
-		}
+	p.undefinedServers(v, role)
+	window := UsableWindow(p.Model(role.Model))
+	if !role.Runs(ExecutorModel) || window == 0 {
+		return v.list
+	}
+	if tokens := (len(role.Instruction) + 3) / 4; tokens >= window { //nolint:mnd // a token is four bytes
+		v.addf("instruction", "", "the instruction of role %s has about %d tokens, and its model %s takes %d: "+
+			"shorten it, or give the role a model with a larger window", role.Name, tokens, p.ModelName(role.Model), window)
 	}
 	return v.list
 }

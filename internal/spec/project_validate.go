@@ -20,7 +20,8 @@ var (
 // SecretName reports whether an environment variable's name looks like that of a secret.
 func SecretName(name string) bool { return secret.MatchString(name) }
 
-// Validate returns every fault of the project file.
+// Validate returns every fault of the project file, but for those of Delegation, which has its own: its zero means the default
+// everywhere but in a file.
 func (p *Project) Validate() []Problem {
 	v := &problems{}
 	v.argv("setup", p.Setup)

@@ -72,3 +72,12 @@ func TestModelValidate(t *testing.T) {
 		require.NotContains(t, got, "hunter2", c.name)
 	}
 }
+
+func TestBoundsOfDelegationAreFromOneOn(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, Delegation{}.WithDefaults().Validate())
+	require.Empty(t, Delegation{Depth: 1, FanOut: 1}.Validate())
+	require.Equal(t, "delegation.depth: depth is from 1 on; leave `delegate` out of a role's tools to have none\n"+
+		"delegation.fan_out: fan_out is from 1 on; leave `delegate` out of a role's tools to have none",
+		said(Delegation{Depth: 0, FanOut: -2}.Validate()))
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -32,3 +33,22 @@ func MaySend(allowed, name, where string) error {
 	return fmt.Errorf("%s would go to %s because a file of the repository says so: if that is what you want, set %s=%s=%s",
 		name, host, SendKeysVar, name, host)
 }
+
+// CheckSendKeys faults a value of SendKeysVar of which an entry could never allow anything. Entries are not shown: a key may
+// stand where its name should.
+func CheckSendKeys(allowed string) error {
+	for i, entry := range strings.Split(allowed, ",") {
+		entry = strings.TrimSpace(entry)
+		name, to, _ := strings.Cut(entry, "=")
+		if entry == "" || envName.MatchString(name) && sendPlace.MatchString(strings.TrimPrefix(to, "mcp:")) {
+			continue
+		}
+		return fmt.Errorf("entry %d of %s is not of the form NAME=HOST, NAME=http://HOST (where it speaks no TLS) or "+
+			"NAME=mcp:SERVER: write the name of a variable and where it may go, several separated by commas, or unset it",
+			i+1, SendKeysVar)
+	}
+	return nil
+}
+
+// sendPlace is a host as MaySend compares it, or a program's name: no path, no user, and no scheme but http.
+var sendPlace = regexp.MustCompile(`^(http://)?[^\s/=@]+$`)

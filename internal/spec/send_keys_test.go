@@ -36,3 +36,21 @@ func TestKeysGoOnlyWhereTheirOwnerSays(t *testing.T) {
 	}
 	require.ErrorContains(t, MaySend("", "K", "https://a.example/v1"), "set DIVISI_SEND_KEYS=K=a.example")
 }
+
+func TestWordsAboutKeysThatMeanNothingAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, allowed := range []string{
+		"", " ", "K=a.example", "K=a.example, L=mcp:docs ,", "K=http://a.example", "K=::1", "_k1=docs",
+	} {
+		require.NoError(t, CheckSendKeys(allowed), allowed)
+	}
+	for allowed, entry := range map[string]string{
+		"sk-hunter2": "entry 1 ", "K=": "entry 1 ", "=a.example": "entry 1 ", "K=a.example,hunter2": "entry 2 ",
+		"K=a.example L=b.example": "entry 1 ", "K=https://a.example": "entry 1 ", "K=a.example/v1": "entry 1 ",
+		"sk-hunter2=a.example": "entry 1 ", "K=mcp:": "entry 1 ", "K=L=a.example": "entry 1 ",
+	} {
+		err := CheckSendKeys(allowed)
+		require.ErrorContains(t, err, entry+"of DIVISI_SEND_KEYS is not of the form NAME=HOST", allowed)
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+}

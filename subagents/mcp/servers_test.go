@@ -276,12 +276,11 @@ func TestASecretGoesToNoServerThatItsOwnerDoesNotName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := variablesOf("s", &def, []string{"API_TOKEN=s3cret-token", "PLAIN=x", "DIVISI_SEND_KEYS=API_TOKEN=mcp:other"})
+			err := CheckVariables("s", &def, []string{"API_TOKEN=s3cret-token", "PLAIN=x", "DIVISI_SEND_KEYS=API_TOKEN=mcp:other"})
 			require.ErrorContains(t, err, "set DIVISI_SEND_KEYS=")
-			_, err = variablesOf("s", &def, []string{
-				"API_TOKEN=s3cret-token", "PLAIN=x", "DIVISI_SEND_KEYS=API_TOKEN=mcp:s,PLAIN=tools.example",
-			})
-			require.NoError(t, err)
+			allowed := "DIVISI_SEND_KEYS=API_TOKEN=mcp:s,PLAIN=tools.example"
+			require.NoError(t, CheckVariables("s", &def, []string{"API_TOKEN=s3cret-token", "PLAIN=x", allowed}))
+			require.ErrorContains(t, CheckVariables("s", &def, []string{allowed}), "which is not set in Divisi's environment")
 		})
 	}
 }

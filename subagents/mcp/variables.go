@@ -20,6 +20,13 @@ type variables struct {
 	hidden  *strings.Replacer
 }
 
+// CheckVariables returns why a server could not be started with what its definition names of Divisi's environment; nil where all
+// of it is there and may go to the server.
+func CheckVariables(server string, def *spec.MCPServer, environ []string) error {
+	_, err := variablesOf(server, def, environ)
+	return err
+}
+
 // variablesOf looks up what the definition names. A variable that is not there is an error: the server needs it.
 func variablesOf(server string, def *spec.MCPServer, environ []string) (variables, error) {
 	values := map[string]string{}
