@@ -62,6 +62,9 @@ func (at *attempt) tools(ctx context.Context, agent *Agent) (set *tool.Set, done
 		Events: agent, Known: agent.known, Sought: agent.sought, ToolOutput: a.Role.ToolOutput, Summarizer: at.summarizer(),
 		Source: a.Run + "/" + a.Task.ID, Report: at.progress.report,
 	}
+	if len(a.Role.MCPServers) > 0 {
+		env.Ripgrep = "-" // a server may write the tree while it is read, and only a walk of our own follows no link out of it
+	}
 	if at.slot != nil {
 		env.History, env.Gates = &history{slot: at.slot, mirror: at.worker.cfg.Mirror, head: a.Head}, gates{at}
 	}

@@ -26,6 +26,9 @@ func (s starter) Start(ctx context.Context, args, env []string) (mcp.Process, er
 	c := at.confined()
 	c.Args, c.Env = args, slices.Concat(c.Env, env)
 	c.Place.KeepTree = at.slot != nil && !writes(&at.assignment.Role)
+	if at.slot != nil && !c.Place.KeepTree {
+		at.slot.Share()
+	}
 	session, err := sandbox.Start(ctx, c)
 	if err != nil {
 		return nil, err

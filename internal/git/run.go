@@ -71,6 +71,15 @@ func (g *Git) Run(ctx context.Context, d Dir, stdin io.Reader, args ...string) (
 	return g.exec(ctx, call{dir: d, stdin: stdin, args: args})
 }
 
+// Command is the command line and the whole environment of a subcommand, to be run elsewhere. The paths of d are those there.
+func (g *Git) Command(d Dir, args ...string) (line, env []string, err error) {
+	cmd, _, err := g.command(context.Background(), call{dir: d, args: args})
+	if err != nil {
+		return nil, nil, err
+	}
+	return append([]string{g.path}, cmd.Args[1:]...), cmd.Env, nil
+}
+
 // exec runs a call to its end. Output beyond the limit is ErrTooLarge, with the output up to the limit.
 func (g *Git) exec(ctx context.Context, c call) ([]byte, error) {
 	defer g.spent.Since(time.Now())

@@ -59,6 +59,8 @@ type Command struct {
 	// stop the command: see Output.SinkErr.
 	Sink    io.Writer
 	MaxSink int64
+	// DropErrors leaves what the command writes to its standard error out of all of the above.
+	DropErrors bool
 }
 
 // ErrInvalid says that a Command cannot be run as it stands: a programmer's or a configuration's mistake.

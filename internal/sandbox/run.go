@@ -84,8 +84,15 @@ func (l Level) start(c Command) (*job, error) {
 		return nil, fmt.Errorf("make the output pipe: %w", err)
 	}
 	defer write.Close() // the child has its own copy; ours only has to go
+	errs := write
+	if c.DropErrors {
+		if errs, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
+			return nil, errors.Join(err, pipe.Close())
+		}
+		defer errs.Close() // the child has its own copy of it too
+	}
 	j := &job{pipe: pipe, seen: newCollector(c), drained: make(chan struct{}), begin: time.Now()}
-	if j.process, err = startProcess(l, c, streams{input(c.Stdin), write, write}); err != nil {
+	if j.process, err = startProcess(l, c, streams{input(c.Stdin), write, errs}); err != nil {
 		return nil, errors.Join(err, pipe.Close())
 	}
 	go func() {

@@ -117,7 +117,7 @@ func (s *Slot) tree(ctx context.Context) (string, error) {
 // index does it once. Not by git add: in a tree with submodules that runs another git in each of them, with the settings
 // that it finds there.
 func (s *Slot) index(ctx context.Context) (string, error) {
-	out, err := s.git.Run(ctx, s.at(), nil, "ls-files", "-z", "-t", "-m", "-d", "-o", "--exclude-standard")
+	out, err := s.look(ctx, "", "ls-files", "-z", "-t", "-m", "-d", "-o", "--exclude-standard")
 	if err != nil {
 		return "", err
 	}
@@ -139,8 +139,8 @@ func (s *Slot) updateIndex(ctx context.Context, paths []string, flags ...string)
 	if len(paths) == 0 {
 		return nil
 	}
-	in := strings.NewReader(strings.Join(paths, "\x00") + "\x00")
-	_, err := s.git.Run(ctx, s.at(), in, append(append([]string{"update-index", "-z"}, flags...), "--stdin")...)
+	in := strings.Join(paths, "\x00") + "\x00"
+	_, err := s.look(ctx, in, append(append([]string{"update-index", "-z"}, flags...), "--stdin")...)
 	return err
 }
 

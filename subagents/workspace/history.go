@@ -25,7 +25,7 @@ func (s *Slot) Files(ctx context.Context) ([]string, error) {
 	if s.repo == nil {
 		return nil, fmt.Errorf("list the files of %s: %w", s.name, ErrNotReset)
 	}
-	out, err := s.git.Run(ctx, s.at(), nil, "ls-files", "-z", "-c", "-o", "--exclude-standard")
+	out, err := s.look(ctx, "", "ls-files", "-z", "-c", "-o", "--exclude-standard")
 	if err != nil {
 		return nil, fmt.Errorf("list the files of %s: %w", s.name, err)
 	}

@@ -77,6 +77,7 @@ func (p *Pool) Acquire(ctx context.Context) (*Slot, error) {
 // Release gives a slot back; every process that worked in it must have ended. A second call does nothing.
 func (p *Pool) Release(s *Slot) {
 	if s.held.CompareAndSwap(true, false) {
+		s.shared.Store(false)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.free = append(p.free, s)

@@ -23,6 +23,8 @@ type Slot struct {
 	dir    string
 	gitDir string
 	held   atomic.Bool
+	// shared says that somebody else may write the work tree at any moment.
+	shared atomic.Bool
 
 	mu sync.Mutex
 	// repo is nil until the slot is built, and again when it is broken.

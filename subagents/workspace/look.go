@@ -1,0 +1,46 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"divisi/internal/git"
+	"divisi/internal/sandbox"
+)
+
+// maxLooked bounds, in bytes, what git may print of a work tree.
+const maxLooked = 512 << 20
+
+// Share says that a program may write the work tree while its files are read, until the slot is released. Git looks at the
+// directories above a file before it opens the file, and a link to anywhere may be put in their place in between: from now on git
+// reads the tree confined, where such a link leads nowhere.
+func (s *Slot) Share() { s.shared.Store(true) }
+
+// look runs a git that reads the files of the work tree.
+func (s *Slot) look(ctx context.Context, in string, args ...string) ([]byte, error) {
+	if !s.shared.Load() {
+		return s.git.Run(ctx, s.at(), strings.NewReader(in), args...)
+	}
+	line, env, err := s.git.Command(git.Dir{GitDir: s.gitDir, WorkTree: sandbox.TreePath(s.dir)}, args...)
+	if err != nil {
+		return nil, err
+	}
+	var printed bytes.Buffer
+	out, err := sandbox.Run(ctx, sandbox.Command{
+		Args: line, Env: env, Dir: s.dir, Place: sandbox.Place{Tree: s.dir, KeepTree: true}, Stdin: []byte(in),
+		Writable: []string{s.gitDir}, Readable: []string{s.Borrowed()}, Sink: &printed, MaxSink: maxLooked, DropErrors: true,
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("run git %s confined: %w", args[0], err)
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("git %s: %w", args[0], context.Cause(ctx))
+	case out.SinkOmitted > 0:
+		return nil, fmt.Errorf("output of git %s: %w", args[0], git.ErrTooLarge)
+	case !out.Success():
+		return nil, &git.ExitError{Args: args, Code: out.ExitCode, Stderr: "it ran confined, and its words were not kept"}
+	}
+	return printed.Bytes(), nil
+}
