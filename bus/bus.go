@@ -175,6 +175,11 @@ func attach(ctx context.Context, dir string) (*Bus, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !h.Embedded { // its server outlives it
+		if free, err := lockFree(dir); err != nil || free {
+			return nil, errors.Join(err, ErrNoHolder)
+		}
+	}
 	b := &Bus{dir: dir, attached: h.Embedded, log: *zerolog.Ctx(ctx)}
 	b.init()
 	if err = b.connect(h); err == nil {

@@ -3,8 +3,10 @@ package orchestrator
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"divisi/contextscope"
+	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
 
@@ -18,7 +20,14 @@ func (s *State) share(q *RequestView) (tokens int, limited bool) {
 	return max(0, left) / (s.unmade(q) + 1), limited
 }
 
-// unmade counts the tasks that are asked for in the turn of a request and that nothing was made of yet, this one too.
+// spends says whether a role uses a model, and with it tokens.
+func (s *State) spends(role string) bool {
+	r := s.Spec.Roles[role]
+	return r.Runs(spec.ExecutorModel)
+}
+
+// unmade counts the tasks that are asked for in the turn of a request and that nothing was made of yet, this one too; those that
+// take no model need no share.
 func (s *State) unmade(q *RequestView) int {
 	n := 0
 	if a := s.attempt(q.Of, q.Attempt); a != nil {
@@ -27,7 +36,8 @@ func (s *State) unmade(q *RequestView) int {
 	for _, id := range s.Asked {
 		other := s.Requests[id]
 		made := other.Child != "" || other.Answer != nil
-		if made && other.Kind == wire.RequestDelegate && other.Agent() == q.Agent() && turnOf(other) == turnOf(q) {
+		same := other.Kind == wire.RequestDelegate && other.Agent() == q.Agent() && turnOf(other) == turnOf(q)
+		if made && same && s.spends(other.Role) {
 			n--
 		}
 	}
@@ -83,14 +93,19 @@ func (s *State) usedUp(t *TaskView) string {
 		t.Grant, t.Parent, max(0, left), t.Reason)
 }
 
-// calls counts the calls of a tool in a turn.
-func calls(turn *contextscope.Event, tool string) int {
+// delegations counts the calls of a turn that ask for a task which takes a model. A call without what the tool requires is
+// answered by the tool itself, and nothing comes of it.
+func (s *State) delegations(turn *contextscope.Event) int {
 	if turn.Content == nil {
 		return 0
 	}
 	n := 0
 	for _, p := range turn.Content.Parts {
-		if p != nil && p.FunctionCall != nil && p.FunctionCall.Name == tool {
+		if p == nil || p.FunctionCall == nil || p.FunctionCall.Name != spec.ToolDelegate {
+			continue
+		}
+		role, _ := p.FunctionCall.Args["role"].(string)
+		if brief, _ := p.FunctionCall.Args["brief"].(string); strings.TrimSpace(brief) != "" && s.spends(role) {
 			n++
 		}
 	}

@@ -98,3 +98,25 @@ func TestTooSmallAShareIsRefused(t *testing.T) {
 	require.Len(t, st.Order, 1+1, "what the one does not get is enough for the other")
 	require.Contains(t, said.at("one/1/2"), "3666 are left for this, and no agent comes to an end with fewer than 4096")
 }
+
+// Calls that ask for nothing take no share from the one that does, and a command takes no tokens.
+func TestOnlyWhatTakesTokensHasAShare(t *testing.T) {
+	t.Parallel()
+	mod := spec.Role{Name: "mod", Description: "mods", Executor: spec.ExecutorCommand, Command: []string{"true"}, Writes: true}
+	r := limited(t, 30_000, mod)
+	list := []geminitest.Call{delegates("scout", "b")}
+	for range 6 {
+		list = append(list, callOf(spec.ToolDelegate, map[string]any{"role": "scout"}))
+	}
+	r.play(parts{
+		"one": {
+			costing(1000, calls(list...)), costing(22_000, calls(delegates("mod", "b", "files", []any{"f00.txt"}))), costing(1000, submits("done")),
+		},
+		"one-scout-1-0": {costing(1000, submits("found"))},
+	})
+	st := r.run(t.Context())
+	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
+	require.Len(t, st.Order, 1+2, "neither was refused: %v", st.Order)
+	require.Equal(t, 29_000/2, st.Tasks["one-scout-1-0"].Grant)
+	require.Zero(t, st.Tasks[st.Order[2]].Grant)
+}

@@ -30,7 +30,7 @@ func (c *Conductor) delegate(ctx context.Context, q *RequestView) (bool, error) 
 	if len(problems) > 0 {
 		return true, c.refuse(ctx, q, problemText(&PlanError{problems}))
 	}
-	if share, limited := c.st.share(q); limited {
+	if share, limited := c.st.share(q); limited && c.st.spends(q.Role) {
 		data.Grant, data.Ceiling = share, min(data.Ceiling, share)
 	}
 	data.By, data.Request, data.DecisionRecord = q.Agent(), q.ID, c.st.Plans[parent.Plan].DecisionRecord
@@ -94,9 +94,13 @@ func (s *State) mayDelegate(q *RequestView) string {
 		return fmt.Sprintf("%d tasks are at work for you, and no more than %d may be: wait for one of them, then ask again",
 			n, bounds.FanOut)
 	}
-	if share, limited := s.share(q); limited && share < leastTokens {
+	if share, limited := s.share(q); limited && share < leastTokens && s.spends(q.Role) {
+		advice := "do it yourself"
+		if s.unmade(q) > 1 {
+			advice = "ask for less at once, or " + advice
+		}
 		return fmt.Sprintf("of your limit in tokens, which what others do for you counts against, %d are left for this, and no "+
-			"agent comes to an end with fewer than %d: ask for less at once, or do it yourself", share, leastTokens)
+			"agent comes to an end with fewer than %d: %s", share, leastTokens, advice)
 	}
 	if role := s.Spec.Roles[q.Role]; role.ChangesFiles() {
 		return s.mayWrite(parent, q.Files)

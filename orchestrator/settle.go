@@ -96,8 +96,9 @@ func (c *Conductor) tellUnheard(ctx context.Context) (bool, error) {
 		if t == nil || len(m.Receipts) > 0 || t.State != TaskDone && t.State != TaskLanded {
 			continue
 		}
+		said := strings.Join(strings.Fields(strings.TrimPrefix(m.Text, "Message of "+m.From+":\n")), " ")
 		notice := fmt.Sprintf("%s is %s, and no agent of it was told %q: it came too late. Where the result does not do, "+
-			"start another run", m.Task, t.State, line(strings.TrimPrefix(m.Text, "Message of "+m.From+":\n")))
+			"start another run", m.Task, t.State, clipped(said, learntLine))
 		if !slices.Contains(c.st.Notices, notice) {
 			return true, c.append(ctx, contextscope.KindRun, "", RunData{Notices: []string{notice}})
 		}

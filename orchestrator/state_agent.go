@@ -25,7 +25,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		})
 	case contextscope.KindTurn:
 		a.Turns++
-		a.Delegates = calls(e, spec.ToolDelegate)
+		a.Delegates = s.delegations(e)
 		if len(e.Data) == 0 {
 			return nil // nobody said which model it was
 		}

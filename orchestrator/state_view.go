@@ -66,7 +66,8 @@ type AttemptView struct {
 	// cancelled under it.
 	Open          int
 	Stopped, Void bool
-	// Delegates counts the calls of delegate in its newest turn. Tokens is its limit where its task has a grant; 0 for none.
+	// Delegates counts the tasks with a model that its newest turn asks for. Tokens is its limit where its task has a grant; 0
+	// for none.
 	Delegates, Tokens int
 	// Epoch is that of the conductor that dispatched it.
 	Epoch    int

@@ -211,7 +211,7 @@ func TestAMessageThatCameTooLateIsToldPeople(t *testing.T) {
 	st := r.run(t.Context())
 	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
 	require.ElementsMatch(t, []string{
-		`one is landed, and no agent of it was told "Keep the old name": it came too late. Where the result does not do, start another run`,
+		`one is landed, and no agent of it was told "Keep the old name as an alias.": it came too late. Where the result does not do, start another run`,
 		`two is done, and no agent of it was told "Look again.": it came too late. Where the result does not do, start another run`,
 	}, st.Notices)
 }

@@ -316,12 +316,16 @@ func (d *doctor) leftover(ctx context.Context, id string) (f finding, alive bool
 		return warn("runs", "wait a moment and look again", "run %s: %v", id, err), false
 	}
 	if _, err := readMeta(dir); err != nil {
-		return warn("runs", "forget it: rm -r "+quote(dir), "run %s never began", id), false
+		return warn("runs", "if nothing begins now, forget it: rm -r "+quote(dir),
+			"run %s never began, or begins just now", id), false
 	}
 	st, _, err := d.foldRun(ctx, id)
 	switch {
 	case err != nil:
 		return warn("runs", "look at it with divisi show "+id, "run %s cannot be read: %v", id, err), false
+	case st.Spec.Run == "":
+		return warn("runs", "start it again with divisi run; to forget it: rm -r "+quote(dir),
+			"the process of run %s was killed before its first event", id), false
 	case !st.Run.Ended():
 		return warn("runs", fmt.Sprintf("go on with it: divisi resume %s; or end it: divisi cancel %s", id, id),
 			"the process of run %s was killed", id), false

@@ -84,7 +84,6 @@ func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *or
 		}
 	}
 	h.begun = true
-	defer keepPipes()()
 	stopConsole := h.console(ctx)
 	defer func() { err = errors.Join(err, stopConsole()) }()
 	if err := worker.Start(ctx); err != nil {

@@ -195,7 +195,7 @@ tags, paths, created, source) or without. The file is named after the title; not
 			})
 		},
 	}
-	c.Flags().StringVar(&title, "title", "", "the note's title; empty means the front matter's or the first heading")
+	c.Flags().StringVar(&title, "title", "", "the note's title; without it, the front matter's or the first heading")
 	c.Flags().StringSliceVar(&tags, "tag", nil, "a word to find it by; may be repeated")
 	return c
 }

@@ -139,7 +139,10 @@ func needs(s orchestrator.RunSpec) []need {
 
 // modelRoles are the roles with a model that the run can come to, in order: all where a master plans, else those of the plan's
 // tasks, those that judge them, and those that these may ask.
-func modelRoles(s orchestrator.RunSpec) []string {
+func modelRoles(s orchestrator.RunSpec) []string { return rolesOf(s, true) }
+
+// rolesOf are modelRoles; open counts also those that may be asked by a role which names nobody whom it asks.
+func rolesOf(s orchestrator.RunSpec, open bool) []string {
 	reached := map[string]bool{}
 	var reach func(name string)
 	reach = func(name string) {
@@ -152,7 +155,7 @@ func modelRoles(s orchestrator.RunSpec) []string {
 			return
 		}
 		for other := range s.Roles {
-			if len(role.Delegates) == 0 || slices.Contains(role.Delegates, other) {
+			if len(role.Delegates) == 0 && open || slices.Contains(role.Delegates, other) {
 				reach(other)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -47,6 +48,7 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	if err := errors.Join(checkPage(o.dashboard), checkSandbox(o.sandbox), checkSendKeys()); err != nil {
 		return err
 	}
+	defer keepPipes()()
 	run, err := g.findRun(args)
 	if err != nil {
 		return err
@@ -77,13 +79,15 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	if h.checkout, err = gitCLI.Inspect(ctx, st.Spec.Repo); err != nil {
 		return fmt.Errorf("the repository of run %s: %w", run, err)
 	}
+	if err := errors.Join(h.checkout.Writable(), needServers(st.Spec)); err != nil {
+		return err
+	}
 	if h.mirror, err = gitCLI.OpenMirror(filepath.Join(h.dir, "repo.git")); err != nil {
 		return err //nolint:wrapcheck // it names the mirror
 	}
 	h.spec = st.Spec
-	if m.Record != "" && o.record == "" {
-		h.notices = append(h.notices, fmt.Sprintf(
-			"the run was recorded in %s, and what comes now is not: --record %s goes on with it", m.Record, quote(m.Record)))
+	if notice := unrecorded(m, o); notice != "" && !slices.Contains(st.Notices, notice) {
+		h.notices = append(h.notices, notice)
 	}
 	if err := h.openTape(o); err != nil {
 		return err
@@ -92,6 +96,15 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	h.approve = g.approver(h, o)
 	end, err := h.carry(ctx, true, budget)
 	return g.finish(ctx, h, end, err)
+}
+
+// unrecorded says that a recording ends here; "" where it goes on, or where there is none.
+func unrecorded(m meta, o runOptions) string {
+	if m.Record == "" || o.record != "" {
+		return ""
+	}
+	return fmt.Sprintf("the run was recorded in %s, and what comes now is not: --record %s goes on with it",
+		m.Record, quote(m.Record))
 }
 
 // resumable says why a run cannot go on, if it cannot.

@@ -51,7 +51,7 @@ func roleNotices(s orchestrator.RunSpec) []string {
 			seen[name] = true
 		}
 	}
-	return notices
+	return append(notices, serverNotices(s)...)
 }
 
 // misfits are the roles that no task of the project could fit.
@@ -79,7 +79,7 @@ func serverFaults(project *spec.Project, role *spec.Role) []error {
 // needServers fails before anything is written when a role that the plan can come to has a tool server that could not be started
 // for want of a variable: every attempt of the role would fail. Before a master has planned, only its own are sure to be needed.
 func needServers(s orchestrator.RunSpec) error {
-	for _, name := range modelRoles(s) {
+	for _, name := range rolesOf(s, false) {
 		role := s.Roles[name]
 		if s.Plan == nil && name != spec.RoleMaster {
 			continue
@@ -91,7 +91,7 @@ func needServers(s orchestrator.RunSpec) error {
 	return nil
 }
 
-// serverNotices tell a run with a goal which roles its master had better not plan with.
+// serverNotices tell which roles had better not be asked for: by a master, or by an agent that may ask any.
 func serverNotices(s orchestrator.RunSpec) []string {
 	var notices []string
 	for _, name := range modelRoles(s) {

@@ -219,7 +219,7 @@ func inspect(ctx context.Context, g *git.Git, o runOptions) (*git.Checkout, stri
 		return nil, "", err
 	}
 	c, err := g.Inspect(ctx, o.repo)
-	if err == nil {
+	if err == nil && !o.dryRun {
 		err = c.Writable()
 	}
 	if err != nil {
@@ -268,6 +268,7 @@ func first(values ...int) int {
 
 // begin makes the run's directory and carries the run out. A run that could not begin leaves nothing behind.
 func (g *globals) begin(ctx context.Context, h *holder, o runOptions) (err error) {
+	defer keepPipes()()
 	if o.dryRun {
 		tmp, err := os.MkdirTemp("", "divisi-dry-run-")
 		if err != nil {

@@ -50,5 +50,6 @@ func CheckSendKeys(allowed string) error {
 	return nil
 }
 
-// sendPlace is a host as MaySend compares it, or a program's name: no path, no user, and no scheme but http.
-var sendPlace = regexp.MustCompile(`^(http://)?[^\s/=@]+$`)
+// sendPlace is a host as MaySend compares it, or a program's name: no path, no user, no port, and no scheme but http. An address
+// of IPv6 stands without brackets.
+var sendPlace = regexp.MustCompile(`^(http://)?([^\s/=@:\[\]]+|[0-9A-Fa-f.]*:[0-9A-Fa-f.:]*:[0-9A-Fa-f.:]*)$`)

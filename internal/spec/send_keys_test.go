@@ -48,6 +48,7 @@ func TestWordsAboutKeysThatMeanNothingAreRefused(t *testing.T) {
 		"sk-hunter2": "entry 1 ", "K=": "entry 1 ", "=a.example": "entry 1 ", "K=a.example,hunter2": "entry 2 ",
 		"K=a.example L=b.example": "entry 1 ", "K=https://a.example": "entry 1 ", "K=a.example/v1": "entry 1 ",
 		"sk-hunter2=a.example": "entry 1 ", "K=mcp:": "entry 1 ", "K=L=a.example": "entry 1 ",
+		"K=a.example:443": "entry 1 ", "K=[::2]": "entry 1 ", "K=http://a.example:80": "entry 1 ",
 	} {
 		err := CheckSendKeys(allowed)
 		require.ErrorContains(t, err, entry+"of DIVISI_SEND_KEYS is not of the form NAME=HOST", allowed)
