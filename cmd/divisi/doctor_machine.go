@@ -31,7 +31,8 @@ func (d *doctor) sandbox(context.Context) []finding {
 	}
 	var untried *sandbox.UntriedError
 	if errors.As(level.Strict(), &untried) {
-		return []finding{bad("sandbox", "see that $TMPDIR is a directory that you can write: no command runs so", "%v", untried)}
+		return []finding{bad("sandbox", "see that $TMPDIR is a directory that you can write, "+
+			"and that you may have more processes: no command runs so", "%v", untried)}
 	}
 	found := []finding{warn("sandbox", "--sandbox=strict refuses to run so; docs/safety.md says what is open", "%s", level)}
 	for _, layer := range level.Layers() {

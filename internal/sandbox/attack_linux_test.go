@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,8 +22,11 @@ import (
 const attackVar = "DIVISI_ATTACK"
 
 func carryOut(what string) int {
-	if what == "parent" {
+	switch what {
+	case "parent":
 		return beParent()
+	case "cache":
+		return makeWithoutDescriptors()
 	}
 	for _, name := range slices.Sorted(maps.Keys(attacks)) {
 		if err := attacks[name](); err == nil {
@@ -116,7 +118,8 @@ var attacks = map[string]func() error{
 	"init's memory":        func() error { return open("/proc/1/mem", unix.O_RDONLY) },
 	"take descriptor":      takeDescriptor,
 	"change priority":      changePriority,
-	"change limits":        changeLimits,
+	"change limits":        func() error { return changeLimits(host()) },
+	"change stage's":       func() error { return changeLimits(os.Getppid()) },
 	"Inherited descriptor": inherited,
 
 	"mount":          func() error { return unix.Mount("none", "/tmp", "tmpfs", 0, "") },
@@ -228,43 +231,6 @@ func rawDisk() error {
 	return errors.New("there is no device that opens")
 }
 
-func dial(network, address string) error {
-	c, err := (&net.Dialer{}).Dial(network, address)
-	if err == nil {
-		_ = c.Close()
-	}
-	return err
-}
-
-func port() int {
-	_, text, _ := net.SplitHostPort(os.Getenv("TCP"))
-	n, _ := strconv.Atoi(text) // the test sets it
-	return n
-}
-
-func connectInet(protocol int) error {
-	s, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, protocol)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(s)
-	return unix.Connect(s, &unix.SockaddrInet4{Port: port(), Addr: [4]byte{127, 0, 0, 1}})
-}
-
-// udp cannot know whether it got through: an answer comes from whoever listens outside.
-func udp() error {
-	c, err := net.Dial("udp4", os.Getenv("UDP"))
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	if _, err := c.Write([]byte("out")); err != nil {
-		return err
-	}
-	_, err = c.Read(make([]byte, 8)) // refused at once where nobody listens
-	return err
-}
-
 // changePriority sets what was set.
 func changePriority() error {
 	raw, err := unix.Getpriority(unix.PRIO_PROCESS, host())
@@ -274,20 +240,13 @@ func changePriority() error {
 	return unix.Setpriority(unix.PRIO_PROCESS, host(), 20-raw) // the call returns it the other way round
 }
 
-func changeLimits() error {
+// changeLimits sets what was set.
+func changeLimits(pid int) error {
 	var had unix.Rlimit
-	if err := unix.Prlimit(host(), unix.RLIMIT_STACK, nil, &had); err != nil {
+	if err := unix.Prlimit(pid, unix.RLIMIT_STACK, nil, &had); err != nil {
 		return err
 	}
-	return unix.Prlimit(host(), unix.RLIMIT_STACK, &had, nil)
-}
-
-func socket(family, kind, protocol int) error {
-	fd, err := unix.Socket(family, kind, protocol)
-	if err == nil {
-		_ = unix.Close(fd)
-	}
-	return err
+	return unix.Prlimit(pid, unix.RLIMIT_STACK, &had, nil)
 }
 
 func readMemory() error {

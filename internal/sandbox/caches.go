@@ -41,11 +41,19 @@ type Cache struct {
 const downloaded = "cache/download"
 
 // makeCache makes the directories of a cache. A command may have put anything in their place, links that lead out of it too:
-// such a cache is thrown away, as far as it can be.
+// such a cache is thrown away, as far as it can be. One at a time: else a second maker would throw away what the first made anew.
 func makeCache(root string, dirs []string) error {
-	err := makeBelow(root, dirs)
-	if err == nil {
-		return nil
+	if err := os.MkdirAll(filepath.Dir(root), 0o700); err != nil {
+		return err
+	}
+	unlock, err := lockCache(root)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	err = makeBelow(root, dirs)
+	if err == nil || transient(err) {
+		return err
 	}
 	ruined := root + "-ruined-" + rand.Text()
 	if moved := os.Rename(root, ruined); moved != nil {
@@ -53,6 +61,14 @@ func makeCache(root string, dirs []string) error {
 	}
 	_ = os.RemoveAll(ruined) // what cannot be removed is in nobody's way
 	return makeBelow(root, dirs)
+}
+
+// transient says that an error tells of the machine, and nothing of what lies in a cache.
+func transient(err error) bool {
+	machine := []error{
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, syscall.EINTR,
+	}
+	return slices.ContainsFunc(machine, func(e error) bool { return errors.Is(err, e) })
 }
 
 // makeBelow makes directories below root, and nothing outside.

@@ -1,12 +1,18 @@
 package sandbox
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 )
 
 // secretPlace is a directory outside of everything that commands are given, with a secret in it.
@@ -110,6 +116,81 @@ func TestARuinedCacheIsMadeAnew(t *testing.T) {
 			require.Empty(t, made)
 		})
 	}
+}
+
+// Two that find a cache ruined get the same new one.
+func TestMakersOfARuinedCacheAgree(t *testing.T) {
+	t.Parallel()
+	for range 30 {
+		caches := testCaches(t)
+		c, err := caches.For(Gates)
+		require.NoError(t, err)
+		require.NoError(t, os.RemoveAll(c.Env["GOPATH"]))
+		require.NoError(t, os.WriteFile(c.Env["GOPATH"], nil, 0o600))
+		var makers errgroup.Group
+		for i := range 4 {
+			makers.Go(func() error {
+				c, err := caches.For(Gates)
+				if err != nil {
+					return err
+				}
+				return os.WriteFile(filepath.Join(c.Env["GOMODCACHE"], strconv.Itoa(i)), nil, 0o600)
+			})
+		}
+		require.NoError(t, makers.Wait())
+		modules, err := os.ReadDir(c.Env["GOMODCACHE"])
+		require.NoError(t, err)
+		require.Len(t, modules, 4, "one of them lost its cache")
+	}
+}
+
+// A process that has no descriptor left can say nothing of a cache, and keeps it.
+func TestACacheOutlivesAWantOfDescriptors(t *testing.T) {
+	t.Parallel()
+	caches := testCaches(t)
+	c, err := caches.For(Gates)
+	require.NoError(t, err)
+	module := filepath.Join(c.Env["GOMODCACHE"], "module")
+	require.NoError(t, os.WriteFile(module, nil, 0o600))
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
+	cmd.Env = append(os.Environ(), attackVar+"=cache", "CACHES="+caches.Dir)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.FileExists(t, module)
+	kept, err := filepath.Glob(filepath.Join(caches.Dir, "*-ruined-*"))
+	require.NoError(t, err)
+	require.Empty(t, kept)
+}
+
+// makeWithoutDescriptors is the process of TestACacheOutlivesAWantOfDescriptors. With every number of descriptors that does not
+// suffice, it wants the cache.
+func makeWithoutDescriptors() int {
+	caches := Caches{Dir: os.Getenv("CACHES"), Go: Toolchain{Root: "/nonexistent/go", ModCache: "/nonexistent/mod"}}
+	Probe()
+	failed := 0
+	for free := range uint64(20) {
+		var had unix.Rlimit
+		if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &had); err != nil {
+			return 2
+		}
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3 + free, Max: had.Max}); err != nil {
+			return 3
+		}
+		_, err := caches.For(Gates)
+		if unix.Setrlimit(unix.RLIMIT_NOFILE, &had) != nil {
+			return 4
+		}
+		if errors.Is(err, unix.EMFILE) {
+			failed++
+		} else if err != nil {
+			fmt.Println(err) //nolint:forbidigo // the test shows it
+			return 5
+		}
+	}
+	if failed < 2 { // the lock could not be opened, the cache could
+		return 6
+	}
+	return 0
 }
 
 // A command cannot end, stop or crash the process that watches it, and so outlive it.

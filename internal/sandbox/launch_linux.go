@@ -59,11 +59,22 @@ func perform(l Level, c Command, trial *stage.Trial) (*stage.Report, error) {
 		return nil, err
 	}
 	<-p.over
-	err = errors.Join(p.cmd.Wait(), p.control.Close())
+	_ = p.cmd.Wait()      // the result says how it ended
+	_ = p.control.Close() // everything was heard
 	p.box.close()
+	return p.result()
+}
+
+// result is what an ended trial has shown. A stage that said nothing, for want of a thread or of memory, says nothing of the
+// machine either, unless a filter that the machine has put on it was what ended it.
+func (p *process) result() (*stage.Report, error) {
 	switch r := p.report; {
 	case r == nil:
-		return nil, fmt.Errorf("the confinement could not be tried out: %w", err)
+		if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signal() == unix.SIGSYS {
+			return nil, errors.New("a filter of system calls of this machine ended the try-out")
+		}
+		return nil, &UntriedError{fmt.Errorf("it ended (%v) before it could say anything, as for want of processes or memory",
+			p.cmd.ProcessState)}
 	case r.Error != "":
 		return nil, &layerError{r.Layer, errors.New(r.Error)}
 	}

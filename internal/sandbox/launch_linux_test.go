@@ -3,6 +3,8 @@ package sandbox
 import (
 	"context"
 	"encoding/gob"
+	"errors"
+	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,6 +39,21 @@ func TestAStageThatSaysNothingHasNotBegun(t *testing.T) {
 	require.NoError(t, theirs.Close())
 	require.ErrorContains(t, p.begun(), "before the command began")
 	require.NoError(t, ours.Close())
+}
+
+// A try-out that dies for want of something says nothing of the machine, and must not end in commands without confinement. One
+// that a filter of the machine's ends does.
+func TestATryOutThatSaysNothing(t *testing.T) {
+	t.Parallel()
+	for script, untried := range map[string]bool{"exit 2": true, "exit 0": true, "kill -KILL $$": true, "kill -SYS $$": false} {
+		p := &process{cmd: exec.CommandContext(t.Context(), "sh", "-c", script)}
+		require.Equal(t, script == "exit 0", p.cmd.Run() == nil)
+		r, err := p.result()
+		require.Nil(t, r, script)
+		require.Error(t, err, script)
+		_, ok := errors.AsType[*UntriedError](err)
+		require.Equal(t, untried, ok, script)
+	}
 }
 
 // A missing program is told at once: nobody waits for an output that nobody can write.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"divisi/internal/sandbox"
@@ -154,20 +154,30 @@ func readReport(p parser, command []string, dir string, begin time.Time) error {
 		return fmt.Errorf("open the work tree: %w", err)
 	}
 	defer root.Close() // only read from
-	info, err := root.Stat(name)
-	if err != nil || !info.Mode().IsRegular() || info.ModTime().Before(begin.Truncate(time.Second)) {
-		return nil //nolint:nilerr // see above
-	}
-	report, err := root.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("open the report %s: %w", name, err)
+	report, err := openReport(root, name, begin)
+	if err != nil || report == nil {
+		return err
 	}
 	defer report.Close() // only read from
 	if err := junit.readFile(report); err != nil {
 		return fmt.Errorf("read the report %s: %w", name, err)
 	}
 	return nil
+}
+
+// openReport returns nil for what is no report. There may be a pipe, now or in a moment, that an agent has left: opening must not
+// wait for a writer, and what is looked at is what was opened.
+func openReport(root *os.Root, name string, begin time.Time) (*os.File, error) {
+	report, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return nil, fmt.Errorf("open the report %s: %w", name, err)
+	}
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // there is none in the tree
+	}
+	info, err := report.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.ModTime().Before(begin.Truncate(time.Second)) {
+		return nil, report.Close()
+	}
+	return report, nil
 }

@@ -14,6 +14,7 @@ import (
 	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 func newWhere(t *testing.T, files map[string]string) Where {
@@ -137,6 +138,33 @@ func TestRunReadsTheReportThatTheGateWrote(t *testing.T) {
 	require.Equal(t, 2, r.Tests)
 	require.Empty(t, run(t, spec.Gate{Name: "j", Command: []string{"./old.sh", "--junitxml=old.xml"}}, where).Signatures)
 	require.Empty(t, run(t, spec.Gate{Name: "j", Command: []string{"./old.sh", "--junitxml=../gone.xml"}}, where).Signatures)
+}
+
+// A pipe in the place of a report is no report, and nobody waits for who would write to it.
+func TestAPipeIsNoReport(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, unix.Mkfifo(filepath.Join(dir, "out.xml"), 0o600))
+	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "out")))
+	root, err := os.OpenRoot(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, root.Close()) })
+	opened := make(chan error, 1)
+	for _, name := range []string{"out.xml", "out", "missing.xml", "."} {
+		go func() {
+			f, err := openReport(root, name, time.Time{})
+			if f != nil {
+				err = errors.Join(errors.New("it was taken for a report"), f.Close())
+			}
+			opened <- err
+		}()
+		select {
+		case err := <-opened:
+			require.NoError(t, err, name)
+		case <-time.After(10 * time.Second):
+			require.Fail(t, "it waits", name)
+		}
+	}
 }
 
 // The gates that Detect proposes for a Go module, run for real and confined.

@@ -8,11 +8,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Remove deletes a directory and all below it, whatever a command has left there: directories that may not be written, as
 // tools' caches have them, and trees of any depth.
 func Remove(dir string) error {
+	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
+		return os.Remove(dir) // a link is not looked behind: it may lead to the whole machine
+	}
 	if !deeper(dir, maxHeld) {
 		if err := os.RemoveAll(dir); err == nil {
 			return nil
@@ -24,11 +28,11 @@ func Remove(dir string) error {
 // maxHeld bounds the descriptors that removing one tree may take: os.RemoveAll holds one for each level.
 const maxHeld = 64
 
-// deeper says whether a tree has more levels than most. What cannot be listed has none.
+// deeper says whether a tree has more levels than most, or some that are too deep for a path. What cannot be listed has none.
 func deeper(dir string, most int) bool {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return false
+		return errors.Is(err, syscall.ENAMETOOLONG)
 	}
 	for _, e := range entries {
 		if e.IsDir() && (most == 0 || deeper(filepath.Join(dir, e.Name()), most-1)) {

@@ -68,8 +68,8 @@ func (p *program) refuse(errno unix.Errno) { p.ret(unix.SECCOMP_RET_ERRNO | uint
 
 // rules writes the filter for this processor: everything but what is denied is allowed. own says that the command has
 // namespaces of its own: then what is local to a machine is local to it, unix sockets and shared memory. inet allows the
-// network's sockets.
-func rules(own, inet bool) program {
+// network's sockets; thread is the one that starts the command.
+func rules(own, inet bool, thread uint32) program {
 	var p program
 	p.load(atArch)
 	p.step(unix.BPF_JMP|unix.BPF_K|unix.BPF_JEQ, arch, 1, 0)
@@ -101,11 +101,55 @@ func rules(own, inet bool) program {
 		p.ret(unix.SECCOMP_RET_ALLOW)
 	})
 	p.when(unix.BPF_JEQ, unix.SYS_SOCKET, func(p *program) { p.sockets(own, inet) })
+	p.keepStage(own, thread)
+	p.when(unix.BPF_JEQ, unix.SYS_PRLIMIT64, func(p *program) { p.limits() })
 	for call, mode := range deviceCalls {
 		p.when(unix.BPF_JEQ, call, func(p *program) { p.noDevices(mode) })
 	}
 	p.ret(unix.SECCOMP_RET_ALLOW)
 	return p
+}
+
+// signalCalls send signals, or open what does; the value is the place of the thread's id among the arguments.
+var signalCalls = map[uint32]int{
+	unix.SYS_KILL: 0, unix.SYS_TKILL: 0, unix.SYS_RT_SIGQUEUEINFO: 0, unix.SYS_PIDFD_OPEN: 0,
+	unix.SYS_TGKILL: 1, unix.SYS_RT_TGSIGQUEUEINFO: 1,
+}
+
+// keepStage keeps the command from ending the stage through the thread that starts it: Landlock lets the command signal that
+// one, which is confined as it is, and it lives until the command's first program runs. A process of the command that gets its
+// id much later can then not be signalled.
+func (p *program) keepStage(own bool, thread uint32) {
+	for call, at := range signalCalls {
+		p.when(unix.BPF_JEQ, call, func(p *program) {
+			p.load(argument(at))
+			p.when(unix.BPF_JEQ, thread, func(p *program) { p.refuse(unix.EPERM) })
+			p.ret(unix.SECCOMP_RET_ALLOW)
+		})
+	}
+	if own { // nothing outlives process 1, whatever ends it
+		return
+	}
+	// A directory of /proc serves as a descriptor of a process, too.
+	p.when(unix.BPF_JEQ, unix.SYS_PIDFD_SEND_SIGNAL, func(p *program) { p.refuse(unix.ENOSYS) })
+	// An owner of a file is signalled when it can be read. Only the signal that this is by itself does a stage no harm.
+	p.when(unix.BPF_JEQ, unix.SYS_FCNTL, func(p *program) {
+		p.load(argument(1))
+		p.when(unix.BPF_JEQ, unix.F_SETSIG, func(p *program) { p.refuse(unix.EPERM) })
+		p.ret(unix.SECCOMP_RET_ALLOW)
+	})
+}
+
+// limits lets a process set limits of its own and read those of others. With the stage's, a command could keep it from looking
+// for what to end.
+func (p *program) limits() {
+	p.load(argument(0))
+	p.when(unix.BPF_JEQ, 0, func(p *program) { p.ret(unix.SECCOMP_RET_ALLOW) })
+	for _, half := range []uint32{argument(2), argument(2) + 4} { // where the new limits are, if any
+		p.load(half)
+		p.when(unix.BPF_JGT, 0, func(p *program) { p.refuse(unix.EPERM) })
+	}
+	p.ret(unix.SECCOMP_RET_ALLOW)
 }
 
 // sockets allows the families that were asked for, and of netlink the one that lists the network's interfaces.
@@ -144,7 +188,7 @@ func filter(own, inet bool) error {
 	if arch == 0 {
 		return errors.New(NoFilter)
 	}
-	p := rules(own, inet)
+	p := rules(own, inet, uint32(unix.Gettid()))
 	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
 	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0,
 		uintptr(unsafe.Pointer(&prog))) //nolint:gosec // the kernel's interface

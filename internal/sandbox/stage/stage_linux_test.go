@@ -51,11 +51,14 @@ func TestWritingFollowsTheVersion(t *testing.T) {
 	require.NotZero(t, writing(5)&unix.LANDLOCK_ACCESS_FS_IOCTL_DEV)
 }
 
+// starter is the id of the thread that starts the command, as the filters here know it.
+const starter = 4711
+
 // Every jump of a filter lands within it, and every path through it ends in a verdict.
 func TestFiltersAreWellFormed(t *testing.T) {
 	t.Parallel()
 	for _, unixSockets := range []bool{false, true} {
-		p := rules(unixSockets, !unixSockets)
+		p := rules(unixSockets, !unixSockets, starter)
 		require.Less(t, len(p), unix.BPF_MAXINSNS)
 		for i, step := range p {
 			if step.Code&0x07 == unix.BPF_JMP {
@@ -76,6 +79,12 @@ func verdict(t *testing.T, p program, arch, call uint32, arguments ...uint32) ui
 	for i, value := range arguments {
 		data[argument(i)] = value
 	}
+	return verdictOf(t, p, data)
+}
+
+// verdictOf is verdict for what the kernel shows, by its place.
+func verdictOf(t *testing.T, p program, data map[uint32]uint32) uint32 {
+	t.Helper()
 	value := uint32(0)
 	for i := 0; i < len(p); i++ {
 		step, holds := p[i], false
@@ -90,6 +99,8 @@ func verdict(t *testing.T, p program, arch, call uint32, arguments ...uint32) ui
 			return step.K
 		case unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K:
 			holds = value == step.K
+		case unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K:
+			holds = value > step.K
 		case unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K:
 			holds = value >= step.K
 		case unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K:
@@ -114,7 +125,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	const allow, kill = unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_KILL_PROCESS
 	refuse := func(errno unix.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(errno) }
-	wide, narrow := rules(true, true), rules(false, false)
+	wide, narrow := rules(true, true, starter), rules(false, false, starter)
 	for _, call := range slices.Concat(denied, deniedHere) {
 		require.Equal(t, refuse(unix.EPERM), verdict(t, narrow, arch, call), call)
 	}
@@ -160,6 +171,50 @@ func TestVerdicts(t *testing.T) {
 	if foreign != 0 {
 		require.EqualValues(t, kill, verdict(t, wide, arch, foreign|unix.SYS_READ))
 	}
+}
+
+// The thread that starts the command lives until its first program runs: no signal reaches it, by any of its names.
+func TestTheStartingThreadIsOutOfReach(t *testing.T) {
+	t.Parallel()
+	if !HasFilter {
+		t.Skip(NoFilter)
+	}
+	const allow, refused = unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	const kill, pid = uint32(unix.SIGKILL), starter - 3
+	for _, own := range []bool{false, true} {
+		p := rules(own, false, starter)
+		for _, call := range []uint32{unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_PIDFD_OPEN} {
+			require.Equal(t, refused, verdict(t, p, arch, call, starter, kill), call)
+			require.EqualValues(t, allow, verdict(t, p, arch, call, starter+1, starter), "%d: the neighbour", call)
+		}
+		for _, call := range []uint32{unix.SYS_TGKILL, unix.SYS_RT_TGSIGQUEUEINFO} {
+			require.Equal(t, refused, verdict(t, p, arch, call, pid, starter, kill), call)
+			require.EqualValues(t, allow, verdict(t, p, arch, call, starter, starter+1, kill), "%d: the neighbour", call)
+		}
+	}
+	p := rules(false, false, starter)
+	require.Equal(t, unix.SECCOMP_RET_ERRNO|uint32(unix.ENOSYS), verdict(t, p, arch, unix.SYS_PIDFD_SEND_SIGNAL, 3, kill))
+	require.Equal(t, refused, verdict(t, p, arch, unix.SYS_FCNTL, 3, unix.F_SETSIG, kill))
+	require.EqualValues(t, allow, verdict(t, p, arch, unix.SYS_FCNTL, 3, unix.F_SETFL, unix.O_ASYNC))
+}
+
+// A process sets limits of its own alone; whose limits are read does not matter. Addresses have two halves.
+func TestLimitsOfOthersAreRead(t *testing.T) {
+	t.Parallel()
+	if !HasFilter {
+		t.Skip(NoFilter)
+	}
+	const allow, refused = unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	p := rules(true, false, starter)
+	of := func(pid, low, high uint32) uint32 {
+		return verdictOf(t, p, map[uint32]uint32{
+			atArch: arch, atCall: unix.SYS_PRLIMIT64, argument(0): pid, argument(2): low, argument(2) + 4: high,
+		})
+	}
+	require.EqualValues(t, allow, of(0, 0x1000, 0x7fff))
+	require.EqualValues(t, allow, of(77, 0, 0))
+	require.Equal(t, refused, of(77, 0x1000, 0))
+	require.Equal(t, refused, of(77, 0, 0x7fff))
 }
 
 // The kernel's own list of children and what all processes say of their parents agree.
