@@ -138,7 +138,7 @@ func hintFor(err error) string {
 		return "" // the words say it all; the kernel calls many a limit a full device
 	case errors.As(err, &locked):
 		return "Another process holds this run. Follow it with: divisi watch, or stop it with: divisi cancel."
-	case isCobraUsage(err):
+	case isCobraUsage(err) && !strings.Contains(err.Error(), "\nSee: "):
 		return "See: divisi --help"
 	case errors.Is(err, git.ErrNotRepository):
 		return "Run in a clone of a repository, or name one with --repo DIR."
