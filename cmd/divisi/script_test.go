@@ -24,8 +24,23 @@ import (
 // Every script is one thing that a person does with the command line. It has a state directory and a home of its own.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	runScripts(t, "script")
+}
+
+// Every script here tries one harm that a hostile repository, a failing machine or a failing service can do to a person, with
+// the whole program. They say nothing about races.
+func TestHarms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("whole runs, without races to find")
+	}
+	t.Parallel()
+	runScripts(t, "harm")
+}
+
+func runScripts(t *testing.T, dir string) {
+	t.Helper()
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "script"), RequireExplicitExec: true, RequireUniqueNames: true, Setup: setUp,
+		Dir: filepath.Join("testdata", dir), RequireExplicitExec: true, RequireUniqueNames: true, Setup: setUp,
 		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "fakechat": fakeChat, "natsserver": natsServer, "exampleserver": exampleServer, "holdport": holdPort,

@@ -3,6 +3,8 @@ package git
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,6 +36,17 @@ type Checkout struct {
 	head    string
 	shallow []string
 	exclude []byte
+}
+
+// Identity returns 16 hex digits that stand for this repository on this machine: the digest of the real path of its common git
+// directory. Linked work trees share it; a fork, a second clone and a repository with the same root commit do not.
+func (c *Checkout) Identity() (string, error) {
+	real, err := filepath.EvalSymlinks(c.CommonDir)
+	if err != nil {
+		return "", fmt.Errorf("resolve the git directory %s: %w", c.CommonDir, err)
+	}
+	digest := sha256.Sum256([]byte(real))
+	return hex.EncodeToString(digest[:8]), nil
 }
 
 // Inspect finds the repository at path or above it and looks at it without running anything of it and without

@@ -93,7 +93,9 @@ type Model struct {
 type Project struct {
 	// Setup runs once before the baseline; what it writes to $DIVISI_TOOLS every later command can read.
 	Setup []string `json:"setup,omitempty" yaml:"setup,omitempty"`
-	Gates []Gate   `json:"gates,omitempty" yaml:"gates,omitempty"`
+	// Loopback lets Setup reach this machine's own addresses too.
+	Loopback bool   `json:"loopback,omitempty" yaml:"loopback,omitempty"`
+	Gates    []Gate `json:"gates,omitempty" yaml:"gates,omitempty"`
 	// Models maps aliases; the alias "default" serves roles that name none.
 	Models map[string]Model `json:"models,omitempty" yaml:"models,omitempty"`
 	// Limits are the defaults of every role.

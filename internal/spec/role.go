@@ -53,6 +53,8 @@ type Role struct {
 	Delegates []string `json:"delegates,omitempty" yaml:"delegates,omitempty"`
 	// Network opens the network to the role's commands.
 	Network bool `json:"network,omitempty" yaml:"network,omitempty"`
+	// Loopback lets commands with the network reach this machine's own addresses too.
+	Loopback bool `json:"loopback,omitempty" yaml:"loopback,omitempty"`
 	// Secrets name variables of Divisi's own environment that the command of executor command sees, and nothing else does: no
 	// gate, no tool of a model. Only a role file that a person names may have them.
 	Secrets []string `json:"secrets,omitempty" yaml:"secrets,omitempty"`
