@@ -40,7 +40,11 @@ func taskSchema() map[string]any {
 			"idle": text("Without a sign of life of model or tool."),
 			"call": text("One model call."), "tool": text("One tool call."),
 		}),
-		"shard":   shardSchema(),
+		"shard": shardSchema(),
+		"remaining": map[string]any{
+			"type": "string", "enum": []any{"ok"},
+			"description": "With shard.match: ok lets files match it after the task too. Default: the task fails then.",
+		},
 		"command": texts("Program and arguments, for roles that run a command."),
 	}, "id", "role", "brief")
 }
@@ -55,6 +59,9 @@ func shardSchema() map[string]any {
 		"glob":      text("Only files whose path matches, e.g. internal/**/*.go."),
 		"max_files": integerField("At most this many files in one task."),
 		"command":   texts("With by command: prints one shard a line, paths separated by spaces."),
+		"include_protected": map[string]any{
+			"type": "boolean", "description": "The tasks may change protected files too, such as tests. Default: those are left out.",
+		},
 	}, "by")
 	schema["description"] = "Makes the task a template: code expands it to one task per shard. Use it for many alike files."
 	return schema

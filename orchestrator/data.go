@@ -97,6 +97,8 @@ type PlanData struct {
 	Tasks          []spec.Task `json:"tasks"`
 	// Slice is the object-store name of the dispatching agent's session up to the dispatch call; empty for none.
 	Slice string `json:"slice,omitempty"`
+	// Notes are what a person who approves the plan must know of it, such as protected files that shards leave out.
+	Notes []string `json:"notes,omitempty"`
 	// Overlaps are pairs of tasks whose write sets meet; they take turns.
 	Overlaps []Overlap `json:"overlaps,omitempty"`
 	// Ceiling is the most tokens that the tasks may use, all attempts counted; 0 when no model takes part.

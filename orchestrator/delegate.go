@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -33,6 +34,7 @@ func (c *Conductor) delegate(ctx context.Context, q *RequestView) (bool, error) 
 	if share, limited := c.st.share(q); limited && c.st.spends(q.Role) {
 		data.Grant, data.Ceiling = share, min(data.Ceiling, share)
 	}
+	data.Tasks[0].Unlocked = nil // only a person and the master unlock
 	data.By, data.Request, data.DecisionRecord = q.Agent(), q.ID, c.st.Plans[parent.Plan].DecisionRecord
 	return true, c.append(ctx, contextscope.KindPlan, "", data)
 }
@@ -103,7 +105,7 @@ func (s *State) mayDelegate(q *RequestView) string {
 			"agent comes to an end with fewer than %d: %s", share, leastTokens, advice)
 	}
 	if role := s.Spec.Roles[q.Role]; role.ChangesFiles() {
-		return s.mayWrite(parent, q.Files)
+		return cmp.Or(s.unplanned(q.Files), s.mayWrite(parent, q.Files))
 	}
 	return ""
 }

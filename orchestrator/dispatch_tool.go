@@ -101,10 +101,10 @@ func (d *DispatchTool) Run(ctx context.Context, call tool.Call) tool.Result {
 			(&PlanError{problems}).Error())
 	}
 	d.plan = &merged
+	text := fmt.Sprintf("accepted: %d tasks, at most %d tokens. You will be called when all of them have ended.",
+		len(data.Tasks), data.Ceiling)
 	return tool.Result{
-		Output: map[string]any{"output": fmt.Sprintf(
-			"accepted: %d tasks, at most %d tokens. You will be called when all of them have ended.",
-			len(data.Tasks), data.Ceiling)},
+		Output: map[string]any{"output": strings.Join(append([]string{text}, data.Notes...), "\n")},
 		Ends: true, Plan: &merged, Doing: fmt.Sprintf("dispatched %d tasks", len(data.Tasks)),
 	}
 }

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"path"
 	"regexp"
 	"slices"
 	"testing"
@@ -63,11 +64,11 @@ func TestExpandByRule(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			tasks, problems, err := Expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &tc.rule}}}, sampleTree())
+			x, problems, err := Expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &tc.rule}}}, sampleTree(), nil, nil)
 			require.NoError(t, err)
 			require.Empty(t, problems)
 			var got [][]string
-			for i, s := range tasks {
+			for i, s := range x.Tasks {
 				require.Equal(t, spec.ShardID("t", i+1), s.ID)
 				require.Equal(t, "t", s.ShardOf)
 				got = append(got, s.Files)
@@ -82,7 +83,7 @@ func TestExpandTellsEveryShardThatMatchesNothing(t *testing.T) {
 	_, problems, err := Expand(t.Context(), spec.Plan{Tasks: []spec.Task{
 		{ID: "a", Shard: &spec.Shard{By: "file", Glob: "*.rs"}},
 		{ID: "b", Shard: &spec.Shard{By: "file", Match: "nowhere"}},
-	}}, sampleTree())
+	}}, sampleTree(), nil, nil)
 	require.NoError(t, err)
 	require.Len(t, problems, 2)
 	require.Equal(t, "tasks[1].shard", problems[1].Path)
@@ -93,18 +94,19 @@ func TestExpandRefusesFilesThatACommandMadeUp(t *testing.T) {
 	t.Parallel()
 	tree := sampleTree()
 	tree.shards = []string{"../etc/passwd"}
-	_, problems, err := Expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "a", Shard: &spec.Shard{By: "command", Command: []string{"x"}}}}}, tree)
+	_, problems, err := Expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "a", Shard: &spec.Shard{By: "command", Command: []string{"x"}}}}}, tree, nil, nil)
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 }
 
 func TestExpandKeepsTemplatesInDependencies(t *testing.T) {
 	t.Parallel()
-	tasks, _, err := Expand(t.Context(), spec.Plan{Constraints: []string{"all"}, Tasks: []spec.Task{
+	x, _, err := Expand(t.Context(), spec.Plan{Constraints: []string{"all"}, Tasks: []spec.Task{
 		{ID: "m", Shard: &spec.Shard{By: "dir", Glob: "a/*.go"}, Constraints: []string{"own"}},
 		{ID: "after", DependsOn: []string{"m"}, Inputs: []string{"m/notes"}},
-	}}, sampleTree())
+	}}, sampleTree(), nil, nil)
 	require.NoError(t, err)
+	tasks := x.Tasks
 	require.Equal(t, []string{"m"}, tasks[1].DependsOn)
 	require.Equal(t, []string{"m/notes"}, tasks[1].Inputs)
 	require.Equal(t, []string{"all", "own"}, tasks[0].Constraints)
@@ -122,21 +124,27 @@ func TestExpandLosesAndDoublesNothing(t *testing.T) {
 			By:       rapid.SampledFrom([]string{"file", "dir", "package"}).Draw(rt, "by"),
 			MaxFiles: rapid.IntRange(0, 5).Draw(rt, "max"),
 		}
-		tasks, problems, err := Expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &rule}}}, tree)
+		for _, dir := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"", "a/", "a/b/", "c/"}), rapid.ID).Draw(rt, "modules") {
+			tree.files[dir+"go.mod"] = "module x"
+		}
+		x, problems, err := Expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &rule}}}, tree, nil, nil)
 		require.NoError(rt, err)
-		if len(tree.files) == 0 {
+		files, err := tree.Files(t.Context())
+		require.NoError(rt, err)
+		want := slices.DeleteFunc(slices.Clone(files), func(f string) bool { return rule.By == "package" && path.Ext(f) != ".go" })
+		if len(want) == 0 {
 			require.Len(rt, problems, 1)
 			return
 		}
 		var all []string
-		for _, s := range tasks {
+		for _, s := range x.Tasks {
 			require.NotEmpty(rt, s.Files)
+			require.Len(rt, newModules(files, "go.mod").split(s.Files), 1, "a shard stays in one module")
 			if rule.MaxFiles > 0 && rule.By != "package" {
 				require.LessOrEqual(rt, len(s.Files), rule.MaxFiles)
 			}
 			all = append(all, s.Files...)
 		}
-		want, _ := tree.Files(t.Context())
 		slices.Sort(all)
 		require.Equal(rt, want, all)
 	})

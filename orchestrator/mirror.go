@@ -119,5 +119,5 @@ func (t *CommitTree) Shards(ctx context.Context, command []string) ([]string, er
 	if err != nil {
 		return nil, err
 	}
-	return strings.Split(strings.TrimSpace(string(out)), "\n"), nil
+	return strings.Split(strings.Trim(string(out), "\n"), "\n"), nil
 }

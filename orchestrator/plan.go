@@ -28,16 +28,22 @@ func Prepare(ctx context.Context, p spec.Plan, s RunSpec, had []spec.Task, tree 
 	if len(problems) > 0 {
 		return PlanData{}, problems, nil
 	}
-	tasks, problems, err := Expand(ctx, p, tree)
+	expanded, problems, err := Expand(ctx, p, tree, s.Roles, s.Project.Protected)
 	if err != nil || len(problems) > 0 {
 		return PlanData{}, problems, err
 	}
+	tasks := expanded.Tasks
 	for i := range tasks {
 		tasks[i] = tasks[i].WithDefaults(s.Roles[tasks[i].Role])
 		tasks[i].Limits = tasks[i].Limits.Or(s.Project.Limits)
 	}
+	files, err := tree.Files(ctx)
+	if err != nil {
+		return PlanData{}, nil, fmt.Errorf("check which modules the gates run in: %w", err)
+	}
 	data := PlanData{
 		DecisionRecord: p.DecisionRecord, Tasks: tasks,
+		Notes:    append(expanded.Notes, ungated(tasks, s.Roles, s.Project.Gates, files)...),
 		Overlaps: Overlaps(tasks, maxOverlaps), Ceiling: Ceiling(tasks, s.Roles, s.Project),
 	}
 	if problem, err := tooLarge(data); problem != nil || err != nil {

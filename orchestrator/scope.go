@@ -35,10 +35,8 @@ func (s *State) mayGrow(t *TaskView, q *RequestView) string {
 	if problems := pathProblems(q.Paths); problems != "" {
 		return problems
 	}
-	for _, p := range q.Paths {
-		if spec.MatchAny(s.Spec.Project.Protected, p) {
-			return p + " is protected, and only a plan can give it to a task: name it in deviations"
-		}
+	if why := s.unplanned(q.Paths); why != "" {
+		return why
 	}
 	for _, h := range s.heldSets() {
 		if at, meet := Intersect(h.files, q.Paths); meet && h.task != t.Task.ID {
@@ -57,6 +55,15 @@ func (s *State) mayGrow(t *TaskView, q *RequestView) string {
 			return fmt.Sprintf("%s is for %s to write, which an agent waits for. Leave it to that one, or say in deviations "+
 				"what is to be changed there", at, id)
 		}
+	}
+	return ""
+}
+
+// unplanned says which entry of a write set that an agent asks for is protected; "" for none. Only a person and the master give
+// protected paths away.
+func (s *State) unplanned(files []string) string {
+	if locked := spec.Unlocks(files, s.Spec.Project.Protected); len(locked) > 0 {
+		return locked[0] + " is protected, and only a plan can give it to a task: name it in deviations"
 	}
 	return ""
 }

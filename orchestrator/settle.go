@@ -149,7 +149,7 @@ func (c *Conductor) importPatch(ctx context.Context, t *TaskView, p *spec.Patch)
 			Kind: git.FaultCommit, Text: fmt.Sprintf("is not a commit on %s in its pack", want.Base),
 		}}}
 	}
-	set := spec.WriteSet{Files: t.Task.Files, Protected: c.st.Spec.Project.Protected}
+	set := t.Task.WriteSet(c.st.Spec.Project.Protected)
 	return git.CheckPatch(ctx, c.cfg.Mirror, want, func(path string) bool { return set.Refuse(path) == "" })
 }
 

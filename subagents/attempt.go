@@ -228,7 +228,7 @@ func (at *attempt) bounds() Bounds {
 }
 
 func (at *attempt) writeSet() spec.WriteSet {
-	return spec.WriteSet{Files: at.assignment.Task.Files, Protected: at.assignment.Project.Protected}
+	return at.assignment.Task.WriteSet(at.assignment.Project.Protected)
 }
 
 // tree is the attempt's work tree where it becomes a patch; nil for others.

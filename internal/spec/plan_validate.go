@@ -108,6 +108,7 @@ func (v *planCheck) task(i int, t *Task) {
 	}
 	v.limits(at+".limits", t.Limits)
 	v.shard(at+".shard", t.Shard)
+	v.remaining(at+".remaining", t)
 	v.command(at, t, role, known)
 }
 
@@ -264,6 +265,14 @@ func (v *planCheck) shard(at string, s *Shard) {
 		v.addf(at+".command", "", "command belongs to a shard rule by command, not by %s", s.By)
 	}
 	v.argv(at+".command", s.Command)
+}
+
+// remaining faults a value that says nothing, or says it of a task that has no rule to match.
+func (v *planCheck) remaining(at string, t *Task) {
+	v.oneOf(at, "remaining", t.Remaining, RemainingOK)
+	if t.Remaining != "" && (t.Shard == nil || t.Shard.Match == "" || t.Shard.By == "command") {
+		v.addf(at, "", "remaining allows files to match shard.match after the task, and the task has no such match")
+	}
 }
 
 func (v *planCheck) command(at string, t *Task, role *Role, known bool) {

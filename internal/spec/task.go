@@ -43,7 +43,20 @@ type Shard struct {
 	MaxFiles int `json:"max_files,omitempty" yaml:"max_files,omitempty"`
 	// Command prints the shards, one a line, paths separated by spaces (by: command).
 	Command []string `json:"command,omitempty" yaml:"command,omitempty"`
+	// IncludeProtected lets the shards change the protected files that the rule finds; else those are left out.
+	IncludeProtected bool `json:"include_protected,omitempty" yaml:"include_protected,omitempty"`
 }
+
+// ShardRule is what a task keeps of the rule that it comes from. Set by code only.
+type ShardRule struct {
+	// Match is the rule's expression, which no file of the shard is to match after the task; "" for none.
+	Match string `json:"match"`
+	// Files are how many entries of the task's files, from the first, are the shard.
+	Files int `json:"files"`
+}
+
+// RemainingOK is the value of Task.Remaining that allows a shard to match its rule after the task.
+const RemainingOK = "ok"
 
 // Task is one piece of work for one role; the same in a plan file, in the dispatch tool and on the wire.
 type Task struct {
@@ -66,8 +79,13 @@ type Task struct {
 	Shard    *Shard   `json:"shard,omitempty" yaml:"shard,omitempty"`
 	// Command overrides the role's command for executor command.
 	Command []string `json:"command,omitempty" yaml:"command,omitempty"`
-	// ShardOf names the template that this task was expanded from. Set by code only.
-	ShardOf string `json:"shard_of,omitempty" yaml:"-"`
+	// Remaining is RemainingOK where files of the shard may still match the rule's expression after the task.
+	Remaining string `json:"remaining,omitempty" yaml:"remaining,omitempty"`
+	// ShardOf names the template that this task was expanded from, and Rule is its rule. Set by code only.
+	ShardOf string     `json:"shard_of,omitempty" yaml:"-"`
+	Rule    *ShardRule `json:"rule,omitempty" yaml:"-"`
+	// Unlocked are the entries of Files that a person or the master chose and that unlock protected paths. Set by code only.
+	Unlocked []string `json:"unlocked,omitempty" yaml:"-"`
 }
 
 // Plan is what a plan file holds and what the dispatch tool takes.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -14,9 +15,26 @@ type WriteSet struct {
 	// Files are the task's paths and globs (doublestar); empty means anything that is not protected. A path without
 	// wildcards also covers what lies below it.
 	Files []string
-	// Protected are globs that may be written only when an entry of Files names them. An entry names what is protected
-	// when it lies inside the protected glob itself: internal/** does not name internal/a_test.go; internal/*_test.go does.
+	// Protected are globs that may be written only where an entry of Unlocked matches too.
 	Protected []string
+	Unlocked  []string
+}
+
+// WriteSet is what an attempt of the task may write. Whoever checks a path asks this value, and no other.
+func (t *Task) WriteSet(protected []string) WriteSet {
+	return WriteSet{Files: t.Files, Protected: protected, Unlocked: t.Unlocked}
+}
+
+// Unlocks returns the entries of a write set that name protected paths: those that lie inside a protected glob.
+// internal/** does not name internal/a_test.go; internal/*_test.go does.
+func Unlocks(files, protected []string) []string {
+	var out []string
+	for _, entry := range files {
+		if MatchAny(protected, entry) {
+			out = append(out, entry)
+		}
+	}
+	return out
 }
 
 // Refuse returns why a slash-separated path below the root may not be written, or "".
@@ -28,7 +46,7 @@ func (w WriteSet) Refuse(name string) string {
 		return fmt.Sprintf("%s is outside this task's write set: %s", name, strings.Join(w.Files, ", "))
 	}
 	if guard := w.guard(name); guard != "" {
-		return fmt.Sprintf("%s is protected (%s) and this task's files do not name it", name, guard)
+		return fmt.Sprintf("%s is protected (%s), and the plan does not name it in this task's files", name, guard)
 	}
 	return ""
 }
@@ -44,8 +62,8 @@ func (w WriteSet) guard(name string) string {
 }
 
 func (w WriteSet) names(glob, name string) bool {
-	for _, entry := range w.Files {
-		if matches(entry, name) && (entry == name || matches(glob, entry)) {
+	for _, entry := range w.Unlocked {
+		if matches(entry, name) && matches(glob, entry) {
 			return true
 		}
 	}
@@ -79,6 +97,8 @@ func pathProblem(name string) string {
 	switch {
 	case name == "":
 		return "the path is empty"
+	case !utf8.ValidString(name):
+		return "the path is not UTF-8"
 	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return "the path contains a control character"
 	case strings.Contains(name, `\`):

@@ -30,7 +30,7 @@ func TestWriteSet(t *testing.T) {
 		{[]string{"**"}, ".git/config", "reaches into .git"},
 		{[]string{"**"}, "../x", "leaves the repository"},
 	} {
-		why := WriteSet{Files: c.files, Protected: protected}.Refuse(c.path)
+		why := WriteSet{Files: c.files, Protected: protected, Unlocked: Unlocks(c.files, protected)}.Refuse(c.path)
 		if c.why == "" {
 			require.Empty(t, why, "%v %s", c.files, c.path)
 		} else {

@@ -180,6 +180,9 @@ func planLine(d orchestrator.PlanData) line {
 	if d.Ceiling > 0 {
 		say += fmt.Sprintf(", at most %s tokens", tokens(d.Ceiling))
 	}
+	for _, n := range d.Notes {
+		say += "; " + n
+	}
 	return line{say, plain}
 }
 

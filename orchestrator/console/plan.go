@@ -36,6 +36,7 @@ func RenderPlan(w io.Writer, plan orchestrator.PlanData, width int) error {
 	if n := len(plan.Tasks) - maxShownTasks; n > 0 {
 		p.line(2, fmt.Sprintf("… and %d more tasks", n))
 	}
+	p.notes(plan.Notes)
 	p.overlaps(plan.Overlaps)
 	p.line(0, "")
 	p.line(0, ceiling(plan.Ceiling))
@@ -75,8 +76,11 @@ func (p *planText) task(t spec.Task) {
 	}
 	p.line(2, head)
 	p.line(6, writes(t))
+	if len(t.Unlocked) > 0 {
+		p.line(6, "may change the protected "+some(t.Unlocked, maxShownFiles))
+	}
 	if len(t.DependsOn) > 0 {
-		p.line(6, "after "+some(t.DependsOn, maxShownFiles))
+		p.line(6, "depends_on "+some(t.DependsOn, maxShownFiles))
 	}
 	if len(t.Command) > 0 {
 		p.line(6, "runs "+strings.Join(t.Command, " "))
@@ -96,6 +100,18 @@ func some(list []string, n int) string {
 		return strings.Join(list, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:n], ", "), len(list)-n)
+}
+
+func (p *planText) notes(list []string) {
+	if len(list) > 0 {
+		p.line(0, "")
+	}
+	for _, n := range list[:min(len(list), maxShownTasks)] {
+		p.line(0, "note: "+n)
+	}
+	if n := len(list) - maxShownTasks; n > 0 {
+		p.line(2, fmt.Sprintf("… and %d more", n))
+	}
 }
 
 func (p *planText) overlaps(list []orchestrator.Overlap) {

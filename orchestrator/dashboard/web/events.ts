@@ -99,7 +99,7 @@ export interface RunData {
   dispatch?: Dispatch;
 }
 
-export interface PlanData { by: string; tasks: Task[]; overlaps?: unknown[]; ceiling?: number }
+export interface PlanData { by: string; tasks: Task[]; notes?: string[]; overlaps?: unknown[]; ceiling?: number }
 
 export interface TaskData { state: string; reason?: string; dispatch?: Dispatch; fault?: Fault }
 

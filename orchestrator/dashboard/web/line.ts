@@ -132,7 +132,8 @@ function plan(d: PlanData): Line {
   const say = [`${plural(d.tasks?.length ?? 0, "task")} from ${d.by}`];
   if (d.overlaps?.length) say.push(plural(d.overlaps.length, "overlap"));
   if (d.ceiling) say.push(`at most ${tokens(d.ceiling)} tokens`);
-  return { text: say.join(" · "), level: "plain" };
+  for (const n of d.notes ?? []) say.push(n);
+  return { text: say.join(" · "), level: d.notes?.length ? "warn" : "plain" };
 }
 
 const taskLevel: Record<string, Level> = { landed: "good", done: "good", proven: "good", parked: "bad", cancelled: "warn" };
