@@ -26,7 +26,7 @@ func TestWhatAnAttemptWasGivenCanBeLookedUpLater(t *testing.T) {
 	var given seen
 	stop := r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
 		given.add(a)
-		out := passes(a)
+		out := r.passes(a)
 		switch {
 		case a.Task.ID == "t1":
 			out.Patch = r.patch(a.Head, "f00.txt", fmt.Sprintf("try-%d", a.Attempt))

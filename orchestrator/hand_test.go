@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -95,12 +97,17 @@ func failed(class, message string) spec.Result {
 }
 
 // passes gives every gate of an assignment a good receipt.
-func passes(a *wire.Assignment) spec.Result {
-	r := done()
+func (r *rig) passes(a *wire.Assignment) spec.Result {
+	tree, err := r.mirror.Tree(r.t.Context(), a.Head)
+	require.NoError(r.t, err)
+	result := done()
 	for _, g := range a.Project.Gates {
-		r.Receipts = append(r.Receipts, spec.Receipt{Gate: g.Name, Tree: a.Head, Verdict: spec.VerdictPass})
+		if len(a.Task.Gates) > 0 && !slices.Contains(a.Task.Gates, g.Name) {
+			continue
+		}
+		result.Receipts = append(result.Receipts, spec.Receipt{Gate: g.Name, Tree: tree, Verdict: spec.VerdictPass})
 	}
-	return r
+	return result
 }
 
 // patch commits one file on a commit of the checkout, and stores its pack.
@@ -108,8 +115,14 @@ func (r *rig) patch(head, name, text string) *spec.Patch {
 	out := strings.Fields(sh(r.t, r.checkout.Top, fmt.Sprintf(`export GIT_INDEX_FILE=$(mktemp -u)
 git read-tree %[1]s && git update-index --add --cacheinfo 100644,$(echo %[3]s | git hash-object -w --stdin),%[2]s
 tree=$(git write-tree) && commit=$(git -c user.name=t -c user.email=t@t commit-tree -p %[1]s -m x $tree)
-rm -f $GIT_INDEX_FILE && echo $commit $tree`, head, name, text)))
+rm -f $GIT_INDEX_FILE && echo $commit $tree && git diff-tree -r --numstat %[1]s $commit`, head, name, text)))
 	pack := sh(r.t, r.checkout.Top, fmt.Sprintf(`printf '%s\n^%s\n' | git pack-objects --revs --stdout -q --thin`, out[0], head))
 	require.NoError(r.t, r.bus.Put(r.t.Context(), "pack-"+out[0], []byte(pack)))
-	return &spec.Patch{Commit: out[0], Tree: out[1], Base: head, Pack: "pack-" + out[0], Files: []string{name}}
+	added, err := strconv.Atoi(out[2])
+	require.NoError(r.t, err)
+	deleted, err := strconv.Atoi(out[3])
+	require.NoError(r.t, err)
+	return &spec.Patch{
+		Commit: out[0], Tree: out[1], Base: head, Pack: "pack-" + out[0], Files: []string{name}, Added: added, Deleted: deleted,
+	}
 }

@@ -35,7 +35,7 @@ func (r *rig) inherits(handoff spec.Handoff) (*orchestrator.State, *seen) {
 	s := &seen{}
 	stop := r.hands(r.t.Context(), func(a *wire.Assignment) spec.Result {
 		s.add(a)
-		out := passes(a)
+		out := r.passes(a)
 		if a.Task.ID == "survey" {
 			out.Handoff = handoff
 		}
@@ -149,7 +149,7 @@ func TestSiblingsInheritTheSameBytesAndATaskTooBigIsNotTriedAgain(t *testing.T) 
 		if a.Task.ID == "big" {
 			return failed(orchestrator.ClassTooBig, "big/1 has about 9 tokens")
 		}
-		return passes(a)
+		return r.passes(a)
 	})
 	defer stop()
 	st, err := r.conduct(t.Context(), r.config(false))
@@ -177,7 +177,7 @@ func TestAJudgeIsShownTheAuthorsClaimsAndTheConstraintsOfTheRun(t *testing.T) {
 			claims := spec.Handoff{Summary: "did it", Constraints: []spec.ConstraintEcho{{Text: "all", Kept: true}, {Text: "own", Kept: true}}}
 			stop := r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
 				s.add(a)
-				out := passes(a)
+				out := r.passes(a)
 				if a.Task.ID == "w" {
 					out.Patch, out.Handoff = r.patch(a.Head, "f00.txt", "new"), claims
 				}

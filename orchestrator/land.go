@@ -122,13 +122,22 @@ func (c *Conductor) settleBatch(ctx context.Context) (bool, error) {
 	if a == nil || a.Result == nil {
 		return false, nil
 	}
-	d := LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tasks: b.Tasks, Receipts: a.Result.Receipts}
-	if a.Result.Status == spec.StatusDone {
+	tree, err := c.cfg.Mirror.Tree(ctx, b.Head)
+	if err != nil {
+		return false, fmt.Errorf("read the tree of %s: %w", b.Head, err)
+	}
+	r := *a.Result
+	same := provedOn(tree, r.Receipts)
+	if !same {
+		r.Receipts = nil // they prove nothing of what would land: as if the gates had not run
+	}
+	d := LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tasks: b.Tasks, Receipts: r.Receipts}
+	if same && r.Status == spec.StatusDone {
 		d.State = LandingLanded
 		return true, c.move(ctx, d)
 	}
 	tries := 2
-	if len(a.Result.Receipts) == 0 {
+	if len(r.Receipts) == 0 {
 		tries = maxGateTries + 1
 	}
 	if b.Tries < tries {
@@ -139,7 +148,7 @@ func (c *Conductor) settleBatch(ctx context.Context) (bool, error) {
 		d.State, d.Receipts = LandingTesting, nil
 		return true, c.runBatch(ctx, d)
 	}
-	return true, c.redBatch(ctx, d, *a.Result)
+	return true, c.redBatch(ctx, d, r)
 }
 
 func (c *Conductor) redBatch(ctx context.Context, d LandingData, r spec.Result) error {

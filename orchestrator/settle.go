@@ -179,8 +179,16 @@ func (c *Conductor) settleVerifies(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
+// provedOn reports whether all receipts are of one tree.
+func provedOn(tree string, receipts []spec.Receipt) bool {
+	return !slices.ContainsFunc(receipts, func(r spec.Receipt) bool { return r.Tree != tree })
+}
+
 func (c *Conductor) judge(ctx context.Context, t *TaskView) error {
 	r := t.VerifyR
+	if !provedOn(t.Result.Patch.Tree, r.Receipts) {
+		return c.testerFailed(ctx, t, spec.Fault{Class: "internal", Message: "the gates ran on another tree than the patch's"})
+	}
 	if r.Status == spec.StatusDone {
 		return c.append(ctx, contextscope.KindTask, t.Task.ID, TaskData{State: TaskProven})
 	}

@@ -41,7 +41,7 @@ func TestWhatFailedBeforeAResumeDoesNotStopItAgain(t *testing.T) {
 	defer r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
 		switch {
 		case a.Role.Name == spec.RoleTester:
-			return passes(a)
+			return r.passes(a)
 		case a.Attempt == 1:
 			return failed(orchestrator.ClassBudget, "too much")
 		default:
@@ -88,7 +88,7 @@ func TestAnUnsoundPatchIsAFailedAttemptAndNoFailedRun(t *testing.T) {
 			})
 			defer r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
 				if a.Role.Name == spec.RoleTester {
-					return passes(a)
+					return r.passes(a)
 				}
 				p := patch(r)
 				if p.Base == "" {
@@ -125,7 +125,8 @@ func TestFinalGatesThatCouldNotBeRunAreTriedAgainByAResume(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(1), func(s *orchestrator.RunSpec) {
 		s.Roles["mod"] = command("mod", "true")
-		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b"})
+		s.Project.Gates = append(s.Project.Gates, spec.Gate{Name: "whole", Command: []string{"true"}, Format: "text"})
+		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b", Gates: []string{"ok"}})
 	})
 	var broken atomic.Bool
 	broken.Store(true)
@@ -134,7 +135,7 @@ func TestFinalGatesThatCouldNotBeRunAreTriedAgainByAResume(t *testing.T) {
 		case a.Task.ID == "--final" && broken.Load():
 			return failed("internal", "no space left on device")
 		case a.Role.Name == spec.RoleTester:
-			return passes(a)
+			return r.passes(a)
 		default:
 			result := done()
 			result.Patch = r.patch(a.Head, "f00.txt", "new")
@@ -157,7 +158,7 @@ func TestAMasterThatNeverComesToAnEndIsGivenUpAndWhatItHasIsKept(t *testing.T) {
 	defer r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
 		switch a.Role.Name {
 		case spec.RoleTester:
-			return passes(a)
+			return r.passes(a)
 		case spec.RoleMaster:
 			result := done()
 			result.Plan = planOf(spec.Task{ID: fmt.Sprintf("t%d", a.Attempt), Role: "reader", Brief: "b"})
@@ -180,7 +181,7 @@ func TestATaskMayWaitForATemplateOfAnEarlierDispatch(t *testing.T) {
 		result := done()
 		switch {
 		case a.Role.Name == spec.RoleTester:
-			return passes(a)
+			return r.passes(a)
 		case a.Task.ID == orchestrator.MasterTask && a.Attempt == 1:
 			result.Plan = planOf(spec.Task{ID: "look", Role: "reader", Brief: "b", Shard: &spec.Shard{By: "file"}})
 		case a.Task.ID == orchestrator.MasterTask && a.Attempt == 2:
@@ -238,7 +239,7 @@ func TestARunThatIsCancelledTakesItsQuestionBack(t *testing.T) {
 	r := newRig(t, files(1), func(s *orchestrator.RunSpec) { s.AutoApprove = false })
 	defer r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
 		if a.Role.Name == spec.RoleTester {
-			return passes(a)
+			return r.passes(a)
 		}
 		result := done()
 		result.Plan = planOf(spec.Task{ID: "one", Role: "generator", Brief: "b"})

@@ -278,7 +278,7 @@ func (r *rig) firstOf(ctx context.Context, role string) (*wire.Assignment, *bus.
 	require.NoError(r.t, err)
 	baseline, err := testers.Next(ctx)
 	require.NoError(r.t, err)
-	r.handle(ctx, baseline, passes)
+	r.handle(ctx, baseline, r.passes)
 	q, err := r.bus.Queue(ctx, role, bus.QueueOptions{Run: "r1"})
 	require.NoError(r.t, err)
 	d, err := q.Next(ctx)

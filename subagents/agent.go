@@ -27,7 +27,7 @@ var ErrStopped = errors.New("the run stops")
 // Tree is the work tree of an attempt, as far as an agent needs it.
 type Tree interface {
 	// Save makes one commit on the attempt's head of what is in the tree and stores its pack; nil when nothing differs from
-	// the head. A *workspace.NestedError is the agent's to mend.
+	// the head. A *workspace.ContentError is the agent's to fix.
 	Save(ctx context.Context) (*spec.Patch, error)
 	// Diff is what differs from the head, as a unified diff of about limit bytes at most.
 	Diff(ctx context.Context, limit int) (string, error)

@@ -34,6 +34,8 @@ type attempt struct {
 	log    zerolog.Logger
 
 	slot *workspace.Slot
+	// commit is what the slot was reset to.
+	commit string
 	// private is the directory with the attempt's home and temporary directory.
 	private string
 	cache   sandbox.Cache
@@ -174,6 +176,7 @@ func (at *attempt) reset(ctx context.Context) error {
 	if !has {
 		return &refusal{fmt.Errorf("commit %q is not in this worker's mirror", commit)}
 	}
+	at.commit = commit
 	return at.slot.Reset(ctx, commit)
 }
 
@@ -258,6 +261,8 @@ func (at *attempt) command() *CommandExecutor {
 func (at *attempt) tester() *Tester {
 	return &Tester{
 		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.slot.Tree,
+		Reset:   func(ctx context.Context) error { return at.slot.Reset(ctx, at.commit) },
+		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
 		Env: at.env, Place: at.ground(), Writable: at.cache.Writable, Readable: at.readable,
 		ToolsDir: at.worker.cfg.ToolsDir, Limiter: at.worker.cfg.Gates, Bounds: at.bounds(), Doing: at.progress.doing,
 		Judge: at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,

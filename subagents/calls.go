@@ -169,10 +169,10 @@ func (a *Agent) conclude(ctx context.Context, done []outcome) (wire.Tooled, erro
 // as the result of the call that ends the attempt, or else of the last that wrote.
 func (a *Agent) save(ctx context.Context, data *wire.Tooled, last *outcome) error {
 	tree, err := a.Tree.Save(ctx)
-	var nested *workspace.NestedError
+	var content *workspace.ContentError
 	switch {
-	case errors.As(err, &nested):
-		last.result = instead(last.result, "%s", nested)
+	case errors.As(err, &content):
+		last.result = instead(last.result, "%s", content)
 	case err != nil:
 		return fmt.Errorf("save the tree of %s: %w", a.Assignment.Agent(), err)
 	default:

@@ -15,7 +15,7 @@ type nestedTree struct{ fakeTree }
 
 func (n *nestedTree) Save(ctx context.Context) (*spec.Patch, error) {
 	if n.saves++; n.saves == 1 {
-		return nil, &workspace.NestedError{Paths: []string{"sub"}}
+		return nil, &workspace.ContentError{Why: "git repositories within the work tree (sub): remove their .git"}
 	}
 	return n.fakeTree.Save(ctx)
 }

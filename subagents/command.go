@@ -145,9 +145,9 @@ func (c *CommandExecutor) ended(ctx context.Context, out *sandbox.Output) (spec.
 		return spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: clip(out.Text(), commandTail)}}, nil
 	}
 	patch, err := c.Tree.Save(ctx)
-	var nested *workspace.NestedError
-	if errors.As(err, &nested) {
-		return failure(faultCommand, nested.Error(), ""), nil
+	var content *workspace.ContentError
+	if errors.As(err, &content) {
+		return failure(faultCommand, content.Error(), ""), nil
 	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {

@@ -27,6 +27,10 @@ type Tester struct {
 	// Dir is the work tree with the patch in it; Tree returns the id of its tree.
 	Dir  string
 	Tree func(ctx context.Context) (string, error)
+	// Reset makes the tree clean again, after setup. Restore takes back what a gate changed of the files that are tested, and returns
+	// their paths: the next gate is to test the tree that lands.
+	Reset   func(ctx context.Context) error
+	Restore func(ctx context.Context) ([]string, error)
 	// Env is what gates see; Place, Writable and Readable what they may write and read. ToolsDir is what setup may write too.
 	Env                []string
 	Place              sandbox.Place
@@ -39,6 +43,9 @@ type Tester struct {
 	// Judge has the patch judged beyond the gates; its result stands for the attempt's. Nil means that the gates decide alone.
 	Judge func(ctx context.Context) (spec.Result, error)
 	Log   zerolog.Logger
+
+	// restored tells of the gates that changed the tree.
+	restored []string
 }
 
 // Run carries the attempt out; the errors are those of Agent.Run.
@@ -96,6 +103,14 @@ func (t *Tester) prove(ctx context.Context) (spec.Result, error) {
 			return spec.Result{}, fmt.Errorf("test %s: %w", t.Assignment.Agent(), err)
 		}
 		receipts = append(receipts, r)
+		changed, err := t.Restore(ctx)
+		if err != nil {
+			return spec.Result{}, fmt.Errorf("restore the tree after gate %s: %w", g.Name, err)
+		}
+		if len(changed) > 0 {
+			t.restored = append(t.restored, fmt.Sprintf("gate %s changed %d files, which were restored: %s",
+				g.Name, len(changed), clip(strings.Join(changed, ", "), maxLastWords)))
+		}
 	}
 	return t.judged(receipts), nil
 }
@@ -158,6 +173,9 @@ func (t *Tester) setup(ctx context.Context) (*spec.Result, error) {
 	if !out.Success() {
 		bad := failure(faultSetup, "setup: "+howEnded(args, out), clip(out.Text(), commandTail))
 		return &bad, nil
+	}
+	if err := t.Reset(ctx); err != nil {
+		return nil, fmt.Errorf("clean the tree after setup: %w", err)
 	}
 	return nil, nil //nolint:nilnil // it ran, and well
 }
@@ -243,7 +261,7 @@ func blocks(r spec.Receipt, strict bool) bool {
 
 // notes are what a person should know of gates that did not block.
 func (t *Tester) notes(receipts []spec.Receipt) []string {
-	var notes []string
+	notes := t.restored
 	for _, r := range receipts {
 		if r.Verdict == spec.VerdictUnattributable {
 			notes = append(notes, fmt.Sprintf("gate %s is red and cannot be compared with the baseline", r.Gate))

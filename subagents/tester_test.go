@@ -93,6 +93,24 @@ func TestTesterJudgesAgainstTheBaseline(t *testing.T) {
 	}
 }
 
+// What a gate or setup changes of the files that are tested is taken back: the next gate tests the tree that lands. Ignored files stay.
+func TestTesterTestsTheTreeThatLands(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.work(nil, "tester")
+	a := s.assignment(tester, "--baseline")
+	a.Setup = []string{"sh", "-c", "echo set > a.txt; echo new > setup.txt"}
+	a.Project.Gates = []spec.Gate{
+		{Name: "clean", Command: []string{"sh", "-c", "! grep set a.txt && ! test -e setup.txt"}},
+		{Name: "writes", Command: []string{"sh", "-c", "rm a.txt; echo gen > gen.go; mkdir -p node_modules; echo '*' > node_modules/.gitignore"}},
+		{Name: "reads", Command: []string{"sh", "-c", "test -e a.txt && ! test -e gen.go && test -e node_modules/.gitignore"}},
+	}
+	s.enqueue(a)
+	r := s.result(a)
+	require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
+	require.Contains(t, strings.Join(r.Handoff.Deviations, "\n"), "gate writes changed 2 files, which were restored: a.txt, gen.go")
+}
+
 func TestTesterLetsItsModelJudge(t *testing.T) {
 	t.Parallel()
 	verdict := func(v string) step {

@@ -45,12 +45,16 @@ func (r *Repo) Changed(ctx context.Context, a, b string) ([]Change, error) {
 // DiffStat counts what differs from a to b.
 func (r *Repo) DiffStat(ctx context.Context, a, b string) (Stat, error) {
 	changes, err := r.Changed(ctx, a, b)
-	s := Stat{Files: len(changes)}
+	added, deleted := CountLines(changes)
+	return Stat{Files: len(changes), Added: added, Deleted: deleted}, err
+}
+
+// CountLines sums the lines up that changes add and delete; binary files have none.
+func CountLines(changes []Change) (added, deleted int) {
 	for _, c := range changes {
-		s.Added += c.Added
-		s.Deleted += c.Deleted
+		added, deleted = added+c.Added, deleted+c.Deleted
 	}
-	return s, err
+	return added, deleted
 }
 
 // Diff returns the differences from a to b as a unified diff with renames, at most limit bytes of it; cut says that

@@ -97,6 +97,9 @@ func CheckPatch(ctx context.Context, r *Repo, p spec.Patch, allowed func(path st
 	if c.Tree != p.Tree {
 		e.addf(FaultCommit, "", "its tree is %s, not %s", c.Tree, p.Tree)
 	}
+	if added, deleted := CountLines(changes); added != p.Added || deleted != p.Deleted {
+		e.addf(FaultCommit, "", "it adds %d lines and deletes %d, not the %d and %d that it says", added, deleted, p.Added, p.Deleted)
+	}
 	e.checkPaths(p, changes, allowed)
 	e.checkSizes(blobs, infos)
 	if len(e.Faults) > 0 {
@@ -130,6 +133,9 @@ func (e *PatchError) checkPaths(p spec.Patch, changes []Change, allowed func(str
 
 // modeFault says what is wrong with the mode that a path gets.
 func modeFault(c Change) string {
+	if c.OldMode == ModeGitlink {
+		return "is a submodule, which a patch may not change"
+	}
 	switch c.NewMode {
 	case ModeNone, ModeFile, ModeExec:
 		return ""

@@ -20,6 +20,7 @@ func (b *bundle) patchOf(base, id string) spec.Patch {
 	for _, c := range changes {
 		p.Files = append(p.Files, c.Path)
 	}
+	p.Added, p.Deleted = CountLines(changes)
 	return p
 }
 
@@ -59,6 +60,8 @@ func TestCheckPatchListsAllFaults(t *testing.T) {
 		"symlink":         {b.base, map[string]string{ModeSymlink + ":l": "/etc/passwd"}, nil, []FaultKind{FaultMode}},
 		"file to symlink": {b.base, map[string]string{ModeSymlink + ":a.txt": "dir"}, nil, []FaultKind{FaultMode}},
 		"gitlink":         {b.base, map[string]string{ModeGitlink + ":s": other}, nil, []FaultKind{FaultMode}},
+		"counts":          {b.base, map[string]string{"a.txt": "5"}, func(p *spec.Patch) { p.Added++ }, []FaultKind{FaultCommit}},
+		"gone gitlink":    {linked, map[string]string{ModeNone + ":module": ""}, nil, []FaultKind{FaultMode}},
 		"moved gitlink":   {linked, map[string]string{ModeGitlink + ":module": other}, nil, []FaultKind{FaultMode}},
 		"old symlink":     {linked, map[string]string{ModeSymlink + ":old": "dir"}, nil, []FaultKind{}},
 		"gitmodules":      {b.base, map[string]string{"dir/.GitModules": "x"}, nil, []FaultKind{FaultGitFile}},

@@ -23,25 +23,54 @@ const oldFaults = "zeroPaddedFilemode=ignore,missingEmail=ignore,badEmail=ignore
 
 // CreateMirror makes a bare repository at dir that holds one commit of the user's repository, without its history. It is
 // built beside dir and moved there when it is complete, so that a creation that was killed can be repeated; a mirror of
-// the same commit that is there already is opened. One caller at a time may create at dir.
-func (g *Git) CreateMirror(ctx context.Context, dir string, c *Checkout, commit string) (*Repo, error) {
+// the same commit that is there already is opened. One caller at a time may create at dir. Errors: ErrDamaged.
+func (g *Git) CreateMirror(ctx context.Context, dir string, c *Checkout, commit string) (r *Repo, err error) {
 	if err := checkIDs(commit); err != nil {
 		return nil, err
 	}
-	s := skeleton{borrow: c.Objects, exclude: c.exclude}
-	return g.createMirror(ctx, dir, commit, s, func(gitDir string) error {
-		_, err := g.exec(ctx, call{
-			dir: Dir{GitDir: gitDir}, stdin: strings.NewReader(commit + "\n"),
-			args: []string{
-				"pack-objects", "--revs", "-q", "--delta-base-offset", "--no-use-bitmap-index",
-				filepath.Join(gitDir, "objects", "pack", "pack"),
-			},
-		})
-		if err != nil {
-			return err
+	tmp, err := os.MkdirTemp("", "divisi-git-")
+	if err != nil {
+		return nil, fmt.Errorf("make mirror of %s: %w", commit, err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	source := &Repo{g: g, dir: filepath.Join(tmp, "source")}
+	cut := skeleton{format: len(commit), borrow: c.Objects, shallow: []string{commit}}
+	if err := cut.write(source.dir); err != nil {
+		return nil, fmt.Errorf("make mirror of %s: %w", commit, err)
+	}
+	r, err = g.createMirror(ctx, dir, commit, skeleton{exclude: c.exclude}, func(gitDir string) error {
+		err := source.send(ctx, gitDir, commit+"\n")
+		if errors.Is(err, ErrPack) {
+			return fmt.Errorf("%w: %s, or an object below it, is missing or damaged (git fsck names it): %w", ErrDamaged, commit, err)
 		}
-		return os.Remove(filepath.Join(gitDir, "objects", "info", "alternates"))
+		return err
 	})
+	return r, err
+}
+
+// ErrDamaged is a repository with an object that is not there, or whose content does not match its id.
+var ErrDamaged = errors.New("the repository is damaged")
+
+// send packs what revs name and has another repository receive it.
+func (r *Repo) send(ctx context.Context, gitDir, revs string) error {
+	pr, pw := io.Pipe()
+	sent := make(chan error, 1)
+	go func() {
+		err := r.pack(ctx, pw, revs)
+		sent <- errors.Join(err, pw.CloseWithError(errOr(err, io.EOF)))
+	}()
+	err := r.g.receive(ctx, gitDir, pr)
+	err = errors.Join(err, pr.Close())
+	return errors.Join(err, <-sent)
+}
+
+// receive fills a repository from a pack. The ids of all objects are computed from their content: what a pack or an object store
+// of somebody else calls them does not count.
+func (g *Git) receive(ctx context.Context, gitDir string, pack io.Reader) error {
+	_, err := g.exec(ctx, call{
+		dir: Dir{GitDir: gitDir}, stdin: pack, args: []string{"index-pack", "--stdin", "--strict=" + oldFaults},
+	})
+	return packError(err)
 }
 
 // ReceiveMirror makes a mirror as CreateMirror does, from the pack that Repo.PackBase wrote on another machine.
@@ -51,11 +80,7 @@ func (g *Git) ReceiveMirror(ctx context.Context, dir, commit string, pack io.Rea
 		return nil, err
 	}
 	return g.createMirror(ctx, dir, commit, skeleton{}, func(gitDir string) error {
-		_, err := g.exec(ctx, call{
-			dir: Dir{GitDir: gitDir}, stdin: pack,
-			args: []string{"index-pack", "--stdin", "--strict=" + oldFaults},
-		})
-		return packError(err)
+		return g.receive(ctx, gitDir, pack)
 	})
 }
 
@@ -120,15 +145,16 @@ func (g *Git) OpenMirror(dir string) (*Repo, error) {
 	return &Repo{g: g, dir: dir, base: base}, nil
 }
 
-// rawBytes makes a work tree hold exactly the bytes of the blobs: no line ending, keyword or filter is converted.
-const rawBytes = "* -text -ident -filter\n"
+// rawBytes makes a work tree hold exactly the bytes of the blobs, and a comparison or a merge see them: no line ending, keyword,
+// filter or encoding is converted, whatever a tree's own attributes ask for.
+const rawBytes = "* -text -ident -filter !working-tree-encoding !diff !merge !conflict-marker-size\n"
 
 // Borrow makes a private repository directory at dir, which must not exist, that reads the mirror's objects and keeps
 // new ones to itself. Files pass between it and a work tree byte for byte.
 func (g *Git) Borrow(dir string, mirror *Repo) (*Repo, error) {
 	s := skeleton{
 		format: len(mirror.base), borrow: filepath.Join(mirror.dir, "objects"), shallow: []string{mirror.base},
-		exclude: ignoreLists(filepath.Join(mirror.dir, "info", "exclude")), attributes: []byte(rawBytes),
+		exclude: ignoreLists(filepath.Join(mirror.dir, "info", "exclude")),
 	}
 	if err := s.write(dir); err != nil {
 		return nil, fmt.Errorf("borrow from %s: %w", mirror.dir, err)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,4 +89,39 @@ func TestQuotedAlternates(t *testing.T) {
 	files, err := b.m.Files(t.Context(), b.base)
 	require.NoError(t, err)
 	require.Len(t, files, 4)
+}
+
+// An object's file can hold anything. What a repository calls an object does not count: the mirror is of what the ids say.
+func TestCreateMirrorOfADamagedRepository(t *testing.T) {
+	t.Parallel()
+	u := newCommitted(t)
+	id := u.git("rev-parse", "HEAD:dir/b.txt")
+	path := filepath.Join(u.dir, ".git", "objects", id[:2], id[2:])
+	other := t.TempDir()
+	forged, err := writeLoose(other, len(id), "blob", []byte("x\n"))
+	require.NoError(t, err)
+	data, err := os.ReadFile(filepath.Join(other, forged[:2], forged[2:]))
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, os.WriteFile(path, data, 0o444))
+
+	g := newGit(t)
+	c, err := g.Inspect(t.Context(), u.dir)
+	require.NoError(t, err)
+	dir := filepath.Join(t.TempDir(), "mirror.git")
+	_, err = g.CreateMirror(t.Context(), dir, c, c.Head)
+	require.ErrorIs(t, err, ErrDamaged)
+	require.ErrorContains(t, err, id)
+	require.NoDirExists(t, dir)
+}
+
+func TestExitErrorOfTheMachine(t *testing.T) {
+	t.Parallel()
+	for stderr, want := range map[string]error{
+		"error: unable to write file a.txt: No space left on device":      syscall.ENOSPC,
+		"fatal: Out of memory, malloc failed (tried to allocate 9 bytes)": syscall.ENOMEM,
+		"fatal: failed to encode 'a.txt' from UTF-16 to UTF-8":            nil,
+	} {
+		require.Equal(t, want, (&ExitError{Args: []string{"x"}, Code: 128, Stderr: stderr}).Unwrap(), stderr)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -47,6 +48,26 @@ type ExitError struct {
 // Error names the subcommand, the exit code and git's own words.
 func (e *ExitError) Error() string {
 	return fmt.Sprintf("git %s: exit code %d: %s", e.Args[0], e.Code, strings.TrimSpace(e.Stderr))
+}
+
+// Unwrap returns the machine's error that git met, such as syscall.ENOSPC, and nil where it complained of its input. Git names it
+// by its text alone, which the fixed locale makes dependable.
+func (e *ExitError) Unwrap() error {
+	said := strings.ToLower(e.Stderr)
+	for _, errno := range machineErrors {
+		if strings.Contains(said, errno.Error()) {
+			return errno
+		}
+	}
+	if strings.Contains(said, "out of memory") {
+		return syscall.ENOMEM
+	}
+	return nil
+}
+
+// machineErrors are those that a full, failing or overloaded machine returns.
+var machineErrors = []syscall.Errno{
+	syscall.ENOSPC, syscall.EDQUOT, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.EROFS, syscall.EAGAIN,
 }
 
 // call is one git process.

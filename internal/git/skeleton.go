@@ -18,8 +18,10 @@ type skeleton struct {
 	borrow string
 	// shallow are commits that are to have no parents.
 	shallow []string
-	// exclude is the content of info/exclude, attributes that of info/attributes.
-	exclude, attributes []byte
+	// exclude is the content of info/exclude.
+	exclude []byte
+	// asStored has files compared with their blobs by the tree's own attributes; else they count byte for byte.
+	asStored bool
 	// links maps names in the directory to what they point at.
 	links map[string]string
 }
@@ -82,8 +84,8 @@ func (s skeleton) files() map[string]string {
 	if len(s.exclude) > 0 {
 		files["info/exclude"] = string(s.exclude)
 	}
-	if len(s.attributes) > 0 {
-		files["info/attributes"] = string(s.attributes)
+	if !s.asStored {
+		files["info/attributes"] = rawBytes
 	}
 	return files
 }

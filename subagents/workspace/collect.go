@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,21 +19,28 @@ import (
 // ErrNotReset says that a slot has no content yet, or lost it.
 var ErrNotReset = errors.New("the slot was not reset to a commit")
 
-// NestedError says that there are git repositories within the work tree: git would record them as submodules and lose
-// their files.
-type NestedError struct {
-	// Paths are the directories, relative to the top of the work tree.
-	Paths []string
+// ContentError says that what is in the work tree cannot become a commit: it is the attempt's to fix, and the same wherever it is
+// tried.
+type ContentError struct {
+	// Why names the paths, or has git's own message.
+	Why string
 }
 
-// Error names the directories and says what to do.
-func (e *NestedError) Error() string {
-	return fmt.Sprintf("git repositories within the work tree (%s): remove their .git", strings.Join(e.Paths, ", "))
+// Error returns why.
+func (e *ContentError) Error() string { return e.Why }
+
+// contentError tells git's refusal of a tree's content from a failure of the machine.
+func contentError(err error) error {
+	var exit *git.ExitError
+	if errors.As(err, &exit) && exit.Code > 0 && exit.Unwrap() == nil {
+		return &ContentError{Why: "git cannot take the changes in: " + err.Error()}
+	}
+	return err
 }
 
 // Collect makes one commit of everything that differs from base in the work tree, whoever changed it, and packs it.
 // Ignored files are left out. The same content, message, author and time give the same commit. Both results are nil when
-// nothing changed; the patch's Pack is left to whoever stores the pack. Errors: *NestedError, ErrNotReset.
+// nothing changed; the patch's Pack is left to whoever stores the pack. Errors: *ContentError, ErrNotReset.
 func (s *Slot) Collect(
 	ctx context.Context, base, message string, author git.Ident, at time.Time,
 ) (*spec.Patch, []byte, error) {
@@ -40,6 +48,7 @@ func (s *Slot) Collect(
 	defer s.mu.Unlock()
 	patch, pack, err := s.collect(ctx, base, message, author, at)
 	if err != nil {
+		s.ruined = true
 		return nil, nil, fmt.Errorf("collect the changes in %s: %w", s.name, err)
 	}
 	return patch, pack, nil
@@ -70,14 +79,13 @@ func (s *Slot) collect(
 	p := &spec.Patch{Commit: commit, Base: base, Tree: tree}
 	for _, c := range changes {
 		p.Files = append(p.Files, c.Path)
-		p.Added += c.Added
-		p.Deleted += c.Deleted
 	}
+	p.Added, p.Deleted = git.CountLines(changes)
 	return p, pack, nil
 }
 
 // Tree returns the id of the tree that the work tree holds now, ignored files left out. It is the tree of a commit of
-// Collect with the same content. Errors: *NestedError, ErrNotReset.
+// Collect with the same content. Errors: *ContentError, ErrNotReset.
 func (s *Slot) Tree(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +97,7 @@ func (s *Slot) Tree(ctx context.Context) (string, error) {
 }
 
 // Diff returns what differs from base in the work tree as a unified diff of at most limit bytes; cut says that there
-// was more. Errors: *NestedError, ErrNotReset.
+// was more. Errors: *ContentError, ErrNotReset.
 func (s *Slot) Diff(ctx context.Context, base string, limit int) (text string, cut bool, err error) {
 	return s.DiffPath(ctx, base, ".", limit)
 }
@@ -104,14 +112,15 @@ func (s *Slot) tree(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("the work tree %s is gone", s.dir)
 	}
 	id, err := s.index(ctx)
-	var nested *NestedError
-	if err == nil || ctx.Err() != nil || errors.As(err, &nested) {
+	var content *ContentError
+	if err == nil || ctx.Err() != nil || errors.As(err, &content) {
 		return id, err
 	}
 	if unlocked := errors.Join(unlock(s.dir), s.dropLock()); unlocked != nil {
 		return "", errors.Join(err, unlocked)
 	}
-	return s.index(ctx)
+	id, err = s.index(ctx)
+	return id, contentError(err)
 }
 
 // index does it once. Not by git add: in a tree with submodules that runs another git in each of them, with the settings
@@ -122,8 +131,11 @@ func (s *Slot) index(ctx context.Context) (string, error) {
 		return "", err
 	}
 	scan := s.sort(string(out))
-	if len(scan.nested) > 0 {
-		return "", &NestedError{Paths: scan.nested}
+	if why := scan.refused(); why != "" {
+		return "", &ContentError{Why: why}
+	}
+	if err := s.checkSubmodules(ctx); err != nil {
+		return "", err
 	}
 	if err := s.updateIndex(ctx, scan.beyond, "--force-remove"); err != nil {
 		return "", err
@@ -131,8 +143,29 @@ func (s *Slot) index(ctx context.Context) (string, error) {
 	if err := s.updateIndex(ctx, append(scan.tracked, scan.added...), "--add", "--remove", "--replace"); err != nil {
 		return "", err
 	}
+	if err := s.checkLeftOut(ctx, scan.added); err != nil {
+		return "", err
+	}
 	out, err = s.git.Run(ctx, s.at(), nil, "write-tree")
 	return strings.TrimSpace(string(out)), err
+}
+
+// plain reports whether git surely takes a file in by its name. It passes over some others, such as git~1, without a failure.
+func plain(path string) bool {
+	odd := func(r rune) bool { return r >= 0x7f || r < ' ' || strings.ContainsRune(`~\:`, r) }
+	return !strings.Contains("/"+strings.ToLower(path), "/.git") && !strings.ContainsFunc(path, odd)
+}
+
+// checkLeftOut returns a *ContentError where git left new files out of the index because of their names.
+func (s *Slot) checkLeftOut(ctx context.Context, added []string) error {
+	if !slices.ContainsFunc(added, func(path string) bool { return !plain(path) }) {
+		return nil
+	}
+	out, err := s.look(ctx, "", "ls-files", "-z", "-o", "--exclude-standard")
+	if first, _, left := strings.Cut(string(out), "\x00"); err == nil && left {
+		return &ContentError{Why: fmt.Sprintf("git takes in no file with the name %q: rename it", first)}
+	}
+	return err
 }
 
 func (s *Slot) updateIndex(ctx context.Context, paths []string, flags ...string) error {
@@ -153,6 +186,33 @@ type scanned struct {
 	added []string
 	// nested are directories that are repositories.
 	nested []string
+	// large are files over git.MaxBlob; bytes is the size of all files that would be taken in.
+	large []string
+	bytes int64
+}
+
+// refused returns why no commit can be made of it, and nothing where one can: git would record a repository as a submodule and lose
+// its files, and what is too large would be refused on receipt, after it had been packed and stored.
+func (r *scanned) refused() string {
+	switch {
+	case len(r.nested) > 0:
+		return fmt.Sprintf("git repositories within the work tree (%s): remove their .git", strings.Join(r.nested, ", "))
+	case len(r.large) > 0:
+		return fmt.Sprintf("files of more than %d MiB (%s): remove them, or list them in .gitignore", git.MaxBlob>>20, strings.Join(r.large, ", "))
+	case r.bytes > git.MaxPatchBytes:
+		return fmt.Sprintf("the changed files have more than %d MiB: remove what is not part of the change", git.MaxPatchBytes>>20)
+	}
+	return ""
+}
+
+// weigh counts a file that would be taken in.
+func (r *scanned) weigh(path string, info os.FileInfo) {
+	if info == nil || !info.Mode().IsRegular() {
+		return
+	}
+	if r.bytes += info.Size(); info.Size() > git.MaxBlob {
+		r.large = append(r.large, path)
+	}
 }
 
 // sort reads the records "tag path\0" of ls-files -t. Tracked paths come to the index first: a file that became a
@@ -166,17 +226,20 @@ func (s *Slot) sort(out string) scanned {
 			continue
 		}
 		seen[path] = true
+		info, _ := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(path))) // nil: it is deleted
 		switch {
 		case strings.HasSuffix(path, "/"):
 			r.nested = append(r.nested, strings.TrimSuffix(path, "/"))
 		case tag == "?":
 			r.added = append(r.added, path)
-		case s.beyondLink(path) || s.special(path):
+			r.weigh(path, info)
+		case s.beyondLink(path) || special(info):
 			r.beyond = append(r.beyond, path)
 		case s.isRepository(path):
 			r.nested = append(r.nested, path)
 		default:
 			r.tracked = append(r.tracked, path)
+			r.weigh(path, info)
 		}
 	}
 	return r
@@ -200,9 +263,8 @@ func (s *Slot) beyondLink(path string) bool {
 }
 
 // special reports what git cannot keep: untracked it passes over such files, tracked it would fail on them.
-func (s *Slot) special(path string) bool {
-	info, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(path)))
-	return err == nil && info.Mode()&(os.ModeType&^(os.ModeDir|os.ModeSymlink)) != 0
+func special(info os.FileInfo) bool {
+	return info != nil && info.Mode()&(os.ModeType&^(os.ModeDir|os.ModeSymlink)) != 0
 }
 
 func (s *Slot) isRepository(path string) bool {

@@ -140,9 +140,10 @@ func TestCollectRefusesNestedRepositories(t *testing.T) {
 	userGit(t, filepath.Join(s.Dir(), "dir/full"), "add", "x")
 	userGit(t, filepath.Join(s.Dir(), "dir/full"), "commit", "-q", "-m", "x")
 	_, _, err = s.Collect(t.Context(), b.base, "nested", author, noon)
-	var nested *workspace.NestedError
+	var nested *workspace.ContentError
 	require.ErrorAs(t, err, &nested)
-	require.ElementsMatch(t, []string{"empty", "dir/full"}, nested.Paths)
+	require.Contains(t, nested.Why, "empty")
+	require.Contains(t, nested.Why, "dir/full")
 	_, err = s.Tree(t.Context())
 	require.ErrorAs(t, err, &nested)
 	require.NoError(t, os.RemoveAll(filepath.Join(s.Dir(), "empty")))
@@ -192,4 +193,109 @@ func TestEditWithinTheSameSecond(t *testing.T) {
 	p, _, err := s.Collect(t.Context(), b.base, "sly", author, noon)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a.txt"}, p.Files)
+}
+
+// An attempt that fails leaves attributes behind by which git would write the next attempt's files in another encoding.
+func TestAttributesOfAnAttemptStayWithIt(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, 1, map[string]string{"a.txt": "a\n", "b.txt": "b\n", ".gitattributes": "*.bin binary\n"})
+	for _, attributes := range []string{
+		"* working-tree-encoding=UTF-16\n", "[attr]text working-tree-encoding=UTF-16\n* text\n", "* eol=crlf text\n", "* -diff merge=binary\n",
+	} {
+		s, err := b.pool.Acquire(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, s.Reset(t.Context(), b.base))
+		write(t, filepath.Join(s.Dir(), ".gitattributes"), attributes)
+		write(t, filepath.Join(s.Dir(), "sub", ".gitattributes"), attributes)
+		require.NoError(t, os.Remove(filepath.Join(s.Dir(), "b.txt")))
+		require.NoError(t, s.Reset(t.Context(), b.base))
+		require.Equal(t, "b\n", read(t, filepath.Join(s.Dir(), "b.txt")), attributes)
+
+		write(t, filepath.Join(s.Dir(), "a.txt"), "A\n")
+		p, _, err := s.Collect(t.Context(), b.base, "next", author, noon)
+		require.NoError(t, err, attributes)
+		require.Equal(t, []string{"a.txt"}, p.Files)
+
+		// Its own change is what it wrote, byte for byte, and counted as such.
+		require.NoError(t, s.Reset(t.Context(), b.base))
+		write(t, filepath.Join(s.Dir(), ".gitattributes"), attributes)
+		write(t, filepath.Join(s.Dir(), "a.txt"), "A\n")
+		p, pack, err := s.Collect(t.Context(), b.base, "attributes", author, noon)
+		require.NoError(t, err, attributes)
+		require.Equal(t, []string{".gitattributes", "a.txt"}, p.Files)
+		require.Equal(t, 1+strings.Count(attributes, "\n"), p.Added)
+		require.Equal(t, 2, p.Deleted)
+		require.NoError(t, b.mirror.Import(t.Context(), pack))
+		require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, func(string) bool { return true }))
+		lying := *p
+		lying.Added = 1
+		var refused *git.PatchError
+		require.ErrorAs(t, git.CheckPatch(t.Context(), b.mirror, lying, func(string) bool { return true }), &refused)
+		b.pool.Release(s)
+	}
+}
+
+// What git refuses to take in is the attempt's failure, with git's message, and the slot is rebuilt.
+func TestCollectWhatGitRefuses(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, 1, map[string]string{"a.txt": "a\n"})
+	s := b.slot(t)
+	var refused *workspace.ContentError
+	for _, shared := range []bool{false, true} {
+		require.NoError(t, s.Reset(t.Context(), b.base))
+		if shared {
+			s.Share()
+		}
+		write(t, filepath.Join(s.GitDir(), "info", "attributes"), "* working-tree-encoding=UTF-16\n")
+		write(t, filepath.Join(s.Dir(), "a.txt"), "A\n")
+		_, _, err := s.Collect(t.Context(), b.base, "refused", author, noon)
+		require.ErrorAs(t, err, &refused)
+		require.Contains(t, refused.Why, "BOM is required in 'a.txt'")
+		require.NoError(t, s.Reset(t.Context(), b.base))
+		require.NotContains(t, read(t, filepath.Join(s.GitDir(), "info", "attributes")), "UTF-16", "it is built again")
+	}
+	write(t, filepath.Join(s.Dir(), "ü.txt"), "a name that is not plain, and taken in\n")
+	p, _, err := s.Collect(t.Context(), b.base, "not plain", author, noon)
+	require.NoError(t, err)
+	require.Equal(t, []string{"ü.txt"}, p.Files)
+	write(t, filepath.Join(s.Dir(), "git~1", "x"), "x\n")
+	_, _, err = s.Collect(t.Context(), b.base, "a name of git's own", author, noon)
+	require.ErrorAs(t, err, &refused, "git passes over it without a word")
+	require.Contains(t, refused.Why, `"git~1/x"`)
+	require.NoError(t, s.Reset(t.Context(), b.base))
+	require.NoError(t, os.Truncate(filepath.Join(s.Dir(), "a.txt"), git.MaxBlob+1))
+	_, _, err = s.Collect(t.Context(), b.base, "large", author, noon)
+	require.ErrorAs(t, err, &refused)
+	require.Contains(t, refused.Why, "32 MiB (a.txt)")
+}
+
+// A submodule is left alone: nothing that is written there lands, or is there for the next attempt.
+func TestSubmodulesAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	user := filepath.Join(t.TempDir(), "user")
+	require.NoError(t, os.Mkdir(user, 0o755))
+	userGit(t, user, "init", "-q", "-b", "main")
+	write(t, filepath.Join(user, "a.txt"), "a\n")
+	userGit(t, user, "add", "a.txt")
+	userGit(t, user, "commit", "-q", "-m", "first")
+	userGit(t, user, "update-index", "--add", "--cacheinfo", "160000,"+userGit(t, user, "rev-parse", "HEAD")+",lib/sub")
+	userGit(t, user, "commit", "-q", "-m", "submodule")
+	b := mirrorOf(t, 1, user)
+	s := b.slot(t)
+	write(t, filepath.Join(s.Dir(), "lib/sub/x"), "x\n")
+	write(t, filepath.Join(s.Dir(), "a.txt"), "A\n")
+	var refused *workspace.ContentError
+	_, _, err := s.Collect(t.Context(), b.base, "into it", author, noon)
+	require.ErrorAs(t, err, &refused)
+	require.Contains(t, refused.Why, "lib/sub is a submodule")
+
+	require.NoError(t, s.Reset(t.Context(), b.base))
+	require.NoFileExists(t, filepath.Join(s.Dir(), "lib/sub/x"))
+	require.NoError(t, os.RemoveAll(filepath.Join(s.Dir(), "lib")))
+	write(t, filepath.Join(s.Dir(), "a.txt"), "A\n")
+	p, pack, err := s.Collect(t.Context(), b.base, "beside it", author, noon)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a.txt"}, p.Files)
+	require.NoError(t, b.mirror.Import(t.Context(), pack))
+	require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, func(string) bool { return true }))
 }

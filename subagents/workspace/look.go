@@ -28,10 +28,11 @@ func (s *Slot) look(ctx context.Context, in string, args ...string) ([]byte, err
 		return nil, err
 	}
 	var printed bytes.Buffer
-	out, err := sandbox.Run(ctx, sandbox.Command{
+	command := sandbox.Command{
 		Args: line, Env: env, Dir: s.dir, Place: sandbox.Place{Tree: s.dir, KeepTree: true}, Stdin: []byte(in),
 		Writable: []string{s.gitDir}, Readable: []string{s.Borrowed()}, Sink: &printed, MaxSink: maxLooked, DropErrors: true,
-	})
+	}
+	out, err := sandbox.Run(ctx, command)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("run git %s confined: %w", args[0], err)
@@ -40,7 +41,12 @@ func (s *Slot) look(ctx context.Context, in string, args ...string) ([]byte, err
 	case out.SinkOmitted > 0:
 		return nil, fmt.Errorf("output of git %s: %w", args[0], git.ErrTooLarge)
 	case !out.Success():
-		return nil, &git.ExitError{Args: args, Code: out.ExitCode, Stderr: "it ran confined, and its words were not kept"}
+		exit := &git.ExitError{Args: args, Code: out.ExitCode}
+		command.Sink, command.DropErrors = nil, false // once more, for its message
+		if again, err := sandbox.Run(ctx, command); err == nil {
+			exit.Stderr = again.Text()
+		}
+		return nil, exit
 	}
 	return printed.Bytes(), nil
 }

@@ -22,6 +22,8 @@ type Pool struct {
 	// free are the slots that nobody has; the one that was given back first is lent first. made counts all.
 	free []*Slot
 	made int
+	// links are the places of submodules; nil until they were looked up.
+	links []string
 }
 
 // NewPool makes a pool below dir, which belongs to the pool alone: whatever a holder that died left there is removed, read-only
@@ -52,7 +54,7 @@ func (p *Pool) slot() *Slot {
 	name := "slot" + strconv.Itoa(p.made)
 	p.made++
 	return &Slot{
-		git: p.git, mirror: p.mirror, name: name,
+		pool: p, git: p.git, mirror: p.mirror, name: name,
 		dir: filepath.Join(p.dir, name), gitDir: filepath.Join(p.dir, name+".git"),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 // Slot is one work tree with a git directory of its own. Its methods may be called from several goroutines; they take
 // turns.
 type Slot struct {
+	pool   *Pool
 	git    *git.Git
 	mirror *git.Repo
 	name   string
@@ -29,6 +31,8 @@ type Slot struct {
 	mu sync.Mutex
 	// repo is nil until the slot is built, and again when it is broken.
 	repo *git.Repo
+	// ruined is set when the tree could not be collected: the next reset rebuilds the slot.
+	ruined bool
 }
 
 // Name returns the slot's name in its pool.
@@ -51,7 +55,8 @@ func (s *Slot) GitEnv() []string {
 func (s *Slot) at() git.Dir { return git.Dir{GitDir: s.gitDir, WorkTree: s.dir} }
 
 // Reset makes the work tree hold exactly a commit of the mirror: changes, untracked and ignored files, and repositories
-// within go away. No process may be working in the slot. A slot that cannot be reset is rebuilt.
+// within go away. No process may be working in the slot. A slot that cannot be reset, that differs from the commit afterwards, or
+// that could not be collected before is rebuilt.
 func (s *Slot) Reset(ctx context.Context, commit string) error {
 	if !git.ValidID(commit) {
 		return fmt.Errorf("reset %s to %q: %w", s.name, commit, git.ErrBadName)
@@ -59,7 +64,7 @@ func (s *Slot) Reset(ctx context.Context, commit string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var first error
-	if s.repo != nil {
+	if s.repo != nil && !s.ruined {
 		if first = s.reset(ctx, commit); first == nil {
 			return nil
 		}
@@ -91,7 +96,7 @@ func (s *Slot) build() error {
 	if err != nil {
 		return err
 	}
-	s.repo = repo
+	s.repo, s.ruined = repo, false
 	return nil
 }
 
@@ -115,14 +120,61 @@ func (s *Slot) reset(ctx context.Context, commit string) error {
 	return s.dropObjects()
 }
 
+// checkout cleans first: what an earlier attempt left must not take part in the writing of files.
 func (s *Slot) checkout(ctx context.Context, commit string) error {
 	if info, err := os.Lstat(s.dir); err != nil || !info.IsDir() {
 		return fmt.Errorf("the work tree %s is gone", s.dir)
 	}
+	if _, err := s.git.Run(ctx, s.at(), nil, "clean", "-ffdxq"); err != nil {
+		return err
+	}
 	if _, err := s.git.Run(ctx, s.at(), nil, "read-tree", "-u", "--reset", commit); err != nil {
 		return err
 	}
-	_, err := s.git.Run(ctx, s.at(), nil, "clean", "-ffdxq")
+	if err := s.emptySubmodules(ctx); err != nil {
+		return err
+	}
+	return s.compare(ctx, commit)
+}
+
+// Restore puts a work tree that Reset made back to its commit where files that git does not ignore have changed since, and returns
+// their paths. Ignored files stay.
+func (s *Slot) Restore(ctx context.Context, commit string) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.repo == nil {
+		return nil, ErrNotReset
+	}
+	changed, err := s.changed(ctx, "--exclude-standard")
+	if err != nil || len(changed) == 0 {
+		return nil, err
+	}
+	for _, args := range [][]string{{"read-tree", "-u", "--reset", commit}, {"clean", "-ffdq"}} {
+		if _, err := s.git.Run(ctx, s.at(), nil, args...); err != nil {
+			return nil, fmt.Errorf("restore %s: %w", s.name, err)
+		}
+	}
+	left, err := s.changed(ctx, "--exclude-standard")
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("restore %s: %q still differs from %s", s.name, left[0], commit)
+	}
+	return changed, err
+}
+
+// changed lists what differs from the index.
+func (s *Slot) changed(ctx context.Context, more ...string) ([]string, error) {
+	out, err := s.git.Run(ctx, s.at(), nil, append([]string{"ls-files", "-z", "-m", "-d", "-o"}, more...)...)
+	paths := strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })
+	slices.Sort(paths)
+	return slices.Compact(paths), err
+}
+
+// compare returns an error where the work tree differs from the commit that the index was just read from, ignored files included.
+func (s *Slot) compare(ctx context.Context, commit string) error {
+	differs, err := s.changed(ctx)
+	if err == nil && len(differs) > 0 {
+		err = fmt.Errorf("the work tree differs from %s after a reset, in %q", commit, differs[0])
+	}
 	return err
 }
 

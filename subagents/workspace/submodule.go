@@ -1,0 +1,77 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"divisi/internal/git"
+)
+
+// submodules are the places of the base's submodules. No patch adds or removes one, and their content is never checked out.
+func (p *Pool) submodules(ctx context.Context) ([]string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.links != nil {
+		return p.links, nil
+	}
+	entries, err := p.mirror.Files(ctx, p.mirror.Base())
+	if err != nil {
+		return nil, fmt.Errorf("look for submodules: %w", err)
+	}
+	p.links = []string{}
+	for _, e := range entries {
+		if e.Mode == git.ModeGitlink {
+			p.links = append(p.links, e.Path)
+		}
+	}
+	return p.links, nil
+}
+
+// emptySubmodules removes what an attempt left in the places of submodules, where git does not clean.
+func (s *Slot) emptySubmodules(ctx context.Context) error {
+	return s.eachSubmodule(ctx, func(root *os.Root, path string) error {
+		entries, err := fs.ReadDir(root.FS(), path)
+		if err == nil && len(entries) == 0 {
+			return nil
+		}
+		if err := root.RemoveAll(path); err != nil {
+			return err //nolint:wrapcheck // it names the path
+		}
+		return root.MkdirAll(path, 0o755)
+	})
+}
+
+// checkSubmodules returns a *ContentError where an attempt wrote into the place of a submodule, which git would pass over. A
+// directory that is gone is made again, because a missing one means that the submodule is removed.
+func (s *Slot) checkSubmodules(ctx context.Context) error {
+	return s.eachSubmodule(ctx, func(root *os.Root, path string) error {
+		entries, err := fs.ReadDir(root.FS(), path)
+		switch {
+		case err == nil && len(entries) == 0:
+			return nil
+		case err != nil && root.MkdirAll(path, 0o755) == nil:
+			return nil
+		}
+		return &ContentError{Why: fmt.Sprintf("%s is a submodule, which a run does not change: remove what is there", path)}
+	})
+}
+
+func (s *Slot) eachSubmodule(ctx context.Context, visit func(root *os.Root, path string) error) error {
+	paths, err := s.pool.submodules(ctx)
+	if err != nil || len(paths) == 0 {
+		return err
+	}
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return fmt.Errorf("open the work tree: %w", err)
+	}
+	defer root.Close() // a handle
+	for _, path := range paths {
+		if err := visit(root, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
