@@ -73,6 +73,8 @@ type RunSpec struct {
 	Repo   string `json:"repo"`
 	Base   string `json:"base"`
 	Branch string `json:"branch,omitempty"`
+	// Submodules are the places of the repository's submodules, which no task may write.
+	Submodules []string `json:"submodules,omitempty"`
 	// Plan is the plan file's content; nil where a master plans.
 	Plan        *spec.Plan           `json:"plan,omitempty"`
 	Project     spec.Project         `json:"project"`

@@ -25,6 +25,7 @@ func Prepare(ctx context.Context, p spec.Plan, s RunSpec, had []spec.Task, tree 
 		gates = append(gates, g.Name)
 	}
 	problems := append(p.Validate(spec.Env{Roles: s.Roles, Gates: gates, Tasks: had}), reserved(p)...)
+	problems = append(problems, inSubmodules(p, s.Submodules)...)
 	if len(problems) > 0 {
 		return PlanData{}, problems, nil
 	}
@@ -78,6 +79,22 @@ func reserved(p spec.Plan) []spec.Problem {
 			out = append(out, spec.Problem{
 				Path: fmt.Sprintf("tasks[%d].id", i), Message: fmt.Sprintf("task id %q is the master's own", MasterTask),
 			})
+		}
+	}
+	return out
+}
+
+// inSubmodules finds write sets that name a file of a submodule.
+func inSubmodules(p spec.Plan, submodules []string) []spec.Problem {
+	var out []spec.Problem
+	for i := range p.Tasks {
+		for j, file := range p.Tasks[i].Files {
+			for _, sub := range submodules {
+				if file == sub || strings.HasPrefix(file, sub+"/") {
+					out = append(out, spec.Problem{Path: fmt.Sprintf("tasks[%d].files[%d]", i, j), Message: fmt.Sprintf(
+						"%s lies in the submodule %s, which a run does not check out: start a run in that repository", file, sub)})
+				}
+			}
 		}
 	}
 	return out

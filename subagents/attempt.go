@@ -263,7 +263,7 @@ func (at *attempt) tester() *Tester {
 		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.slot.Tree,
 		Reset:   func(ctx context.Context) error { return at.slot.Reset(ctx, at.commit) },
 		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
-		Env: at.env, Place: at.ground(), Writable: at.cache.Writable, Readable: at.readable,
+		Env:     at.env, Place: at.ground(), Writable: at.cache.Writable, Readable: at.readable,
 		ToolsDir: at.worker.cfg.ToolsDir, Limiter: at.worker.cfg.Gates, Bounds: at.bounds(), Doing: at.progress.doing,
 		Judge: at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,
 	}

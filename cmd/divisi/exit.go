@@ -75,8 +75,11 @@ func exitCode(err error) int {
 }
 
 func isRepositoryError(err error) bool {
+	if errors.As(err, new(*git.BranchError)) {
+		return true
+	}
 	for _, e := range []error{
-		git.ErrNotRepository, git.ErrBare, git.ErrNoCommits, git.ErrOwner, git.ErrUnsupported, git.ErrReadOnly,
+		git.ErrNotRepository, git.ErrBare, git.ErrNoCommits, git.ErrOwner, git.ErrUnsupported, git.ErrReadOnly, git.ErrDamaged,
 	} {
 		if errors.Is(err, e) {
 			return true
@@ -133,6 +136,7 @@ func visible(text string) string {
 func hintFor(err error) string {
 	var locked *bus.LockedError
 	var fault *model.Error
+	var branch *git.BranchError
 	switch {
 	case errors.As(err, new(*sandbox.WeakError)), toOutput(err):
 		return "" // the words say it all; the kernel calls many a limit a full device
@@ -144,6 +148,8 @@ func hintFor(err error) string {
 		return "Run in a clone of a repository, or name one with --repo DIR."
 	case errors.Is(err, git.ErrReadOnly):
 		return "The result is a new branch there: make it writable for you, or work in a clone of it."
+	case errors.As(err, &branch):
+		return "Rename it: git branch -m " + quote(branch.Branch) + " another-name"
 	case errors.Is(err, git.ErrNoCommits):
 		return "Commit first: git add -A && git commit"
 	case errors.Is(err, orchestrator.ErrAuth):

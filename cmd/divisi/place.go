@@ -75,15 +75,19 @@ func without(paths []string, dir string, files []string) []string {
 	return out
 }
 
-// withoutNotes leaves out the memory and what is in it; git names a directory of which nothing is tracked by itself.
-func withoutNotes(paths []string, dir string) []string {
-	above := path.Dir(memory.Place) + "/"
+// ownPlaces are where Divisi reads the checkout itself, committed or not: what lies there is not left behind by a run.
+var ownPlaces = []string{path.Dir(memory.Place), ".claude/agents", ".gemini/agents"}
+
+// withoutOwn leaves those places out of paths; git names a directory of which nothing is tracked by itself.
+func withoutOwn(paths []string, dir string) []string {
 	return slices.DeleteFunc(paths, func(p string) bool {
-		if strings.HasPrefix(p, memory.Place+"/") {
-			return true
-		}
-		entries, err := os.ReadDir(filepath.Join(dir, above))
-		return p == above && err == nil && len(entries) == 1 && entries[0].Name() == path.Base(memory.Place)
+		return slices.ContainsFunc(ownPlaces, func(own string) bool {
+			if strings.HasPrefix(p, own+"/") {
+				return true
+			}
+			entries, err := os.ReadDir(filepath.Join(dir, p))
+			return p == path.Dir(own)+"/" && err == nil && len(entries) == 1 && entries[0].Name() == path.Base(own)
+		})
 	})
 }
 

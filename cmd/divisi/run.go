@@ -143,6 +143,7 @@ func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*ho
 	}
 	s := orchestrator.RunSpec{
 		Run: newRunID(now()), Goal: strings.Join(args, " "), Repo: checkout.Top, Base: base, Branch: checkout.Branch,
+		Submodules: checkout.Submodules,
 		Project: project, Roles: roles, Parallel: first(o.parallel, project.Parallel, 4), //nolint:mnd // design: default 4
 		Budget: first(o.budget, project.Budget), AutoApprove: o.yes, StrictGates: o.strict, Created: now(),
 	}
@@ -212,30 +213,26 @@ func gateNames(p spec.Project) []string {
 	return names
 }
 
-// inspect looks at the user's checkout and chooses the base commit. What a run would silently leave behind is refused;
-// the plan, the role files and the memory that it reads are not left behind, wherever they lie.
+// inspect reads the user's checkout and chooses the base commit. What a run would silently leave behind is refused; what it reads
+// from the checkout itself is not left behind, wherever it lies. A dry run leaves nothing behind and refuses nothing.
 func inspect(ctx context.Context, g *git.Git, o runOptions) (*git.Checkout, string, error) {
 	if err := checkDir(o.repo); err != nil {
 		return nil, "", err
 	}
 	c, err := g.Inspect(ctx, o.repo)
 	if err == nil && !o.dryRun {
-		err = c.Writable()
+		err = errors.Join(c.Writable(), g.CheckBranch(ctx, c, orchestrator.IntegrationRef("x")))
 	}
 	if err != nil {
 		return nil, "", err //nolint:wrapcheck // it names the directory
 	}
-	rev, dirty := o.base, withoutNotes(without(c.Dirty, c.Top, append(o.roles, o.plan, o.record, o.replay)), c.Top)
+	rev, dirty := o.base, withoutOwn(without(c.Dirty, c.Top, append(o.roles, o.plan, o.record, o.replay)), c.Top)
 	switch {
-	case c.Shallow:
-		return nil, "", usagef("%s is a shallow clone, and a branch on it could not be merged elsewhere\n"+
-			"Complete it first: git fetch --unshallow", c.Top)
-	case len(c.Submodules) > 0:
-		return nil, "", usagef("%s has submodules, which Divisi does not check out: %s", c.Top, some(c.Submodules))
-	case rev == "" && c.Branch == "":
+	case rev != "" || o.dryRun:
+	case c.Branch == "":
 		return nil, "", usagef("%s has no branch checked out (detached head at %s)\n"+
 			"Check out a branch, or name the commit: --base HEAD", c.Top, short(c.Head))
-	case rev == "" && len(dirty) > 0:
+	case len(dirty) > 0:
 		return nil, "", usagef("%s has changes that are not committed: %s\n"+
 			"Commit or stash them, or start from the last commit without them: --base HEAD", c.Top, some(dirty))
 	}

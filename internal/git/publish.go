@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -63,4 +64,32 @@ func (g *Git) giveObjects(ctx context.Context, c *Checkout, v *view, r *Repo, co
 		args: []string{"index-pack", "--stdin", "--strict"},
 	})
 	return err
+}
+
+// BranchError says that a branch cannot be made because of another: git keeps a/b below a.
+type BranchError struct{ Branch, Wanted string }
+
+// Error names both branches.
+func (e *BranchError) Error() string {
+	return fmt.Sprintf("the branch %s is in the way: git cannot make branches such as %s beside it", e.Branch, e.Wanted)
+}
+
+// CheckBranch returns a *BranchError where a branch of the user's is in the way of ref.
+func (g *Git) CheckBranch(ctx context.Context, c *Checkout, ref string) (err error) {
+	v, err := c.openView()
+	if err != nil {
+		return fmt.Errorf("look for branches in the way of %s: %w", ref, err)
+	}
+	defer func() { err = errors.Join(err, v.close()) }()
+	const branches = "refs/heads/"
+	for above := path.Dir(ref); strings.HasPrefix(above, branches); above = path.Dir(above) {
+		_, err := g.readRef(ctx, v.dir, above)
+		if err == nil {
+			return &BranchError{Branch: above[len(branches):], Wanted: ref[len(branches):]}
+		}
+		if !errors.Is(err, ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
