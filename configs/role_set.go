@@ -18,6 +18,9 @@ import (
 type RoleSet struct {
 	Roles   map[string]spec.Role
 	Skipped []Skipped
+	// Repository are the roles that the repository's own files define, also where a file that a person names replaces one: whether
+	// the repository is trusted does not depend on the person's files.
+	Repository map[string]spec.Role
 	// own are the documents of the role files, by the name of the role.
 	own map[string]*document
 }
@@ -62,6 +65,8 @@ func Roles(repo string, files []string) (RoleSet, error) {
 	if err := l.repository(repo); err != nil {
 		return RoleSet{}, err
 	}
+	l.set.Repository = maps.Clone(l.set.Roles)
+	maps.DeleteFunc(l.set.Repository, func(_ string, role spec.Role) bool { return role.Source == BuiltIn })
 	for _, file := range files {
 		l.named(file)
 	}

@@ -15,8 +15,7 @@ func (g *globals) printPlan(data orchestrator.PlanData) error {
 	return console.RenderPlan(g.out, data, width(g.out)) //nolint:wrapcheck // the terminal
 }
 
-// approver asks on the terminal, or is nil where there is none. The read of a line cannot be broken off; a person who
-// presses Ctrl-C ends the wait for it, and the process ends soon after.
+// approver asks on the terminal, or is nil where there is none.
 func (g *globals) approver(h *holder, o runOptions) func(context.Context, orchestrator.PlanData) (bool, error) {
 	if o.yes {
 		return func(context.Context, orchestrator.PlanData) (bool, error) { return true, nil }
@@ -24,21 +23,27 @@ func (g *globals) approver(h *holder, o runOptions) func(context.Context, orches
 	if !isTerminal(g.in) || g.json() {
 		return nil
 	}
+	return func(ctx context.Context, plan orchestrator.PlanData) (bool, error) {
+		return answer(ctx, func() (bool, error) { return h.view.Approve(g.in, plan) })
+	}
+}
+
+// answer waits for a person. The read of a line cannot be broken off; a person who presses Ctrl-C ends the wait for it, and the
+// process ends soon after.
+func answer(ctx context.Context, ask func() (bool, error)) (bool, error) {
 	type said struct {
 		yes bool
 		err error
 	}
-	return func(ctx context.Context, plan orchestrator.PlanData) (bool, error) {
-		answer := make(chan said, 1)
-		go func() {
-			yes, err := h.view.Approve(g.in, plan)
-			answer <- said{yes, err}
-		}()
-		select {
-		case s := <-answer:
-			return s.yes, s.err
-		case <-ctx.Done():
-			return false, ctx.Err()
-		}
+	answer := make(chan said, 1)
+	go func() {
+		yes, err := ask()
+		answer <- said{yes, err}
+	}()
+	select {
+	case s := <-answer:
+		return s.yes, s.err
+	case <-ctx.Done():
+		return false, ctx.Err()
 	}
 }

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"divisi/configs"
+	"divisi/internal/spec"
 )
 
 func newConfig(g *globals) *cobra.Command {
@@ -14,30 +18,47 @@ func newConfig(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
 		Short: "Show a repository's configuration with every default filled in",
-		Long: `Show what .divisi/divisi.yaml of a repository means, with every default filled in. No file is needed:
-everything has a default. Every fault of the file is reported with its line and column.` + codes(codeOK, codeUsage),
+		Long: `Show what .divisi/divisi.yaml of a repository means, with every default filled in, and what its files
+request beyond confined commands without network (divisi trust). No file is needed: everything has a
+default. Every fault of the file is reported with its line and column.` + codes(codeOK, codeUsage),
 		Example: "  divisi config\n  divisi config --repo ../other --output json",
 		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if err := checkDir(repo); err != nil {
-				return err
-			}
-			p, err := configs.Project(top(repo))
-			if err != nil {
-				return err //nolint:wrapcheck // it names file, line and column
-			}
-			if g.json() {
-				return json.NewEncoder(g.out).Encode(p) //nolint:wrapcheck // the terminal
-			}
-			text, err := yaml.Marshal(p)
-			if err != nil {
-				return err //nolint:wrapcheck // cannot fail for plain data
-			}
-			_, err = g.out.Write(text)
-			return err //nolint:wrapcheck // the terminal
-		},
+		RunE:    func(c *cobra.Command, _ []string) error { return g.config(c.Context(), repo) },
 	}
 	c.Flags().StringVar(&repo, "repo", ".", "the repository")
 	c.AddCommand(newConfigSchema(g))
 	return c
+}
+
+// config shows the project file, and what the repository requests: as a comment, so that the text stays a project file. Faults of
+// role files are told by divisi roles validate; such a role requests nothing, because no run begins with it.
+func (g *globals) config(ctx context.Context, repo string) error {
+	if err := checkDir(repo); err != nil {
+		return err
+	}
+	where := top(repo)
+	p, err := configs.Project(where)
+	if err != nil {
+		return err //nolint:wrapcheck // it names file, line and column
+	}
+	set, rolesErr := configs.Roles(where, nil)
+	checkout, _ := inspected(ctx, repo) // a directory that is no repository has a configuration too
+	t := g.trusting(where, checkout, &p, set)
+	if g.json() {
+		return json.NewEncoder(g.out).Encode(struct { //nolint:wrapcheck // the terminal
+			spec.Project
+			Requests []string `json:"requests,omitempty"`
+			Trusted  bool     `json:"trusted"`
+		}{p, t.requests, t.trusted})
+	}
+	text, err := yaml.Marshal(p)
+	if err != nil {
+		return err //nolint:wrapcheck // cannot fail for plain data
+	}
+	about := t.text() + "trust: " + t.state()
+	if rolesErr != nil {
+		about += "\nthe role files have faults, and what they request may be missing here: divisi roles validate"
+	}
+	_, err = fmt.Fprintf(g.out, "%s# %s\n", text, strings.ReplaceAll(about, "\n", "\n# "))
+	return err //nolint:wrapcheck // the terminal
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func newDemo(g *globals) *cobra.Command {
-	o := runOptions{}
+	o := runOptions{trust: true} // the sample is Divisi's own
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Show a refactor of a sample repository, with no key and nothing to set up",

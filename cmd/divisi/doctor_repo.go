@@ -48,15 +48,38 @@ func (d *doctor) project(ctx context.Context) []finding {
 	if projectErr != nil {
 		return found
 	}
-	return slices.Concat(found, d.writable(ctx), d.keys(ctx, p), toolServers(p, set.Roles), d.gates(ctx, p))
+	checkout, _ := inspected(ctx, d.repo) // why it cannot be read is told by the gates' check
+	t := d.trusting(where, checkout, &p, set)
+	return slices.Concat(found, t.findings(), writable(checkout), d.keys(ctx, p, t.trusted), toolServers(p, set.Roles), d.gates(ctx, p))
+}
+
+// inspected looks at the repository that a directory is in.
+func inspected(ctx context.Context, dir string) (*git.Checkout, error) {
+	g, err := git.New(ctx)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says what to install
+	}
+	return g.Inspect(ctx, dir) //nolint:wrapcheck // it names the directory
+}
+
+// findings show what the files of the repository request, and whether a run would ask.
+func (t *trusting) findings() []finding {
+	found := make([]finding, 0, len(t.requests)+1)
+	for _, r := range t.requests {
+		found = append(found, fine("trust", "requested: %s", r))
+	}
+	switch {
+	case t.trusted:
+		return append(found, fine("trust", "%s", t.state()))
+	case t.fault != nil:
+		found = append(found, warn("trust", "", "%v", t.fault))
+	}
+	return append(found, warn("trust", "read the list above, then agree with "+t.command(), "you have not agreed to this list: a run asks first"))
 }
 
 // toolServers say of each role with tool servers whether these can be given what they need of the environment.
 func toolServers(p spec.Project, roles map[string]spec.Role) []finding {
 	var found []finding
-	if err := checkSendKeys(); err != nil {
-		found = append(found, bad("key", "mend it where you set it; docs/mcp.md and docs/model.md tell what it means", "%v", err))
-	}
 	for _, name := range slices.Sorted(maps.Keys(roles)) {
 		role := roles[name]
 		faults := serverFaults(&p, &role)
@@ -72,13 +95,8 @@ func toolServers(p spec.Project, roles map[string]spec.Role) []finding {
 }
 
 // writable says when a result could not be published to the repository. What else is wrong with it the gates' check tells.
-func (d *doctor) writable(ctx context.Context) []finding {
-	g, err := git.New(ctx)
-	if err != nil {
-		return nil
-	}
-	c, err := g.Inspect(ctx, d.repo)
-	if err != nil {
+func writable(c *git.Checkout) []finding {
+	if c == nil {
 		return nil
 	}
 	if err := c.Writable(); err != nil {
@@ -125,8 +143,8 @@ func services(p spec.Project) map[origin][]string {
 }
 
 // keys says of each service whether its key is set, without which plans of commands work all the same; and, where asked for,
-// what it answers.
-func (d *doctor) keys(ctx context.Context, p spec.Project) []finding {
+// what it answers. A service that the repository names is called when the repository is trusted.
+func (d *doctor) keys(ctx context.Context, p spec.Project, trusted bool) []finding {
 	var found []finding
 	byService := services(p)
 	for _, s := range slices.SortedFunc(maps.Keys(byService), func(a, b origin) int {
@@ -140,7 +158,10 @@ func (d *doctor) keys(ctx context.Context, p spec.Project) []finding {
 			continue
 		}
 		found = append(found, fine("key", "%s%s", s.key(), of))
-		if d.call {
+		switch {
+		case d.call && !trusted && s.provider == spec.ProviderOpenAI:
+			found = append(found, warn("call", "agree first: divisi trust", "%s is not called, because the repository is not trusted", s))
+		case d.call:
 			alias := aliases[0]
 			if slices.Contains(aliases, spec.ModelCheap) {
 				alias = spec.ModelCheap

@@ -81,15 +81,11 @@ func (n need) named(p *spec.Project) string {
 	return n.model
 }
 
-// connect makes the client of a service of chat completions. A key goes to no other address than the one that it stands beside.
+// connect makes the client of a service of chat completions. A key goes to no other address than the one that it stands beside;
+// that it may go there was decided when the repository was trusted.
 func (p place) connect() (*chat.Client, error) {
-	own := p.baseURL == "" && cmp.Or(p.keyEnv, chat.DefaultKeyEnv) == chat.DefaultKeyEnv
-	if own {
-		p.keyEnv = chat.DefaultKeyEnv
-	} else if p.keyEnv != "" {
-		if err := spec.MaySend(os.Getenv(spec.SendKeysVar), p.keyEnv, cmp.Or(p.baseURL, chat.DefaultBaseURL)); err != nil {
-			return nil, err
-		}
+	if p.baseURL == "" {
+		p.keyEnv = cmp.Or(p.keyEnv, chat.DefaultKeyEnv)
 	}
 	key := ""
 	if p.keyEnv != "" {

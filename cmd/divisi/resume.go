@@ -45,7 +45,7 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	if budget != nil && *budget < 0 {
 		return usagef("--budget cannot be negative")
 	}
-	if err := errors.Join(checkPage(o.dashboard), checkSandbox(o.sandbox), checkSendKeys()); err != nil {
+	if err := errors.Join(checkPage(o.dashboard), checkSandbox(o.sandbox)); err != nil {
 		return err
 	}
 	defer keepPipes()()

@@ -103,14 +103,6 @@ func serverNotices(s orchestrator.RunSpec) []string {
 	return notices
 }
 
-// checkSendKeys refuses a word about keys that would be passed over.
-func checkSendKeys() error {
-	if err := spec.CheckSendKeys(os.Getenv(spec.SendKeysVar)); err != nil {
-		return usagef("%v", err)
-	}
-	return nil
-}
-
 // needSecrets fails before anything is written when a role of the plan names a variable that is not set.
 func needSecrets(s orchestrator.RunSpec) error {
 	if s.Plan == nil {

@@ -102,7 +102,7 @@ Start with:  divisi demo`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usagef("%v\nSee: %s --help", err, c.CommandPath()) })
 	root.AddCommand(
 		newDemo(g), newRun(g), newResume(g), newPause(g), newCancel(g), newSend(g), newShow(g), newRuns(g), newWatch(g),
-		newContext(g), newRoles(g), newConfig(g), newDoctor(g), newMemory(g), newLoopcheck(g), newVersion(g),
+		newContext(g), newRoles(g), newConfig(g), newDoctor(g), newMemory(g), newTrust(g), newLoopcheck(g), newVersion(g),
 	)
 	root.SetHelpCommand(newHelp())
 	describeCompletion(root)

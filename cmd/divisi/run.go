@@ -25,7 +25,7 @@ type runOptions struct {
 	record, replay, sandbox           string
 	roles                             []string
 	parallel, budget                  int
-	yes, dryRun, strict               bool
+	yes, dryRun, strict, trust        bool
 }
 
 func newRun(g *globals) *cobra.Command {
@@ -56,6 +56,7 @@ plans of command roles need none.` +
 	f.BoolVar(&o.yes, "yes", false, "take the master's plan without asking")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
 	f.BoolVar(&o.strict, "strict-gates", false, "a red gate that cannot be read blocks also where it was red before")
+	f.BoolVar(&o.trust, "trust-repo", false, "do what the repository's files request, for this run alone; see divisi trust --help")
 	f.StringVar(&o.nats, "nats", "", "use the NATS server at this URL instead of the built-in one")
 	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address, e.g. 127.0.0.1:8080")
 	o.tapeFlags(c)
@@ -99,7 +100,7 @@ func (o runOptions) check(args []string, g *globals) error {
 	if err := checkSandbox(o.sandbox); err != nil {
 		return err
 	}
-	return errors.Join(checkPage(o.dashboard), checkSendKeys())
+	return checkPage(o.dashboard)
 }
 
 // checkPage refuses an address that the dashboard would refuse, before anything is written.
@@ -132,19 +133,17 @@ func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*ho
 	if err != nil {
 		return nil, err
 	}
-	set, rolesErr := configs.Roles(checkout.Top, o.roles)
-	roles := set.Roles
-	project, projectErr := configs.Project(checkout.Top)
-	if err := errors.Join(rolesErr, projectErr); err != nil {
+	set, project, err := files(checkout.Top, o.roles)
+	if err != nil {
 		return nil, err
 	}
-	if err := misfits(set, &project); err != nil {
+	if err := g.trustFirst(ctx, checkout, &project, set, o); err != nil {
 		return nil, err
 	}
 	s := orchestrator.RunSpec{
 		Run: newRunID(now()), Goal: strings.Join(args, " "), Repo: checkout.Top, Base: base, Branch: checkout.Branch,
 		Submodules: checkout.Submodules,
-		Project: project, Roles: roles, Parallel: first(o.parallel, project.Parallel, 4), //nolint:mnd // design: default 4
+		Project: project, Roles: set.Roles, Parallel: first(o.parallel, project.Parallel, 4), //nolint:mnd // design: default 4
 		Budget: first(o.budget, project.Budget), AutoApprove: o.yes, StrictGates: o.strict, Created: now(),
 	}
 	s.Project.Parallel = s.Parallel
@@ -159,6 +158,37 @@ func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*ho
 		return nil, err
 	}
 	return h, h.readPlan(o)
+}
+
+// files reads the project and the roles of a repository, once: what is shown of them is what is used.
+func files(repo string, roles []string) (configs.RoleSet, spec.Project, error) {
+	set, rolesErr := configs.Roles(repo, roles)
+	project, projectErr := configs.Project(repo)
+	if err := errors.Join(rolesErr, projectErr); err != nil {
+		return set, project, err
+	}
+	return set, project, misfits(set, &project)
+}
+
+// trustFirst lets nothing of the repository run, and nothing be sent, before its requests are trusted. A dry run shows them, does none
+// of them and asks nobody: the variables that they want stay away from the commands of shard rules.
+func (g *globals) trustFirst(
+	ctx context.Context, checkout *git.Checkout, project *spec.Project, set configs.RoleSet, o runOptions,
+) error {
+	if o.trust && !o.dryRun {
+		return nil
+	}
+	t := g.trusting(checkout.Top, checkout, project, set)
+	if !o.dryRun {
+		return t.settle(ctx, g)
+	}
+	if len(t.requests) == 0 {
+		return nil
+	}
+	if !t.trusted && !o.trust {
+		project.Env = nil
+	}
+	return t.show(g, t.text())
 }
 
 func (h *holder) readPlan(o runOptions) error {

@@ -264,6 +264,11 @@ func (c *Console) Approve(in io.Reader, plan orchestrator.PlanData) (bool, error
 		return false, err
 	}
 	defer c.resume()
+	return Yes(in)
+}
+
+// Yes reads one line and reports whether it is a yes. A terminal gives one line at a time, so that nothing of a next answer is read.
+func Yes(in io.Reader) (bool, error) {
 	scan := bufio.NewScanner(in)
 	scan.Scan()
 	if err := scan.Err(); err != nil {

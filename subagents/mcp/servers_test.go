@@ -65,7 +65,7 @@ func TestAServerThatAsksIsRefused(t *testing.T) {
 func TestAServerIsGivenNothingButCalls(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, map[string]spec.MCPServer{"s": {Command: []string{"plain"}, Env: []string{"API_TOKEN", "EMPTY"}}},
-		"API_TOKEN=s3cret-token", "EMPTY=", "OTHER=x", "DIVISI_SEND_KEYS=API_TOKEN=mcp:s")
+		"API_TOKEN=s3cret-token", "EMPTY=", "OTHER=x")
 	require.Equal(t, "API_TOKEN=[API_TOKEN]", s.run("mcp_s_env", `{"text":"API_TOKEN"}`), "it has it, and the model does not see it")
 	require.Equal(t, "OTHER=", s.run("mcp_s_env", `{"text":"OTHER"}`))
 	require.Contains(t, s.run("mcp_s_echo", `{"text":"it is s3cret-token."}`), "it is [API_TOKEN].")
@@ -91,7 +91,7 @@ func TestProgressIsPassedOn(t *testing.T) {
 func TestAServerThatDiesIsStartedOnceMore(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, map[string]spec.MCPServer{"s": {Command: []string{"plain"}, Env: []string{"API_TOKEN"}}},
-		"API_TOKEN=s3cret-token", "DIVISI_SEND_KEYS=API_TOKEN=mcp:s")
+		"API_TOKEN=s3cret-token")
 	first := s.run("mcp_s_die", `{}`)
 	require.Contains(t, first, "the MCP server s failed in this call, and it is not known what the call did: it ended, or closed its "+
 		"standard output; the end of its standard error:\nout of memory, token [API_TOKEN]\nThe server is started again for the next call")
@@ -268,19 +268,16 @@ func TestManyTools(t *testing.T) {
 	require.ErrorContains(t, err, "it lists more than 2000 tools", "pages without end")
 }
 
-func TestASecretGoesToNoServerThatItsOwnerDoesNotName(t *testing.T) {
+func TestAServerNeedsItsVariables(t *testing.T) {
 	t.Parallel()
 	for name, def := range map[string]spec.MCPServer{
 		"program": {Command: []string{"plain"}, Env: []string{"API_TOKEN"}},
-		"header":  {URL: "https://tools.example/mcp", Headers: map[string]string{"X": "PLAIN"}},
+		"header":  {URL: "https://tools.example/mcp", Headers: map[string]string{"X": "API_TOKEN"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := CheckVariables("s", &def, []string{"API_TOKEN=s3cret-token", "PLAIN=x", "DIVISI_SEND_KEYS=API_TOKEN=mcp:other"})
-			require.ErrorContains(t, err, "set DIVISI_SEND_KEYS=")
-			allowed := "DIVISI_SEND_KEYS=API_TOKEN=mcp:s,PLAIN=tools.example"
-			require.NoError(t, CheckVariables("s", &def, []string{"API_TOKEN=s3cret-token", "PLAIN=x", allowed}))
-			require.ErrorContains(t, CheckVariables("s", &def, []string{allowed}), "which is not set in Divisi's environment")
+			require.NoError(t, CheckVariables("s", &def, []string{"API_TOKEN=s3cret-token"}))
+			require.ErrorContains(t, CheckVariables("s", &def, nil), "needs API_TOKEN, which is not set in Divisi's environment")
 		})
 	}
 }

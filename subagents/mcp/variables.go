@@ -21,7 +21,7 @@ type variables struct {
 }
 
 // CheckVariables returns why a server could not be started with what its definition names of Divisi's environment; nil where all
-// of it is there and may go to the server.
+// of it is there.
 func CheckVariables(server string, def *spec.MCPServer, environ []string) error {
 	_, err := variablesOf(server, def, environ)
 	return err
@@ -47,19 +47,10 @@ func variablesOf(server string, def *spec.MCPServer, environ []string) (variable
 		}
 		return value
 	}
-	allowed := values[spec.SendKeysVar]
 	for _, name := range def.Env {
-		if spec.SecretName(name) {
-			if err := spec.MaySend(allowed, name, "mcp:"+server); err != nil {
-				return v, err
-			}
-		}
 		v.env = append(v.env, name+"="+look(name))
 	}
 	for _, header := range slices.Sorted(maps.Keys(def.Headers)) {
-		if err := spec.MaySend(allowed, def.Headers[header], def.URL); err != nil {
-			return v, err
-		}
 		v.headers.Set(header, look(def.Headers[header]))
 	}
 	if len(missing) > 0 {

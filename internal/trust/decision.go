@@ -1,0 +1,89 @@
+package trust
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// format is the version of the files that are written and read.
+const format = 1
+
+// Decision is what a person agreed to for one repository.
+type Decision struct {
+	Format int `json:"format"`
+	// Repository is the real path of the repository's common git directory.
+	Repository string   `json:"repository"`
+	Requests   []string `json:"requests"`
+	// Hash is Hash of Requests.
+	Hash   string    `json:"hash"`
+	Agreed time.Time `json:"agreed"`
+}
+
+// Agree makes the decision about a list as Requests returns it.
+func Agree(repository string, requests []string, at time.Time) Decision {
+	return Decision{Format: format, Repository: repository, Requests: requests, Hash: Hash(requests), Agreed: at}
+}
+
+// Hash is the digest of a list of requests.
+func Hash(requests []string) string {
+	digest := sha256.Sum256([]byte(strings.Join(requests, "\n")))
+	return hex.EncodeToString(digest[:])
+}
+
+// Covers reports whether the decision was about exactly this list; a decision that is nil covers nothing.
+func (d *Decision) Covers(requests []string) bool { return d != nil && d.Hash == Hash(requests) }
+
+// Changes lists the requests, each with a mark in front: + where the decision does not have it, and - for one that only the decision
+// has. Without a decision there is nothing to compare with, and no marks.
+func (d *Decision) Changes(requests []string) []string {
+	if d == nil {
+		return slices.Clone(requests)
+	}
+	var lines []string
+	for _, r := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(d.Requests, requests)))) {
+		switch {
+		case !slices.Contains(d.Requests, r):
+			lines = append(lines, "+ "+r)
+		case !slices.Contains(requests, r):
+			lines = append(lines, "- "+r)
+		default:
+			lines = append(lines, "  "+r)
+		}
+	}
+	return lines
+}
+
+// Parse reads a decision about a repository strictly: what is damaged, of another repository or of another version is an error.
+func Parse(data []byte, repository string) (*Decision, error) {
+	var d Decision
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&d); err != nil {
+		return nil, fmt.Errorf("it is damaged: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("it is damaged: something follows the decision")
+	}
+	switch {
+	case d.Format != format:
+		return nil, fmt.Errorf("it has format %d, and this program reads %d", d.Format, format)
+	case d.Repository != repository:
+		return nil, errors.New("it is about another repository")
+	case d.Hash != Hash(d.Requests), slices.ContainsFunc(d.Requests, unprintable):
+		return nil, errors.New("it is damaged: its hash is not that of its requests")
+	}
+	return &d, nil
+}
+
+// unprintable recognises what Requests never returns, and what a terminal could obey.
+func unprintable(request string) bool {
+	return request == "" || strings.ContainsFunc(request, func(r rune) bool { return r < ' ' || r > '~' })
+}
