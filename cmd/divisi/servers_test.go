@@ -1,6 +1,10 @@
 package main
 
 import (
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,3 +24,55 @@ func exampleServer(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("build the example server: %v\n%s", err, out)
 	}
 }
+
+// recorder: recorder FILE serves HTTP on a loopback port for the rest of the script, sets PORT, and writes down whatever arrives:
+// nothing arrived when there is no FILE. It refuses every request as a wrong key's.
+func recorder(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: recorder FILE")
+	}
+	file := ts.MkAbs(args[0])
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	srv.Listener = recordedListener{srv.Listener, file}
+	srv.Start()
+	ts.Defer(func() { srv.CloseClientConnections(); srv.Close() })
+	_, port, err := net.SplitHostPort(srv.Listener.Addr().String())
+	ts.Check(err)
+	ts.Setenv("PORT", port)
+}
+
+// recordedListener writes down connections and every byte that they bring.
+type recordedListener struct {
+	net.Listener
+	file string
+}
+
+func (l recordedListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(l.file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.WriteString("connected\n")
+	return recordedConn{c, f}, err
+}
+
+type recordedConn struct {
+	net.Conn
+	to *os.File
+}
+
+func (c recordedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if _, werr := c.to.Write(p[:n]); werr != nil {
+		return n, werr
+	}
+	return n, err
+}
+
+func (c recordedConn) Close() error { return errors.Join(c.Conn.Close(), c.to.Close()) }
