@@ -55,6 +55,9 @@ func (d *doctor) project(ctx context.Context) []finding {
 
 // inspected looks at the repository that a directory is in.
 func inspected(ctx context.Context, dir string) (*git.Checkout, error) {
+	if err := checkDir(dir); err != nil {
+		return nil, err
+	}
 	g, err := git.New(ctx)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it says what to install
@@ -68,13 +71,13 @@ func (t *trusting) findings() []finding {
 	for _, r := range t.requests {
 		found = append(found, fine("trust", "requested: %s", r))
 	}
-	switch {
-	case t.trusted:
-		return append(found, fine("trust", "%s", t.state()))
-	case t.fault != nil:
+	if t.fault != nil {
 		found = append(found, warn("trust", "", "%v", t.fault))
 	}
-	return append(found, warn("trust", "read the list above, then agree with "+t.command(), "you have not agreed to this list: a run asks first"))
+	if t.trusted {
+		return append(found, fine("trust", "%s", t.state()))
+	}
+	return append(found, warn("trust", "", "%s", t.state()))
 }
 
 // toolServers say of each role with tool servers whether these can be given what they need of the environment.

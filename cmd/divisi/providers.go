@@ -57,22 +57,6 @@ func (h *holder) providers(ctx context.Context) (base model.Model, gemini *model
 	}
 }
 
-// serviceNotices say to which addresses that a project file names the run's prompts go, and the repository's text with them.
-func serviceNotices(s orchestrator.RunSpec) []string {
-	var list []string
-	for _, n := range needs(s) {
-		m := s.Project.Model(n.model)
-		if m.Provider != spec.ProviderOpenAI || m.BaseURL == "" {
-			continue
-		}
-		notice := fmt.Sprintf("what the agents of model %s are shown goes to %s", s.Project.ModelName(n.model), m.BaseURL)
-		if !slices.Contains(list, notice) {
-			list = append(list, notice)
-		}
-	}
-	return list
-}
-
 // named is the model's name, with its alias where it has one.
 func (n need) named(p *spec.Project) string {
 	if name := p.ModelName(n.model); name != n.model {

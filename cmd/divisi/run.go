@@ -334,7 +334,7 @@ func (g *globals) begin(ctx context.Context, h *holder, o runOptions) (err error
 	}
 	defer g.closeBus(h.bus)
 	h.approve = g.approver(h, o)
-	h.notices = slices.Concat(notices(), roleNotices(h.spec), programNotices(h.spec), serviceNotices(h.spec))
+	h.notices = slices.Concat(notices(), roleNotices(h.spec), programNotices(h.spec))
 	st, err := h.carry(ctx, false, nil)
 	return g.finish(ctx, h, st, err)
 }

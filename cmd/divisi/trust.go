@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,142 +25,112 @@ type trusting struct {
 	repo     string
 	requests []string
 	trusted  bool
-	// store and identity are where the decision belongs, earlier is the decision that is there.
-	store              *trust.Store
-	identity, commonID string
-	earlier            *trust.Decision
-	// fault is why no decision can be read.
+	// store is where the decision belongs, nil where there can be none; earlier is the decision that is there.
+	store   *trust.Store
+	earlier *trust.Decision
+	// fault is why no decision can be read, which then counts as none.
 	fault error
 }
 
-// trusting compares the requests with the decision about the repository. It fails for nothing: without a decision that counts the
-// repository is not trusted. checkout may be nil, for a directory that is no repository.
+// trusting compares the requests with the decision about the repository. checkout is nil for a directory that is no repository.
 func (g *globals) trusting(repo string, checkout *git.Checkout, project *spec.Project, set configs.RoleSet) *trusting {
-	t := &trusting{repo: repo, requests: trust.Requests(project, set.Repository)}
-	switch {
-	case len(t.requests) == 0:
-		t.trusted = true
-	case checkout == nil:
-		t.fault = fmt.Errorf("%s is no git repository that can be read", repo)
-	default:
-		t.fault = t.look(filepath.Join(g.stateDir, "trust"), checkout)
+	t := &trusting{repo: console.Sanitize(repo), requests: trust.Requests(project, set.Repository)}
+	if t.trusted = len(t.requests) == 0; t.trusted {
+		return t
+	}
+	if t.store, t.fault = g.decisions(checkout); t.fault == nil {
+		t.earlier, t.fault = t.store.Read()
+		t.trusted = t.earlier.Covers(t.requests)
 	}
 	return t
 }
 
-func (t *trusting) look(dir string, checkout *git.Checkout) (err error) {
-	if t.identity, err = checkout.Identity(); err != nil {
-		return err //nolint:wrapcheck // it names the directory
+// decisions opens the place of the decision, which cannot lie in the repository's own work trees.
+func (g *globals) decisions(checkout *git.Checkout) (*trust.Store, error) {
+	if checkout == nil {
+		return nil, usagef("decisions are about git repositories, and this is none that can be read")
 	}
-	t.commonID = checkout.CommonDir
-	if t.store, err = openTrust(dir, checkout); err != nil {
-		return err
+	identity, err := checkout.Identity()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names the directory
 	}
-	t.earlier, err = t.store.Read(t.identity, t.commonID)
-	t.trusted = t.earlier.Covers(t.requests)
-	return err //nolint:wrapcheck // it names the file
-}
-
-// openTrust opens the decisions, which cannot lie in the repository's own work trees.
-func openTrust(dir string, checkout *git.Checkout) (*trust.Store, error) {
-	trees := []string{checkout.Top}
-	if filepath.Base(checkout.CommonDir) == ".git" {
-		trees = append(trees, filepath.Dir(checkout.CommonDir))
-	}
-	store, err := trust.Open(dir, trees...)
-	if errors.Is(err, trust.ErrInside) {
+	store, err := trust.Open(filepath.Join(g.stateDir, "trust"), identity, checkout.CommonDir,
+		checkout.Top, strings.TrimSuffix(checkout.CommonDir, string(filepath.Separator)+".git"))
+	if err != nil {
 		return nil, usagef("%v: choose another directory with --state-dir", err)
 	}
-	return store, err //nolint:wrapcheck // it names the directory
+	return store, nil
 }
 
-// text lists the requests, with what changed since the earlier decision.
+// text lists the requests, with what changed since the earlier decision; it is empty where there are none.
 func (t *trusting) text() string {
 	if len(t.requests) == 0 {
 		return ""
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "The files of %s request more than confined commands without network", console.Sanitize(t.repo))
+	text, lines := "The files of "+t.repo+" request more than confined commands without network", t.requests
 	if t.earlier != nil && !t.trusted {
-		fmt.Fprintf(&b, " (+ and -: changed since you agreed on %s)", t.earlier.Agreed.Local().Format(time.DateOnly))
-	}
-	b.WriteString(":\n")
-	lines := t.requests
-	if !t.trusted {
+		text += " (+ and -: changed since you agreed on " + t.earlier.Agreed.Local().Format(time.DateOnly) + ")"
 		lines = t.earlier.Changes(t.requests)
 	}
-	for _, line := range lines {
-		b.WriteString("  " + line + "\n")
-	}
+	text += ":\n  " + strings.Join(lines, "\n  ") + "\n"
 	if t.fault != nil {
-		fmt.Fprintf(&b, "%s\n", console.Sanitize(t.fault.Error()))
+		text += console.Sanitize(t.fault.Error()) + "\n"
 	}
-	return b.String()
+	return text
 }
 
 // state is a sentence about the decision.
 func (t *trusting) state() string {
 	switch {
 	case len(t.requests) == 0:
-		return "nothing is requested beyond confined commands without network"
+		return "the files of the repository request nothing beyond confined commands without network"
 	case t.trusted:
 		return "you agreed to this list on " + t.earlier.Agreed.Local().Format(time.DateOnly)
 	default:
-		return "you have not agreed to this list: a run asks first; agree with " + t.command()
+		return "you have not agreed to this list: a run asks first; agree with divisi trust --repo " + quote(t.repo)
 	}
 }
 
-func (t *trusting) command() string { return "divisi trust --repo " + quote(t.repo) }
-
-// settle is called before anything of the repository runs and before anything is sent: it returns nil where the requests are
-// trusted, asks on a terminal, and is an error elsewhere.
+// settle returns nil where the requests are trusted, asks on a terminal, and is an error elsewhere.
 func (t *trusting) settle(ctx context.Context, g *globals) error {
-	if t.trusted {
+	switch {
+	case t.trusted:
 		return nil
+	case t.store == nil || !isTerminal(g.in) || g.json():
+		return usagef("%sNothing of it was run. Read the list, then agree: divisi trust --repo %s\nFor one run alone, as in CI: --trust-repo",
+			t.text(), quote(t.repo))
 	}
-	to, end, err := g.questions()
-	if err != nil || t.store == nil {
-		return usagef("%sNothing of it was run. Read the list, then agree: %s\nFor one run alone, as in CI: --trust-repo", t.text(), t.command())
-	}
-	defer end()
-	return t.ask(ctx, g.in, to)
+	return t.ask(ctx, g)
 }
 
-// ask stores the decision after a yes.
-func (t *trusting) ask(ctx context.Context, in io.Reader, to io.Writer) error {
-	fmt.Fprintf(to, "%sdocs/trust.md explains them. Trust the repository with these %d? [y/N] ", t.text(), len(t.requests))
-	yes, err := answer(ctx, func() (bool, error) { return console.Yes(in) })
+// ask stores the decision after a yes. Where the output goes elsewhere, the question goes to the terminal itself.
+func (t *trusting) ask(ctx context.Context, g *globals) error {
+	to := g.out
+	if !isTerminal(to) {
+		tty, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
+		if err != nil {
+			return fmt.Errorf("open the terminal to ask whether the repository is trusted: %w", err)
+		}
+		defer tty.Close()
+		to = tty
+	}
+	if _, err := io.WriteString(to, t.text()+fmt.Sprintf("Trust the repository with this list of %d? [y/N] ", len(t.requests))); err != nil {
+		return err //nolint:wrapcheck // the terminal
+	}
+	yes, err := answer(ctx, func() (bool, error) { return console.Yes(g.in) })
+	if err == nil && !yes {
+		err = &endError{codeStopped, t.repo + " is not trusted, and nothing of it was run"}
+	}
 	if err != nil {
 		return err
-	}
-	if !yes {
-		return &endError{codeStopped, t.repo + " is not trusted, and nothing of it was run"}
 	}
 	return t.agree()
 }
 
-func (t *trusting) agree() error {
-	d := trust.Agree(t.commonID, t.requests, now())
-	t.trusted, t.earlier, t.fault = true, &d, nil
-	return t.store.Write(t.identity, d) //nolint:wrapcheck // it says what failed
-}
-
-// questions is where a person at the terminal sees a question: an output that is a terminal, else the terminal itself. Without a
-// person it is an error.
-func (g *globals) questions() (to io.Writer, end func(), err error) {
-	switch {
-	case !isTerminal(g.in) || g.json():
-		return nil, nil, errors.New("there is no terminal to ask on")
-	case isTerminal(g.out):
-		return g.out, func() {}, nil
-	case isTerminal(g.err):
-		return g.err, func() {}, nil
-	}
-	f, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("open the terminal: %w", err)
-	}
-	return f, func() { _ = f.Close() }, nil
+func (t *trusting) agree() (err error) {
+	t.earlier, err = t.store.Write(t.requests, now())
+	t.trusted = err == nil
+	return err //nolint:wrapcheck // it says what failed
 }
 
 // show tells the requests, listed as text says, where nothing is asked.
@@ -171,93 +142,69 @@ func (t *trusting) show(g *globals, list string) error {
 	return err //nolint:wrapcheck // the terminal
 }
 
-// trustCommand is divisi trust.
-type trustCommand struct {
-	*globals
-	repo   string
-	revoke bool
-}
-
 func newTrust(g *globals) *cobra.Command {
-	t := &trustCommand{globals: g}
+	var repo string
+	var revoke bool
 	c := &cobra.Command{
 		Use:   "trust",
 		Short: "Agree to what the files of a repository request",
 		Long: `Show what the files of a repository (.divisi, .claude/agents, .gemini/agents) request beyond confined
 commands without network: setup, network, variables, tool servers, addresses, replaced roles. On a
 terminal it is stored after a yes; elsewhere the command itself is the yes. A run asks by itself. The
-decision is kept in the state directory, for this repository and exactly this list. See docs/trust.md.` +
+decision is kept in the state directory, for this repository and exactly this list.` +
 			codes(codeOK, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi trust\n  divisi trust --repo ../clone\n  divisi trust --revoke",
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return t.run(c.Context()) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			checkout, err := inspected(c.Context(), repo)
+			if err != nil {
+				return err
+			}
+			if revoke {
+				return g.revoke(checkout)
+			}
+			return g.trust(c.Context(), checkout)
+		},
 	}
-	c.Flags().StringVar(&t.repo, "repo", ".", "the repository")
-	c.Flags().BoolVar(&t.revoke, "revoke", false, "forget the decision about the repository")
+	c.Flags().StringVar(&repo, "repo", ".", "the repository")
+	c.Flags().BoolVar(&revoke, "revoke", false, "forget the decision about the repository")
 	return c
 }
 
-func (c *trustCommand) run(ctx context.Context) error {
-	if err := checkDir(c.repo); err != nil {
-		return err
-	}
-	gitCLI, err := git.New(ctx)
-	if err != nil {
-		return err //nolint:wrapcheck // it says what to install
-	}
-	checkout, err := gitCLI.Inspect(ctx, c.repo)
-	if err != nil {
-		return err //nolint:wrapcheck // it names the directory
-	}
-	if c.revoke {
-		return c.forget(checkout)
-	}
+func (g *globals) trust(ctx context.Context, checkout *git.Checkout) error {
 	set, project, err := files(checkout.Top, nil)
 	if err != nil {
 		return err
 	}
-	t := c.trusting(checkout.Top, checkout, &project, set)
+	t := g.trusting(checkout.Top, checkout, &project, set)
 	list := t.text()
 	switch {
 	case t.trusted:
 	case t.store == nil:
 		return t.fault
+	case isTerminal(g.in) && !g.json():
+		list, err = "", t.ask(ctx, g)
 	default:
-		if list, err = c.decide(ctx, t, list); err != nil {
-			return err
-		}
+		err = t.agree()
 	}
-	return t.show(c.globals, list)
-}
-
-// decide asks on a terminal; elsewhere the command itself is the yes. It returns the list where it was not shown yet.
-func (c *trustCommand) decide(ctx context.Context, t *trusting, list string) (string, error) {
-	to, end, err := c.questions()
-	if err != nil {
-		return list, t.agree()
-	}
-	defer end()
-	return "", t.ask(ctx, c.in, to)
-}
-
-// forget removes the decision, whatever the files of the repository request now.
-func (c *trustCommand) forget(checkout *git.Checkout) error {
-	store, err := openTrust(filepath.Join(c.stateDir, "trust"), checkout)
 	if err != nil {
 		return err
 	}
-	identity, err := checkout.Identity()
+	return t.show(g, list)
+}
+
+// revoke forgets the decision, whatever the files of the repository request now.
+func (g *globals) revoke(checkout *git.Checkout) error {
+	store, err := g.decisions(checkout)
 	if err != nil {
-		return err //nolint:wrapcheck // it names the directory
+		return err
 	}
-	had, err := store.Forget(identity)
-	if err != nil {
-		return err //nolint:wrapcheck // it says what failed
+	said := "the decision is forgotten"
+	if err = store.Forget(); errors.Is(err, fs.ErrNotExist) {
+		said, err = "there was no decision", nil
 	}
-	said := "no decision was stored about"
-	if had {
-		said = "forgotten is the decision about"
+	if err == nil {
+		_, err = fmt.Fprintln(g.out, said)
 	}
-	_, err = fmt.Fprintf(c.out, "%s %s\n", said, console.Sanitize(checkout.Top))
-	return err //nolint:wrapcheck // the terminal
+	return err //nolint:wrapcheck // it names the file
 }

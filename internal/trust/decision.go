@@ -16,47 +16,38 @@ import (
 // format is the version of the files that are written and read.
 const format = 1
 
-// Decision is what a person agreed to for one repository.
+// Decision is what a person agreed to for one repository: the real path of its common git directory, and a list of Requests.
 type Decision struct {
-	Format int `json:"format"`
-	// Repository is the real path of the repository's common git directory.
-	Repository string   `json:"repository"`
-	Requests   []string `json:"requests"`
-	// Hash is Hash of Requests.
-	Hash   string    `json:"hash"`
-	Agreed time.Time `json:"agreed"`
+	Format     int       `json:"format"`
+	Repository string    `json:"repository"`
+	Requests   []string  `json:"requests"`
+	Hash       string    `json:"hash"`
+	Agreed     time.Time `json:"agreed"`
 }
 
-// Agree makes the decision about a list as Requests returns it.
-func Agree(repository string, requests []string, at time.Time) Decision {
-	return Decision{Format: format, Repository: repository, Requests: requests, Hash: Hash(requests), Agreed: at}
-}
-
-// Hash is the digest of a list of requests.
-func Hash(requests []string) string {
+func hash(requests []string) string {
 	digest := sha256.Sum256([]byte(strings.Join(requests, "\n")))
 	return hex.EncodeToString(digest[:])
 }
 
 // Covers reports whether the decision was about exactly this list; a decision that is nil covers nothing.
-func (d *Decision) Covers(requests []string) bool { return d != nil && d.Hash == Hash(requests) }
+func (d *Decision) Covers(requests []string) bool { return d != nil && d.Hash == hash(requests) }
 
 // Changes lists the requests, each with a mark in front: + where the decision does not have it, and - for one that only the decision
 // has. Without a decision there is nothing to compare with, and no marks.
 func (d *Decision) Changes(requests []string) []string {
 	if d == nil {
-		return slices.Clone(requests)
+		return requests
 	}
-	var lines []string
-	for _, r := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(d.Requests, requests)))) {
-		switch {
-		case !slices.Contains(d.Requests, r):
-			lines = append(lines, "+ "+r)
-		case !slices.Contains(requests, r):
-			lines = append(lines, "- "+r)
-		default:
-			lines = append(lines, "  "+r)
+	lines := slices.Compact(slices.Sorted(slices.Values(slices.Concat(d.Requests, requests))))
+	for i, r := range lines {
+		mark := "  "
+		if !slices.Contains(d.Requests, r) {
+			mark = "+ "
+		} else if !slices.Contains(requests, r) {
+			mark = "- "
 		}
+		lines[i] = mark + r
 	}
 	return lines
 }
@@ -66,18 +57,16 @@ func Parse(data []byte, repository string) (*Decision, error) {
 	var d Decision
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&d); err != nil {
-		return nil, fmt.Errorf("it is damaged: %w", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("it is damaged: something follows the decision")
-	}
+	err := dec.Decode(&d)
+	_, after := dec.Token()
 	switch {
+	case err != nil:
+		return nil, fmt.Errorf("it is damaged: %w", err)
 	case d.Format != format:
 		return nil, fmt.Errorf("it has format %d, and this program reads %d", d.Format, format)
 	case d.Repository != repository:
 		return nil, errors.New("it is about another repository")
-	case d.Hash != Hash(d.Requests), slices.ContainsFunc(d.Requests, unprintable):
+	case !errors.Is(after, io.EOF), d.Hash != hash(d.Requests), slices.ContainsFunc(d.Requests, unprintable):
 		return nil, errors.New("it is damaged: its hash is not that of its requests")
 	}
 	return &d, nil

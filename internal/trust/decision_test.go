@@ -8,9 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func agreed(requests ...string) Decision {
+	return Decision{
+		Format: format, Repository: "/r/.git", Requests: requests, Hash: hash(requests), Agreed: time.Unix(1, 0).UTC(),
+	}
+}
+
 func TestChanges(t *testing.T) {
 	t.Parallel()
-	d := Agree("/r/.git", []string{"a", "b"}, time.Unix(0, 0))
+	d := agreed("a", "b")
 	require.True(t, d.Covers([]string{"a", "b"}))
 	for _, other := range [][]string{nil, {"a"}, {"b"}, {"a", "b", "c"}} {
 		require.False(t, d.Covers(other), other)
@@ -24,7 +30,7 @@ func TestChanges(t *testing.T) {
 // What cannot be a decision about this repository, in this form, is none.
 func TestParse(t *testing.T) {
 	t.Parallel()
-	good := Agree("/r/.git", []string{"a", "b"}, time.Unix(0, 0).UTC())
+	good := agreed("a", "b")
 	encode := func(change func(*Decision)) string {
 		d := good
 		change(&d)
@@ -39,10 +45,10 @@ func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "damaged", "null": "format 0", "[]": "damaged", whole[:len(whole)-1]: "damaged", whole + "{}": "damaged",
 		`{"surprise":1}`: "damaged",
-		encode(func(d *Decision) { d.Format = 2 }):                                            "it has format 2, and this program reads 1",
-		encode(func(d *Decision) { d.Repository = "/other/.git" }):                            "another repository",
-		encode(func(d *Decision) { d.Requests = []string{"a", "b", "c"} }):                    "its hash is not that of its requests",
-		encode(func(d *Decision) { *d = Agree("/r/.git", []string{"\x1b[2J"}, time.Time{}) }): "damaged",
+		encode(func(d *Decision) { d.Format = 2 }):                         "it has format 2, and this program reads 1",
+		encode(func(d *Decision) { d.Repository = "/other/.git" }):         "another repository",
+		encode(func(d *Decision) { d.Requests = []string{"a", "b", "c"} }): "its hash is not that of its requests",
+		encode(func(d *Decision) { *d = agreed("\x1b[2J") }):               "damaged",
 	} {
 		_, err := Parse([]byte(text), "/r/.git")
 		require.ErrorContains(t, err, want, text)
@@ -51,7 +57,7 @@ func TestParse(t *testing.T) {
 
 // FuzzParse: no file is a crash, and none that is read covers another list than its own.
 func FuzzParse(f *testing.F) {
-	whole, err := json.Marshal(Agree("/r/.git", []string{"a", "b"}, time.Unix(0, 0)))
+	whole, err := json.Marshal(agreed("a", "b"))
 	require.NoError(f, err)
 	f.Add(whole)
 	f.Add([]byte(`{"format":1,"repository":"/r/.git","requests":["\u001b"],"hash":""}`))

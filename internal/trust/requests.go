@@ -1,3 +1,5 @@
+// Package trust lists what the files of a repository request beyond confined commands without network, and keeps a person's
+// decision about that list outside the repository.
 package trust
 
 import (
@@ -24,13 +26,13 @@ const (
 func Requests(project *spec.Project, roles map[string]spec.Role) []string {
 	var l list
 	if len(project.Setup) > 0 {
-		l.add("setup, with the network: %s", command(project.Setup))
+		l.add("setup, with the network: %s", project.Setup)
 	}
 	if project.Loopback {
 		l.add("setup reaches this machine's own addresses (loopback)")
 	}
 	for _, name := range project.Env {
-		l.add("env: every command sees your variable %s", word(name))
+		l.add("env: every command sees your variable %s", name)
 	}
 	for alias, m := range project.Models {
 		l.model(alias, &m)
@@ -45,74 +47,80 @@ func Requests(project *spec.Project, roles map[string]spec.Role) []string {
 
 type list []string
 
-func (l *list) add(format string, args ...any) { *l = append(*l, fmt.Sprintf(format, args...)) }
+// add makes a line; texts of the repository are shown by word.
+func (l *list) add(format string, texts ...any) {
+	for i, text := range texts {
+		switch text := text.(type) {
+		case string:
+			texts[i] = word(text)
+		case []string:
+			texts[i] = words(text)
+		}
+	}
+	*l = append(*l, fmt.Sprintf(format, texts...))
+}
 
-// model lists an alias that is served elsewhere than at Gemini's: prompts go there, with or without a key.
+// model lists an alias that is not served by Gemini at the person's own address: prompts go there, with or without a key.
 func (l *list) model(alias string, m *spec.Model) {
-	if m.Provider != spec.ProviderOpenAI && m.BaseURL == "" && m.KeyEnv == "" {
-		return
+	const to = "model %s: prompts with the repository's content go to %s, "
+	switch {
+	case m.Provider != spec.ProviderOpenAI && m.BaseURL == "" && m.KeyEnv == "":
+	case m.BaseURL != "" && m.KeyEnv == "":
+		l.add(to+"without a key", alias, m.BaseURL)
+	case m.BaseURL != "":
+		l.add(to+"with the key in your variable %s", alias, m.BaseURL, m.KeyEnv)
+	default:
+		l.add(to+"with the key in your variable %s", alias, openAI, cmp.Or(m.KeyEnv, openAIKey))
 	}
-	key := m.KeyEnv
-	if m.BaseURL == "" {
-		key = cmp.Or(key, openAIKey)
-	}
-	with := "without a key"
-	if key != "" {
-		with = "with the key in your variable " + word(key)
-	}
-	l.add("model %s: prompts with the repository's content go to %s, %s", word(alias), word(cmp.Or(m.BaseURL, openAI)), with)
 }
 
 // servers lists the tool servers that are defined; owner says of which role, and is empty for the project's.
 func (l *list) servers(owner string, servers map[string]spec.MCPServer) {
 	for name, m := range servers {
-		switch {
+		var headers []string
+		for _, header := range slices.Sorted(maps.Keys(m.Headers)) {
+			headers = append(headers, header+"="+m.Headers[header])
+		}
+		switch server := "tool server %s" + owner; {
+		case m.URL != "" && len(headers) > 0:
+			l.add(server+": calls go to %s, with headers from your variables %s", name, m.URL, headers)
 		case m.URL != "":
-			l.add("tool server %s%s: calls go to %s%s", word(name), owner, word(m.URL), headers(m.Headers))
-		case len(m.Command) > 0 && len(m.Env) > 0:
-			l.add("tool server %s%s, with your variables %s: %s", word(name), owner, command(slices.Sorted(slices.Values(m.Env))),
-				command(m.Command))
+			l.add(server+": calls go to %s", name, m.URL)
+		case len(m.Env) > 0:
+			l.add(server+", with your variables %s: %s", name, slices.Sorted(slices.Values(m.Env)), m.Command)
 		case len(m.Command) > 0:
-			l.add("tool server %s%s: %s", word(name), owner, command(m.Command))
+			l.add(server+": %s", name, m.Command)
 		}
 	}
-}
-
-func headers(headers map[string]string) string {
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		fmt.Fprintf(&b, ", with the header %s from your variable %s", word(name), word(headers[name]))
-	}
-	return b.String()
 }
 
 // role lists what a role of the repository may do. The gates run with the network of the role whose work they judge.
 func (l *list) role(name string, r *spec.Role, gates []spec.Gate) {
 	if spec.BuiltInRole(name) {
-		l.add("role %s replaces the built-in one", word(name))
+		l.add("role %s replaces the built-in one", name)
 	}
 	if r.Loopback {
-		l.add("role %s: its commands with the network reach this machine's own addresses (loopback)", word(name))
+		l.add("role %s: its commands with the network reach this machine's own addresses (loopback)", name)
 	}
 	l.servers(" of role "+word(name), r.MCPServers)
 	if !r.Network {
 		return
 	}
-	l.add("role %s: its commands, tool servers and gates have the network", word(name))
+	l.add("role %s: its commands, tool servers and gates have the network", name)
 	if len(r.Command) > 0 {
-		l.add("role %s, with the network: %s", word(name), command(r.Command))
+		l.add("role %s, with the network: %s", name, r.Command)
 	}
 	for _, g := range gates {
-		l.add("gate %s, with the network where a role has it: %s", word(g.Name), command(g.Command))
+		l.add("gate %s, with the network where a role has it: %s", g.Name, g.Command)
 	}
 }
 
-func command(args []string) string {
-	words := make([]string, 0, len(args))
-	for _, arg := range args {
-		words = append(words, word(arg))
+func words(texts []string) string {
+	shown := make([]string, 0, len(texts))
+	for _, text := range texts {
+		shown = append(shown, word(text))
 	}
-	return strings.Join(words, " ")
+	return strings.Join(shown, " ")
 }
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9_./:=@%+-]+$`)

@@ -57,8 +57,7 @@ func TestRequests(t *testing.T) {
 			roles: map[string]spec.Role{"r": {MCPServers: tools}},
 			want: []string{
 				`tool server docs of role r, with your variables A B: docs "a b"`, "tool server docs: docs",
-				"tool server web: calls go to \"http://127.0.0.1:9/mcp?x=1\", with the header Authorization from your variable A, " +
-					"with the header X-B from your variable B",
+				"tool server web: calls go to \"http://127.0.0.1:9/mcp?x=1\", with headers from your variables Authorization=A X-B=B",
 			},
 		},
 		"roles": {

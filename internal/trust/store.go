@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/google/renameio/v2/maybe"
 )
@@ -15,116 +15,72 @@ import (
 // maxFile bounds a decision's file; it is far above the requests of any repository.
 const maxFile = 16 << 20
 
-// ErrInside says that the directory for decisions lies in the repository: a clone could bring its own decision.
+// ErrInside says that the directory for decisions lies in the repository.
 var ErrInside = errors.New("lies inside the repository, which could bring its own decision")
 
-// Store keeps one file for each repository.
-type Store struct{ dir string }
+// Store keeps the decision about one repository in a file.
+type Store struct{ path, repository string }
 
-// Open returns the store in a directory, which need not exist. A directory inside one of the work trees is ErrInside.
-func Open(dir string, trees ...string) (*Store, error) {
-	at, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, fmt.Errorf("resolve %s: %w", dir, err)
-	}
-	real, err := existing(at)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("resolve %s: %w", dir, err)
-	case inside(real, trees):
+// Open returns the place in dir, which need not exist, for the decision about a repository with this identity. trees are the real
+// paths of its work trees; a directory inside one of them is ErrInside.
+func Open(dir, identity, repository string, trees ...string) (*Store, error) {
+	if inside(dir, trees) {
 		return nil, fmt.Errorf("%s %w", dir, ErrInside)
 	}
-	return &Store{at}, nil
+	return &Store{filepath.Join(dir, identity+".json"), repository}, nil
 }
 
-// existing is the real path of a directory, or of the nearest one above it that exists.
-func existing(dir string) (string, error) {
-	real, err := filepath.EvalSymlinks(dir)
-	if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {
-		return existing(filepath.Dir(dir))
-	}
-	return real, err //nolint:wrapcheck // the caller names the directory
-}
-
-// inside reports whether a directory or one above it is one of the trees. Files are compared, because paths can differ in case.
+// inside reports whether a directory, or the nearest one above it that exists, lies in one of the trees.
 func inside(dir string, trees []string) bool {
-	for {
-		here, err := os.Stat(dir)
-		for _, tree := range trees {
-			if top, terr := os.Stat(tree); err == nil && terr == nil && os.SameFile(here, top) {
-				return true
-			}
-		}
-		if dir == filepath.Dir(dir) {
-			return false
-		}
-		dir = filepath.Dir(dir)
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return dir != filepath.Dir(dir) && inside(filepath.Dir(dir), trees)
 	}
+	for _, tree := range trees {
+		if rel, err := filepath.Rel(tree, real); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
 }
 
-// Path is the file of a repository with this identity.
-func (s *Store) Path(identity string) string { return filepath.Join(s.dir, identity+".json") }
-
-// Read returns the decision about a repository; nil where there is none. An error means that there is none that counts.
-func (s *Store) Read(identity, repository string) (*Decision, error) {
-	path := s.Path(identity)
-	info, err := os.Lstat(path)
+// Read returns the decision; nil where there is none. An error means that there is none that counts.
+func (s *Store) Read() (d *Decision, err error) {
+	info, err := os.Lstat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var d *Decision
-	switch {
-	case err != nil:
-	case !info.Mode().IsRegular():
-		err = errors.New("it is not a regular file")
-	default:
-		d, err = readFile(path, repository)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxFile) {
+		err = errors.New("it is damaged: it is not a regular file, or too large")
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(s.path)
+	}
+	if err == nil {
+		d, err = Parse(data, s.repository)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the decision in %s does not count: %w", path, err)
+		return nil, fmt.Errorf("the decision in %s does not count: %w", s.path, err)
 	}
 	return d, nil
 }
 
-func readFile(path, repository string) (*Decision, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // the caller names the file
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile))
-	if err != nil {
-		return nil, err //nolint:wrapcheck // the caller names the file
-	}
-	return Parse(data, repository)
-}
-
 // Write stores a decision in the place of an earlier one.
-func (s *Store) Write(identity string, d Decision) error {
+func (s *Store) Write(requests []string, at time.Time) (*Decision, error) {
+	d := &Decision{Format: format, Repository: s.repository, Requests: requests, Hash: hash(requests), Agreed: at}
 	data, err := json.MarshalIndent(d, "", "  ")
-	if err == nil && len(data) >= maxFile {
-		err = errors.New("the repository requests too much")
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(s.path), 0o700)
 	}
 	if err == nil {
-		err = os.MkdirAll(s.dir, 0o700)
-	}
-	if err == nil {
-		err = maybe.WriteFile(s.Path(identity), append(data, '\n'), 0o600)
+		err = maybe.WriteFile(s.path, append(data, '\n'), 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("store the decision: %w", err)
+		return nil, fmt.Errorf("store the decision: %w", err)
 	}
-	return nil
+	return d, nil
 }
 
-// Forget removes the decision about a repository, and reports whether there was one, also one that does not count.
-func (s *Store) Forget(identity string) (bool, error) {
-	err := os.Remove(s.Path(identity))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("forget the decision: %w", err)
-	}
-	return true, nil
-}
+// Forget removes the decision, also one that does not count; the error is fs.ErrNotExist where there is none.
+func (s *Store) Forget() error { return os.Remove(s.path) } //nolint:wrapcheck // it names the file

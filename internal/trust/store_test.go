@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -10,51 +11,61 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func open(t *testing.T, dir, identity, repository string) *Store {
+	t.Helper()
+	s, err := Open(dir, identity, repository)
+	require.NoError(t, err)
+	return s
+}
+
 func TestStore(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state", "trust")
-	s, err := Open(dir, t.TempDir())
-	require.NoError(t, err)
-	d, err := s.Read("id", "/r/.git")
+	s := open(t, dir, "id", "/r/.git")
+	d, err := s.Read()
 	require.NoError(t, err)
 	require.Nil(t, d, "nothing is there")
 	require.NoDirExists(t, dir, "reading makes nothing")
+	require.ErrorIs(t, s.Forget(), fs.ErrNotExist)
 
-	want := Agree("/r/.git", []string{"a"}, time.Unix(1, 0).UTC())
-	require.NoError(t, s.Write("id", want))
-	require.NoError(t, s.Write("id", want), "again")
-	d, err = s.Read("id", "/r/.git")
+	for range 2 {
+		_, err = s.Write([]string{"a"}, time.Unix(1, 0).UTC())
+		require.NoError(t, err)
+	}
+	d, err = s.Read()
 	require.NoError(t, err)
+	want := agreed("a")
 	require.Equal(t, &want, d)
-	info, err := os.Stat(s.Path("id"))
+	info, err := os.Stat(filepath.Join(dir, "id.json"))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode())
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, left, 1)
-	_, err = s.Read("id", "/other/.git")
+	_, err = open(t, dir, "id", "/other/.git").Read()
 	require.ErrorContains(t, err, "does not count: it is about another repository")
-
-	had, err := s.Forget("id")
+	d, err = open(t, dir, "other", "/r/.git").Read()
 	require.NoError(t, err)
-	require.True(t, had)
-	had, err = s.Forget("id")
-	require.NoError(t, err)
-	require.False(t, had)
+	require.Nil(t, d)
+	require.NoError(t, s.Forget())
+	require.NoFileExists(t, filepath.Join(dir, "id.json"))
 }
 
 func TestStoreReadsNothingElse(t *testing.T) {
 	t.Parallel()
-	s, err := Open(t.TempDir())
+	dir := t.TempDir()
+	path := func(id string) string { return filepath.Join(dir, id+".json") }
+	require.NoError(t, syscall.Mkfifo(path("pipe"), 0o600))
+	require.NoError(t, os.Mkdir(path("directory"), 0o700))
+	require.NoError(t, os.WriteFile(path("cut"), []byte(`{"format":1`), 0o600))
+	require.NoError(t, os.WriteFile(path("huge"), nil, 0o600))
+	require.NoError(t, os.Truncate(path("huge"), maxFile+1))
+	_, err := open(t, dir, "target", "/r/.git").Write(nil, time.Time{})
 	require.NoError(t, err)
-	require.NoError(t, syscall.Mkfifo(s.Path("pipe"), 0o600))
-	require.NoError(t, os.Mkdir(s.Path("directory"), 0o700))
-	require.NoError(t, os.WriteFile(s.Path("cut"), []byte(`{"format":1`), 0o600))
-	require.NoError(t, s.Write("target", Agree("/r/.git", nil, time.Time{})))
-	require.NoError(t, os.Symlink(s.Path("target"), s.Path("link")))
-	for _, id := range []string{"pipe", "directory", "cut", "link"} {
-		d, err := s.Read(id, "/r/.git")
-		require.ErrorContains(t, err, "does not count: ", id)
+	require.NoError(t, os.Symlink(path("target"), path("link")))
+	for _, id := range []string{"pipe", "directory", "cut", "huge", "link"} {
+		d, err := open(t, dir, id, "/r/.git").Read()
+		require.ErrorContains(t, err, "does not count: it is damaged", id)
 		require.Nil(t, d)
 	}
 }
@@ -62,20 +73,19 @@ func TestStoreReadsNothingElse(t *testing.T) {
 // A clone could bring a decision, also below a directory that a link of the person's leads into.
 func TestStoreLiesOutsideTheRepository(t *testing.T) {
 	t.Parallel()
-	tree, elsewhere := t.TempDir(), t.TempDir()
+	tree, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	elsewhere := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(tree, "state"), 0o700))
 	require.NoError(t, os.Symlink(filepath.Join(tree, "state"), filepath.Join(elsewhere, "link")))
-	require.NoError(t, os.Symlink(tree, filepath.Join(elsewhere, "tree")))
 	for _, dir := range []string{
 		tree, filepath.Join(tree, "state"), filepath.Join(tree, "not", "there"), filepath.Join(elsewhere, "link", "trust"),
 	} {
-		_, err := Open(dir, elsewhere+"/none", tree)
-		require.ErrorIs(t, err, ErrInside, dir)
-		_, err = Open(dir, filepath.Join(elsewhere, "tree"))
+		_, err := Open(dir, "id", "/r/.git", "/nowhere", tree)
 		require.ErrorIs(t, err, ErrInside, dir)
 	}
 	for _, dir := range []string{elsewhere, tree + "-state", filepath.Dir(tree)} {
-		_, err := Open(dir, tree)
+		_, err := Open(dir, "id", "/r/.git", tree)
 		require.NoError(t, err, dir)
 	}
 }
