@@ -25,7 +25,7 @@ var fieldTexts = map[string]string{ //nolint:gosec // it tells of secrets, and h
 	"Role.mcp_servers": "Tool servers by name; an empty definition stands for the project's of that name.",
 	"Role.delegates":   "Roles that delegate and transfer may name; default every role that does tasks.",
 	"Role.network":     "Opens the network to the role's commands.",
-	"Role.loopback":    "Lets commands with the network reach this machine's own addresses too.",
+	"Role.loopback":    "Lets commands with the network reach this machine's own addresses through the proxy too.",
 	"Role.secrets":     "Variables that only the role's command sees; only in a file that is named with --role.",
 	"Role.context":     "What of its history the model is shown.",
 	"Role.tool_output": `What becomes of large output, by tool; "*" for all others.`,
@@ -57,7 +57,7 @@ var fieldTexts = map[string]string{ //nolint:gosec // it tells of secrets, and h
 	"ToolOutput.limit":           "Characters above which the policy applies, 1,000 to 40,000.",
 
 	"Project.setup":       "A command that runs once, before the baseline.",
-	"Project.loopback":    "Lets setup reach this machine's own addresses too.",
+	"Project.loopback":    "Lets setup reach this machine's own addresses through the proxy too.",
 	"Project.gates":       "The commands that decide pass or fail, in their order; default detected.",
 	"Project.models":      "Names for models; the alias default serves roles that name none.",
 	"Project.limits":      "Limits of one attempt where neither task nor role says.",

@@ -222,6 +222,7 @@ func (at *attempt) confined() sandbox.Command {
 	return sandbox.Command{
 		Dir: at.ground().Tree, Env: slices.Concat(at.env, taskEnv(at.assignment)), Place: at.ground(),
 		Writable: at.cache.Writable, Readable: at.readable, Network: at.assignment.Role.Network,
+		Loopback: at.assignment.Role.Loopback,
 	}
 }
 

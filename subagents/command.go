@@ -99,6 +99,7 @@ func (c *CommandExecutor) Run(ctx context.Context) (spec.Result, error) {
 	out, err := sandbox.Run(ctx, sandbox.Command{
 		Args: c.args(), Dir: c.Dir, Env: slices.Concat(c.Env, c.Secrets, taskEnv(c.Assignment)),
 		Place: c.Place, Writable: c.Writable, Readable: c.Readable, Network: c.Assignment.Role.Network,
+		Loopback: c.Assignment.Role.Loopback,
 		Stdin: input, Timeout: c.Bounds.left() + sandbox.DefaultGrace, OnOutput: c.said,
 	})
 	if cause := context.Cause(ctx); cause != nil {

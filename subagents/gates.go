@@ -40,7 +40,7 @@ func (g gates) Run(ctx context.Context, name string) (tool.GateRun, error) {
 	defer release()
 	where := gate.Where{
 		Dir: g.at.slot.Dir(), Env: g.env(), Place: g.at.ground(), Writable: g.at.cache.Writable, Readable: g.at.readable,
-		Network: g.at.assignment.Role.Network, OnOutput: tool.BeatOutput(ctx),
+		Network: g.at.assignment.Role.Network, Loopback: g.at.assignment.Role.Loopback, OnOutput: tool.BeatOutput(ctx),
 	}
 	if b, ok := g.at.assignment.Baseline[name]; ok {
 		where.Baseline = &b

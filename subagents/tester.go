@@ -158,6 +158,7 @@ func (t *Tester) setup(ctx context.Context) (*spec.Result, error) {
 	}
 	out, err := sandbox.Run(ctx, sandbox.Command{
 		Args: args, Dir: t.Dir, Env: t.Env, Place: t.Place, Writable: writable, Readable: t.Readable, Network: true,
+		Loopback: t.Assignment.Project.Loopback,
 		Timeout: t.Bounds.left(),
 	})
 	if cause := context.Cause(ctx); cause != nil {
@@ -194,7 +195,7 @@ func (t *Tester) gate(ctx context.Context, g spec.Gate, tree string) (spec.Recei
 	whole := &transcript{}
 	where := gate.Where{
 		Dir: t.Dir, Tree: tree, Env: t.Env, Place: t.Place, Writable: t.Writable, Readable: t.Readable,
-		Network: t.Assignment.Role.Network, Sink: whole,
+		Network: t.Assignment.Role.Network, Loopback: t.Assignment.Role.Loopback, Sink: whole,
 	}
 	if b, ok := t.Assignment.Baseline[g.Name]; ok {
 		where.Baseline = &b

@@ -78,6 +78,9 @@ func (r *shownRole) lines() [][2]string {
 	if r.Network {
 		network = "open to its commands"
 	}
+	if r.Loopback {
+		network += ", this machine's own addresses too"
+	}
 	lines := [][2]string{
 		{"name", r.Name},
 		{"source", r.Source},

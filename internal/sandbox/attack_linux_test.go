@@ -117,7 +117,11 @@ var attacks = map[string]func() error{
 	"open memory":          func() error { return open("/proc/"+os.Getenv("HOST")+"/mem", unix.O_RDONLY) },
 	"init's memory":        func() error { return open("/proc/1/mem", unix.O_RDONLY) },
 	"take descriptor":      takeDescriptor,
-	"change priority":      changePriority,
+	"change priority":      func() error { return changePriority(unix.PRIO_PROCESS, host()) },
+	"renice stage":         func() error { return changePriority(unix.PRIO_PROCESS, os.Getppid()) },
+	"renice everybody":     func() error { return changePriority(unix.PRIO_USER, 0) },
+	"pin stage":            func() error { return pin(os.Getppid()) },
+	"pin stage's thread":   func() error { return pin(os.Getppid() + 1) },
 	"change limits":        func() error { return changeLimits(host()) },
 	"change stage's":       func() error { return changeLimits(os.Getppid()) },
 	"Inherited descriptor": inherited,
@@ -232,12 +236,21 @@ func rawDisk() error {
 }
 
 // changePriority sets what was set.
-func changePriority() error {
-	raw, err := unix.Getpriority(unix.PRIO_PROCESS, host())
+func changePriority(kind, who int) error {
+	raw, err := unix.Getpriority(kind, who)
 	if err != nil {
 		return err
 	}
-	return unix.Setpriority(unix.PRIO_PROCESS, host(), 20-raw) // the call returns it the other way round
+	return unix.Setpriority(kind, who, 20-raw) // the call returns it the other way round
+}
+
+// pin sets the processors that were set.
+func pin(thread int) error {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(thread, &set); err != nil {
+		return err
+	}
+	return unix.SchedSetaffinity(thread, &set)
 }
 
 // changeLimits sets what was set.

@@ -38,9 +38,11 @@ type Command struct {
 	// Readable are further files and directories that the command may read, beside the system's and the toolchains'. What does
 	// not exist is left out.
 	Readable []string
-	// Network lets the command use the machine's network. Without it there is a loopback of its own where the machine has
-	// namespaces, else nothing.
+	// Network lets the command reach the network through a proxy of Divisi, where the machine has namespaces, else as the machine
+	// does. Without it there is a loopback of its own where the machine has namespaces, else nothing.
 	Network bool
+	// Loopback lets that proxy connect to addresses of this machine too.
+	Loopback bool
 	// MaxMemory bounds, in bytes, what all processes of the command use together; see Output.OutOfMemory. Zero means half of the
 	// machine's memory, a negative number no bound.
 	MaxMemory int64

@@ -24,13 +24,13 @@ var leaky = map[string][]string{
 
 // metadata is what Landlock does not cover.
 var metadata = []string{
-	"change mode", "change times", "change attributes", "change owner", "see file", "see command lines", "change priority",
+	"change mode", "change times", "change attributes", "change owner", "see file", "see command lines",
 }
 
 // calls is what only the filter of system calls refuses.
 var calls = []string{
 	"TCP", "MPTCP", "UDP", "unix socket", "shared memory", "vsock", "kernel events", "other sockets", "nested user", "nested clone3",
-	"change limits", "change stage's", "unshare", "keys", "session keys", "io_uring", "bpf", "perf", "userfaultfd", "type for others", "watch file system",
+	"change limits", "change priority", "renice stage", "renice everybody", "pin stage", "pin stage's thread", "change stage's", "unshare", "keys", "session keys", "io_uring", "bpf", "perf", "userfaultfd", "type for others", "watch file system",
 }
 
 // listeners are what an attack tries to reach outside, as variables for it.

@@ -36,7 +36,7 @@ func startProcess(_ Level, c Command, std streams) (*process, error) {
 		return nil, c.missing()
 	}
 	p := &process{over: make(chan struct{}), cmd: &exec.Cmd{
-		Path: program, Args: c.Args, Dir: c.Dir, Env: c.environment(c.Place),
+		Path: program, Args: c.Args, Dir: c.Dir, Env: c.withUsersProxies().environment(c.Place),
 		Stdin: std.in, Stdout: std.out, Stderr: std.err, WaitDelay: drainWait,
 	}}
 	if err := p.cmd.Start(); err != nil {

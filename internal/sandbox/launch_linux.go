@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/rand"
 	"encoding/gob"
 	"errors"
@@ -40,6 +41,8 @@ type process struct {
 	command Command
 	// marked is the value of JobVar in the environment of its processes, where they have it.
 	marked string
+	// way is its way to the network; nil where it has none of its own.
+	way *way
 	// box is the control group that it runs in; nil where there is none.
 	box *box
 }
@@ -109,7 +112,16 @@ func launch(l Level, c Command, trial *stage.Trial, std streams) (_ *process, er
 		return nil, err
 	}
 	defer theirs.Close() // the stage has its own copy
-	p := &process{control: ours, began: make(chan struct{}), over: make(chan struct{}), command: c, box: group}
+	files := append([]*os.File{text, theirs}, trees...)
+	var out *way
+	if c.Network && l.have(Namespaces) {
+		if out, err = newWay(c.Loopback); err != nil {
+			return nil, errors.Join(err, ours.Close())
+		}
+		defer out.theirs.Close() // the stage has its own copy
+		files = append(files, out.theirs)
+	}
+	p := &process{way: out, control: ours, began: make(chan struct{}), over: make(chan struct{}), command: c, box: group}
 	if !l.have(Namespaces) {
 		p.marked = id
 	}
@@ -118,22 +130,25 @@ func launch(l Level, c Command, trial *stage.Trial, std streams) (_ *process, er
 		// It lives for a moment or does next to nothing: collecting garbage would only cost.
 		Env:   []string{"GOGC=off", "GOMAXPROCS=2", "GOMEMLIMIT=32MiB"},
 		Stdin: std.in, WaitDelay: drainWait,
-		ExtraFiles: append([]*os.File{text, theirs}, trees...), SysProcAttr: attributes(l, c),
+		ExtraFiles: files, SysProcAttr: attributes(l),
 	}
 	if std.out != nil {
 		p.cmd.Stdout, p.cmd.Stderr = std.out, std.err
 	}
 	group.enterWith(p.cmd.SysProcAttr)
 	if err = p.cmd.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start its stage: %w", err), ours.Close())
+		return nil, errors.Join(fmt.Errorf("start its stage: %w", err), ours.Close(), out.ours.Close())
 	}
 	go p.hear()
+	if out != nil {
+		go out.serve(p)
+	}
 	return p, nil
 }
 
 // attributes are the namespaces and the user of a stage. The rights are those of the namespaces, and it gives them up before it
 // starts the command.
-func attributes(l Level, c Command) *syscall.SysProcAttr {
+func attributes(l Level) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true}
 	if !l.have(Namespaces) {
 		return attr
@@ -144,10 +159,8 @@ func attributes(l Level, c Command) *syscall.SysProcAttr {
 		attr.Credential = &syscall.Credential{Uid: userID, Gid: userID}
 		attr.GidMappingsEnableSetgroups = true
 	}
-	attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
-	if !c.Network {
-		attr.Cloneflags |= unix.CLONE_NEWNET
-	}
+	attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
+		unix.CLONE_NEWNET
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: userID, HostID: user, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: userID, HostID: group, Size: 1}}
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
@@ -169,13 +182,13 @@ func compose(l Level, c Command, id string) (config *stage.Config, trees []*os.F
 		Args: c.Args, Dir: c.Place.path(c.Dir, shown), Limits: limits(c),
 	}
 	if !l.have(Namespaces) {
-		config.Env = c.environment(shown, JobVar+"="+id)
+		config.Env = c.withUsersProxies().environment(shown, JobVar+"="+id)
 		config.Reads, config.Writes = v.rules()
 		return config, nil, nil
 	}
-	config.Env = c.environment(shown)
+	config.Env = c.withOwnProxy().environment(shown)
 	config.Root = &stage.Root{
-		Mounts: v.mounts(), Files: files(c.Network), Host: userName, Network: c.Network, MaxTemp: maxTemp,
+		Mounts: v.mounts(), Files: files(), Host: userName, MaxTemp: maxTemp,
 	}
 	config.Reads, config.Writes = []string{"/"}, []string{"/tmp", "/dev"}
 	for _, m := range v.given {
@@ -185,6 +198,9 @@ func compose(l Level, c Command, id string) (config *stage.Config, trees []*os.F
 	}
 	if l.ownUser() {
 		config.Root.Mounts, trees, err = openTrees(config.Root.Mounts)
+	}
+	if c.Network { // it is passed on behind the trees
+		config.Root.Proxy, config.Root.Port = stage.FirstTree+len(trees), proxyPort
 	}
 	return config, trees, err
 }
@@ -321,16 +337,20 @@ func (p *process) wait(out *Output) error {
 	}
 	out.OutOfMemory = p.box.outOfMemory()
 	p.box.close()
+	var closed error
+	if p.way != nil {
+		out.Refused, closed = p.way.close()
+	}
 	if r := p.report; r != nil {
 		out.ExitCode, out.Signal, out.UserTime = r.Exit, r.Signal, r.User
 		out.OutOfMemory = out.OutOfMemory || r.Memory
-		return p.fault()
+		return cmp.Or(p.fault(), closed)
 	}
 	out.ExitCode, out.Signal = -1, fmt.Sprintf("unknown: %v", err)
 	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		out.Signal = status.Signal().String()
 	}
-	return nil
+	return closed
 }
 
 func closeAll(files []*os.File) {

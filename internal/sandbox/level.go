@@ -49,6 +49,9 @@ func (l Level) have(name string) bool {
 // Confined says whether commands are kept from reading and writing outside their paths.
 func (l Level) Confined() bool { return l.have(Namespaces) || l.have(Landlock) }
 
+// HostNetwork reports whether commands with the network get this machine's own, with every service on it.
+func (l Level) HostNetwork() bool { return !l.have(Namespaces) }
+
 // Strict returns nil when no layer is missing, else an error that names each with its reason and what to do.
 func (l Level) Strict() error {
 	if l.untried != nil {
@@ -89,7 +92,7 @@ func (l Level) String() string {
 		text = "Commands read and write only their own tree, temp, caches and the system's programs, but see the machine's " +
 			"processes and the names of all files"
 		if l.have(Seccomp) {
-			text += "; they have no network, not even loopback, unless their role has"
+			text += "; they have no network, not even loopback, unless their role has: then it is this machine's, with every service on it"
 		}
 	}
 	var why []string

@@ -16,6 +16,8 @@ type Output struct {
 	Cancelled bool
 	// OutOfMemory says that it was killed because its processes together used more than MaxMemory.
 	OutOfMemory bool
+	// Refused are hosts to which the command tried to connect and must not, as it named them.
+	Refused []string
 	// Head and Tail are the first and last bytes of stdout and stderr, in the order written; Omitted bytes lie between.
 	Head    []byte
 	Tail    []byte

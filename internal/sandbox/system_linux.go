@@ -124,8 +124,8 @@ func text(path string) string {
 }
 
 // files are those of /etc that tell of the machine's people; a command finds itself in them and nobody else.
-func files(network bool) map[string]string {
-	list := map[string]string{
+func files() map[string]string {
+	return map[string]string{
 		"/etc/passwd": "root:x:0:0:root:/root:/bin/sh\n" + userName + ":x:1000:1000::" + seenHome + ":/bin/sh\n" +
 			"nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n",
 		"/etc/group":         "root:x:0:\n" + userName + ":x:1000:\nnogroup:x:65534:\n",
@@ -133,11 +133,6 @@ func files(network bool) map[string]string {
 		"/etc/hostname":      userName + "\n",
 		"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
 	}
-	if network {
-		list["/etc/resolv.conf"] = text("/etc/resolv.conf")
-		list["/etc/hosts"] += text("/etc/hosts")
-	}
-	return list
 }
 
 // userName is the name of user, group and machine inside, userID the number of user and group.

@@ -3,12 +3,9 @@ package sandbox
 import (
 	"crypto/rand"
 	"maps"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -214,27 +211,4 @@ func TestWorksWithTerminals(t *testing.T) {
 		require.Contains(t, out.Text(), "/dev/pts/0")
 		require.Contains(t, out.Text(), "not a tty")
 	}, full, sharedUser)
-}
-
-// The network is the machine's only for who asks, and that opens no more than it says.
-func TestNetworkIsAskedFor(t *testing.T) {
-	t.Parallel()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = l.Close() })
-	outside := listeners(t)
-	onRungs(t, func(t *testing.T, p place) {
-		t.Helper()
-		connect := `python3 -c 'import socket, sys; socket.create_connection(("127.0.0.1", int(sys.argv[1])))' ` +
-			strings.TrimPrefix(l.Addr().String(), "127.0.0.1:")
-		c := p.shell(connect)
-		require.False(t, p.run(t, c).Success())
-		c.Network = true
-		out := p.run(t, c)
-		require.True(t, out.Success(), out.Text())
-		at := slices.IndexFunc(outside, func(v string) bool { return strings.HasPrefix(v, "ABSTRACT=") })
-		c = p.shell(`python3 -c 'import socket, os; socket.socket(socket.AF_UNIX).connect("\0" + os.environ["ABSTRACT"])'`)
-		c.Network, c.Env = true, append(c.Env, outside[at])
-		require.False(t, p.run(t, c).Success(), "abstract sockets belong to the network, and are not meant")
-	}, full, sharedUser, oneWorld)
 }

@@ -25,6 +25,9 @@ func SecretName(name string) bool { return secret.MatchString(name) }
 func (p *Project) Validate() []Problem {
 	v := &problems{}
 	v.argv("setup", p.Setup)
+	if p.Loopback && len(p.Setup) == 0 {
+		v.addf("loopback", "", "loopback is for setup alone, and there is none: a role has a field of its own")
+	}
 	for i := range p.Gates {
 		p.gateProblems(v, i)
 	}

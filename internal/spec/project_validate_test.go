@@ -81,3 +81,11 @@ func TestBoundsOfDelegationAreFromOneOn(t *testing.T) {
 		"delegation.fan_out: fan_out is from 1 on; leave `delegate` out of a role's tools to have none",
 		said(Delegation{Depth: 0, FanOut: -2}.Validate()))
 }
+
+func TestLoopbackOfAProjectIsForItsSetup(t *testing.T) {
+	t.Parallel()
+	p := Project{Loopback: true}
+	require.Contains(t, said(p.Validate()), "loopback: loopback is for setup alone")
+	p.Setup = []string{"make", "deps"}
+	require.Empty(t, p.Validate())
+}

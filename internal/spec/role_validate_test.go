@@ -47,6 +47,7 @@ func TestRoleValidate(t *testing.T) {
 		{"master as command", func(r *Role) { r.Name, r.Executor = RoleMaster, ExecutorCommand }, `the master is a model`},
 		{"tester writes", func(r *Role) { r.Name, r.Tools = RoleTester, []string{ToolEditFile} }, `changes nothing`},
 		{"include", func(r *Role) { r.IncludeContents = "all" }, `include_contents "all"`},
+		{"loopback alone", func(r *Role) { r.Loopback = true }, "loopback: loopback needs network: true"},
 		{"narrative", func(r *Role) { r.Narrative = "plane" }, `(did you mean "plain"?)`},
 		{
 			"limits", func(r *Role) { r.Limits.Turns, r.Concurrency = -1, -1 },

@@ -24,11 +24,11 @@ type Where struct {
 	Dir  string
 	Tree string
 	// Env is the whole environment, as sandbox.Env builds it, for the place as it is seen; Place, Writable and Readable are what
-	// the gate may write and read, Network whether it may use the network.
+	// the gate may write and read, Network and Loopback which addresses it may reach.
 	Env                []string
 	Place              sandbox.Place
 	Writable, Readable []string
-	Network            bool
+	Network, Loopback  bool
 	// Baseline is the receipt of the same gate on the base commit; nil while the baseline itself is taken.
 	Baseline *spec.Receipt
 	// Sink receives the whole output, bounded as sandbox.Command says, for the object store; nil for none.
@@ -54,7 +54,7 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 	begin := time.Now()
 	out, err := sandbox.Run(ctx, sandbox.Command{
 		Args: g.Command, Dir: where.Dir, Env: where.Env, Place: where.Place, Writable: where.Writable,
-		Readable: where.Readable, Network: where.Network, Timeout: timeout,
+		Readable: where.Readable, Network: where.Network, Loopback: where.Loopback, Timeout: timeout,
 		MaxOutput: 2 * maxTail, Sink: where.Sink, OnOutput: func(p []byte) {
 			lines.write(p)
 			if where.OnOutput != nil {

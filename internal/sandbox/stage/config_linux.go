@@ -55,8 +55,9 @@ type Root struct {
 	Files map[string]string
 	// Host is the name of the machine.
 	Host string
-	// Network says that the network is the machine's.
-	Network bool
+	// Proxy is the descriptor of a unix socket over which the parent gets the listening socket of the proxy; 0 for none.
+	// Port is the port of its own loopback where the command finds that.
+	Proxy, Port int
 	// MaxTemp bounds /tmp and /dev/shm, each, in bytes.
 	MaxTemp int64
 }

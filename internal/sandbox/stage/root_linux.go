@@ -30,7 +30,7 @@ func (r *Root) enter() error {
 	if err := attach(root, below); err != nil {
 		return err
 	}
-	for _, step := range []func() error{r.makeSystem, r.mountAll, r.writeFiles, r.pivot, r.nameHost} {
+	for _, step := range []func() error{r.makeSystem, r.mountAll, r.writeFiles, r.pivot, r.nameHost, r.connect} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -163,26 +163,10 @@ func (r *Root) pivot() error {
 	return nil
 }
 
-// nameHost gives the machine inside its name, and brings its own loopback up where the network is its own.
+// nameHost gives the machine inside its name.
 func (r *Root) nameHost() error {
 	if err := unix.Sethostname([]byte(r.Host)); err != nil {
 		return fmt.Errorf("name the host: %w", err)
-	}
-	if r.Network {
-		return nil
-	}
-	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("bring loopback up: %w", err)
-	}
-	defer unix.Close(s) // a handle
-	request, err := unix.NewIfreq("lo")
-	if err != nil {
-		return fmt.Errorf("bring loopback up: %w", err)
-	}
-	request.SetUint16(unix.IFF_UP)
-	if err := unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, request); err != nil {
-		return fmt.Errorf("bring loopback up: %w", err)
 	}
 	return nil
 }

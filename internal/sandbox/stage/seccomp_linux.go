@@ -3,7 +3,9 @@ package stage
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -68,8 +70,8 @@ func (p *program) refuse(errno unix.Errno) { p.ret(unix.SECCOMP_RET_ERRNO | uint
 
 // rules writes the filter for this processor: everything but what is denied is allowed. own says that the command has
 // namespaces of its own: then what is local to a machine is local to it, unix sockets and shared memory. inet allows the
-// network's sockets; thread is the one that starts the command.
-func rules(own, inet bool, thread uint32) program {
+// network's sockets; thread is the one that starts the command, last the highest id of those of the stage.
+func rules(own, inet bool, thread, last uint32) program {
 	var p program
 	p.load(atArch)
 	p.step(unix.BPF_JMP|unix.BPF_K|unix.BPF_JEQ, arch, 1, 0)
@@ -103,6 +105,7 @@ func rules(own, inet bool, thread uint32) program {
 	p.when(unix.BPF_JEQ, unix.SYS_SOCKET, func(p *program) { p.sockets(own, inet) })
 	p.keepStage(own, thread)
 	p.when(unix.BPF_JEQ, unix.SYS_PRLIMIT64, func(p *program) { p.limits() })
+	p.keepPriority(own, last)
 	for call, mode := range deviceCalls {
 		p.when(unix.BPF_JEQ, call, func(p *program) { p.noDevices(mode) })
 	}
@@ -138,6 +141,49 @@ func (p *program) keepStage(own bool, thread uint32) {
 		p.when(unix.BPF_JEQ, unix.F_SETSIG, func(p *program) { p.refuse(unix.EPERM) })
 		p.ret(unix.SECCOMP_RET_ALLOW)
 	})
+}
+
+// priorityCalls set when and where a thread runs; the value is the place of its id among the arguments.
+var priorityCalls = map[uint32]int{
+	unix.SYS_SCHED_SETAFFINITY: 0, unix.SYS_SCHED_SETSCHEDULER: 0, unix.SYS_SCHED_SETPARAM: 0, unix.SYS_SCHED_SETATTR: 0,
+	unix.SYS_MIGRATE_PAGES: 0, unix.SYS_MOVE_PAGES: 0, unix.SYS_SETPRIORITY: 1, unix.SYS_IOPRIO_SET: 1,
+}
+
+// everyProcess is, by call, the argument that means all processes of a user.
+var everyProcess = map[uint32]uint32{unix.SYS_SETPRIORITY: unix.PRIO_USER, unix.SYS_IOPRIO_SET: 3}
+
+// keepPriority keeps the command from slowing the stage down. In a namespace of its own the threads of the stage have the lowest
+// ids, which never come again; elsewhere a command sets only what its calling thread has.
+func (p *program) keepPriority(own bool, last uint32) {
+	for call, at := range priorityCalls {
+		p.when(unix.BPF_JEQ, call, func(p *program) {
+			if kind, ok := everyProcess[call]; ok {
+				p.load(argument(0))
+				p.when(unix.BPF_JEQ, kind, func(p *program) { p.refuse(unix.EPERM) })
+			}
+			p.load(argument(at))
+			p.when(unix.BPF_JEQ, 0, func(p *program) { p.ret(unix.SECCOMP_RET_ALLOW) })
+			if own {
+				p.when(unix.BPF_JGT, last, func(p *program) { p.ret(unix.SECCOMP_RET_ALLOW) })
+			}
+			p.refuse(unix.EPERM)
+		})
+	}
+}
+
+// lastThread is the highest id of a thread of this process.
+func lastThread() (uint32, error) {
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return 0, fmt.Errorf("list own threads: %w", err)
+	}
+	last := 0
+	for _, t := range threads {
+		if id, err := strconv.Atoi(t.Name()); err == nil {
+			last = max(last, id)
+		}
+	}
+	return uint32(last), nil
 }
 
 // limits lets a process set limits of its own and read those of others. With the stage's, a command could keep it from looking
@@ -188,7 +234,11 @@ func filter(own, inet bool) error {
 	if arch == 0 {
 		return errors.New(NoFilter)
 	}
-	p := rules(own, inet, uint32(unix.Gettid()))
+	last, err := lastThread()
+	if err != nil {
+		return err
+	}
+	p := rules(own, inet, uint32(unix.Gettid()), last)
 	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
 	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0,
 		uintptr(unsafe.Pointer(&prog))) //nolint:gosec // the kernel's interface

@@ -54,11 +54,14 @@ func TestWritingFollowsTheVersion(t *testing.T) {
 // starter is the id of the thread that starts the command, as the filters here know it.
 const starter = 4711
 
+// last is the highest id of the threads of a stage in its own namespace, as the filters here know it.
+const last = 14
+
 // Every jump of a filter lands within it, and every path through it ends in a verdict.
 func TestFiltersAreWellFormed(t *testing.T) {
 	t.Parallel()
 	for _, unixSockets := range []bool{false, true} {
-		p := rules(unixSockets, !unixSockets, starter)
+		p := rules(unixSockets, !unixSockets, starter, last)
 		require.Less(t, len(p), unix.BPF_MAXINSNS)
 		for i, step := range p {
 			if step.Code&0x07 == unix.BPF_JMP {
@@ -125,7 +128,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	const allow, kill = unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_KILL_PROCESS
 	refuse := func(errno unix.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(errno) }
-	wide, narrow := rules(true, true, starter), rules(false, false, starter)
+	wide, narrow := rules(true, true, starter, last), rules(false, false, starter, last)
 	for _, call := range slices.Concat(denied, deniedHere) {
 		require.Equal(t, refuse(unix.EPERM), verdict(t, narrow, arch, call), call)
 	}
@@ -182,17 +185,17 @@ func TestTheStartingThreadIsOutOfReach(t *testing.T) {
 	const allow, refused = unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 	const kill, pid = uint32(unix.SIGKILL), starter - 3
 	for _, own := range []bool{false, true} {
-		p := rules(own, false, starter)
+		p := rules(own, false, starter, last)
 		for _, call := range []uint32{unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_PIDFD_OPEN} {
 			require.Equal(t, refused, verdict(t, p, arch, call, starter, kill), call)
-			require.EqualValues(t, allow, verdict(t, p, arch, call, starter+1, starter), "%d: the neighbour", call)
+			require.EqualValues(t, allow, verdict(t, p, arch, call, starter+1, starter, last), "%d: the neighbour", call)
 		}
 		for _, call := range []uint32{unix.SYS_TGKILL, unix.SYS_RT_TGSIGQUEUEINFO} {
 			require.Equal(t, refused, verdict(t, p, arch, call, pid, starter, kill), call)
 			require.EqualValues(t, allow, verdict(t, p, arch, call, starter, starter+1, kill), "%d: the neighbour", call)
 		}
 	}
-	p := rules(false, false, starter)
+	p := rules(false, false, starter, last)
 	require.Equal(t, unix.SECCOMP_RET_ERRNO|uint32(unix.ENOSYS), verdict(t, p, arch, unix.SYS_PIDFD_SEND_SIGNAL, 3, kill))
 	require.Equal(t, refused, verdict(t, p, arch, unix.SYS_FCNTL, 3, unix.F_SETSIG, kill))
 	require.EqualValues(t, allow, verdict(t, p, arch, unix.SYS_FCNTL, 3, unix.F_SETFL, unix.O_ASYNC))
@@ -205,7 +208,7 @@ func TestLimitsOfOthersAreRead(t *testing.T) {
 		t.Skip(NoFilter)
 	}
 	const allow, refused = unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	p := rules(true, false, starter)
+	p := rules(true, false, starter, last)
 	of := func(pid, low, high uint32) uint32 {
 		return verdictOf(t, p, map[uint32]uint32{
 			atArch: arch, atCall: unix.SYS_PRLIMIT64, argument(0): pid, argument(2): low, argument(2) + 4: high,
@@ -265,4 +268,32 @@ func TestProgram(t *testing.T) {
 		}
 	}
 	require.Equal(t, "last", Lookup([]string{"A=first", "AB=x", "A=last"}, "A"))
+}
+
+// What a command sets of when and where it runs is its own: the threads of the stage are out of reach, and without a namespace
+// everybody else's.
+func TestPriorityOfOthersStays(t *testing.T) {
+	t.Parallel()
+	if !HasFilter {
+		t.Skip(NoFilter)
+	}
+	const allow, refused = unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	own, shared := rules(true, true, starter, last), rules(false, true, starter, last)
+	for call, at := range priorityCalls {
+		arguments := make([]uint32, at+1)
+		for id, want := range map[uint32][2]uint32{
+			0: {allow, allow}, 1: {refused, refused}, last: {refused, refused}, last + 1: {allow, refused}, starter: {allow, refused},
+		} {
+			arguments[at] = id
+			require.Equal(t, want, [2]uint32{verdict(t, own, arch, call, arguments...), verdict(t, shared, arch, call, arguments...)},
+				"%d %d", call, id)
+		}
+	}
+	for call, user := range everyProcess {
+		require.Equal(t, refused, verdict(t, own, arch, call, user, 0))
+		require.EqualValues(t, allow, verdict(t, own, arch, call, 1, 0), "%d: its own group", call)
+	}
+	n, err := lastThread()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, n, uint32(os.Getpid()))
 }

@@ -1,0 +1,135 @@
+package egress
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/http/httpproxy"
+)
+
+// dialTime bounds one try to connect; a name can have several addresses.
+const dialTime = 15 * time.Second
+
+// Proxy connects to what it does not refuse, through the user's own proxy where there is one.
+type Proxy struct {
+	loopback bool
+	// users returns the user's proxy for an address, nil for none.
+	users   func(*url.URL) (*url.URL, error)
+	resolve func(ctx context.Context, network, host string) ([]netip.Addr, error)
+	own     func() ([]netip.Addr, error)
+	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+
+	mu      sync.Mutex
+	refused []string
+}
+
+// New makes a proxy. loopback lets commands reach the addresses of this machine. The user's proxies are those of this process's
+// environment.
+func New(loopback bool) *Proxy {
+	c, all := httpproxy.FromEnvironment(), cmp.Or(os.Getenv("ALL_PROXY"), os.Getenv("all_proxy"))
+	c.HTTPProxy, c.HTTPSProxy = cmp.Or(c.HTTPProxy, all), cmp.Or(c.HTTPSProxy, all)
+	return &Proxy{
+		loopback: loopback, users: c.ProxyFunc(), own: ownAddresses, resolve: net.DefaultResolver.LookupNetIP,
+		dial: (&net.Dialer{Timeout: dialTime}).DialContext,
+	}
+}
+
+// Refused lists the hosts that were refused, at most ten.
+func (p *Proxy) Refused() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.refused)
+}
+
+func (p *Proxy) refuse(host, why string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.refused) < 10 && !slices.Contains(p.refused, host) {
+		p.refused = append(p.refused, host)
+	}
+	return &RefusedError{host, why}
+}
+
+// check resolves a host; none of the addresses that it returns is refused.
+func (p *Proxy) check(ctx context.Context, host string) ([]netip.Addr, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	a, err := netip.ParseAddr(host)
+	addrs := []netip.Addr{a}
+	if err != nil {
+		if addrs, err = p.resolve(ctx, "ip", host); err != nil {
+			return nil, fmt.Errorf("resolve %s: %w", host, err)
+		}
+	}
+	own, err := p.own()
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range addrs {
+		if why := refusal(a, own, p.loopback); why != "" {
+			return nil, p.refuse(host, why)
+		}
+	}
+	return addrs, nil
+}
+
+// mayForward checks a host that the user's proxy resolves. That proxy may know names that this machine does not.
+func (p *Proxy) mayForward(ctx context.Context, host string) error {
+	_, err := p.check(ctx, host)
+	if _, unknown := errors.AsType[*net.DNSError](err); unknown && !leadsBack(host) {
+		return nil
+	}
+	return err
+}
+
+// leadsBack reports whether a name that does not resolve here can be one of the machine of the user's proxy, as an address in an
+// old notation can.
+func leadsBack(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	return last == "" || last[0] >= '0' && last[0] <= '9' || last == "localhost" || last == "localdomain" ||
+		host == "metadata" || host == "metadata.google.internal"
+}
+
+// connect connects to an address that a command asked for.
+func (p *Proxy) connect(ctx context.Context, scheme, host, port string) (net.Conn, error) {
+	address := net.JoinHostPort(host, port)
+	via, err := p.users(&url.URL{Scheme: scheme, Host: address})
+	if err != nil {
+		return nil, fmt.Errorf("read the address of your proxy: %w", err)
+	}
+	if via == nil {
+		return p.connectDirectly(ctx, host, port)
+	}
+	if err := p.mayForward(ctx, host); err != nil {
+		return nil, err
+	}
+	return p.connectThrough(ctx, via, address)
+}
+
+// connectDirectly connects to an address that was checked: it looks no name up a second time.
+func (p *Proxy) connectDirectly(ctx context.Context, host, port string) (net.Conn, error) {
+	addrs, err := p.check(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, a := range addrs {
+		conn, err := p.dial(ctx, "tcp", net.JoinHostPort(a.String(), port))
+		if err == nil {
+			return conn, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
