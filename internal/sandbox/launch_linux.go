@@ -137,7 +137,10 @@ func launch(l Level, c Command, trial *stage.Trial, std streams) (_ *process, er
 	}
 	group.enterWith(p.cmd.SysProcAttr)
 	if err = p.cmd.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start its stage: %w", err), ours.Close(), out.ours.Close())
+		if out != nil {
+			err = errors.Join(err, out.ours.Close())
+		}
+		return nil, errors.Join(fmt.Errorf("start its stage: %w", err), ours.Close())
 	}
 	go p.hear()
 	if out != nil {
