@@ -95,6 +95,8 @@ func refusalError(status int, h http.Header, f apiFault) *Error {
 		e.Message = http.StatusText(status)
 	}
 	switch {
+	case f.full() && e.RetryAfter <= maxShortWait:
+		e.Class, e.tries = Overloaded, 1 // it does not pass in seconds: another model is asked at once
 	case status == http.StatusTooManyRequests:
 		rateLimit(e, f, now)
 	case status == http.StatusServiceUnavailable || status == 529:

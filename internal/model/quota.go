@@ -3,10 +3,32 @@ package model
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 )
+
+// What services say of quotas in words alone.
+var (
+	saysWhen = regexp.MustCompile(`(?i)\b(?:(?:retry|try again) in|reset after) ((?:\d+(?:\.\d+)?(?:ms|h|m|s))+)`)
+	saysZero = regexp.MustCompile(`(?i)\blimit: ?0(?:\.0+)?(?:[^\d.]|\.?$|\.\D)`)
+	saysFull = regexp.MustCompile(`(?i)exhausted your capacity on this model|no capacity (?:is )?available for (?:this )?model`)
+	saysName = regexp.MustCompile(`(?i)quota exceeded for metric: ([\w./-]*\w)`)
+)
+
+// DelayIn is how long a message of a service asks to wait; 0 when it does not say.
+func DelayIn(message string) time.Duration {
+	m := saysWhen.FindStringSubmatch(message)
+	if m == nil {
+		return 0
+	}
+	wait, err := time.ParseDuration(m[1])
+	if err != nil {
+		return 0 // more digits than a duration has
+	}
+	return wait
+}
 
 // apiFault is an error as the API writes it.
 type apiFault struct {
@@ -46,7 +68,7 @@ func parseFault(body []byte) apiFault {
 	return apiFault{Message: string(body)}
 }
 
-// retryDelay is what RetryInfo says, else the Retry-After header, else zero.
+// retryDelay is what RetryInfo says, else the Retry-After header, else the message, else zero.
 func (f apiFault) retryDelay(h http.Header, now time.Time) time.Duration {
 	for _, d := range f.Details {
 		if wait, err := time.ParseDuration(d.RetryDelay); err == nil && wait > 0 {
@@ -60,7 +82,12 @@ func (f apiFault) retryDelay(h http.Header, now time.Time) time.Duration {
 	if at, err := http.ParseTime(after); err == nil {
 		return max(0, at.Sub(now))
 	}
-	return 0
+	return DelayIn(f.Message)
+}
+
+// full reports whether the service has no room for the model at present: that is no quota of the caller's.
+func (f apiFault) full() bool {
+	return f.hasReason("MODEL_CAPACITY_EXHAUSTED") || f.hasReason("MODEL_CAPACITY_EXCEEDED") || saysFull.MatchString(f.Message)
 }
 
 func (f apiFault) hasReason(reason string) bool {
@@ -85,6 +112,13 @@ func (f apiFault) quota() (id string, kind quotaKind) {
 				id, kind = name, k
 			}
 		}
+	}
+	if m := saysName.FindStringSubmatch(f.Message); m != nil && id == "" {
+		id = m[1]
+		kind = quotaViolation{QuotaMetric: id}.kind()
+	}
+	if saysZero.MatchString(f.Message) {
+		kind = quotaZero
 	}
 	if kind == quotaShort && strings.Contains(strings.ToLower(f.Message), "spend") {
 		kind = quotaSpend

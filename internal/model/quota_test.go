@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"net/http"
 	"testing"
 	"time"
@@ -39,6 +40,53 @@ func TestQuotaKinds(t *testing.T) {
 			require.GreaterOrEqual(t, e.RetryAfter, c.least)
 		})
 	}
+}
+
+// Each message is one that the service has sent.
+func TestQuotasThatOnlyTheMessageTells(t *testing.T) {
+	t.Parallel()
+	const head = "You exceeded your current quota, please check your plan and billing details. * Quota exceeded for metric: " +
+		"generativelanguage.googleapis.com/"
+	full := "You have exhausted your capacity on this model. Your quota will reset after "
+	for _, c := range []struct {
+		message, quota string
+		class          Class
+		wait           bool
+		after          time.Duration
+	}{
+		{head + "generate_content_free_tier_requests, limit: 0, model: gemini-2.5-pro\nPlease retry in 20.04466179s.",
+			"generativelanguage.googleapis.com/generate_content_free_tier_requests", RateLimited, false, 20044661790},
+		{head + "generate_content_free_tier_requests, limit: 10, model: gemini-2.5-pro\nPlease retry in 44.5s.",
+			"generativelanguage.googleapis.com/generate_content_free_tier_requests", RateLimited, true, 44500 * time.Millisecond},
+		{"Please retry in 450ms.", "", RateLimited, true, 450 * time.Millisecond},
+		{"Please retry in 9h1m.", "", RateLimited, false, 541 * time.Minute},
+		{"Quota exceeded (limit: 0)", "zero", RateLimited, false, 0},
+		{"limit: 0.", "zero", RateLimited, false, 0},
+		{"limit: 0.5, model: m", "", RateLimited, true, 0},
+		{"limit: 02", "", RateLimited, true, 0},
+		{"limit: 0.0 tokens", "zero", RateLimited, false, 0},
+		{full + "5s.", "", Overloaded, false, 5 * time.Second},
+		{full + "8h44m7s.", "", RateLimited, false, 8*time.Hour + 44*time.Minute + 7*time.Second},
+		{"No capacity available for model gemini-3.1-flash-lite on the server", "", Overloaded, false, 0},
+	} {
+		body, err := json.Marshal(map[string]any{"error": map[string]any{"code": 429, "message": c.message}})
+		require.NoError(t, err)
+		e := FromStatus(429, nil, body)
+		require.Equal(t, c.class, e.Class, c.message)
+		require.Equal(t, c.quota, e.Quota, c.message)
+		require.Equal(t, c.wait, e.wait, c.message)
+		require.Equal(t, c.after, e.RetryAfter, c.message)
+	}
+	for _, reason := range []string{"MODEL_CAPACITY_EXCEEDED", "MODEL_CAPACITY_EXHAUSTED"} {
+		e := FromStatus(429, nil, []byte(`{"error":{"code":429,"message":"m","details":[{"reason":"`+reason+`"}]}}`))
+		require.Equal(t, Overloaded, e.Class)
+	}
+}
+
+func FuzzDelayIn(f *testing.F) {
+	f.Add("Please retry in 44.5s.")
+	f.Add("try again in 99999999999999h")
+	f.Fuzz(func(t *testing.T, message string) { require.GreaterOrEqual(t, DelayIn(message), time.Duration(0)) })
 }
 
 func TestRetryAfterHeader(t *testing.T) {

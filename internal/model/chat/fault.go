@@ -28,7 +28,6 @@ var (
 	saysNoModel  = words(`model.*(not found|not exist|not a valid model)`, `(invalid|unknown|no such) model`)
 	saysNoCredit = words(`insufficient[ _](balance|credit|quota|funds)`, `credit balance is too low`, `billing_`)
 	saysNoRoom   = words(`request too large`) // more than the minute's whole allowance
-	saysWhen     = regexp.MustCompile(`(?i)try again in ((?:\d+(?:\.\d+)?(?:ms|h|m|s))+)`)
 	pageTitle    = regexp.MustCompile(`(?is)<title[^>]*>\s*(.*?)\s*</title>`)
 )
 
@@ -193,12 +192,7 @@ func (f fault) wait(h http.Header, now time.Time) time.Duration {
 	if h.Get("Retry-After") != "" {
 		return 0
 	}
-	if m := saysWhen.FindStringSubmatch(f.message); m != nil {
-		if wait, err := time.ParseDuration(m[1]); err == nil {
-			return wait
-		}
-	}
-	return resetAfter(h, now)
+	return cmp.Or(model.DelayIn(f.message), resetAfter(h, now))
 }
 
 // resetAfter reads x-ratelimit-reset, also that of requests and tokens: the longest of those that are used up, else the
