@@ -22,9 +22,10 @@ var ErrDeposed = errors.New("another process has taken over this run")
 type Config struct {
 	Run string
 	Bus *bus.Bus
-	// Mirror is Divisi's own bare repository; Publish puts the integration branch into the user's, and returns the ref.
+	// Mirror is Divisi's own bare repository; Publish puts the integration branch into the user's, and returns the ref;
+	// had is the commit that it was put at before, or empty.
 	Mirror  *git.Repo
-	Publish func(ctx context.Context, commit, base string) (ref string, err error)
+	Publish func(ctx context.Context, commit, base, had string) (ref string, err error)
 	// Tree reads the content of a commit for expanding shard rules.
 	Tree func(commit string) Tree
 	// Approve shows a plan to a person, and returns when ctx ends; nil means that nobody can be asked.
@@ -195,6 +196,7 @@ func (c *Conductor) step(ctx context.Context) error {
 	rules := []func(context.Context) (bool, error){
 		c.keepBudget, c.preflight, c.readPlan, c.settleMaster, c.settleTasks, c.settleVerifies, c.settleBatch,
 		c.settleRequests, c.cancelOrphans, c.land, c.tellUnheard, c.dispatch, c.askApproval, c.wake, c.finish, c.stuck,
+		c.announceWait,
 	}
 	if c.pausing {
 		return c.paused(ctx)

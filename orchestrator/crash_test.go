@@ -59,7 +59,7 @@ func (r *rig) outcome(head string) crashed {
 // quietly is a configuration that leaves the user's repository alone.
 func (r *rig) quietly(resume bool) orchestrator.Config {
 	cfg := r.config(resume)
-	cfg.Publish = func(context.Context, string, string) (string, error) {
+	cfg.Publish = func(context.Context, string, string, string) (string, error) {
 		return orchestrator.IntegrationRef(r.spec.Run), nil
 	}
 	return cfg

@@ -61,6 +61,8 @@ type RunData struct {
 	Ref  string `json:"ref,omitempty"`
 	// Dispatch is set when the baseline or the final gates are put on the queue (tasks --baseline and --final).
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
+	// Wait is set when the run begins to wait for a person, to what it waits for, and to "" when it no longer does.
+	Wait *string `json:"wait,omitempty"`
 	// Notices are things a person should know, e.g. that commands are not confined on this machine.
 	Notices []string `json:"notices,omitempty"`
 }

@@ -26,13 +26,39 @@ func (c *Conductor) finish(ctx context.Context) (bool, error) {
 		end.Notices = c.cfg.Closing()
 	}
 	if c.st.Head != c.st.Spec.Base {
-		ref, err := c.cfg.Publish(ctx, c.st.Head, c.st.Spec.Base)
+		ref, err := c.publishHead(ctx)
 		if err != nil {
-			return false, fmt.Errorf("put the branch into the repository: %w", err)
+			return false, err
 		}
 		end.Ref = ref
 	}
 	return true, c.append(ctx, contextscope.KindRun, "", end)
+}
+
+func (c *Conductor) publishHead(ctx context.Context) (string, error) {
+	ref, err := c.cfg.Publish(ctx, c.st.Head, c.st.Spec.Base, c.st.Published)
+	if err != nil {
+		return "", fmt.Errorf("put the branch into the repository: %w", err)
+	}
+	return ref, nil
+}
+
+// PublishLanded puts what has landed in a run that was stopped or cancelled into the user's repository, and returns the ref. Where
+// nothing can be published it is a *RefusedError.
+func (c *Conductor) PublishLanded(ctx context.Context) (string, error) {
+	switch {
+	case !c.st.Run.Ended():
+		return "", refusedf("run %s is active, or was killed: it publishes what landed at its end; stop it with: divisi pause", c.cfg.Run)
+	case c.st.Head == c.st.Spec.Base:
+		return "", refusedf("nothing has landed in run %s", c.cfg.Run)
+	case c.st.Published == c.st.Head:
+		return c.st.Ref, nil
+	}
+	ref, err := c.publishHead(ctx)
+	if err != nil {
+		return "", err
+	}
+	return ref, c.append(ctx, contextscope.KindRun, "", RunData{Head: c.st.Head, Ref: ref})
 }
 
 // over reports whether nothing is left but the end.

@@ -16,6 +16,8 @@ type Report struct {
 	Goal   string   `json:"goal,omitempty"`
 	State  RunState `json:"state"`
 	Reason string   `json:"reason,omitempty"`
+	// Wait is what the run waits for a person to do.
+	Wait   string   `json:"wait,omitempty"`
 	Repo   string   `json:"repo"`
 	Base   string   `json:"base"`
 	Head   string   `json:"head"`
@@ -103,7 +105,7 @@ type GateReport struct {
 // Report makes the report of a run from its state.
 func (s *State) Report() Report {
 	r := Report{
-		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Run, Reason: s.Reason, Repo: s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
+		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Run, Reason: s.Reason, Wait: s.Wait.For, Repo: s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: s.roleReports(), Budget: s.Budget, Executors: s.executors(),
 		Batches: s.Batches, Notices: s.Notices, Questions: s.questions(),
 	}

@@ -110,10 +110,10 @@ func (r *rig) config(resume bool) orchestrator.Config {
 	return orchestrator.Config{
 		Run: r.spec.Run, Bus: r.bus, Mirror: r.mirror, Resume: resume, Tree: r.tree, Log: r.log,
 		Clock: func() time.Time { return time.Now().UTC() }, NewID: r.newID,
-		Publish: func(ctx context.Context, commit, base string) (string, error) {
+		Publish: func(ctx context.Context, commit, base, had string) (string, error) {
 			r.publishes.Add(1)
 			ref := orchestrator.IntegrationRef(r.spec.Run)
-			return ref, r.git.Publish(ctx, r.checkout, r.mirror, ref, commit, base)
+			return ref, r.git.Publish(ctx, r.checkout, r.mirror, ref, commit, base, had)
 		},
 	}
 }

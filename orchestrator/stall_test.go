@@ -2,6 +2,7 @@ package orchestrator_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
+	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator"
 	"divisi/subagents/wire"
@@ -223,10 +225,10 @@ func TestARequestAtTheVeryEndHoldsNobodyUp(t *testing.T) {
 	stop, err := r.bus.Subscribe(t.Context(), "ctl.r1.conductor", func(bus.Message, func([]byte) error) { close(heard) })
 	require.NoError(t, err)
 	defer stop()
-	cfg.Publish = func(ctx context.Context, commit, base string) (string, error) {
+	cfg.Publish = func(ctx context.Context, commit, base, had string) (string, error) {
 		go func() { answered <- cancelRun(t.Context(), r.bus, "too late") }()
 		<-heard
-		return publish(ctx, commit, base)
+		return publish(ctx, commit, base, had)
 	}
 	st, err := r.conduct(t.Context(), cfg)
 	require.NoError(t, err)
@@ -250,6 +252,7 @@ func TestARunThatIsCancelledTakesItsQuestionBack(t *testing.T) {
 	answered := make(chan error, 1)
 	cfg.Approve = func(ctx context.Context, _ orchestrator.PlanData) (bool, error) {
 		defer close(taken)
+		require.Equal(t, "approval of the plan", r.nextWait(), "the log tells what the run waits for")
 		go func() { answered <- cancelRun(t.Context(), r.bus, "") }()
 		<-ctx.Done()
 		return false, ctx.Err()
@@ -263,9 +266,38 @@ func TestARunThatIsCancelledTakesItsQuestionBack(t *testing.T) {
 	default:
 		require.Fail(t, "a person is still being asked")
 	}
+	require.Empty(t, st.Wait.For, "a run that has ended waits for nothing")
+	require.Positive(t, st.Wait.Until(time.Now()))
 	st, err = r.conduct(t.Context(), r.config(true))
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.RunCancelled, st.Run, "cancelled is for good")
+}
+
+// nextWait follows the log up to the first event by which the run waits for a person.
+func (r *rig) nextWait() string {
+	for m, err := range r.bus.Tail(r.t.Context(), bus.RunFilter("r1"), 1) {
+		require.NoError(r.t, err)
+		for _, e := range wire.DecodeEvents(m) {
+			var d orchestrator.RunData
+			if e.Kind == contextscope.KindRun && json.Unmarshal(e.Data, &d) == nil && d.Wait != nil && *d.Wait != "" {
+				return *d.Wait
+			}
+		}
+	}
+	return ""
+}
+
+func TestWaitIsNotTheRunsOwnTime(t *testing.T) {
+	t.Parallel()
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	var w orchestrator.Wait
+	require.Zero(t, w.Until(at(5)))
+	w.Set("an answer", at(10))
+	require.Equal(t, 3*time.Second, w.Until(at(13)))
+	w.Set("an answer to another", at(15))
+	w.Set("", at(20))
+	w.Set("", at(99))
+	require.Equal(t, 10*time.Second, w.Until(at(200)))
 }
 
 func TestManyTasksThatWantTheSameLineAllLand(t *testing.T) {

@@ -26,6 +26,8 @@ type State struct {
 	Run    RunState
 	Reason string
 	Epoch  int
+	// Wait is what the run waits for a person to do.
+	Wait Wait
 	// Unread says which events of a conductor could not be read: nobody may act on the state then, and anybody look at it.
 	Unread []string
 	// Began is the position of the event with which the present conductor took over.
@@ -37,6 +39,8 @@ type State struct {
 	Head   string
 	Proved map[string][]spec.Receipt
 	Ref    string
+	// Published is the commit that Ref was put at.
+	Published string
 	Plans  []PlanData
 	// Approved counts the plans that a person, or --yes, took.
 	Approved int
@@ -134,6 +138,11 @@ func (s *State) applyRun(e *contextscope.Event, d RunData) {
 	if d.State != "" {
 		s.Run, s.Reason = d.State, d.Reason
 	}
+	if d.Wait != nil {
+		s.Wait.Set(*d.Wait, e.Time)
+	} else if s.Run.Ended() {
+		s.Wait.Set("", e.Time)
+	}
 	if d.Epoch > 0 {
 		s.Epoch, s.Began = d.Epoch, e.Pos
 	}
@@ -152,7 +161,7 @@ func (s *State) applyRun(e *contextscope.Event, d RunData) {
 		s.Budget = *d.Budget
 	}
 	if d.Ref != "" {
-		s.Ref = d.Ref
+		s.Ref, s.Published = d.Ref, cmp.Or(d.Head, s.Head)
 	}
 	s.Notices = append(s.Notices, d.Notices...)
 	s.dispatched(e, d.Dispatch)

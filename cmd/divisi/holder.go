@@ -100,11 +100,14 @@ func (h *holder) conductorConfig(resume bool, newBudget *int) orchestrator.Confi
 		Run: h.run, Bus: h.bus, Mirror: h.mirror, Resume: resume, Budget: newBudget, Notices: h.notices,
 		Clock: now, NewID: newID(), Log: h.g.log, Tree: h.tree, Approve: h.approve, Closing: h.tape.notices,
 		Interactive: isTerminal(h.g.in) && !h.g.json(),
-		Publish: func(ctx context.Context, commit, base string) (string, error) {
-			ref := orchestrator.IntegrationRef(h.run)
-			return ref, h.git.Publish(ctx, h.checkout, h.mirror, ref, commit, base)
-		},
+		Publish: h.publish,
 	}
+}
+
+// publish puts a commit of the run into the user's repository, as its one new branch.
+func (h *holder) publish(ctx context.Context, commit, base, had string) (string, error) {
+	ref := orchestrator.IntegrationRef(h.run)
+	return ref, h.git.Publish(ctx, h.checkout, h.mirror, ref, commit, base, had)
 }
 
 // tree reads a commit for shard rules; their commands run confined in a slot of their own.

@@ -101,7 +101,7 @@ Start with:  divisi demo`,
 	f.StringVar(&g.logLevel, "log-level", "warn", "trace, debug, info, warn or error; logs go to standard error")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usagef("%v\nSee: %s --help", err, c.CommandPath()) })
 	root.AddCommand(
-		newDemo(g), newRun(g), newResume(g), newPause(g), newCancel(g), newSend(g), newShow(g), newRuns(g), newWatch(g),
+		newDemo(g), newRun(g), newResume(g), newPause(g), newCancel(g), newPublish(g), newSend(g), newShow(g), newRuns(g), newWatch(g),
 		newContext(g), newRoles(g), newConfig(g), newDoctor(g), newMemory(g), newTrust(g), newLoopcheck(g), newVersion(g),
 	)
 	root.SetHelpCommand(newHelp())

@@ -217,6 +217,9 @@ func stateOf(st *orchestrator.State, alone bool) string {
 	if alone && !st.Run.Ended() {
 		return "killed"
 	}
+	if st.Wait.For != "" {
+		return "waiting"
+	}
 	return string(st.Run)
 }
 

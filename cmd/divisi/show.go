@@ -62,6 +62,9 @@ func writeReport(w io.Writer, r orchestrator.Report, columns int) error {
 	if r.Reason != "" {
 		fmt.Fprintf(w, ": %s", console.Sanitize(oneLine(r.Reason)))
 	}
+	if r.Wait != "" {
+		fmt.Fprintf(w, ", waiting for %s", console.Sanitize(oneLine(r.Wait)))
+	}
 	fmt.Fprintf(w, "\ngoal    %s\nrepo    %s\nbase    %s\n",
 		console.Sanitize(oneLine(r.Goal)), console.Sanitize(r.Repo), short(r.Base))
 	if r.Ref != "" {

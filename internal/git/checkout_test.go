@@ -183,7 +183,7 @@ func TestInspectSHA256(t *testing.T) {
 	require.Len(t, b.base, 64)
 	next := b.change(b.base, map[string]string{"a.txt": "new\n"})
 	require.Len(t, next, 64)
-	require.NoError(t, b.g.Publish(t.Context(), b.c, b.m, "refs/heads/divisi/r", next, b.base))
+	require.NoError(t, b.g.Publish(t.Context(), b.c, b.m, "refs/heads/divisi/r", next, b.base, ""))
 	require.Equal(t, next, b.git("rev-parse", "divisi/r"))
 }
 

@@ -11,9 +11,9 @@ import (
 )
 
 // Publish puts a commit of the mirror, and what it needs beyond base, into the user's repository and makes one new
-// branch for it. Nothing else there changes and none of its hooks or settings is used. A ref that names the commit
-// already is no error; one that names another is ErrStale.
-func (g *Git) Publish(ctx context.Context, c *Checkout, r *Repo, ref, commit, base string) (err error) {
+// branch for it, or moves the branch that was published before at had. Nothing else there changes and none of its hooks or
+// settings is used. A ref that names the commit already is no error; one that names neither is ErrStale.
+func (g *Git) Publish(ctx context.Context, c *Checkout, r *Repo, ref, commit, base, had string) (err error) {
 	if err := errors.Join(ValidRef(ref), checkIDs(commit, base)); err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
@@ -25,18 +25,19 @@ func (g *Git) Publish(ctx context.Context, c *Checkout, r *Repo, ref, commit, ba
 		return fmt.Errorf("publish %s: %w", ref, err)
 	}
 	defer func() { err = errors.Join(err, v.close()) }()
-	if have, err := g.readRef(ctx, v.dir, ref); err == nil {
-		if have == commit {
-			return nil
-		}
+	have, err := g.readRef(ctx, v.dir, ref)
+	switch {
+	case err != nil && !errors.Is(err, ErrNotFound):
+		return fmt.Errorf("publish %s as %s: %w", commit, ref, err)
+	case have == commit:
+		return nil
+	case have != "" && have != had:
 		return fmt.Errorf("publish %s as %s: %w: it is at %s", commit, ref, ErrStale, have)
-	} else if !errors.Is(err, ErrNotFound) {
-		return fmt.Errorf("publish %s: %w", ref, err)
 	}
 	if err := g.giveObjects(ctx, c, v, r, commit, base); err != nil {
 		return fmt.Errorf("publish %s as %s: %w", commit, ref, err)
 	}
-	if err := g.updateRef(ctx, v.dir, ref, commit, ""); err != nil {
+	if err := g.updateRef(ctx, v.dir, ref, commit, have); err != nil {
 		return fmt.Errorf("publish %s: %w", commit, err)
 	}
 	return nil

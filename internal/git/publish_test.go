@@ -24,7 +24,7 @@ func TestPublish(t *testing.T) {
 	two := b.change(one, map[string]string{"dir/b.txt": "2\n"})
 	before := snapshot(t, b.dir)
 	const ref = "refs/heads/divisi/r1"
-	require.NoError(t, b.g.Publish(t.Context(), b.c, b.m, ref, two, b.base))
+	require.NoError(t, b.g.Publish(t.Context(), b.c, b.m, ref, two, b.base, ""))
 	changed := slices.DeleteFunc(difference(before, snapshot(t, b.dir)), func(p string) bool {
 		return strings.HasPrefix(p, ".git/objects/pack/pack-")
 	})
@@ -35,13 +35,17 @@ func TestPublish(t *testing.T) {
 	b.git("fsck", "--strict", "--no-dangling")
 
 	again := snapshot(t, b.dir)
-	require.NoError(t, b.g.Publish(t.Context(), b.c, b.m, ref, two, b.base), "the same again")
-	require.ErrorIs(t, b.g.Publish(t.Context(), b.c, b.m, ref, one, b.base), ErrStale)
+	require.NoError(t, b.g.Publish(t.Context(), b.c, b.m, ref, two, b.base, ""), "the same again")
+	require.ErrorIs(t, b.g.Publish(t.Context(), b.c, b.m, ref, one, b.base, ""), ErrStale)
 	require.Empty(t, difference(again, snapshot(t, b.dir)))
+	require.NoError(t, b.g.Publish(t.Context(), b.c, b.m, "refs/heads/divisi/moves", one, b.base, ""))
+	require.NoError(t, b.g.Publish(t.Context(), b.c, b.m, "refs/heads/divisi/moves", two, b.base, one))
+	require.Equal(t, two, b.git("rev-parse", "divisi/moves"))
+	require.ErrorIs(t, b.g.Publish(t.Context(), b.c, b.m, "refs/heads/divisi/moves", one, b.base, b.base), ErrStale)
 	b.git("pack-refs", "--all")
-	require.ErrorIs(t, b.g.Publish(t.Context(), b.c, b.m, ref, one, b.base), ErrStale)
-	require.NoError(t, b.g.Publish(t.Context(), b.c, b.m, "refs/heads/divisi/r2", two, b.base), "objects are there already")
-	require.NoError(t, b.g.Publish(t.Context(), b.c, b.m, "refs/heads/divisi/r3", b.base, b.base), "nothing landed")
+	require.ErrorIs(t, b.g.Publish(t.Context(), b.c, b.m, ref, one, b.base, ""), ErrStale)
+	require.NoError(t, b.g.Publish(t.Context(), b.c, b.m, "refs/heads/divisi/r2", two, b.base, ""), "objects are there already")
+	require.NoError(t, b.g.Publish(t.Context(), b.c, b.m, "refs/heads/divisi/r3", b.base, b.base, ""), "nothing landed")
 	require.Equal(t, b.base, b.git("rev-parse", "divisi/r3"))
 }
 
@@ -52,7 +56,7 @@ func TestPublishFromLinkedWorkTree(t *testing.T) {
 	u.git("worktree", "add", "-q", "-b", "side", linked)
 	b := (&user{t: t, dir: linked}).mirrored()
 	next := b.change(b.base, map[string]string{"a.txt": "1\n"})
-	require.NoError(t, b.g.Publish(t.Context(), b.c, b.m, "refs/heads/divisi/r", next, b.base))
+	require.NoError(t, b.g.Publish(t.Context(), b.c, b.m, "refs/heads/divisi/r", next, b.base, ""))
 	require.Equal(t, next, u.git("rev-parse", "divisi/r"))
 	require.NoDirExists(t, filepath.Join(b.c.GitDir, "refs", "heads"))
 }
@@ -63,17 +67,17 @@ func TestPublishRefuses(t *testing.T) {
 	next := b.change(b.base, map[string]string{"a.txt": "1\n"})
 	before := snapshot(t, b.dir)
 	for _, ref := range []string{"HEAD", "refs/tags/v1", "refs/heads/../x", "main", "refs/heads/"} {
-		require.ErrorIs(t, b.g.Publish(t.Context(), b.c, b.m, ref, next, b.base), ErrBadName, ref)
+		require.ErrorIs(t, b.g.Publish(t.Context(), b.c, b.m, ref, next, b.base, ""), ErrBadName, ref)
 	}
-	require.ErrorIs(t, b.g.Publish(t.Context(), b.c, b.m, "refs/heads/main", next, b.base), ErrStale)
+	require.ErrorIs(t, b.g.Publish(t.Context(), b.c, b.m, "refs/heads/main", next, b.base, ""), ErrStale)
 	other := newUser(t)
 	other.commit("unrelated")
 	c, err := b.g.Inspect(t.Context(), other.dir)
 	require.NoError(t, err)
-	require.ErrorIs(t, b.g.Publish(t.Context(), c, b.m, "refs/heads/divisi/r", next, b.base), ErrNotFound)
+	require.ErrorIs(t, b.g.Publish(t.Context(), c, b.m, "refs/heads/divisi/r", next, b.base, ""), ErrNotFound)
 	require.Empty(t, difference(before, snapshot(t, b.dir)))
 	b.git("branch", "divisi")
-	err = b.g.Publish(t.Context(), b.c, b.m, "refs/heads/divisi/r", next, b.base)
+	err = b.g.Publish(t.Context(), b.c, b.m, "refs/heads/divisi/r", next, b.base, "")
 	require.ErrorContains(t, err, "refs/heads/divisi")
 	require.NotErrorIs(t, err, ErrStale)
 }

@@ -96,7 +96,11 @@ func (c *Console) Handle(events []contextscope.Event) {
 }
 
 func (c *Console) handle(e *contextscope.Event) {
+	before := c.view.status()
 	c.view.apply(e)
+	if now := c.view.status(); c.live != nil && now != before {
+		c.write(fmt.Appendf(nil, setTitle, safe("divisi "+c.view.run+": "+now)))
+	}
 	if c.opts.JSON {
 		c.writeJSON(e)
 		return
@@ -238,7 +242,7 @@ func (c *Console) end() {
 	defer c.mu.Unlock()
 	width, _ := c.size()
 	if c.live != nil {
-		c.write(c.live.wipe(width))
+		c.write(append(c.live.wipe(width), fmt.Sprintf(setTitle, "")...))
 	}
 	if c.opts.JSON || c.view.run == "" {
 		return

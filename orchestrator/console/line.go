@@ -114,6 +114,9 @@ func runLine(d orchestrator.RunData) line {
 	if d.State != "" {
 		add("run is %s%s", d.State, because(d.Reason))
 	}
+	if d.Wait != nil && *d.Wait != "" {
+		add("run is waiting for %s", *d.Wait)
+	}
 	if d.Approved {
 		add("the plan was approved")
 	}
@@ -147,7 +150,7 @@ func runTone(d orchestrator.RunData) tone {
 		return good
 	case d.State == orchestrator.RunParked:
 		return bad
-	case over(d.State):
+	case over(d.State), d.Wait != nil && *d.Wait != "":
 		return warn
 	default:
 		return plain

@@ -18,6 +18,7 @@ const (
 	endFrame   = "\x1b[?25h\x1b[?2026l"
 	eraseLine  = "\x1b[K"
 	eraseBelow = "\x1b[J"
+	setTitle   = "\x1b]2;%s\x07"
 	maxAgents  = 8
 	maxBar     = 40
 	hang       = 9
@@ -123,9 +124,9 @@ func (l *live) lines(v *view, width, height int, now time.Time) []string {
 
 func (l *live) head(v *view, width int, now time.Time) string {
 	rest := " · " + spent(v, now)
-	state := safe(string(v.state))
+	state := safe(v.status())
 	name := fit("divisi "+safe(v.run), max(width-len(state)-2-lipgloss.Width(rest), 12))
-	head := l.paint.do("1", name) + "  " + l.paint.state(string(v.state), state)
+	head := l.paint.do("1", name) + "  " + l.paint.state(v.status(), state)
 	used := lipgloss.Width(name) + 2 + lipgloss.Width(state)
 	if used > width {
 		return fit(name+"  "+state, width)
@@ -140,7 +141,7 @@ func spent(v *view, now time.Time) string {
 	}
 	s := "0s"
 	if !v.spec.Created.IsZero() {
-		s = span(now.Sub(v.spec.Created))
+		s = span(now.Sub(v.spec.Created) - v.wait.Until(now))
 	}
 	s += " · " + tokens(v.usage.Total())
 	if v.budget > 0 {

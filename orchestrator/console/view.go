@@ -20,6 +20,7 @@ type view struct {
 	run      string
 	state    orchestrator.RunState
 	reason   string
+	wait     orchestrator.Wait
 	spec     orchestrator.RunSpec
 	passed   map[orchestrator.RunState]bool
 	baseline []spec.Receipt
@@ -92,6 +93,11 @@ func (v *view) applyRun(e *contextscope.Event, d orchestrator.RunData) {
 			v.ended, v.agents = e.Time, nil
 		}
 	}
+	if d.Wait != nil {
+		v.wait.Set(*d.Wait, e.Time)
+	} else if over(v.state) {
+		v.wait.Set("", e.Time)
+	}
 	if d.Baseline != nil {
 		v.baseline = d.Baseline
 	}
@@ -107,6 +113,14 @@ func (v *view) applyRun(e *contextscope.Event, d orchestrator.RunData) {
 	if d.Ref != "" {
 		v.ref = d.Ref
 	}
+}
+
+// status is the run's state for people: one that waits for a person is waiting, whatever its phase.
+func (v *view) status() string {
+	if v.wait.For != "" {
+		return "waiting"
+	}
+	return string(v.state)
 }
 
 // over reports whether a run has ended, for good or until it is resumed.

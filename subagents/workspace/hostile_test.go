@@ -163,7 +163,7 @@ func TestNothingOfAHostileRepositoryRuns(t *testing.T) {
 	_, err := b.git.Resolve(t.Context(), b.checkout, "main")
 	require.NoError(t, err)
 	head := landHostile(t, c, b)
-	require.NoError(t, b.git.Publish(t.Context(), b.checkout, b.mirror, "refs/heads/divisi/r1", head, b.base))
+	require.NoError(t, b.git.Publish(t.Context(), b.checkout, b.mirror, "refs/heads/divisi/r1", head, b.base, ""))
 
 	require.Empty(t, c.ran(), "nothing that was planted ran")
 	var changed []string

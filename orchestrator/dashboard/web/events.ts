@@ -95,6 +95,8 @@ export interface RunData {
   budget?: number;
   head?: string;
   ref?: string;
+  /** wait: what the run waits for a person to do; "" when it no longer waits. */
+  wait?: string;
   notices?: string[];
   dispatch?: Dispatch;
 }

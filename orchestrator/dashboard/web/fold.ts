@@ -46,6 +46,10 @@ export class Run {
   id = "";
   state = "";
   reason = "";
+  /** wait: what the run waits for a person to do, since waiting; waited is how long it had waited before. */
+  wait = "";
+  waiting = 0;
+  waited = 0;
   goal = "";
   repo = "";
   base = "";
@@ -99,6 +103,10 @@ export class Run {
       this.ended = endedRun.has(d.state) ? at : 0;
       if (this.ended) this.agents.clear();
     }
+    if (d.wait !== undefined || this.ended) {
+      this.waited = this.waitedUntil(at);
+      [this.wait, this.waiting] = [d.wait ?? "", at];
+    }
     if (d.baseline) this.baseline = d.baseline;
     if (d.final) this.final = d.final;
     if (d.epoch) this.epoch = d.epoch;
@@ -107,6 +115,11 @@ export class Run {
     if (d.head) this.head = d.head;
     if (d.ref) this.ref = d.ref;
     if (d.notices) this.notices.push(...d.notices);
+  }
+
+  /** waitedUntil is how long the run had waited for a person at a time: that is not the run's own time. */
+  waitedUntil(at: number): number {
+    return this.waited + (this.wait ? Math.max(0, at - this.waiting) : 0);
   }
 
   private spec(s: NonNullable<RunData["spec"]>): void {

@@ -14,12 +14,12 @@ export function Head(p: { run: Run; link: Link; now: number }): ComponentChild {
         <img class="mark" src="/icon.svg" alt="" />
         <h1>Divisi</h1>
         <code class="id" title="The run's id">{run.id}</code>
-        <Word state={run.state || "waiting"} />
+        <Word state={run.wait ? "waiting" : run.state || "waiting"} />
         <span class={`link ${link}`} title="The page's connection to the log">{links[link]}</span>
       </div>
       <p class="goal" title={run.goal}>{run.goal || "Waiting for the run's first event."}</p>
       <dl class="facts">
-        <Fact name="time" value={run.created ? span(end - run.created) : "0s"} />
+        <Fact name="time" value={run.created ? span(end - run.created - run.waitedUntil(end)) : "0s"} />
         <Fact name="tokens" value={tokens(run.tokens) + (run.budget ? ` of ${tokens(run.budget)}` : "")}
           hint={`${plural(run.calls, "model call")}, ${tokens(run.cached)} tokens from the cache`} />
         <Fact name="at once" value={String(run.parallel || "–")} hint="Attempts that may be at work at the same time" />
@@ -27,6 +27,7 @@ export function Head(p: { run: Run; link: Link; now: number }): ComponentChild {
         {run.ref && <Fact name="result" value={run.ref.replace("refs/heads/", "")} hint={`${run.ref} at ${run.head}`} />}
       </dl>
       {run.reason && <p class={`why ${endedRun.has(run.state) ? run.state : ""}`}>{run.state}: {run.reason}</p>}
+      {run.wait && <p class="why notice">waiting for {run.wait}</p>}
       {run.notices.map((n) => <p class="why notice">{n}</p>)}
     </header>
   );
@@ -66,7 +67,7 @@ export function Agents(p: { agents: Agent[]; now: number; pick: (task: string) =
   const list = [...p.agents].sort((a, b) => a.since - b.since);
   return (
     <section class="panel agents" aria-label="Agents at work">
-      <h2>Agents at work <small>{list.length}</small></h2>
+      <h2>Agents at work <small>{list.filter((a) => !a.waits).length}</small></h2>
       <div class="scroll">
         {list.length === 0 && <p class="empty">{p.over ? "The run has ended." : "Nobody is at work just now."}</p>}
         {list.map((a) => (

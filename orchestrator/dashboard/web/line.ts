@@ -112,6 +112,7 @@ function run(d: RunData): Line {
   const say: string[] = [];
   if (d.spec) say.push(d.spec.goal);
   if (d.state) say.push(`run is ${d.state}${d.reason ? `: ${d.reason}` : ""}`);
+  if (d.wait) say.push(`run is waiting for ${d.wait}`);
   if (d.approved) say.push("the plan was approved");
   if (d.baseline) say.push("baseline " + gates(d.baseline));
   if (d.final) say.push("final gates " + gates(d.final));
@@ -121,7 +122,7 @@ function run(d: RunData): Line {
   if (d.ref) say.push(`published ${d.ref}`);
   for (const n of d.notices ?? []) say.push(n);
   const bad = d.final?.some((r) => r.verdict === "fail");
-  return { text: say.join(" · "), level: bad ? "bad" : d.notices?.length ? "warn" : runLevel[d.state ?? ""] ?? "plain" };
+  return { text: say.join(" · "), level: bad ? "bad" : d.wait || d.notices?.length ? "warn" : runLevel[d.state ?? ""] ?? "plain" };
 }
 
 function gates(list: Receipt[]): string {

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"divisi/internal/git"
+	"divisi/orchestrator"
+)
+
+func newPublish(g *globals) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "publish RUN",
+		Short: "Put what has landed in a stopped or cancelled run into your repository",
+		Long: `Put what has landed in a run that was stopped or cancelled into your repository, as the branch
+divisi/<run>. Its final gates have not run. When the run is resumed later, the branch moves with it.` +
+			codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi publish 1f2e",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return g.publish(c.Context(), args) },
+	}
+	c.ValidArgsFunction = g.completeRuns
+	return c
+}
+
+func (g *globals) publish(ctx context.Context, args []string) error {
+	run, err := g.findRun(args)
+	if err != nil {
+		return err
+	}
+	b, alone, err := g.openRun(ctx, run)
+	if err != nil {
+		return err
+	}
+	defer g.closeBus(b)
+	if !alone {
+		return usagef("run %s is active: it publishes what landed at its end; stop it with: divisi pause %s", run, run)
+	}
+	h := &holder{g: g, run: run, dir: g.runDir(run)}
+	c, err := orchestrator.New(ctx, orchestrator.Config{
+		Run: run, Bus: b, Clock: now, NewID: newID(), Log: g.log, Publish: h.publish,
+	})
+	if err != nil {
+		return err //nolint:wrapcheck // it names the run
+	}
+	if err := h.openRepositories(ctx, c.State().Spec.Repo); err != nil {
+		return err
+	}
+	ref, err := asMistake(c.PublishLanded(ctx))
+	if err != nil {
+		return err
+	}
+	if g.json() {
+		return encodeLine(g.out, map[string]string{"run": run, "ref": ref, "head": c.State().Head})
+	}
+	if _, err := fmt.Fprintf(g.out, "published %s; its final gates have not run\n", ref); err != nil {
+		return err //nolint:wrapcheck // the terminal
+	}
+	return g.printStat(ctx, h, c.State())
+}
+
+// openRepositories opens the user's repository and the run's mirror of it.
+func (h *holder) openRepositories(ctx context.Context, repo string) (err error) {
+	if h.git, err = git.New(ctx); err != nil {
+		return err //nolint:wrapcheck // it says what to install
+	}
+	if h.checkout, err = h.git.Inspect(ctx, repo); err != nil {
+		return fmt.Errorf("the repository of run %s: %w", h.run, err)
+	}
+	h.mirror, err = h.git.OpenMirror(filepath.Join(h.dir, "repo.git"))
+	return err //nolint:wrapcheck // it names the mirror
+}
