@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/orchestrator"
+	"divisi/orchestrator/console"
 )
 
 func newCancel(g *globals) *cobra.Command {
@@ -15,7 +16,7 @@ func newCancel(g *globals) *cobra.Command {
 		Use:   "cancel [RUN[/TASK]]",
 		Short: "End a run, or one task of it, for good",
 		Long: `End a run for good: nothing of it is dispatched again. What has landed so far stays in Divisi's own
-repository and is not published. Without RUN, the newest run. With /TASK, only that task and what
+repository; divisi publish brings it. Without RUN, the newest run, after a question. With /TASK, only that task and what
 its agent has asked others for. To stop a run and go on later, use pause, or press Ctrl-C where it
 runs; then resume.` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi cancel 20261121-101500-1f2e\n  divisi cancel 1f2e/api --reason 'not needed any more'",
@@ -32,6 +33,11 @@ func (g *globals) cancel(ctx context.Context, args []string, reason string) erro
 	if err != nil {
 		return err
 	}
+	if len(args) == 0 {
+		if err := g.sure(ctx, run); err != nil {
+			return err
+		}
+	}
 	becomes, err := g.ask(ctx, run, orchestrator.Request{Verb: orchestrator.VerbCancel, Task: task, Text: reason})
 	switch {
 	case err != nil:
@@ -43,4 +49,17 @@ func (g *globals) cancel(ctx context.Context, args []string, reason string) erro
 	}
 	_, err = fmt.Fprintf(g.out, "%s is cancelled\n", run)
 	return err //nolint:wrapcheck // the terminal
+}
+
+// sure asks whether the run that was not named is the one to cancel. Without a terminal a run has to be named.
+func (g *globals) sure(ctx context.Context, run string) error {
+	if !isTerminal(g.in) || g.json() {
+		return usagef("name the run to cancel; the newest is: divisi cancel %s", run)
+	}
+	fmt.Fprintf(g.out, "Cancel run %s for good? [y/N] ", run)
+	yes, err := answer(ctx, func() (bool, error) { return console.Yes(g.in) })
+	if err == nil && !yes {
+		err = &endError{codeStopped, "run " + run + " was not cancelled"}
+	}
+	return err
 }
