@@ -72,6 +72,9 @@ func TestRolesLaterWins(t *testing.T) {
 	require.True(t, scout.Writes)
 	require.Equal(t, own, scout.Source)
 	require.Equal(t, "fenced", scout.Narrative)
+	require.Len(t, set.Repository, 2, "neither built-in ones nor a person's own")
+	require.Equal(t, "ours", set.Repository["reader"].Description)
+	require.Equal(t, ".divisi/roles/scout.md", set.Repository["scout"].Source, "what the repository requests stays the same")
 
 	set, err = Roles("", nil)
 	require.NoError(t, err)

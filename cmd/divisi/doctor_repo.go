@@ -50,7 +50,8 @@ func (d *doctor) project(ctx context.Context) []finding {
 	}
 	checkout, _ := inspected(ctx, d.repo) // why it cannot be read is told by the gates' check
 	t := d.trusting(where, checkout, &p, set)
-	return slices.Concat(found, t.findings(), writable(checkout), d.keys(ctx, p, t.trusted), toolServers(p, set.Roles), d.gates(ctx, p))
+	return slices.Concat(found, t.findings(), writable(checkout), d.keys(ctx, p, t.trusted), toolServers(p, set.Roles),
+		d.gates(ctx, p))
 }
 
 // inspected looks at the repository that a directory is in.

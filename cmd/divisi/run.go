@@ -143,7 +143,7 @@ func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*ho
 	s := orchestrator.RunSpec{
 		Run: newRunID(now()), Goal: strings.Join(args, " "), Repo: checkout.Top, Base: base, Branch: checkout.Branch,
 		Submodules: checkout.Submodules,
-		Project: project, Roles: set.Roles, Parallel: first(o.parallel, project.Parallel, 4), //nolint:mnd // design: default 4
+		Project:    project, Roles: set.Roles, Parallel: first(o.parallel, project.Parallel, 4), //nolint:mnd // design: default 4
 		Budget: first(o.budget, project.Budget), AutoApprove: o.yes, StrictGates: o.strict, Created: now(),
 	}
 	s.Project.Parallel = s.Parallel
@@ -170,8 +170,8 @@ func files(repo string, roles []string) (configs.RoleSet, spec.Project, error) {
 	return set, project, misfits(set, &project)
 }
 
-// trustFirst lets nothing of the repository run, and nothing be sent, before its requests are trusted. A dry run shows them, does none
-// of them and asks nobody: the variables that they want stay away from the commands of shard rules.
+// trustFirst lets nothing of the repository run, and nothing be sent, before its requests are trusted. A dry run shows them, does
+// none of them and asks nobody: the variables that they want stay away from the commands of shard rules.
 func (g *globals) trustFirst(
 	ctx context.Context, checkout *git.Checkout, project *spec.Project, set configs.RoleSet, o runOptions,
 ) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -97,8 +96,8 @@ func (t *trusting) settle(ctx context.Context, g *globals) error {
 	case t.trusted:
 		return nil
 	case t.store == nil || !isTerminal(g.in) || g.json():
-		return usagef("%sNothing of it was run. Read the list, then agree: divisi trust --repo %s\nFor one run alone, as in CI: --trust-repo",
-			t.text(), quote(t.repo))
+		return usagef("%sNothing of it was run. Read the list, then agree: divisi trust --repo %s\n"+
+			"For one run alone, as in CI: --trust-repo", t.text(), quote(t.repo))
 	}
 	return t.ask(ctx, g)
 }
@@ -114,7 +113,8 @@ func (t *trusting) ask(ctx context.Context, g *globals) error {
 		defer tty.Close()
 		to = tty
 	}
-	if _, err := io.WriteString(to, t.text()+fmt.Sprintf("Trust the repository with this list of %d? [y/N] ", len(t.requests))); err != nil {
+	_, err := fmt.Fprintf(to, "%sTrust the repository with this list of %d? [y/N] ", t.text(), len(t.requests))
+	if err != nil {
 		return err //nolint:wrapcheck // the terminal
 	}
 	yes, err := answer(ctx, func() (bool, error) { return console.Yes(g.in) })

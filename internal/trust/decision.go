@@ -33,8 +33,8 @@ func hash(requests []string) string {
 // Covers reports whether the decision was about exactly this list; a decision that is nil covers nothing.
 func (d *Decision) Covers(requests []string) bool { return d != nil && d.Hash == hash(requests) }
 
-// Changes lists the requests, each with a mark in front: + where the decision does not have it, and - for one that only the decision
-// has. Without a decision there is nothing to compare with, and no marks.
+// Changes lists the requests, each with a mark in front: + where the decision does not have it, and - for one that only the
+// decision has. Without a decision there is nothing to compare with, and no marks.
 func (d *Decision) Changes(requests []string) []string {
 	if d == nil {
 		return requests

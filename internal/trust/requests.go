@@ -21,8 +21,8 @@ const (
 )
 
 // Requests lists what a project file and the role files of the same repository request beyond confined commands without network:
-// one sorted line each, complete, in printable ASCII. roles are the repository's own roles by name, neither built-in ones nor those
-// that a person names. The texts decide whether a person is asked again, so that a change of their form asks everybody again.
+// one sorted line each, complete, in printable ASCII. roles are the repository's own roles by name, neither built-in ones nor
+// those that a person names. The texts decide whether a person is asked again: a change of their form asks everybody again.
 func Requests(project *spec.Project, roles map[string]spec.Role) []string {
 	var l list
 	if len(project.Setup) > 0 {
