@@ -18,8 +18,8 @@ import (
 type RoleSet struct {
 	Roles   map[string]spec.Role
 	Skipped []Skipped
-	// Repository are the roles that the repository's own files define, also where a file that a person names replaces one: whether
-	// the repository is trusted does not depend on the person's files.
+	// Repository are the roles that the repository's own files define, also where a file that a person names replaces one:
+	// whether the repository is trusted does not depend on the person's files.
 	Repository map[string]spec.Role
 	// own are the documents of the role files, by the name of the role.
 	own map[string]*document

@@ -164,7 +164,7 @@ func (d *doctor) keys(ctx context.Context, p spec.Project, trusted bool) []findi
 		found = append(found, fine("key", "%s%s", s.key(), of))
 		switch {
 		case d.call && !trusted && s.provider == spec.ProviderOpenAI:
-			found = append(found, warn("call", "agree first: divisi trust", "%s is not called, because the repository is not trusted", s))
+			found = append(found, warn("call", "agree first: divisi trust", "%s is not called: the repository is not trusted", s))
 		case d.call:
 			alias := aliases[0]
 			if slices.Contains(aliases, spec.ModelCheap) {

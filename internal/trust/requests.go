@@ -26,13 +26,13 @@ const (
 func Requests(project *spec.Project, roles map[string]spec.Role) []string {
 	var l list
 	if len(project.Setup) > 0 {
-		l.add("setup, with the network: %s", project.Setup)
+		l.addf("setup, with the network: %s", project.Setup)
 	}
 	if project.Loopback {
-		l.add("setup reaches this machine's own addresses (loopback)")
+		l.addf("setup reaches this machine's own addresses (loopback)")
 	}
 	for _, name := range project.Env {
-		l.add("env: every command sees your variable %s", name)
+		l.addf("env: every command sees your variable %s", name)
 	}
 	for alias, m := range project.Models {
 		l.model(alias, &m)
@@ -47,8 +47,8 @@ func Requests(project *spec.Project, roles map[string]spec.Role) []string {
 
 type list []string
 
-// add makes a line; texts of the repository are shown by word.
-func (l *list) add(format string, texts ...any) {
+// addf makes a line; texts of the repository are shown by word.
+func (l *list) addf(format string, texts ...any) {
 	for i, text := range texts {
 		switch text := text.(type) {
 		case string:
@@ -66,11 +66,11 @@ func (l *list) model(alias string, m *spec.Model) {
 	switch {
 	case m.Provider != spec.ProviderOpenAI && m.BaseURL == "" && m.KeyEnv == "":
 	case m.BaseURL != "" && m.KeyEnv == "":
-		l.add(to+"without a key", alias, m.BaseURL)
+		l.addf(to+"without a key", alias, m.BaseURL)
 	case m.BaseURL != "":
-		l.add(to+"with the key in your variable %s", alias, m.BaseURL, m.KeyEnv)
+		l.addf(to+"with the key in your variable %s", alias, m.BaseURL, m.KeyEnv)
 	default:
-		l.add(to+"with the key in your variable %s", alias, openAI, cmp.Or(m.KeyEnv, openAIKey))
+		l.addf(to+"with the key in your variable %s", alias, openAI, cmp.Or(m.KeyEnv, openAIKey))
 	}
 }
 
@@ -83,13 +83,13 @@ func (l *list) servers(owner string, servers map[string]spec.MCPServer) {
 		}
 		switch server := "tool server %s" + owner; {
 		case m.URL != "" && len(headers) > 0:
-			l.add(server+": calls go to %s, with headers from your variables %s", name, m.URL, headers)
+			l.addf(server+": calls go to %s, with headers from your variables %s", name, m.URL, headers)
 		case m.URL != "":
-			l.add(server+": calls go to %s", name, m.URL)
+			l.addf(server+": calls go to %s", name, m.URL)
 		case len(m.Env) > 0:
-			l.add(server+", with your variables %s: %s", name, slices.Sorted(slices.Values(m.Env)), m.Command)
+			l.addf(server+", with your variables %s: %s", name, slices.Sorted(slices.Values(m.Env)), m.Command)
 		case len(m.Command) > 0:
-			l.add(server+": %s", name, m.Command)
+			l.addf(server+": %s", name, m.Command)
 		}
 	}
 }
@@ -97,21 +97,21 @@ func (l *list) servers(owner string, servers map[string]spec.MCPServer) {
 // role lists what a role of the repository may do. The gates run with the network of the role whose work they judge.
 func (l *list) role(name string, r *spec.Role, gates []spec.Gate) {
 	if spec.BuiltInRole(name) {
-		l.add("role %s replaces the built-in one", name)
+		l.addf("role %s replaces the built-in one", name)
 	}
 	if r.Loopback {
-		l.add("role %s: its commands with the network reach this machine's own addresses (loopback)", name)
+		l.addf("role %s: its commands with the network reach this machine's own addresses (loopback)", name)
 	}
 	l.servers(" of role "+word(name), r.MCPServers)
 	if !r.Network {
 		return
 	}
-	l.add("role %s: its commands, tool servers and gates have the network", name)
+	l.addf("role %s: its commands, tool servers and gates have the network", name)
 	if len(r.Command) > 0 {
-		l.add("role %s, with the network: %s", name, r.Command)
+		l.addf("role %s, with the network: %s", name, r.Command)
 	}
 	for _, g := range gates {
-		l.add("gate %s, with the network where a role has it: %s", g.Name, g.Command)
+		l.addf("gate %s, with the network where a role has it: %s", g.Name, g.Command)
 	}
 }
 

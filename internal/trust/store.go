@@ -32,12 +32,12 @@ func Open(dir, identity, repository string, trees ...string) (*Store, error) {
 
 // inside reports whether a directory, or the nearest one above it that exists, lies in one of the trees.
 func inside(dir string, trees []string) bool {
-	real, err := filepath.EvalSymlinks(dir)
+	at, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return dir != filepath.Dir(dir) && inside(filepath.Dir(dir), trees)
 	}
 	for _, tree := range trees {
-		if rel, err := filepath.Rel(tree, real); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(tree, at); err == nil && filepath.IsLocal(rel) {
 			return true
 		}
 	}

@@ -271,7 +271,7 @@ func (c *Console) Approve(in io.Reader, plan orchestrator.PlanData) (bool, error
 	return Yes(in)
 }
 
-// Yes reads one line and reports whether it is a yes. A terminal gives one line at a time, so that nothing of a next answer is read.
+// Yes reads one line and reports whether it is a yes. A terminal gives one line at a time: nothing of a next answer is read.
 func Yes(in io.Reader) (bool, error) {
 	scan := bufio.NewScanner(in)
 	scan.Scan()
