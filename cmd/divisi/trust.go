@@ -14,6 +14,7 @@ import (
 
 	"divisi/configs"
 	"divisi/internal/git"
+	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/trust"
 	"divisi/orchestrator/console"
@@ -71,7 +72,11 @@ func (t *trusting) text() string {
 		text += " (+ and -: changed since you agreed on " + t.earlier.Agreed.Local().Format(time.DateOnly) + ")"
 		lines = t.earlier.Changes(t.requests)
 	}
-	text += ":\n  " + strings.Join(lines, "\n  ") + "\n"
+	list := strings.Join(lines, "\n  ")
+	text += ":\n  " + list + "\n"
+	if strings.Contains(list, "the network") && sandbox.Probe().HostNetwork() {
+		text += "This machine gives commands no namespaces: the network is the machine's own, with every service on it.\n"
+	}
 	if t.fault != nil {
 		text += console.Sanitize(t.fault.Error()) + "\n"
 	}
