@@ -10,7 +10,8 @@ var fieldTexts = map[string]string{ //nolint:gosec // it tells of secrets, and h
 
 	"Role.name":        "Name of the role; default the name of the file.",
 	"Role.description": "One line for the people and the master who choose.",
-	"Role.command":     "Program and arguments, for executor command; no shell line.",
+	"Role.command":     "Program and arguments, for executor command; no shell line. {files} is all files of the task.",
+	"Role.each":        "Runs the command once for each file of the task; {file} is that file.",
 	"Role.model":       "Alias of the project file or name of a model; default the alias default.",
 	"Role.fallback":    "Models that stand in, in this order, while the role's own is overloaded.",
 	"Role.thinking":    "How much the model thinks; default what its alias says.",

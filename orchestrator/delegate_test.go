@@ -128,12 +128,14 @@ func TestADelegationThatCannotBeIsRefusedInWords(t *testing.T) {
 		"no files":        {delegates("hand", "b"), "say which files it may change"},
 		"files to read":   {delegates("scout", "b", "files", []any{"f01.txt"}), "writes nothing"},
 		"bad files":       {delegates("hand", "b", "files", []any{"../x"}), "files[0]"},
+		"protected files": {delegates("hand", "b", "files", []any{"a/x_test.go"}), "a/x_test.go is protected, and only a plan"},
 		"empty brief":     {delegates("scout", " "), "brief"},
 		"wrong arguments": {delegates("scout", "b", "fils", "x"), "fils"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, files(2), func(s *orchestrator.RunSpec) {
+				s.Project.Protected = []string{"**/*_test.go"}
 				lead := agentRole("lead", spec.ToolWriteFile, spec.ToolDelegate)
 				lead.Delegates = []string{"lead", "scout", "hand"}
 				addRoles(s, lead, agentRole("scout", spec.ToolReadFile), agentRole("hand", spec.ToolWriteFile))

@@ -105,7 +105,7 @@ func (d *DispatchTool) Run(ctx context.Context, call tool.Call) tool.Result {
 		len(data.Tasks), data.Ceiling)
 	return tool.Result{
 		Output: map[string]any{"output": strings.Join(append([]string{text}, data.Notes...), "\n")},
-		Ends: true, Plan: &merged, Doing: fmt.Sprintf("dispatched %d tasks", len(data.Tasks)),
+		Ends:   true, Plan: &merged, Doing: fmt.Sprintf("dispatched %d tasks", len(data.Tasks)),
 	}
 }
 

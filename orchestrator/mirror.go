@@ -87,23 +87,8 @@ func (t *CommitTree) Match(ctx context.Context, re *regexp.Regexp, files []strin
 	if err != nil {
 		return nil, err
 	}
-	want := make(map[string]bool, len(files))
-	for _, f := range files {
-		want[f] = true
-	}
-	var asked []git.Entry
-	for _, e := range entries {
-		if want[e.Path] {
-			asked = append(asked, e)
-		}
-	}
 	var out []string
-	err = t.Repo.ReadBlobs(ctx, asked, func(e git.Entry, content []byte) error {
-		if re.Match(content) {
-			out = append(out, e.Path)
-		}
-		return nil
-	})
+	err = t.Repo.Match(ctx, entries, files, re, func(path string, _ []byte) { out = append(out, path) })
 	if err != nil {
 		return nil, fmt.Errorf("search the files of %s: %w", t.Commit, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"divisi/internal/spec"
+	"divisi/orchestrator/acceptance"
 )
 
 // Report is a run as `divisi show` tells it: everything in it was measured, nothing was claimed.
@@ -74,6 +75,8 @@ type TaskReport struct {
 	Seconds float64 `json:"seconds,omitempty"`
 	// Failures say how its earlier attempts ended.
 	Failures []string `json:"failures,omitempty"`
+	// Evidence is what a check of the patch found, such as weakened tests, one finding each.
+	Evidence []string `json:"evidence,omitempty"`
 	Summary  string   `json:"summary,omitempty"`
 	// Executor made its newest attempt, where its role has a chain; LimitHit is the limit that was reached before its result.
 	Executor string `json:"executor,omitempty"`
@@ -150,6 +153,9 @@ func (s *State) taskReport(v *TaskView) TaskReport {
 	s.tellRequests(&t, v)
 	for _, f := range v.Faults {
 		t.Failures = append(t.Failures, fmt.Sprintf("attempt %d: %s: %s", f.Attempt, f.Fault.Class, f.Fault.Message))
+		if f.Fault.Class == acceptance.ClassTests {
+			t.Evidence = strings.Split(f.Fault.Detail, "\n")
+		}
 	}
 	s.spent(&t, v.Task.ID)
 	s.spent(&t, v.Task.ID+verifySuffix)

@@ -115,6 +115,13 @@ func (c *Conductor) receive(ctx context.Context, t *TaskView) error {
 		}
 		return fmt.Errorf("receive the patch of %s/%d: %w", t.Task.ID, t.Attempt, err)
 	}
+	fault, err := c.accept(ctx, p)
+	if err != nil {
+		return fmt.Errorf("check the patch of %s/%d: %w", t.Task.ID, t.Attempt, err)
+	}
+	if fault != nil {
+		return c.park(ctx, t, fault.Message, fault)
+	}
 	return c.verify(ctx, t)
 }
 

@@ -52,6 +52,8 @@ type Agent struct {
 	// Tree is nil for roles without a work tree or without writing tools.
 	Tree     Tree
 	WriteSet spec.WriteSet
+	// Remaining finds what of the task's shard still matches its rule; nil where it has none.
+	Remaining func(context.Context) ([]string, error)
 	// Scope is the write set where it can grow; nil means WriteSet. Delegated is what others have used for the agent, which
 	// counts against its tokens; it may be nil.
 	Scope     *tool.Scope

@@ -28,7 +28,7 @@ func (at *attempt) agent(ctx context.Context) (a *Agent, done func(), err error)
 		Assignment: at.assignment, Journal: at.journal, Model: w.cfg.Model,
 		Call: callOf(at.assignment), Compiler: w.compiler, Input: in, Compact: at.compactor(),
 		Memory: w.cfg.Memory, Prefixes: w.cfg.Prefixes,
-		Tree: at.tree(), Scope: at.requests.scope(at.writeSet()), Delegated: at.requests.Delegated,
+		Tree: at.tree(), Remaining: at.remaining(), Scope: at.requests.scope(at.writeSet()), Delegated: at.requests.Delegated,
 		Rest:   func() func() { return at.place.rest(ctx) },
 		Bounds: at.bounds(), Inbox: at.inbox, Doing: at.progress.doing, Hold: w.cfg.Hold, Clock: w.cfg.Clock, Log: at.log,
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"time"
 
@@ -220,7 +221,7 @@ func (at *attempt) ground() sandbox.Place {
 // confined is what all commands of the attempt's agent have in common.
 func (at *attempt) confined() sandbox.Command {
 	return sandbox.Command{
-		Dir: at.ground().Tree, Env: slices.Concat(at.env, taskEnv(at.assignment)), Place: at.ground(),
+		Dir: at.ground().Tree, Env: slices.Concat(at.env, taskEnv(at.assignment, at.assignment.Task.Files)), Place: at.ground(),
 		Writable: at.cache.Writable, Readable: at.readable, Network: at.assignment.Role.Network,
 		Loopback: at.assignment.Role.Loopback,
 	}
@@ -255,7 +256,22 @@ func (at *attempt) command() *CommandExecutor {
 		Assignment: at.assignment, Dir: at.slot.Dir(), Env: at.env, Place: at.ground(), Writable: at.cache.Writable,
 		Readable: at.readable, Tree: at.tree(),
 		Secrets: secretsOf(&at.assignment.Role, at.worker.cfg.Environ), WriteSet: at.writeSet(), Bounds: at.bounds(),
-		Doing: at.progress.doing,
+		Remaining: at.remaining(), Doing: at.progress.doing,
+	}
+}
+
+// remaining applies the rule of the task's shard to its files once more; nil for a task without one, or whose tree is not wanted.
+func (at *attempt) remaining() func(context.Context) ([]string, error) {
+	task := &at.assignment.Task
+	if task.Rule == nil || at.tree() == nil {
+		return nil
+	}
+	return func(ctx context.Context) ([]string, error) {
+		re, err := regexp.Compile(task.Rule.Match)
+		if err != nil {
+			return nil, &refusal{fmt.Errorf("the match of %s: %w", task.ShardOf, err)}
+		}
+		return at.slot.Match(ctx, re, task.Files[:min(task.Rule.Files, len(task.Files))])
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
@@ -161,8 +162,33 @@ func (a *Agent) conclude(ctx context.Context, done []outcome) (wire.Tooled, erro
 			fault.Message, fault.Detail)
 		return data, nil
 	}
+	left, err := a.remaining(ctx, &done[ends])
+	if err != nil {
+		return data, err
+	}
+	if len(left) > 0 && !a.session.remained && a.Assignment.Task.Remaining != spec.RemainingOK {
+		data.Remaining = true
+		done[ends].result = instead(done[ends].result, "%s. Finish these, then submit again; where one has to stay, say in "+
+			"deviations why. You are asked this once:\n%s", stillMatches(left), bounded(left))
+		return data, nil
+	}
 	data.End = a.end(&done[ends].result)
+	if len(left) > 0 {
+		data.End.Handoff.Deviations = append(slices.Clip(data.End.Handoff.Deviations), stillMatches(left)+": "+bounded(left))
+	}
 	return data, nil
+}
+
+// remaining is what of the shard still matches its rule where a call hands the work in.
+func (a *Agent) remaining(ctx context.Context, o *outcome) ([]string, error) {
+	if a.Remaining == nil || o.result.Submit == nil || o.result.HandedOver {
+		return nil, nil
+	}
+	left, err := a.Remaining(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("match the files of %s again: %w", a.Assignment.Agent(), err)
+	}
+	return left, nil
 }
 
 // save puts the tree into the data of the tool event. A tree that cannot be saved because of what is in it is told the agent,

@@ -1,6 +1,7 @@
 package subagents
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,6 +76,8 @@ type CommandExecutor struct {
 	Tree     Tree
 	WriteSet spec.WriteSet
 	Bounds   Bounds
+	// Remaining finds what of the task's shard still matches its rule; nil where it has none.
+	Remaining func(context.Context) ([]string, error)
 	// Doing is told the last line of the command's output, often. It may be nil.
 	Doing func(string)
 }
@@ -83,36 +86,64 @@ type CommandExecutor struct {
 func (c *CommandExecutor) Run(ctx context.Context) (spec.Result, error) {
 	ctx, cancel := c.Bounds.deadline(ctx)
 	defer cancel()
-	input, err := json.Marshal(commandInput(c.Assignment))
+	runs, why, err := c.runs()
 	if err != nil {
-		return spec.Result{}, fmt.Errorf("marshal the input of %s: %w", c.Assignment.Agent(), err)
+		return spec.Result{}, fmt.Errorf("list the files of %s: %w", c.Assignment.Agent(), err)
 	}
-	if n := len(strings.Join(c.Assignment.Task.Files, "\n")); n > maxEnv {
-		why := fmt.Sprintf("the names of its %d files have %d bytes, more than the %d that DIVISI_FILES can hold: "+
-			"give the task fewer files, or its shard rule a smaller max_files",
-			len(c.Assignment.Task.Files), n, maxEnv)
+	if why == "" {
+		why = c.Secrets.missing(&c.Assignment.Role)
+	}
+	if why != "" {
 		return failure(faultCommand, why, ""), nil
 	}
-	if why := c.Secrets.missing(&c.Assignment.Role); why != "" {
-		return failure(faultCommand, why, ""), nil
+	var said strings.Builder
+	for _, run := range runs {
+		r, err := c.once(ctx, run, &said)
+		if r != nil || err != nil {
+			return *cmp.Or(r, &spec.Result{}), err
+		}
+	}
+	r, err := c.ended(ctx, said.String())
+	c.Secrets.hideIn(&r)
+	return r, err
+}
+
+// once runs the command and notes what it said. The result is that of the attempt where the run ends it, else nil.
+func (c *CommandExecutor) once(ctx context.Context, run commandRun, said *strings.Builder) (*spec.Result, error) {
+	given := commandInput(c.Assignment)
+	given.Files = list(run.files)
+	input, err := json.Marshal(given)
+	if err != nil {
+		return nil, fmt.Errorf("marshal the input of %s: %w", c.Assignment.Agent(), err)
 	}
 	out, err := sandbox.Run(ctx, sandbox.Command{
-		Args: c.args(), Dir: c.Dir, Env: slices.Concat(c.Env, c.Secrets, taskEnv(c.Assignment)),
+		Args: run.args, Dir: c.Dir, Env: slices.Concat(c.Env, c.Secrets, taskEnv(c.Assignment, run.files)),
 		Place: c.Place, Writable: c.Writable, Readable: c.Readable, Network: c.Assignment.Role.Network,
 		Loopback: c.Assignment.Role.Loopback,
 		Stdin: input, Timeout: c.Bounds.left() + sandbox.DefaultGrace, OnOutput: c.said,
 	})
-	if cause := context.Cause(ctx); cause != nil {
-		return c.interrupted(ctx, cause, out)
-	}
-	if err != nil {
+	var r spec.Result
+	switch cause := context.Cause(ctx); {
+	case cause != nil:
+		if r, err = c.interrupted(ctx, cause, out); err != nil {
+			return nil, err
+		}
+		return &r, nil
+	case err != nil:
 		// It could not be started: the role's or the task's mistake, and the same wherever it is tried.
-		return failure(faultCommand, err.Error(), ""), nil
+		r = failure(faultCommand, run.on(err.Error()), "")
+		return &r, nil
 	}
 	out.Head, out.Tail = c.Secrets.hideBytes(out.Head), c.Secrets.hideBytes(out.Tail) // before anything of it is cut off
-	r, err := c.ended(ctx, out)
-	c.Secrets.hideIn(&r)
-	return r, err
+	if !out.Success() {
+		r = failure(faultCommand, run.on(howEnded(run.args, out)), clip(out.Text(), commandTail)+c.partial(ctx))
+		c.Secrets.hideIn(&r)
+		return &r, nil
+	}
+	if said.Len() < commandTail {
+		said.WriteString(out.Text())
+	}
+	return nil, nil //nolint:nilnil // the attempt goes on
 }
 
 // args is the command. A role's secrets are for its own command alone, whatever the task says.
@@ -137,13 +168,10 @@ func (c *CommandExecutor) said(chunk []byte) {
 	}
 }
 
-// ended makes the result of a command that came to its end.
-func (c *CommandExecutor) ended(ctx context.Context, out *sandbox.Output) (spec.Result, error) {
-	if !out.Success() {
-		return failure(faultCommand, howEnded(c.args(), out), clip(out.Text(), commandTail)+c.partial(ctx)), nil
-	}
+// ended makes the result of a command that came to its end, of what it said.
+func (c *CommandExecutor) ended(ctx context.Context, said string) (spec.Result, error) {
 	if c.Tree == nil {
-		return spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: clip(out.Text(), commandTail)}}, nil
+		return spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: clip(said, commandTail)}}, nil
 	}
 	patch, err := c.Tree.Save(ctx)
 	var content *workspace.ContentError
@@ -152,14 +180,40 @@ func (c *CommandExecutor) ended(ctx context.Context, out *sandbox.Output) (spec.
 	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
-			return c.interrupted(ctx, cause, out)
+			return c.interrupted(ctx, cause, nil)
 		}
 		return spec.Result{}, fmt.Errorf("collect the work of %s: %w", c.Assignment.Agent(), err)
 	}
-	r := spec.Result{Status: spec.StatusDone, Patch: patch, Handoff: spec.Handoff{Summary: summary(patch, out.Text())}}
+	r := spec.Result{Status: spec.StatusDone, Patch: patch, Handoff: spec.Handoff{Summary: summary(patch, said)}}
 	if fault := refuse(c.WriteSet, patch); fault != nil {
 		fault.Detail += c.partial(ctx) // nobody takes such a patch in, so that this is all that is ever seen of it
 		r.Status, r.Error = spec.StatusFailed, fault
+		return r, nil
+	}
+	return c.matched(ctx, r)
+}
+
+// matched fails the attempt where files of the shard still match its rule, unless the task allows it: then the handoff names them.
+func (c *CommandExecutor) matched(ctx context.Context, r spec.Result) (spec.Result, error) {
+	if c.Remaining == nil {
+		return r, nil
+	}
+	left, err := c.Remaining(ctx)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return c.interrupted(ctx, cause, nil)
+		}
+		return spec.Result{}, fmt.Errorf("match the files of %s again: %w", c.Assignment.Agent(), err)
+	}
+	switch {
+	case len(left) == 0:
+	case c.Assignment.Task.Remaining == spec.RemainingOK:
+		r.Handoff.Deviations = append(r.Handoff.Deviations, stillMatches(left))
+	default:
+		r.Status, r.Error = spec.StatusFailed, &spec.Fault{
+			Class: faultRemaining, Detail: bounded(left) + c.partial(ctx), Signatures: placeSignatures(left),
+			Message: stillMatches(left),
+		}
 	}
 	return r, nil
 }
@@ -245,10 +299,10 @@ func summary(p *spec.Patch, output string) string {
 const maxOutput = 4 << 10
 
 // taskEnv is the task in a command's environment. Values cannot hold a zero byte; such a file name is left to stdin.
-func taskEnv(a *wire.Assignment) []string {
+func taskEnv(a *wire.Assignment, files []string) []string {
 	env := []string{
 		"DIVISI_RUN=" + a.Run, "DIVISI_TASK=" + a.Task.ID, "DIVISI_ATTEMPT=" + strconv.Itoa(a.Attempt),
-		"DIVISI_ROLE=" + a.Role.Name, "DIVISI_FILES=" + strings.Join(a.Task.Files, "\n"),
+		"DIVISI_ROLE=" + a.Role.Name, "DIVISI_FILES=" + strings.Join(files, "\n"),
 	}
 	for i, e := range env {
 		env[i] = strings.ReplaceAll(e, "\x00", "")
@@ -277,13 +331,17 @@ func refuse(set spec.WriteSet, patch *spec.Patch) *spec.Fault {
 	if len(reasons) == 0 {
 		return nil
 	}
-	n := len(reasons)
-	if n > maxRefused {
-		reasons = append(reasons[:maxRefused], fmt.Sprintf("and %d more", n-maxRefused))
-	}
 	return &spec.Fault{
 		Class:   faultWriteSet,
-		Message: fmt.Sprintf("%d of %d changed files are not the task's to change", n, len(patch.Files)),
-		Detail:  strings.Join(reasons, "\n"),
+		Message: fmt.Sprintf("%d of %d changed files are not the task's to change", len(reasons), len(patch.Files)),
+		Detail:  bounded(reasons),
 	}
+}
+
+// bounded writes the first of the lines, and how many more there are.
+func bounded(lines []string) string {
+	if n := len(lines) - maxRefused; n > 0 {
+		lines = append(slices.Clone(lines[:maxRefused]), fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(lines, "\n")
 }

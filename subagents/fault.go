@@ -16,6 +16,7 @@ const (
 	faultLoop       = "loop"
 	faultNoResult   = "no_result"
 	faultWriteSet   = "write_set"
+	faultRemaining  = "remaining" // files of a shard still match its rule
 	faultCommand    = "command"
 	faultGate       = "gate"
 	faultSetup      = "setup"

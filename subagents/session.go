@@ -47,6 +47,8 @@ type session struct {
 	turns   int
 	steered map[string]bool
 	briefed bool
+	// remained says that the agent was told what of its shard still matches.
+	remained bool
 	// kept are the artifacts that the agent's tools made, oldest first; loads what the newest turn asked to be shown.
 	kept  []contextscope.Listed
 	loads []wire.Load
@@ -134,6 +136,7 @@ func (s *session) applyTools(e *contextscope.Event, d wire.Tooled) {
 	if d.End != nil {
 		s.end = d.End
 	}
+	s.remained = s.remained || d.Remaining
 }
 
 // hear gives the guard what a turn says, the end of the turn with it. What the guard saw while the answer streamed was a copy's.

@@ -189,6 +189,9 @@ func writeTask(w io.Writer, t orchestrator.TaskReport, st *orchestrator.State) e
 	for _, f := range t.Failures {
 		fmt.Fprintf(w, "failed    %s\n", console.Sanitize(oneLine(f)))
 	}
+	for _, e := range t.Evidence {
+		fmt.Fprintf(w, "evidence  %s\n", console.Sanitize(oneLine(e)))
+	}
 	if t.Summary != "" {
 		fmt.Fprintf(w, "summary   %s\n", console.Sanitize(oneLine(t.Summary)))
 	}

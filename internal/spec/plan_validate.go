@@ -275,8 +275,23 @@ func (v *planCheck) remaining(at string, t *Task) {
 	}
 }
 
+// filesFor faults a task without files whose command is given files.
+func (v *planCheck) filesFor(at string, t *Task, role *Role) {
+	command := t.Command
+	if len(command) == 0 {
+		command = role.Command
+	}
+	if role.Runs(ExecutorCommand) && (role.Each || contains(command, ArgFiles)) && t.Shard == nil && len(t.Files) == 0 {
+		v.addf(at+".files", "", "role %q gives its command the files of the task, and the task names none", t.Role)
+	}
+}
+
 func (v *planCheck) command(at string, t *Task, role *Role, known bool) {
 	v.argv(at+".command", t.Command)
+	if known {
+		v.placeholders(at+".command", t.Command, role.Each)
+		v.filesFor(at, t, role)
+	}
 	switch {
 	case !known:
 	case len(role.Secrets) > 0 && len(t.Command) > 0:

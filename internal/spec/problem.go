@@ -101,6 +101,27 @@ func (p *problems) argv(path string, command []string) {
 	}
 }
 
+// The arguments of a role's command that stand for files of the task.
+const (
+	ArgFiles = "{files}"
+	ArgFile  = "{file}"
+)
+
+// placeholders faults arguments that hold a placeholder for files where it is not replaced.
+func (p *problems) placeholders(path string, command []string, each bool) {
+	for i, arg := range command {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		switch {
+		case i > 0 && (arg == ArgFiles || arg == ArgFile && each):
+		case i > 0 && arg == ArgFile:
+			p.addf(at, ArgFiles, "%s is the file of one run, and the role does not have each: true", ArgFile)
+		case strings.Contains(arg, ArgFiles) || strings.Contains(arg, ArgFile):
+			p.addf(at, "", "%s and %s must be arguments of their own, after the program: a shell gets them as \"$@\", with "+
+				"command: [sh, -c, 'sed -i s/a/b/ \"$@\"', sh, %s]", ArgFiles, ArgFile, ArgFiles)
+		}
+	}
+}
+
 func listNames(set []string) string {
 	switch len(set) {
 	case 0:

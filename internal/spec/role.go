@@ -30,6 +30,8 @@ type Role struct {
 	Chain []string `json:"chain,omitempty" yaml:"-"`
 	// Command is the program and its arguments for executor command.
 	Command []string `json:"command,omitempty" yaml:"command,omitempty"`
+	// Each runs the command once for each file of the task.
+	Each bool `json:"each,omitempty" yaml:"each,omitempty"`
 	// Model is an alias of the project file or a model's name; empty means the default model.
 	Model string `json:"model,omitempty" yaml:"model,omitempty"`
 	// Fallback are the models that stand in, in their order, while the role's own is overloaded; empty means what the alias says.

@@ -41,6 +41,10 @@ func (r *Role) Validate(env Env) []Problem {
 
 func (r *Role) executorProblems(v *problems) {
 	v.argv("command", r.Command)
+	v.placeholders("command", r.Command, r.Each)
+	if r.Each && !r.Runs(ExecutorCommand) {
+		v.addf("each", "", "each is for executor %s, which role %q does not have", ExecutorCommand, r.Name)
+	}
 	list := r.Executors()
 	for i, executor := range list {
 		path := "executor"

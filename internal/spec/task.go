@@ -193,7 +193,7 @@ type Patch struct {
 // Fault is an error as data: its class decides behaviour, its message is for people.
 type Fault struct {
 	// Class is a closed word such as gate, conflict, limit_turns, limit_tokens, limit_time, loop, model_auth,
-	// model_blocked, no_result, write_set, budget, command, internal.
+	// model_blocked, no_result, write_set, remaining, tests, budget, command, internal.
 	Class   string `json:"class"`
 	Message string `json:"message"`
 	// Detail is the longer text that the next attempt is given, already bounded.

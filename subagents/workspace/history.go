@@ -1,8 +1,10 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -30,4 +32,29 @@ func (s *Slot) Files(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("list the files of %s: %w", s.name, err)
 	}
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+}
+
+// maxPlaces bounds the places of one file that Match returns.
+const maxPlaces = 5
+
+// Match returns where the expression matches in the given files as the work tree holds them now, as path:line. It reads what a
+// commit of the tree would hold. Errors: *NestedError, ErrNotReset.
+func (s *Slot) Match(ctx context.Context, re *regexp.Regexp, files []string) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tree, err := s.tree(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("match the files of %s: %w", s.name, err)
+	}
+	entries, err := s.repo.Files(ctx, tree)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names the tree
+	}
+	var places []string
+	err = s.repo.Match(ctx, entries, files, re, func(path string, content []byte) {
+		for _, at := range re.FindAllIndex(content, maxPlaces) {
+			places = append(places, fmt.Sprintf("%s:%d", path, 1+bytes.Count(content[:at[0]], []byte("\n"))))
+		}
+	})
+	return places, err
 }

@@ -1,0 +1,98 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"divisi/internal/git"
+	"divisi/internal/spec"
+	"divisi/orchestrator/acceptance"
+)
+
+// The most that the checks of a patch read: files, the bytes of one, and of all.
+const (
+	maxJudged      = 2000
+	maxJudgedFile  = 2 << 20
+	maxJudgedBytes = 64 << 20
+)
+
+// accept has a received patch checked for what no gate can see. The fault parks the task; nil where there is none.
+func (c *Conductor) accept(ctx context.Context, p *spec.Patch) (*spec.Fault, error) {
+	if !slices.ContainsFunc(p.Files, acceptance.Wants) {
+		return nil, nil //nolint:nilnil // nothing to check, and nothing found
+	}
+	changes, err := changesOf(ctx, c.cfg.Mirror, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range acceptance.Judge(changes) {
+		if !v.Passes() {
+			return &spec.Fault{Class: v.Check, Message: weakens(v.Evidence), Detail: strings.Join(v.Evidence, "\n")}, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // as above
+}
+
+// maxWeakens bounds the findings that a message lists.
+const maxWeakens = 4
+
+func weakens(evidence []string) string {
+	text := "the patch weakens tests, so a person has to judge it: " + strings.Join(evidence[:min(len(evidence), maxWeakens)], "; ")
+	if n := len(evidence) - maxWeakens; n > 0 {
+		text += fmt.Sprintf("; and %d more", n)
+	}
+	return text
+}
+
+// changesOf reads what the checks want to see of a patch, before and after.
+func changesOf(ctx context.Context, mirror *git.Repo, p *spec.Patch) ([]acceptance.Change, error) {
+	changed, err := mirror.Changed(ctx, p.Base, p.Commit)
+	if err != nil {
+		return nil, fmt.Errorf("list what %s changes: %w", p.Commit, err)
+	}
+	var entries []git.Entry
+	var into []*[]byte
+	changed = slices.DeleteFunc(changed, func(c git.Change) bool { return !acceptance.Wants(c.Path) })
+	out := make([]acceptance.Change, len(changed))
+	for i, c := range changed {
+		out[i].Path = c.Path
+		if i >= maxJudged {
+			out[i].Unread = fmt.Sprintf("the patch changes %d such files, more than %d", len(changed), maxJudged)
+			continue
+		}
+		for _, side := range []struct {
+			mode, id string
+			to       *[]byte
+		}{{c.OldMode, c.OldOID, &out[i].Before}, {c.NewMode, c.NewOID, &out[i].After}} {
+			if side.mode == git.ModeFile || side.mode == git.ModeExec {
+				entries, into = append(entries, git.Entry{Path: c.Path, Mode: side.mode, OID: side.id}), append(into, side.to)
+			}
+		}
+	}
+	next, read := 0, 0
+	unread := map[string]string{}
+	err = mirror.ReadBlobs(ctx, entries, func(e git.Entry, content []byte) error {
+		read += len(content)
+		switch to := into[next]; {
+		case len(content) > maxJudgedFile:
+			unread[e.Path] = fmt.Sprintf("it has %d bytes, more than %d", len(content), maxJudgedFile)
+		case read > maxJudgedBytes:
+			unread[e.Path] = fmt.Sprintf("the files have more than %d bytes together", maxJudgedBytes)
+		default:
+			*to = append([]byte{}, content...) // never nil: the file is there
+		}
+		next++
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what %s changes: %w", p.Commit, err)
+	}
+	for i := range out {
+		if why := unread[out[i].Path]; why != "" {
+			out[i].Unread = why
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,191 @@
+package acceptance
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const goTests = `package a
+
+import ("testing"; "github.com/stretchr/testify/require")
+
+func TestOne(t *testing.T) {
+	require.Equal(t, 1, one())
+	if two() != 2 {
+		t.Fatal("not two")
+	}
+}
+
+func TestTwo(t *testing.T) {
+	t.Run("sub", func(t *testing.T) { check(t, two(), 2) })
+}
+
+func ExampleThree() {
+	three()
+	// Output: 3
+}
+`
+
+func edit(old, new string) string { return strings.Replace(goTests, old, new, 1) }
+
+func TestWeakenedTests(t *testing.T) {
+	t.Parallel()
+	pass := "[nothing]"
+	for _, tc := range []struct {
+		name          string
+		path          string
+		before, after string
+		want          string
+	}{
+		{"the same", "a_test.go", goTests, goTests, pass},
+		{"skipped", "a_test.go", goTests, edit("\trequire.Equal(t, 1, one())", "\tt.Skip()"), "a_test.go: more skips, 0 before and 1 after"},
+		{"skipped in words", "a_test.go", goTests, edit("require.Equal(t, 1", "t.Skipf(\"\"); require.Equal(t, 1"), "fewer assertions, 4 before and 2 after"},
+		{"one gone", "a_test.go", goTests, edit("TestTwo", "testTwo"), "fewer tests, 3 before and 2 after"},
+		{"no test name", "a_test.go", goTests, edit("TestTwo", "Testtwo"), "fewer tests"},
+		{"an assertion gone", "a_test.go", goTests, edit("\trequire.Equal(t, 1, one())\n", ""), "fewer assertions, 4 before and 3 after"},
+		{"a comment", "a_test.go", goTests, edit("\trequire.", "\t// require."), "fewer assertions"},
+		{"hollow", "a_test.go", goTests, edit("check(t, two(), 2)", "two()"), "more tests that assert nothing, 0 before and 1 after"},
+		{"an example that is not run", "a_test.go", goTests, edit("// Output: 3", "// 3"), "more tests that assert nothing"},
+		{"returns first", "a_test.go", goTests, edit("\trequire.", "\treturn\n\trequire."), "fewer assertions, 4 before and 2 after"},
+		{"panics first", "a_test.go", goTests, edit("\trequire.", "\tpanic(0)\n\trequire."), "fewer assertions"},
+		{"deleted", "a_test.go", goTests, "", "fewer tests, 3 before and 0 after"},
+		{"left out by a tag", "a_test.go", goTests, "//go:build never\n\n" + goTests, "more files whose tests never run, 0 before and 1 after"},
+		{"another tag", "a_test.go", "//go:build integration\n\n" + goTests, "//go:build never\n\n" + goTests, "tests never run"},
+		{"a tag kept", "a_test.go", "//go:build integration\n\n" + goTests, "//go:build integration && !js\n\n" + goTests, pass},
+		{"TestMain", "a_test.go", goTests, goTests + "\nfunc TestMain(m *testing.M) { os.Exit(0) }\n", "tests never run"},
+		{"TestMain that runs them", "a_test.go", goTests, goTests + "\nfunc TestMain(m *testing.M) { os.Exit(m.Run()) }\n", pass},
+		{"a new test that only runs", "a_test.go", goTests, goTests + "\nfunc TestMore(t *testing.T) { one() }\n", pass},
+		{"more of all", "a_test.go", goTests, goTests + "\nfunc TestMore(t *testing.T) { t.Error() }\n", pass},
+		{"a suite", "a_test.go", suite, strings.Replace(suite, "\ts.Equal(1, one())\n", "", 1), "fewer assertions, 3 before and 2 after"},
+		{"a helper", "a_test.go", helper, strings.Replace(helper, "is.True(ok)", "_ = ok", 1), "fewer assertions"},
+		{"no Go any more", "a_test.go", "package a\nfunc TestA(t *testing.T) { t.Fatal() }\nfunc TestB(t *testing.T) { t.Error() }", "package a\nfunc TestA(t *testing.T) { t.Fatal( }", "fewer tests, 2 before and 1 after"},
+		{"other people's", "vendor/x/a_test.go", goTests, "", pass},
+		{"test data", "testdata/a_test.go", goTests, "", pass},
+		{"no test", "a.go", goTests, "", pass},
+		{"jest", "web/a.test.tsx", "it('a', () => { expect(1).toBe(1) })", "it.skip('a', () => { expect(1).toBe(1) })", "more skips"},
+		{"jest, one only", "web/a.spec.js", "it('a', () => { expect(1) })\nit('b', () => { expect(1) })", "it.only('a', () => { expect(1) })\nit('b', () => { expect(1) })", "more skips"},
+		{"jest in a comment", "web/a.spec.js", "it('a', () => {\n  expect(1).toBe(1)\n})", "it('a', () => {\n  // expect(1).toBe(1)\n})", "assert nothing"},
+		{"pytest", "tests/test_a.py", "def test_a():\n    assert 1\n", "def test_a():\n    pass\n", "fewer assertions"},
+		{"pytest mark", "tests/test_a.py", "def test_a():\n    assert 1\n", "@pytest.mark.skip\ndef test_a():\n    assert 1\n", "more skips"},
+		{"pytest renamed", "a_test.py", "async def test_a():\n    assert 1\n", "async def check_a():\n    assert 1\n", "fewer tests"},
+		{"rust", "src/lib.rs", rust, strings.Replace(rust, "assert_eq!(1, 1);", "", 1), "fewer assertions"},
+		{"rust ignored", "src/lib.rs", rust, strings.Replace(rust, "#[test]", "#[test]\n#[ignore]", 1), "more skips"},
+		{"rust code without tests", "src/lib.rs", "fn f() { assert!(true); }", "fn f() {}", pass},
+		{"junit", "src/test/java/ATest.java", "@Test void a() { assertEquals(1, 1); }", "@Test @Disabled void a() { assertEquals(1, 1); }", "more skips"},
+		{"rspec", "spec/a_spec.rb", "it 'a' do\n  expect(1).to eq 1\nend", "xit 'a' do\n  expect(1).to eq 1\nend", "fewer tests"},
+		{"dotnet", "ATests.cs", "[Fact] void A() { Assert.True(x); }", "[Fact(Skip = \"\")] void A() { Assert.True(x); }", "more skips"},
+		{"php", "ATest.php", "function testA() { $this->assertTrue(1); }", "function testA() { $this->markTestSkipped(); }", "more skips"},
+		{"gtest", "a_test.cc", "TEST(A, B) { EXPECT_EQ(1, 1); }", "TEST(A, DISABLED_B) { EXPECT_EQ(1, 1); }", "more skips"},
+		{"bats", "a.bats", "@test \"a\" {\n  [ 1 = 1 ]\n}", "@test \"a\" {\n  true\n}", "fewer assertions"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			c := Change{Path: tc.path, Before: []byte(tc.before)}
+			if tc.after != "" {
+				c.After = []byte(tc.after)
+			}
+			verdicts := Judge([]Change{c})
+			require.Len(t, verdicts, 1)
+			if tc.want == pass {
+				require.True(t, verdicts[0].Passes(), verdicts[0].Evidence)
+				return
+			}
+			require.Contains(t, strings.Join(verdicts[0].Evidence, "\n"), tc.want)
+		})
+	}
+}
+
+const suite = `package a
+
+func (s *Suite) TestOne() {
+	s.Equal(1, one())
+	s.Require().NoError(two())
+	check(s.T(), 3)
+}
+`
+
+const helper = `package a
+
+func TestOne(t *testing.T) {
+	is := require.New(t)
+	is.True(ok)
+	is.Equal(1, 1)
+}
+`
+
+const rust = `fn f() { assert!(true); }
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a() { assert_eq!(1, 1); }
+}
+`
+
+func TestMovedTestsAreNotFewer(t *testing.T) {
+	t.Parallel()
+	moved := []Change{{Path: "a_test.go", Before: []byte(goTests)}, {Path: "b/b_test.go", After: []byte(goTests)}}
+	require.True(t, Judge(moved)[0].Passes())
+	away := []Change{{Path: "a_test.go", Before: []byte(goTests)}, {Path: "b/b.go", After: []byte(goTests)}}
+	require.False(t, Judge(away)[0].Passes(), "a file that is no test file is compiled into no test")
+	other := []Change{{Path: "a_test.go", Before: []byte(goTests)}, {Path: "a.test.js", After: []byte("it('a',()=>{expect(1)})\nit('b',()=>{expect(1)})\nit('c',()=>{expect(1)})")}}
+	require.False(t, Judge(other)[0].Passes(), "tests of one language do not make up for those of another")
+	windows := []Change{{Path: "a_test.go", Before: []byte(goTests)}, {Path: "a_windows_test.go", After: []byte(goTests)}}
+	require.False(t, Judge(windows)[0].Passes(), "the file's name keeps it out of builds")
+	fresh := []Change{{Path: "a_windows_test.go", After: []byte(goTests)}}
+	require.True(t, Judge(fresh)[0].Passes())
+}
+
+func TestUnreadFilesDoNotPass(t *testing.T) {
+	t.Parallel()
+	v := Judge([]Change{{Path: "a_test.go", Unread: "it has 9 bytes, more than 8"}})[0]
+	require.Equal(t, []string{"a_test.go: its tests were not compared: it has 9 bytes, more than 8"}, v.Evidence)
+	require.Equal(t, ClassTests, v.Check)
+}
+
+func TestEvidenceIsBounded(t *testing.T) {
+	t.Parallel()
+	var many []Change
+	for i := range 100 {
+		many = append(many, Change{Path: fmt.Sprintf("f%02d_test.go", i), Before: []byte(goTests)})
+	}
+	evidence := Judge(many)[0].Evidence
+	require.Less(t, len(evidence), 30)
+	require.Contains(t, strings.Join(evidence, "\n"), "fewer tests in 90 more files")
+}
+
+// Whatever the contents are, the check ends, and a file compared with itself passes.
+func FuzzJudge(f *testing.F) {
+	for _, path := range []string{"a_test.go", "a.test.ts", "test_a.py", "a.rs", "ATest.java", "a_spec.rb", "a.bats"} {
+		f.Add(path, []byte(goTests), []byte(rust))
+		f.Add(path, []byte("//go:build !(\npackage"), []byte("/* /* \x00"))
+	}
+	f.Fuzz(func(t *testing.T, path string, before, after []byte) {
+		Judge([]Change{{Path: path, Before: before, After: after}})
+		same := Judge([]Change{{Path: path, Before: before, After: before}})
+		require.True(t, same[0].Passes(), same[0].Evidence)
+	})
+}
+
+// The goal is less than 20 ms for a patch of 100 test files.
+func BenchmarkJudge(b *testing.B) {
+	var more strings.Builder
+	for i := range 20 { // about 150 lines, which is more than most test files of this repository have
+		fmt.Fprintf(&more, "\nfunc TestMore%d(t *testing.T) {\n\tt.Parallel()\n\trequire.Equal(t, 1, one())\n\trequire.NoError(t, two())\n}\n", i)
+	}
+	var changes []Change
+	for i := range 100 {
+		before := goTests + more.String()
+		changes = append(changes, Change{
+			Path: fmt.Sprintf("f%02d_test.go", i), Before: []byte(before), After: []byte(strings.Replace(before, "require", "t.Skip();require", 1)),
+		})
+	}
+	b.ResetTimer()
+	for range b.N {
+		Judge(changes)
+	}
+	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(time.Millisecond), "ms/patch")
+}
