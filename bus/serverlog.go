@@ -30,8 +30,15 @@ func (l *serverLog) Warnf(format string, v ...any) {
 	l.log.WithLevel(level).Msg(text)
 }
 
-// Errorf implements server.Logger.
-func (l *serverLog) Errorf(format string, v ...any) { l.log.Error().Msgf(format, v...) }
+// Errorf implements server.Logger. Anybody on this machine can try to log in: that it was refused is no error of the run.
+func (l *serverLog) Errorf(format string, v ...any) {
+	text, level := fmt.Sprintf(format, v...), zerolog.ErrorLevel
+	if strings.Contains(text, "authentication error") || strings.Contains(text, "authentication timeout") ||
+		strings.Contains(text, "maximum authentication attempts") {
+		level = zerolog.DebugLevel
+	}
+	l.log.WithLevel(level).Msg(text)
+}
 
 // Debugf implements server.Logger.
 func (l *serverLog) Debugf(format string, v ...any) { l.log.Trace().Msgf(format, v...) }

@@ -277,6 +277,7 @@ func (at *attempt) remaining() func(context.Context) ([]string, error) {
 
 func (at *attempt) tester() *Tester {
 	return &Tester{
+		Environ:    at.worker.cfg.Environ,
 		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.slot.Tree,
 		Reset:   func(ctx context.Context) error { return at.slot.Reset(ctx, at.commit) },
 		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },

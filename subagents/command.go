@@ -120,7 +120,7 @@ func (c *CommandExecutor) once(ctx context.Context, run commandRun, said *string
 		Args: run.args, Dir: c.Dir, Env: slices.Concat(c.Env, c.Secrets, taskEnv(c.Assignment, run.files)),
 		Place: c.Place, Writable: c.Writable, Readable: c.Readable, Network: c.Assignment.Role.Network,
 		Loopback: c.Assignment.Role.Loopback,
-		Stdin: input, Timeout: c.Bounds.left() + sandbox.DefaultGrace, OnOutput: c.said,
+		Stdin:    input, Timeout: c.Bounds.left() + sandbox.DefaultGrace, OnOutput: c.said,
 	})
 	var r spec.Result
 	switch cause := context.Cause(ctx); {

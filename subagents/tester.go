@@ -36,8 +36,10 @@ type Tester struct {
 	Place              sandbox.Place
 	Writable, Readable []string
 	ToolsDir           string
-	Limiter            *gate.Limiter
-	Bounds             Bounds
+	// Environ is the user's environment, of which setup is given the settings for downloads.
+	Environ []string
+	Limiter *gate.Limiter
+	Bounds  Bounds
 	// Doing is told what runs. It may be nil.
 	Doing func(string)
 	// Judge has the patch judged beyond the gates; its result stands for the attempt's. Nil means that the gates decide alone.
@@ -156,10 +158,12 @@ func (t *Tester) setup(ctx context.Context) (*spec.Result, error) {
 	if t.ToolsDir != "" {
 		writable = append(slices.Clone(writable), t.ToolsDir)
 	}
+	env, readable, leftOut := sandbox.Downloads(t.Environ)
 	out, err := sandbox.Run(ctx, sandbox.Command{
-		Args: args, Dir: t.Dir, Env: t.Env, Place: t.Place, Writable: writable, Readable: t.Readable, Network: true,
+		Args: args, Dir: t.Dir, Env: append(env, t.Env...), Place: t.Place, Writable: writable,
+		Readable: append(readable, t.Readable...), Network: true,
 		Loopback: t.Assignment.Project.Loopback,
-		Timeout: t.Bounds.left(),
+		Timeout:  t.Bounds.left(),
 	})
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
@@ -172,13 +176,26 @@ func (t *Tester) setup(ctx context.Context) (*spec.Result, error) {
 		return nil, fmt.Errorf("run setup: %w", err)
 	}
 	if !out.Success() {
-		bad := failure(faultSetup, "setup: "+howEnded(args, out), clip(out.Text(), commandTail))
+		bad := failure(faultSetup, "setup: "+howEnded(args, out)+unlikeYours(out, leftOut), clip(out.Text(), commandTail))
 		return &bad, nil
 	}
 	if err := t.Reset(ctx); err != nil {
 		return nil, fmt.Errorf("clean the tree after setup: %w", err)
 	}
 	return nil, nil //nolint:nilnil // it ran, and well
+}
+
+// unlikeYours names what a setup that failed could not use or reach and the user's own command could.
+func unlikeYours(out *sandbox.Output, leftOut []string) string {
+	text := ""
+	if len(leftOut) > 0 {
+		text += "; it did not see settings of yours that hold a login: " + strings.Join(leftOut, ", ")
+	}
+	if len(out.Refused) > 0 {
+		text += fmt.Sprintf("; its proxy refused %q, which loopback: true in .divisi/divisi.yaml allows for this machine's own addresses",
+			out.Refused)
+	}
+	return text
 }
 
 // gate runs one gate when there is a free core for it, and appends its receipt.

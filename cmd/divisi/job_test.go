@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -175,7 +176,16 @@ func served(ts *testscript.TestScript, _ bool, args []string) {
 	if m == nil {
 		ts.Fatalf("%s told no address:\n%s", args[0], out)
 	}
-	r, err := http.Get(string(m[1]))
+	bare, _, _ := strings.Cut(string(m[1]), "?")
+	refused, err := http.Get(bare)
+	ts.Check(err)
+	_ = refused.Body.Close()
+	if refused.StatusCode != http.StatusUnauthorized {
+		ts.Fatalf("%s answers %s without a token", bare, refused.Status)
+	}
+	jar, err := cookiejar.New(nil)
+	ts.Check(err)
+	r, err := (&http.Client{Jar: jar}).Get(string(m[1]))
 	ts.Check(err)
 	defer func() { _ = r.Body.Close() }()
 	http.DefaultClient.CloseIdleConnections()

@@ -58,7 +58,7 @@ plans of command roles need none.` +
 	f.BoolVar(&o.strict, "strict-gates", false, "a red gate that cannot be read blocks also where it was red before")
 	f.BoolVar(&o.trust, "trust-repo", false, "do what the repository's files request, in this run; see divisi trust --help")
 	f.StringVar(&o.nats, "nats", "", "use the NATS server at this URL instead of the built-in one")
-	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address, e.g. 127.0.0.1:8080")
+	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address or port, e.g. 8080")
 	o.tapeFlags(c)
 	o.sandboxFlag(c)
 	return c

@@ -1,8 +1,10 @@
 package dashboard
 
 import (
+	"crypto/subtle"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 )
 
@@ -31,13 +33,37 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			w.Header().Set("Allow", http.MethodGet)
 			http.Error(w, "only GET: the dashboard changes nothing", http.StatusMethodNotAllowed)
 		case !s.hosts[r.Host]:
-			http.Error(w, "this name is not the dashboard's; use "+s.URL(), http.StatusMisdirectedRequest)
+			http.Error(w, "this name is not the dashboard's; use the address that Divisi printed", http.StatusMisdirectedRequest)
 		case !s.sameOrigin(r):
 			http.Error(w, "another page may not read the dashboard", http.StatusForbidden)
+		case r.URL.Path == "/" && s.isToken(r.URL.Query().Get("token")):
+			s.admit(w, r)
+		case !s.hasCookie(r):
+			http.Error(w, "open the address that Divisi printed after \"dashboard:\", with its token", http.StatusUnauthorized)
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+func (s *Server) isToken(text string) bool {
+	return subtle.ConstantTimeCompare([]byte(text), []byte(s.token)) == 1
+}
+
+func (s *Server) hasCookie(r *http.Request) bool {
+	c, err := r.Cookie(s.cookie)
+	return err == nil && s.isToken(c.Value)
+}
+
+// admit exchanges the token for a cookie, so that it stays neither in the address nor in the browser's history.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(w, &http.Cookie{
+		Name: s.cookie, Value: s.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	}) //nolint:gosec // without encryption, on this machine alone, there is no secure cookie
+	rest := r.URL.Query()
+	rest.Del("token")
+	to := url.URL{Path: "/", RawQuery: rest.Encode()}
+	http.Redirect(w, r, to.String(), http.StatusSeeOther)
 }
 
 // sameOrigin refuses what another site's page asks for. A link that leads a person to the page is no such request.

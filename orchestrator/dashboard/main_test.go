@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -163,8 +164,17 @@ func start(t testing.TB, log Log, change func(*Server)) *Server {
 	}
 	require.NoError(t, s.Start(context.Background()))
 	t.Cleanup(s.Stop)
+	know(s)
 	return s
 }
+
+// cookies are those of the servers of these tests, by address.
+var cookies sync.Map
+
+func know(s *Server) { cookies.Store(base(s), &http.Cookie{Name: s.cookie, Value: s.token}) }
+
+// base is the address of the page without its token.
+func base(s *Server) string { return strings.TrimSuffix(s.URL(), "?token="+s.token) }
 
 // cutter is a listener whose first connections break in the middle of what they send, as a failing network does.
 type cutter struct {
@@ -243,6 +253,9 @@ func get(t testing.TB, url string, header http.Header) *http.Response {
 	}
 	if h := header.Get("Host"); h != "" {
 		req.Host = h
+	}
+	if c, ok := cookies.Load("http://" + req.URL.Host + "/"); ok {
+		req.AddCookie(c.(*http.Cookie))
 	}
 	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := c.Do(req)

@@ -2,12 +2,15 @@ package dashboard
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log"
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -26,7 +29,7 @@ const (
 
 // Options say what a Server shows and where.
 type Options struct {
-	// Addr is a loopback host and port; empty means a free port on 127.0.0.1.
+	// Addr is a loopback host and port, or a port of 127.0.0.1; empty means a free one.
 	Addr string
 	// Run is the id of the run, and Log its event log; both are needed.
 	Run string
@@ -49,13 +52,15 @@ type Server struct {
 
 	mu      sync.Mutex
 	url     string
+	token   string
+	cookie  string
 	hosts   map[string]bool
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
 
 // New checks the options and returns a server that does not listen yet. An address that is not a loopback address is an
-// error: the page has no password.
+// error: the page is not encrypted.
 func New(o Options) (*Server, error) {
 	if o.Run == "" || o.Log == nil {
 		return nil, errors.New("dashboard: a run's id and its log are needed")
@@ -66,10 +71,13 @@ func New(o Options) (*Server, error) {
 	if o.Memory <= 0 {
 		o.Memory = defaultMemory
 	}
+	if port := strings.TrimPrefix(o.Addr, ":"); !strings.Contains(port, ":") {
+		o.Addr = net.JoinHostPort("127.0.0.1", port)
+	}
 	if err := checkLoopback(o.Addr); err != nil {
 		return nil, err
 	}
-	return &Server{opts: o, hub: newHub(o.Memory), writeLimit: writeLimit, listen: listenTCP}, nil
+	return &Server{opts: o, hub: newHub(o.Memory), token: rand.Text(), writeLimit: writeLimit, listen: listenTCP}, nil
 }
 
 func checkLoopback(addr string) error {
@@ -81,7 +89,7 @@ func checkLoopback(addr string) error {
 	if host == "localhost" || err == nil && ip.IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("dashboard: refusing to listen on %q: the page has no password, so it is served on this machine only; "+
+	return fmt.Errorf("dashboard: refusing to listen on %q: the page is not encrypted, so it is served on this machine only; "+
 		"use 127.0.0.1:PORT, and an ssh tunnel (ssh -L) to look from elsewhere", addr)
 }
 
@@ -128,7 +136,8 @@ func (s *Server) bind(ctx context.Context) (net.Listener, error) {
 	}
 	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
 		s.hosts = allowedHosts(at.IP.String(), at.Port)
-		s.url = "http://" + at.String() + "/"
+		s.url = "http://" + at.String() + "/?token=" + s.token
+		s.cookie = "divisi-" + strconv.Itoa(at.Port) // browsers keep one cookie of a name for all ports
 		return l, nil
 	}
 	err = fmt.Errorf("dashboard: %s leads to %s, which is not a loopback address", s.opts.Addr, l.Addr())
@@ -191,7 +200,7 @@ func (s *Server) Stop() {
 	s.running.Wait()
 }
 
-// URL returns the page's address once the server has started, and nothing before.
+// URL returns the page's address with its token once the server has started, and nothing before.
 func (s *Server) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,16 +14,19 @@ import (
 
 func TestOnlyLoopback(t *testing.T) {
 	t.Parallel()
-	for _, addr := range []string{"0.0.0.0:0", "192.168.1.4:8080", "[::]:0", ":8080", "example.com:80", "[2001:db8::1]:80"} {
+	for _, addr := range []string{"0.0.0.0:0", "192.168.1.4:8080", "[::]:0", "example.com:80", "[2001:db8::1]:80"} {
 		_, err := New(Options{Run: "r", Log: newLog(), Addr: addr})
 		require.ErrorContains(t, err, "refusing to listen", addr)
 		require.ErrorContains(t, err, "ssh", addr)
 	}
-	for _, addr := range []string{"", "127.0.0.1:0", "localhost:0", "[::1]:0"} {
+	for _, addr := range []string{"", "127.0.0.1:0", "localhost:0", "[::1]:0", "8080", ":8080"} {
 		_, err := New(Options{Run: "r", Log: newLog(), Addr: addr})
 		require.NoError(t, err, addr)
 	}
-	_, err := New(Options{Run: "r", Log: newLog(), Addr: "8080"})
+	s, err := New(Options{Run: "r", Log: newLog(), Addr: "8080"})
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.1:8080", s.opts.Addr)
+	_, err = New(Options{Run: "r", Log: newLog(), Addr: "1:2:3"})
 	require.ErrorContains(t, err, "host:port")
 	_, err = New(Options{Log: newLog()})
 	require.Error(t, err)
@@ -64,8 +67,9 @@ func TestLife(t *testing.T) {
 	s.Stop()
 	ctx, cancel := context.WithCancel(context.Background())
 	require.NoError(t, s.Start(ctx))
+	know(s)
 	require.Error(t, s.Start(ctx), "a server starts once")
-	res := get(t, s.URL()+"events", nil)
+	res := get(t, base(s)+"events", nil)
 	cancel()
 	_, err = io.Copy(io.Discard, res.Body)
 	require.NoError(t, err, "the end of the server is an ordered end of the stream")
@@ -80,7 +84,7 @@ func TestPage(t *testing.T) {
 		"": "text/html", "app.js": "text/javascript", "app.css": "text/css", "icon.svg": "image/svg+xml",
 		"about": "application/json",
 	} {
-		res := get(t, s.URL()+path, nil)
+		res := get(t, base(s)+path, nil)
 		require.Equal(t, http.StatusOK, res.StatusCode, path)
 		require.Contains(t, res.Header.Get("Content-Type"), mime)
 		require.Equal(t, "nosniff", res.Header.Get("X-Content-Type-Options"))
@@ -88,17 +92,17 @@ func TestPage(t *testing.T) {
 		require.Contains(t, policy, "default-src 'none'")
 		require.NotContains(t, policy, "unsafe")
 	}
-	page, err := io.ReadAll(get(t, s.URL(), nil).Body)
+	page, err := io.ReadAll(get(t, base(s), nil).Body)
 	require.NoError(t, err)
 	inline := `<script[^>]*>[^<]|<style|\son\w+=|style=|https?://`
 	require.NotRegexp(t, inline, string(page), "nothing inline, nothing from elsewhere")
-	require.Equal(t, http.StatusNotFound, get(t, s.URL()+"web/app.tsx", nil).StatusCode)
+	require.Equal(t, http.StatusNotFound, get(t, base(s)+"web/app.tsx", nil).StatusCode)
 }
 
 func TestAttacksFromOtherPages(t *testing.T) {
 	t.Parallel()
 	s := start(t, sampleLog(t, 5), nil)
-	own := strings.TrimSuffix(strings.TrimPrefix(s.URL(), "http://"), "/")
+	own := strings.TrimSuffix(strings.TrimPrefix(base(s), "http://"), "/")
 	_, port, err := net.SplitHostPort(own)
 	require.NoError(t, err)
 	foreign := func(site, mode string) http.Header {
@@ -130,7 +134,7 @@ func TestAttacksFromOtherPages(t *testing.T) {
 		"link to the data":     {"events", foreign("cross-site", "navigate"), 403},
 		"frame":                {"", foreign("cross-site", "no-cors"), 403},
 	} {
-		res := get(t, s.URL()+c.path, c.header)
+		res := get(t, base(s)+c.path, c.header)
 		require.Equal(t, c.want, res.StatusCode, name)
 		require.Empty(t, res.Header.Get("Access-Control-Allow-Origin"), name)
 		require.Equal(t, "DENY", res.Header.Get("X-Frame-Options"), name)
@@ -141,7 +145,7 @@ func TestOnlyGet(t *testing.T) {
 	t.Parallel()
 	s := start(t, newLog(), nil)
 	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"} {
-		req, err := http.NewRequestWithContext(t.Context(), method, s.URL()+"about", nil)
+		req, err := http.NewRequestWithContext(t.Context(), method, base(s)+"about", nil)
 		require.NoError(t, err)
 		c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 		res, err := c.Do(req)
@@ -158,7 +162,7 @@ func TestBatchInFull(t *testing.T) {
 	s := start(t, log, nil)
 	stream := read(t, s, 0, 20)
 	require.NoError(t, stream.Close())
-	res := get(t, s.URL()+"batch?pos=3", nil)
+	res := get(t, base(s)+"batch?pos=3", nil)
 	require.Equal(t, http.StatusOK, res.StatusCode)
 	var events []struct {
 		ID  string `json:"id"`
@@ -168,6 +172,39 @@ func TestBatchInFull(t *testing.T) {
 	require.Equal(t, "ev-0001", events[0].ID)
 	require.EqualValues(t, 3, events[0].Pos)
 	for query, want := range map[string]int{"": 400, "pos=0": 400, "pos=-1": 400, "pos=x": 400, "pos=99999": 404, "pos=1": 404} {
-		require.Equal(t, want, get(t, s.URL()+"batch?"+query, nil).StatusCode, query)
+		require.Equal(t, want, get(t, base(s)+"batch?"+query, nil).StatusCode, query)
 	}
+}
+
+// Without the token of its address the page shows nothing, and the token is exchanged for a cookie once.
+func TestToken(t *testing.T) {
+	t.Parallel()
+	s := start(t, sampleLog(t, 5), nil)
+	bare := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
+	ask := func(url string, cookie *http.Cookie) *http.Response {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		require.NoError(t, err)
+		if cookie != nil {
+			req.AddCookie(cookie)
+		}
+		res, err := bare.Do(req)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		return res
+	}
+	for _, path := range []string{"", "app.js", "about", "events", "batch?pos=1", "?token=", "?token=x", "events?token=" + s.token} {
+		require.Equal(t, http.StatusUnauthorized, ask(base(s)+path, nil).StatusCode, path)
+	}
+	res := ask(s.URL()+"&seen=", nil)
+	require.Equal(t, http.StatusSeeOther, res.StatusCode)
+	require.Equal(t, "/?seen=", res.Header.Get("Location"))
+	cookie := res.Cookies()[0]
+	require.True(t, cookie.HttpOnly)
+	require.Equal(t, http.SameSiteStrictMode, cookie.SameSite)
+	require.Equal(t, http.StatusOK, ask(base(s)+"about", cookie).StatusCode)
+	require.NotEqual(t, s.token, start(t, newLog(), nil).token)
+	cookie.Value += "x"
+	require.Equal(t, http.StatusUnauthorized, ask(base(s)+"about", cookie).StatusCode)
 }

@@ -66,7 +66,7 @@ func (c *seen) event(t *testing.T, pos uint64, data string) {
 // read opens a stream behind a position and reads n events; the stream stays open.
 func read(t *testing.T, s *Server, after uint64, n int) io.Closer {
 	t.Helper()
-	res := get(t, s.URL()+"events", http.Header{"Last-Event-ID": {strconv.FormatUint(after, 10)}})
+	res := get(t, base(s)+"events", http.Header{"Last-Event-ID": {strconv.FormatUint(after, 10)}})
 	require.Equal(t, http.StatusOK, res.StatusCode)
 	require.Equal(t, "text/event-stream", res.Header.Get("Content-Type"))
 	c := &seen{}
@@ -96,7 +96,7 @@ func TestReconnect(t *testing.T) {
 			c := &seen{}
 			connections := 0
 			for ; len(c.ids) < 5000; connections++ {
-				res := get(t, s.URL()+"events?after=0", http.Header{"Last-Event-ID": {strconv.FormatUint(c.last, 10)}})
+				res := get(t, base(s)+"events?after=0", http.Header{"Last-Event-ID": {strconv.FormatUint(c.last, 10)}})
 				require.Equal(t, http.StatusOK, res.StatusCode)
 				c.take(t, res.Body, 5000)
 				require.NoError(t, res.Body.Close())
@@ -145,13 +145,13 @@ func TestSlowBrowser(t *testing.T) {
 		s.writeLimit = time.Second
 		s.testDropped = func(pos uint64) { dropped <- pos }
 	})
-	slow := get(t, s.URL()+"events", nil)
-	require.Equal(t, 200, frames(t, get(t, s.URL()+"events", nil).Body, 200), "another browser is not held up")
+	slow := get(t, base(s)+"events", nil)
+	require.Equal(t, 200, frames(t, get(t, base(s)+"events", nil).Body, 200), "another browser is not held up")
 	<-dropped
 	c := &seen{}
 	c.take(t, slow.Body, 200)
 	require.Less(t, len(c.ids), 200)
-	again := get(t, s.URL()+"events", http.Header{"Last-Event-ID": {strconv.FormatUint(c.last, 10)}})
+	again := get(t, base(s)+"events", http.Header{"Last-Event-ID": {strconv.FormatUint(c.last, 10)}})
 	c.take(t, again.Body, 200)
 	same(t, log.ids(), c.ids)
 }
@@ -192,9 +192,9 @@ func differ(a, b []string) int {
 func TestRefusedStreams(t *testing.T) {
 	t.Parallel()
 	s := start(t, newLog(), nil)
-	require.Equal(t, http.StatusBadRequest, get(t, s.URL()+"events", http.Header{"Last-Event-Id": {"x"}}).StatusCode)
-	require.Equal(t, http.StatusBadRequest, get(t, s.URL()+"events?after=-1", nil).StatusCode)
-	require.Equal(t, http.StatusGone, get(t, s.URL()+"events?run=another", nil).StatusCode)
+	require.Equal(t, http.StatusBadRequest, get(t, base(s)+"events", http.Header{"Last-Event-Id": {"x"}}).StatusCode)
+	require.Equal(t, http.StatusBadRequest, get(t, base(s)+"events?after=-1", nil).StatusCode)
+	require.Equal(t, http.StatusGone, get(t, base(s)+"events?run=another", nil).StatusCode)
 }
 
 // TestHubForgets keeps its memory bounded and says what it has forgotten.

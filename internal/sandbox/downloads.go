@@ -1,0 +1,68 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// certificateVars name files or directories with the certificates of authorities; addressVars name where packages come from.
+var (
+	certificateVars = []string{
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT",
+		"CARGO_HTTP_CAINFO",
+	}
+	addressVars = []string{
+		"npm_config_registry", "NPM_CONFIG_REGISTRY", "YARN_NPM_REGISTRY_SERVER", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL",
+		"PIP_TRUSTED_HOST", "UV_DEFAULT_INDEX", "UV_INDEX_URL",
+	}
+)
+
+// addressFiles are settings of the user's home that name where packages come from, and the variable that each becomes.
+var addressFiles = []struct {
+	path string
+	line *regexp.Regexp
+	name func(key string) string
+}{
+	{".npmrc", regexp.MustCompile(`(?m)^\s*((?:@[\w.-]+:)?registry)\s*=\s*(\S+)\s*$`), func(key string) string { return "npm_config_" + key }},
+	{".config/pip/pip.conf", pipLine, pipName}, {".pip/pip.conf", pipLine, pipName},
+}
+
+var pipLine = regexp.MustCompile(`(?m)^\s*(index-url|extra-index-url|trusted-host)\s*[=:]\s*(\S+)\s*$`)
+
+func pipName(key string) string { return "PIP_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_")) }
+
+// Downloads are the user's settings that a command needs to download as the user's own tools do, from the environment and from the
+// home that it names. leftOut names the settings that hold a login: a command sees none.
+func Downloads(environ []string) (env, readable, leftOut []string) {
+	add := func(name, value, from string) {
+		switch {
+		case value == "" || slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") }):
+		case slices.ContainsFunc(strings.Fields(value), hasLogin) || strings.Contains(value, "${"):
+			leftOut = append(leftOut, from)
+		default:
+			env = append(env, name+"="+value)
+		}
+	}
+	for _, name := range certificateVars {
+		if path := lookup(environ, name); filepath.IsAbs(path) {
+			env, readable = append(env, name+"="+path), append(readable, path)
+		}
+	}
+	for _, name := range addressVars {
+		add(name, lookup(environ, name), name)
+	}
+	for _, f := range addressFiles {
+		path := filepath.Join(lookup(environ, "HOME"), f.path)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue // the user has no such settings
+		}
+		for _, found := range f.line.FindAllStringSubmatch(string(data), -1) {
+			add(f.name(found[1]), found[2], found[1]+" in "+path)
+		}
+	}
+	return env, readable, leftOut
+}
