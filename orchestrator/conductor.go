@@ -32,6 +32,8 @@ type Config struct {
 	Approve func(ctx context.Context, plan PlanData) (bool, error)
 	// Interactive says that a person watches who can answer questions: the run then waits for answers, and does not stop.
 	Interactive bool
+	// Ready starts the run's worker, once the queue holds what the log says and nothing older. It may be nil.
+	Ready func(ctx context.Context) error
 	// Resume lets a stopped run go on; Budget, when not nil, is its new budget.
 	Resume bool
 	Budget *int
@@ -130,6 +132,11 @@ func (c *Conductor) State() *State { return c.st }
 func (c *Conductor) Run(ctx context.Context) error {
 	if err := c.takeOver(ctx); err != nil {
 		return err
+	}
+	if c.cfg.Ready != nil {
+		if err := c.cfg.Ready(ctx); err != nil {
+			return err
+		}
 	}
 	// Whoever still waits for this goroutine when it leaves the loop must not wait for ever: inner ends first.
 	inner, end := context.WithCancel(ctx)

@@ -58,7 +58,7 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *orchestrator.Stat
 	switch {
 	case st.Ref != "":
 		branch := strings.TrimPrefix(st.Ref, "refs/heads/")
-		repo := quote(st.Spec.Repo)
+		repo := quote(h.checkout.Top)
 		next = slices.Insert(next, 0,
 			fmt.Sprintf("git -C %s diff --stat %s %s", repo, short(st.Spec.Base), branch),
 			fmt.Sprintf("git -C %s log --oneline %s", repo, branch))
@@ -69,7 +69,7 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *orchestrator.Stat
 	}
 	if h.proposed > 0 {
 		next = append(next, fmt.Sprintf("%s memory proposals --repo %s   # %d notes for later runs wait for you",
-			divisi, quote(st.Spec.Repo), h.proposed))
+			divisi, quote(h.checkout.Top), h.proposed))
 	}
 	_, err := fmt.Fprintf(g.out, "\nLook further:\n  %s\n", strings.Join(next, "\n  "))
 	return err //nolint:wrapcheck // the terminal

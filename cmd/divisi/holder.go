@@ -64,7 +64,10 @@ type holder struct {
 
 // carry conducts the run to its end in this process and returns its state. newBudget, when not nil, replaces the budget.
 func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *orchestrator.State, err error) {
-	cond, err := orchestrator.New(ctx, h.conductorConfig(resume, newBudget))
+	var worker *subagents.Worker
+	cfg := h.conductorConfig(resume, newBudget)
+	cfg.Ready = func(ctx context.Context) error { return worker.Start(ctx) }
+	cond, err := orchestrator.New(ctx, cfg)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the run
 	}
@@ -73,8 +76,8 @@ func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *or
 		return nil, err
 	}
 	defer stopPage()
-	worker, release, err := h.worker(ctx, cond.State(), newBudget)
-	if err != nil {
+	var release func()
+	if worker, release, err = h.worker(ctx, cond.State(), newBudget); err != nil {
 		return nil, err
 	}
 	defer release()
@@ -86,9 +89,6 @@ func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *or
 	h.begun = true
 	stopConsole := h.console(ctx)
 	defer func() { err = errors.Join(err, stopConsole()) }()
-	if err := worker.Start(ctx); err != nil {
-		return cond.State(), err //nolint:wrapcheck // it names the worker
-	}
 	err = cond.Run(ctx)
 	worker.Stop()
 	h.propose(ctx, cond.State())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -46,7 +47,7 @@ func (g *globals) publish(ctx context.Context, args []string) error {
 	if err != nil {
 		return err //nolint:wrapcheck // it names the run
 	}
-	if err := h.openRepositories(ctx, c.State().Spec.Repo); err != nil {
+	if err := h.openRepositories(ctx, c.State().Spec); err != nil {
 		return err
 	}
 	ref, err := asMistake(c.PublishLanded(ctx))
@@ -63,12 +64,16 @@ func (g *globals) publish(ctx context.Context, args []string) error {
 }
 
 // openRepositories opens the user's repository and the run's mirror of it.
-func (h *holder) openRepositories(ctx context.Context, repo string) (err error) {
+func (h *holder) openRepositories(ctx context.Context, s orchestrator.RunSpec) error {
+	m, err := readMeta(h.dir)
+	if err != nil {
+		return err
+	}
 	if h.git, err = git.New(ctx); err != nil {
 		return err //nolint:wrapcheck // it says what to install
 	}
-	if h.checkout, err = h.git.Inspect(ctx, repo); err != nil {
-		return fmt.Errorf("the repository of run %s: %w", h.run, err)
+	if h.checkout, err = h.origin(ctx, cmp.Or(m.Repo, s.Repo), s.Base); err != nil {
+		return err
 	}
 	h.mirror, err = h.git.OpenMirror(filepath.Join(h.dir, "repo.git"))
 	return err //nolint:wrapcheck // it names the mirror

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ Without RUN, the newest run.` + codes(codeOK, codeParked, codeUsage, codeStopped
 	f := c.Flags()
 	f.IntVar(&o.budget, "budget", 0, "a new budget for the whole run, in tokens; 0 means none")
 	f.BoolVar(&o.yes, "yes", false, "take the master's plan without asking")
+	f.StringVar(&o.repo, "repo", "", "where the repository is now, if it has moved")
 	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address")
 	o.tapeFlags(c)
 	o.sandboxFlag(c)
@@ -76,8 +78,8 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	if err := resumable(st, budget); err != nil {
 		return err
 	}
-	if h.checkout, err = gitCLI.Inspect(ctx, st.Spec.Repo); err != nil {
-		return fmt.Errorf("the repository of run %s: %w", run, err)
+	if h.checkout, err = h.origin(ctx, cmp.Or(o.repo, m.Repo, st.Spec.Repo), st.Spec.Base); err != nil {
+		return err
 	}
 	if err := errors.Join(h.checkout.Writable(), needServers(st.Spec)); err != nil {
 		return err
@@ -85,7 +87,13 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	if h.mirror, err = gitCLI.OpenMirror(filepath.Join(h.dir, "repo.git")); err != nil {
 		return err //nolint:wrapcheck // it names the mirror
 	}
-	h.spec = st.Spec
+	if h.spec = st.Spec; o.repo != "" {
+		m.Repo = h.checkout.Top
+		if err := writeMeta(h.dir, m); err != nil {
+			return err
+		}
+	}
+	h.spec.Repo = h.checkout.Top
 	if notice := unrecorded(m, o); notice != "" && !slices.Contains(st.Notices, notice) {
 		h.notices = append(h.notices, notice)
 	}
@@ -96,6 +104,19 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	h.approve = g.approver(h, o)
 	end, err := h.carry(ctx, true, budget)
 	return g.finish(ctx, h, end, err)
+}
+
+// origin opens the repository that a run started from, wherever it is now.
+func (h *holder) origin(ctx context.Context, repo, base string) (*git.Checkout, error) {
+	c, err := h.git.Inspect(ctx, repo)
+	if err != nil {
+		return nil, usagef("the repository of run %s: %v\nIf it has moved: divisi resume %s --repo DIR", h.run, err, h.run)
+	}
+	if _, err := h.git.Resolve(ctx, c, base); err != nil {
+		return nil, usagef("%s no longer has the commit that run %s started from, %s: it was removed by git gc, or this is another "+
+			"repository\nFetch the commit again, or name the repository that has it: divisi resume %s --repo DIR", c.Top, h.run, short(base), h.run)
+	}
+	return c, nil
 }
 
 // unrecorded says that a recording ends here; "" where it goes on, or where there is none.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -99,14 +100,63 @@ Start with:  divisi demo`,
 	f.StringVar(&g.stateDir, "state-dir", defaultStateDir(), "where runs, caches and logs are kept")
 	f.StringVar(&g.output, "output", "text", "text, or json: one event a line")
 	f.StringVar(&g.logLevel, "log-level", "warn", "trace, debug, info, warn or error; logs go to standard error")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usagef("%v\nSee: %s --help", err, c.CommandPath()) })
+	root.Version = version()
+	root.SetVersionTemplate("divisi {{.Version}}\n")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usagef("%s\nSee: %s --help", flagError(err), c.CommandPath())
+	})
 	root.AddCommand(
 		newDemo(g), newRun(g), newResume(g), newPause(g), newCancel(g), newPublish(g), newSend(g), newShow(g), newRuns(g), newWatch(g),
 		newContext(g), newRoles(g), newConfig(g), newDoctor(g), newMemory(g), newTrust(g), newLoopcheck(g), newVersion(g),
 	)
+	countArgs(root)
 	root.SetHelpCommand(newHelp())
 	describeCompletion(root)
 	return root
+}
+
+// flagError words a flag's error for a person.
+func flagError(err error) string {
+	var value *pflag.InvalidValueError
+	switch {
+	case !errors.As(err, &value):
+		return err.Error()
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Sprintf("--%s %s is out of range", value.GetFlag().Name, value.GetValue())
+	case errors.Is(err, strconv.ErrSyntax):
+		return fmt.Sprintf("--%s must be a whole number, not %q", value.GetFlag().Name, value.GetValue())
+	}
+	return fmt.Sprintf("--%s: %v", value.GetFlag().Name, errors.Unwrap(err))
+}
+
+// countArgs has every command name what it takes when it is given too many or too few arguments.
+func countArgs(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		countArgs(sub)
+		check := sub.Args
+		if check == nil {
+			continue
+		}
+		sub.Args = func(c *cobra.Command, args []string) error {
+			err := check(c, args)
+			if err == nil || errors.As(err, new(*usageError)) || !isCobraUsage(err) {
+				return err
+			}
+			if len(args) > 0 && strings.HasPrefix(err.Error(), "unknown command") && c.HasSubCommands() {
+				return err
+			}
+			return usagef("%s takes %s, and %d arguments were given\nSee: %s --help", c.CommandPath(), takes(c), len(args), c.CommandPath())
+		}
+	}
+}
+
+// takes names a command's arguments.
+func takes(c *cobra.Command) string {
+	_, arguments, some := strings.Cut(strings.TrimSuffix(c.Use, " [flags]"), " ")
+	if !some {
+		return "no arguments"
+	}
+	return arguments
 }
 
 // noneEmpty refuses a flag that is given and empty: most likely a variable that is not set. Without its recording a replay

@@ -275,6 +275,35 @@ func TestForeignTextIsHarmless(t *testing.T) {
 	require.Empty(t, strings.Trim(out.String(), printable(out.String())))
 }
 
+// A run that waits for a person is waiting in the title and above the table, and its clock stands still.
+func TestWaitingIsShown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		screen := newTerminal(t, 80)
+		live := New(Options{Out: screen, TTY: true})
+		wait := func(what string) []contextscope.Event {
+			e := event(contextscope.KindRun, "", orchestrator.RunData{Wait: &what})
+			e.Run, e.Time = "r1", time.Now()
+			return []contextscope.Event{e}
+		}
+		start := event(contextscope.KindRun, "", orchestrator.RunData{
+			State: orchestrator.RunPlanning, Spec: &orchestrator.RunSpec{Goal: "g", Created: time.Now()},
+		})
+		start.Run, start.Time = "r1", time.Now()
+		live.Handle([]contextscope.Event{start})
+		pass(2 * time.Second)
+		live.Handle(wait("approval of the plan"))
+		pass(time.Hour)
+		require.Contains(t, screen.text(), "run is waiting for approval of the plan")
+		require.Contains(t, screen.text(), "divisi r1  waiting · 2s")
+		live.Handle(wait(""))
+		pass(3 * time.Second)
+		require.Contains(t, screen.text(), "divisi r1  planning · 5s")
+		require.NoError(t, live.Close())
+		require.Equal(t, []string{"divisi r1: planning", "divisi r1: waiting", "divisi r1: planning", ""}, screen.titles)
+	})
+}
+
 // printable returns the printable characters of s, and the newline.
 func printable(s string) string {
 	keep := []rune{'\n'}

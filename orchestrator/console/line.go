@@ -268,7 +268,11 @@ func resultLine(e *contextscope.Event, r spec.Result) line {
 	}
 	why := ""
 	if r.Error != nil {
-		why = because(fault(*r.Error))
+		f := *r.Error
+		if f.Class == string(r.Status) {
+			f.Class, f.Message = "", strings.TrimPrefix(strings.TrimPrefix(f.Message, f.Class), ": ")
+		}
+		why = because(fault(f))
 	}
 	return line{fmt.Sprintf("%s ended: %s%s", who(e), r.Status, why), warn}
 }

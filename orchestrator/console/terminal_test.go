@@ -19,6 +19,7 @@ type terminal struct {
 	x, y   int
 	hidden bool
 	frames int
+	titles []string
 }
 
 func newTerminal(t *testing.T, width int) *terminal {
@@ -39,6 +40,13 @@ func (m *terminal) next(s string) string {
 		end := strings.IndexFunc(s[2:], func(r rune) bool { return r >= 0x40 && r <= 0x7e }) + 2
 		m.control(s[2:end], s[end])
 		return s[end+1:]
+	}
+	if title, ok := strings.CutPrefix(s, "\x1b]2;"); ok {
+		title, rest, ended := strings.Cut(title, "\x07")
+		require.True(m.t, ended, "a title that does not end")
+		require.NotContains(m.t, title, "\x1b")
+		m.titles = append(m.titles, title)
+		return rest
 	}
 	r, n := utf8.DecodeRuneInString(s)
 	switch r {
