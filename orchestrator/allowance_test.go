@@ -80,9 +80,7 @@ func TestAllAttemptsOfAChildHaveOneGrant(t *testing.T) {
 		require.Equal(t, child.Grant-used, attempts[n].Tokens, "attempt %d", n)
 		used += attempts[n].Usage.Total()
 	}
-	c, err := orchestrator.Look(t.Context(), r.config(false))
-	require.NoError(t, err)
-	a, err := c.Assignment(t.Context(), "one-scout-1-0", 2)
+	a, err := st.Assignment(t.Context(), r.bus, "one-scout-1-0", 2)
 	require.NoError(t, err)
 	require.Equal(t, attempts[2].Tokens, a.Task.Limits.Tokens, "the agent is held to it")
 }

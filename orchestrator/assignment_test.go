@@ -3,18 +3,20 @@ package orchestrator_test
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/orchestrator"
 	"divisi/subagents/wire"
 )
 
-// TestWhatAnAttemptWasGivenCanBeLookedUpLater builds every assignment of a run again after its end. A batch's is left out: what
-// was in one that has ended is not kept.
+// TestWhatAnAttemptWasGivenCanBeLookedUpLater reads every assignment of a run after its end.
 func TestWhatAnAttemptWasGivenCanBeLookedUpLater(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(1), func(s *orchestrator.RunSpec) {
@@ -40,15 +42,11 @@ func TestWhatAnAttemptWasGivenCanBeLookedUpLater(t *testing.T) {
 	st, err := r.conduct(t.Context(), r.config(false))
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
-	c, err := orchestrator.New(t.Context(), r.config(false))
-	require.NoError(t, err)
 	require.Len(t, given.all["t1--verify"], 2)
+	require.NotEmpty(t, given.all["--batch"])
 	for id, list := range given.all {
 		for _, was := range list {
-			if id == "--batch" {
-				continue
-			}
-			a, err := c.Assignment(t.Context(), id, was.Attempt)
+			a, err := st.Assignment(t.Context(), r.bus, id, was.Attempt)
 			require.NoError(t, err)
 			want, err := json.Marshal(was)
 			require.NoError(t, err)
@@ -57,4 +55,40 @@ func TestWhatAnAttemptWasGivenCanBeLookedUpLater(t *testing.T) {
 			require.JSONEq(t, string(want), string(got), "%s/%d", id, was.Attempt)
 		}
 	}
+}
+
+// dispatchedAs takes the names of assignments from a log, as versions wrote it that did not keep them.
+var dispatchedAs = regexp.MustCompile(`,"assignment":"assignment-[0-9a-f]{64}"`)
+
+// TestARunOfAnOlderVersionIsResumed goes on behind each dispatch of a log that names no assignment.
+func TestARunOfAnOlderVersionIsResumed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(5), crashPlan)
+	stop := r.worker(t.Context())
+	st, err := r.conduct(t.Context(), r.quietly(false))
+	stop()
+	require.NoError(t, err)
+	want, n := r.outcome(st.Head), 0
+	var log []bus.Message
+	for m, err := range r.bus.Read(t.Context(), bus.RunFilter("r1"), 0) {
+		require.NoError(t, err)
+		dispatches := dispatchedAs.Match(m.Data)
+		m.Data = dispatchedAs.ReplaceAll(m.Data, nil)
+		log = append(log, m)
+		if !dispatches {
+			continue
+		}
+		n++
+		old := slices.Clone(log)
+		t.Run(fmt.Sprintf("%02d %s", len(log), m.Subject), func(t *testing.T) {
+			t.Parallel()
+			f := r.fork(t, old)
+			f.goOn(want)
+			st, err := orchestrator.Fold(t.Context(), f.bus, "r1")
+			require.NoError(t, err)
+			_, err = st.Assignment(t.Context(), f.bus, "--baseline", 1)
+			require.ErrorIs(t, err, orchestrator.ErrNotKept)
+		})
+	}
+	require.Greater(t, n, 8, "gates, tasks, testers and batches")
 }

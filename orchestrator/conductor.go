@@ -87,24 +87,10 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 		return nil, fmt.Errorf("run %s: %s; it can be looked at, but only the version of Divisi that wrote it can carry it on",
 			cfg.Run, st.Unread[0])
 	}
-	return newConductor(cfg, st), nil
-}
-
-// Look folds the run's log for somebody who asks about its assignments and acts on nothing: a state that could not be read as a
-// whole is good enough for that. Run must not be called.
-func Look(ctx context.Context, cfg Config) (*Conductor, error) {
-	st, err := Fold(ctx, cfg.Bus, cfg.Run)
-	if err != nil {
-		return nil, err
-	}
-	return newConductor(cfg, st), nil
-}
-
-func newConductor(cfg Config, st *State) *Conductor {
 	return &Conductor{
 		cfg: cfg, st: st, last: st.ConductorPos, answers: make(chan answer, 1), stored: map[string]bool{},
 		stirred: map[string]bool{},
-	}
+	}, nil
 }
 
 // Fold reads a run's whole log into a state. An event that cannot be read is told in the state's notices.

@@ -95,6 +95,7 @@ func (r *rig) fork(t *testing.T, log []bus.Message) *rig {
 		last[m.Subject] = pos
 		for _, e := range wire.DecodeEvents(m) {
 			f.keepPack(r, e)
+			f.keepAssignment(r, e)
 		}
 	}
 	return f
@@ -108,6 +109,24 @@ func (r *rig) keepPack(from *rig, e contextscope.Event) {
 	pack, err := from.bus.Get(r.t.Context(), result.Patch.Pack)
 	require.NoError(r.t, err)
 	require.NoError(r.t, r.bus.Put(r.t.Context(), result.Patch.Pack, pack))
+}
+
+// keepAssignment copies what an event has dispatched: it was stored before the event.
+func (r *rig) keepAssignment(from *rig, e contextscope.Event) {
+	var d struct{ Dispatch *orchestrator.Dispatch }
+	if e.Agent != "" || json.Unmarshal(e.Data, &d) != nil || d.Dispatch == nil || d.Dispatch.Assignment == "" {
+		return
+	}
+	data, err := from.bus.Get(r.t.Context(), d.Dispatch.Assignment)
+	require.NoError(r.t, err)
+	require.NoError(r.t, r.bus.Put(r.t.Context(), d.Dispatch.Assignment, data))
+	a, err := wire.Unseal(r.t.Context(), r.bus, d.Dispatch.Assignment)
+	require.NoError(r.t, err)
+	if a.Slice != "" {
+		data, err = from.bus.Get(r.t.Context(), a.Slice)
+		require.NoError(r.t, err)
+		require.NoError(r.t, r.bus.Put(r.t.Context(), a.Slice, data))
+	}
 }
 
 func TestAKillBehindAnyAppendLosesAndDoublesNothing(t *testing.T) {

@@ -143,8 +143,10 @@ type Dispatch struct {
 	Head    string `json:"head"`
 	// Tokens is the attempt's limit where it is what is left of its task's grant; 0 where the task's limits say it.
 	Tokens int `json:"tokens,omitempty"`
-	// Assignment is the object-store name of the sealed assignment.
+	// Assignment is the object-store name of the sealed assignment; empty in the logs of older versions.
 	Assignment string `json:"assignment,omitempty"`
+	// Gates are those of a batch; empty where the task says which.
+	Gates []string `json:"gates,omitempty"`
 }
 
 // The states of a batch.

@@ -65,9 +65,7 @@ func TestAnAgentHasOthersDoWorkAndGetsTheirHandoffs(t *testing.T) {
 			if parallel == 1 {
 				require.Less(t, st.Works["one-scout-1-1"].Attempts[1].Pos, st.Works["two"].Attempts[1].Pos, "who waits goes first")
 			}
-			shown, err := orchestrator.Look(t.Context(), r.config(false))
-			require.NoError(t, err)
-			of, err := shown.Assignment(t.Context(), "one", 1)
+			of, err := st.Assignment(t.Context(), r.bus, "one", 1)
 			require.NoError(t, err)
 			explainer, err := subagents.NewExplainer(t.Context(), r.bus, r.mirror, of, nil)
 			require.NoError(t, err)
@@ -76,10 +74,8 @@ func TestAnAgentHasOthersDoWorkAndGetsTheirHandoffs(t *testing.T) {
 			sent, err := model.Raw(t.Context(), seen.Sent)
 			require.NoError(t, err)
 			require.Contains(t, string(sent), "scout: does scout", "it can be explained")
-			// Looked at later, the child's inheritance still ends where it was asked for.
-			c, err := orchestrator.Look(t.Context(), r.config(false))
-			require.NoError(t, err)
-			a, err := c.Assignment(t.Context(), "one-scout-1-1", 1)
+			// The child's inheritance ends where it was asked for.
+			a, err := st.Assignment(t.Context(), r.bus, "one-scout-1-1", 1)
 			require.NoError(t, err)
 			slice, err := r.bus.Get(t.Context(), a.Slice)
 			require.NoError(t, err)

@@ -35,35 +35,60 @@ func (c *Conductor) dispatch(ctx context.Context) (bool, error) {
 			return true, c.park(ctx, t, why, nil)
 		}
 		d := Dispatch{Task: id, Attempt: t.Attempt + 1, Role: t.Task.Role, Head: c.baseOf(t), Tokens: c.st.allowance(t)}
-		if err := c.append(ctx, contextscope.KindTask, id, TaskData{State: TaskRunning, Dispatch: &d}); err != nil {
-			return false, err
-		}
-		if err := c.enqueue(ctx, id, d.Attempt); err != nil {
+		if err := c.dispatchAttempt(ctx, &d, contextscope.KindTask, id, TaskData{State: TaskRunning, Dispatch: &d}); err != nil {
 			return false, err
 		}
 	}
 	return len(ready) > 0, nil
 }
 
-// enqueue puts an attempt that the log says was dispatched on the queue. Doing it twice is harmless.
-func (c *Conductor) enqueue(ctx context.Context, id string, attempt int) error {
-	a, err := c.assignment(ctx, id, attempt)
-	if err != nil {
-		return fmt.Errorf("prepare %s/%d: %w", id, attempt, err)
+// dispatchAttempt seals an attempt's assignment, appends the event whose data holds d, and puts the attempt on the queue. Every
+// delivery, every resume and every look at the attempt reads what was sealed here, whatever becomes of the task later.
+func (c *Conductor) dispatchAttempt(ctx context.Context, d *Dispatch, kind contextscope.Kind, task string, data any) error {
+	if err := c.seal(ctx, d); err != nil {
+		return err
 	}
-	data, err := json.Marshal(a)
-	if err != nil {
-		return fmt.Errorf("encode %s/%d: %w", id, attempt, err)
+	if err := c.append(ctx, kind, task, data); err != nil {
+		return err
 	}
-	if len(data) > maxInline {
-		if data, err = c.byReference(ctx, a, data); err != nil {
+	return c.enqueue(ctx, *d)
+}
+
+// seal stores the assignment of an attempt, made from the state as it is now, and notes its name.
+func (c *Conductor) seal(ctx context.Context, d *Dispatch) error {
+	a, err := c.assignment(ctx, d)
+	if err != nil {
+		return fmt.Errorf("prepare %s/%d: %w", d.Task, d.Attempt, err)
+	}
+	name, data, err := a.Seal()
+	if err == nil {
+		err = c.cfg.Bus.Put(ctx, name, data)
+	}
+	if err != nil {
+		return fmt.Errorf("store the assignment of %s/%d: %w", d.Task, d.Attempt, err)
+	}
+	d.Assignment = name
+	return nil
+}
+
+// enqueue puts an attempt that the log says was dispatched on the queue. Doing it twice is harmless. The log of an older version
+// names no assignment: the attempt is then given what the state says now.
+func (c *Conductor) enqueue(ctx context.Context, d Dispatch) error {
+	if d.Assignment == "" {
+		if err := c.seal(ctx, &d); err != nil {
 			return err
 		}
 	}
-	msg := fmt.Sprintf("%s.%s.%d.%d", c.cfg.Run, id, attempt, c.st.Epoch)
-	err = c.cfg.Bus.Enqueue(ctx, bus.TaskSubject(a.Role.Name, c.cfg.Run, queueToken(id, attempt)), msg, data)
+	data, err := json.Marshal(wire.Assignment{
+		Run: c.cfg.Run, Task: spec.Task{ID: d.Task}, Attempt: d.Attempt, Object: d.Assignment,
+	})
+	if err != nil {
+		return fmt.Errorf("encode %s/%d: %w", d.Task, d.Attempt, err)
+	}
+	msg := fmt.Sprintf("%s.%s.%d.%d", c.cfg.Run, d.Task, d.Attempt, c.st.Epoch)
+	err = c.cfg.Bus.Enqueue(ctx, bus.TaskSubject(d.Role, c.cfg.Run, queueToken(d.Task, d.Attempt)), msg, data)
 	if err != nil && !errors.Is(err, bus.ErrQueued) {
-		return fmt.Errorf("put %s/%d on the queue: %w", id, attempt, err)
+		return fmt.Errorf("put %s/%d on the queue: %w", d.Task, d.Attempt, err)
 	}
 	return nil
 }
@@ -71,22 +96,6 @@ func (c *Conductor) enqueue(ctx context.Context, id string, attempt int) error {
 // queueToken is an attempt's place on the queue. Each attempt has its own, so that the next one need not wait until the
 // worker has acknowledged the one before.
 func queueToken(id string, attempt int) string { return fmt.Sprintf("%s--%d", id, attempt) }
-
-// maxInline is the largest assignment that travels in its own message; a message may hold a megabyte.
-const maxInline = 200 << 10
-
-// byReference stores a large assignment as an object and returns one that names it.
-func (c *Conductor) byReference(ctx context.Context, a *wire.Assignment, data []byte) ([]byte, error) {
-	name := digestName(data)
-	if err := c.cfg.Bus.Put(ctx, name, data); err != nil {
-		return nil, fmt.Errorf("store assignment %s/%d: %w", a.Task.ID, a.Attempt, err)
-	}
-	out, err := json.Marshal(wire.Assignment{Run: a.Run, Task: spec.Task{ID: a.Task.ID}, Attempt: a.Attempt, Object: name})
-	if err != nil {
-		return nil, fmt.Errorf("encode %s/%d: %w", a.Task.ID, a.Attempt, err)
-	}
-	return out, nil
-}
 
 // sweep puts back on the queue what the log says is outstanding and the queue has lost: the log is the truth, the queue a
 // cache of work.
@@ -104,7 +113,7 @@ func (c *Conductor) sweep(ctx context.Context) error {
 	}
 	for id, w := range c.st.Works {
 		if w.Outstanding() && !have[queueToken(id, w.Last)] {
-			if err := c.enqueue(ctx, id, w.Last); err != nil {
+			if err := c.enqueue(ctx, w.dispatch()); err != nil {
 				return err
 			}
 		}
@@ -112,38 +121,35 @@ func (c *Conductor) sweep(ctx context.Context) error {
 	return nil
 }
 
-// assignment seals one attempt. It is a function of the log: built again after a crash, it says the same.
-func (c *Conductor) assignment(ctx context.Context, id string, attempt int) (*wire.Assignment, error) {
+// assignment is everything that an attempt is given, as the state is when it is dispatched.
+func (c *Conductor) assignment(ctx context.Context, d *Dispatch) (*wire.Assignment, error) {
 	s := &c.st.Spec
 	a := &wire.Assignment{
-		Run: c.cfg.Run, Attempt: attempt, Goal: s.Goal, Project: s.Project, Role: s.Roles[c.st.Works[id].roleAt(attempt)],
-		Head: c.st.Works[id].Attempts[attempt].Head, StrictGates: s.StrictGates,
+		Run: c.cfg.Run, Attempt: d.Attempt, Goal: s.Goal, Project: s.Project, Role: s.Roles[d.Role], Head: d.Head,
+		StrictGates: s.StrictGates,
 	}
 	if a.Role.Name == "" {
-		return nil, fmt.Errorf("role %s is not among the run's", c.st.Works[id].roleAt(attempt))
+		return nil, fmt.Errorf("role %s is not among the run's", d.Role)
 	}
-	if task, ok := strings.CutSuffix(id, verifySuffix); ok {
-		return a, c.assignVerify(a, id, task)
+	if task, ok := strings.CutSuffix(d.Task, verifySuffix); ok {
+		return a, c.assignVerify(a, d.Task, task)
 	}
-	switch id {
+	switch d.Task {
 	case baselineTask:
 		a.Setup = s.Project.Setup
-		a.Task = gateTask(id, "Run the gates on the base commit", nil)
+		a.Task = gateTask(d.Task, "Run the gates on the base commit", nil)
 	case finalTask:
 		a.Baseline = c.st.Baseline
-		a.Task = gateTask(id, "Run the final gates", nil)
+		a.Task = gateTask(d.Task, "Run the final gates", nil)
 	case batchTask:
 		a.Baseline = c.st.Baseline
-		a.Task = gateTask(id, "Run the gates on a batch", c.st.gateNames())
-		if c.st.Batch != nil { // else somebody looks back at a batch that has ended
-			a.Task.Gates = c.st.batchGates(c.st.Batch.Tasks)
-		}
+		a.Task = gateTask(d.Task, "Run the gates on a batch", d.Gates)
 	case MasterTask:
 		c.assignMaster(a)
 	default:
-		return a, c.assignTask(ctx, a, c.st.Tasks[id])
+		return a, c.assignTask(ctx, a, c.st.Tasks[d.Task], d.Tokens)
 	}
-	if id != MasterTask {
+	if d.Task != MasterTask {
 		a.Role = gatesAlone(a.Role)
 	}
 	return a, nil
@@ -160,10 +166,11 @@ func gateTask(id, title string, gates []string) spec.Task {
 }
 
 func (c *Conductor) assignVerify(a *wire.Assignment, id, of string) error {
-	t, r := c.st.Tasks[of], c.st.proposer(of, a.Head)
-	if t == nil || r == nil {
+	t := c.st.Tasks[of]
+	if t == nil || t.Result == nil || t.Result.Patch == nil || t.Result.Patch.Commit != a.Head {
 		return fmt.Errorf("task %s has no patch %s", of, a.Head)
 	}
+	r := t.Result
 	a.Task = t.Task
 	a.Task.Constraints = c.st.constraints(t)
 	a.Task.ID, a.Task.Role, a.Task.Command = id, a.Role.Name, a.Role.Command
@@ -178,20 +185,6 @@ func (c *Conductor) assignVerify(a *wire.Assignment, id, of string) error {
 	return nil
 }
 
-// proposer returns the result of the newest attempt of a task that made the commit; nil when none did.
-func (s *State) proposer(id, commit string) *spec.Result {
-	w := s.Works[id]
-	if w == nil {
-		return nil
-	}
-	for n := w.Last; n > 0; n-- {
-		if a := w.Attempts[n]; a != nil && a.Result != nil && a.Result.Patch != nil && a.Result.Patch.Commit == commit {
-			return a.Result
-		}
-	}
-	return nil
-}
-
 func (c *Conductor) assignMaster(a *wire.Assignment) {
 	a.Task = spec.Task{
 		ID: MasterTask, Title: "Plan the run", Role: spec.RoleMaster, Brief: c.st.Spec.Goal, IncludeContents: spec.IncludeNone,
@@ -200,25 +193,23 @@ func (c *Conductor) assignMaster(a *wire.Assignment) {
 	for n := 1; n < a.Attempt; n++ {
 		a.Continues = append(a.Continues, n)
 	}
-	a.From = c.st.messagesFrom(MasterTask, a.Attempt)
+	// No message comes between the newest event of this conductor and the one that it appends next.
+	a.From = cmp.Or(c.st.calledAt(a.Attempt), c.st.ConductorPos)
 	if a.Attempt > 1 {
 		a.Message = c.st.wakeMessage(a.Attempt)
 	}
 }
 
-func (c *Conductor) assignTask(ctx context.Context, a *wire.Assignment, t *TaskView) error {
+func (c *Conductor) assignTask(ctx context.Context, a *wire.Assignment, t *TaskView, tokens int) error {
 	a.Task, a.Role = t.Task, carriedOutBy(a.Role, t.executorAt(&a.Role, a.Attempt))
 	a.Task.Constraints = c.st.constraints(t)
-	a.Task.Limits.Tokens = cmp.Or(c.st.Works[t.Task.ID].Attempts[a.Attempt].Tokens, a.Task.Limits.Tokens)
+	a.Task.Limits.Tokens = cmp.Or(tokens, a.Task.Limits.Tokens)
 	a.DecisionRecord = c.st.Plans[t.Plan].DecisionRecord
 	var err error
 	if a.Inputs, err = c.inputs(ctx, t); err != nil {
 		return err
 	}
 	for _, f := range t.Faults {
-		if f.Attempt >= a.Attempt {
-			continue
-		}
 		p, err := c.prior(ctx, t, f)
 		if err != nil {
 			return err
@@ -297,21 +288,32 @@ func bounded(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + fmt.Sprintf("\n… %d bytes more", len(s)-most)
 }
 
-// Assignment builds an attempt's assignment again from the log, for people who want to know what an agent was given. attempt
-// 0 means the newest.
-func (c *Conductor) Assignment(ctx context.Context, id string, attempt int) (*wire.Assignment, error) {
-	w := c.st.Works[id]
+// Assignment reads what an attempt was given. attempt 0 means the newest.
+func (s *State) Assignment(ctx context.Context, b *bus.Bus, id string, attempt int) (*wire.Assignment, error) {
+	w := s.Works[id]
 	if w == nil {
 		return nil, fmt.Errorf("%s: %w", id, ErrNoAttempt)
 	}
 	if attempt == 0 {
 		attempt = w.Last
 	}
-	if w.Attempts[attempt] == nil {
+	v := w.Attempts[attempt]
+	switch {
+	case v == nil:
 		return nil, fmt.Errorf("%s has %d attempts: %w: %d", id, w.Last, ErrNoAttempt, attempt)
+	case v.Assignment == "":
+		return nil, fmt.Errorf("%s: %w", wire.AgentID(id, attempt), ErrNotKept)
 	}
-	return c.assignment(ctx, id, attempt)
+	a, err := wire.Unseal(ctx, b, v.Assignment)
+	if err != nil {
+		return nil, fmt.Errorf("read what %s was given: %w", wire.AgentID(id, attempt), err)
+	}
+	return a, nil
 }
 
-// ErrNoAttempt says that a task was never dispatched, or not that often.
-var ErrNoAttempt = errors.New("there is no such attempt")
+var (
+	// ErrNoAttempt says that a task was never dispatched, or not that often.
+	ErrNoAttempt = errors.New("there is no such attempt")
+	// ErrNotKept says that the version of Divisi that dispatched an attempt did not keep what it gave it.
+	ErrNotKept = errors.New("an older version of Divisi dispatched it, and did not keep what the attempt was given")
+)

@@ -40,19 +40,17 @@ func (r *rig) hands(ctx context.Context, do func(a *wire.Assignment) spec.Result
 }
 
 func (r *rig) handle(ctx context.Context, d *bus.Delivery, do func(a *wire.Assignment) spec.Result) {
-	var a wire.Assignment
-	if json.Unmarshal(d.Data, &a) != nil {
+	var queued wire.Assignment
+	if json.Unmarshal(d.Data, &queued) != nil {
 		return
 	}
-	if a.Object != "" {
-		data, err := r.bus.Get(ctx, a.Object)
-		if err != nil || json.Unmarshal(data, &a) != nil {
-			return
-		}
+	a, err := wire.Unseal(ctx, r.bus, queued.Object)
+	if err != nil {
+		return
 	}
-	result := do(&a)
+	result := do(a)
 	result.Task, result.Attempt, result.Delivery = a.Task.ID, a.Attempt, d.Number
-	if r.append(ctx, &a, contextscope.KindResult, result) != nil {
+	if r.append(ctx, a, contextscope.KindResult, result) != nil {
 		return
 	}
 	if d.Ack(ctx) != nil {

@@ -103,11 +103,10 @@ func (c *Conductor) runBatch(ctx context.Context, d LandingData) error {
 	if w := c.st.Works[batchTask]; w != nil {
 		next = w.Last + 1
 	}
-	d.Dispatch = &Dispatch{Task: batchTask, Attempt: next, Role: spec.RoleTester, Head: d.Head}
-	if err := c.append(ctx, contextscope.KindLanding, "", d); err != nil {
-		return err
+	d.Dispatch = &Dispatch{
+		Task: batchTask, Attempt: next, Role: spec.RoleTester, Head: d.Head, Gates: c.st.batchGates(d.Tasks),
 	}
-	return c.enqueue(ctx, batchTask, next)
+	return c.dispatchAttempt(ctx, d.Dispatch, contextscope.KindLanding, "", d)
 }
 
 // settleBatch moves the branch on green. Red is run once more, because it may be a flake; then the batch is cut in half,

@@ -210,10 +210,10 @@ func (s *State) untold(task string, attempt int) []*MessageView {
 
 // messagesFrom is the position behind which the messages to an attempt begin. A master is told those before when it wakes.
 func (s *State) messagesFrom(task string, attempt int) uint64 {
-	if a := s.attempt(task, attempt); a != nil && task == MasterTask {
-		return a.Pos
+	if task != MasterTask {
+		return 0
 	}
-	return 0
+	return s.calledAt(attempt)
 }
 
 func (s *State) reasonOf(task string) string {

@@ -130,10 +130,7 @@ func (c *Conductor) afterPreflight() RunState {
 // dispatchGates puts one of the run's own gate runs on the queue: the baseline or the final gates.
 func (c *Conductor) dispatchGates(ctx context.Context, id, head string, attempt int) error {
 	d := Dispatch{Task: id, Attempt: attempt, Role: spec.RoleTester, Head: head}
-	if err := c.append(ctx, contextscope.KindRun, "", RunData{Dispatch: &d}); err != nil {
-		return err
-	}
-	return c.enqueue(ctx, id, attempt)
+	return c.dispatchAttempt(ctx, &d, contextscope.KindRun, "", RunData{Dispatch: &d})
 }
 
 // faultOf returns a result's fault, made up from its status where it names none.

@@ -168,10 +168,7 @@ func (c *Conductor) verify(ctx context.Context, t *TaskView) error {
 		return c.append(ctx, contextscope.KindTask, id, TaskData{State: TaskProven})
 	}
 	d := Dispatch{Task: id + verifySuffix, Attempt: t.Verify + 1, Role: t.Task.Verify, Head: t.Result.Patch.Commit}
-	if err := c.append(ctx, contextscope.KindTask, id, TaskData{State: TaskVerifying, Dispatch: &d}); err != nil {
-		return err
-	}
-	return c.enqueue(ctx, d.Task, d.Attempt)
+	return c.dispatchAttempt(ctx, &d, contextscope.KindTask, id, TaskData{State: TaskVerifying, Dispatch: &d})
 }
 
 // settleVerifies acts upon the first verdict of a tester that nothing was made of yet.

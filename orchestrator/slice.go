@@ -2,8 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -31,7 +29,7 @@ func (c *Conductor) slice(ctx context.Context, a *wire.Assignment, t *TaskView) 
 			return "", err
 		}
 	}
-	before, err := c.handedDown(ctx, t, a.Attempt)
+	before, err := c.handedDown(ctx, t)
 	if err != nil {
 		return "", err
 	}
@@ -104,6 +102,7 @@ func (c *Conductor) upstream(ctx context.Context, t *TaskView, in *contextscope.
 	}
 	for _, up := range c.st.wholeInputs(t) {
 		id := up.Task.ID
+		toldOnce(in.Dispatcher, up.Result.Handoff)
 		events, err := Session(ctx, c.cfg.Bus, c.cfg.Run, up.Task.Role, id, up.Result.Attempt)
 		if err != nil {
 			return err
@@ -111,6 +110,18 @@ func (c *Conductor) upstream(ctx context.Context, t *TaskView, in *contextscope.
 		in.Inputs = append(in.Inputs, events)
 	}
 	return nil
+}
+
+// toldOnce takes a handoff that the brief has out of the reports that the dispatching agent was woken with.
+func toldOnce(events []contextscope.Event, h spec.Handoff) {
+	for _, e := range events {
+		if e.Kind != contextscope.KindUser || e.Content == nil {
+			continue
+		}
+		for _, p := range e.Content.Parts {
+			p.Text = strings.ReplaceAll(p.Text, "report: "+quoted(h), "report: see the handoff in your brief")
+		}
+	}
 }
 
 // wholeInputs are the tasks that a task has as inputs as a whole, in plan order. One of which only an artifact was asked for is
@@ -147,11 +158,6 @@ func splitAgent(agent string) (task string, attempt int, ok bool) {
 	task, n, found := strings.Cut(agent, "/")
 	attempt, err := strconv.Atoi(n)
 	return task, attempt, found && err == nil
-}
-
-func digestName(data []byte) string {
-	sum := sha256.Sum256(data)
-	return "assignment-" + hex.EncodeToString(sum[:])
 }
 
 // quoted writes a value as JSON: what an agent said then cannot pass for the conductor's own words.

@@ -326,7 +326,7 @@ func (s *State) dispatched(e *contextscope.Event, d *Dispatch) {
 	w.Last = max(w.Last, d.Attempt)
 	if a := s.attempt(d.Task, d.Attempt); a != nil {
 		a.Role, a.Head, a.Epoch, a.Dispatched, a.Pos = d.Role, d.Head, s.Epoch, e.Time.UnixMilli(), e.Pos
-		a.Tokens = d.Tokens
+		a.Tokens, a.Assignment = d.Tokens, d.Assignment
 	}
 }
 

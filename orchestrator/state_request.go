@@ -20,9 +20,8 @@ type RequestView struct {
 	Seq     int
 	// Child is the task that was made of it; "" for none.
 	Child string
-	// Answer is nil while the request is open; AnswerPos is where in the log it is.
-	Answer    *wire.Answer
-	AnswerPos uint64
+	// Answer is nil while the request is open.
+	Answer *wire.Answer
 }
 
 // Agent is who asks.
@@ -57,12 +56,12 @@ func (s *State) applyRequest(e *contextscope.Event, d wire.Request) {
 }
 
 // applyAnswer folds what became of a request. A write set grows here and nowhere else.
-func (s *State) applyAnswer(e *contextscope.Event, d wire.Answer) {
+func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
 	q := s.Requests[d.Request]
 	if q == nil || q.Answer != nil {
 		return
 	}
-	q.Answer, q.AnswerPos = &d, e.Pos
+	q.Answer = &d
 	if a := s.attempt(q.Of, q.Attempt); a != nil {
 		a.Open--
 	}

@@ -70,13 +70,15 @@ type AttemptView struct {
 	// for none.
 	Delegates, Tokens int
 	// Epoch is that of the conductor that dispatched it.
-	Epoch    int
-	Head     string
-	Delivery int
-	Started  bool
-	Worker   string
-	Doing    string
-	Usage    spec.Usage
+	Epoch int
+	Head  string
+	// Assignment is the object that holds what it was given; empty where an older version dispatched it.
+	Assignment string
+	Delivery   int
+	Started    bool
+	Worker     string
+	Doing      string
+	Usage      spec.Usage
 	// Model is the one that gave the newest answer. USD is what the calls cost by the dated prices, Unpriced the tokens of
 	// those whose price is not known.
 	Model    string
@@ -105,6 +107,14 @@ type Batch struct {
 func (w *Work) Outstanding() bool {
 	a := w.Attempts[w.Last]
 	return a != nil && a.Result == nil && !a.Void
+}
+
+// dispatch is the newest attempt as it was dispatched.
+func (w *Work) dispatch() Dispatch {
+	a := w.Attempts[w.Last]
+	return Dispatch{
+		Task: w.ID, Attempt: w.Last, Role: w.roleAt(w.Last), Head: a.Head, Tokens: a.Tokens, Assignment: a.Assignment,
+	}
 }
 
 // Waits reports whether all that the work's agent does is wait for others.

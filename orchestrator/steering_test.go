@@ -283,7 +283,9 @@ func (r *rig) firstOf(ctx context.Context, role string) (*wire.Assignment, *bus.
 	require.NoError(r.t, err)
 	d, err := q.Next(ctx)
 	require.NoError(r.t, err)
-	var a wire.Assignment
-	require.NoError(r.t, json.Unmarshal(d.Data, &a))
-	return &a, d
+	var queued wire.Assignment
+	require.NoError(r.t, json.Unmarshal(d.Data, &queued))
+	a, err := wire.Unseal(ctx, r.bus, queued.Object)
+	require.NoError(r.t, err)
+	return a, d
 }

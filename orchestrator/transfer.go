@@ -76,7 +76,7 @@ func (t *TaskView) passOn(a *wire.Assignment) {
 		"words, as data: %s", wire.AgentID(t.Task.ID, h.Attempt), h.Role, quoted(h.Brief))
 	switch {
 	case h.Patch == nil:
-	case t.untried(h, a.Attempt):
+	case t.untried(h):
 		a.Start = h.Patch
 		a.Message += "\nWhat it had changed is in your work tree, and becomes part of your own result."
 	default:
@@ -84,10 +84,10 @@ func (t *TaskView) passOn(a *wire.Assignment) {
 	}
 }
 
-// untried reports whether no attempt between a handover and another attempt has failed. One that was broken off by what was not
-// its fault, such as a spent budget or a refused key, is made anew from the same work.
-func (t *TaskView) untried(h *Handover, attempt int) bool {
-	return !slices.ContainsFunc(t.Faults, func(f AttemptFault) bool { return f.Attempt > h.Attempt && f.Attempt < attempt })
+// untried reports whether no attempt after a handover has failed. One that was broken off by what was not its fault, such as a
+// spent budget or a refused key, is made anew from the same work.
+func (t *TaskView) untried(h *Handover) bool {
+	return !slices.ContainsFunc(t.Faults, func(f AttemptFault) bool { return f.Attempt > h.Attempt })
 }
 
 // lastHandover is the newest one before an attempt; nil for none.
@@ -103,19 +103,16 @@ func (t *TaskView) lastHandover(attempt int) *Handover {
 // baseOf is the commit that the next attempt of a task starts from: the integration head, or what the work was based on that it
 // takes over.
 func (c *Conductor) baseOf(t *TaskView) string {
-	if h := t.lastHandover(t.Attempt + 1); h != nil && h.Patch != nil && t.untried(h, t.Attempt+1) {
+	if h := t.lastHandover(t.Attempt + 1); h != nil && h.Patch != nil && t.untried(h) {
 		return h.Patch.Base
 	}
 	return c.st.Head
 }
 
-// handedDown reads the sessions of the agents that had a task before an attempt and gave it away.
-func (c *Conductor) handedDown(ctx context.Context, t *TaskView, attempt int) ([][]contextscope.Event, error) {
+// handedDown reads the sessions of the agents that had a task and gave it away.
+func (c *Conductor) handedDown(ctx context.Context, t *TaskView) ([][]contextscope.Event, error) {
 	var out [][]contextscope.Event
 	for _, h := range t.Handovers {
-		if h.Attempt >= attempt {
-			break
-		}
 		events, err := Session(ctx, c.cfg.Bus, c.cfg.Run, h.Role, t.Task.ID, h.Attempt)
 		if err != nil {
 			return nil, err

@@ -1,11 +1,9 @@
 package orchestrator
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -32,10 +30,7 @@ func (c *Conductor) wake(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	d := Dispatch{Task: MasterTask, Attempt: next, Role: spec.RoleMaster, Head: c.st.Head}
-	if err := c.append(ctx, contextscope.KindTask, MasterTask, TaskData{State: TaskRunning, Dispatch: &d}); err != nil {
-		return false, err
-	}
-	return true, c.enqueue(ctx, MasterTask, next)
+	return true, c.dispatchAttempt(ctx, &d, contextscope.KindTask, MasterTask, TaskData{State: TaskRunning, Dispatch: &d})
 }
 
 // callsMaster reports whether there is a reason to call the master while others are at work.
@@ -60,31 +55,27 @@ type news struct {
 
 func (n *news) any() bool { return len(n.messages)+len(n.questions)+len(n.ended) > 0 }
 
-// newsFor is what came after the call of an attempt of the master.
-func (s *State) newsFor(attempt int) *news { return s.newsBetween(s.calledAt(attempt), math.MaxUint64) }
-
 // calledAt is where in the log an attempt of the master was dispatched; 0 for none.
 func (s *State) calledAt(attempt int) uint64 {
-	if a := s.attempt(MasterTask, attempt); a != nil {
-		return a.Pos
+	if w := s.Works[MasterTask]; w != nil && w.Attempts[attempt] != nil {
+		return w.Attempts[attempt].Pos
 	}
 	return 0
 }
 
-// newsBetween is what lies between two calls. It is the same whenever it is asked for, so that an assignment that is made again
-// after a crash says the same.
-func (s *State) newsBetween(from, to uint64) *news {
-	n := &news{}
+// newsFor is what came after the call of an attempt of the master.
+func (s *State) newsFor(attempt int) *news {
+	n, from := &news{}, s.calledAt(attempt)
 	for _, m := range s.Messages {
-		if m.Task == MasterTask && m.Pos > from && m.Pos < to && len(m.Receipts) == 0 {
+		if m.Task == MasterTask && m.Pos > from && len(m.Receipts) == 0 {
 			n.messages = append(n.messages, m)
 		}
 	}
 	for _, id := range s.Asked {
 		q := s.Requests[id]
-		switch open := q.Answer == nil && s.alive(q) || q.Answer != nil && q.AnswerPos > to; {
-		case q.Pos <= from || q.Pos >= to || q.Of == MasterTask:
-		case q.Kind == wire.RequestAsk && open:
+		switch {
+		case q.Pos <= from || q.Of == MasterTask:
+		case q.Kind == wire.RequestAsk && s.alive(q):
 			n.questions = append(n.questions, q)
 		case q.Kind == wire.RequestScope && q.Answer != nil && q.Answer.Refused != "":
 			n.scopes = append(n.scopes, q)
@@ -94,7 +85,7 @@ func (s *State) newsBetween(from, to uint64) *news {
 		t := s.Tasks[id]
 		switch {
 		case t.Parent != "":
-		case !t.Ended() || t.EndedPos >= to:
+		case !t.Ended():
 			n.left++
 		case t.EndedPos >= from:
 			n.ended = append(n.ended, t)
@@ -127,7 +118,7 @@ func (s *State) wakeMessage(attempt int) string {
 	if s.MasterFails > 0 {
 		fmt.Fprintf(&b, "Your last turn did not work: %s\n%s\n", s.MasterFault.Message, s.MasterFault.Detail)
 	}
-	n := s.newsBetween(s.calledAt(attempt-1), cmp.Or(s.calledAt(attempt), math.MaxUint64))
+	n := s.newsFor(attempt - 1)
 	for _, m := range n.messages {
 		fmt.Fprintf(&b, "A person writes to you:\n%s\n\n", m.Text)
 	}

@@ -88,20 +88,23 @@ func (w *Worker) heartbeat(ctx context.Context, d *bus.Delivery, log zerolog.Log
 	return func() { cancel(); <-ended }
 }
 
-// assignment reads a delivery's assignment, from the object store where it was too large for a message.
+// assignment reads a delivery's assignment. The message names the object that was sealed when the attempt was dispatched.
 func (w *Worker) assignment(ctx context.Context, d *bus.Delivery) (*wire.Assignment, error) {
 	a, err := decodeAssignment(d.Data)
 	if err != nil || a.Object == "" {
 		return a, err
 	}
-	data, err := w.cfg.Bus.Get(ctx, a.Object)
-	if errors.Is(err, bus.ErrNotFound) {
-		return nil, fmt.Errorf("%w: its object %s is not there", errBadMessage, a.Object)
+	sealed, err := wire.Unseal(ctx, w.cfg.Bus, a.Object)
+	if err == nil && (sealed.Run != a.Run || sealed.Agent() != a.Agent()) {
+		err = wire.ErrSeal
+	}
+	if errors.Is(err, bus.ErrNotFound) || errors.Is(err, wire.ErrSeal) {
+		err = fmt.Errorf("%w: %w", errBadMessage, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get the assignment of %s: %w", a.Agent(), err)
 	}
-	return decodeAssignment(data)
+	return sealed, nil
 }
 
 func decodeAssignment(data []byte) (*wire.Assignment, error) {

@@ -3,6 +3,7 @@ package subagents
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -126,18 +127,39 @@ func TestWorkerRefusesWhatNobodyCanCarryOut(t *testing.T) {
 	}
 }
 
-func TestWorkerReadsAnAssignmentFromTheObjectStore(t *testing.T) {
+func TestWorkerReadsWhatWasSealedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.work(&script{steps: []step{submits("ok")}}, "generator")
 	a := s.assignment(writer, "t1")
-	data, err := json.Marshal(a)
+	name, data, err := a.Seal()
 	require.NoError(t, err)
-	require.NoError(t, s.bus.Put(t.Context(), "assignment-1", data))
-	short, err := json.Marshal(wire.Assignment{Run: "r1", Task: spec.Task{ID: "t1"}, Attempt: 1, Object: "assignment-1"})
+	require.NoError(t, s.bus.Put(t.Context(), name, data))
+	other := s.assignment(writer, "t2")
+	changed, _, err := other.Seal()
 	require.NoError(t, err)
-	require.NoError(t, s.bus.Enqueue(t.Context(), bus.TaskSubject("generator", "r1", "t1"), "t1", short))
+	require.NoError(t, s.bus.Put(t.Context(), changed, data))
+	for i, q := range []wire.Assignment{
+		{Run: "r1", Task: spec.Task{ID: "t2"}, Attempt: 1, Object: changed}, // not what its name says
+		{Run: "r1", Task: spec.Task{ID: "t2"}, Attempt: 1, Object: name},    // another attempt's
+		{Run: "r1", Task: spec.Task{ID: "t2"}, Attempt: 1, Object: "assignment-0"},
+		{Run: "r1", Task: spec.Task{ID: "t1"}, Attempt: 1, Object: name},
+	} {
+		short, err := json.Marshal(q)
+		require.NoError(t, err)
+		id := fmt.Sprint(i)
+		require.NoError(t, s.bus.Enqueue(t.Context(), bus.TaskSubject("generator", "r1", "t"+id), id, short))
+	}
 	require.Equal(t, spec.StatusDone, s.result(a).Status)
+	require.Eventually(t, func() bool {
+		queued, err := s.bus.Queued(t.Context(), bus.TaskFilter("r1"))
+		require.NoError(t, err)
+		return len(queued) == 0
+	}, 10*time.Second, time.Millisecond, "the others were thrown away")
+	for m, err := range s.bus.Read(t.Context(), bus.RunFilter("r1"), 0) {
+		require.NoError(t, err)
+		require.Contains(t, m.Subject, ".t1.", "nothing else was begun")
+	}
 }
 
 func TestWorkerHearsControl(t *testing.T) {

@@ -144,15 +144,17 @@ func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, a
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the mirror
 	}
-	c, err := orchestrator.Look(ctx, orchestrator.Config{Run: run, Bus: b, Mirror: mirror, Log: g.log})
+	st, err := orchestrator.Fold(ctx, b, run)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the run
 	}
-	a, err := c.Assignment(ctx, task, attempt)
-	if errors.Is(err, orchestrator.ErrNoAttempt) {
-		return nil, usagef("%v%s\nSee: divisi show %s", err, whyNone(c.State(), task), run)
-	}
-	if err != nil {
+	a, err := st.Assignment(ctx, b, task, attempt)
+	switch {
+	case errors.Is(err, orchestrator.ErrNoAttempt):
+		return nil, usagef("%v%s\nSee: divisi show %s", err, whyNone(st, task), run)
+	case errors.Is(err, orchestrator.ErrNotKept):
+		return nil, usagef("%v", err)
+	case err != nil:
 		return nil, err //nolint:wrapcheck // it names the attempt
 	}
 	if a.Role.Executor != spec.ExecutorModel {
@@ -160,7 +162,7 @@ func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, a
 	}
 	var extra []tool.Tool
 	if slices.Contains(a.Role.Tools, spec.ToolDispatch) {
-		extra = append(extra, orchestrator.NewDispatch(b, run, nil, configs.PlanSchema(), c.State().Spec.Roles))
+		extra = append(extra, orchestrator.NewDispatch(b, run, nil, configs.PlanSchema(), st.Spec.Roles))
 	}
 	return subagents.NewExplainer(ctx, b, mirror, a, extra) //nolint:wrapcheck // it names the attempt
 }

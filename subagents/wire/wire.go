@@ -3,6 +3,12 @@
 package wire
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"divisi/contextscope"
@@ -52,7 +58,7 @@ type Assignment struct {
 	From uint64 `json:"from,omitempty"`
 	// Setup is a command that a tester runs before its gates; what it leaves in $DIVISI_TOOLS every later command can read.
 	Setup []string `json:"setup,omitempty"`
-	// Object is set when the assignment was too large for a message: the object-store name of the whole of it.
+	// Object is the object-store name of the sealed assignment. On the queue it stands for everything but run, task and attempt.
 	Object string `json:"object,omitempty"`
 	// StrictGates makes unattributable red block.
 	StrictGates bool `json:"strict_gates,omitempty"`
@@ -60,6 +66,43 @@ type Assignment struct {
 
 // Agent returns the identity of the agent that carries the assignment out.
 func (a *Assignment) Agent() string { return AgentID(a.Task.ID, a.Attempt) }
+
+// Seal returns the assignment as it is stored, and its name, which is the digest of it.
+func (a *Assignment) Seal() (name string, data []byte, err error) {
+	if data, err = json.Marshal(a); err != nil {
+		return "", nil, fmt.Errorf("encode the assignment of %s: %w", a.Agent(), err)
+	}
+	return sealed(data), data, nil
+}
+
+// Unseal reads what Seal returned from the object store. An object that is not the one of its name is ErrSeal.
+func Unseal(ctx context.Context, objects Objects, name string) (*Assignment, error) {
+	data, err := objects.Get(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("get %.80s: %w", name, err)
+	}
+	if sealed(data) != name {
+		return nil, fmt.Errorf("%w: %.80s", ErrSeal, name)
+	}
+	var a Assignment
+	if err := json.Unmarshal(data, &a); err != nil {
+		return nil, fmt.Errorf("decode %.80s: %w", name, err)
+	}
+	return &a, nil
+}
+
+// Objects is the part of the bus that assignments are read from.
+type Objects interface {
+	Get(ctx context.Context, name string) ([]byte, error)
+}
+
+// ErrSeal says that an assignment is not what was dispatched.
+var ErrSeal = errors.New("the assignment is not the one that was dispatched")
+
+func sealed(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "assignment-" + hex.EncodeToString(sum[:])
+}
 
 // Input is one upstream handoff, or one artifact of it and nothing else.
 type Input struct {
