@@ -65,3 +65,19 @@ type Event struct {
 	Content *genai.Content  `json:"content,omitempty"`
 	Data    json.RawMessage `json:"data,omitempty"`
 }
+
+// Read completes an event that was read from JSON: a call without arguments, and a result without content, is an empty object,
+// which JSON has left out.
+func (e *Event) Read() {
+	if e.Content == nil {
+		return
+	}
+	for _, p := range e.Content.Parts {
+		if p != nil && p.FunctionCall != nil && p.FunctionCall.Args == nil {
+			p.FunctionCall.Args = map[string]any{}
+		}
+		if p != nil && p.FunctionResponse != nil && p.FunctionResponse.Response == nil {
+			p.FunctionResponse.Response = map[string]any{}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package contextscope
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 
@@ -75,6 +76,10 @@ func (n *narrator) part(author string, p *genai.Part) *genai.Part {
 		head := "[" + n.name(author) + "] `" + n.name(p.FunctionResponse.Name) + "` tool returned result:"
 		return n.sentence(head, compactJSON(p.FunctionResponse.Response))
 	case p.InlineData != nil || p.FileData != nil || p.ExecutableCode != nil || p.CodeExecutionResult != nil:
+		if n.fenced { // as words: nothing of another agent stands outside the quotes
+			head, body := partText(p)
+			return n.sentence("["+n.name(author)+"] "+cmp.Or(head, "gave:"), body)
+		}
 		return relayed(p)
 	default:
 		return nil

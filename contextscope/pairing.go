@@ -120,7 +120,8 @@ func keepParts(c *genai.Content, keep func(*genai.Part) bool) *genai.Content {
 }
 
 // latest is the rule for a history that ends in results of a call that is not right before them: the model goes on from
-// that call, so what lies between call and result is dropped, and all results of the call become one.
+// that call, so what was said between call and result is dropped, and all results of the call become one. Other calls in between,
+// and their results, stay.
 func (p *pairing) latest(items []item) []item {
 	end := len(items) - 1
 	if end < 1 || !hasResponses(items[end].content) {
@@ -131,10 +132,13 @@ func (p *pairing) latest(items []item) []item {
 	if newest < 0 || newest == end-1 && len(byCall) == 1 {
 		return items
 	}
-	p.notef(items[end].src, "results of an earlier call came last: what lies between event %s and them was left out",
+	p.notef(items[end].src, "results of an earlier call came last: what was said between event %s and them was left out",
 		p.label(items[newest].src))
-	out := make([]item, 0, newest+2)
-	for i, it := range items[:newest+1] {
+	out := make([]item, 0, len(items))
+	for i, it := range items[:end] {
+		if i > newest && !hasCalls(it.content) && !hasResponses(it.content) {
+			continue
+		}
 		if kept := withoutResults(it, calls, i, byCall); kept.content != nil {
 			out = append(out, kept)
 		}

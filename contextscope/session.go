@@ -3,6 +3,8 @@ package contextscope
 import (
 	"slices"
 
+	"divisi/internal/spec"
+
 	"google.golang.org/genai"
 )
 
@@ -133,6 +135,25 @@ func (s Session) withoutLeadingResults() Session {
 	}
 	return s
 }
+
+// withoutEnd returns the session without the call with which its agent ended, and the result of that call; what it said with
+// them stays.
+func (s Session) withoutEnd() Session {
+	turn := s.lastTurn()
+	out := slices.Clone(s)
+	for i := max(0, turn); i < len(out); i++ {
+		if out[i].Content == nil || out[i].Kind != KindTurn && out[i].Kind != KindTool {
+			continue
+		}
+		out[i].Content = keepParts(out[i].Content, func(p *genai.Part) bool {
+			return (p.FunctionCall == nil || !ends(p.FunctionCall.Name)) && (p.FunctionResponse == nil || !ends(p.FunctionResponse.Name))
+		})
+	}
+	return slices.DeleteFunc(out, func(e Event) bool { return e.Kind == KindTurn && e.Content == nil })
+}
+
+// ends says whether an agent ends with a tool, and hands over what the call holds.
+func ends(tool string) bool { return tool == spec.ToolSubmitResult || tool == spec.ToolTransfer }
 
 func (s Session) lastTurn() int {
 	for i, e := range slices.Backward(s) {

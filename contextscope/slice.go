@@ -66,6 +66,9 @@ func DecodeSlice(data []byte) (Slice, error) {
 	if e.V != sliceVersion {
 		return Slice{}, fmt.Errorf("decode slice: version %d, want %d", e.V, sliceVersion)
 	}
+	for i := range e.Events {
+		e.Events[i].Read()
+	}
 	return Slice{DecisionRecord: e.DecisionRecord, Events: e.Events, Left: e.Left}, nil
 }
 
@@ -80,7 +83,8 @@ type SliceInput struct {
 	// Call is the id of the call that dispatched the task: the session counts up to it, without it. Empty means the
 	// newest call of dispatch; a session without one counts whole.
 	Call string
-	// Inputs are the accepted sessions of the tasks in `inputs`, in plan order; an input task/artifact brings none.
+	// Inputs are the accepted sessions of the tasks in `inputs`, in plan order; an input task/artifact brings none. The call
+	// that ended each is left out, because the brief has what it handed over.
 	Inputs [][]Event
 	// Last keeps the newest turns of each session; 0 keeps all.
 	Last int
@@ -103,7 +107,7 @@ func BuildSlice(in SliceInput) Slice {
 	}
 	s.Events = frozen(s.Events, upstream, in.Last)
 	for _, input := range in.Inputs {
-		s.Events = frozen(s.Events, input, in.Last)
+		s.Events = frozen(s.Events, Session(input).withoutEnd(), in.Last)
 	}
 	return s.trimmed(in.MaxTokens)
 }

@@ -224,3 +224,39 @@ func TestSliceNumbersAConversationOfSeveralAttempts(t *testing.T) {
 	s := BuildSlice(SliceInput{Include: spec.IncludeFull, Dispatcher: all})
 	require.Equal(t, []string{"ce4", "ce3", "ce5"}, ids(s.Events), "event 5 of the conversation is the second attempt's second")
 }
+
+// The brief has what a task handed over: the narrated session does not say it again.
+func TestASliceLeavesOutTheCallsThatTheBriefTells(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{spec.ToolSubmitResult, spec.ToolTransfer} {
+		one := (&log{agent: "one/1"}).turn(call("a", "grep")).tool(result("a", "grep", "x")).
+			turn(call("b", tool)).tool(result("b", tool, "say more")).turn(call("c", tool)).tool(result("c", tool, "taken"))
+		two := (&log{agent: "two/1"}).turn(say("bye"), call("b", tool), call("c", "grep")).
+			tool(result("b", tool, "taken"), result("c", "grep", "y"))
+		before, err := json.Marshal([]any{one.events, two.events})
+		require.NoError(t, err)
+		s := BuildSlice(SliceInput{Include: spec.IncludeFull, Inputs: [][]Event{one.events, two.events}})
+		require.Equal(t, []string{"e1", "e2", "e3", "e4", "e1", "e2"}, ids(s.Events), "what was refused is part of the story")
+		require.Equal(t, "bye", s.Events[4].Content.Parts[0].Text)
+		require.Len(t, s.Events[4].Content.Parts, 2)
+		require.Len(t, s.Events[5].Content.Parts, 1)
+		after, err := json.Marshal([]any{one.events, two.events})
+		require.NoError(t, err)
+		require.JSONEq(t, string(before), string(after), "the log is not touched")
+	}
+}
+
+func TestEmptyArgumentsSurviveTheLog(t *testing.T) {
+	t.Parallel()
+	e := Event{Kind: KindTurn, Agent: "a/1", Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{
+		{FunctionCall: &genai.FunctionCall{ID: "c", Name: "list", Args: map[string]any{}}},
+		{FunctionResponse: &genai.FunctionResponse{ID: "c", Name: "list", Response: map[string]any{}}},
+	}}}
+	data, _, err := Slice{Events: []Event{e}}.Encode()
+	require.NoError(t, err)
+	s, err := DecodeSlice(data)
+	require.NoError(t, err)
+	require.Equal(t, e.Content, s.Events[0].Content)
+	told := texts(newNarrator(NarrativePlain).parts("a", s.Events[0].Content))
+	require.Equal(t, []string{"[a] called tool `list` with parameters: {}", "[a] `list` tool returned result: {}"}, told)
+}

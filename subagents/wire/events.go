@@ -70,6 +70,7 @@ func decodeEach(m bus.Message, data []byte) []contextscope.Event {
 // check makes an event its subject's, and one that cannot be read, for which err may be the reason, unreadable.
 func check(m bus.Message, e *contextscope.Event, err error) {
 	e.Pos = m.Pos
+	e.Read()
 	attribute(m.Subject, e)
 	if err == nil {
 		err = fault(e)
