@@ -38,6 +38,7 @@ var afterProse = map[string]bool{
 	"name": true, "tools": true, "disallowedTools": true, "model": true, "color": true, "permissionMode": true, "maxTurns": true,
 	"kind": true, "mcpServers": true, "mcp_servers": true, "skills": true, "hooks": true, "memory": true, "temperature": true,
 	"max_turns": true, "timeout_mins": true, "effort": true, "display_name": true, "background": true, "isolation": true,
+	"agent_card_url": true, "agent_card_json": true,
 }
 
 // fieldLines takes fields from the lines that begin with one; every other line goes on with the field before it.

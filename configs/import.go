@@ -42,8 +42,8 @@ func importAgent(by *dialect, file, text string, all []string, project *spec.Pro
 	switch {
 	case !ok:
 		return nothing, fmt.Errorf("it has no front matter, as an agent of %s has", by.program)
-	case im.list || im.text("kind") == "remote":
-		return nothing, fmt.Errorf("it is a remote agent of %s", by.program)
+	case im.list || im.remote():
+		return nothing, fmt.Errorf("it is a remote agent of %s: another machine serves it, and no agent here calls one", by.program)
 	case strings.TrimSpace(body) == "":
 		return nothing, errors.New("it has no instruction below its front matter")
 	case spec.BuiltInRole(im.role.Name):
@@ -63,6 +63,16 @@ func importAgent(by *dialect, file, text string, all []string, project *spec.Pro
 		return nothing, fmt.Errorf("%s", printable(problems[0].String(), maxMessage))
 	}
 	return im.role, nil
+}
+
+// remote says whether another machine serves the agent: the file says so, or names the card of one.
+func (im *importer) remote() bool {
+	for name := range im.fields {
+		if strings.HasPrefix(strings.ReplaceAll(strings.ToLower(name), "_", ""), "agentcard") {
+			return true
+		}
+	}
+	return strings.EqualFold(im.text("kind"), "remote")
 }
 
 func (im *importer) noticef(format string, args ...any) {

@@ -43,7 +43,6 @@ func TestWhatAnAttemptWasGivenCanBeLookedUpLater(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
 	require.Len(t, given.all["t1--verify"], 2)
-	require.NotEmpty(t, given.all["--batch"])
 	for id, list := range given.all {
 		for _, was := range list {
 			a, err := st.Assignment(t.Context(), r.bus, id, was.Attempt)

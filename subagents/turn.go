@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"divisi/contextscope"
 	"divisi/internal/model"
@@ -226,7 +228,16 @@ func spentEvent(u spec.Usage, model string) contextscope.Event {
 	return draft(contextscope.KindUsage, wire.Spent{Usage: u, Model: model})
 }
 
-// substance says whether an answer holds anything to act on.
+// substance says whether an answer holds anything to act on: a call, or words that can be seen and are no comment.
 func substance(c *genai.Content) bool {
-	return c != nil && (len(callsOf(c)) > 0 || strings.TrimSpace(textOf(c)) != "")
+	return c != nil && (len(callsOf(c)) > 0 || strings.ContainsFunc(comments.ReplaceAllString(textOf(c), ""), seen))
+}
+
+// comments are what nobody reads: those of Markdown, which has them as HTML does, and of code.
+var comments = regexp.MustCompile(`(?s)<!--.*?(?:-->|\z)|/\*.*?(?:\*/|\z)|(?m:^[ \t]*//[^\n]*$)`)
+
+// seen says whether a character leaves a mark: a braille pattern and a filler of Hangul can be blank too.
+func seen(r rune) bool {
+	return unicode.IsGraphic(r) && !unicode.IsSpace(r) && r != '\u2800' &&
+		!unicode.In(r, unicode.M, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

@@ -1,10 +1,18 @@
 package loopguard
 
+import "fmt"
+
 const (
 	// maxPeriod is the longest cycle of calls that is looked for, repeats how often it must come.
 	maxPeriod = 10
 	repeats   = 5
 	maxCalls  = maxPeriod * repeats
+	// A call that comes often times among the newest within calls is a loop whatever the others are: more than every second one,
+	// which the test behind each edit is.
+	often  = 10
+	within = 15
+	// frequent is the period of such a call.
+	frequent = -1
 )
 
 // The states of a call's result.
@@ -49,7 +57,29 @@ func (c *calls) add(name string, what digest) int {
 			return period
 		}
 	}
+	if c.frequent() {
+		return frequent
+	}
 	return 0
+}
+
+// frequent says whether the newest call came often lately, each time with the same result.
+func (c *calls) frequent() bool {
+	n := 1
+	var last *call
+	for i := 1; i < min(c.kept, within); i++ {
+		d := c.at(i)
+		switch {
+		case d.what != c.at(0).what:
+			continue
+		case last != nil && !last.same(d):
+			return false // it brought something new
+		case last == nil && d.state != open:
+			last = d
+		}
+		n++
+	}
+	return n >= often
 }
 
 func (c *calls) cycles(period int) bool {
@@ -83,6 +113,9 @@ func (c *calls) settle() {
 
 // loop names the loop of a period that the newest call completes.
 func (c *calls) loop(period int, args string) string {
+	if period == frequent {
+		return fmt.Sprintf("%s %s: %d times among the newest %d calls, each with the same result", c.at(0).name, args, often, within)
+	}
 	names := make([]string, 0, period)
 	answered := false
 	for i := period - 1; i >= 0; i-- {

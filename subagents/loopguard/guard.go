@@ -47,7 +47,7 @@ func (g *Guard) say(s *stream, kind, chunk string) *Strike {
 	if !found {
 		return nil
 	}
-	strike := g.strike(kind, s.windows.repetition())
+	strike := g.strike(kind, s.repetition())
 	strike.At = at
 	return strike
 }
@@ -68,7 +68,7 @@ func (g *Guard) Call(name string, args map[string]any) *Strike {
 	switch period {
 	case 0:
 		return nil
-	case 1:
+	case 1, frequent:
 		return g.strike(KindCall, g.calls.loop(period, argsText(args)))
 	default:
 		return g.strike(KindCycle, g.calls.loop(period, ""))
@@ -118,8 +118,8 @@ func (g *Guard) mark(d digest) {
 func (g *Guard) strike(kind, detail string) *Strike {
 	g.strikes++
 	s := &Strike{Kind: kind, N: g.strikes, Detail: detail}
-	g.text.windows.clear()
-	g.thought.windows.clear()
+	g.text.clear()
+	g.thought.clear()
 	g.calls.clear()
 	if g.strikes == maxStrikes {
 		g.stopped = s

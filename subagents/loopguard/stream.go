@@ -2,6 +2,7 @@ package loopguard
 
 import (
 	"encoding/binary"
+	"fmt"
 	"unicode"
 	"unicode/utf8"
 )
@@ -12,6 +13,9 @@ const (
 	rulerShown  = 40
 	rulerFolded = 80
 )
+
+// blockTimes is how often a fenced block comes in a row until it is a loop.
+const blockTimes = 20
 
 // marked is set in characters that stand for something else than a code point.
 const marked = 1 << 31
@@ -28,7 +32,16 @@ type stream struct {
 	ornament bool
 	row      int
 	folded   uint32
+	// since is everything after the newest fenced block, block everything from the one before it to its end; blocks counts how
+	// often in a row that was the same.
+	since, block passage
+	blocks       int
 }
+
+// passage identifies a piece of a text, code included.
+type passage struct{ sum, n uint64 }
+
+func (p *passage) add(c uint32) { p.sum, p.n = p.sum*hashBase+uint64(c)+1, p.n+1 }
 
 // read takes a piece of the text, up to a loop. It returns how many bytes of it were taken.
 func (s *stream) read(chunk string) (int, bool) {
@@ -75,15 +88,43 @@ func (s *stream) scan(chunk string) (int, bool) {
 
 // take takes a character and says whether it completes a loop.
 func (s *stream) take(r rune) bool {
+	s.since.add(uint32(r))
 	if s.prose.place == inLine && s.prose.ticks == 0 && r != '`' && r != '\n' {
 		return s.count(r)
 	}
+	code := s.prose.place == inCode
 	for _, r := range s.prose.next(r) {
 		if s.count(r) {
 			return true // the rest of the blanks that were held is no loss
 		}
 	}
-	return false
+	return code && s.prose.place != inCode && s.endBlock()
+}
+
+// endBlock counts a fenced block, and says whether it came too often. What is said between the blocks counts with them: the same
+// output behind different words is no loop.
+func (s *stream) endBlock() bool {
+	if s.since == s.block {
+		s.blocks++
+	} else {
+		s.blocks = 1
+	}
+	s.block, s.since = s.since, passage{}
+	return s.blocks >= blockTimes
+}
+
+// clear forgets what was said.
+func (s *stream) clear() {
+	s.windows.clear()
+	s.blocks = 0
+}
+
+// repetition names the loop that the newest character completed.
+func (s *stream) repetition() string {
+	if s.blocks >= blockTimes {
+		return fmt.Sprintf("the same fenced block %d times in a row", s.blocks)
+	}
+	return s.windows.repetition()
 }
 
 // count gives a character of prose to the windows, unless it is of the middle of a ruler.
@@ -120,6 +161,7 @@ func (s *stream) endRow() {
 func (s *stream) mark(d digest) {
 	s.end()
 	s.windows.add(binary.LittleEndian.Uint32(d[:]) | marked)
+	s.since.add(binary.LittleEndian.Uint32(d[:]) | marked)
 }
 
 func (s *stream) clone() stream {
