@@ -35,6 +35,8 @@ type Report struct {
 	Executors map[string]int `json:"executors,omitempty"`
 	Batches   int            `json:"batches"`
 	Notices   []string       `json:"notices,omitempty"`
+	// Quotas are those that are used up now, by model.
+	Quotas []spec.Wait `json:"quotas,omitempty"`
 	// Questions are those that agents wait with, oldest first.
 	Questions []QuestionReport `json:"questions,omitempty"`
 	Added     int              `json:"added"`
@@ -110,7 +112,7 @@ func (s *State) Report() Report {
 	r := Report{
 		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Run, Reason: s.Reason, Wait: s.Wait.For, Repo: s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: s.roleReports(), Budget: s.Budget, Executors: s.executors(),
-		Batches: s.Batches, Notices: s.Notices, Questions: s.questions(),
+		Batches: s.Batches, Notices: s.Notices, Questions: s.questions(), Quotas: s.UsedUp(time.Now()),
 	}
 	landed := 0
 	for _, id := range s.Order {
@@ -136,6 +138,17 @@ func (s *State) Report() Report {
 		r.TokensPerLanded = s.Usage.Total() / landed
 	}
 	return r
+}
+
+// UsedUp are the quotas that are used up at a time, by model.
+func (s *State) UsedUp(now time.Time) []spec.Wait {
+	var list []spec.Wait
+	for _, name := range slices.Sorted(maps.Keys(s.Quotas)) {
+		if w := s.Quotas[name]; w.Until.After(now) {
+			list = append(list, w)
+		}
+	}
+	return list
 }
 
 func (s *State) taskReport(v *TaskView) TaskReport {

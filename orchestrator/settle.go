@@ -39,6 +39,7 @@ var pauses = map[string]error{ //nolint:gochecknoglobals // a constant table
 	ClassAuth:            ErrAuth,
 	"model_rate_limited": ErrService,
 	"model_overloaded":   ErrService,
+	"model_stalled":      ErrService,
 	"model_unavailable":  ErrService,
 }
 

@@ -56,6 +56,8 @@ type State struct {
 	BatchLimit int
 	Budget     int
 	Usage      spec.Usage
+	// Quotas are the newest quotas that were used up, by model; one whose time has come is free again.
+	Quotas map[string]spec.Wait
 	// Woken counts the results of the master that have been acted upon; MasterDone says that it has nothing left to do;
 	// MasterFails counts its failures in a row, MasterFault is the newest.
 	// MasterAgain says that its newest turn was broken off by what was not its fault. MasterTurns counts its turns since it
@@ -82,7 +84,7 @@ const maxBatch = 64
 func NewState() *State {
 	return &State{
 		Tasks: map[string]*TaskView{}, Shards: map[string][]string{}, Works: map[string]*Work{},
-		Requests: map[string]*RequestView{},
+		Requests: map[string]*RequestView{}, Quotas: map[string]spec.Wait{},
 		Baseline: map[string]spec.Receipt{},
 		Proved:   map[string][]spec.Receipt{}, BatchLimit: maxBatch,
 	}

@@ -36,7 +36,11 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 			s.pay(a, cmp.Or(d.Model, a.Model), e.Role, d.Tier, d.Usage, e.Time)
 		})
 	case contextscope.KindProgress:
-		return decode(e, func(_ *contextscope.Event, p wire.Progress) { a.Doing = p.Doing })
+		return decode(e, func(_ *contextscope.Event, p wire.Progress) {
+			if a.Doing = p.Doing; p.Wait != nil && p.Wait.For == spec.WaitQuota {
+				s.Quotas[p.Wait.Model] = *p.Wait
+			}
+		})
 	case contextscope.KindRequest:
 		return decode(e, s.applyRequest)
 	case contextscope.KindSteering:

@@ -105,6 +105,9 @@ func (d *deadline) restart(left time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.end = time.Now().Add(left)
+	if !d.since.IsZero() {
+		d.since, d.forgiven = time.Now(), 0
+	}
 	d.timer.Reset(left)
 }
 

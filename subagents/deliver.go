@@ -11,6 +11,7 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
 
@@ -210,5 +211,5 @@ func (w *Worker) run(ctx context.Context, at *attempt) (r spec.Result, err error
 			cancel(err)
 		}
 	}}
-	return at.carryOut(ctx)
+	return at.carryOut(model.WithObserver(ctx, at.progress.waits))
 }

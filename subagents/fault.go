@@ -57,6 +57,7 @@ var policies = map[string]policy{
 	string(model.OverBudget):    {status: spec.StatusBlocked, class: faultBudget},
 	string(model.RateLimited):   {status: spec.StatusBlocked, class: faultModel + "rate_limited"},
 	string(model.Overloaded):    {status: spec.StatusBlocked, class: faultModel + "overloaded"},
+	string(model.Stalled):       {status: spec.StatusBlocked, class: faultModel + "stalled"},
 	string(model.Unavailable):   {status: spec.StatusBlocked, class: faultModel + "unavailable"},
 }
 

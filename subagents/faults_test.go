@@ -78,7 +78,7 @@ func (r *rigged) outcome(t *testing.T, role string, patch *spec.Patch) string {
 	t.Helper()
 	server := geminitest.Start(t, geminitest.Options{Handle: r.answer})
 	gemini, err := model.NewGemini(t.Context(), model.Options{
-		APIKey: "k", BaseURL: server.URL, IdleTimeout: 300 * time.Millisecond, Getenv: func(string) string { return "" },
+		APIKey: "k", BaseURL: server.URL, Patience: func(string) (first, silence time.Duration) { return 300 * time.Millisecond, 300 * time.Millisecond }, Getenv: func(string) string { return "" },
 	})
 	require.NoError(t, err)
 	defer gemini.Close()

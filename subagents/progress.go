@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"divisi/contextscope"
+	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
 
@@ -38,6 +39,14 @@ func (p *progress) report(line string) {
 	if !again {
 		p.append(draft(contextscope.KindProgress, wire.Progress{Doing: line}))
 	}
+}
+
+// waits appends for what a call of a model waits: one event a wait.
+func (p *progress) waits(w spec.Wait) {
+	p.mu.Lock()
+	p.said, p.last = w.String(), p.clock()
+	p.mu.Unlock()
+	p.append(draft(contextscope.KindProgress, wire.Progress{Doing: w.String(), Wait: &w}))
 }
 
 func (p *progress) due(what string) bool {

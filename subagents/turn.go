@@ -120,6 +120,7 @@ func (a *Agent) ask(ctx context.Context, req *model.Request) (*model.Result, err
 	whole.forgiveHolds()
 	ctx, idle := newDeadline(ctx, a.Bounds.Idle, errIdle, a.Hold)
 	defer idle.stop()
+	idle.forgiveHolds()
 	heard := listen(a.session.guard)
 	for ev, err := range a.Model.Generate(ctx, req) {
 		if err != nil {

@@ -125,7 +125,7 @@ func (s origin) String() string {
 // connect makes the client of a service, and what ends it.
 func (s origin) connect(ctx context.Context) (m model.Model, end func(), err error) {
 	if s.provider == spec.ProviderOpenAI {
-		m, err = s.at.connect()
+		m, err = s.at.connect(nil)
 		return m, func() {}, err
 	}
 	g, err := model.NewGemini(ctx, model.Options{})

@@ -65,8 +65,8 @@ func exitCode(err error) int {
 		return codeStopped
 	case errors.As(err, &usage), errors.As(err, &file), errors.As(err, &plan), errors.As(err, &locked):
 		return codeUsage
-	case errors.As(err, &fault) && fault.Class == model.Auth && fault.Status == 0:
-		return codeUsage // no key was given at all
+	case errors.As(err, &fault) && (fault.Class == model.Auth || fault.Class == model.Invalid) && fault.Status == 0:
+		return codeUsage // no key was given at all, or an address that is none
 	case isRepositoryError(err), isCobraUsage(err):
 		return codeUsage
 	default:

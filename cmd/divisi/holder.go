@@ -201,9 +201,7 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 	if err != nil {
 		return nil, nil, err //nolint:wrapcheck // it names the program
 	}
-	hold := model.NewHold(func(until time.Time, quota string) {
-		h.g.log.Warn().Time("until", until).Str("quota", quota).Msg("the model's service asked to wait: every agent is held")
-	})
+	hold := model.NewHold(st.Quotas)
 	models, err := h.service(ctx, st, newBudget, hold)
 	if err != nil {
 		return nil, nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"divisi/internal/model"
 	"divisi/internal/model/chat"
@@ -33,7 +34,7 @@ func (h *holder) providers(ctx context.Context) (base model.Model, gemini *model
 		}
 		at := place{settings.BaseURL, settings.KeyEnv}
 		if services[at] == nil {
-			if services[at], err = at.connect(); err != nil {
+			if services[at], err = at.connect(project.Patience); err != nil {
 				return nil, nil, usagef("the model %s, for %s: %v", n.named(project), n.why, err)
 			}
 		}
@@ -42,7 +43,7 @@ func (h *holder) providers(ctx context.Context) (base model.Model, gemini *model
 	if len(geminis) == 0 {
 		return model.NewRouter(routes, nil), nil, nil
 	}
-	gemini, err = model.NewGemini(ctx, model.Options{})
+	gemini, err = model.NewGemini(ctx, model.Options{Patience: project.Patience})
 	switch {
 	case err == nil && len(routes) == 0:
 		return gemini, gemini, nil
@@ -67,7 +68,7 @@ func (n need) named(p *spec.Project) string {
 
 // connect makes the client of a service of chat completions. A key goes to no other address than the one that it stands beside;
 // that it may go there was decided when the repository was trusted.
-func (p place) connect() (*chat.Client, error) {
+func (p place) connect(patience func(string) (first, silence time.Duration)) (*chat.Client, error) {
 	if p.baseURL == "" {
 		p.keyEnv = cmp.Or(p.keyEnv, chat.DefaultKeyEnv)
 	}
@@ -78,7 +79,7 @@ func (p place) connect() (*chat.Client, error) {
 				"(base_url) and which variable has the key (key_env)", p.keyEnv)
 		}
 	}
-	return chat.New(chat.Options{BaseURL: p.baseURL, Key: key, KeyEnv: p.keyEnv}) //nolint:wrapcheck // it says what is wrong
+	return chat.New(chat.Options{BaseURL: p.baseURL, Key: key, KeyEnv: p.keyEnv, Patience: patience}) //nolint:wrapcheck // it says what is wrong
 }
 
 // needs are the models that a run can come to call: its roles' own, those that stand in for them, and those that write

@@ -230,6 +230,9 @@ func progressOf(st *orchestrator.State) string {
 	if done := n[orchestrator.TaskDone]; done > 0 {
 		text += fmt.Sprintf(", %d without a change", done)
 	}
+	for _, q := range st.UsedUp(now()) {
+		text += "; " + console.Sanitize(q.String())
+	}
 	return text
 }
 

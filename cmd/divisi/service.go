@@ -92,25 +92,10 @@ func (h *holder) connect(ctx context.Context, budget *model.Budget, hold *model.
 	}
 	s.prefixes = prefix.NewKeeper(caches)
 	s.model = model.New(base, model.Policy{
-		Hold: hold, Budget: budget, OnFallback: h.fellBack,
-		OnRetry:        func(n model.RetryNote) { h.g.log.Info().Any("retry", n).Msg("a model call is tried again") },
+		Hold: hold, Budget: budget, Outage: h.spec.Project.Outage(),
 		OnCacheRefused: func(name string, _ *model.Error) { s.prefixes.Drop(name) },
 	})
 	return s, nil
-}
-
-// fellBack logs who answers in whose place.
-func (h *holder) fellBack(n model.FallbackNote) {
-	log := h.g.log.With().Str("task", n.Meta.Task).Int("attempt", n.Meta.Attempt).Int("turn", n.Meta.Turn).
-		Stringer("model", n.From).Logger()
-	switch {
-	case n.Back():
-		log.Warn().Msg("the model answers again")
-	case n.Err != nil:
-		log.Warn().Err(n.Err).Stringer("instead", n.To).Msg("a model cannot answer: the next of its chain does")
-	default:
-		log.Debug().Stringer("instead", n.To).Msg("a model rests: the next of its chain answers")
-	}
 }
 
 // needsModel reports whether a run can come to a model call at all.

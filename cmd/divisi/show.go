@@ -85,6 +85,9 @@ func writeReport(w io.Writer, r orchestrator.Report, columns int) error {
 	for _, n := range r.Notices {
 		fmt.Fprintf(w, "note    %s\n", console.Sanitize(oneLine(n)))
 	}
+	for _, q := range r.Quotas {
+		fmt.Fprintf(w, "quota   %s\n", console.Sanitize(q.String()))
+	}
 	for _, q := range r.Questions {
 		fmt.Fprintf(w, "asks    %s: %s\n", q.Agent, console.Sanitize(oneLine(q.Question)))
 	}

@@ -46,6 +46,7 @@ var streamFaults = []string{
 	"other",                   // OTHER
 	"prompt_blocked",          // no candidates, promptFeedback
 	"safety",                  // SAFETY
+	"stall",                   // silence
 }
 
 // Faults lists the faults that a script can ask for, sorted.

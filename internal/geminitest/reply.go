@@ -70,6 +70,9 @@ func (b *builder) stream() {
 	switch b.a.Fault {
 	case "empty":
 		return
+	case "stall":
+		b.reply.End = EndHang
+		return
 	case "prompt_blocked":
 		b.add(object{"promptFeedback": object{"blockReason": "PROHIBITED_CONTENT"}})
 		return

@@ -81,11 +81,11 @@ func plain[T any](ctx context.Context, g *Gemini, do func(context.Context) (T, e
 	case <-ctx.Done():
 		return none, cancelled(ctx.Err())
 	}
-	c := &call{plain: true, stop: stop, encoded: sync.OnceFunc(func() { <-g.slots })}
+	c := &call{req: &Request{}, plain: true, stop: stop, encoded: sync.OnceFunc(func() { <-g.slots })}
 	defer c.encoded()
 	out, err := guarded(func() (T, error) { return do(context.WithValue(callCtx, callKey{}, c)) })
 	if err != nil {
-		return none, g.redact(classify(ctx, context.Cause(callCtx), c, err))
+		return none, g.explain(classify(ctx, context.Cause(callCtx), c, err))
 	}
 	return out, nil
 }

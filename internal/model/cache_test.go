@@ -100,7 +100,6 @@ func TestALostCacheCostsNothing(t *testing.T) {
 	budget := model.NewBudget(1_000_000, 0)
 	m := model.New(g, model.Policy{
 		Budget:         budget,
-		OnRetry:        func(n model.RetryNote) { t.Errorf("a refused cache is not a try: %v", n.Err) },
 		OnCacheRefused: func(name string, err *model.Error) { lost = append(lost, fmt.Sprint(name, " ", err.Status)) },
 	})
 	res, fault := modeltest.Collect(t.Context(), m, req)

@@ -27,10 +27,7 @@ func classify(parent context.Context, cause error, c *call, err error) *Error {
 		return own
 	}
 	if errors.Is(cause, errIdle) {
-		if c.received {
-			return &Error{Class: Truncated, Status: c.status, Message: cause.Error(), Err: cause}
-		}
-		return &Error{Class: Unavailable, Status: c.status, Message: cause.Error(), Err: cause}
+		return &Error{Class: Stalled, Status: c.status, Message: cause.Error(), Err: cause, tries: 2} // then another model
 	}
 	if c.status != 0 && (c.status < 200 || c.status > 299) {
 		return c.refused()

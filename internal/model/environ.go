@@ -1,6 +1,7 @@
 package model
 
 import (
+	"net/url"
 	"os"
 	"strings"
 
@@ -14,6 +15,7 @@ type target struct {
 	vertex  bool
 	key     string
 	baseURL string // empty on Vertex: the SDK derives it from the location
+	from    string // the variable that baseURL came from
 	// custom says that the base URL is not Google's own.
 	custom bool
 	// adc says that Vertex needs application default credentials.
@@ -37,30 +39,45 @@ func resolve(opt Options) (target, *Error) {
 	if t.key == "" {
 		t.key = env("GEMINI_API_KEY")
 	}
-	t.baseURL = firstOf(opt.BaseURL, env("GOOGLE_GEMINI_BASE_URL"), defaultBaseURL)
+	t.address(opt, env, "GOOGLE_GEMINI_BASE_URL")
+	t.baseURL = firstOf(t.baseURL, defaultBaseURL)
 	t.custom = strings.TrimRight(t.baseURL, "/") != strings.TrimRight(defaultBaseURL, "/")
 	if t.key == "" {
 		return t, &Error{Class: Auth, Message: "no API key: set GEMINI_API_KEY (or GOOGLE_API_KEY), " +
 			"or GOOGLE_GENAI_USE_VERTEXAI=true with GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION"}
 	}
-	return t, t.checkKey()
+	return t, t.check()
 }
 
 // onVertex leaves project and location to the SDK and finds out only whether it will need default credentials, which it
 // looks for itself only when it also makes the HTTP client.
 func (t target) onVertex(opt Options, env func(string) string) (target, *Error) {
-	base := firstOf(opt.BaseURL, env("GOOGLE_VERTEX_BASE_URL"))
-	t.baseURL, t.custom = base, base != ""
+	t.address(opt, env, "GOOGLE_VERTEX_BASE_URL")
+	t.custom = t.baseURL != ""
 	place := firstOf(env("GOOGLE_CLOUD_PROJECT"), env("GOOGLE_CLOUD_LOCATION"), env("GOOGLE_CLOUD_REGION"))
-	t.adc = t.key == "" && place != "" && base == ""
+	t.adc = t.key == "" && place != "" && !t.custom
 	if t.key == "" && place == "" {
 		t.key = firstOf(env("GOOGLE_API_KEY"), env("GEMINI_API_KEY"))
 	}
-	return t, t.checkKey()
+	return t, t.check()
 }
 
-// checkKey refuses what cannot be a header's value: mostly a line break from reading a file.
-func (t target) checkKey() *Error {
+// address takes the base URL from an option, else from a variable.
+func (t *target) address(opt Options, env func(string) string, name string) {
+	t.baseURL = opt.BaseURL
+	if t.baseURL == "" && env(name) != "" {
+		t.baseURL, t.from = env(name), name
+	}
+}
+
+// check refuses an address that nothing can be sent to, and a key that cannot be a header's value: mostly a line break from
+// reading a file.
+func (t target) check() *Error {
+	if u, err := url.Parse(t.baseURL); t.baseURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		// The address is not shown: it may hold a password.
+		return invalidf("%s is not of the form https://host or http://host:port: set it again, or unset it",
+			firstOf(t.from, "the base URL"))
+	}
 	if strings.ContainsFunc(t.key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return &Error{Class: Auth, Message: "the API key contains a space, " +
 			"a line break or a character that no key has: set it again"}

@@ -20,6 +20,8 @@ const (
 	RateLimited Class = "rate_limited"
 	// Overloaded is a server that is too busy (503).
 	Overloaded Class = "overloaded"
+	// Stalled is a server that sends nothing: no first byte, or no further one.
+	Stalled Class = "stalled"
 	// Truncated is a cut, empty or unreadable answer: a discarded turn.
 	Truncated Class = "truncated"
 	// Blocked is a prompt or an answer that the server withheld.
@@ -83,6 +85,21 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, "; retry after %s", e.RetryAfter.Round(time.Second))
 	}
 	return b.String()
+}
+
+// minKey is the shortest key, in bytes, that is looked for in texts: a shorter one is part of many words.
+const minKey = 6
+
+// Hide puts [key] in the place of a key that a server, a gateway or a library has put into the error's texts.
+func (e *Error) Hide(key string) *Error {
+	if len(key) < minKey {
+		return e
+	}
+	e.Message, e.Quota = strings.ReplaceAll(e.Message, key, "[key]"), strings.ReplaceAll(e.Quota, key, "[key]")
+	if e.Err != nil && strings.Contains(e.Err.Error(), key) {
+		e.Err = errors.New(strings.ReplaceAll(e.Err.Error(), key, "[key]"))
+	}
+	return e
 }
 
 // Unwrap returns the cause.

@@ -31,25 +31,20 @@ func (c Choice) String() string {
 	return c.Model + " (" + c.Tier + ")"
 }
 
-// FallbackNote tells an observer that another than the request's own model, or another tier of it, is asked; or that the own
-// one answers again.
-type FallbackNote struct {
-	Meta Meta
-	// From is the model that is passed over, To the one that is asked instead; of a return, both are the same.
-	From, To Choice
-	// Err is why From failed; nil when it rests because of an earlier failure, and of a return.
-	Err *Error
+// choice is the request's own model in its tier.
+func (req *Request) choice() Choice {
+	c := Choice{Model: req.Model}
+	if req.Config != nil {
+		c.Tier = string(req.Config.ServiceTier)
+	}
+	return c
 }
-
-// Back reports whether the note is of a return.
-func (n FallbackNote) Back() bool { return n.From == n.To }
 
 // chained has a request answered by the next model of its chain while its own cannot. It stands above the continuation, whose
 // tokens are of one model, and above the budget, so that every model's call is reserved on its own.
 type chained struct {
 	next   Model
 	health *health
-	note   func(FallbackNote)
 }
 
 // Generate implements Model.
@@ -78,12 +73,8 @@ func ladder(req *Request) []Choice {
 	if req == nil || len(req.Fallback) == 0 && (req.Config == nil || req.Config.ServiceTier != genai.ServiceTierFlex) {
 		return nil
 	}
-	own := Choice{Model: req.Model}
-	if req.Config != nil {
-		own.Tier = string(req.Config.ServiceTier)
-	}
 	var out []Choice
-	for _, c := range append([]Choice{own}, req.Fallback...) {
+	for _, c := range append([]Choice{req.choice()}, req.Fallback...) {
 		out = append(out, c)
 		if c.Tier == spec.TierFlex {
 			c.Tier = spec.TierStandard
@@ -145,15 +136,15 @@ func (c *climb) try(ctx context.Context, choice Choice, probe bool) (res *Result
 
 // ask has one model answer. done is false when the next one is to be asked.
 func (c *climb) ask(ctx context.Context, choice Choice, once bool) (res *Result, err *Error, done bool) {
-	if choice != c.own && c.from.Model != "" {
-		c.note(FallbackNote{Meta: c.req.Meta, From: c.from, To: choice, Err: c.why})
+	if choice != c.own && c.why != nil { // that it rests was told before
+		tell(ctx, spec.Wait{For: spec.WaitFallback, Model: c.from.String(), Instead: choice.String(), Why: c.why.Error()})
 	}
 	res, err = c.collect(ctx, choice, once)
 	switch {
 	case err != nil:
 		return nil, err, c.failed(choice, err)
 	case res != nil && c.health.well(choice):
-		c.note(FallbackNote{Meta: c.req.Meta, From: choice, To: choice})
+		tell(ctx, spec.Wait{For: spec.WaitOver, Model: choice.String()})
 	}
 	return c.adopt(res, choice), nil, true
 }
@@ -175,13 +166,7 @@ func (c *climb) failed(choice Choice, err *Error) bool {
 
 // collect sends once, and says of the first delta after a model that was given up that what that one showed is void.
 func (c *climb) collect(ctx context.Context, choice Choice, once bool) (*Result, *Error) {
-	void, some := c.shown, false
-	res, err := collect(c.next.Generate(ctx, c.request(choice, once)), func(ev Event, _ error) bool {
-		ev.Restart, void, some = ev.Restart || void, false, true
-		return c.yield(ev, nil)
-	})
-	c.shown = c.shown || some
-	return res, err
+	return anew(c.next.Generate(ctx, c.request(choice, once)), &c.shown, c.yield)
 }
 
 // adopt makes an answer one of the request's own conversation: another model's signatures would be refused there.
@@ -259,11 +244,11 @@ func (c Choice) thinking(asked *genai.ThinkingConfig, info Info) *genai.Thinking
 	return &out
 }
 
-// sheds says that this model cannot answer at present and another may: it is overloaded, its server fails, or a quota of its
+// sheds says that this model cannot answer at present and another may: it is overloaded or silent, its server fails, or a quota of its
 // own is used up. What the network or a quota of the whole project refuses, it refuses to all.
 func (e *Error) sheds() bool {
 	switch e.Class { //nolint:exhaustive // the others are of the request, the answer or the caller
-	case Overloaded:
+	case Overloaded, Stalled:
 		return true
 	case Unavailable:
 		return e.Status >= 500 //nolint:mnd // the server answered, and failed

@@ -77,18 +77,29 @@ func (f *fleet) set(err *model.Error, names ...string) []string {
 
 func overloaded() *model.Error { return model.FromStatus(503, nil, nil) }
 
-// chain makes a fleet, its models with one try each, and the notes.
-func chain(policy model.Policy) (*fleet, model.Model, *[]model.FallbackNote) {
-	f, notes := &fleet{down: map[string]*model.Error{}}, &[]model.FallbackNote{}
+// observed is a model whose calls are observed.
+type observed struct {
+	model.Model
+	observe func(spec.Wait)
+}
+
+func (o observed) Generate(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	return o.Model.Generate(model.WithObserver(ctx, o.observe), req)
+}
+
+// chain makes a fleet, its models with one try each, and who was asked in whose place.
+func chain(policy model.Policy) (*fleet, model.Model, *[]spec.Wait) {
+	f, notes := &fleet{down: map[string]*model.Error{}}, &[]spec.Wait{}
 	if policy.Retry.Tries == 0 {
 		policy.Retry.Tries = 1
 	}
-	policy.OnFallback = func(n model.FallbackNote) {
+	return f, observed{model.New(f, policy), func(w spec.Wait) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		*notes = append(*notes, n)
-	}
-	return f, model.New(f, policy), notes
+		if w.For != spec.WaitRetry {
+			*notes = append(*notes, w)
+		}
+	}}, notes
 }
 
 func askChain(names ...string) *model.Request {
@@ -128,7 +139,9 @@ func TestAFallbackThatIsNotNeededDoesNotFire(t *testing.T) {
 			_, got := modeltest.Collect(t.Context(), m, askChain(primary, second))
 			require.Equal(t, []string{primary}, f.set(nil), "%v", err)
 			require.Equal(t, err == nil, got == nil)
-			require.Empty(t, *notes)
+			for _, w := range *notes {
+				require.NotEqual(t, spec.WaitFallback, w.For)
+			}
 		}
 	})
 }
@@ -145,15 +158,16 @@ func TestBacksOffThenFallsBackThenReturns(t *testing.T) {
 		require.Equal(t, []string{primary, primary, primary, second}, f.set(nil))
 		require.Greater(t, time.Since(began), time.Second, "it backed off before")
 		require.Len(t, *notes, 1)
-		require.Equal(t, primary, (*notes)[0].From.String())
-		require.Equal(t, second, (*notes)[0].To.String())
-		require.Equal(t, model.Overloaded, (*notes)[0].Err.Class)
+		require.Equal(t, spec.WaitFallback, (*notes)[0].For)
+		require.Equal(t, primary, (*notes)[0].Model)
+		require.Equal(t, second, (*notes)[0].Instead)
+		require.Contains(t, (*notes)[0].Why, "overloaded")
 
 		began = time.Now()
 		require.Equal(t, second, answer(t, m, askChain(primary, second)))
 		require.Equal(t, []string{second}, f.set(nil), "the main model rests")
 		require.Zero(t, time.Since(began))
-		require.Nil(t, (*notes)[1].Err)
+		require.Len(t, *notes, 1, "that it rests was told")
 
 		<-time.After(30 * time.Second)
 		require.Equal(t, second, answer(t, m, askChain(primary, second)))
@@ -167,7 +181,7 @@ func TestBacksOffThenFallsBackThenReturns(t *testing.T) {
 		res, err = modeltest.Collect(t.Context(), m, askChain(primary, second))
 		require.Nil(t, err)
 		require.Empty(t, res.StandIn)
-		require.True(t, (*notes)[len(*notes)-1].Back())
+		require.Equal(t, spec.Wait{For: spec.WaitOver, Model: primary}, (*notes)[len(*notes)-1])
 		require.Equal(t, primary, answer(t, m, askChain(primary, second)))
 		require.Equal(t, []string{primary, primary}, f.set(nil))
 	})
@@ -299,7 +313,7 @@ func TestFlexFallsBackToStandard(t *testing.T) {
 			require.Equal(t, "standard", res.Tier)
 			require.NotEmpty(t, res.Content.Parts[0].ThoughtSignature)
 			require.Equal(t, []string{second + " flex", second + " standard"}, f.set(nil))
-			require.Equal(t, second+" (flex)", (*notes)[0].From.String())
+			require.Equal(t, second+" (flex)", (*notes)[0].Model)
 			until, _ := hold.Until()
 			require.False(t, until.After(time.Now()), "nobody else is held")
 			require.Equal(t, second+" standard", answer(t, m, req))

@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -25,15 +24,16 @@ type Options struct {
 	BaseURL string
 	// HTTPClient lends its transport, cookie jar and redirect policy; nil means connections of the client's own.
 	HTTPClient *http.Client
-	// IdleTimeout is the longest silence between two chunks; default 120 s.
-	IdleTimeout time.Duration
-	// FirstTimeout is the longest wait for the first byte; default 10 min, because a model may think for long.
-	FirstTimeout time.Duration
+	// Patience is how long a model, by name, may be silent before the first byte of an answer and between bytes; 0, or nil,
+	// leaves it to what is known of it: a minute each, and five minutes before the first byte for models that think for long.
+	Patience func(model string) (first, silence time.Duration)
 	// Encoders bounds how many requests are written as JSON at once; default the number of CPUs. A history of 4 MB costs
 	// tens of megabytes and 100 ms of CPU.
 	Encoders int
 	// Getenv reads the environment; nil means os.Getenv.
 	Getenv func(string) string `json:"-"`
+
+	silence time.Duration
 }
 
 // String leaves the key out.
@@ -48,6 +48,7 @@ type Gemini struct {
 	base   *http.Transport // nil when the transport is the caller's
 	key    string
 	where  string
+	from   string // the variable with the address; empty for the usual one
 	slots  chan struct{}
 }
 
@@ -57,7 +58,7 @@ func NewGemini(ctx context.Context, opt Options) (*Gemini, error) {
 	if fault != nil {
 		return nil, fault
 	}
-	g := &Gemini{key: t.key, where: t.baseURL, slots: make(chan struct{}, cmp.Or(opt.Encoders, runtime.GOMAXPROCS(0)))}
+	g := &Gemini{key: t.key, where: t.baseURL, from: t.from, slots: make(chan struct{}, cmp.Or(opt.Encoders, runtime.GOMAXPROCS(0)))}
 	client, base := newHTTPClient(opt, t.custom)
 	g.base = base
 	cc := &genai.ClientConfig{
@@ -99,23 +100,20 @@ func (g *Gemini) Generate(ctx context.Context, req *Request) iter.Seq2[Event, er
 		switch {
 		case s.stopped:
 		case err != nil:
-			yield(Event{}, g.redact(err))
+			yield(Event{}, g.explain(err))
 		default:
 			yield(Event{Result: res}, nil)
 		}
 	}
 }
 
-// redact makes sure that no server, gateway or library has put the key into a text.
-func (g *Gemini) redact(e *Error) *Error {
-	if g.key == "" {
-		return e
+// explain names the variable with the address, where the address may be what is wrong, and hides the key.
+func (g *Gemini) explain(e *Error) *Error {
+	absent := e.Status == http.StatusNotFound && e.Class == Invalid && !strings.Contains(e.Message, "models/")
+	if g.from != "" && (absent || e.Class == Unavailable && e.Status == 0) {
+		e.Message = fmt.Sprintf("no Gemini API answers at the address in %s: %s", g.from, e.Message)
 	}
-	e.Message = strings.ReplaceAll(e.Message, g.key, "[key]")
-	if e.Err != nil && strings.Contains(e.Err.Error(), g.key) {
-		e.Err = errors.New(strings.ReplaceAll(e.Err.Error(), g.key, "[key]"))
-	}
-	return e
+	return e.Hide(g.key)
 }
 
 // send is one request under way. It lives on the goroutine that ranges.
@@ -139,10 +137,7 @@ func (s *send) run(ctx context.Context) (*Result, *Error) {
 	}
 	sendCtx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	c := &call{
-		meta: s.req.Meta, stop: stop, encoded: sync.OnceFunc(func() { <-s.g.slots }),
-		slow: s.req.Config != nil && s.req.Config.ServiceTier == genai.ServiceTierFlex,
-	}
+	c := &call{req: s.req, stop: stop, encoded: sync.OnceFunc(func() { <-s.g.slots })}
 	defer c.encoded()
 	err := s.stream(context.WithValue(sendCtx, callKey{}, c))
 	if s.stopped {
@@ -165,7 +160,7 @@ func (s *send) run(ctx context.Context) (*Result, *Error) {
 	if fault == nil {
 		return res, nil
 	}
-	if s.answer.chunks > 0 && fault.Usage.Calls == 0 {
+	if (s.answer.chunks > 0 || fault.Class == Stalled) && fault.Usage.Calls == 0 {
 		fault.Usage = spec.Usage{Calls: 1, Prompt: Estimate(s.req)} // it was paid, and nobody will say how much it was
 	}
 	return nil, fault

@@ -164,13 +164,20 @@ func TestIdleStreamIsEnded(t *testing.T) {
 	srv, _ := serve(t, geminitest.Options{}, `rules: [{task: said, steps: [{fault: hang, text: "one two"}]},
 	  {task: silent, steps: [{text: late, delay: 1h}]}]`)
 	// Each client has one short patience, the one that must end: a slow machine cannot run into the other.
-	g := newGemini(t, model.Options{BaseURL: srv.URL, IdleTimeout: 30 * time.Millisecond, FirstTimeout: time.Minute})
+	g := newGemini(t, model.Options{BaseURL: srv.URL, Patience: patient(time.Minute, 30*time.Millisecond)})
 	_, fault := modeltest.Collect(t.Context(), g, modeltest.Ask("said", "x"))
-	require.Equal(t, model.Truncated, fault.Class)
+	require.Equal(t, model.Stalled, fault.Class)
 	require.Positive(t, fault.Usage.Prompt, "what was begun is paid: an estimate stands in")
-	g = newGemini(t, model.Options{BaseURL: srv.URL, IdleTimeout: time.Minute, FirstTimeout: 60 * time.Millisecond})
+	g = newGemini(t, model.Options{BaseURL: srv.URL, Patience: patient(60*time.Millisecond, time.Minute)})
 	_, fault = modeltest.Collect(t.Context(), g, modeltest.Ask("silent", "x"))
-	require.Equal(t, model.Unavailable, fault.Class)
+	require.Equal(t, model.Stalled, fault.Class)
+	require.Contains(t, fault.Message, "nothing for 60ms (first_byte)")
+	require.Positive(t, fault.Usage.Prompt, "the request is with the server, which may have done the work")
+}
+
+// patient is the patience with every model.
+func patient(first, silence time.Duration) func(string) (time.Duration, time.Duration) {
+	return func(string) (time.Duration, time.Duration) { return first, silence }
 }
 
 func TestDeadlineIsTheCallers(t *testing.T) {

@@ -2,56 +2,74 @@ package model
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"divisi/internal/spec"
 )
 
-// Hold stops every call of the process while a shared quota is exhausted: the quota belongs to the project, not to the
-// agent that happened to hit it. It is safe for concurrent use.
+// Hold stops every call of the process while a shared quota is exhausted: the quota belongs to the project, not to the agent that
+// happened to hit it. It knows too which models are not asked, because a quota of theirs is used up for long. It is safe for
+// concurrent use.
 type Hold struct {
-	observe func(until time.Time, quota string)
-
 	mu    sync.Mutex
 	until time.Time
 	quota string
+	// away is until when calls wait for services that are away.
+	away time.Time
+	used map[string]spec.Wait // by model and tier
 }
 
-// NewHold makes a hold. observe, which may be nil, is told whenever the end moves; it runs on the goroutine of the call
-// that met the quota and must not block.
-func NewHold(observe func(until time.Time, quota string)) *Hold {
-	if observe == nil {
-		observe = func(time.Time, string) {}
-	}
-	return &Hold{observe: observe}
+// NewHold makes a hold. used are the quotas, by model, that are known to be used up.
+func NewHold(used map[string]spec.Wait) *Hold {
+	h := &Hold{used: map[string]spec.Wait{}}
+	maps.Copy(h.used, used)
+	return h
 }
 
-// Extend holds all calls until a time. It never shortens. Moves under a second are not observed: many calls in flight
-// meet the same quota at nearly the same time.
+// Extend holds all calls until a time. It never shortens.
 func (h *Hold) Extend(until time.Time, quota string) {
 	h.mu.Lock()
-	moved := until.Sub(h.until)
-	if moved > 0 {
+	defer h.mu.Unlock()
+	if until.After(h.until) {
 		h.until, h.quota = until, quota
-	}
-	h.mu.Unlock()
-	if moved >= time.Second {
-		h.observe(until, quota)
 	}
 }
 
-// Until is when the hold ends and the quota that caused it; a time in the past means that nothing is held.
+// Until is when the hold ends, or the wait for a service that is away, and the quota that caused it; a time in the past means
+// that nobody waits.
 func (h *Hold) Until() (time.Time, string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.away.After(h.until) {
+		return h.away, ""
+	}
 	return h.until, h.quota
+}
+
+// held is when the hold of all calls ends.
+func (h *Hold) held() (time.Time, string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.until, h.quota
+}
+
+// stand lets the clocks of agents stand still until a time, while one of them waits for a service that is away.
+func (h *Hold) stand(until time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if until.After(h.away) {
+		h.away = until
+	}
 }
 
 // Wait returns when nothing is held any more, or with the context's error. Waiters leave spread over a tenth of their
 // wait, two seconds at most, so that the end of a hold is not the next stampede.
 func (h *Hold) Wait(ctx context.Context) error {
 	for {
-		until, _ := h.Until()
+		until, _ := h.held()
 		left := time.Until(until)
 		if left <= 0 {
 			return ctx.Err()

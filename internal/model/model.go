@@ -78,6 +78,15 @@ type Result struct {
 	Continuation []byte
 }
 
+// anew collects an answer, and says of its first delta, where discarded answers had shown some, that those are void.
+func anew(seq iter.Seq2[Event, error], shown *bool, yield func(Event, error) bool) (*Result, *Error) {
+	void := *shown
+	return collect(seq, func(ev Event, _ error) bool {
+		ev.Restart, void, *shown = ev.Restart || void, false, true
+		return yield(ev, nil)
+	})
+}
+
 // collect ranges over one answer, handing deltas on. It returns nil, nil when yield asked to stop.
 func collect(seq iter.Seq2[Event, error], yield func(Event, error) bool) (*Result, *Error) {
 	for ev, err := range seq {

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"iter"
+	"time"
 )
 
 // Policy is what New puts between a caller and a model. The zero value validates, continues, retries with the defaults,
@@ -15,28 +16,19 @@ type Policy struct {
 	Budget *Budget
 	// Hops bounds the continuations of one answer; default 8.
 	Hops int
-	// OnRetry is told of each try that was given up. It must not block.
-	OnRetry func(RetryNote)
-	// OnFallback is told when another than the request's own model is asked, and when the own one answers again. It must not
-	// block.
-	OnFallback func(FallbackNote)
+	// Outage is how long a call goes on asking a service that is away; 0 means not beyond its tries.
+	Outage time.Duration
 	// OnCacheRefused is told of each cache that the service did not take; the request went out again without it. It must not
 	// block.
 	OnCacheRefused func(name string, err *Error)
 }
 
-// New returns base behind fallback, validation, continuation, budget, the way round refused caches, retries and hold, from the
+// New returns base behind the wait for a service that is away, fallback, validation, continuation, budget, the way round refused caches, retries and hold, from the
 // outside in. Callers see none of the passing failures: what comes out is an answer, or an *Error that trying again at once
 // will not mend. All who share the model share what is known of models that rest.
 func New(base Model, p Policy) Model {
 	if p.Hold == nil {
 		p.Hold = NewHold(nil)
-	}
-	if p.OnRetry == nil {
-		p.OnRetry = func(RetryNote) {}
-	}
-	if p.OnFallback == nil {
-		p.OnFallback = func(FallbackNote) {}
 	}
 	if p.OnCacheRefused == nil {
 		p.OnCacheRefused = func(string, *Error) {}
@@ -44,14 +36,14 @@ func New(base Model, p Policy) Model {
 	if p.Hops <= 0 {
 		p.Hops = 8
 	}
-	var m Model = retrier{next: base, retry: p.Retry.withDefaults(), hold: p.Hold, onRetry: p.OnRetry}
+	var m Model = retrier{next: base, retry: p.Retry.withDefaults(), hold: p.Hold}
 	m = uncached{next: m, onRefused: p.OnCacheRefused}
 	if p.Budget != nil {
 		m = budgeted{next: m, budget: p.Budget}
 	}
-	return chained{
-		next: validated{next: continued{next: m, hops: p.Hops}}, health: newHealth(), note: p.OnFallback,
-	}
+	return enduring{most: p.Outage, hold: p.Hold, next: chained{
+		next: validated{next: continued{next: m, hops: p.Hops}}, health: newHealth(),
+	}}
 }
 
 // validated refuses what must not be sent.

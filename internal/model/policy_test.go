@@ -12,6 +12,7 @@ import (
 
 	"divisi/internal/model"
 	"divisi/internal/model/modeltest"
+	"divisi/internal/spec"
 )
 
 func scripted(t *testing.T, script string) *modeltest.Scripted {
@@ -43,16 +44,17 @@ func TestRetriesWhatPasses(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				m := scripted(t, fmt.Sprintf(`rules: [{steps: [{fault: %q, times: 2, text: done}]}]`, fault))
-				var notes []model.RetryNote
-				p := model.New(m, model.Policy{OnRetry: func(n model.RetryNote) { notes = append(notes, n) }})
+				var waits []spec.Wait
+				ctx := model.WithObserver(t.Context(), func(w spec.Wait) { waits = append(waits, w) })
 				began := time.Now()
-				res, err := modeltest.Collect(t.Context(), p, modeltest.Ask("t", "x"))
+				res, err := modeltest.Collect(ctx, model.New(m, model.Policy{}), modeltest.Ask("t", "x"))
 				require.Nil(t, err)
 				require.Equal(t, "done", res.Content.Parts[0].Text)
 				require.Len(t, m.Requests(), 3)
-				require.Len(t, notes, 2)
-				require.Equal(t, "t", notes[0].Meta.Task)
-				require.Greater(t, time.Since(began), notes[0].Delay)
+				require.Len(t, waits, 2, "one event a wait")
+				require.Equal(t, []any{spec.WaitRetry, 2, 5}, []any{waits[0].For, waits[0].Try, waits[0].Tries})
+				require.NotEmpty(t, waits[0].Why)
+				require.True(t, waits[1].Until.After(waits[0].Until) && waits[0].Until.After(began))
 			})
 		})
 	}
@@ -135,11 +137,12 @@ func TestQuotaHoldsEverybody(t *testing.T) {
 		}
 		began := time.Now()
 		var seen []held
-		hold := model.NewHold(func(until time.Time, quota string) { seen = append(seen, held{until.Sub(began), quota}) })
+		hold := model.NewHold(nil)
+		ctx := model.WithObserver(t.Context(), func(w spec.Wait) { seen = append(seen, held{w.Until.Sub(began), w.Quota}) })
 		p := model.New(m, model.Policy{Hold: hold, Retry: model.Retry{Tries: 1}})
 		done := make(chan *model.Error)
 		go func() {
-			_, err := modeltest.Collect(t.Context(), p, modeltest.Ask("greedy", "x"))
+			_, err := modeltest.Collect(ctx, p, modeltest.Ask("greedy", "x"))
 			done <- err
 		}()
 		synctest.Wait()

@@ -22,10 +22,11 @@ type Poster struct {
 	refuse refuser
 }
 
-// NewPoster makes a poster. Of opt it takes HTTPClient, IdleTimeout and FirstTimeout. With tell every request says in headers
+// NewPoster makes a poster. Of opt it takes HTTPClient and Patience; silence is for models of which that says nothing. With tell every request says in headers
 // on whose behalf it is made. refuse makes the error of an answer whose status is not 2xx.
-func NewPoster(opt Options, tell bool, refuse func(status int, h http.Header, body []byte) *Error) *Poster {
+func NewPoster(opt Options, silence time.Duration, tell bool, refuse func(status int, h http.Header, body []byte) *Error) *Poster {
 	p := &Poster{refuse: refuse}
+	opt.silence = silence
 	p.client, p.base = newHTTPClient(opt, tell)
 	return p
 }
@@ -43,7 +44,7 @@ func (p *Poster) Post(post *http.Request, req *Request, take func(data []byte) b
 	parent := post.Context()
 	ctx, stop := context.WithCancelCause(parent)
 	defer stop(nil)
-	c := &call{meta: req.Meta, plain: true, slow: req.slow(), encoded: func() {}, stop: stop, refuse: p.refuse}
+	c := &call{req: req, plain: true, encoded: func() {}, stop: stop, refuse: p.refuse}
 	done, err := p.stream(post.WithContext(context.WithValue(ctx, callKey{}, c)), c, take)
 	if err != nil {
 		return done, classify(parent, context.Cause(ctx), c, err)
@@ -91,6 +92,14 @@ func drain(body io.Reader, c *call) {
 	if _, err := io.Copy(io.Discard, io.LimitReader(body, maxErrorBody)); err != nil {
 		c.failed(err)
 	}
+}
+
+// deep says that the model thinks for long: it was told to, or, where it was told nothing, it is not of the quick kind.
+func (req *Request) deep() bool {
+	if req.Config != nil && req.Config.ThinkingConfig != nil && req.Config.ThinkingConfig.ThinkingLevel != "" {
+		return req.Config.ThinkingConfig.ThinkingLevel == genai.ThinkingLevelHigh
+	}
+	return !strings.Contains(req.Model, "flash")
 }
 
 // slow says that the service may answer in its own time.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"time"
 
@@ -41,19 +42,9 @@ func (r Retry) withDefaults() Retry {
 
 // retrier tries again what may pass and holds the process at a quota.
 type retrier struct {
-	next    Model
-	retry   Retry
-	hold    *Hold
-	onRetry func(RetryNote)
-}
-
-// RetryNote tells an observer that a try was given up.
-type RetryNote struct {
-	Meta Meta
-	// Try counts from 1; Err is why it failed; Delay is the pause before the next.
-	Try   int
-	Err   *Error
-	Delay time.Duration
+	next  Model
+	retry Retry
+	hold  *Hold
 }
 
 // Generate implements Model.
@@ -91,7 +82,7 @@ type retrying struct {
 
 	try     int
 	held    time.Duration // time spent at holds
-	quotas  int           // 429s in a row
+	limited int           // 429s in a row
 	refused int           // signatures refused
 	wasted  spec.Usage
 	shown   bool // a try that was given up had shown deltas
@@ -100,6 +91,9 @@ type retrying struct {
 func (c *retrying) run(ctx context.Context) (*Result, *Error) {
 	began := time.Now()
 	for c.try = 1; ; c.try++ {
+		if err := c.hold.refuse(c.req.choice()); err != nil {
+			return nil, err
+		}
 		if err := c.waitHold(ctx); err != nil {
 			return nil, err
 		}
@@ -116,12 +110,19 @@ func (c *retrying) run(ctx context.Context) (*Result, *Error) {
 			c.try--
 			continue
 		}
-		c.quotas = 0
+		c.limited = 0
+		c.hold.keep(ctx, c.req.choice(), err)
 		delay, again := c.decide(err, time.Since(began)-c.held)
 		if !again {
+			if c.try > 1 {
+				err.Message += fmt.Sprintf(" (%d tries)", c.try)
+			}
 			return nil, err
 		}
-		c.onRetry(RetryNote{Meta: c.req.Meta, Try: c.try, Err: err, Delay: delay})
+		tell(ctx, spec.Wait{
+			For: spec.WaitRetry, Model: c.req.choice().String(), Try: c.try + 1, Tries: c.tries(err),
+			Until: time.Now().Add(delay), Why: err.Error(),
+		})
 		if err := sleep(ctx, delay); err != nil {
 			return nil, cancelled(err)
 		}
@@ -130,6 +131,9 @@ func (c *retrying) run(ctx context.Context) (*Result, *Error) {
 
 func (c *retrying) waitHold(ctx context.Context) *Error {
 	from := time.Now()
+	if until, quota := c.hold.held(); until.After(from) {
+		tell(ctx, spec.Wait{For: spec.WaitHold, Model: c.req.choice().String(), Until: until, Quota: quota})
+	}
 	err := c.hold.Wait(ctx)
 	c.held += time.Since(from)
 	if err != nil {
@@ -140,13 +144,8 @@ func (c *retrying) waitHold(ctx context.Context) *Error {
 
 // once sends once. The first delta after a try that had shown some says that those are void.
 func (c *retrying) once(ctx context.Context) (*Result, *Error) {
-	void, some := c.shown, false
-	res, err := collect(c.next.Generate(ctx, c.req), func(ev Event, _ error) bool {
-		ev.Restart, void, some = ev.Restart || void, false, true
-		return c.yield(ev, nil)
-	})
+	res, err := anew(c.next.Generate(ctx, c.req), &c.shown, c.yield)
 	if err != nil {
-		c.shown = c.shown || some
 		err = c.shed(err)
 	}
 	return res, err
@@ -167,9 +166,9 @@ func (c *retrying) shed(err *Error) *Error {
 func (c *retrying) holdAll(err *Error) {
 	wait := err.RetryAfter
 	if wait <= 0 {
-		wait = min(5*time.Second<<min(c.quotas, 4), time.Minute)
+		wait = min(5*time.Second<<min(c.limited, 4), time.Minute)
 	}
-	c.quotas++
+	c.limited++
 	c.hold.Extend(time.Now().Add(max(wait, time.Second)), err.Quota)
 }
 
@@ -179,18 +178,23 @@ func (c *retrying) decide(err *Error, spent time.Duration) (time.Duration, bool)
 		return c.resign()
 	}
 	switch err.Class {
-	case Overloaded, Unavailable, Truncated:
+	case Overloaded, Unavailable, Stalled, Truncated:
 	default:
 		return 0, false
 	}
+	delay := max(c.backoff.NextBackOff(), err.RetryAfter)
+	return delay, c.try < c.tries(err) && spent+delay <= c.retry.Time
+}
+
+// tries is how often a call may be sent that fails with err.
+func (c *retrying) tries(err *Error) int {
 	tries := c.retry.Tries
 	for _, most := range []int{err.tries, c.req.tries} {
 		if most > 0 {
 			tries = min(tries, most)
 		}
 	}
-	delay := max(c.backoff.NextBackOff(), err.RetryAfter)
-	return delay, c.try < tries && spent+delay <= c.retry.Time
+	return tries
 }
 
 // resign answers a refused signature: the same once more, because servers refuse good ones at times, then without the

@@ -5,20 +5,28 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // maxErrorBody bounds what is read of an error's body.
 const maxErrorBody = 1 << 20
 
-// slowFirst is the shortest wait for the first byte in the flex tier, whose answers are promised within 15 minutes.
-const slowFirst = 20 * time.Minute
+// How long a server may be silent where nobody says. Thoughts are not streamed: a model that thinks for long begins late. In the
+// flex tier answers are promised within 15 minutes.
+const (
+	defaultSilence = time.Minute
+	deepFirst      = 5 * time.Minute
+	slowFirst      = 20 * time.Minute
+)
 
-var errIdle = errors.New("the server sent nothing for too long")
+var errIdle = errors.New("the server sent nothing")
 
 // newTransport makes the connections of one client. Without a proxy Google speaks HTTP/2 and needs one; gateways mostly
 // speak HTTP/1.1, where the default of two idle connections a host would open a new one for nearly every call. There is
@@ -26,6 +34,7 @@ var errIdle = errors.New("the server sent nothing for too long")
 func newTransport() *http.Transport {
 	t := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 15 * time.Second}).DialContext,
 		ForceAttemptHTTP2:     true,
 		MaxIdleConns:          256,
 		MaxIdleConnsPerHost:   128,
@@ -42,20 +51,18 @@ type callKey struct{}
 
 // call is what the transport knows of one send: status, headers and body of a refusal, how the stream broke.
 type call struct {
-	meta    Meta
+	req     *Request
 	plain   bool   // the answer is one document, not a stream
-	slow    bool   // the service answers in its own time: the flex tier
 	encoded func() // gives the encoder's place back; called once the request is on its way
 	stop    context.CancelCauseFunc
 	refuse  refuser // nil means Google's
 
-	mu       sync.Mutex
-	sent     bool
-	received bool
-	status   int
-	header   http.Header
-	refusal  []byte
-	broken   error
+	mu      sync.Mutex
+	sent    bool
+	status  int
+	header  http.Header
+	refusal []byte
+	broken  error
 }
 
 // refuser turns a refusal into the error that it stands for.
@@ -94,15 +101,17 @@ func newHTTPClient(opt Options, tell bool) (client *http.Client, base *http.Tran
 	}
 	client.Transport = &wire{
 		base: under, tell: tell,
-		first: cmp.Or(opt.FirstTimeout, 10*time.Minute), idle: cmp.Or(opt.IdleTimeout, 2*time.Minute),
+		patience: opt.Patience, silence: cmp.Or(opt.silence, defaultSilence),
 	}
 	return client, base
 }
 
 // wire is the RoundTripper under the SDK. Every send carries its own *call in the context.
 type wire struct {
-	base        http.RoundTripper
-	first, idle time.Duration
+	base http.RoundTripper
+	// patience may be nil; silence is for models of which it says nothing.
+	patience func(model string) (first, silence time.Duration)
+	silence  time.Duration
 	// tell says that the base URL is not Google's own, so that our headers may be sent.
 	tell bool
 }
@@ -119,13 +128,10 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.mu.Unlock()
 	if w.tell {
 		req = req.Clone(req.Context())
-		c.meta.write(req.Header)
+		c.req.Meta.write(req.Header)
 	}
-	first := w.first
-	if c.slow {
-		first = max(first, slowFirst)
-	}
-	dog := newWatchdog(c.stop, first, w.idle)
+	first, silence := w.patienceFor(c.req)
+	dog := newWatchdog(c.stop, first, silence)
 	resp, err := w.base.RoundTrip(req)
 	if err != nil {
 		dog.halt()
@@ -134,7 +140,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.mu.Lock()
 	c.status, c.header = resp.StatusCode, resp.Header
 	c.mu.Unlock()
-	body := &watched{body: resp.Body, dog: dog, call: c}
+	body := &watched{body: resp.Body, dog: dog}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return w.refused(resp, body, c)
 	}
@@ -145,6 +151,23 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp.Body = newReframer(body, c.failed)
 	resp.ContentLength = -1
 	return resp, nil
+}
+
+// patienceFor is how long the server may be silent before the first byte and between bytes.
+func (w *wire) patienceFor(req *Request) (first, silence time.Duration) {
+	if w.patience != nil {
+		first, silence = w.patience(req.Model)
+	}
+	switch {
+	case first > 0:
+	case req.slow():
+		first = slowFirst
+	case req.deep():
+		first = max(w.silence, deepFirst)
+	default:
+		first = w.silence
+	}
+	return first, cmp.Or(silence, w.silence)
 }
 
 // refused keeps the body of an error, because the SDK drops the headers and trusts the code in the body.
@@ -180,7 +203,6 @@ func (m Meta) write(h http.Header) {
 type watched struct {
 	body io.ReadCloser
 	dog  *watchdog
-	call *call
 }
 
 // Read implements io.Reader.
@@ -188,11 +210,6 @@ func (w *watched) Read(p []byte) (int, error) {
 	w.dog.start()
 	n, err := w.body.Read(p)
 	w.dog.pause(n > 0)
-	if n > 0 {
-		w.call.mu.Lock()
-		w.call.received = true
-		w.call.mu.Unlock()
-	}
 	return n, err
 }
 
@@ -207,19 +224,25 @@ type watchdog struct {
 	timer       *time.Timer
 	first, idle time.Duration
 	began       time.Time
-	alive       bool
+	alive       atomic.Bool
 }
 
 // newWatchdog starts at once, so that it covers the wait for headers too.
 func newWatchdog(stop context.CancelCauseFunc, first, idle time.Duration) *watchdog {
-	return &watchdog{
-		first: first, idle: idle, began: time.Now(),
-		timer: time.AfterFunc(first, func() { stop(errIdle) }),
+	d := &watchdog{first: first, idle: idle, began: time.Now()}
+	d.timer = time.AfterFunc(first, func() { stop(d.silence()) })
+	return d
+}
+
+func (d *watchdog) silence() error {
+	if d.alive.Load() {
+		return fmt.Errorf("%w for %s in the middle of its answer (silence)", errIdle, d.idle)
 	}
+	return fmt.Errorf("%w for %s (first_byte)", errIdle, d.first)
 }
 
 func (d *watchdog) start() {
-	if d.alive {
+	if d.alive.Load() {
 		d.timer.Reset(d.idle)
 		return
 	}
@@ -228,7 +251,7 @@ func (d *watchdog) start() {
 
 func (d *watchdog) pause(gotData bool) {
 	d.timer.Stop()
-	d.alive = d.alive || gotData
+	d.alive.Store(d.alive.Load() || gotData)
 }
 
 func (d *watchdog) halt() { d.timer.Stop() }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
 )
 
 // silent is a server that never answers.
@@ -18,19 +19,37 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, context.Cause(r.Context())
 }
 
-func TestTheFlexTierIsGivenTime(t *testing.T) {
+func TestHowLongTheFirstByteMayTake(t *testing.T) {
 	t.Parallel()
-	for slow, want := range map[bool]time.Duration{false: 10 * time.Minute, true: 20 * time.Minute} {
+	think := func(level genai.ThinkingLevel) *genai.GenerateContentConfig {
+		return &genai.GenerateContentConfig{ThinkingConfig: &genai.ThinkingConfig{ThinkingLevel: level}}
+	}
+	flex := &genai.GenerateContentConfig{ServiceTier: genai.ServiceTierFlex}
+	const flash, pro = "gemini-3.8-flash", "gemini-3.1-pro-preview"
+	for _, c := range []struct {
+		name        string
+		req         Request
+		asked, want time.Duration
+	}{
+		{"as a rule", Request{Model: flash}, 0, time.Minute},
+		{"it thinks for long", Request{Model: flash, Config: think("HIGH")}, 0, 5 * time.Minute},
+		{"it thinks for long by itself", Request{Model: pro}, 0, 5 * time.Minute},
+		{"it is told not to", Request{Model: pro, Config: think("LOW")}, 0, time.Minute},
+		{"somebody has said how long", Request{Model: pro}, 2 * time.Minute, 2 * time.Minute},
+		{"flex", Request{Model: flash, Config: flex}, 0, 20 * time.Minute},
+		{"flex, and somebody has said how long", Request{Model: flash, Config: flex}, 3 * time.Minute, 3 * time.Minute},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
 			defer stop(nil)
-			c := &call{slow: slow, stop: stop, encoded: func() {}}
-			req, err := http.NewRequestWithContext(context.WithValue(ctx, callKey{}, c), http.MethodPost, "http://127.0.0.1", nil)
+			own := &call{req: &c.req, stop: stop, encoded: func() {}}
+			req, err := http.NewRequestWithContext(context.WithValue(ctx, callKey{}, own), http.MethodPost, "http://127.0.0.1", nil)
 			require.NoError(t, err)
+			patience := func(string) (time.Duration, time.Duration) { return c.asked, 0 }
 			began := time.Now()
-			_, err = (&wire{base: silent{}, first: 10 * time.Minute, idle: time.Minute}).RoundTrip(req)
+			_, err = (&wire{base: silent{}, patience: patience, silence: time.Minute}).RoundTrip(req)
 			require.ErrorIs(t, err, errIdle)
-			require.Equal(t, want, time.Since(began))
+			require.Equal(t, c.want, time.Since(began), c.name)
 		})
 	}
 }

@@ -1,8 +1,10 @@
 package spec
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"time"
 )
 
 // Gate is a command that decides pass or fail.
@@ -80,6 +82,9 @@ type Model struct {
 	// it wants one.
 	BaseURL string `json:"base_url,omitempty" yaml:"base_url,omitempty"`
 	KeyEnv  string `json:"key_env,omitempty" yaml:"key_env,omitempty"`
+	// FirstByte and Silence are how long a call may wait for its first byte, and for each later one; 0 leaves it to the model.
+	FirstByte Duration `json:"first_byte,omitzero" yaml:"first_byte,omitempty"`
+	Silence   Duration `json:"silence,omitzero" yaml:"silence,omitempty"`
 	// Fallback are the models that stand in, in their order, while this one is overloaded: aliases or names.
 	Fallback []string `json:"fallback,omitempty" yaml:"fallback,omitempty"`
 	// Tier is standard, flex or priority; empty leaves it to the service.
@@ -98,6 +103,8 @@ type Project struct {
 	Gates    []Gate `json:"gates,omitempty" yaml:"gates,omitempty"`
 	// Models maps aliases; the alias "default" serves roles that name none.
 	Models map[string]Model `json:"models,omitempty" yaml:"models,omitempty"`
+	// ModelOutage is how long a call goes on asking a service that is away; 0 means ten minutes.
+	ModelOutage Duration `json:"model_outage,omitzero" yaml:"model_outage,omitempty"`
 	// Limits are the defaults of every role.
 	Limits Limits `json:"limits,omitzero" yaml:"limits,omitempty"`
 	// Protected are globs that generators may not touch unless a task's files name them.
@@ -123,6 +130,20 @@ func (p *Project) ModelName(model string) string {
 		return m.Name
 	}
 	return model
+}
+
+// Outage is how long a call goes on asking a service that is away.
+func (p *Project) Outage() time.Duration { return cmp.Or(p.ModelOutage.Std(), 10*time.Minute) }
+
+// Patience is how long a call of a model, by its name, may wait for its first byte and for each later one; 0 leaves it to the
+// model. Of several aliases the most patient counts.
+func (p *Project) Patience(name string) (first, silence time.Duration) {
+	for _, m := range p.Models {
+		if m.Name == name {
+			first, silence = max(first, m.FirstByte.Std()), max(silence, m.Silence.Std())
+		}
+	}
+	return first, silence
 }
 
 // Model returns the settings of a role's model, an alias or a name; the zero value for a name that no alias has.

@@ -70,6 +70,8 @@ func lineOf(e *contextscope.Event) line {
 		}
 	case contextscope.KindControl:
 		l = nudgeLine(e, data[wire.Nudge](e))
+	case contextscope.KindProgress:
+		l = waitLine(e, data[wire.Progress](e))
 	case contextscope.KindRequest:
 		l = requestLine(e, data[wire.Request](e))
 	case contextscope.KindAnswer:
@@ -239,6 +241,14 @@ func nudgeLine(e *contextscope.Event, n wire.Nudge) line {
 		return line{fmt.Sprintf("%s has one turn left to hand in: %s", who(e), n.Class), warn}
 	case wire.ReasonLoop:
 		return line{fmt.Sprintf("%s goes round in a circle: %s", who(e), n.Detail), warn}
+	}
+	return line{}
+}
+
+// waitLine tells what an agent's model is waited for, once: of the tries that follow the live part tells.
+func waitLine(e *contextscope.Event, p wire.Progress) line {
+	if w := p.Wait; w != nil && w.Try <= 2 { //nolint:mnd // the try behind the first that failed
+		return line{who(e) + ": " + w.String(), warn}
 	}
 	return line{}
 }

@@ -131,4 +131,6 @@ type Started struct {
 // Progress is the data of a progress event: what an agent is doing, in a few words.
 type Progress struct {
 	Doing string `json:"doing"`
+	// Wait is set where a call of a model waits, or another model is asked.
+	Wait *spec.Wait `json:"wait,omitempty"`
 }

@@ -204,7 +204,9 @@ func (a *answer) result(done bool, broken *model.Error) (*model.Result, *model.E
 		}
 		fault = model.AsError(err)
 	}
-	fault.Usage = a.cost()
+	if a.began || fault.Class == model.Stalled { // nobody says whether a silent server did the work
+		fault.Usage = a.cost()
+	}
 	return nil, fault
 }
 
@@ -234,9 +236,6 @@ func (a *answer) metadata() *genai.GenerateContentResponseUsageMetadata {
 
 // cost is what an answer that failed cost all the same. What was begun is paid.
 func (a *answer) cost() spec.Usage {
-	if !a.began {
-		return spec.Usage{}
-	}
 	u := a.metadata()
 	return spec.Usage{
 		Calls: 1, Prompt: int(u.PromptTokenCount), Cached: int(u.CachedContentTokenCount), Output: int(u.CandidatesTokenCount),

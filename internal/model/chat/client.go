@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -22,8 +21,9 @@ const (
 	DefaultKeyEnv  = "OPENAI_API_KEY"
 )
 
-// defaultIdle is the longest silence between two chunks. Local servers hold a call back until they have all of it.
-const defaultIdle = 10 * time.Minute
+// silence is how long a server may be silent. Services think without a word, and local ones hold a call back until they
+// have all of it.
+const silence = 5 * time.Minute
 
 // Options configure a client.
 type Options struct {
@@ -34,8 +34,9 @@ type Options struct {
 	KeyEnv string
 	// HTTPClient lends its transport, cookie jar and redirect policy; nil means connections of the client's own.
 	HTTPClient *http.Client
-	// FirstTimeout is the longest wait for the first byte, IdleTimeout the longest silence after it; both default to 10 min.
-	FirstTimeout, IdleTimeout time.Duration
+	// Patience is how long a model, by name, may be silent before the first byte of an answer and between bytes; 0, or nil,
+	// leaves it at 5 min.
+	Patience func(model string) (first, silence time.Duration)
 }
 
 // String leaves the key out.
@@ -65,9 +66,8 @@ func New(opt Options) (*Client, error) {
 		return nil, &model.Error{Class: model.Auth, Message: fmt.Sprintf("the API key %scontains a space, a line break or "+
 			"a character that no key has: set it again", c.keyWhere())}
 	}
-	c.poster = model.NewPoster(model.Options{
-		HTTPClient: opt.HTTPClient, FirstTimeout: opt.FirstTimeout, IdleTimeout: cmp.Or(opt.IdleTimeout, defaultIdle),
-	}, c.base != DefaultBaseURL, c.refuse)
+	c.poster = model.NewPoster(model.Options{HTTPClient: opt.HTTPClient, Patience: opt.Patience}, silence,
+		c.base != DefaultBaseURL, c.refuse)
 	return c, nil
 }
 
@@ -96,23 +96,11 @@ func (c *Client) Generate(ctx context.Context, req *model.Request) iter.Seq2[mod
 		switch {
 		case s.stopped:
 		case err != nil:
-			yield(model.Event{}, c.redact(err))
+			yield(model.Event{}, err.Hide(c.key))
 		default:
 			yield(model.Event{Result: res}, nil)
 		}
 	}
-}
-
-// redact makes sure that no server or library has put the key into a text.
-func (c *Client) redact(e *model.Error) *model.Error {
-	if c.key == "" {
-		return e
-	}
-	e.Message, e.Quota = strings.ReplaceAll(e.Message, c.key, "[key]"), strings.ReplaceAll(e.Quota, c.key, "[key]")
-	if e.Err != nil && strings.Contains(e.Err.Error(), c.key) {
-		e.Err = errors.New(strings.ReplaceAll(e.Err.Error(), c.key, "[key]"))
-	}
-	return e
 }
 
 // send is one request under way. It lives on the goroutine that ranges.

@@ -153,13 +153,19 @@ func TestSilenceIsEnded(t *testing.T) {
 	t.Parallel()
 	srv, _ := serve(t, chattest.Options{}, `rules: [{task: said, steps: [{fault: hang, text: "one two"}]},
 	  {task: silent, steps: [{text: late, delay: 1h}]}]`)
-	c := newClient(t, Options{BaseURL: srv.URL, IdleTimeout: 30 * time.Millisecond, FirstTimeout: time.Minute})
+	c := newClient(t, Options{BaseURL: srv.URL, Patience: patient(time.Minute, 30*time.Millisecond)})
 	_, fault := modeltest.Collect(t.Context(), c, modeltest.Ask("said", "x"))
-	require.Equal(t, model.Truncated, fault.Class)
+	require.Equal(t, model.Stalled, fault.Class)
 	require.Positive(t, fault.Usage.Prompt, "what was begun is paid")
-	c = newClient(t, Options{BaseURL: srv.URL, IdleTimeout: time.Minute, FirstTimeout: 60 * time.Millisecond})
+	c = newClient(t, Options{BaseURL: srv.URL, Patience: patient(60*time.Millisecond, time.Minute)})
 	_, fault = modeltest.Collect(t.Context(), c, modeltest.Ask("silent", "x"))
-	require.Equal(t, model.Unavailable, fault.Class)
+	require.Equal(t, model.Stalled, fault.Class)
+	require.Positive(t, fault.Usage.Prompt, "the request is with the server, which may have done the work")
+}
+
+// patient is the patience with every model.
+func patient(first, silence time.Duration) func(string) (time.Duration, time.Duration) {
+	return func(string) (time.Duration, time.Duration) { return first, silence }
 }
 
 // tail is a body whose end comes late, or not at all.
@@ -220,18 +226,18 @@ func TestPatience(t *testing.T) {
 				<-r.Context().Done()
 				return nil, r.Context().Err()
 			})}})
-		for tier, want := range map[genai.ServiceTier]time.Duration{"": 10 * time.Minute, genai.ServiceTierFlex: 20 * time.Minute} {
+		for tier, want := range map[genai.ServiceTier]time.Duration{"": 5 * time.Minute, genai.ServiceTierFlex: 20 * time.Minute} {
 			req := modeltest.Ask("t", "x")
 			req.Config = &genai.GenerateContentConfig{ServiceTier: tier}
 			began := time.Now()
 			_, fault := modeltest.Collect(t.Context(), c, req)
-			require.Equal(t, model.Unavailable, fault.Class)
+			require.Equal(t, model.Stalled, fault.Class)
 			require.Equal(t, want, time.Since(began))
 		}
 		c = newClient(t, Options{BaseURL: "http://service.test/v1", HTTPClient: &http.Client{Transport: roundTrip(
 			func(r *http.Request) (*http.Response, error) {
 				resp := respond(200, events(`"content":"hi"`))
-				resp.Body = &tail{Reader: resp.Body, ctx: r.Context(), after: 9 * time.Minute}
+				resp.Body = &tail{Reader: resp.Body, ctx: r.Context(), after: 4 * time.Minute}
 				return resp, nil
 			})}})
 		_, fault := modeltest.Collect(t.Context(), c, modeltest.Ask("t", "x"))

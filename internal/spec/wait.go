@@ -1,0 +1,55 @@
+package spec
+
+import (
+	"fmt"
+	"time"
+)
+
+// For what a call of a model waits.
+const (
+	WaitRetry    = "retry"    // the model failed and is asked again
+	WaitFallback = "fallback" // another model is asked instead
+	WaitOver     = "over"     // the model answers again
+	WaitHold     = "hold"     // the service asks everybody to wait
+	WaitOutage   = "outage"   // the service is away
+	WaitQuota    = "quota"    // a quota of the model is used up, and no call waits for it
+)
+
+// Wait says for what a call of a model waits, and until when.
+type Wait struct {
+	For string `json:"for"`
+	// Model is the model, with its tier where one is named; Instead is the one that is asked in its place.
+	Model   string `json:"model"`
+	Instead string `json:"instead,omitempty"`
+	// Try is the try that comes, of Tries; 0 where nobody counts.
+	Try   int `json:"try,omitempty"`
+	Tries int `json:"tries,omitempty"`
+	// Until is when the wait ends, End when a service that is away is given up.
+	Until time.Time `json:"until,omitzero"`
+	End   time.Time `json:"end,omitzero"`
+	Quota string    `json:"quota,omitempty"`
+	Why   string    `json:"why,omitempty"`
+}
+
+// String says the wait in words.
+func (w Wait) String() string {
+	switch w.For {
+	case WaitFallback:
+		return fmt.Sprintf("%s is asked instead of %s: %s", w.Instead, w.Model, w.Why)
+	case WaitOver:
+		return w.Model + " answers again"
+	case WaitHold, WaitQuota:
+		return fmt.Sprintf("waiting for quota %q of %s until %s", w.Quota, w.Model, clock(w.Until))
+	case WaitOutage:
+		return fmt.Sprintf("waiting for %s: try %d at %s, until %s: %s", w.Model, w.Try, clock(w.Until), clock(w.End), w.Why)
+	}
+	return fmt.Sprintf("waiting for %s: try %d of %d at %s: %s", w.Model, w.Try, w.Tries, clock(w.Until), w.Why)
+}
+
+// clock is a time of day on this machine, with its date where it is far.
+func clock(t time.Time) string {
+	if time.Until(t).Abs() > 12*time.Hour {
+		return t.Local().Format("2006-01-02 15:04 MST")
+	}
+	return t.Local().Format("15:04:05")
+}
