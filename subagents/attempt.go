@@ -107,6 +107,9 @@ func (at *attempt) prepare(ctx context.Context) (release func(), err error) {
 		return release, fmt.Errorf("make a private directory: %w", err)
 	}
 	undo = append(undo, func() {
+		if errors.Is(context.Cause(ctx), errShutdown) {
+			return // it goes with the directory that it is in, which can take longer than the end of a run may
+		}
 		if err := workspace.Remove(at.private); err != nil {
 			at.log.Warn().Err(err).Msg("a private directory stays behind")
 		}
@@ -120,16 +123,18 @@ func (at *attempt) prepare(ctx context.Context) (release func(), err error) {
 			return release, err
 		}
 	}
-	for _, dir := range []string{at.home(), at.temp()} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return release, fmt.Errorf("make a private directory: %w", err)
-		}
-	}
-	audience := sandbox.Agents
 	if tests(at.assignment) {
-		audience = sandbox.Gates
+		return release, nil // each of its commands is prepared for itself
 	}
-	return release, at.environment(audience)
+	return release, at.environment(at.audience())
+}
+
+// audience is whose cache the agent's commands use: one of its own where they have the network or secrets.
+func (at *attempt) audience() sandbox.Audience {
+	if r := &at.assignment.Role; r.Network || len(r.Secrets) > 0 {
+		return sandbox.Apart(r.Name, r.Network, len(r.Secrets) > 0)
+	}
+	return sandbox.Agents
 }
 
 func (at *attempt) home() string { return filepath.Join(at.private, "home") }
@@ -181,10 +186,22 @@ func (at *attempt) reset(ctx context.Context) error {
 	return at.slot.Reset(ctx, commit)
 }
 
-// environment makes what commands see, in the cache of those who run them: what agents can write, gates never read.
+// environment makes what commands see, in the cache of those who run them: what agents can write, gates never read. Home and
+// temporary directory are new: what an earlier command left there configures no later one.
 func (at *attempt) environment(audience sandbox.Audience) error {
 	w, a := at.worker, at.assignment
-	cache, err := w.cfg.Caches.For(audience)
+	scratch := filepath.Join(at.private, "views")
+	for _, dir := range []string{at.home(), at.temp(), scratch} {
+		err := workspace.Remove(dir)
+		if err == nil {
+			err = os.Mkdir(dir, 0o700)
+		}
+		if err != nil {
+			return fmt.Errorf("make a private directory: %w", err)
+		}
+	}
+	at.cache = sandbox.Cache{}
+	cache, err := w.cfg.Caches.For(audience, at.ground(), scratch)
 	if err != nil {
 		return err
 	}
@@ -202,7 +219,7 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 	if err != nil {
 		return &refusal{err}
 	}
-	if at.slot != nil && audience == sandbox.Agents {
+	if at.slot != nil && audience != sandbox.Gates && audience != sandbox.Setup {
 		at.env = append(at.env, at.slot.GitEnv()...)
 		at.readable = append(at.readable, at.slot.GitDir(), at.slot.Borrowed())
 	}
@@ -211,7 +228,7 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 
 // ground is what the attempt's commands have to themselves; an attempt without a slot works in its private directory.
 func (at *attempt) ground() sandbox.Place {
-	p := sandbox.Place{Tree: at.private, Home: at.home(), Temp: at.temp()}
+	p := sandbox.Place{Tree: at.private, Home: at.home(), Temp: at.temp(), Downloads: at.cache.Downloads}
 	if at.slot != nil {
 		p.Tree = at.slot.Dir()
 	}
@@ -275,14 +292,27 @@ func (at *attempt) remaining() func(context.Context) ([]string, error) {
 	}
 }
 
+// Ground is what a command sees, writes and reads.
+type Ground struct {
+	Env                []string
+	Place              sandbox.Place
+	Writable, Readable []string
+}
+
+// fresh prepares a gate or the setup.
+func (at *attempt) fresh(who sandbox.Audience) (Ground, error) {
+	err := at.environment(who)
+	return Ground{at.env, at.ground(), at.cache.Writable, at.readable}, err
+}
+
 func (at *attempt) tester() *Tester {
 	return &Tester{
 		Environ:    at.worker.cfg.Environ,
 		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.slot.Tree,
 		Reset:   func(ctx context.Context) error { return at.slot.Reset(ctx, at.commit) },
 		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
-		Env:     at.env, Place: at.ground(), Writable: at.cache.Writable, Readable: at.readable,
-		ToolsDir: at.worker.cfg.ToolsDir, Limiter: at.worker.cfg.Gates, Bounds: at.bounds(), Doing: at.progress.doing,
+		Fresh:   at.fresh, ToolsDir: at.worker.cfg.ToolsDir, Limiter: at.worker.cfg.Gates, Bounds: at.bounds(),
+		Doing: at.progress.doing,
 		Judge: at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,
 	}
 }

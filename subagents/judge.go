@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"divisi/contextscope"
-	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
@@ -45,7 +44,7 @@ func (at *attempt) judge() func(context.Context) (spec.Result, error) {
 
 // judgeByCommand has the role's command say pass by exiting with 0.
 func (at *attempt) judgeByCommand(ctx context.Context) (spec.Result, error) {
-	if err := at.environment(sandbox.Agents); err != nil {
+	if err := at.environment(at.audience()); err != nil {
 		return spec.Result{}, err
 	}
 	r, err := at.command().Run(ctx)
@@ -57,7 +56,7 @@ func (at *attempt) judgeByCommand(ctx context.Context) (spec.Result, error) {
 
 // judgeByModel has the role's model compare the patch with what was asked for.
 func (at *attempt) judgeByModel(ctx context.Context) (spec.Result, error) {
-	if err := at.environment(sandbox.Agents); err != nil {
+	if err := at.environment(at.audience()); err != nil {
 		return spec.Result{}, err
 	}
 	agent, done, err := at.agent(ctx)

@@ -31,11 +31,9 @@ type Tester struct {
 	// their paths: the next gate is to test the tree that lands.
 	Reset   func(ctx context.Context) error
 	Restore func(ctx context.Context) ([]string, error)
-	// Env is what gates see; Place, Writable and Readable what they may write and read. ToolsDir is what setup may write too.
-	Env                []string
-	Place              sandbox.Place
-	Writable, Readable []string
-	ToolsDir           string
+	// Fresh prepares one command, a gate or the setup. ToolsDir is what setup may write too.
+	Fresh    func(sandbox.Audience) (Ground, error)
+	ToolsDir string
 	// Environ is the user's environment, of which setup is given the settings for downloads.
 	Environ []string
 	Limiter *gate.Limiter
@@ -154,14 +152,17 @@ func (t *Tester) setup(ctx context.Context) (*spec.Result, error) {
 		return nil, nil //nolint:nilnil // nothing to run, nothing failed
 	}
 	t.doing("setup: " + strings.Join(args, " "))
-	writable := t.Writable
+	g, err := t.Fresh(sandbox.Setup)
+	if err != nil {
+		return nil, err
+	}
 	if t.ToolsDir != "" {
-		writable = append(slices.Clone(writable), t.ToolsDir)
+		g.Writable = append(slices.Clone(g.Writable), t.ToolsDir)
 	}
 	env, readable, leftOut := sandbox.Downloads(t.Environ)
 	out, err := sandbox.Run(ctx, sandbox.Command{
-		Args: args, Dir: t.Dir, Env: append(env, t.Env...), Place: t.Place, Writable: writable,
-		Readable: append(readable, t.Readable...), Network: true,
+		Args: args, Dir: t.Dir, Env: append(env, g.Env...), Place: g.Place, Writable: g.Writable,
+		Readable: append(readable, g.Readable...), Network: true,
 		Loopback: t.Assignment.Project.Loopback,
 		Timeout:  t.Bounds.left(),
 	})
@@ -209,9 +210,13 @@ func (t *Tester) gate(ctx context.Context, g spec.Gate, tree string) (spec.Recei
 	}
 	defer release()
 	t.doing("gate " + g.Name)
+	ground, err := t.Fresh(sandbox.Gates)
+	if err != nil {
+		return spec.Receipt{}, err
+	}
 	whole := &transcript{}
 	where := gate.Where{
-		Dir: t.Dir, Tree: tree, Env: t.Env, Place: t.Place, Writable: t.Writable, Readable: t.Readable,
+		Dir: t.Dir, Tree: tree, Env: ground.Env, Place: ground.Place, Writable: ground.Writable, Readable: ground.Readable,
 		Network: t.Assignment.Role.Network, Loopback: t.Assignment.Role.Loopback, Sink: whole,
 	}
 	if b, ok := t.Assignment.Baseline[g.Name]; ok {

@@ -41,7 +41,7 @@ func (g *globals) demo(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err //nolint:wrapcheck // it says what to install
 	}
-	o.plan = "plan.yaml"
+	o.plan, o.demo = "plan.yaml", true
 	if err := o.check(nil, g); err != nil {
 		return err
 	}

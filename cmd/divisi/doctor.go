@@ -50,7 +50,7 @@ func newDoctor(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check what runs need of this machine, and say what to do",
-		Long: `Check git, the sandbox, the message server, keys, gates, disk, optional programs and what earlier runs left
+		Long: `Check git, the sandbox, the message server, keys, gates, disk, caches, optional programs and what earlier runs left
 behind. Each finding is ok, a warning (runs work, with less than there could be) or a problem (runs
 fail), with what to do. Gates are not run, and no model is called without --call.
 
@@ -75,7 +75,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	}
 	problems := 0
 	for _, check := range []func(context.Context) []finding{
-		d.git, d.sandbox, d.bus, d.state, d.disk, d.programs, d.project, d.leftovers,
+		d.git, d.sandbox, d.bus, d.state, d.disk, d.caches, d.programs, d.project, d.leftovers,
 	} {
 		for _, f := range check(ctx) {
 			if f.Status == statusProblem {

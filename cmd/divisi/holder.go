@@ -48,6 +48,8 @@ type holder struct {
 	view      *console.Console
 	// dir is the run's directory, caches where its commands keep theirs.
 	dir, caches string
+	// trash is what removes work trees and old caches.
+	trash *workspace.Trash
 	// positions are the places in the plan file; nil where there is none.
 	positions *configs.Positions
 	// skipped are agents of other programs that are no roles here.
@@ -192,6 +194,7 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 	} else if killed > 0 {
 		h.g.log.Info().Int("killed", killed).Msg("commands of an earlier holder were still running")
 	}
+	h.sweep() // what it left
 	parallel := max(1, h.spec.Parallel)
 	pool, err := workspace.NewPool(h.git, h.mirror, filepath.Join(h.dir, "slots"), parallel)
 	if err != nil {
@@ -226,7 +229,7 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 		ToolsDir: filepath.Join(h.dir, "tools"), Temp: filepath.Join(h.dir, "tmp"), Environ: os.Environ(),
 		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: parallel, Roles: roles, Run: h.run, Tools: h.tools,
 		Clock: now, IDs: newID(), Log: h.g.log,
-	}), func() { models.close(); h.tape.tell(h.g); h.sweep(pool); h.forget() }, nil
+	}), func() { models.close(); h.tape.tell(h.g); h.sweep(); h.forget() }, nil
 }
 
 // hide takes the runs' own files out of the sight of confined commands, wherever they lie: with the bus's credential they could
@@ -243,8 +246,8 @@ func (h *holder) hide() error {
 }
 
 // sweep removes what only this process needed: the slots, which can be large, and private directories.
-func (h *holder) sweep(pool *workspace.Pool) {
-	if err := errors.Join(pool.Close(), workspace.Remove(filepath.Join(h.dir, "tmp"))); err != nil {
+func (h *holder) sweep() {
+	if err := errors.Join(h.trash.Put(filepath.Join(h.dir, "slots")), h.trash.Put(filepath.Join(h.dir, "tmp"))); err != nil {
 		h.g.log.Warn().Err(err).Msg("work trees were left behind")
 	}
 }

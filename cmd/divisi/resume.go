@@ -65,7 +65,7 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	}
 	h := &holder{
 		g: g, run: run, git: gitCLI, dashboard: o.dashboard, notices: notices(),
-		dir: g.runDir(run), caches: filepath.Join(g.stateDir, "caches"),
+		dir: g.runDir(run),
 	}
 	if h.bus, err = g.openBus(ctx, run, m.NATS); err != nil {
 		return err
@@ -87,6 +87,14 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	if h.mirror, err = gitCLI.OpenMirror(filepath.Join(h.dir, "repo.git")); err != nil {
 		return err //nolint:wrapcheck // it names the mirror
 	}
+	if h.caches, err = g.cachesOf(h.checkout, m.Demo); err != nil {
+		return err
+	}
+	release, err := h.keep()
+	if err != nil {
+		return err
+	}
+	defer release()
 	if h.spec = st.Spec; o.repo != "" {
 		m.Repo = h.checkout.Top
 		if err := writeMeta(h.dir, m); err != nil {

@@ -25,7 +25,7 @@ type runOptions struct {
 	record, replay, sandbox           string
 	roles                             []string
 	parallel, budget                  int
-	yes, dryRun, strict, trust        bool
+	yes, dryRun, strict, trust, demo  bool
 }
 
 func newRun(g *globals) *cobra.Command {
@@ -150,9 +150,13 @@ func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*ho
 	if s.Parallel > maxParallel {
 		return nil, usagef(".divisi/divisi.yaml: parallel is %d: %d agents at once is the most", s.Parallel, maxParallel)
 	}
+	caches, err := g.cachesOf(checkout, o.demo)
+	if err != nil {
+		return nil, err
+	}
 	h := &holder{
 		g: g, run: s.Run, git: gitCLI, checkout: checkout, spec: s, dashboard: o.dashboard,
-		dir: g.runDir(s.Run), caches: filepath.Join(g.stateDir, "caches"), skipped: set.Skipped,
+		dir: g.runDir(s.Run), caches: caches, skipped: set.Skipped,
 	}
 	if err := h.openTape(o); err != nil {
 		return nil, err
@@ -306,6 +310,13 @@ func (g *globals) begin(ctx context.Context, h *holder, o runOptions) (err error
 	if err := makeDir(h.dir, o.dryRun); err != nil {
 		return err
 	}
+	if !o.dryRun {
+		release, err := h.keep()
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	defer func() {
 		if !h.begun {
 			err = errors.Join(err, os.RemoveAll(h.dir))
@@ -320,7 +331,7 @@ func (g *globals) begin(ctx context.Context, h *holder, o runOptions) (err error
 	if err != nil || o.dryRun {
 		return err
 	}
-	m := meta{Repo: h.spec.Repo, NATS: o.nats}
+	m := meta{Repo: h.spec.Repo, NATS: o.nats, Demo: o.demo}
 	if o.record != "" {
 		if m.Record, err = filepath.Abs(o.record); err != nil {
 			return fmt.Errorf("--record: %w", err)

@@ -154,6 +154,8 @@ type meta struct {
 	NATS string `json:"nats,omitempty"`
 	// Record is the directory of the recording that the run was begun with.
 	Record string `json:"record,omitempty"`
+	// Demo says that the repository is the demo's.
+	Demo bool `json:"demo,omitempty"`
 }
 
 func readMeta(dir string) (meta, error) {

@@ -62,7 +62,8 @@ const maxShards = 16 << 20
 // shardCommand makes the private directories of a place and says how a command works there. It has no network.
 func (h *holder) shardCommand(ctx context.Context, place sandbox.Place) (sandbox.Command, error) {
 	c := sandbox.Command{Dir: place.Tree, Place: place, Timeout: shardTimeout, MaxOutput: maxShards}
-	for _, d := range []string{place.Home, place.Temp} {
+	scratch := place.Temp + "-views"
+	for _, d := range []string{place.Home, place.Temp, scratch} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			return c, fmt.Errorf("make a temporary directory: %w", err)
 		}
@@ -71,10 +72,11 @@ func (h *holder) shardCommand(ctx context.Context, place sandbox.Place) (sandbox
 	if err != nil {
 		return c, err //nolint:wrapcheck // it names the program
 	}
-	cache, err := sandbox.Caches{Dir: h.caches, Go: toolchain}.For(sandbox.Agents)
+	cache, err := sandbox.Caches{Dir: h.caches, Go: toolchain}.For(sandbox.Agents, place, scratch)
 	if err != nil {
 		return c, err //nolint:wrapcheck // it names the directory
 	}
+	c.Place.Downloads = cache.Downloads
 	cache.Env["DIVISI_RUN"] = h.run
 	tools := filepath.Join(h.dir, "tools")
 	c.Writable, c.Readable = cache.Writable, append(cache.Readable, tools)

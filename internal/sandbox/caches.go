@@ -5,34 +5,49 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
 )
 
-// Audience is who writes a cache.
+// Audience is who writes a build cache.
 type Audience string
 
-// The audiences. What agents can write is never read by gates: a forged cache entry would be a forged test result.
+// The audiences. What agents can write is never read by gates: a forged cache entry would be a forged test result. The setup
+// writes the cache of the gates, and the downloads.
 const (
 	Agents Audience = "agents"
 	Gates  Audience = "gates"
+	Setup  Audience = "setup"
 )
 
-// Caches are Divisi's own caches of build tools and package managers, below its state directory. They outlive runs; the
-// user's own caches are only ever read.
+// Apart is the audience of a role whose commands have the network or secrets: it shares its build cache with no other.
+func Apart(role string, network, secrets bool) Audience {
+	who := Agents
+	if network {
+		who += "-network"
+	}
+	if secrets {
+		who += "-secrets"
+	}
+	return who + Audience("-"+role)
+}
+
+// Caches are Divisi's own caches of build tools and package managers for one repository, below its state directory. They outlive
+// runs; the user's own caches are only ever read.
 type Caches struct {
-	// Dir is an absolute directory that Divisi owns.
+	// Dir is an absolute directory that Divisi owns, of this repository alone.
 	Dir string
 	// Go is what AskGo returned.
 	Go Toolchain
 }
 
-// Cache is what a command needs to use a cache: for Settings.Vars, Settings.Path, Command.Writable and Command.Readable.
+// Cache is what a command needs to use a cache: for Settings.Vars, Settings.Path, Command.Writable, Command.Readable and
+// Place.Downloads.
 type Cache struct {
 	Env                map[string]string
+	Downloads          DownloadDirs
 	Path               []string
 	Writable, Readable []string
 }
@@ -46,11 +61,11 @@ func makeCache(root string, dirs []string) error {
 	if err := os.MkdirAll(filepath.Dir(root), 0o700); err != nil {
 		return err
 	}
-	unlock, err := lockCache(root)
+	lock, err := lockFile(root+".lock", false, true) // it lies beside the cache, where no command can write
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer lock.Close() // and with it the lock
 	err = makeBelow(root, dirs)
 	if err == nil || transient(err) {
 		return err
@@ -113,39 +128,88 @@ func makeOpen(r *os.Root, dir string) error {
 	return nil
 }
 
-// For makes the cache of an audience and says how to use it.
-func (c Caches) For(who Audience) (Cache, error) {
-	root := filepath.Join(c.Dir, string(who))
-	env := map[string]string{
-		"XDG_CACHE_HOME":    filepath.Join(root, "xdg"),
-		"npm_config_cache":  filepath.Join(root, "npm"),
-		"YARN_CACHE_FOLDER": filepath.Join(root, "yarn"),
-		"PIP_CACHE_DIR":     filepath.Join(root, "pip"),
-		"CARGO_HOME":        filepath.Join(root, "cargo"),
-		"GOCACHE":           filepath.Join(root, "go-build"),
-		"GOPATH":            filepath.Join(root, "go"),
-		"GOMODCACHE":        filepath.Join(root, "go", "pkg", "mod"),
+// private are the directories below HOME that configure tools: they go with the command. What a tool keeps of its downloads in such
+// a directory is a link to them.
+var (
+	private = map[string]string{
+		"CARGO_HOME": ".cargo", "GOPATH": "go", "npm_config_cache": ".npm",
+		"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_STATE_HOME": ".local/state",
 	}
-	if err := makeCache(root, slices.Sorted(maps.Values(env))); err != nil {
+	links = map[string]string{".cargo/registry": "cargo-registry", ".cargo/git": "cargo-git", ".npm/_cacache": "npm"}
+)
+
+// For makes the cache of an audience and returns how a command in a place uses it. The place's home must exist and be empty: it gets
+// the links that lead to the downloads. What the command writes into its view of them is kept in scratch while it runs; without
+// one it only reads them.
+func (c Caches) For(who Audience, place Place, scratch string) (Cache, error) {
+	return c.at(Probe(), who, place, scratch)
+}
+
+func (c Caches) at(l Level, who Audience, place Place, scratch string) (Cache, error) {
+	owner := who
+	if who == Setup {
+		owner = Gates
+	}
+	root, downloads := filepath.Join(c.Dir, string(owner)), filepath.Join(c.Dir, "downloads")
+	place.Downloads = DownloadDirs{
+		Dir: downloads, Modules: filepath.Join(c.Dir, "modules"), Lent: c.Go.ModCache, Scratch: scratch, Fill: who == Setup,
+	}
+	seen := place.seenAt(l)
+	env := map[string]string{
+		"XDG_CACHE_HOME": filepath.Join(root, "xdg"), "GOCACHE": filepath.Join(root, "go-build"),
+		"YARN_CACHE_FOLDER": filepath.Join(seen.Downloads.Dir, "yarn"), "PIP_CACHE_DIR": filepath.Join(seen.Downloads.Dir, "pip"),
+	}
+	kept := []string{filepath.Join(downloads, "yarn"), filepath.Join(downloads, "pip")}
+	for _, dir := range links {
+		kept = append(kept, filepath.Join(downloads, dir))
+	}
+	if err := errors.Join(makeCache(root, []string{env["GOCACHE"], env["XDG_CACHE_HOME"]}), makeCache(downloads, kept),
+		makeCache(place.Downloads.Modules, nil), furnish(place.Home, seen.Downloads.Dir)); err != nil {
 		return Cache{}, fmt.Errorf("make the caches of %s: %w", who, err)
 	}
-	cache := Cache{Env: env, Writable: []string{root}}
-	// GOENV=off: what an agent writes with "go env -w" must not reach another command.
+	for name, dir := range private {
+		env[name] = filepath.Join(seen.Home, dir)
+	}
+	cache := Cache{Env: env, Writable: []string{root}, Downloads: place.Downloads}
+	c.forGo(l, who, &cache, seen)
+	return cache, nil
+}
+
+// furnish makes the links to downloads in a home.
+func furnish(home, downloads string) error {
+	for link, dir := range links {
+		link = filepath.Join(home, link)
+		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+			return err
+		}
+		if err := os.Symlink(filepath.Join(downloads, dir), link); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forGo adds what Go needs. A view of the modules has the user's too. Without one a command has a module cache of its own, and
+// gets modules from the others as from a proxy.
+func (c Caches) forGo(l Level, who Audience, cache *Cache, seen Place) {
+	env, own := cache.Env, cache.Downloads
+	// GOENV=off: what is written with "go env -w" must not reach another command.
 	env["GOENV"], env["GOTOOLCHAIN"] = "off", "local"
 	// Where all slots are shown at one path, results fit in every slot as they are.
-	env["GOFLAGS"] = c.Go.flags(who == Gates && !Probe().have(Namespaces))
-	if c.Go.Root != "" {
-		cache.Path = []string{filepath.Join(c.Go.Root, "bin")}
-		downloads := []string{filepath.Join(c.Go.ModCache, downloaded)}
-		cache.Readable = append([]string{c.Go.Root}, downloads...)
-		if who == Agents { // what setup downloaded for gates; agents may have no network
-			gates := filepath.Join(c.Dir, string(Gates))
-			downloads = append(downloads, filepath.Join(gates, "go", "pkg", "mod", downloaded))
-			// The top of it: what lies below, gates can replace by a link to anywhere.
-			cache.Readable = append(cache.Readable, gates)
-		}
-		env["GOPROXY"], env["GONOPROXY"] = c.Go.proxy(downloads), "none"
-		env["GOSUMDB"], env["GONOSUMDB"] = c.Go.SumDB, c.Go.NoSumDB
+	env["GOFLAGS"] = c.Go.flags((who == Gates || who == Setup) && !l.have(Namespaces))
+	env["GOMODCACHE"] = seen.Downloads.Modules
+	if c.Go.Root == "" {
+		return
 	}
-	return cache, nil
+	cache.Path, cache.Readable = []string{filepath.Join(c.Go.Root, "bin")}, []string{c.Go.Root}
+	downloads := []string{filepath.Join(seen.Downloads.Modules, downloaded)}
+	if own.Fill || own.Scratch == "" || !l.views() {
+		downloads = append(downloads, filepath.Join(own.Lent, downloaded))
+		cache.Readable = append(cache.Readable, downloads[1])
+	}
+	if !own.Fill && len(downloads) > 1 {
+		env["GOMODCACHE"] = filepath.Join(seen.Home, "go", "pkg", "mod")
+	}
+	env["GOPROXY"], env["GONOPROXY"] = c.Go.proxy(downloads), "none"
+	env["GOSUMDB"], env["GONOSUMDB"] = c.Go.SumDB, c.Go.NoSumDB
 }

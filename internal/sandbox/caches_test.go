@@ -46,23 +46,32 @@ func TestAudiencesShareNothing(t *testing.T) {
 		Dir: t.TempDir(),
 		Go:  Toolchain{Root: "/usr/local/go", ModCache: "/home/u/go/pkg/mod", BuildCache: "/home/u/.cache/go-build"},
 	}
-	agents, err := caches.For(Agents)
-	require.NoError(t, err)
-	gates, err := caches.For(Gates)
-	require.NoError(t, err)
-	for _, cache := range []Cache{agents, gates} {
+	var roots []string
+	for _, who := range []Audience{
+		Agents, Gates, Apart("a", true, false), Apart("a", false, true), Apart("a", true, true), Apart("b", true, false),
+	} {
+		home := t.TempDir()
+		cache, err := caches.For(who, Place{Home: home}, t.TempDir())
+		require.NoError(t, err)
 		require.Len(t, cache.Writable, 1)
+		require.False(t, cache.Downloads.Fill)
 		require.DirExists(t, cache.Env["GOCACHE"])
-		for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "npm_config_cache", "CARGO_HOME", "XDG_CACHE_HOME"} {
+		for _, name := range []string{"GOCACHE", "XDG_CACHE_HOME"} {
 			require.True(t, strings.HasPrefix(cache.Env[name], cache.Writable[0]+"/"), name)
 		}
+		seen := Place{Home: home}.Seen().Home
+		for _, name := range []string{"GOPATH", "CARGO_HOME", "npm_config_cache", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"} {
+			require.True(t, strings.HasPrefix(cache.Env[name], seen+"/"), name)
+		}
 		require.Equal(t, "local", cache.Env["GOTOOLCHAIN"])
-		_, err := Env(Settings{Vars: cache.Env})
+		require.Equal(t, "off", cache.Env["GOENV"])
+		_, err = Env(Settings{Vars: cache.Env})
 		require.NoError(t, err)
+		require.NotContains(t, roots, cache.Writable[0])
+		roots = append(roots, cache.Writable[0])
 	}
-	require.NotEqual(t, agents.Writable, gates.Writable)
-	require.Contains(t, agents.Env["GOPROXY"], gates.Env["GOMODCACHE"], "agents can use what setup downloaded for gates")
-	require.NotContains(t, gates.Env["GOPROXY"], agents.Env["GOMODCACHE"])
-	require.NotContains(t, strings.Join(gates.Readable, " "), agents.Writable[0])
-	require.False(t, strings.HasPrefix(gates.Writable[0], agents.Writable[0]))
+	setup, err := caches.For(Setup, Place{Home: t.TempDir()}, t.TempDir())
+	require.NoError(t, err)
+	require.Equal(t, roots[1], setup.Writable[0])
+	require.True(t, setup.Downloads.Fill)
 }

@@ -9,19 +9,28 @@ import (
 	"syscall"
 )
 
-// lockCache waits until nobody else, in this process or another, makes the same cache. The file lies beside the cache, where no
-// command can write.
-func lockCache(root string) (unlock func(), err error) {
-	f, err := os.OpenFile(root+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+// lockFile opens a file and locks it, shared or for one holder alone. It waits for other holders, or returns errHeld. Closing the file
+// drops the lock.
+func lockFile(path string, shared, wait bool) (*os.File, error) {
+	how := syscall.LOCK_EX
+	if shared {
+		how = syscall.LOCK_SH
+	}
+	if !wait {
+		how |= syscall.LOCK_NB
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the file
 	}
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
-		if err == nil {
-			return func() { _ = f.Close() }, nil // and with it the lock
-		}
-		if !errors.Is(err, syscall.EINTR) {
+		err := syscall.Flock(int(f.Fd()), how)
+		switch {
+		case err == nil:
+			return f, nil
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return nil, errors.Join(errHeld, f.Close())
+		case !errors.Is(err, syscall.EINTR):
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), err), f.Close())
 		}
 	}

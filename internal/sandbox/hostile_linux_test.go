@@ -31,48 +31,57 @@ func testCaches(t *testing.T) Caches {
 // using is a command of an audience of the caches.
 func using(p place, c Cache, script string) Command {
 	command := p.shell(script)
-	command.Env = append(command.Env, "GOPATH="+c.Env["GOPATH"], "GOMODCACHE="+c.Env["GOMODCACHE"])
+	command.Env = append(command.Env, "XDG_CACHE_HOME="+c.Env["XDG_CACHE_HOME"], "GOCACHE="+c.Env["GOCACHE"])
 	command.Writable, command.Readable = append(command.Writable, c.Writable...), c.Readable
+	command.Place.Downloads = c.Downloads
+	if p.level.have(Namespaces) {
+		command.Env = append(command.Env, "DOWNLOADS="+seenDownloads)
+	} else {
+		command.Env = append(command.Env, "DOWNLOADS="+c.Downloads.Dir)
+	}
 	return command
 }
 
-// Agents read what gates downloaded. A gate runs what an agent wrote, and can put a link in the place of that.
-func TestALinkInTheGatesCacheLeadsAgentsNowhere(t *testing.T) {
+func cacheFor(t *testing.T, p place, caches Caches, who Audience) Cache {
+	t.Helper()
+	c, err := caches.at(p.level, who, Place{Home: t.TempDir()}, t.TempDir())
+	require.NoError(t, err)
+	return c
+}
+
+// A setup can put a link in the place of what it downloads.
+func TestALinkInDownloadsLeadsNowhere(t *testing.T) {
 	t.Parallel()
-	for name, target := range map[string]string{"to a secret": secretPlace(t), "to itself": "download"} {
+	for name, target := range map[string]string{"to a secret": secretPlace(t), "to itself": "pip"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			onRungs(t, func(t *testing.T, p place) {
 				t.Helper()
 				caches := testCaches(t)
-				gates, err := caches.For(Gates)
-				require.NoError(t, err)
-				out := p.run(t, using(p, gates, `d=$GOMODCACHE/cache; rm -rf $d; mkdir -p $d; ln -s `+target+` $d/download`))
+				out := p.run(t, using(p, cacheFor(t, p, caches, Setup), `cd $DOWNLOADS; rm -rf pip; ln -s `+target+` pip; ln -s `+target+` other`))
 				require.Zero(t, out.ExitCode, out.Text())
-				agents, err := caches.For(Agents)
-				require.NoError(t, err)
-				out = p.run(t, using(p, agents, `cat `+gates.Env["GOMODCACHE"]+`/cache/download/id_rsa; cat `+target+`/id_rsa; echo ran`))
-				require.NotContains(t, out.Text(), "TOP-SECRET")
-				require.Contains(t, out.Text(), "ran\n")
+				for _, who := range []Audience{Gates, Agents} {
+					out = p.run(t, using(p, cacheFor(t, p, caches, who), `cd $DOWNLOADS; cat pip/id_rsa other/id_rsa `+target+`/id_rsa; echo ran`))
+					require.NotContains(t, out.Text(), "TOP-SECRET")
+					require.Contains(t, out.Text(), "ran\n")
+				}
 			}, full, sharedUser, oneWorld, noFilter)
 		})
 	}
 }
 
-func TestAgentsReadWhatGatesDownloaded(t *testing.T) {
+func TestOthersReadWhatSetupDownloaded(t *testing.T) {
 	t.Parallel()
 	onRungs(t, func(t *testing.T, p place) {
 		t.Helper()
 		caches := testCaches(t)
-		gates, err := caches.For(Gates)
-		require.NoError(t, err)
-		p.run(t, using(p, gates, `mkdir -p $GOMODCACHE/cache/download; echo module > $GOMODCACHE/cache/download/m`))
-		agents, err := caches.For(Agents)
-		require.NoError(t, err)
-		file := gates.Env["GOMODCACHE"] + "/cache/download/m"
-		out := p.run(t, using(p, agents, `cat `+file+`; echo forged > `+file))
-		require.Contains(t, out.Text(), "module\n")
-		require.NotZero(t, out.ExitCode, "it may read it, not write it")
+		out := p.run(t, using(p, cacheFor(t, p, caches, Setup), `echo module > $DOWNLOADS/m`))
+		require.Zero(t, out.ExitCode, out.Text())
+		for _, who := range []Audience{Gates, Agents} {
+			out := p.run(t, using(p, cacheFor(t, p, caches, who), `cat $DOWNLOADS/m; echo forged > $DOWNLOADS/m`))
+			require.Contains(t, out.Text(), "module\n")
+			require.Equal(t, p.level.views(), out.Success(), "what it may write is a view of its own")
+		}
 	}, full, sharedUser, oneWorld, noFilter)
 }
 
@@ -96,20 +105,16 @@ func TestARuinedCacheIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	victim := t.TempDir()
 	for name, script := range map[string]string{
-		"a file":          `rm -rf $GOPATH; : > $GOPATH`,
-		"a dangling link": `rm -rf $GOPATH; ln -s /nonexistent/place $GOPATH`,
-		"a closed one":    `mkdir -p $GOPATH/pkg; chmod 0 $GOPATH`,
-		"a link out":      `rm -rf $GOPATH; ln -s ` + victim + ` $GOPATH`,
+		"a file":          `rm -rf $XDG_CACHE_HOME; : > $XDG_CACHE_HOME`,
+		"a dangling link": `rm -rf $XDG_CACHE_HOME; ln -s /nonexistent/place $XDG_CACHE_HOME`,
+		"a closed one":    `mkdir -p $XDG_CACHE_HOME/pkg; chmod 0 $XDG_CACHE_HOME`,
+		"a link out":      `rm -rf $XDG_CACHE_HOME; ln -s ` + victim + ` $XDG_CACHE_HOME`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, caches := newPlace(t), testCaches(t)
-			c, err := caches.For(Agents)
-			require.NoError(t, err)
-			require.Zero(t, p.run(t, using(p, c, script)).ExitCode)
-			c, err = caches.For(Agents)
-			require.NoError(t, err)
-			out := p.run(t, using(p, c, `echo x > $GOMODCACHE/x`))
+			require.Zero(t, p.run(t, using(p, cacheFor(t, p, caches, Agents), script)).ExitCode)
+			out := p.run(t, using(p, cacheFor(t, p, caches, Agents), `echo x > $XDG_CACHE_HOME/x; echo x > $GOCACHE/x`))
 			require.Zero(t, out.ExitCode, out.Text())
 			made, err := os.ReadDir(victim)
 			require.NoError(t, err)
@@ -123,22 +128,22 @@ func TestMakersOfARuinedCacheAgree(t *testing.T) {
 	t.Parallel()
 	for range 30 {
 		caches := testCaches(t)
-		c, err := caches.For(Gates)
-		require.NoError(t, err)
-		require.NoError(t, os.RemoveAll(c.Env["GOPATH"]))
-		require.NoError(t, os.WriteFile(c.Env["GOPATH"], nil, 0o600))
+		c := cacheFor(t, place{}, caches, Gates)
+		require.NoError(t, os.RemoveAll(c.Env["XDG_CACHE_HOME"]))
+		require.NoError(t, os.WriteFile(c.Env["XDG_CACHE_HOME"], nil, 0o600))
+		homes := t.TempDir()
 		var makers errgroup.Group
 		for i := range 4 {
 			makers.Go(func() error {
-				c, err := caches.For(Gates)
+				c, err := caches.For(Gates, Place{Home: filepath.Join(homes, strconv.Itoa(i))}, "")
 				if err != nil {
 					return err
 				}
-				return os.WriteFile(filepath.Join(c.Env["GOMODCACHE"], strconv.Itoa(i)), nil, 0o600)
+				return os.WriteFile(filepath.Join(c.Env["GOCACHE"], strconv.Itoa(i)), nil, 0o600)
 			})
 		}
 		require.NoError(t, makers.Wait())
-		modules, err := os.ReadDir(c.Env["GOMODCACHE"])
+		modules, err := os.ReadDir(c.Env["GOCACHE"])
 		require.NoError(t, err)
 		require.Len(t, modules, 4, "one of them lost its cache")
 	}
@@ -148,9 +153,8 @@ func TestMakersOfARuinedCacheAgree(t *testing.T) {
 func TestACacheOutlivesAWantOfDescriptors(t *testing.T) {
 	t.Parallel()
 	caches := testCaches(t)
-	c, err := caches.For(Gates)
-	require.NoError(t, err)
-	module := filepath.Join(c.Env["GOMODCACHE"], "module")
+	c := cacheFor(t, place{}, caches, Gates)
+	module := filepath.Join(c.Env["GOCACHE"], "module")
 	require.NoError(t, os.WriteFile(module, nil, 0o600))
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Env = append(os.Environ(), attackVar+"=cache", "CACHES="+caches.Dir)
@@ -176,7 +180,7 @@ func makeWithoutDescriptors() int {
 		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3 + free, Max: had.Max}); err != nil {
 			return 3
 		}
-		_, err := caches.For(Gates)
+		err := makeCache(filepath.Join(caches.Dir, string(Gates)), []string{filepath.Join(caches.Dir, string(Gates), "xdg")})
 		if unix.Setrlimit(unix.RLIMIT_NOFILE, &had) != nil {
 			return 4
 		}

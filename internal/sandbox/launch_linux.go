@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -45,6 +46,8 @@ type process struct {
 	way *way
 	// box is the control group that it runs in; nil where there is none.
 	box *box
+	// scratch is what views keep of it; empty for nothing.
+	scratch string
 }
 
 // startProcess starts a command.
@@ -125,6 +128,9 @@ func launch(l Level, c Command, trial *stage.Trial, std streams) (_ *process, er
 	if !l.have(Namespaces) {
 		p.marked = id
 	}
+	if dir := c.Place.Downloads.Scratch; dir != "" {
+		p.scratch = filepath.Join(dir, id)
+	}
 	p.cmd = &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{stage.Marker}, Dir: "/",
 		// It lives for a moment or does next to nothing: collecting garbage would only cost.
@@ -166,7 +172,8 @@ func attributes(l Level) *syscall.SysProcAttr {
 		unix.CLONE_NEWNET
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: userID, HostID: user, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: userID, HostID: group, Size: 1}}
-	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
+	// The kernel works in the closed directory of a view, as whoever mounted it: that takes CAP_DAC_OVERRIDE.
+	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
 	return attr
 }
 
@@ -177,6 +184,9 @@ func compose(l Level, c Command, id string) (config *stage.Config, trees []*os.F
 		shown = c.Place.shown()
 	}
 	v, err := newView(c, shown)
+	if err == nil {
+		err = v.addDownloads(l, c.Place.Downloads, id)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -338,6 +348,9 @@ func (p *process) wait(out *Output) error {
 	if p.marked != "" {
 		killMarked(JobVar, p.marked)
 	}
+	if p.scratch != "" && !out.Cancelled { // else it goes with the directory that it is in
+		removeViews(p.scratch)
+	}
 	out.OutOfMemory = p.box.outOfMemory()
 	p.box.close()
 	var closed error
@@ -354,6 +367,15 @@ func (p *process) wait(out *Output) error {
 		out.Signal = status.Signal().String()
 	}
 	return closed
+}
+
+// removeViews removes what a command wrote into its views. What cannot be removed goes with the directory that it is in.
+func removeViews(dir string) {
+	closed, _ := filepath.Glob(filepath.Join(dir, "*", stage.Work, "*")) // the pattern is well-formed
+	for _, work := range closed {
+		_ = os.Chmod(work, 0o700) //nolint:gosec // a directory that the kernel has closed
+	}
+	_ = os.RemoveAll(dir)
 }
 
 func closeAll(files []*os.File) {

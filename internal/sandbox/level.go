@@ -35,6 +35,8 @@ type Level struct {
 	abi int
 	// leaks are what a try-out could do that it should not.
 	leaks []string
+	// viewless is why commands have no private views of downloads.
+	viewless error
 	// untried is why the machine could not be tried out; then no command runs.
 	untried error
 }
@@ -45,6 +47,9 @@ func (l Level) Layers() []Layer { return slices.Clone(l.layers) }
 func (l Level) have(name string) bool {
 	return slices.ContainsFunc(l.layers, func(x Layer) bool { return x.Name == name && x.Have })
 }
+
+// views reports whether commands can have private views of downloads.
+func (l Level) views() bool { return l.have(Namespaces) && l.viewless == nil }
 
 // Confined says whether commands are kept from reading and writing outside their paths.
 func (l Level) Confined() bool { return l.have(Namespaces) || l.have(Landlock) }
@@ -115,6 +120,9 @@ func (l Level) gaps() []string {
 	var gaps []string
 	for _, leak := range l.leaks {
 		gaps = append(gaps, "commands can "+leak)
+	}
+	if l.have(Namespaces) && l.viewless != nil {
+		gaps = append(gaps, fmt.Sprintf("package managers cannot write to what setup downloaded (%v)", l.viewless))
 	}
 	if l.have(Landlock) && !l.have(Namespaces) {
 		if l.abi < truncateABI {

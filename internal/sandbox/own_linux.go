@@ -29,14 +29,28 @@ func openTrees(mounts []stage.Mount) (opened []stage.Mount, trees []*os.File, er
 	if err != nil {
 		return nil, nil, err
 	}
+	open := func(m stage.Mount) (fd int, err error) {
+		tree, err := stage.OpenTree(m, users)
+		if err != nil && !m.Write {
+			tree, err = stage.OpenTree(m, 0) // it is only read, as others may
+		}
+		if err != nil {
+			return 0, err
+		}
+		trees = append(trees, os.NewFile(uintptr(tree), m.From))
+		return stage.FirstTree + len(trees) - 1, nil
+	}
 	for _, m := range mounts {
-		if m.From == "" || slices.Contains(system(), m) {
+		if m.From == "" || slices.ContainsFunc(system(), func(s stage.Mount) bool { return s.From == m.From && s.To == m.To }) {
 			opened = append(opened, m)
 			continue
 		}
-		fd, err := stage.OpenTree(m, users)
-		if err != nil && !m.Write {
-			fd, err = stage.OpenTree(m, 0) // it is only read, as others may
+		m.FD, err = open(m)
+		m.Layers = slices.Clone(m.Layers)
+		for i := range m.Layers {
+			if err == nil {
+				m.Layers[i].FD, err = open(m.Layers[i])
+			}
 		}
 		if err != nil && m.Maybe {
 			continue
@@ -44,8 +58,7 @@ func openTrees(mounts []stage.Mount) (opened []stage.Mount, trees []*os.File, er
 		if err != nil {
 			return nil, trees, &layerError{OwnUser, fmt.Errorf("hand %s to a user that is not root: %w", m.From, err)}
 		}
-		m.FD = stage.FirstTree + len(trees)
-		opened, trees = append(opened, m), append(trees, os.NewFile(uintptr(fd), m.From))
+		opened = append(opened, m)
 	}
 	return opened, trees, nil
 }

@@ -11,6 +11,9 @@ const (
 	seenTree = "/divisi/tree"
 	seenHome = "/divisi/home"
 	seenTemp = "/divisi/tmp"
+
+	seenDownloads = "/divisi/downloads"
+	seenModules   = "/divisi/modules"
 )
 
 // Place is what a command has to itself: a work tree, a home and a directory for temporary files. It may write them, but for the
@@ -18,12 +21,29 @@ const (
 type Place struct {
 	Tree, Home, Temp string
 	KeepTree         bool
+	// Downloads are what a setup has downloaded; see Cache.
+	Downloads DownloadDirs
+}
+
+// DownloadDirs are directories with what the package managers of one repository have downloaded. Only a setup writes them. Every other
+// command sees a private view: what it writes there, and the locks that it takes, no other command meets.
+type DownloadDirs struct {
+	// Dir is for all package managers but Go's, which keeps its modules in Modules. Both are empty where there are no downloads.
+	Dir, Modules string
+	// Lent is the user's module cache, which is seen below Modules; it need not exist.
+	Lent string
+	// Scratch is an existing directory for what commands write into their views.
+	Scratch string
+	// Fill lets the command write the directories themselves.
+	Fill bool
 }
 
 // Seen returns the place as commands see it: at constant paths where they have a mount namespace, else where it is. What tells a
 // command where it is (HOME, TMPDIR, GIT_WORK_TREE) must be made from this.
-func (p Place) Seen() Place {
-	if !Probe().have(Namespaces) {
+func (p Place) Seen() Place { return p.seenAt(Probe()) }
+
+func (p Place) seenAt(l Level) Place {
+	if !l.have(Namespaces) {
 		return p
 	}
 	return p.shown()
@@ -39,6 +59,9 @@ func (p Place) shown() Place {
 		if pair.is != "" {
 			*pair.result = pair.as
 		}
+	}
+	if p.Downloads.Dir != "" {
+		seen.Downloads = DownloadDirs{Dir: seenDownloads, Modules: seenModules}
 	}
 	return seen
 }

@@ -35,6 +35,10 @@ func probe() Level {
 			l.untried = failed
 			return l
 		}
+		if layer, ok := errors.AsType[*layerError](failed); ok && layer.layer == stage.Views {
+			l.viewless = failed
+			continue
+		}
 		if !l.lower(failed) {
 			return l
 		}
@@ -91,9 +95,10 @@ func passing(err error) bool {
 	return slices.ContainsFunc(few, func(e error) bool { return errors.Is(err, e) })
 }
 
-// makeTryDir makes the directory of a try-out. What matters of its file system is whether it can be shown to another user.
-func makeTryDir(l Level) (string, error) {
-	if place := tryPlace(); place != "" && l.ownUser() {
+// makeTryDir makes the directory of a try-out. Its file system must be the one that commands get their places on: not all can be
+// shown to another user, or be the upper layer of a view.
+func makeTryDir() (string, error) {
+	if place := tryPlace(); place != "" {
 		if dir, err := os.MkdirTemp(place, "divisi-probe-"); err == nil {
 			return dir, nil
 		}
@@ -104,13 +109,15 @@ func makeTryDir(l Level) (string, error) {
 // tryOut runs what must fail at a level. Leaks without which there is still confinement are returned; an error means that the
 // level cannot be had.
 func tryOut(l Level) (leaks []string, err error) {
-	dir, err := makeTryDir(l)
+	dir, err := makeTryDir()
 	if err != nil {
 		return nil, &UntriedError{err}
 	}
 	defer os.RemoveAll(dir) // two small files at worst
 	secret, own := filepath.Join(dir, "secret"), filepath.Join(dir, "own")
-	if err := errors.Join(os.WriteFile(secret, nil, 0o600), os.Mkdir(own, 0o700)); err != nil {
+	downloads := DownloadDirs{Dir: filepath.Join(own, "a"), Modules: filepath.Join(own, "b"), Scratch: filepath.Join(own, "c")}
+	if err := errors.Join(os.WriteFile(secret, nil, 0o600), os.Mkdir(own, 0o700), os.Mkdir(downloads.Dir, 0o700),
+		os.Mkdir(downloads.Modules, 0o700), os.Mkdir(downloads.Scratch, 0o700)); err != nil {
 		return nil, &UntriedError{err}
 	}
 	port, closePort, err := anyPort()
@@ -119,7 +126,8 @@ func tryOut(l Level) (leaks []string, err error) {
 	}
 	defer closePort()
 	written := filepath.Join(dir, "written")
-	r, err := perform(l, Command{Dir: own, Writable: []string{own}}, &stage.Trial{Write: written, Read: secret, Port: port})
+	c := Command{Dir: own, Writable: []string{own}, Place: Place{Downloads: downloads}}
+	r, err := perform(l, c, &stage.Trial{Write: written, Read: secret, Port: port})
 	if err != nil && passing(err) {
 		return nil, &UntriedError{err}
 	}

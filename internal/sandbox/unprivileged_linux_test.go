@@ -26,7 +26,8 @@ func TestAsSomebodyElse(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.v", "-test.run", "^("+strings.Join([]string{
 		"TestEscapes", "TestAttacksWorkUnconfined", "TestNothingSurvives", "TestNothingSurvivesTheParent", "TestHiddenIsNotRead",
 		"TestHomeIsNotThere", "TestMemoryIsBounded", "TestNetworkIsAskedFor", "TestWorksForGit", "TestWorksForMake",
-		"TestWorksWithTerminals", "TestProbeSaysWhatIsTrue",
+		"TestWorksWithTerminals", "TestProbeSaysWhatIsTrue", "TestDownloadsAreWrittenBySetupAlone", "TestALinkInDownloadsLeadsNowhere",
+		"TestOthersReadWhatSetupDownloaded",
 	}, "|")+")$")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "TMPDIR="+dir, "GEMINI_API_KEY=planted-key")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: somebody, Gid: somebody}}
@@ -34,5 +35,6 @@ func TestAsSomebodyElse(t *testing.T) {
 	require.NoError(t, err, string(out))
 	if Probe().Strict() == nil {
 		require.Contains(t, string(out), "PASS: TestEscapes/full")
+		require.Contains(t, string(out), "PASS: TestDownloadsAreWrittenBySetupAlone")
 	}
 }

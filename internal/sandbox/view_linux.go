@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"divisi/internal/sandbox/stage"
 )
@@ -50,6 +51,34 @@ func newView(c Command, shown Place) (*view, error) {
 		}
 	}
 	return v, nil
+}
+
+// addDownloads adds what the command sees of downloads: the directories themselves to the setup, to others, where the machine can,
+// layers with a directory of the command's own on top, and else the directories to read.
+func (v *view) addDownloads(l Level, d DownloadDirs, id string) error {
+	if d.Dir == "" {
+		return nil
+	}
+	for i, dir := range []string{d.Dir, d.Modules} {
+		m := stage.Mount{From: dir, To: dir, Write: d.Fill}
+		if l.have(Namespaces) {
+			m.To = []string{seenDownloads, seenModules}[i]
+		}
+		if l.views() && !d.Fill {
+			m.From, m.Write = filepath.Join(d.Scratch, id, strconv.Itoa(i)), true
+			m.Layers = []stage.Mount{{From: dir}}
+			for _, name := range []string{stage.Upper, stage.Work} {
+				if err := os.MkdirAll(filepath.Join(m.From, name), 0o700); err != nil {
+					return fmt.Errorf("make a view of %s: %w", dir, err)
+				}
+			}
+			if info, err := os.Stat(d.Lent); err == nil && info.IsDir() && dir == d.Modules {
+				m.Layers = append(m.Layers, stage.Mount{From: d.Lent})
+			}
+		}
+		v.given = append(v.given, m)
+	}
+	return nil
 }
 
 // mounts are the parts of a root, parents first. What is hidden and lies in a part is covered, and what was given below it

@@ -178,8 +178,9 @@ func TestRunGo(t *testing.T) {
 	where := newWhere(t, map[string]string{
 		"go.mod": "module tiny\n", "a.go": "package tiny\n\nfunc Two() int { return undefined }\n",
 	})
-	cache, err := sandbox.Caches{Dir: t.TempDir(), Go: tool}.For(sandbox.Gates)
+	cache, err := sandbox.Caches{Dir: t.TempDir(), Go: tool}.For(sandbox.Gates, where.Place, t.TempDir())
 	require.NoError(t, err)
+	where.Place.Downloads = cache.Downloads
 	seen := where.Place.Seen()
 	where.Env, err = sandbox.Env(sandbox.Settings{
 		Base: os.Environ(), Path: cache.Path, Home: seen.Home, Temp: seen.Temp, Vars: cache.Env,

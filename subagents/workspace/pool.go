@@ -85,11 +85,3 @@ func (p *Pool) Release(s *Slot) {
 		p.free = append(p.free, s)
 	}
 }
-
-// Close removes the pool's directory. No slot may be in use.
-func (p *Pool) Close() error {
-	if err := Remove(p.dir); err != nil {
-		return fmt.Errorf("remove the slots: %w", err)
-	}
-	return nil
-}

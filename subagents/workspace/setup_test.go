@@ -55,7 +55,7 @@ func mirrorOf(t testing.TB, slots int, user string) *bundle {
 	require.NoError(t, err)
 	pool, err := workspace.NewPool(g, m, filepath.Join(state, "slots"), slots)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, pool.Close()) })
+	t.Cleanup(func() { require.NoError(t, workspace.Remove(filepath.Join(state, "slots"))) })
 	return &bundle{git: g, user: user, checkout: c, mirror: m, pool: pool, base: c.Head}
 }
 

@@ -70,11 +70,20 @@ type Mount struct {
 	// FD is the descriptor of the tree, ready to be attached, in the place of From; 0 for none.
 	FD int
 	To string
+	// Layers, where there are some, are what To shows, the first on top, each with a From or an FD alone. What is written goes to
+	// From, a directory with empty directories Upper and Work, and leaves the layers as they are.
+	Layers []Mount
 	// Write leaves it writable, Device leaves device files usable, and Maybe skips it where it cannot be opened.
 	Write  bool
 	Device bool
 	Maybe  bool
 }
+
+// The directories in the From of a Mount with Layers.
+const (
+	Upper = "upper"
+	Work  = "work"
+)
 
 // Limits bound a command; zero values mean no bound.
 type Limits struct {
@@ -123,4 +132,6 @@ const (
 	Namespaces = "namespaces"
 	Landlock   = "landlock"
 	Seccomp    = "seccomp"
+	// Views are the mounts with Layers: without them there is no less confinement.
+	Views = "views"
 )

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -57,7 +58,11 @@ func newMount(kind string, attributes int, options map[string]string) (int, erro
 	}
 	defer unix.Close(fs) // the mount keeps what it needs
 	for name, value := range options {
-		if err := unix.FsconfigSetString(fs, name, value); err != nil {
+		set := unix.FsconfigSetString
+		if value == "" {
+			set = func(fs int, name, _ string) error { return unix.FsconfigSetFlag(fs, name) }
+		}
+		if err := set(fs, name, value); err != nil {
 			return 0, fmt.Errorf("set %s of a %s: %w", name, kind, err)
 		}
 	}
@@ -198,6 +203,9 @@ func (m Mount) make() error {
 
 // tree opens the part as a mount of its own with no more rights than it needs.
 func (m Mount) tree() (int, error) {
+	if len(m.Layers) > 0 {
+		return m.overlay()
+	}
 	if m.FD != 0 {
 		return m.FD, nil
 	}
@@ -205,6 +213,44 @@ func (m Mount) tree() (int, error) {
 		return newTmpfs(rootSize)
 	}
 	return OpenTree(m, 0)
+}
+
+// overlay makes a mount of its layers. These must be attached somewhere until it is made.
+func (m Mount) overlay() (int, error) {
+	var at []string
+	defer func() {
+		for _, dir := range at {
+			_ = unix.Unmount(dir, unix.MNT_DETACH) // the overlay has mounts of its own
+			_ = os.Remove(dir)                     // an empty directory of the root
+		}
+	}()
+	for i, layer := range append([]Mount{{From: m.From, FD: m.FD, Write: true}}, m.Layers...) {
+		dir := below + "/.layer" + strconv.Itoa(i)
+		if err := layer.attachAt(dir); err != nil {
+			return 0, &layerError{Views, fmt.Errorf("open layer %d of %s: %w", i, m.To, err)}
+		}
+		at = append(at, dir)
+	}
+	fd, err := newMount("overlay", unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV, map[string]string{
+		"upperdir": at[0] + "/" + Upper, "workdir": at[0] + "/" + Work, "lowerdir": strings.Join(at[1:], ":"), "userxattr": "",
+	})
+	if err != nil {
+		return 0, &layerError{Views, err}
+	}
+	return fd, nil
+}
+
+// attachAt attaches the part to a new directory.
+func (m Mount) attachAt(dir string) error {
+	tree, err := m.tree()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(tree) // a path handle
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	return attach(tree, dir)
 }
 
 // OpenTree opens a copy of the tree From as a mount that is not attached yet, with no more rights than m says. A users

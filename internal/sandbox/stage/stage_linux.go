@@ -120,6 +120,9 @@ func say(r Report) {
 func (c *Config) confine() error {
 	if c.Root != nil {
 		if err := c.Root.enter(); err != nil {
+			if failed, ok := errors.AsType[*layerError](err); ok {
+				return failed
+			}
 			return &layerError{Namespaces, err}
 		}
 	}

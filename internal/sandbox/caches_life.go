@@ -1,0 +1,87 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// HoldCaches marks the caches of one repository as used now, and keeps DropCaches from them until release is called, or the
+// process ends. The directory need not exist.
+func HoldCaches(dir string) (release func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return nil, fmt.Errorf("make the caches: %w", err)
+	}
+	for {
+		f, err := lockFile(dir+".lock", true, true)
+		if err != nil {
+			return nil, err
+		}
+		now := time.Now()
+		if err := os.Chtimes(f.Name(), now, now); err == nil && current(f) {
+			return func() { _ = f.Close() }, nil // and with it the lock
+		}
+		_ = f.Close() // the caches were dropped meanwhile, and the lock with them
+	}
+}
+
+// current reports whether an open file is still the one of its name.
+func current(f *os.File) bool {
+	mine, err := f.Stat()
+	named, namedErr := os.Stat(f.Name())
+	return errors.Join(err, namedErr) == nil && os.SameFile(mine, named)
+}
+
+// DropCaches calls drop, which takes a directory away, for the caches below base that no process holds and none has held since
+// unused. Caches that were for all repositories, as they once were, are dropped whatever their age.
+func DropCaches(base string, unused time.Time, drop func(dir string) error) error {
+	entries, err := os.ReadDir(base)
+	if runtime.GOOS == "windows" { // without locks it cannot be known which are in use
+		return nil
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	errs := []error{err}
+	for _, e := range entries {
+		if e.IsDir() {
+			errs = append(errs, dropOne(filepath.Join(base, e.Name()), unused, drop))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func dropOne(dir string, unused time.Time, drop func(string) error) error {
+	f, err := lockFile(dir+".lock", false, false)
+	if errors.Is(err, errHeld) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close() // and with it the lock
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	name := filepath.Base(dir)
+	if name != string(Agents) && name != string(Gates) && info.ModTime().After(unused) {
+		return nil
+	}
+	return errors.Join(drop(dir), os.Remove(f.Name()))
+}
+
+// TryLock locks a file for one holder alone until it is closed, and returns nil when there is another.
+func TryLock(path string) (*os.File, error) {
+	f, err := lockFile(path, false, false)
+	if errors.Is(err, errHeld) {
+		return nil, nil //nolint:nilnil // there is another
+	}
+	return f, err
+}
+
+// errHeld reports a lock that another process has.
+var errHeld = errors.New("in use")
