@@ -56,7 +56,7 @@ func newSite(t *testing.T) *site {
 	require.NoError(t, err)
 	pool, err := workspace.NewPool(g, m, filepath.Join(dir, "slots"), 2)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, pool.Close()) })
+	t.Cleanup(func() { require.NoError(t, workspace.Remove(filepath.Join(dir, "slots"))) })
 	noSync := false
 	b, err := bus.Open(t.Context(), bus.Options{Dir: filepath.Join(dir, "bus"), Sync: &noSync, Log: zerolog.Nop()})
 	require.NoError(t, err)
