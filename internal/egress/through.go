@@ -46,7 +46,7 @@ func (p *Proxy) through(ctx context.Context, via *url.URL, address string) (net.
 		err = r.Write(conn)
 	}
 	if err == nil {
-		res, err = http.ReadResponse(read, r)
+		res, err = http.ReadResponse(read, r) //nolint:bodyclose // what follows the head is the tunnel
 	}
 	if err == nil && res.StatusCode != http.StatusOK {
 		err = fmt.Errorf("it answers %s", res.Status)

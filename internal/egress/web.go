@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// web serves one HTTP request: CONNECT, or one with a whole http:// address. A connection carries one of the latter, so that nothing
-// that follows it reaches a server unchecked.
+// web serves one HTTP request: CONNECT, or one with a whole http:// address. A connection carries one of the latter, so that
+// nothing that follows it reaches a server unchecked.
 func (p *Proxy) web(ctx context.Context, here *peeked, accepted func() error) error {
 	r, err := http.ReadRequest(here.read)
 	if err != nil {
@@ -85,7 +85,7 @@ func answer(w io.Writer, why error) error {
 		status = http.StatusForbidden
 	}
 	text := why.Error() + "\n"
-	_, err := fmt.Fprintf(w, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
-		status, http.StatusText(status), len(text), text)
+	_, err := fmt.Fprintf(w, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"+
+		"Connection: close\r\n\r\n%s", status, http.StatusText(status), len(text), text)
 	return errors.Join(why, err)
 }

@@ -11,8 +11,8 @@ import (
 // certificateVars name files or directories with the certificates of authorities; addressVars name where packages come from.
 var (
 	certificateVars = []string{
-		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT",
-		"CARGO_HTTP_CAINFO",
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
+		"PIP_CERT", "CARGO_HTTP_CAINFO",
 	}
 	addressVars = []string{
 		"npm_config_registry", "NPM_CONFIG_REGISTRY", "YARN_NPM_REGISTRY_SERVER", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL",
@@ -26,16 +26,19 @@ var addressFiles = []struct {
 	line *regexp.Regexp
 	name func(key string) string
 }{
-	{".npmrc", regexp.MustCompile(`(?m)^\s*((?:@[\w.-]+:)?registry)\s*=\s*(\S+)\s*$`), func(key string) string { return "npm_config_" + key }},
+	{".npmrc", npmLine, func(key string) string { return "npm_config_" + key }},
 	{".config/pip/pip.conf", pipLine, pipName}, {".pip/pip.conf", pipLine, pipName},
 }
 
-var pipLine = regexp.MustCompile(`(?m)^\s*(index-url|extra-index-url|trusted-host)\s*[=:]\s*(\S+)\s*$`)
+var (
+	npmLine = regexp.MustCompile(`(?m)^\s*((?:@[\w.-]+:)?registry)\s*=\s*(\S+)\s*$`)
+	pipLine = regexp.MustCompile(`(?m)^\s*(index-url|extra-index-url|trusted-host)\s*[=:]\s*(\S+)\s*$`)
+)
 
 func pipName(key string) string { return "PIP_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_")) }
 
-// Downloads are the user's settings that a command needs to download as the user's own tools do, from the environment and from the
-// home that it names. leftOut names the settings that hold a login: a command sees none.
+// Downloads are the user's settings that a command needs to download as the user's own tools do, from the environment and from
+// the home that it names. leftOut names the settings that hold a login: a command sees none.
 func Downloads(environ []string) (env, readable, leftOut []string) {
 	add := func(name, value, from string) {
 		switch {

@@ -97,7 +97,8 @@ func (l Level) String() string {
 		text = "Commands read and write only their own tree, temp, caches and the system's programs, but see the machine's " +
 			"processes and the names of all files"
 		if l.have(Seccomp) {
-			text += "; they have no network, not even loopback, unless their role has: then it is this machine's, with every service on it"
+			text += "; they have no network, not even loopback, unless their role has: then it is this machine's, " +
+				"with every service on it"
 		}
 	}
 	var why []string

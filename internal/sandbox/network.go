@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// proxyPort is the port of a command's own loopback where it finds the proxy. It is always the same, so that build tools find what
-// they built with the same environment, and none that a program gets when it asks for any.
+// proxyPort is the port of a command's own loopback where it finds the proxy. It is always the same, so that build tools find
+// what they built with the same environment, and none that a program gets when it asks for any.
 const proxyPort = 61080
 
 // proxyVars name proxies. Some programs know the names in small letters alone.
 var proxyVars = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}
 
-// withOwnProxy points the programs of a networked command at the proxy in its namespace. ALL_PROXY names HTTP too: libraries give up
-// at an address for SOCKS5 when they lack the part for that.
+// withOwnProxy points the programs of a networked command at the proxy in its namespace. ALL_PROXY names HTTP too: libraries give
+// up at an address for SOCKS5 when they lack the part for that.
 func (c Command) withOwnProxy() Command {
 	if !c.Network {
 		return c

@@ -67,8 +67,8 @@ func (w *way) receive() (net.Listener, error) {
 		return nil, nil //nolint:nilerr // the stage reports by itself why it ended
 	}
 	var fds []int
-	messages, err := unix.ParseSocketControlMessage(rights[:got])
-	if err == nil && len(messages) == 1 {
+	messages, failed := unix.ParseSocketControlMessage(rights[:got])
+	if err = errors.Join(err, failed); err == nil && len(messages) == 1 {
 		fds, err = unix.ParseUnixRights(&messages[0])
 	}
 	if err != nil || len(fds) != 1 {

@@ -57,9 +57,9 @@ func (s *Server) hasCookie(r *http.Request) bool {
 
 // admit exchanges the token for a cookie, so that it stays neither in the address nor in the browser's history.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // without encryption, on this machine alone, there is no secure cookie
 		Name: s.cookie, Value: s.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
-	}) //nolint:gosec // without encryption, on this machine alone, there is no secure cookie
+	})
 	rest := r.URL.Query()
 	rest.Del("token")
 	to := url.URL{Path: "/", RawQuery: rest.Encode()}
