@@ -71,6 +71,7 @@ type Bus struct {
 	pulls     map[jetstream.MessagesContext]struct{} // of the readers at work
 
 	spent meter.Meter
+	back  chan struct{} // closed when the connection is there again, and then another one
 
 	closing   chan struct{}
 	closeOnce sync.Once
@@ -125,7 +126,7 @@ func (b *Bus) open(ctx context.Context, o Options) error {
 }
 
 func (b *Bus) init() {
-	b.closing = make(chan struct{})
+	b.closing, b.back = make(chan struct{}), make(chan struct{})
 	b.listeners = map[*listener]struct{}{}
 	b.pulls = map[jetstream.MessagesContext]struct{}{}
 	b.tryPatience, b.retryPatience = tryPatience, openPatience
@@ -194,6 +195,13 @@ func attach(ctx context.Context, dir string) (*Bus, error) {
 
 // Spent returns how many calls that wait for the server were made, and how long they took together.
 func (b *Bus) Spent() meter.Spent { return b.spent.Spent() }
+
+// Back is closed when a lost connection is there again. What was on its way by then may be lost.
+func (b *Bus) Back() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.back
+}
 
 // URL is the server's address without credentials.
 func (b *Bus) URL() string { return b.url }

@@ -14,6 +14,7 @@ const (
 	connectPatience = 5 * time.Second
 	reconnectWait   = 250 * time.Millisecond
 	minPayload      = 1 << 20
+	pingEvery       = 10 * time.Second // two without an answer, and a connection that died silently is lost
 )
 
 func (b *Bus) connect(h holder) error {
@@ -39,7 +40,7 @@ func (b *Bus) connect(h holder) error {
 
 func (b *Bus) connectOptions() []nats.Option {
 	opts := []nats.Option{
-		nats.Name("divisi"), nats.Timeout(connectPatience),
+		nats.Name("divisi"), nats.Timeout(connectPatience), nats.PingInterval(pingEvery),
 		nats.ErrorHandler(b.reportAsync), nats.DisconnectErrHandler(b.reportLost), nats.ReconnectHandler(b.reportBack),
 	}
 	if b.attached {
@@ -90,6 +91,8 @@ func (b *Bus) reportBack(_ *nats.Conn) {
 	for p := range b.pulls {
 		p.Stop()
 	}
+	close(b.back)
+	b.back = make(chan struct{})
 	b.mu.Unlock()
 	b.log.Info().Str("url", b.url).Msg("connected to the message server again")
 }

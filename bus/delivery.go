@@ -16,16 +16,14 @@ var (
 	ackTerm     = []byte("+TERM ")
 )
 
-const ackPrefix = "$JS.ACK." + streamTasks + "."
-
 // Delivery is a task handed to this worker. It goes to another one when AckWait passes without InProgress, so its work
 // must be fenced: a late Ack of this delivery would end the task for its successor too.
 type Delivery struct {
 	Subject    string
 	ID         string // as given to Enqueue
 	Data       []byte
-	Number     int    // 1 for the first time that the task is given out
-	AckSubject string // with it, Release can hand the task on for a worker that is gone
+	Number     int // 1 for the first time that the task is given out
+	AckSubject string
 	bus        *Bus
 }
 
@@ -74,18 +72,6 @@ func (d *Delivery) Term(ctx context.Context, reason string) error {
 	clean := strings.Join(strings.Fields(reason), " ")
 	if err := d.bus.settle(ctx, d.AckSubject, append(ackTerm[:len(ackTerm):len(ackTerm)], clean...)); err != nil {
 		return fmt.Errorf("terminate %s: %w", d.Subject, err)
-	}
-	return nil
-}
-
-// Release hands a task back for a worker that is known to be gone, so that nobody waits for its AckWait. ackSubject is
-// the worker's Delivery.AckSubject.
-func (b *Bus) Release(ctx context.Context, ackSubject string) error {
-	if !strings.HasPrefix(ackSubject, ackPrefix) || strings.ContainsAny(ackSubject, " \t\r\n*>") {
-		return fmt.Errorf("release a task: %w: %q is no acknowledgement subject", ErrSubject, ackSubject)
-	}
-	if err := b.settle(ctx, ackSubject, ackNak); err != nil {
-		return fmt.Errorf("release a task: %w", err)
 	}
 	return nil
 }

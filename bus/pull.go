@@ -20,7 +20,7 @@ var errConsumerGone = errors.New("the role's queue is gone from the server")
 // pull asks for one task. Neither task nor error means that none came for a while. The client library's own way drops
 // a task that arrives while ctx ends, which would then lie idle for a whole AckWait; this one hands it back.
 func (q *Queue) pull(ctx context.Context) (*nats.Msg, error) {
-	nc := q.bus.nc
+	nc, back := q.bus.nc, q.bus.Back()
 	inbox := nc.NewInbox()
 	answers := make(chan *nats.Msg, 8)
 	sub, err := nc.ChanSubscribe(inbox, answers)
@@ -54,6 +54,8 @@ func (q *Queue) pull(ctx context.Context) (*nats.Msg, error) {
 			}
 		case <-silence.C:
 			return nil, nil //nolint:nilnil // no answer at all: ask again
+		case <-back: // the server has forgotten the request
+			return nil, nil //nolint:nilnil // as above
 		case <-q.bus.closing:
 			return nil, ErrClosed
 		case <-ctx.Done():

@@ -82,10 +82,7 @@ type QueueOptions struct {
 	Run string
 	// AckWait without a sign of life and the task goes to another worker. Default one minute.
 	AckWait time.Duration
-	// MaxAckPending is how many tasks of the role may be with workers at once, everywhere. Default: no limit. A purged
-	// task can keep its place until AckWait has passed.
-	MaxAckPending int
-	// MaxDeliver is how often a task is given out before it is left lying. Default 6.
+	// MaxDeliver is how often a task is given out before it is left lying, -1 for no limit. Default 6.
 	MaxDeliver int
 }
 
@@ -106,7 +103,7 @@ func (b *Bus) Queue(ctx context.Context, role string, o QueueOptions) (*Queue, e
 	}
 	q := &Queue{bus: b, role: role, config: jetstream.ConsumerConfig{
 		Durable: role, FilterSubject: subject(prefixTask, role) + ".>", AckPolicy: jetstream.AckExplicitPolicy,
-		AckWait: o.AckWait, MaxAckPending: o.MaxAckPending, MaxDeliver: o.MaxDeliver,
+		AckWait: o.AckWait, MaxAckPending: -1, MaxDeliver: o.MaxDeliver,
 		MaxWaiting: maxWaiting, MaxRequestBatch: 1,
 	}}
 	if o.Run != "" {
@@ -118,9 +115,6 @@ func (b *Bus) Queue(ctx context.Context, role string, o QueueOptions) (*Queue, e
 	}
 	if o.AckWait == 0 {
 		q.config.AckWait = defaultAckWait
-	}
-	if o.MaxAckPending == 0 {
-		q.config.MaxAckPending = -1
 	}
 	if o.MaxDeliver == 0 {
 		q.config.MaxDeliver = defaultMaxDeliver

@@ -51,6 +51,9 @@ func ConductorFilter(run string) string { return subject(prefixLog, run, "m") + 
 // ControlSubject carries short-lived commands to the holder of a run: ctl.<run>.
 func ControlSubject(run string) string { return subject(prefixControl, run) }
 
+// HeldSubject is where workers say which tasks of a run they have at hand, a task's subject each: ctl.<run>.held.
+func HeldSubject(run string) string { return ControlSubject(run) + ".held" }
+
 func subject(first string, rest ...string) string {
 	var b strings.Builder
 	b.WriteString(first)

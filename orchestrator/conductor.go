@@ -41,9 +41,11 @@ type Config struct {
 	// of its end.
 	Notices []string
 	Closing func() []string
-	Clock   func() time.Time
-	NewID   func() string
-	Log     zerolog.Logger
+	// Patience is for tests; zero means the usual.
+	Patience Patience
+	Clock    func() time.Time
+	NewID    func() string
+	Log      zerolog.Logger
 }
 
 // Conductor holds a run: it folds the log, dispatches, and lands. One goroutine (Run) owns all of its state; requests and
@@ -64,6 +66,9 @@ type Conductor struct {
 	stirred map[string]bool
 	// stored names the slices that are in the object store.
 	stored map[string]bool
+	// halt is the wait for what the machine lacks, nil while it lacks nothing; heard the newest sign of life of each subject.
+	halt  *halt
+	heard sync.Map
 }
 
 type answer struct {
@@ -71,9 +76,6 @@ type answer struct {
 	yes  bool
 	err  error
 }
-
-// sweepEvery is how often the queue is compared with the log; a lost message costs at most that.
-const sweepEvery = 20 * time.Second
 
 // New folds the run's log and returns its conductor. There is none for a run of which an event of a conductor could not be
 // read: each of those moves tasks, the integration branch or the budget, and who acts without it hands out or lands twice.
@@ -87,6 +89,7 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 		return nil, fmt.Errorf("run %s: %s; it can be looked at, but only the version of Divisi that wrote it can carry it on",
 			cfg.Run, st.Unread[0])
 	}
+	cfg.Patience = cfg.Patience.withDefaults()
 	return &Conductor{
 		cfg: cfg, st: st, last: st.ConductorPos, answers: make(chan answer, 1), stored: map[string]bool{},
 		stirred: map[string]bool{},
@@ -132,6 +135,12 @@ func (c *Conductor) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	deaf, err := c.hear(inner)
+	if err != nil {
+		stop()
+		return err
+	}
+	defer deaf()
 	tail, tailDone := c.tail(inner)
 	err = c.loop(inner, tail, asks)
 	end()
@@ -149,8 +158,10 @@ func (c *Conductor) Run(ctx context.Context) error {
 
 // loop takes every rule as far as it goes, then waits for something to happen.
 func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan request) error {
-	sweep := time.NewTicker(sweepEvery)
+	sweep, retry := time.NewTicker(c.cfg.Patience.Sweep), time.NewTicker(c.cfg.Patience.Retry)
 	defer sweep.Stop()
+	defer retry.Stop()
+	back, settled, since := c.cfg.Bus.Back(), (<-chan time.Time)(nil), time.Time{}
 	for {
 		if err := c.step(ctx); err != nil || c.st.Run.Ended() {
 			return err
@@ -170,11 +181,21 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan re
 				return err
 			}
 		case <-sweep.C:
-			if err := c.sweep(ctx); err != nil {
+			if err := c.sweep(ctx, c.cfg.Clock().Add(-c.cfg.Patience.Lost)); err != nil {
 				return err
 			}
 			for id := range c.st.Works {
 				c.tell(ctx, id)
+			}
+		case <-back:
+			back, settled, since = c.cfg.Bus.Back(), time.After(backGrace), c.cfg.Clock()
+		case <-settled:
+			if err := c.sweep(ctx, since); err != nil {
+				return err
+			}
+		case <-retry.C:
+			if err := c.retry(ctx); err != nil {
+				return err
 			}
 		case <-ctx.Done():
 			return ctx.Err()
@@ -187,7 +208,7 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan re
 // starts from the newest head; the end is looked at last.
 func (c *Conductor) step(ctx context.Context) error {
 	rules := []func(context.Context) (bool, error){
-		c.keepBudget, c.preflight, c.readPlan, c.settleMaster, c.settleTasks, c.settleVerifies, c.settleBatch,
+		c.tellHalt, c.keepBudget, c.preflight, c.readPlan, c.settleMaster, c.settleTasks, c.settleVerifies, c.settleBatch,
 		c.settleRequests, c.cancelOrphans, c.land, c.tellUnheard, c.dispatch, c.askApproval, c.wake, c.finish, c.stuck,
 		c.announceWait,
 	}
@@ -261,7 +282,15 @@ func (c *Conductor) fold(e *contextscope.Event) error {
 		if e.Kind == contextscope.KindStarted || e.Kind == contextscope.KindTurn || e.Kind == contextscope.KindTool {
 			c.stirred[e.Task] = true
 		}
-		return c.st.Apply(e)
+		if err := c.st.Apply(e); err != nil {
+			return err
+		}
+		if a := c.st.attempt(e.Task, e.Attempt); a != nil && a.Lacks != nil && e.Kind == contextscope.KindControl {
+			c.lacks(*a.Lacks)
+		} else if e.Kind == contextscope.KindResult && c.halt != nil && c.halt.over {
+			c.halt = nil
+		}
+		return nil
 	}
 	if e.Pos > c.last {
 		return fmt.Errorf("event %s at %d: %w", e.ID, e.Pos, ErrDeposed)

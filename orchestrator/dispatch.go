@@ -17,7 +17,7 @@ import (
 
 // dispatch parks what can never start and puts the first ready task on the queue.
 func (c *Conductor) dispatch(ctx context.Context) (bool, error) {
-	if c.st.Run != RunRunning && c.st.Run != RunPlanning {
+	if c.st.Run != RunRunning && c.st.Run != RunPlanning || c.halt.on() {
 		return false, nil
 	}
 	ready, doomed := c.st.Ready()
@@ -85,8 +85,10 @@ func (c *Conductor) enqueue(ctx context.Context, d Dispatch) error {
 	if err != nil {
 		return fmt.Errorf("encode %s/%d: %w", d.Task, d.Attempt, err)
 	}
-	msg := fmt.Sprintf("%s.%s.%d.%d", c.cfg.Run, d.Task, d.Attempt, c.st.Epoch)
-	err = c.cfg.Bus.Enqueue(ctx, bus.TaskSubject(d.Role, c.cfg.Run, queueToken(d.Task, d.Attempt)), msg, data)
+	msg, subject := fmt.Sprintf("%s.%s.%d.%d", c.cfg.Run, d.Task, d.Attempt, c.st.Epoch),
+		bus.TaskSubject(d.Role, c.cfg.Run, queueToken(d.Task, d.Attempt))
+	c.heard.Store(subject, c.cfg.Clock())
+	err = c.cfg.Bus.Enqueue(ctx, subject, msg, data)
 	if err != nil && !errors.Is(err, bus.ErrQueued) {
 		return fmt.Errorf("put %s/%d on the queue: %w", d.Task, d.Attempt, err)
 	}
@@ -96,30 +98,6 @@ func (c *Conductor) enqueue(ctx context.Context, d Dispatch) error {
 // queueToken is an attempt's place on the queue. Each attempt has its own, so that the next one need not wait until the
 // worker has acknowledged the one before.
 func queueToken(id string, attempt int) string { return fmt.Sprintf("%s--%d", id, attempt) }
-
-// sweep puts back on the queue what the log says is outstanding and the queue has lost: the log is the truth, the queue a
-// cache of work.
-func (c *Conductor) sweep(ctx context.Context) error {
-	if c.pausing {
-		return nil
-	}
-	queued, err := c.cfg.Bus.Queued(ctx, bus.TaskFilter(c.cfg.Run))
-	if err != nil {
-		return fmt.Errorf("list the queue of run %s: %w", c.cfg.Run, err)
-	}
-	have := map[string]bool{}
-	for _, s := range queued {
-		have[s[strings.LastIndexByte(s, '.')+1:]] = true
-	}
-	for id, w := range c.st.Works {
-		if w.Outstanding() && !have[queueToken(id, w.Last)] {
-			if err := c.enqueue(ctx, w.dispatch()); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
 
 // assignment is everything that an attempt is given, as the state is when it is dispatched.
 func (c *Conductor) assignment(ctx context.Context, d *Dispatch) (*wire.Assignment, error) {

@@ -60,7 +60,7 @@ func (c *Conductor) busy() []string {
 	var ids []string
 	for id, w := range c.st.Works {
 		a := w.Attempts[w.Last]
-		if w.Outstanding() && !w.Waits() && a.StartedPos > c.st.Began && !a.Stopped {
+		if w.Outstanding() && !w.Waits() && a.StartedPos > c.st.Began && !a.Stopped && a.Lacks == nil {
 			ids = append(ids, id)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"divisi/bus"
 	"divisi/contextscope"
@@ -30,6 +31,8 @@ func (c *Conductor) takeOver(ctx context.Context) error {
 	d := RunData{Epoch: c.st.Epoch + 1, Budget: c.cfg.Budget}
 	if c.st.Run == RunStopped && c.cfg.Resume {
 		d.State = c.phase()
+	} else if c.st.Halted() {
+		d.State = c.st.Run // the machine is tried anew
 	}
 	if c.st.Epoch > 0 {
 		d.Notices = c.cfg.Notices
@@ -43,7 +46,7 @@ func (c *Conductor) takeOver(ctx context.Context) error {
 	if err := c.syncHead(ctx); err != nil {
 		return err
 	}
-	return c.sweep(ctx)
+	return c.sweep(ctx, time.Time{})
 }
 
 // phase says where a stopped run goes on.

@@ -87,10 +87,10 @@ func newRig(t testing.TB, files map[string]string, change func(*orchestrator.Run
 }
 
 func (r *rig) open(o bus.Options) {
-	var err error
-	r.bus, err = bus.Open(r.t.Context(), o)
+	b, err := bus.Open(r.t.Context(), o)
 	require.NoError(r.t, err)
-	r.t.Cleanup(func() { require.NoError(r.t, r.bus.Close(context.Background())) })
+	r.bus = b
+	r.t.Cleanup(func() { require.NoError(r.t, b.Close(context.Background())) })
 }
 
 func sh(t testing.TB, dir, script string) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"divisi/contextscope"
+	"divisi/internal/machine"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
@@ -21,7 +22,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 	case contextscope.KindStarted:
 		return decode(e, func(_ *contextscope.Event, d wire.Started) {
 			a.Started, a.Delivery, a.Worker, a.Doing, a.Began = true, d.Delivery, d.Worker, "", e.Time.UnixMilli()
-			a.Stopped, a.StartedPos = false, e.Pos
+			a.Stopped, a.StartedPos, a.Lacks = false, e.Pos, nil
 		})
 	case contextscope.KindTurn:
 		a.Turns++
@@ -46,7 +47,12 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 	case contextscope.KindSteering:
 		return decode(e, s.applyReceipt)
 	case contextscope.KindControl:
-		return decode(e, func(_ *contextscope.Event, d wire.Nudge) { a.Stopped = a.Stopped || d.Reason == wire.ReasonStopped })
+		return decode(e, func(_ *contextscope.Event, d wire.Nudge) {
+			a.Stopped = a.Stopped || d.Reason == wire.ReasonStopped
+			if d.Reason == wire.ReasonMachine {
+				a.Lacks = &machine.Fault{What: d.Class, Path: d.Detail}
+			}
+		})
 	case contextscope.KindReceipt:
 		return decode(e, func(_ *contextscope.Event, r spec.Receipt) { a.Receipts = append(a.Receipts, r) })
 	case contextscope.KindResult:

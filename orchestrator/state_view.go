@@ -1,6 +1,9 @@
 package orchestrator
 
-import "divisi/internal/spec"
+import (
+	"divisi/internal/machine"
+	"divisi/internal/spec"
+)
 
 // TaskView is where one task of the plan stands.
 type TaskView struct {
@@ -66,6 +69,8 @@ type AttemptView struct {
 	// cancelled under it.
 	Open          int
 	Stopped, Void bool
+	// Lacks is what the machine lacked when its newest delivery broke off; nil for nothing.
+	Lacks *machine.Fault
 	// Delegates counts the tasks with a model that its newest turn asks for. Tokens is its limit where its task has a grant; 0
 	// for none.
 	Delegates, Tokens int

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"divisi/internal/machine"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
@@ -122,6 +123,9 @@ func (c *CommandExecutor) once(ctx context.Context, run commandRun, said *string
 		Loopback: c.Assignment.Role.Loopback,
 		Stdin:    input, Timeout: c.Bounds.left() + sandbox.DefaultGrace, OnOutput: c.said,
 	})
+	if err == nil && !out.Success() {
+		err = machine.Room(append([]string{c.Place.Temp, c.Dir}, c.Writable...)...)
+	}
 	var r spec.Result
 	switch cause := context.Cause(ctx); {
 	case cause != nil:
@@ -129,6 +133,8 @@ func (c *CommandExecutor) once(ctx context.Context, run commandRun, said *string
 			return nil, err
 		}
 		return &r, nil
+	case machine.Of(err, c.Dir) != nil:
+		return nil, machine.Of(err, c.Dir)
 	case err != nil:
 		// It could not be started: the role's or the task's mistake, and the same wherever it is tried.
 		r = failure(faultCommand, run.on(err.Error()), "")

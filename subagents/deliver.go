@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/internal/machine"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
@@ -20,6 +23,9 @@ import (
 
 // settleTime bounds what is still said to the bus about a delivery when the worker stops.
 const settleTime = 2 * time.Second
+
+// errHalted says that the machine lacks something: the conductor gives the attempt out again when that is over.
+var errHalted = errors.New("the machine cannot carry it out now")
 
 // errBadMessage says that a message is no assignment that anybody could carry out.
 var errBadMessage = errors.New("not an assignment")
@@ -43,8 +49,8 @@ func (w *Worker) deliver(ctx context.Context, d *bus.Delivery, admitted chan<- s
 	}
 }
 
-// settle tells the bus what became of a delivery. Where the machinery failed it says nothing: the task is given out again
-// when its time without a sign of life is over, which is a pause too.
+// settle tells the bus what became of a delivery. An attempt without a result leaves the queue: the conductor compares queue and
+// log, and puts it there again.
 func (w *Worker) settle(ctx context.Context, d *bus.Delivery, err error, log zerolog.Logger) error {
 	stopping := ctx.Err() != nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
@@ -58,16 +64,19 @@ func (w *Worker) settle(ctx context.Context, d *bus.Delivery, err error, log zer
 	case errors.Is(err, errBadMessage):
 		log.Error().Err(err).Msg("a message was thrown away")
 		return d.Term(ctx, err.Error())
-	case errors.Is(err, ErrStopped):
+	case errors.Is(err, ErrStopped), errors.Is(err, errHalted):
 		return d.Term(ctx, err.Error())
 	case stopping:
 		return d.Nak(ctx)
 	}
 	log.Error().Err(err).Msg("an attempt broke off")
-	return nil
+	w.mu.Lock()
+	w.broken[d.Subject]++
+	w.mu.Unlock()
+	return d.Term(ctx, err.Error())
 }
 
-// heartbeat shows the bus signs of life until the returned function is called, which waits for the goroutine.
+// heartbeat shows the bus and the conductor signs of life until the returned function is called, which waits for the goroutine.
 func (w *Worker) heartbeat(ctx context.Context, d *bus.Delivery, log zerolog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -75,12 +84,16 @@ func (w *Worker) heartbeat(ctx context.Context, d *bus.Delivery, log zerolog.Log
 		defer close(ended)
 		tick := time.NewTicker(w.cfg.AckWait / 3)
 		defer tick.Stop()
+		held := bus.HeldSubject(strings.Split(d.Subject, ".")[2])
 		for {
+			back := w.cfg.Bus.Back()
+			err := errors.Join(d.InProgress(ctx), w.cfg.Bus.Publish(ctx, held, []byte(d.Subject)))
+			if err != nil && ctx.Err() == nil {
+				log.Warn().Err(err).Msg("no sign of life could be given")
+			}
 			select {
 			case <-tick.C:
-				if err := d.InProgress(ctx); err != nil {
-					log.Warn().Err(err).Msg("no sign of life could be given")
-				}
+			case <-back:
 			case <-ctx.Done():
 				return
 			}
@@ -121,9 +134,12 @@ func decodeAssignment(data []byte) (*wire.Assignment, error) {
 
 // carryOut brings one delivery to its result in the log. A nil error means that the result is there, whoever wrote it.
 func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *seat, log zerolog.Logger) error {
-	a, err := w.assignment(ctx, d)
-	if err != nil {
-		return err
+	a, bad := w.assignment(ctx, d)
+	if errors.Is(bad, errBadMessage) {
+		a = addressed(d.Subject)
+	}
+	if a == nil || a.Attempt < 1 {
+		return bad
 	}
 	stamp := Stamp{Clock: w.cfg.Clock, IDs: w.cfg.IDs}
 	j, err := OpenJournal(ctx, w.cfg.Bus, w.cfg.Bus, a, stamp)
@@ -149,14 +165,51 @@ func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *seat, log
 		return err
 	}
 	log = log.With().Str("agent", a.Agent()).Logger()
-	result := poison(d.Number)
-	if d.Number <= maxDeliveries {
+	w.mu.Lock()
+	n := d.Number + w.broken[d.Subject]
+	w.mu.Unlock()
+	result := poison(n)
+	switch {
+	case bad != nil:
+		result = failure(faultAssignment, bad.Error(), "")
+	case n <= maxDeliveries:
 		at := &attempt{worker: w, assignment: a, journal: j, requests: asked, place: place, worked: worked, log: log}
 		if result, err = w.run(ctx, at); err != nil {
-			return err
+			if result, err = w.brokenOff(ctx, j, err); err != nil {
+				return err
+			}
 		}
 	}
 	return w.conclude(ctx, a, j, result, w.cfg.Clock().Sub(began))
+}
+
+// addressed is what the subject of a message that is no assignment says of its attempt; nil where it says nothing.
+func addressed(subject string) *wire.Assignment {
+	t := strings.Split(subject, ".") // task.<role>.<run>.<task>--<attempt>
+	dash := strings.LastIndex(t[len(t)-1], "--")
+	if len(t) != 4 || dash < 1 { //nolint:mnd // as above
+		return nil
+	}
+	n, _ := strconv.Atoi(t[3][dash+2:]) // 0 makes no attempt either
+	return &wire.Assignment{Run: t[2], Task: spec.Task{ID: t[3][:dash]}, Attempt: n, Role: spec.Role{Name: t[1]}}
+}
+
+// brokenOff turns what broke an attempt off into its result. What the machine lacks ends no attempt: the log is told, and
+// the error is errHalted. A worker that stops, and a bus that fails, leave the attempt to its next delivery.
+func (w *Worker) brokenOff(ctx context.Context, j *Journal, err error) (spec.Result, error) {
+	next := []error{bus.ErrFenced, bus.ErrUnavailable, bus.ErrFull, bus.ErrClosed, bus.ErrNoHolder, ErrStopped}
+	if ctx.Err() != nil || slices.ContainsFunc(next, func(e error) bool { return errors.Is(err, e) }) {
+		return spec.Result{}, err
+	}
+	f := machine.Of(err, w.cfg.Temp)
+	if f == nil {
+		return failure(faultInternal, strings.ToValidUTF8(err.Error(), "?"), ""), nil
+	}
+	note := draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonMachine, Class: f.What, Detail: f.Path})
+	if _, told := j.Append(ctx, note); told != nil {
+		return spec.Result{}, errors.Join(err, told)
+	}
+	return spec.Result{}, errors.Join(errHalted, err)
 }
 
 // conclude appends the result. One that is too large for the log is replaced by a fault that says so.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"divisi/contextscope"
+	"divisi/internal/machine"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/gate"
@@ -177,6 +178,9 @@ func (t *Tester) setup(ctx context.Context) (*spec.Result, error) {
 		return nil, fmt.Errorf("run setup: %w", err)
 	}
 	if !out.Success() {
+		if err := machine.Room(append([]string{t.Place.Temp, t.Dir, t.ToolsDir}, t.Writable...)...); err != nil {
+			return nil, fmt.Errorf("run setup: %w", err)
+		}
 		bad := failure(faultSetup, "setup: "+howEnded(args, out)+unlikeYours(out, leftOut), clip(out.Text(), commandTail))
 		return &bad, nil
 	}
@@ -223,6 +227,9 @@ func (t *Tester) gate(ctx context.Context, g spec.Gate, tree string) (spec.Recei
 		where.Baseline = &b
 	}
 	r, err := gate.Run(ctx, g, where)
+	if err == nil && r.Verdict != spec.VerdictPass { // a full disk is not what the patch has done
+		err = machine.Room(append([]string{t.Place.Temp, t.Dir}, t.Writable...)...)
+	}
 	if err != nil {
 		return r, err
 	}

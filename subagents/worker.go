@@ -108,6 +108,8 @@ type Worker struct {
 	mu      sync.Mutex
 	running bool
 	done    sync.WaitGroup
+	// broken counts the deliveries that broke off here, by subject.
+	broken map[string]int
 }
 
 // NewWorker returns a worker that has not begun.
@@ -115,6 +117,7 @@ func NewWorker(cfg Config) *Worker {
 	cfg = cfg.withDefaults()
 	return &Worker{
 		cfg: cfg, compiler: contextscope.NewCompiler(), room: make(chan struct{}, cfg.Parallel), desk: newDesk(cfg.Bus, cfg.Log),
+		broken: map[string]int{},
 	}
 }
 
@@ -129,7 +132,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	queues := make([]*bus.Queue, 0, len(w.cfg.Roles))
 	for _, role := range w.cfg.Roles {
 		q, err := w.cfg.Bus.Queue(ctx, role, bus.QueueOptions{
-			Run: w.cfg.Run, AckWait: w.cfg.AckWait, MaxDeliver: maxDeliveries + 3,
+			Run: w.cfg.Run, AckWait: w.cfg.AckWait, MaxDeliver: -1, // the worker ends it, with a fault in the log
 		})
 		if err != nil {
 			return fmt.Errorf("start worker %s: %w", w.cfg.Name, err)
@@ -161,10 +164,15 @@ func (w *Worker) serve(ctx context.Context, role string, q *bus.Queue) {
 	for {
 		d, err := q.Next(ctx)
 		if err != nil {
-			if ctx.Err() == nil {
-				w.cfg.Log.Error().Err(err).Str("role", role).Msg("no more tasks can be taken")
+			if ctx.Err() != nil || errors.Is(err, bus.ErrClosed) || errors.Is(err, bus.ErrNoHolder) {
+				return
 			}
-			return
+			w.cfg.Log.Error().Err(err).Str("role", role).Msg("no task can be taken now; trying again")
+			select {
+			case <-time.After(w.cfg.AckWait / 12): //nolint:mnd // five seconds, usually
+			case <-ctx.Done():
+			}
+			continue
 		}
 		admitted := make(chan struct{})
 		w.done.Go(func() { w.deliver(ctx, d, admitted) })

@@ -159,6 +159,8 @@ func hintFor(err error) string {
 	case errors.As(err, &fault) && fault.Class == model.Auth:
 		return "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY. " +
 			"`divisi demo` and plans of commands need none."
+	case errors.Is(err, orchestrator.ErrMachine):
+		return "Give the machine what the message names; then: divisi resume"
 	case fullDisk(err):
 		return "Free some space, or move the state with --state-dir. A run that had begun goes on with divisi resume."
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):

@@ -222,6 +222,9 @@ func stateOf(st *orchestrator.State, alone bool) string {
 	if st.Wait.For != "" {
 		return "waiting"
 	}
+	if st.Halted() {
+		return "paused"
+	}
 	return string(st.Run)
 }
 
