@@ -178,7 +178,7 @@ func (t *Tester) setup(ctx context.Context) (*spec.Result, error) {
 		return nil, fmt.Errorf("run setup: %w", err)
 	}
 	if !out.Success() {
-		if err := machine.Room(append([]string{t.Place.Temp, t.Dir, t.ToolsDir}, t.Writable...)...); err != nil {
+		if err := machine.Room(append([]string{g.Place.Temp, t.Dir}, g.Writable...)...); err != nil {
 			return nil, fmt.Errorf("run setup: %w", err)
 		}
 		bad := failure(faultSetup, "setup: "+howEnded(args, out)+unlikeYours(out, leftOut), clip(out.Text(), commandTail))
@@ -228,7 +228,7 @@ func (t *Tester) gate(ctx context.Context, g spec.Gate, tree string) (spec.Recei
 	}
 	r, err := gate.Run(ctx, g, where)
 	if err == nil && r.Verdict != spec.VerdictPass { // a full disk is not what the patch has done
-		err = machine.Room(append([]string{t.Place.Temp, t.Dir}, t.Writable...)...)
+		err = machine.Room(append([]string{ground.Place.Temp, t.Dir}, ground.Writable...)...)
 	}
 	if err != nil {
 		return r, err
