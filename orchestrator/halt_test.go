@@ -49,25 +49,29 @@ func (w *rough) start(ctx context.Context) (stop func()) {
 
 // deliver does what is to happen to one delivery.
 func (w *rough) deliver(ctx context.Context, d *bus.Delivery) error {
-	var a wire.Assignment
-	if err := json.Unmarshal(d.Data, &a); err != nil {
+	var queued wire.Assignment
+	if err := json.Unmarshal(d.Data, &queued); err != nil {
 		return err
 	}
-	what := w.what(&a)
+	a, err := wire.Unseal(ctx, w.r.bus, queued.Object)
+	if err != nil {
+		return err
+	}
+	what := w.what(a)
 	if strings.Contains(what, "started") || strings.Contains(what, "machine") {
-		if err := w.append(ctx, &a, contextscope.KindStarted, wire.Started{Delivery: d.Number, Worker: "w"}); err != nil {
+		if err := w.append(ctx, a, contextscope.KindStarted, wire.Started{Delivery: d.Number, Worker: "w"}); err != nil {
 			return err
 		}
 	}
 	if strings.Contains(what, "machine") {
-		if err := w.append(ctx, &a, contextscope.KindControl, wire.Nudge{Reason: wire.ReasonMachine, Class: "no memory"}); err != nil {
+		if err := w.append(ctx, a, contextscope.KindControl, wire.Nudge{Reason: wire.ReasonMachine, Class: "no memory"}); err != nil {
 			return err
 		}
 	}
 	if strings.Contains(what, "result") {
 		result := done()
 		result.Task, result.Attempt, result.Delivery = a.Task.ID, a.Attempt, d.Number
-		if err := w.append(ctx, &a, contextscope.KindResult, result); err != nil {
+		if err := w.append(ctx, a, contextscope.KindResult, result); err != nil {
 			return err
 		}
 	}
