@@ -46,7 +46,8 @@ func (d detector) text(file string) string {
 	return string(data)
 }
 
-// golang: build first, because it fails fast and names compile errors; test also compiles the tests and vets.
+// golang: build first, because it fails fast and names compile errors; test also compiles the tests and vets. Where a package's name
+// keeps go from importing it, "go build ./..." builds nothing at all, and there is only the test.
 func (d detector) golang() []spec.Gate {
 	var gates []spec.Gate
 	taken := map[string]bool{}
@@ -60,7 +61,10 @@ func (d detector) golang() []spec.Gate {
 		}
 		build.Command = append(slices.Clone(command), "build", "./...")
 		test.Command = append(slices.Clone(command), "test", "-json", "./...")
-		gates = append(gates, build, test)
+		if d.importable(dir) {
+			gates = append(gates, build)
+		}
+		gates = append(gates, test)
 	}
 	return gates
 }
@@ -79,6 +83,18 @@ func nameOf(dir string, taken map[string]bool) string {
 	}
 	taken[suffix] = true
 	return suffix
+}
+
+// importPath matches what the go command takes as a part of an import path.
+var importPath = regexp.MustCompile(`^[A-Za-z0-9._~+/-]*$`)
+
+// importable reports whether go can import every package below a module's directory.
+func (d detector) importable(module string) bool {
+	below := strings.TrimPrefix(module+"/", "./")
+	return !slices.ContainsFunc(d.files, func(file string) bool {
+		rel, ok := strings.CutPrefix(file, below)
+		return ok && strings.HasSuffix(rel, ".go") && !passedOver(rel) && !importPath.MatchString(path.Dir(rel))
+	})
 }
 
 // modules are those of go.work; else the root's; else those nearest to the root.

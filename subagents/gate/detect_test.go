@@ -24,6 +24,13 @@ func TestDetect(t *testing.T) {
 			map[string]string{"go.mod": "module x", "tools/go.mod": "module t", "Makefile": "test:\n\tgo test"},
 			[]string{"go-build: go build ./...", "go-test: go test -json ./..."},
 		},
+		"a go package that cannot be imported": {
+			map[string]string{"go.mod": "", "zoë/a.go": ""}, []string{"go-test: go test -json ./..."},
+		},
+		"a module in a directory with other letters": {
+			map[string]string{"zoë/go.mod": "", "zoë/a.go": "", "zoë/testdata/é/a.go": ""},
+			[]string{"go-build-zo: go -C zoë build ./...", "go-test-zo: go -C zoë test -json ./..."},
+		},
 		"go below": {
 			map[string]string{"svc/go.mod": "", "svc/deep/go.mod": "", "testdata/go.mod": "", ".x/go.mod": ""},
 			[]string{"go-build-svc: go -C svc build ./...", "go-test-svc: go -C svc test -json ./..."},

@@ -17,6 +17,8 @@ type goTestParser struct {
 	names    normaliser
 	found    *findings
 	packages map[string]*goPackage
+	// unimportable are the packages that go cannot import because of their name. It passes over them: they hide no other.
+	unimportable map[string]bool
 }
 
 type goPackage struct {
@@ -28,6 +30,7 @@ type goPackage struct {
 
 type goEvent struct {
 	Action      string `json:"Action"`
+	ImportPath  string `json:"ImportPath"`
 	Package     string `json:"Package"`
 	Test        string `json:"Test"`
 	Output      string `json:"Output"`
@@ -42,9 +45,12 @@ func (p *goTestParser) line(text string) {
 	}
 	switch {
 	case e.Action == "build-output":
+		if m := malformed.FindStringSubmatch(e.Output); m != nil && m[1] == e.ImportPath {
+			p.unimportable[m[1]] = true
+		}
 		p.buildOutput(e.Output)
 	case e.Action == "build-fail":
-		p.found.build = true
+		p.found.build = p.found.build || !p.unimportable[e.ImportPath]
 	case e.Package == "":
 	case e.Test != "":
 		p.testEvent(p.pkg(e.Package), e)
@@ -125,7 +131,7 @@ func (p *goTestParser) packageEvent(pkg *goPackage, e goEvent) {
 // failPackage finds out why: a build, a test that never ended (a panic, a timeout, an exit), or something outside its tests.
 func (p *goTestParser) failPackage(pkg *goPackage, e goEvent) {
 	if e.FailedBuild != "" {
-		p.found.build = true
+		p.found.build = p.found.build || e.FailedBuild != e.Package || !p.unimportable[e.Package]
 		p.found.add("build: package " + e.Package)
 		return
 	}

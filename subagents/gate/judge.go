@@ -6,28 +6,25 @@ import (
 	"divisi/internal/spec"
 )
 
-// Judge says what a receipt means beside the receipt of the same gate on the base commit, which may be nil:
+// Judge returns the verdict on a receipt, compared with the receipt of the same gate on the base commit, which may be nil:
 //
 //   - pass: the gate exited with 0.
 //   - baseline: it is red, but every failure was there before.
-//   - unattributable: it is red over a red baseline and cannot be compared, because nothing could be parsed, because
-//     both ran out of time, or because both could not be built in the same way: a build failure hides tests, so it is
-//     never a subset.
-//   - fail: everything else.
+//   - unattributable: it is red and names nothing new, but the base commit's failures cannot be compared (see Incomparable). Only
+//     a run that was allowed to go on unverified comes here.
+//   - fail: everything else, also a red gate that cannot be compared although the base commit's can.
 func Judge(r spec.Receipt, baseline *spec.Receipt) string {
 	switch {
-	case r.ExitCode == 0 && !r.TimedOut:
+	case passed(r):
 		return spec.VerdictPass
-	case baseline == nil || baseline.ExitCode == 0 && !baseline.TimedOut:
+	case baseline == nil || passed(*baseline):
 		return spec.VerdictFail
-	case len(r.Signatures) == 0:
+	case len(NewSignatures(r, baseline)) > 0, r.Build && !baseline.Build:
+		return spec.VerdictFail
+	case Incomparable(*baseline) != "":
 		return spec.VerdictUnattributable
-	case len(NewSignatures(r, baseline)) > 0:
+	case Incomparable(r) != "":
 		return spec.VerdictFail
-	case r.Build && !baseline.Build:
-		return spec.VerdictFail
-	case r.Build, r.TimedOut, slices.Contains(r.Signatures, overflowSignature):
-		return spec.VerdictUnattributable
 	default:
 		return spec.VerdictBaseline
 	}

@@ -19,36 +19,39 @@ func TestJudge(t *testing.T) {
 	green, builds := spec.Receipt{}, func(r spec.Receipt) spec.Receipt { r.Build = true; return r }
 	late := func(r spec.Receipt) spec.Receipt { r.TimedOut, r.ExitCode = true, -1; return r }
 	ptr := func(r spec.Receipt) *spec.Receipt { return &r }
+	mute, garbled := red(), red("error: lint failed")
 	for name, c := range map[string]struct {
 		receipt  spec.Receipt
 		baseline *spec.Receipt
 		want     string
 	}{
-		"green":                            {green, nil, spec.VerdictPass},
-		"green over red":                   {green, ptr(red("a")), spec.VerdictPass},
-		"red, no baseline":                 {red("a"), nil, spec.VerdictFail},
-		"red over green":                   {red("a"), &green, spec.VerdictFail},
-		"unparsed over green":              {red(), &green, spec.VerdictFail},
-		"same":                             {red("a", "b"), ptr(red("a", "b")), spec.VerdictBaseline},
-		"fewer":                            {red("b"), ptr(red("a", "b")), spec.VerdictBaseline},
-		"one more":                         {red("a", "c"), ptr(red("a", "b")), spec.VerdictFail},
-		"unparsed over red":                {red(), ptr(red("a")), spec.VerdictUnattributable},
-		"parsed over unparsed red":         {red("a"), ptr(red()), spec.VerdictFail},
-		"build failure over failing tests": {builds(red("a")), ptr(red("a")), spec.VerdictFail},
-		"new build failure":                {builds(red("b")), ptr(builds(red("a"))), spec.VerdictFail},
-		"same build failure":               {builds(red("a")), ptr(builds(red("a"))), spec.VerdictUnattributable},
-		"tests behind a mended build":      {red("t"), ptr(builds(red("a"))), spec.VerdictFail},
-		"timed out over red":               {late(red("gate: timed out")), ptr(red("a")), spec.VerdictFail},
+		"green":                              {green, nil, spec.VerdictPass},
+		"green over red":                     {green, ptr(red("test: a")), spec.VerdictPass},
+		"red, no baseline":                   {red("test: a"), nil, spec.VerdictFail},
+		"red over green":                     {red("test: a"), &green, spec.VerdictFail},
+		"unparsed over green":                {mute, &green, spec.VerdictFail},
+		"same":                               {red("a.go: x", "test: b"), ptr(red("a.go: x", "test: b")), spec.VerdictBaseline},
+		"fewer":                              {red("test: b"), ptr(red("test: a", "test: b")), spec.VerdictBaseline},
+		"one more":                           {red("test: a", "test: c"), ptr(red("test: a", "test: b")), spec.VerdictFail},
+		"unparsed over red":                  {mute, ptr(red("test: a")), spec.VerdictFail},
+		"unparsed over unparsed":             {mute, &mute, spec.VerdictUnattributable},
+		"parsed over unparsed red":           {red("test: a"), &mute, spec.VerdictFail},
+		"a line of any failure over itself":  {garbled, &garbled, spec.VerdictUnattributable},
+		"a line of any failure, others gone": {garbled, ptr(red("error: lint failed", "test: a")), spec.VerdictFail},
+		"build failure over failing tests":   {builds(red("test: a")), ptr(red("test: a")), spec.VerdictFail},
+		"new build failure":                  {builds(red("build: b")), ptr(builds(red("build: a"))), spec.VerdictFail},
+		"same build failure":                 {builds(red("build: a")), ptr(builds(red("build: a"))), spec.VerdictUnattributable},
+		"tests behind a mended build":        {red("test: t"), ptr(builds(red("build: a"))), spec.VerdictFail},
+		"timed out over red":                 {late(red("gate: timed out")), ptr(red("test: a")), spec.VerdictFail},
 		"timed out like before": {
-			late(red("gate: timed out")),
-			ptr(late(red("gate: timed out"))),
-			spec.VerdictUnattributable,
+			late(red("gate: timed out")), ptr(late(red("gate: timed out"))), spec.VerdictUnattributable,
+		},
+		"killed like before": {
+			red("gate: ended by signal killed"), ptr(red("gate: ended by signal killed")), spec.VerdictUnattributable,
 		},
 		"exit 0 but killed": {spec.Receipt{TimedOut: true}, nil, spec.VerdictFail},
 		"more failures than can be counted": {
-			red("a", overflowSignature),
-			ptr(red("a", overflowSignature)),
-			spec.VerdictUnattributable,
+			red(overflowSignature, "test: a"), ptr(red(overflowSignature, "test: a")), spec.VerdictUnattributable,
 		},
 	} {
 		require.Equal(t, c.want, Judge(c.receipt, c.baseline), name)
@@ -59,7 +62,7 @@ func TestJudgeLaws(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) spec.Receipt {
-			r := red(rapid.SliceOfDistinct(rapid.StringMatching(`[a-d]`), rapid.ID).Draw(t, name)...)
+			r := red(rapid.SliceOfDistinct(rapid.StringMatching(`(test: )?[a-d]`), rapid.ID).Draw(t, name)...)
 			slices.Sort(r.Signatures)
 			r.Build, r.TimedOut = rapid.Bool().Draw(t, name+"build"), rapid.Bool().Draw(t, name+"late")
 			return r
@@ -74,7 +77,12 @@ func TestJudgeLaws(t *testing.T) {
 		if r.Build {
 			require.NotEqual(t, spec.VerdictBaseline, verdict)
 		}
+		if verdict == spec.VerdictUnattributable {
+			require.NotEmpty(t, Incomparable(baseline), "only a gate that could not be compared on the base is not attributed")
+		}
 		if verdict == spec.VerdictBaseline {
+			require.Empty(t, Incomparable(baseline))
+			require.Empty(t, Incomparable(r))
 			require.Subset(t, baseline.Signatures, r.Signatures)
 		}
 	})

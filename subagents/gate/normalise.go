@@ -19,7 +19,7 @@ var (
 		`\b\d+(?:\.\d+)? (?:milli|micro|nano)?seconds?\b`)
 	uuids    = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 	decimals = regexp.MustCompile(`\b\d+(?:\.\d+)+\b`)
-	words    = regexp.MustCompile(`[A-Za-z0-9_]+`)
+	words    = regexp.MustCompile(`[\pL\pM\pN_]+`)
 	address  = regexp.MustCompile(`^0[xX][0-9a-fA-F]+$`)
 	digest   = regexp.MustCompile(`^[0-9a-f]{7,}$`)
 	digits   = regexp.MustCompile(`^[0-9]+$`)

@@ -50,7 +50,9 @@ func newParser(format string, names normaliser, buildCommand bool) parser {
 	text := newTextParser(names, buildCommand)
 	switch format {
 	case FormatGoTest:
-		return &goTestParser{text: text, names: names, found: newFindings(), packages: map[string]*goPackage{}}
+		return &goTestParser{
+			text: text, names: names, found: newFindings(), packages: map[string]*goPackage{}, unimportable: map[string]bool{},
+		}
 	case FormatJUnit:
 		return &junitParser{text: text, names: names}
 	case FormatTAP:

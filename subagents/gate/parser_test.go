@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -219,7 +220,40 @@ func TestSmallOutputs(t *testing.T) {
 		"jest":              {output: "  ✕ adds numbers (5 ms)\n", want: []string{"test: adds numbers"}},
 		"eslint": {
 			output: "/tmp/fx/src/a.js\n  3:10  error  'x' is never used  no-unused-vars\n",
-			want:   []string{"N:N error 'x' is never used no-unused-vars"},
+			want:   []string{"N:N error 'x' is never used no-unused-vars in src/a.js"},
+		},
+		"directories with spaces and other letters": {
+			output: "b/zoë.go:3:1: undefined: x\nmy dir/a.ts(3,4): error TS1: no\n\"my dir/p.go\":3:4: bad\nsrc/zoë1.go:3: bad\n",
+			want:   []string{"\"my dir/p.go\":N:N: bad", "b/zoë.go: undefined: x", "my dir/a.ts: error TS1: no", "src/zoë1.go: bad"},
+			build:  true,
+		},
+		"vet": {output: "# ex/ok\nvet: ok/zoë.go:3:9: undefined: x\n", want: []string{"ok/zoë.go: undefined: x"}},
+		"pytest in a directory with a space": {
+			output: "FAILED my tests/test_é.py::test_a - assert 1 == 2\nERROR my tests/test_b.py - SyntaxError: no\n",
+			want:   []string{"test: my tests/test_b.py", "test: my tests/test_é.py::test_a"},
+		},
+		"cargo in a directory with a space": {
+			output: "test my dir/lib.rs - é (line 3) ... FAILED\n", want: []string{"test: my dir/lib.rs - é (line 3)"},
+		},
+		"jest in a directory with a space": {output: "FAIL my dir/é.test.js\n", want: []string{"FAIL my dir/é.test.js"}},
+		"go test passes over a package that it cannot import": {
+			output: "# ex/zoë\nmalformed import path \"ex/zoë\": invalid char 'ë'\nFAIL\tex/zoë [setup failed]\nFAIL\n",
+			want:   []string{"FAIL ex/zoë [setup failed]", "malformed import path \"ex/zoë\": invalid char 'ë'"},
+		},
+		"go build builds nothing with a package that it cannot import": {
+			output: "malformed import path \"ex/zoë\": invalid char 'ë'\n",
+			want:   []string{"malformed import path \"ex/zoë\": invalid char 'ë'"}, build: true,
+		},
+		"go test -json passes over a package that it cannot import": {
+			format: FormatGoTest, output: unimportable("ex/zoë", "") + unimportable("ex/a b", ""),
+			want: []string{
+				"build: malformed import path \"ex/a b\": invalid char 'ë'", "build: malformed import path \"ex/zoë\": invalid char 'ë'",
+				"build: package ex/a b", "build: package ex/zoë",
+			},
+		},
+		"a package that imports one that cannot be": {
+			format: FormatGoTest, output: unimportable("ex/zoë", "ok/p.go:3:8: "), build: true,
+			want: []string{"build: ok/p.go: malformed import path \"ex/zoë\": invalid char 'ë'", "build: package ex/zoë"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -310,3 +344,20 @@ func FuzzText(f *testing.F) {
 	fuzzFormat(f, FormatText, "cargo.txt", "go-plain.txt", "node-spec.txt", "pytest.txt")
 }
 func FuzzSniffed(f *testing.F) { fuzzFormat(f, "", "npm.txt", "make.txt") }
+
+// unimportable is what "go test -json" prints of a package that it cannot import.
+func unimportable(name, place string) string {
+	line := func(v map[string]string) string {
+		text, err := json.Marshal(v)
+		if err != nil {
+			panic(err)
+		}
+		return string(text) + "\n"
+	}
+	return line(map[string]string{"ImportPath": name, "Action": "build-output", "Output": "# " + name + "\n"}) +
+		line(map[string]string{
+			"ImportPath": name, "Action": "build-output", "Output": place + "malformed import path \"" + name + "\": invalid char 'ë'\n",
+		}) +
+		line(map[string]string{"ImportPath": name, "Action": "build-fail"}) +
+		line(map[string]string{"Action": "fail", "Package": name, "FailedBuild": name})
+}

@@ -53,16 +53,16 @@ func TestRunGreenAndRed(t *testing.T) {
 
 	var sink bytes.Buffer
 	where.Sink = &sink
-	r := run(t, shell(`echo "error: broken in $PWD/x at $TMPDIR"; for i in $(seq 2000); do echo green $i; done; exit 4`), where)
+	r := run(t, shell(`echo "error: broken in $PWD/x.go at $TMPDIR"; for i in $(seq 2000); do echo green $i; done; exit 4`), where)
 	require.Equal(t, spec.VerdictFail, r.Verdict)
 	require.Equal(t, 4, r.ExitCode)
-	require.Equal(t, []string{"error: broken in x at TMP"}, r.Signatures)
+	require.Equal(t, []string{"error: broken in x.go at TMP"}, r.Signatures)
 	require.True(t, strings.HasPrefix(r.Tail, "error: broken"), "the failing part, not the last green lines")
 	require.Contains(t, sink.String(), "green 2000")
 
 	where.Baseline = &r
-	require.Equal(t, spec.VerdictBaseline, run(t, shell(`echo "error: broken in $PWD/x at $TMPDIR"; exit 1`), where).Verdict)
-	require.Equal(t, spec.VerdictUnattributable, run(t, shell(`echo what; exit 1`), where).Verdict)
+	require.Equal(t, spec.VerdictBaseline, run(t, shell(`echo "error: broken in $PWD/x.go at $TMPDIR"; exit 1`), where).Verdict)
+	require.Equal(t, spec.VerdictFail, run(t, shell(`echo what; exit 1`), where).Verdict)
 	require.Equal(t, spec.VerdictFail, run(t, shell(`echo "error: another one"; exit 1`), where).Verdict)
 }
 

@@ -11,16 +11,18 @@ var (
 	// Test runners that name the test that failed: the name is the signature.
 	failedTests = []*regexp.Regexp{
 		regexp.MustCompile(`^\s*--- FAIL: (\S+)`),                                  // go test
-		regexp.MustCompile(`^(?:FAILED|ERROR) (\S+::.+?)(?: - .*)?$`),              // pytest
-		regexp.MustCompile(`^ERROR (\S+\.py)(?: - .*)?$`),                          // pytest, a file that cannot be collected
-		regexp.MustCompile(`^test (\S+(?: - \S.*?)?) \.\.\. FAILED$`),              // cargo
+		regexp.MustCompile(`^(?:FAILED|ERROR) (\S.*?::.+?)(?: - .*)?$`),            // pytest
+		regexp.MustCompile(`^ERROR (\S.*?\.py)(?: - .*)?$`),                        // pytest, a file that cannot be collected
+		regexp.MustCompile(`^test (\S.*?) \.\.\. FAILED$`),                         // cargo
 		regexp.MustCompile(`^\s*(?:✕|✖|✗|×) (.+?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`), // jest, vitest, node
 		regexp.MustCompile(`^\s*not ok \d+ (?:- )?(.+)$`),                          // TAP
 		regexp.MustCompile(`^\s*● (.+ › .+)$`),                                     // jest
 	}
 	// Lines that say what is wrong.
 	errorLines = []*regexp.Regexp{
-		regexp.MustCompile(`^[^\s:()]*\.[A-Za-z][A-Za-z0-9]*(?::\d+(?::\d+)?:|\(\d+(?:,\d+)?\):) ?\S`),
+		// A file and a line; a directory can have spaces in its name, and a tool can quote the whole.
+		regexp.MustCompile(`^(?:[^\s:()]*|[^\s:()][^:()]*/[^:()]*)\.[A-Za-z][A-Za-z0-9]*"?(?::\d+(?::\d+)?:|\(\d+(?:,\d+)?\):) ?\S`),
+		malformed,
 		regexp.MustCompile(`^FAIL\s+\S+`),
 		regexp.MustCompile(`(?i)^\s*(?:error|fatal|fatal error|panic)(?:\[\w+\])?:`),
 		regexp.MustCompile(`(?i): (?:fatal )?error(?: \w+)?: `),
@@ -28,6 +30,12 @@ var (
 		regexp.MustCompile(`^go: `),
 		regexp.MustCompile(`^\s+\d+:\d+\s+error\s`), // eslint
 	}
+	// What the go command prints of a package that it cannot import, because of a character in its directory's name.
+	malformed = regexp.MustCompile(`^malformed import path "(.+)": invalid char `)
+	// What eslint prints of a file: its path, then a line for each error.
+	fileHeading = regexp.MustCompile(`^\S[^:]*\.[A-Za-z]\w*$`)
+	eslintError = "N:N error "
+	setupFail   = regexp.MustCompile(`^FAIL\t(.+) \[setup failed\]$`)
 	// Lines that come with any failure: as a signature they would let a new failure hide behind an old one.
 	noise = regexp.MustCompile(`(?i)^(?:make(?:\[\d+\])?: \*\*\*|npm (?:ERR!|error)|` +
 		`go: (?:downloading|finding|extracting|warning)|error: (?:test failed, to rerun|could not compile|` +
@@ -48,12 +56,15 @@ var (
 
 // hints are in lower case.
 var hints = []string{
-	"error", "fail", "panic", "fatal", "exception", "not ok", "go: ", "pass", "terminated", "stdout ----", "___",
+	"error", "fail", "panic", "fatal", "exception", "not ok", "go: ", "pass", "terminated", "stdout ----", "___", "malformed",
 	"✕", "✖", "✗", "×", "●",
 }
 
 // maxTextLine bounds what is read of one line, in bytes: what is wrong stands at its beginning.
 const maxTextLine = 4 << 10
+
+// maxExtension bounds, in bytes, the extension of a source file.
+const maxExtension = 8
 
 // after is how many lines that follow an error line are shown with it.
 const after = 12
@@ -67,15 +78,22 @@ type textParser struct {
 	left   int
 	// rust is an error that waits for its place.
 	rust string
+	// unimportable are the packages whose name keeps go from importing them, unless go passed over them and ran the others.
+	unimportable map[string]bool
+	// heading is the file that the lines of eslint below it are about.
+	heading string
 }
 
 func newTextParser(names normaliser, buildCommand bool) *textParser {
-	return &textParser{names: names, found: newFindings(), always: buildCommand}
+	return &textParser{names: names, found: newFindings(), always: buildCommand, unimportable: map[string]bool{}}
 }
 
 func (p *textParser) line(text string) {
-	text = plain(clip(text, maxTextLine))
+	text = strings.TrimPrefix(plain(clip(text, maxTextLine)), "vet: ")
 	p.placeRust(text)
+	if dot := strings.LastIndexByte(text, '.'); dot > len(text)-maxExtension && fileHeading.MatchString(text) {
+		p.heading = p.names.line(text)
+	}
 	if interesting(text) {
 		p.read(text)
 	}
@@ -87,8 +105,11 @@ func (p *textParser) line(text string) {
 
 // read looks at a line that may say something.
 func (p *textParser) read(text string) {
-	if buildSigns.MatchString(text) {
+	if buildSigns.MatchString(text) && !p.passedOver(text) {
 		p.found.build = true
+	}
+	if m := malformed.FindStringSubmatch(text); m != nil {
+		p.unimportable[m[1]] = true
 	}
 	p.count(text)
 	if signature := p.signature(text); signature != "" {
@@ -102,6 +123,17 @@ func (p *textParser) read(text string) {
 	if headings.MatchString(text) {
 		p.left = after
 	}
+}
+
+// passedOver reports whether a line tells that go could not import a package, and ran the others: nothing else is hidden then. A
+// "go build" stops there and builds nothing.
+func (p *textParser) passedOver(text string) bool {
+	m := setupFail.FindStringSubmatch(text)
+	if m == nil || !p.unimportable[m[1]] {
+		return false
+	}
+	delete(p.unimportable, m[1])
+	return true
 }
 
 // interesting passes most lines of a long output over before a pattern has to look at them. Every pattern above needs one of
@@ -144,7 +176,11 @@ func (p *textParser) signature(text string) string {
 	}
 	for _, pattern := range errorLines {
 		if pattern.MatchString(text) {
-			return strings.TrimPrefix(p.names.line(text), "./")
+			signature := strings.TrimPrefix(p.names.line(text), "./")
+			if p.heading != "" && strings.HasPrefix(signature, eslintError) {
+				signature += " in " + p.heading
+			}
+			return signature
 		}
 	}
 	return ""
@@ -164,6 +200,6 @@ func (p *textParser) count(text string) {
 
 func (p *textParser) end() *findings {
 	p.placeRust("")
-	p.found.build = p.found.build || p.always && len(p.found.signatures) > 0
+	p.found.build = p.found.build || len(p.unimportable) > 0 || p.always && len(p.found.signatures) > 0
 	return p.found
 }

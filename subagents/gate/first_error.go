@@ -1,0 +1,76 @@
+package gate
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+)
+
+// maxFirstError bounds, in bytes, a line that is quoted as the reason of a failure.
+const maxFirstError = 240
+
+// complaints are words of lines that no pattern knows, but that tell of an error.
+var complaints = regexp.MustCompile(`(?i)\b(?:error|err!|failed|failure|cannot|can't|could not|couldn't|unable to|not found|` +
+	`no such|denied|refused|timed out)`)
+
+// FirstError returns the first line of an output that reports an error: a line that becomes a signature, else one that
+// complains, else the last line. Summaries of build tools come last.
+func FirstError(output string) string {
+	var found [3]string // a complaint, the last line, a summary
+	for line := range strings.Lines(output) {
+		line = strings.TrimSpace(plain(clip(line, maxTextLine)))
+		switch {
+		case line == "" || line == strings.TrimSpace(moreNote):
+		case noise.MatchString(line):
+			if found[2] == "" {
+				found[2] = line
+			}
+		case reportsError(line):
+			return clip(line, maxFirstError)
+		case found[0] == "" && complaints.MatchString(line):
+			found[0] = line
+		default:
+			found[1] = line
+		}
+	}
+	for _, line := range found {
+		if line != "" {
+			return clip(line, maxFirstError)
+		}
+	}
+	return ""
+}
+
+func reportsError(line string) bool {
+	matches := func(p *regexp.Regexp) bool { return p.MatchString(line) }
+	return interesting(line) && (slices.ContainsFunc(failedTests, matches) || slices.ContainsFunc(errorLines, matches))
+}
+
+// Reason returns in one line why a red gate is red: the first error that is not in its receipt on the base commit, which may be nil.
+func Reason(r spec.Receipt, baseline *spec.Receipt) string {
+	fresh := NewSignatures(r, baseline)
+	first := FirstError(r.Tail)
+	switch {
+	case r.TimedOut:
+		return fmt.Sprintf("killed after %s", r.Duration.Round(1e9))
+	case len(fresh) > 0 && (first == "" || len(fresh) < len(r.Signatures)):
+		return fresh[0]
+	case first != "":
+		return first
+	default:
+		return fmt.Sprintf("exit code %d", r.ExitCode)
+	}
+}
+
+// OutputFile returns the file in dir that has the whole output whose object has the name; "" where there is none.
+func OutputFile(dir, object string) string {
+	if dir == "" || object == "" {
+		return ""
+	}
+	return filepath.Join(dir, path.Base(object)+".txt")
+}
