@@ -237,7 +237,7 @@ func TestAMasterAsksAPerson(t *testing.T) {
 	defer r.worker(t.Context())()
 	st, err = r.conduct(t.Context(), r.config(true))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.RunDone, st.Run, st.Reason)
+	require.Equal(t, orchestrator.RunParked, st.Run, "it planned nothing")
 	require.Contains(t, said.at("master/1/2"), "None.")
 }
 

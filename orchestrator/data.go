@@ -31,11 +31,13 @@ const (
 	TaskRunning   TaskState = "running"   // an attempt is on the queue or with a worker
 	TaskVerifying TaskState = "verifying" // its patch is with a tester
 	TaskProven    TaskState = "proven"    // waits for the landing queue
-	TaskLanding   TaskState = "landing"   // in the batch that is being tested
-	TaskDone      TaskState = "done"      // ended well without a patch
-	TaskLanded    TaskState = "landed"    // its commit is on the integration branch
-	TaskParked    TaskState = "parked"    // given up, with a reason; the run goes on
-	TaskCancelled TaskState = "cancelled"
+	// TaskUnverified is TaskProven in a run that proves nothing: the log and everything that shows it call it so.
+	TaskUnverified TaskState = "unverified"
+	TaskLanding    TaskState = "landing" // in the batch that is being tested
+	TaskDone       TaskState = "done"    // ended well without a patch
+	TaskLanded     TaskState = "landed"  // its commit is on the integration branch
+	TaskParked     TaskState = "parked"  // given up, with a reason; the run goes on
+	TaskCancelled  TaskState = "cancelled"
 )
 
 // RunData is the data of a run event (contextscope.KindRun). Only what changed is set, except on the first one.
@@ -46,6 +48,10 @@ type RunData struct {
 	Spec *RunSpec `json:"spec,omitempty"`
 	// Baseline is set once, when preflight is over: one receipt a gate.
 	Baseline []spec.Receipt `json:"baseline,omitempty"`
+	// Unverified is set with the baseline, and at the end: why nothing that lands is proven; empty when it is.
+	Unverified string `json:"unverified,omitempty"`
+	// AllowUnverified is set when a resume allows to land what is not proven.
+	AllowUnverified bool `json:"allow_unverified,omitempty"`
 	// Final holds the final gates' receipts on the integration head.
 	Final []spec.Receipt `json:"final,omitempty"`
 	// Epoch counts the conductors that have held the run; each begins with an event that raises it.
@@ -84,8 +90,11 @@ type RunSpec struct {
 	Parallel    int                  `json:"parallel"`
 	Budget      int                  `json:"budget,omitempty"`
 	AutoApprove bool                 `json:"auto_approve,omitempty"`
-	StrictGates bool                 `json:"strict_gates,omitempty"`
-	Created     time.Time            `json:"created"`
+	// AllowUnverified says that changes may land that no gate can prove.
+	AllowUnverified bool `json:"allow_unverified,omitempty"`
+	// Outputs is the directory with the whole output of gates and setup that failed; empty where the run keeps none.
+	Outputs string    `json:"outputs,omitempty"`
+	Created time.Time `json:"created"`
 }
 
 // ByFile is the author of a plan that came from a plan file.
@@ -167,6 +176,8 @@ type LandingData struct {
 	Old   string   `json:"old"`
 	Head  string   `json:"head"`
 	Tasks []Landed `json:"tasks"`
+	// Unverified is set with state landed: why what landed is not proven; empty when it is.
+	Unverified string `json:"unverified,omitempty"`
 	// Receipts are the batch's gates.
 	Receipts []spec.Receipt `json:"receipts,omitempty"`
 	// Dispatch is set with state testing: the tester's attempt on the queue (task --batch).

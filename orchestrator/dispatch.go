@@ -104,7 +104,6 @@ func (c *Conductor) assignment(ctx context.Context, d *Dispatch) (*wire.Assignme
 	s := &c.st.Spec
 	a := &wire.Assignment{
 		Run: c.cfg.Run, Attempt: d.Attempt, Goal: s.Goal, Project: s.Project, Role: s.Roles[d.Role], Head: d.Head,
-		StrictGates: s.StrictGates,
 	}
 	if a.Role.Name == "" {
 		return nil, fmt.Errorf("role %s is not among the run's", d.Role)

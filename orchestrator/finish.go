@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
@@ -21,7 +22,7 @@ func (c *Conductor) finish(ctx context.Context) (bool, error) {
 		return c.finalGates(ctx)
 	}
 	end := RunData{State: c.st.Outcome(), Head: c.st.Head}
-	end.Reason = c.st.why(end.State)
+	end.Reason, end.Unverified = c.st.why(end.State), c.st.Unverified()
 	if c.cfg.Closing != nil {
 		end.Notices = c.cfg.Closing()
 	}
@@ -135,8 +136,35 @@ func (s *State) why(end RunState) string {
 	if why := s.masterGaveUp(); why != "" {
 		return why
 	}
+	if s.plannedNothing() {
+		return withWords("the master planned nothing", s.masterWords())
+	}
+	if why := s.Unverified(); why != "" {
+		return fmt.Sprintf("%d landed unverified, %d parked: %s", n[TaskLanded], n[TaskParked]+n[TaskCancelled], why)
+	}
 	if s.allWell() {
 		return "the final gates are redder than the baseline"
 	}
 	return fmt.Sprintf("%d landed, %d parked", n[TaskLanded], n[TaskParked]+n[TaskCancelled])
 }
+
+// plannedNothing reports whether the master came to its end without a single task.
+func (s *State) plannedNothing() bool { return s.Spec.Plan == nil && s.MasterDone && len(s.Order) == 0 }
+
+// masterWords is what the master reported at the end of its newest turn.
+func (s *State) masterWords() string {
+	if r := s.Settled(MasterTask); r != nil {
+		return r.Handoff.Summary
+	}
+	return ""
+}
+
+func withWords(text, words string) string {
+	if words = strings.TrimSpace(words); words == "" {
+		return text
+	}
+	return text + ": " + clipped(words, maxWords)
+}
+
+// maxWords bounds, in bytes, what a run's end quotes of the master.
+const maxWords = 2000

@@ -51,7 +51,7 @@ func (c *Conductor) candidates(ids []string) []landing.Candidate {
 		}
 		out = append(out, landing.Candidate{
 			Run: c.cfg.Run, Task: id, Title: t.Task.Title, Role: role.Name, Model: model,
-			Attempt: t.Attempt, Commit: t.Result.Patch.Commit,
+			Attempt: t.Attempt, Commit: t.Result.Patch.Commit, Unverified: c.st.Unverified(),
 		})
 	}
 	return out
@@ -168,6 +168,7 @@ func (c *Conductor) redBatch(ctx context.Context, d LandingData, r spec.Result) 
 
 // move advances the integration branch: first the event, which is the truth, then the ref, which follows it.
 func (c *Conductor) move(ctx context.Context, d LandingData) error {
+	d.Unverified = c.st.Unverified()
 	if err := c.append(ctx, contextscope.KindLanding, "", d); err != nil {
 		return err
 	}

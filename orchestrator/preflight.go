@@ -28,7 +28,7 @@ func (c *Conductor) takeOver(ctx context.Context) error {
 	if c.st.Run == RunDone || c.st.Run == RunParked || c.st.Run == RunCancelled {
 		return nil
 	}
-	d := RunData{Epoch: c.st.Epoch + 1, Budget: c.cfg.Budget}
+	d := RunData{Epoch: c.st.Epoch + 1, Budget: c.cfg.Budget, AllowUnverified: c.cfg.AllowUnverified}
 	if c.st.Run == RunStopped && c.cfg.Resume {
 		d.State = c.phase()
 	} else if c.st.Halted() {
@@ -61,9 +61,12 @@ func (c *Conductor) phase() RunState {
 	}
 }
 
-// prepared reports whether preflight is behind the run: setup went well, and every gate has its baseline.
+// prepared reports whether preflight is behind the run: setup went well, every gate has its baseline, and the run may go on with it.
 func (s *State) prepared() bool {
 	p := s.Spec.Project
+	if s.Unproven() {
+		return false
+	}
 	if len(p.Gates) == 0 && len(p.Setup) > 0 {
 		r := s.Settled(baselineTask)
 		return r != nil && r.Status == spec.StatusDone
@@ -86,9 +89,7 @@ func (c *Conductor) preflight(ctx context.Context) (bool, error) {
 func (c *Conductor) baseline(ctx context.Context) (bool, error) {
 	p := c.st.Spec.Project
 	if len(p.Gates) == 0 && len(p.Setup) == 0 {
-		return true, c.append(ctx, contextscope.KindRun, "", RunData{State: c.afterPreflight(), Notices: []string{
-			"this repository has no gates: nothing is proven before it lands",
-		}})
+		return c.endPreflight(ctx, nil)
 	}
 	w := c.st.Works[baselineTask]
 	if w == nil {
@@ -101,7 +102,7 @@ func (c *Conductor) baseline(ctx context.Context) (bool, error) {
 	if len(r.Receipts) < len(p.Gates) || len(p.Gates) == 0 && r.Status != spec.StatusDone {
 		return c.baselineFailed(ctx, w, r)
 	}
-	return true, c.append(ctx, contextscope.KindRun, "", RunData{State: c.afterPreflight(), Baseline: r.Receipts})
+	return c.endPreflight(ctx, r.Receipts)
 }
 
 // baselineFailed tries again after the machine's failures; a setup that does not work is the user's to mend.
@@ -109,7 +110,7 @@ func (c *Conductor) baselineFailed(ctx context.Context, w *Work, r *spec.Result)
 	f := faultOf(r)
 	resumed := c.st.Epoch > w.Attempts[w.Last].Epoch
 	if !resumed && (f.Class == ClassSetup || w.Last >= maxGateTries) {
-		return false, fmt.Errorf("%w: %s", ErrPreflight, f.Message)
+		return false, fmt.Errorf("%w: %s", ErrPreflight, c.st.reason(f))
 	}
 	return true, c.dispatchGates(ctx, baselineTask, c.st.Spec.Base, w.Last+1)
 }

@@ -9,6 +9,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/acceptance"
+	"divisi/subagents/gate"
 )
 
 // Report is a run as `divisi show` tells it: everything in it was measured, nothing was claimed.
@@ -17,12 +18,14 @@ type Report struct {
 	Goal   string   `json:"goal,omitempty"`
 	State  RunState `json:"state"`
 	Reason string   `json:"reason,omitempty"`
+	// Unverified says why nothing that landed is proven; empty when it is.
+	Unverified string `json:"unverified,omitempty"`
 	// Wait is what the run waits for a person to do.
-	Wait   string   `json:"wait,omitempty"`
-	Repo   string   `json:"repo"`
-	Base   string   `json:"base"`
-	Head   string   `json:"head"`
-	Ref    string   `json:"ref,omitempty"`
+	Wait string `json:"wait,omitempty"`
+	Repo string `json:"repo"`
+	Base string `json:"base"`
+	Head string `json:"head"`
+	Ref  string `json:"ref,omitempty"`
 	// Started and Ended are unix milliseconds; Ended is that of the newest end of an attempt.
 	Created time.Time    `json:"created"`
 	Tasks   []TaskReport `json:"tasks"`
@@ -49,12 +52,14 @@ type Report struct {
 
 // TaskReport is one task of a report.
 type TaskReport struct {
-	ID       string    `json:"id"`
-	Title    string    `json:"title,omitempty"`
-	Role     string    `json:"role"`
-	State    TaskState `json:"state"`
-	Reason   string    `json:"reason,omitempty"`
-	Attempts int       `json:"attempts"`
+	ID     string    `json:"id"`
+	Title  string    `json:"title,omitempty"`
+	Role   string    `json:"role"`
+	State  TaskState `json:"state"`
+	Reason string    `json:"reason,omitempty"`
+	// Unverified says that it landed without proof.
+	Unverified bool `json:"unverified,omitempty"`
+	Attempts   int  `json:"attempts"`
 	// Deliveries counts the times that an attempt was handed out, testers not included.
 	Deliveries int    `json:"deliveries"`
 	Commit     string `json:"commit,omitempty"`
@@ -80,6 +85,10 @@ type TaskReport struct {
 	// Evidence is what a check of the patch found, such as weakened tests, one finding each.
 	Evidence []string `json:"evidence,omitempty"`
 	Summary  string   `json:"summary,omitempty"`
+	// Findings, Deviations and Broken constraints are those of its newest handoff and, but for findings, of its tester's.
+	Findings   []string              `json:"findings,omitempty"`
+	Deviations []string              `json:"deviations,omitempty"`
+	Broken     []spec.ConstraintEcho `json:"broken,omitempty"`
 	// Executor made its newest attempt, where its role has a chain; LimitHit is the limit that was reached before its result.
 	Executor string `json:"executor,omitempty"`
 	LimitHit string `json:"limit_hit,omitempty"`
@@ -104,13 +113,17 @@ type GateReport struct {
 	New     []string `json:"new,omitempty"`
 	Known   []string `json:"known,omitempty"`
 	Fixed   []string `json:"fixed,omitempty"`
-	Seconds float64  `json:"seconds"`
+	// Error is the first error of a red gate, Output the file with its whole output.
+	Error   string  `json:"error,omitempty"`
+	Output  string  `json:"output,omitempty"`
+	Seconds float64 `json:"seconds"`
 }
 
 // Report makes the report of a run from its state.
 func (s *State) Report() Report {
 	r := Report{
-		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Run, Reason: s.Reason, Wait: s.Wait.For, Repo: s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
+		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Run, Reason: s.Reason, Wait: s.Wait.For, Unverified: s.Unverified(),
+		Repo: s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: s.roleReports(), Budget: s.Budget, Executors: s.executors(),
 		Batches: s.Batches, Notices: s.Notices, Questions: s.questions(), Quotas: s.UsedUp(time.Now()),
 	}
@@ -128,11 +141,14 @@ func (s *State) Report() Report {
 		if s.MasterDone {
 			t.State = TaskDone
 		}
+		if a := w.Attempts[w.Last]; a != nil {
+			t.tellHandoff(a.Result, "")
+		}
 		s.spent(&t, MasterTask)
 		r.Tasks = append([]TaskReport{t}, r.Tasks...)
 	}
 	for _, f := range s.Final {
-		r.Gates = append(r.Gates, compareGate(f, s.Baseline[f.Gate]))
+		r.Gates = append(r.Gates, s.compareGate(f, s.Baseline[f.Gate]))
 	}
 	if landed > 0 {
 		r.TokensPerLanded = s.Usage.Total() / landed
@@ -159,13 +175,16 @@ func (s *State) taskReport(v *TaskView) TaskReport {
 	if v.State != TaskParked && v.State != TaskPending {
 		t.Reason = ""
 	}
-	if v.Result != nil {
-		t.Summary, t.LimitHit = v.Result.Handoff.Summary, v.Result.LimitHit
+	t.Unverified = v.State == TaskLanded && s.Unverified() != ""
+	if v.State == TaskProven {
+		t.State = s.testedAs()
 	}
+	t.tellHandoff(v.Result, "")
+	t.tellHandoff(v.VerifyR, "its tester: ")
 	t.Executor = s.executorOf(v)
 	s.tellRequests(&t, v)
 	for _, f := range v.Faults {
-		t.Failures = append(t.Failures, fmt.Sprintf("attempt %d: %s: %s", f.Attempt, f.Fault.Class, f.Fault.Message))
+		t.Failures = append(t.Failures, fmt.Sprintf("attempt %d: %s: %s", f.Attempt, f.Fault.Class, s.reason(f.Fault)))
 		if f.Fault.Class == acceptance.ClassTests {
 			t.Evidence = strings.Split(f.Fault.Detail, "\n")
 		}
@@ -173,6 +192,23 @@ func (s *State) taskReport(v *TaskView) TaskReport {
 	s.spent(&t, v.Task.ID)
 	s.spent(&t, v.Task.ID+verifySuffix)
 	return t
+}
+
+// tellHandoff takes over what an agent, or the tester that by names, reported beside its result.
+func (t *TaskReport) tellHandoff(r *spec.Result, by string) {
+	if r == nil {
+		return
+	}
+	if by == "" {
+		t.Summary, t.LimitHit, t.Findings = r.Handoff.Summary, r.LimitHit, r.Handoff.Findings
+	}
+	for _, d := range r.Handoff.Deviations {
+		t.Deviations = append(t.Deviations, by+d)
+	}
+	for _, c := range r.Handoff.Broken() {
+		c.Note = by + c.Note
+		t.Broken = append(t.Broken, c)
+	}
 }
 
 // spent adds what the attempts of one queue id cost.
@@ -220,8 +256,11 @@ func (s *State) roleReports() []RoleReport {
 	return out
 }
 
-func compareGate(final, base spec.Receipt) GateReport {
+func (s *State) compareGate(final, base spec.Receipt) GateReport {
 	g := GateReport{Gate: final.Gate, Verdict: final.Verdict, Seconds: final.Duration.Seconds()}
+	if final.Verdict != spec.VerdictPass {
+		g.Error, g.Output = gate.Reason(final, &base), s.outputFile(final.Output)
+	}
 	for _, sig := range final.Signatures {
 		if slices.Contains(base.Signatures, sig) {
 			g.Known = append(g.Known, sig)

@@ -182,7 +182,7 @@ func TestRedBeforeIsNobodysFault(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(1), func(s *orchestrator.RunSpec) {
 		s.Roles["mod"] = command("mod", "echo new > f00.txt")
-		s.Project.Gates[0].Command = []string{"sh", "-c", "echo 'error: red from the start'; exit 1"}
+		s.Project.Gates[0].Command = []string{"sh", "-c", "echo 'f00.txt:1: red from the start'; exit 1"}
 		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b"})
 	})
 	st := r.run(t.Context())

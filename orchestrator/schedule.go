@@ -235,10 +235,8 @@ func (s *State) Outcome() RunState {
 	if !s.allWell() {
 		return RunParked
 	}
-	red := func(r spec.Receipt) bool {
-		return r.Verdict == spec.VerdictFail || (s.Spec.StrictGates && r.Verdict == spec.VerdictUnattributable)
-	}
-	if s.masterGaveUp() != "" || slices.ContainsFunc(s.Final, red) {
+	red := func(r spec.Receipt) bool { return r.Verdict == spec.VerdictFail }
+	if s.masterGaveUp() != "" || s.plannedNothing() || s.Unverified() != "" || slices.ContainsFunc(s.Final, red) {
 		return RunParked
 	}
 	return RunDone

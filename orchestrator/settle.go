@@ -166,7 +166,7 @@ func (c *Conductor) verify(ctx context.Context, t *TaskView) error {
 	id := t.Task.ID
 	judges := c.st.Spec.Roles[t.Task.Verify].Executor != ""
 	if !judges && c.st.proven(t.Result.Patch.Tree, c.st.gatesOf(t.Task)) {
-		return c.append(ctx, contextscope.KindTask, id, TaskData{State: TaskProven})
+		return c.append(ctx, contextscope.KindTask, id, TaskData{State: c.st.testedAs()})
 	}
 	d := Dispatch{Task: id + verifySuffix, Attempt: t.Verify + 1, Role: t.Task.Verify, Head: t.Result.Patch.Commit}
 	return c.dispatchAttempt(ctx, &d, contextscope.KindTask, id, TaskData{State: TaskVerifying, Dispatch: &d})
@@ -195,7 +195,7 @@ func (c *Conductor) judge(ctx context.Context, t *TaskView) error {
 		return c.testerFailed(ctx, t, spec.Fault{Class: "internal", Message: "the gates ran on another tree than the patch's"})
 	}
 	if r.Status == spec.StatusDone {
-		return c.append(ctx, contextscope.KindTask, t.Task.ID, TaskData{State: TaskProven})
+		return c.append(ctx, contextscope.KindTask, t.Task.ID, TaskData{State: c.st.testedAs()})
 	}
 	f := faultOf(r)
 	if paused, err := c.pause(ctx, t.Task.ID+verifySuffix, f, func() error { return c.verify(ctx, t) }); paused || err != nil {
@@ -270,6 +270,9 @@ func (c *Conductor) failed(ctx context.Context, t *TaskView, f spec.Fault) error
 }
 
 func (c *Conductor) park(ctx context.Context, t *TaskView, reason string, f *spec.Fault) error {
+	if f != nil {
+		reason = withOutput(reason, c.st.outputFile(f.Output))
+	}
 	return c.append(ctx, contextscope.KindTask, t.Task.ID, TaskData{State: TaskParked, Reason: reason, Fault: f})
 }
 

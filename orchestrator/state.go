@@ -41,7 +41,7 @@ type State struct {
 	Ref    string
 	// Published is the commit that Ref was put at.
 	Published string
-	Plans  []PlanData
+	Plans     []PlanData
 	// Approved counts the plans that a person, or --yes, took.
 	Approved int
 	Tasks    map[string]*TaskView
@@ -145,6 +145,7 @@ func (s *State) applyRun(e *contextscope.Event, d RunData) {
 	} else if s.Run.Ended() {
 		s.Wait.Set("", e.Time)
 	}
+	s.Spec.AllowUnverified = s.Spec.AllowUnverified || d.AllowUnverified
 	if d.Epoch > 0 {
 		s.Epoch, s.Began = d.Epoch, e.Pos
 	}
@@ -207,6 +208,9 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 		return
 	}
 	t.State, t.Reason = d.State, d.Reason
+	if d.State == TaskUnverified {
+		t.State = TaskProven
+	}
 	s.ended(t, e.Pos)
 	switch {
 	case d.Role != "":

@@ -311,7 +311,7 @@ func (at *attempt) tester() *Tester {
 		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.slot.Tree,
 		Reset:   func(ctx context.Context) error { return at.slot.Reset(ctx, at.commit) },
 		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
-		Fresh:   at.fresh, ToolsDir: at.worker.cfg.ToolsDir, Limiter: at.worker.cfg.Gates, Bounds: at.bounds(),
+		Fresh:   at.fresh, ToolsDir: at.worker.cfg.ToolsDir, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates, Bounds: at.bounds(),
 		Doing: at.progress.doing,
 		Judge: at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,
 	}

@@ -13,6 +13,7 @@ import (
 	"divisi/internal/machine"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/subagents/gate"
 	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
 )
@@ -272,22 +273,13 @@ func howEnded(args []string, out *sandbox.Output) string {
 	case out.Signal != "":
 		return fmt.Sprintf("%s was ended by signal %s", args[0], out.Signal)
 	default:
-		return fmt.Sprintf("%s exited with %d%s", args[0], out.ExitCode, lastWords(out.Text()))
+		text := fmt.Sprintf("%s exited with %d", args[0], out.ExitCode)
+		if line := gate.FirstError(out.Text()); line != "" {
+			text += ": " + line
+		}
+		return text
 	}
 }
-
-// lastWords is the end of a command's output in one line, so that a list of failures tells them apart.
-func lastWords(output string) string {
-	lines := strings.Split(strings.TrimSpace(output), "\n")
-	last := strings.TrimSpace(lines[len(lines)-1])
-	if last == "" {
-		return ""
-	}
-	return ": " + clip(last, maxLastWords)
-}
-
-// maxLastWords bounds, in bytes, the last line that a fault's message quotes.
-const maxLastWords = 200
 
 // summary tells what a command changed, and then what it said: that is how a command reports to whoever asked.
 func summary(p *spec.Patch, output string) string {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -37,6 +38,8 @@ type Tester struct {
 	ToolsDir string
 	// Environ is the user's environment, of which setup is given the settings for downloads.
 	Environ []string
+	// Outputs is the directory that keeps the whole output of what failed, for people; empty for none.
+	Outputs string
 	Limiter *gate.Limiter
 	Bounds  Bounds
 	// Doing is told what runs. It may be nil.
@@ -160,12 +163,13 @@ func (t *Tester) setup(ctx context.Context) (*spec.Result, error) {
 	if t.ToolsDir != "" {
 		g.Writable = append(slices.Clone(g.Writable), t.ToolsDir)
 	}
+	whole := &transcript{}
 	env, readable, leftOut := sandbox.Downloads(t.Environ)
 	out, err := sandbox.Run(ctx, sandbox.Command{
 		Args: args, Dir: t.Dir, Env: append(env, g.Env...), Place: g.Place, Writable: g.Writable,
 		Readable: append(readable, g.Readable...), Network: true,
 		Loopback: t.Assignment.Project.Loopback,
-		Timeout:  t.Bounds.left(),
+		Timeout:  t.Bounds.left(), Sink: whole,
 	})
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
@@ -182,7 +186,8 @@ func (t *Tester) setup(ctx context.Context) (*spec.Result, error) {
 			return nil, fmt.Errorf("run setup: %w", err)
 		}
 		bad := failure(faultSetup, "setup: "+howEnded(args, out)+unlikeYours(out, leftOut), clip(out.Text(), commandTail))
-		return &bad, nil
+		bad.Error.Output, err = t.keep(ctx, whole, true)
+		return &bad, err
 	}
 	if err := t.Reset(ctx); err != nil {
 		return nil, fmt.Errorf("clean the tree after setup: %w", err)
@@ -233,16 +238,30 @@ func (t *Tester) gate(ctx context.Context, g spec.Gate, tree string) (spec.Recei
 	if err != nil {
 		return r, err
 	}
-	if len(whole.kept) > 0 {
-		r.Output = "output-" + digest(whole.kept)
-		if err := t.Objects.Put(ctx, r.Output, whole.kept); err != nil {
-			return r, fmt.Errorf("keep the output of gate %s: %w", g.Name, err)
-		}
+	if r.Output, err = t.keep(ctx, whole, r.Verdict != spec.VerdictPass); err != nil {
+		return r, fmt.Errorf("keep the output of gate %s: %w", g.Name, err)
 	}
 	if _, err := t.Journal.Append(ctx, draft(contextscope.KindReceipt, r)); err != nil {
 		return r, err
 	}
 	return r, nil
+}
+
+// keep stores a whole output as an object, and what failed as a file too; it returns the object's name, "" for no output.
+func (t *Tester) keep(ctx context.Context, whole *transcript, failed bool) (string, error) {
+	if len(whole.kept) == 0 {
+		return "", nil
+	}
+	name := "output-" + digest(whole.kept)
+	if err := t.Objects.Put(ctx, name, whole.kept); err != nil {
+		return "", fmt.Errorf("store %s: %w", name, err)
+	}
+	if file := gate.OutputFile(t.Outputs, name); failed && file != "" {
+		if err := os.WriteFile(file, whole.kept, 0o600); err != nil {
+			return "", fmt.Errorf("write an output to a file: %w", err)
+		}
+	}
+	return name, nil
 }
 
 // had returns the receipt that an earlier delivery of this attempt left for a gate on the same tree.
@@ -265,16 +284,21 @@ func (t *Tester) doing(what string) {
 // judged makes the result of the gates.
 func (t *Tester) judged(receipts []spec.Receipt) spec.Result {
 	var red []string
+	var first spec.Receipt
 	for _, r := range receipts {
-		if blocks(r, t.Assignment.StrictGates) {
-			red = append(red, r.Gate)
+		if r.Verdict != spec.VerdictFail {
+			continue
+		}
+		if red = append(red, r.Gate); len(red) == 1 {
+			first = r
 		}
 	}
 	notes := t.notes(receipts)
 	if len(red) > 0 {
 		r := failure(faultGate,
-			fmt.Sprintf("%d of %d gates did not pass: %s", len(red), len(receipts), strings.Join(red, ", ")),
+			fmt.Sprintf("%d of %d gates did not pass: %s: %s", len(red), len(receipts), strings.Join(red, ", "), t.reason(first)),
 			gate.Explain(receipts, t.Assignment.Baseline))
+		r.Error.Output = first.Output
 		r.Error.Signatures = signatures(receipts, t.Assignment.Baseline)
 		r.Receipts, r.Handoff = receipts, spec.Handoff{Summary: r.Error.Message, Deviations: notes}
 		return r
@@ -284,18 +308,18 @@ func (t *Tester) judged(receipts []spec.Receipt) spec.Result {
 	}}
 }
 
-// blocks says whether a receipt keeps a patch out.
-func blocks(r spec.Receipt, strict bool) bool {
-	return r.Verdict == spec.VerdictFail || strict && r.Verdict == spec.VerdictUnattributable
+// reason is the first error of a gate that the base commit does not have.
+func (t *Tester) reason(r spec.Receipt) string {
+	if b, ok := t.Assignment.Baseline[r.Gate]; ok {
+		return gate.Reason(r, &b)
+	}
+	return gate.Reason(r, nil)
 }
 
 // notes are what a person should know of gates that did not block.
 func (t *Tester) notes(receipts []spec.Receipt) []string {
 	notes := t.restored
 	for _, r := range receipts {
-		if r.Verdict == spec.VerdictUnattributable {
-			notes = append(notes, fmt.Sprintf("gate %s is red and cannot be compared with the baseline", r.Gate))
-		}
 		if b, ok := t.Assignment.Baseline[r.Gate]; ok && r.Tests < b.Tests && !r.Build {
 			notes = append(notes, fmt.Sprintf("gate %s ran %d tests; on the base commit it ran %d", r.Gate, r.Tests, b.Tests))
 		}

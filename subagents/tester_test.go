@@ -55,28 +55,27 @@ func TestTesterJudgesAgainstTheBaseline(t *testing.T) {
 	tests := map[string]struct {
 		gate   []string
 		base   *spec.Receipt
-		strict bool
 		setup  []string
 		gates  []string
 		status spec.Status
 		class  string
 		note   string
 	}{
-		"green":                 {gate: good, status: spec.StatusDone},
-		"red":                   {gate: bad, status: spec.StatusFailed, class: "gate"},
-		"fewer-tests":           {gate: good, base: &red, status: spec.StatusDone, note: "ran 0 tests"},
-		"unattributable":        {gate: bad, base: &mute, status: spec.StatusDone, note: "cannot be compared"},
-		"unattributable-strict": {gate: bad, base: &mute, strict: true, status: spec.StatusFailed, class: "gate"},
-		"no-such-program":       {gate: []string{"no-such-program"}, status: spec.StatusFailed, class: "setup"},
-		"setup-fails":           {gate: good, setup: []string{"false"}, status: spec.StatusFailed, class: "setup"},
-		"unknown-gate":          {gate: good, gates: []string{"h"}, status: spec.StatusFailed, class: "assignment"},
+		"green":           {gate: good, status: spec.StatusDone},
+		"red":             {gate: bad, status: spec.StatusFailed, class: "gate"},
+		"fewer-tests":     {gate: good, base: &red, status: spec.StatusDone, note: "ran 0 tests"},
+		"unattributable":  {gate: bad, base: &mute, status: spec.StatusDone},
+		"mute-over-red":   {gate: bad, base: &red, status: spec.StatusFailed, class: "gate"},
+		"no-such-program": {gate: []string{"no-such-program"}, status: spec.StatusFailed, class: "setup"},
+		"setup-fails":     {gate: good, setup: []string{"false"}, status: spec.StatusFailed, class: "setup"},
+		"unknown-gate":    {gate: good, gates: []string{"h"}, status: spec.StatusFailed, class: "assignment"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := s.assignment(tester, name)
 			a.Project.Gates = []spec.Gate{{Name: "g", Command: tt.gate}}
-			a.StrictGates, a.Setup, a.Task.Gates = tt.strict, tt.setup, tt.gates
+			a.Setup, a.Task.Gates = tt.setup, tt.gates
 			if tt.base != nil {
 				a.Baseline = map[string]spec.Receipt{"g": *tt.base}
 			}

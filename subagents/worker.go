@@ -37,7 +37,9 @@ type Config struct {
 	// commands is taken from, as os.Environ returns it.
 	Caches   sandbox.Caches
 	ToolsDir string
-	Environ  []string
+	// Outputs is the directory that keeps the whole output of gates and setup that failed, for people; empty for none.
+	Outputs string
+	Environ []string
 	// Temp is a directory for the private homes and temporary directories of attempts.
 	Temp string
 	// Gates bounds how many gates run at once; nil means one.

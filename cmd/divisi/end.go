@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,9 @@ func (g *globals) finish(ctx context.Context, h *holder, st *orchestrator.State,
 	}
 	if rerr := g.printEnd(ctx, h, st); err == nil && !unheard(rerr) {
 		err = rerr
+	}
+	if errors.Is(err, orchestrator.ErrUnverified) {
+		return unverifiedError(st, "resume "+st.Spec.Run+" --allow-unverified")
 	}
 	if err != nil {
 		return err
@@ -46,11 +50,12 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *orchestrator.Stat
 		}
 	}
 	report := st.Report()
+	writeHandoffs(g.out, report)
 	if err := writeRoles(g.out, report.Roles, width(g.out)); err != nil {
 		return err
 	}
 	writeGates(g.out, slices.DeleteFunc(report.Gates, func(r orchestrator.GateReport) bool {
-		return len(r.New)+len(r.Known)+len(r.Fixed) == 0
+		return len(r.New)+len(r.Known)+len(r.Fixed) == 0 && r.Error == ""
 	}))
 	run := st.Spec.Run
 	divisi := g.command()
@@ -64,6 +69,8 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *orchestrator.Stat
 			fmt.Sprintf("git -C %s log --oneline %s", repo, branch))
 	case st.StoppedByBudget():
 		next = slices.Insert(next, 0, fmt.Sprintf("%s resume %s --budget TOKENS", divisi, run))
+	case st.Run == orchestrator.RunStopped && st.Unproven():
+		next = slices.Insert(next, 0, divisi+" resume "+run+" --allow-unverified   # after reading what is said below")
 	case st.Run == orchestrator.RunStopped, !st.Run.Ended():
 		next = slices.Insert(next, 0, divisi+" resume "+run)
 	}
@@ -94,7 +101,7 @@ func (g *globals) printStat(ctx context.Context, h *holder, st *orchestrator.Sta
 	}
 	added, deleted := 0, 0
 	w := tabwriter.NewWriter(g.out, 0, 0, 1, ' ', 0)
-	fmt.Fprintf(w, "\nbranch %s\n", strings.TrimPrefix(st.Ref, "refs/heads/"))
+	fmt.Fprintf(w, "\nbranch %s%s\n", strings.TrimPrefix(st.Ref, "refs/heads/"), unverifiedNote(st.Unverified()))
 	for i, c := range changes {
 		added, deleted = added+c.Added, deleted+c.Deleted
 		if i < maxStat {

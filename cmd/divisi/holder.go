@@ -62,6 +62,8 @@ type holder struct {
 	proposed int
 	// begun says that the run's first event is in the log: what fails before it leaves nothing behind.
 	begun bool
+	// unverified allows a resumed run to land what is not proven.
+	unverified bool
 }
 
 // carry conducts the run to its end in this process and returns its state. newBudget, when not nil, replaces the budget.
@@ -99,10 +101,10 @@ func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *or
 
 func (h *holder) conductorConfig(resume bool, newBudget *int) orchestrator.Config {
 	return orchestrator.Config{
-		Run: h.run, Bus: h.bus, Mirror: h.mirror, Resume: resume, Budget: newBudget, Notices: h.notices,
+		Run: h.run, Bus: h.bus, Mirror: h.mirror, Resume: resume, Budget: newBudget, AllowUnverified: h.unverified, Notices: h.notices,
 		Clock: now, NewID: newID(), Log: h.g.log, Tree: h.tree, Approve: h.approve, Closing: h.tape.notices,
 		Interactive: isTerminal(h.g.in) && !h.g.json(),
-		Publish: h.publish,
+		Publish:     h.publish,
 	}
 }
 
@@ -213,7 +215,7 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 	for name := range h.spec.Roles {
 		roles = append(roles, name)
 	}
-	for _, d := range []string{"tools", "tmp"} {
+	for _, d := range []string{"tools", "tmp", outputsDir} {
 		if err := os.MkdirAll(filepath.Join(h.dir, d), 0o700); err != nil {
 			return nil, nil, fmt.Errorf("make the run's directories: %w", err)
 		}
@@ -226,6 +228,7 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 		Memory: h.notes,
 		Bus:    h.bus, Model: models.model, Prefixes: models.prefixes, Hold: hold, Mirror: h.mirror, Pool: pool,
 		Caches:   sandbox.Caches{Dir: h.caches, Go: toolchain},
+		Outputs:  h.spec.Outputs,
 		ToolsDir: filepath.Join(h.dir, "tools"), Temp: filepath.Join(h.dir, "tmp"), Environ: os.Environ(),
 		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: parallel, Roles: roles, Run: h.run, Tools: h.tools,
 		Clock: now, IDs: newID(), Log: h.g.log,

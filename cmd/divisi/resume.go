@@ -37,6 +37,7 @@ Without RUN, the newest run.` + codes(codeOK, codeParked, codeUsage, codeStopped
 	f.BoolVar(&o.yes, "yes", false, "take the master's plan without asking")
 	f.StringVar(&o.repo, "repo", "", "where the repository is now, if it has moved")
 	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address")
+	o.unverifiedFlag(c)
 	o.tapeFlags(c)
 	o.sandboxFlag(c)
 	c.ValidArgsFunction = g.completeRuns
@@ -75,7 +76,7 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	if err != nil {
 		return err //nolint:wrapcheck // it names the run
 	}
-	if err := resumable(st, budget); err != nil {
+	if err := resumable(st, budget, o.unverified); err != nil {
 		return err
 	}
 	if h.checkout, err = h.origin(ctx, cmp.Or(o.repo, m.Repo, st.Spec.Repo), st.Spec.Base); err != nil {
@@ -102,6 +103,7 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 		}
 	}
 	h.spec.Repo = h.checkout.Top
+	h.unverified = o.unverified
 	if notice := unrecorded(m, o); notice != "" && !slices.Contains(st.Notices, notice) {
 		h.notices = append(h.notices, notice)
 	}
@@ -137,7 +139,7 @@ func unrecorded(m meta, o runOptions) string {
 }
 
 // resumable says why a run cannot go on, if it cannot.
-func resumable(st *orchestrator.State, budget *int) error {
+func resumable(st *orchestrator.State, budget *int, unverified bool) error {
 	switch {
 	case st.Spec.Run == "" && len(st.Unread) > 0:
 		return fmt.Errorf("the run's first event cannot be read: %s", st.Unread[0])
@@ -150,6 +152,8 @@ func resumable(st *orchestrator.State, budget *int) error {
 			st.Spec.Run, st.Usage.Total(), st.Budget, st.Spec.Run, 2*st.Budget) //nolint:mnd // a suggestion
 	case budget != nil && *budget > 0 && *budget <= st.Usage.Total():
 		return usagef("--budget %d is for the whole run, which has used %d tokens already", *budget, st.Usage.Total())
+	case st.Unproven() && !unverified:
+		return unverifiedError(st, "resume "+st.Spec.Run+" --allow-unverified")
 	}
 	return nil
 }

@@ -25,7 +25,8 @@ type runOptions struct {
 	record, replay, sandbox           string
 	roles                             []string
 	parallel, budget                  int
-	yes, dryRun, strict, trust, demo  bool
+	yes, dryRun, unverified           bool
+	trust, demo                       bool
 }
 
 func newRun(g *globals) *cobra.Command {
@@ -55,7 +56,7 @@ plans of command roles need none.` +
 	f.IntVar(&o.budget, "budget", 0, "tokens after which the run stops, and resume goes on (default from the project file)")
 	f.BoolVar(&o.yes, "yes", false, "take the master's plan without asking")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
-	f.BoolVar(&o.strict, "strict-gates", false, "a red gate that cannot be read blocks also where it was red before")
+	o.unverifiedFlag(c)
 	f.BoolVar(&o.trust, "trust-repo", false, "do what the repository's files request, in this run; see divisi trust --help")
 	f.StringVar(&o.nats, "nats", "", "use the NATS server at this URL instead of the built-in one")
 	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address or port, e.g. 8080")
@@ -144,9 +145,10 @@ func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*ho
 		Run: newRunID(now()), Goal: strings.Join(args, " "), Repo: checkout.Top, Base: base, Branch: checkout.Branch,
 		Submodules: checkout.Submodules,
 		Project:    project, Roles: set.Roles, Parallel: first(o.parallel, project.Parallel, 4), //nolint:mnd // design: default 4
-		Budget: first(o.budget, project.Budget), AutoApprove: o.yes, StrictGates: o.strict, Created: now(),
+		Budget: first(o.budget, project.Budget), AutoApprove: o.yes, AllowUnverified: o.unverified,
+		Created: now(),
 	}
-	s.Project.Parallel = s.Parallel
+	s.Project.Parallel, s.Outputs = s.Parallel, filepath.Join(g.runDir(s.Run), outputsDir)
 	if s.Parallel > maxParallel {
 		return nil, usagef(".divisi/divisi.yaml: parallel is %d: %d agents at once is the most", s.Parallel, maxParallel)
 	}
@@ -327,6 +329,9 @@ func (g *globals) begin(ctx context.Context, h *holder, o runOptions) (err error
 	}
 	if err == nil {
 		err = h.tryPlan(ctx, o)
+	}
+	if err == nil {
+		err = h.needGates(o)
 	}
 	if err != nil || o.dryRun {
 		return err

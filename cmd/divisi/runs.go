@@ -231,7 +231,8 @@ func stateOf(st *orchestrator.State, alone bool) string {
 // progressOf counts what a run has come to. A task without a change is as good as landed.
 func progressOf(st *orchestrator.State) string {
 	n := st.Counts()
-	text := fmt.Sprintf("%d of %d landed", n[orchestrator.TaskLanded], len(st.Order))
+	landed := n[orchestrator.TaskLanded]
+	text := fmt.Sprintf("%d of %d landed%s", landed, len(st.Order), unverifiedWord(landed > 0 && st.Unverified() != ""))
 	if done := n[orchestrator.TaskDone]; done > 0 {
 		text += fmt.Sprintf(", %d without a change", done)
 	}

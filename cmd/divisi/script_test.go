@@ -178,7 +178,7 @@ func fakeChat(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) > 2 {
 		service += ", key_env: CHAT_KEY"
 	}
-	project := fmt.Sprintf("models:\n  default: {%s}\n  strong: {%s}\n  cheap: {%s}\n", service, service, service)
+	project := fmt.Sprintf("gates: [{name: ok, command: ['true']}]\nmodels:\n  default: {%s}\n  strong: {%s}\n  cheap: {%s}\n", service, service, service)
 	dir := filepath.Join(ts.MkAbs(args[1]), ".divisi")
 	ts.Check(os.MkdirAll(dir, 0o755))
 	ts.Check(os.WriteFile(filepath.Join(dir, "divisi.yaml"), []byte(project), 0o600))

@@ -65,10 +65,13 @@ func writeReport(w io.Writer, r orchestrator.Report, columns int) error {
 	if r.Wait != "" {
 		fmt.Fprintf(w, ", waiting for %s", console.Sanitize(oneLine(r.Wait)))
 	}
+	if r.Unverified != "" {
+		fmt.Fprintf(w, "\nproof   none: everything that landed is unverified: %s", console.Sanitize(r.Unverified))
+	}
 	fmt.Fprintf(w, "\ngoal    %s\nrepo    %s\nbase    %s\n",
 		console.Sanitize(oneLine(r.Goal)), console.Sanitize(r.Repo), short(r.Base))
 	if r.Ref != "" {
-		fmt.Fprintf(w, "branch  %s at %s\n", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head))
+		fmt.Fprintf(w, "branch  %s at %s%s\n", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head), unverifiedNote(r.Unverified))
 	}
 	fmt.Fprintf(w, "change  %d files, +%d -%d, in %d batches\n", r.Files, r.Added, r.Deleted, r.Batches)
 	if len(r.Executors) > 0 {
@@ -95,6 +98,7 @@ func writeReport(w io.Writer, r orchestrator.Report, columns int) error {
 	if err := console.RenderTasks(w, rows(r.Tasks), columns); err != nil {
 		return fmt.Errorf("print the tasks: %w", err)
 	}
+	writeHandoffs(w, r)
 	if err := writeRoles(w, r.Roles, columns); err != nil {
 		return err
 	}
@@ -128,8 +132,9 @@ func rows(tasks []orchestrator.TaskReport) []console.TaskRow {
 	for _, t := range tasks {
 		out = append(out, console.TaskRow{
 			ID: t.ID, Title: t.Title, Role: t.Role, State: t.State, Reason: t.Reason, Attempt: t.Attempts,
-			Tokens: t.Usage.Total(),
-			Added:  t.Added, Deleted: t.Deleted, Files: t.Files, Commit: t.Commit,
+			Unverified: t.Unverified,
+			Tokens:     t.Usage.Total(),
+			Added:      t.Added, Deleted: t.Deleted, Files: t.Files, Commit: t.Commit,
 			Took: time.Duration(t.Seconds * float64(time.Second)),
 		})
 	}
@@ -151,6 +156,12 @@ func writeGates(w io.Writer, gates []orchestrator.GateReport) {
 				fmt.Fprintf(w, "; %s: %s", part.word, console.Sanitize(strings.Join(part.list, ", ")))
 			}
 		}
+		if g.Error != "" {
+			fmt.Fprintf(w, "\n        first error: %s", console.Sanitize(g.Error))
+		}
+		if g.Output != "" {
+			fmt.Fprintf(w, "\n        whole output: %s", g.Output)
+		}
 		fmt.Fprintln(w)
 	}
 }
@@ -170,8 +181,8 @@ func (g *globals) showTask(st *orchestrator.State, id string) error {
 }
 
 func writeTask(w io.Writer, t orchestrator.TaskReport, st *orchestrator.State) error {
-	fmt.Fprintf(w, "task      %s  %s\ntitle     %s\nrole      %s\nattempts  %d, handed out %d times, %.1f s\n",
-		t.ID, t.State, console.Sanitize(oneLine(t.Title)), t.Role, t.Attempts, t.Deliveries, t.Seconds)
+	fmt.Fprintf(w, "task      %s  %s%s\ntitle     %s\nrole      %s\nattempts  %d, handed out %d times, %.1f s\n",
+		t.ID, t.State, unverifiedWord(t.Unverified), console.Sanitize(oneLine(t.Title)), t.Role, t.Attempts, t.Deliveries, t.Seconds)
 	if v := st.Tasks[t.ID]; v != nil {
 		fmt.Fprintf(w, "files     %s\ninherits  %s\n", console.Sanitize(strings.Join(v.Task.Files, ", ")), v.Task.IncludeContents)
 	}
@@ -198,10 +209,8 @@ func writeTask(w io.Writer, t orchestrator.TaskReport, st *orchestrator.State) e
 	if t.Summary != "" {
 		fmt.Fprintf(w, "summary   %s\n", console.Sanitize(oneLine(t.Summary)))
 	}
-	if v := st.Tasks[t.ID]; v != nil && v.Result != nil {
-		for _, c := range v.Result.Handoff.Broken() {
-			fmt.Fprintf(w, "broken    constraint %s: %s\n", console.Sanitize(oneLine(c.Text)), console.Sanitize(oneLine(c.Note)))
-		}
+	for _, l := range handoffLines(t) {
+		fmt.Fprintf(w, "%-9s %s\n", l[0], l[1])
 	}
 	return nil
 }

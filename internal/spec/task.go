@@ -200,6 +200,8 @@ type Fault struct {
 	Detail string `json:"detail,omitempty"`
 	// Signatures are what was newly red, so that the same failure can be known again.
 	Signatures []string `json:"signatures,omitempty"`
+	// Output is the object-store name of the whole output that shows it; empty for none.
+	Output string `json:"output,omitempty"`
 }
 
 // Result is how one attempt ended. At most one per attempt enters the log.

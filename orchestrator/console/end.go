@@ -23,7 +23,11 @@ func writeEnd(w io.Writer, v *view, width int, p paint, now time.Time) error {
 		say = append(say, "  final gates: "+safe(verdicts(v.final)))
 	}
 	if v.ref != "" {
-		say = append(say, "  result: "+safe(v.ref)+" at "+fit(safe(v.head), 12))
+		result := "  result: " + safe(v.ref) + " at " + fit(safe(v.head), 12)
+		if v.unverified != "" {
+			result += ", unverified: " + safe(v.unverified)
+		}
+		say = append(say, result)
 	}
 	if len(rows) > 0 {
 		say = append(say, "")

@@ -125,6 +125,9 @@ func runLine(d orchestrator.RunData) line {
 	if d.Baseline != nil {
 		add("baseline: %s", verdicts(d.Baseline))
 	}
+	if d.Unverified != "" && !over(d.State) {
+		add("unverified: %s", d.Unverified)
+	}
 	if d.Final != nil {
 		add("final gates: %s", verdicts(d.Final))
 	}
@@ -135,7 +138,11 @@ func runLine(d orchestrator.RunData) line {
 		add("conductor %d took over", d.Epoch)
 	}
 	if d.Ref != "" {
-		add("published %s", d.Ref)
+		what := ""
+		if d.Unverified != "" {
+			what = "unverified "
+		}
+		add("published %s%s", what, d.Ref)
 	}
 	l.text = strings.Join(say, "; ")
 	return l
@@ -152,7 +159,7 @@ func runTone(d orchestrator.RunData) tone {
 		return good
 	case d.State == orchestrator.RunParked:
 		return bad
-	case over(d.State), d.Wait != nil && *d.Wait != "":
+	case over(d.State), d.Unverified != "", d.Wait != nil && *d.Wait != "":
 		return warn
 	default:
 		return plain
@@ -199,6 +206,8 @@ func taskLine(e *contextscope.Event, d orchestrator.TaskData) line {
 	switch d.State {
 	case orchestrator.TaskParked:
 		return line{e.Task + " is parked" + why, bad}
+	case orchestrator.TaskUnverified:
+		return line{e.Task + " is unverified" + why, warn}
 	case orchestrator.TaskPending:
 		if d.Fault == nil {
 			return line{e.Task + " is pending" + why, plain}
@@ -222,10 +231,16 @@ func landingLine(d orchestrator.LandingData) line {
 	if n := len(names); n > 6 {
 		names = append(names[:6:6], fmt.Sprintf("and %d more", n-6))
 	}
-	l := line{text: fmt.Sprintf("batch %d %s: %s", d.Batch, d.State, strings.Join(names, ", "))}
+	state := d.State
+	if d.Unverified != "" {
+		state += " unverified"
+	}
+	l := line{text: fmt.Sprintf("batch %d %s: %s", d.Batch, state, strings.Join(names, ", "))}
 	switch d.State {
 	case orchestrator.LandingLanded:
-		l.tone = good
+		if l.tone = good; d.Unverified != "" {
+			l.tone = warn
+		}
 	case orchestrator.LandingRed:
 		l.tone = bad
 	case orchestrator.LandingSplit:

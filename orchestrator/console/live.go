@@ -45,6 +45,8 @@ func (p paint) state(state, s string) string {
 	switch state {
 	case "done", "landed", "proven":
 		return p.do("32", s)
+	case "unverified":
+		return p.do("33", s)
 	case "parked":
 		return p.do("31", s)
 	case "stopped", "cancelled", "waiting", "not reached", "pending":
@@ -125,6 +127,9 @@ func (l *live) lines(v *view, width, height int, now time.Time) []string {
 func (l *live) head(v *view, width int, now time.Time) string {
 	rest := " · " + spent(v, now)
 	state := safe(v.status())
+	if v.unverified != "" {
+		state += ", unverified"
+	}
 	name := fit("divisi "+safe(v.run), max(width-len(state)-2-lipgloss.Width(rest), 12))
 	head := l.paint.do("1", name) + "  " + l.paint.state(v.status(), state)
 	used := lipgloss.Width(name) + 2 + lipgloss.Width(state)
@@ -203,18 +208,23 @@ func (l *live) counts(v *view, width int) string {
 }
 
 var tallied = []orchestrator.TaskState{
-	orchestrator.TaskRunning, orchestrator.TaskVerifying, orchestrator.TaskProven, orchestrator.TaskLanding,
-	orchestrator.TaskPending, orchestrator.TaskLanded, orchestrator.TaskDone, orchestrator.TaskParked, orchestrator.TaskCancelled,
+	orchestrator.TaskRunning, orchestrator.TaskVerifying, orchestrator.TaskProven, orchestrator.TaskUnverified,
+	orchestrator.TaskLanding, orchestrator.TaskPending, orchestrator.TaskLanded, orchestrator.TaskDone, orchestrator.TaskParked, orchestrator.TaskCancelled,
 }
 
 func tally(rows []TaskRow) string {
-	n := counts{}
+	n, landed := counts{}, ""
 	for _, r := range rows {
 		n[r.State]++
+		if r.Unverified {
+			landed = " unverified"
+		}
 	}
 	var say []string
 	for _, s := range tallied {
-		if n[s] > 0 {
+		if n[s] > 0 && s == orchestrator.TaskLanded {
+			say = append(say, fmt.Sprintf("%d %s%s", n[s], s, landed))
+		} else if n[s] > 0 {
 			say = append(say, fmt.Sprintf("%d %s", n[s], s))
 		}
 	}

@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 
+	"divisi/internal/spec"
 	"divisi/orchestrator"
 )
 
@@ -86,7 +87,8 @@ func (v *view) working() phase {
 	writers, others, w, o := v.count()
 	p := phase{name: "tasks", total: w + o}
 	for _, c := range []counts{writers, others} {
-		p.good += c.of(orchestrator.TaskProven, orchestrator.TaskLanding, orchestrator.TaskDone, orchestrator.TaskLanded)
+		p.good += c.of(orchestrator.TaskProven, orchestrator.TaskUnverified, orchestrator.TaskLanding, orchestrator.TaskDone,
+			orchestrator.TaskLanded)
 		p.part += c.of(orchestrator.TaskRunning, orchestrator.TaskVerifying)
 		p.bad += c.given()
 	}
@@ -108,7 +110,7 @@ func (v *view) finals() phase {
 	p := phase{name: "final gates"}
 	n := len(v.final)
 	for _, r := range v.final {
-		if r.Verdict == "fail" {
+		if r.Verdict == spec.VerdictFail || r.Verdict == spec.VerdictUnattributable {
 			p.bad++
 		}
 	}

@@ -22,6 +22,8 @@ type TaskRow struct {
 	// Added and Deleted count lines, Files files, of what landed as Commit.
 	Added, Deleted, Files int
 	Commit                string
+	// Unverified says that it landed without proof.
+	Unverified bool
 	// Took is the wall clock of all attempts; 0 when it is not known.
 	Took time.Duration
 }
@@ -29,6 +31,13 @@ type TaskRow struct {
 // well reports whether a task ended well.
 func (r TaskRow) well() bool {
 	return r.State == orchestrator.TaskLanded || r.State == orchestrator.TaskDone
+}
+
+func (r TaskRow) status() string {
+	if r.Unverified {
+		return string(r.State) + " unverified"
+	}
+	return string(r.State)
 }
 
 func (r TaskRow) lines() string {
@@ -48,7 +57,7 @@ type column struct {
 
 var columns = []column{
 	{"task", 0, false, func(r TaskRow) string { return safe(r.ID) }},
-	{"status", 0, false, func(r TaskRow) string { return safe(string(r.State)) }},
+	{"status", 0, false, func(r TaskRow) string { return safe(r.status()) }},
 	{"role", 60, false, func(r TaskRow) string { return safe(r.Role) }},
 	{"try", 50, true, func(r TaskRow) string { return unless0(r.Attempt, fmt.Sprint(r.Attempt)) }},
 	{"lines", 50, true, func(r TaskRow) string { return r.lines() }},

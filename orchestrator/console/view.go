@@ -28,13 +28,15 @@ type view struct {
 	gates    map[string]int
 	head     string
 	ref      string
-	budget   int
-	usage    spec.Usage
-	ended    time.Time
-	order    []string
-	tasks    map[string]*TaskRow
-	planned  map[string]bool
-	agents   []*agent
+	// unverified says why nothing that lands is proven.
+	unverified string
+	budget     int
+	usage      spec.Usage
+	ended      time.Time
+	order      []string
+	tasks      map[string]*TaskRow
+	planned    map[string]bool
+	agents     []*agent
 }
 
 // agent is one attempt with a worker.
@@ -98,6 +100,9 @@ func (v *view) applyRun(e *contextscope.Event, d orchestrator.RunData) {
 	} else if over(v.state) {
 		v.wait.Set("", e.Time)
 	}
+	if d.Unverified != "" {
+		v.unverified = d.Unverified
+	}
 	if d.Baseline != nil {
 		v.baseline = d.Baseline
 	}
@@ -157,7 +162,7 @@ func (v *view) applyTask(e *contextscope.Event, d orchestrator.TaskData) {
 		return
 	}
 	row := v.row(e.Task)
-	row.State, row.Reason = d.State, d.Reason
+	row.State, row.Reason, row.Unverified = d.State, d.Reason, false
 	if d.Reason == "" && d.Fault != nil {
 		row.Reason = d.Fault.Message
 	}
@@ -178,6 +183,9 @@ func (v *view) applyLanding(d orchestrator.LandingData) {
 		orchestrator.LandingTesting: orchestrator.TaskLanding, orchestrator.LandingLanded: orchestrator.TaskLanded,
 		orchestrator.LandingSplit: orchestrator.TaskProven,
 	}[d.State]
+	if to == orchestrator.TaskProven && v.unverified != "" {
+		to = orchestrator.TaskUnverified
+	}
 	for _, l := range d.Tasks {
 		row := v.tasks[l.Task]
 		if row == nil || to == "" {
@@ -185,6 +193,7 @@ func (v *view) applyLanding(d orchestrator.LandingData) {
 		}
 		row.State = to
 		if to == orchestrator.TaskLanded {
+			row.Unverified = d.Unverified != ""
 			row.Commit, row.Added, row.Deleted, row.Files = l.Commit, l.Added, l.Deleted, l.Files
 		}
 	}

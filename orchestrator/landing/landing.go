@@ -16,6 +16,8 @@ type Candidate struct {
 	Attempt                       int
 	// Commit is the patch, whose parent is the integration commit that the attempt started from.
 	Commit string
+	// Unverified says why the patch is not proven; empty when it is.
+	Unverified string
 }
 
 // Merged is a candidate's commit in a chain.
@@ -70,7 +72,7 @@ func Build(ctx context.Context, m Merger, head string, candidates []Candidate, a
 	return chain, nil
 }
 
-// Message is a landed commit's message: the task's title, and trailers that say which run, task, attempt, role and model.
+// Message is a landed commit's message: the task's title, and trailers that say which run, task, attempt, role and model, and whether it is unverified.
 func Message(c Candidate) string {
 	title := strings.TrimSpace(firstLine(c.Title))
 	if title == "" {
@@ -84,6 +86,7 @@ func Message(c Candidate) string {
 		{"Divisi-Attempt", strconv.Itoa(c.Attempt)},
 		{"Divisi-Role", c.Role},
 		{"Divisi-Model", c.Model},
+		{"Divisi-Unverified", c.Unverified},
 	} {
 		if t[1] != "" {
 			fmt.Fprintf(&b, "%s: %s\n", t[0], t[1])

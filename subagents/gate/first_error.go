@@ -11,6 +11,9 @@ import (
 	"divisi/internal/spec"
 )
 
+// maxOutputName bounds the name of an output's file, in bytes: "output-" and enough of the digest.
+const maxOutputName = 23
+
 // maxFirstError bounds, in bytes, a line that is quoted as the reason of a failure.
 const maxFirstError = 240
 
@@ -72,5 +75,6 @@ func OutputFile(dir, object string) string {
 	if dir == "" || object == "" {
 		return ""
 	}
-	return filepath.Join(dir, path.Base(object)+".txt")
+	name := path.Base(object)
+	return filepath.Join(dir, name[:min(len(name), maxOutputName)]+".txt")
 }

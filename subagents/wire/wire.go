@@ -60,8 +60,6 @@ type Assignment struct {
 	Setup []string `json:"setup,omitempty"`
 	// Object is the object-store name of the sealed assignment. On the queue it stands for everything but run, task and attempt.
 	Object string `json:"object,omitempty"`
-	// StrictGates makes unattributable red block.
-	StrictGates bool `json:"strict_gates,omitempty"`
 }
 
 // Agent returns the identity of the agent that carries the assignment out.

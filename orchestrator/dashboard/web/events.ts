@@ -61,7 +61,7 @@ export interface Nudge { reason: string; class?: string; detail?: string; confid
 
 export interface Calls { changes?: { call: number; tool?: string; state: string }[] }
 
-export interface Fault { class: string; message: string }
+export interface Fault { class: string; message: string; output?: string }
 
 export interface Task {
   id: string;
@@ -88,6 +88,7 @@ export interface RunData {
     budget?: number;
     created: string;
   };
+  unverified?: string;
   baseline?: Receipt[];
   final?: Receipt[];
   epoch?: number;
@@ -113,13 +114,21 @@ export interface LandingData {
   old: string;
   head: string;
   tasks: Landed[] | null;
+  unverified?: string;
   receipts?: Receipt[];
   dispatch?: Dispatch;
 }
 
+export interface Handoff {
+  summary?: string;
+  findings?: string[];
+  deviations?: string[];
+  constraints?: { text: string; kept: boolean; note?: string }[];
+}
+
 export interface Result {
   status: string;
-  handoff?: { summary?: string };
+  handoff?: Handoff;
   patch?: { files?: string[]; added?: number; deleted?: number };
   error?: Fault;
   final?: boolean;

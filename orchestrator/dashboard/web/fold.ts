@@ -1,4 +1,4 @@
-import type { Event, LandingData, PlanData, Receipt, Result, RunData, Task, TaskData, Usage } from "./events";
+import type { Event, Handoff, LandingData, PlanData, Receipt, Result, RunData, Task, TaskData, Usage } from "./events";
 import { wants } from "./line";
 
 export interface TaskRow {
@@ -10,6 +10,8 @@ export interface TaskRow {
   /** alarm: the reason is a failure's. */
   alarm: boolean;
   attempt: number;
+  /** notes are what its agents reported beside their results: broken constraints, deviations, findings. */
+  notes: string[];
   added: number;
   deleted: number;
   tokens: number;
@@ -34,9 +36,11 @@ export interface Agent {
 }
 
 const verify = "--verify";
-export const endedTask = new Set(["done", "landed", "parked", "cancelled"]);
+export const endedTask = new Set(["done", "landed", "landed unverified", "parked", "cancelled"]);
 export const endedRun = new Set(["done", "parked", "stopped", "cancelled"]);
-const proven = new Set(["proven", "landing", "done", "landed", "parked", "cancelled"]);
+/** noProof is the state of a task that landed in a run that proves nothing. */
+const noProof = "landed unverified";
+const proven = new Set(["proven", "unverified", noProof, "landing", "done", "landed", "parked", "cancelled"]);
 
 export type PhaseState = "waiting" | "working" | "done" | "ended";
 export interface Phase { name: string; state: PhaseState; good: number; bad: number; part: number; total: number; note: string }
@@ -63,6 +67,8 @@ export class Run {
   ended = 0;
   epoch = 0;
   approved = false;
+  /** unverified says why nothing that lands is proven. */
+  unverified = "";
   head = "";
   ref = "";
   notices: string[] = [];
@@ -107,6 +113,7 @@ export class Run {
       this.waited = this.waitedUntil(at);
       [this.wait, this.waiting] = [d.wait ?? "", at];
     }
+    if (d.unverified) this.unverified = d.unverified;
     if (d.baseline) this.baseline = d.baseline;
     if (d.final) this.final = d.final;
     if (d.epoch) this.epoch = d.epoch;
@@ -146,7 +153,7 @@ export class Run {
     if (had?.planned) return had;
     const row: TaskRow = {
       id: t.id, title: t.title ?? "", role: t.role, state: had?.state ?? "pending", reason: had?.reason ?? "",
-      alarm: had?.alarm ?? false, attempt: had?.attempt ?? 0, added: 0, deleted: 0, tokens: had?.tokens ?? 0, order: had?.order ?? this.tasks.size, planned,
+      alarm: had?.alarm ?? false, notes: had?.notes ?? [], attempt: had?.attempt ?? 0, added: 0, deleted: 0, tokens: had?.tokens ?? 0, order: had?.order ?? this.tasks.size, planned,
     };
     this.tasks.set(t.id, row);
     return row;
@@ -171,7 +178,9 @@ export class Run {
 
   private landing(d: LandingData): void {
     this.batches = Math.max(this.batches, d.batch);
-    const to: Record<string, string> = { testing: "landing", landed: "landed", split: "proven" };
+    const to: Record<string, string> = {
+      testing: "landing", landed: d.unverified ? noProof : "landed", split: this.unverified ? "unverified" : "proven",
+    };
     for (const l of d.tasks ?? []) {
       const row = this.tasks.get(l.task);
       if (!row) continue;
@@ -217,8 +226,10 @@ export class Run {
 
   private result(id: string, e: Event, r: Result): void {
     this.agents.delete(id);
-    const row = this.tasks.get(e.task ?? "");
-    if (row && r.patch) {
+    const by = e.task?.endsWith(verify) ? "its tester: " : "";
+    const row = this.tasks.get((e.task ?? "").replace(verify, ""));
+    if (row) row.notes = by ? [...row.notes, ...notesOf(r.handoff, by)] : notesOf(r.handoff, by);
+    if (row && r.patch && !by) {
       row.added = r.patch.added ?? 0;
       row.deleted = r.patch.deleted ?? 0;
     }
@@ -244,7 +255,7 @@ export class Run {
     const landedAll = writers.length > 0 && writers.every((t) => endedTask.has(t.state));
     const base = this.baseline.length || (at("preflight") ? this.gatesRun.baseline : 0);
     const fin = this.final.length || (at("final") ? this.gatesRun.final : 0);
-    const badFinal = this.final.filter((r) => r.verdict === "fail").length;
+    const badFinal = this.final.filter((r) => r.verdict === "fail" || r.verdict === "unattributable").length;
     const red = this.baseline.filter((r) => r.verdict !== "pass").length;
     const survey = count(readers, "done");
     return [
@@ -259,12 +270,12 @@ export class Run {
       },
       {
         name: "Tasks", state: state(at("running") && !rows.every((t) => proven.has(t.state)), running && rows.length > 0),
-        good: count(rows, "proven", "landing", "done", "landed"), bad: parked(rows),
-        part: count(rows, "running", "verifying"), total: rows.length, note: "proven",
+        good: count(rows, "proven", "unverified", "landing", "done", "landed", noProof), bad: parked(rows),
+        part: count(rows, "running", "verifying"), total: rows.length, note: this.unverified ? "unverified" : "proven",
       },
       {
         name: "Landing", state: state(running && !landedAll && !over && (at("running")), running && landedAll),
-        good: count(writers, "landed", "done"), bad: parked(writers), part: count(writers, "landing"), total: writers.length,
+        good: count(writers, "landed", noProof, "done"), bad: parked(writers), part: count(writers, "landing"), total: writers.length,
         note: this.batches ? `landed, ${this.batches} ${this.batches === 1 ? "batch" : "batches"}` : "landed",
       },
       {
@@ -273,6 +284,14 @@ export class Run {
       },
     ];
   }
+}
+
+function notesOf(handoff: Handoff | undefined, by: string): string[] {
+  return [
+    ...(handoff?.constraints ?? []).filter((c) => !c.kept).map((c) => `broken constraint ${c.text}: ${by}${c.note ?? ""}`),
+    ...(handoff?.deviations ?? []).map((d) => `deviation: ${by}${d}`),
+    ...(by ? [] : handoff?.findings ?? []).map((f) => `finding: ${f}`),
+  ];
 }
 
 export function total(u: Usage): number {

@@ -24,10 +24,11 @@ export function Head(p: { run: Run; link: Link; now: number }): ComponentChild {
           hint={`${plural(run.calls, "model call")}, ${tokens(run.cached)} tokens from the cache`} />
         <Fact name="at once" value={String(run.parallel || "–")} hint="Attempts that may be at work at the same time" />
         <Fact name="base" value={(run.branch ? run.branch + " " : "") + run.base.slice(0, 9)} hint={run.repo} />
-        {run.ref && <Fact name="result" value={run.ref.replace("refs/heads/", "")} hint={`${run.ref} at ${run.head}`} />}
+        {run.ref && <Fact name="result" value={run.ref.replace("refs/heads/", "") + (run.unverified ? " (unverified)" : "")} hint={`${run.ref} at ${run.head}`} />}
       </dl>
       {run.reason && <p class={`why ${endedRun.has(run.state) ? run.state : ""}`}>{run.state}: {run.reason}</p>}
       {run.wait && <p class="why notice">waiting for {run.wait}</p>}
+      {run.unverified && <p class="why unverified">unverified: nothing that lands is proven: {run.unverified}</p>}
       {run.notices.map((n) => <p class="why notice">{n}</p>)}
     </header>
   );

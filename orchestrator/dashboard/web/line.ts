@@ -115,14 +115,16 @@ function run(d: RunData): Line {
   if (d.wait) say.push(`run is waiting for ${d.wait}`);
   if (d.approved) say.push("the plan was approved");
   if (d.baseline) say.push("baseline " + gates(d.baseline));
+  if (d.unverified && !d.ref) say.push(`unverified: ${d.unverified}`);
   if (d.final) say.push("final gates " + gates(d.final));
   if (d.budget !== undefined) say.push(`budget is now ${tokens(d.budget)} tokens`);
   if (d.epoch && d.epoch > 1) say.push(`conductor ${d.epoch} took over`);
   if (d.dispatch) say.push(`${d.dispatch.task.replace("--", "")} is on the queue`);
-  if (d.ref) say.push(`published ${d.ref}`);
+  if (d.ref) say.push(`published ${d.unverified ? "unverified " : ""}${d.ref}`);
   for (const n of d.notices ?? []) say.push(n);
   const bad = d.final?.some((r) => r.verdict === "fail");
-  return { text: say.join(" · "), level: bad ? "bad" : d.wait || d.notices?.length ? "warn" : runLevel[d.state ?? ""] ?? "plain" };
+  const warns = d.wait || d.notices?.length || d.unverified;
+  return { text: say.join(" · "), level: bad ? "bad" : warns ? "warn" : runLevel[d.state ?? ""] ?? "plain" };
 }
 
 function gates(list: Receipt[]): string {
@@ -137,7 +139,7 @@ function plan(d: PlanData): Line {
   return { text: say.join(" · "), level: d.notes?.length ? "warn" : "plain" };
 }
 
-const taskLevel: Record<string, Level> = { landed: "good", done: "good", proven: "good", parked: "bad", cancelled: "warn" };
+const taskLevel: Record<string, Level> = { landed: "good", done: "good", proven: "good", unverified: "warn", parked: "bad", cancelled: "warn" };
 
 function task(e: Event, d: TaskData): Line {
   const on = d.dispatch ? ` (${d.dispatch.role}, attempt ${d.dispatch.attempt})` : "";
@@ -151,6 +153,7 @@ const landingLevel: Record<string, Level> = { landed: "good", red: "bad", split:
 function landing(d: LandingData): Line {
   const names = (d.tasks ?? []).map((t) => t.task);
   const some = names.slice(0, 6).join(", ") + (names.length > 6 ? ` and ${names.length - 6} more` : "");
+  if (d.unverified) return { text: `batch ${d.batch} ${d.state} unverified: ${some}`, level: "warn" };
   return { text: `batch ${d.batch} ${d.state}: ${some}`, level: landingLevel[d.state] ?? "plain" };
 }
 

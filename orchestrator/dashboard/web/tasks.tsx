@@ -14,7 +14,9 @@ export function again(s: Sort, by: Order): Sort {
 }
 
 /** The order of states when sorted: what needs a look first, then what moves, then what waits, then what is over. */
-const states = ["parked", "running", "verifying", "proven", "landing", "pending", "landed", "done", "cancelled"];
+const states = [
+  "parked", "running", "verifying", "proven", "unverified", "landing", "pending", "landed unverified", "landed", "done", "cancelled",
+];
 
 const heads: { by: Order; text: string; hint: string }[] = [
   { by: "state", text: "status", hint: "" },
@@ -63,9 +65,21 @@ export function Tasks(p: Props): ComponentChild {
           </button>
         ))}
       </div>
+      <Notes row={p.rows.find((r) => r.id === p.picked)} />
       <List items={rows} rowVar="--task-row" keyOf={(r) => r.id} label="Tasks" role="list" empty="No tasks yet."
         draw={(r) => <One row={r} picked={r.id === p.picked} pick={p.onPick} />} />
     </section>
+  );
+}
+
+/** Notes tells of the picked task why it failed and what its agents reported beside their results. */
+function Notes(p: { row?: TaskRow }): ComponentChild {
+  if (!p.row || (!p.row.notes.length && !p.row.alarm)) return null;
+  return (
+    <div class="notes" aria-label="Notes">
+      {p.row.alarm && <p class="why">{p.row.reason}</p>}
+      {p.row.notes.map((n) => <p>{n}</p>)}
+    </div>
   );
 }
 
@@ -86,7 +100,7 @@ function Legend(p: Props): ComponentChild {
 function One(p: { row: TaskRow; picked: boolean; pick: (task: string) => void }): ComponentChild {
   const r = p.row;
   return (
-    <button type="button" class={`cols task ${p.picked ? "picked" : ""}`} title={`${r.id}: ${r.title}\n${r.reason}\nClick to see its log.`}
+    <button type="button" class={`cols task ${p.picked ? "picked" : ""}`} title={`${r.id}: ${r.title}\n${[r.reason, ...r.notes].join("\n")}\nClick to see its log.`}
       onClick={() => p.pick(p.picked ? "" : r.id)}>
       <span class="c-state"><Word state={r.state} /></span>
       <span class="c-id"><b>{r.id}</b><span class={r.alarm ? "why" : "sub"}>{r.reason || r.title}</span></span>

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+	"divisi/orchestrator/console"
+)
+
+// outputsDir is where a run's directory has the whole output of gates and setup that failed.
+const outputsDir = "outputs"
+
+func (o *runOptions) unverifiedFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&o.unverified, "allow-unverified", false,
+		"land changes that no gate can prove; they are shown as unverified, and the exit code is 1")
+}
+
+// needGates refuses a run without a gate, before anything of it exists. A dry run only tells.
+func (h *holder) needGates(o runOptions) error {
+	if len(h.spec.Project.Gates) > 0 || o.unverified {
+		return nil
+	}
+	const text = "the repository has no gates: no change could be proven before it lands"
+	if o.dryRun {
+		fmt.Fprintf(h.g.err, "note: %s; a run needs a gate, or --allow-unverified\n", text)
+		return nil
+	}
+	return usagef("%s\nWrite a gate, a command that fails when the code is broken, to .divisi/divisi.yaml and commit it:\n"+
+		"  gates:\n    - {name: build, command: [make, build]}\n"+
+		"Or land changes without proof, with exit code 1: --allow-unverified", text)
+}
+
+// unverifiedError says why nothing that lands could be proven, and what a person can choose; again is the command that goes on.
+func unverifiedError(st *orchestrator.State, again string) error {
+	var b strings.Builder
+	gates := st.Incomparable()
+	fmt.Fprintf(&b, "run %s cannot verify what it lands: %s", st.Spec.Run, st.Unverified())
+	for _, g := range gates {
+		fmt.Fprintf(&b, "\ngate %s: %s\n  on the base commit %s\n  first error: %s",
+			g.Gate, console.Sanitize(strings.Join(g.Command, " ")), g.Why, console.Sanitize(g.Error))
+		if g.Output != "" {
+			fmt.Fprintf(&b, "\n  whole output: %s", g.Output)
+		}
+	}
+	b.WriteString("\nChoose one:")
+	if len(gates) > 0 {
+		fmt.Fprintf(&b, "\n- fix what the gate reports, or have it name the tests and files that fail; commit, and start a new run")
+		fmt.Fprintf(&b, "\n- leave it out: %s, commit, and start a new run", leaveOut(st.Spec.Project.Gates, gates))
+	} else {
+		b.WriteString("\n- write a gate to .divisi/divisi.yaml, commit, and start a new run")
+	}
+	fmt.Fprintf(&b, "\n- land changes without proof, with exit code 1: divisi %s", again)
+	return usagef("%s", b.String())
+}
+
+// leaveOut says how .divisi/divisi.yaml has to look without the gates that prove nothing.
+func leaveOut(all []spec.Gate, without []orchestrator.Incomparable) string {
+	kept := slices.DeleteFunc(slices.Clone(all), func(g spec.Gate) bool {
+		return slices.ContainsFunc(without, func(w orchestrator.Incomparable) bool { return w.Gate == g.Name })
+	})
+	text, err := yaml.Marshal(struct{ Gates []spec.Gate }{kept})
+	if len(kept) == 0 || err != nil {
+		return "write another gate in its place in .divisi/divisi.yaml"
+	}
+	return "have only these gates in .divisi/divisi.yaml\n    " +
+		strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n    ") + "\n "
+}

@@ -1,0 +1,63 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+)
+
+func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
+	t.Parallel()
+	landed := []orchestrator.Landed{{Task: "a", Commit: "c"}}
+	v, said := newView(), ""
+	for _, d := range []struct {
+		kind contextscope.Kind
+		task string
+		data any
+	}{
+		{contextscope.KindRun, "", orchestrator.RunData{
+			State: orchestrator.RunRunning, Unverified: "gate lint", Baseline: []spec.Receipt{{Gate: "lint", Verdict: spec.VerdictFail}},
+		}},
+		{contextscope.KindPlan, "", orchestrator.PlanData{Tasks: []spec.Task{{ID: "a"}, {ID: "b"}}}},
+		{contextscope.KindTask, "a", orchestrator.TaskData{State: orchestrator.TaskUnverified}},
+		{contextscope.KindTask, "b", orchestrator.TaskData{State: orchestrator.TaskUnverified}},
+		{contextscope.KindLanding, "", orchestrator.LandingData{
+			Batch: 1, State: orchestrator.LandingSplit, Tasks: []orchestrator.Landed{{Task: "b"}},
+		}},
+		{contextscope.KindLanding, "", orchestrator.LandingData{
+			Batch: 2, State: orchestrator.LandingLanded, Tasks: landed, Unverified: "gate lint",
+		}},
+		{contextscope.KindRun, "", orchestrator.RunData{
+			State: orchestrator.RunParked, Reason: "1 landed unverified", Ref: "refs/heads/divisi/r", Unverified: "gate lint",
+		}},
+	} {
+		raw, err := json.Marshal(d.data)
+		require.NoError(t, err)
+		e := contextscope.Event{Run: "r", Kind: d.kind, Task: d.task, Data: raw}
+		v.apply(&e)
+		for _, l := range linesOf(&e) {
+			said += l.text + "\n"
+		}
+	}
+	require.Equal(t, "landed unverified", v.rows()[0].status())
+	require.Equal(t, "unverified", v.rows()[1].status(), "also after its batch was split")
+	require.Equal(t, "1 unverified, 1 landed unverified", tally(v.rows()))
+	var end bytes.Buffer
+	require.NoError(t, writeEnd(&end, v, 100, paint{}, time.Time{}))
+	require.Contains(t, end.String(), "result: refs/heads/divisi/r at , unverified: gate lint")
+	require.Contains(t, said, "unverified: gate lint")
+	require.Contains(t, said, "batch 2 landed unverified: a")
+	require.Contains(t, said, "published unverified refs/heads/divisi/r")
+	live := (&live{}).lines(v, 100, 30, time.Time{})
+	require.Contains(t, live[0], "parked, unverified")
+	for _, text := range append(live, said, end.String()) {
+		require.NotContains(t, text, "proven")
+	}
+}
