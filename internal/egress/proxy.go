@@ -9,7 +9,9 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -60,12 +62,19 @@ func (p *Proxy) refuse(host, why string) error {
 	return &RefusedError{host, why}
 }
 
+// plainName is what every program reads as the same name: what is checked here is what the user's proxy connects to. Other letters
+// are mapped to these (a full-width 1 to 1), and a space, a slash, an @ or a zero byte ends the name for some programs.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+
 // check resolves a host; none of the addresses that it returns is refused.
 func (p *Proxy) check(ctx context.Context, host string) ([]netip.Addr, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	a, err := netip.ParseAddr(host)
 	addrs := []netip.Addr{a}
+	if err != nil && !plainName.MatchString(host) {
+		return nil, p.refuse(host, "neither an address nor a name of ASCII letters, digits, -, _ and .")
+	}
 	if err != nil {
 		if addrs, err = p.resolve(ctx, "ip", host); err != nil {
 			return nil, fmt.Errorf("resolve %s: %w", host, err)
@@ -92,17 +101,23 @@ func (p *Proxy) mayForward(ctx context.Context, host string) error {
 	return err
 }
 
+// ownNames are names of the own machine, and of the metadata services of clouds.
+var ownNames = regexp.MustCompile(`(^|\.)(localhost|localdomain)[46]?$|^ip6-(localhost|loopback)$` +
+	`|^metadata(\.google\.internal|\.goog)?$|^instance-data(\.ec2\.internal)?$`)
+
 // leadsBack reports whether a name that does not resolve here can be one of the machine of the user's proxy, as an address in an
 // old notation can.
 func leadsBack(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	last := host[strings.LastIndexByte(host, '.')+1:]
-	return last == "" || last[0] >= '0' && last[0] <= '9' || last == "localhost" || last == "localdomain" ||
-		host == "metadata" || host == "metadata.google.internal"
+	return last == "" || last[0] >= '0' && last[0] <= '9' || ownNames.MatchString(host)
 }
 
 // connect connects to an address that a command asked for.
 func (p *Proxy) connect(ctx context.Context, scheme, host, port string) (net.Conn, error) {
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return nil, p.refuse(host, "followed by no port")
+	}
 	address := net.JoinHostPort(host, port)
 	via, err := p.users(&url.URL{Scheme: scheme, Host: address})
 	if err != nil {

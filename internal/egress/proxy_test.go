@@ -268,6 +268,37 @@ func TestUsersPassword(t *testing.T) {
 	require.Equal(t, []string{"Basic bWU6cGFzcw==", "Basic bWU6cGFzcw=="}, logins)
 }
 
+// A host that the user's proxy could read as another one than was checked never comes to it, and no request that it answers with
+// the login.
+func TestUsersProxyIsToldPlainHosts(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range []string{"http", "socks5"} {
+		w := start(t, false, "", nil)
+		w.users = func(*url.URL) (*url.URL, error) { return &url.URL{Scheme: scheme, Host: "proxy.example:3128"}, nil }
+		for _, request := range []string{
+			"GET http://127.0.0.\uff11/ HTTP/1.1\r\nHost: x\r\n\r\n",
+			"GET http://localhost\u3002/ HTTP/1.1\r\nHost: x\r\n\r\n",
+			"GET http://\u24db\u24de\u24d2\u24d0\u24db\u24d7\u24de\u24e2\u24e3/ HTTP/1.1\r\nHost: x\r\n\r\n",
+			"GET http://%e2%93%9bocalhost/ HTTP/1.1\r\nHost: x\r\n\r\n",
+			"GET http://ip6-localhost/ HTTP/1.1\r\nHost: x\r\n\r\n",
+			"CONNECT / HTTP/1.1\r\nHost: 127.0.0.1:22 HTTP/1.1 .example:80\r\n\r\n",
+			"CONNECT / HTTP/1.1\r\nHost: a.example:80@127.0.0.1\r\n\r\n",
+			"\x05\x01\x00\x05\x01\x00\x03\x11127.0.0.1\x00.example\x00\x50",
+			"\x05\x01\x00\x05\x01\x00\x03\x14127.0.0.1:22/.example\x00\x50",
+			"TRACE http://registry.example/ HTTP/1.1\r\nHost: x\r\nMax-Forwards: 0\r\n\r\n",
+		} {
+			conn, err := net.Dial("tcp", w.address)
+			require.NoError(t, err)
+			_, err = io.WriteString(conn, request)
+			require.NoError(t, err)
+			_, err = io.ReadAll(conn)
+			require.NoError(t, err)
+			require.NoError(t, conn.Close())
+			require.Empty(t, w.dials(), "%s: %q", scheme, request)
+		}
+	}
+}
+
 // The environment of Divisi names the user's proxies; addresses of this machine never go there.
 func TestUsersEnvironment(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "all_proxy"} {

@@ -35,6 +35,9 @@ func (p *Proxy) web(ctx context.Context, here *peeked, accepted func() error) er
 		tunnel(ctx, here, there)
 		return err
 	}
+	if r.Method == http.MethodTrace {
+		return answer(here, errors.New("TRACE is not forwarded: your proxy could answer it with your login"))
+	}
 	if r.URL.Scheme != "http" || r.URL.Host == "" {
 		return answer(here, errors.New("this is a proxy for CONNECT host:port and for requests with a whole http:// address"))
 	}
