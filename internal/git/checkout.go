@@ -39,14 +39,33 @@ type Checkout struct {
 }
 
 // Identity returns 16 hex digits that stand for this repository on this machine: the digest of the real path of its common git
-// directory. Linked work trees share it; a fork, a second clone and a repository with the same root commit do not.
+// directory. Linked work trees share it; a fork, a second clone and a repository with the same root commit do not. Any checkout can
+// name any git directory: one that this directory does not know has a digest of its own.
 func (c *Checkout) Identity() (string, error) {
 	real, err := filepath.EvalSymlinks(c.CommonDir)
 	if err != nil {
 		return "", fmt.Errorf("resolve the git directory %s: %w", c.CommonDir, err)
 	}
-	digest := sha256.Sum256([]byte(real))
+	about := real
+	if !c.known(real) {
+		about += "\x00" + c.Top
+	}
+	digest := sha256.Sum256([]byte(about))
 	return hex.EncodeToString(digest[:8]), nil
+}
+
+// known reports whether the common git directory lies in the work tree, or names it as a linked one.
+func (c *Checkout) known(common string) bool {
+	dot := filepath.Join(c.Top, ".git")
+	if c.GitDir == common {
+		return common == dot
+	}
+	data, err := readSmall(filepath.Join(c.GitDir, "gitdir"))
+	if err != nil || filepath.Dir(c.GitDir) != filepath.Join(common, "worktrees") {
+		return false
+	}
+	back, err := filepath.EvalSymlinks(filepath.Dir(resolve(c.GitDir, strings.TrimRight(string(data), "\r\n"))))
+	return err == nil && filepath.Join(back, ".git") == dot
 }
 
 // Inspect finds the repository at path or above it and looks at it without running anything of it and without

@@ -116,6 +116,44 @@ func TestInspectLinkedWorkTree(t *testing.T) {
 	require.Len(t, files, 4)
 }
 
+// Whoever makes a checkout can have its .git lead anywhere: only the git directory itself can say that they belong together.
+func TestIdentityOfACheckoutThatItsRepositoryDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	u := newCommitted(t)
+	common := filepath.Join(u.dir, ".git")
+	linked, moved := filepath.Join(t.TempDir(), "linked"), filepath.Join(t.TempDir(), "moved")
+	u.git("worktree", "add", "-q", "-b", "side", linked)
+	identity := func(dir string) string {
+		id, err := inspect(t, dir).Identity()
+		require.NoError(t, err)
+		return id
+	}
+	own := identity(u.dir)
+	require.Equal(t, own, identity(linked))
+
+	byFile, byDirectory, byLink, asLinked := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(byFile, ".git"), []byte("gitdir: "+common+"\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(asLinked, ".git"), []byte("gitdir: "+common+"/worktrees/linked\n"), 0o644))
+	require.NoError(t, os.Symlink(common, filepath.Join(byLink, ".git")))
+	require.NoError(t, os.Mkdir(filepath.Join(byDirectory, ".git"), 0o755))
+	for name, text := range map[string]string{
+		"HEAD": "ref: refs/heads/main\n", "commondir": common + "\n", "gitdir": filepath.Join(byDirectory, ".git") + "\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(byDirectory, ".git", name), []byte(text), 0o644))
+	}
+	seen := map[string]bool{own: true}
+	for _, dir := range []string{byFile, byDirectory, byLink, asLinked} {
+		id := identity(dir)
+		require.False(t, seen[id], dir)
+		seen[id] = true
+	}
+
+	u.git("worktree", "move", linked, moved)
+	require.Equal(t, own, identity(moved))
+	separate := newCommitted(t, "--separate-git-dir", filepath.Join(t.TempDir(), "elsewhere.git"))
+	require.Equal(t, identity(separate.dir), identity(filepath.Join(separate.dir, "dir")))
+}
+
 func TestInspectDetachedShallowAndAlternates(t *testing.T) {
 	t.Parallel()
 	u := newCommitted(t)
