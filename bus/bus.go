@@ -44,6 +44,8 @@ type Options struct {
 	Sync *bool
 	// MaxStore bounds the embedded server's store in bytes. Default: what the disk has.
 	MaxStore int64
+	// Run is the run whose objects are put: their subjects carry it. Empty for objects that belong to no run.
+	Run string
 	// Replicas of each stream that is created on an external cluster. Default 1.
 	Replicas int
 	// Log receives the server's and the connection's reports.
@@ -55,6 +57,7 @@ type Bus struct {
 	log      zerolog.Logger
 	dir      string
 	url      string
+	run      string
 	attached bool // to a server that ends with another process
 	nc       *nats.Conn
 	js       jetstream.JetStream
@@ -85,7 +88,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	if o.Dir == "" && o.URL == "" {
 		return nil, fmt.Errorf("%w: neither a directory nor a server address was given", ErrUnavailable)
 	}
-	b := &Bus{dir: o.Dir, log: o.Log}
+	b := &Bus{dir: o.Dir, run: o.Run, log: o.Log}
 	if err := b.open(ctx, o); err != nil {
 		return nil, errors.Join(err, b.Close(context.WithoutCancel(ctx)))
 	}
@@ -94,6 +97,9 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 
 func (b *Bus) open(ctx context.Context, o Options) error {
 	b.init()
+	if o.Run != "" && !ValidToken(o.Run) {
+		return fmt.Errorf("%w: run %q (letters, digits, - and _ only)", ErrSubject, o.Run)
+	}
 	if o.Dir != "" {
 		if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 			return fmt.Errorf("%w: make the state directory: %w", ErrUnavailable, err)
@@ -118,7 +124,7 @@ func (b *Bus) open(ctx context.Context, o Options) error {
 	if b.lock == nil {
 		return nil
 	}
-	h.PID, h.Started = os.Getpid(), time.Now().UTC().Truncate(time.Second)
+	h.Run, h.PID, h.Started = o.Run, os.Getpid(), time.Now().UTC().Truncate(time.Second)
 	if err := b.lock.note(h); err != nil {
 		return err
 	}
@@ -181,7 +187,7 @@ func attach(ctx context.Context, dir string) (*Bus, error) {
 			return nil, errors.Join(err, ErrNoHolder)
 		}
 	}
-	b := &Bus{dir: dir, attached: h.Embedded, log: *zerolog.Ctx(ctx)}
+	b := &Bus{dir: dir, run: h.Run, attached: h.Embedded, log: *zerolog.Ctx(ctx)}
 	b.init()
 	if err = b.connect(h); err == nil {
 		err = b.findStreams(ctx)

@@ -23,6 +23,7 @@ type holder struct {
 	Password    string    `json:"password,omitempty"`
 	Credentials string    `json:"credentials,omitempty"` // path of a NATS credentials file
 	Embedded    bool      `json:"embedded,omitempty"`    // the server ends with its holder
+	Run         string    `json:"run,omitempty"`
 	PID         int       `json:"pid"`
 	Started     time.Time `json:"started"`
 }
@@ -88,6 +89,9 @@ func readHolder(dir string) (holder, error) {
 	var h holder
 	if err := json.Unmarshal(data, &h); err != nil {
 		return holder{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	if h.Run != "" && !ValidToken(h.Run) {
+		return holder{}, fmt.Errorf("read %s: %w: run %q", path, ErrSubject, h.Run)
 	}
 	return h, nil
 }

@@ -63,6 +63,34 @@ func tryLock(path string) (*dirLock, error) {
 	return &dirLock{file: f}, nil
 }
 
+// Taken is when a directory was last taken by a process, as the system notes it. Another time means that it was taken again.
+func Taken(dir string) (time.Time, error) {
+	info, err := os.Stat(filepath.Join(dir, lockName))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("look when %s was taken: %w", dir, err)
+	}
+	return info.ModTime(), nil
+}
+
+// Held reports whether a process holds a directory, or whether that cannot be told.
+func Held(dir string) bool {
+	free, err := lockFree(dir)
+	return err != nil || !free
+}
+
+// Hold keeps a directory from all who would open it until release. *LockedError when a process holds it.
+func Hold(dir string) (release func() error, err error) {
+	path := filepath.Join(dir, lockName)
+	l, err := tryLock(path)
+	if errors.Is(err, errLocked) {
+		return nil, lockedBy(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l.release, nil
+}
+
 // lockFree says whether nobody holds dir. It holds the lock itself for an instant.
 func lockFree(dir string) (bool, error) {
 	path := filepath.Join(dir, lockName)

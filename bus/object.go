@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
@@ -21,9 +22,17 @@ const (
 	// headerManifest marks a message whose data is a manifest and not the object itself.
 	headerManifest = "Divisi-Manifest"
 
-	objectNames  = prefixObject + ".n." // obj.n.<name>: the object, or its manifest
-	objectPieces = prefixObject + ".p." // obj.p.<sha256>: a piece of a larger one
+	nameToken  = ".n." // the object, or its manifest
+	pieceToken = ".p." // by its SHA-256: a piece of a larger one
 )
+
+// objectsOf is where the objects of a run are, obj.r.<run>, or those of none: obj.
+func objectsOf(run string) string {
+	if run == "" {
+		return prefixObject
+	}
+	return subject(prefixObject, "r", run)
+}
 
 // manifest lists the pieces of an object that does not fit into one message. It is stored after they are, so a name
 // either stands for a whole object or for none; pieces that a dead writer left are used by the next who puts the same.
@@ -48,7 +57,7 @@ func (b *Bus) PutReader(ctx context.Context, name string, r io.Reader) error {
 }
 
 func (b *Bus) putReader(ctx context.Context, name string, r io.Reader) error {
-	subject, err := objectSubject(name)
+	subject, err := objectSubject(b.run, name)
 	if err != nil {
 		return err
 	}
@@ -84,7 +93,8 @@ func (b *Bus) putPieces(ctx context.Context, first []byte, r io.Reader) (manifes
 		piece := first[:n]
 		sum := sha256.Sum256(piece)
 		key := hex.EncodeToString(sum[:])
-		_, err := b.publish(ctx, b.objects, &nats.Msg{Subject: objectPieces + key, Data: piece}, objectPieces+key, 0)
+		subject := objectsOf(b.run) + pieceToken + key
+		_, err := b.publish(ctx, b.objects, &nats.Msg{Subject: subject, Data: piece}, subject, 0)
 		if err != nil && !errors.Is(err, ErrFenced) { // fenced: the same bytes are there already
 			return manifest{}, fmt.Errorf("store piece %d: %w", len(list.Pieces), err)
 		}
@@ -147,11 +157,10 @@ func (b *Bus) GetReader(ctx context.Context, name string) (io.ReadCloser, error)
 }
 
 func (b *Bus) getReader(ctx context.Context, name string) (*objectReader, error) {
-	subject, err := objectSubject(name)
-	if err != nil {
-		return nil, err
+	m, err := b.named(ctx, b.run, name)
+	if m == nil && err == nil && b.run != "" { // of a run made before their subjects carried it
+		m, err = b.named(ctx, "", name)
 	}
-	m, err := b.newest(ctx, b.objects, subject)
 	if err != nil {
 		return nil, err
 	}
@@ -165,12 +174,22 @@ func (b *Bus) getReader(ctx context.Context, name string) (*objectReader, error)
 	if err := json.Unmarshal(m.Data, &r.list); err != nil {
 		return nil, fmt.Errorf("decode the manifest: %w", err)
 	}
-	r.next = func(key string) ([]byte, error) { return b.getPiece(ctx, key) }
+	before, _, _ := strings.Cut(m.Subject, nameToken) // no name has a dot
+	pieces := before + pieceToken
+	r.next = func(key string) ([]byte, error) { return b.getPiece(ctx, pieces, key) }
 	return r, nil
 }
 
-func (b *Bus) getPiece(ctx context.Context, key string) ([]byte, error) {
-	m, err := b.newest(ctx, b.objects, objectPieces+key)
+func (b *Bus) named(ctx context.Context, run, name string) (*jetstream.RawStreamMsg, error) {
+	subject, err := objectSubject(run, name)
+	if err != nil {
+		return nil, err
+	}
+	return b.newest(ctx, b.objects, subject)
+}
+
+func (b *Bus) getPiece(ctx context.Context, pieces, key string) ([]byte, error) {
+	m, err := b.newest(ctx, b.objects, pieces+key)
 	if err != nil {
 		return nil, err
 	}
@@ -185,12 +204,12 @@ func (b *Bus) getPiece(ctx context.Context, key string) ([]byte, error) {
 
 // objectSubject keeps letters, digits, - and _ of a name and writes every other byte as =XX, so that each name has one
 // subject and each subject one name.
-func objectSubject(name string) (string, error) {
+func objectSubject(run, name string) (string, error) {
 	if name == "" || len(name) > maxName {
 		return "", fmt.Errorf("%w: an object's name has 1 to %d bytes, not %d", ErrSubject, maxName, len(name))
 	}
 	var s strings.Builder
-	s.WriteString(objectNames)
+	s.WriteString(objectsOf(run) + nameToken)
 	for i := range len(name) {
 		if c := name[i]; tokenByte(c) {
 			s.WriteByte(c)

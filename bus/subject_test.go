@@ -68,8 +68,8 @@ func FuzzObjectNames(f *testing.F) {
 	f.Add("run/task/1/pack", "run=2Ftask")
 	f.Add("a", "a ")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		sa, errA := objectSubject(a)
-		sb, errB := objectSubject(b)
+		sa, errA := objectSubject("", a)
+		sb, errB := objectSubject("", b)
 		require.Equal(t, a == "" || len(a) > maxName, errA != nil)
 		if errA != nil || errB != nil {
 			return

@@ -310,6 +310,10 @@ func (d *doctor) leftovers(ctx context.Context) []finding {
 		return []finding{bad("runs", "choose a directory that you can read with --state-dir", "%v", err)}
 	}
 	var found []finding
+	if left := d.left(); len(left) > 0 {
+		found = append(found, warn("runs", "divisi runs rm --leftovers", "demos, dry runs or killed processes left %d directories, "+
+			"such as %s", len(left), left[0]))
+	}
 	held := 0
 	for _, id := range ids[:min(len(ids), mostRuns)] {
 		f, alive := d.leftover(ctx, id)
@@ -331,6 +335,9 @@ func (d *doctor) leftovers(ctx context.Context) []finding {
 }
 
 func (d *doctor) leftover(ctx context.Context, id string) (f finding, alive bool) {
+	if _, ended := d.summarised(id); ended {
+		return finding{}, false
+	}
 	dir := d.runDir(id)
 	b, err := bus.Attach(d.log.WithContext(ctx), d.busDir(id))
 	if err == nil {
@@ -341,7 +348,7 @@ func (d *doctor) leftover(ctx context.Context, id string) (f finding, alive bool
 		return warn("runs", "wait a moment and look again", "run %s: %v", id, err), false
 	}
 	if _, err := readMeta(dir); err != nil {
-		return warn("runs", "if nothing begins now, forget it: rm -r "+quote(dir),
+		return warn("runs", "if nothing begins now, remove it: divisi runs rm "+id,
 			"run %s never began, or begins just now", id), false
 	}
 	st, _, err := d.foldRun(ctx, id)
@@ -349,7 +356,7 @@ func (d *doctor) leftover(ctx context.Context, id string) (f finding, alive bool
 	case err != nil:
 		return warn("runs", "look at it with divisi show "+id, "run %s cannot be read: %v", id, err), false
 	case st.Spec.Run == "":
-		return warn("runs", "start it again with divisi run; to forget it: rm -r "+quote(dir),
+		return warn("runs", "start it again with divisi run; to remove it: divisi runs rm "+id,
 			"the process of run %s was killed before its first event", id), false
 	case !st.Run.Ended():
 		return warn("runs", fmt.Sprintf("go on with it: divisi resume %s; or end it: divisi cancel %s", id, id),

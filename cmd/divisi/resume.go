@@ -113,7 +113,9 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	o.yes = o.yes || st.Spec.AutoApprove
 	h.approve = g.approver(h, o)
 	end, err := h.carry(ctx, true, budget)
-	return g.finish(ctx, h, end, err)
+	err = g.finish(ctx, h, end, err)
+	g.conclude(ctx, h.bus, end)
+	return err
 }
 
 // origin opens the repository that a run started from, wherever it is now.

@@ -352,7 +352,9 @@ func (g *globals) begin(ctx context.Context, h *holder, o runOptions) (err error
 	h.approve = g.approver(h, o)
 	h.notices = slices.Concat(notices(), roleNotices(h.spec), programNotices(h.spec))
 	st, err := h.carry(ctx, false, nil)
-	return g.finish(ctx, h, st, err)
+	err = g.finish(ctx, h, st, err)
+	g.conclude(ctx, h.bus, st)
+	return err
 }
 
 // findGates detects the gates where the project file names none.

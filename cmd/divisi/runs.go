@@ -21,7 +21,7 @@ import (
 )
 
 func newRuns(g *globals) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:     "runs",
 		Short:   "List the runs",
 		Long:    "List the runs in the state directory, newest first." + codes(codeOK, codeUsage, codeMachine),
@@ -29,6 +29,8 @@ func newRuns(g *globals) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return g.listRuns(c.Context()) },
 	}
+	c.AddCommand(newRunsRm(g))
+	return c
 }
 
 func (g *globals) runsDir() string { return filepath.Join(g.stateDir, "runs") }
@@ -126,7 +128,7 @@ func (g *globals) openRun(ctx context.Context, run string) (b *bus.Bus, alone bo
 
 // openBus makes this process the holder of a run's store, or connects it to the NATS server of the run.
 func (g *globals) openBus(ctx context.Context, run, url string) (*bus.Bus, error) {
-	b, err := bus.Open(ctx, bus.Options{Dir: g.busDir(run), URL: url, Log: g.log})
+	b, err := bus.Open(ctx, bus.Options{Dir: g.busDir(run), URL: url, Run: run, Log: g.log})
 	switch {
 	case err == nil:
 		return b, nil
@@ -162,8 +164,8 @@ func readMeta(dir string) (meta, error) {
 	var m meta
 	data, err := os.ReadFile(filepath.Join(dir, "run.json"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return m, usagef("run %s was killed before it began, or begins just now; to forget it: rm -r %s",
-			filepath.Base(dir), quote(dir))
+		return m, usagef("run %s was killed before it began, or begins just now; to remove it: divisi runs rm %s",
+			filepath.Base(dir), filepath.Base(dir))
 	}
 	if err != nil {
 		return m, fmt.Errorf("read a run's description: %w", err)
@@ -192,17 +194,16 @@ func (g *globals) listRuns(ctx context.Context) error {
 	}
 	w := tabwriter.NewWriter(g.out, 0, 0, 2, ' ', 0)
 	for _, id := range ids {
-		st, alone, err := g.foldRun(ctx, id)
+		r, state, err := g.standing(ctx, id)
 		switch {
 		case err != nil && g.json():
 			err = json.NewEncoder(g.out).Encode(map[string]string{"run": id, "error": err.Error()})
 		case err != nil:
 			_, err = fmt.Fprintf(w, "%s\tunreadable\t%v\n", id, err)
 		case g.json():
-			err = json.NewEncoder(g.out).Encode(st.Report())
+			err = json.NewEncoder(g.out).Encode(r)
 		default:
-			_, err = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n",
-				id, stateOf(st, alone), progressOf(st), console.Sanitize(oneLine(st.Spec.Goal)))
+			_, err = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", id, state, progressOf(r), console.Sanitize(oneLine(r.Goal)))
 		}
 		if err != nil {
 			return fmt.Errorf("print run %s: %w", id, err)
@@ -212,6 +213,18 @@ func (g *globals) listRuns(ctx context.Context) error {
 		fmt.Fprintf(g.out, "There are no runs in %s. Start one with: divisi demo\n", g.stateDir)
 	}
 	return w.Flush() //nolint:wrapcheck // the terminal
+}
+
+// standing is how a run stands: its report, and its state in one word.
+func (g *globals) standing(ctx context.Context, run string) (r orchestrator.Report, state string, err error) {
+	if r, ok := g.summarised(run); ok {
+		return r, string(r.State), nil
+	}
+	st, alone, err := g.foldRun(ctx, run)
+	if err != nil {
+		return r, "", err
+	}
+	return st.Report(), stateOf(st, alone), nil
 }
 
 // stateOf is a run's state in one word. One that has not ended and that nobody carries out was killed, and appended nothing.
@@ -229,26 +242,34 @@ func stateOf(st *orchestrator.State, alone bool) string {
 }
 
 // progressOf counts what a run has come to. A task without a change is as good as landed.
-func progressOf(st *orchestrator.State) string {
-	n := st.Counts()
+func progressOf(r orchestrator.Report) string {
+	n, all := map[orchestrator.TaskState]int{}, 0
+	for _, t := range r.Tasks {
+		if t.ID != orchestrator.MasterTask {
+			n[t.State]++
+			all++
+		}
+	}
 	landed := n[orchestrator.TaskLanded]
-	text := fmt.Sprintf("%d of %d landed%s", landed, len(st.Order), unverifiedWord(landed > 0 && st.Unverified() != ""))
+	text := fmt.Sprintf("%d of %d landed%s", landed, all, unverifiedWord(landed > 0 && r.Unverified != ""))
 	if done := n[orchestrator.TaskDone]; done > 0 {
 		text += fmt.Sprintf(", %d without a change", done)
 	}
-	for _, q := range st.UsedUp(now()) {
+	for _, q := range r.Quotas {
 		text += "; " + console.Sanitize(q.String())
 	}
 	return text
 }
 
-// foldRun reads a run's log; alone says that no process carries the run out.
+// foldRun reads a run's log, and keeps what it tells of a run that has ended; alone says that no process carries the run out.
 func (g *globals) foldRun(ctx context.Context, run string) (st *orchestrator.State, alone bool, err error) {
 	b, alone, err := g.openRun(ctx, run)
 	if err != nil {
 		return nil, false, err
 	}
 	defer g.closeBus(b)
-	st, err = orchestrator.Fold(ctx, b, run)
+	if st, err = orchestrator.Fold(ctx, b, run); err == nil && alone {
+		g.summarise(st)
+	}
 	return st, alone, err //nolint:wrapcheck // it names the run
 }

@@ -35,6 +35,9 @@ func (g *globals) show(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if r, ok := g.summarised(run); ok && task == "" {
+		return g.printReport(r)
+	}
 	st, alone, err := g.foldRun(ctx, run)
 	if err != nil {
 		return err
@@ -42,14 +45,13 @@ func (g *globals) show(ctx context.Context, args []string) error {
 	if task != "" {
 		return g.showTask(st, task)
 	}
-	if err := g.printReport(st); err != nil || !alone {
+	if err := g.printReport(st.Report()); err != nil || !alone {
 		return err
 	}
 	return g.abandoned(run, st, nil)
 }
 
-func (g *globals) printReport(st *orchestrator.State) error {
-	r := st.Report()
+func (g *globals) printReport(r orchestrator.Report) error {
 	if g.json() {
 		return json.NewEncoder(g.out).Encode(r) //nolint:wrapcheck // the terminal
 	}

@@ -148,7 +148,7 @@ func (g *Git) checkOwner(l layout, safe []string) error {
 		if err != nil {
 			return fmt.Errorf("look at %s: %w", path, err)
 		}
-		if uid, ok := ownerOf(info); ok && uid != g.uid && !sudoOwner(g.uid, uid) {
+		if uid, ok := OwnerOf(info); ok && uid != g.uid && !sudoOwner(g.uid, uid) {
 			return fmt.Errorf("%w: %s belongs to user id %d, you are %d; if you trust it: "+
 				"git config --global --add safe.directory %s", ErrOwner, path, uid, g.uid, l.top)
 		}

@@ -10,5 +10,5 @@ import (
 // ownGroup does nothing where there are no process groups: git alone is killed, not what it may have started.
 func ownGroup(*exec.Cmd) {}
 
-// ownerOf knows no owners here.
-func ownerOf(fs.FileInfo) (int, bool) { return 0, false }
+// OwnerOf knows no owners here.
+func OwnerOf(fs.FileInfo) (int, bool) { return 0, false }

@@ -22,8 +22,8 @@ func ownGroup(cmd *exec.Cmd) {
 	}
 }
 
-// ownerOf returns the user id that owns a file.
-func ownerOf(info fs.FileInfo) (int, bool) {
+// OwnerOf returns the user id that owns a file.
+func OwnerOf(info fs.FileInfo) (int, bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return 0, false

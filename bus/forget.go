@@ -1,0 +1,64 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Forget removes all that a run has on the server: its queue with its consumers, its objects, and last its events, so that it is
+// found again when this fails half way. It returns how many bytes that were, as the server counts them. The run must have ended.
+func (b *Bus) Forget(ctx context.Context, run string) (freed uint64, err error) {
+	if !ValidToken(run) {
+		return 0, fmt.Errorf("forget a run: %w: run %q (letters, digits, - and _ only)", ErrSubject, run)
+	}
+	if err := b.forgetConsumers(ctx, run); err != nil {
+		return 0, fmt.Errorf("remove the queues of run %s: %w", run, b.class(ctx, err))
+	}
+	for _, of := range []struct {
+		stream jetstream.Stream
+		filter string
+	}{{b.tasks, TaskFilter(run)}, {b.objects, objectsOf(run) + ".>"}, {b.events, RunFilter(run)}} {
+		n, err := b.purge(ctx, of.stream, of.filter)
+		if freed += n; err != nil {
+			return freed, fmt.Errorf("remove %s of run %s: %w", of.filter, run, b.class(ctx, err))
+		}
+	}
+	return freed, nil
+}
+
+func (b *Bus) purge(ctx context.Context, s jetstream.Stream, filter string) (uint64, error) {
+	var before uint64
+	_, err := b.attempt(ctx, func(ctx context.Context) error {
+		info, err := s.Info(ctx)
+		if err != nil {
+			return err
+		}
+		before = max(before, info.State.Bytes)
+		return s.Purge(ctx, jetstream.WithPurgeSubject(filter))
+	})
+	if err != nil {
+		return 0, err
+	}
+	info, err := s.Info(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("measure what is left: %w", err)
+	}
+	return before - min(before, info.State.Bytes), nil
+}
+
+func (b *Bus) forgetConsumers(ctx context.Context, run string) error {
+	list := b.tasks.ConsumerNames(ctx)
+	for name := range list.Name() {
+		if !strings.HasSuffix(name, "--"+run) {
+			continue
+		}
+		if err := b.tasks.DeleteConsumer(ctx, name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+			return fmt.Errorf("remove %s: %w", name, err)
+		}
+	}
+	return list.Err()
+}

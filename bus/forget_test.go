@@ -1,0 +1,95 @@
+package bus
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+)
+
+func TestForgetRemovesARunAndNothingElse(t *testing.T) {
+	t.Parallel()
+	ctx, url := t.Context(), "nats://ann:secret@"+externalServer(t, t.TempDir(), 0).Addr().String()
+	big := bytes.Repeat([]byte("0123456789abcdef"), objectPiece/8)
+	buses := map[string]*Bus{}
+	for _, run := range []string{"r1", "r2"} {
+		b := open(t, Options{URL: url, Run: run})
+		buses[run] = b
+		_, err := b.Append(ctx, ConductorSubject(run, "run"), []byte("{}"), 0)
+		require.NoError(t, err)
+		require.NoError(t, b.Enqueue(ctx, TaskSubject("role", run, "t"), "t", []byte("x")))
+		require.NoError(t, b.Put(ctx, "small", []byte(run)))
+		require.NoError(t, b.Put(ctx, "big", append([]byte(run), big...)))
+		_, err = b.Queue(ctx, "role", QueueOptions{Run: run})
+		require.NoError(t, err)
+	}
+	b := open(t, Options{URL: url})
+	logs := func() (of []string) {
+		info, err := b.events.Info(ctx, jetstream.WithSubjectFilter("ev.>"))
+		require.NoError(t, err)
+		return slices.Sorted(maps.Keys(info.State.Subjects))
+	}
+	require.Equal(t, []string{"ev.r1.m.run", "ev.r2.m.run"}, logs())
+	freed, err := b.Forget(ctx, "r1")
+	require.NoError(t, err)
+	require.Greater(t, freed, uint64(len(big)))
+
+	require.Equal(t, []string{"ev.r2.m.run"}, logs())
+	_, err = buses["r1"].Get(ctx, "small")
+	require.ErrorIs(t, err, ErrNotFound)
+	left, err := buses["r2"].Get(ctx, "big")
+	require.NoError(t, err)
+	require.Equal(t, append([]byte("r2"), big...), left)
+	queued, err := b.Queued(ctx, "task.>")
+	require.NoError(t, err)
+	require.Equal(t, []string{"task.role.r2.t"}, queued)
+	var consumers []string
+	for name := range b.tasks.ConsumerNames(ctx).Name() {
+		consumers = append(consumers, name)
+	}
+	require.Equal(t, []string{"role--r2"}, consumers)
+	_, err = b.Forget(ctx, "*")
+	require.ErrorIs(t, err, ErrSubject)
+	_, err = b.Forget(ctx, "")
+	require.ErrorIs(t, err, ErrSubject)
+}
+
+func TestObjectsOfARunMadeBeforeTheirNamesCarriedIt(t *testing.T) {
+	t.Parallel()
+	ctx, url := t.Context(), "nats://ann:secret@"+externalServer(t, t.TempDir(), 0).Addr().String()
+	old := open(t, Options{URL: url})
+	require.NoError(t, old.Put(ctx, "pack", []byte("then")))
+	b := open(t, Options{URL: url, Run: "r1"})
+	data, err := b.Get(ctx, "pack")
+	require.NoError(t, err)
+	require.Equal(t, "then", string(data))
+	require.NoError(t, b.Put(ctx, "new", []byte("now")))
+	_, err = old.Get(ctx, "new")
+	require.ErrorIs(t, err, ErrNotFound)
+}
+
+func FuzzHolder(f *testing.F) {
+	f.Add([]byte(`{"url":"nats://127.0.0.1:4222","pid":1,"run":"r1"}`))
+	f.Add([]byte(`{"url":"nats://a:b","run":"../x"}`))
+	f.Add([]byte("{"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(dir+"/"+holderName, data, 0o600))
+		require.NoError(t, os.WriteFile(dir+"/"+lockName, data, 0o600))
+		if h, err := readHolder(dir); err == nil {
+			require.True(t, h.Run == "" || ValidToken(h.Run))
+		}
+		require.ErrorAs(t, lockedBy(dir+"/"+lockName), new(*LockedError))
+		require.False(t, Held(dir))
+		release, err := Hold(dir)
+		require.NoError(t, err)
+		require.True(t, Held(dir))
+		_, err = Hold(dir)
+		require.ErrorAs(t, err, new(*LockedError))
+		require.NoError(t, release())
+	})
+}

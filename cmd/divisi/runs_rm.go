@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"divisi/bus"
+	"divisi/internal/git"
+	"divisi/orchestrator"
+	"divisi/subagents/workspace"
+)
+
+const (
+	day = 24 * time.Hour
+	// beginTime is how long a run may take from its directory to its description.
+	beginTime = time.Hour
+)
+
+// remover removes runs, and what demos and killed processes left.
+type remover struct {
+	*globals
+	olderThan        string
+	leftovers, local bool
+}
+
+func newRunsRm(g *globals) *cobra.Command {
+	r := remover{globals: g}
+	c := &cobra.Command{
+		Use:   "rm [RUN...]",
+		Short: "Remove runs that are not active: here, and on their NATS server",
+		Long: `Remove the directory of each run, and on an external NATS server its events, objects and queues. A run
+that is active is refused; one that is removed cannot be resumed, shown or published any more. Your
+repository is not touched: a branch that was published stays.` + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi runs rm 1f2e\n  divisi runs rm --older-than 30d --leftovers",
+		RunE:    func(c *cobra.Command, args []string) error { return r.remove(c.Context(), args) },
+	}
+	f := c.Flags()
+	f.StringVar(&r.olderThan, "older-than", "", "also every run that is not active and began longer ago, such as 30d or 12h")
+	f.BoolVar(&r.leftovers, "leftovers", false, "also what demos, dry runs and killed processes left more than a day ago")
+	f.BoolVar(&r.local, "local", false, "remove only what is here, and leave what is on a NATS server")
+	c.ValidArgsFunction = g.completeRuns
+	return c
+}
+
+func (r *remover) remove(ctx context.Context, args []string) error {
+	runs, err := r.chosen(args)
+	if err != nil {
+		return err
+	}
+	var freed uint64
+	for _, run := range runs {
+		here, there, err := r.removeRun(ctx, run)
+		if freed += here + there; err == nil {
+			err = r.tell(run, here, there)
+		}
+		if err != nil {
+			return fmt.Errorf("remove run %s: %w", run, err)
+		}
+	}
+	if r.leftovers {
+		for _, dir := range r.left() {
+			n, err := removeDir(dir)
+			if freed += n; err == nil {
+				err = r.tell(dir, n, 0)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if !r.json() {
+		_, err = fmt.Fprintf(r.out, "freed %s\n", bytesText(freed))
+	}
+	return err //nolint:wrapcheck // the terminal
+}
+
+// chosen resolves the runs that are named or old enough. No name means none: it is most likely a variable that is not set.
+func (r *remover) chosen(args []string) (runs []string, err error) {
+	if len(args) == 0 && r.olderThan == "" && !r.leftovers {
+		return nil, usagef("name the runs to remove, or give --older-than or --leftovers; see: divisi runs")
+	}
+	for _, name := range args {
+		run, err := r.findRun([]string{name})
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+	}
+	if r.olderThan != "" {
+		age, err := parseAge(r.olderThan)
+		if err != nil {
+			return nil, err
+		}
+		ids, err := r.runIDs()
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			if began, ok := beganAt(id); ok && now().Sub(began) > age && !bus.Held(r.busDir(id)) {
+				runs = append(runs, id)
+			}
+		}
+	}
+	slices.Sort(runs)
+	return slices.Compact(runs), nil
+}
+
+// parseAge reads a time such as 30d, or one that Go knows.
+func parseAge(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return time.Duration(n) * day, nil //nolint:gosec // 16 bits
+		}
+	}
+	age, err := time.ParseDuration(text)
+	if err != nil || age < 0 {
+		return 0, usagef("--older-than %q is not a time such as 30d or 12h", text)
+	}
+	return age, nil
+}
+
+// beganAt is when a run began, by its id.
+func beganAt(run string) (time.Time, bool) {
+	at, err := time.ParseInLocation(runTime, run[:min(len(run), len(runTime))], now().Location())
+	return at, err == nil
+}
+
+// removeRun holds the run's store meanwhile, so that nobody resumes it, and removes it there first: it is still known here when
+// that fails.
+func (r *remover) removeRun(ctx context.Context, run string) (here, there uint64, err error) {
+	m, err := readMeta(r.runDir(run))
+	never := errors.As(err, new(*usageError))
+	switch {
+	case never && !old(r.runDir(run), beginTime):
+		return 0, 0, usagef("it has no description: it may begin just now; try again in an hour")
+	case err != nil && !never && !r.local:
+		return 0, 0, fmt.Errorf("%w\nWhether it used a NATS server is in that file; to remove what is here: divisi runs rm --local %s", err, run)
+	}
+	if err := os.MkdirAll(r.busDir(run), 0o700); err != nil {
+		return 0, 0, err //nolint:wrapcheck // it names the directory
+	}
+	release, err := bus.Hold(r.busDir(run))
+	if errors.As(err, new(*bus.LockedError)) {
+		return 0, 0, usagef("it is active: end it first with divisi cancel %s", run)
+	}
+	if err != nil {
+		return 0, 0, err //nolint:wrapcheck // it names the directory
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	if m.NATS != "" && !r.local {
+		if there, err = r.forget(ctx, run, m.NATS); err != nil {
+			return 0, 0, fmt.Errorf("%w\nThe run is still here; to remove only what is here: divisi runs rm --local %s", err, run)
+		}
+	}
+	if here, err = removeDir(r.runDir(run)); err != nil || m.Repo == "" || r.json() {
+		return here, there, err
+	}
+	branch := strings.TrimPrefix(orchestrator.IntegrationRef(run), "refs/heads/")
+	_, err = fmt.Fprintf(r.out, "if it published a branch, that stays; to delete it: git -C %s branch -D %s\n", quote(m.Repo), branch)
+	return here, there, err //nolint:wrapcheck // the terminal
+}
+
+func (r *remover) forget(ctx context.Context, run, url string) (freed uint64, err error) {
+	b, err := bus.Open(ctx, bus.Options{URL: url, Log: r.log})
+	if err != nil {
+		return 0, err //nolint:wrapcheck // it names the server
+	}
+	defer r.closeBus(b)
+	return b.Forget(ctx, run) //nolint:wrapcheck // it names the run
+}
+
+func (r *remover) tell(what string, here, there uint64) error {
+	if r.json() {
+		return encodeLine(r.out, map[string]any{"removed": what, "bytes": here, "server_bytes": there})
+	}
+	text := bytesText(here)
+	if there > 0 {
+		text += ", and " + bytesText(there) + " on its NATS server"
+	}
+	_, err := fmt.Fprintf(r.out, "removed %s: %s\n", what, text)
+	return err //nolint:wrapcheck // the terminal
+}
+
+// old reports whether nothing was put into a directory of this user for some time.
+func old(dir string, age time.Duration) bool {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() || now().Sub(info.ModTime()) <= age {
+		return false
+	}
+	owner, known := git.OwnerOf(info)
+	return !known || owner == os.Geteuid()
+}
+
+// left lists the directories that no run here needs and that nothing was put into for a day: temporary ones of this user, and
+// those of runs that never began.
+func (g *globals) left() (dirs []string) {
+	ids, err := g.runIDs()
+	if err != nil {
+		return nil // who calls has listed them
+	}
+	var repos []string
+	for _, id := range ids {
+		m, err := readMeta(g.runDir(id))
+		repos = append(repos, filepath.Dir(m.Repo))
+		if errors.As(err, new(*usageError)) && old(g.runDir(id), day) && !bus.Held(g.busDir(id)) {
+			dirs = append(dirs, g.runDir(id))
+		}
+	}
+	for _, kind := range []string{"demo", "doctor", "dry-run", "explain", "git", "probe", "shards"} {
+		found, _ := filepath.Glob(filepath.Join(os.TempDir(), "divisi-"+kind+"-*")) // the pattern is right
+		for _, dir := range found {
+			if old(dir, day) && !slices.Contains(repos, dir) {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return dirs
+}
+
+// removeDir removes a directory and returns how much it held.
+func removeDir(dir string) (bytes uint64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			if info, err := e.Info(); err == nil {
+				bytes += uint64(max(0, info.Size()))
+			}
+		}
+		return nil //nolint:nilerr // what cannot be measured can still be removed
+	})
+	if err = errors.Join(err, workspace.Remove(dir)); err != nil {
+		return 0, fmt.Errorf("remove %s: %w", dir, err)
+	}
+	return bytes, nil
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator"
+)
+
+// summaryOf makes a run that has ended, with its summary.
+func summaryOf(t *testing.T, r orchestrator.Report) *globals {
+	t.Helper()
+	g := &globals{stateDir: t.TempDir(), log: zerolog.Nop(), out: new(bytes.Buffer)}
+	require.NoError(t, os.MkdirAll(g.busDir(r.Run), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(g.busDir(r.Run), "lock"), nil, 0o600))
+	require.NoError(t, g.writeSummary(r.Run, r))
+	return g
+}
+
+func endedReport() orchestrator.Report {
+	return orchestrator.Report{
+		Run: "r1", Goal: "g", State: orchestrator.RunDone, Created: time.Unix(1, 0).UTC(),
+		Quotas: []spec.Wait{{Until: now().Add(-time.Hour)}},
+		Tasks: []orchestrator.TaskReport{
+			{ID: orchestrator.MasterTask, State: orchestrator.TaskDone}, {ID: "a", State: orchestrator.TaskLanded},
+			{ID: "b", State: orchestrator.TaskDone},
+		},
+	}
+}
+
+func TestASummaryIsTheReportOfARunThatHasEnded(t *testing.T) {
+	t.Parallel()
+	g := summaryOf(t, endedReport())
+	r, ok := g.summarised("r1")
+	require.True(t, ok)
+	require.Empty(t, r.Quotas, "a quota that has come back is no news")
+	want := endedReport()
+	want.Quotas = nil
+	a, err := json.Marshal(want)
+	require.NoError(t, err)
+	b, err := json.Marshal(r)
+	require.NoError(t, err)
+	require.JSONEq(t, string(a), string(b))
+	require.Equal(t, "1 of 2 landed, 1 without a change", progressOf(r))
+}
+
+func TestASummaryThatDoesNotCountIsIgnored(t *testing.T) {
+	t.Parallel()
+	change := func(old, with string) func(*testing.T, *globals) {
+		return func(t *testing.T, g *globals) {
+			t.Helper()
+			data, err := os.ReadFile(g.summaryFile("r1"))
+			require.NoError(t, err)
+			require.Contains(t, string(data), old)
+			require.NoError(t, os.WriteFile(g.summaryFile("r1"), bytes.Replace(data, []byte(old), []byte(with), 1), 0o600))
+		}
+	}
+	for name, harm := range map[string]func(*testing.T, *globals){
+		"missing":               func(t *testing.T, g *globals) { t.Helper(); require.NoError(t, os.Remove(g.summaryFile("r1"))) },
+		"damaged":               change(`"report":`, `"report"`),
+		"of a newer format":     change(`"version":1`, `"version":2`),
+		"of another run":        change(`"run":"r1"`, `"run":"r2"`),
+		"of a run that goes on": change(`"state":"done"`, `"state":"running"`),
+		"stale": func(t *testing.T, g *globals) {
+			t.Helper()
+			require.NoError(t, os.Chtimes(filepath.Join(g.busDir("r1"), "lock"), time.Time{}, time.Now().Add(time.Second)))
+		},
+		"of no store": func(t *testing.T, g *globals) { t.Helper(); require.NoError(t, os.RemoveAll(g.busDir("r1"))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := summaryOf(t, endedReport())
+			harm(t, g)
+			_, ok := g.summarised("r1")
+			require.False(t, ok)
+		})
+	}
+}
+
+func FuzzSummary(f *testing.F) {
+	f.Add([]byte(`{"version":1,"report":{"run":"r1","state":"done"}}`))
+	f.Add([]byte(`{`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		g := summaryOf(t, endedReport())
+		require.NoError(t, os.WriteFile(g.summaryFile("r1"), data, 0o600))
+		if r, ok := g.summarised("r1"); ok {
+			require.Equal(t, "r1", r.Run)
+			require.True(t, r.State.Ended())
+		}
+	})
+}
