@@ -20,19 +20,18 @@ const (
 
 // accept has a received patch checked for what no gate can see. The fault parks the task; nil where there is none.
 func (c *Conductor) accept(ctx context.Context, p *spec.Patch) (*spec.Fault, error) {
-	if !slices.ContainsFunc(p.Files, acceptance.Wants) {
+	if !slices.ContainsFunc(p.Files, acceptance.IsTest) {
 		return nil, nil //nolint:nilnil // nothing to check, and nothing found
 	}
 	changes, err := changesOf(ctx, c.cfg.Mirror, p)
 	if err != nil {
 		return nil, err
 	}
-	for _, v := range acceptance.Judge(changes) {
-		if !v.Passes() {
-			return &spec.Fault{Class: v.Check, Message: weakens(v.Evidence), Detail: strings.Join(v.Evidence, "\n")}, nil
-		}
+	evidence := acceptance.Judge(changes)
+	if len(evidence) == 0 {
+		return nil, nil //nolint:nilnil // as above
 	}
-	return nil, nil //nolint:nilnil // as above
+	return &spec.Fault{Class: acceptance.ClassTests, Message: weakens(evidence), Detail: strings.Join(evidence, "\n")}, nil
 }
 
 // maxWeakens bounds the findings that a message lists.
@@ -54,7 +53,7 @@ func changesOf(ctx context.Context, mirror *git.Repo, p *spec.Patch) ([]acceptan
 	}
 	var entries []git.Entry
 	var into []*[]byte
-	changed = slices.DeleteFunc(changed, func(c git.Change) bool { return !acceptance.Wants(c.Path) })
+	changed = slices.DeleteFunc(changed, func(c git.Change) bool { return !acceptance.IsTest(c.Path) })
 	out := make([]acceptance.Change, len(changed))
 	for i, c := range changed {
 		out[i].Path = c.Path

@@ -1,7 +1,19 @@
 // Package acceptance checks what an agent hands in before it may go to the landing queue: what no gate can see, because the
-// patch changes the gates' own material. Each check is a function of the files before and after. It proves nothing: it finds
-// what a person has to look at.
+// patch changes the gates' own material. It compares tests before and after. It proves nothing: it finds what a person has to
+// look at.
 package acceptance
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+)
+
+// ClassTests is the class of a patch that weakens tests.
+const ClassTests = "tests"
+
+// maxEvidence bounds the findings of one kind.
+const maxEvidence = 10
 
 // Change is one file that a patch changes.
 type Change struct {
@@ -12,47 +24,83 @@ type Change struct {
 	Unread string
 }
 
-// Verdict is what one check found.
-type Verdict struct {
-	// Check is the name of the check, and the class of the fault that it makes.
-	Check string
-	// Evidence is what is wrong, one sentence each, with the file and numbers; none where the patch passes.
-	Evidence []string
+// What is counted of tests: hollow are tests without an assertion, off is a file that builds leave out, or whose tests never run.
+const (
+	tests = iota
+	assertions
+	skips
+	hollow
+	off
+	kinds
+)
+
+// counts are what one file, or all files of a language, have of each kind.
+type counts [kinds]int
+
+//nolint:gochecknoglobals // a constant list
+var findings = [kinds]string{
+	"fewer tests", "fewer assertions", "more skips", "more tests that assert nothing", "more files whose tests never run",
 }
 
-// Passes reports whether the check found nothing.
-func (v Verdict) Passes() bool { return len(v.Evidence) == 0 }
-
-// check is one check: the files that it wants to see, and what it makes of them.
-type check struct {
-	name  string
-	wants func(path string) bool
-	judge func([]Change) []string
+func (c *counts) add(o counts) {
+	for kind, n := range o {
+		c[kind] += n
+	}
 }
 
-var checks = []check{{name: ClassTests, wants: IsTest, judge: weakened}} //nolint:gochecknoglobals // a constant table
+// pair is a changed file with its counts, which may both leave out what the same functions have.
+type pair struct {
+	change        Change
+	before, after counts
+}
 
-// Wants reports whether a check wants to see the file.
-func Wants(path string) bool {
-	for _, c := range checks {
-		if c.wants(path) {
-			return true
+func (p pair) worse(kind int) bool {
+	more := p.after[kind] - p.before[kind]
+	switch kind {
+	case tests, assertions:
+		return more < 0
+	case hollow: // a new test may only run something
+		return more > max(0, p.after[tests]-p.before[tests])
+	}
+	return more > 0
+}
+
+// Judge returns what a patch takes away from tests, one sentence each, with the file and numbers; none where it passes. The patch
+// counts as a whole, for each language: tests may move between files.
+func Judge(changes []Change) (evidence []string) {
+	files := make([][]pair, len(languages))
+	for _, c := range changes {
+		switch i := languageOf(c.Path); {
+		case i < 0, c.Before != nil && c.After != nil && bytes.Equal(c.Before, c.After):
+		case c.Unread != "":
+			evidence = append(evidence, fmt.Sprintf("%s: its tests were not compared: %s", c.Path, c.Unread))
+		default:
+			files[i] = append(files[i], languages[i].compare(c, false))
 		}
 	}
-	return false
+	for i, own := range files {
+		evidence = append(evidence, languages[i].evidence(own)...)
+	}
+	return evidence
 }
 
-// Judge returns the verdict of every check on the changes of one patch.
-func Judge(changes []Change) []Verdict {
-	out := make([]Verdict, 0, len(checks))
-	for _, c := range checks {
-		var own []Change
-		for _, change := range changes {
-			if c.wants(change.Path) {
-				own = append(own, change)
-			}
+// evidence tells of the files of one language what is worse in them and in all of them together.
+func (l *language) evidence(files []pair) (out []string) {
+	var all pair
+	for _, f := range files {
+		all.before.add(f.before)
+		all.after.add(f.after)
+	}
+	for kind, finding := range findings {
+		worse := slices.DeleteFunc(slices.Clone(files), func(f pair) bool { return !all.worse(kind) || !f.worse(kind) })
+		for _, f := range worse[:min(len(worse), maxEvidence)] {
+			f = l.compare(f.change, true)
+			text := fmt.Sprintf("%s: %s, %d before and %d after", f.change.Path, finding, f.before[kind], f.after[kind])
+			out = append(out, text)
 		}
-		out = append(out, Verdict{Check: c.name, Evidence: c.judge(own)})
+		if more := len(worse) - maxEvidence; more > 0 {
+			out = append(out, fmt.Sprintf("%s in %d more files", finding, more))
+		}
 	}
 	return out
 }
