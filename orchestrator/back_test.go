@@ -88,7 +88,7 @@ func TestATaskLostWithAConnectionIsTakenUpSoonAfterIt(t *testing.T) {
 	require.True(t, srv.ReadyForConnections(10*time.Second))
 	theirs, ours := newCable(t, srv.Addr().String()), newCable(t, srv.Addr().String())
 	r := newRig(t, files(1), func(s *orchestrator.RunSpec) {
-		s.Project.Gates = nil
+		s.Project.Gates, s.AllowUnverified = nil, true
 		scout := s.Roles[spec.RoleReader]
 		scout.Name = "scout"
 		addRoles(s, scout)

@@ -139,8 +139,9 @@ func (s *State) why(end RunState) string {
 	if s.plannedNothing() {
 		return withWords("the master planned nothing", s.masterWords())
 	}
-	if why := s.Unverified(); why != "" {
-		return fmt.Sprintf("%d landed unverified, %d parked: %s", n[TaskLanded], n[TaskParked]+n[TaskCancelled], why)
+	if s.landedUnverified() {
+		return fmt.Sprintf("%d landed unverified, %d parked: %s",
+			n[TaskLanded], n[TaskParked]+n[TaskCancelled], s.Unverified())
 	}
 	if s.allWell() {
 		return "the final gates are redder than the baseline"

@@ -236,11 +236,14 @@ func (s *State) Outcome() RunState {
 		return RunParked
 	}
 	red := func(r spec.Receipt) bool { return r.Verdict == spec.VerdictFail }
-	if s.masterGaveUp() != "" || s.plannedNothing() || s.Unverified() != "" || slices.ContainsFunc(s.Final, red) {
+	if s.masterGaveUp() != "" || s.plannedNothing() || s.landedUnverified() || slices.ContainsFunc(s.Final, red) {
 		return RunParked
 	}
 	return RunDone
 }
+
+// landedUnverified reports whether something has landed and nothing of it is proven.
+func (s *State) landedUnverified() bool { return s.Head != s.Spec.Base && s.Unverified() != "" }
 
 // allWell reports whether no planned task was given up. What became of a task that an agent had asked for is that agent's to
 // tell.

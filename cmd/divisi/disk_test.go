@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -14,6 +15,9 @@ import (
 // tmpfs: tmpfs DIR SIZE mounts a file system of that size for the rest of the script.
 func tmpfs(ts *testscript.TestScript, _ bool, args []string) {
 	dir := ts.MkAbs(args[0])
+	if there, err := filepath.Glob(dir); err == nil && len(there) == 1 {
+		dir = there[0]
+	}
 	ts.Check(os.MkdirAll(dir, 0o700))
 	ts.Check(mount(dir, args[1]))
 	ts.Defer(func() { ts.Check(unmount(dir)) })

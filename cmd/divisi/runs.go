@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/bus"
+	"divisi/internal/machine"
 	"divisi/orchestrator"
 	"divisi/orchestrator/console"
 )
@@ -133,7 +134,7 @@ func (g *globals) openBus(ctx context.Context, run, url string) (*bus.Bus, error
 	case err == nil:
 		return b, nil
 	case url == "" || errors.As(err, new(*bus.LockedError)):
-		return nil, fmt.Errorf("open the store of run %s: %w", run, err)
+		return nil, errors.Join(fmt.Errorf("open the store of run %s: %w", run, err), machine.Room(g.busDir(run)))
 	default:
 		return nil, fmt.Errorf("use the NATS server of run %s: %w\n"+
 			"Check the address given with --nats; without it Divisi brings its own server", run, err)

@@ -65,7 +65,7 @@ func setUp(env *testscript.Env) error {
 		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1",
 		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "c", "GIT_COMMITTER_EMAIL": "c@d",
 		"GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
-		"NO_COLOR": "1", "TERM": "xterm",
+		"NO_COLOR": "1", "TERM": "xterm", "RUSTUP_HOME": filepath.Join(os.Getenv("HOME"), ".rustup"),
 		// Commands can see directories of PATH, and so the files that they are to wait for.
 		"PATH": env.Getenv("PATH") + string(os.PathListSeparator) + filepath.Join(env.WorkDir, "hold"),
 	} {

@@ -17,7 +17,8 @@ var ErrPack = errors.New("the pack is not sound")
 
 // packError calls a failure of git on a received pack by its name.
 func packError(err error) error {
-	if exitCode(err) < 0 {
+	var exit *ExitError
+	if !errors.As(err, &exit) || exit.Code < 0 || exit.Unwrap() != nil {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrPack, err)

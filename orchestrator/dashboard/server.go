@@ -81,9 +81,9 @@ func New(o Options) (*Server, error) {
 }
 
 func checkLoopback(addr string) error {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return fmt.Errorf("dashboard: %q is not host:port: %w", addr, err)
+	host, port, err := net.SplitHostPort(addr)
+	if _, number := strconv.ParseUint(port, 10, 16); err != nil || number != nil {
+		return fmt.Errorf("dashboard: %q is neither a port nor an address such as 127.0.0.1:8080", addr)
 	}
 	ip, err := netip.ParseAddr(host)
 	if host == "localhost" || err == nil && ip.IsLoopback() {

@@ -27,7 +27,7 @@ func TestOnlyLoopback(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:8080", s.opts.Addr)
 	_, err = New(Options{Run: "r", Log: newLog(), Addr: "1:2:3"})
-	require.ErrorContains(t, err, "host:port")
+	require.ErrorContains(t, err, "neither a port nor")
 	_, err = New(Options{Log: newLog()})
 	require.Error(t, err)
 }
