@@ -31,23 +31,18 @@ func (b *Bus) Forget(ctx context.Context, run string) (freed uint64, err error) 
 }
 
 func (b *Bus) purge(ctx context.Context, s jetstream.Stream, filter string) (uint64, error) {
-	var before uint64
-	_, err := b.attempt(ctx, func(ctx context.Context) error {
-		info, err := s.Info(ctx)
-		if err != nil {
-			return err
-		}
-		before = max(before, info.State.Bytes)
-		return s.Purge(ctx, jetstream.WithPurgeSubject(filter))
-	})
+	before, err := s.Info(ctx)
 	if err != nil {
 		return 0, err
 	}
-	info, err := s.Info(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("measure what is left: %w", err)
+	if err := s.Purge(ctx, jetstream.WithPurgeSubject(filter)); err != nil {
+		return 0, err
 	}
-	return before - min(before, info.State.Bytes), nil
+	after, err := s.Info(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return before.State.Bytes - min(before.State.Bytes, after.State.Bytes), nil
 }
 
 func (b *Bus) forgetConsumers(ctx context.Context, run string) error {

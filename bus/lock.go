@@ -81,14 +81,14 @@ func Held(dir string) bool {
 // Hold keeps a directory from all who would open it until release. *LockedError when a process holds it.
 func Hold(dir string) (release func() error, err error) {
 	path := filepath.Join(dir, lockName)
-	l, err := tryLock(path)
-	if errors.Is(err, errLocked) {
+	switch l, err := tryLock(path); {
+	case errors.Is(err, errLocked):
 		return nil, lockedBy(path)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
+	default:
+		return l.release, nil
 	}
-	return l.release, nil
 }
 
 // lockFree says whether nobody holds dir. It holds the lock itself for an instant.

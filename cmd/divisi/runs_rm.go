@@ -31,6 +31,7 @@ type remover struct {
 	*globals
 	olderThan        string
 	leftovers, local bool
+	freed            uint64
 }
 
 func newRunsRm(g *globals) *cobra.Command {
@@ -57,29 +58,20 @@ func (r *remover) remove(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	var freed uint64
 	for _, run := range runs {
-		here, there, err := r.removeRun(ctx, run)
-		if freed += here + there; err == nil {
-			err = r.tell(run, here, there)
-		}
-		if err != nil {
+		if err := r.removeRun(ctx, run); err != nil {
 			return fmt.Errorf("remove run %s: %w", run, err)
 		}
 	}
 	if r.leftovers {
 		for _, dir := range r.left() {
-			n, err := removeDir(dir)
-			if freed += n; err == nil {
-				err = r.tell(dir, n, 0)
-			}
-			if err != nil {
+			if err := r.removeDir(dir, dir, 0); err != nil {
 				return err
 			}
 		}
 	}
 	if !r.json() {
-		_, err = fmt.Fprintf(r.out, "freed %s\n", bytesText(freed))
+		_, err = fmt.Fprintf(r.out, "freed %s\n", bytesText(r.freed))
 	}
 	return err //nolint:wrapcheck // the terminal
 }
@@ -137,37 +129,39 @@ func beganAt(run string) (time.Time, bool) {
 
 // removeRun holds the run's store meanwhile, so that nobody resumes it, and removes it there first: it is still known here when
 // that fails.
-func (r *remover) removeRun(ctx context.Context, run string) (here, there uint64, err error) {
-	m, err := readMeta(r.runDir(run))
+func (r *remover) removeRun(ctx context.Context, run string) (err error) {
+	dir := r.runDir(run)
+	m, err := readMeta(dir)
 	never := errors.As(err, new(*usageError))
 	switch {
-	case never && !old(r.runDir(run), beginTime):
-		return 0, 0, usagef("it has no description: it may begin just now; try again in an hour")
+	case never && !old(dir, beginTime):
+		return usagef("it has no description: it may begin just now; try again in an hour")
 	case err != nil && !never && !r.local:
-		return 0, 0, fmt.Errorf("%w\nWhether it used a NATS server is in that file; to remove what is here: divisi runs rm --local %s", err, run)
+		return fmt.Errorf("%w\nWhether it used a NATS server is in that file; to remove what is here: divisi runs rm --local %s", err, run)
 	}
 	if err := os.MkdirAll(r.busDir(run), 0o700); err != nil {
-		return 0, 0, err //nolint:wrapcheck // it names the directory
+		return err //nolint:wrapcheck // it names the directory
 	}
 	release, err := bus.Hold(r.busDir(run))
 	if errors.As(err, new(*bus.LockedError)) {
-		return 0, 0, usagef("it is active: end it first with divisi cancel %s", run)
+		return usagef("it is active: end it first with divisi cancel %s", run)
 	}
 	if err != nil {
-		return 0, 0, err //nolint:wrapcheck // it names the directory
+		return err //nolint:wrapcheck // it names the directory
 	}
 	defer func() { err = errors.Join(err, release()) }()
+	var there uint64
 	if m.NATS != "" && !r.local {
 		if there, err = r.forget(ctx, run, m.NATS); err != nil {
-			return 0, 0, fmt.Errorf("%w\nThe run is still here; to remove only what is here: divisi runs rm --local %s", err, run)
+			return fmt.Errorf("%w\nThe run is still here; to remove only what is here: divisi runs rm --local %s", err, run)
 		}
 	}
-	if here, err = removeDir(r.runDir(run)); err != nil || m.Repo == "" || r.json() {
-		return here, there, err
+	if err := r.removeDir(run, dir, there); err != nil || m.Repo == "" || r.json() {
+		return err
 	}
 	branch := strings.TrimPrefix(orchestrator.IntegrationRef(run), "refs/heads/")
 	_, err = fmt.Fprintf(r.out, "if it published a branch, that stays; to delete it: git -C %s branch -D %s\n", quote(m.Repo), branch)
-	return here, there, err //nolint:wrapcheck // the terminal
+	return err //nolint:wrapcheck // the terminal
 }
 
 func (r *remover) forget(ctx context.Context, run, url string) (freed uint64, err error) {
@@ -177,18 +171,6 @@ func (r *remover) forget(ctx context.Context, run, url string) (freed uint64, er
 	}
 	defer r.closeBus(b)
 	return b.Forget(ctx, run) //nolint:wrapcheck // it names the run
-}
-
-func (r *remover) tell(what string, here, there uint64) error {
-	if r.json() {
-		return encodeLine(r.out, map[string]any{"removed": what, "bytes": here, "server_bytes": there})
-	}
-	text := bytesText(here)
-	if there > 0 {
-		text += ", and " + bytesText(there) + " on its NATS server"
-	}
-	_, err := fmt.Fprintf(r.out, "removed %s: %s\n", what, text)
-	return err //nolint:wrapcheck // the terminal
 }
 
 // old reports whether nothing was put into a directory of this user for some time.
@@ -227,18 +209,27 @@ func (g *globals) left() (dirs []string) {
 	return dirs
 }
 
-// removeDir removes a directory and returns how much it held.
-func removeDir(dir string) (bytes uint64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+// removeDir removes a directory and tells how much it held, and how much a server did.
+func (r *remover) removeDir(what, dir string, there uint64) error {
+	here := uint64(0)
+	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
 			if info, err := e.Info(); err == nil {
-				bytes += uint64(max(0, info.Size()))
+				here += uint64(max(0, info.Size()))
 			}
 		}
 		return nil //nolint:nilerr // what cannot be measured can still be removed
 	})
 	if err = errors.Join(err, workspace.Remove(dir)); err != nil {
-		return 0, fmt.Errorf("remove %s: %w", dir, err)
+		return fmt.Errorf("remove %s: %w", dir, err)
 	}
-	return bytes, nil
+	if r.freed += here + there; r.json() {
+		return encodeLine(r.out, map[string]any{"removed": what, "bytes": here, "server_bytes": there})
+	}
+	text := bytesText(here)
+	if there > 0 {
+		text += ", and " + bytesText(there) + " on its NATS server"
+	}
+	_, err = fmt.Fprintf(r.out, "removed %s: %s\n", what, text)
+	return err //nolint:wrapcheck // the terminal
 }
