@@ -51,8 +51,13 @@ func changesOf(ctx context.Context, mirror *git.Repo, p *spec.Patch) ([]acceptan
 	if err != nil {
 		return nil, fmt.Errorf("list what %s changes: %w", p.Commit, err)
 	}
+	type side struct {
+		change   *acceptance.Change
+		mode, id string
+		to       *[]byte
+	}
 	var entries []git.Entry
-	var into []*[]byte
+	var sides []side
 	changed = slices.DeleteFunc(changed, func(c git.Change) bool { return !acceptance.IsTest(c.Path) })
 	out := make([]acceptance.Change, len(changed))
 	for i, c := range changed {
@@ -61,37 +66,28 @@ func changesOf(ctx context.Context, mirror *git.Repo, p *spec.Patch) ([]acceptan
 			out[i].Unread = fmt.Sprintf("the patch changes %d such files, more than %d", len(changed), maxJudged)
 			continue
 		}
-		for _, side := range []struct {
-			mode, id string
-			to       *[]byte
-		}{{c.OldMode, c.OldOID, &out[i].Before}, {c.NewMode, c.NewOID, &out[i].After}} {
-			if side.mode == git.ModeFile || side.mode == git.ModeExec {
-				entries, into = append(entries, git.Entry{Path: c.Path, Mode: side.mode, OID: side.id}), append(into, side.to)
+		for _, s := range []side{{&out[i], c.OldMode, c.OldOID, &out[i].Before}, {&out[i], c.NewMode, c.NewOID, &out[i].After}} {
+			if s.mode == git.ModeFile || s.mode == git.ModeExec {
+				entries, sides = append(entries, git.Entry{Path: c.Path, Mode: s.mode, OID: s.id}), append(sides, s)
 			}
 		}
 	}
-	next, read := 0, 0
-	unread := map[string]string{}
-	err = mirror.ReadBlobs(ctx, entries, func(e git.Entry, content []byte) error {
-		read += len(content)
-		switch to := into[next]; {
+	read := 0
+	err = mirror.ReadBlobs(ctx, entries, func(_ git.Entry, content []byte) error {
+		s := sides[0]
+		sides, read = sides[1:], read+len(content)
+		switch {
 		case len(content) > maxJudgedFile:
-			unread[e.Path] = fmt.Sprintf("it has %d bytes, more than %d", len(content), maxJudgedFile)
+			s.change.Unread = fmt.Sprintf("it has %d bytes, more than %d", len(content), maxJudgedFile)
 		case read > maxJudgedBytes:
-			unread[e.Path] = fmt.Sprintf("the files have more than %d bytes together", maxJudgedBytes)
+			s.change.Unread = fmt.Sprintf("the files have more than %d bytes together", maxJudgedBytes)
 		default:
-			*to = append([]byte{}, content...) // never nil: the file is there
+			*s.to = append([]byte{}, content...) // never nil: the file is there
 		}
-		next++
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read what %s changes: %w", p.Commit, err)
-	}
-	for i := range out {
-		if why := unread[out[i].Path]; why != "" {
-			out[i].Unread = why
-		}
 	}
 	return out, nil
 }

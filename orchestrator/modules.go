@@ -28,39 +28,29 @@ func newModules(files []string, markers ...string) modules {
 
 // of returns the module that a directory belongs to; "" for none.
 func (m modules) of(dir string) string {
-	for ; dir != "."; dir = path.Dir(dir) {
-		if m[dir] {
-			return dir
+	for ; !m[dir]; dir = path.Dir(dir) {
+		if dir == "." {
+			return ""
 		}
 	}
-	if m["."] {
-		return "."
-	}
-	return ""
+	return dir
 }
 
 // split sorts files by their modules.
 func (m modules) split(files []string) [][]string {
-	own := map[string][]string{}
-	for _, f := range files {
-		at := m.of(path.Dir(f))
-		own[at] = append(own[at], f)
-	}
-	var out [][]string
-	for _, at := range slices.Sorted(maps.Keys(own)) {
-		out = append(out, own[at])
-	}
-	return out
+	return grouped(files, func(f string) string { return m.of(path.Dir(f)) })
 }
 
 // ungated returns a note on each Go module that tasks write in and that no gate's command names. What a script does that a gate
 // starts is not known.
 func ungated(tasks []spec.Task, roles map[string]spec.Role, gates []spec.Gate, files []string) []string {
+	if len(gates) == 0 {
+		return nil
+	}
 	m := newModules(files, "go.mod")
 	written := map[string]bool{}
 	for _, t := range tasks {
-		role := roles[t.Role]
-		if !role.ChangesFiles() {
+		if role := roles[t.Role]; !role.ChangesFiles() {
 			continue
 		}
 		for _, entry := range t.Files {
@@ -77,7 +67,7 @@ func ungated(tasks []spec.Task, roles map[string]spec.Role, gates []spec.Gate, f
 	delete(written, "")
 	var out []string
 	for _, module := range slices.Sorted(maps.Keys(written)) {
-		if len(gates) > 0 && !slices.ContainsFunc(gates, func(g spec.Gate) bool { return runsIn(g, module) }) {
+		if !slices.ContainsFunc(gates, func(g spec.Gate) bool { return runsIn(g, module) }) {
 			out = append(out, fmt.Sprintf("no gate runs in the Go module %q, which tasks change: no gate's command names it. "+
 				"A gate of its own is for example: go -C %s test ./...", module, module))
 		}

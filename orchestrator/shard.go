@@ -54,7 +54,7 @@ func (s *sharding) run(ctx context.Context, tree Tree) (problem string, err erro
 	case len(kept) > 0 && s.rule.By == "command":
 		s.groups = kept
 	case len(kept) > 0:
-		s.groups = s.grouped(kept[0], newModules(all, moduleFiles...))
+		s.groups = s.pack(kept[0], newModules(all, moduleFiles...))
 	case s.barred > 0:
 		return fmt.Sprintf("matches only protected files (%d): name them in files of a task without a shard rule, "+
 			"or set include_protected: true", s.barred), nil
@@ -136,17 +136,23 @@ func (s *sharding) nameOf(files []string) string {
 	return fmt.Sprintf("%s and %s", path.Dir(files[0]), counted(len(dirs)-1, "more "+s.rule.By))
 }
 
-// grouped makes the shards. None holds files of two modules.
-func (s *sharding) grouped(files []string, m modules) [][]string {
-	var out [][]string
+// pack makes the shards. None holds files of two modules.
+func (s *sharding) pack(files []string, m modules) (out [][]string) {
+	most := s.rule.MaxFiles
 	for _, own := range m.split(files) {
-		switch s.rule.By {
-		case "file":
-			out = append(out, pack(split(own, 1), max(1, s.rule.MaxFiles))...)
-		case "dir":
-			out = append(out, packDirs(byDir(own), s.rule.MaxFiles, true)...)
+		switch dirs := byDir(own); {
+		case s.rule.By == "file":
+			out = append(out, split(own, most)...)
+		case most <= 0: // a directory is a shard
+			out = append(out, dirs...)
+		case s.rule.By == "dir":
+			var parts [][]string
+			for _, d := range dirs {
+				parts = append(parts, split(d, most)...)
+			}
+			out = append(out, joined(parts, most)...)
 		default: // package: its files move together
-			out = append(out, packDirs(byDir(own), s.rule.MaxFiles, false)...)
+			out = append(out, joined(dirs, most)...)
 		}
 	}
 	return out
@@ -157,15 +163,9 @@ func (s *sharding) matching(ctx context.Context, tree Tree, all []string) ([]str
 	if glob == "" && s.rule.By == "package" {
 		glob = "**/*.go"
 	}
-	files := all
-	if glob != "" {
-		files = nil
-		for _, f := range all {
-			if doublestar.MatchUnvalidated(glob, f) {
-				files = append(files, f)
-			}
-		}
-	}
+	files := slices.DeleteFunc(slices.Clone(all), func(f string) bool {
+		return glob != "" && !doublestar.MatchUnvalidated(glob, f)
+	})
 	if s.rule.Match != "" {
 		re, err := regexp.Compile(s.rule.Match)
 		if err != nil {
@@ -197,42 +197,28 @@ func (s *sharding) byCommand(ctx context.Context, tree Tree, all []string) ([][]
 	return groups, ""
 }
 
-func byDir(files []string) [][]string {
-	dirs := map[string][]string{}
+func byDir(files []string) [][]string { return grouped(files, path.Dir) }
+
+// grouped puts files with the same key together, in the order of the keys.
+func grouped(files []string, key func(string) string) (out [][]string) {
+	groups := map[string][]string{}
 	for _, f := range files {
-		dirs[path.Dir(f)] = append(dirs[path.Dir(f)], f)
+		groups[key(f)] = append(groups[key(f)], f)
 	}
-	var out [][]string
-	for _, d := range slices.Sorted(maps.Keys(dirs)) {
-		out = append(out, dirs[d])
+	for _, k := range slices.Sorted(maps.Keys(groups)) {
+		out = append(out, groups[k])
 	}
 	return out
 }
 
-// packDirs joins small neighbours up to most files a shard; 0 keeps one directory a shard. Larger ones are cut if they may be.
-func packDirs(dirs [][]string, most int, cut bool) [][]string {
-	if most <= 0 {
-		return dirs
-	}
-	var groups [][]string
-	for _, d := range dirs {
-		if cut {
-			groups = append(groups, split(d, most)...)
-		} else {
-			groups = append(groups, d)
-		}
-	}
-	return pack(groups, most)
-}
-
-func pack(groups [][]string, most int) [][]string {
-	var out [][]string
+// joined puts neighbours together up to most files a shard.
+func joined(groups [][]string, most int) (out [][]string) {
 	for _, g := range groups {
 		if n := len(out); n > 0 && len(out[n-1])+len(g) <= most {
 			out[n-1] = append(out[n-1], g...)
 			continue
 		}
-		out = append(out, slices.Clone(g))
+		out = append(out, g)
 	}
 	return out
 }

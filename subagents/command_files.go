@@ -58,19 +58,18 @@ func (c *CommandExecutor) runs() (runs []commandRun, why string, err error) {
 
 // fill puts the files in the place of the arguments that stand for them. None of them looks like an option.
 func fill(args, files []string) []string {
-	plain := make([]string, len(files))
-	for i, f := range files {
-		if plain[i] = f; strings.HasPrefix(f, "-") {
-			plain[i] = "./" + f
-		}
-	}
 	var out []string
 	for _, arg := range args {
-		if arg == spec.ArgFiles || arg == spec.ArgFile {
-			out = append(out, plain...)
+		if arg != spec.ArgFiles && arg != spec.ArgFile {
+			out = append(out, arg)
 			continue
 		}
-		out = append(out, arg)
+		for _, f := range files {
+			if strings.HasPrefix(f, "-") {
+				f = "./" + f
+			}
+			out = append(out, f)
+		}
 	}
 	return out
 }
@@ -97,7 +96,6 @@ func filesOf(dir string, entries []string) (out []string, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("list the files of %s: %w", entry, err)
 		}
-		slices.Sort(found)
 		out = append(out, slices.DeleteFunc(found, func(f string) bool {
 			info, err := fs.Stat(root.FS(), f)
 			return err != nil || !info.Mode().IsRegular()
