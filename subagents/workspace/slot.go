@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -137,21 +138,41 @@ func (s *Slot) checkout(ctx context.Context, commit string) error {
 	return s.compare(ctx, commit)
 }
 
-// Restore puts a work tree that Reset made back to its commit where files that git does not ignore have changed since, and returns
-// their paths. Ignored files stay.
+// Restore puts a work tree that Reset made back to its commit where files that the commit does not ignore have changed since, and
+// returns the paths of those that git shows. Ignored files stay; lists of ignored files that the commit does not have, repositories
+// and what is in the places of submodules go: git would step around what they hide. A tree that cannot be put back is made anew.
 func (s *Slot) Restore(ctx context.Context, commit string) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.repo == nil {
 		return nil, ErrNotReset
 	}
+	changed, err := s.restore(ctx, commit)
+	if err == nil || ctx.Err() != nil {
+		return changed, err
+	}
+	if err = errors.Join(s.build(), s.reset(ctx, commit)); err != nil { // whatever was done to it
+		s.repo = nil
+		return nil, fmt.Errorf("restore %s: %w", s.name, err)
+	}
+	return changed, nil
+}
+
+func (s *Slot) restore(ctx context.Context, commit string) ([]string, error) {
+	if err := errors.Join(tidy(s.dir), s.emptySubmodules(ctx)); err != nil {
+		return nil, err
+	}
 	changed, err := s.changed(ctx, "--exclude-standard")
-	if err != nil || len(changed) == 0 {
+	if err != nil {
+		return nil, err
+	}
+	hiding, err := s.dropNewIgnores(ctx)
+	if err != nil || len(changed) == 0 && !hiding {
 		return nil, err
 	}
 	for _, args := range [][]string{{"read-tree", "-u", "--reset", commit}, {"clean", "-ffdq"}} {
 		if _, err := s.git.Run(ctx, s.at(), nil, args...); err != nil {
-			return nil, fmt.Errorf("restore %s: %w", s.name, err)
+			return changed, fmt.Errorf("restore %s: %w", s.name, err)
 		}
 	}
 	left, err := s.changed(ctx, "--exclude-standard")
@@ -159,6 +180,29 @@ func (s *Slot) Restore(ctx context.Context, commit string) ([]string, error) {
 		err = fmt.Errorf("restore %s: %q still differs from %s", s.name, left[0], commit)
 	}
 	return changed, err
+}
+
+// dropNewIgnores removes every .gitignore that is not of the commit, and reports whether there was one. It can hide itself.
+func (s *Slot) dropNewIgnores(ctx context.Context) (found bool, err error) {
+	out, err := s.git.Run(ctx, s.at(), nil, "ls-files", "-z", "-o")
+	if err != nil {
+		return false, err
+	}
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return false, fmt.Errorf("open the work tree: %w", err)
+	}
+	defer root.Close() // a handle
+	for name := range strings.SplitSeq(string(out), "\x00") {
+		if path.Base(name) != ".gitignore" {
+			continue
+		}
+		if err := root.Remove(filepath.FromSlash(name)); err != nil {
+			return false, fmt.Errorf("remove %s: %w", name, err)
+		}
+		found = true
+	}
+	return found, nil
 }
 
 // changed lists what differs from the index.

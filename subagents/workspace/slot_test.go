@@ -3,6 +3,7 @@ package workspace_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,4 +157,51 @@ func TestCancelledResetIsMadeGood(t *testing.T) {
 	require.ErrorIs(t, s.Reset(ctx, b.base), context.Canceled)
 	require.NoError(t, s.Reset(t.Context(), b.base))
 	require.Equal(t, map[string]string{"a.txt": "a\n"}, contents(t, s.Dir()))
+}
+
+// What a gate hides from git is not there for the next gate: a .gitignore that ignores itself, a repository, a place of a submodule,
+// and what cannot be read. What the commit ignores is.
+func TestRestoreFindsWhatIsHidden(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, 1, map[string]string{".gitignore": "out/\n", "pkg/a.go": "a", "check.txt": "ok\n"})
+	s := b.slot(t)
+	write(t, filepath.Join(s.Dir(), "out/built"), "kept")
+	changed, err := s.Restore(t.Context(), b.base)
+	require.NoError(t, err)
+	require.Empty(t, changed)
+
+	for name, text := range map[string]string{
+		"pkg/.gitignore": "*\n", "pkg/b.go": "forged", "new/.gitignore": "*", "new/config.toml": "forged",
+		".git/config": "forged", "pkg/.git/HEAD": "forged",
+	} {
+		write(t, filepath.Join(s.Dir(), name), text)
+	}
+	changed, err = s.Restore(t.Context(), b.base)
+	require.NoError(t, err)
+	require.Empty(t, changed, "git shows nothing of it")
+	require.Equal(t, []string{".gitignore", "check.txt", "out/built", "pkg/a.go"}, filesIn(t, s.Dir()))
+
+	write(t, filepath.Join(s.Dir(), "check.txt"), "no\n")
+	require.NoError(t, os.Chmod(filepath.Join(s.Dir(), "pkg"), 0))
+	deep := strings.Repeat("d/", 300)
+	require.NoError(t, os.MkdirAll(filepath.Join(s.Dir(), deep), 0o755))
+	_, err = s.Restore(t.Context(), b.base)
+	require.NoError(t, err)
+	data, err := os.ReadFile(filepath.Join(s.Dir(), "check.txt"))
+	require.NoError(t, err)
+	require.Equal(t, "ok\n", string(data))
+	require.Contains(t, filesIn(t, s.Dir()), "pkg/a.go")
+}
+
+func filesIn(t *testing.T, dir string) []string {
+	t.Helper()
+	var names []string
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			name, _ := filepath.Rel(dir, path)
+			names = append(names, filepath.ToSlash(name))
+		}
+		return err
+	}))
+	return names
 }
