@@ -311,8 +311,8 @@ func (d *doctor) leftovers(ctx context.Context) []finding {
 	}
 	var found []finding
 	if left := d.left(); len(left) > 0 {
-		found = append(found, warn("runs", "divisi runs rm --leftovers", "demos, dry runs or killed processes left %d directories, "+
-			"such as %s", len(left), left[0]))
+		found = append(found, warn("runs", "divisi runs rm --leftovers",
+			"demos, dry runs or killed processes left %d directories, such as %s", len(left), left[0]))
 	}
 	held := 0
 	for _, id := range ids[:min(len(ids), mostRuns)] {

@@ -111,7 +111,7 @@ func (r *remover) chosen(args []string) (runs []string, err error) {
 func parseAge(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
-			return time.Duration(n) * day, nil //nolint:gosec // 16 bits
+			return time.Duration(n) * day, nil
 		}
 	}
 	age, err := time.ParseDuration(text)
@@ -137,7 +137,7 @@ func (r *remover) removeRun(ctx context.Context, run string) (err error) {
 	case never && !old(dir, beginTime):
 		return usagef("it has no description: it may begin just now; try again in an hour")
 	case err != nil && !never && !r.local:
-		return fmt.Errorf("%w\nWhether it used a NATS server is in that file; to remove what is here: divisi runs rm --local %s", err, run)
+		return fmt.Errorf("%w\nThat file names its NATS server; to remove only what is here: divisi runs rm --local %s", err, run)
 	}
 	if err := os.MkdirAll(r.busDir(run), 0o700); err != nil {
 		return err //nolint:wrapcheck // it names the directory
@@ -160,7 +160,7 @@ func (r *remover) removeRun(ctx context.Context, run string) (err error) {
 		return err
 	}
 	branch := strings.TrimPrefix(orchestrator.IntegrationRef(run), "refs/heads/")
-	_, err = fmt.Fprintf(r.out, "if it published a branch, that stays; to delete it: git -C %s branch -D %s\n", quote(m.Repo), branch)
+	_, err = fmt.Fprintf(r.out, "a branch that it published stays; to delete it: git -C %s branch -D %s\n", quote(m.Repo), branch)
 	return err //nolint:wrapcheck // the terminal
 }
 

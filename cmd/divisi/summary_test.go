@@ -30,7 +30,8 @@ func endedReport() orchestrator.Report {
 		Run: "r1", Goal: "g", State: orchestrator.RunDone, Created: time.Unix(1, 0).UTC(),
 		Quotas: []spec.Wait{{Until: now().Add(-time.Hour)}},
 		Tasks: []orchestrator.TaskReport{
-			{ID: orchestrator.MasterTask, State: orchestrator.TaskDone}, {ID: "a", State: orchestrator.TaskLanded},
+			{ID: orchestrator.MasterTask, State: orchestrator.TaskDone},
+			{ID: "a", State: orchestrator.TaskLanded},
 			{ID: "b", State: orchestrator.TaskDone},
 		},
 	}
