@@ -39,15 +39,15 @@ type Checkout struct {
 }
 
 // Identity returns 16 hex digits that stand for this repository on this machine: the digest of the real path of its common git
-// directory. Linked work trees share it; a fork, a second clone and a repository with the same root commit do not. Any checkout can
-// name any git directory: one that this directory does not know has a digest of its own.
+// directory. Linked work trees share it; a fork, a second clone and a repository with the same root commit do not. Any checkout
+// can name any git directory: one that this directory does not know has a digest of its own.
 func (c *Checkout) Identity() (string, error) {
-	real, err := filepath.EvalSymlinks(c.CommonDir)
+	common, err := filepath.EvalSymlinks(c.CommonDir)
 	if err != nil {
 		return "", fmt.Errorf("resolve the git directory %s: %w", c.CommonDir, err)
 	}
-	about := real
-	if !c.known(real) {
+	about := common
+	if !c.known(common) {
 		about += "\x00" + c.Top
 	}
 	digest := sha256.Sum256([]byte(about))

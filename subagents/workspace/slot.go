@@ -139,8 +139,9 @@ func (s *Slot) checkout(ctx context.Context, commit string) error {
 }
 
 // Restore puts a work tree that Reset made back to its commit where files that the commit does not ignore have changed since, and
-// returns the paths of those that git shows. Ignored files stay; lists of ignored files that the commit does not have, repositories
-// and what is in the places of submodules go: git would step around what they hide. A tree that cannot be put back is made anew.
+// returns the paths of those that git shows. Ignored files stay; lists of ignored files that the commit does not have,
+// repositories, and what is in the places of submodules go: git would step around what they hide. A tree that cannot be put back
+// is made anew.
 func (s *Slot) Restore(ctx context.Context, commit string) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
