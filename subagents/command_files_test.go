@@ -169,4 +169,3 @@ func TestAModelIsToldOnceOfWhatStillMatches(t *testing.T) {
 		})
 	}
 }
-

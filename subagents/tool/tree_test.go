@@ -82,8 +82,10 @@ func TestWriteSetHoldsWhereAPathReallyLeads(t *testing.T) {
 	b := newBench(t, map[string]string{
 		"mine/a.go": "a\n", "mine/a_test.go": "t\n", "other/b.go": "b\n", "mine/named_test.go": "n\n",
 	}, func(e *Env) {
-		e.WriteSet = []string{"mine/**", "mine/named_test.go"}
-		e.Protected = []string{"**/*_test.go"}
+		e.Scope = NewScope(spec.WriteSet{
+			Files: []string{"mine/**", "mine/named_test.go"}, Unlocked: []string{"mine/named_test.go"},
+			Protected: []string{"**/*_test.go"},
+		})
 	})
 	require.NoError(t, os.Symlink("../other", filepath.Join(b.dir, "mine/link")))
 	write := func(name string) args { return args{"path": name, "content": "x\n"} }
