@@ -338,7 +338,6 @@ func (d *doctor) leftover(ctx context.Context, id string) (f finding, alive bool
 	if _, ended := d.summarised(id); ended {
 		return finding{}, false
 	}
-	dir := d.runDir(id)
 	b, err := bus.Attach(d.log.WithContext(ctx), d.busDir(id))
 	if err == nil {
 		d.closeBus(b)
@@ -347,17 +346,13 @@ func (d *doctor) leftover(ctx context.Context, id string) (f finding, alive bool
 	if !errors.Is(err, bus.ErrNoHolder) {
 		return warn("runs", "wait a moment and look again", "run %s: %v", id, err), false
 	}
-	if _, err := readMeta(dir); err != nil {
-		return warn("runs", "if nothing begins now, remove it: divisi runs rm "+id,
-			"run %s never began, or begins just now", id), false
+	if _, err := readMeta(d.runDir(id)); err != nil {
+		return warn("runs", "look at it with divisi show "+id, "run %s cannot be read: %v", id, errorLine(err)), false
 	}
 	st, _, err := d.foldRun(ctx, id)
 	switch {
 	case err != nil:
-		return warn("runs", "look at it with divisi show "+id, "run %s cannot be read: %v", id, err), false
-	case st.Spec.Run == "":
-		return warn("runs", "start it again with divisi run; to remove it: divisi runs rm "+id,
-			"the process of run %s was killed before its first event", id), false
+		return warn("runs", "look at it with divisi show "+id, "run %s cannot be read: %v", id, errorLine(err)), false
 	case !st.Run.Ended():
 		return warn("runs", fmt.Sprintf("go on with it: divisi resume %s; or end it: divisi cancel %s", id, id),
 			"the process of run %s was killed", id), false

@@ -18,7 +18,7 @@ func (g *globals) finish(ctx context.Context, h *holder, st *orchestrator.State,
 	if st == nil {
 		return err
 	}
-	if rerr := g.printEnd(ctx, h, st); err == nil && !unheard(rerr) {
+	if rerr := g.printEnd(ctx, h, st, err); err == nil && !unheard(rerr) {
 		err = rerr
 	}
 	if errors.Is(err, orchestrator.ErrUnverified) {
@@ -40,7 +40,7 @@ func (g *globals) finish(ctx context.Context, h *holder, st *orchestrator.State,
 }
 
 // printEnd prints what the gates found beyond their verdicts, and what to do next. How the run stands the console has told.
-func (g *globals) printEnd(ctx context.Context, h *holder, st *orchestrator.State) error {
+func (g *globals) printEnd(ctx context.Context, h *holder, st *orchestrator.State, why error) error {
 	if g.json() {
 		return nil
 	}
@@ -71,6 +71,8 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *orchestrator.Stat
 		next = slices.Insert(next, 0, fmt.Sprintf("%s resume %s --budget TOKENS", divisi, run))
 	case st.Run == orchestrator.RunStopped && st.Unproven():
 		next = slices.Insert(next, 0, divisi+" resume "+run+" --allow-unverified   # after reading what is said below")
+	case errors.Is(why, orchestrator.ErrPreflight):
+		next = slices.Insert(next, 0, divisi+" resume "+run+"   # after reading what is said below")
 	case st.Run == orchestrator.RunStopped, !st.Run.Ended():
 		next = slices.Insert(next, 0, divisi+" resume "+run)
 	}

@@ -144,9 +144,9 @@ func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, a
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the mirror
 	}
-	st, err := orchestrator.Fold(ctx, b, run)
+	st, err := g.fold(ctx, b, run)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the run
+		return nil, err
 	}
 	a, err := st.Assignment(ctx, b, task, attempt)
 	switch {

@@ -47,6 +47,9 @@ func (g *globals) publish(ctx context.Context, args []string) error {
 	if err != nil {
 		return err //nolint:wrapcheck // it names the run
 	}
+	if err := g.checkLog(c.State(), run); err != nil {
+		return err
+	}
 	if err := h.openRepositories(ctx, c.State().Spec); err != nil {
 		return err
 	}
@@ -54,10 +57,15 @@ func (g *globals) publish(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	why := c.State().Unverified()
 	if g.json() {
-		return encodeLine(g.out, map[string]string{"run": run, "ref": ref, "head": c.State().Head})
+		line := map[string]string{"run": run, "ref": ref, "head": c.State().Head}
+		if why != "" {
+			line["unverified"] = why
+		}
+		return encodeLine(g.out, line)
 	}
-	if _, err := fmt.Fprintf(g.out, "published %s; its final gates have not run\n", ref); err != nil {
+	if _, err := fmt.Fprintf(g.out, "published %s%s; its final gates have not run\n", ref, unverifiedNote(why)); err != nil {
 		return err //nolint:wrapcheck // the terminal
 	}
 	return g.printStat(ctx, h, c.State())

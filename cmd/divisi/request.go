@@ -28,6 +28,9 @@ func (g *globals) ask(ctx context.Context, run string, q orchestrator.Request) (
 	if err != nil {
 		return "", err //nolint:wrapcheck // it names the run
 	}
+	if err := g.checkLog(c.State(), run); err != nil {
+		return "", err
+	}
 	return asMistake(c.Do(ctx, q))
 }
 

@@ -72,9 +72,9 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 		return err
 	}
 	defer g.closeBus(h.bus)
-	st, err := orchestrator.Fold(ctx, h.bus, run)
+	st, err := g.fold(ctx, h.bus, run)
 	if err != nil {
-		return err //nolint:wrapcheck // it names the run
+		return err
 	}
 	if err := resumable(st, budget, o.unverified); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 		return err
 	}
 	defer release()
-	if h.spec = st.Spec; o.repo != "" {
+	if h.spec = st.Spec; o.repo != "" || m.lost {
 		m.Repo = h.checkout.Top
 		if err := writeMeta(h.dir, m); err != nil {
 			return err
@@ -104,6 +104,9 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	}
 	h.spec.Repo = h.checkout.Top
 	h.unverified = o.unverified
+	if m.lost {
+		h.notices = append(h.notices, "run.json was lost and is written again; whether the run was recorded is not known")
+	}
 	if notice := unrecorded(m, o); notice != "" && !slices.Contains(st.Notices, notice) {
 		h.notices = append(h.notices, notice)
 	}
@@ -143,10 +146,6 @@ func unrecorded(m meta, o runOptions) string {
 // resumable says why a run cannot go on, if it cannot.
 func resumable(st *orchestrator.State, budget *int, unverified bool) error {
 	switch {
-	case st.Spec.Run == "" && len(st.Unread) > 0:
-		return fmt.Errorf("the run's first event cannot be read: %s", st.Unread[0])
-	case st.Spec.Run == "":
-		return usagef("this run was killed before its first event; start it again with divisi run")
 	case st.Run == orchestrator.RunDone || st.Run == orchestrator.RunParked || st.Run == orchestrator.RunCancelled:
 		return usagef("run %s is over: %s; see: divisi show %s", st.Spec.Run, st.Run, st.Spec.Run)
 	case st.StoppedByBudget() && budget == nil:

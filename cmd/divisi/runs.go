@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/cobra"
 
 	"divisi/bus"
@@ -159,22 +160,62 @@ type meta struct {
 	Record string `json:"record,omitempty"`
 	// Demo says that the repository is the demo's.
 	Demo bool `json:"demo,omitempty"`
+	// lost says that the file is not there any more. The run's own store has what is needed.
+	lost bool
 }
 
+// metaPath is the description of the run whose directory is named.
+func metaPath(dir string) string { return filepath.Join(dir, "run.json") }
+
 func readMeta(dir string) (meta, error) {
-	var m meta
-	data, err := os.ReadFile(filepath.Join(dir, "run.json"))
+	path := metaPath(dir)
+	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return m, usagef("run %s was killed before it began, or begins just now; to remove it: divisi runs rm %s",
-			filepath.Base(dir), filepath.Base(dir))
+		return withoutMeta(dir)
 	}
 	if err != nil {
-		return m, fmt.Errorf("read a run's description: %w", err)
+		return meta{}, fmt.Errorf("read a run's description: %w", err)
 	}
-	if err := json.Unmarshal(data, &m); err != nil {
-		return m, fmt.Errorf("read a run's description %s: %w", dir, err)
+	m, err := parseMeta(data)
+	if err != nil {
+		return m, fmt.Errorf("the run's description %s is damaged: %w\n"+
+			"Remove this file: the run's log has what is needed. For a run with --nats write {\"nats\": \"ADDRESS\"} into it", path, err)
 	}
 	return m, nil
+}
+
+func parseMeta(data []byte) (m meta, err error) {
+	if err := json.Unmarshal(data, &m); err != nil {
+		return meta{}, err //nolint:wrapcheck // the caller names the file
+	}
+	return m, nil
+}
+
+// withoutMeta is what is known of a run whose description is not there: it began if it has a store of its own.
+func withoutMeta(dir string) (meta, error) {
+	if _, err := os.Stat(filepath.Join(dir, "bus", "jetstream")); err == nil {
+		return meta{lost: true}, nil
+	}
+	return meta{}, usagef("%s is missing, and there is no store beside it: run %s was killed before it began, or begins just now\n"+
+		"For a run with --nats write {\"nats\": \"ADDRESS\"} into that file; to remove the run: divisi runs rm %s",
+		metaPath(dir), filepath.Base(dir), filepath.Base(dir))
+}
+
+// checkLog refuses a log without its first event: it was never written, or has been lost since.
+func (g *globals) checkLog(st *orchestrator.State, run string) error {
+	switch {
+	case st.Spec.Run != "":
+		return nil
+	case len(st.Unread) > 0:
+		return fmt.Errorf("the first event of run %s in %s cannot be read: %s", run, g.busDir(run), st.Unread[0])
+	}
+	store := g.busDir(run)
+	if m, err := readMeta(g.runDir(run)); err == nil && m.NATS != "" {
+		store = "that of its NATS server"
+	}
+	return usagef("run %s has no events: it was killed before its first one, or its store is damaged: %s\n"+
+		"Put a copy of the store back if you have one, or start again with divisi run; to remove the run: divisi runs rm %s",
+		run, store, run)
 }
 
 func writeMeta(dir string, m meta) error {
@@ -182,7 +223,7 @@ func writeMeta(dir string, m meta) error {
 	if err != nil {
 		return fmt.Errorf("describe a run: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "run.json"), append(data, '\n'), 0o600); err != nil {
+	if err := maybe.WriteFile(metaPath(dir), append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("describe a run: %w", err)
 	}
 	return nil
@@ -200,7 +241,7 @@ func (g *globals) listRuns(ctx context.Context) error {
 		case err != nil && g.json():
 			err = json.NewEncoder(g.out).Encode(map[string]string{"run": id, "error": err.Error()})
 		case err != nil:
-			_, err = fmt.Fprintf(w, "%s\tunreadable\t%v\n", id, err)
+			_, err = fmt.Fprintf(w, "%s\tunreadable\t%s\n", id, console.Sanitize(errorLine(err)))
 		case g.json():
 			err = json.NewEncoder(g.out).Encode(r)
 		default:
@@ -227,6 +268,9 @@ func (g *globals) standing(ctx context.Context, run string) (r orchestrator.Repo
 	}
 	return st.Report(), stateOf(st, alone), nil
 }
+
+// errorLine is an error with its advice in one line.
+func errorLine(err error) string { return oneLine(strings.ReplaceAll(err.Error(), "\n", "; ")) }
 
 // stateOf is a run's state in one word. One that has not ended and that nobody carries out was killed, and appended nothing.
 func stateOf(st *orchestrator.State, alone bool) string {
@@ -269,8 +313,17 @@ func (g *globals) foldRun(ctx context.Context, run string) (st *orchestrator.Sta
 		return nil, false, err
 	}
 	defer g.closeBus(b)
-	if st, err = orchestrator.Fold(ctx, b, run); err == nil && alone {
+	if st, err = g.fold(ctx, b, run); err == nil && alone {
 		g.summarise(st)
 	}
-	return st, alone, err //nolint:wrapcheck // it names the run
+	return st, alone, err
+}
+
+// fold reads the log of a run that has begun.
+func (g *globals) fold(ctx context.Context, b *bus.Bus, run string) (*orchestrator.State, error) {
+	st, err := orchestrator.Fold(ctx, b, run)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names the run
+	}
+	return st, g.checkLog(st, run)
 }

@@ -54,7 +54,7 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 		st, _, err := g.foldRun(ctx, run)
 		return g.abandoned(run, st, err)
 	case err == nil && alone:
-		st, err := orchestrator.Fold(ctx, b, run)
+		st, err := g.fold(ctx, b, run)
 		return g.abandoned(run, st, err)
 	}
 	return err //nolint:wrapcheck // it names the log
@@ -73,7 +73,11 @@ func (g *globals) abandoned(run string, st *orchestrator.State, err error) error
 	if err != nil || st.Run.Ended() {
 		return err
 	}
-	_, err = fmt.Fprintf(g.err, "divisi: no process carries run %s out now; go on with: divisi resume %s\n", run, run)
+	next := "go on with: divisi resume " + run
+	if len(st.Unread) > 0 {
+		next = "only the version of Divisi that wrote its log can go on with it"
+	}
+	_, err = fmt.Fprintf(g.err, "divisi: no process carries run %s out now; %s\n", run, next)
 	return err //nolint:wrapcheck // the terminal
 }
 
