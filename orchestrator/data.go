@@ -1,6 +1,9 @@
 package orchestrator
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"divisi/internal/spec"
@@ -182,6 +185,17 @@ type LandingData struct {
 	Receipts []spec.Receipt `json:"receipts,omitempty"`
 	// Dispatch is set with state testing: the tester's attempt on the queue (task --batch).
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
+}
+
+// landingOf reads the data of a landing event. A batch under test that was given to nobody is refused: no conductor writes one.
+func landingOf(data json.RawMessage) (d LandingData, err error) {
+	if err := json.Unmarshal(data, &d); err != nil {
+		return d, fmt.Errorf("decode its data: %w", err)
+	}
+	if d.State == LandingTesting && d.Dispatch == nil {
+		return d, errors.New("a batch under test has no dispatch")
+	}
+	return d, nil
 }
 
 // Landed is one task's commit on the integration branch.

@@ -60,7 +60,7 @@ func events(m bus.Message) []contextscope.Event {
 		case contextscope.KindTask:
 			err = json.Unmarshal(e.Data, new(TaskData))
 		case contextscope.KindLanding:
-			err = json.Unmarshal(e.Data, new(LandingData))
+			_, err = landingOf(e.Data)
 		}
 		if err != nil {
 			out[i] = wire.Unread(m, out[i], err)

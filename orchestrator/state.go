@@ -111,7 +111,11 @@ func (s *State) apply(e *contextscope.Event) error {
 	case contextscope.KindTask:
 		return decode(e, func(_ *contextscope.Event, d TaskData) { s.applyTask(e, d) })
 	case contextscope.KindLanding:
-		return decode(e, func(_ *contextscope.Event, d LandingData) { s.applyLanding(e, d) })
+		d, err := landingOf(e.Data)
+		if err == nil {
+			s.applyLanding(e, d)
+		}
+		return err
 	case contextscope.KindAnswer:
 		return decode(e, s.applyAnswer)
 	case contextscope.KindUnreadable:
