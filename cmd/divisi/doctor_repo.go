@@ -346,8 +346,9 @@ func (d *doctor) leftover(ctx context.Context, id string) (f finding, alive bool
 	if !errors.Is(err, bus.ErrNoHolder) {
 		return warn("runs", "wait a moment and look again", "run %s: %v", id, err), false
 	}
-	if _, err := readMeta(d.runDir(id)); err != nil {
-		return warn("runs", "look at it with divisi show "+id, "run %s cannot be read: %v", id, errorLine(err)), false
+	if _, err := readMeta(d.runDir(id)); errors.As(err, new(*usageError)) {
+		return warn("runs", "if nothing begins now, remove it: divisi runs rm "+id,
+			"run %s never began, or begins just now", id), false
 	}
 	st, _, err := d.foldRun(ctx, id)
 	switch {
