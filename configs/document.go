@@ -99,7 +99,8 @@ func (d *document) syntax(err error) {
 		where.col, message = col, "a tab stands here, and YAML is indented with spaces: write spaces instead"
 	}
 	if strings.Contains(message, "is not allowed in this context") { // the parser's own words tell a person nothing
-		message = "YAML cannot read this here: put a text with a colon, such as `a: b`, in quotes, and indent a list or a field below its name"
+		message = "YAML cannot read this here: put a text with a colon, such as `a: b`, in quotes, and indent a " +
+			"list or a field below its name"
 	}
 	d.faultf(where, "", "%s", message)
 }

@@ -43,7 +43,8 @@ func importAgent(by *dialect, file, text string, all []string, project *spec.Pro
 	case !ok:
 		return nothing, fmt.Errorf("it has no front matter, as an agent of %s has", by.program)
 	case im.list || im.remote():
-		return nothing, fmt.Errorf("it is a remote agent of %s: another machine serves it, and no agent here calls one", by.program)
+		return nothing, fmt.Errorf("it is a remote agent of %s: another machine serves it, and no agent here calls one",
+			by.program)
 	case strings.TrimSpace(body) == "":
 		return nothing, errors.New("it has no instruction below its front matter")
 	case spec.BuiltInRole(im.role.Name):

@@ -60,7 +60,8 @@ func shardSchema() map[string]any {
 		"max_files": integerField("At most this many files in one task."),
 		"command":   texts("With by command: prints one shard a line, paths separated by spaces."),
 		"include_protected": map[string]any{
-			"type": "boolean", "description": "The tasks may change protected files too, such as tests. Default: those are left out.",
+			"type": "boolean", "description": "The tasks may change protected files too, such as tests. Default: " +
+				"those are left out.",
 		},
 	}, "by")
 	schema["description"] = "Makes the task a template: code expands it to one task per shard. Use it for many alike files."

@@ -146,7 +146,8 @@ func (s Session) withoutEnd() Session {
 			continue
 		}
 		out[i].Content = keepParts(out[i].Content, func(p *genai.Part) bool {
-			return (p.FunctionCall == nil || !ends(p.FunctionCall.Name)) && (p.FunctionResponse == nil || !ends(p.FunctionResponse.Name))
+			return (p.FunctionCall == nil || !ends(p.FunctionCall.Name)) &&
+				(p.FunctionResponse == nil || !ends(p.FunctionResponse.Name))
 		})
 	}
 	return slices.DeleteFunc(out, func(e Event) bool { return e.Kind == KindTurn && e.Content == nil })

@@ -38,7 +38,8 @@ func (c *Conductor) accept(ctx context.Context, p *spec.Patch) (*spec.Fault, err
 const maxWeakens = 4
 
 func weakens(evidence []string) string {
-	text := "the patch weakens tests, so a person has to judge it: " + strings.Join(evidence[:min(len(evidence), maxWeakens)], "; ")
+	text := "the patch weakens tests, so a person has to judge it: " + strings.Join(evidence[:min(len(evidence),
+		maxWeakens)], "; ")
 	if n := len(evidence) - maxWeakens; n > 0 {
 		text += fmt.Sprintf("; and %d more", n)
 	}

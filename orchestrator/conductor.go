@@ -34,7 +34,8 @@ type Config struct {
 	Interactive bool
 	// Ready starts the run's worker, once the queue holds what the log says and nothing older. It may be nil.
 	Ready func(ctx context.Context) error
-	// Resume lets a stopped run go on; Budget, when not nil, is its new budget, and AllowUnverified lets it land what is not proven.
+	// Resume lets a stopped run go on; Budget, when not nil, is its new budget, and AllowUnverified lets it land what is not
+	// proven.
 	Resume          bool
 	Budget          *int
 	AllowUnverified bool

@@ -113,7 +113,9 @@ func (r *rig) keepPack(from *rig, e contextscope.Event) {
 
 // keepAssignment copies what an event has dispatched: it was stored before the event.
 func (r *rig) keepAssignment(from *rig, e contextscope.Event) {
-	var d struct{ Dispatch *orchestrator.Dispatch }
+	var d struct {
+		Dispatch *orchestrator.Dispatch `json:"dispatch"`
+	}
 	if e.Agent != "" || json.Unmarshal(e.Data, &d) != nil || d.Dispatch == nil || d.Dispatch.Assignment == "" {
 		return
 	}

@@ -44,12 +44,13 @@ func (c *Conductor) publishHead(ctx context.Context) (string, error) {
 	return ref, nil
 }
 
-// PublishLanded puts what has landed in a run that was stopped or cancelled into the user's repository, and returns the ref. Where
-// nothing can be published it is a *RefusedError.
+// PublishLanded puts what has landed in a run that was stopped or cancelled into the user's repository, and returns the ref.
+// Where nothing can be published it is a *RefusedError.
 func (c *Conductor) PublishLanded(ctx context.Context) (string, error) {
 	switch {
 	case !c.st.Run.Ended():
-		return "", refusedf("run %s is active, or was killed: it publishes what landed at its end; stop it with: divisi pause", c.cfg.Run)
+		return "", refusedf("run %s is active, or was killed: it publishes what landed at its end; stop it with: "+
+			"divisi pause", c.cfg.Run)
 	case c.st.Head == c.st.Spec.Base:
 		return "", refusedf("nothing has landed in run %s", c.cfg.Run)
 	case c.st.Published == c.st.Head:

@@ -11,7 +11,9 @@ import (
 )
 
 // moduleFiles are files that make their directory a module, with everything below it that has none of its own.
-var moduleFiles = []string{"go.mod", "package.json", "Cargo.toml", "pyproject.toml", "pom.xml"} //nolint:gochecknoglobals // a constant list
+var moduleFiles = []string{ //nolint:gochecknoglobals // a constant list
+	"go.mod", "package.json", "Cargo.toml", "pyproject.toml", "pom.xml",
+}
 
 // modules are the directories of a tree that are modules.
 type modules map[string]bool
@@ -82,7 +84,10 @@ func runsIn(g spec.Gate, module string) bool {
 		at := slices.Index(g.Command, "-C")
 		return at < 0 || at+1 < len(g.Command) && path.Clean(g.Command[at+1]) == "."
 	}
-	words := strings.FieldsFunc(strings.Join(g.Command, " "), func(r rune) bool { return strings.ContainsRune(" \t\n;&|()'\"=", r) })
+	words := strings.FieldsFunc(strings.Join(g.Command, " "), func(r rune) bool {
+		return strings.ContainsRune(" "+
+			"\t\n;&|()'\"=", r)
+	})
 	return slices.ContainsFunc(words, func(w string) bool {
 		w = strings.TrimSuffix(path.Clean(w), "/...")
 		return w == module || strings.HasPrefix(w, module+"/") || path.Base(w) == "go.mod"

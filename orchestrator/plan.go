@@ -92,7 +92,8 @@ func inSubmodules(p spec.Plan, submodules []string) []spec.Problem {
 			for _, sub := range submodules {
 				if file == sub || strings.HasPrefix(file, sub+"/") {
 					out = append(out, spec.Problem{Path: fmt.Sprintf("tasks[%d].files[%d]", i, j), Message: fmt.Sprintf(
-						"%s lies in the submodule %s, which a run does not check out: start a run in that repository", file, sub)})
+						"%s lies in the submodule %s, which a run does not check out: start a run in that repository",
+						file, sub)})
 				}
 			}
 		}

@@ -61,7 +61,8 @@ func (c *Conductor) phase() RunState {
 	}
 }
 
-// prepared reports whether preflight is behind the run: setup went well, every gate has its baseline, and the run may go on with it.
+// prepared reports whether preflight is behind the run: setup went well, every gate has its baseline, and the run may go on
+// with it.
 func (s *State) prepared() bool {
 	p := s.Spec.Project
 	if s.Unproven() {

@@ -89,7 +89,8 @@ func (s *sharding) notes(template string) (out []string) {
 			template, counted(s.barred, "protected file")))
 	}
 	if s.included > 0 {
-		out = append(out, fmt.Sprintf("%s may change %s: include_protected is set", template, counted(s.included, "protected file")))
+		out = append(out, fmt.Sprintf("%s may change %s: include_protected is set", template, counted(s.included,
+			"protected file")))
 	}
 	if n := len(s.unusable); n > 0 {
 		out = append(out, fmt.Sprintf("%s leaves out %s whose names no patch may hold, such as %q", template, counted(n, "file"),

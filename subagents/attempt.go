@@ -311,8 +311,9 @@ func (at *attempt) tester() *Tester {
 		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.slot.Tree,
 		Reset:   func(ctx context.Context) error { return at.slot.Reset(ctx, at.commit) },
 		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
-		Fresh:   at.fresh, ToolsDir: at.worker.cfg.ToolsDir, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates, Bounds: at.bounds(),
-		Doing: at.progress.doing,
-		Judge: at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,
+		Fresh:   at.fresh, ToolsDir: at.worker.cfg.ToolsDir, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
+		Bounds: at.bounds(),
+		Doing:  at.progress.doing,
+		Judge:  at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,
 	}
 }

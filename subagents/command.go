@@ -200,7 +200,8 @@ func (c *CommandExecutor) ended(ctx context.Context, said string) (spec.Result, 
 	return c.matched(ctx, r)
 }
 
-// matched fails the attempt where files of the shard still match its rule, unless the task allows it: then the handoff names them.
+// matched fails the attempt where files of the shard still match its rule, unless the task allows it: then the handoff names
+// them.
 func (c *CommandExecutor) matched(ctx context.Context, r spec.Result) (spec.Result, error) {
 	if c.Remaining == nil {
 		return r, nil

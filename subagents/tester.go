@@ -29,8 +29,8 @@ type Tester struct {
 	// Dir is the work tree with the patch in it; Tree returns the id of its tree.
 	Dir  string
 	Tree func(ctx context.Context) (string, error)
-	// Reset makes the tree clean again, after setup. Restore takes back what a gate changed of the files that are tested, and returns
-	// their paths: the next gate is to test the tree that lands.
+	// Reset makes the tree clean again, after setup. Restore takes back what a gate changed of the files that are tested, and
+	// returns their paths: the next gate is to test the tree that lands.
 	Reset   func(ctx context.Context) error
 	Restore func(ctx context.Context) ([]string, error)
 	// Fresh prepares one command, a gate or the setup. ToolsDir is what setup may write too.
@@ -205,7 +205,8 @@ func unlikeYours(out *sandbox.Output, leftOut []string) string {
 		text += "; it did not see settings of yours that hold a login: " + strings.Join(leftOut, ", ")
 	}
 	if len(out.Refused) > 0 {
-		text += fmt.Sprintf("; its proxy refused %q, which loopback: true in .divisi/divisi.yaml allows for this machine's own addresses",
+		text += fmt.Sprintf("; its proxy refused %q, which loopback: true in .divisi/divisi.yaml allows for this "+
+			"machine's own addresses",
 			out.Refused)
 	}
 	return text

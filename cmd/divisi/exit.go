@@ -166,7 +166,8 @@ func hintFor(err error) string {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return "Choose a directory that you can write with --state-dir."
 	case errors.Is(err, orchestrator.ErrPreflight):
-		return "If the cause has passed, such as a network that was away: divisi resume tries the same again. Else mend it, commit,\n" +
+		return "If the cause has passed, such as a network that was away: divisi resume tries the same again. " +
+			"Else mend it, commit,\n" +
 			"and start a new run: this one keeps the commit, setup and gates that it began with; see .divisi/divisi.yaml"
 	default:
 		return ""

@@ -101,8 +101,9 @@ func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *or
 
 func (h *holder) conductorConfig(resume bool, newBudget *int) orchestrator.Config {
 	return orchestrator.Config{
-		Run: h.run, Bus: h.bus, Mirror: h.mirror, Resume: resume, Budget: newBudget, AllowUnverified: h.unverified, Notices: h.notices,
-		Clock: now, NewID: newID(), Log: h.g.log, Tree: h.tree, Approve: h.approve, Closing: h.tape.notices,
+		Run: h.run, Bus: h.bus, Mirror: h.mirror, Resume: resume, Budget: newBudget, AllowUnverified: h.unverified,
+		Notices: h.notices,
+		Clock:   now, NewID: newID(), Log: h.g.log, Tree: h.tree, Approve: h.approve, Closing: h.tape.notices,
 		Interactive: isTerminal(h.g.in) && !h.g.json(),
 		Publish:     h.publish,
 	}

@@ -79,7 +79,8 @@ func (p place) connect(patience func(string) (first, silence time.Duration)) (*c
 				"(base_url) and which variable has the key (key_env)", p.keyEnv)
 		}
 	}
-	return chat.New(chat.Options{BaseURL: p.baseURL, Key: key, KeyEnv: p.keyEnv, Patience: patience}) //nolint:wrapcheck // it says what is wrong
+	//nolint:wrapcheck // it says what is wrong
+	return chat.New(chat.Options{BaseURL: p.baseURL, Key: key, KeyEnv: p.keyEnv, Patience: patience})
 }
 
 // needs are the models that a run can come to call: its roles' own, those that stand in for them, and those that write

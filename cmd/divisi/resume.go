@@ -128,8 +128,10 @@ func (h *holder) origin(ctx context.Context, repo, base string) (*git.Checkout, 
 		return nil, usagef("the repository of run %s: %v\nIf it has moved: divisi resume %s --repo DIR", h.run, err, h.run)
 	}
 	if _, err := h.git.Resolve(ctx, c, base); err != nil {
-		return nil, usagef("%s no longer has the commit that run %s started from, %s: it was removed by git gc, or this is another "+
-			"repository\nFetch the commit again, or name the repository that has it: divisi resume %s --repo DIR", c.Top, h.run, short(base), h.run)
+		return nil, usagef("%s no longer has the commit that run %s started from, %s: it was removed by git gc, "+
+			"or this is another "+
+			"repository\nFetch the commit again, or name the repository that has it: divisi resume %s --repo DIR", c.Top,
+			h.run, short(base), h.run)
 	}
 	return c, nil
 }

@@ -106,7 +106,8 @@ Start with:  divisi demo`,
 		return usagef("%s\nSee: %s --help", flagError(err), c.CommandPath())
 	})
 	root.AddCommand(
-		newDemo(g), newRun(g), newResume(g), newPause(g), newCancel(g), newPublish(g), newSend(g), newShow(g), newRuns(g), newWatch(g),
+		newDemo(g), newRun(g), newResume(g), newPause(g), newCancel(g), newPublish(g), newSend(g), newShow(g), newRuns(g),
+		newWatch(g),
 		newContext(g), newRoles(g), newConfig(g), newDoctor(g), newMemory(g), newTrust(g), newLoopcheck(g), newVersion(g),
 	)
 	countArgs(root)
@@ -145,7 +146,8 @@ func countArgs(c *cobra.Command) {
 			if len(args) > 0 && strings.HasPrefix(err.Error(), "unknown command") && c.HasSubCommands() {
 				return err
 			}
-			return usagef("%s takes %s, and %d arguments were given\nSee: %s --help", c.CommandPath(), takes(c), len(args), c.CommandPath())
+			return usagef("%s takes %s, and %d arguments were given\nSee: %s --help", c.CommandPath(), takes(c), len(args),
+				c.CommandPath())
 		}
 	}
 }

@@ -179,7 +179,8 @@ func readMeta(dir string) (meta, error) {
 	m, err := parseMeta(data)
 	if err != nil {
 		return m, fmt.Errorf("the run's description %s is damaged: %w\n"+
-			"Remove this file: the run's log has what is needed. For a run with --nats write {\"nats\": \"ADDRESS\"} into it", path, err)
+			"Remove this file: the run's log has what is needed. For a run with --nats write {\"nats\": "+
+			"\"ADDRESS\"} into it", path, err)
 	}
 	return m, nil
 }
@@ -196,7 +197,8 @@ func withoutMeta(dir string) (meta, error) {
 	if _, err := os.Stat(filepath.Join(dir, "bus", "jetstream")); err == nil {
 		return meta{lost: true}, nil
 	}
-	return meta{}, usagef("%s is missing, and there is no store beside it: run %s was killed before it began, or begins just now\n"+
+	return meta{}, usagef("%s is missing, and there is no store beside it: run %s was killed before it began, or "+
+		"begins just now\n"+
 		"For a run with --nats write {\"nats\": \"ADDRESS\"} into that file; to remove the run: divisi runs rm %s",
 		metaPath(dir), filepath.Base(dir), filepath.Base(dir))
 }

@@ -73,7 +73,8 @@ func writeReport(w io.Writer, r orchestrator.Report, columns int) error {
 	fmt.Fprintf(w, "\ngoal    %s\nrepo    %s\nbase    %s\n",
 		console.Sanitize(oneLine(r.Goal)), console.Sanitize(r.Repo), short(r.Base))
 	if r.Ref != "" {
-		fmt.Fprintf(w, "branch  %s at %s%s\n", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head), unverifiedNote(r.Unverified))
+		fmt.Fprintf(w, "branch  %s at %s%s\n", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head),
+			unverifiedNote(r.Unverified))
 	}
 	fmt.Fprintf(w, "change  %d files, +%d -%d, in %d batches\n", r.Files, r.Added, r.Deleted, r.Batches)
 	if len(r.Executors) > 0 {
@@ -184,7 +185,8 @@ func (g *globals) showTask(st *orchestrator.State, id string) error {
 
 func writeTask(w io.Writer, t orchestrator.TaskReport, st *orchestrator.State) error {
 	fmt.Fprintf(w, "task      %s  %s%s\ntitle     %s\nrole      %s\nattempts  %d, handed out %d times, %.1f s\n",
-		t.ID, t.State, unverifiedWord(t.Unverified), console.Sanitize(oneLine(t.Title)), t.Role, t.Attempts, t.Deliveries, t.Seconds)
+		t.ID, t.State, unverifiedWord(t.Unverified), console.Sanitize(oneLine(t.Title)), t.Role, t.Attempts, t.Deliveries,
+		t.Seconds)
 	if v := st.Tasks[t.ID]; v != nil {
 		fmt.Fprintf(w, "files     %s\ninherits  %s\n", console.Sanitize(strings.Join(v.Task.Files, ", ")), v.Task.IncludeContents)
 	}

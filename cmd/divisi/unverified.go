@@ -50,7 +50,8 @@ func unverifiedError(st *orchestrator.State, again string) error {
 	}
 	b.WriteString("\nChoose one:")
 	if len(gates) > 0 {
-		fmt.Fprintf(&b, "\n- fix what the gate reports, or have it name the tests and files that fail; commit, and start a new run")
+		fmt.Fprintf(&b, "\n- fix what the gate reports, or have it name the tests and files that fail; commit, "+
+			"and start a new run")
 		fmt.Fprintf(&b, "\n- leave it out: %s, commit, and start a new run", leaveOut(st.Spec.Project.Gates, gates))
 	} else {
 		b.WriteString("\n- write a gate to .divisi/divisi.yaml, commit, and start a new run")

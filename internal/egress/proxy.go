@@ -62,8 +62,9 @@ func (p *Proxy) refuse(host, why string) error {
 	return &RefusedError{host, why}
 }
 
-// plainName is what every program reads as the same name: what is checked here is what the user's proxy connects to. Other letters
-// are mapped to these (a full-width 1 to 1), and a space, a slash, an @ or a zero byte ends the name for some programs.
+// plainName is what every program reads as the same name: what is checked here is what the user's proxy connects to. Other
+// letters are mapped to these (a full-width 1 to 1), and a space, a slash, an @ or a zero byte ends the name for some
+// programs.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
 // check resolves a host; none of the addresses that it returns is refused.

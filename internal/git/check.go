@@ -98,7 +98,8 @@ func CheckPatch(ctx context.Context, r *Repo, p spec.Patch, allowed func(path st
 		e.addf(FaultCommit, "", "its tree is %s, not %s", c.Tree, p.Tree)
 	}
 	if added, deleted := CountLines(changes); added != p.Added || deleted != p.Deleted {
-		e.addf(FaultCommit, "", "it adds %d lines and deletes %d, not the %d and %d that it says", added, deleted, p.Added, p.Deleted)
+		e.addf(FaultCommit, "", "it adds %d lines and deletes %d, not the %d and %d that it says", added, deleted, p.Added,
+			p.Deleted)
 	}
 	e.checkPaths(p, changes, allowed)
 	e.checkSizes(blobs, infos)

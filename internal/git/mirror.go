@@ -41,7 +41,8 @@ func (g *Git) CreateMirror(ctx context.Context, dir string, c *Checkout, commit 
 	r, err = g.createMirror(ctx, dir, commit, skeleton{exclude: c.exclude}, func(gitDir string) error {
 		err := source.send(ctx, gitDir, commit+"\n")
 		if errors.Is(err, ErrPack) {
-			return fmt.Errorf("%w: %s, or an object below it, is missing or damaged (git fsck names it): %w", ErrDamaged, commit, err)
+			return fmt.Errorf("%w: %s, or an object below it, is missing or damaged (git fsck names it): %w", ErrDamaged,
+				commit, err)
 		}
 		return err
 	})

@@ -13,7 +13,7 @@ import (
 
 // Fault is something that the machine lacks: room on a disk, memory, processes, open files. It can come back by itself.
 // Path is where a disk is full; empty for everything else.
-type Fault struct{ What, Path string }
+type Fault struct{ What, Path string } //nolint:errname // the design's word for a typed failure
 
 // Error names what is missing, and where.
 func (f *Fault) Error() string { return strings.TrimSuffix(f.What+" at "+f.Path, " at ") }

@@ -73,7 +73,8 @@ func (t *target) address(opt Options, env func(string) string, name string) {
 // check refuses an address that nothing can be sent to, and a key that cannot be a header's value: mostly a line break from
 // reading a file.
 func (t target) check() *Error {
-	if u, err := url.Parse(t.baseURL); t.baseURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+	u, err := url.Parse(t.baseURL)
+	if t.baseURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		// The address is not shown: it may hold a password.
 		return invalidf("%s is not of the form https://host or http://host:port: set it again, or unset it",
 			firstOf(t.from, "the base URL"))

@@ -244,8 +244,8 @@ func (c Choice) thinking(asked *genai.ThinkingConfig, info Info) *genai.Thinking
 	return &out
 }
 
-// sheds says that this model cannot answer at present and another may: it is overloaded or silent, its server fails, or a quota of its
-// own is used up. What the network or a quota of the whole project refuses, it refuses to all.
+// sheds says that this model cannot answer at present and another may: it is overloaded or silent, its server fails, or a
+// quota of its own is used up. What the network or a quota of the whole project refuses, it refuses to all.
 func (e *Error) sheds() bool {
 	switch e.Class { //nolint:exhaustive // the others are of the request, the answer or the caller
 	case Overloaded, Stalled:

@@ -58,7 +58,8 @@ func NewGemini(ctx context.Context, opt Options) (*Gemini, error) {
 	if fault != nil {
 		return nil, fault
 	}
-	g := &Gemini{key: t.key, where: t.baseURL, from: t.from, slots: make(chan struct{}, cmp.Or(opt.Encoders, runtime.GOMAXPROCS(0)))}
+	g := &Gemini{key: t.key, where: t.baseURL, from: t.from, slots: make(chan struct{}, cmp.Or(opt.Encoders,
+		runtime.GOMAXPROCS(0)))}
 	client, base := newHTTPClient(opt, t.custom)
 	g.base = base
 	cc := &genai.ClientConfig{

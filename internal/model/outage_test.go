@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/geminitest"
@@ -32,12 +33,12 @@ func TestAnOutageIsWaitedFor(t *testing.T) {
 			began := time.Now()
 			sent := make(chan []string, 1)
 			go func() {
-				time.Sleep(100 * time.Second)
+				<-time.After(100 * time.Second)
 				until, _ := hold.Until()
-				require.Equal(t, began.Add(2*time.Minute), until, "clocks stand still")
+				assert.Equal(t, began.Add(2*time.Minute), until, "clocks stand still")
 				_, err := modeltest.Collect(t.Context(), m, askChain(second))
-				require.Nil(t, err, "other calls go on")
-				require.Equal(t, 100*time.Second, time.Since(began))
+				assert.Nil(t, err, "other calls go on")
+				assert.Equal(t, 100*time.Second, time.Since(began))
 				sent <- f.set(nil, primary)
 			}()
 			res, err := modeltest.Collect(t.Context(), m, askChain(primary))
@@ -73,7 +74,10 @@ func TestWhatIsNoOutageIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, fault := range []*model.Error{
-			{Class: model.Auth}, {Class: model.Invalid}, {Class: model.Truncated}, {Class: model.RateLimited},
+			{Class: model.Auth},
+			{Class: model.Invalid},
+			{Class: model.Truncated},
+			{Class: model.RateLimited},
 			{Class: model.Overloaded, RetryAfter: time.Hour},
 		} {
 			f, m, _ := chain(model.Policy{Outage: 10 * time.Minute})
@@ -174,7 +178,7 @@ func TestAQuotaThatIsUsedUpIsNotAskedAgain(t *testing.T) {
 		require.Nil(t, err)
 		require.Equal(t, second, res.StandIn)
 		require.Equal(t, []string{second}, f.set(nil), "a resumed process knows")
-		time.Sleep(time.Until(w.Until))
+		<-time.After(time.Until(w.Until))
 		_, err = modeltest.Collect(ctx, m, askChain(primary))
 		require.Nil(t, err)
 		require.Equal(t, []string{primary}, f.set(nil), "it is free again")

@@ -54,10 +54,14 @@ func TestQuotasThatOnlyTheMessageTells(t *testing.T) {
 		wait           bool
 		after          time.Duration
 	}{
-		{head + "generate_content_free_tier_requests, limit: 0, model: gemini-2.5-pro\nPlease retry in 20.04466179s.",
-			"generativelanguage.googleapis.com/generate_content_free_tier_requests", RateLimited, false, 20044661790},
-		{head + "generate_content_free_tier_requests, limit: 10, model: gemini-2.5-pro\nPlease retry in 44.5s.",
-			"generativelanguage.googleapis.com/generate_content_free_tier_requests", RateLimited, true, 44500 * time.Millisecond},
+		{
+			head + "generate_content_free_tier_requests, limit: 0, model: gemini-2.5-pro\nPlease retry in 20.04466179s.",
+			"generativelanguage.googleapis.com/generate_content_free_tier_requests", RateLimited, false, 20044661790,
+		},
+		{
+			head + "generate_content_free_tier_requests, limit: 10, model: gemini-2.5-pro\nPlease retry in 44.5s.",
+			"generativelanguage.googleapis.com/generate_content_free_tier_requests", RateLimited, true, 44500 * time.Millisecond,
+		},
 		{"Please retry in 450ms.", "", RateLimited, true, 450 * time.Millisecond},
 		{"Please retry in 9h1m.", "", RateLimited, false, 541 * time.Minute},
 		{"Quota exceeded (limit: 0)", "zero", RateLimited, false, 0},

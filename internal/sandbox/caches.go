@@ -128,8 +128,8 @@ func makeOpen(r *os.Root, dir string) error {
 	return nil
 }
 
-// private are the directories below HOME that configure tools: they go with the command. What a tool keeps of its downloads in such
-// a directory is a link to them.
+// private are the directories below HOME that configure tools: they go with the command. What a tool keeps of its downloads
+// in such a directory is a link to them.
 var (
 	private = map[string]string{
 		"CARGO_HOME": ".cargo", "GOPATH": "go", "npm_config_cache": ".npm",
@@ -138,9 +138,9 @@ var (
 	links = map[string]string{".cargo/registry": "cargo-registry", ".cargo/git": "cargo-git", ".npm/_cacache": "npm"}
 )
 
-// For makes the cache of an audience and returns how a command in a place uses it. The place's home must exist and be empty: it gets
-// the links that lead to the downloads. What the command writes into its view of them is kept in scratch while it runs; without
-// one it only reads them.
+// For makes the cache of an audience and returns how a command in a place uses it. The place's home must exist and be empty:
+// it gets the links that lead to the downloads. What the command writes into its view of them is kept in scratch while it
+// runs; without one it only reads them.
 func (c Caches) For(who Audience, place Place, scratch string) (Cache, error) {
 	return c.at(Probe(), who, place, scratch)
 }

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// lockFile opens a file and locks it, shared or for one holder alone. It waits for other holders, or returns errHeld. Closing the file
-// drops the lock.
+// lockFile opens a file and locks it, shared or for one holder alone. It waits for other holders, or returns errHeld. Closing
+// the file drops the lock.
 func lockFile(path string, shared, wait bool) (*os.File, error) {
 	how := syscall.LOCK_EX
 	if shared {

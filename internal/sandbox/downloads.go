@@ -27,7 +27,8 @@ var addressFiles = []struct {
 	name func(key string) string
 }{
 	{".npmrc", npmLine, func(key string) string { return "npm_config_" + key }},
-	{".config/pip/pip.conf", pipLine, pipName}, {".pip/pip.conf", pipLine, pipName},
+	{".config/pip/pip.conf", pipLine, pipName},
+	{".pip/pip.conf", pipLine, pipName},
 }
 
 var (

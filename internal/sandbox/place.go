@@ -25,8 +25,8 @@ type Place struct {
 	Downloads DownloadDirs
 }
 
-// DownloadDirs are directories with what the package managers of one repository have downloaded. Only a setup writes them. Every other
-// command sees a private view: what it writes there, and the locks that it takes, no other command meets.
+// DownloadDirs are directories with what the package managers of one repository have downloaded. Only a setup writes them.
+// Every other command sees a private view: what it writes there, and the locks that it takes, no other command meets.
 type DownloadDirs struct {
 	// Dir is for all package managers but Go's, which keeps its modules in Modules. Both are empty where there are no downloads.
 	Dir, Modules string

@@ -53,8 +53,8 @@ func newView(c Command, shown Place) (*view, error) {
 	return v, nil
 }
 
-// addDownloads adds what the command sees of downloads: the directories themselves to the setup, to others, where the machine can,
-// layers with a directory of the command's own on top, and else the directories to read.
+// addDownloads adds what the command sees of downloads: the directories themselves to the setup, to others, where the machine
+// can, layers with a directory of the command's own on top, and else the directories to read.
 func (v *view) addDownloads(l Level, d DownloadDirs, id string) error {
 	if d.Dir == "" {
 		return nil

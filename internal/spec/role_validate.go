@@ -32,7 +32,8 @@ func (r *Role) Validate(env Env) []Problem {
 	r.contextProblems(v)
 	v.servers("mcp_servers", r.MCPServers)
 	if r.Loopback && !r.Network {
-		v.addf("loopback", "", "loopback needs network: true: without it the role's commands reach no other machine and not this one")
+		v.addf("loopback", "", "loopback needs network: true: without it the role's commands reach no other "+
+			"machine and not this one")
 	}
 	v.text("instruction", r.Instruction)
 	v.template("instruction", r.Instruction)

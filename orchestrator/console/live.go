@@ -209,7 +209,8 @@ func (l *live) counts(v *view, width int) string {
 
 var tallied = []orchestrator.TaskState{
 	orchestrator.TaskRunning, orchestrator.TaskVerifying, orchestrator.TaskProven, orchestrator.TaskUnverified,
-	orchestrator.TaskLanding, orchestrator.TaskPending, orchestrator.TaskLanded, orchestrator.TaskDone, orchestrator.TaskParked, orchestrator.TaskCancelled,
+	orchestrator.TaskLanding, orchestrator.TaskPending, orchestrator.TaskLanded, orchestrator.TaskDone,
+	orchestrator.TaskParked, orchestrator.TaskCancelled,
 }
 
 func tally(rows []TaskRow) string {

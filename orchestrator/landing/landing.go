@@ -72,7 +72,8 @@ func Build(ctx context.Context, m Merger, head string, candidates []Candidate, a
 	return chain, nil
 }
 
-// Message is a landed commit's message: the task's title, and trailers that say which run, task, attempt, role and model, and whether it is unverified.
+// Message is a landed commit's message: the task's title, and trailers that say which run, task, attempt, role and model, and
+// whether it is unverified.
 func Message(c Candidate) string {
 	title := strings.TrimSpace(firstLine(c.Title))
 	if title == "" {

@@ -46,8 +46,8 @@ func (d detector) text(file string) string {
 	return string(data)
 }
 
-// golang: build first, because it fails fast and names compile errors; test also compiles the tests and vets. Where a package's name
-// keeps go from importing it, "go build ./..." builds nothing at all, and there is only the test.
+// golang: build first, because it fails fast and names compile errors; test also compiles the tests and vets. Where a
+// package's name keeps go from importing it, "go build ./..." builds nothing at all, and there is only the test.
 func (d detector) golang() []spec.Gate {
 	var gates []spec.Gate
 	taken := map[string]bool{}

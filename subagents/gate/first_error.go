@@ -54,7 +54,8 @@ func reportsError(line string) bool {
 	return interesting(line) && (slices.ContainsFunc(failedTests, matches) || slices.ContainsFunc(errorLines, matches))
 }
 
-// Reason returns in one line why a red gate is red: the first error that is not in its receipt on the base commit, which may be nil.
+// Reason returns in one line why a red gate is red: the first error that is not in its receipt on the base commit, which may
+// be nil.
 func Reason(r spec.Receipt, baseline *spec.Receipt) string {
 	fresh := NewSignatures(r, baseline)
 	first := FirstError(r.Tail)

@@ -21,7 +21,8 @@ var (
 	// Lines that say what is wrong.
 	errorLines = []*regexp.Regexp{
 		// A file and a line; a directory can have spaces in its name, and a tool can quote the whole.
-		regexp.MustCompile(`^(?:[^\s:()]*|[^\s:()][^:()]*/[^:()]*)\.[A-Za-z][A-Za-z0-9]*"?(?::\d+(?::\d+)?:|\(\d+(?:,\d+)?\):) ?\S`),
+		regexp.MustCompile(`^(?:[^\s:()]*|[^\s:()][^:()]*/[^:()]*)\.[A-Za-z][A-Za-z0-9]*"?` +
+			`(?::\d+(?::\d+)?:|\(\d+(?:,\d+)?\):) ?\S`),
 		malformed,
 		regexp.MustCompile(`^FAIL\s+\S+`),
 		regexp.MustCompile(`(?i)^\s*(?:error|fatal|fatal error|panic)(?:\[\w+\])?:`),

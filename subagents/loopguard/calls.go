@@ -114,7 +114,8 @@ func (c *calls) settle() {
 // loop names the loop of a period that the newest call completes.
 func (c *calls) loop(period int, args string) string {
 	if period == frequent {
-		return fmt.Sprintf("%s %s: %d times among the newest %d calls, each with the same result", c.at(0).name, args, often, within)
+		return fmt.Sprintf("%s %s: %d times among the newest %d calls, each with the same result", c.at(0).name, args,
+			often, within)
 	}
 	names := make([]string, 0, period)
 	answered := false

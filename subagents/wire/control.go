@@ -32,7 +32,8 @@ const (
 	ReasonLoop     = "loop"     // the agent goes round in a circle
 	ReasonJudged   = "judged"   // a model was asked whether there is progress; no words to the agent
 	ReasonRetry    = "retry"    // the answer before was discarded
-	// ReasonMachine: the machine lacks something, class says what and detail where; the attempt goes on when it is delivered again.
+	// ReasonMachine: the machine lacks something, class says what and detail where; the attempt goes on when it is delivered
+	// again.
 	ReasonMachine = "machine"
 	ReasonStopped = "stopped" // the run stops; the attempt goes on when it is delivered again
 )

@@ -191,16 +191,18 @@ type scanned struct {
 	bytes int64
 }
 
-// refused returns why no commit can be made of it, and nothing where one can: git would record a repository as a submodule and lose
-// its files, and what is too large would be refused on receipt, after it had been packed and stored.
+// refused returns why no commit can be made of it, and nothing where one can: git would record a repository as a submodule
+// and lose its files, and what is too large would be refused on receipt, after it had been packed and stored.
 func (r *scanned) refused() string {
 	switch {
 	case len(r.nested) > 0:
 		return fmt.Sprintf("git repositories within the work tree (%s): remove their .git", strings.Join(r.nested, ", "))
 	case len(r.large) > 0:
-		return fmt.Sprintf("files of more than %d MiB (%s): remove them, or list them in .gitignore", git.MaxBlob>>20, strings.Join(r.large, ", "))
+		return fmt.Sprintf("files of more than %d MiB (%s): remove them, or list them in .gitignore", git.MaxBlob>>20,
+			strings.Join(r.large, ", "))
 	case r.bytes > git.MaxPatchBytes:
-		return fmt.Sprintf("the changed files have more than %d MiB: remove what is not part of the change", git.MaxPatchBytes>>20)
+		return fmt.Sprintf("the changed files have more than %d MiB: remove what is not part of the change",
+			git.MaxPatchBytes>>20)
 	}
 	return ""
 }

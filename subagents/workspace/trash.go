@@ -14,9 +14,9 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Trash removes directories in the background. What is put into it is renamed at once, so that its old path is free; what a process
-// could not remove before its end, the next one that opens the trash removes. Several processes can share one: one of them at a
-// time removes what all have put in.
+// Trash removes directories in the background. What is put into it is renamed at once, so that its old path is free; what a
+// process could not remove before its end, the next one that opens the trash removes. Several processes can share one: one of
+// them at a time removes what all have put in.
 type Trash struct {
 	dir  string
 	log  zerolog.Logger
@@ -56,8 +56,8 @@ func (t *Trash) Put(path string) error {
 	return nil
 }
 
-// Close waits until the trash is empty, but no longer than most, and reports whether it is. After a second it calls slow, once. It
-// is called once, when nothing is put in any more.
+// Close waits until the trash is empty, but no longer than most, and reports whether it is. After a second it calls slow,
+// once. It is called once, when nothing is put in any more.
 func (t *Trash) Close(most time.Duration, slow func()) bool {
 	close(t.more)
 	late, over := time.NewTimer(min(time.Second, most)), time.NewTimer(most)
