@@ -165,43 +165,41 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan re
 	defer retry.Stop()
 	back, settled, since := c.cfg.Bus.Back(), (<-chan time.Time)(nil), time.Time{}
 	for {
-		if err := c.step(ctx); err != nil || c.st.Run.Ended() {
+		err := c.step(ctx)
+		if err != nil || c.st.Run.Ended() {
 			return err
 		}
 		select {
 		case t := <-tail:
-			if err := c.take(t, tail); err != nil {
-				return err
+			if err = c.take(t, tail); err == nil {
+				c.speak(ctx)
 			}
-			c.speak(ctx)
 		case r := <-asks:
-			if err := c.answer(ctx, r); err != nil {
-				return err
-			}
+			err = c.answer(ctx, r)
 		case a := <-c.answers:
-			if err := c.decided(ctx, a); err != nil {
-				return err
-			}
+			err = c.decided(ctx, a)
 		case <-sweep.C:
-			if err := c.sweep(ctx, c.cfg.Clock().Add(-c.cfg.Patience.Lost)); err != nil {
-				return err
-			}
-			for id := range c.st.Works {
-				c.tell(ctx, id)
-			}
+			err = c.sweep(ctx, c.cfg.Clock().Add(-c.cfg.Patience.Lost))
+			c.tellAll(ctx)
 		case <-back:
 			back, settled, since = c.cfg.Bus.Back(), time.After(backGrace), c.cfg.Clock()
 		case <-settled:
-			if err := c.sweep(ctx, since); err != nil {
-				return err
-			}
+			err = c.sweep(ctx, since)
 		case <-retry.C:
-			if err := c.retry(ctx); err != nil {
-				return err
-			}
+			err = c.retry(ctx)
 		case <-ctx.Done():
-			return ctx.Err()
+			err = ctx.Err()
 		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// tellAll repeats to every agent what it may have missed.
+func (c *Conductor) tellAll(ctx context.Context) {
+	for id := range c.st.Works {
+		c.tell(ctx, id)
 	}
 }
 

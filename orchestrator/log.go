@@ -61,6 +61,8 @@ func events(m bus.Message) []contextscope.Event {
 			err = json.Unmarshal(e.Data, new(TaskData))
 		case contextscope.KindLanding:
 			_, err = landingOf(e.Data)
+		case contextscope.KindAnswer:
+			err = json.Unmarshal(e.Data, new(wire.Answer))
 		}
 		if err != nil {
 			out[i] = wire.Unread(m, out[i], err)
