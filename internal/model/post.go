@@ -24,8 +24,9 @@ type Poster struct {
 
 // NewPoster makes a poster. Of opt it takes HTTPClient and Patience; silence is for models of which that says nothing. With
 // tell every request says in headers on whose behalf it is made. refuse makes the error of an answer whose status is not 2xx.
-func NewPoster(opt Options, silence time.Duration, tell bool, refuse func(status int, h http.Header,
-	body []byte) *Error) *Poster {
+func NewPoster(
+	opt Options, silence time.Duration, tell bool, refuse func(status int, h http.Header, body []byte) *Error,
+) *Poster {
 	p := &Poster{refuse: refuse}
 	opt.silence = silence
 	p.client, p.base = newHTTPClient(opt, tell)
