@@ -63,7 +63,7 @@ var fieldTexts = map[string]string{ //nolint:gosec // it tells of secrets, and h
 	"Project.models":       "Names for models; the alias default serves roles that name none.",
 	"Project.model_outage": "How long agents wait for a model's service that is away; default 10m.",
 	"Project.limits":       "Limits of one attempt where neither task nor role says.",
-	"Project.protected":    "Globs that nobody changes unless a task names them.",
+	"Project.protected":    "Globs that no task changes unless it names them.",
 	"Project.env":          "Names of variables that commands may see.",
 	"Project.mcp_servers":  "Tool servers that roles can name.",
 	"Project.delegation":   "Bounds of what agents ask of other agents.",

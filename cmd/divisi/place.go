@@ -78,7 +78,7 @@ func without(paths []string, dir string, files []string) []string {
 // ownPlaces are where Divisi reads the checkout itself, committed or not: what lies there is not left behind by a run.
 var ownPlaces = []string{path.Dir(memory.Place), ".claude/agents", ".gemini/agents"}
 
-// withoutOwn leaves those places out of paths; git names a directory of which nothing is tracked by itself.
+// withoutOwn leaves those places out of paths; git names a directory without tracked files by itself.
 func withoutOwn(paths []string, dir string) []string {
 	return slices.DeleteFunc(paths, func(p string) bool {
 		return slices.ContainsFunc(ownPlaces, func(own string) bool {
