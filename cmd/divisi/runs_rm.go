@@ -127,8 +127,8 @@ func beganAt(run string) (time.Time, bool) {
 	return at, err == nil
 }
 
-// removeRun holds the run's store meanwhile, so that no process resumes it, and removes it there first: it is still known here when
-// that fails.
+// removeRun holds the run's store meanwhile, so that no process resumes it, and removes it there first: it is still known
+// here when that fails.
 func (r *remover) removeRun(ctx context.Context, run string) (err error) {
 	dir := r.runDir(run)
 	m, err := readMeta(dir)
