@@ -77,8 +77,13 @@ func (r *rigged) answer(req geminitest.Request) geminitest.Answer {
 func (r *rigged) outcome(t *testing.T, role string, patch *spec.Patch) string {
 	t.Helper()
 	server := geminitest.Start(t, geminitest.Options{Handle: r.answer})
+	patience := time.Minute
+	if r.fault == "hang" || r.fault == "stall" {
+		patience = 2 * time.Second // enough for an answer on a busy machine
+	}
 	gemini, err := model.NewGemini(t.Context(), model.Options{
-		APIKey: "k", BaseURL: server.URL, Patience: func(string) (first, silence time.Duration) { return 300 * time.Millisecond, 300 * time.Millisecond }, Getenv: func(string) string { return "" },
+		APIKey: "k", BaseURL: server.URL, Getenv: func(string) string { return "" },
+		Patience: func(string) (first, silence time.Duration) { return patience, patience },
 	})
 	require.NoError(t, err)
 	defer gemini.Close()

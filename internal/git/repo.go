@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // ErrStale says that a ref is not where the caller took it to be: somebody else moved it.
@@ -63,10 +65,26 @@ func (g *Git) readRef(ctx context.Context, d Dir, ref string) (string, error) {
 }
 
 // UpdateRef moves a ref from one object to another in one step. An empty from means that the ref must not exist yet, an
-// empty to deletes it. When the ref is elsewhere the error is ErrStale.
+// empty to deletes it. When the ref is elsewhere the error is ErrStale. The lock of a git that did not live to remove it is
+// removed after staleLock.
 func (r *Repo) UpdateRef(ctx context.Context, ref, to, from string) error {
+	err := r.g.updateRef(ctx, Dir{GitDir: r.dir}, ref, to, from)
+	var exit *ExitError
+	if !errors.As(err, &exit) || errors.Is(err, ErrStale) {
+		return err
+	}
+	lock := filepath.Join(r.dir, filepath.FromSlash(ref)+".lock")
+	if info, statErr := os.Stat(lock); statErr != nil || time.Since(info.ModTime()) < staleLock {
+		return err
+	}
+	if rmErr := os.Remove(lock); rmErr != nil {
+		return errors.Join(err, rmErr)
+	}
 	return r.g.updateRef(ctx, Dir{GitDir: r.dir}, ref, to, from)
 }
+
+// staleLock is far longer than git holds the lock of a ref, which is the time of one small write.
+const staleLock = 10 * time.Second
 
 func (g *Git) updateRef(ctx context.Context, d Dir, ref, to, from string) error {
 	if err := ValidRef(ref); err != nil {
@@ -80,9 +98,15 @@ func (g *Git) updateRef(ctx context.Context, d Dir, ref, to, from string) error 
 	if to == "" && from == "" {
 		return fmt.Errorf("delete %s: %w: its present value is needed", ref, ErrBadName)
 	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("update %s: %w", ref, context.Cause(ctx))
+	}
 	zero := strings.Repeat("0", max(len(to), len(from)))
 	args := []string{"update-ref", "--no-deref", ref, orZero(to, zero), orZero(from, zero)}
-	_, err := g.exec(ctx, call{dir: d, args: args})
+	// A git that is killed here leaves the ref locked for good, and it needs milliseconds: the end of ctx waits for it.
+	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), staleLock)
+	defer cancel()
+	_, err := g.exec(whole, call{dir: d, args: args})
 	if err == nil {
 		return nil
 	}

@@ -1,12 +1,14 @@
 package git
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -119,6 +121,43 @@ func TestUpdateRef(t *testing.T) {
 	missing := b.m.UpdateRef(t.Context(), ref, strings.Repeat("3", 40), "")
 	require.Error(t, missing)
 	require.NotErrorIs(t, missing, ErrStale)
+}
+
+func TestUpdateRefAfterAGitThatWasKilled(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	const ref = "refs/heads/divisi/run"
+	require.NoError(t, b.m.UpdateRef(t.Context(), ref, b.base, ""))
+	lock := filepath.Join(b.m.Dir(), filepath.FromSlash(ref)+".lock")
+	require.NoError(t, os.WriteFile(lock, nil, 0o600))
+	one := b.change(b.base, map[string]string{"a.txt": "1"})
+	require.ErrorContains(t, b.m.UpdateRef(t.Context(), ref, one, b.base), "File exists", "another git may hold it")
+	old := time.Now().Add(-staleLock)
+	require.NoError(t, os.Chtimes(lock, old, old))
+	require.NoError(t, b.m.UpdateRef(t.Context(), ref, one, b.base))
+	require.NoFileExists(t, lock)
+}
+
+func TestUpdateRefIsNotBrokenOff(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	const ref = "refs/heads/divisi/run"
+	at := ""
+	for i := range 20 {
+		to := b.change(b.base, map[string]string{"a.txt": strings.Repeat("x", i+1)})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*200*time.Microsecond)
+		err := b.m.UpdateRef(ctx, ref, to, at)
+		cancel()
+		got, readErr := b.m.Ref(t.Context(), ref)
+		if err == nil {
+			require.NoError(t, readErr)
+			require.Equal(t, to, got)
+			at = to
+			continue
+		}
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.NoFileExists(t, filepath.Join(b.m.Dir(), filepath.FromSlash(ref)+".lock"))
+	}
 }
 
 func TestUpdateRefHasOneWinner(t *testing.T) {
