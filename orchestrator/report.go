@@ -101,7 +101,7 @@ type RoleReport struct {
 	// Reuse is the share of the prompts that the service had cached, from 0 to 1.
 	Reuse float64 `json:"reuse"`
 	// USD is the cost by the dated prices. Unpriced counts the tokens that are not in it, because no price is known for their
-	// model; what explicit caches cost to make and to store is not in it either.
+	// model.
 	USD      float64 `json:"usd"`
 	Unpriced int     `json:"unpriced,omitempty"`
 }

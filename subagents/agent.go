@@ -12,7 +12,6 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/compact"
-	"divisi/subagents/prefix"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 
@@ -47,8 +46,6 @@ type Agent struct {
 	// Memory and Compact may be nil: then nothing is recalled, and a history that outgrows its window ends the attempt.
 	Memory  *memory.Memory
 	Compact *compact.Runner
-	// Prefixes may be nil: see prefix.Keeper.
-	Prefixes *prefix.Keeper
 	// Tree is nil for roles without a work tree or without writing tools.
 	Tree     Tree
 	WriteSet spec.WriteSet
@@ -71,8 +68,9 @@ type Agent struct {
 	Log   zerolog.Logger
 
 	session *session
-	// use is this agent's share in its prefix, from its first call on.
-	use *prefix.Use
+	// siblings are the worker's; sibling is this agent's place among them, from its first call on.
+	siblings *siblings
+	sibling  *sibling
 	// view is the compiled context; offset is what its event numbers are ahead of the journal's, after continued sessions.
 	view   *contextscope.View
 	offset int
@@ -101,7 +99,7 @@ func (a *Agent) Run(ctx context.Context) (spec.Result, error) {
 	a.session, a.named = s, named(a.Input.Role.Instruction)
 	a.open()
 	defer a.settle(ctx)
-	defer func() { a.use.Leave() }()
+	defer func() { a.sibling.stepAside() }()
 	var result *spec.Result
 	left := a.Bounds.left() - a.Bounds.grace()
 	// An earlier delivery may have come to the wrap-up turn already, whose result is not to be cut off.

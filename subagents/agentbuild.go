@@ -27,7 +27,7 @@ func (at *attempt) agent(ctx context.Context) (a *Agent, done func(), err error)
 	a = &Agent{
 		Assignment: at.assignment, Journal: at.journal, Model: w.cfg.Model,
 		Call: callOf(at.assignment), Compiler: w.compiler, Input: in, Compact: at.compactor(),
-		Memory: w.cfg.Memory, Prefixes: w.cfg.Prefixes,
+		Memory: w.cfg.Memory, siblings: w.siblings,
 		Tree: at.tree(), Remaining: at.remaining(), Scope: at.requests.scope(at.writeSet()), Delegated: at.requests.Delegated,
 		Rest:   func() func() { return at.place.rest(ctx) },
 		Bounds: at.bounds(), Inbox: at.inbox, Doing: at.progress.doing, Hold: w.cfg.Hold, Clock: w.cfg.Clock, Log: at.log,

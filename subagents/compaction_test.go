@@ -10,7 +10,6 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
-	"divisi/subagents/prefix"
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
@@ -78,11 +77,10 @@ func TestACancelEndsWhateverAnAgentWaitsFor(t *testing.T) {
 					<-ctx.Done()
 				}))
 				if purpose == "prefix" { // a sibling has gone ahead and is silent
-					a.Prefixes = prefix.NewKeeper(prefix.Options{Log: zerolog.Nop()})
-					defer a.Prefixes.Close()
+					a.siblings = newSiblings()
 					a.Input.Role.Instruction, a.Call.Model = longInstruction, model.DefaultModel
 					first := digger(t, newMemory(), newSlow("turn", func(ctx context.Context) { <-ctx.Done() }))
-					first.Prefixes, first.Input.Role, first.Call = a.Prefixes, a.Input.Role, a.Call
+					first.siblings, first.Input.Role, first.Call = a.siblings, a.Input.Role, a.Call
 					a.Input.Window, first.Input.Window = 0, 0
 					firstCtx, end := context.WithCancel(t.Context())
 					ended := make(chan struct{})

@@ -116,9 +116,6 @@ func (e *Explainer) Turn(ctx context.Context, turn int) (Explained, error) {
 	if s.invalid() {
 		makePlain(out.Sent)
 	}
-	if said.Cache != "" {
-		out.Sent.Cached = &model.CachedPrefix{Name: said.Cache, Parts: said.CachedParts}
-	}
 	return out, nil
 }
 

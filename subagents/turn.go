@@ -12,7 +12,6 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
-	"divisi/subagents/prefix"
 	"divisi/subagents/wire"
 
 	"google.golang.org/genai"
@@ -48,9 +47,6 @@ func (a *Agent) turn(ctx context.Context) error {
 		return a.discard(ctx, &unusableError{none, res.Usage.Add(res.Wasted)})
 	}
 	data := wire.Turn{Model: res.Model, ResponseID: res.ResponseID, Finish: string(res.Finish), Recall: tail.Recall}
-	if c := req.Cached; c != nil {
-		data.Cache, data.CachedParts = c.Name, c.Parts
-	}
 	turn := draft(contextscope.KindTurn, data)
 	turn.Content = res.Content
 	paid := wire.Spent{Usage: res.Usage.Add(res.Wasted), Model: res.StandIn, Tier: res.Tier}
@@ -71,27 +67,15 @@ func (a *Agent) unused(ctx context.Context, paid spec.Usage, cause error) error 
 
 // request makes the call of a compiled request, once it is this agent's turn among the siblings of its prefix.
 func (a *Agent) request(ctx context.Context, compiled contextscope.Request) (*model.Request, error) {
-	var shared []*genai.Part
-	if compiled.SharedParts > 0 {
-		shared = compiled.Contents[0].Parts[:compiled.SharedParts]
-	}
-	if a.use == nil {
-		p := prefix.Prefix{
-			Model: a.Call.Model, Digest: compiled.PrefixDigest, Tokens: compiled.PrefixTokens,
-			System: compiled.System, Tools: compiled.Tools, Shared: shared,
-		}
+	if a.sibling == nil {
 		var err error
-		if a.use, err = a.Prefixes.Enter(ctx, p); err != nil {
+		if a.sibling, err = a.siblings.enter(ctx, a.Call.Model, compiled.PrefixDigest, compiled.PrefixTokens); err != nil {
 			return nil, err
 		}
 	}
 	req := a.Call.request(compiled, a.Assignment, a.session.calls+1, a.session.limit != "")
 	if a.session.invalid() {
 		makePlain(req)
-		return req, nil
-	}
-	if name := a.use.Cache(compiled.Tokens); name != "" && len(shared) < len(compiled.Contents[0].Parts) {
-		req.Cached = &model.CachedPrefix{Name: name, Parts: len(shared)}
 	}
 	return req, nil
 }
@@ -124,9 +108,9 @@ func (a *Agent) ask(ctx context.Context, req *model.Request) (*model.Result, err
 	heard := listen(a.session.guard)
 	for ev, err := range a.Model.Generate(ctx, req) {
 		if err != nil {
-			a.use.Failed()
+			a.sibling.stepAside()
 		} else {
-			a.use.Warm()
+			a.sibling.warm()
 		}
 		switch {
 		case err != nil:

@@ -15,7 +15,6 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
 	"divisi/subagents/gate"
-	"divisi/subagents/prefix"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
@@ -51,9 +50,8 @@ type Config struct {
 	Run   string
 	// Tools brings further tools for an attempt, such as the master's dispatch. It may be nil.
 	Tools func(a *wire.Assignment) []tool.Tool
-	// Memory finds notes for turns; nil means none. Prefixes minds what siblings share; nil lets everybody go at once.
-	Memory   *memory.Memory
-	Prefixes *prefix.Keeper
+	// Memory finds notes for turns; nil means none.
+	Memory *memory.Memory
 	// Hold tells when the model's service asked everybody to wait. It may be nil: then such time counts like any other.
 	Hold Hold
 	// AckWait is how long the bus waits for a sign of life; default one minute.
@@ -102,6 +100,7 @@ type Worker struct {
 	// compiler is shared: what siblings inherit is narrated once.
 	compiler *contextscope.Compiler
 	slices   sliceShelf
+	siblings *siblings
 
 	room   chan struct{}
 	desk   *desk
@@ -119,7 +118,7 @@ func NewWorker(cfg Config) *Worker {
 	cfg = cfg.withDefaults()
 	return &Worker{
 		cfg: cfg, compiler: contextscope.NewCompiler(), room: make(chan struct{}, cfg.Parallel), desk: newDesk(cfg.Bus, cfg.Log),
-		broken: map[string]int{},
+		siblings: newSiblings(), broken: map[string]int{},
 	}
 }
 

@@ -227,7 +227,7 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 	h.notes = h.memory(ctx, models)
 	return subagents.NewWorker(subagents.Config{
 		Memory: h.notes,
-		Bus:    h.bus, Model: models.model, Prefixes: models.prefixes, Hold: hold, Mirror: h.mirror, Pool: pool,
+		Bus:    h.bus, Model: models.model, Hold: hold, Mirror: h.mirror, Pool: pool,
 		Caches:   sandbox.Caches{Dir: h.caches, Go: toolchain},
 		Outputs:  h.spec.Outputs,
 		ToolsDir: filepath.Join(h.dir, "tools"), Temp: filepath.Join(h.dir, "tmp"), Environ: os.Environ(),

@@ -8,28 +8,25 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator"
 	"divisi/subagents"
-	"divisi/subagents/prefix"
 )
 
 // service is the model's service, as the run's agents use it. The zero value is none.
 type service struct {
-	model    model.Model
-	prefixes *prefix.Keeper
+	model model.Model
 	// embedder makes the embeddings of a model; nil where there are none.
 	embedder func(name string) memory.Embedder
 	gemini   *model.Gemini
 }
 
-// close deletes the caches that are left, then ends the connections.
+// close ends the connections.
 func (s service) close() {
-	s.prefixes.Close()
 	if s.gemini != nil {
 		s.gemini.Close()
 	}
 }
 
-// service connects to the model's service, when a role of the run needs one, or to a recording of it. A replay has no caches by
-// name, no budget and no retries: what they led to was recorded.
+// service connects to the model's service, when a role of the run needs one, or to a recording of it. A replay has no budget
+// and no retries: what they led to was recorded.
 func (h *holder) service(
 	ctx context.Context, st *orchestrator.State, newBudget *int, hold *model.Hold,
 ) (service, error) {
@@ -39,7 +36,7 @@ func (h *holder) service(
 	}
 	if r := h.tape.replay; r != nil {
 		return service{
-			model: r, prefixes: prefix.NewKeeper(prefix.Options{Log: h.g.log}),
+			model:    r,
 			embedder: func(name string) memory.Embedder { return r.Embedder(name) },
 		}, nil
 	}
@@ -84,17 +81,12 @@ func (h *holder) connect(ctx context.Context, budget *model.Budget, hold *model.
 	if err != nil {
 		return service{}, err
 	}
-	s := service{gemini: gemini}
-	caches := prefix.Options{Log: h.g.log}
+	s := service{gemini: gemini, model: model.New(base, model.Policy{
+		Hold: hold, Budget: budget, Outage: h.spec.Project.Outage(),
+	})}
 	if gemini != nil {
-		caches.Cacher = gemini
 		s.embedder = func(name string) memory.Embedder { return gemini.Embeddings(name) }
 	}
-	s.prefixes = prefix.NewKeeper(caches)
-	s.model = model.New(base, model.Policy{
-		Hold: hold, Budget: budget, Outage: h.spec.Project.Outage(),
-		OnCacheRefused: func(name string, _ *model.Error) { s.prefixes.Drop(name) },
-	})
 	return s, nil
 }
 

@@ -28,10 +28,8 @@ type Entry struct {
 	Reason   string `json:"violation,omitempty"`
 	BytesIn  int    `json:"bytes_in"`
 	BytesOut int    `json:"bytes_out"`
-	// Cache is the explicit cache that was named, made, extended or deleted; Cached the tokens of the request that were in a
-	// cache, explicit or implicit.
-	Cache  string `json:"cache,omitempty"`
-	Cached int    `json:"cached,omitempty"`
+	// Cached counts the tokens of the request that were in the simulated cache.
+	Cached int `json:"cached,omitempty"`
 	// Body is the request, kept only when Options.KeepBodies asks for it.
 	Body json.RawMessage `json:"-"`
 }

@@ -230,7 +230,7 @@ func (b *builder) usageOf() object {
 			out += len(c.Name) + len(canonical(c.Args))
 		}
 		u = &Usage{
-			Prompt: len(b.req.Body)/bytesPerToken + 1 + b.req.inCache, Output: out/bytesPerToken + 1,
+			Prompt: len(b.req.Body)/bytesPerToken + 1, Output: out/bytesPerToken + 1,
 			Thoughts: len(b.a.Thought) / bytesPerToken,
 		}
 		u.Cached = min(b.req.Cached, u.Prompt)

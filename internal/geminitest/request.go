@@ -24,15 +24,12 @@ type Request struct {
 	Tools    []*genai.Tool
 	// Continuation is the token that a continued answer goes on from.
 	Continuation []byte
-	// Cache is the explicit cache that the request names; System, Tools and Contents have what it holds in them. Cached is how
-	// many tokens of the request were in a cache, explicit or implicit.
-	Cache  string
+	// Cached is how many tokens of the request were in the simulated cache.
 	Cached int
 	// Body is the request as it came.
 	Body json.RawMessage
 
-	text    string
-	inCache int // tokens that the explicit cache brings to the request
+	text string
 }
 
 // body is what the API knows in a request. Parts are kept raw as well: some faults are gone once they are parsed.
@@ -43,7 +40,6 @@ type body struct {
 	ToolConfig        *genai.ToolConfig          `json:"toolConfig"`
 	GenerationConfig  map[string]json.RawMessage `json:"generationConfig"`
 	SafetySettings    []*genai.SafetySetting     `json:"safetySettings"`
-	CachedContent     string                     `json:"cachedContent"`
 	Labels            map[string]string          `json:"labels"`
 	ServiceTier       string                     `json:"serviceTier"`
 	Store             *bool                      `json:"store"`

@@ -28,13 +28,11 @@ type Options struct {
 	Delay time.Duration
 	// Keys, when there are any, are the only API keys that are taken.
 	Keys []string
-	// MinCache is the smallest prefix, in tokens, that an explicit cache takes or implicit caching finds.
+	// MinCache is the smallest prefix, in tokens, that implicit caching finds.
 	MinCache int
 	// Implicit simulates implicit caching in the usage of answers that name none of their own: what a request has in common
 	// with an earlier one whose answer has begun is cached. Such usage does depend on the order of arrival.
 	Implicit bool
-	// CacheFault, one of the faults that are refusals, is what the creation of caches meets.
-	CacheFault string
 	// KeepBodies keeps every request's body in the log.
 	KeepBodies bool
 	// Lenient keeps Start from failing the test on violations.
@@ -49,7 +47,6 @@ type Server struct {
 	opt     Options
 	player  *Player
 	journal journal
-	caches  caches
 	warmth  warmth
 	mux     *http.ServeMux
 	closing chan struct{}
@@ -60,17 +57,10 @@ type Server struct {
 func New(opt Options) *Server {
 	s := &Server{
 		opt: opt, player: NewPlayer(opt.Script, opt.Handle), mux: http.NewServeMux(), closing: make(chan struct{}),
-		journal: journal{issued: make(map[string][]string)}, caches: caches{all: make(map[string]*held)},
-		warmth: warmth{seen: make(map[string][]warmed)},
+		journal: journal{issued: make(map[string][]string)}, warmth: warmth{seen: make(map[string][]warmed)},
 	}
 	s.close = sync.OnceFunc(func() { close(s.closing) })
 	s.mux.HandleFunc("POST /{version}/models/{call}", s.call)
-	for _, pattern := range []string{
-		"POST /{version}/cachedContents", "GET /{version}/cachedContents/{id}", "PATCH /{version}/cachedContents/{id}",
-		"DELETE /{version}/cachedContents/{id}",
-	} {
-		s.mux.HandleFunc(pattern, s.serveCache)
-	}
 	s.mux.HandleFunc("GET /__log", func(w http.ResponseWriter, _ *http.Request) { s.lines(w, writeLines, nil) })
 	s.mux.HandleFunc("GET /__violations", func(w http.ResponseWriter, _ *http.Request) { s.lines(w, nil, writeLines) })
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { write(w, errorReply(404, "NOT_FOUND", "", nil)) })
@@ -172,7 +162,7 @@ func (s *Server) ask(i int, h http.Header, model, method string, raw []byte) Rep
 func (e *Entry) describe(req *Request, reply Reply, reason string, keep bool) {
 	e.Run, e.Task, e.Role, e.Purpose = req.Run, req.Task, req.Role, req.Purpose
 	e.Attempt, e.Turn, e.Try, e.Fault, e.Reason = req.Attempt, req.Turn, req.Try, reply.Fault, reason
-	e.Cache, e.Cached = req.Cache, req.Cached
+	e.Cached = req.Cached
 	if keep {
 		e.Body = req.Body
 	}
@@ -187,14 +177,7 @@ func (s *Server) judge(h http.Header, model, method string, raw []byte) (*Reques
 	if err != nil {
 		return violation(&Request{Body: raw}, err.Error())
 	}
-	cache, known := s.caches.find(b.CachedContent)
-	if known {
-		if b, err = withCache(b, cache, model); err != nil {
-			return violation(&Request{Body: raw, Cache: cache.name}, err.Error())
-		}
-	}
 	req := newRequest(b, h, model, method, raw)
-	req.Cache, req.inCache = b.CachedContent, cache.tokens
 	key := h.Get("X-Goog-Api-Key")
 	if key == "" {
 		reason := "Method doesn't allow unregistered callers: the x-goog-api-key header is missing."
@@ -202,9 +185,6 @@ func (s *Server) judge(h http.Header, model, method string, raw []byte) (*Reques
 	}
 	if len(s.opt.Keys) > 0 && !slices.Contains(s.opt.Keys, key) {
 		return req, refuse(Answer{Fault: "wrong_key"}), ""
-	}
-	if b.CachedContent != "" && !known {
-		return req, errorReply(http.StatusForbidden, "PERMISSION_DENIED", noCache, nil), ""
 	}
 	if !slices.Contains(methods, method) {
 		return violation(req, "unknown method "+method)
@@ -225,12 +205,11 @@ func (s *Server) judge(h http.Header, model, method string, raw []byte) (*Reques
 
 // play finds the reply. What of the request was in a cache is in its usage.
 func (s *Server) play(b *body, req *Request) (Reply, error) {
-	req.Cached = req.inCache
 	text := ""
 	if s.opt.Implicit {
 		text = canonicalPrefix(b.SystemInstruction, b.Tools, b.Contents)
 		if found := s.warmth.find(req.Model, text) / bytesPerToken; found >= s.opt.MinCache {
-			req.Cached = max(req.Cached, found)
+			req.Cached = found
 		}
 	}
 	reply, err := s.player.Play(req)

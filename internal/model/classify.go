@@ -98,8 +98,6 @@ func refusalError(status int, h http.Header, f apiFault) *Error {
 		rateLimit(e, f, now)
 	case status == http.StatusServiceUnavailable || status == 529:
 		e.Class = Overloaded
-	case refusesCache(status, f.Message):
-		e.Class = CacheRefused
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		e.Class = Auth
 	case status == http.StatusRequestEntityTooLarge:
@@ -111,19 +109,6 @@ func refusalError(status int, h http.Header, f apiFault) *Error {
 		badRequest(e, f)
 	}
 	return e
-}
-
-// refusesCache recognises a refusal that is about a cache: 403 or 404 when there is no such cache (the API does not tell an
-// expired one from a foreign one), 400 when it does not fit the request or is too small to be made.
-func refusesCache(status int, message string) bool {
-	switch status {
-	case http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound:
-	default:
-		return false
-	}
-	msg := strings.ToLower(message)
-	return strings.Contains(msg, "cachedcontent") || strings.Contains(msg, "cached content") ||
-		strings.Contains(msg, "cache content")
 }
 
 func rateLimit(e *Error, f apiFault, now time.Time) {

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"google.golang.org/genai"
 )
@@ -40,4 +41,33 @@ func (e *Embeddings) Embed(ctx context.Context, texts []string) ([][]float32, er
 		vectors[i] = v.Values
 	}
 	return vectors, nil
+}
+
+// plain makes one call that is no generation. Its failures become our own, as an answer's do.
+func plain[T any](ctx context.Context, g *Gemini, do func(context.Context) (T, error)) (T, error) {
+	var none T
+	callCtx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	select {
+	case g.slots <- struct{}{}:
+	case <-ctx.Done():
+		return none, cancelled(ctx.Err())
+	}
+	c := &call{req: &Request{}, plain: true, stop: stop, encoded: sync.OnceFunc(func() { <-g.slots })}
+	defer c.encoded()
+	out, err := guarded(func() (T, error) { return do(context.WithValue(callCtx, callKey{}, c)) })
+	if err != nil {
+		return none, g.explain(classify(ctx, context.Cause(callCtx), c, err))
+	}
+	return out, nil
+}
+
+// guarded turns a panic of the SDK into an error.
+func guarded[T any](do func() (T, error)) (out T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = invalidf("the SDK panicked: %v", p)
+		}
+	}()
+	return do()
 }

@@ -38,9 +38,6 @@ const (
 	Cancelled Class = "cancelled"
 	// Unavailable is the network, or a server that failed.
 	Unavailable Class = "unavailable"
-	// CacheRefused is a cache that cannot be made, or one that is expired, deleted or made for something else. A request that
-	// names it may be taken without it. Models made by New see to that and never return this class.
-	CacheRefused Class = "cache_refused"
 	// OverBudget is a call that does not fit the process's token budget.
 	OverBudget Class = "budget"
 )

@@ -212,7 +212,7 @@ func (c *climb) request(choice Choice, once bool) *Request {
 	if choice.Model == c.req.Model {
 		return &out
 	}
-	out.Model, out.Cached = choice.Model, nil
+	out.Model = choice.Model
 	out.Contents = StripSignatures(c.req.Contents)
 	info := Lookup(choice.Model)
 	config.ThinkingConfig = choice.thinking(config.ThinkingConfig, info)
@@ -263,7 +263,7 @@ func (e *Error) sheds() bool {
 // and in the end the own model's failure counts.
 func (e *Error) unfit() bool {
 	switch e.Class { //nolint:exhaustive // the others are answers, or the caller's
-	case Unavailable, RateLimited, Invalid, Auth, TooLong, CacheRefused:
+	case Unavailable, RateLimited, Invalid, Auth, TooLong:
 		return true
 	default:
 		return false

@@ -177,8 +177,7 @@ func (s *send) stream(ctx context.Context) (err error) {
 			err = invalidf("the SDK panicked: %v", p)
 		}
 	}()
-	req := s.req.withoutCached()
-	contents, config := cloneContents(req.Contents), cloneConfig(req.Config)
+	contents, config := cloneContents(s.req.Contents), cloneConfig(s.req.Config)
 	for chunk, err := range s.g.client.Models.GenerateContentStream(ctx, s.req.Model, contents, config) {
 		if err != nil {
 			return err

@@ -37,10 +37,8 @@ type Info struct {
 	Tiers map[string]float64 `yaml:"tiers"`
 	// JSONWithTools says that an answer in JSON can be asked for beside tools. It is false where nothing is known.
 	JSONWithTools bool `yaml:"json_with_tools"`
-	// MinCache is the smallest prefix, in tokens, that the service caches, by itself or in an explicit cache; 0 means that
-	// nothing is known of caching. ExplicitCache says that caches can be made by name.
-	MinCache      int  `yaml:"min_cache"`
-	ExplicitCache bool `yaml:"explicit_cache"`
+	// MinCache is the smallest prefix, in tokens, that the service caches; 0 means that nothing is known of caching.
+	MinCache int `yaml:"min_cache"`
 	// Prices are sorted by date.
 	Prices []Price `yaml:"prices"`
 }
@@ -51,8 +49,6 @@ type Price struct {
 	In     float64   `yaml:"in"`
 	Out    float64   `yaml:"out"`
 	Cached float64   `yaml:"cached"`
-	// Storage is for an hour of an explicit cache; 0 means not known.
-	Storage float64 `yaml:"storage"`
 	// Long replaces the price of calls whose prompt has more than Above tokens; nil means that there is one price.
 	Long *LongPrice `yaml:"long"`
 }

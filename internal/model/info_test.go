@@ -29,8 +29,6 @@ func TestLookup(t *testing.T) {
 	t.Parallel()
 	require.True(t, Lookup("models/gemini-3.8-flash").Known)
 	require.Equal(t, 1<<20, Lookup("gemini-9-unheard-of").Window)
-	require.False(t, Lookup("gemini-4-argon").ExplicitCache)
-	require.True(t, Lookup(DefaultModel).ExplicitCache)
 	require.Equal(t, geminiMinCache, Lookup("gemini-9-unheard-of").MinCache)
 	other := Lookup("qwen")
 	require.Zero(t, other.MinCache)

@@ -25,9 +25,6 @@ type Request struct {
 	Contents []*genai.Content
 	// Config may be nil. Of its HTTPOptions only Headers and ExtraBody can be set; AutomaticContinuation is always off.
 	Config *genai.GenerateContentConfig
-	// Cached says what of the request a cache of the service holds; nil means nothing. The request is whole all the same:
-	// an implementation that knows no caches passes over it.
-	Cached *CachedPrefix
 	// Fallback are the models that stand in, in their order, while Model is overloaded. They are sent the request without its
 	// thought signatures, which only Model knows.
 	Fallback []Choice

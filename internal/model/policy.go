@@ -18,27 +18,19 @@ type Policy struct {
 	Hops int
 	// Outage is how long a call goes on asking a service that is away; 0 means not beyond its tries.
 	Outage time.Duration
-	// OnCacheRefused is told of each cache that the service did not take; the request went out again without it. It must not
-	// block.
-	OnCacheRefused func(name string, err *Error)
 }
 
-// New returns base behind the wait for a service that is away, fallback, validation, continuation, budget, the way round
-// refused caches, retries and hold, from the outside in. Callers see none of the passing failures: what comes out is an
+// New returns base behind the wait for a service that is away, fallback, validation, continuation, budget, retries and hold, from the outside in. Callers see none of the passing failures: what comes out is an
 // answer, or an *Error that trying again at once will not mend. All who share the model share what is known of models that
 // rest.
 func New(base Model, p Policy) Model {
 	if p.Hold == nil {
 		p.Hold = NewHold(nil)
 	}
-	if p.OnCacheRefused == nil {
-		p.OnCacheRefused = func(string, *Error) {}
-	}
 	if p.Hops <= 0 {
 		p.Hops = 8
 	}
 	var m Model = retrier{next: base, retry: p.Retry.withDefaults(), hold: p.Hold}
-	m = uncached{next: m, onRefused: p.OnCacheRefused}
 	if p.Budget != nil {
 		m = budgeted{next: m, budget: p.Budget}
 	}

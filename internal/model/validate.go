@@ -36,9 +36,6 @@ func validate(req *Request) *Error {
 			return err
 		}
 	}
-	if err := validateCached(req); err != nil {
-		return err
-	}
 	return validateConfig(req.Model, req.Config)
 }
 
@@ -119,7 +116,7 @@ func validateConfig(model string, c *genai.GenerateContentConfig) *Error {
 		}
 	}
 	if c.CachedContent != "" {
-		return invalidf("config: CachedContent is set through Request.Cached, which keeps the request whole")
+		return invalidf("config: explicit caches are not supported")
 	}
 	if err := validateSystem(c.SystemInstruction); err != nil {
 		return err

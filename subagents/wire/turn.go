@@ -12,9 +12,6 @@ type Turn struct {
 	Finish     string `json:"finish,omitempty"`
 	// Recall is the memory that the request held. It is kept because the memory changes, and the request is to be explained.
 	Recall []contextscope.Recalled `json:"recall,omitempty"`
-	// Cache is the explicit cache that the call named, and CachedParts how many parts of the first content it held.
-	Cache       string `json:"cache,omitempty"`
-	CachedParts int    `json:"cached_parts,omitempty"`
 }
 
 // Spent is the data of a usage event: what a call cost, and with which model where that was not the agent's own.

@@ -163,8 +163,6 @@ func (f fault) refusal(status int, h http.Header) *model.Error {
 		e.Class = model.Blocked
 	case f.says(saysTooLong):
 		e.Class = model.TooLong
-	case e.Class == model.CacheRefused:
-		e.Class = model.Invalid
 	}
 	return e
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // request is what of a model.Request is kept and compared: all that a caller says to the model. Headers are left out, because
-// they may hold keys; so is the name of a cache, which stands for what the request holds anyway.
+// they may hold keys.
 type request struct {
 	Model    string                       `json:"model"`
 	Config   *genai.GenerateContentConfig `json:"config,omitempty"`

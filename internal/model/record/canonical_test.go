@@ -59,7 +59,6 @@ func requestOf(t *testing.T, text string) []byte {
 func TestCanonicalHasAllThatIsSaidAndNoSecret(t *testing.T) {
 	t.Parallel()
 	req := modeltest.Ask("t", "the key is s3cret\"value <b>")
-	req.Cached = &model.CachedPrefix{Name: "cachedContents/x"}
 	req.Fallback = []model.Choice{{Model: "other", Window: 5}}
 	req.Config = &genai.GenerateContentConfig{
 		MaxOutputTokens: 7, HTTPOptions: &genai.HTTPOptions{Headers: map[string][]string{"Authorization": {"Bearer x"}}},

@@ -1,42 +1,11 @@
 package geminitest
 
 import (
-	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"google.golang.org/genai"
 )
-
-// withCache returns the request as the model sees it: the cache's content first. Content of one role on both sides of the seam
-// is one content, cut in two. The error is a breach of the API's rules.
-func withCache(b *body, h held, model string) (*body, error) {
-	if b.SystemInstruction != nil || len(b.Tools) > 0 || b.ToolConfig != nil {
-		return nil, errors.New("CachedContent can not be used with GenerateContent request setting system_instruction, tools " +
-			"or tool_config")
-	}
-	if shortModel(h.Model) != shortModel(model) {
-		return nil, fmt.Errorf("the model used by GenerateContent request (models/%s) and CachedContent (%s) has to be the same",
-			shortModel(model), h.Model)
-	}
-	if len(b.Contents) == 0 {
-		return nil, errors.New("contents is not specified")
-	}
-	out := *b
-	out.SystemInstruction, out.Tools = h.SystemInstruction, h.Tools
-	out.Contents = slices.Clone(h.Contents)
-	own := b.Contents
-	if n := len(out.Contents); n > 0 && out.Contents[n-1].Role == own[0].Role {
-		out.Contents[n-1] = &genai.Content{
-			Role: own[0].Role, Parts: slices.Concat(out.Contents[n-1].Parts, own[0].Parts),
-		}
-		own = own[1:]
-	}
-	out.Contents = append(out.Contents, own...)
-	return &out, nil
-}
 
 // canonicalPrefix is what implicit caching compares, in the order in which the service reads a request.
 func canonicalPrefix(system *genai.Content, tools []*genai.Tool, contents []*genai.Content) string {
