@@ -93,7 +93,7 @@ var fieldTexts = map[string]string{ //nolint:gosec // it tells of secrets, and h
 var fieldWords = map[string][]string{
 	"roleFile.executor":     {spec.ExecutorModel, spec.ExecutorCommand},
 	"Role.thinking":         {"MINIMAL", "LOW", "MEDIUM", "HIGH"},
-	"Role.tier":             {spec.TierStandard, spec.TierFlex, spec.TierPriority},
+	"Role.tier":             {spec.TierStandard, spec.TierPriority},
 	"Role.tools":            spec.Tools(),
 	"Role.include_contents": {string(spec.IncludeNone), string(spec.IncludeFull)},
 	"Role.narrative":        {"fenced", "plain"},
@@ -101,7 +101,7 @@ var fieldWords = map[string][]string{
 	"Gate.format":           {"go-test-json", "junit", "tap", "text"},
 	"Model.provider":        {spec.ProviderGemini, spec.ProviderOpenAI},
 	"Model.thinking":        {"MINIMAL", "LOW", "MEDIUM", "HIGH"},
-	"Model.tier":            {spec.TierStandard, spec.TierFlex, spec.TierPriority},
+	"Model.tier":            {spec.TierStandard, spec.TierPriority},
 }
 
 // fieldNeeded are the fields that cannot be left out.

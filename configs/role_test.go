@@ -104,7 +104,7 @@ func TestParseRole(t *testing.T) {
 func TestExecutorChain(t *testing.T) {
 	t.Parallel()
 	role, err := ParseRole("mod.md", "---\nexecutor: [command, model]\ncommand: [sed, -i, s/a/b/]\ntools: [read_file, edit_file]\n"+
-		"fallback: [cheap]\nthinking: LOW\ntier: flex\nnetwork: true\nlimits: {idle: 1m, call: 2m, tool: 3m, tool_calls: 9}\n"+
+		"fallback: [cheap]\nthinking: LOW\ntier: priority\nnetwork: true\nlimits: {idle: 1m, call: 2m, tool: 3m, tool_calls: 9}\n"+
 		"mcp_servers: {docs: {}, own: {command: [serve, 5], tools: [find]}}\n---\nMend what the codemod left.\n")
 	require.NoError(t, err)
 	require.Equal(t, spec.ExecutorCommand, role.Executor)

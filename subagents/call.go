@@ -20,7 +20,7 @@ type Call struct {
 	// Thinking is MINIMAL, LOW, MEDIUM or HIGH; empty leaves it to the model.
 	Thinking  string
 	MaxOutput int
-	// Tier is standard, flex or priority; empty leaves it to the service.
+	// Tier is standard or priority; empty leaves it to the service.
 	Tier string
 	// Fallback are the models that stand in, in their order, while Model is overloaded.
 	Fallback []model.Choice
@@ -50,7 +50,11 @@ func callFor(p *spec.Project, role *spec.Role) Call {
 
 // CheckRole faults what a role asks of its model that the model is known not to do.
 func CheckRole(p *spec.Project, role *spec.Role) error {
-	req := callFor(p, role).request(contextscope.Request{Contents: []*genai.Content{userText("?")}}, &wire.Assignment{}, 1, false)
+	call := callFor(p, role)
+	if gone := spec.Removed("tier", call.Tier); gone != "" { // of a run that an older version began
+		return fmt.Errorf("role %s: %s", role.Name, gone)
+	}
+	req := call.request(contextscope.Request{Contents: []*genai.Content{userText("?")}}, &wire.Assignment{}, 1, false)
 	if err := model.Validate(req); err != nil {
 		return fmt.Errorf("role %s: %w", role.Name, err)
 	}

@@ -15,14 +15,14 @@ import (
 func aliases() spec.Project {
 	return spec.Project{Models: map[string]spec.Model{
 		"main":  {Name: "gemini-4-argon", Thinking: "HIGH", MaxOutput: 1000, Tier: "standard", Fallback: []string{"quick", "local"}},
-		"quick": {Name: "gemini-3.8-flash", Thinking: "LOW", MaxOutput: 500, Tier: "flex", Window: 10_000},
+		"quick": {Name: "gemini-3.8-flash", Thinking: "LOW", MaxOutput: 500, Tier: "priority", Window: 10_000},
 		"local": {Name: "qwen", Window: 8000},
 	}}
 }
 
 func TestARoleIsCalledAsItSaysElseAsItsAliasDoes(t *testing.T) {
 	t.Parallel()
-	quick := model.Choice{Model: "gemini-3.8-flash", Thinking: "LOW", MaxOutput: 500, Tier: "flex", Window: 9500}
+	quick := model.Choice{Model: "gemini-3.8-flash", Thinking: "LOW", MaxOutput: 500, Tier: "priority", Window: 9500}
 	local := model.Choice{Model: "qwen", Window: 6000}
 	change := func(c model.Choice, f func(*model.Choice)) model.Choice { f(&c); return c }
 	for _, c := range []struct {
@@ -63,9 +63,11 @@ func TestWhatARolesModelCannotDoIsToldEarly(t *testing.T) {
 	t.Parallel()
 	p := aliases()
 	require.NoError(t, CheckRole(&p, &spec.Role{Name: "fine", Model: "main"}))
-	require.NoError(t, CheckRole(&p, &spec.Role{Name: "fine", Model: "local", Thinking: "MINIMAL", Tier: "flex"}))
+	require.NoError(t, CheckRole(&p, &spec.Role{Name: "fine", Model: "local", Thinking: "MINIMAL", Tier: "priority"}))
 	require.ErrorContains(t, CheckRole(&p, &spec.Role{Name: "eager", Model: "quick", Thinking: "minimal"}),
 		"role eager: model: invalid: config: gemini-3.8-flash knows the thinking levels LOW, MEDIUM, HIGH, not MINIMAL")
 	require.ErrorContains(t, CheckRole(&p, &spec.Role{Name: "bulk", Model: "quick", Tier: "batch"}),
-		"gemini-3.8-flash has the service tiers flex, priority, standard, not batch")
+		"gemini-3.8-flash has the service tiers priority, standard, not batch")
+	require.ErrorContains(t, CheckRole(&p, &spec.Role{Name: "old", Model: "local", Tier: "flex"}),
+		`role old: tier "flex" was removed: use standard or priority`)
 }

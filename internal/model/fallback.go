@@ -67,21 +67,12 @@ func (m chained) Generate(ctx context.Context, req *Request) iter.Seq2[Event, er
 	}
 }
 
-// ladder lists who may answer a request, its own model first. A model in the flex tier, which the service sheds first, is
-// followed by itself in the standard tier.
+// ladder lists who may answer a request, its own model first.
 func ladder(req *Request) []Choice {
-	if req == nil || len(req.Fallback) == 0 && (req.Config == nil || req.Config.ServiceTier != genai.ServiceTierFlex) {
+	if req == nil {
 		return nil
 	}
-	var out []Choice
-	for _, c := range append([]Choice{req.choice()}, req.Fallback...) {
-		out = append(out, c)
-		if c.Tier == spec.TierFlex {
-			c.Tier = spec.TierStandard
-			out = append(out, c)
-		}
-	}
-	return out
+	return append([]Choice{req.choice()}, req.Fallback...)
 }
 
 // climb is one call and the models that were asked for it.

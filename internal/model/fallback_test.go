@@ -296,35 +296,6 @@ func TestARequestThatNoStandInTakesIsNotSentToOne(t *testing.T) {
 	})
 }
 
-func TestFlexFallsBackToStandard(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		hold := model.NewHold(nil)
-		for _, shed := range []*model.Error{overloaded(), model.FromStatus(429, nil, nil)} {
-			f, m, notes := chain(model.Policy{Hold: hold})
-			f.set(shed, second+" flex")
-			req := askChain(second)
-			req.Config = &genai.GenerateContentConfig{ServiceTier: "flex"}
-			res, err := modeltest.Collect(t.Context(), m, req)
-			require.Nil(t, err)
-			require.Empty(t, res.StandIn, "it is the same model")
-			require.Equal(t, "standard", res.Tier)
-			require.NotEmpty(t, res.Content.Parts[0].ThoughtSignature)
-			require.Equal(t, []string{second + " flex", second + " standard"}, f.set(nil))
-			require.Equal(t, second+" (flex)", (*notes)[0].Model)
-			until, _ := hold.Until()
-			require.False(t, until.After(time.Now()), "nobody else is held")
-			require.Equal(t, second+" standard", answer(t, m, req))
-			require.Equal(t, []string{second + " standard"}, f.set(nil))
-		}
-		f, m, _ := chain(model.Policy{Hold: hold})
-		f.set(overloaded(), primary, second+" flex")
-		req := askChain(primary)
-		req.Fallback = []model.Choice{{Model: second, Tier: "flex"}}
-		require.Equal(t, second+" standard", answer(t, m, req))
-	})
-}
-
 func TestDeltasOfAModelThatWasGivenUpAreVoid(t *testing.T) {
 	t.Parallel()
 	base := byModel{primary: modelFunc(func(yield func(model.Event, error) bool) {

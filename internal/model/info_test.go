@@ -87,8 +87,8 @@ func TestPriceOfOneCall(t *testing.T) {
 	flash, _ := Lookup(DefaultModel).PriceAt(day(t, "2026-11-20"))
 	require.Equal(t, flash, flash.For(900_000), "one price for all")
 	info := Lookup(DefaultModel)
-	require.Equal(t, []float64{1, 1, 0.5, 2, 1}, []float64{
-		info.Factor(""), info.Factor("standard"), info.Factor("flex"), info.Factor("priority"), Lookup("qwen").Factor("flex"),
+	require.Equal(t, []float64{1, 1, 2, 1}, []float64{
+		info.Factor(""), info.Factor("standard"), info.Factor("priority"), Lookup("qwen").Factor("priority"),
 	})
 }
 
@@ -106,9 +106,9 @@ func TestCapabilities(t *testing.T) {
 	two := Info{Thinking: []string{"LOW", "HIGH"}}
 	require.Equal(t, "HIGH", two.nearest("MEDIUM"), "the higher of two")
 	require.Equal(t, "LOW", two.nearest("MINIMAL"))
-	require.True(t, Lookup(DefaultModel).Serves("flex"))
+	require.True(t, Lookup(DefaultModel).Serves("priority"))
 	require.False(t, Lookup(DefaultModel).Serves("batch"))
-	require.True(t, Lookup("qwen").Serves("flex"), "what is not known is left to the service")
+	require.True(t, Lookup("qwen").Serves("priority"), "what is not known is left to the service")
 	require.True(t, Lookup(DefaultModel).JSONWithTools)
 	require.False(t, Lookup("gemini-2.5-flash-lite").JSONWithTools)
 }

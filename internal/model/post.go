@@ -103,8 +103,3 @@ func (req *Request) deep() bool {
 	}
 	return !strings.Contains(req.Model, "flash")
 }
-
-// slow says that the service may answer in its own time.
-func (req *Request) slow() bool {
-	return req.Config != nil && req.Config.ServiceTier == genai.ServiceTierFlex
-}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-	"google.golang.org/genai"
 
 	"divisi/internal/spec"
 )
@@ -97,7 +96,7 @@ func (c *retrying) run(ctx context.Context) (*Result, *Error) {
 		if err := c.waitHold(ctx); err != nil {
 			return nil, err
 		}
-		res, err := c.once(ctx)
+		res, err := anew(c.next.Generate(ctx, c.req), &c.shown, c.yield)
 		if err == nil {
 			return res, nil // nil, nil when the consumer broke off
 		}
@@ -140,26 +139,6 @@ func (c *retrying) waitHold(ctx context.Context) *Error {
 		return cancelled(err)
 	}
 	return nil
-}
-
-// once sends once. The first delta after a try that had shown some says that those are void.
-func (c *retrying) once(ctx context.Context) (*Result, *Error) {
-	res, err := anew(c.next.Generate(ctx, c.req), &c.shown, c.yield)
-	if err != nil {
-		err = c.shed(err)
-	}
-	return res, err
-}
-
-// shed tells being shed from the flex tier, which concerns that tier alone, from a quota, which concerns everybody.
-func (c *retrying) shed(err *Error) *Error {
-	config := c.req.Config
-	if err.Class != RateLimited || err.Quota != "" || config == nil || config.ServiceTier != genai.ServiceTierFlex {
-		return err
-	}
-	own := *err
-	own.Class, own.wait = Overloaded, false
-	return &own
 }
 
 // holdAll stops the whole process until the quota is free. A 429 that names no time waits longer each time.

@@ -18,12 +18,10 @@ import (
 // maxErrorBody bounds what is read of an error's body.
 const maxErrorBody = 1 << 20
 
-// How long a server may be silent where nobody says. Thoughts are not streamed: a model that thinks for long begins late. In the
-// flex tier answers are promised within 15 minutes.
+// How long a server may be silent where nobody says. Thoughts are not streamed: a model that thinks for long begins late.
 const (
 	defaultSilence = time.Minute
 	deepFirst      = 5 * time.Minute
-	slowFirst      = 20 * time.Minute
 )
 
 var errIdle = errors.New("the server sent nothing")
@@ -160,8 +158,6 @@ func (w *wire) patienceFor(req *Request) (first, silence time.Duration) {
 	}
 	switch {
 	case first > 0:
-	case req.slow():
-		first = slowFirst
 	case req.deep():
 		first = max(w.silence, deepFirst)
 	default:

@@ -24,7 +24,6 @@ func TestHowLongTheFirstByteMayTake(t *testing.T) {
 	think := func(level genai.ThinkingLevel) *genai.GenerateContentConfig {
 		return &genai.GenerateContentConfig{ThinkingConfig: &genai.ThinkingConfig{ThinkingLevel: level}}
 	}
-	flex := &genai.GenerateContentConfig{ServiceTier: genai.ServiceTierFlex}
 	const flash, pro = "gemini-3.8-flash", "gemini-3.1-pro-preview"
 	for _, c := range []struct {
 		name        string
@@ -36,8 +35,6 @@ func TestHowLongTheFirstByteMayTake(t *testing.T) {
 		{"it thinks for long by itself", Request{Model: pro}, 0, 5 * time.Minute},
 		{"it is told not to", Request{Model: pro, Config: think("LOW")}, 0, time.Minute},
 		{"somebody has said how long", Request{Model: pro}, 2 * time.Minute, 2 * time.Minute},
-		{"flex", Request{Model: flash, Config: flex}, 0, 20 * time.Minute},
-		{"flex, and somebody has said how long", Request{Model: flash, Config: flex}, 3 * time.Minute, 3 * time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())

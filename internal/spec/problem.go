@@ -59,6 +59,10 @@ func (p *problems) oneOf(path, what, value string, set ...string) {
 	if value == "" || contains(set, value) {
 		return
 	}
+	if gone := Removed(what, value); gone != "" {
+		p.addf(path, "", "%s", gone)
+		return
+	}
 	p.addf(path, Nearest(value, set), "%s %q is not one of %s", what, value, strings.Join(set, ", "))
 }
 

@@ -25,7 +25,6 @@ const (
 // The service tiers.
 const (
 	TierStandard = "standard"
-	TierFlex     = "flex"
 	TierPriority = "priority"
 )
 
@@ -87,7 +86,7 @@ type Model struct {
 	Silence   Duration `json:"silence,omitzero" yaml:"silence,omitempty"`
 	// Fallback are the models that stand in, in their order, while this one is overloaded: aliases or names.
 	Fallback []string `json:"fallback,omitempty" yaml:"fallback,omitempty"`
-	// Tier is standard, flex or priority; empty leaves it to the service.
+	// Tier is standard or priority; empty leaves it to the service.
 	Tier string `json:"tier,omitempty" yaml:"tier,omitempty"`
 	// PriceIn and PriceOut are USD per million tokens.
 	PriceIn  float64 `json:"price_in,omitempty" yaml:"price_in,omitempty"`

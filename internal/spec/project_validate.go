@@ -90,7 +90,7 @@ func (m *Model) problems(v *problems, at string) {
 		v.addf(at+".max_output", "", "%d is more than any model writes", m.MaxOutput)
 	}
 	v.oneOf(at+".thinking", "thinking", m.Thinking, "MINIMAL", "LOW", "MEDIUM", "HIGH")
-	v.oneOf(at+".tier", "tier", m.Tier, TierStandard, TierFlex, TierPriority)
+	v.oneOf(at+".tier", "tier", m.Tier, TierStandard, TierPriority)
 	m.serviceProblems(v, at)
 	if !(m.PriceIn >= 0) {
 		v.addf(at+".price_in", "", "the price is not a number of at least 0")

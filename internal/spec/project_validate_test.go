@@ -17,7 +17,7 @@ func TestModelValidate(t *testing.T) {
 		{"a key by name", func(m *Model) { m.KeyEnv = "ROUTER_KEY" }, ""},
 		{"https", func(m *Model) { m.BaseURL = "https://router.test/api/v1/" }, ""},
 		{"the standard address", func(m *Model) { m.BaseURL = "" }, ""},
-		{"minimal", func(m *Model) { m.Thinking, m.Tier = "MINIMAL", TierFlex }, ""},
+		{"minimal", func(m *Model) { m.Thinking, m.Tier = "MINIMAL", TierPriority }, ""},
 		{"stand-ins", func(m *Model) { m.Fallback = []string{"cheap", "gemini-3.8-flash", "gemini-3.7-flash", "big"} }, ""},
 		{"name", func(m *Model) { m.Name = "" }, "models.local.name: the model has no name"},
 		{
@@ -35,7 +35,8 @@ func TestModelValidate(t *testing.T) {
 				"GOOGLE_GEMINI_BASE_URL, GEMINI_API_KEY\nmodels.local.key_env: key_env belongs to provider openai",
 		},
 		{"thinking", func(m *Model) { m.Thinking = "low" }, `models.local.thinking: thinking "low" is not one of MINIMAL, LOW, MEDIUM, HIGH`},
-		{"tier", func(m *Model) { m.Tier = "cheap" }, `models.local.tier: tier "cheap" is not one of standard, flex, priority`},
+		{"tier", func(m *Model) { m.Tier = "cheap" }, `models.local.tier: tier "cheap" is not one of standard, priority`},
+		{"removed tier", func(m *Model) { m.Tier = "flex" }, `models.local.tier: tier "flex" was removed: use standard or priority`},
 		{
 			"unknown stand-in", func(m *Model) { m.Fallback = []string{"chaep"} },
 			`models.local.fallback[0]: there is no model "chaep"; there are big, cheap, local, ` +

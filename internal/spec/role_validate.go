@@ -88,7 +88,7 @@ func (r *Role) chainProblems(v *problems) {
 // modelProblems faults what is missing for the executors of the role, and what none of them uses.
 func (r *Role) modelProblems(v *problems) {
 	v.oneOf("thinking", "thinking", r.Thinking, "MINIMAL", "LOW", "MEDIUM", "HIGH")
-	v.oneOf("tier", "tier", r.Tier, TierStandard, TierFlex, TierPriority)
+	v.oneOf("tier", "tier", r.Tier, TierStandard, TierPriority)
 	for i, name := range r.Fallback {
 		path := fmt.Sprintf("fallback[%d]", i)
 		switch {

@@ -69,7 +69,7 @@ func TestChainValidate(t *testing.T) {
 	good := Role{
 		Name: "mod", Executor: ExecutorCommand, Chain: []string{ExecutorModel}, Command: []string{"sed"}, Model: "strong",
 		Instruction: "mend", Tools: []string{ToolEditFile, ToolDelegate}, Writes: true, Fallback: []string{"cheap"}, Thinking: "LOW",
-		Tier: TierFlex, Delegates: []string{"scout"}, Secrets: []string{"A_KEY"}, Network: true,
+		Tier: TierPriority, Delegates: []string{"scout"}, Secrets: []string{"A_KEY"}, Network: true,
 	}
 	require.Empty(t, good.Validate(Env{}))
 	require.Equal(t, []string{"command", "model"}, good.Executors())
@@ -96,7 +96,8 @@ func TestChainValidate(t *testing.T) {
 		{"writes", func(r *Role) { r.Writes = false }, `writes: the executors of a chain take over when the gates reject a patch`},
 		{"no instruction", func(r *Role) { r.Instruction = "" }, "has no instruction"},
 		{"thinking", func(r *Role) { r.Thinking = "low" }, `(did you mean "LOW"?)`},
-		{"tier", func(r *Role) { r.Tier = "flexx" }, `tier "flexx" is not one of standard, flex, priority (did you mean "flex"?)`},
+		{"tier", func(r *Role) { r.Tier = "prority" }, `tier "prority" is not one of standard, priority (did you mean "priority"?)`},
+		{"removed tier", func(r *Role) { r.Tier = "flex" }, `tier: tier "flex" was removed: use standard or priority`},
 		{"fallback", func(r *Role) { r.Fallback = []string{"a", " ", "a", "strong"} }, "fallback[1]: the model has no name\n" +
 			"fallback[2]: model \"a\" is tried already\nfallback[3]: model \"strong\" is tried already"},
 		{"delegates", func(r *Role) { r.Delegates = []string{"a", "a", RoleMaster} }, "delegates[1]: role \"a\" is listed twice\n" +

@@ -119,7 +119,7 @@ func TestRequestSettings(t *testing.T) {
 		{"any tool", choose(genai.FunctionCallingConfigModeAny), 0, `"tool_choice":"required"`, "x"},
 		{"no tool", choose(genai.FunctionCallingConfigModeNone), 0, `"tool_choice":"none"`, "x"},
 		{"as it likes", choose(genai.FunctionCallingConfigModeAuto), 0, `"name":"read"`, `tool_choice`},
-		{"flex", func(c *genai.GenerateContentConfig) { c.ServiceTier = genai.ServiceTierFlex }, 0, `"service_tier":"flex"`, "x"},
+		{"priority", func(c *genai.GenerateContentConfig) { c.ServiceTier = genai.ServiceTierPriority }, 0, `"service_tier":"priority"`, "x"},
 		{
 			"standard", func(c *genai.GenerateContentConfig) { c.ServiceTier = genai.ServiceTierStandard }, 0,
 			`"service_tier":"default"`, "standard",

@@ -102,7 +102,7 @@ func TestAReplayIsWhatWasRecorded(t *testing.T) {
 			yield(model.Event{Delta: call}, nil) &&
 			yield(model.Event{Result: &model.Result{
 				Content: &genai.Content{Role: "model", Parts: []*genai.Part{{Text: "a\nb"}, call}}, Finish: "MAX_TOKENS",
-				Usage: usage, Wasted: spec.Usage{Calls: 1}, Model: "version", ResponseID: "id", StandIn: "other", Tier: "flex",
+				Usage: usage, Wasted: spec.Usage{Calls: 1}, Model: "version", ResponseID: "id", StandIn: "other", Tier: "priority",
 			}}, nil)
 	})
 	broken := fake(func(_ *model.Request, yield func(model.Event, error) bool) {
