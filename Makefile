@@ -23,7 +23,7 @@ test: ## run all tests (PKGS=./bus to choose)
 	$(GO) test $(PKGS)
 
 .PHONY: race
-race: ## run all tests under the race detector, the kill tests at fewer places
+race: ## run all tests under the race detector, the kill tests at fewer places, without scripts that have no races
 	$(GO) test -race -short -timeout 20m $(PKGS)
 
 .PHONY: browser

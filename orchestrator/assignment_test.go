@@ -77,7 +77,9 @@ func TestARunOfAnOlderVersionIsResumed(t *testing.T) {
 		if !dispatches {
 			continue
 		}
-		n++
+		if n++; testing.Short() && n%4 != 0 {
+			continue
+		}
 		old := slices.Clone(log)
 		t.Run(fmt.Sprintf("%02d %s", len(log), m.Subject), func(t *testing.T) {
 			t.Parallel()
