@@ -104,7 +104,7 @@ func (b *Bus) Last(ctx context.Context, filter string) (*Message, error) {
 		return nil, fmt.Errorf("last of %s: %w", filter, err)
 	}
 	if m == nil {
-		return nil, nil //nolint:nilnil // the contract: none is no error
+		return nil, nil
 	}
 	return &Message{Subject: m.Subject, Pos: m.Sequence, Data: m.Data, Time: m.Time}, nil
 }

@@ -53,9 +53,9 @@ func (q *Queue) pull(ctx context.Context) (*nats.Msg, error) {
 				return nil, err
 			}
 		case <-silence.C:
-			return nil, nil //nolint:nilnil // no answer at all: ask again
+			return nil, nil
 		case <-back: // the server has forgotten the request
-			return nil, nil //nolint:nilnil // as above
+			return nil, nil
 		case <-q.bus.closing:
 			return nil, ErrClosed
 		case <-ctx.Done():

@@ -21,7 +21,7 @@ const (
 // accept has a received patch checked for what no gate can see. The fault parks the task; nil where there is none.
 func (c *Conductor) accept(ctx context.Context, p *spec.Patch) (*spec.Fault, error) {
 	if !slices.ContainsFunc(p.Files, acceptance.IsTest) {
-		return nil, nil //nolint:nilnil // nothing to check, and nothing found
+		return nil, nil
 	}
 	changes, err := changesOf(ctx, c.cfg.Mirror, p)
 	if err != nil {
@@ -29,7 +29,7 @@ func (c *Conductor) accept(ctx context.Context, p *spec.Patch) (*spec.Fault, err
 	}
 	evidence := acceptance.Judge(changes)
 	if len(evidence) == 0 {
-		return nil, nil //nolint:nilnil // as above
+		return nil, nil
 	}
 	return &spec.Fault{Class: acceptance.ClassTests, Message: weakens(evidence), Detail: strings.Join(evidence, "\n")}, nil
 }

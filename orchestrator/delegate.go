@@ -215,7 +215,7 @@ func (c *Conductor) handBack(ctx context.Context, q *RequestView) (bool, error) 
 	if t.Result != nil {
 		a.Handoff = t.Result.Handoff
 	}
-	switch t.State { //nolint:exhaustive // it has ended
+	switch t.State {
 	case TaskLanded:
 		a.Commit = t.Commit
 		a.Text = "its change has landed as " + t.Commit + "; your own tree is still what you began from, without it"

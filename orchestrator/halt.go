@@ -24,7 +24,7 @@ type Patience struct{ Sweep, Lost, Retry, Most time.Duration }
 
 func (p Patience) withDefaults() Patience {
 	return Patience{
-		cmp.Or(p.Sweep, sweepEvery), cmp.Or(p.Lost, lostAfter), //nolint:mnd // defaults
+		cmp.Or(p.Sweep, sweepEvery), cmp.Or(p.Lost, lostAfter),
 		cmp.Or(p.Retry, 5*time.Second), cmp.Or(p.Most, 30*time.Minute),
 	}
 }

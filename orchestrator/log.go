@@ -52,7 +52,7 @@ func events(m bus.Message) []contextscope.Event {
 	out := wire.DecodeEvents(m)
 	for i := range out {
 		var err error
-		switch e := &out[i]; e.Kind { //nolint:exhaustive // wire has read the agents'
+		switch e := &out[i]; e.Kind {
 		case contextscope.KindRun:
 			err = json.Unmarshal(e.Data, new(RunData))
 		case contextscope.KindPlan:

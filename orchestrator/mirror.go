@@ -21,7 +21,7 @@ type merger struct{ repo *git.Repo }
 func (m merger) Merge(ctx context.Context, ours, theirs string) (tree string, conflicts []string, message string, err error) {
 	r, err := m.repo.MergeTree(ctx, ours, theirs)
 	if err != nil {
-		return "", nil, "", err //nolint:wrapcheck // the caller names both
+		return "", nil, "", err
 	}
 	if r.Clean() {
 		return r.Tree, nil, "", nil
@@ -39,7 +39,7 @@ func (m merger) Merge(ctx context.Context, ours, theirs string) (tree string, co
 
 // Commit implements landing.Merger.
 func (m merger) Commit(_ context.Context, tree, parent, message string, at time.Time) (string, error) {
-	return m.repo.CommitTree(tree, []string{parent}, message, landingIdent, landingIdent, at) //nolint:wrapcheck // as above
+	return m.repo.CommitTree(tree, []string{parent}, message, landingIdent, landingIdent, at)
 }
 
 // CommitTree is the content of one commit of the mirror, as Expand reads it.

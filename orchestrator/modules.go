@@ -11,7 +11,7 @@ import (
 )
 
 // moduleFiles are files that make their directory a module, with everything below it that has none of its own.
-var moduleFiles = []string{ //nolint:gochecknoglobals // a constant list
+var moduleFiles = []string{
 	"go.mod", "package.json", "Cargo.toml", "pyproject.toml", "pom.xml",
 }
 

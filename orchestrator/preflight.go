@@ -77,7 +77,7 @@ func (s *State) prepared() bool {
 
 // preflight has the gates run once on the base commit. What is red there is nobody's fault later.
 func (c *Conductor) preflight(ctx context.Context) (bool, error) {
-	switch c.st.Run { //nolint:exhaustive // the other states are past it
+	switch c.st.Run {
 	case RunCreated:
 		return true, c.append(ctx, contextscope.KindRun, "", RunData{State: RunPreflight})
 	case RunPreflight:

@@ -223,7 +223,7 @@ func (s *State) spent(t *TaskReport, id string) {
 			t.Deliveries += a.Delivery
 		}
 		if a.Ended > a.Began && a.Began > 0 {
-			t.Seconds += float64(a.Ended-a.Began) / 1000 //nolint:mnd // milliseconds to seconds
+			t.Seconds += float64(a.Ended-a.Began) / 1000
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (s *State) Apply(e *contextscope.Event) error {
 }
 
 func (s *State) apply(e *contextscope.Event) error {
-	switch e.Kind { //nolint:exhaustive // turns, tools and the like carry nothing that the run's state needs
+	switch e.Kind {
 	case contextscope.KindRun:
 		return decode(e, s.applyRun)
 	case contextscope.KindPlan:

@@ -18,7 +18,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 	if a == nil {
 		a = &AttemptView{}
 	}
-	switch e.Kind { //nolint:exhaustive // see apply
+	switch e.Kind {
 	case contextscope.KindStarted:
 		return decode(e, func(_ *contextscope.Event, d wire.Started) {
 			a.Started, a.Delivery, a.Worker, a.Doing, a.Began = true, d.Delivery, d.Worker, "", e.Time.UnixMilli()

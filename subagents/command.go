@@ -150,7 +150,7 @@ func (c *CommandExecutor) once(ctx context.Context, run commandRun, said *string
 	if said.Len() < commandTail {
 		said.WriteString(out.Text())
 	}
-	return nil, nil //nolint:nilnil // the attempt goes on
+	return nil, nil
 }
 
 // args is the command. A role's secrets are for its own command alone, whatever the task says.

@@ -187,7 +187,7 @@ func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *seat, log
 func addressed(subject string) *wire.Assignment {
 	t := strings.Split(subject, ".") // task.<role>.<run>.<task>--<attempt>
 	dash := strings.LastIndex(t[len(t)-1], "--")
-	if len(t) != 4 || dash < 1 { //nolint:mnd // as above
+	if len(t) != 4 || dash < 1 {
 		return nil
 	}
 	n, _ := strconv.Atoi(t[3][dash+2:]) // 0 makes no attempt either

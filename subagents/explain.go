@@ -133,7 +133,7 @@ func (e *Explainer) handles() map[string]string {
 // answered takes from the turn's answer what the request had that the events before it do not say, and what the call cost.
 func (x *Explained) answered(answer []contextscope.Event) (said wire.Turn, err error) {
 	for i := range answer {
-		switch answer[i].Kind { //nolint:exhaustive // the others say nothing of the request
+		switch answer[i].Kind {
 		case contextscope.KindTurn:
 			if err := json.Unmarshal(answer[i].Data, &said); err != nil {
 				return said, fmt.Errorf("decode turn event %s: %w", answer[i].ID, err)
@@ -188,7 +188,7 @@ func (e *Explainer) Compactions() ([]Compacted, error) {
 	var out []Compacted
 	turn := 1
 	for i := range e.own {
-		switch e.own[i].Kind { //nolint:exhaustive // the others are no compactions
+		switch e.own[i].Kind {
 		case contextscope.KindTurn:
 			turn++
 		case contextscope.KindCompaction:

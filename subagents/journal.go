@@ -203,7 +203,7 @@ func (j *Journal) Deliveries() (newest int, worked time.Duration, err error) {
 	var began, seen time.Time
 	waits := false
 	for _, e := range j.Events() {
-		switch e.Kind { //nolint:exhaustive // the others are signs of work
+		switch e.Kind {
 		case contextscope.KindStarted:
 			var s wire.Started
 			if err := json.Unmarshal(e.Data, &s); err != nil {

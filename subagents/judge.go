@@ -83,7 +83,7 @@ func showPatch(ctx context.Context, tree TreeReader, a *wire.Assignment, in *con
 		for _, s := range contextscope.Fixed(*in) {
 			left -= s.Tokens
 		}
-		most = min(most, max(minJudged, left/2*4)) //nolint:mnd // a token is four bytes
+		most = min(most, max(minJudged, left/2*4))
 	}
 	diff, cut, err := tree.Diff(ctx, p.Base, p.Commit, most)
 	if err != nil {

@@ -66,7 +66,7 @@ func restore(events []contextscope.Event) (*session, error) {
 
 // apply folds one event in, as it is stored.
 func (s *session) apply(e *contextscope.Event) error {
-	switch e.Kind { //nolint:exhaustive // the other kinds do not steer the loop
+	switch e.Kind {
 	case contextscope.KindBrief:
 		s.briefed = true
 		s.guard.Prompt()

@@ -126,7 +126,7 @@ func entries(events []contextscope.Event) []loopguard.Entry {
 	var out []loopguard.Entry
 	for _, e := range events {
 		from := loopguard.Message
-		switch e.Kind { //nolint:exhaustive // the others say nothing
+		switch e.Kind {
 		case contextscope.KindTurn:
 			from = loopguard.Agent
 		case contextscope.KindTool:

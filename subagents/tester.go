@@ -156,7 +156,7 @@ func missing(err error) bool {
 func (t *Tester) setup(ctx context.Context) (*spec.Result, error) {
 	args := t.Assignment.Setup
 	if len(args) == 0 {
-		return nil, nil //nolint:nilnil // nothing to run, nothing failed
+		return nil, nil
 	}
 	t.doing("setup: " + strings.Join(args, " "))
 	g, err := t.Fresh(sandbox.Setup)
@@ -195,7 +195,7 @@ func (t *Tester) setup(ctx context.Context) (*spec.Result, error) {
 	if err := t.Reset(ctx); err != nil {
 		return nil, fmt.Errorf("clean the tree after setup: %w", err)
 	}
-	return nil, nil //nolint:nilnil // it ran, and well
+	return nil, nil
 }
 
 // unlikeYours names what a setup that failed could not use or reach and the user's own command could.

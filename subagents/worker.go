@@ -170,7 +170,7 @@ func (w *Worker) serve(ctx context.Context, role string, q *bus.Queue) {
 			}
 			w.cfg.Log.Error().Err(err).Str("role", role).Msg("no task can be taken now; trying again")
 			select {
-			case <-time.After(w.cfg.AckWait / 12): //nolint:mnd // five seconds, usually
+			case <-time.After(w.cfg.AckWait / 12):
 			case <-ctx.Done():
 			}
 			continue

@@ -12,7 +12,7 @@ func (g *globals) printPlan(data orchestrator.PlanData) error {
 	if g.json() {
 		return encodeLine(g.out, data)
 	}
-	return console.RenderPlan(g.out, data, width(g.out)) //nolint:wrapcheck // the terminal
+	return console.RenderPlan(g.out, data, width(g.out))
 }
 
 // approver asks on the terminal, or is nil where there is none.

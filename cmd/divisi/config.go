@@ -39,13 +39,13 @@ func (g *globals) config(ctx context.Context, repo string) error {
 	where := top(repo)
 	p, err := configs.Project(where)
 	if err != nil {
-		return err //nolint:wrapcheck // it names file, line and column
+		return err
 	}
 	set, rolesErr := configs.Roles(where, nil)
 	checkout, _ := inspected(ctx, repo) // a directory that is no repository has a configuration too
 	t := g.trusting(where, checkout, &p, set)
 	if g.json() {
-		return json.NewEncoder(g.out).Encode(struct { //nolint:wrapcheck // the terminal
+		return json.NewEncoder(g.out).Encode(struct {
 			spec.Project
 			Requests []string `json:"requests,omitempty"`
 			Trusted  bool     `json:"trusted"`
@@ -53,12 +53,12 @@ func (g *globals) config(ctx context.Context, repo string) error {
 	}
 	text, err := yaml.Marshal(p)
 	if err != nil {
-		return err //nolint:wrapcheck // cannot fail for plain data
+		return err
 	}
 	about := t.text() + "trust: " + t.state()
 	if rolesErr != nil {
 		about += "\nthe role files have faults, and what they request may be missing here: divisi roles validate"
 	}
 	_, err = fmt.Fprintf(g.out, "%s# %s\n", text, strings.ReplaceAll(about, "\n", "\n# "))
-	return err //nolint:wrapcheck // the terminal
+	return err
 }

@@ -31,7 +31,7 @@ divisi config, divisi roles validate and divisi run --dry-run.` + codes(codeOK, 
 			}
 			out := json.NewEncoder(g.out)
 			out.SetIndent("", "  ")
-			return out.Encode(schema) //nolint:wrapcheck // the terminal
+			return out.Encode(schema)
 		},
 	}
 }

@@ -29,7 +29,7 @@ func checkSandbox(mode string) error {
 		}
 		return nil
 	case sandboxStrict:
-		return sandbox.Probe().Strict() //nolint:wrapcheck // it says what is missing and what to do
+		return sandbox.Probe().Strict()
 	default:
 		return usagef("--sandbox %q: want %s or %s", mode, sandboxAuto, sandboxStrict)
 	}

@@ -86,5 +86,5 @@ func (g *globals) compile(_ context.Context, name string) error {
 func encodeLine(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	return e.Encode(v) //nolint:wrapcheck // the terminal
+	return e.Encode(v)
 }

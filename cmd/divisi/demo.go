@@ -39,7 +39,7 @@ caught by its tester, a landing queue, one branch. No key, no network. Go and gi
 func (g *globals) demo(ctx context.Context, o runOptions) error {
 	gitCLI, err := git.New(ctx)
 	if err != nil {
-		return err //nolint:wrapcheck // it says what to install
+		return err
 	}
 	o.plan, o.demo = "plan.yaml", true
 	if err := o.check(nil, g); err != nil {
@@ -67,11 +67,11 @@ func (g *globals) demo(ctx context.Context, o runOptions) error {
 // playDemo makes the sample repository and carries the built-in plan out on it. It says whether a run has begun.
 func (g *globals) playDemo(ctx context.Context, gitCLI *git.Git, o runOptions) (begun bool, err error) {
 	if err := sample.Make(ctx, gitCLI, o.repo); err != nil {
-		return false, err //nolint:wrapcheck // it says what was being made
+		return false, err
 	}
 	text, err := sample.PlanFile()
 	if err != nil {
-		return false, err //nolint:wrapcheck // an embedded file
+		return false, err
 	}
 	if err := os.WriteFile(o.plan, text, 0o600); err != nil {
 		return false, fmt.Errorf("write the demo's plan: %w", err)

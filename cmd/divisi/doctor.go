@@ -86,7 +86,7 @@ func (d *doctor) examine(ctx context.Context) error {
 			}
 		}
 		if err := context.Cause(ctx); err != nil {
-			return err //nolint:wrapcheck // a person's signal
+			return err
 		}
 	}
 	if problems > 0 {
@@ -97,11 +97,11 @@ func (d *doctor) examine(ctx context.Context) error {
 
 func (d *doctor) tell(f finding) error {
 	if d.json() {
-		return json.NewEncoder(d.out).Encode(f) //nolint:wrapcheck // the terminal
+		return json.NewEncoder(d.out).Encode(f)
 	}
 	_, err := fmt.Fprintf(d.out, "%-8s %-10s %s\n", f.Status, f.Check, console.Sanitize(f.Seen))
 	if err == nil && f.Do != "" {
 		_, err = fmt.Fprintf(d.out, "%19s → %s\n", "", console.Sanitize(f.Do))
 	}
-	return err //nolint:wrapcheck // the terminal
+	return err
 }

@@ -72,13 +72,13 @@ func (d *doctor) bus(ctx context.Context) []finding {
 func roundTrip(ctx context.Context, o bus.Options) (err error) {
 	b, err := bus.Open(ctx, o)
 	if err != nil {
-		return err //nolint:wrapcheck // it names the server
+		return err
 	}
 	defer func() { err = errors.Join(err, b.Close(context.WithoutCancel(ctx))) }()
 	run := "doctor-" + newRunID(now())
 	filter := bus.TaskFilter(run)
 	if err := b.Enqueue(ctx, bus.TaskSubject("doctor", run, "probe"), run, []byte("ping")); err != nil {
-		return err //nolint:wrapcheck // it names the subject
+		return err
 	}
 	waiting, err := b.Queued(ctx, filter)
 	if err == nil && len(waiting) != 1 {

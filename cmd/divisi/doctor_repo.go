@@ -61,9 +61,9 @@ func inspected(ctx context.Context, dir string) (*git.Checkout, error) {
 	}
 	g, err := git.New(ctx)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what to install
+		return nil, err
 	}
-	return g.Inspect(ctx, dir) //nolint:wrapcheck // it names the directory
+	return g.Inspect(ctx, dir)
 }
 
 // findings show what the files of the repository request, and whether a run would ask.
@@ -130,7 +130,7 @@ func (s origin) connect(ctx context.Context) (m model.Model, end func(), err err
 	}
 	g, err := model.NewGemini(ctx, model.Options{})
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // it says what to set
+		return nil, nil, err
 	}
 	return g, g.Close, nil
 }
@@ -279,11 +279,11 @@ func (d *doctor) gate(g spec.Gate, how string, setup bool) finding {
 func (d *doctor) detected(ctx context.Context, p spec.Project) (gates []spec.Gate, err error) {
 	g, err := git.New(ctx)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what to install
+		return nil, err
 	}
 	checkout, err := g.Inspect(ctx, d.repo)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the directory
+		return nil, err
 	}
 	tmp, err := os.MkdirTemp("", "divisi-doctor-")
 	if err != nil {
@@ -292,7 +292,7 @@ func (d *doctor) detected(ctx context.Context, p spec.Project) (gates []spec.Gat
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	h := &holder{g: d.globals, git: g, checkout: checkout, spec: orchestrator.RunSpec{Project: p, Base: checkout.Head}}
 	if h.mirror, err = g.CreateMirror(ctx, filepath.Join(tmp, "repo.git"), checkout, checkout.Head); err != nil {
-		return nil, err //nolint:wrapcheck // it names the commit
+		return nil, err
 	}
 	if err := h.findGates(ctx); err != nil {
 		return nil, err

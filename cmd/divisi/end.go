@@ -27,7 +27,7 @@ func (g *globals) finish(ctx context.Context, h *holder, st *orchestrator.State,
 	if err != nil {
 		return err
 	}
-	switch st.Run { //nolint:exhaustive // a conductor returns at an end
+	switch st.Run {
 	case orchestrator.RunDone:
 		return nil
 	case orchestrator.RunParked:
@@ -81,7 +81,7 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *orchestrator.Stat
 			divisi, quote(h.checkout.Top), h.proposed))
 	}
 	_, err := fmt.Fprintf(g.out, "\nLook further:\n  %s\n", strings.Join(next, "\n  "))
-	return err //nolint:wrapcheck // the terminal
+	return err
 }
 
 // command is how this program was called, with the state directory where that is another than usual.
@@ -99,7 +99,7 @@ const maxStat = 30
 func (g *globals) printStat(ctx context.Context, h *holder, st *orchestrator.State) error {
 	changes, err := h.mirror.Changed(ctx, st.Spec.Base, st.Head)
 	if err != nil {
-		return err //nolint:wrapcheck // it names the commits
+		return err
 	}
 	added, deleted := 0, 0
 	w := tabwriter.NewWriter(g.out, 0, 0, 1, ' ', 0)
@@ -114,7 +114,7 @@ func (g *globals) printStat(ctx context.Context, h *holder, st *orchestrator.Sta
 		fmt.Fprintf(w, " … and %d more\n", more)
 	}
 	fmt.Fprintf(w, " %d files changed, %d insertions(+), %d deletions(-)\n", len(changes), added, deleted)
-	return w.Flush() //nolint:wrapcheck // the terminal
+	return w.Flush()
 }
 
 // quote makes a path safe to paste into a shell.

@@ -81,7 +81,7 @@ func (g *globals) showContext(ctx context.Context, e *subagents.Explainer, f exp
 	}
 	seen, err := e.Turn(ctx, f.turn)
 	if err != nil {
-		return err //nolint:wrapcheck // it names the attempt
+		return err
 	}
 	switch {
 	case f.raw:
@@ -90,7 +90,7 @@ func (g *globals) showContext(ctx context.Context, e *subagents.Explainer, f exp
 			return fmt.Errorf("write the request of turn %d: %w", seen.Turn, err)
 		}
 		_, err = fmt.Fprintf(g.out, "%s\n", body)
-		return err //nolint:wrapcheck // the terminal
+		return err
 	case g.json():
 		return encodeLine(g.out, seen)
 	default:
@@ -101,7 +101,7 @@ func (g *globals) showContext(ctx context.Context, e *subagents.Explainer, f exp
 func (g *globals) showCompactions(e *subagents.Explainer) error {
 	list, err := e.Compactions()
 	if err != nil {
-		return err //nolint:wrapcheck // it names the event
+		return err
 	}
 	if g.json() {
 		return encodeLine(g.out, map[string]any{"compactions": list})
@@ -115,7 +115,7 @@ func splitTask(name string) (run, task string, attempt int, err error) {
 	if len(parts) < 2 || len(parts) > 3 || parts[1] == "" {
 		return "", "", 0, usagef("%q: want RUN/TASK or RUN/TASK/ATTEMPT", name)
 	}
-	if len(parts) == 3 { //nolint:mnd // with an attempt
+	if len(parts) == 3 {
 		if attempt, err = strconv.Atoi(parts[2]); err != nil || attempt < 1 {
 			return "", "", 0, usagef("%q: the attempt counts from 1", name)
 		}
@@ -138,11 +138,11 @@ func whyNone(st *orchestrator.State, task string) string {
 func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, attempt int) (*subagents.Explainer, error) {
 	gitCLI, err := git.New(ctx)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what to install
+		return nil, err
 	}
 	mirror, err := gitCLI.OpenMirror(filepath.Join(g.runDir(run), "repo.git"))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the mirror
+		return nil, err
 	}
 	st, err := g.fold(ctx, b, run)
 	if err != nil {
@@ -155,7 +155,7 @@ func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, a
 	case errors.Is(err, orchestrator.ErrNotKept):
 		return nil, usagef("%v", err)
 	case err != nil:
-		return nil, err //nolint:wrapcheck // it names the attempt
+		return nil, err
 	}
 	if a.Role.Executor != spec.ExecutorModel {
 		return nil, usagef("%s was carried out by a command or by gates alone: no model saw anything", a.Agent())
@@ -164,5 +164,5 @@ func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, a
 	if slices.Contains(a.Role.Tools, spec.ToolDispatch) {
 		extra = append(extra, orchestrator.NewDispatch(b, run, nil, configs.PlanSchema(), st.Spec.Roles))
 	}
-	return subagents.NewExplainer(ctx, b, mirror, a, extra) //nolint:wrapcheck // it names the attempt
+	return subagents.NewExplainer(ctx, b, mirror, a, extra)
 }

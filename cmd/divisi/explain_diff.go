@@ -40,11 +40,11 @@ func (g *globals) showDiff(ctx context.Context, e *subagents.Explainer, turns st
 	}
 	a, err := e.Turn(ctx, from)
 	if err != nil {
-		return err //nolint:wrapcheck // it names the attempt
+		return err
 	}
 	b, err := e.Turn(ctx, to)
 	if err != nil {
-		return err //nolint:wrapcheck // it names the attempt
+		return err
 	}
 	d := diffRequests(sentParts(a), sentParts(b), a.TailParts, b.TailParts)
 	d.From, d.To = from, to

@@ -65,7 +65,7 @@ func writeSections(w io.Writer, trace []contextscope.Trace) error {
 			fmt.Fprintf(table, "\t\t\t- %s\n", console.Sanitize(n))
 		}
 	}
-	return table.Flush() //nolint:wrapcheck // the terminal
+	return table.Flush()
 }
 
 // originText says which processor wrote a part and from which event, by the handle that load_artifact takes; an event of
@@ -122,7 +122,7 @@ func responseText(response map[string]any) string {
 func writeCompactions(w io.Writer, list []subagents.Compacted) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(w, "nothing was compacted")
-		return err //nolint:wrapcheck // the terminal
+		return err
 	}
 	for _, c := range list {
 		fmt.Fprintf(w, "before turn %d: %s", c.Turn, c.Method)

@@ -20,7 +20,7 @@ func newHelp() *cobra.Command {
 					strings.Join(args, " "), nearest(args[0], names(c.Root())))
 			}
 			found.InitDefaultHelpFlag()
-			return found.Help() //nolint:wrapcheck // the terminal
+			return found.Help()
 		},
 	}
 }

@@ -73,7 +73,7 @@ func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *or
 	cfg.Ready = func(ctx context.Context) error { return worker.Start(ctx) }
 	cond, err := orchestrator.New(ctx, cfg)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the run
+		return nil, err
 	}
 	stopPage, err := h.page(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *or
 	defer release()
 	if !resume {
 		if err := cond.Start(ctx, h.spec); err != nil {
-			return nil, err //nolint:wrapcheck // it names the run
+			return nil, err
 		}
 	}
 	h.begun = true
@@ -96,7 +96,7 @@ func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *or
 	err = cond.Run(ctx)
 	worker.Stop()
 	h.propose(ctx, cond.State())
-	return cond.State(), err //nolint:wrapcheck // it names the run
+	return cond.State(), err
 }
 
 func (h *holder) conductorConfig(resume bool, newBudget *int) orchestrator.Config {
@@ -130,10 +130,10 @@ func (h *holder) page(ctx context.Context) (stop func(), err error) {
 	}
 	page, err := dashboard.New(dashboard.Options{Addr: h.dashboard, Run: h.run, Log: h.log(), Logger: h.g.log})
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the address
+		return nil, err
 	}
 	if err := page.Start(ctx); err != nil {
-		return nil, err //nolint:wrapcheck // it names the address
+		return nil, err
 	}
 	out := h.g.out
 	if h.g.json() {
@@ -201,11 +201,11 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 	parallel := max(1, h.spec.Parallel)
 	pool, err := workspace.NewPool(h.git, h.mirror, filepath.Join(h.dir, "slots"), parallel)
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // it names the directory
+		return nil, nil, err
 	}
 	toolchain, err := sandbox.AskGo(ctx)
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // it names the program
+		return nil, nil, err
 	}
 	hold := model.NewHold(st.Quotas)
 	models, err := h.service(ctx, st, newBudget, hold)

@@ -29,7 +29,7 @@ func (g *globals) cachesOf(c *git.Checkout, demo bool) (string, error) {
 	if demo {
 		id = "demo"
 	}
-	return filepath.Join(g.cachesDir(), id), err //nolint:wrapcheck // it names the directory
+	return filepath.Join(g.cachesDir(), id), err
 }
 
 // keep holds the caches of the run, and begins to remove what earlier runs left in the trash and caches that none has used for
@@ -37,11 +37,11 @@ func (g *globals) cachesOf(c *git.Checkout, demo bool) (string, error) {
 func (h *holder) keep() (release func(), err error) {
 	unlock, err := sandbox.HoldCaches(h.caches)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the file
+		return nil, err
 	}
 	if h.trash, err = workspace.OpenTrash(h.g.trashDir(), h.g.log); err != nil {
 		unlock()
-		return nil, err //nolint:wrapcheck // it names the directory
+		return nil, err
 	}
 	drop := func(dir string) error {
 		h.g.log.Info().Str("caches", dir).Msg("caches that no run has used for 30 days are removed")

@@ -54,7 +54,7 @@ func (h *holder) providers(ctx context.Context) (base model.Model, gemini *model
 		return nil, nil, fmt.Errorf("the model %s, for %s, is Gemini's: name one of yours for it in models of "+
 			".divisi/divisi.yaml, or give a key: %w", n.named(project), n.why, err)
 	default:
-		return nil, nil, err //nolint:wrapcheck // it says what to set
+		return nil, nil, err
 	}
 }
 
@@ -79,7 +79,6 @@ func (p place) connect(patience func(string) (first, silence time.Duration)) (*c
 				"(base_url) and which variable has the key (key_env)", p.keyEnv)
 		}
 	}
-	//nolint:wrapcheck // it says what is wrong
 	return chat.New(chat.Options{BaseURL: p.baseURL, Key: key, KeyEnv: p.keyEnv, Patience: patience})
 }
 

@@ -45,7 +45,7 @@ func (g *globals) publish(ctx context.Context, args []string) error {
 		Run: run, Bus: b, Clock: now, NewID: newID(), Log: g.log, Publish: h.publish,
 	})
 	if err != nil {
-		return err //nolint:wrapcheck // it names the run
+		return err
 	}
 	if err := g.checkLog(c.State(), run); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (g *globals) publish(ctx context.Context, args []string) error {
 		return encodeLine(g.out, line)
 	}
 	if _, err := fmt.Fprintf(g.out, "published %s%s; its final gates have not run\n", ref, unverifiedNote(why)); err != nil {
-		return err //nolint:wrapcheck // the terminal
+		return err
 	}
 	return g.printStat(ctx, h, c.State())
 }
@@ -78,11 +78,11 @@ func (h *holder) openRepositories(ctx context.Context, s orchestrator.RunSpec) e
 		return err
 	}
 	if h.git, err = git.New(ctx); err != nil {
-		return err //nolint:wrapcheck // it says what to install
+		return err
 	}
 	if h.checkout, err = h.origin(ctx, cmp.Or(m.Repo, s.Repo), s.Base); err != nil {
 		return err
 	}
 	h.mirror, err = h.git.OpenMirror(filepath.Join(h.dir, "repo.git"))
-	return err //nolint:wrapcheck // it names the mirror
+	return err
 }

@@ -26,7 +26,7 @@ func (g *globals) ask(ctx context.Context, run string, q orchestrator.Request) (
 	defer g.closeBus(b)
 	c, err := orchestrator.New(ctx, orchestrator.Config{Run: run, Bus: b, Clock: now, NewID: newID(), Log: g.log})
 	if err != nil {
-		return "", err //nolint:wrapcheck // it names the run
+		return "", err
 	}
 	if err := g.checkLog(c.State(), run); err != nil {
 		return "", err

@@ -62,7 +62,7 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	}
 	gitCLI, err := git.New(ctx)
 	if err != nil {
-		return err //nolint:wrapcheck // it says what to install
+		return err
 	}
 	h := &holder{
 		g: g, run: run, git: gitCLI, dashboard: o.dashboard, notices: notices(),
@@ -86,7 +86,7 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 		return err
 	}
 	if h.mirror, err = gitCLI.OpenMirror(filepath.Join(h.dir, "repo.git")); err != nil {
-		return err //nolint:wrapcheck // it names the mirror
+		return err
 	}
 	if h.caches, err = g.cachesOf(h.checkout, m.Demo); err != nil {
 		return err
@@ -152,7 +152,7 @@ func resumable(st *orchestrator.State, budget *int, unverified bool) error {
 		return usagef("run %s is over: %s; see: divisi show %s", st.Spec.Run, st.Run, st.Spec.Run)
 	case st.StoppedByBudget() && budget == nil:
 		return usagef("run %s has used %d of %d tokens; give it more: divisi resume %s --budget %d",
-			st.Spec.Run, st.Usage.Total(), st.Budget, st.Spec.Run, 2*st.Budget) //nolint:mnd // a suggestion
+			st.Spec.Run, st.Usage.Total(), st.Budget, st.Spec.Run, 2*st.Budget)
 	case budget != nil && *budget > 0 && *budget <= st.Usage.Total():
 		return usagef("--budget %d is for the whole run, which has used %d tokens already", *budget, st.Usage.Total())
 	case st.Unproven() && !unverified:

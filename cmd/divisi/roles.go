@@ -64,7 +64,7 @@ func (r *rolesCommand) load() (configs.RoleSet, error) {
 	if err := checkDir(r.repo); err != nil {
 		return configs.RoleSet{}, err
 	}
-	return configs.Roles(top(r.repo), r.files) //nolint:wrapcheck // it names file, line and column
+	return configs.Roles(top(r.repo), r.files)
 }
 
 func (r *rolesCommand) list() error {
@@ -85,7 +85,7 @@ func (r *rolesCommand) list() error {
 			name, executors(&role), listed(console.Sanitize(role.Description)), console.Sanitize(role.Source))
 	}
 	if err := w.Flush(); err != nil {
-		return err //nolint:wrapcheck // the terminal
+		return err
 	}
 	return r.notes(set, func(string) bool { return true })
 }
@@ -111,7 +111,7 @@ func executors(r *spec.Role) string {
 func (r *rolesCommand) notes(set configs.RoleSet, wanted func(file string) bool) error {
 	say := func(file, why string) error {
 		_, err := fmt.Fprintf(r.out, "note: %s: %s\n", console.Sanitize(file), console.Sanitize(why))
-		return err //nolint:wrapcheck // the terminal
+		return err
 	}
 	for _, s := range set.Skipped {
 		if !wanted(s.File) {

@@ -31,11 +31,11 @@ With --write it becomes .divisi/roles/NAME.md in the repository; a file that is 
 func (r *rolesCommand) begin(name string, write bool) (err error) {
 	text, err := configs.Starter(name)
 	if err != nil {
-		return err //nolint:wrapcheck // it says what is wrong with the name
+		return err
 	}
 	if !write {
 		_, err = fmt.Fprint(r.out, text)
-		return err //nolint:wrapcheck // the terminal
+		return err
 	}
 	if err := checkDir(r.repo); err != nil {
 		return err
@@ -64,5 +64,5 @@ func (r *rolesCommand) begin(name string, write bool) (err error) {
 	}
 	_, err = fmt.Fprintf(r.out, "wrote %s; when it is as you want it: divisi roles validate, and commit it\n",
 		path.Join(top(r.repo), file))
-	return err //nolint:wrapcheck // the terminal
+	return err
 }

@@ -36,7 +36,7 @@ func (r *rolesCommand) show(name string) error {
 	}
 	project, err := configs.Project(top(r.repo))
 	if err != nil {
-		return err //nolint:wrapcheck // it names file, line and column
+		return err
 	}
 	shown := shownRole{Role: role, Effective: role.Limits.Or(project.Limits)}
 	if role.Runs(spec.ExecutorModel) {
@@ -50,7 +50,7 @@ func (r *rolesCommand) show(name string) error {
 		shown.Problems = append(shown.Problems, err.Error())
 	}
 	if r.json() {
-		return json.NewEncoder(r.out).Encode(shown) //nolint:wrapcheck // the terminal
+		return json.NewEncoder(r.out).Encode(shown)
 	}
 	for _, f := range shown.lines() {
 		if f[1] != "" {
@@ -58,7 +58,7 @@ func (r *rolesCommand) show(name string) error {
 		}
 	}
 	_, err = fmt.Fprintf(r.out, "\n%s\n", sanitizeLines(role.Instruction))
-	return err //nolint:wrapcheck // the terminal
+	return err
 }
 
 // noRole says which roles there are, and why a file made none of that name.

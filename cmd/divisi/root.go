@@ -57,7 +57,7 @@ func (g *globals) stoppedBy(ctx context.Context, err error) error {
 // Under nohup a terminal that goes ends nothing.
 func signals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	got := make(chan os.Signal, 2) //nolint:mnd // two signals matter
+	got := make(chan os.Signal, 2)
 	done := make(chan struct{})
 	signal.Notify(got, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {

@@ -128,7 +128,7 @@ func oneGoal(_ *cobra.Command, args []string) error {
 func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*holder, error) {
 	gitCLI, err := git.New(ctx)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what to install
+		return nil, err
 	}
 	checkout, base, err := inspect(ctx, gitCLI, o)
 	if err != nil {
@@ -144,7 +144,7 @@ func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*ho
 	s := orchestrator.RunSpec{
 		Run: newRunID(now()), Goal: strings.Join(args, " "), Repo: checkout.Top, Base: base, Branch: checkout.Branch,
 		Submodules: checkout.Submodules,
-		Project:    project, Roles: set.Roles, Parallel: first(o.parallel, project.Parallel, 4), //nolint:mnd // design: default 4
+		Project:    project, Roles: set.Roles, Parallel: first(o.parallel, project.Parallel, 4),
 		Budget: first(o.budget, project.Budget), AutoApprove: o.yes, AllowUnverified: o.unverified,
 		Created: now(),
 	}
@@ -207,7 +207,7 @@ func (h *holder) readPlan(o runOptions) error {
 		err = positions.Error(append(problems, skippedRoles(plan, h.skipped)...))
 	}
 	if err != nil {
-		return err //nolint:wrapcheck // it names file, line and column
+		return err
 	}
 	h.spec.Plan, h.positions = &plan, positions
 	if h.spec.Goal = plan.Goal; h.spec.Goal == "" {
@@ -260,7 +260,7 @@ func inspect(ctx context.Context, g *git.Git, o runOptions) (*git.Checkout, stri
 		err = errors.Join(c.Writable(), g.CheckBranch(ctx, c, orchestrator.IntegrationRef("x")))
 	}
 	if err != nil {
-		return nil, "", err //nolint:wrapcheck // it names the directory
+		return nil, "", err
 	}
 	rev, dirty := o.base, withoutOwn(without(c.Dirty, c.Top, append(o.roles, o.plan, o.record, o.replay)), c.Top)
 	switch {
@@ -364,7 +364,7 @@ func (h *holder) findGates(ctx context.Context) error {
 	}
 	entries, err := h.mirror.Files(ctx, h.spec.Base)
 	if err != nil {
-		return err //nolint:wrapcheck // it names the commit
+		return err
 	}
 	files := make([]string, 0, len(entries))
 	for _, e := range entries {
@@ -384,10 +384,10 @@ func (h *holder) tryPlan(ctx context.Context, o runOptions) error {
 	}
 	data, problems, err := orchestrator.Prepare(ctx, *h.spec.Plan, h.spec, nil, h.tree(h.spec.Base))
 	if err != nil {
-		return err //nolint:wrapcheck // it names the task
+		return err
 	}
 	if len(problems) > 0 {
-		return h.positions.Error(problems) //nolint:wrapcheck // it names file, line and column
+		return h.positions.Error(problems)
 	}
 	if o.dryRun {
 		data.By = orchestrator.ByFile

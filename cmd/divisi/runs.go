@@ -187,7 +187,7 @@ func readMeta(dir string) (meta, error) {
 
 func parseMeta(data []byte) (m meta, err error) {
 	if err := json.Unmarshal(data, &m); err != nil {
-		return meta{}, err //nolint:wrapcheck // the caller names the file
+		return meta{}, err
 	}
 	return m, nil
 }
@@ -256,7 +256,7 @@ func (g *globals) listRuns(ctx context.Context) error {
 	if len(ids) == 0 && !g.json() {
 		fmt.Fprintf(g.out, "There are no runs in %s. Start one with: divisi demo\n", g.stateDir)
 	}
-	return w.Flush() //nolint:wrapcheck // the terminal
+	return w.Flush()
 }
 
 // standing is how a run stands: its report, and its state in one word.
@@ -325,7 +325,7 @@ func (g *globals) foldRun(ctx context.Context, run string) (st *orchestrator.Sta
 func (g *globals) fold(ctx context.Context, b *bus.Bus, run string) (*orchestrator.State, error) {
 	st, err := orchestrator.Fold(ctx, b, run)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the run
+		return nil, err
 	}
 	return st, g.checkLog(st, run)
 }

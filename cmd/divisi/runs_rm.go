@@ -73,7 +73,7 @@ func (r *remover) remove(ctx context.Context, args []string) error {
 	if !r.json() {
 		_, err = fmt.Fprintf(r.out, "freed %s\n", bytesText(r.freed))
 	}
-	return err //nolint:wrapcheck // the terminal
+	return err
 }
 
 // chosen resolves the runs that are named or old enough. No name means none: it is most likely a variable that is not set.
@@ -140,14 +140,14 @@ func (r *remover) removeRun(ctx context.Context, run string) (err error) {
 		return fmt.Errorf("%w\nThat file names its NATS server; to remove only what is here: divisi runs rm --local %s", err, run)
 	}
 	if err := os.MkdirAll(r.busDir(run), 0o700); err != nil {
-		return err //nolint:wrapcheck // it names the directory
+		return err
 	}
 	release, err := bus.Hold(r.busDir(run))
 	if errors.As(err, new(*bus.LockedError)) {
 		return usagef("it is active: end it first with divisi cancel %s", run)
 	}
 	if err != nil {
-		return err //nolint:wrapcheck // it names the directory
+		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	var there uint64
@@ -161,16 +161,16 @@ func (r *remover) removeRun(ctx context.Context, run string) (err error) {
 	}
 	branch := strings.TrimPrefix(orchestrator.IntegrationRef(run), "refs/heads/")
 	_, err = fmt.Fprintf(r.out, "a branch that it published stays; to delete it: git -C %s branch -D %s\n", quote(m.Repo), branch)
-	return err //nolint:wrapcheck // the terminal
+	return err
 }
 
 func (r *remover) forget(ctx context.Context, run, url string) (freed uint64, err error) {
 	b, err := bus.Open(ctx, bus.Options{URL: url, Log: r.log})
 	if err != nil {
-		return 0, err //nolint:wrapcheck // it names the server
+		return 0, err
 	}
 	defer r.closeBus(b)
-	return b.Forget(ctx, run) //nolint:wrapcheck // it names the run
+	return b.Forget(ctx, run)
 }
 
 // old reports whether nothing was put into a directory of this user for some time.
@@ -218,7 +218,7 @@ func (r *remover) removeDir(what, dir string, there uint64) error {
 				here += uint64(max(0, info.Size()))
 			}
 		}
-		return nil //nolint:nilerr // what cannot be measured can still be removed
+		return nil
 	})
 	if err = errors.Join(err, workspace.Remove(dir)); err != nil {
 		return fmt.Errorf("remove %s: %w", dir, err)
@@ -231,5 +231,5 @@ func (r *remover) removeDir(what, dir string, there uint64) error {
 		text += ", and " + bytesText(there) + " on its NATS server"
 	}
 	_, err = fmt.Fprintf(r.out, "removed %s: %s\n", what, text)
-	return err //nolint:wrapcheck // the terminal
+	return err
 }

@@ -21,7 +21,7 @@ answer. It is kept in the log first: a run that is stopped can be written to, an
 with it. When the agent was told is in divisi show RUN/TASK.` + codes(codeOK, codeUsage, codeMachine),
 		Example: `  divisi send 1f2e/api "Keep the old name as an alias"
   divisi send 1f2e "Leave the generated files out"`,
-		Args: cobra.ExactArgs(2), //nolint:mnd // where to, and what
+		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error { return g.send(c.Context(), args[0], args[1]) },
 	}
 	c.ValidArgsFunction = g.completeRuns
@@ -46,5 +46,5 @@ func (g *globals) said(run, becomes string) error {
 		return encodeLine(g.out, map[string]string{"run": run, "becomes": becomes})
 	}
 	_, err := fmt.Fprintf(g.out, "%s: %s\n", run, console.Sanitize(becomes))
-	return err //nolint:wrapcheck // the terminal
+	return err
 }

@@ -29,15 +29,15 @@ func (h *holder) shards(ctx context.Context, commit string, command []string) ([
 	}()
 	pool, err := workspace.NewPool(h.git, h.mirror, filepath.Join(dir, "slots"), 1)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the directory
+		return nil, err
 	}
 	slot, err := pool.Acquire(ctx)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the context's
+		return nil, err
 	}
 	defer pool.Release(slot)
 	if err := slot.Reset(ctx, commit); err != nil {
-		return nil, err //nolint:wrapcheck // it names the slot
+		return nil, err
 	}
 	c, err := h.shardCommand(ctx, sandbox.Place{
 		Tree: slot.Dir(), Home: filepath.Join(dir, "home"), Temp: filepath.Join(dir, "tmp"),
@@ -70,11 +70,11 @@ func (h *holder) shardCommand(ctx context.Context, place sandbox.Place) (sandbox
 	}
 	toolchain, err := sandbox.AskGo(ctx)
 	if err != nil {
-		return c, err //nolint:wrapcheck // it names the program
+		return c, err
 	}
 	cache, err := sandbox.Caches{Dir: h.caches, Go: toolchain}.For(sandbox.Agents, place, scratch)
 	if err != nil {
-		return c, err //nolint:wrapcheck // it names the directory
+		return c, err
 	}
 	c.Place.Downloads = cache.Downloads
 	cache.Env["DIVISI_RUN"] = h.run
@@ -84,5 +84,5 @@ func (h *holder) shardCommand(ctx context.Context, place sandbox.Place) (sandbox
 		Base: os.Environ(), Tools: tools, Path: cache.Path, Home: place.Seen().Home, Temp: place.Seen().Temp,
 		Extra: h.spec.Project.Env, Vars: cache.Env,
 	})
-	return c, err //nolint:wrapcheck // it names the variable
+	return c, err
 }

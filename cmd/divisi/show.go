@@ -53,7 +53,7 @@ func (g *globals) show(ctx context.Context, args []string) error {
 
 func (g *globals) printReport(r orchestrator.Report) error {
 	if g.json() {
-		return json.NewEncoder(g.out).Encode(r) //nolint:wrapcheck // the terminal
+		return json.NewEncoder(g.out).Encode(r)
 	}
 	return writeReport(g.out, r, width(g.out))
 }
@@ -176,7 +176,7 @@ func (g *globals) showTask(st *orchestrator.State, id string) error {
 			continue
 		}
 		if g.json() {
-			return json.NewEncoder(g.out).Encode(t) //nolint:wrapcheck // the terminal
+			return json.NewEncoder(g.out).Encode(t)
 		}
 		return writeTask(g.out, t, st)
 	}
@@ -243,6 +243,6 @@ func writeOthers(w io.Writer, t orchestrator.TaskReport) {
 	}
 }
 
-func short(commit string) string { return commit[:min(len(commit), 12)] } //nolint:mnd // as git abbreviates
+func short(commit string) string { return commit[:min(len(commit), 12)] }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -62,7 +62,7 @@ func (g *globals) summarise(st *orchestrator.State) {
 func (g *globals) writeSummary(run string, r orchestrator.Report) error {
 	held, err := bus.Taken(g.busDir(run))
 	if err != nil {
-		return err //nolint:wrapcheck // it names the file
+		return err
 	}
 	data, err := json.Marshal(summary{summaryVersion, held, r})
 	if err == nil {

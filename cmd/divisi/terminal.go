@@ -16,13 +16,13 @@ import (
 // width returns a terminal's width in cells, and 100 for anything else.
 func width(w io.Writer) int {
 	columns, _ := size(w)
-	return cmp.Or(columns, 100) //nolint:mnd // a page
+	return cmp.Or(columns, 100)
 }
 
 // height returns a terminal's height in cells, and 24 for anything else.
 func height(w io.Writer) int {
 	_, lines := size(w)
-	return cmp.Or(lines, 24) //nolint:mnd // a screen
+	return cmp.Or(lines, 24)
 }
 
 func size(w io.Writer) (columns, lines int) {
@@ -62,7 +62,7 @@ func (r *redirect) set(to io.Writer) io.Writer {
 func (r *redirect) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.to.Write(p) //nolint:wrapcheck // the target's
+	return r.to.Write(p)
 }
 
 // colourful honours NO_COLOR (no-color.org).

@@ -52,7 +52,7 @@ func (g *globals) decisions(checkout *git.Checkout) (*trust.Store, error) {
 	}
 	identity, err := checkout.Identity()
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the directory
+		return nil, err
 	}
 	store, err := trust.Open(filepath.Join(g.stateDir, "trust"), identity, checkout.CommonDir,
 		checkout.Top, strings.TrimSuffix(checkout.CommonDir, string(filepath.Separator)+".git"))
@@ -120,7 +120,7 @@ func (t *trusting) ask(ctx context.Context, g *globals) error {
 	}
 	_, err := fmt.Fprintf(to, "%sTrust the repository with this list of %d? [y/N] ", t.text(), len(t.requests))
 	if err != nil {
-		return err //nolint:wrapcheck // the terminal
+		return err
 	}
 	yes, err := answer(ctx, func() (bool, error) { return console.Yes(g.in) })
 	if err == nil && !yes {
@@ -135,7 +135,7 @@ func (t *trusting) ask(ctx context.Context, g *globals) error {
 func (t *trusting) agree() (err error) {
 	t.earlier, err = t.store.Write(t.requests, now())
 	t.trusted = err == nil
-	return err //nolint:wrapcheck // it says what failed
+	return err
 }
 
 // show tells the requests, listed as text says, where nothing is asked.
@@ -144,7 +144,7 @@ func (t *trusting) show(g *globals, list string) error {
 		return encodeLine(g.out, map[string]any{"requests": t.requests, "trusted": t.trusted})
 	}
 	_, err := fmt.Fprintf(g.out, "%strust: %s\n", list, t.state())
-	return err //nolint:wrapcheck // the terminal
+	return err
 }
 
 func newTrust(g *globals) *cobra.Command {
@@ -211,5 +211,5 @@ func (g *globals) revoke(checkout *git.Checkout) error {
 	if err == nil {
 		_, err = fmt.Fprintln(g.out, said)
 	}
-	return err //nolint:wrapcheck // it names the file
+	return err
 }

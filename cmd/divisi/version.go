@@ -22,7 +22,7 @@ func newVersion(g *globals) *cobra.Command {
 				})
 			}
 			_, err := fmt.Fprintf(g.out, "divisi %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err //nolint:wrapcheck // the terminal
+			return err
 		},
 	}
 }

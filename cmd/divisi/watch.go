@@ -57,7 +57,7 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 		st, err := g.fold(ctx, b, run)
 		return g.abandoned(run, st, err)
 	}
-	return err //nolint:wrapcheck // it names the log
+	return err
 }
 
 // finished is a log to which nobody appends: its tail ends where the log ends, so that the store is not held for longer.
@@ -78,7 +78,7 @@ func (g *globals) abandoned(run string, st *orchestrator.State, err error) error
 		next = "only the version of Divisi that wrote its log can go on with it"
 	}
 	_, err = fmt.Fprintf(g.err, "divisi: no process carries run %s out now; %s\n", run, next)
-	return err //nolint:wrapcheck // the terminal
+	return err
 }
 
 // newConsole makes the view of a run that fits standard output.

@@ -17,7 +17,7 @@ import (
 )
 
 // names are the files that are looked for, in order: of several in one directory the first counts.
-var names = []string{"AGENTS.md", "GEMINI.md", "CLAUDE.md"} //nolint:gochecknoglobals // a constant list
+var names = []string{"AGENTS.md", "GEMINI.md", "CLAUDE.md"}
 
 const (
 	// maxFile bounds what is taken of one file, maxAll what is taken of all, in bytes.

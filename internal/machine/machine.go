@@ -19,7 +19,7 @@ type Fault struct{ What, Path string } //nolint:errname // the design's word for
 func (f *Fault) Error() string { return strings.TrimSuffix(f.What+" at "+f.Path, " at ") }
 
 // lacking has the disk's errors first. A disk that cannot be read (EIO) is not among them: it does not recover by itself.
-var lacking = []syscall.Errno{ //nolint:gochecknoglobals // a constant table
+var lacking = []syscall.Errno{
 	syscall.ENOSPC, syscall.EDQUOT, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN,
 }
 

@@ -238,11 +238,11 @@ func (c Choice) thinking(asked *genai.ThinkingConfig, info Info) *genai.Thinking
 // sheds says that this model cannot answer at present and another may: it is overloaded or silent, its server fails, or a
 // quota of its own is used up. What the network or a quota of the whole project refuses, it refuses to all.
 func (e *Error) sheds() bool {
-	switch e.Class { //nolint:exhaustive // the others are of the request, the answer or the caller
+	switch e.Class {
 	case Overloaded, Stalled:
 		return true
 	case Unavailable:
-		return e.Status >= 500 //nolint:mnd // the server answered, and failed
+		return e.Status >= 500
 	case RateLimited:
 		return !e.project
 	default:
@@ -253,7 +253,7 @@ func (e *Error) sheds() bool {
 // unfit says of a stand-in's failure that it tells something of the stand-in and nothing of the turn: the next one is asked,
 // and in the end the own model's failure counts.
 func (e *Error) unfit() bool {
-	switch e.Class { //nolint:exhaustive // the others are answers, or the caller's
+	switch e.Class {
 	case Unavailable, RateLimited, Invalid, Auth, TooLong:
 		return true
 	default:

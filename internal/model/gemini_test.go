@@ -323,7 +323,7 @@ func TestConnectionsAreReused(t *testing.T) {
 }
 
 // The SDK's log lines would run through a terminal display. This test owns the process's logger, so it is not parallel.
-func TestStandardLogStaysSilent(t *testing.T) { //nolint:paralleltest // it replaces the process's logger
+func TestStandardLogStaysSilent(t *testing.T) {
 	var logged bytes.Buffer
 	before := log.Writer()
 	log.SetOutput(&logged)

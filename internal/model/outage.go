@@ -33,7 +33,7 @@ func (m enduring) Generate(ctx context.Context, req *Request) iter.Seq2[Event, e
 				return
 			case err == nil:
 				return // the consumer broke off
-			case try == 2: //nolint:mnd // the try that would come
+			case try == 2:
 				end = time.Now().Add(m.most)
 			}
 			wasted = wasted.Add(err.Usage)

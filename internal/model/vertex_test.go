@@ -20,7 +20,7 @@ import (
 )
 
 // TestVertexUsesDefaultCredentials sets the real environment, because Google's libraries read it themselves.
-func TestVertexUsesDefaultCredentials(t *testing.T) { //nolint:paralleltest // it sets the process's environment
+func TestVertexUsesDefaultCredentials(t *testing.T) {
 	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if _, err := fmt.Fprint(w, `{"access_token":"adc-token","token_type":"Bearer","expires_in":3600}`); err != nil {

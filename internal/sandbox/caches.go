@@ -93,7 +93,7 @@ func makeBelow(root string, dirs []string) error {
 	}
 	r, err := os.OpenRoot(root)
 	if err != nil {
-		return err //nolint:wrapcheck // it names the directory
+		return err
 	}
 	defer r.Close() // a handle
 	for _, dir := range dirs {
@@ -116,13 +116,13 @@ func makeOpen(r *os.Root, dir string) error {
 		}
 		part := dir[:i]
 		if err := r.MkdirAll(part, 0o700); err != nil {
-			return err //nolint:wrapcheck // the caller names it
+			return err
 		}
 		if info, err := r.Lstat(part); err != nil || !info.IsDir() {
 			return cmp.Or(err, error(syscall.ENOTDIR))
 		}
 		if err := r.Chmod(part, 0o700); err != nil {
-			return err //nolint:wrapcheck // the caller names it
+			return err
 		}
 	}
 	return nil

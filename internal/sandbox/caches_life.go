@@ -78,7 +78,7 @@ func dropOne(dir string, unused time.Time, drop func(string) error) error {
 func TryLock(path string) (*os.File, error) {
 	f, err := lockFile(path, false, false)
 	if errors.Is(err, errHeld) {
-		return nil, nil //nolint:nilnil // there is another
+		return nil, nil
 	}
 	return f, err
 }

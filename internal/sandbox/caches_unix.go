@@ -21,7 +21,7 @@ func lockFile(path string, shared, wait bool) (*os.File, error) {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the file
+		return nil, err
 	}
 	for {
 		err := syscall.Flock(int(f.Fd()), how)

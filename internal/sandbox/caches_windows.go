@@ -4,5 +4,5 @@ import "os"
 
 // lockFile locks nothing: a cache that two make at once may be thrown away once too often.
 func lockFile(path string, _, _ bool) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:wrapcheck // it names the file
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }

@@ -64,7 +64,7 @@ func (w *way) receive() (net.Listener, error) {
 	data, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
 	n, got, _, _, err := unixConn.ReadMsgUnix(data, rights)
 	if n == 0 {
-		return nil, nil //nolint:nilerr // the stage reports by itself why it ended
+		return nil, nil
 	}
 	var fds []int
 	messages, failed := unix.ParseSocketControlMessage(rights[:got])

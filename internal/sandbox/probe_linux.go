@@ -103,7 +103,7 @@ func makeTryDir() (string, error) {
 			return dir, nil
 		}
 	}
-	return os.MkdirTemp("", "divisi-probe-") //nolint:wrapcheck // it names the directory
+	return os.MkdirTemp("", "divisi-probe-")
 }
 
 // tryOut runs what must fail at a level. Leaks without which there is still confinement are returned; an error means that the

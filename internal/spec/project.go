@@ -164,7 +164,7 @@ func (p *Project) Model(model string) Model {
 // UsableWindow is how many tokens a request may have: the model's window less a reserve for its answer, of max_output tokens
 // but at most a quarter of the window. 0 means that the window is not known, and nothing is bounded.
 func UsableWindow(m Model) int {
-	reserve := m.Window / 4 //nolint:mnd // a quarter
+	reserve := m.Window / 4
 	if m.MaxOutput > 0 {
 		reserve = min(reserve, m.MaxOutput)
 	}
@@ -180,7 +180,7 @@ func (p *Project) RoleProblems(role *Role) []Problem {
 	if !role.Runs(ExecutorModel) || window == 0 {
 		return v.list
 	}
-	if tokens := (len(role.Instruction) + 3) / 4; tokens >= window { //nolint:mnd // a token is four bytes
+	if tokens := (len(role.Instruction) + 3) / 4; tokens >= window {
 		v.addf("instruction", "", "the instruction of role %s has about %d tokens, and its model %s takes %d: "+
 			"shorten it, or give the role a model with a larger window", role.Name, tokens, p.ModelName(role.Model), window)
 	}

@@ -83,4 +83,4 @@ func (s *Store) Write(requests []string, at time.Time) (*Decision, error) {
 }
 
 // Forget removes the decision, also one that does not count; the error is fs.ErrNotExist where there is none.
-func (s *Store) Forget() error { return os.Remove(s.path) } //nolint:wrapcheck // it names the file
+func (s *Store) Forget() error { return os.Remove(s.path) }

@@ -37,7 +37,6 @@ const (
 // counts are what one file, or all files of a language, have of each kind.
 type counts [kinds]int
 
-//nolint:gochecknoglobals // a constant list
 var findings = [kinds]string{
 	"fewer tests", "fewer assertions", "more skips", "more tests that assert nothing", "more files whose tests never run",
 }

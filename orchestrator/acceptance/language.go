@@ -25,7 +25,7 @@ var (
 	hashes  = re(`(?m)(?:^|[ \t])#.*$`)
 )
 
-var languages = []language{ //nolint:gochecknoglobals // a constant table
+var languages = []language{
 	{file: re(`_test\.go$`)},
 	{ // JavaScript and TypeScript
 		re(`(?:[._-](?:test|spec)|(?:^|/)__tests__/.*)\.[cm]?[jt]sx?$`), slashes,

@@ -45,7 +45,7 @@ func linesOf(e *contextscope.Event) []line {
 
 func lineOf(e *contextscope.Event) line {
 	var l line
-	switch e.Kind { //nolint:exhaustive // turns, tools, usage and the like are for the dashboard
+	switch e.Kind {
 	case contextscope.KindRun:
 		l = runLine(data[orchestrator.RunData](e))
 	case contextscope.KindPlan:
@@ -262,7 +262,7 @@ func nudgeLine(e *contextscope.Event, n wire.Nudge) line {
 
 // waitLine tells what an agent's model is waited for, once: of the tries that follow the live part tells.
 func waitLine(e *contextscope.Event, p wire.Progress) line {
-	if w := p.Wait; w != nil && w.Try <= 2 { //nolint:mnd // the try behind the first that failed
+	if w := p.Wait; w != nil && w.Try <= 2 {
 		return line{who(e) + ": " + w.String(), warn}
 	}
 	return line{}

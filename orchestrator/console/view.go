@@ -68,7 +68,7 @@ func (v *view) apply(e *contextscope.Event) {
 	if v.run == "" {
 		v.run = e.Run
 	}
-	switch e.Kind { //nolint:exhaustive // the others are an agent's own
+	switch e.Kind {
 	case contextscope.KindRun:
 		v.applyRun(e, data[orchestrator.RunData](e))
 	case contextscope.KindPlan:
@@ -204,7 +204,7 @@ func (v *view) applyAgent(e *contextscope.Event) {
 	if id == "" {
 		id = fmt.Sprintf("%s/%d", e.Task, e.Attempt)
 	}
-	switch e.Kind { //nolint:exhaustive // the others change nothing that is shown
+	switch e.Kind {
 	case contextscope.KindStarted:
 		v.dismiss(func(a *agent) bool { return a.id == id })
 		v.agents = append(v.agents, &agent{id: id, task: e.Task, role: e.Role, doing: "starting", since: e.Time})

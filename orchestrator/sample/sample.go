@@ -24,7 +24,7 @@ const Wrong = "invoices"
 type thing struct{ Name, Things, Type, Sep, Wrong string }
 
 // things are the packages that use the deprecated helper; with strutil, text, rates and the codemod they make 24.
-var things = []thing{ //nolint:gochecknoglobals // a constant table
+var things = []thing{
 	{Name: "anchors", Things: "anchors", Type: "Anchor", Sep: " / "},
 	{Name: "berths", Things: "berths", Type: "Berth", Sep: " - "},
 	{Name: "cargo", Things: "pieces of cargo", Type: "Piece", Sep: " | "},
@@ -48,7 +48,7 @@ var things = []thing{ //nolint:gochecknoglobals // a constant table
 }
 
 // PlanFile returns the built-in plan's text.
-func PlanFile() ([]byte, error) { return tree.ReadFile("tree/plan.yaml") } //nolint:wrapcheck // an embedded file
+func PlanFile() ([]byte, error) { return tree.ReadFile("tree/plan.yaml") }
 
 // steps are the commits of the history, each with the files that it adds.
 func steps() []step {
@@ -57,7 +57,7 @@ func steps() []step {
 		"internal/strutil/strutil.go": "base/strutil.go",
 		"internal/rates/rates.go":     "base/rates.go", "internal/rates/rates_test.go": "base/rates_test.go",
 	}}
-	half := len(things) / 2 //nolint:mnd // two commits of like size
+	half := len(things) / 2
 	return []step{
 		base,
 		packages("Add the water side", things[:half]),

@@ -173,7 +173,7 @@ func openReport(root *os.Root, name string, begin time.Time) (*os.File, error) {
 		return nil, fmt.Errorf("open the report %s: %w", name, err)
 	}
 	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // there is none in the tree
+		return nil, nil
 	}
 	info, err := report.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.ModTime().Before(begin.Truncate(time.Second)) {

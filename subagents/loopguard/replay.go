@@ -76,7 +76,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 		}
 		line = append(line, part...)
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err //nolint:wrapcheck // the caller names the line
+			return line, err
 		}
 	}
 }
@@ -228,5 +228,5 @@ func textOf(name string, body []byte) (string, error) {
 func decode(body []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
-	return dec.Decode(v) //nolint:wrapcheck // the callers say what was read
+	return dec.Decode(v)
 }

@@ -102,7 +102,7 @@ func (t *search) directory(ctx context.Context, q *query, dir string) error {
 		info, err := entry.Info()
 		if err != nil || info.Size() > maxSearched || linkCount(info) > 1 {
 			q.skipped++
-			return nil //nolint:nilerr // counted and reported: one unreadable file does not end a search
+			return nil
 		}
 		if known && !matching[name] {
 			return nil
@@ -110,7 +110,7 @@ func (t *search) directory(ctx context.Context, q *query, dir string) error {
 		data, _, err := t.files.readReal(name, name, maxSearched)
 		if err != nil {
 			q.skipped++
-			return nil //nolint:nilerr // as above
+			return nil
 		}
 		if q.searched++; q.searched%beatSearched == 0 {
 			Beat(ctx, fmt.Sprintf("%d files searched, %d lines match", q.searched, q.matches))

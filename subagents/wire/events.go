@@ -111,7 +111,7 @@ func fault(e *contextscope.Event) error {
 	case into == nil:
 		return nil
 	case len(e.Data) > 0:
-		return json.Unmarshal(e.Data, into) //nolint:wrapcheck // Unread says of what
+		return json.Unmarshal(e.Data, into)
 	case e.Content == nil:
 		return errors.New("it holds nothing")
 	default:
@@ -121,7 +121,7 @@ func fault(e *contextscope.Event) error {
 
 // conductors says whether the conductor alone writes events of a kind.
 func conductors(kind contextscope.Kind) bool {
-	switch kind { //nolint:exhaustive // all others are agents'
+	switch kind {
 	case contextscope.KindRun, contextscope.KindPlan, contextscope.KindTask, contextscope.KindLanding,
 		contextscope.KindAnswer:
 		return true
@@ -132,7 +132,7 @@ func conductors(kind contextscope.Kind) bool {
 
 // dataOf returns room for the data of an agent's event; nil for kinds that have none, or that the conductor alone reads.
 func dataOf(kind contextscope.Kind) (into any, known bool) {
-	switch kind { //nolint:exhaustive // what is unreadable is never stored
+	switch kind {
 	case contextscope.KindStarted:
 		into = new(Started)
 	case contextscope.KindTurn:

@@ -19,7 +19,7 @@ const (
 var errLoose = errors.New("the message is too large")
 
 // gzipMagic begins every pressed message, and no JSON.
-var gzipMagic = []byte{0x1f, 0x8b} //nolint:gochecknoglobals // a constant
+var gzipMagic = []byte{0x1f, 0x8b}
 
 // Press returns a message of the log in the form in which it travels: as it is, or, where it would not fit into a message of
 // the bus, compressed. A plan of thousands of tasks says the same words thousands of times. What is too large even so is left

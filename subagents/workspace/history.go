@@ -48,7 +48,7 @@ func (s *Slot) Match(ctx context.Context, re *regexp.Regexp, files []string) ([]
 	}
 	entries, err := s.repo.Files(ctx, tree)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the tree
+		return nil, err
 	}
 	var places []string
 	err = s.repo.Match(ctx, entries, files, re, func(path string, content []byte) {

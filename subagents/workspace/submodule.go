@@ -37,7 +37,7 @@ func (s *Slot) emptySubmodules(ctx context.Context) error {
 			return nil
 		}
 		if err := root.RemoveAll(path); err != nil {
-			return err //nolint:wrapcheck // it names the path
+			return err
 		}
 		return root.MkdirAll(path, 0o755)
 	})

@@ -53,7 +53,7 @@ func (d directory) read(name string) ([]byte, error) {
 	info, err := os.Lstat(d.path(name))
 	switch {
 	case err != nil:
-		return nil, err //nolint:wrapcheck // it names the file
+		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a plain file", name)
 	case info.Size() > maxFile:
@@ -61,7 +61,7 @@ func (d directory) read(name string) ([]byte, error) {
 	}
 	f, err := os.Open(d.path(name))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the file
+		return nil, err
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile))
@@ -91,7 +91,7 @@ func (d directory) marker() (marker, error) {
 func (d directory) names() ([]string, error) {
 	entries, err := os.ReadDir(string(d))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the directory
+		return nil, err
 	}
 	var out []string
 	for _, e := range entries {
@@ -109,5 +109,5 @@ func (d directory) empty() (bool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
-	return len(entries) == 0, err //nolint:wrapcheck // it names the directory
+	return len(entries) == 0, err
 }

@@ -43,7 +43,7 @@ type recordedTexts struct {
 func (e recordedTexts) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := e.Embedder.Embed(ctx, texts)
 	if err != nil || len(vectors) != len(texts) {
-		return vectors, err //nolint:wrapcheck // the embedder's own
+		return vectors, err
 	}
 	for i, text := range texts {
 		x := embedding{e.Name(), text, vectors[i]}

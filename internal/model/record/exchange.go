@@ -209,5 +209,5 @@ func marshal(v any, indent string) ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", indent)
 	err := enc.Encode(v)
-	return b.Bytes(), err //nolint:wrapcheck // the caller says of what
+	return b.Bytes(), err
 }
