@@ -20,9 +20,9 @@ type Policy struct {
 	Outage time.Duration
 }
 
-// New returns base behind the wait for a service that is away, fallback, validation, continuation, budget, retries and hold, from the outside in. Callers see none of the passing failures: what comes out is an
-// answer, or an *Error that trying again at once will not mend. All who share the model share what is known of models that
-// rest.
+// New returns base behind the wait for a service that is away, fallback, validation, continuation, budget, retries and hold,
+// from the outside in. Callers see none of the passing failures: what comes out is an answer, or an *Error that trying again
+// at once will not mend. All who share the model share what is known of models that rest.
 func New(base Model, p Policy) Model {
 	if p.Hold == nil {
 		p.Hold = NewHold(nil)
