@@ -20,6 +20,9 @@ func work() *story {
 	}
 	s.read("a.go", 3000)
 	s.tools(spec.ToolEditFile, map[string]any{"path": "./pkg/a.go", "old_text": strings.Repeat("old", 1000)}, map[string]any{"output": "ok"})
+	s.tools(spec.ToolEditFile, map[string]any{"edits": []any{
+		map[string]any{"path": "pkg/c.go"}, map[string]any{"path": "./pkg/a.go"}, map[string]any{"path": 1}, "no edit",
+	}}, map[string]any{"output": "ok"})
 	s.tools(spec.ToolWriteFile, map[string]any{"path": "b.go"}, map[string]any{"output": "ok"})
 	s.tools(spec.ToolEditFile, map[string]any{"path": "refused.go"}, map[string]any{"error": "not in the write set"})
 	s.told(KindSteering, "Keep the old name\nas an alias.")
@@ -54,6 +57,7 @@ func TestJobPinsFactsFoundByCode(t *testing.T) {
 		{FactChangedFile, "b.go"},
 		{FactChangedFile, "from-the-tree.go"},
 		{FactChangedFile, "pkg/a.go"},
+		{FactChangedFile, "pkg/c.go"},
 		{FactRedGate, "go test ./...\nok pkg\n--- FAIL: TestFoo\nwant 1\nFAIL"},
 		{FactRedGate, "false x\n[no output]"},
 	}, workJob(t).Pinned, "no refused edit, no command that passed later, nothing after the range")
@@ -114,7 +118,7 @@ func TestJobCutsTheOldestMaterialToItsLimit(t *testing.T) {
 func good() Snapshot {
 	return Snapshot{
 		OverallGoal:     "Rename Foo to Bar.",
-		FileSystemState: "./pkg/a.go: edited, b.go: written",
+		FileSystemState: "./pkg/a.go and pkg/c.go: edited, b.go: written",
 		RecentActions:   "go test ./... fails: --- FAIL: TestFoo; `false x` fails",
 	}
 }
@@ -128,7 +132,7 @@ func TestCheckWantsFactsNamed(t *testing.T) {
 		want  string
 	}{
 		"goal": {func(s *Snapshot) { s.OverallGoal = "" }, "<overall_goal> is empty"},
-		"path": {func(s *Snapshot) { s.FileSystemState = "b.go and pkg/a.go.bak, x/pkg/a.go" }, `"pkg/a.go" is not named`},
+		"path": {func(s *Snapshot) { s.FileSystemState = "b.go, pkg/c.go and pkg/a.go.bak, x/pkg/a.go" }, `"pkg/a.go" is not named`},
 		"red":  {func(s *Snapshot) { s.RecentActions = "false x" }, `"go test ./..." is not named`},
 		"long": {func(s *Snapshot) { s.KeyKnowledge = strings.Repeat("long ", 5000) }, "too long"},
 	} {
@@ -143,7 +147,7 @@ func TestCheckWantsFactsNamed(t *testing.T) {
 	require.Len(t, job.Check(pinned), 2, "what code pins is not what the model said")
 	named := good()
 	named.FileSystemState = ""
-	named.CurrentPlan = []Step{{StepDone, "edit pkg/a.go."}, {StepToDo, "look at (b.go)"}}
+	named.CurrentPlan = []Step{{StepDone, "edit pkg/a.go, pkg/c.go."}, {StepToDo, "look at (b.go)"}}
 	require.Empty(t, job.Check(named), "the plan counts too")
 }
 
@@ -166,7 +170,7 @@ func TestRecordsSayWhatTheyStandFor(t *testing.T) {
 		[]any{done.From, done.To, done.Turns, done.Before, done.Trigger})
 	require.Less(t, done.After, done.Before)
 	require.Equal(t, []string{
-		"changed b.go", "changed from-the-tree.go", "changed pkg/a.go", "red go test ./...", "red false x",
+		"changed b.go", "changed from-the-tree.go", "changed pkg/a.go", "changed pkg/c.go", "red go test ./...", "red false x",
 	}, done.Kept)
 	s, err := ReadSnapshot(done.Snapshot)
 	require.NoError(t, err)

@@ -68,16 +68,32 @@ func answeredCalls(events []Event) []answered {
 	return out
 }
 
-// pathOf is the path that a call changed, or "" where it changed none.
-func (a answered) pathOf() string {
+// changed are the paths that a call changed.
+func (a answered) changed() (paths []string) {
 	if _, failed := a.result[errorKey]; failed || !spec.WritingTool(a.call.Name) {
-		return ""
+		return nil
 	}
-	name, _ := a.call.Args["path"].(string)
-	if name = plainText(name); name == "" {
-		return ""
+	for _, name := range CalledPaths(a.call.Args) {
+		if name = plainText(name); name != "" {
+			paths = append(paths, path.Clean(name))
+		}
 	}
-	return path.Clean(name)
+	return paths
+}
+
+// CalledPaths are the paths that the arguments of a file tool name: path, or that of each of edits.
+func CalledPaths(args map[string]any) (paths []string) {
+	if name, ok := args["path"].(string); ok {
+		paths = append(paths, name)
+	}
+	edits, _ := args["edits"].([]any)
+	for _, e := range edits {
+		edit, _ := e.(map[string]any)
+		if name, ok := edit["path"].(string); ok && !slices.Contains(paths, name) {
+			paths = append(paths, name)
+		}
+	}
+	return paths
 }
 
 // commandOf is the command line of a call that ran to its end; failed says that its exit code was not zero.
@@ -168,8 +184,10 @@ func gather(events []Event, to int) evidence {
 	var ev evidence
 	last := map[string]red{}
 	for _, a := range answeredCalls(events) {
-		if name := a.pathOf(); name != "" && a.seq <= to {
-			ev.changed = append(ev.changed, change{name, a.seq})
+		for _, name := range a.changed() {
+			if a.seq <= to {
+				ev.changed = append(ev.changed, change{name, a.seq})
+			}
 		}
 		line, failed, ran := a.commandOf()
 		switch {

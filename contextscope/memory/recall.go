@@ -76,11 +76,8 @@ func calledPaths(events contextscope.Session) []string {
 	var paths []string
 	for _, e := range newestTurn(events) {
 		eachPart(e.Content, func(p *genai.Part) {
-			if p.FunctionCall == nil {
-				return
-			}
-			if path, ok := p.FunctionCall.Args["path"].(string); ok {
-				paths = append(paths, path)
+			if p.FunctionCall != nil {
+				paths = append(paths, contextscope.CalledPaths(p.FunctionCall.Args)...)
 			}
 		})
 	}

@@ -170,7 +170,9 @@ func (r *Role) toolProblems(v *problems, known []string) {
 	}
 	for i, name := range r.Tools {
 		path := fmt.Sprintf("tools[%d]", i)
-		switch {
+		switch replacement := removedTools[name]; {
+		case replacement != "":
+			v.addf(path, replacement, "the tool %s was removed: list %s, which takes several edits in several files", name, replacement)
 		case !contains(known, name):
 			v.known(path, "tool", name, known)
 		case slices.Index(r.Tools, name) != i:

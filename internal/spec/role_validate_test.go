@@ -34,9 +34,13 @@ func TestRoleValidate(t *testing.T) {
 		},
 		{
 			"unknown tool", func(r *Role) { r.Tools = []string{"serch"} },
-			`tools[0]: there is no tool "serch"; there are apply_patch, ask, delegate, dispatch, edit_file, git_diff, git_log, glob, ` +
+			`tools[0]: there is no tool "serch"; there are ask, delegate, dispatch, edit_file, git_diff, git_log, glob, ` +
 				`list_files, load_artifact, load_memory, outline, read_file, report_progress, request_scope, run_command, run_gates, ` +
 				`save_memory, search, submit_result, transfer, write_file (did you mean "search"?)`,
+		},
+		{
+			"removed tool", func(r *Role) { r.Tools = []string{"apply_patch"} },
+			`tools[0]: the tool apply_patch was removed: list edit_file, which takes several edits in several files`,
 		},
 		{
 			"tool twice", func(r *Role) { r.Tools = []string{ToolSearch, ToolSearch} },

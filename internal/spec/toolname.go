@@ -10,7 +10,6 @@ const (
 	ToolRunCommand = "run_command"
 	ToolGlob       = "glob"
 	ToolOutline    = "outline"
-	ToolApplyPatch = "apply_patch"
 	ToolRunGates   = "run_gates"
 	ToolGitLog     = "git_log"
 	ToolGitDiff    = "git_diff"
@@ -40,15 +39,18 @@ const MCPPrefix = "mcp_"
 // Tools returns the names of all built-in tools, sorted.
 func Tools() []string {
 	return []string{
-		ToolApplyPatch, ToolAsk, ToolDelegate, ToolDispatch, ToolEditFile, ToolGitDiff, ToolGitLog, ToolGlob, ToolListFiles,
+		ToolAsk, ToolDelegate, ToolDispatch, ToolEditFile, ToolGitDiff, ToolGitLog, ToolGlob, ToolListFiles,
 		ToolLoadArtifact, ToolLoadMemory, ToolOutline, ToolReadFile, ToolReportProgress, ToolRequestScope, ToolRunCommand,
 		ToolRunGates, ToolSaveMemory, ToolSearch, ToolSubmitResult, ToolTransfer, ToolWriteFile,
 	}
 }
 
+// removedTools are the tools that earlier versions had, with what replaces each.
+var removedTools = map[string]string{"apply_patch": ToolEditFile}
+
 // WritingTool says whether a tool changes the work tree so that the role leaves a patch.
 func WritingTool(name string) bool {
-	return name == ToolEditFile || name == ToolWriteFile || name == ToolApplyPatch
+	return name == ToolEditFile || name == ToolWriteFile
 }
 
 // TreeTool says whether a tool works in the work tree, so that a role with it needs one.

@@ -77,7 +77,6 @@ func Builtin(names []string, env Env) (*Set, error) {
 		spec.ToolSearch:         &search{files, ripgrep(env.Ripgrep)},
 		spec.ToolEditFile:       &editFile{files},
 		spec.ToolWriteFile:      &writeFile{files},
-		spec.ToolApplyPatch:     &applyPatch{files},
 		spec.ToolLoadArtifact:   newLoadArtifact(&env),
 		spec.ToolLoadMemory:     &loadMemory{env.Memory},
 		spec.ToolSaveMemory:     &saveMemory{env.Proposer, env.Source},

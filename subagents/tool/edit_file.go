@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -17,21 +18,25 @@ import (
 //go:embed edit_file.md
 var editFileText string
 
-// maxEdited bounds the files that are edited; larger ones are not written by hand.
-const maxEdited = 4 << 20
+// maxEdited bounds the files that are edited, maxEditedSum those of one call together; larger ones are not written by hand.
+const (
+	maxEdited    = 4 << 20
+	maxEditedSum = 64 << 20
+)
 
 type editFile struct{ files *tree }
 
 // Declaration is what the model is told.
 func (t *editFile) Declaration() *genai.FunctionDeclaration {
+	edits := property("array", "What to replace, in this order.")
+	edits["items"] = object(properties{
+		"path":        property("string", "File to change, relative to the top."),
+		"old_text":    property("string", "The text to replace, exactly as it stands, without line numbers."),
+		"new_text":    property("string", "What stands there afterwards. Empty to delete."),
+		"replace_all": property("boolean", "Replace every place where old_text stands. Default false."),
+	}, "path", "old_text", "new_text")
 	return &genai.FunctionDeclaration{
-		Name: spec.ToolEditFile, Description: editFileText,
-		ParametersJsonSchema: object(properties{
-			"path":        property("string", "File to change, relative to the top."),
-			"old_text":    property("string", "The text to replace, exactly as it stands, without line numbers."),
-			"new_text":    property("string", "What stands there afterwards. Empty to delete."),
-			"replace_all": property("boolean", "Replace every place where old_text stands. Default false."),
-		}, "path", "old_text", "new_text"),
+		Name: spec.ToolEditFile, Description: editFileText, ParametersJsonSchema: object(properties{"edits": edits}, "edits"),
 	}
 }
 
@@ -39,30 +44,103 @@ func (t *editFile) Declaration() *genai.FunctionDeclaration {
 func (t *editFile) Effect(Call) Effect { return Writes }
 
 // Doing names what the call is about.
-func (t *editFile) Doing(call Call) string { return "editing " + call.text("path") }
+func (t *editFile) Doing(call Call) string {
+	var names []string
+	for _, e := range editsOf(call) {
+		names = appendOnce(names, e.text("path"))
+	}
+	if len(names) > 1 {
+		return fmt.Sprintf("editing %s and %d more", names[0], len(names)-1)
+	}
+	return "editing " + strings.Join(names, "")
+}
 
-// Run carries out one call.
-func (t *editFile) Run(_ context.Context, call Call) Result {
-	name := call.text("path")
-	target, err := t.files.writable(name)
-	if err != nil {
+// editsOf are the edits of a call, each with its own arguments.
+func editsOf(call Call) []Call {
+	list, _ := call.Args["edits"].([]any)
+	edits := make([]Call, len(list))
+	for i, e := range list {
+		edits[i].Args, _ = e.(map[string]any)
+	}
+	return edits
+}
+
+func appendOnce(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// Run carries out one call: all edits, or none.
+func (t *editFile) Run(ctx context.Context, call Call) Result {
+	edits := editsOf(call)
+	if len(edits) == 0 {
+		return Failed("edits is empty: give at least one")
+	}
+	var done editing
+	var faults, reports []string
+	for i, e := range edits {
+		report, err := done.edit(t.files, e)
+		if err != nil {
+			faults = append(faults, fmt.Sprintf("edits[%d]: %v", i, err))
+		}
+		reports = append(reports, report)
+	}
+	if len(faults) > 0 {
+		return Failed("nothing was changed; put right:\n- %s", strings.Join(faults, "\n- "))
+	}
+	if ctx.Err() != nil { // from here on it is not interrupted
+		return Failed("nothing was changed: %v", context.Cause(ctx))
+	}
+	if err := t.files.change(done.changes); err != nil {
 		return Failed("%s", err)
 	}
-	data, mode, err := t.files.readReal(target, name, maxEdited)
+	return Text(strings.Join(reports, ""))
+}
+
+// editing is several edits on their way: what becomes of each file.
+type editing struct {
+	changes []*change
+	bytes   int
+}
+
+// edit makes one edit of a file as the edits before it leave it.
+func (e *editing) edit(files *tree, call Call) (report string, err error) {
+	c, err := e.file(files, call.text("path"))
 	if err != nil {
-		return Failed("%s", err)
+		return "", err
+	}
+	done, err := edit(c.data, call.text("old_text"), call.text("new_text"), call.flag("replace_all"))
+	if err != nil {
+		return "", fmt.Errorf("%s was not changed: %w", c.target, err)
+	}
+	if e.bytes += len(done.data) - len(c.data); e.bytes > maxEditedSum {
+		return "", fmt.Errorf("the files have more than %d bytes together: edit fewer at once", maxEditedSum)
+	}
+	c.data = done.data
+	return done.report(c.target), nil
+}
+
+// file is a file as the edits so far leave it.
+func (e *editing) file(files *tree, name string) (*change, error) {
+	target, err := files.writable(name)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(e.changes, func(c *change) bool { return c.target == target }); i >= 0 {
+		return e.changes[i], nil
+	}
+	data, mode, err := files.readReal(target, name, maxEdited)
+	if err != nil {
+		return nil, err
 	}
 	if binary(data) {
-		return Failed("%s is a binary file and cannot be edited as text", name)
+		return nil, fmt.Errorf("%s is a binary file and cannot be edited as text", name)
 	}
-	e, err := edit(data, call.text("old_text"), call.text("new_text"), call.flag("replace_all"))
-	if err != nil {
-		return Failed("%s was not changed: %s", name, err)
-	}
-	if err := t.files.replace(target, e.data, mode); err != nil {
-		return Failed("%s was not changed: %s", name, err)
-	}
-	return Text(e.report(target))
+	c := &change{target: target, before: data, data: data, mode: mode}
+	e.changes, e.bytes = append(e.changes, c), e.bytes+len(data)
+	return c, nil
 }
 
 // edited is a changed file.

@@ -60,20 +60,14 @@ var bad = []string{
 
 // fileCalls are the calls of each tool on one path.
 func fileCalls(path string) map[string]Call {
-	patch := func(text string) args { return args{"patch": strings.ReplaceAll(text, "PATH", path)} }
 	return map[string]Call{
 		"list":   {Name: spec.ToolListFiles, Args: args{"path": path}},
 		"glob":   {Name: spec.ToolGlob, Args: args{"path": path, "patterns": []any{"*"}}},
 		"read":   {Name: spec.ToolReadFile, Args: args{"path": path}},
 		"search": {Name: spec.ToolSearch, Args: args{"path": path, "pattern": "e"}},
 		"outl":   {Name: spec.ToolOutline, Args: args{"paths": []any{path}}},
-		"edit":   {Name: spec.ToolEditFile, Args: args{"path": path, "old_text": "secret", "new_text": "x"}},
+		"edit":   {Name: spec.ToolEditFile, Args: oneEdit(path, "secret", "x")},
 		"write":  {Name: spec.ToolWriteFile, Args: args{"path": path, "content": "x"}},
-		"change": {Name: spec.ToolApplyPatch, Args: patch("--- a/PATH\n+++ b/PATH\n@@ -1 +1 @@\n-secret\n+x\n")},
-		"create": {Name: spec.ToolApplyPatch, Args: patch("--- /dev/null\n+++ b/PATH\n@@ -0,0 +1 @@\n+x\n")},
-		"delete": {Name: spec.ToolApplyPatch, Args: patch("diff --git a/PATH b/PATH\ndeleted file mode 100644\n")},
-		"from":   {Name: spec.ToolApplyPatch, Args: patch("diff --git a/x b/y\nrename from PATH\nrename to fresh\n")},
-		"to":     {Name: spec.ToolApplyPatch, Args: patch("diff --git a/x b/y\nrename from a.txt\nrename to PATH\n")},
 	}
 }
 
@@ -91,11 +85,11 @@ func TestHostilePaths(t *testing.T) {
 	}
 	// What is a file of its own kind is refused by those who would have to read it, and may be replaced or listed.
 	for path, harmless := range map[string][]string{
-		"hard": {"write"}, "huge": {"write"}, "bin": {"write", "search", "delete", "from"}, "dir": {
+		"hard": {"write"}, "huge": {"write"}, "bin": {"write", "search"}, "dir": {
 			"list", "glob", "outl",
 			"search",
 		},
-		"dangling": {}, "missing": {"write", "create", "to"},
+		"dangling": {}, "missing": {"write"},
 	} {
 		for name, call := range fileCalls(path) {
 			if !slices.Contains(harmless, name) {

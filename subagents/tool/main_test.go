@@ -58,12 +58,17 @@ func newBench(t *testing.T, files map[string]string, change func(*Env)) *bench {
 func names() []string {
 	return []string{
 		spec.ToolListFiles, spec.ToolReadFile, spec.ToolSearch, spec.ToolEditFile, spec.ToolWriteFile,
-		spec.ToolRunCommand, spec.ToolLoadArtifact, spec.ToolGlob, spec.ToolOutline, spec.ToolApplyPatch, spec.ToolGitLog,
+		spec.ToolRunCommand, spec.ToolLoadArtifact, spec.ToolGlob, spec.ToolOutline, spec.ToolGitLog,
 		spec.ToolGitDiff, spec.ToolRunGates, spec.ToolReportProgress,
 	}
 }
 
 type args = map[string]any
+
+// oneEdit is the arguments of one edit.
+func oneEdit(path, from, to string) args {
+	return args{"edits": []any{args{"path": path, "old_text": from, "new_text": to}}}
+}
 
 func (b *bench) run(name string, a args) Result {
 	b.t.Helper()

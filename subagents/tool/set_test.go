@@ -41,10 +41,10 @@ func TestUnknownToolNamesTheNearest(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, nil)
 	require.Contains(t, b.fails("readfile", nil), "did you mean read_file")
-	require.Contains(t, b.fails("xyzzy", nil), "the tools are apply_patch, edit_file, git_diff")
+	require.Contains(t, b.fails("xyzzy", nil), "the tools are edit_file, git_diff")
 	require.Equal(t, Reads, b.set.Effect(Call{Name: "xyzzy"}))
 	require.Equal(t, Reads, b.set.Effect(Call{Name: spec.ToolSearch, Args: args{"pattern": "a"}}))
-	edit := args{"path": "a.go", "old_text": "a", "new_text": "b"}
+	edit := oneEdit("a.go", "a", "b")
 	require.Equal(t, Writes, b.set.Effect(Call{Name: spec.ToolEditFile, Args: edit}))
 	require.Equal(t, Reads, b.set.Effect(Call{Name: spec.ToolEditFile}), "what cannot be carried out touches nothing")
 }
@@ -86,7 +86,7 @@ func TestEffects(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, nil)
 	alone := []string{
-		spec.ToolEditFile, spec.ToolWriteFile, spec.ToolApplyPatch, spec.ToolRunCommand, spec.ToolRunGates, spec.ToolSubmitResult,
+		spec.ToolEditFile, spec.ToolWriteFile, spec.ToolRunCommand, spec.ToolRunGates, spec.ToolSubmitResult,
 	}
 	for name, tool := range b.set.tools {
 		want := Reads
@@ -140,7 +140,7 @@ func TestDoingIsOneShortLine(t *testing.T) {
 }
 
 func FuzzCheckArguments(f *testing.F) {
-	f.Add("edit_file", `{"path":"a","old_text":"b","new_text":1}`)
+	f.Add("edit_file", `{"edits":[{"path":"a","old_text":"b","new_text":1}]}`)
 	f.Add("submit_result", `{"summary":"s","findings":[1,null,{"a":[]}],"output":{}}`)
 	f.Add("run_command", `{"args":["a"],"timeout_seconds":1e300}`)
 	set, err := NewSet(nil, &readFile{}, &editFile{}, &runCommand{most: longestCommand}, mustSubmit(f))

@@ -94,7 +94,7 @@ func TestWriteSetHoldsWhereAPathReallyLeads(t *testing.T) {
 	require.Contains(t, b.fails(spec.ToolWriteFile, write("other/b.go")), "outside this task's write set: mine/**")
 	require.Contains(t, b.fails(spec.ToolWriteFile, write("mine/link/b.go")), "outside this task's write set")
 	require.Contains(t, b.fails(spec.ToolWriteFile, write("mine/a_test.go")), "protected (**/*_test.go)")
-	edit := args{"path": "other/b.go", "old_text": "b", "new_text": "c"}
+	edit := oneEdit("other/b.go", "b", "c")
 	require.Contains(t, b.fails(spec.ToolEditFile, edit), "outside this task's write set")
 	require.Equal(t, "b\n", b.content("other/b.go"))
 }
