@@ -144,7 +144,7 @@ func TestCheckWantsFactsNamed(t *testing.T) {
 	}
 	pinned := good()
 	pinned.FileSystemState, pinned.Pinned = "", job.Pinned
-	require.Len(t, job.Check(pinned), 2, "what code pins is not what the model said")
+	require.Len(t, job.Check(pinned), 3, "what code pins is not what the model said")
 	named := good()
 	named.FileSystemState = ""
 	named.CurrentPlan = []Step{{StepDone, "edit pkg/a.go, pkg/c.go."}, {StepToDo, "look at (b.go)"}}
