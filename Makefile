@@ -34,6 +34,14 @@ browser: ## test the dashboard in a real browser (needs chromium)
 lint: ## run the linters
 	$(TOOL) golangci-lint run ./...
 
+.PHONY: check
+check: ## build all, lint and test the changed packages (BASE=origin/main for a branch)
+	.ci/check
+
+.PHONY: house
+house: ## print the size of the product and of its packages
+	.ci/house
+
 .PHONY: fmt
 fmt: ## format the code
 	$(TOOL) golangci-lint fmt ./...
