@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"divisi/internal/geminitest"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator"
 )
 

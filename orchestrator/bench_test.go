@@ -20,9 +20,9 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
-	"divisi/internal/geminitest"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator"
 	"divisi/subagents/wire"
 )
@@ -193,7 +193,7 @@ const (
 // BenchmarkReaders32 has 32 agents read for 20 turns each against the strict server in another process, fsync on. floor-s is
 // the longest time that one task's requests took by the server's own log: no runtime can be faster.
 func BenchmarkReaders32(b *testing.B) {
-	server := buildCommand(b, "divisi/internal/geminitest/cmd")
+	server := buildCommand(b, "divisi/internal/testkit/geminitest/cmd")
 	for b.Loop() {
 		url := serve(b, server)
 		r := newRig(b, files(8), func(s *orchestrator.RunSpec) {

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
-	"divisi/internal/geminitest"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator"
 	"divisi/subagents"
 )

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
-	"divisi/internal/geminitest"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
-	"divisi/internal/geminitest"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator"
 	"divisi/subagents/wire"
 )

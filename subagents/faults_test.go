@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"divisi/internal/geminitest"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"divisi/contextscope"
-	"divisi/internal/geminitest"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
 	"divisi/subagents/compact"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"

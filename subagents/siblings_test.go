@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
-	"divisi/internal/geminitest"
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
+	"divisi/internal/testkit/modeltest"
 )
 
 // longInstruction is large enough for a service to cache it.

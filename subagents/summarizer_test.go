@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"divisi/internal/geminitest"
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
+	"divisi/internal/testkit/modeltest"
 	"divisi/subagents/tool"
 
 	"github.com/stretchr/testify/require"

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"divisi/internal/model/modeltest"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/modeltest"
 	"divisi/orchestrator"
 )
 

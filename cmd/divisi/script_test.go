@@ -17,8 +17,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"divisi/internal/geminitest"
-	"divisi/internal/model/chattest"
+	"divisi/internal/testkit/chattest"
+	"divisi/internal/testkit/geminitest"
 )
 
 // Every script is one thing that a person does with the command line. It has a state directory and a home of its own.

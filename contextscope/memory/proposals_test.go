@@ -137,7 +137,7 @@ func TestWhatIsNoSecret(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"commit 3f786850e387550fdab836ed7e6dc881de23001b", "sha256:" + strings.Repeat("0123456789abcdef", 4),
-		"TestSubAgentRunnerReturnsErrorWhenTheModelFailsWith429And503", "internal/geminitest/server_test.go:120:33",
+		"TestSubAgentRunnerReturnsErrorWhenTheModelFailsWith429And503", "internal/testkit/geminitest/server_test.go:120:33",
 		"a_very_long_snake_case_identifier_with_numbers_1_2_3_4_5", "https://example.org:8080/a@b", "risk-free-and-low-maintenance-tasks",
 		"AIza is how keys begin", "github.com/modelcontextprotocol/go-sdk@v1.8.0-20260811164956-006e29f97886",
 		"------------------------------------------", "git@github.com:me/repo.git", "TestUTF8ToUTF16AndBase64Conversions", "TheQuickBrownFoxJumpsOverTheLazyDog2026",

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
+	"divisi/internal/testkit/modeltest"
 )
 
 // A caller that makes its next call as soon as it sees the result finds the budget settled.

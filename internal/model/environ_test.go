@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
+	"divisi/internal/testkit/modeltest"
 )
 
 func TestEnvironment(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 
 	"google.golang.org/genai"
 
-	"divisi/internal/geminitest"
 	"divisi/internal/model"
+	"divisi/internal/testkit/geminitest"
 )
 
 var geminiOptions = geminitest.Options{}

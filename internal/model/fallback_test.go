@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
-	"divisi/internal/geminitest"
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
+	"divisi/internal/testkit/modeltest"
 )
 
 const (

@@ -19,9 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
-	"divisi/internal/geminitest"
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
+	"divisi/internal/testkit/geminitest"
+	"divisi/internal/testkit/modeltest"
 )
 
 const secret = "AIza-very-secret-key"

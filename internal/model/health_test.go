@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
+	"divisi/internal/testkit/modeltest"
 )
 
 func TestARestIsBounded(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"divisi/internal/geminitest"
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
+	"divisi/internal/testkit/modeltest"
 )
 
 func stalled() *model.Error { return &model.Error{Class: model.Stalled, Message: "nothing came"} }

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/modeltest"
 )
 
 func scripted(t *testing.T, script string) *modeltest.Scripted {

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
+	"divisi/internal/testkit/modeltest"
 )
 
 // named answers with its name.

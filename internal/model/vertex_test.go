@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
+	"divisi/internal/testkit/modeltest"
 )
 
 // TestVertexUsesDefaultCredentials sets the real environment, because Google's libraries read it themselves.

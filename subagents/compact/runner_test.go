@@ -11,8 +11,8 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/modeltest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/modeltest"
 )
 
 type roundTrip func(*http.Request) (*http.Response, error)

@@ -18,10 +18,10 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/genai"
 
-	"divisi/internal/geminitest"
 	"divisi/internal/model"
-	"divisi/internal/model/chattest"
-	"divisi/internal/model/modeltest"
+	"divisi/internal/testkit/chattest"
+	"divisi/internal/testkit/geminitest"
+	"divisi/internal/testkit/modeltest"
 )
 
 // A dependency of the Gemini SDK starts a worker when it is loaded and never stops it.

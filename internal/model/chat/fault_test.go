@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
+	"divisi/internal/testkit/modeltest"
 )
 
 func errorBody(message, kind, code string) string {

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
+	"divisi/internal/testkit/modeltest"
 )
 
 func txt(s string) *genai.Part { return &genai.Part{Text: s} }

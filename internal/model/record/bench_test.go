@@ -9,7 +9,7 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
+	"divisi/internal/testkit/modeltest"
 )
 
 // long is a request with a history of about 400 KB, as an agent has it late in its work.

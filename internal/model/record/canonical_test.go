@@ -7,7 +7,7 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
+	"divisi/internal/testkit/modeltest"
 )
 
 // What two runs printed of the same commands, side by side, and near misses.

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/internal/model"
-	"divisi/internal/model/modeltest"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/modeltest"
 )
 
 const thisRun, otherRun = "20261121-164752-37cb", "20261121-164810-eb77"

@@ -13,9 +13,9 @@ import (
 
 	"google.golang.org/genai"
 
-	"divisi/internal/geminitest"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
 )
 
 // Scripted is a model in memory: no network, no SDK, the same script and the same strictness as the fake server. It

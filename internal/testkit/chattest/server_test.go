@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"divisi/internal/geminitest"
+	"divisi/internal/testkit/geminitest"
 )
 
 // A dependency of the SDK, whose types are used here, starts a worker when it is loaded and never stops it.

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"divisi/internal/geminitest"
+	"divisi/internal/testkit/geminitest"
 )
 
 // Path is where the API lies under a server's address.

@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/genai"
 
-	"divisi/internal/geminitest"
+	"divisi/internal/testkit/geminitest"
 )
 
 // pieceSize is the number of letters in a piece of arguments.

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"divisi/internal/geminitest"
 	"divisi/internal/model"
+	"divisi/internal/testkit/geminitest"
 )
 
 // A dependency of the SDK starts a worker when it is loaded and never stops it.

@@ -1,6 +1,6 @@
 // Command cmd serves the fake Gemini API from a script, for trying things by hand:
 //
-//	go run ./internal/geminitest/cmd [--addr HOST:PORT] [--delay DURATION] SCRIPT
+//	go run ./internal/testkit/geminitest/cmd [--addr HOST:PORT] [--delay DURATION] SCRIPT
 //
 // It prints the environment to set. GET /__log gives the requests and GET /__violations the breaches, one JSON document a
 // line.
@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"divisi/internal/geminitest"
+	"divisi/internal/testkit/geminitest"
 )
 
 func main() {
