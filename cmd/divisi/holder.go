@@ -224,7 +224,7 @@ func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *
 	if err := h.hide(); err != nil {
 		return nil, nil, err
 	}
-	h.notes = h.memory(ctx, models)
+	h.notes = h.memory(ctx)
 	return subagents.NewWorker(subagents.Config{
 		Memory: h.notes,
 		Bus:    h.bus, Model: models.model, Hold: hold, Mirror: h.mirror, Pool: pool,

@@ -4,21 +4,16 @@ import (
 	"context"
 
 	"divisi/contextscope/memory"
-	"divisi/internal/spec"
 	"divisi/orchestrator"
 )
 
 // memory opens the memory of the run's repository; nil where that fails, because a run goes on without. Notes that cannot be
-// read are named, and the others serve. A project that names a model for embeddings has notes found by meaning too.
-func (h *holder) memory(ctx context.Context, models service) *memory.Memory {
-	o := memory.Options{
+// read are named, and the others serve.
+func (h *holder) memory(ctx context.Context) *memory.Memory {
+	m, problems, err := memory.Open(ctx, memory.Options{
 		Repo: h.spec.Repo, Home: memory.Home(h.g.stateDir, h.spec.Repo), Clock: now,
 		Note: func(text string) { h.g.log.Warn().Msg(text) },
-	}
-	if e := h.spec.Project.Models[spec.ModelEmbedding]; e.Name != "" && models.embedder != nil {
-		o.Embedder = models.embedder(e.Name)
-	}
-	m, problems, err := memory.Open(ctx, o)
+	})
 	if err != nil {
 		h.g.log.Warn().Err(err).Msg("the run has no memory")
 		return nil

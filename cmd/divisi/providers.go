@@ -20,8 +20,8 @@ type place struct{ baseURL, keyEnv string }
 // need is a model that the run's agents may call, an alias or a name, and what for.
 type need struct{ model, why string }
 
-// providers connects to the services of the run's models, and to no other. gemini is the one that knows caches and embeddings;
-// nil where no model of the run is Gemini's.
+// providers connects to the services of the run's models, and to no other. gemini is the one whose connections are to
+// be closed; nil where no model of the run is Gemini's.
 func (h *holder) providers(ctx context.Context) (base model.Model, gemini *model.Gemini, err error) {
 	project := &h.spec.Project
 	routes, services := map[string]model.Model{}, map[place]*chat.Client{}
@@ -111,9 +111,6 @@ func needs(s orchestrator.RunSpec) []need {
 		if p.ModelName(role.Model) == p.ModelName(spec.ModelCheap) {
 			add(spec.ModelStrong, "second opinions on progress")
 		}
-	}
-	if len(list) > 0 && p.Models[spec.ModelEmbedding].Name != "" {
-		add(spec.ModelEmbedding, "finding notes")
 	}
 	return list
 }

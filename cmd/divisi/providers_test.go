@@ -61,8 +61,6 @@ func TestNeeds(t *testing.T) {
 			map[string]spec.Model{"default": {Name: "d"}, "cheap": {Name: "d"}},
 			[]string{"default", "cheap", "strong"},
 		},
-		{"notes", plan("writer", ""), map[string]spec.Model{"embedding": {Name: "e"}}, []string{"default", "cheap", "embedding"}},
-		{"no notes without a model", plan("codemod", ""), map[string]spec.Model{"embedding": {Name: "e"}}, nil},
 		{
 			"whom it asks, and whom those hand over to", plan("asks", ""), nil,
 			[]string{"a", "cheap", "own-name", "fb", "j", "jc", "strong", "b", "c", "default"},

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 
-	"divisi/contextscope/memory"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/orchestrator"
@@ -12,10 +11,8 @@ import (
 
 // service is the model's service, as the run's agents use it. The zero value is none.
 type service struct {
-	model model.Model
-	// embedder makes the embeddings of a model; nil where there are none.
-	embedder func(name string) memory.Embedder
-	gemini   *model.Gemini
+	model  model.Model
+	gemini *model.Gemini
 }
 
 // close ends the connections.
@@ -35,10 +32,7 @@ func (h *holder) service(
 		return service{}, err
 	}
 	if r := h.tape.replay; r != nil {
-		return service{
-			model:    r,
-			embedder: func(name string) memory.Embedder { return r.Embedder(name) },
-		}, nil
+		return service{model: r}, nil
 	}
 	if !needsModel(h.spec) {
 		return service{}, nil
@@ -48,9 +42,6 @@ func (h *holder) service(
 		return s, err
 	}
 	s.model = recorder.Model(s.model)
-	if embedder := s.embedder; embedder != nil {
-		s.embedder = func(name string) memory.Embedder { return recorder.Embedder(embedder(name)) }
-	}
 	return s, nil
 }
 
@@ -81,13 +72,9 @@ func (h *holder) connect(ctx context.Context, budget *model.Budget, hold *model.
 	if err != nil {
 		return service{}, err
 	}
-	s := service{gemini: gemini, model: model.New(base, model.Policy{
+	return service{gemini: gemini, model: model.New(base, model.Policy{
 		Hold: hold, Budget: budget, Outage: h.spec.Project.Outage(),
-	})}
-	if gemini != nil {
-		s.embedder = func(name string) memory.Embedder { return gemini.Embeddings(name) }
-	}
-	return s, nil
+	})}, nil
 }
 
 // needsModel reports whether a run can come to a model call at all.

@@ -20,18 +20,17 @@ import (
 type index struct{ db *sql.DB }
 
 // schemaVersion changes with the schema, with how text is split into words, and with nothing else.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // The words table keeps no text of its own: text is stored as it was read, words as eachWord makes them. A row of it is deleted
 // by saying what it was made of, so that the statistics are those of an index that never had it. Its tokenizer only splits at
 // spaces: to it, every character beyond ASCII is part of a word.
 const schema = `
-DROP TABLE IF EXISTS vocabulary; DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS notes; DROP TABLE IF EXISTS vectors;
+DROP TABLE IF EXISTS vocabulary; DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS notes; DROP TABLE IF EXISTS vectors; -- of version 1
 CREATE TABLE notes(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
 	digest BLOB NOT NULL, raw BLOB NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5(title, tags, paths, text, content='', tokenize='ascii');
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, 'row');
-CREATE TABLE vectors(digest BLOB NOT NULL, embedder TEXT NOT NULL, vector BLOB NOT NULL, PRIMARY KEY(digest, embedder));
 PRAGMA user_version = %d;`
 
 // openIndex opens the index in a file and makes it where there is none. A file that is no index, or a broken one, is deleted

@@ -21,8 +21,6 @@ type Options struct {
 	// Home is the directory of this repository's index and proposals, as Home names it. It is made when it is needed; empty
 	// keeps the index in memory and takes no proposals.
 	Home string
-	// Embedder adds search by meaning; nil means words alone.
-	Embedder Embedder
 	// Clock dates notes and proposals; nil means time.Now.
 	Clock func() time.Time
 	// Note takes what a person should know of a search, such as that it fell back to words; nil drops it. It may be called by
@@ -32,16 +30,14 @@ type Options struct {
 
 // Memory is the notes of one repository with an index over them. It is safe for concurrent use, also by several processes.
 type Memory struct {
-	shelf    shelf
-	home     string
-	embedder Embedder
-	clock    func() time.Time
-	note     func(string)
+	shelf shelf
+	home  string
+	clock func() time.Time
+	note  func(string)
 
-	// mu guards the index, which is exchanged when it is found broken, and what hangs on it.
-	mu      sync.Mutex
-	index   *index
-	vectors map[string][]float32 // by name, of unit length
+	// mu guards the index, which is exchanged when it is found broken.
+	mu    sync.Mutex
+	index *index
 }
 
 // Home is where the index and the proposals of a repository are kept below a state directory.
@@ -59,7 +55,7 @@ func Home(stateDir, repo string) string {
 // Open opens the memory of a repository and brings its index up to date. The problems are notes that could not be read; all
 // others are there. A repository without notes has an empty memory.
 func Open(ctx context.Context, o Options) (*Memory, []Problem, error) {
-	m := &Memory{shelf: shelf{o.Repo}, home: o.Home, embedder: o.Embedder, clock: o.Clock, note: o.Note}
+	m := &Memory{shelf: shelf{o.Repo}, home: o.Home, clock: o.Clock, note: o.Note}
 	if m.clock == nil {
 		m.clock = time.Now
 	}
@@ -152,11 +148,7 @@ func (m *Memory) Refresh(ctx context.Context) ([]Problem, error) {
 		problems, err = m.sync(ctx)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	m.embed(ctx)
-	return problems, nil
+	return problems, err
 }
 
 // healed does something with the index. When the index turns out to be broken, it is made anew and the same done once more.

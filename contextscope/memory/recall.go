@@ -34,7 +34,7 @@ func Recall(ctx context.Context, m *Memory, query string, maxTokens int) (recall
 	}
 	enough := min(recallWords, len(asked(cut(query, maxQuery), maxAsked)))
 	for _, h := range hits {
-		if h.matched < enough && m.embedder == nil {
+		if h.matched < enough {
 			continue
 		}
 		text := cut(h.Text, min(recallNote, room-len(h.Name)-len(h.Title)))

@@ -45,17 +45,13 @@ func (m *Memory) Search(ctx context.Context, query string, limit int) ([]Hit, er
 	for _, w := range words {
 		set[w] = true
 	}
-	meaning := m.meaning(ctx, query)
 	var hits []Hit
 	err := m.look(ctx, "search the memory", func() error {
-		found, err := m.index.search(ctx, words, max(limit, fused))
+		found, err := m.index.search(ctx, words, limit)
 		if err != nil {
 			return err
 		}
-		if meaning != nil {
-			found = fuse(found, nearest(m.vectors, meaning))
-		}
-		hits, err = m.hits(ctx, found[:min(limit, len(found))], set)
+		hits, err = m.hits(ctx, found, set)
 		return err
 	})
 	return hits, err

@@ -121,7 +121,7 @@ func TestSnippet(t *testing.T) {
 // Which of many equals are shown is decided by their names, however the index came to be.
 func TestEqualsBeyondTheLimit(t *testing.T) {
 	t.Parallel()
-	const most = 2 * fused
+	const most = 100
 	for name, number := range map[string]func(int) int{
 		"forwards": func(i int) int { return i }, "backwards": func(i int) int { return most - 1 - i },
 	} {

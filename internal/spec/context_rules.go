@@ -46,8 +46,6 @@ const (
 	ModelCheap = "cheap"
 	// ModelStrong is the alias of the model that gives the second opinion on progress where an agent's own has given the first.
 	ModelStrong = "strong"
-	// ModelEmbedding is the alias of the model that makes vectors of notes; without it notes are found by their words.
-	ModelEmbedding = "embedding"
 )
 
 // WithDefaults returns the rules with every zero filled in. Overlap and Recall lose their -1.

@@ -142,12 +142,12 @@ func (p *Project) fallbackProblems(v *problems, alias string) {
 	}
 }
 
-// placeProblems faults models whose provider cannot serve them, and two aliases that give one model two services: a request
+// placeProblems faults aliases that mean nothing any more, and two aliases that give one model two services: a request
 // says the model's name alone.
 func (p *Project) placeProblems(v *problems, alias string) {
 	own := p.Models[alias]
-	if alias == ModelEmbedding && own.Provider == ProviderOpenAI {
-		v.addf("models."+alias+".provider", ProviderGemini, "embeddings come from provider %s alone", ProviderGemini)
+	if gone := Removed("model", alias); gone != "" {
+		v.addf("models."+alias, "", "%s", gone)
 	}
 	for _, other := range slices.Sorted(maps.Keys(p.Models)) {
 		m := p.Models[other]

@@ -62,8 +62,8 @@ func TestModelValidate(t *testing.T) {
 		}}
 		got := said(p.Validate())
 		if c.name == "provider" {
-			p.Models = map[string]Model{ModelEmbedding: {Provider: ProviderOpenAI, Name: "e"}}
-			require.Contains(t, said(p.Validate()), "models.embedding.provider: embeddings come from provider gemini alone")
+			p.Models = map[string]Model{"embedding": {Name: "e"}}
+			require.Contains(t, said(p.Validate()), `models.embedding: model "embedding" was removed: remove the alias`)
 		}
 		if c.want == "" {
 			require.Empty(t, got, c.name)

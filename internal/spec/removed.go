@@ -4,7 +4,8 @@ import "fmt"
 
 // removed are values of role and project files that an older version of Divisi accepted, with what to write instead.
 var removed = map[string]string{
-	"tier flex": "use standard or priority, or leave it out",
+	"tier flex":       "use standard or priority, or leave it out",
+	"model embedding": "remove the alias, notes are found by their words and tags",
 }
 
 // Removed explains a value that an older version accepted; empty for every other value.

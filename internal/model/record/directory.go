@@ -17,7 +17,7 @@ const (
 	// markerFile makes a directory a recording; its name has fewer dots than an exchange's. format is what this program writes.
 	markerFile = "recording.json"
 	format     = 1
-	// embeddingStem is what the files of embeddings begin with.
+	// embeddingStem is how the files of embeddings begin, which older versions recorded: they are passed over.
 	embeddingStem = "embedding-"
 	// maxFile bounds what is read of one file: a request has at most some megabytes.
 	maxFile = 256 << 20
@@ -87,7 +87,7 @@ func (d directory) marker() (marker, error) {
 	return m, nil
 }
 
-// names lists the files of exchanges and embeddings. What a killed process left half written begins with a dot.
+// names lists the files of exchanges. What a killed process left half written begins with a dot.
 func (d directory) names() ([]string, error) {
 	entries, err := os.ReadDir(string(d))
 	if err != nil {
@@ -96,7 +96,8 @@ func (d directory) names() ([]string, error) {
 	var out []string
 	for _, e := range entries {
 		name := e.Name()
-		if strings.HasSuffix(name, ".json") && !strings.HasPrefix(name, ".") && name != markerFile {
+		if strings.HasSuffix(name, ".json") && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, embeddingStem) &&
+			name != markerFile {
 			out = append(out, name)
 		}
 	}

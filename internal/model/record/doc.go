@@ -3,7 +3,7 @@
 // answer.
 //
 // A recording is a directory. Its file recording.json says which run it is of. Every exchange is one more file of JSON, named
-// by task, attempt, turn, purpose and occurrence, and complete as soon as it is there. Embeddings are a file for each text.
+// by task, attempt, turn, purpose and occurrence, and complete as soon as it is there.
 //
 // A replay answers by those names and not by what is asked, so that agents may run side by side in any order. Where the same
 // name occurs more than once the one that was asked the same comes first. A request that differs from the recorded one is told

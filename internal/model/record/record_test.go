@@ -168,11 +168,9 @@ func TestNoSecretComesIntoAFile(t *testing.T) {
 	req := ask(thisRun, "this is short; my keys are "+key+" and "+odd, 1)
 	req.Config = &genai.GenerateContentConfig{HTTPOptions: &genai.HTTPOptions{Headers: map[string][]string{"X": {"header value"}}}}
 	text(t, r.Model(says("you told me "+key)), req)
-	_, err := r.Embedder(vectors{}).Embed(t.Context(), []string{key + odd})
-	require.NoError(t, err)
 	names, err := r.dir.names()
 	require.NoError(t, err)
-	require.Len(t, names, 2)
+	require.Len(t, names, 1)
 	for _, name := range names {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)
@@ -359,39 +357,13 @@ func TestAnExchangeThatCannotBeKeptIsToldAndTheCallGoesOn(t *testing.T) {
 	require.ErrorContains(t, faults[1], "the call of t, attempt 1, turn 2 (turn) was not recorded")
 }
 
-// vectors embeds a text as its length.
-type vectors struct{}
-
-func (vectors) Name() string { return "lengths" }
-
-func (vectors) Embed(_ context.Context, texts []string) ([][]float32, error) {
-	if texts[0] == "fail" {
-		return nil, &model.Error{Class: model.Overloaded}
-	}
-	out := make([][]float32, len(texts))
-	for i, text := range texts {
-		out[i] = []float32{float32(len(text)), 0.1}
-	}
-	return out, nil
-}
-
-func TestEmbeddingsReplay(t *testing.T) {
+// Recordings of older versions have files of embeddings: they are no exchanges, and no fault.
+func TestFilesOfEmbeddingsArePassedOver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	e := recorder(t, dir, thisRun).Embedder(vectors{})
-	require.Equal(t, "lengths", e.Name())
-	_, err := e.Embed(t.Context(), []string{"a", "bbb", "cc"})
-	require.NoError(t, err)
-	_, err = e.Embed(t.Context(), []string{"fail"})
-	require.Error(t, err)
-	p := replay(t, dir, nil)
-	got, err := p.Embedder("lengths").Embed(t.Context(), []string{"bbb", "a"})
-	require.NoError(t, err)
-	require.Equal(t, [][]float32{{3, 0.1}, {1, 0.1}}, got)
-	_, err = p.Embedder("lengths").Embed(t.Context(), []string{"new"})
-	require.ErrorContains(t, err, `has no vector for "new"`)
-	_, err = p.Embedder("others").Embed(t.Context(), []string{"a"})
-	require.Error(t, err)
+	text(t, recorder(t, dir, thisRun).Model(says("x")), ask(thisRun, "x", 1))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "embedding-00ff.json"), []byte(`{"model": "m", "vector": [1]}`), 0o600))
+	require.Equal(t, "x", text(t, replay(t, dir, nil), ask(thisRun, "x", 1)))
 }
 
 func TestFilesHaveNamesThatEveryDiskTakes(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 
 	"divisi/internal/model"
@@ -32,7 +31,6 @@ type Replay struct {
 	run     string
 	secrets []string
 	differ  func(Difference)
-	texts   map[string]bool // the files of embeddings
 	// slots are in the order in which they were recorded.
 	slots map[key][]*slot
 
@@ -52,9 +50,7 @@ type slot struct {
 // Load reads a recording and checks every file of it. secrets are what Options.Secrets were. differ is told of every request
 // that differs from the recorded one; it must not block.
 func Load(dir string, secrets []string, differ func(Difference)) (*Replay, error) {
-	r := &Replay{
-		dir: directory(dir), secrets: long(secrets), differ: differ, slots: map[key][]*slot{}, texts: map[string]bool{},
-	}
+	r := &Replay{dir: directory(dir), secrets: long(secrets), differ: differ, slots: map[key][]*slot{}}
 	m, err := r.dir.marker()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is no recording: it has no %s", dir, markerFile)
@@ -83,11 +79,6 @@ func Load(dir string, secrets []string, differ func(Difference)) (*Replay, error
 }
 
 func (r *Replay) index(name string) error {
-	if strings.HasPrefix(name, embeddingStem) {
-		r.texts[name] = true
-		_, err := r.embedding(name)
-		return err
-	}
 	x, err := r.exchange(name)
 	if err != nil {
 		return err
