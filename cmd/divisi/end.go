@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -86,7 +85,7 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *orchestrator.Stat
 
 // command is how this program was called, with the state directory where that is another than usual.
 func (g *globals) command() string {
-	if usual, err := filepath.Abs(defaultStateDir()); err == nil && usual == g.stateDir {
+	if defaultStateDir() == g.stateDir {
 		return "divisi"
 	}
 	return "divisi --state-dir " + quote(g.stateDir)

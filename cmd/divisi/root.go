@@ -186,6 +186,9 @@ func (g *globals) setup() error {
 	}
 	g.logTo.set(w)
 	g.log = zerolog.New(&g.logTo).Level(level).With().Timestamp().Logger()
+	if g.stateDir == "" {
+		return usagef("there is no directory for runs: HOME and XDG_STATE_HOME are not set; name one of your own with --state-dir")
+	}
 	dir, err := filepath.Abs(g.stateDir)
 	if err != nil {
 		return usagef("--state-dir %q: %v", g.stateDir, err)
@@ -197,13 +200,14 @@ func (g *globals) setup() error {
 
 func (g *globals) json() bool { return g.output == "json" }
 
+// defaultStateDir is empty where the user has no home. A directory that others can write could hold their trust decisions.
 func defaultStateDir() string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "divisi")
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return filepath.Join(os.TempDir(), fmt.Sprintf("divisi-%d", os.Getuid()))
+		return ""
 	}
 	return filepath.Join(home, ".local", "state", "divisi")
 }

@@ -181,6 +181,9 @@ func files(repo string, roles []string) (configs.RoleSet, spec.Project, error) {
 func (g *globals) trustFirst(
 	ctx context.Context, checkout *git.Checkout, project *spec.Project, set configs.RoleSet, o runOptions,
 ) error {
+	if _, err := g.decisions(checkout); err != nil && !o.dryRun {
+		return err
+	}
 	if o.trust && !o.dryRun {
 		return nil
 	}
