@@ -12,6 +12,7 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/compact"
+	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 
@@ -36,7 +37,7 @@ type Tree interface {
 // session, which is a fold over the journal, so that an agent that was lost goes on where its last append left off.
 type Agent struct {
 	Assignment *wire.Assignment
-	Journal    *Journal
+	Journal    *journal.Journal
 	Model      model.Model
 	Call       Call
 	Compiler   *contextscope.Compiler
@@ -174,7 +175,7 @@ func (a *Agent) boundary(ctx context.Context) (bool, error) {
 		return true, a.append(ctx, a.opening()...)
 	}
 	if a.Inbox.Stopped() {
-		if err := a.append(ctx, draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonStopped})); err != nil {
+		if err := a.append(ctx, wire.Draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonStopped})); err != nil {
 			return false, err
 		}
 		return false, ErrStopped
@@ -184,7 +185,7 @@ func (a *Agent) boundary(ctx context.Context) (bool, error) {
 		if a.session.steered[m.ID] {
 			continue
 		}
-		e := draft(contextscope.KindSteering, wire.Steered{ID: m.ID, From: m.From})
+		e := wire.Draft(contextscope.KindSteering, wire.Steered{ID: m.ID, From: m.From})
 		e.Author, e.Content = "user", userText(m.Text)
 		events = append(events, e)
 	}
@@ -205,7 +206,7 @@ func (a *Agent) opening() []contextscope.Event {
 
 // say appends a control event: words of the runtime to the model.
 func (a *Agent) say(ctx context.Context, why wire.Nudge, text string) error {
-	e := draft(contextscope.KindControl, why)
+	e := wire.Draft(contextscope.KindControl, why)
 	e.Content = userText(text)
 	return a.append(ctx, e)
 }

@@ -13,6 +13,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 
@@ -66,7 +67,7 @@ func (f *fakeTree) Save(context.Context) (*spec.Patch, error) {
 
 func (f *fakeTree) Diff(context.Context, int) (string, error) { return strings.Join(f.files, ","), nil }
 
-func testAgent(t testing.TB, m *store, s *script, extra ...tool.Tool) *Agent {
+func testAgent(t testing.TB, m *journal.Memory, s *script, extra ...tool.Tool) *Agent {
 	t.Helper()
 	root, err := os.OpenRoot(t.TempDir())
 	require.NoError(t, err)
@@ -142,7 +143,7 @@ func TestAgentEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &script{steps: tt.steps}
-			a := testAgent(t, newMemory(), s, tt.tools...)
+			a := testAgent(t, journal.NewMemory(), s, tt.tools...)
 			r, err := a.Run(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, tt.status, r.Status)
@@ -162,13 +163,13 @@ func TestAgentEnds(t *testing.T) {
 
 func TestAgentTurnIsTwoAppends(t *testing.T) {
 	t.Parallel()
-	m := newMemory()
+	m := journal.NewMemory()
 	s := &script{steps: []step{callsTool("read", map[string]any{"text": "x"}), submits("ok")}}
 	a := testAgent(t, m, s, echo("read", true))
 	_, err := a.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "brief turn usage calls tool turn usage calls tool", kinds(a.Journal.Events()))
-	require.Len(t, m.messages, 5)
+	require.Len(t, m.Messages, 5)
 }
 
 func TestAgentAnswersCallsInOrderAndReadsInParallel(t *testing.T) {
@@ -197,7 +198,7 @@ func TestAgentAnswersCallsInOrderAndReadsInParallel(t *testing.T) {
 	s := &script{steps: []step{{parts: []*genai.Part{
 		call("read", "1"), call("read", "2"), call("write", "3"), call("write", "4"),
 	}}, submits("ok")}}
-	a := testAgent(t, newMemory(), s, &probe{"read", true, read}, &probe{"write", false, write})
+	a := testAgent(t, journal.NewMemory(), s, &probe{"read", true, read}, &probe{"write", false, write})
 	_, err := a.Run(t.Context())
 	require.NoError(t, err)
 	var got []any
@@ -221,7 +222,7 @@ func TestAgentEchoesTheIDsThatTheModelGaveAndMakesUpNone(t *testing.T) {
 	with := genai.NewPartFromFunctionCall("read", nil)
 	with.FunctionCall.ID = "call-7"
 	s := &script{steps: []step{{parts: []*genai.Part{with}}, callsTool("read", nil), submits("ok")}}
-	a := testAgent(t, newMemory(), s, spy)
+	a := testAgent(t, journal.NewMemory(), s, spy)
 	_, err := a.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"read-1-0", "read-2-0"}, seen, "what a model calls a call is no name: it may give none, or one twice")
@@ -245,7 +246,7 @@ func TestAgentIsToldOfWritesOutsideItsWriteSet(t *testing.T) {
 		callsTool("write", map[string]any{"text": "b.go"}), submits("ok"),
 		callsTool("write", map[string]any{"text": "a.go"}), submits("ok"),
 	}}
-	a := testAgent(t, newMemory(), s, write)
+	a := testAgent(t, journal.NewMemory(), s, write)
 	a.Tree, a.WriteSet = tree, spec.WriteSet{Files: []string{"a.go"}}
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)
@@ -263,7 +264,7 @@ func lastResponse(req *model.Request) map[string]any {
 func TestAgentTakesSteeringAtTheNextBoundaryOnce(t *testing.T) {
 	t.Parallel()
 	s := &script{steps: []step{says("hm"), submits("ok")}}
-	a := testAgent(t, newMemory(), s)
+	a := testAgent(t, journal.NewMemory(), s)
 	a.Inbox = NewInbox(func(error) {})
 	s.each = func(turn int) {
 		if turn == 0 {
@@ -284,7 +285,7 @@ func TestAgentCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := &script{steps: []step{{hang: true}}}
-	a := testAgent(t, newMemory(), s)
+	a := testAgent(t, journal.NewMemory(), s)
 	a.Inbox = NewInbox(cancel)
 	s.each = func(int) { a.Inbox.Put(wire.Control{Verb: wire.ControlCancel, Text: "not wanted"}) }
 	r, err := a.Run(ctx)
@@ -295,7 +296,7 @@ func TestAgentCancelled(t *testing.T) {
 
 func TestAgentTellsAFailedAttemptsChanges(t *testing.T) {
 	t.Parallel()
-	a := testAgent(t, newMemory(), &script{steps: []step{says("I am done")}})
+	a := testAgent(t, journal.NewMemory(), &script{steps: []step{says("I am done")}})
 	a.Tree = &fakeTree{files: []string{"x.go"}}
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)
@@ -308,7 +309,7 @@ func TestAgentSurvivesAToolThatPanics(t *testing.T) {
 	t.Parallel()
 	bad := &probe{"read", true, func(context.Context, tool.Call) tool.Result { panic("oh") }}
 	s := &script{steps: []step{callsTool("read", nil), submits("ok")}}
-	r, err := testAgent(t, newMemory(), s, bad).Run(t.Context())
+	r, err := testAgent(t, journal.NewMemory(), s, bad).Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusDone, r.Status)
 	require.Contains(t, lastResponse(s.requests()[1])["error"], "broke down")
@@ -322,7 +323,7 @@ func TestPlanOfADispatchIsInTheResult(t *testing.T) {
 		r.Ends, r.Plan = true, plan
 		return r
 	}}
-	a := testAgent(t, newMemory(), &script{steps: []step{callsTool("dispatch", nil)}}, dispatch)
+	a := testAgent(t, journal.NewMemory(), &script{steps: []step{callsTool("dispatch", nil)}}, dispatch)
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, plan, r.Plan)

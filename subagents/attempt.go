@@ -15,6 +15,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
 
@@ -25,7 +26,7 @@ import (
 type attempt struct {
 	worker     *Worker
 	assignment *wire.Assignment
-	journal    *Journal
+	journal    *journal.Journal
 	requests   *requests
 	place      *seat
 	inbox      *Inbox

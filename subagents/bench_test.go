@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 
 	"github.com/stretchr/testify/require"
 )
@@ -26,7 +27,7 @@ func BenchmarkTurn(b *testing.B) {
 	steps = append(steps, submits("ok"))
 	var whole, appends time.Duration
 	for b.Loop() {
-		m := newMemory()
+		m := journal.NewMemory()
 		a := testAgent(b, m, &script{steps: steps}, echo("read", true))
 		a.Bounds.Turns = turns + 2
 		began := time.Now()
@@ -42,12 +43,12 @@ func BenchmarkTurn(b *testing.B) {
 }
 
 // appendAgain appends the same messages to a fresh store.
-func appendAgain(b *testing.B, m *store) time.Duration {
+func appendAgain(b *testing.B, m *journal.Memory) time.Duration {
 	b.Helper()
-	fresh := newMemory()
+	fresh := journal.NewMemory()
 	began := time.Now()
 	var last uint64
-	for _, msg := range m.messages {
+	for _, msg := range m.Messages {
 		var err error
 		last, err = fresh.Append(b.Context(), msg.Subject, msg.Data, last)
 		require.NoError(b, err)
@@ -76,7 +77,7 @@ func BenchmarkIdleAgents(b *testing.B) {
 					<-answer
 				}
 			}
-			waiting[i] = testAgent(b, newMemory(), s, echo("read", true))
+			waiting[i] = testAgent(b, journal.NewMemory(), s, echo("read", true))
 			waiting[i].Bounds.Turns = history + 5
 		}
 		before := heap()

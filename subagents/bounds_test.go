@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 
 	"github.com/stretchr/testify/require"
@@ -58,7 +59,7 @@ func TestAgentLimits(t *testing.T) {
 						return tool.Failed("gave up")
 					}
 				}}
-				a := testAgent(t, newMemory(), tt.script, slow)
+				a := testAgent(t, journal.NewMemory(), tt.script, slow)
 				tt.bounds.Idle, tt.bounds.Tool = max(tt.bounds.Idle, time.Second*15), max(tt.bounds.Tool, time.Second)
 				tt.bounds.Call = time.Hour
 				a.Bounds = tt.bounds
@@ -80,7 +81,7 @@ func TestAgentKeepsTheLastToolResultWhenItIsToldToWrapUp(t *testing.T) {
 	t.Parallel()
 	read := func(text string) step { return callsTool("read", map[string]any{"text": text}) }
 	s := &script{steps: []step{read("a"), read("b"), submits("ok")}}
-	a := testAgent(t, newMemory(), s, echo("read", true))
+	a := testAgent(t, journal.NewMemory(), s, echo("read", true))
 	a.Bounds.Turns = 3
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)
@@ -120,7 +121,7 @@ func TestAgentIsNotChargedForHolds(t *testing.T) {
 				hold.extend(time.Hour)
 			}
 		}
-		a := testAgent(t, newMemory(), s, echo("read", true))
+		a := testAgent(t, journal.NewMemory(), s, echo("read", true))
 		a.Hold = hold
 		a.Bounds.Time, a.Bounds.Idle = time.Minute, 20*time.Second
 		r, err := a.Run(t.Context())
@@ -136,7 +137,7 @@ func TestAgentThatDoesNothingAfterAHoldIsIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		s := &script{steps: []step{{hang: true}}}
-		a := testAgent(t, newMemory(), s)
+		a := testAgent(t, journal.NewMemory(), s)
 		hold := &pause{}
 		hold.extend(time.Hour)
 		a.Hold = hold

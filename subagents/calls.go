@@ -84,7 +84,7 @@ func (a *Agent) results(ctx context.Context, done []outcome) (contextscope.Event
 		}
 		content.Parts = append(content.Parts, answer(&done[i]))
 	}
-	e := draft(contextscope.KindTool, data)
+	e := wire.Draft(contextscope.KindTool, data)
 	e.Content = content
 	return e, nil
 }
@@ -94,7 +94,7 @@ func (a *Agent) load(ctx context.Context, loads []wire.Load, l *tool.Load) ([]wi
 	if l == nil {
 		return loads, nil
 	}
-	object, err := a.Journal.keep(ctx, []byte(l.Text))
+	object, err := a.Journal.Keep(ctx, []byte(l.Text))
 	if err != nil {
 		return loads, fmt.Errorf("keep what %s asked for: %w", a.Assignment.Agent(), err)
 	}
@@ -109,7 +109,7 @@ func (a *Agent) openCalls(ctx context.Context) ([]*genai.FunctionCall, error) {
 	var out []*genai.FunctionCall
 	for _, stored := range callsOf(a.session.open) {
 		call := *stored
-		args, err := a.Journal.args(ctx, stored)
+		args, err := a.Journal.Args(ctx, stored)
 		if err != nil {
 			return nil, err
 		}

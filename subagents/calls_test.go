@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 	"divisi/subagents/workspace"
 
 	"github.com/stretchr/testify/require"
@@ -25,7 +26,7 @@ func TestWhatCannotBeSavedCannotBeHandedIn(t *testing.T) {
 	both := submits("too early")
 	both.parts = append(both.parts, callsTool("write", map[string]any{"text": "x"}).parts...)
 	s := &script{steps: []step{both, submits("ok")}}
-	a := testAgent(t, newMemory(), s, echo("write", false))
+	a := testAgent(t, journal.NewMemory(), s, echo("write", false))
 	a.Tree = &nestedTree{fakeTree{files: []string{"a.go"}}}
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)
@@ -38,7 +39,7 @@ func TestWhatCannotBeSavedCannotBeHandedIn(t *testing.T) {
 func TestWordsOfAPlannerAfterALimitSaySo(t *testing.T) {
 	t.Parallel()
 	s := &script{steps: []step{says("that is all")}}
-	a := testAgent(t, newMemory(), s, echo(spec.ToolDispatch, false))
+	a := testAgent(t, journal.NewMemory(), s, echo(spec.ToolDispatch, false))
 	a.Bounds.Turns = 1
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 )
 
 // odd are names that a shell takes apart.
@@ -147,7 +148,7 @@ func TestAModelIsToldOnceOfWhatStillMatches(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &script{steps: []step{submits("ok"), submits("ok")}}
-			a := testAgent(t, newMemory(), s)
+			a := testAgent(t, journal.NewMemory(), s)
 			a.Tree, a.Assignment.Task.Remaining = &fakeTree{files: []string{"a.go"}}, tt.remaining
 			a.Remaining = func(context.Context) ([]string, error) { return tt.left, nil }
 			r, err := a.Run(t.Context())

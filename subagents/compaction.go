@@ -9,6 +9,7 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/compact"
+	"divisi/subagents/wire"
 )
 
 // pinnedShare is the part of a window, one in so many, up to which constraints are pinned to snapshots; bytesToken the fixed
@@ -43,7 +44,7 @@ func (a *Agent) compacted(ctx context.Context) (bool, error) {
 	records, usage, err := a.Compact.Boundary(ctx, s)
 	events := make([]contextscope.Event, 0, len(records)+len(usage))
 	for _, r := range records {
-		events = append(events, draft(contextscope.KindCompaction, r))
+		events = append(events, wire.Draft(contextscope.KindCompaction, r))
 	}
 	for _, u := range usage {
 		events = append(events, spentEvent(u, a.Compact.Model()))

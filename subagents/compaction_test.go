@@ -10,6 +10,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
@@ -44,7 +45,7 @@ func TestACompactionIsNotChargedForHolds(t *testing.T) {
 			hold.extend(time.Hour)
 			time.Sleep(time.Hour + 10*time.Second) //nolint:forbidigo // the bubble's time
 		})
-		a := digger(t, newMemory(), m)
+		a := digger(t, journal.NewMemory(), m)
 		at := &attempt{worker: &Worker{cfg: Config{Model: m, Hold: hold}}, assignment: a.Assignment, log: zerolog.Nop()}
 		at.assignment.Role.Context.Compaction = spec.CompactionRules{Start: 0.5, Swap: 0.5, Hard: 0.5}
 		a.Compact, a.Hold, a.Bounds.Time = at.compactor(), hold, 10*time.Minute
@@ -72,14 +73,14 @@ func TestACancelEndsWhateverAnAgentWaitsFor(t *testing.T) {
 					cancel(&cancelled{reason: "enough"})
 				}
 				began := time.Now()
-				a := digger(t, newMemory(), newSlow(purpose, func(ctx context.Context) {
+				a := digger(t, journal.NewMemory(), newSlow(purpose, func(ctx context.Context) {
 					go stop()
 					<-ctx.Done()
 				}))
 				if purpose == "prefix" { // a sibling has gone ahead and is silent
 					a.siblings = newSiblings()
 					a.Input.Role.Instruction, a.Call.Model = longInstruction, model.DefaultModel
-					first := digger(t, newMemory(), newSlow("turn", func(ctx context.Context) { <-ctx.Done() }))
+					first := digger(t, journal.NewMemory(), newSlow("turn", func(ctx context.Context) { <-ctx.Done() }))
 					first.siblings, first.Input.Role, first.Call = a.siblings, a.Input.Role, a.Call
 					a.Input.Window, first.Input.Window = 0, 0
 					firstCtx, end := context.WithCancel(t.Context())

@@ -16,6 +16,7 @@ import (
 	"divisi/internal/machine"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 	"divisi/subagents/wire"
 
 	"github.com/rs/zerolog"
@@ -141,8 +142,8 @@ func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *seat, log
 	if a == nil || a.Attempt < 1 {
 		return bad
 	}
-	stamp := Stamp{Clock: w.cfg.Clock, IDs: w.cfg.IDs}
-	j, err := OpenJournal(ctx, w.cfg.Bus, w.cfg.Bus, a, stamp)
+	stamp := journal.Stamp{Clock: w.cfg.Clock, IDs: w.cfg.IDs}
+	j, err := journal.Open(ctx, w.cfg.Bus, w.cfg.Bus, a, stamp)
 	if err != nil {
 		return err
 	}
@@ -161,7 +162,7 @@ func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *seat, log
 	a.Delivery = max(d.Number, newest+1)
 	began := w.cfg.Clock()
 	started := wire.Started{Delivery: a.Delivery, Worker: w.cfg.Name, Time: began}
-	if _, err := j.Append(ctx, draft(contextscope.KindStarted, started)); err != nil {
+	if _, err := j.Append(ctx, wire.Draft(contextscope.KindStarted, started)); err != nil {
 		return err
 	}
 	log = log.With().Str("agent", a.Agent()).Logger()
@@ -196,7 +197,7 @@ func addressed(subject string) *wire.Assignment {
 
 // brokenOff turns what broke an attempt off into its result. What the machine lacks ends no attempt: the log is told, and
 // the error is errHalted. A worker that stops, and a bus that fails, leave the attempt to its next delivery.
-func (w *Worker) brokenOff(ctx context.Context, j *Journal, err error) (spec.Result, error) {
+func (w *Worker) brokenOff(ctx context.Context, j *journal.Journal, err error) (spec.Result, error) {
 	next := []error{bus.ErrFenced, bus.ErrUnavailable, bus.ErrFull, bus.ErrClosed, bus.ErrNoHolder, ErrStopped}
 	if ctx.Err() != nil || slices.ContainsFunc(next, func(e error) bool { return errors.Is(err, e) }) {
 		return spec.Result{}, err
@@ -205,7 +206,7 @@ func (w *Worker) brokenOff(ctx context.Context, j *Journal, err error) (spec.Res
 	if f == nil {
 		return failure(faultInternal, strings.ToValidUTF8(err.Error(), "?"), ""), nil
 	}
-	note := draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonMachine, Class: f.What, Detail: f.Path})
+	note := wire.Draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonMachine, Class: f.What, Detail: f.Path})
 	if _, told := j.Append(ctx, note); told != nil {
 		return spec.Result{}, errors.Join(err, told)
 	}
@@ -213,7 +214,7 @@ func (w *Worker) brokenOff(ctx context.Context, j *Journal, err error) (spec.Res
 }
 
 // conclude appends the result. One that is too large for the log is replaced by a fault that says so.
-func (w *Worker) conclude(ctx context.Context, a *wire.Assignment, j *Journal, r spec.Result, took time.Duration) error {
+func (w *Worker) conclude(ctx context.Context, a *wire.Assignment, j *journal.Journal, r spec.Result, took time.Duration) error {
 	usage, err := j.Usage()
 	if err != nil {
 		return err
@@ -223,9 +224,9 @@ func (w *Worker) conclude(ctx context.Context, a *wire.Assignment, j *Journal, r
 	if problems := r.Validate(); len(problems) > 0 {
 		r = broken(r, fmt.Sprintf("the result is not well formed: %s", problems[0].String()))
 	}
-	_, err = j.Append(ctx, draft(contextscope.KindResult, r))
+	_, err = j.Append(ctx, wire.Draft(contextscope.KindResult, r))
 	if errors.Is(err, bus.ErrTooLarge) {
-		_, err = j.Append(ctx, draft(contextscope.KindResult, broken(r, "the result is too large for the log")))
+		_, err = j.Append(ctx, wire.Draft(contextscope.KindResult, broken(r, "the result is too large for the log")))
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"divisi/bus"
 	"divisi/internal/spec"
@@ -173,4 +174,16 @@ func endingOf(cause error, b Bounds) *ending {
 		return &ending{spec.StatusTimedOut, spec.Fault{Class: faultTime, Message: fmt.Sprintf("no result after %s", b.Time)}}
 	}
 	return nil
+}
+
+// clip bounds text to n bytes, keeping its end, at a rune's edge.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	cut := text[len(text)-n:]
+	for len(cut) > 0 && !utf8.RuneStart(cut[0]) {
+		cut = cut[1:]
+	}
+	return "…" + cut
 }

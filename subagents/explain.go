@@ -14,6 +14,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 )
@@ -63,7 +64,7 @@ func NewExplainer(
 	if in.Tools, err = declarations(a, extra); err != nil {
 		return nil, err
 	}
-	events, _, err := readSession(ctx, b, bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, a.Attempt))
+	events, _, err := journal.ReadSession(ctx, b, bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, a.Attempt))
 	if err != nil {
 		return nil, fmt.Errorf("read the session of %s: %w", a.Agent(), err)
 	}

@@ -172,7 +172,7 @@ func (e *explained) play(req *model.Request) ([]*genai.Part, *model.Error) {
 	case n < 7:
 		return text("I think."), nil
 	case n < 8:
-		return call(spec.ToolWriteFile, map[string]any{"path": "big.txt", "content": strings.Repeat("long ", maxPart/5+1)}), nil
+		return call(spec.ToolWriteFile, map[string]any{"path": "big.txt", "content": strings.Repeat("long ", 256<<10/5+1)}), nil
 	case n < 10:
 		return call(spec.ToolWriteFile, map[string]any{"path": "a.txt", "content": fmt.Sprintf("turn %d\n", turn)}), nil
 	case n < 12:

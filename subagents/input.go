@@ -12,6 +12,7 @@ import (
 	"divisi/contextscope/guide"
 	"divisi/internal/git"
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 	"divisi/subagents/wire"
 )
 
@@ -105,7 +106,7 @@ func refusedClass(err error) string {
 func continued(ctx context.Context, b *bus.Bus, a *wire.Assignment) ([]contextscope.Event, error) {
 	var out []contextscope.Event
 	for _, n := range a.Continues {
-		events, _, err := readSession(ctx, b, bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, n))
+		events, _, err := journal.ReadSession(ctx, b, bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, n))
 		if err != nil {
 			return nil, fmt.Errorf("read the session that %s goes on with: %w", a.Agent(), err)
 		}

@@ -10,6 +10,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 
 	"github.com/stretchr/testify/require"
@@ -31,7 +32,7 @@ func TestAnAnswerThatGoesRoundInACircleIsBrokenOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &script{steps: []step{circle(thought), submits("ok")}}
-			a := testAgent(t, newMemory(), s)
+			a := testAgent(t, journal.NewMemory(), s)
 			r, err := a.Run(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, spec.StatusDone, r.Status)
@@ -44,18 +45,18 @@ func TestAnAnswerThatGoesRoundInACircleIsBrokenOff(t *testing.T) {
 func TestTheSecondCircleEndsAnAgentAlsoAfterAResume(t *testing.T) {
 	t.Parallel()
 	steps := []step{circle(false), callsTool("read", nil), circle(true)}
-	m := newMemory()
+	m := journal.NewMemory()
 	whole := testAgent(t, m, &script{steps: steps}, echo("read", true))
 	want, err := whole.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "loop", want.Error.Class)
 	require.Contains(t, want.Error.Message, "after a warning too")
-	for k := range len(m.messages) {
-		cut := newMemory()
-		cut.setFailAfter(k)
+	for k := range len(m.Messages) {
+		cut := journal.NewMemory()
+		cut.SetFailAfter(k)
 		_, err := testAgent(t, cut, &script{steps: steps}, echo("read", true)).Run(t.Context())
-		require.ErrorIs(t, err, errDown)
-		cut.setFailAfter(-1)
+		require.ErrorIs(t, err, journal.ErrDown)
+		cut.SetFailAfter(-1)
 		got, err := testAgent(t, cut, &script{steps: steps}, echo("read", true)).Run(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, want, got, k)
@@ -69,7 +70,7 @@ func TestTheRepeatThatCompletesALoopIsNotExecuted(t *testing.T) {
 	poll := &probe{"poll", true, func(context.Context, tool.Call) tool.Result { polls++; return tool.Text(fmt.Sprint(polls)) }}
 	again := callsTool("read", map[string]any{"text": "x"})
 	s := &script{steps: []step{again, again, again, again, again, submits("ok")}}
-	r, err := testAgent(t, newMemory(), s, same).Run(t.Context())
+	r, err := testAgent(t, journal.NewMemory(), s, same).Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusDone, r.Status)
 	require.Equal(t, 4, ran)
@@ -78,7 +79,7 @@ func TestTheRepeatThatCompletesALoopIsNotExecuted(t *testing.T) {
 	for range 12 {
 		steps = append(steps, callsTool("poll", nil))
 	}
-	r, err = testAgent(t, newMemory(), &script{steps: append(steps, submits("ok"))}, poll).Run(t.Context())
+	r, err = testAgent(t, journal.NewMemory(), &script{steps: append(steps, submits("ok"))}, poll).Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusDone, r.Status)
 	require.Equal(t, 12, polls, "a result that changes is no loop")
@@ -134,7 +135,7 @@ func TestAJudgeIsAskedWhetherALongSessionGetsOn(t *testing.T) {
 			for i := range 60 {
 				j.steps = append(j.steps, callsTool("read", map[string]any{"text": fmt.Sprint(i)}))
 			}
-			a := testAgent(t, newMemory(), &j.script, echo("read", true))
+			a := testAgent(t, journal.NewMemory(), &j.script, echo("read", true))
 			a.Model, a.Bounds.Turns = j, 53
 			a.Assignment.Project.Models = map[string]spec.Model{"cheap": {Name: "cheap"}}
 			r, err := a.Run(t.Context())
@@ -158,10 +159,10 @@ func TestTheCallsOfOneTurnAreNoMoreThanOneStrike(t *testing.T) {
 	for _, p := range many.parts {
 		p.FunctionCall.Args = map[string]any{"text": "x"}
 	}
-	r, err := testAgent(t, newMemory(), &script{steps: []step{many, submits("ok")}}, echo("read", true)).Run(t.Context())
+	r, err := testAgent(t, journal.NewMemory(), &script{steps: []step{many, submits("ok")}}, echo("read", true)).Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusDone, r.Status, "it was told, and did something else")
-	r, err = testAgent(t, newMemory(), &script{steps: []step{many, many, submits("ok")}}, echo("read", true)).Run(t.Context())
+	r, err = testAgent(t, journal.NewMemory(), &script{steps: []step{many, many, submits("ok")}}, echo("read", true)).Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, faultLoop, r.Error.Class, "it was told, and went on")
 }
@@ -174,7 +175,7 @@ func TestWhatAJudgeCostCountsAlsoWhenTheAgentIsCancelledMeanwhile(t *testing.T) 
 		j.steps = append(j.steps, callsTool("read", map[string]any{"text": fmt.Sprint(i)}))
 	}
 	j.judges = func() { cancel(&cancelled{"enough"}) }
-	a := testAgent(t, newMemory(), &j.script, echo("read", true))
+	a := testAgent(t, journal.NewMemory(), &j.script, echo("read", true))
 	a.Model, a.Bounds.Turns = j, 40
 	a.Assignment.Project.Models = map[string]spec.Model{"cheap": {Name: "cheap"}}
 	r, err := a.Run(ctx)

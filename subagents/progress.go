@@ -27,7 +27,7 @@ func (p *progress) doing(what string) {
 	if !p.due(what) {
 		return
 	}
-	p.append(draft(contextscope.KindProgress, wire.Progress{Doing: what}))
+	p.append(wire.Draft(contextscope.KindProgress, wire.Progress{Doing: what}))
 }
 
 // report appends what an agent tells the people who watch, however soon it comes after the words before.
@@ -37,7 +37,7 @@ func (p *progress) report(line string) {
 	p.said, p.last = line, p.clock()
 	p.mu.Unlock()
 	if !again {
-		p.append(draft(contextscope.KindProgress, wire.Progress{Doing: line}))
+		p.append(wire.Draft(contextscope.KindProgress, wire.Progress{Doing: line}))
 	}
 }
 
@@ -46,7 +46,7 @@ func (p *progress) waits(w spec.Wait) {
 	p.mu.Lock()
 	p.said, p.last = w.String(), p.clock()
 	p.mu.Unlock()
-	p.append(draft(contextscope.KindProgress, wire.Progress{Doing: w.String(), Wait: &w}))
+	p.append(wire.Draft(contextscope.KindProgress, wire.Progress{Doing: w.String(), Wait: &w}))
 }
 
 func (p *progress) due(what string) bool {

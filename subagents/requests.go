@@ -12,6 +12,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 )
@@ -27,7 +28,7 @@ type Answers interface {
 // requests puts what an agent asks of others into its session, and waits for the answers in the log of the conductor. Nothing
 // else carries them, so that an agent that was lost goes on waiting where it was. It is safe for concurrent use.
 type requests struct {
-	journal *Journal
+	journal *journal.Journal
 	answers Answers
 	subject string
 	agent   string
@@ -39,7 +40,7 @@ type requests struct {
 }
 
 // openRequests finds what became of the requests of earlier deliveries.
-func openRequests(ctx context.Context, answers Answers, j *Journal, a *wire.Assignment) (*requests, error) {
+func openRequests(ctx context.Context, answers Answers, j *journal.Journal, a *wire.Assignment) (*requests, error) {
 	r := &requests{
 		journal: j, answers: answers, subject: bus.ConductorSubject(a.Run, string(contextscope.KindAnswer)), agent: a.Agent(),
 		answered: map[string]bool{},
@@ -122,7 +123,7 @@ func (r *requests) put(ctx context.Context, q wire.Request) (uint64, error) {
 			return events[i].Pos, nil
 		}
 	}
-	stored, err := r.journal.Append(ctx, draft(contextscope.KindRequest, q))
+	stored, err := r.journal.Append(ctx, wire.Draft(contextscope.KindRequest, q))
 	if err != nil {
 		return 0, err
 	}

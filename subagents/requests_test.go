@@ -2,7 +2,6 @@ package subagents
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -14,6 +13,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 )
@@ -39,17 +39,17 @@ func (s *site) conducted(events ...contextscope.Event) {
 
 func (s *site) answers(a wire.Answer) {
 	s.t.Helper()
-	e := draft(contextscope.KindAnswer, a)
+	e := wire.Draft(contextscope.KindAnswer, a)
 	e.ID, e.Author = "answer-"+a.Request, "conductor"
 	s.conducted(e)
 }
 
 // asker opens the journal of an attempt and its requests, as a delivery does.
-func (s *site) asker() (*requests, *Journal) {
+func (s *site) asker() (*requests, *journal.Journal) {
 	s.t.Helper()
 	a := s.assignment(writer, "t1")
 	n := 0
-	j, err := OpenJournal(s.t.Context(), s.bus, s.bus, a, Stamp{Clock: time.Now, IDs: func() string { n++; return string(rune('a' + n)) }})
+	j, err := journal.Open(s.t.Context(), s.bus, s.bus, a, journal.Stamp{Clock: time.Now, IDs: func() string { n++; return string(rune('a' + n)) }})
 	require.NoError(s.t, err)
 	r, err := openRequests(s.t.Context(), s.bus, j, a)
 	require.NoError(s.t, err)
@@ -94,7 +94,7 @@ func TestARequestOfADeliveryThatWasReplacedIsRefused(t *testing.T) {
 	s := newSite(t)
 	old, _ := s.asker()
 	_, j := s.asker()
-	_, err := j.Append(t.Context(), draft(contextscope.KindStarted, wire.Started{Delivery: 2}))
+	_, err := j.Append(t.Context(), wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 2}))
 	require.NoError(t, err)
 	_, err = old.Request(t.Context(), tool.Call{ID: "ask-1-0"}, wire.Request{Kind: wire.RequestAsk})
 	require.ErrorIs(t, err, bus.ErrFenced)
@@ -155,66 +155,4 @@ func TestAnInboxBeginsWithTheMessagesOfItsTaskEachOnce(t *testing.T) {
 	require.NoError(t, err)
 	defer leave()
 	require.Len(t, in.Take(), 1, "a master was told the others when it woke")
-}
-
-// diary is a journal whose events are told with the time since the one before.
-type diary struct {
-	Journal
-
-	t  *testing.T
-	at time.Time
-}
-
-func newDiary(t *testing.T) *diary {
-	t.Helper()
-	return &diary{t: t, at: time.Unix(1_000_000, 0)}
-}
-
-func (d *diary) add(after time.Duration, kind contextscope.Kind, data any) {
-	d.t.Helper()
-	d.at = d.at.Add(after)
-	raw, err := json.Marshal(data)
-	require.NoError(d.t, err)
-	d.events = append(d.events, contextscope.Event{Kind: kind, Time: d.at, Data: raw})
-}
-
-func TestTheTimeOfWaitingIsNoTimeOfWork(t *testing.T) {
-	t.Parallel()
-	d := newDiary(t)
-	d.add(0, contextscope.KindStarted, wire.Started{Delivery: 1})
-	d.add(time.Minute, contextscope.KindTurn, wire.Turn{})
-	d.add(time.Minute, contextscope.KindRequest, wire.Request{ID: "a"})
-	d.add(time.Second, contextscope.KindRequest, wire.Request{ID: "b"})
-	d.add(time.Hour, contextscope.KindCalls, wire.Calls{})
-	d.add(time.Hour, contextscope.KindTool, wire.Tooled{})
-	d.add(time.Minute, contextscope.KindTurn, wire.Turn{})
-	d.add(0, contextscope.KindRequest, wire.Request{ID: "c"})
-	d.add(time.Hour, contextscope.KindProgress, wire.Progress{}) // its worker is lost while it waits
-	d.add(time.Hour, contextscope.KindStarted, wire.Started{Delivery: 2})
-	d.add(time.Minute, contextscope.KindTool, wire.Tooled{})
-	newest, worked, err := d.Deliveries()
-	require.NoError(t, err)
-	require.Equal(t, 2, newest)
-	require.Equal(t, 3*time.Minute, worked)
-}
-
-// The request is in the log already, so that the deliveries after the first append none.
-func TestTheTimeOfWaitingIsNoTimeOfWorkInLaterDeliveriesEither(t *testing.T) {
-	t.Parallel()
-	d := newDiary(t)
-	d.add(0, contextscope.KindStarted, wire.Started{Delivery: 1})
-	d.add(time.Minute, contextscope.KindTurn, wire.Turn{})
-	d.add(0, contextscope.KindRequest, wire.Request{ID: "a"})
-	for n := 2; n <= 3; n++ {
-		d.add(time.Hour, contextscope.KindStarted, wire.Started{Delivery: n})
-		d.add(10*time.Hour, contextscope.KindProgress, wire.Progress{})
-	}
-	d.add(10*time.Hour, contextscope.KindTool, wire.Tooled{})
-	d.add(time.Minute, contextscope.KindTurn, wire.Turn{})
-	d.add(time.Hour, contextscope.KindStarted, wire.Started{Delivery: 4}) // lost at work: the hour is nobody's
-	d.add(time.Minute, contextscope.KindTool, wire.Tooled{})
-	newest, worked, err := d.Deliveries()
-	require.NoError(t, err)
-	require.Equal(t, 4, newest)
-	require.Equal(t, 3*time.Minute, worked)
 }

@@ -12,6 +12,7 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/compact"
+	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 
@@ -22,7 +23,7 @@ import (
 
 func TestAgentStopsAtABoundaryAndGoesOnLater(t *testing.T) {
 	t.Parallel()
-	m := newMemory()
+	m := journal.NewMemory()
 	s := &script{steps: []step{callsTool("read", map[string]any{"text": "a"}), submits("ok")}}
 	a := testAgent(t, m, s, echo("read", true))
 	a.Inbox = NewInbox(func(error) {})
@@ -43,7 +44,7 @@ func TestAgentGivesNoResultWhenItsWorkerStops(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := &script{steps: []step{{hang: true}}, each: func(int) { cancel(errShutdown) }}
-	a := testAgent(t, newMemory(), s)
+	a := testAgent(t, journal.NewMemory(), s)
 	_, err := a.Run(ctx)
 	require.ErrorIs(t, err, errShutdown)
 	require.Equal(t, "brief", kinds(a.Journal.Events()))
@@ -51,12 +52,12 @@ func TestAgentGivesNoResultWhenItsWorkerStops(t *testing.T) {
 
 func TestAgentIsFencedByANewerDelivery(t *testing.T) {
 	t.Parallel()
-	m := newMemory()
+	m := journal.NewMemory()
 	s := &script{steps: []step{submits("ok")}}
 	a := testAgent(t, m, s)
 	s.each = func(int) {
 		newer := openTest(t, m)
-		_, err := newer.Append(t.Context(), draft(contextscope.KindStarted, wire.Started{Delivery: 2}))
+		_, err := newer.Append(t.Context(), wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 2}))
 		require.NoError(t, err)
 	}
 	_, err := a.Run(t.Context())
@@ -73,10 +74,10 @@ func TestAgentResumesAtEveryAppend(t *testing.T) {
 		{err: &model.Error{Class: model.Truncated, Message: "cut"}},
 		callsTool("write", map[string]any{"text": "a.go"}),
 		says("done"),
-		callsTool("write", map[string]any{"text": strings.Repeat("long", maxPart/4+1)}),
+		callsTool("write", map[string]any{"text": strings.Repeat("long", 256<<10/4+1)}),
 		submits("all of it"),
 	}
-	run := func(t *testing.T, m *store, s *script) (spec.Result, *Agent, error) {
+	run := func(t *testing.T, m *journal.Memory, s *script) (spec.Result, *Agent, error) {
 		t.Helper()
 		tree := &fakeTree{}
 		write := &probe{"write", false, func(_ context.Context, c tool.Call) tool.Result {
@@ -94,20 +95,20 @@ func TestAgentResumesAtEveryAppend(t *testing.T) {
 		r, err := a.Run(t.Context())
 		return r, a, err
 	}
-	whole := newMemory()
+	whole := journal.NewMemory()
 	want, wantAgent, err := run(t, whole, &script{steps: steps})
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusDone, want.Status)
-	for k := range len(whole.messages) {
+	for k := range len(whole.Messages) {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			t.Parallel()
-			m, s := newMemory(), &script{steps: steps}
-			m.setFailAfter(k)
+			m, s := journal.NewMemory(), &script{steps: steps}
+			m.SetFailAfter(k)
 			_, _, err := run(t, m, s)
-			require.ErrorIs(t, err, errDown)
-			before := len(m.messages)
+			require.ErrorIs(t, err, journal.ErrDown)
+			before := len(m.Messages)
 			require.Equal(t, k, before)
-			m.setFailAfter(-1)
+			m.SetFailAfter(-1)
 			got, agent, err := run(t, m, s)
 			require.NoError(t, err)
 			require.Equal(t, want, got)
@@ -132,7 +133,7 @@ func TestAgentResumesAtEveryAppend(t *testing.T) {
 
 // digger is an agent whose session has compactions, failed ones too, artifacts, summaries and loads; nothing happens beside it,
 // so that it is the same each time.
-func digger(t *testing.T, m *store, r model.Model) *Agent {
+func digger(t *testing.T, m *journal.Memory, r model.Model) *Agent {
 	t.Helper()
 	a := testAgent(t, m, nil)
 	root, err := os.OpenRoot(t.TempDir())
@@ -188,7 +189,7 @@ func TestAgentOfManyKindsOfEventsResumesAtEveryAppend(t *testing.T) {
 		Content *genai.Content
 		Data    string
 	}
-	session := func(t *testing.T, m *store) (all []told) {
+	session := func(t *testing.T, m *journal.Memory) (all []told) {
 		t.Helper()
 		for _, e := range openTest(t, m).Events() {
 			if e.Kind == contextscope.KindCalls {
@@ -198,7 +199,7 @@ func TestAgentOfManyKindsOfEventsResumesAtEveryAppend(t *testing.T) {
 		}
 		return all
 	}
-	whole, asked := newMemory(), &recorder{play: digs, sent: map[model.Meta]string{}}
+	whole, asked := journal.NewMemory(), &recorder{play: digs, sent: map[model.Meta]string{}}
 	want, err := digger(t, whole, asked).Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusDone, want.Status, "%+v", want.Error)
@@ -206,14 +207,14 @@ func TestAgentOfManyKindsOfEventsResumesAtEveryAppend(t *testing.T) {
 		loaded := strings.Contains(sent, "What you asked load_artifact for")
 		require.Equal(t, meta.Purpose == "turn" && meta.Turn%5 == 0, loaded, "a load is in one request: %+v", meta)
 	}
-	for k := range len(whole.messages) {
+	for k := range len(whole.Messages) {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			t.Parallel()
-			m, r := newMemory(), &recorder{play: digs, sent: map[model.Meta]string{}}
-			m.setFailAfter(k)
+			m, r := journal.NewMemory(), &recorder{play: digs, sent: map[model.Meta]string{}}
+			m.SetFailAfter(k)
 			_, err := digger(t, m, r).Run(t.Context())
-			require.ErrorIs(t, err, errDown)
-			m.setFailAfter(-1)
+			require.ErrorIs(t, err, journal.ErrDown)
+			m.SetFailAfter(-1)
 			got, err := digger(t, m, r).Run(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, want, got)
@@ -225,7 +226,7 @@ func TestAgentOfManyKindsOfEventsResumesAtEveryAppend(t *testing.T) {
 
 func TestAgentEndsWithItsSubmissionEvenWhenTheResultWasNotStored(t *testing.T) {
 	t.Parallel()
-	m, s := newMemory(), &script{steps: []step{submits("kept")}}
+	m, s := journal.NewMemory(), &script{steps: []step{submits("kept")}}
 	_, err := testAgent(t, m, s).Run(t.Context())
 	require.NoError(t, err)
 	r, err := testAgent(t, m, s).Run(t.Context())

@@ -13,6 +13,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 
@@ -64,7 +65,7 @@ func TestStatesOfCallsAreEvents(t *testing.T) {
 	fails := &probe{"breaks", false, func(context.Context, tool.Call) tool.Result { return tool.Failed("no") }}
 	asks := &waiter{probe{"asks", true, func(context.Context, tool.Call) tool.Result { return tool.Text("yes") }}}
 	s := &script{steps: []step{manyCalls("read", "nosuch", "breaks", "asks"), submits("ok")}}
-	a := testAgent(t, newMemory(), s, echo("read", true), fails, asks)
+	a := testAgent(t, journal.NewMemory(), s, echo("read", true), fails, asks)
 	_, err := a.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{
@@ -83,7 +84,7 @@ func TestStatesOfSlowCallsAreShownWhileTheyRun(t *testing.T) {
 			<-time.After(5 * time.Second) // by a bubble\'s clock
 			return tool.Text("x")
 		}}
-		m := newMemory()
+		m := journal.NewMemory()
 		a := testAgent(t, m, &script{steps: []step{manyCalls("read"), submits("ok")}}, slow)
 		_, err := a.Run(t.Context())
 		require.NoError(t, err)
@@ -98,7 +99,7 @@ func TestCallsBeyondTheCapOfATurnAreToldSo(t *testing.T) {
 		names[i] = "read"
 	}
 	s := &script{steps: []step{manyCalls(names...), submits("ok")}}
-	a := testAgent(t, newMemory(), s, echo("read", true))
+	a := testAgent(t, journal.NewMemory(), s, echo("read", true))
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusDone, r.Status)
@@ -116,7 +117,7 @@ func TestCallsWithTheSameIDEachHaveTheirResult(t *testing.T) {
 		p.FunctionCall.ID = "same"
 	}
 	s := &script{steps: []step{twice, submits("ok")}}
-	a := testAgent(t, newMemory(), s, echo("read", true))
+	a := testAgent(t, journal.NewMemory(), s, echo("read", true))
 	_, err := a.Run(t.Context())
 	require.NoError(t, err)
 	var got []any
@@ -143,7 +144,7 @@ func TestCancelEndsAnAgentInsideAToolThatNeverReturns(t *testing.T) {
 			<-release
 			return tool.Text("late")
 		}}
-		a = testAgent(t, newMemory(), &script{steps: []step{manyCalls("read", "read")}}, hung)
+		a = testAgent(t, journal.NewMemory(), &script{steps: []step{manyCalls("read", "read")}}, hung)
 		a.Inbox, a.Bounds.Parallel = NewInbox(cancel), 1
 		began := time.Now()
 		r, err := a.Run(ctx)
@@ -174,7 +175,7 @@ func TestAToolThatShowsSignsOfLifeIsNotIdle(t *testing.T) {
 					return tool.Text("x")
 				}}
 				s := &script{steps: []step{manyCalls("read"), submits("ok")}}
-				a := testAgent(t, newMemory(), s, work)
+				a := testAgent(t, journal.NewMemory(), s, work)
 				a.Bounds.Tool, a.Bounds.Idle = time.Hour, time.Minute
 				_, err := a.Run(t.Context())
 				require.NoError(t, err)
@@ -209,7 +210,7 @@ func TestStandingInAQueueCountsNeitherAsTimeNorAsSilence(t *testing.T) {
 					return tool.Text("x")
 				}}
 				s := &script{steps: []step{manyCalls("read"), submits("ok")}}
-				a := testAgent(t, newMemory(), s, work)
+				a := testAgent(t, journal.NewMemory(), s, work)
 				a.Bounds.Tool, a.Bounds.Idle, a.Bounds.Time = 5*time.Minute, time.Minute, 24*time.Hour
 				_, err := a.Run(t.Context())
 				require.NoError(t, err)
@@ -227,7 +228,7 @@ func TestWaitingForOthersTakesNoRoomAndNoTime(t *testing.T) {
 			return tool.Text("yes")
 		}}}
 		s := &script{steps: []step{manyCalls("asks", "asks", "read"), submits("ok")}}
-		a := testAgent(t, newMemory(), s, asks, echo("read", true))
+		a := testAgent(t, journal.NewMemory(), s, asks, echo("read", true))
 		var rests []string
 		a.Rest = func() func() {
 			rests = append(rests, "rests")
@@ -265,7 +266,7 @@ func TestAResultThatIsHandedInAfterALimitCountsAndSaysSo(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{steps: tt.steps}
-				a := testAgent(t, newMemory(), s, echo("read", true))
+				a := testAgent(t, journal.NewMemory(), s, echo("read", true))
 				a.Bounds.Idle, a.Bounds.Call = 10*time.Minute, 10*time.Minute
 				tt.bounds(&a.Bounds)
 				r, err := a.Run(t.Context())
@@ -288,7 +289,7 @@ func TestTheWrapUpTurnSeesWhatHadFinishedWhenTheTimeEnded(t *testing.T) {
 			return tool.Failed("broken off")
 		}}
 		s := &script{steps: []step{manyCalls("read", "slow", "read"), submits("ok")}}
-		a := testAgent(t, newMemory(), s, echo("read", true), slow)
+		a := testAgent(t, journal.NewMemory(), s, echo("read", true), slow)
 		a.Bounds.Time, a.Bounds.Tool, a.Bounds.Idle = 10*time.Minute, time.Hour, time.Hour
 		tree := &fakeTree{files: []string{"a.go"}}
 		a.Tree, a.WriteSet = tree, spec.WriteSet{Files: []string{"a.go"}}
@@ -317,7 +318,7 @@ func TestAResultThatIsRefusedInTheWrapUpTurnMayBePutRightOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := testAgent(t, newMemory(), &script{steps: tt.steps}, echo("read", true))
+			a := testAgent(t, journal.NewMemory(), &script{steps: tt.steps}, echo("read", true))
 			a.Bounds.Turns = 1
 			r, err := a.Run(t.Context())
 			require.NoError(t, err)
@@ -331,7 +332,7 @@ func TestTheLimitOfToolCallsHoldsWithinATurn(t *testing.T) {
 	var ran atomic.Int32
 	read := &probe{"read", true, func(context.Context, tool.Call) tool.Result { ran.Add(1); return tool.Text("x") }}
 	s := &script{steps: []step{manyCalls("read", "read", "read"), manyCalls("read", "read", "read", "read"), submits("ok")}}
-	a := testAgent(t, newMemory(), s, read)
+	a := testAgent(t, journal.NewMemory(), s, read)
 	a.Bounds.ToolCalls = 5
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)
@@ -347,10 +348,10 @@ func TestCallsAreGivenUpWhenTheLogTakesNothingMore(t *testing.T) {
 			<-ctx.Done()
 			return tool.Failed("there is no answer")
 		}}}
-		m := newMemory()
-		m.setFailAfter(2)
+		m := journal.NewMemory()
+		m.SetFailAfter(2)
 		_, err := testAgent(t, m, &script{steps: []step{manyCalls("asks")}}, asks).Run(t.Context())
-		require.ErrorIs(t, err, errDown)
+		require.ErrorIs(t, err, journal.ErrDown)
 	})
 }
 
@@ -365,7 +366,7 @@ func TestAPanicInACallIsTheAgentsOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := &hasty{*echo("hasty", readOnly)}
-			a := testAgent(t, newMemory(), &script{steps: []step{manyCalls("hasty", "hasty")}}, h)
+			a := testAgent(t, journal.NewMemory(), &script{steps: []step{manyCalls("hasty", "hasty")}}, h)
 			require.PanicsWithValue(t, "no words", func() {
 				_, err := a.Run(t.Context())
 				require.NoError(t, err)
@@ -385,15 +386,15 @@ func TestAResultOfTheWrapUpTurnIsNotCutOffInTheNextDelivery(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{steps: []step{callsTool("read", nil), submits("ok")}}
 				s.steps[0].wait, s.steps[1].wait = 53900*time.Millisecond, tt.wait
-				m := newMemory()
+				m := journal.NewMemory()
 				deliver := func(appends int, used time.Duration) (spec.Result, error) {
-					m.setFailAfter(appends)
+					m.SetFailAfter(appends)
 					a := testAgent(t, m, s, echo("read", true))
 					a.Bounds.Time, a.Bounds.Turns, a.Bounds.Used = time.Minute, tt.turns, used
 					return a.Run(t.Context())
 				}
 				_, err := deliver(tt.appends, 0) // the worker is lost before the result is in the log
-				require.ErrorIs(t, err, errDown)
+				require.ErrorIs(t, err, journal.ErrDown)
 				r, err := deliver(-1, time.Minute)
 				require.NoError(t, err)
 				require.Equal(t, class, r.LimitHit)

@@ -9,6 +9,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/sandbox"
+	"divisi/subagents/journal"
 	"divisi/subagents/mcp"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
@@ -64,17 +65,18 @@ func (at *attempt) keepTools(ctx context.Context, tools []tool.Tool) error {
 	for i, t := range tools {
 		declarations[i] = t.Declaration()
 	}
-	object, err := at.journal.keepJSON(ctx, declarations)
+	object, err := at.journal.KeepJSON(ctx, declarations)
 	if err != nil {
 		return fmt.Errorf("keep the tools of %s: %w", at.assignment.Agent(), err)
 	}
-	_, err = at.journal.Append(ctx, draft(contextscope.KindControl, wire.ServerTools{Reason: wire.ReasonTools, Object: object}))
+	told := wire.ServerTools{Reason: wire.ReasonTools, Object: object}
+	_, err = at.journal.Append(ctx, wire.Draft(contextscope.KindControl, told))
 	return err
 }
 
 // withServerTools adds to declarations those of the MCP servers that an attempt's events tell of last, and keeps them sorted.
 func withServerTools(
-	ctx context.Context, objects Objects, events []contextscope.Event, declarations []*genai.FunctionDeclaration,
+	ctx context.Context, objects journal.Objects, events []contextscope.Event, declarations []*genai.FunctionDeclaration,
 ) ([]*genai.FunctionDeclaration, error) {
 	for _, e := range slices.Backward(events) {
 		var told wire.ServerTools

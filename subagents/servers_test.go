@@ -12,6 +12,7 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
@@ -69,7 +70,7 @@ func TestARolesServersAreItsTools(t *testing.T) {
 	require.Contains(t, string(seen), `{"output":"Hi Divisi"}`)
 	require.Contains(t, string(seen), `name: is of type number and must be string`)
 
-	events, _, err := readSession(t.Context(), s.bus, bus.AttemptSubject("r1", "generator", "t1", 1))
+	events, _, err := journal.ReadSession(t.Context(), s.bus, bus.AttemptSubject("r1", "generator", "t1", 1))
 	require.NoError(t, err)
 	plain, err := declarations(a, nil)
 	require.NoError(t, err)

@@ -5,15 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"divisi/bus"
 	"divisi/contextscope/artifact"
+	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 )
 
 // shelf keeps the large outputs of one agent's tools as artifacts of its run, each under the agent's name.
 type shelf struct {
-	objects Objects
+	objects journal.Objects
 	store   *artifact.Store
 	run     string
 	agent   string
@@ -21,7 +23,7 @@ type shelf struct {
 	known func() []string
 }
 
-func newShelf(objects Objects, run, agent string, known func() []string) *shelf {
+func newShelf(objects journal.Objects, run, agent string, known func() []string) *shelf {
 	return &shelf{objects, artifact.NewStore(objects, run, bus.ErrNotFound, bus.ErrExists), run, agent, known}
 }
 
@@ -44,7 +46,7 @@ func (s *shelf) Put(ctx context.Context, name string, data []byte) (string, erro
 }
 
 // contentNames are objects that are named by their content: big parts of events, and what gates wrote.
-var contentNames = regexp.MustCompile(`^(?:` + partPrefix + `|output-)([0-9a-f]{64})$`)
+var contentNames = regexp.MustCompile(`^(?:` + journal.PartPrefix + `|output-)([0-9a-f]{64})$`)
 
 // Get implements tool.ArtifactReader. An agent can read the artifacts of its run and nothing else of the store.
 func (s *shelf) Get(ctx context.Context, handle string) ([]byte, error) {
@@ -62,10 +64,15 @@ func (s *shelf) Get(ctx context.Context, handle string) ([]byte, error) {
 		return nil, fmt.Errorf("get %s: %w", handle, artifact.ErrNotFound)
 	case err != nil:
 		return nil, fmt.Errorf("get %s: %w", handle, err)
-	case content != nil && digest(data) != content[1]:
-		return nil, fmt.Errorf("get %s: found the digest %s: %w", handle, digest(data), artifact.ErrCorrupt)
+	case content != nil && artifact.Digest(data) != content[1]:
+		return nil, fmt.Errorf("get %s: found the digest %s: %w", handle, artifact.Digest(data), artifact.ErrCorrupt)
 	}
 	return data, nil
+}
+
+// inRun reports whether a handle is of an artifact of a run, or of a part that was too big for its event.
+func inRun(handle, run string) bool {
+	return strings.HasPrefix(handle, "artifact/"+run+"/") || strings.HasPrefix(handle, journal.PartPrefix)
 }
 
 var _ tool.ArtifactReader = (*shelf)(nil)

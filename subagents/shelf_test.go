@@ -9,6 +9,7 @@ import (
 	"divisi/contextscope"
 	"divisi/contextscope/artifact"
 	"divisi/contextscope/artifact/artifacttest"
+	"divisi/subagents/journal"
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
@@ -32,7 +33,7 @@ func TestArtifactsOnTheBus(t *testing.T) {
 
 func TestShelfGivesBackWhatIsOfTheRun(t *testing.T) {
 	t.Parallel()
-	objects := newMemory()
+	objects := journal.NewMemory()
 	var told []string
 	mine := newShelf(objects, "r1", "t1/1", func() []string { return told })
 	sibling, stranger := newShelf(objects, "r1", "t2/1", nobody), newShelf(objects, "r2", "t1/1", nobody)
@@ -57,10 +58,10 @@ func TestShelfGivesBackWhatIsOfTheRun(t *testing.T) {
 
 func TestShelfReadsOtherObjectsOfTheRunOnly(t *testing.T) {
 	t.Parallel()
-	objects := newMemory()
+	objects := journal.NewMemory()
 	s := newShelf(objects, "r1", "t1/1", nobody)
 	body := []byte("content")
-	for _, name := range []string{"part-" + digest(body), "output-" + digest(body), "artifact/r1/t1/1/old-abc"} {
+	for _, name := range []string{"part-" + artifact.Digest(body), "output-" + artifact.Digest(body), "artifact/r1/t1/1/old-abc"} {
 		require.NoError(t, objects.Put(t.Context(), name, body))
 		data, err := s.Get(t.Context(), name)
 		require.NoError(t, err, name)
@@ -73,8 +74,8 @@ func TestShelfReadsOtherObjectsOfTheRunOnly(t *testing.T) {
 	}
 	_, err := s.Get(t.Context(), "part-"+strings.Repeat("0", 64))
 	require.ErrorIs(t, err, artifact.ErrNotFound)
-	require.NoError(t, objects.Put(t.Context(), "part-"+digest(body), []byte("other")))
-	_, err = s.Get(t.Context(), "part-"+digest(body))
+	require.NoError(t, objects.Put(t.Context(), "part-"+artifact.Digest(body), []byte("other")))
+	_, err = s.Get(t.Context(), "part-"+artifact.Digest(body))
 	require.ErrorIs(t, err, artifact.ErrCorrupt)
 }
 

@@ -18,6 +18,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
 	"divisi/internal/testkit/modeltest"
+	"divisi/subagents/journal"
 )
 
 // longInstruction is large enough for a service to cache it.
@@ -251,7 +252,7 @@ func TestAgentsLetTheFirstLead(t *testing.T) {
 		m, all, start := &slowStart{}, newSiblings(), time.Now()
 		var agents sync.WaitGroup
 		for range 3 {
-			a := testAgent(t, newMemory(), nil)
+			a := testAgent(t, journal.NewMemory(), nil)
 			a.Model, a.Call, a.siblings = m, Call{Model: model.DefaultModel}, all
 			a.Input.Role.Instruction = longInstruction
 			agents.Go(func() {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"divisi/contextscope"
+	"divisi/subagents/journal"
 )
 
 // keptSlices is how many decoded slices a worker keeps: siblings of one dispatch share theirs, and few dispatches are at work
@@ -21,7 +22,7 @@ type sliceShelf struct {
 }
 
 // get returns the slice of a name in the object store.
-func (s *sliceShelf) get(ctx context.Context, objects Objects, name string) (contextscope.Slice, error) {
+func (s *sliceShelf) get(ctx context.Context, objects journal.Objects, name string) (contextscope.Slice, error) {
 	if have, ok := s.look(name); ok {
 		return have, nil
 	}

@@ -50,7 +50,7 @@ func (a *Agent) judgeProgress(ctx context.Context) (bool, error) {
 		}
 		return false, err
 	}
-	return true, a.append(ctx, append(events, draft(contextscope.KindControl, nudge))...)
+	return true, a.append(ctx, append(events, wire.Draft(contextscope.KindControl, nudge))...)
 }
 
 // otherThan is the model of the second opinion; "" when there is no other.

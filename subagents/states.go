@@ -60,7 +60,7 @@ func (s *states) event() (contextscope.Event, bool) {
 	if len(s.changes) == 0 {
 		return contextscope.Event{}, false
 	}
-	e := draft(contextscope.KindCalls, wire.Calls{Turn: s.turn, Began: s.began.UTC(), Changes: s.changes})
+	e := wire.Draft(contextscope.KindCalls, wire.Calls{Turn: s.turn, Began: s.began.UTC(), Changes: s.changes})
 	s.changes = nil
 	return e, true
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"divisi/contextscope/artifact"
 	"divisi/internal/model"
 	"divisi/subagents/tool"
 
@@ -108,7 +109,7 @@ func summaryText(o *tool.LongOutput, most int) string {
 	if listing(o.Text) {
 		about = aboutListing
 	}
-	id := digest([]byte(strings.Join([]string{o.Brief, o.Said, string(args), o.Text}, "\x00")))[:16]
+	id := artifact.Digest([]byte(strings.Join([]string{o.Brief, o.Said, string(args), o.Text}, "\x00")))[:16]
 	var b strings.Builder
 	for _, part := range []struct {
 		head, text string

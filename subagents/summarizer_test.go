@@ -11,6 +11,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
 	"divisi/internal/testkit/modeltest"
+	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 
 	"github.com/stretchr/testify/require"
@@ -115,7 +116,7 @@ func TestAFailedSummaryCostsNothingOfTheOutput(t *testing.T) {
 		}
 		s, _ := summarising(t, "{fault: \""+fault+"\"}")
 		g := &tool.Guard{
-			Artifacts: newShelf(newMemory(), "r", "t/1", nobody), Summarizer: s,
+			Artifacts: newShelf(journal.NewMemory(), "r", "t/1", nobody), Summarizer: s,
 			Policies: map[string]spec.ToolOutput{spec.AnyTool: {Policy: spec.OutputSummarize}},
 		}
 		r := g.Bound(t.Context(), tool.Call{Name: "run_command"}, tool.Text(text))

@@ -10,6 +10,7 @@ import (
 	"divisi/contextscope"
 	"divisi/contextscope/memory"
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 	"divisi/subagents/wire"
 )
 
@@ -17,7 +18,7 @@ import (
 func (a *Agent) tail(ctx context.Context) (contextscope.Tail, error) {
 	t := tailOf(a.session, a.Bounds, a.named)
 	var err error
-	if t.Loaded, err = loaded(ctx, a.Journal.objects, a.session.loads); err != nil {
+	if t.Loaded, err = loaded(ctx, a.Journal.Objects(), a.session.loads); err != nil {
 		return t, err
 	}
 	t.Recall = a.recall(ctx)
@@ -57,7 +58,7 @@ func named(instruction string) []string {
 }
 
 // loaded fetches what the newest turn asked for with load_artifact.
-func loaded(ctx context.Context, objects Objects, loads []wire.Load) ([]contextscope.Loaded, error) {
+func loaded(ctx context.Context, objects journal.Objects, loads []wire.Load) ([]contextscope.Loaded, error) {
 	out := make([]contextscope.Loaded, 0, len(loads))
 	for _, l := range loads {
 		text, err := objects.Get(ctx, l.Object)

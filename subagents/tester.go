@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	"divisi/contextscope"
+	"divisi/contextscope/artifact"
 	"divisi/internal/machine"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/gate"
+	"divisi/subagents/journal"
 	"divisi/subagents/wire"
 
 	"github.com/rs/zerolog"
@@ -24,8 +26,8 @@ import (
 // same tree count. It serves patches, baselines, batches and final gates alike.
 type Tester struct {
 	Assignment *wire.Assignment
-	Journal    *Journal
-	Objects    Objects
+	Journal    *journal.Journal
+	Objects    journal.Objects
 	// Dir is the work tree with the patch in it; Tree returns the id of its tree.
 	Dir  string
 	Tree func(ctx context.Context) (string, error)
@@ -245,7 +247,7 @@ func (t *Tester) gate(ctx context.Context, g spec.Gate, tree string) (spec.Recei
 	if r.Output, err = t.keep(ctx, whole, r.Verdict != spec.VerdictPass); err != nil {
 		return r, fmt.Errorf("keep the output of gate %s: %w", g.Name, err)
 	}
-	if _, err := t.Journal.Append(ctx, draft(contextscope.KindReceipt, r)); err != nil {
+	if _, err := t.Journal.Append(ctx, wire.Draft(contextscope.KindReceipt, r)); err != nil {
 		return r, err
 	}
 	return r, nil
@@ -256,7 +258,7 @@ func (t *Tester) keep(ctx context.Context, whole *transcript, failed bool) (stri
 	if len(whole.kept) == 0 {
 		return "", nil
 	}
-	name := "output-" + digest(whole.kept)
+	name := "output-" + artifact.Digest(whole.kept)
 	if err := t.Objects.Put(ctx, name, whole.kept); err != nil {
 		return "", fmt.Errorf("store %s: %w", name, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
 )
@@ -19,14 +20,14 @@ var author = git.Ident{Name: "Divisi", Email: "divisi@localhost"}
 // slotTree is the work tree of one attempt in a slot.
 type slotTree struct {
 	slot    *workspace.Slot
-	objects Objects
+	objects journal.Objects
 	head    string
 	message string
 	// at is the time of every commit of the attempt, so that the same content is the same commit and is stored once.
 	at time.Time
 }
 
-func newSlotTree(slot *workspace.Slot, objects Objects, a *wire.Assignment, at time.Time) *slotTree {
+func newSlotTree(slot *workspace.Slot, objects journal.Objects, a *wire.Assignment, at time.Time) *slotTree {
 	message := a.Task.Title
 	if message == "" {
 		message = a.Task.ID
@@ -61,7 +62,7 @@ func (t *slotTree) Diff(ctx context.Context, limit int) (string, error) {
 }
 
 // fetch makes sure that the mirror has a patch's commit.
-func fetch(ctx context.Context, mirror *git.Repo, objects Objects, p *spec.Patch) error {
+func fetch(ctx context.Context, mirror *git.Repo, objects journal.Objects, p *spec.Patch) error {
 	has, err := mirror.Has(ctx, p.Commit)
 	if err != nil || has {
 		return err

@@ -47,10 +47,10 @@ func (a *Agent) turn(ctx context.Context) error {
 		return a.discard(ctx, &unusableError{none, res.Usage.Add(res.Wasted)})
 	}
 	data := wire.Turn{Model: res.Model, ResponseID: res.ResponseID, Finish: string(res.Finish), Recall: tail.Recall}
-	turn := draft(contextscope.KindTurn, data)
+	turn := wire.Draft(contextscope.KindTurn, data)
 	turn.Content = res.Content
 	paid := wire.Spent{Usage: res.Usage.Add(res.Wasted), Model: res.StandIn, Tier: res.Tier}
-	if err := a.append(ctx, turn, draft(contextscope.KindUsage, paid)); err != nil {
+	if err := a.append(ctx, turn, wire.Draft(contextscope.KindUsage, paid)); err != nil {
 		return err
 	}
 	a.whole = res.Content
@@ -185,13 +185,13 @@ func sayDelta(p *genai.Part) string {
 // discard appends a failed call as an error event; where the call will be tried again, with words that say what was wrong. Of a
 // loop the guard has words of its own.
 func (a *Agent) discard(ctx context.Context, u *unusableError) error {
-	events := []contextscope.Event{draft(contextscope.KindError, u.fault)}
+	events := []contextscope.Event{wire.Draft(contextscope.KindError, u.fault)}
 	if u.paid != (spec.Usage{}) {
 		events = append(events, usageEvent(u.paid))
 	}
 	a.Log.Info().Str("class", u.fault.Class).Int("call", a.session.calls+1).Msg("model answer discarded")
 	if p := policyOf(u.fault.Class); p.retry && a.session.discarded+1 < p.tries() && u.fault.Class != faultLoop {
-		nudge := draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonRetry})
+		nudge := wire.Draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonRetry})
 		nudge.Content = userText(retryText(u.fault))
 		events = append(events, nudge)
 	}
@@ -210,7 +210,7 @@ func usageEvent(u spec.Usage) contextscope.Event { return spentEvent(u, "") }
 
 // spentEvent is what a call cost that another model than the agent's own answered.
 func spentEvent(u spec.Usage, model string) contextscope.Event {
-	return draft(contextscope.KindUsage, wire.Spent{Usage: u, Model: model})
+	return wire.Draft(contextscope.KindUsage, wire.Spent{Usage: u, Model: model})
 }
 
 // substance says whether an answer holds anything to act on: a call, or words that can be seen and are no comment.

@@ -15,6 +15,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 
@@ -288,7 +289,7 @@ func TestWorkerThatWasOvertakenLeavesNoTrace(t *testing.T) {
 	m := &script{steps: []step{submits("too late")}, each: func(int) {
 		last, err := s.bus.Last(t.Context(), bus.AttemptSubject("r1", "generator", "t1", 1))
 		require.NoError(t, err)
-		data, err := wire.EncodeEvents([]contextscope.Event{draft(contextscope.KindStarted, wire.Started{Delivery: 7})})
+		data, err := wire.EncodeEvents([]contextscope.Event{wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 7})})
 		require.NoError(t, err)
 		_, err = s.bus.Append(t.Context(), last.Subject, data, last.Pos)
 		require.NoError(t, err)
@@ -302,7 +303,7 @@ func TestWorkerThatWasOvertakenLeavesNoTrace(t *testing.T) {
 		}
 	}
 	w.Stop()
-	events, _, err := readSession(t.Context(), s.bus, bus.AttemptSubject("r1", "generator", "t1", 1))
+	events, _, err := journal.ReadSession(t.Context(), s.bus, bus.AttemptSubject("r1", "generator", "t1", 1))
 	require.NoError(t, err)
 	require.Equal(t, "started brief started", kinds(events))
 }

@@ -195,3 +195,12 @@ func Unread(m bus.Message, legible contextscope.Event, why error) contextscope.E
 	e.Data = data
 	return e
 }
+
+// Draft makes an event of a kind with typed data; it panics on data that JSON cannot hold, which is a mistake of the caller.
+func Draft(kind contextscope.Kind, data any) contextscope.Event {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		panic(fmt.Sprintf("marshal the data of a %s event: %v", kind, err))
+	}
+	return contextscope.Event{Kind: kind, Data: raw}
+}

@@ -1,4 +1,6 @@
-package subagents
+// Package journal keeps the events of one attempt: appended under its fence, as one message for each append, with large parts as
+// objects. It reads them back as they were stored. It knows nothing of what the events mean to an agent.
+package journal
 
 import (
 	"context"
@@ -52,8 +54,8 @@ type Stamp struct {
 	IDs   func() string
 }
 
-// OpenJournal reads what is there of the attempt. It writes nothing.
-func OpenJournal(ctx context.Context, log Log, objects Objects, a *wire.Assignment, stamp Stamp) (*Journal, error) {
+// Open reads what is there of the attempt. It writes nothing.
+func Open(ctx context.Context, log Log, objects Objects, a *wire.Assignment, stamp Stamp) (*Journal, error) {
 	j := &Journal{
 		log: log, objects: objects, stamp: stamp,
 		subject: bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, a.Attempt),
@@ -62,7 +64,7 @@ func OpenJournal(ctx context.Context, log Log, objects Objects, a *wire.Assignme
 			Agent: a.Agent(), Role: a.Role.Name,
 		},
 	}
-	events, last, err := readSession(ctx, log, j.subject)
+	events, last, err := ReadSession(ctx, log, j.subject)
 	if err != nil {
 		return nil, fmt.Errorf("open the journal of %s: %w", a.Agent(), err)
 	}
@@ -70,8 +72,8 @@ func OpenJournal(ctx context.Context, log Log, objects Objects, a *wire.Assignme
 	return j, nil
 }
 
-// readSession returns the events of one attempt's subject and the position of its newest message.
-func readSession(ctx context.Context, log Log, subject string) ([]contextscope.Event, uint64, error) {
+// ReadSession returns the events of one attempt's subject and the position of its newest message.
+func ReadSession(ctx context.Context, log Log, subject string) ([]contextscope.Event, uint64, error) {
 	var (
 		events []contextscope.Event
 		last   uint64
@@ -159,6 +161,9 @@ func (j *Journal) fill(drafts []contextscope.Event) []contextscope.Event {
 	return out
 }
 
+// Objects returns the store of what is too large for an event.
+func (j *Journal) Objects() Objects { return j.objects }
+
 // Events returns the session so far. The caller must not change what the events point to.
 func (j *Journal) Events() []contextscope.Event {
 	j.mu.Lock()
@@ -222,13 +227,4 @@ func (j *Journal) Deliveries() (newest int, worked time.Duration, err error) {
 		waits = waits || e.Kind == contextscope.KindRequest
 	}
 	return newest, worked + max(0, seen.Sub(began)), nil
-}
-
-// draft makes an event of a kind with typed data; it panics on data that JSON cannot hold, which is a mistake of the caller.
-func draft(kind contextscope.Kind, data any) contextscope.Event {
-	raw, err := json.Marshal(data)
-	if err != nil {
-		panic(fmt.Sprintf("marshal the data of a %s event: %v", kind, err))
-	}
-	return contextscope.Event{Kind: kind, Data: raw}
 }

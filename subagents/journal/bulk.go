@@ -1,16 +1,14 @@
-package subagents
+package journal
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
-	"unicode/utf8"
 
 	"divisi/contextscope"
+	"divisi/contextscope/artifact"
 	"divisi/subagents/wire"
 
 	"google.golang.org/genai"
@@ -25,7 +23,8 @@ const (
 	excerpt    = 1 << 10
 	// storedArgs is the only argument of a stored call whose arguments became an object.
 	storedArgs = "$object"
-	partPrefix = "part-"
+	// PartPrefix begins the name of an object that holds a part of an event.
+	PartPrefix = "part-"
 )
 
 // encode writes the events as they are stored. Parts that are too big become objects, and when the message is still too big,
@@ -79,7 +78,7 @@ func (j *Journal) shrinkPart(ctx context.Context, p *genai.Part, limit int) (*ge
 	switch {
 	case p.FunctionCall != nil:
 		call := *p.FunctionCall
-		name, err := j.keepJSON(ctx, call.Args)
+		name, err := j.KeepJSON(ctx, call.Args)
 		call.Args = map[string]any{storedArgs: name}
 		small.FunctionCall = &call
 		return small, err
@@ -93,7 +92,7 @@ func (j *Journal) shrinkPart(ctx context.Context, p *genai.Part, limit int) (*ge
 		small.Text, err = j.keepText(ctx, p.Text)
 		return small, err
 	default:
-		name, err := j.keep(ctx, body)
+		name, err := j.Keep(ctx, body)
 		small.Text = fmt.Sprintf("[a part of %d bytes, kept as object %s]", len(body), name)
 		return small, err
 	}
@@ -113,20 +112,21 @@ func (j *Journal) shrinkResponse(ctx context.Context, response map[string]any) (
 			return small, err
 		}
 	}
-	name, err := j.keepJSON(ctx, response)
+	name, err := j.KeepJSON(ctx, response)
 	return map[string]any{"output": "kept as object " + name}, err
 }
 
-func (j *Journal) keepJSON(ctx context.Context, v any) (string, error) {
+// KeepJSON stores a value as an object and returns its name.
+func (j *Journal) KeepJSON(ctx context.Context, v any) (string, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return "", fmt.Errorf("marshal a value: %w", err)
 	}
-	return j.keep(ctx, body)
+	return j.Keep(ctx, body)
 }
 
 func (j *Journal) keepText(ctx context.Context, text string) (string, error) {
-	name, err := j.keep(ctx, []byte(text))
+	name, err := j.Keep(ctx, []byte(text))
 	if err != nil {
 		return "", err
 	}
@@ -136,18 +136,19 @@ func (j *Journal) keepText(ctx context.Context, text string) (string, error) {
 		strings.ToValidUTF8(head, ""), len(text), name, strings.ToValidUTF8(tail, "")), nil
 }
 
-func (j *Journal) keep(ctx context.Context, body []byte) (string, error) {
-	name := partPrefix + digest(body)
+// Keep stores content as an object and returns its name.
+func (j *Journal) Keep(ctx context.Context, body []byte) (string, error) {
+	name := PartPrefix + artifact.Digest(body)
 	if err := j.objects.Put(ctx, name, body); err != nil {
 		return "", fmt.Errorf("put object %s: %w", name, err)
 	}
 	return name, nil
 }
 
-// args returns a call's arguments, fetched where they had become an object.
-func (j *Journal) args(ctx context.Context, call *genai.FunctionCall) (map[string]any, error) {
+// Args returns a call's arguments, fetched where they had become an object.
+func (j *Journal) Args(ctx context.Context, call *genai.FunctionCall) (map[string]any, error) {
 	name, ok := call.Args[storedArgs].(string)
-	if !ok || len(call.Args) != 1 || !strings.HasPrefix(name, partPrefix) {
+	if !ok || len(call.Args) != 1 || !strings.HasPrefix(name, PartPrefix) {
 		return call.Args, nil
 	}
 	body, err := j.objects.Get(ctx, name)
@@ -159,27 +160,4 @@ func (j *Journal) args(ctx context.Context, call *genai.FunctionCall) (map[strin
 		return nil, fmt.Errorf("decode the arguments of %s from %s: %w", call.Name, name, err)
 	}
 	return args, nil
-}
-
-// clip bounds text to n bytes, keeping its end, at a rune's edge.
-func clip(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	cut := text[len(text)-n:]
-	for len(cut) > 0 && !utf8.RuneStart(cut[0]) {
-		cut = cut[1:]
-	}
-	return "…" + cut
-}
-
-// digest names content.
-func digest(body []byte) string {
-	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:])
-}
-
-// inRun says whether a handle is of an artifact of a run, or of a part that was too big for its event.
-func inRun(handle, run string) bool {
-	return strings.HasPrefix(handle, "artifact/"+run+"/") || strings.HasPrefix(handle, partPrefix)
 }

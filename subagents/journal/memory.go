@@ -1,0 +1,92 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+
+	"divisi/bus"
+)
+
+// Memory is a Log and Objects in memory. After failAfter appends, when that is not negative, every append fails.
+type Memory struct {
+	mu        sync.Mutex
+	pos       uint64
+	Messages  []bus.Message
+	Blobs     map[string][]byte
+	failAfter int
+}
+
+// ErrDown is the error of an append after those that SetFailAfter lets through.
+var ErrDown = errors.New("the bus is down")
+
+// NewMemory returns an empty store.
+func NewMemory() *Memory { return &Memory{Blobs: map[string][]byte{}, failAfter: -1} }
+
+// Append implements Log.
+func (m *Memory) Append(_ context.Context, subject string, data []byte, last uint64) (uint64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failAfter == 0 {
+		return 0, ErrDown
+	}
+	newest := uint64(0)
+	for _, msg := range m.Messages {
+		if msg.Subject == subject {
+			newest = msg.Pos
+		}
+	}
+	if newest != last {
+		return 0, bus.ErrFenced
+	}
+	if len(data) > bus.MaxData {
+		return 0, bus.ErrTooLarge
+	}
+	if m.failAfter > 0 {
+		m.failAfter--
+	}
+	m.pos++
+	m.Messages = append(m.Messages, bus.Message{Subject: subject, Pos: m.pos, Data: data})
+	return m.pos, nil
+}
+
+// Read implements Log.
+func (m *Memory) Read(_ context.Context, subject string, from uint64) iter.Seq2[bus.Message, error] {
+	m.mu.Lock()
+	messages := m.Messages[:len(m.Messages):len(m.Messages)]
+	m.mu.Unlock()
+	return func(yield func(bus.Message, error) bool) {
+		for _, msg := range messages {
+			if msg.Subject == subject && msg.Pos >= from && !yield(msg, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Put implements Objects.
+func (m *Memory) Put(_ context.Context, name string, data []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.Blobs[name] = data
+	return nil
+}
+
+// Get implements Objects.
+func (m *Memory) Get(_ context.Context, name string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	data, ok := m.Blobs[name]
+	if !ok {
+		return nil, bus.ErrNotFound
+	}
+	return data, nil
+}
+
+// SetFailAfter lets n more appends through; negative lets all through.
+func (m *Memory) SetFailAfter(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failAfter = n
+}
