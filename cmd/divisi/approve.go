@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 
-	"divisi/orchestrator"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/run"
 )
 
 // printPlan shows an expanded plan: tasks, write sets, overlaps, ceiling.
-func (g *globals) printPlan(data orchestrator.PlanData) error {
+func (g *globals) printPlan(data run.PlanData) error {
 	if g.json() {
 		return encodeLine(g.out, data)
 	}
@@ -16,14 +16,14 @@ func (g *globals) printPlan(data orchestrator.PlanData) error {
 }
 
 // approver asks on the terminal, or is nil where there is none.
-func (g *globals) approver(h *holder, o runOptions) func(context.Context, orchestrator.PlanData) (bool, error) {
+func (g *globals) approver(h *holder, o runOptions) func(context.Context, run.PlanData) (bool, error) {
 	if o.yes {
-		return func(context.Context, orchestrator.PlanData) (bool, error) { return true, nil }
+		return func(context.Context, run.PlanData) (bool, error) { return true, nil }
 	}
 	if !isTerminal(g.in) || g.json() {
 		return nil
 	}
-	return func(ctx context.Context, plan orchestrator.PlanData) (bool, error) {
+	return func(ctx context.Context, plan run.PlanData) (bool, error) {
 		return answer(ctx, func() (bool, error) { return h.view.Approve(g.in, plan) })
 	}
 }

@@ -6,8 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator"
+	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/run"
 )
 
 func newCancel(g *globals) *cobra.Command {
@@ -29,26 +30,26 @@ runs; then resume.` + codes(codeOK, codeUsage, codeMachine),
 }
 
 func (g *globals) cancel(ctx context.Context, args []string, reason string) error {
-	run, task, err := g.findTask(args)
+	runID, task, err := g.findTask(args)
 	if err != nil {
 		return err
 	}
 	if len(args) == 0 {
-		if err := g.sure(ctx, run); err != nil {
+		if err := g.sure(ctx, runID); err != nil {
 			return err
 		}
 	}
-	becomes, err := g.ask(ctx, run, orchestrator.Request{Verb: orchestrator.VerbCancel, Task: task, Text: reason})
+	becomes, err := g.ask(ctx, runID, conductor.Request{Verb: conductor.VerbCancel, Task: task, Text: reason})
 	switch {
 	case err != nil:
 		return err
 	case task != "":
-		return g.said(run, becomes)
+		return g.said(runID, becomes)
 	case g.json():
-		return encodeLine(g.out, map[string]string{"run": run, "state": string(orchestrator.RunCancelled)})
+		return encodeLine(g.out, map[string]string{"run": runID, "state": string(run.Cancelled)})
 	}
-	_, err = fmt.Fprintf(g.out, "%s is cancelled\n", run)
-	return err
+	_, err = fmt.Fprintf(g.out, "%s is cancelled\n", runID)
+	return err //nolint:wrapcheck // the terminal
 }
 
 // sure asks whether the run that was not named is the one to cancel. Without a terminal a run has to be named.

@@ -21,7 +21,7 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/model/chat"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
 // project looks at the repository's own files, and at what they need: keys, gates, roles.
@@ -290,7 +290,7 @@ func (d *doctor) detected(ctx context.Context, p spec.Project) (gates []spec.Gat
 		return nil, fmt.Errorf("make a temporary directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	h := &holder{g: d.globals, git: g, checkout: checkout, spec: orchestrator.RunSpec{Project: p, Base: checkout.Head}}
+	h := &holder{g: d.globals, git: g, checkout: checkout, spec: run.Spec{Project: p, Base: checkout.Head}}
 	if h.mirror, err = g.CreateMirror(ctx, filepath.Join(tmp, "repo.git"), checkout, checkout.Head); err != nil {
 		return nil, err
 	}
@@ -354,7 +354,7 @@ func (d *doctor) leftover(ctx context.Context, id string) (f finding, alive bool
 	switch {
 	case err != nil:
 		return warn("runs", "look at it with divisi show "+id, "run %s cannot be read: %v", id, errorLine(err)), false
-	case !st.Run.Ended():
+	case !st.Status.Ended():
 		return warn("runs", fmt.Sprintf("go on with it: divisi resume %s; or end it: divisi cancel %s", id, id),
 			"the process of run %s was killed", id), false
 	}

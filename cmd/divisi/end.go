@@ -8,38 +8,41 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"divisi/orchestrator"
+	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
 )
 
 // finish reports a run's end and turns it into an exit code.
-func (g *globals) finish(ctx context.Context, h *holder, st *orchestrator.State, err error) error {
+func (g *globals) finish(ctx context.Context, h *holder, st *run.State, err error) error {
 	if st == nil {
 		return err
 	}
 	if rerr := g.printEnd(ctx, h, st, err); err == nil && !unheard(rerr) {
 		err = rerr
 	}
-	if errors.Is(err, orchestrator.ErrUnverified) {
+	if errors.Is(err, conductor.ErrUnverified) {
 		return unverifiedError(st, "resume "+st.Spec.Run+" --allow-unverified")
 	}
 	if err != nil {
 		return err
 	}
-	switch st.Run {
-	case orchestrator.RunDone:
+	switch st.Status { //nolint:exhaustive // a conductor returns at an end
+	case run.Done:
 		return nil
-	case orchestrator.RunParked:
+	case run.Parked:
 		return &endError{codeParked, ""}
-	case orchestrator.RunStopped, orchestrator.RunCancelled:
+	case run.Stopped, run.Cancelled:
 		return &endError{codeStopped, ""}
 	default:
-		return fmt.Errorf("run %s was left as %s", st.Spec.Run, st.Run)
+		return fmt.Errorf("run %s was left as %s", st.Spec.Run, st.Status)
 	}
 }
 
 // printEnd prints what the gates found beyond their verdicts, and what to do next. How the run stands the console has told.
-func (g *globals) printEnd(ctx context.Context, h *holder, st *orchestrator.State, why error) error {
+func (g *globals) printEnd(ctx context.Context, h *holder, st *run.State, why error) error {
 	if g.json() {
 		return nil
 	}
@@ -48,17 +51,17 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *orchestrator.Stat
 			return err
 		}
 	}
-	report := st.Report()
-	writeHandoffs(g.out, report)
-	if err := writeRoles(g.out, report.Roles, width(g.out)); err != nil {
+	rep := report.Of(st)
+	writeHandoffs(g.out, rep)
+	if err := writeRoles(g.out, rep.Roles, width(g.out)); err != nil {
 		return err
 	}
-	writeGates(g.out, slices.DeleteFunc(report.Gates, func(r orchestrator.GateReport) bool {
+	writeGates(g.out, slices.DeleteFunc(rep.Gates, func(r report.Gate) bool {
 		return len(r.New)+len(r.Known)+len(r.Fixed) == 0 && r.Error == ""
 	}))
-	run := st.Spec.Run
+	runID := st.Spec.Run
 	divisi := g.command()
-	next := []string{divisi + " show " + run, divisi + " watch " + run}
+	next := []string{divisi + " show " + runID, divisi + " watch " + runID}
 	switch {
 	case st.Ref != "":
 		branch := strings.TrimPrefix(st.Ref, "refs/heads/")
@@ -67,13 +70,13 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *orchestrator.Stat
 			fmt.Sprintf("git -C %s diff --stat %s %s", repo, short(st.Spec.Base), branch),
 			fmt.Sprintf("git -C %s log --oneline %s", repo, branch))
 	case st.StoppedByBudget():
-		next = slices.Insert(next, 0, fmt.Sprintf("%s resume %s --budget TOKENS", divisi, run))
-	case st.Run == orchestrator.RunStopped && st.Unproven():
-		next = slices.Insert(next, 0, divisi+" resume "+run+" --allow-unverified   # after reading what is said below")
-	case errors.Is(why, orchestrator.ErrPreflight):
-		next = slices.Insert(next, 0, divisi+" resume "+run+"   # after reading what is said below")
-	case st.Run == orchestrator.RunStopped, !st.Run.Ended():
-		next = slices.Insert(next, 0, divisi+" resume "+run)
+		next = slices.Insert(next, 0, fmt.Sprintf("%s resume %s --budget TOKENS", divisi, runID))
+	case st.Status == run.Stopped && acceptance.Unproven(st):
+		next = slices.Insert(next, 0, divisi+" resume "+runID+" --allow-unverified   # after reading what is said below")
+	case errors.Is(why, conductor.ErrPreflight):
+		next = slices.Insert(next, 0, divisi+" resume "+runID+"   # after reading what is said below")
+	case st.Status == run.Stopped, !st.Status.Ended():
+		next = slices.Insert(next, 0, divisi+" resume "+runID)
 	}
 	if h.proposed > 0 {
 		next = append(next, fmt.Sprintf("%s memory proposals --repo %s   # %d notes for later runs wait for you",
@@ -95,14 +98,14 @@ func (g *globals) command() string {
 const maxStat = 30
 
 // printStat prints what the branch changes, as git diff --stat does.
-func (g *globals) printStat(ctx context.Context, h *holder, st *orchestrator.State) error {
+func (g *globals) printStat(ctx context.Context, h *holder, st *run.State) error {
 	changes, err := h.mirror.Changed(ctx, st.Spec.Base, st.Head)
 	if err != nil {
 		return err
 	}
 	added, deleted := 0, 0
 	w := tabwriter.NewWriter(g.out, 0, 0, 1, ' ', 0)
-	fmt.Fprintf(w, "\nbranch %s%s\n", strings.TrimPrefix(st.Ref, "refs/heads/"), unverifiedNote(st.Unverified()))
+	fmt.Fprintf(w, "\nbranch %s%s\n", strings.TrimPrefix(st.Ref, "refs/heads/"), unverifiedNote(acceptance.Unverified(st)))
 	for i, c := range changes {
 		added, deleted = added+c.Added, deleted+c.Deleted
 		if i < maxStat {

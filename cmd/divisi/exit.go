@@ -16,7 +16,8 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
-	"divisi/orchestrator"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/plan"
 )
 
 // The exit codes of every command.
@@ -53,7 +54,7 @@ func exitCode(err error) int {
 	var end *endError
 	var signalled *signalError
 	var file *configs.FileError
-	var plan *orchestrator.PlanError
+	var plan *plan.Error
 	var fault *model.Error
 	var locked *bus.LockedError
 	switch {
@@ -61,7 +62,7 @@ func exitCode(err error) int {
 		return codeOK
 	case errors.As(err, &end):
 		return end.code
-	case errors.As(err, &signalled), errors.Is(err, context.Canceled), errors.Is(err, orchestrator.ErrNotApproved):
+	case errors.As(err, &signalled), errors.Is(err, context.Canceled), errors.Is(err, conductor.ErrNotApproved):
 		return codeStopped
 	case errors.As(err, &usage), errors.As(err, &file), errors.As(err, &plan), errors.As(err, &locked):
 		return codeUsage
@@ -102,7 +103,7 @@ func isCobraUsage(err error) bool {
 }
 
 // report is the one place where an error becomes words.
-func report(g *globals, err error) {
+func printError(g *globals, err error) {
 	var end *endError
 	if err == nil || (errors.As(err, &end) && end.text == "") {
 		return
@@ -152,20 +153,20 @@ func hintFor(err error) string {
 		return "Rename it: git branch -m " + quote(branch.Branch) + " another-name"
 	case errors.Is(err, git.ErrNoCommits):
 		return "Commit first: git add -A && git commit"
-	case errors.Is(err, orchestrator.ErrAuth):
+	case errors.Is(err, conductor.ErrAuth):
 		return "Set the key to one that works: GEMINI_API_KEY, or the variable that the message names; divisi resume goes on."
-	case errors.Is(err, orchestrator.ErrService):
+	case errors.Is(err, conductor.ErrService):
 		return "Wait, or look at what the message names: a quota, a service, a recording; divisi resume goes on."
 	case errors.As(err, &fault) && fault.Class == model.Auth:
 		return "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY. " +
 			"`divisi demo` and plans of commands need none."
-	case errors.Is(err, orchestrator.ErrMachine):
+	case errors.Is(err, conductor.ErrMachine):
 		return "Give the machine what the message names; then: divisi resume"
 	case fullDisk(err):
 		return "Free some space, or move the state with --state-dir. A run that had begun goes on with divisi resume."
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return "Choose a directory that you can write with --state-dir."
-	case errors.Is(err, orchestrator.ErrPreflight):
+	case errors.Is(err, conductor.ErrPreflight):
 		return "If the cause has passed, such as a network that was away: divisi resume tries the same again. " +
 			"Else mend it, commit,\n" +
 			"and start a new run: this one keeps the commit, setup and gates that it began with; see .divisi/divisi.yaml"

@@ -16,7 +16,8 @@ import (
 	"divisi/configs"
 	"divisi/internal/git"
 	"divisi/internal/model"
-	"divisi/orchestrator"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/plan"
 )
 
 func TestClassesOfErrorsDecideTheExitCode(t *testing.T) {
@@ -30,7 +31,7 @@ func TestClassesOfErrorsDecideTheExitCode(t *testing.T) {
 		{&endError{codeParked, ""}, codeParked, ""},
 		{usagef("no"), codeUsage, ""},
 		{&configs.FileError{}, codeUsage, ""},
-		{&orchestrator.PlanError{}, codeUsage, ""},
+		{&plan.Error{}, codeUsage, ""},
 		{git.ErrNotRepository, codeUsage, "--repo DIR"},
 		{git.ErrNoCommits, codeUsage, "git commit"},
 		{&bus.LockedError{PID: 1}, codeUsage, "divisi watch"},
@@ -38,17 +39,17 @@ func TestClassesOfErrorsDecideTheExitCode(t *testing.T) {
 		{&model.Error{Class: model.Auth}, codeUsage, "GEMINI_API_KEY"},
 		{context.Canceled, codeStopped, ""},
 		{&signalError{syscall.SIGINT}, codeStopped, ""},
-		{orchestrator.ErrNotApproved, codeStopped, ""},
+		{conductor.ErrNotApproved, codeStopped, ""},
 		{&model.Error{Class: model.Auth, Status: 403}, codeMachine, "GEMINI_API_KEY"},
-		{orchestrator.ErrAuth, codeMachine, "divisi resume"},
-		{orchestrator.ErrService, codeMachine, "divisi resume"},
+		{conductor.ErrAuth, codeMachine, "divisi resume"},
+		{conductor.ErrService, codeMachine, "divisi resume"},
 		{git.ErrNoGit, codeMachine, ""},
 		{bus.ErrFull, codeMachine, "Free some space"},
 		{syscall.ENOSPC, codeMachine, "Free some space"},
 		{errors.New("git: fatal: No space left on device"), codeMachine, "Free some space"},
 		{fs.ErrPermission, codeMachine, "--state-dir"},
 		{syscall.ENOTDIR, codeMachine, "--state-dir"},
-		{orchestrator.ErrPreflight, codeMachine, ".divisi/divisi.yaml"},
+		{conductor.ErrPreflight, codeMachine, ".divisi/divisi.yaml"},
 		{errors.New("anything"), codeMachine, ""},
 	} {
 		err := c.err
@@ -68,14 +69,14 @@ func TestAnErrorIsOneMessageOrOneLineOfJSON(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	g := &globals{err: &out}
-	report(g, nil)
-	report(g, &endError{codeParked, ""})
+	printError(g, nil)
+	printError(g, &endError{codeParked, ""})
 	require.Empty(t, out.String())
-	report(g, usagef("first\nsecond"))
+	printError(g, usagef("first\nsecond"))
 	require.Equal(t, "divisi: first\n  second\n", out.String())
 	out.Reset()
 	g.output = "json"
-	report(g, usagef("first\nsecond"))
+	printError(g, usagef("first\nsecond"))
 	var line struct {
 		Error    string `json:"error"`
 		ExitCode int    `json:"exit_code"`

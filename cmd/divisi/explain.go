@@ -15,7 +15,9 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/model"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/assign"
+	"divisi/orchestrator/plan"
+	"divisi/orchestrator/run"
 	"divisi/subagents"
 	"divisi/subagents/tool"
 )
@@ -124,7 +126,7 @@ func splitTask(name string) (run, task string, attempt int, err error) {
 }
 
 // whyNone says why a task has no such attempt: it was not begun yet or never will be, or is called otherwise.
-func whyNone(st *orchestrator.State, task string) string {
+func whyNone(st *run.State, task string) string {
 	if st.Works[task] != nil {
 		return ""
 	}
@@ -148,11 +150,11 @@ func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, a
 	if err != nil {
 		return nil, err
 	}
-	a, err := st.Assignment(ctx, b, task, attempt)
+	a, err := assign.Read(st, ctx, b, task, attempt)
 	switch {
-	case errors.Is(err, orchestrator.ErrNoAttempt):
+	case errors.Is(err, assign.ErrNoAttempt):
 		return nil, usagef("%v%s\nSee: divisi show %s", err, whyNone(st, task), run)
-	case errors.Is(err, orchestrator.ErrNotKept):
+	case errors.Is(err, assign.ErrNotKept):
 		return nil, usagef("%v", err)
 	case err != nil:
 		return nil, err
@@ -162,7 +164,7 @@ func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, a
 	}
 	var extra []tool.Tool
 	if slices.Contains(a.Role.Tools, spec.ToolDispatch) {
-		extra = append(extra, orchestrator.NewDispatch(b, run, nil, configs.PlanSchema(), st.Spec.Roles))
+		extra = append(extra, plan.NewTool(nil, nil, configs.PlanSchema(), st.Spec.Roles))
 	}
 	return subagents.NewExplainer(ctx, b, mirror, a, extra)
 }

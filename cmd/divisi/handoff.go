@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"divisi/orchestrator"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/report"
 )
 
 // The bounds of what a report of a whole run tells of handoffs; a task's own report tells all of it.
@@ -16,7 +16,7 @@ const (
 )
 
 // handoffLines are what a task's agents reported beside its result: a word for what it is, and the text.
-func handoffLines(t orchestrator.TaskReport) [][2]string {
+func handoffLines(t report.Task) [][2]string {
 	var out [][2]string
 	add := func(word, text string) { out = append(out, [2]string{word, console.Sanitize(oneLine(text))}) }
 	for _, c := range t.Broken {
@@ -32,7 +32,7 @@ func handoffLines(t orchestrator.TaskReport) [][2]string {
 }
 
 // writeHandoffs prints the handoffs of all tasks, as far as there is room.
-func writeHandoffs(w io.Writer, r orchestrator.Report) {
+func writeHandoffs(w io.Writer, r report.Report) {
 	left, more := maxHandoffLines, 0
 	for _, t := range r.Tasks {
 		for _, l := range handoffLines(t) {

@@ -20,9 +20,11 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/dashboard"
+	"divisi/orchestrator/plan"
+	"divisi/orchestrator/run"
 	"divisi/subagents"
 	"divisi/subagents/gate"
 	"divisi/subagents/tool"
@@ -39,9 +41,9 @@ type holder struct {
 	bus      *bus.Bus
 	mirror   *git.Repo
 	// spec is what the run was asked to do.
-	spec orchestrator.RunSpec
+	spec run.Spec
 	// approve asks a person about a plan; nil where nobody can be asked.
-	approve func(ctx context.Context, plan orchestrator.PlanData) (bool, error)
+	approve func(ctx context.Context, plan run.PlanData) (bool, error)
 	// dashboard is the address of the page; empty for none.
 	dashboard string
 	notices   []string
@@ -67,11 +69,11 @@ type holder struct {
 }
 
 // carry conducts the run to its end in this process and returns its state. newBudget, when not nil, replaces the budget.
-func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *orchestrator.State, err error) {
+func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *run.State, err error) {
 	var worker *subagents.Worker
 	cfg := h.conductorConfig(resume, newBudget)
 	cfg.Ready = func(ctx context.Context) error { return worker.Start(ctx) }
-	cond, err := orchestrator.New(ctx, cfg)
+	cond, err := conductor.New(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +101,8 @@ func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *or
 	return cond.State(), err
 }
 
-func (h *holder) conductorConfig(resume bool, newBudget *int) orchestrator.Config {
-	return orchestrator.Config{
+func (h *holder) conductorConfig(resume bool, newBudget *int) conductor.Config {
+	return conductor.Config{
 		Run: h.run, Bus: h.bus, Mirror: h.mirror, Resume: resume, Budget: newBudget, AllowUnverified: h.unverified,
 		Notices: h.notices,
 		Clock:   now, NewID: newID(), Log: h.g.log, Tree: h.tree, Approve: h.approve, Closing: h.tape.notices,
@@ -111,17 +113,17 @@ func (h *holder) conductorConfig(resume bool, newBudget *int) orchestrator.Confi
 
 // publish puts a commit of the run into the user's repository, as its one new branch.
 func (h *holder) publish(ctx context.Context, commit, base, had string) (string, error) {
-	ref := orchestrator.IntegrationRef(h.run)
+	ref := conductor.IntegrationRef(h.run)
 	return ref, h.git.Publish(ctx, h.checkout, h.mirror, ref, commit, base, had)
 }
 
 // tree reads a commit for shard rules; their commands run confined in a slot of their own.
-func (h *holder) tree(commit string) orchestrator.Tree {
-	return &orchestrator.CommitTree{Repo: h.mirror, Commit: commit, Run: h.shards}
+func (h *holder) tree(commit string) plan.Tree {
+	return &conductor.CommitTree{Repo: h.mirror, Commit: commit, Run: h.shards}
 }
 
 // log is the run's event log: all that console and dashboard follow.
-func (h *holder) log() orchestrator.Log { return orchestrator.Log{Bus: h.bus, Run: h.run} }
+func (h *holder) log() conductor.Log { return conductor.Log{Bus: h.bus, Run: h.run} }
 
 // page serves the dashboard, where asked for. With JSON its address is told on standard error.
 func (h *holder) page(ctx context.Context) (stop func(), err error) {
@@ -191,7 +193,7 @@ func waitFor(done <-chan error, most time.Duration) error {
 }
 
 // worker makes the hands of the run: slots, caches, model, tools.
-func (h *holder) worker(ctx context.Context, st *orchestrator.State, newBudget *int) (*subagents.Worker, func(), error) {
+func (h *holder) worker(ctx context.Context, st *run.State, newBudget *int) (*subagents.Worker, func(), error) {
 	if killed, err := sandbox.Sweep(h.run); err != nil {
 		h.g.log.Warn().Err(err).Msg("commands of an earlier holder could not be looked for")
 	} else if killed > 0 {
@@ -256,11 +258,15 @@ func (h *holder) sweep() {
 	}
 }
 
+func (h *holder) fold(ctx context.Context) (*run.State, error) {
+	return conductor.Fold(ctx, h.bus, h.run)
+}
+
 // tools brings the master's dispatch: subagents knows only the tool interface.
 func (h *holder) tools(a *wire.Assignment) []tool.Tool {
 	for _, name := range a.Role.Tools {
 		if name == spec.ToolDispatch {
-			return []tool.Tool{orchestrator.NewDispatch(h.bus, h.run, h.tree, configs.PlanSchema(), h.spec.Roles)}
+			return []tool.Tool{plan.NewTool(h.fold, h.tree, configs.PlanSchema(), h.spec.Roles)}
 		}
 	}
 	return nil

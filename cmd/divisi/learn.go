@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"divisi/contextscope/memory"
-	"divisi/orchestrator"
+	"divisi/internal/spec"
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
 )
 
 // memory opens the memory of the run's repository; nil where that fails, because a run goes on without. Notes that cannot be
@@ -35,11 +37,11 @@ func (h *holder) forget() {
 }
 
 // propose keeps what a run that has ended learnt, for a person to decide about. A run that cannot is no failure.
-func (h *holder) propose(ctx context.Context, st *orchestrator.State) {
-	if h.notes == nil || st.Run != orchestrator.RunDone && st.Run != orchestrator.RunParked {
+func (h *holder) propose(ctx context.Context, st *run.State) {
+	if h.notes == nil || st.Status != run.Done && st.Status != run.Parked {
 		return
 	}
-	for _, n := range st.Learnt() {
+	for _, n := range report.Notes(st) {
 		if _, err := h.notes.Propose(ctx, n); err != nil {
 			h.g.log.Warn().Err(err).Str("note", n.Title).Msg("a note could not be proposed")
 		}

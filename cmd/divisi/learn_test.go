@@ -8,7 +8,7 @@ import (
 
 	"divisi/contextscope/memory"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
 func TestProposalsThatWereDecidedDoNotWait(t *testing.T) {
@@ -17,9 +17,9 @@ func TestProposalsThatWereDecidedDoNotWait(t *testing.T) {
 	require.NoError(t, err)
 	h := &holder{g: &globals{log: zerolog.Nop()}, notes: m}
 	defer h.forget()
-	st := orchestrator.NewState()
-	st.Run, st.Plans = orchestrator.RunDone, []orchestrator.PlanData{{DecisionRecord: "Use text.Blank."}}
-	st.Tasks["t"] = &orchestrator.TaskView{Task: spec.Task{ID: "t"}, State: orchestrator.TaskLanded}
+	st := run.NewState()
+	st.Status, st.Plans = run.Done, []run.PlanData{{DecisionRecord: "Use text.Blank."}}
+	st.Tasks["t"] = &run.Task{Task: spec.Task{ID: "t"}, State: run.TaskLanded}
 	h.propose(t.Context(), st)
 	require.Equal(t, 1, h.proposed)
 	all, _, err := m.Proposals(t.Context())

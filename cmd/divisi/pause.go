@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/bus"
-	"divisi/orchestrator"
+	"divisi/orchestrator/conductor"
 )
 
 func newPause(g *globals) *cobra.Command {
@@ -39,7 +39,7 @@ func (g *globals) pause(ctx context.Context, args []string) error {
 		return fmt.Errorf("connect to the holder of run %s: %w", run, err)
 	}
 	defer g.closeBus(b)
-	becomes, err := g.askHolder(ctx, b, run, orchestrator.Request{Verb: orchestrator.VerbPause})
+	becomes, err := g.askHolder(ctx, b, run, conductor.Request{Verb: conductor.VerbPause})
 	if err != nil {
 		return err
 	}

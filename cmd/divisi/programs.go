@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
 // programNotices say of the plan's commands which programs are not there. One in the repository is another matter, and setup may
 // bring any.
-func programNotices(s orchestrator.RunSpec) []string {
+func programNotices(s run.Spec) []string {
 	if s.Plan == nil || len(s.Project.Setup) > 0 {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/model/chat"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
 // place is where a model is served, and which variable has the key for it.
@@ -84,7 +84,7 @@ func (p place) connect(patience func(string) (first, silence time.Duration)) (*c
 
 // needs are the models that a run can come to call: its roles' own, those that stand in for them, and those that write
 // snapshots and summaries and judge progress for them.
-func needs(s orchestrator.RunSpec) []need {
+func needs(s run.Spec) []need {
 	var list []need
 	add := func(name, why string) {
 		if !slices.ContainsFunc(list, func(n need) bool { return n.model == name }) {
@@ -117,10 +117,10 @@ func needs(s orchestrator.RunSpec) []need {
 
 // modelRoles are the roles with a model that the run can come to, in order: all where a master plans, else those of the plan's
 // tasks, those that judge them, and those that these may ask.
-func modelRoles(s orchestrator.RunSpec) []string { return rolesOf(s, true) }
+func modelRoles(s run.Spec) []string { return rolesOf(s, true) }
 
 // rolesOf are modelRoles; open counts also those that may be asked by a role which names nobody whom it asks.
-func rolesOf(s orchestrator.RunSpec, open bool) []string {
+func rolesOf(s run.Spec, open bool) []string {
 	reached := map[string]bool{}
 	var reach func(name string)
 	reach = func(name string) {

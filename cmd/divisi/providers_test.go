@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
-	"divisi/internal/testkit/modeltest"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
 func TestNeeds(t *testing.T) {
@@ -67,7 +66,7 @@ func TestNeeds(t *testing.T) {
 		},
 		{"a goal", nil, nil, []string{"a", "cheap", "own-name", "fb", "j", "jc", "strong", "b", "c", "default"}},
 	} {
-		s := orchestrator.RunSpec{Roles: roles, Plan: c.plan, Project: spec.Project{Models: c.models}}
+		s := run.Spec{Roles: roles, Plan: c.plan, Project: spec.Project{Models: c.models}}
 		var got []string
 		for _, n := range needs(s) {
 			require.NotEmpty(t, n.why)

@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/internal/git"
-	"divisi/orchestrator"
+	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
 )
 
 func newPublish(g *globals) *cobra.Command {
@@ -41,7 +43,7 @@ func (g *globals) publish(ctx context.Context, args []string) error {
 		return usagef("run %s is active: it publishes what landed at its end; stop it with: divisi pause %s", run, run)
 	}
 	h := &holder{g: g, run: run, dir: g.runDir(run)}
-	c, err := orchestrator.New(ctx, orchestrator.Config{
+	c, err := conductor.New(ctx, conductor.Config{
 		Run: run, Bus: b, Clock: now, NewID: newID(), Log: g.log, Publish: h.publish,
 	})
 	if err != nil {
@@ -57,7 +59,7 @@ func (g *globals) publish(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	why := c.State().Unverified()
+	why := acceptance.Unverified(c.State())
 	if g.json() {
 		line := map[string]string{"run": run, "ref": ref, "head": c.State().Head}
 		if why != "" {
@@ -72,7 +74,7 @@ func (g *globals) publish(ctx context.Context, args []string) error {
 }
 
 // openRepositories opens the user's repository and the run's mirror of it.
-func (h *holder) openRepositories(ctx context.Context, s orchestrator.RunSpec) error {
+func (h *holder) openRepositories(ctx context.Context, s run.Spec) error {
 	m, err := readMeta(h.dir)
 	if err != nil {
 		return err

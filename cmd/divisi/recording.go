@@ -13,8 +13,8 @@ import (
 
 	"divisi/internal/model/record"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/run"
 )
 
 // tape is what becomes of a run's exchanges with its models: recorded, replayed, or neither. The zero value is neither.
@@ -113,7 +113,7 @@ func (t *tape) notices() (list []string) {
 
 // secrets are the values in Divisi's own environment that look like secrets, and those that the run names as such: the keys of
 // models, secrets of roles, headers of tool servers.
-func secrets(s *orchestrator.RunSpec) []string {
+func secrets(s *run.Spec) []string {
 	given := map[string]bool{}
 	for _, m := range s.Project.Models {
 		given[m.KeyEnv] = true

@@ -6,12 +6,13 @@ import (
 	"fmt"
 
 	"divisi/bus"
-	"divisi/orchestrator"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/request"
 )
 
 // ask puts a request to the conductor of a run, in whichever process it is, and returns what becomes of it. Where nobody holds
 // the run this process is its conductor for a moment.
-func (g *globals) ask(ctx context.Context, run string, q orchestrator.Request) (string, error) {
+func (g *globals) ask(ctx context.Context, run string, q conductor.Request) (string, error) {
 	b, err := bus.Attach(ctx, g.busDir(run))
 	if err == nil {
 		defer g.closeBus(b)
@@ -24,7 +25,7 @@ func (g *globals) ask(ctx context.Context, run string, q orchestrator.Request) (
 		return "", err
 	}
 	defer g.closeBus(b)
-	c, err := orchestrator.New(ctx, orchestrator.Config{Run: run, Bus: b, Clock: now, NewID: newID(), Log: g.log})
+	c, err := conductor.New(ctx, conductor.Config{Run: run, Bus: b, Clock: now, NewID: newID(), Log: g.log})
 	if err != nil {
 		return "", err
 	}
@@ -35,24 +36,24 @@ func (g *globals) ask(ctx context.Context, run string, q orchestrator.Request) (
 }
 
 // askHolder asks the process that holds a run. One that does not listen has come to the run's end, or begins just now.
-func (g *globals) askHolder(ctx context.Context, b *bus.Bus, run string, q orchestrator.Request) (string, error) {
-	becomes, err := asMistake(orchestrator.Ask(ctx, b, run, q))
+func (g *globals) askHolder(ctx context.Context, b *bus.Bus, run string, q conductor.Request) (string, error) {
+	becomes, err := asMistake(conductor.Ask(ctx, b, run, q))
 	if !errors.Is(err, bus.ErrNoListener) {
 		return becomes, err
 	}
-	st, ferr := orchestrator.Fold(ctx, b, run)
+	st, ferr := conductor.Fold(ctx, b, run)
 	switch {
 	case ferr != nil:
 		return "", errors.Join(err, ferr)
-	case st.Run.Ended():
-		return "", usagef("run %s is over: %s; see: divisi show %s", run, st.Run, run)
+	case st.Status.Ended():
+		return "", usagef("run %s is over: %s; see: divisi show %s", run, st.Status, run)
 	}
 	return "", usagef("run %s listens to nobody yet: try again in a moment", run)
 }
 
 // asMistake makes what cannot be done a person's mistake.
 func asMistake(text string, err error) (string, error) {
-	var no *orchestrator.RefusedError
+	var no *request.RefusedError
 	if errors.As(err, &no) {
 		return "", usagef("%s", no.Reason)
 	}

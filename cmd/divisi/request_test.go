@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
-	"divisi/orchestrator"
+	"divisi/orchestrator/conductor"
 )
 
 func TestAConductorThatDoesNotListenYetIsAskedLater(t *testing.T) {
@@ -16,7 +16,7 @@ func TestAConductorThatDoesNotListenYetIsAskedLater(t *testing.T) {
 	b, err := bus.Open(t.Context(), bus.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(func() { g.closeBus(b) })
-	_, err = g.askHolder(t.Context(), b, "r1", orchestrator.Request{Verb: orchestrator.VerbPause})
+	_, err = g.askHolder(t.Context(), b, "r1", conductor.Request{Verb: conductor.VerbPause})
 	require.ErrorContains(t, err, "try again in a moment")
 	require.Equal(t, codeUsage, exitCode(err))
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/internal/git"
-	"divisi/orchestrator"
+	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/run"
 )
 
 func newResume(g *globals) *cobra.Command {
@@ -146,16 +147,16 @@ func unrecorded(m meta, o runOptions) string {
 }
 
 // resumable says why a run cannot go on, if it cannot.
-func resumable(st *orchestrator.State, budget *int, unverified bool) error {
+func resumable(st *run.State, budget *int, unverified bool) error {
 	switch {
-	case st.Run == orchestrator.RunDone || st.Run == orchestrator.RunParked || st.Run == orchestrator.RunCancelled:
-		return usagef("run %s is over: %s; see: divisi show %s", st.Spec.Run, st.Run, st.Spec.Run)
+	case st.Status == run.Done || st.Status == run.Parked || st.Status == run.Cancelled:
+		return usagef("run %s is over: %s; see: divisi show %s", st.Spec.Run, st.Status, st.Spec.Run)
 	case st.StoppedByBudget() && budget == nil:
 		return usagef("run %s has used %d of %d tokens; give it more: divisi resume %s --budget %d",
 			st.Spec.Run, st.Usage.Total(), st.Budget, st.Spec.Run, 2*st.Budget)
 	case budget != nil && *budget > 0 && *budget <= st.Usage.Total():
 		return usagef("--budget %d is for the whole run, which has used %d tokens already", *budget, st.Usage.Total())
-	case st.Unproven() && !unverified:
+	case acceptance.Unproven(st) && !unverified:
 		return unverifiedError(st, "resume "+st.Spec.Run+" --allow-unverified")
 	}
 	return nil

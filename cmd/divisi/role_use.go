@@ -10,7 +10,7 @@ import (
 
 	"divisi/configs"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 	"divisi/subagents/mcp"
 )
 
@@ -31,7 +31,7 @@ func skippedRoles(plan spec.Plan, skipped []configs.Skipped) []spec.Problem {
 
 // roleNotices say what the run does not honour of imported roles: all of it for those that a plan names; a master may come to
 // name any, so that a run with a goal tells only where to look.
-func roleNotices(s orchestrator.RunSpec) []string {
+func roleNotices(s run.Spec) []string {
 	var notices []string
 	if s.Plan == nil {
 		for _, name := range slices.Sorted(maps.Keys(s.Roles)) {
@@ -78,7 +78,7 @@ func serverFaults(project *spec.Project, role *spec.Role) []error {
 
 // needServers fails before anything is written when a role that the plan can come to has a tool server that could not be started
 // for want of a variable: every attempt of the role would fail. Before a master has planned, only its own are sure to be needed.
-func needServers(s orchestrator.RunSpec) error {
+func needServers(s run.Spec) error {
 	for _, name := range rolesOf(s, false) {
 		role := s.Roles[name]
 		if s.Plan == nil && name != spec.RoleMaster {
@@ -92,7 +92,7 @@ func needServers(s orchestrator.RunSpec) error {
 }
 
 // serverNotices tell which roles had better not be asked for: by a master, or by an agent that may ask any.
-func serverNotices(s orchestrator.RunSpec) []string {
+func serverNotices(s run.Spec) []string {
 	var notices []string
 	for _, name := range modelRoles(s) {
 		role := s.Roles[name]
@@ -104,7 +104,7 @@ func serverNotices(s orchestrator.RunSpec) []string {
 }
 
 // needSecrets fails before anything is written when a role of the plan names a variable that is not set.
-func needSecrets(s orchestrator.RunSpec) error {
+func needSecrets(s run.Spec) error {
 	if s.Plan == nil {
 		return nil
 	}

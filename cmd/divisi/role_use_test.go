@@ -6,13 +6,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
 func TestARunWithAGoalIsToldOfRolesThatCannotWork(t *testing.T) {
 	t.Parallel()
 	needy := spec.MCPServer{Command: []string{"tickets"}, Env: []string{"NO_SUCH_VARIABLE"}}
-	s := orchestrator.RunSpec{
+	s := run.Spec{
 		Project: spec.Project{MCPServers: map[string]spec.MCPServer{"tickets": needy}},
 		Roles: map[string]spec.Role{
 			spec.RoleMaster: {Name: spec.RoleMaster, Executor: spec.ExecutorModel},

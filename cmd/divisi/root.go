@@ -32,14 +32,14 @@ type globals struct {
 }
 
 // run is main without the process: it returns the exit code.
-func run(args []string, in io.Reader, out, errOut io.Writer) int {
+func execute(args []string, in io.Reader, out, errOut io.Writer) int {
 	g := &globals{in: in, out: out, err: errOut}
 	root := newRoot(g)
 	root.SetArgs(args)
 	ctx, stop := signals(context.Background())
 	defer stop()
 	err := g.stoppedBy(ctx, root.ExecuteContext(ctx))
-	report(g, err)
+	printError(g, err)
 	return exitCode(err)
 }
 

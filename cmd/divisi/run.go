@@ -14,8 +14,10 @@ import (
 	"divisi/configs"
 	"divisi/internal/git"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/dashboard"
+	"divisi/orchestrator/plan"
+	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
 )
 
@@ -109,7 +111,7 @@ func checkPage(addr string) error {
 	if addr == "" {
 		return nil
 	}
-	if _, err := dashboard.New(dashboard.Options{Addr: addr, Run: "none", Log: orchestrator.Log{}}); err != nil {
+	if _, err := dashboard.New(dashboard.Options{Addr: addr, Run: "none", Log: conductor.Log{}}); err != nil {
 		return usagef("--dashboard: %s", strings.TrimPrefix(err.Error(), "dashboard: "))
 	}
 	return nil
@@ -141,7 +143,7 @@ func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*ho
 	if err := g.trustFirst(ctx, checkout, &project, set, o); err != nil {
 		return nil, err
 	}
-	s := orchestrator.RunSpec{
+	s := run.Spec{
 		Run: newRunID(now()), Goal: strings.Join(args, " "), Repo: checkout.Top, Base: base, Branch: checkout.Branch,
 		Submodules: checkout.Submodules,
 		Project:    project, Roles: set.Roles, Parallel: first(o.parallel, project.Parallel, 4),
@@ -260,7 +262,7 @@ func inspect(ctx context.Context, g *git.Git, o runOptions) (*git.Checkout, stri
 	}
 	c, err := g.Inspect(ctx, o.repo)
 	if err == nil && !o.dryRun {
-		err = errors.Join(c.Writable(), g.CheckBranch(ctx, c, orchestrator.IntegrationRef("x")))
+		err = errors.Join(c.Writable(), g.CheckBranch(ctx, c, conductor.IntegrationRef("x")))
 	}
 	if err != nil {
 		return nil, "", err
@@ -385,7 +387,7 @@ func (h *holder) tryPlan(ctx context.Context, o runOptions) error {
 	if h.spec.Plan == nil {
 		return nil
 	}
-	data, problems, err := orchestrator.Prepare(ctx, *h.spec.Plan, h.spec, nil, h.tree(h.spec.Base))
+	data, problems, err := plan.Prepare(ctx, *h.spec.Plan, h.spec, nil, h.tree(h.spec.Base))
 	if err != nil {
 		return err
 	}
@@ -393,7 +395,7 @@ func (h *holder) tryPlan(ctx context.Context, o runOptions) error {
 		return h.positions.Error(problems)
 	}
 	if o.dryRun {
-		data.By = orchestrator.ByFile
+		data.By = run.ByFile
 		return h.g.printPlan(data)
 	}
 	return nil

@@ -18,8 +18,10 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/machine"
-	"divisi/orchestrator"
+	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
 )
 
 func newRuns(g *globals) *cobra.Command {
@@ -204,7 +206,7 @@ func withoutMeta(dir string) (meta, error) {
 }
 
 // checkLog refuses a log without its first event: it was never written, or has been lost since.
-func (g *globals) checkLog(st *orchestrator.State, run string) error {
+func (g *globals) checkLog(st *run.State, run string) error {
 	switch {
 	case st.Spec.Run != "":
 		return nil
@@ -260,7 +262,7 @@ func (g *globals) listRuns(ctx context.Context) error {
 }
 
 // standing is how a run stands: its report, and its state in one word.
-func (g *globals) standing(ctx context.Context, run string) (r orchestrator.Report, state string, err error) {
+func (g *globals) standing(ctx context.Context, run string) (r report.Report, state string, err error) {
 	if r, ok := g.summarised(run); ok {
 		return r, string(r.State), nil
 	}
@@ -268,15 +270,15 @@ func (g *globals) standing(ctx context.Context, run string) (r orchestrator.Repo
 	if err != nil {
 		return r, "", err
 	}
-	return st.Report(), stateOf(st, alone), nil
+	return report.Of(st), stateOf(st, alone), nil
 }
 
 // errorLine is an error with its advice in one line.
 func errorLine(err error) string { return oneLine(strings.ReplaceAll(err.Error(), "\n", "; ")) }
 
 // stateOf is a run's state in one word. One that has not ended and that nobody carries out was killed, and appended nothing.
-func stateOf(st *orchestrator.State, alone bool) string {
-	if alone && !st.Run.Ended() {
+func stateOf(st *run.State, alone bool) string {
+	if alone && !st.Status.Ended() {
 		return "killed"
 	}
 	if st.Wait.For != "" {
@@ -285,21 +287,21 @@ func stateOf(st *orchestrator.State, alone bool) string {
 	if st.Halted() {
 		return "paused"
 	}
-	return string(st.Run)
+	return string(st.Status)
 }
 
 // progressOf counts what a run has come to. A task without a change is as good as landed.
-func progressOf(r orchestrator.Report) string {
-	n, all := map[orchestrator.TaskState]int{}, 0
+func progressOf(r report.Report) string {
+	n, all := map[run.TaskState]int{}, 0
 	for _, t := range r.Tasks {
-		if t.ID != orchestrator.MasterTask {
+		if t.ID != run.MasterTask {
 			n[t.State]++
 			all++
 		}
 	}
-	landed := n[orchestrator.TaskLanded]
+	landed := n[run.TaskLanded]
 	text := fmt.Sprintf("%d of %d landed%s", landed, all, unverifiedWord(landed > 0 && r.Unverified != ""))
-	if done := n[orchestrator.TaskDone]; done > 0 {
+	if done := n[run.TaskDone]; done > 0 {
 		text += fmt.Sprintf(", %d without a change", done)
 	}
 	for _, q := range r.Quotas {
@@ -309,7 +311,7 @@ func progressOf(r orchestrator.Report) string {
 }
 
 // foldRun reads a run's log, and keeps what it tells of a run that has ended; alone says that no process carries the run out.
-func (g *globals) foldRun(ctx context.Context, run string) (st *orchestrator.State, alone bool, err error) {
+func (g *globals) foldRun(ctx context.Context, run string) (st *run.State, alone bool, err error) {
 	b, alone, err := g.openRun(ctx, run)
 	if err != nil {
 		return nil, false, err
@@ -322,8 +324,8 @@ func (g *globals) foldRun(ctx context.Context, run string) (st *orchestrator.Sta
 }
 
 // fold reads the log of a run that has begun.
-func (g *globals) fold(ctx context.Context, b *bus.Bus, run string) (*orchestrator.State, error) {
-	st, err := orchestrator.Fold(ctx, b, run)
+func (g *globals) fold(ctx context.Context, b *bus.Bus, run string) (*run.State, error) {
+	st, err := conductor.Fold(ctx, b, run)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/git"
-	"divisi/orchestrator"
+	"divisi/orchestrator/conductor"
 	"divisi/subagents/workspace"
 )
 
@@ -159,7 +159,7 @@ func (r *remover) removeRun(ctx context.Context, run string) (err error) {
 	if err := r.removeDir(run, dir, there); err != nil || m.Repo == "" || r.json() {
 		return err
 	}
-	branch := strings.TrimPrefix(orchestrator.IntegrationRef(run), "refs/heads/")
+	branch := strings.TrimPrefix(conductor.IntegrationRef(run), "refs/heads/")
 	_, err = fmt.Fprintf(r.out, "a branch that it published stays; to delete it: git -C %s branch -D %s\n", quote(m.Repo), branch)
 	return err
 }

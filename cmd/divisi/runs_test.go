@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
 // No bytes of run.json make reading it panic. What is refused is told with the file's name, and what is read can be written again.
@@ -56,7 +56,7 @@ func TestADescriptionThatIsMissingIsNoRunThatNeverBegan(t *testing.T) {
 func TestALogWithoutItsFirstEventIsNeverShownAsARun(t *testing.T) {
 	t.Parallel()
 	g := &globals{stateDir: "/state"}
-	st := orchestrator.NewState()
+	st := run.NewState()
 	err := g.checkLog(st, "r1")
 	require.ErrorContains(t, err, "run r1 has no events")
 	require.ErrorContains(t, err, "/state/runs/r1/bus")

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator"
+	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/console"
 )
 
@@ -33,7 +33,7 @@ func (g *globals) send(ctx context.Context, to, text string) error {
 	if err != nil {
 		return err
 	}
-	becomes, err := g.ask(ctx, run, orchestrator.Request{Verb: orchestrator.VerbSend, Task: task, Text: text})
+	becomes, err := g.ask(ctx, run, conductor.Request{Verb: conductor.VerbSend, Task: task, Text: text})
 	if err != nil {
 		return err
 	}

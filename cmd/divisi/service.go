@@ -5,7 +5,7 @@ import (
 
 	"divisi/internal/model"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 	"divisi/subagents"
 )
 
@@ -25,7 +25,7 @@ func (s service) close() {
 // service connects to the model's service, when a role of the run needs one, or to a recording of it. A replay has no budget
 // and no retries: what they led to was recorded.
 func (h *holder) service(
-	ctx context.Context, st *orchestrator.State, newBudget *int, hold *model.Hold,
+	ctx context.Context, st *run.State, newBudget *int, hold *model.Hold,
 ) (service, error) {
 	recorder, err := h.recorder()
 	if err != nil {
@@ -46,7 +46,7 @@ func (h *holder) service(
 }
 
 // limit is the budget of the run, in tokens, and what of it is spent.
-func (h *holder) limit(st *orchestrator.State, newBudget *int) *model.Budget {
+func (h *holder) limit(st *run.State, newBudget *int) *model.Budget {
 	limit := h.spec.Budget
 	if st.Spec.Run != "" {
 		limit = st.Budget // a resumed run's, which may have been raised before
@@ -78,7 +78,7 @@ func (h *holder) connect(ctx context.Context, budget *model.Budget, hold *model.
 }
 
 // needsModel reports whether a run can come to a model call at all.
-func needsModel(s orchestrator.RunSpec) bool {
+func needsModel(s run.Spec) bool {
 	if s.Plan == nil {
 		return true
 	}

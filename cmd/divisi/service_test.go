@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
 func TestWhatTheRunNamesAsSecretIsOne(t *testing.T) {
@@ -15,7 +15,7 @@ func TestWhatTheRunNamesAsSecretIsOne(t *testing.T) {
 	t.Setenv("ISSUES_AUTH", "of a tool server")
 	t.Setenv("SOME_TOKEN", "looks like a secret")
 	t.Setenv("SOME_WORD", "is none")
-	got := secrets(&orchestrator.RunSpec{
+	got := secrets(&run.Spec{
 		Project: spec.Project{
 			Models:     map[string]spec.Model{"local": {Name: "x", KeyEnv: "LOCAL_MODEL"}},
 			MCPServers: map[string]spec.MCPServer{"issues": {URL: "https://a.test", Headers: map[string]string{"A": "ISSUES_AUTH"}}},

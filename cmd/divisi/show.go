@@ -12,8 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
 )
 
 func newShow(g *globals) *cobra.Command {
@@ -45,13 +46,13 @@ func (g *globals) show(ctx context.Context, args []string) error {
 	if task != "" {
 		return g.showTask(st, task)
 	}
-	if err := g.printReport(st.Report()); err != nil || !alone {
+	if err := g.printReport(report.Of(st)); err != nil || !alone {
 		return err
 	}
 	return g.abandoned(run, st, nil)
 }
 
-func (g *globals) printReport(r orchestrator.Report) error {
+func (g *globals) printReport(r report.Report) error {
 	if g.json() {
 		return json.NewEncoder(g.out).Encode(r)
 	}
@@ -59,7 +60,7 @@ func (g *globals) printReport(r orchestrator.Report) error {
 }
 
 // writeReport prints a report for people.
-func writeReport(w io.Writer, r orchestrator.Report, columns int) error {
+func writeReport(w io.Writer, r report.Report, columns int) error {
 	fmt.Fprintf(w, "run     %s  %s", r.Run, r.State)
 	if r.Reason != "" {
 		fmt.Fprintf(w, ": %s", console.Sanitize(oneLine(r.Reason)))
@@ -119,7 +120,7 @@ func counts(by map[string]int) string {
 }
 
 // writeRoles prints who used the model, where anybody did.
-func writeRoles(w io.Writer, roles []orchestrator.RoleReport, columns int) error {
+func writeRoles(w io.Writer, roles []report.Role, columns int) error {
 	if len(roles) == 0 {
 		return nil
 	}
@@ -130,7 +131,7 @@ func writeRoles(w io.Writer, roles []orchestrator.RoleReport, columns int) error
 	return nil
 }
 
-func rows(tasks []orchestrator.TaskReport) []console.TaskRow {
+func rows(tasks []report.Task) []console.TaskRow {
 	out := make([]console.TaskRow, 0, len(tasks))
 	for _, t := range tasks {
 		out = append(out, console.TaskRow{
@@ -144,7 +145,7 @@ func rows(tasks []orchestrator.TaskReport) []console.TaskRow {
 	return out
 }
 
-func writeGates(w io.Writer, gates []orchestrator.GateReport) {
+func writeGates(w io.Writer, gates []report.Gate) {
 	if len(gates) == 0 {
 		return
 	}
@@ -170,8 +171,8 @@ func writeGates(w io.Writer, gates []orchestrator.GateReport) {
 }
 
 // showTask prints everything about one task.
-func (g *globals) showTask(st *orchestrator.State, id string) error {
-	for _, t := range st.Report().Tasks {
+func (g *globals) showTask(st *run.State, id string) error {
+	for _, t := range report.Of(st).Tasks {
 		if t.ID != id {
 			continue
 		}
@@ -183,7 +184,7 @@ func (g *globals) showTask(st *orchestrator.State, id string) error {
 	return usagef("run %s has no task %q%s\nSee: divisi show %s", st.Spec.Run, id, nearest(id, st.Order), st.Spec.Run)
 }
 
-func writeTask(w io.Writer, t orchestrator.TaskReport, st *orchestrator.State) error {
+func writeTask(w io.Writer, t report.Task, st *run.State) error {
 	fmt.Fprintf(w, "task      %s  %s%s\ntitle     %s\nrole      %s\nattempts  %d, handed out %d times, %.1f s\n",
 		t.ID, t.State, unverifiedWord(t.Unverified), console.Sanitize(oneLine(t.Title)), t.Role, t.Attempts, t.Deliveries,
 		t.Seconds)
@@ -220,7 +221,7 @@ func writeTask(w io.Writer, t orchestrator.TaskReport, st *orchestrator.State) e
 }
 
 // writeOthers prints what a task has to do with other agents and with people.
-func writeOthers(w io.Writer, t orchestrator.TaskReport) {
+func writeOthers(w io.Writer, t report.Task) {
 	if t.Parent != "" {
 		fmt.Fprintf(w, "for       %s\n", t.Parent)
 	}

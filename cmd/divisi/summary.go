@@ -13,7 +13,9 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
 )
 
 // summaryVersion is that of the format of a summary. It changes with what a report has or means.
@@ -25,16 +27,16 @@ const concludeTime = 10 * time.Second
 // summary is summary.json in a run's directory: how a run ended, for commands that would else open its store to find out. It
 // counts while no process has taken the store since: Held is when it was taken by the process that read the log.
 type summary struct {
-	Version int                 `json:"version"`
-	Held    time.Time           `json:"held"`
-	Report  orchestrator.Report `json:"report"`
+	Version int           `json:"version"`
+	Held    time.Time     `json:"held"`
+	Report  report.Report `json:"report"`
 }
 
 func (g *globals) summaryFile(run string) string { return filepath.Join(g.runDir(run), "summary.json") }
 
 // summarised returns the report of a run that has ended. It is false where none is kept, or the one that is kept does not count:
 // what it says is in the log too.
-func (g *globals) summarised(run string) (orchestrator.Report, bool) {
+func (g *globals) summarised(run string) (report.Report, bool) {
 	var s summary
 	held, err := bus.Taken(g.busDir(run))
 	if err != nil {
@@ -50,16 +52,16 @@ func (g *globals) summarised(run string) (orchestrator.Report, bool) {
 }
 
 // summarise keeps the report of a run that has ended and whose store this process holds. Without it commands read the log.
-func (g *globals) summarise(st *orchestrator.State) {
-	if !st.Run.Ended() || st.Wait.For != "" || len(st.Unread) > 0 {
+func (g *globals) summarise(st *run.State) {
+	if !st.Status.Ended() || st.Wait.For != "" || len(st.Unread) > 0 {
 		return
 	}
-	if err := g.writeSummary(st.Spec.Run, st.Report()); err != nil {
+	if err := g.writeSummary(st.Spec.Run, report.Of(st)); err != nil {
 		g.log.Info().Err(err).Str("run", st.Spec.Run).Msg("no summary is kept")
 	}
 }
 
-func (g *globals) writeSummary(run string, r orchestrator.Report) error {
+func (g *globals) writeSummary(run string, r report.Report) error {
 	held, err := bus.Taken(g.busDir(run))
 	if err != nil {
 		return err
@@ -75,13 +77,13 @@ func (g *globals) writeSummary(run string, r orchestrator.Report) error {
 }
 
 // conclude keeps the summary of a run that this process has carried out: with what its agents told last.
-func (g *globals) conclude(ctx context.Context, b *bus.Bus, end *orchestrator.State) {
-	if end == nil || !end.Run.Ended() {
+func (g *globals) conclude(ctx context.Context, b *bus.Bus, end *run.State) {
+	if end == nil || !end.Status.Ended() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeTime)
 	defer cancel()
-	st, err := orchestrator.Fold(ctx, b, end.Spec.Run)
+	st, err := conductor.Fold(ctx, b, end.Spec.Run)
 	if err != nil {
 		g.log.Info().Err(err).Str("run", end.Spec.Run).Msg("no summary is kept")
 		return

@@ -12,11 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
 )
 
 // summaryOf makes a run that has ended, with its summary.
-func summaryOf(t *testing.T, r orchestrator.Report) *globals {
+func summaryOf(t *testing.T, r report.Report) *globals {
 	t.Helper()
 	g := &globals{stateDir: t.TempDir(), log: zerolog.Nop(), out: new(bytes.Buffer)}
 	require.NoError(t, os.MkdirAll(g.busDir(r.Run), 0o700))
@@ -25,14 +26,14 @@ func summaryOf(t *testing.T, r orchestrator.Report) *globals {
 	return g
 }
 
-func endedReport() orchestrator.Report {
-	return orchestrator.Report{
-		Run: "r1", Goal: "g", State: orchestrator.RunDone, Created: time.Unix(1, 0).UTC(),
+func endedReport() report.Report {
+	return report.Report{
+		Run: "r1", Goal: "g", State: run.Done, Created: time.Unix(1, 0).UTC(),
 		Quotas: []spec.Wait{{Until: now().Add(-time.Hour)}},
-		Tasks: []orchestrator.TaskReport{
-			{ID: orchestrator.MasterTask, State: orchestrator.TaskDone},
-			{ID: "a", State: orchestrator.TaskLanded},
-			{ID: "b", State: orchestrator.TaskDone},
+		Tasks: []report.Task{
+			{ID: run.MasterTask, State: run.TaskDone},
+			{ID: "a", State: run.TaskLanded},
+			{ID: "b", State: run.TaskDone},
 		},
 	}
 }

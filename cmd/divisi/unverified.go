@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/run"
 )
 
 // outputsDir is where a run's directory has the whole output of gates and setup that failed.
@@ -37,10 +38,10 @@ func (h *holder) needGates(o runOptions) error {
 }
 
 // unverifiedError says why nothing that lands could be proven, and what a person can choose; again is the command that goes on.
-func unverifiedError(st *orchestrator.State, again string) error {
+func unverifiedError(st *run.State, again string) error {
 	var b strings.Builder
-	gates := st.Incomparable()
-	fmt.Fprintf(&b, "run %s cannot verify what it lands: %s", st.Spec.Run, st.Unverified())
+	gates := acceptance.Incomparables(st)
+	fmt.Fprintf(&b, "run %s cannot verify what it lands: %s", st.Spec.Run, acceptance.Unverified(st))
 	for _, g := range gates {
 		fmt.Fprintf(&b, "\ngate %s: %s\n  on the base commit %s\n  first error: %s",
 			g.Gate, console.Sanitize(strings.Join(g.Command, " ")), g.Why, console.Sanitize(g.Error))
@@ -61,9 +62,9 @@ func unverifiedError(st *orchestrator.State, again string) error {
 }
 
 // leaveOut says how .divisi/divisi.yaml has to look without the gates that prove nothing.
-func leaveOut(all []spec.Gate, without []orchestrator.Incomparable) string {
+func leaveOut(all []spec.Gate, without []acceptance.Incomparable) string {
 	kept := slices.DeleteFunc(slices.Clone(all), func(g spec.Gate) bool {
-		return slices.ContainsFunc(without, func(w orchestrator.Incomparable) bool { return w.Gate == g.Name })
+		return slices.ContainsFunc(without, func(w acceptance.Incomparable) bool { return w.Gate == g.Name })
 	})
 	text, err := yaml.Marshal(struct{ Gates []spec.Gate }{kept})
 	if len(kept) == 0 || err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/bus"
-	"divisi/orchestrator"
+	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/run"
 )
 
 func newWatch(g *globals) *cobra.Command {
@@ -37,7 +38,7 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 		return err
 	}
 	defer g.closeBus(b)
-	log := orchestrator.Log{Bus: b, Run: run}
+	log := conductor.Log{Bus: b, Run: run}
 	var from console.Log = log
 	if alone {
 		from = finished{log}
@@ -61,16 +62,16 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 }
 
 // finished is a log to which nobody appends: its tail ends where the log ends, so that the store is not held for longer.
-type finished struct{ orchestrator.Log }
+type finished struct{ conductor.Log }
 
 // Tail yields what the log has.
-func (f finished) Tail(ctx context.Context, from uint64) iter.Seq2[orchestrator.LogBatch, error] {
+func (f finished) Tail(ctx context.Context, from uint64) iter.Seq2[conductor.LogBatch, error] {
 	return f.Read(ctx, from)
 }
 
 // abandoned says what to do about a run that has not ended and that no process carries out any more.
-func (g *globals) abandoned(run string, st *orchestrator.State, err error) error {
-	if err != nil || st.Run.Ended() {
+func (g *globals) abandoned(run string, st *run.State, err error) error {
+	if err != nil || st.Status.Ended() {
 		return err
 	}
 	next := "go on with: divisi resume " + run

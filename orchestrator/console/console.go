@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"divisi/contextscope"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
 const (
@@ -260,7 +260,7 @@ func (c *Console) end() {
 
 // Approve shows a plan and asks for a yes on one line of in. Meanwhile events are taken in, but not drawn. Without an
 // answer (the end of in) the plan is not approved. With JSON there is nobody to ask, which is an error.
-func (c *Console) Approve(in io.Reader, plan orchestrator.PlanData) (bool, error) {
+func (c *Console) Approve(in io.Reader, plan run.PlanData) (bool, error) {
 	if c.opts.JSON {
 		return false, errors.New("the plan needs approval, but the output is JSON: approve it beforehand with --yes")
 	}
@@ -286,7 +286,7 @@ func Yes(in io.Reader) (bool, error) {
 	}
 }
 
-func (c *Console) ask(plan orchestrator.PlanData) error {
+func (c *Console) ask(plan run.PlanData) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	width, _ := c.size()

@@ -17,7 +17,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
 // middle is where in the sample four agents are at work.
@@ -62,7 +62,7 @@ func TestJSONIsTheLog(t *testing.T) {
 	c.Handle(events)
 	_, err := c.Write([]byte("a log line\n"))
 	require.Error(t, err)
-	_, err = c.Approve(strings.NewReader("y\n"), orchestrator.PlanData{})
+	_, err = c.Approve(strings.NewReader("y\n"), run.PlanData{})
 	require.ErrorContains(t, err, "--yes")
 	require.NoError(t, c.Close())
 	lines := strings.SplitAfter(out.String(), "\n")
@@ -156,7 +156,7 @@ func TestRedrawsAreFewAndFailuresQuick(t *testing.T) {
 		frames, _ := screen.drawn()
 		require.LessOrEqual(t, frames, 11)
 		require.GreaterOrEqual(t, frames, 9)
-		parked := orchestrator.TaskData{State: orchestrator.TaskParked, Reason: "no"}
+		parked := run.TaskData{State: run.TaskParked, Reason: "no"}
 		c.Handle([]contextscope.Event{event(contextscope.KindTask, "x", parked)})
 		pass(redrawPause)
 		require.Contains(t, screen.text(), "x is parked: no")
@@ -241,19 +241,19 @@ func TestForeignTextIsHarmless(t *testing.T) {
 	t.Parallel()
 	const evil = "\x1b]0;owned\x07\x1b[2Jx\r\ny\u202e"
 	events := []contextscope.Event{
-		event(contextscope.KindRun, "", orchestrator.RunData{
-			State: orchestrator.RunRunning, Reason: evil, Notices: []string{evil}, Ref: evil, Head: evil,
-			Spec: &orchestrator.RunSpec{Goal: evil, Roles: map[string]spec.Role{evil: {Writes: true}}},
+		event(contextscope.KindRun, "", run.Data{
+			State: run.Running, Reason: evil, Notices: []string{evil}, Ref: evil, Head: evil,
+			Spec: &run.Spec{Goal: evil, Roles: map[string]spec.Role{evil: {Writes: true}}},
 		}),
-		event(contextscope.KindPlan, "", orchestrator.PlanData{
+		event(contextscope.KindPlan, "", run.PlanData{
 			By: evil, Tasks: []spec.Task{{ID: evil, Title: evil, Role: evil}},
 		}),
-		event(contextscope.KindTask, evil, orchestrator.TaskData{State: orchestrator.TaskState(evil), Reason: evil}),
-		event(contextscope.KindTask, evil, orchestrator.TaskData{State: orchestrator.TaskParked, Reason: evil}),
+		event(contextscope.KindTask, evil, run.TaskData{State: run.TaskState(evil), Reason: evil}),
+		event(contextscope.KindTask, evil, run.TaskData{State: run.TaskParked, Reason: evil}),
 		event(contextscope.KindStarted, evil, map[string]any{"delivery": 2, "worker": evil}),
 		event(contextscope.KindProgress, evil, map[string]any{"doing": evil}),
 		event(contextscope.KindReceipt, evil, spec.Receipt{Gate: evil, Verdict: evil, Signatures: []string{evil}}),
-		event(contextscope.KindRun, "", orchestrator.RunData{Final: []spec.Receipt{{Gate: evil, Verdict: evil}}}),
+		event(contextscope.KindRun, "", run.Data{Final: []spec.Receipt{{Gate: evil, Verdict: evil}}}),
 	}
 	for i := range events {
 		events[i].Run, events[i].Role, events[i].Agent = evil, evil, evil
@@ -282,12 +282,12 @@ func TestWaitingIsShown(t *testing.T) {
 		screen := newTerminal(t, 80)
 		live := New(Options{Out: screen, TTY: true})
 		wait := func(what string) []contextscope.Event {
-			e := event(contextscope.KindRun, "", orchestrator.RunData{Wait: &what})
+			e := event(contextscope.KindRun, "", run.Data{Wait: &what})
 			e.Run, e.Time = "r1", time.Now()
 			return []contextscope.Event{e}
 		}
-		start := event(contextscope.KindRun, "", orchestrator.RunData{
-			State: orchestrator.RunPlanning, Spec: &orchestrator.RunSpec{Goal: "g", Created: time.Now()},
+		start := event(contextscope.KindRun, "", run.Data{
+			State: run.Planning, Spec: &run.Spec{Goal: "g", Created: time.Now()},
 		})
 		start.Run, start.Time = "r1", time.Now()
 		live.Handle([]contextscope.Event{start})

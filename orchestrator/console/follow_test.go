@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
 // tape is a log that is played: each batch after its pause; then it waits for the end, or ends with err.
@@ -44,8 +44,8 @@ func (l *tape) Tail(ctx context.Context, from uint64) iter.Seq2[Batch, error] {
 	}
 }
 
-func state(pos uint64, s orchestrator.RunState) Batch {
-	return Batch{Pos: pos, Events: []contextscope.Event{event(contextscope.KindRun, "", orchestrator.RunData{State: s})}}
+func state(pos uint64, s run.Status) Batch {
+	return Batch{Pos: pos, Events: []contextscope.Event{event(contextscope.KindRun, "", run.Data{State: s})}}
 }
 
 func TestFollowEndsWithTheRun(t *testing.T) {

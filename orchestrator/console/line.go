@@ -6,7 +6,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
 
@@ -36,7 +36,7 @@ func linesOf(e *contextscope.Event) []line {
 	}
 	add(lineOf(e))
 	if e.Kind == contextscope.KindRun {
-		for _, n := range data[orchestrator.RunData](e).Notices {
+		for _, n := range data[run.Data](e).Notices {
 			add(line{"note: " + n, warn})
 		}
 	}
@@ -47,13 +47,13 @@ func lineOf(e *contextscope.Event) line {
 	var l line
 	switch e.Kind {
 	case contextscope.KindRun:
-		l = runLine(data[orchestrator.RunData](e))
+		l = runLine(data[run.Data](e))
 	case contextscope.KindPlan:
-		l = planLine(data[orchestrator.PlanData](e))
+		l = planLine(data[run.PlanData](e))
 	case contextscope.KindTask:
-		l = taskLine(e, data[orchestrator.TaskData](e))
+		l = taskLine(e, data[run.TaskData](e))
 	case contextscope.KindLanding:
-		l = landingLine(data[orchestrator.LandingData](e))
+		l = landingLine(data[run.LandingData](e))
 	case contextscope.KindReceipt:
 		l = receiptLine(e, data[spec.Receipt](e))
 	case contextscope.KindResult:
@@ -106,7 +106,7 @@ func fault(f spec.Fault) string {
 	return f.Class + ": " + f.Message
 }
 
-func runLine(d orchestrator.RunData) line {
+func runLine(d run.Data) line {
 	var say []string
 	add := func(format string, args ...any) { say = append(say, fmt.Sprintf(format, args...)) }
 	l := line{tone: runTone(d)}
@@ -148,16 +148,16 @@ func runLine(d orchestrator.RunData) line {
 	return l
 }
 
-func runTone(d orchestrator.RunData) tone {
+func runTone(d run.Data) tone {
 	for _, r := range d.Final {
 		if r.Verdict == spec.VerdictFail {
 			return bad
 		}
 	}
 	switch {
-	case d.State == orchestrator.RunDone:
+	case d.State == run.Done:
 		return good
-	case d.State == orchestrator.RunParked:
+	case d.State == run.Parked:
 		return bad
 	case over(d.State), d.Unverified != "", d.Wait != nil && *d.Wait != "":
 		return warn
@@ -184,7 +184,7 @@ func verdicts(list []spec.Receipt) string {
 	return strings.Join(say, ", ")
 }
 
-func planLine(d orchestrator.PlanData) line {
+func planLine(d run.PlanData) line {
 	say := fmt.Sprintf("plan: %s from %s", plural(len(d.Tasks), "task"), d.By)
 	if len(d.Overlaps) > 0 {
 		say += ", " + plural(len(d.Overlaps), "overlap")
@@ -198,32 +198,32 @@ func planLine(d orchestrator.PlanData) line {
 	return line{say, plain}
 }
 
-func taskLine(e *contextscope.Event, d orchestrator.TaskData) line {
+func taskLine(e *contextscope.Event, d run.TaskData) line {
 	why := because(d.Reason)
 	if d.Fault != nil {
 		why = because(fault(*d.Fault))
 	}
 	switch d.State {
-	case orchestrator.TaskParked:
+	case run.TaskParked:
 		return line{e.Task + " is parked" + why, bad}
-	case orchestrator.TaskUnverified:
+	case run.TaskUnverified:
 		return line{e.Task + " is unverified" + why, warn}
-	case orchestrator.TaskPending:
+	case run.TaskPending:
 		if d.Fault == nil {
 			return line{e.Task + " is pending" + why, plain}
 		}
 		return line{e.Task + " goes back" + why, warn}
-	case orchestrator.TaskRunning, orchestrator.TaskVerifying:
+	case run.TaskRunning, run.TaskVerifying:
 		if d.Dispatch != nil {
 			return line{fmt.Sprintf("%s is %s (%s, attempt %d)", e.Task, d.State, d.Dispatch.Role, d.Dispatch.Attempt), plain}
 		}
-	case orchestrator.TaskDone, orchestrator.TaskLanded, orchestrator.TaskProven:
+	case run.TaskDone, run.TaskLanded, run.TaskProven:
 		return line{fmt.Sprintf("%s is %s%s", e.Task, d.State, why), good}
 	}
 	return line{fmt.Sprintf("%s is %s%s", e.Task, d.State, why), plain}
 }
 
-func landingLine(d orchestrator.LandingData) line {
+func landingLine(d run.LandingData) line {
 	var names []string
 	for _, t := range d.Tasks {
 		names = append(names, t.Task)
@@ -237,13 +237,13 @@ func landingLine(d orchestrator.LandingData) line {
 	}
 	l := line{text: fmt.Sprintf("batch %d %s: %s", d.Batch, state, strings.Join(names, ", "))}
 	switch d.State {
-	case orchestrator.LandingLanded:
+	case run.LandingLanded:
 		if l.tone = good; d.Unverified != "" {
 			l.tone = warn
 		}
-	case orchestrator.LandingRed:
+	case run.LandingRed:
 		l.tone = bad
-	case orchestrator.LandingSplit:
+	case run.LandingSplit:
 		l.tone = warn
 	}
 	return l

@@ -8,7 +8,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
 // What the live part tells the terminal. A frame is one write between "begin" and "end", so that it never shows half drawn;
@@ -207,10 +207,10 @@ func (l *live) counts(v *view, width int) string {
 	return l.paint.do("2", fit("tasks: "+s, width))
 }
 
-var tallied = []orchestrator.TaskState{
-	orchestrator.TaskRunning, orchestrator.TaskVerifying, orchestrator.TaskProven, orchestrator.TaskUnverified,
-	orchestrator.TaskLanding, orchestrator.TaskPending, orchestrator.TaskLanded, orchestrator.TaskDone,
-	orchestrator.TaskParked, orchestrator.TaskCancelled,
+var tallied = []run.TaskState{
+	run.TaskRunning, run.TaskVerifying, run.TaskProven, run.TaskUnverified,
+	run.TaskLanding, run.TaskPending, run.TaskLanded, run.TaskDone,
+	run.TaskParked, run.TaskCancelled,
 }
 
 func tally(rows []TaskRow) string {
@@ -223,7 +223,7 @@ func tally(rows []TaskRow) string {
 	}
 	var say []string
 	for _, s := range tallied {
-		if n[s] > 0 && s == orchestrator.TaskLanded {
+		if n[s] > 0 && s == run.TaskLanded {
 			say = append(say, fmt.Sprintf("%d %s%s", n[s], s, landed))
 		} else if n[s] > 0 {
 			say = append(say, fmt.Sprintf("%d %s", n[s], s))

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
 // phase is one bar: how much of it is good, bad and under way, of how many.
@@ -15,9 +15,9 @@ type phase struct {
 }
 
 // counts are how many tasks stand where.
-type counts map[orchestrator.TaskState]int
+type counts map[run.TaskState]int
 
-func (c counts) of(states ...orchestrator.TaskState) int {
+func (c counts) of(states ...run.TaskState) int {
 	n := 0
 	for _, s := range states {
 		n += c[s]
@@ -25,7 +25,7 @@ func (c counts) of(states ...orchestrator.TaskState) int {
 	return n
 }
 
-func (c counts) given() int { return c.of(orchestrator.TaskParked, orchestrator.TaskCancelled) }
+func (c counts) given() int { return c.of(run.TaskParked, run.TaskCancelled) }
 
 // count splits the planned tasks into those whose role writes, and therefore land, and the others.
 func (v *view) count() (writers, others counts, w, o int) {
@@ -61,22 +61,22 @@ func (v *view) word(now, was bool) string {
 }
 
 func (v *view) preflight() phase {
-	now := v.state == orchestrator.RunPreflight || v.state == orchestrator.RunCreated
+	now := v.state == run.Preflight || v.state == run.Created
 	n := len(v.baseline)
 	if n == 0 && now {
 		n = v.gates["--baseline"]
 	}
-	was := len(v.baseline) > 0 || v.passed[orchestrator.RunPlanning] || v.passed[orchestrator.RunRunning]
+	was := len(v.baseline) > 0 || v.passed[run.Planning] || v.passed[run.Running]
 	return phase{name: "preflight", word: v.word(now, was), good: n, total: max(n, len(v.spec.Project.Gates))}
 }
 
 func (v *view) planning() phase {
 	_, others, w, o := v.count()
-	p := phase{name: "plan", word: v.word(v.state == orchestrator.RunPlanning, v.passed[orchestrator.RunRunning])}
-	if v.passed[orchestrator.RunPlanning] {
+	p := phase{name: "plan", word: v.word(v.state == run.Planning, v.passed[run.Running])}
+	if v.passed[run.Planning] {
 		p.name = "survey, plan"
-		p.good, p.bad, p.total = others.of(orchestrator.TaskDone), others.given(), o
-		p.part = others.of(orchestrator.TaskRunning)
+		p.good, p.bad, p.total = others.of(run.TaskDone), others.given(), o
+		p.part = others.of(run.TaskRunning)
 		return p
 	}
 	p.good, p.total = w+o, w+o
@@ -87,22 +87,22 @@ func (v *view) working() phase {
 	writers, others, w, o := v.count()
 	p := phase{name: "tasks", total: w + o}
 	for _, c := range []counts{writers, others} {
-		p.good += c.of(orchestrator.TaskProven, orchestrator.TaskUnverified, orchestrator.TaskLanding, orchestrator.TaskDone,
-			orchestrator.TaskLanded)
-		p.part += c.of(orchestrator.TaskRunning, orchestrator.TaskVerifying)
+		p.good += c.of(run.TaskProven, run.TaskUnverified, run.TaskLanding, run.TaskDone,
+			run.TaskLanded)
+		p.part += c.of(run.TaskRunning, run.TaskVerifying)
 		p.bad += c.given()
 	}
-	running := v.state == orchestrator.RunRunning
-	p.word = v.word(running && p.good+p.bad < p.total, v.passed[orchestrator.RunRunning] && p.total > 0)
+	running := v.state == run.Running
+	p.word = v.word(running && p.good+p.bad < p.total, v.passed[run.Running] && p.total > 0)
 	return p
 }
 
 func (v *view) landing() phase {
 	writers, _, w, _ := v.count()
-	p := phase{name: "landing", total: w, bad: writers.given(), part: writers.of(orchestrator.TaskLanding)}
-	p.good = writers.of(orchestrator.TaskLanded, orchestrator.TaskDone)
+	p := phase{name: "landing", total: w, bad: writers.given(), part: writers.of(run.TaskLanding)}
+	p.good = writers.of(run.TaskLanded, run.TaskDone)
 	all := w > 0 && p.good+p.bad == w
-	p.word = v.word(v.state == orchestrator.RunRunning && !all, v.passed[orchestrator.RunRunning] && all)
+	p.word = v.word(v.state == run.Running && !all, v.passed[run.Running] && all)
 	return p
 }
 
@@ -114,12 +114,12 @@ func (v *view) finals() phase {
 			p.bad++
 		}
 	}
-	if n == 0 && v.state == orchestrator.RunFinal {
+	if n == 0 && v.state == run.Final {
 		n = v.gates["--final"]
 	}
 	p.total = max(len(v.spec.Project.Gates), len(v.final))
 	p.good = min(n, p.total) - p.bad
-	p.word = v.word(v.state == orchestrator.RunFinal, len(v.final) > 0)
+	p.word = v.word(v.state == run.Final, len(v.final) > 0)
 	return p
 }
 

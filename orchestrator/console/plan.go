@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
 // maxShown bounds how many tasks, files and overlaps of a plan are written one by one.
@@ -19,7 +19,7 @@ const (
 
 // RenderPlan writes a plan for a person to judge: its tasks with what they may write, the overlaps, and the most that it
 // can cost. No line is wider than width cells.
-func RenderPlan(w io.Writer, plan orchestrator.PlanData, width int) error {
+func RenderPlan(w io.Writer, plan run.PlanData, width int) error {
 	p := &planText{width: max(width, 30)}
 	p.line(0, fmt.Sprintf("Plan by %s: %s", plan.By, plural(len(plan.Tasks), "task")))
 	if plan.DecisionRecord != "" {
@@ -114,7 +114,7 @@ func (p *planText) notes(list []string) {
 	}
 }
 
-func (p *planText) overlaps(list []orchestrator.Overlap) {
+func (p *planText) overlaps(list []run.Overlap) {
 	if len(list) == 0 {
 		return
 	}
@@ -130,8 +130,8 @@ func (p *planText) overlaps(list []orchestrator.Overlap) {
 
 // ranked orders rows for the table at the end: what needs a look first, well-ended tasks last.
 func ranked(rows []TaskRow) []TaskRow {
-	rank := map[orchestrator.TaskState]int{
-		orchestrator.TaskParked: 0, orchestrator.TaskCancelled: 1, orchestrator.TaskLanded: 3, orchestrator.TaskDone: 4,
+	rank := map[run.TaskState]int{
+		run.TaskParked: 0, run.TaskCancelled: 1, run.TaskLanded: 3, run.TaskDone: 4,
 	}
 	of := func(r TaskRow) int {
 		if n, ok := rank[r.State]; ok {

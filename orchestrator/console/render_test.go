@@ -11,16 +11,16 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
-func samplePlan(t *testing.T) orchestrator.PlanData {
+func samplePlan(t *testing.T) run.PlanData {
 	t.Helper()
-	var plan orchestrator.PlanData
+	var plan run.PlanData
 	events := readSample(t)
 	for i := range events {
 		if events[i].Kind == contextscope.KindPlan {
-			plan = data[orchestrator.PlanData](&events[i])
+			plan = data[run.PlanData](&events[i])
 		}
 	}
 	require.NotEmpty(t, plan.Tasks)
@@ -39,13 +39,13 @@ func TestRenderPlan(t *testing.T) {
 
 func TestRenderPlanBounds(t *testing.T) {
 	t.Parallel()
-	plan := orchestrator.PlanData{By: orchestrator.ByFile}
+	plan := run.PlanData{By: run.ByFile}
 	for i := range 2000 {
 		plan.Tasks = append(plan.Tasks, spec.Task{
 			ID: fmt.Sprintf("t%d", i), Role: "codemod", DependsOn: []string{"t0"}, Command: []string{"sed", "-i", "s/a/b/"},
 			Files: strings.Fields(strings.Repeat("a/b.go ", 50)),
 		})
-		plan.Overlaps = append(plan.Overlaps, orchestrator.Overlap{A: "t0", B: "t1", Path: "a/b.go"})
+		plan.Overlaps = append(plan.Overlaps, run.Overlap{A: "t0", B: "t1", Path: "a/b.go"})
 	}
 	var out bytes.Buffer
 	require.NoError(t, RenderPlan(&out, plan, 100))
@@ -65,7 +65,7 @@ func TestRenderTasks(t *testing.T) {
 		v.apply(&events[i])
 	}
 	rows := ranked(v.rows())
-	require.Equal(t, orchestrator.TaskParked, rows[0].State, "what needs a look comes first")
+	require.Equal(t, run.TaskParked, rows[0].State, "what needs a look comes first")
 	rows[1].Took = 90 * time.Second
 	for _, width := range []int{10, 20, 40, 60, 80, 120, 200} {
 		var out bytes.Buffer

@@ -5,14 +5,14 @@ import (
 	"io"
 	"strings"
 
-	"divisi/orchestrator"
+	"divisi/orchestrator/report"
 )
 
 // roleHeads are the columns of the table of roles; reuse is the share of the prompt that the service had cached.
 var roleHeads = []string{"role", "calls", "prompt", "cached", "reuse", "output", "cost"}
 
 // RenderRoles writes what each role used, one a line, at most width cells wide.
-func RenderRoles(w io.Writer, roles []orchestrator.RoleReport, width int) error {
+func RenderRoles(w io.Writer, roles []report.Role, width int) error {
 	lines := [][]string{roleHeads}
 	for _, r := range roles {
 		lines = append(lines, roleCells(r))
@@ -37,7 +37,7 @@ func RenderRoles(w io.Writer, roles []orchestrator.RoleReport, width int) error 
 	return nil
 }
 
-func roleCells(r orchestrator.RoleReport) []string {
+func roleCells(r report.Role) []string {
 	u := r.Usage
 	return []string{
 		fit(safe(r.Role), 24), fmt.Sprint(u.Calls), tokens(u.Prompt), tokens(u.Cached), fmt.Sprintf("%.0f%%", 100*r.Reuse),
@@ -46,7 +46,7 @@ func roleCells(r orchestrator.RoleReport) []string {
 }
 
 // cost is a role's cost in dollars; a plus says that some of its tokens have no known price.
-func cost(r orchestrator.RoleReport) string {
+func cost(r report.Role) string {
 	switch {
 	case r.Unpriced > 0 && r.USD == 0:
 		return "?"

@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/report"
 )
 
 func TestRenderRoles(t *testing.T) {
 	t.Parallel()
-	roles := []orchestrator.RoleReport{
+	roles := []report.Role{
 		{
 			Role: "generator", Usage: spec.Usage{Calls: 120, Prompt: 1_200_000, Cached: 900_000, Output: 40_000, Thoughts: 2000},
 			Reuse: 0.75, USD: 1.234,

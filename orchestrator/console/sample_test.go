@@ -10,7 +10,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
 
@@ -45,14 +45,14 @@ func (s *scribe) put(kind contextscope.Kind, task string, attempt int, role stri
 	s.events = append(s.events, e)
 }
 
-func (s *scribe) run(d orchestrator.RunData) { s.put(contextscope.KindRun, "", 0, "", d, nil) }
+func (s *scribe) run(d run.Data) { s.put(contextscope.KindRun, "", 0, "", d, nil) }
 
-func (s *scribe) task(id string, d orchestrator.TaskData) {
+func (s *scribe) task(id string, d run.TaskData) {
 	s.put(contextscope.KindTask, id, 0, "", d, nil)
 }
 
-func (s *scribe) dispatch(id, role string, attempt int) *orchestrator.Dispatch {
-	return &orchestrator.Dispatch{Task: id, Attempt: attempt, Role: role, Head: "4be1c09d22aa7f3e"}
+func (s *scribe) dispatch(id, role string, attempt int) *run.Dispatch {
+	return &run.Dispatch{Task: id, Attempt: attempt, Role: role, Head: "4be1c09d22aa7f3e"}
 }
 
 func (s *scribe) started(id, role string, attempt int) {
@@ -96,8 +96,8 @@ func (s *scribe) result(id, role string, attempt int, r spec.Result) {
 	s.put(contextscope.KindResult, id, attempt, role, r, nil)
 }
 
-func (s *scribe) landing(batch int, state string, tasks ...orchestrator.Landed) {
-	d := orchestrator.LandingData{Batch: batch, State: state, Old: "4be1c09d", Head: "a17c55e0", Tasks: tasks}
+func (s *scribe) landing(batch int, state string, tasks ...run.Landed) {
+	d := run.LandingData{Batch: batch, State: state, Old: "4be1c09d", Head: "a17c55e0", Tasks: tasks}
 	s.put(contextscope.KindLanding, "", 0, "", d, nil)
 }
 
@@ -137,14 +137,14 @@ func (s *scribe) begin() {
 		spec.RoleMaster: {Name: spec.RoleMaster}, spec.RoleReader: {Name: spec.RoleReader},
 		spec.RoleGenerator: {Name: spec.RoleGenerator, Writes: true}, spec.RoleTester: {Name: spec.RoleTester},
 	}
-	s.run(orchestrator.RunData{State: orchestrator.RunCreated, Epoch: 1, Spec: &orchestrator.RunSpec{
+	s.run(run.Data{State: run.Created, Epoch: 1, Spec: &run.Spec{
 		Run:  "01KJPX3Q7R-slog",
 		Goal: "Replace the legacy logger with log/slog in every package, structured attributes instead of formats",
 		Repo: "/home/ada/src/shop", Base: "4be1c09d22aa7f3e81", Branch: "main", Project: spec.Project{Gates: gates}, Roles: roles,
 		Parallel: 4, Budget: 2_000_000, Created: s.now,
 	}, Notices: []string{"Commands are confined to their slot, but network access could not be cut off on this machine."}})
-	s.run(orchestrator.RunData{
-		State: orchestrator.RunPreflight, Dispatch: s.dispatch("--baseline", spec.RoleTester, 1),
+	s.run(run.Data{
+		State: run.Preflight, Dispatch: s.dispatch("--baseline", spec.RoleTester, 1),
 	})
 	s.started("--baseline", spec.RoleTester, 1)
 	var baseline []spec.Receipt
@@ -157,35 +157,35 @@ func (s *scribe) begin() {
 		baseline = append(baseline, s.receipt("--baseline", 1, g.Name, verdict, failures...))
 	}
 	s.result("--baseline", spec.RoleTester, 1, spec.Result{Status: spec.StatusDone, Receipts: baseline})
-	s.run(orchestrator.RunData{Baseline: baseline})
+	s.run(run.Data{Baseline: baseline})
 }
 
-func (s *scribe) master(attempt int, text string, tasks []spec.Task, overlaps []orchestrator.Overlap, ceiling int) {
+func (s *scribe) master(attempt int, text string, tasks []spec.Task, overlaps []run.Overlap, ceiling int) {
 	d := s.dispatch(spec.RoleMaster, spec.RoleMaster, attempt)
-	s.task(spec.RoleMaster, orchestrator.TaskData{State: orchestrator.TaskRunning, Dispatch: d})
+	s.task(spec.RoleMaster, run.TaskData{State: run.TaskRunning, Dispatch: d})
 	s.started(spec.RoleMaster, spec.RoleMaster, attempt)
 	s.doing(spec.RoleMaster, spec.RoleMaster, attempt, "planning")
 	s.turn(spec.RoleMaster, spec.RoleMaster, attempt, text, "dispatch", map[string]any{"tasks": len(tasks)}, "taken")
 	s.result(spec.RoleMaster, spec.RoleMaster, attempt, spec.Result{
 		Status: spec.StatusDone, Plan: &spec.Plan{Tasks: tasks}, Handoff: spec.Handoff{Summary: text},
 	})
-	s.put(contextscope.KindPlan, "", 0, "", orchestrator.PlanData{
+	s.put(contextscope.KindPlan, "", 0, "", run.PlanData{
 		By: wire.AgentID(spec.RoleMaster, attempt), Tasks: tasks, Overlaps: overlaps, Ceiling: ceiling,
 		DecisionRecord: "Loggers are passed as *slog.Logger, never global.\n" +
 			"Keys are snake_case; an error is always the attribute \"err\".",
 	}, nil)
-	s.task(spec.RoleMaster, orchestrator.TaskData{State: orchestrator.TaskPending, Reason: "waits for its tasks"})
+	s.task(spec.RoleMaster, run.TaskData{State: run.TaskPending, Reason: "waits for its tasks"})
 }
 
 func (s *scribe) survey() {
-	s.run(orchestrator.RunData{State: orchestrator.RunPlanning})
+	s.run(run.Data{State: run.Planning})
 	reads := []spec.Task{
 		{ID: "read-calls", Title: "Which logging calls are there, and with which formats", Role: spec.RoleReader},
 		{ID: "read-setup", Title: "Where is the logger made and handed on", Role: spec.RoleReader},
 	}
 	s.master(1, "First I need to know how the logger is used and where it is made.", reads, nil, 240_000)
 	for _, t := range reads {
-		s.task(t.ID, orchestrator.TaskData{State: orchestrator.TaskRunning, Dispatch: s.dispatch(t.ID, t.Role, 1)})
+		s.task(t.ID, run.TaskData{State: run.TaskRunning, Dispatch: s.dispatch(t.ID, t.Role, 1)})
 		s.started(t.ID, t.Role, 1)
 	}
 	for _, t := range reads {
@@ -195,7 +195,7 @@ func (s *scribe) survey() {
 		s.result(t.ID, t.Role, 1, spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{
 			Summary: "312 calls in 12 packages; the logger is a package variable that cmd/shopd sets.",
 		}})
-		s.task(t.ID, orchestrator.TaskData{State: orchestrator.TaskDone})
+		s.task(t.ID, run.TaskData{State: run.TaskDone})
 	}
 }
 
@@ -204,10 +204,10 @@ func (s *scribe) plan() {
 	for _, w := range sampleWork {
 		tasks = append(tasks, spec.Task{ID: w.id, Title: w.title, Role: spec.RoleGenerator, Files: w.files})
 	}
-	overlaps := []orchestrator.Overlap{{A: "log-jobs", B: "log-sync", Path: "internal/jobs/queue.go"}}
+	overlaps := []run.Overlap{{A: "log-jobs", B: "log-sync", Path: "internal/jobs/queue.go"}}
 	s.master(2, "Twelve packages, one task each; the setup in cmd/shopd comes last.", tasks, overlaps, 1_450_000)
-	s.run(orchestrator.RunData{State: orchestrator.RunRunning})
-	s.run(orchestrator.RunData{Approved: true})
+	s.run(run.Data{State: run.Running})
+	s.run(run.Data{Approved: true})
 }
 
 // work lets four tasks go on in turn, one step at a time.
@@ -216,7 +216,7 @@ func (s *scribe) work() {
 	for i := range sampleWork {
 		waiting = append(waiting, s.steps(i))
 	}
-	var proven []orchestrator.Landed
+	var proven []run.Landed
 	batch := 0
 	for len(waiting)+len(busy) > 0 {
 		if len(busy) < 4 && len(waiting) > 0 {
@@ -242,10 +242,10 @@ func (s *scribe) work() {
 	}
 }
 
-func (s *scribe) landed(id string) orchestrator.Landed {
+func (s *scribe) landed(id string) run.Landed {
 	for i, w := range sampleWork {
 		if w.id == id {
-			return orchestrator.Landed{
+			return run.Landed{
 				Task: id, Attempt: 1, Commit: fmt.Sprintf("%07x%03d", 0xc0ffee0+i*7919, i),
 				Added: w.lines, Deleted: w.lines - 7, Files: 2 + i%4,
 			}
@@ -254,8 +254,8 @@ func (s *scribe) landed(id string) orchestrator.Landed {
 	panic("no such task: " + id)
 }
 
-func (s *scribe) land(batch int, tasks []orchestrator.Landed) {
-	s.landing(batch, orchestrator.LandingTesting, tasks...)
+func (s *scribe) land(batch int, tasks []run.Landed) {
+	s.landing(batch, run.LandingTesting, tasks...)
 	s.started("--batch", spec.RoleTester, batch)
 	s.doing("--batch", spec.RoleTester, batch, "gate test")
 	if batch == 2 {
@@ -263,14 +263,14 @@ func (s *scribe) land(batch int, tasks []orchestrator.Landed) {
 		s.result("--batch", spec.RoleTester, batch, spec.Result{
 			Status: spec.StatusFailed, Error: &spec.Fault{Class: "gate", Message: "test is red on the batch"},
 		})
-		s.landing(batch, orchestrator.LandingRed, tasks...)
-		s.landing(batch, orchestrator.LandingTesting, tasks...)
+		s.landing(batch, run.LandingRed, tasks...)
+		s.landing(batch, run.LandingTesting, tasks...)
 		s.started("--batch", spec.RoleTester, batch+100)
 		batch += 100
 	}
 	r := s.receipt("--batch", batch, "test", spec.VerdictPass)
 	s.result("--batch", spec.RoleTester, batch, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{r}})
-	s.landing(batch%100, orchestrator.LandingLanded, tasks...)
+	s.landing(batch%100, run.LandingLanded, tasks...)
 }
 
 // steps are what one task goes through.
@@ -279,8 +279,8 @@ func (s *scribe) steps(i int) []func() {
 	switch id {
 	case "log-storage":
 		return append(s.attempt(i, 1, "gate"), append(s.attempt(i, 2, "gate"), func() {
-			s.task(id, orchestrator.TaskData{
-				State:  orchestrator.TaskParked,
+			s.task(id, run.TaskData{
+				State:  run.TaskParked,
 				Reason: "the same failure three times: TestCompaction wants the old line format in a golden file",
 				Fault:  &spec.Fault{Class: "gate", Message: "test is red: shop/internal/storage TestCompaction"},
 			})
@@ -294,7 +294,7 @@ func (s *scribe) steps(i int) []func() {
 
 func (s *scribe) back(i int) []func() {
 	return []func(){func() {
-		s.task(sampleWork[i].id, orchestrator.TaskData{State: orchestrator.TaskPending, Fault: &spec.Fault{
+		s.task(sampleWork[i].id, run.TaskData{State: run.TaskPending, Fault: &spec.Fault{
 			Class: "gate", Message: "test is red: shop/internal/http TestRequestID",
 		}})
 	}}
@@ -306,7 +306,7 @@ func (s *scribe) attempt(i, n int, fails string) []func() {
 	verify := w.id + verifySuffix
 	steps := []func(){
 		func() {
-			s.task(w.id, orchestrator.TaskData{State: orchestrator.TaskRunning, Dispatch: s.dispatch(w.id, role, n)})
+			s.task(w.id, run.TaskData{State: run.TaskRunning, Dispatch: s.dispatch(w.id, role, n)})
 		},
 		func() { s.started(w.id, role, n) },
 		func() { s.doing(w.id, role, n, "read "+file) },
@@ -328,7 +328,7 @@ func (s *scribe) attempt(i, n int, fails string) []func() {
 		},
 		func() {
 			d := s.dispatch(verify, spec.RoleTester, n)
-			s.task(w.id, orchestrator.TaskData{State: orchestrator.TaskVerifying, Dispatch: d})
+			s.task(w.id, run.TaskData{State: run.TaskVerifying, Dispatch: d})
 		},
 		func() { s.started(verify, spec.RoleTester, n) },
 		func() { s.doing(verify, spec.RoleTester, n, "gate build") },
@@ -344,7 +344,7 @@ func (s *scribe) verdict(id string, n int, fails string) []func() {
 		return []func(){
 			func() { s.receipt(verify, n, "test", spec.VerdictPass) },
 			func() { s.result(verify, spec.RoleTester, n, spec.Result{Status: spec.StatusDone}) },
-			func() { s.task(id, orchestrator.TaskData{State: orchestrator.TaskProven}) },
+			func() { s.task(id, run.TaskData{State: run.TaskProven}) },
 		}
 	}
 	return []func(){
@@ -358,7 +358,7 @@ func (s *scribe) verdict(id string, n int, fails string) []func() {
 }
 
 func (s *scribe) finish() {
-	s.run(orchestrator.RunData{State: orchestrator.RunFinal, Dispatch: s.dispatch("--final", spec.RoleTester, 1)})
+	s.run(run.Data{State: run.Final, Dispatch: s.dispatch("--final", spec.RoleTester, 1)})
 	s.started("--final", spec.RoleTester, 1)
 	var final []spec.Receipt
 	for _, g := range []string{"build", "vet", "test"} {
@@ -370,9 +370,9 @@ func (s *scribe) finish() {
 		final = append(final, s.receipt("--final", 1, g, verdict, failures...))
 	}
 	s.result("--final", spec.RoleTester, 1, spec.Result{Status: spec.StatusDone, Receipts: final})
-	s.run(orchestrator.RunData{Final: final})
-	s.run(orchestrator.RunData{
-		State: orchestrator.RunParked, Reason: "1 task is parked",
+	s.run(run.Data{Final: final})
+	s.run(run.Data{
+		State: run.Parked, Reason: "1 task is parked",
 		Head: "a17c55e0d1b2c3", Ref: "refs/heads/divisi/01KJPX3Q7R-slog",
 	})
 }

@@ -8,13 +8,13 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
 // TaskRow is one task as a table shows it. All texts may be foreign; they are made safe when written.
 type TaskRow struct {
 	ID, Title, Role string
-	State           orchestrator.TaskState
+	State           run.TaskState
 	// Reason says why the task is where it is; it is written for tasks that have not ended well.
 	Reason string
 	// Attempt is the newest attempt's number, Tokens what all of them used.
@@ -30,7 +30,7 @@ type TaskRow struct {
 
 // well reports whether a task ended well.
 func (r TaskRow) well() bool {
-	return r.State == orchestrator.TaskLanded || r.State == orchestrator.TaskDone
+	return r.State == run.TaskLanded || r.State == run.TaskDone
 }
 
 func (r TaskRow) status() string {

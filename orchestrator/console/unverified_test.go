@@ -10,32 +10,32 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
 func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
 	t.Parallel()
-	landed := []orchestrator.Landed{{Task: "a", Commit: "c"}}
+	landed := []run.Landed{{Task: "a", Commit: "c"}}
 	v, said := newView(), ""
 	for _, d := range []struct {
 		kind contextscope.Kind
 		task string
 		data any
 	}{
-		{contextscope.KindRun, "", orchestrator.RunData{
-			State: orchestrator.RunRunning, Unverified: "gate lint", Baseline: []spec.Receipt{{Gate: "lint", Verdict: spec.VerdictFail}},
+		{contextscope.KindRun, "", run.Data{
+			State: run.Running, Unverified: "gate lint", Baseline: []spec.Receipt{{Gate: "lint", Verdict: spec.VerdictFail}},
 		}},
-		{contextscope.KindPlan, "", orchestrator.PlanData{Tasks: []spec.Task{{ID: "a"}, {ID: "b"}}}},
-		{contextscope.KindTask, "a", orchestrator.TaskData{State: orchestrator.TaskUnverified}},
-		{contextscope.KindTask, "b", orchestrator.TaskData{State: orchestrator.TaskUnverified}},
-		{contextscope.KindLanding, "", orchestrator.LandingData{
-			Batch: 1, State: orchestrator.LandingSplit, Tasks: []orchestrator.Landed{{Task: "b"}},
+		{contextscope.KindPlan, "", run.PlanData{Tasks: []spec.Task{{ID: "a"}, {ID: "b"}}}},
+		{contextscope.KindTask, "a", run.TaskData{State: run.TaskUnverified}},
+		{contextscope.KindTask, "b", run.TaskData{State: run.TaskUnverified}},
+		{contextscope.KindLanding, "", run.LandingData{
+			Batch: 1, State: run.LandingSplit, Tasks: []run.Landed{{Task: "b"}},
 		}},
-		{contextscope.KindLanding, "", orchestrator.LandingData{
-			Batch: 2, State: orchestrator.LandingLanded, Tasks: landed, Unverified: "gate lint",
+		{contextscope.KindLanding, "", run.LandingData{
+			Batch: 2, State: run.LandingLanded, Tasks: landed, Unverified: "gate lint",
 		}},
-		{contextscope.KindRun, "", orchestrator.RunData{
-			State: orchestrator.RunParked, Reason: "1 landed unverified", Ref: "refs/heads/divisi/r", Unverified: "gate lint",
+		{contextscope.KindRun, "", run.Data{
+			State: run.Parked, Reason: "1 landed unverified", Ref: "refs/heads/divisi/r", Unverified: "gate lint",
 		}},
 	} {
 		raw, err := json.Marshal(d.data)

@@ -8,7 +8,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
 
@@ -18,11 +18,11 @@ const verifySuffix = "--verify"
 // must not end a run; the conductor's own fold is the strict one.
 type view struct {
 	run      string
-	state    orchestrator.RunState
+	state    run.Status
 	reason   string
-	wait     orchestrator.Wait
-	spec     orchestrator.RunSpec
-	passed   map[orchestrator.RunState]bool
+	wait     run.Wait
+	spec     run.Spec
+	passed   map[run.Status]bool
 	baseline []spec.Receipt
 	final    []spec.Receipt
 	gates    map[string]int
@@ -49,7 +49,7 @@ type agent struct {
 
 func newView() *view {
 	return &view{
-		passed: map[orchestrator.RunState]bool{}, gates: map[string]int{},
+		passed: map[run.Status]bool{}, gates: map[string]int{},
 		tasks: map[string]*TaskRow{}, planned: map[string]bool{},
 	}
 }
@@ -70,21 +70,21 @@ func (v *view) apply(e *contextscope.Event) {
 	}
 	switch e.Kind {
 	case contextscope.KindRun:
-		v.applyRun(e, data[orchestrator.RunData](e))
+		v.applyRun(e, data[run.Data](e))
 	case contextscope.KindPlan:
-		for _, t := range data[orchestrator.PlanData](e).Tasks {
+		for _, t := range data[run.PlanData](e).Tasks {
 			v.add(t)
 		}
 	case contextscope.KindTask:
-		v.applyTask(e, data[orchestrator.TaskData](e))
+		v.applyTask(e, data[run.TaskData](e))
 	case contextscope.KindLanding:
-		v.applyLanding(data[orchestrator.LandingData](e))
+		v.applyLanding(data[run.LandingData](e))
 	default:
 		v.applyAgent(e)
 	}
 }
 
-func (v *view) applyRun(e *contextscope.Event, d orchestrator.RunData) {
+func (v *view) applyRun(e *contextscope.Event, d run.Data) {
 	if d.Spec != nil {
 		v.spec, v.budget = *d.Spec, d.Spec.Budget
 	}
@@ -129,9 +129,9 @@ func (v *view) status() string {
 }
 
 // over reports whether a run has ended, for good or until it is resumed.
-func over(s orchestrator.RunState) bool {
+func over(s run.Status) bool {
 	switch s {
-	case orchestrator.RunDone, orchestrator.RunParked, orchestrator.RunStopped, orchestrator.RunCancelled:
+	case run.Done, run.Parked, run.Stopped, run.Cancelled:
 		return true
 	default:
 		return false
@@ -151,13 +151,13 @@ func (v *view) row(id string) *TaskRow {
 	if r := v.tasks[id]; r != nil {
 		return r
 	}
-	r := &TaskRow{ID: id, State: orchestrator.TaskPending}
+	r := &TaskRow{ID: id, State: run.TaskPending}
 	v.tasks[id] = r
 	v.order = append(v.order, id)
 	return r
 }
 
-func (v *view) applyTask(e *contextscope.Event, d orchestrator.TaskData) {
+func (v *view) applyTask(e *contextscope.Event, d run.TaskData) {
 	if e.Task == "" {
 		return
 	}
@@ -166,25 +166,25 @@ func (v *view) applyTask(e *contextscope.Event, d orchestrator.TaskData) {
 	if d.Reason == "" && d.Fault != nil {
 		row.Reason = d.Fault.Message
 	}
-	if d.State == orchestrator.TaskRunning && d.Dispatch != nil {
+	if d.State == run.TaskRunning && d.Dispatch != nil {
 		row.Attempt = d.Dispatch.Attempt
 		if row.Role == "" {
 			row.Role = d.Dispatch.Role
 		}
 	}
 	v.dismiss(func(a *agent) bool {
-		return a.task == e.Task && d.State != orchestrator.TaskRunning ||
-			a.task == e.Task+verifySuffix && d.State != orchestrator.TaskVerifying
+		return a.task == e.Task && d.State != run.TaskRunning ||
+			a.task == e.Task+verifySuffix && d.State != run.TaskVerifying
 	})
 }
 
-func (v *view) applyLanding(d orchestrator.LandingData) {
-	to := map[string]orchestrator.TaskState{
-		orchestrator.LandingTesting: orchestrator.TaskLanding, orchestrator.LandingLanded: orchestrator.TaskLanded,
-		orchestrator.LandingSplit: orchestrator.TaskProven,
+func (v *view) applyLanding(d run.LandingData) {
+	to := map[string]run.TaskState{
+		run.LandingTesting: run.TaskLanding, run.LandingLanded: run.TaskLanded,
+		run.LandingSplit: run.TaskProven,
 	}[d.State]
-	if to == orchestrator.TaskProven && v.unverified != "" {
-		to = orchestrator.TaskUnverified
+	if to == run.TaskProven && v.unverified != "" {
+		to = run.TaskUnverified
 	}
 	for _, l := range d.Tasks {
 		row := v.tasks[l.Task]
@@ -192,7 +192,7 @@ func (v *view) applyLanding(d orchestrator.LandingData) {
 			continue
 		}
 		row.State = to
-		if to == orchestrator.TaskLanded {
+		if to == run.TaskLanded {
 			row.Unverified = d.Unverified != ""
 			row.Commit, row.Added, row.Deleted, row.Files = l.Commit, l.Added, l.Deleted, l.Files
 		}

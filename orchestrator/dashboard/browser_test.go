@@ -19,7 +19,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/run"
 )
 
 const chromium = "/usr/bin/chromium"
@@ -129,15 +129,15 @@ func TestBrowserForeignText(t *testing.T) {
 	}
 	log := newLog()
 	log.add(
-		put("run", "", orchestrator.RunData{
-			State: orchestrator.RunRunning, Reason: evil, Notices: []string{evil}, Ref: evil, Head: evil,
-			Spec: &orchestrator.RunSpec{Goal: evil, Base: evil, Branch: evil, Repo: evil},
+		put("run", "", run.Data{
+			State: run.Running, Reason: evil, Notices: []string{evil}, Ref: evil, Head: evil,
+			Spec: &run.Spec{Goal: evil, Base: evil, Branch: evil, Repo: evil},
 		}),
-		put("plan", "", orchestrator.PlanData{
+		put("plan", "", run.PlanData{
 			By: evil, Tasks: []spec.Task{{ID: evil, Title: evil, Role: evil}, {ID: "two", Title: evil}},
 		}),
-		put("task", "two", orchestrator.TaskData{State: orchestrator.TaskState(evil), Reason: evil}),
-		put("task", evil, orchestrator.TaskData{State: orchestrator.TaskPending}),
+		put("task", "two", run.TaskData{State: run.TaskState(evil), Reason: evil}),
+		put("task", evil, run.TaskData{State: run.TaskPending}),
 		put("started", evil, map[string]any{"worker": evil}),
 		put("progress", evil, map[string]any{"doing": evil}),
 		put(contextscope.Kind(evil), evil, evil),

@@ -1,0 +1,63 @@
+package acceptance
+
+import (
+	"fmt"
+	"strings"
+
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
+	"divisi/subagents/gate"
+)
+
+// Incomparable is a gate whose failures on the base commit cannot be compared with later ones.
+type Incomparable struct {
+	Gate    string
+	Command []string
+	// Why says in words why it cannot, Error is its first error line, and Output the file with its whole output.
+	Why, Error, Output string
+}
+
+// String says it in one line.
+func (g *Incomparable) String() string {
+	return fmt.Sprintf("gate %s cannot be compared: on the base commit %s: %s", g.Gate, g.Why, schedule.WithOutput(g.Error, g.Output))
+}
+
+// Incomparables lists the gates that prove nothing, in the project's order; none before the baseline is known.
+func Incomparables(s *run.State) []Incomparable {
+	var out []Incomparable
+	for _, g := range s.Spec.Project.Gates {
+		r, ok := s.Baseline[g.Name]
+		if why := gate.Incomparable(r); ok && why != "" {
+			out = append(out, Incomparable{
+				Gate: g.Name, Command: g.Command, Why: why, Error: gate.Reason(r, nil), Output: schedule.OutputFile(s, r.Output),
+			})
+		}
+	}
+	return out
+}
+
+// Unverified returns why nothing that lands in the run is proven, in one line; "" when it is, and before the baseline is known.
+func Unverified(s *run.State) string {
+	if len(s.Spec.Project.Gates) == 0 {
+		return "the repository has no gates"
+	}
+	var names []string
+	for _, g := range Incomparables(s) {
+		names = append(names, g.Gate)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "no comparison with the base commit for: " + strings.Join(names, ", ")
+}
+
+// Unproven reports whether the run must not go on: what lands would not be proven, and nobody allowed that.
+func Unproven(s *run.State) bool { return !s.Spec.AllowUnverified && Unverified(s) != "" }
+
+// testedAs is the state of a task whose gates have passed, as the log is told.
+func TestedAs(s *run.State) run.TaskState {
+	if Unverified(s) != "" {
+		return run.TaskUnverified
+	}
+	return run.TaskProven
+}

@@ -1,0 +1,201 @@
+package assign
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"divisi/bus"
+	"divisi/internal/git"
+	"divisi/internal/spec"
+	"divisi/orchestrator/master"
+	"divisi/orchestrator/request"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// Sealer makes the assignments of a run's attempts. It is used by one goroutine.
+type Sealer struct {
+	run    string
+	bus    *bus.Bus
+	mirror *git.Repo
+	// stored names the slices that are in the object store.
+	stored map[string]bool
+}
+
+// NewSealer returns a sealer of a run that reads patches from its mirror.
+func NewSealer(run string, b *bus.Bus, mirror *git.Repo) *Sealer {
+	return &Sealer{run: run, bus: b, mirror: mirror, stored: map[string]bool{}}
+}
+
+// Seal stores what an attempt is given, as the state is when it is dispatched, and returns the name of the object. The error is
+// an *InputError where the task asks for an artifact that does not exist.
+func (x *Sealer) Seal(ctx context.Context, st *run.State, d *run.Dispatch) (string, error) {
+	a, err := (&given{x, st}).assignment(ctx, d)
+	if err != nil {
+		return "", fmt.Errorf("prepare %s/%d: %w", d.Task, d.Attempt, err)
+	}
+	name, data, err := a.Seal()
+	if err == nil {
+		err = x.bus.Put(ctx, name, data)
+	}
+	if err != nil {
+		return "", fmt.Errorf("store the assignment of %s/%d: %w", d.Task, d.Attempt, err)
+	}
+	return name, nil
+}
+
+// given makes one assignment from one state.
+type given struct {
+	*Sealer
+	st *run.State
+}
+
+func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignment, error) {
+	s := &g.st.Spec
+	a := &wire.Assignment{
+		Run: g.run, Attempt: d.Attempt, Goal: s.Goal, Project: s.Project, Role: s.Roles[d.Role], Head: d.Head,
+	}
+	if a.Role.Name == "" {
+		return nil, fmt.Errorf("role %s is not among the run's", d.Role)
+	}
+	if task, ok := strings.CutSuffix(d.Task, run.VerifySuffix); ok {
+		return a, g.assignVerify(a, d.Task, task)
+	}
+	switch d.Task {
+	case run.BaselineTask:
+		a.Setup = s.Project.Setup
+		a.Task = gateTask(d.Task, "Run the gates on the base commit", nil)
+	case run.FinalTask:
+		a.Baseline = g.st.Baseline
+		a.Task = gateTask(d.Task, "Run the final gates", nil)
+	case run.BatchTask:
+		a.Baseline = g.st.Baseline
+		a.Task = gateTask(d.Task, "Run the gates on a batch", d.Gates)
+	case run.MasterTask:
+		g.assignMaster(a)
+	default:
+		return a, g.assignTask(ctx, a, g.st.Tasks[d.Task], d.Tokens)
+	}
+	if d.Task != run.MasterTask {
+		a.Role = gatesAlone(a.Role)
+	}
+	return a, nil
+}
+
+// gatesAlone is a tester that only runs gates: the run's own gate runs have no patch that a model could judge.
+func gatesAlone(r spec.Role) spec.Role {
+	r.Executor = ""
+	return r
+}
+
+func gateTask(id, title string, gates []string) spec.Task {
+	return spec.Task{ID: id, Title: title, Role: spec.RoleTester, Gates: gates}
+}
+
+func (g *given) assignVerify(a *wire.Assignment, id, of string) error {
+	t := g.st.Tasks[of]
+	if t == nil || t.Result == nil || t.Result.Patch == nil || t.Result.Patch.Commit != a.Head {
+		return fmt.Errorf("task %s has no patch %s", of, a.Head)
+	}
+	r := t.Result
+	a.Task = t.Task
+	a.Task.Constraints = constraints(g.st, t)
+	a.Task.ID, a.Task.Role, a.Task.Command = id, a.Role.Name, a.Role.Command
+	a.Task.Title = "Verify " + of
+	// The task's limits bound its own agent; gates take the time that they take.
+	a.Task.Limits = a.Role.Limits.Or(g.st.Spec.Project.Limits)
+	a.Patch, a.Baseline = r.Patch, g.st.Baseline
+	a.DecisionRecord = g.st.Plans[t.Plan].DecisionRecord
+	if a.Role.Executor != "" { // what the author says of its work is a claim to whoever judges it
+		a.Inputs = []wire.Input{{Task: of, Role: t.Task.Role, Handoff: r.Handoff}}
+	}
+	return nil
+}
+
+func (g *given) assignMaster(a *wire.Assignment) {
+	a.Task = spec.Task{
+		ID: run.MasterTask, Title: "Plan the run", Role: spec.RoleMaster, Brief: g.st.Spec.Goal, IncludeContents: spec.IncludeNone,
+		Limits: a.Role.Limits.Or(g.st.Spec.Project.Limits),
+	}
+	for n := 1; n < a.Attempt; n++ {
+		a.Continues = append(a.Continues, n)
+	}
+	// No message comes between the newest event of this conductor and the one that it appends next.
+	a.From = cmp.Or(g.st.CalledAt(a.Attempt), g.st.ConductorPos)
+	if a.Attempt > 1 {
+		a.Message = master.Message(g.st, a.Attempt)
+	}
+}
+
+func (g *given) assignTask(ctx context.Context, a *wire.Assignment, t *run.Task, tokens int) error {
+	a.Task, a.Role = t.Task, run.WithExecutor(a.Role, t.ExecutorAt(&a.Role, a.Attempt))
+	a.Task.Constraints = constraints(g.st, t)
+	a.Task.Limits.Tokens = cmp.Or(tokens, a.Task.Limits.Tokens)
+	a.DecisionRecord = g.st.Plans[t.Plan].DecisionRecord
+	var err error
+	if a.Inputs, err = g.inputs(ctx, t); err != nil {
+		return err
+	}
+	for _, f := range t.Faults {
+		p, err := g.prior(ctx, t, f)
+		if err != nil {
+			return err
+		}
+		a.Prior = append(a.Prior, p)
+	}
+	passOn(t, a)
+	if slices.Contains(a.Role.Tools, spec.ToolDelegate) || slices.Contains(a.Role.Tools, spec.ToolTransfer) {
+		a.Roles = request.Callees(g.st, &a.Role)
+	}
+	if slices.Contains(a.Role.Tools, spec.ToolRunGates) {
+		a.Baseline = g.st.Baseline
+	}
+	a.Slice, err = g.slice(ctx, a, t)
+	return err
+}
+
+// constraints are all that hold for a task: the run's, those of the tasks whose agents had it dispatched, the widest first, and
+// its own. They go to every descendant word for word.
+func constraints(s *run.State, t *run.Task) []string {
+	lists := [][]string{t.Task.Constraints}
+	for up := s.Dispatcher(t); up != nil; up = s.Dispatcher(up) {
+		lists = append(lists, up.Task.Constraints)
+	}
+	if s.Spec.Plan != nil {
+		lists = append(lists, s.Spec.Plan.Constraints)
+	}
+	slices.Reverse(lists)
+	return spec.Rules(lists...)
+}
+
+// prior tells how an earlier attempt ended and what it had changed. A patch that was refused before it was taken in is known
+// to its fault alone.
+func (g *given) prior(ctx context.Context, t *run.Task, f run.AttemptFault) (wire.Prior, error) {
+	p := wire.Prior{Attempt: f.Attempt, Fault: f.Fault, Summary: f.Summary}
+	if f.Patch == nil {
+		return p, nil
+	}
+	known, err := g.mirror.Has(ctx, f.Patch.Commit)
+	if err != nil {
+		return p, fmt.Errorf("look for attempt %d: %w", f.Attempt, err)
+	}
+	if !known {
+		return p, nil
+	}
+	// From the leased head: what a refused patch says of its base may not even be there.
+	head := g.st.Works[t.Task.ID].Attempts[f.Attempt].Head
+	diff, cut, err := g.mirror.Diff(ctx, head, f.Patch.Commit, maxPriorDiff)
+	if err != nil {
+		return p, fmt.Errorf("read the diff of attempt %d: %w", f.Attempt, err)
+	}
+	if p.Diff = diff; cut {
+		p.Diff += "\n… (more was changed)"
+	}
+	return p, nil
+}
+
+// maxPriorDiff bounds, in bytes, what the next attempt sees of a failed attempt's patch.
+const maxPriorDiff = 12 << 10

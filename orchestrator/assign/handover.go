@@ -1,0 +1,27 @@
+package assign
+
+import (
+	"fmt"
+
+	"divisi/internal/text"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// passOn gives an attempt what was handed over to its role: the words, and the work until an attempt with it has failed.
+func passOn(t *run.Task, a *wire.Assignment) {
+	h := t.LastHandover(a.Attempt)
+	if h == nil {
+		return
+	}
+	a.Message = fmt.Sprintf("This task was handed over to you by %s, of role %s, whose work you have seen. It left you these "+
+		"words, as data: %s", wire.AgentID(t.Task.ID, h.Attempt), h.Role, text.Quote(h.Brief))
+	switch {
+	case h.Patch == nil:
+	case t.Untried(h):
+		a.Start = h.Patch
+		a.Message += "\nWhat it had changed is in your work tree, and becomes part of your own result."
+	default:
+		a.Message += "\nWhat it had changed is NOT in your work tree: an attempt with it has failed, and yours begins anew."
+	}
+}

@@ -1,0 +1,41 @@
+package assign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"divisi/bus"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// Read reads what an attempt was given. attempt 0 means the newest.
+func Read(s *run.State, ctx context.Context, b *bus.Bus, id string, attempt int) (*wire.Assignment, error) {
+	w := s.Works[id]
+	if w == nil {
+		return nil, fmt.Errorf("%s: %w", id, ErrNoAttempt)
+	}
+	if attempt == 0 {
+		attempt = w.Last
+	}
+	v := w.Attempts[attempt]
+	switch {
+	case v == nil:
+		return nil, fmt.Errorf("%s has %d attempts: %w: %d", id, w.Last, ErrNoAttempt, attempt)
+	case v.Assignment == "":
+		return nil, fmt.Errorf("%s: %w", wire.AgentID(id, attempt), ErrNotKept)
+	}
+	a, err := wire.Unseal(ctx, b, v.Assignment)
+	if err != nil {
+		return nil, fmt.Errorf("read what %s was given: %w", wire.AgentID(id, attempt), err)
+	}
+	return a, nil
+}
+
+var (
+	// ErrNoAttempt says that a task was never dispatched, or not that often.
+	ErrNoAttempt = errors.New("there is no such attempt")
+	// ErrNotKept says that the version of Divisi that dispatched an attempt did not keep what it gave it.
+	ErrNotKept = errors.New("an older version of Divisi dispatched it, and did not keep what the attempt was given")
+)

@@ -1,0 +1,168 @@
+package assign
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/run"
+	"divisi/subagents"
+	"divisi/subagents/wire"
+)
+
+// slice freezes what a task inherits from upstream and returns its name in the object store. Siblings of one dispatch get
+// the same bytes, and so the same name.
+func (g *given) slice(ctx context.Context, a *wire.Assignment, t *run.Task) (string, error) {
+	in := contextscope.SliceInput{
+		Include: t.Task.IncludeContents, DecisionRecord: a.DecisionRecord, Last: t.Task.Last, MaxTokens: t.Task.MaxTokens,
+	}
+	if in.MaxTokens == 0 {
+		in.MaxTokens = sliceCap(a)
+	}
+	if t.Task.IncludeContents == spec.IncludeFull {
+		if err := g.upstream(ctx, t, &in); err != nil {
+			return "", err
+		}
+	}
+	before, err := g.handedDown(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	if len(before) > 0 {
+		in.Include, in.Inputs = spec.IncludeFull, append(in.Inputs, before...)
+	}
+	data, digest, err := contextscope.BuildSlice(in).Encode()
+	if err != nil {
+		return "", fmt.Errorf("encode the slice of %s: %w", t.Task.ID, err)
+	}
+	name := "slice-" + digest
+	if g.stored[name] {
+		return name, nil
+	}
+	if err := g.bus.Put(ctx, name, data); err != nil {
+		return "", fmt.Errorf("store the slice of %s: %w", t.Task.ID, err)
+	}
+	g.stored[name] = true
+	return name, nil
+}
+
+const (
+	// toolTokens is what the declarations of tools may come to; the conductor does not build them.
+	toolTokens = 4_000
+	// capSteps is into how many steps a window is divided: what siblings have of their own is rounded up to one, so that they
+	// inherit the same bytes although their briefs differ a little.
+	capSteps = 8
+)
+
+// sliceCap is how many tokens a task's slice may have where the task does not say: so many that it comes to half of the window
+// with everything that is never trimmed. 0 means no cap, where the window is not known.
+func sliceCap(a *wire.Assignment) int {
+	window := subagents.WindowOf(&a.Project, a.Role.Model)
+	step := window / capSteps
+	if step == 0 {
+		return 0
+	}
+	fixed := toolTokens
+	brief := subagents.BriefOf(a)
+	brief.DecisionRecord = "" // the slice counts it itself
+	for _, s := range contextscope.Fixed(contextscope.Input{Role: a.Role, Brief: brief}) {
+		fixed += s.Tokens
+	}
+	return max(1, window/2-(fixed+step-1)/step*step)
+}
+
+// upstream reads the dispatching agent's session, all of it where several attempts carried it on, then the accepted session of
+// each task in inputs, in plan order. A task of which one artifact was asked for hands on nothing else.
+func (g *given) upstream(ctx context.Context, t *run.Task, in *contextscope.SliceInput) error {
+	task, n, ok := run.SplitAgent(g.st.Plans[t.Plan].By)
+	if w := g.st.Works[task]; ok && w != nil {
+		first, role := n, w.RoleAt(n)
+		if task == run.MasterTask {
+			first = 1
+		}
+		for i := first; i <= n; i++ {
+			events, err := Session(ctx, g.bus, g.run, role, task, i)
+			if err != nil {
+				return err
+			}
+			if i > first {
+				// A master that is woken is given its brief again; whoever inherits its session needs it once.
+				events = slices.DeleteFunc(events, func(e contextscope.Event) bool { return e.Kind == contextscope.KindBrief })
+			}
+			in.Dispatcher = append(in.Dispatcher, events...)
+		}
+	}
+	if q := g.st.Requests[g.st.Plans[t.Plan].Request]; q != nil { // what it said after that is nothing to the child
+		in.Dispatcher = slices.DeleteFunc(in.Dispatcher, func(e contextscope.Event) bool { return e.Seq >= q.Seq })
+	}
+	for _, up := range wholeInputs(g.st, t) {
+		id := up.Task.ID
+		toldOnce(in.Dispatcher, up.Result.Handoff)
+		events, err := Session(ctx, g.bus, g.run, up.Task.Role, id, up.Result.Attempt)
+		if err != nil {
+			return err
+		}
+		in.Inputs = append(in.Inputs, events)
+	}
+	return nil
+}
+
+// toldOnce takes a handoff that the brief has out of the reports that the dispatching agent was woken with.
+func toldOnce(events []contextscope.Event, h spec.Handoff) {
+	for _, e := range events {
+		if e.Kind != contextscope.KindUser || e.Content == nil {
+			continue
+		}
+		for _, p := range e.Content.Parts {
+			p.Text = strings.ReplaceAll(p.Text, "report: "+text.Quote(h), "report: see the handoff in your brief")
+		}
+	}
+}
+
+// wholeInputs are the tasks that a task has as inputs as a whole, in plan order. One of which only an artifact was asked for is
+// none of them.
+func wholeInputs(s *run.State, t *run.Task) []*run.Task {
+	whole := map[string]bool{}
+	for _, w := range wantedBy(s, t) {
+		if w.artifact == "" {
+			whole[w.task.Task.ID] = true
+		}
+	}
+	var out []*run.Task
+	for _, id := range s.Order {
+		if whole[id] {
+			out = append(out, s.Tasks[id])
+		}
+	}
+	return out
+}
+
+// Session reads the events of one attempt, in order.
+func Session(ctx context.Context, b *bus.Bus, run, role, task string, attempt int) ([]contextscope.Event, error) {
+	var out []contextscope.Event
+	for m, err := range b.Read(ctx, bus.AttemptSubject(run, role, task, attempt), 0) {
+		if err != nil {
+			return nil, fmt.Errorf("read the session of %s/%d: %w", task, attempt, err)
+		}
+		out = append(out, wire.DecodeEvents(m)...)
+	}
+	return out, nil
+}
+
+// handedDown reads the sessions of the agents that had a task and gave it away.
+func (g *given) handedDown(ctx context.Context, t *run.Task) ([][]contextscope.Event, error) {
+	var out [][]contextscope.Event
+	for _, h := range t.Handovers {
+		events, err := Session(ctx, g.bus, g.run, h.Role, t.Task.ID, h.Attempt)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, events)
+	}
+	return out, nil
+}

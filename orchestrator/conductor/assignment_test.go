@@ -1,0 +1,97 @@
+package conductor_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/orchestrator/assign"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// TestWhatAnAttemptWasGivenCanBeLookedUpLater reads every assignment of a run after its end.
+func TestWhatAnAttemptWasGivenCanBeLookedUpLater(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *run.Spec) {
+		judge := s.Roles[spec.RoleTester]
+		judge.Executor, judge.Instruction = spec.ExecutorModel, "Judge."
+		s.Roles[spec.RoleTester] = judge
+		s.Plan = planOf(spec.Task{ID: "t1", Role: "generator", Brief: "do it", Files: []string{"f00.txt"}})
+	})
+	var given seen
+	stop := r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
+		given.add(a)
+		out := r.passes(a)
+		switch {
+		case a.Task.ID == "t1":
+			out.Patch = r.patch(a.Head, "f00.txt", fmt.Sprintf("try-%d", a.Attempt))
+			out.Handoff.Summary = fmt.Sprintf("tried %d", a.Attempt)
+		case strings.HasPrefix(a.Task.ID, "t1--") && a.Attempt == 1:
+			out.Status, out.Error = spec.StatusFailed, &spec.Fault{Class: "verdict", Message: "not so"}
+		}
+		return out
+	})
+	defer stop()
+	st, err := r.conduct(t.Context(), r.config(false))
+	require.NoError(t, err)
+	require.Equal(t, run.Done, st.Status, st.Reason)
+	require.Len(t, given.all["t1--verify"], 2)
+	for id, list := range given.all {
+		for _, was := range list {
+			a, err := assign.Read(st, t.Context(), r.bus, id, was.Attempt)
+			require.NoError(t, err)
+			want, err := json.Marshal(was)
+			require.NoError(t, err)
+			got, err := json.Marshal(a)
+			require.NoError(t, err)
+			require.JSONEq(t, string(want), string(got), "%s/%d", id, was.Attempt)
+		}
+	}
+}
+
+// dispatchedAs takes the names of assignments from a log, as versions wrote it that did not keep them.
+var dispatchedAs = regexp.MustCompile(`,"assignment":"assignment-[0-9a-f]{64}"`)
+
+// TestARunOfAnOlderVersionIsResumed goes on behind each dispatch of a log that names no assignment.
+func TestARunOfAnOlderVersionIsResumed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(5), crashPlan)
+	stop := r.worker(t.Context())
+	st, err := r.conduct(t.Context(), r.quietly(false))
+	stop()
+	require.NoError(t, err)
+	want, n := r.outcome(st.Head), 0
+	var log []bus.Message
+	for m, err := range r.bus.Read(t.Context(), bus.RunFilter("r1"), 0) {
+		require.NoError(t, err)
+		dispatches := dispatchedAs.Match(m.Data)
+		m.Data = dispatchedAs.ReplaceAll(m.Data, nil)
+		log = append(log, m)
+		if !dispatches {
+			continue
+		}
+		if n++; testing.Short() && n%4 != 0 {
+			continue
+		}
+		old := slices.Clone(log)
+		t.Run(fmt.Sprintf("%02d %s", len(log), m.Subject), func(t *testing.T) {
+			t.Parallel()
+			f := r.fork(t, old)
+			f.goOn(want)
+			st, err := conductor.Fold(t.Context(), f.bus, "r1")
+			require.NoError(t, err)
+			_, err = assign.Read(st, t.Context(), f.bus, "--baseline", 1)
+			require.ErrorIs(t, err, assign.ErrNotKept)
+		})
+	}
+	require.Greater(t, n, 8, "gates, tasks, testers and batches")
+}

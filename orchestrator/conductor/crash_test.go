@@ -1,0 +1,221 @@
+package conductor_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// crashPlan has something of everything: a dependency, shards, a write set that two share, and an attempt that fails.
+func crashPlan(s *run.Spec) {
+	s.Roles["mod"] = command("mod", "for f in $DIVISI_FILES; do echo $DIVISI_TASK >> $f; done")
+	s.Roles["twice"] = command("twice",
+		`if grep -q '"class":"gate"'; then echo good > f04.txt; else echo bad > f04.txt; fi`)
+	s.Project.Gates[0].Command = []string{"sh", "-c", "if grep -q bad f04.txt; then echo 'error: it is bad'; exit 1; fi"}
+	s.Plan = planOf(
+		spec.Task{ID: "prep", Role: "mod", Brief: "b", Files: []string{"f00.txt"}},
+		spec.Task{ID: "all", Role: "mod", Brief: "b", DependsOn: []string{"prep"}, Shard: &spec.Shard{By: "file", Glob: "f0[12].txt"}},
+		spec.Task{ID: "twice", Role: "twice", Brief: "b", Files: []string{"f04.txt"}},
+		spec.Task{ID: "more", Role: "mod", Brief: "b", DependsOn: []string{"all"}, Files: []string{"f01.txt"}},
+	)
+}
+
+// crashed is what a run must come to, however often it was killed.
+type crashed struct {
+	tree string
+	// tasks are what landed, sorted.
+	tasks []string
+}
+
+// outcome reads from the mirror what was published: the final tree, and each task as often as it landed.
+func (r *rig) outcome(head string) crashed {
+	tree, err := r.mirror.Tree(r.t.Context(), head)
+	require.NoError(r.t, err)
+	log, err := r.mirror.Trailers(r.t.Context(), r.spec.Base, head)
+	require.NoError(r.t, err)
+	c := crashed{tree: tree}
+	for _, l := range log {
+		c.tasks = append(c.tasks, l.Trailers["Divisi-Task"]...)
+	}
+	slices.Sort(c.tasks)
+	return c
+}
+
+// quietly is a configuration that leaves the user's repository alone.
+func (r *rig) quietly(resume bool) conductor.Config {
+	cfg := r.config(resume)
+	cfg.Publish = func(context.Context, string, string, string) (string, error) {
+		return conductor.IntegrationRef(r.spec.Run), nil
+	}
+	return cfg
+}
+
+// goOn resumes the run with a new worker and compares what it comes to.
+func (r *rig) goOn(want crashed) {
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
+	defer cancel()
+	defer r.worker(ctx)()
+	st, err := r.conduct(ctx, r.quietly(true))
+	require.NoError(r.t, err)
+	require.Equal(r.t, run.Done, st.Status, st.Reason)
+	require.Equal(r.t, want, r.outcome(st.Head))
+}
+
+// fork is the same run on a bus of its own, whose log ends with the given messages, and whose queue and refs know nothing: as
+// after a kill in the moment behind an append.
+func (r *rig) fork(t *testing.T, log []bus.Message) *rig {
+	f := &rig{t: t, dir: t.TempDir(), git: r.git, checkout: r.checkout, spec: r.spec, log: r.log}
+	f.ids.Store(1_000_000)
+	sh(t, f.dir, "cp -r "+r.mirror.Dir()+" repo.git && rm -rf repo.git/refs/heads/divisi repo.git/packed-refs")
+	var err error
+	f.mirror, err = r.git.OpenMirror(filepath.Join(f.dir, "repo.git"))
+	require.NoError(t, err)
+	no := false
+	f.open(bus.Options{Dir: filepath.Join(f.dir, "bus"), Sync: &no})
+	last := map[string]uint64{}
+	for _, m := range log {
+		pos, err := f.bus.Append(t.Context(), m.Subject, m.Data, last[m.Subject])
+		require.NoError(t, err)
+		require.Equal(t, m.Pos, pos)
+		last[m.Subject] = pos
+		for _, e := range wire.DecodeEvents(m) {
+			f.keepPack(r, e)
+			f.keepAssignment(r, e)
+		}
+	}
+	return f
+}
+
+func (r *rig) keepPack(from *rig, e contextscope.Event) {
+	var result spec.Result
+	if e.Kind != contextscope.KindResult || json.Unmarshal(e.Data, &result) != nil || result.Patch == nil {
+		return
+	}
+	pack, err := from.bus.Get(r.t.Context(), result.Patch.Pack)
+	require.NoError(r.t, err)
+	require.NoError(r.t, r.bus.Put(r.t.Context(), result.Patch.Pack, pack))
+}
+
+// keepAssignment copies what an event has dispatched: it was stored before the event.
+func (r *rig) keepAssignment(from *rig, e contextscope.Event) {
+	var d struct {
+		Dispatch *run.Dispatch `json:"dispatch"`
+	}
+	if e.Agent != "" || json.Unmarshal(e.Data, &d) != nil || d.Dispatch == nil || d.Dispatch.Assignment == "" {
+		return
+	}
+	data, err := from.bus.Get(r.t.Context(), d.Dispatch.Assignment)
+	require.NoError(r.t, err)
+	require.NoError(r.t, r.bus.Put(r.t.Context(), d.Dispatch.Assignment, data))
+	a, err := wire.Unseal(r.t.Context(), r.bus, d.Dispatch.Assignment)
+	require.NoError(r.t, err)
+	if a.Slice != "" {
+		data, err = from.bus.Get(r.t.Context(), a.Slice)
+		require.NoError(r.t, err)
+		require.NoError(r.t, r.bus.Put(r.t.Context(), a.Slice, data))
+	}
+}
+
+func TestAKillBehindAnyAppendLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(5), crashPlan)
+	stop := r.worker(t.Context())
+	st, err := r.conduct(t.Context(), r.quietly(false))
+	stop()
+	require.NoError(t, err)
+	require.Equal(t, run.Done, st.Status, st.Reason)
+	want := r.outcome(st.Head)
+	require.Equal(t, []string{"all-001", "all-002", "more", "prep", "twice"}, want.tasks)
+	var log []bus.Message
+	for m, err := range r.bus.Read(t.Context(), bus.RunFilter("r1"), 0) {
+		require.NoError(t, err)
+		log = append(log, m)
+	}
+	for k := 1; k < len(log); k++ {
+		// What workers append between two of the conductor's appends changes little: a sample of it will do.
+		if !strings.Contains(log[k-1].Subject, ".m.") && k%5 != 0 || testing.Short() && k%12 != 0 {
+			continue
+		}
+		t.Run(fmt.Sprintf("%02d %s", k, log[k-1].Subject), func(t *testing.T) {
+			t.Parallel()
+			r.fork(t, log[:k]).goOn(want)
+		})
+	}
+}
+
+// errKill is what a conductor's id generator panics with: everything after it did not happen.
+var errKill = errors.New("killed")
+
+func TestAKillBeforeAnyAppendLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(5), crashPlan)
+	cfg, appends := r.quietly(false), 0
+	cfg.NewID = func() string { appends++; return r.newID() }
+	stop := r.worker(t.Context())
+	st, err := r.conduct(t.Context(), cfg)
+	stop()
+	require.NoError(t, err)
+	want := r.outcome(st.Head)
+	require.Greater(t, appends, 25)
+	for k := 2; k <= appends; k++ {
+		if testing.Short() && k%12 != 0 {
+			continue
+		}
+		t.Run(fmt.Sprintf("%02d", k), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, files(5), crashPlan)
+			// How many batches there are is a matter of time: the last few appends are not always there to be missed.
+			if r.kill(k) {
+				r.goOn(want)
+			} else {
+				require.Greater(t, k, appends-8)
+			}
+		})
+	}
+}
+
+// kill conducts until the k-th append, which it does not live to see; its worker dies with it. It reports whether there was one.
+func (r *rig) kill(k int) (killed bool) {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	defer cancel()
+	cfg, n := r.quietly(false), 0
+	cfg.NewID = func() string {
+		if n++; n == k {
+			panic(errKill)
+		}
+		return r.newID()
+	}
+	stop := r.worker(ctx)
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				require.Equal(r.t, errKill, p)
+				killed = true
+			}
+		}()
+		st, err := r.conduct(ctx, cfg)
+		require.NoError(r.t, err)
+		require.Equal(r.t, run.Done, st.Status, st.Reason)
+	})
+	wait.Wait()
+	cancel()
+	stop()
+	return killed
+}

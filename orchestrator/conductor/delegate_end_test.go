@@ -1,0 +1,122 @@
+package conductor_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
+)
+
+func TestCancellingAParentCancelsAllBelowIt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *run.Spec) {
+		addRoles(s, agentRole("a", spec.ToolDelegate), agentRole("b", spec.ToolDelegate), agentRole("c", spec.ToolReadFile))
+		s.Plan = planOf(spec.Task{ID: "t", Role: "a", Brief: "b"}, spec.Task{ID: "u", Role: "c", Brief: "b"})
+	})
+	deepest, release := make(chan struct{}), make(chan struct{})
+	said := r.play(parts{
+		"t":       {calls(delegates("b", "1")), submits("t")},
+		"t-b-1-0": {calls(delegates("c", "2")), submits("b")},
+	})
+	said.hold = func(q geminitest.Request) {
+		if q.Task == "t-b-1-0-c-1-0" {
+			close(deepest)
+			<-release
+		}
+	}
+	defer close(release)
+	c, err := conductor.New(t.Context(), r.config(false))
+	require.NoError(t, err)
+	require.NoError(t, c.Start(t.Context(), r.spec))
+	defer r.worker(t.Context())()
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(t.Context()) }()
+	<-deepest
+	text, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{Verb: conductor.VerbCancel, Task: "t", Text: "wrong"})
+	require.NoError(t, err)
+	require.Equal(t, "t is cancelled", text)
+	require.NoError(t, <-ended)
+	st := c.State()
+	require.Equal(t, run.Parked, st.Status, st.Reason)
+	for _, id := range []string{"t", "t-b-1-0", "t-b-1-0-c-1-0"} {
+		require.Equal(t, run.TaskCancelled, st.Tasks[id].State, id)
+	}
+	require.Equal(t, "wrong", st.Tasks["t"].Reason)
+	require.Contains(t, st.Tasks["t-b-1-0-c-1-0"].Reason, "t-b-1-0/1, which had asked for it, has ended")
+	require.Equal(t, run.TaskDone, st.Tasks["u"].State)
+	require.Zero(t, said.count("t/1/2"), "it did not go on")
+}
+
+func TestCancellingAChildAnswersItsParent(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *run.Spec) {
+		addRoles(s, agentRole("a", spec.ToolDelegate), agentRole("c", spec.ToolReadFile))
+		s.Plan = planOf(spec.Task{ID: "t", Role: "a", Brief: "b"})
+	})
+	begun, release := make(chan struct{}), make(chan struct{})
+	said := r.play(parts{"t": {calls(delegates("c", "1")), submits("t")}})
+	said.hold = func(q geminitest.Request) {
+		if q.Task == "t-c-1-0" {
+			close(begun)
+			<-release
+		}
+	}
+	defer close(release)
+	go func() {
+		<-begun
+		_, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{
+			Verb: conductor.VerbCancel, Task: "t-c-1-0", Text: "enough",
+		})
+		if err != nil {
+			panic(err)
+		}
+	}()
+	st := r.run(t.Context())
+	require.Equal(t, run.Done, st.Status, st.Reason)
+	require.Contains(t, said.at("t/1/2"), "cancelled: enough")
+}
+
+// A worker and a conductor die while an agent waits. Another pair goes on: nothing is asked twice, and nothing is paid twice.
+func TestAnAgentThatWaitsSurvivesItsWorkerAndItsConductor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(2), func(s *run.Spec) {
+		addRoles(s, agentRole("lead", spec.ToolWriteFile, spec.ToolDelegate), agentRole("scout", spec.ToolReadFile))
+		s.Plan = planOf(spec.Task{ID: "one", Role: "lead", Brief: "b", Files: []string{"f00.txt"}})
+	})
+	said := r.play(parts{
+		"one":           {calls(delegates("scout", "b")), writes("f00.txt", "new\n"), submits("done")},
+		"one-scout-1-0": {submits("found it")},
+	})
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	release := make(chan struct{})
+	said.hold = func(q geminitest.Request) {
+		if q.Task == "one-scout-1-0" {
+			kill()
+			<-release
+		}
+	}
+	stop := r.worker(ctx)
+	_, err := r.conduct(ctx, r.config(false))
+	require.NoError(t, err)
+	stop()
+	close(release)
+	said.hold = nil
+	defer r.worker(t.Context())()
+	st, err := r.conduct(t.Context(), r.config(true))
+	require.NoError(t, err)
+	require.Equal(t, run.Done, st.Status, st.Reason)
+	require.Equal(t, []string{"one", "one-scout-1-0"}, st.Order, "it was asked for once")
+	require.Equal(t, 1, said.count("one/1/1"), "the turn that asked was paid once")
+	require.Equal(t, 1, kinds(t, r, "lead", "one", 1)[contextscope.KindRequest])
+	require.Contains(t, said.at("one/1/2"), "found it")
+	require.GreaterOrEqual(t, st.Works["one"].Attempts[1].Delivery, 2)
+	require.Equal(t, 1, st.Tasks["one"].Attempt)
+	require.True(t, strings.HasPrefix(st.Asked[0], "one/1/"))
+}

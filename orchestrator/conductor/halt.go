@@ -1,0 +1,73 @@
+package conductor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"divisi/contextscope"
+	"divisi/internal/machine"
+	"divisi/orchestrator/run"
+)
+
+// ErrMachine says that the machine lacked something for longer than a run waits.
+var ErrMachine = errors.New("the machine cannot carry the run out")
+
+// Patience bounds how a run waits; a zero field is the default. Sweep is how often queue and log are compared, Lost after which
+// silence of its worker a task is given out again, Retry how often a machine that lacks something is tried, Most how long.
+type Patience struct{ Sweep, Lost, Retry, Most time.Duration }
+
+func (p Patience) withDefaults() Patience {
+	return Patience{
+		cmp.Or(p.Sweep, sweepEvery), cmp.Or(p.Lost, lostAfter),
+		cmp.Or(p.Retry, 5*time.Second), cmp.Or(p.Most, 30*time.Minute),
+	}
+}
+
+// halt is a wait for the machine. over says that its attempts were given out again, and that none has come to its end yet.
+type halt struct {
+	fault      machine.Fault
+	since      time.Time
+	told, over bool
+}
+
+func (h *halt) on() bool { return h != nil && !h.over }
+
+// lacks begins to wait for the machine, or goes on with it.
+func (c *Conductor) lacks(f machine.Fault) {
+	since := c.cfg.Clock()
+	if c.halt != nil {
+		since = c.halt.since
+	}
+	c.halt = &halt{fault: f, since: since, told: c.halt.on() && c.halt.fault == f}
+}
+
+// tellHalt says in the log why nothing more is begun.
+func (c *Conductor) tellHalt(ctx context.Context) (bool, error) {
+	if !c.halt.on() || c.halt.told {
+		return false, nil
+	}
+	c.halt.told = true
+	why := fmt.Sprintf("%s%s; tried again every %s", run.ReasonHalt, c.halt.fault.Error(), c.cfg.Patience.Retry)
+	return true, c.append(ctx, contextscope.KindRun, "", run.Data{State: c.st.Status, Reason: why})
+}
+
+// retry gives out again what the machine stopped, once that can be. It is an error when that takes too long.
+func (c *Conductor) retry(ctx context.Context) error {
+	h := c.halt
+	switch {
+	case h == nil || c.pausing:
+		return nil
+	case c.cfg.Clock().Sub(h.since) >= c.cfg.Patience.Most:
+		return fmt.Errorf("%w: %s for %s", ErrMachine, h.fault.Error(), c.cfg.Patience.Most)
+	case h.over || h.fault.Path != "" && machine.Room(h.fault.Path) != nil:
+		return nil
+	}
+	h.over = true
+	if err := c.append(ctx, contextscope.KindRun, "", run.Data{State: c.st.Status}); err != nil {
+		return err
+	}
+	return c.sweep(ctx, time.Time{})
+}

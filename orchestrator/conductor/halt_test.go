@@ -1,0 +1,245 @@
+package conductor_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// rough is a worker that can be interrupted at every delivery. what says how: true means that it carries the attempt out.
+type rough struct {
+	r    *rig
+	what func(a *wire.Assignment) string
+}
+
+func (w *rough) start(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	for role := range w.r.spec.Roles {
+		q, err := w.r.bus.Queue(ctx, role, bus.QueueOptions{Run: w.r.spec.Run, AckWait: 150 * time.Millisecond, MaxDeliver: -1})
+		require.NoError(w.r.t, err)
+		all.Go(func() {
+			for {
+				d, err := q.Next(ctx)
+				if err != nil {
+					return
+				}
+				if err := w.deliver(ctx, d); err != nil && ctx.Err() == nil {
+					w.r.log.Info().Err(err).Msg("a delivery went wrong")
+				}
+			}
+		})
+	}
+	return func() { cancel(); all.Wait() }
+}
+
+// deliver does what is to happen to one delivery.
+func (w *rough) deliver(ctx context.Context, d *bus.Delivery) error {
+	var queued wire.Assignment
+	if err := json.Unmarshal(d.Data, &queued); err != nil {
+		return err
+	}
+	a, err := wire.Unseal(ctx, w.r.bus, queued.Object)
+	if err != nil {
+		return err
+	}
+	what := w.what(a)
+	if strings.Contains(what, "started") || strings.Contains(what, "machine") {
+		if err := w.append(ctx, a, contextscope.KindStarted, wire.Started{Delivery: d.Number, Worker: "w"}); err != nil {
+			return err
+		}
+	}
+	if strings.Contains(what, "machine") {
+		if err := w.append(ctx, a, contextscope.KindControl, wire.Nudge{Reason: wire.ReasonMachine, Class: "no memory"}); err != nil {
+			return err
+		}
+	}
+	if strings.Contains(what, "result") {
+		result := done()
+		result.Task, result.Attempt, result.Delivery = a.Task.ID, a.Attempt, d.Number
+		if err := w.append(ctx, a, contextscope.KindResult, result); err != nil {
+			return err
+		}
+	}
+	switch what[strings.LastIndexByte(what, ' ')+1:] {
+	case "ack":
+		return d.Ack(ctx)
+	case "term":
+		return d.Term(ctx, "a test")
+	case "nak":
+		return d.Nak(ctx)
+	case "purge":
+		return w.r.bus.Purge(ctx, d.Subject)
+	}
+	return nil
+}
+
+func (w *rough) append(ctx context.Context, a *wire.Assignment, kind contextscope.Kind, data any) error {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	subject, at := bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, a.Attempt), uint64(0)
+	last, err := w.r.bus.Last(ctx, subject)
+	if err != nil {
+		return err
+	}
+	if last != nil {
+		at = last.Pos
+	}
+	message, err := wire.EncodeEvents([]contextscope.Event{{
+		V: contextscope.EventVersion, ID: w.r.newID(), Run: a.Run, Task: a.Task.ID, Attempt: a.Attempt, Agent: a.Agent(),
+		Role: a.Role.Name, Author: a.Agent(), Time: time.Now(), Kind: kind, Data: raw, Seq: 1,
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = w.r.bus.Append(ctx, subject, message, at)
+	return err
+}
+
+// quick is a configuration that notices within tenths of a second what it else notices within seconds.
+func (r *rig) quick(resume bool) conductor.Config {
+	cfg := r.config(resume)
+	cfg.Patience = conductor.Patience{Sweep: 100 * time.Millisecond, Lost: time.Second, Retry: 50 * time.Millisecond, Most: time.Hour}
+	return cfg
+}
+
+func manyReaders(n int) func(*run.Spec) {
+	return func(s *run.Spec) {
+		s.Parallel = n
+		s.Project.Gates, s.AllowUnverified = nil, true
+		tasks := make([]spec.Task, n)
+		for i := range tasks {
+			tasks[i] = spec.Task{ID: fmt.Sprintf("t%04d", i), Role: spec.RoleReader, Brief: "b"}
+		}
+		s.Plan = planOf(tasks...)
+	}
+}
+
+// Whatever becomes of its deliveries, and whenever its conductor is replaced, a task is queued, running or settled: it ends.
+func TestNoSequenceOfInterruptedDeliveriesLosesATask(t *testing.T) {
+	t.Parallel()
+	harms := []string{
+		"nothing", "started nothing", "ack", "started ack", "term", "started term", "nak", "purge", "started purge",
+		"machine term", "machine nothing", "result nothing", "started result term", "result nak", "result purge",
+	}
+	for range 3 {
+		seed := rand.Uint64()
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			dice, mu := rand.New(rand.NewPCG(seed, 0)), sync.Mutex{}
+			r := newRig(t, files(1), manyReaders(16))
+			left, log := map[string]int{}, []string{}
+			w := &rough{r: r, what: func(a *wire.Assignment) string {
+				mu.Lock()
+				defer mu.Unlock()
+				n, ok := left[a.Agent()]
+				if !ok {
+					n = dice.IntN(6)
+				}
+				if left[a.Agent()] = n - 1; n <= 0 {
+					return "started result ack"
+				}
+				harm := harms[dice.IntN(len(harms))]
+				log = append(log, a.Agent()+" "+harm)
+				return harm
+			}}
+			defer w.start(t.Context())()
+			st := r.replaced(t, dice.IntN(1500))
+			queued, err := r.bus.Queued(t.Context(), bus.TaskFilter("r1"))
+			require.NoError(t, err)
+			for id, task := range st.Tasks {
+				if a := st.Works[id]; !task.Ended() && a != nil {
+					log = append(log, fmt.Sprintf("%s is %s: %+v %d", id, task.State, a.Attempts[a.Last], left[id+"/1"]))
+				}
+			}
+			log = append(log, queued...)
+			require.Equal(t, run.Done, st.Status, "%s\n%s", st.Reason, strings.Join(log, "\n"))
+			require.Equal(t, 16, st.Counts()[run.TaskDone])
+		})
+	}
+}
+
+// replaced conducts a run to its end, with another conductor after some milliseconds.
+func (r *rig) replaced(t *testing.T, after int) *run.State {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(after)*time.Millisecond)
+	defer cancel()
+	if _, err := r.conduct(ctx, r.quick(false)); err != nil {
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	st, err := r.conduct(ctx, r.quick(true))
+	require.NoError(t, err)
+	return st
+}
+
+func TestARunWaitsForWhatItsMachineLacksAndGoesOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), manyReaders(3))
+	var fails atomic.Int64
+	w := &rough{r: r, what: func(*wire.Assignment) string {
+		if fails.Add(1) <= 5 {
+			return "machine term"
+		}
+		return "started result ack"
+	}}
+	defer w.start(t.Context())()
+	st, err := r.conduct(t.Context(), r.quick(false))
+	require.NoError(t, err)
+	require.Equal(t, run.Done, st.Status)
+	for _, task := range st.Tasks {
+		require.Equal(t, 1, task.Attempt, "a fault of the machine costs no attempt")
+		require.Empty(t, task.Faults)
+	}
+	var reasons []string
+	for m, err := range r.bus.Read(t.Context(), bus.ConductorFilter("r1"), 0) {
+		require.NoError(t, err)
+		for _, e := range wire.DecodeEvents(m) {
+			var d run.Data
+			if e.Kind == contextscope.KindRun && json.Unmarshal(e.Data, &d) == nil && d.Reason != "" {
+				reasons = append(reasons, d.Reason)
+			}
+		}
+	}
+	require.Contains(t, reasons, "paused: no memory; tried again every 50ms")
+}
+
+func TestARunThatWaitsTooLongForItsMachineIsStopped(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), manyReaders(2))
+	var healed atomic.Bool
+	w := &rough{r: r, what: func(*wire.Assignment) string {
+		if healed.Load() {
+			return "started result ack"
+		}
+		return "machine term"
+	}}
+	defer w.start(t.Context())()
+	cfg := r.quick(false)
+	cfg.Patience.Most = 300 * time.Millisecond
+	st, err := r.conduct(t.Context(), cfg)
+	require.ErrorIs(t, err, conductor.ErrMachine)
+	require.Equal(t, run.Stopped, st.Status)
+	healed.Store(true)
+	st, err = r.conduct(t.Context(), r.quick(true))
+	require.NoError(t, err)
+	require.Equal(t, run.Done, st.Status)
+}

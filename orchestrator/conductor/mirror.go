@@ -1,0 +1,108 @@
+package conductor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"divisi/internal/git"
+)
+
+// landingIdent signs what the landing queue commits.
+var landingIdent = git.Ident{Name: "Divisi", Email: "divisi@localhost"}
+
+// merger lets the landing queue work on the mirror.
+type merger struct{ repo *git.Repo }
+
+// Merge implements landing.Merger.
+func (m merger) Merge(ctx context.Context, ours, theirs string) (tree string, conflicts []string, message string, err error) {
+	r, err := m.repo.MergeTree(ctx, ours, theirs)
+	if err != nil {
+		return "", nil, "", err
+	}
+	if r.Clean() {
+		return r.Tree, nil, "", nil
+	}
+	words := make([]string, 0, len(r.Conflicts))
+	for _, c := range r.Conflicts {
+		words = append(words, strings.TrimSpace(c.Message))
+	}
+	paths := r.Paths
+	if len(paths) == 0 {
+		paths = []string{r.Conflicts[0].Path}
+	}
+	return "", paths, strings.Join(words, "\n"), nil
+}
+
+// Commit implements landing.Merger.
+func (m merger) Commit(_ context.Context, tree, parent, message string, at time.Time) (string, error) {
+	return m.repo.CommitTree(tree, []string{parent}, message, landingIdent, landingIdent, at)
+}
+
+// CommitTree is the content of one commit of the mirror, as Expand reads it.
+type CommitTree struct {
+	Repo   *git.Repo
+	Commit string
+	// Run carries out the command of a shard rule in a clean tree of the commit and returns its output.
+	Run func(ctx context.Context, commit string, command []string) ([]byte, error)
+
+	entries []git.Entry
+}
+
+func (t *CommitTree) list(ctx context.Context) ([]git.Entry, error) {
+	if t.entries != nil {
+		return t.entries, nil
+	}
+	all, err := t.Repo.Files(ctx, t.Commit)
+	if err != nil {
+		return nil, fmt.Errorf("list the files of %s: %w", t.Commit, err)
+	}
+	for _, e := range all {
+		if e.Mode == git.ModeFile || e.Mode == git.ModeExec {
+			t.entries = append(t.entries, e)
+		}
+	}
+	return t.entries, nil
+}
+
+// Files implements Tree.
+func (t *CommitTree) Files(ctx context.Context) ([]string, error) {
+	entries, err := t.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, len(entries))
+	for i, e := range entries {
+		out[i] = e.Path
+	}
+	return out, nil
+}
+
+// Match implements Tree.
+func (t *CommitTree) Match(ctx context.Context, re *regexp.Regexp, files []string) ([]string, error) {
+	entries, err := t.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	err = t.Repo.Match(ctx, entries, files, re, func(path string, _ []byte) { out = append(out, path) })
+	if err != nil {
+		return nil, fmt.Errorf("search the files of %s: %w", t.Commit, err)
+	}
+	return out, nil
+}
+
+// Shards implements Tree.
+func (t *CommitTree) Shards(ctx context.Context, command []string) ([]string, error) {
+	if t.Run == nil {
+		return nil, errors.New("shards by command need a place to run it; this one has none")
+	}
+	out, err := t.Run(ctx, t.Commit, command)
+	if err != nil {
+		return nil, err
+	}
+	return strings.Split(strings.Trim(string(out), "\n"), "\n"), nil
+}

@@ -1,0 +1,186 @@
+package conductor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/orchestrator/request"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// What another process can ask of a run's conductor.
+const (
+	// VerbCancel ends the run, or one task of it, for good.
+	VerbCancel = "cancel_run"
+	// VerbSend puts a message to a task's agents, or the master.
+	VerbSend = "send"
+	// VerbPause stops the run when everybody has come to a boundary.
+	VerbPause = "pause"
+)
+
+// Request is what another process asks of a run's conductor.
+type Request struct {
+	Verb string `json:"verb"`
+	Task string `json:"task,omitempty"`
+	Text string `json:"text,omitempty"`
+	// Until is when nobody waits for the answer any more: a conductor that comes to it later leaves it undone, because who asked
+	// was told that it was not done, and asks again. Zero means that somebody always waits.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// Reply is the conductor's answer. Text says what becomes of the request; Refused that it cannot be done, whoever asks again.
+type Reply struct {
+	OK      bool   `json:"ok"`
+	Text    string `json:"text,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Refused bool   `json:"refused,omitempty"`
+}
+
+// requestSubject is where a run's conductor listens; the workers' control messages go beside it.
+func requestSubject(run string) string { return bus.ControlSubject(run) + ".conductor" }
+
+type incoming struct {
+	Request
+	reply func(Reply)
+}
+
+// askTimeout is how long another process waits for a conductor's answer.
+const askTimeout = 10 * time.Second
+
+// Ask puts a request to the conductor of a run, in whichever process it is, and returns what it says. The error is a
+// *RefusedError where it cannot be done.
+func Ask(ctx context.Context, b *bus.Bus, run string, q Request) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	q.Until, _ = ctx.Deadline()
+	data, err := json.Marshal(q)
+	if err != nil {
+		return "", fmt.Errorf("encode a request to run %s: %w", run, err)
+	}
+	raw, err := b.Request(ctx, requestSubject(run), data)
+	if err != nil {
+		return "", fmt.Errorf("ask run %s to %s: %w%s", run, strings.TrimSuffix(q.Verb, "_run"), err, unanswered(ctx, run))
+	}
+	var r Reply
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return "", fmt.Errorf("read the answer of run %s: %w", run, err)
+	}
+	switch {
+	case r.Refused:
+		return "", &request.RefusedError{Reason: r.Error}
+	case !r.OK:
+		return "", fmt.Errorf("run %s: %s", run, r.Error)
+	}
+	return r.Text, nil
+}
+
+// unanswered says what may have become of a request to which no answer came, and what to do; "" where it cannot have arrived.
+func unanswered(ctx context.Context, run string) string {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Sprintf(": the run is busy, and leaves undone what it had not begun by now: "+
+			"look with divisi show %s, then ask again", run)
+	case ctx.Err() != nil:
+		return fmt.Sprintf(": it may still be done: look with divisi show %s before you ask again", run)
+	}
+	return ""
+}
+
+// listen passes requests to the conductor's goroutine.
+func (c *Conductor) listen(ctx context.Context, asks chan<- incoming) (stop func(), err error) {
+	return c.cfg.Bus.Subscribe(ctx, requestSubject(c.cfg.Run), func(m bus.Message, reply func([]byte) error) {
+		answer := func(r Reply) {
+			data, err := json.Marshal(r)
+			if err == nil {
+				err = reply(data)
+			}
+			if err != nil {
+				c.cfg.Log.Warn().Err(err).Str("run", c.cfg.Run).Msg("a request could not be answered")
+			}
+		}
+		var r Request
+		if err := json.Unmarshal(m.Data, &r); err != nil {
+			answer(Reply{Error: fmt.Sprintf("the request is not JSON: %v", err)})
+			return
+		}
+		select {
+		case asks <- incoming{r, answer}:
+		case <-ctx.Done():
+			answer(Reply{Error: "the run is stopping"})
+		}
+	})
+}
+
+// answer carries a request out, unless whoever asked has left.
+func (c *Conductor) answer(ctx context.Context, r incoming) error {
+	if !r.Until.IsZero() && c.cfg.Clock().After(r.Until) {
+		r.reply(Reply{Error: "the run was busy for too long and has done nothing: ask again"})
+		return nil
+	}
+	text, err := c.Do(ctx, r.Request)
+	var no *request.RefusedError
+	switch {
+	case errors.As(err, &no):
+		r.reply(Reply{Error: no.Reason, Refused: true})
+		return nil
+	case err != nil:
+		r.reply(Reply{Error: err.Error()})
+		return err
+	}
+	r.reply(Reply{OK: true, Text: text})
+	return nil
+}
+
+// Do carries out what a person asks, and says what becomes of it. It is for a conductor that nobody else runs.
+func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
+	switch {
+	case q.Verb == VerbCancel && c.st.Status.Ended() && c.st.Status != run.Stopped:
+		return "", request.Refusedf("run %s is over: %s", c.cfg.Run, c.st.Status)
+	case q.Verb == VerbCancel && q.Task == "":
+		return "the run is cancelled", c.Cancel(ctx, q.Text)
+	case q.Verb == VerbCancel:
+		return q.Task + " is cancelled", c.CancelTask(ctx, q.Task, q.Text)
+	case q.Verb == VerbSend:
+		return c.Send(ctx, q.Task, q.Text, wire.FromUser)
+	case q.Verb == VerbPause:
+		n, err := c.Pause(ctx)
+		return fmt.Sprintf("the run stops when %d at work have come to their next turn", n), err
+	default:
+		return "", request.Refusedf("nobody knows the request %.40q", q.Verb)
+	}
+}
+
+// Cancel ends the run for good: nothing of it is dispatched again, and what is queued is taken back.
+func (c *Conductor) Cancel(ctx context.Context, reason string) error {
+	if reason == "" {
+		reason = "cancelled by a person"
+	}
+	if err := c.append(ctx, contextscope.KindRun, "", run.Data{State: run.Cancelled, Reason: reason}); err != nil {
+		return err
+	}
+	return c.cfg.Bus.Purge(ctx, bus.TaskFilter(c.cfg.Run))
+}
+
+// interrupted leaves the run for resume when the process is asked to stop.
+func (c *Conductor) interrupted() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	return c.stopped(ctx, "stopped by a person")
+}
+
+// stopTimeout bounds what a stopping conductor still writes, so that Ctrl-C ends within five seconds.
+const stopTimeout = 2 * time.Second
+
+func (c *Conductor) stopped(ctx context.Context, reason string) error {
+	if c.st.Status.Ended() {
+		return nil
+	}
+	return c.append(ctx, contextscope.KindRun, "", run.Data{State: run.Stopped, Reason: reason})
+}

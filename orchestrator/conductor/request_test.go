@@ -1,0 +1,75 @@
+package conductor
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+)
+
+// listening is a conductor that holds a run with the task one, and the requests that reach it.
+func listening(t *testing.T) (*Conductor, chan incoming) {
+	t.Helper()
+	b, err := bus.Open(t.Context(), bus.Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
+	c, err := New(t.Context(), Config{Run: "r1", Bus: b, Clock: time.Now, NewID: func() string { return "e" }})
+	require.NoError(t, err)
+	hand := spec.Role{Name: "hand", Executor: spec.ExecutorModel}
+	require.NoError(t, c.append(t.Context(), contextscope.KindRun, "", run.Data{State: run.Running, Spec: &run.Spec{
+		Run: "r1", Plan: &spec.Plan{}, Roles: map[string]spec.Role{"hand": hand},
+	}}))
+	require.NoError(t, c.append(t.Context(), contextscope.KindPlan, "", run.PlanData{
+		By: run.ByFile, Tasks: []spec.Task{{ID: "one", Role: "hand"}},
+	}))
+	asks := make(chan incoming)
+	stop, err := c.listen(t.Context(), asks)
+	require.NoError(t, err)
+	t.Cleanup(stop)
+	return c, asks
+}
+
+// A person who is told that something was not done does it again: it must not happen later.
+func TestAConductorLeavesUndoneWhatNobodyWaitsForAnyMore(t *testing.T) {
+	t.Parallel()
+	c, asks := listening(t)
+	q := Request{Verb: VerbSend, Task: "one", Text: "Keep the old name."}
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := Ask(short, c.cfg.Bus, "r1", q)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "leaves undone what it had not begun by now: look with divisi show r1, then ask again")
+	require.NoError(t, c.answer(t.Context(), <-asks))
+	require.Empty(t, c.st.Messages)
+
+	again := make(chan error, 1)
+	go func() {
+		_, err := Ask(t.Context(), c.cfg.Bus, "r1", q)
+		again <- err
+	}()
+	require.NoError(t, c.answer(t.Context(), <-asks))
+	require.NoError(t, <-again)
+	require.Len(t, c.st.Messages, 1)
+}
+
+func TestWhoGivesARequestUpIsToldThatItMayStillBeDone(t *testing.T) {
+	t.Parallel()
+	c, asks := listening(t)
+	ctx, giveUp := context.WithCancel(t.Context())
+	gaveUp := make(chan error, 1)
+	go func() {
+		_, err := Ask(ctx, c.cfg.Bus, "r1", Request{Verb: VerbSend, Task: "one", Text: "Keep the old name."})
+		gaveUp <- err
+	}()
+	r := <-asks
+	giveUp()
+	require.ErrorContains(t, <-gaveUp, "it may still be done: look with divisi show r1 before you ask again")
+	require.NoError(t, c.answer(t.Context(), r))
+	require.Len(t, c.st.Messages, 1)
+}

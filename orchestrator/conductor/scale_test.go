@@ -1,0 +1,165 @@
+package conductor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator/master"
+	"divisi/orchestrator/plan"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
+	"divisi/subagents/wire"
+)
+
+const manyTasks = 2000
+
+// manyTree is a commit with the files.
+type manyTree []string
+
+// Files implements Tree.
+func (m manyTree) Files(context.Context) ([]string, error) {
+	return slices.Sorted(slices.Values(m)), nil
+}
+
+// Match implements Tree.
+func (m manyTree) Match(_ context.Context, _ *regexp.Regexp, files []string) ([]string, error) {
+	return files, nil
+}
+
+// Shards implements Tree.
+func (m manyTree) Shards(context.Context, []string) ([]string, error) { return nil, nil }
+
+// manyFiles is a commit with enough files for that many shards.
+func manyFiles() manyTree {
+	var t manyTree
+	for i := range manyTasks {
+		t = append(t, fmt.Sprintf("services/team%02d/package%04d/handler.go", i%40, i))
+	}
+	return t
+}
+
+// manyPlan is two templates of that many shards: each of the second waits for all of the first.
+func manyPlan() spec.Plan {
+	return spec.Plan{
+		Goal: "much", Constraints: []string{strings.Repeat("Do not touch what you were not asked to. ", 20)},
+		Tasks: []spec.Task{
+			{ID: "move", Role: "mod", Brief: strings.Repeat("Replace the old call by the new one. ", 50), Shard: &spec.Shard{By: "file"}},
+			{ID: "check", Role: "mod", Brief: "b", DependsOn: []string{"move"}, Shard: &spec.Shard{By: "file"}},
+		},
+	}
+}
+
+func manySpec() run.Spec {
+	return run.Spec{Run: "r1", Parallel: 8, AutoApprove: true, Roles: map[string]spec.Role{
+		"mod": {Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"true"}, Writes: true}, "tester": {Name: "tester"},
+	}}
+}
+
+// many is a state that has taken the plan, and the plan's event as it travels.
+func many(t testing.TB) (*run.State, []byte) {
+	t.Helper()
+	data, problems, err := plan.Prepare(t.Context(), manyPlan(), manySpec(), nil, manyFiles())
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	require.Len(t, data.Tasks, 2*manyTasks)
+	data.By = run.ByFile
+	st := run.NewState()
+	s := manySpec()
+	apply(t, st, contextscope.KindRun, "", run.Data{State: run.Running, Spec: &s})
+	message := apply(t, st, contextscope.KindPlan, "", data)
+	return st, message
+}
+
+// apply sends an event through the form in which it travels into the state.
+func apply(t testing.TB, st *run.State, kind contextscope.Kind, task string, data any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(data)
+	require.NoError(t, err)
+	message, err := wire.EncodeEvents([]contextscope.Event{{V: 1, Kind: kind, Task: task, Data: raw, Time: time.Unix(1, 0)}})
+	require.NoError(t, err)
+	message, err = wire.Press(message)
+	require.NoError(t, err)
+	events := wire.DecodeEvents(bus.Message{Data: message, Pos: st.Pos + 1})
+	require.NoError(t, st.Apply(&events[0]))
+	return message
+}
+
+func TestAPlanOfThousandsOfTasksFitsIntoOneMessage(t *testing.T) {
+	t.Parallel()
+	st, message := many(t)
+	require.Less(t, len(message), bus.MaxData)
+	require.Len(t, st.Order, 2*manyTasks)
+	require.Len(t, st.Shards["move"], manyTasks)
+}
+
+func TestAPlanThatTheLogCannotTakeIsItsAuthorsToMend(t *testing.T) {
+	t.Parallel()
+	planned := manyPlan()
+	planned.Tasks[0].Brief = strings.Repeat("a longer brief ", 4000)
+	_, problems, err := plan.Prepare(t.Context(), planned, manySpec(), nil, manyFiles())
+	require.NoError(t, err)
+	require.Len(t, problems, 1)
+	require.Contains(t, problems[0].Message, "more than the log takes")
+}
+
+func TestSchedulingThousandsOfTasksThatWaitForThousands(t *testing.T) {
+	t.Parallel()
+	st, _ := many(t)
+	for i, id := range st.Shards["move"] {
+		ready, doomed := schedule.Ready(st)
+		require.Empty(t, doomed)
+		require.Contains(t, ready, id)
+		apply(t, st, contextscope.KindTask, id, run.TaskData{State: run.TaskRunning, Dispatch: &run.Dispatch{Task: id, Attempt: 1, Role: "mod"}})
+		if i == 0 {
+			require.NotContains(t, first(schedule.Ready(st)), id)
+		}
+		st.Works[id].Attempts[1].Result = &spec.Result{Status: spec.StatusDone}
+		apply(t, st, contextscope.KindTask, id, run.TaskData{State: run.TaskDone})
+	}
+	require.Equal(t, st.Shards["check"][:8], first(schedule.Ready(st)))
+}
+
+func TestATemplateWithAParkedShardDoomsWhatWaitsForIt(t *testing.T) {
+	t.Parallel()
+	st, _ := many(t)
+	apply(t, st, contextscope.KindTask, "move-1000", run.TaskData{State: run.TaskParked, Reason: "red"})
+	_, doomed := schedule.Ready(st)
+	require.Len(t, doomed, manyTasks)
+	require.Equal(t, "depends on move-1000, which is parked", doomed["check-001"])
+}
+
+func first(ready []string, _ map[string]string) []string { return ready }
+
+func TestAMasterIsToldOfThousandsOfTasksWithinReason(t *testing.T) {
+	t.Parallel()
+	st, _ := many(t)
+	for _, id := range st.Order {
+		st.Tasks[id].State = run.TaskLanded
+		st.Tasks[id].Result = &spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: strings.Repeat("well ", 200)}}
+	}
+	last := st.Tasks[st.Order[len(st.Order)-1]]
+	last.State, last.Reason = run.TaskParked, "it is the only one that failed"
+	text := master.Message(st, 0)
+	require.Less(t, len(text), 97<<10)
+	require.Contains(t, text, last.Reason, "failures are told first")
+	require.Contains(t, text, "more: landed")
+	require.Contains(t, text, "call submit_result")
+}
+
+func BenchmarkReadyOfThousands(b *testing.B) {
+	st, _ := many(b)
+	for b.Loop() {
+		schedule.Ready(st)
+	}
+}

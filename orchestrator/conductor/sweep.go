@@ -1,0 +1,60 @@
+package conductor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"divisi/bus"
+)
+
+const (
+	// sweepEvery is how often the queue is compared with the log.
+	sweepEvery = 20 * time.Second
+	// lostAfter is how long a task may be on the queue without a sign of its worker.
+	lostAfter = time.Minute
+	// backGrace is how long after a lost connection workers may take to say what they have at hand.
+	backGrace = 2 * time.Second
+)
+
+// hear notes what workers say that they have at hand.
+func (c *Conductor) hear(ctx context.Context) (stop func(), err error) {
+	return c.cfg.Bus.Subscribe(ctx, bus.HeldSubject(c.cfg.Run), func(m bus.Message, _ func([]byte) error) {
+		c.heard.Store(string(m.Data), c.cfg.Clock())
+	})
+}
+
+// sweep puts on the queue what the log says is outstanding and the queue has not, or has and does not give out: the log is the
+// truth, the queue a cache of work. A task of which no worker has given a sign since quiet is with none.
+func (c *Conductor) sweep(ctx context.Context, quiet time.Time) error {
+	if c.pausing {
+		return nil
+	}
+	queued, err := c.cfg.Bus.Queued(ctx, bus.TaskFilter(c.cfg.Run))
+	if err != nil {
+		return fmt.Errorf("list the queue of run %s: %w", c.cfg.Run, err)
+	}
+	have := map[string]string{}
+	for _, s := range queued {
+		have[s[strings.LastIndexByte(s, '.')+1:]] = s
+	}
+	for id, w := range c.st.Works {
+		subject, there := have[queueToken(id, w.Last)]
+		sign, _ := c.heard.Load(subject)
+		at, _ := sign.(time.Time)
+		if !w.Outstanding() || c.halt.on() && w.Attempts[w.Last].Lacks != nil || there && at.After(quiet) {
+			continue
+		}
+		if there {
+			err = c.takeBack(ctx, w)
+		}
+		if err == nil {
+			err = c.enqueue(ctx, w.Redispatch())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

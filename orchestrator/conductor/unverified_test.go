@@ -1,0 +1,102 @@
+package conductor_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
+)
+
+// carry carries a run of the rig on, from its first event unless resume is set.
+func (r *rig) carry(resume, allow bool) (*run.State, error) {
+	r.t.Helper()
+	cfg := r.config(resume)
+	cfg.AllowUnverified = allow
+	c, err := conductor.New(r.t.Context(), cfg)
+	require.NoError(r.t, err)
+	if !resume {
+		require.NoError(r.t, c.Start(r.t.Context(), r.spec))
+	}
+	stop := r.worker(r.t.Context())
+	defer stop()
+	err = c.Run(r.t.Context())
+	return c.State(), err
+}
+
+func TestAGateThatCannotBeComparedStopsTheRunUntilThatIsAllowed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(2), func(s *run.Spec) {
+		s.Project.Gates = append(s.Project.Gates, spec.Gate{Name: "lint", Command: []string{"sh", "-c", "echo lint says no; exit 1"}})
+		addRoles(s, command("wreck", `for f in $DIVISI_FILES; do echo garbage > "$f"; done`))
+		// Its own gate can be compared; the project's other one cannot, and nobody runs it on the patch.
+		s.Plan = planOf(spec.Task{ID: "one", Role: "wreck", Brief: "b", Files: []string{"f00.txt"}, Gates: []string{"ok"}})
+	})
+	for _, resume := range []bool{false, true} {
+		st, err := r.carry(resume, false)
+		require.ErrorIs(t, err, conductor.ErrUnverified)
+		require.Equal(t, run.Stopped, st.Status)
+		require.True(t, acceptance.Unproven(st))
+		require.Empty(t, st.Tasks, "stopped before any work")
+		gates := acceptance.Incomparables(st)
+		require.Len(t, gates, 1)
+		require.Equal(t, "lint", gates[0].Gate)
+		require.Equal(t, "lint says no", gates[0].Error)
+	}
+	st, err := r.carry(true, true)
+	require.NoError(t, err)
+	require.Equal(t, run.Parked, st.Status, "what is unverified is no success")
+	require.Equal(t, []string{"one"}, r.landed())
+	require.Contains(t, st.Reason, "1 landed unverified")
+	rep := report.Of(st)
+	require.NotEmpty(t, rep.Unverified)
+	require.True(t, rep.Tasks[0].Unverified)
+	require.Contains(t, sh(t, r.checkout.Top, "git log -1 --format=%B divisi/r1"), "Divisi-Unverified: no comparison")
+	events, err := conductor.Fold(t.Context(), r.bus, "r1")
+	require.NoError(t, err)
+	require.Equal(t, rep, report.Of(events), "the log tells it")
+}
+
+func TestARunWithoutGatesIsUnverified(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *run.Spec) {
+		s.Project.Gates = nil
+		addRoles(s, command("wreck", `for f in $DIVISI_FILES; do echo garbage > "$f"; done`))
+		s.Plan = planOf(spec.Task{ID: "one", Role: "wreck", Brief: "b", Files: []string{"f00.txt"}})
+	})
+	_, err := r.carry(false, false)
+	require.ErrorIs(t, err, conductor.ErrUnverified)
+	st, err := r.carry(true, true)
+	require.NoError(t, err)
+	require.Equal(t, run.Parked, st.Status)
+	require.Equal(t, "1 landed unverified, 0 parked: the repository has no gates", st.Reason)
+}
+
+func TestTheLogOfAnOlderRunIsRead(t *testing.T) {
+	t.Parallel()
+	st := run.NewState()
+	first := `{"state":"created","spec":{"run":"r","project":{"gates":[{"name":"g"}]},"strict_gates":true}}`
+	for i, text := range []string{
+		first, `{"state":"running","baseline":[{"gate":"g","exit_code":1,"verdict":"fail"}]}`, `{"state":"done"}`,
+	} {
+		require.NoError(t, st.Apply(&contextscope.Event{Kind: contextscope.KindRun, Pos: uint64(i + 1), Data: json.RawMessage(text)}))
+	}
+	require.Equal(t, run.Done, st.Status)
+	require.NotEmpty(t, report.Of(st).Unverified, "what an older version landed over such a gate is not called proven either")
+}
+
+func TestAMasterThatPlansNothingIsNoSuccess(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *run.Spec) { s.Goal = "tidy up" })
+	r.play(parts{"master": {submits("It is unclear what to tidy up.")}})
+	st := r.run(t.Context())
+	require.Equal(t, run.Parked, st.Status)
+	require.Equal(t, "the master planned nothing: It is unclear what to tidy up.", st.Reason)
+	require.Equal(t, "It is unclear what to tidy up.", report.Of(st).Tasks[0].Summary)
+}

@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"divisi/internal/spec"
+)
+
+// Tree is the content of one commit, as far as expanding a plan needs it.
+type Tree interface {
+	// Files returns every regular file's path, sorted.
+	Files(ctx context.Context) ([]string, error)
+	// Match returns those of the given files whose content matches, in the same order.
+	Match(ctx context.Context, re *regexp.Regexp, files []string) ([]string, error)
+	// Shards runs the command of a shard rule (by: command) in a clean tree and returns the lines that it printed.
+	Shards(ctx context.Context, command []string) ([]string, error)
+}
+
+// Expansion is what a plan becomes over a tree.
+type Expansion struct {
+	Tasks []spec.Task
+	// Notes are what a person who approves the plan must know of it, one sentence each.
+	Notes []string
+}
+
+// Expand turns templates into tasks. It returns every fault that it finds; with one, no task. The same plan over the same
+// tree expands to the same tasks. A task that waits for a template still names the template: it stands for all of its shards,
+// and a thousand shards that wait for a thousand others would else be a million names. What a shard's role may change never
+// unlocks a protected path by itself: protected files are left out, unless the rule includes them.
+func Expand(
+	ctx context.Context, plan spec.Plan, tree Tree, roles map[string]spec.Role, protected []string,
+) (Expansion, []spec.Problem, error) {
+	var out Expansion
+	var problems []spec.Problem
+	for i, t := range plan.Tasks {
+		role := roles[t.Role]
+		writes := role.ChangesFiles()
+		t.Constraints = append(slices.Clone(plan.Constraints), t.Constraints...)
+		t.ShardOf, t.Rule, t.Unlocked = "", nil, nil
+		if t.Shard == nil {
+			t.Unlocked = spec.Unlocks(t.Files, protected)
+			out.Tasks = append(out.Tasks, t)
+			continue
+		}
+		s := &sharding{rule: *t.Shard}
+		if writes {
+			s.protected = protected
+		}
+		problem, err := s.run(ctx, tree)
+		if err != nil {
+			return Expansion{}, nil, fmt.Errorf("expand task %s: %w", t.ID, err)
+		}
+		if problem != "" {
+			problems = append(problems, spec.Problem{Path: fmt.Sprintf("tasks[%d].shard", i), Message: problem})
+			continue
+		}
+		for n, g := range s.groups {
+			out.Tasks = append(out.Tasks, s.task(t, n, g, writes))
+		}
+		out.Notes = append(out.Notes, s.notes(t.ID)...)
+	}
+	if len(problems) > 0 {
+		return Expansion{}, problems, nil
+	}
+	return out, duplicates(out.Tasks), nil
+}
+
+func duplicates(tasks []spec.Task) []spec.Problem {
+	seen := map[string]bool{}
+	var out []spec.Problem
+	for _, t := range tasks {
+		if seen[t.ID] {
+			message := fmt.Sprintf("two tasks have the id %s once shards are expanded", t.ID)
+			out = append(out, spec.Problem{Path: "tasks", Message: message})
+		}
+		seen[t.ID] = true
+	}
+	return out
+}
+
+// Ceiling returns the most tokens that the tasks may use, every attempt counted, and zero when no model takes part.
+func Ceiling(tasks []spec.Task, roles map[string]spec.Role, project spec.Project) int {
+	sum := 0
+	for _, t := range tasks {
+		role := roles[t.Role]
+		if role.Runs(spec.ExecutorModel) {
+			sum += cmp.Or(t.Limits.Tokens, role.Limits.Tokens, project.Limits.Tokens) * max(1, t.Attempts)
+		}
+	}
+	return sum
+}

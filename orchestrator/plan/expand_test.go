@@ -1,0 +1,151 @@
+package plan
+
+import (
+	"context"
+	"path"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"divisi/internal/spec"
+)
+
+// memTree is a commit in memory.
+type memTree struct {
+	files  map[string]string
+	shards []string
+}
+
+func (m memTree) Files(context.Context) ([]string, error) {
+	var out []string
+	for f := range m.files {
+		out = append(out, f)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+func (m memTree) Match(_ context.Context, re *regexp.Regexp, files []string) ([]string, error) {
+	var out []string
+	for _, f := range files {
+		if re.MatchString(m.files[f]) {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+func (m memTree) Shards(context.Context, []string) ([]string, error) { return m.shards, nil }
+
+func sampleTree() memTree {
+	return memTree{files: map[string]string{
+		"a/a.go": "old", "a/b.go": "old", "a/c.txt": "old", "b/x.go": "new", "b/y.go": "old", "c/d/z.go": "old", "main.go": "old",
+	}, shards: []string{"a/a.go b/x.go", "main.go"}}
+}
+
+func TestExpandByRule(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		rule spec.Shard
+		want [][]string
+	}{
+		{"file", spec.Shard{By: "file", Glob: "**/*.go", Match: "old"}, [][]string{{"a/a.go"}, {"a/b.go"}, {"b/y.go"}, {"c/d/z.go"}, {"main.go"}}},
+		{"files in twos", spec.Shard{By: "file", Glob: "**/*.go", Match: "old", MaxFiles: 2}, [][]string{{"a/a.go", "a/b.go"}, {"b/y.go", "c/d/z.go"}, {"main.go"}}},
+		{"dir", spec.Shard{By: "dir", Match: "old"}, [][]string{{"main.go"}, {"a/a.go", "a/b.go", "a/c.txt"}, {"b/y.go"}, {"c/d/z.go"}}},
+		{"a large dir is cut", spec.Shard{By: "dir", Glob: "a/**", MaxFiles: 2}, [][]string{{"a/a.go", "a/b.go"}, {"a/c.txt"}}},
+		{"package has Go files only", spec.Shard{By: "package", Match: "old"}, [][]string{{"main.go"}, {"a/a.go", "a/b.go"}, {"b/y.go"}, {"c/d/z.go"}}},
+		{"a package is never cut", spec.Shard{By: "package", Glob: "a/*.go", MaxFiles: 1}, [][]string{{"a/a.go", "a/b.go"}}},
+		{"small packages are joined", spec.Shard{By: "package", MaxFiles: 3, Match: "old"}, [][]string{{"main.go", "a/a.go", "a/b.go"}, {"b/y.go", "c/d/z.go"}}},
+		{"command", spec.Shard{By: "command", Command: []string{"x"}}, [][]string{{"a/a.go", "b/x.go"}, {"main.go"}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			x, problems, err := Expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &tc.rule}}}, sampleTree(), nil, nil)
+			require.NoError(t, err)
+			require.Empty(t, problems)
+			var got [][]string
+			for i, s := range x.Tasks {
+				require.Equal(t, spec.ShardID("t", i+1), s.ID)
+				require.Equal(t, "t", s.ShardOf)
+				got = append(got, s.Files)
+			}
+			require.Equal(t, tc.want, got)
+		})
+	}
+}
+
+func TestExpandTellsEveryShardThatMatchesNothing(t *testing.T) {
+	t.Parallel()
+	_, problems, err := Expand(t.Context(), spec.Plan{Tasks: []spec.Task{
+		{ID: "a", Shard: &spec.Shard{By: "file", Glob: "*.rs"}},
+		{ID: "b", Shard: &spec.Shard{By: "file", Match: "nowhere"}},
+	}}, sampleTree(), nil, nil)
+	require.NoError(t, err)
+	require.Len(t, problems, 2)
+	require.Equal(t, "tasks[1].shard", problems[1].Path)
+	require.Contains(t, problems[1].Message, "matches none of 7 files")
+}
+
+func TestExpandRefusesFilesThatACommandMadeUp(t *testing.T) {
+	t.Parallel()
+	tree := sampleTree()
+	tree.shards = []string{"../etc/passwd"}
+	_, problems, err := Expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "a", Shard: &spec.Shard{By: "command", Command: []string{"x"}}}}}, tree, nil, nil)
+	require.NoError(t, err)
+	require.Len(t, problems, 1)
+}
+
+func TestExpandKeepsTemplatesInDependencies(t *testing.T) {
+	t.Parallel()
+	x, _, err := Expand(t.Context(), spec.Plan{Constraints: []string{"all"}, Tasks: []spec.Task{
+		{ID: "m", Shard: &spec.Shard{By: "dir", Glob: "a/*.go"}, Constraints: []string{"own"}},
+		{ID: "after", DependsOn: []string{"m"}, Inputs: []string{"m/notes"}},
+	}}, sampleTree(), nil, nil)
+	require.NoError(t, err)
+	tasks := x.Tasks
+	require.Equal(t, []string{"m"}, tasks[1].DependsOn)
+	require.Equal(t, []string{"m/notes"}, tasks[1].Inputs)
+	require.Equal(t, []string{"all", "own"}, tasks[0].Constraints)
+}
+
+// Whatever the rule, every matching file is in exactly one shard.
+func TestExpandLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		tree := memTree{files: map[string]string{}}
+		for _, f := range rapid.SliceOfDistinct(rapid.StringMatching(`([a-c]/){0,3}[a-z]{1,3}\.go`), rapid.ID).Draw(rt, "files") {
+			tree.files[f] = "x"
+		}
+		rule := spec.Shard{
+			By:       rapid.SampledFrom([]string{"file", "dir", "package"}).Draw(rt, "by"),
+			MaxFiles: rapid.IntRange(0, 5).Draw(rt, "max"),
+		}
+		for _, dir := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"", "a/", "a/b/", "c/"}), rapid.ID).Draw(rt, "modules") {
+			tree.files[dir+"go.mod"] = "module x"
+		}
+		x, problems, err := Expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &rule}}}, tree, nil, nil)
+		require.NoError(rt, err)
+		files, err := tree.Files(t.Context())
+		require.NoError(rt, err)
+		want := slices.DeleteFunc(slices.Clone(files), func(f string) bool { return rule.By == "package" && path.Ext(f) != ".go" })
+		if len(want) == 0 {
+			require.Len(rt, problems, 1)
+			return
+		}
+		var all []string
+		for _, s := range x.Tasks {
+			require.NotEmpty(rt, s.Files)
+			require.Len(rt, newModules(files, "go.mod").split(s.Files), 1, "a shard stays in one module")
+			if rule.MaxFiles > 0 && rule.By != "package" {
+				require.LessOrEqual(rt, len(s.Files), rule.MaxFiles)
+			}
+			all = append(all, s.Files...)
+		}
+		slices.Sort(all)
+		require.Equal(rt, want, all)
+	})
+}

@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// maxOverlaps bounds the overlaps that a plan event lists.
+const maxOverlaps = 100
+
+// Prepare validates and expands a plan against what the run already has. Problems are the author's to mend; with any, the
+// plan data is empty. It changes nothing.
+func Prepare(ctx context.Context, p spec.Plan, s run.Spec, had []spec.Task, tree Tree) (run.PlanData, []spec.Problem, error) {
+	p = p.WithRoleInputs(s.Roles)
+	gates := make([]string, 0, len(s.Project.Gates))
+	for _, g := range s.Project.Gates {
+		gates = append(gates, g.Name)
+	}
+	problems := append(p.Validate(spec.Env{Roles: s.Roles, Gates: gates, Tasks: had}), reserved(p)...)
+	problems = append(problems, inSubmodules(p, s.Submodules)...)
+	if len(problems) > 0 {
+		return run.PlanData{}, problems, nil
+	}
+	expanded, problems, err := Expand(ctx, p, tree, s.Roles, s.Project.Protected)
+	if err != nil || len(problems) > 0 {
+		return run.PlanData{}, problems, err
+	}
+	tasks := expanded.Tasks
+	for i := range tasks {
+		tasks[i] = tasks[i].WithDefaults(s.Roles[tasks[i].Role])
+		tasks[i].Limits = tasks[i].Limits.Or(s.Project.Limits)
+	}
+	files, err := tree.Files(ctx)
+	if err != nil {
+		return run.PlanData{}, nil, fmt.Errorf("check which modules the gates run in: %w", err)
+	}
+	data := run.PlanData{
+		DecisionRecord: p.DecisionRecord, Tasks: tasks,
+		Notes:    append(expanded.Notes, ungated(tasks, s.Roles, s.Project.Gates, files)...),
+		Overlaps: Overlaps(tasks, maxOverlaps), Ceiling: Ceiling(tasks, s.Roles, s.Project),
+	}
+	if problem, err := tooLarge(data); problem != nil || err != nil {
+		return run.PlanData{}, problem, err
+	}
+	return data, nil, nil
+}
+
+// maxPlan bounds a plan's event as it is stored, in bytes: what the log takes, less the event around it.
+const maxPlan = bus.MaxData - 4<<10
+
+// tooLarge refuses a plan that the log could not take while its author can still mend it.
+func tooLarge(data run.PlanData) ([]spec.Problem, error) {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return nil, fmt.Errorf("encode a plan of %d tasks: %w", len(data.Tasks), err)
+	}
+	pressed, err := wire.Press(raw)
+	if err != nil || len(pressed) <= maxPlan {
+		return nil, err
+	}
+	return []spec.Problem{{Path: "tasks", Message: fmt.Sprintf(
+		"%d tasks with %d bytes are more than the log takes at once: shorten the briefs, or plan in steps",
+		len(data.Tasks), len(raw))}}, nil
+}
+
+// reserved finds the one id that looks like a task's and is not: on the queue and in the log it is the master's.
+func reserved(p spec.Plan) []spec.Problem {
+	var out []spec.Problem
+	for i := range p.Tasks {
+		if p.Tasks[i].ID == run.MasterTask {
+			out = append(out, spec.Problem{
+				Path: fmt.Sprintf("tasks[%d].id", i), Message: fmt.Sprintf("task id %q is the master's own", run.MasterTask),
+			})
+		}
+	}
+	return out
+}
+
+// inSubmodules finds write sets that name a file of a submodule.
+func inSubmodules(p spec.Plan, submodules []string) []spec.Problem {
+	var out []spec.Problem
+	for i := range p.Tasks {
+		for j, file := range p.Tasks[i].Files {
+			for _, sub := range submodules {
+				if file == sub || strings.HasPrefix(file, sub+"/") {
+					out = append(out, spec.Problem{Path: fmt.Sprintf("tasks[%d].files[%d]", i, j), Message: fmt.Sprintf(
+						"%s lies in the submodule %s, which a run does not check out: start a run in that repository",
+						file, sub)})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Error is a plan that cannot be carried out, with every fault found.
+type Error struct{ Problems []spec.Problem }
+
+// Error lists the faults, one a line.
+func (e *Error) Error() string {
+	lines := make([]string, 0, len(e.Problems))
+	for _, p := range e.Problems {
+		lines = append(lines, p.String())
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,229 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"divisi/internal/spec"
+)
+
+// sharding is one shard rule applied to a tree.
+type sharding struct {
+	rule spec.Shard
+	// protected are the globs whose files the shards may not change.
+	protected []string
+
+	groups [][]string
+	// barred counts protected files that were left out, included those that were not; unusable are files whose names no patch
+	// may hold.
+	barred, included int
+	unusable         []string
+}
+
+// run makes the groups of files, or returns a problem for the plan's author.
+func (s *sharding) run(ctx context.Context, tree Tree) (problem string, err error) {
+	all, err := tree.Files(ctx)
+	if err != nil {
+		return "", err
+	}
+	var groups [][]string
+	if s.rule.By == "command" {
+		groups, problem = s.byCommand(ctx, tree, all)
+	} else {
+		var files []string
+		files, problem, err = s.matching(ctx, tree, all)
+		groups = [][]string{files}
+	}
+	if err != nil || problem != "" {
+		return problem, err
+	}
+	kept := groups[:0]
+	for _, g := range groups {
+		if g = s.keep(g); len(g) > 0 {
+			kept = append(kept, g)
+		}
+	}
+	switch {
+	case len(kept) > 0 && s.rule.By == "command":
+		s.groups = kept
+	case len(kept) > 0:
+		s.groups = s.pack(kept[0], newModules(all, moduleFiles...))
+	case s.barred > 0:
+		return fmt.Sprintf("matches only protected files (%d): name them in files of a task without a shard rule, "+
+			"or set include_protected: true", s.barred), nil
+	default:
+		return fmt.Sprintf("matches only files whose names no patch may hold, such as %q", s.unusable[0]), nil
+	}
+	return "", nil
+}
+
+// keep leaves out the files that the shards may not change.
+func (s *sharding) keep(files []string) []string {
+	var out []string
+	for _, f := range files {
+		switch protected := spec.MatchAny(s.protected, f); {
+		case spec.WriteSet{}.Refuse(f) != "":
+			s.unusable = append(s.unusable, f)
+			continue
+		case protected && !s.rule.IncludeProtected:
+			s.barred++
+			continue
+		case protected:
+			s.included++
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func (s *sharding) notes(template string) (out []string) {
+	if s.barred > 0 {
+		out = append(out, fmt.Sprintf("%s leaves out %s: name them in files of a task, or set include_protected",
+			template, counted(s.barred, "protected file")))
+	}
+	if s.included > 0 {
+		out = append(out, fmt.Sprintf("%s may change %s: include_protected is set", template, counted(s.included,
+			"protected file")))
+	}
+	if n := len(s.unusable); n > 0 {
+		out = append(out, fmt.Sprintf("%s leaves out %s whose names no patch may hold, such as %q", template, counted(n, "file"),
+			s.unusable[0]))
+	}
+	return out
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// task is the n-th shard of a template, from 0.
+func (s *sharding) task(t spec.Task, n int, files []string, writes bool) spec.Task {
+	t.ID, t.ShardOf = spec.ShardID(t.ID, n+1), t.ID
+	if t.Title == "" {
+		t.Title = t.ShardOf
+	}
+	t.Title = fmt.Sprintf("%s (%s)", t.Title, s.nameOf(files))
+	t.Shard, t.Files = nil, files
+	if writes && s.rule.Match != "" && s.rule.By != "command" {
+		t.Rule = &spec.ShardRule{Match: s.rule.Match, Files: len(files)}
+	}
+	if s.rule.IncludeProtected {
+		t.Unlocked = spec.Unlocks(files, s.protected)
+	}
+	return t
+}
+
+// nameOf names a shard for people by what it contains: its file, its directory, or the first one and how many more.
+func (s *sharding) nameOf(files []string) string {
+	dirs := byDir(files)
+	switch {
+	case len(files) == 1:
+		return files[0]
+	case len(dirs) == 1 && path.Dir(files[0]) != ".":
+		return fmt.Sprintf("%s, %d files", path.Dir(files[0]), len(files))
+	case len(dirs) == 1 || s.rule.By == "file" || s.rule.By == "command":
+		return fmt.Sprintf("%s and %d more", files[0], len(files)-1)
+	}
+	return fmt.Sprintf("%s and %s", path.Dir(files[0]), counted(len(dirs)-1, "more "+s.rule.By))
+}
+
+// pack makes the shards. None holds files of two modules.
+func (s *sharding) pack(files []string, m modules) (out [][]string) {
+	most := s.rule.MaxFiles
+	for _, own := range m.split(files) {
+		switch dirs := byDir(own); {
+		case s.rule.By == "file":
+			out = append(out, split(own, most)...)
+		case most <= 0: // a directory is a shard
+			out = append(out, dirs...)
+		case s.rule.By == "dir":
+			var parts [][]string
+			for _, d := range dirs {
+				parts = append(parts, split(d, most)...)
+			}
+			out = append(out, joined(parts, most)...)
+		default: // package: its files move together
+			out = append(out, joined(dirs, most)...)
+		}
+	}
+	return out
+}
+
+func (s *sharding) matching(ctx context.Context, tree Tree, all []string) ([]string, string, error) {
+	glob := s.rule.Glob
+	if glob == "" && s.rule.By == "package" {
+		glob = "**/*.go"
+	}
+	files := slices.DeleteFunc(slices.Clone(all), func(f string) bool {
+		return glob != "" && !doublestar.MatchUnvalidated(glob, f)
+	})
+	if s.rule.Match != "" {
+		re, err := regexp.Compile(s.rule.Match)
+		if err != nil {
+			return nil, fmt.Sprintf("match is not a regular expression: %v", err), nil
+		}
+		if files, err = tree.Match(ctx, re, files); err != nil {
+			return nil, "", err
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Sprintf("matches none of %d files (glob %q, match %q)", len(all), glob, s.rule.Match), nil
+	}
+	return files, "", nil
+}
+
+func (s *sharding) byCommand(ctx context.Context, tree Tree, all []string) ([][]string, string) {
+	lines, err := tree.Shards(ctx, s.rule.Command)
+	if err != nil {
+		return nil, err.Error() // the plan's author chose the command: its failure is a fault of the plan
+	}
+	printed, problem := printedShards(lines, all)
+	if problem != "" {
+		return nil, "its command " + problem
+	}
+	var groups [][]string
+	for _, g := range printed {
+		groups = append(groups, split(g, cmp.Or(s.rule.MaxFiles, len(g)))...)
+	}
+	return groups, ""
+}
+
+func byDir(files []string) [][]string { return grouped(files, path.Dir) }
+
+// grouped puts files with the same key together, in the order of the keys.
+func grouped(files []string, key func(string) string) (out [][]string) {
+	groups := map[string][]string{}
+	for _, f := range files {
+		groups[key(f)] = append(groups[key(f)], f)
+	}
+	for _, k := range slices.Sorted(maps.Keys(groups)) {
+		out = append(out, groups[k])
+	}
+	return out
+}
+
+// joined puts neighbours together up to most files a shard.
+func joined(groups [][]string, most int) (out [][]string) {
+	for _, g := range groups {
+		if n := len(out); n > 0 && len(out[n-1])+len(g) <= most {
+			out[n-1] = append(out[n-1], g...)
+			continue
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+func split(files []string, most int) [][]string {
+	return slices.Collect(slices.Chunk(files, max(1, most)))
+}

@@ -1,0 +1,134 @@
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/genai"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+	"divisi/subagents/tool"
+)
+
+// Tool is how a master plans: its argument is a plan, in the schema of plan files. It checks and expands the plan
+// while the master can still mend it; the conductor does the same once more and makes it the run's. It ends the master's
+// turn: the master is woken when the tasks have ended.
+type Tool struct {
+	state  func(ctx context.Context) (*run.State, error)
+	tree   func(commit string) Tree
+	schema map[string]any
+	roles  string
+
+	mu sync.Mutex
+	// plan is what this attempt has dispatched so far: calls of one turn add up.
+	plan *spec.Plan
+}
+
+// NewTool returns the tool for one attempt of a run's master, which learns from it the roles that a task can have. state folds
+// the run's log.
+func NewTool(
+	state func(ctx context.Context) (*run.State, error), tree func(commit string) Tree, schema map[string]any,
+	roles map[string]spec.Role,
+) *Tool {
+	return &Tool{state: state, tree: tree, schema: schema, roles: listRoles(roles)}
+}
+
+// maxRoleText bounds, in characters, what a master is told of one role.
+const maxRoleText = 200
+
+// listRoles says which roles a task can have, one a line. Descriptions come from files: they are quoted.
+func listRoles(roles map[string]spec.Role) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(roles)) {
+		role := roles[name]
+		if name == spec.RoleMaster || name == spec.RoleTester {
+			continue
+		}
+		fmt.Fprintf(&b, "\n- %s", name)
+		if role.ChangesFiles() {
+			b.WriteString(", which changes files")
+		}
+		if about := []rune(strings.Join(strings.Fields(role.Description), " ")); len(about) > 0 {
+			fmt.Fprintf(&b, ": %q", string(about[:min(len(about), maxRoleText)]))
+		}
+	}
+	return " The roles that a task can have:" + b.String()
+}
+
+const dispatchDescription = `Hand out tasks. They run in parallel as soon as their dependencies and write sets allow;
+each patch is tested and landed by the runtime. A task with a shard rule is a template: code expands it into one task for
+each group of files, so never list alike files by hand. Readers take questions and give back findings; generators change
+files. Your turn ends with this call; you are called again, with all their reports, when every task has ended. Put
+everything of one step into one call.`
+
+// Declaration implements tool.Tool.
+func (d *Tool) Declaration() *genai.FunctionDeclaration {
+	return &genai.FunctionDeclaration{
+		Name: spec.ToolDispatch, Description: strings.ReplaceAll(dispatchDescription, "\n", " ") + d.roles,
+		ParametersJsonSchema: d.schema,
+	}
+}
+
+// Effect implements tool.Tool: what it plans must come after everything else of its turn.
+func (d *Tool) Effect(tool.Call) tool.Effect { return tool.Writes }
+
+// Run implements tool.Tool.
+func (d *Tool) Run(ctx context.Context, call tool.Call) tool.Result {
+	raw, err := json.Marshal(call.Args)
+	if err != nil {
+		return tool.Failed("the plan cannot be read: %v", err)
+	}
+	var p spec.Plan
+	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&p); err != nil {
+		return tool.Failed("the plan cannot be read: %v", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	merged := d.join(p)
+	data, problems, err := d.try(ctx, merged)
+	if err != nil {
+		return tool.Failed("the plan could not be checked: %v", err)
+	}
+	if len(problems) > 0 {
+		return tool.Failed("nothing was dispatched; mend all of this and call dispatch again:\n%s",
+			(&Error{problems}).Error())
+	}
+	d.plan = &merged
+	text := fmt.Sprintf("accepted: %d tasks, at most %d tokens. You will be called when all of them have ended.",
+		len(data.Tasks), data.Ceiling)
+	return tool.Result{
+		Output: map[string]any{"output": strings.Join(append([]string{text}, data.Notes...), "\n")},
+		Ends:   true, Plan: &merged, Doing: fmt.Sprintf("dispatched %d tasks", len(data.Tasks)),
+	}
+}
+
+// join adds a plan to what this attempt has dispatched already.
+func (d *Tool) join(p spec.Plan) spec.Plan {
+	if d.plan == nil {
+		return p
+	}
+	out := *d.plan
+	out.Tasks = append(out.Tasks[:len(out.Tasks):len(out.Tasks)], p.Tasks...)
+	out.Constraints = append(out.Constraints[:len(out.Constraints):len(out.Constraints)], p.Constraints...)
+	if p.DecisionRecord != "" && p.DecisionRecord != out.DecisionRecord {
+		out.DecisionRecord = strings.TrimSpace(out.DecisionRecord + "\n\n" + p.DecisionRecord)
+	}
+	return out
+}
+
+// try checks the plan against the run as it stands now.
+func (d *Tool) try(ctx context.Context, p spec.Plan) (run.PlanData, []spec.Problem, error) {
+	st, err := d.state(ctx)
+	if err != nil {
+		return run.PlanData{}, nil, err
+	}
+	return Prepare(ctx, p, st.Spec, st.PlannedTasks(), d.tree(st.Head))
+}

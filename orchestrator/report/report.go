@@ -1,0 +1,285 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
+	"divisi/subagents/gate"
+)
+
+// executors counts the landed tasks of roles with a chain by the executor that made what landed; nil when there are none.
+func executors(s *run.State) map[string]int {
+	var by map[string]int
+	for _, id := range s.Order {
+		name := s.ExecutorOf(s.Tasks[id])
+		if name == "" || s.Tasks[id].State != run.TaskLanded {
+			continue
+		}
+		if by == nil {
+			by = map[string]int{}
+		}
+		by[name]++
+	}
+	return by
+}
+
+// Report is a run as `divisi show` tells it: everything in it was measured, nothing was claimed.
+type Report struct {
+	Run    string     `json:"run"`
+	Goal   string     `json:"goal,omitempty"`
+	State  run.Status `json:"state"`
+	Reason string     `json:"reason,omitempty"`
+	// Unverified says why nothing that landed is proven; empty when it is.
+	Unverified string `json:"unverified,omitempty"`
+	// Wait is what the run waits for a person to do.
+	Wait string `json:"wait,omitempty"`
+	Repo string `json:"repo"`
+	Base string `json:"base"`
+	Head string `json:"head"`
+	Ref  string `json:"ref,omitempty"`
+	// Started and Ended are unix milliseconds; Ended is that of the newest end of an attempt.
+	Created time.Time  `json:"created"`
+	Tasks   []Task     `json:"tasks"`
+	Gates   []Gate     `json:"gates,omitempty"`
+	Usage   spec.Usage `json:"usage"`
+	// Roles say who used it, by name; all attempts count, failed ones too.
+	Roles  []Role `json:"roles,omitempty"`
+	Budget int    `json:"budget,omitempty"`
+	// Executors count the landed tasks of roles with a chain, by the executor that made what landed.
+	Executors map[string]int `json:"executors,omitempty"`
+	Batches   int            `json:"batches"`
+	Notices   []string       `json:"notices,omitempty"`
+	// Quotas are those that are used up now, by model.
+	Quotas []spec.Wait `json:"quotas,omitempty"`
+	// Questions are those that agents wait with, oldest first.
+	Questions []Question `json:"questions,omitempty"`
+	Added     int        `json:"added"`
+	Deleted   int        `json:"deleted"`
+	// Files counts the files that landed patches changed, each patch on its own.
+	Files int `json:"files"`
+	// TokensPerLanded is the usage divided by the landed tasks; 0 when nothing landed.
+	TokensPerLanded int `json:"tokens_per_landed,omitempty"`
+}
+
+// Task is one task of a report.
+type Task struct {
+	ID     string        `json:"id"`
+	Title  string        `json:"title,omitempty"`
+	Role   string        `json:"role"`
+	State  run.TaskState `json:"state"`
+	Reason string        `json:"reason,omitempty"`
+	// Unverified says that it landed without proof.
+	Unverified bool `json:"unverified,omitempty"`
+	Attempts   int  `json:"attempts"`
+	// Deliveries counts the times that an attempt was handed out, testers not included.
+	Deliveries int    `json:"deliveries"`
+	Commit     string `json:"commit,omitempty"`
+	Added      int    `json:"added,omitempty"`
+	Deleted    int    `json:"deleted,omitempty"`
+	Files      int    `json:"files,omitempty"`
+	// Usage covers all attempts and the task's testers. Delegated is what its agents had others use for them, their descendants
+	// included: it is in the usage of those tasks already.
+	Usage     spec.Usage `json:"usage,omitzero"`
+	Delegated spec.Usage `json:"delegated,omitzero"`
+	Turns     int        `json:"turns,omitempty"`
+	// Parent is the task whose agent asked for this one, and Children are those that its own agents asked for.
+	Parent   string   `json:"parent,omitempty"`
+	Children []string `json:"children,omitempty"`
+	// Waits says for what its agent waits, Messages what the task was told, and Refused what its agents asked to write in vain.
+	Waits    []string  `json:"waits,omitempty"`
+	Messages []Message `json:"messages,omitempty"`
+	Refused  []Scope   `json:"refused,omitempty"`
+	// Seconds is the wall clock of the task's attempts and testers.
+	Seconds float64 `json:"seconds,omitempty"`
+	// Failures say how its earlier attempts ended.
+	Failures []string `json:"failures,omitempty"`
+	// Evidence is what a check of the patch found, such as weakened tests, one finding each.
+	Evidence []string `json:"evidence,omitempty"`
+	Summary  string   `json:"summary,omitempty"`
+	// Findings, Deviations and Broken constraints are those of its newest handoff and, but for findings, of its tester's.
+	Findings   []string              `json:"findings,omitempty"`
+	Deviations []string              `json:"deviations,omitempty"`
+	Broken     []spec.ConstraintEcho `json:"broken,omitempty"`
+	// Executor made its newest attempt, where its role has a chain; LimitHit is the limit that was reached before its result.
+	Executor string `json:"executor,omitempty"`
+	LimitHit string `json:"limit_hit,omitempty"`
+}
+
+// Role is what the model calls of one role cost, all its attempts together.
+type Role struct {
+	Role  string     `json:"role"`
+	Usage spec.Usage `json:"usage"`
+	// Reuse is the share of the prompts that the service had cached, from 0 to 1.
+	Reuse float64 `json:"reuse"`
+	// USD is the cost by the dated prices. Unpriced counts the tokens that are not in it, because no price is known for their
+	// model.
+	USD      float64 `json:"usd"`
+	Unpriced int     `json:"unpriced,omitempty"`
+}
+
+// Gate compares a final gate with the baseline.
+type Gate struct {
+	Gate    string   `json:"gate"`
+	Verdict string   `json:"verdict"`
+	New     []string `json:"new,omitempty"`
+	Known   []string `json:"known,omitempty"`
+	Fixed   []string `json:"fixed,omitempty"`
+	// Error is the first error of a red gate, Output the file with its whole output.
+	Error   string  `json:"error,omitempty"`
+	Output  string  `json:"output,omitempty"`
+	Seconds float64 `json:"seconds"`
+}
+
+// Of makes the report of a run from its state.
+func Of(s *run.State) Report {
+	r := Report{
+		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Unverified: acceptance.Unverified(s),
+		Repo: s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
+		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: roleReports(s), Budget: s.Budget, Executors: executors(s),
+		Batches: s.Batches, Notices: s.Notices, Questions: questions(s), Quotas: s.UsedUp(time.Now()),
+	}
+	landed := 0
+	for _, id := range s.Order {
+		t := taskReport(s, s.Tasks[id])
+		r.Tasks = append(r.Tasks, t)
+		if t.State == run.TaskLanded {
+			landed++
+			r.Added, r.Deleted, r.Files = r.Added+t.Added, r.Deleted+t.Deleted, r.Files+t.Files
+		}
+	}
+	if w := s.Works[run.MasterTask]; w != nil {
+		t := Task{ID: run.MasterTask, Title: "Plan the run", Role: spec.RoleMaster, State: run.TaskRunning, Attempts: w.Last}
+		if s.MasterDone {
+			t.State = run.TaskDone
+		}
+		if a := w.Attempts[w.Last]; a != nil {
+			t.tellHandoff(a.Result, "")
+		}
+		spent(s, &t, run.MasterTask)
+		r.Tasks = append([]Task{t}, r.Tasks...)
+	}
+	for _, f := range s.Final {
+		r.Gates = append(r.Gates, compareGate(s, f, s.Baseline[f.Gate]))
+	}
+	if landed > 0 {
+		r.TokensPerLanded = s.Usage.Total() / landed
+	}
+	return r
+}
+
+func taskReport(s *run.State, v *run.Task) Task {
+	t := Task{
+		ID: v.Task.ID, Title: v.Task.Title, Role: v.Task.Role, State: v.State, Reason: v.Reason, Attempts: v.Attempt,
+		Commit: v.Commit, Added: v.Landed.Added, Deleted: v.Landed.Deleted, Files: v.Landed.Files,
+	}
+	if v.State != run.TaskParked && v.State != run.TaskPending {
+		t.Reason = ""
+	}
+	t.Unverified = v.State == run.TaskLanded && acceptance.Unverified(s) != ""
+	if v.State == run.TaskProven {
+		t.State = acceptance.TestedAs(s)
+	}
+	t.tellHandoff(v.Result, "")
+	t.tellHandoff(v.VerifyR, "its tester: ")
+	t.Executor = s.ExecutorOf(v)
+	tellRequests(s, &t, v)
+	for _, f := range v.Faults {
+		t.Failures = append(t.Failures, fmt.Sprintf("attempt %d: %s: %s", f.Attempt, f.Fault.Class, schedule.Reason(s, f.Fault)))
+		if f.Fault.Class == acceptance.ClassTests {
+			t.Evidence = strings.Split(f.Fault.Detail, "\n")
+		}
+	}
+	spent(s, &t, v.Task.ID)
+	spent(s, &t, v.Task.ID+run.VerifySuffix)
+	return t
+}
+
+// tellHandoff takes over what an agent, or the tester that by names, reported beside its result.
+func (t *Task) tellHandoff(r *spec.Result, by string) {
+	if r == nil {
+		return
+	}
+	if by == "" {
+		t.Summary, t.LimitHit, t.Findings = r.Handoff.Summary, r.LimitHit, r.Handoff.Findings
+	}
+	for _, d := range r.Handoff.Deviations {
+		t.Deviations = append(t.Deviations, by+d)
+	}
+	for _, c := range r.Handoff.Broken() {
+		c.Note = by + c.Note
+		t.Broken = append(t.Broken, c)
+	}
+}
+
+// spent adds what the attempts of one queue id cost.
+func spent(s *run.State, t *Task, id string) {
+	w := s.Works[id]
+	if w == nil {
+		return
+	}
+	for _, a := range w.Attempts {
+		t.Usage, t.Turns = t.Usage.Add(a.Usage), t.Turns+a.Turns
+		if !strings.HasSuffix(id, run.VerifySuffix) {
+			t.Deliveries += a.Delivery
+		}
+		if a.Ended > a.Began && a.Began > 0 {
+			t.Seconds += float64(a.Ended-a.Began) / 1000
+		}
+	}
+}
+
+// roleReports sums what was used by role, sorted by name.
+func roleReports(s *run.State) []Role {
+	byRole := map[string]*Role{}
+	for _, id := range slices.Sorted(maps.Keys(s.Works)) { // sums of floats depend on their order
+		w := s.Works[id]
+		for _, n := range slices.Sorted(maps.Keys(w.Attempts)) {
+			a, role := w.Attempts[n], w.RoleAt(n)
+			r := byRole[role]
+			if r == nil {
+				r = &Role{Role: role}
+				byRole[role] = r
+			}
+			usd, unpriced := cost(s, a, role)
+			r.Usage, r.USD, r.Unpriced = r.Usage.Add(a.Usage), r.USD+usd, r.Unpriced+unpriced
+		}
+	}
+	var out []Role
+	for _, role := range slices.Sorted(maps.Keys(byRole)) {
+		r := byRole[role]
+		if r.Usage.Prompt > 0 {
+			r.Reuse = float64(r.Usage.Cached) / float64(r.Usage.Prompt)
+		}
+		if r.Usage != (spec.Usage{}) {
+			out = append(out, *r)
+		}
+	}
+	return out
+}
+
+func compareGate(s *run.State, final, base spec.Receipt) Gate {
+	g := Gate{Gate: final.Gate, Verdict: final.Verdict, Seconds: final.Duration.Seconds()}
+	if final.Verdict != spec.VerdictPass {
+		g.Error, g.Output = gate.Reason(final, &base), schedule.OutputFile(s, final.Output)
+	}
+	for _, sig := range final.Signatures {
+		if slices.Contains(base.Signatures, sig) {
+			g.Known = append(g.Known, sig)
+		} else {
+			g.New = append(g.New, sig)
+		}
+	}
+	for _, sig := range base.Signatures {
+		if !slices.Contains(final.Signatures, sig) {
+			g.Fixed = append(g.Fixed, sig)
+		}
+	}
+	return g
+}

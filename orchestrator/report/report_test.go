@@ -1,0 +1,108 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// told is a state that has been told some events, one after the other.
+type told struct {
+	t *testing.T
+	*run.State
+}
+
+func (s told) apply(e contextscope.Event, data any) {
+	s.t.Helper()
+	raw, err := json.Marshal(data)
+	require.NoError(s.t, err)
+	e.Pos, e.ID, e.Data = s.Pos+1, fmt.Sprint(s.Pos+1), raw
+	if e.Time.IsZero() {
+		e.Time = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	}
+	require.NoError(s.t, s.Apply(&e))
+}
+
+// worked tells of an attempt of a task: dispatched, answered by a model where it names one, and paid for.
+func (s told) worked(task, role string, attempt int, model string, u spec.Usage, day ...time.Time) {
+	s.t.Helper()
+	s.apply(contextscope.Event{Kind: contextscope.KindTask, Task: task}, run.TaskData{
+		State: run.TaskRunning, Dispatch: &run.Dispatch{Task: task, Attempt: attempt, Role: role},
+	})
+	e := contextscope.Event{Task: task, Attempt: attempt, Role: role, Agent: task}
+	if model != "" {
+		e.Kind = contextscope.KindTurn
+		s.apply(e, wire.Turn{Model: model})
+	}
+	e.Kind = contextscope.KindUsage
+	if len(day) > 0 {
+		e.Time = day[0]
+	}
+	s.apply(e, u)
+}
+
+func newTold(t *testing.T, project spec.Project) told {
+	t.Helper()
+	s := told{t, run.NewState()}
+	s.apply(contextscope.Event{Kind: contextscope.KindRun}, run.Data{Spec: &run.Spec{
+		Run: "r", Project: project, Roles: map[string]spec.Role{"generator": {Model: "gemini-3.8-flash"}, "tester": {Model: "local"}},
+	}})
+	return s
+}
+
+func TestRolesOfAReport(t *testing.T) {
+	t.Parallel()
+	s := newTold(t, spec.Project{})
+	million := spec.Usage{Calls: 2, Prompt: 1_000_000, Cached: 750_000, Output: 80_000, Thoughts: 20_000}
+	s.worked("a", "generator", 1, "gemini-3.8-flash", million)
+	s.apply(contextscope.Event{Kind: contextscope.KindTask, Task: "a"}, run.TaskData{State: run.TaskPending, Fault: &spec.Fault{Class: "gates"}})
+	s.worked("a", "generator", 2, "gemini-3.8-flash", million)
+	s.worked("b", "generator", 1, "", million) // its first call failed: no turn names a model, its role does
+	s.worked("a--verify", "tester", 1, "qwen", spec.Usage{Calls: 1, Prompt: 100, Output: 10})
+	s.worked("c", "command", 1, "", spec.Usage{})
+
+	roles := Of(s.State).Roles
+	require.Len(t, roles, 2, "a role that called no model is left out")
+	generator, tester := roles[0], roles[1]
+	require.Equal(t, "generator", generator.Role)
+	require.Equal(t, spec.Usage{Calls: 6, Prompt: 3_000_000, Cached: 2_250_000, Output: 240_000, Thoughts: 60_000}, generator.Usage)
+	require.InDelta(t, 0.75, generator.Reuse, 1e-9)
+	require.InDelta(t, 3*(0.25*0.75+0.75*0.075+0.1*3.75), generator.USD, 1e-9)
+	require.Zero(t, generator.Unpriced)
+	require.Equal(t, Role{Role: "tester", Usage: tester.Usage, Unpriced: 110}, tester)
+
+	raw, err := json.Marshal(Of(s.State))
+	require.NoError(t, err)
+	require.Contains(t, string(raw), `"roles":[{"role":"generator","usage":{"calls":6,"prompt":3000000,"cached":2250000`)
+}
+
+func TestThePriceIsThatOfTheDay(t *testing.T) {
+	t.Parallel()
+	one := spec.Usage{Calls: 1, Prompt: 1_000_000}
+	s := newTold(t, spec.Project{})
+	s.worked("a", "generator", 1, "gemini-3.8-flash", one)
+	s.worked("b", "generator", 1, "gemini-3.8-flash", one, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))
+	require.InDelta(t, 0.75+1.5, Of(s.State).Roles[0].USD, 1e-9)
+}
+
+func TestTheProjectsPriceWins(t *testing.T) {
+	t.Parallel()
+	s := newTold(t, spec.Project{Models: map[string]spec.Model{
+		"mine":  {Name: "gemini-3.8-flash", PriceIn: 1, PriceOut: 2},
+		"local": {Name: "qwen", PriceIn: 0.5, PriceOut: 0.5},
+	}})
+	u := spec.Usage{Calls: 1, Prompt: 1_000_000, Cached: 1_000_000, Output: 1_000_000}
+	s.worked("a", "generator", 1, "gemini-3.8-flash", u)
+	s.worked("a--verify", "tester", 1, "qwen", u)
+	roles := Of(s.State).Roles
+	require.InDelta(t, 0.1+2, roles[0].USD, 1e-9, "the discount for cached input is the table's")
+	require.InDelta(t, 1, roles[1].USD, 1e-9, "without a discount that is known, cached input costs the same")
+}

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"divisi/internal/text"
+	"divisi/orchestrator/master"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// Question is a question that an agent waits with.
+type Question struct {
+	Task     string   `json:"task"`
+	Agent    string   `json:"agent"`
+	Question string   `json:"question"`
+	Options  []string `json:"options,omitempty"`
+	// Master says that the master was asked, and not a person.
+	Master bool `json:"master,omitempty"`
+}
+
+// Message is a message that a task was told.
+type Message struct {
+	From     string        `json:"from"`
+	Text     string        `json:"text"`
+	Receipts []run.Receipt `json:"receipts,omitempty"`
+}
+
+// Scope is what an agent asked to write in vain: work that may have to follow.
+type Scope struct {
+	Paths  []string `json:"paths"`
+	Reason string   `json:"reason"`
+	Why    string   `json:"why"`
+}
+
+func questions(s *run.State) []Question {
+	var out []Question
+	for _, q := range s.OpenRequests() {
+		if q.Kind == wire.RequestAsk {
+			out = append(out, Question{
+				Task: q.AskedBy(), Agent: q.Agent(), Question: q.Question, Options: q.Options, Master: master.ForMaster(s, q),
+			})
+		}
+	}
+	return out
+}
+
+// tellRequests adds what a task has to do with others.
+func tellRequests(s *run.State, t *Task, v *run.Task) {
+	t.Parent, t.Delegated = v.Parent, s.Delegated(v.Task.ID, 0)
+	for _, id := range s.Asked {
+		q := s.Requests[id]
+		if q.Of != v.Task.ID {
+			continue
+		}
+		if q.Child != "" {
+			t.Children = append(t.Children, q.Child)
+		}
+		if s.Alive(q) {
+			t.Waits = append(t.Waits, waitsFor(q))
+		}
+		if q.Kind == wire.RequestScope && q.Answer != nil && q.Answer.Refused != "" {
+			t.Refused = append(t.Refused, Scope{Paths: q.Paths, Reason: q.Reason, Why: q.Answer.Refused})
+		}
+	}
+	for _, m := range s.Messages {
+		if m.Task == v.Task.ID {
+			t.Messages = append(t.Messages, Message{From: m.From, Text: m.Text, Receipts: m.Receipts})
+		}
+	}
+}
+
+// waitsFor says in words what an open request waits for.
+func waitsFor(q *run.Request) string {
+	switch {
+	case q.Child != "":
+		return q.Child
+	case q.Kind == wire.RequestAsk:
+		return "an answer: " + text.Line(q.Question)
+	case q.Kind == wire.RequestScope:
+		return "write access: " + strings.Join(q.Paths, ", ")
+	default:
+		return fmt.Sprintf("%s %s", q.Kind, q.Role+q.Task)
+	}
+}

@@ -1,0 +1,125 @@
+package request
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/plan"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
+)
+
+// Child is the task that an agent asks for.
+func Child(s *run.State, q *run.Request) spec.Task {
+	return spec.Task{
+		ID: childID(s, q), Title: q.Title, Role: q.Role, Brief: q.Brief, Files: q.Files,
+		IncludeContents: q.IncludeContents,
+	}
+}
+
+// maxParentID bounds how much of its parent's id a child has in its own, so that the deepest id is one too.
+const maxParentID = 20
+
+var (
+	// callPlace is the end of a request's id: the turn, and the call's place in it.
+	callPlace = regexp.MustCompile(`[0-9]+-[0-9]+$`)
+	// dashes in a row are kept for tasks that Divisi adds itself.
+	dashes = regexp.MustCompile(`--+`)
+)
+
+// childID names a child after its parent, its role and the call that asked for it, so that the same calls give the same ids
+// however they overtake each other.
+func childID(s *run.State, q *run.Request) string {
+	stem := strings.Join([]string{q.Of[:min(len(q.Of), maxParentID)], q.Role, callPlace.FindString(q.ID)}, "-")
+	stem = strings.Trim(dashes.ReplaceAllString(stem, "-"), "-_")
+	id := stem
+	for n := 2; s.Tasks[id] != nil || len(s.Shards[id]) > 0; n++ {
+		id = fmt.Sprintf("%s-%d", stem, n)
+	}
+	return id
+}
+
+// MayDelegate says why an agent may not have a task done that it asks for; "" when it may.
+func MayDelegate(s *run.State, q *run.Request) string {
+	parent := s.Tasks[q.Of]
+	if parent == nil {
+		return "only the agent of a task can delegate: who plans has dispatch, and a judge works alone"
+	}
+	if why := callable(s, parent, q.Role); why != "" {
+		return why
+	}
+	bounds := s.Spec.Project.Delegation.WithDefaults()
+	if parent.Depth+1 > bounds.Depth {
+		return fmt.Sprintf("%d agents stand above you already, and no more than %d may stand above another: do this yourself",
+			parent.Depth, bounds.Depth)
+	}
+	if n := atWorkFor(s, q); n >= bounds.FanOut {
+		return fmt.Sprintf("%d tasks are at work for you, and no more than %d may be: wait for one of them, then ask again",
+			n, bounds.FanOut)
+	}
+	if share, limited := Share(s, q); limited && share < schedule.LeastTokens && s.Spends(q.Role) {
+		advice := "do it yourself"
+		if unmade(s, q) > 1 {
+			advice = "ask for less at once, or " + advice
+		}
+		return fmt.Sprintf("of your limit in tokens, which what others do for you counts against, %d are left for this, and no "+
+			"agent comes to an end with fewer than %d: %s", share, schedule.LeastTokens, advice)
+	}
+	if role := s.Spec.Roles[q.Role]; role.ChangesFiles() {
+		return cmp.Or(unplanned(s, q.Files), mayWrite(s, parent, q.Files))
+	}
+	return ""
+}
+
+// atWorkFor counts the tasks that have not ended and for which the agent of a request waits.
+func atWorkFor(s *run.State, q *run.Request) int {
+	n := 0
+	for _, id := range s.Asked {
+		if other := s.Requests[id]; other.Agent() == q.Agent() && other.Child != "" && other.Answer == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// mayWrite says why a child that writes the files can never begin, or was never agreed to; "" when neither is so. Nobody who
+// waits gives up what he holds, so that what he holds is not for those that others wait for.
+func mayWrite(s *run.State, parent *run.Task, files []string) string {
+	if !s.Approval(parent) {
+		return "your plan only reads, and was shown to nobody: say in your findings what is to be changed"
+	}
+	for _, h := range schedule.Held(s) {
+		above := above(s, parent, h.Task)
+		if above && len(files) == 0 {
+			return "say which files it may change: " + h.Task + " holds its own while it waits"
+		}
+		at, meet := plan.Intersect(h.Files, files)
+		switch {
+		case !meet:
+		case h.Task == parent.Task.ID:
+			return fmt.Sprintf("%s is your own to write: change it yourself, or hand your whole task over with transfer", at)
+		case above || s.AgentWaits(h.Task):
+			return fmt.Sprintf("%s is held by %s, which waits itself: leave it out, or name it in deviations", at, h.Task)
+		}
+	}
+	return ""
+}
+
+// above reports whether a task is another one, or stands above it.
+func above(s *run.State, t *run.Task, id string) bool {
+	for ; t != nil; t = s.Tasks[t.Parent] {
+		if t.Task.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// ProblemText lists what is wrong with a plan that was made of a request, as the agent that asked knows its parts.
+func ProblemText(e *plan.Error) string {
+	return "nothing was given out; put right:\n- " +
+		strings.ReplaceAll(strings.ReplaceAll(e.Error(), "tasks[0].", ""), "\n", "\n- ")
+}

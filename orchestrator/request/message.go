@@ -1,0 +1,137 @@
+package request
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/genai"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// RefusedError says that a run cannot do what it was asked: the words say why, and what to do instead.
+type RefusedError struct{ Reason string }
+
+// Error says why.
+func (e *RefusedError) Error() string { return e.Reason }
+
+func Refusedf(format string, args ...any) error { return &RefusedError{fmt.Sprintf(format, args...)} }
+
+// maxMessage bounds a message to an agent, in bytes.
+const maxMessage = 32 << 10
+
+// Reachable says why nobody can be told anything, as a *RefusedError.
+func Reachable(s *run.State, task, text string) error {
+	switch {
+	case strings.TrimSpace(text) == "" || !utf8.ValidString(text):
+		return Refusedf("the message is empty, or no text")
+	case len(text) > maxMessage:
+		return Refusedf("the message has %d bytes, and at most %d are taken", len(text), maxMessage)
+	case s.Status.Ended() && s.Status != run.Stopped:
+		return Refusedf("run %s is over: %s", s.Spec.Run, s.Status)
+	case task == run.MasterTask && s.Spec.Plan != nil:
+		return Refusedf("run %s has a plan file and no master: name a task: divisi send %s/TASK", s.Spec.Run, s.Spec.Run)
+	case task != run.MasterTask && s.Tasks[task] == nil:
+		text := fmt.Sprintf("run %s has no task %q", s.Spec.Run, task)
+		if near := spec.Nearest(task, s.Order); near != "" {
+			text += fmt.Sprintf(" (did you mean %q?)", near)
+		}
+		return Refusedf("%s", text)
+	}
+	return nil
+}
+
+// DeliveryOf says in words when a task's agent is told a message, or why there is none that could be, as a *RefusedError.
+func DeliveryOf(s *run.State, id string) (string, error) {
+	if id == run.MasterTask {
+		return masterDelivery(s)
+	}
+	t := s.Tasks[id]
+	role := s.Spec.Roles[t.Task.Role]
+	switch {
+	case t.Ended():
+		return "", Refusedf("%s has ended and is %s: no agent works on it any more", id, t.State)
+	case !role.Runs(spec.ExecutorModel):
+		return "", Refusedf("%s is carried out by a command, which nobody can speak to", id)
+	case t.State == run.TaskRunning && spokenTo(s, t):
+		return wire.AgentID(id, t.Attempt) + " is told at its next turn", nil
+	case t.State == run.TaskPending:
+		return id + " is told when its next attempt begins", nil
+	default:
+		return fmt.Sprintf("%s is %s: if it comes back for another attempt, that one is told", id, t.State), nil
+	}
+}
+
+// spokenTo reports whether a model carries the task's newest attempt out.
+func spokenTo(s *run.State, t *run.Task) bool {
+	role := s.Spec.Roles[s.Works[t.Task.ID].RoleAt(t.Attempt)]
+	return run.WithExecutor(role, t.ExecutorAt(&role, t.Attempt)).Executor == spec.ExecutorModel
+}
+
+func masterDelivery(s *run.State) (string, error) {
+	w := s.Works[run.MasterTask]
+	switch why := s.MasterGaveUp(); {
+	case why != "":
+		return "", Refusedf("%s", why)
+	case s.MasterDone:
+		return "", Refusedf("the master has ended its work: nobody plans any more")
+	case w != nil && w.Outstanding():
+		return "the master is told at its next turn", nil
+	default:
+		return "the master is woken with it", nil
+	}
+}
+
+// Question is the oldest open question of a task's agent, or its tester's.
+func Question(s *run.State, task string) *run.Request {
+	for _, q := range s.OpenRequests() {
+		if q.Kind == wire.RequestAsk && q.AskedBy() == task {
+			return q
+		}
+	}
+	return nil
+}
+
+// Sent reports whether what the master sends is in the log and only the answer to it is not: the conductor before was lost
+// between the two. The same words can be sent twice, so that those that are answered are counted off.
+func Sent(s *run.State, q *run.Request) bool {
+	said := wire.MessageOf(&contextscope.Event{Author: q.Agent(), Content: genai.NewContentFromText(q.Text, genai.RoleUser)}).Text
+	n := 0
+	for _, m := range s.Messages {
+		if m.Task == q.Task && m.From == q.Agent() && m.Text == said {
+			n++
+		}
+	}
+	for _, id := range s.Asked {
+		had := s.Requests[id]
+		switch {
+		case had.Answer == nil:
+		case had.Kind == wire.RequestAsk && had.AskedBy() == q.Task && had.Answer.From == q.Agent() && had.Answer.Text == q.Text:
+			n++
+		case had.Kind == wire.RequestSend && had.Agent() == q.Agent() && had.Task == q.Task && had.Text == q.Text &&
+			had.Answer.Refused == "":
+			n--
+		}
+	}
+	return n > 0
+}
+
+// Undelivered are the messages that an attempt's agent is to have and does not have.
+func Undelivered(s *run.State, task string, attempt int) []*run.Message {
+	return slices.DeleteFunc(slices.Clone(s.Messages), func(m *run.Message) bool {
+		return m.Task != task || m.Pos <= messagesFrom(s, task, attempt) || m.ReachedAgent(wire.AgentID(task, attempt))
+	})
+}
+
+// messagesFrom is the position behind which the messages to an attempt begin. A master is told those before when it wakes.
+func messagesFrom(s *run.State, task string, attempt int) uint64 {
+	if task != run.MasterTask {
+		return 0
+	}
+	return s.CalledAt(attempt)
+}

@@ -1,0 +1,69 @@
+package request
+
+import (
+	"fmt"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/plan"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
+)
+
+// MayGrow says why a task's write set may not grow as its agent asks; "" when it may.
+func MayGrow(s *run.State, t *run.Task, q *run.Request) string {
+	if t == nil {
+		return "only the agent of a task can write, and so ask for more to write"
+	}
+	role := s.Spec.Roles[t.Task.Role]
+	if !role.ChangesFiles() {
+		return fmt.Sprintf("role %s writes nothing: say in your findings what is to be changed", role.Name)
+	}
+	if problems := pathProblems(q.Paths); problems != "" {
+		return problems
+	}
+	if why := unplanned(s, q.Paths); why != "" {
+		return why
+	}
+	for _, h := range schedule.Held(s) {
+		if at, meet := plan.Intersect(h.Files, q.Paths); meet && h.Task != t.Task.ID {
+			return fmt.Sprintf("%s is held by %s. Do not work around it: finish what you can, and say in deviations what is to "+
+				"be changed there, as a task to follow", at, h.Task)
+		}
+	}
+	// What an agent had others do and has not begun holds nothing yet, but somebody waits for it, perhaps who asks here: what it
+	// is to write would be held until that one ends, and that one waits.
+	for _, id := range s.Order {
+		child := s.Tasks[id]
+		if child.Parent == "" || child.Ended() || id == t.Task.ID {
+			continue
+		}
+		if at, meet := plan.Intersect(child.Task.Files, q.Paths); meet {
+			return fmt.Sprintf("%s is for %s to write, which an agent waits for. Leave it to that one, or say in deviations "+
+				"what is to be changed there", at, id)
+		}
+	}
+	return ""
+}
+
+// unplanned says which entry of a write set that an agent asks for is protected; "" for none. Only a person and the master give
+// protected paths away.
+func unplanned(s *run.State, files []string) string {
+	if locked := spec.Unlocks(files, s.Spec.Project.Protected); len(locked) > 0 {
+		return locked[0] + " is protected, and only a plan can give it to a task: name it in deviations"
+	}
+	return ""
+}
+
+// pathProblems says what is wrong with entries of a write set; "" for nothing.
+func pathProblems(paths []string) string {
+	if len(paths) == 0 {
+		return "no paths were named"
+	}
+	p := spec.Plan{Tasks: []spec.Task{{ID: "t", Role: "r", Brief: "b", Files: paths}}}
+	var lines []string
+	for _, problem := range p.Validate(spec.Env{Roles: map[string]spec.Role{"r": {Writes: true}}}) {
+		lines = append(lines, strings.ReplaceAll(problem.String(), "tasks[0].files", "paths"))
+	}
+	return strings.Join(lines, "\n")
+}

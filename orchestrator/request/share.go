@@ -1,0 +1,62 @@
+package request
+
+import (
+	"cmp"
+
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// Share is what a task that an agent asks for may use in all, where the agent has a limit. What it has left is divided evenly
+// between itself and the tasks of one turn, whichever of them is made first.
+func Share(s *run.State, q *run.Request) (tokens int, limited bool) {
+	left, limited := left(s, s.Tasks[q.Of])
+	return max(0, left) / (unmade(s, q) + 1), limited
+}
+
+// unmade counts the tasks that are asked for in the turn of a request and that nothing was made of yet, this one too; those that
+// take no model need no share.
+func unmade(s *run.State, q *run.Request) int {
+	n := 0
+	if a := s.Attempt(q.Of, q.Attempt); a != nil {
+		n = a.Delegates
+	}
+	for _, id := range s.Asked {
+		other := s.Requests[id]
+		made := other.Child != "" || other.Answer != nil
+		same := other.Kind == wire.RequestDelegate && other.Agent() == q.Agent() && turnOf(other) == turnOf(q)
+		if made && same && s.Spends(other.Role) {
+			n--
+		}
+	}
+	return max(1, n)
+}
+
+// left is how many tokens a task's newest attempt has left, where it has a limit: without what it has used, what others have
+// used for it, and what those may still use that are at work for it.
+func left(s *run.State, t *run.Task) (tokens int, limited bool) {
+	a := s.Attempt(t.Task.ID, t.Attempt)
+	if a == nil {
+		return 0, false
+	}
+	limit := cmp.Or(a.Tokens, t.Task.Limits.Tokens)
+	if limit == 0 {
+		return 0, false
+	}
+	left := limit - a.Usage.Total()
+	for _, id := range s.Asked {
+		if q := s.Requests[id]; q.Of == t.Task.ID && q.Attempt == t.Attempt && q.Child != "" {
+			left -= claim(s, q.Child)
+		}
+	}
+	return left, true
+}
+
+// claim is what a task has used, and while it has not ended what it was granted, where that is more.
+func claim(s *run.State, id string) int {
+	used, t := s.Account(id).Total(), s.Tasks[id]
+	if t.Ended() {
+		return used
+	}
+	return max(used, t.Grant)
+}

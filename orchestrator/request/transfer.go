@@ -1,0 +1,42 @@
+package request
+
+import (
+	"fmt"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+)
+
+// MayTransfer says why a task may not be handed over as its agent asks; "" when it may.
+func MayTransfer(s *run.State, q *run.Request) string {
+	t := s.Tasks[q.Of]
+	if t == nil {
+		return "only the agent of a task can hand it over"
+	}
+	if had := s.Transfer(t); had != nil && turnOf(had) == turnOf(q) { // it ends with the one that it was granted
+		return "your task goes to " + had.Role + " already"
+	}
+	if why := callable(s, t, q.Role); why != "" {
+		return why
+	}
+	from, to := s.Spec.Roles[t.Task.Role], s.Spec.Roles[q.Role]
+	switch {
+	case from.ChangesFiles() && !to.ChangesFiles():
+		return fmt.Sprintf("role %s writes nothing, and your task is one that writes", q.Role)
+	case !from.ChangesFiles() && to.ChangesFiles() && !s.Approval(t):
+		return "your plan only reads, and was shown to nobody: say in your findings what is to be changed"
+	case !from.ChangesFiles() && to.ChangesFiles() && t.Parent != "" && mayWrite(s, s.Tasks[t.Parent], t.Task.Files) != "":
+		return "your task names no files to write, and an agent above you holds its own while it waits: say in your findings " +
+			"what is to be changed"
+	case to.Executor == spec.ExecutorCommand && len(to.Command) == 0:
+		return fmt.Sprintf("role %s runs the command of its task, and yours has none", q.Role)
+	}
+	return ""
+}
+
+// turnOf is the turn of its agent in which a request was made.
+func turnOf(q *run.Request) string {
+	turn, _, _ := strings.Cut(callPlace.FindString(q.ID), "-")
+	return turn
+}

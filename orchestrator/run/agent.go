@@ -1,0 +1,158 @@
+package run
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+// delegations counts the calls of a turn that ask for a task which takes a model. A call without what the tool requires is
+// answered by the tool itself, and nothing comes of it.
+func (s *State) delegations(turn *contextscope.Event) int {
+	if turn.Content == nil {
+		return 0
+	}
+	n := 0
+	for _, p := range turn.Content.Parts {
+		if p == nil || p.FunctionCall == nil || p.FunctionCall.Name != spec.ToolDelegate {
+			continue
+		}
+		role, _ := p.FunctionCall.Args["role"].(string)
+		if brief, _ := p.FunctionCall.Args["brief"].(string); strings.TrimSpace(brief) != "" && s.Spends(role) {
+			n++
+		}
+	}
+	return n
+}
+
+// applyAgent folds an event that a worker wrote. An attempt that was never dispatched leaves no mark but its cost.
+func (s *State) applyAgent(e *contextscope.Event) error {
+	a := s.Attempt(e.Task, e.Attempt)
+	if a == nil {
+		a = &Attempt{}
+	}
+	switch e.Kind {
+	case contextscope.KindStarted:
+		return decode(e, func(_ *contextscope.Event, d wire.Started) {
+			a.Started, a.Delivery, a.Worker, a.Doing, a.Began = true, d.Delivery, d.Worker, "", e.Time.UnixMilli()
+			a.Stopped, a.StartedPos, a.Lacks = false, e.Pos, nil
+		})
+	case contextscope.KindTurn:
+		a.Turns++
+		a.Delegates = s.delegations(e)
+		if len(e.Data) == 0 {
+			return nil // nobody said which model it was
+		}
+		return decode(e, func(_ *contextscope.Event, d wire.Turn) { a.Model = d.Model })
+	case contextscope.KindUsage:
+		return decode(e, func(_ *contextscope.Event, d wire.Spent) {
+			a.Usage, s.Usage = a.Usage.Add(d.Usage), s.Usage.Add(d.Usage)
+			a.Calls = append(a.Calls, Call{Model: cmp.Or(d.Model, a.Model), Tier: d.Tier, Usage: d.Usage, Time: e.Time})
+		})
+	case contextscope.KindProgress:
+		return decode(e, func(_ *contextscope.Event, p wire.Progress) {
+			if a.Doing = p.Doing; p.Wait != nil && p.Wait.For == spec.WaitQuota {
+				s.Quotas[p.Wait.Model] = *p.Wait
+			}
+		})
+	case contextscope.KindRequest:
+		return decode(e, s.applyRequest)
+	case contextscope.KindSteering:
+		return decode(e, s.applyReceipt)
+	case contextscope.KindControl:
+		return decode(e, func(_ *contextscope.Event, d wire.Nudge) {
+			a.Stopped = a.Stopped || d.Reason == wire.ReasonStopped
+			if d.Reason == wire.ReasonMachine {
+				a.Lacks = &d
+			}
+		})
+	case contextscope.KindReceipt:
+		return decode(e, func(_ *contextscope.Event, r spec.Receipt) { a.Receipts = append(a.Receipts, r) })
+	case contextscope.KindResult:
+		return s.applyResult(e, a)
+	}
+	return nil
+}
+
+func (s *State) applyResult(e *contextscope.Event, a *Attempt) error {
+	var r spec.Result
+	if err := json.Unmarshal(e.Data, &r); err != nil {
+		return fmt.Errorf("decode a result: %w", err)
+	}
+	if a.Result != nil {
+		return nil
+	}
+	a.Result, a.ResultPos, a.Ended, a.Doing = &r, e.Pos, e.Time.UnixMilli(), ""
+	if r.Status == spec.StatusDone {
+		for _, rc := range r.Receipts {
+			s.prove(rc)
+		}
+	}
+	if id, ok := strings.CutSuffix(e.Task, VerifySuffix); ok {
+		if t := s.Tasks[id]; t != nil && e.Attempt == t.Verify {
+			t.VerifyR = &r
+		}
+		return nil
+	}
+	if t := s.Tasks[e.Task]; t != nil && e.Attempt >= t.Attempt {
+		t.Result = &r
+	}
+	return nil
+}
+
+// Settled returns the result of the work's newest attempt, or nil while it is outstanding.
+func (s *State) Settled(id string) *spec.Result {
+	w := s.Works[id]
+	if w == nil {
+		return nil
+	}
+	if a := w.Attempts[w.Last]; a != nil {
+		return a.Result
+	}
+	return nil
+}
+
+// AtWork counts the attempts that are on the queue or with a worker and do not wait for others; byRole has them by role.
+func (s *State) AtWork() (all int, byRole map[string]int) {
+	byRole = map[string]int{}
+	for _, w := range s.Works {
+		if w.Outstanding() && !w.Waits() {
+			all++
+			byRole[w.RoleAt(w.Last)]++
+		}
+	}
+	return all, byRole
+}
+
+// Waiting counts the attempts whose agents wait for others.
+func (s *State) Waiting() int {
+	n := 0
+	for _, w := range s.Works {
+		if w.Waits() {
+			n++
+		}
+	}
+	return n
+}
+
+// RoleAt is the role of one attempt of the work: a task can be handed over.
+func (w *Work) RoleAt(attempt int) string {
+	if a := w.Attempts[attempt]; a != nil && a.Role != "" {
+		return a.Role
+	}
+	return w.Role
+}
+
+// Counts returns how many tasks stand in each state.
+func (s *State) Counts() map[TaskState]int {
+	n := map[TaskState]int{}
+	for _, t := range s.Tasks {
+		n[t.State]++
+	}
+	return n
+}

@@ -1,0 +1,241 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"divisi/internal/spec"
+)
+
+// Status is where a run stands.
+type Status string
+
+// The states of a run. The last four are ends; stopped can be resumed.
+const (
+	Created   Status = "created"
+	Preflight Status = "preflight" // repository, setup, baseline
+	Planning  Status = "planning"  // the master surveys and plans; absent with a plan file
+	Running   Status = "running"   // tasks are dispatched, verified, landed
+	Final     Status = "final"     // final gates on the integration head
+	Done      Status = "done"      // every task done or landed, final gates no redder than the baseline
+	Parked    Status = "parked"    // ended with parked tasks or redder gates
+	Stopped   Status = "stopped"   // by a person, a signal or the budget; resume goes on
+	Cancelled Status = "cancelled" // by a person, for good
+)
+
+// TaskState is where a task stands.
+type TaskState string
+
+// The states of a task. done, landed, parked and cancelled are ends.
+const (
+	TaskPending   TaskState = "pending"   // waits for dependencies, its write set, or a cap
+	TaskRunning   TaskState = "running"   // an attempt is on the queue or with a worker
+	TaskVerifying TaskState = "verifying" // its patch is with a tester
+	TaskProven    TaskState = "proven"    // waits for the landing queue
+	// TaskUnverified is TaskProven in a run that proves nothing: the log and everything that shows it call it so.
+	TaskUnverified TaskState = "unverified"
+	TaskLanding    TaskState = "landing" // in the batch that is being tested
+	TaskDone       TaskState = "done"    // ended well without a patch
+	TaskLanded     TaskState = "landed"  // its commit is on the integration branch
+	TaskParked     TaskState = "parked"  // given up, with a reason; the run goes on
+	TaskCancelled  TaskState = "cancelled"
+)
+
+// Data is the data of a run event (contextscope.KindRun). Only what changed is set, except on the first one.
+type Data struct {
+	State  Status `json:"state,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Spec is set once, on the run's first event.
+	Spec *Spec `json:"spec,omitempty"`
+	// Baseline is set once, when preflight is over: one receipt a gate.
+	Baseline []spec.Receipt `json:"baseline,omitempty"`
+	// Unverified is set with the baseline, and at the end: why nothing that lands is proven; empty when it is.
+	Unverified string `json:"unverified,omitempty"`
+	// AllowUnverified is set when a resume allows to land what is not proven.
+	AllowUnverified bool `json:"allow_unverified,omitempty"`
+	// Final holds the final gates' receipts on the integration head.
+	Final []spec.Receipt `json:"final,omitempty"`
+	// Epoch counts the conductors that have held the run; each begins with an event that raises it.
+	Epoch int `json:"epoch,omitempty"`
+	// Approved is set when a person (or --yes) took the plan; Plans is how many of the run's plans are taken then, all so far
+	// where it is 0.
+	Approved bool `json:"approved,omitempty"`
+	Plans    int  `json:"plans,omitempty"`
+	// Budget is set when a resume changes it, in tokens.
+	Budget *int `json:"budget,omitempty"`
+	// Head is the integration head, and Ref the published ref, on the last event of a run.
+	Head string `json:"head,omitempty"`
+	Ref  string `json:"ref,omitempty"`
+	// Dispatch is set when the baseline or the final gates are put on the queue (tasks --baseline and --final).
+	Dispatch *Dispatch `json:"dispatch,omitempty"`
+	// Wait is set when the run begins to wait for a person, to what it waits for, and to "" when it no longer does.
+	Wait *string `json:"wait,omitempty"`
+	// Notices are things a person should know, e.g. that commands are not confined on this machine.
+	Notices []string `json:"notices,omitempty"`
+}
+
+// Spec is what a run was asked to do. It never changes.
+type Spec struct {
+	Run  string `json:"run"`
+	Goal string `json:"goal"`
+	// Repo is the top level of the user's checkout, Base the commit the run starts from, Branch its branch's name or empty.
+	Repo   string `json:"repo"`
+	Base   string `json:"base"`
+	Branch string `json:"branch,omitempty"`
+	// Submodules are the places of the repository's submodules, which no task may write.
+	Submodules []string `json:"submodules,omitempty"`
+	// Plan is the plan file's content; nil where a master plans.
+	Plan        *spec.Plan           `json:"plan,omitempty"`
+	Project     spec.Project         `json:"project"`
+	Roles       map[string]spec.Role `json:"roles"`
+	Parallel    int                  `json:"parallel"`
+	Budget      int                  `json:"budget,omitempty"`
+	AutoApprove bool                 `json:"auto_approve,omitempty"`
+	// AllowUnverified says that changes may land that no gate can prove.
+	AllowUnverified bool `json:"allow_unverified,omitempty"`
+	// Outputs is the directory with the whole output of gates and setup that failed; empty where the run keeps none.
+	Outputs string    `json:"outputs,omitempty"`
+	Created time.Time `json:"created"`
+}
+
+// ByFile is the author of a plan that came from a plan file.
+const ByFile = "file"
+
+// PlanData is the data of a plan event: an expansion that nothing expands again.
+type PlanData struct {
+	// By is ByFile, or the agent whose dispatch call, or request, this is.
+	By string `json:"by"`
+	// Request is the id of the request of which this one task was made; empty for plans.
+	Request        string      `json:"request,omitempty"`
+	DecisionRecord string      `json:"decision_record,omitempty"`
+	Tasks          []spec.Task `json:"tasks"`
+	// Slice is the object-store name of the dispatching agent's session up to the dispatch call; empty for none.
+	Slice string `json:"slice,omitempty"`
+	// Notes are what a person who approves the plan must know of it, such as protected files that shards leave out.
+	Notes []string `json:"notes,omitempty"`
+	// Overlaps are pairs of tasks whose write sets meet; they take turns.
+	Overlaps []Overlap `json:"overlaps,omitempty"`
+	// Ceiling is the most tokens that the tasks may use, all attempts counted; 0 when no model takes part.
+	Ceiling int `json:"ceiling,omitempty"`
+	// Grant is the most tokens that the one task of a request may use, with all its attempts and testers and what it has others
+	// do; 0 where the agent that asked has no limit.
+	Grant int `json:"grant,omitempty"`
+}
+
+// Overlap is two tasks that may write the same path.
+type Overlap struct {
+	A    string `json:"a"`
+	B    string `json:"b"`
+	Path string `json:"path"`
+}
+
+// TaskData is the data of a task event (contextscope.KindTask); the event's Task and Attempt say which.
+type TaskData struct {
+	State TaskState `json:"state"`
+	// Reason says why, in words, for pending (again), parked and cancelled.
+	Reason string `json:"reason,omitempty"`
+	// Dispatch is set with state running and verifying: the attempt that was put on the queue.
+	Dispatch *Dispatch `json:"dispatch,omitempty"`
+	// Fault is what the next attempt is told, with state pending (again) or parked.
+	Fault *spec.Fault `json:"fault,omitempty"`
+	// Role is set when the task was handed over, with state pending: the role of its attempts from now on.
+	Role string `json:"role,omitempty"`
+	// Again says that an attempt of the master counts for nothing, and is made anew.
+	Again bool `json:"again,omitempty"`
+}
+
+// Dispatch is one attempt put on the queue.
+type Dispatch struct {
+	// Task is the id on the queue: the task's own, or that of its tester, <task>--verify.
+	Task    string `json:"task"`
+	Attempt int    `json:"attempt"`
+	Role    string `json:"role"`
+	Head    string `json:"head"`
+	// Tokens is the attempt's limit where it is what is left of its task's grant; 0 where the task's limits say it.
+	Tokens int `json:"tokens,omitempty"`
+	// Assignment is the object-store name of the sealed assignment; empty in the logs of older versions.
+	Assignment string `json:"assignment,omitempty"`
+	// Gates are those of a batch; empty where the task says which.
+	Gates []string `json:"gates,omitempty"`
+}
+
+// The states of a batch.
+const (
+	LandingTesting = "testing" // its chain of commits is with a tester
+	LandingLanded  = "landed"  // the integration branch moved
+	LandingRed     = "red"     // its gates failed; run once more before anybody is blamed
+	LandingSplit   = "split"   // failed twice: its tasks go back, the next batches are smaller
+)
+
+// LandingData is the data of a landing event.
+type LandingData struct {
+	// Batch counts the run's batches from 1.
+	Batch int `json:"batch"`
+	// State is testing, landed, red or split.
+	State string `json:"state"`
+	// Old and Head are the integration commit before and after.
+	Old   string   `json:"old"`
+	Head  string   `json:"head"`
+	Tasks []Landed `json:"tasks"`
+	// Unverified is set with state landed: why what landed is not proven; empty when it is.
+	Unverified string `json:"unverified,omitempty"`
+	// Receipts are the batch's gates.
+	Receipts []spec.Receipt `json:"receipts,omitempty"`
+	// Dispatch is set with state testing: the tester's attempt on the queue (task --batch).
+	Dispatch *Dispatch `json:"dispatch,omitempty"`
+}
+
+// LandingOf reads the data of a landing event. A batch under test that was given to nobody is refused: no conductor writes one.
+func LandingOf(data json.RawMessage) (d LandingData, err error) {
+	if err := json.Unmarshal(data, &d); err != nil {
+		return d, fmt.Errorf("decode its data: %w", err)
+	}
+	if d.State == LandingTesting && d.Dispatch == nil {
+		return d, errors.New("a batch under test has no dispatch")
+	}
+	return d, nil
+}
+
+// Landed is one task's commit on the integration branch.
+type Landed struct {
+	Task    string `json:"task"`
+	Attempt int    `json:"attempt"`
+	Commit  string `json:"commit"`
+	Added   int    `json:"added,omitempty"`
+	Deleted int    `json:"deleted,omitempty"`
+	Files   int    `json:"files,omitempty"`
+}
+
+// Ended reports whether the run is over, for now or for good.
+func (s Status) Ended() bool {
+	switch s {
+	case Done, Parked, Stopped, Cancelled:
+		return true
+	default:
+		return false
+	}
+}
+
+// ClassSetup is the class of a fault of the project's setup command.
+const ClassSetup = "setup"
+
+// FaultOf returns a result's fault, made up from its status where it names none.
+func FaultOf(r *spec.Result) spec.Fault {
+	if r.Error != nil {
+		return *r.Error
+	}
+	return spec.Fault{Class: string(r.Status), Message: fmt.Sprintf("the attempt ended as %s and gave no reason", r.Status)}
+}
+
+// The classes of fault that the conductor itself decides on; see spec.Fault.
+const (
+	ClassConflict = "conflict"
+	ClassGate     = "gate"
+	ClassWriteSet = "write_set"
+	ClassBudget   = "budget"
+	ClassTooBig   = "too_big" // no request of its role can hold the task
+	ClassInput    = "input"   // its inputs lack what its role's instruction names
+	ClassAuth     = "model_auth"
+)

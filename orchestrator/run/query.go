@@ -1,0 +1,187 @@
+package run
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"divisi/internal/spec"
+)
+
+// Spends says whether a role uses a model, and with it tokens.
+func (s *State) Spends(role string) bool {
+	r := s.Spec.Roles[role]
+	return r.Runs(spec.ExecutorModel)
+}
+
+// Dispatcher is the task whose agent had a task dispatched; nil for the master's and those of a plan file. It is older than the
+// task.
+func (s *State) Dispatcher(t *Task) *Task {
+	task, _, ok := SplitAgent(s.Plans[t.Plan].By)
+	up := s.Tasks[task]
+	if !ok || up == nil || up.Plan >= t.Plan {
+		return nil
+	}
+	return up
+}
+
+// PlannedTasks are all of the run's, in plan order.
+func (s *State) PlannedTasks() []spec.Task {
+	out := make([]spec.Task, 0, len(s.Order))
+	for _, id := range s.Order {
+		out = append(out, s.Tasks[id].Task)
+	}
+	return out
+}
+
+// RolesAbove are the roles that stand above what the agent of a task asks for, the outermost first: its own, those that gave the
+// task to it, and those of the agents that had asked for it.
+func (s *State) RolesAbove(t *Task) []string {
+	var roles []string
+	for up := t; up != nil; up = s.Tasks[up.Parent] {
+		roles = append(roles, up.Task.Role)
+		for _, h := range slices.Backward(up.Handovers) {
+			roles = append(roles, h.Role)
+		}
+	}
+	slices.Reverse(roles)
+	return roles
+}
+
+// PlannedNothing reports whether the master came to its end without a single task.
+func (s *State) PlannedNothing() bool { return s.Spec.Plan == nil && s.MasterDone && len(s.Order) == 0 }
+
+// ReasonHalt begins the reason of a run that waits for its machine.
+const ReasonHalt = "paused: "
+
+// Halted reports whether a run waits for its machine.
+func (s *State) Halted() bool { return !s.Status.Ended() && strings.HasPrefix(s.Reason, ReasonHalt) }
+
+// PlanToApprove is the index of the oldest plan that writes and that nobody has taken; -1 when there is none.
+func (s *State) PlanToApprove() int {
+	for i := s.Approved; i < len(s.Plans) && !s.Spec.AutoApprove; i++ {
+		if p := &s.Plans[i]; p.By != ByFile && p.Request == "" && s.PlanWrites(i) {
+			return i
+		}
+	}
+	return -1
+}
+
+// UsedUp are the quotas that are used up at a time, by model.
+func (s *State) UsedUp(now time.Time) []spec.Wait {
+	var list []spec.Wait
+	for _, name := range slices.Sorted(maps.Keys(s.Quotas)) {
+		if w := s.Quotas[name]; w.Until.After(now) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// AgentWaits reports whether the agent of a task waits for others.
+func (s *State) AgentWaits(id string) bool {
+	w := s.Works[id]
+	return w != nil && w.Waits()
+}
+
+// Approval reports whether somebody took the task's plan; what an agent asked for is as good as its own task.
+func (s *State) Approval(t *Task) bool {
+	for t.Parent != "" {
+		t = s.Tasks[t.Parent]
+	}
+	return s.Approved > t.Plan || s.Spec.AutoApprove || s.Plans[t.Plan].By == ByFile
+}
+
+// PlanWrites reports whether any task of the plan with the given index changes files.
+func (s *State) PlanWrites(plan int) bool {
+	return slices.ContainsFunc(s.Plans[plan].Tasks, func(t spec.Task) bool {
+		role := s.Spec.Roles[t.Role]
+		return role.ChangesFiles()
+	})
+}
+
+// Members are the tasks that a reference stands for: the task itself, or the shards of a template.
+func (s *State) Members(ref string) []string {
+	if s.Tasks[ref] != nil {
+		return []string{ref}
+	}
+	return s.Shards[ref]
+}
+
+// Quiet reports whether every task has ended and nothing is on the queue.
+func (s *State) Quiet() bool {
+	all, _ := s.AtWork()
+	return all+s.Waiting() == 0 && s.TasksEnded()
+}
+
+func (s *State) TasksEnded() bool {
+	for _, t := range s.Tasks {
+		if !t.Ended() {
+			return false
+		}
+	}
+	return true
+}
+
+// NothingGivenUp reports whether no planned task was given up. What became of a task that an agent had asked for is that agent's to
+// tell.
+func (s *State) NothingGivenUp() bool {
+	for _, t := range s.Tasks {
+		if t.Parent == "" && (t.State == TaskParked || t.State == TaskCancelled) {
+			return false
+		}
+	}
+	return true
+}
+
+// ReasonBudget is why a run that has spent its budget stops.
+const ReasonBudget = "the budget is spent"
+
+// NeedsModel reports whether what is left to do may cost tokens.
+func (s *State) NeedsModel() bool {
+	if s.Spec.Plan == nil && !s.MasterDone {
+		return true
+	}
+	for _, t := range s.Tasks {
+		roles := []spec.Role{s.Spec.Roles[t.Task.Role], s.Spec.Roles[t.Task.Verify]}
+		if !t.Ended() && slices.ContainsFunc(roles, func(r spec.Role) bool {
+			return r.Runs(spec.ExecutorModel)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// StoppedByBudget reports whether a stopped run may go on only with a larger budget.
+func (s *State) StoppedByBudget() bool {
+	return s.Status == Stopped && strings.HasPrefix(s.Reason, ReasonBudget)
+}
+
+// CalledAt is where in the log an attempt of the master was dispatched; 0 for none.
+func (s *State) CalledAt(attempt int) uint64 {
+	if w := s.Works[MasterTask]; w != nil && w.Attempts[attempt] != nil {
+		return w.Attempts[attempt].Pos
+	}
+	return 0
+}
+
+const (
+	// maxMasterFails bounds the master's failures in a row, maxWakes its turns in a row in which it tells nobody anything.
+	maxMasterFails = 3
+	MaxWakes       = 50
+)
+
+// MasterGaveUp says why the master is not woken again; "" while it may be.
+func (s *State) MasterGaveUp() string {
+	switch {
+	case s.MasterFails >= maxMasterFails:
+		return "the master failed: " + s.MasterFault.Message
+	case s.MasterTurns >= MaxWakes && !s.MasterDone:
+		return fmt.Sprintf("the master was woken %d times without coming to an end", MaxWakes)
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,191 @@
+package run
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+func SplitAgent(agent string) (task string, attempt int, ok bool) {
+	task, n, found := strings.Cut(agent, "/")
+	attempt, err := strconv.Atoi(n)
+	return task, attempt, found && err == nil
+}
+
+// Request is what an agent asked for, and what became of it.
+type Request struct {
+	wire.Request
+
+	// Of is the task, or its tester, whose agent asks, Attempt which one. Pos and Seq say where: in the log, and in its session.
+	Of      string
+	Attempt int
+	Pos     uint64
+	Seq     int
+	// Child is the task that was made of it; "" for none.
+	Child string
+	// Answer is nil while the request is open.
+	Answer *wire.Answer
+}
+
+// Agent is who asks.
+func (q *Request) Agent() string { return wire.AgentID(q.Of, q.Attempt) }
+
+// AskedBy is the task whose agent, or whose tester's agent, asks.
+func (q *Request) AskedBy() string { return strings.TrimSuffix(q.Of, VerifySuffix) }
+
+// Message is a message that a task's agents are told, or the master's.
+type Message struct {
+	wire.Control
+
+	Pos uint64
+	// Receipts are the agents that have it, in the order of the log.
+	Receipts []Receipt
+}
+
+// Receipt says before which of its turns an agent was told a message.
+type Receipt struct {
+	Agent string `json:"agent"`
+	Turn  int    `json:"turn"`
+}
+
+func (s *State) applyRequest(e *contextscope.Event, d wire.Request) {
+	a := s.Attempt(e.Task, e.Attempt)
+	if a == nil || d.ID == "" || s.Requests[d.ID] != nil {
+		return
+	}
+	s.Requests[d.ID] = &Request{Request: d, Of: e.Task, Attempt: e.Attempt, Pos: e.Pos, Seq: e.Seq}
+	s.Asked = append(s.Asked, d.ID)
+	a.Open++
+}
+
+// applyAnswer folds what became of a request. A write set grows here and nowhere else.
+func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
+	q := s.Requests[d.Request]
+	if q == nil || q.Answer != nil {
+		return
+	}
+	q.Answer = &d
+	if a := s.Attempt(q.Of, q.Attempt); a != nil {
+		a.Open--
+	}
+	if q.Kind == wire.RequestSend && d.Refused == "" {
+		s.MasterTurns = 0 // only the master sends; agents may ask it as often as they like
+	}
+	if t := s.Tasks[q.Of]; t != nil && len(d.Granted) > 0 {
+		t.Task.Files = slices.Concat(t.Task.Files, d.Granted)
+	}
+}
+
+// applyChild folds the plan that was made of a request: one task, whose parent is the one whose agent asked.
+func (s *State) applyChild(d PlanData) {
+	q := s.Requests[d.Request]
+	if q == nil || len(d.Tasks) == 0 {
+		return
+	}
+	q.Child = d.Tasks[0].ID
+	t, parent := s.Tasks[q.Child], s.Tasks[q.Of]
+	if parent != nil {
+		t.Parent, t.Depth, t.Grant = q.Of, parent.Depth+1, d.Grant
+	}
+}
+
+// applyMessage folds what a task's agents are told. A user event of an agent is what it was woken with.
+func (s *State) applyMessage(e *contextscope.Event) {
+	if e.Agent == "" {
+		s.Messages = append(s.Messages, &Message{Control: wire.MessageOf(e), Pos: e.Pos})
+	}
+}
+
+// applyReceipt folds that an agent was told a message, before its next turn.
+func (s *State) applyReceipt(e *contextscope.Event, d wire.Steered) {
+	for _, m := range s.Messages {
+		if m.ID == d.ID && m.Task == e.Task {
+			turns := 0
+			if a := s.Attempt(e.Task, e.Attempt); a != nil {
+				turns = a.Turns
+			}
+			m.Receipts = append(m.Receipts, Receipt{Agent: e.Agent, Turn: turns + 1})
+		}
+	}
+}
+
+// ReachedAgent reports whether an agent has a message.
+func (m *Message) ReachedAgent(agent string) bool {
+	return slices.ContainsFunc(m.Receipts, func(r Receipt) bool { return r.Agent == agent })
+}
+
+// handedOver folds that the newest attempt gave its task to another role. Limits and command are those of the role that it has
+// now, where that names some.
+func (s *State) handedOver(t *Task, role string) {
+	h := Handover{Attempt: t.Attempt, Role: t.Task.Role}
+	if q := s.Transfer(t); q != nil {
+		h.Brief = q.Brief
+	}
+	if t.Result != nil {
+		h.Patch = t.Result.Patch
+	}
+	t.Handovers = append(t.Handovers, h)
+	r := s.Spec.Roles[role]
+	t.Task.Role, t.Task.Command, t.Task.Limits = role, r.Command, r.Limits.Or(t.Task.Limits)
+}
+
+// Transfer is the request with which the agent of a task's newest attempt handed it over; nil when it did not.
+func (s *State) Transfer(t *Task) *Request {
+	for _, id := range slices.Backward(s.Asked) {
+		q := s.Requests[id]
+		mine := q.Of == t.Task.ID && q.Attempt == t.Attempt
+		if mine && q.Kind == wire.RequestTransfer && q.Answer != nil && q.Answer.Refused == "" {
+			return q
+		}
+	}
+	return nil
+}
+
+// Alive reports whether somebody still waits for the answer to an open request.
+func (s *State) Alive(q *Request) bool {
+	w := s.Works[q.Of]
+	if q.Answer != nil || w == nil || w.Last != q.Attempt || !w.Outstanding() {
+		return false
+	}
+	t := s.Tasks[q.AskedBy()]
+	return t == nil || !t.Ended()
+}
+
+// OpenRequests lists the requests that somebody waits with, oldest first.
+func (s *State) OpenRequests() []*Request {
+	var out []*Request
+	for _, id := range s.Asked {
+		if q := s.Requests[id]; s.Alive(q) {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// Account is what a task has used: its attempts, its testers, and what all of them had others do.
+func (s *State) Account(id string) spec.Usage {
+	var sum spec.Usage
+	for _, of := range []string{id, id + VerifySuffix} {
+		if w := s.Works[of]; w != nil {
+			for _, a := range w.Attempts {
+				sum = sum.Add(a.Usage)
+			}
+		}
+	}
+	return sum.Add(s.Delegated(id, 0))
+}
+
+// Delegated is what an attempt of a task had others use for it; attempt 0 means all attempts.
+func (s *State) Delegated(id string, attempt int) spec.Usage {
+	var sum spec.Usage
+	for _, asked := range s.Asked {
+		if q := s.Requests[asked]; q.Of == id && q.Child != "" && (attempt == 0 || q.Attempt == attempt) {
+			sum = sum.Add(s.Account(q.Child))
+		}
+	}
+	return sum
+}

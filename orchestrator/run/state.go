@@ -1,0 +1,353 @@
+package run
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+// The conductor's own tasks. A plan's ids cannot contain two dashes in a row.
+const (
+	BaselineTask = "--baseline"
+	FinalTask    = "--final"
+	BatchTask    = "--batch"
+	VerifySuffix = "--verify"
+	// MasterTask is the id of the task whose attempts are the master's turns at the plan.
+	MasterTask = "master"
+)
+
+// State is a run, folded from its log. Apply is its only writer; it does no I/O and reads no clock.
+type State struct {
+	Spec   Spec
+	Status Status
+	Reason string
+	Epoch  int
+	// Wait is what the run waits for a person to do.
+	Wait Wait
+	// Unread says which events of a conductor could not be read: nobody may act on the state then, and anybody look at it.
+	Unread []string
+	// Began is the position of the event with which the present conductor took over.
+	Began    uint64
+	Notices  []string
+	Baseline map[string]spec.Receipt
+	Final    []spec.Receipt
+	// Head is the integration commit; Proved maps a tree to the receipts of all the gates that ran on it.
+	Head   string
+	Proved map[string][]spec.Receipt
+	Ref    string
+	// Published is the commit that Ref was put at.
+	Published string
+	Plans     []PlanData
+	// Approved counts the plans that a person, or --yes, took.
+	Approved int
+	Tasks    map[string]*Task
+	Order    []string
+	// Shards are the tasks that each template was expanded to, in plan order: a task that names the template means them all.
+	Shards map[string][]string
+	// Works are the attempts of everything that was ever on the queue, by queue id.
+	Works map[string]*Work
+	Batch *Batch
+	// Batches counts the batches so far; BatchLimit is how many tasks the next one may hold.
+	Batches    int
+	BatchLimit int
+	Budget     int
+	Usage      spec.Usage
+	// Quotas are the newest quotas that were used up, by model; one whose time has come is free again.
+	Quotas map[string]spec.Wait
+	// Woken counts the results of the master that have been acted upon; MasterDone says that it has nothing left to do;
+	// MasterFails counts its failures in a row, MasterFault is the newest.
+	// MasterAgain says that its newest turn was broken off by what was not its fault. MasterTurns counts its turns since it
+	// last told an agent something.
+	Woken       int
+	MasterTurns int
+	MasterDone  bool
+	MasterAgain bool
+	MasterFails int
+	MasterFault spec.Fault
+	// Requests are what agents asked for, by id, and Asked their ids in the order of the log; Messages what tasks were told.
+	Requests map[string]*Request
+	Asked    []string
+	Messages []*Message
+	// ConductorPos is the position of the newest event by a conductor, Pos that of the newest event of all.
+	ConductorPos uint64
+	Pos          uint64
+}
+
+// maxBatch bounds a batch: at one bad change in a hundred, batches of about half that many cost least to bisect.
+const maxBatch = 64
+
+// NewState returns the state of a run of which nothing is known yet.
+func NewState() *State {
+	return &State{
+		Tasks: map[string]*Task{}, Shards: map[string][]string{}, Works: map[string]*Work{},
+		Requests: map[string]*Request{}, Quotas: map[string]spec.Wait{},
+		Baseline: map[string]spec.Receipt{},
+		Proved:   map[string][]spec.Receipt{}, BatchLimit: maxBatch,
+	}
+}
+
+// Apply folds one event in. An event that it cannot read is an error that names it; the state is then unchanged.
+func (s *State) Apply(e *contextscope.Event) error {
+	if err := s.apply(e); err != nil {
+		return fmt.Errorf("event %s at %d (%s): %w", e.ID, e.Pos, e.Kind, err)
+	}
+	s.Pos = max(s.Pos, e.Pos)
+	if e.Agent == "" {
+		s.ConductorPos = max(s.ConductorPos, e.Pos)
+	}
+	return nil
+}
+
+func (s *State) apply(e *contextscope.Event) error {
+	switch e.Kind {
+	case contextscope.KindRun:
+		return decode(e, s.applyRun)
+	case contextscope.KindPlan:
+		return decode(e, s.applyPlan)
+	case contextscope.KindTask:
+		return decode(e, func(_ *contextscope.Event, d TaskData) { s.applyTask(e, d) })
+	case contextscope.KindLanding:
+		d, err := LandingOf(e.Data)
+		if err == nil {
+			s.applyLanding(e, d)
+		}
+		return err
+	case contextscope.KindAnswer:
+		return decode(e, s.applyAnswer)
+	case contextscope.KindUnreadable:
+		return decode(e, s.applyUnreadable)
+	case contextscope.KindUser:
+		s.applyMessage(e)
+		return nil
+	default:
+		return s.applyAgent(e)
+	}
+}
+
+func decode[T any](e *contextscope.Event, apply func(*contextscope.Event, T)) error {
+	var d T
+	if err := json.Unmarshal(e.Data, &d); err != nil {
+		return fmt.Errorf("decode its data: %w", err)
+	}
+	apply(e, d)
+	return nil
+}
+
+func (s *State) applyRun(e *contextscope.Event, d Data) {
+	if d.Spec != nil {
+		s.Spec, s.Head, s.Budget = *d.Spec, d.Spec.Base, d.Spec.Budget
+	}
+	if d.State != "" {
+		s.Status, s.Reason = d.State, d.Reason
+	}
+	if d.Wait != nil {
+		s.Wait.Set(*d.Wait, e.Time)
+	} else if s.Status.Ended() {
+		s.Wait.Set("", e.Time)
+	}
+	s.Spec.AllowUnverified = s.Spec.AllowUnverified || d.AllowUnverified
+	if d.Epoch > 0 {
+		s.Epoch, s.Began = d.Epoch, e.Pos
+	}
+	if d.Baseline != nil {
+		for _, r := range d.Baseline {
+			s.Baseline[r.Gate] = r
+		}
+	}
+	if d.Final != nil {
+		s.Final = d.Final
+	}
+	if d.Approved {
+		s.Approved = cmp.Or(d.Plans, len(s.Plans))
+	}
+	if d.Budget != nil {
+		s.Budget = *d.Budget
+	}
+	if d.Ref != "" {
+		s.Ref, s.Published = d.Ref, cmp.Or(d.Head, s.Head)
+	}
+	s.Notices = append(s.Notices, d.Notices...)
+	s.dispatched(e, d.Dispatch)
+}
+
+func (s *State) applyUnreadable(e *contextscope.Event, d wire.Unreadable) {
+	s.Notices = append(s.Notices, d.Reason)
+	if e.Agent == "" {
+		s.Unread = append(s.Unread, d.Reason)
+	}
+}
+
+func (s *State) applyPlan(_ *contextscope.Event, d PlanData) {
+	s.Plans = append(s.Plans, d)
+	for _, t := range d.Tasks {
+		if _, twice := s.Tasks[t.ID]; twice {
+			continue
+		}
+		s.Tasks[t.ID] = &Task{Task: t, Plan: len(s.Plans) - 1, State: TaskPending, After: t.Dependencies()}
+		s.Order = append(s.Order, t.ID)
+		if t.ShardOf != "" {
+			s.Shards[t.ShardOf] = append(s.Shards[t.ShardOf], t.ID)
+		}
+	}
+	if d.Request != "" {
+		s.applyChild(d)
+		return
+	}
+	if d.By != ByFile {
+		s.Woken++
+		s.MasterTurns++
+		s.MasterFails, s.MasterDone = 0, false
+	}
+}
+
+func (s *State) applyTask(e *contextscope.Event, d TaskData) {
+	s.dispatched(e, d.Dispatch)
+	t := s.Tasks[e.Task]
+	if t == nil {
+		s.applyMaster(e, d)
+		return
+	}
+	t.State, t.Reason = d.State, d.Reason
+	if d.State == TaskUnverified {
+		t.State = TaskProven
+	}
+	s.ended(t, e.Pos)
+	switch {
+	case d.Role != "":
+		s.handedOver(t, d.Role)
+	case d.State == TaskCancelled:
+		s.void(e.Task)
+		s.void(e.Task + VerifySuffix)
+	case d.State == TaskVerifying && d.Dispatch != nil:
+		t.Verify = d.Dispatch.Attempt
+	case d.State == TaskRunning && d.Dispatch != nil:
+		t.Attempt = d.Dispatch.Attempt
+	}
+	if d.Fault != nil {
+		t.Faults = append(t.Faults, s.faultOf(t, *d.Fault))
+	}
+}
+
+// applyMaster folds what the conductor made of a master's result: nothing more to do, a failure, or a wait.
+func (s *State) applyMaster(e *contextscope.Event, d TaskData) {
+	if e.Task != MasterTask || d.Dispatch != nil {
+		return
+	}
+	s.Woken++
+	s.MasterDone, s.MasterAgain = d.State == TaskDone, d.Again
+	if !d.Again {
+		s.MasterTurns++
+	}
+	if d.Fault == nil {
+		s.MasterFails = 0
+		return
+	}
+	s.MasterFails++
+	s.MasterFault = *d.Fault
+}
+
+func (s *State) faultOf(t *Task, f spec.Fault) AttemptFault {
+	a := AttemptFault{Attempt: t.Attempt, Fault: f}
+	if t.Result != nil && t.Result.Attempt == t.Attempt {
+		a.Patch, a.Summary = t.Result.Patch, t.Result.Handoff.Summary
+	}
+	return a
+}
+
+// ended notes where a task came to its end.
+func (s *State) ended(t *Task, pos uint64) {
+	if t.Ended() && t.EndedPos == 0 {
+		t.EndedPos = pos
+	}
+}
+
+// void says that nothing is expected of a work's newest attempt any more.
+func (s *State) void(id string) {
+	if w := s.Works[id]; w != nil && w.Attempts[w.Last] != nil {
+		w.Attempts[w.Last].Void = true
+	}
+}
+
+func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
+	s.dispatched(e, d.Dispatch)
+	s.Batches = max(s.Batches, d.Batch)
+	switch d.State {
+	case LandingTesting:
+		b := &Batch{Number: d.Batch, Old: d.Old, Head: d.Head, Tasks: d.Tasks, Tries: 1, Attempt: d.Dispatch.Attempt}
+		if s.Batch != nil && s.Batch.Number == d.Batch {
+			b.Tries = s.Batch.Tries + 1
+		}
+		s.Batch = b
+		s.setTasks(d.Tasks, TaskLanding)
+	case LandingLanded:
+		s.Head, s.Batch = d.Head, nil
+		s.BatchLimit = min(maxBatch, s.BatchLimit*2)
+		s.land(d, e.Pos)
+	case LandingSplit:
+		s.Batch = nil
+		s.BatchLimit = max(1, len(d.Tasks)/2)
+		s.setTasks(d.Tasks, TaskProven)
+	}
+}
+
+func (s *State) setTasks(tasks []Landed, to TaskState) {
+	for _, l := range tasks {
+		if t := s.Tasks[l.Task]; t != nil {
+			t.State = to
+		}
+	}
+}
+
+func (s *State) land(d LandingData, pos uint64) {
+	for _, l := range d.Tasks {
+		if t := s.Tasks[l.Task]; t != nil {
+			t.State, t.Commit, t.Landed = TaskLanded, l.Commit, l
+			s.ended(t, pos)
+		}
+	}
+	for _, r := range d.Receipts {
+		s.prove(r)
+	}
+}
+
+// prove keeps a gate's receipt under the tree that it ran on, so that nothing is proven twice.
+func (s *State) prove(r spec.Receipt) {
+	for _, had := range s.Proved[r.Tree] {
+		if had.Gate == r.Gate {
+			return
+		}
+	}
+	s.Proved[r.Tree] = append(s.Proved[r.Tree], r)
+}
+
+func (s *State) dispatched(e *contextscope.Event, d *Dispatch) {
+	if d == nil {
+		return
+	}
+	w := s.Works[d.Task]
+	if w == nil {
+		w = &Work{ID: d.Task, Role: d.Role, Attempts: map[int]*Attempt{}}
+		s.Works[d.Task] = w
+	}
+	w.Last = max(w.Last, d.Attempt)
+	if a := s.Attempt(d.Task, d.Attempt); a != nil {
+		a.Role, a.Head, a.Epoch, a.Dispatched, a.Pos = d.Role, d.Head, s.Epoch, e.Time.UnixMilli(), e.Pos
+		a.Tokens, a.Assignment = d.Tokens, d.Assignment
+	}
+}
+
+// Attempt returns the view of an attempt of something that was dispatched, made on demand; nil for anything else.
+func (s *State) Attempt(id string, n int) *Attempt {
+	w := s.Works[id]
+	if w == nil || n < 1 {
+		return nil
+	}
+	if w.Attempts[n] == nil {
+		w.Attempts[n] = &Attempt{Attempt: n}
+	}
+	return w.Attempts[n]
+}

@@ -1,0 +1,160 @@
+package run
+
+import (
+	"slices"
+	"time"
+
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+// Task is where one task of the plan stands.
+type Task struct {
+	Task  spec.Task
+	Plan  int
+	State TaskState
+	// Reason and Faults say why it is where it is; Faults are the failed attempts' ends, oldest first.
+	Reason string
+	Faults []AttemptFault
+	// Attempt is the newest attempt's number; Verify that of the newest attempt of its tester.
+	Attempt int
+	Verify  int
+	// Result is the newest attempt's accepted result, Commit its commit on the integration branch.
+	Result  *spec.Result
+	Commit  string
+	Landed  Landed
+	VerifyR *spec.Result
+	// Parent is the task whose agent asked for this one, and Depth how many agents stand above; "" and 0 for planned ones.
+	Parent string
+	Depth  int
+	// Grant is the most tokens that all of it may use, as its parent's limit allows; 0 for no such bound.
+	Grant int
+	// Handovers are the times that its agent gave it to another role, oldest first.
+	Handovers []Handover
+	// EndedPos is where in the log it ended; 0 while it has not.
+	EndedPos uint64
+	// after are the tasks and templates that must be over before this one starts.
+	After []string
+}
+
+// Handover is an attempt that gave its task to another role.
+type Handover struct {
+	Attempt int
+	// Role is that of the attempt; Brief what it left to the next one, Patch its work.
+	Role  string
+	Brief string
+	Patch *spec.Patch
+}
+
+// AttemptFault is how one attempt failed.
+type AttemptFault struct {
+	Attempt int
+	Fault   spec.Fault
+	Patch   *spec.Patch
+	Summary string
+}
+
+// Work is something on the queue: a task, its tester, a batch, the baseline or the final gates.
+type Work struct {
+	ID       string
+	Role     string
+	Attempts map[int]*Attempt
+	Last     int
+}
+
+// Attempt is one attempt as the log tells it.
+type Attempt struct {
+	Attempt int
+	Role    string
+	// Pos is where in the log it was dispatched, StartedPos where its newest delivery began.
+	Pos, StartedPos uint64
+	// Open counts its requests without an answer. Stopped says that its agent stopped at a turn boundary, Void that its task was
+	// cancelled under it.
+	Open          int
+	Stopped, Void bool
+	// Lacks reports what the machine lacked when its newest delivery was interrupted; nil for nothing.
+	Lacks *wire.Nudge
+	// Delegates counts the tasks with a model that its newest turn asks for. Tokens is its limit where its task has a grant; 0
+	// for none.
+	Delegates, Tokens int
+	// Epoch is that of the conductor that dispatched it.
+	Epoch int
+	Head  string
+	// Assignment is the object that holds what it was given; empty where an older version dispatched it.
+	Assignment string
+	Delivery   int
+	Started    bool
+	Worker     string
+	Doing      string
+	Usage      spec.Usage
+	// Model gave the newest answer. Calls are the paid model calls, oldest first.
+	Model  string
+	Calls  []Call
+	Turns  int
+	Result *spec.Result
+	// ResultPos is the result's position in the log.
+	ResultPos uint64
+	Receipts  []spec.Receipt
+	// Dispatched and Ended are unix milliseconds, for reports; 0 when unknown.
+	Dispatched, Began, Ended int64
+}
+
+// Call is what one usage event of an attempt reported.
+type Call struct {
+	Model, Tier string
+	Usage       spec.Usage
+	Time        time.Time
+}
+
+// Batch is the batch that is being tested.
+type Batch struct {
+	Number  int
+	Old     string
+	Head    string
+	Tasks   []Landed
+	Tries   int
+	Attempt int
+}
+
+// Outstanding reports whether an attempt of the work is on the queue or with a worker.
+func (w *Work) Outstanding() bool {
+	a := w.Attempts[w.Last]
+	return a != nil && a.Result == nil && !a.Void
+}
+
+// Redispatch is the newest attempt as it was dispatched.
+func (w *Work) Redispatch() Dispatch {
+	a := w.Attempts[w.Last]
+	return Dispatch{
+		Task: w.ID, Attempt: w.Last, Role: w.RoleAt(w.Last), Head: a.Head, Tokens: a.Tokens, Assignment: a.Assignment,
+	}
+}
+
+// Waits reports whether all that the work's agent does is wait for others.
+func (w *Work) Waits() bool { return w.Outstanding() && w.Attempts[w.Last].Open > 0 }
+
+// Ended reports whether a task will not change any more.
+func (t *Task) Ended() bool {
+	switch t.State {
+	case TaskDone, TaskLanded, TaskParked, TaskCancelled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Untried reports whether no attempt after a handover has failed. One that was broken off by what was not its fault, such as a
+// spent budget or a refused key, is made anew from the same work.
+func (t *Task) Untried(h *Handover) bool {
+	return !slices.ContainsFunc(t.Faults, func(f AttemptFault) bool { return f.Attempt > h.Attempt })
+}
+
+// LastHandover is the newest one before an attempt; nil for none.
+func (t *Task) LastHandover(attempt int) *Handover {
+	for i := len(t.Handovers) - 1; i >= 0; i-- {
+		if t.Handovers[i].Attempt < attempt {
+			return &t.Handovers[i]
+		}
+	}
+	return nil
+}

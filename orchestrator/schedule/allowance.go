@@ -1,0 +1,31 @@
+package schedule
+
+import (
+	"cmp"
+	"fmt"
+
+	"divisi/orchestrator/run"
+)
+
+// LeastTokens is the smallest share of a limit with which a task is begun: with less no agent comes to an end.
+const LeastTokens = 4096
+
+// Allowance is the limit in tokens of a task's next attempt where the task has a grant; 0 where it has none. What the attempts
+// before have used is gone: a limit that each had anew would be no bound.
+func Allowance(s *run.State, t *run.Task) int {
+	if t.Grant == 0 {
+		return 0
+	}
+	left := max(1, t.Grant-s.Account(t.Task.ID).Total())
+	return min(left, cmp.Or(t.Task.Limits.Tokens, left))
+}
+
+// UsedUp says why a task gets no other attempt: too little is left of what it was granted. "" while there is enough.
+func UsedUp(s *run.State, t *run.Task) string {
+	left := t.Grant - s.Account(t.Task.ID).Total()
+	if t.Grant == 0 || t.Attempt == 0 || left >= LeastTokens {
+		return ""
+	}
+	return fmt.Sprintf("of the %d tokens that the limit of %s left it, %d are left, too few for another attempt: %s",
+		t.Grant, t.Parent, max(0, left), t.Reason)
+}
