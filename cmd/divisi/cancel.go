@@ -49,7 +49,7 @@ func (g *globals) cancel(ctx context.Context, args []string, reason string) erro
 		return encodeLine(g.out, map[string]string{"run": runID, "state": string(run.Cancelled)})
 	}
 	_, err = fmt.Fprintf(g.out, "%s is cancelled\n", runID)
-	return err //nolint:wrapcheck // the terminal
+	return err
 }
 
 // sure asks whether the run that was not named is the one to cancel. Without a terminal a run has to be named.

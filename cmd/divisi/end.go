@@ -29,7 +29,7 @@ func (g *globals) finish(ctx context.Context, h *holder, st *run.State, err erro
 	if err != nil {
 		return err
 	}
-	switch st.Status { //nolint:exhaustive // a conductor returns at an end
+	switch st.Status {
 	case run.Done:
 		return nil
 	case run.Parked:

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"divisi/contextscope/memory"
-	"divisi/internal/spec"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/assign"
 	"divisi/orchestrator/run"
 )

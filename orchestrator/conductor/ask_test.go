@@ -10,6 +10,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/master"
 	"divisi/orchestrator/report"

@@ -47,7 +47,7 @@ func (c *Conductor) handBack(ctx context.Context, q *run.Request) (bool, error) 
 	if t.Result != nil {
 		a.Handoff = t.Result.Handoff
 	}
-	switch t.State { //nolint:exhaustive // it has ended
+	switch t.State {
 	case run.TaskLanded:
 		a.Commit = t.Commit
 		a.Text = "its change has landed as " + t.Commit + "; your own tree is still what you began from, without it"

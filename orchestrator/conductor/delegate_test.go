@@ -12,6 +12,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/assign"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"

@@ -66,7 +66,7 @@ func (c *Conductor) phase() run.Status {
 
 // preflight has the gates run once on the base commit. What is red there is nobody's fault later.
 func (c *Conductor) preflight(ctx context.Context) (bool, error) {
-	switch c.st.Status { //nolint:exhaustive // the other states are past it
+	switch c.st.Status {
 	case run.Created:
 		return true, c.append(ctx, contextscope.KindRun, "", run.Data{State: run.Preflight})
 	case run.Preflight:

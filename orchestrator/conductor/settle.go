@@ -26,7 +26,7 @@ var (
 
 // pauses are the faults that are not an attempt's own: nobody else would fare better, so the run stops, and the attempt is
 // made anew when it is resumed.
-var pauses = map[string]error{ //nolint:gochecknoglobals // a constant table
+var pauses = map[string]error{
 	run.ClassBudget:      nil,
 	run.ClassAuth:        ErrAuth,
 	"model_rate_limited": ErrService,

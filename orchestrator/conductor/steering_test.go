@@ -12,6 +12,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/request"
