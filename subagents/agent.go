@@ -104,7 +104,7 @@ func (a *Agent) Run(ctx context.Context) (spec.Result, error) {
 	var result *spec.Result
 	left := a.Bounds.left() - a.Bounds.grace()
 	// An earlier delivery may have come to the wrap-up turn already, whose result is not to be cut off.
-	if a.late = s.limit == faultTime || s.limit != "" && left <= 0; !a.late {
+	if a.late = s.limit == wire.FaultTime || s.limit != "" && left <= 0; !a.late {
 		result, err = a.until(ctx, left)
 		a.late = errors.Is(err, errTime) && context.Cause(ctx) == nil
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"divisi/internal/spec"
+	"divisi/subagents/wire"
 )
 
 // The causes with which the runtime ends a context.
@@ -92,11 +93,11 @@ const answerReserve = 4096
 func (b Bounds) reached(s spent) string {
 	switch {
 	case s.calls >= b.Turns-1:
-		return faultTurns
+		return wire.FaultTurns
 	case b.Tokens > 0 && s.usage.Total()+min(2*s.request+answerReserve, b.Tokens/4) >= b.Tokens && s.calls > 0:
-		return faultTokens
+		return wire.FaultTokens
 	case b.ToolCalls > 0 && s.toolCalls >= b.ToolCalls:
-		return faultToolCalls
+		return wire.FaultToolCalls
 	}
 	return ""
 }
@@ -105,17 +106,17 @@ func (b Bounds) reached(s spent) string {
 func (b Bounds) over(class string, s spent) spec.Fault {
 	f := spec.Fault{Class: class}
 	switch class {
-	case faultTurns:
+	case wire.FaultTurns:
 		f.Message = fmt.Sprintf("no result after %d turns", s.calls)
-	case faultTokens:
+	case wire.FaultTokens:
 		f.Message = fmt.Sprintf("no result after %d of %d tokens", s.usage.Total(), b.Tokens)
-	case faultToolCalls:
+	case wire.FaultToolCalls:
 		f.Message = fmt.Sprintf("no result after %d of %d tool calls", min(s.toolCalls, b.ToolCalls), b.ToolCalls)
-	case faultTime:
+	case wire.FaultTime:
 		f.Message = fmt.Sprintf("no result after %s", b.Time)
-	case faultIdle:
+	case wire.FaultIdle:
 		f.Message = fmt.Sprintf("no result: the model said nothing for %s, again and again", b.Idle)
-	case faultCall:
+	case wire.FaultCall:
 		f.Message = fmt.Sprintf("no result: the model's answers took longer than %s", b.Call)
 	}
 	return f

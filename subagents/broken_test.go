@@ -28,7 +28,7 @@ func TestAnAttemptWhoseAssignmentCannotBeReadEndsWithAFault(t *testing.T) {
 		require.NoError(t, s.bus.Enqueue(t.Context(), bus.TaskSubject("generator", "r1", id+"--1"), id, []byte(data)))
 		r := s.result(&wire.Assignment{Run: "r1", Task: spec.Task{ID: id}, Attempt: 1, Role: spec.Role{Name: "generator"}})
 		require.Equal(t, spec.StatusFailed, r.Status)
-		require.Equal(t, faultAssignment, r.Error.Class)
+		require.Equal(t, wire.FaultAssignment, r.Error.Class)
 	}
 	s.settled(w)
 }
@@ -42,7 +42,7 @@ func TestAnAttemptWithoutAPlaceEndsWithAFault(t *testing.T) {
 	a := s.assignment(writer, "t1")
 	s.enqueue(a)
 	r := s.result(a)
-	require.Equal(t, faultInternal, r.Error.Class)
+	require.Equal(t, wire.FaultInternal, r.Error.Class)
 	require.Contains(t, r.Error.Message, "make a private directory")
 	s.settled(w)
 }
@@ -86,7 +86,7 @@ func TestWhatTheMachineLacksEndsNoAttempt(t *testing.T) {
 	require.NotErrorIs(t, err, errHalted, "a worker that stops hands its attempts back")
 	r, err := w.brokenOff(t.Context(), nil, syscall.EIO)
 	require.NoError(t, err)
-	require.Equal(t, faultInternal, r.Error.Class, "a broken disk does not recover by itself")
+	require.Equal(t, wire.FaultInternal, r.Error.Class, "a broken disk does not recover by itself")
 }
 
 func TestAnAttemptThatBreaksOffAgainAndAgainEndsWithAFault(t *testing.T) {
@@ -98,6 +98,6 @@ func TestAnAttemptThatBreaksOffAgainAndAgainEndsWithAFault(t *testing.T) {
 	w.mu.Unlock()
 	a := s.assignment(writer, "t1")
 	s.enqueue(a)
-	require.Equal(t, faultInternal, s.result(a).Error.Class)
+	require.Equal(t, wire.FaultInternal, s.result(a).Error.Class)
 	s.settled(w)
 }

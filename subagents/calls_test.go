@@ -6,6 +6,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/subagents/journal"
+	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
 
 	"github.com/stretchr/testify/require"
@@ -44,5 +45,5 @@ func TestWordsOfAPlannerAfterALimitSaySo(t *testing.T) {
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusDone, r.Status)
-	require.Equal(t, faultTurns, r.LimitHit)
+	require.Equal(t, wire.FaultTurns, r.LimitHit)
 }

@@ -96,7 +96,7 @@ func (c *CommandExecutor) Run(ctx context.Context) (spec.Result, error) {
 		why = c.Secrets.missing(&c.Assignment.Role)
 	}
 	if why != "" {
-		return failure(faultCommand, why, ""), nil
+		return failure(wire.FaultCommand, why, ""), nil
 	}
 	var said strings.Builder
 	for _, run := range runs {
@@ -138,12 +138,12 @@ func (c *CommandExecutor) once(ctx context.Context, run commandRun, said *string
 		return nil, machine.Of(err, c.Dir)
 	case err != nil:
 		// It could not be started: the role's or the task's mistake, and the same wherever it is tried.
-		r = failure(faultCommand, run.on(err.Error()), "")
+		r = failure(wire.FaultCommand, run.on(err.Error()), "")
 		return &r, nil
 	}
 	out.Head, out.Tail = c.Secrets.hideBytes(out.Head), c.Secrets.hideBytes(out.Tail) // before anything of it is cut off
 	if !out.Success() {
-		r = failure(faultCommand, run.on(howEnded(run.args, out)), clip(out.Text(), commandTail)+c.partial(ctx))
+		r = failure(wire.FaultCommand, run.on(howEnded(run.args, out)), clip(out.Text(), commandTail)+c.partial(ctx))
 		c.Secrets.hideIn(&r)
 		return &r, nil
 	}
@@ -183,7 +183,7 @@ func (c *CommandExecutor) ended(ctx context.Context, said string) (spec.Result, 
 	patch, err := c.Tree.Save(ctx)
 	var content *workspace.ContentError
 	if errors.As(err, &content) {
-		return failure(faultCommand, content.Error(), ""), nil
+		return failure(wire.FaultCommand, content.Error(), ""), nil
 	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
@@ -219,7 +219,7 @@ func (c *CommandExecutor) matched(ctx context.Context, r spec.Result) (spec.Resu
 		r.Handoff.Deviations = append(r.Handoff.Deviations, stillMatches(left))
 	default:
 		r.Status, r.Error = spec.StatusFailed, &spec.Fault{
-			Class: faultRemaining, Detail: bounded(left) + c.partial(ctx), Signatures: placeSignatures(left),
+			Class: wire.FaultRemaining, Detail: bounded(left) + c.partial(ctx), Signatures: placeSignatures(left),
 			Message: stillMatches(left),
 		}
 	}
@@ -331,7 +331,7 @@ func refuse(set spec.WriteSet, patch *spec.Patch) *spec.Fault {
 		return nil
 	}
 	return &spec.Fault{
-		Class:   faultWriteSet,
+		Class:   wire.FaultWriteSet,
 		Message: fmt.Sprintf("%d of %d changed files are not the task's to change", len(reasons), len(patch.Files)),
 		Detail:  bounded(reasons),
 	}

@@ -13,6 +13,7 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/journal"
+	"divisi/subagents/wire"
 )
 
 // odd are names that a shell takes apart.
@@ -125,7 +126,7 @@ func TestAShardThatStillMatchesFailsItsCommand(t *testing.T) {
 			require.Equal(t, tt.status, r.Status, "%+v", r.Error)
 			require.Len(t, r.Handoff.Deviations, tt.deviations)
 			if tt.status == spec.StatusFailed {
-				require.Equal(t, faultRemaining, r.Error.Class)
+				require.Equal(t, wire.FaultRemaining, r.Error.Class)
 				require.Contains(t, r.Error.Detail, "a.txt:1")
 				require.Equal(t, []string{"remaining: a.txt"}, r.Error.Signatures)
 			}

@@ -172,7 +172,7 @@ func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *seat, log
 	result := poison(n)
 	switch {
 	case bad != nil:
-		result = failure(faultAssignment, bad.Error(), "")
+		result = failure(wire.FaultAssignment, bad.Error(), "")
 	case n <= maxDeliveries:
 		at := &attempt{worker: w, assignment: a, journal: j, requests: asked, place: place, worked: worked, log: log}
 		if result, err = w.run(ctx, at); err != nil {
@@ -204,7 +204,7 @@ func (w *Worker) brokenOff(ctx context.Context, j *journal.Journal, err error) (
 	}
 	f := machine.Of(err, w.cfg.Temp)
 	if f == nil {
-		return failure(faultInternal, strings.ToValidUTF8(err.Error(), "?"), ""), nil
+		return failure(wire.FaultInternal, strings.ToValidUTF8(err.Error(), "?"), ""), nil
 	}
 	note := wire.Draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonMachine, Class: f.What, Detail: f.Path})
 	if _, told := j.Append(ctx, note); told != nil {
@@ -233,14 +233,14 @@ func (w *Worker) conclude(ctx context.Context, a *wire.Assignment, j *journal.Jo
 
 // broken is what is left of a result that cannot be stored.
 func broken(r spec.Result, why string) spec.Result {
-	f := failure(faultInternal, why, "")
+	f := failure(wire.FaultInternal, why, "")
 	f.Task, f.Attempt, f.Delivery, f.Usage, f.Took = r.Task, r.Attempt, r.Delivery, r.Usage, r.Took
 	return f
 }
 
 func poison(deliveries int) spec.Result {
 	why := fmt.Sprintf("given out %d times, and its worker was lost each time", deliveries-1)
-	return failure(faultInternal, why, "")
+	return failure(wire.FaultInternal, why, "")
 }
 
 // run carries an attempt out under its control messages. A panic in it is a failed attempt, with its stack in the log.
@@ -256,7 +256,7 @@ func (w *Worker) run(ctx context.Context, at *attempt) (r spec.Result, err error
 	defer func() {
 		if p := recover(); p != nil {
 			at.log.Error().Bytes("stack", debug.Stack()).Msgf("an attempt panicked: %v", p)
-			r, err = failure(faultInternal, strings.ToValidUTF8(fmt.Sprintf("panic: %v", p), "?"), ""), nil
+			r, err = failure(wire.FaultInternal, strings.ToValidUTF8(fmt.Sprintf("panic: %v", p), "?"), ""), nil
 		}
 	}()
 	at.inbox = inbox

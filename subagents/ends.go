@@ -39,13 +39,13 @@ func (a *Agent) exhausted() *ending {
 		return &ending{p.status, spec.Fault{Class: p.class, Message: s.fault.Message}}
 	case s.strike != nil && s.strike.N > 1:
 		return &ending{spec.StatusFailed, spec.Fault{
-			Class: faultLoop, Message: "the agent went round in a circle, after a warning too: " + s.strike.Detail,
+			Class: wire.FaultLoop, Message: "the agent went round in a circle, after a warning too: " + s.strike.Detail,
 		}}
 	case s.limit != "" && (s.overtime > maxOvertime || s.overtime > 0 && s.fault == nil && !s.submitting):
 		return &ending{spec.StatusTimedOut, a.Bounds.over(s.limit, a.spent())}
 	case s.silent && s.reminders >= maxReminders:
 		return &ending{spec.StatusFailed, spec.Fault{
-			Class:   faultNoResult,
+			Class:   wire.FaultNoResult,
 			Message: fmt.Sprintf("the agent stopped without calling submit_result, after %d reminders", s.reminders),
 		}}
 	}
@@ -85,8 +85,8 @@ func (a *Agent) limitReached() string {
 	s := a.session
 	switch {
 	case a.late:
-		return faultTime
-	case s.fault != nil && (s.fault.Class == faultIdle || s.fault.Class == faultCall) && s.discarded == maxDiscarded-1:
+		return wire.FaultTime
+	case s.fault != nil && (s.fault.Class == wire.FaultIdle || s.fault.Class == wire.FaultCall) && s.discarded == maxDiscarded-1:
 		return s.fault.Class
 	}
 	return a.Bounds.reached(a.spent())
@@ -169,9 +169,9 @@ func endingOf(cause error, b Bounds) *ending {
 	var c *cancelled
 	switch {
 	case errors.As(cause, &c):
-		return &ending{spec.StatusCancelled, spec.Fault{Class: faultCancelled, Message: strings.TrimSuffix(c.Error(), ": ")}}
+		return &ending{spec.StatusCancelled, spec.Fault{Class: wire.FaultCancelled, Message: strings.TrimSuffix(c.Error(), ": ")}}
 	case errors.Is(cause, errTime):
-		return &ending{spec.StatusTimedOut, spec.Fault{Class: faultTime, Message: fmt.Sprintf("no result after %s", b.Time)}}
+		return &ending{spec.StatusTimedOut, spec.Fault{Class: wire.FaultTime, Message: fmt.Sprintf("no result after %s", b.Time)}}
 	}
 	return nil
 }

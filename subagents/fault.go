@@ -3,30 +3,7 @@ package subagents
 import (
 	"divisi/internal/model"
 	"divisi/internal/spec"
-)
-
-// The classes of fault that the runtime gives. They decide what the conductor does next.
-const (
-	faultTurns      = "limit_turns"
-	faultTokens     = "limit_tokens"
-	faultTime       = "limit_time"
-	faultIdle       = "limit_idle"
-	faultCall       = "limit_call"
-	faultToolCalls  = "limit_tool_calls"
-	faultLoop       = "loop"
-	faultNoResult   = "no_result"
-	faultWriteSet   = "write_set"
-	faultRemaining  = "remaining" // files of a shard still match its rule
-	faultCommand    = "command"
-	faultGate       = "gate"
-	faultSetup      = "setup"
-	faultVerdict    = "verdict"
-	faultBudget     = "budget"
-	faultInternal   = "internal"
-	faultAssignment = "assignment"
-	faultCancelled  = "cancelled"
-	faultModel      = "model_"
-	faultEmpty      = "empty"
+	"divisi/subagents/wire"
 )
 
 // maxDiscarded is how many answers in a row are discarded before the attempt fails.
@@ -43,22 +20,22 @@ type policy struct {
 
 // policies has one line a class of model error. Waiting for rate limits is the model's own; what still comes through is final.
 var policies = map[string]policy{
-	string(model.Truncated):     {retry: true, status: spec.StatusFailed, class: faultModel + "truncated"},
-	string(model.MalformedCall): {retry: true, status: spec.StatusFailed, class: faultModel + "malformed_call"},
-	string(model.Cancelled):     {retry: true, status: spec.StatusFailed, class: faultModel + "cancelled"},
-	faultEmpty:                  {retry: true, status: spec.StatusFailed, class: faultModel + "empty"},
-	faultIdle:                   {retry: true, status: spec.StatusTimedOut, class: faultIdle},
-	faultCall:                   {retry: true, status: spec.StatusTimedOut, class: faultCall},
-	faultLoop:                   {retry: true, status: spec.StatusFailed, class: faultLoop},
-	string(model.Invalid):       {once: true, status: spec.StatusFailed, class: faultModel + "invalid"},
-	string(model.Blocked):       {status: spec.StatusFailed, class: faultModel + "blocked"},
-	string(model.Auth):          {status: spec.StatusFailed, class: faultModel + "auth"},
-	string(model.TooLong):       {status: spec.StatusFailed, class: faultModel + "too_long"},
-	string(model.OverBudget):    {status: spec.StatusBlocked, class: faultBudget},
-	string(model.RateLimited):   {status: spec.StatusBlocked, class: faultModel + "rate_limited"},
-	string(model.Overloaded):    {status: spec.StatusBlocked, class: faultModel + "overloaded"},
-	string(model.Stalled):       {status: spec.StatusBlocked, class: faultModel + "stalled"},
-	string(model.Unavailable):   {status: spec.StatusBlocked, class: faultModel + "unavailable"},
+	string(model.Truncated):     {retry: true, status: spec.StatusFailed, class: wire.FaultModel + "truncated"},
+	string(model.MalformedCall): {retry: true, status: spec.StatusFailed, class: wire.FaultModel + "malformed_call"},
+	string(model.Cancelled):     {retry: true, status: spec.StatusFailed, class: wire.FaultModel + "cancelled"},
+	wire.FaultEmpty:             {retry: true, status: spec.StatusFailed, class: wire.FaultModel + "empty"},
+	wire.FaultIdle:              {retry: true, status: spec.StatusTimedOut, class: wire.FaultIdle},
+	wire.FaultCall:              {retry: true, status: spec.StatusTimedOut, class: wire.FaultCall},
+	wire.FaultLoop:              {retry: true, status: spec.StatusFailed, class: wire.FaultLoop},
+	string(model.Invalid):       {once: true, status: spec.StatusFailed, class: wire.FaultModel + "invalid"},
+	string(model.Blocked):       {status: spec.StatusFailed, class: wire.FaultModel + "blocked"},
+	string(model.Auth):          {status: spec.StatusFailed, class: wire.FaultAuth},
+	string(model.TooLong):       {status: spec.StatusFailed, class: wire.FaultModel + "too_long"},
+	string(model.OverBudget):    {status: spec.StatusBlocked, class: wire.FaultBudget},
+	string(model.RateLimited):   {status: spec.StatusBlocked, class: wire.FaultRateLimited},
+	string(model.Overloaded):    {status: spec.StatusBlocked, class: wire.FaultOverloaded},
+	string(model.Stalled):       {status: spec.StatusBlocked, class: wire.FaultStalled},
+	string(model.Unavailable):   {status: spec.StatusBlocked, class: wire.FaultUnavailable},
 }
 
 // tries is how many answers in a row may fail with the class before the attempt ends.
@@ -77,5 +54,5 @@ func policyOf(class string) policy {
 	if p, ok := policies[class]; ok {
 		return p
 	}
-	return policy{status: spec.StatusFailed, class: faultModel + class}
+	return policy{status: spec.StatusFailed, class: wire.FaultModel + class}
 }

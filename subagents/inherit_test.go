@@ -65,7 +65,7 @@ func TestTheConstraintsAreTheJudgesChecklist(t *testing.T) {
 			require.Len(t, m.requests(), tt.calls)
 			require.Len(t, r.Handoff.Constraints, 2)
 			if tt.detail != "" {
-				require.Equal(t, faultVerdict, r.Error.Class)
+				require.Equal(t, wire.FaultVerdict, r.Error.Class)
 				require.Contains(t, r.Error.Detail, tt.detail)
 			}
 			brief := m.requests()[0].Contents[0].Parts[0].Text
@@ -87,7 +87,7 @@ func TestATaskThatFitsNoRequestCostsNothing(t *testing.T) {
 	s.enqueue(a)
 	r := s.result(a)
 	require.Equal(t, spec.StatusFailed, r.Status)
-	require.Equal(t, faultTooBig, r.Error.Class)
+	require.Equal(t, wire.FaultTooBig, r.Error.Class)
 	require.Regexp(t, `t1/1 has about 1\d{4} tokens before its first turn, and a request of role generator can have 7000: brief 11\d{3}, tools`,
 		r.Error.Message)
 	require.Empty(t, m.requests())

@@ -84,22 +84,15 @@ func guidesOf(ctx context.Context, tree TreeReader, a *wire.Assignment) []contex
 	return guides
 }
 
-// faultTooBig is the class of a task that no request of its role can hold, faultInput that of one whose inputs lack what its
-// role's instruction names. Neither is mended by another attempt.
-const (
-	faultTooBig = "too_big"
-	faultInput  = "input"
-)
-
 // refusedClass is the fault's class of an assignment that cannot be carried out.
 func refusedClass(err error) string {
 	switch {
 	case errors.As(err, new(*contextscope.TooBigError)):
-		return faultTooBig
+		return wire.FaultTooBig
 	case errors.As(err, new(*missingValueError)):
-		return faultInput
+		return wire.FaultInput
 	}
-	return faultAssignment
+	return wire.FaultAssignment
 }
 
 // continued reads the sessions that this one goes on with. They are the same agent's: an agent that is woken again.

@@ -48,8 +48,8 @@ func (at *attempt) judgeByCommand(ctx context.Context) (spec.Result, error) {
 		return spec.Result{}, err
 	}
 	r, err := at.command().Run(ctx)
-	if err == nil && r.Error != nil && r.Error.Class == faultCommand {
-		r.Error.Class = faultVerdict
+	if err == nil && r.Error != nil && r.Error.Class == wire.FaultCommand {
+		r.Error.Class = wire.FaultVerdict
 	}
 	return r, err
 }
@@ -114,7 +114,7 @@ func decided(r spec.Result) spec.Result {
 	r.Patch, r.Plan, r.Final = nil, nil, false
 	var v verdict
 	if err := json.Unmarshal(r.Handoff.Output, &v); err != nil {
-		return failure(faultNoResult, "the judge's verdict could not be read: "+err.Error(), "")
+		return failure(wire.FaultNoResult, "the judge's verdict could not be read: "+err.Error(), "")
 	}
 	broken := r.Handoff.Broken()
 	switch {
@@ -128,11 +128,11 @@ func decided(r spec.Result) spec.Result {
 		reasons = slices.Concat(reasons, v.Reasons, r.Handoff.Findings)
 		r.Status = spec.StatusFailed
 		r.Error = &spec.Fault{
-			Class: faultVerdict, Message: "the gates passed, but the patch is not what was asked for: " + r.Handoff.Summary,
+			Class: wire.FaultVerdict, Message: "the gates passed, but the patch is not what was asked for: " + r.Handoff.Summary,
 			Detail: strings.Join(reasons, "\n"),
 		}
 		return r
 	default:
-		return failure(faultNoResult, fmt.Sprintf("the judge said neither pass nor fail but %q", v.Verdict), "")
+		return failure(wire.FaultNoResult, fmt.Sprintf("the judge said neither pass nor fail but %q", v.Verdict), "")
 	}
 }

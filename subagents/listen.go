@@ -4,6 +4,7 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/loopguard"
+	"divisi/subagents/wire"
 )
 
 // listener hears an answer while it streams, so that one that goes round in a circle is broken off before it is paid for whole.
@@ -32,5 +33,5 @@ func (l *listener) struck(ev model.Event) bool {
 
 // fault is why an answer that has closed a circle is discarded; its detail is the kind of the loop.
 func (l *listener) fault() spec.Fault {
-	return spec.Fault{Class: faultLoop, Message: l.strike.Detail, Detail: l.strike.Kind}
+	return spec.Fault{Class: wire.FaultLoop, Message: l.strike.Detail, Detail: l.strike.Kind}
 }

@@ -12,6 +12,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/subagents/journal"
 	"divisi/subagents/tool"
+	"divisi/subagents/wire"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
@@ -123,11 +124,11 @@ func TestAJudgeIsAskedWhetherALongSessionGetsOn(t *testing.T) {
 		asked      []string
 		class      string
 	}{
-		"both are sure":   {sure, "```json\n" + sure + "\n```", []string{"cheap 30", "m 30", "cheap 36", "m 36"}, faultLoop},
-		"the second not":  {sure, unsure, []string{"cheap 30", "m 30", "cheap 40", "m 40", "cheap 50", "m 50"}, faultTurns},
-		"the first not":   {unsure, sure, []string{"cheap 30", "cheap 40", "cheap 50"}, faultTurns},
-		"no answer":       {"certainly!", sure, []string{"cheap 30", "cheap 40", "cheap 50"}, faultTurns},
-		"the other fails": {sure, "", []string{"cheap 30", "m 30", "cheap 36", "m 36", "cheap 42", "m 42", "cheap 48", "m 48"}, faultTurns},
+		"both are sure":   {sure, "```json\n" + sure + "\n```", []string{"cheap 30", "m 30", "cheap 36", "m 36"}, wire.FaultLoop},
+		"the second not":  {sure, unsure, []string{"cheap 30", "m 30", "cheap 40", "m 40", "cheap 50", "m 50"}, wire.FaultTurns},
+		"the first not":   {unsure, sure, []string{"cheap 30", "cheap 40", "cheap 50"}, wire.FaultTurns},
+		"no answer":       {"certainly!", sure, []string{"cheap 30", "cheap 40", "cheap 50"}, wire.FaultTurns},
+		"the other fails": {sure, "", []string{"cheap 30", "m 30", "cheap 36", "m 36", "cheap 42", "m 42", "cheap 48", "m 48"}, wire.FaultTurns},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -164,7 +165,7 @@ func TestTheCallsOfOneTurnAreNoMoreThanOneStrike(t *testing.T) {
 	require.Equal(t, spec.StatusDone, r.Status, "it was told, and did something else")
 	r, err = testAgent(t, journal.NewMemory(), &script{steps: []step{many, many, submits("ok")}}, echo("read", true)).Run(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, faultLoop, r.Error.Class, "it was told, and went on")
+	require.Equal(t, wire.FaultLoop, r.Error.Class, "it was told, and went on")
 }
 
 func TestWhatAJudgeCostCountsAlsoWhenTheAgentIsCancelledMeanwhile(t *testing.T) {

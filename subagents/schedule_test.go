@@ -336,7 +336,7 @@ func TestTheLimitOfToolCallsHoldsWithinATurn(t *testing.T) {
 	a.Bounds.ToolCalls = 5
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, faultToolCalls, r.LimitHit)
+	require.Equal(t, wire.FaultToolCalls, r.LimitHit)
 	require.EqualValues(t, 5, ran.Load())
 	require.Contains(t, textOf(s.requests()[2].Contents[len(s.requests()[2].Contents)-1]), "5 of 5 tool calls")
 }
@@ -380,7 +380,7 @@ func TestAResultOfTheWrapUpTurnIsNotCutOffInTheNextDelivery(t *testing.T) {
 	for class, tt := range map[string]struct {
 		turns, appends, asked int
 		wait                  time.Duration
-	}{faultTime: {9, 6, 3, 500 * time.Millisecond}, faultTurns: {2, 5, 2, 0}} {
+	}{wire.FaultTime: {9, 6, 3, 500 * time.Millisecond}, wire.FaultTurns: {2, 5, 2, 0}} {
 		t.Run(class, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

@@ -226,7 +226,7 @@ func (s *session) applyFault(f spec.Fault) {
 	s.discarded++
 	s.late()
 	s.fault = &f
-	if f.Class == faultLoop {
+	if f.Class == wire.FaultLoop {
 		s.struck(s.guard.Struck(f.Detail, f.Message))
 	}
 }

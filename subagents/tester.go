@@ -65,7 +65,7 @@ func (t *Tester) Run(ctx context.Context) (spec.Result, error) {
 		return spec.Result{}, err
 	}
 	// A judge that came to no verdict says nothing about the patch: without receipts it is only a tester that failed.
-	if verdict.Status == spec.StatusDone || verdict.Error != nil && verdict.Error.Class == faultVerdict {
+	if verdict.Status == spec.StatusDone || verdict.Error != nil && verdict.Error.Class == wire.FaultVerdict {
 		verdict.Receipts = r.Receipts
 		verdict.Handoff.Deviations = append(verdict.Handoff.Deviations, r.Handoff.Deviations...)
 	}
@@ -90,7 +90,7 @@ func (t *Tester) gates(ctx context.Context) (spec.Result, error) {
 func (t *Tester) prove(ctx context.Context) (spec.Result, error) {
 	gates, unknown := gatesOf(t.Assignment)
 	if len(unknown) > 0 {
-		return failure(faultAssignment, "the project has no gate "+strings.Join(unknown, ", "), ""), nil
+		return failure(wire.FaultAssignment, "the project has no gate "+strings.Join(unknown, ", "), ""), nil
 	}
 	tree, err := t.Tree(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func (t *Tester) prove(ctx context.Context) (spec.Result, error) {
 	for _, g := range gates {
 		r, err := t.gate(ctx, g, tree)
 		if missing(err) {
-			return failure(faultSetup, fmt.Sprintf("gate %s cannot be run: %v", g.Name, errors.Unwrap(err)), ""), nil
+			return failure(wire.FaultSetup, fmt.Sprintf("gate %s cannot be run: %v", g.Name, errors.Unwrap(err)), ""), nil
 		}
 		if err != nil {
 			return spec.Result{}, fmt.Errorf("test %s: %w", t.Assignment.Agent(), err)
@@ -180,7 +180,7 @@ func (t *Tester) setup(ctx context.Context) (*spec.Result, error) {
 		return nil, cause
 	}
 	if missing(err) {
-		bad := failure(faultSetup, "setup: "+err.Error(), "")
+		bad := failure(wire.FaultSetup, "setup: "+err.Error(), "")
 		return &bad, nil
 	}
 	if err != nil {
@@ -190,7 +190,7 @@ func (t *Tester) setup(ctx context.Context) (*spec.Result, error) {
 		if err := machine.Room(append([]string{g.Place.Temp, t.Dir}, g.Writable...)...); err != nil {
 			return nil, fmt.Errorf("run setup: %w", err)
 		}
-		bad := failure(faultSetup, "setup: "+howEnded(args, out)+unlikeYours(out, leftOut), clip(out.Text(), commandTail))
+		bad := failure(wire.FaultSetup, "setup: "+howEnded(args, out)+unlikeYours(out, leftOut), clip(out.Text(), commandTail))
 		bad.Error.Output, err = t.keep(ctx, whole, true)
 		return &bad, err
 	}
@@ -301,7 +301,7 @@ func (t *Tester) judged(receipts []spec.Receipt) spec.Result {
 	}
 	notes := t.notes(receipts)
 	if len(red) > 0 {
-		r := failure(faultGate,
+		r := failure(wire.FaultGate,
 			fmt.Sprintf("%d of %d gates did not pass: %s: %s", len(red), len(receipts), strings.Join(red, ", "), t.reason(first)),
 			gate.Explain(receipts, t.Assignment.Baseline))
 		r.Error.Output = first.Output

@@ -43,7 +43,7 @@ func (a *Agent) turn(ctx context.Context) error {
 		return a.discard(ctx, unusable(err))
 	}
 	if !substance(res.Content) {
-		none := spec.Fault{Class: faultEmpty, Message: "the answer was empty"}
+		none := spec.Fault{Class: wire.FaultEmpty, Message: "the answer was empty"}
 		return a.discard(ctx, &unusableError{none, res.Usage.Add(res.Wasted)})
 	}
 	data := wire.Turn{Model: res.Model, ResponseID: res.ResponseID, Finish: string(res.Finish), Recall: tail.Recall}
@@ -134,9 +134,9 @@ func (a *Agent) broken(cause, err error, heard *listener) error {
 	f := spec.Fault{}
 	switch {
 	case errors.Is(cause, errIdle):
-		f.Class, f.Message = faultIdle, fmt.Sprintf("the model said nothing for %s", a.Bounds.Idle)
+		f.Class, f.Message = wire.FaultIdle, fmt.Sprintf("the model said nothing for %s", a.Bounds.Idle)
 	case errors.Is(cause, errCall):
-		f.Class, f.Message = faultCall, fmt.Sprintf("the model's answer took longer than %s", a.Bounds.Call)
+		f.Class, f.Message = wire.FaultCall, fmt.Sprintf("the model's answer took longer than %s", a.Bounds.Call)
 	case errors.Is(cause, errLoop):
 		f = heard.fault()
 	default:
@@ -190,7 +190,7 @@ func (a *Agent) discard(ctx context.Context, u *unusableError) error {
 		events = append(events, usageEvent(u.paid))
 	}
 	a.Log.Info().Str("class", u.fault.Class).Int("call", a.session.calls+1).Msg("model answer discarded")
-	if p := policyOf(u.fault.Class); p.retry && a.session.discarded+1 < p.tries() && u.fault.Class != faultLoop {
+	if p := policyOf(u.fault.Class); p.retry && a.session.discarded+1 < p.tries() && u.fault.Class != wire.FaultLoop {
 		nudge := wire.Draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonRetry})
 		nudge.Content = userText(retryText(u.fault))
 		events = append(events, nudge)

@@ -54,7 +54,7 @@ func (c *Conductor) handBack(ctx context.Context, q *run.Request) (bool, error) 
 	case run.TaskParked:
 		a.Status, a.Fault = spec.StatusFailed, &spec.Fault{Class: "parked", Message: t.Reason}
 	case run.TaskCancelled:
-		a.Status, a.Fault = spec.StatusCancelled, &spec.Fault{Class: "cancelled", Message: t.Reason}
+		a.Status, a.Fault = spec.StatusCancelled, &spec.Fault{Class: wire.FaultCancelled, Message: t.Reason}
 	}
 	return true, c.answerTo(ctx, q, a)
 }

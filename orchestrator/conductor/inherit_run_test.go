@@ -147,7 +147,7 @@ func TestSiblingsInheritTheSameBytesAndATaskTooBigIsNotTriedAgain(t *testing.T) 
 	stop := r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
 		s.add(a)
 		if a.Task.ID == "big" {
-			return failed(run.ClassTooBig, "big/1 has about 9 tokens")
+			return failed(wire.FaultTooBig, "big/1 has about 9 tokens")
 		}
 		return r.passes(a)
 	})

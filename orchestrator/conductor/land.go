@@ -12,6 +12,7 @@ import (
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/landing"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 // land takes what is proven as one batch: merges it in memory onto the integration head, sends back what conflicts, and has
@@ -70,7 +71,7 @@ func (c *Conductor) mayWait(ctx context.Context, k landing.Conflict, chain landi
 
 func (c *Conductor) conflicted(ctx context.Context, k landing.Conflict) error {
 	f := spec.Fault{
-		Class:   run.ClassConflict,
+		Class:   wire.FaultConflict,
 		Message: "it conflicts with what landed before it in " + strings.Join(k.Paths, ", "),
 		Detail:  k.Message,
 	}

@@ -12,6 +12,7 @@ import (
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
+	"divisi/subagents/wire"
 )
 
 // Start writes a run's first event. It is refused when the run's log is not empty.
@@ -99,7 +100,7 @@ func (c *Conductor) baseline(ctx context.Context) (bool, error) {
 func (c *Conductor) baselineFailed(ctx context.Context, w *run.Work, r *spec.Result) (bool, error) {
 	f := run.FaultOf(r)
 	resumed := c.st.Epoch > w.Attempts[w.Last].Epoch
-	if !resumed && (f.Class == run.ClassSetup || w.Last >= maxGateTries) {
+	if !resumed && (f.Class == wire.FaultSetup || w.Last >= maxGateTries) {
 		return false, fmt.Errorf("%w: %s", ErrPreflight, schedule.Reason(c.st, f))
 	}
 	return true, c.dispatchGates(ctx, run.BaselineTask, c.st.Spec.Base, w.Last+1)

@@ -15,6 +15,7 @@ import (
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
+	"divisi/subagents/wire"
 )
 
 var (
@@ -27,12 +28,12 @@ var (
 // pauses are the faults that are not an attempt's own: nobody else would fare better, so the run stops, and the attempt is
 // made anew when it is resumed.
 var pauses = map[string]error{
-	run.ClassBudget:      nil,
-	run.ClassAuth:        ErrAuth,
-	"model_rate_limited": ErrService,
-	"model_overloaded":   ErrService,
-	"model_stalled":      ErrService,
-	"model_unavailable":  ErrService,
+	wire.FaultBudget:      nil,
+	wire.FaultAuth:        ErrAuth,
+	wire.FaultRateLimited: ErrService,
+	wire.FaultOverloaded:  ErrService,
+	wire.FaultStalled:     ErrService,
+	wire.FaultUnavailable: ErrService,
 }
 
 // pause stops the run for a fault that is not the attempt's own. again puts the attempt back. It reports whether it did. A fault
@@ -104,7 +105,7 @@ func (c *Conductor) receive(ctx context.Context, t *run.Task) error {
 	p := t.Result.Patch
 	if err := c.importPatch(ctx, t, p); err != nil {
 		if refused(err) {
-			return c.failed(ctx, t, spec.Fault{Class: run.ClassWriteSet, Message: "the patch was refused", Detail: err.Error()})
+			return c.failed(ctx, t, spec.Fault{Class: wire.FaultWriteSet, Message: "the patch was refused", Detail: err.Error()})
 		}
 		return fmt.Errorf("receive the patch of %s/%d: %w", t.Task.ID, t.Attempt, err)
 	}
@@ -179,7 +180,8 @@ func (c *Conductor) settleVerifies(ctx context.Context) (bool, error) {
 func (c *Conductor) judge(ctx context.Context, t *run.Task) error {
 	r := t.VerifyR
 	if !acceptance.ProvedOn(t.Result.Patch.Tree, r.Receipts) {
-		return c.testerFailed(ctx, t, spec.Fault{Class: "internal", Message: "the gates ran on another tree than the patch's"})
+		other := spec.Fault{Class: wire.FaultInternal, Message: "the gates ran on another tree than the patch's"}
+		return c.testerFailed(ctx, t, other)
 	}
 	if r.Status == spec.StatusDone {
 		return c.append(ctx, contextscope.KindTask, t.Task.ID, run.TaskData{State: acceptance.TestedAs(c.st)})
@@ -188,7 +190,7 @@ func (c *Conductor) judge(ctx context.Context, t *run.Task) error {
 	if paused, err := c.pause(ctx, t.Task.ID+run.VerifySuffix, f, func() error { return c.verify(ctx, t) }); paused || err != nil {
 		return err
 	}
-	if len(r.Receipts) == 0 && f.Class != run.ClassGate {
+	if len(r.Receipts) == 0 && f.Class != wire.FaultGate {
 		return c.testerFailed(ctx, t, f)
 	}
 	f.Signatures = acceptance.NewSignatures(r.Receipts, c.st.Baseline)
@@ -210,7 +212,7 @@ func (c *Conductor) testerFailed(ctx context.Context, t *run.Task, f spec.Fault)
 }
 
 // hopeless says that another attempt would fail in the same way.
-func hopeless(f spec.Fault) bool { return f.Class == run.ClassTooBig || f.Class == run.ClassInput }
+func hopeless(f spec.Fault) bool { return f.Class == wire.FaultTooBig || f.Class == wire.FaultInput }
 
 // sameFailure is how often the same signatures may come back before a task is parked.
 const sameFailure = 3
@@ -229,7 +231,7 @@ func (c *Conductor) failed(ctx context.Context, t *run.Task, f spec.Fault) error
 	role := c.st.Spec.Roles[t.Task.Role]
 	own, conflicts, same, executor := 1, 0, 1, t.ExecutorAt(&role, t.Attempt)
 	for _, had := range t.Faults {
-		if had.Fault.Class == run.ClassConflict {
+		if had.Fault.Class == wire.FaultConflict {
 			conflicts++
 			continue
 		}
@@ -242,9 +244,9 @@ func (c *Conductor) failed(ctx context.Context, t *run.Task, f spec.Fault) error
 		}
 	}
 	switch {
-	case f.Class == run.ClassConflict && conflicts >= maxConflicts:
+	case f.Class == wire.FaultConflict && conflicts >= maxConflicts:
 		return c.park(ctx, t, fmt.Sprintf("conflicted with what landed before it %d times", conflicts+1), &f)
-	case f.Class == run.ClassConflict:
+	case f.Class == wire.FaultConflict:
 	case executor < len(role.Chain):
 	case hopeless(f):
 		return c.park(ctx, t, f.Message, &f)

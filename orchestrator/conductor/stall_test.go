@@ -47,7 +47,7 @@ func TestWhatFailedBeforeAResumeDoesNotStopItAgain(t *testing.T) {
 		case a.Role.Name == spec.RoleTester:
 			return r.passes(a)
 		case a.Attempt == 1:
-			return failed(run.ClassBudget, "too much")
+			return failed(wire.FaultBudget, "too much")
 		default:
 			return done()
 		}
@@ -105,7 +105,7 @@ func TestAnUnsoundPatchIsAFailedAttemptAndNoFailedRun(t *testing.T) {
 			st, err := r.conduct(t.Context(), r.config(false))
 			require.NoError(t, err)
 			require.Equal(t, run.Parked, st.Status, st.Reason)
-			require.Equal(t, run.ClassWriteSet, st.Tasks["one"].Faults[0].Fault.Class)
+			require.Equal(t, wire.FaultWriteSet, st.Tasks["one"].Faults[0].Fault.Class)
 			require.Len(t, st.Tasks["one"].Faults, 2)
 		})
 	}

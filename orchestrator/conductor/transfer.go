@@ -24,7 +24,7 @@ func (c *Conductor) transfer(ctx context.Context, q *run.Request) error {
 func (c *Conductor) handOver(ctx context.Context, t *run.Task, q *run.Request) error {
 	if p := t.Result.Patch; p != nil {
 		if err := c.importPatch(ctx, t, p); refused(err) {
-			return c.failed(ctx, t, spec.Fault{Class: run.ClassWriteSet, Message: "the patch was refused", Detail: err.Error()})
+			return c.failed(ctx, t, spec.Fault{Class: wire.FaultWriteSet, Message: "the patch was refused", Detail: err.Error()})
 		} else if err != nil {
 			return fmt.Errorf("receive what %s hands over: %w", q.Agent(), err)
 		}

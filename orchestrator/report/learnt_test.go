@@ -14,6 +14,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 // told is a run of which a test tells the log.
@@ -91,7 +92,7 @@ func TestLearntFacts(t *testing.T) {
 		Class: "gate", Message: "\ntest is red\nmore", Signatures: []string{"test: pkg.TestNew"},
 	})
 	r.attempt("b", 1, spec.Handoff{}, &spec.Fault{
-		Class: run.ClassConflict, Message: "it conflicts with what landed before it in a/x.go",
+		Class: wire.FaultConflict, Message: "it conflicts with what landed before it in a/x.go",
 	})
 	r.attempt("a", 2, spec.Handoff{Summary: "Moved it.", Deviations: []string{"kept the shim"}, Findings: []string{"TestNew needs TZ"}}, nil)
 	r.attempt("b", 2, spec.Handoff{}, nil)
@@ -160,7 +161,7 @@ func TestLearntIsBounded(t *testing.T) {
 		for n := range 1 + i%5 {
 			r.attempt(task.ID, 1+n, spec.Handoff{}, &spec.Fault{Class: "gate", Message: long, Signatures: sigs})
 		}
-		r.attempt(task.ID, 8, spec.Handoff{}, &spec.Fault{Class: run.ClassConflict, Message: long})
+		r.attempt(task.ID, 8, spec.Handoff{}, &spec.Fault{Class: wire.FaultConflict, Message: long})
 		r.attempt(task.ID, 9, spec.Handoff{Summary: long, Findings: sigs, Deviations: sigs}, nil)
 	}
 	got := report.Notes(r.st)

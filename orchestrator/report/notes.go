@@ -10,6 +10,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 // The bounds of what a run proposes to remember.
@@ -102,7 +103,7 @@ func conflictsNote(s *run.State) memory.Note {
 	for _, id := range s.Order {
 		t := s.Tasks[id]
 		for _, f := range t.Faults {
-			if f.Fault.Class == run.ClassConflict {
+			if f.Fault.Class == wire.FaultConflict {
 				lines = append(lines, fmt.Sprintf("- %s: %s", text.Line(name(t)), text.Line(f.Fault.Message)))
 				paths = append(paths, t.Task.Files...)
 				break
@@ -141,7 +142,7 @@ func failureNotes(s *run.State) []memory.Note {
 
 // ownFaults are the failures of a task that were not others' landings.
 func ownFaults(t *run.Task) []run.AttemptFault {
-	return slices.DeleteFunc(slices.Clone(t.Faults), func(f run.AttemptFault) bool { return f.Fault.Class == run.ClassConflict })
+	return slices.DeleteFunc(slices.Clone(t.Faults), func(f run.AttemptFault) bool { return f.Fault.Class == wire.FaultConflict })
 }
 
 func failureNote(t *run.Task) memory.Note {

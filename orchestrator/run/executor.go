@@ -2,6 +2,7 @@ package run
 
 import (
 	"divisi/internal/spec"
+	"divisi/subagents/wire"
 )
 
 // ExecutorAt returns the place in its role's chain of executors of a task's attempt: the next one takes over when what the one
@@ -12,7 +13,7 @@ func (t *Task) ExecutorAt(role *spec.Role, attempt int) int {
 		since = h.Attempt // the role begins its chain anew
 	}
 	for _, f := range t.Faults {
-		if f.Attempt > since && f.Attempt < attempt && f.Fault.Class != ClassConflict {
+		if f.Attempt > since && f.Attempt < attempt && f.Fault.Class != wire.FaultConflict {
 			at++
 		}
 	}

@@ -218,9 +218,6 @@ func (s Status) Ended() bool {
 	}
 }
 
-// ClassSetup is the class of a fault of the project's setup command.
-const ClassSetup = "setup"
-
 // FaultOf returns a result's fault, made up from its status where it names none.
 func FaultOf(r *spec.Result) spec.Fault {
 	if r.Error != nil {
@@ -228,14 +225,3 @@ func FaultOf(r *spec.Result) spec.Fault {
 	}
 	return spec.Fault{Class: string(r.Status), Message: fmt.Sprintf("the attempt ended as %s and gave no reason", r.Status)}
 }
-
-// The classes of fault that the conductor itself decides on; see spec.Fault.
-const (
-	ClassConflict = "conflict"
-	ClassGate     = "gate"
-	ClassWriteSet = "write_set"
-	ClassBudget   = "budget"
-	ClassTooBig   = "too_big" // no request of its role can hold the task
-	ClassInput    = "input"   // its inputs lack what its role's instruction names
-	ClassAuth     = "model_auth"
-)

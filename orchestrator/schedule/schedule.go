@@ -7,6 +7,7 @@ import (
 
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 // Ready returns the ids of the tasks that may be dispatched now, in plan order, and the tasks that never can be, with the
@@ -77,7 +78,7 @@ const serializeAfter = 2
 func serialized(t *run.Task) bool {
 	n := 0
 	for _, f := range t.Faults {
-		if f.Fault.Class == run.ClassConflict {
+		if f.Fault.Class == wire.FaultConflict {
 			n++
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/subagents/wire"
 
 	"github.com/rs/zerolog"
 	"google.golang.org/genai"
@@ -27,13 +28,6 @@ const (
 	// estimates. The answer has at most one part in outputShare of the window, so that the history has some of it.
 	promptShare = 75
 	outputShare = 4
-)
-
-// The classes of fault of a failed compaction, beside those of the model's errors with "model_" before them.
-const (
-	faultSnapshot = "snapshot"
-	faultTime     = "limit_time"
-	faultModel    = "model_"
 )
 
 // Config says which model writes snapshots. Model and ModelName are needed.
@@ -88,7 +82,7 @@ func (c *Compactor) Snapshot(
 		return contextscope.Compaction{}, w.usage, context.Cause(ctx)
 	}
 	if errors.Is(context.Cause(timed), errTime) {
-		fault = &spec.Fault{Class: faultTime, Message: fmt.Sprintf("no snapshot after %s", c.cfg.Time)}
+		fault = &spec.Fault{Class: wire.FaultTime, Message: fmt.Sprintf("no snapshot after %s", c.cfg.Time)}
 	}
 	c.cfg.Log.Warn().Str("class", fault.Class).Str("fault", fault.Message).Msg("compaction failed")
 	rec = job.Failed(*fault)
@@ -122,7 +116,7 @@ func (w *writing) run(ctx context.Context) (contextscope.Compaction, *spec.Fault
 		}
 		if snapshot, faults = w.judge(answer); len(faults) > 0 {
 			return contextscope.Compaction{}, &spec.Fault{
-				Class: faultSnapshot, Message: "the snapshot was refused twice", Detail: strings.Join(faults, "\n"),
+				Class: wire.FaultSnapshot, Message: "the snapshot was refused twice", Detail: strings.Join(faults, "\n"),
 			}
 		}
 	}
@@ -157,14 +151,14 @@ func (w *writing) ask(ctx context.Context, prompt func() (string, []*genai.Conte
 		if err != nil {
 			failed := model.AsError(err)
 			w.usage = w.usage.Add(failed.Usage)
-			return "", &spec.Fault{Class: faultModel + string(failed.Class), Message: failed.Message}
+			return "", &spec.Fault{Class: wire.FaultModel + string(failed.Class), Message: failed.Message}
 		}
 		if ev.Result != nil {
 			w.usage = w.usage.Add(ev.Result.Usage).Add(ev.Result.Wasted)
 			return textOf(ev.Result.Content), nil
 		}
 	}
-	return "", &spec.Fault{Class: faultModel + string(model.Truncated), Message: "the answer ended without a result"}
+	return "", &spec.Fault{Class: wire.FaultModel + string(model.Truncated), Message: "the answer ended without a result"}
 }
 
 // textOf is what an answer says, without its thoughts. An answer of calls alone says nothing, which no snapshot is.

@@ -15,6 +15,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
 	"divisi/internal/testkit/modeltest"
+	"divisi/subagents/wire"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
@@ -97,7 +98,7 @@ func TestARefusedSnapshotIsAskedForOnceMore(t *testing.T) {
 			rec, usage, err = c.Snapshot(t.Context(), s.job(t), meta())
 			require.NoError(t, err)
 			require.Equal(t, contextscope.CompactionFailed, rec.Method)
-			require.Equal(t, faultSnapshot, rec.Fault.Class)
+			require.Equal(t, wire.FaultSnapshot, rec.Fault.Class)
 			require.NotEmpty(t, rec.Fault.Detail)
 			require.Equal(t, 2, usage.Calls)
 			require.Len(t, m.Requests(), 2, "and no third time")
@@ -156,7 +157,7 @@ func TestAModelThatHangsIsGivenUp(t *testing.T) {
 		began := time.Now()
 		rec, _, err := c.Snapshot(t.Context(), s.job(t), meta())
 		require.NoError(t, err)
-		require.Equal(t, faultTime, rec.Fault.Class)
+		require.Equal(t, wire.FaultTime, rec.Fault.Class)
 		require.Equal(t, defaultTime, time.Since(began))
 	})
 }
@@ -237,6 +238,6 @@ func TestOverHTTP(t *testing.T) {
 	bad.Task = "bad"
 	rec, usage, err = c.Snapshot(t.Context(), s.job(t), bad)
 	require.NoError(t, err)
-	require.Equal(t, faultModel+string(model.Blocked), rec.Fault.Class)
+	require.Equal(t, wire.FaultModel+string(model.Blocked), rec.Fault.Class)
 	require.NotEqual(t, spec.Usage{}, usage, "a withheld answer is paid")
 }
