@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // document is one YAML text on its way into a value. It collects faults and remembers where every value stood.
@@ -38,8 +39,8 @@ func newDocument(file, text string) *document {
 	return &document{file: file, lines: strings.Split(text, "\n"), at: map[string]place{}, bad: map[string]bool{}}
 }
 
-// read decodes the text into a pointer. What cannot be read stays zero and is a fault.
-func (d *document) read(text string, into any) {
+// read decodes the text that a schema describes into a pointer. What cannot be read stays zero and is a fault.
+func (d *document) read(text string, schema *jsonschema.Schema, into any) {
 	if !utf8.ValidString(text) {
 		d.refusef("", place{}, "", "the file is not UTF-8 text")
 		return
@@ -53,7 +54,7 @@ func (d *document) read(text string, into any) {
 		d.bad[""] = len(d.faults) > 0 // whoever wrote it had more in mind than nothing
 		return
 	}
-	(&decoder{document: d}).into(body, into)
+	d.into(body, schema, into)
 }
 
 // parse returns the only document of the text; nil when there is none or it cannot be parsed.
@@ -115,9 +116,11 @@ func (d *document) tab(line int) int {
 	return strings.IndexByte(indent, '\t') + 1
 }
 
-func (d *document) refusef(path string, at place, suggest, format string, args ...any) {
+// refusef faults a value that cannot be read; it returns nil, which stands for the value.
+func (d *document) refusef(path string, at place, suggest, format string, args ...any) any {
 	d.bad[path] = true
 	d.faultf(at, suggest, format, args...)
+	return nil
 }
 
 func (d *document) faultf(at place, suggest, format string, args ...any) {

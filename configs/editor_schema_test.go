@@ -1,19 +1,19 @@
 package configs
 
 import (
+	"cmp"
 	"encoding/json"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"divisi/internal/spec"
 
+	jsonschemago "github.com/google/jsonschema-go/jsonschema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 )
@@ -44,7 +44,7 @@ func yamlValue(t *testing.T, text string) any {
 		require.NoError(t, d.err())
 		return map[string]any{}
 	}
-	value := (&decoder{document: d}).free(body, "", 0)
+	value := d.value(body, &jsonschemago.Schema{}, "", 0)
 	require.NoError(t, d.err())
 	data, err := json.Marshal(value)
 	require.NoError(t, err)
@@ -176,7 +176,7 @@ func TestLeastValuesOfTheSchemasAreTheLoaders(t *testing.T) {
 	texts := map[string][2]string{
 		"Delegation.depth": {"project", "delegation: {depth: N}"}, "Delegation.fan_out": {"project", "delegation: {fan_out: N}"},
 		"Project.parallel": {"project", "parallel: N"}, "Project.budget": {"project", "budget: N"},
-		"Role.concurrency": {"role", "concurrency: N"}, "Limits.turns": {"role", "limits: {turns: N}"},
+		"roleFile.concurrency": {"role", "concurrency: N"}, "Limits.turns": {"role", "limits: {turns: N}"},
 		"Limits.tokens": {"project", "limits: {tokens: N}"}, "Limits.tool_calls": {"role", "limits: {tool_calls: N}"},
 		"Model.window":               {"project", "models: {a: {name: b, window: N}}"},
 		"Model.max_output":           {"project", "models: {a: {name: b, max_output: N}}"},
@@ -186,65 +186,113 @@ func TestLeastValuesOfTheSchemasAreTheLoaders(t *testing.T) {
 		"ContextRules.drop_after":    {"role", "context: {drop_after: N}"},
 		"ContextRules.recall_tokens": {"role", "context: {recall_tokens: N}"},
 		"CompactionRules.overlap":    {"role", "context: {compaction: {overlap: N}}"},
+		"ToolOutput.limit":           {"role", "tool_output: {'*': {limit: N}}"},
+		"Task.attempts":              {"plan", "tasks: [{id: a, role: reader, brief: b, attempts: N}]"},
+		"Task.last":                  {"plan", "tasks: [{id: a, role: reader, brief: b, last: N}]"},
+		"Task.max_tokens":            {"plan", "tasks: [{id: a, role: reader, brief: b, max_tokens: N}]"},
+		"Shard.max_files":            {"plan", "tasks: [{id: a, role: reader, brief: b, shard: {by: file, max_files: N}}]"},
 	}
-	require.ElementsMatch(t, slices.Collect(maps.Keys(fieldLeast)), slices.Collect(maps.Keys(texts)))
+	require.Empty(t, missing(bounded(t), texts), "a bound without a case here")
+	least := bounded(t)
 	for key, text := range texts {
-		for _, n := range []int{fieldLeast[key] - 1, fieldLeast[key]} {
+		for _, n := range []int{least[key] - 1, least[key]} {
 			value := strings.ReplaceAll(text[1], "N", strconv.Itoa(n))
-			_, err := ParseProject("x.yaml", value)
-			if text[0] == "role" {
+			var err error
+			switch text[0] {
+			case "role":
 				_, err = ParseRole("x.md", "---\n"+value+"\n---\nDo.")
+			case "plan":
+				plan, positions, faults := ParsePlan("x.yaml", value)
+				require.NoError(t, faults)
+				err = positions.Error(plan.Validate(planEnv(t)))
+			default:
+				_, err = ParseProject("x.yaml", value)
 			}
-			require.Equal(t, n == fieldLeast[key], err == nil, "%s: %v", value, err)
+			require.Equal(t, n == least[key], err == nil, "%s: %v", value, err)
 			err = editorSchema(t, text[0]).Validate(yamlValue(t, value))
-			require.Equal(t, n == fieldLeast[key], err == nil, "%s: %v", value, err)
+			require.Equal(t, n == least[key], err == nil, "%s: %v", value, err)
 		}
 	}
 }
 
-// Every field has its text, and there are no texts of fields that are gone.
-func TestEveryFieldIsDescribed(t *testing.T) {
-	t.Parallel()
-	known := map[string]bool{}
-	var walk func(reflect.Type)
-	walk = func(typ reflect.Type) {
+// eachField calls f for every field that the files can have, as Type.field.
+func eachField(t *testing.T, f func(key string, field reflect.StructField, schema *jsonschemago.Schema)) {
+	t.Helper()
+	var walk func(reflect.Type, *jsonschemago.Schema)
+	walk = func(typ reflect.Type, s *jsonschemago.Schema) {
 		for typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map || typ.Kind() == reflect.Pointer {
+			if typ.Kind() != reflect.Pointer {
+				s = cmp.Or(s.Items, s.AdditionalProperties)
+			}
 			typ = typ.Elem()
 		}
-		if typ.Kind() != reflect.Struct {
+		if typ.Kind() != reflect.Struct || s == nil {
 			return
 		}
-		for f := range typ.Fields() {
-			if name := yamlName(f); name != "" {
-				known[typ.Name()+"."+name] = true
+		for _, field := range reflect.VisibleFields(typ) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if field.Anonymous || field.Tag.Get("file") == "-" {
+				require.NotContains(t, s.Properties, name)
+				continue
 			}
-			walk(f.Type)
+			require.Contains(t, s.Properties, name)
+			f(typ.Name()+"."+name, field, s.Properties[name])
+			walk(field.Type, s.Properties[name])
 		}
 	}
-	walk(reflect.TypeFor[roleFile]())
-	walk(reflect.TypeFor[spec.Project]())
-	require.ElementsMatch(t, slices.Collect(maps.Keys(known)), slices.Collect(maps.Keys(fieldTexts)))
-	require.Subset(t, slices.Collect(maps.Keys(known)), slices.Collect(maps.Keys(fieldWords)))
-	require.Subset(t, slices.Collect(maps.Keys(known)), slices.Collect(maps.Keys(fieldNeeded)))
+	walk(reflect.TypeFor[roleFile](), roleSchema())
+	walk(reflect.TypeFor[spec.Project](), projectSchema())
+	walk(reflect.TypeFor[spec.Plan](), planSchema())
+}
 
-	plan := PlanSchema()["properties"].(map[string]any)
-	task := plan["tasks"].(map[string]any)["items"].(map[string]any)["properties"].(map[string]any)
-	require.ElementsMatch(t, fieldNames(reflect.TypeFor[spec.Plan]()), slices.Collect(maps.Keys(plan)))
-	require.ElementsMatch(t, fieldNames(reflect.TypeFor[spec.Task]()), slices.Collect(maps.Keys(task)))
-	for field, typ := range map[string]reflect.Type{"limits": reflect.TypeFor[spec.Limits](), "shard": reflect.TypeFor[spec.Shard]()} {
-		inner := task[field].(map[string]any)["properties"].(map[string]any)
-		require.ElementsMatch(t, fieldNames(typ), slices.Collect(maps.Keys(inner)))
+// bounded are the fields that hold numbers, with their least values; shares of a window have bounds of their own.
+func bounded(t *testing.T) map[string]int {
+	t.Helper()
+	least := map[string]int{}
+	eachField(t, func(key string, _ reflect.StructField, s *jsonschemago.Schema) {
+		if s.Minimum != nil {
+			least[key] = int(*s.Minimum)
+		} else if s.Type == "integer" {
+			least[key] = 0
+		}
+	})
+	return least
+}
+
+func missing[A, B any](from map[string]A, in map[string]B) (keys []string) {
+	for key := range from {
+		if _, ok := in[key]; !ok {
+			keys = append(keys, key)
+		}
 	}
+	return keys
+}
+
+func TestEveryFieldIsDescribed(t *testing.T) {
+	t.Parallel()
+	fields := 0
+	eachField(t, func(key string, _ reflect.StructField, s *jsonschemago.Schema) {
+		require.NotEmpty(t, s.Description, key)
+		fields++
+	})
+	require.Greater(t, fields, 80)
 }
 
 // The words of the schemas are the words that the files may hold: no more, and none is missing.
 func TestWordsOfTheSchemasAreTheLoaders(t *testing.T) {
 	t.Parallel()
+	words := map[string][]string{}
+	eachField(t, func(key string, field reflect.StructField, _ *jsonschemago.Schema) {
+		if list := field.Tag.Get("enum"); list != "" {
+			words[key] = strings.Split(list, ",")
+		}
+	})
 	for key, text := range map[string]string{
-		"Role.thinking": "thinking: WORD", "Role.tier": "tier: WORD", "Role.include_contents": "include_contents: WORD",
-		"Role.narrative": "narrative: WORD", "ToolOutput.policy": "tool_output: {'*': {policy: WORD}}", "roleFile.executor": "executor: WORD",
+		"roleFile.thinking": "thinking: WORD", "roleFile.tier": "tier: WORD", "roleFile.include_contents": "include_contents: WORD",
+		"roleFile.narrative": "narrative: WORD", "ToolOutput.policy": "tool_output: {'*': {policy: WORD}}", "roleFile.executor": "executor: WORD",
 	} {
-		for _, word := range append(fieldWords[key], "wrong") {
+		require.NotEmpty(t, words[key], key)
+		for _, word := range append(words[key], "wrong") {
 			_, err := ParseRole("x.md", "---\n"+strings.ReplaceAll(text, "WORD", word)+"\n---\nDo.")
 			require.Equal(t, word == "wrong", err != nil, "%s: %v", text, err)
 		}
@@ -254,7 +302,8 @@ func TestWordsOfTheSchemasAreTheLoaders(t *testing.T) {
 		"Model.tier":     "models: {a: {name: b, tier: WORD}}",
 		"Model.provider": "models: {a: {name: b, provider: WORD}}",
 	} {
-		for _, word := range append(fieldWords[key], "wrong") {
+		require.NotEmpty(t, words[key], key)
+		for _, word := range append(words[key], "wrong") {
 			_, err := ParseProject("x.yaml", strings.ReplaceAll(text, "WORD", word))
 			require.Equal(t, word == "wrong", err != nil, "%s: %v", text, err)
 		}

@@ -3,6 +3,8 @@ package configs
 import (
 	"regexp"
 	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // foreign is the front matter of a file that was written for another program: fields of any shape, read as far as can be.
@@ -19,7 +21,7 @@ func readForeign(front string) foreign {
 	d := newDocument("", front)
 	body := d.parse(front)
 	if body != nil && len(d.faults) == 0 {
-		switch value := (&decoder{document: d}).free(body, "", 0).(type) {
+		switch value := d.value(body, &jsonschema.Schema{}, "", 0).(type) {
 		case map[string]any:
 			if _, text := value["description"].(string); len(d.faults) == 0 && (text || value["description"] == nil) {
 				return foreign{fields: value}

@@ -33,6 +33,6 @@ func ParsePlan(file, text string) (spec.Plan, *Positions, error) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	d := newDocument(file, text)
 	var plan spec.Plan
-	d.read(text, &plan)
+	d.read(text, planSchema(), &plan)
 	return plan, &Positions{d}, d.err()
 }

@@ -41,7 +41,7 @@ func ParseProject(file, text string) (spec.Project, error) {
 	}
 	d := newDocument(file, text)
 	p := spec.Project{Delegation: spec.Delegation{}.WithDefaults()} // so that a zero is one that was written
-	d.read(text, &p)
+	d.read(text, projectSchema(), &p)
 	p.Limits = p.Limits.Or(defaults.Limits)
 	if p.Protected == nil { // an empty list protects nothing, on purpose
 		p.Protected = defaults.Protected
@@ -74,7 +74,7 @@ func embeddedProject() (spec.Project, error) {
 		return p, fmt.Errorf("read the built-in defaults: %w", err)
 	}
 	d := newDocument("divisi.yaml", string(text))
-	d.read(string(text), &p)
+	d.read(string(text), projectSchema(), &p)
 	d.problems(p.Validate())
 	return p, d.err()
 }

@@ -95,7 +95,7 @@ func TestAWrittenZeroOfDelegationIsNoDefault(t *testing.T) {
 	_, err := ParseProject("d.yaml", "delegation:\n  depth: 0\n  fan_out: -2\n")
 	require.ErrorContains(t, err, "d.yaml: 2 faults")
 	require.ErrorContains(t, err, "d.yaml:2:10: depth is from 1 on; leave `delegate` out of a role's tools to have none")
-	require.ErrorContains(t, err, "d.yaml:3:12: fan_out is from 1 on")
+	require.ErrorContains(t, err, "d.yaml:3:12: -2 is below 1")
 	_, err = ParseProject("d.yaml", "delegation: {depth: 0, fan_out: 0}")
 	require.ErrorContains(t, err, "2 faults")
 	_, err = ParseProject("d.yaml", "delegation: {depth: deep}")
@@ -140,7 +140,7 @@ func TestAListIsShownSoThatItCanBeWrittenDown(t *testing.T) {
 		require.Equal(t, "env is not a list", fault.Faults[0].Message)
 		d := newDocument("d.yaml", "")
 		var read spec.Project
-		d.read("env: "+fault.Faults[0].Suggest, &read)
+		d.read("env: "+fault.Faults[0].Suggest, projectSchema(), &read)
 		require.NoError(t, d.err(), fault.Faults[0].Suggest)
 		require.Equal(t, []string{text}, read.Env)
 	}

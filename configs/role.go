@@ -2,7 +2,6 @@ package configs
 
 import (
 	"embed"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -23,12 +22,11 @@ const RolesDir = ".divisi/roles"
 //go:embed roles/*.md starter.md divisi.yaml
 var embedded embed.FS
 
-// roleFile is the front matter of a role file. Output is of any shape, Executor one name or a chain, and Writes may be left to
-// be derived.
+// roleFile is the front matter of a role file, whose executor is one name or a chain.
 type roleFile struct {
 	spec.Role
-	Executor oneOrMore       `yaml:"executor"`
-	Output   json.RawMessage `yaml:"output"`
+
+	Executor oneOrMore `json:"executor,omitempty" enum:"model,command" jsonschema:"What runs the role. In a list the next one takes over when the gates reject the work of the one before."`
 }
 
 // BuiltInRoles returns the roles that Divisi brings, by name.
@@ -69,9 +67,8 @@ func parseRole(file, text string) (spec.Role, *document, error) {
 		return spec.Role{}, d, d.err()
 	}
 	var read roleFile
-	d.read(front, &read)
+	d.read(front, roleSchema(), &read)
 	role := read.Role
-	role.Output = read.Output
 	if len(read.Executor) > 0 {
 		role.Executor, role.Chain = read.Executor[0], read.Executor[1:]
 	}

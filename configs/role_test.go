@@ -173,9 +173,9 @@ Do.
 		`limits.time: "10" is not a duration such as 90s or 10m`: {7, 9, ""}, "-5 is below 0": {8, 11, ""},
 		"concurrency is not a whole number": {9, 14, ""}, "writes is neither true nor false": {10, 9, ""},
 		"output describes the arguments": {11, 16, "object"}, "output is not a JSON Schema": {11, 9, ""},
-		`narrative "plane" is not one of`:                       {12, 12, "plain"},
-		`field "narrative" stands here twice, first in line 12`: {13, 1, ""},
-		"command is not a list":                                 {14, 10, "[go, vet]"},
+		`narrative "plane" is not one of`:                   {12, 12, "plain"},
+		`field "narrative" is here twice, first in line 12`: {13, 1, ""},
+		"command is not a list":                             {14, 10, "[go, vet]"},
 	} {
 		found := false
 		for message, place := range got {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"divisi/configs"
@@ -51,7 +50,7 @@ func (g *globals) config(ctx context.Context, repo string) error {
 			Trusted  bool     `json:"trusted"`
 		}{p, t.requests, t.trusted})
 	}
-	text, err := yaml.Marshal(p)
+	text, err := configs.YAML(p)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"divisi/bus"
-	"divisi/configs"
 	"divisi/internal/git"
 	"divisi/internal/model"
 	"divisi/internal/spec"
@@ -164,7 +163,7 @@ func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, a
 	}
 	var extra []tool.Tool
 	if slices.Contains(a.Role.Tools, spec.ToolDispatch) {
-		extra = append(extra, plan.NewTool(nil, nil, configs.PlanSchema(), st.Spec.Roles))
+		extra = append(extra, plan.NewTool(nil, nil, st.Spec.Roles))
 	}
 	return subagents.NewExplainer(ctx, b, mirror, a, extra)
 }

@@ -266,7 +266,7 @@ func (h *holder) fold(ctx context.Context) (*run.State, error) {
 func (h *holder) tools(a *wire.Assignment) []tool.Tool {
 	for _, name := range a.Role.Tools {
 		if name == spec.ToolDispatch {
-			return []tool.Tool{plan.NewTool(h.fold, h.tree, configs.PlanSchema(), h.spec.Roles)}
+			return []tool.Tool{plan.NewTool(h.fold, h.tree, h.spec.Roles)}
 		}
 	}
 	return nil

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
+	"divisi/configs"
 	"divisi/internal/spec"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/console"
@@ -66,10 +66,10 @@ func leaveOut(all []spec.Gate, without []acceptance.Incomparable) string {
 	kept := slices.DeleteFunc(slices.Clone(all), func(g spec.Gate) bool {
 		return slices.ContainsFunc(without, func(w acceptance.Incomparable) bool { return w.Gate == g.Name })
 	})
-	text, err := yaml.Marshal(struct{ Gates []spec.Gate }{kept})
+	text, err := configs.YAML(spec.Project{Gates: kept})
 	if len(kept) == 0 || err != nil {
 		return "write another gate in its place in .divisi/divisi.yaml"
 	}
 	return "have only these gates in .divisi/divisi.yaml\n    " +
-		strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n    ") + "\n "
+		strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") + "\n "
 }

@@ -7,31 +7,23 @@ import (
 
 // ContextRules say how a role's requests are compiled. Zero values mean the defaults.
 type ContextRules struct {
-	// Last keeps the newest N turns of the agent's own history; 0 keeps all.
-	Last int `json:"last,omitempty" yaml:"last,omitempty"`
-	// DropTools are tools whose results leave the history as soon as one turn has seen them.
-	DropTools []string `json:"drop_tools,omitempty" yaml:"drop_tools,omitempty"`
-	// DropAfter drops tool results that are more than N turns old; 0 keeps them.
-	DropAfter int `json:"drop_after,omitempty" yaml:"drop_after,omitempty"`
-	// RecallTokens is the cap, in estimated tokens, on memory put into a request unasked: 0 means 500, -1 none.
-	RecallTokens int `json:"recall_tokens,omitempty" yaml:"recall_tokens,omitempty"`
-	// Compaction says when old turns become a snapshot.
-	Compaction CompactionRules `json:"compaction,omitzero" yaml:"compaction,omitempty"`
+	Last         int      `json:"last,omitempty" jsonschema:"Only the newest N turns of its own history; 0 for all."`
+	DropTools    []string `json:"drop_tools,omitempty" jsonschema:"Tools whose results become handles as soon as one turn has seen them."`
+	DropAfter    int      `json:"drop_after,omitempty" jsonschema:"Results become handles when more than N turns came after them; 0 for never."`
+	RecallTokens int      `json:"recall_tokens,omitempty" minimum:"-1" jsonschema:"How much of the memory is put into a request unasked; default 500, -1 for none."`
+
+	Compaction CompactionRules `json:"compaction,omitzero" jsonschema:"When old turns become a snapshot, in shares of the model's window."`
 }
 
-// CompactionRules are shares of the window of the role's own model. Zero values mean the defaults.
+// CompactionRules are shares of the window of the role's own model. Zero values mean the defaults. Beyond Hard no request is
+// sent.
 type CompactionRules struct {
-	// Start begins a compaction in the background (0.4), Swap puts it in at the next turn boundary (0.5), Hard waits for it
-	// (0.85): beyond Hard no request is sent.
-	Start float64 `json:"start,omitempty" yaml:"start,omitempty"`
-	Swap  float64 `json:"swap,omitempty" yaml:"swap,omitempty"`
-	Hard  float64 `json:"hard,omitempty" yaml:"hard,omitempty"`
-	// Keep is the share of the history, newest first, that stays verbatim (0.3).
-	Keep float64 `json:"keep,omitempty" yaml:"keep,omitempty"`
-	// Overlap is how many turns of the range before are summarised again with the next one (1); -1 means none.
-	Overlap int `json:"overlap,omitempty" yaml:"overlap,omitempty"`
-	// Model is the alias or name of the model that writes snapshots; empty means the alias cheap.
-	Model string `json:"model,omitempty" yaml:"model,omitempty"`
+	Start   float64 `json:"start,omitempty" jsonschema:"Begins in the background; default 0.4."`
+	Swap    float64 `json:"swap,omitempty" jsonschema:"Takes its place at the next turn; default 0.5."`
+	Hard    float64 `json:"hard,omitempty" jsonschema:"Is waited for; default 0.85."`
+	Keep    float64 `json:"keep,omitempty" jsonschema:"Share of the history, newest first, that stays as it is; default 0.3."`
+	Overlap int     `json:"overlap,omitempty" minimum:"-1" jsonschema:"Turns of the range before that are summarised again; default 1, -1 for none."`
+	Model   string  `json:"model,omitempty" jsonschema:"Model that writes snapshots; default the alias cheap."`
 }
 
 // The defaults of CompactionRules: start and swap as design.md's, keep as gemini-cli's preserved fraction.
@@ -100,10 +92,8 @@ const (
 
 // ToolOutput says what becomes of a tool's large output.
 type ToolOutput struct {
-	// Policy is keep (default), summarize or raw.
-	Policy string `json:"policy,omitempty" yaml:"policy,omitempty"`
-	// Limit is the number of characters above which the policy applies: 0 means 2,000 for summarize, 40,000 for keep.
-	Limit int `json:"limit,omitempty" yaml:"limit,omitempty"`
+	Policy string `json:"policy,omitempty" enum:"keep,summarize,raw" jsonschema:"keep (default): head, tail and a handle. summarize: a summary and the handle. raw: all of it."`
+	Limit  int    `json:"limit,omitempty" jsonschema:"Characters above which the policy applies, 1,000 to 40,000."`
 }
 
 // WithDefaults returns the policy with every zero filled in and the limit inside its bounds; raw has the hard limit.
@@ -129,10 +119,6 @@ const AnyTool = "*"
 
 func (r *Role) contextProblems(v *problems) {
 	c := &r.Context
-	v.atLeast("context.last", c.Last, 0)
-	v.atLeast("context.drop_after", c.DropAfter, 0)
-	v.atLeast("context.recall_tokens", c.RecallTokens, -1)
-	v.atLeast("context.compaction.overlap", c.Compaction.Overlap, -1)
 	shares := c.WithDefaults().Compaction
 	for _, s := range []struct {
 		name  string
@@ -160,7 +146,6 @@ func (r *Role) toolOutputProblems(v *problems) {
 		case name != AnyTool:
 			v.known(path, "tool of the role", name, append(slices.Clone(r.Tools), AnyTool))
 		}
-		v.oneOf(path+".policy", "policy", o.Policy, OutputKeep, OutputSummarize, OutputRaw)
 		switch {
 		case o.Limit == 0:
 		case o.Policy == OutputRaw:

@@ -10,22 +10,16 @@ import (
 	"strings"
 )
 
-// MCPServer is a server of tools by the Model Context Protocol: a program that is started for each attempt, or an address.
+// MCPServer is a server of tools by the Model Context Protocol: a program that is started for each attempt and runs confined
+// like every command of the role, or an address that Divisi itself calls, whether or not the role's commands have a network.
+// Env and Headers name variables of Divisi's environment, secrets too. Values never stand in a file.
 type MCPServer struct {
-	// Command is the program and its arguments, spoken to over its standard input and output. It runs confined like every
-	// command of the role.
-	Command []string `json:"command,omitempty" yaml:"command,omitempty"`
-	// Env names variables of Divisi's own environment that the program is given, secrets too: whoever writes a name here means
-	// it for this program. Values never stand in a file.
-	Env []string `json:"env,omitempty" yaml:"env,omitempty"`
-	// URL is the address of a server that speaks streamable HTTP; Headers are sent to it, header to the variable of Divisi's
-	// environment with its value. Divisi itself calls it, whether or not the role's commands have a network.
-	URL     string            `json:"url,omitempty" yaml:"url,omitempty"`
-	Headers map[string]string `json:"headers,omitempty" yaml:"headers,omitempty"`
-	// Tools limits the server's tools to those named; empty means all.
-	Tools []string `json:"tools,omitempty" yaml:"tools,omitempty"`
-	// Timeout bounds one call; 0 means the role's limit for a tool.
-	Timeout Duration `json:"timeout,omitzero" yaml:"timeout,omitempty"`
+	Command []string          `json:"command,omitempty" jsonschema:"Program and arguments, spoken to over its standard input and output."`
+	Env     []string          `json:"env,omitempty" jsonschema:"Variables of your environment that the program is given."`
+	URL     string            `json:"url,omitempty" jsonschema:"Address of a server that speaks streamable HTTP."`
+	Headers map[string]string `json:"headers,omitempty" jsonschema:"Headers that are sent, each with the variable that has its value."`
+	Tools   []string          `json:"tools,omitempty" jsonschema:"Only these tools of the server; default all."`
+	Timeout Duration          `json:"timeout,omitzero" jsonschema:"Bound of one call; default the role's limit for a tool."`
 }
 
 var (
@@ -95,9 +89,6 @@ func (m *MCPServer) problems(v *problems, at string) {
 		if name == "" || slices.Index(m.Tools, name) != i {
 			v.addf(fmt.Sprintf("%s.tools[%d]", at, i), "", "tool %q is empty or listed twice", name)
 		}
-	}
-	if m.Timeout < 0 {
-		v.addf(at+".timeout", "", "%s is negative", m.Timeout)
 	}
 }
 

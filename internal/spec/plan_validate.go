@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"sort"
@@ -103,10 +104,10 @@ func (v *planCheck) task(i int, t *Task) {
 	v.edges(at, t)
 	v.scope(at, t, role, known)
 	v.verification(at, t)
-	if t.Attempts < 0 || t.Attempts > maxAttempts {
+	if t.Attempts > maxAttempts {
 		v.addf(at+".attempts", "", "%d attempts are not between 1 and %d", t.Attempts, maxAttempts)
 	}
-	v.limits(at+".limits", t.Limits)
+	v.values(at, reflect.ValueOf(*t))
 	v.shard(at+".shard", t.Shard)
 	v.remaining(at+".remaining", t)
 	v.command(at, t, role, known)
@@ -209,9 +210,6 @@ func (v *planCheck) edge(path, from, to string) {
 }
 
 func (v *planCheck) scope(at string, t *Task, role *Role, known bool) {
-	v.oneOf(at+".include_contents", "include_contents", string(t.IncludeContents), string(IncludeNone), string(IncludeFull))
-	v.atLeast(at+".last", t.Last, 0)
-	v.atLeast(at+".max_tokens", t.MaxTokens, 0)
 	none := t.IncludeContents == IncludeNone || t.IncludeContents == "" && known && role.IncludeContents != IncludeFull
 	if none && t.Last > 0 {
 		v.addf(at+".last", "", "last has no effect with include_contents none")
@@ -246,7 +244,6 @@ func (v *planCheck) shard(at string, s *Shard) {
 	if s.By == "" {
 		v.addf(at+".by", "", "the shard rule does not say by what: file, dir, package or command")
 	}
-	v.oneOf(at+".by", "shard rule", s.By, "file", "dir", "package", "command")
 	if _, err := regexp.Compile(s.Match); err != nil {
 		v.addf(at+".match", "", "match is not an RE2 expression: %v", err)
 	}
@@ -257,7 +254,6 @@ func (v *planCheck) shard(at string, s *Shard) {
 			v.addf(at+".glob", "", "%q: the glob is malformed", s.Glob)
 		}
 	}
-	v.atLeast(at+".max_files", s.MaxFiles, 0)
 	if s.By == "command" && len(s.Command) == 0 {
 		v.addf(at+".command", "", "a shard rule by command needs a command")
 	}
@@ -269,7 +265,6 @@ func (v *planCheck) shard(at string, s *Shard) {
 
 // remaining faults a value that says nothing, or says it of a task that has no rule to match.
 func (v *planCheck) remaining(at string, t *Task) {
-	v.oneOf(at, "remaining", t.Remaining, RemainingOK)
 	if t.Remaining != "" && (t.Shard == nil || t.Shard.Match == "" || t.Shard.By == "command") {
 		v.addf(at, "", "remaining allows files to match shard.match after the task, and the task has no such match")
 	}

@@ -143,7 +143,7 @@ func TestPlanFaults(t *testing.T) {
 		{"shard empty", func(t *Task) { t.Shard = &Shard{} }, `does not say by what`},
 		{
 			"shard by", func(t *Task) { t.Shard = &Shard{By: "owner"} },
-			`shard rule "owner" is not one of file, dir, package, command`,
+			`by "owner" is not one of file, dir, package, command`,
 		},
 		{
 			"shard match", func(t *Task) { t.Shard = &Shard{By: "file", Match: "("} },

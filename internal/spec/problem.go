@@ -71,6 +71,10 @@ func (p *problems) known(path, what, name string, set []string) {
 	if contains(set, name) {
 		return
 	}
+	if gone := Removed(what, name); gone != "" {
+		p.addf(path, "", "%s", gone)
+		return
+	}
 	p.addf(path, Nearest(name, set), "there is no %s %q; there %s", what, name, listNames(set))
 }
 
@@ -78,20 +82,6 @@ func (p *problems) known(path, what, name string, set []string) {
 func (p *problems) text(path, value string) {
 	if strings.ContainsRune(value, 0) {
 		p.addf(path, "", "the text contains a NUL character")
-	}
-}
-
-func (p *problems) limits(path string, l Limits) {
-	p.atLeast(path+".turns", l.Turns, 0)
-	p.atLeast(path+".tokens", l.Tokens, 0)
-	p.atLeast(path+".tool_calls", l.ToolCalls, 0)
-	for _, d := range []struct {
-		name string
-		time Duration
-	}{{"time", l.Time}, {"idle", l.Idle}, {"call", l.Call}, {"tool", l.Tool}} {
-		if d.time < 0 {
-			p.addf(path+"."+d.name, "", "%s is negative", d.time)
-		}
 	}
 }
 

@@ -9,11 +9,10 @@ import (
 
 // Gate is a command that decides pass or fail.
 type Gate struct {
-	Name    string   `json:"name" yaml:"name"`
-	Command []string `json:"command" yaml:"command"`
-	// Format is go-test-json, junit, tap or text (error lines); empty means guessed from the command.
-	Format  string   `json:"format,omitempty" yaml:"format,omitempty"`
-	Timeout Duration `json:"timeout,omitzero" yaml:"timeout,omitempty"`
+	Name    string   `json:"name" jsonschema:"Name of the gate, unique."`
+	Command []string `json:"command" jsonschema:"Program and arguments; no shell line."`
+	Format  string   `json:"format,omitempty" enum:"go-test-json,junit,tap,text" jsonschema:"What its output speaks; default guessed from the command."`
+	Timeout Duration `json:"timeout,omitzero" jsonschema:"Then it is killed and red; default 15m."`
 }
 
 // The providers of models.
@@ -30,10 +29,8 @@ const (
 
 // Delegation bounds what agents ask of other agents. Zero means the default.
 type Delegation struct {
-	// Depth is how many agents may stand above an agent that was asked for by another; default 3.
-	Depth int `json:"depth,omitempty" yaml:"depth,omitempty"`
-	// FanOut is how many tasks one agent may have asked for that have not ended; default 8.
-	FanOut int `json:"fan_out,omitempty" yaml:"fan_out,omitempty"`
+	Depth  int `json:"depth,omitempty" minimum:"1" jsonschema:"How many agents may stand above one that was asked for; default 3."`
+	FanOut int `json:"fan_out,omitempty" minimum:"1" jsonschema:"How many tasks one agent may have asked for that have not ended; default 8."`
 }
 
 // The defaults of Delegation.
@@ -49,7 +46,7 @@ func (d Delegation) Validate() []Problem {
 		name  string
 		value int
 	}{{"depth", d.Depth}, {"fan_out", d.FanOut}} {
-		if bound.value < 1 {
+		if bound.value == 0 {
 			v.addf("delegation."+bound.name, "", "%s is from 1 on; leave `%s` out of a role's tools to have none",
 				bound.name, ToolDelegate)
 		}
@@ -68,56 +65,40 @@ func (d Delegation) WithDefaults() Delegation {
 	return d
 }
 
-// Model is one alias of the project file.
+// Model is one alias of the project file. Zero durations and an empty Thinking or Tier leave the choice to the service.
 type Model struct {
-	Provider string `json:"provider,omitempty" yaml:"provider,omitempty"`
-	Name     string `json:"name" yaml:"name"`
-	// Window is the input limit in tokens; MaxOutput the output limit of one call.
-	Window    int `json:"window,omitempty" yaml:"window,omitempty"`
-	MaxOutput int `json:"max_output,omitempty" yaml:"max_output,omitempty"`
-	// Thinking is MINIMAL, LOW, MEDIUM or HIGH; empty leaves it to the model.
-	Thinking string `json:"thinking,omitempty" yaml:"thinking,omitempty"`
-	// BaseURL is the address of an OpenAI-compatible service, up to and with /v1; KeyEnv names the variable with its key, where
-	// it wants one.
-	BaseURL string `json:"base_url,omitempty" yaml:"base_url,omitempty"`
-	KeyEnv  string `json:"key_env,omitempty" yaml:"key_env,omitempty"`
-	// FirstByte and Silence are how long a call may wait for its first byte, and for each later one; 0 leaves it to the model.
-	FirstByte Duration `json:"first_byte,omitzero" yaml:"first_byte,omitempty"`
-	Silence   Duration `json:"silence,omitzero" yaml:"silence,omitempty"`
-	// Fallback are the models that stand in, in their order, while this one is overloaded: aliases or names.
-	Fallback []string `json:"fallback,omitempty" yaml:"fallback,omitempty"`
-	// Tier is standard or priority; empty leaves it to the service.
-	Tier string `json:"tier,omitempty" yaml:"tier,omitempty"`
-	// PriceIn and PriceOut are USD per million tokens.
-	PriceIn  float64 `json:"price_in,omitempty" yaml:"price_in,omitempty"`
-	PriceOut float64 `json:"price_out,omitempty" yaml:"price_out,omitempty"`
+	Provider  string   `json:"provider,omitempty" enum:"gemini,openai" jsonschema:"Who serves the model; default gemini."`
+	Name      string   `json:"name" jsonschema:"The model's name at its provider."`
+	Window    int      `json:"window,omitempty" jsonschema:"Input limit in tokens."`
+	MaxOutput int      `json:"max_output,omitempty" jsonschema:"Output limit of one call, in tokens."`
+	Thinking  string   `json:"thinking,omitempty" enum:"MINIMAL,LOW,MEDIUM,HIGH" jsonschema:"How much it thinks; default left to the model."`
+	BaseURL   string   `json:"base_url,omitempty" jsonschema:"Address of an OpenAI-compatible service, up to and with /v1."`
+	KeyEnv    string   `json:"key_env,omitempty" jsonschema:"Variable with the service's key, where it needs one."`
+	FirstByte Duration `json:"first_byte,omitzero" jsonschema:"Longest wait for an answer's first byte, e.g. 90s; default 1m, longer for models that think for long."`
+	Silence   Duration `json:"silence,omitzero" jsonschema:"Longest silence in the middle of an answer; default 1m."`
+	Fallback  []string `json:"fallback,omitempty" jsonschema:"Fallback models, in this order, while this one is overloaded: aliases or names."`
+	Tier      string   `json:"tier,omitempty" enum:"standard,priority" jsonschema:"Service tier; default left to the service."`
+	PriceIn   float64  `json:"price_in,omitempty" minimum:"0" jsonschema:"USD per million tokens of input."`
+	PriceOut  float64  `json:"price_out,omitempty" minimum:"0" jsonschema:"USD per million tokens of output."`
 }
 
 // Project is <repo>/.divisi/divisi.yaml with every default filled in.
 type Project struct {
-	// Setup runs once before the baseline; what it writes to $DIVISI_TOOLS every later command can read.
-	Setup []string `json:"setup,omitempty" yaml:"setup,omitempty"`
-	// Loopback lets Setup reach this machine's own addresses too.
-	Loopback bool   `json:"loopback,omitempty" yaml:"loopback,omitempty"`
-	Gates    []Gate `json:"gates,omitempty" yaml:"gates,omitempty"`
-	// Models maps aliases; the alias "default" serves roles that name none.
-	Models map[string]Model `json:"models,omitempty" yaml:"models,omitempty"`
-	// ModelOutage is how long a call goes on asking a service that is away; 0 means ten minutes.
-	ModelOutage Duration `json:"model_outage,omitzero" yaml:"model_outage,omitempty"`
-	// Limits are the defaults of every role.
-	Limits Limits `json:"limits,omitzero" yaml:"limits,omitempty"`
-	// Protected are globs that generators may not touch unless a task's files name them.
-	Protected []string `json:"protected,omitempty" yaml:"protected,omitempty"`
-	// Env names variables that commands may see beside the built-in allow-list.
-	Env []string `json:"env,omitempty" yaml:"env,omitempty"`
-	// MCPServers are tool servers that roles can name.
-	MCPServers map[string]MCPServer `json:"mcp_servers,omitempty" yaml:"mcp_servers,omitempty"`
-	// Delegation bounds what agents ask of other agents.
-	Delegation Delegation `json:"delegation,omitzero" yaml:"delegation,omitempty"`
-	// Parallel is the default of --parallel.
-	Parallel int `json:"parallel,omitempty" yaml:"parallel,omitempty"`
-	// Budget is the default of --budget, in tokens; 0 means none.
-	Budget int `json:"budget,omitempty" yaml:"budget,omitempty"`
+	// Setup writes to $DIVISI_TOOLS what every later command can read.
+	Setup       []string         `json:"setup,omitempty" jsonschema:"A command that runs once, before the baseline."`
+	Loopback    bool             `json:"loopback,omitempty" jsonschema:"Lets setup reach this machine's own addresses through the proxy too."`
+	Gates       []Gate           `json:"gates,omitempty" jsonschema:"The commands that decide pass or fail, in their order; default detected."`
+	Models      map[string]Model `json:"models,omitempty" jsonschema:"Names for models; the alias default serves roles that name none."`
+	ModelOutage Duration         `json:"model_outage,omitzero" jsonschema:"How long agents wait for a model's service that is away; default 10m."`
+	Limits      Limits           `json:"limits,omitzero" jsonschema:"Limits of one attempt where neither task nor role says."`
+	Protected   []string         `json:"protected,omitempty" jsonschema:"Globs that no task changes unless it names them."`
+	Env         []string         `json:"env,omitempty" jsonschema:"Names of variables that commands may see."`
+
+	MCPServers map[string]MCPServer `json:"mcp_servers,omitempty" jsonschema:"Tool servers that roles can name."`
+
+	Delegation Delegation `json:"delegation,omitzero" jsonschema:"Bounds of what agents ask of other agents."`
+	Parallel   int        `json:"parallel,omitempty" jsonschema:"Attempts at once; --parallel wins."`
+	Budget     int        `json:"budget,omitempty" jsonschema:"Tokens after which the run stops; --budget wins. Default none."`
 }
 
 // ModelName resolves a role's model, an alias or a name, to the model's name; empty means the alias "default".

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,7 +38,6 @@ func (p *Project) Validate() []Problem {
 		p.fallbackProblems(v, alias)
 		p.placeProblems(v, alias)
 	}
-	v.limits("limits", p.Limits)
 	for i, glob := range p.Protected {
 		path := fmt.Sprintf("protected[%d]", i)
 		if problem := pathProblem(glob); problem != "" {
@@ -54,8 +54,7 @@ func (p *Project) Validate() []Problem {
 		}
 	}
 	p.serverProblems(v)
-	v.atLeast("parallel", p.Parallel, 0)
-	v.atLeast("budget", p.Budget, 0)
+	v.values("", reflect.ValueOf(*p))
 	return v.list
 }
 
@@ -74,35 +73,20 @@ func (p *Project) gateProblems(v *problems, i int) {
 		v.addf(at+".command", "", "gate %q has no command", gate.Name)
 	}
 	v.argv(at+".command", gate.Command)
-	v.oneOf(at+".format", "format", gate.Format, "go-test-json", "junit", "tap", "text")
-	if gate.Timeout < 0 {
-		v.addf(at+".timeout", "", "%s is negative", gate.Timeout)
-	}
 }
 
 func (m *Model) problems(v *problems, at string) {
 	if m.Name == "" {
 		v.addf(at+".name", "", "the model has no name")
 	}
-	v.atLeast(at+".window", m.Window, 0)
-	v.atLeast(at+".max_output", m.MaxOutput, 0)
 	if m.MaxOutput > math.MaxInt32 {
 		v.addf(at+".max_output", "", "%d is more than any model writes", m.MaxOutput)
 	}
-	v.oneOf(at+".thinking", "thinking", m.Thinking, "MINIMAL", "LOW", "MEDIUM", "HIGH")
-	v.oneOf(at+".tier", "tier", m.Tier, TierStandard, TierPriority)
 	m.serviceProblems(v, at)
-	if !(m.PriceIn >= 0) {
-		v.addf(at+".price_in", "", "the price is not a number of at least 0")
-	}
-	if !(m.PriceOut >= 0) {
-		v.addf(at+".price_out", "", "the price is not a number of at least 0")
-	}
 }
 
 // serviceProblems faults where a model is served. Values are not shown: a key may stand where a name should.
 func (m *Model) serviceProblems(v *problems, at string) {
-	v.oneOf(at+".provider", "provider", m.Provider, ProviderGemini, ProviderOpenAI)
 	if m.BaseURL != "" {
 		if fault := addressFault(m.BaseURL); fault != "" {
 			v.addf(at+".base_url", "", "%s", fault)

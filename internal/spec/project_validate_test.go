@@ -80,7 +80,8 @@ func TestBoundsOfDelegationAreFromOneOn(t *testing.T) {
 	require.Empty(t, Delegation{Depth: 1, FanOut: 1}.Validate())
 	require.Equal(t, "delegation.depth: depth is from 1 on; leave `delegate` out of a role's tools to have none\n"+
 		"delegation.fan_out: fan_out is from 1 on; leave `delegate` out of a role's tools to have none",
-		said(Delegation{Depth: 0, FanOut: -2}.Validate()))
+		said(Delegation{}.Validate()))
+	require.Equal(t, "delegation.fan_out: -2 is below 1", said((&Project{Delegation: Delegation{FanOut: -2}}).Validate()))
 }
 
 func TestLoopbackOfAProjectIsForItsSetup(t *testing.T) {

@@ -21,57 +21,46 @@ const (
 
 // Role says who does a task.
 type Role struct {
-	Name        string `json:"name" yaml:"name"`
-	Description string `json:"description,omitempty" yaml:"description,omitempty"`
+	Name        string `json:"name,omitempty" jsonschema:"Name of the role; default the name of the file."`
+	Description string `json:"description,omitempty" jsonschema:"One line for the people and the master who choose."`
 	// Executor is model, command, or empty for a tester that is its gates alone. A role file's executor can be a list, whose rest
-	// is Chain.
-	Executor string `json:"executor,omitempty" yaml:"-"`
-	// Chain are the executors that take over, one after the other, when the gates reject what the one before made.
-	Chain []string `json:"chain,omitempty" yaml:"-"`
-	// Command is the program and its arguments for executor command.
-	Command []string `json:"command,omitempty" yaml:"command,omitempty"`
-	// Each runs the command once for each file of the task.
-	Each bool `json:"each,omitempty" yaml:"each,omitempty"`
-	// Model is an alias of the project file or a model's name; empty means the default model.
-	Model string `json:"model,omitempty" yaml:"model,omitempty"`
-	// Fallback are the models that stand in, in their order, while the role's own is overloaded; empty means what the alias says.
-	Fallback []string `json:"fallback,omitempty" yaml:"fallback,omitempty"`
-	// Thinking and Tier replace what the alias says.
-	Thinking        string          `json:"thinking,omitempty" yaml:"thinking,omitempty"`
-	Tier            string          `json:"tier,omitempty" yaml:"tier,omitempty"`
-	Tools           []string        `json:"tools,omitempty" yaml:"tools,omitempty"`
-	IncludeContents IncludeContents `json:"include_contents,omitempty" yaml:"include_contents,omitempty"`
-	// Narrative is plain or fenced (default).
-	Narrative string `json:"narrative,omitempty" yaml:"narrative,omitempty"`
+	// is Chain: the executors that take over, one after the other, when the gates reject what the one before made.
+	Executor string   `json:"executor,omitempty"`
+	Chain    []string `json:"chain,omitempty" file:"-"`
+	Command  []string `json:"command,omitempty" jsonschema:"Program and arguments, for executor command; no shell line. {files} is all files of the task."`
+	Each     bool     `json:"each,omitempty" jsonschema:"Runs the command once for each file of the task; {file} is that file."`
+	Model    string   `json:"model,omitempty" jsonschema:"Alias of the project file or name of a model; default the alias default."`
+	Fallback []string `json:"fallback,omitempty" jsonschema:"Fallback models, in this order, while the role's own is overloaded; default what its alias says."`
+	Thinking string   `json:"thinking,omitempty" enum:"MINIMAL,LOW,MEDIUM,HIGH" jsonschema:"How much the model thinks; default what its alias says."`
+	Tier     string   `json:"tier,omitempty" enum:"standard,priority" jsonschema:"Service tier; default what the alias says."`
+	Tools    []string `json:"tools,omitempty" jsonschema:"Tools of the model; default list_files, read_file, search, load_artifact."`
+
+	IncludeContents IncludeContents `json:"include_contents,omitempty" enum:"none,full" jsonschema:"What its tasks inherit when they do not say. none: decision record and handoffs. full: also the sessions before them."`
+
+	Narrative string `json:"narrative,omitempty" enum:"plain,fenced" jsonschema:"How other agents' turns are shown: between markers (fenced, default) or plain."`
 	// Inputs are the default of a task's inputs; see Plan.WithRoleInputs.
-	Inputs      []string        `json:"inputs,omitempty" yaml:"inputs,omitempty"`
-	Limits      Limits          `json:"limits,omitzero" yaml:"limits,omitempty"`
-	Concurrency int             `json:"concurrency,omitempty" yaml:"concurrency,omitempty"`
-	Output      json.RawMessage `json:"output,omitempty" yaml:"-"`
-	// MCPServers are the tool servers of the role, by the name that their tools get as a prefix. An empty definition stands for
-	// the project's server of that name.
-	MCPServers map[string]MCPServer `json:"mcp_servers,omitempty" yaml:"mcp_servers,omitempty"`
-	// Delegates are the roles that delegate and transfer may name; empty means every role that can do a task.
-	Delegates []string `json:"delegates,omitempty" yaml:"delegates,omitempty"`
-	// Network opens the network to the role's commands.
-	Network bool `json:"network,omitempty" yaml:"network,omitempty"`
-	// Loopback lets commands with the network reach this machine's own addresses too.
-	Loopback bool `json:"loopback,omitempty" yaml:"loopback,omitempty"`
-	// Secrets name variables of Divisi's own environment that the command of executor command sees, and nothing else does: no
-	// gate, no tool of a model. Only a role file that a person names may have them.
-	Secrets []string `json:"secrets,omitempty" yaml:"secrets,omitempty"`
-	// Context says how the role's requests are compiled; the zero value means the defaults.
-	Context ContextRules `json:"context,omitzero" yaml:"context,omitempty"`
-	// ToolOutput says what becomes of large output, by tool; "*" serves the tools that are not named.
-	ToolOutput map[string]ToolOutput `json:"tool_output,omitempty" yaml:"tool_output,omitempty"`
-	// Writes says that the role's work tree becomes a patch. Derived: a role with a writing tool or executor command.
-	Writes bool `json:"writes,omitempty" yaml:"writes,omitempty"`
-	// Instruction is the body of the role file.
-	Instruction string `json:"instruction,omitempty" yaml:"-"`
-	// Source says where the role came from: built-in, or a path.
-	Source string `json:"source,omitempty" yaml:"-"`
-	// Notices say what of an imported definition is not honoured, one sentence each.
-	Notices []string `json:"notices,omitempty" yaml:"-"`
+	Inputs      []string        `json:"inputs,omitempty" jsonschema:"What its tasks are given besides depends_on: task ids, id/artifact, or role:NAME."`
+	Limits      Limits          `json:"limits,omitzero" jsonschema:"Limits of one attempt; default the project's."`
+	Concurrency int             `json:"concurrency,omitempty" jsonschema:"At most so many attempts of the role at once; default no cap."`
+	Output      json.RawMessage `json:"output,omitempty" jsonschema:"JSON Schema (type object) of what submit_result takes as output."`
+
+	MCPServers map[string]MCPServer `json:"mcp_servers,omitempty" jsonschema:"Tool servers by name; an empty definition stands for the project's of that name."`
+
+	Delegates []string `json:"delegates,omitempty" jsonschema:"Roles that delegate and transfer may name; default every role that does tasks."`
+	Network   bool     `json:"network,omitempty" jsonschema:"Opens the network to the role's commands."`
+	Loopback  bool     `json:"loopback,omitempty" jsonschema:"Lets commands with the network reach this machine's own addresses through the proxy too."`
+	// Secrets name variables that no gate and no tool of a model sees.
+	Secrets []string     `json:"secrets,omitempty" jsonschema:"Variables that only the role's command sees; only in a file that is named with --role."`
+	Context ContextRules `json:"context,omitzero" jsonschema:"What of its history the model is shown."`
+
+	ToolOutput map[string]ToolOutput `json:"tool_output,omitempty" jsonschema:"What becomes of large output, by tool; * for all others."`
+	// Writes means that the role's work tree becomes a patch. Derived: a role with a writing tool or executor command.
+	Writes bool `json:"writes,omitempty" jsonschema:"false for a command that only verifies."`
+	// Instruction is the body of the role file; Source is built-in or a path; Notices state what of an imported definition is not
+	// honoured, one sentence each.
+	Instruction string   `json:"instruction,omitempty" file:"-"`
+	Source      string   `json:"source,omitempty" file:"-"`
+	Notices     []string `json:"notices,omitempty" file:"-"`
 }
 
 // ChangesFiles reports whether the role's work tree becomes a patch: it says so, it runs a command, or it has a writing tool.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,10 +24,7 @@ func (r *Role) Validate(env Env) []Problem {
 	r.secretProblems(v)
 	r.delegateProblems(v, env.Roles)
 	r.toolProblems(v, env.Tools)
-	v.oneOf("include_contents", "include_contents", string(r.IncludeContents), string(IncludeNone), string(IncludeFull))
-	v.oneOf("narrative", "narrative", r.Narrative, "plain", "fenced")
-	v.limits("limits", r.Limits)
-	v.atLeast("concurrency", r.Concurrency, 0)
+	v.values("", reflect.ValueOf(*r))
 	r.outputProblems(v)
 	r.inputProblems(v)
 	r.contextProblems(v)
@@ -87,8 +85,6 @@ func (r *Role) chainProblems(v *problems) {
 
 // modelProblems faults what is missing for the executors of the role, and what none of them uses.
 func (r *Role) modelProblems(v *problems) {
-	v.oneOf("thinking", "thinking", r.Thinking, "MINIMAL", "LOW", "MEDIUM", "HIGH")
-	v.oneOf("tier", "tier", r.Tier, TierStandard, TierPriority)
 	for i, name := range r.Fallback {
 		path := fmt.Sprintf("fallback[%d]", i)
 		switch {
@@ -170,9 +166,7 @@ func (r *Role) toolProblems(v *problems, known []string) {
 	}
 	for i, name := range r.Tools {
 		path := fmt.Sprintf("tools[%d]", i)
-		switch replacement := removedTools[name]; {
-		case replacement != "":
-			v.addf(path, replacement, "the tool %s was removed: list %s, which takes several edits in several files", name, replacement)
+		switch {
 		case !contains(known, name):
 			v.known(path, "tool", name, known)
 		case slices.Index(r.Tools, name) != i:

@@ -40,7 +40,7 @@ func TestRoleValidate(t *testing.T) {
 		},
 		{
 			"removed tool", func(r *Role) { r.Tools = []string{"apply_patch"} },
-			`tools[0]: the tool apply_patch was removed: list edit_file, which takes several edits in several files`,
+			`tools[0]: tool "apply_patch" was removed: list edit_file, which takes several edits in several files`,
 		},
 		{
 			"tool twice", func(r *Role) { r.Tools = []string{ToolSearch, ToolSearch} },

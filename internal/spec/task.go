@@ -16,35 +16,25 @@ const (
 
 // Limits bound one attempt. Zero means the role's or the project's default.
 type Limits struct {
-	// Turns is the number of model calls.
-	Turns int `json:"turns,omitempty" yaml:"turns,omitempty"`
-	// Tokens is prompt plus output tokens, summed over the attempt.
-	Tokens int `json:"tokens,omitempty" yaml:"tokens,omitempty"`
-	// Time is the wall clock of the attempt.
-	Time Duration `json:"time,omitzero" yaml:"time,omitempty"`
-	// Idle is how long a model's stream, or a tool, may show no sign of life.
-	Idle Duration `json:"idle,omitzero" yaml:"idle,omitempty"`
-	// Call bounds one model call, Tool one tool call.
-	Call Duration `json:"call,omitzero" yaml:"call,omitempty"`
-	Tool Duration `json:"tool,omitzero" yaml:"tool,omitempty"`
-	// ToolCalls is the number of tool calls of the attempt.
-	ToolCalls int `json:"tool_calls,omitempty" yaml:"tool_calls,omitempty"`
+	Turns     int      `json:"turns,omitempty" jsonschema:"Model calls."`
+	Tokens    int      `json:"tokens,omitempty" jsonschema:"Prompt and output tokens, summed."`
+	ToolCalls int      `json:"tool_calls,omitempty" jsonschema:"Tool calls."`
+	Time      Duration `json:"time,omitzero" jsonschema:"Wall clock, e.g. 30m."`
+	Idle      Duration `json:"idle,omitzero" jsonschema:"Longest time without a sign of life of model or tool."`
+	Call      Duration `json:"call,omitzero" jsonschema:"One model call."`
+	Tool      Duration `json:"tool,omitzero" jsonschema:"One tool call."`
 }
 
 // Shard is the rule by which code, not a model, expands a template into tasks.
 type Shard struct {
-	// By is file, dir, package or command.
-	By string `json:"by" yaml:"by"`
-	// Match is an RE2 expression that the content of a file must match; empty matches every file.
-	Match string `json:"match,omitempty" yaml:"match,omitempty"`
-	// Glob limits the files by path (doublestar); empty means every tracked file.
-	Glob string `json:"glob,omitempty" yaml:"glob,omitempty"`
-	// MaxFiles bounds the files of one shard; zero means no bound.
-	MaxFiles int `json:"max_files,omitempty" yaml:"max_files,omitempty"`
-	// Command prints the shards, one a line, paths separated by spaces (by: command).
-	Command []string `json:"command,omitempty" yaml:"command,omitempty"`
-	// IncludeProtected lets the shards change the protected files that the rule finds; else those are left out.
-	IncludeProtected bool `json:"include_protected,omitempty" yaml:"include_protected,omitempty"`
+	By string `json:"by" enum:"file,dir,package,command" jsonschema:"What one task gets: a file, a directory, a package, or a line that command prints."`
+	// Match that is empty matches every file; an empty Glob means every tracked file.
+	Match    string   `json:"match,omitempty" jsonschema:"RE2 expression that a file's content must match."`
+	Glob     string   `json:"glob,omitempty" jsonschema:"Only files whose path matches, e.g. internal/**/*.go."`
+	MaxFiles int      `json:"max_files,omitempty" jsonschema:"At most this many files in one task."`
+	Command  []string `json:"command,omitempty" jsonschema:"With by command: prints one shard a line, paths separated by spaces."`
+
+	IncludeProtected bool `json:"include_protected,omitempty" jsonschema:"The tasks may change protected files too, such as tests. Default: those are left out."`
 }
 
 // ShardRule is what a task keeps of the rule that it comes from. Set by code only.
@@ -60,42 +50,39 @@ const RemainingOK = "ok"
 
 // Task is one piece of work for one role; the same in a plan file, in the dispatch tool and on the wire.
 type Task struct {
-	ID              string          `json:"id" yaml:"id"`
-	Title           string          `json:"title,omitempty" yaml:"title,omitempty"`
-	Role            string          `json:"role" yaml:"role"`
-	Brief           string          `json:"brief" yaml:"brief"`
-	Constraints     []string        `json:"constraints,omitempty" yaml:"constraints,omitempty"`
-	Files           []string        `json:"files,omitempty" yaml:"files,omitempty"`
-	Inputs          []string        `json:"inputs,omitempty" yaml:"inputs,omitempty"`
-	DependsOn       []string        `json:"depends_on,omitempty" yaml:"depends_on,omitempty"`
-	IncludeContents IncludeContents `json:"include_contents,omitempty" yaml:"include_contents,omitempty"`
-	Last            int             `json:"last,omitempty" yaml:"last,omitempty"`
-	MaxTokens       int             `json:"max_tokens,omitempty" yaml:"max_tokens,omitempty"`
-	// Gates names the project's gates to run; empty means all of them.
-	Gates    []string `json:"gates,omitempty" yaml:"gates,omitempty"`
-	Verify   string   `json:"verify,omitempty" yaml:"verify,omitempty"`
-	Attempts int      `json:"attempts,omitempty" yaml:"attempts,omitempty"`
-	Limits   Limits   `json:"limits,omitzero" yaml:"limits,omitempty"`
-	Shard    *Shard   `json:"shard,omitempty" yaml:"shard,omitempty"`
-	// Command overrides the role's command for executor command.
-	Command []string `json:"command,omitempty" yaml:"command,omitempty"`
-	// Remaining is RemainingOK where files of the shard may still match the rule's expression after the task.
-	Remaining string `json:"remaining,omitempty" yaml:"remaining,omitempty"`
+	ID          string   `json:"id" jsonschema:"Short unique id: letters, digits, - and _, no --."`
+	Title       string   `json:"title,omitempty" jsonschema:"A few words for the people who watch."`
+	Role        string   `json:"role" jsonschema:"Who does it, e.g. reader or generator."`
+	Brief       string   `json:"brief" jsonschema:"Everything the agent must know to do the task: it sees nothing else of your conversation."`
+	Constraints []string `json:"constraints,omitempty" jsonschema:"Rules for this task. Copied word for word; its agent reports of each whether it was kept."`
+	Files       []string `json:"files,omitempty" jsonschema:"Write set: paths and globs that the task may change. Keep the write sets of tasks apart."`
+	Inputs      []string `json:"inputs,omitempty" jsonschema:"What the agent gets: task for a task's whole handoff, task/artifact for that artifact of it alone. Default: depends_on."`
+	DependsOn   []string `json:"depends_on,omitempty" jsonschema:"Ids of tasks that must be over before this one starts."`
+
+	IncludeContents IncludeContents `json:"include_contents,omitempty" enum:"none,full" jsonschema:"none: decision record and handoffs. full: also your session and those of its inputs. Default none."`
+
+	Last      int      `json:"last,omitempty" jsonschema:"With full: only the last N events."`
+	MaxTokens int      `json:"max_tokens,omitempty" jsonschema:"With full: at most this many tokens, the oldest go first."`
+	Gates     []string `json:"gates,omitempty" jsonschema:"Names of the project's gates to run. Default: all."`
+	Verify    string   `json:"verify,omitempty" jsonschema:"Role that verifies the patch. Default tester."`
+	Attempts  int      `json:"attempts,omitempty" jsonschema:"How often it is tried, 1 to 10. Default 3."`
+	Limits    Limits   `json:"limits,omitzero" jsonschema:"Limits of one attempt; default the role's."`
+	Shard     *Shard   `json:"shard,omitempty" jsonschema:"Makes the task a template: code expands it to one task per shard. Use it for many alike files."`
+	Remaining string   `json:"remaining,omitempty" enum:"ok" jsonschema:"With shard.match: ok lets files match it after the task too. Default: the task fails then."`
+	Command   []string `json:"command,omitempty" jsonschema:"Program and arguments, for roles that run a command."`
 	// ShardOf names the template that this task was expanded from, and Rule is its rule. Set by code only.
-	ShardOf string     `json:"shard_of,omitempty" yaml:"-"`
-	Rule    *ShardRule `json:"rule,omitempty" yaml:"-"`
+	ShardOf string     `json:"shard_of,omitempty" file:"-"`
+	Rule    *ShardRule `json:"rule,omitempty" file:"-"`
 	// Unlocked are the entries of Files that a person or the master chose and that unlock protected paths. Set by code only.
-	Unlocked []string `json:"unlocked,omitempty" yaml:"-"`
+	Unlocked []string `json:"unlocked,omitempty" file:"-"`
 }
 
 // Plan is what a plan file holds and what the dispatch tool takes.
 type Plan struct {
-	Goal string `json:"goal,omitempty" yaml:"goal,omitempty"`
-	// DecisionRecord goes verbatim to every writer.
-	DecisionRecord string `json:"decision_record,omitempty" yaml:"decision_record,omitempty"`
-	// Constraints hold for every task of the plan, verbatim.
-	Constraints []string `json:"constraints,omitempty" yaml:"constraints,omitempty"`
-	Tasks       []Task   `json:"tasks" yaml:"tasks"`
+	Goal           string   `json:"goal,omitempty" jsonschema:"What the whole plan is for, in one sentence."`
+	DecisionRecord string   `json:"decision_record,omitempty" jsonschema:"Names, API shapes and style that every writer follows, decided once. Copied word for word."`
+	Constraints    []string `json:"constraints,omitempty" jsonschema:"Rules that hold for every task. Copied word for word."`
+	Tasks          []Task   `json:"tasks" jsonschema:"The tasks. Those that do not wait for each other run at the same time."`
 }
 
 // Status is how an attempt ended.

@@ -33,9 +33,9 @@ func TestToolOutputProblems(t *testing.T) {
 		"serch": {}, ToolReadFile: {Policy: "sumarize"}, ToolSubmitResult: {}, ToolSearch: {Policy: OutputRaw, Limit: 2_000},
 		ToolRunCommand: {Limit: 999}, AnyTool: {Limit: 40_001},
 	}
-	require.Equal(t, `tool_output.*.limit: limit 40001 is not from 1000 to 40000 characters
+	require.Equal(t, `tool_output.read_file.policy: policy "sumarize" is not one of keep, summarize, raw (did you mean "summarize"?)
+tool_output.*.limit: limit 40001 is not from 1000 to 40000 characters
 tool_output.read_file: there is no tool of the role "read_file"; there are search, run_command, *
-tool_output.read_file.policy: policy "sumarize" is not one of keep, summarize, raw (did you mean "summarize"?)
 tool_output.run_command.limit: limit 999 is not from 1000 to 40000 characters
 tool_output.search.limit: limit belongs to keep and summarize: raw shows up to 40000 characters
 tool_output.serch: there is no tool of the role "serch"; there are search, run_command, * (did you mean "search"?)

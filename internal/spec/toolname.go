@@ -45,9 +45,6 @@ func Tools() []string {
 	}
 }
 
-// removedTools are the tools that earlier versions had, with what replaces each.
-var removedTools = map[string]string{"apply_patch": ToolEditFile}
-
 // WritingTool says whether a tool changes the work tree so that the role leaves a patch.
 func WritingTool(name string) bool {
 	return name == ToolEditFile || name == ToolWriteFile

@@ -143,7 +143,7 @@ func (r *rig) worker(ctx context.Context) (stop func()) {
 			if a.Role.Name != spec.RoleMaster {
 				return nil
 			}
-			return []tool.Tool{plan.NewTool(r.fold, r.tree, configs.PlanSchema(), r.spec.Roles)}
+			return []tool.Tool{plan.NewTool(r.fold, r.tree, r.spec.Roles)}
 		},
 	})
 	require.NoError(r.t, w.Start(ctx))

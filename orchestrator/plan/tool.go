@@ -33,10 +33,10 @@ type Tool struct {
 // NewTool returns the tool for one attempt of a run's master, which learns from it the roles that a task can have. state folds
 // the run's log.
 func NewTool(
-	state func(ctx context.Context) (*run.State, error), tree func(commit string) Tree, schema map[string]any,
+	state func(ctx context.Context) (*run.State, error), tree func(commit string) Tree,
 	roles map[string]spec.Role,
 ) *Tool {
-	return &Tool{state: state, tree: tree, schema: schema, roles: listRoles(roles)}
+	return &Tool{state: state, tree: tree, schema: spec.Declaration[spec.Plan](), roles: listRoles(roles)}
 }
 
 // maxRoleText bounds, in characters, what a master is told of one role.

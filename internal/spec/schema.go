@@ -1,0 +1,162 @@
+package spec
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+const durationPattern = `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
+
+// Schema returns the JSON Schema of a struct that a person or a model writes, from the tags of its fields: json names a field
+// and states whether it is optional, jsonschema describes it, enum lists its words, minimum is its least value, and file:"-"
+// keeps it for code. A struct whose tags make no schema is a mistake in the program, and panics.
+func Schema[T any]() *jsonschema.Schema {
+	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[Duration]():        {Type: "string", Pattern: durationPattern},
+		reflect.TypeFor[json.RawMessage](): {Type: "object"},
+	}})
+	if err != nil {
+		panic(fmt.Sprintf("schema of %s: %v", reflect.TypeFor[T](), err))
+	}
+	applyTags(s, reflect.TypeFor[T]())
+	return s
+}
+
+// Declaration returns the schema of a tool's arguments as a model is given it. It holds no bounds: models are served badly with
+// them. The validation of the arguments checks what it leaves out.
+func Declaration[T any]() map[string]any {
+	s := Schema[T]()
+	EachSchema(s, func(s *jsonschema.Schema) { s.Pattern, s.Minimum = "", nil })
+	var declaration map[string]any
+	text, err := json.Marshal(s)
+	if err == nil {
+		err = json.Unmarshal(text, &declaration)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("declaration of %s: %v", reflect.TypeFor[T](), err))
+	}
+	return declaration
+}
+
+// EachSchema calls f for a schema and every schema inside it, the inner ones first.
+func EachSchema(s *jsonschema.Schema, f func(*jsonschema.Schema)) {
+	for _, property := range s.Properties {
+		EachSchema(property, f)
+	}
+	for _, inner := range append([]*jsonschema.Schema{s.Items, s.AdditionalProperties}, s.AnyOf...) {
+		if inner != nil {
+			EachSchema(inner, f)
+		}
+	}
+	f(s)
+}
+
+func applyTags(s *jsonschema.Schema, t reflect.Type) {
+	if len(s.Types) > 0 { // the library lets slices and pointers be null
+		s.Type, s.Types = s.Types[len(s.Types)-1], nil
+	}
+	switch {
+	case t.Kind() == reflect.Pointer:
+		applyTags(s, t.Elem())
+	case s.Items != nil:
+		applyTags(s.Items, t.Elem())
+	case t.Kind() == reflect.Map:
+		applyTags(s.AdditionalProperties, t.Elem())
+	case t.Kind() == reflect.Struct:
+		for _, f := range reflect.VisibleFields(t) {
+			applyFieldTags(s, f)
+		}
+	}
+}
+
+func applyFieldTags(s *jsonschema.Schema, f reflect.StructField) {
+	name := fieldName(f)
+	property := s.Properties[name]
+	switch {
+	case property == nil || f.Anonymous:
+		return
+	case f.Tag.Get("file") == "-":
+		delete(s.Properties, name)
+		s.PropertyOrder = slices.DeleteFunc(s.PropertyOrder, func(n string) bool { return n == name })
+		return
+	}
+	applyTags(property, f.Type)
+	if least, ok := minimum(f); ok {
+		property.Minimum = new(float64(least))
+	}
+	if property.Items != nil {
+		property = property.Items
+	}
+	for _, word := range words(f) {
+		property.Enum = append(property.Enum, word)
+	}
+}
+
+func fieldName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+func words(f reflect.StructField) []string {
+	return strings.FieldsFunc(f.Tag.Get("enum"), func(r rune) bool { return r == ',' })
+}
+
+func minimum(f reflect.StructField) (int, bool) {
+	least, err := strconv.Atoi(f.Tag.Get("minimum"))
+	return least, err == nil
+}
+
+// values faults what the tags of a struct and of the structs inside it rule out: words outside an enum, numbers below their
+// minimum, which is 0 for whole numbers, and negative durations. A zero passes: it is what a file leaves out.
+func (p *problems) values(path string, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			p.values(path, v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			p.values(fmt.Sprintf("%s[%d]", path, i), v.Index(i))
+		}
+	case reflect.Map:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, key := range keys {
+			p.values(path+"."+key.String(), v.MapIndex(key))
+		}
+	case reflect.Struct:
+		for f, field := range v.Fields() {
+			at := strings.TrimPrefix(path+"."+fieldName(f), ".")
+			p.value(at, f, field)
+			p.values(at, field)
+		}
+	}
+}
+
+func (p *problems) value(at string, f reflect.StructField, v reflect.Value) {
+	least, bounded := minimum(f)
+	switch x := v.Interface().(type) {
+	case Duration:
+		if x < 0 {
+			p.addf(at, "", "%s is negative", x)
+		}
+	case int:
+		if x != 0 {
+			p.atLeast(at, x, least)
+		}
+	case float64:
+		if bounded && !(x >= float64(least)) {
+			p.addf(at, "", "%v is not a number of at least %d", x, least)
+		}
+	default:
+		if set := words(f); len(set) > 0 && v.Kind() == reflect.String {
+			p.oneOf(at, fieldName(f), v.String(), set...)
+		}
+	}
+}
