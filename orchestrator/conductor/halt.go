@@ -58,11 +58,11 @@ func (c *Conductor) tellHalt(ctx context.Context) (bool, error) {
 func (c *Conductor) retry(ctx context.Context) error {
 	h := c.halt
 	switch {
-	case h == nil || c.pausing:
+	case h == nil || h.over || c.pausing:
 		return nil
 	case c.cfg.Clock().Sub(h.since) >= c.cfg.Patience.Most:
 		return fmt.Errorf("%w: %s for %s", ErrMachine, h.fault.Error(), c.cfg.Patience.Most)
-	case h.over || h.fault.Path != "" && machine.Room(h.fault.Path) != nil:
+	case h.fault.Path != "" && machine.Room(h.fault.Path) != nil:
 		return nil
 	}
 	h.over = true

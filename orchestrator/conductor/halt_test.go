@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -242,4 +243,35 @@ func TestARunThatWaitsTooLongForItsMachineIsStopped(t *testing.T) {
 	st, err = r.conduct(t.Context(), r.quick(true))
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status)
+}
+
+// What the machine lacked is there again, and the attempt that was given out again takes its time.
+func TestARunWhoseMachineHasRecoveredIsNotStopped(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), manyReaders(1))
+	var later, asked atomic.Int64
+	var over atomic.Bool
+	w := &rough{r: r, what: func(a *wire.Assignment) string {
+		if later.Load() == 0 {
+			later.Store(1)
+			return "machine term"
+		}
+		later.Store(int64(time.Hour))
+		for at := asked.Load(); asked.Load() < at+20 && !over.Load(); {
+			runtime.Gosched()
+		}
+		return "started result ack"
+	}}
+	defer w.start(t.Context())()
+	cfg := r.quick(false)
+	cfg.Patience.Most = time.Minute
+	cfg.Patience.Lost = 2 * time.Hour
+	cfg.Clock = func() time.Time {
+		asked.Add(1)
+		return time.Now().Add(time.Duration(later.Load()))
+	}
+	st, err := r.conduct(t.Context(), cfg)
+	over.Store(true)
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.RunDone, st.Run)
 }
