@@ -183,20 +183,15 @@ func files(repo string, roles []string) (configs.RoleSet, spec.Project, error) {
 func (g *globals) trustFirst(
 	ctx context.Context, checkout *git.Checkout, project *spec.Project, set configs.RoleSet, o runOptions,
 ) error {
-	if _, err := g.decisions(checkout); err != nil && !o.dryRun {
-		return err
-	}
-	if o.trust && !o.dryRun {
-		return nil
-	}
 	t := g.trusting(checkout.Top, checkout, project, set)
-	if !o.dryRun {
-		return t.settle(ctx, g)
-	}
-	if len(t.requests) == 0 {
+	switch {
+	case !o.dryRun && t.store == nil:
+		return t.fault
+	case !o.dryRun && o.trust, o.dryRun && len(t.requests) == 0:
 		return nil
-	}
-	if !t.trusted && !o.trust {
+	case !o.dryRun:
+		return t.settle(ctx, g)
+	case !t.trusted && !o.trust:
 		project.Env = nil
 	}
 	return t.show(g, t.text())

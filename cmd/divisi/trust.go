@@ -35,10 +35,10 @@ type trusting struct {
 // trusting compares the requests with the decision about the repository. checkout is nil for a directory that is no repository.
 func (g *globals) trusting(repo string, checkout *git.Checkout, project *spec.Project, set configs.RoleSet) *trusting {
 	t := &trusting{repo: console.Sanitize(repo), requests: trust.Requests(project, set.Repository)}
-	if t.trusted = len(t.requests) == 0; t.trusted {
+	if t.trusted = len(t.requests) == 0; t.trusted && checkout == nil {
 		return t
 	}
-	if t.store, t.fault = g.decisions(checkout); t.fault == nil {
+	if t.store, t.fault = g.decisions(checkout); t.fault == nil && !t.trusted {
 		t.earlier, t.fault = t.store.Read()
 		t.trusted = t.earlier.Covers(t.requests)
 	}
@@ -100,7 +100,7 @@ func (t *trusting) settle(ctx context.Context, g *globals) error {
 	switch {
 	case t.trusted:
 		return nil
-	case t.store == nil || !isTerminal(g.in) || g.json():
+	case !isTerminal(g.in) || g.json():
 		return usagef("%sNothing of it was run. Read the list, then agree: divisi trust --repo %s\n"+
 			"For one run alone, as in CI: --trust-repo", t.text(), quote(t.repo))
 	}
