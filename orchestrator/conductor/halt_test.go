@@ -273,5 +273,5 @@ func TestARunWhoseMachineHasRecoveredIsNotStopped(t *testing.T) {
 	st, err := r.conduct(t.Context(), cfg)
 	over.Store(true)
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.RunDone, st.Run)
+	require.Equal(t, run.Done, st.Status)
 }
