@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path"
 	"strings"
 	"text/tabwriter"
 
@@ -22,26 +19,36 @@ type memoryCommand struct {
 	repo string
 }
 
+// removedMemory are commands that an older version had, with what to do instead.
+var removedMemory = map[string]string{
+	"add": "write a Markdown file in " + memory.Place,
+	"rm":  "delete the file in " + memory.Place,
+}
+
 func newMemory(g *globals) *cobra.Command {
 	m := &memoryCommand{globals: g}
 	c := &cobra.Command{
 		Use:   "memory",
-		Short: "Look after what outlives a run: search notes, take or refuse proposals",
-		Long: `Look after what outlives a run. Notes are Markdown files in .divisi/memory of the repository, for
-people and git to read; agents search them. What agents and finished runs propose waits in the
-state directory until you accept or reject it. Nothing else in the checkout is touched.` +
+		Short: "Manage notes kept between runs (search, accept, reject)",
+		Long: `Manage notes kept between runs. Notes are Markdown files in .divisi/memory of the repository, for
+people and git to read, write and delete; agents search them. What agents and finished runs propose
+waits in the state directory. "memory accept" copies it to .divisi/memory; nothing else writes to the
+checkout.` +
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi memory list\n  divisi memory search http header",
 		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 && removedMemory[args[0]] != "" {
+				return usagef("divisi memory %s was removed: %s", args[0], removedMemory[args[0]])
+			}
 			if len(args) > 0 {
 				return usagef("there is no command %q of memory%s\nSee: divisi memory --help",
 					args[0], nearest(args[0], names(c)))
 			}
-			return usagef("say what to do: divisi memory %s", strings.Join(names(c), "|"))
+			return usagef("missing command: divisi memory %s", strings.Join(names(c), "|"))
 		},
 	}
 	c.PersistentFlags().StringVar(&m.repo, "repo", ".", "the repository whose memory it is")
-	c.AddCommand(m.list(), m.search(), m.add(), m.rm(), m.proposals(), m.accept(), m.reject())
+	c.AddCommand(m.list(), m.search(), m.proposals(), m.accept(), m.reject())
 	return c
 }
 
@@ -77,7 +84,7 @@ func (m *memoryCommand) list() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the notes",
-		Long: "List the notes by name, with their titles and tags. What cannot be read is named." +
+		Long: "List the notes by name, with titles and tags, and report files that cannot be read." +
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi memory list\n  divisi memory list --output json",
 		Args:    cobra.NoArgs,
@@ -106,7 +113,7 @@ func (m *memoryCommand) printNotes(notes []memory.Note) error {
 			console.Sanitize(n.Name), console.Sanitize(n.Title), console.Sanitize(strings.Join(n.Tags, ", ")))
 	}
 	if len(notes) == 0 && !m.json() {
-		fmt.Fprintf(m.out, "There are no notes in %s. Write one with: divisi memory add FILE\n", memory.Place)
+		fmt.Fprintf(m.out, "No notes in %s: write a Markdown file there\n", memory.Place)
 	}
 	return w.Flush()
 }
@@ -122,7 +129,7 @@ count, so that http header finds parseHTTPHeader.` + codes(codeOK, codeUsage, co
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if limit < 1 {
-				return usagef("--limit %d: want a number from 1", limit)
+				return usagef("--limit must be at least 1, not %d", limit)
 			}
 			return m.with(c.Context(), func(mem *memory.Memory) error {
 				hits, err := mem.Search(c.Context(), strings.Join(args, " "), limit)
@@ -133,7 +140,7 @@ count, so that http header finds parseHTTPHeader.` + codes(codeOK, codeUsage, co
 			})
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", 8, "how many notes to show, at most")
+	c.Flags().IntVar(&limit, "limit", 8, "show at most this many notes")
 	return c
 }
 
@@ -149,7 +156,7 @@ func (m *memoryCommand) printHits(hits []memory.Hit) error {
 		m.printText(h.Text)
 	}
 	if len(hits) == 0 && !m.json() {
-		fmt.Fprintln(m.out, "No note fits.")
+		fmt.Fprintln(m.out, "No notes match.")
 	}
 	return nil
 }
@@ -160,120 +167,4 @@ func (m *memoryCommand) printText(text string) {
 		fmt.Fprintln(m.out, strings.TrimRight("  | "+console.Sanitize(l), " "))
 	}
 	fmt.Fprintln(m.out)
-}
-
-func (m *memoryCommand) add() *cobra.Command {
-	var title string
-	var tags []string
-	c := &cobra.Command{
-		Use:   "add [FILE|-]",
-		Short: "Add a note",
-		Long: `Add a note to .divisi/memory: Markdown from a file or from standard input, with front matter (title,
-tags, paths, created, source) or without. The file is named after the title; nothing is overwritten.` +
-			codes(codeOK, codeUsage, codeMachine),
-		Example: "  divisi memory add notes.md --tag build\n" +
-			"  echo 'Run make gen first.' | divisi memory add --title 'Generated code' --tag build",
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			n, err := m.readNote(append(args, "-")[0])
-			if err != nil {
-				return err
-			}
-			if title != "" {
-				n.Title = title
-			}
-			n.Tags = append(n.Tags, tags...)
-			if n.Title == "" {
-				return usagef("the note has no title: begin it with a line such as # Title, or give --title")
-			}
-			return m.with(c.Context(), func(mem *memory.Memory) error {
-				name, err := mem.Add(c.Context(), n)
-				if err != nil {
-					return err
-				}
-				return m.say("added", name)
-			})
-		},
-	}
-	c.Flags().StringVar(&title, "title", "", "the note's title; without it, the front matter's or the first heading")
-	c.Flags().StringSliceVar(&tags, "tag", nil, "a word to find it by; may be repeated")
-	return c
-}
-
-// readNote reads a note that a person gives. It has no title where the text gives none.
-func (m *memoryCommand) readNote(file string) (memory.Note, error) {
-	in, name := m.in, "standard input"
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return memory.Note{}, usagef("%v", err)
-		}
-		defer f.Close()
-		in, name = f, file
-	}
-	const most = 1 << 20 // what is too large for a note is refused with its reason
-	data, err := io.ReadAll(io.LimitReader(in, most))
-	if err != nil {
-		return memory.Note{}, usagef("read %s: %v", name, err)
-	}
-	n, err := memory.Parse("", data)
-	if fault := new(memory.ParseError); errors.As(err, &fault) {
-		fault.File = name
-		return n, usagef("%v", fault)
-	}
-	if strings.TrimSpace(n.Text) == "" {
-		return n, usagef("%s has no text: a note is Markdown", name)
-	}
-	return n, nil
-}
-
-// say tells what became of notes' files.
-func (m *memoryCommand) say(what string, notes ...string) error {
-	for _, name := range notes {
-		file := path.Join(memory.Place, name+".md")
-		if m.json() {
-			if err := encodeLine(m.out, map[string]string{what: name, "path": file}); err != nil {
-				return err
-			}
-			continue
-		}
-		fmt.Fprintf(m.out, "%s %s\n", what, console.Sanitize(file))
-	}
-	return nil
-}
-
-func (m *memoryCommand) rm() *cobra.Command {
-	return &cobra.Command{
-		Use:   "rm NAME",
-		Short: "Remove a note",
-		Long: "Remove a note's file from .divisi/memory. Git still has what was committed." +
-			codes(codeOK, codeUsage, codeMachine),
-		Example: "  divisi memory rm generated-code",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			name := strings.TrimSuffix(strings.TrimPrefix(args[0], memory.Place+"/"), ".md")
-			return m.with(c.Context(), func(mem *memory.Memory) error {
-				err := mem.Remove(c.Context(), name)
-				if errors.Is(err, memory.ErrNotFound) {
-					return m.noNote(c.Context(), mem, name)
-				}
-				if err != nil {
-					return err
-				}
-				return m.say("removed", name)
-			})
-		},
-	}
-}
-
-func (m *memoryCommand) noNote(ctx context.Context, mem *memory.Memory, name string) error {
-	notes, err := mem.List(ctx)
-	if err != nil {
-		return err
-	}
-	known := make([]string, len(notes))
-	for i, n := range notes {
-		known[i] = n.Name
-	}
-	return usagef("there is no note %q%s\nSee: divisi memory list", name, nearest(name, known))
 }

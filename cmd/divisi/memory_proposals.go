@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -16,9 +17,9 @@ import (
 func (m *memoryCommand) proposals() *cobra.Command {
 	return &cobra.Command{
 		Use:   "proposals",
-		Short: "Show what agents and runs propose to remember",
-		Long: `Show the notes that agents and finished runs propose. They are not searched, and not in the
-repository, until you accept them.` + codes(codeOK, codeUsage, codeMachine),
+		Short: "List notes proposed by agents and runs",
+		Long: `List the notes that agents and finished runs propose. Searches and the repository do not have them
+until you accept them.` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi memory proposals\n  divisi memory proposals --output json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -55,9 +56,9 @@ func (m *memoryCommand) printProposals(all []memory.Proposal) error {
 	if m.json() {
 		return nil
 	}
-	words := "Take them with: divisi memory accept ID..., or refuse them with: divisi memory reject ID..."
+	words := "Accept with: divisi memory accept ID...; reject with: divisi memory reject ID..."
 	if len(all) == 0 {
-		words = "Nothing is proposed."
+		words = "No proposals."
 	}
 	_, err := fmt.Fprintln(m.out, words)
 	return err
@@ -66,8 +67,8 @@ func (m *memoryCommand) printProposals(all []memory.Proposal) error {
 func (m *memoryCommand) accept() *cobra.Command {
 	return &cobra.Command{
 		Use:   "accept ID...",
-		Short: "Make notes of proposals",
-		Long: `Move proposals into .divisi/memory, where git and later runs see them. Nothing is overwritten, and
+		Short: "Copy proposals to .divisi/memory",
+		Long: `Copy proposals to .divisi/memory, where git and later runs see them. Nothing is overwritten, and
 nothing is committed. The beginning of an id is enough.` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi memory accept 1f2e 77ab",
 		Args:    cobra.MinimumNArgs(1),
@@ -78,17 +79,32 @@ nothing is committed. The beginning of an id is enough.` + codes(codeOK, codeUsa
 					return err
 				}
 				names, err := mem.Accept(c.Context(), ids...)
-				return errors.Join(m.say("added", names...), err)
+				return errors.Join(m.sayAccepted(names), err)
 			})
 		},
 	}
 }
 
+// sayAccepted prints the files of accepted notes.
+func (m *memoryCommand) sayAccepted(names []string) error {
+	for _, name := range names {
+		file := path.Join(memory.Place, name+".md")
+		if m.json() {
+			if err := encodeLine(m.out, map[string]string{"added": name, "path": file}); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(m.out, "added %s\n", console.Sanitize(file))
+	}
+	return nil
+}
+
 func (m *memoryCommand) reject() *cobra.Command {
 	return &cobra.Command{
 		Use:   "reject ID...",
-		Short: "Refuse proposals",
-		Long: "Put proposals away. The same notes are not proposed again. The beginning of an id is enough." +
+		Short: "Reject proposals",
+		Long: "Reject proposals. The same notes are not proposed again. The beginning of an id is enough." +
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi memory reject 1f2e",
 		Args:    cobra.MinimumNArgs(1),
@@ -120,7 +136,7 @@ func (m *memoryCommand) sayRejected(ids []string) error {
 	return nil
 }
 
-// resolve finds the proposals whose ids begin with what a person gave. Every fault is reported, and then nothing is done.
+// resolve finds the proposals whose ids begin with what a person gave. Every error is reported, and then nothing is done.
 func (m *memoryCommand) resolve(ctx context.Context, mem *memory.Memory, given []string) ([]string, error) {
 	all, problems, err := mem.Proposals(ctx)
 	m.warn(problems)

@@ -109,14 +109,17 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// scan counts the notes that hold a word of the query, the plain way.
+// scan counts the notes that hold a term of the query, the plain way.
 func scan(notes []Note, query string) int {
-	words, found := map[string]bool{}, 0
-	for _, w := range asked(query, maxAsked) {
-		words[w] = true
+	terms, found := map[string]bool{}, 0
+	for _, term := range asked(query, maxAsked) {
+		terms[term] = true
 	}
 	for _, n := range notes {
-		if len(wordsIn(words, n.Title, strings.Join(n.Tags, " "), strings.Join(n.Paths, " "), n.Text)) > 0 {
+		held := false
+		eachTerm(strings.Join([]string{n.Title, strings.Join(n.Tags, " "), strings.Join(n.Paths, " "), n.Text}, "\n"),
+			func(term string) { held = held || terms[term] })
+		if held {
 			found++
 		}
 	}

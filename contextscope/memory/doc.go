@@ -1,3 +1,4 @@
-// Package memory is what outlives a run: notes that people and git keep as Markdown in a repository, a search index over
-// them that is derived and can be lost at any time, and proposals by agents, which become notes only when a person takes them.
+// Package memory finds what outlives a run. Its input is the notes that people and git keep as Markdown in a repository and
+// the proposals of agents; its output is ranked notes. The search index over them is derived and can be lost at any time. It
+// never writes to the repository, but for a proposal that a person accepts.
 package memory

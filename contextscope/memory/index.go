@@ -1,10 +1,9 @@
 package memory
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -15,45 +14,27 @@ import (
 	"modernc.org/sqlite" // the driver "sqlite"; no cgo
 )
 
-// index is the derived search index: what it holds can be made from the notes' files at any time. One connection serves it,
-// so that an index in memory is one index.
+// index is the derived search index. It holds the terms of the notes, not their text, and is rebuilt from the files whenever it
+// cannot be used. One connection serves it, so that an index in memory is one index.
 type index struct{ db *sql.DB }
 
-// schemaVersion changes with the schema, with how text is split into words, and with nothing else.
-const schemaVersion = 2
+// schemaVersion changes with the schema, with how text is split into terms, and with nothing else.
+const schemaVersion = 3
 
-// The words table keeps no text of its own: text is stored as it was read, words as eachWord makes them. A row of it is deleted
-// by saying what it was made of, so that the statistics are those of an index that never had it. Its tokenizer only splits at
-// spaces: to it, every character beyond ASCII is part of a word.
 const schema = `
-DROP TABLE IF EXISTS vocabulary; DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS notes; DROP TABLE IF EXISTS vectors; -- of version 1
-CREATE TABLE notes(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
-	digest BLOB NOT NULL, raw BLOB NOT NULL);
-CREATE VIRTUAL TABLE words USING fts5(title, tags, paths, text, content='', tokenize='ascii');
+DROP TABLE IF EXISTS vocabulary; DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS notes; DROP TABLE IF EXISTS vectors;
+CREATE TABLE notes(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime INTEGER NOT NULL);
+CREATE VIRTUAL TABLE words USING fts5(title, tags, paths, text, tokenize='porter unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, 'row');
 PRAGMA user_version = %d;`
 
-// openIndex opens the index in a file and makes it where there is none. A file that is no index, or a broken one, is deleted
-// and made anew. Where the file cannot be used at all the index is kept in memory, and the problem says why.
-func openIndex(ctx context.Context, file string) (*index, *Problem, error) {
-	if file == "" {
-		ix, err := connect(ctx, "")
-		return ix, nil, err
-	}
-	ix, err := connect(ctx, file)
-	if broken(err) {
-		removeIndex(file)
-		ix, err = connect(ctx, file)
-	}
-	if err == nil || ctx.Err() != nil {
-		return ix, nil, err
-	}
-	p := &Problem{File: file, Message: "the search index cannot be kept there, it is made anew in memory: " + err.Error()}
-	ix, err = connect(ctx, "")
-	return ix, p, err
-}
+// ownSchema is each connection's own: what a query asks for, stemmed as notes are.
+const ownSchema = `
+CREATE VIRTUAL TABLE temp.asked USING fts5(term, tokenize='porter unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE temp.stems USING fts5vocab(temp, asked, 'instance');`
 
-func connect(ctx context.Context, file string) (*index, error) {
+// openIndex opens the index in a file and makes it where there is none; without a file the index is in memory.
+func openIndex(ctx context.Context, file string) (*index, error) {
 	name := ":memory:"
 	if file != "" {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -76,6 +57,9 @@ func connect(ctx context.Context, file string) (*index, error) {
 
 // prepare makes the tables, unless they are there in this version.
 func (ix *index) prepare(ctx context.Context) error {
+	if _, err := ix.db.ExecContext(ctx, ownSchema); err != nil {
+		return err
+	}
 	if have, err := version(ctx, ix.db); err != nil || have == schemaVersion {
 		return err
 	}
@@ -111,45 +95,34 @@ func (ix *index) write(ctx context.Context, change func(*sql.Tx) error) error {
 
 func (ix *index) close() error { return ix.db.Close() }
 
-// The primary result codes of SQLite that say that the file itself is at fault. Our statements are fixed, so that a plain
-// error means tables that are not as they were made; an I/O error, that the file ends too soon.
+// The primary result codes of SQLite with which a sound file can fail: it is locked, or cannot be written or opened.
 const (
-	codeError   = 1
-	codeIO      = 10
-	codeCorrupt = 11
-	codeNotADB  = 26
+	codePerm     = 3
+	codeBusy     = 5
+	codeLocked   = 6
+	codeReadOnly = 8
+	codeFull     = 13
+	codeCantOpen = 14
 )
 
-// errDamaged says that something is not in the index as it was put there.
-var errDamaged = errors.New("what the index holds is damaged")
-
-// broken reports whether an error means that the index should be made anew.
-func broken(err error) bool {
+// sound reports whether the index's file may be good although an operation failed.
+func sound(err error) bool {
 	var fault *sqlite.Error
 	if !errors.As(err, &fault) {
-		return errors.Is(err, errDamaged)
+		return false
 	}
 	switch fault.Code() & 0xff {
-	case codeError, codeIO, codeCorrupt, codeNotADB:
+	case codePerm, codeBusy, codeLocked, codeReadOnly, codeFull, codeCantOpen:
 		return true
 	default:
 		return false
 	}
 }
 
-// damaged makes of an error about a value that is not what was stored, one that says so. What SQLite itself says stays.
-func damaged(err error) error {
-	if errors.As(err, new(*sqlite.Error)) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", errDamaged, err)
-}
-
-// removeIndex deletes an index and the journal that belongs to it. Another process that still has it open goes on with what
-// it has.
+// removeIndex deletes an index and its journal. Another process that has it open continues with what it has.
 func removeIndex(file string) {
 	for _, name := range []string{file + "-journal", file} {
-		_ = os.RemoveAll(name) // what is left makes the next attempt fail, which is told
+		_ = os.RemoveAll(name) // what is left makes the next attempt fail, which is reported
 	}
 }
 
@@ -164,14 +137,14 @@ func collect[T any](ctx context.Context, ix *index, scan func(*sql.Rows) (T, err
 	for rows.Next() {
 		row, err := scan(rows)
 		if err != nil {
-			return nil, damaged(err)
+			return nil, err
 		}
 		all = append(all, row)
 	}
 	return all, rows.Err()
 }
 
-// known returns what the index holds, by name.
+// known returns the files that the index holds, by name.
 func (ix *index) known(ctx context.Context) (map[string]file, error) {
 	all, err := collect(ctx, ix, func(rows *sql.Rows) (f file, err error) {
 		err = rows.Scan(&f.name, &f.size, &f.mtime)
@@ -188,118 +161,104 @@ func (ix *index) known(ctx context.Context) (map[string]file, error) {
 type entry struct {
 	file
 	note Note
-	raw  []byte
 }
 
-// stored reads a note that the index holds.
-func stored(name string, raw, digest []byte) (Note, error) {
-	if !bytes.Equal(digestOf(raw), digest) {
-		return Note{}, fmt.Errorf("%w: %q", errDamaged, name)
-	}
-	return Parse(name, raw)
-}
-
-func digestOf(raw []byte) []byte {
-	sum := sha256.Sum256(raw)
-	return sum[:]
-}
-
-// update brings the index up to date in one transaction: gone are removed, and changed put in the place of what had their
-// names.
+// update brings the index up to date in one transaction: the gone are removed, and the changed replace what had their names.
 func (ix *index) update(ctx context.Context, gone []string, changed []entry) error {
 	if len(gone) == 0 && len(changed) == 0 {
 		return nil
 	}
+	for _, e := range changed {
+		gone = append(gone, e.name)
+	}
+	list, err := json.Marshal(gone)
+	if err != nil {
+		return err
+	}
 	return ix.write(ctx, func(tx *sql.Tx) error {
-		find, err := tx.PrepareContext(ctx, "SELECT id, raw, digest FROM notes WHERE name = ?")
-		if err != nil {
-			return err
-		}
-		defer func() { _ = find.Close() }()
-		for _, name := range gone {
-			if err := forget(ctx, tx, find, name); err != nil {
+		const old = "SELECT id FROM notes WHERE name IN (SELECT value FROM json_each(?))"
+		for _, remove := range []string{"DELETE FROM words WHERE rowid IN (", "DELETE FROM notes WHERE id IN ("} {
+			if _, err := tx.ExecContext(ctx, remove+old+")", string(list)); err != nil {
 				return err
 			}
 		}
-		note, err := tx.PrepareContext(ctx, "INSERT INTO notes(name, size, mtime, digest, raw) VALUES(?, ?, ?, ?, ?)")
-		if err != nil {
-			return err
-		}
-		defer func() { _ = note.Close() }()
-		words, err := tx.PrepareContext(ctx, "INSERT INTO words(rowid, title, tags, paths, text) VALUES(?, ?, ?, ?, ?)")
-		if err != nil {
-			return err
-		}
-		defer func() { _ = words.Close() }()
-		for _, e := range changed {
-			if err := forget(ctx, tx, find, e.name); err != nil {
-				return err
-			}
-			if err := insert(ctx, note, words, e); err != nil {
-				return err
-			}
-		}
-		return nil
+		return insert(ctx, tx, changed)
 	})
 }
 
-func insert(ctx context.Context, note, words *sql.Stmt, e entry) error {
-	in, err := note.ExecContext(ctx, e.name, e.size, e.mtime, digestOf(e.raw), e.raw)
+func insert(ctx context.Context, tx *sql.Tx, entries []entry) error {
+	words, err := tx.PrepareContext(ctx, "INSERT INTO words(rowid, title, tags, paths, text) VALUES(?, ?, ?, ?, ?)")
 	if err != nil {
 		return err
 	}
-	id, err := in.LastInsertId()
-	if err != nil {
-		return err
+	defer func() { _ = words.Close() }()
+	for _, e := range entries {
+		in, err := tx.ExecContext(ctx, "INSERT INTO notes(name, size, mtime) VALUES(?, ?, ?)", e.name, e.size, e.mtime)
+		if err != nil {
+			return err
+		}
+		id, err := in.LastInsertId()
+		if err != nil {
+			return err
+		}
+		tags, paths := strings.Join(e.note.Tags, " "), strings.Join(e.note.Paths, " ")
+		_, err = words.ExecContext(ctx, id, forIndex(e.note.Title), forIndex(tags), forIndex(paths), forIndex(e.note.Text))
+		if err != nil {
+			return err
+		}
 	}
-	_, err = words.ExecContext(ctx, rowOf(id, e.note)...)
-	return err
+	return nil
 }
 
-// rowOf is what the words table is told of a note.
-func rowOf(id int64, n Note) []any {
-	return []any{id, forIndex(n.Title), forIndex(n.Tags...), forIndex(n.Paths...), forIndex(n.Text)}
-}
-
-// forget removes a note that the index may have; find is the statement that reads it.
-func forget(ctx context.Context, tx *sql.Tx, find *sql.Stmt, name string) error {
-	var id int64
-	var raw []byte
-	var digest []byte
-	err := find.QueryRowContext(ctx, name).Scan(&id, &raw, &digest)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return damaged(err)
-	}
-	n, err := stored(name, raw, digest)
-	if err != nil {
-		return damaged(err)
-	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO words(words, rowid, title, tags, paths, text) VALUES('delete', ?, ?, ?, ?, ?)",
-		rowOf(id, n)...)
-	if err == nil {
-		_, err = tx.ExecContext(ctx, "DELETE FROM notes WHERE id = ?", id)
-	}
-	return err
-}
-
-// ranked is one note that holds some of the words of a query.
+// ranked is one note that holds some of the terms of a query.
 type ranked struct {
+	id    int64
 	name  string
 	score float64
 }
 
-// search ranks the notes that hold at least one of the words by bm25: a word in the title counts eight times, in the tags
-// four times, in the paths twice. Equal scores are in the order of the names.
-func (ix *index) search(ctx context.Context, words []string, limit int) ([]ranked, error) {
-	words, err := ix.rarest(ctx, words)
-	if err != nil || len(words) == 0 {
-		return nil, err
+// phrases are terms as FTS5 reads them. Terms are letters, digits and spaces, and quotes keep AND, NEAR and the like from being
+// operators.
+func phrases(terms []string) []string {
+	all := make([]string, len(terms))
+	for i, t := range terms {
+		all[i] = `"` + t + `"`
 	}
-	// The words are data. They hold letters and digits alone, and quotes keep AND, NEAR and the like from being operators.
-	match := `"` + strings.Join(words, `" OR "`) + `"`
+	return all
+}
+
+// maxDeciding is how many terms of a query decide: ranking takes time that is quadratic in them.
+const maxDeciding = 12
+
+// deciding returns the query of the terms that are in the fewest notes, because they tell notes apart; empty when no note has
+// any of them. How a term is stemmed only SQLite knows: the terms pass through a table of their own.
+func (ix *index) deciding(ctx context.Context, terms []string) (string, error) {
+	if len(terms) <= maxDeciding {
+		return strings.Join(phrases(terms), " OR "), nil
+	}
+	list, err := json.Marshal(phrases(terms))
+	if err != nil {
+		return "", err
+	}
+	if _, err := ix.db.ExecContext(ctx, "DELETE FROM temp.asked"); err != nil {
+		return "", err
+	}
+	const ask = "INSERT INTO temp.asked(term) SELECT value FROM json_each(?)"
+	if _, err := ix.db.ExecContext(ctx, ask, string(list)); err != nil {
+		return "", err
+	}
+	rarest, err := collect(ctx, ix, func(rows *sql.Rows) (term string, err error) {
+		err = rows.Scan(&term)
+		return term, err
+	}, `SELECT asked.term FROM temp.stems JOIN temp.asked ON asked.rowid = stems.doc
+		JOIN vocabulary ON vocabulary.term = stems.term
+		GROUP BY asked.rowid ORDER BY min(vocabulary.doc), asked.term LIMIT ?`, maxDeciding)
+	return strings.Join(rarest, " OR "), err
+}
+
+// search ranks the notes that match by bm25: a word in the title counts eight times, in the tags four times, in the paths
+// twice. Equal scores are in the order of the names.
+func (ix *index) search(ctx context.Context, match string, limit int) ([]ranked, error) {
 	// To look up every name only to break ties takes a third of the time: it is done where the last place is shared.
 	found, err := ix.rank(ctx, match, limit+1)
 	if err == nil && len(found) > limit && found[limit-1].score == found[limit].score {
@@ -311,51 +270,56 @@ func (ix *index) search(ctx context.Context, words []string, limit int) ([]ranke
 // rank returns the best so many in order; those of the last score may be any that have it.
 func (ix *index) rank(ctx context.Context, match string, limit int) ([]ranked, error) {
 	return collect(ctx, ix, func(rows *sql.Rows) (r ranked, err error) {
-		err = rows.Scan(&r.name, &r.score)
+		err = rows.Scan(&r.id, &r.name, &r.score)
 		return r, err
-	}, `SELECT notes.name, score FROM notes JOIN (SELECT rowid AS id, -bm25(words, 8.0, 4.0, 2.0, 1.0) AS score FROM words
+	}, `SELECT id, notes.name, score FROM notes JOIN (SELECT rowid AS id, -bm25(words, 8.0, 4.0, 2.0, 1.0) AS score FROM words
 		WHERE words MATCH ? ORDER BY score DESC LIMIT ?) USING(id) ORDER BY score DESC, notes.name`, match, limit)
 }
 
-// maxRanked is how many words of a query decide: ranking takes time that is quadratic in them.
-const maxRanked = 12
+// The marks around a matching word.
+const (
+	markBegin = "\x01"
+	markEnd   = "\x02"
+)
 
-// rarest cuts a long query to the words that are in the fewest notes, because they tell notes apart.
-func (ix *index) rarest(ctx context.Context, words []string) ([]string, error) {
-	if len(words) <= maxRanked {
-		return words, nil
+// marked returns the terms of the notes' texts, line by line, with marks around those that match.
+func (ix *index) marked(ctx context.Context, match string, found []ranked) (map[int64]string, error) {
+	ids := make([]int64, len(found))
+	for i, r := range found {
+		ids[i] = r.id
 	}
-	return collect(ctx, ix, func(rows *sql.Rows) (word string, err error) {
-		err = rows.Scan(&word)
-		return word, err
-	}, "SELECT term FROM vocabulary WHERE "+oneOf("term", words)+" ORDER BY doc, term LIMIT ?",
-		append(values(words), maxRanked)...)
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	texts := map[int64]string{}
+	_, err = collect(ctx, ix, func(rows *sql.Rows) (id int64, err error) {
+		var text string
+		err = rows.Scan(&id, &text)
+		texts[id] = text
+		return id, err
+	}, `SELECT rowid, highlight(words, 3, char(1), char(2)) FROM words
+		WHERE words MATCH ? AND +rowid IN (SELECT value FROM json_each(?))`, match, string(list))
+	return texts, err
 }
 
-func oneOf(column string, list []string) string {
-	return column + " IN (?" + strings.Repeat(", ?", len(list)-1) + ")"
-}
-
-func values(list []string) []any {
-	all := make([]any, len(list))
-	for i, s := range list {
-		all[i] = s
+// sharing returns those of the notes that hold at least so many of the terms.
+func (ix *index) sharing(ctx context.Context, found []ranked, terms []string, least int) ([]ranked, error) {
+	list, err := json.Marshal(phrases(terms))
+	if err != nil {
+		return nil, err
 	}
-	return all
-}
-
-// notes returns the named notes, or all of them, in the order of their names.
-func (ix *index) notes(ctx context.Context, names ...string) ([]Note, error) {
-	query := "SELECT name, raw, digest FROM notes"
-	if len(names) > 0 {
-		query += " WHERE " + oneOf("name", names)
-	}
-	return collect(ctx, ix, func(rows *sql.Rows) (Note, error) {
-		var name string
-		var raw, digest []byte
-		if err := rows.Scan(&name, &raw, &digest); err != nil {
-			return Note{}, err
+	var out []ranked
+	for _, r := range found {
+		var held int
+		err := ix.db.QueryRowContext(ctx, "SELECT count(*) FROM json_each(?) JOIN words ON words MATCH value AND words.rowid = ?",
+			string(list), r.id).Scan(&held)
+		if err != nil {
+			return nil, err
 		}
-		return stored(name, raw, digest)
-	}, query+" ORDER BY name", values(names)...)
+		if held >= least {
+			out = append(out, r)
+		}
+	}
+	return out, nil
 }

@@ -75,6 +75,15 @@ func (p *place) openWith(o Options, problems ...string) *Memory {
 	return m
 }
 
+// accept proposes a note and accepts it.
+func (p *place) accept(m *Memory, n Note) error {
+	p.t.Helper()
+	id, err := m.Propose(p.t.Context(), n)
+	require.NoError(p.t, err)
+	_, err = m.Accept(p.t.Context(), id)
+	return err
+}
+
 // found returns the names of the notes that a query finds, the best first.
 func found(t testing.TB, m *Memory, query string) []string {
 	t.Helper()

@@ -6,12 +6,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
-
-	"modernc.org/sqlite"
 )
 
 // Options say where a memory is.
@@ -21,21 +22,21 @@ type Options struct {
 	// Home is the directory of this repository's index and proposals, as Home names it. It is made when it is needed; empty
 	// keeps the index in memory and takes no proposals.
 	Home string
-	// Clock dates notes and proposals; nil means time.Now.
+	// Clock dates proposals; nil means time.Now.
 	Clock func() time.Time
-	// Note takes what a person should know of a search, such as that it fell back to words; nil drops it. It may be called by
-	// several goroutines.
+	// Note takes what a person should know, such as that the index was rebuilt; nil drops it. It may be called by several
+	// goroutines.
 	Note func(string)
 }
 
 // Memory is the notes of one repository with an index over them. It is safe for concurrent use, also by several processes.
 type Memory struct {
-	shelf shelf
+	notes notesDir
 	home  string
 	clock func() time.Time
 	note  func(string)
 
-	// mu guards the index, which is exchanged when it is found broken.
+	// mu guards the index, which is exchanged when it is rebuilt.
 	mu    sync.Mutex
 	index *index
 }
@@ -55,7 +56,7 @@ func Home(stateDir, repo string) string {
 // Open opens the memory of a repository and brings its index up to date. The problems are notes that could not be read; all
 // others are there. A repository without notes has an empty memory.
 func Open(ctx context.Context, o Options) (*Memory, []Problem, error) {
-	m := &Memory{shelf: shelf{o.Repo}, home: o.Home, clock: o.Clock, note: o.Note}
+	m := &Memory{notes: notesDir{o.Repo}, home: o.Home, clock: o.Clock, note: o.Note}
 	if m.clock == nil {
 		m.clock = time.Now
 	}
@@ -67,7 +68,10 @@ func Open(ctx context.Context, o Options) (*Memory, []Problem, error) {
 	} else if !info.IsDir() {
 		return nil, nil, fmt.Errorf("open the memory: %s is not a directory", o.Repo)
 	}
-	ix, problem, err := openIndex(ctx, m.indexFile())
+	ix, err := openIndex(ctx, m.indexFile())
+	if err != nil {
+		ix, err = m.rebuilt(ctx, err)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the memory of %s: %w", o.Repo, err)
 	}
@@ -75,9 +79,6 @@ func Open(ctx context.Context, o Options) (*Memory, []Problem, error) {
 	problems, err := m.Refresh(ctx)
 	if err != nil {
 		return nil, nil, errors.Join(err, m.Close())
-	}
-	if problem != nil {
-		problems = append(problems, *problem)
 	}
 	return m, problems, nil
 }
@@ -99,82 +100,137 @@ func (m *Memory) Close() error {
 	return nil
 }
 
-// List returns all notes, in the order of their names.
+// List returns all notes that can be read, in the order of their names. The others are among the problems of Open and Refresh.
 func (m *Memory) List(ctx context.Context) ([]Note, error) {
-	var notes []Note
-	err := m.look(ctx, "list the notes", func() (err error) {
-		notes, err = m.index.notes(ctx)
-		return err
-	})
-	return notes, err
-}
-
-// Add writes a note into the repository, under a name made of its title, and returns that name. Nothing is overwritten.
-func (m *Memory) Add(ctx context.Context, n Note) (string, error) {
-	if n.Created.IsZero() {
-		n.Created = m.clock()
+	dir, err := m.notes.open(false)
+	if dir == nil || err != nil {
+		return nil, ctx.Err()
 	}
-	name, err := m.shelf.add(n)
+	defer func() { _ = dir.Close() }()
+	found, _, err := files(dir)
 	if err != nil {
-		return "", fmt.Errorf("add a note: %w", err)
+		return nil, fmt.Errorf("list the notes: %w", err)
 	}
-	_, err = m.Refresh(ctx)
-	return name, err
-}
-
-// Remove deletes a note's file from the repository. It wraps ErrNotFound when there is none.
-func (m *Memory) Remove(ctx context.Context, name string) error {
-	if err := m.shelf.remove(name); err != nil {
-		return err
+	var notes []Note
+	for _, f := range found {
+		if n, fault := load(dir, f); fault == nil {
+			notes = append(notes, n)
+		}
 	}
-	_, err := m.Refresh(ctx)
-	return err
-}
-
-// look does something with the index under the lock.
-func (m *Memory) look(ctx context.Context, what string, do func() error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.healed(ctx, do); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
+	slices.SortFunc(notes, func(a, b Note) int { return strings.Compare(a.Name, b.Name) })
+	return notes, ctx.Err()
 }
 
 // Refresh brings the index up to date with the files: what changed since is read again. The problems are as Open's.
-func (m *Memory) Refresh(ctx context.Context) ([]Problem, error) {
-	var problems []Problem
-	err := m.look(ctx, "bring the memory of "+m.shelf.repo+" up to date", func() (err error) {
+func (m *Memory) Refresh(ctx context.Context) (problems []Problem, err error) {
+	err = m.look(ctx, "bring the memory of "+m.notes.repo+" up to date", func() error {
 		problems, err = m.sync(ctx)
 		return err
 	})
 	return problems, err
 }
 
-// healed does something with the index. When the index turns out to be broken, it is made anew and the same done once more.
-// What cannot be kept in the file any more is kept in memory.
-func (m *Memory) healed(ctx context.Context, do func() error) error {
+// look does something with the index under the lock. When that fails the index is rebuilt and the same done once more.
+func (m *Memory) look(ctx context.Context, what string, do func() error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	err := do()
-	if err == nil || ctx.Err() != nil || !broken(err) && !errors.As(err, new(*sqlite.Error)) {
-		return err
+	if err != nil && ctx.Err() == nil {
+		err = m.again(ctx, err, do)
 	}
-	m.note("the search index is made anew: " + err.Error())
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// again rebuilds the index and does something with it once more.
+func (m *Memory) again(ctx context.Context, why error, do func() error) error {
 	_ = m.index.close() // it is thrown away
-	file := ""
-	if broken(err) && m.home != "" {
-		file = m.indexFile()
-		removeIndex(file)
-	}
-	ix, problem, err := openIndex(ctx, file)
+	ix, err := m.rebuilt(ctx, why)
 	if err != nil {
 		return err
-	}
-	if problem != nil {
-		m.note(problem.String())
 	}
 	m.index = ix
 	if _, err := m.sync(ctx); err != nil {
 		return err
 	}
 	return do()
+}
+
+// rebuilt returns an empty index in the place of one that failed: in its file, or in memory where the file cannot be used.
+func (m *Memory) rebuilt(ctx context.Context, why error) (*index, error) {
+	if ctx.Err() != nil {
+		return nil, why
+	}
+	m.note("the search index is rebuilt: " + why.Error())
+	if file := m.indexFile(); file != "" && !sound(why) {
+		removeIndex(file)
+		ix, err := openIndex(ctx, file)
+		if err == nil {
+			return ix, nil
+		}
+		m.note("the search index is kept in memory: " + err.Error())
+	}
+	return openIndex(ctx, "")
+}
+
+// sync brings the index up to date with the files and returns what is wrong with them. Only what changed is read.
+func (m *Memory) sync(ctx context.Context) ([]Problem, error) {
+	known, err := m.index.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := m.notes.open(false)
+	if dir == nil || err != nil {
+		return unreadable(err), m.index.update(ctx, slices.Sorted(maps.Keys(known)), nil)
+	}
+	defer func() { _ = dir.Close() }()
+	found, problems, err := files(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list the notes: %w", err)
+	}
+	var changed []entry
+	for _, f := range found {
+		if had, ok := known[f.name]; ok && had == f {
+			delete(known, f.name)
+			continue
+		}
+		n, fault := load(dir, f)
+		if fault != nil {
+			problems = append(problems, *fault)
+			continue
+		}
+		// A new file can be written once more without a change of its size and time: it is to be read again.
+		const coarse = 2 * time.Second
+		if m.clock().UnixNano()-f.mtime < int64(coarse) {
+			f.mtime = 0
+		}
+		delete(known, f.name)
+		changed = append(changed, entry{file: f, note: n})
+	}
+	return problems, m.index.update(ctx, slices.Sorted(maps.Keys(known)), changed)
+}
+
+// unreadable is the problem of a directory of notes that cannot be opened; none for one that is not there.
+func unreadable(err error) []Problem {
+	if err == nil {
+		return nil
+	}
+	return []Problem{{File: Place, Message: "it cannot be read: " + reason(err)}}
+}
+
+// load reads one note.
+func load(dir *os.Root, f file) (Note, *Problem) {
+	raw, err := read(dir, f)
+	if err != nil {
+		return Note{}, &Problem{File: f.path(), Message: "it cannot be read: " + reason(err)}
+	}
+	n, err := Parse(f.name, raw)
+	if fault := new(ParseError); errors.As(err, &fault) {
+		at := fault.Problem
+		at.File = f.path()
+		return Note{}, &at
+	}
+	return n, nil
 }

@@ -140,7 +140,7 @@ func (m *Memory) Proposals(ctx context.Context) ([]Proposal, []Problem, error) {
 	var problems []Problem
 	for _, name := range names {
 		id := strings.TrimSuffix(name, ".md")
-		n, err := proposed(dir, id)
+		n, _, err := proposed(dir, id)
 		if fault := new(ParseError); errors.As(err, &fault) {
 			problems = append(problems, fault.Problem)
 		} else if err == nil {
@@ -150,69 +150,62 @@ func (m *Memory) Proposals(ctx context.Context) ([]Proposal, []Problem, error) {
 	return all, problems, ctx.Err()
 }
 
-// proposed reads one proposal. Its error wraps ErrNotFound or is a *ParseError.
-func proposed(dir *os.Root, id string) (Note, error) {
+// proposed reads one proposal, as it is and as a note. Its error wraps ErrNotFound or is a *ParseError.
+func proposed(dir *os.Root, id string) (Note, []byte, error) {
 	at := filepath.Join(dir.Name(), id+".md")
 	raw, err := read(dir, file{name: id})
 	if errors.Is(err, fs.ErrNotExist) {
-		return Note{}, fmt.Errorf("proposal %s: %w", id, ErrNotFound)
+		return Note{}, nil, fmt.Errorf("proposal %s: %w", id, ErrNotFound)
 	}
 	if err != nil {
-		return Note{}, &ParseError{Problem{File: at, Message: "it cannot be read: " + reason(err)}}
+		return Note{}, nil, &ParseError{Problem{File: at, Message: "it cannot be read: " + reason(err)}}
 	}
 	n, err := Parse(id, raw)
 	if fault := new(ParseError); errors.As(err, &fault) {
 		fault.File = at
-		return Note{}, fault
+		return Note{}, nil, fault
 	}
 	n.Name = ""
-	return n, nil
+	return n, raw, nil
 }
 
-// Accept makes notes of proposals, in the repository, under names made of their titles, and returns the names. When one of
-// them cannot be read none is taken. It wraps ErrNotFound for an id that is not there.
+// Accept copies proposals into the repository, under names made of their titles, and returns the names. When one of them cannot
+// be read none is copied. It wraps ErrNotFound for an id that is not there.
 func (m *Memory) Accept(ctx context.Context, ids ...string) ([]string, error) {
-	dir, err := m.inbox()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = dir.Close() }()
-	all, err := allProposed(dir, ids)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, p := range all {
-		name, err := m.shelf.add(p.Note)
-		if err != nil {
-			return names, fmt.Errorf("accept %s: %w", p.ID, err)
+	var notes []Note
+	var files [][]byte
+	names := []string{}
+	err := m.decide(ids, func(dir *os.Root, id string) error {
+		n, raw, err := proposed(dir, id)
+		notes, files = append(notes, n), append(files, raw)
+		return err
+	}, func(i int) error {
+		name, err := m.notes.add(notes[i].Title, files[i])
+		if err == nil {
+			names = append(names, name)
 		}
-		names = append(names, name)
-		if err := dir.Rename(p.ID+".md", p.ID+decided); err != nil {
-			return names, fmt.Errorf("put proposal %s away: %w", p.ID, err)
-		}
+		return err
+	})
+	if err != nil || len(names) == 0 {
+		return names, err
 	}
 	_, err = m.Refresh(ctx)
 	return names, err
 }
 
-func allProposed(dir *os.Root, ids []string) ([]Proposal, error) {
-	var all []Proposal
-	var errs []error
-	for _, id := range ids {
-		if !isID(id) {
-			errs = append(errs, fmt.Errorf("proposal %q: %w", id, ErrNotFound))
-			continue
-		}
-		n, err := proposed(dir, id)
-		errs = append(errs, err)
-		all = append(all, Proposal{ID: id, Note: n})
-	}
-	return all, errors.Join(errs...)
-}
-
 // Reject puts proposals away; the same are not proposed again. It wraps ErrNotFound for an id that is not there.
 func (m *Memory) Reject(_ context.Context, ids ...string) error {
+	return m.decide(ids, func(dir *os.Root, id string) error {
+		_, err := dir.Stat(id + ".md")
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("proposal %s: %w", id, ErrNotFound)
+		}
+		return err
+	}, func(int) error { return nil })
+}
+
+// decide checks all of the proposals, and then, where that went well, does something with each and puts it away.
+func (m *Memory) decide(ids []string, check func(dir *os.Root, id string) error, do func(i int) error) error {
 	dir, err := m.inbox()
 	if err != nil {
 		return err
@@ -220,22 +213,22 @@ func (m *Memory) Reject(_ context.Context, ids ...string) error {
 	defer func() { _ = dir.Close() }()
 	var errs []error
 	for _, id := range ids {
-		if !isID(id) {
+		if _, err := hex.DecodeString(id); err != nil || id == "" {
 			errs = append(errs, fmt.Errorf("proposal %q: %w", id, ErrNotFound))
 			continue
 		}
-		err := dir.Rename(id+".md", id+decided)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = ErrNotFound
+		errs = append(errs, check(dir, id))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for i, id := range ids {
+		if err := do(i); err != nil {
+			return fmt.Errorf("accept %s: %w", id, err)
 		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("proposal %s: %w", id, err))
+		if err := dir.Rename(id+".md", id+decided); err != nil {
+			return fmt.Errorf("put proposal %s away: %w", id, err)
 		}
 	}
-	return errors.Join(errs...)
-}
-
-func isID(id string) bool {
-	_, err := hex.DecodeString(id)
-	return err == nil && id != ""
+	return nil
 }

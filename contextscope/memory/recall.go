@@ -28,15 +28,12 @@ func Recall(ctx context.Context, m *Memory, query string, maxTokens int) (recall
 	if m == nil || room < recallLeast {
 		return nil, nil
 	}
-	hits, err := m.Search(ctx, query, recallHits)
+	enough := min(recallWords, len(asked(cut(query, maxQuery), maxAsked)))
+	hits, err := m.search(ctx, query, recallHits, enough)
 	if err != nil {
 		return nil, []string{"nothing was recalled: " + err.Error()}
 	}
-	enough := min(recallWords, len(asked(cut(query, maxQuery), maxAsked)))
 	for _, h := range hits {
-		if h.matched < enough {
-			continue
-		}
 		text := cut(h.Text, min(recallNote, room-len(h.Name)-len(h.Title)))
 		if len(text) < min(recallLeast, len(h.Text)) {
 			continue

@@ -1,10 +1,8 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"maps"
-	"path"
 	"strings"
 	"unicode/utf8"
 )
@@ -29,89 +27,77 @@ type Hit struct {
 	Score float64 `json:"score"`
 	// Path is the file below the repository's top.
 	Path string `json:"path"`
-	// matched counts the words of the query that are in the note.
-	matched int
 }
 
 // Search returns the notes that fit the query best, the best first. The query is plain words; nothing in it is an operator.
 // A query without a word to look for finds nothing.
 func (m *Memory) Search(ctx context.Context, query string, limit int) ([]Hit, error) {
-	query = cut(query, maxQuery)
-	words, limit := asked(query, maxAsked), min(limit, maxHits)
-	if len(words) == 0 || limit <= 0 {
+	return m.search(ctx, query, limit, 0)
+}
+
+// search is Search for notes that hold at least so many of the query's terms; 0 does not count them.
+func (m *Memory) search(ctx context.Context, query string, limit, least int) (hits []Hit, err error) {
+	terms, limit := asked(cut(query, maxQuery), maxAsked), min(limit, maxHits)
+	if len(terms) == 0 || limit <= 0 {
 		return nil, nil
 	}
-	set := map[string]bool{}
-	for _, w := range words {
-		set[w] = true
-	}
-	var hits []Hit
-	err := m.look(ctx, "search the memory", func() error {
-		found, err := m.index.search(ctx, words, limit)
+	err = m.look(ctx, "search the memory", func() error {
+		hits = nil
+		match, err := m.index.deciding(ctx, terms)
+		if err != nil || match == "" {
+			return err
+		}
+		found, err := m.index.search(ctx, match, limit)
+		if err == nil && least > 0 {
+			found, err = m.index.sharing(ctx, found, terms, least)
+		}
 		if err != nil {
 			return err
 		}
-		hits, err = m.hits(ctx, found, set)
+		hits, err = m.hits(ctx, found, match)
 		return err
 	})
 	return hits, err
 }
 
-// hits fills in what was found.
-func (m *Memory) hits(ctx context.Context, found []ranked, words map[string]bool) ([]Hit, error) {
-	if len(found) == 0 {
+// hits reads the notes that were found. One that cannot be read any more is left out: the next refresh reports it.
+func (m *Memory) hits(ctx context.Context, found []ranked, match string) ([]Hit, error) {
+	dir, err := m.notes.open(false)
+	if dir == nil || err != nil || len(found) == 0 {
 		return nil, nil
 	}
-	names := make([]string, len(found))
-	for i, r := range found {
-		names[i] = r.name
-	}
-	notes, err := m.index.notes(ctx, names...)
+	defer func() { _ = dir.Close() }()
+	marked, err := m.index.marked(ctx, match, found)
 	if err != nil {
 		return nil, err
 	}
-	byName := map[string]Note{}
-	for _, n := range notes {
-		byName[n.Name] = n
-	}
 	hits := make([]Hit, 0, len(found))
 	for _, r := range found {
-		n, ok := byName[r.name]
-		if !ok { // a vector of a note that is no more
+		f := file{name: r.name}
+		n, fault := load(dir, f)
+		if fault != nil {
 			continue
 		}
-		hits = append(hits, Hit{
-			Name: r.name, Title: n.Title, Text: snippet(n.Text, words), Score: r.score, Path: path.Join(Place, r.name+".md"),
-			matched: len(wordsIn(words, n.Title, n.Text, strings.Join(n.Tags, " "), strings.Join(n.Paths, " "))),
-		})
+		text := n.Text
+		if len(text) > maxSnippet {
+			text = snippet(text, marked[r.id])
+		}
+		hits = append(hits, Hit{Name: r.name, Title: n.Title, Text: text, Score: r.score, Path: f.path()})
 	}
 	return hits, nil
 }
 
-// wordsIn returns which of the words are in the texts.
-func wordsIn(words map[string]bool, texts ...string) map[string]bool {
-	found := map[string]bool{}
-	for _, text := range texts {
-		eachWord(text, false, func(w string) {
-			if words[w] {
-				found[w] = true
-			}
-		})
-	}
-	return found
-}
-
-// snippet returns the lines that hold most of the words, the first such where several do; a short text whole.
-func snippet(text string, words map[string]bool) string {
-	if len(text) <= maxSnippet {
-		return text
-	}
+// snippet returns the lines of a long text that hold most of the words, the first such where several do. marked are the lines
+// as the index has them, with marks around the words; a text that has changed since begins with its first line.
+func snippet(text, marked string) string {
 	lines := strings.SplitAfter(text, "\n")
 	held := make([]map[string]bool, len(lines))
-	for i, line := range lines {
-		held[i] = wordsIn(words, line)
+	for i, line := range strings.Split(strings.TrimSuffix(marked, "\n"), "\n") {
+		if i < len(held) {
+			held[i] = marks(line)
+		}
 	}
-	const tries = 200 // enough to find a good place, and a bound for a note of very many lines
+	const tries = 200 // of places to begin: a note that is full of the words shows them anywhere
 	best, most, tried := 0, 0, 0
 	for start := range lines {
 		if len(held[start]) == 0 || tried == tries {
@@ -122,7 +108,23 @@ func snippet(text string, words map[string]bool) string {
 			best, most = start, n
 		}
 	}
-	return excerpt(lines, best, words)
+	return excerpt(lines, best, held[best])
+}
+
+// marks returns the words of a line that have marks around them.
+func marks(line string) map[string]bool {
+	var found map[string]bool
+	for {
+		_, rest, ok := strings.Cut(line, markBegin)
+		word, after, closed := strings.Cut(rest, markEnd)
+		if !ok || !closed {
+			return found
+		}
+		if found == nil {
+			found = map[string]bool{}
+		}
+		found[word], line = true, after
+	}
 }
 
 // heldFrom counts the words in a snippet that begins with a line.
@@ -162,17 +164,18 @@ func excerpt(lines []string, from int, words map[string]bool) string {
 	return shown
 }
 
-// firstOf is where, about, the first of the words stands: the space-separated field that holds it.
+// firstOf is where the first of the words is in a line; 0 where they are spelt otherwise there.
 func firstOf(line string, words map[string]bool) int {
-	at := 0
-	for field := range strings.FieldsSeq(line) {
-		at += strings.Index(line[at:], field)
-		if len(wordsIn(words, field)) > 0 {
-			return at
+	first, folded := len(line), strings.ToLower(line)
+	for w := range words {
+		if at := strings.Index(folded, w); at >= 0 {
+			first = min(first, at)
 		}
-		at += len(field)
 	}
-	return 0
+	if first == len(line) {
+		return 0
+	}
+	return first
 }
 
 // cut bounds a text in bytes, between characters.
@@ -185,9 +188,4 @@ func cut(s string, most int) string {
 		most--
 	}
 	return s[:most]
-}
-
-// byScore orders what was found: the best first, equals by name.
-func byScore(a, b ranked) int {
-	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.name, b.name))
 }

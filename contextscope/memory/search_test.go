@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -74,11 +75,11 @@ func TestQueriesAreData(t *testing.T) {
 func FuzzSearch(f *testing.F) {
 	f.Add(`a" OR title:b* NEAR(c d) ^-e {f} "" '`)
 	repo := f.TempDir()
+	_, err := notesDir{repo}.add("a b c", []byte("d e f"))
+	require.NoError(f, err)
 	m, _, err := Open(f.Context(), Options{Repo: repo})
 	require.NoError(f, err)
 	f.Cleanup(func() { require.NoError(f, m.Close()) })
-	_, err = m.Add(f.Context(), Note{Title: "a b c", Text: "d e f"})
-	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, query string) {
 		_, err := m.Search(t.Context(), query, 3)
 		require.NoError(t, err)
@@ -103,19 +104,35 @@ func TestALongQueryIsDecidedByItsRarestWords(t *testing.T) {
 
 func TestSnippet(t *testing.T) {
 	t.Parallel()
-	words := map[string]bool{"leas": true, "token": true}
-	require.Equal(t, "short lease", snippet("short lease", words))
+	shown := func(text string) string {
+		hits, err := newPlace(t, map[string]string{"a.md": text}).open().Search(t.Context(), "leases tokens", 1)
+		require.NoError(t, err)
+		require.Len(t, hits, 1)
+		return hits[0].Text
+	}
+	require.Equal(t, "short lease", shown("short lease"))
 	filler := strings.Repeat("Nothing to see on this line.\n", 60)
-	got := snippet(filler+"A lease alone.\n"+filler+"The lease has\na token.\n"+filler, words)
+	got := shown(filler + "A lease alone.\n" + filler + "The lease has\na token.\n" + filler)
 	require.True(t, strings.HasPrefix(got, "… The lease has\na token.\nNothing"), got)
 	require.True(t, strings.HasSuffix(got, " …"), got)
 	require.LessOrEqual(t, len(got), maxSnippet+len("…  …")+2)
-	line := strings.Repeat("é nothing ", 300) + "the lease is here " + strings.Repeat("nothing é ", 300)
-	got = snippet(line, words)
-	require.Contains(t, got, "the lease is here")
+	line := strings.Repeat("é nothing ", 300) + "the Lease is here " + strings.Repeat("nothing é ", 300)
+	got = shown(line)
+	require.Contains(t, got, "the Lease is here")
 	require.True(t, strings.HasPrefix(got, "… ") && strings.HasSuffix(got, " …"))
 	require.LessOrEqual(t, len(got), maxSnippet+10)
-	require.True(t, strings.HasPrefix(snippet(filler, words), "Nothing to see"))
+	require.True(t, strings.HasPrefix(shown("---\ntitle: lease\n---\n"+filler), "Nothing to see"))
+	require.True(t, strings.HasPrefix(snippet(filler, "other \x01lines\x02 than there are"), "Nothing to see"), "it has changed since")
+}
+
+// A note that went away since the last refresh is no hit, and the index is left as it is.
+func TestANoteThatWentAwayIsNoHit(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{"a.md": "lease", "b.md": "lease"})
+	m := p.open()
+	require.NoError(t, os.Remove(p.file("a.md")))
+	require.Equal(t, []string{"b"}, found(t, m, "lease"))
+	require.Empty(t, p.said)
 }
 
 // Which of many equals are shown is decided by their names, however the index came to be.

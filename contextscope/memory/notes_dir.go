@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"unicode"
 )
@@ -32,8 +31,9 @@ var (
 	errNotDirectory = errors.New("it is not a directory, and links are not followed here")
 )
 
-// shelf is the directory of notes of one repository, and nothing else: a link in its place is not followed, wherever it leads.
-type shelf struct{ repo string }
+// notesDir is the directory of notes of one repository, and nothing else: a link in its place is not followed, wherever it
+// leads.
+type notesDir struct{ repo string }
 
 // file is one note as the directory tells it.
 type file struct {
@@ -45,10 +45,10 @@ type file struct {
 func (f file) path() string { return path.Join(Place, f.name+".md") }
 
 // open opens the directory of notes. Where there is none it is made, or the result is nil.
-func (s shelf) open(create bool) (*os.Root, error) {
-	dir, err := os.OpenRoot(s.repo)
+func (d notesDir) open(create bool) (*os.Root, error) {
+	dir, err := os.OpenRoot(d.repo)
 	if err != nil {
-		return nil, fmt.Errorf("open the repository %s: %w", s.repo, err)
+		return nil, fmt.Errorf("open the repository %s: %w", d.repo, err)
 	}
 	for name := range strings.SplitSeq(Place, "/") {
 		next, err := enter(dir, name, create)
@@ -57,7 +57,7 @@ func (s shelf) open(create bool) (*os.Root, error) {
 			return nil, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("open %s of %s: %w", Place, s.repo, err)
+			return nil, fmt.Errorf("open %s of %s: %w", Place, d.repo, err)
 		}
 		dir = next
 	}
@@ -164,19 +164,15 @@ func read(dir *os.Root, f file) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, maxNote+1))
 }
 
-// add writes a note under a name made of its title, which no file has yet, and returns the name. A file that holds the very
-// same bytes is taken for it.
-func (s shelf) add(n Note) (string, error) {
-	data := n.Render()
-	if len(data) > maxNote {
-		return "", fmt.Errorf("the note %q is larger than %d KiB: split it", oneLine(n.Title, maxTitle), maxNote>>10)
-	}
-	dir, err := s.open(true)
+// add writes the bytes of a note under a name made of its title, which no file has yet, and returns the name. A file that
+// holds the very same bytes is taken for it.
+func (d notesDir) add(title string, data []byte) (string, error) {
+	dir, err := d.open(true)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = dir.Close() }()
-	base := slug(n.Title)
+	base := slug(title)
 	for i := 1; ; i++ {
 		name := base
 		if i > 1 {
@@ -205,34 +201,10 @@ func create(dir *os.Root, name string, data []byte) error {
 	return nil
 }
 
-// remove deletes a note's file.
-func (s shelf) remove(name string) error {
-	dir, err := s.open(false)
-	if err != nil {
-		return err
-	}
-	if dir == nil || !fs.ValidPath(name) {
-		return fmt.Errorf("note %q: %w", name, ErrNotFound)
-	}
-	defer func() { _ = dir.Close() }()
-	at := filepath.FromSlash(name) + ".md"
-	info, err := dir.Lstat(at)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() {
-		return fmt.Errorf("note %q: %w", name, ErrNotFound)
-	}
-	if err == nil {
-		err = dir.Remove(at)
-	}
-	if err != nil {
-		return fmt.Errorf("remove note %s: %w", name, err)
-	}
-	return nil
-}
-
 // slug makes a file name of a title: its letters and digits, folded, with dashes between.
 func slug(title string) string {
 	const most = 60
-	words := strings.FieldsFunc(fold(title), func(r rune) bool { return !isWordRune(r) })
+	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !isWordRune(r) })
 	var b strings.Builder
 	for _, w := range words {
 		if b.Len() > 0 && b.Len()+len(w) >= most {
