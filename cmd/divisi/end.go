@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 
 	"divisi/orchestrator/acceptance"
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/phase"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
@@ -23,7 +23,7 @@ func (g *globals) finish(ctx context.Context, h *holder, st *run.State, err erro
 	if rerr := g.printEnd(ctx, h, st, err); err == nil && !unheard(rerr) {
 		err = rerr
 	}
-	if errors.Is(err, conductor.ErrUnverified) {
+	if errors.Is(err, acceptance.ErrUnverified) {
 		return unverifiedError(st, "resume "+st.Spec.Run+" --allow-unverified")
 	}
 	if err != nil {
@@ -73,7 +73,7 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *run.State, why er
 		next = slices.Insert(next, 0, fmt.Sprintf("%s resume %s --budget TOKENS", divisi, runID))
 	case st.Status == run.Stopped && acceptance.Unproven(st):
 		next = slices.Insert(next, 0, divisi+" resume "+runID+" --allow-unverified   # after reading what is said below")
-	case errors.Is(why, conductor.ErrPreflight):
+	case errors.Is(why, phase.ErrPreflight):
 		next = slices.Insert(next, 0, divisi+" resume "+runID+"   # after reading what is said below")
 	case st.Status == run.Stopped, !st.Status.Ended():
 		next = slices.Insert(next, 0, divisi+" resume "+runID)

@@ -17,7 +17,9 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
+	"divisi/orchestrator/schedule"
 )
 
 // The exit codes of every command.
@@ -153,9 +155,9 @@ func hintFor(err error) string {
 		return "Rename it: git branch -m " + quote(branch.Branch) + " another-name"
 	case errors.Is(err, git.ErrNoCommits):
 		return "Commit first: git add -A && git commit"
-	case errors.Is(err, conductor.ErrAuth):
+	case errors.Is(err, schedule.ErrAuth):
 		return "Set the key to one that works: GEMINI_API_KEY, or the variable that the message names; divisi resume goes on."
-	case errors.Is(err, conductor.ErrService):
+	case errors.Is(err, schedule.ErrService):
 		return "Wait, or look at what the message names: a quota, a service, a recording; divisi resume goes on."
 	case errors.As(err, &fault) && fault.Class == model.Auth:
 		return "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY. " +
@@ -166,7 +168,7 @@ func hintFor(err error) string {
 		return "Free some space, or move the state with --state-dir. A run that had begun goes on with divisi resume."
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return "Choose a directory that you can write with --state-dir."
-	case errors.Is(err, conductor.ErrPreflight):
+	case errors.Is(err, phase.ErrPreflight):
 		return "If the cause has passed, such as a network that was away: divisi resume tries the same again. " +
 			"Else mend it, commit,\n" +
 			"and start a new run: this one keeps the commit, setup and gates that it began with; see .divisi/divisi.yaml"

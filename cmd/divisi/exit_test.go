@@ -17,7 +17,9 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/model"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
+	"divisi/orchestrator/schedule"
 )
 
 func TestClassesOfErrorsDecideTheExitCode(t *testing.T) {
@@ -41,15 +43,15 @@ func TestClassesOfErrorsDecideTheExitCode(t *testing.T) {
 		{&signalError{syscall.SIGINT}, codeStopped, ""},
 		{conductor.ErrNotApproved, codeStopped, ""},
 		{&model.Error{Class: model.Auth, Status: 403}, codeMachine, "GEMINI_API_KEY"},
-		{conductor.ErrAuth, codeMachine, "divisi resume"},
-		{conductor.ErrService, codeMachine, "divisi resume"},
+		{schedule.ErrAuth, codeMachine, "divisi resume"},
+		{schedule.ErrService, codeMachine, "divisi resume"},
 		{git.ErrNoGit, codeMachine, ""},
 		{bus.ErrFull, codeMachine, "Free some space"},
 		{syscall.ENOSPC, codeMachine, "Free some space"},
 		{errors.New("git: fatal: No space left on device"), codeMachine, "Free some space"},
 		{fs.ErrPermission, codeMachine, "--state-dir"},
 		{syscall.ENOTDIR, codeMachine, "--state-dir"},
-		{conductor.ErrPreflight, codeMachine, ".divisi/divisi.yaml"},
+		{phase.ErrPreflight, codeMachine, ".divisi/divisi.yaml"},
 		{errors.New("anything"), codeMachine, ""},
 	} {
 		err := c.err

@@ -7,6 +7,9 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
+
+	"divisi/internal/spec"
 )
 
 // ClassTests is the class of a patch that weakens tests.
@@ -103,3 +106,20 @@ func (l *language) evidence(files []pair) (out []string) {
 	}
 	return out
 }
+
+// Weakened returns the fault of a patch that weakens tests; nil where it does not.
+func Weakened(changes []Change) *spec.Fault {
+	evidence := Judge(changes)
+	if len(evidence) == 0 {
+		return nil
+	}
+	text := "the patch weakens tests, so a person has to judge it: " +
+		strings.Join(evidence[:min(len(evidence), maxWeakens)], "; ")
+	if n := len(evidence) - maxWeakens; n > 0 {
+		text += fmt.Sprintf("; and %d more", n)
+	}
+	return &spec.Fault{Class: ClassTests, Message: text, Detail: strings.Join(evidence, "\n")}
+}
+
+// maxWeakens bounds the findings that a message lists.
+const maxWeakens = 4

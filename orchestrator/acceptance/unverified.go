@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -8,6 +9,9 @@ import (
 	"divisi/orchestrator/schedule"
 	"divisi/subagents/gate"
 )
+
+// ErrUnverified reports that nothing which lands in a run could be proven, and that the run may not continue without proof.
+var ErrUnverified = errors.New("what lands cannot be verified")
 
 // Incomparable is a gate whose failures on the base commit cannot be compared with later ones.
 type Incomparable struct {
@@ -51,10 +55,10 @@ func Unverified(s *run.State) string {
 	return "no comparison with the base commit for: " + strings.Join(names, ", ")
 }
 
-// Unproven reports whether the run must not go on: what lands would not be proven, and nobody allowed that.
+// Unproven reports whether the run must not continue: its patches would land unproven, and that is not allowed.
 func Unproven(s *run.State) bool { return !s.Spec.AllowUnverified && Unverified(s) != "" }
 
-// testedAs is the state of a task whose gates have passed, as the log is told.
+// TestedAs is the state of a task whose gates have passed, as the log is told.
 func TestedAs(s *run.State) run.TaskState {
 	if Unverified(s) != "" {
 		return run.TaskUnverified

@@ -13,13 +13,18 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/git"
 	"divisi/internal/machine"
+	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/assign"
+	"divisi/orchestrator/landing"
+	"divisi/orchestrator/master"
+	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
+	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
-	"divisi/subagents/wire"
+	"divisi/orchestrator/schedule"
 )
 
-// ErrDeposed says that another conductor has taken the run: this one must stop at once and write nothing more.
+// ErrDeposed reports that another conductor has taken the run: this one must stop at once and write nothing more.
 var ErrDeposed = errors.New("another process has taken over this run")
 
 // Config is what a conductor works with.
@@ -32,19 +37,19 @@ type Config struct {
 	Publish func(ctx context.Context, commit, base, had string) (ref string, err error)
 	// Tree reads the content of a commit for expanding shard rules.
 	Tree func(commit string) plan.Tree
-	// Approve shows a plan to a person, and returns when ctx ends; nil means that nobody can be asked.
+	// Approve shows a plan to a person, and returns when ctx ends; nil where no person can be asked.
 	Approve func(ctx context.Context, plan run.PlanData) (bool, error)
-	// Interactive says that a person watches who can answer questions: the run then waits for answers, and does not stop.
+	// Interactive is set while a person watches who can answer questions: the run then waits for answers, and does not stop.
 	Interactive bool
 	// Ready starts the run's worker, once the queue holds what the log says and nothing older. It may be nil.
 	Ready func(ctx context.Context) error
-	// Resume lets a stopped run go on; Budget, when not nil, is its new budget, and AllowUnverified lets it land what is not
-	// proven.
+	// Resume continues a stopped run; Budget, when not nil, is its new budget, and AllowUnverified lets it land patches without
+	// proof.
 	Resume          bool
 	Budget          *int
 	AllowUnverified bool
-	// Notices are said at the start of the run, e.g. that commands are not confined here; Closing, which may be nil, tells those
-	// of its end.
+	// Notices are recorded at the start of the run, e.g. that commands are not confined here; Closing, which may be nil, returns
+	// those of its end.
 	Notices []string
 	Closing func() []string
 	// Patience is for tests; zero means the usual.
@@ -62,46 +67,40 @@ type Conductor struct {
 	st  *run.State
 	// last is the newest position on the conductor's own subjects.
 	last uint64
-	// asked is the plan that a person is being shown; answers brings the answer, asking counts those who wait for one.
+	// asked is the plan that a person is asked about; answers delivers the answer, asking counts the goroutines that wait for one.
 	asked   int
 	answers chan answer
 	asking  sync.WaitGroup
-	// pausing says that the run stops as soon as nobody is in the middle of something.
+	// pausing is set when the run stops as soon as no attempt runs.
 	pausing bool
-	// stirred are the tasks whose agents have shown themselves since they were last spoken to.
-	stirred map[string]bool
+	// active are the tasks whose agents have written an event since messages were last repeated to them.
+	active map[string]bool
 	sealer  *assign.Sealer
-	// halt is the wait for what the machine lacks, nil while it lacks nothing; heard the newest sign of life of each subject.
+	// halt is the wait for what the machine lacks, nil while it lacks nothing; heard has the newest sign of life of each subject.
 	halt  *halt
 	heard sync.Map
 }
 
-type answer struct {
-	plan int
-	yes  bool
-	err  error
-}
-
-// New folds the run's log and returns its conductor. There is none for a run of which an event of a conductor could not be
-// read: each of those moves tasks, the integration branch or the budget, and who acts without it hands out or lands twice.
-// Agents' events that could not be read cost at most work that is done again.
+// New folds the run's log and returns its conductor. It fails when an event of a conductor could not be read: each of those
+// moves tasks, the integration branch or the budget, and a conductor that misses one dispatches or lands twice. An unreadable
+// event of an agent costs at most work that is repeated.
 func New(ctx context.Context, cfg Config) (*Conductor, error) {
 	st, err := Fold(ctx, cfg.Bus, cfg.Run)
 	if err != nil {
 		return nil, err
 	}
 	if len(st.Unread) > 0 {
-		return nil, fmt.Errorf("run %s: %s; it can be looked at, but only the version of Divisi that wrote it can carry it on",
+		return nil, fmt.Errorf("run %s: %s; it can be shown, but only the version of Divisi that wrote it can resume it",
 			cfg.Run, st.Unread[0])
 	}
 	cfg.Patience = cfg.Patience.withDefaults()
 	return &Conductor{
-		cfg: cfg, st: st, last: st.ConductorPos, answers: make(chan answer, 1), stirred: map[string]bool{},
+		cfg: cfg, st: st, last: st.ConductorPos, answers: make(chan answer, 1), active: map[string]bool{},
 		sealer: assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror),
 	}, nil
 }
 
-// Fold reads a run's whole log into a state. An event that cannot be read is told in the state's notices.
+// Fold reads a run's whole log into a state. The state's notices name each event that cannot be read.
 func Fold(ctx context.Context, b *bus.Bus, runID string) (*run.State, error) {
 	st := run.NewState()
 	for m, err := range b.Read(ctx, bus.RunFilter(runID), 0) {
@@ -132,7 +131,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	// Whoever still waits for this goroutine when it leaves the loop must not wait for ever: inner ends first.
+	// A goroutine that still waits for this one when it leaves the loop must not wait for ever: inner ends first.
 	inner, end := context.WithCancel(ctx)
 	defer end()
 	asks := make(chan incoming)
@@ -161,7 +160,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 	return err
 }
 
-// loop takes every rule as far as it goes, then waits for something to happen.
+// loop asks the rules until none proposes anything, then waits for the next event, request or answer.
 func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan incoming) error {
 	sweep, retry := time.NewTicker(c.cfg.Patience.Sweep), time.NewTicker(c.cfg.Patience.Retry)
 	defer sweep.Stop()
@@ -175,7 +174,7 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 		select {
 		case t := <-tail:
 			if err = c.take(t, tail); err == nil {
-				c.speak(ctx)
+				c.resend(ctx)
 			}
 		case r := <-asks:
 			err = c.answer(ctx, r)
@@ -183,7 +182,7 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 			err = c.decided(ctx, a)
 		case <-sweep.C:
 			err = c.sweep(ctx, c.cfg.Clock().Add(-c.cfg.Patience.Lost))
-			c.tellAll(ctx)
+			c.resendAll(ctx)
 		case <-back:
 			back, settled, since = c.cfg.Bus.Back(), time.After(backGrace), c.cfg.Clock()
 		case <-settled:
@@ -199,38 +198,87 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 	}
 }
 
-// tellAll repeats to every agent what it may have missed.
-func (c *Conductor) tellAll(ctx context.Context) {
-	for id := range c.st.Works {
+// resendAll repeats to every agent the messages that it may have missed.
+func (c *Conductor) resendAll(ctx context.Context) {
+	for id := range c.st.Active() {
 		c.tell(ctx, id)
 	}
 }
 
-// step applies the rules in their order until none of them acts. The order matters in three places: a stop goes before
-// anything that would start work; settled results go before landing, which goes before dispatching, so that an attempt
-// starts from the newest head; the end is looked at last.
-func (c *Conductor) step(ctx context.Context) error {
-	rules := []func(context.Context) (bool, error){
-		c.tellHalt, c.keepBudget, c.preflight, c.readPlan, c.settleMaster, c.settleTasks, c.settleVerifies, c.settleBatch,
-		c.settleRequests, c.cancelOrphans, c.land, c.tellUnheard, c.dispatch, c.askApproval, c.wake, c.finish, c.stuck,
-		c.announceWait,
+// rules are the rules in their order. The order matters in three places: a stop goes before anything that would start work;
+// settled results go before landing, which goes before dispatching, so that an attempt starts from the newest head; the end
+// comes last.
+func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
+	return []func(*run.State) []run.Action{
+		c.announceHalt, phase.KeepBudget, phase.Preflight, plan.ReadFile, master.Settle, acceptance.Settle,
+		acceptance.SettleVerify, c.settleBatch(ctx), request.Settle, request.CancelOrphans, landing.Land, request.ReportLate,
+		c.dispatch, c.askApproval, master.Wake, c.finish(ctx), c.stuck, phase.AnnounceWait,
 	}
+}
+
+// step asks the rules in their order until none of them proposes an action; after each that does it begins with the first.
+func (c *Conductor) step(ctx context.Context) error {
 	if c.pausing {
 		return c.paused(ctx)
 	}
+	rules := c.rules(ctx)
 	for i := 0; i < len(rules); i++ {
 		if c.st.Status.Ended() || ctx.Err() != nil {
 			return ctx.Err()
 		}
-		acted, err := rules[i](ctx)
-		if err != nil {
+		actions := rules[i](c.st)
+		if len(actions) == 0 {
+			continue
+		}
+		if err := c.execute(ctx, actions); err != nil {
 			return err
 		}
-		if acted {
-			i = -1
-		}
+		i = -1
 	}
 	return nil
+}
+
+func (c *Conductor) settleBatch(ctx context.Context) func(*run.State) []run.Action {
+	return func(s *run.State) []run.Action {
+		if landing.Tested(s) == nil {
+			return nil
+		}
+		return c.withTree(ctx, s.Batch.Head, landing.Settle)
+	}
+}
+
+func (c *Conductor) finish(ctx context.Context) func(*run.State) []run.Action {
+	return func(s *run.State) []run.Action {
+		if !phase.Over(s) {
+			return nil
+		}
+		return c.withTree(ctx, s.Head, phase.Finish)
+	}
+}
+
+// withTree asks a rule that has to know the tree of a commit.
+func (c *Conductor) withTree(ctx context.Context, commit string, rule func(*run.State, string) []run.Action) []run.Action {
+	tree, err := c.cfg.Mirror.Tree(ctx, commit)
+	if err != nil {
+		return []run.Action{run.Fail{Err: fmt.Errorf("read the tree of %s: %w", commit, err)}}
+	}
+	return rule(c.st, tree)
+}
+
+// dispatch starts nothing while the machine lacks something.
+func (c *Conductor) dispatch(s *run.State) []run.Action {
+	if c.halt.on() {
+		return nil
+	}
+	return schedule.Dispatch(s)
+}
+
+// stuck stops no run that a person watches, or whose plan a person is asked about.
+func (c *Conductor) stuck(s *run.State) []run.Action {
+	if c.cfg.Interactive || c.asked > s.Approved {
+		return nil
+	}
+	return phase.Stuck(s)
 }
 
 type tailed struct {
@@ -259,7 +307,7 @@ func (c *Conductor) tail(ctx context.Context) (<-chan tailed, <-chan struct{}) {
 	return out, done
 }
 
-// take folds one message and whatever else is already waiting, so that the rules look once at all of it.
+// take folds one message and all others that are already waiting, so that the rules run once for all of them.
 func (c *Conductor) take(t tailed, tail <-chan tailed) error {
 	for {
 		if t.err != nil {
@@ -283,7 +331,7 @@ func (c *Conductor) take(t tailed, tail <-chan tailed) error {
 func (c *Conductor) fold(e *contextscope.Event) error {
 	if e.Agent != "" {
 		if e.Kind == contextscope.KindStarted || e.Kind == contextscope.KindTurn || e.Kind == contextscope.KindTool {
-			c.stirred[e.Task] = true
+			c.active[e.Task] = true
 		}
 		if err := c.st.Apply(e); err != nil {
 			return err
@@ -301,49 +349,15 @@ func (c *Conductor) fold(e *contextscope.Event) error {
 	return nil
 }
 
-// append writes one event of the conductor and folds it in. It is refused when another conductor has written.
-func (c *Conductor) append(ctx context.Context, kind contextscope.Kind, task string, data any) error {
-	e, err := c.event(kind, task, data)
-	if err != nil {
-		return err
-	}
-	return c.commit(ctx, e)
-}
-
-// commit is append for an event that is made.
-func (c *Conductor) commit(ctx context.Context, e contextscope.Event) error {
-	kind := e.Kind
-	encoded, err := wire.EncodeEvents([]contextscope.Event{e})
-	if err != nil {
-		return err
-	}
-	if encoded, err = wire.Press(encoded); err != nil {
-		return fmt.Errorf("append a %s event to run %s: %w", kind, c.cfg.Run, err)
-	}
-	// An append that a signal broke off would leave open whether it was stored, and this conductor fenced off by its own event.
-	ctx, cancel := linger(ctx)
-	defer cancel()
-	subject, filter := bus.ConductorSubject(c.cfg.Run, string(kind)), bus.ConductorFilter(c.cfg.Run)
-	pos, err := c.cfg.Bus.AppendFiltered(ctx, subject, filter, encoded, c.last)
-	if errors.Is(err, bus.ErrFenced) {
-		return fmt.Errorf("append a %s event to run %s: %w", kind, c.cfg.Run, ErrDeposed)
-	}
-	if err != nil {
-		return fmt.Errorf("append a %s event to run %s: %w", kind, c.cfg.Run, err)
-	}
-	c.last, e.Pos = pos, pos
-	return c.st.Apply(&e)
-}
-
-// speak says to agents that have shown themselves what they may have missed.
-func (c *Conductor) speak(ctx context.Context) {
-	for task := range c.stirred {
+// resend repeats to the agents that have written an event the messages that they may have missed.
+func (c *Conductor) resend(ctx context.Context) {
+	for task := range c.active {
 		c.tell(ctx, task)
 	}
-	clear(c.stirred)
+	clear(c.active)
 }
 
-// linger returns a context that outlives its parent by stopTimeout: for what must not be left half done.
+// linger returns a context that outlives its parent by stopTimeout, for steps that must not be interrupted.
 func linger(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
 	stop := context.AfterFunc(parent, func() { time.AfterFunc(stopTimeout, cancel) })

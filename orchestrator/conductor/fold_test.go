@@ -96,6 +96,6 @@ func shown(st *run.State) {
 	st.AtWork()
 	st.Waiting()
 	st.OpenRequests()
-	phase.Prepared(st)
+	phase.Resumed(st)
 	st.UsedUp(time.Unix(2, 0))
 }

@@ -16,6 +16,7 @@ import (
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/sample"
+	"divisi/orchestrator/schedule"
 )
 
 // useSample replaces the rig's repository by the sample one.
@@ -126,7 +127,7 @@ func TestAWrongKeyStopsTheRunAndResumeGoesOn(t *testing.T) {
 	stop := r.worker(t.Context())
 	err = c.Run(t.Context())
 	stop()
-	require.ErrorIs(t, err, conductor.ErrAuth)
+	require.ErrorIs(t, err, schedule.ErrAuth)
 	require.Equal(t, run.Stopped, c.State().Status)
 }
 

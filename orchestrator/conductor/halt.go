@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"divisi/contextscope"
 	"divisi/internal/machine"
 	"divisi/orchestrator/run"
 )
@@ -44,14 +43,14 @@ func (c *Conductor) lacks(f machine.Fault) {
 	c.halt = &halt{fault: f, since: since, told: c.halt.on() && c.halt.fault == f}
 }
 
-// tellHalt says in the log why nothing more is begun.
-func (c *Conductor) tellHalt(ctx context.Context) (bool, error) {
+// announceHalt records why nothing more starts.
+func (c *Conductor) announceHalt(s *run.State) []run.Action {
 	if !c.halt.on() || c.halt.told {
-		return false, nil
+		return nil
 	}
 	c.halt.told = true
 	why := fmt.Sprintf("%s%s; tried again every %s", run.ReasonHalt, c.halt.fault.Error(), c.cfg.Patience.Retry)
-	return true, c.append(ctx, contextscope.KindRun, "", run.Data{State: c.st.Status, Reason: why})
+	return []run.Action{run.SetRun(run.Data{State: s.Status, Reason: why})}
 }
 
 // retry gives out again what the machine stopped, once that can be. It is an error when that takes too long.
@@ -66,7 +65,7 @@ func (c *Conductor) retry(ctx context.Context) error {
 		return nil
 	}
 	h.over = true
-	if err := c.append(ctx, contextscope.KindRun, "", run.Data{State: c.st.Status}); err != nil {
+	if err := c.append(ctx, run.Append{Data: run.Data{State: c.st.Status}}); err != nil {
 		return err
 	}
 	return c.sweep(ctx, time.Time{})

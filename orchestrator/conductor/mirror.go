@@ -106,3 +106,19 @@ func (t *CommitTree) Shards(ctx context.Context, command []string) ([]string, er
 	}
 	return strings.Split(strings.Trim(string(out), "\n"), "\n"), nil
 }
+
+// syncHead puts the mirror's integration branch where the log says that it is. It keeps the commits reachable.
+func (c *Conductor) syncHead(ctx context.Context) error {
+	ref := IntegrationRef(c.cfg.Run)
+	at, err := c.cfg.Mirror.Ref(ctx, ref)
+	if err != nil && !errors.Is(err, git.ErrNotFound) {
+		return fmt.Errorf("read %s: %w", ref, err)
+	}
+	if at == c.st.Head {
+		return nil
+	}
+	return c.cfg.Mirror.UpdateRef(ctx, ref, c.st.Head, at)
+}
+
+// IntegrationRef is the ref of a run's integration branch, in Divisi's mirror and, at the end, in the user's repository.
+func IntegrationRef(run string) string { return "refs/heads/divisi/" + run }

@@ -5,21 +5,19 @@ import (
 	"fmt"
 	"slices"
 
-	"divisi/bus"
-	"divisi/contextscope"
 	"divisi/orchestrator/run"
 )
 
 // reasonPaused is why a run that a person paused stops.
 const reasonPaused = "paused by a person"
 
-// Pause dispatches nothing more and lets what is at work come to its next boundary; then the run stops. It returns how many
-// attempts that are.
-func (c *Conductor) Pause(ctx context.Context) (int, error) {
+// pause dispatches nothing more and lets each active attempt reach its next turn; then the run stops. It returns the number of
+// these attempts.
+func (c *Conductor) pause(ctx context.Context) (int, error) {
 	if !c.pausing {
 		c.pausing = true
 		notice := fmt.Sprintf("%s: %d at work come to their next turn", reasonPaused, len(c.busy()))
-		if err := c.append(ctx, contextscope.KindRun, "", run.Data{Notices: []string{notice}}); err != nil {
+		if err := c.append(ctx, run.Append{Data: run.Data{Notices: []string{notice}}}); err != nil {
 			return 0, err
 		}
 		if err := c.takeBackIdle(ctx); err != nil {
@@ -33,11 +31,11 @@ func (c *Conductor) Pause(ctx context.Context) (int, error) {
 	return len(busy), nil
 }
 
-// takeBackIdle takes off the queue what nobody is in the middle of. What is at work stays there: an attempt that breaks off is
-// given out again, and comes to its boundary then.
+// takeBackIdle removes from the queue the attempts that no worker runs. A running one stays there: when it is interrupted it is
+// delivered again, and reaches its turn then.
 func (c *Conductor) takeBackIdle(ctx context.Context) error {
 	busy := c.busy()
-	for id, w := range c.st.Works {
+	for id, w := range c.st.Active() {
 		if w.Outstanding() && !slices.Contains(busy, id) {
 			if err := c.takeBack(ctx, w); err != nil {
 				return err
@@ -47,19 +45,10 @@ func (c *Conductor) takeBackIdle(ctx context.Context) error {
 	return nil
 }
 
-// takeBack takes the newest attempt of a work off the queue.
-func (c *Conductor) takeBack(ctx context.Context, w *run.Work) error {
-	subject := bus.TaskSubject(w.RoleAt(w.Last), c.cfg.Run, queueToken(w.ID, w.Last))
-	if err := c.cfg.Bus.Purge(ctx, subject); err != nil {
-		return fmt.Errorf("take %s off the queue: %w", w.ID, err)
-	}
-	return nil
-}
-
-// busy lists the works whose newest attempt is with a worker and has come to no boundary.
+// busy lists the works whose newest attempt a worker runs and which have not stopped at a turn.
 func (c *Conductor) busy() []string {
 	var ids []string
-	for id, w := range c.st.Works {
+	for id, w := range c.st.Active() {
 		a := w.Attempts[w.Last]
 		if w.Outstanding() && !w.Waits() && a.StartedPos > c.st.Began && !a.Stopped && a.Lacks == nil {
 			ids = append(ids, id)
@@ -68,7 +57,7 @@ func (c *Conductor) busy() []string {
 	return ids
 }
 
-// paused stops a run that is being paused once nobody is at work.
+// paused stops a run that is being paused once no attempt runs.
 func (c *Conductor) paused(ctx context.Context) error {
 	if len(c.busy()) > 0 {
 		return nil

@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,6 @@ import (
 	"time"
 
 	"divisi/bus"
-	"divisi/contextscope"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -138,31 +138,40 @@ func (c *Conductor) answer(ctx context.Context, r incoming) error {
 	return nil
 }
 
-// Do carries out what a person asks, and says what becomes of it. It is for a conductor that nobody else runs.
+// Do does what a person asks, and returns what becomes of it. It is for a conductor that does not run.
 func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
-	switch {
-	case q.Verb == VerbCancel && c.st.Status.Ended() && c.st.Status != run.Stopped:
-		return "", request.Refusedf("run %s is over: %s", c.cfg.Run, c.st.Status)
-	case q.Verb == VerbCancel && q.Task == "":
-		return "the run is cancelled", c.Cancel(ctx, q.Text)
-	case q.Verb == VerbCancel:
-		return q.Task + " is cancelled", c.CancelTask(ctx, q.Task, q.Text)
-	case q.Verb == VerbSend:
-		return c.Send(ctx, q.Task, q.Text, wire.FromUser)
-	case q.Verb == VerbPause:
-		n, err := c.Pause(ctx)
+	over := c.st.Status.Ended() && c.st.Status != run.Stopped
+	switch q.Verb {
+	case VerbCancel:
+		reason := cmp.Or(q.Text, "cancelled by a person")
+		if over {
+			return "", request.Refusedf("run %s is over: %s", c.cfg.Run, c.st.Status)
+		}
+		if q.Task == "" {
+			return "the run is cancelled", c.cancel(ctx, reason)
+		}
+		actions, err := request.Cancel(c.st, q.Task, reason)
+		if err != nil {
+			return "", err
+		}
+		return q.Task + " is cancelled", c.execute(ctx, actions)
+	case VerbSend:
+		actions, becomes, err := request.Send(c.st, q.Task, q.Text, wire.FromUser)
+		if err != nil {
+			return "", err
+		}
+		return becomes, c.execute(ctx, actions)
+	case VerbPause:
+		n, err := c.pause(ctx)
 		return fmt.Sprintf("the run stops when %d at work have come to their next turn", n), err
 	default:
-		return "", request.Refusedf("nobody knows the request %.40q", q.Verb)
+		return "", request.Refusedf("unknown request %.40q", q.Verb)
 	}
 }
 
-// Cancel ends the run for good: nothing of it is dispatched again, and what is queued is taken back.
-func (c *Conductor) Cancel(ctx context.Context, reason string) error {
-	if reason == "" {
-		reason = "cancelled by a person"
-	}
-	if err := c.append(ctx, contextscope.KindRun, "", run.Data{State: run.Cancelled, Reason: reason}); err != nil {
+// cancel ends the run for good: nothing of it is dispatched again, and its queue is emptied.
+func (c *Conductor) cancel(ctx context.Context, reason string) error {
+	if err := c.append(ctx, run.Append{Data: run.Data{State: run.Cancelled, Reason: reason}}); err != nil {
 		return err
 	}
 	return c.cfg.Bus.Purge(ctx, bus.TaskFilter(c.cfg.Run))
@@ -182,5 +191,5 @@ func (c *Conductor) stopped(ctx context.Context, reason string) error {
 	if c.st.Status.Ended() {
 		return nil
 	}
-	return c.append(ctx, contextscope.KindRun, "", run.Data{State: run.Stopped, Reason: reason})
+	return c.execute(ctx, []run.Action{run.Stop(reason)})
 }

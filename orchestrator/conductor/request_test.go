@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
-	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 )
@@ -22,12 +21,12 @@ func listening(t *testing.T) (*Conductor, chan incoming) {
 	c, err := New(t.Context(), Config{Run: "r1", Bus: b, Clock: time.Now, NewID: func() string { return "e" }})
 	require.NoError(t, err)
 	hand := spec.Role{Name: "hand", Executor: spec.ExecutorModel}
-	require.NoError(t, c.append(t.Context(), contextscope.KindRun, "", run.Data{State: run.Running, Spec: &run.Spec{
+	require.NoError(t, c.append(t.Context(), run.Append{Data: run.Data{State: run.Running, Spec: &run.Spec{
 		Run: "r1", Plan: &spec.Plan{}, Roles: map[string]spec.Role{"hand": hand},
-	}}))
-	require.NoError(t, c.append(t.Context(), contextscope.KindPlan, "", run.PlanData{
+	}}}))
+	require.NoError(t, c.append(t.Context(), run.Append{Data: run.PlanData{
 		By: run.ByFile, Tasks: []spec.Task{{ID: "one", Role: "hand"}},
-	}))
+	}}))
 	asks := make(chan incoming)
 	stop, err := c.listen(t.Context(), asks)
 	require.NoError(t, err)

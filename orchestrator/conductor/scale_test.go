@@ -95,6 +95,16 @@ func apply(t testing.TB, st *run.State, kind contextscope.Kind, task string, dat
 	return message
 }
 
+// gaveBack folds the result of a task's first attempt.
+func gaveBack(t testing.TB, st *run.State, id, summary string) {
+	t.Helper()
+	raw, err := json.Marshal(spec.Result{Attempt: 1, Status: spec.StatusDone, Handoff: spec.Handoff{Summary: summary}})
+	require.NoError(t, err)
+	require.NoError(t, st.Apply(&contextscope.Event{
+		Kind: contextscope.KindResult, Agent: id + "/1", Task: id, Attempt: 1, Pos: st.Pos + 1, Data: raw,
+	}))
+}
+
 func TestAPlanOfThousandsOfTasksFitsIntoOneMessage(t *testing.T) {
 	t.Parallel()
 	st, message := many(t)
@@ -117,14 +127,14 @@ func TestSchedulingThousandsOfTasksThatWaitForThousands(t *testing.T) {
 	t.Parallel()
 	st, _ := many(t)
 	for i, id := range st.Shards["move"] {
-		ready, doomed := schedule.Ready(st)
-		require.Empty(t, doomed)
+		ready, unreachable := schedule.Ready(st)
+		require.Empty(t, unreachable)
 		require.Contains(t, ready, id)
 		apply(t, st, contextscope.KindTask, id, run.TaskData{State: run.TaskRunning, Dispatch: &run.Dispatch{Task: id, Attempt: 1, Role: "mod"}})
 		if i == 0 {
 			require.NotContains(t, first(schedule.Ready(st)), id)
 		}
-		st.Works[id].Attempts[1].Result = &spec.Result{Status: spec.StatusDone}
+		gaveBack(t, st, id, "")
 		apply(t, st, contextscope.KindTask, id, run.TaskData{State: run.TaskDone})
 	}
 	require.Equal(t, st.Shards["check"][:8], first(schedule.Ready(st)))
@@ -134,9 +144,9 @@ func TestATemplateWithAParkedShardDoomsWhatWaitsForIt(t *testing.T) {
 	t.Parallel()
 	st, _ := many(t)
 	apply(t, st, contextscope.KindTask, "move-1000", run.TaskData{State: run.TaskParked, Reason: "red"})
-	_, doomed := schedule.Ready(st)
-	require.Len(t, doomed, manyTasks)
-	require.Equal(t, "depends on move-1000, which is parked", doomed["check-001"])
+	_, unreachable := schedule.Ready(st)
+	require.Len(t, unreachable, manyTasks)
+	require.Equal(t, "depends on move-1000, which is parked", unreachable["check-001"])
 }
 
 func first(ready []string, _ map[string]string) []string { return ready }
@@ -144,12 +154,16 @@ func first(ready []string, _ map[string]string) []string { return ready }
 func TestAMasterIsToldOfThousandsOfTasksWithinReason(t *testing.T) {
 	t.Parallel()
 	st, _ := many(t)
-	for _, id := range st.Order {
-		st.Tasks[id].State = run.TaskLanded
-		st.Tasks[id].Result = &spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: strings.Repeat("well ", 200)}}
-	}
 	last := st.Tasks[st.Order[len(st.Order)-1]]
-	last.State, last.Reason = run.TaskParked, "it is the only one that failed"
+	for _, id := range st.Order {
+		apply(t, st, contextscope.KindTask, id, run.TaskData{State: run.TaskRunning, Dispatch: &run.Dispatch{Task: id, Attempt: 1, Role: "mod"}})
+		gaveBack(t, st, id, strings.Repeat("well ", 200))
+		end := run.TaskData{State: run.TaskLanded}
+		if id == last.Task.ID {
+			end = run.TaskData{State: run.TaskParked, Reason: "it is the only one that failed"}
+		}
+		apply(t, st, contextscope.KindTask, id, end)
+	}
 	text := master.Message(st, 0)
 	require.Less(t, len(text), 97<<10)
 	require.Contains(t, text, last.Reason, "failures are told first")

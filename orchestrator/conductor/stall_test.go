@@ -15,6 +15,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -30,7 +31,7 @@ func TestASetupThatFailsStopsARunWithoutGatesToo(t *testing.T) {
 	defer r.worker(t.Context())()
 	for _, resume := range []bool{false, true} {
 		st, err := r.conduct(t.Context(), r.config(resume))
-		require.ErrorIs(t, err, conductor.ErrPreflight)
+		require.ErrorIs(t, err, phase.ErrPreflight)
 		require.Equal(t, run.Stopped, st.Status)
 		require.Empty(t, st.Plans, "nothing was begun")
 	}

@@ -121,7 +121,7 @@ func TestNobodyConductsARunWithoutAnEventOfItsConductor(t *testing.T) {
 			require.Contains(t, st.Notices[0], c.want)
 			require.Contains(t, l.shown(), " "+st.Notices[0]+"\n")
 			_, err = conductor.New(t.Context(), conductor.Config{Bus: l.bus, Run: "r1"})
-			require.ErrorContains(t, err, "run r1: "+st.Notices[0]+"; it can be looked at, but only the version of Divisi that wrote it")
+			require.ErrorContains(t, err, "run r1: "+st.Notices[0]+"; it can be shown, but only the version of Divisi that wrote it")
 		})
 	}
 }

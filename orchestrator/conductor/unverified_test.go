@@ -40,7 +40,7 @@ func TestAGateThatCannotBeComparedStopsTheRunUntilThatIsAllowed(t *testing.T) {
 	})
 	for _, resume := range []bool{false, true} {
 		st, err := r.carry(resume, false)
-		require.ErrorIs(t, err, conductor.ErrUnverified)
+		require.ErrorIs(t, err, acceptance.ErrUnverified)
 		require.Equal(t, run.Stopped, st.Status)
 		require.True(t, acceptance.Unproven(st))
 		require.Empty(t, st.Tasks, "stopped before any work")
@@ -71,7 +71,7 @@ func TestARunWithoutGatesIsUnverified(t *testing.T) {
 		s.Plan = planOf(spec.Task{ID: "one", Role: "wreck", Brief: "b", Files: []string{"f00.txt"}})
 	})
 	_, err := r.carry(false, false)
-	require.ErrorIs(t, err, conductor.ErrUnverified)
+	require.ErrorIs(t, err, acceptance.ErrUnverified)
 	st, err := r.carry(true, true)
 	require.NoError(t, err)
 	require.Equal(t, run.Parked, st.Status)

@@ -10,7 +10,48 @@ import (
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/master"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
 )
+
+// Finish ends a run in which nothing is left to do: final gates on the integration head, whose tree is given, then the one ref in
+// the user's repository, then the last event.
+func Finish(s *run.State, tree string) []run.Action {
+	if s.Status != run.Final {
+		return []run.Action{run.SetRun(run.Data{State: run.Final})}
+	}
+	if len(s.Final) < len(s.Spec.Project.Gates) {
+		return finalGates(s, tree)
+	}
+	end := run.Data{State: outcome(s), Head: s.Head}
+	end.Reason, end.Unverified = why(s, end.State), acceptance.Unverified(s)
+	return []run.Action{run.End{Data: end}}
+}
+
+// finalGates runs every gate on the integration head, unless that very tree is proven. Red runs once more before it counts.
+func finalGates(s *run.State, tree string) []run.Action {
+	final := func(receipts []spec.Receipt) []run.Action { return []run.Action{run.SetRun(run.Data{Final: receipts})} }
+	if names := s.GateNames(); s.IsProven(tree, names) {
+		return final(s.Receipts(tree, names))
+	}
+	if s.Head == s.Spec.Base {
+		return final(baselineReceipts(s))
+	}
+	w := s.Works[run.FinalTask]
+	if w == nil {
+		return assignGates(run.FinalTask, s.Head, 1)
+	}
+	r := s.Settled(run.FinalTask)
+	switch {
+	case r == nil:
+		return nil
+	case r.Status == spec.StatusDone, len(r.Receipts) == len(s.Spec.Project.Gates) && w.Last > 1:
+		return final(r.Receipts)
+	case w.Last >= schedule.MaxGateTries && w.Attempts[w.Last].Epoch == s.Epoch: // a resumed run tries again
+		return []run.Action{run.Fail{Err: fmt.Errorf("the final gates could not be run: %s", run.FaultOf(r).Message)}}
+	default:
+		return assignGates(run.FinalTask, s.Head, w.Last+1)
+	}
+}
 
 // Over reports whether nothing is left but the end.
 func Over(s *run.State) bool {
@@ -35,8 +76,8 @@ func quietBut(s *run.State, id string) bool {
 	return s.Quiet()
 }
 
-// BaselineReceipts are the base commit's, in the project's order, as the final ones of a run in which nothing landed.
-func BaselineReceipts(s *run.State) []spec.Receipt {
+// baselineReceipts are the base commit's, in the project's order, as the final ones of a run in which nothing landed.
+func baselineReceipts(s *run.State) []spec.Receipt {
 	out := make([]spec.Receipt, 0, len(s.Spec.Project.Gates))
 	for _, g := range s.Spec.Project.Gates {
 		r := s.Baseline[g.Name]
@@ -48,8 +89,8 @@ func BaselineReceipts(s *run.State) []spec.Receipt {
 	return out
 }
 
-// Why says in words how a run ended.
-func Why(s *run.State, end run.Status) string {
+// why says in words how a run ended.
+func why(s *run.State, end run.Status) string {
 	n := s.Counts()
 	if end == run.Done {
 		return fmt.Sprintf("%d landed, %d done without a change", n[run.TaskLanded], n[run.TaskDone])
@@ -80,8 +121,8 @@ func withWords(ended, words string) string {
 // maxWords bounds, in bytes, what a run's end quotes of the master.
 const maxWords = 2000
 
-// Outcome returns the end that a run has earned once its final gates have run.
-func Outcome(s *run.State) run.Status {
+// outcome returns the end that a run has earned once its final gates have run.
+func outcome(s *run.State) run.Status {
 	if !s.NothingGivenUp() {
 		return run.Parked
 	}

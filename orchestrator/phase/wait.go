@@ -1,13 +1,15 @@
 package phase
 
 import (
+	"fmt"
+
 	"divisi/internal/text"
 	"divisi/orchestrator/master"
 	"divisi/orchestrator/run"
 )
 
-// WaitsFor returns what only a person can bring, once nothing else is active; empty while work goes on.
-func WaitsFor(s *run.State) string {
+// waitsFor returns what only a person can bring, once nothing else is active; empty while work goes on.
+func waitsFor(s *run.State) string {
 	active, _ := s.AtWork()
 	switch {
 	case active > 0 || s.Status != run.Planning && s.Status != run.Running:
@@ -19,4 +21,41 @@ func WaitsFor(s *run.State) string {
 		return "an answer to " + open[0].Agent() + ": " + text.Line(open[0].Question)
 	}
 	return ""
+}
+
+// AnnounceWait records when the run begins to wait for a person, and when that ends.
+func AnnounceWait(s *run.State) []run.Action {
+	what := waitsFor(s)
+	if what == s.Wait.For {
+		return nil
+	}
+	return []run.Action{run.SetRun(run.Data{Wait: &what})}
+}
+
+// Stuck stops a run that only a person's answer can continue, while no person watches. The question can be answered while the
+// run is stopped.
+func Stuck(s *run.State) []run.Action {
+	if s.Status != run.Running && s.Status != run.Planning {
+		return nil
+	}
+	working, _ := s.AtWork()
+	questions := master.Questions(s)
+	if working > 0 || len(questions) == 0 {
+		return nil
+	}
+	q, to := questions[0], s.Spec.Run
+	if q.Of != run.MasterTask {
+		to += "/" + q.AskedBy()
+	}
+	return []run.Action{run.Stop(fmt.Sprintf(
+		"waits for an answer to %s: %s (answer: divisi send %s \"…\", then: divisi resume %s)",
+		q.Agent(), text.Line(q.Question), to, s.Spec.Run))}
+}
+
+// KeepBudget stops a run that has spent its budget. Calls that are under way are paid; none is begun.
+func KeepBudget(s *run.State) []run.Action {
+	if s.Budget <= 0 || s.Usage.Total() < s.Budget || !s.NeedsModel() {
+		return nil
+	}
+	return []run.Action{run.Stop(fmt.Sprintf("%s: %d of %d tokens", run.ReasonBudget, s.Usage.Total(), s.Budget))}
 }

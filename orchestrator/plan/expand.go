@@ -27,11 +27,11 @@ type Expansion struct {
 	Notes []string
 }
 
-// Expand turns templates into tasks. It returns every fault that it finds; with one, no task. The same plan over the same
+// expand turns templates into tasks. It returns every fault that it finds; with one, no task. The same plan over the same
 // tree expands to the same tasks. A task that waits for a template still names the template: it stands for all of its shards,
 // and a thousand shards that wait for a thousand others would else be a million names. What a shard's role may change never
 // unlocks a protected path by itself: protected files are left out, unless the rule includes them.
-func Expand(
+func expand(
 	ctx context.Context, plan spec.Plan, tree Tree, roles map[string]spec.Role, protected []string,
 ) (Expansion, []spec.Problem, error) {
 	var out Expansion

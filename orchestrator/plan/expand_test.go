@@ -64,7 +64,7 @@ func TestExpandByRule(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			x, problems, err := Expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &tc.rule}}}, sampleTree(), nil, nil)
+			x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &tc.rule}}}, sampleTree(), nil, nil)
 			require.NoError(t, err)
 			require.Empty(t, problems)
 			var got [][]string
@@ -80,7 +80,7 @@ func TestExpandByRule(t *testing.T) {
 
 func TestExpandTellsEveryShardThatMatchesNothing(t *testing.T) {
 	t.Parallel()
-	_, problems, err := Expand(t.Context(), spec.Plan{Tasks: []spec.Task{
+	_, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{
 		{ID: "a", Shard: &spec.Shard{By: "file", Glob: "*.rs"}},
 		{ID: "b", Shard: &spec.Shard{By: "file", Match: "nowhere"}},
 	}}, sampleTree(), nil, nil)
@@ -94,14 +94,14 @@ func TestExpandRefusesFilesThatACommandMadeUp(t *testing.T) {
 	t.Parallel()
 	tree := sampleTree()
 	tree.shards = []string{"../etc/passwd"}
-	_, problems, err := Expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "a", Shard: &spec.Shard{By: "command", Command: []string{"x"}}}}}, tree, nil, nil)
+	_, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "a", Shard: &spec.Shard{By: "command", Command: []string{"x"}}}}}, tree, nil, nil)
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 }
 
 func TestExpandKeepsTemplatesInDependencies(t *testing.T) {
 	t.Parallel()
-	x, _, err := Expand(t.Context(), spec.Plan{Constraints: []string{"all"}, Tasks: []spec.Task{
+	x, _, err := expand(t.Context(), spec.Plan{Constraints: []string{"all"}, Tasks: []spec.Task{
 		{ID: "m", Shard: &spec.Shard{By: "dir", Glob: "a/*.go"}, Constraints: []string{"own"}},
 		{ID: "after", DependsOn: []string{"m"}, Inputs: []string{"m/notes"}},
 	}}, sampleTree(), nil, nil)
@@ -127,7 +127,7 @@ func TestExpandLosesAndDoublesNothing(t *testing.T) {
 		for _, dir := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"", "a/", "a/b/", "c/"}), rapid.ID).Draw(rt, "modules") {
 			tree.files[dir+"go.mod"] = "module x"
 		}
-		x, problems, err := Expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &rule}}}, tree, nil, nil)
+		x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &rule}}}, tree, nil, nil)
 		require.NoError(rt, err)
 		files, err := tree.Files(t.Context())
 		require.NoError(rt, err)

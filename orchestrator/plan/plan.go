@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -28,7 +27,7 @@ func Prepare(ctx context.Context, p spec.Plan, s run.Spec, had []spec.Task, tree
 	if len(problems) > 0 {
 		return run.PlanData{}, problems, nil
 	}
-	expanded, problems, err := Expand(ctx, p, tree, s.Roles, s.Project.Protected)
+	expanded, problems, err := expand(ctx, p, tree, s.Roles, s.Project.Protected)
 	if err != nil || len(problems) > 0 {
 		return run.PlanData{}, problems, err
 	}
@@ -53,7 +52,7 @@ func Prepare(ctx context.Context, p spec.Plan, s run.Spec, had []spec.Task, tree
 }
 
 // maxPlan bounds a plan's event as it is stored, in bytes: what the log takes, less the event around it.
-const maxPlan = bus.MaxData - 4<<10
+const maxPlan = wire.MaxMessage - 4<<10
 
 // tooLarge refuses a plan that the log could not take while its author can still mend it.
 func tooLarge(data run.PlanData) ([]spec.Problem, error) {

@@ -12,8 +12,8 @@ import (
 	"divisi/orchestrator/schedule"
 )
 
-// Child is the task that an agent asks for.
-func Child(s *run.State, q *run.Request) spec.Task {
+// child is the task that an agent asks for.
+func child(s *run.State, q *run.Request) spec.Task {
 	return spec.Task{
 		ID: childID(s, q), Title: q.Title, Role: q.Role, Brief: q.Brief, Files: q.Files,
 		IncludeContents: q.IncludeContents,
@@ -42,8 +42,8 @@ func childID(s *run.State, q *run.Request) string {
 	return id
 }
 
-// MayDelegate says why an agent may not have a task done that it asks for; "" when it may.
-func MayDelegate(s *run.State, q *run.Request) string {
+// mayDelegate says why an agent may not have a task done that it asks for; "" when it may.
+func mayDelegate(s *run.State, q *run.Request) string {
 	parent := s.Tasks[q.Of]
 	if parent == nil {
 		return "only the agent of a task can delegate: who plans has dispatch, and a judge works alone"
@@ -60,13 +60,13 @@ func MayDelegate(s *run.State, q *run.Request) string {
 		return fmt.Sprintf("%d tasks are at work for you, and no more than %d may be: wait for one of them, then ask again",
 			n, bounds.FanOut)
 	}
-	if share, limited := Share(s, q); limited && share < schedule.LeastTokens && s.Spends(q.Role) {
+	if tokens, limited := share(s, q); limited && tokens < schedule.LeastTokens && s.Spends(q.Role) {
 		advice := "do it yourself"
 		if unmade(s, q) > 1 {
 			advice = "ask for less at once, or " + advice
 		}
 		return fmt.Sprintf("of your limit in tokens, which what others do for you counts against, %d are left for this, and no "+
-			"agent comes to an end with fewer than %d: %s", share, schedule.LeastTokens, advice)
+			"agent comes to an end with fewer than %d: %s", tokens, schedule.LeastTokens, advice)
 	}
 	if role := s.Spec.Roles[q.Role]; role.ChangesFiles() {
 		return cmp.Or(unplanned(s, q.Files), mayWrite(s, parent, q.Files))
@@ -77,8 +77,8 @@ func MayDelegate(s *run.State, q *run.Request) string {
 // atWorkFor counts the tasks that have not ended and for which the agent of a request waits.
 func atWorkFor(s *run.State, q *run.Request) int {
 	n := 0
-	for _, id := range s.Asked {
-		if other := s.Requests[id]; other.Agent() == q.Agent() && other.Child != "" && other.Answer == nil {
+	for _, other := range s.RequestsOf(q.Of) {
+		if other.Agent() == q.Agent() && other.Child != "" && other.Answer == nil {
 			n++
 		}
 	}
@@ -118,8 +118,8 @@ func above(s *run.State, t *run.Task, id string) bool {
 	return false
 }
 
-// ProblemText lists what is wrong with a plan that was made of a request, as the agent that asked knows its parts.
-func ProblemText(e *plan.Error) string {
+// problemText lists what is wrong with a plan that was made of a request, as the agent that asked knows its parts.
+func problemText(e *plan.Error) string {
 	return "nothing was given out; put right:\n- " +
 		strings.ReplaceAll(strings.ReplaceAll(e.Error(), "tasks[0].", ""), "\n", "\n- ")
 }

@@ -25,8 +25,8 @@ func Refusedf(format string, args ...any) error { return &RefusedError{fmt.Sprin
 // maxMessage bounds a message to an agent, in bytes.
 const maxMessage = 32 << 10
 
-// Reachable says why nobody can be told anything, as a *RefusedError.
-func Reachable(s *run.State, task, text string) error {
+// reachable says why nobody can be told anything, as a *RefusedError.
+func reachable(s *run.State, task, text string) error {
 	switch {
 	case strings.TrimSpace(text) == "" || !utf8.ValidString(text):
 		return Refusedf("the message is empty, or no text")
@@ -46,8 +46,8 @@ func Reachable(s *run.State, task, text string) error {
 	return nil
 }
 
-// DeliveryOf says in words when a task's agent is told a message, or why there is none that could be, as a *RefusedError.
-func DeliveryOf(s *run.State, id string) (string, error) {
+// deliveryOf says in words when a task's agent is told a message, or why there is none that could be, as a *RefusedError.
+func deliveryOf(s *run.State, id string) (string, error) {
 	if id == run.MasterTask {
 		return masterDelivery(s)
 	}
@@ -87,8 +87,8 @@ func masterDelivery(s *run.State) (string, error) {
 	}
 }
 
-// Question is the oldest open question of a task's agent, or its tester's.
-func Question(s *run.State, task string) *run.Request {
+// question is the oldest open question of a task's agent, or its tester's.
+func question(s *run.State, task string) *run.Request {
 	for _, q := range s.OpenRequests() {
 		if q.Kind == wire.RequestAsk && q.AskedBy() == task {
 			return q
@@ -97,9 +97,9 @@ func Question(s *run.State, task string) *run.Request {
 	return nil
 }
 
-// Sent reports whether what the master sends is in the log and only the answer to it is not: the conductor before was lost
+// sent reports whether what the master sends is in the log and only the answer to it is not: the conductor before was lost
 // between the two. The same words can be sent twice, so that those that are answered are counted off.
-func Sent(s *run.State, q *run.Request) bool {
+func sent(s *run.State, q *run.Request) bool {
 	said := wire.MessageOf(&contextscope.Event{Author: q.Agent(), Content: genai.NewContentFromText(q.Text, genai.RoleUser)}).Text
 	n := 0
 	for _, m := range s.Messages {

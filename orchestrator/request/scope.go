@@ -10,8 +10,8 @@ import (
 	"divisi/orchestrator/schedule"
 )
 
-// MayGrow says why a task's write set may not grow as its agent asks; "" when it may.
-func MayGrow(s *run.State, t *run.Task, q *run.Request) string {
+// mayGrow says why a task's write set may not grow as its agent asks; "" when it may.
+func mayGrow(s *run.State, t *run.Task, q *run.Request) string {
 	if t == nil {
 		return "only the agent of a task can write, and so ask for more to write"
 	}
@@ -33,9 +33,9 @@ func MayGrow(s *run.State, t *run.Task, q *run.Request) string {
 	}
 	// What an agent had others do and has not begun holds nothing yet, but somebody waits for it, perhaps who asks here: what it
 	// is to write would be held until that one ends, and that one waits.
-	for _, id := range s.Order {
-		child := s.Tasks[id]
-		if child.Parent == "" || child.Ended() || id == t.Task.ID {
+	for child := range s.Open() {
+		id := child.Task.ID
+		if child.Parent == "" || id == t.Task.ID {
 			continue
 		}
 		if at, meet := plan.Intersect(child.Task.Files, q.Paths); meet {

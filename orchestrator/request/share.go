@@ -7,11 +7,11 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Share is what a task that an agent asks for may use in all, where the agent has a limit. What it has left is divided evenly
+// share is what a task that an agent asks for may use in all, where the agent has a limit. What it has left is divided evenly
 // between itself and the tasks of one turn, whichever of them is made first.
-func Share(s *run.State, q *run.Request) (tokens int, limited bool) {
-	left, limited := left(s, s.Tasks[q.Of])
-	return max(0, left) / (unmade(s, q) + 1), limited
+func share(s *run.State, q *run.Request) (tokens int, limited bool) {
+	rest, limited := left(s, s.Tasks[q.Of])
+	return max(0, rest) / (unmade(s, q) + 1), limited
 }
 
 // unmade counts the tasks that are asked for in the turn of a request and that nothing was made of yet, this one too; those that
@@ -21,8 +21,7 @@ func unmade(s *run.State, q *run.Request) int {
 	if a := s.Attempt(q.Of, q.Attempt); a != nil {
 		n = a.Delegates
 	}
-	for _, id := range s.Asked {
-		other := s.Requests[id]
+	for _, other := range s.RequestsOf(q.Of) {
 		made := other.Child != "" || other.Answer != nil
 		same := other.Kind == wire.RequestDelegate && other.Agent() == q.Agent() && turnOf(other) == turnOf(q)
 		if made && same && s.Spends(other.Role) {
@@ -44,8 +43,8 @@ func left(s *run.State, t *run.Task) (tokens int, limited bool) {
 		return 0, false
 	}
 	left := limit - a.Usage.Total()
-	for _, id := range s.Asked {
-		if q := s.Requests[id]; q.Of == t.Task.ID && q.Attempt == t.Attempt && q.Child != "" {
+	for _, q := range s.RequestsOf(t.Task.ID) {
+		if q.Attempt == t.Attempt && q.Child != "" {
 			left -= claim(s, q.Child)
 		}
 	}

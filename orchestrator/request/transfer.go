@@ -8,8 +8,8 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// MayTransfer says why a task may not be handed over as its agent asks; "" when it may.
-func MayTransfer(s *run.State, q *run.Request) string {
+// mayTransfer says why a task may not be handed over as its agent asks; "" when it may.
+func mayTransfer(s *run.State, q *run.Request) string {
 	t := s.Tasks[q.Of]
 	if t == nil {
 		return "only the agent of a task can hand it over"

@@ -95,12 +95,12 @@ func TestWhatAChildIsToWriteIsGrantedToNobodyElse(t *testing.T) {
 	require.Zero(t, child.Attempt)
 	q := &run.Request{Request: wire.Request{Paths: []string{"f01.txt"}}}
 	for _, id := range []string{"t0", "t1"} {
-		require.Contains(t, MayGrow(st, st.Tasks[id], q), "f01.txt is for t0-reader-1-0 to write, which an agent waits for", id)
+		require.Contains(t, mayGrow(st, st.Tasks[id], q), "f01.txt is for t0-reader-1-0 to write, which an agent waits for", id)
 	}
 	other := &run.Request{Request: wire.Request{Paths: []string{"f03.txt"}}}
-	require.Empty(t, MayGrow(st, st.Tasks["t0"], other))
-	child.State = run.TaskDone
-	require.Empty(t, MayGrow(st, st.Tasks["t0"], q), "it has ended")
+	require.Empty(t, mayGrow(st, st.Tasks["t0"], other))
+	fold(t, st, contextscope.KindTask, child.Task.ID, run.TaskData{State: run.TaskDone})
+	require.Empty(t, mayGrow(st, st.Tasks["t0"], q), "it has ended")
 }
 
 // woken is a turn of the master that was acted upon. With sends it has answered somebody.

@@ -88,6 +88,9 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt) error {
 		return nil
 	}
 	a.Result, a.ResultPos, a.Ended, a.Doing = &r, e.Pos, e.Time.UnixMilli(), ""
+	if w := s.Works[e.Task]; w != nil {
+		s.track(w)
+	}
 	if r.Status == spec.StatusDone {
 		for _, rc := range r.Receipts {
 			s.prove(rc)
@@ -120,7 +123,7 @@ func (s *State) Settled(id string) *spec.Result {
 // AtWork counts the attempts that are on the queue or with a worker and do not wait for others; byRole has them by role.
 func (s *State) AtWork() (all int, byRole map[string]int) {
 	byRole = map[string]int{}
-	for _, w := range s.Works {
+	for _, w := range s.active {
 		if w.Outstanding() && !w.Waits() {
 			all++
 			byRole[w.RoleAt(w.Last)]++
@@ -132,7 +135,7 @@ func (s *State) AtWork() (all int, byRole map[string]int) {
 // Waiting counts the attempts whose agents wait for others.
 func (s *State) Waiting() int {
 	n := 0
-	for _, w := range s.Works {
+	for _, w := range s.active {
 		if w.Waits() {
 			n++
 		}
@@ -148,11 +151,13 @@ func (w *Work) RoleAt(attempt int) string {
 	return w.Role
 }
 
-// Counts returns how many tasks stand in each state.
+// Counts returns how many tasks are in each state.
 func (s *State) Counts() map[TaskState]int {
 	n := map[TaskState]int{}
-	for _, t := range s.Tasks {
-		n[t.State]++
+	for state, list := range s.states {
+		if len(list) > 0 {
+			n[state] = len(list)
+		}
 	}
 	return n
 }

@@ -95,8 +95,11 @@ func (s *State) Approval(t *Task) bool {
 }
 
 // PlanWrites reports whether any task of the plan with the given index changes files.
-func (s *State) PlanWrites(plan int) bool {
-	return slices.ContainsFunc(s.Plans[plan].Tasks, func(t spec.Task) bool {
+func (s *State) PlanWrites(plan int) bool { return s.Writes(s.Plans[plan]) }
+
+// Writes reports whether any task of a plan changes files.
+func (s *State) Writes(plan PlanData) bool {
+	return slices.ContainsFunc(plan.Tasks, func(t spec.Task) bool {
 		role := s.Spec.Roles[t.Role]
 		return role.ChangesFiles()
 	})
@@ -116,20 +119,14 @@ func (s *State) Quiet() bool {
 	return all+s.Waiting() == 0 && s.TasksEnded()
 }
 
-func (s *State) TasksEnded() bool {
-	for _, t := range s.Tasks {
-		if !t.Ended() {
-			return false
-		}
-	}
-	return true
-}
+// TasksEnded reports whether every task has ended.
+func (s *State) TasksEnded() bool { return len(s.open) == 0 }
 
 // NothingGivenUp reports whether no planned task was given up. What became of a task that an agent had asked for is that agent's to
 // tell.
 func (s *State) NothingGivenUp() bool {
-	for _, t := range s.Tasks {
-		if t.Parent == "" && (t.State == TaskParked || t.State == TaskCancelled) {
+	for _, t := range slices.Concat(s.states[TaskParked], s.states[TaskCancelled]) {
+		if t.Parent == "" {
 			return false
 		}
 	}
@@ -144,15 +141,7 @@ func (s *State) NeedsModel() bool {
 	if s.Spec.Plan == nil && !s.MasterDone {
 		return true
 	}
-	for _, t := range s.Tasks {
-		roles := []spec.Role{s.Spec.Roles[t.Task.Role], s.Spec.Roles[t.Task.Verify]}
-		if !t.Ended() && slices.ContainsFunc(roles, func(r spec.Role) bool {
-			return r.Runs(spec.ExecutorModel)
-		}) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.open, func(t *Task) bool { return s.Spends(t.Task.Role) || s.Spends(t.Task.Verify) })
 }
 
 // StoppedByBudget reports whether a stopped run may go on only with a larger budget.

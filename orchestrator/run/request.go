@@ -57,8 +57,10 @@ func (s *State) applyRequest(e *contextscope.Event, d wire.Request) {
 	if a == nil || d.ID == "" || s.Requests[d.ID] != nil {
 		return
 	}
-	s.Requests[d.ID] = &Request{Request: d, Of: e.Task, Attempt: e.Attempt, Pos: e.Pos, Seq: e.Seq}
+	q := &Request{Request: d, Of: e.Task, Attempt: e.Attempt, Pos: e.Pos, Seq: e.Seq}
+	s.Requests[d.ID] = q
 	s.Asked = append(s.Asked, d.ID)
+	s.unanswered, s.byTask[q.Of] = append(s.unanswered, q), append(s.byTask[q.Of], q)
 	a.Open++
 }
 
@@ -69,6 +71,7 @@ func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
 		return
 	}
 	q.Answer = &d
+	s.unanswered = slices.DeleteFunc(s.unanswered, func(other *Request) bool { return other == q })
 	if a := s.Attempt(q.Of, q.Attempt); a != nil {
 		a.Open--
 	}
@@ -135,10 +138,8 @@ func (s *State) handedOver(t *Task, role string) {
 
 // Transfer is the request with which the agent of a task's newest attempt handed it over; nil when it did not.
 func (s *State) Transfer(t *Task) *Request {
-	for _, id := range slices.Backward(s.Asked) {
-		q := s.Requests[id]
-		mine := q.Of == t.Task.ID && q.Attempt == t.Attempt
-		if mine && q.Kind == wire.RequestTransfer && q.Answer != nil && q.Answer.Refused == "" {
+	for _, q := range slices.Backward(s.byTask[t.Task.ID]) {
+		if q.Attempt == t.Attempt && q.Kind == wire.RequestTransfer && q.Answer != nil && q.Answer.Refused == "" {
 			return q
 		}
 	}
@@ -155,15 +156,18 @@ func (s *State) Alive(q *Request) bool {
 	return t == nil || !t.Ended()
 }
 
-// OpenRequests lists the requests that somebody waits with, oldest first.
+// Unanswered are the requests without an answer, oldest first. It is not to be changed.
+func (s *State) Unanswered() []*Request { return s.unanswered }
+
+// OpenRequests lists the requests whose agents still wait, oldest first.
 func (s *State) OpenRequests() []*Request {
-	var out []*Request
-	for _, id := range s.Asked {
-		if q := s.Requests[id]; s.Alive(q) {
-			out = append(out, q)
+	return slices.Collect(func(yield func(*Request) bool) {
+		for _, q := range s.unanswered {
+			if s.Alive(q) && !yield(q) {
+				return
+			}
 		}
-	}
-	return out
+	})
 }
 
 // Account is what a task has used: its attempts, its testers, and what all of them had others do.
@@ -182,8 +186,8 @@ func (s *State) Account(id string) spec.Usage {
 // Delegated is what an attempt of a task had others use for it; attempt 0 means all attempts.
 func (s *State) Delegated(id string, attempt int) spec.Usage {
 	var sum spec.Usage
-	for _, asked := range s.Asked {
-		if q := s.Requests[asked]; q.Of == id && q.Child != "" && (attempt == 0 || q.Attempt == attempt) {
+	for _, q := range s.byTask[id] {
+		if q.Child != "" && (attempt == 0 || q.Attempt == attempt) {
 			sum = sum.Add(s.Account(q.Child))
 		}
 	}

@@ -75,6 +75,8 @@ type State struct {
 	// ConductorPos is the position of the newest event by a conductor, Pos that of the newest event of all.
 	ConductorPos uint64
 	Pos          uint64
+
+	index
 }
 
 // maxBatch bounds a batch: at one bad change in a hundred, batches of about half that many cost least to bisect.
@@ -86,7 +88,7 @@ func NewState() *State {
 		Tasks: map[string]*Task{}, Shards: map[string][]string{}, Works: map[string]*Work{},
 		Requests: map[string]*Request{}, Quotas: map[string]spec.Wait{},
 		Baseline: map[string]spec.Receipt{},
-		Proved:   map[string][]spec.Receipt{}, BatchLimit: maxBatch,
+		Proved:   map[string][]spec.Receipt{}, BatchLimit: maxBatch, index: newIndex(),
 	}
 }
 
@@ -187,8 +189,10 @@ func (s *State) applyPlan(_ *contextscope.Event, d PlanData) {
 		if _, twice := s.Tasks[t.ID]; twice {
 			continue
 		}
-		s.Tasks[t.ID] = &Task{Task: t, Plan: len(s.Plans) - 1, State: TaskPending, After: t.Dependencies()}
+		v := &Task{Task: t, Plan: len(s.Plans) - 1, State: TaskPending, After: t.Dependencies(), place: len(s.Order)}
+		s.Tasks[t.ID] = v
 		s.Order = append(s.Order, t.ID)
+		s.add(v)
 		if t.ShardOf != "" {
 			s.Shards[t.ShardOf] = append(s.Shards[t.ShardOf], t.ID)
 		}
@@ -211,11 +215,11 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 		s.applyMaster(e, d)
 		return
 	}
-	t.State, t.Reason = d.State, d.Reason
+	t.Reason = d.Reason
 	if d.State == TaskUnverified {
-		t.State = TaskProven
+		d.State = TaskProven
 	}
-	s.ended(t, e.Pos)
+	s.set(t, d.State, e.Pos)
 	switch {
 	case d.Role != "":
 		s.handedOver(t, d.Role)
@@ -258,13 +262,6 @@ func (s *State) faultOf(t *Task, f spec.Fault) AttemptFault {
 	return a
 }
 
-// ended notes where a task came to its end.
-func (s *State) ended(t *Task, pos uint64) {
-	if t.Ended() && t.EndedPos == 0 {
-		t.EndedPos = pos
-	}
-}
-
 // void says that nothing is expected of a work's newest attempt any more.
 func (s *State) void(id string) {
 	if w := s.Works[id]; w != nil && w.Attempts[w.Last] != nil {
@@ -282,7 +279,7 @@ func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
 			b.Tries = s.Batch.Tries + 1
 		}
 		s.Batch = b
-		s.setTasks(d.Tasks, TaskLanding)
+		s.setTasks(d.Tasks, TaskLanding, e.Pos)
 	case LandingLanded:
 		s.Head, s.Batch = d.Head, nil
 		s.BatchLimit = min(maxBatch, s.BatchLimit*2)
@@ -290,14 +287,14 @@ func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
 	case LandingSplit:
 		s.Batch = nil
 		s.BatchLimit = max(1, len(d.Tasks)/2)
-		s.setTasks(d.Tasks, TaskProven)
+		s.setTasks(d.Tasks, TaskProven, e.Pos)
 	}
 }
 
-func (s *State) setTasks(tasks []Landed, to TaskState) {
+func (s *State) setTasks(tasks []Landed, to TaskState, pos uint64) {
 	for _, l := range tasks {
 		if t := s.Tasks[l.Task]; t != nil {
-			t.State = to
+			s.set(t, to, pos)
 		}
 	}
 }
@@ -305,8 +302,8 @@ func (s *State) setTasks(tasks []Landed, to TaskState) {
 func (s *State) land(d LandingData, pos uint64) {
 	for _, l := range d.Tasks {
 		if t := s.Tasks[l.Task]; t != nil {
-			t.State, t.Commit, t.Landed = TaskLanded, l.Commit, l
-			s.ended(t, pos)
+			t.Commit, t.Landed = l.Commit, l
+			s.set(t, TaskLanded, pos)
 		}
 	}
 	for _, r := range d.Receipts {
@@ -338,6 +335,7 @@ func (s *State) dispatched(e *contextscope.Event, d *Dispatch) {
 		a.Role, a.Head, a.Epoch, a.Dispatched, a.Pos = d.Role, d.Head, s.Epoch, e.Time.UnixMilli(), e.Pos
 		a.Tokens, a.Assignment = d.Tokens, d.Assignment
 	}
+	s.track(w)
 }
 
 // Attempt returns the view of an attempt of something that was dispatched, made on demand; nil for anything else.

@@ -33,7 +33,9 @@ type Task struct {
 	Handovers []Handover
 	// EndedPos is where in the log it ended; 0 while it has not.
 	EndedPos uint64
-	// after are the tasks and templates that must be over before this one starts.
+	// place is its place in the plan order.
+	place int
+	// After are the tasks and templates that must be over before this one starts.
 	After []string
 }
 
@@ -158,3 +160,6 @@ func (t *Task) LastHandover(attempt int) *Handover {
 	}
 	return nil
 }
+
+// GivenUp reports whether a task ended without success.
+func (t *Task) GivenUp() bool { return t.State == TaskParked || t.State == TaskCancelled }

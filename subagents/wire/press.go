@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"divisi/bus"
 )
 
 const (
+	// MaxMessage is how many bytes a message of the log holds, as Press leaves it.
+	MaxMessage = bus.MaxData
 	// maxPlain is the size, in bytes, from which a message is pressed: a message of the bus holds 900,000.
 	maxPlain = 768 << 10
 	// maxLoose bounds, in bytes, what a pressed message may come to.

@@ -2,13 +2,16 @@ package conductor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 // The most that the checks of a patch read: files, the bytes of one, and of all.
@@ -18,32 +21,25 @@ const (
 	maxJudgedBytes = 64 << 20
 )
 
-// accept has a received patch checked for what no gate can see. The fault parks the task; nil where there is none.
-func (c *Conductor) accept(ctx context.Context, p *spec.Patch) (*spec.Fault, error) {
-	if !slices.ContainsFunc(p.Files, acceptance.IsTest) {
-		return nil, nil
+// receive imports a patch into the mirror, strictly, has it checked for what no gate can see, and executes what follows.
+func (c *Conductor) receive(ctx context.Context, a acceptance.Import) error {
+	t := a.Task
+	p := t.Result.Patch
+	fail := func(err error) error { return fmt.Errorf("receive the patch of %s/%d: %w", t.Task.ID, t.Attempt, err) }
+	if err := c.importPatch(ctx, t, p); refused(err) {
+		f := spec.Fault{Class: wire.FaultWriteSet, Message: "the patch was refused", Detail: err.Error()}
+		return c.execute(ctx, a.Then(&f, nil))
+	} else if err != nil {
+		return fail(err)
+	}
+	if !a.Judge || !slices.ContainsFunc(p.Files, acceptance.IsTest) {
+		return c.execute(ctx, a.Then(nil, nil))
 	}
 	changes, err := changesOf(ctx, c.cfg.Mirror, p)
 	if err != nil {
-		return nil, err
+		return fail(err)
 	}
-	evidence := acceptance.Judge(changes)
-	if len(evidence) == 0 {
-		return nil, nil
-	}
-	return &spec.Fault{Class: acceptance.ClassTests, Message: weakens(evidence), Detail: strings.Join(evidence, "\n")}, nil
-}
-
-// maxWeakens bounds the findings that a message lists.
-const maxWeakens = 4
-
-func weakens(evidence []string) string {
-	text := "the patch weakens tests, so a person has to judge it: " + strings.Join(evidence[:min(len(evidence),
-		maxWeakens)], "; ")
-	if n := len(evidence) - maxWeakens; n > 0 {
-		text += fmt.Sprintf("; and %d more", n)
-	}
-	return text
+	return c.execute(ctx, a.Then(nil, acceptance.Weakened(changes)))
 }
 
 // changesOf reads what the checks want to see of a patch, before and after.
@@ -91,4 +87,39 @@ func changesOf(ctx context.Context, mirror *git.Repo, p *spec.Patch) ([]acceptan
 		return nil, fmt.Errorf("read what %s changes: %w", p.Commit, err)
 	}
 	return out, nil
+}
+
+// refused tells a patch that is at fault from a machine that is: the first would come back at every resume.
+func refused(err error) bool {
+	var bad *git.PatchError
+	return errors.As(err, &bad) || errors.Is(err, git.ErrPack) || errors.Is(err, git.ErrTooLarge) ||
+		errors.Is(err, bus.ErrNotFound)
+}
+
+func (c *Conductor) importPatch(ctx context.Context, t *run.Task, p *spec.Patch) error {
+	has, err := c.cfg.Mirror.Has(ctx, p.Commit)
+	if err != nil {
+		return err
+	}
+	if !has {
+		pack, err := c.cfg.Bus.Get(ctx, p.Pack)
+		if err != nil {
+			return fmt.Errorf("its pack %s: %w", p.Pack, err)
+		}
+		if err := c.cfg.Mirror.Import(ctx, pack); err != nil {
+			return err
+		}
+		if has, err = c.cfg.Mirror.Has(ctx, p.Commit); err != nil {
+			return err
+		}
+	}
+	want := *p
+	want.Base = c.st.Works[t.Task.ID].Attempts[t.Attempt].Head
+	if !has || p.Base != want.Base {
+		return &git.PatchError{Commit: p.Commit, Faults: []git.PatchFault{{
+			Kind: git.FaultCommit, Text: fmt.Sprintf("is not a commit on %s in its pack", want.Base),
+		}}}
+	}
+	set := t.Task.WriteSet(c.st.Spec.Project.Protected)
+	return git.CheckPatch(ctx, c.cfg.Mirror, want, func(path string) bool { return set.Refuse(path) == "" })
 }

@@ -1,5 +1,3 @@
-// Package landing merges proven patches onto the integration branch, in memory: it never needs a work tree and moves no
-// ref. A chain is one commit a task, each on the one before; what does not merge is left out and named.
 package landing
 
 import (
@@ -32,6 +30,8 @@ type Conflict struct {
 	Candidate
 	Paths   []string
 	Message string
+	// Waits reports that it merges onto the head alone: it conflicts only with others of the chain.
+	Waits bool
 }
 
 // Chain is what a batch would make of the integration branch.
@@ -59,7 +59,15 @@ func Build(ctx context.Context, m Merger, head string, candidates []Candidate, a
 			return Chain{}, fmt.Errorf("merge %s of task %s onto %s: %w", c.Commit, c.Task, chain.Head, err)
 		}
 		if len(conflicts) > 0 {
-			chain.Conflicts = append(chain.Conflicts, Conflict{Candidate: c, Paths: conflicts, Message: message})
+			k := Conflict{Candidate: c, Paths: conflicts, Message: message}
+			if chain.Head != head {
+				if _, alone, _, err := m.Merge(ctx, head, c.Commit); err != nil {
+					return Chain{}, fmt.Errorf("merge %s of task %s onto %s: %w", c.Commit, c.Task, head, err)
+				} else if len(alone) == 0 {
+					k.Waits = true
+				}
+			}
+			chain.Conflicts = append(chain.Conflicts, k)
 			continue
 		}
 		commit, err := m.Commit(ctx, tree, chain.Head, Message(c), at)

@@ -1,0 +1,50 @@
+package conductor
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"divisi/bus"
+	"divisi/orchestrator/request"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// tell publishes to the agent of an active work the messages that it has not received, that it is cancelled, or that it is to
+// stop. A lost message is repeated when the agent writes its next event.
+func (c *Conductor) tell(ctx context.Context, task string) {
+	w := c.st.Works[task]
+	if w == nil || w.Attempts[w.Last] == nil || w.Attempts[w.Last].Result != nil {
+		return
+	}
+	a := w.Attempts[w.Last]
+	switch {
+	case a.Void:
+		c.publish(ctx, wire.Control{Verb: wire.ControlCancel, Task: task, Attempt: w.Last, Text: reasonOf(c.st, task)})
+		return
+	case c.pausing:
+		c.publish(ctx, wire.Control{Verb: wire.ControlStop, Task: task, Attempt: w.Last})
+	}
+	for _, m := range request.Undelivered(c.st, task, w.Last) {
+		c.publish(ctx, m.Control)
+	}
+}
+
+func reasonOf(s *run.State, task string) string {
+	if t := s.Tasks[strings.TrimSuffix(task, run.VerifySuffix)]; t != nil {
+		return t.Reason
+	}
+	return ""
+}
+
+// publish sends a control message. It may be lost.
+func (c *Conductor) publish(ctx context.Context, m wire.Control) {
+	data, err := json.Marshal(m)
+	if err == nil {
+		err = c.cfg.Bus.Publish(ctx, bus.ControlSubject(c.cfg.Run), data)
+	}
+	if err != nil {
+		c.cfg.Log.Warn().Err(err).Str("task", m.Task).Msg("a control message could not be sent; it is repeated later")
+	}
+}

@@ -1,0 +1,211 @@
+package conductor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"google.golang.org/genai"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/assign"
+	"divisi/orchestrator/landing"
+	"divisi/orchestrator/plan"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
+	"divisi/subagents/wire"
+)
+
+// execute executes actions in their order, up to the first that fails.
+func (c *Conductor) execute(ctx context.Context, actions []run.Action) error {
+	for _, a := range actions {
+		if err := c.executeOne(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
+	switch a := action.(type) {
+	case run.Append:
+		return c.append(ctx, a)
+	case run.Assign:
+		return c.assign(ctx, a)
+	case run.Write:
+		return c.write(ctx, a)
+	case run.Tell:
+		c.tell(ctx, a.Work)
+		return nil
+	case run.TakeBack:
+		return c.takeBack(ctx, a.Work)
+	case run.SyncHead:
+		return c.syncHead(ctx)
+	case run.End:
+		return c.end(ctx, a.Data)
+	case run.Approve:
+		c.approve(ctx, a.Plan)
+		return nil
+	case run.Fail:
+		return a.Err
+	case plan.Expand:
+		return c.expand(ctx, a)
+	case acceptance.Import:
+		return c.receive(ctx, a)
+	case landing.Merge:
+		return c.merge(ctx, a)
+	default:
+		return fmt.Errorf("no way to execute a %T", a)
+	}
+}
+
+// append writes one event of the conductor and folds it in. It is refused when another conductor has written.
+func (c *Conductor) append(ctx context.Context, a run.Append) error {
+	raw, err := json.Marshal(a.Data)
+	if err != nil {
+		return fmt.Errorf("encode a %s event: %w", a.Kind(), err)
+	}
+	return c.commit(ctx, contextscope.Event{Kind: a.Kind(), Task: a.Task, Author: authorConductor, Data: raw})
+}
+
+// authorConductor is the author of the conductor's events.
+const authorConductor = "conductor"
+
+// write appends a message.
+func (c *Conductor) write(ctx context.Context, w run.Write) error {
+	return c.commit(ctx, contextscope.Event{
+		Kind: contextscope.KindUser, Task: w.Task, Author: w.From, Content: genai.NewContentFromText(w.Text, genai.RoleUser),
+	})
+}
+
+// commit completes an event, appends it and folds it in.
+func (c *Conductor) commit(ctx context.Context, e contextscope.Event) error {
+	e.V, e.ID, e.Run, e.Time = contextscope.EventVersion, c.cfg.NewID(), c.cfg.Run, c.cfg.Clock()
+	if t := c.st.Tasks[e.Task]; t != nil {
+		e.Attempt, e.Role = t.Attempt, t.Task.Role
+	}
+	fail := func(err error) error { return fmt.Errorf("append a %s event to run %s: %w", e.Kind, c.cfg.Run, err) }
+	encoded, err := wire.EncodeEvents([]contextscope.Event{e})
+	if err == nil {
+		encoded, err = wire.Press(encoded)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	// An append that a signal interrupts would leave open whether it was stored, and its own event would fence this conductor.
+	ctx, cancel := linger(ctx)
+	defer cancel()
+	subject, filter := bus.ConductorSubject(c.cfg.Run, string(e.Kind)), bus.ConductorFilter(c.cfg.Run)
+	pos, err := c.cfg.Bus.AppendFiltered(ctx, subject, filter, encoded, c.last)
+	if errors.Is(err, bus.ErrFenced) {
+		err = ErrDeposed
+	}
+	if err != nil {
+		return fail(err)
+	}
+	c.last, e.Pos = pos, pos
+	return c.st.Apply(&e)
+}
+
+// assign seals an attempt's assignment, appends the event that holds the dispatch, and puts the attempt on the queue. Every
+// delivery, every resume and the context command read what was sealed here, whatever becomes of the task later. A task whose
+// input does not exist is parked.
+func (c *Conductor) assign(ctx context.Context, a run.Assign) error {
+	err := c.seal(ctx, a.Dispatch)
+	var missing *assign.InputError
+	if t := c.st.Tasks[a.Dispatch.Task]; t != nil && errors.As(err, &missing) {
+		return c.execute(ctx, schedule.Park(c.st, t, missing.Error(), nil))
+	}
+	if err == nil {
+		err = c.append(ctx, a.Append)
+	}
+	if err != nil {
+		return err
+	}
+	return c.enqueue(ctx, *a.Dispatch)
+}
+
+func (c *Conductor) seal(ctx context.Context, d *run.Dispatch) (err error) {
+	d.Assignment, err = c.sealer.Seal(ctx, c.st, d)
+	return err
+}
+
+// enqueue puts an attempt that the log says was dispatched on the queue. Doing it twice is harmless. The log of an older version
+// names no assignment: the attempt is then sealed from the present state.
+func (c *Conductor) enqueue(ctx context.Context, d run.Dispatch) error {
+	if d.Assignment == "" {
+		if err := c.seal(ctx, &d); err != nil {
+			return err
+		}
+	}
+	data, err := json.Marshal(wire.Assignment{
+		Run: c.cfg.Run, Task: spec.Task{ID: d.Task}, Attempt: d.Attempt, Object: d.Assignment,
+	})
+	if err != nil {
+		return fmt.Errorf("encode %s/%d: %w", d.Task, d.Attempt, err)
+	}
+	msg, subject := fmt.Sprintf("%s.%s.%d.%d", c.cfg.Run, d.Task, d.Attempt, c.st.Epoch),
+		bus.TaskSubject(d.Role, c.cfg.Run, queueToken(d.Task, d.Attempt))
+	c.heard.Store(subject, c.cfg.Clock())
+	err = c.cfg.Bus.Enqueue(ctx, subject, msg, data)
+	if err != nil && !errors.Is(err, bus.ErrQueued) {
+		return fmt.Errorf("put %s/%d on the queue: %w", d.Task, d.Attempt, err)
+	}
+	return nil
+}
+
+// queueToken is an attempt's place on the queue. Each attempt has its own, so that the next one need not wait until the
+// worker has acknowledged the one before.
+func queueToken(id string, attempt int) string { return fmt.Sprintf("%s--%d", id, attempt) }
+
+// takeBack removes the newest attempt of a work from the queue.
+func (c *Conductor) takeBack(ctx context.Context, w *run.Work) error {
+	subject := bus.TaskSubject(w.RoleAt(w.Last), c.cfg.Run, queueToken(w.ID, w.Last))
+	if err := c.cfg.Bus.Purge(ctx, subject); err != nil {
+		return fmt.Errorf("take %s off the queue: %w", w.ID, err)
+	}
+	return nil
+}
+
+// expand prepares a plan, and executes what follows.
+func (c *Conductor) expand(ctx context.Context, a plan.Expand) error {
+	data, problems, err := plan.Prepare(ctx, a.Plan, c.st.Spec, c.st.PlannedTasks(), c.cfg.Tree(a.Commit))
+	if err != nil {
+		return fmt.Errorf("prepare a plan: %w", err)
+	}
+	return c.execute(ctx, a.Then(data, problems))
+}
+
+// merge merges patches as one chain, and executes what follows.
+func (c *Conductor) merge(ctx context.Context, a landing.Merge) error {
+	chain, err := landing.Build(ctx, merger{c.cfg.Mirror}, c.st.Head, a.Candidates, c.cfg.Clock())
+	if err != nil {
+		return err
+	}
+	return c.execute(ctx, a.Then(chain))
+}
+
+// end publishes the branch, if a patch landed, and appends the last event.
+func (c *Conductor) end(ctx context.Context, d run.Data) (err error) {
+	if c.cfg.Closing != nil {
+		d.Notices = c.cfg.Closing()
+	}
+	if c.st.Head != c.st.Spec.Base {
+		if d.Ref, err = c.publishHead(ctx); err != nil {
+			return err
+		}
+	}
+	return c.append(ctx, run.Append{Data: d})
+}
+
+func (c *Conductor) publishHead(ctx context.Context) (string, error) {
+	ref, err := c.cfg.Publish(ctx, c.st.Head, c.st.Spec.Base, c.st.Published)
+	if err != nil {
+		return "", fmt.Errorf("put the branch into the repository: %w", err)
+	}
+	return ref, nil
+}

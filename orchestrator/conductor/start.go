@@ -1,0 +1,69 @@
+package conductor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"divisi/bus"
+	"divisi/orchestrator/phase"
+	"divisi/orchestrator/request"
+	"divisi/orchestrator/run"
+)
+
+// Start writes a run's first event. It is refused when the run's log is not empty.
+func (c *Conductor) Start(ctx context.Context, s run.Spec) error {
+	if c.last != 0 {
+		return fmt.Errorf("run %s exists already", c.cfg.Run)
+	}
+	return c.append(ctx, run.Append{Data: run.Data{State: run.Created, Spec: &s, Notices: c.cfg.Notices}})
+}
+
+// takeOver makes this process the run's conductor: it raises the epoch, which fences the one before, and puts on the queue
+// again what the log says is outstanding, and nothing else.
+func (c *Conductor) takeOver(ctx context.Context) error {
+	if c.last == 0 {
+		return fmt.Errorf("run %s has no log", c.cfg.Run)
+	}
+	if c.st.Status == run.Done || c.st.Status == run.Parked || c.st.Status == run.Cancelled {
+		return nil
+	}
+	d := run.Data{Epoch: c.st.Epoch + 1, Budget: c.cfg.Budget, AllowUnverified: c.cfg.AllowUnverified}
+	if c.st.Status == run.Stopped && c.cfg.Resume {
+		d.State = phase.Resumed(c.st)
+	} else if c.st.Halted() {
+		d.State = c.st.Status // the machine is tried anew
+	}
+	if c.st.Epoch > 0 {
+		d.Notices = c.cfg.Notices
+	}
+	if err := c.append(ctx, run.Append{Data: d}); err != nil {
+		return err
+	}
+	if err := c.cfg.Bus.Purge(ctx, bus.TaskFilter(c.cfg.Run)); err != nil {
+		return fmt.Errorf("empty the queue of run %s: %w", c.cfg.Run, err)
+	}
+	if err := c.syncHead(ctx); err != nil {
+		return err
+	}
+	return c.sweep(ctx, time.Time{})
+}
+
+// PublishLanded puts what has landed in a run that was stopped or cancelled into the user's repository, and returns the ref.
+// Where nothing can be published it is a *RefusedError.
+func (c *Conductor) PublishLanded(ctx context.Context) (string, error) {
+	switch {
+	case !c.st.Status.Ended():
+		return "", request.Refusedf("run %s is active, or was killed: it publishes what landed at its end; stop it with: "+
+			"divisi pause", c.cfg.Run)
+	case c.st.Head == c.st.Spec.Base:
+		return "", request.Refusedf("nothing has landed in run %s", c.cfg.Run)
+	case c.st.Published == c.st.Head:
+		return c.st.Ref, nil
+	}
+	ref, err := c.publishHead(ctx)
+	if err != nil {
+		return "", err
+	}
+	return ref, c.append(ctx, run.Append{Data: run.Data{Head: c.st.Head, Ref: ref}})
+}

@@ -1,0 +1,101 @@
+package orchestrator_test
+
+import (
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// arrows has, for each package of this room, the packages of the room that it may import. Imports point one way: to a package
+// that is higher up in this table.
+var arrows = []struct {
+	pkg string
+	may []string
+}{
+	{"run", nil},
+	{"plan", []string{"run"}},
+	{"schedule", []string{"plan", "run"}},
+	{"request", []string{"plan", "run", "schedule"}},
+	{"master", []string{"plan", "run", "schedule"}},
+	{"acceptance", []string{"run", "schedule"}},
+	{"landing", []string{"acceptance", "run", "schedule"}},
+	{"phase", []string{"acceptance", "master", "run", "schedule"}},
+	{"assign", []string{"master", "request", "run"}},
+	{"report", []string{"acceptance", "master", "run", "schedule"}},
+	{"conductor", []string{"acceptance", "assign", "landing", "master", "phase", "plan", "request", "run", "schedule"}},
+	{"console", []string{"report", "run"}},
+	{"dashboard", nil},
+	{"sample", nil},
+}
+
+// pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
+var pure = []string{"run", "plan", "schedule", "request", "master", "acceptance", "landing", "phase", "report"}
+
+var impure = []string{"divisi/bus", "divisi/internal/git", "divisi/internal/sandbox", "os", "os/exec", "net", "net/http", "path/filepath"}
+
+// imported returns what the product files of a package import.
+func imported(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files, dir)
+	var out []string
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		require.NoError(t, err)
+		for _, i := range f.Imports {
+			path, err := strconv.Unquote(i.Path.Value)
+			require.NoError(t, err)
+			out = append(out, path)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	t.Parallel()
+	var known []string
+	for _, a := range arrows {
+		for _, path := range imported(t, a.pkg) {
+			if to, own := strings.CutPrefix(path, "divisi/orchestrator"); own {
+				require.Contains(t, a.may, strings.TrimPrefix(to, "/"), "%s may not import %s", a.pkg, path)
+			}
+		}
+		for _, to := range a.may {
+			require.Contains(t, known, to, "%s is no package above %s", to, a.pkg)
+		}
+		known = append(known, a.pkg)
+	}
+	entries, err := os.ReadDir(".")
+	require.NoError(t, err)
+	for _, e := range entries {
+		if e.IsDir() {
+			require.Contains(t, known, e.Name(), "a package that the table does not know")
+		}
+	}
+}
+
+func TestRulesAndFoldsDoNoInputOrOutput(t *testing.T) {
+	t.Parallel()
+	for _, pkg := range pure {
+		for _, path := range imported(t, pkg) {
+			require.NotContains(t, impure, path, "%s may not import %s", pkg, path)
+		}
+	}
+	for _, path := range imported(t, "run") {
+		if strings.HasPrefix(path, "divisi/") {
+			require.Contains(t, []string{"divisi/contextscope", "divisi/internal/spec", "divisi/subagents/wire"}, path)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package master
+
+import (
+	"divisi/internal/spec"
+	"divisi/orchestrator/plan"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
+	"divisi/subagents/wire"
+)
+
+// Wake assigns the master: at the start, after a failure of its own, when every task has ended, when an agent asks it something,
+// and when a person writes to it. All reasons since its last turn come as one message.
+func Wake(s *run.State) []run.Action {
+	if s.Spec.Plan != nil || s.Status == run.Preflight || s.MasterDone || s.MasterGaveUp() != "" {
+		return nil
+	}
+	next := 1
+	if w := s.Works[run.MasterTask]; w != nil {
+		if w.Outstanding() || s.Woken < w.Last {
+			return nil
+		}
+		next = w.Last + 1
+	}
+	if !s.Quiet() && !calls(s) {
+		return nil
+	}
+	return []run.Action{run.AssignTask(run.MasterTask, run.TaskRunning, run.Dispatch{
+		Task: run.MasterTask, Attempt: next, Role: spec.RoleMaster, Head: s.Head,
+	})}
+}
+
+// Settle decides about the result of the master's newest attempt: a plan, a wait, the end, or a failure.
+func Settle(s *run.State) []run.Action {
+	w := s.Works[run.MasterTask]
+	if w == nil || s.Woken >= w.Last {
+		return nil
+	}
+	r := s.Settled(run.MasterTask)
+	switch {
+	case r == nil:
+		return nil
+	case r.Status != spec.StatusDone:
+		return failed(s, run.FaultOf(r))
+	case r.Plan != nil:
+		return []run.Action{plan.Expand{Plan: *r.Plan, Commit: s.Head, Then: func(d run.PlanData, problems []spec.Problem) []run.Action {
+			return planned(s, r.Attempt, d, problems)
+		}}}
+	case s.Quiet() && !newsFor(s, w.Last).any():
+		return set(run.TaskData{State: run.TaskDone, Reason: r.Handoff.Summary})
+	default:
+		return set(run.TaskData{State: run.TaskPending, Reason: "waits for its tasks"})
+	}
+}
+
+func set(d run.TaskData) []run.Action { return []run.Action{run.SetTask(run.MasterTask, d)} }
+
+func failed(s *run.State, f spec.Fault) []run.Action {
+	again := run.SetTask(run.MasterTask, run.TaskData{State: run.TaskPending, Reason: f.Message, Again: true})
+	if actions, ok := schedule.Pause(s, run.MasterTask, f, again); ok {
+		return actions
+	}
+	return set(run.TaskData{State: run.TaskPending, Reason: f.Message, Fault: &f})
+}
+
+// planned makes the tasks of a dispatch call the run's. The tool has checked the plan already; problems that it could not see,
+// such as a task that was added in between, go back to the master.
+func planned(s *run.State, attempt int, d run.PlanData, problems []spec.Problem) []run.Action {
+	if len(problems) > 0 {
+		e := &plan.Error{Problems: problems}
+		return failed(s, spec.Fault{Class: "plan", Message: "the plan cannot be carried out", Detail: e.Error()})
+	}
+	d.By = wire.AgentID(run.MasterTask, attempt)
+	actions := []run.Action{run.Append{Data: d}}
+	if s.Status == run.Planning && s.Writes(d) {
+		actions = append(actions, run.SetRun(run.Data{State: run.Running}))
+	}
+	return actions
+}

@@ -1,0 +1,209 @@
+package request
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/plan"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// Settle decides about the first open request that can be answered or made a task.
+func Settle(s *run.State) []run.Action {
+	for _, q := range s.OpenRequests() {
+		if actions := settle(s, q); len(actions) > 0 {
+			return actions
+		}
+	}
+	return nil
+}
+
+func settle(s *run.State, q *run.Request) []run.Action {
+	switch q.Kind {
+	case wire.RequestDelegate:
+		return delegate(s, q)
+	case wire.RequestTransfer:
+		if why := mayTransfer(s, q); why != "" {
+			return refuse(q, why)
+		}
+		return answer(q, wire.Answer{Task: q.Of, Text: q.Role})
+	case wire.RequestScope:
+		return grant(s, q)
+	case wire.RequestSend:
+		return pass(s, q)
+	case wire.RequestAsk:
+		return nil // the master or a person answers it
+	default:
+		return refuse(q, fmt.Sprintf("unknown request kind %.40q", q.Kind))
+	}
+}
+
+// answer ends a request. The agent follows the log of the answers.
+func answer(q *run.Request, a wire.Answer) []run.Action {
+	a.Request = q.ID
+	return []run.Action{run.Append{Task: q.Of, Data: a}}
+}
+
+func refuse(q *run.Request, why string) []run.Action { return answer(q, wire.Answer{Refused: why}) }
+
+// delegate makes a task of a request, and answers it when that task has ended.
+func delegate(s *run.State, q *run.Request) []run.Action {
+	if q.Child != "" {
+		return handBack(s, q)
+	}
+	if why := mayDelegate(s, q); why != "" {
+		return refuse(q, why)
+	}
+	p := spec.Plan{Tasks: []spec.Task{child(s, q)}}
+	return []run.Action{plan.Expand{Plan: p, Commit: s.Head, Then: func(d run.PlanData, problems []spec.Problem) []run.Action {
+		if len(problems) > 0 {
+			return refuse(q, problemText(&plan.Error{Problems: problems}))
+		}
+		if tokens, limited := share(s, q); limited && s.Spends(q.Role) {
+			d.Grant, d.Ceiling = tokens, min(d.Ceiling, tokens)
+		}
+		d.Tasks[0].Unlocked = nil // only a person and the master unlock
+		d.By, d.Request, d.DecisionRecord = q.Agent(), q.ID, s.Plans[s.Tasks[q.Of].Plan].DecisionRecord
+		return []run.Action{run.Append{Data: d}}
+	}}}
+}
+
+// handBack answers a request whose task has ended.
+func handBack(s *run.State, q *run.Request) []run.Action {
+	t := s.Tasks[q.Child]
+	if !t.Ended() {
+		return nil
+	}
+	a := wire.Answer{Task: q.Child, Status: spec.StatusDone, Usage: s.Account(q.Child)}
+	if t.Result != nil {
+		a.Handoff = t.Result.Handoff
+	}
+	switch t.State {
+	case run.TaskLanded:
+		a.Commit = t.Commit
+		a.Text = "its change has landed as " + t.Commit + "; your own tree is still what you began from, without it"
+	case run.TaskParked:
+		a.Status, a.Fault = spec.StatusFailed, &spec.Fault{Class: "parked", Message: t.Reason}
+	case run.TaskCancelled:
+		a.Status, a.Fault = spec.StatusCancelled, &spec.Fault{Class: wire.FaultCancelled, Message: t.Reason}
+	}
+	return answer(q, a)
+}
+
+// grant decides whether a task may write more than it was given. The grant holds at once.
+func grant(s *run.State, q *run.Request) []run.Action {
+	t := s.Tasks[q.Of]
+	if t != nil && len(t.Task.Files) == 0 {
+		return answer(q, wire.Answer{
+			Text: "your task has no write set: everything that is not protected is yours to write",
+		})
+	}
+	if why := mayGrow(s, t, q); why != "" {
+		return refuse(q, why)
+	}
+	return answer(q, wire.Answer{Granted: q.Paths, Text: "yours to write from now on: " + strings.Join(q.Paths, ", ")})
+}
+
+// pass delivers what the master sends.
+func pass(s *run.State, q *run.Request) []run.Action {
+	switch {
+	case q.Of != run.MasterTask:
+		return refuse(q, "only who plans can write to others")
+	case q.Task == run.MasterTask || q.Task == "":
+		return refuse(q, "name the task whose agent is meant")
+	case sent(s, q):
+		return answer(q, wire.Answer{Text: q.Task + " has it"})
+	}
+	actions, becomes, err := Send(s, q.Task, q.Text, q.Agent())
+	var no *RefusedError
+	if errors.As(err, &no) {
+		return refuse(q, no.Reason)
+	}
+	return append(actions, answer(q, wire.Answer{Text: becomes})...)
+}
+
+// Send puts a message to the agents of a task, or to the master where task is empty. It is in the log before an agent receives it.
+// Where an agent of the task waits with a question it answers the oldest. becomes says when the agent receives it; the error is a
+// *RefusedError where no agent can.
+func Send(s *run.State, task, words, from string) (actions []run.Action, becomes string, err error) {
+	if task == "" {
+		task = run.MasterTask
+	}
+	if err := reachable(s, task, words); err != nil {
+		return nil, "", err
+	}
+	if q := question(s, task); q != nil {
+		return answer(q, wire.Answer{Text: words, From: from}),
+			fmt.Sprintf("answers the question of %s: %s", q.Agent(), text.Line(q.Question)), nil
+	}
+	if becomes, err = deliveryOf(s, task); err != nil {
+		return nil, "", err
+	}
+	return []run.Action{run.Write{Task: task, Text: words, From: from}, run.Tell{Work: task}}, becomes, nil
+}
+
+// CancelOrphans cancels the first task whose asking agent has ended: its own children follow, one rule after the other. A task
+// that is landing is left to land.
+func CancelOrphans(s *run.State) []run.Action {
+	for _, q := range s.Unanswered() {
+		if q.Child == "" || s.Alive(q) {
+			continue
+		}
+		if t := s.Tasks[q.Child]; !t.Ended() && t.State != run.TaskLanding {
+			return cancel(s, t, q.Agent()+", which had asked for it, has ended")
+		}
+	}
+	return nil
+}
+
+// Cancel cancels a task for good, and with it everything that its agent has asked for. The error is a *RefusedError.
+func Cancel(s *run.State, id, reason string) ([]run.Action, error) {
+	if err := reachable(s, id, reason); err != nil {
+		return nil, err
+	}
+	t := s.Tasks[id]
+	switch {
+	case t == nil:
+		return nil, Refusedf("the master ends with its run: divisi cancel %s", s.Spec.Run)
+	case t.Ended():
+		return nil, Refusedf("%s has ended and is %s", id, t.State)
+	case t.State == run.TaskLanding:
+		return nil, Refusedf("%s is landing", id)
+	}
+	return cancel(s, t, reason), nil
+}
+
+// cancel cancels a task first in the log, from when on nothing of it counts, then on the queue and with its agent.
+func cancel(s *run.State, t *run.Task, reason string) []run.Action {
+	id := t.Task.ID
+	actions := []run.Action{run.SetTask(id, run.TaskData{State: run.TaskCancelled, Reason: reason})}
+	for _, work := range []string{id, id + run.VerifySuffix} {
+		w := s.Works[work]
+		if w != nil && w.Attempts[w.Last] != nil && w.Attempts[w.Last].Result == nil {
+			actions = append(actions, run.TakeBack{Work: w}, run.Tell{Work: work})
+		}
+	}
+	return actions
+}
+
+// ReportLate reports the first message that came too late: its task has ended well, and none of its agents received it.
+func ReportLate(s *run.State) []run.Action {
+	for _, m := range s.Messages {
+		t := s.Tasks[m.Task]
+		if t == nil || len(m.Receipts) > 0 || t.State != run.TaskDone && t.State != run.TaskLanded {
+			continue
+		}
+		said := strings.Join(strings.Fields(strings.TrimPrefix(m.Text, "Message of "+m.From+":\n")), " ")
+		notice := fmt.Sprintf("%s is %s, and no agent of it was told %q: it came too late. Where the result does not do, "+
+			"start another run", m.Task, t.State, text.Clip(said, text.MaxLine))
+		if !slices.Contains(s.Notices, notice) {
+			return []run.Action{run.SetRun(run.Data{Notices: []string{notice}})}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+package schedule
+
+import (
+	"divisi/orchestrator/run"
+)
+
+// Dispatch parks the tasks that can never start, and assigns those that can start now.
+func Dispatch(s *run.State) []run.Action {
+	if s.Status != run.Running && s.Status != run.Planning {
+		return nil
+	}
+	var actions []run.Action
+	ready, unreachable := Ready(s)
+	for t := range s.In(run.TaskPending) {
+		if why, ok := unreachable[t.Task.ID]; ok {
+			actions = append(actions, Park(s, t, why, nil)...)
+		}
+	}
+	for _, id := range ready {
+		t := s.Tasks[id]
+		if why := UsedUp(s, t); why != "" {
+			actions = append(actions, Park(s, t, why, nil)...)
+			continue
+		}
+		actions = append(actions, run.AssignTask(id, run.TaskRunning, run.Dispatch{
+			Task: id, Attempt: t.Attempt + 1, Role: t.Task.Role, Head: base(s, t), Tokens: Allowance(s, t),
+		}))
+	}
+	return actions
+}
+
+// base is the commit that the next attempt of a task starts from: the integration head, or the base of the work that it
+// continues.
+func base(s *run.State, t *run.Task) string {
+	if h := t.LastHandover(t.Attempt + 1); h != nil && h.Patch != nil && t.Untried(h) {
+		return h.Patch.Base
+	}
+	return s.Head
+}
