@@ -3,7 +3,7 @@ package contextscope
 import (
 	"slices"
 
-	"divisi/internal/spec"
+	"divisi/contextscope/content"
 
 	"google.golang.org/genai"
 )
@@ -26,30 +26,8 @@ func (s Session) Numbered() Session {
 	return out
 }
 
-// Compacted returns the session with its newest snapshot, as one event that its agent noted, in place of the events that it
-// stands for; steering stays. Descendants take it over: nobody summarises the same events again.
-func (s Session) Compacted() Session {
-	for i, e := range slices.Backward(s) {
-		c, ok := CompactionOf(e)
-		if !ok || !c.Effective() || c.Snapshot == "" {
-			continue
-		}
-		note := s[i]
-		note.Author, note.Data = note.Agent, nil
-		note.Content = genai.NewContentFromText(noted+c.Snapshot, genai.RoleModel)
-		rest := slices.DeleteFunc(slices.Clone(s), func(e Event) bool {
-			return e.Kind == KindCompaction || e.Seq <= c.To && e.Kind != KindSteering
-		})
-		return append(Session{note}, rest...)
-	}
-	return s
-}
-
-// noted opens a snapshot that another agent inherits.
-const noted = "My notes on everything before this:\n"
-
 // Spoken returns the events that are part of the conversation: those that a model said, was told or was given as results, and
-// the note that Compacted puts in place of some.
+// the note that a slice puts in place of some.
 func (s Session) Spoken() Session {
 	out := make(Session, 0, len(s))
 	for _, e := range s {
@@ -93,17 +71,17 @@ func (s Session) beforeTurn(match func(*genai.FunctionCall) bool) Session {
 // Closed returns the session cut where every call has its result: a last turn that still waits for one goes, and what
 // follows it. A call that later turns have passed over was abandoned and cuts nothing.
 func (s Session) Closed() Session {
-	turn := s.lastTurn()
+	turn := s.LastTurn()
 	if turn < 0 {
 		return s
 	}
-	answered := map[callKey]int{}
+	answered := map[content.Key]int{}
 	for _, e := range s[turn+1:] {
-		eachResponse(e.Content, func(fr *genai.FunctionResponse) { answered[responseKeyOf(fr)]++ })
+		content.EachResponse(e.Content, func(fr *genai.FunctionResponse) { answered[content.ResponseKey(fr)]++ })
 	}
 	open := calls(s[turn].Content, func(fc *genai.FunctionCall) bool {
-		answered[callKeyOf(fc)]--
-		return answered[callKeyOf(fc)] < 0
+		answered[content.CallKey(fc)]--
+		return answered[content.CallKey(fc)] < 0
 	})
 	if open {
 		return s[:turn]
@@ -121,42 +99,22 @@ func (s Session) Last(n int) Session {
 			continue
 		}
 		if n == 0 {
-			return s[i+1:].withoutLeadingResults()
+			return s[i+1:].WithoutLeadingResults()
 		}
 		n--
 	}
 	return s
 }
 
-// withoutLeadingResults drops what answers a turn that is not there any more.
-func (s Session) withoutLeadingResults() Session {
+// WithoutLeadingResults drops what answers a turn that is not there any more.
+func (s Session) WithoutLeadingResults() Session {
 	for len(s) > 0 && s[0].Kind == KindTool {
 		s = s[1:]
 	}
 	return s
 }
 
-// withoutEnd returns the session without the call with which its agent ended, and the result of that call; what it said with
-// them stays.
-func (s Session) withoutEnd() Session {
-	turn := s.lastTurn()
-	out := slices.Clone(s)
-	for i := max(0, turn); i < len(out); i++ {
-		if out[i].Content == nil || out[i].Kind != KindTurn && out[i].Kind != KindTool {
-			continue
-		}
-		out[i].Content = keepParts(out[i].Content, func(p *genai.Part) bool {
-			return (p.FunctionCall == nil || !ends(p.FunctionCall.Name)) &&
-				(p.FunctionResponse == nil || !ends(p.FunctionResponse.Name))
-		})
-	}
-	return slices.DeleteFunc(out, func(e Event) bool { return e.Kind == KindTurn && e.Content == nil })
-}
-
-// ends says whether an agent ends with a tool, and hands over what the call holds.
-func ends(tool string) bool { return tool == spec.ToolSubmitResult || tool == spec.ToolTransfer }
-
-func (s Session) lastTurn() int {
+func (s Session) LastTurn() int {
 	for i, e := range slices.Backward(s) {
 		if e.Kind == KindTurn {
 			return i
@@ -167,6 +125,6 @@ func (s Session) lastTurn() int {
 
 func calls(c *genai.Content, match func(*genai.FunctionCall) bool) bool {
 	found := false
-	eachCall(c, func(fc *genai.FunctionCall) { found = match(fc) || found })
+	content.EachCall(c, func(fc *genai.FunctionCall) { found = match(fc) || found })
 	return found
 }

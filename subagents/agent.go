@@ -8,6 +8,7 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/contextscope/compile"
 	"divisi/contextscope/memory"
 	"divisi/internal/model"
 	"divisi/internal/spec"
@@ -40,10 +41,10 @@ type Agent struct {
 	Journal    *journal.Journal
 	Model      model.Model
 	Call       Call
-	Compiler   *contextscope.Compiler
+	Compiler   *compile.Compiler
 	Tools      *tool.Set
 	// Input is what every request shares: role, brief and slice; its events are those of the sessions that this one continues.
-	Input contextscope.Input
+	Input compile.Input
 	// Memory and Compact may be nil: then nothing is recalled, and a history that outgrows its window ends the attempt.
 	Memory  *memory.Memory
 	Compact *compact.Runner
@@ -73,7 +74,7 @@ type Agent struct {
 	siblings *siblings
 	sibling  *sibling
 	// view is the compiled context; offset is what its event numbers are ahead of the journal's, after continued sessions.
-	view   *contextscope.View
+	view   *compile.View
 	offset int
 	// events are the whole conversation, so numbered.
 	events []contextscope.Event

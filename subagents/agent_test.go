@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"divisi/contextscope"
+	"divisi/contextscope/compile"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/journal"
@@ -80,9 +81,9 @@ func testAgent(t testing.TB, m *journal.Memory, s *script, extra ...tool.Tool) *
 	require.NoError(t, err)
 	a := testAssignment()
 	return &Agent{
-		Assignment: a, Journal: openTest(t, m), Model: s, Call: Call{Model: "m"}, Compiler: contextscope.NewCompiler(), Tools: set,
-		Input: contextscope.Input{
-			Agent: a.Agent(), Role: a.Role, Include: spec.IncludeFull, Brief: contextscope.Brief{Task: a.Task},
+		Assignment: a, Journal: openTest(t, m), Model: s, Call: Call{Model: "m"}, Compiler: compile.NewCompiler(), Tools: set,
+		Input: compile.Input{
+			Agent: a.Agent(), Role: a.Role, Include: spec.IncludeFull, Brief: compile.Brief{Task: a.Task},
 		},
 		Bounds: Bounds{Turns: 20, Time: time.Hour, Idle: time.Minute, Call: time.Hour, Tool: time.Minute, Parallel: 4},
 		Clock:  time.Now, Log: zerolog.Nop(),

@@ -7,7 +7,7 @@ import (
 	"os"
 	"slices"
 
-	"divisi/contextscope"
+	"divisi/contextscope/compile"
 	"divisi/contextscope/memory"
 	"divisi/internal/model"
 	"divisi/internal/spec"
@@ -36,7 +36,7 @@ func (at *attempt) agent(ctx context.Context) (a *Agent, done func(), err error)
 		return nil, nil, err
 	}
 	in.Tools = a.Tools.Declarations()
-	if err := contextscope.CheckFixed(in); err != nil {
+	if err := compile.CheckFixed(in); err != nil {
 		done()
 		return nil, nil, &refusal{err}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"divisi/contextscope"
+	"divisi/contextscope/compaction"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/journal"
@@ -53,8 +53,8 @@ func TestACompactionIsNotChargedForHolds(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
 		made := methods(t, a)
-		require.NotEmpty(t, made[contextscope.CompactionSnapshot])
-		for _, c := range made[contextscope.CompactionFailed] {
+		require.NotEmpty(t, made[compaction.MethodSnapshot])
+		for _, c := range made[compaction.MethodFailed] {
 			require.Equal(t, "snapshot", c.Fault.Class, "%+v", c.Fault)
 		}
 		require.Greater(t, a.held, time.Hour)

@@ -12,6 +12,8 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/contextscope/compaction"
+	"divisi/contextscope/compile"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/journal"
@@ -35,7 +37,7 @@ type Explained struct {
 	Reported *spec.Usage `json:"reported,omitempty"`
 	contextscope.Request
 	// Origins says of each part of each content which processor wrote it, and from which event.
-	Origins [][]contextscope.Origin `json:"origins"`
+	Origins [][]compile.Origin `json:"origins"`
 	// Handles are what load_artifact takes for the events that Origins name, by their ids.
 	Handles map[string]string `json:"-"`
 	// Sent is the request as the model was called with it.
@@ -47,7 +49,7 @@ type Explained struct {
 type Explainer struct {
 	bus        *bus.Bus
 	assignment *wire.Assignment
-	in         contextscope.Input
+	in         compile.Input
 	// own are the attempt's events, numbered like those before them; turns counts the model's answers among them.
 	own   []contextscope.Event
 	turns int
@@ -95,7 +97,7 @@ func (e *Explainer) Turn(ctx context.Context, turn int) (Explained, error) {
 	before, answer := e.upTo(turn)
 	a := e.assignment
 	bounds := boundsOf(&a.Task, &a.Role, &a.Project, 0)
-	view := contextscope.NewCompiler().View(e.in)
+	view := compile.NewCompiler().View(e.in)
 	s, err := replay(view, before)
 	if err != nil {
 		return Explained{}, err
@@ -152,7 +154,7 @@ func (x *Explained) answered(answer []contextscope.Event) (said wire.Turn, err e
 }
 
 // replay folds events the way the agent did, and hands them to the view.
-func replay(view *contextscope.View, events []contextscope.Event) (*session, error) {
+func replay(view *compile.View, events []contextscope.Event) (*session, error) {
 	s, err := restore(events)
 	if err != nil {
 		return nil, err
@@ -181,7 +183,7 @@ type Compacted struct {
 	Event string `json:"event"`
 	Seq   int    `json:"seq"`
 	Turn  int    `json:"turn"`
-	contextscope.Compaction
+	compaction.Record
 }
 
 // Compactions lists what stands for ranges of the attempt's session, oldest first, the failed ones too.
@@ -194,7 +196,7 @@ func (e *Explainer) Compactions() ([]Compacted, error) {
 			turn++
 		case contextscope.KindCompaction:
 			c := Compacted{Event: e.own[i].ID, Seq: e.own[i].Seq, Turn: turn}
-			if err := json.Unmarshal(e.own[i].Data, &c.Compaction); err != nil {
+			if err := json.Unmarshal(e.own[i].Data, &c.Record); err != nil {
 				return nil, fmt.Errorf("decode compaction event %s: %w", c.Event, err)
 			}
 			out = append(out, c)

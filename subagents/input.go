@@ -9,6 +9,7 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/contextscope/compile"
 	"divisi/contextscope/guide"
 	"divisi/internal/git"
 	"divisi/internal/spec"
@@ -28,8 +29,8 @@ type TreeReader interface {
 // inputOf gathers what every request of the agent shares. An agent that is given a patch is its judge.
 func inputOf(
 	ctx context.Context, b *bus.Bus, slices *sliceShelf, tree TreeReader, a *wire.Assignment,
-) (contextscope.Input, error) {
-	in := contextscope.Input{
+) (compile.Input, error) {
+	in := compile.Input{
 		Agent: a.Agent(), Role: a.Role, Include: spec.IncludeFull, Narrative: a.Role.Narrative,
 		Window: WindowOf(&a.Project, a.Role.Model), Brief: BriefOf(a), Guides: guidesOf(ctx, tree, a),
 	}
@@ -49,13 +50,13 @@ func inputOf(
 }
 
 // BriefOf is the task of an assignment as it is put to its agent.
-func BriefOf(a *wire.Assignment) contextscope.Brief {
-	b := contextscope.Brief{Task: a.Task, Goal: a.Goal, DecisionRecord: a.DecisionRecord}
+func BriefOf(a *wire.Assignment) compile.Brief {
+	b := compile.Brief{Task: a.Task, Goal: a.Goal, DecisionRecord: a.DecisionRecord}
 	for _, i := range a.Inputs {
-		b.Inputs = append(b.Inputs, contextscope.Handoff(i))
+		b.Inputs = append(b.Inputs, compile.Handoff(i))
 	}
 	for _, p := range a.Prior {
-		b.Prior = append(b.Prior, contextscope.Prior(p))
+		b.Prior = append(b.Prior, compile.Prior(p))
 	}
 	return b
 }
@@ -87,7 +88,7 @@ func guidesOf(ctx context.Context, tree TreeReader, a *wire.Assignment) []contex
 // refusedClass is the fault's class of an assignment that cannot be carried out.
 func refusedClass(err error) string {
 	switch {
-	case errors.As(err, new(*contextscope.TooBigError)):
+	case errors.As(err, new(*compile.TooBigError)):
 		return wire.FaultTooBig
 	case errors.As(err, new(*missingValueError)):
 		return wire.FaultInput

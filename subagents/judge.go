@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"divisi/contextscope"
+	"divisi/contextscope/compile"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
@@ -73,14 +73,14 @@ func (at *attempt) judgeByModel(ctx context.Context) (spec.Result, error) {
 
 // showPatch puts the patch into a judge's brief, tells it to go through the constraints one by one, and wants a verdict where
 // the role wants nothing else.
-func showPatch(ctx context.Context, tree TreeReader, a *wire.Assignment, in *contextscope.Input) error {
+func showPatch(ctx context.Context, tree TreeReader, a *wire.Assignment, in *compile.Input) error {
 	if len(a.Role.Output) == 0 {
 		a.Role.Output = json.RawMessage(verdictSchema)
 	}
 	p, most := a.Patch, maxJudged
 	if in.Window > 0 { // half of what is left: the judge looks around too, and can read the rest in its tree
 		left := in.Window
-		for _, s := range contextscope.Fixed(*in) {
+		for _, s := range compile.Fixed(*in) {
 			left -= s.Tokens
 		}
 		most = min(most, max(minJudged, left/2*4))
@@ -92,7 +92,7 @@ func showPatch(ctx context.Context, tree TreeReader, a *wire.Assignment, in *con
 	if cut {
 		diff += "\n[… more; the whole is in your tree]\n"
 	}
-	in.Brief.Inputs = append(in.Brief.Inputs, contextscope.Handoff{
+	in.Brief.Inputs = append(in.Brief.Inputs, compile.Handoff{
 		Task: a.Task.ID, Role: "the patch to judge", Handoff: spec.Handoff{Summary: diff},
 	})
 	if len(a.Task.Constraints) > 0 {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"divisi/contextscope"
+	"divisi/contextscope/compaction"
+	"divisi/contextscope/compile"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
@@ -121,7 +123,7 @@ func TestAgentOfManyTurnsStaysInItsWindow(t *testing.T) {
 		}
 	}
 	require.Equal(t, longTurns, turns)
-	snapshots := methods(t, a)[contextscope.CompactionSnapshot]
+	snapshots := methods(t, a)[compaction.MethodSnapshot]
 	require.GreaterOrEqual(t, len(snapshots), 3)
 	t.Logf("%d snapshots", len(snapshots))
 	require.Contains(t, string(last.Body), plantedRule, "what a person said is in the last request word for word")
@@ -135,11 +137,11 @@ func TestAgentOfManyTurnsStaysInItsWindow(t *testing.T) {
 }
 
 // methods groups an agent's compactions.
-func methods(t *testing.T, a *Agent) map[string][]contextscope.Compaction {
+func methods(t *testing.T, a *Agent) map[string][]compaction.Record {
 	t.Helper()
-	out := map[string][]contextscope.Compaction{}
+	out := map[string][]compaction.Record{}
 	for _, e := range a.Journal.Events() {
-		if c, ok := contextscope.CompactionOf(e); ok {
+		if c, ok := compaction.Of(e); ok {
 			out[c.Method] = append(out[c.Method], c)
 		}
 	}
@@ -179,9 +181,9 @@ func TestAgentGoesOnWhateverBecomesOfItsSnapshots(t *testing.T) {
 func checkPruned(t *testing.T, a *Agent, server *geminitest.Server) {
 	t.Helper()
 	done := methods(t, a)
-	require.Empty(t, done[contextscope.CompactionSnapshot])
-	require.NotEmpty(t, done[contextscope.CompactionFailed])
-	require.NotEmpty(t, done[contextscope.CompactionPrune])
+	require.Empty(t, done[compaction.MethodSnapshot])
+	require.NotEmpty(t, done[compaction.MethodFailed])
+	require.NotEmpty(t, done[compaction.MethodPrune])
 	paid, turns := 0, 0
 	var last geminitest.Entry
 	for _, e := range server.Requests() {
@@ -194,14 +196,14 @@ func checkPruned(t *testing.T, a *Agent, server *geminitest.Server) {
 		}
 	}
 	require.NotZero(t, paid)
-	require.Less(t, len(done[contextscope.CompactionFailed]), turns/3, "a failure is not paid for every turn")
+	require.Less(t, len(done[compaction.MethodFailed]), turns/3, "a failure is not paid for every turn")
 	require.Contains(t, string(last.Body), "Keep every exported name.")
 	require.Contains(t, string(last.Body), fmt.Sprintf("place-%d", shortTurns-1), "the newest turns are there")
 
 	// Whatever left the request is named in the trace, and can be loaded.
 	in := a.Input
 	in.Events = a.Journal.Events()
-	request := contextscope.NewCompiler().Compile(in)
+	request := compile.NewCompiler().Compile(in)
 	shown, err := json.Marshal(request.Contents)
 	require.NoError(t, err)
 	var named []string

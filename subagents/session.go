@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"divisi/contextscope"
+	"divisi/contextscope/compaction"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/loopguard"
@@ -79,7 +80,7 @@ func (s *session) apply(e *contextscope.Event) error {
 	case contextscope.KindSteering:
 		return decode(e, func(d wire.Steered) { s.steered[d.ID], s.silent, s.reminders = true, false, 0 })
 	case contextscope.KindCompaction:
-		if c, ok := contextscope.CompactionOf(*e); ok && c.Effective() && s.tooLong() {
+		if c, ok := compaction.Of(*e); ok && c.Effective() && s.tooLong() {
 			s.fault = nil
 		}
 	case contextscope.KindError:

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"divisi/contextscope"
+	"divisi/contextscope/slice"
 	"divisi/subagents/journal"
 )
 
@@ -18,28 +18,28 @@ const keptSlices = 4
 type sliceShelf struct {
 	mu    sync.Mutex
 	names []string
-	kept  map[string]contextscope.Slice
+	kept  map[string]slice.Slice
 }
 
 // get returns the slice of a name in the object store.
-func (s *sliceShelf) get(ctx context.Context, objects journal.Objects, name string) (contextscope.Slice, error) {
+func (s *sliceShelf) get(ctx context.Context, objects journal.Objects, name string) (slice.Slice, error) {
 	if have, ok := s.look(name); ok {
 		return have, nil
 	}
 	data, err := objects.Get(ctx, name)
 	if err != nil {
-		return contextscope.Slice{}, fmt.Errorf("get %s: %w", name, err)
+		return slice.Slice{}, fmt.Errorf("get %s: %w", name, err)
 	}
-	slice, err := contextscope.DecodeSlice(data)
+	decoded, err := slice.Decode(data)
 	if err != nil {
-		return contextscope.Slice{}, fmt.Errorf("read %s: %w", name, err)
+		return slice.Slice{}, fmt.Errorf("read %s: %w", name, err)
 	}
-	return s.keep(name, slice), nil
+	return s.keep(name, decoded), nil
 }
 
-func (s *sliceShelf) look(name string) (contextscope.Slice, bool) {
+func (s *sliceShelf) look(name string) (slice.Slice, bool) {
 	if s == nil {
-		return contextscope.Slice{}, false
+		return slice.Slice{}, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,9 +48,9 @@ func (s *sliceShelf) look(name string) (contextscope.Slice, bool) {
 }
 
 // keep returns the slice that all are given: of two that were decoded at once, the first.
-func (s *sliceShelf) keep(name string, slice contextscope.Slice) contextscope.Slice {
+func (s *sliceShelf) keep(name string, fresh slice.Slice) slice.Slice {
 	if s == nil {
-		return slice
+		return fresh
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,8 +62,8 @@ func (s *sliceShelf) keep(name string, slice contextscope.Slice) contextscope.Sl
 		s.names = s.names[1:]
 	}
 	if s.kept == nil {
-		s.kept = map[string]contextscope.Slice{}
+		s.kept = map[string]slice.Slice{}
 	}
-	s.names, s.kept[name] = append(s.names, name), slice
-	return slice
+	s.names, s.kept[name] = append(s.names, name), fresh
+	return fresh
 }

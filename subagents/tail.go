@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"divisi/contextscope"
+	"divisi/contextscope/compile"
 	"divisi/contextscope/memory"
 	"divisi/internal/spec"
 	"divisi/subagents/journal"
@@ -15,7 +16,7 @@ import (
 )
 
 // tail gathers what the next request has beyond everything that stays. All of it but the memory follows from the log.
-func (a *Agent) tail(ctx context.Context) (contextscope.Tail, error) {
+func (a *Agent) tail(ctx context.Context) (compile.Tail, error) {
 	t := tailOf(a.session, a.Bounds, a.named)
 	var err error
 	if t.Loaded, err = loaded(ctx, a.Journal.Objects(), a.session.loads); err != nil {
@@ -26,10 +27,10 @@ func (a *Agent) tail(ctx context.Context) (contextscope.Tail, error) {
 }
 
 // tailOf is the part of a tail that the session alone decides. named are the values that the instruction names.
-func tailOf(s *session, b Bounds, named []string) contextscope.Tail {
-	t := contextscope.Tail{Artifacts: s.kept}
+func tailOf(s *session, b Bounds, named []string) compile.Tail {
+	t := compile.Tail{Artifacts: s.kept}
 	turn := s.calls + 1
-	values := []contextscope.Value{
+	values := []compile.Value{
 		{Name: "turn", Text: strconv.Itoa(turn)}, {Name: "turns_left", Text: strconv.Itoa(max(0, b.Turns-turn))},
 	}
 	words := fmt.Sprintf("This is turn %d of at most %d.", turn, b.Turns)
@@ -38,7 +39,7 @@ func tailOf(s *session, b Bounds, named []string) contextscope.Tail {
 		left = strconv.Itoa(max(0, b.Tokens-s.usage.Total()))
 		words += fmt.Sprintf(" %s of %d tokens are left.", left, b.Tokens)
 	}
-	for _, v := range append(values, contextscope.Value{Name: "tokens_left", Text: left}) {
+	for _, v := range append(values, compile.Value{Name: "tokens_left", Text: left}) {
 		if slices.Contains(named, v.Name) {
 			t.Values = append(t.Values, v)
 		}
@@ -58,14 +59,14 @@ func named(instruction string) []string {
 }
 
 // loaded fetches what the newest turn asked for with load_artifact.
-func loaded(ctx context.Context, objects journal.Objects, loads []wire.Load) ([]contextscope.Loaded, error) {
-	out := make([]contextscope.Loaded, 0, len(loads))
+func loaded(ctx context.Context, objects journal.Objects, loads []wire.Load) ([]compile.Loaded, error) {
+	out := make([]compile.Loaded, 0, len(loads))
 	for _, l := range loads {
 		text, err := objects.Get(ctx, l.Object)
 		if err != nil {
 			return nil, fmt.Errorf("get %s, which was asked for: %w", l.Handle, err)
 		}
-		out = append(out, contextscope.Loaded{Handle: l.Handle, What: l.What, Text: string(text)})
+		out = append(out, compile.Loaded{Handle: l.Handle, What: l.What, Text: string(text)})
 	}
 	return out, nil
 }

@@ -6,15 +6,15 @@ import (
 	"strconv"
 	"strings"
 
-	"divisi/contextscope"
+	"divisi/contextscope/compile"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
 
 // valuesOf are what the role's instruction can name. What is not the same for every agent of the role in the run is marked as
 // changing, and so never enters the prefix.
-func valuesOf(a *wire.Assignment) ([]contextscope.Value, error) {
-	values := []contextscope.Value{
+func valuesOf(a *wire.Assignment) ([]compile.Value, error) {
+	values := []compile.Value{
 		{Name: "goal", Text: a.Goal, Stable: true},
 		{Name: "run", Text: a.Run, Stable: true},
 		{Name: "role", Text: a.Role.Name, Stable: true},
@@ -29,7 +29,7 @@ func valuesOf(a *wire.Assignment) ([]contextscope.Value, error) {
 		if in.Artifact != nil {
 			names = append(names, in.Artifact.Name)
 			// Its text is quoted in the brief: words of another agent never stand beside the runtime's.
-			values = append(values, contextscope.Value{
+			values = append(values, compile.Value{
 				Name: "artifact." + in.Artifact.Name,
 				Text: fmt.Sprintf("it stands in your task, as artifact %q of task %s", in.Artifact.Name, in.Task),
 			})

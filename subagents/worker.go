@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"divisi/bus"
-	"divisi/contextscope"
+	"divisi/contextscope/compile"
 	"divisi/contextscope/memory"
 	"divisi/internal/git"
 	"divisi/internal/model"
@@ -98,7 +98,7 @@ var errShutdown = errors.New("the worker stops")
 type Worker struct {
 	cfg Config
 	// compiler is shared: what siblings inherit is narrated once.
-	compiler *contextscope.Compiler
+	compiler *compile.Compiler
 	slices   sliceShelf
 	siblings *siblings
 
@@ -117,7 +117,7 @@ type Worker struct {
 func NewWorker(cfg Config) *Worker {
 	cfg = cfg.withDefaults()
 	return &Worker{
-		cfg: cfg, compiler: contextscope.NewCompiler(), room: make(chan struct{}, cfg.Parallel), desk: newDesk(cfg.Bus, cfg.Log),
+		cfg: cfg, compiler: compile.NewCompiler(), room: make(chan struct{}, cfg.Parallel), desk: newDesk(cfg.Bus, cfg.Log),
 		siblings: newSiblings(), broken: map[string]int{},
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/contextscope"
+	"divisi/contextscope/adk"
 )
 
 func newContext(g *globals) *cobra.Command {
@@ -75,7 +75,7 @@ func (g *globals) compile(_ context.Context, name string) error {
 	if len(data) > maxSession {
 		return usagef("%s is larger than %d MB", name, maxSession>>20)
 	}
-	contents, trace, err := contextscope.CompileSession(data)
+	contents, trace, err := adk.Compile(data)
 	if err != nil {
 		return usagef("%s: %v", name, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/contextscope"
+	"divisi/contextscope/compaction"
+	"divisi/contextscope/compile"
 )
 
 const (
@@ -49,7 +51,7 @@ func Recall(ctx context.Context, m *Memory, query string, maxTokens int) (recall
 
 // RecallQuery makes the query for an agent's next turn: the task's title, the paths that matter, what the agent was told and
 // shown since it spoke last, and the brief. Each part is bounded, so that none drowns the others.
-func RecallQuery(task contextscope.Brief, events contextscope.Session, paths []string) string {
+func RecallQuery(task compile.Brief, events contextscope.Session, paths []string) string {
 	const title, files, newest, brief = 200, 400, 500, 700
 	touched := slices.Concat(calledPaths(events), paths)
 	return strings.Join([]string{
@@ -74,7 +76,7 @@ func calledPaths(events contextscope.Session) []string {
 	for _, e := range newestTurn(events) {
 		eachPart(e.Content, func(p *genai.Part) {
 			if p.FunctionCall != nil {
-				paths = append(paths, contextscope.CalledPaths(p.FunctionCall.Args)...)
+				paths = append(paths, compaction.CalledPaths(p.FunctionCall.Args)...)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/contextscope"
+	"divisi/contextscope/compile"
 	"divisi/internal/spec"
 )
 
@@ -72,7 +73,7 @@ func TestRecallQuery(t *testing.T) {
 	call := func(name string, args map[string]any) *genai.Part {
 		return &genai.Part{FunctionCall: &genai.FunctionCall{Name: name, Args: args}}
 	}
-	brief := contextscope.Brief{Task: spec.Task{Title: "The title", Brief: "The brief " + strings.Repeat("b", 5000)}}
+	brief := compile.Brief{Task: spec.Task{Title: "The title", Brief: "The brief " + strings.Repeat("b", 5000)}}
 	events := contextscope.Session{
 		user(contextscope.KindBrief, genai.NewPartFromText("the whole brief")),
 		user(contextscope.KindTurn, genai.NewPartFromText("old words"), call("read_file", map[string]any{"path": "old.go"})),
@@ -92,5 +93,5 @@ func TestRecallQuery(t *testing.T) {
 	require.Equal(t, got, RecallQuery(brief, events, []string{"set.go"}))
 	first := RecallQuery(brief, events[:1], nil)
 	require.True(t, strings.HasPrefix(first, "The title\n\n\nThe brief"), first)
-	require.Less(t, len(RecallQuery(contextscope.Brief{}, events, []string{strings.Repeat("p", 9999)})), 2000)
+	require.Less(t, len(RecallQuery(compile.Brief{}, events, []string{strings.Repeat("p", 9999)})), 2000)
 }

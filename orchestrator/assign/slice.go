@@ -8,6 +8,8 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/contextscope/compile"
+	"divisi/contextscope/slice"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/run"
@@ -18,7 +20,7 @@ import (
 // slice freezes what a task inherits from upstream and returns its name in the object store. Siblings of one dispatch get
 // the same bytes, and so the same name.
 func (g *given) slice(ctx context.Context, a *wire.Assignment, t *run.Task) (string, error) {
-	in := contextscope.SliceInput{
+	in := slice.Input{
 		Include: t.Task.IncludeContents, DecisionRecord: a.DecisionRecord, Last: t.Task.Last, MaxTokens: t.Task.MaxTokens,
 	}
 	if in.MaxTokens == 0 {
@@ -36,7 +38,7 @@ func (g *given) slice(ctx context.Context, a *wire.Assignment, t *run.Task) (str
 	if len(before) > 0 {
 		in.Include, in.Inputs = spec.IncludeFull, append(in.Inputs, before...)
 	}
-	data, digest, err := contextscope.BuildSlice(in).Encode()
+	data, digest, err := slice.Build(in).Encode()
 	if err != nil {
 		return "", fmt.Errorf("encode the slice of %s: %w", t.Task.ID, err)
 	}
@@ -70,7 +72,7 @@ func sliceCap(a *wire.Assignment) int {
 	fixed := toolTokens
 	brief := subagents.BriefOf(a)
 	brief.DecisionRecord = "" // the slice counts it itself
-	for _, s := range contextscope.Fixed(contextscope.Input{Role: a.Role, Brief: brief}) {
+	for _, s := range compile.Fixed(compile.Input{Role: a.Role, Brief: brief}) {
 		fixed += s.Tokens
 	}
 	return max(1, window/2-(fixed+step-1)/step*step)
@@ -78,7 +80,7 @@ func sliceCap(a *wire.Assignment) int {
 
 // upstream reads the dispatching agent's session, all of it where several attempts carried it on, then the accepted session of
 // each task in inputs, in plan order. A task of which one artifact was asked for hands on nothing else.
-func (g *given) upstream(ctx context.Context, t *run.Task, in *contextscope.SliceInput) error {
+func (g *given) upstream(ctx context.Context, t *run.Task, in *slice.Input) error {
 	task, n, ok := run.SplitAgent(g.st.Plans[t.Plan].By)
 	if w := g.st.Works[task]; ok && w != nil {
 		first, role := n, w.RoleAt(n)

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
+	"divisi/contextscope/compile"
+	"divisi/contextscope/slice"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 	"divisi/subagents"
@@ -58,9 +60,9 @@ func surveyed(s *run.Spec, inputs ...string) {
 func (r *rig) compiled(a *wire.Assignment) string {
 	data, err := r.bus.Get(r.t.Context(), a.Slice)
 	require.NoError(r.t, err)
-	slice, err := contextscope.DecodeSlice(data)
+	slice, err := slice.Decode(data)
 	require.NoError(r.t, err)
-	req := contextscope.NewCompiler().Compile(contextscope.Input{
+	req := compile.NewCompiler().Compile(compile.Input{
 		Agent: a.Agent(), Role: spec.Role{Name: a.Role.Name}, Slice: slice, Brief: subagents.BriefOf(a),
 	})
 	raw, err := json.Marshal(req.Contents)

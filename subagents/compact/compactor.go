@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"divisi/contextscope"
+	"divisi/contextscope/compaction"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
@@ -65,8 +65,8 @@ func New(cfg Config) *Compactor {
 // recorded too, as a failed compaction; usage is what it cost in any case. meta.Turn numbers the first request; a repair has
 // the next number. The error is the cause of ctx, when it ended from outside: then there is nothing to record.
 func (c *Compactor) Snapshot(
-	ctx context.Context, job contextscope.Job, meta model.Meta,
-) (rec contextscope.Compaction, usage spec.Usage, err error) {
+	ctx context.Context, job compaction.Job, meta model.Meta,
+) (rec compaction.Record, usage spec.Usage, err error) {
 	meta.Purpose = purpose
 	job.Limit = max(1, c.cfg.Window*promptShare/100-c.cfg.MaxOutput)
 	w := writing{Compactor: c, job: job, meta: meta}
@@ -79,7 +79,7 @@ func (c *Compactor) Snapshot(
 		return rec, w.usage, nil
 	}
 	if ctx.Err() != nil {
-		return contextscope.Compaction{}, w.usage, context.Cause(ctx)
+		return compaction.Record{}, w.usage, context.Cause(ctx)
 	}
 	if errors.Is(context.Cause(timed), errTime) {
 		fault = &spec.Fault{Class: wire.FaultTime, Message: fmt.Sprintf("no snapshot after %s", c.cfg.Time)}
@@ -96,15 +96,15 @@ var errTime = errors.New("the compaction's time is over")
 type writing struct {
 	*Compactor
 
-	job   contextscope.Job
+	job   compaction.Job
 	meta  model.Meta
 	usage spec.Usage
 }
 
-func (w *writing) run(ctx context.Context) (contextscope.Compaction, *spec.Fault) {
+func (w *writing) run(ctx context.Context) (compaction.Record, *spec.Fault) {
 	answer, fault := w.ask(ctx, w.job.Prompt)
 	if fault != nil {
-		return contextscope.Compaction{}, fault
+		return compaction.Record{}, fault
 	}
 	snapshot, faults := w.judge(answer)
 	repaired := len(faults) > 0
@@ -112,10 +112,10 @@ func (w *writing) run(ctx context.Context) (contextscope.Compaction, *spec.Fault
 		w.cfg.Log.Info().Strs("faults", faults).Msg("snapshot refused, asked for again")
 		w.meta.Turn++
 		if answer, fault = w.ask(ctx, w.repair(answer, faults)); fault != nil {
-			return contextscope.Compaction{}, fault
+			return compaction.Record{}, fault
 		}
 		if snapshot, faults = w.judge(answer); len(faults) > 0 {
-			return contextscope.Compaction{}, &spec.Fault{
+			return compaction.Record{}, &spec.Fault{
 				Class: wire.FaultSnapshot, Message: "the snapshot was refused twice", Detail: strings.Join(faults, "\n"),
 			}
 		}
@@ -126,8 +126,8 @@ func (w *writing) run(ctx context.Context) (contextscope.Compaction, *spec.Fault
 }
 
 // judge reads an answer and says what is wrong with it.
-func (w *writing) judge(answer string) (contextscope.Snapshot, []string) {
-	snapshot, err := contextscope.ParseSnapshot(answer)
+func (w *writing) judge(answer string) (compaction.Snapshot, []string) {
+	snapshot, err := compaction.ParseSnapshot(answer)
 	if err != nil {
 		return snapshot, []string{err.Error()}
 	}

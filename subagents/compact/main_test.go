@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"divisi/contextscope"
+	"divisi/contextscope/compaction"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 
@@ -56,7 +57,7 @@ func (s *session) call(name string, args, result map[string]any) {
 }
 
 // take appends what a boundary returned, as an agent does.
-func (s *session) take(records []contextscope.Compaction, usage []spec.Usage) {
+func (s *session) take(records []compaction.Record, usage []spec.Usage) {
 	for _, r := range records {
 		s.add(contextscope.KindCompaction, nil, r)
 	}
@@ -69,13 +70,13 @@ const window = 10_000
 
 // now is the session as a boundary sees it: a fixed 100 tokens stand before the history.
 func (s *session) now() Session {
-	return Session{Events: s.events, Tokens: 100 + contextscope.ShownTokens(s.events), Window: window}
+	return Session{Events: s.events, Tokens: 100 + compaction.ShownTokens(s.events), Window: window}
 }
 
-func (s *session) job(t *testing.T) contextscope.Job {
+func (s *session) job(t *testing.T) compaction.Job {
 	t.Helper()
-	job, ok := contextscope.PlanCompaction(s.events, contextscope.PlanInput{
-		Rules: spec.ContextRules{}.WithDefaults().Compaction, Trigger: contextscope.TriggerShare,
+	job, ok := compaction.Plan(s.events, compaction.PlanInput{
+		Rules: spec.ContextRules{}.WithDefaults().Compaction, Trigger: compaction.TriggerShare,
 	})
 	require.True(t, ok)
 	return job

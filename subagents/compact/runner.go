@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"divisi/contextscope"
+	"divisi/contextscope/compaction"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 )
@@ -14,7 +15,7 @@ type Session struct {
 	Events []contextscope.Event
 	// Tokens is the estimate of the whole request that would be sent now, Window the window of the agent's own model.
 	Tokens, Window int
-	Facts          contextscope.Facts
+	Facts          compaction.Facts
 	// TooLong says that the server refused that request as too long.
 	TooLong bool
 }
@@ -34,7 +35,7 @@ type attempt struct {
 	cancel context.CancelFunc
 	// done is closed when the fields below it are set.
 	done  chan struct{}
-	rec   contextscope.Compaction
+	rec   compaction.Record
 	usage spec.Usage
 	err   error
 
@@ -52,7 +53,7 @@ func NewRunner(compactor *Compactor, rules spec.ContextRules, meta model.Meta) *
 // with the session as it is then, until no records come back: each call takes one step. With TooLong set and no records,
 // nothing more can be done. It blocks only beyond the hard limit or with TooLong. An attempt that it begins in the background
 // lives as long as ctx, which therefore is the agent's and not the turn's. The error is the cause of ctx.
-func (r *Runner) Boundary(ctx context.Context, s Session) (records []contextscope.Compaction, usage []spec.Usage, err error) {
+func (r *Runner) Boundary(ctx context.Context, s Session) (records []compaction.Record, usage []spec.Usage, err error) {
 	attempted, effective := attempts(s.Events)
 	var st State
 	st.TooLong = s.TooLong
@@ -62,7 +63,7 @@ func (r *Runner) Boundary(ctx context.Context, s Session) (records []contextscop
 	for {
 		failed := r.settle(effective, &usage)
 		if failed != nil {
-			return []contextscope.Compaction{*failed}, usage, nil
+			return []compaction.Record{*failed}, usage, nil
 		}
 		st.Phase = r.phase()
 		switch Decide(s.Tokens, s.Window, r.rules, st) {
@@ -120,7 +121,7 @@ func (r *Runner) phase() Phase {
 
 // settle looks whether the attempt has ended: its cost is reported at once, a failure is recorded at once, and a snapshot is
 // kept while no other compaction has come into effect since it began.
-func (r *Runner) settle(effective int, usage *[]spec.Usage) (failed *contextscope.Compaction) {
+func (r *Runner) settle(effective int, usage *[]spec.Usage) (failed *compaction.Record) {
 	a := r.attempt
 	if a == nil {
 		return nil
@@ -145,7 +146,7 @@ func (r *Runner) settle(effective int, usage *[]spec.Usage) (failed *contextscop
 }
 
 func (r *Runner) begin(ctx context.Context, s Session, effective int, meta model.Meta) {
-	job, ok := contextscope.PlanCompaction(s.Events, r.plan(s))
+	job, ok := compaction.Plan(s.Events, r.plan(s))
 	if !ok {
 		return
 	}
@@ -162,8 +163,8 @@ func (r *Runner) begin(ctx context.Context, s Session, effective int, meta model
 // run has a snapshot written now; where there is nothing to write one of, the history is pruned.
 func (r *Runner) run(
 	ctx context.Context, s Session, meta model.Meta, usage []spec.Usage,
-) ([]contextscope.Compaction, []spec.Usage, error) {
-	job, ok := contextscope.PlanCompaction(s.Events, r.plan(s))
+) ([]compaction.Record, []spec.Usage, error) {
+	job, ok := compaction.Plan(s.Events, r.plan(s))
 	if !ok {
 		return r.prune(s), usage, nil
 	}
@@ -174,23 +175,23 @@ func (r *Runner) run(
 	if err != nil {
 		return nil, usage, err
 	}
-	return []contextscope.Compaction{rec}, usage, nil
+	return []compaction.Record{rec}, usage, nil
 }
 
-func (r *Runner) plan(s Session) contextscope.PlanInput {
-	return contextscope.PlanInput{Rules: r.rules, Trigger: r.trigger(s), Facts: s.Facts}
+func (r *Runner) plan(s Session) compaction.PlanInput {
+	return compaction.PlanInput{Rules: r.rules, Trigger: r.trigger(s), Facts: s.Facts}
 }
 
 // prune shortens the history to where compaction would begin, or to half of what the server refused; but at a time never to
 // less than the share that a snapshot would leave.
-func (r *Runner) prune(s Session) []contextscope.Compaction {
-	shown := contextscope.ShownTokens(s.Events)
+func (r *Runner) prune(s Session) []compaction.Record {
+	shown := compaction.ShownTokens(s.Events)
 	tokens := max(s.Tokens, shown)
 	want := int(r.rules.Start * float64(s.Window))
 	if s.TooLong {
 		want = tokens / 2
 	}
-	rec, ok := contextscope.PlanPrune(s.Events, contextscope.PruneInput{
+	rec, ok := compaction.Prune(s.Events, compaction.PruneInput{
 		Target: max(shown-(tokens-want), int(r.rules.Keep*float64(shown))), Trigger: r.trigger(s), Facts: s.Facts,
 	})
 	if !ok {
@@ -198,16 +199,16 @@ func (r *Runner) prune(s Session) []contextscope.Compaction {
 	}
 	r.compactor.cfg.Log.Info().Int("to", rec.To).Int("masked", len(rec.Masked)).Int("before", rec.Before).
 		Int("after", rec.After).Msg("history pruned")
-	return []contextscope.Compaction{rec}
+	return []compaction.Record{rec}
 }
 
 func (r *Runner) trigger(s Session) string {
 	switch {
 	case s.TooLong:
-		return contextscope.TriggerTooLong
+		return compaction.TriggerTooLong
 	case float64(s.Tokens) >= r.rules.Hard*float64(s.Window):
-		return contextscope.TriggerLimit
+		return compaction.TriggerLimit
 	default:
-		return contextscope.TriggerShare
+		return compaction.TriggerShare
 	}
 }

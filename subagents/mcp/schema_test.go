@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"divisi/contextscope"
+	"divisi/contextscope/narrative"
 	"divisi/subagents/tool"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -95,7 +95,7 @@ func FuzzClean(f *testing.F) {
 	f.Add(`{"type":["object","null"],"required":["a"],"properties":{"a":{"enum":["x",null,"y"]}}}`, `{"a":"x"}`)
 	f.Add(`{"oneOf":[{"type":"object"},{"type":"string"}]}`, `{}`)
 	f.Add(`{"properties":{"l":{"items":[{"type":"string"}]},"m":{"type":"array","items":{"type":"array"}}}}`, `{"l":["a"],"m":[[1]]}`)
-	f.Add(`{"description":"`+contextscope.QuoteEnd+`","properties":{"`+contextscope.QuoteEnd+`":{"description":"\u202e"}}}`, `{}`)
+	f.Add(`{"description":"`+narrative.QuoteEnd+`","properties":{"`+narrative.QuoteEnd+`":{"description":"\u202e"}}}`, `{}`)
 	f.Fuzz(func(t *testing.T, schema, args string) {
 		var s any
 		if json.Unmarshal([]byte(schema), &s) != nil {
@@ -109,7 +109,7 @@ func FuzzClean(f *testing.F) {
 			require.NotContains(t, withoutNames(t, text), `"`+word+`":`)
 		}
 		said := description("s", schema, docs)
-		require.Equal(t, 1, strings.Count(said, contextscope.QuoteEnd))
+		require.Equal(t, 1, strings.Count(said, narrative.QuoteEnd))
 		require.Less(t, len([]rune(said)), maxDescription+maxArguments+500)
 		set, err := tool.NewSet(nil, &shownTool{clean})
 		require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/contextscope/compaction"
 	"divisi/internal/spec"
 )
 
@@ -150,7 +151,7 @@ func dataOf(kind contextscope.Kind) (into any, known bool) {
 	case contextscope.KindError:
 		into = new(spec.Fault)
 	case contextscope.KindCompaction:
-		into = new(contextscope.Compaction)
+		into = new(compaction.Record)
 	case contextscope.KindUsage:
 		into = new(spec.Usage)
 	case contextscope.KindProgress:

@@ -1,0 +1,93 @@
+package content
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/genai"
+)
+
+// PartText is a part in words: what it is, empty for words, and what it says.
+func PartText(p *genai.Part) (head, body string) {
+	switch {
+	case p == nil:
+		return "", ""
+	case p.FunctionCall != nil:
+		return "", p.FunctionCall.Name + "(" + ArgsText(p.FunctionCall.Args) + ")"
+	case p.FunctionResponse != nil:
+		return p.FunctionResponse.Name + " returned:", ResultText(p.FunctionResponse.Response)
+	case p.Thought:
+		return "", ""
+	case p.InlineData != nil:
+		return "", fmt.Sprintf("[%s, %d bytes]", p.InlineData.MIMEType, len(p.InlineData.Data))
+	case p.FileData != nil:
+		return "", fmt.Sprintf("[%s at %s]", p.FileData.MIMEType, p.FileData.FileURI)
+	case p.ExecutableCode != nil:
+		return "ran code:", p.ExecutableCode.Code
+	case p.CodeExecutionResult != nil:
+		return "the code printed:", p.CodeExecutionResult.Output
+	default:
+		return "", p.Text
+	}
+}
+
+func ArgsText(args map[string]any) string {
+	if len(args) == 0 {
+		return "{}"
+	}
+	return JSON(args)
+}
+
+// ResultText writes a result's facts, one a line and sorted, and after them its output as it is.
+func ResultText(response map[string]any) string {
+	lines := make([]string, 0, len(response))
+	for _, key := range slices.SortedFunc(maps.Keys(response), func(a, b string) int {
+		return cmp.Or(outputLast(a)-outputLast(b), strings.Compare(a, b))
+	}) {
+		text, isText := response[key].(string)
+		if !isText {
+			text = JSON(response[key])
+		}
+		if key != OutputKey {
+			text = key + ": " + text
+		}
+		lines = append(lines, text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func outputLast(key string) int {
+	if key == OutputKey {
+		return 1
+	}
+	return 0
+}
+
+// Head is at most n bytes of the beginning of a text, in whole characters.
+func Head(text string, n int) string {
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// Tail is at most n bytes of the end of a text, in whole characters.
+func Tail(text string, n int) string {
+	from := len(text) - n
+	for from < len(text) && !utf8.RuneStart(text[from]) {
+		from++
+	}
+	return text[from:]
+}
+
+func Valid(s string) string { return strings.ToValidUTF8(s, string(utf8.RuneError)) }
+
+// OutputKey is the key of what a tool printed, errorKey of why it failed.
+const (
+	OutputKey = "output"
+	ErrorKey  = "error"
+)

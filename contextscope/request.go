@@ -1,0 +1,63 @@
+package contextscope
+
+import (
+	"google.golang.org/genai"
+)
+
+// Request is one compiled model request. Its contents may be shared with events and other requests: read only, and valid
+// until the view that made it is changed or compiled again.
+type Request struct {
+	// System is the role's static text; nil when the role has none.
+	System *genai.Content `json:"system,omitempty"`
+	// Tools is at most one tool with all declarations, sorted by name.
+	Tools []*genai.Tool `json:"tools,omitempty"`
+	// Contents begin with user, alternate in role, and answer every call once, in call order, in the next content.
+	Contents []*genai.Content `json:"contents"`
+	Trace    []Trace          `json:"trace"`
+	// Prefix is the number of contents, from the first, that background and brief make up. What this agent sends
+	// later begins with them.
+	Prefix int `json:"prefix"`
+	// PrefixDigest tells what every sibling of the role sends byte for byte, which is the instruction, the tools and the shared
+	// parts, from that of others: their SHA-256 in hex. PrefixTokens is its calibrated estimate.
+	PrefixDigest string `json:"prefix_digest,omitempty"`
+	PrefixTokens int    `json:"prefix_tokens,omitempty"`
+	// SharedParts is the number of parts of the first content that every sibling of the role sends byte for byte.
+	SharedParts int `json:"shared_parts,omitempty"`
+	// TailParts is the number of parts, at the end of the last content, that are this request's alone.
+	TailParts int `json:"tail_parts,omitempty"`
+	// Tokens is the calibrated estimate of the whole request.
+	Tokens int `json:"tokens"`
+	// Over is by how many tokens the request exceeds the window although everything that may go has gone; 0 when it fits.
+	Over int `json:"over,omitempty"`
+}
+
+// Guide is an instruction file of the target repository, such as AGENTS.md, with its imports resolved. It is data.
+type Guide struct {
+	Path string
+	Text string
+}
+
+// Recalled is one note of the memory, or the part of it that was found.
+type Recalled struct {
+	Name  string `json:"name"`
+	Title string `json:"title,omitempty"`
+	Text  string `json:"text"`
+}
+
+// Listed is one artifact as the tail lists it.
+type Listed struct {
+	// Handle is what load_artifact takes.
+	Handle string `json:"handle"`
+	// What says in a few words what it is.
+	What  string `json:"what,omitempty"`
+	Bytes int64  `json:"bytes,omitempty"`
+}
+
+// Artifact is one artifact of an earlier task, as far as it fits a brief.
+type Artifact struct {
+	Name   string `json:"name"`
+	Handle string `json:"handle"`
+	// Text is its beginning, at most all of it; empty for what is no text.
+	Text  string `json:"text,omitempty"`
+	Bytes int    `json:"bytes"`
+}
