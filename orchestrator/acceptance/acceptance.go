@@ -50,9 +50,9 @@ func (c *counts) add(o counts) {
 	}
 }
 
-// pair is a changed file with its counts, which may both leave out what the same functions have.
+// pair is a changed file with its counts.
 type pair struct {
-	change        Change
+	path          string
 	before, after counts
 }
 
@@ -77,17 +77,17 @@ func Judge(changes []Change) (evidence []string) {
 		case c.Unread != "":
 			evidence = append(evidence, fmt.Sprintf("%s: its tests were not compared: %s", c.Path, c.Unread))
 		default:
-			files[i] = append(files[i], languages[i].compare(c, false))
+			files[i] = append(files[i], languages[i].compare(c))
 		}
 	}
-	for i, own := range files {
-		evidence = append(evidence, languages[i].evidence(own)...)
+	for _, own := range files {
+		evidence = append(evidence, evidenceOf(own)...)
 	}
 	return evidence
 }
 
-// evidence tells of the files of one language what is worse in them and in all of them together.
-func (l *language) evidence(files []pair) (out []string) {
+// evidenceOf returns for the files of one language what is worse in them and in all of them together.
+func evidenceOf(files []pair) (out []string) {
 	var all pair
 	for _, f := range files {
 		all.before.add(f.before)
@@ -96,9 +96,7 @@ func (l *language) evidence(files []pair) (out []string) {
 	for kind, finding := range findings {
 		worse := slices.DeleteFunc(slices.Clone(files), func(f pair) bool { return !all.worse(kind) || !f.worse(kind) })
 		for _, f := range worse[:min(len(worse), maxEvidence)] {
-			f = l.compare(f.change, true)
-			text := fmt.Sprintf("%s: %s, %d before and %d after", f.change.Path, finding, f.before[kind], f.after[kind])
-			out = append(out, text)
+			out = append(out, fmt.Sprintf("%s: %s, %d before and %d after", f.path, finding, f.before[kind], f.after[kind]))
 		}
 		if more := len(worse) - maxEvidence; more > 0 {
 			out = append(out, fmt.Sprintf("%s in %d more files", finding, more))

@@ -158,7 +158,7 @@ func TestEvidenceIsBounded(t *testing.T) {
 	require.Contains(t, strings.Join(evidence, "\n"), "fewer tests in 90 more files")
 }
 
-// Whatever the contents are, the check ends, a file compared with itself passes, and what two Go files have alike changes nothing.
+// Whatever the contents are, the check ends, and a file compared with itself passes.
 func FuzzJudge(f *testing.F) {
 	for _, path := range []string{"a_test.go", "a.test.ts", "test_a.py", "a.rs", "ATest.java", "a_spec.rb", "a.bats"} {
 		f.Add(path, []byte(goTests), []byte(rust))
@@ -168,22 +168,13 @@ func FuzzJudge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path string, before, after []byte) {
 		Judge([]Change{{Path: path, Before: before, After: after}})
 		if i := languageOf(path); i >= 0 {
-			same := languages[i].compare(Change{Path: path, Before: before, After: before}, true)
+			same := languages[i].compare(Change{Path: path, Before: before, After: before})
 			require.Equal(t, same.before, same.after)
-		}
-		_, ok1 := countGo(before)
-		if _, ok2 := countGo(after); !ok1 || !ok2 {
-			return
-		}
-		c := Change{Path: "a_test.go", Before: before, After: after}
-		parts, whole := compareGo(c, false), compareGo(c, true)
-		for kind := range findings {
-			require.Equal(t, whole.after[kind]-whole.before[kind], parts.after[kind]-parts.before[kind], findings[kind])
 		}
 	})
 }
 
-// The goal is less than 20 ms for a patch of 100 test files.
+// A patch of 100 test files is judged in well under a second, also on a busy machine.
 func BenchmarkJudge(b *testing.B) {
 	var more strings.Builder
 	for i := range 20 { // about 150 lines, which is more than most test files of this repository have

@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/build"
 	"go/parser"
-	"go/scanner"
 	"go/token"
 	"io"
 	"path"
@@ -13,61 +12,17 @@ import (
 	"strings"
 )
 
-// compareGo counts the tests of a Go file by its syntax; only those of functions that differ unless the whole file is wanted. A
-// file that the parser cannot read has no tests.
-func compareGo(c Change, whole bool) pair {
-	old, now := c.Before, c.After
-	if !whole {
-		had, has := functions(old), functions(now)
-		old, now = without(had, has), without(has, had)
-	}
-	before, ok1 := countGo(old)
-	after, ok2 := countGo(now)
+// compareGo counts the tests of a Go file by its syntax. A file that the parser cannot read has no tests.
+func compareGo(c Change) pair {
+	before, after := countGo(c.Before), countGo(c.After)
 	switch {
-	case !whole && (!ok1 || !ok2): // what the other functions have counts on one side only
-		return compareGo(c, true)
 	case c.After == nil || builds(c.Path, c.After):
 	case c.Before == nil: // tests that come here from another file run no more
 		after = counts{}
 	case !bytes.Equal(constraint.Find(c.Before), constraint.Find(c.After)):
 		after[off]++
 	}
-	return pair{c, before, after}
-}
-
-// functions cuts a Go file where a line begins a function. First is what precedes them all.
-func functions(text []byte) (out [][]byte) {
-	cut := []byte("\nfunc ")
-	if !bytes.ContainsRune(text, '`') && !bytes.Contains(text, []byte("/*")) { // nothing that has lines hides such a line
-		for at := bytes.Index(text, cut) + 1; at > 0; at = bytes.Index(text, cut) + 1 {
-			out, text = append(out, text[:at]), text[at:]
-		}
-		return append(out, text)
-	}
-	file, start := token.NewFileSet().AddFile("", -1, len(text)), 0
-	var s scanner.Scanner
-	s.Init(file, text, nil, 0)
-	for pos, tok, _ := s.Scan(); tok != token.EOF; pos, tok, _ = s.Scan() {
-		if at := file.Offset(pos); tok == token.FUNC && at > 0 && text[at-1] == '\n' {
-			out, start = append(out, text[start:at]), at
-		}
-	}
-	return append(out, text[start:])
-}
-
-// without is a file without the functions whose text the other has too.
-func without(file, other [][]byte) []byte {
-	same := map[string]int{}
-	for _, f := range other[1:] {
-		same[string(f)]++
-	}
-	out := slices.Clone(file[0])
-	for _, f := range file[1:] {
-		if same[string(f)]--; same[string(f)] < 0 {
-			out = append(out, f...)
-		}
-	}
-	return out
+	return pair{c.Path, before, after}
 }
 
 // builds reports whether the go command compiles a file without further tags, by its name and its constraints.
@@ -92,17 +47,17 @@ var (
 		`|Never|FileExists|DirExists|Assert|Check)\w*$`)
 )
 
-func countGo(text []byte) (c counts, ok bool) {
+func countGo(text []byte) (c counts) {
 	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
 	if err != nil {
-		return c, len(text) == 0
+		return c
 	}
 	for _, d := range file.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
 			c.add(countFunction(f, text[f.Pos()-file.FileStart:f.End()-file.FileStart]))
 		}
 	}
-	return c, true
+	return c
 }
 
 func countFunction(f *ast.FuncDecl, text []byte) counts {

@@ -90,12 +90,12 @@ func languageOf(name string) int {
 	return slices.IndexFunc(languages, func(l language) bool { return l.file.MatchString(name) })
 }
 
-// compare counts the tests of a file before and after. What both sides have alike may be left out unless the whole is wanted.
-func (l *language) compare(c Change, whole bool) pair {
+// compare counts the tests of a file before and after.
+func (l *language) compare(c Change) pair {
 	if l.test == nil {
-		return compareGo(c, whole)
+		return compareGo(c)
 	}
-	return pair{c, l.count(c.Before), l.count(c.After)}
+	return pair{c.Path, l.count(c.Before), l.count(c.After)}
 }
 
 func (l *language) count(text []byte) (c counts) {
