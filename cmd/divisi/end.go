@@ -78,6 +78,9 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *run.State, why er
 	case st.Status == run.Stopped, !st.Status.Ended():
 		next = slices.Insert(next, 0, divisi+" resume "+runID)
 	}
+	if st.Ref == "" && st.Status.Ended() && st.Head != st.Spec.Base {
+		next = append(next, divisi+" publish "+runID+"   # what has landed so far, as a branch")
+	}
 	if h.proposed > 0 {
 		next = append(next, fmt.Sprintf("%s memory proposals --repo %s   # %d notes for later runs wait for you",
 			divisi, quote(h.checkout.Top), h.proposed))

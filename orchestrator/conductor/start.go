@@ -58,12 +58,10 @@ func (c *Conductor) PublishLanded(ctx context.Context) (string, error) {
 			"divisi pause", c.cfg.Run)
 	case c.st.Head == c.st.Spec.Base:
 		return "", request.Refusedf("nothing has landed in run %s", c.cfg.Run)
-	case c.st.Published == c.st.Head:
-		return c.st.Ref, nil
 	}
 	ref, err := c.publishHead(ctx)
-	if err != nil {
-		return "", err
+	if err != nil || c.st.Published == c.st.Head {
+		return ref, err
 	}
 	return ref, c.append(ctx, run.Append{Data: run.Data{Head: c.st.Head, Ref: ref}})
 }
