@@ -85,17 +85,22 @@ func (d *doctor) caches(ctx context.Context) []finding {
 func sizeOf(ctx context.Context, dir string) string {
 	ctx, cancel := context.WithTimeout(ctx, sizeTime)
 	defer cancel()
-	size := uint64(0)
-	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
-			if info, err := e.Info(); err == nil {
-				size += uint64(info.Size())
-			}
-		}
-		return ctx.Err() // what cannot be read is not counted
-	})
+	size, err := bytesBelow(ctx, dir)
 	if err != nil {
 		return "more than " + bytesText(size)
 	}
 	return bytesText(size)
+}
+
+// bytesBelow adds up the files below a directory. What cannot be read is not counted; the error is that of ctx.
+func bytesBelow(ctx context.Context, dir string) (size uint64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			if info, err := e.Info(); err == nil {
+				size += uint64(max(0, info.Size()))
+			}
+		}
+		return ctx.Err()
+	})
+	return size, err
 }

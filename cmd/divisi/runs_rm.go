@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,7 +64,7 @@ func (r *remover) remove(ctx context.Context, args []string) error {
 	}
 	if r.leftovers {
 		for _, dir := range r.left() {
-			if err := r.removeDir(dir, dir, 0); err != nil {
+			if err := r.removeDir(ctx, dir, dir, 0); err != nil {
 				return err
 			}
 		}
@@ -156,7 +155,7 @@ func (r *remover) removeRun(ctx context.Context, run string) (err error) {
 			return fmt.Errorf("%w\nThe run is still here; to remove only what is here: divisi runs rm --local %s", err, run)
 		}
 	}
-	if err := r.removeDir(run, dir, there); err != nil || m.Repo == "" || r.json() {
+	if err := r.removeDir(ctx, run, dir, there); err != nil || m.Repo == "" || r.json() {
 		return err
 	}
 	branch := strings.TrimPrefix(conductor.IntegrationRef(run), "refs/heads/")
@@ -210,16 +209,8 @@ func (g *globals) left() (dirs []string) {
 }
 
 // removeDir removes a directory and tells how much it held, and how much a server did.
-func (r *remover) removeDir(what, dir string, there uint64) error {
-	here := uint64(0)
-	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
-			if info, err := e.Info(); err == nil {
-				here += uint64(max(0, info.Size()))
-			}
-		}
-		return nil
-	})
+func (r *remover) removeDir(ctx context.Context, what, dir string, there uint64) error {
+	here, err := bytesBelow(ctx, dir)
 	if err = errors.Join(err, workspace.Remove(dir)); err != nil {
 		return fmt.Errorf("remove %s: %w", dir, err)
 	}
