@@ -187,7 +187,8 @@ func (g *globals) setup() error {
 	g.logTo.set(w)
 	g.log = zerolog.New(&g.logTo).Level(level).With().Timestamp().Logger()
 	if g.stateDir == "" {
-		return usagef("there is no directory for runs: HOME and XDG_STATE_HOME are not set; name one of your own with --state-dir")
+		return usagef("there is no directory for runs: HOME and XDG_STATE_HOME are not set; " +
+			"name one of your own with --state-dir")
 	}
 	dir, err := filepath.Abs(g.stateDir)
 	if err != nil {

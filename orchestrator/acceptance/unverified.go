@@ -23,7 +23,8 @@ type Incomparable struct {
 
 // String says it in one line.
 func (g *Incomparable) String() string {
-	return fmt.Sprintf("gate %s cannot be compared: on the base commit %s: %s", g.Gate, g.Why, schedule.WithOutput(g.Error, g.Output))
+	return fmt.Sprintf("gate %s cannot be compared: on the base commit %s: %s", g.Gate, g.Why,
+		schedule.WithOutput(g.Error, g.Output))
 }
 
 // Incomparables lists the gates that prove nothing, in the project's order; none before the baseline is known.
