@@ -13,7 +13,7 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/internal/model"
-	"divisi/subagents"
+	"divisi/subagents/agent"
 )
 
 // taped is a call of a model as a recording keeps it.
@@ -45,7 +45,7 @@ func asSent(ts *testscript.TestScript, _ bool, args []string) {
 	b, _, err := g.openRun(ctx, ids[len(ids)-1])
 	ts.Check(err)
 	defer g.closeBus(b)
-	explainers := map[string]map[int]subagents.Explained{}
+	explainers := map[string]map[int]agent.Explained{}
 	compared, bad := 0, 0
 	for _, name := range names {
 		var was taped
@@ -78,8 +78,8 @@ func asSent(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // turnsOf are an attempt's turns by the number of their request.
-func turnsOf(ctx context.Context, e *subagents.Explainer) (map[int]subagents.Explained, error) {
-	out := map[int]subagents.Explained{}
+func turnsOf(ctx context.Context, e *agent.Explainer) (map[int]agent.Explained, error) {
+	out := map[int]agent.Explained{}
 	for turn, turns := 1, 1; turn <= turns; turn++ {
 		seen, err := e.Turn(ctx, turn)
 		if err != nil {

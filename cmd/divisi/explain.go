@@ -17,8 +17,9 @@ import (
 	"divisi/orchestrator/assign"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
-	"divisi/subagents"
+	"divisi/subagents/agent"
 	"divisi/subagents/tool"
+	"divisi/subagents/worker"
 )
 
 // explainFlags choose what of an attempt's context is shown.
@@ -67,13 +68,13 @@ func (g *globals) explainTask(ctx context.Context, run, task string, attempt int
 		return err
 	}
 	err = g.showContext(ctx, e, f)
-	if errors.Is(err, subagents.ErrNoTurn) {
+	if errors.Is(err, agent.ErrNoTurn) {
 		return usagef("%v", err)
 	}
 	return err
 }
 
-func (g *globals) showContext(ctx context.Context, e *subagents.Explainer, f explainFlags) error {
+func (g *globals) showContext(ctx context.Context, e *agent.Explainer, f explainFlags) error {
 	switch {
 	case f.compactions:
 		return g.showCompactions(e)
@@ -99,7 +100,7 @@ func (g *globals) showContext(ctx context.Context, e *subagents.Explainer, f exp
 	}
 }
 
-func (g *globals) showCompactions(e *subagents.Explainer) error {
+func (g *globals) showCompactions(e *agent.Explainer) error {
 	list, err := e.Compactions()
 	if err != nil {
 		return err
@@ -136,7 +137,7 @@ func whyNone(st *run.State, task string) string {
 }
 
 // explainer reads everything that the attempt's requests were compiled from.
-func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, attempt int) (*subagents.Explainer, error) {
+func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, attempt int) (*agent.Explainer, error) {
 	gitCLI, err := git.New(ctx)
 	if err != nil {
 		return nil, err
@@ -165,5 +166,5 @@ func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, a
 	if slices.Contains(a.Role.Tools, spec.ToolDispatch) {
 		extra = append(extra, plan.NewTool(nil, nil, st.Spec.Roles))
 	}
-	return subagents.NewExplainer(ctx, b, mirror, a, extra)
+	return worker.Explain(ctx, b, mirror, a, extra)
 }

@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
+	"divisi/subagents/agent"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
-
-	"divisi/subagents"
 )
 
 // sentPart is one part of a request, with its place and origin.
@@ -33,7 +32,7 @@ type requestDiff struct {
 }
 
 // showDiff shows what changed between two turns.
-func (g *globals) showDiff(ctx context.Context, e *subagents.Explainer, turns string) error {
+func (g *globals) showDiff(ctx context.Context, e *agent.Explainer, turns string) error {
 	from, to, err := splitTurns(turns)
 	if err != nil {
 		return err
@@ -66,7 +65,7 @@ func splitTurns(text string) (from, to int, err error) {
 }
 
 // sentParts lists a request's parts in the order of its bytes.
-func sentParts(x subagents.Explained) []sentPart {
+func sentParts(x agent.Explained) []sentPart {
 	var out []sentPart
 	if x.System != nil {
 		for _, p := range x.System.Parts {

@@ -11,12 +11,12 @@ import (
 
 	"divisi/contextscope"
 	"divisi/orchestrator/console"
-	"divisi/subagents"
+	"divisi/subagents/agent"
 )
 
 // writeExplained prints a request for people: its sections with their sizes, each part with where it comes from, and what
 // was left out.
-func writeExplained(w io.Writer, seen subagents.Explained) error {
+func writeExplained(w io.Writer, seen agent.Explained) error {
 	of := fmt.Sprintf("of %d", seen.Turns)
 	if seen.Turn > seen.Turns {
 		of = "which was not sent yet"
@@ -70,7 +70,7 @@ func writeSections(w io.Writer, trace []contextscope.Trace) error {
 
 // originText says which processor wrote a part and from which event, by the handle that load_artifact takes; an event of
 // another session has none, and goes by its id.
-func originText(seen subagents.Explained, content, part int) string {
+func originText(seen agent.Explained, content, part int) string {
 	if content >= len(seen.Origins) || part >= len(seen.Origins[content]) {
 		return ""
 	}
@@ -119,7 +119,7 @@ func responseText(response map[string]any) string {
 }
 
 // writeCompactions prints each compaction: its range, what it cost and saved, what it kept.
-func writeCompactions(w io.Writer, list []subagents.Compacted) error {
+func writeCompactions(w io.Writer, list []agent.Compacted) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(w, "nothing was compacted")
 		return err

@@ -25,10 +25,10 @@ import (
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
-	"divisi/subagents"
 	"divisi/subagents/gate"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
+	"divisi/subagents/worker"
 	"divisi/subagents/workspace"
 )
 
@@ -70,7 +70,7 @@ type holder struct {
 
 // carry conducts the run to its end in this process and returns its state. newBudget, when not nil, replaces the budget.
 func (h *holder) carry(ctx context.Context, resume bool, newBudget *int) (st *run.State, err error) {
-	var worker *subagents.Worker
+	var worker *worker.Worker
 	cfg := h.conductorConfig(resume, newBudget)
 	cfg.Ready = func(ctx context.Context) error { return worker.Start(ctx) }
 	cond, err := conductor.New(ctx, cfg)
@@ -193,7 +193,7 @@ func waitFor(done <-chan error, most time.Duration) error {
 }
 
 // worker makes the hands of the run: slots, caches, model, tools.
-func (h *holder) worker(ctx context.Context, st *run.State, newBudget *int) (*subagents.Worker, func(), error) {
+func (h *holder) worker(ctx context.Context, st *run.State, newBudget *int) (*worker.Worker, func(), error) {
 	if killed, err := sandbox.Sweep(h.run); err != nil {
 		h.g.log.Warn().Err(err).Msg("commands of an earlier holder could not be looked for")
 	} else if killed > 0 {
@@ -227,7 +227,7 @@ func (h *holder) worker(ctx context.Context, st *run.State, newBudget *int) (*su
 		return nil, nil, err
 	}
 	h.notes = h.memory(ctx)
-	return subagents.NewWorker(subagents.Config{
+	return worker.NewWorker(worker.Config{
 		Memory: h.notes,
 		Bus:    h.bus, Model: models.model, Hold: hold, Mirror: h.mirror, Pool: pool,
 		Caches:   sandbox.Caches{Dir: h.caches, Go: toolchain},

@@ -6,7 +6,7 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
-	"divisi/subagents"
+	"divisi/subagents/agent"
 )
 
 // service is the model's service, as the run's agents use it. The zero value is none.
@@ -64,7 +64,7 @@ func (h *holder) limit(st *run.State, newBudget *int) *model.Budget {
 func (h *holder) connect(ctx context.Context, budget *model.Budget, hold *model.Hold) (service, error) {
 	for _, name := range modelRoles(h.spec) {
 		role := h.spec.Roles[name]
-		if err := subagents.CheckRole(&h.spec.Project, &role); err != nil {
+		if err := agent.CheckRole(&h.spec.Project, &role); err != nil {
 			return service{}, usagef("%v", err)
 		}
 	}

@@ -36,6 +36,14 @@ func Clip(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
+// Tail cuts a text to its last bytes, between characters.
+func Tail(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return "…" + strings.ToValidUTF8(text[len(text)-most:], "")
+}
+
 // Quote returns a value as bounded JSON: words of an agent then cannot pass for the conductor's own.
 func Quote(v any) string {
 	data, err := json.Marshal(v)

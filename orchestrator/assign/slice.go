@@ -13,8 +13,9 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/run"
-	"divisi/subagents"
+	"divisi/subagents/agent"
 	"divisi/subagents/wire"
+	"divisi/subagents/worker"
 )
 
 // slice freezes what a task inherits from upstream and returns its name in the object store. Siblings of one dispatch get
@@ -64,13 +65,13 @@ const (
 // sliceCap is how many tokens a task's slice may have where the task does not say: so many that it comes to half of the window
 // with everything that is never trimmed. 0 means no cap, where the window is not known.
 func sliceCap(a *wire.Assignment) int {
-	window := subagents.WindowOf(&a.Project, a.Role.Model)
+	window := agent.WindowOf(&a.Project, a.Role.Model)
 	step := window / capSteps
 	if step == 0 {
 		return 0
 	}
 	fixed := toolTokens
-	brief := subagents.BriefOf(a)
+	brief := worker.BriefOf(a)
 	brief.DecisionRecord = "" // the slice counts it itself
 	for _, s := range compile.Fixed(compile.Input{Role: a.Role, Brief: brief}) {
 		fixed += s.Tokens

@@ -16,7 +16,7 @@ import (
 	"divisi/orchestrator/assign"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
-	"divisi/subagents"
+	"divisi/subagents/worker"
 )
 
 func TestAnAgentHasOthersDoWorkAndGetsTheirHandoffs(t *testing.T) {
@@ -69,7 +69,7 @@ func TestAnAgentHasOthersDoWorkAndGetsTheirHandoffs(t *testing.T) {
 			}
 			of, err := assign.Read(st, t.Context(), r.bus, "one", 1)
 			require.NoError(t, err)
-			explainer, err := subagents.NewExplainer(t.Context(), r.bus, r.mirror, of, nil)
+			explainer, err := worker.Explain(t.Context(), r.bus, r.mirror, of, nil)
 			require.NoError(t, err)
 			seen, err := explainer.Turn(t.Context(), 1)
 			require.NoError(t, err)

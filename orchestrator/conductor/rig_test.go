@@ -24,10 +24,10 @@ import (
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
-	"divisi/subagents"
 	"divisi/subagents/gate"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
+	"divisi/subagents/worker"
 	"divisi/subagents/workspace"
 )
 
@@ -135,7 +135,7 @@ func (r *rig) worker(ctx context.Context) (stop func()) {
 	for name := range r.spec.Roles {
 		roles = append(roles, name)
 	}
-	w := subagents.NewWorker(subagents.Config{
+	w := worker.NewWorker(worker.Config{
 		Bus: r.bus, Model: r.model, Mirror: r.mirror, Pool: pool, Caches: sandbox.Caches{Dir: filepath.Join(r.dir, "caches")},
 		ToolsDir: filepath.Join(r.dir, "tools"), Temp: filepath.Join(r.dir, "tmp"), Environ: os.Environ(),
 		Gates: gate.NewLimiter(2), Parallel: r.spec.Parallel, Roles: roles, Run: r.spec.Run, IDs: r.newID, Log: r.log,

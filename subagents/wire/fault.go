@@ -1,6 +1,12 @@
 package wire
 
-import "divisi/internal/model"
+import (
+	"divisi/internal/model"
+	"divisi/internal/spec"
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // The classes of fault that end an attempt. They decide what the conductor does next; nothing reads a fault's words.
 const (
@@ -37,3 +43,49 @@ const (
 	FaultStalled     = FaultModel + string(model.Stalled)
 	FaultUnavailable = FaultModel + string(model.Unavailable)
 )
+
+// Failed is the result of an attempt that failed.
+func Failed(class, message, detail string) spec.Result {
+	return spec.Result{Status: spec.StatusFailed, Error: &spec.Fault{Class: class, Message: message, Detail: detail}}
+}
+
+// maxRefused is how many refused paths a fault lists.
+const maxRefused = 20
+
+// Refuse returns the fault of a patch that touches what it may not, or nil.
+func Refuse(set spec.WriteSet, patch *spec.Patch) *spec.Fault {
+	if patch == nil {
+		return nil
+	}
+	var reasons []string
+	for _, name := range patch.Files {
+		if why := set.Refuse(name); why != "" {
+			reasons = append(reasons, why)
+		}
+	}
+	if len(reasons) == 0 {
+		return nil
+	}
+	return &spec.Fault{
+		Class:   FaultWriteSet,
+		Message: fmt.Sprintf("%d of %d changed files are not the task's to change", len(reasons), len(patch.Files)),
+		Detail:  Bounded(reasons),
+	}
+}
+
+// Bounded writes the first of the lines, and how many more there are.
+func Bounded(lines []string) string {
+	if n := len(lines) - maxRefused; n > 0 {
+		lines = append(slices.Clone(lines[:maxRefused]), fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// StillMatches tells of the places where files of a shard match its rule after the task.
+func StillMatches(left []string) string {
+	places := "1 place"
+	if len(left) > 1 {
+		places = fmt.Sprintf("%d places", len(left))
+	}
+	return fmt.Sprintf("shard.match still matches in %s of the task's files, the first is %s", places, left[0])
+}

@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"divisi/internal/model"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+// maxDiscarded is how many answers in a row are discarded before the attempt fails.
+const maxDiscarded = 3
+
+// policy is what becomes of an attempt when a model call fails with a class.
+type policy struct {
+	// retry asks again, with a nudge, up to maxDiscarded times; once asks again one time, with the request healed.
+	retry  bool
+	once   bool
+	status spec.Status
+	class  string
+}
+
+// policies has one line a class of model error. Waiting for rate limits is the model's own; what still comes through is final.
+var policies = map[string]policy{
+	string(model.Truncated):     {retry: true, status: spec.StatusFailed, class: wire.FaultModel + "truncated"},
+	string(model.MalformedCall): {retry: true, status: spec.StatusFailed, class: wire.FaultModel + "malformed_call"},
+	string(model.Cancelled):     {retry: true, status: spec.StatusFailed, class: wire.FaultModel + "cancelled"},
+	wire.FaultEmpty:             {retry: true, status: spec.StatusFailed, class: wire.FaultModel + "empty"},
+	wire.FaultIdle:              {retry: true, status: spec.StatusTimedOut, class: wire.FaultIdle},
+	wire.FaultCall:              {retry: true, status: spec.StatusTimedOut, class: wire.FaultCall},
+	wire.FaultLoop:              {retry: true, status: spec.StatusFailed, class: wire.FaultLoop},
+	string(model.Invalid):       {once: true, status: spec.StatusFailed, class: wire.FaultModel + "invalid"},
+	string(model.Blocked):       {status: spec.StatusFailed, class: wire.FaultModel + "blocked"},
+	string(model.Auth):          {status: spec.StatusFailed, class: wire.FaultAuth},
+	string(model.TooLong):       {status: spec.StatusFailed, class: wire.FaultModel + "too_long"},
+	string(model.OverBudget):    {status: spec.StatusBlocked, class: wire.FaultBudget},
+	string(model.RateLimited):   {status: spec.StatusBlocked, class: wire.FaultRateLimited},
+	string(model.Overloaded):    {status: spec.StatusBlocked, class: wire.FaultOverloaded},
+	string(model.Stalled):       {status: spec.StatusBlocked, class: wire.FaultStalled},
+	string(model.Unavailable):   {status: spec.StatusBlocked, class: wire.FaultUnavailable},
+}
+
+// tries is how many answers in a row may fail with the class before the attempt ends.
+func (p policy) tries() int {
+	switch {
+	case p.retry:
+		return maxDiscarded
+	case p.once:
+		return 2
+	}
+	return 1
+}
+
+// policyOf returns the line of a class; one that nobody knows is final.
+func policyOf(class string) policy {
+	if p, ok := policies[class]; ok {
+		return p
+	}
+	return policy{status: spec.StatusFailed, class: wire.FaultModel + class}
+}

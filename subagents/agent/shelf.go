@@ -1,0 +1,78 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"divisi/bus"
+	"divisi/contextscope/artifact"
+	"divisi/subagents/journal"
+	"divisi/subagents/tool"
+)
+
+// Shelf keeps the large outputs of one agent's tools as artifacts of its run, each under the agent's name.
+type Shelf struct {
+	objects journal.Objects
+	store   *artifact.Store
+	run     string
+	agent   string
+	// Known are the handles that the agent was told of.
+	known func() []string
+}
+
+func NewShelf(objects journal.Objects, run, agent string, known func() []string) *Shelf {
+	return &Shelf{objects, artifact.NewStore(objects, run, bus.ErrNotFound, bus.ErrExists), run, agent, known}
+}
+
+// Put implements tool.Artifacts. An output that comes again has the same handle, so that what an agent does again and again
+// looks the same each time, in a later delivery too.
+func (s *Shelf) Put(ctx context.Context, name string, data []byte) (string, error) {
+	name, sum := s.agent+"/"+name, artifact.Digest(data)
+	for _, text := range s.known() {
+		if h, err := artifact.ParseHandle(text); err == nil && h.Name == name && h.Matches(sum) {
+			if have, err := s.store.Get(ctx, h); err == nil && have.Handle.Digest == sum {
+				return text, nil
+			}
+		}
+	}
+	h, err := s.store.Put(ctx, name, "text/plain", data)
+	if err != nil {
+		return "", fmt.Errorf("keep %s: %w", name, err)
+	}
+	return h.String(), nil
+}
+
+// contentNames are objects that are named by their content: big parts of events, and what gates wrote.
+var contentNames = regexp.MustCompile(`^(?:` + journal.PartPrefix + `|output-)([0-9a-f]{64})$`)
+
+// Get implements tool.ArtifactReader. An agent can read the artifacts of its run and nothing else of the store.
+func (s *Shelf) Get(ctx context.Context, handle string) ([]byte, error) {
+	if h, err := artifact.ParseHandle(handle); err == nil {
+		a, err := s.store.Get(ctx, h)
+		return a.Data, err
+	}
+	content := contentNames.FindStringSubmatch(handle)
+	if content == nil && !inRun(handle, s.run) {
+		return nil, fmt.Errorf("%.300q is no artifact of this run: %w", handle, artifact.ErrHandle)
+	}
+	data, err := s.objects.Get(ctx, handle)
+	switch {
+	case errors.Is(err, bus.ErrNotFound):
+		return nil, fmt.Errorf("get %s: %w", handle, artifact.ErrNotFound)
+	case err != nil:
+		return nil, fmt.Errorf("get %s: %w", handle, err)
+	case content != nil && artifact.Digest(data) != content[1]:
+		return nil, fmt.Errorf("get %s: found the digest %s: %w", handle, artifact.Digest(data), artifact.ErrCorrupt)
+	}
+	return data, nil
+}
+
+// inRun reports whether a handle is of an artifact of a run, or of a part that was too big for its event.
+func inRun(handle, run string) bool {
+	return strings.HasPrefix(handle, "artifact/"+run+"/") || strings.HasPrefix(handle, journal.PartPrefix)
+}
+
+var _ tool.ArtifactReader = (*Shelf)(nil)

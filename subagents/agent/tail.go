@@ -1,0 +1,92 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"divisi/contextscope"
+	"divisi/contextscope/compile"
+	"divisi/contextscope/memory"
+	"divisi/internal/spec"
+	"divisi/subagents/journal"
+	"divisi/subagents/limit"
+	"divisi/subagents/wire"
+)
+
+// tail gathers what the next request has beyond everything that stays. All of it but the memory follows from the log.
+func (a *Agent) tail(ctx context.Context) (compile.Tail, error) {
+	t := tailOf(a.session, a.Bounds, a.named)
+	var err error
+	if t.Loaded, err = loaded(ctx, a.Journal.Objects(), a.session.loads); err != nil {
+		return t, err
+	}
+	t.Recall = a.recall(ctx)
+	return t, nil
+}
+
+// tailOf is the part of a tail that the session alone decides. named are the values that the instruction names.
+func tailOf(s *session, b limit.Bounds, named []string) compile.Tail {
+	t := compile.Tail{Artifacts: s.kept}
+	turn := s.calls + 1
+	values := []compile.Value{
+		{Name: "turn", Text: strconv.Itoa(turn)}, {Name: "turns_left", Text: strconv.Itoa(max(0, b.Turns-turn))},
+	}
+	words := fmt.Sprintf("This is turn %d of at most %d.", turn, b.Turns)
+	left := "no limit"
+	if b.Tokens > 0 {
+		left = strconv.Itoa(max(0, b.Tokens-s.usage.Total()))
+		words += fmt.Sprintf(" %s of %d tokens are left.", left, b.Tokens)
+	}
+	for _, v := range append(values, compile.Value{Name: "tokens_left", Text: left}) {
+		if slices.Contains(named, v.Name) {
+			t.Values = append(t.Values, v)
+		}
+	}
+	t.Reminders = []string{words}
+	return t
+}
+
+// named lists what an instruction names.
+func named(instruction string) []string {
+	template, _ := spec.ParseTemplate(instruction) // its problems were told when the role was loaded
+	var names []string
+	for _, key := range template.Keys() {
+		names = append(names, key.Name)
+	}
+	return names
+}
+
+// loaded fetches what the newest turn asked for with load_artifact.
+func loaded(ctx context.Context, objects journal.Objects, loads []wire.Load) ([]compile.Loaded, error) {
+	out := make([]compile.Loaded, 0, len(loads))
+	for _, l := range loads {
+		text, err := objects.Get(ctx, l.Object)
+		if err != nil {
+			return nil, fmt.Errorf("get %s, which was asked for: %w", l.Handle, err)
+		}
+		out = append(out, compile.Loaded{Handle: l.Handle, What: l.What, Text: string(text)})
+	}
+	return out, nil
+}
+
+// RecallTime bounds each look into the memory: it only matters where vectors come from a service.
+const RecallTime = 10 * time.Second
+
+// recall finds memory for the turn. What goes wrong is logged: no memory is no reason to stop.
+func (a *Agent) recall(ctx context.Context) []contextscope.Recalled {
+	most := a.Input.Role.Context.WithDefaults().RecallTokens
+	if a.Memory == nil || most == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, RecallTime)
+	defer cancel()
+	query := memory.RecallQuery(a.Input.Brief, a.events, a.Input.Brief.Task.Files)
+	notes, faults := memory.Recall(ctx, a.Memory, query, most)
+	for _, f := range faults {
+		a.Log.Warn().Str("fault", f).Msg("memory could not be searched")
+	}
+	return notes
+}

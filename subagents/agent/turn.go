@@ -1,0 +1,229 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	"divisi/contextscope"
+	"divisi/internal/model"
+	"divisi/internal/spec"
+	"divisi/subagents/limit"
+	"divisi/subagents/wire"
+
+	"google.golang.org/genai"
+)
+
+// turn asks the model once and appends its answer, with its cost, in one message. An answer that cannot be used becomes an
+// error event, with its cost too.
+func (a *Agent) turn(ctx context.Context) error {
+	a.doing("thinking")
+	tail, err := a.tail(ctx)
+	if err != nil {
+		return err
+	}
+	a.heal()
+	compiled := a.view.Compile(tail)
+	if compiled.Over > 0 {
+		return a.discard(ctx, &unusableError{fault: spec.Fault{Class: string(model.TooLong), Message: fmt.Sprintf(
+			"the request has about %d tokens, %d more than the window of %d", compiled.Tokens, compiled.Over, a.Input.Window)}})
+	}
+	req, err := a.request(ctx, compiled)
+	if err != nil {
+		return err
+	}
+	res, err := a.ask(ctx, req)
+	if cause := context.Cause(ctx); err != nil && cause != nil { // nobody's answer any more
+		return a.unused(ctx, unusable(err).paid, cause)
+	}
+	if err != nil {
+		return a.discard(ctx, unusable(err))
+	}
+	if !substance(res.Content) {
+		none := spec.Fault{Class: wire.FaultEmpty, Message: "the answer was empty"}
+		return a.discard(ctx, &unusableError{none, res.Usage.Add(res.Wasted)})
+	}
+	data := wire.Turn{Model: res.Model, ResponseID: res.ResponseID, Finish: string(res.Finish), Recall: tail.Recall}
+	turn := wire.Draft(contextscope.KindTurn, data)
+	turn.Content = res.Content
+	paid := wire.Spent{Usage: res.Usage.Add(res.Wasted), Model: res.StandIn, Tier: res.Tier}
+	if err := a.append(ctx, turn, wire.Draft(contextscope.KindUsage, paid)); err != nil {
+		return err
+	}
+	a.whole = res.Content
+	return nil
+}
+
+// unused notes what was paid for a call that was broken off.
+func (a *Agent) unused(ctx context.Context, paid spec.Usage, cause error) error {
+	if paid == (spec.Usage{}) {
+		return cause
+	}
+	return errors.Join(cause, a.append(ctx, usageEvent(paid)))
+}
+
+// request makes the call of a compiled request, once it is this agent's turn among the siblings of its prefix.
+func (a *Agent) request(ctx context.Context, compiled contextscope.Request) (*model.Request, error) {
+	if a.sibling == nil {
+		var err error
+		if a.sibling, err = a.Siblings.enter(ctx, a.Call.Model, compiled.PrefixDigest, compiled.PrefixTokens); err != nil {
+			return nil, err
+		}
+	}
+	req := a.Call.request(compiled, a.Assignment, a.session.calls+1, a.session.limit != "")
+	if a.session.invalid() {
+		makePlain(req)
+	}
+	return req, nil
+}
+
+// heal answers a request that the service called invalid: what was folded bit by bit is compiled from the log as a whole, and
+// what a service may refuse for its own reasons is left out. It is tried once.
+func (a *Agent) heal() {
+	if a.session.invalid() {
+		a.Log.Warn().Str("fault", a.session.fault.Message).Msg("a request was called invalid: it is made anew, plain")
+		a.open()
+	}
+}
+
+// makePlain takes from a request what a service may refuse for reasons of its own: signatures, thinking level and tier.
+func makePlain(req *model.Request) {
+	req.Contents, req.Config.ThinkingConfig = model.StripSignatures(req.Contents), nil
+	req.Config.ServiceTier = ""
+}
+
+// ask streams one answer, watched for silence, for its length in time and for loops. What of the time was a hold is given back
+// to the attempt.
+func (a *Agent) ask(ctx context.Context, req *model.Request) (*model.Result, error) {
+	defer a.giveBack(time.Now())
+	ctx, whole := limit.NewDeadline(ctx, a.Bounds.Call, limit.ErrCall, a.Hold)
+	defer whole.Stop()
+	whole.ForgiveHolds()
+	ctx, idle := limit.NewDeadline(ctx, a.Bounds.Idle, limit.ErrIdle, a.Hold)
+	defer idle.Stop()
+	idle.ForgiveHolds()
+	heard := listen(a.session.guard)
+	for ev, err := range a.Model.Generate(ctx, req) {
+		if err != nil {
+			a.sibling.stepAside()
+		} else {
+			a.sibling.warm()
+		}
+		switch {
+		case err != nil:
+			return nil, a.broken(context.Cause(ctx), err, heard)
+		case ev.Result != nil && heard.strike != nil: // it was faster than the breaking off
+			return nil, &unusableError{heard.fault(), ev.Result.Usage.Add(ev.Result.Wasted)}
+		case ev.Result != nil:
+			return ev.Result, nil
+		}
+		idle.Restart(a.Bounds.Idle)
+		a.doing(sayDelta(ev.Delta))
+		if heard.struck(ev) {
+			idle.End(limit.ErrLoop)
+		}
+	}
+	return nil, &model.Error{Class: model.Truncated, Message: "the answer ended without a result"}
+}
+
+// broken says why a call failed, where the reason is one of ours.
+func (a *Agent) broken(cause, err error, heard *listener) error {
+	f := spec.Fault{}
+	switch {
+	case errors.Is(cause, limit.ErrIdle):
+		f.Class, f.Message = wire.FaultIdle, fmt.Sprintf("the model said nothing for %s", a.Bounds.Idle)
+	case errors.Is(cause, limit.ErrCall):
+		f.Class, f.Message = wire.FaultCall, fmt.Sprintf("the model's answer took longer than %s", a.Bounds.Call)
+	case errors.Is(cause, limit.ErrLoop):
+		f = heard.fault()
+	default:
+		return err
+	}
+	return &unusableError{f, model.AsError(err).Usage}
+}
+
+// unusableError is an answer that does not count.
+type unusableError struct {
+	fault spec.Fault
+	paid  spec.Usage
+}
+
+// Error says why it does not count.
+func (e *unusableError) Error() string { return e.fault.Class + ": " + e.fault.Message }
+
+func unusable(err error) *unusableError {
+	var u *unusableError
+	if errors.As(err, &u) {
+		return u
+	}
+	e := model.AsError(err)
+	return &unusableError{spec.Fault{Class: string(e.Class), Message: e.Message}, e.Usage}
+}
+
+// giveBack puts the attempt's end off by what of the time since begin was a hold.
+func (a *Agent) giveBack(begin time.Time) {
+	held := limit.HeldBetween(a.Hold, begin)
+	a.held += held
+	a.limit.PutOff(held)
+}
+
+// sayDelta tells in a few words what a part of an answer is.
+func sayDelta(p *genai.Part) string {
+	switch {
+	case p == nil, p.Thought:
+		return "thinking"
+	case p.FunctionCall != nil:
+		return "calls " + p.FunctionCall.Name
+	default:
+		return "writing"
+	}
+}
+
+// discard appends a failed call as an error event; where the call will be tried again, with words that say what was wrong. Of a
+// loop the guard has words of its own.
+func (a *Agent) discard(ctx context.Context, u *unusableError) error {
+	events := []contextscope.Event{wire.Draft(contextscope.KindError, u.fault)}
+	if u.paid != (spec.Usage{}) {
+		events = append(events, usageEvent(u.paid))
+	}
+	a.Log.Info().Str("class", u.fault.Class).Int("call", a.session.calls+1).Msg("model answer discarded")
+	if p := policyOf(u.fault.Class); p.retry && a.session.discarded+1 < p.tries() && u.fault.Class != wire.FaultLoop {
+		nudge := wire.Draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonRetry})
+		nudge.Content = userText(retryText(u.fault))
+		events = append(events, nudge)
+	}
+	return a.append(ctx, events...)
+}
+
+func retryText(f spec.Fault) string {
+	if f.Class == string(model.MalformedCall) {
+		return "Your last answer was discarded: its tool calls could not be read. None of them ran. Make the call again with " +
+			"smaller, well-formed arguments: several small edits instead of one big one."
+	}
+	return "Your last answer was discarded: " + f.Message + ". Nothing of it counts. Answer again, with shorter steps."
+}
+
+func usageEvent(u spec.Usage) contextscope.Event { return spentEvent(u, "") }
+
+// spentEvent is what a call cost that another model than the agent's own answered.
+func spentEvent(u spec.Usage, model string) contextscope.Event {
+	return wire.Draft(contextscope.KindUsage, wire.Spent{Usage: u, Model: model})
+}
+
+// substance says whether an answer holds anything to act on: a call, or words that can be seen and are no comment.
+func substance(c *genai.Content) bool {
+	return c != nil && (len(callsOf(c)) > 0 || strings.ContainsFunc(comments.ReplaceAllString(textOf(c), ""), seen))
+}
+
+// comments are what nobody reads: those of Markdown, which has them as HTML does, and of code.
+var comments = regexp.MustCompile(`(?s)<!--.*?(?:-->|\z)|/\*.*?(?:\*/|\z)|(?m:^[ \t]*//[^\n]*$)`)
+
+// seen says whether a character leaves a mark: a braille pattern and a filler of Hangul can be blank too.
+func seen(r rune) bool {
+	return unicode.IsGraphic(r) && !unicode.IsSpace(r) && r != '\u2800' &&
+		!unicode.In(r, unicode.M, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}

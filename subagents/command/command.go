@@ -1,0 +1,314 @@
+// Package command carries an attempt out with a program: a codemod, or another agent's command line. Its input is an assignment
+// and a prepared work tree, its output the attempt's result. It calls no model and writes no event.
+package command
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"divisi/internal/machine"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/subagents/gate"
+	"divisi/subagents/limit"
+	"divisi/subagents/wire"
+	"divisi/subagents/workspace"
+)
+
+// Input is what a role's command reads on its standard input, as one JSON object:
+//
+//	{"task": {...}, "attempt": 2, "files": ["a.go"], "constraints": ["..."], "decision_record": "...", "goal": "...",
+//	 "inputs": [{"task": "survey", "role": "reader", "handoff": {"summary": "..."}}],
+//	 "prior": [{"attempt": 1, "fault": {"class": "gate", "message": "...", "detail": "..."}, "diff": "..."}],
+//	 "message": "This task was handed over to you by ..."}
+//
+// The command works in the current directory, a clean tree of the integration head. When it exits with 0, what it left there
+// is its patch. Lists are never null.
+type Input struct {
+	Task           spec.Task    `json:"task"`
+	Attempt        int          `json:"attempt"`
+	Files          []string     `json:"files"`
+	Constraints    []string     `json:"constraints"`
+	DecisionRecord string       `json:"decision_record"`
+	Goal           string       `json:"goal"`
+	Inputs         []wire.Input `json:"inputs"`
+	Prior          []wire.Prior `json:"prior"`
+	// Message is what the agent that handed the task over has left; "" where none did.
+	Message string `json:"message"`
+}
+
+func inputOf(a *wire.Assignment) Input {
+	return Input{
+		Task: a.Task, Attempt: a.Attempt, Files: list(a.Task.Files), Constraints: list(a.Task.Constraints),
+		DecisionRecord: a.DecisionRecord, Goal: a.Goal, Inputs: list(a.Inputs), Prior: list(a.Prior),
+		Message: a.Message,
+	}
+}
+
+func list[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// maxEnv bounds, in bytes, the names in DIVISI_FILES: systems refuse to start a program with more, Linux from 128 KiB on.
+const maxEnv = 120 << 10
+
+// Tree is the work tree of an attempt that becomes a patch.
+type Tree interface {
+	// Save makes one commit on the attempt's head of what is in the tree and stores its pack; nil when nothing differs from
+	// the head. A *workspace.ContentError is the command's mistake.
+	Save(ctx context.Context) (*spec.Patch, error)
+	// Diff is what differs from the head, as a unified diff of about limit bytes at most.
+	Diff(ctx context.Context, limit int) (string, error)
+}
+
+// Executor carries an attempt out with a program: a codemod, or another agent's command line. The task is in its
+// environment (DIVISI_RUN, DIVISI_TASK, DIVISI_ATTEMPT, DIVISI_ROLE, DIVISI_FILES one a line) and, whole, on its standard
+// input as a Input.
+type Executor struct {
+	Assignment *wire.Assignment
+	// Dir is the work tree; Env the environment that every command of the run has; Place, Writable and Readable what it may write
+	// and read.
+	Dir                string
+	Env                []string
+	Place              sandbox.Place
+	Writable, Readable []string
+	// Secrets are the variables of the role's secrets that are set: for this program alone.
+	Secrets Secrets
+	// Tree is nil where what the command leaves is not wanted.
+	Tree     Tree
+	WriteSet spec.WriteSet
+	Bounds   limit.Bounds
+	// Remaining finds what of the task's shard still matches its rule; nil where it has none.
+	Remaining func(context.Context) ([]string, error)
+	// Doing is told the last line of the command's output, often. It may be nil.
+	Doing func(string)
+}
+
+// Run carries the attempt out; the errors are those of Agent.Run. A delivery after the first starts anew on a clean tree.
+func (c *Executor) Run(ctx context.Context) (spec.Result, error) {
+	ctx, cancel := c.Bounds.Deadline(ctx)
+	defer cancel()
+	runs, why, err := c.runs()
+	if err != nil {
+		return spec.Result{}, fmt.Errorf("list the files of %s: %w", c.Assignment.Agent(), err)
+	}
+	if why == "" {
+		why = c.Secrets.missing(&c.Assignment.Role)
+	}
+	if why != "" {
+		return wire.Failed(wire.FaultCommand, why, ""), nil
+	}
+	var said strings.Builder
+	for _, run := range runs {
+		r, err := c.once(ctx, run, &said)
+		if r != nil || err != nil {
+			return *cmp.Or(r, &spec.Result{}), err
+		}
+	}
+	r, err := c.ended(ctx, said.String())
+	c.Secrets.hideIn(&r)
+	return r, err
+}
+
+// once runs the command and notes what it said. The result is that of the attempt where the run ends it, else nil.
+func (c *Executor) once(ctx context.Context, run commandRun, said *strings.Builder) (*spec.Result, error) {
+	given := inputOf(c.Assignment)
+	given.Files = list(run.files)
+	input, err := json.Marshal(given)
+	if err != nil {
+		return nil, fmt.Errorf("marshal the input of %s: %w", c.Assignment.Agent(), err)
+	}
+	out, err := sandbox.Run(ctx, sandbox.Command{
+		Args: run.args, Dir: c.Dir, Env: slices.Concat(c.Env, c.Secrets, TaskEnv(c.Assignment, run.files)),
+		Place: c.Place, Writable: c.Writable, Readable: c.Readable, Network: c.Assignment.Role.Network,
+		Loopback: c.Assignment.Role.Loopback,
+		Stdin:    input, Timeout: c.Bounds.Left() + sandbox.DefaultGrace, OnOutput: c.said,
+	})
+	if err == nil && !out.Success() {
+		err = machine.Room(append([]string{c.Place.Temp, c.Dir}, c.Writable...)...)
+	}
+	var r spec.Result
+	switch cause := context.Cause(ctx); {
+	case cause != nil:
+		if r, err = c.interrupted(ctx, cause, out); err != nil {
+			return nil, err
+		}
+		return &r, nil
+	case machine.Of(err, c.Dir) != nil:
+		return nil, machine.Of(err, c.Dir)
+	case err != nil:
+		// It could not be started: the role's or the task's mistake, and the same wherever it is tried.
+		r = wire.Failed(wire.FaultCommand, run.on(err.Error()), "")
+		return &r, nil
+	}
+	out.Head, out.Tail = c.Secrets.hideBytes(out.Head), c.Secrets.hideBytes(out.Tail) // before anything of it is cut off
+	if !out.Success() {
+		r = wire.Failed(wire.FaultCommand, run.on(gate.HowEnded(run.args, out)), text.Tail(out.Text(), gate.MaxTail)+c.partial(ctx))
+		c.Secrets.hideIn(&r)
+		return &r, nil
+	}
+	if said.Len() < gate.MaxTail {
+		said.WriteString(out.Text())
+	}
+	return nil, nil
+}
+
+// args is the command. A role's secrets are for its own command alone, whatever the task says.
+func (c *Executor) args() []string {
+	if len(c.Assignment.Task.Command) > 0 && len(c.Assignment.Role.Secrets) == 0 {
+		return c.Assignment.Task.Command
+	}
+	return c.Assignment.Role.Command
+}
+
+func (c *Executor) said(chunk []byte) {
+	if c.Doing == nil {
+		return
+	}
+	if len(c.Secrets) > 0 {
+		c.Doing("at work; what it says is not shown, because it has secrets")
+		return
+	}
+	lines := strings.Split(strings.TrimSpace(string(chunk)), "\n")
+	if last := lines[len(lines)-1]; last != "" {
+		c.Doing(strings.ToValidUTF8(text.Tail(last, 200), "?"))
+	}
+}
+
+// ended makes the result of a command that came to its end, of what it said.
+func (c *Executor) ended(ctx context.Context, said string) (spec.Result, error) {
+	if c.Tree == nil {
+		return spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: text.Tail(said, gate.MaxTail)}}, nil
+	}
+	patch, err := c.Tree.Save(ctx)
+	var content *workspace.ContentError
+	if errors.As(err, &content) {
+		return wire.Failed(wire.FaultCommand, content.Error(), ""), nil
+	}
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return c.interrupted(ctx, cause, nil)
+		}
+		return spec.Result{}, fmt.Errorf("collect the work of %s: %w", c.Assignment.Agent(), err)
+	}
+	r := spec.Result{Status: spec.StatusDone, Patch: patch, Handoff: spec.Handoff{Summary: summary(patch, said)}}
+	if fault := wire.Refuse(c.WriteSet, patch); fault != nil {
+		fault.Detail += c.partial(ctx) // nobody takes such a patch in, so that this is all that is ever seen of it
+		r.Status, r.Error = spec.StatusFailed, fault
+		return r, nil
+	}
+	return c.matched(ctx, r)
+}
+
+// matched fails the attempt where files of the shard still match its rule, unless the task allows it: then the handoff names
+// them.
+func (c *Executor) matched(ctx context.Context, r spec.Result) (spec.Result, error) {
+	if c.Remaining == nil {
+		return r, nil
+	}
+	left, err := c.Remaining(ctx)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return c.interrupted(ctx, cause, nil)
+		}
+		return spec.Result{}, fmt.Errorf("match the files of %s again: %w", c.Assignment.Agent(), err)
+	}
+	switch {
+	case len(left) == 0:
+	case c.Assignment.Task.Remaining == spec.RemainingOK:
+		r.Handoff.Deviations = append(r.Handoff.Deviations, wire.StillMatches(left))
+	default:
+		r.Status, r.Error = spec.StatusFailed, &spec.Fault{
+			Class: wire.FaultRemaining, Detail: wire.Bounded(left) + c.partial(ctx), Signatures: placeSignatures(left),
+			Message: wire.StillMatches(left),
+		}
+	}
+	return r, nil
+}
+
+// partial is what a command that failed had changed: whoever takes over is told.
+func (c *Executor) partial(ctx context.Context) string {
+	if c.Tree == nil {
+		return ""
+	}
+	diff, err := c.Tree.Diff(ctx, limit.MaxDiff)
+	switch {
+	case err != nil:
+		return "\nWhat it had changed could not be read: " + err.Error()
+	case diff == "":
+		return ""
+	}
+	return "\nWhat it had changed by then:\n" + diff
+}
+
+// interrupted is how a command was broken off. Whoever takes over from one that ran out of time is told what it had said and
+// changed; out is nil where there is no output.
+func (c *Executor) interrupted(ctx context.Context, cause error, out *sandbox.Output) (spec.Result, error) {
+	end := limit.EndingOf(cause, c.Bounds)
+	if end == nil {
+		return spec.Result{}, cause
+	}
+	r := spec.Result{Status: end.Status, Error: &end.Fault}
+	if end.Status == spec.StatusTimedOut {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit.SaveTime)
+		defer cancel()
+		r.Error.Detail = c.heard(out) + c.partial(ctx)
+	}
+	c.Secrets.hideIn(&r)
+	return r, nil
+}
+
+// heard is the end of a command's output, without its secrets: they are taken out before anything is cut off.
+func (c *Executor) heard(out *sandbox.Output) string {
+	if out == nil {
+		return ""
+	}
+	out.Head, out.Tail = c.Secrets.hideBytes(out.Head), c.Secrets.hideBytes(out.Tail)
+	return text.Tail(out.Text(), gate.MaxTail)
+}
+
+// summary tells what a command changed, and then what it said: that is how a command reports to whoever asked.
+func summary(p *spec.Patch, output string) string {
+	what := "nothing to change"
+	if p != nil && len(p.Files) > 0 {
+		what = fmt.Sprintf("%d files changed, %d lines added, %d deleted", len(p.Files), p.Added, p.Deleted)
+	}
+	if said := strings.TrimSpace(output); said != "" {
+		what += "\n" + text.Tail(said, maxOutput)
+	}
+	return what
+}
+
+// maxOutput bounds, in bytes, what a handoff keeps of a command's output.
+const maxOutput = 4 << 10
+
+// TaskEnv is the task in a command's environment. Values cannot hold a zero byte; such a file name is left to stdin.
+func TaskEnv(a *wire.Assignment, files []string) []string {
+	env := []string{
+		"DIVISI_RUN=" + a.Run, "DIVISI_TASK=" + a.Task.ID, "DIVISI_ATTEMPT=" + strconv.Itoa(a.Attempt),
+		"DIVISI_ROLE=" + a.Role.Name, "DIVISI_FILES=" + strings.Join(files, "\n"),
+	}
+	for i, e := range env {
+		env[i] = strings.ReplaceAll(e, "\x00", "")
+	}
+	return env
+}
+
+// placeSignatures are the files of the places, so that the same failure can be known again when lines move.
+func placeSignatures(left []string) []string {
+	var out []string
+	for _, place := range left {
+		out = append(out, "remaining: "+place[:max(0, strings.LastIndexByte(place, ':'))])
+	}
+	return slices.Compact(out)
+}

@@ -1,0 +1,77 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+)
+
+// Secrets are variables with their values, NAME=value. They are given to a role's command, and kept out of what it reports.
+type Secrets []string
+
+// SecretsOf takes the variables that a role names from an environment. A variable that is not set is left out.
+func SecretsOf(role *spec.Role, environ []string) Secrets {
+	var found Secrets
+	for _, name := range role.Secrets {
+		for _, v := range slices.Backward(environ) {
+			if n, value, _ := strings.Cut(v, "="); n == name && value != "" {
+				found = append(found, v)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// missing says which variables of a role are not set; empty when all are.
+func (s Secrets) missing(role *spec.Role) string {
+	var names []string
+	for _, name := range role.Secrets {
+		if !slices.ContainsFunc(s, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("role %s needs %s, which is not set where Divisi runs: set it there, and try again",
+		role.Name, strings.Join(names, ", "))
+}
+
+// minHidden is the shortest value, in bytes, that is looked for: a shorter one is part of many words.
+const minHidden = 6
+
+// hide puts the name of a secret in the place of its value, the longest first: one value may be part of another.
+func (s Secrets) hide(text string) string {
+	var pairs [][2]string
+	for _, v := range s {
+		if name, value, _ := strings.Cut(v, "="); len(value) >= minHidden {
+			pairs = append(pairs, [2]string{value, "[" + name + "]"})
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b [2]string) int { return len(b[0]) - len(a[0]) })
+	for _, p := range pairs {
+		text = strings.ReplaceAll(text, p[0], p[1])
+	}
+	return text
+}
+
+func (s Secrets) hideBytes(text []byte) []byte {
+	if len(s) == 0 {
+		return text
+	}
+	return []byte(s.hide(string(text)))
+}
+
+// hideIn hides the values in everything that a result says.
+func (s Secrets) hideIn(r *spec.Result) {
+	if len(s) == 0 {
+		return
+	}
+	r.Handoff.Summary = s.hide(r.Handoff.Summary)
+	if r.Error != nil {
+		r.Error.Message, r.Error.Detail = s.hide(r.Error.Message), s.hide(r.Error.Detail)
+	}
+}

@@ -1,0 +1,376 @@
+// Package tester proves what is in a clean tree with the gates of its task. Its input is an assignment and a prepared work tree,
+// its output the attempt's result with a receipt for each gate. It never changes the tree that it proves.
+package tester
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"divisi/contextscope"
+	"divisi/contextscope/artifact"
+	"divisi/internal/machine"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/subagents/gate"
+	"divisi/subagents/journal"
+	"divisi/subagents/limit"
+	"divisi/subagents/wire"
+
+	"github.com/rs/zerolog"
+)
+
+// Executor proves what is in a clean tree: it runs all gates of the task, judges each against the baseline and leaves a receipt
+// for each, and only when they pass lets the role's model or command judge too. Receipts that an earlier delivery left on the
+// same tree count. It serves patches, baselines, batches and final gates alike.
+type Executor struct {
+	Assignment *wire.Assignment
+	Journal    *journal.Journal
+	Objects    journal.Objects
+	// Dir is the work tree with the patch in it; Tree returns the id of its tree.
+	Dir  string
+	Tree func(ctx context.Context) (string, error)
+	// Reset makes the tree clean again, after setup. Restore takes back what a gate changed of the files that are tested, and
+	// returns their paths: the next gate is to test the tree that lands.
+	Reset   func(ctx context.Context) error
+	Restore func(ctx context.Context) ([]string, error)
+	// Fresh prepares one command, a gate or the setup. ToolsDir is what setup may write too.
+	Fresh    func(sandbox.Audience) (Ground, error)
+	ToolsDir string
+	// Environ is the user's environment, of which setup is given the settings for downloads.
+	Environ []string
+	// Outputs is the directory that keeps the whole output of what failed, for people; empty for none.
+	Outputs string
+	Limiter *gate.Limiter
+	Bounds  limit.Bounds
+	// Doing is told what runs. It may be nil.
+	Doing func(string)
+	// Judge has the patch judged beyond the gates; its result stands for the attempt's. Nil means that the gates decide alone.
+	Judge func(ctx context.Context) (spec.Result, error)
+	Log   zerolog.Logger
+
+	// restored tells of the gates that changed the tree.
+	restored []string
+}
+
+// Ground is what a command sees, writes and reads.
+type Ground struct {
+	Env                []string
+	Place              sandbox.Place
+	Writable, Readable []string
+}
+
+// Run carries the attempt out; the errors are those of Agent.Run.
+func (t *Executor) Run(ctx context.Context) (spec.Result, error) {
+	r, err := t.gates(ctx)
+	if err != nil || r.Status != spec.StatusDone || t.Judge == nil {
+		return r, err
+	}
+	verdict, err := t.Judge(ctx)
+	if err != nil {
+		return spec.Result{}, err
+	}
+	// A judge that came to no verdict says nothing about the patch: without receipts it is only a tester that failed.
+	if verdict.Status == spec.StatusDone || verdict.Error != nil && verdict.Error.Class == wire.FaultVerdict {
+		verdict.Receipts = r.Receipts
+		verdict.Handoff.Deviations = append(verdict.Handoff.Deviations, r.Handoff.Deviations...)
+	}
+	return verdict, nil
+}
+
+// gates runs the gates within the attempt's time.
+func (t *Executor) gates(ctx context.Context) (spec.Result, error) {
+	ctx, cancel := t.Bounds.Deadline(ctx)
+	defer cancel()
+	r, err := t.prove(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		end := limit.EndingOf(cause, t.Bounds)
+		if end == nil {
+			return spec.Result{}, errors.Join(cause, err)
+		}
+		return spec.Result{Status: end.Status, Error: &end.Fault}, nil
+	}
+	return r, err
+}
+
+func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
+	gates, unknown := GatesOf(t.Assignment)
+	if len(unknown) > 0 {
+		return wire.Failed(wire.FaultAssignment, "the project has no gate "+strings.Join(unknown, ", "), ""), nil
+	}
+	tree, err := t.Tree(ctx)
+	if err != nil {
+		return spec.Result{}, fmt.Errorf("read the tree of %s: %w", t.Assignment.Agent(), err)
+	}
+	if bad, err := t.setup(ctx); bad != nil || err != nil {
+		return orZero(bad), err
+	}
+	receipts := make([]spec.Receipt, 0, len(gates))
+	for _, g := range gates {
+		r, err := t.gate(ctx, g, tree)
+		if missing(err) {
+			return wire.Failed(wire.FaultSetup, fmt.Sprintf("gate %s cannot be run: %v", g.Name, errors.Unwrap(err)), ""), nil
+		}
+		if err != nil {
+			return spec.Result{}, fmt.Errorf("test %s: %w", t.Assignment.Agent(), err)
+		}
+		receipts = append(receipts, r)
+		changed, err := t.Restore(ctx)
+		if err != nil {
+			return spec.Result{}, fmt.Errorf("restore the tree after gate %s: %w", g.Name, err)
+		}
+		if len(changed) > 0 {
+			t.restored = append(t.restored, fmt.Sprintf("gate %s changed %d files, which were restored: %s",
+				g.Name, len(changed), text.Tail(strings.Join(changed, ", "), maxChanged)))
+		}
+	}
+	return t.judged(receipts), nil
+}
+
+// maxChanged bounds, in bytes, the list of files that a gate changed.
+const maxChanged = 200
+
+func orZero(r *spec.Result) spec.Result {
+	if r == nil {
+		return spec.Result{}
+	}
+	return *r
+}
+
+// GatesOf returns the gates that a task names, all of the project's where it names none, and the names that are unknown.
+func GatesOf(a *wire.Assignment) (gates []spec.Gate, unknown []string) {
+	if len(a.Task.Gates) == 0 {
+		return a.Project.Gates, nil
+	}
+	for _, name := range a.Task.Gates {
+		i := slices.IndexFunc(a.Project.Gates, func(g spec.Gate) bool { return g.Name == name })
+		if i < 0 {
+			unknown = append(unknown, name)
+			continue
+		}
+		gates = append(gates, a.Project.Gates[i])
+	}
+	return gates, unknown
+}
+
+// missing says that a gate could not be started at all, wherever the fault of it lies.
+func missing(err error) bool {
+	var none *sandbox.NotFoundError
+	return errors.As(err, &none) || errors.Is(err, sandbox.ErrInvalid)
+}
+
+// setup runs the setup command. It has the network, whatever the role says, because it is there to install what the gates need.
+// The result is not nil when it failed.
+func (t *Executor) setup(ctx context.Context) (*spec.Result, error) {
+	args := t.Assignment.Setup
+	if len(args) == 0 {
+		return nil, nil
+	}
+	t.doing("setup: " + strings.Join(args, " "))
+	g, err := t.Fresh(sandbox.Setup)
+	if err != nil {
+		return nil, err
+	}
+	if t.ToolsDir != "" {
+		g.Writable = append(slices.Clone(g.Writable), t.ToolsDir)
+	}
+	whole := &transcript{}
+	env, readable, leftOut := sandbox.Downloads(t.Environ)
+	out, err := sandbox.Run(ctx, sandbox.Command{
+		Args: args, Dir: t.Dir, Env: append(env, g.Env...), Place: g.Place, Writable: g.Writable,
+		Readable: append(readable, g.Readable...), Network: true,
+		Loopback: t.Assignment.Project.Loopback,
+		Timeout:  t.Bounds.Left(), Sink: whole,
+	})
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause
+	}
+	if missing(err) {
+		bad := wire.Failed(wire.FaultSetup, "setup: "+err.Error(), "")
+		return &bad, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("run setup: %w", err)
+	}
+	if !out.Success() {
+		if err := machine.Room(append([]string{g.Place.Temp, t.Dir}, g.Writable...)...); err != nil {
+			return nil, fmt.Errorf("run setup: %w", err)
+		}
+		bad := wire.Failed(wire.FaultSetup, "setup: "+gate.HowEnded(args, out)+unlikeYours(out, leftOut), text.Tail(out.Text(), gate.MaxTail))
+		bad.Error.Output, err = t.keep(ctx, whole, true)
+		return &bad, err
+	}
+	if err := t.Reset(ctx); err != nil {
+		return nil, fmt.Errorf("clean the tree after setup: %w", err)
+	}
+	return nil, nil
+}
+
+// unlikeYours names what a setup that failed could not use or reach and the user's own command could.
+func unlikeYours(out *sandbox.Output, leftOut []string) string {
+	text := ""
+	if len(leftOut) > 0 {
+		text += "; it did not see settings of yours that hold a login: " + strings.Join(leftOut, ", ")
+	}
+	if len(out.Refused) > 0 {
+		text += fmt.Sprintf("; its proxy refused %q, which loopback: true in .divisi/divisi.yaml allows for this "+
+			"machine's own addresses",
+			out.Refused)
+	}
+	return text
+}
+
+// gate runs one gate when there is a free core for it, and appends its receipt.
+func (t *Executor) gate(ctx context.Context, g spec.Gate, tree string) (spec.Receipt, error) {
+	if r, ok := t.had(g.Name, tree); ok {
+		return r, nil
+	}
+	release, err := t.Limiter.Acquire(ctx)
+	if err != nil {
+		return spec.Receipt{}, err
+	}
+	defer release()
+	t.doing("gate " + g.Name)
+	ground, err := t.Fresh(sandbox.Gates)
+	if err != nil {
+		return spec.Receipt{}, err
+	}
+	whole := &transcript{}
+	where := gate.Where{
+		Dir: t.Dir, Tree: tree, Env: ground.Env, Place: ground.Place, Writable: ground.Writable, Readable: ground.Readable,
+		Network: t.Assignment.Role.Network, Loopback: t.Assignment.Role.Loopback, Sink: whole,
+	}
+	if b, ok := t.Assignment.Baseline[g.Name]; ok {
+		where.Baseline = &b
+	}
+	r, err := gate.Run(ctx, g, where)
+	if err == nil && r.Verdict != spec.VerdictPass { // a full disk is not what the patch has done
+		err = machine.Room(append([]string{ground.Place.Temp, t.Dir}, ground.Writable...)...)
+	}
+	if err != nil {
+		return r, err
+	}
+	if r.Output, err = t.keep(ctx, whole, r.Verdict != spec.VerdictPass); err != nil {
+		return r, fmt.Errorf("keep the output of gate %s: %w", g.Name, err)
+	}
+	if _, err := t.Journal.Append(ctx, wire.Draft(contextscope.KindReceipt, r)); err != nil {
+		return r, err
+	}
+	return r, nil
+}
+
+// keep stores a whole output as an object, and what failed as a file too; it returns the object's name, "" for no output.
+func (t *Executor) keep(ctx context.Context, whole *transcript, failed bool) (string, error) {
+	if len(whole.kept) == 0 {
+		return "", nil
+	}
+	name := "output-" + artifact.Digest(whole.kept)
+	if err := t.Objects.Put(ctx, name, whole.kept); err != nil {
+		return "", fmt.Errorf("store %s: %w", name, err)
+	}
+	if file := gate.OutputFile(t.Outputs, name); failed && file != "" {
+		if err := os.WriteFile(file, whole.kept, 0o600); err != nil {
+			return "", fmt.Errorf("write an output to a file: %w", err)
+		}
+	}
+	return name, nil
+}
+
+// had returns the receipt that an earlier delivery of this attempt left for a gate on the same tree.
+func (t *Executor) had(name, tree string) (spec.Receipt, bool) {
+	for _, e := range t.Journal.Events() {
+		var r spec.Receipt
+		if e.Kind == contextscope.KindReceipt && json.Unmarshal(e.Data, &r) == nil && r.Gate == name && r.Tree == tree {
+			return r, true
+		}
+	}
+	return spec.Receipt{}, false
+}
+
+func (t *Executor) doing(what string) {
+	if t.Doing != nil {
+		t.Doing(what)
+	}
+}
+
+// judged makes the result of the gates.
+func (t *Executor) judged(receipts []spec.Receipt) spec.Result {
+	var red []string
+	var first spec.Receipt
+	for _, r := range receipts {
+		if r.Verdict != spec.VerdictFail {
+			continue
+		}
+		if red = append(red, r.Gate); len(red) == 1 {
+			first = r
+		}
+	}
+	notes := t.notes(receipts)
+	if len(red) > 0 {
+		r := wire.Failed(wire.FaultGate,
+			fmt.Sprintf("%d of %d gates did not pass: %s: %s", len(red), len(receipts), strings.Join(red, ", "), t.reason(first)),
+			gate.Explain(receipts, t.Assignment.Baseline))
+		r.Error.Output = first.Output
+		r.Error.Signatures = signatures(receipts, t.Assignment.Baseline)
+		r.Receipts, r.Handoff = receipts, spec.Handoff{Summary: r.Error.Message, Deviations: notes}
+		return r
+	}
+	return spec.Result{Status: spec.StatusDone, Receipts: receipts, Handoff: spec.Handoff{
+		Summary: fmt.Sprintf("%d gates passed", len(receipts)), Deviations: notes,
+	}}
+}
+
+// reason is the first error of a gate that the base commit does not have.
+func (t *Executor) reason(r spec.Receipt) string {
+	if b, ok := t.Assignment.Baseline[r.Gate]; ok {
+		return gate.Reason(r, &b)
+	}
+	return gate.Reason(r, nil)
+}
+
+// notes are what a person should know of gates that did not block.
+func (t *Executor) notes(receipts []spec.Receipt) []string {
+	notes := t.restored
+	for _, r := range receipts {
+		if b, ok := t.Assignment.Baseline[r.Gate]; ok && r.Tests < b.Tests && !r.Build {
+			notes = append(notes, fmt.Sprintf("gate %s ran %d tests; on the base commit it ran %d", r.Gate, r.Tests, b.Tests))
+		}
+	}
+	return notes
+}
+
+// signatures are the failures that are new against the baseline, each with its gate's name.
+func signatures(receipts []spec.Receipt, baseline map[string]spec.Receipt) []string {
+	var out []string
+	for _, r := range receipts {
+		if r.Verdict != spec.VerdictFail {
+			continue
+		}
+		var before *spec.Receipt
+		if b, ok := baseline[r.Gate]; ok {
+			before = &b
+		}
+		for _, s := range gate.NewSignatures(r, before) {
+			out = append(out, r.Gate+": "+s)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// maxTranscript bounds what is kept of a gate's whole output, in bytes.
+const maxTranscript = 8 << 20
+
+// transcript keeps the beginning of a stream.
+type transcript struct{ kept []byte }
+
+// Write never fails: what is too much is dropped.
+func (t *transcript) Write(p []byte) (int, error) {
+	t.kept = append(t.kept, p[:min(len(p), maxTranscript-len(t.kept))]...)
+	return len(p), nil
+}

@@ -1,0 +1,327 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	"divisi/bus"
+	"divisi/internal/git"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/subagents/agent"
+	"divisi/subagents/command"
+	"divisi/subagents/journal"
+	"divisi/subagents/limit"
+	"divisi/subagents/tester"
+	"divisi/subagents/wire"
+	"divisi/subagents/workspace"
+
+	"github.com/rs/zerolog"
+)
+
+// attempt is one delivery being carried out: what the executors are built from. It belongs to its goroutine.
+type attempt struct {
+	worker     *Worker
+	assignment *wire.Assignment
+	journal    *journal.Journal
+	requests   *requests
+	place      *seat
+	inbox      *agent.Inbox
+	progress   *progress
+	// worked is what earlier deliveries took of the attempt's time.
+	worked time.Duration
+	log    zerolog.Logger
+
+	slot *workspace.Slot
+	// commit is what the slot was reset to.
+	commit string
+	// private is the directory with the attempt's home and temporary directory.
+	private string
+	cache   sandbox.Cache
+	env     []string
+	// readable is what commands may read beside their place and the system.
+	readable []string
+}
+
+// carryOut prepares the place and lets the role's executor work in it.
+func (at *attempt) carryOut(ctx context.Context) (spec.Result, error) {
+	release, err := at.prepare(ctx)
+	defer release()
+	var r spec.Result
+	if err == nil {
+		r, err = at.execute(ctx)
+	}
+	var refused *refusal
+	if errors.As(err, &refused) {
+		return wire.Failed(refusedClass(refused), refused.Error(), ""), nil
+	}
+	if err == nil {
+		return r, nil
+	}
+	if end := limit.EndingOf(context.Cause(ctx), at.bounds()); end != nil && !errors.Is(err, bus.ErrFenced) {
+		return spec.Result{Status: end.Status, Error: &end.Fault}, nil
+	}
+	return spec.Result{}, fmt.Errorf("carry out %s: %w", at.assignment.Agent(), err)
+}
+
+// Executor carries one attempt out, in the place that the worker has prepared. Run is called once. An error without a result is a
+// cause of ctx, agent.ErrStopped, bus.ErrFenced or a fault of the machinery: another delivery goes on.
+type Executor interface {
+	Run(ctx context.Context) (spec.Result, error)
+}
+
+func (at *attempt) execute(ctx context.Context) (spec.Result, error) {
+	executor, done, err := at.executor(ctx)
+	if err != nil {
+		return spec.Result{}, err
+	}
+	defer done()
+	return executor.Run(ctx)
+}
+
+// executor is what carries the role out. done closes what it holds, after its Run.
+func (at *attempt) executor(ctx context.Context) (e Executor, done func(), err error) {
+	role := &at.assignment.Role
+	switch {
+	case tests(at.assignment):
+		return at.tester(), func() {}, nil
+	case role.Executor == spec.ExecutorCommand:
+		return at.command(), func() {}, nil
+	case role.Executor == spec.ExecutorModel:
+		return at.agent(ctx)
+	}
+	return nil, nil, &refusal{fmt.Errorf("role %s has the unknown executor %q", role.Name, role.Executor)}
+}
+
+// tests says whether an assignment is to be proven and not to be done.
+func tests(a *wire.Assignment) bool {
+	return a.Patch != nil || a.Role.Executor == "" || a.Role.Name == spec.RoleTester
+}
+
+// refusal is an assignment that cannot be carried out anywhere.
+type refusal struct{ error }
+
+func (r *refusal) Unwrap() error { return r.error }
+
+// prepare gets a slot with the right content, private directories and an environment. release is never nil.
+func (at *attempt) prepare(ctx context.Context) (release func(), err error) {
+	var undo []func()
+	release = func() {
+		for _, f := range slices.Backward(undo) {
+			f()
+		}
+	}
+	if at.private, err = os.MkdirTemp(at.worker.cfg.Temp, "attempt-"); err != nil {
+		return release, fmt.Errorf("make a private directory: %w", err)
+	}
+	undo = append(undo, func() {
+		if errors.Is(context.Cause(ctx), errShutdown) {
+			return // it goes with the directory that it is in, which can take longer than the end of a run may
+		}
+		if err := workspace.Remove(at.private); err != nil {
+			at.log.Warn().Err(err).Msg("a private directory stays behind")
+		}
+	})
+	if at.needsSlot() {
+		if at.slot, err = at.worker.cfg.Pool.Acquire(ctx); err != nil {
+			return release, err
+		}
+		undo = append(undo, func() { at.worker.cfg.Pool.Release(at.slot) })
+		if err := at.reset(ctx); err != nil {
+			return release, err
+		}
+	}
+	if tests(at.assignment) {
+		return release, nil // each of its commands is prepared for itself
+	}
+	return release, at.environment(at.audience())
+}
+
+// audience is whose cache the agent's commands use: one of its own where they have the network or secrets.
+func (at *attempt) audience() sandbox.Audience {
+	if r := &at.assignment.Role; r.Network || len(r.Secrets) > 0 {
+		return sandbox.Apart(r.Name, r.Network, len(r.Secrets) > 0)
+	}
+	return sandbox.Agents
+}
+
+func (at *attempt) home() string { return filepath.Join(at.private, "home") }
+func (at *attempt) temp() string { return filepath.Join(at.private, "tmp") }
+
+func (at *attempt) needsSlot() bool {
+	a := at.assignment
+	if tests(a) || a.Role.Executor == spec.ExecutorCommand {
+		return true
+	}
+	for _, m := range a.Project.Servers(&a.Role) {
+		if len(m.Command) > 0 { // a server works in the tree
+			return true
+		}
+	}
+	return slices.ContainsFunc(a.Role.Tools, spec.TreeTool)
+}
+
+// reset puts the attempt's commit into the slot: what is to be proven, what an earlier delivery had done or the attempt before
+// has handed over, or the head.
+func (at *attempt) reset(ctx context.Context) error {
+	w, a := at.worker, at.assignment
+	commit := a.Head
+	saved, err := agent.SavedTree(at.journal.Events())
+	if err != nil {
+		return err
+	}
+	for _, p := range []*spec.Patch{a.Patch, a.Start, saved} {
+		if p == nil {
+			continue
+		}
+		err := fetch(ctx, w.cfg.Mirror, w.cfg.Bus, p)
+		if errors.Is(err, git.ErrPack) || errors.Is(err, bus.ErrNotFound) {
+			return &refusal{err}
+		}
+		if err != nil {
+			return err
+		}
+		commit = p.Commit
+	}
+	has, err := w.cfg.Mirror.Has(ctx, commit)
+	if err != nil {
+		return fmt.Errorf("look for %s: %w", commit, err)
+	}
+	if !has {
+		return &refusal{fmt.Errorf("commit %q is not in this worker's mirror", commit)}
+	}
+	at.commit = commit
+	return at.slot.Reset(ctx, commit)
+}
+
+// environment makes what commands see, in the cache of those who run them: what agents can write, gates never read. Home and
+// temporary directory are new: what an earlier command left there configures no later one.
+func (at *attempt) environment(audience sandbox.Audience) error {
+	w, a := at.worker, at.assignment
+	scratch := filepath.Join(at.private, "views")
+	for _, dir := range []string{at.home(), at.temp(), scratch} {
+		err := workspace.Remove(dir)
+		if err == nil {
+			err = os.Mkdir(dir, 0o700)
+		}
+		if err != nil {
+			return fmt.Errorf("make a private directory: %w", err)
+		}
+	}
+	at.cache = sandbox.Cache{}
+	cache, err := w.cfg.Caches.For(audience, at.ground(), scratch)
+	if err != nil {
+		return err
+	}
+	vars := maps.Clone(cache.Env)
+	vars[sandbox.RunVar], vars["DIVISI_TASK"] = a.Run, a.Task.ID
+	at.cache, at.readable = cache, cache.Readable
+	if w.cfg.ToolsDir != "" {
+		at.readable = append(at.readable, w.cfg.ToolsDir)
+	}
+	seen := at.ground().Seen()
+	at.env, err = sandbox.Env(sandbox.Settings{
+		Base: w.cfg.Environ, Tools: w.cfg.ToolsDir, Path: cache.Path, Home: seen.Home, Temp: seen.Temp,
+		Extra: a.Project.Env, Vars: vars,
+	})
+	if err != nil {
+		return &refusal{err}
+	}
+	if at.slot != nil && audience != sandbox.Gates && audience != sandbox.Setup {
+		at.env = append(at.env, at.slot.GitEnv()...)
+		at.readable = append(at.readable, at.slot.GitDir(), at.slot.Borrowed())
+	}
+	return nil
+}
+
+// ground is what the attempt's commands have to themselves; an attempt without a slot works in its private directory.
+func (at *attempt) ground() sandbox.Place {
+	p := sandbox.Place{Tree: at.private, Home: at.home(), Temp: at.temp(), Downloads: at.cache.Downloads}
+	if at.slot != nil {
+		p.Tree = at.slot.Dir()
+	}
+	return p
+}
+
+// confined is what all commands of the attempt's agent have in common.
+func (at *attempt) confined() sandbox.Command {
+	return sandbox.Command{
+		Dir: at.ground().Tree, Env: slices.Concat(at.env, command.TaskEnv(at.assignment, at.assignment.Task.Files)), Place: at.ground(),
+		Writable: at.cache.Writable, Readable: at.readable, Network: at.assignment.Role.Network,
+		Loopback: at.assignment.Role.Loopback,
+	}
+}
+
+func (at *attempt) bounds() limit.Bounds {
+	a := at.assignment
+	return limit.Of(&a.Task, &a.Role, &a.Project, at.worked)
+}
+
+func (at *attempt) writeSet() spec.WriteSet {
+	return at.assignment.Task.WriteSet(at.assignment.Project.Protected)
+}
+
+// tree is the attempt's work tree where it becomes a patch; nil for others.
+func (at *attempt) tree() agent.Tree {
+	if at.slot == nil || tests(at.assignment) || !writes(&at.assignment.Role) {
+		return nil
+	}
+	// The journal's first event was appended when the first delivery began.
+	return newSlotTree(at.slot, at.worker.cfg.Bus, at.assignment, at.journal.Events()[0].Time)
+}
+
+// writes says whether a role's work tree becomes a patch. What a command leaves behind whose role says that it writes nothing is
+// litter.
+func writes(r *spec.Role) bool {
+	return r.Writes || slices.ContainsFunc(r.Tools, spec.WritingTool)
+}
+
+func (at *attempt) command() *command.Executor {
+	return &command.Executor{
+		Assignment: at.assignment, Dir: at.slot.Dir(), Env: at.env, Place: at.ground(), Writable: at.cache.Writable,
+		Readable: at.readable, Tree: at.tree(),
+		Secrets: command.SecretsOf(&at.assignment.Role, at.worker.cfg.Environ), WriteSet: at.writeSet(), Bounds: at.bounds(),
+		Remaining: at.remaining(), Doing: at.progress.doing,
+	}
+}
+
+// remaining applies the rule of the task's shard to its files once more; nil for a task without one, or whose tree is not wanted.
+func (at *attempt) remaining() func(context.Context) ([]string, error) {
+	task := &at.assignment.Task
+	if task.Rule == nil || at.tree() == nil {
+		return nil
+	}
+	return func(ctx context.Context) ([]string, error) {
+		re, err := regexp.Compile(task.Rule.Match)
+		if err != nil {
+			return nil, &refusal{fmt.Errorf("the match of %s: %w", task.ShardOf, err)}
+		}
+		return at.slot.Match(ctx, re, task.Files[:min(task.Rule.Files, len(task.Files))])
+	}
+}
+
+// fresh prepares a gate or the setup.
+func (at *attempt) fresh(who sandbox.Audience) (tester.Ground, error) {
+	err := at.environment(who)
+	return tester.Ground{Env: at.env, Place: at.ground(), Writable: at.cache.Writable, Readable: at.readable}, err
+}
+
+func (at *attempt) tester() *tester.Executor {
+	return &tester.Executor{
+		Environ:    at.worker.cfg.Environ,
+		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.slot.Tree,
+		Reset:   func(ctx context.Context) error { return at.slot.Reset(ctx, at.commit) },
+		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
+		Fresh:   at.fresh, ToolsDir: at.worker.cfg.ToolsDir, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
+		Bounds: at.bounds(),
+		Doing:  at.progress.doing,
+		Judge:  at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,
+	}
+}

@@ -1,0 +1,270 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/machine"
+	"divisi/internal/model"
+	"divisi/internal/spec"
+	"divisi/subagents/agent"
+	"divisi/subagents/journal"
+	"divisi/subagents/wire"
+
+	"github.com/rs/zerolog"
+)
+
+// settleTime bounds what is still said to the bus about a delivery when the worker stops.
+const settleTime = 2 * time.Second
+
+// errHalted says that the machine lacks something: the conductor gives the attempt out again when that is over.
+var errHalted = errors.New("the machine cannot carry it out now")
+
+// errBadMessage says that a message is no assignment that anybody could carry out.
+var errBadMessage = errors.New("not an assignment")
+
+// deliver keeps a delivery alive, has it carried out and tells the bus what became of it. admitted is closed as soon as there
+// is room, or never will be.
+func (w *Worker) deliver(ctx context.Context, d *bus.Delivery, admitted chan<- struct{}) {
+	log := w.cfg.Log.With().Str("task", d.ID).Int("delivery", d.Number).Logger()
+	stopBeating := w.heartbeat(ctx, d, log)
+	place := &seat{room: w.room}
+	ok := place.take(ctx)
+	close(admitted)
+	err := context.Cause(ctx)
+	if ok {
+		err = w.carryOut(ctx, d, place, log)
+		place.leave()
+	}
+	stopBeating()
+	if err := w.settle(ctx, d, err, log); err != nil {
+		log.Warn().Err(err).Msg("the bus was not told what became of a task; it will be given out again")
+	}
+}
+
+// settle tells the bus what became of a delivery. An attempt without a result leaves the queue: the conductor compares queue and
+// log, and puts it there again.
+func (w *Worker) settle(ctx context.Context, d *bus.Delivery, err error, log zerolog.Logger) error {
+	stopping := ctx.Err() != nil
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	switch {
+	case err == nil:
+		return d.Ack(ctx)
+	case errors.Is(err, bus.ErrFenced):
+		log.Info().Msg("another delivery has taken over")
+		return nil
+	case errors.Is(err, errBadMessage):
+		log.Error().Err(err).Msg("a message was thrown away")
+		return d.Term(ctx, err.Error())
+	case errors.Is(err, agent.ErrStopped), errors.Is(err, errHalted):
+		return d.Term(ctx, err.Error())
+	case stopping:
+		return d.Nak(ctx)
+	}
+	log.Error().Err(err).Msg("an attempt broke off")
+	w.mu.Lock()
+	w.broken[d.Subject]++
+	w.mu.Unlock()
+	return d.Term(ctx, err.Error())
+}
+
+// heartbeat shows the bus and the conductor signs of life until the returned function is called, which waits for the goroutine.
+func (w *Worker) heartbeat(ctx context.Context, d *bus.Delivery, log zerolog.Logger) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(w.cfg.AckWait / 3)
+		defer tick.Stop()
+		held := bus.HeldSubject(strings.Split(d.Subject, ".")[2])
+		for {
+			back := w.cfg.Bus.Back()
+			err := errors.Join(d.InProgress(ctx), w.cfg.Bus.Publish(ctx, held, []byte(d.Subject)))
+			if err != nil && ctx.Err() == nil {
+				log.Warn().Err(err).Msg("no sign of life could be given")
+			}
+			select {
+			case <-tick.C:
+			case <-back:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
+
+// assignment reads a delivery's assignment. The message names the object that was sealed when the attempt was dispatched.
+func (w *Worker) assignment(ctx context.Context, d *bus.Delivery) (*wire.Assignment, error) {
+	a, err := decodeAssignment(d.Data)
+	if err != nil || a.Object == "" {
+		return a, err
+	}
+	sealed, err := wire.Unseal(ctx, w.cfg.Bus, a.Object)
+	if err == nil && (sealed.Run != a.Run || sealed.Agent() != a.Agent()) {
+		err = wire.ErrSeal
+	}
+	if errors.Is(err, bus.ErrNotFound) || errors.Is(err, wire.ErrSeal) {
+		err = fmt.Errorf("%w: %w", errBadMessage, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get the assignment of %s: %w", a.Agent(), err)
+	}
+	return sealed, nil
+}
+
+func decodeAssignment(data []byte) (*wire.Assignment, error) {
+	var a wire.Assignment
+	if err := json.Unmarshal(data, &a); err != nil {
+		return nil, fmt.Errorf("%w: %w", errBadMessage, err)
+	}
+	if a.Run == "" || a.Task.ID == "" || a.Attempt < 1 || a.Object == "" && a.Role.Name == "" {
+		return nil, fmt.Errorf("%w: run, task, attempt or role is missing", errBadMessage)
+	}
+	return &a, nil
+}
+
+// carryOut brings one delivery to its result in the log. A nil error means that the result is there, whoever wrote it.
+func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *seat, log zerolog.Logger) error {
+	a, bad := w.assignment(ctx, d)
+	if errors.Is(bad, errBadMessage) {
+		a = addressed(d.Subject)
+	}
+	if a == nil || a.Attempt < 1 {
+		return bad
+	}
+	stamp := journal.Stamp{Clock: w.cfg.Clock, IDs: w.cfg.IDs}
+	j, err := journal.Open(ctx, w.cfg.Bus, w.cfg.Bus, a, stamp)
+	if err != nil {
+		return err
+	}
+	had, err := j.Result()
+	if err != nil || had != nil {
+		return err
+	}
+	newest, worked, err := j.Deliveries()
+	if err != nil {
+		return err
+	}
+	asked, err := openRequests(ctx, w.cfg.Bus, j, a)
+	if err != nil {
+		return err
+	}
+	a.Delivery = max(d.Number, newest+1)
+	began := w.cfg.Clock()
+	started := wire.Started{Delivery: a.Delivery, Worker: w.cfg.Name, Time: began}
+	if _, err := j.Append(ctx, wire.Draft(contextscope.KindStarted, started)); err != nil {
+		return err
+	}
+	log = log.With().Str("agent", a.Agent()).Logger()
+	w.mu.Lock()
+	n := d.Number + w.broken[d.Subject]
+	w.mu.Unlock()
+	result := poison(n)
+	switch {
+	case bad != nil:
+		result = wire.Failed(wire.FaultAssignment, bad.Error(), "")
+	case n <= maxDeliveries:
+		at := &attempt{worker: w, assignment: a, journal: j, requests: asked, place: place, worked: worked, log: log}
+		if result, err = w.run(ctx, at); err != nil {
+			if result, err = w.brokenOff(ctx, j, err); err != nil {
+				return err
+			}
+		}
+	}
+	return w.conclude(ctx, a, j, result, w.cfg.Clock().Sub(began))
+}
+
+// addressed is what the subject of a message that is no assignment says of its attempt; nil where it says nothing.
+func addressed(subject string) *wire.Assignment {
+	t := strings.Split(subject, ".") // task.<role>.<run>.<task>--<attempt>
+	dash := strings.LastIndex(t[len(t)-1], "--")
+	if len(t) != 4 || dash < 1 {
+		return nil
+	}
+	n, _ := strconv.Atoi(t[3][dash+2:]) // 0 makes no attempt either
+	return &wire.Assignment{Run: t[2], Task: spec.Task{ID: t[3][:dash]}, Attempt: n, Role: spec.Role{Name: t[1]}}
+}
+
+// brokenOff turns what broke an attempt off into its result. What the machine lacks ends no attempt: the log is told, and
+// the error is errHalted. A worker that stops, and a bus that fails, leave the attempt to its next delivery.
+func (w *Worker) brokenOff(ctx context.Context, j *journal.Journal, err error) (spec.Result, error) {
+	next := []error{bus.ErrFenced, bus.ErrUnavailable, bus.ErrFull, bus.ErrClosed, bus.ErrNoHolder, agent.ErrStopped}
+	if ctx.Err() != nil || slices.ContainsFunc(next, func(e error) bool { return errors.Is(err, e) }) {
+		return spec.Result{}, err
+	}
+	f := machine.Of(err, w.cfg.Temp)
+	if f == nil {
+		return wire.Failed(wire.FaultInternal, strings.ToValidUTF8(err.Error(), "?"), ""), nil
+	}
+	note := wire.Draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonMachine, Class: f.What, Detail: f.Path})
+	if _, told := j.Append(ctx, note); told != nil {
+		return spec.Result{}, errors.Join(err, told)
+	}
+	return spec.Result{}, errors.Join(errHalted, err)
+}
+
+// conclude appends the result. One that is too large for the log is replaced by a fault that says so.
+func (w *Worker) conclude(ctx context.Context, a *wire.Assignment, j *journal.Journal, r spec.Result, took time.Duration) error {
+	usage, err := j.Usage()
+	if err != nil {
+		return err
+	}
+	// A clock that was set back is not the attempt's fault.
+	r.Task, r.Attempt, r.Delivery, r.Usage, r.Took = a.Task.ID, a.Attempt, a.Delivery, usage, max(0, took)
+	if problems := r.Validate(); len(problems) > 0 {
+		r = broken(r, fmt.Sprintf("the result is not well formed: %s", problems[0].String()))
+	}
+	_, err = j.Append(ctx, wire.Draft(contextscope.KindResult, r))
+	if errors.Is(err, bus.ErrTooLarge) {
+		_, err = j.Append(ctx, wire.Draft(contextscope.KindResult, broken(r, "the result is too large for the log")))
+	}
+	return err
+}
+
+// broken is what is left of a result that cannot be stored.
+func broken(r spec.Result, why string) spec.Result {
+	f := wire.Failed(wire.FaultInternal, why, "")
+	f.Task, f.Attempt, f.Delivery, f.Usage, f.Took = r.Task, r.Attempt, r.Delivery, r.Usage, r.Took
+	return f
+}
+
+func poison(deliveries int) spec.Result {
+	why := fmt.Sprintf("given out %d times, and its worker was lost each time", deliveries-1)
+	return wire.Failed(wire.FaultInternal, why, "")
+}
+
+// run carries an attempt out under its control messages. A panic in it is a failed attempt, with its stack in the log.
+func (w *Worker) run(ctx context.Context, at *attempt) (r spec.Result, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	inbox := agent.NewInbox(cancel)
+	leave, err := w.desk.open(ctx, at.assignment, inbox)
+	if err != nil {
+		return r, err
+	}
+	defer leave()
+	defer func() {
+		if p := recover(); p != nil {
+			at.log.Error().Bytes("stack", debug.Stack()).Msgf("an attempt panicked: %v", p)
+			r, err = wire.Failed(wire.FaultInternal, strings.ToValidUTF8(fmt.Sprintf("panic: %v", p), "?"), ""), nil
+		}
+	}()
+	at.inbox = inbox
+	at.progress = &progress{clock: w.cfg.Clock, last: w.cfg.Clock(), append: func(e contextscope.Event) {
+		if _, err := at.journal.Append(ctx, e); err != nil {
+			cancel(err)
+		}
+	}}
+	return at.carryOut(model.WithObserver(ctx, at.progress.waits))
+}

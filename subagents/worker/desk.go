@@ -1,0 +1,124 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"sync"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/subagents/agent"
+	"divisi/subagents/wire"
+
+	"github.com/rs/zerolog"
+)
+
+// Listener is the part of the bus that brings messages to agents.
+type Listener interface {
+	// Subscribe calls handle for each message to subject until stop is called; stop waits for a running handle.
+	Subscribe(ctx context.Context, subject string, handle func(m bus.Message, reply func([]byte) error)) (stop func(), err error)
+	// Read yields the messages of subject from position from on, oldest first. An error is yielded once, last.
+	Read(ctx context.Context, subject string, from uint64) iter.Seq2[bus.Message, error]
+}
+
+// desk hands a run's control messages to the inboxes of the attempts that they concern. It listens to a run while an attempt
+// of it is at work here.
+type desk struct {
+	listener Listener
+	log      zerolog.Logger
+
+	mu   sync.Mutex
+	runs map[string]*lobby
+}
+
+// lobby is the attempts of one run at work here. ready is closed when err and stop are set.
+type lobby struct {
+	inboxes map[*agent.Inbox]address
+	ready   chan struct{}
+	stop    func()
+	err     error
+}
+
+type address struct {
+	task    string
+	attempt int
+}
+
+func newDesk(l Listener, log zerolog.Logger) *desk {
+	return &desk{listener: l, log: log, runs: map[string]*lobby{}}
+}
+
+// open has an attempt's messages put into its inbox until leave is called.
+func (d *desk) open(ctx context.Context, a *wire.Assignment, in *agent.Inbox) (leave func(), err error) {
+	d.mu.Lock()
+	l, ok := d.runs[a.Run]
+	if !ok {
+		l = &lobby{inboxes: map[*agent.Inbox]address{}, ready: make(chan struct{})}
+		d.runs[a.Run] = l
+	}
+	l.inboxes[in] = address{a.Task.ID, a.Attempt}
+	d.mu.Unlock()
+	if !ok {
+		l.stop, l.err = d.listener.Subscribe(ctx, bus.ControlSubject(a.Run), func(m bus.Message, _ func([]byte) error) {
+			d.hand(l, m.Data)
+		})
+		close(l.ready)
+	}
+	<-l.ready
+	if l.err != nil {
+		d.leave(a.Run, l, in)
+		return nil, fmt.Errorf("listen for messages to %s: %w", a.Agent(), l.err)
+	}
+	if err := d.remember(ctx, a, in); err != nil {
+		d.leave(a.Run, l, in)
+		return nil, err
+	}
+	return func() { d.leave(a.Run, l, in) }, nil
+}
+
+// remember puts the messages that the task was sent so far into an inbox. It comes after the subscription, so that none falls
+// between them; one that is in both counts once.
+func (d *desk) remember(ctx context.Context, a *wire.Assignment, in *agent.Inbox) error {
+	for m, err := range d.listener.Read(ctx, bus.ConductorSubject(a.Run, string(contextscope.KindUser)), a.From+1) {
+		if err != nil {
+			return fmt.Errorf("read the messages to %s: %w", a.Agent(), err)
+		}
+		for _, e := range wire.DecodeEvents(m) {
+			if e.Kind == contextscope.KindUser && e.Task == a.Task.ID {
+				in.Put(wire.MessageOf(&e))
+			}
+		}
+	}
+	return nil
+}
+
+func (d *desk) leave(run string, l *lobby, in *agent.Inbox) {
+	d.mu.Lock()
+	delete(l.inboxes, in)
+	last := len(l.inboxes) == 0
+	if last && d.runs[run] == l {
+		delete(d.runs, run)
+	}
+	d.mu.Unlock()
+	if last && l.stop != nil {
+		l.stop()
+	}
+}
+
+// hand puts a message into the inboxes that it concerns. What is not a control message is somebody else's.
+func (d *desk) hand(l *lobby, data []byte) {
+	var c wire.Control
+	if err := json.Unmarshal(data, &c); err != nil {
+		d.log.Warn().Err(err).Msg("a control message could not be read")
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for in, at := range l.inboxes {
+		if c.Concerns(at.task, at.attempt) {
+			in.Put(c)
+		}
+	}
+}

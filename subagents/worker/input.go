@@ -1,0 +1,117 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/contextscope/compile"
+	"divisi/contextscope/guide"
+	"divisi/internal/git"
+	"divisi/internal/spec"
+	"divisi/subagents/agent"
+	"divisi/subagents/journal"
+	"divisi/subagents/wire"
+)
+
+// TreeReader reads the repository.
+type TreeReader interface {
+	// ReadFile returns the content of one file of a commit; what is not a file there is git.ErrNotFound, and what has more than
+	// limit bytes an error.
+	ReadFile(ctx context.Context, commit, path string, limit int64) ([]byte, error)
+	// Diff returns at most limit bytes of what changed from one commit to another; cut says that there was more.
+	Diff(ctx context.Context, from, to string, limit int) (text string, cut bool, err error)
+}
+
+// inputOf gathers what every request of the agent shares. An agent that is given a patch is its judge.
+func inputOf(
+	ctx context.Context, b *bus.Bus, slices *sliceShelf, tree TreeReader, a *wire.Assignment,
+) (compile.Input, error) {
+	in := compile.Input{
+		Agent: a.Agent(), Role: a.Role, Include: spec.IncludeFull, Narrative: a.Role.Narrative,
+		Window: agent.WindowOf(&a.Project, a.Role.Model), Brief: BriefOf(a), Guides: guidesOf(ctx, tree, a),
+	}
+	var err error
+	if a.Slice != "" {
+		if in.Slice, err = slices.get(ctx, b, a.Slice); err != nil {
+			return in, fmt.Errorf("what %s inherits: %w", a.Agent(), err)
+		}
+	}
+	if in.Values, err = valuesOf(a); err != nil {
+		return in, err
+	}
+	if in.Events, err = continued(ctx, b, a); err == nil && a.Patch != nil {
+		err = showPatch(ctx, tree, a, &in)
+	}
+	return in, err
+}
+
+// BriefOf is the task of an assignment as it is put to its agent.
+func BriefOf(a *wire.Assignment) compile.Brief {
+	b := compile.Brief{Task: a.Task, Goal: a.Goal, DecisionRecord: a.DecisionRecord}
+	for _, i := range a.Inputs {
+		b.Inputs = append(b.Inputs, compile.Handoff(i))
+	}
+	for _, p := range a.Prior {
+		b.Prior = append(b.Prior, compile.Prior(p))
+	}
+	return b
+}
+
+// maxGuide bounds, in bytes, the instruction files that are read at all; most of a larger one would be cut.
+const maxGuide = 1 << 20
+
+// guidesOf finds the instruction files of the repository for the task, in the commit that the attempt starts from: what a patch
+// makes of them never guides who judges it. What was left out stands behind them, for the agent and for whoever looks at it.
+func guidesOf(ctx context.Context, tree TreeReader, a *wire.Assignment) []contextscope.Guide {
+	head := a.Head
+	if a.Patch != nil {
+		head = a.Patch.Base
+	}
+	read := func(path string) ([]byte, error) {
+		data, err := tree.ReadFile(ctx, head, path, maxGuide)
+		if errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrBadName) {
+			return nil, fs.ErrNotExist
+		}
+		return data, err
+	}
+	guides, notes := guide.Find(read, []string{guide.Dir(a.Task.Files)})
+	if len(notes) > 0 {
+		guides = append(guides, contextscope.Guide{Path: "What was left out of them", Text: strings.Join(notes, "\n")})
+	}
+	return guides
+}
+
+// refusedClass is the fault's class of an assignment that cannot be carried out.
+func refusedClass(err error) string {
+	switch {
+	case errors.As(err, new(*compile.TooBigError)):
+		return wire.FaultTooBig
+	case errors.As(err, new(*missingValueError)):
+		return wire.FaultInput
+	}
+	return wire.FaultAssignment
+}
+
+// continued reads the sessions that this one goes on with. They are the same agent's: an agent that is woken again.
+func continued(ctx context.Context, b *bus.Bus, a *wire.Assignment) ([]contextscope.Event, error) {
+	var out []contextscope.Event
+	for _, n := range a.Continues {
+		events, _, err := journal.ReadSession(ctx, b, bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, n))
+		if err != nil {
+			return nil, fmt.Errorf("read the session that %s goes on with: %w", a.Agent(), err)
+		}
+		for _, e := range events {
+			if e.Author == e.Agent {
+				e.Author = a.Agent()
+			}
+			e.Agent = a.Agent()
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,138 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"divisi/contextscope/compile"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+// maxJudged bounds, in bytes, the diff that a judge is shown; the rest is in its tree.
+const maxJudged = 200 << 10
+
+// verdictSchema is the output of a tester's model.
+const verdictSchema = `{"type": "object", "required": ["verdict", "reasons"], "properties": {
+	"verdict": {"type": "string", "enum": ["pass", "fail"], "description": "pass when the patch is what was asked for."},
+	"reasons": {"type": "array", "items": {"type": "string"}, "description": "One fault each, with its place; empty on pass."}
+}}`
+
+// verdict is what a judge submits beside its handoff.
+type verdict struct {
+	Verdict string   `json:"verdict"`
+	Reasons []string `json:"reasons"`
+}
+
+// judge returns who judges beyond the gates; nil when nobody does, or when there is no patch to judge.
+func (at *attempt) judge() func(context.Context) (spec.Result, error) {
+	if at.assignment.Patch == nil {
+		return nil
+	}
+	switch at.assignment.Role.Executor {
+	case spec.ExecutorModel:
+		return at.judgeByModel
+	case spec.ExecutorCommand:
+		return at.judgeByCommand
+	default:
+		return nil
+	}
+}
+
+// judgeByCommand has the role's command say pass by exiting with 0.
+func (at *attempt) judgeByCommand(ctx context.Context) (spec.Result, error) {
+	if err := at.environment(at.audience()); err != nil {
+		return spec.Result{}, err
+	}
+	r, err := at.command().Run(ctx)
+	if err == nil && r.Error != nil && r.Error.Class == wire.FaultCommand {
+		r.Error.Class = wire.FaultVerdict
+	}
+	return r, err
+}
+
+// judgeByModel has the role's model compare the patch with what was asked for.
+func (at *attempt) judgeByModel(ctx context.Context) (spec.Result, error) {
+	if err := at.environment(at.audience()); err != nil {
+		return spec.Result{}, err
+	}
+	agent, done, err := at.agent(ctx)
+	if err != nil {
+		return spec.Result{}, err
+	}
+	defer done()
+	r, err := agent.Run(ctx)
+	if err != nil || r.Status != spec.StatusDone {
+		return r, err
+	}
+	return decided(r), nil
+}
+
+// showPatch puts the patch into a judge's brief, tells it to go through the constraints one by one, and wants a verdict where
+// the role wants nothing else.
+func showPatch(ctx context.Context, tree TreeReader, a *wire.Assignment, in *compile.Input) error {
+	if len(a.Role.Output) == 0 {
+		a.Role.Output = json.RawMessage(verdictSchema)
+	}
+	p, most := a.Patch, maxJudged
+	if in.Window > 0 { // half of what is left: the judge looks around too, and can read the rest in its tree
+		left := in.Window
+		for _, s := range compile.Fixed(*in) {
+			left -= s.Tokens
+		}
+		most = min(most, max(minJudged, left/2*4))
+	}
+	diff, cut, err := tree.Diff(ctx, p.Base, p.Commit, most)
+	if err != nil {
+		return fmt.Errorf("read the patch of %s: %w", a.Agent(), err)
+	}
+	if cut {
+		diff += "\n[… more; the whole is in your tree]\n"
+	}
+	in.Brief.Inputs = append(in.Brief.Inputs, compile.Handoff{
+		Task: a.Task.ID, Role: "the patch to judge", Handoff: spec.Handoff{Summary: diff},
+	})
+	if len(a.Task.Constraints) > 0 {
+		in.Brief.Notes = append(in.Brief.Notes, checklist)
+	}
+	return nil
+}
+
+// checklist tells a judge what the constraints are to it.
+const checklist = "The constraints are your checklist. Judge the patch by each of them and answer in the argument constraints, " +
+	"by number: kept is whether the patch keeps it, note is your reason, with its place. What the author says of them is a " +
+	"claim. One that is not kept is a fail."
+
+// minJudged is how much of a diff, in bytes, even the smallest window shows.
+const minJudged = 4 << 10
+
+// decided turns a judge's submission into the attempt's result. A constraint that is not kept is a fail, whatever the verdict.
+func decided(r spec.Result) spec.Result {
+	r.Patch, r.Plan, r.Final = nil, nil, false
+	var v verdict
+	if err := json.Unmarshal(r.Handoff.Output, &v); err != nil {
+		return wire.Failed(wire.FaultNoResult, "the judge's verdict could not be read: "+err.Error(), "")
+	}
+	broken := r.Handoff.Broken()
+	switch {
+	case v.Verdict == "pass" && len(broken) == 0:
+		return r
+	case v.Verdict == "pass" || v.Verdict == "fail":
+		var reasons []string
+		for _, c := range broken {
+			reasons = append(reasons, fmt.Sprintf("Not kept: %s (%s)", c.Text, c.Note))
+		}
+		reasons = slices.Concat(reasons, v.Reasons, r.Handoff.Findings)
+		r.Status = spec.StatusFailed
+		r.Error = &spec.Fault{
+			Class: wire.FaultVerdict, Message: "the gates passed, but the patch is not what was asked for: " + r.Handoff.Summary,
+			Detail: strings.Join(reasons, "\n"),
+		}
+		return r
+	default:
+		return wire.Failed(wire.FaultNoResult, fmt.Sprintf("the judge said neither pass nor fail but %q", v.Verdict), "")
+	}
+}

@@ -1,0 +1,65 @@
+package worker
+
+import (
+	"sync"
+	"time"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+// progressEvery is the shortest time between two progress events of one attempt.
+const progressEvery = 2 * time.Second
+
+// progress turns what an agent says it is doing into events, seldom enough for the log. It is safe for concurrent use.
+type progress struct {
+	clock  func() time.Time
+	append func(contextscope.Event)
+
+	mu   sync.Mutex
+	last time.Time
+	said string
+}
+
+// doing appends a progress event when the words are new and the one before is long enough ago.
+func (p *progress) doing(what string) {
+	if !p.due(what) {
+		return
+	}
+	p.append(wire.Draft(contextscope.KindProgress, wire.Progress{Doing: what}))
+}
+
+// report appends what an agent tells the people who watch, however soon it comes after the words before.
+func (p *progress) report(line string) {
+	p.mu.Lock()
+	again := line == p.said
+	p.said, p.last = line, p.clock()
+	p.mu.Unlock()
+	if !again {
+		p.append(wire.Draft(contextscope.KindProgress, wire.Progress{Doing: line}))
+	}
+}
+
+// waits appends for what a call of a model waits: one event a wait.
+func (p *progress) waits(w spec.Wait) {
+	p.mu.Lock()
+	p.said, p.last = w.String(), p.clock()
+	p.mu.Unlock()
+	p.append(wire.Draft(contextscope.KindProgress, wire.Progress{Doing: w.String(), Wait: &w}))
+}
+
+func (p *progress) due(what string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.clock()
+	if what == p.said || now.Sub(p.last) < progressEvery {
+		return false
+	}
+	if p.said != "" {
+		// The first words only say that it has begun: what follows at once is worth more than a pause.
+		p.last = now
+	}
+	p.said = what
+	return true
+}

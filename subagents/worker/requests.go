@@ -1,0 +1,172 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/subagents/journal"
+	"divisi/subagents/tool"
+	"divisi/subagents/wire"
+)
+
+// Answers is the part of the bus that has the conductor's answers.
+type Answers interface {
+	// Read yields the messages of subject from position from on, oldest first, and ends; Tail goes on with what comes, until ctx
+	// ends. An error is yielded once, last.
+	Read(ctx context.Context, subject string, from uint64) iter.Seq2[bus.Message, error]
+	Tail(ctx context.Context, subject string, from uint64) iter.Seq2[bus.Message, error]
+}
+
+// requests puts what an agent asks of others into its session, and waits for the answers in the log of the conductor. Nothing
+// else carries them, so that an agent that was lost goes on waiting where it was. It is safe for concurrent use.
+type requests struct {
+	journal *journal.Journal
+	answers Answers
+	subject string
+	agent   string
+
+	mu        sync.Mutex
+	answered  map[string]bool
+	delegated spec.Usage
+	granted   []string
+}
+
+// openRequests finds what became of the requests of earlier deliveries.
+func openRequests(ctx context.Context, answers Answers, j *journal.Journal, a *wire.Assignment) (*requests, error) {
+	r := &requests{
+		journal: j, answers: answers, subject: bus.ConductorSubject(a.Run, string(contextscope.KindAnswer)), agent: a.Agent(),
+		answered: map[string]bool{},
+	}
+	mine := map[string]bool{}
+	var first uint64
+	for _, e := range j.Events() {
+		if q, ok := requestOf(&e); ok {
+			mine[q.ID] = true
+			if first == 0 {
+				first = e.Pos
+			}
+		}
+	}
+	if first == 0 {
+		return r, nil
+	}
+	for m, err := range answers.Read(ctx, r.subject, first) {
+		if err != nil {
+			return nil, fmt.Errorf("read the answers to %s: %w", r.agent, err)
+		}
+		for _, answer := range answersIn(m) {
+			if mine[answer.Request] {
+				r.note(answer)
+			}
+		}
+	}
+	return r, nil
+}
+
+// requestOf reads a request event; ok is false for any other.
+func requestOf(e *contextscope.Event) (q wire.Request, ok bool) {
+	return q, e.Kind == contextscope.KindRequest && json.Unmarshal(e.Data, &q) == nil
+}
+
+func answersIn(m bus.Message) []wire.Answer {
+	var out []wire.Answer
+	for _, e := range wire.DecodeEvents(m) {
+		var a wire.Answer
+		if e.Kind == contextscope.KindAnswer && json.Unmarshal(e.Data, &a) == nil {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Request implements tool.Requester. The call's id is the same in every delivery, and so is the request's.
+func (r *requests) Request(ctx context.Context, call tool.Call, q wire.Request) (wire.Answer, error) {
+	q.ID = r.agent + "/" + call.ID
+	pos, err := r.put(ctx, q)
+	if err != nil {
+		return wire.Answer{}, err
+	}
+	for m, err := range r.answers.Tail(ctx, r.subject, pos) {
+		if err != nil {
+			return wire.Answer{}, fmt.Errorf("wait for the answer to %s: %w", q.ID, err)
+		}
+		for _, a := range answersIn(m) {
+			if a.Request == q.ID {
+				r.note(a)
+				return a, nil
+			}
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return wire.Answer{}, err
+	}
+	return wire.Answer{}, errors.New("the log of the answers has ended")
+}
+
+var _ tool.Requester = (*requests)(nil)
+
+// put makes sure that the request is in the log, once, and returns its position.
+func (r *requests) put(ctx context.Context, q wire.Request) (uint64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	events := r.journal.Events()
+	for i := range slices.Backward(events) {
+		if had, ok := requestOf(&events[i]); ok && had.ID == q.ID {
+			return events[i].Pos, nil
+		}
+	}
+	stored, err := r.journal.Append(ctx, wire.Draft(contextscope.KindRequest, q))
+	if err != nil {
+		return 0, err
+	}
+	return stored[0].Pos, nil
+}
+
+// note books an answer, once.
+func (r *requests) note(a wire.Answer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.answered[a.Request] {
+		return
+	}
+	r.answered[a.Request] = true
+	r.delegated, r.granted = r.delegated.Add(a.Usage), append(r.granted, a.Granted...)
+}
+
+// Delegated is what others have used for the agent. It is in their own accounts already, and counts against the agent's limit.
+func (r *requests) Delegated() spec.Usage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.delegated
+}
+
+// scope is what the attempt may write: its task's write set, with what was granted to earlier deliveries.
+func (r *requests) scope(set spec.WriteSet) *tool.Scope {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := tool.NewScope(set)
+	s.Grow(r.granted...)
+	return s
+}
+
+// requestTools are those that ask something of others, for an attempt of a role: each where the role lists it, and send for who
+// plans.
+func requestTools(r tool.Requester, a *wire.Assignment, scope *tool.Scope) []tool.Tool {
+	return tool.Requests(r, a.Roles, scope)
+}
+
+// toolNames are the names of a role's tools: those that it lists, and send for who plans.
+func toolNames(r *spec.Role) []string {
+	if slices.Contains(r.Tools, spec.ToolDispatch) && !slices.Contains(r.Tools, tool.Send) {
+		return append(slices.Clone(r.Tools), tool.Send)
+	}
+	return r.Tools
+}

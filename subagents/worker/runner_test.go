@@ -1,0 +1,62 @@
+package worker
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"divisi/internal/spec"
+	"divisi/subagents/tool"
+	"divisi/subagents/wire"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestRunnerGivesSignsOfLife(t *testing.T) {
+	t.Parallel()
+	at := &attempt{assignment: &wire.Assignment{}, private: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH")}}
+	require.NoError(t, errors.Join(os.Mkdir(at.home(), 0o700), os.Mkdir(at.temp(), 0o700)))
+	var mu sync.Mutex
+	var heard []string
+	ctx := tool.WithBeat(t.Context(), func(note string) {
+		mu.Lock()
+		defer mu.Unlock()
+		heard = append(heard, note)
+	})
+	out, err := runner{at}.Run(ctx, tool.Command{Shell: "echo building", Timeout: time.Minute})
+	require.NoError(t, err)
+	require.Equal(t, "building\n", out.Text)
+	mu.Lock()
+	defer mu.Unlock()
+	require.Equal(t, []string{"building"}, heard)
+}
+
+// TestOutlineByCtags has the real ctags read a file, confined, in a directory that tries to give it options.
+func TestOutlineByCtags(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("ctags"); err != nil {
+		t.Skip("ctags is not installed")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"-a.py": "class A:\n    def f(self, n=1):\n        pass\n", ".ctags.d/evil.ctags": "--kinds-Python=-c\n",
+		".ctags": "--kinds-Python=-c\n",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	at := &attempt{assignment: &wire.Assignment{}, private: dir}
+	require.NoError(t, errors.Join(os.Mkdir(at.home(), 0o700), os.Mkdir(at.temp(), 0o700)))
+	at.env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + at.ground().Seen().Temp}
+	root, err := os.OpenRoot(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, root.Close()) })
+	set, err := tool.Builtin([]string{spec.ToolOutline}, tool.Env{Root: root, Dir: dir, Runner: runner{at}})
+	require.NoError(t, err)
+	r := set.Run(t.Context(), tool.Call{Name: spec.ToolOutline, Args: map[string]any{"paths": []any{"-a.py"}}})
+	require.Equal(t, "-a.py\n     1-3      class A\n     2-3      member A.f(self, n=1)\n", r.Output["output"], "%v", r.Output)
+}

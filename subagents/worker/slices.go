@@ -1,0 +1,69 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"divisi/contextscope/slice"
+	"divisi/subagents/journal"
+)
+
+// keptSlices is how many decoded slices a worker keeps: siblings of one dispatch share theirs, and few dispatches are at work
+// at once.
+const keptSlices = 4
+
+// sliceShelf decodes slices once for all who inherit them: they are immutable, and the compiler narrates a slice once as long as
+// it is the same one. It is safe for concurrent use; a nil shelf keeps nothing.
+type sliceShelf struct {
+	mu    sync.Mutex
+	names []string
+	kept  map[string]slice.Slice
+}
+
+// get returns the slice of a name in the object store.
+func (s *sliceShelf) get(ctx context.Context, objects journal.Objects, name string) (slice.Slice, error) {
+	if have, ok := s.look(name); ok {
+		return have, nil
+	}
+	data, err := objects.Get(ctx, name)
+	if err != nil {
+		return slice.Slice{}, fmt.Errorf("get %s: %w", name, err)
+	}
+	decoded, err := slice.Decode(data)
+	if err != nil {
+		return slice.Slice{}, fmt.Errorf("read %s: %w", name, err)
+	}
+	return s.keep(name, decoded), nil
+}
+
+func (s *sliceShelf) look(name string) (slice.Slice, bool) {
+	if s == nil {
+		return slice.Slice{}, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	have, ok := s.kept[name]
+	return have, ok
+}
+
+// keep returns the slice that all are given: of two that were decoded at once, the first.
+func (s *sliceShelf) keep(name string, fresh slice.Slice) slice.Slice {
+	if s == nil {
+		return fresh
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if have, ok := s.kept[name]; ok {
+		return have
+	}
+	if len(s.names) == keptSlices {
+		delete(s.kept, s.names[0])
+		s.names = s.names[1:]
+	}
+	if s.kept == nil {
+		s.kept = map[string]slice.Slice{}
+	}
+	s.names, s.kept[name] = append(s.names, name), fresh
+	return fresh
+}

@@ -1,0 +1,222 @@
+package worker
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/internal/testkit/modeltest"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWorkerGivesTestersWhatGeneratorsMade(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.work(&modeltest.Script{Steps: []modeltest.Step{writesFile("a.txt", "bad\n"), modeltest.Submits("wrote it")}}, "generator", "tester")
+	gen := s.assignment(writer, "t1")
+	s.enqueue(gen)
+	r := s.result(gen)
+
+	project := spec.Project{Gates: []spec.Gate{
+		{Name: "no-bad", Command: []string{"sh", "-c", "! grep -n bad a.txt"}}, {Name: "fine", Command: []string{"true"}},
+	}}
+	red := s.assignment(testerRole, "t1--verify")
+	red.Head, red.Patch, red.Project = r.Patch.Commit, r.Patch, project
+	s.enqueue(red)
+	got := s.result(red)
+	require.Equal(t, spec.StatusFailed, got.Status)
+	require.Equal(t, "gate", got.Error.Class)
+	require.Contains(t, got.Error.Message, "no-bad")
+	require.Len(t, got.Receipts, 2, "a red gate skips none")
+	require.Equal(t, spec.VerdictPass, got.Receipts[1].Verdict)
+	require.Equal(t, r.Patch.Tree, got.Receipts[0].Tree)
+	out, err := s.bus.Get(t.Context(), got.Receipts[0].Output)
+	require.NoError(t, err)
+	require.Contains(t, string(out), "bad")
+
+	head := s.assignment(testerRole, "--baseline")
+	head.Project, head.Setup = project, []string{"sh", "-c", `echo set > "$DIVISI_TOOLS/done"`}
+	s.enqueue(head)
+	got = s.result(head)
+	require.Equal(t, spec.StatusDone, got.Status, "%+v", got.Error)
+	require.FileExists(t, filepath.Join(s.dir, "tools", "done"))
+}
+
+func TestTesterJudgesAgainstTheBaseline(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.work(nil, "tester")
+	red := spec.Receipt{Gate: "g", ExitCode: 1, Verdict: spec.VerdictFail, Signatures: []string{"x.go: broken"}, Tests: 9}
+	mute := spec.Receipt{Gate: "g", ExitCode: 1, Verdict: spec.VerdictFail}
+	good, bad := []string{"true"}, []string{"false"}
+	tests := map[string]struct {
+		gate   []string
+		base   *spec.Receipt
+		setup  []string
+		gates  []string
+		status spec.Status
+		class  string
+		note   string
+	}{
+		"green":           {gate: good, status: spec.StatusDone},
+		"red":             {gate: bad, status: spec.StatusFailed, class: "gate"},
+		"fewer-tests":     {gate: good, base: &red, status: spec.StatusDone, note: "ran 0 tests"},
+		"unattributable":  {gate: bad, base: &mute, status: spec.StatusDone},
+		"mute-over-red":   {gate: bad, base: &red, status: spec.StatusFailed, class: "gate"},
+		"no-such-program": {gate: []string{"no-such-program"}, status: spec.StatusFailed, class: "setup"},
+		"setup-fails":     {gate: good, setup: []string{"false"}, status: spec.StatusFailed, class: "setup"},
+		"unknown-gate":    {gate: good, gates: []string{"h"}, status: spec.StatusFailed, class: "assignment"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := s.assignment(testerRole, name)
+			a.Project.Gates = []spec.Gate{{Name: "g", Command: tt.gate}}
+			a.Setup, a.Task.Gates = tt.setup, tt.gates
+			if tt.base != nil {
+				a.Baseline = map[string]spec.Receipt{"g": *tt.base}
+			}
+			s.enqueue(a)
+			r := s.result(a)
+			require.Equal(t, tt.status, r.Status, "%+v", r.Error)
+			if tt.class != "" {
+				require.Equal(t, tt.class, r.Error.Class)
+			}
+			if tt.note != "" {
+				require.Contains(t, strings.Join(r.Handoff.Deviations, "\n"), tt.note)
+			}
+		})
+	}
+}
+
+// What a gate or setup changes of the files that are tested is taken back: the next gate tests the tree that lands. Ignored files stay.
+func TestTesterTestsTheTreeThatLands(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.work(nil, "tester")
+	a := s.assignment(testerRole, "--baseline")
+	a.Setup = []string{"sh", "-c", "echo set > a.txt; echo new > setup.txt"}
+	a.Project.Gates = []spec.Gate{
+		{Name: "clean", Command: []string{"sh", "-c", "! grep set a.txt && ! test -e setup.txt"}},
+		{Name: "writes", Command: []string{"sh", "-c", "rm a.txt; echo gen > gen.go; mkdir -p node_modules; echo '*' > node_modules/.gitignore"}},
+		{Name: "reads", Command: []string{"sh", "-c", "test -e a.txt && ! test -e gen.go && ! test -e node_modules"}},
+	}
+	s.enqueue(a)
+	r := s.result(a)
+	require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
+	require.Contains(t, strings.Join(r.Handoff.Deviations, "\n"), "gate writes changed 2 files, which were restored: a.txt, gen.go")
+}
+
+func TestTesterLetsItsModelJudge(t *testing.T) {
+	t.Parallel()
+	verdict := func(v string) modeltest.Step {
+		return modeltest.CallsTool(spec.ToolSubmitResult, map[string]any{
+			"summary": v, "output": map[string]any{"verdict": v, "reasons": []any{"because"}},
+		})
+	}
+	judge := spec.Role{Name: "tester", Executor: spec.ExecutorModel, Model: "m", Tools: []string{spec.ToolReadFile}}
+	tests := map[string]struct {
+		gate     string
+		step     modeltest.Step
+		status   spec.Status
+		class    string
+		receipts int
+		calls    int
+	}{
+		"pass":       {"true", verdict("pass"), spec.StatusDone, "", 1, 1},
+		"fail":       {"true", verdict("fail"), spec.StatusFailed, "verdict", 1, 1},
+		"no-verdict": {"true", modeltest.Says("looks fine"), spec.StatusFailed, "no_result", 0, 3},
+		"red-gate":   {"false", verdict("pass"), spec.StatusFailed, "gate", 1, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			s.work(&modeltest.Script{Steps: []modeltest.Step{writesFile("a.txt", "changed line\n"), modeltest.Submits("ok")}}, "generator")
+			gen := s.assignment(writer, "t1")
+			s.enqueue(gen)
+			patch := s.result(gen).Patch
+			m := &modeltest.Script{Steps: []modeltest.Step{tt.step}}
+			s.work(m, "tester")
+			a := s.assignment(judge, name)
+			a.Patch, a.Project.Gates = patch, []spec.Gate{{Name: "g", Command: []string{tt.gate}}}
+			s.enqueue(a)
+			r := s.result(a)
+			require.Equal(t, tt.status, r.Status, "%+v", r.Error)
+			if tt.class != "" {
+				require.Equal(t, tt.class, r.Error.Class)
+			}
+			require.Len(t, r.Receipts, tt.receipts)
+			require.Nil(t, r.Patch)
+			require.Len(t, m.Sent(), tt.calls)
+			if tt.calls > 0 {
+				require.Contains(t, m.Sent()[0].Contents[0].Parts[0].Text, "+changed line")
+			}
+		})
+	}
+}
+
+func TestTesterKeepsTheReceiptsOfAnEarlierDelivery(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	a := s.assignment(testerRole, "t1")
+	a.Project.Gates = []spec.Gate{
+		{Name: "first", Command: []string{"sh", "-c", `cd "$XDG_CACHE_HOME" && mkdir only-once`}},
+		{Name: "second", Command: []string{"sh", "-c", `test -e "$XDG_CACHE_HOME/go-on" || sleep 60`}},
+	}
+	w := s.work(nil, "tester")
+	s.enqueue(a)
+	for e := range s.tail(t.Context(), a) {
+		if e.Kind == contextscope.KindReceipt {
+			break
+		}
+	}
+	w.Stop()
+	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "caches", "gates", "xdg", "go-on"), nil, 0o600))
+	s.work(nil, "tester")
+	r := s.result(a)
+	require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
+	require.GreaterOrEqual(t, r.Delivery, 2)
+	require.Len(t, r.Receipts, 2)
+}
+
+func TestTesterLetsItsCommandJudgeWithTheCachesOfAgents(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		line   string
+		status spec.Status
+		class  string
+	}{
+		"pass": {
+			`case "$XDG_CACHE_HOME" in */agents/*) ;; *) exit 1 ;; esac; grep changed a.txt; echo x > a.txt`, spec.StatusDone, "",
+		},
+		"fail": {"exit 1", spec.StatusFailed, "verdict"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			s.work(&modeltest.Script{Steps: []modeltest.Step{writesFile("a.txt", "changed\n"), modeltest.Submits("ok")}}, "generator", "tester")
+			gen := s.assignment(writer, "t1")
+			s.enqueue(gen)
+			role := spec.Role{Name: "tester", Executor: spec.ExecutorCommand, Command: []string{"sh", "-ec", tt.line}}
+			a := s.assignment(role, "judge")
+			a.Patch = s.result(gen).Patch
+			a.Project.Gates = []spec.Gate{
+				{Name: "g", Command: []string{"sh", "-c", `case "$XDG_CACHE_HOME" in */gates/*) ;; *) exit 1 ;; esac`}},
+			}
+			s.enqueue(a)
+			r := s.result(a)
+			require.Equal(t, tt.status, r.Status, "%+v", r.Error)
+			require.Nil(t, r.Patch)
+			require.Len(t, r.Receipts, 1)
+			if tt.class != "" {
+				require.Equal(t, tt.class, r.Error.Class)
+			}
+		})
+	}
+}

@@ -1,0 +1,184 @@
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"divisi/bus"
+	"divisi/contextscope/compile"
+	"divisi/contextscope/memory"
+	"divisi/internal/git"
+	"divisi/internal/model"
+	"divisi/internal/sandbox"
+	"divisi/subagents/agent"
+	"divisi/subagents/gate"
+	"divisi/subagents/limit"
+	"divisi/subagents/tool"
+	"divisi/subagents/wire"
+	"divisi/subagents/workspace"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/rs/zerolog"
+)
+
+// Config is what a worker works with. Bus, Git, Mirror, Pool and Caches.Dir are needed; Model only for model roles.
+type Config struct {
+	Bus *bus.Bus
+	// Name is the worker's in events; default "worker".
+	Name  string
+	Model model.Model
+	// Mirror is the bare repository that the pool's slots borrow from.
+	Mirror *git.Repo
+	Pool   *workspace.Pool
+	// Caches are the build caches; ToolsDir what setup fills for every later command; Environ what the environment of
+	// commands is taken from, as os.Environ returns it.
+	Caches   sandbox.Caches
+	ToolsDir string
+	// Outputs is the directory that keeps the whole output of gates and setup that failed, for people; empty for none.
+	Outputs string
+	Environ []string
+	// Temp is a directory for the private homes and temporary directories of attempts.
+	Temp string
+	// Gates bounds how many gates run at once; nil means one.
+	Gates *gate.Limiter
+	// Parallel is how many attempts run at once, all roles together; default 4.
+	Parallel int
+	// Roles are the roles that the worker serves; Run the run, empty for all runs of the server.
+	Roles []string
+	Run   string
+	// Tools brings further tools for an attempt, such as the master's dispatch. It may be nil.
+	Tools func(a *wire.Assignment) []tool.Tool
+	// Memory finds notes for turns; nil means none.
+	Memory *memory.Memory
+	// Hold tells when the model's service asked everybody to wait. It may be nil: then such time counts like any other.
+	Hold limit.Hold
+	// AckWait is how long the bus waits for a sign of life; default one minute.
+	AckWait time.Duration
+	// Clock and IDs go into events; default the system's, and ULIDs.
+	Clock func() time.Time
+	IDs   func() string
+	Log   zerolog.Logger
+}
+
+// withDefaults returns the configuration with what was left out filled in.
+func (c Config) withDefaults() Config {
+	if c.Name == "" {
+		c.Name = "worker"
+	}
+	if c.Parallel <= 0 {
+		c.Parallel = 4
+	}
+	if c.AckWait <= 0 {
+		c.AckWait = time.Minute
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.IDs == nil {
+		c.IDs = func() string { return ulid.MustNew(ulid.Timestamp(c.Clock()), rand.Reader).String() }
+	}
+	if c.Tools == nil {
+		c.Tools = func(*wire.Assignment) []tool.Tool { return nil }
+	}
+	if c.Gates == nil {
+		c.Gates = gate.NewLimiter(1)
+	}
+	return c
+}
+
+// maxDeliveries is how often an attempt is given out before it counts as poison: each of its workers was lost.
+const maxDeliveries = 5
+
+// errShutdown is the cause of every context of a worker that stops.
+var errShutdown = errors.New("the worker stops")
+
+// Worker takes assignments off the queues of its roles and carries them out. One semaphore admits them, whatever the role.
+type Worker struct {
+	cfg Config
+	// compiler is shared: what siblings inherit is narrated once.
+	compiler *compile.Compiler
+	slices   sliceShelf
+	siblings *agent.Siblings
+
+	room   chan struct{}
+	desk   *desk
+	cancel context.CancelCauseFunc
+
+	mu      sync.Mutex
+	running bool
+	done    sync.WaitGroup
+	// broken counts the deliveries that broke off here, by subject.
+	broken map[string]int
+}
+
+// NewWorker returns a worker that has not begun.
+func NewWorker(cfg Config) *Worker {
+	cfg = cfg.withDefaults()
+	return &Worker{
+		cfg: cfg, compiler: compile.NewCompiler(), room: make(chan struct{}, cfg.Parallel), desk: newDesk(cfg.Bus, cfg.Log),
+		siblings: agent.NewSiblings(), broken: map[string]int{},
+	}
+}
+
+// Start opens the queues and returns; the work goes on until Stop, or until ctx ends, which Stop still has to wait for. A
+// worker is started once.
+func (w *Worker) Start(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.running {
+		return errors.New("the worker was started already")
+	}
+	queues := make([]*bus.Queue, 0, len(w.cfg.Roles))
+	for _, role := range w.cfg.Roles {
+		q, err := w.cfg.Bus.Queue(ctx, role, bus.QueueOptions{
+			Run: w.cfg.Run, AckWait: w.cfg.AckWait, MaxDeliver: -1, // the worker ends it, with a fault in the log
+		})
+		if err != nil {
+			return fmt.Errorf("start worker %s: %w", w.cfg.Name, err)
+		}
+		queues = append(queues, q)
+	}
+	ctx, w.cancel = context.WithCancelCause(ctx)
+	w.running = true
+	for i, q := range queues {
+		w.done.Go(func() { w.serve(ctx, w.cfg.Roles[i], q) })
+	}
+	return nil
+}
+
+// Stop hands back what is being worked on and waits until every goroutine has ended. It may be called more than once, and on
+// a worker that was never started.
+func (w *Worker) Stop() {
+	w.mu.Lock()
+	if w.cancel != nil {
+		w.cancel(errShutdown)
+	}
+	w.mu.Unlock()
+	w.done.Wait()
+}
+
+// serve takes one role's assignments, one after the other: the next is asked for when there is room for this one. Nobody holds
+// room while waiting for a task, so that no role can keep the others out.
+func (w *Worker) serve(ctx context.Context, role string, q *bus.Queue) {
+	for {
+		d, err := q.Next(ctx)
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, bus.ErrClosed) || errors.Is(err, bus.ErrNoHolder) {
+				return
+			}
+			w.cfg.Log.Error().Err(err).Str("role", role).Msg("no task can be taken now; trying again")
+			select {
+			case <-time.After(w.cfg.AckWait / 12):
+			case <-ctx.Done():
+			}
+			continue
+		}
+		admitted := make(chan struct{})
+		w.done.Go(func() { w.deliver(ctx, d, admitted) })
+		<-admitted
+	}
+}
