@@ -132,3 +132,11 @@ func FuzzDecodeEvents(f *testing.F) {
 		}
 	})
 }
+
+// JSON leaves empty arguments out; read as null they would be told as null to other agents.
+func TestACallWithoutArgumentsIsReadWithEmptyOnes(t *testing.T) {
+	t.Parallel()
+	call := []byte(`[{"v":1,"id":"e","kind":"turn","content":{"parts":[{"functionCall":{"name":"list"}}]}}]`)
+	e := DecodeEvents(bus.Message{Subject: bus.AttemptSubject("r", "reader", "t", 2), Data: call})[0]
+	require.Equal(t, map[string]any{}, e.Content.Parts[0].FunctionCall.Args)
+}
