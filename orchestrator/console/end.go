@@ -12,20 +12,20 @@ func writeEnd(w io.Writer, v *view, width int, p paint, now time.Time) error {
 	rows := ranked(v.rows())
 	say := []string{
 		"",
-		p.state(string(v.state), fmt.Sprintf("Run %s is %s%s", safe(v.run), safe(string(v.state)), because(safe(v.reason)))),
+		p.state(string(v.Status), fmt.Sprintf("Run %s is %s%s", safe(v.run), safe(string(v.Status)), because(safe(v.Reason)))),
 	}
 	sum := spent(v, now)
 	if t := tally(rows); t != "" {
 		sum = t + " · " + sum
 	}
 	say = append(say, "  "+sum)
-	if len(v.final) > 0 {
-		say = append(say, "  final gates: "+safe(verdicts(v.final)))
+	if len(v.Final) > 0 {
+		say = append(say, "  final gates: "+safe(verdicts(v.Final)))
 	}
-	if v.ref != "" {
-		result := "  result: " + safe(v.ref) + " at " + fit(safe(v.head), 12)
-		if v.unverified != "" {
-			result += ", unverified: " + safe(v.unverified)
+	if v.Ref != "" {
+		result := "  result: " + safe(v.Ref) + " at " + fit(safe(v.Published), 12)
+		if v.Unverified != "" {
+			result += ", unverified: " + safe(v.Unverified)
 		}
 		say = append(say, result)
 	}

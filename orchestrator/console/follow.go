@@ -67,5 +67,5 @@ func placed(b Batch) []contextscope.Event {
 func (c *Console) over() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return over(c.view.state)
+	return c.view.Status.Ended()
 }

@@ -125,7 +125,7 @@ func runLine(d run.Data) line {
 	if d.Baseline != nil {
 		add("baseline: %s", verdicts(d.Baseline))
 	}
-	if d.Unverified != "" && !over(d.State) {
+	if d.Unverified != "" && !d.State.Ended() {
 		add("unverified: %s", d.Unverified)
 	}
 	if d.Final != nil {
@@ -159,7 +159,7 @@ func runTone(d run.Data) tone {
 		return good
 	case d.State == run.Parked:
 		return bad
-	case over(d.State), d.Unverified != "", d.Wait != nil && *d.Wait != "":
+	case d.State.Ended(), d.Unverified != "", d.Wait != nil && *d.Wait != "":
 		return warn
 	default:
 		return plain
@@ -288,7 +288,7 @@ func resultLine(e *contextscope.Event, r spec.Result) line {
 	if r.Status == spec.StatusDone || r.Status == "" {
 		return line{}
 	}
-	if e.Task == "--baseline" && len(r.Receipts) > 0 {
+	if e.Task == run.BaselineTask && len(r.Receipts) > 0 {
 		return line{} // red before is nobody's failure; the run's next state tells it
 	}
 	why := ""

@@ -120,14 +120,14 @@ func (l *live) lines(v *view, width, height int, now time.Time) []string {
 	if s := l.counts(v, width); s != "" {
 		out = append(out, s)
 	}
-	out = append(out, l.agents(v.agents, width, height-len(out), now)...)
+	out = append(out, l.agents(v.agents(), width, height-len(out), now)...)
 	return out[:min(len(out), max(height, 1))]
 }
 
 func (l *live) head(v *view, width int, now time.Time) string {
 	rest := " · " + spent(v, now)
 	state := safe(v.status())
-	if v.unverified != "" {
+	if v.Unverified != "" {
 		state += ", unverified"
 	}
 	name := fit("divisi "+safe(v.run), max(width-len(state)-2-lipgloss.Width(rest), 12))
@@ -145,12 +145,12 @@ func spent(v *view, now time.Time) string {
 		now = v.ended
 	}
 	s := "0s"
-	if !v.spec.Created.IsZero() {
-		s = span(now.Sub(v.spec.Created) - v.wait.Until(now))
+	if !v.Spec.Created.IsZero() {
+		s = span(now.Sub(v.Spec.Created) - v.Wait.Until(now))
 	}
-	s += " · " + tokens(v.usage.Total())
-	if v.budget > 0 {
-		s += " of " + tokens(v.budget)
+	s += " · " + tokens(v.Usage.Total())
+	if v.Budget > 0 {
+		s += " of " + tokens(v.Budget)
 	}
 	return s + " tokens"
 }

@@ -3,7 +3,6 @@ package console
 import (
 	"fmt"
 
-	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 )
 
@@ -31,7 +30,7 @@ func (c counts) given() int { return c.of(run.TaskParked, run.TaskCancelled) }
 func (v *view) count() (writers, others counts, w, o int) {
 	writers, others = counts{}, counts{}
 	for _, r := range v.rows() {
-		if v.spec.Roles[r.Role].Writes {
+		if v.Spec.Roles[r.Role].Writes {
 			writers[r.State]++
 			w++
 		} else {
@@ -61,18 +60,17 @@ func (v *view) word(now, was bool) string {
 }
 
 func (v *view) preflight() phase {
-	now := v.state == run.Preflight || v.state == run.Created
-	n := len(v.baseline)
+	now, n := v.Status == run.Preflight || v.Status == run.Created, len(v.Baseline)
 	if n == 0 && now {
-		n = v.gates["--baseline"]
+		n = v.receipts(run.BaselineTask)
 	}
-	was := len(v.baseline) > 0 || v.passed[run.Planning] || v.passed[run.Running]
-	return phase{name: "preflight", word: v.word(now, was), good: n, total: max(n, len(v.spec.Project.Gates))}
+	was := len(v.Baseline) > 0 || v.passed[run.Planning] || v.passed[run.Running]
+	return phase{name: "preflight", word: v.word(now, was), good: n, total: max(n, len(v.Spec.Project.Gates))}
 }
 
 func (v *view) planning() phase {
 	_, others, w, o := v.count()
-	p := phase{name: "plan", word: v.word(v.state == run.Planning, v.passed[run.Running])}
+	p := phase{name: "plan", word: v.word(v.Status == run.Planning, v.passed[run.Running])}
 	if v.passed[run.Planning] {
 		p.name = "survey, plan"
 		p.good, p.bad, p.total = others.of(run.TaskDone), others.given(), o
@@ -92,7 +90,7 @@ func (v *view) working() phase {
 		p.part += c.of(run.TaskRunning, run.TaskVerifying)
 		p.bad += c.given()
 	}
-	running := v.state == run.Running
+	running := v.Status == run.Running
 	p.word = v.word(running && p.good+p.bad < p.total, v.passed[run.Running] && p.total > 0)
 	return p
 }
@@ -102,24 +100,24 @@ func (v *view) landing() phase {
 	p := phase{name: "landing", total: w, bad: writers.given(), part: writers.of(run.TaskLanding)}
 	p.good = writers.of(run.TaskLanded, run.TaskDone)
 	all := w > 0 && p.good+p.bad == w
-	p.word = v.word(v.state == run.Running && !all, v.passed[run.Running] && all)
+	p.word = v.word(v.Status == run.Running && !all, v.passed[run.Running] && all)
 	return p
 }
 
 func (v *view) finals() phase {
 	p := phase{name: "final gates"}
-	n := len(v.final)
-	for _, r := range v.final {
-		if r.Verdict == spec.VerdictFail || r.Verdict == spec.VerdictUnattributable {
+	n := len(v.Final)
+	for _, r := range v.Final {
+		if isRed(r) {
 			p.bad++
 		}
 	}
-	if n == 0 && v.state == run.Final {
-		n = v.gates["--final"]
+	if n == 0 && v.Status == run.Final {
+		n = v.receipts(run.FinalTask)
 	}
-	p.total = max(len(v.spec.Project.Gates), len(v.final))
+	p.total = max(len(v.Spec.Project.Gates), len(v.Final))
 	p.good = min(n, p.total) - p.bad
-	p.word = v.word(v.state == run.Final, len(v.final) > 0)
+	p.word = v.word(v.Status == run.Final, len(v.Final) > 0)
 	return p
 }
 

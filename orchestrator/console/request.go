@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"divisi/contextscope"
+	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
 
@@ -17,7 +18,7 @@ func requestLine(e *contextscope.Event, q wire.Request) line {
 		if len(q.Options) > 0 {
 			say += fmt.Sprintf(" (%s)", strings.Join(q.Options, ", "))
 		}
-		to := e.Run + "/" + strings.TrimSuffix(e.Task, verifySuffix)
+		to := e.Run + "/" + strings.TrimSuffix(e.Task, run.VerifySuffix)
 		return line{fmt.Sprintf("%s; answer: divisi send %s \"…\"", say, to), warn}
 	case wire.RequestDelegate:
 		return line{fmt.Sprintf("%s asks for a %s: %s", who(e), q.Role, cmp.Or(q.Title, q.Brief)), plain}
@@ -44,19 +45,7 @@ func answerLine(e *contextscope.Event, a wire.Answer) line {
 	return line{}
 }
 
-// waits notes that an agent waits for others, which can take long, or that it goes on.
-func (v *view) waits(id string, e *contextscope.Event) {
-	for _, a := range v.agents {
-		switch {
-		case a.id != id:
-		case e.Kind == contextscope.KindRequest:
-			a.waits, a.doing = true, waitsFor(data[wire.Request](e))
-		case a.waits:
-			a.waits, a.doing = false, "thinking"
-		}
-	}
-}
-
+// waitsFor describes what an agent waits for.
 func waitsFor(q wire.Request) string {
 	switch q.Kind {
 	case wire.RequestAsk:

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/contextscope"
+	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
 
@@ -62,9 +63,13 @@ func TestALimitAndACircleAreSaid(t *testing.T) {
 func TestAnAgentThatWaitsIsSeenToWait(t *testing.T) {
 	t.Parallel()
 	v := newView()
+	d := run.Dispatch{Task: "one", Attempt: 1, Role: "generator"}
+	v.apply(eventOf(t, contextscope.KindTask, "", run.TaskData{State: run.TaskRunning, Dispatch: &d}))
 	v.apply(eventOf(t, contextscope.KindStarted, "one/1", wire.Started{Delivery: 1}))
-	v.apply(eventOf(t, contextscope.KindRequest, "one/1", wire.Request{Kind: wire.RequestAsk, Question: "Which?"}))
-	require.Equal(t, "waits for an answer: Which?", v.agents[0].doing)
-	v.apply(eventOf(t, contextscope.KindTool, "one/1", wire.Tooled{}))
-	require.Equal(t, "thinking", v.agents[0].doing)
+	require.Equal(t, "starting", v.agents()[0].doing)
+	v.apply(eventOf(t, contextscope.KindTurn, "one/1", nil))
+	v.apply(eventOf(t, contextscope.KindRequest, "one/1", wire.Request{ID: "q", Kind: wire.RequestAsk, Question: "Which?"}))
+	require.Equal(t, "waits for an answer: Which?", v.agents()[0].doing)
+	v.apply(eventOf(t, contextscope.KindAnswer, "", wire.Answer{Request: "q", Text: "That."}))
+	require.Empty(t, v.agents()[0].doing, "shown as thinking")
 }

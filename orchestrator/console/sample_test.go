@@ -303,7 +303,7 @@ func (s *scribe) back(i int) []func() {
 func (s *scribe) attempt(i, n int, fails string) []func() {
 	w, role := sampleWork[i], spec.RoleGenerator
 	file := w.files[0][:len(w.files[0])-2] + "log.go"
-	verify := w.id + verifySuffix
+	verify := w.id + run.VerifySuffix
 	steps := []func(){
 		func() {
 			s.task(w.id, run.TaskData{State: run.TaskRunning, Dispatch: s.dispatch(w.id, role, n)})
@@ -339,7 +339,7 @@ func (s *scribe) attempt(i, n int, fails string) []func() {
 }
 
 func (s *scribe) verdict(id string, n int, fails string) []func() {
-	verify := id + verifySuffix
+	verify := id + run.VerifySuffix
 	if fails == "" {
 		return []func(){
 			func() { s.receipt(verify, n, "test", spec.VerdictPass) },

@@ -1,9 +1,9 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"divisi/contextscope"
@@ -12,49 +12,25 @@ import (
 	"divisi/subagents/wire"
 )
 
-const verifySuffix = "--verify"
-
-// view is what the terminal shows: a small fold over the events. It passes over what it cannot read, because a display
-// must not end a run; the conductor's own fold is the strict one.
+// view is the state of a run with what only a display needs. It passes over events that the fold cannot read, because a display
+// must not end a run.
 type view struct {
-	run      string
-	state    run.Status
-	reason   string
-	wait     run.Wait
-	spec     run.Spec
-	passed   map[run.Status]bool
-	baseline []spec.Receipt
-	final    []spec.Receipt
-	gates    map[string]int
-	head     string
-	ref      string
-	// unverified says why nothing that lands is proven.
-	unverified string
-	budget     int
-	usage      spec.Usage
-	ended      time.Time
-	order      []string
-	tasks      map[string]*TaskRow
-	planned    map[string]bool
-	agents     []*agent
+	*run.State
+
+	run    string
+	passed map[run.Status]bool
+	ended  time.Time
 }
 
 // agent is one attempt with a worker.
 type agent struct {
-	id, task, role, doing string
-	since                 time.Time
-	// waits says that it waits for others.
-	waits bool
+	id, role, doing string
+	since           time.Time
 }
 
-func newView() *view {
-	return &view{
-		passed: map[run.Status]bool{}, gates: map[string]int{},
-		tasks: map[string]*TaskRow{}, planned: map[string]bool{},
-	}
-}
+func newView() *view { return &view{State: run.NewState(), passed: map[run.Status]bool{}} }
 
-// data reads an event's data; what does not fit its kind reads as empty.
+// data reads an event's data; data that does not fit its kind reads as empty.
 func data[T any](e *contextscope.Event) T {
 	var d T
 	if json.Unmarshal(e.Data, &d) != nil {
@@ -65,188 +41,87 @@ func data[T any](e *contextscope.Event) T {
 }
 
 func (v *view) apply(e *contextscope.Event) {
-	if v.run == "" {
-		v.run = e.Run
+	v.run = cmp.Or(v.run, e.Run)
+	if v.Apply(e) != nil || e.Kind != contextscope.KindRun {
+		return
 	}
-	switch e.Kind {
-	case contextscope.KindRun:
-		v.applyRun(e, data[run.Data](e))
-	case contextscope.KindPlan:
-		for _, t := range data[run.PlanData](e).Tasks {
-			v.add(t)
-		}
-	case contextscope.KindTask:
-		v.applyTask(e, data[run.TaskData](e))
-	case contextscope.KindLanding:
-		v.applyLanding(data[run.LandingData](e))
-	default:
-		v.applyAgent(e)
-	}
-}
-
-func (v *view) applyRun(e *contextscope.Event, d run.Data) {
-	if d.Spec != nil {
-		v.spec, v.budget = *d.Spec, d.Spec.Budget
-	}
-	if d.State != "" {
-		v.state, v.reason, v.ended = d.State, d.Reason, time.Time{}
-		v.passed[d.State] = true
-		if over(d.State) {
-			v.ended, v.agents = e.Time, nil
-		}
-	}
-	if d.Wait != nil {
-		v.wait.Set(*d.Wait, e.Time)
-	} else if over(v.state) {
-		v.wait.Set("", e.Time)
-	}
-	if d.Unverified != "" {
-		v.unverified = d.Unverified
-	}
-	if d.Baseline != nil {
-		v.baseline = d.Baseline
-	}
-	if d.Final != nil {
-		v.final = d.Final
-	}
-	if d.Budget != nil {
-		v.budget = *d.Budget
-	}
-	if d.Head != "" {
-		v.head = d.Head
-	}
-	if d.Ref != "" {
-		v.ref = d.Ref
+	v.passed[v.Status] = true
+	if v.Status.Ended() && v.ended.IsZero() {
+		v.ended = e.Time
+	} else if !v.Status.Ended() {
+		v.ended = time.Time{}
 	}
 }
 
 // status is the run's state for people: one that waits for a person is waiting, whatever its phase.
 func (v *view) status() string {
-	if v.wait.For != "" {
+	if v.Wait.For != "" {
 		return "waiting"
 	}
-	return string(v.state)
+	return string(v.Status)
 }
 
-// over reports whether a run has ended, for good or until it is resumed.
-func over(s run.Status) bool {
-	switch s {
-	case run.Done, run.Parked, run.Stopped, run.Cancelled:
-		return true
-	default:
-		return false
-	}
-}
-
-func (v *view) add(t spec.Task) {
-	if v.planned[t.ID] {
-		return
-	}
-	row := v.row(t.ID)
-	row.Title, row.Role = t.Title, t.Role
-	v.planned[t.ID] = t.Shard == nil
-}
-
-func (v *view) row(id string) *TaskRow {
-	if r := v.tasks[id]; r != nil {
-		return r
-	}
-	r := &TaskRow{ID: id, State: run.TaskPending}
-	v.tasks[id] = r
-	v.order = append(v.order, id)
-	return r
-}
-
-func (v *view) applyTask(e *contextscope.Event, d run.TaskData) {
-	if e.Task == "" {
-		return
-	}
-	row := v.row(e.Task)
-	row.State, row.Reason, row.Unverified = d.State, d.Reason, false
-	if d.Reason == "" && d.Fault != nil {
-		row.Reason = d.Fault.Message
-	}
-	if d.State == run.TaskRunning && d.Dispatch != nil {
-		row.Attempt = d.Dispatch.Attempt
-		if row.Role == "" {
-			row.Role = d.Dispatch.Role
-		}
-	}
-	v.dismiss(func(a *agent) bool {
-		return a.task == e.Task && d.State != run.TaskRunning ||
-			a.task == e.Task+verifySuffix && d.State != run.TaskVerifying
-	})
-}
-
-func (v *view) applyLanding(d run.LandingData) {
-	to := map[string]run.TaskState{
-		run.LandingTesting: run.TaskLanding, run.LandingLanded: run.TaskLanded,
-		run.LandingSplit: run.TaskProven,
-	}[d.State]
-	if to == run.TaskProven && v.unverified != "" {
-		to = run.TaskUnverified
-	}
-	for _, l := range d.Tasks {
-		row := v.tasks[l.Task]
-		if row == nil || to == "" {
+// agents lists the attempts that are with a worker, the longest first.
+func (v *view) agents() []*agent {
+	var out []*agent
+	for id, w := range v.Active() {
+		a := w.Attempts[w.Last]
+		if v.Status.Ended() || !w.Outstanding() || !a.Started || a.Stopped || a.Lacks != nil {
 			continue
 		}
-		row.State = to
-		if to == run.TaskLanded {
-			row.Unverified = d.Unverified != ""
-			row.Commit, row.Added, row.Deleted, row.Files = l.Commit, l.Added, l.Deleted, l.Files
+		doing := a.Doing
+		switch {
+		case w.Waits():
+			doing = waitsFor(v.newest(id, w.Last))
+		case a.Turns == 0 && doing == "":
+			doing = "starting"
 		}
+		out = append(out, &agent{wire.AgentID(id, w.Last), w.RoleAt(w.Last), doing, time.UnixMilli(a.Began)})
 	}
+	slices.SortFunc(out, func(a, b *agent) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.id, b.id)) })
+	return out
 }
 
-func (v *view) applyAgent(e *contextscope.Event) {
-	id := e.Agent
-	if id == "" {
-		id = fmt.Sprintf("%s/%d", e.Task, e.Attempt)
-	}
-	switch e.Kind {
-	case contextscope.KindStarted:
-		v.dismiss(func(a *agent) bool { return a.id == id })
-		v.agents = append(v.agents, &agent{id: id, task: e.Task, role: e.Role, doing: "starting", since: e.Time})
-	case contextscope.KindProgress:
-		for _, a := range v.agents {
-			if a.id == id {
-				a.doing = data[wire.Progress](e).Doing
-			}
+// newest is the newest request without an answer of an attempt.
+func (v *view) newest(id string, attempt int) wire.Request {
+	for _, q := range slices.Backward(v.RequestsOf(id)) {
+		if q.Attempt == attempt && q.Answer == nil {
+			return q.Request
 		}
-	case contextscope.KindRequest, contextscope.KindTool:
-		v.waits(id, e)
-	case contextscope.KindUsage:
-		u := data[spec.Usage](e)
-		v.usage = v.usage.Add(u)
-		if row := v.tasks[strings.TrimSuffix(e.Task, verifySuffix)]; row != nil {
-			row.Tokens += u.Total()
-		}
-	case contextscope.KindReceipt:
-		v.gates[e.Task]++
-	case contextscope.KindResult:
-		v.dismiss(func(a *agent) bool { return a.id == id })
 	}
+	return wire.Request{}
 }
 
-func (v *view) dismiss(gone func(*agent) bool) {
-	kept := v.agents[:0]
-	for _, a := range v.agents {
-		if !gone(a) {
-			kept = append(kept, a)
-		}
+// receipts counts the gates that have run in the newest attempt of one of the run's own gate runs.
+func (v *view) receipts(id string) int {
+	if w := v.Works[id]; w != nil && w.Attempts[w.Last] != nil {
+		return len(w.Attempts[w.Last].Receipts)
 	}
-	clear(v.agents[len(kept):])
-	v.agents = kept
+	return 0
 }
 
 // rows returns the planned tasks in plan order.
 func (v *view) rows() []TaskRow {
-	var out []TaskRow
-	for _, id := range v.order {
-		if v.planned[id] {
-			out = append(out, *v.tasks[id])
-		}
+	out := make([]TaskRow, 0, len(v.Order))
+	for _, id := range v.Order {
+		t := v.Tasks[id]
+		out = append(out, TaskRow{
+			ID: id, Title: t.Task.Title, Role: t.Task.Role, State: v.stateOf(t), Reason: t.Reason, Attempt: t.Attempt,
+			Tokens: v.Used(id).Total(), Commit: t.Commit, Added: t.Landed.Added, Deleted: t.Landed.Deleted, Files: t.Landed.Files,
+			Unverified: t.State == run.TaskLanded && v.Unverified != "",
+		})
 	}
 	return out
+}
+
+func (v *view) stateOf(t *run.Task) run.TaskState {
+	if t.State == run.TaskProven && v.Unverified != "" {
+		return run.TaskUnverified
+	}
+	return t.State
+}
+
+// isRed reports whether a gate failed beyond the baseline.
+func isRed(r spec.Receipt) bool {
+	return r.Verdict == spec.VerdictFail || r.Verdict == spec.VerdictUnattributable
 }

@@ -74,6 +74,7 @@ func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
 	s.unanswered = slices.DeleteFunc(s.unanswered, func(other *Request) bool { return other == q })
 	if a := s.Attempt(q.Of, q.Attempt); a != nil {
 		a.Open--
+		a.Doing = ""
 	}
 	if q.Kind == wire.RequestSend && d.Refused == "" {
 		s.MasterTurns = 0 // only the master sends; agents may ask it as often as they like
@@ -170,9 +171,8 @@ func (s *State) OpenRequests() []*Request {
 	})
 }
 
-// Account is what a task has used: its attempts, its testers, and what all of them had others do.
-func (s *State) Account(id string) spec.Usage {
-	var sum spec.Usage
+// Used is what the attempts of a task and of its testers have used.
+func (s *State) Used(id string) (sum spec.Usage) {
 	for _, of := range []string{id, id + VerifySuffix} {
 		if w := s.Works[of]; w != nil {
 			for _, a := range w.Attempts {
@@ -180,8 +180,11 @@ func (s *State) Account(id string) spec.Usage {
 			}
 		}
 	}
-	return sum.Add(s.Delegated(id, 0))
+	return sum
 }
+
+// Account is what a task has used, with all that its agents had others do.
+func (s *State) Account(id string) spec.Usage { return s.Used(id).Add(s.Delegated(id, 0)) }
 
 // Delegated is what an attempt of a task had others use for it; attempt 0 means all attempts.
 func (s *State) Delegated(id string, attempt int) spec.Usage {

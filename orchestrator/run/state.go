@@ -35,6 +35,8 @@ type State struct {
 	Notices  []string
 	Baseline map[string]spec.Receipt
 	Final    []spec.Receipt
+	// Unverified is why nothing that lands is proven, in the words of the log; empty before the baseline.
+	Unverified string
 	// Head is the integration commit; Proved maps a tree to the receipts of all the gates that ran on it.
 	Head   string
 	Proved map[string][]spec.Receipt
@@ -160,6 +162,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 			s.Baseline[r.Gate] = r
 		}
 	}
+	s.Unverified = cmp.Or(d.Unverified, s.Unverified)
 	if d.Final != nil {
 		s.Final = d.Final
 	}
