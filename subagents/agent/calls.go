@@ -175,7 +175,8 @@ func (a *Agent) conclude(ctx context.Context, done []outcome) (wire.Tooled, erro
 	}
 	data.End = a.end(&done[ends].result)
 	if len(left) > 0 {
-		data.End.Handoff.Deviations = append(slices.Clip(data.End.Handoff.Deviations), wire.StillMatches(left)+": "+wire.Bounded(left))
+		told := wire.StillMatches(left) + ": " + wire.Bounded(left)
+		data.End.Handoff.Deviations = append(slices.Clip(data.End.Handoff.Deviations), told)
 	}
 	return data, nil
 }

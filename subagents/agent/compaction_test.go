@@ -71,7 +71,7 @@ func TestACancelEndsWhateverAnAgentWaitsFor(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				stop := func() {
 					time.Sleep(time.Second) //nolint:forbidigo // the bubble's time
-					cancel(&limit.Cancelled{Reason: "enough"})
+					cancel(&limit.CancelledError{Reason: "enough"})
 				}
 				began := time.Now()
 				a := digger(t, journal.NewMemory(), newSlow(purpose, func(ctx context.Context) {

@@ -1,9 +1,10 @@
 package agent_test
 
 import (
+	"fmt"
+
 	"divisi/subagents/agent"
 	"divisi/subagents/wire"
-	"fmt"
 )
 
 // A message to one running attempt; it is taken at the attempt's next turn boundary.

@@ -30,7 +30,7 @@ func (i *Inbox) Put(c wire.Control) {
 	defer i.mu.Unlock()
 	switch c.Verb {
 	case wire.ControlCancel:
-		i.cancel(&limit.Cancelled{Reason: c.Text})
+		i.cancel(&limit.CancelledError{Reason: c.Text})
 	case wire.ControlStop:
 		i.stopped = true
 	case wire.ControlSteer:

@@ -177,7 +177,7 @@ func TestWhatAJudgeCostCountsAlsoWhenTheAgentIsCancelledMeanwhile(t *testing.T) 
 	for i := range 40 {
 		j.Steps = append(j.Steps, modeltest.CallsTool("read", map[string]any{"text": fmt.Sprint(i)}))
 	}
-	j.judges = func() { cancel(&limit.Cancelled{Reason: "enough"}) }
+	j.judges = func() { cancel(&limit.CancelledError{Reason: "enough"}) }
 	a := testAgent(t, journal.NewMemory(), &j.Script, echo("read", true))
 	a.Model, a.Bounds.Turns = j, 40
 	a.Assignment.Project.Models = map[string]spec.Model{"cheap": {Name: "cheap"}}

@@ -2,10 +2,11 @@ package agent
 
 import (
 	"context"
+	"testing"
+
 	"divisi/internal/spec"
 	"divisi/internal/testkit/modeltest"
 	"divisi/subagents/journal"
-	"testing"
 
 	"github.com/stretchr/testify/require"
 )

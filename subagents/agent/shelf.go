@@ -23,6 +23,7 @@ type Shelf struct {
 	known func() []string
 }
 
+// NewShelf returns the shelf of an agent of a run.
 func NewShelf(objects journal.Objects, run, agent string, known func() []string) *Shelf {
 	return &Shelf{objects, artifact.NewStore(objects, run, bus.ErrNotFound, bus.ErrExists), run, agent, known}
 }

@@ -40,6 +40,7 @@ type siblingGroup struct {
 // sibling is one agent in its group. The methods of one without a group, and of nil, do nothing.
 type sibling struct{ group *siblingGroup }
 
+// NewSiblings returns the siblings of a worker that has called no model yet.
 func NewSiblings() *Siblings { return &Siblings{groups: map[prefixKey]*siblingGroup{}} }
 
 // enter is called by each agent before its first model call. It returns when the agent should make that call: at once for the

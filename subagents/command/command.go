@@ -153,7 +153,8 @@ func (c *Executor) once(ctx context.Context, run commandRun, said *strings.Build
 	}
 	out.Head, out.Tail = c.Secrets.hideBytes(out.Head), c.Secrets.hideBytes(out.Tail) // before anything of it is cut off
 	if !out.Success() {
-		r = wire.Failed(wire.FaultCommand, run.on(gate.HowEnded(run.args, out)), text.Tail(out.Text(), gate.MaxTail)+c.partial(ctx))
+		detail := text.Tail(out.Text(), gate.MaxTail) + c.partial(ctx)
+		r = wire.Failed(wire.FaultCommand, run.on(gate.HowEnded(run.args, out)), detail)
 		c.Secrets.hideIn(&r)
 		return &r, nil
 	}

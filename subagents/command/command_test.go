@@ -2,10 +2,11 @@ package command
 
 import (
 	"context"
-	"divisi/internal/spec"
-	"divisi/subagents/limit"
 	"testing"
 	"time"
+
+	"divisi/internal/spec"
+	"divisi/subagents/limit"
 
 	"github.com/stretchr/testify/require"
 )
@@ -24,7 +25,7 @@ func TestACommandThatRunsOutOfTimeTellsWhatItHadSaidAndChanged(t *testing.T) {
 		Name: "mod", Executor: spec.ExecutorCommand, Secrets: []string{"A_KEY"},
 		Command: []string{"sh", "-c", `echo "the key is $A_KEY"; exec sleep 60`},
 	}
-	for status, cause := range map[spec.Status]error{spec.StatusTimedOut: limit.ErrTime, spec.StatusCancelled: &limit.Cancelled{}} {
+	for status, cause := range map[spec.Status]error{spec.StatusTimedOut: limit.ErrTime, spec.StatusCancelled: &limit.CancelledError{}} {
 		ctx, end := context.WithCancelCause(t.Context())
 		c := &Executor{
 			Assignment: a, Dir: t.TempDir(), Env: []string{"PATH=/usr/bin:/bin"}, Secrets: Secrets{"A_KEY=secret-value"},

@@ -23,20 +23,22 @@ type Ending struct {
 	Fault  spec.Fault
 }
 
-// Cancelled is the cause of the context of an attempt that somebody cancelled.
-type Cancelled struct{ Reason string }
+// CancelledError is the cause of the context of an attempt that somebody cancelled.
+type CancelledError struct{ Reason string }
 
 // Error says who or what cancelled.
-func (c *Cancelled) Error() string { return "cancelled: " + c.Reason }
+func (c *CancelledError) Error() string { return "cancelled: " + c.Reason }
 
 // EndingOf returns how an attempt ends whose context ended with a cause, or nil when that is no end of the attempt.
 func EndingOf(cause error, b Bounds) *Ending {
-	var c *Cancelled
+	var c *CancelledError
 	switch {
 	case errors.As(cause, &c):
-		return &Ending{Status: spec.StatusCancelled, Fault: spec.Fault{Class: wire.FaultCancelled, Message: strings.TrimSuffix(c.Error(), ": ")}}
+		f := spec.Fault{Class: wire.FaultCancelled, Message: strings.TrimSuffix(c.Error(), ": ")}
+		return &Ending{Status: spec.StatusCancelled, Fault: f}
 	case errors.Is(cause, ErrTime):
-		return &Ending{Status: spec.StatusTimedOut, Fault: spec.Fault{Class: wire.FaultTime, Message: fmt.Sprintf("no result after %s", b.Time)}}
+		f := spec.Fault{Class: wire.FaultTime, Message: fmt.Sprintf("no result after %s", b.Time)}
+		return &Ending{Status: spec.StatusTimedOut, Fault: f}
 	}
 	return nil
 }

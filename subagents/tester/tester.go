@@ -201,7 +201,8 @@ func (t *Executor) setup(ctx context.Context) (*spec.Result, error) {
 		if err := machine.Room(append([]string{g.Place.Temp, t.Dir}, g.Writable...)...); err != nil {
 			return nil, fmt.Errorf("run setup: %w", err)
 		}
-		bad := wire.Failed(wire.FaultSetup, "setup: "+gate.HowEnded(args, out)+unlikeYours(out, leftOut), text.Tail(out.Text(), gate.MaxTail))
+		why := "setup: " + gate.HowEnded(args, out) + unlikeYours(out, leftOut)
+		bad := wire.Failed(wire.FaultSetup, why, text.Tail(out.Text(), gate.MaxTail))
 		bad.Error.Output, err = t.keep(ctx, whole, true)
 		return &bad, err
 	}

@@ -1,11 +1,12 @@
 package wire
 
 import (
-	"divisi/internal/model"
-	"divisi/internal/spec"
 	"fmt"
 	"slices"
 	"strings"
+
+	"divisi/internal/model"
+	"divisi/internal/spec"
 )
 
 // The classes of fault that end an attempt. They decide what the conductor does next; nothing reads a fault's words.

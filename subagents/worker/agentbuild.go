@@ -26,8 +26,9 @@ func (at *attempt) agent(ctx context.Context) (a *agent.Agent, done func(), err 
 	}
 	a = &agent.Agent{
 		Assignment: at.assignment, Journal: at.journal, Model: w.cfg.Model,
-		Call: agent.CallOf(at.assignment), Compiler: w.compiler, Input: in, Compact: agent.NewCompactor(w.cfg.Model, at.assignment, w.cfg.Hold, at.log),
-		Memory: w.cfg.Memory, Siblings: w.siblings,
+		Call: agent.CallOf(at.assignment), Compiler: w.compiler, Input: in,
+		Compact: agent.NewCompactor(w.cfg.Model, at.assignment, w.cfg.Hold, at.log),
+		Memory:  w.cfg.Memory, Siblings: w.siblings,
 		Tree: at.tree(), Remaining: at.remaining(), Scope: at.requests.scope(at.writeSet()), Delegated: at.requests.Delegated,
 		Rest:   func() func() { return at.place.rest(ctx) },
 		Bounds: at.bounds(), Inbox: at.inbox, Doing: at.progress.doing, Hold: w.cfg.Hold, Clock: w.cfg.Clock, Log: at.log,
@@ -59,8 +60,9 @@ func (at *attempt) tools(ctx context.Context, of *agent.Agent) (set *tool.Set, d
 		Root: root, Dir: at.ground().Seen().Tree, Scope: of.Scope,
 		Runner: runner{at}, MaxCommand: of.Bounds.Tool, Artifacts: agent.NewShelf(at.worker.cfg.Bus, a.Run, a.Agent(), of.Known),
 		Output: a.Role.Output, Constraints: spec.Rules(a.Task.Constraints), Extra: at.worker.cfg.Tools(a),
-		Events: of, Known: of.Known, Sought: of.Sought, ToolOutput: a.Role.ToolOutput, Summarizer: agent.NewSummarizer(at.worker.cfg.Model, a),
-		Source: a.Run + "/" + a.Task.ID, Report: at.progress.report,
+		Events: of, Known: of.Known, Sought: of.Sought, ToolOutput: a.Role.ToolOutput,
+		Summarizer: agent.NewSummarizer(at.worker.cfg.Model, a),
+		Source:     a.Run + "/" + a.Task.ID, Report: at.progress.report,
 	}
 	if len(a.Role.MCPServers) > 0 {
 		env.Ripgrep = "-" // a server may write the tree while it is read, and only a walk of our own follows no link out of it

@@ -253,7 +253,8 @@ func (at *attempt) ground() sandbox.Place {
 // confined is what all commands of the attempt's agent have in common.
 func (at *attempt) confined() sandbox.Command {
 	return sandbox.Command{
-		Dir: at.ground().Tree, Env: slices.Concat(at.env, command.TaskEnv(at.assignment, at.assignment.Task.Files)), Place: at.ground(),
+		Dir: at.ground().Tree, Place: at.ground(),
+		Env:      slices.Concat(at.env, command.TaskEnv(at.assignment, at.assignment.Task.Files)),
 		Writable: at.cache.Writable, Readable: at.readable, Network: at.assignment.Role.Network,
 		Loopback: at.assignment.Role.Loopback,
 	}

@@ -1,5 +1,5 @@
-// Package subagents is the one agent runtime: master, reader, generator, tester and every role that a user invents are the
-// same code with another role file. A Worker takes assignments from the bus and carries each out with the role's executor
-// (a model agent, a command, or the gates); everything that an attempt does is an event in its Journal, and what to do next
-// is computed from those events alone, so that a lost worker costs a delivery and never a paid answer.
+// Package worker takes assignments off the queues of the bus, prepares a place for each, has the role's executor carry it out (a
+// model agent, a command, or the gates) and appends the result. Master, reader, generator, tester and every role that a user
+// invents are the same code with another role file. It decides nothing about a run: it never retries an attempt, and a lost
+// worker costs a delivery and never a paid answer, because everything that an attempt does is an event in its journal.
 package worker

@@ -2,6 +2,10 @@ package worker
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"slices"
+
 	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/subagents/agent"
@@ -9,9 +13,6 @@ import (
 	"divisi/subagents/limit"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
-	"fmt"
-	"os"
-	"slices"
 
 	"google.golang.org/genai"
 )

@@ -2,10 +2,11 @@ package worker
 
 import (
 	"context"
-	"divisi/contextscope"
-	"divisi/subagents/tool"
 	"encoding/json"
 	"strings"
+
+	"divisi/contextscope"
+	"divisi/subagents/tool"
 
 	"google.golang.org/genai"
 )

@@ -2,11 +2,12 @@ package modeltest
 
 import (
 	"context"
-	"divisi/internal/model"
-	"divisi/internal/spec"
 	"encoding/json"
 	"iter"
 	"sync"
+
+	"divisi/internal/model"
+	"divisi/internal/spec"
 
 	"google.golang.org/genai"
 )
