@@ -1,0 +1,167 @@
+// Package runtest builds states of a run from events, and describes the actions that rules propose, for tests of rules as tables.
+// It folds what it is given and needs no bus.
+package runtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// Log is a run whose log a test writes.
+type Log struct {
+	testing.TB
+	*run.State
+}
+
+// New returns a run with the specification, in a phase.
+func New(t testing.TB, s run.Spec, phase run.Status) *Log {
+	t.Helper()
+	l := &Log{t, run.NewState()}
+	if s.Run == "" {
+		s.Run = "r1"
+	}
+	l.Append("", run.Data{State: phase, Spec: &s})
+	return l
+}
+
+// Roles are a generator, a tester that runs gates, a reader and a master.
+func Roles() map[string]spec.Role {
+	return map[string]spec.Role{
+		"generator": {Name: "generator", Executor: spec.ExecutorModel, Writes: true, Tools: []string{spec.ToolWriteFile}},
+		"reader":    {Name: "reader", Executor: spec.ExecutorModel},
+		"tester":    {Name: "tester"},
+		"master":    {Name: "master", Executor: spec.ExecutorModel},
+	}
+}
+
+func (l *Log) apply(e contextscope.Event, data any) {
+	l.Helper()
+	raw, err := json.Marshal(data)
+	require.NoError(l, err)
+	e.Pos, e.Data, e.Time = l.Pos+1, raw, time.Unix(int64(l.Pos)+1, 0)
+	e.ID = fmt.Sprint(e.Pos)
+	require.NoError(l, l.Apply(&e))
+}
+
+// Append folds an event of the conductor.
+func (l *Log) Append(task string, data any) {
+	l.Helper()
+	l.apply(contextscope.Event{Kind: run.Append{Data: data}.Kind(), Task: task}, data)
+}
+
+// Plan folds the plan of a plan file. Tasks have three attempts and the tester unless they say otherwise.
+func (l *Log) Plan(tasks ...spec.Task) {
+	l.Helper()
+	for i := range tasks {
+		if tasks[i].Attempts == 0 {
+			tasks[i].Attempts = 3
+		}
+		if tasks[i].Verify == "" {
+			tasks[i].Verify = "tester"
+		}
+	}
+	l.Append("", run.PlanData{By: run.ByFile, Tasks: tasks})
+}
+
+// Dispatched folds that an attempt of a task, or of its tester, was dispatched.
+func (l *Log) Dispatched(work, role string, attempt int, head string) {
+	l.Helper()
+	task, tests := strings.CutSuffix(work, run.VerifySuffix)
+	d := run.TaskData{State: run.TaskRunning, Dispatch: &run.Dispatch{Task: work, Attempt: attempt, Role: role, Head: head}}
+	if tests {
+		d.State = run.TaskVerifying
+	}
+	l.Append(task, d)
+}
+
+// Gates folds that one of the run's own gate runs was dispatched.
+func (l *Log) Gates(id string, attempt int, head string) {
+	l.Helper()
+	l.Append("", run.Data{Dispatch: &run.Dispatch{Task: id, Attempt: attempt, Role: "tester", Head: head}})
+}
+
+// Agent folds an event of an attempt's agent.
+func (l *Log) Agent(work string, attempt int, kind contextscope.Kind, data any) {
+	l.Helper()
+	l.apply(contextscope.Event{Kind: kind, Task: work, Attempt: attempt, Agent: wire.AgentID(work, attempt)}, data)
+}
+
+// Ended folds the result of an attempt.
+func (l *Log) Ended(work string, attempt int, r spec.Result) {
+	l.Helper()
+	r.Task, r.Attempt = work, attempt
+	l.Agent(work, attempt, contextscope.KindResult, r)
+}
+
+// Failed is a result that ended with a fault.
+func Failed(class, message string) spec.Result {
+	return spec.Result{Status: spec.StatusFailed, Error: &spec.Fault{Class: class, Message: message}}
+}
+
+// Patched is a result with a patch.
+func Patched(commit, tree, base string) spec.Result {
+	return spec.Result{Status: spec.StatusDone, Patch: &spec.Patch{Commit: commit, Tree: tree, Base: base, Files: []string{"a.go"}}}
+}
+
+// Describe writes actions as words, one each.
+func Describe(actions []run.Action) []string {
+	out := []string{}
+	for _, action := range actions {
+		switch a := action.(type) {
+		case run.Assign:
+			out = append(out, fmt.Sprintf("assign %s to %s on %s", wire.AgentID(a.Dispatch.Task, a.Dispatch.Attempt), a.Dispatch.Role,
+				a.Dispatch.Head))
+		case run.Append:
+			out = append(out, describe(a))
+		case run.Fail:
+			out = append(out, "fail: "+a.Err.Error())
+		case run.Tell:
+			out = append(out, "tell "+a.Work)
+		case run.TakeBack:
+			out = append(out, "take back "+a.Work.ID)
+		case run.Write:
+			out = append(out, fmt.Sprintf("write to %s: %s", a.Task, a.Text))
+		case run.End:
+			out = append(out, fmt.Sprintf("end as %s: %s", a.Data.State, a.Data.Reason))
+		case run.SyncHead:
+			out = append(out, "move the branch")
+		default:
+			out = append(out, strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", action), "run.")))
+		}
+	}
+	return out
+}
+
+func describe(a run.Append) string {
+	words := []string{string(a.Kind()), a.Task}
+	switch d := a.Data.(type) {
+	case run.Data:
+		words = append(words, string(d.State), d.Reason)
+		words = append(words, d.Notices...)
+		if d.Wait != nil {
+			words = append(words, "waits for "+*d.Wait)
+		}
+	case run.TaskData:
+		words = append(words, string(d.State), d.Role, d.Reason)
+	case run.LandingData:
+		words = append(words, d.State)
+		for _, t := range d.Tasks {
+			words = append(words, t.Task)
+		}
+	case run.PlanData:
+		words = append(words, "by", d.By)
+	case wire.Answer:
+		words = append(words, d.Text, d.Refused)
+	}
+	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
+}

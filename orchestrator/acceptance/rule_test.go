@@ -1,0 +1,143 @@
+package acceptance_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// newLog is a run with one gate, whose task t has an attempt on commit b.
+func newLog(t *testing.T, change func(s *run.Spec)) *runtest.Log {
+	t.Helper()
+	s := run.Spec{Base: "b", Plan: &spec.Plan{}, Roles: runtest.Roles(), Parallel: 4}
+	s.Project.Gates = []spec.Gate{{Name: "test"}}
+	if change != nil {
+		change(&s)
+	}
+	l := runtest.New(t, s, run.Running)
+	l.Append("", run.Data{Baseline: []spec.Receipt{{Gate: "test", Verdict: spec.VerdictPass}}})
+	l.Plan(spec.Task{ID: "t", Role: "generator"})
+	l.Dispatched("t", "generator", 1, "b")
+	return l
+}
+
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, acceptance.Settle(newLog(t, nil).State), "outstanding")
+	for name, c := range map[string]struct {
+		result spec.Result
+		want   []string
+	}{
+		"nothing changed": {spec.Result{Status: spec.StatusDone}, []string{"task t done"}},
+		"cancelled":       {spec.Result{Status: spec.StatusCancelled, Error: &spec.Fault{Message: "no"}}, []string{"task t cancelled no"}},
+		"failed":          {runtest.Failed(wire.FaultLoop, "circles"), []string{"task t pending circles"}},
+		"a patch":         {runtest.Patched("c", "tree", "b"), []string{"acceptance.import"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLog(t, nil)
+			l.Ended("t", 1, c.result)
+			require.Equal(t, c.want, runtest.Describe(acceptance.Settle(l.State)))
+		})
+	}
+}
+
+func TestAPatchThatWasImported(t *testing.T) {
+	t.Parallel()
+	fault := &spec.Fault{Class: wire.FaultWriteSet, Message: "refused"}
+	weak := &spec.Fault{Class: acceptance.ClassTests, Message: "fewer tests"}
+	proven := func(l *runtest.Log) {
+		l.Gates(run.FinalTask, 1, "x")
+		l.Ended(run.FinalTask, 1, spec.Result{
+			Status: spec.StatusDone, Receipts: []spec.Receipt{{Gate: "test", Tree: "tree", Verdict: spec.VerdictPass}},
+		})
+	}
+	for name, c := range map[string]struct {
+		refused, weakened *spec.Fault
+		log               func(l *runtest.Log)
+		want              []string
+	}{
+		"goes to its tester":    {nil, nil, nil, []string{"assign t--verify/1 to tester on c"}},
+		"is refused":            {fault, nil, nil, []string{"task t pending refused"}},
+		"weakens tests":         {nil, weak, nil, []string{"task t parked fewer tests"}},
+		"its tree is proven":    {nil, nil, proven, []string{"task t proven"}},
+		"nothing can be proven": {nil, nil, func(l *runtest.Log) { proven(l); l.Spec.Project.Gates[0].Name = "test"; unprove(l) }, []string{"task t unverified"}},
+		"a tester with a judge": {
+			nil, nil, func(l *runtest.Log) {
+				proven(l)
+				judge := l.Spec.Roles["tester"]
+				judge.Executor = spec.ExecutorModel
+				l.Spec.Roles["tester"] = judge
+			},
+			[]string{"assign t--verify/1 to tester on c"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLog(t, nil)
+			l.Ended("t", 1, runtest.Patched("c", "tree", "b"))
+			if c.log != nil {
+				c.log(l)
+			}
+			actions := acceptance.Settle(l.State)
+			require.Len(t, actions, 1)
+			ask, ok := actions[0].(acceptance.Import)
+			require.True(t, ok)
+			require.True(t, ask.Judge)
+			require.Equal(t, c.want, runtest.Describe(ask.Then(c.refused, c.weakened)))
+		})
+	}
+}
+
+// unprove replaces the baseline by one that nothing can be compared with.
+func unprove(l *runtest.Log) {
+	l.Append("", run.Data{Baseline: []spec.Receipt{{Gate: "test", ExitCode: 1, TimedOut: true, Verdict: spec.VerdictFail}}})
+}
+
+func TestSettleVerify(t *testing.T) {
+	t.Parallel()
+	red := spec.Receipt{Gate: "test", Tree: "tree", Verdict: spec.VerdictFail, Signatures: []string{"TestA"}}
+	for name, c := range map[string]struct {
+		result spec.Result
+		want   []string
+	}{
+		"green": {spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{{Gate: "test", Tree: "tree"}}}, []string{"task t proven"}},
+		"red": {
+			spec.Result{Status: spec.StatusFailed, Receipts: []spec.Receipt{red}, Error: &spec.Fault{Class: wire.FaultGate, Message: "test is red"}},
+			[]string{"task t pending test is red"},
+		},
+		"another tree":      {spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{{Gate: "test", Tree: "other"}}}, []string{"assign t--verify/2 to tester on c"}},
+		"its tester failed": {runtest.Failed(wire.FaultInternal, "disk"), []string{"assign t--verify/2 to tester on c"}},
+		"the key was refused": {
+			runtest.Failed(wire.FaultAuth, "401"),
+			[]string{"assign t--verify/2 to tester on c", "fail: the model's service refused the key: 401"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLog(t, nil)
+			l.Ended("t", 1, runtest.Patched("c", "tree", "b"))
+			l.Dispatched("t--verify", "tester", 1, "c")
+			require.Empty(t, acceptance.SettleVerify(l.State), "outstanding")
+			l.Ended("t--verify", 1, c.result)
+			require.Equal(t, c.want, runtest.Describe(acceptance.SettleVerify(l.State)))
+		})
+	}
+}
+
+func TestATesterThatFailsThreeTimesParksItsTask(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, nil)
+	l.Ended("t", 1, runtest.Patched("c", "tree", "b"))
+	for n := 1; n <= 3; n++ {
+		l.Dispatched("t--verify", "tester", n, "c")
+		l.Ended("t--verify", n, runtest.Failed(wire.FaultInternal, "disk"))
+	}
+	require.Equal(t, []string{"task t parked its tester could not be run: disk"}, runtest.Describe(acceptance.SettleVerify(l.State)))
+}

@@ -1,0 +1,143 @@
+package phase_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/phase"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+func newLog(t *testing.T, at run.Status, change func(s *run.Spec)) *runtest.Log {
+	t.Helper()
+	s := run.Spec{Base: "b", Plan: &spec.Plan{}, Roles: runtest.Roles(), Parallel: 4}
+	s.Project.Gates = []spec.Gate{{Name: "test"}}
+	if change != nil {
+		change(&s)
+	}
+	return runtest.New(t, s, at)
+}
+
+func TestPreflight(t *testing.T) {
+	t.Parallel()
+	green := spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{{Gate: "test", Verdict: spec.VerdictPass}}}
+	late := spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{{Gate: "test", ExitCode: 1, TimedOut: true, Verdict: spec.VerdictFail}}}
+	const unproven = "no comparison with the base commit for: test"
+	for name, c := range map[string]struct {
+		at      run.Status
+		change  func(s *run.Spec)
+		results []spec.Result
+		want    []string
+	}{
+		"a new run":     {run.Created, nil, nil, []string{"run preflight"}},
+		"a running one": {run.Running, nil, nil, []string{}},
+		"the baseline":  {run.Preflight, nil, nil, []string{"assign --baseline/1 to tester on b"}},
+		"green":         {run.Preflight, nil, []spec.Result{green}, []string{"run running"}},
+		"with a master": {run.Preflight, func(s *run.Spec) { s.Plan = nil }, []spec.Result{green}, []string{"run planning"}},
+		"incomparable": {
+			run.Preflight, nil, []spec.Result{late},
+			[]string{"run gate test cannot be compared: on the base commit it timed out: killed after 0s", "fail: what lands cannot be verified: " + unproven},
+		},
+		"incomparable and allowed": {
+			run.Preflight, func(s *run.Spec) { s.AllowUnverified = true }, []spec.Result{late},
+			[]string{"run running gate test cannot be compared: on the base commit it timed out: killed after 0s"},
+		},
+		"no gates at all": {
+			run.Preflight, func(s *run.Spec) { s.Project.Gates = nil }, nil,
+			[]string{"run", "fail: what lands cannot be verified: the repository has no gates"},
+		},
+		"the machine failed": {run.Preflight, nil, []spec.Result{runtest.Failed(wire.FaultInternal, "disk")}, []string{"assign --baseline/2 to tester on b"}},
+		"setup failed": {
+			run.Preflight, nil, []spec.Result{runtest.Failed(wire.FaultSetup, "npm ci")},
+			[]string{"fail: the repository is not ready for a run: npm ci"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLog(t, c.at, c.change)
+			for i, r := range c.results {
+				l.Gates(run.BaselineTask, i+1, "b")
+				require.Empty(t, phase.Preflight(l.State), "outstanding")
+				l.Ended(run.BaselineTask, i+1, r)
+			}
+			require.Equal(t, c.want, runtest.Describe(phase.Preflight(l.State)))
+		})
+	}
+}
+
+func TestFinish(t *testing.T) {
+	t.Parallel()
+	passed := []spec.Receipt{{Gate: "test", Tree: "tree", Verdict: spec.VerdictPass}}
+	for name, c := range map[string]struct {
+		log  func(l *runtest.Log)
+		want []string
+	}{
+		"the final phase": {func(*runtest.Log) {}, []string{"run final"}},
+		"nothing landed":  {func(l *runtest.Log) { l.Append("", run.Data{State: run.Final}) }, []string{"run"}},
+		"the gates on the head": {
+			func(l *runtest.Log) { landed(l); l.Append("", run.Data{State: run.Final}) }, []string{"assign --final/1 to tester on l"},
+		},
+		"red once": {
+			func(l *runtest.Log) {
+				landed(l)
+				l.Append("", run.Data{State: run.Final})
+				l.Gates(run.FinalTask, 1, "l")
+				l.Ended(run.FinalTask, 1, runtest.Failed(wire.FaultGate, "red"))
+			},
+			[]string{"assign --final/2 to tester on l"},
+		},
+		"green": {
+			func(l *runtest.Log) { landed(l); l.Append("", run.Data{State: run.Final, Final: passed}) },
+			[]string{"end as done: 1 landed, 0 done without a change"},
+		},
+		"red": {
+			func(l *runtest.Log) {
+				landed(l)
+				l.Append("", run.Data{State: run.Final, Final: []spec.Receipt{{Gate: "test", Verdict: spec.VerdictFail}}})
+			},
+			[]string{"end as parked: the final gates are redder than the baseline"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLog(t, run.Running, nil)
+			l.Append("", run.Data{Baseline: passed})
+			l.Plan(spec.Task{ID: "t", Role: "generator"})
+			require.False(t, phase.Over(l.State), "a task has not ended")
+			l.Append("t", run.TaskData{State: run.TaskDone})
+			require.True(t, phase.Over(l.State))
+			c.log(l)
+			require.Equal(t, c.want, runtest.Describe(phase.Finish(l.State, "other")))
+		})
+	}
+}
+
+// landed lands the task t as commit l.
+func landed(l *runtest.Log) {
+	l.Append("", run.LandingData{Batch: 1, State: run.LandingLanded, Old: "b", Head: "l", Tasks: []run.Landed{{Task: "t", Commit: "l"}}})
+}
+
+func TestBudgetAndQuestions(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, run.Running, func(s *run.Spec) { s.Budget = 10 })
+	l.Plan(spec.Task{ID: "t", Role: "generator"})
+	l.Dispatched("t", "generator", 1, "b")
+	require.Empty(t, phase.KeepBudget(l.State))
+	l.Agent("t", 1, contextscope.KindUsage, spec.Usage{Calls: 1, Prompt: 10})
+	require.Equal(t, []string{"run stopped the budget is spent: 10 of 10 tokens"}, runtest.Describe(phase.KeepBudget(l.State)))
+	require.Empty(t, phase.Stuck(l.State), "an agent is active")
+	l.Agent("t", 1, contextscope.KindRequest, wire.Request{ID: "q", Kind: wire.RequestAsk, Question: "Which?"})
+	require.Equal(t, []string{
+		`run stopped waits for an answer to t/1: Which? (answer: divisi send r1/t "…", then: divisi resume r1)`,
+	}, runtest.Describe(phase.Stuck(l.State)))
+	require.Equal(t, []string{"run waits for an answer to t/1: Which?"}, runtest.Describe(phase.AnnounceWait(l.State)))
+	l.Append("t", wire.Answer{Request: "q", Text: "That."})
+	require.Empty(t, phase.AnnounceWait(l.State))
+	l.Append("t", run.TaskData{State: run.TaskDone})
+	require.Empty(t, phase.KeepBudget(l.State), "nothing that is left to do costs tokens")
+}

@@ -1,0 +1,113 @@
+package request
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/plan"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// asking is a run in which the agent of the task t asked for something.
+func asking(t *testing.T, q wire.Request) *runtest.Log {
+	t.Helper()
+	roles := runtest.Roles()
+	l := runtest.New(t, run.Spec{Base: "b", Plan: &spec.Plan{}, Roles: roles, Parallel: 4}, run.Running)
+	l.Plan(spec.Task{ID: "t", Role: "generator", Files: []string{"a.go"}}, spec.Task{ID: "u", Role: "generator", Files: []string{"u.go"}})
+	l.Dispatched("t", "generator", 1, "b")
+	l.Dispatched("u", "generator", 1, "b")
+	if q.ID == "" {
+		q.ID = "t/1/" + q.Kind + "-1-0"
+	}
+	l.Agent("t", 1, contextscope.KindRequest, q)
+	return l
+}
+
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		q    wire.Request
+		want []string
+	}{
+		"delegation":          {wire.Request{Kind: wire.RequestDelegate, Role: "reader", Brief: "look"}, []string{"plan.expand"}},
+		"an unknown role":     {wire.Request{Kind: wire.RequestDelegate, Role: "reeder", Brief: "look"}, []string{`answer t role "reeder" is none that you can name; there are generator, reader (did you mean "reader"?)`}},
+		"a transfer":          {wire.Request{Kind: wire.RequestTransfer, Role: "reader"}, []string{"answer t role reader writes nothing, and your task is one that writes"}},
+		"a free path":         {wire.Request{Kind: wire.RequestScope, Paths: []string{"b.go"}}, []string{"answer t yours to write from now on: b.go"}},
+		"a path that is held": {wire.Request{Kind: wire.RequestScope, Paths: []string{"u.go"}}, []string{"answer t u.go is held by u. Do not work around it: finish what you can, and say in deviations what is to be changed there, as a task to follow"}},
+		"a message":           {wire.Request{Kind: wire.RequestSend, Task: "u", Text: "x"}, []string{"answer t only who plans can write to others"}},
+		"a question":          {wire.Request{Kind: wire.RequestAsk, Question: "Which?"}, []string{}},
+		"an unknown kind":     {wire.Request{Kind: "x"}, []string{`answer t unknown request kind "x"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, runtest.Describe(Settle(asking(t, c.q).State)))
+		})
+	}
+}
+
+// delegated is a run in which the agent of t waits for its child, whose id it returns too.
+func delegated(t *testing.T) (*runtest.Log, string) {
+	t.Helper()
+	l := asking(t, wire.Request{Kind: wire.RequestDelegate, Role: "reader", Brief: "look"})
+	expand, ok := Settle(l.State)[0].(plan.Expand)
+	require.True(t, ok)
+	refused := runtest.Describe(expand.Then(run.PlanData{}, []spec.Problem{{Path: "tasks[0].brief", Message: "is empty"}}))
+	require.Len(t, refused, 1)
+	require.Contains(t, refused[0], "answer t nothing was given out; put right: - brief")
+	for _, a := range expand.Then(run.PlanData{Tasks: expand.Plan.Tasks}, nil) {
+		l.Append("", a.(run.Append).Data)
+	}
+	require.Empty(t, Settle(l.State), "the child has not ended")
+	return l, expand.Plan.Tasks[0].ID
+}
+
+func TestAChildAnswersItsParentWhenItEnds(t *testing.T) {
+	t.Parallel()
+	l, child := delegated(t)
+	require.Equal(t, "t-reader-1-0", child)
+	l.Append(child, run.TaskData{State: run.TaskParked, Reason: "no"})
+	actions := Settle(l.State)
+	require.Len(t, actions, 1)
+	a, ok := actions[0].(run.Append).Data.(wire.Answer)
+	require.True(t, ok)
+	require.Equal(t, spec.StatusFailed, a.Status)
+	require.Equal(t, "no", a.Fault.Message)
+}
+
+func TestAChildWithoutItsParentIsCancelled(t *testing.T) {
+	t.Parallel()
+	l, child := delegated(t)
+	l.Dispatched(child, "reader", 1, "b")
+	require.Empty(t, CancelOrphans(l.State))
+	l.Append("t", run.TaskData{State: run.TaskCancelled})
+	require.Equal(t, []string{
+		"task " + child + " cancelled t/1, which had asked for it, has ended", "take back " + child, "tell " + child,
+	}, runtest.Describe(CancelOrphans(l.State)))
+}
+
+func TestSend(t *testing.T) {
+	t.Parallel()
+	l := asking(t, wire.Request{Kind: wire.RequestAsk, Question: "Which?"})
+	for to, want := range map[string][]string{
+		"t": {"answer t That."}, "u": {"write to u: That.", "tell u"},
+	} {
+		actions, _, err := Send(l.State, to, "That.", wire.FromUser)
+		require.NoError(t, err)
+		require.Equal(t, want, runtest.Describe(actions))
+	}
+	for to, want := range map[string]string{"": "has a plan file and no master", "tt": `no task "tt" (did you mean "t"?)`} {
+		_, _, err := Send(l.State, to, "That.", wire.FromUser)
+		require.ErrorContains(t, err, want)
+		require.ErrorAs(t, err, new(*RefusedError))
+	}
+	l.Append("u", run.TaskData{State: run.TaskDone})
+	_, _, err := Send(l.State, "u", "That.", wire.FromUser)
+	require.ErrorContains(t, err, "u has ended and is done")
+	_, err = Cancel(l.State, "u", "why")
+	require.ErrorContains(t, err, "u has ended and is done")
+}

@@ -1,0 +1,120 @@
+package schedule_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
+	"divisi/subagents/wire"
+)
+
+func newLog(t *testing.T, parallel int, tasks ...spec.Task) *runtest.Log {
+	t.Helper()
+	l := runtest.New(t, run.Spec{Base: "b", Plan: &spec.Plan{}, Roles: runtest.Roles(), Parallel: parallel}, run.Running)
+	l.Plan(tasks...)
+	return l
+}
+
+func TestDispatch(t *testing.T) {
+	t.Parallel()
+	task := func(id string, files ...string) spec.Task { return spec.Task{ID: id, Role: "generator", Files: files} }
+	after := func(id string, on ...string) spec.Task { return spec.Task{ID: id, Role: "reader", DependsOn: on} }
+	for name, c := range map[string]struct {
+		parallel int
+		tasks    []spec.Task
+		log      func(l *runtest.Log)
+		want     []string
+	}{
+		"in plan order up to the cap": {
+			2, []spec.Task{task("a"), task("b"), task("c")}, nil,
+			[]string{"assign a/1 to generator on b", "assign b/1 to generator on b"},
+		},
+		"write sets take turns": {
+			4, []spec.Task{task("a", "x.go"), task("b", "*.go"), task("c", "y.txt")}, nil,
+			[]string{"assign a/1 to generator on b", "assign c/1 to generator on b"},
+		},
+		"a dependency that waits": {4, []spec.Task{task("a"), after("b", "a")}, nil, []string{"assign a/1 to generator on b"}},
+		"a dependency that landed": {
+			4, []spec.Task{task("a"), after("b", "a")},
+			func(l *runtest.Log) { l.Append("a", run.TaskData{State: run.TaskLanded}) },
+			[]string{"assign b/1 to reader on b"},
+		},
+		"a dependency that was given up": {
+			4, []spec.Task{task("a"), after("b", "a"), after("c", "b")},
+			func(l *runtest.Log) { l.Append("a", run.TaskData{State: run.TaskParked}) },
+			[]string{"task b parked depends on a, which is parked"},
+		},
+		"a template with a lost shard": {
+			4, []spec.Task{{ID: "t-001", ShardOf: "t", Role: "reader"}, {ID: "t-002", ShardOf: "t", Role: "reader"}, after("b", "t")},
+			func(l *runtest.Log) {
+				l.Append("t-001", run.TaskData{State: run.TaskDone})
+				l.Append("t-002", run.TaskData{State: run.TaskCancelled})
+			},
+			[]string{"task b parked depends on t-002, which is cancelled"},
+		},
+		"a template that is over": {
+			4, []spec.Task{{ID: "t-001", ShardOf: "t", Role: "reader"}, after("b", "t")},
+			func(l *runtest.Log) { l.Append("t-001", run.TaskData{State: run.TaskDone}) },
+			[]string{"assign b/1 to reader on b"},
+		},
+		"an unknown dependency": {4, []spec.Task{after("b", "x")}, nil, []string{"task b parked depends on x, which is not in the plan"}},
+		"a run that stopped": {
+			4, []spec.Task{task("a")}, func(l *runtest.Log) { l.Append("", run.Data{State: run.Stopped}) }, []string{},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLog(t, c.parallel, c.tasks...)
+			if c.log != nil {
+				c.log(l)
+			}
+			require.Equal(t, c.want, runtest.Describe(schedule.Dispatch(l.State)))
+		})
+	}
+}
+
+func TestFailed(t *testing.T) {
+	t.Parallel()
+	gate := func(signature string) spec.Fault {
+		return spec.Fault{Class: wire.FaultGate, Message: "red", Signatures: []string{signature}}
+	}
+	conflict := spec.Fault{Class: wire.FaultConflict, Message: "met"}
+	for name, c := range map[string]struct {
+		had  []spec.Fault
+		now  spec.Fault
+		want []string
+	}{
+		"the first failure":            {nil, gate("a"), []string{"task t pending red"}},
+		"the last of its attempts":     {[]spec.Fault{gate("a"), gate("b")}, gate("c"), []string{"task t parked failed 3 of 3 attempts: red"}},
+		"the same failure three times": {[]spec.Fault{gate("a"), gate("a")}, gate("a"), []string{"task t parked failed in the same way 3 times: red"}},
+		"conflicts do not count":       {[]spec.Fault{conflict, conflict, gate("a")}, gate("b"), []string{"task t pending red"}},
+		"conflicts have a bound": {
+			[]spec.Fault{conflict, conflict, conflict, conflict, conflict, conflict, conflict, conflict, conflict, conflict}, conflict,
+			[]string{"task t parked conflicted with what landed before it 11 times"},
+		},
+		"another attempt would fail too": {nil, spec.Fault{Class: wire.FaultTooBig, Message: "big"}, []string{"task t parked big"}},
+		"a spent budget stops the run":   {nil, spec.Fault{Class: wire.FaultBudget, Message: "9"}, []string{"task t pending 9", "run stopped the budget is spent: 9"}},
+		"a refused key ends the conductor": {
+			nil, spec.Fault{Class: wire.FaultAuth, Message: "401"},
+			[]string{"task t pending 401", "fail: the model's service refused the key: 401"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLog(t, 4, spec.Task{ID: "t", Role: "generator"})
+			for i := range len(c.had) + 1 {
+				l.Dispatched("t", "generator", i+1, "b")
+				l.Ended("t", i+1, runtest.Failed("x", fmt.Sprint(i)))
+				if i < len(c.had) {
+					l.Append("t", run.TaskData{State: run.TaskPending, Fault: &c.had[i]})
+				}
+			}
+			require.Equal(t, c.want, runtest.Describe(schedule.Failed(l.State, l.Tasks["t"], c.now)))
+		})
+	}
+}
