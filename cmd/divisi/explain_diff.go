@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"divisi/internal/spec"
 	"divisi/subagents/agent"
 	"fmt"
 	"io"
@@ -74,7 +75,7 @@ func sentParts(x agent.Explained) []sentPart {
 	}
 	for _, t := range x.Tools {
 		for _, d := range t.FunctionDeclarations {
-			out = append(out, sentPart{Place: "tool " + d.Name, Text: inline(d), tokens: (len(inline(d)) + 3) / 4})
+			out = append(out, sentPart{Place: "tool " + d.Name, Text: spec.JSONText(d), tokens: (len(spec.JSONText(d)) + 3) / 4})
 		}
 	}
 	for i, c := range x.Contents {

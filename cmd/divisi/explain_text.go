@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/contextscope"
+	"divisi/internal/spec"
 	"divisi/orchestrator/console"
 	"divisi/subagents/agent"
 )
@@ -95,7 +95,7 @@ func writePart(w io.Writer, p *genai.Part, origin string) {
 func partText(p *genai.Part) string {
 	switch {
 	case p.FunctionCall != nil:
-		return fmt.Sprintf("→ %s(%s)", console.Sanitize(p.FunctionCall.Name), console.Sanitize(inline(p.FunctionCall.Args)))
+		return fmt.Sprintf("→ %s(%s)", console.Sanitize(p.FunctionCall.Name), console.Sanitize(spec.JSONText(p.FunctionCall.Args)))
 	case p.FunctionResponse != nil:
 		r := p.FunctionResponse
 		return fmt.Sprintf("← %s %s", console.Sanitize(r.Name), responseText(r.Response))
@@ -104,7 +104,7 @@ func partText(p *genai.Part) string {
 	case p.Text != "":
 		return sanitizeLines(p.Text)
 	default:
-		return fmt.Sprintf("(a part that is no text: %s)", console.Sanitize(inline(p)))
+		return fmt.Sprintf("(a part that is no text: %s)", console.Sanitize(spec.JSONText(p)))
 	}
 }
 
@@ -115,7 +115,7 @@ func responseText(response map[string]any) string {
 			return console.Sanitize(key) + ":\n" + indent(sanitizeLines(text))
 		}
 	}
-	return console.Sanitize(inline(response))
+	return console.Sanitize(spec.JSONText(response))
 }
 
 // writeCompactions prints each compaction: its range, what it cost and saved, what it kept.
@@ -171,15 +171,4 @@ func sanitizeLines(s string) string {
 		lines[i] = text[:len(text)-len(rest)] + console.Sanitize(rest)
 	}
 	return strings.Join(lines, "\n")
-}
-
-// inline writes a value as JSON in one line, without the escapes that only HTML needs: prompts hold code.
-func inline(v any) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err.Error()
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }

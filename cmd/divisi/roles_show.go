@@ -156,5 +156,5 @@ func shownUnlessZero(v any) string {
 	if reflect.ValueOf(v).IsZero() {
 		return ""
 	}
-	return inline(v)
+	return spec.JSONText(v)
 }

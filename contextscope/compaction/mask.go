@@ -6,6 +6,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/contextscope/content"
+	"divisi/internal/spec"
 
 	"google.golang.org/genai"
 )
@@ -33,7 +34,7 @@ func Mask(part *genai.Part, seq, edge int) *genai.Part {
 	if alone = alone && len(large) == 1; alone {
 		text = content.Valid(text)
 	} else {
-		text = content.JSON(large)
+		text = spec.JSONText(large)
 	}
 	mask := fmt.Sprintf("[%d bytes left out; load_artifact %q shows them]", len(text), contextscope.EventHandle(seq))
 	if len(text) > 2*edge && edge > 0 {

@@ -9,6 +9,7 @@ import (
 	"divisi/contextscope/content"
 	"divisi/contextscope/narrative"
 	"divisi/contextscope/slice"
+	"divisi/internal/spec"
 
 	"google.golang.org/genai"
 )
@@ -71,7 +72,7 @@ func (p *background) Process(st *state) {
 	st.trace(told.trace)
 	st.shared = shared{
 		bytes: st.fixed + told.bytes, about: told.about,
-		digest: digestOf(content.JSON(st.req.System), content.JSON(st.req.Tools), told.digest),
+		digest: digestOf(spec.JSONText(st.req.System), spec.JSONText(st.req.Tools), told.digest),
 	}
 	if len(told.parts) == 0 {
 		return
@@ -125,7 +126,7 @@ func (k *narratedSlice) tell(name string, in *Input) {
 		k.parts = append(k.parts, told...)
 		k.trace.What = fmt.Sprintf("%d events of other agents, narrated", len(k.trace.Events))
 	}
-	k.introduced, k.bytes, k.digest = n.Introduced, content.Bytes(k.parts), digestOf(content.JSON(k.parts))
+	k.introduced, k.bytes, k.digest = n.Introduced, content.Bytes(k.parts), digestOf(spec.JSONText(k.parts))
 	k.trace.Parts, k.trace.Tokens = len(k.parts), content.TokensOf(k.bytes)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"divisi/contextscope/content"
 	"divisi/contextscope/narrative"
+	"divisi/internal/spec"
 
 	"google.golang.org/genai"
 )
@@ -72,7 +73,7 @@ func toolBytes(tools []*genai.FunctionDeclaration) int {
 	size := 0
 	for _, d := range tools {
 		if d != nil {
-			size += len(d.Name) + len(d.Description) + len(content.JSON(d.ParametersJsonSchema))
+			size += len(d.Name) + len(d.Description) + len(spec.JSONText(d.ParametersJsonSchema))
 		}
 	}
 	return size

@@ -1,24 +1,10 @@
 package content
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 
 	"google.golang.org/genai"
 )
-
-// JSON writes v with sorted keys, without white space and without HTML escapes: code stays readable as code.
-// What JSON cannot hold (NaN, a channel) is printed the way Go prints it, which sorts maps too.
-func JSON(v any) string {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Sprintf("%v", v)
-	}
-	return string(bytes.TrimSuffix(buf.Bytes(), []byte("\n")))
-}
 
 // Tokens estimates what a content costs, in tokens: bytes/4. It is fixed on purpose, so that what is decided by it
 // (trimming a slice) comes out the same everywhere and for ever.

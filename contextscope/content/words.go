@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/genai"
+
+	"divisi/internal/spec"
 )
 
 // PartText is a part in words: what it is, empty for words, and what it says.
@@ -39,7 +41,7 @@ func ArgsText(args map[string]any) string {
 	if len(args) == 0 {
 		return "{}"
 	}
-	return JSON(args)
+	return spec.JSONText(args)
 }
 
 // ResultText writes a result's facts, one a line and sorted, and after them its output as it is.
@@ -50,7 +52,7 @@ func ResultText(response map[string]any) string {
 	}) {
 		text, isText := response[key].(string)
 		if !isText {
-			text = JSON(response[key])
+			text = spec.JSONText(response[key])
 		}
 		if key != OutputKey {
 			text = key + ": " + text

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -11,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
+
+	"divisi/internal/spec"
 )
 
 // The greatest sizes of notes, far above anything that is worth remembering.
@@ -206,7 +207,7 @@ func (n *Note) Render() []byte {
 	tidied := *n
 	tidied.tidy()
 	var b bytes.Buffer
-	b.WriteString("---\ntitle: " + quoted(tidied.Title) + "\n")
+	b.WriteString("---\ntitle: " + spec.JSONText(tidied.Title) + "\n")
 	for _, list := range []struct {
 		key    string
 		values []string
@@ -214,28 +215,17 @@ func (n *Note) Render() []byte {
 		if len(list.values) > 0 {
 			all := make([]string, len(list.values))
 			for i, v := range list.values {
-				all[i] = quoted(v)
+				all[i] = spec.JSONText(v)
 			}
 			b.WriteString(list.key + ": [" + strings.Join(all, ", ") + "]\n")
 		}
 	}
 	if !tidied.Created.IsZero() {
-		b.WriteString("created: " + quoted(tidied.Created.Format(time.RFC3339)) + "\n")
+		b.WriteString("created: " + spec.JSONText(tidied.Created.Format(time.RFC3339)) + "\n")
 	}
 	if tidied.Source != "" {
-		b.WriteString("source: " + quoted(tidied.Source) + "\n")
+		b.WriteString("source: " + spec.JSONText(tidied.Source) + "\n")
 	}
 	b.WriteString("---\n\n" + tidied.Text + "\n")
 	return b.Bytes()
-}
-
-// quoted is a text as JSON, which is YAML too.
-func quoted(s string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil {
-		panic(err) // a string can always be encoded
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }

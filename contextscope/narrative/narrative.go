@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"divisi/contextscope/content"
+	"divisi/internal/spec"
 
 	"google.golang.org/genai"
 )
@@ -73,10 +74,10 @@ func (n *Narrator) part(author string, p *genai.Part) *genai.Part {
 		return n.sentence("["+n.Name(author)+"] said:", p.Text)
 	case p.FunctionCall != nil:
 		head := "[" + n.Name(author) + "] called tool `" + n.Name(p.FunctionCall.Name) + "` with parameters:"
-		return n.sentence(head, content.JSON(p.FunctionCall.Args))
+		return n.sentence(head, spec.JSONText(p.FunctionCall.Args))
 	case p.FunctionResponse != nil:
 		head := "[" + n.Name(author) + "] `" + n.Name(p.FunctionResponse.Name) + "` tool returned result:"
-		return n.sentence(head, content.JSON(p.FunctionResponse.Response))
+		return n.sentence(head, spec.JSONText(p.FunctionResponse.Response))
 	case p.InlineData != nil || p.FileData != nil || p.ExecutableCode != nil || p.CodeExecutionResult != nil:
 		if n.Fenced { // as words: nothing of another agent stands outside the quotes
 			head, body := content.PartText(p)

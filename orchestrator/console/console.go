@@ -3,7 +3,6 @@ package console
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"divisi/contextscope"
+	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 )
 
@@ -120,14 +120,12 @@ func (c *Console) stamp(t time.Time) string { return t.In(c.opts.Zone).Format("1
 
 // writeJSON writes the event as it is in the log, with its position.
 func (c *Console) writeJSON(e *contextscope.Event) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(e); err != nil {
+	line, err := spec.JSON(e)
+	if err != nil {
 		c.fail(fmt.Errorf("write event %s as JSON: %w", e.ID, err))
 		return
 	}
-	c.write(b.Bytes())
+	c.write(append(line, '\n'))
 }
 
 func (c *Console) write(p []byte) {

@@ -1,8 +1,7 @@
 package loopguard
 
 import (
-	"bytes"
-	"encoding/json"
+	"divisi/internal/spec"
 )
 
 // Guard watches one agent. It is for one goroutine.
@@ -69,7 +68,7 @@ func (g *Guard) Call(name string, args map[string]any) *Strike {
 	case 0:
 		return nil
 	case 1, frequent:
-		return g.strike(KindCall, g.calls.loop(period, argsText(args)))
+		return g.strike(KindCall, g.calls.loop(period, shown(spec.JSONText(args), maxShown)))
 	default:
 		return g.strike(KindCycle, g.calls.loop(period, ""))
 	}
@@ -125,15 +124,4 @@ func (g *Guard) strike(kind, detail string) *Strike {
 		g.stopped = s
 	}
 	return s
-}
-
-// argsText shows arguments in a line.
-func argsText(args map[string]any) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(args); err != nil { // not from JSON; its name has to do
-		return "with the same arguments"
-	}
-	return shown(string(bytes.TrimSpace(b.Bytes())), maxShown)
 }

@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -75,10 +74,11 @@ type bounding struct {
 func (b *bounding) value(ctx context.Context, key string, value any) any {
 	text, isText := value.(string)
 	if !isText {
-		encoded, err := encode(value)
+		raw, err := spec.JSON(value)
 		if err != nil {
 			return "this value cannot be written as JSON: " + elide(strings.ToValidUTF8(short(err.Error(), 200), "\uFFFD"))
 		}
+		encoded := string(raw)
 		if utf8.RuneCountInString(encoded) <= b.limit(false) {
 			return elideValue(value, encoded)
 		}
@@ -123,20 +123,21 @@ func (b *bounding) together(ctx context.Context, out map[string]any) map[string]
 	for key, value := range out {
 		text, isText := value.(string)
 		if !isText {
-			text, _ = encode(value) // what cannot be encoded is a text by now
+			text = spec.JSONText(value) // what cannot be encoded is a text by now
 		}
 		sum += utf8.RuneCountInString(key) + utf8.RuneCountInString(text)
 	}
 	if sum <= 2*spec.MaxToolOutput {
 		return out
 	}
-	encoded, err := encode(b.result.Output)
+	raw, err := spec.JSON(b.result.Output)
 	if err != nil {
-		encoded, err = encode(out)
+		raw, err = spec.JSON(out)
 	}
 	if err != nil {
 		return map[string]any{"error": "the result cannot be written as JSON"}
 	}
+	encoded := string(raw)
 	_, where := b.keep(ctx, "all", encoded)
 	return map[string]any{"output": b.cut(elide(encoded), spec.MaxToolOutput, where)}
 }
@@ -156,17 +157,6 @@ func (b *bounding) keep(ctx context.Context, key, text string) (handle, where st
 	}
 	b.result.Kept = append(b.result.Kept, contextscope.Listed{Handle: handle, What: what, Bytes: int64(len(text))})
 	return handle, fmt.Sprintf("load_artifact %q has all of it", handle)
-}
-
-// encode writes a value as JSON in which markers look like markers.
-func encode(value any) (string, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
 // elideValue is a value as it is, unless a text somewhere in it says what only the guard may say.

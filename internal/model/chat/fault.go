@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"divisi/internal/model"
+	"divisi/internal/spec"
 )
 
 // The words of refusals. There are no codes that all services share.
@@ -86,7 +87,7 @@ func word(v any) string {
 	case string:
 		return v
 	}
-	raw, err := marshal(v)
+	raw, err := spec.JSON(v)
 	if err != nil {
 		return ""
 	}

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/internal/model"
+	"divisi/internal/spec"
 )
 
 // message is one message of a conversation. Content is null where an assistant only calls.
@@ -120,7 +121,7 @@ func (h *history) respond(r *genai.FunctionResponse, at string) *model.Error {
 	}
 	text, plain := r.Response["output"].(string)
 	if !plain || len(r.Response) > 1 {
-		raw, err := marshal(r.Response)
+		raw, err := spec.JSON(r.Response)
 		if err != nil {
 			return invalidf("%s: the response of %s cannot be written as JSON: %v", at, r.Name, err)
 		}
@@ -178,7 +179,7 @@ func (h *history) call(f *genai.FunctionCall) (toolCall, error) {
 	if args == nil {
 		args = map[string]any{}
 	}
-	raw, err := marshal(args)
+	raw, err := spec.JSON(args)
 	return toolCall{id, "function", calledByName{f.Name, string(raw)}}, err
 }
 

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/internal/model"
+	"divisi/internal/spec"
 )
 
 // request is a body as the service reads it.
@@ -58,7 +58,7 @@ func encode(req *model.Request, known trait) ([]byte, *model.Error) {
 	if err := r.setConfig(config, known); err != nil {
 		return nil, err
 	}
-	body, err := marshal(r)
+	body, err := spec.JSON(r)
 	if err == nil && config.HTTPOptions != nil && len(config.HTTPOptions.ExtraBody) > 0 {
 		body, err = merge(body, config.HTTPOptions.ExtraBody)
 	}
@@ -162,17 +162,6 @@ func (c choice) value() any {
 	return nil
 }
 
-// marshal writes JSON without the escapes for web pages, which cost tokens.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSpace(b.Bytes()), nil
-}
-
 // merge sets fields of a body.
 func merge(body []byte, extra map[string]any) ([]byte, error) {
 	var fields map[string]any
@@ -182,7 +171,7 @@ func merge(body []byte, extra map[string]any) ([]byte, error) {
 	for name, v := range extra {
 		fields[name] = v
 	}
-	return marshal(fields)
+	return spec.JSON(fields)
 }
 
 func invalidf(format string, args ...any) *model.Error {
