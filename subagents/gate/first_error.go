@@ -1,11 +1,10 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 
 	"divisi/internal/spec"
@@ -17,41 +16,27 @@ const maxOutputName = 23
 // maxFirstError bounds, in bytes, a line that is quoted as the reason of a failure.
 const maxFirstError = 240
 
-// complaints are words of lines that no pattern knows, but that tell of an error.
-var complaints = regexp.MustCompile(`(?i)\b(?:error|err!|failed|failure|cannot|can't|could not|couldn't|unable to|not found|` +
-	`no such|denied|refused|timed out)`)
-
 // FirstError returns the first line of an output that reports an error: a line that becomes a signature, else one that
 // complains, else the last line. Summaries of build tools come last.
 func FirstError(output string) string {
 	var found [3]string // a complaint, the last line, a summary
 	for line := range strings.Lines(output) {
 		line = strings.TrimSpace(plain(clip(line, maxTextLine)))
-		switch {
-		case line == "" || line == strings.TrimSpace(moreNote):
-		case noise.MatchString(line):
-			if found[2] == "" {
-				found[2] = line
-			}
-		case reportsError(line):
+		if line == "" || line == strings.TrimSpace(moreNote) {
+			continue
+		}
+		switch class, _ := classify(line); {
+		case class == testLine || class == errorLine:
 			return clip(line, maxFirstError)
-		case found[0] == "" && complaints.MatchString(line):
+		case class == noiseLine:
+			found[2] = cmp.Or(found[2], line)
+		case class == complaint && found[0] == "":
 			found[0] = line
 		default:
 			found[1] = line
 		}
 	}
-	for _, line := range found {
-		if line != "" {
-			return clip(line, maxFirstError)
-		}
-	}
-	return ""
-}
-
-func reportsError(line string) bool {
-	matches := func(p *regexp.Regexp) bool { return p.MatchString(line) }
-	return interesting(line) && (slices.ContainsFunc(failedTests, matches) || slices.ContainsFunc(errorLines, matches))
+	return clip(cmp.Or(found[:]...), maxFirstError)
 }
 
 // Reason returns in one line why a red gate is red: the first error that is not in its receipt on the base commit, which may

@@ -6,43 +6,70 @@ import (
 	"strings"
 )
 
-// What follows is known from compilers, linters and test runners; every pattern sees a line without terminal codes.
+// lineClass is what a line of a gate's output is.
+type lineClass int
+
+const (
+	plainLine lineClass = iota
+	// noiseLine comes with any failure: as a signature it would let a new failure hide behind an old one.
+	noiseLine
+	// testLine names a test that failed: the name is the signature.
+	testLine
+	// errorLine states an error: the line is the signature.
+	errorLine
+	// complaint is a line with a word that tells of an error. It becomes no signature.
+	complaint
+)
+
+// lineClasses are known from compilers, linters and test runners: the first pattern that matches decides. Every pattern sees a line
+// without terminal codes. All but complaints need one of the hints, or a number after a colon or a bracket.
+var lineClasses = []struct {
+	class   lineClass
+	pattern *regexp.Regexp
+}{
+	{noiseLine, regexp.MustCompile(`(?i)^(?:make(?:\[\d+\])?: \*\*\*|npm (?:ERR!|error)|` +
+		`go: (?:downloading|finding|extracting|warning)|error: (?:test failed, to rerun|could not compile|` +
+		`aborting due to|process completed|command failed|script ".*" exited)|` +
+		`error: process didn't exit|exit status|✖ \d+ problems|✖ failing tests:|.*: warning:|.*: note:|FAIL$|` +
+		`.*# *(?:todo|skip)\b)`)},
+	{testLine, regexp.MustCompile(`^\s*--- FAIL: (\S+)`)},                                  // go test
+	{testLine, regexp.MustCompile(`^(?:FAILED|ERROR) (\S.*?::.+?)(?: - .*)?$`)},            // pytest
+	{testLine, regexp.MustCompile(`^ERROR (\S.*?\.py)(?: - .*)?$`)},                        // pytest, a file that cannot be collected
+	{testLine, regexp.MustCompile(`^test (\S.*?) \.\.\. FAILED$`)},                         // cargo
+	{testLine, regexp.MustCompile(`^\s*(?:✕|✖|✗|×) (.+?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`)}, // jest, vitest, node
+	{testLine, regexp.MustCompile(`^\s*not ok \d+ (?:- )?(.+)$`)},                          // TAP
+	{testLine, regexp.MustCompile(`^\s*● (.+ › .+)$`)},                                     // jest
+	// A file and a line; a directory can have spaces in its name, and a tool can quote the whole.
+	{errorLine, regexp.MustCompile(`^(?:[^\s:()]*|[^\s:()][^:()]*/[^:()]*)\.[A-Za-z][A-Za-z0-9]*"?` +
+		`(?::\d+(?::\d+)?:|\(\d+(?:,\d+)?\):) ?\S`)},
+	{errorLine, malformed},
+	{errorLine, regexp.MustCompile(`^FAIL\s+\S+`)},
+	{errorLine, regexp.MustCompile(`(?i)^\s*(?:error|fatal|fatal error|panic)(?:\[\w+\])?:`)},
+	{errorLine, regexp.MustCompile(`(?i): (?:fatal )?error(?: \w+)?: `)},
+	{errorLine, regexp.MustCompile(`^(?:E\s+)?(?:\w+\.)*\w*(?:Error|Exception)\b(?::|$)`)},
+	{errorLine, regexp.MustCompile(`^go: `)},
+	{errorLine, regexp.MustCompile(`^\s+\d+:\d+\s+error\s`)}, // eslint
+	{complaint, regexp.MustCompile(`(?i)\b(?:error|err!|failed|failure|cannot|can't|could not|couldn't|unable to|not found|` +
+		`no such|denied|refused|timed out)`)},
+}
+
+// classify returns the class of a line, and the test that a testLine names.
+func classify(line string) (class lineClass, test string) {
+	for _, c := range lineClasses {
+		if m := c.pattern.FindStringSubmatch(line); m != nil {
+			return c.class, m[len(m)-1]
+		}
+	}
+	return plainLine, ""
+}
+
 var (
-	// Test runners that name the test that failed: the name is the signature.
-	failedTests = []*regexp.Regexp{
-		regexp.MustCompile(`^\s*--- FAIL: (\S+)`),                                  // go test
-		regexp.MustCompile(`^(?:FAILED|ERROR) (\S.*?::.+?)(?: - .*)?$`),            // pytest
-		regexp.MustCompile(`^ERROR (\S.*?\.py)(?: - .*)?$`),                        // pytest, a file that cannot be collected
-		regexp.MustCompile(`^test (\S.*?) \.\.\. FAILED$`),                         // cargo
-		regexp.MustCompile(`^\s*(?:✕|✖|✗|×) (.+?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`), // jest, vitest, node
-		regexp.MustCompile(`^\s*not ok \d+ (?:- )?(.+)$`),                          // TAP
-		regexp.MustCompile(`^\s*● (.+ › .+)$`),                                     // jest
-	}
-	// Lines that say what is wrong.
-	errorLines = []*regexp.Regexp{
-		// A file and a line; a directory can have spaces in its name, and a tool can quote the whole.
-		regexp.MustCompile(`^(?:[^\s:()]*|[^\s:()][^:()]*/[^:()]*)\.[A-Za-z][A-Za-z0-9]*"?` +
-			`(?::\d+(?::\d+)?:|\(\d+(?:,\d+)?\):) ?\S`),
-		malformed,
-		regexp.MustCompile(`^FAIL\s+\S+`),
-		regexp.MustCompile(`(?i)^\s*(?:error|fatal|fatal error|panic)(?:\[\w+\])?:`),
-		regexp.MustCompile(`(?i): (?:fatal )?error(?: \w+)?: `),
-		regexp.MustCompile(`^(?:E\s+)?(?:\w+\.)*\w*(?:Error|Exception)\b(?::|$)`),
-		regexp.MustCompile(`^go: `),
-		regexp.MustCompile(`^\s+\d+:\d+\s+error\s`), // eslint
-	}
 	// What the go command prints of a package that it cannot import, because of a character in its directory's name.
 	malformed = regexp.MustCompile(`^malformed import path "(.+)": invalid char `)
 	// What eslint prints of a file: its path, then a line for each error.
 	fileHeading = regexp.MustCompile(`^\S[^:]*\.[A-Za-z]\w*$`)
 	eslintError = "N:N error "
 	setupFail   = regexp.MustCompile(`^FAIL\t(.+) \[setup failed\]$`)
-	// Lines that come with any failure: as a signature they would let a new failure hide behind an old one.
-	noise = regexp.MustCompile(`(?i)^(?:make(?:\[\d+\])?: \*\*\*|npm (?:ERR!|error)|` +
-		`go: (?:downloading|finding|extracting|warning)|error: (?:test failed, to rerun|could not compile|` +
-		`aborting due to|process completed|command failed|script ".*" exited)|` +
-		`error: process didn't exit|exit status|✖ \d+ problems|✖ failing tests:|.*: warning:|.*: note:|FAIL$|` +
-		`.*# *(?:todo|skip)\b)`)
 	// Signs that something could not be built, so that its tests did not run.
 	buildSigns = regexp.MustCompile(`\[(?:build|setup) failed\]|^error: could not compile|error TS\d+:|^error\[E\d+\]|` +
 		`compilation terminated|: fatal error:|errors? during collection|` +
@@ -137,8 +164,7 @@ func (p *textParser) passedOver(text string) bool {
 	return true
 }
 
-// interesting passes most lines of a long output over before a pattern has to look at them. Every pattern above needs one of
-// the hints, or a number after a colon or a bracket.
+// interesting passes most lines of a long output over before a pattern has to match them.
 func interesting(text string) bool {
 	lower := strings.ToLower(text)
 	for _, hint := range hints {
@@ -167,24 +193,18 @@ func (p *textParser) placeRust(text string) {
 }
 
 func (p *textParser) signature(text string) string {
-	for _, pattern := range failedTests {
-		if m := pattern.FindStringSubmatch(text); m != nil && !noise.MatchString(text) {
-			return "test: " + strings.Join(strings.Fields(m[1]), " ")
+	switch class, test := classify(text); class {
+	case testLine:
+		return "test: " + strings.Join(strings.Fields(test), " ")
+	case errorLine:
+		signature := strings.TrimPrefix(p.names.line(text), "./")
+		if p.heading != "" && strings.HasPrefix(signature, eslintError) {
+			signature += " in " + p.heading
 		}
-	}
-	if noise.MatchString(text) {
+		return signature
+	default:
 		return ""
 	}
-	for _, pattern := range errorLines {
-		if pattern.MatchString(text) {
-			signature := strings.TrimPrefix(p.names.line(text), "./")
-			if p.heading != "" && strings.HasPrefix(signature, eslintError) {
-				signature += " in " + p.heading
-			}
-			return signature
-		}
-	}
-	return ""
 }
 
 // count adds up the summaries of pytest, cargo and jest ("3 failed, 5 passed").
