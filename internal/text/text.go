@@ -1,18 +1,91 @@
-// Package text has the small helpers for text that other packages share. They keep text valid UTF-8 and bounded.
+// Package text holds the small functions on text that several packages need: bounding it, putting it on one line, quoting, counting
+// and listing. Its input and output are strings. It never knows what a text means, and adds no more than an ellipsis or a count.
 package text
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
-func bounded(s string, most int) string {
+// Short bounds a text in characters; an ellipsis, which counts, is put where something is gone.
+func Short(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return Runes(s, most-1) + "…"
+}
+
+// Runes returns at most so many characters of the beginning of a text.
+func Runes(s string, most int) string {
+	for i := range s {
+		if most == 0 {
+			return s[:i]
+		}
+		most--
+	}
+	return s
+}
+
+// Head returns at most so many bytes of the beginning of a text, in whole characters.
+func Head(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:most], "") + fmt.Sprintf("\n… %d bytes more", len(s)-most)
+	for most = max(most, 0); most > 0 && !utf8.RuneStart(s[most]); {
+		most--
+	}
+	return s[:most]
+}
+
+// OneLine makes a foreign text one line: valid UTF-8, no control or invisible characters, single blanks.
+func OneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsPrint(r)
+	}), " ")
+}
+
+// Lines splits a text into lines without their ends; a line end at the very end begins no new line.
+func Lines(s string) []string {
+	if s == "" {
+		return nil
+	}
+	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimSuffix(line, "\r")
+	}
+	return lines
+}
+
+// Binary reports whether data is no text, by git's own rule.
+func Binary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 }
+
+// Count writes a number with its noun: 1 file, 2 files.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Some lists the first few, and counts the others.
+func Some(list []string, most int) string {
+	if len(list) <= most {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
+}
+
+// Numbered writes a line with its number, cut where it has more than so many characters.
+func Numbered(n int, line string, most int) string {
+	if size := utf8.RuneCountInString(line); size > most {
+		line = fmt.Sprintf("%s… [%d more characters]", Runes(line, most), size-most)
+	}
+	return fmt.Sprintf("%6d\t%s\n", n, line)
 }
 
 // Line is the first line of a text that says something, bounded.
@@ -33,7 +106,7 @@ func Clip(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return Head(text, most) + "…"
 }
 
 // Tail cuts a text to its last bytes, between characters.
@@ -55,3 +128,10 @@ func Quote(v any) string {
 
 // maxQuoted bounds, in bytes, what a master is told of one task.
 const maxQuoted = 8 << 10
+
+func bounded(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return Head(s, most) + fmt.Sprintf("\n… %d bytes more", len(s)-most)
+}

@@ -19,6 +19,7 @@ import (
 	"divisi/subagents/journal"
 	"divisi/subagents/limit"
 	"divisi/subagents/tool"
+	"divisi/subagents/tool/files"
 	"divisi/subagents/wire"
 
 	"github.com/rs/zerolog"
@@ -59,7 +60,7 @@ type Agent struct {
 	Remaining func(context.Context) ([]string, error)
 	// Scope is the write set where it can grow; nil means WriteSet. Delegated is what others have used for the agent, which
 	// counts against its tokens; it may be nil.
-	Scope     *tool.Scope
+	Scope     *files.Scope
 	Delegated func() spec.Usage
 	Bounds    limit.Bounds
 	// Inbox brings messages; Doing is told what the agent does, often. Both may be nil.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,6 +18,7 @@ import (
 	"divisi/subagents/journal"
 	"divisi/subagents/limit"
 	"divisi/subagents/tool"
+	"divisi/subagents/tool/team"
 	"divisi/subagents/wire"
 
 	"github.com/rs/zerolog"
@@ -70,18 +71,19 @@ func (f *fakeTree) Save(context.Context) (*spec.Patch, error) {
 
 func (f *fakeTree) Diff(context.Context, int) (string, error) { return strings.Join(f.files, ","), nil }
 
+// submitTool is submit_result alone.
+func submitTool(t testing.TB) []tool.Tool {
+	t.Helper()
+	all, err := team.Tools(team.Config{})
+	require.NoError(t, err)
+	return all[:1]
+}
+
 func testAgent(t testing.TB, m *journal.Memory, s *modeltest.Script, extra ...tool.Tool) *Agent {
 	t.Helper()
-	root, err := os.OpenRoot(t.TempDir())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, root.Close()) })
-	names := []string{}
-	for _, e := range extra {
-		names = append(names, e.Declaration().Name)
-	}
-	set, err := tool.Builtin(names, tool.Env{Root: root, Dir: root.Name(), Extra: extra})
-	require.NoError(t, err)
 	a := testAssignment()
+	set, err := tool.NewSet(nil, nil, slices.Concat(extra, submitTool(t))...)
+	require.NoError(t, err)
 	return &Agent{
 		Assignment: a, Journal: openTest(t, m), Model: s, Call: Call{Model: "m"}, Compiler: compile.NewCompiler(), Tools: set,
 		Input: compile.Input{
@@ -212,7 +214,7 @@ func TestAgentAnswersCallsInOrderAndReadsInParallel(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, []any{"1", "2", "3", "4", "the result was taken; the task is over"}, got)
+	require.Equal(t, []any{"1", "2", "3", "4", "the result was accepted; the task is over"}, got)
 }
 
 func TestAgentEchoesTheIDsThatTheModelGaveAndMakesUpNone(t *testing.T) {

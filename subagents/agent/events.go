@@ -7,9 +7,10 @@ import (
 	"divisi/contextscope"
 	"divisi/contextscope/artifact"
 	"divisi/subagents/tool"
+	"divisi/subagents/tool/artifacts"
 )
 
-// Event implements tool.EventReader: an agent can look at each event of its conversation again. Like Known and Sought it is
+// Event implements artifacts.EventReader: an agent can look at each event of its conversation again. Like Known and Sought it is
 // called while the agent waits for its tools, when nothing is appended.
 func (a *Agent) Event(_ context.Context, seq int) (string, error) {
 	for i := range a.events {
@@ -20,7 +21,7 @@ func (a *Agent) Event(_ context.Context, seq int) (string, error) {
 	return "", fmt.Errorf("there is no event %d in this session: %w", seq, artifact.ErrNotFound)
 }
 
-var _ tool.EventReader = (*Agent)(nil)
+var _ artifacts.EventReader = (*Agent)(nil)
 
 // Known are the handles that the agent was told of.
 func (a *Agent) Known() []string {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +17,7 @@ import (
 	"divisi/subagents/compact"
 	"divisi/subagents/journal"
 	"divisi/subagents/tool"
+	"divisi/subagents/tool/artifacts"
 	"divisi/subagents/wire"
 
 	"github.com/rs/zerolog"
@@ -142,14 +143,13 @@ func TestAgentResumesAtEveryAppend(t *testing.T) {
 func digger(t *testing.T, m *journal.Memory, r model.Model) *Agent {
 	t.Helper()
 	a := testAgent(t, m, nil)
-	root, err := os.OpenRoot(t.TempDir())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, root.Close()) })
-	a.Tools, err = tool.Builtin([]string{"dig", spec.ToolLoadArtifact}, tool.Env{
-		Root: root, Dir: root.Name(), Artifacts: NewShelf(m, "r1", a.Assignment.Agent(), a.Known), Extra: []tool.Tool{digTool()},
-		Events: a, Known: a.Known, Sought: a.Sought, ToolOutput: map[string]spec.ToolOutput{"dig": {Policy: spec.OutputSummarize, Limit: 6_000}},
-		Summarizer: &Summarizer{model: r, name: "small", meta: model.Meta{Run: "r1"}},
-	})
+	kept := NewShelf(m, "r1", a.Assignment.Agent(), a.Known)
+	var err error
+	a.Tools, err = tool.NewSet(&tool.Guard{
+		Artifacts: kept, Sought: a.Sought, Summarizer: &Summarizer{model: r, name: "small", meta: model.Meta{Run: "r1"}},
+		Policies: map[string]spec.ToolOutput{"dig": {Policy: spec.OutputSummarize, Limit: 6_000}},
+	}, []string{"dig", spec.ToolLoadArtifact, spec.ToolSubmitResult}, slices.Concat(
+		[]tool.Tool{digTool()}, submitTool(t), artifacts.Tools(artifacts.Config{Store: kept, Events: a, Known: a.Known}))...)
 	require.NoError(t, err)
 	now := spec.ContextRules{Compaction: spec.CompactionRules{Start: 0.5, Swap: 0.5, Hard: 0.5}}
 	c := compact.New(compact.Config{Model: r, ModelName: "small", Window: 100_000, Log: zerolog.Nop()})

@@ -158,7 +158,7 @@ func (b *batch) run(ctx context.Context) {
 		case b.effect[i] == tool.Writes:
 			b.settle()
 			b.guarded(func() { b.execute(ctx, i) })
-		case b.effect[i] == tool.Waits:
+		case b.effect[i].Waiting():
 			b.waits++
 			b.waiting.Go(func() { b.guarded(func() { b.execute(ctx, i) }) })
 		default:
@@ -222,7 +222,7 @@ func (b *batch) execute(ctx context.Context, i int) {
 	doing := b.Tools.Doing(c)
 	b.move(i, wire.CallExecuting, doing)
 	b.doing(doing)
-	if b.Tools.Asks(c.Name) {
+	if b.effect[i] == tool.Asks {
 		b.move(i, wire.CallAwaiting, doing)
 	}
 	r, state, note := b.call(ctx, c, b.effect[i])
@@ -233,7 +233,7 @@ func (b *batch) execute(ctx context.Context, i int) {
 // call carries a call out. One that waits for others has no time of its own.
 func (b *batch) call(ctx context.Context, c tool.Call, effect tool.Effect) (tool.Result, wire.CallState, string) {
 	own := ctx
-	if effect != tool.Waits {
+	if !effect.Waiting() {
 		var stop func()
 		own, stop = b.timed(ctx)
 		defer stop()

@@ -26,8 +26,7 @@ import (
 // waiter is a probe whose calls wait for somebody else.
 type waiter struct{ probe }
 
-func (w *waiter) Effect(tool.Call) tool.Effect { return tool.Waits }
-func (w *waiter) AwaitsDecision() string       { return "an answer" }
+func (w *waiter) Effect(tool.Call) tool.Effect { return tool.Asks }
 
 // transitions tells how the calls of a session went, one line a call.
 func transitions(t *testing.T, events []contextscope.Event) []string {

@@ -309,7 +309,7 @@ func newStage(t *testing.T, servers map[string]spec.MCPServer, environ ...string
 			<-p.gone
 		}
 	})
-	s.set, err = tool.NewSet(nil, s.servers.Tools()...)
+	s.set, err = tool.NewSet(nil, nil, s.servers.Tools()...)
 	require.NoError(t, err)
 	return s
 }

@@ -111,7 +111,7 @@ func FuzzClean(f *testing.F) {
 		said := description("s", schema, docs)
 		require.Equal(t, 1, strings.Count(said, narrative.QuoteEnd))
 		require.Less(t, len([]rune(said)), maxDescription+maxArguments+500)
-		set, err := tool.NewSet(nil, &shownTool{clean})
+		set, err := tool.NewSet(nil, nil, &shownTool{clean})
 		require.NoError(t, err)
 		var a map[string]any
 		if json.Unmarshal([]byte(args), &a) != nil || a == nil || strings.Contains(args, "null") || !fits(schema, a) {

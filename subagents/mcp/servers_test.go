@@ -221,7 +221,7 @@ func lister(t *testing.T, list string, tools ...string) (*stage, error) {
 		return s, err
 	}
 	t.Cleanup(s.servers.Close)
-	s.set, err = tool.NewSet(nil, s.servers.Tools()...)
+	s.set, err = tool.NewSet(nil, nil, s.servers.Tools()...)
 	require.NoError(t, err)
 	return s, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 )
 
 // Artifacts keeps what is too large for a prompt.
@@ -20,6 +21,13 @@ type Artifacts interface {
 	// Put stores data under a name and returns the handle by which load_artifact can read it again. It may be called from
 	// several goroutines; the same name may come again with other data.
 	Put(ctx context.Context, name string, data []byte) (handle string, err error)
+}
+
+// ArtifactReader reads artifacts again.
+type ArtifactReader interface {
+	// Get returns what is behind a handle that the agent may read. Its errors wrap artifact.ErrHandle for a text that is no
+	// handle, artifact.ErrNotFound for one that leads nowhere, and artifact.ErrCorrupt for content that is damaged.
+	Get(ctx context.Context, handle string) ([]byte, error)
 }
 
 // maxShown is how many characters of head and tail remain of an output that is cut.
@@ -58,6 +66,11 @@ func (g *Guard) Bound(ctx context.Context, call Call, r Result) Result {
 		out[name] = b.notes[key]
 	}
 	b.result.Output = b.together(ctx, out)
+	if r.Load != nil {
+		load := *r.Load
+		load.Text = elide(load.Text)
+		b.result.Load = &load
+	}
 	return b.result
 }
 
@@ -72,27 +85,27 @@ type bounding struct {
 }
 
 func (b *bounding) value(ctx context.Context, key string, value any) any {
-	text, isText := value.(string)
+	whole, isText := value.(string)
 	if !isText {
 		raw, err := spec.JSON(value)
 		if err != nil {
-			return "this value cannot be written as JSON: " + elide(strings.ToValidUTF8(short(err.Error(), 200), "\uFFFD"))
+			return "this value cannot be written as JSON: " + elide(strings.ToValidUTF8(text.Short(err.Error(), 200), "\uFFFD"))
 		}
 		encoded := string(raw)
 		if utf8.RuneCountInString(encoded) <= b.limit(false) {
 			return elideValue(value, encoded)
 		}
-		text = encoded
+		whole = encoded
 	}
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	shown := elide(text)
+	whole = strings.ToValidUTF8(whole, "\uFFFD")
+	shown := elide(whole)
 	size := utf8.RuneCountInString(shown)
 	if size <= b.limit(isText) {
 		return shown
 	}
-	handle, where := b.keep(ctx, key, text)
+	handle, where := b.keep(ctx, key, whole)
 	if b.summarizes(isText) {
-		summary, why := b.summary(ctx, text, handle, where)
+		summary, why := b.summary(ctx, whole, handle, where)
 		if why == "" {
 			return summary
 		}
@@ -143,19 +156,19 @@ func (b *bounding) together(ctx context.Context, out map[string]any) map[string]
 }
 
 // keep makes an artifact of a whole output. Its handle is empty when it could not; where says in words where the whole is.
-func (b *bounding) keep(ctx context.Context, key, text string) (handle, where string) {
+func (b *bounding) keep(ctx context.Context, key, whole string) (handle, where string) {
 	if b.guard.Artifacts == nil {
 		return "", "they are not kept"
 	}
-	name, what := fileSafe(cmp.Or(b.call.Name, "output")), cmp.Or(b.result.Doing, short(printable(b.call.Name), 64))
+	name, what := fileSafe(cmp.Or(b.call.Name, "output")), cmp.Or(b.result.Doing, text.Short(text.OneLine(b.call.Name), 64))
 	if key != "output" {
-		name, what = name+"-"+fileSafe(key), what+", "+short(printable(key), 64)
+		name, what = name+"-"+fileSafe(key), what+", "+text.Short(text.OneLine(key), 64)
 	}
-	handle, err := b.guard.Artifacts.Put(ctx, name, []byte(text))
+	handle, err := b.guard.Artifacts.Put(ctx, name, []byte(whole))
 	if err != nil {
-		return "", "they could not be kept: " + elide(short(printable(err.Error()), 200))
+		return "", "they could not be kept: " + elide(text.Short(text.OneLine(err.Error()), 200))
 	}
-	b.result.Kept = append(b.result.Kept, contextscope.Listed{Handle: handle, What: what, Bytes: int64(len(text))})
+	b.result.Kept = append(b.result.Kept, contextscope.Listed{Handle: handle, What: what, Bytes: int64(len(whole))})
 	return handle, fmt.Sprintf("load_artifact %q has all of it", handle)
 }
 
@@ -181,11 +194,4 @@ func fileSafe(id string) string {
 		return '_'
 	}, id)
 	return safe[:min(len(safe), 48)]
-}
-
-// printable keeps what people watch on one line and free of control characters.
-func printable(s string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
-		return unicode.IsSpace(r) || !unicode.IsPrint(r)
-	}), " ")
 }

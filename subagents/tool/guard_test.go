@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -25,11 +26,12 @@ func manyLines(n int) string {
 func TestGuardKeepsLargeOutput(t *testing.T) {
 	t.Parallel()
 	store := &keeper{}
-	b := newBench(t, nil, func(e *Env) {
-		e.Artifacts = store
-		e.Runner = fakeRunner{output: func(Command) (Output, error) { return Output{Text: manyLines(5000), ExitCode: 3}, nil }}
+	long := New("run_command", "Runs.", Writes, func(context.Context, line) Result {
+		return Result{Output: map[string]any{"output": manyLines(5000), "exit_code": 3}}
 	})
-	r := b.run(spec.ToolRunCommand, args{"command": "make x"})
+	set, err := NewSet(&Guard{Artifacts: store}, nil, long)
+	require.NoError(t, err)
+	r := set.Run(t.Context(), Call{Name: "run_command", Args: args{"text": "make x"}})
 	text := r.Output["output"].(string)
 	require.LessOrEqual(t, utf8.RuneCountInString(text), maxShown+markRoom)
 	require.True(t, strings.HasPrefix(text, "line 0 of"), "the head is kept")

@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
-	"sort"
 	"strings"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 
 	"google.golang.org/genai"
 )
@@ -23,34 +24,49 @@ type Set struct {
 	guard *Guard
 }
 
-// schemaTool is a Tool that checks its arguments against another schema than the one it shows.
-type schemaTool interface{ argumentSchema() any }
-
-// NewSet puts tools together. The guard bounds what they return; nil means one without a store. Two tools of one name or
-// a schema that cannot be compiled are errors.
-func NewSet(guard *Guard, tools ...Tool) (*Set, error) {
+// NewSet makes a set of the tools that names choose, of all where names is nil. The guard bounds what they return; nil means one without a store. The error
+// lists every name that no tool has; two tools of one name or a schema that cannot be compiled are errors too.
+func NewSet(guard *Guard, names []string, tools ...Tool) (*Set, error) {
 	if guard == nil {
 		guard = &Guard{}
 	}
 	s := &Set{tools: map[string]Tool{}, check: map[string]*checker{}, guard: guard}
 	for _, t := range tools {
-		d := t.Declaration()
-		if _, twice := s.tools[d.Name]; twice {
-			return nil, fmt.Errorf("there are two tools %q", d.Name)
+		name := t.Declaration().Name
+		if _, twice := s.tools[name]; twice {
+			return nil, fmt.Errorf("there are two tools %q", name)
 		}
-		schema := d.ParametersJsonSchema
-		if own, ok := t.(schemaTool); ok {
-			schema = own.argumentSchema()
-		}
-		c, err := newChecker(d.Name, schema)
-		if err != nil {
-			return nil, err
-		}
-		s.names = append(s.names, d.Name)
-		s.tools[d.Name], s.check[d.Name] = t, c
+		s.tools[name] = t
 	}
-	sort.Strings(s.names)
-	return s, nil
+	known := slices.Sorted(maps.Keys(s.tools))
+	if names == nil {
+		names = known
+	}
+	s.names = slices.Compact(slices.Sorted(slices.Values(names)))
+	maps.DeleteFunc(s.tools, func(name string, _ Tool) bool { return !slices.Contains(s.names, name) })
+	var errs []error
+	for _, name := range s.names {
+		var err error
+		switch t, near := s.tools[name], spec.Nearest(name, known); {
+		case t != nil:
+			s.check[name], err = newChecker(t)
+		case near != "":
+			err = fmt.Errorf("there is no tool %q (did you mean %q?)", name, near)
+		default:
+			err = fmt.Errorf("there is no tool %q", name)
+		}
+		errs = append(errs, err)
+	}
+	return s, errors.Join(errs...)
+}
+
+// NamesOf are the names of tools.
+func NamesOf(tools []Tool) []string {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Declaration().Name
+	}
+	return names
 }
 
 // Names returns the names, sorted.
@@ -72,25 +88,19 @@ func (s *Set) Lookup(name string) (Tool, error) {
 	}
 	near := spec.NearestAll(name, s.names, 3)
 	if len(near) == 0 {
-		return nil, fmt.Errorf("there is no tool %q; the tools are %s", short(name, 64), strings.Join(s.names, ", "))
+		return nil, fmt.Errorf("there is no tool %q; the tools are %s", text.Short(name, 64), strings.Join(s.names, ", "))
 	}
-	return nil, fmt.Errorf("there is no tool %q; did you mean %s?", short(name, 64), strings.Join(near, ", "))
+	return nil, fmt.Errorf("there is no tool %q; did you mean %s?", text.Short(name, 64), strings.Join(near, ", "))
 }
 
-// Refuse is the result of a call that is not carried out.
+// Refuse is the result of a call that is not run.
 func (s *Set) Refuse(call Call, why string) Result {
 	r := Failed("%s", why)
 	r.Doing = s.Doing(call)
 	return r
 }
 
-// Asks says whether a tool's calls wait for somebody's decision.
-func (s *Set) Asks(name string) bool {
-	_, asks := s.tools[name].(Asker)
-	return asks
-}
-
-// Effect says what a call touches; a call that cannot be carried out touches nothing.
+// Effect is what a call touches; a call that cannot be run touches nothing.
 func (s *Set) Effect(call Call) Effect {
 	call, err := s.checked(call)
 	if err != nil {
@@ -111,13 +121,14 @@ func (s *Set) checked(call Call) (Call, error) {
 	}
 	args, faults := s.check[call.Name].check(call.Args)
 	if len(faults) > 0 {
-		return call, errors.New(faultList(call.Name, faults))
+		return call, errors.New(misfit(call.Name, faults))
 	}
 	call.Args = args
 	return call, nil
 }
 
-func faultList(name string, faults []string) string {
+// misfit lists what is wrong with the arguments of a call.
+func misfit(name string, faults []string) string {
 	const most = 30
 	head := fmt.Sprintf("the arguments of %s do not fit; put right:\n- ", name)
 	if len(faults) > most {
@@ -126,23 +137,25 @@ func faultList(name string, faults []string) string {
 	return head + strings.Join(faults, "\n- ")
 }
 
-// Doing says in a few words what a call is going to do.
+// maxDoing bounds what people are shown of a call, in characters.
+const maxDoing = 120
+
+// Doing describes in a few words what a call is going to do.
 func (s *Set) Doing(call Call) string {
 	if d, ok := s.tools[call.Name].(Doer); ok {
 		if doing := d.Doing(call); doing != "" {
-			return short(printable(doing), 120)
+			return text.Short(text.OneLine(doing), maxDoing)
 		}
 	}
-	return short(printable(call.Name), 64)
+	return text.Short(text.OneLine(call.Name), 64)
 }
 
-// Run checks and carries out one call. It never panics and never returns more than the guard lets through; every fault is
-// a result.
+// Run checks and runs one call. It never panics and never returns more than the guard lets through; every error is a result.
 func (s *Set) Run(ctx context.Context, call Call) (result Result) {
 	doing := s.Doing(call)
 	defer func() {
 		if r := recover(); r != nil {
-			result = Failed("the tool %s broke down: %v\n%s", call.Name, r, short(string(debug.Stack()), 2000))
+			result = Failed("the tool %s broke down: %v\n%s", call.Name, r, text.Short(string(debug.Stack()), 2000))
 		}
 		result.Doing = cmp.Or(result.Doing, doing)
 		result = s.guard.Bound(ctx, call, result)
@@ -152,7 +165,7 @@ func (s *Set) Run(ctx context.Context, call Call) (result Result) {
 		return Failed("%s", err)
 	}
 	if err := ctx.Err(); err != nil {
-		return Failed("the call was not carried out: %v", context.Cause(ctx))
+		return Failed("the call was not run: %v", context.Cause(ctx))
 	}
 	return s.tools[call.Name].Run(ctx, call)
 }

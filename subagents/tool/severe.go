@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"divisi/internal/text"
 )
 
 // severity is how bad a line is.
@@ -59,8 +61,8 @@ const before = 20
 
 // severe picks from an output every line that is an error or a warning, with the lines that belong to it: whole stack traces,
 // what is quoted below a message, the lines around. What comes again is shown once, with its count.
-func severe(text string) (failures, warnings string) {
-	p := picker{lines: splitLines(text)}
+func severe(output string) (failures, warnings string) {
+	p := picker{lines: text.Lines(output)}
 	p.grade()
 	p.collect()
 	return p.write(fails), p.write(warns)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"divisi/internal/text"
+
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -167,11 +169,11 @@ func FuzzSevere(f *testing.F) {
 	for _, text := range []string{goTest, python, rust, "error", "\n\xff\n error:"} {
 		f.Add(text)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		failures, warnings := severe(text)
-		again, _ := severe(text)
+	f.Fuzz(func(t *testing.T, output string) {
+		failures, warnings := severe(output)
+		again, _ := severe(output)
 		require.Equal(t, failures, again)
-		for _, line := range splitLines(text) {
+		for _, line := range text.Lines(output) {
 			if grade(line) == fails {
 				require.Contains(t, failures, line)
 			} else if grade(line) == warns {

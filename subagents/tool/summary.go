@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 )
 
 // Summarizer says in few words what a long output holds.
@@ -53,13 +54,13 @@ const (
 var errSummaryTime = fmt.Errorf("it took longer than %s", summaryTime)
 
 // summary is an output as its summary with its errors and warnings whole. Where there is none, why says the reason.
-func (b *bounding) summary(ctx context.Context, text, handle, where string) (summary, why string) {
+func (b *bounding) summary(ctx context.Context, output, handle, where string) (summary, why string) {
 	if handle == "" {
 		return "", "the whole output is not kept"
 	}
-	said, err := b.summarize(ctx, text)
+	said, err := b.summarize(ctx, output)
 	if err != nil {
-		return "", elide(short(printable(err.Error()), 300))
+		return "", elide(text.Short(text.OneLine(err.Error()), 300))
 	}
 	said = elideTags(strings.TrimSpace(strings.ToValidUTF8(said, "\uFFFD")))
 	if size := utf8.RuneCountInString(said); size == 0 {
@@ -67,9 +68,9 @@ func (b *bounding) summary(ctx context.Context, text, handle, where string) (sum
 	} else if size > maxSummary {
 		return "", fmt.Sprintf("it has %d characters", size)
 	}
-	failures, warnings := severe(text)
+	failures, warnings := severe(output)
 	whole := compose(b.call.Name, handle, where, said, elideTags(failures), elideTags(warnings))
-	if utf8.RuneCountInString(whole) >= utf8.RuneCountInString(text) {
+	if utf8.RuneCountInString(whole) >= utf8.RuneCountInString(output) {
 		return "", "with the errors and warnings it is not shorter than the output"
 	}
 	return whole, ""

@@ -9,13 +9,14 @@ import (
 	"divisi/subagents/gate"
 	"divisi/subagents/tester"
 	"divisi/subagents/tool"
+	"divisi/subagents/tool/commands"
 )
 
 // gates runs a task's gates for its own agent, in the agent's tree and with the agents' cache. It leaves no receipts: what an
 // agent's tree or cache says proves nothing.
 type gates struct{ at *attempt }
 
-// Names implements tool.Gates.
+// Names implements commands.Gates.
 func (g gates) Names() []string {
 	list, _ := tester.GatesOf(g.at.assignment)
 	names := make([]string, len(list))
@@ -25,32 +26,32 @@ func (g gates) Names() []string {
 	return names
 }
 
-// Run implements tool.Gates.
-func (g gates) Run(ctx context.Context, name string) (tool.GateRun, error) {
+// Run implements commands.Gates.
+func (g gates) Run(ctx context.Context, name string) (commands.GateRun, error) {
 	list, _ := tester.GatesOf(g.at.assignment)
 	i := slices.IndexFunc(list, func(g spec.Gate) bool { return g.Name == name })
 	if i < 0 {
-		return tool.GateRun{}, fmt.Errorf("there is no gate %s", name)
+		return commands.GateRun{}, fmt.Errorf("there is no gate %s", name)
 	}
 	resume := tool.Queue(ctx)
 	release, err := g.at.worker.cfg.Gates.Acquire(ctx)
 	resume()
 	if err != nil {
-		return tool.GateRun{}, err
+		return commands.GateRun{}, err
 	}
 	defer release()
 	where := gate.Where{
 		Dir: g.at.slot.Dir(), Env: g.env(), Place: g.at.ground(), Writable: g.at.cache.Writable, Readable: g.at.readable,
-		Network: g.at.assignment.Role.Network, Loopback: g.at.assignment.Role.Loopback, OnOutput: tool.BeatOutput(ctx),
+		Network: g.at.assignment.Role.Network, Loopback: g.at.assignment.Role.Loopback, OnOutput: commands.BeatOutput(ctx),
 	}
 	if b, ok := g.at.assignment.Baseline[name]; ok {
 		where.Baseline = &b
 	}
 	r, err := gate.Run(ctx, list[i], where)
 	if err != nil {
-		return tool.GateRun{}, err
+		return commands.GateRun{}, err
 	}
-	return tool.GateRun{Receipt: r, New: gate.NewSignatures(r, where.Baseline)}, nil
+	return commands.GateRun{Receipt: r, New: gate.NewSignatures(r, where.Baseline)}, nil
 }
 
 // env is the agents' environment without what points git at the slot: gates never see it.
@@ -59,4 +60,4 @@ func (g gates) env() []string {
 	return slices.DeleteFunc(slices.Clone(g.at.env), func(v string) bool { return slices.Contains(hidden, v) })
 }
 
-var _ tool.Gates = gates{}
+var _ commands.Gates = gates{}

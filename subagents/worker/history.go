@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"divisi/internal/git"
-	"divisi/subagents/tool"
+	"divisi/subagents/tool/files"
 	"divisi/subagents/workspace"
 )
 
@@ -25,10 +25,10 @@ type history struct {
 	head   string
 }
 
-// Files implements tool.History.
+// Files implements files.History.
 func (h *history) Files(ctx context.Context) ([]string, error) { return h.slot.Files(ctx) }
 
-// Log implements tool.History.
+// Log implements files.History.
 func (h *history) Log(ctx context.Context, path string, limit int) (string, error) {
 	commits, err := h.mirror.Log(ctx, h.mirror.Base(), h.head, path, limit)
 	if err != nil {
@@ -63,7 +63,7 @@ func trailers(c git.Landed) string {
 	return " (" + strings.Join(words, ", ") + ")"
 }
 
-// Diff implements tool.History.
+// Diff implements files.History.
 func (h *history) Diff(ctx context.Context, commit, path string, limit int) (text string, cut bool, err error) {
 	if commit == "" {
 		return h.slot.DiffPath(ctx, h.head, path, limit)
@@ -93,4 +93,4 @@ func (h *history) find(ctx context.Context, id string) (git.Landed, error) {
 	return git.Landed{}, fmt.Errorf("there is no commit %.64q on the branch: git_log lists them", id)
 }
 
-var _ tool.History = (*history)(nil)
+var _ files.History = (*history)(nil)

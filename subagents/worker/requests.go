@@ -13,7 +13,8 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/subagents/journal"
-	"divisi/subagents/tool"
+	"divisi/subagents/tool/files"
+	"divisi/subagents/tool/team"
 	"divisi/subagents/wire"
 )
 
@@ -87,9 +88,9 @@ func answersIn(m bus.Message) []wire.Answer {
 	return out
 }
 
-// Request implements tool.Requester. The call's id is the same in every delivery, and so is the request's.
-func (r *requests) Request(ctx context.Context, call tool.Call, q wire.Request) (wire.Answer, error) {
-	q.ID = r.agent + "/" + call.ID
+// Request implements team.Requester. The call's id is the same in every delivery, and so is the request's.
+func (r *requests) Request(ctx context.Context, call string, q wire.Request) (wire.Answer, error) {
+	q.ID = r.agent + "/" + call
 	pos, err := r.put(ctx, q)
 	if err != nil {
 		return wire.Answer{}, err
@@ -111,7 +112,7 @@ func (r *requests) Request(ctx context.Context, call tool.Call, q wire.Request) 
 	return wire.Answer{}, errors.New("the log of the answers has ended")
 }
 
-var _ tool.Requester = (*requests)(nil)
+var _ team.Requester = (*requests)(nil)
 
 // put makes sure that the request is in the log, once, and returns its position.
 func (r *requests) put(ctx context.Context, q wire.Request) (uint64, error) {
@@ -149,24 +150,10 @@ func (r *requests) Delegated() spec.Usage {
 }
 
 // scope is what the attempt may write: its task's write set, with what was granted to earlier deliveries.
-func (r *requests) scope(set spec.WriteSet) *tool.Scope {
+func (r *requests) scope(set spec.WriteSet) *files.Scope {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := tool.NewScope(set)
+	s := files.NewScope(set)
 	s.Grow(r.granted...)
 	return s
-}
-
-// requestTools are those that ask something of others, for an attempt of a role: each where the role lists it, and send for who
-// plans.
-func requestTools(r tool.Requester, a *wire.Assignment, scope *tool.Scope) []tool.Tool {
-	return tool.Requests(r, a.Roles, scope)
-}
-
-// toolNames are the names of a role's tools: those that it lists, and send for who plans.
-func toolNames(r *spec.Role) []string {
-	if slices.Contains(r.Tools, spec.ToolDispatch) && !slices.Contains(r.Tools, tool.Send) {
-		return append(slices.Clone(r.Tools), tool.Send)
-	}
-	return r.Tools
 }

@@ -15,7 +15,6 @@ import (
 	"divisi/internal/spec"
 	"divisi/subagents/agent"
 	"divisi/subagents/journal"
-	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 )
 
@@ -61,7 +60,7 @@ func TestARequestIsAppendedOnceAndAnsweredFromTheLog(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	first, j := s.asker()
-	call := tool.Call{ID: "delegate-1-0"}
+	const call = "delegate-1-0"
 	ask := wire.Request{Kind: wire.RequestDelegate, Role: "reader"}
 	stopped := errors.New("the worker stops")
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -97,7 +96,7 @@ func TestARequestOfADeliveryThatWasReplacedIsRefused(t *testing.T) {
 	_, j := s.asker()
 	_, err := j.Append(t.Context(), wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 2}))
 	require.NoError(t, err)
-	_, err = old.Request(t.Context(), tool.Call{ID: "ask-1-0"}, wire.Request{Kind: wire.RequestAsk})
+	_, err = old.Request(t.Context(), "ask-1-0", wire.Request{Kind: wire.RequestAsk})
 	require.ErrorIs(t, err, bus.ErrFenced)
 }
 

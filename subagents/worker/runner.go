@@ -5,7 +5,7 @@ import (
 
 	"divisi/internal/sandbox"
 	"divisi/subagents/gate"
-	"divisi/subagents/tool"
+	"divisi/subagents/tool/commands"
 )
 
 // maxCommandOutput is how much of a command's output is taken, in bytes: far more than a model is shown, since the whole of it
@@ -15,24 +15,24 @@ const maxCommandOutput = 4 << 20
 // runner runs the commands of an agent's tools, confined to its slot.
 type runner struct{ at *attempt }
 
-// Run implements tool.Runner.
-func (r runner) Run(ctx context.Context, c tool.Command) (tool.Output, error) {
+// Run implements commands.Runner.
+func (r runner) Run(ctx context.Context, c commands.Command) (commands.Output, error) {
 	args := c.Args
 	if c.Shell != "" {
 		args = []string{"/bin/sh", "-c", c.Shell}
 	}
 	confined := r.at.confined()
 	confined.Args, confined.Timeout = args, c.Timeout
-	confined.MaxOutput, confined.OnOutput = maxCommandOutput, tool.BeatOutput(ctx)
+	confined.MaxOutput, confined.OnOutput = maxCommandOutput, commands.BeatOutput(ctx)
 	out, err := sandbox.Run(ctx, confined)
 	if err != nil {
-		return tool.Output{}, err
+		return commands.Output{}, err
 	}
 	text := out.Text()
 	if out.OutOfMemory {
 		text += "\n[" + gate.OutOfMemory + "]"
 	}
-	return tool.Output{Text: text, ExitCode: out.ExitCode, TimedOut: out.TimedOut}, nil
+	return commands.Output{Text: text, ExitCode: out.ExitCode, TimedOut: out.TimedOut}, nil
 }
 
-var _ tool.Runner = runner{}
+var _ commands.Runner = runner{}

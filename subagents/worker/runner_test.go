@@ -11,6 +11,8 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/subagents/tool"
+	"divisi/subagents/tool/commands"
+	"divisi/subagents/tool/files"
 	"divisi/subagents/wire"
 
 	"github.com/stretchr/testify/require"
@@ -27,7 +29,7 @@ func TestRunnerGivesSignsOfLife(t *testing.T) {
 		defer mu.Unlock()
 		heard = append(heard, note)
 	})
-	out, err := runner{at}.Run(ctx, tool.Command{Shell: "echo building", Timeout: time.Minute})
+	out, err := runner{at}.Run(ctx, commands.Command{Shell: "echo building", Timeout: time.Minute})
 	require.NoError(t, err)
 	require.Equal(t, "building\n", out.Text)
 	mu.Lock()
@@ -55,7 +57,7 @@ func TestOutlineByCtags(t *testing.T) {
 	root, err := os.OpenRoot(dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, root.Close()) })
-	set, err := tool.Builtin([]string{spec.ToolOutline}, tool.Env{Root: root, Dir: dir, Runner: runner{at}})
+	set, err := tool.NewSet(nil, []string{spec.ToolOutline}, files.Tools(files.Config{Root: root, Dir: dir, Runner: runner{at}})...)
 	require.NoError(t, err)
 	r := set.Run(t.Context(), tool.Call{Name: spec.ToolOutline, Args: map[string]any{"paths": []any{"-a.py"}}})
 	require.Equal(t, "-a.py\n     1-3      class A\n     2-3      member A.f(self, n=1)\n", r.Output["output"], "%v", r.Output)

@@ -97,12 +97,3 @@ func withServerTools(
 	}
 	return declarations, nil
 }
-
-// namesOf are the names of tools.
-func namesOf(tools []tool.Tool) []string {
-	names := make([]string, len(tools))
-	for i, t := range tools {
-		names[i] = t.Declaration().Name
-	}
-	return names
-}

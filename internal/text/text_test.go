@@ -1,0 +1,56 @@
+package text
+
+import (
+	"bytes"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ got, want string }{
+		{Short("käse", 4), "käse"},
+		{Short("käsebrot", 4), "käs…"},
+		{Runes("käse", 2), "kä"},
+		{Runes("kä", 5), "kä"},
+		{Runes("kä", 0), ""},
+		{Head("käse", 2), "k"},
+		{Head("käse", 3), "kä"},
+		{Head("käse", 9), "käse"},
+		{Head("käse", -1), ""},
+		{Tail("käse", 3), "…se"},
+		{Tail("käse", 4), "…äse"},
+		{Tail("käse", 9), "käse"},
+		{OneLine(" a\n\tb\x1b[31m\u200bc\xff "), "a b [31m c\uFFFD"},
+		{Count(1, "file"), "1 file"},
+		{Count(0, "file"), "0 files"},
+		{Some([]string{"a", "b"}, 2), "a, b"},
+		{Some([]string{"a", "b", "c"}, 2), "a, b and 1 more"},
+	} {
+		require.Equal(t, c.want, c.got)
+	}
+}
+
+func TestLines(t *testing.T) {
+	t.Parallel()
+	require.Nil(t, Lines(""))
+	require.Equal(t, []string{"a", "", "b"}, Lines("a\r\n\nb\n"))
+	require.Equal(t, []string{"a", ""}, Lines("a\n\n"))
+	require.True(t, Binary([]byte("a\x00")))
+	require.False(t, Binary([]byte("a")))
+	require.False(t, Binary(append(bytes.Repeat([]byte("a"), 8000), 0)), "only the beginning counts")
+}
+
+func FuzzBounds(f *testing.F) {
+	f.Add("käse\xff", 3)
+	f.Fuzz(func(t *testing.T, s string, most int) {
+		most = max(0, min(most, len(s)+2))
+		require.LessOrEqual(t, len(Head(s, most)), most)
+		require.LessOrEqual(t, utf8.RuneCountInString(Runes(s, most)), most)
+		if most > 0 {
+			require.LessOrEqual(t, utf8.RuneCountInString(Short(s, most)), most)
+		}
+	})
+}

@@ -1,0 +1,82 @@
+package team
+
+import (
+	"context"
+	"strings"
+
+	"divisi/internal/text"
+	"divisi/subagents/tool"
+	"divisi/subagents/wire"
+)
+
+// maxReport is the longest line, in characters, that is shown to people.
+const maxReport = 120
+
+type reportArgs struct {
+	Text string `json:"text"`
+}
+
+// Doing is the report itself.
+func (a reportArgs) Doing() string { return a.Text }
+
+func (t *tools) report(_ context.Context, a reportArgs) tool.Result {
+	line := strings.TrimSpace(text.Short(text.OneLine(a.Text), maxReport))
+	if line == "" {
+		return tool.Failed("the text is empty: say in one line where you are")
+	}
+	if t.Report != nil {
+		t.Report(line)
+	}
+	return tool.Text("told")
+}
+
+type askArgs struct {
+	Question string   `json:"question" jsonschema:"with all that a reader needs who has not seen your work"`
+	Options  []string `json:"options,omitempty" jsonschema:"the possible answers, if few"`
+}
+
+// Doing describes the call.
+func (a askArgs) Doing() string { return "asks: " + a.Question }
+
+func (t *tools) ask(ctx context.Context, a askArgs) tool.Result {
+	question := strings.TrimSpace(a.Question)
+	if question == "" {
+		return tool.Failed("the question is empty")
+	}
+	r := wire.Request{Kind: wire.RequestAsk, Question: question, Options: a.Options}
+	return t.request(ctx, r, func(answer wire.Answer) tool.Result {
+		r := tool.Text(answer.Text)
+		r.Output["from"] = answer.From
+		return r
+	})
+}
+
+type scopeArgs struct {
+	Paths  []string `json:"paths" jsonschema:"paths or globs"`
+	Reason string   `json:"reason"`
+}
+
+// Doing describes the call.
+func (a scopeArgs) Doing() string { return "asks to write " + strings.Join(a.Paths, ", ") }
+
+// requestScope asks for more of the repository. What was granted can be written from then on.
+func (t *tools) requestScope(ctx context.Context, a scopeArgs) tool.Result {
+	r := wire.Request{Kind: wire.RequestScope, Paths: a.Paths, Reason: a.Reason}
+	return t.request(ctx, r, func(answer wire.Answer) tool.Result {
+		t.Grow(answer.Granted...)
+		return tool.Text(answer.Text)
+	})
+}
+
+type sendArgs struct {
+	Task string `json:"task"`
+	Text string `json:"text"`
+}
+
+// Doing describes the call.
+func (a sendArgs) Doing() string { return "writes to " + a.Task }
+
+func (t *tools) send(ctx context.Context, a sendArgs) tool.Result {
+	return t.request(ctx, wire.Request{Kind: wire.RequestSend, Task: a.Task, Text: a.Text},
+		func(answer wire.Answer) tool.Result { return tool.Text(answer.Text) })
+}

@@ -1,0 +1,73 @@
+package team
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/subagents/tool"
+	"divisi/subagents/wire"
+)
+
+type delegateArgs struct {
+	Role            string               `json:"role"`
+	Brief           string               `json:"brief" jsonschema:"what to do or find out, where, and how to tell that it is done"`
+	Title           string               `json:"title,omitempty"`
+	Files           []string             `json:"files,omitempty" jsonschema:"what a writing role may change; none of your own"`
+	IncludeContents spec.IncludeContents `json:"include_contents,omitempty"`
+}
+
+// Doing describes the call.
+func (a delegateArgs) Doing() string { return "waits for " + a.Role + ": " + cmp.Or(a.Title, a.Brief) }
+
+func (t *tools) delegate(ctx context.Context, a delegateArgs) tool.Result {
+	return t.request(ctx, wire.Request{
+		Kind: wire.RequestDelegate, Role: a.Role, Title: a.Title, Brief: a.Brief, Files: a.Files, IncludeContents: a.IncludeContents,
+	}, handedBack)
+}
+
+// handedBack is the end of a child as the agent that asked for it reads it. What the child says is data.
+func handedBack(a wire.Answer) tool.Result {
+	h := a.Handoff
+	out := map[string]any{"task": a.Task, "status": string(a.Status), "tokens": a.Usage.Total()}
+	for name, value := range map[string]string{"summary": h.Summary, "note": a.Text} {
+		if value != "" {
+			out[name] = value
+		}
+	}
+	for name, list := range map[string][]string{"findings": h.Findings, "deviations": h.Deviations, "artifacts": h.Artifacts} {
+		if len(list) > 0 {
+			out[name] = list
+		}
+	}
+	if broken := h.Broken(); len(broken) > 0 {
+		out["broken_constraints"] = broken
+	}
+	if len(h.Output) > 0 {
+		out["result"] = h.Output
+	}
+	if a.Fault != nil {
+		out["error"] = a.Fault.Class + ": " + a.Fault.Message
+	}
+	return tool.Result{Output: out, Err: a.Fault != nil}
+}
+
+type transferArgs struct {
+	Role  string `json:"role"`
+	Brief string `json:"brief" jsonschema:"why, how far it is, and what is left to do"`
+}
+
+// Doing describes the call.
+func (a transferArgs) Doing() string { return "hands its task over to " + a.Role }
+
+// transfer hands the agent's own task over; then the attempt is over.
+func (t *tools) transfer(ctx context.Context, a transferArgs) tool.Result {
+	brief := strings.TrimSpace(a.Brief)
+	r := wire.Request{Kind: wire.RequestTransfer, Role: a.Role, Brief: brief}
+	return t.request(ctx, r, func(wire.Answer) tool.Result {
+		r := tool.Text("the task was handed over to " + a.Role + "; your work on it is over")
+		r.Ends, r.HandedOver, r.Submit = true, true, &spec.Handoff{Summary: brief}
+		return r
+	})
+}

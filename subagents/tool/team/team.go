@@ -1,0 +1,100 @@
+// Package team holds the tools by which an agent speaks to others: delegate, transfer, ask, request_scope and send put requests to the
+// conductor and wait for its answer, report_progress tells the people who watch, and submit_result ends the attempt. Their input is a
+// requester, the roles that can be named and the constraints of the task; their output is a request, a line or a handoff. They never
+// decide a request themselves.
+package team
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/subagents/tool"
+	"divisi/subagents/wire"
+)
+
+// Requester puts an agent's requests to the conductor.
+type Requester interface {
+	// Request waits for the answer to a request. The same call, in another delivery too, waits for the same answer, and asks
+	// nothing twice. The error is the cause of ctx, or the log's.
+	Request(ctx context.Context, call string, r wire.Request) (wire.Answer, error)
+}
+
+// Config is what the tools know of the task. Tools that are only declared need no more than Roles, Output and Constrained.
+type Config struct {
+	Requester Requester
+	// Roles are those that the agent can name.
+	Roles []wire.Callee
+	// Grow is given the paths that request_scope was granted.
+	Grow func(paths ...string)
+	// Report is given the lines of report_progress; may be nil. It is called while tools run.
+	Report func(line string)
+	// Output is the role's own schema of its result; may be empty.
+	Output json.RawMessage
+	// Constraints are those of the task, each once: submit_result asks for an echo of each.
+	Constraints []string
+	// Artifacts tells which handles others can read; nil means that they are taken as they are.
+	Artifacts tool.ArtifactReader
+}
+
+// Tools returns the tools. The error is one of the role's schema.
+func Tools(c Config) ([]tool.Tool, error) {
+	t := &tools{c}
+	submit, err := t.submitTool()
+	if err != nil {
+		return nil, err
+	}
+	return []tool.Tool{
+		submit,
+		tool.New(spec.ToolReportProgress, "Tell people in one line where you are, every few turns of a long task.", tool.Reads, t.report),
+		tool.New(spec.ToolDelegate, "Have another role do a piece of work and wait for its handoff. It knows only the brief, and nothing of "+
+			"this conversation unless include_contents is full. Its tokens count as yours. "+callees(c.Roles), tool.Waits, t.delegate),
+		tool.New(spec.ToolTransfer, "Hand your whole task over to another role, with your work tree and conversation, and end. Only when "+
+			"the task is another role's. "+callees(c.Roles), tool.Waits, t.transfer),
+		tool.New(spec.ToolAsk, "Ask the master or a person, and wait, perhaps long. Only what you can neither find out nor decide. One "+
+			"question a call.", tool.Asks, t.ask),
+		tool.New(spec.ToolRequestScope, "Ask for more files that you may write. If refused, name them in deviations.", tool.Asks,
+			t.requestScope),
+		tool.New(Send, "Tell the agent of a task something, or answer its question. It reads it at its next turn; it is no new task.",
+			tool.Waits, t.send),
+	}, nil
+}
+
+// Send is the name of the tool with which the master speaks to agents. It is not listed: a role with dispatch has it.
+const Send = "send"
+
+type tools struct{ Config }
+
+// callees lists the roles that can be named. It is the same for all tasks of a role.
+func callees(roles []wire.Callee) string {
+	if len(roles) == 0 {
+		return "There is no role that you could name."
+	}
+	var b strings.Builder
+	b.WriteString("The roles:")
+	for _, r := range roles {
+		fmt.Fprintf(&b, "\n- %s", r.Name)
+		if r.Writes {
+			b.WriteString(" (writes)")
+		}
+		if r.Description != "" {
+			b.WriteString(": " + text.OneLine(r.Description))
+		}
+	}
+	return b.String()
+}
+
+// request puts a request and makes the result of its answer, unless it was refused.
+func (t *tools) request(ctx context.Context, r wire.Request, tell func(wire.Answer) tool.Result) tool.Result {
+	answer, err := t.Requester.Request(ctx, tool.CallID(ctx), r)
+	switch {
+	case err != nil:
+		return tool.Failed("there is no answer: %v", err)
+	case answer.Refused != "":
+		return tool.Failed("%s", answer.Refused)
+	}
+	return tell(answer)
+}

@@ -1,0 +1,115 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+
+	"divisi/internal/spec"
+	"divisi/subagents/agent"
+	"divisi/subagents/limit"
+	"divisi/subagents/tool"
+	"divisi/subagents/tool/artifacts"
+	"divisi/subagents/tool/commands"
+	"divisi/subagents/tool/files"
+	"divisi/subagents/tool/team"
+	"divisi/subagents/wire"
+
+	"google.golang.org/genai"
+)
+
+// toolbox is what the tools of one attempt work on.
+type toolbox struct {
+	files     files.Config
+	commands  commands.Config
+	artifacts artifacts.Config
+	team      team.Config
+	guard     tool.Guard
+	// more are the tools of the worker and of MCP servers.
+	more []tool.Tool
+}
+
+// set builds the tools that a role lists, submit_result, and those of its MCP servers. A tool that cannot be used in this attempt
+// is left out.
+func (b toolbox) set(a *wire.Assignment, servers []string) (*tool.Set, error) {
+	b.team.Roles, b.team.Output, b.team.Constraints = a.Roles, a.Role.Output, spec.Rules(a.Task.Constraints)
+	b.commands.MaxCommand = limit.Of(&a.Task, &a.Role, &a.Project, 0).Tool
+	b.guard.Policies = a.Role.ToolOutput
+	others, err := team.Tools(b.team)
+	if err != nil {
+		return nil, fmt.Errorf("the tools of role %s: %w", a.Role.Name, err)
+	}
+	all := slices.Concat(files.Tools(b.files), commands.Tools(b.commands), artifacts.Tools(b.artifacts), others, b.more)
+	set, err := tool.NewSet(&b.guard, slices.Concat(toolNames(a), servers), all...)
+	if err != nil {
+		return nil, fmt.Errorf("the tools of role %s: %w", a.Role.Name, err)
+	}
+	return set, nil
+}
+
+// toolNames are the names of an attempt's tools: those that its role lists, submit_result, and send beside dispatch. delegate and
+// transfer need a role that they can name.
+func toolNames(a *wire.Assignment) []string {
+	names := append(slices.Clone(a.Role.Tools), spec.ToolSubmitResult)
+	if slices.Contains(names, spec.ToolDispatch) {
+		names = append(names, team.Send)
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		return (name == spec.ToolDelegate || name == spec.ToolTransfer) && len(a.Roles) == 0
+	})
+}
+
+// tools builds the role's tools over the slot, or over an empty directory for a role without file tools.
+func (at *attempt) tools(ctx context.Context, of *agent.Agent) (set *tool.Set, done func(), err error) {
+	a := at.assignment
+	root, err := os.OpenRoot(at.ground().Tree)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the work tree: %w", err)
+	}
+	done = func() {
+		if err := root.Close(); err != nil {
+			at.log.Warn().Err(err).Msg("the work tree was not closed")
+		}
+	}
+	servers, err := at.servers(ctx)
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	closeTree := done
+	done = func() { servers.Close(); closeTree() }
+	kept := agent.NewShelf(at.worker.cfg.Bus, a.Run, a.Agent(), of.Known)
+	b := toolbox{
+		files:     files.Config{Root: root, Dir: at.ground().Seen().Tree, Scope: of.Scope, Runner: runner{at}},
+		commands:  commands.Config{Runner: runner{at}, Gates: gates{at}},
+		artifacts: artifacts.Config{Store: kept, Events: of, Known: of.Known, Source: a.Run + "/" + a.Task.ID},
+		team:      team.Config{Requester: at.requests, Grow: of.Scope.Grow, Report: at.progress.report, Artifacts: kept},
+		guard:     tool.Guard{Artifacts: kept, Summarizer: agent.NewSummarizer(at.worker.cfg.Model, a), Sought: of.Sought},
+		more:      slices.Concat(at.worker.cfg.Tools(a), servers.Tools()),
+	}
+	if len(a.Role.MCPServers) > 0 {
+		b.files.Ripgrep = "-" // a server may write the tree while it is read, and only a walk of our own follows no link out of it
+	}
+	if at.slot != nil {
+		b.files.History = &history{slot: at.slot, mirror: at.worker.cfg.Mirror, head: a.Head}
+	}
+	if m := at.worker.cfg.Memory; m != nil {
+		b.artifacts.Memory = m
+		at.refresh(ctx, m)
+	}
+	if set, err = b.set(a, tool.NamesOf(servers.Tools())); err != nil {
+		done()
+		return nil, nil, &refusal{err}
+	}
+	return set, done, nil
+}
+
+// declarations are what the attempt's tools tell the model, for tools that are never run.
+func declarations(a *wire.Assignment, more []tool.Tool) ([]*genai.FunctionDeclaration, error) {
+	set, err := toolbox{more: more}.set(a, nil)
+	if err != nil {
+		return nil, err
+	}
+	return set.Declarations(), nil
+}
