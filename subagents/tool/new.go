@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"reflect"
 
 	"divisi/internal/spec"
 
@@ -22,8 +20,7 @@ type function[Args any] struct {
 	run         func(ctx context.Context, args Args) Result
 }
 
-// New makes a tool of a function. The fields of Args are its arguments: the tag json names one, with omitempty it may be left out,
-// and the tag jsonschema describes it. Args may have a method Doing() string, which describes a call in a few words; it is called
+// New makes a tool of a function. The fields of Args are its arguments, with the tags of spec.Schema. Args may have a method Doing() string, which describes a call in a few words; it is called
 // on arguments that were not checked.
 func New[Args any](name, description string, effect Effect, run func(ctx context.Context, args Args) Result) Tool {
 	shown, checked := SchemaOf[Args]()
@@ -39,62 +36,22 @@ func NewWith[Args any](
 	}
 }
 
-// enums are the types of arguments that have few values.
-var enums = map[reflect.Type]*jsonschema.Schema{
-	reflect.TypeFor[spec.IncludeContents](): {Type: "string", Enum: []any{string(spec.IncludeNone), string(spec.IncludeFull)}},
-}
-
-// SchemaOf is the JSON Schema of a struct, as a model is shown it and as arguments are checked against it: then unknown properties
-// are refused. It panics for a type that JSON cannot hold.
+// SchemaOf is the JSON Schema of a struct, as arguments are checked against it, and as a model is shown it: that does not say that
+// unknown properties are refused. The model is told when it names one.
 func SchemaOf[Args any]() (shown, checked map[string]any) {
-	schema, err := jsonschema.For[Args](&jsonschema.ForOptions{TypeSchemas: enums})
-	if err != nil {
-		panic(fmt.Sprintf("the arguments %T have no schema: %v", *new(Args), err))
-	}
+	schema := spec.Schema[Args]()
+	checked = asMap(schema)
+	spec.EachSchema(schema, func(s *jsonschema.Schema) { s.AdditionalProperties = nil })
+	return asMap(schema), checked
+}
+
+func asMap(schema *jsonschema.Schema) (out map[string]any) {
 	data, err := json.Marshal(schema)
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
 	if err != nil {
-		panic(fmt.Sprintf("write the schema of %T: %v", *new(Args), err))
-	}
-	if err := json.Unmarshal(data, &checked); err != nil {
-		panic(fmt.Sprintf("read the schema of %T: %v", *new(Args), err))
-	}
-	withoutNull(checked)
-	return lean(checked), checked
-}
-
-// withoutNull makes ["null", "array"], which jsonschema writes for every slice, an array: services refuse lists of types.
-func withoutNull(schema map[string]any) {
-	if types, ok := schema["type"].([]any); ok {
-		schema["type"] = types[len(types)-1]
-	}
-	if items, ok := schema["items"].(map[string]any); ok {
-		withoutNull(items)
-	}
-	properties, _ := schema["properties"].(map[string]any)
-	for _, p := range properties {
-		if property, ok := p.(map[string]any); ok {
-			withoutNull(property)
-		}
-	}
-}
-
-// lean is a schema that does not say that unknown properties are refused: a model is told when it names one.
-func lean(schema map[string]any) map[string]any {
-	out := maps.Clone(schema)
-	if out["additionalProperties"] == false {
-		delete(out, "additionalProperties")
-	}
-	if items, ok := out["items"].(map[string]any); ok {
-		out["items"] = lean(items)
-	}
-	if properties, ok := out["properties"].(map[string]any); ok {
-		properties = maps.Clone(properties)
-		for name, p := range properties {
-			if property, ok := p.(map[string]any); ok {
-				properties[name] = lean(property)
-			}
-		}
-		out["properties"] = properties
+		panic(fmt.Sprintf("write a schema: %v", err))
 	}
 	return out
 }

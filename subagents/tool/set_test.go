@@ -18,7 +18,7 @@ type line struct {
 	Many  []string             `json:"many,omitempty"`
 	Count *int                 `json:"count,omitempty"`
 	Small float64              `json:"small,omitempty"`
-	Scope spec.IncludeContents `json:"scope,omitempty"`
+	Scope spec.IncludeContents `json:"scope,omitempty" enum:"none,full"`
 	List  []item               `json:"list,omitempty"`
 }
 

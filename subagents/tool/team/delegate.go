@@ -15,7 +15,7 @@ type delegateArgs struct {
 	Brief           string               `json:"brief" jsonschema:"what to do or find out, where, and how to tell that it is done"`
 	Title           string               `json:"title,omitempty"`
 	Files           []string             `json:"files,omitempty" jsonschema:"what a writing role may change; none of your own"`
-	IncludeContents spec.IncludeContents `json:"include_contents,omitempty"`
+	IncludeContents spec.IncludeContents `json:"include_contents,omitempty" enum:"none,full"`
 }
 
 // Doing describes the call.
