@@ -31,7 +31,7 @@ const (
 // Options say where the bus lives. Dir or URL must be set.
 type Options struct {
 	// Dir holds the embedded server's store, the lock and server.json. It is made if missing. With URL it may be empty:
-	// then nothing is locked and nobody can attach.
+	// then nothing is locked and no process can attach.
 	Dir string
 	// URL is an external server, or several with commas between; empty starts one in this process.
 	URL string
@@ -230,7 +230,7 @@ func (b *Bus) shutdown(ctx context.Context) error {
 	defer cancel()
 	var errs []error
 	if b.lock != nil {
-		errs = append(errs, removeHolder(b.dir)) // first: nobody new attaches
+		errs = append(errs, removeHolder(b.dir)) // first: no new process attaches
 	}
 	if b.nc != nil {
 		errs = append(errs, b.stopListeners(ctx))

@@ -200,7 +200,7 @@ func TestOpenFailsClearly(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, taken.Close()) })
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	nobody := gone.Addr().String()
+	absent := gone.Addr().String()
 	require.NoError(t, gone.Close())
 	known := externalServer(t, t.TempDir(), 0).Addr().String()
 	plain, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true})
@@ -219,7 +219,7 @@ func TestOpenFailsClearly(t *testing.T) {
 		"port in use":        {Options{Dir: filepath.Join(dir, "a"), Listen: taken.Addr().String()}, "address already in use"},
 		"no port":            {Options{Dir: filepath.Join(dir, "b"), Listen: "127.0.0.1"}, "host:port"},
 		"odd port":           {Options{Dir: filepath.Join(dir, "b2"), Listen: "127.0.0.1:nats"}, "no port number"},
-		"nobody there":       {Options{Dir: filepath.Join(dir, "c"), URL: "nats://ann:secret@" + nobody}, "no NATS server"},
+		"no server":          {Options{Dir: filepath.Join(dir, "c"), URL: "nats://ann:secret@" + absent}, "no NATS server"},
 		"wrong password":     {Options{Dir: filepath.Join(dir, "d"), URL: "nats://ann:secrets@" + known}, "Authorization"},
 		"no password":        {Options{URL: known}, "Authorization Violation"},
 		"no address":         {Options{URL: "nats://ann:secret@:x:y"}, "not like nats://"},

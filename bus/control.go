@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// errNobodyAsked: the message was published, not requested.
-var errNobodyAsked = errors.New("nobody asked for a reply")
+// errNoReplyWanted: the message was published, not requested.
+var errNoReplyWanted = errors.New("the message asks for no reply")
 
 // Publish sends data to those who listen to subject now. It may be lost; what must not be goes into the log.
 func (b *Bus) Publish(ctx context.Context, subject string, data []byte) error {
@@ -26,7 +26,7 @@ func (b *Bus) Publish(ctx context.Context, subject string, data []byte) error {
 	return nil
 }
 
-// Request sends data and waits for the first reply until ctx ends. ErrNoListener when nobody listens.
+// Request sends data and waits for the first reply until ctx ends. ErrNoListener when no process listens.
 func (b *Bus) Request(ctx context.Context, subject string, data []byte) ([]byte, error) {
 	if err := errors.Join(checkControl(subject), checkSize(data)); err != nil {
 		return nil, fmt.Errorf("request: %w", err)
@@ -75,7 +75,7 @@ func checkSize(data []byte) error {
 	return nil
 }
 
-// listener is one subscription. Whoever has put a value into busy has the floor: a call of handle, or stop for good.
+// listener is one subscription. The goroutine that has put a value into busy may act: a call of handle, or stop for good.
 type listener struct {
 	bus  *Bus
 	sub  *nats.Subscription
@@ -93,7 +93,7 @@ func (l *listener) hear(m *nats.Msg, handle func(Message, func([]byte) error)) {
 	defer func() { <-l.busy }()
 	handle(Message{Subject: m.Subject, Data: m.Data}, func(data []byte) error {
 		if m.Reply == "" {
-			return fmt.Errorf("reply on %s: %w", m.Subject, errNobodyAsked)
+			return fmt.Errorf("reply on %s: %w", m.Subject, errNoReplyWanted)
 		}
 		if err := checkSize(data); err != nil {
 			return fmt.Errorf("reply on %s: %w", m.Subject, err)

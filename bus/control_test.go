@@ -28,7 +28,7 @@ func TestRequestAndReply(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "re: pause", string(answer))
 		require.NoError(t, b.Publish(ctx, s, []byte("x")))
-		require.ErrorIs(t, <-unasked, errNobodyAsked)
+		require.ErrorIs(t, <-unasked, errNoReplyWanted)
 
 		stop()
 		stop()

@@ -1,8 +1,8 @@
-// Package bus is the one way to NATS: an embedded server or a connection to somebody else's, the append-only log, the
+// Package bus is the one way to NATS: an embedded server or a connection to an external one, the append-only log, the
 // work queue, objects and short control messages. It speaks subjects, headers and bytes and knows nothing of agents.
 //
 // What may be lost and what may not: an append that was acknowledged is in the log for good (fsync before the
 // acknowledgement, unless Options.Sync says otherwise), and so is an object. A queued task may be lost with the machine
-// and may be handed out more than once: whoever owns the log puts it back (Purge, then Enqueue), and the fence of Append
-// lets only one of two holders go on. Control messages (Publish, Request) reach those who listen at that moment, or nobody.
+// and may be handed out more than once: the owner of the log puts it back (Purge, then Enqueue), and the fence of Append
+// lets only one of two holders go on. Control messages (Publish, Request) reach the processes that listen at that moment.
 package bus

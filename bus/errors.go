@@ -11,8 +11,8 @@ import (
 
 // The classes of failure. Callers test them with errors.Is; the text around them says what was being done and to what.
 var (
-	// ErrFenced: somebody else appended since the position that the caller gave. The caller has lost its place and stops.
-	ErrFenced = errors.New("bus: somebody else appended first")
+	// ErrFenced: another process appended since the position that the caller gave. The caller has lost its place and stops.
+	ErrFenced = errors.New("bus: another process appended first")
 	// ErrQueued: a copy of the task is queued or with a worker.
 	ErrQueued = errors.New("bus: the task is queued or running already")
 	// ErrNotFound: there is no object of that name.
@@ -24,9 +24,9 @@ var (
 	// ErrSubject: a subject or filter that is not well formed or not meant for this call.
 	ErrSubject = errors.New("bus: bad subject")
 	// ErrNoHolder: no process holds the directory; open it instead of attaching.
-	ErrNoHolder = errors.New("bus: nobody holds the store")
-	// ErrNoListener: a request to a subject that nobody listens to.
-	ErrNoListener = errors.New("bus: nobody listens")
+	ErrNoHolder = errors.New("bus: no process holds the store")
+	// ErrNoListener: a request to a subject without a listener.
+	ErrNoListener = errors.New("bus: no process listens")
 	// ErrFull: the store or its disk is full. Nothing was stored.
 	ErrFull = errors.New("bus: the store is full")
 	// ErrUnavailable: the server or its directory cannot be used now. What was being written may or may not be stored.

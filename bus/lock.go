@@ -17,7 +17,7 @@ const (
 	lockPoll     = 20 * time.Millisecond
 )
 
-// errLocked is what the system's lock call comes back with when somebody else has the lock.
+// errLocked is what the system's lock call returns when another process has the lock.
 var errLocked = errors.New("locked")
 
 // dirLock is an exclusive lock on a directory. The system drops it with the process, however that ends.
@@ -91,7 +91,7 @@ func Hold(dir string) (release func() error, err error) {
 	}
 }
 
-// lockFree says whether nobody holds dir. It holds the lock itself for an instant.
+// lockFree reports whether no process holds dir. It holds the lock itself for an instant.
 func lockFree(dir string) (bool, error) {
 	path := filepath.Join(dir, lockName)
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {

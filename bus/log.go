@@ -24,8 +24,8 @@ type Message struct {
 }
 
 // Append adds data to the log under subject, if the newest message of that subject is at last (0: there is none yet).
-// ErrFenced means that somebody else appended since and nothing was stored. Lost answers are retried, and an append that
-// was stored is never taken for somebody else's. Any other error leaves open whether it was stored; Last tells.
+// ErrFenced means that another process appended since and nothing was stored. Lost answers are retried, and an append that
+// was stored is never taken for another's. Any other error leaves open whether it was stored; Last tells.
 func (b *Bus) Append(ctx context.Context, subject string, data []byte, last uint64) (pos uint64, err error) {
 	return b.AppendFiltered(ctx, subject, subject, data, last)
 }

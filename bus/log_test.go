@@ -300,7 +300,7 @@ func TestLostAnswer(t *testing.T) {
 	require.True(t, wire.lost())
 	require.ErrorIs(t, b.Enqueue(ctx, task, "id", nil), ErrQueued)
 
-	// The same with a rival: what the lost try ran into was somebody else's.
+	// The same with a rival: what the lost try met was another's.
 	wire.loseAnswers([]byte("second"))
 	_, err = b.Append(ctx, subject, []byte("second"), pos)
 	require.ErrorIs(t, err, ErrFenced)

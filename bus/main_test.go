@@ -54,7 +54,7 @@ func backends(t *testing.T, test func(t *testing.T, o Options)) {
 	})
 }
 
-// externalServer is somebody else's server, with a password. port 0 takes any.
+// externalServer is another server, with a password. port 0 takes any.
 func externalServer(t testing.TB, dir string, port int) *server.Server {
 	t.Helper()
 	if port == 0 {

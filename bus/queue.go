@@ -93,7 +93,7 @@ type Queue struct {
 	config jetstream.ConsumerConfig
 }
 
-// idleRun is how long a server remembers the queue of one run that nobody serves.
+// idleRun is how long a server remembers the queue of one run that no worker serves.
 const idleRun = 24 * time.Hour
 
 // Queue opens the queue of a role, of one run or of all runs together.

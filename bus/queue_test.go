@@ -220,7 +220,7 @@ func TestManyWorkersShareTheQueue(t *testing.T) {
 	})
 }
 
-// TestLateTaskIsHandedBack: whoever stops waiting takes no task along.
+// TestLateTaskIsHandedBack: a caller that stops waiting takes no task along.
 func TestLateTaskIsHandedBack(t *testing.T) {
 	t.Parallel()
 	backends(t, func(t *testing.T, o Options) {

@@ -23,7 +23,7 @@ const (
 	memoryStore   = 64 << 20  // only readers' cursors live there
 	unknownDisk   = 64 << 30  // ceiling of the store where the system does not say how large the disk is
 	diskReserve   = 512 << 20 // left free, so that a full store still says so itself and others can still work
-	diskExhausted = 8 << 20   // less than this and a write that got no answer failed for want of space
+	diskExhausted = 8 << 20   // less than this and a write that got no answer failed because the disk is full
 )
 
 // embedded is a nats-server in this process with its store under a directory.
@@ -32,7 +32,7 @@ type embedded struct {
 	dir string
 }
 
-// credential lets in whoever knows one generated user and password.
+// credential admits the clients that know one generated user and password.
 type credential struct{ user, password string }
 
 func newCredential() credential { return credential{user: "divisi", password: rand.Text()} }

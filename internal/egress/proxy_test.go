@@ -60,7 +60,7 @@ func start(t *testing.T, loopback bool, backend string, names map[string][]strin
 		w.dialled = append(w.dialled, address)
 		w.mu.Unlock()
 		if backend == "" {
-			return nil, errors.New("nobody listens")
+			return nil, errors.New("no process listens")
 		}
 		return (&net.Dialer{}).DialContext(ctx, network, backend)
 	}
@@ -350,7 +350,7 @@ func TestWhatIsNoProxyRequest(t *testing.T) {
 		"GET / HTTP/1.1\r\nHost: x\r\n\r\n":                                         "this is a proxy",
 		"GET https://" + site + "/ HTTP/1.1\r\nHost: x\r\n\r\n":                     "this is a proxy",
 		"CONNECT " + site + " HTTP/1.1\r\nHost: x\r\n\r\n":                          "missing port",
-		"CONNECT gone.example:443 HTTP/1.1\r\nHost: x\r\n\r\n":                      "nobody listens",
+		"CONNECT gone.example:443 HTTP/1.1\r\nHost: x\r\n\r\n":                      "no process listens",
 		"\x05\x01\x00\x05\x03\x00\x01\x7f\x00\x00\x01\x00\x50":                      "\x05\x00\x05\x07",
 		"\x05\x01\x00\x05\x01\x00\x03\x0cgone.example\x00\x50":                      "\x05\x00\x05\x01",
 		"\x05\x01\x00\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50":                      "\x05\x00\x05\x02",

@@ -91,7 +91,7 @@ func closeWrite(c net.Conn) error {
 	return nil // the other direction has to end by itself
 }
 
-// peeked is a connection of which the first bytes are in a buffer.
+// peeked is a connection whose first bytes are in a buffer.
 type peeked struct {
 	net.Conn
 	read *bufio.Reader

@@ -116,7 +116,7 @@ func TestInspectLinkedWorkTree(t *testing.T) {
 	require.Len(t, files, 4)
 }
 
-// Whoever makes a checkout can have its .git lead anywhere: only the git directory itself can say that they belong together.
+// The maker of a checkout can have its .git lead anywhere: only the git directory itself can say that they belong together.
 func TestIdentityOfACheckoutThatItsRepositoryDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	u := newCommitted(t)

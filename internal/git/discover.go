@@ -19,8 +19,8 @@ var (
 	ErrBare = errors.New("a bare git repository has no work tree: run in a clone of it")
 	// ErrNoCommits says that the repository has no commit to start from.
 	ErrNoCommits = errors.New("the repository has no commits: make a first commit")
-	// ErrOwner says that somebody else owns the repository.
-	ErrOwner = errors.New("somebody else owns the repository")
+	// ErrOwner says that another user owns the repository.
+	ErrOwner = errors.New("another user owns the repository")
 	// ErrUnsupported says that the repository uses something that this package does not know.
 	ErrUnsupported = errors.New("the repository's format is not supported")
 )
@@ -138,7 +138,7 @@ func readSmall(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// checkOwner refuses a repository of somebody else unless the user's own settings call it safe, as git does.
+// checkOwner refuses a repository of another user unless the user's own settings call it safe, as git does.
 func (g *Git) checkOwner(l layout, safe []string) error {
 	if slices.Contains(safe, "*") || slices.Contains(safe, l.top) || g.uid < 0 {
 		return nil

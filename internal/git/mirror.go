@@ -17,7 +17,7 @@ const baseFile = "divisi-base"
 // ErrOtherBase says that a mirror was made from another commit than the one asked for.
 var ErrOtherBase = errors.New("the mirror was made from another commit")
 
-// oldFaults are faults of old commits and trees that harm nobody; a base that has them is accepted as it is.
+// oldFaults are faults of old commits and trees that do no harm; a base that has them is accepted as it is.
 const oldFaults = "zeroPaddedFilemode=ignore,missingEmail=ignore,badEmail=ignore,missingNameBeforeEmail=ignore," +
 	"missingSpaceBeforeEmail=ignore,badTimezone=ignore"
 
@@ -66,7 +66,7 @@ func (r *Repo) send(ctx context.Context, gitDir, revs string) error {
 }
 
 // receive fills a repository from a pack. The ids of all objects are computed from their content: what a pack or an object store
-// of somebody else calls them does not count.
+// from elsewhere calls them does not count.
 func (g *Git) receive(ctx context.Context, gitDir string, pack io.Reader) error {
 	_, err := g.exec(ctx, call{
 		dir: Dir{GitDir: gitDir}, stdin: pack, args: []string{"index-pack", "--stdin", "--strict=" + oldFaults},

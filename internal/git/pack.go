@@ -24,7 +24,7 @@ func packError(err error) error {
 	return fmt.Errorf("%w: %w", ErrPack, err)
 }
 
-// Import unpacks a pack from somebody else and checks each object and that nothing is missing. The error is ErrPack when
+// Import unpacks a pack from elsewhere and checks each object and that nothing is missing. The error is ErrPack when
 // the pack is at fault. What it says is not judged: see CheckPatch.
 func (r *Repo) Import(ctx context.Context, pack []byte) error {
 	if len(pack) > MaxPack {

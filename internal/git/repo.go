@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ErrStale says that a ref is not where the caller took it to be: somebody else moved it.
+// ErrStale says that a ref is not where the caller took it to be: another process moved it.
 var ErrStale = errors.New("the ref has moved")
 
 // Repo is a bare repository directory of Divisi's own: a mirror, or one that borrows from it. It holds no state but its

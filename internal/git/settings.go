@@ -43,7 +43,7 @@ func inertFlags(all ...settings) []string {
 	return out
 }
 
-// userSettings reads the user's own global settings; no repository is looked at.
+// userSettings reads the user's own global settings; it reads no repository.
 func (g *Git) userSettings(ctx context.Context) (settings, error) {
 	out, err := g.exec(ctx, call{
 		dir: Dir{GitDir: nowhere}, whole: g.userEnv, args: []string{"config", "--includes", "-z", "--list"},

@@ -18,7 +18,7 @@ import (
 
 // attackVar makes the test program a command in the sandbox: it carries out attacks, and prints a line for each that succeeds.
 // What it needs to know of the machine is in its environment too: OUT is a directory with the files "victim" and "secret", HOST
-// the id of the process that started the sandbox, and the others are addresses that somebody outside listens on.
+// the id of the process that started the sandbox, and the others are addresses of listeners outside.
 const attackVar = "DIVISI_ATTACK"
 
 func carryOut(what string) int {
@@ -32,7 +32,7 @@ func carryOut(what string) int {
 		if err := attacks[name](); err == nil {
 			fmt.Println("LEAK " + name) //nolint:forbidigo // the test reads it
 		} else {
-			fmt.Printf("refused %s: %v\n", name, err) //nolint:forbidigo // for whoever looks
+			fmt.Printf("refused %s: %v\n", name, err) //nolint:forbidigo // for the reader of the test's output
 		}
 	}
 	return 0
@@ -45,7 +45,7 @@ func host() int {
 	return pid
 }
 
-// sharedMemory reads what somebody outside shares by a key.
+// sharedMemory reads what a process outside shares by a key.
 func sharedMemory() error {
 	key, _ := strconv.Atoi(os.Getenv("SHARED")) // the test sets it
 	id, err := unix.SysvShmGet(key, 0, 0)
@@ -215,7 +215,7 @@ func anybodysEnvironment() error {
 			return nil
 		}
 	}
-	return errors.New("nobody's has it")
+	return errors.New("no user has it")
 }
 
 func commandLines() error {
@@ -360,7 +360,7 @@ func typeForOthers() error {
 	return nil
 }
 
-// gainRights finds a program that runs as root whoever starts it, and looks whether it would.
+// gainRights finds a program that runs as root for every caller, and checks whether it would.
 func gainRights() error {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

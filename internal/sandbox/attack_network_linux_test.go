@@ -31,7 +31,7 @@ func connectInet(protocol int) error {
 	return unix.Connect(s, &unix.SockaddrInet4{Port: port(), Addr: [4]byte{127, 0, 0, 1}})
 }
 
-// udp cannot know whether it got through: an answer comes from whoever listens outside.
+// udp cannot know whether it got through: an answer comes from the listener outside.
 func udp() error {
 	c, err := net.Dial("udp4", os.Getenv("UDP"))
 	if err != nil {
@@ -41,7 +41,7 @@ func udp() error {
 	if _, err := c.Write([]byte("out")); err != nil {
 		return err
 	}
-	_, err = c.Read(make([]byte, 8)) // refused at once where nobody listens
+	_, err = c.Read(make([]byte, 8)) // refused at once without a listener
 	return err
 }
 

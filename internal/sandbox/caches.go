@@ -56,7 +56,7 @@ type Cache struct {
 const downloaded = "cache/download"
 
 // makeCache makes the directories of a cache. A command may have put anything in their place, links that lead out of it too:
-// such a cache is thrown away, as far as it can be. One at a time: else a second maker would throw away what the first made anew.
+// such a cache is removed. One at a time: else a second maker would throw away what the first made anew.
 func makeCache(root string, dirs []string) error {
 	if err := os.MkdirAll(filepath.Dir(root), 0o700); err != nil {
 		return err
@@ -74,7 +74,7 @@ func makeCache(root string, dirs []string) error {
 	if moved := os.Rename(root, ruined); moved != nil {
 		return errors.Join(err, moved)
 	}
-	_ = os.RemoveAll(ruined) // what cannot be removed is in nobody's way
+	_ = os.RemoveAll(ruined) // what cannot be removed does no harm
 	return makeBelow(root, dirs)
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // ownCgroup is the control group (version 2) that this process may divide among commands; empty where it may not. It may where
-// somebody delegated one to it alone, as "systemd-run --user --scope -p Delegate=yes divisi run …" does.
+// the user delegated one to it alone, as "systemd-run --user --scope -p Delegate=yes divisi run …" does.
 var ownCgroup = sync.OnceValue(func() string { return divide("/sys/fs/cgroup", "/proc/self/cgroup", os.Getpid()) })
 
 // controllers are what bounds a command.

@@ -48,7 +48,7 @@ func TestADelegatedGroupIsDivided(t *testing.T) {
 func TestOtherGroupsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	for name, g := range map[string][2]string{
-		"with a shell in it": {"memory pids", "41\n42\n"}, "without memory": {"cpu pids", "42\n"}, "somebody else's": {"memory pids", "43\n"},
+		"with a shell in it": {"memory pids", "41\n42\n"}, "without memory": {"cpu pids", "42\n"}, "another process's": {"memory pids", "43\n"},
 	} {
 		root, self := group(t, g[0], g[1])
 		require.Empty(t, divide(root, self, 42), name)

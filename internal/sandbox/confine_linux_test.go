@@ -176,7 +176,7 @@ func TestHomeIsNotThere(t *testing.T) {
 	}, full, sharedUser, oneWorld, noFilter)
 }
 
-// The machine sees the commands of root as somebody who owns nothing, though inside, and on the disk, all seems to be as ever.
+// The machine sees the commands of root as a user who owns nothing, though inside, and on the disk, all seems to be as ever.
 func TestRootsCommandsAreNotRoots(t *testing.T) {
 	t.Parallel()
 	if l := Probe(); os.Geteuid() != 0 || !l.have(Namespaces) || !l.have(OwnUser) {
@@ -185,7 +185,7 @@ func TestRootsCommandsAreNotRoots(t *testing.T) {
 	p := newPlace(t)
 	secret := filepath.Join(p.outside, "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("x"), 0o600))
-	require.NoError(t, os.Chown(secret, somebody, somebody))
+	require.NoError(t, os.Chown(secret, stranger, stranger))
 	c := p.shell("id -u; cat " + secret + "; echo done; exec sleep 600")
 	c.Readable = []string{p.outside}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -71,7 +71,7 @@ func perform(l Level, c Command, trial *stage.Trial) (*stage.Report, error) {
 	return p.result()
 }
 
-// result is what an ended trial has shown. A stage that said nothing, for want of a thread or of memory, says nothing of the
+// result is what an ended trial has shown. If the stage reports nothing (no thread, no memory), that shows nothing of the
 // machine either, unless a filter that the machine has put on it was what ended it.
 func (p *process) result() (*stage.Report, error) {
 	switch r := p.report; {
@@ -79,7 +79,7 @@ func (p *process) result() (*stage.Report, error) {
 		if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signal() == unix.SIGSYS {
 			return nil, errors.New("a filter of system calls of this machine ended the try-out")
 		}
-		return nil, &UntriedError{fmt.Errorf("it ended (%v) before it could say anything, as for want of processes or memory",
+		return nil, &UntriedError{fmt.Errorf("it ended (%v) before it could report: out of processes or memory",
 			p.cmd.ProcessState)}
 	case r.Error != "":
 		return nil, &layerError{r.Layer, errors.New(r.Error)}
@@ -172,7 +172,7 @@ func attributes(l Level) *syscall.SysProcAttr {
 		unix.CLONE_NEWNET
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: userID, HostID: user, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: userID, HostID: group, Size: 1}}
-	// The kernel works in the closed directory of a view, as whoever mounted it: that takes CAP_DAC_OVERRIDE.
+	// The kernel works in the closed directory of a view, with the rights of the process that mounted it: that takes CAP_DAC_OVERRIDE.
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
 	return attr
 }
@@ -267,7 +267,7 @@ func socketPair() (ours, theirs *os.File, err error) {
 }
 
 // hear reads what the stage says: that the command began, then how it ended, or at once why it could not begin. The socket ends
-// with the stage. Whoever waits for the beginning finds the end there already where there was no beginning.
+// with the stage. A caller that waits for the beginning finds the end already set where there was no beginning.
 func (p *process) hear() {
 	said := bufio.NewReader(p.control) // the one buffer of all decoders: each report describes itself anew
 	began := p.hearOne(said)
@@ -336,7 +336,7 @@ func (p *process) kill() {
 	}
 }
 
-// order fails when the stage has ended: then there is nobody left who could obey.
+// order fails when the stage has ended: then no process is left that could obey.
 func (p *process) order(b byte) { _, _ = p.control.Write([]byte{b}) }
 
 // wait collects the stage, and with it everything in its namespaces, and says how the command ended. The error is for a command

@@ -12,7 +12,7 @@ import (
 	"divisi/internal/sandbox/stage"
 )
 
-// Whoever waits for the beginning of a command that cannot begin is told, however the goroutines are scheduled.
+// A caller that waits for the beginning of a command that cannot begin gets the error, however the goroutines are scheduled.
 func TestACommandThatCannotBeginIsToldToWhoeverWaitsForItsBeginning(t *testing.T) {
 	t.Parallel()
 	for range 2000 {
@@ -41,7 +41,7 @@ func TestAStageThatSaysNothingHasNotBegun(t *testing.T) {
 	require.NoError(t, ours.Close())
 }
 
-// A try-out that dies for want of something says nothing of the machine, and must not end in commands without confinement. One
+// A trial that dies without resources shows nothing of the machine, and must not end in commands without confinement. One
 // that a filter of the machine's ends does.
 func TestATryOutThatSaysNothing(t *testing.T) {
 	t.Parallel()
@@ -56,7 +56,7 @@ func TestATryOutThatSaysNothing(t *testing.T) {
 	}
 }
 
-// A missing program is told at once: nobody waits for an output that nobody can write.
+// A missing program is told at once: the caller does not wait for an output that no process can write.
 func TestASessionOfAMissingProgramFailsBeforeItsPipesAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), drainWait)

@@ -17,7 +17,7 @@ const (
 	Landlock = "landlock"
 	// Seccomp filters system calls.
 	Seccomp = "seccomp"
-	// OwnUser runs the commands of root as somebody who owns nothing.
+	// OwnUser runs the commands of root as a user who owns nothing.
 	OwnUser = "own user"
 )
 

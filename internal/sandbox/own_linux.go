@@ -13,7 +13,7 @@ import (
 	"divisi/internal/sandbox/stage"
 )
 
-// ownID is the user and group that root's commands run as on the machine. Nobody has this number: systemd's list of numbers
+// ownID is the user and group that root's commands run as on the machine. No user has this number: systemd's list of numbers
 // leaves 1879048192 to 2147352575 unused, and no other allocator goes that high. So they own nothing, not even what "nobody"
 // may own.
 const ownID = 1943000000
@@ -63,7 +63,7 @@ func openTrees(mounts []stage.Mount) (opened []stage.Mount, trees []*os.File, er
 	return opened, trees, nil
 }
 
-// rootAsOwn is a user namespace in which root is ownID. Nobody ever is in it: it is only a table for mounts.
+// rootAsOwn is a user namespace in which root is ownID. No process is ever in it: it is only a table for mounts.
 var rootAsOwn = sync.OnceValues(func() (int, error) {
 	read, write, err := os.Pipe()
 	if err != nil {

@@ -58,8 +58,8 @@ func (l *Level) lower(failed error) bool {
 		OwnUser: "Run Divisi as an ordinary user, or keep TMPDIR and the state directory on ext4, xfs or btrfs.",
 		Namespaces: "Let users make namespaces: sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone=1, " +
 			"kernel.apparmor_restrict_unprivileged_userns=0; in a container, run it privileged.",
-		Landlock: "Ask whoever forbids the system calls of Landlock here.",
-		Seccomp:  "Ask whoever forbids system call filters here.",
+		Landlock: "Ask the administrator of this machine or container to allow the system calls of Landlock.",
+		Seccomp:  "Ask the administrator of this machine or container to allow system call filters.",
 	}
 	for _, n := range []string{name, Namespaces, Landlock, Seccomp} {
 		for i := range l.layers {
@@ -146,7 +146,7 @@ func tryOut(l Level) (leaks []string, err error) {
 	return r.Leaks, nil
 }
 
-// anyPort listens on loopback, for somebody to fail to reach it.
+// anyPort listens on loopback: a confined command must fail to reach it.
 func anyPort() (port int, stop func(), err error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0") //nolint:noctx // it returns at once
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	RunVar = "DIVISI_RUN"
 )
 
-// drainWait bounds how long a pipe that somebody outside our reach still holds can delay the end of a command.
+// drainWait bounds how long a pipe that a process outside our reach still holds can delay the end of a command.
 const drainWait = 2 * time.Second
 
 // Run carries a command out and returns when it and everything that it started are gone. It returns an error only when the

@@ -188,7 +188,7 @@ func nobodyHolds(t *testing.T, tree string) {
 	lock, err := os.Open(filepath.Join(tree, "lock"))
 	require.NoError(t, err)
 	defer lock.Close()
-	require.NoError(t, unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB), "somebody survived")
+	require.NoError(t, unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB), "a process survived")
 }
 
 // What a command can leave behind; each says with the file "ready" that it is there.
@@ -312,7 +312,7 @@ func TestForkingCrowdIsKilled(t *testing.T) {
 		c.Timeout, c.Grace = 400*time.Millisecond, 50*time.Millisecond
 		c.Env = append(c.Env, RunVar+"="+t.Name())
 		require.True(t, p.run(t, c).TimedOut)
-		require.False(t, killPass([]byte(RunVar+"="+t.Name()), map[int]struct{}{}), "somebody survived")
+		require.False(t, killPass([]byte(RunVar+"="+t.Name()), map[int]struct{}{}), "a process survived")
 	})
 }
 

@@ -32,7 +32,7 @@ type Session struct {
 }
 
 // Start starts a command like Run and returns while it runs; its errors are those of Run. Of the command's fields Stdin, Timeout,
-// MaxOutput, OnOutput and Sink have no meaning. ctx bounds the starting alone. Whoever starts a session closes it.
+// MaxOutput, OnOutput and Sink have no meaning. ctx bounds the starting alone. The caller that starts a session closes it.
 func Start(ctx context.Context, c Command) (*Session, error) {
 	c = c.withDefaults()
 	c.Timeout = forever
@@ -51,7 +51,7 @@ func Start(ctx context.Context, c Command) (*Session, error) {
 	s.end = end
 	go func() {
 		defer close(s.ended)
-		_, _ = j.finish(life, c) // how it ended is nobody's question
+		_, _ = j.finish(life, c) // how it ended is not needed
 	}()
 	return s, nil
 }
@@ -127,7 +127,7 @@ func (s *Session) Close() error {
 		<-s.ended
 		late.Stop()
 		s.end()
-		_ = s.out.Close() // a reading end: nothing can be lost that somebody still wants
+		_ = s.out.Close() // a reading end: nothing can be lost that is still read
 	})
 	<-s.ended
 	return nil

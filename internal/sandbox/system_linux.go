@@ -50,7 +50,7 @@ var publicSettings = sync.OnceValue(func() []string {
 	return parts
 })
 
-// public says whether everybody may read all that is in a directory; if not, parts are those of it of which that is true.
+// public reports whether every user may read all of a directory; if not, parts are the entries that every user may read.
 func public(dir string) (whole bool, parts []string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -123,7 +123,7 @@ func text(path string) string {
 	return string(data)
 }
 
-// files are those of /etc that tell of the machine's people; a command finds itself in them and nobody else.
+// files replace those of /etc that name the machine's users: a command finds only its own user in them.
 func files() map[string]string {
 	return map[string]string{
 		"/etc/passwd": "root:x:0:0:root:/root:/bin/sh\n" + userName + ":x:1000:1000::" + seenHome + ":/bin/sh\n" +

@@ -10,19 +10,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// somebody is a user with no rights and no name.
-const somebody = 12345
+// stranger is a user with no rights and no name.
+const stranger = 12345
 
-// Most people are not root. The tests that matter most run once more in a process of somebody else.
+// Most people are not root. The tests that matter most run once more in a process of another user.
 func TestAsSomebodyElse(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("only root can become somebody else")
+		t.Skip("only root can become another user")
 	}
-	dir, err := os.MkdirTemp("", "somebody-") //nolint:usetesting // somebody must be able to reach it
+	dir, err := os.MkdirTemp("", "stranger-") //nolint:usetesting // stranger must be able to reach it
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	require.NoError(t, os.Chown(dir, somebody, somebody))
+	require.NoError(t, os.Chown(dir, stranger, stranger))
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.v", "-test.run", "^("+strings.Join([]string{
 		"TestEscapes", "TestAttacksWorkUnconfined", "TestNothingSurvives", "TestNothingSurvivesTheParent", "TestHiddenIsNotRead",
 		"TestHomeIsNotThere", "TestMemoryIsBounded", "TestNetworkIsAskedFor", "TestWorksForGit", "TestWorksForMake",
@@ -30,7 +30,7 @@ func TestAsSomebodyElse(t *testing.T) {
 		"TestOthersReadWhatSetupDownloaded",
 	}, "|")+")$")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "TMPDIR="+dir, "GEMINI_API_KEY=planted-key")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: somebody, Gid: somebody}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stranger, Gid: stranger}}
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	if Probe().Strict() == nil {

@@ -156,7 +156,7 @@ func (v *view) rules() (reads, writes []string) {
 	return open, writes
 }
 
-// ownTools are those that do not lie in what the command was given: there a rule permits them already, and whoever wrote it may
+// ownTools are those that do not lie in what the command was given: there a rule permits them already, and its author may
 // have put a link to anywhere in their place.
 func (v *view) ownTools() []string {
 	return slices.DeleteFunc(slices.Clone(v.tools), func(path string) bool {

@@ -127,7 +127,7 @@ func TestWorksForGo(t *testing.T) {
 	onRungs(t, func(t *testing.T, p place) {
 		t.Helper()
 		files := maps.Clone(goModule)
-		files["new.go"] = "package tiny\n\nvar New = \"" + rand.Text() + "\"\n" // nobody has cached this before
+		files["new.go"] = "package tiny\n\nvar New = \"" + rand.Text() + "\"\n" // no cache has this yet
 		first := newSlot(t, p, files)
 		out := first.run(t, first.shell("go build ./... && go vet ./... && go test ./... && pwd"))
 		require.True(t, out.Success(), out.Text())

@@ -30,7 +30,7 @@ import (
 // it is delivered again.
 var ErrStopped = errors.New("the run stops")
 
-// Tree is the work tree of an attempt, as far as an agent needs it.
+// Tree is the work tree of an attempt.
 type Tree interface {
 	// Save makes one commit on the attempt's head of what is in the tree and stores its pack; nil when nothing differs from
 	// the head. A *workspace.ContentError is the agent's to fix.

@@ -108,7 +108,7 @@ func (a *Agent) finished() (*spec.Result, error) {
 	}, nil
 }
 
-// failed makes the result of an attempt that the runtime ends. The partial work is told in the fault: nobody lands it.
+// failed makes the result of an attempt that the runtime ends. The fault reports the partial work, which never lands.
 func (a *Agent) failed(ctx context.Context, end limit.Ending) (*spec.Result, error) {
 	r := &spec.Result{Status: end.Status, Error: &end.Fault, Handoff: spec.Handoff{Summary: text.Tail(a.session.said, maxSaid)}}
 	if a.Tree == nil || end.Fault.Detail != "" {

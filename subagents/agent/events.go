@@ -32,7 +32,7 @@ func (a *Agent) Known() []string {
 	return handles
 }
 
-// Sought says what the agent is after, for whoever summarises what it gets.
+// Sought returns what the agent is after, for the summarizer of tool output.
 func (a *Agent) Sought() tool.Sought {
 	return tool.Sought{Brief: a.Input.Brief.Task.Brief, Said: a.session.said}
 }

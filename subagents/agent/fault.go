@@ -49,7 +49,7 @@ func (p policy) tries() int {
 	return 1
 }
 
-// policyOf returns the line of a class; one that nobody knows is final.
+// policyOf returns the line of a class; an unknown class is final.
 func policyOf(class string) policy {
 	if p, ok := policies[class]; ok {
 		return p

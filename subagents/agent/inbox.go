@@ -23,7 +23,7 @@ func NewInbox(cancel context.CancelCauseFunc) *Inbox {
 	return &Inbox{cancel: cancel, heard: map[string]bool{}}
 }
 
-// Put takes a message in: a cancel works at once, a stop and a steering at the next turn boundary. Words that nobody knows
+// Put takes a message in: a cancel works at once, a stop and a steering at the next turn boundary. Unknown verbs
 // are ignored, so that a newer conductor can speak to an older worker.
 func (i *Inbox) Put(c wire.Control) {
 	i.mu.Lock()

@@ -143,7 +143,7 @@ func TestAgentResumesAtEveryAppend(t *testing.T) {
 func digger(t *testing.T, m *journal.Memory, r model.Model) *Agent {
 	t.Helper()
 	a := testAgent(t, m, nil)
-	kept := NewShelf(m, "r1", a.Assignment.Agent(), a.Known)
+	kept := NewArtifactStore(m, "r1", a.Assignment.Agent(), a.Known)
 	var err error
 	a.Tools, err = tool.NewSet(&tool.Guard{
 		Artifacts: kept, Sought: a.Sought, Summarizer: &Summarizer{model: r, name: "small", meta: model.Meta{Run: "r1"}},

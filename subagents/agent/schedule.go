@@ -36,7 +36,7 @@ type batch struct {
 	done    []outcome
 	refused []string
 	effect  []tool.Effect
-	// reading is the calls that run beside others, waiting those that wait for somebody else; room bounds the first.
+	// reading is the calls that run beside others, waiting those that wait for another agent or a person; room bounds the first.
 	reading, waiting sync.WaitGroup
 	room             chan struct{}
 	// waits is how many of the second were begun since the agent last rested, rested how long all that it did was wait.

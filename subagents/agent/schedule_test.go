@@ -23,7 +23,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// waiter is a probe whose calls wait for somebody else.
+// waiter is a probe whose calls wait for another agent.
 type waiter struct{ probe }
 
 func (w *waiter) Effect(tool.Call) tool.Effect { return tool.Asks }

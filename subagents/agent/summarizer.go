@@ -44,7 +44,7 @@ const (
 // Summarizer summarises tool output with a cheap model.
 type Summarizer struct {
 	model model.Model
-	// name is the model's; window its input limit in tokens and thinking its level, both as far as the project says.
+	// name is the model's; window its input limit in tokens and thinking its level, where the project sets them.
 	name     string
 	window   int
 	thinking string

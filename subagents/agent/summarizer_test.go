@@ -116,7 +116,7 @@ func TestAFailedSummaryCostsNothingOfTheOutput(t *testing.T) {
 		}
 		s, _ := summarising(t, "{fault: \""+fault+"\"}")
 		g := &tool.Guard{
-			Artifacts: NewShelf(journal.NewMemory(), "r", "t/1", nobody), Summarizer: s,
+			Artifacts: NewArtifactStore(journal.NewMemory(), "r", "t/1", noHandles), Summarizer: s,
 			Policies: map[string]spec.ToolOutput{spec.AnyTool: {Policy: spec.OutputSummarize}},
 		}
 		r := g.Bound(t.Context(), tool.Call{Name: "run_command"}, tool.Text(text))

@@ -37,7 +37,7 @@ func (a *Agent) turn(ctx context.Context) error {
 		return err
 	}
 	res, err := a.ask(ctx, req)
-	if cause := context.Cause(ctx); err != nil && cause != nil { // nobody's answer any more
+	if cause := context.Cause(ctx); err != nil && cause != nil { // the answer is no longer wanted
 		return a.unused(ctx, unusable(err).paid, cause)
 	}
 	if err != nil {
@@ -219,7 +219,7 @@ func substance(c *genai.Content) bool {
 	return c != nil && (len(callsOf(c)) > 0 || strings.ContainsFunc(comments.ReplaceAllString(textOf(c), ""), seen))
 }
 
-// comments are what nobody reads: those of Markdown, which has them as HTML does, and of code.
+// comments carry no answer: those of Markdown, which has them as HTML does, and of code.
 var comments = regexp.MustCompile(`(?s)<!--.*?(?:-->|\z)|/\*.*?(?:\*/|\z)|(?m:^[ \t]*//[^\n]*$)`)
 
 // seen says whether a character leaves a mark: a braille pattern and a filler of Hangul can be blank too.

@@ -204,7 +204,7 @@ func (c *Executor) ended(ctx context.Context, said string) (spec.Result, error) 
 	}
 	r := spec.Result{Status: spec.StatusDone, Patch: patch, Handoff: spec.Handoff{Summary: summary(patch, said)}}
 	if fault := wire.Refuse(c.WriteSet, patch); fault != nil {
-		fault.Detail += c.partial(ctx) // nobody takes such a patch in, so that this is all that is ever seen of it
+		fault.Detail += c.partial(ctx) // such a patch is never imported: this is all that is left of it
 		r.Status, r.Error = spec.StatusFailed, fault
 		return r, nil
 	}
@@ -237,7 +237,7 @@ func (c *Executor) matched(ctx context.Context, r spec.Result) (spec.Result, err
 	return r, nil
 }
 
-// partial is what a command that failed had changed: whoever takes over is told.
+// partial is what a command that failed had changed, for the next executor.
 func (c *Executor) partial(ctx context.Context) string {
 	if c.Tree == nil {
 		return ""
@@ -252,7 +252,7 @@ func (c *Executor) partial(ctx context.Context) string {
 	return "\nWhat it had changed by then:\n" + diff
 }
 
-// interrupted is how a command was broken off. Whoever takes over from one that ran out of time is told what it had said and
+// interrupted returns how a command was interrupted. After a time-out the next executor is told what it had printed and
 // changed; out is nil where there is no output.
 func (c *Executor) interrupted(ctx context.Context, cause error, out *sandbox.Output) (spec.Result, error) {
 	end := limit.EndingOf(cause, c.Bounds)
@@ -278,7 +278,7 @@ func (c *Executor) heard(out *sandbox.Output) string {
 	return text.Tail(out.Text(), gate.MaxTail)
 }
 
-// summary tells what a command changed, and then what it said: that is how a command reports to whoever asked.
+// summary tells what a command changed, and then what it said: that is how a command reports.
 func summary(p *spec.Patch, output string) string {
 	what := "nothing to change"
 	if p != nil && len(p.Files) > 0 {

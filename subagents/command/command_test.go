@@ -35,7 +35,7 @@ func TestACommandThatRunsOutOfTimeTellsWhatItHadSaidAndChanged(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, status, r.Status)
 		if status == spec.StatusCancelled {
-			require.Empty(t, r.Error.Detail, "nobody takes over")
+			require.Empty(t, r.Error.Detail, "no executor takes over")
 			continue
 		}
 		require.Equal(t, "the key is [A_KEY]\n\nWhat it had changed by then:\n+half", r.Error.Detail)

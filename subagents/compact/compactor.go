@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// purpose marks the calls of a compaction for whoever counts them.
+	// purpose marks the calls of a compaction in counts.
 	purpose = "compaction"
 	// defaultTime is how long one compaction may take, its repair included.
 	defaultTime = 2 * time.Minute

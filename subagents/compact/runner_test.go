@@ -244,7 +244,7 @@ func TestCloseEndsTheBackgroundAndTellsItsCost(t *testing.T) {
 		require.Zero(t, time.Since(began), "it is not waited for to answer")
 		require.Empty(t, r.boundary())
 		synctest.Wait()
-		require.Equal(t, 1, r.runner.Close().Calls, "an answer that nobody asked for any more")
+		require.Equal(t, 1, r.runner.Close().Calls, "an answer that is no longer wanted")
 		require.Zero(t, r.runner.Close())
 	}, "{fault: hang, times: 1, "+text(goodAnswer)[1:])
 	inBubble(t, func(t *testing.T, r *rig) {

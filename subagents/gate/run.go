@@ -33,7 +33,7 @@ type Where struct {
 	Baseline *spec.Receipt
 	// Sink receives the whole output, bounded as sandbox.Command says, for the object store; nil for none.
 	Sink io.Writer
-	// OnOutput sees the output as it comes; nil for nobody.
+	// OnOutput sees the output as it comes; nil for no listener.
 	OnOutput func([]byte)
 }
 
@@ -141,7 +141,7 @@ func privateDirs(env []string) []string {
 	return dirs
 }
 
-// readReport reads the JUnit file that the command was told to write. A file from before the start is somebody else's
+// readReport reads the JUnit file that the command was told to write. A file from before the start is another's
 // claim, and one that is missing or lies outside the tree is no report: the output itself has to do then.
 func readReport(p parser, command []string, dir string, begin time.Time) error {
 	junit, ok := p.(*junitParser)
@@ -166,7 +166,7 @@ func readReport(p parser, command []string, dir string, begin time.Time) error {
 }
 
 // openReport returns nil for what is no report. There may be a pipe, now or in a moment, that an agent has left: opening must not
-// wait for a writer, and what is looked at is what was opened.
+// wait for a writer, and the file that was opened is checked.
 func openReport(root *os.Root, name string, begin time.Time) (*os.File, error) {
 	report, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {

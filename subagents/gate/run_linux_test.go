@@ -140,7 +140,7 @@ func TestRunReadsTheReportThatTheGateWrote(t *testing.T) {
 	require.Empty(t, run(t, spec.Gate{Name: "j", Command: []string{"./old.sh", "--junitxml=../gone.xml"}}, where).Signatures)
 }
 
-// A pipe in the place of a report is no report, and nobody waits for who would write to it.
+// A pipe in the place of a report is no report, and the gate does not wait for its writer.
 func TestAPipeIsNoReport(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -245,7 +245,7 @@ func TestTheTimeOfWaitingIsNoTimeOfWorkInLaterDeliveriesEither(t *testing.T) {
 	}
 	d.add(10*time.Hour, contextscope.KindTool, wire.Tooled{})
 	d.add(time.Minute, contextscope.KindTurn, wire.Turn{})
-	d.add(time.Hour, contextscope.KindStarted, wire.Started{Delivery: 4}) // lost at work: the hour is nobody's
+	d.add(time.Hour, contextscope.KindStarted, wire.Started{Delivery: 4}) // its worker stopped: the hour does not count
 	d.add(time.Minute, contextscope.KindTool, wire.Tooled{})
 	newest, worked, err := d.Deliveries()
 	require.NoError(t, err)

@@ -29,7 +29,7 @@ type Bounds struct {
 	Turns     int
 	ToolCalls int
 	Tokens    int
-	// Time is the wall clock of the attempt, of which Used was Spent by earlier deliveries.
+	// Time is the wall clock of the attempt, and Used what earlier deliveries spent of it.
 	Time time.Duration
 	Used time.Duration
 	// Idle is how long a model call, or a tool call, may show no sign of life. It is the backstop of the model's own watch, so

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Hold tells whether the model's service has asked everybody to wait. Time spent so is nobody's: it counts neither as
+// Hold tells whether the model's service has asked every caller to wait. Such time counts neither as
 // idleness nor against an attempt's wall clock.
 type Hold interface {
 	// Until is when the wait ends, and why there is one; a time in the past means that there is none.
@@ -22,7 +22,7 @@ func heldFor(h Hold) time.Duration {
 	return max(0, time.Until(end))
 }
 
-// HeldBetween returns how much of the time from begin until now was a wait, as far as the newest wait tells.
+// HeldBetween returns how much of the time from begin until now was a wait, by the newest wait.
 func HeldBetween(h Hold, begin time.Time) time.Duration {
 	if h == nil {
 		return 0

@@ -23,7 +23,7 @@ type Ending struct {
 	Fault  spec.Fault
 }
 
-// CancelledError is the cause of the context of an attempt that somebody cancelled.
+// CancelledError is the cause of the context of an attempt that a person or the conductor cancelled.
 type CancelledError struct{ Reason string }
 
 // Error says who or what cancelled.

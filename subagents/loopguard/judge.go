@@ -66,7 +66,7 @@ type schedule struct{ last, interval int }
 
 func newSchedule() schedule { return schedule{interval: firstInterval} }
 
-// Due says whether the judge is to be asked before a turn of the task, the first of which is 1.
+// Due reports whether the judge is to be asked before a turn of the task. Turns count from 1.
 func (g *Guard) Due(turn int) bool {
 	if g.judge.last == 0 {
 		return turn >= firstJudged

@@ -35,7 +35,7 @@ type windows struct {
 	// n is the place of the next character. Places count for ever and wrap around; all that is asked of them is how far they
 	// are apart.
 	n uint32
-	// filled counts the characters since the last clear, as far as they matter.
+	// filled counts the characters since the last clear, up to the window.
 	filled uint32
 }
 

@@ -26,7 +26,7 @@ type connection struct {
 	process Process
 	caller  *caller
 	tools   []*sdk.Tool
-	// gone is closed when the session is over, whoever ended it.
+	// gone is closed when the session is over.
 	gone chan struct{}
 }
 
@@ -55,7 +55,7 @@ func (s *server) connect(ctx context.Context) (c *connection, err error) {
 	if c.session, err = s.client().Connect(ctx, way, options); err == nil {
 		go func() {
 			defer close(c.gone)
-			_ = c.session.Wait() // how it ended is told to whoever calls
+			_ = c.session.Wait() // how it ended is reported to the next call
 		}()
 		c.tools, err = list(ctx, c.session)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plainHandler serves the plain server's tools; sessions that nobody ended go when the test does.
+// plainHandler serves the plain server's tools; sessions that are still open end with the test.
 func plainHandler(t *testing.T, o *sdk.StreamableHTTPOptions) http.Handler {
 	t.Helper()
 	server := plainServer()

@@ -36,7 +36,7 @@ func newRemote(s *server, name string, t *sdk.Tool) *remote {
 func (r *remote) Declaration() *genai.FunctionDeclaration { return r.declaration }
 
 // Effect implements tool.Tool. That a tool only reads is the server's own word. It decides what may run beside the call, and
-// nothing else: what is in the tree at the end is judged whoever put it there, and a program that may not write cannot.
+// nothing else: what is in the tree at the end is judged whatever put it there, and a program that may not write cannot.
 func (r *remote) Effect(tool.Call) tool.Effect { return r.effect }
 
 // Doing implements tool.Doer.

@@ -33,7 +33,7 @@ type server struct {
 	vars variables
 	opts Options
 
-	// turn is held by whoever looks at or changes what follows: a lock that can be waited for with a context.
+	// turn is held to read or change what follows: a lock that can be waited for with a context.
 	turn chan struct{}
 	live *connection
 	// deaths counts, why says how it died last, and given that it is given up.
@@ -88,7 +88,7 @@ func (s *server) connection(ctx context.Context) (*connection, error) {
 			s.live = c
 			return c, nil
 		}
-		if ctx.Err() != nil { // nobody waited long enough to say that it failed
+		if ctx.Err() != nil { // the caller stopped waiting: that is no failure
 			return nil, context.Cause(ctx)
 		}
 		s.mourn(err.Error())
@@ -121,7 +121,7 @@ func (s *server) mourn(why string) {
 
 // lose gives a connection up, unless another call did that already, and says what that means for the call.
 func (s *server) lose(c *connection, how string, hangs bool) error {
-	s.turn <- struct{}{} // whoever starts the server has Options.Start
+	s.turn <- struct{}{} // the start of the server has Options.Start
 	defer func() { <-s.turn }()
 	if s.live == c {
 		s.died(how, hangs)
@@ -205,7 +205,7 @@ func (s *server) beat(_ context.Context, r *sdk.ProgressNotificationClientReques
 	heard.(func(string))(note) //nolint:errcheck // only call stores here
 }
 
-// toolsOf makes the tools of what the server listed, as far as its definition names them.
+// toolsOf makes the tools of what the server listed and its definition names.
 func (s *server) toolsOf(listed []*sdk.Tool) ([]tool.Tool, error) {
 	byName := map[string]*sdk.Tool{}
 	for _, t := range listed {

@@ -42,7 +42,7 @@ type Executor struct {
 	// Fresh prepares one command, a gate or the setup. ToolsDir is what setup may write too.
 	Fresh    func(sandbox.Audience) (Ground, error)
 	ToolsDir string
-	// Environ is the user's environment, of which setup is given the settings for downloads.
+	// Environ is the user's environment; setup is given its settings for downloads.
 	Environ []string
 	// Outputs is the directory that keeps the whole output of what failed, for people; empty for none.
 	Outputs string

@@ -10,7 +10,7 @@ const (
 	CallValidating CallState = "validating"
 	CallScheduled  CallState = "scheduled"
 	CallExecuting  CallState = "executing"
-	// CallAwaiting is a call that waits for somebody's decision.
+	// CallAwaiting is a call that waits for a decision.
 	CallAwaiting  CallState = "awaiting_approval"
 	CallSuccess   CallState = "success"
 	CallError     CallState = "error"

@@ -45,7 +45,7 @@ type Nudge struct {
 	Class string `json:"class,omitempty"`
 	// Detail says in a few words what goes round.
 	Detail string `json:"detail,omitempty"`
-	// Strike is 1 for a loop of which the agent is told, 2 for the one that ends it.
+	// Strike is 1 for a loop that the agent is told about, 2 for the one that ends it.
 	Strike int `json:"strike,omitempty"`
 	// Confidence is the first opinion of a judgement, nil where there was none, Second the other model's where it was asked;
 	// Detail is the analysis of the last.

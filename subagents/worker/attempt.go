@@ -32,7 +32,7 @@ type attempt struct {
 	assignment *wire.Assignment
 	journal    *journal.Journal
 	requests   *requests
-	place      *seat
+	place      *permit
 	inbox      *agent.Inbox
 	progress   *progress
 	// worked is what earlier deliveries took of the attempt's time.

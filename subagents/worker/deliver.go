@@ -37,7 +37,7 @@ var errBadMessage = errors.New("not an assignment")
 func (w *Worker) deliver(ctx context.Context, d *bus.Delivery, admitted chan<- struct{}) {
 	log := w.cfg.Log.With().Str("task", d.ID).Int("delivery", d.Number).Logger()
 	stopBeating := w.heartbeat(ctx, d, log)
-	place := &seat{room: w.room}
+	place := &permit{room: w.room}
 	ok := place.take(ctx)
 	close(admitted)
 	err := context.Cause(ctx)
@@ -134,8 +134,8 @@ func decodeAssignment(data []byte) (*wire.Assignment, error) {
 	return &a, nil
 }
 
-// carryOut brings one delivery to its result in the log. A nil error means that the result is there, whoever wrote it.
-func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *seat, log zerolog.Logger) error {
+// carryOut brings one delivery to its result in the log. A nil error means that the result is there, from this worker or another.
+func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *permit, log zerolog.Logger) error {
 	a, bad := w.assignment(ctx, d)
 	if errors.Is(bad, errBadMessage) {
 		a = addressed(d.Subject)
@@ -249,7 +249,7 @@ func (w *Worker) run(ctx context.Context, at *attempt) (r spec.Result, err error
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	inbox := agent.NewInbox(cancel)
-	leave, err := w.desk.open(ctx, at.assignment, inbox)
+	leave, err := w.router.open(ctx, at.assignment, inbox)
 	if err != nil {
 		return r, err
 	}

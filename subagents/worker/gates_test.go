@@ -22,7 +22,7 @@ func TestAGateThatWaitsForACoreTakesNoTimeOfItsCall(t *testing.T) {
 	var clocks []string
 	ctx = tool.WithQueue(ctx, func() func() {
 		clocks = append(clocks, "stand")
-		cancel() // nobody else would end the wait
+		cancel() // nothing else would end the wait
 		return func() { clocks = append(clocks, "go") }
 	})
 	g := gates{at: &attempt{

@@ -17,7 +17,7 @@ const (
 	maxFound = 10_000
 )
 
-// history shows an agent the run's branch, as far as its attempt starts from it, and its own changes. The mirror has no
+// history shows an agent the run's branch up to the start of its attempt, and its own changes. The mirror has no
 // history before the run.
 type history struct {
 	slot   *workspace.Slot

@@ -29,7 +29,7 @@ type TreeReader interface {
 
 // inputOf gathers what every request of the agent shares. An agent that is given a patch is its judge.
 func inputOf(
-	ctx context.Context, b *bus.Bus, slices *sliceShelf, tree TreeReader, a *wire.Assignment,
+	ctx context.Context, b *bus.Bus, slices *sliceCache, tree TreeReader, a *wire.Assignment,
 ) (compile.Input, error) {
 	in := compile.Input{
 		Agent: a.Agent(), Role: a.Role, Include: spec.IncludeFull, Narrative: a.Role.Narrative,
@@ -66,7 +66,7 @@ func BriefOf(a *wire.Assignment) compile.Brief {
 const maxGuide = 1 << 20
 
 // guidesOf finds the instruction files of the repository for the task, in the commit that the attempt starts from: what a patch
-// makes of them never guides who judges it. What was left out stands behind them, for the agent and for whoever looks at it.
+// makes of them never guides its judge. What was left out follows them, for the agent and for the reader of its prompt.
 func guidesOf(ctx context.Context, tree TreeReader, a *wire.Assignment) []contextscope.Guide {
 	head := a.Head
 	if a.Patch != nil {

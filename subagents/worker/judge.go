@@ -27,7 +27,7 @@ type verdict struct {
 	Reasons []string `json:"reasons"`
 }
 
-// judge returns who judges beyond the gates; nil when nobody does, or when there is no patch to judge.
+// judge returns the judge beyond the gates; nil when there is none, or no patch to judge.
 func (at *attempt) judge() func(context.Context) (spec.Result, error) {
 	if at.assignment.Patch == nil {
 		return nil

@@ -73,7 +73,7 @@ func TestARequestIsAppendedOnceAndAnsweredFromTheLog(t *testing.T) {
 	stop(stopped)
 	require.ErrorIs(t, <-ended, stopped)
 
-	// Answers to others, and one to this request, while nobody waits.
+	// Answers to others, and one to this request, while no call waits.
 	s.answers(wire.Answer{Request: "t1/1/delegate-2-0", Refused: "no"})
 	s.answers(wire.Answer{Request: "t1/1/delegate-1-0", Usage: spec.Usage{Prompt: 7}, Granted: []string{"x.go"}})
 	second, j := s.asker()
@@ -104,7 +104,7 @@ func TestASeatIsGivenBackWhileAnAgentWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		room := make(chan struct{}, 1)
-		one, two := &seat{room: room}, &seat{room: room}
+		one, two := &permit{room: room}, &permit{room: room}
 		require.True(t, one.take(t.Context()))
 		goOn, back := one.rest(t.Context()), false
 		require.True(t, two.take(t.Context()), "there is room while the first waits")
@@ -139,7 +139,7 @@ func TestAnInboxBeginsWithTheMessagesOfItsTaskEachOnce(t *testing.T) {
 	w := s.work(nil, "generator")
 	in := agent.NewInbox(func(error) {})
 	a := s.assignment(writer, "t1")
-	leave, err := w.desk.open(t.Context(), a, in)
+	leave, err := w.router.open(t.Context(), a, in)
 	require.NoError(t, err)
 	defer leave()
 	in.Put(wire.Control{ID: "m1", Verb: wire.ControlSteer, Text: "first"})
@@ -151,7 +151,7 @@ func TestAnInboxBeginsWithTheMessagesOfItsTaskEachOnce(t *testing.T) {
 
 	in = agent.NewInbox(func(error) {})
 	a.From = 2
-	leave, err = w.desk.open(t.Context(), a, in)
+	leave, err = w.router.open(t.Context(), a, in)
 	require.NoError(t, err)
 	defer leave()
 	require.Len(t, in.Take(), 1, "a master was told the others when it woke")

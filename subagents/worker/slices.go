@@ -13,16 +13,16 @@ import (
 // at once.
 const keptSlices = 4
 
-// sliceShelf decodes slices once for all who inherit them: they are immutable, and the compiler narrates a slice once as long as
-// it is the same one. It is safe for concurrent use; a nil shelf keeps nothing.
-type sliceShelf struct {
+// sliceCache decodes slices once for all who inherit them: they are immutable, and the compiler narrates a slice once as long as
+// it is the same one. It is safe for concurrent use; a nil cache keeps nothing.
+type sliceCache struct {
 	mu    sync.Mutex
 	names []string
 	kept  map[string]slice.Slice
 }
 
 // get returns the slice of a name in the object store.
-func (s *sliceShelf) get(ctx context.Context, objects journal.Objects, name string) (slice.Slice, error) {
+func (s *sliceCache) get(ctx context.Context, objects journal.Objects, name string) (slice.Slice, error) {
 	if have, ok := s.look(name); ok {
 		return have, nil
 	}
@@ -37,7 +37,7 @@ func (s *sliceShelf) get(ctx context.Context, objects journal.Objects, name stri
 	return s.keep(name, decoded), nil
 }
 
-func (s *sliceShelf) look(name string) (slice.Slice, bool) {
+func (s *sliceCache) look(name string) (slice.Slice, bool) {
 	if s == nil {
 		return slice.Slice{}, false
 	}
@@ -48,7 +48,7 @@ func (s *sliceShelf) look(name string) (slice.Slice, bool) {
 }
 
 // keep returns the slice that all are given: of two that were decoded at once, the first.
-func (s *sliceShelf) keep(name string, fresh slice.Slice) slice.Slice {
+func (s *sliceCache) keep(name string, fresh slice.Slice) slice.Slice {
 	if s == nil {
 		return fresh
 	}

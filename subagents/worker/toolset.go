@@ -79,7 +79,7 @@ func (at *attempt) tools(ctx context.Context, of *agent.Agent) (set *tool.Set, d
 	}
 	closeTree := done
 	done = func() { servers.Close(); closeTree() }
-	kept := agent.NewShelf(at.worker.cfg.Bus, a.Run, a.Agent(), of.Known)
+	kept := agent.NewArtifactStore(at.worker.cfg.Bus, a.Run, a.Agent(), of.Known)
 	b := toolbox{
 		files:     files.Config{Root: root, Dir: at.ground().Seen().Tree, Scope: of.Scope, Runner: runner{at}},
 		commands:  commands.Config{Runner: runner{at}, Gates: gates{at}},

@@ -101,11 +101,11 @@ type Worker struct {
 	cfg Config
 	// compiler is shared: what siblings inherit is narrated once.
 	compiler *compile.Compiler
-	slices   sliceShelf
+	slices   sliceCache
 	siblings *agent.Siblings
 
 	room   chan struct{}
-	desk   *desk
+	router *controlRouter
 	cancel context.CancelCauseFunc
 
 	mu      sync.Mutex
@@ -119,7 +119,7 @@ type Worker struct {
 func NewWorker(cfg Config) *Worker {
 	cfg = cfg.withDefaults()
 	return &Worker{
-		cfg: cfg, compiler: compile.NewCompiler(), room: make(chan struct{}, cfg.Parallel), desk: newDesk(cfg.Bus, cfg.Log),
+		cfg: cfg, compiler: compile.NewCompiler(), room: make(chan struct{}, cfg.Parallel), router: newControlRouter(cfg.Bus, cfg.Log),
 		siblings: agent.NewSiblings(), broken: map[string]int{},
 	}
 }
@@ -161,7 +161,7 @@ func (w *Worker) Stop() {
 	w.done.Wait()
 }
 
-// serve takes one role's assignments, one after the other: the next is asked for when there is room for this one. Nobody holds
+// serve takes one role's assignments, one after the other: the next is asked for when there is room for this one. No role holds
 // room while waiting for a task, so that no role can keep the others out.
 func (w *Worker) serve(ctx context.Context, role string, q *bus.Queue) {
 	for {

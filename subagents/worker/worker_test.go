@@ -317,7 +317,7 @@ func TestWorkerStopsARunAtABoundary(t *testing.T) {
 	m := &modeltest.Script{Steps: []modeltest.Step{writesFile("a.txt", "x\n"), modeltest.Submits("ok")}}
 	m.Each = func(turn int) {
 		if turn == 0 {
-			w.desk.hand(w.desk.runs["r1"], []byte(`{"verb": "stop"}`))
+			w.router.hand(w.router.runs["r1"], []byte(`{"verb": "stop"}`))
 		}
 	}
 	w = s.work(m, "generator")

@@ -38,9 +38,9 @@ func contentError(err error) error {
 	return err
 }
 
-// Collect makes one commit of everything that differs from base in the work tree, whoever changed it, and packs it.
+// Collect makes one commit of everything that differs from base in the work tree and packs it.
 // Ignored files are left out. The same content, message, author and time give the same commit. Both results are nil when
-// nothing changed; the patch's Pack is left to whoever stores the pack. Errors: *ContentError, ErrNotReset.
+// nothing changed; the patch's Pack is left to the caller, which stores the pack. Errors: *ContentError, ErrNotReset.
 func (s *Slot) Collect(
 	ctx context.Context, base, message string, author git.Ident, at time.Time,
 ) (*spec.Patch, []byte, error) {

@@ -256,7 +256,7 @@ func landHostile(t *testing.T, c *canaries, b *bundle) string {
 	return head
 }
 
-// TestForeignWorkTreeIsNotTouched has a repository whose settings put its work tree over somebody's home.
+// TestForeignWorkTreeIsNotTouched has a repository whose settings put its work tree over a user's home.
 func TestForeignWorkTreeIsNotTouched(t *testing.T) {
 	t.Parallel()
 	victim := t.TempDir()

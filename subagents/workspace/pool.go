@@ -19,7 +19,7 @@ type Pool struct {
 	dir    string
 
 	mu sync.Mutex
-	// free are the slots that nobody has; the one that was given back first is lent first. made counts all.
+	// free are the slots that no attempt has; the one that was given back first is lent first. made counts all.
 	free []*Slot
 	made int
 	// links are the places of submodules; nil until they were looked up.

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Agents that wait keep their slots: whoever comes next gets one of its own.
+// Agents that wait keep their slots: the next attempt gets one of its own.
 func TestThePoolGrowsWhereNoSlotIsFree(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, 1, map[string]string{"a.txt": "a\n"})

@@ -61,7 +61,7 @@ func flatten(dir string) error {
 	return errors.Join(f.all(), root.Close())
 }
 
-// flattening is one flatten at work. What it moves gets names that nobody could foresee.
+// flattening is one flatten at work. What it moves gets names that no process could foresee.
 type flattening struct {
 	root   *os.Root
 	prefix string

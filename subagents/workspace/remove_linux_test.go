@@ -44,7 +44,7 @@ func TestALinkIsRemovedUnseen(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, Remove(link))
 	_, err = unix.Read(watch, make([]byte, 4096))
-	require.ErrorIs(t, err, unix.EAGAIN, "somebody opened it")
+	require.ErrorIs(t, err, unix.EAGAIN, "a process opened it")
 	require.NoFileExists(t, link)
 	require.DirExists(t, filepath.Join(target, "a", "b"))
 }

@@ -93,7 +93,7 @@ type Limits struct {
 	CPU       uint64
 	// Processes bounds processes and threads where the command has a user namespace of its own.
 	Processes uint64
-	// Memory is what all processes together may use, in bytes; it is looked at every Look.
+	// Memory is what all processes together may use, in bytes; it is checked every Look.
 	Memory int64
 	Look   time.Duration
 }

@@ -4,6 +4,6 @@
 //
 // It takes over in its init function, which in every program that links this package, test programs too, runs before main and
 // before most other packages are made ready: a program that confines commands needs no second program beside it and no line
-// in its main, and nobody can forget either. It imports little, because the Go runtime makes packages ready in the order of
+// in its main, and neither can be forgotten. It imports little, because the Go runtime makes packages ready in the order of
 // what they import, and a command should not wait for a whole server to be.
 package stage

@@ -142,7 +142,7 @@ func (k *keeper) listen() {
 		default:
 			k.killAll()
 		}
-		if n == 0 { // nobody is there to hear a report
+		if n == 0 { // no process receives a report
 			k.killAll()
 			collectAll()
 			finish(Report{})
@@ -167,7 +167,7 @@ func (k *keeper) killAll() {
 	switch {
 	case started == 0:
 	case os.Getpid() == 1: // everybody in the namespace; anywhere else it would be everybody on the machine
-		_ = unix.Kill(-1, unix.SIGKILL) // there is no other error than that nobody is left
+		_ = unix.Kill(-1, unix.SIGKILL) // the only possible error is that no process is left
 	default:
 		killDescendants()
 	}

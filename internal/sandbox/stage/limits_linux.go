@@ -9,7 +9,7 @@ import (
 )
 
 // set binds this process and what it will start. It can only lower what the parent had. own says that the users are the command's
-// alone: only then does the kernel count nobody else's processes.
+// alone: only then does the kernel count no other processes.
 func (l *Limits) set(own bool) error {
 	limits := map[int]uint64{
 		unix.RLIMIT_FSIZE: l.FileSize, unix.RLIMIT_NOFILE: l.OpenFiles, unix.RLIMIT_CPU: l.CPU,

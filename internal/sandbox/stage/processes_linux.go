@@ -29,7 +29,7 @@ func childrenOf(pid int) []int {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
 	threads, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // it has ended, and its children are somebody else's
+		return nil // it has ended, and its children have another parent
 	}
 	var pids []int
 	for _, thread := range threads {

@@ -48,7 +48,7 @@ const (
 
 func argument(n int) uint32 { return uint32(atFirst + 8*n) }
 
-// program is a filter in the making: the kernel's own small machine language, of which there is no interpreter here.
+// program is a filter in the making: the kernel's own small machine language. There is no interpreter for it here.
 type program []unix.SockFilter
 
 func (p *program) load(offset uint32) { p.step(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, offset, 0, 0) }
@@ -97,7 +97,7 @@ func rules(own, inet bool, thread, last uint32) program {
 	})
 	p.when(unix.BPF_JEQ, unix.SYS_IOCTL, func(p *program) {
 		p.load(argument(1))
-		for _, request := range []uint32{unix.TIOCSTI, unix.TIOCLINUX} { // both write into somebody's keyboard
+		for _, request := range []uint32{unix.TIOCSTI, unix.TIOCLINUX} { // both type into a terminal
 			p.when(unix.BPF_JEQ, request, func(p *program) { p.refuse(unix.EPERM) })
 		}
 		p.ret(unix.SECCOMP_RET_ALLOW)

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Whoever starts a program under the name of the stage gets nothing but an error.
+// A program that is started under the name of the stage gets only an error.
 func TestTheStageIsStartedByDivisiAlone(t *testing.T) {
 	t.Parallel()
 	text := filepath.Join(t.TempDir(), "config")

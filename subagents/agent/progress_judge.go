@@ -31,7 +31,7 @@ func (a *Agent) judgeProgress(ctx context.Context) (bool, error) {
 	if s.limit != "" || !s.guard.Due(s.turns+1) {
 		return false, nil
 	}
-	a.doing("is looked at: does it get on?")
+	a.doing("checking progress")
 	defer a.giveBack(time.Now())
 	nudge := wire.Nudge{Reason: wire.ReasonJudged}
 	cheap := a.Assignment.Project.ModelName(spec.ModelCheap)

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/genai"
 )
 
-// nobody was told of any handle.
-func nobody() []string { return nil }
+// noHandles was told of any handle.
+func noHandles() []string { return nil }
 
 func TestArtifactsOnTheBus(t *testing.T) {
 	t.Parallel()
@@ -31,12 +31,12 @@ func TestArtifactsOnTheBus(t *testing.T) {
 	})
 }
 
-func TestShelfGivesBackWhatIsOfTheRun(t *testing.T) {
+func TestArtifactStoreGivesBackWhatIsOfTheRun(t *testing.T) {
 	t.Parallel()
 	objects := journal.NewMemory()
 	var told []string
-	mine := NewShelf(objects, "r1", "t1/1", func() []string { return told })
-	sibling, stranger := NewShelf(objects, "r1", "t2/1", nobody), NewShelf(objects, "r2", "t1/1", nobody)
+	mine := NewArtifactStore(objects, "r1", "t1/1", func() []string { return told })
+	sibling, stranger := NewArtifactStore(objects, "r1", "t2/1", noHandles), NewArtifactStore(objects, "r2", "t1/1", noHandles)
 	one, err := mine.Put(t.Context(), "run_command", []byte("a"))
 	require.NoError(t, err)
 	two, err := mine.Put(t.Context(), "run_command", []byte("b"))
@@ -47,7 +47,7 @@ func TestShelfGivesBackWhatIsOfTheRun(t *testing.T) {
 	require.Equal(t, "artifact:t1/1/run_command@1#ca978112", one)
 	require.Equal(t, "artifact:t1/1/run_command@2#3e23e816", two)
 	require.Equal(t, one, again, "what comes again looks the same")
-	for _, s := range []*Shelf{mine, sibling} {
+	for _, s := range []*ArtifactStore{mine, sibling} {
 		data, err := s.Get(t.Context(), one)
 		require.NoError(t, err)
 		require.Equal(t, "a", string(data))
@@ -56,10 +56,10 @@ func TestShelfGivesBackWhatIsOfTheRun(t *testing.T) {
 	require.ErrorIs(t, err, artifact.ErrNotFound)
 }
 
-func TestShelfReadsOtherObjectsOfTheRunOnly(t *testing.T) {
+func TestArtifactStoreReadsOtherObjectsOfTheRunOnly(t *testing.T) {
 	t.Parallel()
 	objects := journal.NewMemory()
-	s := NewShelf(objects, "r1", "t1/1", nobody)
+	s := NewArtifactStore(objects, "r1", "t1/1", noHandles)
 	body := []byte("content")
 	for _, name := range []string{"part-" + artifact.Digest(body), "output-" + artifact.Digest(body), "artifact/r1/t1/1/old-abc"} {
 		require.NoError(t, objects.Put(t.Context(), name, body))

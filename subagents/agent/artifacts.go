@@ -13,8 +13,8 @@ import (
 	"divisi/subagents/tool"
 )
 
-// Shelf keeps the large outputs of one agent's tools as artifacts of its run, each under the agent's name.
-type Shelf struct {
+// ArtifactStore keeps the large outputs of one agent's tools as artifacts of its run, each under the agent's name.
+type ArtifactStore struct {
 	objects journal.Objects
 	store   *artifact.Store
 	run     string
@@ -23,14 +23,14 @@ type Shelf struct {
 	known func() []string
 }
 
-// NewShelf returns the shelf of an agent of a run.
-func NewShelf(objects journal.Objects, run, agent string, known func() []string) *Shelf {
-	return &Shelf{objects, artifact.NewStore(objects, run, bus.ErrNotFound, bus.ErrExists), run, agent, known}
+// NewArtifactStore returns the artifact store of an agent of a run.
+func NewArtifactStore(objects journal.Objects, run, agent string, known func() []string) *ArtifactStore {
+	return &ArtifactStore{objects, artifact.NewStore(objects, run, bus.ErrNotFound, bus.ErrExists), run, agent, known}
 }
 
 // Put implements tool.Artifacts. An output that comes again has the same handle, so that what an agent does again and again
 // looks the same each time, in a later delivery too.
-func (s *Shelf) Put(ctx context.Context, name string, data []byte) (string, error) {
+func (s *ArtifactStore) Put(ctx context.Context, name string, data []byte) (string, error) {
 	name, sum := s.agent+"/"+name, artifact.Digest(data)
 	for _, text := range s.known() {
 		if h, err := artifact.ParseHandle(text); err == nil && h.Name == name && h.Matches(sum) {
@@ -50,7 +50,7 @@ func (s *Shelf) Put(ctx context.Context, name string, data []byte) (string, erro
 var contentNames = regexp.MustCompile(`^(?:` + journal.PartPrefix + `|output-)([0-9a-f]{64})$`)
 
 // Get implements tool.ArtifactReader. An agent can read the artifacts of its run and nothing else of the store.
-func (s *Shelf) Get(ctx context.Context, handle string) ([]byte, error) {
+func (s *ArtifactStore) Get(ctx context.Context, handle string) ([]byte, error) {
 	if h, err := artifact.ParseHandle(handle); err == nil {
 		a, err := s.store.Get(ctx, h)
 		return a.Data, err
@@ -76,4 +76,4 @@ func inRun(handle, run string) bool {
 	return strings.HasPrefix(handle, "artifact/"+run+"/") || strings.HasPrefix(handle, journal.PartPrefix)
 }
 
-var _ tool.ArtifactReader = (*Shelf)(nil)
+var _ tool.ArtifactReader = (*ArtifactStore)(nil)

@@ -2,14 +2,14 @@ package worker
 
 import "context"
 
-// seat is the room that an attempt takes among those that a worker runs at once. It belongs to one goroutine at a time.
-type seat struct {
+// permit is the room that an attempt takes among those that a worker runs at once. It belongs to one goroutine at a time.
+type permit struct {
 	room chan struct{}
 	held bool
 }
 
 // take waits for room. It reports false when ctx ends first.
-func (s *seat) take(ctx context.Context) bool {
+func (s *permit) take(ctx context.Context) bool {
 	select {
 	case s.room <- struct{}{}:
 		s.held = true
@@ -19,7 +19,7 @@ func (s *seat) take(ctx context.Context) bool {
 }
 
 // leave gives the room back.
-func (s *seat) leave() {
+func (s *permit) leave() {
 	if s.held {
 		s.held = false
 		<-s.room
@@ -27,7 +27,7 @@ func (s *seat) leave() {
 }
 
 // rest gives the room back while an agent waits for others. What it returns takes it again, or returns when ctx has ended.
-func (s *seat) rest(ctx context.Context) (resume func()) {
+func (s *permit) rest(ctx context.Context) (resume func()) {
 	s.leave()
 	return func() { s.take(ctx) }
 }

@@ -23,7 +23,7 @@ import (
 )
 
 // asNobody names the directory of the child that runs without privileges: root may write read-only directories, so that
-// only somebody else can prove that they are dealt with.
+// only another user can prove that they are handled.
 const asNobody = "DIVISI_TEST_AS_NOBODY"
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 
 func TestReadOnlyLeftOvers(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "divisi-nobody-") //nolint:usetesting // nobody may not enter what t.TempDir makes
+	dir, err := os.MkdirTemp("", "divisi-other-") //nolint:usetesting // another user may not enter what t.TempDir makes
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, workspace.Remove(dir)) })
 	if os.Geteuid() != 0 {

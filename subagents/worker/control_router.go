@@ -23,18 +23,18 @@ type Listener interface {
 	Read(ctx context.Context, subject string, from uint64) iter.Seq2[bus.Message, error]
 }
 
-// desk hands a run's control messages to the inboxes of the attempts that they concern. It listens to a run while an attempt
+// controlRouter hands a run's control messages to the inboxes of the attempts that they concern. It listens to a run while an attempt
 // of it is at work here.
-type desk struct {
+type controlRouter struct {
 	listener Listener
 	log      zerolog.Logger
 
 	mu   sync.Mutex
-	runs map[string]*lobby
+	runs map[string]*runSubscription
 }
 
-// lobby is the attempts of one run at work here. ready is closed when err and stop are set.
-type lobby struct {
+// runSubscription is the attempts of one run at work here. ready is closed when err and stop are set.
+type runSubscription struct {
 	inboxes map[*agent.Inbox]address
 	ready   chan struct{}
 	stop    func()
@@ -46,16 +46,16 @@ type address struct {
 	attempt int
 }
 
-func newDesk(l Listener, log zerolog.Logger) *desk {
-	return &desk{listener: l, log: log, runs: map[string]*lobby{}}
+func newControlRouter(l Listener, log zerolog.Logger) *controlRouter {
+	return &controlRouter{listener: l, log: log, runs: map[string]*runSubscription{}}
 }
 
 // open has an attempt's messages put into its inbox until leave is called.
-func (d *desk) open(ctx context.Context, a *wire.Assignment, in *agent.Inbox) (leave func(), err error) {
+func (d *controlRouter) open(ctx context.Context, a *wire.Assignment, in *agent.Inbox) (leave func(), err error) {
 	d.mu.Lock()
 	l, ok := d.runs[a.Run]
 	if !ok {
-		l = &lobby{inboxes: map[*agent.Inbox]address{}, ready: make(chan struct{})}
+		l = &runSubscription{inboxes: map[*agent.Inbox]address{}, ready: make(chan struct{})}
 		d.runs[a.Run] = l
 	}
 	l.inboxes[in] = address{a.Task.ID, a.Attempt}
@@ -80,7 +80,7 @@ func (d *desk) open(ctx context.Context, a *wire.Assignment, in *agent.Inbox) (l
 
 // remember puts the messages that the task was sent so far into an inbox. It comes after the subscription, so that none falls
 // between them; one that is in both counts once.
-func (d *desk) remember(ctx context.Context, a *wire.Assignment, in *agent.Inbox) error {
+func (d *controlRouter) remember(ctx context.Context, a *wire.Assignment, in *agent.Inbox) error {
 	for m, err := range d.listener.Read(ctx, bus.ConductorSubject(a.Run, string(contextscope.KindUser)), a.From+1) {
 		if err != nil {
 			return fmt.Errorf("read the messages to %s: %w", a.Agent(), err)
@@ -94,7 +94,7 @@ func (d *desk) remember(ctx context.Context, a *wire.Assignment, in *agent.Inbox
 	return nil
 }
 
-func (d *desk) leave(run string, l *lobby, in *agent.Inbox) {
+func (d *controlRouter) leave(run string, l *runSubscription, in *agent.Inbox) {
 	d.mu.Lock()
 	delete(l.inboxes, in)
 	last := len(l.inboxes) == 0
@@ -107,8 +107,8 @@ func (d *desk) leave(run string, l *lobby, in *agent.Inbox) {
 	}
 }
 
-// hand puts a message into the inboxes that it concerns. What is not a control message is somebody else's.
-func (d *desk) hand(l *lobby, data []byte) {
+// hand puts a message into the inboxes that it concerns. Other messages are ignored.
+func (d *controlRouter) hand(l *runSubscription, data []byte) {
 	var c wire.Control
 	if err := json.Unmarshal(data, &c); err != nil {
 		d.log.Warn().Err(err).Msg("a control message could not be read")
