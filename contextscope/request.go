@@ -5,7 +5,7 @@ import (
 )
 
 // Request is one compiled model request. Its contents may be shared with events and other requests: read only, and valid
-// until the view that made it is changed or compiled again.
+// for good.
 type Request struct {
 	// System is the role's static text; nil when the role has none.
 	System *genai.Content `json:"system,omitempty"`
@@ -25,7 +25,8 @@ type Request struct {
 	SharedParts int `json:"shared_parts,omitempty"`
 	// TailParts is the number of parts, at the end of the last content, that are this request's alone.
 	TailParts int `json:"tail_parts,omitempty"`
-	// Tokens is the calibrated estimate of the whole request.
+	// Bytes is the size of the whole request, and Tokens its calibrated estimate.
+	Bytes  int `json:"bytes"`
 	Tokens int `json:"tokens"`
 	// Over is by how many tokens the request exceeds the window although everything that may go has gone; 0 when it fits.
 	Over int `json:"over,omitempty"`

@@ -7,16 +7,11 @@ import (
 	"divisi/contextscope/content"
 )
 
-// ledger is a session as compaction sees it: what is still shown word for word, what stands for the rest, and where it may
-// be cut.
+// ledger is a session as the next compaction sees it: its horizon, what the shown events cost, and where it may be cut.
 type ledger struct {
+	Horizon
+
 	events []contextscope.Event
-	// horizon is the event after which everything is shown word for word; covered the last one that a model's snapshot
-	// stands for. They differ after a prune.
-	horizon, covered int
-	// snapshot is the newest snapshot, written the newest that a model wrote.
-	snapshot, written string
-	masked            map[int]bool
 	// cuts are the places before which the session may be cut, ascending: a turn begins there, with what led to it, and no
 	// call before it has its result behind it. The last one is where the newest turn begins.
 	cuts []int
@@ -25,23 +20,7 @@ type ledger struct {
 }
 
 func openLedger(events []contextscope.Event) *ledger {
-	l := &ledger{events: events, masked: map[int]bool{}}
-	for _, e := range events {
-		c, ok := Of(e)
-		if !ok || !c.Effective() {
-			continue
-		}
-		l.horizon = max(l.horizon, c.To)
-		if c.Snapshot != "" {
-			l.snapshot = c.Snapshot
-		}
-		if c.Method == MethodSnapshot {
-			l.covered, l.written = c.To, c.Snapshot
-		}
-		for _, seq := range c.Masked {
-			l.masked[seq] = true
-		}
-	}
+	l := &ledger{Horizon: HorizonOf(events), events: events}
 	l.cuts, l.shown = cutsOf(events), l.sums()
 	return l
 }
@@ -97,11 +76,11 @@ func reachOf(events []contextscope.Event) map[int]int {
 }
 
 // cost estimates what an event adds to a request and can be saved. Steering is always shown.
-func (l *ledger) cost(e contextscope.Event) int {
-	switch {
+func (l *ledger) cost(place int) int {
+	switch e := l.events[place]; {
 	case !conversed(e) || e.Kind == contextscope.KindSteering:
 		return 0
-	case e.Kind == contextscope.KindTool && l.masked[e.Seq]:
+	case e.Kind == contextscope.KindTool && l.Masked[place]:
 		return maskedTokens(e)
 	default:
 		return content.Tokens(e.Content)
@@ -110,10 +89,10 @@ func (l *ledger) cost(e contextscope.Event) int {
 
 func (l *ledger) sums() []int {
 	shown := make([]int, len(l.events)+1)
-	for i, e := range l.events {
+	for i := range l.events {
 		shown[i+1] = shown[i]
-		if e.Seq > l.horizon {
-			shown[i+1] += l.cost(e)
+		if i >= l.Floor {
+			shown[i+1] += l.cost(i)
 		}
 	}
 	return shown
@@ -133,16 +112,6 @@ func maskedTokens(e contextscope.Event) int {
 	}
 	c, _ = MaskContent(c, func(p *genai.Part) (*genai.Part, bool) { return MaskLarge(p, e.Seq) })
 	return content.Tokens(c)
-}
-
-// after is the place of the first event behind a sequence number.
-func (l *ledger) after(seq int) int {
-	for i, e := range l.events {
-		if e.Seq > seq {
-			return i
-		}
-	}
-	return len(l.events)
 }
 
 // turns counts the model's turns between two places.

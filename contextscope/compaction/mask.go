@@ -31,9 +31,7 @@ func Mask(part *genai.Part, seq, edge int) *genai.Part {
 		response[key] = value
 	}
 	text, alone := large[content.OutputKey].(string)
-	if alone = alone && len(large) == 1; alone {
-		text = content.Valid(text)
-	} else {
+	if !alone || len(large) > 1 {
 		text = spec.JSONText(large)
 	}
 	mask := fmt.Sprintf("[%d bytes left out; load_artifact %q shows them]", len(text), contextscope.EventHandle(seq))
@@ -42,7 +40,7 @@ func Mask(part *genai.Part, seq, edge int) *genai.Part {
 	}
 	response[content.OutputKey] = mask
 	out, result := *part, *part.FunctionResponse
-	result.Response, _ = content.ValidMap(response)
+	result.Response = response
 	result.Parts = nil
 	out.FunctionResponse = &result
 	return &out

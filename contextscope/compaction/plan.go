@@ -68,7 +68,7 @@ func (l *ledger) firstCut() int {
 
 // job is the compaction of everything before a place.
 func (l *ledger) job(cut int, in PlanInput) (Job, bool) {
-	live := l.after(l.horizon)
+	live := l.Floor
 	if l.turns(live, cut) < 2 {
 		return Job{}, false
 	}
@@ -79,10 +79,10 @@ func (l *ledger) job(cut int, in PlanInput) (Job, bool) {
 		Trigger: in.Trigger, From: l.events[from].Seq, To: to, Turns: l.turns(from, cut), Overlap: overlap,
 		Pinned: in.Facts.pinned(ev), events: l.events[from:cut], brief: l.brief(),
 	}
-	if l.written != "" {
-		j.previous = withoutPinned(l.written)
+	if l.Written != "" {
+		j.previous = withoutPinned(l.Written)
 	}
-	j.Before = l.costOf(live, cut) + content.TokensOf(len(l.snapshot))
+	j.Before = l.costOf(live, cut) + content.TokensOf(len(l.Snapshot))
 	for _, c := range ev.changed {
 		if name := narrative.Elide(c.path); c.seq >= j.From && !slices.Contains(j.paths, name) {
 			j.paths = append(j.paths, name)
@@ -99,7 +99,7 @@ func (l *ledger) job(cut int, in PlanInput) (Job, bool) {
 
 // from is where a range begins: so many turns before the end of the last one that a model has read, and how many they are.
 func (l *ledger) from(overlap int) (place, turns int) {
-	next := l.after(l.covered)
+	next := l.Read
 	place = next
 	for _, cut := range slices.Backward(l.cuts) {
 		if cut < next && turns < overlap {

@@ -27,7 +27,7 @@ type PruneInput struct {
 // steering, which always stays.
 func ShownTokens(events []contextscope.Event) int {
 	l := openLedger(events)
-	return l.total() + content.TokensOf(len(l.snapshot))
+	return l.total() + content.TokensOf(len(l.Snapshot))
 }
 
 // Prune shortens a session without a model: first large old results give way to their handles, oldest first, then old
@@ -39,9 +39,12 @@ func Prune(events []contextscope.Event, in PruneInput) (Record, bool) {
 	if len(l.cuts) == 0 || before <= in.Target {
 		return Record{}, false
 	}
-	c := Record{Method: MethodPrune, Trigger: in.Trigger, From: l.horizon, To: l.horizon, Before: before}
+	c := Record{Method: MethodPrune, Trigger: in.Trigger, Before: before}
+	if l.Floor > 0 {
+		c.From, c.To = l.events[l.Floor-1].Seq, l.events[l.Floor-1].Seq
+	}
 	c.Masked = l.mask(before - in.Target)
-	c.After = l.total() + content.TokensOf(len(l.snapshot))
+	c.After = l.total() + content.TokensOf(len(l.Snapshot))
 	if c.After > in.Target {
 		l.drop(&c, in)
 	}
@@ -56,16 +59,14 @@ func (l *ledger) mask(save int) []int {
 	var seqs []int
 	// The newest turn can begin before the horizon where a result came so late that the session cannot be cut behind its call.
 	newest := l.cuts[len(l.cuts)-1]
-	for _, e := range l.events[min(newest, l.after(l.horizon)):newest] {
-		if save <= 0 {
-			break
-		}
-		if e.Kind != contextscope.KindTool || e.Content == nil || l.masked[e.Seq] {
+	for i := min(newest, l.Floor); i < newest && save > 0; i++ {
+		e := l.events[i]
+		if e.Kind != contextscope.KindTool || e.Content == nil || l.Masked[i] {
 			continue
 		}
 		if gain := content.Tokens(e.Content) - maskedTokens(e); gain > 0 {
 			save -= gain
-			l.masked[e.Seq] = true
+			l.Masked[i] = true
 			seqs = append(seqs, e.Seq)
 		}
 	}
@@ -83,7 +84,7 @@ func (l *ledger) drop(c *Record, in PruneInput) {
 	n := sort.Search(len(cuts)-1, func(n int) bool {
 		return left(n) <= in.Target && left(n)+l.pruned(cuts[n], in.Facts).tokens() <= in.Target
 	})
-	s, live := l.pruned(cuts[n], in.Facts), l.after(l.horizon)
+	s, live := l.pruned(cuts[n], in.Facts), l.Floor
 	after := left(n) + s.tokens()
 	if after >= c.After {
 		return
@@ -96,12 +97,12 @@ func (l *ledger) drop(c *Record, in PruneInput) {
 // pruned is the snapshot that stands for everything before a place, as far as code can write one: the newest that a model
 // wrote, and what was done since, by name.
 func (l *ledger) pruned(cut int, facts Facts) Snapshot {
-	s, err := ReadSnapshot(l.written)
+	s, err := ReadSnapshot(l.Written)
 	if err != nil {
 		s = Snapshot{OverallGoal: "As the task says."}
 	}
 	var notes []string
-	for _, e := range l.events[l.after(l.covered):cut] {
+	for _, e := range l.events[l.Read:cut] {
 		var names []string
 		content.EachCall(e.Content, func(fc *genai.FunctionCall) { names = append(names, fc.Name) })
 		if e.Kind == contextscope.KindTurn && len(names) > 0 {

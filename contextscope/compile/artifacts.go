@@ -20,13 +20,13 @@ func (artifacts) Name() string { return "artifacts" }
 
 // Process implements processor.
 func (p artifacts) Process(st *state) {
-	all := st.told.Artifacts
+	all := st.in.Tail.Artifacts
 	for i := len(all) - 1; i >= max(0, len(all)-maxListed); i-- {
 		st.tail.listed = append(st.tail.listed, lineOf(&all[i]))
 	}
 	st.tail.unlisted = len(all) - len(st.tail.listed)
 	bytes := len(st.tail.list())
-	for _, l := range st.told.Loaded {
+	for _, l := range st.in.Tail.Loaded {
 		title := "Artifact " + narrative.ElideName(content.Valid(l.Handle))
 		if l.What != "" {
 			title += " (" + narrative.ElideName(content.Valid(l.What)) + ")"
@@ -36,7 +36,7 @@ func (p artifacts) Process(st *state) {
 		st.tail.loaded = append(st.tail.loaded, loadedPart{handle: narrative.ElideName(content.Valid(l.Handle)), part: part})
 	}
 	st.trace(contextscope.Trace{
-		Processor: p.Name(), What: fmt.Sprintf("%d of %d handles, %d loaded", len(st.tail.listed), len(all), len(st.told.Loaded)),
+		Processor: p.Name(), What: fmt.Sprintf("%d of %d handles, %d loaded", len(st.tail.listed), len(all), len(st.in.Tail.Loaded)),
 		Parts: len(st.tail.loaded) + min(1, len(st.tail.listed)), Tokens: content.TokensOf(bytes),
 	})
 }

@@ -39,10 +39,10 @@ func BenchmarkCompileInvocation(b *testing.B) {
 		b.Run(fmt.Sprint(steps), func(b *testing.B) {
 			l := sessiontest.Session("gen/1", 2*steps, 200)
 			for b.Loop() {
-				view := NewCompiler().View(benchInput())
+				view := open(benchInput())
 				for i := 0; i < len(l.Events); i += 2 {
-					view.Append(l.Events[i], l.Events[i+1])
-					view.Compile(benchTail(i))
+					view.append(l.Events[i], l.Events[i+1])
+					view.compile(benchTail(i))
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(steps), "ns/step")
@@ -64,11 +64,11 @@ func BenchmarkCompileSiblings(b *testing.B) {
 				for a := range agents {
 					in := benchInput()
 					in.Agent, in.Brief.Task.ID, in.Slice = fmt.Sprintf("gen-%d/1", a), fmt.Sprintf("gen-%d", a), slice
-					view, l := compiler.View(in), &sessiontest.Log{Agent: in.Agent}
+					agent, l := &view{compiler, in}, &sessiontest.Log{Agent: in.Agent}
 					for i := range 10 {
 						l.Work(i, 200)
-						view.Append(l.Events[2*i], l.Events[2*i+1])
-						view.Compile(benchTail(i))
+						agent.append(l.Events[2*i], l.Events[2*i+1])
+						agent.compile(benchTail(i))
 					}
 				}
 			}
@@ -102,13 +102,13 @@ func common(a, b []byte) int {
 func stablePrefixes(b testing.TB) []float64 {
 	in := benchInput()
 	in.Role.Instruction += " You are at turn {turn}."
-	view, l := NewCompiler().View(in), &sessiontest.Log{Agent: "gen/1"}
+	view, l := open(in), &sessiontest.Log{Agent: "gen/1"}
 	var earlier []byte
 	var shares []float64
 	for i := range 200 {
 		l.Work(i, 4096)
-		view.Append(l.Events[2*i:]...)
-		request := view.Compile(benchTail(i))
+		view.append(l.Events[2*i:]...)
+		request := view.compile(benchTail(i))
 		data := wire(b, &request)
 		if i >= 10 {
 			shares = append(shares, float64(common(earlier, data))/float64(len(earlier)))
@@ -136,7 +136,7 @@ func BenchmarkStablePrefix(b *testing.B) {
 
 // longSession is a session of 200 turns with two results of 4 KB each.
 type longSession struct {
-	view *View
+	view *view
 	seq  int
 	// turns are the numbers of the turns that are still shown word for word, results those of results that are not masked.
 	turns   []int
@@ -146,7 +146,7 @@ type longSession struct {
 func (s *longSession) add(e contextscope.Event) int {
 	s.seq++
 	e.ID, e.Seq = fmt.Sprintf("e%d", s.seq), s.seq
-	s.view.Append(e)
+	s.view.append(e)
 	return s.seq
 }
 
@@ -170,19 +170,19 @@ func (s *longSession) mask() {
 func promptBytes(snapshots, masks bool, size func(*contextscope.Request) int) float64 {
 	in := benchInput()
 	in.Window = 131_072
-	s, sum := &longSession{view: NewCompiler().View(in)}, 0
+	s, sum := &longSession{view: open(in)}, 0
 	for i := range 200 {
 		if masks && len(s.results) == 15 {
 			s.mask()
 		}
-		if snapshots && s.view.Tokens() > in.Window/2 {
+		if snapshots && s.view.tokens() > in.Window/2 {
 			s.snapshot()
 		}
 		// Without compaction there is no window that holds it: the sum is what one large enough would cost.
 		if !snapshots {
 			s.view.in.Window = 0
 		}
-		request := s.view.Compile(benchTail(i))
+		request := s.view.compile(benchTail(i))
 		sum += size(&request)
 		x, y := fmt.Sprintf("x%d", i), fmt.Sprintf("y%d", i)
 		l := (&sessiontest.Log{Agent: "gen/1"}).Turn(sessiontest.Call(x, "read"), sessiontest.Call(y, "grep"))

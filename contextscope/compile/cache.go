@@ -26,7 +26,7 @@ func (cache) Name() string { return "cache" }
 // Process implements processor.
 func (p cache) Process(st *state) {
 	st.req.PrefixDigest = st.shared.digest
-	st.req.PrefixTokens = st.own.usage.ratio.of(st.shared.bytes)
+	st.req.PrefixTokens = st.ratio.of(st.shared.bytes)
 	st.trace(contextscope.Trace{
 		Processor: p.Name(), Parts: st.req.SharedParts, Tokens: content.TokensOf(st.shared.bytes),
 		What: fmt.Sprintf("instruction, tools and %d parts of contents[0] are the same for all siblings (sha256 %.12s); "+

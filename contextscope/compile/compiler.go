@@ -2,8 +2,10 @@ package compile
 
 import (
 	"cmp"
+	"slices"
 
 	"divisi/contextscope"
+	"divisi/contextscope/content"
 	"divisi/contextscope/narrative"
 
 	"google.golang.org/genai"
@@ -22,8 +24,8 @@ type Compiler struct {
 	processors []processor
 }
 
-// settled is how many of the processors, from the first, write what never changes for an agent: they run once for a view.
-const settled = 4
+// untrimmed is how many of the processors, from the first, write what a request has before its tail and before it is trimmed.
+const untrimmed = 5
 
 // NewCompiler returns the compiler with its processors in their order. The order is the order of the request's bytes,
 // the most stable first, so that providers can cache the longest prefix; and it is the only place where it is decided.
@@ -54,9 +56,32 @@ func NewCompiler() *Compiler {
 	}}
 }
 
-// Compile makes one request. Any input compiles: what is broken is healed and noted in the trace. Who compiles again when
-// events have come opens a View.
-func (c *Compiler) Compile(in Input) contextscope.Request { return c.View(in).Compile(Tail{}) }
+// Compile makes one request. Any history compiles: what is broken is healed and noted in the trace.
+func (c *Compiler) Compile(in Input) contextscope.Request { return c.compile(&in).req }
+
+// Explain makes the same request, and returns the origin of each part of each of its contents.
+func (c *Compiler) Explain(in Input) (contextscope.Request, [][]Origin) {
+	st := c.compile(&in)
+	return st.req, st.origins()
+}
+
+// Tokens is the calibrated estimate of the request without its tail, before anything of it is trimmed to fit.
+func (c *Compiler) Tokens(in Input) int {
+	st := newState(&in)
+	for _, p := range c.processors[:untrimmed] {
+		p.Process(st)
+	}
+	return st.ratio.of(st.bytes())
+}
+
+func (c *Compiler) compile(in *Input) *state {
+	st := newState(in)
+	for _, p := range c.processors {
+		p.Process(st)
+	}
+	st.join()
+	return st
+}
 
 // state is a request in the making.
 type state struct {
@@ -68,9 +93,11 @@ type state struct {
 	// fixed is the size in bytes of what stands outside the contents, shared that of the shared parts.
 	fixed  int
 	shared shared
-	// told and tail are what this request has beyond what stays: as it was given, and as it is written.
-	told Tail
-	tail tail
+	// settled is the number of parts before the history.
+	settled int
+	// ratio estimates tokens.
+	ratio ratio
+	tail  tail
 	// own is the agent's history.
 	own *transcript
 	// pointers are the changing values that the instruction names.
@@ -80,7 +107,10 @@ type state struct {
 }
 
 func newState(in *Input) *state {
-	return &state{in: in, narrator: narrative.New(cmp.Or(in.Narrative, in.Role.Narrative))}
+	return &state{
+		in: in, narrator: narrative.New(cmp.Or(in.Narrative, in.Role.Narrative)), ratio: ratioOf(in.Events),
+		made: map[*genai.Part]Origin{},
+	}
 }
 
 // add appends a content to the settled part.
@@ -93,3 +123,29 @@ func (st *state) trace(t contextscope.Trace) { st.req.Trace = append(st.req.Trac
 
 // bytes is the size of the request as it is.
 func (st *state) bytes() int { return st.fixed + st.draft.bytes + st.tail.bytes(st.narrator) }
+
+// join puts the tail on a copy of the last content.
+func (st *state) join() {
+	contents, tail := st.draft.contents, st.tail.pieces(st.narrator)
+	n := len(contents)
+	var parts []*genai.Part
+	switch {
+	case len(tail) == 0:
+	case n > 0 && contents[n-1].Role == genai.RoleUser:
+		parts = slices.Clone(contents[n-1].Parts)
+		contents = contents[:n-1]
+	default:
+		tail = slices.Insert(tail, 0, piece{reminders{}.Name(), &genai.Part{Text: content.Opening}})
+	}
+	for _, p := range tail {
+		parts = append(parts, p.part)
+		st.made[p.part] = Origin{Processor: p.processor}
+	}
+	if len(tail) > 0 {
+		contents = append(contents, &genai.Content{Role: genai.RoleUser, Parts: parts})
+	}
+	st.req.Contents, st.req.TailParts = contents, len(tail)
+	if contents == nil {
+		st.req.Contents = []*genai.Content{}
+	}
+}

@@ -37,11 +37,8 @@ func (d *draft) add(c *genai.Content) {
 	d.count(c, 1)
 }
 
-// push appends a content as one of its own. There is always room for one more, so that a request can add its tail without
-// a copy of everything.
 func (d *draft) push(c *genai.Content) {
-	n := len(d.contents)
-	d.contents, d.own = append(d.contents, c, nil)[:n+1], false
+	d.contents, d.own = append(d.contents, c), false
 	d.count(c, 1)
 }
 
@@ -55,11 +52,4 @@ func (d *draft) replace(i int, c *genai.Content) {
 func (d *draft) count(c *genai.Content, sign int) {
 	d.bytes += sign * content.Bytes(c.Parts)
 	d.parts += sign * len(c.Parts)
-}
-
-// from returns an empty draft that goes on from the given contents and uses the room of this one.
-func (d *draft) from(base draft) draft {
-	base.contents = append(d.contents[:0], base.contents...)
-	base.own = false
-	return base
 }

@@ -11,52 +11,34 @@ import (
 	"google.golang.org/genai"
 )
 
-// turnMark is a turn of the history: where it stands in the request, and the events of its results.
-type turnMark struct {
-	// content is the place of the model's content in the request; the next one holds the results.
-	content int
-	src     int
-	results []int
-	// seen is how many turns came before the newest of its results.
-	seen int
-}
-
-// sweep takes the results of old turns out of the history, the oldest first: a turn's when more than age turns came after
-// its results.
+// sweep takes the results of old turns out of the history: a turn's when more than age turns came after its results.
 type sweep struct {
 	name string
 	age  int
-	// drops says which tools' results go.
+	// drops reports which tools' results go.
 	drops func(tool string) bool
-	// next is the first turn that has not come to its age; it holds the later ones up, so that the order is that of turns.
-	next int
-	// done are the ids of the events with results that went.
-	done []string
 }
 
-// sweeps are those that a role's rules ask for.
-func sweeps(dropTools []string, dropAfter int) []*sweep {
-	var out []*sweep
-	if len(dropTools) > 0 {
-		out = append(out, &sweep{
-			name: "drop_tools", drops: func(tool string) bool { return slices.Contains(dropTools, tool) },
-		})
+// sweep runs the sweeps that the role's rules ask for, and reports what each did.
+func (t *transcript) sweep() []contextscope.Trace {
+	var out []contextscope.Trace
+	rules := &t.in.Role.Context
+	if len(rules.DropTools) > 0 {
+		drops := func(tool string) bool { return slices.Contains(rules.DropTools, tool) }
+		out = append(out, sweep{name: "drop_tools", drops: drops}.run(t))
 	}
-	if dropAfter > 0 {
-		out = append(out, &sweep{name: "drop_after", age: dropAfter, drops: func(string) bool { return true }})
+	if rules.DropAfter > 0 {
+		drops := func(string) bool { return true }
+		out = append(out, sweep{name: "drop_after", age: rules.DropAfter, drops: drops}.run(t))
 	}
 	return out
 }
 
-func (s *sweep) reset() { s.next, s.done = 0, s.done[:0] }
-
-// run sweeps what has come to its age by now; never the newest turn, which can still get results.
-func (s *sweep) run(t *transcript) {
-	for ; s.next < len(t.marks)-1; s.next++ {
-		m := &t.marks[s.next]
-		if len(t.turns)-m.seen <= s.age {
-			return
-		}
+// run never takes from the newest turn, which can still get results. The first turn that is too young holds the later ones up.
+func (s sweep) run(t *transcript) contextscope.Trace {
+	var done []string
+	for i := 0; i < len(t.marks)-1 && len(t.turns)-t.marks[i].seen > s.age; i++ {
+		m := &t.marks[i]
 		if len(m.results) == 0 {
 			continue
 		}
@@ -65,7 +47,9 @@ func (s *sweep) run(t *transcript) {
 			if src < 0 || !s.drops(part.FunctionResponse.Name) {
 				return part, false
 			}
-			s.note(t.label(src))
+			if id := t.label(src); len(done) == 0 || done[len(done)-1] != id {
+				done = append(done, id)
+			}
 			m := compaction.Mask(original, t.events[src].Seq, 0)
 			t.made[m] = Origin{Processor: s.name, Event: t.label(src)}
 			return m, true
@@ -74,22 +58,13 @@ func (s *sweep) run(t *transcript) {
 			t.replace(m.content+1, c)
 		}
 	}
-}
-
-func (s *sweep) note(id string) {
-	if n := len(s.done); n == 0 || s.done[n-1] != id {
-		s.done = append(s.done, id)
-	}
-}
-
-func (s *sweep) trace() contextscope.Trace {
-	what := fmt.Sprintf("results of %d events are shown as handles", len(s.done))
+	what := fmt.Sprintf("results of %d events are shown as handles", len(done))
 	if s.age > 0 {
 		what += fmt.Sprintf(": they are more than %d turns old", s.age)
 	} else {
 		what += ": a turn has seen them"
 	}
-	return contextscope.Trace{Processor: s.name, What: what, Events: s.done[:len(s.done):len(s.done)]}
+	return contextscope.Trace{Processor: s.name, What: what, Events: done}
 }
 
 // originOf finds the event of a turn's result, with the part as it came; -1 for a placeholder.

@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -37,8 +36,6 @@ const keptListed = 10
 // fitting is a request being trimmed.
 type fitting struct {
 	*state
-	// copied says that the contents are the request's own.
-	copied bool
 	// mark is the next turn whose results are looked at; cut says that turns were left out.
 	mark int
 	cut  bool
@@ -54,7 +51,7 @@ func (p fit) Process(st *state) {
 	if f.over() > 0 {
 		t.Notes = f.trim()
 	}
-	st.req.Tokens, st.req.Over = f.tokens(), f.over()
+	st.req.Bytes, st.req.Tokens, st.req.Over = f.bytes(), f.tokens(), f.over()
 	t.What = fmt.Sprintf("about %d tokens; no bound is known", st.req.Tokens)
 	if st.in.Window > 0 {
 		t.What = fmt.Sprintf("about %d of %d tokens", st.req.Tokens, st.in.Window)
@@ -80,7 +77,7 @@ func (f *fitting) trim() []string {
 	return notes
 }
 
-func (f *fitting) tokens() int { return f.own.usage.ratio.of(f.bytes()) }
+func (f *fitting) tokens() int { return f.ratio.of(f.bytes()) }
 
 // over is by how many tokens the request is too large.
 func (f *fitting) over() int {
@@ -121,14 +118,6 @@ func (f *fitting) listed() int {
 	f.tail.listed = f.tail.listed[:n-1]
 	f.tail.unlisted++
 	return 1
-}
-
-// replace puts another content in a place, in a copy of the contents.
-func (f *fitting) replace(i int, c *genai.Content) {
-	if !f.copied {
-		f.draft.contents, f.copied = slices.Clone(f.draft.contents), true
-	}
-	f.draft.replace(i, c)
 }
 
 // result masks the large results of the oldest turn that has any; never the newest turn's.
@@ -178,7 +167,7 @@ func (f *fitting) mask(m *turnMark, at int, wanted func(*genai.Part) bool) bool 
 		return handle, done
 	})
 	if changed {
-		f.replace(at, c)
+		f.draft.replace(at, c)
 	}
 	return changed
 }
@@ -208,19 +197,14 @@ func (f *fitting) turns() int {
 // from is the contents of what stands before the first turn, what is said in place of those that are left out, and the turns
 // from a mark on.
 func (f *fitting) from(whole draft, m *turnMark) draft {
-	first, last, n := 0, 0, 0
+	from := f.own.marks[0].src
 	var spared draft
-	for src := f.own.marks[0].src; src < m.src; src++ {
-		e := &f.own.events[src]
-		switch {
-		case e.Kind == contextscope.KindSteering:
-			if it := ownItem(e, src, f.own.pairing()); it.Content != nil && !content.HasResponses(it.Content) {
-				spared.add(it.Content)
-			}
-		case leavable(e.Kind):
-			first, last, n = cmp.Or(first, e.Seq), e.Seq, n+1
+	for src := from; src < m.src; src++ {
+		if it, ok := steered(f.own.events, src); ok {
+			spared.add(it.Content)
 		}
 	}
+	first, last, n := left(f.own.events, from, m.src)
 	said := genai.NewContentFromText(leftOutText(n, first, last), genai.RoleUser)
 	f.made[said.Parts[0]] = Origin{Processor: fit{}.Name()}
 	var d draft

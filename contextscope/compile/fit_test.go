@@ -14,16 +14,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func fitted(view *View, tail Tail, window int) contextscope.Request {
+func fitted(view *view, tail Tail, window int) contextscope.Request {
 	view.in.Window = window
-	return view.Compile(tail)
+	return view.compile(tail)
 }
 
 func TestFitTrimsInItsOrder(t *testing.T) {
 	t.Parallel()
 	l := (&sessiontest.Log{Agent: "gen/1"}).Turn(sessiontest.Call("a", "read")).Tool(big("a")).Steer("use tabs").Turn(sessiontest.Call("b", "read")).Tool(big("b")).
 		Turn(sessiontest.Call("c", "read")).Tool(big("c"))
-	view := NewCompiler().View(Input{Agent: "gen/1", Narrative: narrative.Plain, Brief: Brief{Task: spec.Task{ID: "gen"}}, Events: l.Events})
+	view := open(Input{Agent: "gen/1", Narrative: narrative.Plain, Brief: Brief{Task: spec.Task{ID: "gen"}}, Events: l.Events})
 	tail := Tail{
 		Recall:    []contextscope.Recalled{{Name: "best", Text: strings.Repeat("r", 600)}, {Name: "worst", Text: strings.Repeat("r", 600)}},
 		Loaded:    []Loaded{{Handle: "small@1", Text: strings.Repeat("l", 500)}, {Handle: "large@1", Text: strings.Repeat("l", 900)}},
@@ -35,7 +35,11 @@ func TestFitTrimsInItsOrder(t *testing.T) {
 	whole := fitted(view, tail, 0)
 	require.Zero(t, whole.Over)
 	before := textOf(t, whole)
-	bytes := view.own.size() + content.Bytes(whole.Contents[len(whole.Contents)-1].Parts) - content.Bytes(l.Events[6].Content.Parts)
+	bytes := 0
+	for _, c := range whole.Contents {
+		bytes += content.Bytes(c.Parts)
+	}
+	require.Equal(t, bytes, whole.Bytes)
 	require.Equal(t, firstRatio.of(bytes), whole.Tokens)
 
 	steps := []struct {
@@ -99,7 +103,7 @@ func TestFitTrimsInItsOrder(t *testing.T) {
 	require.Equal(t, r.Tokens-10, r.Over)
 	require.Contains(t, traceOf(t, &r, "fit").Notes, fmt.Sprintf("%d tokens too many, and nothing more that may go", r.Over))
 	require.Equal(t, before, textOf(t, fitted(view, tail, 0)), "the view stays as it was")
-	require.Greater(t, view.Tokens(), 10)
+	require.Greater(t, view.tokens(), 10)
 }
 
 // One turn of many results can be more than a window: as few of them as it takes are shown as handles, the largest first.
@@ -114,7 +118,7 @@ func TestFitMakesRoomWithinTheNewestTurn(t *testing.T) {
 	stat.FunctionResponse.Response = many
 	l.Tool(sessiontest.Result("a", "read", strings.Repeat("a", 40_000)), sessiontest.Result("b", "read", strings.Repeat("b", 90_000)),
 		sessiontest.Result("c", "read", "small"), stat)
-	view := NewCompiler().View(Input{Agent: "gen/1", Brief: Brief{Task: spec.Task{ID: "gen"}}, Events: l.Events})
+	view := open(Input{Agent: "gen/1", Brief: Brief{Task: spec.Task{ID: "gen"}}, Events: l.Events})
 	before := textOf(t, l.Events)
 	r := fitted(view, Tail{}, 15_000)
 	sessiontest.CheckRequest(t, r.Contents)
@@ -122,7 +126,8 @@ func TestFitMakesRoomWithinTheNewestTurn(t *testing.T) {
 	out := outputs(r.Contents)
 	require.Equal(t, []string{strings.Repeat("a", 40_000), "small"}, []string{out[0], out[2]})
 	require.Contains(t, out[1], `[90000 bytes left out; load_artifact "event:4" shows them]`)
-	require.Equal(t, "fit", view.Origins()[2][1].Processor)
+	_, origins := view.Explain(view.in)
+	require.Equal(t, "fit", origins[2][1].Processor)
 	for window := 1; window < 3000; window += 9 { // it ends, and breaks nothing, whatever room there is
 		r := fitted(view, Tail{}, window)
 		sessiontest.CheckRequest(t, r.Contents)

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// Input is what every request of one agent shares. It is read only.
+// Input is what a request is made of. It is read only. All but Events and Tail is the same for every request of one agent.
 type Input struct {
 	// Agent is the identity of the agent: task/attempt.
 	Agent string
@@ -31,6 +31,8 @@ type Input struct {
 	Events []contextscope.Event
 	// Tools are the declarations in any order, with ParametersJsonSchema as the tools give it.
 	Tools []*genai.FunctionDeclaration
+	// Tail is what this request alone has.
+	Tail Tail
 }
 
 // Value is something that an instruction can name as {name} or, for an artifact's text, {artifact.name}.

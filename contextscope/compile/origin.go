@@ -15,17 +15,27 @@ type Origin struct {
 	Event string `json:"event,omitempty"`
 }
 
-// Origins says of each part of each content of the newest compiled request where it comes from. It is made for people, at
-// the cost of the whole request, and like the request it holds until the view is changed.
-func (v *View) Origins() [][]Origin {
-	known := v.origins()
-	out := make([][]Origin, len(v.newest.Contents))
-	for i, c := range v.newest.Contents {
+// origins has the origin of each part of each content.
+func (st *state) origins() [][]Origin {
+	known := map[*genai.Part]Origin{}
+	for _, e := range slices.Backward(st.in.Events) {
+		if e.Content == nil {
+			continue
+		}
+		for _, p := range e.Content.Parts {
+			known[p] = Origin{Processor: history{}.Name(), Event: e.ID}
+		}
+	}
+	maps.Copy(known, st.made)
+	out := make([][]Origin, len(st.req.Contents))
+	for i, c := range st.req.Contents {
 		out[i] = make([]Origin, len(c.Parts))
 		for n, p := range c.Parts {
 			from, ok := known[p]
-			if !ok {
-				// What no event and no other step wrote stands in for something that the history lacks.
+			switch {
+			case i == 0 && n < st.settled:
+				from = st.settledOrigin(n)
+			case !ok: // a placeholder for what the history lacks
 				from.Processor = history{}.Name()
 			}
 			out[i][n] = from
@@ -34,31 +44,10 @@ func (v *View) Origins() [][]Origin {
 	return out
 }
 
-// origins knows every part that is not made up by the history.
-func (v *View) origins() map[*genai.Part]Origin {
-	known := map[*genai.Part]Origin{}
-	for _, e := range slices.Backward(v.own.events) {
-		if e.Content == nil {
-			continue
-		}
-		for _, p := range e.Content.Parts {
-			known[p] = Origin{Processor: history{}.Name(), Event: e.ID}
-		}
-	}
-	for _, c := range v.own.base.contents {
-		for n, p := range c.Parts {
-			known[p] = v.settled(n)
-		}
-	}
-	maps.Copy(known, v.own.made)
-	maps.Copy(known, v.made)
-	return known
-}
-
-// settled is where a part of the first content comes from that is there before the history.
-func (v *View) settled(n int) Origin {
-	switch about := v.prefix.shared.about; {
-	case n >= v.prefix.req.SharedParts:
+// settledOrigin is the origin of a part of the first content that precedes the history.
+func (st *state) settledOrigin(n int) Origin {
+	switch about := st.shared.about; {
+	case n >= st.req.SharedParts:
 		return Origin{Processor: brief{}.Name()}
 	case n < len(about):
 		return Origin{Processor: (*background)(nil).Name(), Event: about[n]}

@@ -15,16 +15,17 @@ import (
 func TestOriginsOfEveryPart(t *testing.T) {
 	t.Parallel()
 	l := (&sessiontest.Log{Agent: "gen/1"}).Turn(sessiontest.Say("old")).Steer("tabs").Turn(sessiontest.Call("a", "read"), sessiontest.Call("b", "read")).
-		Tool(big("a")).User("bad\xff").Turn(sessiontest.Call("c", "grep")).Tool(sessiontest.Result("c", "grep", "1")).
+		Tool(big("a")).User("go on").Turn(sessiontest.Call("c", "grep")).Tool(sessiontest.Result("c", "grep", "1")).
 		Data(contextscope.KindCompaction, compaction.Record{Method: compaction.MethodPrune, To: 1, Masked: []int{4}}).Turn(sessiontest.Say("seen"))
-	view := NewCompiler().View(Input{
+	view := open(Input{
 		Agent: "gen/1", Role: spec.Role{Context: spec.ContextRules{DropTools: []string{"grep"}}}, Events: l.Events,
 		Brief: Brief{Task: spec.Task{ID: "gen"}},
 		Slice: slice.Build(slice.Input{
 			Include: spec.IncludeFull, DecisionRecord: "r", Dispatcher: (&sessiontest.Log{Agent: "plan/1"}).User("up").Events,
 		}),
 	})
-	view.Compile(Tail{Reminders: []string{"quick"}})
+	view.in.Tail = Tail{Reminders: []string{"quick"}}
+	_, origins := view.Explain(view.in)
 	require.Equal(t, [][]Origin{
 		{
 			{"background", ""},
@@ -41,10 +42,10 @@ func TestOriginsOfEveryPart(t *testing.T) {
 		{{"drop_tools", "e7"}},
 		{{"history", "e9"}},
 		{{"reminders", ""}, {"reminders", ""}},
-	}, view.Origins())
+	}, origins)
 
-	view.in.Window = 1
-	view.Compile(Tail{})
+	view.in.Window, view.in.Tail = 1, Tail{}
+	_, origins = view.Explain(view.in)
 	require.Equal(t, [][]Origin{
 		{
 			{"background", ""},
@@ -57,5 +58,5 @@ func TestOriginsOfEveryPart(t *testing.T) {
 			{"fit", ""},
 		},
 		{{"history", "e9"}},
-	}, view.Origins())
+	}, origins)
 }

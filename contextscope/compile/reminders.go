@@ -19,8 +19,8 @@ func (reminders) Name() string { return "reminders" }
 // Process implements processor.
 func (p reminders) Process(st *state) {
 	values := st.changing()
-	t := contextscope.Trace{Processor: p.Name(), What: fmt.Sprintf("%d values, %d reminders", len(values), len(st.told.Reminders))}
-	lines := make([]string, 0, len(values)+len(st.told.Reminders))
+	t := contextscope.Trace{Processor: p.Name(), What: fmt.Sprintf("%d values, %d reminders", len(values), len(st.in.Tail.Reminders))}
+	lines := make([]string, 0, len(values)+len(st.in.Tail.Reminders))
 	for _, v := range values {
 		if strings.HasPrefix(v.Name, artifactPrefix) { // another agent's words, which are no reminder
 			st.tail.named = append(st.tail.named, st.narrator.Quoted(narrative.ElideName(v.Name), content.Valid(v.Text)))
@@ -33,7 +33,7 @@ func (p reminders) Process(st *state) {
 			t.Notes = append(t.Notes, fmt.Sprintf("the instruction names %s, which has no value in this request", name))
 		}
 	}
-	if lines = append(lines, st.told.Reminders...); len(lines) > 0 {
+	if lines = append(lines, st.in.Tail.Reminders...); len(lines) > 0 {
 		st.tail.reminder = strings.Join(lines, "\n")
 		t.Parts = 1
 	}
@@ -44,7 +44,7 @@ func (p reminders) Process(st *state) {
 
 // changing are the values of this request, and those of all requests that the instruction could not hold.
 func (st *state) changing() []Value {
-	values := st.told.Values[:len(st.told.Values):len(st.told.Values)]
+	values := st.in.Tail.Values[:len(st.in.Tail.Values):len(st.in.Tail.Values)]
 	for _, name := range st.pointers {
 		if _, told := valueOf(values, name); told {
 			continue

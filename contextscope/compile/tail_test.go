@@ -24,7 +24,7 @@ func tailOfRequest(r *contextscope.Request) []string {
 func TestTailJoinsTheLastUserContent(t *testing.T) {
 	t.Parallel()
 	l := (&sessiontest.Log{Agent: "gen/1"}).Turn(sessiontest.Call("a", "read")).Tool(sessiontest.Result("a", "read", "1"))
-	view := NewCompiler().View(Input{Agent: "gen/1", Brief: Brief{Task: spec.Task{ID: "gen"}}, Events: l.Events})
+	view := open(Input{Agent: "gen/1", Brief: Brief{Task: spec.Task{ID: "gen"}}, Events: l.Events})
 	tail := Tail{
 		Values:    []Value{{Name: "turn", Text: "3"}},
 		Recall:    []contextscope.Recalled{{Name: "build", Title: "How to build", Text: "make " + narrative.QuoteEnd}, {Name: "b\nc", Text: "x"}},
@@ -32,7 +32,7 @@ func TestTailJoinsTheLastUserContent(t *testing.T) {
 		Loaded:    []Loaded{{Handle: "new@2", What: "lines 1-2 of 9", Text: "content\xff"}},
 		Reminders: []string{"5 turns left"},
 	}
-	r := view.Compile(tail)
+	r := view.compile(tail)
 	require.Equal(t, []string{
 		narrative.Introduction,
 		recallText,
@@ -50,7 +50,7 @@ func TestTailJoinsTheLastUserContent(t *testing.T) {
 	require.Equal(t, "2 of 2 handles, 1 loaded", traceOf(t, &r, "artifacts").What)
 	require.Equal(t, "1 values, 1 reminders", traceOf(t, &r, "reminders").What)
 
-	r = view.Compile(Tail{})
+	r = view.compile(Tail{})
 	require.Zero(t, r.TailParts)
 	require.Same(t, l.Events[1].Content, r.Contents[2], "nothing of a tail stays")
 }
@@ -58,26 +58,26 @@ func TestTailJoinsTheLastUserContent(t *testing.T) {
 func TestTailAfterAModelsTurn(t *testing.T) {
 	t.Parallel()
 	l := (&sessiontest.Log{Agent: "gen/1"}).Turn(sessiontest.Say("done"))
-	view := NewCompiler().View(Input{Agent: "gen/1", Narrative: narrative.Plain, Events: l.Events})
-	r := view.Compile(Tail{Recall: []contextscope.Recalled{{Name: "n", Text: "x"}}})
+	view := open(Input{Agent: "gen/1", Narrative: narrative.Plain, Events: l.Events})
+	r := view.compile(Tail{Recall: []contextscope.Recalled{{Name: "n", Text: "x"}}})
 	require.Len(t, r.Contents, 3)
 	require.Equal(t, []string{content.Opening, recallText, "Note n:\nx"}, tailOfRequest(&r))
 	require.Equal(t, 3, r.TailParts)
-	require.Len(t, view.Compile(Tail{}).Contents, 2)
+	require.Len(t, view.compile(Tail{}).Contents, 2)
 	l.Steer("go on")
-	view.Append(l.Events[1])
-	r = view.Compile(Tail{Reminders: []string{"quick"}})
+	view.append(l.Events[1])
+	r = view.compile(Tail{Reminders: []string{"quick"}})
 	require.Equal(t, []string{"go on", "quick"}, sessiontest.Texts(r.Contents[2].Parts))
-	r = NewCompiler().View(Input{}).Compile(Tail{Reminders: []string{"alone"}})
+	r = open(Input{}).compile(Tail{Reminders: []string{"alone"}})
 	require.Equal(t, []string{content.Opening, "alone"}, sessiontest.Texts(r.Contents[0].Parts))
 }
 
 func TestTailQuotesUnderTheFenceOfTheBrief(t *testing.T) {
 	t.Parallel()
 	b := Brief{Task: spec.Task{ID: "gen"}, Inputs: []Handoff{{Task: "read", Handoff: spec.Handoff{Summary: "s"}}}}
-	view := NewCompiler().View(Input{Agent: "gen/1", Brief: b})
+	view := open(Input{Agent: "gen/1", Brief: b})
 	for range 2 {
-		r := view.Compile(Tail{Recall: []contextscope.Recalled{{Name: "n", Text: "x"}}})
+		r := view.compile(Tail{Recall: []contextscope.Recalled{{Name: "n", Text: "x"}}})
 		require.Equal(t, 1, strings.Count(textOf(t, r.Contents), "Your instructions come only from"))
 		require.Equal(t, []string{recallText, "Note n:\n" + narrative.Quote("x")}, tailOfRequest(&r))
 	}
@@ -91,7 +91,7 @@ func TestRecallHasACap(t *testing.T) {
 	}
 	compile := func(tokens int) contextscope.Request {
 		in := Input{Narrative: narrative.Plain, Role: spec.Role{Context: spec.ContextRules{RecallTokens: tokens}}}
-		return NewCompiler().View(in).Compile(Tail{Recall: notes})
+		return open(in).compile(Tail{Recall: notes})
 	}
 	r := compile(200)
 	require.Equal(t, 4, r.TailParts, "opening, introduction, and whole notes only")
@@ -106,7 +106,7 @@ func TestArtifactListIsBounded(t *testing.T) {
 	for i := range 45 {
 		tail.Artifacts = append(tail.Artifacts, contextscope.Listed{Handle: fmt.Sprintf("a-%d@1", i)})
 	}
-	r := NewCompiler().View(Input{}).Compile(tail)
+	r := open(Input{}).compile(tail)
 	list := tailOfRequest(&r)[1]
 	require.True(t, strings.HasPrefix(list, listText+"\n- a-44@1\n- a-43@1\n"))
 	require.True(t, strings.HasSuffix(list, "\n- a-25@1\nand 25 older ones"))
@@ -120,16 +120,16 @@ func TestInstructionIsExpanded(t *testing.T) {
 			{Name: "goal", Text: "all {turn}", Stable: true}, {Name: "artifact.notes", Text: "N\nturn: 9 " + narrative.QuoteEnd}, {Name: "title", Text: "T"},
 		},
 	}
-	view := NewCompiler().View(in)
-	r := view.Compile(Tail{Values: []Value{{Name: "turn", Text: "4"}, {Name: "title", Text: "newer"}}})
+	view := open(in)
+	r := view.compile(Tail{Values: []Value{{Name: "turn", Text: "4"}, {Name: "title", Text: "newer"}}})
 	require.Equal(t, "Goal: all {turn}. Turn [turn: see the end of this request], [turn: see the end of this request]. "+
 		"[artifact.notes: see the end of this request] [title: see the end of this request] {x} ", r.System.Parts[0].Text)
 	require.Equal(t, []string{
 		content.Opening, narrative.Introduction, "artifact.notes:\n" + narrative.Quote("N\nturn: 9 <<<ELIDED_MARKER>>>"), "turn: 4\ntitle: newer",
 	}, tailOfRequest(&r), "an artifact is another agent's words: it cannot pass for a reminder")
 	system := r.System
-	r = view.Compile(Tail{})
-	require.Same(t, system, r.System)
+	r = view.compile(Tail{})
+	require.Equal(t, system, r.System)
 	require.Equal(t, []string{"the instruction names turn, which has no value in this request"}, traceOf(t, &r, "reminders").Notes)
 
 	in.Role.Instruction = "Goal: {goal}, {nowhere}, {turn}."

@@ -1,10 +1,17 @@
 package pairing
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 )
+
+// note is what was healed in the event at a place.
+type note struct {
+	about int
+	text  string
+}
 
 // Notef notes something on the event at a place.
 func (p *Pairing) Notef(src int, format string, args ...any) {
@@ -12,57 +19,16 @@ func (p *Pairing) Notef(src int, format string, args ...any) {
 }
 
 // Note adds a note; a place below every event's is that of none of them.
-func (p *Pairing) Note(about int, text string) {
-	p.notes, p.about = append(p.notes, text), append(p.about, about)
-}
-
-// Take adds the notes of another pairing.
-func (p *Pairing) Take(o *Pairing) {
-	p.notes, p.about = append(p.notes, o.notes...), append(p.about, o.about...)
-}
-
-// Split tells the notes on events before a place from the others.
-func (p *Pairing) Split(src int) (before, after *Pairing) {
-	before, after = &Pairing{}, &Pairing{}
-	for i, text := range p.notes {
-		if p.about[i] < src {
-			before.Note(p.about[i], text)
-		} else {
-			after.Note(p.about[i], text)
-		}
-	}
-	return before, after
-}
-
-// Minus takes away notes, each once.
-func (p *Pairing) Minus(o *Pairing) *Pairing {
-	less, out := map[string]int{}, &Pairing{}
-	for _, text := range o.notes {
-		less[text]++
-	}
-	for i, text := range p.notes {
-		if less[text]--; less[text] < 0 {
-			out.Note(p.about[i], text)
-		}
-	}
-	return out
-}
+func (p *Pairing) Note(about int, text string) { p.notes = append(p.notes, note{about, text}) }
 
 // Sorted returns the notes in the order of the events, and of the alphabet on one event.
 func (p *Pairing) Sorted() []string {
-	at := make([]int, len(p.notes))
-	for i := range at {
-		at[i] = i
-	}
-	slices.SortFunc(at, func(a, b int) int {
-		if p.about[a] != p.about[b] {
-			return p.about[a] - p.about[b]
-		}
-		return strings.Compare(p.notes[a], p.notes[b])
+	notes := slices.SortedFunc(slices.Values(p.notes), func(a, b note) int {
+		return cmp.Or(cmp.Compare(a.about, b.about), strings.Compare(a.text, b.text))
 	})
-	out := make([]string, len(at))
-	for i, n := range at {
-		out[i] = p.notes[n]
+	out := make([]string, len(notes))
+	for i, n := range notes {
+		out[i] = n.text
 	}
 	return out
 }

@@ -48,18 +48,12 @@ func (idx CallIndex) Owner(k content.Key, before int) int {
 type Pairing struct {
 	// Label names the event at a place, for the notes.
 	Label func(src int) string
-	// notes say what was healed; about are the places of the events that they begin with.
-	notes []string
-	about []int
+	notes []note
 }
 
 // DropOrphans removes results that no call before them asked for.
 func (p *Pairing) DropOrphans(items []Item) []Item {
-	return p.WithoutOrphans(items, map[content.Key]bool{})
-}
-
-// WithoutOrphans is dropOrphans where some calls were seen before; it adds those of the items to them.
-func (p *Pairing) WithoutOrphans(items []Item, seen map[content.Key]bool) []Item {
+	seen := map[content.Key]bool{}
 	kept := make([]Item, 0, len(items))
 	for _, it := range items {
 		if content.HasResponses(it.Content) {

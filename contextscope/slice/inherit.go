@@ -12,22 +12,22 @@ import (
 )
 
 // compacted returns the session with its newest snapshot, as one event that its agent noted, in place of the events that it
-// stands for; steering stays. Descendants take it over: nobody summarises the same events again.
+// stands for; steering stays. Descendants inherit it, so that no model summarises the same events twice.
 func compacted(s contextscope.Session) contextscope.Session {
-	for i, e := range slices.Backward(s) {
-		c, ok := compaction.Of(e)
-		if !ok || !c.Effective() || c.Snapshot == "" {
-			continue
-		}
-		note := s[i]
-		note.Author, note.Data = note.Agent, nil
-		note.Content = genai.NewContentFromText(noted+c.Snapshot, genai.RoleModel)
-		rest := slices.DeleteFunc(slices.Clone(s), func(e contextscope.Event) bool {
-			return e.Kind == contextscope.KindCompaction || e.Seq <= c.To && e.Kind != contextscope.KindSteering
-		})
-		return append(contextscope.Session{note}, rest...)
+	h := compaction.HorizonOf(s)
+	if h.Snapshot == "" {
+		return s
 	}
-	return s
+	note := s[h.By]
+	note.Author, note.Data = note.Agent, nil
+	note.Content = genai.NewContentFromText(noted+h.Snapshot, genai.RoleModel)
+	out := contextscope.Session{note}
+	for i, e := range s {
+		if e.Kind != contextscope.KindCompaction && (i >= h.Covered || e.Kind == contextscope.KindSteering) {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // noted opens a snapshot that another agent inherits.

@@ -79,11 +79,11 @@ type Agent struct {
 	session *session
 	// sibling is the agent's place among its siblings, from its first call on.
 	sibling *sibling
-	// view is the compiled context; offset is what its event numbers are ahead of the journal's, after continued sessions.
-	view   *compile.View
-	offset int
-	// events are the whole conversation, so numbered.
+	// events are the whole conversation; offset is what their numbers are ahead of the journal's, after continued sessions.
 	events []contextscope.Event
+	offset int
+	// tools are the declarations of Tools.
+	tools []*genai.FunctionDeclaration
 	// named are the values that the instruction names.
 	named []string
 	// whole is the newest turn as the model gave it, while the session may hold a shrunk copy.
@@ -233,19 +233,23 @@ func (a *Agent) fold(stored []contextscope.Event) error {
 			return err
 		}
 	}
-	numbered := shifted(stored, a.offset)
-	a.view.Append(numbered...)
-	a.events = append(a.events, numbered...)
+	a.events = append(a.events, shifted(stored, a.offset)...)
 	return nil
 }
 
-// open starts the compiled context from what the log has.
+// open reads the conversation from the log.
 func (a *Agent) open() {
+	var earlier []contextscope.Event
+	earlier, a.offset = sequence(a.Input.Events)
+	a.events = append(earlier, shifted(a.Journal.Events(), a.offset)...)
+	a.tools = a.Tools.Declarations()
+}
+
+// input is what the next request is made of, without its tail.
+func (a *Agent) input() compile.Input {
 	in := a.Input
-	in.Events, a.offset = sequence(in.Events)
-	in.Events = append(in.Events, shifted(a.Journal.Events(), a.offset)...)
-	in.Tools = a.Tools.Declarations()
-	a.view, a.events = a.Compiler.View(in), in.Events
+	in.Events, in.Tools = a.events, a.tools
+	return in
 }
 
 // writeSet is what the attempt may write now.

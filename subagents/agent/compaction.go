@@ -29,7 +29,7 @@ func (a *Agent) compacted(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	s := compact.Session{
-		Events: a.events, Tokens: a.view.Tokens(), Window: a.Input.Window, TooLong: a.session.tooLong(),
+		Events: a.events, Tokens: a.Compiler.Tokens(a.input()), Window: a.Input.Window, TooLong: a.session.tooLong(),
 	}
 	brief := a.Input.Brief
 	// Every request has the constraints in its prefix too: they are not worth a snapshot that is no smaller for them.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"divisi/bus"
 	"divisi/contextscope"
@@ -76,8 +77,7 @@ func (e *Explainer) Turn(ctx context.Context, turn int) (Explained, error) {
 	before, answer := e.upTo(turn)
 	a := e.assignment
 	bounds := limit.Of(&a.Task, &a.Role, &a.Project, 0)
-	view := compile.NewCompiler().View(e.in)
-	s, err := replay(view, before)
+	s, err := restore(before)
 	if err != nil {
 		return Explained{}, err
 	}
@@ -91,8 +91,9 @@ func (e *Explainer) Turn(ctx context.Context, turn int) (Explained, error) {
 		return Explained{}, err
 	}
 	tail.Recall = said.Recall
-	out.Request = view.Compile(tail)
-	out.Origins = view.Origins()
+	in := e.in
+	in.Events, in.Tail = slices.Concat(in.Events, before), tail
+	out.Request, out.Origins = compile.NewCompiler().Explain(in)
 	call := CallOf(a)
 	out.Model, out.Sent = call.Model, call.request(out.Request, a, s.calls+1, s.limit != "")
 	if s.invalid() {
@@ -130,16 +131,6 @@ func (x *Explained) answered(answer []contextscope.Event) (said wire.Turn, err e
 		}
 	}
 	return said, nil
-}
-
-// replay folds events the way the agent did, and hands them to the view.
-func replay(view *compile.View, events []contextscope.Event) (*session, error) {
-	s, err := restore(events)
-	if err != nil {
-		return nil, err
-	}
-	view.Append(events...)
-	return s, nil
 }
 
 // upTo returns the events before the turn's answer, and the answer with what follows it.

@@ -26,8 +26,9 @@ func (a *Agent) turn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.heal()
-	compiled := a.view.Compile(tail)
+	in := a.input()
+	in.Tail = tail
+	compiled := a.Compiler.Compile(in)
 	if compiled.Over > 0 {
 		return a.discard(ctx, &unusableError{fault: spec.Fault{Class: string(model.TooLong), Message: fmt.Sprintf(
 			"the request has about %d tokens, %d more than the window of %d", compiled.Tokens, compiled.Over, a.Input.Window)}})
@@ -50,7 +51,7 @@ func (a *Agent) turn(ctx context.Context) error {
 	data := wire.Turn{Model: res.Model, ResponseID: res.ResponseID, Finish: string(res.Finish), Recall: tail.Recall}
 	turn := wire.Draft(contextscope.KindTurn, data)
 	turn.Content = res.Content
-	paid := wire.Spent{Usage: res.Usage.Add(res.Wasted), Model: res.StandIn, Tier: res.Tier}
+	paid := wire.Spent{Usage: res.Usage.Add(res.Wasted), Model: res.StandIn, Tier: res.Tier, Bytes: compiled.Bytes}
 	if err := a.append(ctx, turn, wire.Draft(contextscope.KindUsage, paid)); err != nil {
 		return err
 	}
@@ -76,18 +77,10 @@ func (a *Agent) request(ctx context.Context, compiled contextscope.Request) (*mo
 	}
 	req := a.Call.request(compiled, a.Assignment, a.session.calls+1, a.session.limit != "")
 	if a.session.invalid() {
+		a.Log.Warn().Str("fault", a.session.fault.Message).Msg("the service called a request invalid: sending it again without extras")
 		makePlain(req)
 	}
 	return req, nil
-}
-
-// heal answers a request that the service called invalid: what was folded bit by bit is compiled from the log as a whole, and
-// what a service may refuse for its own reasons is left out. It is tried once.
-func (a *Agent) heal() {
-	if a.session.invalid() {
-		a.Log.Warn().Str("fault", a.session.fault.Message).Msg("a request was called invalid: it is made anew, plain")
-		a.open()
-	}
 }
 
 // makePlain takes from a request what a service may refuse for reasons of its own: signatures, thinking level and tier.

@@ -21,6 +21,8 @@ type Spent struct {
 	Model string `json:"model,omitempty"`
 	// Tier is the service tier of the call, where one was asked for.
 	Tier string `json:"tier,omitempty"`
+	// Bytes is the size of the request; estimates of later ones are calibrated by it.
+	Bytes int `json:"bytes,omitempty"`
 }
 
 // Tooled is the data of a tool event.
