@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -45,7 +47,7 @@ func (g *globals) demo(ctx context.Context, o runOptions) error {
 	if err := o.check(nil, g); err != nil {
 		return err
 	}
-	dir, made, err := demoDir(o.repo)
+	dir, made, err := g.demoDir(o.repo)
 	if err != nil {
 		return err
 	}
@@ -87,11 +89,17 @@ func (g *globals) playDemo(ctx context.Context, gitCLI *git.Git, o runOptions) (
 	return h.begun, err
 }
 
+// demos is what the names of this state directory's demos have in common: another one's runs may still work on theirs.
+func (g *globals) demos() string {
+	digest := sha256.Sum256([]byte(g.stateDir))
+	return "demo-" + hex.EncodeToString(digest[:4])
+}
+
 // demoDir chooses where the sample repository and its plan go, and says whether it made the directory. One that holds
 // anything is refused.
-func demoDir(dir string) (abs string, made bool, err error) {
+func (g *globals) demoDir(dir string) (abs string, made bool, err error) {
 	if dir == "" {
-		dir, err = os.MkdirTemp("", "divisi-demo-")
+		dir, err = os.MkdirTemp("", "divisi-"+g.demos()+"-")
 		if err != nil {
 			return "", false, fmt.Errorf("make a temporary directory: %w", err)
 		}

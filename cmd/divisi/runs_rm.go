@@ -155,12 +155,27 @@ func (r *remover) removeRun(ctx context.Context, run string) (err error) {
 			return fmt.Errorf("%w\nThe run is still here; to remove only what is here: divisi runs rm --local %s", err, run)
 		}
 	}
-	if err := r.removeDir(ctx, run, dir, there); err != nil || m.Repo == "" || r.json() {
+	ref := conductor.IntegrationRef(run)
+	if err := r.removeDir(ctx, run, dir, there); err != nil || r.json() || !hasRef(ctx, m.Repo, ref) {
 		return err
 	}
-	branch := strings.TrimPrefix(conductor.IntegrationRef(run), "refs/heads/")
-	_, err = fmt.Fprintf(r.out, "a branch that it published stays; to delete it: git -C %s branch -D %s\n", quote(m.Repo), branch)
+	_, err = fmt.Fprintf(r.out, "the branch that it published stays; to delete it: git -C %s branch -D %s\n",
+		quote(m.Repo), strings.TrimPrefix(ref, "refs/heads/"))
 	return err
+}
+
+// hasRef reports whether there is a repository here that has the ref.
+func hasRef(ctx context.Context, repo, ref string) bool {
+	g, err := git.New(ctx)
+	if err != nil || repo == "" {
+		return false
+	}
+	c, err := g.Inspect(ctx, repo)
+	if err != nil {
+		return false
+	}
+	_, err = g.Resolve(ctx, c, ref)
+	return err == nil
 }
 
 func (r *remover) forget(ctx context.Context, run, url string) (freed uint64, err error) {
@@ -197,7 +212,7 @@ func (g *globals) left() (dirs []string) {
 			dirs = append(dirs, g.runDir(id))
 		}
 	}
-	for _, kind := range []string{"demo", "doctor", "dry-run", "explain", "git", "probe", "shards"} {
+	for _, kind := range []string{g.demos(), "doctor", "dry-run", "explain", "git", "probe", "shards"} {
 		found, _ := filepath.Glob(filepath.Join(os.TempDir(), "divisi-"+kind+"-*")) // the pattern is right
 		for _, dir := range found {
 			if old(dir, day) && !slices.Contains(repos, dir) {

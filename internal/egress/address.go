@@ -7,8 +7,14 @@ import (
 	"slices"
 )
 
+// ofThisMachine is why hosts are refused that a proxy with loopback lets through.
+const ofThisMachine = "an address of this machine"
+
 // RefusedError reports that a command may not connect to a host.
 type RefusedError struct{ Host, Why string }
+
+// OfThisMachine reports whether loopback would let the command connect.
+func (e *RefusedError) OfThisMachine() bool { return e.Why == ofThisMachine }
 
 // Error names the host and the reason.
 func (e *RefusedError) Error() string {
@@ -45,7 +51,7 @@ func refusal(a netip.Addr, own []netip.Addr, loopback bool) string {
 	in := func(p netip.Prefix) bool { return p.Contains(a) }
 	switch mine := slices.ContainsFunc(thisMachine, in) || slices.Contains(own, a); {
 	case mine && !loopback:
-		return "an address of this machine"
+		return ofThisMachine
 	case !mine && slices.ContainsFunc(refusedNetworks, in):
 		return "a link-local, metadata, multicast or outdated address"
 	}

@@ -32,7 +32,7 @@ type Proxy struct {
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 
 	mu      sync.Mutex
-	refused []string
+	refused []*RefusedError
 }
 
 // New makes a proxy. loopback lets commands reach the addresses of this machine. The user's proxies are those of this process's
@@ -47,7 +47,7 @@ func New(loopback bool) *Proxy {
 }
 
 // Refused lists the hosts that were refused, at most ten.
-func (p *Proxy) Refused() []string {
+func (p *Proxy) Refused() []*RefusedError {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.refused)
@@ -56,10 +56,11 @@ func (p *Proxy) Refused() []string {
 func (p *Proxy) refuse(host, why string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.refused) < 10 && !slices.Contains(p.refused, host) {
-		p.refused = append(p.refused, host)
+	refused := &RefusedError{host, why}
+	if len(p.refused) < 10 && !slices.ContainsFunc(p.refused, func(had *RefusedError) bool { return *had == *refused }) {
+		p.refused = append(p.refused, refused)
 	}
-	return &RefusedError{host, why}
+	return refused
 }
 
 // plainName is what every program reads as the same name: what is checked here is what the user's proxy connects to. Other

@@ -118,9 +118,15 @@ func TestCreateMirrorOfADamagedRepository(t *testing.T) {
 func TestExitErrorOfTheMachine(t *testing.T) {
 	t.Parallel()
 	for stderr, want := range map[string]error{
-		"error: unable to write file a.txt: No space left on device":      syscall.ENOSPC,
-		"fatal: Out of memory, malloc failed (tried to allocate 9 bytes)": syscall.ENOMEM,
-		"fatal: failed to encode 'a.txt' from UTF-16 to UTF-8":            nil,
+		"error: unable to write file a.txt: No space left on device":        syscall.ENOSPC,
+		"fatal: Out of memory, malloc failed (tried to allocate 9 bytes)":   syscall.ENOMEM,
+		"warning: x\nerror: open(\"a.txt\"): Too many open files in system": syscall.ENFILE,
+		"fatal: sha1 file 'p.pack' write error. Out of diskspace":           syscall.ENOSPC,
+		"fatal: failed to encode 'a.txt' from UTF-16 to UTF-8":              nil,
+		"fatal: pathspec 'no space left on device' did not match":           nil,
+		"error: open(\"x: Out of memory\"): Permission denied":              nil,
+		"error: no space left on device: already exists in index":           nil,
+		"\tsrc: No space left on device":                                    nil,
 	} {
 		require.Equal(t, want, (&ExitError{Args: []string{"x"}, Code: 128, Stderr: stderr}).Unwrap(), stderr)
 	}

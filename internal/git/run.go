@@ -51,16 +51,25 @@ func (e *ExitError) Error() string {
 }
 
 // Unwrap returns the machine's error that git met, such as syscall.ENOSPC, and nil where it complained of its input. Git names it
-// by its text alone, which the fixed locale makes dependable.
+// by its text alone, which the fixed locale makes dependable: at the end of a line, after what git was doing. A path in a message
+// is in quotation marks or is followed by the error.
 func (e *ExitError) Unwrap() error {
-	said := strings.ToLower(e.Stderr)
-	for _, errno := range machineErrors {
-		if strings.Contains(said, errno.Error()) {
-			return errno
+	for line := range strings.Lines(strings.ToLower(e.Stderr)) {
+		kind, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if kind != "fatal" && kind != "error" {
+			continue
 		}
-	}
-	if strings.Contains(said, "out of memory") {
-		return syscall.ENOMEM
+		for _, errno := range machineErrors {
+			if strings.HasSuffix(text, ": "+errno.Error()) {
+				return errno
+			}
+		}
+		switch {
+		case strings.HasPrefix(text, "out of memory"):
+			return syscall.ENOMEM
+		case strings.HasSuffix(text, "write error. out of diskspace"):
+			return syscall.ENOSPC
+		}
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (w *way) serve(p *process) {
 }
 
 // close ends the proxy, when the command has ended.
-func (w *way) close() (refused []string, err error) {
+func (w *way) close() (refused []*egress.RefusedError, err error) {
 	w.end()
 	return w.proxy.Refused(), errors.Join(<-w.over, w.ours.Close())
 }

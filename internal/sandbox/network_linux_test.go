@@ -61,7 +61,8 @@ func TestHostServices(t *testing.T) {
 		t.Helper()
 		out := p.probe(t, false, service)
 		require.Regexp(t, `direct failed.*\nconnect HTTP/1.1 403 Forbidden\nsocks 2\nlibrary failed`, out.Text())
-		require.Equal(t, []string{"127.0.0.1"}, out.Refused)
+		require.Len(t, out.Refused, 1)
+		require.Equal(t, "127.0.0.1", out.Refused[0].Host)
 		out = p.probe(t, false, "169.254.169.254:80")
 		require.Regexp(t, `direct failed.*\nconnect HTTP/1.1 403 Forbidden\nsocks 2\nlibrary failed HTTP Error 403`, out.Text())
 		for _, own := range ownHosts(t) {

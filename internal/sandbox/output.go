@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"divisi/internal/egress"
 )
 
 // Output is how a command ended. A program that failed, was killed or ran out of time is data here, not an error.
@@ -17,7 +19,7 @@ type Output struct {
 	// OutOfMemory says that it was killed because its processes together used more than MaxMemory.
 	OutOfMemory bool
 	// Refused are hosts to which the command tried to connect and must not, as it named them.
-	Refused []string
+	Refused []*egress.RefusedError
 	// Head and Tail are the first and last bytes of stdout and stderr, in the order written; Omitted bytes lie between.
 	Head    []byte
 	Tail    []byte

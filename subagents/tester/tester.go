@@ -218,10 +218,17 @@ func unlikeYours(out *sandbox.Output, leftOut []string) string {
 	if len(leftOut) > 0 {
 		text += "; it did not see settings of yours that hold a login: " + strings.Join(leftOut, ", ")
 	}
-	if len(out.Refused) > 0 {
-		text += fmt.Sprintf("; its proxy refused %q, which loopback: true in .divisi/divisi.yaml allows for this "+
-			"machine's own addresses",
-			out.Refused)
+	var hosts, own []string
+	for _, refused := range out.Refused {
+		if hosts = append(hosts, refused.Host); refused.OfThisMachine() {
+			own = append(own, refused.Host)
+		}
+	}
+	if len(hosts) > 0 {
+		text += fmt.Sprintf("; its proxy refused %q", hosts)
+	}
+	if len(own) > 0 {
+		text += fmt.Sprintf("; loopback: true in .divisi/divisi.yaml allows %q, addresses of this machine", own)
 	}
 	return text
 }
