@@ -1,10 +1,8 @@
 package model
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"sync"
 
 	"divisi/internal/spec"
@@ -81,38 +79,6 @@ type counter int
 func (c *counter) Write(p []byte) (int, error) {
 	*c += counter(len(p))
 	return len(p), nil
-}
-
-// budgeted keeps calls within a budget.
-type budgeted struct {
-	next   Model
-	budget *Budget
-}
-
-// Generate implements Model.
-func (m budgeted) Generate(ctx context.Context, req *Request) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		prompt := Estimate(req)
-		reserved := prompt + expected(req)
-		if err := m.budget.reserve(reserved); err != nil {
-			yield(Event{}, err)
-			return
-		}
-		used := prompt // what a call that the consumer breaks off has cost at least
-		settle := sync.OnceFunc(func() { m.budget.settle(reserved, used) })
-		defer settle()
-		res, err := collect(m.next.Generate(ctx, req), yield)
-		switch {
-		case err != nil:
-			used = err.Usage.Total()
-			settle()
-			yield(Event{}, err)
-		case res != nil:
-			used = total(res.Usage, res.Wasted)
-			settle() // before the consumer's next call is made
-			yield(Event{Result: res}, nil)
-		}
-	}
 }
 
 func total(usage, wasted spec.Usage) int { return usage.Add(wasted).Total() }

@@ -1,6 +1,8 @@
-// Package model is the one door to a language model: a small interface that streams one answer, the Gemini client behind
-// it, and the middlewares that every call passes through (fallback, validation, continuation, budget, retries, shared
-// hold).
+// Package model calls language models. Its input is a request in the types of Gemini's API, its output one streamed answer or
+// one error with a class. A Gemini sends a request once; a client made by New runs the loop around any Model: reserve, wait,
+// send, classify, then retry, continue, fall back to the next candidate, or wait for the service. It never decides what an
+// agent does with an answer.
+//
 // Contents and configurations are those of google.golang.org/genai, so that nothing is lost on the way. Every failure is
 // an *Error whose class decides what happens next.
 //

@@ -25,14 +25,11 @@ type Request struct {
 	Contents []*genai.Content
 	// Config may be nil. Of its HTTPOptions only Headers and ExtraBody can be set; AutomaticContinuation is always off.
 	Config *genai.GenerateContentConfig
-	// Fallback are the models that stand in, in their order, while Model is overloaded. They are sent the request without its
+	// Fallback are the further candidates, in their order, while Model is overloaded. They are sent the request without its
 	// thought signatures, which only Model knows.
-	Fallback []Choice
+	Fallback []Candidate
 	// Meta says on whose behalf the call is made.
 	Meta Meta
-
-	// tries bounds the sends of this request; 0 leaves it to the policy.
-	tries int
 }
 
 // Meta names the work that a call is part of. It is sent only to a base URL that is not Google's own.
@@ -73,28 +70,4 @@ type Result struct {
 	Tier string
 	// Continuation is the token to go on with when Finish is CONTINUATION. Models made by New never return one.
 	Continuation []byte
-}
-
-// anew collects an answer, and says of its first delta, where discarded answers had shown some, that those are void.
-func anew(seq iter.Seq2[Event, error], shown *bool, yield func(Event, error) bool) (*Result, *Error) {
-	void := *shown
-	return collect(seq, func(ev Event, _ error) bool {
-		ev.Restart, void, *shown = ev.Restart || void, false, true
-		return yield(ev, nil)
-	})
-}
-
-// collect ranges over one answer, handing deltas on. It returns nil, nil when yield asked to stop.
-func collect(seq iter.Seq2[Event, error], yield func(Event, error) bool) (*Result, *Error) {
-	for ev, err := range seq {
-		switch {
-		case err != nil:
-			return nil, AsError(err)
-		case ev.Result != nil:
-			return ev.Result, nil
-		case !yield(ev, nil):
-			return nil, nil
-		}
-	}
-	return nil, &Error{Class: Truncated, Message: "the answer ended without a result"}
 }

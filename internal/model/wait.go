@@ -22,7 +22,7 @@ func tell(ctx context.Context, w spec.Wait) {
 }
 
 // refuse is the error of a call whose model's quota is known to be used up; nil for any other.
-func (h *Hold) refuse(c Choice) *Error {
+func (h *Hold) refuse(c Candidate) *Error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := h.used[c.String()]
@@ -33,7 +33,7 @@ func (h *Hold) refuse(c Choice) *Error {
 }
 
 // keep remembers a quota that is used up for longer than a call waits.
-func (h *Hold) keep(ctx context.Context, c Choice, err *Error) {
+func (h *Hold) keep(ctx context.Context, c Candidate, err *Error) {
 	if err.Class != RateLimited || err.wait || err.RetryAfter <= maxShortWait {
 		return
 	}

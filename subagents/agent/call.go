@@ -23,7 +23,7 @@ type Call struct {
 	// Tier is standard or priority; empty leaves it to the service.
 	Tier string
 	// Fallback are the models that stand in, in their order, while Model is overloaded.
-	Fallback []model.Choice
+	Fallback []model.Candidate
 }
 
 // CallOf returns how the model of an assignment's role is called.
@@ -62,15 +62,15 @@ func CheckRole(p *spec.Project, role *spec.Role) error {
 }
 
 // FallbackOf is the chain of a model, an alias or a name, as the project says.
-func FallbackOf(p *spec.Project, name string) []model.Choice {
+func FallbackOf(p *spec.Project, name string) []model.Candidate {
 	return choices(p, p.Model(name).Fallback)
 }
 
-func choices(p *spec.Project, names []string) []model.Choice {
-	out := make([]model.Choice, 0, len(names))
+func choices(p *spec.Project, names []string) []model.Candidate {
+	out := make([]model.Candidate, 0, len(names))
 	for _, name := range names {
 		settings := p.Model(name)
-		out = append(out, model.Choice{
+		out = append(out, model.Candidate{
 			Model: p.ModelName(name), Thinking: settings.Thinking, MaxOutput: settings.MaxOutput, Tier: settings.Tier,
 			Window: WindowOf(p, name),
 		})

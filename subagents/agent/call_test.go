@@ -22,29 +22,29 @@ func aliases() spec.Project {
 
 func TestARoleIsCalledAsItSaysElseAsItsAliasDoes(t *testing.T) {
 	t.Parallel()
-	quick := model.Choice{Model: "gemini-3.8-flash", Thinking: "LOW", MaxOutput: 500, Tier: "priority", Window: 9500}
-	local := model.Choice{Model: "qwen", Window: 6000}
-	change := func(c model.Choice, f func(*model.Choice)) model.Choice { f(&c); return c }
+	quick := model.Candidate{Model: "gemini-3.8-flash", Thinking: "LOW", MaxOutput: 500, Tier: "priority", Window: 9500}
+	local := model.Candidate{Model: "qwen", Window: 6000}
+	change := func(c model.Candidate, f func(*model.Candidate)) model.Candidate { f(&c); return c }
 	for _, c := range []struct {
 		name string
 		role spec.Role
 		want Call
 	}{
 		{"the alias", spec.Role{Model: "main"}, Call{
-			Model: "gemini-4-argon", Thinking: "HIGH", MaxOutput: 1000, Tier: "standard", Fallback: []model.Choice{quick, local},
+			Model: "gemini-4-argon", Thinking: "HIGH", MaxOutput: 1000, Tier: "standard", Fallback: []model.Candidate{quick, local},
 		}},
 		{"the role", spec.Role{Model: "main", Thinking: "MEDIUM", Tier: "priority", Fallback: []string{"local", "gemini-3.5-flash"}}, Call{
-			Model: "gemini-4-argon", Thinking: "MEDIUM", MaxOutput: 1000, Tier: "priority", Fallback: []model.Choice{
-				change(local, func(c *model.Choice) { c.Tier = "priority" }),
+			Model: "gemini-4-argon", Thinking: "MEDIUM", MaxOutput: 1000, Tier: "priority", Fallback: []model.Candidate{
+				change(local, func(c *model.Candidate) { c.Tier = "priority" }),
 				{Model: "gemini-3.5-flash", Tier: "priority", Window: 1<<20 - 1<<16},
 			},
 		}},
 		{"the role's level for all", spec.Role{Model: "main", Thinking: "MEDIUM"}, Call{
-			Model: "gemini-4-argon", Thinking: "MEDIUM", MaxOutput: 1000, Tier: "standard", Fallback: []model.Choice{
-				change(quick, func(c *model.Choice) { c.Thinking = "" }), local,
+			Model: "gemini-4-argon", Thinking: "MEDIUM", MaxOutput: 1000, Tier: "standard", Fallback: []model.Candidate{
+				change(quick, func(c *model.Candidate) { c.Thinking = "" }), local,
 			},
 		}},
-		{"a name without an alias", spec.Role{Model: "gemini-9"}, Call{Model: "gemini-9", Fallback: []model.Choice{}}},
+		{"a name without an alias", spec.Role{Model: "gemini-9"}, Call{Model: "gemini-9", Fallback: []model.Candidate{}}},
 	} {
 		p := aliases()
 		got := CallOf(&wire.Assignment{Project: p, Role: c.role})
@@ -55,7 +55,7 @@ func TestARoleIsCalledAsItSaysElseAsItsAliasDoes(t *testing.T) {
 		require.Equal(t, c.want.Thinking == "", req.Config.ThinkingConfig == nil)
 	}
 	p := aliases()
-	require.Equal(t, []model.Choice{quick, local}, FallbackOf(&p, "gemini-4-argon"), "by its name, too")
+	require.Equal(t, []model.Candidate{quick, local}, FallbackOf(&p, "gemini-4-argon"), "by its name, too")
 	require.Empty(t, FallbackOf(&p, "local"))
 }
 

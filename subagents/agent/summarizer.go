@@ -49,7 +49,7 @@ type Summarizer struct {
 	window   int
 	thinking string
 	// fallback stands in while the model is overloaded.
-	fallback []model.Choice
+	fallback []model.Candidate
 	meta     model.Meta
 }
 

@@ -37,7 +37,7 @@ type Config struct {
 	// Window is the model's window in tokens; 0 means what is known of it.
 	Window int
 	// Fallback stands in while the model is overloaded.
-	Fallback []model.Choice
+	Fallback []model.Candidate
 	// MaxOutput bounds one answer in tokens; 0 means the default.
 	MaxOutput int
 	// Time bounds one compaction; 0 means the default. Bound makes it a context's limit, with a cause; nil means by the clock.

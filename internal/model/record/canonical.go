@@ -19,7 +19,7 @@ type request struct {
 	Model    string                       `json:"model"`
 	Config   *genai.GenerateContentConfig `json:"config,omitempty"`
 	Contents []*genai.Content             `json:"contents"`
-	Fallback []model.Choice               `json:"fallback,omitempty"`
+	Fallback []model.Candidate            `json:"fallback,omitempty"`
 }
 
 // canonical writes a request, without the secrets.

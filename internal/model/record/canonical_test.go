@@ -59,7 +59,7 @@ func requestOf(t *testing.T, text string) []byte {
 func TestCanonicalHasAllThatIsSaidAndNoSecret(t *testing.T) {
 	t.Parallel()
 	req := modeltest.Ask("t", "the key is s3cret\"value <b>")
-	req.Fallback = []model.Choice{{Model: "other", Window: 5}}
+	req.Fallback = []model.Candidate{{Model: "other", Window: 5}}
 	req.Config = &genai.GenerateContentConfig{
 		MaxOutputTokens: 7, HTTPOptions: &genai.HTTPOptions{Headers: map[string][]string{"Authorization": {"Bearer x"}}},
 	}

@@ -106,7 +106,7 @@ func askChain(names ...string) *model.Request {
 	req := modeltest.Ask("t", "x")
 	req.Model = names[0]
 	for _, n := range names[1:] {
-		req.Fallback = append(req.Fallback, model.Choice{Model: n})
+		req.Fallback = append(req.Fallback, model.Candidate{Model: n})
 	}
 	return req
 }
@@ -244,7 +244,7 @@ func TestAStandInIsSentWhatItTakes(t *testing.T) {
 			{FunctionCall: &genai.FunctionCall{Name: "f"}, ThoughtSignature: []byte("own")},
 		}})
 		req.Contents[0].Parts = append(req.Contents[0].Parts, &genai.Part{Text: "more"})
-		req.Fallback = []model.Choice{
+		req.Fallback = []model.Candidate{
 			{Model: second, Thinking: "minimal", MaxOutput: 100},
 			{Model: "gemini-3.1-flash-lite", Tier: "standard"},
 			{Model: third, Window: 1},
@@ -286,7 +286,7 @@ func TestARequestThatNoStandInTakesIsNotSentToOne(t *testing.T) {
 		f, m, notes := chain(model.Policy{})
 		f.set(overloaded(), primary)
 		req := askChain(primary)
-		req.Fallback = []model.Choice{{Model: second, Window: 3}}
+		req.Fallback = []model.Candidate{{Model: second, Window: 3}}
 		_, err := modeltest.Collect(t.Context(), m, req)
 		require.Equal(t, model.Overloaded, err.Class)
 		_, err = modeltest.Collect(t.Context(), m, req)
