@@ -146,16 +146,6 @@ func (b *Bus) Get(ctx context.Context, name string) ([]byte, error) {
 	return data, nil
 }
 
-// GetReader is Get for what need not fit into memory. Every piece and the whole are checked against their sums; a fault
-// is a read error, never a short object. ctx bounds the reading too. Close need not be called to free anything.
-func (b *Bus) GetReader(ctx context.Context, name string) (io.ReadCloser, error) {
-	r, err := b.getReader(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("get object %.80q: %w", name, err)
-	}
-	return io.NopCloser(r), nil
-}
-
 func (b *Bus) getReader(ctx context.Context, name string) (*objectReader, error) {
 	m, err := b.named(ctx, b.run, name)
 	if m == nil && err == nil && b.run != "" { // of a run made before their subjects carried it

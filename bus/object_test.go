@@ -38,10 +38,9 @@ func TestObjects(t *testing.T) {
 			got, err := b.Get(ctx, name)
 			require.NoError(t, err)
 			require.True(t, bytes.Equal(data, got), size)
-			r, err := b.GetReader(ctx, name)
+			r, err := b.getReader(ctx, name)
 			require.NoError(t, err)
 			require.NoError(t, iotest.TestReader(r, data))
-			require.NoError(t, r.Close())
 		}
 	})
 }
@@ -65,7 +64,7 @@ func TestObjectFaultsAreErrors(t *testing.T) {
 
 		data := bytes.Repeat([]byte("0123456789abcdef"), objectPiece/8)
 		require.NoError(t, b.Put(ctx, "whole", data))
-		r, err := b.GetReader(ctx, "whole")
+		r, err := b.getReader(ctx, "whole")
 		require.NoError(t, err)
 		subject, err := objectSubject("", "lies")
 		require.NoError(t, err)

@@ -41,9 +41,6 @@ type encodedSlice struct {
 	Events         []contextscope.Event `json:"events,omitempty"`
 }
 
-// Empty says whether the slice holds nothing at all.
-func (s Slice) Empty() bool { return s.DecisionRecord == "" && len(s.Events) == 0 && s.Left == 0 }
-
 // Encode returns the slice's bytes and their SHA-256 digest in hex. It fails only on contents that JSON cannot hold.
 func (s Slice) Encode() ([]byte, string, error) {
 	data, err := json.Marshal(encodedSlice{sliceVersion, s.DecisionRecord, s.Left, s.Events})

@@ -25,8 +25,7 @@ func TestBuildSliceNone(t *testing.T) {
 	l := (&sessiontest.Log{Agent: "plan/1"}).Turn(sessiontest.Say("hello"))
 	s := Build(Input{Include: spec.IncludeNone, DecisionRecord: "Foo is Bar", Dispatcher: l.Events})
 	require.Equal(t, Slice{DecisionRecord: "Foo is Bar"}, s)
-	require.False(t, s.Empty())
-	require.True(t, Build(Input{Dispatcher: l.Events}).Empty())
+	require.Zero(t, Build(Input{Dispatcher: l.Events}))
 }
 
 func TestBuildSliceFull(t *testing.T) {

@@ -21,11 +21,6 @@ type Change struct {
 	Binary         bool
 }
 
-// Stat sums changes up.
-type Stat struct {
-	Files, Added, Deleted int
-}
-
 // diffFlags make a listing of changes complete: also gitlinks, whatever the settings are.
 var diffFlags = []string{"-r", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", "--no-color", "--full-index"}
 
@@ -40,13 +35,6 @@ func (r *Repo) Changed(ctx context.Context, a, b string) ([]Change, error) {
 		return nil, fmt.Errorf("list the changes from %s to %s: %w", a, b, err)
 	}
 	return parseChanges(string(out))
-}
-
-// DiffStat counts what differs from a to b.
-func (r *Repo) DiffStat(ctx context.Context, a, b string) (Stat, error) {
-	changes, err := r.Changed(ctx, a, b)
-	added, deleted := CountLines(changes)
-	return Stat{Files: len(changes), Added: added, Deleted: deleted}, err
 }
 
 // CountLines sums the lines up that changes add and delete; binary files have none.

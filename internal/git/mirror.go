@@ -74,17 +74,6 @@ func (g *Git) receive(ctx context.Context, gitDir string, pack io.Reader) error 
 	return packError(err)
 }
 
-// ReceiveMirror makes a mirror as CreateMirror does, from the pack that Repo.PackBase wrote on another machine.
-// A pack that is not sound is ErrPack.
-func (g *Git) ReceiveMirror(ctx context.Context, dir, commit string, pack io.Reader) (*Repo, error) {
-	if err := checkIDs(commit); err != nil {
-		return nil, err
-	}
-	return g.createMirror(ctx, dir, commit, skeleton{}, func(gitDir string) error {
-		return g.receive(ctx, gitDir, pack)
-	})
-}
-
 func (g *Git) createMirror(ctx context.Context, dir, commit string, s skeleton, fill func(string) error) (*Repo, error) {
 	if r, err := g.OpenMirror(dir); err == nil {
 		if r.base != commit {
@@ -129,7 +118,7 @@ func (g *Git) finishMirror(ctx context.Context, partial, dir, commit string) err
 	return syncDir(filepath.Dir(dir))
 }
 
-// OpenMirror opens the mirror that CreateMirror or ReceiveMirror made at dir; fs.ErrNotExist when there is none.
+// OpenMirror opens the mirror that CreateMirror made at dir; fs.ErrNotExist when there is none.
 func (g *Git) OpenMirror(dir string) (*Repo, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

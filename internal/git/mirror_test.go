@@ -1,7 +1,6 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -32,35 +31,6 @@ func TestCreateMirror(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = b.g.CreateMirror(t.Context(), filepath.Join(t.TempDir(), "m"), b.c, strings.Repeat("1", 40))
 	require.Error(t, err)
-}
-
-func TestReceiveMirror(t *testing.T) {
-	t.Parallel()
-	b := newBundle(t)
-	var pack bytes.Buffer
-	require.NoError(t, b.m.PackBase(t.Context(), &pack))
-	damaged := bytes.Clone(pack.Bytes())
-	damaged[len(damaged)/2] ^= 0xff
-	dir := filepath.Join(t.TempDir(), "far.git")
-	_, err := b.g.ReceiveMirror(t.Context(), dir, b.base, bytes.NewReader(damaged))
-	require.ErrorIs(t, err, ErrPack)
-	require.NoDirExists(t, dir)
-	far, err := b.g.ReceiveMirror(t.Context(), dir, b.base, &pack)
-	require.NoError(t, err)
-	near, err := b.m.Files(t.Context(), b.base)
-	require.NoError(t, err)
-	got, err := far.Files(t.Context(), b.base)
-	require.NoError(t, err)
-	require.Equal(t, near, got)
-
-	// A later head follows as a thin pack, several commits at once.
-	next := b.change(b.change(b.base, map[string]string{"a.txt": "1\n"}), map[string]string{"dir/b.txt": "2\n"})
-	thin, err := b.m.Pack(t.Context(), next, b.base)
-	require.NoError(t, err)
-	require.NoError(t, far.Import(t.Context(), thin))
-	ok, err := far.Has(t.Context(), next)
-	require.NoError(t, err)
-	require.True(t, ok)
 }
 
 func TestCreateMirrorIsCancelled(t *testing.T) {

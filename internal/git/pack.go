@@ -52,14 +52,6 @@ func (r *Repo) Pack(ctx context.Context, commit, base string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// PackBase writes the pack from which ReceiveMirror makes a mirror: the whole content of Base, without history.
-func (r *Repo) PackBase(ctx context.Context, w io.Writer) error {
-	if err := r.pack(ctx, w, r.base+"\n"); err != nil {
-		return fmt.Errorf("pack %s: %w", r.base, err)
-	}
-	return nil
-}
-
 // pack runs pack-objects on a list of revisions. Indexes of what is reachable are not used: with them, older history
 // counts as present, which a mirror does not have.
 func (r *Repo) pack(ctx context.Context, w io.Writer, revs string, more ...string) error {
