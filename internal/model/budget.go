@@ -34,13 +34,6 @@ func (b *Budget) Spent() int {
 	return b.spent
 }
 
-// Left is what can still be reserved; false when there is no limit.
-func (b *Budget) Left() (int, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.limit - b.spent - b.reserved, b.limit > 0
-}
-
 func (b *Budget) reserve(tokens int) *Error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -19,8 +19,6 @@ type Policy struct {
 	Hold *Hold
 	// Budget is shared by all models of the process; nil means none.
 	Budget *Budget
-	// Hops bounds the continuations of one answer; default 8.
-	Hops int
 	// Outage is how long a call goes on asking a service that is away; 0 means not beyond its tries.
 	Outage time.Duration
 }
@@ -72,9 +70,6 @@ type client struct {
 func New(base Model, p Policy) Model {
 	if p.Hold == nil {
 		p.Hold = NewHold(nil)
-	}
-	if p.Hops <= 0 {
-		p.Hops = 8
 	}
 	p.Retry = p.Retry.withDefaults()
 	return &client{base: base, policy: p, breakers: newBreakers()}

@@ -279,9 +279,9 @@ func TestContinuationEnds(t *testing.T) {
 			Continuation: fmt.Appendf(nil, "%d", hops),
 		}}, nil)
 	})
-	_, err := modeltest.Collect(t.Context(), model.New(m, model.Policy{Hops: 3}), modeltest.Ask("t", "x"))
+	_, err := modeltest.Collect(t.Context(), model.New(m, model.Policy{}), modeltest.Ask("t", "x"))
 	require.Equal(t, model.Truncated, err.Class)
-	require.Equal(t, 3, hops)
+	require.Equal(t, 8, hops)
 }
 
 func TestRestartInAContinuationShowsTheFirstHopAgain(t *testing.T) {

@@ -147,6 +147,9 @@ func (c *loop) resign() (time.Duration, bool) {
 	return 0, false
 }
 
+// maxHops bounds the continuations of one answer.
+const maxHops = 8
+
 // join adds a hop's result to the answer. It returns the whole answer, nothing when a further hop continues it, or an error
 // when it does not come to an end.
 func (c *loop) join(res *Result) (*Result, *Error) {
@@ -158,7 +161,7 @@ func (c *loop) join(res *Result) (*Result, *Error) {
 	if res.Finish != genai.FinishReasonContinuation {
 		return answer.result(res), nil
 	}
-	if c.now.hops >= c.policy.Hops || bytes.Equal(res.Continuation, answer.token) {
+	if c.now.hops >= maxHops || bytes.Equal(res.Continuation, answer.token) {
 		return nil, &Error{
 			Class: Truncated, tries: 1, Message: "the answer did not come to an end within its continuations",
 		}

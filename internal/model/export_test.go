@@ -1,0 +1,8 @@
+package model
+
+// Left is what can still be reserved; false when there is no limit.
+func (b *Budget) Left() (int, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.limit - b.spent - b.reserved, b.limit > 0
+}
