@@ -114,6 +114,7 @@ func (s Session) WithoutLeadingResults() Session {
 	return s
 }
 
+// LastTurn is the place of the newest turn, -1 where there is none.
 func (s Session) LastTurn() int {
 	for i, e := range slices.Backward(s) {
 		if e.Kind == KindTurn {

@@ -108,7 +108,8 @@ func (f *sessionFile) compile() ([]*genai.Content, []contextscope.Trace) {
 	view := viewer{agent: f.Agent, branch: f.Branch}
 	items := make([]pairing.Item, len(f.Events))
 	for i, e := range f.Events {
-		items[i] = pairing.Item{Author: e.Author, Branch: e.Branch, Content: &genai.Content{Role: e.role(), Parts: e.Parts}, Src: i}
+		said := &genai.Content{Role: e.role(), Parts: e.Parts}
+		items[i] = pairing.Item{Author: e.Author, Branch: e.Branch, Content: said, Src: i}
 	}
 	if f.IncludeContents == string(spec.IncludeNone) {
 		var t contextscope.Trace

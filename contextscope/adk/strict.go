@@ -69,7 +69,8 @@ func proper(p *pairing.Pairing, it pairing.Item) []pairing.Item {
 func alternate(items []pairing.Item) [][]pairing.Item {
 	var groups [][]pairing.Item
 	if len(items) == 0 || items[0].Content.Role != genai.RoleUser {
-		groups = append(groups, []pairing.Item{{Author: pairing.User, Src: -1, Content: genai.NewContentFromText(content.Opening, genai.RoleUser)}})
+		opening := genai.NewContentFromText(content.Opening, genai.RoleUser)
+		groups = append(groups, []pairing.Item{{Author: pairing.User, Src: -1, Content: opening}})
 	}
 	for _, it := range items {
 		last := len(groups) - 1

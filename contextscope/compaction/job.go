@@ -98,7 +98,8 @@ func partHead(e contextscope.Event, p *genai.Part) (head, body string) {
 	}
 	switch {
 	case p.FunctionCall != nil:
-		return "the agent called " + narrative.ElideName(p.FunctionCall.Name), Excerpt(content.ArgsText(p.FunctionCall.Args), LargeResult, e.Seq)
+		args := content.ArgsText(p.FunctionCall.Args)
+		return "the agent called " + narrative.ElideName(p.FunctionCall.Name), Excerpt(args, LargeResult, e.Seq)
 	case p.FunctionResponse != nil:
 		text := content.ResultText(p.FunctionResponse.Response)
 		return narrative.ElideName(p.FunctionResponse.Name) + " returned", Excerpt(text, LargeResult, e.Seq)

@@ -46,7 +46,8 @@ func cutsOf(events []contextscope.Event) []int {
 		if !conversed(e) {
 			continue
 		}
-		if e.Kind != contextscope.KindTool && (previous == contextscope.KindTool || previous == contextscope.KindTurn) && held < i {
+		ended := previous == contextscope.KindTool || previous == contextscope.KindTurn
+		if e.Kind != contextscope.KindTool && ended && held < i {
 			cuts = append(cuts, i)
 		}
 		if e.Kind == contextscope.KindTurn {

@@ -85,7 +85,8 @@ func Excerpt(text string, limit, seq int) string {
 		return text
 	}
 	edge := limit * 2 / 5
-	return fmt.Sprintf("%s\n[... %d bytes in all: %s ...]\n%s", content.Head(text, edge), len(text), contextscope.EventHandle(seq), content.Tail(text, edge))
+	return fmt.Sprintf("%s\n[... %d bytes in all: %s ...]\n%s",
+		content.Head(text, edge), len(text), contextscope.EventHandle(seq), content.Tail(text, edge))
 }
 
 // LargeResult is the size in bytes above which a tool's result is worth a handle in its place.

@@ -36,8 +36,9 @@ func (p artifacts) Process(st *state) {
 		st.tail.loaded = append(st.tail.loaded, loadedPart{handle: narrative.ElideName(content.Valid(l.Handle)), part: part})
 	}
 	st.trace(contextscope.Trace{
-		Processor: p.Name(), What: fmt.Sprintf("%d of %d handles, %d loaded", len(st.tail.listed), len(all), len(st.in.Tail.Loaded)),
-		Parts: len(st.tail.loaded) + min(1, len(st.tail.listed)), Tokens: content.TokensOf(bytes),
+		Processor: p.Name(),
+		What:      fmt.Sprintf("%d of %d handles, %d loaded", len(st.tail.listed), len(all), len(st.in.Tail.Loaded)),
+		Parts:     len(st.tail.loaded) + min(1, len(st.tail.listed)), Tokens: content.TokensOf(bytes),
 	})
 }
 

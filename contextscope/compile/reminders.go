@@ -19,7 +19,8 @@ func (reminders) Name() string { return "reminders" }
 // Process implements processor.
 func (p reminders) Process(st *state) {
 	values := st.changing()
-	t := contextscope.Trace{Processor: p.Name(), What: fmt.Sprintf("%d values, %d reminders", len(values), len(st.in.Tail.Reminders))}
+	what := fmt.Sprintf("%d values, %d reminders", len(values), len(st.in.Tail.Reminders))
+	t := contextscope.Trace{Processor: p.Name(), What: what}
 	lines := make([]string, 0, len(values)+len(st.in.Tail.Reminders))
 	for _, v := range values {
 		if strings.HasPrefix(v.Name, artifactPrefix) { // another agent's words, which are no reminder

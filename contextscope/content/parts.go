@@ -26,14 +26,17 @@ func Visible(p *genai.Part) bool {
 		p.CodeExecutionResult != nil)
 }
 
+// HasCalls reports whether a content has a call.
 func HasCalls(c *genai.Content) bool {
 	return c != nil && slices.ContainsFunc(c.Parts, func(p *genai.Part) bool { return p != nil && p.FunctionCall != nil })
 }
 
+// HasResponses reports whether a content has a result.
 func HasResponses(c *genai.Content) bool {
 	return c != nil && slices.ContainsFunc(c.Parts, func(p *genai.Part) bool { return p != nil && p.FunctionResponse != nil })
 }
 
+// EachCall visits the calls of a content, in order.
 func EachCall(c *genai.Content, visit func(*genai.FunctionCall)) {
 	if c == nil {
 		return
@@ -45,6 +48,7 @@ func EachCall(c *genai.Content, visit func(*genai.FunctionCall)) {
 	}
 }
 
+// EachResponse visits the results of a content, in order.
 func EachResponse(c *genai.Content, visit func(*genai.FunctionResponse)) {
 	if c == nil {
 		return
@@ -97,8 +101,10 @@ func keyOf(id, name string) Key {
 	return Key{name: name}
 }
 
+// CallKey is the key of a call.
 func CallKey(fc *genai.FunctionCall) Key { return keyOf(fc.ID, fc.Name) }
 
+// ResponseKey is the key of a result.
 func ResponseKey(fr *genai.FunctionResponse) Key { return keyOf(fr.ID, fr.Name) }
 
 func (k Key) String() string {

@@ -15,6 +15,7 @@ func Tokens(c *genai.Content) int {
 	return TokensOf(Bytes(c.Parts))
 }
 
+// Bytes is the size of parts.
 func Bytes(parts []*genai.Part) int {
 	n := 0
 	for _, p := range parts {
@@ -25,6 +26,7 @@ func Bytes(parts []*genai.Part) int {
 	return n
 }
 
+// PartBytes is about the size of a part in a request.
 func PartBytes(p *genai.Part) int {
 	n := len(p.Text) + len(p.ThoughtSignature)
 	if fc := p.FunctionCall; fc != nil {

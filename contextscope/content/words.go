@@ -37,6 +37,7 @@ func PartText(p *genai.Part) (head, body string) {
 	}
 }
 
+// ArgsText writes the arguments of a call.
 func ArgsText(args map[string]any) string {
 	if len(args) == 0 {
 		return "{}"
@@ -86,6 +87,7 @@ func Tail(text string, n int) string {
 	return text[from:]
 }
 
+// Valid replaces what is no UTF-8.
 func Valid(s string) string { return strings.ToValidUTF8(s, string(utf8.RuneError)) }
 
 // OutputKey is the key of what a tool printed, errorKey of why it failed.

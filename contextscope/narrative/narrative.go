@@ -27,6 +27,7 @@ type Narrator struct {
 	Introduced bool
 }
 
+// New makes the narrator of one request.
 func New(style string) *Narrator { return &Narrator{Fenced: style != Plain} }
 
 // Content narrates one event as one user content: the preamble, then a part for each part that says something.

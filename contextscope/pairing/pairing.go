@@ -22,6 +22,7 @@ func placeholderPart(call *genai.FunctionCall) *genai.Part {
 // CallIndex knows the places of every call, ascending.
 type CallIndex map[content.Key][]int
 
+// IndexCalls finds the places of all calls.
 func IndexCalls(items []Item) CallIndex {
 	idx := CallIndex{}
 	for i, it := range items {

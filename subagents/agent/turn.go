@@ -77,7 +77,7 @@ func (a *Agent) request(ctx context.Context, compiled contextscope.Request) (*mo
 	}
 	req := a.Call.request(compiled, a.Assignment, a.session.calls+1, a.session.limit != "")
 	if a.session.invalid() {
-		a.Log.Warn().Str("fault", a.session.fault.Message).Msg("the service called a request invalid: sending it again without extras")
+		a.Log.Warn().Str("fault", a.session.fault.Message).Msg("request called invalid: sending it again without extras")
 		makePlain(req)
 	}
 	return req, nil

@@ -17,7 +17,9 @@ import (
 // DrawEvents draws any history: well-formed turns, and everything that can go wrong with them.
 func DrawEvents(t *rapid.T, agent string) []contextscope.Event {
 	kinds := []contextscope.Kind{
-		contextscope.KindStarted, contextscope.KindBrief, contextscope.KindUser, contextscope.KindTurn, contextscope.KindTurn, contextscope.KindTurn, contextscope.KindTool, contextscope.KindTool, contextscope.KindTool, contextscope.KindSteering,
+		contextscope.KindStarted, contextscope.KindBrief, contextscope.KindUser,
+		contextscope.KindTurn, contextscope.KindTurn, contextscope.KindTurn,
+		contextscope.KindTool, contextscope.KindTool, contextscope.KindTool, contextscope.KindSteering,
 		contextscope.KindControl, contextscope.KindError, contextscope.KindUsage, contextscope.KindCompaction,
 	}
 	id := rapid.SampledFrom([]string{"", "c1", "c2", "c3", "c4"})

@@ -26,44 +26,55 @@ func (l *Log) add(kind contextscope.Kind, author, role string, parts ...*genai.P
 	return l
 }
 
+// Turn adds a model's turn.
 func (l *Log) Turn(parts ...*genai.Part) *Log {
 	return l.add(contextscope.KindTurn, l.Agent, genai.RoleModel, parts...)
 }
 
+// Tool adds results.
 func (l *Log) Tool(parts ...*genai.Part) *Log {
 	return l.add(contextscope.KindTool, l.Agent, genai.RoleUser, parts...)
 }
 
+// User adds a message that starts a turn.
 func (l *Log) User(text string) *Log {
 	return l.add(contextscope.KindUser, "user", genai.RoleUser, Say(text))
 }
 
+// Steer adds a message to the running agent.
 func (l *Log) Steer(text string) *Log {
 	return l.add(contextscope.KindSteering, "user", genai.RoleUser, Say(text))
 }
 
+// Nudge adds a reminder by the runtime.
 func (l *Log) Nudge(text string) *Log {
 	return l.add(contextscope.KindControl, "conductor", genai.RoleUser, Say(text))
 }
 
+// Brief adds the task.
 func (l *Log) Brief(text string) *Log {
 	return l.add(contextscope.KindBrief, "conductor", genai.RoleUser, Say(text))
 }
 
+// Say is a part with words.
 func Say(text string) *genai.Part { return &genai.Part{Text: text} }
 
+// Think is a signed thought.
 func Think(text string) *genai.Part {
 	return &genai.Part{Text: text, Thought: true, ThoughtSignature: []byte("s")}
 }
 
+// Call is a call with one argument.
 func Call(id, name string) *genai.Part {
 	return &genai.Part{FunctionCall: &genai.FunctionCall{ID: id, Name: name, Args: map[string]any{"n": id}}}
 }
 
+// Result is a result with an output.
 func Result(id, name, value string) *genai.Part {
 	return &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: id, Name: name, Response: map[string]any{"output": value}}}
 }
 
+// IDs lists the ids of events.
 func IDs(events []contextscope.Event) []string {
 	out := []string{}
 	for _, e := range events {
@@ -72,6 +83,7 @@ func IDs(events []contextscope.Event) []string {
 	return out
 }
 
+// JSON writes the data of an event.
 func JSON(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -80,6 +92,7 @@ func JSON(v any) json.RawMessage {
 	return data
 }
 
+// Texts lists the texts of parts.
 func Texts(parts []*genai.Part) []string {
 	var out []string
 	for _, p := range parts {
