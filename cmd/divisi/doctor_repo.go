@@ -327,7 +327,7 @@ func (d *doctor) leftovers(ctx context.Context) []finding {
 	if len(found) > 0 {
 		return found
 	}
-	seen := fmt.Sprintf("%d in %s, %d of them at work; none was left behind", len(ids), d.runsDir(), held)
+	seen := fmt.Sprintf("%d in %s, %d active; none was left behind", len(ids), d.runsDir(), held)
 	if len(ids) > mostRuns {
 		seen += fmt.Sprintf(" among the newest %d", mostRuns)
 	}
@@ -355,7 +355,7 @@ func (d *doctor) leftover(ctx context.Context, id string) (f finding, alive bool
 	case err != nil:
 		return warn("runs", "look at it with divisi show "+id, "run %s cannot be read: %v", id, errorLine(err)), false
 	case !st.Status.Ended():
-		return warn("runs", fmt.Sprintf("go on with it: divisi resume %s; or end it: divisi cancel %s", id, id),
+		return warn("runs", fmt.Sprintf("resume it: divisi resume %s; or end it: divisi cancel %s", id, id),
 			"the process of run %s was killed", id), false
 	}
 	return finding{}, false

@@ -82,7 +82,7 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *run.State, why er
 		next = append(next, divisi+" publish "+runID+"   # what has landed so far, as a branch")
 	}
 	if h.proposed > 0 {
-		next = append(next, fmt.Sprintf("%s memory proposals --repo %s   # %d notes for later runs wait for you",
+		next = append(next, fmt.Sprintf("%s memory proposals --repo %s   # review %d suggested notes",
 			divisi, quote(h.checkout.Top), h.proposed))
 	}
 	_, err := fmt.Fprintf(g.out, "\nLook further:\n  %s\n", strings.Join(next, "\n  "))

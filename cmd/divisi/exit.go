@@ -158,7 +158,7 @@ func hintFor(err error) string {
 	case errors.Is(err, schedule.ErrAuth):
 		return "Set the key to one that works: GEMINI_API_KEY, or the variable that the message names; divisi resume goes on."
 	case errors.Is(err, schedule.ErrService):
-		return "Wait, or look at what the message names: a quota, a service, a recording; divisi resume goes on."
+		return "Check what the message names (a quota, a service, a recording) and your network, then: divisi resume"
 	case errors.As(err, &fault) && fault.Class == model.Auth:
 		return "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY. " +
 			"`divisi demo` and plans of commands need none."

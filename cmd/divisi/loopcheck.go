@@ -23,7 +23,7 @@ type loopLine struct {
 func newLoopcheck(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "loopcheck FILE|-",
-		Short: "Ask the loop guard why an agent was stopped",
+		Short: "Debug loop detection: replay the events of an agent",
 		Long: `Replay what an agent said and did through the loop guard, and print a line of JSON for each strike:
 
   {"event":8,"kind":"call","strike":1,"detail":"ls {}: 5 times in a row, each with the same result"}

@@ -14,7 +14,7 @@ import (
 func newPause(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pause [RUN]",
-		Short: "Let a run come to a stop: agents finish their turn",
+		Short: "Pause a run once agents finish their current turn",
 		Long: `Dispatch nothing more, let agents finish their turn and commands and gates end, then stop the run.
 divisi resume goes on. Ctrl-C where it runs stops it at once. Without RUN, the newest run.` +
 			codes(codeOK, codeUsage, codeMachine),
@@ -33,7 +33,7 @@ func (g *globals) pause(ctx context.Context, args []string) error {
 	}
 	b, err := bus.Attach(ctx, g.busDir(run))
 	if errors.Is(err, bus.ErrNoHolder) {
-		return usagef("no process carries run %s out now: there is nothing to pause", run)
+		return usagef("run %s is not running: there is nothing to pause", run)
 	}
 	if err != nil {
 		return fmt.Errorf("connect to the holder of run %s: %w", run, err)
@@ -43,5 +43,5 @@ func (g *globals) pause(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return g.said(run, becomes+"; go on with: divisi resume "+run)
+	return g.said(run, becomes+"; resume with: divisi resume "+run)
 }

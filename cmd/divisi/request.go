@@ -48,7 +48,7 @@ func (g *globals) askHolder(ctx context.Context, b *bus.Bus, run string, q condu
 	case st.Status.Ended():
 		return "", usagef("run %s is over: %s; see: divisi show %s", run, st.Status, run)
 	}
-	return "", usagef("run %s listens to nobody yet: try again in a moment", run)
+	return "", usagef("run %s is not accepting requests yet: try again in a moment", run)
 }
 
 // asMistake makes what cannot be done a person's mistake.

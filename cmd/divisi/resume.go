@@ -35,7 +35,7 @@ Without RUN, the newest run.` + codes(codeOK, codeParked, codeUsage, codeStopped
 	}
 	f := c.Flags()
 	f.IntVar(&o.budget, "budget", 0, "a new budget for the whole run, in tokens; 0 means none")
-	f.BoolVar(&o.yes, "yes", false, "take the master's plan without asking")
+	f.BoolVar(&o.yes, "yes", false, "approve the plan without prompting")
 	f.StringVar(&o.repo, "repo", "", "where the repository is now, if it has moved")
 	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address")
 	o.unverifiedFlag(c)

@@ -26,7 +26,7 @@ func newRoles(g *globals) *cobra.Command {
 	r := &rolesCommand{globals: g}
 	c := &cobra.Command{
 		Use:   "roles [NAME]",
-		Short: "List the roles, show, check or begin one",
+		Short: "List, inspect, validate and create roles",
 		Long: `List the roles that a plan can name here, or show one. They come from Divisi itself, from .gemini/agents
 and .claude/agents of the repository, from its .divisi/roles, and from --role files; later wins by
 name. Every fault of a role file is reported.` + codes(codeOK, codeUsage),
@@ -40,9 +40,9 @@ name. Every fault of a role file is reported.` + codes(codeOK, codeUsage),
 		},
 	}
 	c.PersistentFlags().StringVar(&r.repo, "repo", ".", "the repository whose roles are read as well")
-	c.PersistentFlags().StringSliceVar(&r.files, "role", nil, "a further role file; may be repeated")
+	c.PersistentFlags().StringSliceVar(&r.files, "role", nil, "additional role file (repeatable)")
 	c.AddCommand(&cobra.Command{
-		Use: "list", Short: "List the roles, and what could not be taken as one",
+		Use: "list", Short: "List roles, and files that could not be loaded",
 		Long: "List the roles with what carries them out and where they come from, then what of imported files\n" +
 			"is not honoured." + codes(codeOK, codeUsage),
 		Example: "  divisi roles list\n  divisi roles list --output json",

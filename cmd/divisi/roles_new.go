@@ -16,7 +16,7 @@ func newRolesNew(r *rolesCommand) *cobra.Command {
 	var write bool
 	c := &cobra.Command{
 		Use:   "new NAME",
-		Short: "Begin a role: print a commented file, or write it",
+		Short: "Create a role file from a template",
 		Long: `Print a role file to begin with: a commented one, or for the name of a built-in role that role's own text.
 With --write it becomes .divisi/roles/NAME.md in the repository; a file that is there is never overwritten.` +
 			codes(codeOK, codeUsage, codeMachine),

@@ -174,7 +174,7 @@ func noneEmpty(flags *pflag.FlagSet) (err error) {
 
 func (g *globals) setup() error {
 	if g.output != "text" && g.output != "json" {
-		return usagef("--output %q: want text or json", g.output)
+		return usagef("invalid --output %q: must be text or json", g.output)
 	}
 	level, err := zerolog.ParseLevel(g.logLevel)
 	if err != nil || level == zerolog.NoLevel {

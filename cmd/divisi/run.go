@@ -52,11 +52,11 @@ plans of command roles need none.` +
 	f := c.Flags()
 	f.StringVar(&o.plan, "plan", "", "a plan file (YAML); see docs/plan.md")
 	f.StringVar(&o.repo, "repo", ".", "the repository")
-	f.StringVar(&o.base, "base", "", "the commit to start from; also takes a dirty or detached checkout as it is committed")
-	f.StringSliceVar(&o.roles, "role", nil, "a further role file; may be repeated")
+	f.StringVar(&o.base, "base", "", "start from this commit, ignoring uncommitted changes")
+	f.StringSliceVar(&o.roles, "role", nil, "additional role file (repeatable)")
 	f.IntVar(&o.parallel, "parallel", 0, "agents at once (default from the project file, else 4)")
 	f.IntVar(&o.budget, "budget", 0, "tokens after which the run stops, and resume goes on (default from the project file)")
-	f.BoolVar(&o.yes, "yes", false, "take the master's plan without asking")
+	f.BoolVar(&o.yes, "yes", false, "approve the plan without prompting")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
 	o.unverifiedFlag(c)
 	f.BoolVar(&o.trust, "trust-repo", false, "do what the repository's files request, in this run; see divisi trust --help")
@@ -86,7 +86,7 @@ func (o runOptions) check(args []string, g *globals) error {
 	goal := strings.TrimSpace(strings.Join(args, " "))
 	switch {
 	case goal == "" && o.plan == "":
-		return usagef("say what to do: divisi run \"GOAL\", or divisi run --plan FILE")
+		return usagef("missing goal or plan: divisi run \"GOAL\", or divisi run --plan FILE")
 	case goal != "" && o.plan != "":
 		return usagef("a goal and --plan at once: the plan file names its own goal")
 	case o.dryRun && o.plan == "":
@@ -98,7 +98,7 @@ func (o runOptions) check(args []string, g *globals) error {
 	case o.parallel > maxParallel:
 		return usagef("--parallel %d: %d agents at once is the most", o.parallel, maxParallel)
 	case o.plan == "" && !o.yes && (!isTerminal(g.in) || g.json()):
-		return usagef("the plan needs somebody's approval: run on a terminal, or pass --yes")
+		return usagef("the plan must be approved: run in a terminal, or pass --yes")
 	}
 	if err := checkSandbox(o.sandbox); err != nil {
 		return err

@@ -155,7 +155,7 @@ func writeGates(w io.Writer, gates []report.Gate) {
 		for _, part := range []struct {
 			word string
 			list []string
-		}{{"newly red", g.New}, {"red before already", g.Known}, {"fixed", g.Fixed}} {
+		}{{"newly red", g.New}, {"already red before", g.Known}, {"fixed", g.Fixed}} {
 			if len(part.list) > 0 {
 				fmt.Fprintf(w, "; %s: %s", part.word, console.Sanitize(strings.Join(part.list, ", ")))
 			}

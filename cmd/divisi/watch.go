@@ -74,11 +74,11 @@ func (g *globals) abandoned(run string, st *run.State, err error) error {
 	if err != nil || st.Status.Ended() {
 		return err
 	}
-	next := "go on with: divisi resume " + run
+	next := "resume with: divisi resume " + run
 	if len(st.Unread) > 0 {
-		next = "only the version of Divisi that wrote its log can go on with it"
+		next = "only the version of Divisi that wrote its log can resume it"
 	}
-	_, err = fmt.Fprintf(g.err, "divisi: no process carries run %s out now; %s\n", run, next)
+	_, err = fmt.Fprintf(g.err, "divisi: run %s is not running; %s\n", run, next)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"divisi/bus"
+	"divisi/internal/text"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -163,7 +164,7 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 		return becomes, c.execute(ctx, actions)
 	case VerbPause:
 		n, err := c.pause(ctx)
-		return fmt.Sprintf("the run stops when %d at work have come to their next turn", n), err
+		return "pausing after the current turn of " + text.Count(n, "active agent"), err
 	default:
 		return "", request.Refusedf("unknown request %.40q", q.Verb)
 	}

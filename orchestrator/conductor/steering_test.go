@@ -135,7 +135,7 @@ func TestAMessageToTheMasterWakesIt(t *testing.T) {
 		case q.Task == "one" && q.Turn == 1:
 			text, err := r.send("", "Not the vendor directory, please.")
 			require.NoError(t, err)
-			require.Equal(t, "the master is woken with it", text)
+			require.Equal(t, "message delivered; the master reads it in its next turn", text)
 			<-told
 		case q.Task == "master" && q.Attempt == 2 && q.Turn == 2:
 			close(told)
@@ -264,7 +264,7 @@ func TestAPauseEndsWithAnAttemptThatBreaksOffMeanwhile(t *testing.T) {
 	<-told // it is said again to who has begun: the conductor has seen that it did
 	text, err = conductor.Ask(ctx, r.bus, "r1", conductor.Request{Verb: conductor.VerbPause})
 	require.NoError(t, err)
-	require.Equal(t, "the run stops when 1 at work have come to their next turn", text)
+	require.Equal(t, "pausing after the current turn of 1 active agent", text)
 	require.NoError(t, d.Nak(ctx))
 	defer r.worker(ctx)()
 	st := <-ended

@@ -295,7 +295,7 @@ func (c *Console) ask(plan run.PlanData) error {
 	if err := RenderPlan(&b, plan, width-1); err != nil {
 		return err
 	}
-	b.WriteString("\nCarry it out? [y/N] ")
+	b.WriteString("\nRun this plan? [y/N] ")
 	c.held = true
 	c.write(b.Bytes())
 	return c.err

@@ -177,7 +177,7 @@ func TestApprove(t *testing.T) {
 		got, err := c.Approve(strings.NewReader(answer), samplePlan(t))
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%q", answer)
-		require.Contains(t, out.String(), "Carry it out? [y/N] ")
+		require.Contains(t, out.String(), "Run this plan? [y/N] ")
 		require.NoError(t, c.Close())
 	}
 	c := New(Options{Out: io.Discard})

@@ -249,13 +249,13 @@ func landingLine(d run.LandingData) line {
 	return l
 }
 
-// nudgeLine tells of an agent that reached a limit or goes round in a circle; what else the runtime says to it is no news.
+// nudgeLine tells of an agent that reached a limit or repeats itself; what else the runtime says to it is no news.
 func nudgeLine(e *contextscope.Event, n wire.Nudge) line {
 	switch n.Reason {
 	case wire.ReasonLimit:
 		return line{fmt.Sprintf("%s has one turn left to hand in: %s", who(e), n.Class), warn}
 	case wire.ReasonLoop:
-		return line{fmt.Sprintf("%s goes round in a circle: %s", who(e), n.Detail), warn}
+		return line{fmt.Sprintf("%s repeats itself: %s", who(e), n.Detail), warn}
 	}
 	return line{}
 }

@@ -51,7 +51,7 @@ func TestALimitAndACircleAreSaid(t *testing.T) {
 	control := contextscope.KindControl
 	for want, n := range map[string]wire.Nudge{
 		"one/1 has one turn left to hand in: limit_time": {Reason: wire.ReasonLimit, Class: "limit_time"},
-		"one/1 goes round in a circle: ls {}":            {Reason: wire.ReasonLoop, Class: "call", Detail: "ls {}", Strike: 1},
+		"one/1 repeats itself: ls {}":                    {Reason: wire.ReasonLoop, Class: "call", Detail: "ls {}", Strike: 1},
 	} {
 		require.Equal(t, []line{{want, warn}}, linesOf(eventOf(t, control, "one/1", n)))
 	}

@@ -57,7 +57,7 @@ func deliveryOf(s *run.State, id string) (string, error) {
 	case t.Ended():
 		return "", Refusedf("%s has ended and is %s: no agent works on it any more", id, t.State)
 	case !role.Runs(spec.ExecutorModel):
-		return "", Refusedf("%s is carried out by a command, which nobody can speak to", id)
+		return "", Refusedf("%s runs a command, not a model: it cannot receive messages", id)
 	case t.State == run.TaskRunning && spokenTo(s, t):
 		return wire.AgentID(id, t.Attempt) + " is told at its next turn", nil
 	case t.State == run.TaskPending:
@@ -83,7 +83,7 @@ func masterDelivery(s *run.State) (string, error) {
 	case w != nil && w.Outstanding():
 		return "the master is told at its next turn", nil
 	default:
-		return "the master is woken with it", nil
+		return "message delivered; the master reads it in its next turn", nil
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// listener hears an answer while it streams, so that one that goes round in a circle is broken off before it is paid for whole.
+// listener hears an answer while it streams, so that one that repeats itself is broken off before it is paid for whole.
 // What it learns is forgotten with the answer: the session hears the answer once it is in the log.
 type listener struct {
 	session *loopguard.Guard

@@ -19,7 +19,7 @@ var (
 	ErrCall = errors.New("the model's answer took too long")
 	ErrTool = errors.New("the tool took too long")
 	ErrMute = errors.New("the tool showed no sign of life for too long")
-	ErrLoop = errors.New("the answer goes round in a circle")
+	ErrLoop = errors.New("the answer repeats itself")
 )
 
 // Bounds are the limits of one attempt, all set.

@@ -29,7 +29,7 @@ const (
 	ReasonReminder = "reminder" // the agent stopped without submitting a result
 	ReasonWrapUp   = "wrap_up"  // a limit is near
 	ReasonLimit    = "limit"    // a limit is reached: one turn is left, to hand in what there is
-	ReasonLoop     = "loop"     // the agent goes round in a circle
+	ReasonLoop     = "loop"     // the agent repeats itself
 	ReasonJudged   = "judged"   // a model was asked whether there is progress; no words to the agent
 	ReasonRetry    = "retry"    // the answer before was discarded
 	// ReasonMachine: the machine lacks something, class says what and detail where; the attempt goes on when it is delivered

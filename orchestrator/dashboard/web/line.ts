@@ -41,7 +41,7 @@ function of(e: Event): Line {
 function control(e: Event, n: Nudge): Line {
   switch (n.reason) {
     case "limit": return { text: `has one turn left to hand in: ${n.class ?? ""}`, level: "warn" };
-    case "loop": return { text: `goes round in a circle: ${n.detail ?? ""}`, level: "warn" };
+    case "loop": return { text: `repeats itself: ${n.detail ?? ""}`, level: "warn" };
     case "judged": {
       const sure = n.second ?? n.confidence;
       return { text: sure === undefined ? "no judge could say whether it gets on" : `judged to be in a circle with ${sure}: ${n.detail ?? ""}`, level: "quiet" };

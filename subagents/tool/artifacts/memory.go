@@ -42,7 +42,7 @@ func (t *tools) loadMemory(ctx context.Context, a queryArgs) tool.Result {
 		return tool.Failed("the memory cannot be searched: %v. Continue without it", err)
 	}
 	if len(hits) == 0 {
-		return tool.Text(fmt.Sprintf("No note fits %q. Try other words once, or continue without.", text.Short(a.Query, 200)))
+		return tool.Text(fmt.Sprintf("No notes match %q. Try other words once, or continue without.", text.Short(a.Query, 200)))
 	}
 	return tool.Text(hitList(hits))
 }

@@ -53,7 +53,7 @@ func TestLoadMemoryShowsTheBestNotes(t *testing.T) {
 	require.Contains(t, b.Fails(spec.ToolLoadMemory, tooltest.Args{}), "missing: query")
 
 	f.hits = nil
-	require.Contains(t, b.OK(spec.ToolLoadMemory, tooltest.Args{"query": "log"}), `No note fits "log"`)
+	require.Contains(t, b.OK(spec.ToolLoadMemory, tooltest.Args{"query": "log"}), `No notes match "log"`)
 	f.err = errors.New("no disk")
 	require.Contains(t, b.Fails(spec.ToolLoadMemory, tooltest.Args{"query": "log"}), "cannot be searched: no disk. Continue without it")
 }
@@ -101,7 +101,7 @@ func TestMemoryToolsOverAMemory(t *testing.T) {
 	r := set.Run(t.Context(), tool.Call{Name: spec.ToolSaveMemory, Args: tooltest.Args{"title": "Use slog", "text": "No globals."}})
 	require.False(t, r.Err, "%v", r.Output)
 	load := tool.Call{Name: spec.ToolLoadMemory, Args: tooltest.Args{"query": "slog"}}
-	require.Contains(t, set.Run(t.Context(), load).Output["output"], "No note fits")
+	require.Contains(t, set.Run(t.Context(), load).Output["output"], "No notes match")
 	all, _, err := m.Proposals(t.Context())
 	require.NoError(t, err)
 	_, err = m.Accept(t.Context(), all[0].ID)
