@@ -173,7 +173,7 @@ func TestAPausedRunComesToATurnBoundaryAndGoesOn(t *testing.T) {
 		if q.Task == "one" && q.Turn == 1 {
 			text, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{Verb: conductor.VerbPause})
 			require.NoError(t, err)
-			require.Contains(t, text, "the run stops when")
+			require.Contains(t, text, "pausing after")
 		}
 	}
 	st := r.run(t.Context())
