@@ -51,7 +51,7 @@ func (d *document) read(text string, schema *jsonschema.Schema, into any) {
 	}
 	body := d.parse(text)
 	if body == nil {
-		d.bad[""] = len(d.faults) > 0 // whoever wrote it had more in mind than nothing
+		d.bad[""] = len(d.faults) > 0 // the author meant more than an empty file
 		return
 	}
 	d.into(body, schema, into)

@@ -7,7 +7,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// foreign is the front matter of a file that was written for another program: fields of any shape, read as far as can be.
+// foreign is the front matter of a file that was written for another program: fields of any shape, read leniently.
 type foreign struct {
 	fields map[string]any
 	// loose says that it is no YAML, and was read line by line.

@@ -131,11 +131,11 @@ func (im *importer) tools() {
 		im.noticef("permissionMode: plan is kept by leaving out every tool that writes or runs commands")
 		im.drop(func(tool string) bool { return spec.WritingTool(tool) || tool == spec.ToolRunCommand })
 	} else if mode := im.text("permissionMode"); mode != "" {
-		im.noticef("permissionMode: nobody is asked for permission here; commands are confined instead")
+		im.noticef("permissionMode: agents ask for no permission here; commands are confined instead")
 	}
 }
 
-// refusals take tools away again, of which only long output cannot be shown by another one.
+// refusals take tools away again, but for load_artifact: nothing else shows long output.
 func (im *importer) refusals() {
 	refused, _ := im.words("disallowedTools")
 	for _, name := range refused {

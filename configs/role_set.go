@@ -37,7 +37,7 @@ func (s RoleSet) Misfit(name string, project *spec.Project) error {
 	return d.err()
 }
 
-// Skipped is a file that makes no role here. That is a fault only for whoever wants the role.
+// Skipped is a file that makes no role here. That is an error only for a plan that names the role.
 type Skipped struct {
 	// Role is the name that the role would have.
 	Role string `json:"role,omitempty"`
@@ -90,7 +90,7 @@ func (l *roleLoader) repository(repo string) (err error) {
 	if l.project, err = DefaultProject(); err != nil || repo == "" {
 		return err
 	}
-	if p, err := Project(repo); err == nil { // its faults are told by whoever needs the project
+	if p, err := Project(repo); err == nil { // the commands that need the project report its errors
 		l.project = p
 	}
 	root, err := os.OpenRoot(repo)

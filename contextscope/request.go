@@ -54,7 +54,7 @@ type Listed struct {
 	Bytes int64  `json:"bytes,omitempty"`
 }
 
-// Artifact is one artifact of an earlier task, as far as it fits a brief.
+// Artifact is one artifact of an earlier task, bounded for a brief.
 type Artifact struct {
 	Name   string `json:"name"`
 	Handle string `json:"handle"`

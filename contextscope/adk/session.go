@@ -169,7 +169,7 @@ func (v viewer) selection(items []pairing.Item) ([]pairing.Item, contextscope.Tr
 	return kept, t
 }
 
-// narration tells what others did. A result of another agent's call is that agent's business too, whoever posted it.
+// narration tells what others did. A result of another agent's call is that agent's business too, whichever agent posted it.
 func (v viewer) narration(items []pairing.Item, n *narrative.Narrator) ([]pairing.Item, contextscope.Trace) {
 	authors := map[string]string{}
 	for _, it := range items {

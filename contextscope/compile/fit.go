@@ -36,7 +36,7 @@ const keptListed = 10
 // fitting is a request being trimmed.
 type fitting struct {
 	*state
-	// mark is the next turn whose results are looked at; cut says that turns were left out.
+	// mark is the next turn whose results are checked; cut says that turns were left out.
 	mark int
 	cut  bool
 }
@@ -153,7 +153,7 @@ func resultBytes(p *genai.Part) int {
 	return content.PartBytes(p)
 }
 
-// mask shows the large ones of a turn's results as handles, as far as they are wanted so. It reports whether there were any.
+// mask shows the large ones of a turn's results as handles, where that is wanted. It reports whether there were any.
 func (f *fitting) mask(m *turnMark, at int, wanted func(*genai.Part) bool) bool {
 	c, changed := compaction.MaskContent(f.draft.contents[at], func(part *genai.Part) (*genai.Part, bool) {
 		src, _ := f.own.originOf(m, part)

@@ -122,7 +122,7 @@ func (f *finder) notef(format string, args ...any) {
 }
 
 // open reads a file that was not taken before. A link to another file, which git stores as a file with the other's path, is
-// followed. wanted says that somebody named the file, so that its absence is worth a note.
+// followed. wanted means that a person named the file, so that its absence is worth a note.
 func (f *finder) open(file string, wanted bool) (string, bool) {
 	for range maxDepth {
 		if f.seen[file] {
@@ -156,7 +156,7 @@ func (f *finder) open(file string, wanted bool) (string, bool) {
 }
 
 // link returns where a link leads. Content without a line's end that is the path of an instruction file or of Markdown is taken
-// for one: whoever writes such a file means the same.
+// for one: its author means the same.
 func (f *finder) link(file, text string) (string, bool) {
 	if text == "" || strings.ContainsAny(text, " \t\r\n@") || path.Ext(text) != ".md" || path.IsAbs(text) {
 		return "", false

@@ -96,7 +96,7 @@ func proposable(n Note) (Note, error) {
 	return n, nil
 }
 
-// proposalID is the same for the same content, whoever proposes it and whenever.
+// proposalID is the same for the same content, whichever run proposes it.
 func proposalID(n Note) string {
 	sum := sha256.New()
 	for _, part := range []string{n.Title, strings.Join(n.Tags, "\n"), strings.Join(n.Paths, "\n"), n.Text} {

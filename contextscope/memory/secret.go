@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// secretForms are how keys and tokens that somebody issues look.
+// secretForms are how keys and tokens of known issuers look.
 var secretForms = []struct {
 	what string
 	form *regexp.Regexp

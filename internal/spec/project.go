@@ -153,7 +153,7 @@ func UsableWindow(m Model) int {
 }
 
 // RoleProblems returns why no task could fit a role here: its instruction alone fills the window of its model, or it names a
-// tool server that nobody defines. Paths are those of Role.Validate.
+// tool server that is not defined. Paths are those of Role.Validate.
 func (p *Project) RoleProblems(role *Role) []Problem {
 	v := &problems{}
 	p.undefinedServers(v, role)

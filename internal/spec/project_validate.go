@@ -108,7 +108,7 @@ func (m *Model) serviceProblems(v *problems, at string) {
 	}
 }
 
-// fallbackProblems faults stand-ins that nobody knows. A model of Gemini's needs no alias.
+// fallbackProblems faults fallback models that are not known. A model of Gemini's needs no alias.
 func (p *Project) fallbackProblems(v *problems, alias string) {
 	own := p.Models[alias]
 	names := slices.Sorted(maps.Keys(p.Models))

@@ -21,7 +21,7 @@ type Wait struct {
 	// Model is the model, with its tier where one is named; Instead is the one that is asked in its place.
 	Model   string `json:"model"`
 	Instead string `json:"instead,omitempty"`
-	// Try is the try that comes, of Tries; 0 where nobody counts.
+	// Try is the try that comes, of Tries; 0 where tries are not counted.
 	Try   int `json:"try,omitempty"`
 	Tries int `json:"tries,omitempty"`
 	// Until is when the wait ends, End when a service that is away is given up.

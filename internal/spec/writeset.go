@@ -20,7 +20,7 @@ type WriteSet struct {
 	Unlocked  []string
 }
 
-// WriteSet is what an attempt of the task may write. Whoever checks a path asks this value, and no other.
+// WriteSet is what an attempt of the task may write. Every check of a path asks this value, and no other.
 func (t *Task) WriteSet(protected []string) WriteSet {
 	return WriteSet{Files: t.Files, Protected: protected, Unlocked: t.Unlocked}
 }

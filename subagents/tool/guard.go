@@ -130,7 +130,7 @@ func (b *bounding) cut(text string, most int, where string) string {
 	return cut(text, most, min(most/2, maxShown), where)
 }
 
-// together bounds the sum: many outputs of which each is small enough become one.
+// together bounds the sum: many small outputs become one.
 func (b *bounding) together(ctx context.Context, out map[string]any) map[string]any {
 	sum := 0
 	for key, value := range out {

@@ -204,7 +204,7 @@ func (a *answer) result(done bool, broken *model.Error) (*model.Result, *model.E
 		}
 		fault = model.AsError(err)
 	}
-	if a.began || fault.Class == model.Stalled { // nobody says whether a silent server did the work
+	if a.began || fault.Class == model.Stalled { // a silent server does not report whether it did the work
 		fault.Usage = a.cost()
 	}
 	return nil, fault
@@ -243,7 +243,7 @@ func (a *answer) cost() spec.Usage {
 	}
 }
 
-// finishOf maps the reasons that services give. A reason that nobody knows stays as it is.
+// finishOf maps the reasons that services give. An unknown reason stays as it is.
 func finishOf(reason string) genai.FinishReason {
 	switch reason {
 	case "":

@@ -37,7 +37,7 @@ type Replay struct {
 	mu sync.Mutex // guards what of the slots is given
 }
 
-// slot is a recorded exchange, of which only what choosing takes is kept in memory.
+// slot is a recorded exchange. Memory holds only what choosing needs.
 type slot struct {
 	name                string
 	session, occurrence int
@@ -193,7 +193,7 @@ func (r *Replay) differences(k key, raw []byte, run string) (map[*slot]string, e
 }
 
 // take takes an exchange of a key that was asked the same: that of the newest process, because what an older one did with its
-// answer was lost. Where all of them are given already the last is given once more: whoever asks the same again has lost its
+// answer was lost. Where all of them are given already the last is given once more: a caller that asks the same again has lost its
 // answer too.
 func (r *Replay) take(k key, same func(*slot) bool) *slot {
 	r.mu.Lock()
@@ -215,7 +215,7 @@ func (r *Replay) take(k key, same func(*slot) bool) *slot {
 	return best
 }
 
-// next takes the first exchange of a key that nobody had yet; of those that the caller broke off the last, when there is nothing
+// next takes the first exchange of a key that was not given yet; of those that the caller broke off the last, when there is nothing
 // else.
 func (r *Replay) next(k key) *slot {
 	r.mu.Lock()

@@ -204,7 +204,7 @@ func (t *tree) writable(name string) (string, error) {
 	return target, nil
 }
 
-// replace writes a file in one step: whoever reads sees the old content or the new.
+// replace writes a file in one step: a reader sees the old content or the new.
 func (t *tree) replace(target string, data []byte, mode fs.FileMode) error {
 	if dir := path.Dir(target); dir != "." {
 		if err := t.Root.MkdirAll(dir, 0o755); err != nil {
