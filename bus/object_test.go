@@ -78,6 +78,16 @@ func TestObjectFaultsAreErrors(t *testing.T) {
 		_, err = b.Get(ctx, "lies")
 		require.ErrorIs(t, err, ErrUnavailable)
 
+		for name, size := range map[string]string{"negative": "-1", "vast": "4611686018427387904"} {
+			lie := bytes.Replace(whole.Data, []byte(`"size":2048000`), []byte(`"size":`+size), 1)
+			subject, err := objectSubject("", name)
+			require.NoError(t, err)
+			_, err = b.publish(ctx, b.objects, &nats.Msg{Subject: subject, Data: lie, Header: m.Header}, subject, 0)
+			require.NoError(t, err)
+			_, err = b.Get(ctx, name)
+			require.ErrorIs(t, err, ErrUnavailable, name)
+		}
+
 		require.NoError(t, b.objects.Purge(ctx))
 		_, err = io.ReadAll(r)
 		require.ErrorIs(t, err, ErrUnavailable, "a missing piece is no end of file")

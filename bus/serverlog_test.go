@@ -18,3 +18,18 @@ func TestAStoreThatWasNotClosedIsNoWarning(t *testing.T) {
 	log.Warnf("Filestore [%s] checkMsgs: %v", "EV", "bad")
 	require.Contains(t, said.String(), "checkMsgs: bad")
 }
+
+// Every program of this machine can try to log in; a terminal is no place to tell of it.
+func TestARefusedLoginIsNoError(t *testing.T) {
+	t.Parallel()
+	var said bytes.Buffer
+	log := &serverLog{log: zerolog.New(&said).Level(zerolog.InfoLevel)}
+	for _, text := range []string{
+		"authentication error", "authentication error - User %q", "authentication timeout", "maximum authentication attempts exceeded",
+	} {
+		log.Errorf("127.0.0.1:1 - cid:7 - "+text, "x")
+	}
+	require.Empty(t, said.String())
+	log.Errorf("JetStream failed to store a msg: %v", "full")
+	require.Contains(t, said.String(), "failed to store")
+}

@@ -194,3 +194,17 @@ func TestAShortKeyIsNotLookedForInWords(t *testing.T) {
 		require.Equal(t, want, (&model.Error{Message: "xerxes said long-key"}).Hide(key).Message)
 	}
 }
+
+// What ends a call that waits for its service is the caller, not the outage.
+func TestAWaitForAServiceEndsWithItsCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, m, _ := chain(model.Policy{Outage: time.Hour})
+		f.set(refusedConnection(), primary)
+		ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
+		defer cancel()
+		_, err := modeltest.Collect(ctx, m, askChain(primary))
+		require.Equal(t, model.Cancelled, err.Class)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}

@@ -346,7 +346,8 @@ func (c *loop) outlast(ctx context.Context, err *Error) bool {
 	tell(ctx, spec.Wait{
 		For: spec.WaitOutage, Model: c.req.own().String(), Try: c.round + 1, Until: until, End: c.end, Why: err.Error(),
 	})
-	if sleep(ctx, pause) != nil {
+	if ended := sleep(ctx, pause); ended != nil {
+		*err = Error{Class: Cancelled, Message: ended.Error(), Err: ended, Usage: err.Usage}
 		return false
 	}
 	c.begin(ctx)
