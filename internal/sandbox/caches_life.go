@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,10 +22,14 @@ func HoldCaches(dir string) (release func(), err error) {
 			return nil, err
 		}
 		now := time.Now()
-		if err := os.Chtimes(f.Name(), now, now); err == nil && current(f) {
+		err = os.Chtimes(f.Name(), now, now)
+		if err == nil && current(f) {
 			return func() { _ = f.Close() }, nil // and with it the lock
 		}
 		_ = f.Close() // the caches were dropped meanwhile, and the lock with them
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("mark the caches as used: %w", err)
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ func (s *Slot) Files(ctx context.Context) ([]string, error) {
 const maxPlaces = 5
 
 // Match returns where the expression matches in the given files as the work tree holds them now, as path:line. It reads what a
-// commit of the tree would hold. Errors: *NestedError, ErrNotReset.
+// commit of the tree would hold. Errors: *ContentError, ErrNotReset.
 func (s *Slot) Match(ctx context.Context, re *regexp.Regexp, files []string) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
