@@ -248,7 +248,7 @@ func (a *Agent) open() {
 // input is what the next request is made of, without its tail.
 func (a *Agent) input() compile.Input {
 	in := a.Input
-	in.Events, in.Tools = a.events, a.tools
+	in.Events, in.Tools = a.events, declared(a.tools, &a.Input, a.session)
 	return in
 }
 

@@ -92,7 +92,7 @@ func (e *Explainer) Turn(ctx context.Context, turn int) (Explained, error) {
 	}
 	tail.Recall = said.Recall
 	in := e.in
-	in.Events, in.Tail = slices.Concat(in.Events, before), tail
+	in.Events, in.Tail, in.Tools = slices.Concat(in.Events, before), tail, declared(in.Tools, &e.in, s)
 	out.Request, out.Origins = compile.NewCompiler().Explain(in)
 	call := CallOf(a)
 	out.Model, out.Sent = call.Model, call.request(out.Request, a, s.calls+1, s.limit != "")

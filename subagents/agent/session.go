@@ -52,8 +52,11 @@ type session struct {
 	// remained says that the agent was told what of its shard still matches.
 	remained bool
 	// kept are the artifacts that the agent's tools made, oldest first; loads what the newest turn asked to be shown.
-	kept  []contextscope.Listed
-	loads []wire.Load
+	kept []contextscope.Listed
+	// handles reports that an event named a handle: of an artifact, or of what a compaction left out. notes reports that there were
+	// notes in the memory when the newest delivery began.
+	handles, notes bool
+	loads          []wire.Load
 }
 
 func restore(events []contextscope.Event) (*session, error) {
@@ -81,6 +84,8 @@ func (s *session) apply(e *contextscope.Event) error {
 	case contextscope.KindBrief:
 		s.briefed = true
 		s.guard.Prompt()
+	case contextscope.KindStarted:
+		return decode(e, func(d wire.Started) { s.notes = d.Notes })
 	case contextscope.KindTurn:
 		s.applyTurn(e)
 	case contextscope.KindTool:
@@ -90,8 +95,11 @@ func (s *session) apply(e *contextscope.Event) error {
 	case contextscope.KindSteering:
 		return decode(e, func(d wire.Steered) { s.steered[d.ID], s.silent, s.reminders = true, false, 0 })
 	case contextscope.KindCompaction:
-		if c, ok := compaction.Of(*e); ok && c.Effective() && s.tooLong() {
-			s.fault = nil
+		if c, ok := compaction.Of(*e); ok && c.Effective() {
+			s.handles = true
+			if s.tooLong() {
+				s.fault = nil
+			}
 		}
 	case contextscope.KindError:
 		return decode(e, s.applyFault)
@@ -141,6 +149,7 @@ func (s *session) applyTools(e *contextscope.Event, d wire.Tooled) {
 	}
 	s.open, s.loads = nil, d.Loads
 	s.kept = appendKept(s.kept, d.Kept)
+	s.handles = s.handles || len(d.Kept) > 0
 	if d.Tree != nil || d.Clean {
 		s.tree = d.Tree
 	}

@@ -124,6 +124,8 @@ type Started struct {
 	Worker   string    `json:"worker"`
 	Slot     string    `json:"slot,omitempty"`
 	Time     time.Time `json:"time"`
+	// Notes reports that the memory had notes, for a role with tools of the memory.
+	Notes bool `json:"notes,omitempty"`
 }
 
 // Progress is the data of a progress event: what an agent is doing, in a few words.

@@ -3,10 +3,15 @@ package worker
 import (
 	"context"
 	"errors"
+	"slices"
+
+	"github.com/rs/zerolog"
 
 	"divisi/contextscope/compile"
 	"divisi/contextscope/memory"
+	"divisi/internal/spec"
 	"divisi/subagents/agent"
+	"divisi/subagents/wire"
 )
 
 // agent builds the model agent of the attempt. done closes what it holds, after its Run.
@@ -46,4 +51,16 @@ func (at *attempt) refresh(ctx context.Context, m *memory.Memory) {
 	if _, err := m.Refresh(ctx); err != nil {
 		at.log.Warn().Err(err).Msg("the memory may be out of date")
 	}
+}
+
+// notes reports whether the memory has notes for a role with tools of the memory.
+func (w *Worker) notes(ctx context.Context, a *wire.Assignment, log zerolog.Logger) bool {
+	if w.cfg.Memory == nil || !slices.Contains(a.Role.Tools, spec.ToolLoadMemory) && !slices.Contains(a.Role.Tools, spec.ToolSaveMemory) {
+		return false
+	}
+	notes, err := w.cfg.Memory.List(ctx)
+	if err != nil {
+		log.Warn().Err(err).Msg("the notes cannot be listed: the agent has no tools of the memory")
+	}
+	return len(notes) > 0
 }

@@ -162,7 +162,7 @@ func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *permit, l
 	}
 	a.Delivery = max(d.Number, newest+1)
 	began := w.cfg.Clock()
-	started := wire.Started{Delivery: a.Delivery, Worker: w.cfg.Name, Time: began}
+	started := wire.Started{Delivery: a.Delivery, Worker: w.cfg.Name, Time: began, Notes: w.notes(ctx, a, log)}
 	if _, err := j.Append(ctx, wire.Draft(contextscope.KindStarted, started)); err != nil {
 		return err
 	}

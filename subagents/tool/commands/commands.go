@@ -32,7 +32,7 @@ func Tools(c Config) []tool.Tool {
 		t.seconds(defaultCommand), t.seconds(c.MaxCommand))
 	return []tool.Tool{
 		tool.New(spec.ToolRunCommand, about, tool.Writes, t.runCommand),
-		tool.New(spec.ToolRunGates, "Run the project's gates (build, tests, lint) and show which failures are new. Use it before you submit.",
+		tool.New(spec.ToolRunGates, "Run the project's gates (build, tests, lint) and show new failures. Do so before you submit.",
 			tool.Writes, t.runGates),
 	}
 }

@@ -37,7 +37,7 @@ func Tools(c Config) []tool.Tool {
 		tool.New(spec.ToolListFiles, "List files, sorted. Directories that are not opened end with /.", tool.Reads, t.list),
 		tool.New(spec.ToolGlob, "Find files by name, without those that git ignores.", tool.Reads, t.glob),
 		tool.New(spec.ToolReadFile, "Show a text file with line numbers, up to 2,000 lines.", tool.Reads, t.readFile),
-		tool.New(spec.ToolOutline, "Show the declarations of up to 30 files with their lines, without code.", tool.Reads, t.outline),
+		tool.New(spec.ToolOutline, "Show the declarations in up to 30 files, with lines.", tool.Reads, t.outline),
 		tool.New(spec.ToolSearch, "Search files for lines; shows up to 100 matches as path:line:text.", tool.Reads, t.search),
 		tool.New(spec.ToolEditFile, "Replace texts in files of the write set, all or none. Each old_text must be unique in its file, unless "+
 			"replace_all is set.", tool.Writes, t.edit),

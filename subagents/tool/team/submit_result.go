@@ -18,7 +18,7 @@ import (
 const maxHandoff = 128 << 10
 
 type submitArgs struct {
-	Summary     string          `json:"summary" jsonschema:"what was done or found; readers see nothing else of your work"`
+	Summary     string          `json:"summary" jsonschema:"what was done or found; others see nothing else"`
 	Findings    []string        `json:"findings,omitempty" jsonschema:"facts for others, with places (path:line)"`
 	Deviations  []string        `json:"deviations,omitempty" jsonschema:"departures from the brief, and why"`
 	Artifacts   []string        `json:"artifacts,omitempty" jsonschema:"handles for others"`
@@ -28,7 +28,7 @@ type submitArgs struct {
 
 type echoArgs struct {
 	Number *int   `json:"number,omitempty"`
-	Text   string `json:"text,omitempty" jsonschema:"word for word, without number"`
+	Text   string `json:"text,omitempty" jsonschema:"verbatim, without number"`
 	Kept   bool   `json:"kept"`
 	Note   string `json:"note,omitempty" jsonschema:"if not kept: where and why"`
 }
@@ -47,8 +47,8 @@ func (t *tools) submitTool() (tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tool.NewWith(spec.ToolSubmitResult, "End the task with your result. Call it alone. An honest partial result, or a constraint "+
-		"honestly not kept, is worth more than a claim.", tool.Writes, shown, checked, t.submit), nil
+	return tool.NewWith(spec.ToolSubmitResult, "End the task with your result. Call it alone. An honest partial result is worth "+
+		"more than a claim.", tool.Writes, shown, checked, t.submit), nil
 }
 
 // submitSchema writes the schema of the arguments. To check them, the role's schema becomes a resource of its own, so that
