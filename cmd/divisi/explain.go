@@ -150,7 +150,7 @@ func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, a
 	if err != nil {
 		return nil, err
 	}
-	a, err := assign.Read(st, ctx, b, task, attempt)
+	a, err := assign.Read(ctx, st, b, task, attempt)
 	switch {
 	case errors.Is(err, assign.ErrNoAttempt):
 		return nil, usagef("%v%s\nSee: divisi show %s", err, whyNone(st, task), run)

@@ -96,7 +96,8 @@ func SettleVerify(s *run.State) []run.Action {
 func judge(s *run.State, t *run.Task) []run.Action {
 	r := t.VerifyR
 	if !ProvedOn(t.Result.Patch.Tree, r.Receipts) {
-		return testerFailed(s, t, spec.Fault{Class: wire.FaultInternal, Message: "the gates ran on another tree than the patch's"})
+		other := spec.Fault{Class: wire.FaultInternal, Message: "the gates ran on another tree than the patch's"}
+		return testerFailed(s, t, other)
 	}
 	if r.Status == spec.StatusDone {
 		return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: TestedAs(s)})}

@@ -109,7 +109,7 @@ func (g *given) assignVerify(a *wire.Assignment, id, of string) error {
 	a.Task.Limits = a.Role.Limits.Or(g.st.Spec.Project.Limits)
 	a.Patch, a.Baseline = r.Patch, g.st.Baseline
 	a.DecisionRecord = g.st.Plans[t.Plan].DecisionRecord
-	if a.Role.Executor != "" { // what the author says of its work is a claim to whoever judges it
+	if a.Role.Executor != "" { // to a judge the report of the author is a claim
 		a.Inputs = []wire.Input{{Task: of, Role: t.Task.Role, Handoff: r.Handoff}}
 	}
 	return nil
@@ -117,8 +117,9 @@ func (g *given) assignVerify(a *wire.Assignment, id, of string) error {
 
 func (g *given) assignMaster(a *wire.Assignment) {
 	a.Task = spec.Task{
-		ID: run.MasterTask, Title: "Plan the run", Role: spec.RoleMaster, Brief: g.st.Spec.Goal, IncludeContents: spec.IncludeNone,
-		Limits: a.Role.Limits.Or(g.st.Spec.Project.Limits),
+		ID: run.MasterTask, Title: "Plan the run", Role: spec.RoleMaster, Brief: g.st.Spec.Goal,
+		IncludeContents: spec.IncludeNone,
+		Limits:          a.Role.Limits.Or(g.st.Spec.Project.Limits),
 	}
 	for n := 1; n < a.Attempt; n++ {
 		a.Continues = append(a.Continues, n)

@@ -60,7 +60,7 @@ func (g *given) inputs(ctx context.Context, t *run.Task) ([]wire.Input, error) {
 	return out, nil
 }
 
-// InputError says that an input names an artifact that cannot be had, whoever asks again.
+// InputError reports that an input names an artifact that does not exist: another attempt would not find it either.
 type InputError struct{ text string }
 
 // Error says which, and what there is.

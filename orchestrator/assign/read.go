@@ -11,7 +11,7 @@ import (
 )
 
 // Read reads what an attempt was given. attempt 0 means the newest.
-func Read(s *run.State, ctx context.Context, b *bus.Bus, id string, attempt int) (*wire.Assignment, error) {
+func Read(ctx context.Context, s *run.State, b *bus.Bus, id string, attempt int) (*wire.Assignment, error) {
 	w := s.Works[id]
 	if w == nil {
 		return nil, fmt.Errorf("%s: %w", id, ErrNoAttempt)

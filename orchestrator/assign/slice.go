@@ -80,7 +80,7 @@ func sliceCap(a *wire.Assignment) int {
 }
 
 // upstream reads the dispatching agent's session, all of it where several attempts carried it on, then the accepted session of
-// each task in inputs, in plan order. A task of which one artifact was asked for hands on nothing else.
+// each task in inputs, in plan order. A task that is an input with one artifact alone adds nothing else.
 func (g *given) upstream(ctx context.Context, t *run.Task, in *slice.Input) error {
 	task, n, ok := run.SplitAgent(g.st.Plans[t.Plan].By)
 	if w := g.st.Works[task]; ok && w != nil {
@@ -94,7 +94,7 @@ func (g *given) upstream(ctx context.Context, t *run.Task, in *slice.Input) erro
 				return err
 			}
 			if i > first {
-				// A master that is woken is given its brief again; whoever inherits its session needs it once.
+				// A master that is woken is given its brief again; its session has it once.
 				events = slices.DeleteFunc(events, func(e contextscope.Event) bool { return e.Kind == contextscope.KindBrief })
 			}
 			in.Dispatcher = append(in.Dispatcher, events...)
@@ -127,8 +127,7 @@ func toldOnce(events []contextscope.Event, h spec.Handoff) {
 	}
 }
 
-// wholeInputs are the tasks that a task has as inputs as a whole, in plan order. One of which only an artifact was asked for is
-// none of them.
+// wholeInputs are the tasks that a task has as inputs as a whole, in plan order: not those that it wants one artifact of.
 func wholeInputs(s *run.State, t *run.Task) []*run.Task {
 	whole := map[string]bool{}
 	for _, w := range wantedBy(s, t) {

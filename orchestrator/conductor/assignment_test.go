@@ -47,7 +47,7 @@ func TestWhatAnAttemptWasGivenCanBeLookedUpLater(t *testing.T) {
 	require.Len(t, given.all["t1--verify"], 2)
 	for id, list := range given.all {
 		for _, was := range list {
-			a, err := assign.Read(st, t.Context(), r.bus, id, was.Attempt)
+			a, err := assign.Read(t.Context(), st, r.bus, id, was.Attempt)
 			require.NoError(t, err)
 			want, err := json.Marshal(was)
 			require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestARunOfAnOlderVersionIsResumed(t *testing.T) {
 			f.goOn(want)
 			st, err := conductor.Fold(t.Context(), f.bus, "r1")
 			require.NoError(t, err)
-			_, err = assign.Read(st, t.Context(), f.bus, "--baseline", 1)
+			_, err = assign.Read(t.Context(), st, f.bus, "--baseline", 1)
 			require.ErrorIs(t, err, assign.ErrNotKept)
 		})
 	}

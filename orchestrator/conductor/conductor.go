@@ -67,7 +67,7 @@ type Conductor struct {
 	st  *run.State
 	// last is the newest position on the conductor's own subjects.
 	last uint64
-	// asked is the plan that a person is asked about; answers delivers the answer, asking counts the goroutines that wait for one.
+	// asked is the plan that a person is asked about; answers delivers the answer, asking counts the goroutines that wait.
 	asked   int
 	answers chan answer
 	asking  sync.WaitGroup
@@ -75,7 +75,7 @@ type Conductor struct {
 	pausing bool
 	// active are the tasks whose agents have written an event since messages were last repeated to them.
 	active map[string]bool
-	sealer  *assign.Sealer
+	sealer *assign.Sealer
 	// halt is the wait for what the machine lacks, nil while it lacks nothing; heard has the newest sign of life of each subject.
 	halt  *halt
 	heard sync.Map

@@ -67,7 +67,7 @@ func TestAnAgentHasOthersDoWorkAndGetsTheirHandoffs(t *testing.T) {
 			if parallel == 1 {
 				require.Less(t, st.Works["one-scout-1-1"].Attempts[1].Pos, st.Works["two"].Attempts[1].Pos, "who waits goes first")
 			}
-			of, err := assign.Read(st, t.Context(), r.bus, "one", 1)
+			of, err := assign.Read(t.Context(), st, r.bus, "one", 1)
 			require.NoError(t, err)
 			explainer, err := worker.Explain(t.Context(), r.bus, r.mirror, of, nil)
 			require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestAnAgentHasOthersDoWorkAndGetsTheirHandoffs(t *testing.T) {
 			require.NoError(t, err)
 			require.Contains(t, string(sent), "scout: does scout", "it can be explained")
 			// The child's inheritance ends where it was asked for.
-			a, err := assign.Read(st, t.Context(), r.bus, "one-scout-1-1", 1)
+			a, err := assign.Read(t.Context(), st, r.bus, "one-scout-1-1", 1)
 			require.NoError(t, err)
 			slice, err := r.bus.Get(t.Context(), a.Slice)
 			require.NoError(t, err)
@@ -176,7 +176,7 @@ func TestDepthFanOutAndCirclesAreBounded(t *testing.T) {
 			require.Contains(t, said.at(id+"/1/2"), "go round in a circle: a asks for b asks for c asks for a")
 		}
 	}
-	require.Contains(t, said.at("t/1/2"), "3 tasks are at work for you")
+	require.Contains(t, said.at("t/1/2"), "3 tasks are active for you")
 }
 
 // Four agents delegate at once where two may work: each waits, and none keeps the others from working.

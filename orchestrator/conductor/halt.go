@@ -11,11 +11,11 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// ErrMachine says that the machine lacked something for longer than a run waits.
+// ErrMachine reports that the machine lacked something for longer than a run waits.
 var ErrMachine = errors.New("the machine cannot carry the run out")
 
 // Patience bounds how a run waits; a zero field is the default. Sweep is how often queue and log are compared, Lost after which
-// silence of its worker a task is given out again, Retry how often a machine that lacks something is tried, Most how long.
+// silence of its worker a task is delivered again, Retry how often a machine that lacks something is tried, Most how long.
 type Patience struct{ Sweep, Lost, Retry, Most time.Duration }
 
 func (p Patience) withDefaults() Patience {
@@ -25,7 +25,7 @@ func (p Patience) withDefaults() Patience {
 	}
 }
 
-// halt is a wait for the machine. over says that its attempts were given out again, and that none has come to its end yet.
+// halt is a wait for the machine. over is set once its attempts were delivered again, until one of them ends.
 type halt struct {
 	fault      machine.Fault
 	since      time.Time
@@ -34,7 +34,7 @@ type halt struct {
 
 func (h *halt) on() bool { return h != nil && !h.over }
 
-// lacks begins to wait for the machine, or goes on with it.
+// lacks begins to wait for the machine, or continues.
 func (c *Conductor) lacks(f machine.Fault) {
 	since := c.cfg.Clock()
 	if c.halt != nil {
@@ -53,7 +53,7 @@ func (c *Conductor) announceHalt(s *run.State) []run.Action {
 	return []run.Action{run.SetRun(run.Data{State: s.Status, Reason: why})}
 }
 
-// retry gives out again what the machine stopped, once that can be. It is an error when that takes too long.
+// retry delivers again the attempts that the machine stopped, once it can run them. It is an error when that takes too long.
 func (c *Conductor) retry(ctx context.Context) error {
 	h := c.halt
 	switch {

@@ -46,7 +46,7 @@ func (m merger) Commit(_ context.Context, tree, parent, message string, at time.
 type CommitTree struct {
 	Repo   *git.Repo
 	Commit string
-	// Run carries out the command of a shard rule in a clean tree of the commit and returns its output.
+	// Run runs the command of a shard rule in a clean tree of the commit and returns its output.
 	Run func(ctx context.Context, commit string, command []string) ([]byte, error)
 
 	entries []git.Entry

@@ -22,7 +22,7 @@ const (
 	VerbCancel = "cancel_run"
 	// VerbSend puts a message to a task's agents, or the master.
 	VerbSend = "send"
-	// VerbPause stops the run when everybody has come to a boundary.
+	// VerbPause stops the run when every agent has finished its turn.
 	VerbPause = "pause"
 )
 
@@ -31,12 +31,12 @@ type Request struct {
 	Verb string `json:"verb"`
 	Task string `json:"task,omitempty"`
 	Text string `json:"text,omitempty"`
-	// Until is when nobody waits for the answer any more: a conductor that comes to it later leaves it undone, because who asked
-	// was told that it was not done, and asks again. Zero means that somebody always waits.
+	// Until is when the caller stops waiting: a conductor that reads the request later leaves it undone, because the caller was
+	// told that it was not done, and asks again. Zero means that the caller always waits.
 	Until time.Time `json:"until,omitzero"`
 }
 
-// Reply is the conductor's answer. Text says what becomes of the request; Refused that it cannot be done, whoever asks again.
+// Reply is the conductor's answer. Text is what becomes of the request; Refused is set when it cannot be done, also when it is repeated.
 type Reply struct {
 	OK      bool   `json:"ok"`
 	Text    string `json:"text,omitempty"`
@@ -44,7 +44,7 @@ type Reply struct {
 	Refused bool   `json:"refused,omitempty"`
 }
 
-// requestSubject is where a run's conductor listens; the workers' control messages go beside it.
+// requestSubject is where a run's conductor listens; workers listen on the control subject.
 func requestSubject(run string) string { return bus.ControlSubject(run) + ".conductor" }
 
 type incoming struct {
@@ -82,7 +82,7 @@ func Ask(ctx context.Context, b *bus.Bus, run string, q Request) (string, error)
 	return r.Text, nil
 }
 
-// unanswered says what may have become of a request to which no answer came, and what to do; "" where it cannot have arrived.
+// unanswered returns what may have become of a request without an answer, and what to do; "" where it cannot have arrived.
 func unanswered(ctx context.Context, run string) string {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -119,7 +119,7 @@ func (c *Conductor) listen(ctx context.Context, asks chan<- incoming) (stop func
 	})
 }
 
-// answer carries a request out, unless whoever asked has left.
+// answer executes a request, unless the caller has left.
 func (c *Conductor) answer(ctx context.Context, r incoming) error {
 	if !r.Until.IsZero() && c.cfg.Clock().After(r.Until) {
 		r.reply(Reply{Error: "the run was busy for too long and has done nothing: ask again"})

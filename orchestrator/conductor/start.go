@@ -32,7 +32,7 @@ func (c *Conductor) takeOver(ctx context.Context) error {
 	if c.st.Status == run.Stopped && c.cfg.Resume {
 		d.State = phase.Resumed(c.st)
 	} else if c.st.Halted() {
-		d.State = c.st.Status // the machine is tried anew
+		d.State = c.st.Status // the machine is tried again
 	}
 	if c.st.Epoch > 0 {
 		d.Notices = c.cfg.Notices

@@ -14,19 +14,19 @@ const (
 	sweepEvery = 20 * time.Second
 	// lostAfter is how long a task may be on the queue without a sign of its worker.
 	lostAfter = time.Minute
-	// backGrace is how long after a lost connection workers may take to say what they have at hand.
+	// backGrace is how long after a lost connection workers may take to report what they hold.
 	backGrace = 2 * time.Second
 )
 
-// hear notes what workers say that they have at hand.
+// hear notes which attempts workers report to hold.
 func (c *Conductor) hear(ctx context.Context) (stop func(), err error) {
 	return c.cfg.Bus.Subscribe(ctx, bus.HeldSubject(c.cfg.Run), func(m bus.Message, _ func([]byte) error) {
 		c.heard.Store(string(m.Data), c.cfg.Clock())
 	})
 }
 
-// sweep puts on the queue what the log says is outstanding and the queue has not, or has and does not give out: the log is the
-// truth, the queue a cache of work. A task of which no worker has given a sign since quiet is with none.
+// sweep puts on the queue the attempts that are outstanding in the log and that the queue lacks or does not deliver: the log is the
+// truth, the queue a cache of work. An attempt that no worker has reported since quiet is with none.
 func (c *Conductor) sweep(ctx context.Context, quiet time.Time) error {
 	if c.pausing {
 		return nil

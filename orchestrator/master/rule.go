@@ -42,9 +42,8 @@ func Settle(s *run.State) []run.Action {
 	case r.Status != spec.StatusDone:
 		return failed(s, run.FaultOf(r))
 	case r.Plan != nil:
-		return []run.Action{plan.Expand{Plan: *r.Plan, Commit: s.Head, Then: func(d run.PlanData, problems []spec.Problem) []run.Action {
-			return planned(s, r.Attempt, d, problems)
-		}}}
+		then := func(d run.PlanData, problems []spec.Problem) []run.Action { return planned(s, r.Attempt, d, problems) }
+		return []run.Action{plan.Expand{Plan: *r.Plan, Commit: s.Head, Then: then}}
 	case s.Quiet() && !newsFor(s, w.Last).any():
 		return set(run.TaskData{State: run.TaskDone, Reason: r.Handoff.Summary})
 	default:
@@ -67,7 +66,7 @@ func failed(s *run.State, f spec.Fault) []run.Action {
 func planned(s *run.State, attempt int, d run.PlanData, problems []spec.Problem) []run.Action {
 	if len(problems) > 0 {
 		e := &plan.Error{Problems: problems}
-		return failed(s, spec.Fault{Class: "plan", Message: "the plan cannot be carried out", Detail: e.Error()})
+		return failed(s, spec.Fault{Class: "plan", Message: "the plan is invalid", Detail: e.Error()})
 	}
 	d.By = wire.AgentID(run.MasterTask, attempt)
 	actions := []run.Action{run.Append{Data: d}}

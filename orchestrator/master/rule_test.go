@@ -107,6 +107,6 @@ func TestAPlanThatWritesBeginsTheRun(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, want, runtest.Describe(expand.Then(run.PlanData{Tasks: []spec.Task{{ID: "t", Role: role}}}, nil)))
 		problems := []spec.Problem{{Path: "tasks", Message: "two tasks"}}
-		require.Equal(t, []string{"task master pending the plan cannot be carried out"}, runtest.Describe(expand.Then(run.PlanData{}, problems)))
+		require.Equal(t, []string{"task master pending the plan is invalid"}, runtest.Describe(expand.Then(run.PlanData{}, problems)))
 	}
 }

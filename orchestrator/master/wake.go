@@ -20,7 +20,7 @@ func Words(s *run.State) string {
 	return ""
 }
 
-// calls reports whether there is a reason to call the master while others are at work.
+// calls reports whether there is a reason to call the master while other agents are active.
 func calls(s *run.State) bool {
 	w := s.Works[run.MasterTask]
 	if w == nil {

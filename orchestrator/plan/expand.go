@@ -10,7 +10,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// Tree is the content of one commit, as far as expanding a plan needs it.
+// Tree is what expanding a plan reads of one commit.
 type Tree interface {
 	// Files returns every regular file's path, sorted.
 	Files(ctx context.Context) ([]string, error)

@@ -14,7 +14,7 @@ import (
 // maxOverlaps bounds the overlaps that a plan event lists.
 const maxOverlaps = 100
 
-// Prepare validates and expands a plan against what the run already has. Problems are the author's to mend; with any, the
+// Prepare validates and expands a plan against what the run already has. Problems are the author's to fix; with any, the
 // plan data is empty. It changes nothing.
 func Prepare(ctx context.Context, p spec.Plan, s run.Spec, had []spec.Task, tree Tree) (run.PlanData, []spec.Problem, error) {
 	p = p.WithRoleInputs(s.Roles)
@@ -54,7 +54,7 @@ func Prepare(ctx context.Context, p spec.Plan, s run.Spec, had []spec.Task, tree
 // maxPlan bounds a plan's event as it is stored, in bytes: what the log takes, less the event around it.
 const maxPlan = wire.MaxMessage - 4<<10
 
-// tooLarge refuses a plan that the log could not take while its author can still mend it.
+// tooLarge refuses a plan that the log could not take while its author can still fix it.
 func tooLarge(data run.PlanData) ([]spec.Problem, error) {
 	raw, err := json.Marshal(data)
 	if err != nil {
@@ -99,7 +99,7 @@ func inSubmodules(p spec.Plan, submodules []string) []spec.Problem {
 	return out
 }
 
-// Error is a plan that cannot be carried out, with every fault found.
+// Error is an invalid plan, with every error found.
 type Error struct{ Problems []spec.Problem }
 
 // Error lists the faults, one a line.

@@ -17,7 +17,7 @@ import (
 )
 
 // Tool is how a master plans: its argument is a plan, in the schema of plan files. It checks and expands the plan
-// while the master can still mend it; the conductor does the same once more and makes it the run's. It ends the master's
+// while the master can still fix it; the conductor does the same once more and makes it the run's. It ends the master's
 // turn: the master is woken when the tasks have ended.
 type Tool struct {
 	state  func(ctx context.Context) (*run.State, error)
@@ -98,7 +98,7 @@ func (d *Tool) Run(ctx context.Context, call tool.Call) tool.Result {
 		return tool.Failed("the plan could not be checked: %v", err)
 	}
 	if len(problems) > 0 {
-		return tool.Failed("nothing was dispatched; mend all of this and call dispatch again:\n%s",
+		return tool.Failed("nothing was dispatched; fix all of this and call dispatch again:\n%s",
 			(&Error{problems}).Error())
 	}
 	d.plan = &merged

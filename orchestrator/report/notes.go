@@ -166,8 +166,8 @@ func failureNote(t *run.Task) memory.Note {
 	}
 	slices.Sort(tags)
 	return memory.Note{
-		Title: "Failed before it landed: " + text.Line(name(t)), Tags: slices.Compact(tags), Paths: t.Task.Files, Source: t.Task.ID,
-		Text: strings.TrimSpace(b.String()),
+		Title: "Failed before it landed: " + text.Line(name(t)), Text: strings.TrimSpace(b.String()),
+		Tags: slices.Compact(tags), Paths: t.Task.Files, Source: t.Task.ID,
 	}
 }
 
@@ -180,5 +180,5 @@ func reasons(f spec.Fault) string {
 	return text.Clip(strings.Join(said, "; "), text.MaxLine)
 }
 
-// name is what a task is called where nobody knows its id any more.
+// name is what a task is called in a note, where its id means nothing.
 func name(t *run.Task) string { return cmp.Or(t.Task.Title, text.Line(t.Task.Brief), t.Task.ID) }

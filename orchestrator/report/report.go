@@ -78,7 +78,7 @@ type Task struct {
 	// Unverified says that it landed without proof.
 	Unverified bool `json:"unverified,omitempty"`
 	Attempts   int  `json:"attempts"`
-	// Deliveries counts the times that an attempt was handed out, testers not included.
+	// Deliveries counts the deliveries of its attempts, without its testers.
 	Deliveries int    `json:"deliveries"`
 	Commit     string `json:"commit,omitempty"`
 	Added      int    `json:"added,omitempty"`
@@ -140,8 +140,9 @@ type Gate struct {
 // Of makes the report of a run from its state.
 func Of(s *run.State) Report {
 	r := Report{
-		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Unverified: acceptance.Unverified(s),
-		Repo: s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
+		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Status, Reason: s.Reason, Wait: s.Wait.For,
+		Unverified: acceptance.Unverified(s),
+		Repo:       s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: roleReports(s), Budget: s.Budget, Executors: executors(s),
 		Batches: s.Batches, Notices: s.Notices, Questions: questions(s), Quotas: s.UsedUp(time.Now()),
 	}
@@ -201,7 +202,7 @@ func taskReport(s *run.State, v *run.Task) Task {
 	return t
 }
 
-// tellHandoff takes over what an agent, or the tester that by names, reported beside its result.
+// tellHandoff adds the handoff of an agent, or of its tester, which by names.
 func (t *Task) tellHandoff(r *spec.Result, by string) {
 	if r == nil {
 		return

@@ -57,7 +57,7 @@ func mayDelegate(s *run.State, q *run.Request) string {
 			parent.Depth, bounds.Depth)
 	}
 	if n := atWorkFor(s, q); n >= bounds.FanOut {
-		return fmt.Sprintf("%d tasks are at work for you, and no more than %d may be: wait for one of them, then ask again",
+		return fmt.Sprintf("%d tasks are active for you, and no more than %d may be: wait for one of them, then ask again",
 			n, bounds.FanOut)
 	}
 	if tokens, limited := share(s, q); limited && tokens < schedule.LeastTokens && s.Spends(q.Role) {
@@ -89,7 +89,7 @@ func atWorkFor(s *run.State, q *run.Request) int {
 // waits gives up what he holds, so that what he holds is not for those that others wait for.
 func mayWrite(s *run.State, parent *run.Task, files []string) string {
 	if !s.Approval(parent) {
-		return "your plan only reads, and was shown to nobody: say in your findings what is to be changed"
+		return "your plan only reads and was not approved for writing: say in your findings what is to be changed"
 	}
 	for _, h := range schedule.Held(s) {
 		above := above(s, parent, h.Task)
@@ -120,6 +120,6 @@ func above(s *run.State, t *run.Task, id string) bool {
 
 // problemText lists what is wrong with a plan that was made of a request, as the agent that asked knows its parts.
 func problemText(e *plan.Error) string {
-	return "nothing was given out; put right:\n- " +
+	return "nothing was dispatched; fix:\n- " +
 		strings.ReplaceAll(strings.ReplaceAll(e.Error(), "tasks[0].", ""), "\n", "\n- ")
 }

@@ -14,18 +14,19 @@ import (
 	"divisi/subagents/wire"
 )
 
-// RefusedError says that a run cannot do what it was asked: the words say why, and what to do instead.
+// RefusedError reports that a run cannot do what it was asked, why, and what to do instead.
 type RefusedError struct{ Reason string }
 
 // Error says why.
 func (e *RefusedError) Error() string { return e.Reason }
 
+// Refusedf makes a *RefusedError.
 func Refusedf(format string, args ...any) error { return &RefusedError{fmt.Sprintf(format, args...)} }
 
 // maxMessage bounds a message to an agent, in bytes.
 const maxMessage = 32 << 10
 
-// reachable says why nobody can be told anything, as a *RefusedError.
+// reachable returns why no agent can receive a message, as a *RefusedError.
 func reachable(s *run.State, task, text string) error {
 	switch {
 	case strings.TrimSpace(text) == "" || !utf8.ValidString(text):
@@ -79,7 +80,7 @@ func masterDelivery(s *run.State) (string, error) {
 	case why != "":
 		return "", Refusedf("%s", why)
 	case s.MasterDone:
-		return "", Refusedf("the master has ended its work: nobody plans any more")
+		return "", Refusedf("the master has ended its work and receives no messages")
 	case w != nil && w.Outstanding():
 		return "the master is told at its next turn", nil
 	default:

@@ -127,7 +127,7 @@ func pass(s *run.State, q *run.Request) []run.Action {
 	return append(actions, answer(q, wire.Answer{Text: becomes})...)
 }
 
-// Send puts a message to the agents of a task, or to the master where task is empty. It is in the log before an agent receives it.
+// Send puts a message to the agents of a task, or to the master where task is empty. The log has it before an agent receives it.
 // Where an agent of the task waits with a question it answers the oldest. becomes says when the agent receives it; the error is a
 // *RefusedError where no agent can.
 func Send(s *run.State, task, words, from string) (actions []run.Action, becomes string, err error) {

@@ -58,7 +58,7 @@ func delegated(t *testing.T) (*runtest.Log, string) {
 	require.True(t, ok)
 	refused := runtest.Describe(expand.Then(run.PlanData{}, []spec.Problem{{Path: "tasks[0].brief", Message: "is empty"}}))
 	require.Len(t, refused, 1)
-	require.Contains(t, refused[0], "answer t nothing was given out; put right: - brief")
+	require.Contains(t, refused[0], "answer t nothing was dispatched; fix: - brief")
 	for _, a := range expand.Then(run.PlanData{Tasks: expand.Plan.Tasks}, nil) {
 		l.Append("", a.(run.Append).Data)
 	}

@@ -31,7 +31,7 @@ func mayGrow(s *run.State, t *run.Task, q *run.Request) string {
 				"be changed there, as a task to follow", at, h.Task)
 		}
 	}
-	// What an agent had others do and has not begun holds nothing yet, but somebody waits for it, perhaps who asks here: what it
+	// A delegated task that has not begun holds nothing yet, but an agent waits for it, perhaps the one that asks here: what it
 	// is to write would be held until that one ends, and that one waits.
 	for child := range s.Open() {
 		id := child.Task.ID

@@ -32,7 +32,7 @@ func unmade(s *run.State, q *run.Request) int {
 }
 
 // left is how many tokens a task's newest attempt has left, where it has a limit: without what it has used, what others have
-// used for it, and what those may still use that are at work for it.
+// used for it, and what its active children may still use.
 func left(s *run.State, t *run.Task) (tokens int, limited bool) {
 	a := s.Attempt(t.Task.ID, t.Attempt)
 	if a == nil {

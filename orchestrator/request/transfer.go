@@ -25,7 +25,7 @@ func mayTransfer(s *run.State, q *run.Request) string {
 	case from.ChangesFiles() && !to.ChangesFiles():
 		return fmt.Sprintf("role %s writes nothing, and your task is one that writes", q.Role)
 	case !from.ChangesFiles() && to.ChangesFiles() && !s.Approval(t):
-		return "your plan only reads, and was shown to nobody: say in your findings what is to be changed"
+		return "your plan only reads and was not approved for writing: say in your findings what is to be changed"
 	case !from.ChangesFiles() && to.ChangesFiles() && t.Parent != "" && mayWrite(s, s.Tasks[t.Parent], t.Task.Files) != "":
 		return "your task names no files to write, and an agent above you holds its own while it waits: say in your findings " +
 			"what is to be changed"

@@ -46,7 +46,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		a.Turns++
 		a.Delegates = s.delegations(e)
 		if len(e.Data) == 0 {
-			return nil // nobody said which model it was
+			return nil // the turn names no model
 		}
 		return decode(e, func(_ *contextscope.Event, d wire.Turn) { a.Model = d.Model })
 	case contextscope.KindUsage:

@@ -6,11 +6,11 @@ import (
 )
 
 // ExecutorAt returns the place in its role's chain of executors of a task's attempt: the next one takes over when what the one
-// before made was rejected. Conflicts are nobody's failure, and move nothing.
+// before made was rejected. A conflict is no failure of the executor and moves nothing.
 func (t *Task) ExecutorAt(role *spec.Role, attempt int) int {
 	at, since := 0, 0
 	if h := t.LastHandover(attempt); h != nil {
-		since = h.Attempt // the role begins its chain anew
+		since = h.Attempt // the new role begins its chain
 	}
 	for _, f := range t.Faults {
 		if f.Attempt > since && f.Attempt < attempt && f.Fault.Class != wire.FaultConflict {

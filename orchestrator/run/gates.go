@@ -12,6 +12,7 @@ func (s *State) GatesOf(t spec.Task) []string {
 	return s.GateNames()
 }
 
+// GateNames are the names of the project's gates, in their order.
 func (s *State) GateNames() []string {
 	names := make([]string, 0, len(s.Spec.Project.Gates))
 	for _, g := range s.Spec.Project.Gates {
@@ -25,6 +26,7 @@ func (s *State) IsProven(tree string, gates []string) bool {
 	return len(s.Receipts(tree, gates)) == len(gates)
 }
 
+// Receipts are the good receipts of the gates on a tree.
 func (s *State) Receipts(tree string, gates []string) []spec.Receipt {
 	var out []spec.Receipt
 	for _, g := range gates {

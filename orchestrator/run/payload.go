@@ -107,7 +107,7 @@ const ByFile = "file"
 type PlanData struct {
 	// By is ByFile, or the agent whose dispatch call, or request, this is.
 	By string `json:"by"`
-	// Request is the id of the request of which this one task was made; empty for plans.
+	// Request is the id of the request that became this one task; empty for plans.
 	Request        string      `json:"request,omitempty"`
 	DecisionRecord string      `json:"decision_record,omitempty"`
 	Tasks          []spec.Task `json:"tasks"`
@@ -142,7 +142,7 @@ type TaskData struct {
 	Fault *spec.Fault `json:"fault,omitempty"`
 	// Role is set when the task was handed over, with state pending: the role of its attempts from now on.
 	Role string `json:"role,omitempty"`
-	// Again says that an attempt of the master counts for nothing, and is made anew.
+	// Again is set when an attempt of the master does not count and is repeated.
 	Again bool `json:"again,omitempty"`
 }
 
@@ -187,7 +187,7 @@ type LandingData struct {
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
 }
 
-// LandingOf reads the data of a landing event. A batch under test that was given to nobody is refused: no conductor writes one.
+// LandingOf reads the data of a landing event. A batch under test without a dispatch is refused: no conductor writes one.
 func LandingOf(data json.RawMessage) (d LandingData, err error) {
 	if err := json.Unmarshal(data, &d); err != nil {
 		return d, fmt.Errorf("decode its data: %w", err)

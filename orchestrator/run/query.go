@@ -10,14 +10,13 @@ import (
 	"divisi/internal/spec"
 )
 
-// Spends says whether a role uses a model, and with it tokens.
+// Spends reports whether a role uses a model, and with it tokens.
 func (s *State) Spends(role string) bool {
 	r := s.Spec.Roles[role]
 	return r.Runs(spec.ExecutorModel)
 }
 
-// Dispatcher is the task whose agent had a task dispatched; nil for the master's and those of a plan file. It is older than the
-// task.
+// Dispatcher is the older task whose agent had a task dispatched; nil for tasks of the master and of a plan file.
 func (s *State) Dispatcher(t *Task) *Task {
 	task, _, ok := SplitAgent(s.Plans[t.Plan].By)
 	up := s.Tasks[task]
@@ -36,8 +35,8 @@ func (s *State) PlannedTasks() []spec.Task {
 	return out
 }
 
-// RolesAbove are the roles that stand above what the agent of a task asks for, the outermost first: its own, those that gave the
-// task to it, and those of the agents that had asked for it.
+// RolesAbove are the roles above a request of a task's agent, the outermost first: its own, those that transferred the task to it,
+// and those of the agents that had asked for the task.
 func (s *State) RolesAbove(t *Task) []string {
 	var roles []string
 	for up := t; up != nil; up = s.Tasks[up.Parent] {
@@ -59,7 +58,7 @@ const ReasonHalt = "paused: "
 // Halted reports whether a run waits for its machine.
 func (s *State) Halted() bool { return !s.Status.Ended() && strings.HasPrefix(s.Reason, ReasonHalt) }
 
-// PlanToApprove is the index of the oldest plan that writes and that nobody has taken; -1 when there is none.
+// PlanToApprove is the index of the oldest plan that writes and is not approved; -1 when there is none.
 func (s *State) PlanToApprove() int {
 	for i := s.Approved; i < len(s.Plans) && !s.Spec.AutoApprove; i++ {
 		if p := &s.Plans[i]; p.By != ByFile && p.Request == "" && s.PlanWrites(i) {
@@ -86,7 +85,7 @@ func (s *State) AgentWaits(id string) bool {
 	return w != nil && w.Waits()
 }
 
-// Approval reports whether somebody took the task's plan; what an agent asked for is as good as its own task.
+// Approval reports whether the task's plan was approved; a task that an agent asked for has the approval of the agent's own.
 func (s *State) Approval(t *Task) bool {
 	for t.Parent != "" {
 		t = s.Tasks[t.Parent]
@@ -122,8 +121,8 @@ func (s *State) Quiet() bool {
 // TasksEnded reports whether every task has ended.
 func (s *State) TasksEnded() bool { return len(s.open) == 0 }
 
-// NothingGivenUp reports whether no planned task was given up. What became of a task that an agent had asked for is that agent's to
-// tell.
+// NothingGivenUp reports whether no planned task was given up. A task that an agent had asked for does not count: that agent
+// reports it.
 func (s *State) NothingGivenUp() bool {
 	for _, t := range slices.Concat(s.states[TaskParked], s.states[TaskCancelled]) {
 		if t.Parent == "" {
@@ -158,12 +157,13 @@ func (s *State) CalledAt(attempt int) uint64 {
 }
 
 const (
-	// maxMasterFails bounds the master's failures in a row, maxWakes its turns in a row in which it tells nobody anything.
+	// maxMasterFails bounds the master's failures in a row.
 	maxMasterFails = 3
-	MaxWakes       = 50
+	// MaxWakes bounds the master's turns in a row without a message to an agent.
+	MaxWakes = 50
 )
 
-// MasterGaveUp says why the master is not woken again; "" while it may be.
+// MasterGaveUp returns why the master is not woken again; "" while it may be.
 func (s *State) MasterGaveUp() string {
 	switch {
 	case s.MasterFails >= maxMasterFails:

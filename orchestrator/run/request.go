@@ -10,6 +10,7 @@ import (
 	"divisi/subagents/wire"
 )
 
+// SplitAgent is the task and the attempt of an agent; ok is false for other authors.
 func SplitAgent(agent string) (task string, attempt int, ok bool) {
 	task, n, found := strings.Cut(agent, "/")
 	attempt, err := strconv.Atoi(n)
@@ -147,7 +148,7 @@ func (s *State) Transfer(t *Task) *Request {
 	return nil
 }
 
-// Alive reports whether somebody still waits for the answer to an open request.
+// Alive reports whether the agent of a request still waits for the answer.
 func (s *State) Alive(q *Request) bool {
 	w := s.Works[q.Of]
 	if q.Answer != nil || w == nil || w.Last != q.Attempt || !w.Outstanding() {

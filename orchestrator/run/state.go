@@ -28,7 +28,7 @@ type State struct {
 	Epoch  int
 	// Wait is what the run waits for a person to do.
 	Wait Wait
-	// Unread says which events of a conductor could not be read: nobody may act on the state then, and anybody look at it.
+	// Unread names the events of a conductor that could not be read: the state can then be shown, but no conductor acts on it.
 	Unread []string
 	// Began is the position of the event with which the present conductor took over.
 	Began    uint64
@@ -62,7 +62,7 @@ type State struct {
 	Quotas map[string]spec.Wait
 	// Woken counts the results of the master that have been acted upon; MasterDone says that it has nothing left to do;
 	// MasterFails counts its failures in a row, MasterFault is the newest.
-	// MasterAgain says that its newest turn was broken off by what was not its fault. MasterTurns counts its turns since it
+	// MasterAgain is set when its newest turn was interrupted without its fault. MasterTurns counts its turns since it
 	// last told an agent something.
 	Woken       int
 	MasterTurns int
@@ -84,7 +84,7 @@ type State struct {
 // maxBatch bounds a batch: at one bad change in a hundred, batches of about half that many cost least to bisect.
 const maxBatch = 64
 
-// NewState returns the state of a run of which nothing is known yet.
+// NewState returns the state of a run with an empty log.
 func NewState() *State {
 	return &State{
 		Tasks: map[string]*Task{}, Shards: map[string][]string{}, Works: map[string]*Work{},
@@ -265,7 +265,7 @@ func (s *State) faultOf(t *Task, f spec.Fault) AttemptFault {
 	return a
 }
 
-// void says that nothing is expected of a work's newest attempt any more.
+// void notes that no result is expected of a work's newest attempt any more.
 func (s *State) void(id string) {
 	if w := s.Works[id]; w != nil && w.Attempts[w.Last] != nil {
 		w.Attempts[w.Last].Void = true

@@ -145,8 +145,8 @@ func (t *Task) Ended() bool {
 	}
 }
 
-// Untried reports whether no attempt after a handover has failed. One that was broken off by what was not its fault, such as a
-// spent budget or a refused key, is made anew from the same work.
+// Untried reports whether no attempt after a handover has failed. An attempt that was interrupted without its fault, by a
+// spent budget or a refused key, is repeated from the same work.
 func (t *Task) Untried(h *Handover) bool {
 	return !slices.ContainsFunc(t.Faults, func(f AttemptFault) bool { return f.Attempt > h.Attempt })
 }

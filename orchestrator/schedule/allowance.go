@@ -11,7 +11,7 @@ import (
 const LeastTokens = 4096
 
 // Allowance is the limit in tokens of a task's next attempt where the task has a grant; 0 where it has none. What the attempts
-// before have used is gone: a limit that each had anew would be no bound.
+// before have used is gone: a fresh limit for each attempt would be no bound.
 func Allowance(s *run.State, t *run.Task) int {
 	if t.Grant == 0 {
 		return 0
@@ -20,7 +20,7 @@ func Allowance(s *run.State, t *run.Task) int {
 	return min(left, cmp.Or(t.Task.Limits.Tokens, left))
 }
 
-// UsedUp says why a task gets no other attempt: too little is left of what it was granted. "" while there is enough.
+// UsedUp returns why a task gets no other attempt: too little is left of what it was granted. "" while there is enough.
 func UsedUp(s *run.State, t *run.Task) string {
 	left := t.Grant - s.Account(t.Task.ID).Total()
 	if t.Grant == 0 || t.Attempt == 0 || left >= LeastTokens {

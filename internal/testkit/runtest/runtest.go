@@ -110,7 +110,8 @@ func Failed(class, message string) spec.Result {
 
 // Patched is a result with a patch.
 func Patched(commit, tree, base string) spec.Result {
-	return spec.Result{Status: spec.StatusDone, Patch: &spec.Patch{Commit: commit, Tree: tree, Base: base, Files: []string{"a.go"}}}
+	p := &spec.Patch{Commit: commit, Tree: tree, Base: base, Files: []string{"a.go"}}
+	return spec.Result{Status: spec.StatusDone, Patch: p}
 }
 
 // Describe writes actions as words, one each.
@@ -119,8 +120,8 @@ func Describe(actions []run.Action) []string {
 	for _, action := range actions {
 		switch a := action.(type) {
 		case run.Assign:
-			out = append(out, fmt.Sprintf("assign %s to %s on %s", wire.AgentID(a.Dispatch.Task, a.Dispatch.Attempt), a.Dispatch.Role,
-				a.Dispatch.Head))
+			d := a.Dispatch
+			out = append(out, fmt.Sprintf("assign %s to %s on %s", wire.AgentID(d.Task, d.Attempt), d.Role, d.Head))
 		case run.Append:
 			out = append(out, describe(a))
 		case run.Fail:
