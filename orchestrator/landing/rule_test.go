@@ -99,11 +99,15 @@ func TestSettle(t *testing.T) {
 		},
 		"red twice is split": {[]string{"a", "b"}, []spec.Result{red, red}, "merged", []string{"landing split a b"}},
 		"red twice alone goes back": {
-			[]string{"a"}, []spec.Result{red, red}, "merged",
+			[]string{"a"},
+			[]spec.Result{red, red},
+			"merged",
 			[]string{"landing split a", "task a pending red together with what landed before it: test is red"},
 		},
 		"without receipts it has more tries": {
-			[]string{"a"}, []spec.Result{runtest.Failed(wire.FaultInternal, "disk"), runtest.Failed(wire.FaultInternal, "disk")}, "merged",
+			[]string{"a"},
+			[]spec.Result{runtest.Failed(wire.FaultInternal, "disk"), runtest.Failed(wire.FaultInternal, "disk")},
+			"merged",
 			[]string{"landing red a", "assign --batch/3 to tester on l"},
 		},
 	} {

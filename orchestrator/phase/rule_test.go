@@ -40,11 +40,13 @@ func TestPreflight(t *testing.T) {
 		"green":         {run.Preflight, nil, []spec.Result{green}, []string{"run running"}},
 		"with a master": {run.Preflight, func(s *run.Spec) { s.Plan = nil }, []spec.Result{green}, []string{"run planning"}},
 		"incomparable": {
-			run.Preflight, nil, []spec.Result{late},
+			run.Preflight, nil,
+			[]spec.Result{late},
 			[]string{"run gate test cannot be compared: on the base commit it timed out: killed after 0s", "fail: what lands cannot be verified: " + unproven},
 		},
 		"incomparable and allowed": {
-			run.Preflight, func(s *run.Spec) { s.AllowUnverified = true }, []spec.Result{late},
+			run.Preflight, func(s *run.Spec) { s.AllowUnverified = true },
+			[]spec.Result{late},
 			[]string{"run running gate test cannot be compared: on the base commit it timed out: killed after 0s"},
 		},
 		"no gates at all": {
@@ -53,7 +55,8 @@ func TestPreflight(t *testing.T) {
 		},
 		"the machine failed": {run.Preflight, nil, []spec.Result{runtest.Failed(wire.FaultInternal, "disk")}, []string{"assign --baseline/2 to tester on b"}},
 		"setup failed": {
-			run.Preflight, nil, []spec.Result{runtest.Failed(wire.FaultSetup, "npm ci")},
+			run.Preflight, nil,
+			[]spec.Result{runtest.Failed(wire.FaultSetup, "npm ci")},
 			[]string{"fail: the repository is not ready for a run: npm ci"},
 		},
 	} {

@@ -31,26 +31,33 @@ func TestDispatch(t *testing.T) {
 		want     []string
 	}{
 		"in plan order up to the cap": {
-			2, []spec.Task{task("a"), task("b"), task("c")}, nil,
+			2,
+			[]spec.Task{task("a"), task("b"), task("c")},
+			nil,
 			[]string{"assign a/1 to generator on b", "assign b/1 to generator on b"},
 		},
 		"write sets take turns": {
-			4, []spec.Task{task("a", "x.go"), task("b", "*.go"), task("c", "y.txt")}, nil,
+			4,
+			[]spec.Task{task("a", "x.go"), task("b", "*.go"), task("c", "y.txt")},
+			nil,
 			[]string{"assign a/1 to generator on b", "assign c/1 to generator on b"},
 		},
 		"a dependency that waits": {4, []spec.Task{task("a"), after("b", "a")}, nil, []string{"assign a/1 to generator on b"}},
 		"a dependency that landed": {
-			4, []spec.Task{task("a"), after("b", "a")},
+			4,
+			[]spec.Task{task("a"), after("b", "a")},
 			func(l *runtest.Log) { l.Append("a", run.TaskData{State: run.TaskLanded}) },
 			[]string{"assign b/1 to reader on b"},
 		},
 		"a dependency that was given up": {
-			4, []spec.Task{task("a"), after("b", "a"), after("c", "b")},
+			4,
+			[]spec.Task{task("a"), after("b", "a"), after("c", "b")},
 			func(l *runtest.Log) { l.Append("a", run.TaskData{State: run.TaskParked}) },
 			[]string{"task b parked depends on a, which is parked"},
 		},
 		"a template with a lost shard": {
-			4, []spec.Task{{ID: "t-001", ShardOf: "t", Role: "reader"}, {ID: "t-002", ShardOf: "t", Role: "reader"}, after("b", "t")},
+			4,
+			[]spec.Task{{ID: "t-001", ShardOf: "t", Role: "reader"}, {ID: "t-002", ShardOf: "t", Role: "reader"}, after("b", "t")},
 			func(l *runtest.Log) {
 				l.Append("t-001", run.TaskData{State: run.TaskDone})
 				l.Append("t-002", run.TaskData{State: run.TaskCancelled})
@@ -58,7 +65,8 @@ func TestDispatch(t *testing.T) {
 			[]string{"task b parked depends on t-002, which is cancelled"},
 		},
 		"a template that is over": {
-			4, []spec.Task{{ID: "t-001", ShardOf: "t", Role: "reader"}, after("b", "t")},
+			4,
+			[]spec.Task{{ID: "t-001", ShardOf: "t", Role: "reader"}, after("b", "t")},
 			func(l *runtest.Log) { l.Append("t-001", run.TaskData{State: run.TaskDone}) },
 			[]string{"assign b/1 to reader on b"},
 		},
@@ -94,13 +102,15 @@ func TestFailed(t *testing.T) {
 		"the same failure three times": {[]spec.Fault{gate("a"), gate("a")}, gate("a"), []string{"task t parked failed in the same way 3 times: red"}},
 		"conflicts do not count":       {[]spec.Fault{conflict, conflict, gate("a")}, gate("b"), []string{"task t pending red"}},
 		"conflicts have a bound": {
-			[]spec.Fault{conflict, conflict, conflict, conflict, conflict, conflict, conflict, conflict, conflict, conflict}, conflict,
+			[]spec.Fault{conflict, conflict, conflict, conflict, conflict, conflict, conflict, conflict, conflict, conflict},
+			conflict,
 			[]string{"task t parked conflicted with what landed before it 11 times"},
 		},
 		"another attempt would fail too": {nil, spec.Fault{Class: wire.FaultTooBig, Message: "big"}, []string{"task t parked big"}},
 		"a spent budget stops the run":   {nil, spec.Fault{Class: wire.FaultBudget, Message: "9"}, []string{"task t pending 9", "run stopped the budget is spent: 9"}},
 		"a refused key ends the conductor": {
-			nil, spec.Fault{Class: wire.FaultAuth, Message: "401"},
+			nil,
+			spec.Fault{Class: wire.FaultAuth, Message: "401"},
 			[]string{"task t pending 401", "fail: the model's service refused the key: 401"},
 		},
 	} {
