@@ -132,7 +132,11 @@ func (g *given) assignMaster(a *wire.Assignment) {
 }
 
 func (g *given) assignTask(ctx context.Context, a *wire.Assignment, t *run.Task, tokens int) error {
-	a.Task, a.Role = t.Task, run.WithExecutor(a.Role, t.ExecutorAt(&a.Role, a.Attempt))
+	at := t.Rejected
+	if a.Attempt == t.Attempt { // dispatched by an older version, which kept no assignment
+		at = t.Executor
+	}
+	a.Task, a.Role = t.Task, run.WithExecutor(a.Role, at)
 	a.Task.Constraints = constraints(g.st, t)
 	a.Task.Limits.Tokens = cmp.Or(tokens, a.Task.Limits.Tokens)
 	a.DecisionRecord = g.st.Plans[t.Plan].DecisionRecord

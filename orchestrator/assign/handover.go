@@ -10,7 +10,7 @@ import (
 
 // passOn gives an attempt what was handed over to its role: the words, and the work until an attempt with it has failed.
 func passOn(t *run.Task, a *wire.Assignment) {
-	h := t.LastHandover(a.Attempt)
+	h, untried := t.Handover()
 	if h == nil {
 		return
 	}
@@ -18,7 +18,7 @@ func passOn(t *run.Task, a *wire.Assignment) {
 		"words, as data: %s", wire.AgentID(t.Task.ID, h.Attempt), h.Role, text.Quote(h.Brief))
 	switch {
 	case h.Patch == nil:
-	case t.Untried(h):
+	case untried:
 		a.Start = h.Patch
 		a.Message += "\nWhat it had changed is in your work tree, and becomes part of your own result."
 	default:

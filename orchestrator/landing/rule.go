@@ -40,7 +40,7 @@ func proven(s *run.State) []Candidate {
 			break
 		}
 		role := s.Spec.Roles[t.Task.Role]
-		role = run.WithExecutor(role, t.ExecutorAt(&role, t.Attempt))
+		role = run.WithExecutor(role, t.Executor)
 		model := ""
 		if role.Executor == spec.ExecutorModel {
 			model = s.Spec.Project.ModelName(role.Model)

@@ -71,7 +71,7 @@ func deliveryOf(s *run.State, id string) (string, error) {
 // spokenTo reports whether a model carries the task's newest attempt out.
 func spokenTo(s *run.State, t *run.Task) bool {
 	role := s.Spec.Roles[s.Works[t.Task.ID].RoleAt(t.Attempt)]
-	return run.WithExecutor(role, t.ExecutorAt(&role, t.Attempt)).Executor == spec.ExecutorModel
+	return run.WithExecutor(role, t.Executor).Executor == spec.ExecutorModel
 }
 
 func masterDelivery(s *run.State) (string, error) {

@@ -2,30 +2,16 @@ package run
 
 import (
 	"divisi/internal/spec"
-	"divisi/subagents/wire"
 )
 
-// ExecutorAt returns the place in its role's chain of executors of a task's attempt: the next one takes over when what the one
-// before made was rejected. A conflict is no failure of the executor and moves nothing.
-func (t *Task) ExecutorAt(role *spec.Role, attempt int) int {
-	at, since := 0, 0
-	if h := t.LastHandover(attempt); h != nil {
-		since = h.Attempt // the new role begins its chain
-	}
-	for _, f := range t.Faults {
-		if f.Attempt > since && f.Attempt < attempt && f.Fault.Class != wire.FaultConflict {
-			at++
-		}
-	}
-	return min(at, len(role.Chain))
-}
-
-// WithExecutor returns the role as one attempt of a task has it: with the one executor whose turn it is.
+// WithExecutor returns the role with the one executor of its chain that is at a place; the last executor stays for all places
+// behind it. The next one takes over when the result of the one before was rejected. A conflict is no failure of the executor and
+// moves nothing.
 func WithExecutor(role spec.Role, at int) spec.Role {
 	if len(role.Chain) == 0 {
 		return role
 	}
-	role.Executor, role.Chain = role.Executors()[at], nil
+	role.Executor, role.Chain = role.Executors()[min(at, len(role.Chain))], nil
 	return role
 }
 
@@ -35,5 +21,5 @@ func (s *State) ExecutorOf(t *Task) string {
 	if len(role.Chain) == 0 || t.Attempt == 0 {
 		return ""
 	}
-	return role.Executors()[t.ExecutorAt(&role, t.Attempt)]
+	return WithExecutor(role, t.Executor).Executor
 }

@@ -133,7 +133,7 @@ func (s *State) handedOver(t *Task, role string) {
 	if t.Result != nil {
 		h.Patch = t.Result.Patch
 	}
-	t.Handovers = append(t.Handovers, h)
+	t.Handovers, t.Rejected = append(t.Handovers, h), 0
 	r := s.Spec.Roles[role]
 	t.Task.Role, t.Task.Command, t.Task.Limits = role, r.Command, r.Limits.Or(t.Task.Limits)
 }
@@ -185,13 +185,13 @@ func (s *State) Used(id string) (sum spec.Usage) {
 }
 
 // Account is what a task has used, with all that its agents had others do.
-func (s *State) Account(id string) spec.Usage { return s.Used(id).Add(s.Delegated(id, 0)) }
+func (s *State) Account(id string) spec.Usage { return s.Used(id).Add(s.Delegated(id)) }
 
-// Delegated is what an attempt of a task had others use for it; attempt 0 means all attempts.
-func (s *State) Delegated(id string, attempt int) spec.Usage {
+// Delegated is what the agents of a task had others use for it.
+func (s *State) Delegated(id string) spec.Usage {
 	var sum spec.Usage
 	for _, q := range s.byTask[id] {
-		if q.Child != "" && (attempt == 0 || q.Attempt == attempt) {
+		if q.Child != "" {
 			sum = sum.Add(s.Account(q.Child))
 		}
 	}

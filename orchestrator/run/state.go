@@ -232,10 +232,13 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	case d.State == TaskVerifying && d.Dispatch != nil:
 		t.Verify = d.Dispatch.Attempt
 	case d.State == TaskRunning && d.Dispatch != nil:
-		t.Attempt = d.Dispatch.Attempt
+		t.Attempt, t.Executor = d.Dispatch.Attempt, t.Rejected
 	}
 	if d.Fault != nil {
-		t.Faults = append(t.Faults, s.faultOf(t, *d.Fault))
+		t.Faults = append(t.Faults, faultOf(t, *d.Fault))
+		if d.Fault.Class != wire.FaultConflict {
+			t.Rejected++
+		}
 	}
 }
 
@@ -257,8 +260,8 @@ func (s *State) applyMaster(e *contextscope.Event, d TaskData) {
 	s.MasterFault = *d.Fault
 }
 
-func (s *State) faultOf(t *Task, f spec.Fault) AttemptFault {
-	a := AttemptFault{Attempt: t.Attempt, Fault: f}
+func faultOf(t *Task, f spec.Fault) AttemptFault {
+	a := AttemptFault{Attempt: t.Attempt, Executor: t.Executor, Fault: f}
 	if t.Result != nil && t.Result.Attempt == t.Attempt {
 		a.Patch, a.Summary = t.Result.Patch, t.Result.Handoff.Summary
 	}

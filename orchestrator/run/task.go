@@ -1,7 +1,6 @@
 package run
 
 import (
-	"slices"
 	"time"
 
 	"divisi/internal/spec"
@@ -29,6 +28,8 @@ type Task struct {
 	Depth  int
 	// Grant is the most tokens that all of it may use, as its parent's limit allows; 0 for no such bound.
 	Grant int
+	// Executor is the place of the newest attempt in its role's chain of executors, Rejected that of the next one.
+	Executor, Rejected int
 	// Handovers are the times that its agent gave it to another role, oldest first.
 	Handovers []Handover
 	// EndedPos is where in the log it ended; 0 while it has not.
@@ -51,9 +52,11 @@ type Handover struct {
 // AttemptFault is how one attempt failed.
 type AttemptFault struct {
 	Attempt int
-	Fault   spec.Fault
-	Patch   *spec.Patch
-	Summary string
+	// Executor is its place in the chain of executors.
+	Executor int
+	Fault    spec.Fault
+	Patch    *spec.Patch
+	Summary  string
 }
 
 // Work is something on the queue: a task, its tester, a batch, the baseline or the final gates.
@@ -145,20 +148,14 @@ func (t *Task) Ended() bool {
 	}
 }
 
-// Untried reports whether no attempt after a handover has failed. An attempt that was interrupted without its fault, by a
-// spent budget or a refused key, is repeated from the same work.
-func (t *Task) Untried(h *Handover) bool {
-	return !slices.ContainsFunc(t.Faults, func(f AttemptFault) bool { return f.Attempt > h.Attempt })
-}
-
-// LastHandover is the newest one before an attempt; nil for none.
-func (t *Task) LastHandover(attempt int) *Handover {
-	for i := len(t.Handovers) - 1; i >= 0; i-- {
-		if t.Handovers[i].Attempt < attempt {
-			return &t.Handovers[i]
-		}
+// Handover is how the task was last transferred to another role; nil when it was not. untried reports whether no attempt has failed
+// since. An attempt that was interrupted without its fault, by a spent budget or a refused key, is repeated from the same work.
+func (t *Task) Handover() (h *Handover, untried bool) {
+	if len(t.Handovers) == 0 {
+		return nil, false
 	}
-	return nil
+	h = &t.Handovers[len(t.Handovers)-1]
+	return h, len(t.Faults) == 0 || t.Faults[len(t.Faults)-1].Attempt <= h.Attempt
 }
 
 // GivenUp reports whether a task ended without success.

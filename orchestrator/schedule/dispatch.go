@@ -32,7 +32,7 @@ func Dispatch(s *run.State) []run.Action {
 // base is the commit that the next attempt of a task starts from: the integration head, or the base of the work that it
 // continues.
 func base(s *run.State, t *run.Task) string {
-	if h := t.LastHandover(t.Attempt + 1); h != nil && h.Patch != nil && t.Untried(h) {
+	if h, untried := t.Handover(); untried && h.Patch != nil {
 		return h.Patch.Base
 	}
 	return s.Head

@@ -87,13 +87,13 @@ func Failed(s *run.State, t *run.Task, f spec.Fault) []run.Action {
 // givenUp returns why a task gets no other attempt after a failure; "" when it gets one.
 func givenUp(s *run.State, t *run.Task, f spec.Fault) string {
 	role := s.Spec.Roles[t.Task.Role]
-	own, conflicts, same, executor := 1, 0, 1, t.ExecutorAt(&role, t.Attempt)
+	own, conflicts, same, executor := 1, 0, 1, min(t.Executor, len(role.Chain))
 	for _, had := range t.Faults {
 		if had.Fault.Class == wire.FaultConflict {
 			conflicts++
 			continue
 		}
-		if t.ExecutorAt(&role, had.Attempt) < executor {
+		if had.Executor < executor {
 			continue // the executor before has had its attempts
 		}
 		own++

@@ -128,3 +128,27 @@ func TestFailed(t *testing.T) {
 		})
 	}
 }
+
+func TestTheNextExecutorOfAChainHasItsOwnAttempts(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, 4, spec.Task{ID: "t", Role: "mod", Attempts: 1})
+	l.Spec.Roles["mod"] = spec.Role{Name: "mod", Executor: spec.ExecutorCommand, Chain: []string{spec.ExecutorModel}, Writes: true}
+	red := spec.Fault{Class: wire.FaultGate, Message: "red"}
+	met := spec.Fault{Class: wire.FaultConflict, Message: "met"}
+	for n, c := range []struct {
+		fault    spec.Fault
+		executor string
+		want     string
+	}{
+		{met, spec.ExecutorCommand, "task t pending met"},
+		{red, spec.ExecutorCommand, "task t pending red"},
+		{met, spec.ExecutorModel, "task t pending met"},
+		{red, spec.ExecutorModel, "task t parked failed 1 of 1 attempts: red"},
+	} {
+		l.Dispatched("t", "mod", n+1, "b")
+		require.Equal(t, c.executor, l.ExecutorOf(l.Tasks["t"]), n)
+		l.Ended("t", n+1, runtest.Failed("x", "y"))
+		require.Equal(t, []string{c.want}, runtest.Describe(schedule.Failed(l.State, l.Tasks["t"], c.fault)), n)
+		l.Append("t", run.TaskData{State: run.TaskPending, Fault: &c.fault})
+	}
+}
