@@ -52,7 +52,7 @@ func TestAMessageReachesWhoIsAtWorkWhoWaitsAndNobodyWhoHasEnded(t *testing.T) {
 			}
 		}
 		for task, want := range map[string]string{
-			"first": "first has ended and is done", "cmd": "runs a command and cannot receive", "": "has a plan file and no master",
+			"first": "first has ended and is done", "cmd": "runs a command, not a model", "": "has a plan file and no master",
 			"frist": `did you mean "first"?`,
 		} {
 			_, err := r.send(task, "Anybody?")
