@@ -165,7 +165,8 @@ func (b *Bus) getReader(ctx context.Context, name string) (*objectReader, error)
 		return nil, fmt.Errorf("decode the manifest: %w", err)
 	}
 	if r.list.Size < 0 || r.list.Size > int64(len(r.list.Pieces))*objectPiece {
-		return nil, fmt.Errorf("%w: the manifest is damaged: %d bytes in %d pieces", ErrUnavailable, r.list.Size, len(r.list.Pieces))
+		return nil, fmt.Errorf("%w: the manifest is damaged: %d bytes in %d pieces", ErrUnavailable, r.list.Size,
+			len(r.list.Pieces))
 	}
 	before, _, _ := strings.Cut(m.Subject, nameToken) // no name has a dot
 	pieces := before + pieceToken

@@ -26,7 +26,7 @@ type taped struct {
 		Model    string                       `json:"model"`
 		Config   *genai.GenerateContentConfig `json:"config"`
 		Contents []*genai.Content             `json:"contents"`
-		Fallback []model.Candidate               `json:"fallback,omitempty"`
+		Fallback []model.Candidate            `json:"fallback,omitempty"`
 	} `json:"request"`
 	Result json.RawMessage `json:"result"`
 }

@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
-	"divisi/internal/spec"
-	"divisi/subagents/agent"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+
+	"divisi/internal/spec"
+	"divisi/subagents/agent"
 )
 
 // sentPart is one part of a request, with its place and origin.

@@ -95,7 +95,8 @@ func writePart(w io.Writer, p *genai.Part, origin string) {
 func partText(p *genai.Part) string {
 	switch {
 	case p.FunctionCall != nil:
-		return fmt.Sprintf("→ %s(%s)", console.Sanitize(p.FunctionCall.Name), console.Sanitize(spec.JSONText(p.FunctionCall.Args)))
+		call := p.FunctionCall
+		return fmt.Sprintf("→ %s(%s)", console.Sanitize(call.Name), console.Sanitize(spec.JSONText(call.Args)))
 	case p.FunctionResponse != nil:
 		r := p.FunctionResponse
 		return fmt.Sprintf("← %s %s", console.Sanitize(r.Name), responseText(r.Response))

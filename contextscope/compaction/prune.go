@@ -94,8 +94,8 @@ func (l *ledger) drop(c *Record, in PruneInput) {
 	c.Masked = slices.DeleteFunc(c.Masked, func(seq int) bool { return seq <= c.To })
 }
 
-// pruned is the snapshot that stands for everything before a place, to the extent that code can write one: the newest that a model
-// wrote, and what was done since, by name.
+// pruned is the snapshot that stands for everything before a place, to the extent that code can write one: the newest that
+// a model wrote, and what was done since, by name.
 func (l *ledger) pruned(cut int, facts Facts) Snapshot {
 	s, err := ReadSnapshot(l.Written)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"divisi/contextscope/content"
 )
 
-// recall writes what memory holds on the turn's matter, best first, as data. A cap keeps it small: what the agent did not ask for must
-// not crowd out what was.
+// recall writes what memory holds on the turn's matter, best first, as data. A cap keeps it small: what the agent did not
+// ask for must not crowd out what was.
 type recall struct{}
 
 // Name implements processor.

@@ -172,7 +172,8 @@ func attributes(l Level) *syscall.SysProcAttr {
 		unix.CLONE_NEWNET
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: userID, HostID: user, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: userID, HostID: group, Size: 1}}
-	// The kernel works in the closed directory of a view, with the rights of the process that mounted it: that takes CAP_DAC_OVERRIDE.
+	// The kernel works in the closed directory of a view, with the rights of the process that mounted it: that takes
+	// CAP_DAC_OVERRIDE.
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
 	return attr
 }

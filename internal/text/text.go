@@ -1,5 +1,6 @@
-// Package text holds the small functions on text that several packages need: bounding it, putting it on one line, quoting, counting
-// and listing. Its input and output are strings. It never knows what a text means, and adds no more than an ellipsis or a count.
+// Package text holds the small functions on text that several packages need: bounding it, putting it on one line, quoting,
+// counting and listing. Its input and output are strings. It never knows what a text means, and adds no more than an
+// ellipsis or a count.
 package text
 
 import (

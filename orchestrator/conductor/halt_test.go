@@ -251,7 +251,7 @@ func TestARunWhoseMachineHasRecoveredIsNotStopped(t *testing.T) {
 	r := newRig(t, files(1), manyReaders(1))
 	var later, asked atomic.Int64
 	var over atomic.Bool
-	w := &rough{r: r, what: func(a *wire.Assignment) string {
+	w := &rough{r: r, what: func(_ *wire.Assignment) string {
 		if later.Load() == 0 {
 			later.Store(1)
 			return "machine term"

@@ -36,7 +36,8 @@ type Request struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// Reply is the conductor's answer. Text is what becomes of the request; Refused is set when it cannot be done, also when it is repeated.
+// Reply is the conductor's answer. Text is what becomes of the request; Refused is set when it cannot be done, also when it
+// is repeated.
 type Reply struct {
 	OK      bool   `json:"ok"`
 	Text    string `json:"text,omitempty"`

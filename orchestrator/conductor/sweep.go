@@ -25,8 +25,8 @@ func (c *Conductor) hear(ctx context.Context) (stop func(), err error) {
 	})
 }
 
-// sweep puts on the queue the attempts that are outstanding in the log and that the queue lacks or does not deliver: the log is the
-// truth, the queue a cache of work. An attempt that no worker has reported since quiet is with none.
+// sweep puts on the queue the attempts that are outstanding in the log and that the queue lacks or does not deliver: the
+// log is the truth, the queue a cache of work. An attempt that no worker has reported since quiet is with none.
 func (c *Conductor) sweep(ctx context.Context, quiet time.Time) error {
 	if c.pausing {
 		return nil

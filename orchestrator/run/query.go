@@ -35,8 +35,8 @@ func (s *State) PlannedTasks() []spec.Task {
 	return out
 }
 
-// RolesAbove are the roles above a request of a task's agent, the outermost first: its own, those that transferred the task to it,
-// and those of the agents that had asked for the task.
+// RolesAbove are the roles above a request of a task's agent, the outermost first: its own, those that transferred the task
+// to it, and those of the agents that had asked for the task.
 func (s *State) RolesAbove(t *Task) []string {
 	var roles []string
 	for up := t; up != nil; up = s.Tasks[up.Parent] {

@@ -148,8 +148,9 @@ func (t *Task) Ended() bool {
 	}
 }
 
-// Handover is how the task was last transferred to another role; nil when it was not. untried reports whether no attempt has failed
-// since. An attempt that was interrupted without its fault, by a spent budget or a refused key, is repeated from the same work.
+// Handover is how the task was last transferred to another role; nil when it was not. untried reports whether no attempt
+// has failed since. An attempt that was interrupted without its fault, by a spent budget or a refused key, is repeated from
+// the same work.
 func (t *Task) Handover() (h *Handover, untried bool) {
 	if len(t.Handovers) == 0 {
 		return nil, false

@@ -53,8 +53,8 @@ type session struct {
 	remained bool
 	// kept are the artifacts that the agent's tools made, oldest first; loads what the newest turn asked to be shown.
 	kept []contextscope.Listed
-	// handles reports that an event named a handle: of an artifact, or of what a compaction left out. notes reports that there were
-	// notes in the memory when the newest delivery began.
+	// handles reports that an event named a handle: of an artifact, or of what a compaction left out. notes reports that there
+	// were notes in the memory when the newest delivery began.
 	handles, notes bool
 	loads          []wire.Load
 }

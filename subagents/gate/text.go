@@ -21,8 +21,8 @@ const (
 	complaint
 )
 
-// lineClasses are known from compilers, linters and test runners: the first pattern that matches decides. Every pattern sees a line
-// without terminal codes. All but complaints need one of the hints, or a number after a colon or a bracket.
+// lineClasses are known from compilers, linters and test runners: the first pattern that matches decides. Every pattern
+// sees a line without terminal codes. All but complaints need one of the hints, or a number after a colon or a bracket.
 var lineClasses = []struct {
 	class   lineClass
 	pattern *regexp.Regexp
@@ -34,7 +34,7 @@ var lineClasses = []struct {
 		`.*# *(?:todo|skip)\b)`)},
 	{testLine, regexp.MustCompile(`^\s*--- FAIL: (\S+)`)},                                  // go test
 	{testLine, regexp.MustCompile(`^(?:FAILED|ERROR) (\S.*?::.+?)(?: - .*)?$`)},            // pytest
-	{testLine, regexp.MustCompile(`^ERROR (\S.*?\.py)(?: - .*)?$`)},                        // pytest, a file that cannot be collected
+	{testLine, regexp.MustCompile(`^ERROR (\S.*?\.py)(?: - .*)?$`)},                        // pytest, a broken file
 	{testLine, regexp.MustCompile(`^test (\S.*?) \.\.\. FAILED$`)},                         // cargo
 	{testLine, regexp.MustCompile(`^\s*(?:✕|✖|✗|×) (.+?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`)}, // jest, vitest, node
 	{testLine, regexp.MustCompile(`^\s*not ok \d+ (?:- )?(.+)$`)},                          // TAP

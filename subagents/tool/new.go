@@ -20,8 +20,8 @@ type function[Args any] struct {
 	run         func(ctx context.Context, args Args) Result
 }
 
-// New makes a tool of a function. The fields of Args are its arguments, with the tags of spec.Schema. Args may have a method Doing() string, which describes a call in a few words; it is called
-// on arguments that were not checked.
+// New makes a tool of a function. The fields of Args are its arguments, with the tags of spec.Schema. Args may have a
+// method Doing() string, which describes a call in a few words; it is called on arguments that were not checked.
 func New[Args any](name, description string, effect Effect, run func(ctx context.Context, args Args) Result) Tool {
 	shown, checked := SchemaOf[Args]()
 	return NewWith(name, description, effect, shown, checked, run)
@@ -36,8 +36,8 @@ func NewWith[Args any](
 	}
 }
 
-// SchemaOf is the JSON Schema of a struct, as arguments are checked against it, and as a model is shown it: that does not say that
-// unknown properties are refused. The model is told when it names one.
+// SchemaOf is the JSON Schema of a struct, as arguments are checked against it, and as a model is shown it: that does not
+// say that unknown properties are refused. The model is told when it names one.
 func SchemaOf[Args any]() (shown, checked map[string]any) {
 	schema := spec.Schema[Args]()
 	checked = asMap(schema)

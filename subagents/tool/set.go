@@ -24,8 +24,9 @@ type Set struct {
 	guard *Guard
 }
 
-// NewSet makes a set of the tools that names choose, of all where names is nil. The guard bounds what they return; nil means one without a store. The error
-// lists every name that no tool has; two tools of one name or a schema that cannot be compiled are errors too.
+// NewSet makes a set of the tools that names choose, of all where names is nil. The guard bounds what they return; nil
+// means one without a store. The error lists every name that no tool has; two tools of one name or a schema that cannot be
+// compiled are errors too.
 func NewSet(guard *Guard, names []string, tools ...Tool) (*Set, error) {
 	if guard == nil {
 		guard = &Guard{}

@@ -55,7 +55,8 @@ func (at *attempt) refresh(ctx context.Context, m *memory.Memory) {
 
 // notes reports whether the memory has notes for a role with tools of the memory.
 func (w *Worker) notes(ctx context.Context, a *wire.Assignment, log zerolog.Logger) bool {
-	if w.cfg.Memory == nil || !slices.Contains(a.Role.Tools, spec.ToolLoadMemory) && !slices.Contains(a.Role.Tools, spec.ToolSaveMemory) {
+	tools := a.Role.Tools
+	if w.cfg.Memory == nil || !slices.Contains(tools, spec.ToolLoadMemory) && !slices.Contains(tools, spec.ToolSaveMemory) {
 		return false
 	}
 	notes, err := w.cfg.Memory.List(ctx)

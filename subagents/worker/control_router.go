@@ -23,8 +23,8 @@ type Listener interface {
 	Read(ctx context.Context, subject string, from uint64) iter.Seq2[bus.Message, error]
 }
 
-// controlRouter hands a run's control messages to the inboxes of the attempts that they concern. It listens to a run while an attempt
-// of it is at work here.
+// controlRouter hands a run's control messages to the inboxes of the attempts that they concern. It listens to a run while
+// an attempt of it is at work here.
 type controlRouter struct {
 	listener Listener
 	log      zerolog.Logger

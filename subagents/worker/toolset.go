@@ -89,7 +89,7 @@ func (at *attempt) tools(ctx context.Context, of *agent.Agent) (set *tool.Set, d
 		more:      slices.Concat(at.worker.cfg.Tools(a), servers.Tools()),
 	}
 	if len(a.Role.MCPServers) > 0 {
-		b.files.Ripgrep = "-" // a server may write the tree while it is read, and only a walk of our own follows no link out of it
+		b.files.Ripgrep = "-" // a server may write the tree meanwhile, and only our own walk follows no link out of it
 	}
 	if at.slot != nil {
 		b.files.History = &history{slot: at.slot, mirror: at.worker.cfg.Mirror, head: a.Head}

@@ -119,7 +119,8 @@ type Worker struct {
 func NewWorker(cfg Config) *Worker {
 	cfg = cfg.withDefaults()
 	return &Worker{
-		cfg: cfg, compiler: compile.NewCompiler(), room: make(chan struct{}, cfg.Parallel), router: newControlRouter(cfg.Bus, cfg.Log),
+		cfg: cfg, compiler: compile.NewCompiler(), room: make(chan struct{}, cfg.Parallel),
+		router:   newControlRouter(cfg.Bus, cfg.Log),
 		siblings: agent.NewSiblings(), broken: map[string]int{},
 	}
 }

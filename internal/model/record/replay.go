@@ -193,8 +193,8 @@ func (r *Replay) differences(k key, raw []byte, run string) (map[*slot]string, e
 }
 
 // take takes an exchange of a key that was asked the same: that of the newest process, because what an older one did with its
-// answer was lost. Where all of them are given already the last is given once more: a caller that asks the same again has lost its
-// answer too.
+// answer was lost. Where all of them are given already the last is given once more: a caller that asks the same again has
+// lost its answer too.
 func (r *Replay) take(k key, same func(*slot) bool) *slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -215,8 +215,8 @@ func (r *Replay) take(k key, same func(*slot) bool) *slot {
 	return best
 }
 
-// next takes the first exchange of a key that was not given yet; of those that the caller broke off the last, when there is nothing
-// else.
+// next takes the first exchange of a key that was not given yet; of those that the caller broke off the last, when there is
+// nothing else.
 func (r *Replay) next(k key) *slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()

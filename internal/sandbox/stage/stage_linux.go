@@ -44,8 +44,9 @@ func perform() {
 	finish(r)
 }
 
-// begin confines a thread of its own and starts the command on it. A process can be signalled by processes that are confined as its first
-// thread is, and the command must not reach the stage: that thread stays outside, without any rights, and the other one ends.
+// begin confines a thread of its own and starts the command on it. A process can be signalled by processes that are
+// confined as its first thread is, and the command must not reach the stage: that thread stays outside, without any rights,
+// and the other one ends.
 func (c *Config) begin(keep *keeper) (child int, r Report) {
 	confined, bare, done := make(chan error), make(chan error), make(chan struct{})
 	go func() {

@@ -1,7 +1,7 @@
-// Package artifacts holds the tools that bring back what is not in the prompt: load_artifact shows a stored output, an artifact of a
-// handoff or an earlier event by its handle, load_memory searches the notes of earlier runs, and save_memory proposes one. Their input
-// is a store, the agent's own session and a memory; their output is text, bounded for one request. They never write to the checkout:
-// a person decides about a proposal.
+// Package artifacts holds the tools that bring back what is not in the prompt: load_artifact shows a stored output, an
+// artifact of a handoff or an earlier event by its handle, load_memory searches the notes of earlier runs, and save_memory
+// proposes one. Their input is a store, the agent's own session and a memory; their output is text, bounded for one
+// request. They never write to the checkout: a person decides about a proposal.
 package artifacts
 
 import (
@@ -35,11 +35,14 @@ type tools struct{ Config }
 func Tools(c Config) []tool.Tool {
 	t := &tools{c}
 	return []tool.Tool{
-		tool.New(spec.ToolLoadArtifact, "Show what a handle stands for, or a part of it, at the end of the next request only: a long output, "+
-			"an artifact, an earlier event (event:12). Up to 40,000 characters.", tool.Reads, t.loadArtifact),
-		tool.New(spec.ToolLoadMemory, "Search the notes that people and earlier runs keep on this repository: decisions, known failures, "+
-			"habits. Check them against the code.", tool.Reads, t.loadMemory),
-		tool.New(spec.ToolSaveMemory, "Propose a note for later runs; a person decides. One fact that holds beyond this task and is not plain "+
-			"from the code; no secrets.", tool.Reads, t.saveMemory),
+		tool.New(spec.ToolLoadArtifact,
+			"Show what a handle stands for, or a part of it, at the end of the next request only: a long output, "+
+				"an artifact, an earlier event (event:12). Up to 40,000 characters.", tool.Reads, t.loadArtifact),
+		tool.New(spec.ToolLoadMemory,
+			"Search the notes that people and earlier runs keep on this repository: decisions, known failures, "+
+				"habits. Check them against the code.", tool.Reads, t.loadMemory),
+		tool.New(spec.ToolSaveMemory,
+			"Propose a note for later runs; a person decides. One fact that holds beyond this task and is not plain "+
+				"from the code; no secrets.", tool.Reads, t.saveMemory),
 	}
 }

@@ -1,6 +1,7 @@
-// Package commands holds the tools that run programs in an agent's work tree: run_command and run_gates. Their input is a confined
-// runner and the gates of the task, their output what a program printed, without terminal sequences, and its exit code. They never
-// start a process themselves, and what they report of a gate proves nothing: the gates run again on a clean tree.
+// Package commands holds the tools that run programs in an agent's work tree: run_command and run_gates. Their input is a
+// confined runner and the gates of the task, their output what a program printed, without terminal sequences, and its exit
+// code. They never start a process themselves, and what they report of a gate proves nothing: the gates run again on a
+// clean tree.
 package commands
 
 import (
@@ -28,11 +29,13 @@ func Tools(c Config) []tool.Tool {
 		c.MaxCommand = longestCommand
 	}
 	t := &tools{c}
-	about := fmt.Sprintf("Run a command at the top of the work tree, confined, without a terminal. timeout_seconds is %d, at most %d.",
+	about := fmt.Sprintf("Run a command at the top of the work tree, confined, without a terminal. "+
+		"timeout_seconds is %d, at most %d.",
 		t.seconds(defaultCommand), t.seconds(c.MaxCommand))
 	return []tool.Tool{
 		tool.New(spec.ToolRunCommand, about, tool.Writes, t.runCommand),
-		tool.New(spec.ToolRunGates, "Run the project's gates (build, tests, lint) and show new failures. Do so before you submit.",
+		tool.New(spec.ToolRunGates,
+			"Run the project's gates (build, tests, lint) and show new failures. Do so before you submit.",
 			tool.Writes, t.runGates),
 	}
 }

@@ -74,7 +74,8 @@ func (t *tools) runCommand(ctx context.Context, a commandArgs) tool.Result {
 func (t *tools) result(c Command, out Output) tool.Result {
 	shown := cmp.Or(Plain(out.Text), "[no output]")
 	if out.TimedOut {
-		shown += fmt.Sprintf("\n[killed after %s; run less, or give timeout_seconds up to %d]", c.Timeout, t.seconds(t.MaxCommand))
+		shown += fmt.Sprintf("\n[killed after %s; run less, or give timeout_seconds up to %d]", c.Timeout,
+			t.seconds(t.MaxCommand))
 	}
 	return tool.Result{Output: map[string]any{"output": shown, "exit_code": out.ExitCode}}
 }

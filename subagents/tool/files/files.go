@@ -1,7 +1,7 @@
-// Package files holds the tools on an agent's work tree: list_files, glob, read_file, outline, search, edit_file, write_file, git_log
-// and git_diff. Their input is the root of the tree, the write set and the tree as git sees it; their output is text with places, or a
-// changed file. Every path goes through the root, links resolved first. They never leave the tree, never show or change .git, and
-// write nothing outside the write set.
+// Package files holds the tools on an agent's work tree: list_files, glob, read_file, outline, search, edit_file,
+// write_file, git_log and git_diff. Their input is the root of the tree, the write set and the tree as git sees it; their
+// output is text with places, or a changed file. Every path goes through the root, links resolved first. They never leave
+// the tree, never show or change .git, and write nothing outside the write set.
 package files
 
 import (
@@ -39,9 +39,11 @@ func Tools(c Config) []tool.Tool {
 		tool.New(spec.ToolReadFile, "Show a text file with line numbers, up to 2,000 lines.", tool.Reads, t.readFile),
 		tool.New(spec.ToolOutline, "Show the declarations in up to 30 files, with lines.", tool.Reads, t.outline),
 		tool.New(spec.ToolSearch, "Search files for lines; shows up to 100 matches as path:line:text.", tool.Reads, t.search),
-		tool.New(spec.ToolEditFile, "Replace texts in files of the write set, all or none. Each old_text must be unique in its file, unless "+
-			"replace_all is set.", tool.Writes, t.edit),
-		tool.New(spec.ToolWriteFile, "Write a whole file of the write set. To change a file, use edit_file.", tool.Writes, t.writeFile),
+		tool.New(spec.ToolEditFile,
+			"Replace texts in files of the write set, all or none. Each old_text must be unique in its file, unless "+
+				"replace_all is set.", tool.Writes, t.edit),
+		tool.New(spec.ToolWriteFile, "Write a whole file of the write set. To change a file, use edit_file.",
+			tool.Writes, t.writeFile),
 		tool.New(spec.ToolGitLog, "List what other tasks of this run have landed; newest first.", tool.Reads, t.gitLog),
 		tool.New(spec.ToolGitDiff, "Show what has changed in the work tree since the task began.", tool.Reads, t.gitDiff),
 	}

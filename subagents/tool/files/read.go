@@ -33,7 +33,7 @@ func (t *tree) readFile(_ context.Context, a readArgs) tool.Result {
 		return tool.Failed("%s", err)
 	}
 	if text.Binary(data) {
-		return tool.Failed("%s is a binary file of %d bytes and cannot be shown: use run_command with a program that understands it",
+		return tool.Failed("%s is a binary file of %d bytes and cannot be shown: use run_command with a program that reads it",
 			a.Path, len(data))
 	}
 	return tool.Text(view(data, a.Start, a.End))

@@ -23,7 +23,8 @@ func (a delegateArgs) Doing() string { return "waits for " + a.Role + ": " + cmp
 
 func (t *tools) delegate(ctx context.Context, a delegateArgs) tool.Result {
 	return t.request(ctx, wire.Request{
-		Kind: wire.RequestDelegate, Role: a.Role, Title: a.Title, Brief: a.Brief, Files: a.Files, IncludeContents: a.IncludeContents,
+		Kind: wire.RequestDelegate, Role: a.Role, Title: a.Title, Brief: a.Brief, Files: a.Files,
+		IncludeContents: a.IncludeContents,
 	}, handedBack)
 }
 

@@ -3,6 +3,7 @@ package team
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,8 +14,8 @@ import (
 	"divisi/subagents/tool"
 )
 
-// maxHandoff bounds, in bytes of JSON, what is handed over. Above that it is refused, never cut: tasks that ask for a handoff get it
-// whole.
+// maxHandoff bounds, in bytes of JSON, what is handed over. Above that it is refused, never cut: tasks that ask for a
+// handoff get it whole.
 const maxHandoff = 128 << 10
 
 type submitArgs struct {
@@ -52,14 +53,18 @@ func (t *tools) submitTool() (tool.Tool, error) {
 }
 
 // submitSchema writes the schema of the arguments. To check them, the role's schema becomes a resource of its own, so that
-// references in it keep their meaning; and missing echoes are left to submit, which can tell which. It does not hold the constraints
-// themselves: what is declared stays the same for all tasks of a role that have some.
+// references in it keep their meaning; and missing echoes are left to submit, which can tell which. It does not hold the
+// constraints themselves: what is declared stays the same for all tasks of a role that have some.
 func (t *tools) submitSchema(check bool) (map[string]any, error) {
 	schema, checked := tool.SchemaOf[submitArgs]()
 	if check {
 		schema = checked
 	}
-	properties, required := schema["properties"].(map[string]any), []any{"summary"}
+	properties, ok := schema["properties"].(map[string]any)
+	if !ok {
+		return nil, errors.New("the arguments of submit_result have no properties")
+	}
+	required := []any{"summary"}
 	switch {
 	case len(t.Constraints) == 0:
 		delete(properties, "constraints")
@@ -85,7 +90,8 @@ func (t *tools) submitSchema(check bool) (map[string]any, error) {
 
 func (t *tools) submit(ctx context.Context, a submitArgs) tool.Result {
 	h := &spec.Handoff{
-		Summary: strings.TrimSpace(a.Summary), Findings: a.Findings, Deviations: a.Deviations, Artifacts: a.Artifacts, Output: a.Output,
+		Summary: strings.TrimSpace(a.Summary), Findings: a.Findings, Deviations: a.Deviations,
+		Artifacts: a.Artifacts, Output: a.Output,
 	}
 	if h.Summary == "" {
 		return tool.Failed("the summary is empty: say in a few sentences what was done or found")
@@ -97,7 +103,8 @@ func (t *tools) submit(ctx context.Context, a submitArgs) tool.Result {
 	}
 	h.Constraints = echoes
 	if data, err := json.Marshal(h); err != nil || len(data) > maxHandoff {
-		return tool.Failed("the result has %d bytes, and at most %d are taken: nothing was submitted. Others read it whole, so keep "+
+		return tool.Failed("the result has %d bytes, and at most %d are taken: nothing was submitted. Others read it whole, so "+
+			"keep "+
 			"to what they need, and name places (path:line) in place of long text", len(data), maxHandoff)
 	}
 	result := tool.Text("the result was accepted; the task is over")
@@ -139,7 +146,8 @@ func (t *tools) echoes(args []echoArgs) (echoes []spec.ConstraintEcho, faults []
 	}
 	for n, echo := range said {
 		if echo == nil {
-			faults = append(faults, fmt.Sprintf("constraints says nothing of constraint %d: %s", n+1, text.Short(t.Constraints[n], 200)))
+			rule := text.Short(t.Constraints[n], 200)
+			faults = append(faults, fmt.Sprintf("constraints says nothing of constraint %d: %s", n+1, rule))
 			continue
 		}
 		echoes = append(echoes, *echo)

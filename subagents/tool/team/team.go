@@ -1,7 +1,7 @@
-// Package team holds the tools by which an agent speaks to others: delegate, transfer, ask, request_scope and send put requests to the
-// conductor and wait for its answer, report_progress tells the people who watch, and submit_result ends the attempt. Their input is a
-// requester, the roles that can be named and the constraints of the task; their output is a request, a line or a handoff. They never
-// decide a request themselves.
+// Package team holds the tools by which an agent speaks to others: delegate, transfer, ask, request_scope and send put
+// requests to the conductor and wait for its answer, report_progress tells the people who watch, and submit_result ends the
+// attempt. Their input is a requester, the roles that can be named and the constraints of the task; their output is a
+// request, a line or a handoff. They never decide a request themselves.
 package team
 
 import (
@@ -49,16 +49,22 @@ func Tools(c Config) ([]tool.Tool, error) {
 	}
 	return []tool.Tool{
 		submit,
-		tool.New(spec.ToolReportProgress, "Tell people in one line where you are, every few turns of a long task.", tool.Reads, t.report),
-		tool.New(spec.ToolDelegate, "Have another role do a piece of work and wait for its handoff. It knows only the brief, and nothing of "+
-			"this conversation unless include_contents is full. Its tokens count as yours. "+callees(c.Roles), tool.Waits, t.delegate),
-		tool.New(spec.ToolTransfer, "Hand your whole task over to another role, with your work tree and conversation, and end. Only when "+
-			"the task is another role's. "+callees(c.Roles), tool.Waits, t.transfer),
-		tool.New(spec.ToolAsk, "Ask the master or a person, and wait, perhaps long. Only what you can neither find out nor decide. One "+
-			"question a call.", tool.Asks, t.ask),
+		tool.New(spec.ToolReportProgress,
+			"Tell people in one line where you are, every few turns of a long task.", tool.Reads, t.report),
+		tool.New(spec.ToolDelegate,
+			"Have another role do a piece of work and wait for its handoff. It knows only the brief, and nothing of "+
+				"this conversation unless include_contents is full. Its tokens count as yours. "+callees(c.Roles),
+			tool.Waits, t.delegate),
+		tool.New(spec.ToolTransfer,
+			"Hand your whole task over to another role, with your work tree and conversation, and end. Only when "+
+				"the task is another role's. "+callees(c.Roles), tool.Waits, t.transfer),
+		tool.New(spec.ToolAsk,
+			"Ask the master or a person, and wait, perhaps long. Only what you can neither find out nor decide. One "+
+				"question a call.", tool.Asks, t.ask),
 		tool.New(spec.ToolRequestScope, "Ask for more files that you may write. If refused, name them in deviations.", tool.Asks,
 			t.requestScope),
-		tool.New(Send, "Tell the agent of a task something, or answer its question. It reads it at its next turn; it is no new task.",
+		tool.New(Send,
+			"Tell the agent of a task something, or answer its question. It reads it at its next turn; it is no new task.",
 			tool.Waits, t.send),
 	}, nil
 }

@@ -1,7 +1,7 @@
-// Package replace finds the text that a model means in a file and puts another in its place: exactly, else without regard to blanks
-// at line ends or to indentation, and only where one place can be meant. Its input is the content of a file and two texts, its
-// output the new content, or an error that shows the place that is most like the text. It never guesses between two places and
-// touches no file.
+// Package replace finds the text that a model means in a file and puts another in its place: exactly, else without regard
+// to blanks at line ends or to indentation, and only where one place can be meant. Its input is the content of a file and
+// two texts, its output the new content, or an error that shows the place that is most like the text. It never guesses
+// between two places and touches no file.
 package replace
 
 import (
@@ -24,8 +24,8 @@ type Edited struct {
 	line, lines int
 }
 
-// In replaces the old text in the content of a file, everywhere where all is set. What it does not touch stays byte for byte, line ends included; new lines get the line
-// end that most lines of the file have.
+// In replaces the old text in the content of a file, everywhere where all is set. What it does not touch stays byte for
+// byte, line ends included; new lines get the line end that most lines of the file have.
 func In(data []byte, old, replacement string, all bool) (*Edited, error) {
 	content := strings.ReplaceAll(string(data), "\r\n", "\n")
 	old, replacement = strings.ReplaceAll(old, "\r\n", "\n"), strings.ReplaceAll(replacement, "\r\n", "\n")

@@ -26,7 +26,8 @@ type tag struct {
 	End       int    `json:"end"`
 }
 
-// Ctags has universal-ctags outline files of any language by their paths in the tree. run runs it there; nil means that it cannot.
+// Ctags has universal-ctags outline files of any language by their paths in the tree. run runs it there; nil means that it
+// cannot.
 func Ctags(
 	ctx context.Context, run func(context.Context, commands.Command) (commands.Output, error), names []string,
 ) map[string]File {

@@ -1,6 +1,6 @@
-// Package symbols outlines source files: Go by its own parser, other languages by universal-ctags. Its input is the content or the
-// path of a file, its output the declarations with their lines. It never shows the code of a body and never stops at a file that
-// has errors: a note tells what is wrong.
+// Package symbols outlines source files: Go by its own parser, other languages by universal-ctags. Its input is the content
+// or the path of a file, its output the declarations with their lines. It never shows the code of a body and never stops at
+// a file that has errors: a note tells what is wrong.
 package symbols
 
 // MaxSymbol bounds what is shown of one symbol, in characters.
