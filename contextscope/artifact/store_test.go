@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"divisi/contextscope/artifact"
-	"divisi/contextscope/artifact/artifacttest"
+	"divisi/internal/testkit/artifacttest"
 
 	"github.com/stretchr/testify/require"
 )

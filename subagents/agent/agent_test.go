@@ -14,8 +14,8 @@ import (
 	"divisi/contextscope/compile"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/journaltest"
 	"divisi/internal/testkit/modeltest"
-	"divisi/subagents/journal"
 	"divisi/subagents/limit"
 	"divisi/subagents/tool"
 	"divisi/subagents/tool/team"
@@ -79,7 +79,7 @@ func submitTool(t testing.TB) []tool.Tool {
 	return all[:1]
 }
 
-func testAgent(t testing.TB, m *journal.Memory, s *modeltest.Script, extra ...tool.Tool) *Agent {
+func testAgent(t testing.TB, m *journaltest.Memory, s *modeltest.Script, extra ...tool.Tool) *Agent {
 	t.Helper()
 	a := testAssignment()
 	set, err := tool.NewSet(nil, nil, slices.Concat(extra, submitTool(t))...)
@@ -148,7 +148,7 @@ func TestAgentEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &modeltest.Script{Steps: tt.Steps}
-			a := testAgent(t, journal.NewMemory(), s, tt.tools...)
+			a := testAgent(t, journaltest.New(), s, tt.tools...)
 			r, err := a.Run(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, tt.status, r.Status)
@@ -168,7 +168,7 @@ func TestAgentEnds(t *testing.T) {
 
 func TestAgentTurnIsTwoAppends(t *testing.T) {
 	t.Parallel()
-	m := journal.NewMemory()
+	m := journaltest.New()
 	s := &modeltest.Script{Steps: []modeltest.Step{modeltest.CallsTool("read", map[string]any{"text": "x"}), modeltest.Submits("ok")}}
 	a := testAgent(t, m, s, echo("read", true))
 	_, err := a.Run(t.Context())
@@ -203,7 +203,7 @@ func TestAgentAnswersCallsInOrderAndReadsInParallel(t *testing.T) {
 	s := &modeltest.Script{Steps: []modeltest.Step{{Parts: []*genai.Part{
 		call("read", "1"), call("read", "2"), call("write", "3"), call("write", "4"),
 	}}, modeltest.Submits("ok")}}
-	a := testAgent(t, journal.NewMemory(), s, &probe{"read", true, read}, &probe{"write", false, write})
+	a := testAgent(t, journaltest.New(), s, &probe{"read", true, read}, &probe{"write", false, write})
 	_, err := a.Run(t.Context())
 	require.NoError(t, err)
 	var got []any
@@ -227,7 +227,7 @@ func TestAgentEchoesTheIDsThatTheModelGaveAndMakesUpNone(t *testing.T) {
 	with := genai.NewPartFromFunctionCall("read", nil)
 	with.FunctionCall.ID = "call-7"
 	s := &modeltest.Script{Steps: []modeltest.Step{{Parts: []*genai.Part{with}}, modeltest.CallsTool("read", nil), modeltest.Submits("ok")}}
-	a := testAgent(t, journal.NewMemory(), s, spy)
+	a := testAgent(t, journaltest.New(), s, spy)
 	_, err := a.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"read-1-0", "read-2-0"}, seen, "what a model calls a call is no name: it may give none, or one twice")
@@ -251,7 +251,7 @@ func TestAgentIsToldOfWritesOutsideItsWriteSet(t *testing.T) {
 		modeltest.CallsTool("write", map[string]any{"text": "b.go"}), modeltest.Submits("ok"),
 		modeltest.CallsTool("write", map[string]any{"text": "a.go"}), modeltest.Submits("ok"),
 	}}
-	a := testAgent(t, journal.NewMemory(), s, write)
+	a := testAgent(t, journaltest.New(), s, write)
 	a.Tree, a.WriteSet = tree, spec.WriteSet{Files: []string{"a.go"}}
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)
@@ -269,7 +269,7 @@ func lastResponse(req *model.Request) map[string]any {
 func TestAgentTakesSteeringAtTheNextBoundaryOnce(t *testing.T) {
 	t.Parallel()
 	s := &modeltest.Script{Steps: []modeltest.Step{modeltest.Says("hm"), modeltest.Submits("ok")}}
-	a := testAgent(t, journal.NewMemory(), s)
+	a := testAgent(t, journaltest.New(), s)
 	a.Inbox = NewInbox(func(error) {})
 	s.Each = func(turn int) {
 		if turn == 0 {
@@ -290,7 +290,7 @@ func TestAgentCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := &modeltest.Script{Steps: []modeltest.Step{{Hang: true}}}
-	a := testAgent(t, journal.NewMemory(), s)
+	a := testAgent(t, journaltest.New(), s)
 	a.Inbox = NewInbox(cancel)
 	s.Each = func(int) { a.Inbox.Put(wire.Control{Verb: wire.ControlCancel, Text: "not wanted"}) }
 	r, err := a.Run(ctx)
@@ -301,7 +301,7 @@ func TestAgentCancelled(t *testing.T) {
 
 func TestAgentTellsAFailedAttemptsChanges(t *testing.T) {
 	t.Parallel()
-	a := testAgent(t, journal.NewMemory(), &modeltest.Script{Steps: []modeltest.Step{modeltest.Says("I am done")}})
+	a := testAgent(t, journaltest.New(), &modeltest.Script{Steps: []modeltest.Step{modeltest.Says("I am done")}})
 	a.Tree = &fakeTree{files: []string{"x.go"}}
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)
@@ -314,7 +314,7 @@ func TestAgentSurvivesAToolThatPanics(t *testing.T) {
 	t.Parallel()
 	bad := &probe{"read", true, func(context.Context, tool.Call) tool.Result { panic("oh") }}
 	s := &modeltest.Script{Steps: []modeltest.Step{modeltest.CallsTool("read", nil), modeltest.Submits("ok")}}
-	r, err := testAgent(t, journal.NewMemory(), s, bad).Run(t.Context())
+	r, err := testAgent(t, journaltest.New(), s, bad).Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusDone, r.Status)
 	require.Contains(t, lastResponse(s.Sent()[1])["error"], "broke down")
@@ -328,7 +328,7 @@ func TestPlanOfADispatchIsInTheResult(t *testing.T) {
 		r.Ends, r.Plan = true, plan
 		return r
 	}}
-	a := testAgent(t, journal.NewMemory(), &modeltest.Script{Steps: []modeltest.Step{modeltest.CallsTool("dispatch", nil)}}, dispatch)
+	a := testAgent(t, journaltest.New(), &modeltest.Script{Steps: []modeltest.Step{modeltest.CallsTool("dispatch", nil)}}, dispatch)
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, plan, r.Plan)

@@ -8,8 +8,8 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/contextscope/artifact"
-	"divisi/contextscope/artifact/artifacttest"
-	"divisi/subagents/journal"
+	"divisi/internal/testkit/artifacttest"
+	"divisi/internal/testkit/journaltest"
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
@@ -33,7 +33,7 @@ func TestArtifactsOnTheBus(t *testing.T) {
 
 func TestArtifactStoreGivesBackWhatIsOfTheRun(t *testing.T) {
 	t.Parallel()
-	objects := journal.NewMemory()
+	objects := journaltest.New()
 	var told []string
 	mine := NewArtifactStore(objects, "r1", "t1/1", func() []string { return told })
 	sibling, stranger := NewArtifactStore(objects, "r1", "t2/1", noHandles), NewArtifactStore(objects, "r2", "t1/1", noHandles)
@@ -58,7 +58,7 @@ func TestArtifactStoreGivesBackWhatIsOfTheRun(t *testing.T) {
 
 func TestArtifactStoreReadsOtherObjectsOfTheRunOnly(t *testing.T) {
 	t.Parallel()
-	objects := journal.NewMemory()
+	objects := journaltest.New()
 	s := NewArtifactStore(objects, "r1", "t1/1", noHandles)
 	body := []byte("content")
 	for _, name := range []string{"part-" + artifact.Digest(body), "output-" + artifact.Digest(body), "artifact/r1/t1/1/old-abc"} {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"divisi/internal/spec"
+	"divisi/internal/testkit/journaltest"
 	"divisi/internal/testkit/modeltest"
-	"divisi/subagents/journal"
 
 	"github.com/stretchr/testify/require"
 )
@@ -28,7 +28,7 @@ func BenchmarkTurn(b *testing.B) {
 	steps = append(steps, modeltest.Submits("ok"))
 	var whole, appends time.Duration
 	for b.Loop() {
-		m := journal.NewMemory()
+		m := journaltest.New()
 		a := testAgent(b, m, &modeltest.Script{Steps: steps}, echo("read", true))
 		a.Bounds.Turns = turns + 2
 		began := time.Now()
@@ -44,9 +44,9 @@ func BenchmarkTurn(b *testing.B) {
 }
 
 // appendAgain appends the same messages to a fresh store.
-func appendAgain(b *testing.B, m *journal.Memory) time.Duration {
+func appendAgain(b *testing.B, m *journaltest.Memory) time.Duration {
 	b.Helper()
-	fresh := journal.NewMemory()
+	fresh := journaltest.New()
 	began := time.Now()
 	var last uint64
 	for _, msg := range m.Messages {
@@ -78,7 +78,7 @@ func BenchmarkIdleAgents(b *testing.B) {
 					<-answer
 				}
 			}
-			waiting[i] = testAgent(b, journal.NewMemory(), s, echo("read", true))
+			waiting[i] = testAgent(b, journaltest.New(), s, echo("read", true))
 			waiting[i].Bounds.Turns = history + 5
 		}
 		before := heap()

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"divisi/internal/spec"
+	"divisi/internal/testkit/journaltest"
 	"divisi/internal/testkit/modeltest"
-	"divisi/subagents/journal"
 	"divisi/subagents/limit"
 	"divisi/subagents/tool"
 
@@ -61,7 +61,7 @@ func TestAgentLimits(t *testing.T) {
 						return tool.Failed("gave up")
 					}
 				}}
-				a := testAgent(t, journal.NewMemory(), tt.script, slow)
+				a := testAgent(t, journaltest.New(), tt.script, slow)
 				tt.bounds.Idle, tt.bounds.Tool = max(tt.bounds.Idle, time.Second*15), max(tt.bounds.Tool, time.Second)
 				tt.bounds.Call = time.Hour
 				a.Bounds = tt.bounds
@@ -83,7 +83,7 @@ func TestAgentKeepsTheLastToolResultWhenItIsToldToWrapUp(t *testing.T) {
 	t.Parallel()
 	read := func(text string) modeltest.Step { return modeltest.CallsTool("read", map[string]any{"text": text}) }
 	s := &modeltest.Script{Steps: []modeltest.Step{read("a"), read("b"), modeltest.Submits("ok")}}
-	a := testAgent(t, journal.NewMemory(), s, echo("read", true))
+	a := testAgent(t, journaltest.New(), s, echo("read", true))
 	a.Bounds.Turns = 3
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestAgentIsNotChargedForHolds(t *testing.T) {
 				hold.extend(time.Hour)
 			}
 		}
-		a := testAgent(t, journal.NewMemory(), s, echo("read", true))
+		a := testAgent(t, journaltest.New(), s, echo("read", true))
 		a.Hold = hold
 		a.Bounds.Time, a.Bounds.Idle = time.Minute, 20*time.Second
 		r, err := a.Run(t.Context())
@@ -139,7 +139,7 @@ func TestAgentThatDoesNothingAfterAHoldIsIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		s := &modeltest.Script{Steps: []modeltest.Step{{Hang: true}}}
-		a := testAgent(t, journal.NewMemory(), s)
+		a := testAgent(t, journaltest.New(), s)
 		hold := &pause{}
 		hold.extend(time.Hour)
 		a.Hold = hold

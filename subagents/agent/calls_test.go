@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"divisi/internal/spec"
+	"divisi/internal/testkit/journaltest"
 	"divisi/internal/testkit/modeltest"
-	"divisi/subagents/journal"
 	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
 
@@ -28,7 +28,7 @@ func TestWhatCannotBeSavedCannotBeHandedIn(t *testing.T) {
 	both := modeltest.Submits("too early")
 	both.Parts = append(both.Parts, modeltest.CallsTool("write", map[string]any{"text": "x"}).Parts...)
 	s := &modeltest.Script{Steps: []modeltest.Step{both, modeltest.Submits("ok")}}
-	a := testAgent(t, journal.NewMemory(), s, echo("write", false))
+	a := testAgent(t, journaltest.New(), s, echo("write", false))
 	a.Tree = &nestedTree{fakeTree{files: []string{"a.go"}}}
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestWhatCannotBeSavedCannotBeHandedIn(t *testing.T) {
 func TestWordsOfAPlannerAfterALimitSaySo(t *testing.T) {
 	t.Parallel()
 	s := &modeltest.Script{Steps: []modeltest.Step{modeltest.Says("that is all")}}
-	a := testAgent(t, journal.NewMemory(), s, echo(spec.ToolDispatch, false))
+	a := testAgent(t, journaltest.New(), s, echo(spec.ToolDispatch, false))
 	a.Bounds.Turns = 1
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)

@@ -10,8 +10,8 @@ import (
 	"divisi/contextscope/compaction"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/journaltest"
 	"divisi/internal/testkit/modeltest"
-	"divisi/subagents/journal"
 	"divisi/subagents/limit"
 
 	"github.com/rs/zerolog"
@@ -47,7 +47,7 @@ func TestACompactionIsNotChargedForHolds(t *testing.T) {
 			hold.extend(time.Hour)
 			time.Sleep(time.Hour + 10*time.Second) //nolint:forbidigo // the bubble's time
 		})
-		a := digger(t, journal.NewMemory(), m)
+		a := digger(t, journaltest.New(), m)
 		a.Assignment.Role.Context.Compaction = spec.CompactionRules{Start: 0.5, Swap: 0.5, Hard: 0.5}
 		a.Compact, a.Hold, a.Bounds.Time = NewCompactor(m, a.Assignment, hold, zerolog.Nop()), hold, 10*time.Minute
 		r, err := a.Run(t.Context())
@@ -74,14 +74,14 @@ func TestACancelEndsWhateverAnAgentWaitsFor(t *testing.T) {
 					cancel(&limit.CancelledError{Reason: "enough"})
 				}
 				began := time.Now()
-				a := digger(t, journal.NewMemory(), newSlow(purpose, func(ctx context.Context) {
+				a := digger(t, journaltest.New(), newSlow(purpose, func(ctx context.Context) {
 					go stop()
 					<-ctx.Done()
 				}))
 				if purpose == "prefix" { // a sibling has gone ahead and is silent
 					a.Siblings = NewSiblings()
 					a.Input.Role.Instruction, a.Call.Model = longInstruction, model.DefaultModel
-					first := digger(t, journal.NewMemory(), newSlow("turn", func(ctx context.Context) { <-ctx.Done() }))
+					first := digger(t, journaltest.New(), newSlow("turn", func(ctx context.Context) { <-ctx.Done() }))
 					first.Siblings, first.Input.Role, first.Call = a.Siblings, a.Input.Role, a.Call
 					a.Input.Window, first.Input.Window = 0, 0
 					firstCtx, end := context.WithCancel(t.Context())

@@ -16,8 +16,8 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
+	"divisi/internal/testkit/journaltest"
 	"divisi/subagents/compact"
-	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 
@@ -75,7 +75,7 @@ func dig() *probe {
 }
 
 // longAgent is an agent against the fake server, with a window of 32,000 tokens.
-func longAgent(t *testing.T, m *journal.Memory, server *geminitest.Server) *Agent {
+func longAgent(t *testing.T, m *journaltest.Memory, server *geminitest.Server) *Agent {
 	t.Helper()
 	gemini, err := model.NewGemini(t.Context(), model.Options{
 		APIKey: "k", BaseURL: server.URL, Getenv: func(string) string { return "" },
@@ -106,7 +106,7 @@ func TestAgentOfManyTurnsStaysInItsWindow(t *testing.T) {
 		}
 		return play(r)
 	}})
-	m := journal.NewMemory()
+	m := journaltest.New()
 	a := longAgent(t, m, server)
 	a.Inbox = NewInbox(func(error) {})
 	steer <- func() { a.Inbox.Put(wire.Control{ID: "s1", Verb: wire.ControlSteer, From: "user", Text: plantedRule}) }
@@ -167,7 +167,7 @@ func TestAgentGoesOnWhateverBecomesOfItsSnapshots(t *testing.T) {
 				KeepBodies: true, Lenient: true,
 				Handle: answers(shortTurns, func(geminitest.Request) geminitest.Answer { return answer }),
 			})
-			m := journal.NewMemory()
+			m := journaltest.New()
 			a := longAgent(t, m, server)
 			r, err := a.Run(t.Context())
 			require.NoError(t, err)

@@ -10,8 +10,8 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/journaltest"
 	"divisi/internal/testkit/modeltest"
-	"divisi/subagents/journal"
 	"divisi/subagents/limit"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
@@ -35,7 +35,7 @@ func TestAnAnswerThatGoesRoundInACircleIsBrokenOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &modeltest.Script{Steps: []modeltest.Step{circle(thought), modeltest.Submits("ok")}}
-			a := testAgent(t, journal.NewMemory(), s)
+			a := testAgent(t, journaltest.New(), s)
 			r, err := a.Run(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, spec.StatusDone, r.Status)
@@ -48,17 +48,17 @@ func TestAnAnswerThatGoesRoundInACircleIsBrokenOff(t *testing.T) {
 func TestTheSecondCircleEndsAnAgentAlsoAfterAResume(t *testing.T) {
 	t.Parallel()
 	steps := []modeltest.Step{circle(false), modeltest.CallsTool("read", nil), circle(true)}
-	m := journal.NewMemory()
+	m := journaltest.New()
 	whole := testAgent(t, m, &modeltest.Script{Steps: steps}, echo("read", true))
 	want, err := whole.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "loop", want.Error.Class)
 	require.Contains(t, want.Error.Message, "after a warning too")
 	for k := range len(m.Messages) {
-		cut := journal.NewMemory()
+		cut := journaltest.New()
 		cut.SetFailAfter(k)
 		_, err := testAgent(t, cut, &modeltest.Script{Steps: steps}, echo("read", true)).Run(t.Context())
-		require.ErrorIs(t, err, journal.ErrDown)
+		require.ErrorIs(t, err, journaltest.ErrDown)
 		cut.SetFailAfter(-1)
 		got, err := testAgent(t, cut, &modeltest.Script{Steps: steps}, echo("read", true)).Run(t.Context())
 		require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestTheRepeatThatCompletesALoopIsNotExecuted(t *testing.T) {
 	poll := &probe{"poll", true, func(context.Context, tool.Call) tool.Result { polls++; return tool.Text(fmt.Sprint(polls)) }}
 	again := modeltest.CallsTool("read", map[string]any{"text": "x"})
 	s := &modeltest.Script{Steps: []modeltest.Step{again, again, again, again, again, modeltest.Submits("ok")}}
-	r, err := testAgent(t, journal.NewMemory(), s, same).Run(t.Context())
+	r, err := testAgent(t, journaltest.New(), s, same).Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusDone, r.Status)
 	require.Equal(t, 4, ran)
@@ -82,7 +82,7 @@ func TestTheRepeatThatCompletesALoopIsNotExecuted(t *testing.T) {
 	for range 12 {
 		steps = append(steps, modeltest.CallsTool("poll", nil))
 	}
-	r, err = testAgent(t, journal.NewMemory(), &modeltest.Script{Steps: append(steps, modeltest.Submits("ok"))}, poll).Run(t.Context())
+	r, err = testAgent(t, journaltest.New(), &modeltest.Script{Steps: append(steps, modeltest.Submits("ok"))}, poll).Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusDone, r.Status)
 	require.Equal(t, 12, polls, "a result that changes is no loop")
@@ -138,7 +138,7 @@ func TestAJudgeIsAskedWhetherALongSessionGetsOn(t *testing.T) {
 			for i := range 60 {
 				j.Steps = append(j.Steps, modeltest.CallsTool("read", map[string]any{"text": fmt.Sprint(i)}))
 			}
-			a := testAgent(t, journal.NewMemory(), &j.Script, echo("read", true))
+			a := testAgent(t, journaltest.New(), &j.Script, echo("read", true))
 			a.Model, a.Bounds.Turns = j, 53
 			a.Assignment.Project.Models = map[string]spec.Model{"cheap": {Name: "cheap"}}
 			r, err := a.Run(t.Context())
@@ -162,10 +162,10 @@ func TestTheCallsOfOneTurnAreNoMoreThanOneStrike(t *testing.T) {
 	for _, p := range many.Parts {
 		p.FunctionCall.Args = map[string]any{"text": "x"}
 	}
-	r, err := testAgent(t, journal.NewMemory(), &modeltest.Script{Steps: []modeltest.Step{many, modeltest.Submits("ok")}}, echo("read", true)).Run(t.Context())
+	r, err := testAgent(t, journaltest.New(), &modeltest.Script{Steps: []modeltest.Step{many, modeltest.Submits("ok")}}, echo("read", true)).Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusDone, r.Status, "it was told, and did something else")
-	r, err = testAgent(t, journal.NewMemory(), &modeltest.Script{Steps: []modeltest.Step{many, many, modeltest.Submits("ok")}}, echo("read", true)).Run(t.Context())
+	r, err = testAgent(t, journaltest.New(), &modeltest.Script{Steps: []modeltest.Step{many, many, modeltest.Submits("ok")}}, echo("read", true)).Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, wire.FaultLoop, r.Error.Class, "it was told, and went on")
 }
@@ -178,7 +178,7 @@ func TestWhatAJudgeCostCountsAlsoWhenTheAgentIsCancelledMeanwhile(t *testing.T) 
 		j.Steps = append(j.Steps, modeltest.CallsTool("read", map[string]any{"text": fmt.Sprint(i)}))
 	}
 	j.judges = func() { cancel(&limit.CancelledError{Reason: "enough"}) }
-	a := testAgent(t, journal.NewMemory(), &j.Script, echo("read", true))
+	a := testAgent(t, journaltest.New(), &j.Script, echo("read", true))
 	a.Model, a.Bounds.Turns = j, 40
 	a.Assignment.Project.Models = map[string]spec.Model{"cheap": {Name: "cheap"}}
 	r, err := a.Run(ctx)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"divisi/internal/spec"
+	"divisi/internal/testkit/journaltest"
 	"divisi/subagents/journal"
 	"divisi/subagents/wire"
 
@@ -33,7 +34,7 @@ func testAssignment() *wire.Assignment {
 	}
 }
 
-func openTest(t testing.TB, m *journal.Memory) *journal.Journal {
+func openTest(t testing.TB, m *journaltest.Memory) *journal.Journal {
 	t.Helper()
 	j, err := journal.Open(t.Context(), m, m, testAssignment(), testStamp())
 	require.NoError(t, err)

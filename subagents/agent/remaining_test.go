@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"divisi/internal/spec"
+	"divisi/internal/testkit/journaltest"
 	"divisi/internal/testkit/modeltest"
-	"divisi/subagents/journal"
 
 	"github.com/stretchr/testify/require"
 )
@@ -26,7 +26,7 @@ func TestAModelIsToldOnceOfWhatStillMatches(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &modeltest.Script{Steps: []modeltest.Step{modeltest.Submits("ok"), modeltest.Submits("ok")}}
-			a := testAgent(t, journal.NewMemory(), s)
+			a := testAgent(t, journaltest.New(), s)
 			a.Tree, a.Assignment.Task.Remaining = &fakeTree{files: []string{"a.go"}}, tt.remaining
 			a.Remaining = func(context.Context) ([]string, error) { return tt.left, nil }
 			r, err := a.Run(t.Context())

@@ -13,9 +13,9 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/journaltest"
 	"divisi/internal/testkit/modeltest"
 	"divisi/subagents/compact"
-	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 	"divisi/subagents/tool/artifacts"
 	"divisi/subagents/wire"
@@ -27,7 +27,7 @@ import (
 
 func TestAgentStopsAtABoundaryAndGoesOnLater(t *testing.T) {
 	t.Parallel()
-	m := journal.NewMemory()
+	m := journaltest.New()
 	s := &modeltest.Script{Steps: []modeltest.Step{modeltest.CallsTool("read", map[string]any{"text": "a"}), modeltest.Submits("ok")}}
 	a := testAgent(t, m, s, echo("read", true))
 	a.Inbox = NewInbox(func(error) {})
@@ -51,7 +51,7 @@ func TestAgentGivesNoResultWhenItsWorkerStops(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := &modeltest.Script{Steps: []modeltest.Step{{Hang: true}}, Each: func(int) { cancel(errGone) }}
-	a := testAgent(t, journal.NewMemory(), s)
+	a := testAgent(t, journaltest.New(), s)
 	_, err := a.Run(ctx)
 	require.ErrorIs(t, err, errGone)
 	require.Equal(t, "brief", kinds(a.Journal.Events()))
@@ -59,7 +59,7 @@ func TestAgentGivesNoResultWhenItsWorkerStops(t *testing.T) {
 
 func TestAgentIsFencedByANewerDelivery(t *testing.T) {
 	t.Parallel()
-	m := journal.NewMemory()
+	m := journaltest.New()
 	s := &modeltest.Script{Steps: []modeltest.Step{modeltest.Submits("ok")}}
 	a := testAgent(t, m, s)
 	s.Each = func(int) {
@@ -84,7 +84,7 @@ func TestAgentResumesAtEveryAppend(t *testing.T) {
 		modeltest.CallsTool("write", map[string]any{"text": strings.Repeat("long", 256<<10/4+1)}),
 		modeltest.Submits("all of it"),
 	}
-	run := func(t *testing.T, m *journal.Memory, s *modeltest.Script) (spec.Result, *Agent, error) {
+	run := func(t *testing.T, m *journaltest.Memory, s *modeltest.Script) (spec.Result, *Agent, error) {
 		t.Helper()
 		tree := &fakeTree{}
 		write := &probe{"write", false, func(_ context.Context, c tool.Call) tool.Result {
@@ -102,17 +102,17 @@ func TestAgentResumesAtEveryAppend(t *testing.T) {
 		r, err := a.Run(t.Context())
 		return r, a, err
 	}
-	whole := journal.NewMemory()
+	whole := journaltest.New()
 	want, wantAgent, err := run(t, whole, &modeltest.Script{Steps: steps})
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusDone, want.Status)
 	for k := range len(whole.Messages) {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			t.Parallel()
-			m, s := journal.NewMemory(), &modeltest.Script{Steps: steps}
+			m, s := journaltest.New(), &modeltest.Script{Steps: steps}
 			m.SetFailAfter(k)
 			_, _, err := run(t, m, s)
-			require.ErrorIs(t, err, journal.ErrDown)
+			require.ErrorIs(t, err, journaltest.ErrDown)
 			before := len(m.Messages)
 			require.Equal(t, k, before)
 			m.SetFailAfter(-1)
@@ -140,7 +140,7 @@ func TestAgentResumesAtEveryAppend(t *testing.T) {
 
 // digger is an agent whose session has compactions, failed ones too, artifacts, summaries and loads; nothing happens beside it,
 // so that it is the same each time.
-func digger(t *testing.T, m *journal.Memory, r model.Model) *Agent {
+func digger(t *testing.T, m *journaltest.Memory, r model.Model) *Agent {
 	t.Helper()
 	a := testAgent(t, m, nil)
 	kept := NewArtifactStore(m, "r1", a.Assignment.Agent(), a.Known)
@@ -210,7 +210,7 @@ func TestAgentOfManyKindsOfEventsResumesAtEveryAppend(t *testing.T) {
 		Content *genai.Content
 		Data    string
 	}
-	session := func(t *testing.T, m *journal.Memory) (all []told) {
+	session := func(t *testing.T, m *journaltest.Memory) (all []told) {
 		t.Helper()
 		for _, e := range openTest(t, m).Events() {
 			if e.Kind == contextscope.KindCalls {
@@ -220,7 +220,7 @@ func TestAgentOfManyKindsOfEventsResumesAtEveryAppend(t *testing.T) {
 		}
 		return all
 	}
-	whole, asked := journal.NewMemory(), modeltest.NewRecorder(digs)
+	whole, asked := journaltest.New(), modeltest.NewRecorder(digs)
 	want, err := digger(t, whole, asked).Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusDone, want.Status, "%+v", want.Error)
@@ -231,10 +231,10 @@ func TestAgentOfManyKindsOfEventsResumesAtEveryAppend(t *testing.T) {
 	for k := range len(whole.Messages) {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			t.Parallel()
-			m, r := journal.NewMemory(), modeltest.NewRecorder(digs)
+			m, r := journaltest.New(), modeltest.NewRecorder(digs)
 			m.SetFailAfter(k)
 			_, err := digger(t, m, r).Run(t.Context())
-			require.ErrorIs(t, err, journal.ErrDown)
+			require.ErrorIs(t, err, journaltest.ErrDown)
 			m.SetFailAfter(-1)
 			got, err := digger(t, m, r).Run(t.Context())
 			require.NoError(t, err)
@@ -247,7 +247,7 @@ func TestAgentOfManyKindsOfEventsResumesAtEveryAppend(t *testing.T) {
 
 func TestAgentEndsWithItsSubmissionEvenWhenTheResultWasNotStored(t *testing.T) {
 	t.Parallel()
-	m, s := journal.NewMemory(), &modeltest.Script{Steps: []modeltest.Step{modeltest.Submits("kept")}}
+	m, s := journaltest.New(), &modeltest.Script{Steps: []modeltest.Step{modeltest.Submits("kept")}}
 	_, err := testAgent(t, m, s).Run(t.Context())
 	require.NoError(t, err)
 	r, err := testAgent(t, m, s).Run(t.Context())

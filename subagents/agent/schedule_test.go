@@ -13,8 +13,8 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/journaltest"
 	"divisi/internal/testkit/modeltest"
-	"divisi/subagents/journal"
 	"divisi/subagents/limit"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
@@ -66,7 +66,7 @@ func TestStatesOfCallsAreEvents(t *testing.T) {
 	fails := &probe{"breaks", false, func(context.Context, tool.Call) tool.Result { return tool.Failed("no") }}
 	asks := &waiter{probe{"asks", true, func(context.Context, tool.Call) tool.Result { return tool.Text("yes") }}}
 	s := &modeltest.Script{Steps: []modeltest.Step{manyCalls("read", "nosuch", "breaks", "asks"), modeltest.Submits("ok")}}
-	a := testAgent(t, journal.NewMemory(), s, echo("read", true), fails, asks)
+	a := testAgent(t, journaltest.New(), s, echo("read", true), fails, asks)
 	_, err := a.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{
@@ -85,7 +85,7 @@ func TestStatesOfSlowCallsAreShownWhileTheyRun(t *testing.T) {
 			<-time.After(5 * time.Second) // by a bubble\'s clock
 			return tool.Text("x")
 		}}
-		m := journal.NewMemory()
+		m := journaltest.New()
 		a := testAgent(t, m, &modeltest.Script{Steps: []modeltest.Step{manyCalls("read"), modeltest.Submits("ok")}}, slow)
 		_, err := a.Run(t.Context())
 		require.NoError(t, err)
@@ -100,7 +100,7 @@ func TestCallsBeyondTheCapOfATurnAreToldSo(t *testing.T) {
 		names[i] = "read"
 	}
 	s := &modeltest.Script{Steps: []modeltest.Step{manyCalls(names...), modeltest.Submits("ok")}}
-	a := testAgent(t, journal.NewMemory(), s, echo("read", true))
+	a := testAgent(t, journaltest.New(), s, echo("read", true))
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusDone, r.Status)
@@ -118,7 +118,7 @@ func TestCallsWithTheSameIDEachHaveTheirResult(t *testing.T) {
 		p.FunctionCall.ID = "same"
 	}
 	s := &modeltest.Script{Steps: []modeltest.Step{twice, modeltest.Submits("ok")}}
-	a := testAgent(t, journal.NewMemory(), s, echo("read", true))
+	a := testAgent(t, journaltest.New(), s, echo("read", true))
 	_, err := a.Run(t.Context())
 	require.NoError(t, err)
 	var got []any
@@ -145,7 +145,7 @@ func TestCancelEndsAnAgentInsideAToolThatNeverReturns(t *testing.T) {
 			<-release
 			return tool.Text("late")
 		}}
-		a = testAgent(t, journal.NewMemory(), &modeltest.Script{Steps: []modeltest.Step{manyCalls("read", "read")}}, hung)
+		a = testAgent(t, journaltest.New(), &modeltest.Script{Steps: []modeltest.Step{manyCalls("read", "read")}}, hung)
 		a.Inbox, a.Bounds.Parallel = NewInbox(cancel), 1
 		began := time.Now()
 		r, err := a.Run(ctx)
@@ -176,7 +176,7 @@ func TestAToolThatShowsSignsOfLifeIsNotIdle(t *testing.T) {
 					return tool.Text("x")
 				}}
 				s := &modeltest.Script{Steps: []modeltest.Step{manyCalls("read"), modeltest.Submits("ok")}}
-				a := testAgent(t, journal.NewMemory(), s, work)
+				a := testAgent(t, journaltest.New(), s, work)
 				a.Bounds.Tool, a.Bounds.Idle = time.Hour, time.Minute
 				_, err := a.Run(t.Context())
 				require.NoError(t, err)
@@ -211,7 +211,7 @@ func TestStandingInAQueueCountsNeitherAsTimeNorAsSilence(t *testing.T) {
 					return tool.Text("x")
 				}}
 				s := &modeltest.Script{Steps: []modeltest.Step{manyCalls("read"), modeltest.Submits("ok")}}
-				a := testAgent(t, journal.NewMemory(), s, work)
+				a := testAgent(t, journaltest.New(), s, work)
 				a.Bounds.Tool, a.Bounds.Idle, a.Bounds.Time = 5*time.Minute, time.Minute, 24*time.Hour
 				_, err := a.Run(t.Context())
 				require.NoError(t, err)
@@ -229,7 +229,7 @@ func TestWaitingForOthersTakesNoRoomAndNoTime(t *testing.T) {
 			return tool.Text("yes")
 		}}}
 		s := &modeltest.Script{Steps: []modeltest.Step{manyCalls("asks", "asks", "read"), modeltest.Submits("ok")}}
-		a := testAgent(t, journal.NewMemory(), s, asks, echo("read", true))
+		a := testAgent(t, journaltest.New(), s, asks, echo("read", true))
 		var rests []string
 		a.Rest = func() func() {
 			rests = append(rests, "rests")
@@ -267,7 +267,7 @@ func TestAResultThatIsHandedInAfterALimitCountsAndSaysSo(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &modeltest.Script{Steps: tt.Steps}
-				a := testAgent(t, journal.NewMemory(), s, echo("read", true))
+				a := testAgent(t, journaltest.New(), s, echo("read", true))
 				a.Bounds.Idle, a.Bounds.Call = 10*time.Minute, 10*time.Minute
 				tt.bounds(&a.Bounds)
 				r, err := a.Run(t.Context())
@@ -290,7 +290,7 @@ func TestTheWrapUpTurnSeesWhatHadFinishedWhenTheTimeEnded(t *testing.T) {
 			return tool.Failed("broken off")
 		}}
 		s := &modeltest.Script{Steps: []modeltest.Step{manyCalls("read", "slow", "read"), modeltest.Submits("ok")}}
-		a := testAgent(t, journal.NewMemory(), s, echo("read", true), slow)
+		a := testAgent(t, journaltest.New(), s, echo("read", true), slow)
 		a.Bounds.Time, a.Bounds.Tool, a.Bounds.Idle = 10*time.Minute, time.Hour, time.Hour
 		tree := &fakeTree{files: []string{"a.go"}}
 		a.Tree, a.WriteSet = tree, spec.WriteSet{Files: []string{"a.go"}}
@@ -319,7 +319,7 @@ func TestAResultThatIsRefusedInTheWrapUpTurnMayBePutRightOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := testAgent(t, journal.NewMemory(), &modeltest.Script{Steps: tt.Steps}, echo("read", true))
+			a := testAgent(t, journaltest.New(), &modeltest.Script{Steps: tt.Steps}, echo("read", true))
 			a.Bounds.Turns = 1
 			r, err := a.Run(t.Context())
 			require.NoError(t, err)
@@ -333,7 +333,7 @@ func TestTheLimitOfToolCallsHoldsWithinATurn(t *testing.T) {
 	var ran atomic.Int32
 	read := &probe{"read", true, func(context.Context, tool.Call) tool.Result { ran.Add(1); return tool.Text("x") }}
 	s := &modeltest.Script{Steps: []modeltest.Step{manyCalls("read", "read", "read"), manyCalls("read", "read", "read", "read"), modeltest.Submits("ok")}}
-	a := testAgent(t, journal.NewMemory(), s, read)
+	a := testAgent(t, journaltest.New(), s, read)
 	a.Bounds.ToolCalls = 5
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)
@@ -349,10 +349,10 @@ func TestCallsAreGivenUpWhenTheLogTakesNothingMore(t *testing.T) {
 			<-ctx.Done()
 			return tool.Failed("there is no answer")
 		}}}
-		m := journal.NewMemory()
+		m := journaltest.New()
 		m.SetFailAfter(2)
 		_, err := testAgent(t, m, &modeltest.Script{Steps: []modeltest.Step{manyCalls("asks")}}, asks).Run(t.Context())
-		require.ErrorIs(t, err, journal.ErrDown)
+		require.ErrorIs(t, err, journaltest.ErrDown)
 	})
 }
 
@@ -367,7 +367,7 @@ func TestAPanicInACallIsTheAgentsOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := &hasty{*echo("hasty", readOnly)}
-			a := testAgent(t, journal.NewMemory(), &modeltest.Script{Steps: []modeltest.Step{manyCalls("hasty", "hasty")}}, h)
+			a := testAgent(t, journaltest.New(), &modeltest.Script{Steps: []modeltest.Step{manyCalls("hasty", "hasty")}}, h)
 			require.PanicsWithValue(t, "no words", func() {
 				_, err := a.Run(t.Context())
 				require.NoError(t, err)
@@ -387,7 +387,7 @@ func TestAResultOfTheWrapUpTurnIsNotCutOffInTheNextDelivery(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &modeltest.Script{Steps: []modeltest.Step{modeltest.CallsTool("read", nil), modeltest.Submits("ok")}}
 				s.Steps[0].Wait, s.Steps[1].Wait = 53900*time.Millisecond, tt.wait
-				m := journal.NewMemory()
+				m := journaltest.New()
 				deliver := func(appends int, used time.Duration) (spec.Result, error) {
 					m.SetFailAfter(appends)
 					a := testAgent(t, m, s, echo("read", true))
@@ -395,7 +395,7 @@ func TestAResultOfTheWrapUpTurnIsNotCutOffInTheNextDelivery(t *testing.T) {
 					return a.Run(t.Context())
 				}
 				_, err := deliver(tt.appends, 0) // the worker is lost before the result is in the log
-				require.ErrorIs(t, err, journal.ErrDown)
+				require.ErrorIs(t, err, journaltest.ErrDown)
 				r, err := deliver(-1, time.Minute)
 				require.NoError(t, err)
 				require.Equal(t, class, r.LimitHit)

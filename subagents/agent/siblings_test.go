@@ -17,8 +17,8 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
+	"divisi/internal/testkit/journaltest"
 	"divisi/internal/testkit/modeltest"
-	"divisi/subagents/journal"
 )
 
 // longInstruction is large enough for a service to cache it.
@@ -252,7 +252,7 @@ func TestAgentsLetTheFirstLead(t *testing.T) {
 		m, all, start := &slowStart{}, NewSiblings(), time.Now()
 		var agents sync.WaitGroup
 		for range 3 {
-			a := testAgent(t, journal.NewMemory(), nil)
+			a := testAgent(t, journaltest.New(), nil)
 			a.Model, a.Call, a.Siblings = m, Call{Model: model.DefaultModel}, all
 			a.Input.Role.Instruction = longInstruction
 			agents.Go(func() {

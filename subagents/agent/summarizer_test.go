@@ -10,8 +10,8 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
+	"divisi/internal/testkit/journaltest"
 	"divisi/internal/testkit/modeltest"
-	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 
 	"github.com/stretchr/testify/require"
@@ -116,7 +116,7 @@ func TestAFailedSummaryCostsNothingOfTheOutput(t *testing.T) {
 		}
 		s, _ := summarising(t, "{fault: \""+fault+"\"}")
 		g := &tool.Guard{
-			Artifacts: NewArtifactStore(journal.NewMemory(), "r", "t/1", noHandles), Summarizer: s,
+			Artifacts: NewArtifactStore(journaltest.New(), "r", "t/1", noHandles), Summarizer: s,
 			Policies: map[string]spec.ToolOutput{spec.AnyTool: {Policy: spec.OutputSummarize}},
 		}
 		r := g.Bound(t.Context(), tool.Call{Name: "run_command"}, tool.Text(text))

@@ -6,6 +6,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/journaltest"
 	"divisi/subagents/wire"
 
 	"github.com/stretchr/testify/require"
@@ -13,7 +14,7 @@ import (
 
 func TestGoesOnBehindWhatItCannotRead(t *testing.T) {
 	t.Parallel()
-	m, subject := NewMemory(), bus.AttemptSubject("r1", "generator", "t1", 1)
+	m, subject := journaltest.New(), bus.AttemptSubject("r1", "generator", "t1", 1)
 	_, err := openTest(t, m).Append(t.Context(), wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 3}),
 		usageEvent(spec.Usage{Prompt: 3}))
 	require.NoError(t, err)

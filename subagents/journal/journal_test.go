@@ -11,6 +11,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/journaltest"
 	"divisi/subagents/wire"
 
 	"github.com/stretchr/testify/require"
@@ -24,7 +25,7 @@ func testAssignment() *wire.Assignment {
 	}
 }
 
-func openTest(t testing.TB, m *Memory) *Journal {
+func openTest(t testing.TB, m *journaltest.Memory) *Journal {
 	t.Helper()
 	j, err := Open(t.Context(), m, m, testAssignment(), testStamp())
 	require.NoError(t, err)
@@ -44,7 +45,7 @@ func usageEvent(u spec.Usage) contextscope.Event {
 
 func TestNumbersEventsAndGoesOnWhereItWasLeft(t *testing.T) {
 	t.Parallel()
-	m := NewMemory()
+	m := journaltest.New()
 	first := openTest(t, m)
 	started := wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 1})
 	_, err := first.Append(t.Context(), started, usageEvent(spec.Usage{Prompt: 3}))
@@ -65,7 +66,7 @@ func TestNumbersEventsAndGoesOnWhereItWasLeft(t *testing.T) {
 
 func TestRefusesTheHolderOfAnOlderDelivery(t *testing.T) {
 	t.Parallel()
-	m := NewMemory()
+	m := journaltest.New()
 	old, young := openTest(t, m), openTest(t, m)
 	_, err := young.Append(t.Context(), wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 2}))
 	require.NoError(t, err)
@@ -79,14 +80,14 @@ func TestRefusesTheHolderOfAnOlderDelivery(t *testing.T) {
 
 func TestAppendsNothingAfterAnErrorThatLeavesItOpen(t *testing.T) {
 	t.Parallel()
-	m := NewMemory()
+	m := journaltest.New()
 	j := openTest(t, m)
 	m.SetFailAfter(0)
 	_, err := j.Append(t.Context(), usageEvent(spec.Usage{}))
-	require.ErrorIs(t, err, ErrDown)
+	require.ErrorIs(t, err, journaltest.ErrDown)
 	m.SetFailAfter(-1)
 	_, err = j.Append(t.Context(), usageEvent(spec.Usage{}))
-	require.ErrorIs(t, err, ErrDown)
+	require.ErrorIs(t, err, journaltest.ErrDown)
 	require.Empty(t, openTest(t, m).Events())
 }
 
@@ -120,7 +121,7 @@ func TestKeepsBigPartsAsObjects(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := NewMemory()
+			m := journaltest.New()
 			j := openTest(t, m)
 			e := wire.Draft(contextscope.KindTurn, wire.Turn{})
 			e.Content = &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{Text: "small"}, tt.part}}
@@ -137,7 +138,7 @@ func TestKeepsBigPartsAsObjects(t *testing.T) {
 
 func TestBringsAMessageOfManyMiddlingPartsBelowTheLimit(t *testing.T) {
 	t.Parallel()
-	m := NewMemory()
+	m := journaltest.New()
 	j := openTest(t, m)
 	e := wire.Draft(contextscope.KindTool, wire.Tooled{})
 	e.Content = &genai.Content{Role: genai.RoleUser}
@@ -152,7 +153,7 @@ func TestBringsAMessageOfManyMiddlingPartsBelowTheLimit(t *testing.T) {
 
 func TestFetchesStoredArguments(t *testing.T) {
 	t.Parallel()
-	m := NewMemory()
+	m := journaltest.New()
 	j := openTest(t, m)
 	args := map[string]any{"content": strings.Repeat("z", maxPart+1)}
 	e := wire.Draft(contextscope.KindTurn, wire.Turn{})
@@ -166,7 +167,7 @@ func TestFetchesStoredArguments(t *testing.T) {
 
 func TestTellsHowLongEarlierDeliveriesWorked(t *testing.T) {
 	t.Parallel()
-	m := NewMemory()
+	m := journaltest.New()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	stamp := testStamp()
 	stamp.Clock = func() time.Time { return now }

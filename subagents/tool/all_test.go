@@ -14,7 +14,7 @@ import (
 	"divisi/subagents/tool/commands"
 	"divisi/subagents/tool/files"
 	"divisi/subagents/tool/team"
-	"divisi/subagents/tool/tooltest"
+	"divisi/internal/testkit/tooltest"
 
 	"github.com/stretchr/testify/require"
 )

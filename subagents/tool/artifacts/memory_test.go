@@ -10,7 +10,7 @@ import (
 	notes "divisi/contextscope/memory"
 	"divisi/internal/spec"
 	"divisi/subagents/tool"
-	"divisi/subagents/tool/tooltest"
+	"divisi/internal/testkit/tooltest"
 
 	"github.com/stretchr/testify/require"
 )

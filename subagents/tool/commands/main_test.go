@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"divisi/subagents/tool/tooltest"
+	"divisi/internal/testkit/tooltest"
 )
 
 func newBench(t testing.TB, change func(*Config)) *tooltest.Bench {

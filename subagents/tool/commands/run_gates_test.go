@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"divisi/internal/spec"
-	"divisi/subagents/tool/tooltest"
+	"divisi/internal/testkit/tooltest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -9,7 +9,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/subagents/tool"
-	"divisi/subagents/tool/tooltest"
+	"divisi/internal/testkit/tooltest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"divisi/internal/spec"
-	"divisi/subagents/tool/tooltest"
+	"divisi/internal/testkit/tooltest"
 
 	"github.com/stretchr/testify/require"
 )

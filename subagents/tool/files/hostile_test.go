@@ -17,7 +17,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/subagents/tool"
-	"divisi/subagents/tool/tooltest"
+	"divisi/internal/testkit/tooltest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -11,7 +11,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/subagents/tool/commands"
-	"divisi/subagents/tool/tooltest"
+	"divisi/internal/testkit/tooltest"
 
 	"go.uber.org/goleak"
 )

@@ -3,7 +3,7 @@ package team
 import (
 	"testing"
 
-	"divisi/subagents/tool/tooltest"
+	"divisi/internal/testkit/tooltest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -1,4 +1,5 @@
-package journal
+// Package journaltest keeps a log and objects in memory, for the tests of what appends to a journal.
+package journaltest
 
 import (
 	"context"
@@ -9,7 +10,7 @@ import (
 	"divisi/bus"
 )
 
-// Memory is a Log and Objects in memory. After failAfter appends, when that is not negative, every append fails.
+// Memory is a journal.Log and journal.Objects in memory. After failAfter appends, when that is not negative, every append fails.
 type Memory struct {
 	mu        sync.Mutex
 	pos       uint64
@@ -21,10 +22,10 @@ type Memory struct {
 // ErrDown is the error of an append after those that SetFailAfter lets through.
 var ErrDown = errors.New("the bus is down")
 
-// NewMemory returns an empty store.
-func NewMemory() *Memory { return &Memory{Blobs: map[string][]byte{}, failAfter: -1} }
+// New returns an empty store.
+func New() *Memory { return &Memory{Blobs: map[string][]byte{}, failAfter: -1} }
 
-// Append implements Log.
+// Append implements journal.Log.
 func (m *Memory) Append(_ context.Context, subject string, data []byte, last uint64) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,7 +52,7 @@ func (m *Memory) Append(_ context.Context, subject string, data []byte, last uin
 	return m.pos, nil
 }
 
-// Read implements Log.
+// Read implements journal.Log.
 func (m *Memory) Read(_ context.Context, subject string, from uint64) iter.Seq2[bus.Message, error] {
 	m.mu.Lock()
 	messages := m.Messages[:len(m.Messages):len(m.Messages)]
@@ -65,7 +66,7 @@ func (m *Memory) Read(_ context.Context, subject string, from uint64) iter.Seq2[
 	}
 }
 
-// Put implements Objects.
+// Put implements journal.Objects.
 func (m *Memory) Put(_ context.Context, name string, data []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,7 +74,7 @@ func (m *Memory) Put(_ context.Context, name string, data []byte) error {
 	return nil
 }
 
-// Get implements Objects.
+// Get implements journal.Objects.
 func (m *Memory) Get(_ context.Context, name string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
