@@ -70,7 +70,7 @@ Review ${{ secrets.TOKEN }} and {goal}.
 		"tools: Bash(git log:*) is left out, because run_command cannot be limited to some uses",
 		"tools: mcp__else__x is left out: the project file defines no MCP server of that name",
 		"tools: Frobnicate is left out: it is no tool of Claude Code that is known here",
-		"permissionMode: nobody is asked for permission here; commands are confined instead",
+		"permissionMode: agents ask for no permission here; commands are confined instead",
 		"model: the alias strong stands for opus",
 		"colour: the field is not known here",
 		"hooks: hooks are not run: a gate can check a patch",
