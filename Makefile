@@ -57,7 +57,7 @@ fuzz: ## run every fuzz target for a short while (FUZZTIME=60s for longer)
 bench: ## measure and print the figures (BENCH=Landing to choose)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 30m ./orchestrator/conductor
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 200x -timeout 30m ./bus ./internal/sandbox ./subagents/workspace
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 20x -timeout 30m ./contextscope/... ./subagents ./subagents/loopguard
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 20x -timeout 30m ./contextscope/... ./subagents/agent ./subagents/loopguard
 
 .PHONY: generate
 generate: ## bundle the dashboard's page again
