@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"divisi/internal/spec"
+	"divisi/internal/testkit/tooltest"
 	"divisi/subagents/tool"
 	"divisi/subagents/tool/artifacts"
 	"divisi/subagents/tool/commands"
 	"divisi/subagents/tool/files"
 	"divisi/subagents/tool/team"
-	"divisi/internal/testkit/tooltest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -10,9 +10,9 @@ import (
 
 	"divisi/contextscope/artifact"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/tooltest"
 	"divisi/internal/text"
 	"divisi/subagents/tool"
-	"divisi/internal/testkit/tooltest"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"

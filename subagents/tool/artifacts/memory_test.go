@@ -9,8 +9,8 @@ import (
 
 	notes "divisi/contextscope/memory"
 	"divisi/internal/spec"
-	"divisi/subagents/tool"
 	"divisi/internal/testkit/tooltest"
+	"divisi/subagents/tool"
 
 	"github.com/stretchr/testify/require"
 )

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"divisi/internal/spec"
-	"divisi/subagents/tool"
 	"divisi/internal/testkit/tooltest"
+	"divisi/subagents/tool"
 
 	"github.com/stretchr/testify/require"
 )

@@ -15,9 +15,9 @@ import (
 	"testing"
 
 	"divisi/internal/spec"
+	"divisi/internal/testkit/tooltest"
 	"divisi/internal/text"
 	"divisi/subagents/tool"
-	"divisi/internal/testkit/tooltest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"divisi/internal/spec"
-	"divisi/subagents/tool/commands"
 	"divisi/internal/testkit/tooltest"
+	"divisi/subagents/tool/commands"
 
 	"go.uber.org/goleak"
 )

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"divisi/internal/spec"
-	"divisi/subagents/tool/commands"
 	"divisi/internal/testkit/tooltest"
+	"divisi/subagents/tool/commands"
 
 	"github.com/stretchr/testify/require"
 )
