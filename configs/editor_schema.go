@@ -89,18 +89,19 @@ func loosen(s *jsonschema.Schema) {
 	}
 }
 
+// nullable lets a schema accept null. A cloned schema shares its lists with the original, which must not grow.
 func nullable(s *jsonschema.Schema) {
 	if s.Type != "" {
 		s.Types, s.Type = []string{s.Type}, ""
 	}
 	if s.Types != nil {
-		s.Types = append(s.Types, "null")
+		s.Types = append(slices.Clip(s.Types), "null")
 	}
 	if s.Enum != nil {
-		s.Enum = append(s.Enum, nil)
+		s.Enum = append(slices.Clip(s.Enum), nil)
 	}
 	if s.AnyOf != nil {
-		s.AnyOf = append(s.AnyOf, &jsonschema.Schema{Type: "null"})
+		s.AnyOf = append(slices.Clip(s.AnyOf), &jsonschema.Schema{Type: "null"})
 	}
 }
 
