@@ -106,6 +106,9 @@ func gaveBack(t testing.TB, st *run.State, id, summary string) {
 }
 
 func TestAPlanOfThousandsOfTasksFitsIntoOneMessage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is about size, and slow under the race detector")
+	}
 	t.Parallel()
 	st, message := many(t)
 	require.Less(t, len(message), bus.MaxData)
@@ -124,6 +127,9 @@ func TestAPlanThatTheLogCannotTakeIsItsAuthorsToMend(t *testing.T) {
 }
 
 func TestSchedulingThousandsOfTasksThatWaitForThousands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is about size, and slow under the race detector")
+	}
 	t.Parallel()
 	st, _ := many(t)
 	for i, id := range st.Shards["move"] {
@@ -152,6 +158,9 @@ func TestATemplateWithAParkedShardDoomsWhatWaitsForIt(t *testing.T) {
 func first(ready []string, _ map[string]string) []string { return ready }
 
 func TestAMasterIsToldOfThousandsOfTasksWithinReason(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is about size, and slow under the race detector")
+	}
 	t.Parallel()
 	st, _ := many(t)
 	last := st.Tasks[st.Order[len(st.Order)-1]]

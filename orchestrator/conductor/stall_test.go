@@ -304,6 +304,9 @@ func TestWaitIsNotTheRunsOwnTime(t *testing.T) {
 }
 
 func TestManyTasksThatWantTheSameLineAllLand(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is about size, and slow under the race detector")
+	}
 	t.Parallel()
 	const n = 13 // more than the conflicts that park a task
 	r := newRig(t, map[string]string{"list.txt": "begin\nend\n"}, func(s *run.Spec) {

@@ -126,6 +126,9 @@ func TestAFailedSummaryCostsNothingOfTheOutput(t *testing.T) {
 }
 
 func TestLargeOutputsAreCutForTheWindow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("pure, and slow under the race detector")
+	}
 	t.Parallel()
 	for window, most := range map[int]int{1 << 20: 1 << 20, 100_000: 188_000, 8_000: 4_000} {
 		s := &Summarizer{name: "gemini-3.5-flash-lite", window: window}
