@@ -26,7 +26,6 @@ func editorSchema(t *testing.T, kind string) *jsonschema.Schema {
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
 	require.NoError(t, err)
 	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(noLoader{})
 	compiler.AssertFormat()
 	require.NoError(t, compiler.AddResource(kind, value))
 	schema, err := compiler.Compile(kind)

@@ -22,7 +22,7 @@ type Poster struct {
 	refuse refuser
 }
 
-// NewPoster makes a poster. Of opt it takes HTTPClient and Patience; silence is for models of which that says nothing. With
+// NewPoster makes a poster. Of opt it takes HTTPClient and Patience; silence is for models that Patience does not know. With
 // tell every request says in headers on whose behalf it is made. refuse makes the error of an answer whose status is not 2xx.
 func NewPoster(
 	opt Options, silence time.Duration, tell bool, refuse func(status int, h http.Header, body []byte) *Error,

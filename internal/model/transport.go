@@ -18,7 +18,7 @@ import (
 // maxErrorBody bounds what is read of an error's body.
 const maxErrorBody = 1 << 20
 
-// How long a server may be silent where nobody says. Thoughts are not streamed: a model that thinks for long begins late.
+// How long a server may be silent by default. Thoughts are not streamed: a model that thinks for long begins late.
 const (
 	defaultSilence = time.Minute
 	deepFirst      = 5 * time.Minute
@@ -107,7 +107,7 @@ func newHTTPClient(opt Options, tell bool) (client *http.Client, base *http.Tran
 // wire is the RoundTripper under the SDK. Every send carries its own *call in the context.
 type wire struct {
 	base http.RoundTripper
-	// patience may be nil; silence is for models of which it says nothing.
+	// patience may be nil; silence is for models that it does not know.
 	patience func(model string) (first, silence time.Duration)
 	silence  time.Duration
 	// tell says that the base URL is not Google's own, so that our headers may be sent.

@@ -189,7 +189,7 @@ func TestARunWithoutAnybodyStopsForAnAnswerAndGoesOnWithIt(t *testing.T) {
 	st, err := r.conduct(t.Context(), r.config(true))
 	stop()
 	require.NoError(t, err)
-	require.Equal(t, run.Stopped, st.Status, "nobody has answered")
+	require.Equal(t, run.Stopped, st.Status, "no person has answered")
 
 	text, err := r.do(conductor.Request{Verb: conductor.VerbSend, Task: "one-asker-1-0", Text: "The second."})
 	require.NoError(t, err)

@@ -25,7 +25,7 @@ var foldedKinds = []contextscope.Kind{
 	contextscope.KindUsage, contextscope.KindProgress, contextscope.KindReceipt, contextscope.KindResult, contextscope.KindBrief,
 }
 
-// begunState is a run with a task at work, an attempt of which asked for something.
+// begunState is a run with an active task whose attempt asked for something.
 func begunState(t *testing.T) *run.State {
 	t.Helper()
 	st := run.NewState()

@@ -32,7 +32,7 @@ func TestWake(t *testing.T) {
 		"at the start":       {run.Planning, nil, []string{call}},
 		"in preflight":       {run.Preflight, nil, []string{}},
 		"while it is active": {run.Planning, func(l *runtest.Log) { called(l, 1) }, []string{}},
-		"with a result that nobody has read": {
+		"with a result that the master has not read": {
 			run.Planning, func(l *runtest.Log) { called(l, 1); l.Ended("master", 1, spec.Result{Status: spec.StatusDone}) }, []string{},
 		},
 		"while its tasks are active": {run.Running, func(l *runtest.Log) { planned(l) }, []string{}},

@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,14 +21,6 @@ type checker struct {
 	names  []string
 }
 
-// noLoader keeps a schema from naming files or addresses that would be opened.
-type noLoader struct{}
-
-// Load refuses.
-func (noLoader) Load(string) (any, error) {
-	return nil, errors.New("schemas are not loaded from elsewhere")
-}
-
 // newChecker compiles the schema of a tool: the one that it shows, or the one that it checks against.
 func newChecker(t Tool) (*checker, error) {
 	name, schema := t.Declaration().Name, t.Declaration().ParametersJsonSchema
@@ -40,17 +31,7 @@ func newChecker(t Tool) (*checker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the schema of %s: %w", name, err)
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("read the schema of %s: %w", name, err)
-	}
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(noLoader{})
-	place := "tool:" + name
-	if err := compiler.AddResource(place, value); err != nil {
-		return nil, fmt.Errorf("read the schema of %s: %w", name, err)
-	}
-	compiled, err := compiler.Compile(place)
+	compiled, err := spec.CompileSchema("tool:"+name, data)
 	if err != nil {
 		return nil, fmt.Errorf("compile the schema of %s: %w", name, err)
 	}
