@@ -108,7 +108,7 @@ func TestASnapshotIsWrittenInTheBackgroundAndSwappedInAtABoundary(t *testing.T) 
 		r.growTo(40)
 		require.Empty(t, r.boundary())
 		require.Equal(t, []string{"snapshot share"}, r.methods())
-	}, "{delay: 30s, "+text(goodAnswer)[1:], text(goodAnswer))
+	}, "{delay: 30s, "+text(goodAnswer)[1:], text(goodAnswer), text(goodAnswer))
 }
 
 func TestAFailureIsPaidForOnce(t *testing.T) {
