@@ -31,6 +31,7 @@ var arrows = []struct {
 	{"report", []string{"acceptance", "master", "run", "schedule"}},
 	{"conductor", []string{"acceptance", "assign", "landing", "master", "phase", "plan", "request", "run", "schedule"}},
 	{"console", []string{"report", "run"}},
+	{"store", []string{"conductor", "report", "run"}},
 	{"dashboard", nil},
 	{"sample", nil},
 }

@@ -42,9 +42,9 @@ func asSent(ts *testscript.TestScript, _ bool, args []string) {
 	g := &globals{out: ts.Stdout(), err: ts.Stderr(), stateDir: ts.Getenv("STATE"), output: "text", logLevel: "warn"}
 	ts.Check(g.setup())
 	ctx := context.Background()
-	b, _, err := g.openRun(ctx, ids[len(ids)-1])
+	b, _, err := g.store().Open(ctx, ids[len(ids)-1])
 	ts.Check(err)
-	defer g.closeBus(b)
+	defer g.store().Close(b)
 	explainers := map[string]map[int]agent.Explained{}
 	compared, bad := 0, 0
 	for _, name := range names {

@@ -157,7 +157,7 @@ func (d *doctor) disk(context.Context) []finding {
 		f.Status = statusWarning
 	}
 	if f.Status != statusOK {
-		f.Do = "free some space (old runs are in " + d.runsDir() + "), or move the state with --state-dir"
+		f.Do = "free some space (old runs are in " + d.store().Runs() + "), or move the state with --state-dir"
 	}
 	return []finding{f}
 }

@@ -22,6 +22,7 @@ import (
 	"divisi/internal/model/chat"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
 )
 
 // project looks at the repository's own files, and at what they need: keys, gates, roles.
@@ -305,7 +306,7 @@ const mostRuns = 50
 
 // leftovers are runs that nobody carries out any more and that did not end in order.
 func (d *doctor) leftovers(ctx context.Context) []finding {
-	ids, err := d.runIDs()
+	ids, err := d.store().IDs()
 	if err != nil {
 		return []finding{bad("runs", "choose a directory that you can read with --state-dir", "%v", err)}
 	}
@@ -327,7 +328,7 @@ func (d *doctor) leftovers(ctx context.Context) []finding {
 	if len(found) > 0 {
 		return found
 	}
-	seen := fmt.Sprintf("%d in %s, %d active; none was left behind", len(ids), d.runsDir(), held)
+	seen := fmt.Sprintf("%d in %s, %d active; none was left behind", len(ids), d.store().Runs(), held)
 	if len(ids) > mostRuns {
 		seen += fmt.Sprintf(" among the newest %d", mostRuns)
 	}
@@ -335,22 +336,22 @@ func (d *doctor) leftovers(ctx context.Context) []finding {
 }
 
 func (d *doctor) leftover(ctx context.Context, id string) (f finding, alive bool) {
-	if _, ended := d.summarised(id); ended {
+	if _, ended := d.store().Summary(id); ended {
 		return finding{}, false
 	}
-	b, err := bus.Attach(d.log.WithContext(ctx), d.busDir(id))
+	b, err := bus.Attach(d.log.WithContext(ctx), d.store().Bus(id))
 	if err == nil {
-		d.closeBus(b)
+		d.store().Close(b)
 		return finding{}, true
 	}
 	if !errors.Is(err, bus.ErrNoHolder) {
 		return warn("runs", "wait a moment and look again", "run %s: %v", id, err), false
 	}
-	if _, err := readMeta(d.runDir(id)); errors.As(err, new(*usageError)) {
+	if _, err := store.ReadMeta(d.store().Run(id)); errors.As(err, new(*usageError)) {
 		return warn("runs", "if nothing begins now, remove it: divisi runs rm "+id,
 			"run %s never began, or begins just now", id), false
 	}
-	st, _, err := d.foldRun(ctx, id)
+	st, _, err := d.store().State(ctx, id)
 	switch {
 	case err != nil:
 		return warn("runs", "look at it with divisi show "+id, "run %s cannot be read: %v", id, errorLine(err)), false

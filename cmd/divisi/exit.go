@@ -16,6 +16,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
+	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
@@ -32,11 +33,9 @@ const (
 )
 
 // usageError is a person's mistake, with what to do about it.
-type usageError struct{ text string }
+type usageError = usage.Error
 
-func (e *usageError) Error() string { return e.text }
-
-func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+func usagef(format string, args ...any) error { return usage.Errorf(format, args...) }
 
 // endError is the end of a run that is not a success; it was reported already.
 type endError struct {
@@ -52,7 +51,7 @@ func (e *signalError) Error() string { return "stopped by signal " + e.signal.St
 
 // exitCode is the one place where an error's class becomes an exit code.
 func exitCode(err error) int {
-	var usage *usageError
+	var mistake *usageError
 	var end *endError
 	var signalled *signalError
 	var file *configs.FileError
@@ -66,7 +65,7 @@ func exitCode(err error) int {
 		return end.code
 	case errors.As(err, &signalled), errors.Is(err, context.Canceled), errors.Is(err, conductor.ErrNotApproved):
 		return codeStopped
-	case errors.As(err, &usage), errors.As(err, &file), errors.As(err, &plan), errors.As(err, &locked):
+	case errors.As(err, &mistake), errors.As(err, &file), errors.As(err, &plan), errors.As(err, &locked):
 		return codeUsage
 	case errors.As(err, &fault) && (fault.Class == model.Auth || fault.Class == model.Invalid) && fault.Status == 0:
 		return codeUsage // no key was given at all, or an address that is none

@@ -58,11 +58,11 @@ const lookTries = 5
 
 // explainTask reads all that it shows before it prints anything, so that it can be begun anew.
 func (g *globals) explainTask(ctx context.Context, run, task string, attempt int, f explainFlags) error {
-	b, _, err := g.openRun(ctx, run)
+	b, _, err := g.store().Open(ctx, run)
 	if err != nil {
 		return err
 	}
-	defer g.closeBus(b)
+	defer g.store().Close(b)
 	e, err := g.explainer(ctx, b, run, task, attempt)
 	if err != nil {
 		return err
@@ -142,11 +142,11 @@ func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, a
 	if err != nil {
 		return nil, err
 	}
-	mirror, err := gitCLI.OpenMirror(filepath.Join(g.runDir(run), "repo.git"))
+	mirror, err := gitCLI.OpenMirror(filepath.Join(g.store().Run(run), "repo.git"))
 	if err != nil {
 		return nil, err
 	}
-	st, err := g.fold(ctx, b, run)
+	st, err := g.store().Fold(ctx, b, run)
 	if err != nil {
 		return nil, err
 	}

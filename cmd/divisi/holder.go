@@ -242,7 +242,7 @@ func (h *holder) worker(ctx context.Context, st *run.State, newBudget *int) (*wo
 // forge results. What a command needs of them it is given.
 func (h *holder) hide() error {
 	dir := h.dir
-	if runs := h.g.runsDir(); filepath.Dir(dir) == runs {
+	if runs := h.g.store().Runs(); filepath.Dir(dir) == runs {
 		dir = runs
 	}
 	if err := sandbox.Hide(dir); err != nil {
@@ -270,4 +270,11 @@ func (h *holder) tools(a *wire.Assignment) []tool.Tool {
 		}
 	}
 	return nil
+}
+
+// conclude keeps the summary of a run that has ended.
+func (h *holder) conclude(ctx context.Context, end *run.State) {
+	if end != nil && end.Status.Ended() {
+		h.g.store().Conclude(ctx, h.bus, h.run)
+	}
 }

@@ -20,16 +20,13 @@ const (
 	removeTime = 2 * time.Second
 )
 
-func (g *globals) cachesDir() string { return filepath.Join(g.stateDir, "caches") }
-func (g *globals) trashDir() string  { return filepath.Join(g.stateDir, "trash") }
-
 // cachesOf is the directory of a repository's caches. The demo's repository is another each time, and has the same ones.
 func (g *globals) cachesOf(c *git.Checkout, demo bool) (string, error) {
 	id, err := c.Identity()
 	if demo {
 		id = "demo"
 	}
-	return filepath.Join(g.cachesDir(), id), err
+	return filepath.Join(g.store().Caches(), id), err
 }
 
 // keep holds the caches of the run, and begins to remove what earlier runs left in the trash and caches that none has used for
@@ -39,7 +36,7 @@ func (h *holder) keep() (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.trash, err = workspace.OpenTrash(h.g.trashDir(), h.g.log); err != nil {
+	if h.trash, err = workspace.OpenTrash(h.g.store().Trash(), h.g.log); err != nil {
 		unlock()
 		return nil, err
 	}
@@ -47,13 +44,13 @@ func (h *holder) keep() (release func(), err error) {
 		h.g.log.Info().Str("caches", dir).Msg("caches that no run has used for 30 days are removed")
 		return h.trash.Put(dir)
 	}
-	if err := sandbox.DropCaches(h.g.cachesDir(), now().Add(-cacheLife), drop); err != nil {
+	if err := sandbox.DropCaches(h.g.store().Caches(), now().Add(-cacheLife), drop); err != nil {
 		h.g.log.Warn().Err(err).Msg("old caches were left")
 	}
 	return func() {
 		unlock()
 		if !h.trash.Close(removeTime, func() { fmt.Fprintln(h.g.err, "removing work trees…") }) {
-			fmt.Fprintf(h.g.err, "The next run removes the rest of the work trees, in %s\n", h.g.trashDir())
+			fmt.Fprintf(h.g.err, "The next run removes the rest of the work trees, in %s\n", h.g.store().Trash())
 		}
 	}, nil
 }
@@ -63,7 +60,7 @@ const sizeTime = 2 * time.Second
 
 // caches reports how much disk the caches use, and what waits to be removed.
 func (d *doctor) caches(ctx context.Context) []finding {
-	entries, err := os.ReadDir(d.cachesDir())
+	entries, err := os.ReadDir(d.store().Caches())
 	if err != nil && !os.IsNotExist(err) {
 		return []finding{bad("caches", "choose a directory that you can read with --state-dir", "%v", err)}
 	}
@@ -74,9 +71,9 @@ func (d *doctor) caches(ctx context.Context) []finding {
 		}
 	}
 	found := []finding{fine("caches", "%d in %s, one for each repository, %s; a run removes those that none has used for 30 days",
-		repositories, d.cachesDir(), sizeOf(ctx, d.cachesDir()))}
-	if left, err := os.ReadDir(d.trashDir()); err == nil && len(left) > 0 {
-		found = append(found, fine("trash", "%s in %s; the next run removes it", sizeOf(ctx, d.trashDir()), d.trashDir()))
+		repositories, d.store().Caches(), sizeOf(ctx, d.store().Caches()))}
+	if left, err := os.ReadDir(d.store().Trash()); err == nil && len(left) > 0 {
+		found = append(found, fine("trash", "%s in %s; the next run removes it", sizeOf(ctx, d.store().Trash()), d.store().Trash()))
 	}
 	return found
 }

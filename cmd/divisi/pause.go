@@ -31,14 +31,14 @@ func (g *globals) pause(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	b, err := bus.Attach(ctx, g.busDir(run))
+	b, err := bus.Attach(ctx, g.store().Bus(run))
 	if errors.Is(err, bus.ErrNoHolder) {
 		return usagef("run %s is not running: there is nothing to pause", run)
 	}
 	if err != nil {
 		return fmt.Errorf("connect to the holder of run %s: %w", run, err)
 	}
-	defer g.closeBus(b)
+	defer g.store().Close(b)
 	becomes, err := g.askHolder(ctx, b, run, conductor.Request{Verb: conductor.VerbPause})
 	if err != nil {
 		return err

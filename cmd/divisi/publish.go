@@ -12,6 +12,7 @@ import (
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
 )
 
 func newPublish(g *globals) *cobra.Command {
@@ -34,22 +35,22 @@ func (g *globals) publish(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	b, alone, err := g.openRun(ctx, run)
+	b, alone, err := g.store().Open(ctx, run)
 	if err != nil {
 		return err
 	}
-	defer g.closeBus(b)
+	defer g.store().Close(b)
 	if !alone {
 		return usagef("run %s is active: it publishes what landed at its end; stop it with: divisi pause %s", run, run)
 	}
-	h := &holder{g: g, run: run, dir: g.runDir(run)}
+	h := &holder{g: g, run: run, dir: g.store().Run(run)}
 	c, err := conductor.New(ctx, conductor.Config{
 		Run: run, Bus: b, Clock: now, NewID: newID(), Log: g.log, Publish: h.publish,
 	})
 	if err != nil {
 		return err
 	}
-	if err := g.checkLog(c.State(), run); err != nil {
+	if err := g.store().Check(c.State(), run); err != nil {
 		return err
 	}
 	if err := h.openRepositories(ctx, c.State().Spec); err != nil {
@@ -75,7 +76,7 @@ func (g *globals) publish(ctx context.Context, args []string) error {
 
 // openRepositories opens the user's repository and the run's mirror of it.
 func (h *holder) openRepositories(ctx context.Context, s run.Spec) error {
-	m, err := readMeta(h.dir)
+	m, err := store.ReadMeta(h.dir)
 	if err != nil {
 		return err
 	}

@@ -13,23 +13,23 @@ import (
 // ask puts a request to the conductor of a run, in whichever process it is, and returns what becomes of it. Where nobody holds
 // the run this process is its conductor for a moment.
 func (g *globals) ask(ctx context.Context, run string, q conductor.Request) (string, error) {
-	b, err := bus.Attach(ctx, g.busDir(run))
+	b, err := bus.Attach(ctx, g.store().Bus(run))
 	if err == nil {
-		defer g.closeBus(b)
+		defer g.store().Close(b)
 		return g.askHolder(ctx, b, run, q)
 	}
 	if !errors.Is(err, bus.ErrNoHolder) {
 		return "", fmt.Errorf("connect to the holder of run %s: %w", run, err)
 	}
-	if b, _, err = g.openRun(ctx, run); err != nil {
+	if b, _, err = g.store().Open(ctx, run); err != nil {
 		return "", err
 	}
-	defer g.closeBus(b)
+	defer g.store().Close(b)
 	c, err := conductor.New(ctx, conductor.Config{Run: run, Bus: b, Clock: now, NewID: newID(), Log: g.log})
 	if err != nil {
 		return "", err
 	}
-	if err := g.checkLog(c.State(), run); err != nil {
+	if err := g.store().Check(c.State(), run); err != nil {
 		return "", err
 	}
 	return asMistake(c.Do(ctx, q))

@@ -13,6 +13,7 @@ import (
 	"divisi/internal/git"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
 )
 
 func newResume(g *globals) *cobra.Command {
@@ -57,7 +58,7 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	if err != nil {
 		return err
 	}
-	m, err := readMeta(g.runDir(run))
+	m, err := store.ReadMeta(g.store().Run(run))
 	if err != nil {
 		return err
 	}
@@ -67,13 +68,13 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	}
 	h := &holder{
 		g: g, run: run, git: gitCLI, dashboard: o.dashboard, notices: notices(),
-		dir: g.runDir(run),
+		dir: g.store().Run(run),
 	}
-	if h.bus, err = g.openBus(ctx, run, m.NATS); err != nil {
+	if h.bus, err = g.store().Hold(ctx, run, m.NATS); err != nil {
 		return err
 	}
-	defer g.closeBus(h.bus)
-	st, err := g.fold(ctx, h.bus, run)
+	defer g.store().Close(h.bus)
+	st, err := g.store().Fold(ctx, h.bus, run)
 	if err != nil {
 		return err
 	}
@@ -97,15 +98,15 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 		return err
 	}
 	defer release()
-	if h.spec = st.Spec; o.repo != "" || m.lost {
+	if h.spec = st.Spec; o.repo != "" || m.Lost {
 		m.Repo = h.checkout.Top
-		if err := writeMeta(h.dir, m); err != nil {
+		if err := m.Write(h.dir); err != nil {
 			return err
 		}
 	}
 	h.spec.Repo = h.checkout.Top
 	h.unverified = o.unverified
-	if m.lost {
+	if m.Lost {
 		h.notices = append(h.notices, "run.json was lost and is written again; whether the run was recorded is not known")
 	}
 	if notice := unrecorded(m, o); notice != "" && !slices.Contains(st.Notices, notice) {
@@ -118,7 +119,7 @@ func (g *globals) resume(ctx context.Context, args []string, o runOptions, budge
 	h.approve = g.approver(h, o)
 	end, err := h.carry(ctx, true, budget)
 	err = g.finish(ctx, h, end, err)
-	g.conclude(ctx, h.bus, end)
+	h.conclude(ctx, end)
 	return err
 }
 
@@ -138,7 +139,7 @@ func (h *holder) origin(ctx context.Context, repo, base string) (*git.Checkout, 
 }
 
 // unrecorded says that a recording ends here; "" where it goes on, or where there is none.
-func unrecorded(m meta, o runOptions) string {
+func unrecorded(m store.Meta, o runOptions) string {
 	if m.Record == "" || o.record != "" {
 		return ""
 	}

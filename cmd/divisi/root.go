@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"divisi/internal/sandbox"
+	"divisi/orchestrator/store"
 )
 
 // globals are what every command has: the streams it was started with, and the persistent flags.
@@ -198,6 +199,9 @@ func (g *globals) setup() error {
 	sandbox.TryIn(dir)
 	return nil
 }
+
+// store is the state directory.
+func (g *globals) store() store.Dir { return store.Dir{Path: g.stateDir, Log: g.log} }
 
 func (g *globals) json() bool { return g.output == "json" }
 

@@ -18,6 +18,7 @@ import (
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
 	"divisi/subagents/gate"
 )
 
@@ -150,7 +151,7 @@ func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*ho
 		Budget: first(o.budget, project.Budget), AutoApprove: o.yes, AllowUnverified: o.unverified,
 		Created: now(),
 	}
-	s.Project.Parallel, s.Outputs = s.Parallel, filepath.Join(g.runDir(s.Run), outputsDir)
+	s.Project.Parallel, s.Outputs = s.Parallel, filepath.Join(g.store().Run(s.Run), outputsDir)
 	if s.Parallel > maxParallel {
 		return nil, usagef(".divisi/divisi.yaml: parallel is %d: %d agents at once is the most", s.Parallel, maxParallel)
 	}
@@ -160,7 +161,7 @@ func (g *globals) prepare(ctx context.Context, args []string, o runOptions) (*ho
 	}
 	h := &holder{
 		g: g, run: s.Run, git: gitCLI, checkout: checkout, spec: s, dashboard: o.dashboard,
-		dir: g.runDir(s.Run), caches: caches, skipped: set.Skipped,
+		dir: g.store().Run(s.Run), caches: caches, skipped: set.Skipped,
 	}
 	if err := h.openTape(o); err != nil {
 		return nil, err
@@ -336,24 +337,24 @@ func (g *globals) begin(ctx context.Context, h *holder, o runOptions) (err error
 	if err != nil || o.dryRun {
 		return err
 	}
-	m := meta{Repo: h.spec.Repo, NATS: o.nats, Demo: o.demo}
+	m := store.Meta{Repo: h.spec.Repo, NATS: o.nats, Demo: o.demo}
 	if o.record != "" {
 		if m.Record, err = filepath.Abs(o.record); err != nil {
 			return fmt.Errorf("--record: %w", err)
 		}
 	}
-	if err := writeMeta(h.dir, m); err != nil {
+	if err := m.Write(h.dir); err != nil {
 		return err
 	}
-	if h.bus, err = g.openBus(ctx, h.run, o.nats); err != nil {
+	if h.bus, err = g.store().Hold(ctx, h.run, o.nats); err != nil {
 		return err
 	}
-	defer g.closeBus(h.bus)
+	defer g.store().Close(h.bus)
 	h.approve = g.approver(h, o)
 	h.notices = slices.Concat(notices(), roleNotices(h.spec), programNotices(h.spec))
 	st, err := h.carry(ctx, false, nil)
 	err = g.finish(ctx, h, st, err)
-	g.conclude(ctx, h.bus, st)
+	h.conclude(ctx, st)
 	return err
 }
 

@@ -16,6 +16,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/store"
 	"divisi/subagents/workspace"
 )
 
@@ -92,12 +93,12 @@ func (r *remover) chosen(args []string) (runs []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		ids, err := r.runIDs()
+		ids, err := r.store().IDs()
 		if err != nil {
 			return nil, err
 		}
 		for _, id := range ids {
-			if began, ok := beganAt(id); ok && now().Sub(began) > age && !bus.Held(r.busDir(id)) {
+			if began, ok := beganAt(id); ok && now().Sub(began) > age && !bus.Held(r.store().Bus(id)) {
 				runs = append(runs, id)
 			}
 		}
@@ -129,8 +130,8 @@ func beganAt(run string) (time.Time, bool) {
 // removeRun holds the run's store meanwhile, so that no process resumes it, and removes it there first: it is still known
 // here when that fails.
 func (r *remover) removeRun(ctx context.Context, run string) (err error) {
-	dir := r.runDir(run)
-	m, err := readMeta(dir)
+	dir := r.store().Run(run)
+	m, err := store.ReadMeta(dir)
 	never := errors.As(err, new(*usageError))
 	switch {
 	case never && !old(dir, beginTime):
@@ -138,10 +139,10 @@ func (r *remover) removeRun(ctx context.Context, run string) (err error) {
 	case err != nil && !never && !r.local:
 		return fmt.Errorf("%w\nThat file names its NATS server; to remove only what is here: divisi runs rm --local %s", err, run)
 	}
-	if err := os.MkdirAll(r.busDir(run), 0o700); err != nil {
+	if err := os.MkdirAll(r.store().Bus(run), 0o700); err != nil {
 		return err
 	}
-	release, err := bus.Hold(r.busDir(run))
+	release, err := bus.Hold(r.store().Bus(run))
 	if errors.As(err, new(*bus.LockedError)) {
 		return usagef("it is active: end it first with divisi cancel %s", run)
 	}
@@ -183,7 +184,7 @@ func (r *remover) forget(ctx context.Context, run, url string) (freed uint64, er
 	if err != nil {
 		return 0, err
 	}
-	defer r.closeBus(b)
+	defer r.store().Close(b)
 	return b.Forget(ctx, run)
 }
 
@@ -200,16 +201,16 @@ func old(dir string, age time.Duration) bool {
 // left lists the directories that no run here needs and that nothing was put into for a day: temporary ones of this user, and
 // those of runs that never began.
 func (g *globals) left() (dirs []string) {
-	ids, err := g.runIDs()
+	ids, err := g.store().IDs()
 	if err != nil {
 		return nil // who calls has listed them
 	}
 	var repos []string
 	for _, id := range ids {
-		m, err := readMeta(g.runDir(id))
+		m, err := store.ReadMeta(g.store().Run(id))
 		repos = append(repos, filepath.Dir(m.Repo))
-		if errors.As(err, new(*usageError)) && old(g.runDir(id), day) && !bus.Held(g.busDir(id)) {
-			dirs = append(dirs, g.runDir(id))
+		if errors.As(err, new(*usageError)) && old(g.store().Run(id), day) && !bus.Held(g.store().Bus(id)) {
+			dirs = append(dirs, g.store().Run(id))
 		}
 	}
 	for _, kind := range []string{g.demos(), "doctor", "dry-run", "explain", "git", "probe", "shards"} {

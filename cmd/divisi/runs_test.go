@@ -1,68 +1,17 @@
 package main
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
 
-// No bytes of run.json make reading it panic. What is refused is told with the file's name, and what is read can be written again.
-func FuzzMeta(f *testing.F) {
-	for _, seed := range []string{
-		`{"repo":"/r","nats":"nats://h:1","record":"d","demo":true}`, `{"repo`, `null`, `[]`, `{"repo":7}`, "", "\x00", `{"lost":true}`,
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		dir := t.TempDir()
-		require.NoError(t, os.WriteFile(metaPath(dir), data, 0o600))
-		m, err := readMeta(dir)
-		if err != nil {
-			require.ErrorContains(t, err, metaPath(dir))
-			require.ErrorContains(t, err, "Remove this file")
-			require.Zero(t, m)
-			return
-		}
-		require.False(t, m.lost)
-		require.NoError(t, writeMeta(dir, m))
-		again, err := readMeta(dir)
-		require.NoError(t, err)
-		require.Equal(t, m, again)
-	})
-}
-
-func TestADescriptionThatIsMissingIsNoRunThatNeverBegan(t *testing.T) {
+func TestProgressCountsTasksWithoutTheMaster(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	_, err := readMeta(dir)
-	require.ErrorContains(t, err, metaPath(dir)+" is missing, and there is no store beside it")
-	require.Equal(t, codeUsage, exitCode(err))
-
-	require.NoError(t, os.MkdirAll(filepath.Join(dir, "bus", "jetstream"), 0o700))
-	m, err := readMeta(dir)
-	require.NoError(t, err)
-	require.True(t, m.lost)
-	require.NoError(t, writeMeta(dir, m))
-	written, err := os.ReadFile(metaPath(dir))
-	require.NoError(t, err)
-	require.False(t, bytes.Contains(written, []byte("lost")), "what is written is there")
-}
-
-func TestALogWithoutItsFirstEventIsNeverShownAsARun(t *testing.T) {
-	t.Parallel()
-	g := &globals{stateDir: "/state"}
-	st := run.NewState()
-	err := g.checkLog(st, "r1")
-	require.ErrorContains(t, err, "run r1 has no events")
-	require.ErrorContains(t, err, "/state/runs/r1/bus")
-	require.Equal(t, codeUsage, exitCode(err))
-	st.Unread = []string{"event at 1 could not be read: garbage"}
-	require.ErrorContains(t, g.checkLog(st, "r1"), "event at 1 could not be read: garbage")
-	st.Spec.Run = "r1"
-	require.NoError(t, g.checkLog(st, "r1"))
+	require.Equal(t, "1 of 2 landed, 1 without a change", progressOf(report.Report{Tasks: []report.Task{
+		{ID: run.MasterTask, State: run.TaskDone}, {ID: "a", State: run.TaskLanded}, {ID: "b", State: run.TaskDone},
+	}}))
 }

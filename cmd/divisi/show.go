@@ -36,10 +36,10 @@ func (g *globals) show(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if r, ok := g.summarised(run); ok && task == "" {
+	if r, ok := g.store().Summary(run); ok && task == "" {
 		return g.printReport(r)
 	}
-	st, alone, err := g.foldRun(ctx, run)
+	st, alone, err := g.store().State(ctx, run)
 	if err != nil {
 		return err
 	}

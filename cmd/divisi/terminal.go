@@ -87,7 +87,7 @@ func (g *globals) completeRuns(_ *cobra.Command, args []string, _ string) ([]str
 	if len(args) > 0 || g.setup() != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	ids, err := g.runIDs()
+	ids, err := g.store().IDs()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

@@ -33,11 +33,11 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	b, alone, err := g.openRun(ctx, run)
+	b, alone, err := g.store().Open(ctx, run)
 	if err != nil {
 		return err
 	}
-	defer g.closeBus(b)
+	defer g.store().Close(b)
 	log := conductor.Log{Bus: b, Run: run}
 	var from console.Log = log
 	if alone {
@@ -52,10 +52,10 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 	case errors.Is(err, context.Canceled):
 		return &endError{codeStopped, ""}
 	case errors.Is(err, bus.ErrNoHolder): // it may just have ended in order
-		st, _, err := g.foldRun(ctx, run)
+		st, _, err := g.store().State(ctx, run)
 		return g.abandoned(run, st, err)
 	case err == nil && alone:
-		st, err := g.fold(ctx, b, run)
+		st, err := g.store().Fold(ctx, b, run)
 		return g.abandoned(run, st, err)
 	}
 	return err

@@ -1,0 +1,13 @@
+// Package usage is the class of errors that the caller makes: a wrong flag, a damaged file, a run that is over. Its text says what
+// to do. It never stands for a failure of the machine or of a service.
+package usage
+
+import "fmt"
+
+// Error is a mistake of the caller, with what to do about it.
+type Error struct{ Text string }
+
+func (e *Error) Error() string { return e.Text }
+
+// Errorf makes an Error.
+func Errorf(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2/maybe"
+
+	"divisi/internal/usage"
+)
+
+// Meta is run.json in a run's directory: what must be known before its log can be read.
+type Meta struct {
+	Repo string `json:"repo"`
+	// NATS is the external server's address; empty for the run's own store.
+	NATS string `json:"nats,omitempty"`
+	// Record is the directory of the recording that the run was begun with.
+	Record string `json:"record,omitempty"`
+	// Demo says that the repository is the demo's.
+	Demo bool `json:"demo,omitempty"`
+	// Lost says that the file is not there any more. The run's own store has what is needed.
+	Lost bool `json:"-"`
+}
+
+// MetaPath is the description of the run whose directory is named.
+func MetaPath(dir string) string { return filepath.Join(dir, "run.json") }
+
+// ReadMeta reads the description of the run whose directory is named.
+func ReadMeta(dir string) (m Meta, err error) {
+	path := MetaPath(dir)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return withoutMeta(dir)
+	}
+	if err != nil {
+		return m, fmt.Errorf("read a run's description: %w", err)
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return Meta{}, fmt.Errorf("the run's description %s is damaged: %w\n"+
+			"Remove this file: the run's log has what is needed. For a run with --nats write {\"nats\": "+
+			"\"ADDRESS\"} into it", path, err)
+	}
+	return m, nil
+}
+
+// withoutMeta is what is known of a run whose description is not there: it began if it has a store of its own.
+func withoutMeta(dir string) (Meta, error) {
+	if _, err := os.Stat(filepath.Join(dir, "bus", "jetstream")); err == nil {
+		return Meta{Lost: true}, nil
+	}
+	return Meta{}, usage.Errorf("%s is missing, and there is no store beside it: run %s was killed before it began, or "+
+		"begins just now\n"+
+		"For a run with --nats write {\"nats\": \"ADDRESS\"} into that file; to remove the run: divisi runs rm %s",
+		MetaPath(dir), filepath.Base(dir), filepath.Base(dir))
+}
+
+// Write writes the description of the run whose directory is named.
+func (m Meta) Write(dir string) error {
+	data, err := json.Marshal(m)
+	if err == nil {
+		err = maybe.WriteFile(MetaPath(dir), append(data, '\n'), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("describe a run: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+// Package store is the state directory: the places of its runs, their descriptions (run.json), and their summaries. It takes the id
+// of a run, and returns the run's connection to its log or the state that its log tells. It never appends to a log.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"divisi/bus"
+	"divisi/internal/machine"
+	"divisi/internal/usage"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
+)
+
+// Dir is a state directory.
+type Dir struct {
+	Path string
+	Log  zerolog.Logger
+}
+
+// Runs is where the directories of the runs are.
+func (d Dir) Runs() string { return filepath.Join(d.Path, "runs") }
+
+// Run is a run's directory.
+func (d Dir) Run(id string) string { return filepath.Join(d.Runs(), id) }
+
+// Bus is where a run's log, lock and server.json are.
+func (d Dir) Bus(id string) string { return filepath.Join(d.Run(id), "bus") }
+
+// Caches is where the build caches of the repositories are.
+func (d Dir) Caches() string { return filepath.Join(d.Path, "caches") }
+
+// Trash is where directories wait that are to be removed.
+func (d Dir) Trash() string { return filepath.Join(d.Path, "trash") }
+
+// IDs lists the runs, newest first: their ids begin with the time.
+func (d Dir) IDs() ([]string, error) {
+	entries, err := os.ReadDir(d.Runs())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the runs: %w", err)
+	}
+	var ids []string
+	for _, e := range entries {
+		if e.IsDir() && bus.ValidToken(e.Name()) {
+			ids = append(ids, e.Name())
+		}
+	}
+	slices.Sort(ids)
+	slices.Reverse(ids)
+	return ids, nil
+}
+
+// Open connects to a run's log: to the process that carries the run out, else this process holds the log itself until Close,
+// which alone reports.
+func (d Dir) Open(ctx context.Context, id string) (b *bus.Bus, alone bool, err error) {
+	meta, err := ReadMeta(d.Run(id))
+	if err != nil {
+		return nil, false, err
+	}
+	if b, err := bus.Attach(ctx, d.Bus(id)); err == nil {
+		return b, false, nil
+	} else if !errors.Is(err, bus.ErrNoHolder) {
+		return nil, false, fmt.Errorf("connect to the holder of run %s: %w", id, err)
+	}
+	b, err = d.Hold(ctx, id, meta.NATS)
+	return b, true, err
+}
+
+// Hold makes this process the holder of a run's log, or connects it to the NATS server of the run.
+func (d Dir) Hold(ctx context.Context, id, url string) (*bus.Bus, error) {
+	b, err := bus.Open(ctx, bus.Options{Dir: d.Bus(id), URL: url, Run: id, Log: d.Log})
+	switch {
+	case err == nil:
+		return b, nil
+	case url == "" || errors.As(err, new(*bus.LockedError)):
+		return nil, errors.Join(fmt.Errorf("open the store of run %s: %w", id, err), machine.Room(d.Bus(id)))
+	default:
+		return nil, fmt.Errorf("use the NATS server of run %s: %w\n"+
+			"Check the address given with --nats; without it Divisi brings its own server", id, err)
+	}
+}
+
+// closeTime bounds how long closing a log takes.
+const closeTime = 3 * time.Second
+
+// Close closes a connection to a log; what goes wrong is logged.
+func (d Dir) Close(b *bus.Bus) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	if err := b.Close(ctx); err != nil {
+		d.Log.Warn().Err(err).Msg("the store did not close cleanly")
+	}
+}
+
+// State reads a run's log, and keeps the summary of a run that has ended; alone reports that no process carries the run out.
+func (d Dir) State(ctx context.Context, id string) (st *run.State, alone bool, err error) {
+	b, alone, err := d.Open(ctx, id)
+	if err != nil {
+		return nil, false, err
+	}
+	defer d.Close(b)
+	if st, err = d.Fold(ctx, b, id); err == nil && alone {
+		d.Summarise(st)
+	}
+	return st, alone, err
+}
+
+// Fold reads the log of a run that has begun.
+func (d Dir) Fold(ctx context.Context, b *bus.Bus, id string) (*run.State, error) {
+	st, err := conductor.Fold(ctx, b, id)
+	if err != nil {
+		return nil, err
+	}
+	return st, d.Check(st, id)
+}
+
+// Check refuses a log without its first event: it was never written, or has been lost since.
+func (d Dir) Check(st *run.State, id string) error {
+	switch {
+	case st.Spec.Run != "":
+		return nil
+	case len(st.Unread) > 0:
+		return fmt.Errorf("the first event of run %s in %s cannot be read: %s", id, d.Bus(id), st.Unread[0])
+	}
+	at := d.Bus(id)
+	if m, err := ReadMeta(d.Run(id)); err == nil && m.NATS != "" {
+		at = "that of its NATS server"
+	}
+	return usage.Errorf("run %s has no events: it was killed before its first one, or its store is damaged: %s\n"+
+		"Put a copy of the store back if you have one, or start again with divisi run; to remove the run: divisi runs rm %s",
+		id, at, id)
+}

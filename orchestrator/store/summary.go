@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/google/renameio/v2/maybe"
+
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
+)
+
+// summaryVersion is that of the format of a summary. It changes with what a report has or means.
+const summaryVersion = 1
+
+// concludeTime bounds how long the end of a run takes to keep its summary; the next command that reads the run keeps it too.
+const concludeTime = 10 * time.Second
+
+// summary is summary.json in a run's directory: how a run ended, for commands that would else read its log to find out. It
+// counts while no process has taken the store since: Held is when it was taken by the process that read the log.
+type summary struct {
+	Version int           `json:"version"`
+	Held    time.Time     `json:"held"`
+	Report  report.Report `json:"report"`
+}
+
+func (d Dir) summaryFile(id string) string { return filepath.Join(d.Run(id), "summary.json") }
+
+// Summary returns the report of a run that has ended. It is false where none is kept, or the one that is kept does not count:
+// what it says is in the log too.
+func (d Dir) Summary(id string) (report.Report, bool) {
+	var s summary
+	held, err := bus.Taken(d.Bus(id))
+	if err != nil {
+		return s.Report, false
+	}
+	data, err := os.ReadFile(d.summaryFile(id))
+	if err != nil || json.Unmarshal(data, &s) != nil || s.Version != summaryVersion || !s.Held.Equal(held) ||
+		s.Report.Run != id || !s.Report.State.Ended() {
+		return s.Report, false
+	}
+	s.Report.Quotas = slices.DeleteFunc(s.Report.Quotas, func(q spec.Wait) bool { return !q.Until.After(time.Now()) })
+	return s.Report, true
+}
+
+// Summarise keeps the report of a run that has ended and whose store this process holds. Without it commands read the log.
+func (d Dir) Summarise(st *run.State) {
+	if !st.Status.Ended() || st.Wait.For != "" || len(st.Unread) > 0 {
+		return
+	}
+	if err := d.writeSummary(report.Of(st)); err != nil {
+		d.Log.Info().Err(err).Str("run", st.Spec.Run).Msg("no summary is kept")
+	}
+}
+
+func (d Dir) writeSummary(r report.Report) error {
+	held, err := bus.Taken(d.Bus(r.Run))
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(summary{summaryVersion, held, r})
+	if err == nil {
+		err = maybe.WriteFile(d.summaryFile(r.Run), append(data, '\n'), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("write the summary of run %s: %w", r.Run, err)
+	}
+	return nil
+}
+
+// Conclude keeps the summary of a run that this process has carried out, with what its agents appended last.
+func (d Dir) Conclude(ctx context.Context, b *bus.Bus, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeTime)
+	defer cancel()
+	st, err := conductor.Fold(ctx, b, id)
+	if err != nil {
+		d.Log.Info().Err(err).Str("run", id).Msg("no summary is kept")
+		return
+	}
+	d.Summarise(st)
+}
