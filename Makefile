@@ -20,11 +20,11 @@ demo: ## run the demo: a sample repository, a built-in plan, no key needed
 
 .PHONY: test
 test: ## run all tests (PKGS=./bus to choose)
-	$(GO) test $(PKGS)
+	$(GO) test -ldflags=-w $(PKGS)
 
 .PHONY: race
 race: ## run all tests under the race detector, the kill tests at fewer places, without scripts that have no races
-	$(GO) test -race -short -timeout 20m $(PKGS)
+	$(GO) test -race -short -vet=off -ldflags=-w -timeout 20m $(PKGS)
 
 .PHONY: browser
 browser: ## test the dashboard in a real browser (needs chromium)

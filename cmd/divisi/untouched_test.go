@@ -115,7 +115,7 @@ func gitOut(ts *testscript.TestScript, dir string, args ...string) string {
 func noProcess(ts *testscript.TestScript, _ bool, _ []string) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for left := time.After(3 * time.Second); ; {
+	for left := time.After(20 * time.Second); ; {
 		processes := processesOf(ts, ts.Getenv("WORK"))
 		if len(processes) == 0 {
 			return

@@ -148,7 +148,7 @@ func TestAPersonAnswersOnALivingRun(t *testing.T) {
 // until waits for a state of the run in the log.
 func (r *rig) until(ok func(st *run.State) bool, why string) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(r.t.Context(), 5*time.Minute)
 	defer cancel()
 	st := run.NewState()
 	for b, err := range (conductor.Log{Bus: r.bus, Run: r.spec.Run}).Tail(ctx, 0) {

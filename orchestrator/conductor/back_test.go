@@ -114,10 +114,10 @@ func TestATaskLostWithAConnectionIsTakenUpSoonAfterIt(t *testing.T) {
 		st, _ := r.conduct(t.Context(), r.config(false))
 		ended <- st.Status
 	}()
-	require.Eventually(t, theirs.lost.Load, 20*time.Second, time.Millisecond)
+	require.Eventually(t, theirs.lost.Load, time.Minute, time.Millisecond)
 	theirs.cut()
 	ours.cut()
 	back := time.Now()
 	require.Equal(t, run.Done, <-ended)
-	require.Less(t, time.Since(back), 8*time.Second, "2.5 s and what a busy machine takes, and not AckWait")
+	require.Less(t, time.Since(back), 40*time.Second, "about 2.5 s on an idle machine; AckWait is a minute")
 }

@@ -66,9 +66,10 @@ func (r *rig) quietly(resume bool) conductor.Config {
 	return cfg
 }
 
-// goOn resumes the run with a new worker and compares what it comes to.
+// goOn resumes the run with a new worker and compares what it comes to. A delivery that the killed worker could not hand back
+// comes again after a minute, so that several of them may pass.
 func (r *rig) goOn(want crashed) {
-	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(r.t.Context(), 5*time.Minute)
 	defer cancel()
 	defer r.worker(ctx)()
 	st, err := r.conduct(ctx, r.quietly(true))

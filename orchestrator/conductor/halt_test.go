@@ -185,7 +185,7 @@ func (r *rig) replaced(t *testing.T, after int) *run.State {
 	if _, err := r.conduct(ctx, r.quick(false)); err != nil {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
-	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel = context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	st, err := r.conduct(ctx, r.quick(true))
 	require.NoError(t, err)

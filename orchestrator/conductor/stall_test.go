@@ -61,7 +61,7 @@ func TestWhatFailedBeforeAResumeDoesNotStopItAgain(t *testing.T) {
 		require.NoError(t, err)
 		all, _ := st.AtWork()
 		return all == 0
-	}, 20*time.Second, 5*time.Millisecond, "the others fail in the same way while the run stops")
+	}, time.Minute, 5*time.Millisecond, "the others fail in the same way while the run stops")
 	st, err = r.conduct(t.Context(), r.config(true))
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, "one resume is enough: %s", st.Reason)

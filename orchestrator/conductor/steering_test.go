@@ -245,7 +245,7 @@ func TestAPauseEndsWithAnAttemptThatBreaksOffMeanwhile(t *testing.T) {
 		)
 	})
 	said := r.play(parts{"one": {writes("f00.txt", "new\n"), submits("one")}, "late": {submits("late")}})
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	told, ended := r.controls(ctx), make(chan *run.State)
 	go func() {

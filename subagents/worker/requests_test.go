@@ -69,7 +69,7 @@ func TestARequestIsAppendedOnceAndAnsweredFromTheLog(t *testing.T) {
 		_, err := first.Request(ctx, call, ask)
 		ended <- err
 	}()
-	require.Eventually(t, func() bool { return len(j.Events()) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(j.Events()) == 1 }, time.Minute, time.Millisecond)
 	stop(stopped)
 	require.ErrorIs(t, <-ended, stopped)
 

@@ -95,13 +95,13 @@ func (s *site) enqueue(a *wire.Assignment) {
 		err := s.bus.Enqueue(s.t.Context(), bus.TaskSubject(a.Role.Name, a.Run, a.Task.ID), a.Agent(), data)
 		require.True(s.t, err == nil || errors.Is(err, bus.ErrQueued), "%v", err)
 		return err == nil
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 // result waits for an attempt's result in the log.
 func (s *site) result(a *wire.Assignment) spec.Result {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Minute)
 	defer cancel()
 	for e := range s.tail(ctx, a) {
 		if e.Kind == contextscope.KindResult {
