@@ -47,7 +47,7 @@ func HorizonOf(events []contextscope.Event) Horizon {
 func (h *Horizon) fold(events []contextscope.Event) {
 	by := len(events) - 1
 	h.Found = true
-	var c Record
+	var c contextscope.Compaction
 	switch err := json.Unmarshal(events[by].Data, &c); {
 	case err != nil:
 		h.Failed = append(h.Failed, Failure{by, "this compaction cannot be read and changes nothing"})
@@ -61,7 +61,7 @@ func (h *Horizon) fold(events []contextscope.Event) {
 	if c.Snapshot != "" {
 		h.Snapshot, h.By, h.Covered = c.Snapshot, by, to
 	}
-	if c.Method == MethodSnapshot {
+	if c.Method == contextscope.MethodSnapshot {
 		h.Written, h.Read = c.Snapshot, to
 	}
 	for _, seq := range c.Masked {

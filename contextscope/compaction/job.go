@@ -177,22 +177,22 @@ func (j Job) Repair(answer string, faults []string) (system string, contents []*
 }
 
 // Done is the record of a snapshot that was taken. The facts are pinned to it.
-func (j Job) Done(s Snapshot) Record {
+func (j Job) Done(s Snapshot) contextscope.Compaction {
 	s.Pinned = j.Pinned
-	c := j.record(MethodSnapshot)
+	c := j.record(contextscope.MethodSnapshot)
 	c.Snapshot, c.After, c.Kept = s.Render(), s.tokens(), keptWords(j.Pinned)
 	return c
 }
 
 // Failed is the record of an attempt that came to nothing.
-func (j Job) Failed(fault spec.Fault) Record {
-	c := j.record(MethodFailed)
+func (j Job) Failed(fault spec.Fault) contextscope.Compaction {
+	c := j.record(contextscope.MethodFailed)
 	c.Fault = &fault
 	return c
 }
 
-func (j Job) record(method string) Record {
-	return Record{
+func (j Job) record(method string) contextscope.Compaction {
+	return contextscope.Compaction{
 		Method: method, Trigger: j.Trigger, From: j.From, To: j.To, Turns: j.Turns, Overlap: j.Overlap, Before: j.Before,
 	}
 }

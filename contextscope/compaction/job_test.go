@@ -98,7 +98,7 @@ func TestJobQuotesAllHistoryAsData(t *testing.T) {
 
 func TestJobCutsTheOldestMaterialToItsLimit(t *testing.T) {
 	t.Parallel()
-	s := reads(10).compacted(Record{Method: MethodSnapshot, To: 5, Snapshot: Snapshot{KeyKnowledge: "old facts"}.Render()})
+	s := reads(10).compacted(contextscope.Compaction{Method: contextscope.MethodSnapshot, To: 5, Snapshot: Snapshot{KeyKnowledge: "old facts"}.Render()})
 	for range 6 {
 		s.read("new.go", 360)
 	}
@@ -169,8 +169,8 @@ func TestRecordsSayWhatTheyStandFor(t *testing.T) {
 	t.Parallel()
 	job := workJob(t)
 	done := job.Done(good())
-	require.Equal(t, MethodSnapshot, done.Method)
-	require.Equal(t, []any{job.From, job.To, job.Turns, job.Before, TriggerShare},
+	require.Equal(t, contextscope.MethodSnapshot, done.Method)
+	require.Equal(t, []any{job.From, job.To, job.Turns, job.Before, contextscope.TriggerShare},
 		[]any{done.From, done.To, done.Turns, done.Before, done.Trigger})
 	require.Less(t, done.After, done.Before)
 	require.Equal(t, []string{

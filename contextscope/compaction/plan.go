@@ -16,7 +16,7 @@ const minSnapshot = 128
 type PlanInput struct {
 	// Rules have their defaults applied.
 	Rules spec.CompactionRules
-	// Trigger is why: TriggerShare, TriggerLimit or TriggerTooLong.
+	// Trigger is why: contextscope.TriggerShare, contextscope.TriggerLimit or contextscope.TriggerTooLong.
 	Trigger string
 	Facts   Facts
 }

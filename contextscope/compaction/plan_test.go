@@ -50,7 +50,7 @@ func (s *story) read(path string, size int) *story {
 	return s.tools("read_file", map[string]any{"path": path}, map[string]any{"output": strings.Repeat("x", size)})
 }
 
-func (s *story) compacted(c Record) *story {
+func (s *story) compacted(c contextscope.Compaction) *story {
 	data, err := json.Marshal(c)
 	if err != nil {
 		panic(err)
@@ -62,7 +62,7 @@ func (s *story) compacted(c Record) *story {
 }
 
 func rules() PlanInput {
-	return PlanInput{Rules: spec.ContextRules{}.WithDefaults().Compaction, Trigger: TriggerShare}
+	return PlanInput{Rules: spec.ContextRules{}.WithDefaults().Compaction, Trigger: contextscope.TriggerShare}
 }
 
 // reads is a session of one prompt: brief, and n turns that read about a hundred tokens each.
@@ -117,8 +117,8 @@ func TestPlanCompactionOverlapsAndIntegrates(t *testing.T) {
 	t.Parallel()
 	s := reads(6)
 	snapshot := Snapshot{OverallGoal: "old goal", Pinned: []Fact{{FactChangedFile, "stale.go"}}}
-	s.compacted(Record{Method: MethodSnapshot, From: 2, To: 7, Snapshot: snapshot.Render()})
-	s.compacted(Record{Method: MethodFailed, From: 2, To: 13})
+	s.compacted(contextscope.Compaction{Method: contextscope.MethodSnapshot, From: 2, To: 7, Snapshot: snapshot.Render()})
+	s.compacted(contextscope.Compaction{Method: contextscope.MethodFailed, From: 2, To: 13})
 	for range 8 {
 		s.read("g.go", 360)
 	}
@@ -143,8 +143,8 @@ func TestPlanCompactionOverlapsAndIntegrates(t *testing.T) {
 func TestPlanCompactionReadsWhatAPruneRemoved(t *testing.T) {
 	t.Parallel()
 	s := reads(6)
-	s.compacted(Record{Method: MethodSnapshot, From: 2, To: 5, Snapshot: Snapshot{OverallGoal: "written"}.Render()})
-	s.compacted(Record{Method: MethodPrune, From: 6, To: 9, Snapshot: Snapshot{OverallGoal: "by code"}.Render()})
+	s.compacted(contextscope.Compaction{Method: contextscope.MethodSnapshot, From: 2, To: 5, Snapshot: Snapshot{OverallGoal: "written"}.Render()})
+	s.compacted(contextscope.Compaction{Method: contextscope.MethodPrune, From: 6, To: 9, Snapshot: Snapshot{OverallGoal: "by code"}.Render()})
 	for range 8 {
 		s.read("g.go", 360)
 	}
@@ -164,7 +164,7 @@ func TestPlanCompactionNeedsSomethingToGain(t *testing.T) {
 		"one turn":            reads(1).events,
 		"two turns":           reads(2).events,
 		"short turns":         (&story{}).brief().read("a", 9).read("b", 9).read("c", 9).read("d", 9).events,
-		"all compacted":       reads(9).compacted(Record{Method: MethodSnapshot, To: 15, Snapshot: "x"}).events,
+		"all compacted":       reads(9).compacted(contextscope.Compaction{Method: contextscope.MethodSnapshot, To: 15, Snapshot: "x"}).events,
 		"an open call at all": (&story{}).brief().add(contextscope.KindTurn, genai.RoleModel, sessiontest.Call("a", "run")).events,
 	} {
 		_, ok := Plan(events, rules())

@@ -33,13 +33,13 @@ func ShownTokens(events []contextscope.Event) int {
 // Prune shortens a session without a model: first large old results give way to their handles, oldest first, then old
 // turns go as a whole, and a snapshot made by code says which and keeps the pinned facts. The newest turn stays as it is.
 // It does what it can where the target is out of reach, and is false when it can do nothing.
-func Prune(events []contextscope.Event, in PruneInput) (Record, bool) {
+func Prune(events []contextscope.Event, in PruneInput) (contextscope.Compaction, bool) {
 	l := openLedger(events)
 	before := ShownTokens(events)
 	if len(l.cuts) == 0 || before <= in.Target {
-		return Record{}, false
+		return contextscope.Compaction{}, false
 	}
-	c := Record{Method: MethodPrune, Trigger: in.Trigger, Before: before}
+	c := contextscope.Compaction{Method: contextscope.MethodPrune, Trigger: in.Trigger, Before: before}
 	if l.Floor > 0 {
 		c.From, c.To = l.events[l.Floor-1].Seq, l.events[l.Floor-1].Seq
 	}
@@ -49,7 +49,7 @@ func Prune(events []contextscope.Event, in PruneInput) (Record, bool) {
 		l.drop(&c, in)
 	}
 	if c.After >= c.Before {
-		return Record{}, false
+		return contextscope.Compaction{}, false
 	}
 	return c, true
 }
@@ -75,7 +75,7 @@ func (l *ledger) mask(save int) []int {
 }
 
 // drop moves the horizon forward by the fewest turns that reach the target; where none do, by all but the newest.
-func (l *ledger) drop(c *Record, in PruneInput) {
+func (l *ledger) drop(c *contextscope.Compaction, in PruneInput) {
 	cuts := l.cuts[l.firstCut():]
 	if len(cuts) == 0 {
 		return

@@ -17,10 +17,10 @@ func TestPlanPruneMasksOldLargeResultsFirst(t *testing.T) {
 	t.Parallel()
 	s := (&story{}).brief().read("a", 8000).read("b", 360).read("c", 8000).read("d", 8000).read("e", 8000)
 	before := ShownTokens(s.events)
-	c, ok := Prune(s.events, PruneInput{Target: before - 3000, Trigger: TriggerLimit})
+	c, ok := Prune(s.events, PruneInput{Target: before - 3000, Trigger: contextscope.TriggerLimit})
 	require.True(t, ok)
-	require.Equal(t, MethodPrune, c.Method)
-	require.Equal(t, TriggerLimit, c.Trigger)
+	require.Equal(t, contextscope.MethodPrune, c.Method)
+	require.Equal(t, contextscope.TriggerLimit, c.Trigger)
 	require.Equal(t, []int{3, 7}, c.Masked, "the oldest two are enough, the small one stays")
 	require.Zero(t, c.To, "nothing is left out")
 	require.Empty(t, c.Snapshot)
@@ -37,7 +37,7 @@ func TestPlanPruneMasksOldLargeResultsFirst(t *testing.T) {
 func TestPlanPruneDropsTurnsWhereMasksAreNotEnough(t *testing.T) {
 	t.Parallel()
 	s := reads(4)
-	s.compacted(Record{Method: MethodSnapshot, From: 2, To: 5, Snapshot: Snapshot{
+	s.compacted(contextscope.Compaction{Method: contextscope.MethodSnapshot, From: 2, To: 5, Snapshot: Snapshot{
 		OverallGoal: "the goal", KeyKnowledge: "hard won", Pinned: []Fact{{FactChangedFile, "stale.go"}},
 	}.Render()})
 	s.tools(spec.ToolEditFile, map[string]any{"path": "new.go", "new_text": strings.Repeat("n", 2000)}, map[string]any{"output": "ok"})

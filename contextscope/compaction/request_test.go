@@ -26,14 +26,14 @@ func TestCompactionsDoToRequestsWhatTheirRecordsSay(t *testing.T) {
 		return sum
 	}
 	rules := spec.ContextRules{}.WithDefaults().Compaction
-	job, ok := compaction.Plan(events, compaction.PlanInput{Rules: rules, Trigger: compaction.TriggerShare})
+	job, ok := compaction.Plan(events, compaction.PlanInput{Rules: rules, Trigger: contextscope.TriggerShare})
 	require.True(t, ok)
 	masked, ok := compaction.Prune(events, compaction.PruneInput{Target: compaction.ShownTokens(events) - 100})
 	require.True(t, ok)
 	dropped, ok := compaction.Prune(events, compaction.PruneInput{Target: 600})
 	require.True(t, ok)
 	before := size(events)
-	for _, c := range []compaction.Record{job.Done(compaction.GoodSnapshot()), masked, dropped} {
+	for _, c := range []contextscope.Compaction{job.Done(compaction.GoodSnapshot()), masked, dropped} {
 		data, err := json.Marshal(c)
 		require.NoError(t, err)
 		after := append(slices.Clone(events), contextscope.Event{Seq: len(events) + 1, Kind: contextscope.KindCompaction, Data: data})

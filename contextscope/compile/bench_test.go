@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"divisi/contextscope"
-	"divisi/contextscope/compaction"
 	"divisi/contextscope/content"
 	"divisi/contextscope/slice"
 	"divisi/internal/spec"
@@ -153,7 +152,7 @@ func (s *longSession) add(e contextscope.Event) int {
 // snapshot puts 1,500 tokens in the place of all but the newest 30 % of the turns.
 func (s *longSession) snapshot() {
 	cut := len(s.turns) * 7 / 10
-	c := compaction.Record{Method: compaction.MethodSnapshot, To: s.turns[cut] - 1, Snapshot: strings.Repeat("snap", 1_500)}
+	c := contextscope.Compaction{Method: contextscope.MethodSnapshot, To: s.turns[cut] - 1, Snapshot: strings.Repeat("snap", 1_500)}
 	s.turns = s.turns[cut:]
 	s.add(contextscope.Event{Kind: contextscope.KindCompaction, Data: sessiontest.JSON(c)})
 }
@@ -162,7 +161,7 @@ func (s *longSession) snapshot() {
 func (s *longSession) mask() {
 	old := s.results[:len(s.results)-5]
 	s.results = s.results[len(old):]
-	s.add(contextscope.Event{Kind: contextscope.KindCompaction, Data: sessiontest.JSON(compaction.Record{Method: compaction.MethodPrune, Masked: old})})
+	s.add(contextscope.Event{Kind: contextscope.KindCompaction, Data: sessiontest.JSON(contextscope.Compaction{Method: contextscope.MethodPrune, Masked: old})})
 }
 
 // promptBytes sums the requests of a long session, with snapshots at half of the window, with results masked every ten

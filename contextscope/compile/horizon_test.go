@@ -45,7 +45,7 @@ func TestSnapshotStandsForItsRange(t *testing.T) {
 	t.Parallel()
 	l := &sessiontest.Log{Agent: "gen/1"}
 	l.User("go").Turn(sessiontest.Call("a", "read")).Steer("use tabs").Tool(sessiontest.Result("a", "read", "1")).Turn(sessiontest.Say("one")).Nudge("hm").
-		Turn(sessiontest.Call("b", "read")).Data(contextscope.KindCompaction, compaction.Record{Method: compaction.MethodSnapshot, To: 6, Snapshot: "<state_snapshot>" + narrative.QuoteEnd}).
+		Turn(sessiontest.Call("b", "read")).Data(contextscope.KindCompaction, contextscope.Compaction{Method: contextscope.MethodSnapshot, To: 6, Snapshot: "<state_snapshot>" + narrative.QuoteEnd}).
 		Tool(sessiontest.Result("b", "read", "2"))
 	r := compiled(t, l)
 	parts := sessiontest.Texts(r.Contents[0].Parts)
@@ -68,23 +68,23 @@ func TestPruneSaysWhatIsLeftOut(t *testing.T) {
 	for i := range 5 {
 		l.Work(i, 10)
 	}
-	l.Data(contextscope.KindCompaction, compaction.Record{Method: compaction.MethodSnapshot, To: 2, Snapshot: "first"}).
-		Data(contextscope.KindCompaction, compaction.Record{Method: compaction.MethodPrune, To: 6}).
-		Data(contextscope.KindCompaction, compaction.Record{Method: compaction.MethodPrune, To: 4})
+	l.Data(contextscope.KindCompaction, contextscope.Compaction{Method: contextscope.MethodSnapshot, To: 2, Snapshot: "first"}).
+		Data(contextscope.KindCompaction, contextscope.Compaction{Method: contextscope.MethodPrune, To: 6}).
+		Data(contextscope.KindCompaction, contextscope.Compaction{Method: contextscope.MethodPrune, To: 4})
 	r := compiled(t, l)
 	require.Equal(t, []string{"Task: gen", snapshotText + "\nfirst", leftOutText(4, 3, 6)}, sessiontest.Texts(r.Contents[0].Parts),
 		"the greatest range decides")
 	require.Contains(t, leftOutText(4, 3, 6), "4 events")
 	require.Same(t, l.Events[6].Content, r.Contents[1])
 	require.Len(t, traceOf(t, &r, "compaction").Events, 6)
-	r = compiled(t, l.Data(contextscope.KindCompaction, compaction.Record{Method: compaction.MethodSnapshot, To: 6, Snapshot: "second"}))
+	r = compiled(t, l.Data(contextscope.KindCompaction, contextscope.Compaction{Method: contextscope.MethodSnapshot, To: 6, Snapshot: "second"}))
 	require.Equal(t, []string{"Task: gen", snapshotText + "\nsecond"}, sessiontest.Texts(r.Contents[0].Parts))
 }
 
 func TestCompactionMasksLargeResults(t *testing.T) {
 	t.Parallel()
 	l := (&sessiontest.Log{Agent: "gen/1"}).Turn(sessiontest.Call("a", "read"), sessiontest.Call("b", "read")).Tool(big("a"), sessiontest.Result("b", "read", "small")).
-		Turn(sessiontest.Call("c", "read")).Tool(big("c")).Data(contextscope.KindCompaction, compaction.Record{Method: compaction.MethodPrune, Masked: []int{2, 77}})
+		Turn(sessiontest.Call("c", "read")).Tool(big("c")).Data(contextscope.KindCompaction, contextscope.Compaction{Method: contextscope.MethodPrune, Masked: []int{2, 77}})
 	before := textOf(t, l.Events)
 	r := compiled(t, l)
 	masked := r.Contents[2].Parts[0].FunctionResponse
@@ -125,8 +125,8 @@ func TestMaskCutsBetweenCharacters(t *testing.T) {
 
 func TestCompactionThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
-	l := (&sessiontest.Log{Agent: "gen/1"}).User("go").Turn(sessiontest.Say("one")).Data(contextscope.KindCompaction, compaction.Record{Method: compaction.MethodFailed, To: 2, Snapshot: "no"})
-	l.Data(contextscope.KindCompaction, compaction.Record{})
+	l := (&sessiontest.Log{Agent: "gen/1"}).User("go").Turn(sessiontest.Say("one")).Data(contextscope.KindCompaction, contextscope.Compaction{Method: contextscope.MethodFailed, To: 2, Snapshot: "no"})
+	l.Data(contextscope.KindCompaction, contextscope.Compaction{})
 	l.Events[3].Data = []byte(`{"method":`)
 	r := compiled(t, l)
 	require.Equal(t, []string{"Task: gen", "go"}, sessiontest.Texts(r.Contents[0].Parts))
@@ -147,14 +147,14 @@ func TestCompactionOfASessionThatGoesOn(t *testing.T) {
 	for i := range l.Events {
 		l.Events[i].Seq = i%3 + 1
 	}
-	l.Data(contextscope.KindCompaction, compaction.Record{Method: compaction.MethodPrune, To: 2})
+	l.Data(contextscope.KindCompaction, contextscope.Compaction{Method: contextscope.MethodPrune, To: 2})
 	r := compiled(t, l)
 	require.Equal(t, []string{"t5"}, sessiontest.Texts(r.Contents[1].Parts))
 }
 
 func TestResultsOfWhatWasLeftOutGoWithIt(t *testing.T) {
 	t.Parallel()
-	l := (&sessiontest.Log{Agent: "gen/1"}).Turn(sessiontest.Call("a", "read")).Data(contextscope.KindCompaction, compaction.Record{Method: compaction.MethodPrune, To: 1}).
+	l := (&sessiontest.Log{Agent: "gen/1"}).Turn(sessiontest.Call("a", "read")).Data(contextscope.KindCompaction, contextscope.Compaction{Method: contextscope.MethodPrune, To: 1}).
 		Tool(sessiontest.Result("a", "read", "1")).Turn(sessiontest.Say("next"))
 	r := compiled(t, l)
 	require.Len(t, r.Contents, 2)
@@ -164,7 +164,7 @@ func TestResultsOfWhatWasLeftOutGoWithIt(t *testing.T) {
 func TestInheritedSnapshotIsToldAsItsAgentsWords(t *testing.T) {
 	t.Parallel()
 	l := (&sessiontest.Log{Agent: "master/1"}).Turn(sessiontest.Call("a", "search")).Tool(sessiontest.Result("a", "search", "x"))
-	l.Data(contextscope.KindCompaction, compaction.Record{Method: compaction.MethodSnapshot, To: 2, Snapshot: "<state_snapshot>new</state_snapshot>"})
+	l.Data(contextscope.KindCompaction, contextscope.Compaction{Method: contextscope.MethodSnapshot, To: 2, Snapshot: "<state_snapshot>new</state_snapshot>"})
 	r := NewCompiler().Compile(Input{
 		Agent: "x/1", Slice: slice.Build(slice.Input{Include: spec.IncludeFull, Dispatcher: l.Events}),
 		Brief: Brief{Task: spec.Task{ID: "x"}},
@@ -193,7 +193,7 @@ func TestSteeringOfAMegabyteHoldsNoCompaction(t *testing.T) {
 	require.True(t, ok)
 	require.Greater(t, pruned.To, 13)
 	events := l.Events
-	for _, c := range []compaction.Record{job.Done(compaction.Snapshot{OverallGoal: "rename"}), pruned} {
+	for _, c := range []contextscope.Compaction{job.Done(compaction.Snapshot{OverallGoal: "rename"}), pruned} {
 		l.Events = events[:len(events):len(events)]
 		r := NewCompiler().Compile(Input{Agent: "a/1", Events: l.Data(contextscope.KindCompaction, c).Events})
 		require.Contains(t, r.Contents[0].Parts, steered.Parts[0], "word for word, and once")

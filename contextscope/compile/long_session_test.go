@@ -57,7 +57,7 @@ func (s *longRun) shorten() {
 		return
 	}
 	if job, ok := compaction.Plan(s.events, compaction.PlanInput{
-		Rules: spec.ContextRules{}.WithDefaults().Compaction, Trigger: compaction.TriggerShare,
+		Rules: spec.ContextRules{}.WithDefaults().Compaction, Trigger: contextscope.TriggerShare,
 	}); ok && s.IntN(2) == 0 {
 		s.add(contextscope.KindCompaction, nil, job.Done(compaction.Snapshot{OverallGoal: strings.Repeat("g", 300)}))
 		return

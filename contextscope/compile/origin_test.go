@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"divisi/contextscope"
-	"divisi/contextscope/compaction"
 	"divisi/contextscope/slice"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/sessiontest"
@@ -16,7 +15,7 @@ func TestOriginsOfEveryPart(t *testing.T) {
 	t.Parallel()
 	l := (&sessiontest.Log{Agent: "gen/1"}).Turn(sessiontest.Say("old")).Steer("tabs").Turn(sessiontest.Call("a", "read"), sessiontest.Call("b", "read")).
 		Tool(big("a")).User("go on").Turn(sessiontest.Call("c", "grep")).Tool(sessiontest.Result("c", "grep", "1")).
-		Data(contextscope.KindCompaction, compaction.Record{Method: compaction.MethodPrune, To: 1, Masked: []int{4}}).Turn(sessiontest.Say("seen"))
+		Data(contextscope.KindCompaction, contextscope.Compaction{Method: contextscope.MethodPrune, To: 1, Masked: []int{4}}).Turn(sessiontest.Say("seen"))
 	view := open(Input{
 		Agent: "gen/1", Role: spec.Role{Context: spec.ContextRules{DropTools: []string{"grep"}}}, Events: l.Events,
 		Brief: Brief{Task: spec.Task{ID: "gen"}},

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"divisi/contextscope"
-	"divisi/contextscope/compaction"
 	"divisi/contextscope/content"
 	"divisi/contextscope/narrative"
 	"divisi/internal/spec"
@@ -161,9 +160,9 @@ func TestSliceCarriesTheNewestSnapshotInPlaceOfWhatItStandsFor(t *testing.T) {
 	t.Parallel()
 	l := &sessiontest.Log{Agent: "master/1"}
 	l.Brief("goal").Turn(sessiontest.Call("a", "search")).Tool(sessiontest.Result("a", "search", "x")).Turn(sessiontest.Call("b", "search")).
-		Tool(sessiontest.Result("b", "search", "y")).Data(contextscope.KindCompaction, upTo(3, "<state_snapshot>old</state_snapshot>", compaction.MethodSnapshot)).
-		Turn(sessiontest.Call("c", "search")).Tool(sessiontest.Result("c", "search", "z")).Data(contextscope.KindCompaction, upTo(5, "<state_snapshot>new</state_snapshot>", compaction.MethodSnapshot)).
-		Data(contextscope.KindCompaction, upTo(8, "", compaction.MethodFailed)).Turn(sessiontest.Call("d", "dispatch")).Data(contextscope.KindCompaction, upTo(8, "<state_snapshot>later</state_snapshot>", compaction.MethodSnapshot))
+		Tool(sessiontest.Result("b", "search", "y")).Data(contextscope.KindCompaction, upTo(3, "<state_snapshot>old</state_snapshot>", contextscope.MethodSnapshot)).
+		Turn(sessiontest.Call("c", "search")).Tool(sessiontest.Result("c", "search", "z")).Data(contextscope.KindCompaction, upTo(5, "<state_snapshot>new</state_snapshot>", contextscope.MethodSnapshot)).
+		Data(contextscope.KindCompaction, upTo(8, "", contextscope.MethodFailed)).Turn(sessiontest.Call("d", "dispatch")).Data(contextscope.KindCompaction, upTo(8, "<state_snapshot>later</state_snapshot>", contextscope.MethodSnapshot))
 	in := Input{Include: spec.IncludeFull, Dispatcher: l.Events, Inputs: [][]contextscope.Event{l.Events[:5]}}
 	s := Build(in)
 	require.Equal(t, []string{"e9", "e7", "e8", "e1", "e2", "e3", "e4", "e5"}, sessiontest.IDs(s.Events),
@@ -188,7 +187,7 @@ func TestSliceCarriesTheNewestSnapshotInPlaceOfWhatItStandsFor(t *testing.T) {
 func TestSteeringStaysBesideTheSnapshotOfASlice(t *testing.T) {
 	t.Parallel()
 	l := (&sessiontest.Log{Agent: "master/1"}).Turn(sessiontest.Say("one")).Steer("use tabs").Turn(sessiontest.Say("two")).
-		Data(contextscope.KindCompaction, upTo(3, "<state_snapshot/>", compaction.MethodSnapshot)).Turn(sessiontest.Say("three")).Data(contextscope.KindCompaction, upTo(5, "<lie/>", compaction.MethodFailed))
+		Data(contextscope.KindCompaction, upTo(3, "<state_snapshot/>", contextscope.MethodSnapshot)).Turn(sessiontest.Say("three")).Data(contextscope.KindCompaction, upTo(5, "<lie/>", contextscope.MethodFailed))
 	s := Build(Input{Include: spec.IncludeFull, Dispatcher: l.Events})
 	require.Equal(t, []string{"e4", "e2", "e5"}, sessiontest.IDs(s.Events), "and a failed compaction stands for nothing")
 }
@@ -203,7 +202,7 @@ func TestSliceNumbersAConversationOfSeveralAttempts(t *testing.T) {
 	}
 	one := attempt(1, (&sessiontest.Log{Agent: "master/1"}).Brief("goal").Turn(sessiontest.Say("one")).Turn(sessiontest.Say("two")))
 	two := attempt(2, (&sessiontest.Log{Agent: "master/2"}).User("go on").Turn(sessiontest.Say("three")).Turn(sessiontest.Say("four")).
-		Data(contextscope.KindCompaction, upTo(5, "<state_snapshot/>", compaction.MethodSnapshot)).Turn(sessiontest.Say("five")))
+		Data(contextscope.KindCompaction, upTo(5, "<state_snapshot/>", contextscope.MethodSnapshot)).Turn(sessiontest.Say("five")))
 	all := contextscope.Session(append(one, two...))
 	require.Equal(t, 8, all.Numbered()[7].Seq)
 	require.Equal(t, 5, all[7].Seq, "the session itself is not changed")
@@ -248,6 +247,6 @@ func TestEmptyArgumentsSurviveTheLog(t *testing.T) {
 }
 
 // upTo is a compaction of the events up to a number.
-func upTo(to int, snapshot, method string) compaction.Record {
-	return compaction.Record{Method: method, From: 1, To: to, Snapshot: snapshot}
+func upTo(to int, snapshot, method string) contextscope.Compaction {
+	return contextscope.Compaction{Method: method, From: 1, To: to, Snapshot: snapshot}
 }

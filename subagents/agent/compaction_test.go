@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"divisi/contextscope/compaction"
+	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/journaltest"
@@ -54,8 +54,8 @@ func TestACompactionIsNotChargedForHolds(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
 		made := methods(t, a)
-		require.NotEmpty(t, made[compaction.MethodSnapshot])
-		for _, c := range made[compaction.MethodFailed] {
+		require.NotEmpty(t, made[contextscope.MethodSnapshot])
+		for _, c := range made[contextscope.MethodFailed] {
 			require.Equal(t, "snapshot", c.Fault.Class, "%+v", c.Fault)
 		}
 		require.Greater(t, a.held, time.Hour)

@@ -9,7 +9,6 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
-	"divisi/contextscope/compaction"
 	"divisi/contextscope/compile"
 	"divisi/internal/model"
 	"divisi/internal/spec"
@@ -153,7 +152,7 @@ type Compacted struct {
 	Event string `json:"event"`
 	Seq   int    `json:"seq"`
 	Turn  int    `json:"turn"`
-	compaction.Record
+	contextscope.Compaction
 }
 
 // Compactions lists what stands for ranges of the attempt's session, oldest first, the failed ones too.
@@ -166,7 +165,7 @@ func (e *Explainer) Compactions() ([]Compacted, error) {
 			turn++
 		case contextscope.KindCompaction:
 			c := Compacted{Event: e.own[i].ID, Seq: e.own[i].Seq, Turn: turn}
-			if err := json.Unmarshal(e.own[i].Data, &c.Record); err != nil {
+			if err := json.Unmarshal(e.own[i].Data, &c.Compaction); err != nil {
 				return nil, fmt.Errorf("decode compaction event %s: %w", c.Event, err)
 			}
 			out = append(out, c)

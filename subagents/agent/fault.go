@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"cmp"
+
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
@@ -15,22 +17,24 @@ type policy struct {
 	retry  bool
 	once   bool
 	status spec.Status
-	class  string
+	// class is the class of the attempt's fault; empty means wire.FaultModel with the class of the error.
+	class string
 }
 
-// policies has one line a class of model error. Waiting for rate limits is the model's own; what still comes through is final.
+// policies has one line for each class of model error, and for each reason of the agent's own to discard an answer. The model
+// client waits for rate limits itself: an error that it returns is final.
 var policies = map[string]policy{
-	string(model.Truncated):     {retry: true, status: spec.StatusFailed, class: wire.FaultModel + string(model.Truncated)},
-	string(model.MalformedCall): {retry: true, status: spec.StatusFailed, class: wire.FaultModel + string(model.MalformedCall)},
-	string(model.Cancelled):     {retry: true, status: spec.StatusFailed, class: wire.FaultModel + string(model.Cancelled)},
-	wire.FaultEmpty:             {retry: true, status: spec.StatusFailed, class: wire.FaultModel + wire.FaultEmpty},
+	string(model.Truncated):     {retry: true, status: spec.StatusFailed},
+	string(model.MalformedCall): {retry: true, status: spec.StatusFailed},
+	string(model.Cancelled):     {retry: true, status: spec.StatusFailed},
+	wire.FaultEmpty:             {retry: true, status: spec.StatusFailed},
 	wire.FaultIdle:              {retry: true, status: spec.StatusTimedOut, class: wire.FaultIdle},
 	wire.FaultCall:              {retry: true, status: spec.StatusTimedOut, class: wire.FaultCall},
 	wire.FaultLoop:              {retry: true, status: spec.StatusFailed, class: wire.FaultLoop},
-	string(model.Invalid):       {once: true, status: spec.StatusFailed, class: wire.FaultModel + string(model.Invalid)},
-	string(model.Blocked):       {status: spec.StatusFailed, class: wire.FaultModel + string(model.Blocked)},
+	string(model.Invalid):       {once: true, status: spec.StatusFailed},
+	string(model.Blocked):       {status: spec.StatusFailed},
 	string(model.Auth):          {status: spec.StatusFailed, class: wire.FaultAuth},
-	string(model.TooLong):       {status: spec.StatusFailed, class: wire.FaultModel + string(model.TooLong)},
+	string(model.TooLong):       {status: spec.StatusFailed},
 	string(model.OverBudget):    {status: spec.StatusBlocked, class: wire.FaultBudget},
 	string(model.RateLimited):   {status: spec.StatusBlocked, class: wire.FaultRateLimited},
 	string(model.Overloaded):    {status: spec.StatusBlocked, class: wire.FaultOverloaded},
@@ -51,8 +55,10 @@ func (p policy) tries() int {
 
 // policyOf returns the line of a class; an unknown class is final.
 func policyOf(class string) policy {
-	if p, ok := policies[class]; ok {
-		return p
+	p, ok := policies[class]
+	if !ok {
+		p.status = spec.StatusFailed
 	}
-	return policy{status: spec.StatusFailed, class: wire.FaultModel + class}
+	p.class = cmp.Or(p.class, wire.FaultModel+class)
+	return p
 }

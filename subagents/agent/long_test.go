@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"divisi/contextscope"
-	"divisi/contextscope/compaction"
 	"divisi/contextscope/compile"
 	"divisi/internal/model"
 	"divisi/internal/spec"
@@ -126,7 +125,7 @@ func TestAgentOfManyTurnsStaysInItsWindow(t *testing.T) {
 		}
 	}
 	require.Equal(t, longTurns, turns)
-	snapshots := methods(t, a)[compaction.MethodSnapshot]
+	snapshots := methods(t, a)[contextscope.MethodSnapshot]
 	require.GreaterOrEqual(t, len(snapshots), 3)
 	t.Logf("%d snapshots", len(snapshots))
 	require.Contains(t, string(last.Body), plantedRule, "what a person said is in the last request word for word")
@@ -140,11 +139,11 @@ func TestAgentOfManyTurnsStaysInItsWindow(t *testing.T) {
 }
 
 // methods groups an agent's compactions.
-func methods(t *testing.T, a *Agent) map[string][]compaction.Record {
+func methods(t *testing.T, a *Agent) map[string][]contextscope.Compaction {
 	t.Helper()
-	out := map[string][]compaction.Record{}
+	out := map[string][]contextscope.Compaction{}
 	for _, e := range a.Journal.Events() {
-		if c, ok := compaction.Of(e); ok {
+		if c, ok := contextscope.CompactionOf(e); ok {
 			out[c.Method] = append(out[c.Method], c)
 		}
 	}
@@ -187,9 +186,9 @@ func TestAgentGoesOnWhateverBecomesOfItsSnapshots(t *testing.T) {
 func checkPruned(t *testing.T, a *Agent, server *geminitest.Server) {
 	t.Helper()
 	done := methods(t, a)
-	require.Empty(t, done[compaction.MethodSnapshot])
-	require.NotEmpty(t, done[compaction.MethodFailed])
-	require.NotEmpty(t, done[compaction.MethodPrune])
+	require.Empty(t, done[contextscope.MethodSnapshot])
+	require.NotEmpty(t, done[contextscope.MethodFailed])
+	require.NotEmpty(t, done[contextscope.MethodPrune])
 	paid, turns := 0, 0
 	var last geminitest.Entry
 	for _, e := range server.Requests() {
@@ -202,7 +201,7 @@ func checkPruned(t *testing.T, a *Agent, server *geminitest.Server) {
 		}
 	}
 	require.NotZero(t, paid)
-	require.Less(t, len(done[compaction.MethodFailed]), turns/3, "a failure is not paid for every turn")
+	require.Less(t, len(done[contextscope.MethodFailed]), turns/3, "a failure is not paid for every turn")
 	require.Contains(t, string(last.Body), "Keep every exported name.")
 	require.Contains(t, string(last.Body), fmt.Sprintf("place-%d", shortTurns-1), "the newest turns are there")
 

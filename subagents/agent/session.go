@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"divisi/contextscope"
-	"divisi/contextscope/compaction"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/limit"
@@ -95,7 +94,7 @@ func (s *session) apply(e *contextscope.Event) error {
 	case contextscope.KindSteering:
 		return decode(e, func(d wire.Steered) { s.steered[d.ID], s.silent, s.reminders = true, false, 0 })
 	case contextscope.KindCompaction:
-		if c, ok := compaction.Of(*e); ok && c.Effective() {
+		if c, ok := contextscope.CompactionOf(*e); ok && c.Effective() {
 			s.handles = true
 			if s.tooLong() {
 				s.fault = nil

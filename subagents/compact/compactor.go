@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"divisi/contextscope"
 	"divisi/contextscope/compaction"
 	"divisi/internal/model"
 	"divisi/internal/spec"
@@ -66,7 +67,7 @@ func New(cfg Config) *Compactor {
 // the next number. The error is the cause of ctx, when it ended from outside: then there is nothing to record.
 func (c *Compactor) Snapshot(
 	ctx context.Context, job compaction.Job, meta model.Meta,
-) (rec compaction.Record, usage spec.Usage, err error) {
+) (rec contextscope.Compaction, usage spec.Usage, err error) {
 	meta.Purpose = purpose
 	job.Limit = max(1, c.cfg.Window*promptShare/100-c.cfg.MaxOutput)
 	w := writing{Compactor: c, job: job, meta: meta}
@@ -79,7 +80,7 @@ func (c *Compactor) Snapshot(
 		return rec, w.usage, nil
 	}
 	if ctx.Err() != nil {
-		return compaction.Record{}, w.usage, context.Cause(ctx)
+		return contextscope.Compaction{}, w.usage, context.Cause(ctx)
 	}
 	if errors.Is(context.Cause(timed), errTime) {
 		fault = &spec.Fault{Class: wire.FaultTime, Message: fmt.Sprintf("no snapshot after %s", c.cfg.Time)}
@@ -101,10 +102,10 @@ type writing struct {
 	usage spec.Usage
 }
 
-func (w *writing) run(ctx context.Context) (compaction.Record, *spec.Fault) {
+func (w *writing) run(ctx context.Context) (contextscope.Compaction, *spec.Fault) {
 	answer, fault := w.ask(ctx, w.job.Prompt)
 	if fault != nil {
-		return compaction.Record{}, fault
+		return contextscope.Compaction{}, fault
 	}
 	snapshot, faults := w.judge(answer)
 	repaired := len(faults) > 0
@@ -112,10 +113,10 @@ func (w *writing) run(ctx context.Context) (compaction.Record, *spec.Fault) {
 		w.cfg.Log.Info().Strs("faults", faults).Msg("snapshot refused, asked for again")
 		w.meta.Turn++
 		if answer, fault = w.ask(ctx, w.repair(answer, faults)); fault != nil {
-			return compaction.Record{}, fault
+			return contextscope.Compaction{}, fault
 		}
 		if snapshot, faults = w.judge(answer); len(faults) > 0 {
-			return compaction.Record{}, &spec.Fault{
+			return contextscope.Compaction{}, &spec.Fault{
 				Class: wire.FaultSnapshot, Message: "the snapshot was refused twice", Detail: strings.Join(faults, "\n"),
 			}
 		}

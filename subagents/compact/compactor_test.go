@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"divisi/contextscope/compaction"
+	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
@@ -39,7 +39,7 @@ func TestSnapshotIsAskedForCheckedAndRecorded(t *testing.T) {
 	c, m := scripted(t, text(goodAnswer))
 	rec, usage, err := c.Snapshot(t.Context(), s.job(t), meta())
 	require.NoError(t, err)
-	require.Equal(t, compaction.MethodSnapshot, rec.Method)
+	require.Equal(t, contextscope.MethodSnapshot, rec.Method)
 	require.Equal(t, model.DefaultModel, rec.Model)
 	require.False(t, rec.Repaired)
 	require.Contains(t, rec.Snapshot, "<changed_file>a.go</changed_file>")
@@ -90,14 +90,14 @@ func TestARefusedSnapshotIsAskedForOnceMore(t *testing.T) {
 			c, _ := scripted(t, first, text(goodAnswer))
 			rec, usage, err := c.Snapshot(t.Context(), s.job(t), meta())
 			require.NoError(t, err)
-			require.Equal(t, compaction.MethodSnapshot, rec.Method)
+			require.Equal(t, contextscope.MethodSnapshot, rec.Method)
 			require.True(t, rec.Repaired)
 			require.Equal(t, 2, usage.Calls, "both answers are paid")
 
 			c, m := scripted(t, first, first, text(goodAnswer))
 			rec, usage, err = c.Snapshot(t.Context(), s.job(t), meta())
 			require.NoError(t, err)
-			require.Equal(t, compaction.MethodFailed, rec.Method)
+			require.Equal(t, contextscope.MethodFailed, rec.Method)
 			require.Equal(t, wire.FaultSnapshot, rec.Fault.Class)
 			require.NotEmpty(t, rec.Fault.Detail)
 			require.Equal(t, 2, usage.Calls)
@@ -138,7 +138,7 @@ func TestEveryFaultEndsInAFailedRecord(t *testing.T) {
 					job := s.job(t)
 					rec, _, err := c.Snapshot(t.Context(), job, meta())
 					require.NoError(t, err)
-					require.Equal(t, compaction.MethodFailed, rec.Method, "%+v", rec)
+					require.Equal(t, contextscope.MethodFailed, rec.Method, "%+v", rec)
 					require.Equal(t, job.To, rec.To)
 					require.NotEmpty(t, rec.Fault.Class)
 					require.NotEmpty(t, rec.Fault.Message)
@@ -230,7 +230,7 @@ func TestOverHTTP(t *testing.T) {
 	s.grow(10)
 	rec, usage, err := c.Snapshot(t.Context(), s.job(t), meta())
 	require.NoError(t, err)
-	require.Equal(t, compaction.MethodSnapshot, rec.Method)
+	require.Equal(t, contextscope.MethodSnapshot, rec.Method)
 	require.True(t, rec.Repaired)
 	require.Equal(t, 2, usage.Calls)
 

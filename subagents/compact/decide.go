@@ -73,14 +73,14 @@ const growth = 10
 // lately says how the newest attempt ended, if the session has grown little since.
 func lately(events []contextscope.Event, window int) (taken, failed bool) {
 	for i := len(events) - 1; i >= 0; i-- {
-		c, ok := compaction.Of(events[i])
+		c, ok := contextscope.CompactionOf(events[i])
 		if !ok || !c.Attempted() {
 			continue
 		}
 		if compaction.GrownTokens(events[i+1:]) >= max(1, window*growth/100) {
 			return false, false
 		}
-		return c.Method == compaction.MethodSnapshot, c.Method != compaction.MethodSnapshot
+		return c.Method == contextscope.MethodSnapshot, c.Method != contextscope.MethodSnapshot
 	}
 	return false, false
 }
@@ -88,7 +88,7 @@ func lately(events []contextscope.Event, window int) (taken, failed bool) {
 // attempts counts what models were asked for, and effective what changed requests.
 func attempts(events []contextscope.Event) (attempted, effective int) {
 	for _, e := range events {
-		c, ok := compaction.Of(e)
+		c, ok := contextscope.CompactionOf(e)
 		if ok && c.Attempted() {
 			attempted++
 		}

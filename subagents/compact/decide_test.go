@@ -3,7 +3,7 @@ package compact
 import (
 	"testing"
 
-	"divisi/contextscope/compaction"
+	"divisi/contextscope"
 	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
@@ -44,13 +44,13 @@ func TestDecideIsTheTableOfItsDocumentation(t *testing.T) {
 func TestAnAttemptIsLateUntilTheSessionHasGrown(t *testing.T) {
 	t.Parallel()
 	for method, want := range map[string][2]bool{
-		compaction.MethodSnapshot: {true, false}, compaction.MethodFailed: {false, true},
-		compaction.MethodPrune: {false, false},
+		contextscope.MethodSnapshot: {true, false}, contextscope.MethodFailed: {false, true},
+		contextscope.MethodPrune: {false, false},
 	} {
 		s := &session{}
 		s.grow(2)
-		s.take([]compaction.Record{{Method: method}}, nil)
-		s.take([]compaction.Record{{Method: compaction.MethodPrune}}, []spec.Usage{{Calls: 1, Prompt: 1 << 20}})
+		s.take([]contextscope.Compaction{{Method: method}}, nil)
+		s.take([]contextscope.Compaction{{Method: contextscope.MethodPrune}}, []spec.Usage{{Calls: 1, Prompt: 1 << 20}})
 		s.grow(3)
 		taken, failed := lately(s.events, window)
 		require.Equal(t, want, [2]bool{taken, failed}, method)

@@ -57,7 +57,7 @@ func (s *session) call(name string, args, result map[string]any) {
 }
 
 // take appends what a boundary returned, as an agent does.
-func (s *session) take(records []compaction.Record, usage []spec.Usage) {
+func (s *session) take(records []contextscope.Compaction, usage []spec.Usage) {
 	for _, r := range records {
 		s.add(contextscope.KindCompaction, nil, r)
 	}
@@ -76,7 +76,7 @@ func (s *session) now() Session {
 func (s *session) job(t *testing.T) compaction.Job {
 	t.Helper()
 	job, ok := compaction.Plan(s.events, compaction.PlanInput{
-		Rules: spec.ContextRules{}.WithDefaults().Compaction, Trigger: compaction.TriggerShare,
+		Rules: spec.ContextRules{}.WithDefaults().Compaction, Trigger: contextscope.TriggerShare,
 	})
 	require.True(t, ok)
 	return job

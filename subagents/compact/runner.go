@@ -35,7 +35,7 @@ type attempt struct {
 	cancel context.CancelFunc
 	// done is closed when the fields below it are set.
 	done  chan struct{}
-	rec   compaction.Record
+	rec   contextscope.Compaction
 	usage spec.Usage
 	err   error
 
@@ -53,7 +53,7 @@ func NewRunner(compactor *Compactor, rules spec.ContextRules, meta model.Meta) *
 // with the session as it is then, until no records come back: each call takes one step. With TooLong set and no records,
 // nothing more can be done. It blocks only beyond the hard limit or with TooLong. An attempt that it begins in the background
 // lives as long as ctx, which therefore is the agent's and not the turn's. The error is the cause of ctx.
-func (r *Runner) Boundary(ctx context.Context, s Session) (records []compaction.Record, usage []spec.Usage, err error) {
+func (r *Runner) Boundary(ctx context.Context, s Session) (records []contextscope.Compaction, usage []spec.Usage, err error) {
 	attempted, effective := attempts(s.Events)
 	var st State
 	st.TooLong = s.TooLong
@@ -63,7 +63,7 @@ func (r *Runner) Boundary(ctx context.Context, s Session) (records []compaction.
 	for {
 		failed := r.settle(effective, &usage)
 		if failed != nil {
-			return []compaction.Record{*failed}, usage, nil
+			return []contextscope.Compaction{*failed}, usage, nil
 		}
 		st.Phase = r.phase()
 		switch Decide(s.Tokens, s.Window, r.rules, st) {
@@ -121,7 +121,7 @@ func (r *Runner) phase() Phase {
 
 // settle looks whether the attempt has ended: its cost is reported at once, a failure is recorded at once, and a snapshot is
 // kept while no other compaction has come into effect since it began.
-func (r *Runner) settle(effective int, usage *[]spec.Usage) (failed *compaction.Record) {
+func (r *Runner) settle(effective int, usage *[]spec.Usage) (failed *contextscope.Compaction) {
 	a := r.attempt
 	if a == nil {
 		return nil
@@ -163,7 +163,7 @@ func (r *Runner) begin(ctx context.Context, s Session, effective int, meta model
 // run has a snapshot written now; where there is nothing to write one of, the history is pruned.
 func (r *Runner) run(
 	ctx context.Context, s Session, meta model.Meta, usage []spec.Usage,
-) ([]compaction.Record, []spec.Usage, error) {
+) ([]contextscope.Compaction, []spec.Usage, error) {
 	job, ok := compaction.Plan(s.Events, r.plan(s))
 	if !ok {
 		return r.prune(s), usage, nil
@@ -175,7 +175,7 @@ func (r *Runner) run(
 	if err != nil {
 		return nil, usage, err
 	}
-	return []compaction.Record{rec}, usage, nil
+	return []contextscope.Compaction{rec}, usage, nil
 }
 
 func (r *Runner) plan(s Session) compaction.PlanInput {
@@ -184,7 +184,7 @@ func (r *Runner) plan(s Session) compaction.PlanInput {
 
 // prune shortens the history to where compaction would begin, or to half of what the server refused; but at a time never to
 // less than the share that a snapshot would leave.
-func (r *Runner) prune(s Session) []compaction.Record {
+func (r *Runner) prune(s Session) []contextscope.Compaction {
 	shown := compaction.ShownTokens(s.Events)
 	tokens := max(s.Tokens, shown)
 	want := int(r.rules.Start * float64(s.Window))
@@ -199,16 +199,16 @@ func (r *Runner) prune(s Session) []compaction.Record {
 	}
 	r.compactor.cfg.Log.Info().Int("to", rec.To).Int("masked", len(rec.Masked)).Int("before", rec.Before).
 		Int("after", rec.After).Msg("history pruned")
-	return []compaction.Record{rec}
+	return []contextscope.Compaction{rec}
 }
 
 func (r *Runner) trigger(s Session) string {
 	switch {
 	case s.TooLong:
-		return compaction.TriggerTooLong
+		return contextscope.TriggerTooLong
 	case float64(s.Tokens) >= r.rules.Hard*float64(s.Window):
-		return compaction.TriggerLimit
+		return contextscope.TriggerLimit
 	default:
-		return compaction.TriggerShare
+		return contextscope.TriggerShare
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"divisi/contextscope"
-	"divisi/contextscope/compaction"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/modeltest"
@@ -46,7 +45,7 @@ func (r *rig) growTo(percent int) {
 }
 
 // boundary asks once, and appends what comes back.
-func (r *rig) boundary(change ...func(*Session)) []compaction.Record {
+func (r *rig) boundary(change ...func(*Session)) []contextscope.Compaction {
 	r.t.Helper()
 	now := r.now()
 	for _, f := range change {
@@ -61,7 +60,7 @@ func (r *rig) boundary(change ...func(*Session)) []compaction.Record {
 func (r *rig) methods() []string {
 	var out []string
 	for _, e := range r.events {
-		if c, ok := compaction.Of(e); ok {
+		if c, ok := contextscope.CompactionOf(e); ok {
 			out = append(out, c.Method+" "+c.Trigger)
 		}
 	}
@@ -100,7 +99,7 @@ func TestASnapshotIsWrittenInTheBackgroundAndSwappedInAtABoundary(t *testing.T) 
 		before := r.now().Tokens
 		records := r.boundary()
 		require.Len(t, records, 1)
-		require.Equal(t, compaction.MethodSnapshot, records[0].Method)
+		require.Equal(t, contextscope.MethodSnapshot, records[0].Method)
 		require.Less(t, records[0].To, len(planned.Events), "the range was chosen when it began")
 		require.Less(t, r.now().Tokens, before*2/3)
 		require.Equal(t, 1, r.paid())
@@ -119,7 +118,7 @@ func TestAFailureIsPaidForOnce(t *testing.T) {
 		synctest.Wait()
 		records := r.boundary()
 		require.Len(t, records, 1)
-		require.Equal(t, compaction.MethodFailed, records[0].Method)
+		require.Equal(t, contextscope.MethodFailed, records[0].Method)
 		require.Equal(t, 1, r.paid())
 		require.Empty(t, r.boundary())
 		synctest.Wait()
@@ -144,15 +143,15 @@ func TestAFailedAttemptIsPrunedAtSwap(t *testing.T) {
 		r.growTo(50)
 		records := r.boundary()
 		require.Len(t, records, 1)
-		require.Equal(t, compaction.MethodPrune, records[0].Method)
-		require.Equal(t, compaction.TriggerShare, records[0].Trigger)
+		require.Equal(t, contextscope.MethodPrune, records[0].Method)
+		require.Equal(t, contextscope.TriggerShare, records[0].Trigger)
 		require.LessOrEqual(t, r.now().Tokens, window*40/100, "to where compaction would begin")
 		require.Len(t, r.model.Requests(), 1)
 		r.growTo(50)
 		require.Empty(t, r.boundary(), "the session has grown: another attempt is worth it")
 		synctest.Wait()
 		require.Len(t, r.model.Requests(), 2)
-		require.Equal(t, compaction.MethodSnapshot, r.boundary()[0].Method)
+		require.Equal(t, contextscope.MethodSnapshot, r.boundary()[0].Method)
 	}, "{fault: safety}", "{fault: safety}", text(goodAnswer))
 }
 
@@ -165,16 +164,16 @@ func TestBeyondHardTheAgentWaits(t *testing.T) {
 		began := time.Now()
 		records := r.boundary()
 		require.Equal(t, 40*time.Second, time.Since(began), "for the attempt that is under way")
-		require.Equal(t, compaction.MethodSnapshot, records[0].Method)
+		require.Equal(t, contextscope.MethodSnapshot, records[0].Method)
 		require.Len(t, r.model.Requests(), 1)
 		r.growTo(86)
 		records = r.boundary()
-		require.Equal(t, compaction.MethodSnapshot, records[0].Method, "and runs one now where none is")
-		require.Equal(t, compaction.TriggerLimit, records[0].Trigger)
+		require.Equal(t, contextscope.MethodSnapshot, records[0].Method, "and runs one now where none is")
+		require.Equal(t, contextscope.TriggerLimit, records[0].Trigger)
 		require.Equal(t, 2, r.paid())
 		r.growTo(87)
-		require.Equal(t, compaction.MethodFailed, r.boundary()[0].Method)
-		require.Equal(t, compaction.MethodPrune, r.boundary()[0].Method, "what a model cannot do, code does")
+		require.Equal(t, contextscope.MethodFailed, r.boundary()[0].Method)
+		require.Equal(t, contextscope.MethodPrune, r.boundary()[0].Method, "what a model cannot do, code does")
 		require.LessOrEqual(t, r.now().Tokens, window*40/100)
 		require.Empty(t, r.boundary())
 	}, "{delay: 40s, "+text(goodAnswer)[1:], "{text: none}", text(goodAnswer), "{text: none}", "{fault: safety}")
@@ -186,12 +185,12 @@ func TestTooLongIsAnsweredBelowEveryShare(t *testing.T) {
 		r.growTo(20)
 		before := r.now().Tokens
 		records := r.boundary(tooLong)
-		require.Equal(t, compaction.MethodSnapshot, records[0].Method)
-		require.Equal(t, compaction.TriggerTooLong, records[0].Trigger)
+		require.Equal(t, contextscope.MethodSnapshot, records[0].Method)
+		require.Equal(t, contextscope.TriggerTooLong, records[0].Trigger)
 		r.grow(3)
-		require.Equal(t, compaction.MethodFailed, r.boundary(tooLong)[0].Method)
+		require.Equal(t, contextscope.MethodFailed, r.boundary(tooLong)[0].Method)
 		shrinking := r.now().Tokens
-		require.Equal(t, compaction.MethodPrune, r.boundary(tooLong)[0].Method)
+		require.Equal(t, contextscope.MethodPrune, r.boundary(tooLong)[0].Method)
 		require.Less(t, r.now().Tokens, shrinking)
 		for n := 0; len(r.boundary(tooLong)) > 0; n++ {
 			require.Less(t, r.now().Tokens, shrinking, "each step saves something")
@@ -209,13 +208,13 @@ func TestASnapshotThatAnotherCompactionOvertookIsDropped(t *testing.T) {
 		r.growTo(40)
 		require.Empty(t, r.boundary())
 		synctest.Wait()
-		r.take([]compaction.Record{{Method: compaction.MethodPrune, Masked: []int{3}}}, nil)
+		r.take([]contextscope.Compaction{{Method: contextscope.MethodPrune, Masked: []int{3}}}, nil)
 		r.growTo(50)
 		require.Empty(t, r.boundary(), "it does not stand for what is there now: another one begins")
 		require.Equal(t, 1, r.paid(), "what it cost is paid all the same")
 		synctest.Wait()
 		require.Len(t, r.model.Requests(), 2)
-		require.Equal(t, compaction.MethodSnapshot, r.boundary()[0].Method)
+		require.Equal(t, contextscope.MethodSnapshot, r.boundary()[0].Method)
 	}, text(goodAnswer))
 }
 
@@ -225,7 +224,7 @@ func TestBeyondHardWithoutARangeIsPruned(t *testing.T) {
 		r.call("read_file", nil, map[string]any{"output": strings.Repeat("x", 20_000)})
 		r.call("read_file", nil, map[string]any{"output": strings.Repeat("x", 20_000)})
 		records := r.boundary()
-		require.Equal(t, compaction.MethodPrune, records[0].Method, "one turn is no range for a snapshot")
+		require.Equal(t, contextscope.MethodPrune, records[0].Method, "one turn is no range for a snapshot")
 		require.Equal(t, 2, records[0].To)
 		require.Empty(t, r.boundary(), "the newest turn stays, whatever its size")
 		require.Empty(t, r.model.Requests())

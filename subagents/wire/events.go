@@ -10,7 +10,6 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
-	"divisi/contextscope/compaction"
 	"divisi/internal/spec"
 )
 
@@ -151,7 +150,7 @@ func dataOf(kind contextscope.Kind) (into any, known bool) {
 	case contextscope.KindError:
 		into = new(spec.Fault)
 	case contextscope.KindCompaction:
-		into = new(compaction.Record)
+		into = new(contextscope.Compaction)
 	case contextscope.KindUsage:
 		into = new(spec.Usage)
 	case contextscope.KindProgress:

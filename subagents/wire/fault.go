@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"divisi/internal/model"
 	"divisi/internal/spec"
 )
 
@@ -31,18 +30,18 @@ const (
 	FaultCancelled  = "cancelled"
 	FaultEmpty      = "empty"
 	FaultConflict   = "conflict"
-	// Another attempt mends neither of these: no request of the role can hold the task, or its inputs lack what the role's
-	// instruction names.
+	// FaultTooBig and FaultInput stay in every attempt: no request of the role can hold the task, or its inputs lack what the
+	// role's instruction names.
 	FaultTooBig   = "too_big"
 	FaultInput    = "input"
-	FaultSnapshot = "snapshot" // a compaction's summary was not one
+	FaultSnapshot = "snapshot" // a compaction's summary was refused
 	// FaultModel begins the class of a failed model call; the class of the model's error follows.
 	FaultModel       = "model_"
-	FaultAuth        = FaultModel + string(model.Auth)
-	FaultRateLimited = FaultModel + string(model.RateLimited)
-	FaultOverloaded  = FaultModel + string(model.Overloaded)
-	FaultStalled     = FaultModel + string(model.Stalled)
-	FaultUnavailable = FaultModel + string(model.Unavailable)
+	FaultAuth        = FaultModel + "auth"
+	FaultRateLimited = FaultModel + "rate_limited"
+	FaultOverloaded  = FaultModel + "overloaded"
+	FaultStalled     = FaultModel + "stalled"
+	FaultUnavailable = FaultModel + "unavailable"
 )
 
 // Failed is the result of an attempt that failed.

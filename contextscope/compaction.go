@@ -1,9 +1,8 @@
-package compaction
+package contextscope
 
 import (
 	"encoding/json"
 
-	"divisi/contextscope"
 	"divisi/internal/spec"
 )
 
@@ -27,10 +26,10 @@ const (
 	TriggerTooLong = "too_long"
 )
 
-// Record is the data of a compaction event: what stands for a range of the session from then on. Raw events stay in the
+// Compaction is the data of a compaction event: what stands for a range of the session from then on. Raw events stay in the
 // log. Of several the newest decides where the verbatim part begins (the greatest To), the newest with a snapshot what stands
 // before it, and Masked adds up.
-type Record struct {
+type Compaction struct {
 	Method string `json:"method"`
 	// Trigger is why: share, limit or too_long.
 	Trigger string `json:"trigger,omitempty"`
@@ -59,19 +58,19 @@ type Record struct {
 }
 
 // Effective says whether the compaction changes requests: a failed one does not.
-func (c *Record) Effective() bool {
+func (c *Compaction) Effective() bool {
 	return c.Method == MethodSnapshot || c.Method == MethodPrune
 }
 
 // Attempted says whether a model was asked: such a compaction was paid for, whatever came of it.
-func (c *Record) Attempted() bool { return c.Method != MethodPrune || c.Fault != nil }
+func (c *Compaction) Attempted() bool { return c.Method != MethodPrune || c.Fault != nil }
 
-// Of returns the data of a compaction event. It is false for other events and for data that is none: a log that
+// CompactionOf returns the data of a compaction event. It is false for other events and for data that is none: a log that
 // was damaged compacts less and breaks nothing.
-func Of(e contextscope.Event) (Record, bool) {
-	var c Record
-	if e.Kind != contextscope.KindCompaction || json.Unmarshal(e.Data, &c) != nil {
-		return Record{}, false
+func CompactionOf(e Event) (Compaction, bool) {
+	var c Compaction
+	if e.Kind != KindCompaction || json.Unmarshal(e.Data, &c) != nil {
+		return Compaction{}, false
 	}
 	return c, true
 }
