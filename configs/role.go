@@ -2,6 +2,7 @@ package configs
 
 import (
 	"embed"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -145,4 +146,32 @@ func (d *document) problems(list []spec.Problem) {
 		}
 		d.faultf(d.where(p.Path), p.Suggest, "%s", p.Message)
 	}
+}
+
+// schema faults a text that is not a JSON Schema of its own.
+func (d *document) schema(path string, text json.RawMessage) {
+	if len(text) == 0 || d.unread(path) {
+		return
+	}
+	if _, err := spec.CompileSchema("role:output", text); err != nil {
+		d.faultf(d.where(path), "", "%s is not a JSON Schema: %s", path, strings.ReplaceAll(err.Error(), "\n", " "))
+	}
+}
+
+// Starter returns the text of a role file to begin with: the built-in role's own for its name, else a commented one. The error
+// is a *FileError for a name that no role can have.
+func Starter(name string) (string, error) {
+	file := "starter.md"
+	if spec.BuiltInRole(name) {
+		file = "roles/" + name + ".md"
+	}
+	text, err := embedded.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("read the built-in %s: %w", file, err)
+	}
+	starter := strings.Replace(string(text), "name: NAME", "name: "+name, 1)
+	if _, err := ParseRole(name+".md", starter); err != nil {
+		return "", err
+	}
+	return starter, nil
 }

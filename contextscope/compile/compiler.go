@@ -1,7 +1,11 @@
+// Package compile makes the request of one model call. Its input is what the agent was given, its own events and the tail of
+// this turn; its output is a Request, with a trace of what each of the ten processors did. The same input gives the same bytes.
+// It never fails on a history, and never reads or writes anything.
 package compile
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"divisi/contextscope"
@@ -147,5 +151,102 @@ func (st *state) join() {
 	st.req.Contents, st.req.TailParts = contents, len(tail)
 	if contents == nil {
 		st.req.Contents = []*genai.Content{}
+	}
+}
+
+// draft is the contents of a request in the making. The model's interface wants roles to alternate and user to begin.
+type draft struct {
+	contents []*genai.Content
+	// own says that the last content was made here and may grow; others belong to events.
+	own bool
+	// bytes and parts are the size of it all, kept running.
+	bytes int
+	parts int
+}
+
+// add appends a content. Neighbours of one role are joined: their parts stay as they are, side by side.
+func (d *draft) add(c *genai.Content) {
+	if len(d.contents) == 0 && c.Role != genai.RoleUser {
+		d.push(genai.NewContentFromText(content.Opening, genai.RoleUser))
+	}
+	n := len(d.contents)
+	if n == 0 || d.contents[n-1].Role != c.Role {
+		d.push(c)
+		return
+	}
+	if !d.own {
+		last := d.contents[n-1]
+		parts := make([]*genai.Part, 0, len(last.Parts)+2*len(c.Parts))
+		d.contents[n-1] = &genai.Content{Role: last.Role, Parts: append(parts, last.Parts...)}
+		d.own = true
+	}
+	last := d.contents[n-1]
+	last.Parts = append(last.Parts, c.Parts...)
+	d.count(c, 1)
+}
+
+func (d *draft) push(c *genai.Content) {
+	d.contents, d.own = append(d.contents, c), false
+	d.count(c, 1)
+}
+
+// replace puts another content in a place.
+func (d *draft) replace(i int, c *genai.Content) {
+	d.count(d.contents[i], -1)
+	d.contents[i] = c
+	d.count(c, 1)
+}
+
+func (d *draft) count(c *genai.Content, sign int) {
+	d.bytes += sign * content.Bytes(c.Parts)
+	d.parts += sign * len(c.Parts)
+}
+
+// Origin is where a part of a request comes from.
+type Origin struct {
+	// Processor is the name of the processor that wrote the part.
+	Processor string `json:"processor"`
+	// Event is the id of the event whose part it is, or that it tells of; empty where it is no event's.
+	Event string `json:"event,omitempty"`
+}
+
+// origins has the origin of each part of each content.
+func (st *state) origins() [][]Origin {
+	known := map[*genai.Part]Origin{}
+	for _, e := range slices.Backward(st.in.Events) {
+		if e.Content == nil {
+			continue
+		}
+		for _, p := range e.Content.Parts {
+			known[p] = Origin{Processor: history{}.Name(), Event: e.ID}
+		}
+	}
+	maps.Copy(known, st.made)
+	out := make([][]Origin, len(st.req.Contents))
+	for i, c := range st.req.Contents {
+		out[i] = make([]Origin, len(c.Parts))
+		for n, p := range c.Parts {
+			from, ok := known[p]
+			switch {
+			case i == 0 && n < st.settled:
+				from = st.settledOrigin(n)
+			case !ok: // a placeholder for what the history lacks
+				from.Processor = history{}.Name()
+			}
+			out[i][n] = from
+		}
+	}
+	return out
+}
+
+// settledOrigin is the origin of a part of the first content that precedes the history.
+func (st *state) settledOrigin(n int) Origin {
+	switch about := st.shared.about; {
+	case n >= st.req.SharedParts:
+		return Origin{Processor: brief{}.Name()}
+	case n < len(about):
+		return Origin{Processor: (*background)(nil).Name(), Event: about[n]}
+	default:
+		return Origin{Processor: (*background)(nil).Name()}
 	}
 }

@@ -1,10 +1,14 @@
 package compile
 
 import (
-	"google.golang.org/genai"
+	"fmt"
+	"strings"
 
+	"divisi/contextscope"
 	"divisi/contextscope/content"
 	"divisi/contextscope/narrative"
+
+	"google.golang.org/genai"
 )
 
 // tail is the part of a request that is gone with it: text parts at the end of its last content.
@@ -77,4 +81,140 @@ func (t *tail) bytes(n *narrative.Narrator) int {
 		bytes += content.PartBytes(p.part)
 	}
 	return bytes
+}
+
+// recall writes what memory holds on the turn's matter, best first, as data. A cap keeps it small: what the agent did not
+// ask for must not crowd out what was.
+type recall struct{}
+
+// Name implements processor.
+func (recall) Name() string { return "recall" }
+
+// Process implements processor.
+func (p recall) Process(st *state) {
+	room := st.in.Role.Context.WithDefaults().RecallTokens * content.BytesPerToken
+	t := contextscope.Trace{Processor: p.Name()}
+	bytes := 0
+	for i, note := range st.in.Tail.Recall {
+		title := "Note " + st.narrator.Name(note.Name)
+		if note.Title != "" {
+			title += " (" + st.narrator.Name(note.Title) + ")"
+		}
+		part := st.narrator.Quoted(content.Valid(title), content.Valid(note.Text))
+		if bytes+len(part.Text) > room {
+			t.Notes = append(t.Notes, fmt.Sprintf("the last %d notes were left out: recall may have %d tokens",
+				len(st.in.Tail.Recall)-i, room/content.BytesPerToken))
+			break
+		}
+		bytes += len(part.Text)
+		st.tail.recalled = append(st.tail.recalled, part)
+	}
+	t.What = fmt.Sprintf("%d of %d notes found", len(st.tail.recalled), len(st.in.Tail.Recall))
+	t.Parts, t.Tokens = len(st.tail.recalled), content.TokensOf(bytes)
+	st.trace(t)
+}
+
+// maxListed is how many artifacts a request lists.
+const maxListed = 20
+
+// artifacts lists the handles of what the agent can load, and writes what it has asked for, as data.
+type artifacts struct{}
+
+// Name implements processor.
+func (artifacts) Name() string { return "artifacts" }
+
+// Process implements processor.
+func (p artifacts) Process(st *state) {
+	all := st.in.Tail.Artifacts
+	for i := len(all) - 1; i >= max(0, len(all)-maxListed); i-- {
+		st.tail.listed = append(st.tail.listed, lineOf(&all[i]))
+	}
+	st.tail.unlisted = len(all) - len(st.tail.listed)
+	bytes := len(st.tail.list())
+	for _, l := range st.in.Tail.Loaded {
+		title := "Artifact " + narrative.ElideName(content.Valid(l.Handle))
+		if l.What != "" {
+			title += " (" + narrative.ElideName(content.Valid(l.What)) + ")"
+		}
+		part := st.narrator.Quoted(title, content.Valid(l.Text))
+		bytes += len(part.Text)
+		st.tail.loaded = append(st.tail.loaded, loadedPart{handle: narrative.ElideName(content.Valid(l.Handle)), part: part})
+	}
+	st.trace(contextscope.Trace{
+		Processor: p.Name(),
+		What:      fmt.Sprintf("%d of %d handles, %d loaded", len(st.tail.listed), len(all), len(st.in.Tail.Loaded)),
+		Parts:     len(st.tail.loaded) + min(1, len(st.tail.listed)), Tokens: content.TokensOf(bytes),
+	})
+}
+
+// lineOf is an artifact in the list.
+func lineOf(l *contextscope.Listed) string {
+	line := narrative.ElideName(content.Valid(l.Handle))
+	if l.What != "" {
+		line += ": " + narrative.ElideName(content.Valid(l.What))
+	}
+	if l.Bytes > 0 {
+		line += fmt.Sprintf(" (%d bytes)", l.Bytes)
+	}
+	return line
+}
+
+// list is the list as it is written; empty when there is nothing to list.
+func (t *tail) list() string {
+	if len(t.listed) == 0 {
+		return ""
+	}
+	text := listText + "\n- " + strings.Join(t.listed, "\n- ")
+	if t.unlisted > 0 {
+		text += fmt.Sprintf("\nand %d older ones", t.unlisted)
+	}
+	return text
+}
+
+// reminders writes the values that the instruction points to, and the runtime's words for this turn. They are the last thing
+// that the model reads.
+type reminders struct{}
+
+// Name implements processor.
+func (reminders) Name() string { return "reminders" }
+
+// Process implements processor.
+func (p reminders) Process(st *state) {
+	values := st.changing()
+	what := fmt.Sprintf("%d values, %d reminders", len(values), len(st.in.Tail.Reminders))
+	t := contextscope.Trace{Processor: p.Name(), What: what}
+	lines := make([]string, 0, len(values)+len(st.in.Tail.Reminders))
+	for _, v := range values {
+		if strings.HasPrefix(v.Name, artifactPrefix) { // another agent's words, which are no reminder
+			st.tail.named = append(st.tail.named, st.narrator.Quoted(narrative.ElideName(v.Name), content.Valid(v.Text)))
+			continue
+		}
+		lines = append(lines, narrative.ElideName(v.Name)+": "+narrative.Elide(content.Valid(v.Text)))
+	}
+	for _, name := range st.pointers {
+		if _, given := valueOf(values, name); !given {
+			t.Notes = append(t.Notes, fmt.Sprintf("the instruction names %s, which has no value in this request", name))
+		}
+	}
+	if lines = append(lines, st.in.Tail.Reminders...); len(lines) > 0 {
+		st.tail.reminder = strings.Join(lines, "\n")
+		t.Parts = 1
+	}
+	t.Parts += len(st.tail.named)
+	t.Tokens = content.TokensOf(len(st.tail.reminder) + content.Bytes(st.tail.named))
+	st.trace(t)
+}
+
+// changing are the values of this request, and those of all requests that the instruction could not hold.
+func (st *state) changing() []Value {
+	values := st.in.Tail.Values[:len(st.in.Tail.Values):len(st.in.Tail.Values)]
+	for _, name := range st.pointers {
+		if _, told := valueOf(values, name); told {
+			continue
+		}
+		if v, given := valueOf(st.in.Values, name); given {
+			values = append(values, v)
+		}
+	}
+	return values
 }

@@ -1,8 +1,14 @@
+// Package pairing puts the result of each call right after it. Its input are the events of a session as items; its output are
+// the items in order with each call answered once, and notes on what was left out or made up. It never changes a content that
+// an event holds.
 package pairing
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"divisi/contextscope/content"
 
@@ -252,6 +258,32 @@ func inCallOrder(call *genai.Content, parts []*genai.Part) []*genai.Part {
 	out := slices.Clone(parts)
 	for n, i := range slots {
 		out[i] = ordered[n]
+	}
+	return out
+}
+
+// note is what was healed in the event at a place.
+type note struct {
+	about int
+	text  string
+}
+
+// Notef notes something on the event at a place.
+func (p *Pairing) Notef(src int, format string, args ...any) {
+	p.Note(src, "event "+p.Label(src)+": "+fmt.Sprintf(format, args...))
+}
+
+// Note adds a note; a place below every event's is that of none of them.
+func (p *Pairing) Note(about int, text string) { p.notes = append(p.notes, note{about, text}) }
+
+// Sorted returns the notes in the order of the events, and of the alphabet on one event.
+func (p *Pairing) Sorted() []string {
+	notes := slices.SortedFunc(slices.Values(p.notes), func(a, b note) int {
+		return cmp.Or(cmp.Compare(a.about, b.about), strings.Compare(a.text, b.text))
+	})
+	out := make([]string, len(notes))
+	for i, n := range notes {
+		out[i] = n.text
 	}
 	return out
 }

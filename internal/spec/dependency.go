@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -71,3 +72,114 @@ func (d *circleFinder) visit(id string) {
 	d.stack = d.stack[:len(d.stack)-1]
 	d.state[id] = 2
 }
+
+// DefaultAttempts is how often a task is tried when it does not say.
+const DefaultAttempts = 3
+
+// WithDefaults returns the task with every empty field filled from its role and the built-in defaults. It is applied
+// once, when a plan is taken; slices are shared with the receiver.
+func (t Task) WithDefaults(role Role) Task {
+	if t.Inputs == nil {
+		t.Inputs = t.DependsOn
+	}
+	if t.Verify == "" {
+		t.Verify = RoleTester
+	}
+	if t.Attempts == 0 {
+		t.Attempts = DefaultAttempts
+	}
+	if t.IncludeContents == "" {
+		t.IncludeContents = role.IncludeContents
+	}
+	if t.IncludeContents == "" {
+		t.IncludeContents = IncludeNone
+	}
+	if len(t.Command) == 0 {
+		t.Command = role.Command
+	}
+	t.Limits = t.Limits.Or(role.Limits)
+	return t
+}
+
+// inputRole opens an input of a role that means tasks by their role.
+const inputRole = "role:"
+
+// WithRoleInputs returns the plan with the inputs of every task that names none filled from its role: depends_on, then what
+// the role's inputs name of this plan. An id, or id/artifact, counts where the plan has such a task; role:NAME means every task
+// of that role that stands before. It is applied before a plan is judged, since inputs are dependencies.
+func (p Plan) WithRoleInputs(roles map[string]Role) Plan {
+	p.Tasks = slices.Clone(p.Tasks)
+	for i := range p.Tasks {
+		t := &p.Tasks[i]
+		if t.Inputs != nil {
+			continue
+		}
+		if more := p.roleInputs(i, roles[t.Role].Inputs); len(more) > 0 {
+			t.Inputs = slices.Concat(t.DependsOn, more)
+		}
+	}
+	return p
+}
+
+func (p *Plan) roleInputs(task int, wanted []string) []string {
+	var inputs []string
+	add := func(input string) {
+		if !contains(p.Tasks[task].DependsOn, input) && !contains(inputs, input) {
+			inputs = append(inputs, input)
+		}
+	}
+	for _, input := range wanted {
+		role, byRole := strings.CutPrefix(input, inputRole)
+		id, _ := SplitInput(input)
+		for i := range p.Tasks {
+			switch t := &p.Tasks[i]; {
+			case byRole && i < task && t.Role == role:
+				add(t.ID)
+			case !byRole && t.ID == id && i != task:
+				add(input)
+			}
+		}
+	}
+	return inputs
+}
+
+// inputProblems faults inputs of a role that can never mean a task.
+func (r *Role) inputProblems(v *problems) {
+	for i, input := range r.Inputs {
+		path := fmt.Sprintf("inputs[%d]", i)
+		if role, byRole := strings.CutPrefix(input, inputRole); byRole {
+			if !roleName.MatchString(role) || role == RoleMaster || role == RoleTester {
+				v.addf(path, "", "input %q names no role whose tasks hand anything over", input)
+			}
+			continue
+		}
+		id, artifact := SplitInput(input)
+		if !taskID.MatchString(id) || strings.Contains(input, "/") && artifact == "" {
+			v.addf(path, "", "input %q: want a task's id, id/artifact, or %sNAME for every task of a role", input, inputRole)
+		}
+	}
+}
+
+// Or returns the limits with every zero replaced by the other's value.
+func (l Limits) Or(other Limits) Limits {
+	if l.Turns == 0 {
+		l.Turns = other.Turns
+	}
+	if l.Tokens == 0 {
+		l.Tokens = other.Tokens
+	}
+	if l.ToolCalls == 0 {
+		l.ToolCalls = other.ToolCalls
+	}
+	for _, d := range []struct{ mine, others *Duration }{
+		{&l.Time, &other.Time}, {&l.Idle, &other.Idle}, {&l.Call, &other.Call}, {&l.Tool, &other.Tool},
+	} {
+		if *d.mine == 0 {
+			*d.mine = *d.others
+		}
+	}
+	return l
+}
+
+// ShardID names the n-th task (from 1) that a template is expanded to.
+func ShardID(template string, n int) string { return fmt.Sprintf("%s-%03d", template, n) }

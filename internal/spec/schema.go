@@ -1,7 +1,9 @@
 package spec
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	validation "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 const durationPattern = `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
@@ -159,4 +162,49 @@ func (p *problems) value(at string, f reflect.StructField, v reflect.Value) {
 			p.oneOf(at, fieldName(f), v.String(), set...)
 		}
 	}
+}
+
+// noLoader keeps a schema from naming files or addresses that would be opened.
+type noLoader struct{}
+
+// Load refuses.
+func (noLoader) Load(string) (any, error) {
+	return nil, errors.New("schemas are not loaded from elsewhere")
+}
+
+// CompileSchema reads a JSON Schema that checks values. name is its place in error messages. It opens nothing that the schema
+// names.
+func CompileSchema(name string, text []byte) (*validation.Schema, error) {
+	value, err := validation.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	compiler := validation.NewCompiler()
+	compiler.UseLoader(noLoader{})
+	if err := compiler.AddResource(name, value); err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return compiler.Compile(name)
+}
+
+// JSON writes a value with sorted keys, without white space and without the escapes that only web pages need: code stays
+// readable as code, and costs fewer tokens.
+func JSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// JSONText is JSON for texts that are shown. What JSON cannot hold (NaN, a channel) is printed as Go prints it, which sorts keys
+// too.
+func JSONText(v any) string {
+	data, err := JSON(v)
+	if err != nil {
+		return fmt.Sprintf("%v", v)
+	}
+	return string(data)
 }

@@ -1,3 +1,7 @@
+// Package tool runs the tool calls of a model: Set checks the arguments of a call against the tool's schema, with all errors at
+// once, runs it, and bounds what it returns; New makes a tool of a Go function, whose argument struct is its declaration.
+// Its input is a call and its output a result that the model reads, also where the call failed: then it says what to do
+// instead. The tools themselves are in the packages below. It never panics, and knows neither the bus nor the turn loop.
 package tool
 
 import (
@@ -6,6 +10,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 
 	"google.golang.org/genai"
 )
@@ -93,4 +98,36 @@ func Text(output string) Result { return Result{Output: map[string]any{"output":
 // Failed is a result of a call that failed; the message says what to do instead.
 func Failed(format string, args ...any) Result {
 	return Result{Output: map[string]any{"error": fmt.Sprintf(format, args...)}, Err: true}
+}
+
+type (
+	beatKey  struct{}
+	queueKey struct{}
+)
+
+// WithBeat returns a context in which Beat calls heard, from whichever goroutines the tools use; it must return at once.
+func WithBeat(ctx context.Context, heard func(note string)) context.Context {
+	return context.WithValue(ctx, beatKey{}, heard)
+}
+
+// Beat reports that a tool that takes long still runs, and in a few words where it is. Without WithBeat it does nothing.
+func Beat(ctx context.Context, note string) {
+	if heard, ok := ctx.Value(beatKey{}).(func(string)); ok {
+		heard(text.Short(text.OneLine(note), maxDoing))
+	}
+}
+
+// WithQueue returns a context in which Queue calls suspend, which stops the call's clocks until resume is called. Both may be
+// called from whichever goroutine the tool uses.
+func WithQueue(ctx context.Context, suspend func() (resume func())) context.Context {
+	return context.WithValue(ctx, queueKey{}, suspend)
+}
+
+// Queue reports that a tool waits for a permit that others hold: until resume is called its time and its silence do not count.
+// Such waits of one call come one after another. Without WithQueue it does nothing.
+func Queue(ctx context.Context) (resume func()) {
+	if suspend, ok := ctx.Value(queueKey{}).(func() func()); ok {
+		return suspend()
+	}
+	return func() {}
 }

@@ -7,6 +7,8 @@ package files
 import (
 	"cmp"
 	"os"
+	"slices"
+	"sync"
 
 	"divisi/internal/spec"
 	"divisi/subagents/tool"
@@ -47,4 +49,33 @@ func Tools(c Config) []tool.Tool {
 		tool.New(spec.ToolGitLog, "List what other tasks of this run have landed; newest first.", tool.Reads, t.gitLog),
 		tool.New(spec.ToolGitDiff, "Show what has changed in the work tree since the task began.", tool.Reads, t.gitDiff),
 	}
+}
+
+// Scope is an attempt's write set, which can grow while it works. It is safe for concurrent use.
+type Scope struct {
+	mu  sync.RWMutex
+	set spec.WriteSet
+}
+
+// NewScope returns a scope that begins with the write set.
+func NewScope(set spec.WriteSet) *Scope { return &Scope{set: set} }
+
+// Refuse returns why a slash-separated path below the root may not be written now, or "".
+func (s *Scope) Refuse(name string) string {
+	set := s.Set()
+	return set.Refuse(name)
+}
+
+// Set is the write set as it is now.
+func (s *Scope) Set() spec.WriteSet {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.set
+}
+
+// Grow adds paths and globs.
+func (s *Scope) Grow(paths ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set.Files = slices.Concat(s.set.Files, paths)
 }

@@ -1,8 +1,11 @@
 package compile
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"divisi/contextscope"
 	"divisi/contextscope/content"
@@ -87,4 +90,70 @@ func valueOf(values []Value, name string) (Value, bool) {
 // changes says whether a key is known to change from request to request.
 func changes(name string) bool {
 	return slices.ContainsFunc(spec.TemplateKeys(), func(k spec.TemplateValue) bool { return k.Name == name && !k.Stable })
+}
+
+// tools declares what the agent can call, sorted by name so that the order in which tools were set up never shows.
+type tools struct{}
+
+// Name implements processor.
+func (tools) Name() string { return "tools" }
+
+// Process implements processor.
+func (p tools) Process(st *state) {
+	var notes []string
+	sorted := slices.DeleteFunc(slices.Clone(st.in.Tools), func(d *genai.FunctionDeclaration) bool { return d == nil })
+	slices.SortStableFunc(sorted, func(a, b *genai.FunctionDeclaration) int { return strings.Compare(a.Name, b.Name) })
+	sorted = slices.CompactFunc(sorted, func(a, b *genai.FunctionDeclaration) bool {
+		if a.Name == b.Name {
+			notes = append(notes, fmt.Sprintf("%s is declared twice: the first declaration holds", a.Name))
+		}
+		return a.Name == b.Name
+	})
+	if len(sorted) == 0 {
+		st.trace(contextscope.Trace{Processor: p.Name(), What: "no tools"})
+		return
+	}
+	st.req.Tools = []*genai.Tool{{FunctionDeclarations: sorted}}
+	names, size := make([]string, len(sorted)), toolBytes(sorted)
+	for i, d := range sorted {
+		names[i] = d.Name
+	}
+	st.fixed += size
+	st.trace(contextscope.Trace{
+		Processor: p.Name(), What: strings.Join(names, ", "), Parts: len(sorted), Tokens: content.TokensOf(size), Notes: notes,
+	})
+}
+
+// shared is what all siblings of a role send byte for byte: its size, the digest by which it can be told from others, and the
+// ids of the events that its parts tell of.
+type shared struct {
+	bytes  int
+	digest string
+	about  []string
+}
+
+// cache says where the stable parts of the request end: a provider can keep them.
+type cache struct{}
+
+// Name implements processor.
+func (cache) Name() string { return "cache" }
+
+// Process implements processor.
+func (p cache) Process(st *state) {
+	st.req.PrefixDigest = st.shared.digest
+	st.req.PrefixTokens = st.ratio.of(st.shared.bytes)
+	st.trace(contextscope.Trace{
+		Processor: p.Name(), Parts: st.req.SharedParts, Tokens: content.TokensOf(st.shared.bytes),
+		What: fmt.Sprintf("instruction, tools and %d parts of contents[0] are the same for all siblings (sha256 %.12s); "+
+			"this agent's requests all begin with contents[:%d]", st.req.SharedParts, st.shared.digest, st.req.Prefix),
+	})
+}
+
+// digestOf is the digest of texts one after the other.
+func digestOf(texts ...string) string {
+	h := sha256.New()
+	for _, text := range texts {
+		fmt.Fprintf(h, "%d\n%s", len(text), text)
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
