@@ -37,6 +37,15 @@ func (s RoleSet) Misfit(name string, project *spec.Project) error {
 	return d.err()
 }
 
+// Misfits joins why no task could fit roles of the set in a project.
+func (s RoleSet) Misfits(project *spec.Project) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(s.Roles)) {
+		errs = append(errs, s.Misfit(name, project))
+	}
+	return errors.Join(errs...)
+}
+
 // Skipped is a file that makes no role here. That is an error only for a plan that names the role.
 type Skipped struct {
 	// Role is the name that the role would have.

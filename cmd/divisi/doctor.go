@@ -2,57 +2,26 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"divisi/cmd/divisi/internal/doctor"
+	"divisi/configs"
+	"divisi/internal/git"
+	"divisi/internal/model"
+	"divisi/internal/spec"
 	"divisi/orchestrator/console"
 )
 
-// finding is what a check saw, and what to do about it.
-type finding struct {
-	Check string `json:"check"`
-	// Status is ok, warning (runs work, with less than there could be) or problem (runs fail).
-	Status string `json:"status"`
-	Seen   string `json:"seen"`
-	Do     string `json:"do,omitempty"`
-}
-
-// The states of a finding.
-const (
-	statusOK      = "ok"
-	statusWarning = "warning"
-	statusProblem = "problem"
-)
-
-func fine(check, format string, args ...any) finding {
-	return finding{Check: check, Status: statusOK, Seen: fmt.Sprintf(format, args...)}
-}
-
-func warn(check, do, format string, args ...any) finding {
-	return finding{Check: check, Status: statusWarning, Seen: fmt.Sprintf(format, args...), Do: do}
-}
-
-func bad(check, do, format string, args ...any) finding {
-	return finding{Check: check, Status: statusProblem, Seen: fmt.Sprintf(format, args...), Do: do}
-}
-
-// doctor looks at what runs need of this machine. Nothing is guessed: each check tries what it tells.
-type doctor struct {
-	*globals
-	repo, nats string
-	call       bool
-}
-
 func newDoctor(g *globals) *cobra.Command {
-	d := doctor{globals: g}
+	var o doctor.Options
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check what runs need of this machine, and say what to do",
-		Long: `Check git, the sandbox, the message server, keys, gates, disk, caches, optional programs and what earlier runs left
-behind. Each finding is ok, a warning (runs work, with less than there could be) or a problem (runs
-fail), with what to do. Gates are not run, and no model is called without --call.
+		Short: "Check that this machine can run Divisi, and print how to fix what is missing",
+		Long: `Check git, the sandbox, the message server, keys, gates, disk, caches, optional programs and what
+earlier runs left behind. Each finding is ok, a warning (runs work, with less than there could be)
+or a problem (runs fail), with the next step. No gate is run, and no model is called without --call.
 
 Exit codes:
   0  no problem; there may be warnings
@@ -60,34 +29,35 @@ Exit codes:
   2  wrong usage or bad input`,
 		Example: "  divisi doctor\n  divisi doctor --call --repo ../other\n  divisi doctor --output json",
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return d.examine(c.Context()) },
+		RunE:    func(c *cobra.Command, _ []string) error { return g.examine(c.Context(), o) },
 	}
-	c.Flags().StringVar(&d.repo, "repo", ".", "the repository whose gates, models and roles are looked at")
-	c.Flags().StringVar(&d.nats, "nats", "", "check the NATS server at this URL instead of the built-in one")
-	c.Flags().BoolVar(&d.call, "call", false, "make one short call to each service of the project's models, for a few tokens")
+	c.Flags().StringVar(&o.Repo, "repo", ".", "the repository whose gates, models and roles are checked")
+	c.Flags().StringVar(&o.NATS, "nats", "", "check the NATS server at this URL instead of the built-in one")
+	c.Flags().BoolVar(&o.Call, "call", false, "make one short call to each service of the project's models, for a few tokens")
 	return c
 }
 
-// examine makes every check and tells each as soon as it is known.
-func (d *doctor) examine(ctx context.Context) error {
-	if err := checkDir(d.repo); err != nil {
+// examine prints each finding as soon as it is known.
+func (g *globals) examine(ctx context.Context, o doctor.Options) error {
+	if err := checkDir(o.Repo); err != nil {
 		return err
 	}
+	o.Store, o.Top, o.Hint, o.Connect, o.Leftovers = g.store(), top(o.Repo), hintFor, connectService, g.left()
+	o.Trust = func(c *git.Checkout, p *spec.Project, set configs.RoleSet) doctor.Trust {
+		t := g.trusting(o.Top, c, p, set)
+		return doctor.Trust{Requests: t.requests, Trusted: t.trusted, State: t.state(), Err: t.fault}
+	}
 	problems := 0
-	for _, check := range []func(context.Context) []finding{
-		d.git, d.sandbox, d.bus, d.state, d.disk, d.caches, d.programs, d.project, d.leftovers,
-	} {
-		for _, f := range check(ctx) {
-			if f.Status == statusProblem {
-				problems++
-			}
-			if err := d.tell(f); err != nil {
-				return err
-			}
+	for f := range doctor.Findings(ctx, o) {
+		if f.Level == doctor.Problem {
+			problems++
 		}
-		if err := context.Cause(ctx); err != nil {
+		if err := g.printFinding(f); err != nil {
 			return err
 		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
 	}
 	if problems > 0 {
 		return &endError{codeParked, ""}
@@ -95,13 +65,26 @@ func (d *doctor) examine(ctx context.Context) error {
 	return nil
 }
 
-func (d *doctor) tell(f finding) error {
-	if d.json() {
-		return json.NewEncoder(d.out).Encode(f)
+func (g *globals) printFinding(f doctor.Finding) error {
+	if g.json() {
+		return encodeLine(g.out, f)
 	}
-	_, err := fmt.Fprintf(d.out, "%-8s %-10s %s\n", f.Status, f.Check, console.Sanitize(f.Seen))
+	_, err := fmt.Fprintf(g.out, "%-8s %-10s %s\n", f.Level, f.Check, console.Sanitize(f.Seen))
 	if err == nil && f.Do != "" {
-		_, err = fmt.Fprintf(d.out, "%19s → %s\n", "", console.Sanitize(f.Do))
+		_, err = fmt.Fprintf(g.out, "%19s → %s\n", "", console.Sanitize(f.Do))
 	}
 	return err
+}
+
+// connectService makes the client of a service, and what closes it.
+func connectService(ctx context.Context, s doctor.Service) (m model.Model, end func(), err error) {
+	if s.Provider == spec.ProviderOpenAI {
+		m, err = place{s.BaseURL, s.KeyEnv}.connect(nil)
+		return m, func() {}, err
+	}
+	gemini, err := model.NewGemini(ctx, model.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return gemini, gemini.Close, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"divisi/internal/text"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/phase"
@@ -65,7 +66,7 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *run.State, why er
 	switch {
 	case st.Ref != "":
 		branch := strings.TrimPrefix(st.Ref, "refs/heads/")
-		repo := quote(h.checkout.Top)
+		repo := text.Shell(h.checkout.Top)
 		next = slices.Insert(next, 0,
 			fmt.Sprintf("git -C %s diff --stat %s %s", repo, short(st.Spec.Base), branch),
 			fmt.Sprintf("git -C %s log --oneline %s", repo, branch))
@@ -83,7 +84,7 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *run.State, why er
 	}
 	if h.proposed > 0 {
 		next = append(next, fmt.Sprintf("%s memory proposals --repo %s   # review %d suggested notes",
-			divisi, quote(h.checkout.Top), h.proposed))
+			divisi, text.Shell(h.checkout.Top), h.proposed))
 	}
 	_, err := fmt.Fprintf(g.out, "\nLook further:\n  %s\n", strings.Join(next, "\n  "))
 	return err
@@ -94,7 +95,7 @@ func (g *globals) command() string {
 	if defaultStateDir() == g.stateDir {
 		return "divisi"
 	}
-	return "divisi --state-dir " + quote(g.stateDir)
+	return "divisi --state-dir " + text.Shell(g.stateDir)
 }
 
 // maxStat bounds the files of a diff stat that are listed one by one.
@@ -120,12 +121,4 @@ func (g *globals) printStat(ctx context.Context, h *holder, st *run.State) error
 	}
 	fmt.Fprintf(w, " %d files changed, %d insertions(+), %d deletions(-)\n", len(changes), added, deleted)
 	return w.Flush()
-}
-
-// quote makes a path safe to paste into a shell.
-func quote(s string) string {
-	if !strings.ContainsAny(s, " \t\n'\"$`\\&|;<>()*?[]{}!#~") {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -16,6 +16,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
+	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/phase"
@@ -151,7 +152,7 @@ func hintFor(err error) string {
 	case errors.Is(err, git.ErrReadOnly):
 		return "The result is a new branch there: make it writable for you, or work in a clone of it."
 	case errors.As(err, &branch):
-		return "Rename it: git branch -m " + quote(branch.Branch) + " another-name"
+		return "Rename it: git branch -m " + text.Shell(branch.Branch) + " another-name"
 	case errors.Is(err, git.ErrNoCommits):
 		return "Commit first: git add -A && git commit"
 	case errors.Is(err, schedule.ErrAuth):

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -53,51 +50,4 @@ func (h *holder) keep() (release func(), err error) {
 			fmt.Fprintf(h.g.err, "The next run removes the rest of the work trees, in %s\n", h.g.store().Trash())
 		}
 	}, nil
-}
-
-// sizeTime bounds how long the size of a directory is counted.
-const sizeTime = 2 * time.Second
-
-// caches reports how much disk the caches use, and what waits to be removed.
-func (d *doctor) caches(ctx context.Context) []finding {
-	entries, err := os.ReadDir(d.store().Caches())
-	if err != nil && !os.IsNotExist(err) {
-		return []finding{bad("caches", "choose a directory that you can read with --state-dir", "%v", err)}
-	}
-	repositories := 0
-	for _, e := range entries {
-		if e.IsDir() {
-			repositories++
-		}
-	}
-	found := []finding{fine("caches", "%d in %s, one for each repository, %s; a run removes those that none has used for 30 days",
-		repositories, d.store().Caches(), sizeOf(ctx, d.store().Caches()))}
-	if left, err := os.ReadDir(d.store().Trash()); err == nil && len(left) > 0 {
-		found = append(found, fine("trash", "%s in %s; the next run removes it", sizeOf(ctx, d.store().Trash()), d.store().Trash()))
-	}
-	return found
-}
-
-// sizeOf words the size of the files below a directory.
-func sizeOf(ctx context.Context, dir string) string {
-	ctx, cancel := context.WithTimeout(ctx, sizeTime)
-	defer cancel()
-	size, err := bytesBelow(ctx, dir)
-	if err != nil {
-		return "more than " + bytesText(size)
-	}
-	return bytesText(size)
-}
-
-// bytesBelow adds up the files below a directory. What cannot be read is not counted; the error is that of ctx.
-func bytesBelow(ctx context.Context, dir string) (size uint64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
-			if info, err := e.Info(); err == nil {
-				size += uint64(max(0, info.Size()))
-			}
-		}
-		return ctx.Err()
-	})
-	return size, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/internal/git"
+	"divisi/internal/text"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
@@ -144,7 +145,7 @@ func unrecorded(m store.Meta, o runOptions) string {
 		return ""
 	}
 	return fmt.Sprintf("the run was recorded in %s, and what comes now is not: --record %s goes on with it",
-		m.Record, quote(m.Record))
+		m.Record, text.Shell(m.Record))
 }
 
 // resumable says why a run cannot go on, if it cannot.

@@ -54,28 +54,6 @@ func roleNotices(s run.Spec) []string {
 	return append(notices, serverNotices(s)...)
 }
 
-// misfits are the roles that no task of the project could fit.
-func misfits(set configs.RoleSet, project *spec.Project) error {
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(set.Roles)) {
-		errs = append(errs, set.Misfit(name, project))
-	}
-	return errors.Join(errs...)
-}
-
-// serverFaults say which tool servers of a role could not be given what they need of the environment.
-func serverFaults(project *spec.Project, role *spec.Role) []error {
-	servers := project.Servers(role)
-	var faults []error
-	for _, name := range slices.Sorted(maps.Keys(servers)) {
-		def := servers[name]
-		if err := mcp.CheckVariables(name, &def, os.Environ()); err != nil {
-			faults = append(faults, err)
-		}
-	}
-	return faults
-}
-
 // needServers fails before anything is written when a role that the plan can come to has a tool server that could not be started
 // for want of a variable: every attempt of the role would fail. Before a master has planned, only its own are sure to be needed.
 func needServers(s run.Spec) error {
@@ -84,7 +62,7 @@ func needServers(s run.Spec) error {
 		if s.Plan == nil && name != spec.RoleMaster {
 			continue
 		}
-		if faults := serverFaults(&s.Project, &role); len(faults) > 0 {
+		if faults := mcp.CheckVariables(s.Project.Servers(&role), os.Environ()); len(faults) > 0 {
 			return usagef("role %s: %v", name, errors.Join(faults...))
 		}
 	}
@@ -96,7 +74,7 @@ func serverNotices(s run.Spec) []string {
 	var notices []string
 	for _, name := range modelRoles(s) {
 		role := s.Roles[name]
-		for _, err := range serverFaults(&s.Project, &role) {
+		for _, err := range mcp.CheckVariables(s.Project.Servers(&role), os.Environ()) {
 			notices = append(notices, fmt.Sprintf("tasks of role %s would fail: %v", name, err))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"divisi/configs"
 	"divisi/internal/spec"
 	"divisi/orchestrator/console"
+	"divisi/subagents/mcp"
 )
 
 // shownRole is a role as it takes effect in a repository.
@@ -46,7 +48,7 @@ func (r *rolesCommand) show(name string) error {
 		p.Path = "" // it leads into a file, and what is shown is a role
 		shown.Problems = append(shown.Problems, p.String())
 	}
-	for _, err := range serverFaults(&project, &role) {
+	for _, err := range mcp.CheckVariables(project.Servers(&role), os.Environ()) {
 		shown.Problems = append(shown.Problems, err.Error())
 	}
 	if r.json() {

@@ -14,6 +14,7 @@ import (
 	"divisi/configs"
 	"divisi/internal/git"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/plan"
@@ -122,7 +123,7 @@ func checkPage(addr string) error {
 func oneGoal(_ *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return usagef("the goal is one argument, and there are %d: put it in quotes: divisi run %s",
-			len(args), quote(strings.Join(args, " ")))
+			len(args), text.Shell(strings.Join(args, " ")))
 	}
 	return nil
 }
@@ -176,7 +177,7 @@ func files(repo string, roles []string) (configs.RoleSet, spec.Project, error) {
 	if err := errors.Join(rolesErr, projectErr); err != nil {
 		return set, project, err
 	}
-	return set, project, misfits(set, &project)
+	return set, project, set.Misfits(&project)
 }
 
 // trustFirst lets nothing of the repository run, and nothing be sent, before its requests are trusted. A dry run shows them, does
@@ -363,19 +364,9 @@ func (h *holder) findGates(ctx context.Context) error {
 	if len(h.spec.Project.Gates) > 0 {
 		return nil
 	}
-	entries, err := h.mirror.Files(ctx, h.spec.Base)
-	if err != nil {
-		return err
-	}
-	files := make([]string, 0, len(entries))
-	for _, e := range entries {
-		files = append(files, e.Path)
-	}
-	const most = 1 << 20 // a build file
-	h.spec.Project.Gates = gate.Detect(files, func(path string) ([]byte, error) {
-		return h.mirror.ReadFile(ctx, h.spec.Base, path, most)
-	})
-	return nil
+	gates, err := gate.DetectAt(ctx, h.mirror, h.spec.Base)
+	h.spec.Project.Gates = gates
+	return err
 }
 
 // tryPlan expands a plan file before the run exists, so that its faults are told at once.

@@ -14,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/bus"
+	"divisi/cmd/divisi/internal/doctor"
 	"divisi/internal/git"
+	"divisi/internal/text"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/store"
 	"divisi/subagents/workspace"
@@ -71,7 +73,7 @@ func (r *remover) remove(ctx context.Context, args []string) error {
 		}
 	}
 	if !r.json() {
-		_, err = fmt.Fprintf(r.out, "freed %s\n", bytesText(r.freed))
+		_, err = fmt.Fprintf(r.out, "freed %s\n", doctor.Bytes(r.freed))
 	}
 	return err
 }
@@ -161,7 +163,7 @@ func (r *remover) removeRun(ctx context.Context, run string) (err error) {
 		return err
 	}
 	_, err = fmt.Fprintf(r.out, "the branch that it published stays; to delete it: git -C %s branch -D %s\n",
-		quote(m.Repo), strings.TrimPrefix(ref, "refs/heads/"))
+		text.Shell(m.Repo), strings.TrimPrefix(ref, "refs/heads/"))
 	return err
 }
 
@@ -226,16 +228,16 @@ func (g *globals) left() (dirs []string) {
 
 // removeDir removes a directory and tells how much it held, and how much a server did.
 func (r *remover) removeDir(ctx context.Context, what, dir string, there uint64) error {
-	here, err := bytesBelow(ctx, dir)
+	here, err := doctor.BytesBelow(ctx, dir)
 	if err = errors.Join(err, workspace.Remove(dir)); err != nil {
 		return fmt.Errorf("remove %s: %w", dir, err)
 	}
 	if r.freed += here + there; r.json() {
 		return encodeLine(r.out, map[string]any{"removed": what, "bytes": here, "server_bytes": there})
 	}
-	text := bytesText(here)
+	text := doctor.Bytes(here)
 	if there > 0 {
-		text += ", and " + bytesText(there) + " on its NATS server"
+		text += ", and " + doctor.Bytes(there) + " on its NATS server"
 	}
 	_, err = fmt.Fprintf(r.out, "removed %s: %s\n", what, text)
 	return err

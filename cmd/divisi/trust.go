@@ -16,6 +16,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/internal/trust"
 	"divisi/orchestrator/console"
 )
@@ -91,7 +92,7 @@ func (t *trusting) state() string {
 	case t.trusted:
 		return "you agreed to this list on " + t.earlier.Agreed.Local().Format(time.DateOnly)
 	default:
-		return "you have not agreed to this list: a run asks first; agree with divisi trust --repo " + quote(t.repo)
+		return "you have not agreed to this list: a run asks first; agree with divisi trust --repo " + text.Shell(t.repo)
 	}
 }
 
@@ -102,7 +103,7 @@ func (t *trusting) settle(ctx context.Context, g *globals) error {
 		return nil
 	case !isTerminal(g.in) || g.json():
 		return usagef("%sNothing of it was run. Read the list, then agree: divisi trust --repo %s\n"+
-			"For one run alone, as in CI: --trust-repo", t.text(), quote(t.repo))
+			"For one run alone, as in CI: --trust-repo", t.text(), text.Shell(t.repo))
 	}
 	return t.ask(ctx, g)
 }
@@ -174,6 +175,18 @@ decision is kept in the state directory, for this repository and exactly this li
 	c.Flags().StringVar(&repo, "repo", ".", "the repository")
 	c.Flags().BoolVar(&revoke, "revoke", false, "forget the decision about the repository")
 	return c
+}
+
+// inspected reads the repository that a directory is in.
+func inspected(ctx context.Context, dir string) (*git.Checkout, error) {
+	if err := checkDir(dir); err != nil {
+		return nil, err
+	}
+	g, err := git.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return g.Inspect(ctx, dir)
 }
 
 func (g *globals) trust(ctx context.Context, checkout *git.Checkout) error {

@@ -127,6 +127,14 @@ func Quote(v any) string {
 	return bounded(string(data), maxQuoted)
 }
 
+// Shell quotes a word for a shell where it needs it.
+func Shell(s string) string {
+	if !strings.ContainsAny(s, " \t\n'\"$`\\&|;<>()*?[]{}!#~") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
 // maxQuoted bounds, in bytes, what a master is told of one task.
 const maxQuoted = 8 << 10
 

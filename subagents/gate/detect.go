@@ -3,6 +3,7 @@ package gate
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"path"
 	"regexp"
@@ -10,8 +11,25 @@ import (
 	"strconv"
 	"strings"
 
+	"divisi/internal/git"
 	"divisi/internal/spec"
 )
+
+// maxBuildFile bounds what is read of a file that describes a build, in bytes.
+const maxBuildFile = 1 << 20
+
+// DetectAt proposes the gates of a commit.
+func DetectAt(ctx context.Context, repo *git.Repo, commit string) ([]spec.Gate, error) {
+	entries, err := repo.Files(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]string, 0, len(entries))
+	for _, e := range entries {
+		files = append(files, e.Path)
+	}
+	return Detect(files, func(path string) ([]byte, error) { return repo.ReadFile(ctx, commit, path, maxBuildFile) }), nil
+}
 
 // Detect proposes the gates of a repository from its tracked files (slash-separated, relative to its root) and the
 // content of a few of them. It proposes only what the files show to be there; a file that cannot be read or understood

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -276,8 +277,9 @@ func TestAServerNeedsItsVariables(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.NoError(t, CheckVariables("s", &def, []string{"API_TOKEN=s3cret-token"}))
-			require.ErrorContains(t, CheckVariables("s", &def, nil), "needs API_TOKEN, which is not set in Divisi's environment")
+			servers := map[string]spec.MCPServer{"s": def}
+			require.Empty(t, CheckVariables(servers, []string{"API_TOKEN=s3cret-token"}))
+			require.ErrorContains(t, errors.Join(CheckVariables(servers, nil)...), "needs API_TOKEN, which is not set in Divisi's environment")
 		})
 	}
 }

@@ -20,11 +20,16 @@ type variables struct {
 	hidden  *strings.Replacer
 }
 
-// CheckVariables returns why a server could not be started with what its definition names of Divisi's environment; nil where all
-// of it is there.
-func CheckVariables(server string, def *spec.MCPServer, environ []string) error {
-	_, err := variablesOf(server, def, environ)
-	return err
+// CheckVariables returns, in the order of the servers' names, which of them name a variable that the environment lacks.
+func CheckVariables(servers map[string]spec.MCPServer, environ []string) []error {
+	var missing []error
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		def := servers[name]
+		if _, err := variablesOf(name, &def, environ); err != nil {
+			missing = append(missing, err)
+		}
+	}
+	return missing
 }
 
 // variablesOf looks up what the definition names. A variable that is not there is an error: the server needs it.

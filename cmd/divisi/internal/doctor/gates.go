@@ -1,0 +1,76 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"divisi/internal/git"
+	"divisi/internal/spec"
+	"divisi/subagents/gate"
+)
+
+// gates reports which gates a run would have, and whether their programs are installed. They are not run. unread is why
+// there is no checkout.
+func (o Options) gates(ctx context.Context, p spec.Project, g *git.Git, checkout *git.Checkout, unread error) []Finding {
+	how := "configured"
+	if len(p.Gates) == 0 {
+		how = "detected"
+		err := unread
+		if err == nil {
+			p.Gates, err = detected(ctx, g, checkout)
+		}
+		switch {
+		case errors.Is(err, git.ErrNotRepository):
+			return []Finding{warn("gates", "name one with --repo", "%s is not a git repository", o.Top)}
+		case err != nil:
+			return []Finding{bad("gates", o.Hint(err), "%v", err)}
+		case len(p.Gates) == 0:
+			return []Finding{warn("gates", "name your build and tests in .divisi/divisi.yaml: docs/project.md",
+				"no gates are configured or detected: changes would land without proof")}
+		}
+	}
+	found := make([]Finding, 0, len(p.Gates)+1)
+	for _, g := range p.Gates {
+		found = append(found, o.gate(g, how, len(p.Setup) > 0))
+	}
+	if len(p.Setup) > 0 {
+		found = append(found, o.gate(spec.Gate{Name: "setup", Command: p.Setup}, how, false))
+	}
+	return found
+}
+
+func (o Options) gate(g spec.Gate, how string, setup bool) Finding {
+	program := g.Command[0]
+	path, err := exec.LookPath(program)
+	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
+		path, err = exec.LookPath(filepath.Join(o.Top, program))
+	}
+	what := fmt.Sprintf("%s (%s): %s", g.Name, how, strings.Join(g.Command, " "))
+	switch {
+	case err == nil:
+		return fine("gates", "%s; %s is %s", what, program, path)
+	case setup:
+		return warn("gates", "check that setup installs it", "%s; the program %s was not found", what, program)
+	}
+	return bad("gates", "install "+program+", or put it on your PATH; setup can install it too: docs/project.md",
+		"%s; the program %s was not found", what, program)
+}
+
+// detected returns the gates of the checked out commit, detected as a run detects them.
+func detected(ctx context.Context, g *git.Git, checkout *git.Checkout) (gates []spec.Gate, err error) {
+	tmp, err := os.MkdirTemp("", "divisi-doctor-")
+	if err != nil {
+		return nil, fmt.Errorf("make a temporary directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	mirror, err := g.CreateMirror(ctx, filepath.Join(tmp, "repo.git"), checkout, checkout.Head)
+	if err != nil {
+		return nil, err
+	}
+	return gate.DetectAt(ctx, mirror, checkout.Head)
+}

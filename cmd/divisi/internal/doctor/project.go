@@ -1,0 +1,98 @@
+package doctor
+
+import (
+	"context"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"divisi/configs"
+	"divisi/internal/git"
+	"divisi/internal/spec"
+	"divisi/subagents/mcp"
+)
+
+// checkProject checks the repository's own files and what they need: keys, gates, roles.
+func (o Options) checkProject(ctx context.Context) []Finding {
+	set, rolesErr := configs.Roles(o.Top, nil)
+	p, projectErr := configs.Project(o.Top)
+	var found []Finding
+	var misfits error
+	if projectErr == nil {
+		misfits = set.Misfits(&p)
+	}
+	for _, err := range []error{projectErr, rolesErr, misfits} {
+		if err != nil {
+			found = append(found, bad("config", "fix the file; divisi config and divisi roles validate check it", "%v", err))
+		}
+	}
+	for _, s := range set.Skipped {
+		found = append(found, warn("config", "", "%s was not loaded as a role: %s", s.File, s.Why))
+	}
+	if len(found) == 0 {
+		found = []Finding{fine("config", "%d roles; see divisi roles and divisi config", len(set.Roles))}
+	}
+	if projectErr != nil {
+		return found
+	}
+	g, checkout, unread := inspect(ctx, o.Repo)
+	t := o.Trust(checkout, &p, set)
+	return slices.Concat(found, t.findings(), o.writable(checkout), o.keys(ctx, p, t.Trusted), toolServers(p, set.Roles),
+		o.gates(ctx, p, g, checkout, unread))
+}
+
+// inspect reads the repository that a directory is in.
+func inspect(ctx context.Context, dir string) (*git.Git, *git.Checkout, error) {
+	g, err := git.New(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := g.Inspect(ctx, dir)
+	if err != nil {
+		return g, nil, err
+	}
+	return g, c, nil
+}
+
+func (t Trust) findings() []Finding {
+	var found []Finding
+	for _, r := range t.Requests {
+		found = append(found, fine("trust", "requested: %s", r))
+	}
+	if t.Err != nil {
+		found = append(found, warn("trust", "", "%v", t.Err))
+	}
+	if t.Trusted {
+		return append(found, fine("trust", "%s", t.State))
+	}
+	return append(found, warn("trust", "", "%s", t.State))
+}
+
+// toolServers checks for each role whether the environment has the variables of its tool servers.
+func toolServers(p spec.Project, roles map[string]spec.Role) []Finding {
+	var found []Finding
+	for _, name := range slices.Sorted(maps.Keys(roles)) {
+		role := roles[name]
+		missing := mcp.CheckVariables(p.Servers(&role), os.Environ())
+		for _, err := range missing {
+			found = append(found, bad("mcp", "set it: without it every task of the role fails", "role %s: %v", name, err))
+		}
+		if len(role.MCPServers) > 0 && len(missing) == 0 {
+			found = append(found, fine("mcp", "role %s: the environment has what its tool servers need (%s)",
+				name, strings.Join(slices.Sorted(maps.Keys(role.MCPServers)), ", ")))
+		}
+	}
+	return found
+}
+
+// writable reports a repository in which a result could not be published.
+func (o Options) writable(c *git.Checkout) []Finding {
+	if c == nil {
+		return nil
+	}
+	if err := c.Writable(); err != nil {
+		return []Finding{bad("repository", o.Hint(err), "%v", err)}
+	}
+	return nil
+}
