@@ -129,19 +129,14 @@ func toldOnce(events []contextscope.Event, h spec.Handoff) {
 
 // wholeInputs are the tasks that a task has as inputs as a whole, in plan order: not those that it wants one artifact of.
 func wholeInputs(s *run.State, t *run.Task) []*run.Task {
-	whole := map[string]bool{}
+	var whole []*run.Task
 	for _, w := range wantedBy(s, t) {
 		if w.artifact == "" {
-			whole[w.task.Task.ID] = true
+			whole = append(whole, w.task)
 		}
 	}
-	var out []*run.Task
-	for _, id := range s.Order {
-		if whole[id] {
-			out = append(out, s.Tasks[id])
-		}
-	}
-	return out
+	slices.SortFunc(whole, run.PlanOrder)
+	return slices.Compact(whole)
 }
 
 // Session reads the events of one attempt, in order.

@@ -10,12 +10,10 @@ func ForMaster(s *run.State, q *run.Request) bool {
 	if s.Spec.Plan != nil || q.Of == run.MasterTask || s.MasterDone || s.MasterGaveUp() != "" {
 		return false
 	}
-	told := 0
+	told := 0 // the first turn that begins with the question
 	if w := s.Works[run.MasterTask]; w != nil {
-		for n := 1; n <= w.Last && told == 0; n++ {
-			if a := w.Attempts[n]; a != nil && a.Pos > q.Pos {
-				told = n
-			}
+		for n := w.Last; n > 0 && s.CalledAt(n) > q.Pos; n-- {
+			told = n
 		}
 	}
 	return told == 0 || s.Woken < told || s.MasterAgain || s.MasterFails > 0

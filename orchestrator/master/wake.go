@@ -26,8 +26,25 @@ func calls(s *run.State) bool {
 	if w == nil {
 		return false
 	}
-	n := newsFor(s, w.Last)
-	return s.MasterAgain || s.MasterFails > 0 || len(n.messages)+len(n.questions) > 0
+	from := s.CalledAt(w.Last)
+	return s.MasterAgain || s.MasterFails > 0 || len(messages(s, from))+len(questions(s, from)) > 0
+}
+
+// messages are those to the master behind a position of the log that no turn of it has received.
+func messages(s *run.State, from uint64) []*run.Message {
+	return slices.DeleteFunc(slices.Clone(s.MessagesTo(run.MasterTask, from)), func(m *run.Message) bool {
+		return len(m.Receipts) > 0
+	})
+}
+
+// questions are those that agents have asked behind a position of the log and wait for.
+func questions(s *run.State, from uint64) (open []*run.Request) {
+	for _, q := range s.Unanswered() {
+		if q.Pos > from && q.Kind == wire.RequestAsk && q.Of != run.MasterTask && s.Alive(q) {
+			open = append(open, q)
+		}
+	}
+	return open
 }
 
 // news is what a master was not told yet.
@@ -42,24 +59,21 @@ type news struct {
 
 func (n *news) any() bool { return len(n.messages)+len(n.questions)+len(n.ended) > 0 }
 
-// newsFor is what came after the call of an attempt of the master.
+// newsFor is what came after the call of an attempt of the master. It walks all that has happened since then, so that it is asked
+// once for each turn.
 func newsFor(s *run.State, attempt int) *news {
-	n, from := &news{}, s.CalledAt(attempt)
-	for _, m := range s.Messages {
-		if m.Task == run.MasterTask && m.Pos > from && len(m.Receipts) == 0 {
-			n.messages = append(n.messages, m)
-		}
-	}
-	for _, id := range s.Asked {
+	from := s.CalledAt(attempt)
+	n := &news{messages: messages(s, from), questions: questions(s, from)}
+	for _, id := range slices.Backward(s.Asked) {
 		q := s.Requests[id]
-		switch {
-		case q.Pos <= from || q.Of == run.MasterTask:
-		case q.Kind == wire.RequestAsk && s.Alive(q):
-			n.questions = append(n.questions, q)
-		case q.Kind == wire.RequestScope && q.Answer != nil && q.Answer.Refused != "":
+		if q.Pos <= from {
+			break
+		}
+		if q.Kind == wire.RequestScope && q.Answer != nil && q.Answer.Refused != "" {
 			n.scopes = append(n.scopes, q)
 		}
 	}
+	slices.Reverse(n.scopes)
 	for t := range s.Open() {
 		if t.Parent == "" {
 			n.left++

@@ -60,10 +60,8 @@ func tellRequests(s *run.State, t *Task, v *run.Task) {
 			t.Refused = append(t.Refused, Scope{Paths: q.Paths, Reason: q.Reason, Why: q.Answer.Refused})
 		}
 	}
-	for _, m := range s.Messages {
-		if m.Task == v.Task.ID {
-			t.Messages = append(t.Messages, Message{From: m.From, Text: m.Text, Receipts: m.Receipts})
-		}
+	for _, m := range s.MessagesTo(v.Task.ID, 0) {
+		t.Messages = append(t.Messages, Message{From: m.From, Text: m.Text, Receipts: m.Receipts})
 	}
 }
 

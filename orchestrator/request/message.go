@@ -103,19 +103,23 @@ func question(s *run.State, task string) *run.Request {
 func sent(s *run.State, q *run.Request) bool {
 	said := wire.MessageOf(&contextscope.Event{Author: q.Agent(), Content: genai.NewContentFromText(q.Text, genai.RoleUser)}).Text
 	n := 0
-	for _, m := range s.Messages {
-		if m.Task == q.Task && m.From == q.Agent() && m.Text == said {
+	for _, m := range s.MessagesTo(q.Task, 0) {
+		if m.From == q.Agent() && m.Text == said {
 			n++
 		}
 	}
-	for _, id := range s.Asked {
-		had := s.Requests[id]
-		switch {
-		case had.Answer == nil:
-		case had.Kind == wire.RequestAsk && had.AskedBy() == q.Task && had.Answer.From == q.Agent() && had.Answer.Text == q.Text:
-			n++
-		case had.Kind == wire.RequestSend && had.Agent() == q.Agent() && had.Task == q.Task && had.Text == q.Text &&
-			had.Answer.Refused == "":
+	for _, of := range []string{q.Task, q.Task + run.VerifySuffix} {
+		for _, had := range s.RequestsOf(of) {
+			if a := had.Answer; had.Kind == wire.RequestAsk && a != nil && a.From == q.Agent() && a.Text == q.Text {
+				n++
+			}
+		}
+	}
+	for _, had := range slices.Backward(s.RequestsOf(q.Of)) {
+		if had.Attempt < q.Attempt {
+			break
+		}
+		if same := had.Kind == wire.RequestSend && had.Task == q.Task && had.Text == q.Text; same && had.Answer != nil && had.Answer.Refused == "" {
 			n--
 		}
 	}
@@ -124,8 +128,9 @@ func sent(s *run.State, q *run.Request) bool {
 
 // Undelivered are the messages that an attempt's agent is to have and does not have.
 func Undelivered(s *run.State, task string, attempt int) []*run.Message {
-	return slices.DeleteFunc(slices.Clone(s.Messages), func(m *run.Message) bool {
-		return m.Task != task || m.Pos <= messagesFrom(s, task, attempt) || m.ReachedAgent(wire.AgentID(task, attempt))
+	agent := wire.AgentID(task, attempt)
+	return slices.DeleteFunc(slices.Clone(s.MessagesTo(task, messagesFrom(s, task, attempt))), func(m *run.Message) bool {
+		return m.ReachedAgent(agent)
 	})
 }
 

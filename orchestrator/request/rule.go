@@ -191,19 +191,24 @@ func cancel(s *run.State, t *run.Task, reason string) []run.Action {
 	return actions
 }
 
-// ReportLate reports the first message that came too late: its task has ended well, and none of its agents received it.
+// ReportLate reports the messages to one task that came too late: the task has ended well, and none of its agents received them.
 func ReportLate(s *run.State) []run.Action {
-	for _, m := range s.Messages {
-		t := s.Tasks[m.Task]
-		if t == nil || len(m.Receipts) > 0 || t.State != run.TaskDone && t.State != run.TaskLanded {
+	if len(s.Late()) == 0 {
+		return nil
+	}
+	t := s.Tasks[s.Late()[0].Task]
+	var notices []string
+	for _, m := range s.Late() {
+		if m.Task != t.Task.ID {
 			continue
 		}
 		said := strings.Join(strings.Fields(strings.TrimPrefix(m.Text, "Message of "+m.From+":\n")), " ")
 		notice := fmt.Sprintf("%s is %s, and no agent of it was told %q: it came too late. Where the result does not do, "+
 			"start another run", m.Task, t.State, text.Clip(said, text.MaxLine))
-		if !slices.Contains(s.Notices, notice) {
-			return []run.Action{run.SetRun(run.Data{Notices: []string{notice}})}
+		// An older version names no task in its event, and the same words may be sent twice.
+		if !slices.Contains(s.Notices, notice) && !slices.Contains(notices, notice) {
+			notices = append(notices, notice)
 		}
 	}
-	return nil
+	return []run.Action{run.Append{Task: t.Task.ID, Data: run.Data{Notices: notices}}}
 }

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -110,4 +111,27 @@ func TestSend(t *testing.T) {
 	require.ErrorContains(t, err, "u has ended and is done")
 	_, err = Cancel(l.State, "u", "why")
 	require.ErrorContains(t, err, "u has ended and is done")
+}
+
+func TestReportLateReportsEachMessageOnce(t *testing.T) {
+	t.Parallel()
+	l := asking(t, wire.Request{Kind: wire.RequestAsk, Question: "Which?"})
+	for _, words := range []string{"Keep the name.", "Keep the type.", "Keep the name."} {
+		l.Message("t", words)
+	}
+	l.Message("u", "Stop.")
+	require.Empty(t, ReportLate(l.State), "the tasks have not ended")
+	l.Append("t", run.TaskData{State: run.TaskDone})
+	l.Append("u", run.TaskData{State: run.TaskParked})
+	actions := ReportLate(l.State)
+	late := `t is done, and no agent of it was told %q: it came too late. Where the result does not do, start another run`
+	notices := []string{fmt.Sprintf(late, "Keep the name."), fmt.Sprintf(late, "Keep the type.")}
+	require.Equal(t, []run.Action{run.Append{Task: "t", Data: run.Data{Notices: notices}}}, actions)
+
+	older := *l.State
+	older.Notices = notices
+	require.Equal(t, []run.Action{run.Append{Task: "t", Data: run.Data{}}}, ReportLate(&older), "reported by an older version")
+
+	l.Append("t", run.Data{Notices: notices})
+	require.Empty(t, ReportLate(l.State))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"divisi/contextscope"
@@ -153,11 +154,7 @@ func (w *Work) RoleAt(attempt int) string {
 
 // Counts returns how many tasks are in each state.
 func (s *State) Counts() map[TaskState]int {
-	n := map[TaskState]int{}
-	for state, list := range s.states {
-		if len(list) > 0 {
-			n[state] = len(list)
-		}
-	}
+	n := maps.Clone(s.counts)
+	maps.DeleteFunc(n, func(_ TaskState, n int) bool { return n == 0 })
 	return n
 }

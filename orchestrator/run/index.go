@@ -8,14 +8,24 @@ import (
 
 // index finds what is not over, so that no rule walks finished tasks.
 type index struct {
-	// open are the tasks that have not ended, states the tasks by state; both are in plan order.
-	open   tasks
-	states map[TaskState]tasks
+	// open are the tasks that have not ended, states the same by state; both are in plan order. counts has all tasks by state,
+	// givenUp the planned ones among those that were given up.
+	open    tasks
+	states  map[TaskState]tasks
+	counts  map[TaskState]int
+	givenUp int
 	// active are the works whose newest attempt has no result, by queue id.
 	active map[string]*Work
 	// unanswered are the requests without an answer, oldest first; byTask has all requests of the agents of a queue id.
 	unanswered []*Request
 	byTask     map[string][]*Request
+	// messages are those to each task, oldest first; late are those that no agent received before their task ended well, and that
+	// were not reported yet.
+	messages map[string][]*Message
+	late     []*Message
+	// writes reports of each plan whether a task of it changes files; toApprove are the plans that a person has to approve.
+	writes    []bool
+	toApprove []int
 	// ended are the tasks that have ended, in the order of their ends.
 	ended []*Task
 	// shardsOpen counts the shards of a template that have not ended; shardsLost has the first one that was given up.
@@ -25,17 +35,18 @@ type index struct {
 
 func newIndex() index {
 	return index{
-		states: map[TaskState]tasks{}, active: map[string]*Work{}, byTask: map[string][]*Request{},
-		shardsOpen: map[string]int{}, shardsLost: map[string]*Task{},
+		states: map[TaskState]tasks{}, counts: map[TaskState]int{}, active: map[string]*Work{}, byTask: map[string][]*Request{},
+		messages: map[string][]*Message{}, shardsOpen: map[string]int{}, shardsLost: map[string]*Task{},
 	}
 }
 
 // tasks are some tasks in plan order.
 type tasks []*Task
 
-func (l tasks) find(t *Task) (int, bool) {
-	return slices.BinarySearchFunc(l, t, func(a, b *Task) int { return cmp.Compare(a.place, b.place) })
-}
+func (l tasks) find(t *Task) (int, bool) { return slices.BinarySearchFunc(l, t, PlanOrder) }
+
+// PlanOrder compares two tasks by their places in the plan.
+func PlanOrder(a, b *Task) int { return cmp.Compare(a.place, b.place) }
 
 func (l tasks) with(t *Task) tasks {
 	i, found := l.find(t)
@@ -53,31 +64,48 @@ func (l tasks) without(t *Task) tasks {
 	return slices.Delete(l, i, i+1)
 }
 
-// add adds a task that is pending.
+// add adds a task in its state.
 func (x *index) add(t *Task) {
-	x.open, x.states[t.State] = x.open.with(t), x.states[t.State].with(t)
-	x.shardsOpen[t.Task.ShardOf]++
+	x.count(t, 1)
+	if !t.Ended() {
+		x.open, x.states[t.State] = x.open.with(t), x.states[t.State].with(t)
+	}
+}
+
+func (x *index) remove(t *Task) {
+	x.count(t, -1)
+	if !t.Ended() {
+		x.open, x.states[t.State] = x.open.without(t), x.states[t.State].without(t)
+	}
+}
+
+func (x *index) count(t *Task, n int) {
+	x.counts[t.State] += n
+	if !t.Ended() {
+		x.shardsOpen[t.Task.ShardOf] += n
+	}
+	if t.GivenUp() && t.Parent == "" {
+		x.givenUp += n
+	}
 }
 
 // set moves a task to a state, at a position of the log.
 func (x *index) set(t *Task, to TaskState, pos uint64) {
-	was := t.Ended()
-	x.states[t.State] = x.states[t.State].without(t)
+	had := t.Ended()
+	x.remove(t)
 	t.State = to
-	x.states[to] = x.states[to].with(t)
-	template := t.Task.ShardOf
-	switch {
-	case was && !t.Ended():
-		x.open = x.open.with(t)
-		x.shardsOpen[template]++
-	case !was && t.Ended():
-		x.open = x.open.without(t)
-		x.shardsOpen[template]--
-		t.EndedPos = pos
-		x.ended = append(x.ended, t)
-	}
-	if t.GivenUp() && x.shardsLost[template] == nil {
+	x.add(t)
+	if template := t.Task.ShardOf; t.GivenUp() && x.shardsLost[template] == nil {
 		x.shardsLost[template] = t
+	}
+	if had || !t.Ended() {
+		return
+	}
+	t.EndedPos = pos
+	x.ended = append(x.ended, t)
+	if !t.GivenUp() {
+		received := func(m *Message) bool { return len(m.Receipts) > 0 }
+		x.late = append(x.late, slices.DeleteFunc(slices.Clone(x.messages[t.Task.ID]), received)...)
 	}
 }
 
@@ -94,7 +122,7 @@ func (x *index) track(w *Work) {
 // cancelled and have not ended yet. It is not to be changed.
 func (s *State) Active() map[string]*Work { return s.active }
 
-// In yields the tasks in a state, in plan order.
+// In yields the tasks in a state that is no end, in plan order.
 func (s *State) In(state TaskState) iter.Seq[*Task] { return slices.Values(s.states[state]) }
 
 // Open yields the tasks that have not ended, in plan order.
@@ -106,8 +134,22 @@ func (s *State) Ends(from uint64) []*Task {
 	for i > 0 && s.ended[i-1].EndedPos >= from {
 		i--
 	}
-	return slices.SortedFunc(slices.Values(s.ended[i:]), func(a, b *Task) int { return cmp.Compare(a.place, b.place) })
+	return slices.SortedFunc(slices.Values(s.ended[i:]), PlanOrder)
 }
+
+// MessagesTo returns the messages to a task, or to the master, behind a position of the log, oldest first. It is not to be
+// changed.
+func (s *State) MessagesTo(task string, from uint64) []*Message {
+	all := s.messages[task]
+	i := len(all)
+	for i > 0 && all[i-1].Pos > from {
+		i--
+	}
+	return all[i:]
+}
+
+// Late returns the messages that came too late and were not reported yet. A run event that names their task reports them.
+func (s *State) Late() []*Message { return s.late }
 
 // RequestsOf returns the requests of the agents of a task, or of its tester, oldest first.
 func (s *State) RequestsOf(id string) []*Request { return s.byTask[id] }

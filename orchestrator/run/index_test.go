@@ -72,8 +72,12 @@ func check(t *testing.T, s *run.State) {
 		}
 	}
 	for _, state := range states {
-		require.Equal(t, byState[state], slices.Collect(s.In(state)), state)
+		require.Len(t, byState[state], s.Counts()[state], state)
+		if !(&run.Task{State: state}).Ended() {
+			require.Equal(t, byState[state], slices.Collect(s.In(state)), state)
+		}
 	}
+	require.Equal(t, len(byState[run.TaskParked])+len(byState[run.TaskCancelled]) == 0, s.NothingGivenUp())
 	require.Equal(t, open, slices.Collect(s.Open()))
 	require.Equal(t, len(open) == 0, s.TasksEnded())
 	for _, template := range []string{"template0", "template1"} {

@@ -60,12 +60,10 @@ func (s *State) Halted() bool { return !s.Status.Ended() && strings.HasPrefix(s.
 
 // PlanToApprove is the index of the oldest plan that writes and is not approved; -1 when there is none.
 func (s *State) PlanToApprove() int {
-	for i := s.Approved; i < len(s.Plans) && !s.Spec.AutoApprove; i++ {
-		if p := &s.Plans[i]; p.By != ByFile && p.Request == "" && s.PlanWrites(i) {
-			return i
-		}
+	if len(s.toApprove) == 0 || s.Spec.AutoApprove {
+		return -1
 	}
-	return -1
+	return s.toApprove[0]
 }
 
 // UsedUp are the quotas that are used up at a time, by model.
@@ -94,7 +92,7 @@ func (s *State) Approval(t *Task) bool {
 }
 
 // PlanWrites reports whether any task of the plan with the given index changes files.
-func (s *State) PlanWrites(plan int) bool { return s.Writes(s.Plans[plan]) }
+func (s *State) PlanWrites(plan int) bool { return s.writes[plan] }
 
 // Writes reports whether any task of a plan changes files.
 func (s *State) Writes(plan PlanData) bool {
@@ -123,14 +121,7 @@ func (s *State) TasksEnded() bool { return len(s.open) == 0 }
 
 // NothingGivenUp reports whether no planned task was given up. A task that an agent had asked for does not count: that agent
 // reports it.
-func (s *State) NothingGivenUp() bool {
-	for _, t := range slices.Concat(s.states[TaskParked], s.states[TaskCancelled]) {
-		if t.Parent == "" {
-			return false
-		}
-	}
-	return true
-}
+func (s *State) NothingGivenUp() bool { return s.givenUp == 0 }
 
 // ReasonBudget is why a run that has spent its budget stops.
 const ReasonBudget = "the budget is spent"

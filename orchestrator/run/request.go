@@ -101,14 +101,15 @@ func (s *State) applyChild(d PlanData) {
 // applyMessage folds what a task's agents are told. A user event of an agent is what it was woken with.
 func (s *State) applyMessage(e *contextscope.Event) {
 	if e.Agent == "" {
-		s.Messages = append(s.Messages, &Message{Control: wire.MessageOf(e), Pos: e.Pos})
+		m := &Message{Control: wire.MessageOf(e), Pos: e.Pos}
+		s.Messages, s.messages[m.Task] = append(s.Messages, m), append(s.messages[m.Task], m)
 	}
 }
 
 // applyReceipt folds that an agent was told a message, before its next turn.
 func (s *State) applyReceipt(e *contextscope.Event, d wire.Steered) {
-	for _, m := range s.Messages {
-		if m.ID == d.ID && m.Task == e.Task {
+	for _, m := range s.messages[e.Task] {
+		if m.ID == d.ID {
 			turns := 0
 			if a := s.Attempt(e.Task, e.Attempt); a != nil {
 				turns = a.Turns

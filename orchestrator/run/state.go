@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
@@ -168,6 +169,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	}
 	if d.Approved {
 		s.Approved = cmp.Or(d.Plans, len(s.Plans))
+		s.toApprove = slices.DeleteFunc(s.toApprove, func(plan int) bool { return plan < s.Approved })
 	}
 	if d.Budget != nil {
 		s.Budget = *d.Budget
@@ -176,6 +178,9 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		s.Ref, s.Published = d.Ref, cmp.Or(d.Head, s.Head)
 	}
 	s.Notices = append(s.Notices, d.Notices...)
+	if e.Task != "" {
+		s.late = slices.DeleteFunc(s.late, func(m *Message) bool { return m.Task == e.Task })
+	}
 	s.dispatched(e, d.Dispatch)
 }
 
@@ -187,7 +192,10 @@ func (s *State) applyUnreadable(e *contextscope.Event, d wire.Unreadable) {
 }
 
 func (s *State) applyPlan(_ *contextscope.Event, d PlanData) {
-	s.Plans = append(s.Plans, d)
+	s.Plans, s.writes = append(s.Plans, d), append(s.writes, s.Writes(d))
+	if at := len(s.Plans) - 1; d.By != ByFile && d.Request == "" && s.writes[at] && at >= s.Approved {
+		s.toApprove = append(s.toApprove, at)
+	}
 	for _, t := range d.Tasks {
 		if _, twice := s.Tasks[t.ID]; twice {
 			continue

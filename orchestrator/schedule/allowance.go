@@ -22,8 +22,11 @@ func Allowance(s *run.State, t *run.Task) int {
 
 // UsedUp returns why a task gets no other attempt: too little is left of what it was granted. "" while there is enough.
 func UsedUp(s *run.State, t *run.Task) string {
+	if t.Grant == 0 || t.Attempt == 0 {
+		return ""
+	}
 	left := t.Grant - s.Account(t.Task.ID).Total()
-	if t.Grant == 0 || t.Attempt == 0 || left >= LeastTokens {
+	if left >= LeastTokens {
 		return ""
 	}
 	return fmt.Sprintf("of the %d tokens that the limit of %s left it, %d are left, too few for another attempt: %s",

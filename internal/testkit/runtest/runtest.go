@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
@@ -57,6 +58,15 @@ func (l *Log) apply(e contextscope.Event, data any) {
 func (l *Log) Append(task string, data any) {
 	l.Helper()
 	l.apply(contextscope.Event{Kind: run.Append{Data: data}.Kind(), Task: task}, data)
+}
+
+// Message folds a message of a person to the agents of a task.
+func (l *Log) Message(task, words string) {
+	l.Helper()
+	e := contextscope.Event{
+		Kind: contextscope.KindUser, Task: task, Author: wire.FromUser, Content: genai.NewContentFromText(words, genai.RoleUser),
+	}
+	l.apply(e, struct{}{})
 }
 
 // Plan folds the plan of a plan file. Tasks have three attempts and the tester unless they say otherwise.
