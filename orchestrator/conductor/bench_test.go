@@ -195,7 +195,7 @@ const (
 func BenchmarkReaders32(b *testing.B) {
 	server := buildCommand(b, "divisi/internal/testkit/geminitest/cmd")
 	for b.Loop() {
-		url := serve(b, server)
+		url := serve(b, server, readRules(), "--delay", readDelay.String())
 		r := newRig(b, files(8), func(s *run.Spec) {
 			s.Parallel = readTasks
 			s.Project.Gates = nil
@@ -220,18 +220,23 @@ func BenchmarkReaders32(b *testing.B) {
 	}
 }
 
-// serve starts the server and returns its address.
-func serve(b *testing.B, bin string) string {
-	b.Helper()
-	script := filepath.Join(b.TempDir(), "script.yaml")
+// readRules is the script of agents that read and hand in.
+func readRules() string {
 	var text strings.Builder
 	text.WriteString("rules:\n  - task: read-*\n    steps:\n")
 	for i := range readTurns - 1 {
 		fmt.Fprintf(&text, "      - calls: [{name: read_file, args: {path: f%02d.txt}}]\n", i%8)
 	}
 	text.WriteString("      - calls: [{name: submit_result, args: {summary: read}}]\n")
-	require.NoError(b, os.WriteFile(script, []byte(text.String()), 0o600))
-	cmd := exec.CommandContext(b.Context(), bin, "--addr", "127.0.0.1:0", "--delay", readDelay.String(), script)
+	return text.String()
+}
+
+// serve starts the server with a script and returns its address.
+func serve(b *testing.B, bin, rules string, flags ...string) string {
+	b.Helper()
+	script := filepath.Join(b.TempDir(), "script.yaml")
+	require.NoError(b, os.WriteFile(script, []byte(rules), 0o600))
+	cmd := exec.CommandContext(b.Context(), bin, append(flags, "--addr", "127.0.0.1:0", script)...)
 	out, err := cmd.StdoutPipe()
 	require.NoError(b, err)
 	require.NoError(b, cmd.Start())

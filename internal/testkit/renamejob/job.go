@@ -1,0 +1,127 @@
+// Package renamejob makes the job that runtimes are compared by: a Go repository in which N packages use one function, a plan
+// that renames the function, and the script of a model that does it. It writes files and starts nothing.
+package renamejob
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
+)
+
+// First is the time to the first token of each answer and Token the time of each further one, as a fast service has them.
+const (
+	First = 400 * time.Millisecond
+	Token = 10 * time.Millisecond
+)
+
+// words come before each call, at characters a token; with its call an answer has about 50 tokens.
+const (
+	words = "The task names one file and one change. I take the next step towards it now, check what comes back, and hand in " +
+		"when nothing else in that file is left to do."
+	characters = 4
+)
+
+// Files are the repository of n packages.
+func Files(n int) map[string]string {
+	files := map[string]string{
+		"go.mod":           "module example.com/rename\n\ngo 1.24\n",
+		"legacy/legacy.go": "// Package legacy keeps records.\npackage legacy\n\n" + function("LoadRecord", `"record " + name`),
+	}
+	for i := range n {
+		pkg := fmt.Sprintf("pkg%03d", i+1)
+		files[pkg+"/"+pkg+".go"] = fmt.Sprintf(user, pkg)
+		files[pkg+"/"+pkg+"_test.go"] = fmt.Sprintf(userTest, pkg)
+	}
+	return files
+}
+
+const user = `// Package %[1]s shows records.
+package %[1]s
+
+import "example.com/rename/legacy"
+
+// Title is a record's title.
+func Title(name string) string {
+	return "%[1]s: " + legacy.LoadRecord(name)
+}
+`
+
+const userTest = `package %[1]s
+
+import "testing"
+
+func TestTitle(t *testing.T) {
+	if got := Title("a"); got != "%[1]s: record a" {
+		t.Fatal(got)
+	}
+}
+`
+
+func function(name, body string) string {
+	return fmt.Sprintf("// %[1]s returns the record of a name.\nfunc %[1]s(name string) string { return %[2]s }\n", name, body)
+}
+
+// Write writes the repository below dir.
+func Write(dir string, n int) error {
+	for name, text := range Files(n) {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return fmt.Errorf("make the directory of %s: %w", name, err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Plan expands, migrates and contracts: the new name stands beside the old one while the packages move.
+const Plan = `goal: Rename legacy.LoadRecord to ReadRecord
+tasks:
+  - id: expand
+    role: generator
+    brief: Add ReadRecord to legacy/legacy.go, and let LoadRecord call it.
+    files: [legacy/legacy.go]
+  - id: migrate
+    role: generator
+    brief: Call legacy.ReadRecord in place of legacy.LoadRecord.
+    depends_on: [expand]
+    shard: {by: file, glob: "pkg*/*.go", match: LoadRecord}
+  - id: contract
+    role: generator
+    brief: Remove LoadRecord from legacy/legacy.go.
+    depends_on: [migrate]
+    files: [legacy/legacy.go]
+`
+
+// Script is the model of the plan: it reads the file, edits it, and hands in.
+func Script() geminitest.Script {
+	old, renamed := function("LoadRecord", `"record " + name`), function("ReadRecord", `"record " + name`)
+	both := function("LoadRecord", "ReadRecord(name)") + "\n"
+	return geminitest.Script{Rules: []geminitest.Rule{
+		rule("expand", "legacy/legacy.go", old, both+renamed),
+		rule("migrate-*", `{{capture "(pkg\\d+/pkg\\d+\\.go)"}}`, "legacy.LoadRecord(", "legacy.ReadRecord("),
+		rule("contract", "legacy/legacy.go", both, ""),
+	}}
+}
+
+func rule(task, path, from, to string) geminitest.Rule {
+	edit := map[string]any{"path": path, "old_text": from, "new_text": to}
+	return geminitest.Rule{Task: task, Steps: []geminitest.Answer{
+		answer(geminitest.Call{Name: spec.ToolReadFile, Args: map[string]any{"path": path}}),
+		answer(geminitest.Call{Name: spec.ToolEditFile, Args: map[string]any{"edits": []any{edit}}}),
+		answer(geminitest.Call{Name: spec.ToolSubmitResult, Args: map[string]any{"summary": "Renamed."}}),
+	}}
+}
+
+// answer is a call after some words, at the pace of the service.
+func answer(call geminitest.Call) geminitest.Answer {
+	return geminitest.Answer{
+		Text: words, Chunk: characters, Calls: []geminitest.Call{call},
+		Delay: spec.Duration(First), ChunkDelay: spec.Duration(Token),
+	}
+}

@@ -1,0 +1,79 @@
+package conductor_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/internal/testkit/renamejob"
+)
+
+// BenchmarkRename has the program rename a function that n packages use, with a simulated service in another process. The gates
+// are Go's own; gate-s is the time in which one was running.
+func BenchmarkRename(b *testing.B) {
+	server := buildCommand(b, "divisi/internal/testkit/geminitest/cmd")
+	program := buildCommand(b, "divisi/cmd/divisi")
+	for _, n := range []int{8, 32, 64} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				rename(b, program, server, n)
+			}
+		})
+	}
+}
+
+func rename(b *testing.B, program, server string, n int) {
+	dir := b.TempDir()
+	repo, plan := filepath.Join(dir, "repo"), filepath.Join(dir, "plan.yaml")
+	require.NoError(b, renamejob.Write(repo, n))
+	sh(b, repo, "git init -q -b main && git add -A && git -c user.name=t -c user.email=t@t commit -q -m base")
+	require.NoError(b, os.WriteFile(plan, []byte(renamejob.Plan), 0o600))
+	script, err := yaml.Marshal(renamejob.Script())
+	require.NoError(b, err)
+	cmd := exec.CommandContext(b.Context(), program, "run", "--plan", plan, "--repo", repo, "--parallel", fmt.Sprint(n), "--yes",
+		"--output", "json", "--state-dir", filepath.Join(dir, "state"))
+	cmd.Env = append(os.Environ(), "GEMINI_API_KEY=bench", "GOOGLE_GEMINI_BASE_URL="+serve(b, server, string(script)))
+	cmd.Stderr = os.Stderr
+	begin := time.Now()
+	out, err := cmd.Output()
+	took := time.Since(begin)
+	require.NoError(b, err)
+	gates, usage := 0, spec.Usage{}
+	for line := range bytes.Lines(out) {
+		var e contextscope.Event
+		require.NoError(b, json.Unmarshal(line, &e))
+		switch e.Kind {
+		case contextscope.KindReceipt:
+			var r spec.Receipt
+			require.NoError(b, json.Unmarshal(e.Data, &r))
+			if r.Gate == "go-test" {
+				gates++
+			}
+		case contextscope.KindUsage:
+			var u spec.Usage
+			require.NoError(b, json.Unmarshal(e.Data, &u))
+			usage = usage.Add(u)
+		}
+	}
+	b.ReportMetric(took.Seconds(), "wall-s")
+	b.ReportMetric(covered(gateSpans(b, out)).Seconds(), "gate-s")
+	b.ReportMetric(float64(gates), "gate-runs")
+	b.ReportMetric(float64(usage.Calls), "calls")
+	b.ReportMetric(float64(usage.Prompt)/1000, "prompt-k")
+	b.ReportMetric(float64(usage.Prompt-usage.Cached)/1000, "uncached-k")
+	b.ReportMetric(cmd.ProcessState.UserTime().Seconds()+cmd.ProcessState.SystemTime().Seconds(), "cpu-s")
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		b.ReportMetric(float64(usage.Maxrss)/1024, "peak-MB")
+	}
+}
