@@ -32,7 +32,7 @@ var arrows = []struct {
 	{"conductor", []string{"acceptance", "assign", "landing", "master", "phase", "plan", "request", "run", "schedule"}},
 	{"console", []string{"report", "run"}},
 	{"store", []string{"conductor", "report", "run"}},
-	{"dashboard", nil},
+	{"dashboard", []string{"report", "run"}},
 	{"sample", nil},
 }
 

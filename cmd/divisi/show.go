@@ -131,10 +131,10 @@ func writeRoles(w io.Writer, roles []report.Role, columns int) error {
 	return nil
 }
 
-func rows(tasks []report.Task) []console.TaskRow {
-	out := make([]console.TaskRow, 0, len(tasks))
+func rows(tasks []report.Task) []report.Row {
+	out := make([]report.Row, 0, len(tasks))
 	for _, t := range tasks {
-		out = append(out, console.TaskRow{
+		out = append(out, report.Row{
 			ID: t.ID, Title: t.Title, Role: t.Role, State: t.State, Reason: t.Reason, Attempt: t.Attempts,
 			Unverified: t.Unverified,
 			Tokens:     t.Usage.Total(),

@@ -11,6 +11,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
 
@@ -96,24 +97,35 @@ func (c *Console) Handle(events []contextscope.Event) {
 }
 
 func (c *Console) handle(e *contextscope.Event) {
-	before := c.view.status()
+	before := report.Status(c.view.State)
 	c.view.apply(e)
-	if now := c.view.status(); c.live != nil && now != before {
+	if now := report.Status(c.view.State); c.live != nil && now != before {
 		c.write(fmt.Appendf(nil, setTitle, safe("divisi "+c.view.run+": "+now)))
 	}
 	if c.opts.JSON {
 		c.writeJSON(e)
 		return
 	}
-	for _, l := range linesOf(e) {
+	for _, l := range wordsOf(e) {
 		l.text = c.stamp(e.Time) + l.text
 		switch {
 		case c.live == nil:
 			c.write([]byte(l.text + "\n"))
-		case l.tone >= warn:
+		case l.tone >= report.Warn:
 			c.live.above = append(c.live.above, l)
 		}
 	}
+}
+
+// wordsOf returns the lines of an event for a terminal; one that is not worth a line of its own has none.
+func wordsOf(e *contextscope.Event) []line {
+	var out []line
+	for _, l := range report.Lines(e) {
+		if words := safe(l.String()); l.Text != "" && words != "" {
+			out = append(out, line{words, l.Tone})
+		}
+	}
+	return out
 }
 
 func (c *Console) stamp(t time.Time) string { return t.In(c.opts.Zone).Format("15:04:05 ") }
@@ -162,7 +174,7 @@ func (c *Console) Write(p []byte) (int, error) {
 	for l := range bytes.Lines(p) {
 		text := safe(string(l))
 		if c.live != nil && !c.closed {
-			c.live.above = append(c.live.above, line{text: text})
+			c.live.above = append(c.live.above, line{text, report.Plain})
 			continue
 		}
 		c.write([]byte(text + "\n"))

@@ -5,11 +5,13 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"divisi/orchestrator/report"
 )
 
 // writeEnd writes how the run stands when the console is closed: a few lines and a short table.
 func writeEnd(w io.Writer, v *view, width int, p paint, now time.Time) error {
-	rows := ranked(v.rows())
+	rows := ranked(report.Rows(v.State))
 	say := []string{
 		"",
 		p.state(string(v.Status), fmt.Sprintf("Run %s is %s%s", safe(v.run), safe(string(v.Status)), because(safe(v.Reason)))),
@@ -20,7 +22,7 @@ func writeEnd(w io.Writer, v *view, width int, p paint, now time.Time) error {
 	}
 	say = append(say, "  "+sum)
 	if len(v.Final) > 0 {
-		say = append(say, "  final gates: "+safe(verdicts(v.Final)))
+		say = append(say, "  final gates: "+safe(report.Verdicts(v.Final)))
 	}
 	if v.Ref != "" {
 		result := "  result: " + safe(v.Ref) + " at " + fit(safe(v.Published), 12)

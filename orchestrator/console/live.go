@@ -8,6 +8,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
 
@@ -34,11 +35,11 @@ func (p paint) do(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-func (p paint) tone(t tone, s string) string {
-	if t == plain {
+func (p paint) tone(t report.Tone, s string) string {
+	if t < report.Good {
 		return s
 	}
-	return p.do([]string{good: "32", warn: "33", bad: "31"}[t], s)
+	return p.do([]string{report.Good: "32", report.Warn: "33", report.Bad: "31"}[t], s)
 }
 
 func (p paint) state(state, s string) string {
@@ -54,6 +55,12 @@ func (p paint) state(state, s string) string {
 	default:
 		return p.do("36", s)
 	}
+}
+
+// line is one line above the live part.
+type line struct {
+	text string
+	tone report.Tone
 }
 
 // live is the part at the bottom of a terminal that is drawn again and again. It is owned by its console's lock.
@@ -116,22 +123,22 @@ func (l *live) flush(b *bytes.Buffer, width int) {
 
 func (l *live) lines(v *view, width, height int, now time.Time) []string {
 	out := []string{l.head(v, width, now)}
-	out = append(out, l.bars(v.phases(), width)...)
+	out = append(out, l.bars(report.Phases(v.State), width)...)
 	if s := l.counts(v, width); s != "" {
 		out = append(out, s)
 	}
-	out = append(out, l.agents(v.agents(), width, height-len(out), now)...)
+	out = append(out, l.agents(report.Agents(v.State), width, height-len(out), now)...)
 	return out[:min(len(out), max(height, 1))]
 }
 
 func (l *live) head(v *view, width int, now time.Time) string {
 	rest := " · " + spent(v, now)
-	state := safe(v.status())
+	state := safe(report.Status(v.State))
 	if v.Unverified != "" {
 		state += ", unverified"
 	}
 	name := fit("divisi "+safe(v.run), max(width-len(state)-2-lipgloss.Width(rest), 12))
-	head := l.paint.do("1", name) + "  " + l.paint.state(v.status(), state)
+	head := l.paint.do("1", name) + "  " + l.paint.state(report.Status(v.State), state)
 	used := lipgloss.Width(name) + 2 + lipgloss.Width(state)
 	if used > width {
 		return fit(name+"  "+state, width)
@@ -141,66 +148,77 @@ func (l *live) head(v *view, width int, now time.Time) string {
 
 // spent is the run's time and tokens.
 func spent(v *view, now time.Time) string {
-	if !v.ended.IsZero() {
-		now = v.ended
+	if !v.Ended.IsZero() {
+		now = v.Ended
 	}
 	s := "0s"
 	if !v.Spec.Created.IsZero() {
-		s = span(now.Sub(v.Spec.Created) - v.Wait.Until(now))
+		s = report.Span(now.Sub(v.Spec.Created) - v.Wait.Until(now))
 	}
-	s += " · " + tokens(v.Usage.Total())
+	s += " · " + report.Tokens(v.Usage.Total())
 	if v.Budget > 0 {
-		s += " of " + tokens(v.Budget)
+		s += " of " + report.Tokens(v.Budget)
 	}
 	return s + " tokens"
 }
 
-func (l *live) bars(phases []phase, width int) []string {
-	sum := 0
+func (l *live) bars(phases []report.Phase, width int) []string {
+	widest := 0
 	for _, p := range phases {
-		sum = max(sum, len(p.sum()))
+		widest = max(widest, len(sum(p)))
 	}
 	const name, word = 12, 11
-	bar := width - name - sum - word - 3
+	bar := width - name - widest - word - 3
 	short := bar < 12
 	if short {
-		bar = width - name - sum - 2
+		bar = width - name - widest - 2
 	}
 	bar = max(min(bar, maxBar), 4)
 	out := make([]string, len(phases))
 	for i, p := range phases {
-		s := pad(p.name, name) + " " + l.bar(p, bar) + " " + strings.Repeat(" ", sum-len(p.sum())) + p.sum()
+		s := pad(label(p), name) + " " + l.bar(p, bar) + " " + strings.Repeat(" ", widest-len(sum(p))) + sum(p)
 		if short {
 			out[i] = s
 			continue
 		}
-		out[i] = s + " " + l.paint.state(p.word, p.word)
+		out[i] = s + " " + l.paint.state(p.State, p.State)
 	}
 	return out
 }
 
+// label is a phase's name, short enough for the column of names.
+func label(p report.Phase) string { return strings.Replace(strings.ToLower(p.Name), " and ", ", ", 1) }
+
+// sum writes how many of a phase are over.
+func sum(p report.Phase) string {
+	if p.Total == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", p.Good+p.Bad, p.Total)
+}
+
 // bar draws good, bad and what is under way; a share that is not nothing is at least one cell.
-func (l *live) bar(p phase, width int) string {
+func (l *live) bar(p report.Phase, width int) string {
 	left := width
 	share := func(n int) int {
-		if n <= 0 || p.total == 0 {
+		if n <= 0 || p.Total == 0 {
 			return 0
 		}
-		cells := min(left, max(1, n*width/p.total))
+		cells := min(left, max(1, n*width/p.Total))
 		left -= cells
 		return cells
 	}
-	if p.total > 0 && p.good >= p.total {
+	if p.Total > 0 && p.Good >= p.Total {
 		return l.paint.do("32", strings.Repeat("█", width))
 	}
-	b, good, part := share(p.bad), share(p.good), share(p.part)
+	b, good, part := share(p.Bad), share(p.Good), share(p.Part)
 	return l.paint.do("32", strings.Repeat("█", good)) + l.paint.do("31", strings.Repeat("▓", b)) +
 		l.paint.do("36", strings.Repeat("▒", part)) + l.paint.do("2", strings.Repeat("░", left))
 }
 
 // counts says in words how many tasks stand where.
 func (l *live) counts(v *view, width int) string {
-	s := tally(v.rows())
+	s := tally(report.Rows(v.State))
 	if s == "" {
 		return ""
 	}
@@ -213,8 +231,8 @@ var tallied = []run.TaskState{
 	run.TaskParked, run.TaskCancelled,
 }
 
-func tally(rows []TaskRow) string {
-	n, landed := counts{}, ""
+func tally(rows []report.Row) string {
+	n, landed := map[run.TaskState]int{}, ""
 	for _, r := range rows {
 		n[r.State]++
 		if r.Unverified {
@@ -233,7 +251,7 @@ func tally(rows []TaskRow) string {
 }
 
 // agents lists who is at work, the longest at it first, as many as there is room for.
-func (l *live) agents(list []*agent, width, room int, now time.Time) []string {
+func (l *live) agents(list []report.Agent, width, room int, now time.Time) []string {
 	room = min(room, maxAgents)
 	if len(list) == 0 || room < 1 {
 		return nil
@@ -258,16 +276,16 @@ func (l *live) agents(list []*agent, width, room int, now time.Time) []string {
 	return out
 }
 
-func name(a *agent) string { return strings.TrimPrefix(safe(a.id), "--") }
+func name(a report.Agent) string { return report.Name(safe(a.ID)) }
 
-func (l *live) agent(a *agent, width, id int, now time.Time) string {
-	took := fmt.Sprintf("%7s", span(now.Sub(a.since)))
+func (l *live) agent(a report.Agent, width, id int, now time.Time) string {
+	took := fmt.Sprintf("%7s", report.Span(now.Sub(time.UnixMilli(a.Since))))
 	s, used := "  ", 2+id+2+len(took)
 	if width >= 64 {
-		s += l.paint.do("36", pad(safe(a.role), 10))
+		s += l.paint.do("36", pad(safe(a.Role), 10))
 		used += 10
 	}
-	doing := safe(a.doing)
+	doing := safe(a.Doing)
 	if doing == "" {
 		doing = "thinking"
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"divisi/internal/spec"
+	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
 
@@ -50,7 +51,7 @@ func ceiling(n int) string {
 	if n == 0 {
 		return "No model takes part: it costs no tokens."
 	}
-	return fmt.Sprintf("It uses at most %s tokens, all attempts counted.", tokens(n))
+	return fmt.Sprintf("It uses at most %s tokens, all attempts counted.", report.Tokens(n))
 }
 
 // planText collects lines that fit.
@@ -129,17 +130,17 @@ func (p *planText) overlaps(list []run.Overlap) {
 }
 
 // ranked orders rows for the table at the end: what needs a look first, well-ended tasks last.
-func ranked(rows []TaskRow) []TaskRow {
+func ranked(rows []report.Row) []report.Row {
 	rank := map[run.TaskState]int{
 		run.TaskParked: 0, run.TaskCancelled: 1, run.TaskLanded: 3, run.TaskDone: 4,
 	}
-	of := func(r TaskRow) int {
+	of := func(r report.Row) int {
 		if n, ok := rank[r.State]; ok {
 			return n
 		}
 		return 2
 	}
 	out := slices.Clone(rows)
-	slices.SortStableFunc(out, func(a, b TaskRow) int { return of(a) - of(b) })
+	slices.SortStableFunc(out, func(a, b report.Row) int { return of(a) - of(b) })
 	return out
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
 
@@ -20,7 +22,7 @@ func samplePlan(t *testing.T) run.PlanData {
 	events := readSample(t)
 	for i := range events {
 		if events[i].Kind == contextscope.KindPlan {
-			plan = data[run.PlanData](&events[i])
+			require.NoError(t, json.Unmarshal(events[i].Data, &plan))
 		}
 	}
 	require.NotEmpty(t, plan.Tasks)
@@ -64,7 +66,7 @@ func TestRenderTasks(t *testing.T) {
 	for i := range events {
 		v.apply(&events[i])
 	}
-	rows := ranked(v.rows())
+	rows := ranked(report.Rows(v.State))
 	require.Equal(t, run.TaskParked, rows[0].State, "what needs a look comes first")
 	rows[1].Took = 90 * time.Second
 	for _, width := range []int{10, 20, 40, 60, 80, 120, 200} {

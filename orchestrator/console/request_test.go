@@ -8,6 +8,7 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/contextscope"
+	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -35,15 +36,15 @@ func TestWhatAgentsAskAndAreToldIsSaid(t *testing.T) {
 		"one may write a too":                 eventOf(t, answer, "", wire.Answer{Granted: []string{"a"}}),
 		"one/1 was told the message of user:": eventOf(t, contextscope.KindSteering, "one/1", wire.Steered{From: "user"}),
 	} {
-		require.Equal(t, want, linesOf(e)[0].text)
+		require.Equal(t, want, wordsOf(e)[0].text)
 	}
-	require.Empty(t, linesOf(eventOf(t, answer, "", wire.Answer{Task: "one-x-1-0"})), "the end of a task has a line of its own")
+	require.Empty(t, wordsOf(eventOf(t, answer, "", wire.Answer{Task: "one-x-1-0"})), "the end of a task has a line of its own")
 	m := eventOf(t, contextscope.KindUser, "", nil)
 	m.Content = genai.NewContentFromText("mind \x1b[31mit", genai.RoleUser)
-	require.Contains(t, linesOf(m)[0].text, "user writes to one: mind")
-	require.NotContains(t, linesOf(m)[0].text, "\x1b")
+	require.Contains(t, wordsOf(m)[0].text, "user writes to one: mind")
+	require.NotContains(t, wordsOf(m)[0].text, "\x1b")
 	m.Agent = "master/2"
-	require.Empty(t, linesOf(m), "what a master is woken with is said already")
+	require.Empty(t, wordsOf(m), "what a master is woken with is said already")
 }
 
 func TestALimitAndACircleAreSaid(t *testing.T) {
@@ -53,10 +54,10 @@ func TestALimitAndACircleAreSaid(t *testing.T) {
 		"one/1 has one turn left to hand in: limit_time": {Reason: wire.ReasonLimit, Class: "limit_time"},
 		"one/1 repeats itself: ls {}":                    {Reason: wire.ReasonLoop, Class: "call", Detail: "ls {}", Strike: 1},
 	} {
-		require.Equal(t, []line{{want, warn}}, linesOf(eventOf(t, control, "one/1", n)))
+		require.Equal(t, []line{{want, report.Warn}}, wordsOf(eventOf(t, control, "one/1", n)))
 	}
 	for _, reason := range []string{wire.ReasonReminder, wire.ReasonJudged, wire.ReasonStopped, wire.ReasonTools} {
-		require.Empty(t, linesOf(eventOf(t, control, "one/1", wire.Nudge{Reason: reason, Detail: "x"})))
+		require.Empty(t, wordsOf(eventOf(t, control, "one/1", wire.Nudge{Reason: reason, Detail: "x"})))
 	}
 }
 
@@ -66,10 +67,10 @@ func TestAnAgentThatWaitsIsSeenToWait(t *testing.T) {
 	d := run.Dispatch{Task: "one", Attempt: 1, Role: "generator"}
 	v.apply(eventOf(t, contextscope.KindTask, "", run.TaskData{State: run.TaskRunning, Dispatch: &d}))
 	v.apply(eventOf(t, contextscope.KindStarted, "one/1", wire.Started{Delivery: 1}))
-	require.Equal(t, "starting", v.agents()[0].doing)
+	require.Equal(t, "starting", report.Agents(v.State)[0].Doing)
 	v.apply(eventOf(t, contextscope.KindTurn, "one/1", nil))
 	v.apply(eventOf(t, contextscope.KindRequest, "one/1", wire.Request{ID: "q", Kind: wire.RequestAsk, Question: "Which?"}))
-	require.Equal(t, "waits for an answer: Which?", v.agents()[0].doing)
+	require.Equal(t, "waits for an answer: Which?", report.Agents(v.State)[0].Doing)
 	v.apply(eventOf(t, contextscope.KindAnswer, "", wire.Answer{Request: "q", Text: "That."}))
-	require.Empty(t, v.agents()[0].doing, "shown as thinking")
+	require.Empty(t, report.Agents(v.State)[0].Doing, "shown as thinking")
 }

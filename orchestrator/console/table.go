@@ -4,43 +4,19 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"charm.land/lipgloss/v2"
 
+	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
 
-// TaskRow is one task as a table shows it. All texts may be foreign; they are made safe when written.
-type TaskRow struct {
-	ID, Title, Role string
-	State           run.TaskState
-	// Reason says why the task is where it is; it is written for tasks that have not ended well.
-	Reason string
-	// Attempt is the newest attempt's number, Tokens what all of them used.
-	Attempt, Tokens int
-	// Added and Deleted count lines, Files files, of what landed as Commit.
-	Added, Deleted, Files int
-	Commit                string
-	// Unverified says that it landed without proof.
-	Unverified bool
-	// Took is the wall clock of all attempts; 0 when it is not known.
-	Took time.Duration
-}
-
 // well reports whether a task ended well.
-func (r TaskRow) well() bool {
+func well(r report.Row) bool {
 	return r.State == run.TaskLanded || r.State == run.TaskDone
 }
 
-func (r TaskRow) status() string {
-	if r.Unverified {
-		return string(r.State) + " unverified"
-	}
-	return string(r.State)
-}
-
-func (r TaskRow) lines() string {
+func changed(r report.Row) string {
 	if r.Added == 0 && r.Deleted == 0 {
 		return ""
 	}
@@ -52,19 +28,19 @@ type column struct {
 	head  string
 	from  int
 	right bool
-	cell  func(TaskRow) string
+	cell  func(report.Row) string
 }
 
 var columns = []column{
-	{"task", 0, false, func(r TaskRow) string { return safe(r.ID) }},
-	{"status", 0, false, func(r TaskRow) string { return safe(r.status()) }},
-	{"role", 60, false, func(r TaskRow) string { return safe(r.Role) }},
-	{"try", 50, true, func(r TaskRow) string { return unless0(r.Attempt, fmt.Sprint(r.Attempt)) }},
-	{"lines", 50, true, func(r TaskRow) string { return r.lines() }},
-	{"tokens", 70, true, func(r TaskRow) string { return unless0(r.Tokens, tokens(r.Tokens)) }},
-	{"took", 90, true, func(r TaskRow) string { return unless0(int(r.Took), span(r.Took)) }},
-	{"commit", 100, false, func(r TaskRow) string { return fit(safe(r.Commit), 10) }},
-	{"title", 80, false, func(r TaskRow) string { return safe(r.Title) }},
+	{"task", 0, false, func(r report.Row) string { return safe(r.ID) }},
+	{"status", 0, false, func(r report.Row) string { return safe(r.Status()) }},
+	{"role", 60, false, func(r report.Row) string { return safe(r.Role) }},
+	{"try", 50, true, func(r report.Row) string { return unless0(r.Attempt, fmt.Sprint(r.Attempt)) }},
+	{"lines", 50, true, func(r report.Row) string { return changed(r) }},
+	{"tokens", 70, true, func(r report.Row) string { return unless0(r.Tokens, report.Tokens(r.Tokens)) }},
+	{"took", 90, true, func(r report.Row) string { return unless0(int(r.Took), report.Span(r.Took)) }},
+	{"commit", 100, false, func(r report.Row) string { return fit(safe(r.Commit), 10) }},
+	{"title", 80, false, func(r report.Row) string { return safe(r.Title) }},
 }
 
 func cellWidth(s string) int { return lipgloss.Width(s) }
@@ -78,7 +54,7 @@ func unless0(n int, s string) string {
 
 // RenderTasks writes a table of tasks, one a line, at most width cells wide; the reason of a task that did not end well
 // stands below it. Columns without content, and those for which there is no room, are left out.
-func RenderTasks(w io.Writer, rows []TaskRow, width int) error {
+func RenderTasks(w io.Writer, rows []report.Row, width int) error {
 	width = max(width, 20)
 	cols, widths := layout(rows, width)
 	var b strings.Builder
@@ -93,7 +69,7 @@ func RenderTasks(w io.Writer, rows []TaskRow, width int) error {
 			cells[i] = c.cell(r)
 		}
 		writeCells(&b, cols, widths, cells)
-		if r.Reason != "" && !r.well() {
+		if r.Reason != "" && !well(r) {
 			for _, l := range wrap(safe(r.Reason), width-4) {
 				b.WriteString("    " + l + "\n")
 			}
@@ -106,7 +82,7 @@ func RenderTasks(w io.Writer, rows []TaskRow, width int) error {
 }
 
 // layout chooses the columns and their widths: content decides, the last column takes what is left.
-func layout(rows []TaskRow, width int) ([]column, []int) {
+func layout(rows []report.Row, width int) ([]column, []int) {
 	var cols []column
 	var widths []int
 	left := width

@@ -10,6 +10,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
 
@@ -42,13 +43,13 @@ func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
 		require.NoError(t, err)
 		e := contextscope.Event{Run: "r", Kind: d.kind, Task: d.task, Data: raw}
 		v.apply(&e)
-		for _, l := range linesOf(&e) {
+		for _, l := range wordsOf(&e) {
 			said += l.text + "\n"
 		}
 	}
-	require.Equal(t, "landed unverified", v.rows()[0].status())
-	require.Equal(t, "unverified", v.rows()[1].status(), "also after its batch was split")
-	require.Equal(t, "1 unverified, 1 landed unverified", tally(v.rows()))
+	require.Equal(t, "landed unverified", report.Rows(v.State)[0].Status())
+	require.Equal(t, "unverified", report.Rows(v.State)[1].Status(), "also after its batch was split")
+	require.Equal(t, "1 unverified, 1 landed unverified", tally(report.Rows(v.State)))
 	var end bytes.Buffer
 	require.NoError(t, writeEnd(&end, v, 100, paint{}, time.Time{}))
 	require.Contains(t, end.String(), "result: refs/heads/divisi/r at , unverified: gate lint")

@@ -3,7 +3,6 @@ package console
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"charm.land/lipgloss/v2"
 )
@@ -81,34 +80,16 @@ func hard(s string, width int) string {
 	return s
 }
 
-func tokens(n int) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprint(n)
-	case n < 99_500:
-		return fmt.Sprintf("%.1fk", float64(n)/1000)
-	case n < 999_500:
-		return fmt.Sprintf("%.0fk", float64(n)/1000)
-	default:
-		return fmt.Sprintf("%.2fM", float64(n)/1_000_000)
-	}
-}
-
-func span(d time.Duration) string {
-	s := int(max(0, d).Seconds())
-	switch {
-	case s < 60:
-		return fmt.Sprintf("%ds", s)
-	case s < 3600:
-		return fmt.Sprintf("%dm%02ds", s/60, s%60)
-	default:
-		return fmt.Sprintf("%dh%02dm", s/3600, s%3600/60)
-	}
-}
-
 func plural(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %ss", n, one)
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
@@ -26,6 +27,9 @@ type State struct {
 	Spec   Spec
 	Status Status
 	Reason string
+	// Passed are the statuses that the run has had. Ended is when it ended; zero while it goes on.
+	Passed map[Status]bool
+	Ended  time.Time
 	Epoch  int
 	// Wait is what the run waits for a person to do.
 	Wait Wait
@@ -75,9 +79,10 @@ type State struct {
 	Requests map[string]*Request
 	Asked    []string
 	Messages []*Message
-	// ConductorPos is the position of the newest event by a conductor, Pos that of the newest event of all.
+	// ConductorPos is the position of the newest event by a conductor, Pos that of the newest event of all, Time its time.
 	ConductorPos uint64
 	Pos          uint64
+	Time         time.Time
 
 	index
 }
@@ -90,8 +95,8 @@ func NewState() *State {
 	return &State{
 		Tasks: map[string]*Task{}, Shards: map[string][]string{}, Works: map[string]*Work{},
 		Requests: map[string]*Request{}, Quotas: map[string]spec.Wait{},
-		Baseline: map[string]spec.Receipt{},
-		Proved:   map[string][]spec.Receipt{}, BatchLimit: maxBatch, index: newIndex(),
+		Baseline: map[string]spec.Receipt{}, Passed: map[Status]bool{},
+		Proved: map[string][]spec.Receipt{}, BatchLimit: maxBatch, index: newIndex(),
 	}
 }
 
@@ -100,7 +105,9 @@ func (s *State) Apply(e *contextscope.Event) error {
 	if err := s.apply(e); err != nil {
 		return fmt.Errorf("event %s at %d (%s): %w", e.ID, e.Pos, e.Kind, err)
 	}
-	s.Pos = max(s.Pos, e.Pos)
+	if s.Pos = max(s.Pos, e.Pos); e.Time.After(s.Time) {
+		s.Time = e.Time
+	}
 	if e.Agent == "" {
 		s.ConductorPos = max(s.ConductorPos, e.Pos)
 	}
@@ -147,7 +154,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		s.Spec, s.Head, s.Budget = *d.Spec, d.Spec.Base, d.Spec.Budget
 	}
 	if d.State != "" {
-		s.Status, s.Reason = d.State, d.Reason
+		s.enter(d.State, d.Reason, e.Time)
 	}
 	if d.Wait != nil {
 		s.Wait.Set(*d.Wait, e.Time)
@@ -182,6 +189,16 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		s.late = slices.DeleteFunc(s.late, func(m *Message) bool { return m.Task == e.Task })
 	}
 	s.dispatched(e, d.Dispatch)
+}
+
+func (s *State) enter(status Status, reason string, at time.Time) {
+	s.Status, s.Reason, s.Passed[status] = status, reason, true
+	switch {
+	case !status.Ended():
+		s.Ended = time.Time{}
+	case s.Ended.IsZero():
+		s.Ended = at
+	}
 }
 
 func (s *State) applyUnreadable(e *contextscope.Event, d wire.Unreadable) {

@@ -1,0 +1,252 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// Tone is how urgent a line is, the least first. A display makes it a colour.
+type Tone int
+
+// The tones. A quiet line is part of the work's detail; a bad one is a failure.
+const (
+	Quiet Tone = iota
+	Plain
+	Good
+	Warn
+	Bad
+)
+
+// String returns the tone's name.
+func (t Tone) String() string { return [...]string{"quiet", "plain", "good", "warn", "bad"}[t] }
+
+// Line is an event in words. Its texts may be foreign and long: a display makes them safe.
+type Line struct {
+	// By names the agent that Text is about; empty where Text is a whole sentence.
+	By string
+	// Text is empty where the event is not worth a line of a terminal.
+	Text string
+	// More is what a display adds that has a row for every event.
+	More string
+	Tone Tone
+}
+
+// String returns the line without its details.
+func (l Line) String() string {
+	if l.By == "" {
+		return l.Text
+	}
+	return l.By + " " + l.Text
+}
+
+func sentence(tone Tone, format string, args ...any) Line {
+	return Line{Text: fmt.Sprintf(format, args...), Tone: tone}
+}
+
+// Lines words an event: a line for the event itself, then one for each notice in it.
+func Lines(e *contextscope.Event) []Line {
+	lines := []Line{lineOf(e)}
+	if e.Kind == contextscope.KindRun {
+		for _, n := range data[run.Data](e).Notices {
+			lines = append(lines, sentence(Warn, "note: %s", n))
+		}
+	}
+	return lines
+}
+
+// data reads an event's data; data that does not fit its kind reads as empty.
+func data[T any](e *contextscope.Event) T {
+	var d T
+	if json.Unmarshal(e.Data, &d) != nil {
+		var none T
+		return none
+	}
+	return d
+}
+
+func lineOf(e *contextscope.Event) Line {
+	switch e.Kind {
+	case contextscope.KindRun:
+		return runLine(data[run.Data](e))
+	case contextscope.KindPlan:
+		return planLine(data[run.PlanData](e))
+	case contextscope.KindTask:
+		return taskLine(e, data[run.TaskData](e))
+	case contextscope.KindLanding:
+		return landingLine(data[run.LandingData](e))
+	case contextscope.KindUnreadable:
+		return sentence(Bad, "%s", data[wire.Unreadable](e).Reason)
+	case contextscope.KindAnswer:
+		return answerLine(e, data[wire.Answer](e))
+	default:
+		return agentLine(e)
+	}
+}
+
+func runLine(d run.Data) Line {
+	var say []string
+	add := func(format string, args ...any) { say = append(say, fmt.Sprintf(format, args...)) }
+	l := Line{Tone: runTone(d)}
+	if d.Spec != nil {
+		add("goal: %s", d.Spec.Goal)
+	}
+	if d.State != "" {
+		add("run is %s%s", d.State, because(d.Reason))
+	}
+	if d.Wait != nil && *d.Wait != "" {
+		add("run is waiting for %s", *d.Wait)
+	}
+	if d.Approved {
+		add("the plan was approved")
+	}
+	if d.Baseline != nil {
+		add("baseline: %s", Verdicts(d.Baseline))
+	}
+	if d.Unverified != "" && !d.State.Ended() {
+		add("unverified: %s", d.Unverified)
+	}
+	if d.Final != nil {
+		add("final gates: %s", Verdicts(d.Final))
+	}
+	if d.Budget != nil {
+		add("budget is now %s tokens", Tokens(*d.Budget))
+	}
+	if d.Epoch > 1 {
+		add("conductor %d took over", d.Epoch)
+	}
+	if d.Ref != "" {
+		what := ""
+		if d.Unverified != "" {
+			what = "unverified "
+		}
+		add("published %s%s", what, d.Ref)
+	}
+	l.Text = strings.Join(say, "; ")
+	if d.Dispatch != nil {
+		l.More = strings.TrimPrefix(d.Dispatch.Task, "--") + " is on the queue"
+	}
+	return l
+}
+
+func runTone(d run.Data) Tone {
+	for _, r := range d.Final {
+		if r.Verdict == spec.VerdictFail {
+			return Bad
+		}
+	}
+	switch {
+	case d.State == run.Done:
+		return Good
+	case d.State == run.Parked:
+		return Bad
+	case d.State.Ended(), d.Unverified != "", d.Wait != nil && *d.Wait != "":
+		return Warn
+	default:
+		return Plain
+	}
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+// Verdicts lists gates with their verdicts.
+func Verdicts(list []spec.Receipt) string {
+	var say []string
+	for _, r := range list {
+		say = append(say, r.Gate+" "+r.Verdict)
+	}
+	if len(say) == 0 {
+		return "no gates"
+	}
+	return strings.Join(say, ", ")
+}
+
+func planLine(d run.PlanData) Line {
+	say := fmt.Sprintf("plan: %s from %s", text.Count(len(d.Tasks), "task"), d.By)
+	if len(d.Overlaps) > 0 {
+		say += ", " + text.Count(len(d.Overlaps), "overlap")
+	}
+	if d.Ceiling > 0 {
+		say += fmt.Sprintf(", at most %s tokens", Tokens(d.Ceiling))
+	}
+	for _, n := range d.Notes {
+		say += "; " + n
+	}
+	return sentence(Plain, "%s", say)
+}
+
+func taskLine(e *contextscope.Event, d run.TaskData) Line {
+	why := because(d.Reason)
+	if d.Fault != nil {
+		why = because(fault(*d.Fault))
+	}
+	switch d.State {
+	case run.TaskParked:
+		return sentence(Bad, "%s is parked%s", e.Task, why)
+	case run.TaskUnverified:
+		return sentence(Warn, "%s is unverified%s", e.Task, why)
+	case run.TaskPending:
+		if d.Fault != nil {
+			return sentence(Warn, "%s goes back%s", e.Task, why)
+		}
+	case run.TaskRunning, run.TaskVerifying:
+		if d.Dispatch != nil {
+			return sentence(Plain, "%s is %s (%s, attempt %d)", e.Task, d.State, d.Dispatch.Role, d.Dispatch.Attempt)
+		}
+	case run.TaskDone, run.TaskLanded, run.TaskProven:
+		return sentence(Good, "%s is %s%s", e.Task, d.State, why)
+	}
+	return sentence(Plain, "%s is %s%s", e.Task, d.State, why)
+}
+
+func landingLine(d run.LandingData) Line {
+	var names []string
+	for _, t := range d.Tasks {
+		names = append(names, t.Task)
+	}
+	if n := len(names); n > 6 {
+		names = append(names[:6:6], fmt.Sprintf("and %d more", n-6))
+	}
+	state := d.State
+	if d.Unverified != "" {
+		state += " unverified"
+	}
+	l := sentence(Plain, "batch %d %s: %s", d.Batch, state, strings.Join(names, ", "))
+	switch d.State {
+	case run.LandingLanded:
+		if l.Tone = Good; d.Unverified != "" {
+			l.Tone = Warn
+		}
+	case run.LandingRed:
+		l.Tone = Bad
+	case run.LandingSplit:
+		l.Tone = Warn
+	}
+	return l
+}
+
+// answerLine words what became of a request. The ends of tasks have lines of their own.
+func answerLine(e *contextscope.Event, a wire.Answer) Line {
+	switch {
+	case a.Refused != "":
+		return sentence(Warn, "%s is refused: %s", e.Task, a.Refused)
+	case a.From != "":
+		return sentence(Good, "%s answers %s: %s", a.From, e.Task, a.Text)
+	case len(a.Granted) > 0:
+		return sentence(Good, "%s may write %s too", e.Task, strings.Join(a.Granted, ", "))
+	default:
+		return Line{More: a.Task + " " + cmp.Or(string(a.Status), a.Text), Tone: Plain}
+	}
+}
