@@ -32,7 +32,7 @@ func escapeInvalid(s string) string {
 }
 
 // clone copies v and all that it points to, so that the SDK, which writes into what it is given, cannot reach the
-// caller's values; invalid UTF-8 in strings is escaped. Byte slices are shared: nobody writes to them. Values must be
+// caller's values; invalid UTF-8 in strings is escaped. Byte slices are shared: neither side writes to them. Values must be
 // free of cycles, which validation has shown by then.
 func clone[T any](v T) T {
 	src := reflect.ValueOf(&v).Elem()

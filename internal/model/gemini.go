@@ -162,7 +162,7 @@ func (s *send) run(ctx context.Context) (*Result, *Error) {
 		return res, nil
 	}
 	if (s.answer.chunks > 0 || fault.Class == Stalled) && fault.Usage.Calls == 0 {
-		fault.Usage = spec.Usage{Calls: 1, Prompt: Estimate(s.req)} // it was paid, and nobody will say how much it was
+		fault.Usage = spec.Usage{Calls: 1, Prompt: Estimate(s.req)} // the service charges for it and never reports how much
 	}
 	return nil, fault
 }

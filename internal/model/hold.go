@@ -39,7 +39,7 @@ func (h *Hold) Extend(until time.Time, quota string) {
 }
 
 // Until is when the hold ends, or the wait for a service that is away, and the quota that caused it; a time in the past means
-// that nobody waits.
+// that no call waits.
 func (h *Hold) Until() (time.Time, string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -60,7 +60,7 @@ type Result struct {
 	Finish genai.FinishReason
 	// Usage is what the answer cost, summed over its continuations (Calls counts them).
 	Usage spec.Usage
-	// Wasted is what discarded tries before the answer cost, as far as the server reported it.
+	// Wasted is what the discarded tries before the answer cost, where the server reported it.
 	Wasted spec.Usage
 	// Model is the version that answered; ResponseID the server's name for the answer.
 	Model, ResponseID string

@@ -14,7 +14,7 @@ type Router struct {
 // NewRouter makes a router from the names of models to their clients. others, which may be nil, serves every other name.
 func NewRouter(routes map[string]Model, others Model) *Router { return &Router{routes, others} }
 
-// Generate implements Model. A model that nobody serves is an error of class Invalid.
+// Generate implements Model. A model without a client is an error of class Invalid.
 func (r *Router) Generate(ctx context.Context, req *Request) iter.Seq2[Event, error] {
 	client := r.others
 	if req != nil {

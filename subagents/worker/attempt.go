@@ -165,7 +165,7 @@ func (at *attempt) needsSlot() bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(a.Role.Tools, spec.TreeTool)
+	return slices.ContainsFunc(toolNames(a), spec.TreeTool)
 }
 
 // reset puts the attempt's commit into the slot: what is to be proven, what an earlier delivery had done or the attempt before

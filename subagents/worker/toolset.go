@@ -48,10 +48,16 @@ func (b toolbox) set(a *wire.Assignment, servers []string) (*tool.Set, error) {
 	return set, nil
 }
 
+// olderPatch is a tool that the roles of a run can list which an older version of Divisi began. edit_file does what it did.
+const olderPatch = "apply_patch"
+
 // toolNames are the names of an attempt's tools: those that its role lists, submit_result, and send beside dispatch. delegate and
 // transfer need a role that they can name.
 func toolNames(a *wire.Assignment) []string {
 	names := append(slices.Clone(a.Role.Tools), spec.ToolSubmitResult)
+	if i := slices.Index(names, olderPatch); i >= 0 {
+		names[i] = spec.ToolEditFile
+	}
 	if slices.Contains(names, spec.ToolDispatch) {
 		names = append(names, team.Send)
 	}

@@ -61,7 +61,7 @@ type Server struct {
 	violations []geminitest.Violation
 }
 
-// New makes a server that nobody listens for yet.
+// New makes a server without a listener.
 func New(opt Options) *Server {
 	s := &Server{opt: opt, player: geminitest.NewPlayer(opt.Script, nil), closing: make(chan struct{})}
 	s.close = sync.OnceFunc(func() { close(s.closing) })

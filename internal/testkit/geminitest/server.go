@@ -53,7 +53,7 @@ type Server struct {
 	close   func()
 }
 
-// New makes a server that nobody listens for yet.
+// New makes a server without a listener.
 func New(opt Options) *Server {
 	s := &Server{
 		opt: opt, player: NewPlayer(opt.Script, opt.Handle), mux: http.NewServeMux(), closing: make(chan struct{}),

@@ -83,7 +83,7 @@ func oneError(t *testing.T, mk Maker) {
 	}
 }
 
-// lazy: a call that nobody ranges over is not made.
+// lazy: a call without a range over it is not made.
 func lazy(t *testing.T, mk Maker) {
 	m := mk(t, `rules: [{steps: [{fault: 503, times: 1, text: hi}]}]`)
 	_ = m.Generate(t.Context(), Ask("t", "x"))

@@ -1,5 +1,5 @@
-// Package modeltest brings a model in memory, which answers from the scripts of geminitest, for the unit tests of whoever
-// calls a model; and the suite that every implementation of model.Model passes.
+// Package modeltest has a model in memory for the unit tests of packages that call a model: it answers from the scripts of
+// geminitest. It also has the suite that every implementation of model.Model passes.
 package modeltest
 
 import (
