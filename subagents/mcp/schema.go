@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Bounds of a schema as models are shown it. Gemini refuses deep, large and bounded ones, with every other tool of the request.
@@ -18,12 +19,13 @@ const (
 	maxSchema     = 256 << 10 // bytes as JSON; nothing of a larger one is shown
 	maxPath       = 100       // characters of a property's path, and of its types
 	maxText       = 300       // characters of its description
+	maxValue      = 64        // characters of a value of an enum
 )
 
 // A property or a value of an enum that is not of this form is told in words only: it could say anything.
 var (
 	plainProperty = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
-	plainValue    = regexp.MustCompile(`^[\p{L}\p{N} _.,:;/@+#*()-]{1,64}$`)
+	plainValue    = regexp.MustCompile(`^[\p{L}\p{N} _.,:;/@+#*()-]+$`) // of at most maxValue characters: a count costs 2 MB here
 )
 
 // cleaner makes of a server's schema one that says less and that every service takes: types, properties, what is required, and
@@ -238,7 +240,7 @@ func enumOf(m map[string]any) []any {
 	var enum []any
 	for _, value := range values {
 		text, ok := value.(string)
-		if !ok || !plainValue.MatchString(text) {
+		if !ok || utf8.RuneCountInString(text) > maxValue || !plainValue.MatchString(text) {
 			return nil
 		}
 		if !seen[text] {

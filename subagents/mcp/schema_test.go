@@ -59,6 +59,11 @@ func TestCleanSchemas(t *testing.T) {
 			`{"child":{"type":"object","properties":{"child":{},"other":{}}},"other":{}}`,
 			[]string{"- child (object): ", "- child.child (object): ", "- child.other (): ", "- other (): "},
 		},
+		"long values": {
+			`{"type":"object","properties":{"a":{"enum":["` + strings.Repeat("é", 64) + `"]},"b":{"type":"string","enum":["` + strings.Repeat("é", 65) + `"]}}}`,
+			`{"a":{"type":"string","enum":["` + strings.Repeat("é", 64) + `"]},"b":{"type":"string"}}`,
+			[]string{"- a (string): ", "- b (string): "},
+		},
 		"names": {
 			`{"type":"object","properties":{"$filter":{"type":"string"},"ok-1.x":{"type":"string"},"a b":{}},"required":["$filter","ok-1.x"]}`,
 			`{"ok-1.x":{"type":"string"}} ok-1.x`,
