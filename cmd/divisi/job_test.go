@@ -21,7 +21,7 @@ import (
 type jobsKey struct{}
 
 // patience bounds every wait of a script; it is far above what is waited for.
-const patience = 40 * time.Second
+const patience = 2 * time.Minute
 
 // job is a program in the background whose output a script waits for.
 type job struct {
@@ -118,7 +118,10 @@ func signalJob(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(jobOf(ts, args[0]).cmd.Process.Signal(sig))
 }
 
-// ended: ended NAME CODE [WITHIN] waits for a spawned program, which must end with the code (-1: by a signal) in that time.
+// busy is how much longer than on an idle machine a program may take to end.
+const busy = 4
+
+// ended: ended NAME CODE [WITHIN] waits for a spawned program, which must end with the code (-1: by a signal) in about that time.
 // Its output is written to NAME.out.
 func ended(ts *testscript.TestScript, _ bool, args []string) {
 	j, within := jobOf(ts, args[0]), patience
@@ -127,6 +130,7 @@ func ended(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) > 2 {
 		within, err = time.ParseDuration(args[2])
 		ts.Check(err)
+		within *= busy
 	}
 	select {
 	case <-j.done:
