@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // The greatest files that are read. They are far above anything written by hand, and small enough for a parser that
@@ -20,7 +21,7 @@ const (
 // readInside reads a file of a repository: a regular file below the root, bounded by most bytes. A link that leads out, a
 // pipe or a device is refused without blocking.
 func readInside(root *os.Root, name string, most int64) (text string, err error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe without a writer is not waited for
 	if err != nil {
 		return "", err
 	}

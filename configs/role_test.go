@@ -133,7 +133,7 @@ func TestExecutorChain(t *testing.T) {
 	_, err = ParseRole("bad.md", "---\nexecutor: {a: b}\n---\nDo.")
 	require.ErrorContains(t, err, "2:11: executor is neither a text nor a list")
 	_, err = ParseRole("bad.md", "---\nexecutor: [command, model]\n---\nDo.")
-	require.ErrorContains(t, err, `bad.md:2:1: the model in a chain mends what the gates rejected, and role "bad" has no tool that writes`)
+	require.ErrorContains(t, err, `bad.md:2:1: the model in a chain fixes what the gates rejected, and role "bad" has no tool that writes`)
 }
 
 func TestRoleFaultsAllAtOnce(t *testing.T) {

@@ -56,7 +56,6 @@ type Event struct {
 	// Agent is task/attempt: the identity whose session this event belongs to. Empty for the conductor.
 	Agent string `json:"agent,omitempty"`
 	Role  string `json:"role,omitempty"`
-	Scope string `json:"scope,omitempty"`
 	// Seq counts in its session from 1.
 	Seq int `json:"seq"`
 	// Pos is the position of the message that carried the event in the run's log; set when read.

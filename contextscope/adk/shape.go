@@ -105,4 +105,6 @@ func garbled(data []byte) (t contextscope.Trace, found bool) {
 }
 
 // notUnicode reports whether well-formed JSON holds bytes that are not UTF-8, or the escape of half a surrogate pair.
-func notUnicode(data []byte) bool { return !jsontext.Value(data).IsValid(jsontext.AllowDuplicateNames(true)) }
+func notUnicode(data []byte) bool {
+	return !jsontext.Value(data).IsValid(jsontext.AllowDuplicateNames(true))
+}

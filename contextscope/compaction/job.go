@@ -10,6 +10,7 @@ import (
 	"divisi/contextscope/content"
 	"divisi/contextscope/narrative"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 
 	"google.golang.org/genai"
 )
@@ -205,9 +206,7 @@ func keptWords(facts []Fact) []string {
 	var kept []string
 	for _, f := range facts {
 		first, _, _ := strings.Cut(f.Text, "\n")
-		if runes := []rune(first); len(runes) > maxKeptWords {
-			first = string(runes[:maxKeptWords-1]) + "…"
-		}
+		first = text.Short(first, maxKeptWords)
 		switch f.Kind {
 		case FactChangedFile:
 			kept = append(kept, "changed "+first)

@@ -7,6 +7,7 @@ import (
 	"divisi/contextscope"
 	"divisi/contextscope/content"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 
 	"google.golang.org/genai"
 )
@@ -30,13 +31,13 @@ func Mask(part *genai.Part, seq, edge int) *genai.Part {
 		}
 		response[key] = value
 	}
-	text, alone := large[content.OutputKey].(string)
+	whole, alone := large[content.OutputKey].(string)
 	if !alone || len(large) > 1 {
-		text = spec.JSONText(large)
+		whole = spec.JSONText(large)
 	}
-	mask := fmt.Sprintf("[%d bytes left out; load_artifact %q shows them]", len(text), contextscope.EventHandle(seq))
-	if len(text) > 2*edge && edge > 0 {
-		mask += "\n" + content.Head(text, edge) + "…" + content.Tail(text, edge)
+	mask := fmt.Sprintf("[%d bytes left out; load_artifact %q shows them]", len(whole), contextscope.EventHandle(seq))
+	if len(whole) > 2*edge && edge > 0 {
+		mask += "\n" + text.Head(whole, edge) + "…" + content.Tail(whole, edge)
 	}
 	response[content.OutputKey] = mask
 	out, result := *part, *part.FunctionResponse
@@ -58,7 +59,7 @@ func MaskLarge(part *genai.Part, seq int) (*genai.Part, bool) {
 	return part, false
 }
 
-// MaskContent masks the results of a content that want says; the same content where it wants none.
+// MaskContent replaces the results of a content for which mask returns true; without one it returns the same content.
 func MaskContent(c *genai.Content, mask func(*genai.Part) (*genai.Part, bool)) (*genai.Content, bool) {
 	var parts []*genai.Part
 	for i, part := range c.Parts {
@@ -80,13 +81,13 @@ func MaskContent(c *genai.Content, mask func(*genai.Part) (*genai.Part, bool)) (
 
 // Excerpt is a text of more than limit bytes as its head, its tail and a line between them that names the event which has
 // all of it. Shorter text stays as it is.
-func Excerpt(text string, limit, seq int) string {
-	if len(text) <= limit {
-		return text
+func Excerpt(whole string, limit, seq int) string {
+	if len(whole) <= limit {
+		return whole
 	}
 	edge := limit * 2 / 5
 	return fmt.Sprintf("%s\n[... %d bytes in all: %s ...]\n%s",
-		content.Head(text, edge), len(text), contextscope.EventHandle(seq), content.Tail(text, edge))
+		text.Head(whole, edge), len(whole), contextscope.EventHandle(seq), content.Tail(whole, edge))
 }
 
 // LargeResult is the size in bytes above which a tool's result is worth a handle in its place.

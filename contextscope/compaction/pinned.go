@@ -11,6 +11,7 @@ import (
 	"divisi/contextscope"
 	"divisi/contextscope/content"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 
 	"google.golang.org/genai"
 )
@@ -139,7 +140,7 @@ func oneLine(command string) string {
 		name += " ..."
 	}
 	if len(name) > maxCommand {
-		name = content.Head(name, maxCommand) + "..."
+		name = text.Head(name, maxCommand) + "..."
 	}
 	return name
 }

@@ -24,7 +24,7 @@ var (
 
 // ParseSnapshot reads a snapshot from a model's answer: what stands around the one element is dropped, and so are facts that
 // pretend to be pinned. Characters that XML wants escaped are forgiven where they can mean one thing only. The error says
-// what to mend.
+// what to fix.
 func ParseSnapshot(answer string) (Snapshot, error) {
 	answer = plainText(answer)
 	ends := snapshotClose.FindAllStringIndex(answer, -1)

@@ -70,14 +70,6 @@ func outputLast(key string) int {
 	return 0
 }
 
-// Head is at most n bytes of the beginning of a text, in whole characters.
-func Head(text string, n int) string {
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
-
 // Tail is at most n bytes of the end of a text, in whole characters.
 func Tail(text string, n int) string {
 	from := len(text) - n
@@ -90,7 +82,7 @@ func Tail(text string, n int) string {
 // Valid replaces what is no UTF-8.
 func Valid(s string) string { return strings.ToValidUTF8(s, string(utf8.RuneError)) }
 
-// OutputKey is the key of what a tool printed, errorKey of why it failed.
+// OutputKey is the key of what a tool printed, ErrorKey of why it failed.
 const (
 	OutputKey = "output"
 	ErrorKey  = "error"

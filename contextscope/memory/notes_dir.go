@@ -11,6 +11,8 @@ import (
 	"path"
 	"strings"
 	"unicode"
+
+	"divisi/internal/text"
 )
 
 // Place is where a repository keeps its notes, below its top.
@@ -213,7 +215,7 @@ func slug(title string) string {
 		if b.Len() > 0 {
 			b.WriteByte('-')
 		}
-		b.WriteString(cut(w, most))
+		b.WriteString(text.Head(w, most))
 	}
 	if b.Len() == 0 {
 		return "note"

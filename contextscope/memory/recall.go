@@ -11,6 +11,8 @@ import (
 	"divisi/contextscope"
 	"divisi/contextscope/compaction"
 	"divisi/contextscope/compile"
+	"divisi/contextscope/content"
+	"divisi/internal/text"
 )
 
 const (
@@ -30,21 +32,21 @@ func Recall(ctx context.Context, m *Memory, query string, maxTokens int) (recall
 	if m == nil || room < recallLeast {
 		return nil, nil
 	}
-	enough := min(recallWords, len(asked(cut(query, maxQuery), maxAsked)))
+	enough := min(recallWords, len(asked(text.Head(query, maxQuery), maxAsked)))
 	hits, err := m.search(ctx, query, recallHits, enough)
 	if err != nil {
 		return nil, []string{"nothing was recalled: " + err.Error()}
 	}
 	for _, h := range hits {
-		text := cut(h.Text, min(recallNote, room-len(h.Name)-len(h.Title)))
-		if len(text) < min(recallLeast, len(h.Text)) {
+		shown := text.Head(h.Text, min(recallNote, room-len(h.Name)-len(h.Title)))
+		if len(shown) < min(recallLeast, len(h.Text)) {
 			continue
 		}
-		if len(text) < len(h.Text) {
-			text = cut(text, len(text)-len("…")) + "…"
+		if len(shown) < len(h.Text) {
+			shown = text.Clip(shown, len(shown)-len("…"))
 		}
-		recalled = append(recalled, contextscope.Recalled{Name: h.Name, Title: h.Title, Text: text})
-		room -= len(h.Name) + len(h.Title) + len(text)
+		recalled = append(recalled, contextscope.Recalled{Name: h.Name, Title: h.Title, Text: shown})
+		room -= len(h.Name) + len(h.Title) + len(shown)
 	}
 	return recalled, nil
 }
@@ -55,29 +57,22 @@ func RecallQuery(task compile.Brief, events contextscope.Session, paths []string
 	const title, files, newest, brief = 200, 400, 500, 700
 	touched := slices.Concat(calledPaths(events), paths)
 	return strings.Join([]string{
-		cut(task.Task.Title, title), cut(strings.Join(touched, " "), files), cut(lastTurn(events), newest),
-		cut(task.Task.Brief, brief),
+		text.Head(task.Task.Title, title), text.Head(strings.Join(touched, " "), files), text.Head(lastTurn(events), newest),
+		text.Head(task.Task.Brief, brief),
 	}, "\n")
 }
 
 // newestTurn returns the events from the model's last turn on.
 func newestTurn(events contextscope.Session) contextscope.Session {
-	for i, e := range slices.Backward(events) {
-		if e.Kind == contextscope.KindTurn {
-			return events[i:]
-		}
-	}
-	return events
+	return events[max(0, events.LastTurn()):]
 }
 
 // calledPaths returns the paths that the model named in the calls of its last turn.
 func calledPaths(events contextscope.Session) []string {
 	var paths []string
 	for _, e := range newestTurn(events) {
-		eachPart(e.Content, func(p *genai.Part) {
-			if p.FunctionCall != nil {
-				paths = append(paths, compaction.CalledPaths(p.FunctionCall.Args)...)
-			}
+		content.EachCall(e.Content, func(fc *genai.FunctionCall) {
+			paths = append(paths, compaction.CalledPaths(fc.Args)...)
 		})
 	}
 	return paths
@@ -88,31 +83,21 @@ func lastTurn(events contextscope.Session) string {
 	const piece = 200
 	var texts []string
 	for _, e := range newestTurn(events) {
-		if e.Kind == contextscope.KindTurn || e.Kind == contextscope.KindBrief || !e.Kind.Spoken() {
+		if e.Kind == contextscope.KindTurn || e.Kind == contextscope.KindBrief || !e.Kind.Spoken() || e.Content == nil {
 			continue
 		}
-		eachPart(e.Content, func(p *genai.Part) {
-			texts = append(texts, cut(p.Text, piece))
-			if p.FunctionResponse == nil {
-				return
+		for _, p := range e.Content.Parts {
+			if p != nil {
+				texts = append(texts, text.Head(p.Text, piece))
 			}
-			for _, key := range slices.Sorted(maps.Keys(p.FunctionResponse.Response)) {
-				if text, ok := p.FunctionResponse.Response[key].(string); ok {
-					texts = append(texts, cut(text, piece))
+		}
+		content.EachResponse(e.Content, func(fr *genai.FunctionResponse) {
+			for _, key := range slices.Sorted(maps.Keys(fr.Response)) {
+				if value, ok := fr.Response[key].(string); ok {
+					texts = append(texts, text.Head(value, piece))
 				}
 			}
 		})
 	}
 	return strings.Join(texts, "\n")
-}
-
-func eachPart(c *genai.Content, do func(*genai.Part)) {
-	if c == nil {
-		return
-	}
-	for _, p := range c.Parts {
-		if p != nil {
-			do(p)
-		}
-	}
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"maps"
 	"strings"
-	"unicode/utf8"
+
+	"divisi/internal/text"
 )
 
 const (
@@ -37,7 +38,7 @@ func (m *Memory) Search(ctx context.Context, query string, limit int) ([]Hit, er
 
 // search is Search for notes that hold at least so many of the query's terms; 0 does not count them.
 func (m *Memory) search(ctx context.Context, query string, limit, least int) (hits []Hit, err error) {
-	terms, limit := asked(cut(query, maxQuery), maxAsked), min(limit, maxHits)
+	terms, limit := asked(text.Head(query, maxQuery), maxAsked), min(limit, maxHits)
 	if len(terms) == 0 || limit <= 0 {
 		return nil, nil
 	}
@@ -141,16 +142,16 @@ func heldFrom(lines []string, held []map[string]bool, start int) int {
 
 // excerpt cuts the lines from one on to a snippet, and marks what was left out.
 func excerpt(lines []string, from int, words map[string]bool) string {
-	text := strings.Join(lines[from:], "")
+	rest := strings.Join(lines[from:], "")
 	before := from > 0
 	if len(lines[from]) > maxSnippet { // one long line: begin near the first word
-		if at := firstOf(text[:len(lines[from])], words) - maxSnippet/4; at > 0 {
-			text, before = text[at:], true
-			text = text[strings.IndexFunc(text, func(r rune) bool { return r == ' ' })+1:]
+		if at := firstOf(rest[:len(lines[from])], words) - maxSnippet/4; at > 0 {
+			rest, before = rest[at:], true
+			rest = rest[strings.IndexFunc(rest, func(r rune) bool { return r == ' ' })+1:]
 		}
 	}
-	shown := cut(text, maxSnippet)
-	after := len(shown) < len(text)
+	shown := text.Head(rest, maxSnippet)
+	after := len(shown) < len(rest)
 	if end := strings.LastIndexByte(shown, '\n'); after && end > maxSnippet/2 {
 		shown = shown[:end]
 	}
@@ -176,16 +177,4 @@ func firstOf(line string, words map[string]bool) int {
 		return 0
 	}
 	return first
-}
-
-// cut bounds a text in bytes, between characters.
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	most = max(most, 0)
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
 }

@@ -7,6 +7,7 @@ import (
 
 	"divisi/contextscope/content"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 
 	"google.golang.org/genai"
 )
@@ -90,11 +91,11 @@ func (n *Narrator) part(author string, p *genai.Part) *genai.Part {
 	}
 }
 
-func (n *Narrator) sentence(head, text string) *genai.Part {
+func (n *Narrator) sentence(head, body string) *genai.Part {
 	if n.Fenced {
-		return &genai.Part{Text: head + "\n" + Quote(text)}
+		return &genai.Part{Text: head + "\n" + Quote(body)}
 	}
-	return &genai.Part{Text: head + " " + text}
+	return &genai.Part{Text: head + " " + body}
 }
 
 // Name writes a name into a sentence. The fenced style lets none say more than a name can: models invent names of tools,
@@ -103,12 +104,8 @@ func (n *Narrator) Name(name string) string {
 	if !n.Fenced {
 		return name
 	}
-	const most = 120
-	name = strings.ReplaceAll(ElideName(name), "`", "'")
-	if runes := []rune(name); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return name
+	const most = 121
+	return text.Short(strings.ReplaceAll(ElideName(name), "`", "'"), most)
 }
 
 // blank says whether text has nothing but white space, as Python's str.strip sees it: ADK's rule, and wider than Go's.

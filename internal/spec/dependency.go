@@ -124,7 +124,7 @@ func (p Plan) WithRoleInputs(roles map[string]Role) Plan {
 func (p *Plan) roleInputs(task int, wanted []string) []string {
 	var inputs []string
 	add := func(input string) {
-		if !contains(p.Tasks[task].DependsOn, input) && !contains(inputs, input) {
+		if !slices.Contains(p.Tasks[task].DependsOn, input) && !slices.Contains(inputs, input) {
 			inputs = append(inputs, input)
 		}
 	}
@@ -155,7 +155,7 @@ func (r *Role) inputProblems(v *problems) {
 		}
 		id, artifact := SplitInput(input)
 		if !taskID.MatchString(id) || strings.Contains(input, "/") && artifact == "" {
-			v.addf(path, "", "input %q: want a task's id, id/artifact, or %sNAME for every task of a role", input, inputRole)
+			v.addf(path, "", "input %q must be a task's id, id/artifact, or %sNAME for every task of a role", input, inputRole)
 		}
 	}
 }

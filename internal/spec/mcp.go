@@ -137,7 +137,7 @@ func (p *Project) serverProblems(v *problems) {
 func (p *Project) undefinedServers(v *problems, role *Role) {
 	defined := slices.Sorted(maps.Keys(p.MCPServers))
 	for _, server := range slices.Sorted(maps.Keys(role.MCPServers)) {
-		if own := role.MCPServers[server]; own.Empty() && !contains(defined, server) {
+		if own := role.MCPServers[server]; own.Empty() && !slices.Contains(defined, server) {
 			v.addf("mcp_servers."+server, Nearest(server, defined), "role %s leaves the MCP server %q to the project file, "+
 				"which has none of that name; there %s: define it there, or give it a command or a url",
 				role.Name, server, listNames(defined))

@@ -2,10 +2,10 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -23,7 +23,7 @@ var (
 	shardEnd = regexp.MustCompile(`^(.+)-[0-9]+$`)
 )
 
-// Validate returns every fault of the plan, in plan order; none means that it can be carried out.
+// Validate returns every fault of the plan, in plan order; none means that it can run.
 func (p *Plan) Validate(env Env) []Problem {
 	v := &planCheck{env: env, templates: map[string]bool{}, first: map[string]int{}, existing: map[string]bool{}}
 	for i := range env.Tasks {
@@ -79,12 +79,9 @@ func (v *planCheck) names(p *Plan) {
 	for id := range v.existing {
 		v.ids = append(v.ids, id)
 	}
-	sort.Strings(v.ids)
+	slices.Sort(v.ids)
 	v.ids = slices.Compact(v.ids)
-	for name := range v.env.Roles {
-		v.roles = append(v.roles, name)
-	}
-	sort.Strings(v.roles)
+	v.roles = slices.Sorted(maps.Keys(v.env.Roles))
 }
 
 func (v *planCheck) task(i int, t *Task) {
@@ -204,7 +201,7 @@ func (v *planCheck) edge(path, from, to string) {
 	switch {
 	case to == from && to != "":
 		v.addf(path, "", "task %q waits for itself", from)
-	case !contains(v.ids, to):
+	case !slices.Contains(v.ids, to):
 		v.known(path, "task", to, v.ids)
 	}
 }
@@ -276,7 +273,7 @@ func (v *planCheck) filesFor(at string, t *Task, role *Role) {
 	if len(command) == 0 {
 		command = role.Command
 	}
-	if role.Runs(ExecutorCommand) && (role.Each || contains(command, ArgFiles)) && t.Shard == nil && len(t.Files) == 0 {
+	if role.Runs(ExecutorCommand) && (role.Each || slices.Contains(command, ArgFiles)) && t.Shard == nil && len(t.Files) == 0 {
 		v.addf(at+".files", "", "role %q gives its command the files of the task, and the task names none", t.Role)
 	}
 }

@@ -1,8 +1,9 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -29,7 +30,7 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Env is what a plan or a role is judged against.
+// Env is what a plan or a role is checked against.
 type Env struct {
 	// Roles are the known roles by name.
 	Roles map[string]Role
@@ -37,8 +38,6 @@ type Env struct {
 	Gates []string
 	// Tasks are those that the run has already; a plan that grows may depend on them.
 	Tasks []Task
-	// Tools are the known tools; nil means Tools().
-	Tools []string
 }
 
 // problems collects faults while a value is walked.
@@ -57,7 +56,7 @@ func (p *problems) atLeast(path string, value, least int) {
 
 // oneOf faults a value outside a closed set; the empty value passes.
 func (p *problems) oneOf(path, what, value string, set ...string) {
-	if value == "" || contains(set, value) {
+	if value == "" || slices.Contains(set, value) {
 		return
 	}
 	if gone := Removed(what, value); gone != "" {
@@ -69,7 +68,7 @@ func (p *problems) oneOf(path, what, value string, set ...string) {
 
 // known faults a name that is not in the set, and says which names there are.
 func (p *problems) known(path, what, name string, set []string) {
-	if contains(set, name) {
+	if slices.Contains(set, name) {
 		return
 	}
 	if gone := Removed(what, name); gone != "" {
@@ -131,15 +130,6 @@ func listNames(set []string) string {
 	return "are " + strings.Join(set, ", ")
 }
 
-func contains(set []string, s string) bool {
-	for _, e := range set {
-		if e == s {
-			return true
-		}
-	}
-	return false
-}
-
 // Nearest returns the candidate that a mistyped name most likely meant, by edit distance; empty when none is near.
 // Case and the difference of - and _ cost nothing. Equal distances are settled by the alphabet.
 func Nearest(name string, candidates []string) string {
@@ -175,11 +165,8 @@ func NearestAll(name string, candidates []string, most int) []string {
 			near = append(near, scored{c, cost})
 		}
 	}
-	sort.Slice(near, func(i, j int) bool {
-		if near[i].cost != near[j].cost {
-			return near[i].cost < near[j].cost
-		}
-		return near[i].name < near[j].name
+	slices.SortFunc(near, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(a.cost, b.cost), strings.Compare(a.name, b.name))
 	})
 	names := make([]string, 0, most)
 	for _, s := range near[:min(most, len(near))] {

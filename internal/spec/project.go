@@ -254,7 +254,7 @@ func (m *Model) serviceProblems(v *problems, at string) {
 		if fault := addressFault(m.BaseURL); fault != "" {
 			v.addf(at+".base_url", "", "%s", fault)
 		} else if strings.Contains(m.BaseURL, "?") {
-			v.addf(at+".base_url", "", "the url has a query: want the address up to and with /v1")
+			v.addf(at+".base_url", "", "the url has a query: it must end with /v1")
 		}
 	}
 	if m.KeyEnv != "" && !envName.MatchString(m.KeyEnv) {

@@ -70,7 +70,7 @@ func (r *Role) ChangesFiles() bool {
 
 // Runs reports whether the executor is the role's, or one of its chain.
 func (r *Role) Runs(executor string) bool {
-	return executor != "" && (r.Executor == executor || contains(r.Chain, executor))
+	return executor != "" && (r.Executor == executor || slices.Contains(r.Chain, executor))
 }
 
 // Executors are all executors of the role, in the order in which they are tried.

@@ -12,7 +12,7 @@ import (
 
 var roleName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
-// Validate returns every fault of the role. Only the tools of env count.
+// Validate returns every fault of the role. Of env only the roles count.
 func (r *Role) Validate(env Env) []Problem {
 	v := &problems{}
 	if !roleName.MatchString(r.Name) {
@@ -23,7 +23,7 @@ func (r *Role) Validate(env Env) []Problem {
 	r.modelProblems(v)
 	r.secretProblems(v)
 	r.delegateProblems(v, env.Roles)
-	r.toolProblems(v, env.Tools)
+	r.toolProblems(v)
 	v.values("", reflect.ValueOf(*r))
 	r.outputProblems(v)
 	r.inputProblems(v)
@@ -73,11 +73,11 @@ func (r *Role) chainProblems(v *problems) {
 	case len(r.Chain) == 0:
 	case r.Name == RoleTester:
 		v.addf("executor", "", "a tester judges with one executor")
-	case contains(r.Chain, ExecutorCommand) && len(r.Command) == 0: // a task names one only for the first executor
+	case slices.Contains(r.Chain, ExecutorCommand) && len(r.Command) == 0: // a task names one only for the first executor
 		v.addf("command", "", "role %q comes to executor %s, and has no command", r.Name, ExecutorCommand)
 	case r.Runs(ExecutorModel) && !slices.ContainsFunc(r.Tools, WritingTool):
 		v.addf("tools", ToolEditFile,
-			"the model in a chain mends what the gates rejected, and role %q has no tool that writes", r.Name)
+			"the model in a chain fixes what the gates rejected, and role %q has no tool that writes", r.Name)
 	case !r.Writes:
 		v.addf("writes", "", "the executors of a chain take over when the gates reject a patch, so role %q writes", r.Name)
 	}
@@ -139,12 +139,12 @@ func (r *Role) secretProblems(v *problems) {
 
 // BuiltInRole reports whether a name is that of a role that Divisi brings.
 func BuiltInRole(name string) bool {
-	return contains([]string{RoleMaster, RoleReader, RoleGenerator, RoleTester}, name)
+	return slices.Contains([]string{RoleMaster, RoleReader, RoleGenerator, RoleTester}, name)
 }
 
 // delegateProblems faults roles that no task of an agent could name. Roles that nil knows are not looked for.
 func (r *Role) delegateProblems(v *problems, roles map[string]Role) {
-	if len(r.Delegates) > 0 && r.Runs(ExecutorModel) && !contains(r.Tools, ToolDelegate) && !contains(r.Tools, ToolTransfer) {
+	if len(r.Delegates) > 0 && r.Runs(ExecutorModel) && !slices.Contains(r.Tools, ToolDelegate) && !slices.Contains(r.Tools, ToolTransfer) {
 		v.addf("delegates", "", "role %q has neither the tool %s nor %s", r.Name, ToolDelegate, ToolTransfer)
 	}
 	for i, name := range r.Delegates {
@@ -160,14 +160,12 @@ func (r *Role) delegateProblems(v *problems, roles map[string]Role) {
 	}
 }
 
-func (r *Role) toolProblems(v *problems, known []string) {
-	if known == nil {
-		known = Tools()
-	}
+func (r *Role) toolProblems(v *problems) {
+	known := Tools()
 	for i, name := range r.Tools {
 		path := fmt.Sprintf("tools[%d]", i)
 		switch {
-		case !contains(known, name):
+		case !slices.Contains(known, name):
 			v.known(path, "tool", name, known)
 		case slices.Index(r.Tools, name) != i:
 			v.addf(path, "", "tool %q is listed twice", name)
@@ -177,7 +175,7 @@ func (r *Role) toolProblems(v *problems, known []string) {
 			v.addf(path, "", "role %s changes nothing, and %s does", r.Name, name)
 		}
 	}
-	if r.Name == RoleMaster && r.Runs(ExecutorModel) && !contains(r.Tools, ToolDispatch) {
+	if r.Name == RoleMaster && r.Runs(ExecutorModel) && !slices.Contains(r.Tools, ToolDispatch) {
 		v.addf("tools", ToolDispatch, "the master has no tool to plan with")
 	}
 }

@@ -31,20 +31,24 @@ func Schema[T any]() *jsonschema.Schema {
 	return s
 }
 
-// Declaration returns the schema of a tool's arguments as a model is given it. It holds no bounds: models are served badly with
-// them. The validation of the arguments checks what it leaves out.
-func Declaration[T any]() map[string]any {
+// Declaration returns the schema of a tool's arguments twice: as a model is shown it, and as its arguments are checked against
+// it. The shown one has no bounds, which models follow badly, and does not refuse unknown fields: a model that names one is told.
+func Declaration[T any]() (shown, checked map[string]any) {
 	s := Schema[T]()
-	EachSchema(s, func(s *jsonschema.Schema) { s.Pattern, s.Minimum = "", nil })
-	var declaration map[string]any
+	checked = asMap(s)
+	EachSchema(s, func(s *jsonschema.Schema) { s.Pattern, s.Minimum, s.AdditionalProperties = "", nil, nil })
+	return asMap(s), checked
+}
+
+func asMap(s *jsonschema.Schema) (out map[string]any) {
 	text, err := json.Marshal(s)
 	if err == nil {
-		err = json.Unmarshal(text, &declaration)
+		err = json.Unmarshal(text, &out)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("declaration of %s: %v", reflect.TypeFor[T](), err))
+		panic(fmt.Sprintf("write a schema: %v", err))
 	}
-	return declaration
+	return out
 }
 
 // EachSchema calls f for a schema and every schema inside it, the inner ones first.

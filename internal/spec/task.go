@@ -5,6 +5,7 @@ package spec
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -138,7 +139,7 @@ func Rules(lists ...[]string) []string {
 	var rules []string
 	for _, list := range lists {
 		for _, rule := range list {
-			if !contains(rules, rule) {
+			if !slices.Contains(rules, rule) {
 				rules = append(rules, rule)
 			}
 		}

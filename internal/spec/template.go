@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -59,26 +60,16 @@ func (k TemplateKey) String() string {
 // TemplateValue is a key that instructions can use.
 type TemplateValue struct {
 	Name string
-	// Stable says that the value is the same for all requests of one role in one run.
+	// Stable reports that the value is the same for all requests of one role in one run.
 	Stable bool
-	// What says in a few words what the value is.
-	What string
 }
 
 // TemplateKeys returns the keys that instructions can use: the stable ones first.
 func TemplateKeys() []TemplateValue {
 	return []TemplateValue{
-		{Name: "goal", Stable: true, What: "the goal of the run"},
-		{Name: "run", Stable: true, What: "the id of the run"},
-		{Name: "role", Stable: true, What: "the name of the role"},
-		{Name: "model", Stable: true, What: "the model that the role uses"},
-		{Name: "task", What: "the id of the task"},
-		{Name: "title", What: "the title of the task"},
-		{Name: "attempt", What: "the number of the attempt, from 1"},
-		{Name: "turn", What: "the number of the turn, from 1"},
-		{Name: "turns_left", What: "how many turns the limit leaves"},
-		{Name: "tokens_left", What: "how many tokens the limit leaves"},
-		{Name: "files", What: "the write set of the task"},
+		{"goal", true}, {"run", true}, {"role", true}, {"model", true},
+		{"task", false}, {"title", false}, {"attempt", false}, {"turn", false}, {"turns_left", false}, {"tokens_left", false},
+		{"files", false},
 	}
 }
 
@@ -102,7 +93,7 @@ func ParseTemplate(text string) (*Template, []Problem) {
 		switch {
 		case piece.key.Name != "":
 			piece.key.Line, piece.key.Col = line, col
-			if !piece.key.Artifact && !contains(templateNames(), piece.key.Name) {
+			if !piece.key.Artifact && !slices.Contains(templateNames(), piece.key.Name) {
 				v.addf(fmt.Sprintf("%d:%d", line, col), Nearest(piece.key.Name, templateNames()),
 					"there is no key %s for instructions; there %s, and artifact.NAME; the text itself is written {%s}",
 					piece.key, listNames(templateNames()), piece.key)
@@ -156,23 +147,14 @@ func advance(line, col int, text string) (nextLine, nextCol int) {
 
 // Keys returns each key once, at its first place, in order of appearance. It is optional where every use of it is.
 func (t *Template) Keys() []TemplateKey {
-	type name struct {
-		name     string
-		artifact bool
-	}
 	var keys []TemplateKey
-	known := map[name]int{}
 	for _, p := range t.pieces {
-		if p.key.Name == "" {
-			continue
-		}
-		id := name{p.key.Name, p.key.Artifact}
-		if i, seen := known[id]; seen {
+		same := func(k TemplateKey) bool { return k.Name == p.key.Name && k.Artifact == p.key.Artifact }
+		if i := slices.IndexFunc(keys, same); i >= 0 {
 			keys[i].Optional = keys[i].Optional && p.key.Optional
-			continue
+		} else if p.key.Name != "" {
+			keys = append(keys, p.key)
 		}
-		known[id] = len(keys)
-		keys = append(keys, p.key)
 	}
 	return keys
 }

@@ -112,7 +112,7 @@ func pathProblem(name string) string {
 		if part == ".." {
 			return "the path leaves the repository"
 		}
-		if gitDir(part) {
+		if GitDir(part) {
 			return "the path reaches into .git"
 		}
 	}
@@ -121,8 +121,8 @@ func pathProblem(name string) string {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// gitDir recognises .git as file systems that fold case, trailing dots and short names do.
-func gitDir(part string) bool {
+// GitDir reports whether a part of a path is .git, in any spelling of file systems that fold case, dots or short names.
+func GitDir(part string) bool {
 	folded := strings.ToLower(strings.TrimRight(part, ". "))
 	return folded == ".git" || folded == "git~1"
 }

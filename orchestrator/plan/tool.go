@@ -2,41 +2,38 @@ package plan
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 
-	"google.golang.org/genai"
-
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 	"divisi/subagents/tool"
 )
 
-// Tool is how a master plans: its argument is a plan, in the schema of plan files. It checks and expands the plan
-// while the master can still fix it; the conductor does the same once more and makes it the run's. It ends the master's
-// turn: the master is woken when the tasks have ended.
-type Tool struct {
-	state  func(ctx context.Context) (*run.State, error)
-	tree   func(commit string) Tree
-	schema map[string]any
-	roles  string
+// dispatch is the tool with which a master plans: its argument is a plan, in the schema of plan files. It checks and expands the
+// plan while the master can still fix it; the conductor does the same once more and makes it the run's. It ends the master's turn:
+// the master is called when the tasks have ended.
+type dispatch struct {
+	state func(ctx context.Context) (*run.State, error)
+	tree  func(commit string) Tree
 
 	mu sync.Mutex
 	// plan is what this attempt has dispatched so far: calls of one turn add up.
 	plan *spec.Plan
 }
 
-// NewTool returns the tool for one attempt of a run's master, which learns from it the roles that a task can have. state folds
+// NewTool returns dispatch for one attempt of a run's master, which learns from it the roles that a task can have. state folds
 // the run's log.
 func NewTool(
 	state func(ctx context.Context) (*run.State, error), tree func(commit string) Tree,
 	roles map[string]spec.Role,
-) *Tool {
-	return &Tool{state: state, tree: tree, schema: spec.Declaration[spec.Plan](), roles: listRoles(roles)}
+) tool.Tool {
+	d := &dispatch{state: state, tree: tree}
+	// It writes: what it plans must come after everything else of its turn.
+	return tool.New(spec.ToolDispatch, strings.ReplaceAll(dispatchDescription, "\n", " ")+listRoles(roles), tool.Writes, d.run)
 }
 
 // maxRoleText bounds, in characters, what a master is told of one role.
@@ -67,29 +64,7 @@ each group of files, so never list alike files by hand. Readers take questions a
 files. Your turn ends with this call; you are called again, with all their reports, when every task has ended. Put
 everything of one step into one call.`
 
-// Declaration implements tool.Tool.
-func (d *Tool) Declaration() *genai.FunctionDeclaration {
-	return &genai.FunctionDeclaration{
-		Name: spec.ToolDispatch, Description: strings.ReplaceAll(dispatchDescription, "\n", " ") + d.roles,
-		ParametersJsonSchema: d.schema,
-	}
-}
-
-// Effect implements tool.Tool: what it plans must come after everything else of its turn.
-func (d *Tool) Effect(tool.Call) tool.Effect { return tool.Writes }
-
-// Run implements tool.Tool.
-func (d *Tool) Run(ctx context.Context, call tool.Call) tool.Result {
-	raw, err := json.Marshal(call.Args)
-	if err != nil {
-		return tool.Failed("the plan cannot be read: %v", err)
-	}
-	var p spec.Plan
-	dec := json.NewDecoder(strings.NewReader(string(raw)))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&p); err != nil {
-		return tool.Failed("the plan cannot be read: %v", err)
-	}
+func (d *dispatch) run(ctx context.Context, p spec.Plan) tool.Result {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	merged := d.join(p)
@@ -111,7 +86,7 @@ func (d *Tool) Run(ctx context.Context, call tool.Call) tool.Result {
 }
 
 // join adds a plan to what this attempt has dispatched already.
-func (d *Tool) join(p spec.Plan) spec.Plan {
+func (d *dispatch) join(p spec.Plan) spec.Plan {
 	if d.plan == nil {
 		return p
 	}
@@ -125,7 +100,7 @@ func (d *Tool) join(p spec.Plan) spec.Plan {
 }
 
 // try checks the plan against the run as it stands now.
-func (d *Tool) try(ctx context.Context, p spec.Plan) (run.PlanData, []spec.Problem, error) {
+func (d *dispatch) try(ctx context.Context, p spec.Plan) (run.PlanData, []spec.Problem, error) {
 	st, err := d.state(ctx)
 	if err != nil {
 		return run.PlanData{}, nil, err

@@ -8,7 +8,6 @@ import (
 
 	"divisi/internal/spec"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"google.golang.org/genai"
 )
 
@@ -23,7 +22,7 @@ type function[Args any] struct {
 // New makes a tool of a function. The fields of Args are its arguments, with the tags of spec.Schema. Args may have a
 // method Doing() string, which describes a call in a few words; it is called on arguments that were not checked.
 func New[Args any](name, description string, effect Effect, run func(ctx context.Context, args Args) Result) Tool {
-	shown, checked := SchemaOf[Args]()
+	shown, checked := spec.Declaration[Args]()
 	return NewWith(name, description, effect, shown, checked, run)
 }
 
@@ -34,26 +33,6 @@ func NewWith[Args any](
 	return &function[Args]{
 		&genai.FunctionDeclaration{Name: name, Description: description, ParametersJsonSchema: shown}, checked, effect, run,
 	}
-}
-
-// SchemaOf is the JSON Schema of a struct, as arguments are checked against it, and as a model is shown it: that does not
-// say that unknown properties are refused. The model is told when it names one.
-func SchemaOf[Args any]() (shown, checked map[string]any) {
-	schema := spec.Schema[Args]()
-	checked = asMap(schema)
-	spec.EachSchema(schema, func(s *jsonschema.Schema) { s.AdditionalProperties = nil })
-	return asMap(schema), checked
-}
-
-func asMap(schema *jsonschema.Schema) (out map[string]any) {
-	data, err := json.Marshal(schema)
-	if err == nil {
-		err = json.Unmarshal(data, &out)
-	}
-	if err != nil {
-		panic(fmt.Sprintf("write a schema: %v", err))
-	}
-	return out
 }
 
 // Declaration implements Tool.

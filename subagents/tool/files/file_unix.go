@@ -7,9 +7,6 @@ import (
 	"syscall"
 )
 
-// openNonblock keeps the opening of a pipe without a writer from waiting for one.
-const openNonblock = syscall.O_NONBLOCK
-
 // linkCount is the number of names that a file has.
 func linkCount(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {

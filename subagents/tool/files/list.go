@@ -57,11 +57,10 @@ func (t *tree) list(ctx context.Context, a listArgs) tool.Result {
 
 // listing collects the entries of one walk.
 type listing struct {
+	names
+
 	dir, glob string
 	depth     int
-	b         strings.Builder
-	shown     int
-	left      int
 }
 
 func (l *listing) visit(name string, entry fs.DirEntry) error {
@@ -72,25 +71,16 @@ func (l *listing) visit(name string, entry fs.DirEntry) error {
 	deep := strings.Count(inside, "/") + 1
 	switch {
 	case entry.IsDir() && deep >= l.depth:
-		l.add(name+"/", l.glob == "")
+		if l.glob == "" {
+			l.add(name + "/")
+		}
 		return fs.SkipDir
 	case entry.IsDir():
 		return nil
 	case l.glob == "" || globMatches(l.glob, inside):
-		l.add(name+mark(entry), true)
+		l.add(name + mark(entry))
 	}
 	return nil
-}
-
-func (l *listing) add(line string, wanted bool) {
-	switch {
-	case !wanted:
-	case l.shown < maxListed:
-		l.shown++
-		fmt.Fprintln(&l.b, safeName(line))
-	default:
-		l.left++
-	}
 }
 
 func (l *listing) text(complete bool) string {
@@ -100,13 +90,34 @@ func (l *listing) text(complete bool) string {
 	case l.shown == 0:
 		return fmt.Sprintf("[%s is empty]", l.dir)
 	}
-	if l.left > 0 {
-		fmt.Fprintf(&l.b, "[%d more: give a deeper path, a narrower glob or a smaller depth]\n", l.left)
+	return l.names.text(complete, "a narrower glob or a smaller depth", "")
+}
+
+// names are the names that one walk has found, at most maxListed.
+type names struct {
+	b           strings.Builder
+	shown, left int
+}
+
+func (n *names) add(name string) {
+	if n.shown == maxListed {
+		n.left++
+		return
 	}
+	n.shown++
+	fmt.Fprintln(&n.b, safeName(name))
+}
+
+// text is the names, how to see those that are left, and a note of the caller's.
+func (n *names) text(complete bool, narrower, note string) string {
+	if n.left > 0 {
+		fmt.Fprintf(&n.b, "[%d more: give a deeper path, %s]\n", n.left, narrower)
+	}
+	n.b.WriteString(note)
 	if !complete {
-		fmt.Fprintf(&l.b, "[the tree has more than %d entries; the rest was not visited: give a deeper path]\n", maxVisited)
+		fmt.Fprintf(&n.b, "[the tree has more than %d entries; the rest was not visited: give a deeper path]\n", maxVisited)
 	}
-	return l.b.String()
+	return n.b.String()
 }
 
 func mark(entry fs.DirEntry) string {
@@ -218,12 +229,13 @@ func globPatterns(patterns []string) (clean []string, err error) {
 
 // globbed collects the files of one walk.
 type globbed struct {
+	names
+
 	dir      string
 	patterns []string
 	// known are the files that git does not ignore; nil means all.
-	known                map[string]bool
-	b                    strings.Builder
-	shown, left, ignored int
+	known   map[string]bool
+	ignored int
 }
 
 func (g *globbed) visit(name string, entry fs.DirEntry) error {
@@ -236,27 +248,19 @@ func (g *globbed) visit(name string, entry fs.DirEntry) error {
 	case !slices.ContainsFunc(g.patterns, func(p string) bool { return globMatches(p, inside) }):
 	case g.known != nil && !g.known[name]:
 		g.ignored++
-	case g.shown == maxListed:
-		g.left++
 	default:
-		g.shown++
-		fmt.Fprintln(&g.b, safeName(name+mark(entry)))
+		g.add(name + mark(entry))
 	}
 	return nil
 }
 
 func (g *globbed) text(complete bool) string {
+	note := ""
 	if g.shown == 0 {
-		fmt.Fprintf(&g.b, "[no file below %s matches]\n", g.dir)
-	}
-	if g.left > 0 {
-		fmt.Fprintf(&g.b, "[%d more: give a deeper path or narrower patterns]\n", g.left)
+		note = fmt.Sprintf("[no file below %s matches]\n", g.dir)
 	}
 	if g.ignored > 0 {
-		fmt.Fprintf(&g.b, "[%d more match that git ignores; set ignored to see them]\n", g.ignored)
+		note += fmt.Sprintf("[%d more match that git ignores; set ignored to see them]\n", g.ignored)
 	}
-	if !complete {
-		fmt.Fprintf(&g.b, "[the tree has more than %d entries; the rest was not visited: give a deeper path]\n", maxVisited)
-	}
-	return g.b.String()
+	return g.names.text(complete, "or narrower patterns", note)
 }

@@ -8,9 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 
+	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/subagents/tool"
 )
@@ -57,16 +59,7 @@ func (t *tree) clean(name string) (string, error) {
 	return cleaned, nil
 }
 
-// insideGit recognises .git in any of its spellings on file systems that fold case, dots or short names.
-func insideGit(name string) bool {
-	for part := range strings.SplitSeq(name, "/") {
-		folded := strings.ToLower(strings.TrimRight(part, ". "))
-		if folded == ".git" || folded == "git~1" {
-			return true
-		}
-	}
-	return false
-}
+func insideGit(name string) bool { return slices.ContainsFunc(strings.Split(name, "/"), spec.GitDir) }
 
 // resolve follows the links in a path and judges where it really leads. The last part may be missing.
 func (t *tree) resolve(name string) (string, error) {
@@ -131,7 +124,7 @@ func (t *tree) read(name string, most int64) (data []byte, mode fs.FileMode, err
 }
 
 func (t *tree) readReal(target, name string, most int64) (data []byte, mode fs.FileMode, err error) {
-	f, err := t.Root.OpenFile(target, os.O_RDONLY|openNonblock, 0)
+	f, err := t.Root.OpenFile(target, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, 0, explain(name, err)
 	}

@@ -56,7 +56,7 @@ func (t *tools) submitTool() (tool.Tool, error) {
 // references in it keep their meaning; and missing echoes are left to submit, which can tell which. It does not hold the
 // constraints themselves: what is declared stays the same for all tasks of a role that have some.
 func (t *tools) submitSchema(check bool) (map[string]any, error) {
-	schema, checked := tool.SchemaOf[submitArgs]()
+	schema, checked := spec.Declaration[submitArgs]()
 	if check {
 		schema = checked
 	}
