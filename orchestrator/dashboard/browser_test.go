@@ -124,7 +124,7 @@ func TestBrowserForeignText(t *testing.T) {
 		raw, err := json.Marshal(data)
 		require.NoError(t, err)
 		return contextscope.Event{
-			ID: evil, Run: evil, Task: task, Agent: task, Role: evil, Time: time.Now(), Kind: kind, Data: raw,
+			ID: evil, Run: evil, Task: task, Attempt: 1, Agent: task, Role: evil, Time: time.Now(), Kind: kind, Data: raw,
 		}
 	}
 	log := newLog()
@@ -137,7 +137,9 @@ func TestBrowserForeignText(t *testing.T) {
 			By: evil, Tasks: []spec.Task{{ID: evil, Title: evil, Role: evil}, {ID: "two", Title: evil}},
 		}),
 		put("task", "two", run.TaskData{State: run.TaskState(evil), Reason: evil}),
-		put("task", evil, run.TaskData{State: run.TaskPending}),
+		put("task", evil, run.TaskData{
+			State: run.TaskRunning, Dispatch: &run.Dispatch{Task: evil, Attempt: 1, Role: evil},
+		}),
 		put("started", evil, map[string]any{"worker": evil}),
 		put("progress", evil, map[string]any{"doing": evil}),
 		put(contextscope.Kind(evil), evil, evil),
@@ -146,6 +148,7 @@ func TestBrowserForeignText(t *testing.T) {
 	ctx := browse(t, s.URL())
 	until(ctx, t, mark("events", "7"))
 	until(ctx, t, `document.querySelectorAll(".entry").length === 7`)
+	until(ctx, t, `document.querySelector(".agent") !== null`)
 	do(ctx, t, chromedp.Click(chromedp.CSS(".entry")))
 	until(ctx, t, `document.querySelector(".whole pre")?.textContent.includes("onerror")`)
 	for _, where := range []string{".goal", ".head .why", ".agent", ".tasks .c-id", ".entry .text", ".facts", ".word"} {

@@ -1,25 +1,57 @@
 package dashboard
 
 import (
-	"encoding/json"
 	"fmt"
+	"strings"
 
 	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/report"
 )
 
-// encode makes the server-sent event of a batch: the position as its id, the events as one line of JSON. An event that
-// cannot be marshalled is sent without what is broken in it, because its place in the stream counts.
-func encode(b Batch) (frame, error) {
-	events := placed(b)
-	body, err := json.Marshal(events)
-	if err != nil {
-		body, err = json.Marshal(readable(events))
+// maxLine bounds a line of the page's log, in characters, and maxWords what is read to make it, in bytes.
+const (
+	maxLine  = 600
+	maxWords = 4 * maxLine
+)
+
+// logLine is an event as a row of the page's log.
+type logLine struct {
+	ID    string            `json:"id"`
+	Time  int64             `json:"time"` // in unix milliseconds
+	Kind  contextscope.Kind `json:"kind"`
+	Task  string            `json:"task,omitempty"`
+	Agent string            `json:"agent,omitempty"`
+	Role  string            `json:"role,omitempty"`
+	Text  string            `json:"text"`
+	Level string            `json:"level"`
+}
+
+// encode makes the server-sent event of a batch: the position as its id, a line for each event as its data.
+func encode(b Batch) frame {
+	lines := make([]logLine, len(b.Events))
+	for i := range b.Events {
+		lines[i] = lineOf(&b.Events[i])
 	}
-	if err != nil {
-		return frame{}, fmt.Errorf("encode the batch at %d: %w", b.Pos, err)
+	return frame{pos: b.Pos, data: fmt.Appendf(nil, "id: %d\ndata: %s\n\n", b.Pos, spec.JSONText(lines))}
+}
+
+func lineOf(e *contextscope.Event) logLine {
+	var words []string
+	tone := report.Quiet
+	for _, l := range report.Lines(e) {
+		tone = max(tone, l.Tone)
+		for _, s := range []string{l.Text, l.More} {
+			if s != "" {
+				words = append(words, text.Clip(s, maxWords))
+			}
+		}
 	}
-	data := fmt.Appendf(make([]byte, 0, len(body)+32), "id: %d\ndata: %s\n\n", b.Pos, body)
-	return frame{pos: b.Pos, data: data}, nil
+	return logLine{
+		ID: e.ID, Time: e.Time.UnixMilli(), Kind: e.Kind, Task: e.Task, Agent: e.Agent, Role: e.Role,
+		Text: text.Short(text.OneLine(strings.Join(words, "; ")), maxLine), Level: tone.String(),
+	}
 }
 
 // placed returns the batch's events, each with its position.
@@ -28,19 +60,6 @@ func placed(b Batch) []contextscope.Event {
 	for i, e := range b.Events {
 		e.Pos = b.Pos
 		events[i] = e
-	}
-	return events
-}
-
-// readable empties the data and content that cannot be marshalled.
-func readable(events []contextscope.Event) []contextscope.Event {
-	for i := range events {
-		if !json.Valid(events[i].Data) {
-			events[i].Data = nil
-		}
-		if _, err := json.Marshal(events[i].Content); err != nil {
-			events[i].Content = nil
-		}
 	}
 	return events
 }

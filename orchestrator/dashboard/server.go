@@ -25,6 +25,7 @@ const (
 	writeLimit    = 15 * time.Second
 	stopLimit     = 3 * time.Second
 	retryAfter    = time.Second
+	viewPause     = 200 * time.Millisecond
 )
 
 // Options say what a Server shows and where.
@@ -42,8 +43,11 @@ type Options struct {
 
 // Server is the dashboard of one run. One tailer reads the log for all browsers.
 type Server struct {
-	opts Options
-	hub  *hub
+	opts  Options
+	hub   *hub
+	board *board
+	// viewPause is the shortest time between two views that a browser gets.
+	viewPause time.Duration
 	// writeLimit is how long one write to a browser may take before it is dropped.
 	writeLimit time.Duration
 	listen     func(ctx context.Context, addr string) (net.Listener, error)
@@ -77,7 +81,10 @@ func New(o Options) (*Server, error) {
 	if err := checkLoopback(o.Addr); err != nil {
 		return nil, err
 	}
-	return &Server{opts: o, hub: newHub(o.Memory), token: rand.Text(), writeLimit: writeLimit, listen: listenTCP}, nil
+	return &Server{
+		opts: o, hub: newHub(o.Memory), board: newBoard(), token: rand.Text(), viewPause: viewPause, writeLimit: writeLimit,
+		listen: listenTCP,
+	}, nil
 }
 
 func checkLoopback(addr string) error {
@@ -160,7 +167,7 @@ func (s *Server) shutdown(run context.Context, srv *http.Server) {
 	}
 }
 
-// tail feeds the hub until ctx ends. A log that fails or ends is read on after a moment.
+// tail feeds the board and the hub until ctx ends. A log that fails or ends is read on after a moment.
 func (s *Server) tail(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := s.tailOnce(ctx); err != nil && ctx.Err() == nil {
@@ -178,12 +185,13 @@ func (s *Server) tailOnce(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read the log of run %s after %d: %w", s.opts.Run, s.hub.last(), err)
 		}
-		f, err := encode(b)
-		if err != nil {
-			s.opts.Logger.Error().Err(err).Msg("a batch cannot be shown")
+		if b.Pos <= s.hub.last() {
 			continue
 		}
-		s.hub.add(f)
+		for _, err := range s.board.fold(b) {
+			s.opts.Logger.Debug().Err(err).Msg("the dashboard's view leaves out an event")
+		}
+		s.hub.add(encode(b))
 	}
 	return nil
 }

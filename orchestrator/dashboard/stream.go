@@ -18,9 +18,12 @@ type stream struct {
 	s   *Server
 	w   http.ResponseWriter
 	pos uint64
+	// views ticks when a view may be sent; version is the newest that was.
+	views   *time.Ticker
+	version uint64
 }
 
-// events streams the log behind the browser's last position: one server-sent event a batch.
+// events streams views of the run, and the log behind the browser's last position: one server-sent event a batch.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	pos, err := startAt(r)
 	if err != nil {
@@ -32,7 +35,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	st := &stream{s: s, w: w, pos: pos}
+	st := &stream{s: s, w: w, pos: pos, views: time.NewTicker(s.viewPause)}
+	defer st.views.Stop()
 	if err := st.run(r.Context()); err != nil {
 		st.ended(r.Context(), err)
 	}
@@ -56,7 +60,7 @@ func startAt(r *http.Request) (uint64, error) {
 
 // run writes until the browser leaves or the server stops.
 func (st *stream) run(ctx context.Context) error {
-	if err := st.write([]byte("retry: 250\n\n")); err != nil {
+	if err := errors.Join(st.write([]byte("retry: 250\n\n")), st.view()); err != nil {
 		return err
 	}
 	beat := time.NewTicker(keepAlive)
@@ -81,9 +85,11 @@ func (st *stream) run(ctx context.Context) error {
 func (st *stream) wait(ctx context.Context, changed <-chan struct{}, beat <-chan time.Time) error {
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return errors.Join(ctx.Err(), st.view()) // the server stops with the run, whose end the page is to show
 	case <-changed:
 		return nil
+	case <-st.views.C:
+		return st.view()
 	case <-beat:
 		return st.write([]byte(": keep-alive\n\n"))
 	}
@@ -100,10 +106,7 @@ func (st *stream) reread(ctx context.Context) error {
 		if b.Pos <= st.pos {
 			continue
 		}
-		if f, err := encode(b); err != nil {
-			st.s.opts.Logger.Error().Err(err).Msg("a batch cannot be shown")
-			st.pos = b.Pos
-		} else if err := st.send([]frame{f}); err != nil {
+		if err := st.send([]frame{encode(b)}); err != nil {
 			return err
 		}
 		if _, _, ok := st.s.hub.after(st.pos, 0); ok {
@@ -113,7 +116,24 @@ func (st *stream) reread(ctx context.Context) error {
 	return errors.Join(ctx.Err(), errors.New("the log ended before what is kept in memory"))
 }
 
+// view sends the newest view, unless the browser has it.
+func (st *stream) view() error {
+	data, version := st.s.board.after(st.version)
+	if data == nil {
+		return nil
+	}
+	st.version = version
+	return st.write(data)
+}
+
 func (st *stream) send(frames []frame) error {
+	select {
+	case <-st.views.C:
+		if err := st.view(); err != nil {
+			return err
+		}
+	default:
+	}
 	for _, f := range frames {
 		if err := st.s.deadline(st.w); err != nil {
 			return err

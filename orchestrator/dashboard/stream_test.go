@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
+	"divisi/orchestrator/run"
 )
 
 // seen is what a client took from a stream: only whole server-sent events count, as in a browser.
@@ -30,6 +31,7 @@ func (c *seen) take(t *testing.T, body io.Reader, enough int) {
 	t.Helper()
 	r := bufio.NewReader(body)
 	var pos uint64
+	view := false
 	for len(c.ids) < enough {
 		line, err := r.ReadString('\n')
 		if err != nil {
@@ -39,28 +41,28 @@ func (c *seen) take(t *testing.T, body io.Reader, enough int) {
 			pos, err = strconv.ParseUint(strings.TrimSpace(v), 10, 64)
 			require.NoError(t, err)
 		}
+		view = view && line != "\n" || line == "event: view\n"
 		data, ok := strings.CutPrefix(line, "data: ")
-		if !ok {
+		if !ok || view {
 			continue
 		}
 		if end, err := r.ReadString('\n'); err != nil || end != "\n" {
 			return
 		}
-		c.event(t, pos, data)
+		c.lines(t, pos, data)
 	}
 }
 
-func (c *seen) event(t *testing.T, pos uint64, data string) {
+func (c *seen) lines(t *testing.T, pos uint64, data string) {
 	t.Helper()
 	require.Greater(t, pos, c.last, "positions rise")
-	var events []contextscope.Event
-	require.NoError(t, json.Unmarshal([]byte(data), &events))
-	for _, e := range events {
-		require.Equal(t, pos, e.Pos)
-		c.ids = append(c.ids, e.ID)
+	var lines []logLine
+	require.NoError(t, json.Unmarshal([]byte(data), &lines))
+	for _, l := range lines {
+		c.ids = append(c.ids, l.ID)
 	}
 	c.last = pos
-	c.sizes = append(c.sizes, len(events))
+	c.sizes = append(c.sizes, len(lines))
 }
 
 // read opens a stream behind a position and reads n events; the stream stays open.
@@ -130,14 +132,13 @@ func TestLogThatFailsIsReadOn(t *testing.T) {
 	require.Equal(t, 2, log.reads())
 }
 
-// TestSlowBrowser does not read: it is dropped, nobody else waits for it, and it loses nothing.
+// TestSlowBrowser does not read: it is dropped, no other browser waits for it, and it loses nothing.
 func TestSlowBrowser(t *testing.T) {
 	t.Parallel()
 	log := newLog()
-	big := json.RawMessage(`{"doing":"` + strings.Repeat("x", 100_000) + `"}`)
 	for i := range 200 {
 		e := numbered(i)
-		e.Data = big
+		e.ID += strings.Repeat("x", 100_000)
 		log.add(e)
 	}
 	dropped := make(chan uint64, 1)
@@ -165,7 +166,7 @@ func frames(t *testing.T, body io.Reader, n int) int {
 		if err != nil {
 			return got
 		}
-		if bytes.HasPrefix(line, []byte("data: ")) {
+		if bytes.HasPrefix(line, []byte("data: [")) { // a view is an object
 			if got++; got == n {
 				return got
 			}
@@ -228,8 +229,7 @@ func TestBrokenDataIsSent(t *testing.T) {
 	t.Parallel()
 	good, broken := numbered(1), numbered(2)
 	broken.Data = json.RawMessage("{oops")
-	f, err := encode(Batch{Pos: 7, Events: []contextscope.Event{good, broken}})
-	require.NoError(t, err)
+	f := encode(Batch{Pos: 7, Events: []contextscope.Event{good, broken}})
 	require.Equal(t, 3, bytes.Count(f.data, []byte("\n")), "one line of data")
 	c := &seen{}
 	c.take(t, bytes.NewReader(f.data), 2)
@@ -240,9 +240,69 @@ func TestBrokenDataIsSent(t *testing.T) {
 func FuzzEncode(f *testing.F) {
 	f.Add("id", "text\nwith\r\u2028lines", `{"a":1}`)
 	f.Fuzz(func(t *testing.T, id, role, data string) {
-		fr, err := encode(Batch{Pos: 9, Events: []contextscope.Event{{ID: id, Role: role, Data: json.RawMessage(data)}}})
-		require.NoError(t, err)
+		fr := encode(Batch{Pos: 9, Events: []contextscope.Event{{ID: id, Role: role, Kind: "progress", Data: json.RawMessage(data)}}})
 		require.Equal(t, 3, bytes.Count(fr.data, []byte("\n")), "nothing in an event can end its frame")
 		require.Zero(t, bytes.Count(fr.data, []byte("\r")))
 	})
+}
+
+// views reads the views of a stream until one is as wanted, and returns them.
+func views(t *testing.T, body io.Reader, wanted func(view) bool) []view {
+	t.Helper()
+	var out []view
+	r := bufio.NewReader(body)
+	for {
+		line, err := r.ReadString('\n')
+		require.NoError(t, err, "after %d views", len(out))
+		data, ok := strings.CutPrefix(line, "data: {")
+		if !ok {
+			continue
+		}
+		var v view
+		require.NoError(t, json.Unmarshal([]byte("{"+data), &v))
+		if out = append(out, v); wanted(v) {
+			return out
+		}
+	}
+}
+
+// TestViews: a browser gets the whole view when it connects, and then what changed.
+func TestViews(t *testing.T) {
+	t.Parallel()
+	log := sampleLog(t, 255)
+	s := start(t, log, func(s *Server) { s.viewPause = time.Millisecond })
+	require.NoError(t, read(t, s, 0, 255).Close())
+	first := views(t, get(t, base(s)+"events?after=9999", nil).Body, func(view) bool { return true })[0]
+	require.Equal(t, run.Running, first.State)
+	require.Len(t, first.Tasks, 15, "fourteen and the master")
+
+	stream := get(t, base(s)+"events?after=9999", nil).Body
+	end := contextscope.Event{Run: "r1", Kind: contextscope.KindTask, Task: "log-web", Data: json.RawMessage(`{"state":"parked","reason":"x"}`)}
+	_ = views(t, stream, func(view) bool { return true })
+	log.add(end)
+	last := views(t, stream, func(v view) bool { return len(v.Tasks) > 0 })
+	require.Equal(t, []string{"log-web"}, ids(last[len(last)-1].Tasks), "only the row that changed")
+}
+
+// TestLastView: the end of a run is shown also where the server stops with it.
+func TestLastView(t *testing.T) {
+	t.Parallel()
+	log := sampleLog(t, 255)
+	s := start(t, log, func(s *Server) { s.viewPause = time.Hour })
+	stream := get(t, base(s)+"events", nil).Body
+	_ = views(t, stream, func(view) bool { return true })
+	log.add(contextscope.Event{Run: "r1", Kind: contextscope.KindRun, Data: json.RawMessage(`{"state":"done"}`)})
+	c := &seen{}
+	c.take(t, get(t, base(s)+"events", nil).Body, 256)
+	require.Len(t, c.ids, 256, "the server has the end")
+	s.Stop()
+	require.Equal(t, run.Done, views(t, stream, func(v view) bool { return v.Ended > 0 || v.State == run.Done })[0].State)
+}
+
+func ids(tasks []task) []string {
+	out := make([]string, len(tasks))
+	for i, t := range tasks {
+		out[i] = t.ID
+	}
+	return out
 }

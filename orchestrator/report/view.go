@@ -133,9 +133,9 @@ func awaited(q wire.Request) string {
 	}
 }
 
-// Said lists what the agents of a task, and its tester, reported beside their results: broken constraints, deviations, findings.
-func Said(t *run.Task) []string {
-	return slices.Concat(saidIn(t.Result, ""), saidIn(t.VerifyR, "its tester: "))
+// Said lists what an agent, and its tester, reported beside their results: broken constraints, deviations, findings.
+func Said(result, tester *spec.Result) []string {
+	return slices.Concat(saidIn(result, ""), saidIn(tester, "its tester: "))
 }
 
 func saidIn(r *spec.Result, by string) []string {

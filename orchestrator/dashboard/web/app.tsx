@@ -24,29 +24,32 @@
   SOFTWARE.
 */
 import { h, render, type ComponentChild } from "preact";
-import type { Event } from "./events";
-import { Run } from "./fold";
 import { Agents, Head, Phases } from "./head";
 import { type Detail, Log } from "./log";
+import type { Line, Task, View } from "./messages";
 import { Once } from "./once";
 import { type Row, Rows } from "./rows";
 import { about, Stream } from "./stream";
 import { again, type Sort, Tasks } from "./tasks";
 
-/** How long one frame may spend on folding events, in milliseconds: the rest waits for the next frame. */
+/** How long one frame may take lines in, in milliseconds: the rest waits for the next frame. */
 const slice = 10;
-/** How often the panels beside the log are drawn while events pour in, in milliseconds. */
-const calm = 150;
+
+const nothing: View = {
+  state: "", goal: "", repo: "", base: "", parallel: 0, tokens: 0, cached: 0, calls: 0, created: 0, ended: 0, last: 0, waited: 0,
+  phases: [], agents: [], tasks: [],
+};
 
 /** App owns the page's state. Whatever changes it asks for a frame; one frame draws everything that has changed. */
 class App {
-  private readonly run = new Run();
-  private readonly rows = new Rows((task) => this.run.tasks.has(task));
+  private readonly run: string;
+  private view = nothing;
+  private readonly tasks = new Map<string, Task>();
+  private readonly rows = new Rows((task) => this.tasks.has(task));
   private readonly stream: Stream;
   private readonly root: HTMLElement;
-  private queue: string[] = [];
+  private queue: { pos: number; data: string }[] = [];
   private asked = false;
-  private drawn = 0;
   private version = 0;
   private second = 0;
   private frozen: Row[] | null = null;
@@ -60,11 +63,11 @@ class App {
 
   constructor(root: HTMLElement, run: string) {
     this.root = root;
-    this.run.id = run;
-    // With ?seen the ids of all events are kept in the order in which they were folded, for a test to read.
+    this.run = run;
+    // With ?seen the ids of all events are kept in the order in which they arrived, for a test to read.
     this.seen = new URLSearchParams(location.search).has("seen") ? [] : null;
     if (this.seen) Object.assign(window, { __seen: this.seen });
-    this.stream = new Stream(run, (_, data) => this.take(data), () => this.ask());
+    this.stream = new Stream(run, (pos, data) => this.take(pos, data), (data) => this.show(data), () => this.ask());
   }
 
   start(): void {
@@ -73,8 +76,16 @@ class App {
     this.ask();
   }
 
-  private take(data: string): void {
-    this.queue.push(data);
+  private take(pos: number, data: string): void {
+    this.queue.push({ pos, data });
+    this.ask();
+  }
+
+  /** show takes a view in: it has the tasks that changed. */
+  private show(data: string): void {
+    this.view = JSON.parse(data) as View;
+    for (const t of this.view.tasks) this.tasks.set(t.id, t);
+    this.version++;
     this.ask();
   }
 
@@ -88,14 +99,9 @@ class App {
 
   private frame(): void {
     this.asked = false;
-    this.fold();
-    const now = performance.now();
-    if (now - this.drawn > calm || this.queue.length === 0) {
-      this.drawn = now;
-      this.version++;
-    }
+    this.read();
     this.second = Math.floor(Date.now() / 1000);
-    render(this.view(), this.root);
+    render(this.page(), this.root);
     const mark = document.documentElement.dataset;
     mark.lastPos = String(this.queue.length ? 0 : this.stream.received);
     mark.events = String(this.rows.count);
@@ -105,44 +111,42 @@ class App {
     if (this.queue.length) this.ask();
   }
 
-  private fold(): void {
+  private read(): void {
     const until = performance.now() + slice;
     let n = 0;
     while (n < this.queue.length && (document.hidden || performance.now() < until)) {
-      for (const e of JSON.parse(this.queue[n++]) as Event[]) this.apply(e);
+      const { pos, data } = this.queue[n++];
+      for (const l of JSON.parse(data) as Line[]) {
+        this.rows.add(pos, l);
+        this.seen?.push(l.id);
+      }
     }
     this.queue.splice(0, n);
   }
 
-  private apply(e: Event): void {
-    this.run.apply(e);
-    this.rows.add(e);
-    this.seen?.push(e.id);
-  }
-
-  private view(): ComponentChild {
-    const { run, rows, stream, version, second, choice } = this;
+  private page(): ComponentChild {
+    const { run, view, tasks, rows, stream, version, second, choice } = this;
     const now = second * 1000;
     const shown = this.frozen ?? rows.shown;
-    document.title = `${run.state || "waiting"} · ${run.id} · Divisi`;
+    document.title = `${view.state || "waiting"} · ${run} · Divisi`;
     return (
       <main>
-        <Once version={[version, second, stream.link]} draw={() => <Head run={run} link={stream.link} now={now} />} />
-        <Once version={[version]} draw={() => <Phases phases={run.phases()} />} />
+        <Once version={[version, second, stream.link]} draw={() => <Head id={run} view={view} link={stream.link} now={now} />} />
+        <Once version={[version]} draw={() => <Phases phases={view.phases} />} />
         <div class="columns">
           <div class="left">
             <Once version={[version, second]} draw={() => (
-              <Agents agents={[...run.agents.values()]} now={now} over={run.ended > 0} pick={(t) => this.pick(t)} />
+              <Agents agents={view.agents} now={now} over={view.ended > 0} pick={(t) => this.pick(t)} />
             )} />
             <Once version={[version, choice]} draw={() => (
-              <Tasks rows={[...run.tasks.values()]} sort={this.sort} picked={rows.filter.task} only={this.only}
+              <Tasks rows={[...tasks.values()]} sort={this.sort} picked={rows.filter.task} only={this.only}
                 onSort={(by) => this.set(() => (this.sort = again(this.sort, by)))} onPick={(t) => this.pick(t)}
                 onOnly={(s) => this.set(() => (this.only = s))} />
             )} />
           </div>
           <Log rows={rows} shown={shown} waiting={this.frozen ? rows.count - this.frozenAt : 0} paused={!!this.frozen}
             follow={this.follow && !this.frozen} detail={this.detail} onFilter={(f) => this.filter(f)}
-            onPause={(p) => this.pause(p)} onFollow={(f) => this.setFollow(f)} onDetail={(r) => void this.show(r)} />
+            onPause={(p) => this.pause(p)} onFollow={(f) => this.setFollow(f)} onDetail={(r) => void this.open(r)} />
         </div>
       </main>
     );
@@ -178,8 +182,8 @@ class App {
     this.set(() => (this.follow = follow));
   }
 
-  /** show fetches the event of a row in full. */
-  private async show(r: Row | null): Promise<void> {
+  /** open fetches the event of a row in full. */
+  private async open(r: Row | null): Promise<void> {
     if (!r || r.pos === this.detail?.pos) return this.set(() => (this.detail = null));
     this.set(() => (this.detail = { pos: r.pos, id: "", text: "…" }));
     const text = await whole(r.pos);

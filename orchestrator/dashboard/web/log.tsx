@@ -1,6 +1,6 @@
 import { Fragment, h, type ComponentChild } from "preact";
-import { kinds } from "./events";
 import { List } from "./list";
+import { kinds } from "./messages";
 import type { Filter, Row, Rows } from "./rows";
 import { clock, count } from "./words";
 

@@ -1,13 +1,12 @@
-import type { Event, Kind } from "./events";
-import { line, type Level } from "./line";
+import type { Line } from "./messages";
 
-export interface Row { n: number; pos: number; time: number; kind: Kind; task: string; agent: string; text: string; find: string; level: Level }
+export interface Row extends Line { n: number; pos: number; find: string }
 export interface Filter { text: string; kind: string; task: string }
 
 const most = 200_000;
 const drop = 20_000;
 
-/** Rows is the log: every event as one short row, and which of them the filter lets through. All counts are exact. */
+/** Rows is the log: every event as one row, and which of them the filter lets through. All counts are exact. */
 export class Rows {
   all: Row[] = [];
   shown: Row[] = [];
@@ -23,14 +22,10 @@ export class Rows {
     this.known = known;
   }
 
-  add(e: Event): void {
-    const l = line(e);
-    const row: Row = {
-      n: this.count, pos: e.pos, time: Date.parse(e.time), kind: e.kind, task: e.task ?? "", agent: e.agent ?? "", text: l.text,
-      find: `${e.task ?? ""} ${e.role ?? ""} ${l.text}`.toLowerCase(), level: l.level,
-    };
+  add(pos: number, l: Line): void {
+    const row: Row = { ...l, n: this.count, pos, find: `${l.task ?? ""} ${l.role ?? ""} ${l.text}`.toLowerCase() };
     this.count++;
-    this.byKind.set(e.kind, (this.byKind.get(e.kind) ?? 0) + 1);
+    this.byKind.set(l.kind, (this.byKind.get(l.kind) ?? 0) + 1);
     if (isProblem(row)) this.problems++;
     this.all.push(row);
     if (this.passes(row)) this.shown.push(row);
@@ -59,7 +54,7 @@ export class Rows {
   private passes(r: Row): boolean {
     const f = this.filter;
     if (f.kind === "problems" ? !isProblem(r) : f.kind && r.kind !== f.kind) return false;
-    if (f.task && !this.ofTask(r.task, f.task)) return false;
+    if (f.task && !this.ofTask(r.task ?? "", f.task)) return false;
     return !f.text || f.text.toLowerCase().split(/\s+/).every((w) => r.find.includes(w));
   }
 

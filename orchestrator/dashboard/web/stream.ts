@@ -1,8 +1,8 @@
 export type Link = "connecting" | "live" | "lost";
 
 /**
- * Stream reads the log's batches from the server, each once and in order. The browser comes back by itself with the last
- * position; where it gives up (the server was gone), a new connection says that position in its address.
+ * Stream reads the views of the run from the server, and the lines of its log, each once and in order. The browser reconnects by
+ * itself with the last position; where it gives up (the server was gone), a new connection has that position in its address.
  */
 export class Stream {
   link: Link = "connecting";
@@ -13,11 +13,13 @@ export class Stream {
   private again = 0;
   private readonly run: string;
   private readonly take: (pos: number, data: string) => void;
+  private readonly show: (data: string) => void;
   private readonly changed: () => void;
 
-  constructor(run: string, take: (pos: number, data: string) => void, changed: () => void) {
+  constructor(run: string, take: (pos: number, data: string) => void, show: (data: string) => void, changed: () => void) {
     this.run = run;
     this.take = take;
+    this.show = show;
     this.changed = changed;
   }
 
@@ -31,6 +33,7 @@ export class Stream {
       this.say("live");
     };
     source.onmessage = (m) => this.message(m);
+    source.addEventListener("view", (m) => this.show(m.data));
     source.onerror = () => this.failed(source);
     this.source = source;
   }

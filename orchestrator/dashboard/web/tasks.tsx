@@ -1,7 +1,7 @@
 import { h, type ComponentChild } from "preact";
-import type { TaskRow } from "./fold";
 import { Word } from "./head";
 import { List } from "./list";
+import type { Task } from "./messages";
 import { count, tokens } from "./words";
 
 export type Order = "state" | "id" | "role" | "attempt" | "lines" | "tokens";
@@ -13,7 +13,7 @@ export function again(s: Sort, by: Order): Sort {
   return { by, down: by === "lines" || by === "attempt" || by === "tokens" };
 }
 
-/** The order of states when sorted: what needs a look first, then what moves, then what waits, then what is over. */
+/** The order of states when sorted: failures first, then what moves, then what waits, then what is over. */
 const states = [
   "parked", "running", "verifying", "proven", "unverified", "landing", "pending", "landed unverified", "landed", "done", "cancelled",
 ];
@@ -27,12 +27,12 @@ const heads: { by: Order; text: string; hint: string }[] = [
   { by: "tokens", text: "tokens", hint: "All attempts, its tester counted" },
 ];
 
-export function sorted(rows: TaskRow[], s: Sort): TaskRow[] {
+export function sorted(rows: Task[], s: Sort): Task[] {
   const sign = s.down ? -1 : 1;
-  return [...rows].sort((a, b) => sign * compare(a, b, s.by) || a.order - b.order);
+  return [...rows].sort((a, b) => sign * compare(a, b, s.by));
 }
 
-function compare(a: TaskRow, b: TaskRow, by: Order): number {
+function compare(a: Task, b: Task, by: Order): number {
   switch (by) {
     case "state": return states.indexOf(a.state) - states.indexOf(b.state);
     case "lines": return a.added + a.deleted - b.added - b.deleted;
@@ -43,7 +43,7 @@ function compare(a: TaskRow, b: TaskRow, by: Order): number {
 }
 
 interface Props {
-  rows: TaskRow[];
+  rows: Task[];
   sort: Sort;
   picked: string;
   only: string;
@@ -72,13 +72,13 @@ export function Tasks(p: Props): ComponentChild {
   );
 }
 
-/** Notes tells of the picked task why it failed and what its agents reported beside their results. */
-function Notes(p: { row?: TaskRow }): ComponentChild {
-  if (!p.row || (!p.row.notes.length && !p.row.alarm)) return null;
+/** Notes shows why the picked task failed, and what its agents reported beside their results. */
+function Notes(p: { row?: Task }): ComponentChild {
+  if (!p.row || (!p.row.notes && !p.row.alarm)) return null;
   return (
     <div class="notes" aria-label="Notes">
       {p.row.alarm && <p class="why">{p.row.reason}</p>}
-      {p.row.notes.map((n) => <p>{n}</p>)}
+      {p.row.notes?.map((n) => <p>{n}</p>)}
     </div>
   );
 }
@@ -97,10 +97,10 @@ function Legend(p: Props): ComponentChild {
   );
 }
 
-function One(p: { row: TaskRow; picked: boolean; pick: (task: string) => void }): ComponentChild {
+function One(p: { row: Task; picked: boolean; pick: (task: string) => void }): ComponentChild {
   const r = p.row;
   return (
-    <button type="button" class={`cols task ${p.picked ? "picked" : ""}`} title={`${r.id}: ${r.title}\n${[r.reason, ...r.notes].join("\n")}\nClick to see its log.`}
+    <button type="button" class={`cols task ${p.picked ? "picked" : ""}`} title={`${r.id}: ${r.title ?? ""}\n${[r.reason ?? "", ...(r.notes ?? [])].join("\n")}\nClick to see its log.`}
       onClick={() => p.pick(p.picked ? "" : r.id)}>
       <span class="c-state"><Word state={r.state} /></span>
       <span class="c-id"><b>{r.id}</b><span class={r.alarm ? "why" : "sub"}>{r.reason || r.title}</span></span>

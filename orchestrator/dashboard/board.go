@@ -1,0 +1,72 @@
+package dashboard
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+)
+
+// board holds the fold of the run for all browsers. The tailer alone feeds it; the streams read views.
+type board struct {
+	mu    sync.Mutex
+	state *run.State
+	// folded counts the batches, built is that count when view was made.
+	folded, built uint64
+	view          view
+	// version counts the views; changed is, by task, the version of the view that changed its row.
+	version uint64
+	rows    map[string]task
+	changed map[string]uint64
+}
+
+func newBoard() *board {
+	return &board{state: run.NewState(), rows: map[string]task{}, changed: map[string]uint64{}, folded: 1}
+}
+
+// fold applies a batch. An event that the fold cannot read is an error; the others of its batch count.
+func (b *board) fold(batch Batch) (unread []error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	events := placed(batch)
+	for i := range events {
+		if err := b.state.Apply(&events[i]); err != nil {
+			unread = append(unread, err)
+		}
+	}
+	b.folded++
+	return unread
+}
+
+// after returns the server-sent event of the newest view, with the tasks that changed after a version, and its version. It
+// returns nothing where that version is the newest.
+func (b *board) after(version uint64) ([]byte, uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.built < b.folded {
+		b.build()
+	}
+	if version == b.version {
+		return nil, version
+	}
+	v := b.view
+	v.Tasks = []task{}
+	for _, t := range b.view.Tasks {
+		if b.changed[t.ID] > version {
+			v.Tasks = append(v.Tasks, t)
+		}
+	}
+	return fmt.Appendf(nil, "event: view\ndata: %s\n\n", spec.JSONText(v)), b.version
+}
+
+func (b *board) build() {
+	b.view, b.built = viewOf(b.state), b.folded
+	b.version++
+	for _, t := range b.view.Tasks {
+		if was, known := b.rows[t.ID]; !known || !reflect.DeepEqual(was, t) {
+			b.rows[t.ID], b.changed[t.ID] = t, b.version
+		}
+	}
+}

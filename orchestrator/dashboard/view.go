@@ -1,0 +1,116 @@
+package dashboard
+
+import (
+	"cmp"
+	"time"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
+)
+
+// view is what the page shows beside the log. Times are unix milliseconds; 0 means not yet.
+type view struct {
+	State      run.Status `json:"state"`
+	Reason     string     `json:"reason,omitempty"`
+	Wait       string     `json:"wait,omitempty"`
+	Goal       string     `json:"goal"`
+	Repo       string     `json:"repo"`
+	Base       string     `json:"base"`
+	Branch     string     `json:"branch,omitempty"`
+	Unverified string     `json:"unverified,omitempty"`
+	Ref        string     `json:"ref,omitempty"`
+	Published  string     `json:"published,omitempty"`
+	Notices    []string   `json:"notices,omitempty"`
+	Parallel   int        `json:"parallel"`
+	Budget     int        `json:"budget,omitempty"`
+	Tokens     int        `json:"tokens"`
+	Cached     int        `json:"cached"`
+	Calls      int        `json:"calls"`
+	Created    int64      `json:"created"`
+	Ended      int64      `json:"ended"`
+	// Last is the newest event's time, Waited how many milliseconds the run had waited for a person by then.
+	Last   int64          `json:"last"`
+	Waited int64          `json:"waited"`
+	Phases []report.Phase `json:"phases"`
+	Agents []report.Agent `json:"agents"`
+	// Tasks are in plan order, the master's first. A message holds those that changed since the message before.
+	Tasks []task `json:"tasks"`
+}
+
+// task is a row of the page's table of tasks.
+type task struct {
+	ID     string `json:"id"`
+	Title  string `json:"title,omitempty"`
+	Role   string `json:"role"`
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"`
+	// Alarm reports that the reason is a failure's.
+	Alarm bool `json:"alarm,omitempty"`
+	// Notes are what its agents reported beside their results.
+	Notes   []string `json:"notes,omitempty"`
+	Attempt int      `json:"attempt"`
+	Added   int      `json:"added"`
+	Deleted int      `json:"deleted"`
+	Tokens  int      `json:"tokens"`
+}
+
+// viewOf makes the view of a run, with all its tasks.
+func viewOf(s *run.State) view {
+	v := view{
+		State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Goal: s.Spec.Goal, Repo: s.Spec.Repo, Base: s.Spec.Base,
+		Branch: s.Spec.Branch, Unverified: s.Unverified, Ref: s.Ref, Published: s.Published, Notices: s.Notices,
+		Parallel: s.Spec.Parallel, Budget: s.Budget, Tokens: s.Usage.Total(), Cached: s.Usage.Cached, Calls: s.Usage.Calls,
+		Created: milliseconds(s.Spec.Created), Ended: milliseconds(s.Ended), Last: milliseconds(s.Time),
+		Waited: s.Wait.Until(s.Time).Milliseconds(), Phases: report.Phases(s), Agents: report.Agents(s),
+		Tasks: make([]task, 0, len(s.Order)+1),
+	}
+	if w := s.Works[run.MasterTask]; w != nil {
+		v.Tasks = append(v.Tasks, masterOf(s, w))
+	}
+	for _, id := range s.Order {
+		v.Tasks = append(v.Tasks, taskOf(s, s.Tasks[id]))
+	}
+	return v
+}
+
+func milliseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func taskOf(s *run.State, t *run.Task) task {
+	r := report.RowOf(s, t)
+	failed := t.State == run.TaskPending && len(t.Faults) > 0 && t.Faults[len(t.Faults)-1].Attempt == t.Attempt
+	row := task{
+		ID: r.ID, Title: r.Title, Role: r.Role, State: r.Status(), Reason: r.Reason, Alarm: failed || t.State == run.TaskParked,
+		Notes: report.Said(t.Result, t.VerifyR), Attempt: r.Attempt, Added: r.Added, Deleted: r.Deleted, Tokens: r.Tokens,
+	}
+	if t.Commit == "" && !t.GivenUp() && t.Result != nil && t.Result.Patch != nil {
+		row.Added, row.Deleted = t.Result.Patch.Added, t.Result.Patch.Deleted
+	}
+	return row
+}
+
+// masterOf makes the row of the master, which the plan does not list.
+func masterOf(s *run.State, w *run.Work) task {
+	row := task{
+		ID: run.MasterTask, Role: spec.RoleMaster, State: string(run.TaskPending), Attempt: w.Last, Tokens: s.Used(w.ID).Total(),
+	}
+	if a := w.Attempts[w.Last]; a != nil {
+		row.Notes = report.Said(a.Result, nil)
+	}
+	switch {
+	case s.MasterDone:
+		row.State = string(run.TaskDone)
+	case w.Outstanding():
+		row.State = string(run.TaskRunning)
+	case s.MasterFails > 0:
+		row.Reason, row.Alarm = cmp.Or(s.MasterGaveUp(), s.MasterFault.Message), true
+	default:
+		row.Reason = "waits for its tasks"
+	}
+	return row
+}

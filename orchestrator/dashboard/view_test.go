@@ -1,0 +1,242 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// at is an event of a made-up run at a second.
+func at(t testing.TB, second int, kind contextscope.Kind, id string, attempt int, data any) contextscope.Event {
+	t.Helper()
+	raw, err := json.Marshal(data)
+	require.NoError(t, err)
+	e := contextscope.Event{Run: "r", Task: id, Attempt: attempt, Kind: kind, Data: raw, Time: time.Unix(int64(second), 0)}
+	if attempt > 0 {
+		e.Agent = wire.AgentID(id, attempt)
+	}
+	return e
+}
+
+func dispatch(id, role string, state run.TaskState, attempt int) run.TaskData {
+	return run.TaskData{State: state, Dispatch: &run.Dispatch{Task: id, Attempt: attempt, Role: role}}
+}
+
+// began is a run whose plan has the tasks a and b, and a's first attempt with a worker.
+func began(t testing.TB) []contextscope.Event {
+	t.Helper()
+	return []contextscope.Event{
+		at(t, 1, contextscope.KindRun, "", 0, run.Data{State: run.Created, Spec: &run.Spec{
+			Goal: "g", Repo: "/r", Base: "b", Branch: "main", Parallel: 2, Budget: 9, Created: time.Unix(1, 0),
+			Roles: map[string]spec.Role{"generator": {Writes: true}},
+		}}),
+		at(t, 2, contextscope.KindRun, "", 0, run.Data{State: run.Running}),
+		at(t, 3, contextscope.KindPlan, "", 0, run.PlanData{By: run.ByFile, Tasks: []spec.Task{
+			{ID: "a", Title: "A", Role: "generator"}, {ID: "b", Role: "generator"},
+		}}),
+		at(t, 4, contextscope.KindTask, "a", 0, dispatch("a", "generator", run.TaskRunning, 1)),
+		at(t, 5, contextscope.KindStarted, "a", 1, wire.Started{Worker: "w1", Delivery: 1}),
+	}
+}
+
+func folded(t testing.TB, events ...contextscope.Event) *run.State {
+	t.Helper()
+	s := run.NewState()
+	for i := range events {
+		require.NoError(t, s.Apply(&events[i]))
+	}
+	return s
+}
+
+func TestHead(t *testing.T) {
+	t.Parallel()
+	wait, over := "an approval", ""
+	events := append(began(t),
+		at(t, 6, contextscope.KindUsage, "a", 1, spec.Usage{Calls: 1, Prompt: 10, Cached: 4, Output: 2}),
+		at(t, 10, contextscope.KindRun, "", 0, run.Data{Wait: &wait, Notices: []string{"n"}}),
+		at(t, 13, contextscope.KindProgress, "a", 1, wire.Progress{Doing: "reads"}),
+	)
+	v := viewOf(folded(t, events...))
+	require.Equal(t, []any{run.Running, "g", "/r", "b", "main", 2, 9, 12, 4, 1}, []any{
+		v.State, v.Goal, v.Repo, v.Base, v.Branch, v.Parallel, v.Budget, v.Tokens, v.Cached, v.Calls,
+	})
+	require.Equal(t, []any{"an approval", []string{"n"}, int64(1000), int64(13_000), int64(3000), int64(0)}, []any{
+		v.Wait, v.Notices, v.Created, v.Last, v.Waited, v.Ended,
+	})
+	require.Len(t, v.Phases, 5)
+	require.Equal(t, "reads", v.Agents[0].Doing)
+	require.Equal(t, []any{"a/1", "a", "w1", 12, int64(5000)}, []any{
+		v.Agents[0].ID, v.Agents[0].Task, v.Agents[0].Worker, v.Agents[0].Tokens, v.Agents[0].Since,
+	})
+	v = viewOf(folded(t, append(events,
+		at(t, 20, contextscope.KindRun, "", 0, run.Data{Wait: &over}),
+		at(t, 30, contextscope.KindRun, "", 0, run.Data{State: run.Done, Ref: "refs/heads/x", Head: "c", Reason: "all landed"}),
+	)...))
+	require.Equal(t, []any{run.Done, "", "refs/heads/x", "c", "all landed", int64(30_000), int64(10_000)}, []any{
+		v.State, v.Wait, v.Ref, v.Published, v.Reason, v.Ended, v.Waited,
+	})
+	require.Empty(t, v.Agents, "an ended run has no agents")
+}
+
+func TestTasks(t *testing.T) {
+	t.Parallel()
+	patch := spec.Result{
+		Status: spec.StatusDone, Attempt: 1, Patch: &spec.Patch{Added: 5, Deleted: 2},
+		Handoff: spec.Handoff{
+			Findings: []string{"f"}, Deviations: []string{"d"}, Constraints: []spec.ConstraintEcho{{Text: "c", Note: "n"}, {Text: "k", Kept: true}},
+		},
+	}
+	notes := []string{"broken constraint c: n", "deviation: d", "finding: f"}
+	fault := &spec.Fault{Class: "gates", Message: "red"}
+	proven := at(t, 7, contextscope.KindTask, "a", 0, run.TaskData{State: run.TaskProven})
+	result := at(t, 6, contextscope.KindResult, "a", 1, patch)
+	landed := func(unverified string) contextscope.Event {
+		return at(t, 8, contextscope.KindLanding, "", 0, run.LandingData{
+			Batch: 1, State: run.LandingLanded, Unverified: unverified, Tasks: []run.Landed{{Task: "a", Commit: "x", Added: 6, Deleted: 3}},
+		})
+	}
+	unverified := at(t, 2, contextscope.KindRun, "", 0, run.Data{Unverified: "no gates"})
+	for name, c := range map[string]struct {
+		events []contextscope.Event
+		want   task
+	}{
+		"running": {nil, task{State: "running"}},
+		"with a result": {
+			[]contextscope.Event{result}, task{State: "running", Added: 5, Deleted: 2, Notes: notes},
+		},
+		"proven": {
+			[]contextscope.Event{result, proven}, task{State: "proven", Added: 5, Deleted: 2, Notes: notes},
+		},
+		"unverified": {
+			[]contextscope.Event{unverified, result, proven}, task{State: "unverified", Added: 5, Deleted: 2, Notes: notes},
+		},
+		"landed": {
+			[]contextscope.Event{result, proven, landed("")}, task{State: "landed", Added: 6, Deleted: 3, Notes: notes},
+		},
+		"landed unverified": {
+			[]contextscope.Event{unverified, result, proven, landed("no gates")},
+			task{State: "landed unverified", Added: 6, Deleted: 3, Notes: notes},
+		},
+		"failed": {
+			[]contextscope.Event{at(t, 6, contextscope.KindTask, "a", 0, run.TaskData{State: run.TaskPending, Reason: "red", Fault: fault})},
+			task{State: "pending", Reason: "red", Alarm: true},
+		},
+		"interrupted": {
+			[]contextscope.Event{at(t, 6, contextscope.KindTask, "a", 0, run.TaskData{State: run.TaskPending, Reason: "the machine sleeps"})},
+			task{State: "pending", Reason: "the machine sleeps"},
+		},
+		"parked": {
+			[]contextscope.Event{result, at(t, 7, contextscope.KindTask, "a", 0, run.TaskData{State: run.TaskParked, Reason: "red", Fault: fault})},
+			task{State: "parked", Reason: "red", Alarm: true, Notes: notes},
+		},
+		"its tester's words": {
+			[]contextscope.Event{
+				at(t, 6, contextscope.KindTask, "a", 0, dispatch("a--verify", "tester", run.TaskVerifying, 1)),
+				at(t, 7, contextscope.KindResult, "a--verify", 1, patch),
+			},
+			task{State: "verifying", Notes: []string{"broken constraint c: its tester: n", "deviation: its tester: d"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.want.ID, c.want.Title, c.want.Role, c.want.Attempt = "a", "A", "generator", 1
+			v := viewOf(folded(t, append(began(t), c.events...)...))
+			require.Equal(t, c.want, v.Tasks[0])
+			require.Equal(t, task{ID: "b", Role: "generator", State: "pending"}, v.Tasks[1])
+		})
+	}
+}
+
+func TestMasterIsATask(t *testing.T) {
+	t.Parallel()
+	at := func(kind contextscope.Kind, attempt int, data any) contextscope.Event {
+		return at(t, 1, kind, run.MasterTask, attempt, data)
+	}
+	woken := at(contextscope.KindTask, 0, dispatch(run.MasterTask, "master", run.TaskRunning, 1))
+	result := at(contextscope.KindResult, 1, spec.Result{Status: spec.StatusDone, Attempt: 1, Handoff: spec.Handoff{Findings: []string{"f"}}})
+	for name, c := range map[string]struct {
+		events []contextscope.Event
+		want   task
+	}{
+		"at work": {nil, task{State: "running"}},
+		"waits":   {[]contextscope.Event{result}, task{State: "pending", Reason: "waits for its tasks", Notes: []string{"finding: f"}}},
+		"done": {
+			[]contextscope.Event{result, at(contextscope.KindTask, 0, run.TaskData{State: run.TaskDone})},
+			task{State: "done", Notes: []string{"finding: f"}},
+		},
+		"failed": {
+			[]contextscope.Event{result, at(contextscope.KindTask, 0, run.TaskData{State: run.TaskPending, Fault: &spec.Fault{Message: "no plan"}})},
+			task{State: "pending", Reason: "no plan", Alarm: true, Notes: []string{"finding: f"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.want.ID, c.want.Role, c.want.Attempt = run.MasterTask, spec.RoleMaster, 1
+			require.Equal(t, []task{c.want}, viewOf(folded(t, append([]contextscope.Event{woken}, c.events...)...)).Tasks)
+		})
+	}
+}
+
+func decode(t testing.TB, data []byte) view {
+	t.Helper()
+	const head = "event: view\ndata: "
+	require.Contains(t, string(data), head)
+	var v view
+	require.NoError(t, json.Unmarshal(data[len(head):], &v))
+	return v
+}
+
+// TestBoardSendsWhatChanged: who has a view gets the rows that changed since, and nothing when none did.
+func TestBoardSendsWhatChanged(t *testing.T) {
+	t.Parallel()
+	b := newBoard()
+	first, version := b.after(0)
+	require.Empty(t, decode(t, first).Tasks, "a run without a plan has a view too")
+	require.Empty(t, b.fold(Batch{Pos: 1, Events: began(t)}))
+	all, newer := b.after(version)
+	require.Equal(t, []string{"a", "b"}, ids(decode(t, all).Tasks))
+	nothing, same := b.after(newer)
+	require.Nil(t, nothing)
+	require.Equal(t, newer, same)
+
+	broken := contextscope.Event{ID: "x", Kind: contextscope.KindTask, Data: json.RawMessage("{oops")}
+	parked := at(t, 9, contextscope.KindTask, "b", 0, run.TaskData{State: run.TaskParked})
+	unread := b.fold(Batch{Pos: 2, Events: []contextscope.Event{broken, parked}})
+	require.ErrorContains(t, unread[0], "event x at 2")
+	some, newest := b.after(newer)
+	require.Equal(t, []string{"b"}, ids(decode(t, some).Tasks))
+	whole, _ := b.after(0)
+	require.Equal(t, []string{"a", "b"}, ids(decode(t, whole).Tasks))
+	require.Greater(t, newest, newer)
+}
+
+// BenchmarkView measures a view of a run with five thousand tasks: whole, and after one task changed.
+func BenchmarkView(b *testing.B) {
+	board := newBoard()
+	tasks := make([]spec.Task, 5000)
+	for i := range tasks {
+		tasks[i] = spec.Task{ID: fmt.Sprintf("move-package-%04d", i), Title: "Move internal/something to log/slog", Role: "generator"}
+	}
+	board.fold(Batch{Pos: 1, Events: append(began(b), at(b, 3, contextscope.KindPlan, "", 0, run.PlanData{By: run.ByFile, Tasks: tasks}))})
+	whole, version := board.after(0)
+	changed := 0
+	for i := 0; b.Loop(); i++ {
+		id := tasks[i%len(tasks)].ID
+		board.fold(Batch{Pos: uint64(i + 2), Events: []contextscope.Event{
+			at(b, 9, contextscope.KindTask, id, 0, dispatch(id, "generator", run.TaskRunning, 1+i/len(tasks))),
+		}})
+		var data []byte
+		data, version = board.after(version)
+		changed = len(data)
+	}
+	b.ReportMetric(float64(len(whole)), "bytes/whole")
+	b.ReportMetric(float64(changed), "bytes/change")
+}

@@ -1,0 +1,87 @@
+package report
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// TestDetails: what a terminal leaves out, a display with a row for every event shows.
+func TestDetails(t *testing.T) {
+	t.Parallel()
+	sure, zero := 0.8, 0
+	wait := "a plan"
+	red := spec.Receipt{Gate: "test", Verdict: spec.VerdictFail, Signatures: []string{"a", "b", "c", "d"}, TimedOut: true, Duration: time.Minute}
+	green := spec.Receipt{Gate: "test", Verdict: spec.VerdictPass, Tests: 412, Duration: 9 * time.Second}
+	done := spec.Result{
+		Status: spec.StatusDone, Patch: &spec.Patch{Added: 3, Deleted: 1, Files: []string{"a.go"}}, Plan: &spec.Plan{Tasks: make([]spec.Task, 2)},
+		Handoff: spec.Handoff{Summary: "moved"},
+	}
+	failed := done
+	failed.Status, failed.Error = "failed", &spec.Fault{Class: "failed", Message: "failed: no"}
+	calls := wire.Calls{Changes: []wire.Change{
+		{Call: 1, State: "queued"}, {Call: 0, Tool: "grep", State: "running"}, {Call: 0, State: "done"},
+	}}
+	for name, c := range map[string]struct {
+		kind contextscope.Kind
+		data any
+		want Line
+	}{
+		"start":         {contextscope.KindStarted, wire.Started{Worker: "w1", Delivery: 1}, Line{More: "w1 began", Tone: Plain}},
+		"next delivery": {contextscope.KindStarted, wire.Started{Worker: "w1", Delivery: 2}, Line{By: "one/1", Text: "goes on with worker w1 (delivery 2)", Tone: Warn}},
+		"progress":      {contextscope.KindProgress, wire.Progress{Doing: "reads"}, Line{More: "reads"}},
+		"usage":         {contextscope.KindUsage, spec.Usage{Prompt: 9100, Cached: 6400, Output: 400, Thoughts: 10}, Line{More: "9.1k in (6.4k cached), 410 out"}},
+		"red gate":      {contextscope.KindReceipt, red, Line{By: "one/1:", Text: "gate test: fail, timed out (4 failures: a, b, c)", More: "1m00s", Tone: Warn}},
+		"green gate":    {contextscope.KindReceipt, green, Line{More: "gate test: pass; 9s, 412 tests", Tone: Good}},
+		"result":        {contextscope.KindResult, done, Line{More: "done; +3 −1 in 1 file; asks for 2 tasks; moved", Tone: Good}},
+		"failed result": {contextscope.KindResult, failed, Line{By: "one/1", Text: "ended: failed: no", More: "+3 −1 in 1 file; asks for 2 tasks; moved", Tone: Warn}},
+		"error":         {contextscope.KindError, spec.Fault{Class: "model", Message: "no"}, Line{By: "one/1:", Text: "model: no", Tone: Warn}},
+		"calls":         {contextscope.KindCalls, calls, Line{More: "call 2 queued, grep done"}},
+		"compaction":    {contextscope.KindCompaction, nil, Line{More: "older turns were compacted"}},
+		"limit":         {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonLimit, Class: "turns"}, Line{By: "one/1", Text: "has one turn left to hand in: turns", Tone: Warn}},
+		"judged":        {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonJudged, Confidence: &sure, Detail: "ls"}, Line{More: "judged to be in a circle with 0.8: ls"}},
+		"no judge":      {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonJudged}, Line{More: "no judge could decide whether it makes progress"}},
+		"stopped":       {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonStopped}, Line{More: "stops here; it goes on with the run"}},
+		"tools":         {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonTools}, Line{More: "the tools of its MCP servers are noted"}},
+		"answer":        {contextscope.KindAnswer, wire.Answer{Task: "one-x", Status: spec.StatusDone}, Line{More: "one-x done", Tone: Plain}},
+		"dispatch":      {contextscope.KindRun, run.Data{Dispatch: &run.Dispatch{Task: run.BaselineTask}}, Line{More: "baseline is on the queue", Tone: Plain}},
+		"wait":          {contextscope.KindRun, run.Data{Wait: &wait, Budget: &zero}, Line{Text: "run is waiting for a plan; budget is now 0 tokens", Tone: Warn}},
+		"unreadable":    {contextscope.KindUnreadable, wire.Unreadable{Reason: "damaged"}, Line{Text: "damaged", Tone: Bad}},
+		"unknown":       {"other", nil, Line{}},
+		"broken data":   {contextscope.KindProgress, 7, Line{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			raw, err := json.Marshal(c.data)
+			require.NoError(t, err)
+			e := contextscope.Event{Run: "r1", Task: "one", Attempt: 1, Agent: "one/1", Kind: c.kind, Data: raw}
+			require.Equal(t, []Line{c.want}, Lines(&e))
+		})
+	}
+}
+
+func TestTurnsAreWorded(t *testing.T) {
+	t.Parallel()
+	for want, parts := range map[string][]*genai.Part{
+		"I look. → grep(x)": {
+			{Text: "hm", Thought: true}, {Text: "I look."}, {FunctionCall: &genai.FunctionCall{Name: "grep", Args: map[string]any{"q": "x"}}},
+		},
+		`→ edit(n=1, path=a.go)`: {{FunctionCall: &genai.FunctionCall{Name: "edit", Args: map[string]any{"path": "a.go", "n": 1}}}},
+		"edit: ok":               {{FunctionResponse: &genai.FunctionResponse{Name: "edit", Response: map[string]any{"output": "ok"}}}},
+		"":                       nil,
+	} {
+		e := contextscope.Event{Kind: contextscope.KindTurn, Agent: "one/1", Content: &genai.Content{Parts: parts}}
+		require.Equal(t, []Line{{More: want, Tone: Plain}}, Lines(&e))
+	}
+	for tone, name := range map[Tone]string{Quiet: "quiet", Plain: "plain", Good: "good", Warn: "warn", Bad: "bad"} {
+		require.Equal(t, name, tone.String())
+	}
+}
