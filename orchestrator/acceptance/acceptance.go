@@ -1,6 +1,6 @@
-// Package acceptance checks what an agent hands in before it may go to the landing queue: what no gate can see, because the
-// patch changes the gates' own material. It compares tests before and after. It proves nothing: it finds what a person has to
-// look at.
+// Package acceptance checks a result before it enters the landing queue. Its input is the state of the run, and the changed test
+// files of a patch before and after; its output is what follows: verification, another attempt, or a task parked for a person
+// because the patch weakens tests, which no gate can see. It reads no repository and proves nothing: gates do.
 package acceptance
 
 import (
@@ -23,16 +23,16 @@ type Change struct {
 	Path string
 	// Before and After are the contents; nil where there is no such file.
 	Before, After []byte
-	// Unread says why the contents are not here; "" where they are.
+	// Unread is why the contents are missing; "" where they are present.
 	Unread string
 }
 
-// What is counted of tests: hollow are tests without an assertion, off is a file that builds leave out, or whose tests never run.
+// What is counted of tests: empty are tests without an assertion, off is a file that builds leave out, or whose tests never run.
 const (
 	tests = iota
 	assertions
 	skips
-	hollow
+	empty
 	off
 	kinds
 )
@@ -61,7 +61,7 @@ func (p pair) worse(kind int) bool {
 	switch kind {
 	case tests, assertions:
 		return more < 0
-	case hollow: // a new test may only run something
+	case empty: // a new test may only run something
 		return more > max(0, p.after[tests]-p.before[tests])
 	}
 	return more > 0

@@ -77,7 +77,7 @@ func countFunction(f *ast.FuncDecl, text []byte) counts {
 			g.counts[assertions]++
 		}
 		if g.counts[assertions] == 0 {
-			g.counts[hollow]++
+			g.counts[empty]++
 		}
 	}
 	return g.counts

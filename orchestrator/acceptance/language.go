@@ -77,7 +77,7 @@ var languages = []language{
 	},
 }
 
-// IsTest reports whether a file may hold tests. Other people's code and test data do not.
+// IsTest reports whether a file may hold tests. Vendored code and test data do not.
 func IsTest(name string) bool { return languageOf(name) >= 0 }
 
 // languageOf is the place in languages; -1 for none.
@@ -107,7 +107,7 @@ func (l *language) count(text []byte) (c counts) {
 	c[tests], c[assertions], c[skips] = len(starts), len(l.assertion.FindAllIndex(text, -1)), len(l.skip.FindAllIndex(text, -1))
 	for _, at := range slices.Backward(starts) {
 		if !l.assertion.Match(text[at[1]:]) {
-			c[hollow]++
+			c[empty]++
 		}
 		text = text[:at[0]]
 	}

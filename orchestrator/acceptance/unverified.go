@@ -17,11 +17,11 @@ var ErrUnverified = errors.New("what lands cannot be verified")
 type Incomparable struct {
 	Gate    string
 	Command []string
-	// Why says in words why it cannot, Error is its first error line, and Output the file with its whole output.
+	// Why is the reason, Error is its first error line, and Output the file with its whole output.
 	Why, Error, Output string
 }
 
-// String says it in one line.
+// String is the report of it in one line.
 func (g *Incomparable) String() string {
 	return fmt.Sprintf("gate %s cannot be compared: on the base commit %s: %s", g.Gate, g.Why,
 		schedule.WithOutput(g.Error, g.Output))

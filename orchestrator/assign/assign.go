@@ -176,8 +176,7 @@ func constraints(s *run.State, t *run.Task) []string {
 	return spec.Rules(lists...)
 }
 
-// prior tells how an earlier attempt ended and what it had changed. A patch that was refused before it was taken in is known
-// to its fault alone.
+// prior describes how an earlier attempt ended and what it had changed. The mirror lacks a patch that was refused at its import.
 func (g *given) prior(ctx context.Context, t *run.Task, f run.AttemptFault) (wire.Prior, error) {
 	p := wire.Prior{Attempt: f.Attempt, Fault: f.Fault, Summary: f.Summary}
 	if f.Patch == nil {
@@ -185,12 +184,12 @@ func (g *given) prior(ctx context.Context, t *run.Task, f run.AttemptFault) (wir
 	}
 	known, err := g.mirror.Has(ctx, f.Patch.Commit)
 	if err != nil {
-		return p, fmt.Errorf("look for attempt %d: %w", f.Attempt, err)
+		return p, fmt.Errorf("find the patch of attempt %d: %w", f.Attempt, err)
 	}
 	if !known {
 		return p, nil
 	}
-	// From the leased head: what a refused patch says of its base may not even be there.
+	// From the leased head: the base that a refused patch names may not exist.
 	head := g.st.Works[t.Task.ID].Attempts[f.Attempt].Head
 	diff, cut, err := g.mirror.Diff(ctx, head, f.Patch.Commit, maxPriorDiff)
 	if err != nil {

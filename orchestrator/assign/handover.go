@@ -8,7 +8,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// passOn gives an attempt what was handed over to its role: the words, and the work until an attempt with it has failed.
+// passOn gives an attempt what the role before it left: its message, and its work until an attempt with it has failed.
 func passOn(t *run.Task, a *wire.Assignment) {
 	h, untried := t.Handover()
 	if h == nil {
@@ -22,6 +22,6 @@ func passOn(t *run.Task, a *wire.Assignment) {
 		a.Start = h.Patch
 		a.Message += "\nWhat it had changed is in your work tree, and becomes part of your own result."
 	default:
-		a.Message += "\nWhat it had changed is NOT in your work tree: an attempt with it has failed, and yours begins anew."
+		a.Message += "\nWhat it had changed is NOT in your work tree: an attempt with it has failed, and yours starts from the head."
 	}
 }

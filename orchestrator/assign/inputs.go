@@ -63,7 +63,7 @@ func (g *given) inputs(ctx context.Context, t *run.Task) ([]wire.Input, error) {
 // InputError reports that an input names an artifact that does not exist: another attempt would not find it either.
 type InputError struct{ text string }
 
-// Error says which, and what there is.
+// Error names it, and what there is.
 func (e *InputError) Error() string { return e.text }
 
 // artifact reads one artifact of a task's handoff. Handles are words of an agent: only those of the run are followed.
@@ -107,7 +107,7 @@ func noArtifact(w wanted) string {
 // maxHandle is how long, in bytes, the name of an object can be.
 const maxHandle = 512
 
-// content reads what is behind a handle, in either of its forms.
+// content reads the object of a handle, in either of its forms.
 func (g *given) content(ctx context.Context, handle string) ([]byte, error) {
 	if h, err := artifact.ParseHandle(handle); err == nil {
 		a, err := artifact.NewStore(g.bus, g.run, bus.ErrNotFound, bus.ErrExists).Get(ctx, h)

@@ -10,7 +10,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Read reads what an attempt was given. attempt 0 means the newest.
+// Read reads the assignment of an attempt; 0 is the newest.
 func Read(ctx context.Context, s *run.State, b *bus.Bus, id string, attempt int) (*wire.Assignment, error) {
 	w := s.Works[id]
 	if w == nil {
@@ -34,8 +34,8 @@ func Read(ctx context.Context, s *run.State, b *bus.Bus, id string, attempt int)
 }
 
 var (
-	// ErrNoAttempt says that a task was never dispatched, or not that often.
+	// ErrNoAttempt reports that a task has no such attempt.
 	ErrNoAttempt = errors.New("there is no such attempt")
-	// ErrNotKept says that the version of Divisi that dispatched an attempt did not keep what it gave it.
+	// ErrNotKept reports that an older version dispatched the attempt and kept no assignment.
 	ErrNotKept = errors.New("an older version of Divisi dispatched it, and did not keep what the attempt was given")
 )

@@ -55,15 +55,15 @@ func (g *given) slice(ctx context.Context, a *wire.Assignment, t *run.Task) (str
 }
 
 const (
-	// toolTokens is what the declarations of tools may come to; the conductor does not build them.
+	// toolTokens bounds the declarations of tools; the conductor does not build them.
 	toolTokens = 4_000
 	// capSteps is into how many steps a window is divided: what siblings have of their own is rounded up to one, so that they
 	// inherit the same bytes although their briefs differ a little.
 	capSteps = 8
 )
 
-// sliceCap is how many tokens a task's slice may have where the task does not say: so many that it comes to half of the window
-// with everything that is never trimmed. 0 means no cap, where the window is not known.
+// sliceCap is how many tokens a task's slice may have where the task sets no cap: slice and everything that is
+// never trimmed are half of the window together. 0 means no cap, where the window is not known.
 func sliceCap(a *wire.Assignment) int {
 	window := agent.WindowOf(&a.Project, a.Role.Model)
 	step := window / capSteps
@@ -79,7 +79,7 @@ func sliceCap(a *wire.Assignment) int {
 	return max(1, window/2-(fixed+step-1)/step*step)
 }
 
-// upstream reads the dispatching agent's session, all of it where several attempts carried it on, then the accepted session of
+// upstream reads the dispatching agent's session, all of its attempts, then the accepted session of
 // each task in inputs, in plan order. A task that is an input with one artifact alone adds nothing else.
 func (g *given) upstream(ctx context.Context, t *run.Task, in *slice.Input) error {
 	task, n, ok := run.SplitAgent(g.st.Plans[t.Plan].By)

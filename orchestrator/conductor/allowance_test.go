@@ -95,7 +95,7 @@ func TestTooSmallAShareIsRefused(t *testing.T) {
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Len(t, st.Order, 1+1, "what the one does not get is enough for the other")
-	require.Contains(t, said.at("one/1/2"), "3666 are left for this, and no agent comes to an end with fewer than 4096")
+	require.Contains(t, said.at("one/1/2"), "3666 are left for this, and no agent finishes with fewer than 4096")
 }
 
 // Calls that ask for nothing take no share from the one that does, and a command takes no tokens.

@@ -27,7 +27,7 @@ import (
 // ErrDeposed reports that another conductor has taken the run: this one must stop at once and write nothing more.
 var ErrDeposed = errors.New("another process has taken over this run")
 
-// Config is what a conductor works with.
+// Config configures a conductor.
 type Config struct {
 	Run string
 	Bus *bus.Bus
@@ -121,7 +121,7 @@ func Fold(ctx context.Context, b *bus.Bus, runID string) (*run.State, error) {
 func (c *Conductor) State() *run.State { return c.st }
 
 // Run conducts until the run ends, is stopped, or ctx ends, which stops it in order. The error is nil for every end that the
-// log tells; it is set when the machine or a service failed, and the run can then be resumed.
+// log records; it is set when the machine or a service failed, and the run can then be resumed.
 func (c *Conductor) Run(ctx context.Context) error {
 	if err := c.takeOver(ctx); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	// A goroutine that still waits for this one when it leaves the loop must not wait for ever: inner ends first.
+	// A goroutine that still waits for this one when it leaves the loop would wait without end: inner ends first.
 	inner, end := context.WithCancel(ctx)
 	defer end()
 	asks := make(chan incoming)

@@ -117,13 +117,13 @@ func TestADelegationThatCannotBeIsRefusedInWords(t *testing.T) {
 		want string
 	}{
 		"unknown role":    {delegates("scuot", "b"), `did you mean "scout"?`},
-		"master":          {delegates(spec.RoleMaster, "b"), "none that you can name"},
-		"tester":          {delegates(spec.RoleTester, "b"), "none that you can name"},
-		"restricted":      {delegates(spec.RoleReader, "b"), "there are hand, lead, scout"},
-		"itself":          {delegates("lead", "b"), "go round in a circle: lead asks for lead"},
+		"master":          {delegates(spec.RoleMaster, "b"), "not one that you can name"},
+		"tester":          {delegates(spec.RoleTester, "b"), "not one that you can name"},
+		"restricted":      {delegates(spec.RoleReader, "b"), "these are hand, lead, scout"},
+		"itself":          {delegates("lead", "b"), "be a cycle: lead asks for lead"},
 		"own files":       {delegates("hand", "b", "files", []any{"f00.txt"}), "f00.txt is your own to write"},
 		"directory":       {delegates("hand", "b", "files", []any{"**"}), "your own to write"},
-		"no files":        {delegates("hand", "b"), "say which files it may change"},
+		"no files":        {delegates("hand", "b"), "name the files that it may change"},
 		"files to read":   {delegates("scout", "b", "files", []any{"f01.txt"}), "writes nothing"},
 		"bad files":       {delegates("hand", "b", "files", []any{"../x"}), "files[0]"},
 		"protected files": {delegates("hand", "b", "files", []any{"a/x_test.go"}), "a/x_test.go is protected, and only a plan"},
@@ -172,8 +172,8 @@ func TestDepthFanOutAndCirclesAreBounded(t *testing.T) {
 	for _, id := range st.Order {
 		if strings.HasSuffix(id, "-c-1-0") {
 			require.Equal(t, 2, st.Tasks[id].Depth)
-			require.Contains(t, said.at(id+"/1/2"), "2 agents stand above you already")
-			require.Contains(t, said.at(id+"/1/2"), "go round in a circle: a asks for b asks for c asks for a")
+			require.Contains(t, said.at(id+"/1/2"), "2 agents are above you")
+			require.Contains(t, said.at(id+"/1/2"), "be a cycle: a asks for b asks for c asks for a")
 		}
 	}
 	require.Contains(t, said.at("t/1/2"), "3 tasks are active for you")

@@ -112,7 +112,7 @@ func (c *Conductor) commit(ctx context.Context, e contextscope.Event) error {
 }
 
 // assign seals an attempt's assignment, appends the event that holds the dispatch, and puts the attempt on the queue. Every
-// delivery, every resume and the context command read what was sealed here, whatever becomes of the task later. A task whose
+// delivery, every resume and the context command read what was sealed here. A task whose
 // input does not exist is parked.
 func (c *Conductor) assign(ctx context.Context, a run.Assign) error {
 	err := c.seal(ctx, a.Dispatch)

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrMachine reports that the machine lacked something for longer than a run waits.
-var ErrMachine = errors.New("the machine cannot carry the run out")
+var ErrMachine = errors.New("the machine cannot continue the run")
 
 // Patience bounds how a run waits; a zero field is the default. Sweep is how often queue and log are compared, Lost after which
 // silence of its worker a task is delivered again, Retry how often a machine that lacks something is tried, Most how long.

@@ -42,7 +42,7 @@ func (c *Conductor) receive(ctx context.Context, a acceptance.Import) error {
 	return c.execute(ctx, a.Then(nil, acceptance.Weakened(changes)))
 }
 
-// changesOf reads what the checks want to see of a patch, before and after.
+// changesOf reads the test files of a patch, before and after.
 func changesOf(ctx context.Context, mirror *git.Repo, p *spec.Patch) ([]acceptance.Change, error) {
 	changed, err := mirror.Changed(ctx, p.Base, p.Commit)
 	if err != nil {
@@ -89,7 +89,7 @@ func changesOf(ctx context.Context, mirror *git.Repo, p *spec.Patch) ([]acceptan
 	return out, nil
 }
 
-// refused tells a patch that is at fault from a machine that is: the first would come back at every resume.
+// refused reports whether the patch is at fault, and not the machine: the same patch would fail at every resume.
 func refused(err error) bool {
 	var bad *git.PatchError
 	return errors.As(err, &bad) || errors.Is(err, git.ErrPack) || errors.Is(err, git.ErrTooLarge) ||

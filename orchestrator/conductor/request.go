@@ -18,7 +18,7 @@ import (
 
 // What another process can ask of a run's conductor.
 const (
-	// VerbCancel ends the run, or one task of it, for good.
+	// VerbCancel cancels the run, or one task of it.
 	VerbCancel = "cancel_run"
 	// VerbSend puts a message to a task's agents, or the master.
 	VerbSend = "send"
@@ -56,7 +56,7 @@ type incoming struct {
 // askTimeout is how long another process waits for a conductor's answer.
 const askTimeout = 10 * time.Second
 
-// Ask puts a request to the conductor of a run, in whichever process it is, and returns what it says. The error is a
+// Ask puts a request to the conductor of a run, in any process, and returns its answer. The error is a
 // *RefusedError where it cannot be done.
 func Ask(ctx context.Context, b *bus.Bus, run string, q Request) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -87,10 +87,10 @@ func Ask(ctx context.Context, b *bus.Bus, run string, q Request) (string, error)
 func unanswered(ctx context.Context, run string) string {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Sprintf(": the run is busy, and leaves undone what it had not begun by now: "+
-			"look with divisi show %s, then ask again", run)
+		return fmt.Sprintf(": the run is busy, and does nothing that it had not started by now: "+
+			"check with divisi show %s, then ask again", run)
 	case ctx.Err() != nil:
-		return fmt.Sprintf(": it may still be done: look with divisi show %s before you ask again", run)
+		return fmt.Sprintf(": it may still be done: check with divisi show %s before you ask again", run)
 	}
 	return ""
 }
@@ -171,7 +171,7 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 	}
 }
 
-// cancel ends the run for good: nothing of it is dispatched again, and its queue is emptied.
+// cancel cancels the run: nothing of it is dispatched again, and its queue is emptied.
 func (c *Conductor) cancel(ctx context.Context, reason string) error {
 	if err := c.append(ctx, run.Append{Data: run.Data{State: run.Cancelled, Reason: reason}}); err != nil {
 		return err

@@ -44,7 +44,7 @@ func TestAMessageReachesWhoIsAtWorkWhoWaitsAndNobodyWhoHasEnded(t *testing.T) {
 			return
 		}
 		for task, want := range map[string]string{
-			"runs": "runs/1 is told at its next turn", "waits": "waits is told when its next attempt begins",
+			"runs": "runs/1 receives it at its next turn", "waits": "waits receives it when its next attempt begins",
 		} {
 			text, err := r.send(task, "Mind the "+task+".")
 			if err != nil || text != want {
@@ -105,7 +105,7 @@ func TestAMessageOutlivesWorkersAndAttempts(t *testing.T) {
 	stop()
 	text, err := r.do(conductor.Request{Verb: conductor.VerbSend, Task: "one", Text: "Keep it short."})
 	require.NoError(t, err)
-	require.Equal(t, "one/1 is told at its next turn", text)
+	require.Equal(t, "one/1 receives it at its next turn", text)
 	defer r.worker(t.Context())()
 	st, err := r.conduct(t.Context(), r.config(true))
 	require.NoError(t, err)
@@ -145,7 +145,7 @@ func TestAMessageToTheMasterWakesIt(t *testing.T) {
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Contains(t, said.at("master/2/1"), "A person writes to you:")
 	require.Contains(t, said.at("master/2/1"), "Not the vendor directory, please.")
-	require.Contains(t, said.at("master/2/2"), "one/1 is told at its next turn")
+	require.Contains(t, said.at("master/2/2"), "one/1 receives it at its next turn")
 	require.Contains(t, said.at("one/1/2"), "Message of master/2:")
 	require.Contains(t, said.at("one/1/2"), "Leave the vendor directory out.")
 	require.Empty(t, st.Messages[0].Receipts, "what it was woken with it is not told again")
@@ -214,8 +214,8 @@ func TestAMessageThatCameTooLateIsToldPeople(t *testing.T) {
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.ElementsMatch(t, []string{
-		`one is landed, and no agent of it was told "Keep the old name as an alias.": it came too late. Where the result does not do, start another run`,
-		`two is done, and no agent of it was told "Look again.": it came too late. Where the result does not do, start another run`,
+		`one is landed, and no agent of it received "Keep the old name as an alias.": it came too late. If the result is not enough, start another run`,
+		`two is done, and no agent of it received "Look again.": it came too late. If the result is not enough, start another run`,
 	}, st.Notices)
 }
 
@@ -258,7 +258,7 @@ func TestAPauseEndsWithAnAttemptThatBreaksOffMeanwhile(t *testing.T) {
 	a, d := r.firstOf(ctx, "hand")
 	text, err := r.send("one", "Mind the gap.")
 	require.NoError(t, err)
-	require.Equal(t, "one/1 is told at its next turn", text)
+	require.Equal(t, "one/1 receives it at its next turn", text)
 	<-told
 	require.NoError(t, r.append(ctx, a, contextscope.KindStarted, wire.Started{Delivery: 1, Worker: "lost", Time: time.Now()}))
 	<-told // it is said again to who has begun: the conductor has seen that it did

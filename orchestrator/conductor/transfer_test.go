@@ -52,7 +52,7 @@ func TestATaskIsHandedOverWithItsSessionAndItsTree(t *testing.T) {
 	require.Contains(t, begins, "The rest is yours.")
 	require.Contains(t, begins, "[one/1]", "the session is narrated")
 	require.Contains(t, begins, "is in your work tree")
-	require.Contains(t, said.at("one/2/2"), "go round in a circle")
+	require.Contains(t, said.at("one/2/2"), "this would be a cycle")
 	require.Contains(t, said.at("one/2/3"), "role scout writes nothing")
 	roles := map[string]int{}
 	for _, role := range report.Of(st).Roles {

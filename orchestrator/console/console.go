@@ -57,7 +57,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Console shows one run. Its methods may be called from many goroutines. Out is written to under its lock: a terminal that
-// stands still holds up the caller of Handle, and nobody else.
+// stands still delays the caller of Handle alone.
 type Console struct {
 	opts Options
 
@@ -269,7 +269,7 @@ func (c *Console) end() {
 }
 
 // Approve shows a plan and asks for a yes on one line of in. Meanwhile events are taken in, but not drawn. Without an
-// answer (the end of in) the plan is not approved. With JSON there is nobody to ask, which is an error.
+// answer (the end of in) the plan is not approved. With JSON no person can be asked, which is an error.
 func (c *Console) Approve(in io.Reader, plan run.PlanData) (bool, error) {
 	if c.opts.JSON {
 		return false, errors.New("the plan needs approval, but the output is JSON: approve it beforehand with --yes")

@@ -7,7 +7,7 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// maxText bounds what is taken of one foreign text, in bytes, before it is looked at.
+// maxText bounds one foreign text, in bytes, before it is cleaned.
 const maxText = 4096
 
 // safe is Sanitize for text of any length.

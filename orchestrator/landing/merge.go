@@ -1,6 +1,7 @@
 package landing
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -14,7 +15,7 @@ type Candidate struct {
 	Attempt                       int
 	// Commit is the patch, whose parent is the integration commit that the attempt started from.
 	Commit string
-	// Unverified says why the patch is not proven; empty when it is.
+	// Unverified is why the patch is not proven; empty when it is.
 	Unverified string
 }
 
@@ -49,8 +50,8 @@ type Merger interface {
 	Commit(ctx context.Context, tree, parent, message string, at time.Time) (string, error)
 }
 
-// Build merges the candidates, in order, onto head. A candidate that conflicts is left out; the rest go on without it. A
-// candidate whose merge changes nothing lands as an empty commit, so that its trailers say that it is in.
+// Build merges the candidates, in order, onto head. A candidate that conflicts is left out; the others are merged without it. A
+// candidate whose merge changes nothing lands as an empty commit, so that its trailers record that it landed.
 func Build(ctx context.Context, m Merger, head string, candidates []Candidate, at time.Time) (Chain, error) {
 	chain := Chain{Head: head}
 	for _, c := range candidates {
@@ -80,15 +81,12 @@ func Build(ctx context.Context, m Merger, head string, candidates []Candidate, a
 	return chain, nil
 }
 
-// Message is a landed commit's message: the task's title, and trailers that say which run, task, attempt, role and model, and
+// Message is a landed commit's message: the task's title, and trailers that name run, task, attempt, role and model, and
 // whether it is unverified.
 func Message(c Candidate) string {
-	title := strings.TrimSpace(firstLine(c.Title))
-	if title == "" {
-		title = c.Task
-	}
+	title, _, _ := strings.Cut(c.Title, "\n")
 	var b strings.Builder
-	b.WriteString(title + "\n\n")
+	b.WriteString(cmp.Or(strings.TrimSpace(title), c.Task) + "\n\n")
 	for _, t := range [][2]string{
 		{"Divisi-Run", c.Run},
 		{"Divisi-Task", c.Task},
@@ -102,9 +100,4 @@ func Message(c Candidate) string {
 		}
 	}
 	return b.String()
-}
-
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	return s
 }

@@ -10,13 +10,13 @@ func ForMaster(s *run.State, q *run.Request) bool {
 	if s.Spec.Plan != nil || q.Of == run.MasterTask || s.MasterDone || s.MasterGaveUp() != "" {
 		return false
 	}
-	told := 0 // the first turn that begins with the question
+	first := 0 // the first turn that begins with the question
 	if w := s.Works[run.MasterTask]; w != nil {
 		for n := w.Last; n > 0 && s.CalledAt(n) > q.Pos; n-- {
-			told = n
+			first = n
 		}
 	}
-	return told == 0 || s.Woken < told || s.MasterAgain || s.MasterFails > 0
+	return first == 0 || s.Woken < first || s.MasterAgain || s.MasterFails > 0
 }
 
 // Questions are the open ones that only a person can answer, oldest first.

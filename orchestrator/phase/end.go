@@ -89,7 +89,7 @@ func baselineReceipts(s *run.State) []spec.Receipt {
 	return out
 }
 
-// why says in words how a run ended.
+// why is the reason of a run's end.
 func why(s *run.State, end run.Status) string {
 	n := s.Counts()
 	if end == run.Done {

@@ -14,7 +14,7 @@ import (
 // ErrPreflight reports that a run could not begin: its setup or its gates could not be run at all.
 var ErrPreflight = errors.New("the repository is not ready for a run")
 
-// Preflight has the gates run once on the base commit. No task is blamed for what is red there.
+// Preflight has the gates run once on the base commit: the baseline.
 func Preflight(s *run.State) []run.Action {
 	switch s.Status {
 	case run.Created:

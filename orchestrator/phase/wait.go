@@ -8,7 +8,7 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// waitsFor returns what only a person can bring, once nothing else is active; empty while work goes on.
+// waitsFor returns what the run waits for a person to do, once no attempt is active; empty while one is.
 func waitsFor(s *run.State) string {
 	active, _ := s.AtWork()
 	switch {

@@ -10,7 +10,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// Tree is what expanding a plan reads of one commit.
+// Tree is one commit, read to expand a plan.
 type Tree interface {
 	// Files returns every regular file's path, sorted.
 	Files(ctx context.Context) ([]string, error)
@@ -23,13 +23,13 @@ type Tree interface {
 // Expansion is what a plan becomes over a tree.
 type Expansion struct {
 	Tasks []spec.Task
-	// Notes are what a person who approves the plan must know of it, one sentence each.
+	// Notes are for the person who approves the plan, one sentence each.
 	Notes []string
 }
 
-// expand turns templates into tasks. It returns every fault that it finds; with one, no task. The same plan over the same
-// tree expands to the same tasks. A task that waits for a template still names the template: it stands for all of its shards,
-// and a thousand shards that wait for a thousand others would else be a million names. What a shard's role may change never
+// expand turns templates into tasks. It returns every error that it finds; with one, no task. The same plan over the same
+// tree expands to the same tasks. A task that waits for a template still names the template, which means all of its shards:
+// a thousand shards that wait for a thousand others would else be a million names. What a shard's role may change never
 // unlocks a protected path by itself: protected files are left out, unless the rule includes them.
 func expand(
 	ctx context.Context, plan spec.Plan, tree Tree, roles map[string]spec.Role, protected []string,

@@ -85,8 +85,7 @@ func runsIn(g spec.Gate, module string) bool {
 		return at < 0 || at+1 < len(g.Command) && path.Clean(g.Command[at+1]) == "."
 	}
 	words := strings.FieldsFunc(strings.Join(g.Command, " "), func(r rune) bool {
-		return strings.ContainsRune(" "+
-			"\t\n;&|()'\"=", r)
+		return strings.ContainsRune(" \t\n;&|()'\"=", r)
 	})
 	return slices.ContainsFunc(words, func(w string) bool {
 		w = strings.TrimSuffix(path.Clean(w), "/...")

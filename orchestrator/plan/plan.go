@@ -69,7 +69,7 @@ func tooLarge(data run.PlanData) ([]spec.Problem, error) {
 		len(data.Tasks), len(raw))}}, nil
 }
 
-// reserved finds the one id that looks like a task's and is not: on the queue and in the log it is the master's.
+// reserved finds tasks with the id of the master.
 func reserved(p spec.Plan) []spec.Problem {
 	var out []spec.Problem
 	for i := range p.Tasks {
@@ -102,7 +102,7 @@ func inSubmodules(p spec.Plan, submodules []string) []spec.Problem {
 // Error is an invalid plan, with every error found.
 type Error struct{ Problems []spec.Problem }
 
-// Error lists the faults, one a line.
+// Error lists the problems, one a line.
 func (e *Error) Error() string {
 	lines := make([]string, 0, len(e.Problems))
 	for _, p := range e.Problems {

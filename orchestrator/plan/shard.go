@@ -12,6 +12,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 )
 
 // sharding is one shard rule applied to a tree.
@@ -86,24 +87,17 @@ func (s *sharding) keep(files []string) []string {
 func (s *sharding) notes(template string) (out []string) {
 	if s.barred > 0 {
 		out = append(out, fmt.Sprintf("%s leaves out %s: name them in files of a task, or set include_protected",
-			template, counted(s.barred, "protected file")))
+			template, text.Count(s.barred, "protected file")))
 	}
 	if s.included > 0 {
-		out = append(out, fmt.Sprintf("%s may change %s: include_protected is set", template, counted(s.included,
+		out = append(out, fmt.Sprintf("%s may change %s: include_protected is set", template, text.Count(s.included,
 			"protected file")))
 	}
 	if n := len(s.unusable); n > 0 {
-		out = append(out, fmt.Sprintf("%s leaves out %s whose names no patch may hold, such as %q", template, counted(n, "file"),
+		out = append(out, fmt.Sprintf("%s leaves out %s whose names no patch may hold, such as %q", template, text.Count(n, "file"),
 			s.unusable[0]))
 	}
 	return out
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // task is the n-th shard of a template, from 0.
@@ -123,7 +117,7 @@ func (s *sharding) task(t spec.Task, n int, files []string, writes bool) spec.Ta
 	return t
 }
 
-// nameOf names a shard for people by what it contains: its file, its directory, or the first one and how many more.
+// nameOf names a shard by its content: its file, its directory, or the first one and how many more.
 func (s *sharding) nameOf(files []string) string {
 	dirs := byDir(files)
 	switch {
@@ -134,7 +128,7 @@ func (s *sharding) nameOf(files []string) string {
 	case len(dirs) == 1 || s.rule.By == "file" || s.rule.By == "command":
 		return fmt.Sprintf("%s and %d more", files[0], len(files)-1)
 	}
-	return fmt.Sprintf("%s and %s", path.Dir(files[0]), counted(len(dirs)-1, "more "+s.rule.By))
+	return fmt.Sprintf("%s and %s", path.Dir(files[0]), text.Count(len(dirs)-1, "more "+s.rule.By))
 }
 
 // pack makes the shards. None holds files of two modules.
@@ -185,7 +179,7 @@ func (s *sharding) matching(ctx context.Context, tree Tree, all []string) ([]str
 func (s *sharding) byCommand(ctx context.Context, tree Tree, all []string) ([][]string, string) {
 	lines, err := tree.Shards(ctx, s.rule.Command)
 	if err != nil {
-		return nil, err.Error() // the plan's author chose the command: its failure is a fault of the plan
+		return nil, err.Error() // the plan's author chose the command: its failure is an error of the plan
 	}
 	printed, problem := printedShards(lines, all)
 	if problem != "" {

@@ -12,8 +12,8 @@ import (
 const maxPrinted = 10_000
 
 // printedShards reads what the command of a shard rule printed: a shard a line. A line is one path as it is, paths with tabs
-// between, or paths with spaces between. Each path is one of all, which is sorted, and stands once. It returns a problem for the
-// plan's author otherwise.
+// between, or paths with spaces between. Each path is one of all, which is sorted, and is named once. Otherwise it returns a
+// problem for the plan's author.
 func printedShards(lines, all []string) (groups [][]string, problem string) {
 	seen := map[string]bool{}
 	for _, line := range lines {
@@ -21,7 +21,7 @@ func printedShards(lines, all []string) (groups [][]string, problem string) {
 		for _, f := range group {
 			switch {
 			case !isOneOf(all, f):
-				return nil, fmt.Sprintf("printed %q, which is no file of the base commit", text.Clip(f, text.MaxLine))
+				return nil, fmt.Sprintf("printed %q, which is not a file of the base commit", text.Clip(f, text.MaxLine))
 			case seen[f]:
 				return nil, fmt.Sprintf("printed %q twice", text.Clip(f, text.MaxLine))
 			}

@@ -177,12 +177,12 @@ func TestPrintedShards(t *testing.T) {
 	}{
 		{"lines", []string{"a b", "", "  ", "a dir/c\r", "b\t-dash"}, [][]string{{"a b"}, {"a", "dir/c"}, {"b", "-dash"}}, ""},
 		{"nothing", []string{"", " "}, nil, "printed no files"},
-		{"outside", []string{"../a"}, nil, `printed "../a", which is no file`},
-		{"absolute", []string{"/etc/passwd"}, nil, "which is no file"},
-		{"not plain", []string{"./a"}, nil, "which is no file"},
-		{"a directory", []string{"dir"}, nil, "which is no file"},
+		{"outside", []string{"../a"}, nil, `printed "../a", which is not a file`},
+		{"absolute", []string{"/etc/passwd"}, nil, "which is not a file"},
+		{"not plain", []string{"./a"}, nil, "which is not a file"},
+		{"a directory", []string{"dir"}, nil, "which is not a file"},
 		{"a zero byte", []string{"a\x00b"}, nil, `printed "a\x00b"`},
-		{"no UTF-8", []string{"caf\xe9"}, nil, "which is no file"},
+		{"no UTF-8", []string{"caf\xe9"}, nil, "which is not a file"},
 		{"twice", []string{"a b", "a", "b a"}, nil, `printed "a" twice`},
 		{"long", []string{strings.Repeat("x", 1<<20)}, nil, "…"},
 	} {

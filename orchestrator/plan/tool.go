@@ -36,10 +36,10 @@ func NewTool(
 	return tool.New(spec.ToolDispatch, strings.ReplaceAll(dispatchDescription, "\n", " ")+listRoles(roles), tool.Writes, d.run)
 }
 
-// maxRoleText bounds, in characters, what a master is told of one role.
+// maxRoleText bounds, in characters, the description of one role.
 const maxRoleText = 200
 
-// listRoles says which roles a task can have, one a line. Descriptions come from files: they are quoted.
+// listRoles lists which roles a task can have, one a line. Descriptions come from files: they are quoted.
 func listRoles(roles map[string]spec.Role) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(roles)) {
@@ -99,7 +99,7 @@ func (d *dispatch) join(p spec.Plan) spec.Plan {
 	return out
 }
 
-// try checks the plan against the run as it stands now.
+// try checks the plan against the present run.
 func (d *dispatch) try(ctx context.Context, p spec.Plan) (run.PlanData, []spec.Problem, error) {
 	st, err := d.state(ctx)
 	if err != nil {

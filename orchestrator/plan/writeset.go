@@ -11,7 +11,7 @@ import (
 
 // Intersect reports whether two write sets may meet, and at which path. A path without wildcards covers what lies below
 // it. Globs are compared by their fixed prefixes, with each other and with what may be a directory (a name without a dot),
-// so that it may say yes where the truth is no; the other way round only for a directory that looks like a file.
+// so that it may report a meeting that cannot happen; it misses one only for a directory that looks like a file.
 func Intersect(a, b []string) (string, bool) {
 	set := newPathSet(a)
 	for _, p := range b {
@@ -88,7 +88,7 @@ func globMeets(glob, p string) bool {
 		(path.Ext(p) == "" && strings.HasPrefix(p+"/", prefix))
 }
 
-// mayMeet compares what stands before the first metacharacter.
+// mayMeet compares the texts before the first metacharacter.
 func mayMeet(a, b string) bool {
 	pa, pb := fixedPrefix(a), fixedPrefix(b)
 	return strings.HasPrefix(pa, pb) || strings.HasPrefix(pb, pa)

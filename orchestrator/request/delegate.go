@@ -42,18 +42,18 @@ func childID(s *run.State, q *run.Request) string {
 	return id
 }
 
-// mayDelegate says why an agent may not have a task done that it asks for; "" when it may.
+// mayDelegate returns why an agent may not delegate a task; "" when it may.
 func mayDelegate(s *run.State, q *run.Request) string {
 	parent := s.Tasks[q.Of]
 	if parent == nil {
-		return "only the agent of a task can delegate: who plans has dispatch, and a judge works alone"
+		return "only the agent of a task can delegate: the master uses dispatch, and a tester works alone"
 	}
 	if why := callable(s, parent, q.Role); why != "" {
 		return why
 	}
 	bounds := s.Spec.Project.Delegation.WithDefaults()
 	if parent.Depth+1 > bounds.Depth {
-		return fmt.Sprintf("%d agents stand above you already, and no more than %d may stand above another: do this yourself",
+		return fmt.Sprintf("%d agents are above you, and at most %d may be: do this yourself",
 			parent.Depth, bounds.Depth)
 	}
 	if n := atWorkFor(s, q); n >= bounds.FanOut {
@@ -66,7 +66,7 @@ func mayDelegate(s *run.State, q *run.Request) string {
 			advice = "ask for less at once, or " + advice
 		}
 		return fmt.Sprintf("of your limit in tokens, which what others do for you counts against, %d are left for this, and no "+
-			"agent comes to an end with fewer than %d: %s", tokens, schedule.LeastTokens, advice)
+			"agent finishes with fewer than %d: %s", tokens, schedule.LeastTokens, advice)
 	}
 	if role := s.Spec.Roles[q.Role]; role.ChangesFiles() {
 		return cmp.Or(unplanned(s, q.Files), mayWrite(s, parent, q.Files))
@@ -85,16 +85,16 @@ func atWorkFor(s *run.State, q *run.Request) int {
 	return n
 }
 
-// mayWrite says why a child that writes the files can never begin, or was never agreed to; "" when neither is so. Nobody who
-// waits gives up what he holds, so that what he holds is not for those that others wait for.
+// mayWrite returns why a child that writes the files can never begin, or was not approved; "" when it can. A waiting agent keeps
+// its write set, so that no task that it waits for can have a part of it.
 func mayWrite(s *run.State, parent *run.Task, files []string) string {
 	if !s.Approval(parent) {
-		return "your plan only reads and was not approved for writing: say in your findings what is to be changed"
+		return "your plan only reads and was not approved for writing: report in your findings what must change"
 	}
 	for _, h := range schedule.Held(s) {
 		above := above(s, parent, h.Task)
 		if above && len(files) == 0 {
-			return "say which files it may change: " + h.Task + " holds its own while it waits"
+			return "name the files that it may change: " + h.Task + " holds its own while it waits"
 		}
 		at, meet := plan.Intersect(h.Files, files)
 		switch {
@@ -108,7 +108,7 @@ func mayWrite(s *run.State, parent *run.Task, files []string) string {
 	return ""
 }
 
-// above reports whether a task is another one, or stands above it.
+// above reports whether a task is another one, or above it.
 func above(s *run.State, t *run.Task, id string) bool {
 	for ; t != nil; t = s.Tasks[t.Parent] {
 		if t.Task.ID == id {
@@ -118,7 +118,7 @@ func above(s *run.State, t *run.Task, id string) bool {
 	return false
 }
 
-// problemText lists what is wrong with a plan that was made of a request, as the agent that asked knows its parts.
+// problemText lists the problems of a plan that was made of a request, with the names that the agent used.
 func problemText(e *plan.Error) string {
 	return "nothing was dispatched; fix:\n- " +
 		strings.ReplaceAll(strings.ReplaceAll(e.Error(), "tasks[0].", ""), "\n", "\n- ")

@@ -14,10 +14,10 @@ import (
 	"divisi/subagents/wire"
 )
 
-// RefusedError reports that a run cannot do what it was asked, why, and what to do instead.
+// RefusedError reports that a run cannot do a request, why, and what to do instead.
 type RefusedError struct{ Reason string }
 
-// Error says why.
+// Error is the reason.
 func (e *RefusedError) Error() string { return e.Reason }
 
 // Refusedf makes a *RefusedError.
@@ -32,7 +32,7 @@ func reachable(s *run.State, task, text string) error {
 	case strings.TrimSpace(text) == "" || !utf8.ValidString(text):
 		return Refusedf("the message is empty, or no text")
 	case len(text) > maxMessage:
-		return Refusedf("the message has %d bytes, and at most %d are taken", len(text), maxMessage)
+		return Refusedf("the message has %d bytes; at most %d are allowed", len(text), maxMessage)
 	case s.Status.Ended() && s.Status != run.Stopped:
 		return Refusedf("run %s is over: %s", s.Spec.Run, s.Status)
 	case task == run.MasterTask && s.Spec.Plan != nil:
@@ -47,7 +47,7 @@ func reachable(s *run.State, task, text string) error {
 	return nil
 }
 
-// deliveryOf says in words when a task's agent is told a message, or why there is none that could be, as a *RefusedError.
+// deliveryOf returns when a task's agent receives a message; the error is a *RefusedError where no agent can.
 func deliveryOf(s *run.State, id string) (string, error) {
 	if id == run.MasterTask {
 		return masterDelivery(s)
@@ -60,15 +60,15 @@ func deliveryOf(s *run.State, id string) (string, error) {
 	case !role.Runs(spec.ExecutorModel):
 		return "", Refusedf("%s runs a command, not a model: it cannot receive messages", id)
 	case t.State == run.TaskRunning && spokenTo(s, t):
-		return wire.AgentID(id, t.Attempt) + " is told at its next turn", nil
+		return wire.AgentID(id, t.Attempt) + " receives it at its next turn", nil
 	case t.State == run.TaskPending:
-		return id + " is told when its next attempt begins", nil
+		return id + " receives it when its next attempt begins", nil
 	default:
-		return fmt.Sprintf("%s is %s: if it comes back for another attempt, that one is told", id, t.State), nil
+		return fmt.Sprintf("%s is %s: its next attempt, if there is one, receives it", id, t.State), nil
 	}
 }
 
-// spokenTo reports whether a model carries the task's newest attempt out.
+// spokenTo reports whether a model runs the task's newest attempt.
 func spokenTo(s *run.State, t *run.Task) bool {
 	role := s.Spec.Roles[s.Works[t.Task.ID].RoleAt(t.Attempt)]
 	return run.WithExecutor(role, t.Executor).Executor == spec.ExecutorModel
@@ -82,7 +82,7 @@ func masterDelivery(s *run.State) (string, error) {
 	case s.MasterDone:
 		return "", Refusedf("the master has ended its work and receives no messages")
 	case w != nil && w.Outstanding():
-		return "the master is told at its next turn", nil
+		return "the master receives it at its next turn", nil
 	default:
 		return "message delivered; the master reads it in its next turn", nil
 	}
@@ -98,7 +98,7 @@ func question(s *run.State, task string) *run.Request {
 	return nil
 }
 
-// sent reports whether what the master sends is in the log and only the answer to it is not: the conductor before was lost
+// sent reports whether what the master sends is in the log and only the answer to it is not: the conductor before stopped
 // between the two. The same words can be sent twice, so that those that are answered are counted off.
 func sent(s *run.State, q *run.Request) bool {
 	said := wire.MessageOf(&contextscope.Event{Author: q.Agent(), Content: genai.NewContentFromText(q.Text, genai.RoleUser)}).Text
@@ -119,7 +119,8 @@ func sent(s *run.State, q *run.Request) bool {
 		if had.Attempt < q.Attempt {
 			break
 		}
-		if same := had.Kind == wire.RequestSend && had.Task == q.Task && had.Text == q.Text; same && had.Answer != nil && had.Answer.Refused == "" {
+		same := had.Kind == wire.RequestSend && had.Task == q.Task && had.Text == q.Text
+		if same && had.Answer != nil && had.Answer.Refused == "" {
 			n--
 		}
 	}
@@ -134,7 +135,7 @@ func Undelivered(s *run.State, task string, attempt int) []*run.Message {
 	})
 }
 
-// messagesFrom is the position behind which the messages to an attempt begin. A master is told those before when it wakes.
+// messagesFrom is the position behind which the messages to an attempt begin. A master reads the older ones when it is woken.
 func messagesFrom(s *run.State, task string, attempt int) uint64 {
 	if task != run.MasterTask {
 		return 0

@@ -21,7 +21,7 @@ func callees(s *run.State, role *spec.Role) []string {
 	})
 }
 
-// Callees are the same, as the agent is told of them.
+// Callees are the same, described for the agent.
 func Callees(s *run.State, role *spec.Role) []wire.Callee {
 	var out []wire.Callee
 	for _, name := range callees(s, role) {
@@ -31,19 +31,19 @@ func Callees(s *run.State, role *spec.Role) []wire.Callee {
 	return out
 }
 
-// callable says why the agent of a task cannot call a role; "" when it can.
+// callable returns why the agent of a task cannot call a role; "" when it can.
 func callable(s *run.State, t *run.Task, name string) string {
 	role := s.Spec.Roles[t.Task.Role]
 	can := callees(s, &role)
 	if !slices.Contains(can, name) {
-		text := fmt.Sprintf("role %q is none that you can name; there are %s", name, strings.Join(can, ", "))
+		text := fmt.Sprintf("role %q is not one that you can name; these are %s", name, strings.Join(can, ", "))
 		if near := spec.Nearest(name, can); near != "" {
 			text += fmt.Sprintf(" (did you mean %q?)", near)
 		}
 		return text
 	}
 	if chain := s.RolesAbove(t); slices.Contains(chain, name) {
-		return fmt.Sprintf("this would go round in a circle: %s asks for %s", strings.Join(chain, " asks for "), name)
+		return fmt.Sprintf("this would be a cycle: %s asks for %s", strings.Join(chain, " asks for "), name)
 	}
 	return ""
 }

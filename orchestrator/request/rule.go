@@ -113,7 +113,7 @@ func grant(s *run.State, q *run.Request) []run.Action {
 func pass(s *run.State, q *run.Request) []run.Action {
 	switch {
 	case q.Of != run.MasterTask:
-		return refuse(q, "only who plans can write to others")
+		return refuse(q, "only the master can write to others")
 	case q.Task == run.MasterTask || q.Task == "":
 		return refuse(q, "name the task whose agent is meant")
 	case sent(s, q):
@@ -161,7 +161,7 @@ func CancelOrphans(s *run.State) []run.Action {
 	return nil
 }
 
-// Cancel cancels a task for good, and with it everything that its agent has asked for. The error is a *RefusedError.
+// Cancel cancels a task, and with it everything that its agent has delegated. The error is a *RefusedError.
 func Cancel(s *run.State, id, reason string) ([]run.Action, error) {
 	if err := reachable(s, id, reason); err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func ReportLate(s *run.State) []run.Action {
 			continue
 		}
 		said := strings.Join(strings.Fields(strings.TrimPrefix(m.Text, "Message of "+m.From+":\n")), " ")
-		notice := fmt.Sprintf("%s is %s, and no agent of it was told %q: it came too late. Where the result does not do, "+
+		notice := fmt.Sprintf("%s is %s, and no agent of it received %q: it came too late. If the result is not enough, "+
 			"start another run", m.Task, t.State, text.Clip(said, text.MaxLine))
 		// An older version names no task in its event, and the same words may be sent twice.
 		if !slices.Contains(s.Notices, notice) && !slices.Contains(notices, notice) {

@@ -36,11 +36,11 @@ func TestSettle(t *testing.T) {
 		want []string
 	}{
 		"delegation":          {wire.Request{Kind: wire.RequestDelegate, Role: "reader", Brief: "look"}, []string{"plan.expand"}},
-		"an unknown role":     {wire.Request{Kind: wire.RequestDelegate, Role: "reeder", Brief: "look"}, []string{`answer t role "reeder" is none that you can name; there are generator, reader (did you mean "reader"?)`}},
+		"an unknown role":     {wire.Request{Kind: wire.RequestDelegate, Role: "reeder", Brief: "look"}, []string{`answer t role "reeder" is not one that you can name; these are generator, reader (did you mean "reader"?)`}},
 		"a transfer":          {wire.Request{Kind: wire.RequestTransfer, Role: "reader"}, []string{"answer t role reader writes nothing, and your task is one that writes"}},
 		"a free path":         {wire.Request{Kind: wire.RequestScope, Paths: []string{"b.go"}}, []string{"answer t yours to write from now on: b.go"}},
-		"a path that is held": {wire.Request{Kind: wire.RequestScope, Paths: []string{"u.go"}}, []string{"answer t u.go is held by u. Do not work around it: finish what you can, and say in deviations what is to be changed there, as a task to follow"}},
-		"a message":           {wire.Request{Kind: wire.RequestSend, Task: "u", Text: "x"}, []string{"answer t only who plans can write to others"}},
+		"a path that is held": {wire.Request{Kind: wire.RequestScope, Paths: []string{"u.go"}}, []string{"answer t u.go is held by u. Do not work around it: finish what you can, and report in deviations what must change there, as a task to follow"}},
+		"a message":           {wire.Request{Kind: wire.RequestSend, Task: "u", Text: "x"}, []string{"answer t only the master can write to others"}},
 		"a question":          {wire.Request{Kind: wire.RequestAsk, Question: "Which?"}, []string{}},
 		"an unknown kind":     {wire.Request{Kind: "x"}, []string{`answer t unknown request kind "x"`}},
 	} {
@@ -124,7 +124,7 @@ func TestReportLateReportsEachMessageOnce(t *testing.T) {
 	l.Append("t", run.TaskData{State: run.TaskDone})
 	l.Append("u", run.TaskData{State: run.TaskParked})
 	actions := ReportLate(l.State)
-	late := `t is done, and no agent of it was told %q: it came too late. Where the result does not do, start another run`
+	late := `t is done, and no agent of it received %q: it came too late. If the result is not enough, start another run`
 	notices := []string{fmt.Sprintf(late, "Keep the name."), fmt.Sprintf(late, "Keep the type.")}
 	require.Equal(t, []run.Action{run.Append{Task: "t", Data: run.Data{Notices: notices}}}, actions)
 

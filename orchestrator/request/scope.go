@@ -10,14 +10,14 @@ import (
 	"divisi/orchestrator/schedule"
 )
 
-// mayGrow says why a task's write set may not grow as its agent asks; "" when it may.
+// mayGrow returns why a task's write set may not grow as its agent asks; "" when it may.
 func mayGrow(s *run.State, t *run.Task, q *run.Request) string {
 	if t == nil {
 		return "only the agent of a task can write, and so ask for more to write"
 	}
 	role := s.Spec.Roles[t.Task.Role]
 	if !role.ChangesFiles() {
-		return fmt.Sprintf("role %s writes nothing: say in your findings what is to be changed", role.Name)
+		return fmt.Sprintf("role %s writes nothing: report in your findings what must change", role.Name)
 	}
 	if problems := pathProblems(q.Paths); problems != "" {
 		return problems
@@ -27,8 +27,8 @@ func mayGrow(s *run.State, t *run.Task, q *run.Request) string {
 	}
 	for _, h := range schedule.Held(s) {
 		if at, meet := plan.Intersect(h.Files, q.Paths); meet && h.Task != t.Task.ID {
-			return fmt.Sprintf("%s is held by %s. Do not work around it: finish what you can, and say in deviations what is to "+
-				"be changed there, as a task to follow", at, h.Task)
+			return fmt.Sprintf("%s is held by %s. Do not work around it: finish what you can, and report in deviations what must "+
+				"change there, as a task to follow", at, h.Task)
 		}
 	}
 	// A delegated task that has not begun holds nothing yet, but an agent waits for it, perhaps the one that asks here: what it
@@ -39,15 +39,15 @@ func mayGrow(s *run.State, t *run.Task, q *run.Request) string {
 			continue
 		}
 		if at, meet := plan.Intersect(child.Task.Files, q.Paths); meet {
-			return fmt.Sprintf("%s is for %s to write, which an agent waits for. Leave it to that one, or say in deviations "+
-				"what is to be changed there", at, id)
+			return fmt.Sprintf("%s is for %s to write, which an agent waits for. Leave it to that one, or report in deviations "+
+				"what must change there", at, id)
 		}
 	}
 	return ""
 }
 
-// unplanned says which entry of a write set that an agent asks for is protected; "" for none. Only a person and the master give
-// protected paths away.
+// unplanned returns which entry of a write set that an agent asks for is protected; "" for none. Only a person and the master
+// unlock protected paths.
 func unplanned(s *run.State, files []string) string {
 	if locked := spec.Unlocks(files, s.Spec.Project.Protected); len(locked) > 0 {
 		return locked[0] + " is protected, and only a plan can give it to a task: name it in deviations"
@@ -55,7 +55,7 @@ func unplanned(s *run.State, files []string) string {
 	return ""
 }
 
-// pathProblems says what is wrong with entries of a write set; "" for nothing.
+// pathProblems lists the problems of entries of a write set; "" for none.
 func pathProblems(paths []string) string {
 	if len(paths) == 0 {
 		return "no paths were named"

@@ -7,15 +7,15 @@ import (
 	"divisi/subagents/wire"
 )
 
-// share is what a task that an agent asks for may use in all, where the agent has a limit. What it has left is divided evenly
+// share is the most tokens that a delegated task may use, where the agent that delegates has a limit. Its rest is divided evenly
 // between itself and the tasks of one turn, whichever of them is made first.
 func share(s *run.State, q *run.Request) (tokens int, limited bool) {
 	rest, limited := left(s, s.Tasks[q.Of])
 	return max(0, rest) / (unmade(s, q) + 1), limited
 }
 
-// unmade counts the tasks that are asked for in the turn of a request and that nothing was made of yet, this one too; those that
-// take no model need no share.
+// unmade counts the delegations in the turn of a request that are no tasks yet, this one too; those without a model need no
+// share.
 func unmade(s *run.State, q *run.Request) int {
 	n := 0
 	if a := s.Attempt(q.Of, q.Attempt); a != nil {

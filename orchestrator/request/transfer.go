@@ -8,7 +8,7 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// mayTransfer says why a task may not be handed over as its agent asks; "" when it may.
+// mayTransfer returns why a task may not be transferred as its agent asks; "" when it may.
 func mayTransfer(s *run.State, q *run.Request) string {
 	t := s.Tasks[q.Of]
 	if t == nil {
@@ -25,10 +25,10 @@ func mayTransfer(s *run.State, q *run.Request) string {
 	case from.ChangesFiles() && !to.ChangesFiles():
 		return fmt.Sprintf("role %s writes nothing, and your task is one that writes", q.Role)
 	case !from.ChangesFiles() && to.ChangesFiles() && !s.Approval(t):
-		return "your plan only reads and was not approved for writing: say in your findings what is to be changed"
+		return "your plan only reads and was not approved for writing: report in your findings what must change"
 	case !from.ChangesFiles() && to.ChangesFiles() && t.Parent != "" && mayWrite(s, s.Tasks[t.Parent], t.Task.Files) != "":
-		return "your task names no files to write, and an agent above you holds its own while it waits: say in your findings " +
-			"what is to be changed"
+		return "your task names no files to write, and an agent above you holds its own while it waits: report in your findings " +
+			"what must change"
 	case to.Executor == spec.ExecutorCommand && len(to.Command) == 0:
 		return fmt.Sprintf("role %s runs the command of its task, and yours has none", q.Role)
 	}

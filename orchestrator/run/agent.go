@@ -2,8 +2,6 @@ package run
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"strings"
 
@@ -13,7 +11,7 @@ import (
 )
 
 // delegations counts the calls of a turn that ask for a task which takes a model. A call without what the tool requires is
-// answered by the tool itself, and nothing comes of it.
+// answered by the tool itself and makes no task.
 func (s *State) delegations(turn *contextscope.Event) int {
 	if turn.Content == nil {
 		return 0
@@ -75,18 +73,14 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 	case contextscope.KindReceipt:
 		return decode(e, func(_ *contextscope.Event, r spec.Receipt) { a.Receipts = append(a.Receipts, r) })
 	case contextscope.KindResult:
-		return s.applyResult(e, a)
+		return decode(e, func(_ *contextscope.Event, r spec.Result) { s.applyResult(e, a, r) })
 	}
 	return nil
 }
 
-func (s *State) applyResult(e *contextscope.Event, a *Attempt) error {
-	var r spec.Result
-	if err := json.Unmarshal(e.Data, &r); err != nil {
-		return fmt.Errorf("decode a result: %w", err)
-	}
+func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 	if a.Result != nil {
-		return nil
+		return
 	}
 	a.Result, a.ResultPos, a.Ended, a.Doing = &r, e.Pos, e.Time.UnixMilli(), ""
 	if w := s.Works[e.Task]; w != nil {
@@ -101,12 +95,11 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt) error {
 		if t := s.Tasks[id]; t != nil && e.Attempt == t.Verify {
 			t.VerifyR = &r
 		}
-		return nil
+		return
 	}
 	if t := s.Tasks[e.Task]; t != nil && e.Attempt >= t.Attempt {
 		t.Result = &r
 	}
-	return nil
 }
 
 // Settled returns the result of the work's newest attempt, or nil while it is outstanding.
@@ -144,7 +137,7 @@ func (s *State) Waiting() int {
 	return n
 }
 
-// RoleAt is the role of one attempt of the work: a task can be handed over.
+// RoleAt is the role of one attempt of the work: a task can be transferred.
 func (w *Work) RoleAt(attempt int) string {
 	if a := w.Attempts[attempt]; a != nil && a.Role != "" {
 		return a.Role

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// index finds what is not over, so that no rule walks finished tasks.
+// index finds what has not ended, so that no rule walks finished tasks.
 type index struct {
 	// open are the tasks that have not ended, states the same by state; both are in plan order. counts has all tasks by state,
 	// givenUp the planned ones among those that were given up.

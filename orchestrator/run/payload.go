@@ -9,7 +9,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// Status is where a run stands.
+// Status is the state of a run.
 type Status string
 
 // The states of a run. The last four are ends; stopped can be resumed.
@@ -21,11 +21,11 @@ const (
 	Final     Status = "final"     // final gates on the integration head
 	Done      Status = "done"      // every task done or landed, final gates no redder than the baseline
 	Parked    Status = "parked"    // ended with parked tasks or redder gates
-	Stopped   Status = "stopped"   // by a person, a signal or the budget; resume goes on
+	Stopped   Status = "stopped"   // by a person, a signal or the budget; resume continues it
 	Cancelled Status = "cancelled" // by a person, for good
 )
 
-// TaskState is where a task stands.
+// TaskState is the state of a task.
 type TaskState string
 
 // The states of a task. done, landed, parked and cancelled are ends.
@@ -39,7 +39,7 @@ const (
 	TaskLanding    TaskState = "landing" // in the batch that is being tested
 	TaskDone       TaskState = "done"    // ended well without a patch
 	TaskLanded     TaskState = "landed"  // its commit is on the integration branch
-	TaskParked     TaskState = "parked"  // given up, with a reason; the run goes on
+	TaskParked     TaskState = "parked"  // given up, with a reason; the run continues
 	TaskCancelled  TaskState = "cancelled"
 )
 
@@ -59,7 +59,7 @@ type Data struct {
 	Final []spec.Receipt `json:"final,omitempty"`
 	// Epoch counts the conductors that have held the run; each begins with an event that raises it.
 	Epoch int `json:"epoch,omitempty"`
-	// Approved is set when a person (or --yes) took the plan; Plans is how many of the run's plans are taken then, all so far
+	// Approved is set when a person (or --yes) approved the plan; Plans is how many of the run's plans are approved then, all so far
 	// where it is 0.
 	Approved bool `json:"approved,omitempty"`
 	Plans    int  `json:"plans,omitempty"`
@@ -72,11 +72,11 @@ type Data struct {
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
 	// Wait is set when the run begins to wait for a person, to what it waits for, and to "" when it no longer does.
 	Wait *string `json:"wait,omitempty"`
-	// Notices are things a person should know, e.g. that commands are not confined on this machine.
+	// Notices are for the people who watch, such as that commands are not confined on this machine.
 	Notices []string `json:"notices,omitempty"`
 }
 
-// Spec is what a run was asked to do. It never changes.
+// Spec is the order for a run: goal, repository, roles, limits. It never changes.
 type Spec struct {
 	Run  string `json:"run"`
 	Goal string `json:"goal"`
@@ -93,7 +93,7 @@ type Spec struct {
 	Parallel    int                  `json:"parallel"`
 	Budget      int                  `json:"budget,omitempty"`
 	AutoApprove bool                 `json:"auto_approve,omitempty"`
-	// AllowUnverified says that changes may land that no gate can prove.
+	// AllowUnverified lets changes land that no gate can prove.
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
 	// Outputs is the directory with the whole output of gates and setup that failed; empty where the run keeps none.
 	Outputs string    `json:"outputs,omitempty"`
@@ -111,9 +111,7 @@ type PlanData struct {
 	Request        string      `json:"request,omitempty"`
 	DecisionRecord string      `json:"decision_record,omitempty"`
 	Tasks          []spec.Task `json:"tasks"`
-	// Slice is the object-store name of the dispatching agent's session up to the dispatch call; empty for none.
-	Slice string `json:"slice,omitempty"`
-	// Notes are what a person who approves the plan must know of it, such as protected files that shards leave out.
+	// Notes are for the person who approves the plan, such as the protected files that shards leave out.
 	Notes []string `json:"notes,omitempty"`
 	// Overlaps are pairs of tasks whose write sets meet; they take turns.
 	Overlaps []Overlap `json:"overlaps,omitempty"`
@@ -131,14 +129,14 @@ type Overlap struct {
 	Path string `json:"path"`
 }
 
-// TaskData is the data of a task event (contextscope.KindTask); the event's Task and Attempt say which.
+// TaskData is the data of a task event (contextscope.KindTask); the event's Task and Attempt name the attempt.
 type TaskData struct {
 	State TaskState `json:"state"`
-	// Reason says why, in words, for pending (again), parked and cancelled.
+	// Reason explains the states pending (again), parked and cancelled.
 	Reason string `json:"reason,omitempty"`
 	// Dispatch is set with state running and verifying: the attempt that was put on the queue.
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
-	// Fault is what the next attempt is told, with state pending (again) or parked.
+	// Fault is shown to the next attempt; set with state pending (again) or parked.
 	Fault *spec.Fault `json:"fault,omitempty"`
 	// Role is set when the task was handed over, with state pending: the role of its attempts from now on.
 	Role string `json:"role,omitempty"`
@@ -153,11 +151,11 @@ type Dispatch struct {
 	Attempt int    `json:"attempt"`
 	Role    string `json:"role"`
 	Head    string `json:"head"`
-	// Tokens is the attempt's limit where it is what is left of its task's grant; 0 where the task's limits say it.
+	// Tokens is the attempt's limit where it is what is left of its task's grant; 0 where the task's limits hold.
 	Tokens int `json:"tokens,omitempty"`
 	// Assignment is the object-store name of the sealed assignment; empty in the logs of older versions.
 	Assignment string `json:"assignment,omitempty"`
-	// Gates are those of a batch; empty where the task says which.
+	// Gates are those of a batch; empty where the task names them.
 	Gates []string `json:"gates,omitempty"`
 }
 
@@ -165,7 +163,7 @@ type Dispatch struct {
 const (
 	LandingTesting = "testing" // its chain of commits is with a tester
 	LandingLanded  = "landed"  // the integration branch moved
-	LandingRed     = "red"     // its gates failed; run once more before anybody is blamed
+	LandingRed     = "red"     // its gates failed; run once more before a task is blamed
 	LandingSplit   = "split"   // failed twice: its tasks go back, the next batches are smaller
 )
 
@@ -208,7 +206,7 @@ type Landed struct {
 	Files   int    `json:"files,omitempty"`
 }
 
-// Ended reports whether the run is over, for now or for good.
+// Ended reports whether the run has ended; a stopped one can be resumed.
 func (s Status) Ended() bool {
 	switch s {
 	case Done, Parked, Stopped, Cancelled:
@@ -218,7 +216,7 @@ func (s Status) Ended() bool {
 	}
 }
 
-// FaultOf returns a result's fault, made up from its status where it names none.
+// FaultOf returns a result's fault, made of its status where it names none.
 func FaultOf(r *spec.Result) spec.Fault {
 	if r.Error != nil {
 		return *r.Error

@@ -49,7 +49,7 @@ func (s *State) RolesAbove(t *Task) []string {
 	return roles
 }
 
-// PlannedNothing reports whether the master came to its end without a single task.
+// PlannedNothing reports whether the master ended its work and planned no task.
 func (s *State) PlannedNothing() bool { return s.Spec.Plan == nil && s.MasterDone && len(s.Order) == 0 }
 
 // ReasonHalt begins the reason of a run that waits for its machine.
@@ -102,7 +102,7 @@ func (s *State) Writes(plan PlanData) bool {
 	})
 }
 
-// Members are the tasks that a reference stands for: the task itself, or the shards of a template.
+// Members are the tasks that a reference names: the task itself, or the shards of a template.
 func (s *State) Members(ref string) []string {
 	if s.Tasks[ref] != nil {
 		return []string{ref}
@@ -134,7 +134,7 @@ func (s *State) NeedsModel() bool {
 	return slices.ContainsFunc(s.open, func(t *Task) bool { return s.Spends(t.Task.Role) || s.Spends(t.Task.Verify) })
 }
 
-// StoppedByBudget reports whether a stopped run may go on only with a larger budget.
+// StoppedByBudget reports whether a stopped run may continue only with a larger budget.
 func (s *State) StoppedByBudget() bool {
 	return s.Status == Stopped && strings.HasPrefix(s.Reason, ReasonBudget)
 }

@@ -17,11 +17,11 @@ func SplitAgent(agent string) (task string, attempt int, ok bool) {
 	return task, attempt, found && err == nil
 }
 
-// Request is what an agent asked for, and what became of it.
+// Request is one request of an agent, with its answer.
 type Request struct {
 	wire.Request
 
-	// Of is the task, or its tester, whose agent asks, Attempt which one. Pos and Seq say where: in the log, and in its session.
+	// Of is the task, or its tester, whose agent asks, Attempt the attempt. Pos is the place in the log, Seq the one in its session.
 	Of      string
 	Attempt int
 	Pos     uint64
@@ -32,22 +32,22 @@ type Request struct {
 	Answer *wire.Answer
 }
 
-// Agent is who asks.
+// Agent is the agent that asks.
 func (q *Request) Agent() string { return wire.AgentID(q.Of, q.Attempt) }
 
 // AskedBy is the task whose agent, or whose tester's agent, asks.
 func (q *Request) AskedBy() string { return strings.TrimSuffix(q.Of, VerifySuffix) }
 
-// Message is a message that a task's agents are told, or the master's.
+// Message is a message to the agents of a task, or to the master.
 type Message struct {
 	wire.Control
 
 	Pos uint64
-	// Receipts are the agents that have it, in the order of the log.
+	// Receipts are of the agents that received it, in the order of the log.
 	Receipts []Receipt
 }
 
-// Receipt says before which of its turns an agent was told a message.
+// Receipt records the turn before which an agent received a message.
 type Receipt struct {
 	Agent string `json:"agent"`
 	Turn  int    `json:"turn"`
@@ -65,7 +65,7 @@ func (s *State) applyRequest(e *contextscope.Event, d wire.Request) {
 	a.Open++
 }
 
-// applyAnswer folds what became of a request. A write set grows here and nowhere else.
+// applyAnswer folds the answer to a request. A write set grows here and nowhere else.
 func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
 	q := s.Requests[d.Request]
 	if q == nil || q.Answer != nil {
@@ -98,7 +98,7 @@ func (s *State) applyChild(d PlanData) {
 	}
 }
 
-// applyMessage folds what a task's agents are told. A user event of an agent is what it was woken with.
+// applyMessage folds a message. A user event of an agent is the one that it was woken with.
 func (s *State) applyMessage(e *contextscope.Event) {
 	if e.Agent == "" {
 		m := &Message{Control: wire.MessageOf(e), Pos: e.Pos}
@@ -106,7 +106,7 @@ func (s *State) applyMessage(e *contextscope.Event) {
 	}
 }
 
-// applyReceipt folds that an agent was told a message, before its next turn.
+// applyReceipt folds that an agent received a message, before its next turn.
 func (s *State) applyReceipt(e *contextscope.Event, d wire.Steered) {
 	for _, m := range s.messages[e.Task] {
 		if m.ID == d.ID {
@@ -173,7 +173,7 @@ func (s *State) OpenRequests() []*Request {
 	})
 }
 
-// Used is what the attempts of a task and of its testers have used.
+// Used is the usage of the attempts of a task and of its testers.
 func (s *State) Used(id string) (sum spec.Usage) {
 	for _, of := range []string{id, id + VerifySuffix} {
 		if w := s.Works[of]; w != nil {
@@ -185,10 +185,10 @@ func (s *State) Used(id string) (sum spec.Usage) {
 	return sum
 }
 
-// Account is what a task has used, with all that its agents had others do.
+// Account is the usage of a task with all that its agents delegated.
 func (s *State) Account(id string) spec.Usage { return s.Used(id).Add(s.Delegated(id)) }
 
-// Delegated is what the agents of a task had others use for it.
+// Delegated is the usage of the tasks that the agents of a task delegated.
 func (s *State) Delegated(id string) spec.Usage {
 	var sum spec.Usage
 	for _, q := range s.byTask[id] {

@@ -35,7 +35,7 @@ type State struct {
 	Wait Wait
 	// Unread names the events of a conductor that could not be read: the state can then be shown, but no conductor acts on it.
 	Unread []string
-	// Began is the position of the event with which the present conductor took over.
+	// Began is the position of the event with which the present conductor began.
 	Began    uint64
 	Notices  []string
 	Baseline map[string]spec.Receipt
@@ -49,7 +49,7 @@ type State struct {
 	// Published is the commit that Ref was put at.
 	Published string
 	Plans     []PlanData
-	// Approved counts the plans that a person, or --yes, took.
+	// Approved counts the plans that a person, or --yes, approved.
 	Approved int
 	Tasks    map[string]*Task
 	Order    []string
@@ -65,17 +65,18 @@ type State struct {
 	Usage      spec.Usage
 	// Quotas are the newest quotas that were used up, by model; one whose time has come is free again.
 	Quotas map[string]spec.Wait
-	// Woken counts the results of the master that have been acted upon; MasterDone says that it has nothing left to do;
+	// Woken counts the results of the master that have had their consequence; MasterDone is set when it has nothing left to do;
 	// MasterFails counts its failures in a row, MasterFault is the newest.
 	// MasterAgain is set when its newest turn was interrupted without its fault. MasterTurns counts its turns since it
-	// last told an agent something.
+	// last wrote to an agent.
 	Woken       int
 	MasterTurns int
 	MasterDone  bool
 	MasterAgain bool
 	MasterFails int
 	MasterFault spec.Fault
-	// Requests are what agents asked for, by id, and Asked their ids in the order of the log; Messages what tasks were told.
+	// Requests are those of agents, by id, and Asked their ids in the order of the log; Messages are those to tasks and to the
+	// master.
 	Requests map[string]*Request
 	Asked    []string
 	Messages []*Message

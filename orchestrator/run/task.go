@@ -7,12 +7,12 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Task is where one task of the plan stands.
+// Task is one task of the plan, with its state.
 type Task struct {
 	Task  spec.Task
 	Plan  int
 	State TaskState
-	// Reason and Faults say why it is where it is; Faults are the failed attempts' ends, oldest first.
+	// Reason explains its state; Faults are the ends of its failed attempts, oldest first.
 	Reason string
 	Faults []AttemptFault
 	// Attempt is the newest attempt's number; Verify that of the newest attempt of its tester.
@@ -23,7 +23,7 @@ type Task struct {
 	Commit  string
 	Landed  Landed
 	VerifyR *spec.Result
-	// Parent is the task whose agent asked for this one, and Depth how many agents stand above; "" and 0 for planned ones.
+	// Parent is the task whose agent asked for this one, and Depth how many agents are above it; "" and 0 for planned ones.
 	Parent string
 	Depth  int
 	// Grant is the most tokens that all of it may use, as its parent's limit allows; 0 for no such bound.
@@ -43,7 +43,7 @@ type Task struct {
 // Handover is an attempt that gave its task to another role.
 type Handover struct {
 	Attempt int
-	// Role is that of the attempt; Brief what it left to the next one, Patch its work.
+	// Role is that of the attempt; Brief its message to the next one, Patch its work.
 	Role  string
 	Brief string
 	Patch *spec.Patch
@@ -67,14 +67,14 @@ type Work struct {
 	Last     int
 }
 
-// Attempt is one attempt as the log tells it.
+// Attempt is one attempt, folded from the log.
 type Attempt struct {
 	Attempt int
 	Role    string
 	// Pos is where in the log it was dispatched, StartedPos where its newest delivery began.
 	Pos, StartedPos uint64
-	// Open counts its requests without an answer. Stopped says that its agent stopped at a turn boundary, Void that its task was
-	// cancelled under it.
+	// Open counts its requests without an answer. Stopped is set when its agent stopped at a turn boundary, Void when its
+	// task was cancelled.
 	Open          int
 	Stopped, Void bool
 	// Lacks reports what the machine lacked when its newest delivery was interrupted; nil for nothing.
@@ -85,7 +85,7 @@ type Attempt struct {
 	// Epoch is that of the conductor that dispatched it.
 	Epoch int
 	Head  string
-	// Assignment is the object that holds what it was given; empty where an older version dispatched it.
+	// Assignment is the object that holds its assignment; empty where an older version dispatched it.
 	Assignment string
 	Delivery   int
 	Started    bool

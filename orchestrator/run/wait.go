@@ -12,7 +12,7 @@ type Wait struct {
 	total time.Duration
 }
 
-// Set begins a wait, or ends it where what is empty.
+// Set begins a wait, or ends it where the text is empty.
 func (w *Wait) Set(what string, at time.Time) {
 	if w.For != "" && at.After(w.since) {
 		w.total += at.Sub(w.since)

@@ -7,11 +7,11 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// LeastTokens is the smallest share of a limit with which a task is begun: with less no agent comes to an end.
+// LeastTokens is the smallest share of a limit with which a task starts: no agent reaches a result with less.
 const LeastTokens = 4096
 
 // Allowance is the limit in tokens of a task's next attempt where the task has a grant; 0 where it has none. What the attempts
-// before have used is gone: a fresh limit for each attempt would be no bound.
+// before have used is subtracted: a fresh limit for each attempt would be no bound.
 func Allowance(s *run.State, t *run.Task) int {
 	if t.Grant == 0 {
 		return 0

@@ -44,7 +44,7 @@ var pauses = map[string]error{
 }
 
 // Pause stops the run for a fault that is not the attempt's own, after again, which puts the attempt back. ok reports whether
-// it is such a fault. A fault from before this conductor took over has stopped the run already: the attempt is only put back.
+// it is such a fault. A fault that is older than this conductor has stopped the run already: the attempt is only put back.
 func Pause(s *run.State, work string, f spec.Fault, again ...run.Action) (actions []run.Action, ok bool) {
 	cause, ok := pauses[f.Class]
 	w := s.Works[work]

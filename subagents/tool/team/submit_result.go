@@ -103,7 +103,7 @@ func (t *tools) submit(ctx context.Context, a submitArgs) tool.Result {
 	}
 	h.Constraints = echoes
 	if data, err := json.Marshal(h); err != nil || len(data) > maxHandoff {
-		return tool.Failed("the result has %d bytes, and at most %d are taken: nothing was submitted. Others read it whole, so "+
+		return tool.Failed("the result has %d bytes; at most %d are allowed: nothing was submitted. Others read it whole, so "+
 			"keep "+
 			"to what they need, and name places (path:line) in place of long text", len(data), maxHandoff)
 	}
