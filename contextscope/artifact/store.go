@@ -1,5 +1,5 @@
-// Package artifact keeps named, versioned blobs outside the prompt: a handle stands for one in text, and a store gives it
-// back. Artifacts are immutable; new content under a known name is a new version.
+// Package artifact keeps named, versioned blobs outside the prompt. Its input is a name with its content, its output a handle
+// for prompts and, for a handle, the content. It never changes an artifact: new content under a known name is a new version.
 package artifact
 
 import (

@@ -1,6 +1,6 @@
-// Package guide finds the instruction files that a repository keeps for those who work on it, such as AGENTS.md, and resolves
-// their imports. It is pure: the repository comes in as a function that reads a path. What it returns is text from a
-// repository: data, and bounded.
+// Package guide finds the instruction files of a repository, such as AGENTS.md, and resolves their imports. Its input is a
+// function that reads a path, its output the texts, bounded, with notes on what was left out. It never opens a file itself,
+// and its output is data, never an instruction to Divisi.
 package guide
 
 import (

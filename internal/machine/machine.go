@@ -1,4 +1,5 @@
-// Package machine tells what a machine lacks for a while from faults of the work.
+// Package machine recognises what a machine lacks for a while: disk, memory, processes, open files. Its input is an error or
+// a path, its output a fault with its class, or nil where the work is at fault. It never waits and fixes nothing.
 package machine
 
 import (

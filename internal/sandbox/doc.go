@@ -1,5 +1,5 @@
-// Package sandbox runs the commands of agents, gates and setup confined: they write only where they were told (Landlock),
-// see only an allow-listed environment, and leave no process behind; their time and output are bounded. Reading and the
-// network are open in this first form. What the machine cannot give is said by Probe, so that a caller can report it
-// before anything runs; it is never left out silently.
+// Package sandbox runs the commands of agents, gates and setup confined: they see and write only what they were given, reach
+// no network but the proxy, and leave no process behind; their time, memory and output are bounded. Its input is a Command,
+// its output the bounded output and exit code. It never drops a layer silently: Probe reports what the machine cannot give
+// before a command runs.
 package sandbox

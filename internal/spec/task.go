@@ -1,5 +1,6 @@
 // Package spec holds the contracts that every room shares as plain data: task, plan, role, result, handoff, receipt and
-// project file. Each has a Validate that reports all faults at once. Nothing here does I/O.
+// project file. Its input are values of these types, its output defaults, schemas, and all errors of a value at once. It
+// never does I/O and imports no other room.
 package spec
 
 import (

@@ -1,5 +1,6 @@
 // Package trust lists what the files of a repository request beyond confined commands without network, and keeps a person's
-// decision about that list outside the repository.
+// decision about that list outside the repository. Its input are the project file and the roles as loaded, its output the
+// lines of the list, and whether the person agreed to exactly these. It never asks a person and runs nothing.
 package trust
 
 import (

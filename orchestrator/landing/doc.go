@@ -1,3 +1,4 @@
-// Package landing decides what lands: it batches proven patches, merges them in memory into a chain of one commit for each task,
-// and judges the gates of a batch down to the task that broke it. It needs no work tree and moves no ref; the conductor does.
+// Package landing decides what lands. Its input is the state of the run, with the proven patches and the gates of a batch;
+// its output are actions: merge these patches as one chain, test it, move the branch, split the batch, or send a task back.
+// It merges in memory, one commit for each task. It needs no work tree and never moves a ref: the conductor does.
 package landing

@@ -1,5 +1,6 @@
 // Package sample makes the repository that `divisi demo` works on: 24 Go packages with tests, a git history, a deprecated
-// helper package, and one test that has been red from the start. It also holds the plan that moves it off the helper.
+// helper package, and one test that has failed from the start. Its input is an empty directory, its output the repository and
+// the plan that moves it off the helper. It never touches another directory and needs no network.
 package sample
 
 import (

@@ -1,5 +1,5 @@
-// Package command carries an attempt out with a program: a codemod, or another agent's command line. Its input is an assignment
-// and a prepared work tree, its output the attempt's result. It calls no model and writes no event.
+// Package command runs an attempt with a program: a codemod, or another agent's command line. Its input is an assignment and
+// a prepared work tree, its output the attempt's result. It calls no model and writes no event.
 package command
 
 import (

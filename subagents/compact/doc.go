@@ -1,5 +1,6 @@
-// Package compact decides when an agent's history is compacted, and has it done. What is chosen, written and checked is
-// contextscope's; this package brings the model and the moment.
+// Package compact decides when an agent's history is compacted, and starts it. Its input is the size of the next request and
+// the session, its output a compaction event or none. It never selects or checks the text: package contextscope/compaction
+// does, and this one brings the model and the moment.
 //
 // One Runner belongs to one agent and is asked before each model call. With the request's size as a share of the model's
 // window, the rules start, swap and hard, and the phase of the background attempt:

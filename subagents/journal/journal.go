@@ -1,5 +1,6 @@
-// Package journal keeps the events of one attempt: appended under its fence, as one message for each append, with large parts as
-// objects. It reads them back as they were stored. It knows nothing of what the events mean to an agent.
+// Package journal keeps the events of one attempt. Its input are events, appended under the attempt's fence, one message for
+// each append, with large parts as objects; its output are the same events, read back as they were stored. It never
+// interprets an event.
 package journal
 
 import (

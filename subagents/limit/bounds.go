@@ -1,5 +1,6 @@
-// Package limit bounds one attempt: turns, tokens, time, calls and silence, and how the attempt ends when a bound is met. It says
-// when something is over; the executors decide what to do about it.
+// Package limit bounds one attempt: turns, tokens, time, calls and silence. Its input are the limits of task, role and
+// project and what the attempt has used; its output whether a bound is reached, and contexts that end with the cause. It
+// never decides what follows: the executors do.
 package limit
 
 import (

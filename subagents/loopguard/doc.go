@@ -1,5 +1,6 @@
-// Package loopguard notices when one agent goes round in circles. It is fed with what the agent says and does, in order, and
-// answers with a strike. It is pure: no clock, no goroutine, no network; the same events always give the same strikes.
+// Package loopguard detects an agent that repeats itself. Its input are the agent's words and calls, in order, its output is
+// a strike. It is pure: no clock, no goroutine, no network; the same events always give the same strikes. It never stops an
+// agent: package agent does.
 //
 // # Calls
 //

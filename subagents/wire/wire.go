@@ -1,5 +1,6 @@
-// Package wire holds what crosses the bus between the conductor and the workers: assignments and the data of the events
-// that workers append.
+// Package wire holds what crosses the bus between the conductor and the workers: assignments, the data of the events that
+// workers append, and the fault classes. Its input and output are these values and their bytes. It never sends a byte and
+// decides nothing.
 package wire
 
 import (

@@ -1,6 +1,6 @@
-// Package record keeps every exchange with a model's service in files, and answers from them without the service. It stands
-// above the retries and the fallback: an exchange is what a caller asked and what it got in the end, a failure as well as an
-// answer.
+// Package record keeps every exchange with a model's service in files, and answers from them without the service. Its input
+// is a request, its output the answer or the failure that the caller got in the end, after retries and fallbacks. It never
+// keeps a header or a secret, and a replay never calls a service.
 //
 // A recording is a directory. Its file recording.json says which run it is of. Every exchange is one more file of JSON, named
 // by task, attempt, turn, purpose and occurrence, and complete as soon as it is there.

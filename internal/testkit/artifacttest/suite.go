@@ -1,4 +1,5 @@
-// Package artifacttest holds what every place of artifacts has to do: a store over memory, and one over the bus.
+// Package artifacttest is the suite that every store of artifacts passes: one over memory, and one over the bus. Its input is
+// a function that makes a store. No product code imports it.
 package artifacttest
 
 import (

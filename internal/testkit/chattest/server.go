@@ -1,5 +1,6 @@
-// Package chattest is a strict service of Chat Completions that answers from the scripts of geminitest, so that whole runs can
-// be made against either. Every breach of the API's rules is refused and recorded.
+// Package chattest is a strict service of Chat Completions. Its input are the scripts of geminitest and requests, its output
+// are their answers, so that whole runs can use either service. It never accepts a breach of the API's rules: it refuses and
+// records each.
 package chattest
 
 import (

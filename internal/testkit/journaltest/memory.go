@@ -1,4 +1,5 @@
-// Package journaltest keeps a log and objects in memory, for the tests of what appends to a journal.
+// Package journaltest keeps a log and objects in memory. Its input and output are those of a journal's place on the bus. It
+// never writes to a disk.
 package journaltest
 
 import (

@@ -1,5 +1,5 @@
-// Package runtest builds states of a run from events, and describes the actions that rules propose, for tests of rules as tables.
-// It folds what it is given and needs no bus.
+// Package runtest builds states of a run from events, and describes the actions that rules propose, for tests of rules as
+// tables. It folds its input with the product's fold, and never needs a bus.
 package runtest
 
 import (
