@@ -117,10 +117,14 @@ func (c *Console) handle(e *contextscope.Event) {
 	}
 }
 
-// wordsOf returns the lines of an event for a terminal; one that is not worth a line of its own has none.
+// wordsOf returns the lines of an event for a terminal; one that is not worth a line of its own has none. The failure of an agent
+// is a warning there: its task may succeed later.
 func wordsOf(e *contextscope.Event) []line {
 	var out []line
 	for _, l := range report.Lines(e) {
+		if l.By != "" {
+			l.Tone = min(l.Tone, report.Warn)
+		}
 		if words := safe(l.String()); l.Text != "" && words != "" {
 			out = append(out, line{words, l.Tone})
 		}

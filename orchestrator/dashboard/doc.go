@@ -1,6 +1,6 @@
 // Package dashboard serves one web page that shows a run while it goes on: its phases, tasks, agents at work and the live
-// log stream. It reads nothing but the event log: the server hands the log's batches to the browser as they are, and the
-// page folds them. It binds the loopback interface only.
+// log stream. Its input is the event log, its output the page, views of the run and lines of its log; the server folds and
+// words the events, the page only draws. It changes nothing, and binds the loopback interface only.
 package dashboard
 
 // The page's sources are in web, what the browser gets in dist: building Divisi needs neither Node nor esbuild.

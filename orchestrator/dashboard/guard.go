@@ -11,8 +11,8 @@ import (
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// allowedHosts are the values of a Host header that a browser on this machine sends. Any other name is a foreign page's
-// that was made to resolve to this machine.
+// allowedHosts are the values of a Host header that a browser on this machine sends. Any other name belongs
+// to a foreign page, which made it resolve to this machine.
 func allowedHosts(ip string, port int) map[string]bool {
 	hosts := map[string]bool{}
 	for _, h := range []string{ip, "127.0.0.1", "localhost", "::1"} {
@@ -24,7 +24,7 @@ func allowedHosts(ip string, port int) map[string]bool {
 	return hosts
 }
 
-// guard lets only requests through that come from this page on this machine, and only reading ones.
+// guard passes on only requests that read, and that come from this page on this machine.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secure(w.Header())

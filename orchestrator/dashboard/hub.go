@@ -11,14 +11,14 @@ type frame struct {
 }
 
 // hub keeps the newest frames for all browsers, so that the log is read and encoded once. When its memory is full it
-// forgets the oldest; who needs those reads the log.
+// forgets the oldest; a stream that needs those reads the log.
 type hub struct {
 	limit int
 
 	mu     sync.Mutex
 	frames []frame
 	bytes  int
-	// forgotten is the position of the newest frame that was given up; newest that of the newest frame of all.
+	// forgotten is the position of the newest frame that was dropped, newest that of the newest frame of all.
 	forgotten uint64
 	newest    uint64
 	changed   chan struct{}
@@ -26,7 +26,7 @@ type hub struct {
 
 func newHub(limit int) *hub { return &hub{limit: limit, changed: make(chan struct{})} }
 
-// add appends a frame and wakes who waits. A frame at or before the newest one is passed over.
+// add appends a frame and wakes the streams that wait. A frame at or before the newest one is ignored.
 func (h *hub) add(f frame) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -41,7 +41,7 @@ func (h *hub) add(f frame) {
 	h.changed = make(chan struct{})
 }
 
-// forget gives up the oldest frames until the rest fits; the newest one always stays.
+// forget drops the oldest frames until the rest fits; the newest one always stays.
 func (h *hub) forget() {
 	for h.bytes > h.limit && len(h.frames) > 1 {
 		h.bytes -= len(h.frames[0].data)

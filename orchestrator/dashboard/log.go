@@ -18,6 +18,6 @@ type Batch = struct {
 type Log interface {
 	// Tail yields the batches after position from, oldest first, and then those to come, until ctx ends. Positions rise,
 	// with gaps. It may be called many times, from many goroutines. An error ends the sequence; it is then called again
-	// with the last position that was seen. A batch at or before from is passed over by the caller.
+	// with the last position that was seen. The caller ignores a batch at or before from.
 	Tail(ctx context.Context, from uint64) iter.Seq2[Batch, error]
 }

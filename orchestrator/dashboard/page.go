@@ -36,7 +36,7 @@ func (s *Server) asset(name, mime string) http.HandlerFunc {
 	}
 }
 
-// about tells which run this server shows, so that a page left open from another run can tell.
+// about names the run that this server shows, so that a page that was left open from another run finds out.
 func (s *Server) about(w http.ResponseWriter, _ *http.Request) {
 	s.sendJSON(w, map[string]string{"run": s.opts.Run})
 }

@@ -28,7 +28,7 @@ const (
 	viewPause     = 200 * time.Millisecond
 )
 
-// Options say what a Server shows and where.
+// Options name what a Server shows and where.
 type Options struct {
 	// Addr is a loopback host and port, or a port of 127.0.0.1; empty means a free one.
 	Addr string
@@ -51,7 +51,7 @@ type Server struct {
 	// writeLimit is how long one write to a browser may take before it is dropped.
 	writeLimit time.Duration
 	listen     func(ctx context.Context, addr string) (net.Listener, error)
-	// testDropped is told the position at which a slow browser was dropped; nil outside tests.
+	// testDropped gets the position at which a slow browser was dropped; nil outside tests.
 	testDropped func(pos uint64)
 
 	mu      sync.Mutex
@@ -131,7 +131,7 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// bind listens, and notes under which names the page is reached there.
+// bind listens, and keeps the names under which a browser reaches the page there.
 func (s *Server) bind(ctx context.Context) (net.Listener, error) {
 	l, err := s.listen(ctx, s.opts.Addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -163,11 +163,11 @@ func (s *Server) shutdown(run context.Context, srv *http.Server) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run), stopLimit)
 	defer cancel()
 	if err := srv.Shutdown(ctx); err != nil {
-		s.opts.Logger.Warn().Err(errors.Join(err, srv.Close())).Msg("the dashboard's connections had to be cut")
+		s.opts.Logger.Warn().Err(errors.Join(err, srv.Close())).Msg("the dashboard closed connections that were still open")
 	}
 }
 
-// tail feeds the board and the hub until ctx ends. A log that fails or ends is read on after a moment.
+// tail feeds the board and the hub until ctx ends. A log that fails or ends is read again after a moment, from where it was.
 func (s *Server) tail(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := s.tailOnce(ctx); err != nil && ctx.Err() == nil {
@@ -196,7 +196,8 @@ func (s *Server) tailOnce(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends all streams and waits until nothing of the server runs any more. It may be called twice, and unstarted.
+// Stop ends all streams and waits until no goroutine of the server runs. It may be called twice, and on a server that did not
+// start.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	cancel := s.cancel

@@ -13,7 +13,7 @@ import (
 // replayChunk is how many frames are written between two flushes while a browser catches up.
 const replayChunk = 256
 
-// stream is one browser's connection. It pulls from the hub, so a slow browser costs nothing but its own time.
+// stream is one browser's connection. It pulls from the hub and the board, so that a slow browser delays no other.
 type stream struct {
 	s   *Server
 	w   http.ResponseWriter
@@ -42,7 +42,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// startAt returns the last position that the browser has seen: a reconnecting one says it in a header.
+// startAt returns the last position that the browser has seen: a reconnecting one sends it in a header.
 func startAt(r *http.Request) (uint64, error) {
 	v := r.Header.Get("Last-Event-ID")
 	if v == "" {
@@ -160,7 +160,7 @@ func (s *Server) deadline(w http.ResponseWriter) error {
 	return http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.writeLimit))
 }
 
-// ended notes why a stream is over. A browser that did not read in time comes back by itself and loses nothing.
+// ended logs why a stream ended. A browser that did not read in time reconnects by itself and loses nothing.
 func (st *stream) ended(ctx context.Context, err error) {
 	if ctx.Err() != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		return

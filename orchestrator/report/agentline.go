@@ -35,7 +35,7 @@ func agentLine(e *contextscope.Event) Line {
 	case contextscope.KindResult:
 		return resultLine(e, data[spec.Result](e))
 	case contextscope.KindError:
-		return reported(e, Warn, fault(data[spec.Fault](e)))
+		return reported(e, Bad, fault(data[spec.Fault](e)))
 	case contextscope.KindSteering:
 		return of(e, Plain, "was told the message of %s: %s", data[wire.Steered](e).From, said(e))
 	case contextscope.KindControl:
@@ -195,7 +195,9 @@ func receiptLine(e *contextscope.Event, r spec.Receipt) Line {
 		return Line{More: say + "; " + more, Tone: Good}
 	}
 	l := reported(e, Warn, say)
-	l.More = more
+	if l.More = more; r.Verdict == spec.VerdictFail {
+		l.Tone = Bad
+	}
 	return l
 }
 
@@ -216,7 +218,7 @@ func resultLine(e *contextscope.Event, r spec.Result) Line {
 	case r.Status == "", e.Task == run.BaselineTask && len(r.Receipts) > 0:
 		return Line{More: strings.Join(append([]string{string(r.Status) + why}, more...), "; "), Tone: Plain}
 	}
-	l := of(e, Warn, "ended: %s%s", r.Status, why)
+	l := of(e, Bad, "ended: %s%s", r.Status, why)
 	l.More = strings.Join(more, "; ")
 	return l
 }

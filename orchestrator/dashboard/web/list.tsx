@@ -50,7 +50,7 @@ export class List<T> extends Component<Props<T>, Seen> {
     if (this.moved()) this.stick();
   }
 
-  /** moved tells whether the box or what is in it has changed its size since it was put to its end. */
+  /** moved reports whether the box or its content has changed its size since it was put to its end. */
   private moved(): boolean {
     const { all, height } = this.stuck;
     return !!this.box && (this.box.scrollHeight !== all || this.box.clientHeight !== height);
