@@ -2,6 +2,7 @@ package model
 
 import (
 	"crypto/rand"
+	"fmt"
 
 	"google.golang.org/genai"
 
@@ -78,7 +79,7 @@ func joinable(p *genai.Part) bool {
 		p.VideoMetadata == nil && p.SpeechMetadata == nil && p.MediaProcessing == "" && !hasData(p)
 }
 
-// substance says whether there is anything to act on: text, thoughts or data, not just a signature.
+// substance reports whether there is anything to act on: text, thoughts or data, not just a signature.
 func (a *Answer) substance() bool {
 	for _, p := range a.parts {
 		if p.Text != "" || hasData(p) {
@@ -89,8 +90,10 @@ func (a *Answer) substance() bool {
 }
 
 // spent is what the server reported so far.
-func (a *Answer) spent() spec.Usage {
-	u := a.usage
+func (a *Answer) spent() spec.Usage { return UsageOf(a.usage) }
+
+// UsageOf is what one call cost as the API reports it; nothing for nil.
+func UsageOf(u *genai.GenerateContentResponseUsageMetadata) spec.Usage {
 	if u == nil {
 		return spec.Usage{}
 	}
@@ -100,16 +103,8 @@ func (a *Answer) spent() spec.Usage {
 	}
 }
 
-// Result judges the finished stream. model is the name that was asked for. The error is an *Error.
-func (a *Answer) Result(model string) (*Result, error) {
-	res, err := a.result(model)
-	if err != nil {
-		return nil, err
-	}
-	return res, nil
-}
-
-func (a *Answer) result(model string) (*Result, *Error) {
+// Result judges the finished stream. model is the name that was asked for.
+func (a *Answer) Result(model string) (*Result, *Error) {
 	if err := a.fault(); err != nil {
 		err.Usage = a.spent()
 		return nil, err
@@ -126,4 +121,55 @@ func (a *Answer) result(model string) (*Result, *Error) {
 	}
 	res.Usage.Calls = 1
 	return res, nil
+}
+
+// fault turns the end of a stream into an error, or nil when the answer can be used. A stream that ends without a finish
+// reason was cut, however cleanly it closed.
+func (a *Answer) fault() *Error {
+	switch a.finish {
+	case "":
+		return a.noFinish()
+	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall, genai.FinishReasonTooManyToolCalls:
+		return a.fail(MalformedCall, 0, "the model's tool calls could not be used")
+	case genai.FinishReasonSafety, genai.FinishReasonRecitation, genai.FinishReasonBlocklist, genai.FinishReasonLanguage,
+		genai.FinishReasonProhibitedContent, genai.FinishReasonSPII, genai.FinishReasonImageSafety,
+		genai.FinishReasonImageProhibitedContent, genai.FinishReasonImageRecitation:
+		return a.fail(Blocked, 0, "the answer was withheld")
+	case genai.FinishReasonContinuation:
+		if len(a.token) == 0 {
+			return a.fail(Truncated, 0, "the server asked for a continuation and sent no token")
+		}
+		return nil
+	case genai.FinishReasonOther:
+		return a.fail(Truncated, 2, "the answer was given up")
+	case genai.FinishReasonMaxTokens:
+		if !a.substance() {
+			return a.fail(Truncated, 1, "the output limit went on thoughts alone; raise the limit or lower the thinking level")
+		}
+		return nil
+	default: // STOP, and reasons that this program does not know
+		if !a.substance() {
+			return a.fail(Truncated, 2, "the answer was empty")
+		}
+		return nil
+	}
+}
+
+func (a *Answer) noFinish() *Error {
+	if f := a.feedback; f != nil && f.BlockReason != "" {
+		msg := fmt.Sprintf("the prompt was blocked: %s", f.BlockReason)
+		if f.BlockReasonMessage != "" {
+			msg += ": " + shorten(f.BlockReasonMessage)
+		}
+		return &Error{Class: Blocked, Message: msg}
+	}
+	return &Error{Class: Truncated, Message: "the stream ended without a finish reason"}
+}
+
+func (a *Answer) fail(class Class, tries int, what string) *Error {
+	msg := fmt.Sprintf("%s (%s)", what, a.finish)
+	if a.finishMsg != "" {
+		msg += ": " + shorten(a.finishMsg)
+	}
+	return &Error{Class: class, Message: msg, tries: tries}
 }

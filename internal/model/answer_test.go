@@ -48,7 +48,7 @@ func TestAnswerJoinsOnlyUnsignedTextOfOneKind(t *testing.T) {
 	}
 	a.Observe(chunk("STOP"))
 	res, err := a.Result("m")
-	require.NoError(t, err)
+	require.Nil(t, err)
 	require.Equal(t, want, res.Content.Parts)
 	require.Equal(t, genai.RoleModel, res.Content.Role)
 	require.Equal(t, "a", in[0].Text, "a delta does not grow after it was shown")
@@ -94,12 +94,12 @@ func TestAnswerFinish(t *testing.T) {
 			a.Observe(c.chunk)
 			res, err := a.Result("m")
 			if c.class == "" {
-				require.NoError(t, err)
+				require.Nil(t, err)
 				require.Equal(t, c.finish, res.Finish)
 				return
 			}
-			require.Equal(t, c.class, AsError(err).Class)
-			require.Equal(t, 5, AsError(err).Usage.Prompt, "a failed answer was paid too")
+			require.Equal(t, c.class, err.Class)
+			require.Equal(t, 5, err.Usage.Prompt, "a failed answer was paid too")
 		})
 	}
 }
@@ -116,7 +116,7 @@ func TestAnswerTakesTheLastUsage(t *testing.T) {
 		a.Observe(c)
 	}
 	res, err := a.Result("m")
-	require.NoError(t, err)
+	require.Nil(t, err)
 	require.Equal(t, 11+2+7, res.Usage.Total())
 	require.Equal(t, 4, res.Usage.Cached)
 	require.Equal(t, "m", res.Model, "the asked name, when the server gives no version")

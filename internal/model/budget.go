@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
-
-	"divisi/internal/spec"
 )
 
 // bytesPerToken is the estimate of how much JSON makes a token.
@@ -26,13 +24,6 @@ type Budget struct {
 // NewBudget makes a budget of limit tokens, of which spent are already gone (a resumed run). A limit of zero or less
 // means no limit; spending is still counted.
 func NewBudget(limit, spent int) *Budget { return &Budget{limit: limit, spent: spent} }
-
-// Spent is what calls have cost so far, the seed included.
-func (b *Budget) Spent() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.spent
-}
 
 func (b *Budget) reserve(tokens int) *Error {
 	b.mu.Lock()
@@ -73,8 +64,6 @@ func (c *counter) Write(p []byte) (int, error) {
 	*c += counter(len(p))
 	return len(p), nil
 }
-
-func total(usage, wasted spec.Usage) int { return usage.Add(wasted).Total() }
 
 func expected(req *Request) int {
 	out := min(defaultExpected, Lookup(req.Model).MaxOutput)

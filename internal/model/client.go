@@ -79,11 +79,11 @@ func New(base Model, p Policy) Model {
 func (m *client) Generate(ctx context.Context, req *Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if req == nil {
-			yield(Event{}, invalidf("no request"))
+			yield(Event{}, Invalidf("no request"))
 			return
 		}
 		c := &loop{client: m, req: req, yield: yield}
-		defer func() { // also where the consumer breaks off: that has cost the prompt at least
+		defer func() { // also where the consumer stops early: that has cost the prompt at least
 			c.leave()
 			c.settle(c.hop.prompt)
 		}()

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"net/url"
 	"os"
 	"strings"
@@ -40,7 +41,7 @@ func resolve(opt Options) (target, *Error) {
 		t.key = env("GEMINI_API_KEY")
 	}
 	t.address(opt, env, "GOOGLE_GEMINI_BASE_URL")
-	t.baseURL = firstOf(t.baseURL, defaultBaseURL)
+	t.baseURL = cmp.Or(t.baseURL, defaultBaseURL)
 	t.custom = strings.TrimRight(t.baseURL, "/") != strings.TrimRight(defaultBaseURL, "/")
 	if t.key == "" {
 		return t, &Error{Class: Auth, Message: "no API key: set GEMINI_API_KEY (or GOOGLE_API_KEY), " +
@@ -54,10 +55,10 @@ func resolve(opt Options) (target, *Error) {
 func (t target) onVertex(opt Options, env func(string) string) (target, *Error) {
 	t.address(opt, env, "GOOGLE_VERTEX_BASE_URL")
 	t.custom = t.baseURL != ""
-	place := firstOf(env("GOOGLE_CLOUD_PROJECT"), env("GOOGLE_CLOUD_LOCATION"), env("GOOGLE_CLOUD_REGION"))
+	place := cmp.Or(env("GOOGLE_CLOUD_PROJECT"), env("GOOGLE_CLOUD_LOCATION"), env("GOOGLE_CLOUD_REGION"))
 	t.adc = t.key == "" && place != "" && !t.custom
 	if t.key == "" && place == "" {
-		t.key = firstOf(env("GOOGLE_API_KEY"), env("GEMINI_API_KEY"))
+		t.key = cmp.Or(env("GOOGLE_API_KEY"), env("GEMINI_API_KEY"))
 	}
 	return t, t.check()
 }
@@ -76,8 +77,8 @@ func (t target) check() *Error {
 	u, err := url.Parse(t.baseURL)
 	if t.baseURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		// The address is not shown: it may hold a password.
-		return invalidf("%s is not of the form https://host or http://host:port: set it again, or unset it",
-			firstOf(t.from, "the base URL"))
+		return Invalidf("%s is not of the form https://host or http://host:port: set it again, or unset it",
+			cmp.Or(t.from, "the base URL"))
 	}
 	if strings.ContainsFunc(t.key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return &Error{Class: Auth, Message: "the API key contains a space, " +
@@ -99,13 +100,4 @@ func useVertex(env func(string) string) bool {
 		return on(v)
 	}
 	return on(env("GOOGLE_GENAI_USE_VERTEXAI"))
-}
-
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }

@@ -121,7 +121,8 @@ func cancelled(err error) *Error {
 	return &Error{Class: Cancelled, Message: err.Error(), Err: err}
 }
 
-func invalidf(format string, args ...any) *Error {
+// Invalidf returns an error of class Invalid.
+func Invalidf(format string, args ...any) *Error {
 	return &Error{Class: Invalid, Message: fmt.Sprintf(format, args...)}
 }
 

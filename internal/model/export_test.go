@@ -6,3 +6,10 @@ func (b *Budget) Left() (int, bool) {
 	defer b.mu.Unlock()
 	return b.limit - b.spent - b.reserved, b.limit > 0
 }
+
+// Spent is what calls have cost so far, the seed included.
+func (b *Budget) Spent() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.spent
+}

@@ -1,9 +1,12 @@
 package model
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"runtime"
@@ -128,7 +131,7 @@ type send struct {
 }
 
 func (s *send) run(ctx context.Context) (*Result, *Error) {
-	if err := validate(s.req); err != nil {
+	if err := Validate(s.req); err != nil {
 		return nil, err
 	}
 	select {
@@ -153,7 +156,7 @@ func (s *send) run(ctx context.Context) (*Result, *Error) {
 	var res *Result
 	var fault *Error
 	if err == nil {
-		res, fault = s.answer.result(s.req.Model)
+		res, fault = s.answer.Result(s.req.Model)
 	} else {
 		fault = classify(ctx, context.Cause(sendCtx), c, err)
 		fault.Usage = s.answer.spent()
@@ -174,7 +177,7 @@ func (s *send) stream(ctx context.Context) (err error) {
 			return
 		}
 		if p := recover(); p != nil {
-			err = invalidf("the SDK panicked: %v", p)
+			err = Invalidf("the SDK panicked: %v", p)
 		}
 	}()
 	contents, config := cloneContents(s.req.Contents), cloneConfig(s.req.Config)
@@ -200,4 +203,42 @@ func (s *send) show(parts []*genai.Part) bool {
 		}
 	}
 	return true
+}
+
+// errCaptured ends a call whose body has been seen.
+var errCaptured = errors.New("captured")
+
+// captor is a transport that sends nothing and keeps the body.
+type captor struct{ body []byte }
+
+// RoundTrip implements http.RoundTripper.
+func (c *captor) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	c.body = bytes.TrimSpace(body)
+	return nil, errCaptured
+}
+
+// Raw is the body of a request as Gemini's API would be sent it. It goes through the very same client, which sends nothing.
+func Raw(ctx context.Context, req *Request) ([]byte, error) {
+	c := &captor{}
+	g, err := NewGemini(ctx, Options{
+		APIKey: "none", BaseURL: "http://127.0.0.1", HTTPClient: &http.Client{Transport: c},
+		Getenv: func(string) string { return "" },
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer g.Close()
+	for _, err := range g.Generate(ctx, req) {
+		if c.body != nil {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c.body, nil
 }

@@ -17,6 +17,19 @@ type Model interface {
 	Generate(ctx context.Context, req *Request) iter.Seq2[Event, error]
 }
 
+// Ask returns the whole answer of one call, without its deltas.
+func Ask(ctx context.Context, m Model, req *Request) (*Result, *Error) {
+	for ev, err := range m.Generate(ctx, req) {
+		switch {
+		case err != nil:
+			return nil, AsError(err)
+		case ev.Result != nil:
+			return ev.Result, nil
+		}
+	}
+	return nil, &Error{Class: Truncated, Message: "the answer ended without a result"}
+}
+
 // Request is one call.
 type Request struct {
 	// Model is the model's name, such as gemini-3.8-flash.
@@ -50,24 +63,54 @@ type Event struct {
 	Result *Result
 }
 
-// Result is a whole answer that can be used: it has text, calls or thoughts.
+// Result is a whole answer that can be used: it has text, calls or thoughts. Recordings hold it as JSON.
 type Result struct {
 	// Content is the answer verbatim, role model. Signatures stay on exactly the part they came with; consecutive text
 	// deltas of the same kind are joined only when neither is signed. Calls that came without an id carry a local one,
 	// which is not sent back to the model. Numbers in arguments are float64: integers above 2^53 have lost digits.
-	Content *genai.Content
+	Content *genai.Content `json:"content"`
 	// Finish is STOP, MAX_TOKENS or a reason that this package does not know.
-	Finish genai.FinishReason
+	Finish genai.FinishReason `json:"finish"`
 	// Usage is what the answer cost, summed over its continuations (Calls counts them).
-	Usage spec.Usage
+	Usage spec.Usage `json:"usage"`
 	// Wasted is what the discarded tries before the answer cost, where the server reported it.
-	Wasted spec.Usage
+	Wasted spec.Usage `json:"wasted,omitzero"`
 	// Model is the version that answered; ResponseID the server's name for the answer.
-	Model, ResponseID string
+	Model      string `json:"model,omitempty"`
+	ResponseID string `json:"response_id,omitempty"`
 	// StandIn is the name of the model that answered where that was not the request's own; its signatures are gone from Content.
-	StandIn string
+	StandIn string `json:"stand_in,omitempty"`
 	// Tier is the service tier that the answer was asked for in; empty when it was left to the service.
-	Tier string
+	Tier string `json:"tier,omitempty"`
 	// Continuation is the token to go on with when Finish is CONTINUATION. Models made by New never return one.
-	Continuation []byte
+	Continuation []byte `json:"-"`
+}
+
+// Router sends each request to the client that serves its model. It is safe for concurrent use.
+type Router struct {
+	routes map[string]Model
+	others Model
+}
+
+// NewRouter makes a router from the names of models to their clients. others, which may be nil, serves every other name.
+func NewRouter(routes map[string]Model, others Model) *Router { return &Router{routes, others} }
+
+// Generate implements Model. A model without a client is an error of class Invalid.
+func (r *Router) Generate(ctx context.Context, req *Request) iter.Seq2[Event, error] {
+	client := r.others
+	if req != nil {
+		if m, ok := r.routes[req.Model]; ok {
+			client = m
+		}
+	}
+	if client != nil {
+		return client.Generate(ctx, req)
+	}
+	return func(yield func(Event, error) bool) {
+		if err := Validate(req); err != nil {
+			yield(Event{}, err)
+			return
+		}
+		yield(Event{}, Invalidf("no service is set up for model %s: name it in models of .divisi/divisi.yaml", req.Model))
+	}
 }

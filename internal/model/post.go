@@ -66,7 +66,7 @@ func (p *Poster) stream(post *http.Request, c *call, take func([]byte) bool) (do
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return false, errRefused
 	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html"):
-		return false, invalidf("a web page came in place of an answer: the address is not that of the API")
+		return false, Invalidf("a web page came in place of an answer: the address is not that of the API")
 	}
 	events := newEventReader(resp.Body)
 	for {

@@ -20,19 +20,43 @@ var errEventTooLong = errors.New("an event of the stream is too long")
 // eventReader reads a server-sent event stream. It understands comments, other fields, any line ending, data over several
 // lines, a byte order mark and a bare JSON document in place of a stream.
 type eventReader struct {
-	in    *bufio.Reader
+	lines *bufio.Scanner
 	limit int // of one event, in bytes
 
 	event bytes.Buffer // data of the current event
 	open  bool         // the current event has data
 	raw   bool         // the current event is a bare JSON document
-	skip  bool         // the last line ended in CR: an LF that follows belongs to it
 	first bool         // a line was read
 	end   error        // how the stream ended
 }
 
 func newEventReader(src io.Reader) *eventReader {
-	return &eventReader{in: bufio.NewReaderSize(src, 32<<10), limit: maxEvent}
+	lines := bufio.NewScanner(src)
+	lines.Buffer(make([]byte, 0, 32<<10), maxEvent)
+	lines.Split(splitLines())
+	return &eventReader{lines: lines, limit: maxEvent}
+}
+
+// splitLines splits at LF, CR and CRLF. A line that ends in CR is passed on before the LF that may follow it has come.
+func splitLines() bufio.SplitFunc {
+	cr := false
+	return func(data []byte, atEOF bool) (advance int, token []byte, err error) {
+		from := 0
+		if cr && len(data) > 0 {
+			cr = false
+			if data[0] == '\n' {
+				from = 1
+			}
+		}
+		if n := bytes.IndexAny(data[from:], "\r\n"); n >= 0 {
+			cr = data[from+n] == '\r'
+			return from + n + 1, data[from : from+n], nil
+		}
+		if atEOF && len(data) > from {
+			return len(data), data[from:], nil
+		}
+		return from, nil, nil
+	}
 }
 
 // next returns the data of the next event, good until the call after it; io.EOF behind the last one. When reading fails the
@@ -40,15 +64,18 @@ func newEventReader(src io.Reader) *eventReader {
 func (r *eventReader) next() ([]byte, error) {
 	r.clear()
 	for r.end == nil {
-		line, err := r.line()
-		if err == nil || (errors.Is(err, io.EOF) && len(line) > 0) {
-			whole, tooLong := r.take(line)
-			if whole {
-				return r.data(), nil
-			}
-			err = cmp.Or(tooLong, err)
+		if !r.lines.Scan() {
+			r.end = cmp.Or(r.lines.Err(), io.EOF)
+			break
+		}
+		whole, err := r.take(r.lines.Bytes())
+		if whole {
+			return r.data(), nil
 		}
 		r.end = err
+	}
+	if errors.Is(r.end, bufio.ErrTooLong) {
+		r.end = errEventTooLong
 	}
 	// Servers forget the last empty line; a cut event is no JSON and fails there.
 	if data := r.data(); len(data) > 0 && errors.Is(r.end, io.EOF) {
@@ -64,53 +91,7 @@ func (r *eventReader) clear() {
 	r.open, r.raw = false, false
 }
 
-// line reads up to LF, CR or CRLF and returns the line without it.
-func (r *eventReader) line() ([]byte, error) {
-	var line []byte
-	for {
-		if len(line) > r.limit {
-			return nil, errEventTooLong
-		}
-		b, err := r.in.ReadByte()
-		if err != nil {
-			return line, err
-		}
-		if r.skip {
-			r.skip = false
-			if b == '\n' {
-				continue
-			}
-		}
-		switch b {
-		case '\n':
-			return line, nil
-		case '\r':
-			r.skip = true
-			return line, nil
-		}
-		line = append(line, b)
-		line = r.rest(line)
-	}
-}
-
-// rest adds what is buffered up to the next line ending, so that long lines are not copied byte by byte.
-func (r *eventReader) rest(line []byte) []byte {
-	buf, err := r.in.Peek(r.in.Buffered())
-	if err != nil {
-		return line // Peek of what is buffered cannot fail; the next read would report it
-	}
-	n := bytes.IndexAny(buf, "\r\n")
-	if n < 0 {
-		n = len(buf)
-	}
-	line = append(line, buf[:n]...)
-	if _, err := r.in.Discard(n); err != nil {
-		return line
-	}
-	return line
-}
-
-// take handles one line and says whether the event is whole.
+// take handles one line and reports whether the event is whole.
 func (r *eventReader) take(line []byte) (bool, error) {
 	if !r.first {
 		line, r.first = bytes.TrimPrefix(line, []byte("\uFEFF")), true
@@ -179,7 +160,7 @@ func (r *reframer) Read(p []byte) (int, error) {
 	return r.out.Read(p)
 }
 
-// Close closes the source. Its error is of no use to anybody: the answer has been read or given up.
+// Close closes the source. Its error changes nothing: the answer has been read or given up.
 func (r *reframer) Close() error {
 	if err := r.src.Close(); err != nil {
 		r.failed(err)

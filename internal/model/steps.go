@@ -17,7 +17,7 @@ func (c *loop) reserve() *Error {
 		return nil // it is a further send of the same hop
 	}
 	if c.now.hops == 0 {
-		if err := validate(c.now.req); err != nil {
+		if err := Validate(c.now.req); err != nil {
 			return err
 		}
 	}
@@ -154,7 +154,7 @@ const maxHops = 8
 // when it does not come to an end.
 func (c *loop) join(res *Result) (*Result, *Error) {
 	c.hop.wasted = c.hop.wasted.Add(res.Wasted)
-	c.settle(total(res.Usage, c.hop.wasted))
+	c.settle(res.Usage.Add(c.hop.wasted).Total())
 	c.wasted, c.hop.wasted = c.wasted.Add(c.hop.wasted), spec.Usage{}
 	answer := &c.now.answer
 	answer.add(res)

@@ -129,16 +129,16 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		c.req.Meta.write(req.Header)
 	}
 	first, silence := w.patienceFor(c.req)
-	dog := newWatchdog(c.stop, first, silence)
+	body := watch(c.stop, first, silence)
 	resp, err := w.base.RoundTrip(req)
 	if err != nil {
-		dog.halt()
+		body.timer.Stop()
 		return nil, err
 	}
 	c.mu.Lock()
 	c.status, c.header = resp.StatusCode, resp.Header
 	c.mu.Unlock()
-	body := &watched{body: resp.Body, dog: dog}
+	body.ReadCloser = resp.Body
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return w.refused(resp, body, c)
 	}
@@ -195,59 +195,46 @@ func (m Meta) write(h http.Header) {
 	set("Purpose", m.Purpose)
 }
 
-// watched is a body under a watchdog. The clock runs only while a read waits: a slow consumer is not a silent server.
+// watched is a body whose call ends when the server is silent: for first until the first byte, for idle between bytes. The
+// clock runs only while a read waits: a slow consumer is not a silent server.
 type watched struct {
-	body io.ReadCloser
-	dog  *watchdog
-}
+	io.ReadCloser
 
-// Read implements io.Reader.
-func (w *watched) Read(p []byte) (int, error) {
-	w.dog.start()
-	n, err := w.body.Read(p)
-	w.dog.pause(n > 0)
-	return n, err
-}
-
-// Close implements io.Closer.
-func (w *watched) Close() error {
-	w.dog.halt()
-	return w.body.Close()
-}
-
-// watchdog ends a call when the server is silent: for first until the first byte, for idle between bytes.
-type watchdog struct {
 	timer       *time.Timer
 	first, idle time.Duration
 	began       time.Time
 	alive       atomic.Bool
 }
 
-// newWatchdog starts at once, so that it covers the wait for headers too.
-func newWatchdog(stop context.CancelCauseFunc, first, idle time.Duration) *watchdog {
-	d := &watchdog{first: first, idle: idle, began: time.Now()}
-	d.timer = time.AfterFunc(first, func() { stop(d.silence()) })
-	return d
+// watch starts the clock before there is a body, so that it covers the wait for headers too.
+func watch(stop context.CancelCauseFunc, first, idle time.Duration) *watched {
+	w := &watched{first: first, idle: idle, began: time.Now()}
+	w.timer = time.AfterFunc(first, func() { stop(w.silence()) })
+	return w
 }
 
-func (d *watchdog) silence() error {
-	if d.alive.Load() {
-		return fmt.Errorf("%w for %s in the middle of its answer (silence)", errIdle, d.idle)
+func (w *watched) silence() error {
+	if w.alive.Load() {
+		return fmt.Errorf("%w for %s in the middle of its answer (silence)", errIdle, w.idle)
 	}
-	return fmt.Errorf("%w for %s (first_byte)", errIdle, d.first)
+	return fmt.Errorf("%w for %s (first_byte)", errIdle, w.first)
 }
 
-func (d *watchdog) start() {
-	if d.alive.Load() {
-		d.timer.Reset(d.idle)
-		return
+// Read implements io.Reader.
+func (w *watched) Read(p []byte) (int, error) {
+	left := w.idle
+	if !w.alive.Load() {
+		left = max(0, w.first-time.Since(w.began))
 	}
-	d.timer.Reset(max(0, d.first-time.Since(d.began)))
+	w.timer.Reset(left)
+	n, err := w.ReadCloser.Read(p)
+	w.timer.Stop()
+	w.alive.Store(w.alive.Load() || n > 0)
+	return n, err
 }
 
-func (d *watchdog) pause(gotData bool) {
-	d.timer.Stop()
-	d.alive.Store(d.alive.Load() || gotData)
+// Close implements io.Closer.
+func (w *watched) Close() error {
+	w.timer.Stop()
+	return w.ReadCloser.Close()
 }
-
-func (d *watchdog) halt() { d.timer.Stop() }

@@ -12,24 +12,17 @@ import (
 // maxDeclarations is the API's limit of function declarations in one request.
 const maxDeclarations = 512
 
-// Validate finds what would crash the SDK, make it send an empty body, or be refused for certain. It returns nil or an
-// *Error of class Invalid that names the place.
-func Validate(req *Request) error {
-	if err := validate(req); err != nil {
-		return err
-	}
-	return nil
-}
-
-func validate(req *Request) *Error {
+// Validate finds what would crash the SDK, make it send an empty body, or be refused for certain. It returns nil or an error
+// of class Invalid that names the place.
+func Validate(req *Request) *Error {
 	if req == nil {
-		return invalidf("no request")
+		return Invalidf("no request")
 	}
 	if err := validateModel(req.Model); err != nil {
 		return err
 	}
 	if len(req.Contents) == 0 {
-		return invalidf("the request has no contents")
+		return Invalidf("the request has no contents")
 	}
 	for i, c := range req.Contents {
 		if err := validateContent(c, i); err != nil {
@@ -41,7 +34,7 @@ func validate(req *Request) *Error {
 
 func validateModel(name string) *Error {
 	if name == "" || strings.Contains(name, "..") || strings.ContainsAny(name, "?&# \t\r\n") {
-		return invalidf("%q is not a model name", name)
+		return Invalidf("%q is not a model name", name)
 	}
 	return nil
 }
@@ -49,15 +42,15 @@ func validateModel(name string) *Error {
 func validateContent(c *genai.Content, i int) *Error {
 	switch {
 	case c == nil:
-		return invalidf("contents[%d] is nil", i)
+		return Invalidf("contents[%d] is nil", i)
 	case c.Role != genai.RoleUser && c.Role != genai.RoleModel:
-		return invalidf("contents[%d] has role %q, not user or model", i, c.Role)
+		return Invalidf("contents[%d] has role %q, not user or model", i, c.Role)
 	case len(c.Parts) == 0:
-		return invalidf("contents[%d] has no parts", i)
+		return Invalidf("contents[%d] has no parts", i)
 	}
 	for j, p := range c.Parts {
 		if why := partFault(p); why != "" {
-			return invalidf("contents[%d].parts[%d] %s", i, j, why)
+			return Invalidf("contents[%d].parts[%d] %s", i, j, why)
 		}
 	}
 	return nil
@@ -108,15 +101,15 @@ func validateConfig(model string, c *genai.GenerateContentConfig) *Error {
 		return nil
 	}
 	if c.CandidateCount > 1 {
-		return invalidf("config: %d candidates asked for; one is supported", c.CandidateCount)
+		return Invalidf("config: %d candidates asked for; one is supported", c.CandidateCount)
 	}
 	if h := c.HTTPOptions; h != nil {
 		if h.BaseURL != "" || h.APIVersion != "" || h.Timeout != nil || h.RetryOptions != nil || h.ExtrasRequestProvider != nil {
-			return invalidf("config: of HTTPOptions only Headers and ExtraBody can be set per request")
+			return Invalidf("config: of HTTPOptions only Headers and ExtraBody can be set per request")
 		}
 	}
 	if c.CachedContent != "" {
-		return invalidf("config: explicit caches are not supported")
+		return Invalidf("config: explicit caches are not supported")
 	}
 	if err := validateSystem(c.SystemInstruction); err != nil {
 		return err
@@ -128,7 +121,7 @@ func validateConfig(model string, c *genai.GenerateContentConfig) *Error {
 		return err
 	}
 	if _, err := json.Marshal(c); err != nil {
-		return invalidf("config cannot be written as JSON: %s", shorten(err.Error()))
+		return Invalidf("config cannot be written as JSON: %s", shorten(err.Error()))
 	}
 	return nil
 }
@@ -136,16 +129,16 @@ func validateConfig(model string, c *genai.GenerateContentConfig) *Error {
 // validateAbilities refuses what the model is known not to do.
 func validateAbilities(info Info, c *genai.GenerateContentConfig) *Error {
 	if t := c.ThinkingConfig; t != nil && t.ThinkingLevel != "" && !info.Thinks(string(t.ThinkingLevel)) {
-		return invalidf("config: %s knows the thinking levels %s, not %s", info.Name, strings.Join(info.Thinking, ", "),
+		return Invalidf("config: %s knows the thinking levels %s, not %s", info.Name, strings.Join(info.Thinking, ", "),
 			t.ThinkingLevel)
 	}
 	if !info.Serves(string(c.ServiceTier)) {
-		return invalidf("config: %s has the service tiers %s, not %s", info.Name,
+		return Invalidf("config: %s has the service tiers %s, not %s", info.Name,
 			strings.Join(slices.Sorted(maps.Keys(info.Tiers)), ", "), c.ServiceTier)
 	}
 	if info.Known && !info.JSONWithTools && len(c.Tools) > 0 && (c.ResponseMIMEType == "application/json" ||
 		c.ResponseJsonSchema != nil || c.ResponseSchema != nil) {
-		return invalidf("config: %s cannot be asked for JSON beside tools: have a tool called instead", info.Name)
+		return Invalidf("config: %s cannot be asked for JSON beside tools: have a tool called instead", info.Name)
 	}
 	return nil
 }
@@ -155,11 +148,11 @@ func validateSystem(s *genai.Content) *Error {
 		return nil
 	}
 	if len(s.Parts) == 0 {
-		return invalidf("config: the system instruction has no parts")
+		return Invalidf("config: the system instruction has no parts")
 	}
 	for j, p := range s.Parts {
 		if why := partFault(p); why != "" {
-			return invalidf("config: system instruction: parts[%d] %s", j, why)
+			return Invalidf("config: system instruction: parts[%d] %s", j, why)
 		}
 	}
 	return nil
@@ -169,24 +162,24 @@ func validateTools(tools []*genai.Tool) *Error {
 	seen := make(map[string]bool)
 	for i, t := range tools {
 		if t == nil {
-			return invalidf("tools[%d] is nil", i)
+			return Invalidf("tools[%d] is nil", i)
 		}
 		for j, f := range t.FunctionDeclarations {
 			switch {
 			case f == nil:
-				return invalidf("tools[%d].functionDeclarations[%d] is nil", i, j)
+				return Invalidf("tools[%d].functionDeclarations[%d] is nil", i, j)
 			case f.Name == "":
-				return invalidf("tools[%d].functionDeclarations[%d] has no name", i, j)
+				return Invalidf("tools[%d].functionDeclarations[%d] has no name", i, j)
 			case seen[f.Name]:
-				return invalidf("tool %s is declared twice", f.Name)
+				return Invalidf("tool %s is declared twice", f.Name)
 			case f.Parameters != nil && f.ParametersJsonSchema != nil:
-				return invalidf("tool %s has both Parameters and ParametersJsonSchema", f.Name)
+				return Invalidf("tool %s has both Parameters and ParametersJsonSchema", f.Name)
 			}
 			seen[f.Name] = true
 		}
 	}
 	if len(seen) > maxDeclarations {
-		return invalidf("%d tools are declared; the limit is %d", len(seen), maxDeclarations)
+		return Invalidf("%d tools are declared; the limit is %d", len(seen), maxDeclarations)
 	}
 	return nil
 }

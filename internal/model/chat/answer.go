@@ -9,7 +9,6 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/internal/model"
-	"divisi/internal/spec"
 )
 
 // bytesPerToken is the estimate for answers whose usage the service does not tell.
@@ -198,14 +197,13 @@ func (a *answer) result(done bool, broken *model.Error) (*model.Result, *model.E
 		if !a.give(parts, &genai.GenerateContentResponse{UsageMetadata: a.metadata()}, finish, why) {
 			return nil, nil
 		}
-		res, err := a.whole.Result(a.req.Model)
-		if err == nil {
+		var res *model.Result
+		if res, fault = a.whole.Result(a.req.Model); fault == nil {
 			return res, nil
 		}
-		fault = model.AsError(err)
 	}
 	if a.began || fault.Class == model.Stalled { // a silent server does not report whether it did the work
-		fault.Usage = a.cost()
+		fault.Usage = model.UsageOf(a.metadata()) // what was begun is paid
 	}
 	return nil, fault
 }
@@ -232,15 +230,6 @@ func (a *answer) metadata() *genai.GenerateContentResponseUsageMetadata {
 		}
 	}
 	return u.metadata()
-}
-
-// cost is what an answer that failed cost all the same. What was begun is paid.
-func (a *answer) cost() spec.Usage {
-	u := a.metadata()
-	return spec.Usage{
-		Calls: 1, Prompt: int(u.PromptTokenCount), Cached: int(u.CachedContentTokenCount), Output: int(u.CandidatesTokenCount),
-		Thoughts: int(u.ThoughtsTokenCount),
-	}
 }
 
 // finishOf maps the reasons that services give. An unknown reason stays as it is.

@@ -108,22 +108,22 @@ func (h *history) user(c *genai.Content, at string) *model.Error {
 }
 
 func (h *history) unanswered(at string) *model.Error {
-	return invalidf("%s leaves the call of %s without a response", at, h.open[0].name)
+	return model.Invalidf("%s leaves the call of %s without a response", at, h.open[0].name)
 }
 
 func (h *history) respond(r *genai.FunctionResponse, at string) *model.Error {
 	if len(r.Parts) > 0 {
-		return invalidf("%s: the response of %s has parts, which chat completions cannot be sent", at, r.Name)
+		return model.Invalidf("%s: the response of %s has parts, which chat completions cannot be sent", at, r.Name)
 	}
 	i := slices.IndexFunc(h.open, func(c openCall) bool { return c.own == r.ID && c.name == r.Name })
 	if i < 0 {
-		return invalidf("%s: the response of %s (id %q) answers no call", at, r.Name, r.ID)
+		return model.Invalidf("%s: the response of %s (id %q) answers no call", at, r.Name, r.ID)
 	}
 	text, plain := r.Response["output"].(string)
 	if !plain || len(r.Response) > 1 {
 		raw, err := spec.JSON(r.Response)
 		if err != nil {
-			return invalidf("%s: the response of %s cannot be written as JSON: %v", at, r.Name, err)
+			return model.Invalidf("%s: the response of %s cannot be written as JSON: %v", at, r.Name, err)
 		}
 		text = string(raw)
 	}
@@ -143,7 +143,7 @@ func (h *history) assistant(c *genai.Content, at string) *model.Error {
 		case p.FunctionCall != nil:
 			call, err := h.call(p.FunctionCall)
 			if err != nil {
-				return invalidf("%s.parts[%d]: arguments cannot be written as JSON: %v", at, j, err)
+				return model.Invalidf("%s.parts[%d]: arguments cannot be written as JSON: %v", at, j, err)
 			}
 			m.ToolCalls = append(m.ToolCalls, call)
 		case p.Thought:
@@ -184,7 +184,7 @@ func (h *history) call(f *genai.FunctionCall) (toolCall, error) {
 }
 
 func cannotSend(at string, i int, p *genai.Part) *model.Error {
-	return invalidf("%s.parts[%d] holds %s, which chat completions cannot be sent", at, i, kind(p))
+	return model.Invalidf("%s.parts[%d] holds %s, which chat completions cannot be sent", at, i, kind(p))
 }
 
 // kind names what a part holds.

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -63,7 +62,7 @@ func encode(req *model.Request, known trait) ([]byte, *model.Error) {
 		body, err = merge(body, config.HTTPOptions.ExtraBody)
 	}
 	if err != nil {
-		return nil, invalidf("the request cannot be written as JSON: %v", err)
+		return nil, model.Invalidf("the request cannot be written as JSON: %v", err)
 	}
 	return body, nil
 }
@@ -74,7 +73,7 @@ func (r *request) setConfig(c *genai.GenerateContentConfig, known trait) *model.
 	rest.SystemInstruction, rest.Tools, rest.ToolConfig, rest.ThinkingConfig, rest.HTTPOptions = nil, nil, nil, nil, nil
 	rest.MaxOutputTokens, rest.ServiceTier, rest.AutomaticContinuation = 0, "", nil
 	if raw, err := json.Marshal(rest); err != nil || string(raw) != "{}" {
-		return invalidf("config: chat completions are not sent %s", raw)
+		return model.Invalidf("config: chat completions are not sent %s", raw)
 	}
 	if known&completionTokens != 0 {
 		r.MaxCompletion = c.MaxOutputTokens
@@ -100,11 +99,11 @@ func (r *request) setTools(c *genai.GenerateContentConfig, known trait) *model.E
 		own := *t
 		own.FunctionDeclarations = nil
 		if raw, err := json.Marshal(own); err != nil || string(raw) != "{}" {
-			return invalidf("tools[%d] is one of Gemini's own; chat completions have functions only", i)
+			return model.Invalidf("tools[%d] is one of Gemini's own; chat completions have functions only", i)
 		}
 		for _, f := range t.FunctionDeclarations {
 			if f.Parameters != nil {
-				return invalidf("tool %s has Parameters; only ParametersJsonSchema can be sent", f.Name)
+				return model.Invalidf("tool %s has Parameters; only ParametersJsonSchema can be sent", f.Name)
 			}
 			if choice.allows(f.Name, known) {
 				r.Tools = append(r.Tools, tool{"function", function{f.Name, f.Description, schemaOf(f)}})
@@ -172,8 +171,4 @@ func merge(body []byte, extra map[string]any) ([]byte, error) {
 		fields[name] = v
 	}
 	return spec.JSON(fields)
-}
-
-func invalidf(format string, args ...any) *model.Error {
-	return &model.Error{Class: model.Invalid, Message: fmt.Sprintf(format, args...)}
 }

@@ -19,7 +19,7 @@ func sound(t testing.TB) (name string, data []byte) {
 	x := exchange{
 		key: key{"t", 1, 2, "turn"}, Occurrence: 3, Session: 1, Request: []byte(`{"model":"m","contents":[]}`),
 		Events: []event{{Ms: 1, Delta: &genai.Part{Text: "é"}}}, Ms: 2,
-		Result: &result{Content: genai.NewContentFromText("é", "model"), Finish: "STOP"},
+		Result: &model.Result{Content: genai.NewContentFromText("é", "model"), Finish: "STOP"},
 	}
 	data, err := encode(&x, nil)
 	require.NoError(t, err)

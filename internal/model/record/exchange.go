@@ -56,10 +56,10 @@ type exchange struct {
 	Events  []event         `json:"events,omitempty"`
 	// Ms is how long it took, in milliseconds. One of Result, Error and BrokenOff says how it ended; BrokenOff is the caller's
 	// doing.
-	Ms        int64   `json:"ms"`
-	Result    *result `json:"result,omitempty"`
-	Error     *fault  `json:"error,omitempty"`
-	BrokenOff bool    `json:"broken_off,omitempty"`
+	Ms        int64         `json:"ms"`
+	Result    *model.Result `json:"result,omitempty"`
+	Error     *fault        `json:"error,omitempty"`
+	BrokenOff bool          `json:"broken_off,omitempty"`
 }
 
 // event is a delta and when it came, in milliseconds from the begin.
@@ -90,18 +90,6 @@ func (x *exchange) unsplit(secrets []string) {
 		joined = append(joined, e)
 	}
 	x.Events = joined
-}
-
-// result is a model.Result.
-type result struct {
-	Content    *genai.Content     `json:"content"`
-	Finish     genai.FinishReason `json:"finish"`
-	Usage      spec.Usage         `json:"usage"`
-	Wasted     spec.Usage         `json:"wasted,omitzero"`
-	Model      string             `json:"model,omitempty"`
-	ResponseID string             `json:"response_id,omitempty"`
-	StandIn    string             `json:"stand_in,omitempty"`
-	Tier       string             `json:"tier,omitempty"`
 }
 
 // fault is a model.Error.

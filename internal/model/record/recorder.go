@@ -171,8 +171,7 @@ func (x *exchange) add(ctx context.Context, ev model.Event, err error) bool {
 		x.Error = faultOf(ctx, model.AsError(err))
 		return true
 	case ev.Result != nil:
-		r := ev.Result
-		x.Result = &result{r.Content, r.Finish, r.Usage, r.Wasted, r.Model, r.ResponseID, r.StandIn, r.Tier}
+		x.Result = ev.Result
 		return true
 	}
 	if ev.Delta != nil {

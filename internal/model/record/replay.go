@@ -128,11 +128,8 @@ func (r *Replay) Generate(ctx context.Context, req *model.Request) iter.Seq2[mod
 
 // last is the step that ends the answer.
 func (x *exchange) last() (model.Event, error) {
-	if r := x.Result; r != nil {
-		return model.Event{Result: &model.Result{
-			Content: r.Content, Finish: r.Finish, Usage: r.Usage, Wasted: r.Wasted, Model: r.Model, ResponseID: r.ResponseID,
-			StandIn: r.StandIn, Tier: r.Tier,
-		}}, nil
+	if x.Result != nil {
+		return model.Event{Result: x.Result}, nil
 	}
 	f := x.Error
 	if f == nil {

@@ -143,8 +143,11 @@ func (p *playing) play(ctx context.Context) (res *model.Result, stopped bool, er
 		<-ctx.Done()
 		return nil, false, ctx.Err()
 	}
-	res, err = p.answer.Result(p.name)
-	return res, false, err
+	res, fault := p.answer.Result(p.name)
+	if fault != nil {
+		return nil, false, fault
+	}
+	return res, false, nil
 }
 
 // decode reads a chunk; an error event becomes the error that it stands for.
