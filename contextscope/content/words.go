@@ -37,6 +37,20 @@ func PartText(p *genai.Part) (head, body string) {
 	}
 }
 
+// Text is what a content says, without its thoughts.
+func Text(c *genai.Content) string {
+	if c == nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, p := range c.Parts {
+		if p != nil && !p.Thought {
+			b.WriteString(p.Text)
+		}
+	}
+	return b.String()
+}
+
 // ArgsText writes the arguments of a call.
 func ArgsText(args map[string]any) string {
 	if len(args) == 0 {

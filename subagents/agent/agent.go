@@ -54,24 +54,22 @@ type Agent struct {
 	Memory  *memory.Memory
 	Compact *compact.Runner
 	// Tree is nil for roles without a work tree or without writing tools.
-	Tree     Tree
-	WriteSet spec.WriteSet
+	Tree Tree
 	// Remaining finds what of the task's shard still matches its rule; nil where it has none.
 	Remaining func(context.Context) ([]string, error)
-	// Scope is the write set where it can grow; nil means WriteSet. Delegated is what others have used for the agent, which
-	// counts against its tokens; it may be nil.
+	// Scope is what the attempt may write now. Delegated is what others have used for the agent, which counts against its tokens.
 	Scope     *files.Scope
 	Delegated func() spec.Usage
 	Bounds    limit.Bounds
-	// Inbox brings messages; Doing is told what the agent does, often. Both may be nil.
+	// Inbox brings messages; Doing is told what the agent does, often.
 	Inbox *Inbox
 	Doing func(string)
 	// Rest is called when all that the agent does is wait for others; what it returns is called before the agent goes on, and
-	// returns when there is room for it again. It may be nil.
+	// returns when there is room for it again.
 	Rest func() (resume func())
 	// Hold may be nil; see Hold.
 	Hold limit.Hold
-	// Siblings are the worker's; nil lets the agent call at once.
+	// Siblings are the worker's.
 	Siblings *Siblings
 	Clock    func() time.Time
 	Log      zerolog.Logger
@@ -252,27 +250,10 @@ func (a *Agent) input() compile.Input {
 	return in
 }
 
-// writeSet is what the attempt may write now.
-func (a *Agent) writeSet() spec.WriteSet {
-	if a.Scope == nil {
-		return a.WriteSet
-	}
-	return a.Scope.Set()
-}
-
 // spent is what of its limits the attempt has used, what it had others do included.
 func (a *Agent) spent() limit.Spent {
-	s := a.session.spent()
-	if a.Delegated != nil {
-		s.Usage = s.Usage.Add(a.Delegated())
-	}
-	return s
-}
-
-func (a *Agent) doing(what string) {
-	if a.Doing != nil {
-		a.Doing(what)
-	}
+	s := a.session
+	return limit.Spent{Calls: s.calls, ToolCalls: s.toolCalls, Usage: s.usage.Add(a.Delegated()), Request: s.prompt}
 }
 
 func userText(text string) *genai.Content { return genai.NewContentFromText(text, genai.RoleUser) }

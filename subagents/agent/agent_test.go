@@ -18,6 +18,7 @@ import (
 	"divisi/internal/testkit/modeltest"
 	"divisi/subagents/limit"
 	"divisi/subagents/tool"
+	"divisi/subagents/tool/files"
 	"divisi/subagents/tool/team"
 	"divisi/subagents/wire"
 
@@ -90,7 +91,9 @@ func testAgent(t testing.TB, m *journaltest.Memory, s *modeltest.Script, extra .
 			Agent: a.Agent(), Role: a.Role, Include: spec.IncludeFull, Brief: compile.Brief{Task: a.Task},
 		},
 		Bounds: limit.Bounds{Turns: 20, Time: time.Hour, Idle: time.Minute, Call: time.Hour, Tool: time.Minute, Parallel: 4},
-		Clock:  time.Now, Log: zerolog.Nop(),
+		Scope: files.NewScope(spec.WriteSet{}), Delegated: func() spec.Usage { return spec.Usage{} },
+		Inbox: NewInbox(func(error) {}), Doing: func(string) {}, Rest: func() func() { return func() {} },
+		Siblings: NewSiblings(), Clock: time.Now, Log: zerolog.Nop(),
 	}
 }
 
@@ -252,7 +255,7 @@ func TestAgentIsToldOfWritesOutsideItsWriteSet(t *testing.T) {
 		modeltest.CallsTool("write", map[string]any{"text": "a.go"}), modeltest.Submits("ok"),
 	}}
 	a := testAgent(t, journaltest.New(), s, write)
-	a.Tree, a.WriteSet = tree, spec.WriteSet{Files: []string{"a.go"}}
+	a.Tree, a.Scope = tree, files.NewScope(spec.WriteSet{Files: []string{"a.go"}})
 	r, err := a.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusDone, r.Status)

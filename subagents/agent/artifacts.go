@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"divisi/bus"
+	"divisi/contextscope"
 	"divisi/contextscope/artifact"
 	"divisi/subagents/journal"
 	"divisi/subagents/tool"
+	"divisi/subagents/tool/artifacts"
 )
 
 // ArtifactStore keeps the large outputs of one agent's tools as artifacts of its run, each under the agent's name.
@@ -77,3 +79,30 @@ func inRun(handle, run string) bool {
 }
 
 var _ tool.ArtifactReader = (*ArtifactStore)(nil)
+
+// Event implements artifacts.EventReader: an agent can look at each event of its conversation again. Like Known and Sought it is
+// called while the agent waits for its tools, when nothing is appended.
+func (a *Agent) Event(_ context.Context, seq int) (string, error) {
+	for i := range a.events {
+		if a.events[i].Seq == seq {
+			return contextscope.RenderEvent(a.events[i]), nil
+		}
+	}
+	return "", fmt.Errorf("there is no event %d in this session: %w", seq, artifact.ErrNotFound)
+}
+
+var _ artifacts.EventReader = (*Agent)(nil)
+
+// Known are the handles that the agent was told of.
+func (a *Agent) Known() []string {
+	handles := make([]string, len(a.session.kept))
+	for i, k := range a.session.kept {
+		handles[i] = k.Handle
+	}
+	return handles
+}
+
+// Sought returns what the agent is after, for the summarizer of tool output.
+func (a *Agent) Sought() tool.Sought {
+	return tool.Sought{Brief: a.Input.Brief.Task.Brief, Said: a.session.said}
+}

@@ -158,7 +158,7 @@ func (a *Agent) conclude(ctx context.Context, done []outcome) (wire.Tooled, erro
 	if ends < 0 || done[ends].result.Err {
 		return data, nil
 	}
-	if fault := wire.Refuse(a.writeSet(), data.Tree); fault != nil {
+	if fault := wire.Refuse(a.Scope.Set(), data.Tree); fault != nil {
 		done[ends].result = instead(done[ends].result, "%s. Put them back as they were, then submit again:\n%s",
 			fault.Message, fault.Detail)
 		return data, nil

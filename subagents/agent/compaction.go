@@ -41,7 +41,7 @@ func (a *Agent) compacted(ctx context.Context) (bool, error) {
 		s.Facts.Files = a.session.tree.Files
 	}
 	if s.Window > 0 && float64(s.Tokens) >= a.Input.Role.Context.WithDefaults().Compaction.Hard*float64(s.Window) {
-		a.doing("compacting its history")
+		a.Doing("compacting its history")
 	}
 	defer a.giveBack(time.Now())
 	records, usage, err := a.Compact.Boundary(ctx, s)

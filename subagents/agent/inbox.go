@@ -8,7 +8,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Inbox is where control messages wait for one running attempt. A nil Inbox is empty for ever. It is safe for concurrent use.
+// Inbox is where control messages wait for one running attempt. It is safe for concurrent use.
 type Inbox struct {
 	mu      sync.Mutex
 	waiting []wire.Control
@@ -43,9 +43,6 @@ func (i *Inbox) Put(c wire.Control) {
 
 // Take returns the steering messages since the last call, oldest first.
 func (i *Inbox) Take() []wire.Control {
-	if i == nil {
-		return nil
-	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	out := i.waiting
@@ -55,9 +52,6 @@ func (i *Inbox) Take() []wire.Control {
 
 // Stopped reports whether the agent is to stop at its next boundary.
 func (i *Inbox) Stopped() bool {
-	if i == nil {
-		return false
-	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.stopped

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"divisi/contextscope"
+	"divisi/contextscope/content"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/journaltest"
@@ -40,7 +41,7 @@ func TestAnAnswerThatGoesRoundInACircleIsBrokenOff(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, spec.StatusDone, r.Status)
 			require.Equal(t, "brief error usage control turn usage calls tool", kinds(a.Journal.Events()), "it is not in the history")
-			require.Contains(t, textOf(s.Sent()[1].Contents[len(s.Sent()[1].Contents)-1]), "Let me look at the file once more")
+			require.Contains(t, content.Text(s.Sent()[1].Contents[len(s.Sent()[1].Contents)-1]), "Let me look at the file once more")
 		})
 	}
 }

@@ -2,13 +2,13 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"divisi/contextscope"
+	"divisi/contextscope/content"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/limit"
@@ -31,7 +31,7 @@ func (a *Agent) judgeProgress(ctx context.Context) (bool, error) {
 	if s.limit != "" || !s.guard.Due(s.turns+1) {
 		return false, nil
 	}
-	a.doing("checking progress")
+	a.Doing("checking progress")
 	defer a.giveBack(time.Now())
 	nudge := wire.Nudge{Reason: wire.ReasonJudged}
 	cheap := a.Assignment.Project.ModelName(spec.ModelCheap)
@@ -91,14 +91,11 @@ func (a *Agent) opinion(ctx context.Context, name string) (*loopguard.Opinion, [
 	}
 	var paid spec.Usage
 	var answer string
-	for ev, err := range a.Model.Generate(ctx, req) {
-		switch {
-		case err != nil:
-			paid = model.AsError(err).Usage
-			a.Log.Info().Err(err).Str("model", name).Msg("a judge could not be asked whether the agent gets on")
-		case ev.Result != nil:
-			paid, answer = ev.Result.Usage.Add(ev.Result.Wasted), textOf(ev.Result.Content)
-		}
+	if r, failed := model.Ask(ctx, a.Model, req); failed != nil {
+		paid = failed.Usage
+		a.Log.Info().Err(failed).Str("model", name).Msg("a judge could not be asked whether the agent makes progress")
+	} else {
+		paid, answer = r.Usage.Add(r.Wasted), content.Text(r.Content)
 	}
 	var events []contextscope.Event
 	if paid != (spec.Usage{}) {
@@ -153,9 +150,9 @@ func shownContent(c *genai.Content) string {
 		switch {
 		case p == nil:
 		case p.FunctionCall != nil:
-			fmt.Fprintf(&b, "calls %s %s\n", p.FunctionCall.Name, jsonText(p.FunctionCall.Args))
+			fmt.Fprintf(&b, "calls %s %s\n", p.FunctionCall.Name, spec.JSONText(p.FunctionCall.Args))
 		case p.FunctionResponse != nil:
-			fmt.Fprintf(&b, "%s answers %s\n", p.FunctionResponse.Name, jsonText(p.FunctionResponse.Response))
+			fmt.Fprintf(&b, "%s answers %s\n", p.FunctionResponse.Name, spec.JSONText(p.FunctionResponse.Response))
 		case p.Thought:
 			fmt.Fprintf(&b, "thinks: %s\n", p.Text)
 		case p.Text != "":
@@ -163,12 +160,4 @@ func shownContent(c *genai.Content) string {
 		}
 	}
 	return b.String()
-}
-
-func jsonText(v map[string]any) string {
-	text, err := json.Marshal(v)
-	if err != nil { // it came from JSON
-		return "{}"
-	}
-	return string(text)
 }

@@ -178,10 +178,7 @@ func (b *batch) settle() {
 	if b.waits == 0 {
 		return
 	}
-	began, goOn, resume := time.Now(), b.limit.Suspend(), func() {}
-	if b.Rest != nil {
-		resume = b.Rest()
-	}
+	began, goOn, resume := time.Now(), b.limit.Suspend(), b.Rest()
 	b.waiting.Wait()
 	resume()
 	goOn()
@@ -221,7 +218,7 @@ func (b *batch) execute(ctx context.Context, i int) {
 	}
 	doing := b.Tools.Doing(c)
 	b.move(i, wire.CallExecuting, doing)
-	b.doing(doing)
+	b.Doing(doing)
 	if b.effect[i] == tool.Asks {
 		b.move(i, wire.CallAwaiting, doing)
 	}
@@ -260,7 +257,7 @@ func (b *batch) timed(ctx context.Context) (_ context.Context, stop func()) {
 	ctx = tool.WithBeat(ctx, func(note string) {
 		mute.Restart(b.Bounds.Idle)
 		if note != "" {
-			b.doing(note)
+			b.Doing(note)
 		}
 	})
 	ctx = tool.WithQueue(ctx, func() (resume func()) {

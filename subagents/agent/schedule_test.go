@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"divisi/contextscope"
+	"divisi/contextscope/content"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/journaltest"
 	"divisi/internal/testkit/modeltest"
 	"divisi/subagents/limit"
 	"divisi/subagents/tool"
+	"divisi/subagents/tool/files"
 	"divisi/subagents/wire"
 
 	"github.com/stretchr/testify/require"
@@ -276,7 +278,7 @@ func TestAResultThatIsHandedInAfterALimitCountsAndSaysSo(t *testing.T) {
 				require.Equal(t, class, r.LimitHit)
 				last := s.Sent()[len(s.Sent())-1]
 				require.Equal(t, []string{"submit_result"}, last.Config.ToolConfig.FunctionCallingConfig.AllowedFunctionNames)
-				require.Contains(t, textOf(last.Contents[len(last.Contents)-1]), "Your limit is reached")
+				require.Contains(t, content.Text(last.Contents[len(last.Contents)-1]), "Your limit is reached")
 			})
 		})
 	}
@@ -293,7 +295,7 @@ func TestTheWrapUpTurnSeesWhatHadFinishedWhenTheTimeEnded(t *testing.T) {
 		a := testAgent(t, journaltest.New(), s, echo("read", true), slow)
 		a.Bounds.Time, a.Bounds.Tool, a.Bounds.Idle = 10*time.Minute, time.Hour, time.Hour
 		tree := &fakeTree{files: []string{"a.go"}}
-		a.Tree, a.WriteSet = tree, spec.WriteSet{Files: []string{"a.go"}}
+		a.Tree, a.Scope = tree, files.NewScope(spec.WriteSet{Files: []string{"a.go"}})
 		r, err := a.Run(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, "limit_time", r.LimitHit, "%+v", r.Error)
@@ -339,7 +341,7 @@ func TestTheLimitOfToolCallsHoldsWithinATurn(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, wire.FaultToolCalls, r.LimitHit)
 	require.EqualValues(t, 5, ran.Load())
-	require.Contains(t, textOf(s.Sent()[2].Contents[len(s.Sent()[2].Contents)-1]), "5 of 5 tool calls")
+	require.Contains(t, content.Text(s.Sent()[2].Contents[len(s.Sent()[2].Contents)-1]), "5 of 5 tool calls")
 }
 
 func TestCallsAreGivenUpWhenTheLogTakesNothingMore(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"divisi/contextscope"
+	"divisi/contextscope/content"
 	"divisi/internal/model"
 	"divisi/internal/spec"
-	"divisi/subagents/limit"
 	"divisi/subagents/loopguard"
 	"divisi/subagents/wire"
 
@@ -130,7 +130,7 @@ func (s *session) applyTurn(e *contextscope.Event) {
 	s.late()
 	s.discarded, s.fault, s.loads = 0, nil, nil
 	s.hear(e.Content)
-	if text := textOf(e.Content); text != "" {
+	if text := content.Text(e.Content); text != "" {
 		s.said = text
 	}
 	calls := callsOf(e.Content)
@@ -186,10 +186,10 @@ func (s *session) feed(results *genai.Content) {
 			break
 		}
 	}
-	for _, r := range responsesOf(results) {
+	content.EachResponse(results, func(r *genai.FunctionResponse) {
 		s.toolCalls++
 		s.guard.Result(r.Response)
-	}
+	})
 }
 
 // struck notes a strike; of two in one turn the later counts.
@@ -250,48 +250,30 @@ func (s *session) applyFault(f spec.Fault) {
 	}
 }
 
-// spent is what of its limits the attempt has used.
-func (s *session) spent() limit.Spent {
-	return limit.Spent{Calls: s.calls, ToolCalls: s.toolCalls, Usage: s.usage, Request: s.prompt}
-}
-
 // callsOf returns the function calls of a turn, in order.
-func callsOf(c *genai.Content) []*genai.FunctionCall {
-	if c == nil {
-		return nil
-	}
-	var calls []*genai.FunctionCall
-	for _, p := range c.Parts {
-		if p != nil && p.FunctionCall != nil {
-			calls = append(calls, p.FunctionCall)
-		}
-	}
+func callsOf(c *genai.Content) (calls []*genai.FunctionCall) {
+	content.EachCall(c, func(call *genai.FunctionCall) { calls = append(calls, call) })
 	return calls
 }
 
-// textOf returns the text of a turn without its thoughts.
-func textOf(c *genai.Content) string {
-	if c == nil {
-		return ""
+// sequence numbers a conversation that several attempts have carried on, and returns the highest number.
+func sequence(events []contextscope.Event) (numbered []contextscope.Event, last int) {
+	numbered = contextscope.Session(events).Numbered()
+	for i := range numbered {
+		last = max(last, numbered[i].Seq)
 	}
-	var text string
-	for _, p := range c.Parts {
-		if p != nil && !p.Thought {
-			text += p.Text
-		}
-	}
-	return text
+	return numbered, last
 }
 
-func responsesOf(c *genai.Content) []*genai.FunctionResponse {
-	if c == nil {
-		return nil
+// shifted returns the events with their numbers moved up, for an attempt that goes on with a conversation.
+func shifted(events []contextscope.Event, offset int) []contextscope.Event {
+	if offset == 0 {
+		return events
 	}
-	var out []*genai.FunctionResponse
-	for _, p := range c.Parts {
-		if p != nil && p.FunctionResponse != nil {
-			out = append(out, p.FunctionResponse)
-		}
+	out := make([]contextscope.Event, len(events))
+	for i, e := range events {
+		e.Seq += offset
+		out[i] = e
 	}
 	return out
 }

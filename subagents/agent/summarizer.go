@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"encoding/json"
-	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
-	"divisi/contextscope/artifact"
+	"divisi/contextscope/content"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 
@@ -66,20 +66,15 @@ var _ tool.Summarizer = (*Summarizer)(nil)
 
 // Summarize implements tool.Summarizer. Its errors are a *model.Error. An answer that was cut is none.
 func (s *Summarizer) Summarize(ctx context.Context, o tool.LongOutput) (tool.Summary, error) {
-	for ev, err := range s.model.Generate(ctx, s.request(&o)) {
-		switch {
-		case err != nil:
-			failed := model.AsError(err)
-			return tool.Summary{Usage: failed.Usage}, failed
-		case ev.Result != nil:
-			return readSummary(ev.Result)
-		}
+	r, failed := model.Ask(ctx, s.model, s.request(&o))
+	if failed != nil {
+		return tool.Summary{Usage: failed.Usage}, failed
 	}
-	return tool.Summary{}, &model.Error{Class: model.Truncated, Message: "the answer ended without a result"}
+	return readSummary(r)
 }
 
 func readSummary(r *model.Result) (tool.Summary, error) {
-	s := tool.Summary{Text: textOf(r.Content), Usage: r.Usage.Add(r.Wasted)}
+	s := tool.Summary{Text: content.Text(r.Content), Usage: r.Usage.Add(r.Wasted)}
 	if r.Finish != genai.FinishReasonStop {
 		return s, &model.Error{Class: model.Truncated, Message: "the summary ended with " + string(r.Finish), Usage: s.Usage}
 	}
@@ -101,52 +96,28 @@ func (s *Summarizer) request(o *tool.LongOutput) *model.Request {
 	}
 	meta := s.meta
 	meta.Purpose = purposeSummary
-	text := summaryText(o, maxInput(cmp.Or(s.window, info.Window)))
+	prompt := summaryText(o, maxInput(cmp.Or(s.window, info.Window)))
 	return &model.Request{
-		Model: s.name, Contents: []*genai.Content{userText(text)}, Config: config, Fallback: s.fallback, Meta: meta,
+		Model: s.name, Contents: []*genai.Content{userText(prompt)}, Config: config, Fallback: s.fallback, Meta: meta,
 	}
 }
 
 // maxInput is how many bytes of an output fit into a window: two a token, which holds for all but the worst text.
 func maxInput(window int) int { return min(maxSummarized, 2*max(window-summaryPrompt, window/4)) }
 
-// summaryText asks for a summary. What is quoted stands between lines with a digest of all of it, which none of it can know.
+// summaryText asks for a summary.
 func summaryText(o *tool.LongOutput, most int) string {
-	args, err := json.Marshal(o.Call.Args)
-	if err != nil { // they came from JSON
-		args = []byte("{}")
-	}
 	about := aboutText
 	if listing(o.Text) {
 		about = aboutListing
 	}
-	id := artifact.Digest([]byte(strings.Join([]string{o.Brief, o.Said, string(args), o.Text}, "\x00")))[:16]
-	var b strings.Builder
-	for _, part := range []struct {
-		head, text string
-		most       int
-	}{
-		{"The task of the agent that made the call:", o.Brief, maxSought},
-		{"What the agent said when it made the call:", o.Said, maxBeside},
-		{"The arguments of the tool " + o.Call.Name + ":", string(args), maxBeside},
-		{"The output:", o.Text, most},
-	} {
-		if strings.TrimSpace(part.text) != "" {
-			fmt.Fprintf(&b, "%s\n<<<BEGIN %s>>>\n%s\n<<<END %s>>>\n\n", part.head, id, headAndTail(part.text, part.most), id)
-		}
-	}
-	return b.String() + about + "\nWrite the summary."
-}
-
-// headAndTail bounds a text to about most bytes; errors mostly stand at the end, so that the tail is the larger part.
-func headAndTail(text string, most int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= most {
-		return text
-	}
-	head, tail := text[:most*2/5], text[len(text)-most*3/5:]
-	return fmt.Sprintf("%s\n[%d bytes are left out here]\n%s",
-		strings.ToValidUTF8(head, ""), len(text)-len(head)-len(tail), strings.ToValidUTF8(tail, ""))
+	pieces := slices.DeleteFunc([]text.Piece{
+		{Head: "The task of the agent that made the call:", Text: o.Brief, Most: maxSought},
+		{Head: "What the agent said when it made the call:", Text: o.Said, Most: maxBeside},
+		{Head: "The arguments of the tool " + o.Call.Name + ":", Text: spec.JSONText(o.Call.Args), Most: maxBeside},
+		{Head: "The output:", Text: o.Text, Most: most},
+	}, func(p text.Piece) bool { return strings.TrimSpace(p.Text) == "" })
+	return text.Fence(pieces...) + about + "\nWrite the summary."
 }
 
 var (
@@ -156,10 +127,10 @@ var (
 	listingSum = regexp.MustCompile(`^total \d|^\d+ director(?:y|ies), \d+ files?$`)
 )
 
-// listing says whether a text is mostly names of files, one a line.
-func listing(text string) bool {
+// listing reports whether a text is mostly names of files, one a line.
+func listing(output string) bool {
 	names, lines := 0, 0
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(output) {
 		line = strings.TrimRight(line, "\r\n")
 		if strings.TrimSpace(line) == "" || listingSum.MatchString(line) {
 			continue

@@ -10,9 +10,11 @@ import (
 	"unicode"
 
 	"divisi/contextscope"
+	"divisi/contextscope/content"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/limit"
+	"divisi/subagents/loopguard"
 	"divisi/subagents/wire"
 
 	"google.golang.org/genai"
@@ -21,7 +23,7 @@ import (
 // turn asks the model once and appends its answer, with its cost, in one message. An answer that cannot be used becomes an
 // error event, with its cost too.
 func (a *Agent) turn(ctx context.Context) error {
-	a.doing("thinking")
+	a.Doing("thinking")
 	tail, err := a.tail(ctx)
 	if err != nil {
 		return err
@@ -99,7 +101,7 @@ func (a *Agent) ask(ctx context.Context, req *model.Request) (*model.Result, err
 	ctx, idle := limit.NewDeadline(ctx, a.Bounds.Idle, limit.ErrIdle, a.Hold)
 	defer idle.Stop()
 	idle.ForgiveHolds()
-	heard := listen(a.session.guard)
+	heard := &listener{session: a.session.guard, guard: a.session.guard.Clone()}
 	for ev, err := range a.Model.Generate(ctx, req) {
 		if err != nil {
 			a.sibling.stepAside()
@@ -115,7 +117,7 @@ func (a *Agent) ask(ctx context.Context, req *model.Request) (*model.Result, err
 			return ev.Result, nil
 		}
 		idle.Restart(a.Bounds.Idle)
-		a.doing(sayDelta(ev.Delta))
+		a.Doing(sayDelta(ev.Delta))
 		if heard.struck(ev) {
 			idle.End(limit.ErrLoop)
 		}
@@ -209,7 +211,7 @@ func spentEvent(u spec.Usage, model string) contextscope.Event {
 
 // substance says whether an answer holds anything to act on: a call, or words that can be seen and are no comment.
 func substance(c *genai.Content) bool {
-	return c != nil && (len(callsOf(c)) > 0 || strings.ContainsFunc(comments.ReplaceAllString(textOf(c), ""), seen))
+	return c != nil && (len(callsOf(c)) > 0 || strings.ContainsFunc(comments.ReplaceAllString(content.Text(c), ""), seen))
 }
 
 // comments carry no answer: those of Markdown, which has them as HTML does, and of code.
@@ -219,4 +221,29 @@ var comments = regexp.MustCompile(`(?s)<!--.*?(?:-->|\z)|/\*.*?(?:\*/|\z)|(?m:^[
 func seen(r rune) bool {
 	return unicode.IsGraphic(r) && !unicode.IsSpace(r) && r != '\u2800' &&
 		!unicode.In(r, unicode.M, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// listener hears an answer while it streams, so that one that repeats itself is broken off before it is paid for whole.
+// What it learns is forgotten with the answer: the session hears the answer once it is in the log.
+type listener struct {
+	session *loopguard.Guard
+	guard   *loopguard.Guard
+	strike  *loopguard.Strike
+}
+
+// struck takes a step of the answer in and reports whether it has closed a circle.
+func (l *listener) struck(ev model.Event) bool {
+	if ev.Restart {
+		l.guard = l.session.Clone()
+	}
+	if ev.Delta == nil || ev.Delta.Text == "" || l.strike != nil {
+		return false
+	}
+	l.strike = say(l.guard, ev.Delta)
+	return l.strike != nil
+}
+
+// fault is why an answer that has closed a circle is discarded; its detail is the kind of the loop.
+func (l *listener) fault() spec.Fault {
+	return spec.Fault{Class: wire.FaultLoop, Message: l.strike.Detail, Detail: l.strike.Kind}
 }

@@ -10,6 +10,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/contextscope/compaction"
+	"divisi/contextscope/content"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
@@ -148,32 +149,14 @@ func (w *writing) ask(ctx context.Context, prompt func() (string, []*genai.Conte
 			SystemInstruction: genai.NewContentFromText(system, genai.RoleUser), MaxOutputTokens: int32(w.cfg.MaxOutput),
 		},
 	}
-	for ev, err := range w.cfg.Model.Generate(ctx, req) {
-		if err != nil {
-			failed := model.AsError(err)
-			w.usage = w.usage.Add(failed.Usage)
-			return "", &spec.Fault{Class: wire.FaultModel + string(failed.Class), Message: failed.Message}
-		}
-		if ev.Result != nil {
-			w.usage = w.usage.Add(ev.Result.Usage).Add(ev.Result.Wasted)
-			return textOf(ev.Result.Content), nil
-		}
+	r, failed := model.Ask(ctx, w.cfg.Model, req)
+	if failed != nil {
+		w.usage = w.usage.Add(failed.Usage)
+		return "", &spec.Fault{Class: wire.FaultModel + string(failed.Class), Message: failed.Message}
 	}
-	return "", &spec.Fault{Class: wire.FaultModel + string(model.Truncated), Message: "the answer ended without a result"}
-}
-
-// textOf is what an answer says, without its thoughts. An answer of calls alone says nothing, which no snapshot is.
-func textOf(c *genai.Content) string {
-	var b strings.Builder
-	if c != nil {
-		for _, p := range c.Parts {
-			if p != nil && !p.Thought {
-				b.WriteString(p.Text)
-			}
-		}
+	w.usage = w.usage.Add(r.Usage).Add(r.Wasted)
+	if answer := content.Text(r.Content); strings.TrimSpace(answer) != "" {
+		return answer, nil
 	}
-	if strings.TrimSpace(b.String()) == "" {
-		return "(no text)"
-	}
-	return b.String()
+	return "(no text)", nil // of calls alone, which no snapshot is
 }

@@ -1,12 +1,13 @@
 package loopguard
 
 import (
-	"crypto/sha256"
 	_ "embed" // for the prompt
 	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
+
+	"divisi/internal/text"
 )
 
 const (
@@ -114,36 +115,14 @@ type Entry struct {
 	Text string
 }
 
-// JudgePrompt asks whether the newest of the entries, oldest first, bring the brief nearer to its end. What is quoted stands
-// between lines with a digest of all of it, which none of it can know.
+// JudgePrompt asks whether the newest of the entries, oldest first, bring the brief nearer to its end.
 func JudgePrompt(brief string, entries []Entry) string {
 	entries = entries[max(0, len(entries)-maxEntries):]
-	all := sha256.New()
-	fmt.Fprintf(all, "%d:%s", len(brief), brief)
-	for _, e := range entries {
-		fmt.Fprintf(all, "%s %d:%s", e.From, len(e.Text), e.Text)
-	}
-	id := fmt.Sprintf("%x", all.Sum(nil)[:8])
-	var b strings.Builder
-	quote := func(head, text string, most int) {
-		fmt.Fprintf(&b, "%s:\n<<<BEGIN %s>>>\n%s\n<<<END %s>>>\n\n", head, id, excerpt(text, most), id)
-	}
-	quote("The task of the agent", brief, maxBrief)
-	fmt.Fprintf(&b, "The newest %d entries of its session, oldest first.\n\n", len(entries))
+	pieces := []text.Piece{{Head: "The task of the agent:", Text: brief, Most: maxBrief}}
+	head := fmt.Sprintf("The newest %d entries of its session, oldest first.\n\n", len(entries))
 	for i, e := range entries {
-		quote(fmt.Sprintf("%d. %s", i+1, e.From), e.Text, maxEntry)
+		pieces = append(pieces, text.Piece{Head: fmt.Sprintf("%s%d. %s:", head, i+1, e.From), Text: e.Text, Most: maxEntry})
+		head = ""
 	}
-	b.WriteString("Judge whether the agent goes round in circles.")
-	return b.String()
-}
-
-// excerpt bounds a text to about most bytes, of both its ends.
-func excerpt(text string, most int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= most {
-		return text
-	}
-	head, tail := text[:most/2], text[len(text)-most/2:]
-	return fmt.Sprintf("%s\n[%d bytes are left out here]\n%s",
-		strings.ToValidUTF8(head, ""), len(text)-len(head)-len(tail), strings.ToValidUTF8(tail, ""))
+	return text.Fence(pieces...) + "Judge whether the agent goes round in circles."
 }
