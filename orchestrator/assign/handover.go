@@ -22,6 +22,6 @@ func passOn(t *run.Task, a *wire.Assignment) {
 		a.Start = h.Patch
 		a.Message += "\nWhat it had changed is in your work tree, and becomes part of your own result."
 	default:
-		a.Message += "\nWhat it had changed is NOT in your work tree: an attempt with it has failed, and yours starts from the head."
+		a.Message += "\nWhat it had changed is NOT in your work tree: an attempt with it failed, and yours starts from the head."
 	}
 }

@@ -94,8 +94,8 @@ func (s *sharding) notes(template string) (out []string) {
 			"protected file")))
 	}
 	if n := len(s.unusable); n > 0 {
-		out = append(out, fmt.Sprintf("%s leaves out %s whose names no patch may hold, such as %q", template, text.Count(n, "file"),
-			s.unusable[0]))
+		out = append(out, fmt.Sprintf("%s leaves out %s whose names no patch may hold, such as %q",
+			template, text.Count(n, "file"), s.unusable[0]))
 	}
 	return out
 }

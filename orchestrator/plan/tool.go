@@ -14,7 +14,7 @@ import (
 )
 
 // dispatch is the tool with which a master plans: its argument is a plan, in the schema of plan files. It checks and expands the
-// plan while the master can still fix it; the conductor does the same once more and makes it the run's. It ends the master's turn:
+// plan while the master can still fix it; the conductor does the same once more and makes it the run's. It ends the turn:
 // the master is called when the tasks have ended.
 type dispatch struct {
 	state func(ctx context.Context) (*run.State, error)

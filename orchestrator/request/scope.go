@@ -27,8 +27,8 @@ func mayGrow(s *run.State, t *run.Task, q *run.Request) string {
 	}
 	for _, h := range schedule.Held(s) {
 		if at, meet := plan.Intersect(h.Files, q.Paths); meet && h.Task != t.Task.ID {
-			return fmt.Sprintf("%s is held by %s. Do not work around it: finish what you can, and report in deviations what must "+
-				"change there, as a task to follow", at, h.Task)
+			return fmt.Sprintf("%s is held by %s. Do not work around it: finish what you can, and report in deviations what "+
+				"must change there, as a task to follow", at, h.Task)
 		}
 	}
 	// A delegated task that has not begun holds nothing yet, but an agent waits for it, perhaps the one that asks here: what it

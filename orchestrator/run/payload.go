@@ -59,8 +59,8 @@ type Data struct {
 	Final []spec.Receipt `json:"final,omitempty"`
 	// Epoch counts the conductors that have held the run; each begins with an event that raises it.
 	Epoch int `json:"epoch,omitempty"`
-	// Approved is set when a person (or --yes) approved the plan; Plans is how many of the run's plans are approved then, all so far
-	// where it is 0.
+	// Approved is set when a person (or --yes) approved the plan; Plans is how many of them are approved then, all so far where
+	// it is 0.
 	Approved bool `json:"approved,omitempty"`
 	Plans    int  `json:"plans,omitempty"`
 	// Budget is set when a resume changes it, in tokens.

@@ -21,7 +21,7 @@ func SplitAgent(agent string) (task string, attempt int, ok bool) {
 type Request struct {
 	wire.Request
 
-	// Of is the task, or its tester, whose agent asks, Attempt the attempt. Pos is the place in the log, Seq the one in its session.
+	// Of is the task, or its tester, whose agent asks, Attempt the attempt. Pos is its place in the log, Seq in its session.
 	Of      string
 	Attempt int
 	Pos     uint64
