@@ -3,8 +3,10 @@ package dashboard
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -239,4 +241,21 @@ func BenchmarkView(b *testing.B) {
 	}
 	b.ReportMetric(float64(len(whole)), "bytes/whole")
 	b.ReportMetric(float64(changed), "bytes/change")
+}
+
+// TestLogLine: a line of the page has all words of its event on one bounded line, and the most urgent level.
+func TestLogLine(t *testing.T) {
+	t.Parallel()
+	notice := at(t, 2, contextscope.KindRun, "", 0, run.Data{State: run.Running, Notices: []string{"a\n\x1b[31mb\u202e"}})
+	require.Equal(t, logLine{
+		Time: 2000, Kind: contextscope.KindRun, Text: "run is running; note: a [31mb", Level: "warn",
+	}, lineOf(&notice))
+	over := at(t, 2, contextscope.KindRun, "", 0, run.Data{State: run.Parked, Notices: []string{"n"}})
+	require.Equal(t, "bad", lineOf(&over).Level)
+	failed := at(t, 3, contextscope.KindReceipt, "a", 1, spec.Receipt{Gate: "test", Verdict: spec.VerdictFail})
+	require.Equal(t, logLine{
+		Time: 3000, Kind: contextscope.KindReceipt, Task: "a", Agent: "a/1", Text: "gate test: fail; 0s", Level: "bad",
+	}, lineOf(&failed), "the agent stands in its own column")
+	long := at(t, 4, contextscope.KindProgress, "a", 1, wire.Progress{Doing: strings.Repeat("é", 5000)})
+	require.Equal(t, 600, utf8.RuneCountInString(lineOf(&long).Text))
 }
