@@ -60,7 +60,7 @@ func TestTheMasterIsWokenByAQuestionAndAnswersIt(t *testing.T) {
 	require.Contains(t, woken, "one asks:")
 	require.Contains(t, woken, "What shall it be called?")
 	require.Contains(t, woken, "Label")
-	require.Contains(t, woken, "2 tasks are not over yet")
+	require.Contains(t, woken, "2 tasks have not ended yet")
 	require.NotContains(t, woken, "have ended since your last turn")
 	require.Contains(t, said.at("master/2/2"), "answers the question of one/1")
 	require.Contains(t, said.at("one/1/2"), "Call it Label.")

@@ -62,7 +62,7 @@ func TestAMessageReachesWhoIsAtWorkWhoWaitsAndNobodyWhoHasEnded(t *testing.T) {
 		_, err := r.send("runs", " ")
 		require.ErrorContains(t, err, "empty")
 		_, err = r.send("runs", strings.Repeat("x", 32<<10+1))
-		require.ErrorContains(t, err, "at most 32768 are taken")
+		require.ErrorContains(t, err, "at most 32768 are allowed")
 	}
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
