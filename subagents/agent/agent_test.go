@@ -91,7 +91,7 @@ func testAgent(t testing.TB, m *journaltest.Memory, s *modeltest.Script, extra .
 			Agent: a.Agent(), Role: a.Role, Include: spec.IncludeFull, Brief: compile.Brief{Task: a.Task},
 		},
 		Bounds: limit.Bounds{Turns: 20, Time: time.Hour, Idle: time.Minute, Call: time.Hour, Tool: time.Minute, Parallel: 4},
-		Scope: files.NewScope(spec.WriteSet{}), Delegated: func() spec.Usage { return spec.Usage{} },
+		Scope:  files.NewScope(spec.WriteSet{}), Delegated: func() spec.Usage { return spec.Usage{} },
 		Inbox: NewInbox(func(error) {}), Doing: func(string) {}, Rest: func() func() { return func() {} },
 		Siblings: NewSiblings(), Clock: time.Now, Log: zerolog.Nop(),
 	}

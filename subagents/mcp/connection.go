@@ -40,9 +40,6 @@ func (s *server) connect(ctx context.Context) (c *connection, err error) {
 		c.caller = newCaller(s.vars.headers)
 		way = c.caller.transportTo(s.def.URL)
 	} else {
-		if s.opts.Starter == nil {
-			return nil, errors.New("programs cannot be started here")
-		}
 		if c.process, err = s.opts.Starter.Start(ctx, s.def.Command, s.vars.env); err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"divisi/contextscope/narrative"
+	"divisi/internal/text"
 )
 
 // Bounds of what a server says of itself, in characters.
@@ -16,10 +17,10 @@ const (
 )
 
 // description is what the model is told of a tool: whose words follow, and the words, quoted, with those about its arguments.
-func description(server, text string, arguments []string) string {
-	words := short(visible(text), maxDescription)
+func description(server, about string, arguments []string) string {
+	words := text.Short(visible(about), maxDescription)
 	if len(arguments) > 0 {
-		words += "\n\nArguments:\n" + short(strings.Join(arguments, "\n"), maxArguments)
+		words += "\n\nArguments:\n" + text.Short(strings.Join(arguments, "\n"), maxArguments)
 	}
 	words = strings.TrimSpace(words)
 	if words == "" {
@@ -31,7 +32,7 @@ func description(server, text string, arguments []string) string {
 
 // visible keeps what a reader sees of a text, and its lines: control characters, marks of direction and what has no width are not
 // for those who write to models.
-func visible(text string) string {
+func visible(said string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
@@ -42,20 +43,8 @@ func visible(text string) string {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
+	}, strings.ToValidUTF8(said, "\uFFFD"))
 }
 
 // oneLine is a visible text with its blanks and line ends made single blanks.
-func oneLine(text string) string { return strings.Join(strings.Fields(visible(text)), " ") }
-
-// short bounds a text, in characters.
-func short(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	runes := []rune(text)
-	if len(runes) <= most {
-		return text
-	}
-	return string(runes[:most-1]) + "…"
-}
+func oneLine(said string) string { return strings.Join(strings.Fields(visible(said)), " ") }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"divisi/internal/text"
 	"divisi/subagents/tool"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -45,7 +46,7 @@ func (r *remote) Doing(call tool.Call) string {
 	if err != nil || len(call.Args) == 0 {
 		args = nil
 	}
-	return fmt.Sprintf("%s: %s %s", r.server.name, oneLine(r.name), short(string(args), maxName))
+	return fmt.Sprintf("%s: %s %s", r.server.name, oneLine(r.name), text.Short(string(args), maxName))
 }
 
 // Run implements tool.Tool.
@@ -64,15 +65,15 @@ func (r *remote) Run(ctx context.Context, call tool.Call) tool.Result {
 // hidden takes what the server was given out of a result.
 func (s *server) hidden(r tool.Result) tool.Result {
 	for key, value := range r.Output {
-		if text, ok := value.(string); ok {
-			r.Output[key] = s.vars.hide(text)
+		if said, ok := value.(string); ok {
+			r.Output[key] = s.vars.hide(said)
 			continue
 		}
-		text, err := json.Marshal(value)
+		body, err := json.Marshal(value)
 		if err != nil {
 			continue // the guard says so
 		}
-		if hid := s.vars.hide(string(text)); hid != string(text) {
+		if hid := s.vars.hide(string(body)); hid != string(body) {
 			r.Output[key] = hid
 		}
 	}
@@ -89,7 +90,7 @@ func shown(names map[string]string) []string {
 		if len(out) == most {
 			return append(out, fmt.Sprintf("and %d more", len(names)-most))
 		}
-		out = append(out, fmt.Sprintf("%q", short(name, maxName)))
+		out = append(out, fmt.Sprintf("%q", text.Short(name, maxName)))
 	}
 	return out
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"divisi/internal/text"
 )
 
 // Bounds of a schema as models are shown it. Gemini refuses deep, large and bounded ones, with every other tool of the request.
@@ -121,16 +123,16 @@ func (c *cleaner) describe(path string, schema any, needed bool) {
 	if len(facts) == 0 {
 		facts = kinds(meant)
 	}
-	text, _ := own["description"].(string)
-	if text == "" {
-		text, _ = meant["description"].(string)
+	about, _ := own["description"].(string)
+	if about == "" {
+		about, _ = meant["description"].(string)
 	}
 	fact := strings.Join(facts, " or ")
 	if needed {
 		fact = strings.TrimPrefix(fact+", needed", ", ")
 	}
-	path, fact, text = short(oneLine(path), maxPath), short(oneLine(fact), maxPath), short(oneLine(text), maxText)
-	c.docs = append(c.docs, fmt.Sprintf("- %s (%s): %s", path, fact, text))
+	path, fact, about = text.Short(oneLine(path), maxPath), text.Short(oneLine(fact), maxPath), text.Short(oneLine(about), maxText)
+	c.docs = append(c.docs, fmt.Sprintf("- %s (%s): %s", path, fact, about))
 }
 
 // meant follows references, and unions of one schema and null, to the schema that says something; nil where nothing does.

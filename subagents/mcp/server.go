@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/subagents/tool"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -112,7 +113,7 @@ func (s *server) died(how string, hangs bool) {
 // mourn counts a death. The caller holds the turn.
 func (s *server) mourn(why string) {
 	s.deaths++
-	s.why = short(s.vars.hide(visible(why)), maxWhy)
+	s.why = text.Short(s.vars.hide(visible(why)), maxWhy)
 	if s.deaths >= lives {
 		s.given = fmt.Errorf("the MCP server %s failed twice and is not started again: %s", s.name, s.why)
 	}
@@ -198,7 +199,7 @@ func (s *server) beat(_ context.Context, r *sdk.ProgressNotificationClientReques
 	if !ok {
 		return
 	}
-	note := oneLine(short(r.Params.Message, maxDescription))
+	note := oneLine(text.Short(r.Params.Message, maxDescription))
 	if r.Params.Total > 0 {
 		note = strings.TrimSpace(fmt.Sprintf("%g of %g %s", r.Params.Progress, r.Params.Total, note))
 	}

@@ -22,7 +22,7 @@ const maxTools = 200
 
 // Options are what servers are started with.
 type Options struct {
-	// Starter starts the programs; it may be nil where no server is one.
+	// Starter starts the programs.
 	Starter Starter
 	// Environ is Divisi's own environment, as os.Environ returns it: what Env and Headers of a server name is taken from it.
 	Environ []string

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"divisi/contextscope"
@@ -65,6 +66,9 @@ type Assignment struct {
 
 // Agent returns the identity of the agent that carries the assignment out.
 func (a *Assignment) Agent() string { return AgentID(a.Task.ID, a.Attempt) }
+
+// AgentID names one attempt of one task: task/attempt.
+func AgentID(task string, attempt int) string { return task + "/" + strconv.Itoa(attempt) }
 
 // Seal returns the assignment as it is stored, and its name, which is the digest of it.
 func (a *Assignment) Seal() (name string, data []byte, err error) {
@@ -123,7 +127,6 @@ type Prior struct {
 type Started struct {
 	Delivery int       `json:"delivery"`
 	Worker   string    `json:"worker"`
-	Slot     string    `json:"slot,omitempty"`
 	Time     time.Time `json:"time"`
 	// Notes reports that the memory had notes, for a role with tools of the memory.
 	Notes bool `json:"notes,omitempty"`

@@ -30,23 +30,20 @@ func (p *progress) doing(what string) {
 	p.append(wire.Draft(contextscope.KindProgress, wire.Progress{Doing: what}))
 }
 
-// report appends what an agent tells the people who watch, however soon it comes after the words before.
-func (p *progress) report(line string) {
+// report appends a message of the agent to the people who watch, however soon it follows the words before it.
+func (p *progress) report(line string) { p.now(wire.Progress{Doing: line}) }
+
+// waits appends the reason for which a call of a model waits: one event for each wait.
+func (p *progress) waits(w spec.Wait) { p.now(wire.Progress{Doing: w.String(), Wait: &w}) }
+
+func (p *progress) now(event wire.Progress) {
 	p.mu.Lock()
-	again := line == p.said
-	p.said, p.last = line, p.clock()
+	again := event.Doing == p.said && event.Wait == nil
+	p.said, p.last = event.Doing, p.clock()
 	p.mu.Unlock()
 	if !again {
-		p.append(wire.Draft(contextscope.KindProgress, wire.Progress{Doing: line}))
+		p.append(wire.Draft(contextscope.KindProgress, event))
 	}
-}
-
-// waits appends for what a call of a model waits: one event a wait.
-func (p *progress) waits(w spec.Wait) {
-	p.mu.Lock()
-	p.said, p.last = w.String(), p.clock()
-	p.mu.Unlock()
-	p.append(wire.Draft(contextscope.KindProgress, wire.Progress{Doing: w.String(), Wait: &w}))
 }
 
 func (p *progress) due(what string) bool {

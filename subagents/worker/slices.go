@@ -14,7 +14,7 @@ import (
 const keptSlices = 4
 
 // sliceCache decodes slices once for all who inherit them: they are immutable, and the compiler narrates a slice once as long as
-// it is the same one. It is safe for concurrent use; a nil cache keeps nothing.
+// it is the same one. It is safe for concurrent use.
 type sliceCache struct {
 	mu    sync.Mutex
 	names []string
@@ -23,7 +23,10 @@ type sliceCache struct {
 
 // get returns the slice of a name in the object store.
 func (s *sliceCache) get(ctx context.Context, objects journal.Objects, name string) (slice.Slice, error) {
-	if have, ok := s.look(name); ok {
+	s.mu.Lock()
+	have, ok := s.kept[name]
+	s.mu.Unlock()
+	if ok {
 		return have, nil
 	}
 	data, err := objects.Get(ctx, name)
@@ -37,21 +40,8 @@ func (s *sliceCache) get(ctx context.Context, objects journal.Objects, name stri
 	return s.keep(name, decoded), nil
 }
 
-func (s *sliceCache) look(name string) (slice.Slice, bool) {
-	if s == nil {
-		return slice.Slice{}, false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	have, ok := s.kept[name]
-	return have, ok
-}
-
 // keep returns the slice that all are given: of two that were decoded at once, the first.
 func (s *sliceCache) keep(name string, fresh slice.Slice) slice.Slice {
-	if s == nil {
-		return fresh
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if have, ok := s.kept[name]; ok {

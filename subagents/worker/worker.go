@@ -1,3 +1,7 @@
+// Package worker takes assignments off the queues of the bus, gives each a slot, runs the role's executor (a model agent, a
+// command, or the gates) and appends the result. Its input is the queue, its output are the events of the attempt's journal,
+// among them the result. It never decides about a run and never retries an attempt; a worker that stops responding costs a
+// delivery and never a paid answer, because every step of an attempt is an event in its journal.
 package worker
 
 import (
@@ -182,4 +186,34 @@ func (w *Worker) serve(ctx context.Context, role string, q *bus.Queue) {
 		w.done.Go(func() { w.deliver(ctx, d, admitted) })
 		<-admitted
 	}
+}
+
+// permit is the room that an attempt takes among those that a worker runs at once. It belongs to one goroutine at a time.
+type permit struct {
+	room chan struct{}
+	held bool
+}
+
+// take waits for room. It reports false when ctx ends first.
+func (s *permit) take(ctx context.Context) bool {
+	select {
+	case s.room <- struct{}{}:
+		s.held = true
+	case <-ctx.Done():
+	}
+	return s.held
+}
+
+// leave gives the room back.
+func (s *permit) leave() {
+	if s.held {
+		s.held = false
+		<-s.room
+	}
+}
+
+// rest gives the room back while an agent waits for others. What it returns takes it again, or returns when ctx has ended.
+func (s *permit) rest(ctx context.Context) (resume func()) {
+	s.leave()
+	return func() { s.take(ctx) }
 }
