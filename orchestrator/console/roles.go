@@ -40,8 +40,8 @@ func RenderRoles(w io.Writer, roles []report.Role, width int) error {
 func roleCells(r report.Role) []string {
 	u := r.Usage
 	return []string{
-		fit(safe(r.Role), 24), fmt.Sprint(u.Calls), report.Tokens(u.Prompt), report.Tokens(u.Cached), fmt.Sprintf("%.0f%%", 100*r.Reuse),
-		report.Tokens(u.Output + u.Thoughts), cost(r),
+		fit(safe(r.Role), 24), fmt.Sprint(u.Calls), report.Tokens(u.Prompt), report.Tokens(u.Cached),
+		fmt.Sprintf("%.0f%%", 100*r.Reuse), report.Tokens(u.Output + u.Thoughts), cost(r),
 	}
 }
 

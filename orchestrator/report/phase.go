@@ -104,7 +104,8 @@ func preflight(s *run.State) Phase {
 
 func planning(s *run.State, writers, others counts) Phase {
 	all := writers.all() + others.all()
-	p := Phase{Name: "Plan", State: reached(s, s.Status == run.Planning, s.Passed[run.Running]), Good: all, Total: all, Note: "tasks"}
+	p := Phase{Name: "Plan", Good: all, Total: all, Note: "tasks"}
+	p.State = reached(s, s.Status == run.Planning, s.Passed[run.Running])
 	if s.Passed[run.Planning] {
 		p.Name, p.Note = "Survey and plan", "surveys, "+text.Count(all, "task")
 		p.Good, p.Bad, p.Part, p.Total = others.of(run.TaskDone), others.given(), others.of(run.TaskRunning), others.all()
