@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"divisi/internal/spec"
+	"divisi/subagents/errorline"
 )
 
 // maxOutputName bounds the name of an output's file, in bytes: "output-" and enough of the digest.
@@ -25,12 +26,12 @@ func FirstError(output string) string {
 		if line == "" || line == strings.TrimSpace(moreNote) {
 			continue
 		}
-		switch class, _ := classify(line); {
-		case class == testLine || class == errorLine:
+		switch class, _ := errorline.Classify(line); {
+		case class == errorline.Test || class == errorline.Error:
 			return clip(line, maxFirstError)
-		case class == noiseLine:
+		case class == errorline.Noise:
 			found[2] = cmp.Or(found[2], line)
-		case class == complaint && found[0] == "":
+		case class == errorline.Complaint && found[0] == "":
 			found[0] = line
 		default:
 			found[1] = line

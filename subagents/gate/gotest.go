@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"divisi/subagents/errorline"
 )
 
 // maxRunning bounds the output that is kept of one test, in bytes, until it is known whether it fails.
@@ -45,7 +47,7 @@ func (p *goTestParser) line(text string) {
 	}
 	switch {
 	case e.Action == "build-output":
-		if m := malformed.FindStringSubmatch(e.Output); m != nil && m[1] == e.ImportPath {
+		if m := errorline.Malformed.FindStringSubmatch(e.Output); m != nil && m[1] == e.ImportPath {
 			p.unimportable[m[1]] = true
 		}
 		p.buildOutput(e.Output)

@@ -4,68 +4,11 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"divisi/subagents/errorline"
 )
-
-// lineClass is what a line of a gate's output is.
-type lineClass int
-
-const (
-	plainLine lineClass = iota
-	// noiseLine comes with any failure: as a signature it would let a new failure hide behind an old one.
-	noiseLine
-	// testLine names a test that failed: the name is the signature.
-	testLine
-	// errorLine states an error: the line is the signature.
-	errorLine
-	// complaint is a line with a word that tells of an error. It becomes no signature.
-	complaint
-)
-
-// lineClasses are known from compilers, linters and test runners: the first pattern that matches decides. Every pattern
-// sees a line without terminal codes. All but complaints need one of the hints, or a number after a colon or a bracket.
-var lineClasses = []struct {
-	class   lineClass
-	pattern *regexp.Regexp
-}{
-	{noiseLine, regexp.MustCompile(`(?i)^(?:make(?:\[\d+\])?: \*\*\*|npm (?:ERR!|error)|` +
-		`go: (?:downloading|finding|extracting|warning)|error: (?:test failed, to rerun|could not compile|` +
-		`aborting due to|process completed|command failed|script ".*" exited)|` +
-		`error: process didn't exit|exit status|✖ \d+ problems|✖ failing tests:|.*: warning:|.*: note:|FAIL$|` +
-		`.*# *(?:todo|skip)\b)`)},
-	{testLine, regexp.MustCompile(`^\s*--- FAIL: (\S+)`)},                                  // go test
-	{testLine, regexp.MustCompile(`^(?:FAILED|ERROR) (\S.*?::.+?)(?: - .*)?$`)},            // pytest
-	{testLine, regexp.MustCompile(`^ERROR (\S.*?\.py)(?: - .*)?$`)},                        // pytest, a broken file
-	{testLine, regexp.MustCompile(`^test (\S.*?) \.\.\. FAILED$`)},                         // cargo
-	{testLine, regexp.MustCompile(`^\s*(?:✕|✖|✗|×) (.+?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`)}, // jest, vitest, node
-	{testLine, regexp.MustCompile(`^\s*not ok \d+ (?:- )?(.+)$`)},                          // TAP
-	{testLine, regexp.MustCompile(`^\s*● (.+ › .+)$`)},                                     // jest
-	// A file and a line; a directory can have spaces in its name, and a tool can quote the whole.
-	{errorLine, regexp.MustCompile(`^(?:[^\s:()]*|[^\s:()][^:()]*/[^:()]*)\.[A-Za-z][A-Za-z0-9]*"?` +
-		`(?::\d+(?::\d+)?:|\(\d+(?:,\d+)?\):) ?\S`)},
-	{errorLine, malformed},
-	{errorLine, regexp.MustCompile(`^FAIL\s+\S+`)},
-	{errorLine, regexp.MustCompile(`(?i)^\s*(?:error|fatal|fatal error|panic)(?:\[\w+\])?:`)},
-	{errorLine, regexp.MustCompile(`(?i): (?:fatal )?error(?: \w+)?: `)},
-	{errorLine, regexp.MustCompile(`^(?:E\s+)?(?:\w+\.)*\w*(?:Error|Exception)\b(?::|$)`)},
-	{errorLine, regexp.MustCompile(`^go: `)},
-	{errorLine, regexp.MustCompile(`^\s+\d+:\d+\s+error\s`)}, // eslint
-	{complaint, regexp.MustCompile(`(?i)\b(?:error|err!|failed|failure|cannot|can't|could not|couldn't|unable to|not found|` +
-		`no such|denied|refused|timed out)`)},
-}
-
-// classify returns the class of a line, and the test that a testLine names.
-func classify(line string) (class lineClass, test string) {
-	for _, c := range lineClasses {
-		if m := c.pattern.FindStringSubmatch(line); m != nil {
-			return c.class, m[len(m)-1]
-		}
-	}
-	return plainLine, ""
-}
 
 var (
-	// What the go command prints of a package that it cannot import, because of a character in its directory's name.
-	malformed = regexp.MustCompile(`^malformed import path "(.+)": invalid char `)
 	// What eslint prints of a file: its path, then a line for each error.
 	fileHeading = regexp.MustCompile(`^\S[^:]*\.[A-Za-z]\w*$`)
 	eslintError = "N:N error "
@@ -81,12 +24,6 @@ var (
 	// Where a Rust error is, on the line after it.
 	rustPlace = regexp.MustCompile(`^\s*--> ([^:]+):\d+:\d+`)
 )
-
-// hints are in lower case.
-var hints = []string{
-	"error", "fail", "panic", "fatal", "exception", "not ok", "go: ", "pass", "terminated", "stdout ----", "___", "malformed",
-	"✕", "✖", "✗", "×", "●",
-}
 
 // maxTextLine bounds what is read of one line, in bytes: what is wrong stands at its beginning.
 const maxTextLine = 4 << 10
@@ -122,7 +59,7 @@ func (p *textParser) line(text string) {
 	if dot := strings.LastIndexByte(text, '.'); dot > len(text)-maxExtension && fileHeading.MatchString(text) {
 		p.heading = p.names.line(text)
 	}
-	if interesting(text) {
+	if errorline.Hinted(text) {
 		p.read(text)
 	}
 	if p.left > 0 {
@@ -131,12 +68,12 @@ func (p *textParser) line(text string) {
 	}
 }
 
-// read looks at a line that may say something.
+// read takes from a line what it reports.
 func (p *textParser) read(text string) {
 	if buildSigns.MatchString(text) && !p.passedOver(text) {
 		p.found.build = true
 	}
-	if m := malformed.FindStringSubmatch(text); m != nil {
+	if m := errorline.Malformed.FindStringSubmatch(text); m != nil {
 		p.unimportable[m[1]] = true
 	}
 	p.count(text)
@@ -164,22 +101,6 @@ func (p *textParser) passedOver(text string) bool {
 	return true
 }
 
-// interesting passes most lines of a long output over before a pattern has to match them.
-func interesting(text string) bool {
-	lower := strings.ToLower(text)
-	for _, hint := range hints {
-		if strings.Contains(lower, hint) {
-			return true
-		}
-	}
-	for i := 1; i < len(text); i++ {
-		if (text[i-1] == ':' || text[i-1] == '(') && text[i] >= '0' && text[i] <= '9' {
-			return true
-		}
-	}
-	return false
-}
-
 // placeRust completes the error before this line with its file.
 func (p *textParser) placeRust(text string) {
 	if p.rust == "" {
@@ -193,10 +114,10 @@ func (p *textParser) placeRust(text string) {
 }
 
 func (p *textParser) signature(text string) string {
-	switch class, test := classify(text); class {
-	case testLine:
+	switch class, test := errorline.Classify(text); class {
+	case errorline.Test:
 		return "test: " + strings.Join(strings.Fields(test), " ")
-	case errorLine:
+	case errorline.Error:
 		signature := strings.TrimPrefix(p.names.line(text), "./")
 		if p.heading != "" && strings.HasPrefix(signature, eslintError) {
 			signature += " in " + p.heading

@@ -2,48 +2,15 @@ package tool
 
 import (
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"divisi/internal/text"
+	"divisi/subagents/errorline"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
-
-func TestGrade(t *testing.T) {
-	t.Parallel()
-	for want, lines := range map[severity][]string{
-		fails: {
-			"error: no such thing", "Error: x", "error[E0382]: borrow of moved value", "TypeError: x is not a function",
-			"java.lang.IllegalStateException: bad", "Exception in thread \"main\" java.lang.Error", "[ERROR] 3 tests", "time=1 level=error msg=x",
-			`{"level":"error","msg":"x"}`, "ERROR something", "npm ERR! code ELIFECYCLE", "--- FAIL: TestX (0.00s)", "FAIL\tpkg\t0.1s", "FAIL",
-			"FAILED tests/t.py::test_x - assert 1 == 2", "E   assert 1 == 2", "panic: runtime error: index out of range",
-			"fatal: not a git repository", "fatal error: all goroutines are asleep", "./x.go:3:2: undefined: foo", "x.go:12:3: declared and not used: y",
-			"src/a.ts(3,5): error TS2304: Cannot find name", "a.c:1:2: error: expected ';'", "foo.c:12: undefined reference to `x'",
-			"make: *** [all] Error 2", "make[1]: *** [x] Fehler", "not ok 3 - works", "  ✕ adds (3 ms)", "● suite › works", "exit status 1",
-			"Segmentation fault (core dumped)", "sh: 1: foo: not found", "cat: x: No such file or directory", "bash: x: Permission denied",
-			"An error occurred while linking.", "go: module x: cannot find module", "thread 'main' panicked at src/main.rs:2:5:",
-			"Traceback (most recent call last):", "1 failed, 0 errors", "E0412 12:00:00 x.go:1] y", "error: treating a warning as such",
-			"Process exited with code 3",
-		},
-		warns: {
-			"warning: unused variable `error`", "WARN x is old", "npm WARN deprecated y", "[WARNING] z", "a.c:1:2: warning: unused",
-			"DeprecationWarning: imp", "this API is deprecated", "0 errors, 3 warnings", "WARNING: DATA RACE",
-		},
-		harmless: {
-			"", "ok  divisi/internal/errors 0.2s", "internal/errors/error_test.go", "0 errors, 0 warnings", "no errors found", "errors: 0",
-			"12 passed, 0 failed", "failed=0", "go: downloading x v1", "--warnings-as-errors", "-Werror", "compiling fail.c", "docs/warning.md",
-			"a.c:1:2: note: declared here", "# fail 0", "PASS", "built in 3s", "x.go:12:text of a match", "12:30:01: started",
-		},
-	} {
-		for _, line := range lines {
-			require.Equal(t, want, grade(line), line)
-		}
-	}
-}
 
 const goTest = `=== RUN   TestA
     a_test.go:5: starting
@@ -144,23 +111,12 @@ func TestEveryErrorLineSurvives(t *testing.T) {
 			kept[line] = true
 		}
 		for _, line := range all {
-			if grade(line) != harmless {
+			if errorline.Grade(line) != errorline.Harmless {
 				require.True(t, kept[line], "%q is missing", line)
 			}
-			if grade(line) == fails {
+			if errorline.Grade(line) == errorline.Fails {
 				require.Contains(t, "\n"+failures+"\n", "\n"+line+"\n", "errors are not among the warnings")
 			}
-		}
-	})
-}
-
-func TestHintsCoverTheWords(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		words := rapid.SampledFrom([]*regexp.Regexp{failWords, warnWords}).Draw(t, "words")
-		line := rapid.StringMatching(words.String()).Draw(t, "line")
-		if lower := strings.ToLower(line); !strings.ContainsAny(line, "\u017f\u212a") { // a fold that no log has
-			require.True(t, slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(lower, h) }), "%q", line)
 		}
 	})
 }
@@ -174,9 +130,9 @@ func FuzzSevere(f *testing.F) {
 		again, _ := severe(output)
 		require.Equal(t, failures, again)
 		for _, line := range text.Lines(output) {
-			if grade(line) == fails {
+			if errorline.Grade(line) == errorline.Fails {
 				require.Contains(t, failures, line)
-			} else if grade(line) == warns {
+			} else if errorline.Grade(line) == errorline.Warns {
 				require.Contains(t, failures+warnings, line)
 			}
 		}
