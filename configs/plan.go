@@ -18,17 +18,8 @@ func (p *Positions) Error(problems []spec.Problem) error {
 	return d.err()
 }
 
-// LoadPlan reads a plan file; it may lie anywhere. Its fields and their types are checked, not what they mean. The error
-// is a *FileError with every fault; the positions are valid also then, unless the file could not be read.
-func LoadPlan(path string) (spec.Plan, *Positions, error) {
-	text, err := readNamed(path, maxPlan)
-	if err != nil {
-		return spec.Plan{}, nil, cannotRead(path, err)
-	}
-	return ParsePlan(path, text)
-}
-
-// ParsePlan reads a plan from text. The file is only named, for messages.
+// ParsePlan reads a plan from text. The file is only named, for messages. Its fields and their types are checked, not what they
+// mean. The error is a *FileError with every fault; the positions are valid also then.
 func ParsePlan(file, text string) (spec.Plan, *Positions, error) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	d := newDocument(file, text)

@@ -54,10 +54,19 @@ func planFile(t *testing.T, text string) string {
 	return name
 }
 
-func TestLoadPlan(t *testing.T) {
+// loadPlan reads a plan file as a command does.
+func loadPlan(name string) (spec.Plan, *Positions, error) {
+	files, err := Read(name)
+	if err != nil {
+		return spec.Plan{}, nil, err
+	}
+	return ParsePlan(name, files[0].Text)
+}
+
+func TestPlanOfAFile(t *testing.T) {
 	t.Parallel()
 	name := planFile(t, goodPlan)
-	plan, positions, err := LoadPlan(name)
+	plan, positions, err := loadPlan(name)
 	require.NoError(t, err)
 	require.NoError(t, positions.Error(nil))
 	require.Equal(t, spec.Plan{
@@ -87,7 +96,7 @@ func TestFaultsOfFormAndOfMeaningAreToldAtOnce(t *testing.T) {
 	t.Parallel()
 	name := planFile(t, "tasks:\n  - id: a--b\n    role: reder\n    brieff: x\n    files: ../x\n  - id: b\n    role: generator\n"+
 		"    brief: x\n    depends_on: [c]\n    id: d\n  - {id: c, role: generator, brief: y, inputs: [b/x], attempts: 99}\n")
-	plan, positions, err := LoadPlan(name)
+	plan, positions, err := loadPlan(name)
 	require.Error(t, err)
 	err = positions.Error(plan.Validate(planEnv(t)))
 	for _, want := range []string{
@@ -98,10 +107,10 @@ func TestFaultsOfFormAndOfMeaningAreToldAtOnce(t *testing.T) {
 	} {
 		require.ErrorContains(t, err, want)
 	}
-	plan, positions, err = LoadPlan(planFile(t, ""))
+	plan, positions, err = loadPlan(planFile(t, ""))
 	require.NoError(t, err)
 	require.ErrorContains(t, positions.Error(plan.Validate(planEnv(t))), "the plan has no tasks")
-	_, positions, err = LoadPlan(name + "x")
+	_, positions, err = loadPlan(name + "x")
 	require.ErrorContains(t, err, "cannot be read")
 	require.Nil(t, positions)
 }
@@ -125,7 +134,7 @@ func TestFaultsShowNoControlCharacters(t *testing.T) {
 	require.NotContains(t, err.Error(), "\u202e")
 	require.Contains(t, err.Error(), strings.Repeat("é", 160)+"…")
 
-	_, _, err = LoadPlan("a\x1b]0;owned\x07\nb.yaml")
+	_, _, err = loadPlan("a\x1b]0;owned\x07\nb.yaml")
 	require.ErrorContains(t, err, "a\uFFFD]0;owned\uFFFD\uFFFDb.yaml: 1 fault", "a repository names its files")
 }
 

@@ -36,8 +36,28 @@ func readInside(root *os.Root, name string, most int64) (text string, err error)
 	return readBounded(f, most)
 }
 
-// readNamed reads a file that a person named; it may lie anywhere.
-func readNamed(name string, most int64) (text string, err error) {
+// File is a file that a person named, as it was read.
+type File struct{ Name, Text string }
+
+// Read reads the files that a person names; they may lie anywhere. The error joins one *FileError for each that cannot be read.
+func Read(names ...string) ([]File, error) {
+	files, errs := readAll(names)
+	return files, errors.Join(errs...)
+}
+
+func readAll(names []string) (files []File, errs []error) {
+	for _, name := range names {
+		text, err := readNamed(name)
+		if err != nil {
+			errs = append(errs, cannotRead(name, err))
+			continue
+		}
+		files = append(files, File{name, text})
+	}
+	return files, errs
+}
+
+func readNamed(name string) (text string, err error) {
 	f, err := os.Open(filepath.Clean(name))
 	if err != nil {
 		return "", err
@@ -48,7 +68,7 @@ func readNamed(name string, most int64) (text string, err error) {
 	} else if info.IsDir() {
 		return "", errors.New("it is a directory")
 	}
-	return readBounded(f, most)
+	return readBounded(f, maxPlan)
 }
 
 func readBounded(r io.Reader, most int64) (string, error) {

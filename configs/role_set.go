@@ -65,12 +65,20 @@ const (
 // .claude/agents), then .divisi/roles, then the named files; later wins, but an imported agent never replaces a built-in role.
 // repo may be empty. The error joins one *FileError for each file that is wrong; an agent of another program that cannot be
 // taken is skipped instead, unless its file is named.
-func Roles(repo string, files []string) (RoleSet, error) {
+func Roles(repo string, names []string) (RoleSet, error) {
+	files, errs := readAll(names)
+	return rolesOf(repo, files, errs)
+}
+
+// RolesWith returns what Roles returns, with role files that have been read.
+func RolesWith(repo string, files []File) (RoleSet, error) { return rolesOf(repo, files, nil) }
+
+func rolesOf(repo string, files []File, errs []error) (RoleSet, error) {
 	roles, err := BuiltInRoles()
 	if err != nil {
 		return RoleSet{}, err
 	}
-	l := roleLoader{set: RoleSet{Roles: roles}, generator: roles[spec.RoleGenerator].Tools}
+	l := roleLoader{set: RoleSet{Roles: roles}, generator: roles[spec.RoleGenerator].Tools, errs: errs}
 	if err := l.repository(repo); err != nil {
 		return RoleSet{}, err
 	}
@@ -160,7 +168,7 @@ func (l *roleLoader) file(root *os.Root, name string, sources map[string]string)
 }
 
 // named takes a file that a person names, which may also be an agent of another program.
-func (l *roleLoader) named(file string) {
+func (l *roleLoader) named(file File) {
 	role, d, err := l.read(file)
 	if err != nil {
 		l.errs = append(l.errs, err)
@@ -170,18 +178,18 @@ func (l *roleLoader) named(file string) {
 	l.set.Skipped = slices.DeleteFunc(l.set.Skipped, func(s Skipped) bool { return s.Role == role.Name })
 }
 
-func (l *roleLoader) read(file string) (spec.Role, *document, error) {
-	text, err := readNamed(file, maxRole)
+func (l *roleLoader) read(file File) (spec.Role, *document, error) {
+	text, err := readBounded(strings.NewReader(file.Text), maxRole)
 	if err != nil {
-		return spec.Role{}, nil, cannotRead(file, err)
+		return spec.Role{}, nil, cannotRead(file.Name, err)
 	}
-	by := dialectOf(file)
+	by := dialectOf(file.Name)
 	if by == nil {
-		return parseRole(file, text)
+		return parseRole(file.Name, text)
 	}
-	role, err := importAgent(by, file, text, l.generator, &l.project)
+	role, err := importAgent(by, file.Name, text, l.generator, &l.project)
 	if err != nil {
-		return spec.Role{}, nil, &FileError{File: file, Faults: []Fault{{Message: err.Error()}}}
+		return spec.Role{}, nil, &FileError{File: file.Name, Faults: []Fault{{Message: err.Error()}}}
 	}
 	return role, nil, nil
 }

@@ -34,6 +34,8 @@ var arrows = []struct {
 	{"store", []string{"conductor", "report", "run"}},
 	{"dashboard", []string{"report", "run"}},
 	{"sample", nil},
+	{"needs", []string{"run"}},
+	{".", []string{"acceptance", "conductor", "console", "dashboard", "needs", "plan", "report", "request", "run", "store"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.

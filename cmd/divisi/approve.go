@@ -2,30 +2,24 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/run"
 )
 
 // printPlan shows an expanded plan: tasks, write sets, overlaps, ceiling.
-func (g *globals) printPlan(data run.PlanData) error {
+func (g *globals) printPlan(plan json.RawMessage) error {
 	if g.json() {
-		return encodeLine(g.out, data)
+		_, err := fmt.Fprintf(g.out, "%s\n", plan)
+		return err
+	}
+	var data run.PlanData
+	if err := json.Unmarshal(plan, &data); err != nil {
+		return fmt.Errorf("read the plan: %w", err)
 	}
 	return console.RenderPlan(g.out, data, width(g.out))
-}
-
-// approver asks on the terminal, or is nil where there is none.
-func (g *globals) approver(h *holder, o runOptions) func(context.Context, run.PlanData) (bool, error) {
-	if o.yes {
-		return func(context.Context, run.PlanData) (bool, error) { return true, nil }
-	}
-	if !isTerminal(g.in) || g.json() {
-		return nil
-	}
-	return func(ctx context.Context, plan run.PlanData) (bool, error) {
-		return answer(ctx, func() (bool, error) { return h.view.Approve(g.in, plan) })
-	}
 }
 
 // answer waits for a person. The read of a line cannot be broken off; a person who presses Ctrl-C ends the wait for it, and the

@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/run"
 )
@@ -39,12 +40,18 @@ func (g *globals) cancel(ctx context.Context, args []string, reason string) erro
 			return err
 		}
 	}
-	becomes, err := g.ask(ctx, runID, conductor.Request{Verb: conductor.VerbCancel, Task: task, Text: reason})
-	switch {
+	cancel := func(r *orchestrator.Run) (string, error) { return r.Cancel(ctx, task, reason) }
+	if task != "" {
+		return g.request(ctx, runID, cancel)
+	}
+	r, err := g.attach(ctx, runID)
+	if err != nil {
+		return err
+	}
+	_, err = cancel(r)
+	switch err = errors.Join(err, r.Close()); {
 	case err != nil:
 		return err
-	case task != "":
-		return g.said(runID, becomes)
 	case g.json():
 		return encodeLine(g.out, map[string]string{"run": runID, "state": string(run.Cancelled)})
 	}

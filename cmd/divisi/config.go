@@ -10,6 +10,7 @@ import (
 
 	"divisi/configs"
 	"divisi/internal/spec"
+	"divisi/internal/trust"
 )
 
 func newConfig(g *globals) *cobra.Command {
@@ -42,7 +43,7 @@ func (g *globals) config(ctx context.Context, repo string) error {
 	}
 	set, rolesErr := configs.Roles(where, nil)
 	checkout, _ := inspected(ctx, repo) // a directory that is no repository has a configuration too
-	t := g.trusting(where, checkout, &p, set)
+	t := g.trusting(where, checkout, trust.Requests(&p, set.Repository))
 	if g.json() {
 		return json.NewEncoder(g.out).Encode(struct {
 			spec.Project

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/internal/git"
+	"divisi/orchestrator"
 	"divisi/orchestrator/sample"
 )
 
@@ -29,12 +30,11 @@ caught by its tester, a landing queue, one branch. No key, no network. Go and gi
 		RunE:    func(c *cobra.Command, _ []string) error { return g.demo(c.Context(), o) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.repo, "dir", "", "make the sample repository here instead of in a temporary directory")
-	f.IntVar(&o.parallel, "parallel", 0, "agents at once (default 4)")
-	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address")
-	f.StringVar(&o.nats, "nats", "", "use the NATS server at this URL instead of the built-in one")
-	o.tapeFlags(c)
-	o.sandboxFlag(c)
+	f.StringVar(&o.Repo, "dir", "", "make the sample repository here instead of in a temporary directory")
+	f.IntVar(&o.Parallel, "parallel", 0, "agents at once (default 4)")
+	f.StringVar(&o.Dashboard, "dashboard", "", "serve the dashboard at this loopback address")
+	f.StringVar(&o.NATS, "nats", "", "use the NATS server at this URL instead of the built-in one")
+	o.hostFlags(c)
 	return c
 }
 
@@ -43,20 +43,16 @@ func (g *globals) demo(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	o.plan, o.demo = "plan.yaml", true
-	if err := o.check(nil, g); err != nil {
-		return err
-	}
-	dir, made, err := g.demoDir(o.repo)
+	dir, made, err := g.demoDir(o.Repo)
 	if err != nil {
 		return err
 	}
-	o.repo, o.plan = filepath.Join(dir, "harbour"), filepath.Join(dir, "plan.yaml")
-	begun, err := g.playDemo(ctx, gitCLI, o)
-	if begun {
-		return err
+	o.Sample, o.Repo, o.plan = true, filepath.Join(dir, "harbour"), filepath.Join(dir, "plan.yaml")
+	v, r, err := g.beginDemo(ctx, gitCLI, o)
+	if err == nil {
+		return v.follow(ctx, r)
 	}
-	remove := []string{o.repo, o.plan} // a demo that could not begin leaves nothing behind
+	remove := []string{o.Repo, o.plan} // a demo that could not begin leaves nothing behind
 	if made {
 		remove = []string{dir}
 	}
@@ -66,27 +62,27 @@ func (g *globals) demo(ctx context.Context, o runOptions) error {
 	return err
 }
 
-// playDemo makes the sample repository and carries the built-in plan out on it. It says whether a run has begun.
-func (g *globals) playDemo(ctx context.Context, gitCLI *git.Git, o runOptions) (begun bool, err error) {
-	if err := sample.Make(ctx, gitCLI, o.repo); err != nil {
-		return false, err
+// beginDemo makes the sample repository and begins the built-in plan on it.
+func (g *globals) beginDemo(ctx context.Context, gitCLI *git.Git, o runOptions) (*view, *orchestrator.Run, error) {
+	if err := sample.Make(ctx, gitCLI, o.Repo); err != nil {
+		return nil, nil, err
 	}
 	text, err := sample.PlanFile()
 	if err != nil {
-		return false, err
+		return nil, nil, err
 	}
 	if err := os.WriteFile(o.plan, text, 0o600); err != nil {
-		return false, fmt.Errorf("write the demo's plan: %w", err)
+		return nil, nil, fmt.Errorf("write the demo's plan: %w", err)
 	}
 	if !g.json() {
-		fmt.Fprintf(g.out, "sample repository: %s\nplan: %s\n", o.repo, o.plan)
+		fmt.Fprintf(g.out, "sample repository: %s\nplan: %s\n", o.Repo, o.plan)
 	}
-	h, err := g.prepare(ctx, nil, o)
+	v, err := g.prepare(&o)
 	if err != nil {
-		return false, err
+		return nil, nil, err
 	}
-	err = g.begin(ctx, h, o)
-	return h.begun, err
+	r, err := orchestrator.Start(g.log.WithContext(ctx), o.Options)
+	return v, r, err
 }
 
 // demos is what the names of this state directory's demos have in common: another one's runs may still work on theirs.

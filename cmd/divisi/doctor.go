@@ -11,7 +11,9 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/internal/trust"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/needs"
 )
 
 func newDoctor(g *globals) *cobra.Command {
@@ -44,7 +46,7 @@ func (g *globals) examine(ctx context.Context, o doctor.Options) error {
 	}
 	o.Store, o.Top, o.Hint, o.Connect, o.Leftovers = g.store(), top(o.Repo), hintFor, connectService, g.left()
 	o.Trust = func(c *git.Checkout, p *spec.Project, set configs.RoleSet) doctor.Trust {
-		t := g.trusting(o.Top, c, p, set)
+		t := g.trusting(o.Top, c, trust.Requests(p, set.Repository))
 		return doctor.Trust{Requests: t.requests, Trusted: t.trusted, State: t.state(), Err: t.fault}
 	}
 	problems := 0
@@ -79,7 +81,7 @@ func (g *globals) printFinding(f doctor.Finding) error {
 // connectService makes the client of a service, and what closes it.
 func connectService(ctx context.Context, s doctor.Service) (m model.Model, end func(), err error) {
 	if s.Provider == spec.ProviderOpenAI {
-		m, err = place{s.BaseURL, s.KeyEnv}.connect(nil)
+		m, err = needs.Place{BaseURL: s.BaseURL, KeyEnv: s.KeyEnv}.Connect(nil)
 		return m, func() {}, err
 	}
 	gemini, err := model.NewGemini(ctx, model.Options{})

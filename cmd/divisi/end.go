@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"divisi/internal/git"
 	"divisi/internal/text"
+	"divisi/orchestrator"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/phase"
@@ -16,39 +19,16 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// finish reports a run's end and turns it into an exit code.
-func (g *globals) finish(ctx context.Context, h *holder, st *run.State, err error) error {
-	if st == nil {
-		return err
-	}
-	if rerr := g.printEnd(ctx, h, st, err); err == nil && !unheard(rerr) {
-		err = rerr
-	}
-	if errors.Is(err, acceptance.ErrUnverified) {
-		return unverifiedError(st, "resume "+st.Spec.Run+" --allow-unverified")
-	}
-	if err != nil {
-		return err
-	}
-	switch st.Status {
-	case run.Done:
-		return nil
-	case run.Parked:
-		return &endError{codeParked, ""}
-	case run.Stopped, run.Cancelled:
-		return &endError{codeStopped, ""}
-	default:
-		return fmt.Errorf("run %s was left as %s", st.Spec.Run, st.Status)
-	}
-}
-
-// printEnd prints what the gates found beyond their verdicts, and what to do next. How the run stands the console has told.
-func (g *globals) printEnd(ctx context.Context, h *holder, st *run.State, why error) error {
+// printEnd prints what the gates found beyond their verdicts, and what to do next. The console has shown how the run stands.
+func (g *globals) printEnd(ctx context.Context, end orchestrator.Result, st *run.State, why error) error {
 	if g.json() {
 		return nil
 	}
-	if st.Ref != "" {
-		if err := g.printStat(context.WithoutCancel(ctx), h, st); err != nil {
+	for _, notice := range end.Notices {
+		fmt.Fprintln(g.out, console.Sanitize(notice))
+	}
+	if end.Ref != "" {
+		if err := g.printStat(ctx, st.Spec.Run, end); err != nil {
 			return err
 		}
 	}
@@ -66,7 +46,7 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *run.State, why er
 	switch {
 	case st.Ref != "":
 		branch := strings.TrimPrefix(st.Ref, "refs/heads/")
-		repo := text.Shell(h.checkout.Top)
+		repo := text.Shell(end.Repo)
 		next = slices.Insert(next, 0,
 			fmt.Sprintf("git -C %s diff --stat %s %s", repo, short(st.Spec.Base), branch),
 			fmt.Sprintf("git -C %s log --oneline %s", repo, branch))
@@ -82,9 +62,9 @@ func (g *globals) printEnd(ctx context.Context, h *holder, st *run.State, why er
 	if st.Ref == "" && st.Status.Ended() && st.Head != st.Spec.Base {
 		next = append(next, divisi+" publish "+runID+"   # what has landed so far, as a branch")
 	}
-	if h.proposed > 0 {
+	if end.Proposals > 0 {
 		next = append(next, fmt.Sprintf("%s memory proposals --repo %s   # review %d suggested notes",
-			divisi, text.Shell(h.checkout.Top), h.proposed))
+			divisi, text.Shell(end.Repo), end.Proposals))
 	}
 	_, err := fmt.Fprintf(g.out, "\nLook further:\n  %s\n", strings.Join(next, "\n  "))
 	return err
@@ -102,14 +82,22 @@ func (g *globals) command() string {
 const maxStat = 30
 
 // printStat prints what the branch changes, as git diff --stat does.
-func (g *globals) printStat(ctx context.Context, h *holder, st *run.State) error {
-	changes, err := h.mirror.Changed(ctx, st.Spec.Base, st.Head)
+func (g *globals) printStat(ctx context.Context, id string, end orchestrator.Result) error {
+	gitCLI, err := git.New(ctx)
+	if err != nil {
+		return err
+	}
+	mirror, err := gitCLI.OpenMirror(filepath.Join(g.store().Run(id), "repo.git"))
+	if err != nil {
+		return err
+	}
+	changes, err := mirror.Changed(ctx, end.Base, end.Head)
 	if err != nil {
 		return err
 	}
 	added, deleted := 0, 0
 	w := tabwriter.NewWriter(g.out, 0, 0, 1, ' ', 0)
-	fmt.Fprintf(w, "\nbranch %s%s\n", strings.TrimPrefix(st.Ref, "refs/heads/"), unverifiedNote(acceptance.Unverified(st)))
+	fmt.Fprintf(w, "\nbranch %s%s\n", strings.TrimPrefix(end.Ref, "refs/heads/"), unverifiedNote(end.Unverified))
 	for i, c := range changes {
 		added, deleted = added+c.Added, deleted+c.Deleted
 		if i < maxStat {

@@ -12,15 +12,14 @@ import (
 	"unicode"
 
 	"divisi/bus"
-	"divisi/configs"
 	"divisi/internal/git"
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
 	"divisi/internal/text"
 	"divisi/internal/usage"
+	"divisi/orchestrator"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/phase"
-	"divisi/orchestrator/plan"
 	"divisi/orchestrator/schedule"
 )
 
@@ -52,43 +51,19 @@ func (e *signalError) Error() string { return "stopped by signal " + e.signal.St
 
 // exitCode is the one place where an error's class becomes an exit code.
 func exitCode(err error) int {
-	var mistake *usageError
 	var end *endError
-	var signalled *signalError
-	var file *configs.FileError
-	var plan *plan.Error
-	var fault *model.Error
-	var locked *bus.LockedError
 	switch {
 	case err == nil:
 		return codeOK
 	case errors.As(err, &end):
 		return end.code
-	case errors.As(err, &signalled), errors.Is(err, context.Canceled), errors.Is(err, conductor.ErrNotApproved):
+	case errors.As(err, new(*signalError)), errors.Is(err, context.Canceled), errors.Is(err, conductor.ErrNotApproved):
 		return codeStopped
-	case errors.As(err, &mistake), errors.As(err, &file), errors.As(err, &plan), errors.As(err, &locked):
-		return codeUsage
-	case errors.As(err, &fault) && (fault.Class == model.Auth || fault.Class == model.Invalid) && fault.Status == 0:
-		return codeUsage // no key was given at all, or an address that is none
-	case isRepositoryError(err), isCobraUsage(err):
+	case orchestrator.IsUsage(err), isCobraUsage(err):
 		return codeUsage
 	default:
 		return codeMachine
 	}
-}
-
-func isRepositoryError(err error) bool {
-	if errors.As(err, new(*git.BranchError)) {
-		return true
-	}
-	for _, e := range []error{
-		git.ErrNotRepository, git.ErrBare, git.ErrNoCommits, git.ErrOwner, git.ErrUnsupported, git.ErrReadOnly, git.ErrDamaged,
-	} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
 }
 
 // isCobraUsage recognises the errors that cobra makes itself and gives no type.
@@ -124,7 +99,7 @@ func printError(g *globals, err error) {
 	fmt.Fprintln(g.err, "divisi: "+strings.ReplaceAll(visible(text), "\n", "\n  "))
 }
 
-// visible shows what a terminal would obey: an error may name files of a repository that nobody trusts. Spaces stay, because
+// visible shows what a terminal would obey: an error may name files of a repository that is not trusted. Spaces stay, because
 // marks stand under source lines.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
@@ -183,7 +158,7 @@ func toOutput(err error) bool {
 	return errors.As(err, &at) && (at.Path == os.Stdout.Name() || at.Path == os.Stderr.Name())
 }
 
-// unheard recognises that nobody reads the output any more.
+// unheard recognises that the output was closed by its reader.
 func unheard(err error) bool { return errors.Is(err, syscall.EPIPE) && toOutput(err) }
 
 // fullDisk recognises a full disk also in the words of git and of the message server, which have no type for it.

@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
+
+	"divisi/orchestrator"
 
 	"github.com/spf13/cobra"
-
-	"divisi/bus"
-	"divisi/orchestrator/conductor"
 )
 
 func newPause(g *globals) *cobra.Command {
@@ -31,17 +28,8 @@ func (g *globals) pause(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	b, err := bus.Attach(ctx, g.store().Bus(run))
-	if errors.Is(err, bus.ErrNoHolder) {
-		return usagef("run %s is not running: there is nothing to pause", run)
-	}
-	if err != nil {
-		return fmt.Errorf("connect to the holder of run %s: %w", run, err)
-	}
-	defer g.store().Close(b)
-	becomes, err := g.askHolder(ctx, b, run, conductor.Request{Verb: conductor.VerbPause})
-	if err != nil {
-		return err
-	}
-	return g.said(run, becomes+"; resume with: divisi resume "+run)
+	return g.request(ctx, run, func(r *orchestrator.Run) (string, error) {
+		becomes, err := r.Pause(ctx)
+		return becomes + "; resume with: divisi resume " + run, err
+	})
 }

@@ -8,19 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestNamedFilesAreNotLeftBehind(t *testing.T) {
-	t.Parallel()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	link := filepath.Join(t.TempDir(), "link")
-	require.NoError(t, os.Symlink(dir, link))
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "roles"), 0o700))
-	dirty := []string{"plan.yaml", "roles/a.md", "other.txt"}
-	require.Equal(t, dirty, without(dirty, dir, []string{"", "plan.yaml"}), "one of the same name elsewhere")
-	require.Equal(t, []string{"other.txt"},
-		without(dirty, dir, []string{filepath.Join(dir, "roles", "..", "plan.yaml"), filepath.Join(link, "roles", "a.md")}))
-}
-
 func TestTopIsTheRepositoryAroundADirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -29,12 +16,4 @@ func TestTopIsTheRepositoryAroundADirectory(t *testing.T) {
 	require.Equal(t, deep, top(deep))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, ".git"), 0o700))
 	require.Equal(t, dir, top(deep))
-}
-
-func TestARunsDirectoryIsNew(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "runs", "r1")
-	require.NoError(t, makeDir(dir, false))
-	require.ErrorIs(t, makeDir(dir, false), os.ErrExist)
-	require.NoError(t, makeDir(dir, true))
 }

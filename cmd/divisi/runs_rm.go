@@ -100,7 +100,7 @@ func (r *remover) chosen(args []string) (runs []string, err error) {
 			return nil, err
 		}
 		for _, id := range ids {
-			if began, ok := beganAt(id); ok && now().Sub(began) > age && !bus.Held(r.store().Bus(id)) {
+			if began, ok := store.BeganAt(id); ok && now().Sub(began) > age && !bus.Held(r.store().Bus(id)) {
 				runs = append(runs, id)
 			}
 		}
@@ -121,12 +121,6 @@ func parseAge(text string) (time.Duration, error) {
 		return 0, usagef("--older-than %q is not a time such as 30d or 12h", text)
 	}
 	return age, nil
-}
-
-// beganAt is when a run began, by its id.
-func beganAt(run string) (time.Time, bool) {
-	at, err := time.ParseInLocation(runTime, run[:min(len(run), len(runTime))], now().Location())
-	return at, err == nil
 }
 
 // removeRun holds the run's store meanwhile, so that no process resumes it, and removes it there first: it is still known

@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator"
 	"divisi/orchestrator/console"
 )
 
@@ -33,14 +34,28 @@ func (g *globals) send(ctx context.Context, to, text string) error {
 	if err != nil {
 		return err
 	}
-	becomes, err := g.ask(ctx, run, conductor.Request{Verb: conductor.VerbSend, Task: task, Text: text})
+	return g.request(ctx, run, func(r *orchestrator.Run) (string, error) { return r.Send(ctx, task, text) })
+}
+
+// request puts a request to a run, and prints what becomes of it.
+func (g *globals) request(ctx context.Context, run string, ask func(*orchestrator.Run) (string, error)) error {
+	r, err := g.attach(ctx, run)
 	if err != nil {
+		return err
+	}
+	becomes, err := ask(r)
+	if err = errors.Join(err, r.Close()); err != nil {
 		return err
 	}
 	return g.said(run, becomes)
 }
 
-// said tells what becomes of a request.
+// attach connects to a run.
+func (g *globals) attach(ctx context.Context, run string) (*orchestrator.Run, error) {
+	return orchestrator.Attach(g.log.WithContext(ctx), g.stateDir, run)
+}
+
+// said prints what becomes of a request.
 func (g *globals) said(run, becomes string) error {
 	if g.json() {
 		return encodeLine(g.out, map[string]string{"run": run, "becomes": becomes})

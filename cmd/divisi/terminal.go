@@ -2,14 +2,12 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/charmbracelet/x/term"
-	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 )
 
@@ -69,18 +67,6 @@ func (r *redirect) Write(p []byte) (int, error) {
 func colourful() bool { return os.Getenv("NO_COLOR") == "" }
 
 func now() time.Time { return time.Now().UTC() }
-
-// newID returns a source of sortable ids; it is safe for concurrent use.
-func newID() func() string { return func() string { return ulid.Make().String() } }
-
-// runTime is how the id of a run begins: with the time.
-const runTime = "20060102-150405"
-
-// newRunID names a run by its time, so that runs sort: the second, and in four digits the part of it, in 65536ths. Of two
-// that begin in one and the same, the second finds the directory of the first and is refused.
-func newRunID(at time.Time) string {
-	return fmt.Sprintf("%s-%04x", at.Format(runTime), int64(at.Nanosecond())<<16/int64(time.Second))
-}
 
 // completeRuns completes a run's id in the shell.
 func (g *globals) completeRuns(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -6,19 +6,17 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"divisi/configs"
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
-	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/internal/trust"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/needs"
 )
 
 // trusting is what the files of a repository request beyond confined commands without network, and whether a person agreed.
@@ -34,8 +32,8 @@ type trusting struct {
 }
 
 // trusting compares the requests with the decision about the repository. checkout is nil for a directory that is no repository.
-func (g *globals) trusting(repo string, checkout *git.Checkout, project *spec.Project, set configs.RoleSet) *trusting {
-	t := &trusting{repo: console.Sanitize(repo), requests: trust.Requests(project, set.Repository)}
+func (g *globals) trusting(repo string, checkout *git.Checkout, requests []string) *trusting {
+	t := &trusting{repo: console.Sanitize(repo), requests: requests}
 	if t.trusted = len(t.requests) == 0; t.trusted && checkout == nil {
 		return t
 	}
@@ -46,21 +44,12 @@ func (g *globals) trusting(repo string, checkout *git.Checkout, project *spec.Pr
 	return t
 }
 
-// decisions opens the place of the decision, which cannot lie in the repository's own work trees.
+// decisions opens the place of the decision.
 func (g *globals) decisions(checkout *git.Checkout) (*trust.Store, error) {
 	if checkout == nil {
 		return nil, usagef("decisions are about git repositories, and this is none that can be read")
 	}
-	identity, err := checkout.Identity()
-	if err != nil {
-		return nil, err
-	}
-	store, err := trust.Open(filepath.Join(g.stateDir, "trust"), identity, checkout.CommonDir,
-		checkout.Top, strings.TrimSuffix(checkout.CommonDir, string(filepath.Separator)+".git"))
-	if err != nil {
-		return nil, usagef("%v: choose another directory with --state-dir", err)
-	}
-	return store, nil
+	return g.store().Decisions(checkout)
 }
 
 // text lists the requests, with what changed since the earlier decision; it is empty where there are none.
@@ -190,11 +179,11 @@ func inspected(ctx context.Context, dir string) (*git.Checkout, error) {
 }
 
 func (g *globals) trust(ctx context.Context, checkout *git.Checkout) error {
-	set, project, err := files(checkout.Top, nil)
+	set, project, err := needs.Files(checkout.Top, nil)
 	if err != nil {
 		return err
 	}
-	t := g.trusting(checkout.Top, checkout, &project, set)
+	t := g.trusting(checkout.Top, checkout, trust.Requests(&project, set.Repository))
 	list := t.text()
 	switch {
 	case t.trusted:

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/spf13/cobra"
 
 	"divisi/bus"
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/run"
 )
@@ -29,44 +27,28 @@ Without RUN, the newest run.` + codes(codeOK, codeUsage, codeStopped, codeMachin
 }
 
 func (g *globals) watch(ctx context.Context, args []string) error {
-	run, err := g.findRun(args)
+	id, err := g.findRun(args)
 	if err != nil {
 		return err
 	}
-	b, alone, err := g.store().Open(ctx, run)
+	r, err := g.attach(ctx, id)
 	if err != nil {
 		return err
-	}
-	defer g.store().Close(b)
-	log := conductor.Log{Bus: b, Run: run}
-	var from console.Log = log
-	if alone {
-		from = finished{log}
 	}
 	view := g.newConsole()
-	err = console.Follow(ctx, from, view)
-	if cerr := view.Close(); err == nil {
-		err = cerr
-	}
+	err = errors.Join(console.Follow(r.Events(ctx), view), view.Close())
+	err = errors.Join(err, r.Close())
 	switch {
 	case errors.Is(err, context.Canceled):
 		return &endError{codeStopped, ""}
 	case errors.Is(err, bus.ErrNoHolder): // it may just have ended in order
-		st, _, err := g.store().State(ctx, run)
-		return g.abandoned(run, st, err)
-	case err == nil && alone:
-		st, err := g.store().Fold(ctx, b, run)
-		return g.abandoned(run, st, err)
+		st, _, err := g.store().State(ctx, id)
+		return g.abandoned(id, st, err)
 	}
-	return err
-}
-
-// finished is a log to which nobody appends: its tail ends where the log ends, so that the store is not held for longer.
-type finished struct{ conductor.Log }
-
-// Tail yields what the log has.
-func (f finished) Tail(ctx context.Context, from uint64) iter.Seq2[conductor.LogBatch, error] {
-	return f.Read(ctx, from)
+	if err == nil {
+		err = g.store().Check(view.State(), id)
+	}
+	return g.abandoned(id, view.State(), err)
 }
 
 // abandoned says what to do about a run that has not ended and that no process carries out any more.

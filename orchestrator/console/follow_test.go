@@ -2,87 +2,67 @@ package console
 
 import (
 	"bytes"
-	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"iter"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
+	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 )
 
-// tape is a log that is played: each batch after its pause; then it waits for the end, or ends with err.
-type tape struct {
-	batches []Batch
-	pauses  map[uint64]time.Duration
-	err     error
-}
-
-func (l *tape) Tail(ctx context.Context, from uint64) iter.Seq2[Batch, error] {
-	return func(yield func(Batch, error) bool) {
-		for _, b := range l.batches {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(l.pauses[b.Pos]):
-			}
-			if b.Pos > from && !yield(b, nil) {
+// states are the events of a run that comes to the states in order, at the positions 1, 2, …; then err, if any.
+func states(t *testing.T, err error, list ...run.Status) iter.Seq2[json.RawMessage, error] {
+	t.Helper()
+	return func(yield func(json.RawMessage, error) bool) {
+		for i, s := range list {
+			e := event(contextscope.KindRun, "", run.Data{State: s})
+			e.Pos = uint64(i + 1)
+			line, jerr := spec.JSON(&e)
+			require.NoError(t, jerr)
+			if !yield(line, nil) {
 				return
 			}
 		}
-		if l.err != nil {
-			yield(Batch{}, l.err)
-			return
+		if err != nil {
+			yield(nil, err)
 		}
-		<-ctx.Done()
-		yield(Batch{}, ctx.Err())
 	}
 }
 
-func state(pos uint64, s run.Status) Batch {
-	return Batch{Pos: pos, Events: []contextscope.Event{event(contextscope.KindRun, "", run.Data{State: s})}}
-}
-
-func TestFollowEndsWithTheRun(t *testing.T) {
+func TestFollowShowsEventsToTheirEnd(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		log := &tape{
-			batches: []Batch{state(3, "running"), state(5, "stopped"), state(8, "running"), state(9, "done")},
-			pauses:  map[uint64]time.Duration{8: endGrace / 2, 9: time.Hour},
-		}
-		c := New(Options{Out: &out, JSON: true})
-		require.NoError(t, Follow(t.Context(), log, c), "a stop that was resumed is not the end, done is")
-		require.NoError(t, c.Close())
-		require.Equal(t, 4, bytes.Count(out.Bytes(), []byte("\n")))
-		require.Contains(t, out.String(), `"pos":9`)
-	})
+	var out bytes.Buffer
+	c := New(Options{Out: &out, JSON: true})
+	require.NoError(t, Follow(states(t, nil, run.Running, run.Stopped, run.Running, run.Done), c))
+	require.NoError(t, c.Close())
+	require.Equal(t, 4, bytes.Count(out.Bytes(), []byte("\n")))
+	require.Contains(t, out.String(), `"pos":4`)
+	require.Equal(t, run.Done, c.State().Status)
+	want := ""
+	for line, err := range states(t, nil, run.Running, run.Stopped, run.Running, run.Done) {
+		require.NoError(t, err)
+		want += string(line) + "\n"
+	}
+	require.Equal(t, want, out.String(), "an event is shown as it was yielded")
 }
 
-func TestFollowEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		c := New(Options{Out: io.Discard})
-		require.ErrorIs(t, Follow(ctx, &tape{batches: []Batch{state(1, "running")}}, c), context.DeadlineExceeded)
-		require.NoError(t, c.Close())
-	})
-}
-
-func TestFollowTellsErrors(t *testing.T) {
+func TestFollowReturnsErrors(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("the store is gone")
 	c := New(Options{Out: io.Discard})
-	require.ErrorIs(t, Follow(t.Context(), &tape{batches: []Batch{state(1, "running")}, err: gone}, c), gone)
+	require.ErrorIs(t, Follow(states(t, gone, run.Running), c), gone)
+	require.NoError(t, c.Close())
+
+	c = New(Options{Out: io.Discard})
+	require.ErrorContains(t, Follow(func(yield func(json.RawMessage, error) bool) { yield(json.RawMessage("{"), nil) }, c), "JSON")
 	require.NoError(t, c.Close())
 
 	c = New(Options{Out: &brokenWriter{}})
-	require.ErrorIs(t, Follow(t.Context(), &tape{batches: []Batch{state(1, "running")}}, c), io.ErrClosedPipe)
+	require.ErrorIs(t, Follow(states(t, nil, run.Running), c), io.ErrClosedPipe)
 	require.Error(t, c.Close())
 }

@@ -11,12 +11,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
+	"divisi/internal/git"
 	"divisi/internal/machine"
+	"divisi/internal/trust"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
@@ -70,7 +73,8 @@ func (d Dir) Open(ctx context.Context, id string) (b *bus.Bus, alone bool, err e
 	if err != nil {
 		return nil, false, err
 	}
-	if b, err := bus.Attach(ctx, d.Bus(id)); err == nil {
+	// The holder ends when the run has, which is nothing to log.
+	if b, err := bus.Attach(zerolog.Nop().WithContext(ctx), d.Bus(id)); err == nil {
 		return b, false, nil
 	} else if !errors.Is(err, bus.ErrNoHolder) {
 		return nil, false, fmt.Errorf("connect to the holder of run %s: %w", id, err)
@@ -142,4 +146,33 @@ func (d Dir) Check(st *run.State, id string) error {
 	return usage.Errorf("run %s has no events: it was killed before its first one, or its store is damaged: %s\n"+
 		"Put a copy of the store back if you have one, or start again with divisi run; to remove the run: divisi runs rm %s",
 		id, at, id)
+}
+
+// runTime is how the id of a run begins: with the time.
+const runTime = "20060102-150405"
+
+// NewID names a run by its time, so that runs sort: the second, and in four digits the part of it, in 65536ths. Of two
+// that begin in one and the same, the second finds the directory of the first and is refused.
+func NewID(at time.Time) string {
+	return fmt.Sprintf("%s-%04x", at.UTC().Format(runTime), int64(at.Nanosecond())<<16/int64(time.Second))
+}
+
+// BeganAt is when a run began, by its id.
+func BeganAt(id string) (time.Time, bool) {
+	at, err := time.ParseInLocation(runTime, id[:min(len(id), len(runTime))], time.UTC)
+	return at, err == nil
+}
+
+// Decisions opens the place of the decision whether a repository is trusted, which cannot lie in its own work trees.
+func (d Dir) Decisions(c *git.Checkout) (*trust.Store, error) {
+	identity, err := c.Identity()
+	if err != nil {
+		return nil, err
+	}
+	s, err := trust.Open(filepath.Join(d.Path, "trust"), identity, c.CommonDir,
+		c.Top, strings.TrimSuffix(c.CommonDir, string(filepath.Separator)+".git"))
+	if err != nil {
+		return nil, usage.Errorf("%v: choose another directory with --state-dir", err)
+	}
+	return s, nil
 }

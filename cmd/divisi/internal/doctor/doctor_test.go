@@ -66,7 +66,10 @@ func TestAGateWhoseProgramIsMissing(t *testing.T) {
 		setup   bool
 		want    Level
 	}{
-		{"./check.sh", false, OK}, {own, false, OK}, {"no-such-program", false, Problem}, {"no-such-program", true, Warning},
+		{"./check.sh", false, OK},
+		{own, false, OK},
+		{"no-such-program", false, Problem},
+		{"no-such-program", true, Warning},
 		{"./no-such-program", false, Problem},
 	} {
 		f := o.gate(spec.Gate{Name: "g", Command: []string{c.program}}, "configured", c.setup)

@@ -1,4 +1,4 @@
-package main
+package needs
 
 import (
 	"io"
@@ -38,7 +38,7 @@ func TestNeeds(t *testing.T) {
 		want   []string
 	}{
 		{"commands", plan("codemod", ""), nil, nil},
-		{"an unknown role", plan("nobody", ""), nil, nil},
+		{"an unknown role", plan("stranger", ""), nil, nil},
 		{"a model", plan("writer", ""), nil, []string{"default", "cheap"}},
 		{
 			"its stand-ins", plan("writer", ""),
@@ -69,7 +69,7 @@ func TestNeeds(t *testing.T) {
 	} {
 		s := run.Spec{Roles: roles, Plan: c.plan, Project: spec.Project{Models: c.models}}
 		var got []string
-		for _, n := range needs(s) {
+		for _, n := range needed(&s) {
 			require.NotEmpty(t, n.why)
 			got = append(got, n.model)
 		}
@@ -88,19 +88,19 @@ func TestKeysGoNowhereElse(t *testing.T) {
 	}))
 	t.Cleanup(srv.Close)
 	for env, want := range map[string]string{"": "", "ROUTER_KEY": "Bearer routers"} {
-		c, err := place{srv.URL, env}.connect(nil)
+		c, err := Place{srv.URL, env}.Connect(nil)
 		require.NoError(t, err)
 		modeltest.Collect(t.Context(), c, modeltest.Ask("t", "x"))
 		c.Close()
 		require.Equal(t, want, got)
 	}
-	_, err := place{}.connect(nil)
+	_, err := Place{}.Connect(nil)
 	require.NoError(t, err, "the standard address has its key by itself")
-	_, err = place{"", "ROUTER_KEY"}.connect(nil)
+	_, err = Place{"", "ROUTER_KEY"}.Connect(nil)
 	require.NoError(t, err)
 	t.Setenv("OPENAI_API_KEY", "")
-	_, err = place{}.connect(nil)
+	_, err = Place{}.Connect(nil)
 	require.ErrorContains(t, err, "set OPENAI_API_KEY")
-	_, err = place{srv.URL, "NO_SUCH_KEY"}.connect(nil)
+	_, err = Place{srv.URL, "NO_SUCH_KEY"}.Connect(nil)
 	require.ErrorContains(t, err, "set NO_SUCH_KEY")
 }

@@ -1,44 +1,20 @@
-package main
+package orchestrator
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"divisi/configs"
 	"divisi/internal/spec"
+	"divisi/internal/usage"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/run"
 )
 
-// outputsDir is where a run's directory has the whole output of gates and setup that failed.
-const outputsDir = "outputs"
-
-func (o *runOptions) unverifiedFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&o.unverified, "allow-unverified", false,
-		"land changes that no gate can prove; they are shown as unverified, and the exit code is 1")
-}
-
-// needGates refuses a run without a gate, before anything of it exists. A dry run only tells.
-func (h *holder) needGates(o runOptions) error {
-	if len(h.spec.Project.Gates) > 0 || o.unverified {
-		return nil
-	}
-	const text = "the repository has no gates: no change could be proven before it lands"
-	if o.dryRun {
-		fmt.Fprintf(h.g.err, "note: %s; a run needs a gate, or --allow-unverified\n", text)
-		return nil
-	}
-	return usagef("%s\nWrite a gate, a command that fails when the code is broken, to .divisi/divisi.yaml and commit it:\n"+
-		"  gates:\n    - {name: build, command: [make, build]}\n"+
-		"Or land changes without proof, with exit code 1: --allow-unverified", text)
-}
-
-// unverifiedError says why nothing that lands could be proven, and what a person can choose; again is the command that goes on.
-func unverifiedError(st *run.State, again string) error {
+// unverifiedError says why nothing that lands could be proven, and what a person can choose.
+func unverifiedError(st *run.State) error {
 	var b strings.Builder
 	gates := acceptance.Incomparables(st)
 	fmt.Fprintf(&b, "run %s cannot verify what it lands: %s", st.Spec.Run, acceptance.Unverified(st))
@@ -57,8 +33,8 @@ func unverifiedError(st *run.State, again string) error {
 	} else {
 		b.WriteString("\n- write a gate to .divisi/divisi.yaml, commit, and start a new run")
 	}
-	fmt.Fprintf(&b, "\n- land changes without proof, with exit code 1: divisi %s", again)
-	return usagef("%s", b.String())
+	fmt.Fprintf(&b, "\n- land changes without proof, with exit code 1: divisi resume %s --allow-unverified", st.Spec.Run)
+	return usage.Errorf("%s", b.String())
 }
 
 // leaveOut says how .divisi/divisi.yaml has to look without the gates that prove nothing.

@@ -1,4 +1,4 @@
-package main
+package needs
 
 import (
 	"testing"
@@ -21,9 +21,9 @@ func TestARunWithAGoalIsToldOfRolesThatCannotWork(t *testing.T) {
 			}},
 		},
 	}
-	require.NoError(t, needServers(s), "the master may never come to it")
+	require.NoError(t, Servers(&s), "the master may never come to it")
 	require.Equal(t, []string{"tasks of role asker would fail: the MCP server tickets needs NO_SUCH_VARIABLE, which is not set in " +
-		"Divisi's environment: set it before you start Divisi, or take it out of the server's definition"}, roleNotices(s))
+		"Divisi's environment: set it before you start Divisi, or take it out of the server's definition"}, Notices(&s))
 	s.Plan = &spec.Plan{Tasks: []spec.Task{{ID: "a", Role: "asker"}}}
-	require.ErrorContains(t, needServers(s), "role asker: the MCP server tickets needs NO_SUCH_VARIABLE")
+	require.ErrorContains(t, Servers(&s), "role asker: the MCP server tickets needs NO_SUCH_VARIABLE")
 }

@@ -1,4 +1,7 @@
-package main
+// Package needs compares what a run needs of its environment with what there is, before the run begins: the services of its
+// models and their keys, the variables of tool servers and roles, programs. It takes the specification of a run, and returns
+// errors, notices and the client of the models. It never calls a model and starts no program.
+package needs
 
 import (
 	"cmp"
@@ -11,45 +14,52 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/model/chat"
 	"divisi/internal/spec"
+	"divisi/internal/usage"
 	"divisi/orchestrator/run"
+	"divisi/subagents/agent"
 )
 
-// place is where a model is served, and which variable has the key for it.
-type place struct{ baseURL, keyEnv string }
+// Place is where a model is served, and which variable has the key for it.
+type Place struct{ BaseURL, KeyEnv string }
 
 // need is a model that the run's agents may call, an alias or a name, and what for.
 type need struct{ model, why string }
 
-// providers connects to the services of the run's models, and to no other. gemini is the one whose connections are to
-// be closed; nil where no model of the run is Gemini's.
-func (h *holder) providers(ctx context.Context) (base model.Model, gemini *model.Gemini, err error) {
-	project := &h.spec.Project
-	routes, services := map[string]model.Model{}, map[place]*chat.Client{}
+// Connect connects to the services of the run's models, and to no other; end closes the connections.
+func Connect(ctx context.Context, s *run.Spec) (base model.Model, end func(), err error) {
+	project := &s.Project
+	for _, name := range modelRoles(s) {
+		role := s.Roles[name]
+		if err := agent.CheckRole(project, &role); err != nil {
+			return nil, nil, usage.Errorf("%v", err)
+		}
+	}
+	routes, services := map[string]model.Model{}, map[Place]*chat.Client{}
 	var geminis []need
-	for _, n := range needs(h.spec) {
+	for _, n := range needed(s) {
 		settings := project.Model(n.model)
 		if settings.Provider != spec.ProviderOpenAI {
 			geminis = append(geminis, n)
 			continue
 		}
-		at := place{settings.BaseURL, settings.KeyEnv}
+		at := Place{settings.BaseURL, settings.KeyEnv}
 		if services[at] == nil {
-			if services[at], err = at.connect(project.Patience); err != nil {
-				return nil, nil, usagef("the model %s, for %s: %v", n.named(project), n.why, err)
+			if services[at], err = at.Connect(project.Patience); err != nil {
+				return nil, nil, usage.Errorf("the model %s, for %s: %v", n.named(project), n.why, err)
 			}
 		}
 		routes[project.ModelName(n.model)] = services[at]
 	}
 	if len(geminis) == 0 {
-		return model.NewRouter(routes, nil), nil, nil
+		return model.NewRouter(routes, nil), func() {}, nil
 	}
-	gemini, err = model.NewGemini(ctx, model.Options{Patience: project.Patience})
+	gemini, err := model.NewGemini(ctx, model.Options{Patience: project.Patience})
 	switch {
 	case err == nil && len(routes) == 0:
-		return gemini, gemini, nil
+		return gemini, gemini.Close, nil
 	case err == nil:
-		return model.NewRouter(routes, gemini), gemini, nil
-	case len(routes) > 0: // somebody who has set up another service
+		return model.NewRouter(routes, gemini), gemini.Close, nil
+	case len(routes) > 0:
 		n := geminis[0]
 		return nil, nil, fmt.Errorf("the model %s, for %s, is Gemini's: name one of yours for it in models of "+
 			".divisi/divisi.yaml, or give a key: %w", n.named(project), n.why, err)
@@ -66,25 +76,25 @@ func (n need) named(p *spec.Project) string {
 	return n.model
 }
 
-// connect makes the client of a service of chat completions. A key goes to no other address than the one that it stands beside;
+// Connect makes the client of a service of chat completions. A key goes to no other address than the one that it stands beside;
 // that it may go there was decided when the repository was trusted.
-func (p place) connect(patience func(string) (first, silence time.Duration)) (*chat.Client, error) {
-	if p.baseURL == "" {
-		p.keyEnv = cmp.Or(p.keyEnv, chat.DefaultKeyEnv)
+func (p Place) Connect(patience func(string) (first, silence time.Duration)) (*chat.Client, error) {
+	if p.BaseURL == "" {
+		p.KeyEnv = cmp.Or(p.KeyEnv, chat.DefaultKeyEnv)
 	}
 	key := ""
-	if p.keyEnv != "" {
-		if key = os.Getenv(p.keyEnv); key == "" {
+	if p.KeyEnv != "" {
+		if key = os.Getenv(p.KeyEnv); key == "" {
 			return nil, fmt.Errorf("there is no key: set %s, or say in models of .divisi/divisi.yaml where the model is served "+
-				"(base_url) and which variable has the key (key_env)", p.keyEnv)
+				"(base_url) and which variable has the key (key_env)", p.KeyEnv)
 		}
 	}
-	return chat.New(chat.Options{BaseURL: p.baseURL, Key: key, KeyEnv: p.keyEnv, Patience: patience})
+	return chat.New(chat.Options{BaseURL: p.BaseURL, Key: key, KeyEnv: p.KeyEnv, Patience: patience})
 }
 
-// needs are the models that a run can come to call: its roles' own, those that stand in for them, and those that write
+// needed are the models that a run can come to call: its roles' own, those that stand in for them, and those that write
 // snapshots and summaries and judge progress for them.
-func needs(s run.Spec) []need {
+func needed(s *run.Spec) []need {
 	var list []need
 	add := func(name, why string) {
 		if !slices.ContainsFunc(list, func(n need) bool { return n.model == name }) {
@@ -115,12 +125,15 @@ func needs(s run.Spec) []need {
 	return list
 }
 
+// Model reports whether the run can come to a model call at all.
+func Model(s *run.Spec) bool { return len(modelRoles(s)) > 0 }
+
 // modelRoles are the roles with a model that the run can come to, in order: all where a master plans, else those of the plan's
 // tasks, those that judge them, and those that these may ask.
-func modelRoles(s run.Spec) []string { return rolesOf(s, true) }
+func modelRoles(s *run.Spec) []string { return rolesOf(s, true) }
 
-// rolesOf are modelRoles; open counts also those that may be asked by a role which names nobody whom it asks.
-func rolesOf(s run.Spec, open bool) []string {
+// rolesOf are modelRoles; open also counts every role, where one that asks does not name its delegates.
+func rolesOf(s *run.Spec, open bool) []string {
 	reached := map[string]bool{}
 	var reach func(name string)
 	reach = func(name string) {

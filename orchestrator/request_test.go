@@ -1,22 +1,21 @@
-package main
+package orchestrator
 
 import (
-	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/store"
 )
 
 func TestAConductorThatDoesNotListenYetIsAskedLater(t *testing.T) {
 	t.Parallel()
-	g := &globals{out: io.Discard, err: io.Discard}
 	b, err := bus.Open(t.Context(), bus.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
-	t.Cleanup(func() { g.store().Close(b) })
-	_, err = g.askHolder(t.Context(), b, "r1", conductor.Request{Verb: conductor.VerbPause})
+	r := newRun("r1", store.Dir{}, b)
+	t.Cleanup(func() { require.NoError(t, r.Close()) })
+	_, err = r.Pause(t.Context())
 	require.ErrorContains(t, err, "try again in a moment")
-	require.Equal(t, codeUsage, exitCode(err))
+	require.True(t, IsUsage(err))
 }

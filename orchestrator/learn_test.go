@@ -1,9 +1,8 @@
-package main
+package orchestrator
 
 import (
 	"testing"
 
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope/memory"
@@ -15,8 +14,8 @@ func TestProposalsThatWereDecidedDoNotWait(t *testing.T) {
 	t.Parallel()
 	m, _, err := memory.Open(t.Context(), memory.Options{Repo: t.TempDir(), Home: t.TempDir()})
 	require.NoError(t, err)
-	h := &holder{g: &globals{log: zerolog.Nop()}, notes: m}
-	defer h.forget()
+	t.Cleanup(func() { require.NoError(t, m.Close()) })
+	h := &holder{notes: m}
 	st := run.NewState()
 	st.Status, st.Plans = run.Done, []run.PlanData{{DecisionRecord: "Use text.Blank."}}
 	st.Tasks["t"] = &run.Task{Task: spec.Task{ID: "t"}, State: run.TaskLanded}

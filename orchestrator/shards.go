@@ -1,4 +1,4 @@
-package main
+package orchestrator
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func (h *holder) shards(ctx context.Context, commit string, command []string) ([
 	}
 	defer func() {
 		if err := workspace.Remove(dir); err != nil {
-			h.g.log.Warn().Err(err).Msg("what a command left stays behind")
+			h.log.Warn().Err(err).Msg("what a command left stays behind")
 		}
 	}()
 	pool, err := workspace.NewPool(h.git, h.mirror, filepath.Join(dir, "slots"), 1)
@@ -77,8 +77,8 @@ func (h *holder) shardCommand(ctx context.Context, place sandbox.Place) (sandbox
 		return c, err
 	}
 	c.Place.Downloads = cache.Downloads
-	cache.Env["DIVISI_RUN"] = h.run
-	tools := filepath.Join(h.dir, "tools")
+	cache.Env["DIVISI_RUN"] = h.spec.Run
+	tools := filepath.Join(h.path, "tools")
 	c.Writable, c.Readable = cache.Writable, append(cache.Readable, tools)
 	c.Env, err = sandbox.Env(sandbox.Settings{
 		Base: os.Environ(), Tools: tools, Path: cache.Path, Home: place.Seen().Home, Temp: place.Seen().Temp,

@@ -1,4 +1,4 @@
-package main
+package needs
 
 import (
 	"testing"
@@ -15,7 +15,7 @@ func TestWhatTheRunNamesAsSecretIsOne(t *testing.T) {
 	t.Setenv("ISSUES_AUTH", "of a tool server")
 	t.Setenv("SOME_TOKEN", "looks like a secret")
 	t.Setenv("SOME_WORD", "is none")
-	got := secrets(&run.Spec{
+	got := Secrets(&run.Spec{
 		Project: spec.Project{
 			Models:     map[string]spec.Model{"local": {Name: "x", KeyEnv: "LOCAL_MODEL"}},
 			MCPServers: map[string]spec.MCPServer{"issues": {URL: "https://a.test", Headers: map[string]string{"A": "ISSUES_AUTH"}}},

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"divisi/orchestrator"
+	"divisi/orchestrator/console"
+	"divisi/orchestrator/run"
+)
+
+// view shows a run that this process carries out.
+type view struct {
+	*globals
+	console func() *console.Console
+}
+
+// host completes what a run needs of this process: the state directory, a person's answers, and what that person reads.
+func (g *globals) host(h *orchestrator.Host, sandbox string) (*view, error) {
+	v := &view{g, sync.OnceValue(g.newConsole)}
+	h.StateDir, h.Strict = g.stateDir, sandbox == sandboxStrict
+	if !h.Strict && sandbox != sandboxAuto {
+		return nil, usagef("--sandbox %q: want %s or %s", sandbox, sandboxAuto, sandboxStrict)
+	}
+	h.Notice = func(text string) { fmt.Fprintln(g.err, text) }
+	if isTerminal(g.in) && !g.json() {
+		h.Approve = v.approve
+	}
+	return v, nil
+}
+
+// approve asks on the terminal.
+func (v *view) approve(ctx context.Context, plan json.RawMessage) (bool, error) {
+	var data run.PlanData
+	if err := json.Unmarshal(plan, &data); err != nil {
+		return false, fmt.Errorf("read the plan: %w", err)
+	}
+	return answer(ctx, func() (bool, error) { return v.console().Approve(v.in, data) })
+}
+
+// viewGrace is how long the output may take to show the last events of a run that has ended.
+const viewGrace = time.Second
+
+// follow shows a run until it has ended, and turns its end into an exit code.
+func (v *view) follow(ctx context.Context, r *orchestrator.Run) error {
+	defer keepPipes()()
+	if page := r.Dashboard(); page != "" {
+		out := v.out
+		if v.json() {
+			out = v.err
+		}
+		fmt.Fprintf(out, "dashboard: %s\n", page)
+	}
+	show := v.console()
+	if isTerminal(v.out) && isTerminal(v.err) && !v.json() {
+		before := v.logTo.set(zerolog.ConsoleWriter{Out: show, TimeFormat: "15:04:05", NoColor: true})
+		defer v.logTo.set(before)
+	}
+	ctx = context.WithoutCancel(ctx) // which ends the run, and is told by its log
+	shown := make(chan error, 1)
+	go func() { shown <- errors.Join(console.Follow(r.Events(ctx), show), show.Close()) }()
+	result, err := r.Wait(ctx)
+	late := time.NewTimer(viewGrace)
+	defer late.Stop()
+	select {
+	case verr := <-shown:
+		if verr == nil {
+			verr = v.printEnd(ctx, result, show.State(), err)
+		}
+		if unheard(verr) {
+			v.log.Info().Err(verr).Msg("the output was closed before its end")
+		} else if err == nil {
+			err = verr
+		}
+	case <-late.C: // the terminal stands still
+	}
+	if err != nil {
+		return err
+	}
+	switch run.Status(result.State) {
+	case run.Done:
+		return nil
+	case run.Parked:
+		return &endError{codeParked, ""}
+	case run.Stopped, run.Cancelled:
+		return &endError{codeStopped, ""}
+	default:
+		return fmt.Errorf("run %s was left as %s", r.ID(), result.State)
+	}
+}
+
+// keepPipes makes a closed output an error of writing: a run that is piped into head goes on to its end.
+func keepPipes() (stop func()) {
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, syscall.SIGPIPE)
+	return func() { signal.Stop(ignored) }
+}

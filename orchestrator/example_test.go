@@ -1,0 +1,122 @@
+package orchestrator_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"divisi/orchestrator"
+)
+
+// newRepository makes a repository of one file and one gate, and a place for runs beside it.
+func newRepository() (repo, stateDir string, remove func()) {
+	dir := must(os.MkdirTemp("", "divisi-example-"))
+	repo = filepath.Join(dir, "repo")
+	try(os.MkdirAll(filepath.Join(repo, ".divisi"), 0o700))
+	try(os.WriteFile(filepath.Join(repo, "notes.txt"), []byte("a note\n"), 0o600))
+	gates := "gates:\n  - {name: test, command: [grep, -iq, note, notes.txt]}\n"
+	try(os.WriteFile(filepath.Join(repo, ".divisi", "divisi.yaml"), []byte(gates), 0o600))
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"},
+		{"add", "-A"},
+		{"-c", "user.name=a", "-c", "user.email=a@b.test", "commit", "-q", "-m", "Begin"},
+	} {
+		try(exec.Command("git", append([]string{"-C", repo}, args...)...).Run())
+	}
+	return repo, filepath.Join(dir, "state"), func() { try(os.RemoveAll(dir)) }
+}
+
+func try(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func must[T any](v T, err error) T {
+	try(err)
+	return v
+}
+
+// role is a role file whose command does the work.
+func role(command string) orchestrator.File {
+	text := "---\nname: editor\ndescription: Edits files\nexecutor: command\ncommand: " + command + "\n---\nThe command does the work.\n"
+	return orchestrator.File{Name: "editor.md", Data: []byte(text)}
+}
+
+var plan = orchestrator.File{Name: "plan.yaml", Data: []byte(`
+goal: Write the notes in capitals
+tasks:
+  - {id: capitals, role: editor, brief: Write the file in capitals., files: [notes.txt]}
+`)}
+
+func ExampleStart() {
+	repo, stateDir, remove := newRepository()
+	defer remove()
+	ctx := context.Background()
+	run := must(orchestrator.Start(ctx, orchestrator.Options{
+		Host: orchestrator.Host{StateDir: stateDir}, Repo: repo, Plan: &plan,
+		Roles: []orchestrator.File{role("[sed, -i, 's/.*/A NOTE/', '{files}']")},
+	}))
+	for line, err := range run.Events(ctx) {
+		try(err)
+		var event struct {
+			Kind string `json:"kind"`
+			Task string `json:"task"`
+			Data struct {
+				State string `json:"state"`
+			} `json:"data"`
+		}
+		try(json.Unmarshal(line, &event))
+		if event.Data.State != "" {
+			fmt.Println(event.Kind, event.Task, event.Data.State)
+		}
+	}
+	end := must(run.Wait(ctx))
+	changed := must(exec.Command("git", "-C", repo, "show", end.Ref+":notes.txt").Output())
+	fmt.Printf("%s: %s", end.State, changed)
+	// Output:
+	// run  created
+	// run  preflight
+	// run  running
+	// task capitals running
+	// task capitals verifying
+	// task capitals proven
+	// landing  landed
+	// run  final
+	// run  done
+	// done: A NOTE
+}
+
+func ExampleAttach() {
+	repo, stateDir, remove := newRepository()
+	defer remove()
+	ctx := context.Background()
+	run := must(orchestrator.Start(ctx, orchestrator.Options{
+		Host: orchestrator.Host{StateDir: stateDir}, Repo: repo, Plan: &plan,
+		Roles: []orchestrator.File{role("[sleep, '3600']")},
+	}))
+	for line, err := range run.Events(ctx) {
+		try(err)
+		var event struct {
+			Kind string `json:"kind"`
+		}
+		if try(json.Unmarshal(line, &event)); event.Kind == "task" {
+			break // the task is running
+		}
+	}
+	try(run.Close()) // stops the run; Resume would go on with it
+
+	attached := must(orchestrator.Attach(ctx, stateDir, run.ID()))
+	_, err := attached.Send(ctx, "capitals", "Leave the first line out")
+	fmt.Println(orchestrator.IsUsage(err), err)
+	fmt.Println(must(attached.Cancel(ctx, "", "not needed any more")))
+	end := must(attached.Wait(ctx))
+	fmt.Println(end.State+":", end.Reason)
+	// Output:
+	// true capitals runs a command, not a model: it cannot receive messages
+	// the run is cancelled
+	// cancelled: not needed any more
+}

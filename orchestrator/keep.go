@@ -1,0 +1,54 @@
+package orchestrator
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"divisi/internal/sandbox"
+	"divisi/subagents/workspace"
+)
+
+const (
+	// cacheLife is how long caches stay that no run uses.
+	cacheLife = 30 * 24 * time.Hour
+	// removeTime bounds how long the end of a run waits until its work trees are removed; the next run removes the rest.
+	removeTime = 2 * time.Second
+)
+
+// findCaches finds the directory of a repository's caches. Each sample is another repository, and all have the same caches.
+func (h *holder) findCaches(sample bool) error {
+	id, err := h.checkout.Identity()
+	if sample {
+		id = "demo"
+	}
+	h.caches = filepath.Join(h.dir.Caches(), id)
+	return err
+}
+
+// keep holds the caches of the run, and begins to remove what earlier runs left in the trash and caches that none has used for
+// long. Their release waits for a moment until what is in the trash by then is removed.
+func (h *holder) keep() error {
+	unlock, err := sandbox.HoldCaches(h.caches)
+	if err != nil {
+		return err
+	}
+	if h.trash, err = workspace.OpenTrash(h.dir.Trash(), h.log); err != nil {
+		unlock()
+		return err
+	}
+	drop := func(dir string) error {
+		h.log.Info().Str("caches", dir).Msg("caches that no run has used for 30 days are removed")
+		return h.trash.Put(dir)
+	}
+	if err := sandbox.DropCaches(h.dir.Caches(), now().Add(-cacheLife), drop); err != nil {
+		h.log.Warn().Err(err).Msg("old caches were left")
+	}
+	h.later(func() {
+		unlock()
+		if !h.trash.Close(removeTime, func() { h.notice("removing work trees…") }) {
+			h.notice(fmt.Sprintf("The next run removes the rest of the work trees, in %s", h.dir.Trash()))
+		}
+	})
+	return nil
+}

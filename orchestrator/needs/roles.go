@@ -1,0 +1,125 @@
+package needs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"divisi/configs"
+	"divisi/internal/spec"
+	"divisi/internal/usage"
+	"divisi/orchestrator/run"
+	"divisi/subagents/mcp"
+)
+
+// Skipped says of every task whose role would come from a file that makes none why it does not.
+func Skipped(plan spec.Plan, skipped []configs.Skipped) []spec.Problem {
+	var problems []spec.Problem
+	for i, t := range plan.Tasks {
+		for _, s := range skipped {
+			if s.Role != "" && s.Role == t.Role {
+				problems = append(problems, spec.Problem{
+					Path: fmt.Sprintf("tasks[%d].role", i), Message: fmt.Sprintf("%s makes no role here: %s", s.File, s.Why),
+				})
+			}
+		}
+	}
+	return problems
+}
+
+// Notices say what the run does not honour of imported roles: all of it for those that a plan names; a master may come to
+// name any, so that a run with a goal tells only where to look.
+func Notices(s *run.Spec) []string {
+	var notices []string
+	if s.Plan == nil {
+		for _, name := range slices.Sorted(maps.Keys(s.Roles)) {
+			if n := len(s.Roles[name].Notices); n > 0 {
+				notices = append(notices, fmt.Sprintf("role %s is %s, and Divisi does not honour %d things of it: divisi roles show %s",
+					name, s.Roles[name].Source, n, name))
+			}
+		}
+		return slices.Concat(notices, serverNotices(s), programNotices(s))
+	}
+	seen := map[string]bool{}
+	for _, t := range s.Plan.Tasks {
+		for _, name := range []string{t.Role, t.Verify} {
+			if role := s.Roles[name]; len(role.Notices) > 0 && !seen[name] {
+				notices = append(notices, fmt.Sprintf("role %s (%s): %s", name, role.Source, strings.Join(role.Notices, "; ")))
+			}
+			seen[name] = true
+		}
+	}
+	return slices.Concat(notices, serverNotices(s), programNotices(s))
+}
+
+// Files reads the project and the roles of a repository, once: what a person is shown of them is what is used.
+func Files(repo string, roles []configs.File) (configs.RoleSet, spec.Project, error) {
+	set, rolesErr := configs.RolesWith(repo, roles)
+	project, projectErr := configs.Project(repo)
+	if err := errors.Join(rolesErr, projectErr); err != nil {
+		return set, project, err
+	}
+	return set, project, set.Misfits(&project)
+}
+
+// Servers fails before anything is written when a role that the plan can come to has a tool server that could not be started
+// without a variable: every attempt of the role would fail. Before a master has planned, only its own are sure to be needed.
+func Servers(s *run.Spec) error {
+	for _, name := range rolesOf(s, false) {
+		role := s.Roles[name]
+		if s.Plan == nil && name != spec.RoleMaster {
+			continue
+		}
+		if faults := mcp.CheckVariables(s.Project.Servers(&role), os.Environ()); len(faults) > 0 {
+			return usage.Errorf("role %s: %v", name, errors.Join(faults...))
+		}
+	}
+	return nil
+}
+
+// serverNotices tell which roles had better not be asked for: by a master, or by an agent that may ask any.
+func serverNotices(s *run.Spec) []string {
+	var notices []string
+	for _, name := range modelRoles(s) {
+		role := s.Roles[name]
+		for _, err := range mcp.CheckVariables(s.Project.Servers(&role), os.Environ()) {
+			notices = append(notices, fmt.Sprintf("tasks of role %s would fail: %v", name, err))
+		}
+	}
+	return notices
+}
+
+// Check fails before anything is written when the run could not work for lack of a variable or of a key; replayed says that its
+// models are not called.
+func Check(ctx context.Context, s *run.Spec, replayed bool) error {
+	err := errors.Join(Servers(s), secretsSet(s))
+	if err != nil || replayed || !Model(s) {
+		return err
+	}
+	_, end, err := Connect(ctx, s)
+	if err == nil {
+		end()
+	}
+	return err
+}
+
+// secretsSet fails before anything is written when a role of the plan names a variable that is not set.
+func secretsSet(s *run.Spec) error {
+	if s.Plan == nil {
+		return nil
+	}
+	for _, t := range s.Plan.Tasks {
+		for _, role := range []string{t.Role, t.Verify} {
+			for _, name := range s.Roles[role].Secrets {
+				if os.Getenv(name) == "" {
+					return usage.Errorf("role %s needs %s, which is not set: export it, and start again", role, name)
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+// Package orchestrator carries out runs for the program that embeds it: a goal or a plan on one repository, by agents in work
+// trees of their own, proven by gates, landed on one new branch. It takes the documented formats as bytes (docs/plan.md,
+// docs/roles.md) and yields the events of a run's log as the documented JSON (docs/log.md). It never changes the repository
+// but for that branch, prints nothing, and logs to the zerolog logger of its context.
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Host is what this process brings to a run that it carries out.
+type Host struct {
+	StateDir       string // has runs, caches and memory; one directory serves many runs
+	Dashboard      string // loopback address or port of the run's page; "" for none
+	Record, Replay string // directories: keep the exchanges with models, or answer from kept ones
+	Strict         bool   // start only where commands can be fully confined
+
+	// Approve decides about the plan of a master (JSON: the event plan); nil where no person can be asked. While it is set, the
+	// run waits for answers to its agents' questions.
+	Approve     func(ctx context.Context, plan json.RawMessage) (bool, error)
+	AutoApprove bool // every plan is approved, and Approve is not called
+
+	// Notice is called with what a person should read at once and no event holds. It may be nil.
+	Notice func(text string)
+}
+
+// File is a file in a documented format. Its name stands in messages.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Options describe a new run. Goal or Plan is needed.
+type Options struct {
+	Host
+	Repo             string // a directory of the repository
+	Base             string // the commit to start from; "" for the one that is checked out, without changes
+	Goal             string // for a master that plans
+	Plan             *File
+	Roles            []File // beside the built-in ones and the repository's
+	Parallel, Budget int    // agents at once; tokens after which the run stops; 0 for the project's
+	AllowUnverified  bool   // land changes that no gate can prove
+	NATS             string // URL of a server; "" for a built-in one
+	Sample           bool   // the repository is one of many samples, which share build caches
+
+	// Trust decides about what the repository's files request beyond confined commands without network, before anything of it
+	// runs. Without a yes the run does not start: ErrNotTrusted.
+	Trust func(ctx context.Context, requests []string) (bool, error)
+}
+
+// ResumeOptions describe how a stopped or killed run goes on.
+type ResumeOptions struct {
+	Host
+	Run             string
+	Repo            string // where the repository is now; "" for where it was
+	Budget          *int   // a new budget for the whole run; 0 for none
+	AllowUnverified bool
+}
+
+// Result is how a run stands.
+type Result struct {
+	State      string   // done, parked, stopped, cancelled, or what it was when its process ended
+	Reason     string   // of the state
+	Repo, Ref  string   // the repository and its new branch; Ref is "" for none
+	Base, Head string   // the commits that the run started from and that it has come to
+	Unverified string   // why nothing that landed is proven; "" when it is
+	Proposals  int      // notes for the repository's memory that wait for a person
+	Notices    []string // of a recording or a replay
+}
+
+// Start begins a run. It returns once the run's first event is in the log; an error before leaves nothing behind. The run goes on
+// until it ends or ctx does, which stops it in order. Without Wait or Close it keeps its log open until the process ends.
+func Start(ctx context.Context, o Options) (*Run, error) {
+	h, err := prepare(ctx, &o, false)
+	if err != nil {
+		return nil, err
+	}
+	return h.begin(ctx, &o)
+}
+
+// Preview expands a plan file as Start does and returns it as the event plan has it. It writes nothing. Without the yes of Trust
+// the commands of shard rules see none of the variables that the repository wants.
+func Preview(ctx context.Context, o Options) (json.RawMessage, error) {
+	h, err := prepare(ctx, &o, true)
+	if err != nil {
+		return nil, err
+	}
+	return h.preview(ctx, &o)
+}
+
+// Resume goes on with a run, as Start does. Its state is computed from its log.
+func Resume(ctx context.Context, o ResumeOptions) (*Run, error) { return resume(ctx, &o) }

@@ -1,0 +1,128 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"divisi/bus"
+	"divisi/internal/git"
+	"divisi/internal/text"
+	"divisi/internal/usage"
+	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/needs"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
+)
+
+func resume(ctx context.Context, o *ResumeOptions) (_ *Run, err error) {
+	h, err := o.holder(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.Budget != nil && *o.Budget < 0:
+		return nil, usage.Errorf("--budget cannot be negative")
+	case !bus.ValidToken(o.Run):
+		return nil, usage.Errorf("%q is no run's id", o.Run)
+	}
+	defer func() {
+		if err != nil {
+			h.release()
+		}
+	}()
+	h.path, h.resumes, h.budget, h.unverified, h.notices = h.dir.Run(o.Run), true, o.Budget, o.AllowUnverified, confinement()
+	m, err := store.ReadMeta(h.path)
+	if err != nil {
+		return nil, err
+	}
+	if h.bus, err = h.dir.Hold(ctx, o.Run, m.NATS); err != nil {
+		return nil, err
+	}
+	h.later(func() { h.dir.Close(h.bus) })
+	st, err := h.dir.Fold(ctx, h.bus, o.Run)
+	if err == nil {
+		err = resumable(st, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	h.spec = st.Spec
+	if err := h.openRepositories(ctx, o.Repo, m); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(h.checkout.Writable(), needs.Servers(&h.spec), h.findCaches(m.Demo), h.openTape()); err != nil {
+		return nil, err
+	}
+	if err := h.keep(); err != nil {
+		return nil, err
+	}
+	if o.Repo != "" || m.Lost {
+		m.Repo = h.checkout.Top
+		if err := m.Write(h.path); err != nil {
+			return nil, err
+		}
+	}
+	h.spec.Repo, h.AutoApprove = h.checkout.Top, o.AutoApprove || st.Spec.AutoApprove
+	h.notices = append(h.notices, resumed(st, m, o.Record)...)
+	return h.launch(ctx)
+}
+
+// openRepositories opens the repository that the run started from, wherever it is now, and the run's mirror of it.
+func (h *holder) openRepositories(ctx context.Context, moved string, m store.Meta) (err error) {
+	if h.checkout, err = h.origin(ctx, cmp.Or(moved, m.Repo, h.spec.Repo)); err != nil {
+		return err
+	}
+	h.mirror, err = h.git.OpenMirror(filepath.Join(h.path, "repo.git"))
+	return err
+}
+
+func (h *holder) origin(ctx context.Context, repo string) (*git.Checkout, error) {
+	id := h.spec.Run
+	c, err := h.git.Inspect(ctx, repo)
+	if err != nil {
+		return nil, usage.Errorf("the repository of run %s: %v\nIf it has moved: divisi resume %s --repo DIR", id, err, id)
+	}
+	if _, err := h.git.Resolve(ctx, c, h.spec.Base); err != nil {
+		return nil, usage.Errorf("%s no longer has the commit that run %s started from, %s: it was removed by git gc, "+
+			"or this is another repository\n"+
+			"Fetch the commit again, or name the repository that has it: divisi resume %s --repo DIR",
+			c.Top, id, short(h.spec.Base), id)
+	}
+	return c, nil
+}
+
+// resumed are the notices of a run whose description was lost, or whose recording ends here.
+func resumed(st *run.State, m store.Meta, record string) (notices []string) {
+	if m.Lost {
+		notices = append(notices, "run.json was lost and is written again; whether the run was recorded is not known")
+	}
+	if m.Record == "" || record != "" {
+		return notices
+	}
+	ends := fmt.Sprintf("the run was recorded in %s, and what comes now is not: --record %s goes on with it",
+		m.Record, text.Shell(m.Record))
+	if slices.Contains(st.Notices, ends) {
+		return notices
+	}
+	return append(notices, ends)
+}
+
+// resumable returns why a run cannot go on, if it cannot.
+func resumable(st *run.State, o *ResumeOptions) error {
+	id, used := st.Spec.Run, st.Usage.Total()
+	switch {
+	case st.Status == run.Done || st.Status == run.Parked || st.Status == run.Cancelled:
+		return usage.Errorf("run %s is over: %s; see: divisi show %s", id, st.Status, id)
+	case st.StoppedByBudget() && o.Budget == nil:
+		return usage.Errorf("run %s has used %d of %d tokens; give it more: divisi resume %s --budget %d",
+			id, used, st.Budget, id, 2*st.Budget)
+	case o.Budget != nil && *o.Budget > 0 && *o.Budget <= used:
+		return usage.Errorf("--budget %d is for the whole run, which has used %d tokens already", *o.Budget, used)
+	case acceptance.Unproven(st) && !o.AllowUnverified:
+		return unverifiedError(st)
+	}
+	return nil
+}

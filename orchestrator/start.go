@@ -1,0 +1,353 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rs/zerolog"
+
+	"divisi/configs"
+	"divisi/contextscope/memory"
+	"divisi/internal/git"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/internal/trust"
+	"divisi/internal/usage"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/dashboard"
+	"divisi/orchestrator/needs"
+	"divisi/orchestrator/plan"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
+	"divisi/subagents/gate"
+)
+
+// ErrNotTrusted reports that the repository's files request what Options.Trust did not agree to.
+var ErrNotTrusted = errors.New("the repository is not trusted")
+
+const (
+	// maxParallel bounds the agents at once: each has a work tree of its own.
+	maxParallel     = 1000
+	defaultParallel = 4
+	// outputsDir is where a run's directory has the whole output of gates and setup that failed.
+	outputsDir = "outputs"
+)
+
+// holder checks what does not depend on a repository, and returns a holder that holds nothing yet.
+func (o *Host) holder(ctx context.Context) (*holder, error) {
+	dir, err := filepath.Abs(o.StateDir)
+	if err != nil || o.StateDir == "" {
+		return nil, usage.Errorf("a directory for runs is needed, and %q is none", o.StateDir)
+	}
+	sandbox.TryIn(dir)
+	err = sandbox.Probe().Strict()
+	if untried := new(sandbox.UntriedError); err != nil && !o.Strict && !errors.As(err, &untried) {
+		err = nil
+	}
+	if err == nil && o.Dashboard != "" {
+		_, err = dashboard.New(dashboard.Options{Addr: o.Dashboard, Run: "none", Log: conductor.Log{}})
+		if err != nil {
+			err = usage.Errorf("--dashboard: %s", strings.TrimPrefix(err.Error(), "dashboard: "))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	h := &holder{Host: *o, log: *zerolog.Ctx(ctx)}
+	h.dir = store.Dir{Path: dir, Log: h.log}
+	h.git, err = git.New(ctx)
+	return h, err
+}
+
+// check refuses options that no run can have.
+func (o *Options) check() error {
+	switch {
+	case o.Goal == "" && o.Plan == nil:
+		return usage.Errorf("missing goal or plan: divisi run \"GOAL\", or divisi run --plan FILE")
+	case o.Goal != "" && o.Plan != nil:
+		return usage.Errorf("a goal and --plan at once: the plan file names its own goal")
+	case o.Parallel < 0 || o.Budget < 0:
+		return usage.Errorf("--parallel and --budget cannot be negative")
+	case o.Parallel > maxParallel:
+		return usage.Errorf("--parallel %d: %d agents at once is the most", o.Parallel, maxParallel)
+	case o.Plan == nil && !o.AutoApprove && o.Approve == nil:
+		return usage.Errorf("the plan must be approved: run in a terminal, or pass --yes")
+	}
+	return nil
+}
+
+// prepare reads everything that a run is made of, without writing anything. What is read here is what is used.
+func prepare(ctx context.Context, o *Options, dry bool) (*holder, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	h, err := o.holder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	base, err := h.inspect(ctx, o, dry)
+	if err != nil {
+		return nil, err
+	}
+	roles := make([]configs.File, len(o.Roles))
+	for i, f := range o.Roles {
+		roles[i] = configs.File{Name: f.Name, Text: string(f.Data)}
+	}
+	set, project, err := needs.Files(h.checkout.Top, roles)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.trust(ctx, o, trust.Requests(&project, set.Repository), &project, dry); err != nil {
+		return nil, err
+	}
+	h.skipped = set.Skipped
+	h.spec = run.Spec{
+		Run: store.NewID(now()), Goal: o.Goal, Repo: h.checkout.Top, Base: base, Branch: h.checkout.Branch,
+		Submodules: h.checkout.Submodules, Project: project, Roles: set.Roles,
+		Parallel: cmp.Or(o.Parallel, project.Parallel, defaultParallel), Budget: cmp.Or(o.Budget, project.Budget),
+		AutoApprove: o.AutoApprove, AllowUnverified: o.AllowUnverified, Created: now(),
+	}
+	h.path = h.dir.Run(h.spec.Run)
+	h.spec.Project.Parallel, h.spec.Outputs = h.spec.Parallel, filepath.Join(h.path, outputsDir)
+	if h.spec.Parallel > maxParallel {
+		return nil, usage.Errorf(".divisi/divisi.yaml: parallel is %d: %d agents at once is the most",
+			h.spec.Parallel, maxParallel)
+	}
+	if err := errors.Join(h.findCaches(o.Sample), h.openTape()); err != nil {
+		return nil, err
+	}
+	return h, h.readPlan(ctx, o.Plan, dry)
+}
+
+// inspect reads the user's checkout and chooses the base commit. What a run would silently leave behind is refused; what it reads
+// from the checkout itself is not left behind, wherever it lies. A dry run leaves nothing behind and refuses nothing.
+func (h *holder) inspect(ctx context.Context, o *Options, dry bool) (base string, err error) {
+	c, err := h.git.Inspect(ctx, o.Repo)
+	if err == nil && !dry {
+		err = errors.Join(c.Writable(), h.git.CheckBranch(ctx, c, conductor.IntegrationRef("x")))
+	}
+	if err != nil {
+		return "", err
+	}
+	h.checkout = c
+	own := []string{o.Record, o.Replay}
+	if o.Plan != nil {
+		own = append(own, o.Plan.Name)
+	}
+	for _, f := range o.Roles {
+		own = append(own, f.Name)
+	}
+	dirty := withoutOwn(without(c.Dirty, c.Top, own), c.Top)
+	switch {
+	case o.Base != "":
+		if base, err = h.git.Resolve(ctx, c, o.Base); err != nil {
+			return "", usage.Errorf("--base %s: %v", o.Base, err)
+		}
+		return base, nil
+	case dry:
+	case c.Branch == "":
+		return "", usage.Errorf("%s has no branch checked out (detached head at %s)\n"+
+			"Check out a branch, or name the commit: --base HEAD", c.Top, short(c.Head))
+	case len(dirty) > 0:
+		return "", usage.Errorf("%s has changes that are not committed: %s\n"+
+			"Commit or stash them, or start from the last commit without them: --base HEAD", c.Top, text.Some(dirty, 5))
+	}
+	return c.Head, nil
+}
+
+// trust lets nothing of the repository run, and nothing be sent, before its requests are trusted. Where they are not, a dry run
+// keeps the variables that they want away from the commands of shard rules.
+func (h *holder) trust(ctx context.Context, o *Options, requests []string, project *spec.Project, dry bool) (err error) {
+	if _, err := h.dir.Decisions(h.checkout); err != nil && !dry {
+		return err
+	}
+	if len(requests) == 0 {
+		return nil
+	}
+	agreed := false
+	if o.Trust != nil {
+		agreed, err = o.Trust(ctx, requests)
+	}
+	switch {
+	case err != nil:
+		return err
+	case agreed:
+		return nil
+	case dry:
+		project.Env = nil
+		return nil
+	}
+	return fmt.Errorf("%w: %s; nothing of it was run. Its files request:\n  %s",
+		ErrNotTrusted, h.checkout.Top, strings.Join(requests, "\n  "))
+}
+
+// readPlan takes the plan file, and checks what the run needs of the environment.
+func (h *holder) readPlan(ctx context.Context, file *File, dry bool) error {
+	if file != nil {
+		p, positions, _ := configs.ParsePlan(file.Name, string(file.Data)) // positions have its faults
+		problems := p.Validate(spec.Env{Roles: h.spec.Roles, Gates: gateNames(h.spec.Project)})
+		if err := positions.Error(append(problems, needs.Skipped(p, h.skipped)...)); err != nil {
+			return err
+		}
+		h.spec.Plan, h.positions = &p, positions
+		h.spec.Goal = cmp.Or(p.Goal, filepath.Base(file.Name))
+	}
+	if dry {
+		return needs.Servers(&h.spec)
+	}
+	return needs.Check(ctx, &h.spec, h.tape.replay != nil)
+}
+
+// gateNames lists the gates of a project file; nil when they are still to be detected.
+func gateNames(p spec.Project) (names []string) {
+	for _, g := range p.Gates {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+// begin makes the run's directory and starts the run. A run that could not begin leaves nothing behind.
+func (h *holder) begin(ctx context.Context, o *Options) (r *Run, err error) {
+	defer func() {
+		if err != nil {
+			h.release()
+		}
+	}()
+	if err := os.MkdirAll(h.dir.Runs(), 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of runs: %w", err)
+	}
+	if err := os.Mkdir(h.path, 0o700); err != nil {
+		return nil, fmt.Errorf("make the run's directory: %w", err)
+	}
+	if err := h.keep(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(h.path))
+	}
+	h.later(func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(h.path))
+		}
+	})
+	if _, err = h.tryPlan(ctx); err != nil {
+		return nil, err
+	}
+	if len(h.spec.Project.Gates) == 0 && !o.AllowUnverified {
+		return nil, usage.Errorf("%s\n"+
+			"Write a gate, a command that fails when the code is broken, to .divisi/divisi.yaml and commit it:\n"+
+			"  gates:\n    - {name: build, command: [make, build]}\n"+
+			"Or land changes without proof, with exit code 1: --allow-unverified", noGates)
+	}
+	m := store.Meta{Repo: h.spec.Repo, NATS: o.NATS, Demo: o.Sample}
+	if o.Record != "" {
+		if m.Record, err = filepath.Abs(o.Record); err != nil {
+			return nil, fmt.Errorf("--record: %w", err)
+		}
+	}
+	if err = m.Write(h.path); err != nil {
+		return nil, err
+	}
+	h.notices = slices.Concat(confinement(), needs.Notices(&h.spec))
+	if h.bus, err = h.dir.Hold(ctx, h.spec.Run, o.NATS); err != nil {
+		return nil, err
+	}
+	h.later(func() { h.dir.Close(h.bus) })
+	return h.launch(ctx)
+}
+
+const noGates = "the repository has no gates: no change could be proven before it lands"
+
+// preview expands the plan in a temporary directory.
+func (h *holder) preview(ctx context.Context, o *Options) (_ json.RawMessage, err error) {
+	if h.path, err = os.MkdirTemp("", "divisi-dry-run-"); err != nil {
+		return nil, fmt.Errorf("make a temporary directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(h.path)) }()
+	h.caches = filepath.Join(h.path, "caches")
+	data, err := h.tryPlan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(h.spec.Project.Gates) == 0 && !o.AllowUnverified {
+		h.notice("note: " + noGates + "; a run needs a gate, or --allow-unverified")
+	}
+	data.By = run.ByFile
+	return spec.JSON(data)
+}
+
+// tryPlan expands a plan file before the run exists, so that its faults are found at once, on the gates that the run will have.
+func (h *holder) tryPlan(ctx context.Context) (data run.PlanData, err error) {
+	h.mirror, err = h.git.CreateMirror(ctx, filepath.Join(h.path, "repo.git"), h.checkout, h.spec.Base)
+	if err != nil {
+		return data, err
+	}
+	if len(h.spec.Project.Gates) == 0 {
+		if h.spec.Project.Gates, err = gate.DetectAt(ctx, h.mirror, h.spec.Base); err != nil {
+			return data, err
+		}
+	}
+	if h.spec.Plan == nil {
+		return data, nil
+	}
+	data, problems, err := plan.Prepare(ctx, *h.spec.Plan, h.spec, nil, h.tree(h.spec.Base))
+	if err == nil {
+		err = h.positions.Error(problems)
+	}
+	return data, err
+}
+
+// notice tells a person.
+func (h *holder) notice(text string) {
+	if h.Notice != nil {
+		h.Notice(text)
+	}
+}
+
+// confinement says what a person should know of this machine before commands run.
+func confinement() []string {
+	if level := sandbox.Probe(); level.Strict() != nil {
+		return []string{level.String()}
+	}
+	return nil
+}
+
+func short(commit string) string { return commit[:min(len(commit), 12)] }
+
+// without returns the paths below dir that are none of the named files.
+func without(paths []string, dir string, files []string) []string {
+	named := map[string]bool{}
+	for _, f := range files {
+		abs, err := filepath.Abs(f)
+		if err != nil || f == "" {
+			continue
+		}
+		if parent, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+			abs = filepath.Join(parent, filepath.Base(abs))
+		}
+		named[abs] = true
+	}
+	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return named[filepath.Join(dir, p)] })
+}
+
+// ownPlaces are where Divisi reads the checkout itself, committed or not: what lies there is not left behind by a run.
+var ownPlaces = []string{path.Dir(memory.Place), ".claude/agents", ".gemini/agents"}
+
+// withoutOwn leaves those places out of paths; git names a directory without tracked files by itself.
+func withoutOwn(paths []string, dir string) []string {
+	return slices.DeleteFunc(paths, func(p string) bool {
+		return slices.ContainsFunc(ownPlaces, func(own string) bool {
+			if strings.HasPrefix(p, own+"/") {
+				return true
+			}
+			entries, err := os.ReadDir(filepath.Join(dir, p))
+			return p == path.Dir(own)+"/" && err == nil && len(entries) == 1 && entries[0].Name() == path.Base(own)
+		})
+	})
+}
