@@ -171,7 +171,7 @@ func inside(start place, line, col string) place {
 	return place{start.line + l - 1, c}
 }
 
-// unread says whether the value at the path, or one around it, could not be read.
+// unread reports whether the value at the path, or one around it, could not be read.
 func (d *document) unread(path string) bool {
 	for path != "" {
 		if d.bad[path] {

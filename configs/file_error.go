@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"divisi/internal/text"
 )
 
 // FileError is everything that is wrong with one file.
@@ -33,11 +35,7 @@ type Fault struct {
 func (e *FileError) Error() string {
 	var b strings.Builder
 	file := printable(e.File, maxMessage)
-	if len(e.Faults) == 1 {
-		fmt.Fprintf(&b, "%s: 1 fault", file)
-	} else {
-		fmt.Fprintf(&b, "%s: %d faults", file, len(e.Faults))
-	}
+	b.WriteString(file + ": " + text.Count(len(e.Faults), "error"))
 	for _, f := range e.Faults {
 		b.WriteString("\n  ")
 		f.write(&b, file)

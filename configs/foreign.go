@@ -10,9 +10,9 @@ import (
 // foreign is the front matter of a file that was written for another program: fields of any shape, read leniently.
 type foreign struct {
 	fields map[string]any
-	// loose says that it is no YAML, and was read line by line.
+	// loose reports that it is no YAML, and was read line by line.
 	loose bool
-	// list says that it is a list and not a set of fields.
+	// list reports that it is a list and not a set of fields.
 	list bool
 }
 
@@ -43,7 +43,7 @@ var afterProse = map[string]bool{
 	"agent_card_url": true, "agent_card_json": true,
 }
 
-// fieldLines takes fields from the lines that begin with one; every other line goes on with the field before it.
+// fieldLines takes fields from the lines that begin with one; every other line continues with the field before it.
 func fieldLines(front string) map[string]any {
 	found := map[string]any{}
 	at := ""

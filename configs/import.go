@@ -27,8 +27,8 @@ type importer struct {
 	renamed map[string]string
 }
 
-// importAgent reads an agent. What cannot be honoured is a notice of the role; an error says why there is no role at all, which
-// then has its name alone.
+// importAgent reads an agent. What cannot be honoured is a notice of the role. An error gives the reason why there is no role at
+// all; the role then has its name alone.
 func importAgent(by *dialect, file, text string, all []string, project *spec.Project) (spec.Role, error) {
 	front, body, ok := frontMatter(strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n"))
 	im := importer{
@@ -66,7 +66,7 @@ func importAgent(by *dialect, file, text string, all []string, project *spec.Pro
 	return im.role, nil
 }
 
-// remote says whether another machine serves the agent: the file says so, or names the card of one.
+// remote reports whether another machine serves the agent: the file says so, or names the card of one.
 func (im *importer) remote() bool {
 	for name := range im.fields {
 		if strings.HasPrefix(strings.ReplaceAll(strings.ToLower(name), "_", ""), "agentcard") {

@@ -85,7 +85,7 @@ func TestPlanOfAFile(t *testing.T) {
 	require.NoError(t, positions.Error(plan.Validate(planEnv(t))))
 
 	require.EqualError(t, positions.Error([]spec.Problem{{Path: "tasks[1].limits.time", Message: "too long", Suggest: "1h"}}),
-		name+": 1 fault\n  "+name+`:23:43: too long (did you mean "1h"?)`+
+		name+": 1 error\n  "+name+`:23:43: too long (did you mean "1h"?)`+
 			"\n    |     limits: {turns: 5, tokens: 100, time: 1h30m}\n    |"+
 			strings.Repeat(" ", 43)+"^")
 	require.ErrorContains(t, positions.Error([]spec.Problem{{Path: "tasks[0].attempts", Message: "m"}}), ":6:5: m")
@@ -100,7 +100,7 @@ func TestFaultsOfFormAndOfMeaningAreToldAtOnce(t *testing.T) {
 	require.Error(t, err)
 	err = positions.Error(plan.Validate(planEnv(t)))
 	for _, want := range []string{
-		"plan.yaml: 7 faults", `:2:9: task id "a--b"`, `:3:11: there is no role "reder"`, `:4:5: unknown field "brieff"`,
+		"plan.yaml: 7 errors", `:2:9: task id "a--b"`, `:3:11: there is no role "reder"`, `:4:5: unknown field "brieff"`,
 		`:5:12: tasks[0].files is not a list (did you mean "[../x]"?)`,
 		":9:17: the tasks wait for each other in a circle: b -> c -> b",
 		`:10:5: field "id" is here twice, first in line 6`, ":11:65: 99 attempts are not between 1 and 10",
@@ -119,10 +119,10 @@ func TestWhatCannotBeReadIsTheOnlyFault(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"tasks:\n\t- id: a\n", "tasks: [\n", "tasks: []\xff\n", "tasks: []\x00\n", "%YAML 1.2\n"} {
 		plan, positions, err := ParsePlan("p.yaml", text)
-		require.ErrorContains(t, err, "p.yaml: 1 fault", "%q", text)
+		require.ErrorContains(t, err, "p.yaml: 1 error", "%q", text)
 		require.Equal(t, err, positions.Error(plan.Validate(planEnv(t))), "%q", text)
 		_, err = ParseRole("x.md", "---\n"+strings.TrimPrefix(text, "%YAML 1.2\n")+"a: [\n---\n")
-		require.ErrorContains(t, err, "x.md: 1 fault", "%q", text)
+		require.ErrorContains(t, err, "x.md: 1 error", "%q", text)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestFaultsShowNoControlCharacters(t *testing.T) {
 	require.Contains(t, err.Error(), strings.Repeat("é", 160)+"…")
 
 	_, _, err = loadPlan("a\x1b]0;owned\x07\nb.yaml")
-	require.ErrorContains(t, err, "a\uFFFD]0;owned\uFFFD\uFFFDb.yaml: 1 fault", "a repository names its files")
+	require.ErrorContains(t, err, "a\uFFFD]0;owned\uFFFD\uFFFDb.yaml: 1 error", "a repository names its files")
 }
 
 func TestTheDeclarationOfAPlanHoldsNoBounds(t *testing.T) {

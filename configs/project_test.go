@@ -74,7 +74,7 @@ func TestProjectFaults(t *testing.T) {
 	_, err := ParseProject("divisi.yaml", "gatse: []\ngates:\n  - name: a b\n"+
 		"    comand: [x]\n    timeout: -5s\nmodels: [a]\nparallel: -1\nenv: PATH\n")
 	for _, want := range []string{
-		"divisi.yaml: 7 faults", `1:1: unknown field "gatse"`, `(did you mean "gates"?)`, `3:11: gate name "a b"`,
+		"divisi.yaml: 7 errors", `1:1: unknown field "gatse"`, `(did you mean "gates"?)`, `3:11: gate name "a b"`,
 		`4:5: unknown field "comand"; the fields are name, command, format, timeout (did you mean "command"?)`,
 		`5:14: gates[0].timeout: "-5s" is negative`, "6:9: models is not a table of names", "7:11: -1 is below 0",
 		`8:6: env is not a list (did you mean "[PATH]"?)`,
@@ -93,13 +93,13 @@ func TestProjectFaults(t *testing.T) {
 func TestAWrittenZeroOfDelegationIsNoDefault(t *testing.T) {
 	t.Parallel()
 	_, err := ParseProject("d.yaml", "delegation:\n  depth: 0\n  fan_out: -2\n")
-	require.ErrorContains(t, err, "d.yaml: 2 faults")
+	require.ErrorContains(t, err, "d.yaml: 2 errors")
 	require.ErrorContains(t, err, "d.yaml:2:10: depth is from 1 on; leave `delegate` out of a role's tools to have none")
 	require.ErrorContains(t, err, "d.yaml:3:12: -2 is below 1")
 	_, err = ParseProject("d.yaml", "delegation: {depth: 0, fan_out: 0}")
-	require.ErrorContains(t, err, "2 faults")
+	require.ErrorContains(t, err, "2 errors")
 	_, err = ParseProject("d.yaml", "delegation: {depth: deep}")
-	require.ErrorContains(t, err, "1 fault\n", "what cannot be read is no zero")
+	require.ErrorContains(t, err, "1 error\n", "what cannot be read is no zero")
 	for text, want := range map[string]spec.Delegation{
 		"": {Depth: 3, FanOut: 8}, "delegation:": {Depth: 3, FanOut: 8}, "delegation: {depth: }": {Depth: 3, FanOut: 8},
 		"delegation: {depth: 1}": {Depth: 1, FanOut: 8},
@@ -118,7 +118,7 @@ func TestATabInTheIndentationIsCalledOne(t *testing.T) {
 		"gates:\n  -\tname: x\n    command: [y]\n": "2:4",
 	} {
 		_, err := ParseProject("d.yaml", text)
-		require.ErrorContains(t, err, "d.yaml: 1 fault\n  d.yaml:"+where+
+		require.ErrorContains(t, err, "d.yaml: 1 error\n  d.yaml:"+where+
 			": a tab stands here, and YAML is indented with spaces: write spaces instead\n", "%q", text)
 	}
 	_, err := ParseProject("d.yaml", "limits: {turns: 5,\n\ttokens: 6\n")

@@ -187,7 +187,7 @@ Do.
 		require.True(t, found, "%s in\n%s", start, err)
 	}
 	require.Len(t, file.Faults, 14, "%s", err)
-	require.Contains(t, err.Error(), "bad.md: 14 faults\n  bad.md:2:14: description is not a text\n"+
+	require.Contains(t, err.Error(), "bad.md: 14 errors\n  bad.md:2:14: description is not a text\n"+
 		"    | description: [a, list]\n    |              ^\n")
 	require.Contains(t, err.Error(), "\n  bad.md:3:1: unknown field \"modell\"; the fields are name, description, command,")
 	require.Contains(t, err.Error(), "(did you mean \"model\"?)\n    | modell: fast\n    | ^\n")
@@ -196,7 +196,7 @@ Do.
 func TestInstructionFaultsHaveTheirPlaceInTheFile(t *testing.T) {
 	t.Parallel()
 	_, err := ParseRole("bad.md", "---\nconcurrency: -1\n---\n\n  É {gaol} {goal}\n\nUse {{x}}, {artifact.y?}\nand\t{tasks}.\n\n")
-	require.EqualError(t, err, strings.ReplaceAll("bad.md: 3 faults\n  bad.md:2:14: -1 is below 0\n"+
+	require.EqualError(t, err, strings.ReplaceAll("bad.md: 3 errors\n  bad.md:2:14: -1 is below 0\n"+
 		"    | concurrency: -1\n    |              ^\n"+
 		"  bad.md:5:5: there is no key {gaol} for instructions; KEYS; the text itself is written {{gaol}} (did you mean \"goal\"?)\n"+
 		"    |   É {gaol} {goal}\n    |     ^\n"+
@@ -249,7 +249,7 @@ func TestARoleThatFitsNoTaskOfTheProjectIsToldInItsFile(t *testing.T) {
 	require.NoError(t, err)
 	p := spec.Project{MCPServers: map[string]spec.MCPServer{"hello": {Command: []string{"hello"}}}}
 	require.NoError(t, set.Misfit("b", &p))
-	require.EqualError(t, set.Misfit("a", &p), ".divisi/roles/a.md: 1 fault\n  .divisi/roles/a.md:4:3: role a leaves the MCP server "+
+	require.EqualError(t, set.Misfit("a", &p), ".divisi/roles/a.md: 1 error\n  .divisi/roles/a.md:4:3: role a leaves the MCP server "+
 		`"helo" to the project file, which has none of that name; there is only hello: define it there, or give it a command or a url `+
 		"(did you mean \"hello\"?)\n    |   helo:\n    |   ^")
 	p.MCPServers["helo"] = p.MCPServers["hello"]
@@ -271,7 +271,7 @@ func TestRolesOfARepositoryAreData(t *testing.T) {
 	require.NoError(t, os.Symlink(outside, filepath.Join(repo, ".divisi/roles/out.md")))
 	_, err := Roles(repo, []string{filepath.Join(repo, "missing.md"), repo})
 	for _, want := range []string{
-		`.divisi/roles/b.md: role "same" is in .divisi/roles/a.md already`, ".divisi/roles/bad.md: 2 faults",
+		`.divisi/roles/b.md: role "same" is in .divisi/roles/a.md already`, ".divisi/roles/bad.md: 2 errors",
 		".divisi/roles/huge.md: the file cannot be read: it is larger than 64 KiB",
 		".divisi/roles/dir.md: the file cannot be read: it is not a regular file",
 		".divisi/roles/out.md: the file cannot be read: path escapes",

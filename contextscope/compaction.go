@@ -49,7 +49,7 @@ type Compaction struct {
 	After  int `json:"after,omitempty"`
 	// Kept says, for people, what the snapshot was made to hold: paths, red gates.
 	Kept []string `json:"kept,omitempty"`
-	// Repaired says that the model's first snapshot was refused and its second taken.
+	// Repaired reports that the model's first snapshot was refused and its second taken.
 	Repaired bool `json:"repaired,omitempty"`
 	// Model is the model that wrote the snapshot.
 	Model string `json:"model,omitempty"`
@@ -57,12 +57,12 @@ type Compaction struct {
 	Fault *spec.Fault `json:"fault,omitempty"`
 }
 
-// Effective says whether the compaction changes requests: a failed one does not.
+// Effective reports whether the compaction changes requests: a failed one does not.
 func (c *Compaction) Effective() bool {
 	return c.Method == MethodSnapshot || c.Method == MethodPrune
 }
 
-// Attempted says whether a model was asked: such a compaction was paid for, whatever came of it.
+// Attempted reports whether a model was asked: such a compaction was paid for, whatever came of it.
 func (c *Compaction) Attempted() bool { return c.Method != MethodPrune || c.Fault != nil }
 
 // CompactionOf returns the data of a compaction event. It is false for other events and for data that is none: a log that

@@ -38,7 +38,7 @@ func (s Session) Spoken() Session {
 	return out
 }
 
-// Spoken says whether events of the kind are part of a conversation. Reminders by the runtime are for one model only and
+// Spoken reports whether events of the kind are part of a conversation. Reminders by the runtime are for one model only and
 // do not count.
 func (k Kind) Spoken() bool {
 	switch k {

@@ -22,12 +22,12 @@ type viewer struct {
 	branch string
 }
 
-// foreign says whether another agent wrote the item.
+// foreign reports whether another agent wrote the item.
 func (v viewer) foreign(it pairing.Item) bool {
 	return v.agent != "" && it.Author != v.agent && it.Author != pairing.User
 }
 
-// leftOut says why the viewer must not see the item, or "" when it does see it.
+// leftOut gives the reason why the viewer must not see the item, or "" when it does see it.
 func (v viewer) leftOut(it pairing.Item, calls map[string]bool) string {
 	switch {
 	case content.Empty(it.Content):
@@ -43,13 +43,13 @@ func (v viewer) leftOut(it pairing.Item, calls map[string]bool) string {
 	}
 }
 
-// sees says whether a branch is visible: its own and its ancestors' are, its siblings' and descendants' are not.
+// sees reports whether a branch is visible: its own and its ancestors' are, its siblings' and descendants' are not.
 // The dot is part of the comparison: agent_0 is no ancestor of agent_00.
 func (v viewer) sees(branch string) bool {
 	return v.branch == "" || branch == "" || branch == v.branch || strings.HasPrefix(v.branch, branch+".")
 }
 
-// toolBranch says whether the branch lies below the viewer's own on a segment tool@call: what a tool publishes there is
+// toolBranch reports whether the branch lies below the viewer's own on a segment tool@call: what a tool publishes there is
 // progress for people; the model gets the tool's result.
 func (v viewer) toolBranch(branch string, calls map[string]bool) bool {
 	if !strings.Contains(branch, "@") {
@@ -75,7 +75,7 @@ func framework(c *genai.Content) bool {
 	})
 }
 
-// transfer says whether the item hands the conversation over, or is the result of that.
+// transfer reports whether the item hands the conversation over, or is the result of that.
 func transfer(c *genai.Content) bool {
 	return c != nil && slices.ContainsFunc(c.Parts, func(p *genai.Part) bool {
 		return p != nil && (p.FunctionCall != nil && p.FunctionCall.Name == transferTool ||

@@ -71,7 +71,7 @@ func ParseHandle(text string) (Handle, error) {
 	return Handle{Name: name, Version: version, Digest: digest}, nil
 }
 
-// CheckName says whether an artifact can have the name. Its errors wrap ErrHandle.
+// CheckName reports whether an artifact can have the name. Its errors wrap ErrHandle.
 func CheckName(name string) error {
 	if len(name) > nameLength || !names.MatchString(name) {
 		return fmt.Errorf("%w: the name %q: want at most %d bytes of letters, digits and ._- in segments separated by /, "+
@@ -80,7 +80,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Matches says whether the handle means content with the digest: a shortened digest stands for all that begin with it.
+// Matches reports whether the handle means content with the digest: a shortened digest stands for all that begin with it.
 func (h Handle) Matches(digest string) bool {
 	return len(h.Digest) >= shortDigest && strings.HasPrefix(digest, h.Digest)
 }

@@ -146,7 +146,7 @@ func (j Job) Check(s Snapshot) []string {
 	return faults
 }
 
-// namesPath says whether a text names a path, and not just a longer one that holds it.
+// namesPath reports whether a text names a path, and not just a longer one that holds it.
 func namesPath(text, name string) bool {
 	name = strings.Join(strings.Fields(name), " ")
 	for at := 0; ; {
@@ -163,7 +163,7 @@ func namesPath(text, name string) bool {
 	}
 }
 
-// inPath says whether a letter beside a path makes it part of a longer one. Other scripts run on without blanks.
+// inPath reports whether a letter beside a path makes it part of a longer one. Other scripts run on without blanks.
 func inPath(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte("_-./", b) >= 0
 }

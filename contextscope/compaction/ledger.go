@@ -25,7 +25,7 @@ func openLedger(events []contextscope.Event) *ledger {
 	return l
 }
 
-// conversed says whether an event is part of the history that a model sees. The brief is not: it stands before it.
+// conversed reports whether an event is part of the history that a model sees. The brief is not: it stands before it.
 func conversed(e contextscope.Event) bool {
 	switch e.Kind {
 	case contextscope.KindTurn, contextscope.KindTool, contextscope.KindUser, contextscope.KindSteering, contextscope.KindControl:

@@ -99,7 +99,7 @@ func CalledPaths(args map[string]any) (paths []string) {
 	return paths
 }
 
-// commandOf is the command line of a call that ran to its end; failed says that its exit code was not zero.
+// commandOf is the command line of a call that ran to its end; failed reports that its exit code was not zero.
 func (a answered) commandOf() (line string, failed, ran bool) {
 	if a.call.Name != spec.ToolRunCommand {
 		return "", false, false

@@ -122,7 +122,7 @@ func (l *ledger) brief() *contextscope.Event {
 	return nil
 }
 
-// withoutPinned is a stored snapshot without its facts, which are gathered anew. One that cannot be read stays as it is.
+// withoutPinned is a stored snapshot without its facts, which are gathered again. One that cannot be read stays as it is.
 func withoutPinned(stored string) string {
 	s, err := ReadSnapshot(stored)
 	if err != nil {

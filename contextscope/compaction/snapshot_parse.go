@@ -157,7 +157,7 @@ func (r *snapshotReader) open(e xml.StartElement) error {
 	return nil
 }
 
-// fits says whether an element belongs where it stands.
+// fits reports whether an element belongs where it stands.
 func fits(path []string) bool {
 	name := path[len(path)-1]
 	switch len(path) {

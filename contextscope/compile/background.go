@@ -62,11 +62,7 @@ func keyOfSlice(in *Input, fenced bool) sliceKey {
 	return k
 }
 
-// Name implements processor.
-func (*background) Name() string { return "background" }
-
-// Process implements processor.
-func (p *background) Process(st *state) {
+func (p *background) write(st *state) {
 	told := p.narrate(st)
 	st.narrator.Introduced = told.introduced
 	st.trace(told.trace)
@@ -93,7 +89,7 @@ func (p *background) narrate(st *state) *narratedSlice {
 		}
 	}
 	told := &narratedSlice{key: key}
-	told.tell(p.Name(), st.in)
+	told.tell(st.in)
 	p.narrated = slices.Insert(p.narrated, 0, told)
 	p.narrated = slices.Delete(p.narrated, min(keptSlices, len(p.narrated)), len(p.narrated))
 	return told
@@ -101,9 +97,9 @@ func (p *background) narrate(st *state) *narratedSlice {
 
 // tell narrates: the instruction files first, which more agents share than anything else; then the decision record, which
 // holds for the reader; then what others did, which does not.
-func (k *narratedSlice) tell(name string, in *Input) {
+func (k *narratedSlice) tell(in *Input) {
 	s := &in.Slice
-	k.trace = contextscope.Trace{Processor: name, What: "nothing inherited"}
+	k.trace = contextscope.Trace{What: "nothing inherited"}
 	n := &narrative.Narrator{Fenced: k.key.fenced}
 	if len(in.Guides) > 0 {
 		k.parts = guideParts(n, in.Guides)

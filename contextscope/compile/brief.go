@@ -210,16 +210,10 @@ func (w *briefWriter) prior(p Prior) {
 }
 
 // brief writes the task. With it the first content is settled for this agent.
-type brief struct{}
-
-// Name implements processor.
-func (brief) Name() string { return "brief" }
-
-// Process implements processor.
-func (p brief) Process(st *state) {
+func brief(st *state) {
 	b := st.in.Brief
 	if b.Task.ID == "" {
-		st.trace(contextscope.Trace{Processor: p.Name(), What: "no task"})
+		st.trace(contextscope.Trace{What: "no task"})
 		st.req.Prefix = len(st.req.Contents)
 		return
 	}
@@ -227,5 +221,5 @@ func (p brief) Process(st *state) {
 	st.add(c)
 	st.req.Prefix = len(st.req.Contents)
 	what := fmt.Sprintf("task %s: %d handoffs, %d earlier attempts", b.Task.ID, len(b.Inputs), len(b.Prior))
-	st.trace(contextscope.Trace{Processor: p.Name(), What: what, Parts: 1, Tokens: content.Tokens(c)})
+	st.trace(contextscope.Trace{What: what, Parts: 1, Tokens: content.Tokens(c)})
 }

@@ -17,10 +17,21 @@ import (
 
 // processor is one step of the compiler. It reads the input, adds to the request and leaves at least one trace. It keeps
 // no state between requests other than caches of what is immutable, and may be used by several goroutines at once.
-type processor interface {
-	Name() string
-	Process(*state)
+type processor struct {
+	name    string
+	process func(*state)
 }
+
+// The names of the processors that parts come from.
+const (
+	nameBackground = "background"
+	nameBrief      = "brief"
+	nameHistory    = "history"
+	nameRecall     = "recall"
+	nameArtifacts  = "artifacts"
+	nameReminders  = "reminders"
+	nameFit        = "fit"
+)
 
 // Compiler turns an Input into a Request. It is safe for concurrent use; one compiler for a process lets siblings share what
 // is the same for all of them.
@@ -36,27 +47,27 @@ const untrimmed = 5
 func NewCompiler() *Compiler {
 	return &Compiler{processors: []processor{
 		// Static per role, and the first thing that a provider hashes: nothing volatile may come before it.
-		instruction{},
+		{"instruction", instruction},
 		// Sorted, hence the same for every agent of a role: still in the shared prefix.
-		tools{},
+		{"tools", tools},
 		// The same for all siblings of one dispatch: after it the requests of siblings differ. It comes before the
 		// brief also because it introduces the fence that the brief's quotes rely on.
-		&background{},
+		{nameBackground, (&background{}).write},
 		// The agent's own task: fixes the first content, which history then only appends to.
-		brief{},
+		{nameBrief, brief},
 		// Append-only, and the last of what stays: it joins its first user message to what the brief left.
-		history{},
+		{nameHistory, history},
 		// The tail begins: it is gone with the request, so it comes after all that stays. Memory first: it is the least sure to
 		// matter, and a model reads the end of a prompt best.
-		recall{},
+		{nameRecall, recall},
 		// What was asked for comes after what was not. It shares the fence with recall, which introduces it.
-		artifacts{},
+		{nameArtifacts, artifacts},
 		// The last words before the answer: what is left of the budget bears on all of it.
-		reminders{},
+		{nameReminders, reminders},
 		// Needs the size of everything that was written, and can take from all of it but the settled part.
-		fit{},
+		{nameFit, fit},
 		// Says where the stable part ends: after fit, which decides what is sent.
-		cache{},
+		{"cache", cache},
 	}}
 }
 
@@ -73,7 +84,7 @@ func (c *Compiler) Explain(in Input) (contextscope.Request, [][]Origin) {
 func (c *Compiler) Tokens(in Input) int {
 	st := newState(&in)
 	for _, p := range c.processors[:untrimmed] {
-		p.Process(st)
+		st.run(p)
 	}
 	return st.ratio.of(st.bytes())
 }
@@ -81,7 +92,7 @@ func (c *Compiler) Tokens(in Input) int {
 func (c *Compiler) compile(in *Input) *state {
 	st := newState(in)
 	for _, p := range c.processors {
-		p.Process(st)
+		st.run(p)
 	}
 	st.join()
 	return st
@@ -89,9 +100,11 @@ func (c *Compiler) compile(in *Input) *state {
 
 // state is a request in the making.
 type state struct {
-	in       *Input
-	req      contextscope.Request
-	narrator *narrative.Narrator
+	in  *Input
+	req contextscope.Request
+	// processor is the name of the one that runs.
+	processor string
+	narrator  *narrative.Narrator
 	// draft is the contents: until history, what background and brief write.
 	draft draft
 	// fixed is the size in bytes of what stands outside the contents, shared that of the shared parts.
@@ -123,7 +136,16 @@ func (st *state) add(c *genai.Content) {
 	st.req.Contents = st.draft.contents
 }
 
-func (st *state) trace(t contextscope.Trace) { st.req.Trace = append(st.req.Trace, t) }
+func (st *state) run(p processor) {
+	st.processor = p.name
+	p.process(st)
+}
+
+// trace adds a line, of the processor that runs unless it names a step of it.
+func (st *state) trace(t contextscope.Trace) {
+	t.Processor = cmp.Or(t.Processor, st.processor)
+	st.req.Trace = append(st.req.Trace, t)
+}
 
 // bytes is the size of the request as it is.
 func (st *state) bytes() int { return st.fixed + st.draft.bytes + st.tail.bytes(st.narrator) }
@@ -139,7 +161,7 @@ func (st *state) join() {
 		parts = slices.Clone(contents[n-1].Parts)
 		contents = contents[:n-1]
 	default:
-		tail = slices.Insert(tail, 0, piece{reminders{}.Name(), &genai.Part{Text: content.Opening}})
+		tail = slices.Insert(tail, 0, piece{nameReminders, &genai.Part{Text: content.Opening}})
 	}
 	for _, p := range tail {
 		parts = append(parts, p.part)
@@ -157,7 +179,7 @@ func (st *state) join() {
 // draft is the contents of a request in the making. The model's interface wants roles to alternate and user to begin.
 type draft struct {
 	contents []*genai.Content
-	// own says that the last content was made here and may grow; others belong to events.
+	// own reports that the last content was made here and may grow; others belong to events.
 	own bool
 	// bytes and parts are the size of it all, kept running.
 	bytes int
@@ -218,7 +240,7 @@ func (st *state) origins() [][]Origin {
 			continue
 		}
 		for _, p := range e.Content.Parts {
-			known[p] = Origin{Processor: history{}.Name(), Event: e.ID}
+			known[p] = Origin{Processor: nameHistory, Event: e.ID}
 		}
 	}
 	maps.Copy(known, st.made)
@@ -231,7 +253,7 @@ func (st *state) origins() [][]Origin {
 			case i == 0 && n < st.settled:
 				from = st.settledOrigin(n)
 			case !ok: // a placeholder for what the history lacks
-				from.Processor = history{}.Name()
+				from.Processor = nameHistory
 			}
 			out[i][n] = from
 		}
@@ -243,10 +265,10 @@ func (st *state) origins() [][]Origin {
 func (st *state) settledOrigin(n int) Origin {
 	switch about := st.shared.about; {
 	case n >= st.req.SharedParts:
-		return Origin{Processor: brief{}.Name()}
+		return Origin{Processor: nameBrief}
 	case n < len(about):
-		return Origin{Processor: (*background)(nil).Name(), Event: about[n]}
+		return Origin{Processor: nameBackground, Event: about[n]}
 	default:
-		return Origin{Processor: (*background)(nil).Name()}
+		return Origin{Processor: nameBackground}
 	}
 }

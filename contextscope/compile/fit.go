@@ -14,7 +14,22 @@ import (
 
 // fit trims a request that is too large for the model's window. It is a net for one request: the view stays as it is, and
 // what makes room for good is compaction. Instruction, tools, background and brief are never touched.
-type fit struct{}
+func fit(st *state) {
+	t := contextscope.Trace{}
+	f := &fitting{state: st}
+	if f.over() > 0 {
+		t.Notes = f.trim()
+	}
+	st.req.Bytes, st.req.Tokens, st.req.Over = f.bytes(), f.tokens(), f.over()
+	t.What = fmt.Sprintf("about %d tokens; no bound is known", st.req.Tokens)
+	if st.in.Window > 0 {
+		t.What = fmt.Sprintf("about %d of %d tokens", st.req.Tokens, st.in.Window)
+	}
+	if st.req.Over > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("%d tokens too many, and nothing more that may go", st.req.Over))
+	}
+	st.trace(t)
+}
 
 // trims are what may go, in this order: what is cheapest to miss first. Each step takes something of its kind out and says
 // how much; 0 when there is nothing left of it.
@@ -36,30 +51,9 @@ const keptListed = 10
 // fitting is a request being trimmed.
 type fitting struct {
 	*state
-	// mark is the next turn whose results are checked; cut says that turns were left out.
+	// mark is the next turn whose results are checked; cut reports that turns were left out.
 	mark int
 	cut  bool
-}
-
-// Name implements processor.
-func (fit) Name() string { return "fit" }
-
-// Process implements processor.
-func (p fit) Process(st *state) {
-	t := contextscope.Trace{Processor: p.Name()}
-	f := &fitting{state: st}
-	if f.over() > 0 {
-		t.Notes = f.trim()
-	}
-	st.req.Bytes, st.req.Tokens, st.req.Over = f.bytes(), f.tokens(), f.over()
-	t.What = fmt.Sprintf("about %d tokens; no bound is known", st.req.Tokens)
-	if st.in.Window > 0 {
-		t.What = fmt.Sprintf("about %d of %d tokens", st.req.Tokens, st.in.Window)
-	}
-	if st.req.Over > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("%d tokens too many, and nothing more that may go", st.req.Over))
-	}
-	st.trace(t)
 }
 
 // trim takes out what may go until the rest fits, and says what went.
@@ -162,7 +156,7 @@ func (f *fitting) mask(m *turnMark, at int, wanted func(*genai.Part) bool) bool 
 		}
 		handle, done := compaction.MaskLarge(part, f.own.events[src].Seq)
 		if done {
-			f.made[handle] = Origin{Processor: fit{}.Name(), Event: f.own.label(src)}
+			f.made[handle] = Origin{Processor: nameFit, Event: f.own.label(src)}
 		}
 		return handle, done
 	})
@@ -206,7 +200,7 @@ func (f *fitting) from(whole draft, m *turnMark) draft {
 	}
 	first, last, n := left(f.own.events, from, m.src)
 	said := genai.NewContentFromText(leftOutText(n, first, last), genai.RoleUser)
-	f.made[said.Parts[0]] = Origin{Processor: fit{}.Name()}
+	f.made[said.Parts[0]] = Origin{Processor: nameFit}
 	var d draft
 	d.add(whole.contents[0])
 	d.add(said)

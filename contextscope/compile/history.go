@@ -18,19 +18,13 @@ import (
 // history writes the agent's own events: selected, calls paired with their results, and otherwise word for word, thoughts
 // and signatures on the very parts on which they came. Its trace has a line of its own for compactions and for each rule of
 // the role that leaves something out.
-type history struct{}
-
-// Name implements processor.
-func (history) Name() string { return "history" }
-
-// Process implements processor.
-func (p history) Process(st *state) {
+func history(st *state) {
 	before := st.draft
 	st.settled = before.parts
 	t := &transcript{in: st.in, events: st.in.Events, draft: st.draft, made: st.made}
 	t.read()
 	line := contextscope.Trace{
-		Processor: p.Name(), What: fmt.Sprintf("%d of %d events of the session", len(t.ids), len(t.events)),
+		What:   fmt.Sprintf("%d of %d events of the session", len(t.ids), len(t.events)),
 		Events: t.ids, Notes: t.notes, Parts: t.parts - before.parts,
 	}
 	swept := t.sweep()

@@ -40,7 +40,7 @@ type Value struct {
 	// Name is the key without braces: goal, or artifact.report for an artifact's text.
 	Name string
 	Text string
-	// Stable says that the value is the same for all agents of the role for the whole run. Others never enter the prefix:
+	// Stable reports that the value is the same for all agents of the role for the whole run. Others never enter the prefix:
 	// they are written into the tail, and the instruction points there.
 	Stable bool
 }

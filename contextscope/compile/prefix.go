@@ -17,19 +17,13 @@ import (
 // instruction writes the role's static text, with the values that are the same for the whole run in their places. Nothing
 // volatile ever goes here: it heads the cached prefix. A value that changes stands at the end of the request, and the
 // instruction says so.
-type instruction struct{}
-
-// Name implements processor.
-func (instruction) Name() string { return "instruction" }
-
-// Process implements processor.
-func (p instruction) Process(st *state) {
+func instruction(st *state) {
 	role := &st.in.Role
 	if role.Instruction == "" {
-		st.trace(contextscope.Trace{Processor: p.Name(), What: "role " + role.Name + " has no instruction"})
+		st.trace(contextscope.Trace{What: "role " + role.Name + " has no instruction"})
 		return
 	}
-	t := contextscope.Trace{Processor: p.Name(), What: "static text of role " + role.Name, Parts: 1}
+	t := contextscope.Trace{What: "static text of role " + role.Name, Parts: 1}
 	if role.Source != "" {
 		t.What += " (" + role.Source + ")"
 	}
@@ -87,19 +81,13 @@ func valueOf(values []Value, name string) (Value, bool) {
 	return values[i], true
 }
 
-// changes says whether a key is known to change from request to request.
+// changes reports whether a key is known to change from request to request.
 func changes(name string) bool {
 	return slices.ContainsFunc(spec.TemplateKeys(), func(k spec.TemplateValue) bool { return k.Name == name && !k.Stable })
 }
 
 // tools declares what the agent can call, sorted by name so that the order in which tools were set up never shows.
-type tools struct{}
-
-// Name implements processor.
-func (tools) Name() string { return "tools" }
-
-// Process implements processor.
-func (p tools) Process(st *state) {
+func tools(st *state) {
 	var notes []string
 	sorted := slices.DeleteFunc(slices.Clone(st.in.Tools), func(d *genai.FunctionDeclaration) bool { return d == nil })
 	slices.SortStableFunc(sorted, func(a, b *genai.FunctionDeclaration) int { return strings.Compare(a.Name, b.Name) })
@@ -110,7 +98,7 @@ func (p tools) Process(st *state) {
 		return a.Name == b.Name
 	})
 	if len(sorted) == 0 {
-		st.trace(contextscope.Trace{Processor: p.Name(), What: "no tools"})
+		st.trace(contextscope.Trace{What: "no tools"})
 		return
 	}
 	st.req.Tools = []*genai.Tool{{FunctionDeclarations: sorted}}
@@ -120,7 +108,7 @@ func (p tools) Process(st *state) {
 	}
 	st.fixed += size
 	st.trace(contextscope.Trace{
-		Processor: p.Name(), What: strings.Join(names, ", "), Parts: len(sorted), Tokens: content.TokensOf(size), Notes: notes,
+		What: strings.Join(names, ", "), Parts: len(sorted), Tokens: content.TokensOf(size), Notes: notes,
 	})
 }
 
@@ -133,17 +121,11 @@ type shared struct {
 }
 
 // cache says where the stable parts of the request end: a provider can keep them.
-type cache struct{}
-
-// Name implements processor.
-func (cache) Name() string { return "cache" }
-
-// Process implements processor.
-func (p cache) Process(st *state) {
+func cache(st *state) {
 	st.req.PrefixDigest = st.shared.digest
 	st.req.PrefixTokens = st.ratio.of(st.shared.bytes)
 	st.trace(contextscope.Trace{
-		Processor: p.Name(), Parts: st.req.SharedParts, Tokens: content.TokensOf(st.shared.bytes),
+		Parts: st.req.SharedParts, Tokens: content.TokensOf(st.shared.bytes),
 		What: fmt.Sprintf("instruction, tools and %d parts of contents[0] are the same for all siblings (sha256 %.12s); "+
 			"this agent's requests all begin with contents[:%d]", st.req.SharedParts, st.shared.digest, st.req.Prefix),
 	})

@@ -133,7 +133,7 @@ func toolBytes(tools []*genai.FunctionDeclaration) int {
 	return size
 }
 
-// TooBigError says that a task does not fit the window of its role's model before anything is said.
+// TooBigError reports that a task does not fit the window of its role's model before anything is said.
 type TooBigError struct {
 	Agent  string
 	Role   string

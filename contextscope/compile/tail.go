@@ -28,7 +28,7 @@ type tail struct {
 type loadedPart struct {
 	handle string
 	part   *genai.Part
-	// cut says that the handle is all that is left of it.
+	// cut reports that the handle is all that is left of it.
 	cut bool
 }
 
@@ -47,30 +47,30 @@ type piece struct {
 // pieces writes the tail. The fence is introduced by the first quote where nothing before it did.
 func (t *tail) pieces(n *narrative.Narrator) []piece {
 	var out []piece
-	text := func(p processor, text string) { out = append(out, piece{p.Name(), &genai.Part{Text: text}}) }
+	text := func(processor, text string) { out = append(out, piece{processor, &genai.Part{Text: text}}) }
 	if quotes := len(t.recalled) + len(t.loaded) + len(t.named); quotes > 0 && n.Fenced && !n.Introduced {
-		text(recall{}, narrative.Introduction)
+		text(nameRecall, narrative.Introduction)
 	}
 	if len(t.recalled) > 0 {
-		text(recall{}, recallText)
+		text(nameRecall, recallText)
 	}
 	for _, p := range t.recalled {
-		out = append(out, piece{recall{}.Name(), p})
+		out = append(out, piece{nameRecall, p})
 	}
 	if list := t.list(); list != "" {
-		text(artifacts{}, list)
+		text(nameArtifacts, list)
 	}
 	if len(t.loaded) > 0 {
-		text(artifacts{}, loadedText)
+		text(nameArtifacts, loadedText)
 	}
 	for _, l := range t.loaded {
-		out = append(out, piece{artifacts{}.Name(), l.part})
+		out = append(out, piece{nameArtifacts, l.part})
 	}
 	for _, p := range t.named {
-		out = append(out, piece{reminders{}.Name(), p})
+		out = append(out, piece{nameReminders, p})
 	}
 	if t.reminder != "" {
-		text(reminders{}, t.reminder)
+		text(nameReminders, t.reminder)
 	}
 	return out
 }
@@ -85,15 +85,9 @@ func (t *tail) bytes(n *narrative.Narrator) int {
 
 // recall writes what memory holds on the turn's matter, best first, as data. A cap keeps it small: what the agent did not
 // ask for must not crowd out what was.
-type recall struct{}
-
-// Name implements processor.
-func (recall) Name() string { return "recall" }
-
-// Process implements processor.
-func (p recall) Process(st *state) {
+func recall(st *state) {
 	room := st.in.Role.Context.WithDefaults().RecallTokens * content.BytesPerToken
-	t := contextscope.Trace{Processor: p.Name()}
+	t := contextscope.Trace{}
 	bytes := 0
 	for i, note := range st.in.Tail.Recall {
 		title := "Note " + st.narrator.Name(note.Name)
@@ -118,13 +112,7 @@ func (p recall) Process(st *state) {
 const maxListed = 20
 
 // artifacts lists the handles of what the agent can load, and writes what it has asked for, as data.
-type artifacts struct{}
-
-// Name implements processor.
-func (artifacts) Name() string { return "artifacts" }
-
-// Process implements processor.
-func (p artifacts) Process(st *state) {
+func artifacts(st *state) {
 	all := st.in.Tail.Artifacts
 	for i := len(all) - 1; i >= max(0, len(all)-maxListed); i-- {
 		st.tail.listed = append(st.tail.listed, lineOf(&all[i]))
@@ -141,9 +129,8 @@ func (p artifacts) Process(st *state) {
 		st.tail.loaded = append(st.tail.loaded, loadedPart{handle: narrative.ElideName(content.Valid(l.Handle)), part: part})
 	}
 	st.trace(contextscope.Trace{
-		Processor: p.Name(),
-		What:      fmt.Sprintf("%d of %d handles, %d loaded", len(st.tail.listed), len(all), len(st.in.Tail.Loaded)),
-		Parts:     len(st.tail.loaded) + min(1, len(st.tail.listed)), Tokens: content.TokensOf(bytes),
+		What:  fmt.Sprintf("%d of %d handles, %d loaded", len(st.tail.listed), len(all), len(st.in.Tail.Loaded)),
+		Parts: len(st.tail.loaded) + min(1, len(st.tail.listed)), Tokens: content.TokensOf(bytes),
 	})
 }
 
@@ -173,16 +160,10 @@ func (t *tail) list() string {
 
 // reminders writes the values that the instruction points to, and the runtime's words for this turn. They are the last thing
 // that the model reads.
-type reminders struct{}
-
-// Name implements processor.
-func (reminders) Name() string { return "reminders" }
-
-// Process implements processor.
-func (p reminders) Process(st *state) {
+func reminders(st *state) {
 	values := st.changing()
 	what := fmt.Sprintf("%d values, %d reminders", len(values), len(st.in.Tail.Reminders))
-	t := contextscope.Trace{Processor: p.Name(), What: what}
+	t := contextscope.Trace{What: what}
 	lines := make([]string, 0, len(values)+len(st.in.Tail.Reminders))
 	for _, v := range values {
 		if strings.HasPrefix(v.Name, artifactPrefix) { // another agent's words, which are no reminder

@@ -9,12 +9,12 @@ import (
 	"google.golang.org/genai"
 )
 
-// Empty says whether a content holds nothing for a model: no role, no parts, or only invisible ones.
+// Empty reports whether a content holds nothing for a model: no role, no parts, or only invisible ones.
 func Empty(c *genai.Content) bool {
 	return c == nil || c.Role == "" || !slices.ContainsFunc(c.Parts, Visible)
 }
 
-// Visible says whether a model gets something from a part. Calls, results, signatures and what a server-side tool left
+// Visible reports whether a model gets something from a part. Calls, results, signatures and what a server-side tool left
 // must be echoed even on a thought; other thoughts, and parts with nothing in them, are invisible.
 func Visible(p *genai.Part) bool {
 	if p == nil {
@@ -80,7 +80,7 @@ func Keep(c *genai.Content, keep func(*genai.Part) bool) *genai.Content {
 	}
 }
 
-// IsEmptyPart says whether a part holds nothing at all: interfaces refuse those.
+// IsEmptyPart reports whether a part holds nothing at all: interfaces refuse those.
 func IsEmptyPart(p *genai.Part) bool { return !Visible(p) && p.Text == "" }
 
 // Unsigned passes a part on that cannot be told in words. A signature is worth nothing to another model and never travels.

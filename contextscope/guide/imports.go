@@ -43,7 +43,7 @@ func endLine(b *strings.Builder) {
 	}
 }
 
-// imported returns the texts of the files that a line names. ok says that none of them is missing.
+// imported returns the texts of the files that a line names. ok reports that none of them is missing.
 func (f *finder) imported(from string, names []string, depth int) (texts []string, ok bool) {
 	ok = true
 	for _, name := range names {

@@ -25,7 +25,7 @@ const (
 	maxEntries = 4 * maxNotes
 )
 
-// ErrNotFound says that there is no note, or no proposal, of the name.
+// ErrNotFound reports that there is no note, or no proposal, of the name.
 var ErrNotFound = errors.New("not found")
 
 var (
@@ -123,7 +123,7 @@ func files(dir *os.Root) (found []file, problems []Problem, err error) {
 	return found, problems, err
 }
 
-// examine tells a note from everything else; the message says why something that looks like one is none.
+// examine tells a note from everything else; the message gives the reason why something that looks like one is none.
 func examine(dir *os.Root, name string, d fs.DirEntry, err error) (f file, message string) {
 	if err != nil {
 		return file{}, "it cannot be read: " + reason(err)

@@ -21,7 +21,7 @@ const (
 	decided = ".decided"
 )
 
-// ErrRefused says that something cannot be proposed. The error says why, for the agent that tried.
+// ErrRefused reports that something cannot be proposed. The error gives the reason why, for the agent that tried.
 var ErrRefused = errors.New("this cannot be kept")
 
 // Proposal is a note that waits for a person.

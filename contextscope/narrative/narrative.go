@@ -108,7 +108,7 @@ func (n *Narrator) Name(name string) string {
 	return text.Short(strings.ReplaceAll(ElideName(name), "`", "'"), most)
 }
 
-// blank says whether text has nothing but white space, as Python's str.strip sees it: ADK's rule, and wider than Go's.
+// blank reports whether text has nothing but white space, as Python's str.strip sees it: ADK's rule, and wider than Go's.
 func blank(text string) bool {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }) == ""
 }

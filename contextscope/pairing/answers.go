@@ -115,7 +115,7 @@ func (p *Pairing) exact(call, results Item) Item {
 	return results
 }
 
-// leads says whether a content begins with results of exactly these calls, in this order.
+// leads reports whether a content begins with results of exactly these calls, in this order.
 func leads(c *genai.Content, keys []content.Key) bool {
 	for i, k := range keys {
 		if i >= len(c.Parts) || c.Parts[i].FunctionResponse == nil || content.ResponseKey(c.Parts[i].FunctionResponse) != k {

@@ -16,7 +16,7 @@ type Item struct {
 	Content *genai.Content
 	// Src is the event's place in the session; -1 for a content that no event holds.
 	Src int
-	// Told says that the content is a narrative of another agent's event.
+	// Told reports that the content is a narrative of another agent's event.
 	Told bool
 	// Merged are the places of further events that the content was merged from.
 	Merged []int

@@ -169,7 +169,7 @@ func (p *Pairing) staleTurns(items []Item, owned map[ownedCall][]int) map[int]bo
 	return stale
 }
 
-// textTurn says whether a content is a model's turn with text and without calls.
+// textTurn reports whether a content is a model's turn with text and without calls.
 func textTurn(c *genai.Content) bool {
 	return c != nil && c.Role == genai.RoleModel && !content.HasCalls(c) &&
 		slices.ContainsFunc(c.Parts, func(p *genai.Part) bool { return p != nil && p.Text != "" })

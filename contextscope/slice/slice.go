@@ -202,5 +202,5 @@ func withoutEnd(s contextscope.Session) contextscope.Session {
 	return slices.DeleteFunc(out, func(e contextscope.Event) bool { return e.Kind == contextscope.KindTurn && e.Content == nil })
 }
 
-// ends says whether an agent ends with a tool, and hands over what the call holds.
+// ends reports whether an agent ends with a tool, and hands over what the call holds.
 func ends(tool string) bool { return tool == spec.ToolSubmitResult || tool == spec.ToolTransfer }

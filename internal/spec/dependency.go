@@ -106,7 +106,7 @@ const inputRole = "role:"
 
 // WithRoleInputs returns the plan with the inputs of every task that names none filled from its role: depends_on, then what
 // the role's inputs name of this plan. An id, or id/artifact, counts where the plan has such a task; role:NAME means every task
-// of that role that stands before. It is applied before a plan is judged, since inputs are dependencies.
+// of that role that stands before. It is applied before a plan is checked, since inputs are dependencies.
 func (p Plan) WithRoleInputs(roles map[string]Role) Plan {
 	p.Tasks = slices.Clone(p.Tasks)
 	for i := range p.Tasks {

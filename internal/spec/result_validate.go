@@ -9,7 +9,7 @@ import (
 
 var objectID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// Validate returns every fault of a result: what a worker sent is judged before it enters the log.
+// Validate returns every fault of a result: what a worker sent is checked before it enters the log.
 func (r *Result) Validate() []Problem {
 	v := &problems{}
 	if r.Task == "" {

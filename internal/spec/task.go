@@ -119,7 +119,7 @@ type ConstraintEcho struct {
 	// Text is the constraint, word for word.
 	Text string `json:"text"`
 	Kept bool   `json:"kept"`
-	// Note says why it was broken, or how it can be seen that it was kept.
+	// Note gives the reason why it was broken, or how it can be seen that it was kept.
 	Note string `json:"note,omitempty"`
 }
 
@@ -206,7 +206,7 @@ type Result struct {
 	Patch    *Patch  `json:"patch,omitempty"`
 	Usage    Usage   `json:"usage,omitzero"`
 	Error    *Fault  `json:"error,omitempty"`
-	// HandedOver says that the agent gave its task to another role, as it was granted.
+	// HandedOver reports that the agent gave its task to another role, as it was granted.
 	HandedOver bool `json:"handed_over,omitempty"`
 	// LimitHit is the class of the limit that was reached before the agent handed its result in, such as limit_turns; the
 	// result counts all the same.
@@ -215,7 +215,7 @@ type Result struct {
 	Receipts []Receipt `json:"receipts,omitempty"`
 	// Plan is what a call of dispatch asked for (role master).
 	Plan *Plan `json:"plan,omitempty"`
-	// Final says that the master has nothing left to do.
+	// Final reports that the master has nothing left to do.
 	Final bool `json:"final,omitempty"`
 	// Took is the wall clock of the attempt's last delivery.
 	Took time.Duration `json:"took_ns,omitempty"`
@@ -230,7 +230,7 @@ type Receipt struct {
 	Tree       string        `json:"tree"`
 	Signatures []string      `json:"signatures,omitempty"`
 	Duration   time.Duration `json:"duration_ns"`
-	// Build says that the failure is a build failure, which hides tests.
+	// Build reports that the failure is a build failure, which hides tests.
 	Build bool `json:"build,omitempty"`
 	// Tests is the number of tests that ran, where the gate speaks a format that tells.
 	Tests int `json:"tests,omitempty"`
@@ -239,7 +239,7 @@ type Receipt struct {
 	// Tail is the end of the output, bounded; Output the object-store name of all of it.
 	Tail   string `json:"tail,omitempty"`
 	Output string `json:"output,omitempty"`
-	// TimedOut says that the gate was killed at its deadline.
+	// TimedOut reports that the gate was killed at its deadline.
 	TimedOut bool `json:"timed_out,omitempty"`
 }
 

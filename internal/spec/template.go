@@ -37,9 +37,9 @@ type templatePiece struct {
 type TemplateKey struct {
 	// Name is the key's name, or the artifact's.
 	Name string
-	// Artifact says that the value is an artifact's text.
+	// Artifact reports that the value is an artifact's text.
 	Artifact bool
-	// Optional says that a missing value is nothing.
+	// Optional reports that a missing value is nothing.
 	Optional bool
 	// Line and Col are the place of the brace, from 1; columns count characters.
 	Line, Col int
@@ -67,8 +67,16 @@ type TemplateValue struct {
 // TemplateKeys returns the keys that instructions can use: the stable ones first.
 func TemplateKeys() []TemplateValue {
 	return []TemplateValue{
-		{"goal", true}, {"run", true}, {"role", true}, {"model", true},
-		{"task", false}, {"title", false}, {"attempt", false}, {"turn", false}, {"turns_left", false}, {"tokens_left", false},
+		{"goal", true},
+		{"run", true},
+		{"role", true},
+		{"model", true},
+		{"task", false},
+		{"title", false},
+		{"attempt", false},
+		{"turn", false},
+		{"turns_left", false},
+		{"tokens_left", false},
 		{"files", false},
 	}
 }

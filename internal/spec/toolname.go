@@ -45,12 +45,12 @@ func Tools() []string {
 	}
 }
 
-// WritingTool says whether a tool changes the work tree so that the role leaves a patch.
+// WritingTool reports whether a tool changes the work tree so that the role leaves a patch.
 func WritingTool(name string) bool {
 	return name == ToolEditFile || name == ToolWriteFile
 }
 
-// TreeTool says whether a tool works in the work tree, so that a role with it needs one.
+// TreeTool reports whether a tool works in the work tree, so that a role with it needs one.
 func TreeTool(name string) bool {
 	switch name {
 	case ToolListFiles, ToolReadFile, ToolSearch, ToolGlob, ToolOutline, ToolRunCommand, ToolRunGates, ToolGitLog, ToolGitDiff:

@@ -70,7 +70,7 @@ func (w WriteSet) names(glob, name string) bool {
 	return false
 }
 
-// MatchAny says whether one of the globs matches a slash-separated path. A glob without wildcards also matches what
+// MatchAny reports whether one of the globs matches a slash-separated path. A glob without wildcards also matches what
 // lies below it; a malformed glob matches nothing.
 func MatchAny(globs []string, name string) bool {
 	for _, glob := range globs {
@@ -92,7 +92,7 @@ func matches(glob, name string) bool {
 	return err == nil && ok
 }
 
-// pathProblem says why a path or glob cannot stand for something inside the repository, or "".
+// pathProblem gives the reason why a path or glob cannot stand for something inside the repository, or "".
 func pathProblem(name string) string {
 	switch {
 	case name == "":
@@ -127,7 +127,7 @@ func GitDir(part string) bool {
 	return folded == ".git" || folded == "git~1"
 }
 
-// globProblem says why an entry of a write set is wrong, or ""; the second value is what to write instead.
+// globProblem gives the reason why an entry of a write set is wrong, or ""; the second value is what to write instead.
 func globProblem(entry string) (problem, instead string) {
 	if problem := pathProblem(entry); problem != "" {
 		return problem, ""

@@ -31,7 +31,7 @@ type LongOutput struct {
 
 // Sought is what a reader of an output looks for.
 type Sought struct {
-	// Brief is the task; Said is the text of the newest turn, which says why the call was made.
+	// Brief is the task; Said is the text of the newest turn, which gives the reason why the call was made.
 	Brief, Said string
 }
 

@@ -199,7 +199,7 @@ type page struct {
 	long int
 }
 
-// add takes a line, or says that there is no room for it.
+// add takes a line, or reports that there is no room for it.
 func (p *page) add(line string) bool {
 	size := utf8.RuneCountInString(line)
 	if size > p.room {

@@ -26,7 +26,7 @@ func ambiguous(content string, at []int) error {
 		len(at), strings.Join(numbers, ", "), more)
 }
 
-// missing says that a text is not there, and shows the place that is most like it.
+// missing reports that a text is not there, and shows the place that is most like it.
 func missing(content, old string) error {
 	lines := strings.Split(content, "\n")
 	want := strings.Split(strings.TrimSuffix(old, "\n"), "\n")

@@ -36,7 +36,7 @@ func Go(data []byte, docs bool) (out File) {
 }
 
 // goSource is a Go file on its way to an outline. What it shows of declarations is their own text: nothing has to be printed
-// anew, however deep it is nested.
+// again, however deep it is nested.
 type goSource struct {
 	data    []byte
 	file    *token.File
