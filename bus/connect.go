@@ -53,7 +53,7 @@ func (b *Bus) connectOptions() []nats.Option {
 	return opts
 }
 
-// reportAsync hears of what no call returns: calls that the server forbids, slow readers, protocol faults.
+// reportAsync logs errors that no call returns: calls that the server forbids, slow readers, protocol errors.
 func (b *Bus) reportAsync(_ *nats.Conn, sub *nats.Subscription, err error) {
 	if errors.Is(err, nats.ErrPermissionViolation) {
 		b.denied.Store(&denial{text: err.Error(), at: time.Now()})

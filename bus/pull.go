@@ -83,8 +83,8 @@ func status(m *nats.Msg) (over bool, err error) {
 	}
 }
 
-// handBack withdraws the request and gives up a task that came too late. Drain tells the server first and hears until
-// the server has understood, where Unsubscribe would be deaf at once; after the flush nothing more can come.
+// handBack withdraws the request and gives up a task that came too late. Drain receives until the
+// server has confirmed it, where Unsubscribe would drop messages at once; after the flush none can come.
 func (q *Queue) handBack(ctx context.Context, sub *nats.Subscription, answers <-chan *nats.Msg) {
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushPatience)
 	defer cancel()

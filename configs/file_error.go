@@ -30,7 +30,7 @@ type Fault struct {
 	Source string
 }
 
-// Error lists every fault on lines of its own, with the source line and a mark under the place. The path is made safe for a
+// Error lists every error on lines of its own, with the source line and a mark under the place. The path is made safe for a
 // terminal too: a repository names its files.
 func (e *FileError) Error() string {
 	var b strings.Builder

@@ -59,7 +59,7 @@ func (h *holder) shards(ctx context.Context, commit string, command []string) ([
 // maxShards bounds what a shard command may print, in bytes.
 const maxShards = 16 << 20
 
-// shardCommand makes the private directories of a place and says how a command works there. It has no network.
+// shardCommand makes the private directories of a place and a command that runs there, without network.
 func (h *holder) shardCommand(ctx context.Context, place sandbox.Place) (sandbox.Command, error) {
 	c := sandbox.Command{Dir: place.Tree, Place: place, Timeout: shardTimeout, MaxOutput: maxShards}
 	scratch := place.Temp + "-views"

@@ -37,7 +37,7 @@ func unverifiedError(st *run.State) error {
 	return usage.Errorf("%s", b.String())
 }
 
-// leaveOut says how .divisi/divisi.yaml has to look without the gates that prove nothing.
+// leaveOut words how to leave the gates that prove nothing out of .divisi/divisi.yaml.
 func leaveOut(all []spec.Gate, without []acceptance.Incomparable) string {
 	kept := slices.DeleteFunc(slices.Clone(all), func(g spec.Gate) bool {
 		return slices.ContainsFunc(without, func(w acceptance.Incomparable) bool { return w.Gate == g.Name })

@@ -20,7 +20,7 @@ func newConfig(g *globals) *cobra.Command {
 		Short: "Show a repository's configuration with every default filled in",
 		Long: `Show what .divisi/divisi.yaml of a repository means, with every default filled in, and what its files
 request beyond confined commands without network (divisi trust). No file is needed: everything has a
-default. Every fault of the file is reported with its line and column.` + codes(codeOK, codeUsage),
+default. Every error of the file is reported with its line and column.` + codes(codeOK, codeUsage),
 		Example: "  divisi config\n  divisi config --repo ../other --output json",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return g.config(c.Context(), repo) },
@@ -30,8 +30,8 @@ default. Every fault of the file is reported with its line and column.` + codes(
 	return c
 }
 
-// config shows the project file, and what the repository requests: as a comment, so that the text stays a project file. Faults of
-// role files are told by divisi roles validate; such a role requests nothing, because no run begins with it.
+// config shows the project file, and what the repository requests: as a comment, so that the text stays a project file. divisi
+// roles validate reports errors of role files; such a role requests nothing, because no run begins with it.
 func (g *globals) config(ctx context.Context, repo string) error {
 	if err := checkDir(repo); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (g *globals) config(ctx context.Context, repo string) error {
 	}
 	about := t.text() + "trust: " + t.state()
 	if rolesErr != nil {
-		about += "\nthe role files have faults, and what they request may be missing here: divisi roles validate"
+		about += "\nthe role files have errors, and their requests may be missing here; see: divisi roles validate"
 	}
 	_, err = fmt.Fprintf(g.out, "%s# %s\n", text, strings.ReplaceAll(about, "\n", "\n# "))
 	return err

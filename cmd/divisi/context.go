@@ -17,11 +17,11 @@ func newContext(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "context RUN/TASK",
 		Short: "Show what a model saw at one turn of a task, and why",
-		Long: `Show the request that was compiled for one turn of a task: its contents, and a trace that says which
-processor wrote what from which events, and what was left out and why. RUN/TASK is the newest
+		Long: `Show the request that was compiled for one turn of a task: its contents, and a trace: which processor
+wrote what from which events, and what was left out and why. RUN/TASK is the newest
 attempt; RUN/TASK/2 is attempt 2. One turn more than there are is what would be sent next.
---diff shows what changed from one turn's request to another's, --raw the body as Gemini's API
-was sent it, --compactions what stands for older turns, and why.` +
+--diff shows what changed from one turn's request to another's, --raw the body that was sent to
+Gemini's API, --compactions the snapshots that replaced older turns, and why.` +
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi context 1f2e/rewrite-003 --turn 2\n  divisi context 1f2e/rewrite-003 --diff 2..3\n" +
 			"  divisi context compile session.json",
@@ -31,7 +31,7 @@ was sent it, --compactions what stands for older turns, and why.` +
 	c.Flags().IntVar(&f.turn, "turn", 0, "which model call, from 1; 0 means the newest")
 	c.Flags().StringVar(&f.diff, "diff", "", "show what changed between two turns, `N..M`")
 	c.Flags().BoolVar(&f.raw, "raw", false, "print the request's body as it was sent")
-	c.Flags().BoolVar(&f.compactions, "compactions", false, "show what stands for older turns, with ranges and sizes")
+	c.Flags().BoolVar(&f.compactions, "compactions", false, "show the snapshots that replaced older turns, with ranges and sizes")
 	c.MarkFlagsMutuallyExclusive("turn", "diff", "compactions")
 	c.MarkFlagsMutuallyExclusive("raw", "diff", "compactions")
 	c.AddCommand(newCompile(g))

@@ -91,7 +91,7 @@ func (g *globals) demos() string {
 	return "demo-" + hex.EncodeToString(digest[:4])
 }
 
-// demoDir chooses where the sample repository and its plan go, and says whether it made the directory. One that holds
+// demoDir chooses where the sample repository and its plan go, and reports whether it made the directory. One that holds
 // anything is refused.
 func (g *globals) demoDir(dir string) (abs string, made bool, err error) {
 	if dir == "" {

@@ -53,20 +53,20 @@ func (g *globals) printEnd(ctx context.Context, end orchestrator.Result, st *run
 	case st.StoppedByBudget():
 		next = slices.Insert(next, 0, fmt.Sprintf("%s resume %s --budget TOKENS", divisi, runID))
 	case st.Status == run.Stopped && acceptance.Unproven(st):
-		next = slices.Insert(next, 0, divisi+" resume "+runID+" --allow-unverified   # after reading what is said below")
+		next = slices.Insert(next, 0, divisi+" resume "+runID+" --allow-unverified   # after reading the message below")
 	case errors.Is(why, phase.ErrPreflight):
-		next = slices.Insert(next, 0, divisi+" resume "+runID+"   # after reading what is said below")
+		next = slices.Insert(next, 0, divisi+" resume "+runID+"   # after reading the message below")
 	case st.Status == run.Stopped, !st.Status.Ended():
 		next = slices.Insert(next, 0, divisi+" resume "+runID)
 	}
 	if st.Ref == "" && st.Status.Ended() && st.Head != st.Spec.Base {
-		next = append(next, divisi+" publish "+runID+"   # what has landed so far, as a branch")
+		next = append(next, divisi+" publish "+runID+"   # put what has landed so far on a branch")
 	}
 	if end.Proposals > 0 {
 		next = append(next, fmt.Sprintf("%s memory proposals --repo %s   # review %d suggested notes",
 			divisi, text.Shell(end.Repo), end.Proposals))
 	}
-	_, err := fmt.Fprintf(g.out, "\nLook further:\n  %s\n", strings.Join(next, "\n  "))
+	_, err := fmt.Fprintf(g.out, "\nNext:\n  %s\n", strings.Join(next, "\n  "))
 	return err
 }
 

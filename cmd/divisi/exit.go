@@ -110,14 +110,14 @@ func visible(text string) string {
 	}, text)
 }
 
-// hintFor says what to do about an error whose own words do not.
+// hintFor returns the next step for an error that does not name it.
 func hintFor(err error) string {
 	var locked *bus.LockedError
 	var fault *model.Error
 	var branch *git.BranchError
 	switch {
 	case errors.As(err, new(*sandbox.WeakError)), toOutput(err):
-		return "" // the words say it all; the kernel calls many a limit a full device
+		return "" // the error names the next step; the kernel reports several limits as a full device
 	case errors.As(err, &locked):
 		return "Another process holds this run. Follow it with: divisi watch, or stop it with: divisi cancel."
 	case isCobraUsage(err) && !strings.Contains(err.Error(), "\nSee: "):
@@ -131,7 +131,7 @@ func hintFor(err error) string {
 	case errors.Is(err, git.ErrNoCommits):
 		return "Commit first: git add -A && git commit"
 	case errors.Is(err, schedule.ErrAuth):
-		return "Set the key to one that works: GEMINI_API_KEY, or the variable that the message names; divisi resume goes on."
+		return "Set the key to one that works: GEMINI_API_KEY, or the variable that the message names; then: divisi resume"
 	case errors.Is(err, schedule.ErrService):
 		return "Check what the message names (a quota, a service, a recording) and your network, then: divisi resume"
 	case errors.As(err, &fault) && fault.Class == model.Auth:
@@ -140,19 +140,18 @@ func hintFor(err error) string {
 	case errors.Is(err, conductor.ErrMachine):
 		return "Give the machine what the message names; then: divisi resume"
 	case fullDisk(err):
-		return "Free some space, or move the state with --state-dir. A run that had begun goes on with divisi resume."
+		return "Free some space, or move the state with --state-dir. Then resume a run that had begun: divisi resume"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return "Choose a directory that you can write with --state-dir."
 	case errors.Is(err, phase.ErrPreflight):
-		return "If the cause has passed, such as a network that was away: divisi resume tries the same again. " +
-			"Else mend it, commit,\n" +
-			"and start a new run: this one keeps the commit, setup and gates that it began with; see .divisi/divisi.yaml"
+		return "If the cause is gone, such as a network that was down, try the same again: divisi resume. Else fix it, commit,\n" +
+			"and start a new run: this one keeps its commit, setup and gates; see .divisi/divisi.yaml"
 	default:
 		return ""
 	}
 }
 
-// toOutput recognises what went wrong with the standard streams, which is no fault of the state.
+// toOutput reports whether a standard stream failed, and not the state.
 func toOutput(err error) bool {
 	var at *fs.PathError
 	return errors.As(err, &at) && (at.Path == os.Stdout.Name() || at.Path == os.Stderr.Name())
@@ -161,7 +160,7 @@ func toOutput(err error) bool {
 // unheard recognises that the output was closed by its reader.
 func unheard(err error) bool { return errors.Is(err, syscall.EPIPE) && toOutput(err) }
 
-// fullDisk recognises a full disk also in the words of git and of the message server, which have no type for it.
+// fullDisk recognises a full disk also in the texts of git and of the message server, which have no type for it.
 func fullDisk(err error) bool {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, bus.ErrFull) {
 		return true

@@ -43,7 +43,7 @@ func (g *globals) explain(ctx context.Context, name string, f explainFlags) erro
 	if err != nil {
 		return err
 	}
-	// Another command that looked at the run may have held its store, and ended in between: then this one holds it next.
+	// Another command may have held the store and ended in between: then this one can hold it.
 	for range lookTries {
 		err = g.explainTask(ctx, run, task, attempt, f)
 		if !errors.Is(err, bus.ErrNoHolder) {
@@ -53,10 +53,10 @@ func (g *globals) explain(ctx context.Context, name string, f explainFlags) erro
 	return err
 }
 
-// lookTries is how often a look at a store is begun anew when its holder has ended meanwhile.
+// lookTries is how often the command starts again when the holder of the store ended meanwhile.
 const lookTries = 5
 
-// explainTask reads all that it shows before it prints anything, so that it can be begun anew.
+// explainTask reads all that it shows before it prints anything, so that it can start again.
 func (g *globals) explainTask(ctx context.Context, run, task string, attempt int, f explainFlags) error {
 	b, _, err := g.store().Open(ctx, run)
 	if err != nil {
@@ -115,7 +115,7 @@ func (g *globals) showCompactions(e *agent.Explainer) error {
 func splitTask(name string) (run, task string, attempt int, err error) {
 	parts := strings.Split(name, "/")
 	if len(parts) < 2 || len(parts) > 3 || parts[1] == "" {
-		return "", "", 0, usagef("%q: want RUN/TASK or RUN/TASK/ATTEMPT", name)
+		return "", "", 0, usagef("%q must be RUN/TASK or RUN/TASK/ATTEMPT", name)
 	}
 	if len(parts) == 3 {
 		if attempt, err = strconv.Atoi(parts[2]); err != nil || attempt < 1 {
@@ -125,13 +125,13 @@ func splitTask(name string) (run, task string, attempt int, err error) {
 	return parts[0], parts[1], attempt, nil
 }
 
-// whyNone says why a task has no such attempt: it was not begun yet or never will be, or is called otherwise.
+// whyNone explains why a task has no such attempt: it was not started, or has another name.
 func whyNone(st *run.State, task string) string {
 	if st.Works[task] != nil {
 		return ""
 	}
 	if t := st.Tasks[task]; t != nil {
-		return strings.TrimSuffix(fmt.Sprintf(": it was not begun and is %s: %s", t.State, t.Reason), ": ")
+		return strings.TrimSuffix(fmt.Sprintf(": it was not started and is %s: %s", t.State, t.Reason), ": ")
 	}
 	return nearest(task, slices.Sorted(maps.Keys(st.Works)))
 }
@@ -160,7 +160,7 @@ func (g *globals) explainer(ctx context.Context, b *bus.Bus, run, task string, a
 		return nil, err
 	}
 	if a.Role.Executor != spec.ExecutorModel {
-		return nil, usagef("%s was carried out by a command or by gates alone: no model saw anything", a.Agent())
+		return nil, usagef("%s ran a command or gates, and no model: there is no request to show", a.Agent())
 	}
 	var extra []tool.Tool
 	if slices.Contains(a.Role.Tools, spec.ToolDispatch) {

@@ -19,8 +19,8 @@ type sentPart struct {
 	tokens int
 }
 
-// requestDiff is what differs between the requests of two turns. Requests grow at their end, and their tails come and go: one
-// piece is all there is between what both begin with and what both end with before their tails.
+// requestDiff is the difference between the requests of two turns. Requests grow at their end, and each has its own tail: the
+// difference is the one piece between their common beginning and their common end before the tails.
 type requestDiff struct {
 	From int `json:"from"`
 	To   int `json:"to"`
@@ -61,7 +61,7 @@ func splitTurns(text string) (from, to int, err error) {
 	from, errA := strconv.Atoi(a)
 	to, errB := strconv.Atoi(b)
 	if !ok || errA != nil || errB != nil || from < 1 || to < 1 {
-		return 0, 0, usagef("--diff %q: want two turns, such as 3..4", text)
+		return 0, 0, usagef("invalid --diff %q: must be two turns, such as 3..4", text)
 	}
 	return from, to, nil
 }
@@ -124,7 +124,7 @@ func writeDiff(w io.Writer, d requestDiff) error {
 		}
 	}
 	if d.After > 0 {
-		fmt.Fprintf(w, "%d parts after what is gone are the same\n", d.After)
+		fmt.Fprintf(w, "the %d parts after the changed ones are the same\n", d.After)
 	}
 	return nil
 }

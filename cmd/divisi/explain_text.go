@@ -14,12 +14,11 @@ import (
 	"divisi/subagents/agent"
 )
 
-// writeExplained prints a request for people: its sections with their sizes, each part with where it comes from, and what
-// was left out.
+// writeExplained prints a request for people: its sections with their sizes, each part with its origin, and what was left out.
 func writeExplained(w io.Writer, seen agent.Explained) error {
 	of := fmt.Sprintf("of %d", seen.Turns)
 	if seen.Turn > seen.Turns {
-		of = "which was not sent yet"
+		of = "(not sent yet)"
 	}
 	fmt.Fprintf(w, "%s, turn %d %s, model %s\n", seen.Agent, seen.Turn, of, seen.Model)
 	fmt.Fprintf(w, "about %d tokens", seen.Tokens)
@@ -42,13 +41,13 @@ func writeExplained(w io.Writer, seen agent.Explained) error {
 	for i, c := range seen.Contents {
 		mark := ""
 		if i+1 == seen.Prefix {
-			mark = "  (ends the prefix: what this agent sends later begins with its first parts)"
+			mark = "  (ends the prefix: later requests of this agent begin with the same parts)"
 		}
 		fmt.Fprintf(w, "\n== content %d, %s%s\n", i+1, c.Role, mark)
 		for n, p := range c.Parts {
 			writePart(w, p, originText(seen, i, n))
 			if i == 0 && n+1 == seen.SharedParts {
-				fmt.Fprintln(w, "-- what every sibling of the role sends ends here --")
+				fmt.Fprintln(w, "-- shared prefix of all siblings of the role ends here --")
 			}
 		}
 	}
@@ -68,8 +67,8 @@ func writeSections(w io.Writer, trace []contextscope.Trace) error {
 	return table.Flush()
 }
 
-// originText says which processor wrote a part and from which event, by the handle that load_artifact takes; an event of
-// another session has none, and goes by its id.
+// originText names the processor that wrote a part, and the event by its load_artifact handle; an event of another session
+// has none, and is named by its id.
 func originText(seen agent.Explained, content, part int) string {
 	if content >= len(seen.Origins) || part >= len(seen.Origins[content]) {
 		return ""
@@ -82,7 +81,7 @@ func originText(seen agent.Explained, content, part int) string {
 	return strings.TrimSuffix(from.Processor+" "+console.Sanitize(name), " ")
 }
 
-// writePart prints a part. No line of its text stands where lines of this program begin.
+// writePart prints a part, indented: no line of its text can pass for a line of this program.
 func writePart(w io.Writer, p *genai.Part, origin string) {
 	text := indent(partText(p))
 	if origin != "" {
@@ -105,7 +104,7 @@ func partText(p *genai.Part) string {
 	case p.Text != "":
 		return sanitizeLines(p.Text)
 	default:
-		return fmt.Sprintf("(a part that is no text: %s)", console.Sanitize(spec.JSONText(p)))
+		return fmt.Sprintf("(a part without text: %s)", console.Sanitize(spec.JSONText(p)))
 	}
 }
 
@@ -122,7 +121,7 @@ func responseText(response map[string]any) string {
 // writeCompactions prints each compaction: its range, what it cost and saved, what it kept.
 func writeCompactions(w io.Writer, list []agent.Compacted) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(w, "nothing was compacted")
+		_, err := fmt.Fprintln(w, "no turns were compacted")
 		return err
 	}
 	for _, c := range list {
@@ -143,7 +142,7 @@ func writeCompactions(w io.Writer, list []agent.Compacted) error {
 		}
 		fmt.Fprintln(w)
 		if c.Fault != nil {
-			fmt.Fprintf(w, "  the model's snapshot was not taken (%s): %s\n", c.Fault.Class, console.Sanitize(c.Fault.Message))
+			fmt.Fprintf(w, "  the model's snapshot was rejected (%s): %s\n", c.Fault.Class, console.Sanitize(c.Fault.Message))
 			if c.Fault.Detail != "" {
 				fmt.Fprintln(w, indent(sanitizeLines(c.Fault.Detail)))
 			}

@@ -9,13 +9,13 @@ import (
 	"divisi/orchestrator/report"
 )
 
-// The bounds of what a report of a whole run tells of handoffs; a task's own report tells all of it.
+// The bounds of the handoffs in a run's report; a task's own report has all of them.
 const (
 	maxHandoffLines = 40
 	maxHandoffLine  = 240
 )
 
-// handoffLines are what a task's agents reported beside its result: a word for what it is, and the text.
+// handoffLines are the findings, deviations and broken constraints of a task, each with its word.
 func handoffLines(t report.Task) [][2]string {
 	var out [][2]string
 	add := func(word, text string) { out = append(out, [2]string{word, console.Sanitize(oneLine(text))}) }
@@ -31,7 +31,7 @@ func handoffLines(t report.Task) [][2]string {
 	return out
 }
 
-// writeHandoffs prints the handoffs of all tasks, as far as there is room.
+// writeHandoffs prints the handoffs of all tasks, at most maxHandoffLines lines.
 func writeHandoffs(w io.Writer, r report.Report) {
 	left, more := maxHandoffLines, 0
 	for _, t := range r.Tasks {

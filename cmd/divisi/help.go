@@ -16,7 +16,7 @@ func newHelp() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			found, rest, err := c.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return usagef("there is no command %q%s\nSee: divisi --help",
+				return usagef("unknown command %q%s\nSee: divisi --help",
 					strings.Join(args, " "), nearest(args[0], names(c.Root())))
 			}
 			found.InitDefaultHelpFlag()
@@ -33,7 +33,7 @@ func names(c *cobra.Command) []string {
 	return out
 }
 
-// describeCompletion adds to cobra's own completion command what every command's help has, and refuses unknown shells.
+// describeCompletion gives cobra's completion command examples and exit codes, and makes it refuse unknown shells.
 func describeCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -44,7 +44,7 @@ func describeCompletion(root *cobra.Command) {
 		c.Long = c.Short + "." + codes(codeOK, codeUsage)
 		c.Example = "  source <(divisi completion bash)\n  divisi completion fish > ~/.config/fish/completions/divisi.fish"
 		c.RunE = func(*cobra.Command, []string) error {
-			return usagef("say for which shell: divisi completion %s", strings.Join(names(c), "|"))
+			return usagef("missing shell: divisi completion %s", strings.Join(names(c), "|"))
 		}
 		for _, shell := range c.Commands() {
 			shell.Long = strings.TrimSpace(shell.Long) + codes(codeOK, codeUsage)

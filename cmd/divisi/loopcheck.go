@@ -24,23 +24,23 @@ func newLoopcheck(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "loopcheck FILE|-",
 		Short: "Debug loop detection: replay the events of an agent",
-		Long: `Replay what an agent said and did through the loop guard, and print a line of JSON for each strike:
+		Long: `Replay the words and calls of an agent through the loop guard, and print a line of JSON for each strike:
 
   {"event":8,"kind":"call","strike":1,"detail":"ls {}: 5 times in a row, each with the same result"}
 
 FILE, or standard input for -, has a line of JSON for each event, in order:
 
-  {"text":"…"}     a piece of what the agent said; pieces may be cut anywhere
-  {"thought":"…"}  a piece of what it thought
+  {"text":"…"}     a piece of the agent's answer; pieces may be cut anywhere
+  {"thought":"…"}  a piece of its thoughts
   {"call":{"name":"read_file","args":{"path":"a.go"}}}
   {"result":…}     the result of the oldest call without one, any JSON; may be missing
   {"prompt":…}     a new task: everything is forgotten, strikes too
 
 Events count from 0, one a line; blank lines count too. A turn of the agent ends where a result or a prompt
-follows, and the next begins with what the agent says or does behind it. Strike 1 is a nudge and clears what
+follows, and the next begins with the event behind it. Strike 1 is a nudge and clears the events that
 led to it; strike 2 ends the agent: the rest is read, but nothing of it counts until a prompt. Strikes are
-printed as their lines are read. Kinds are call, cycle, text and thought; what a judging model would say is
-not replayed. A line that cannot be read ends the replay.` + codes(codeOK, codeUsage, codeMachine),
+printed as their lines are read. Kinds are call, cycle, text and thought; the verdicts of a judging model
+are not replayed. A line that cannot be read ends the replay.` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi loopcheck events.jsonl\n  tail -f events.jsonl | divisi loopcheck -",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(_ *cobra.Command, args []string) error { return g.loopcheck(args[0]) },
@@ -58,9 +58,9 @@ func (g *globals) loopcheck(name string) error {
 	err = loopguard.Replay(in, func(event int, s *loopguard.Strike) error {
 		return out.Encode(loopLine{Event: event, Kind: s.Kind, Strike: s.N, Detail: s.Detail})
 	})
-	var fault *loopguard.LineError
-	if errors.As(err, &fault) {
-		return usagef("%s:%d: %v\nSee: divisi loopcheck --help", name, fault.Line, fault.Err)
+	var wrong *loopguard.LineError
+	if errors.As(err, &wrong) {
+		return usagef("%s:%d: %v\nSee: divisi loopcheck --help", name, wrong.Line, wrong.Err)
 	}
 	if err != nil {
 		return fmt.Errorf("loopcheck %s: %w", name, err)

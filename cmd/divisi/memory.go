@@ -41,7 +41,7 @@ checkout.` +
 				return usagef("divisi memory %s was removed: %s", args[0], removedMemory[args[0]])
 			}
 			if len(args) > 0 {
-				return usagef("there is no command %q of memory%s\nSee: divisi memory --help",
+				return usagef("unknown command %q for divisi memory%s\nSee: divisi memory --help",
 					args[0], nearest(args[0], names(c)))
 			}
 			return usagef("missing command: divisi memory %s", strings.Join(names(c), "|"))
@@ -52,7 +52,7 @@ checkout.` +
 	return c
 }
 
-// open opens the memory of the repository and says what in it cannot be read.
+// open opens the memory of the repository, and logs which notes cannot be read.
 func (m *memoryCommand) open(ctx context.Context) (*memory.Memory, error) {
 	if err := checkDir(m.repo); err != nil {
 		return nil, err

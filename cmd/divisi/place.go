@@ -25,7 +25,7 @@ func checkDir(dir string) error {
 }
 
 // top returns the top of the repository that a directory is in, and the directory itself where there is none: roles and
-// configuration are the repository's, wherever in it a person stands.
+// configuration are the repository's, wherever in it the command was started.
 func top(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {

@@ -13,8 +13,8 @@ func newResume(g *globals) *cobra.Command {
 	var r orchestrator.ResumeOptions
 	c := &cobra.Command{
 		Use:   "resume [RUN]",
-		Short: "Go on with a run that was stopped or killed",
-		Long: `Go on with a run that was stopped, ran out of budget, or whose process was killed at any moment. Its
+		Short: "Resume a run that was stopped or killed",
+		Long: `Resume a run that was stopped, ran out of budget, or whose process was killed at any moment. Its
 state is computed from its event log; nothing lands twice, and no paid model answer is paid again.
 Without RUN, the newest run.` + codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi resume\n  divisi resume 1f2e --budget 3000000",

@@ -15,7 +15,7 @@ import (
 	"divisi/orchestrator/console"
 )
 
-// rolesCommand is where the commands about roles look.
+// rolesCommand is the repository and the files of the commands about roles.
 type rolesCommand struct {
 	*globals
 	repo  string
@@ -29,7 +29,7 @@ func newRoles(g *globals) *cobra.Command {
 		Short: "List, inspect, validate and create roles",
 		Long: `List the roles that a plan can name here, or show one. They come from Divisi itself, from .gemini/agents
 and .claude/agents of the repository, from its .divisi/roles, and from --role files; later wins by
-name. Every fault of a role file is reported.` + codes(codeOK, codeUsage),
+name. Every error of a role file is reported.` + codes(codeOK, codeUsage),
 		Example: "  divisi roles\n  divisi roles generator\n  divisi roles --role my-role.md",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -39,19 +39,19 @@ name. Every fault of a role file is reported.` + codes(codeOK, codeUsage),
 			return r.list()
 		},
 	}
-	c.PersistentFlags().StringVar(&r.repo, "repo", ".", "the repository whose roles are read as well")
+	c.PersistentFlags().StringVar(&r.repo, "repo", ".", "the repository whose roles are listed too")
 	c.PersistentFlags().StringSliceVar(&r.files, "role", nil, "additional role file (repeatable)")
 	c.AddCommand(&cobra.Command{
 		Use: "list", Short: "List roles, and files that could not be loaded",
-		Long: "List the roles with what carries them out and where they come from, then what of imported files\n" +
-			"is not honoured." + codes(codeOK, codeUsage),
+		Long: "List the roles with what runs them and where they come from, then the fields of imported files that\n" +
+			"are ignored." + codes(codeOK, codeUsage),
 		Example: "  divisi roles list\n  divisi roles list --output json",
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return r.list() },
 	}, &cobra.Command{
 		Use: "show NAME", Short: "Show a role as it takes effect",
-		Long: "Show a role with every default filled in: its source, its model, tools and limits, what is wrong with\n" +
-			"it here, and its instruction." + codes(codeOK, codeUsage),
+		Long: "Show a role with every default filled in: its source, its model, tools and limits, its errors in this\n" +
+			"repository, and its instruction." + codes(codeOK, codeUsage),
 		Example: "  divisi roles show generator\n  divisi roles show reviewer --output json",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(_ *cobra.Command, args []string) error { return r.show(args[0]) },
@@ -59,7 +59,7 @@ name. Every fault of a role file is reported.` + codes(codeOK, codeUsage),
 	return c
 }
 
-// load reads the roles and the project; all faults of all files are one error.
+// load reads the roles and the project; all errors of all files are one error.
 func (r *rolesCommand) load() (configs.RoleSet, error) {
 	if err := checkDir(r.repo); err != nil {
 		return configs.RoleSet{}, err
@@ -90,7 +90,7 @@ func (r *rolesCommand) list() error {
 	return r.notes(set, func(string) bool { return true })
 }
 
-// listed is the beginning of a description, as far as a list has room for it.
+// listed is the beginning of a description, for one line of the list.
 func listed(text string) string {
 	const most = 80
 	if runes := []rune(text); len(runes) > most {
@@ -99,7 +99,7 @@ func listed(text string) string {
 	return text
 }
 
-// executors names what carries a role out.
+// executors names what runs a role.
 func executors(r *spec.Role) string {
 	if list := r.Executors(); len(list) > 0 {
 		return strings.Join(list, ",")
@@ -107,9 +107,9 @@ func executors(r *spec.Role) string {
 	return "gates"
 }
 
-// notes tells what of the wanted files could not be taken, or not be honoured. In JSON the roles have theirs themselves.
+// notes prints which of the wanted files were not loaded, and which of their fields are ignored. In JSON the roles have theirs.
 func (r *rolesCommand) notes(set configs.RoleSet, wanted func(file string) bool) error {
-	say := func(file, why string) error {
+	note := func(file, why string) error {
 		_, err := fmt.Fprintf(r.out, "note: %s: %s\n", console.Sanitize(file), console.Sanitize(why))
 		return err
 	}
@@ -117,7 +117,7 @@ func (r *rolesCommand) notes(set configs.RoleSet, wanted func(file string) bool)
 		if !wanted(s.File) {
 			continue
 		}
-		err := say(s.File, "no role is made of it: "+s.Why)
+		err := note(s.File, "not loaded as a role: "+s.Why)
 		if r.json() {
 			err = json.NewEncoder(r.out).Encode(map[string]configs.Skipped{"skipped": s})
 		}
@@ -131,7 +131,7 @@ func (r *rolesCommand) notes(set configs.RoleSet, wanted func(file string) bool)
 			if r.json() || !wanted(role.Source) {
 				break
 			}
-			if err := say(role.Source, notice); err != nil {
+			if err := note(role.Source, notice); err != nil {
 				return err
 			}
 		}

@@ -17,8 +17,8 @@ func newRolesNew(r *rolesCommand) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Create a role file from a template",
-		Long: `Print a role file to begin with: a commented one, or for the name of a built-in role that role's own text.
-With --write it becomes .divisi/roles/NAME.md in the repository; a file that is there is never overwritten.` +
+		Long: `Print a role file: a commented template, or for the name of a built-in role that role's own text. With
+--write it is written to .divisi/roles/NAME.md in the repository; an existing file is never overwritten.` +
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi roles new docwriter\n  divisi roles new tester --write",
 		Args:    cobra.ExactArgs(1),
@@ -51,7 +51,7 @@ func (r *rolesCommand) begin(name string, write bool) (err error) {
 	}
 	f, err := root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return usagef("%s is there already, and is left as it is; look at it with: divisi roles show %s", file, name)
+		return usagef("%s exists already, and was not changed; see: divisi roles show %s", file, name)
 	}
 	if err != nil {
 		return fmt.Errorf("write a role: %w", err)
@@ -62,7 +62,7 @@ func (r *rolesCommand) begin(name string, write bool) (err error) {
 	if err := f.Close(); err != nil {
 		return fmt.Errorf("write role %s: %w", name, err)
 	}
-	_, err = fmt.Fprintf(r.out, "wrote %s; when it is as you want it: divisi roles validate, and commit it\n",
+	_, err = fmt.Fprintf(r.out, "wrote %s; edit it, check it with divisi roles validate, and commit it\n",
 		path.Join(top(r.repo), file))
 	return err
 }

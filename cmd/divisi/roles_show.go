@@ -19,7 +19,7 @@ import (
 // shownRole is a role as it takes effect in a repository.
 type shownRole struct {
 	spec.Role
-	// Effective are the role's limits, and the project's where it says nothing.
+	// Effective are the role's limits, and the project's where it sets none.
 	Effective spec.Limits `json:"effective_limits,omitzero"`
 	// ModelName and Provider are what the role's model is resolved to; empty for roles without one.
 	ModelName string   `json:"model_name,omitempty"`
@@ -63,7 +63,7 @@ func (r *rolesCommand) show(name string) error {
 	return err
 }
 
-// noRole says which roles there are, and why a file made none of that name.
+// noRole lists the roles, and reports why a file of that name was not loaded.
 func noRole(set configs.RoleSet, name string) error {
 	for _, s := range set.Skipped {
 		if s.Role == name {
@@ -74,7 +74,7 @@ func noRole(set configs.RoleSet, name string) error {
 	return usagef("there is no role %q%s; the roles are %s", name, nearest(name, names), strings.Join(names, ", "))
 }
 
-// lines are what is shown of a role above its instruction, empty values left out by whoever shows them.
+// lines are what is shown of a role above its instruction, empty values included.
 func (r *shownRole) lines() [][2]string {
 	network := ""
 	if r.Network {
@@ -153,7 +153,7 @@ func limitsText(l spec.Limits) string {
 	return strings.Join(out, ", ")
 }
 
-// shownUnlessZero is a setting as JSON; nothing where it says nothing.
+// shownUnlessZero is a setting as JSON, empty for its zero value.
 func shownUnlessZero(v any) string {
 	if reflect.ValueOf(v).IsZero() {
 		return ""

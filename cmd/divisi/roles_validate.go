@@ -16,10 +16,10 @@ import (
 func newRolesValidate(r *rolesCommand) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate [FILE...]",
-		Short: "Check role files, and tell every fault",
-		Long: `Check the named files, or without one every role of the repository, and tell every fault with its line and
+		Short: "Check role files, and report every error",
+		Long: `Check the named files, or without one every role of the repository, and report every error with its line and
 column. A file in .claude/agents or .gemini/agents is read as that program's agent: what of it is not
-honoured is noted, and is no fault.` + codes(codeOK, codeUsage),
+honoured is noted, and is no error.` + codes(codeOK, codeUsage),
 		Example: "  divisi roles validate\n  divisi roles validate .divisi/roles/docwriter.md",
 		RunE:    func(_ *cobra.Command, args []string) error { return r.validate(args) },
 	}
@@ -71,7 +71,7 @@ func faultsOf(err error, wanted func(file string) bool) []error {
 
 func refused(faults []error, file string) bool {
 	return slices.ContainsFunc(faults, func(err error) bool {
-		var fault *configs.FileError
-		return errors.As(err, &fault) && fault.File == file
+		var wrong *configs.FileError
+		return errors.As(err, &wrong) && wrong.File == file
 	})
 }

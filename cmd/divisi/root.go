@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"divisi/internal/sandbox"
+	"divisi/internal/text"
 	"divisi/orchestrator/store"
 )
 
@@ -32,7 +33,7 @@ type globals struct {
 	logTo redirect
 }
 
-// run is main without the process: it returns the exit code.
+// execute is main without the process: it returns the exit code.
 func execute(args []string, in io.Reader, out, errOut io.Writer) int {
 	g := &globals{in: in, out: out, err: errOut}
 	root := newRoot(g)
@@ -44,13 +45,13 @@ func execute(args []string, in io.Reader, out, errOut io.Writer) int {
 	return exitCode(err)
 }
 
-// stoppedBy puts the signal in the place of the error that it led to: a command that was broken off is nobody's fault.
+// stoppedBy returns the signal instead of the error that it caused: an interrupted command did not fail.
 func (g *globals) stoppedBy(ctx context.Context, err error) error {
 	var signalled *signalError
 	if err == nil || errors.As(err, new(*endError)) || !errors.As(context.Cause(ctx), &signalled) {
 		return err
 	}
-	g.log.Info().Err(err).Msg("what the signal broke off")
+	g.log.Info().Err(err).Msg("a signal interrupted this")
 	return signalled
 }
 
@@ -83,12 +84,12 @@ func signals(parent context.Context) (context.Context, func()) {
 func newRoot(g *globals) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "divisi",
-		Short: "Carry out a large refactor as many small, verified pieces in parallel",
-		Long: `Divisi carries out one large refactor as many small, verified pieces done in parallel.
+		Short: "Run a large refactor as many small, verified pieces in parallel",
+		Long: `Divisi runs one large refactor as many small, verified pieces in parallel.
 
 A master agent, or a plan file, splits the goal into tasks. Reader, generator and tester
-agents carry them out in work trees of their own; a landing queue puts what is proven on
-one branch, divisi/<run>. Your checkout and your other branches are never touched.
+agents run them in work trees of their own; a landing queue puts proven patches on one
+branch, divisi/<run>. Your checkout and your other branches are never touched.
 
 Start with:  divisi demo`,
 		SilenceErrors: true, SilenceUsage: true,
@@ -147,7 +148,7 @@ func countArgs(c *cobra.Command) {
 			if len(args) > 0 && strings.HasPrefix(err.Error(), "unknown command") && c.HasSubCommands() {
 				return err
 			}
-			return usagef("%s takes %s, and %d arguments were given\nSee: %s --help", c.CommandPath(), takes(c), len(args),
+			return usagef("%s takes %s, not %s\nSee: %s --help", c.CommandPath(), takes(c), text.Count(len(args), "argument"),
 				c.CommandPath())
 		}
 	}
@@ -179,7 +180,7 @@ func (g *globals) setup() error {
 	}
 	level, err := zerolog.ParseLevel(g.logLevel)
 	if err != nil || level == zerolog.NoLevel {
-		return usagef("--log-level %q: want trace, debug, info, warn or error", g.logLevel)
+		return usagef("invalid --log-level %q: must be trace, debug, info, warn or error", g.logLevel)
 	}
 	w := g.err
 	if isTerminal(g.err) {
@@ -188,8 +189,7 @@ func (g *globals) setup() error {
 	g.logTo.set(w)
 	g.log = zerolog.New(&g.logTo).Level(level).With().Timestamp().Logger()
 	if g.stateDir == "" {
-		return usagef("there is no directory for runs: HOME and XDG_STATE_HOME are not set; " +
-			"name one of your own with --state-dir")
+		return usagef("no state directory: HOME and XDG_STATE_HOME are not set; name one with --state-dir")
 	}
 	dir, err := filepath.Abs(g.stateDir)
 	if err != nil {
@@ -223,7 +223,7 @@ func codes(list ...int) string {
 		codeOK:      "0  done; for runs: everything landed, the final gates are no redder than the baseline",
 		codeParked:  "1  the run ended with parked tasks, or gates redder than the baseline",
 		codeUsage:   "2  wrong usage or bad input",
-		codeStopped: "3  stopped by a person or by the budget; resume goes on",
+		codeStopped: "3  stopped by a person or by the budget; resume continues it",
 		codeMachine: "4  the machine or a service failed",
 	}
 	var b strings.Builder

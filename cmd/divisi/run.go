@@ -23,10 +23,10 @@ func newRun(g *globals) *cobra.Command {
 	var o runOptions
 	c := &cobra.Command{
 		Use:   `run "GOAL" | run --plan FILE`,
-		Short: "Carry out a goal, planned by a master agent or by a plan file",
-		Long: `Carry out a goal on a repository. With "GOAL", a master agent reads the code, plans, and the plan is
-shown for approval. With --plan FILE, a person has planned. Either way the work is done in
-parallel in trees of its own, proven by the gates, and landed on one new branch, divisi/<run>.
+		Short: "Run a refactor, planned by a master agent or by a plan file",
+		Long: `Run a refactor on a repository. With "GOAL", a master agent reads the code and plans, and the plan is
+shown for approval. With --plan FILE, the plan is yours. Either way tasks run in parallel in work
+trees of their own, gates prove them, and they land on one new branch, divisi/<run>.
 
 A model role needs GEMINI_API_KEY (or GOOGLE_API_KEY), or a service of your own (docs/model.md);
 plans of command roles need none.` +
@@ -71,7 +71,7 @@ func (o *runOptions) hostFlags(c *cobra.Command) {
 // oneGoal takes at most one argument.
 func oneGoal(_ *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return usagef("the goal is one argument, and there are %d: put it in quotes: divisi run %s",
+		return usagef("the goal must be one argument, not %d: put it in quotes: divisi run %s",
 			len(args), text.Shell(strings.Join(args, " ")))
 	}
 	return nil

@@ -105,7 +105,7 @@ func (g *globals) listRuns(ctx context.Context) error {
 	return w.Flush()
 }
 
-// standing is how a run stands: its report, and its state in one word.
+// standing returns a run's report, and its state in one word.
 func (g *globals) standing(ctx context.Context, run string) (r report.Report, state string, err error) {
 	if r, ok := g.store().Summary(run); ok {
 		return r, string(r.State), nil
@@ -120,7 +120,7 @@ func (g *globals) standing(ctx context.Context, run string) (r report.Report, st
 // errorLine is an error with its advice in one line.
 func errorLine(err error) string { return oneLine(strings.ReplaceAll(err.Error(), "\n", "; ")) }
 
-// stateOf is a run's state in one word. One that has not ended and that nobody carries out was killed, and appended nothing.
+// stateOf is a run's state in one word. A run that has not ended and has no process was killed.
 func stateOf(st *run.State, alone bool) string {
 	if alone && !st.Status.Ended() {
 		return "killed"
@@ -134,7 +134,7 @@ func stateOf(st *run.State, alone bool) string {
 	return string(st.Status)
 }
 
-// progressOf counts what a run has come to. A task without a change is as good as landed.
+// progressOf counts the landed tasks of a run, and those that were done without a change.
 func progressOf(r report.Report) string {
 	n, all := map[run.TaskState]int{}, 0
 	for _, t := range r.Tasks {

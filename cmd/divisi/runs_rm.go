@@ -28,7 +28,7 @@ const (
 	beginTime = time.Hour
 )
 
-// remover removes runs, and what demos and killed processes left.
+// remover removes runs, and directories that demos and killed processes left.
 type remover struct {
 	*globals
 	olderThan        string
@@ -49,8 +49,8 @@ repository is not touched: a branch that was published stays.` + codes(codeOK, c
 	}
 	f := c.Flags()
 	f.StringVar(&r.olderThan, "older-than", "", "also every run that is not active and began longer ago, such as 30d or 12h")
-	f.BoolVar(&r.leftovers, "leftovers", false, "also what demos, dry runs and killed processes left more than a day ago")
-	f.BoolVar(&r.local, "local", false, "remove only what is here, and leave what is on a NATS server")
+	f.BoolVar(&r.leftovers, "leftovers", false, "also directories that demos, dry runs and killed processes left more than a day ago")
+	f.BoolVar(&r.local, "local", false, "remove only the local files, and leave the run on its NATS server")
 	c.ValidArgsFunction = g.completeRuns
 	return c
 }
@@ -131,9 +131,9 @@ func (r *remover) removeRun(ctx context.Context, run string) (err error) {
 	never := errors.As(err, new(*usageError))
 	switch {
 	case never && !old(dir, beginTime):
-		return usagef("it has no description: it may begin just now; try again in an hour")
+		return usagef("it has no description, because it may be starting now; try again in an hour")
 	case err != nil && !never && !r.local:
-		return fmt.Errorf("%w\nThat file names its NATS server; to remove only what is here: divisi runs rm --local %s", err, run)
+		return fmt.Errorf("%w\nThat file names its NATS server; to remove only its local files: divisi runs rm --local %s", err, run)
 	}
 	if err := os.MkdirAll(r.store().Bus(run), 0o700); err != nil {
 		return err
@@ -149,14 +149,14 @@ func (r *remover) removeRun(ctx context.Context, run string) (err error) {
 	var there uint64
 	if m.NATS != "" && !r.local {
 		if there, err = r.forget(ctx, run, m.NATS); err != nil {
-			return fmt.Errorf("%w\nThe run is still here; to remove only what is here: divisi runs rm --local %s", err, run)
+			return fmt.Errorf("%w\nThe run is still here; to remove only its local files: divisi runs rm --local %s", err, run)
 		}
 	}
 	ref := conductor.IntegrationRef(run)
 	if err := r.removeDir(ctx, run, dir, there); err != nil || r.json() || !hasRef(ctx, m.Repo, ref) {
 		return err
 	}
-	_, err = fmt.Fprintf(r.out, "the branch that it published stays; to delete it: git -C %s branch -D %s\n",
+	_, err = fmt.Fprintf(r.out, "its published branch stays; delete it with: git -C %s branch -D %s\n",
 		text.Shell(m.Repo), strings.TrimPrefix(ref, "refs/heads/"))
 	return err
 }
@@ -220,7 +220,7 @@ func (g *globals) left() (dirs []string) {
 	return dirs
 }
 
-// removeDir removes a directory and tells how much it held, and how much a server did.
+// removeDir removes a directory and prints its size, and the size of what a server removed.
 func (r *remover) removeDir(ctx context.Context, what, dir string, there uint64) error {
 	here, err := doctor.BytesBelow(ctx, dir)
 	if err = errors.Join(err, workspace.Remove(dir)); err != nil {

@@ -14,12 +14,12 @@ import (
 func newSend(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   `send RUN[/TASK] "MESSAGE"`,
-		Short: "Tell a running agent something, or answer its question",
-		Long: `Tell the agent of a task something, or the run's master where no task is named. A running agent is told
-at its next turn, and loses nothing by it; a task that waits, when it begins; one that has ended
-cannot be told anything, which is exit code 2. Where an agent waits for an answer the message is the
-answer. It is kept in the log first: a run that is stopped can be written to, and resume goes on
-with it. When the agent was told is in divisi show RUN/TASK.` + codes(codeOK, codeUsage, codeMachine),
+		Short: "Send a message to a running agent, or answer its question",
+		Long: `Send a message to the agent of a task, or to the run's master where no task is named. A running agent
+gets it at its next turn, and a waiting task when it starts; a task that has ended cannot receive
+messages, which is exit code 2. Where an agent waits for an answer the message is the answer. It is
+kept in the log first: a stopped run accepts messages too, and delivers them after resume. divisi
+show RUN/TASK shows when the agent got it.` + codes(codeOK, codeUsage, codeMachine),
 		Example: `  divisi send 1f2e/api "Keep the old name as an alias"
   divisi send 1f2e "Leave the generated files out"`,
 		Args: cobra.ExactArgs(2),

@@ -110,7 +110,7 @@ func writeReport(w io.Writer, r report.Report, columns int) error {
 	return nil
 }
 
-// counts says who made how many, sorted by name.
+// counts lists the executors with their number of tasks, sorted by name.
 func counts(by map[string]int) string {
 	parts := make([]string, 0, len(by))
 	for _, name := range slices.Sorted(maps.Keys(by)) {
@@ -119,7 +119,7 @@ func counts(by map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// writeRoles prints who used the model, where anybody did.
+// writeRoles prints what each role used.
 func writeRoles(w io.Writer, roles []report.Role, columns int) error {
 	if len(roles) == 0 {
 		return nil
@@ -155,7 +155,7 @@ func writeGates(w io.Writer, gates []report.Gate) {
 		for _, part := range []struct {
 			word string
 			list []string
-		}{{"newly red", g.New}, {"already red before", g.Known}, {"fixed", g.Fixed}} {
+		}{{"newly failing", g.New}, {"already failing before this run", g.Known}, {"fixed", g.Fixed}} {
 			if len(part.list) > 0 {
 				fmt.Fprintf(w, "; %s: %s", part.word, console.Sanitize(strings.Join(part.list, ", ")))
 			}
@@ -185,7 +185,7 @@ func (g *globals) showTask(st *run.State, id string) error {
 }
 
 func writeTask(w io.Writer, t report.Task, st *run.State) error {
-	fmt.Fprintf(w, "task      %s  %s%s\ntitle     %s\nrole      %s\nattempts  %d, handed out %d times, %.1f s\n",
+	fmt.Fprintf(w, "task      %s  %s%s\ntitle     %s\nrole      %s\nattempts  %d, delivered %d times, %.1f s\n",
 		t.ID, t.State, unverifiedWord(t.Unverified), console.Sanitize(oneLine(t.Title)), t.Role, t.Attempts, t.Deliveries,
 		t.Seconds)
 	if v := st.Tasks[t.ID]; v != nil {
@@ -196,7 +196,7 @@ func writeTask(w io.Writer, t report.Task, st *run.State) error {
 		fmt.Fprintf(w, "executor  %s\n", t.Executor)
 	}
 	if t.LimitHit != "" {
-		fmt.Fprintf(w, "limit     %s was reached before it handed in\n", t.LimitHit)
+		fmt.Fprintf(w, "limit     %s was reached before its result\n", t.LimitHit)
 	}
 	writeOthers(w, t)
 	if t.Commit != "" {
@@ -220,7 +220,7 @@ func writeTask(w io.Writer, t report.Task, st *run.State) error {
 	return nil
 }
 
-// writeOthers prints what a task has to do with other agents and with people.
+// writeOthers prints a task's parent, children, messages and refused requests.
 func writeOthers(w io.Writer, t report.Task) {
 	if t.Parent != "" {
 		fmt.Fprintf(w, "for       %s\n", t.Parent)
@@ -232,14 +232,14 @@ func writeOthers(w io.Writer, t report.Task) {
 		fmt.Fprintf(w, "waits for %s\n", console.Sanitize(oneLine(waits)))
 	}
 	for _, m := range t.Messages {
-		told := "not told yet"
+		receipt := "not delivered yet"
 		for i, r := range m.Receipts {
-			told = fmt.Sprintf("%s%s was told at turn %d", strings.Repeat(told+", ", min(i, 1)), r.Agent, r.Turn)
+			receipt = fmt.Sprintf("%sdelivered to %s at turn %d", strings.Repeat(receipt+", ", min(i, 1)), r.Agent, r.Turn)
 		}
-		fmt.Fprintf(w, "message   of %s: %s (%s)\n", m.From, console.Sanitize(oneLine(m.Text)), told)
+		fmt.Fprintf(w, "message   from %s: %s (%s)\n", m.From, console.Sanitize(oneLine(m.Text)), receipt)
 	}
 	for _, s := range t.Refused {
-		fmt.Fprintf(w, "wanted    to write %s: %s (%s)\n", console.Sanitize(strings.Join(s.Paths, ", ")),
+		fmt.Fprintf(w, "refused   to write %s: %s (%s)\n", console.Sanitize(strings.Join(s.Paths, ", ")),
 			console.Sanitize(oneLine(s.Reason)), console.Sanitize(oneLine(s.Why)))
 	}
 }

@@ -35,7 +35,7 @@ func size(w io.Writer) (columns, lines int) {
 	return columns, lines
 }
 
-// isTerminal reports whether v is a terminal that a person looks at.
+// isTerminal reports whether v is a terminal that shows text to a person.
 func isTerminal(v any) bool {
 	f, ok := v.(*os.File)
 	return ok && term.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"

@@ -85,7 +85,7 @@ func (t *trusting) state() string {
 	}
 }
 
-// settle returns nil where the requests are trusted, asks on a terminal, and is an error elsewhere.
+// settle returns nil where the requests are trusted, asks on a terminal, and returns an error without one.
 func (t *trusting) settle(ctx context.Context, g *globals) error {
 	switch {
 	case t.trusted:
@@ -128,7 +128,7 @@ func (t *trusting) agree() (err error) {
 	return err
 }
 
-// show tells the requests, listed as text says, where nothing is asked.
+// show prints the requests and the decision, where no question is asked.
 func (t *trusting) show(g *globals, list string) error {
 	if g.json() {
 		return encodeLine(g.out, map[string]any{"requests": t.requests, "trusted": t.trusted})

@@ -51,7 +51,7 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 	return g.abandoned(id, view.State(), err)
 }
 
-// abandoned says what to do about a run that has not ended and that no process carries out any more.
+// abandoned prints the next step for a run that has not ended and has no process.
 func (g *globals) abandoned(run string, st *run.State, err error) error {
 	if err != nil || st.Status.Ended() {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// foreign allows what other programs write: text that is not Unicode, and a name twice, of which the last counts.
+// foreign allows what other programs write: text that is not Unicode, and a name twice: the last one counts.
 var foreign = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 
 // asWritten keeps the spelling of numbers in free-form values.

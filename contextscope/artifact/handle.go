@@ -74,8 +74,8 @@ func ParseHandle(text string) (Handle, error) {
 // CheckName reports whether an artifact can have the name. Its errors wrap ErrHandle.
 func CheckName(name string) error {
 	if len(name) > nameLength || !names.MatchString(name) {
-		return fmt.Errorf("%w: the name %q: want at most %d bytes of letters, digits and ._- in segments separated by /, "+
-			"none of which begins with a dot", ErrHandle, name, nameLength)
+		return fmt.Errorf("%w: the name %q must be at most %d bytes of letters, digits and ._- in segments separated by /, "+
+			"without a dot at their beginning", ErrHandle, name, nameLength)
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (w *briefWriter) constraints(rules []string) {
 	for i, rule := range rules {
 		lines[i] = fmt.Sprintf("%d. %s", i+1, rule)
 	}
-	w.section("Constraints, all of which hold", strings.Join(lines, "\n"))
+	w.section("Constraints, to obey without exception", strings.Join(lines, "\n"))
 }
 
 // quoted writes what an agent or a tool said. The fence is introduced where the background did not do it.

@@ -46,7 +46,7 @@ Foo is gone
 Brief:
 Rename Foo to Bar.
 
-Constraints, all of which hold:
+Constraints, to obey without exception:
 1. keep the API
 2. no new files
 

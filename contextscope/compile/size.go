@@ -138,7 +138,7 @@ type TooBigError struct {
 	Agent  string
 	Role   string
 	Window int
-	// Sizes are the parts, none of which can be trimmed.
+	// Sizes are the parts. They cannot be trimmed.
 	Sizes []Size
 }
 

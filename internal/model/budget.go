@@ -21,7 +21,7 @@ type Budget struct {
 	reserved int
 }
 
-// NewBudget makes a budget of limit tokens, of which spent are already gone (a resumed run). A limit of zero or less
+// NewBudget makes a budget of limit tokens; a resumed run has spent some already. A limit of zero or less
 // means no limit; spending is still counted.
 func NewBudget(limit, spent int) *Budget { return &Budget{limit: limit, spent: spent} }
 

@@ -13,7 +13,7 @@ import (
 	"divisi/internal/sandbox/stage"
 )
 
-// probe tries the strongest level first and goes down the ladder until one holds.
+// probe tries the strongest level first, then weaker ones until one works.
 func probe() Level {
 	abi, whyLandlock := stage.LandlockABI()
 	l := Level{abi: abi, layers: []Layer{

@@ -123,7 +123,7 @@ func (p *Project) ModelName(model string) string {
 func (p *Project) Outage() time.Duration { return cmp.Or(p.ModelOutage.Std(), 10*time.Minute) }
 
 // Patience is how long a call of a model, by its name, may wait for its first byte and for each later one; 0 leaves it to the
-// model. Of several aliases the most patient counts.
+// model. Of several aliases the longest times count.
 func (p *Project) Patience(name string) (first, silence time.Duration) {
 	for _, m := range p.Models {
 		if m.Name == name {

@@ -75,7 +75,7 @@ func (l *list) model(alias string, m *spec.Model) {
 	}
 }
 
-// servers lists the tool servers that are defined; owner says of which role, and is empty for the project's.
+// servers lists the tool servers that are defined; owner names their role, and is empty for the project's.
 func (l *list) servers(owner string, servers map[string]spec.MCPServer) {
 	for name, m := range servers {
 		var headers []string

@@ -24,10 +24,10 @@ const (
 	maxEndRows = 20
 )
 
-// Options say what the console writes and where.
+// Options are what the console writes and where.
 type Options struct {
 	Out io.Writer
-	// TTY says that Out is a terminal: the console then redraws a live part at its bottom. Without it, it writes plain lines.
+	// TTY is set where Out is a terminal: the console then redraws a live part at its bottom. Without it, it writes plain lines.
 	TTY bool
 	// Width and Height return the terminal's size in cells, asked at every redraw; nil means 80 and 24.
 	Width, Height func() int
@@ -93,7 +93,7 @@ func (c *Console) Handle(events []contextscope.Event) {
 	for i := range events {
 		c.handle(&events[i])
 	}
-	c.stir()
+	c.wakeUp()
 }
 
 func (c *Console) handle(e *contextscope.Event) {
@@ -183,12 +183,12 @@ func (c *Console) Write(p []byte) (int, error) {
 		}
 		c.write([]byte(text + "\n"))
 	}
-	c.stir()
+	c.wakeUp()
 	return len(p), c.err
 }
 
-// stir asks for a redraw soon.
-func (c *Console) stir() {
+// wakeUp asks for a redraw soon.
+func (c *Console) wakeUp() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -236,7 +236,7 @@ func (c *Console) size() (int, int) {
 	return w, h
 }
 
-// Close ends the live part, writes a short table of how the run stands, and returns the first error of writing. It may be
+// Close ends the live part, writes a short table of the run's tasks, and returns the first error of writing. It may be
 // called twice.
 func (c *Console) Close() error {
 	c.mu.Lock()
@@ -321,5 +321,5 @@ func (c *Console) resume() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held = false
-	c.stir()
+	c.wakeUp()
 }

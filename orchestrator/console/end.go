@@ -9,7 +9,7 @@ import (
 	"divisi/orchestrator/report"
 )
 
-// writeEnd writes how the run stands when the console is closed: a few lines and a short table.
+// writeEnd writes the run's state when the console is closed: a few lines and a short table.
 func writeEnd(w io.Writer, v *view, width int, p paint, now time.Time) error {
 	rows := ranked(report.Rows(v.State))
 	say := []string{

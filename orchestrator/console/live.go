@@ -12,8 +12,8 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// What the live part tells the terminal. A frame is one write between "begin" and "end", so that it never shows half drawn;
-// the cursor is hidden only within it and stands below the live part otherwise, whatever happens to the program.
+// Escape sequences of the live part. A frame is one write between "begin" and "end", so that it never shows half drawn;
+// the cursor is hidden only within it and is below the live part otherwise, also when the program is killed.
 const (
 	beginFrame = "\x1b[?2026h\x1b[?25l"
 	endFrame   = "\x1b[?25h\x1b[?2026l"
@@ -97,7 +97,7 @@ func (l *live) up(b *bytes.Buffer, width int) {
 	}
 }
 
-// wipe removes the live part and writes what is to stand above it.
+// wipe removes the live part and writes the lines above it.
 func (l *live) wipe(width int) []byte {
 	var b bytes.Buffer
 	l.up(&b, width)
@@ -108,7 +108,7 @@ func (l *live) wipe(width int) []byte {
 	return b.Bytes()
 }
 
-// flush writes the lines that are to stand above, broken at words; what follows a line's first row is set in.
+// flush writes the lines above the live part, wrapped at words; rows after a line's first are indented.
 func (l *live) flush(b *bytes.Buffer, width int) {
 	for _, above := range l.above {
 		for i, s := range wrap(above.text, max(width-1-hang, 1)) {
@@ -216,7 +216,7 @@ func (l *live) bar(p report.Phase, width int) string {
 		l.paint.do("36", strings.Repeat("▒", part)) + l.paint.do("2", strings.Repeat("░", left))
 }
 
-// counts says in words how many tasks stand where.
+// counts words how many tasks are in each state.
 func (l *live) counts(v *view, width int) string {
 	s := tally(report.Rows(v.State))
 	if s == "" {
@@ -250,7 +250,7 @@ func tally(rows []report.Row) string {
 	return strings.Join(say, ", ")
 }
 
-// agents lists who is at work, the longest at it first, as many as there is room for.
+// agents lists the active agents, longest first, at most room of them.
 func (l *live) agents(list []report.Agent, width, room int, now time.Time) []string {
 	room = min(room, maxAgents)
 	if len(list) == 0 || room < 1 {
@@ -271,7 +271,7 @@ func (l *live) agents(list []report.Agent, width, room int, now time.Time) []str
 		out = append(out, l.agent(a, width, id, now))
 	}
 	if more > 0 {
-		out = append(out, l.paint.do("2", fit(fmt.Sprintf("  and %d more at work", more), width)))
+		out = append(out, l.paint.do("2", fit(fmt.Sprintf("  and %d more active", more), width)))
 	}
 	return out
 }

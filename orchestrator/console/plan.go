@@ -88,7 +88,7 @@ func (p *planText) task(t spec.Task) {
 	}
 }
 
-// writes says what a task may write.
+// writes words what a task may write.
 func writes(t spec.Task) string {
 	if len(t.Files) == 0 {
 		return "no write set: conflicts are found when it lands"
@@ -129,7 +129,7 @@ func (p *planText) overlaps(list []run.Overlap) {
 	}
 }
 
-// ranked orders rows for the table at the end: what needs a look first, well-ended tasks last.
+// ranked orders rows for the table at the end: tasks that need attention first, well-ended tasks last.
 func ranked(rows []report.Row) []report.Row {
 	rank := map[run.TaskState]int{
 		run.TaskParked: 0, run.TaskCancelled: 1, run.TaskLanded: 3, run.TaskDone: 4,

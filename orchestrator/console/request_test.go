@@ -34,7 +34,7 @@ func TestWhatAgentsAskAndAreToldIsSaid(t *testing.T) {
 		"one is refused: no":                  eventOf(t, answer, "", wire.Answer{Refused: "no"}),
 		"user answers one: x":                 eventOf(t, answer, "", wire.Answer{From: "user", Text: "x"}),
 		"one may write a too":                 eventOf(t, answer, "", wire.Answer{Granted: []string{"a"}}),
-		"one/1 was told the message of user:": eventOf(t, contextscope.KindSteering, "one/1", wire.Steered{From: "user"}),
+		"one/1 received the message of user:": eventOf(t, contextscope.KindSteering, "one/1", wire.Steered{From: "user"}),
 	} {
 		require.Equal(t, want, wordsOf(e)[0].text)
 	}
@@ -51,8 +51,8 @@ func TestALimitAndACircleAreSaid(t *testing.T) {
 	t.Parallel()
 	control := contextscope.KindControl
 	for want, n := range map[string]wire.Nudge{
-		"one/1 has one turn left to hand in: limit_time": {Reason: wire.ReasonLimit, Class: "limit_time"},
-		"one/1 repeats itself: ls {}":                    {Reason: wire.ReasonLoop, Class: "call", Detail: "ls {}", Strike: 1},
+		"one/1 has one turn left to submit its result: limit_time": {Reason: wire.ReasonLimit, Class: "limit_time"},
+		"one/1 repeats itself: ls {}":                              {Reason: wire.ReasonLoop, Class: "call", Detail: "ls {}", Strike: 1},
 	} {
 		require.Equal(t, []line{{want, report.Warn}}, wordsOf(eventOf(t, control, "one/1", n)))
 	}

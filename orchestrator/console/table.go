@@ -53,7 +53,7 @@ func unless0(n int, s string) string {
 }
 
 // RenderTasks writes a table of tasks, one a line, at most width cells wide; the reason of a task that did not end well
-// stands below it. Columns without content, and those for which there is no room, are left out.
+// is below it. Columns without content, and those for which there is no room, are left out.
 func RenderTasks(w io.Writer, rows []report.Row, width int) error {
 	width = max(width, 20)
 	cols, widths := layout(rows, width)

@@ -22,7 +22,7 @@ import (
 // Place is where a model is served, and which variable has the key for it.
 type Place struct{ BaseURL, KeyEnv string }
 
-// need is a model that the run's agents may call, an alias or a name, and what for.
+// need is a model that the run's agents may call (an alias or a name), and its purpose.
 type need struct{ model, why string }
 
 // Connect connects to the services of the run's models, and to no other; end closes the connections.

@@ -35,7 +35,7 @@ func programNotices(s *run.Spec) []string {
 		if role.Runs(spec.ExecutorModel) {
 			what = "its tasks all go to the model"
 		}
-		notices = append(notices, fmt.Sprintf("the program %s of role %s is not in PATH, and no setup brings it: %s",
+		notices = append(notices, fmt.Sprintf("the program %s of role %s is not in PATH, and no setup installs it: %s",
 			command[0], role.Name, what))
 	}
 	return notices

@@ -37,7 +37,7 @@ func agentLine(e *contextscope.Event) Line {
 	case contextscope.KindError:
 		return reported(e, Bad, fault(data[spec.Fault](e)))
 	case contextscope.KindSteering:
-		return of(e, Plain, "was told the message of %s: %s", data[wire.Steered](e).From, said(e))
+		return of(e, Plain, "received the message of %s: %s", data[wire.Steered](e).From, said(e))
 	case contextscope.KindControl:
 		return nudgeLine(e, data[wire.Nudge](e))
 	case contextscope.KindRequest:
@@ -136,7 +136,7 @@ func callStates(c wire.Calls) string {
 
 func startedLine(e *contextscope.Event, d wire.Started) Line {
 	if d.Delivery > 1 {
-		return of(e, Warn, "goes on with worker %s (delivery %d)", d.Worker, d.Delivery)
+		return of(e, Warn, "continues on worker %s (delivery %d)", d.Worker, d.Delivery)
 	}
 	return Line{More: cmp.Or(d.Worker, "a worker") + " began", Tone: Plain}
 }
@@ -153,7 +153,7 @@ func usageLine(u spec.Usage) Line {
 func nudgeLine(e *contextscope.Event, n wire.Nudge) Line {
 	switch n.Reason {
 	case wire.ReasonLimit:
-		return of(e, Warn, "has one turn left to hand in: %s", n.Class)
+		return of(e, Warn, "has one turn left to submit its result: %s", n.Class)
 	case wire.ReasonLoop:
 		return of(e, Warn, "repeats itself: %s", n.Detail)
 	case wire.ReasonJudged:
@@ -162,7 +162,7 @@ func nudgeLine(e *contextscope.Event, n wire.Nudge) Line {
 		}
 		return Line{More: "no judge could decide whether it makes progress"}
 	case wire.ReasonStopped:
-		return Line{More: "stops here; it goes on with the run"}
+		return Line{More: "stops here; it continues with the run"}
 	case wire.ReasonTools:
 		return Line{More: "the tools of its MCP servers are noted"}
 	default:

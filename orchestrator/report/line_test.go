@@ -36,7 +36,7 @@ func TestDetails(t *testing.T) {
 		want Line
 	}{
 		"start":         {contextscope.KindStarted, wire.Started{Worker: "w1", Delivery: 1}, Line{More: "w1 began", Tone: Plain}},
-		"next delivery": {contextscope.KindStarted, wire.Started{Worker: "w1", Delivery: 2}, Line{By: "one/1", Text: "goes on with worker w1 (delivery 2)", Tone: Warn}},
+		"next delivery": {contextscope.KindStarted, wire.Started{Worker: "w1", Delivery: 2}, Line{By: "one/1", Text: "continues on worker w1 (delivery 2)", Tone: Warn}},
 		"progress":      {contextscope.KindProgress, wire.Progress{Doing: "reads"}, Line{More: "reads"}},
 		"usage":         {contextscope.KindUsage, spec.Usage{Prompt: 9100, Cached: 6400, Output: 400, Thoughts: 10}, Line{More: "9.1k in (6.4k cached), 410 out"}},
 		"red gate":      {contextscope.KindReceipt, red, Line{By: "one/1:", Text: "gate test: fail, timed out (4 failures: a, b, c)", More: "1m00s", Tone: Bad}},
@@ -46,10 +46,10 @@ func TestDetails(t *testing.T) {
 		"error":         {contextscope.KindError, spec.Fault{Class: "model", Message: "no"}, Line{By: "one/1:", Text: "model: no", Tone: Bad}},
 		"calls":         {contextscope.KindCalls, calls, Line{More: "call 2 queued, grep done"}},
 		"compaction":    {contextscope.KindCompaction, nil, Line{More: "older turns were compacted"}},
-		"limit":         {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonLimit, Class: "turns"}, Line{By: "one/1", Text: "has one turn left to hand in: turns", Tone: Warn}},
+		"limit":         {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonLimit, Class: "turns"}, Line{By: "one/1", Text: "has one turn left to submit its result: turns", Tone: Warn}},
 		"judged":        {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonJudged, Confidence: &sure, Detail: "ls"}, Line{More: "judged to be in a circle with 0.8: ls"}},
 		"no judge":      {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonJudged}, Line{More: "no judge could decide whether it makes progress"}},
-		"stopped":       {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonStopped}, Line{More: "stops here; it goes on with the run"}},
+		"stopped":       {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonStopped}, Line{More: "stops here; it continues with the run"}},
 		"tools":         {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonTools}, Line{More: "the tools of its MCP servers are noted"}},
 		"answer":        {contextscope.KindAnswer, wire.Answer{Task: "one-x", Status: spec.StatusDone}, Line{More: "one-x done", Tone: Plain}},
 		"dispatch":      {contextscope.KindRun, run.Data{Dispatch: &run.Dispatch{Task: run.BaselineTask}}, Line{More: "baseline is on the queue", Tone: Plain}},

@@ -22,10 +22,9 @@ const (
 	maxText       = 3500
 )
 
-// Notes returns what a run found out that later runs would want to know: what was red before it began, what failed before it
-// worked, which tasks got into each other's way, and the decisions that landed. It is made of facts in the log, without a
-// model; there is nothing where nothing is worth keeping. The same run always gives the same notes, and two runs that found
-// out the same give the same text.
+// Notes returns what later runs can use: failures of the base commit, failures of tasks that landed later, tasks whose patches
+// conflicted, and the decisions that landed. It is computed from the log, without a model, and can be empty. The same run always
+// gives the same notes, and two runs with the same facts give the same text.
 func Notes(s *run.State) []memory.Note {
 	var notes []memory.Note
 	for _, n := range []memory.Note{baselineNote(s), decisionsNote(s), conflictsNote(s)} {
@@ -42,7 +41,7 @@ func Notes(s *run.State) []memory.Note {
 	return notes
 }
 
-// baselineNote names what is red without anybody's change.
+// baselineNote names the failures of the base commit.
 func baselineNote(s *run.State) memory.Note {
 	var b strings.Builder
 	tags := []string{"gates", "baseline"}
@@ -124,7 +123,7 @@ func conflictsNote(s *run.State) memory.Note {
 	}
 }
 
-// failureNotes tells of tasks that failed first and landed later: those that took the most attempts.
+// failureNotes describes tasks that failed first and landed later: those that took the most attempts.
 func failureNotes(s *run.State) []memory.Note {
 	var late []*run.Task
 	for _, id := range s.Order {
@@ -171,7 +170,7 @@ func failureNote(t *run.Task) memory.Note {
 	}
 }
 
-// reasons are a fault's first signature, else what is said of it, on one line.
+// reasons are a fault's first signature, else its detail, on one line.
 func reasons(f spec.Fault) string {
 	if len(f.Signatures) > 0 {
 		return text.Line(f.Signatures[0])
@@ -180,5 +179,5 @@ func reasons(f spec.Fault) string {
 	return text.Clip(strings.Join(said, "; "), text.MaxLine)
 }
 
-// name is what a task is called in a note, where its id means nothing.
+// name is a task's name in a note, which outlives its id.
 func name(t *run.Task) string { return cmp.Or(t.Task.Title, text.Line(t.Task.Brief), t.Task.ID) }

@@ -30,13 +30,13 @@ func executors(s *run.State) map[string]int {
 	return by
 }
 
-// Report is a run as `divisi show` tells it: everything in it was measured, nothing was claimed.
+// Report is a run as `divisi show` prints it: everything in it was measured, nothing was claimed.
 type Report struct {
 	Run    string     `json:"run"`
 	Goal   string     `json:"goal,omitempty"`
 	State  run.Status `json:"state"`
 	Reason string     `json:"reason,omitempty"`
-	// Unverified says why nothing that landed is proven; empty when it is.
+	// Unverified is why no landed change is proven; empty when all are.
 	Unverified string `json:"unverified,omitempty"`
 	// Wait is what the run waits for a person to do.
 	Wait string `json:"wait,omitempty"`
@@ -49,7 +49,7 @@ type Report struct {
 	Tasks   []Task     `json:"tasks"`
 	Gates   []Gate     `json:"gates,omitempty"`
 	Usage   spec.Usage `json:"usage"`
-	// Roles say who used it, by name; all attempts count, failed ones too.
+	// Roles are the usage of each role, by name; all attempts count, failed ones too.
 	Roles  []Role `json:"roles,omitempty"`
 	Budget int    `json:"budget,omitempty"`
 	// Executors count the landed tasks of roles with a chain, by the executor that made what landed.
@@ -75,7 +75,7 @@ type Task struct {
 	Role   string        `json:"role"`
 	State  run.TaskState `json:"state"`
 	Reason string        `json:"reason,omitempty"`
-	// Unverified says that it landed without proof.
+	// Unverified is set where it landed without proof.
 	Unverified bool `json:"unverified,omitempty"`
 	Attempts   int  `json:"attempts"`
 	// Deliveries counts the deliveries of its attempts, without its testers.
@@ -92,13 +92,13 @@ type Task struct {
 	// Parent is the task whose agent asked for this one, and Children are those that its own agents asked for.
 	Parent   string   `json:"parent,omitempty"`
 	Children []string `json:"children,omitempty"`
-	// Waits says for what its agent waits, Messages what the task was told, and Refused what its agents asked to write in vain.
+	// Waits is what its agent waits for, Messages what it was sent, and Refused the write access that its agents did not get.
 	Waits    []string  `json:"waits,omitempty"`
 	Messages []Message `json:"messages,omitempty"`
 	Refused  []Scope   `json:"refused,omitempty"`
 	// Seconds is the wall clock of the task's attempts and testers.
 	Seconds float64 `json:"seconds,omitempty"`
-	// Failures say how its earlier attempts ended.
+	// Failures are how its earlier attempts ended.
 	Failures []string `json:"failures,omitempty"`
 	// Evidence is what a check of the patch found, such as weakened tests, one finding each.
 	Evidence []string `json:"evidence,omitempty"`

@@ -16,18 +16,18 @@ type Question struct {
 	Agent    string   `json:"agent"`
 	Question string   `json:"question"`
 	Options  []string `json:"options,omitempty"`
-	// Master says that the master was asked, and not a person.
+	// Master is set where the master was asked, and not a person.
 	Master bool `json:"master,omitempty"`
 }
 
-// Message is a message that a task was told.
+// Message is a message that was sent to a task.
 type Message struct {
 	From     string        `json:"from"`
 	Text     string        `json:"text"`
 	Receipts []run.Receipt `json:"receipts,omitempty"`
 }
 
-// Scope is what an agent asked to write in vain: work that may have to follow.
+// Scope is write access that an agent did not get: work that may have to follow.
 type Scope struct {
 	Paths  []string `json:"paths"`
 	Reason string   `json:"reason"`
@@ -65,7 +65,7 @@ func tellRequests(s *run.State, t *Task, v *run.Task) {
 	}
 }
 
-// waitsFor says in words what an open request waits for.
+// waitsFor words what an open request waits for.
 func waitsFor(q *run.Request) string {
 	switch {
 	case q.Child != "":

@@ -223,8 +223,8 @@ func seen(r rune) bool {
 		!unicode.In(r, unicode.M, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// listener hears an answer while it streams, so that one that repeats itself is broken off before it is paid for whole.
-// What it learns is forgotten with the answer: the session hears the answer once it is in the log.
+// listener checks an answer while it streams, so that one that repeats itself is stopped before all of it is paid for.
+// Its findings go with the answer: the session gets the answer once it is in the log.
 type listener struct {
 	session *loopguard.Guard
 	guard   *loopguard.Guard
