@@ -97,12 +97,12 @@ func (h *holder) origin(ctx context.Context, repo string) (*git.Checkout, error)
 // resumed are the notices of a run whose description was lost, or whose recording ends here.
 func resumed(st *run.State, m store.Meta, record string) (notices []string) {
 	if m.Lost {
-		notices = append(notices, "run.json was lost and is written again; whether the run was recorded is not known")
+		notices = append(notices, "run.json was missing and was written again; a recording of this run was not continued")
 	}
 	if m.Record == "" || record != "" {
 		return notices
 	}
-	ends := fmt.Sprintf("the run was recorded in %s, and what comes now is not: --record %s goes on with it",
+	ends := fmt.Sprintf("the run was recorded in %s until now; to continue the recording: --record %s",
 		m.Record, text.Shell(m.Record))
 	if slices.Contains(st.Notices, ends) {
 		return notices

@@ -24,7 +24,7 @@ func (h *holder) shards(ctx context.Context, commit string, command []string) ([
 	}
 	defer func() {
 		if err := workspace.Remove(dir); err != nil {
-			h.log.Warn().Err(err).Msg("what a command left stays behind")
+			h.log.Warn().Err(err).Msg("the temporary directory of a shard command was not removed")
 		}
 	}()
 	pool, err := workspace.NewPool(h.git, h.mirror, filepath.Join(dir, "slots"), 1)

@@ -74,11 +74,11 @@ func (o *Options) check() error {
 	case o.Goal == "" && o.Plan == nil:
 		return usage.Errorf("missing goal or plan: divisi run \"GOAL\", or divisi run --plan FILE")
 	case o.Goal != "" && o.Plan != nil:
-		return usage.Errorf("a goal and --plan at once: the plan file names its own goal")
+		return usage.Errorf("a goal and --plan exclude each other: the plan file names its own goal")
 	case o.Parallel < 0 || o.Budget < 0:
 		return usage.Errorf("--parallel and --budget cannot be negative")
 	case o.Parallel > maxParallel:
-		return usage.Errorf("--parallel %d: %d agents at once is the most", o.Parallel, maxParallel)
+		return usage.Errorf("--parallel must be at most %d, not %d", maxParallel, o.Parallel)
 	case o.Plan == nil && !o.AutoApprove && o.Approve == nil:
 		return usage.Errorf("the plan must be approved: run in a terminal, or pass --yes")
 	}
@@ -119,8 +119,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*holder, error) {
 	h.path = h.dir.Run(h.spec.Run)
 	h.spec.Project.Parallel, h.spec.Outputs = h.spec.Parallel, filepath.Join(h.path, outputsDir)
 	if h.spec.Parallel > maxParallel {
-		return nil, usage.Errorf(".divisi/divisi.yaml: parallel is %d: %d agents at once is the most",
-			h.spec.Parallel, maxParallel)
+		return nil, usage.Errorf(".divisi/divisi.yaml: parallel must be at most %d, not %d", maxParallel, h.spec.Parallel)
 	}
 	if err := errors.Join(h.findCaches(o.Sample), h.openTape()); err != nil {
 		return nil, err

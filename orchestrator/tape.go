@@ -30,7 +30,7 @@ func (h *holder) openTape() error {
 		return nil
 	}
 	if h.Record != "" {
-		return usage.Errorf("--record and --replay at once: a replay makes no exchanges that are not recorded already")
+		return usage.Errorf("--record and --replay exclude each other: a replay makes no new exchanges")
 	}
 	var err error
 	h.tape.replay, err = record.Load(h.Replay, needs.Secrets(&h.spec), func(d record.Difference) { h.tape.differs(h.log, d) })
@@ -81,7 +81,7 @@ func (t *tape) notices() (list []string) {
 		list = append(list, fmt.Sprintf("replay: %d of the requests differ from the recording; the first: %s", n, t.differ[0]))
 	}
 	if t.lost > 0 {
-		list = append(list, fmt.Sprintf("record: %d of the exchanges could not be kept in %s: a replay will end there",
+		list = append(list, fmt.Sprintf("record: %d of the exchanges could not be written to %s: a replay will end there",
 			t.lost, t.to))
 	}
 	return list

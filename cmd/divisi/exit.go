@@ -157,8 +157,8 @@ func toOutput(err error) bool {
 	return errors.As(err, &at) && (at.Path == os.Stdout.Name() || at.Path == os.Stderr.Name())
 }
 
-// unheard recognises that the output was closed by its reader.
-func unheard(err error) bool { return errors.Is(err, syscall.EPIPE) && toOutput(err) }
+// pipeClosed reports whether the reader of the output has closed it.
+func pipeClosed(err error) bool { return errors.Is(err, syscall.EPIPE) && toOutput(err) }
 
 // fullDisk recognises a full disk also in the texts of git and of the message server, which have no type for it.
 func fullDisk(err error) bool {

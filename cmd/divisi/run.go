@@ -46,11 +46,11 @@ plans of command roles need none.` +
 	f.StringVar(&o.Base, "base", "", "start from this commit, ignoring uncommitted changes")
 	f.StringSliceVar(&o.roles, "role", nil, "additional role file (repeatable)")
 	f.IntVar(&o.Parallel, "parallel", 0, "agents at once (default from the project file, else 4)")
-	f.IntVar(&o.Budget, "budget", 0, "tokens after which the run stops, and resume goes on (default from the project file)")
+	f.IntVar(&o.Budget, "budget", 0, "stop the run after this many tokens; resume continues it (default from the project file)")
 	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan without prompting")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
 	f.BoolVar(&o.AllowUnverified, "allow-unverified", false, allowUnverified)
-	f.BoolVar(&o.trust, "trust-repo", false, "do what the repository's files request, in this run; see divisi trust --help")
+	f.BoolVar(&o.trust, "trust-repo", false, "allow what the repository's files request, in this run; see divisi trust --help")
 	f.StringVar(&o.NATS, "nats", "", "use the NATS server at this URL instead of the built-in one")
 	f.StringVar(&o.Dashboard, "dashboard", "", "serve the dashboard at this loopback address or port, e.g. 8080")
 	o.hostFlags(c)
@@ -65,7 +65,7 @@ func (o *runOptions) hostFlags(c *cobra.Command) {
 	f.StringVar(&o.Record, "record", "", "keep every exchange with a model in this directory, for --replay")
 	f.StringVar(&o.Replay, "replay", "", "answer from this recording instead of a model's service: no key, no network")
 	f.StringVar(&o.sandbox, "sandbox", sandboxAuto,
-		"auto: confine commands as far as this machine can; strict: do not start unless it can fully")
+		"auto: use every layer of confinement that this machine has; strict: refuse to start unless it has all")
 }
 
 // oneGoal takes at most one argument.

@@ -29,7 +29,7 @@ func (g *globals) host(h *orchestrator.Host, sandbox string) (*view, error) {
 	v := &view{g, sync.OnceValue(g.newConsole)}
 	h.StateDir, h.Strict = g.stateDir, sandbox == sandboxStrict
 	if !h.Strict && sandbox != sandboxAuto {
-		return nil, usagef("--sandbox %q: want %s or %s", sandbox, sandboxAuto, sandboxStrict)
+		return nil, usagef("invalid --sandbox %q: must be %s or %s", sandbox, sandboxAuto, sandboxStrict)
 	}
 	h.Notice = func(text string) { fmt.Fprintln(g.err, text) }
 	if isTerminal(g.in) && !g.json() {
@@ -76,7 +76,7 @@ func (v *view) follow(ctx context.Context, r *orchestrator.Run) error {
 		if verr == nil {
 			verr = v.printEnd(ctx, result, show.State(), err)
 		}
-		if unheard(verr) {
+		if pipeClosed(verr) {
 			v.log.Info().Err(verr).Msg("the output was closed before its end")
 		} else if err == nil {
 			err = verr

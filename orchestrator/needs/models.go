@@ -85,8 +85,8 @@ func (p Place) Connect(patience func(string) (first, silence time.Duration)) (*c
 	key := ""
 	if p.KeyEnv != "" {
 		if key = os.Getenv(p.KeyEnv); key == "" {
-			return nil, fmt.Errorf("there is no key: set %s, or say in models of .divisi/divisi.yaml where the model is served "+
-				"(base_url) and which variable has the key (key_env)", p.KeyEnv)
+			return nil, fmt.Errorf("there is no key: set %s, or set base_url (where the model is served) and key_env "+
+				"(the variable with its key) in models of .divisi/divisi.yaml", p.KeyEnv)
 		}
 	}
 	return chat.New(chat.Options{BaseURL: p.BaseURL, Key: key, KeyEnv: p.KeyEnv, Patience: patience})

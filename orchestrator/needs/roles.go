@@ -23,7 +23,7 @@ func Skipped(plan spec.Plan, skipped []configs.Skipped) []spec.Problem {
 		for _, s := range skipped {
 			if s.Role != "" && s.Role == t.Role {
 				problems = append(problems, spec.Problem{
-					Path: fmt.Sprintf("tasks[%d].role", i), Message: fmt.Sprintf("%s makes no role here: %s", s.File, s.Why),
+					Path: fmt.Sprintf("tasks[%d].role", i), Message: fmt.Sprintf("%s was not loaded as a role: %s", s.File, s.Why),
 				})
 			}
 		}
@@ -31,14 +31,14 @@ func Skipped(plan spec.Plan, skipped []configs.Skipped) []spec.Problem {
 	return problems
 }
 
-// Notices say what the run does not honour of imported roles: all of it for those that a plan names; a master may come to
-// name any, so that a run with a goal tells only where to look.
+// Notices report which fields of imported roles the run ignores: each for the roles that a plan names. A master can name any
+// role, so that a run with a goal gets a count and the command that lists them.
 func Notices(s *run.Spec) []string {
 	var notices []string
 	if s.Plan == nil {
 		for _, name := range slices.Sorted(maps.Keys(s.Roles)) {
 			if n := len(s.Roles[name].Notices); n > 0 {
-				notices = append(notices, fmt.Sprintf("role %s is %s, and Divisi does not honour %d things of it: divisi roles show %s",
+				notices = append(notices, fmt.Sprintf("role %s (%s): %d of its settings are ignored; see: divisi roles show %s",
 					name, s.Roles[name].Source, n, name))
 			}
 		}
