@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 
+	"divisi/internal/text"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/report"
 )
@@ -43,11 +43,7 @@ func writeHandoffs(w io.Writer, r report.Report) {
 			if left == maxHandoffLines-1 {
 				fmt.Fprintln(w)
 			}
-			text := l[1]
-			if len(text) > maxHandoffLine {
-				text = strings.ToValidUTF8(text[:maxHandoffLine], "") + "…"
-			}
-			fmt.Fprintf(w, "%s of %s: %s\n", l[0], t.ID, text)
+			fmt.Fprintf(w, "%s of %s: %s\n", l[0], t.ID, text.Clip(l[1], maxHandoffLine))
 		}
 	}
 	if more > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"divisi/configs"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/orchestrator/console"
 )
 
@@ -82,21 +83,12 @@ func (r *rolesCommand) list() error {
 			continue
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n",
-			name, executors(&role), listed(console.Sanitize(role.Description)), console.Sanitize(role.Source))
+			name, executors(&role), text.Short(console.Sanitize(role.Description), 80), console.Sanitize(role.Source))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	return r.notes(set, func(string) bool { return true })
-}
-
-// listed is the beginning of a description, for one line of the list.
-func listed(text string) string {
-	const most = 80
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
 }
 
 // executors names what runs a role.

@@ -37,7 +37,7 @@ func Mask(part *genai.Part, seq, edge int) *genai.Part {
 	}
 	mask := fmt.Sprintf("[%d bytes left out; load_artifact %q shows them]", len(whole), contextscope.EventHandle(seq))
 	if len(whole) > 2*edge && edge > 0 {
-		mask += "\n" + text.Head(whole, edge) + "…" + content.Tail(whole, edge)
+		mask += "\n" + text.Head(whole, edge) + "…" + text.End(whole, edge)
 	}
 	response[content.OutputKey] = mask
 	out, result := *part, *part.FunctionResponse
@@ -87,7 +87,7 @@ func Excerpt(whole string, limit, seq int) string {
 	}
 	edge := limit * 2 / 5
 	return fmt.Sprintf("%s\n[... %d bytes in all: %s ...]\n%s",
-		text.Head(whole, edge), len(whole), contextscope.EventHandle(seq), content.Tail(whole, edge))
+		text.Head(whole, edge), len(whole), contextscope.EventHandle(seq), text.End(whole, edge))
 }
 
 // LargeResult is the size in bytes above which a tool's result is worth a handle in its place.

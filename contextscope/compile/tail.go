@@ -7,6 +7,7 @@ import (
 	"divisi/contextscope"
 	"divisi/contextscope/content"
 	"divisi/contextscope/narrative"
+	"divisi/internal/text"
 
 	"google.golang.org/genai"
 )
@@ -94,7 +95,7 @@ func recall(st *state) {
 		if note.Title != "" {
 			title += " (" + st.narrator.Name(note.Title) + ")"
 		}
-		part := st.narrator.Quoted(content.Valid(title), content.Valid(note.Text))
+		part := st.narrator.Quoted(text.Valid(title), text.Valid(note.Text))
 		if bytes+len(part.Text) > room {
 			t.Notes = append(t.Notes, fmt.Sprintf("the last %d notes were left out: recall may have %d tokens",
 				len(st.in.Tail.Recall)-i, room/content.BytesPerToken))
@@ -120,13 +121,13 @@ func artifacts(st *state) {
 	st.tail.unlisted = len(all) - len(st.tail.listed)
 	bytes := len(st.tail.list())
 	for _, l := range st.in.Tail.Loaded {
-		title := "Artifact " + narrative.ElideName(content.Valid(l.Handle))
+		title := "Artifact " + narrative.ElideName(text.Valid(l.Handle))
 		if l.What != "" {
-			title += " (" + narrative.ElideName(content.Valid(l.What)) + ")"
+			title += " (" + narrative.ElideName(text.Valid(l.What)) + ")"
 		}
-		part := st.narrator.Quoted(title, content.Valid(l.Text))
+		part := st.narrator.Quoted(title, text.Valid(l.Text))
 		bytes += len(part.Text)
-		st.tail.loaded = append(st.tail.loaded, loadedPart{handle: narrative.ElideName(content.Valid(l.Handle)), part: part})
+		st.tail.loaded = append(st.tail.loaded, loadedPart{handle: narrative.ElideName(text.Valid(l.Handle)), part: part})
 	}
 	st.trace(contextscope.Trace{
 		What:  fmt.Sprintf("%d of %d handles, %d loaded", len(st.tail.listed), len(all), len(st.in.Tail.Loaded)),
@@ -136,9 +137,9 @@ func artifacts(st *state) {
 
 // lineOf is an artifact in the list.
 func lineOf(l *contextscope.Listed) string {
-	line := narrative.ElideName(content.Valid(l.Handle))
+	line := narrative.ElideName(text.Valid(l.Handle))
 	if l.What != "" {
-		line += ": " + narrative.ElideName(content.Valid(l.What))
+		line += ": " + narrative.ElideName(text.Valid(l.What))
 	}
 	if l.Bytes > 0 {
 		line += fmt.Sprintf(" (%d bytes)", l.Bytes)
@@ -167,10 +168,10 @@ func reminders(st *state) {
 	lines := make([]string, 0, len(values)+len(st.in.Tail.Reminders))
 	for _, v := range values {
 		if strings.HasPrefix(v.Name, artifactPrefix) { // another agent's words, which are no reminder
-			st.tail.named = append(st.tail.named, st.narrator.Quoted(narrative.ElideName(v.Name), content.Valid(v.Text)))
+			st.tail.named = append(st.tail.named, st.narrator.Quoted(narrative.ElideName(v.Name), text.Valid(v.Text)))
 			continue
 		}
-		lines = append(lines, narrative.ElideName(v.Name)+": "+narrative.Elide(content.Valid(v.Text)))
+		lines = append(lines, narrative.ElideName(v.Name)+": "+narrative.Elide(text.Valid(v.Text)))
 	}
 	for _, name := range st.pointers {
 		if _, given := valueOf(values, name); !given {

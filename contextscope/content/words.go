@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/genai"
 
@@ -83,18 +82,6 @@ func outputLast(key string) int {
 	}
 	return 0
 }
-
-// Tail is at most n bytes of the end of a text, in whole characters.
-func Tail(text string, n int) string {
-	from := len(text) - n
-	for from < len(text) && !utf8.RuneStart(text[from]) {
-		from++
-	}
-	return text[from:]
-}
-
-// Valid replaces what is no UTF-8.
-func Valid(s string) string { return strings.ToValidUTF8(s, string(utf8.RuneError)) }
 
 // OutputKey is the key of what a tool printed, ErrorKey of why it failed.
 const (

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"divisi/contextscope"
+	"divisi/internal/text"
 )
 
 // names are the files that are looked for, in order: of several in one directory the first counts.
@@ -166,16 +167,12 @@ func (f *finder) link(file, text string) (string, bool) {
 }
 
 // cut shortens a text at the end of a line.
-func (f *finder) cut(file, text string, most int) string {
-	if len(text) <= most {
-		return text
+func (f *finder) cut(file, whole string, most int) string {
+	if len(whole) <= most {
+		return whole
 	}
-	kept := text[:most]
-	if i := strings.LastIndexByte(kept, '\n'); i >= 0 {
-		kept = kept[:i+1]
-	}
-	kept = strings.ToValidUTF8(kept, "")
-	f.notef("%s was cut: %d of %d bytes were taken", file, len(kept), len(text))
+	kept := text.HeadLines(whole, most)
+	f.notef("%s was cut: %d of %d bytes were taken", file, len(kept), len(whole))
 	return kept
 }
 

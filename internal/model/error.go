@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 )
 
 // Class is the kind of a failure. It decides what happens next; the message is for people.
@@ -127,15 +127,4 @@ func Invalidf(format string, args ...any) *Error {
 }
 
 // shorten bounds a message that came from outside: a gateway may answer with a whole page.
-func shorten(s string) string {
-	const limit = 600
-	s = strings.ToValidUTF8(strings.TrimSpace(s), "\uFFFD")
-	if len(s) <= limit {
-		return s
-	}
-	cut := limit
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+func shorten(s string) string { return text.Clip(text.Valid(strings.TrimSpace(s)), 600) }

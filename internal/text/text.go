@@ -43,9 +43,45 @@ func Head(s string, most int) string {
 	return s[:most]
 }
 
+// HeadLines returns at most so many bytes of the beginning of a text, up to the end of a line where there is one.
+func HeadLines(s string, most int) string {
+	head := Head(s, most)
+	if end := strings.LastIndexByte(head, '\n'); end > 0 && len(head) < len(s) {
+		return head[:end+1]
+	}
+	return head
+}
+
+// End returns at most so many bytes of the end of a text, in whole characters.
+func End(s string, most int) string {
+	from := max(len(s)-max(most, 0), 0)
+	for from < len(s) && from > 0 && !utf8.RuneStart(s[from]) {
+		from++
+	}
+	return s[from:]
+}
+
+// Ends returns at most so many bytes of the beginning and of the end of a text, and counts what it left out between them.
+func Ends(s string, head, tail int) string {
+	if len(s) <= head+tail {
+		return s
+	}
+	first, last := Head(s, head), End(s, tail)
+	return fmt.Sprintf("%s\n[%d bytes are left out here]\n%s", first, len(s)-len(first)-len(last), last)
+}
+
+// Valid replaces what is no UTF-8.
+func Valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// Hidden reports whether a character is not seen as itself: controls, formats (which change the direction of text or are invisible),
+// variation selectors, private use and what is not assigned. White space is hidden too, but for the blank.
+func Hidden(r rune) bool {
+	return !unicode.IsPrint(r) || unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}
+
 // OneLine makes a foreign text one line: valid UTF-8, no control or invisible characters, single blanks.
 func OneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
+	return strings.Join(strings.FieldsFunc(Valid(s), func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r)
 	}), " ")
 }
@@ -81,12 +117,25 @@ func Some(list []string, most int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
 }
 
+// Few returns the first few of a list, and how many more there are as a last entry. It does not change the list.
+func Few(list []string, most int) []string {
+	if len(list) <= most {
+		return list
+	}
+	return append(list[:most:most], fmt.Sprintf("and %d more", len(list)-most))
+}
+
+// Cut bounds a line in characters, and counts those that are gone.
+func Cut(line string, most int) string {
+	if size := utf8.RuneCountInString(line); size > most {
+		return fmt.Sprintf("%s… [%d more characters]", Runes(line, most), size-most)
+	}
+	return line
+}
+
 // Numbered writes a line with its number, cut where it has more than so many characters.
 func Numbered(n int, line string, most int) string {
-	if size := utf8.RuneCountInString(line); size > most {
-		line = fmt.Sprintf("%s… [%d more characters]", Runes(line, most), size-most)
-	}
-	return fmt.Sprintf("%6d\t%s\n", n, line)
+	return fmt.Sprintf("%6d\t%s\n", n, Cut(line, most))
 }
 
 // Line is the first line of a text that says something, bounded.

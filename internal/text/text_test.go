@@ -2,6 +2,7 @@ package text
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -20,6 +21,19 @@ func TestBounds(t *testing.T) {
 		{Head("käse", 3), "kä"},
 		{Head("käse", 9), "käse"},
 		{Head("käse", -1), ""},
+		{End("käse", 3), "se"},
+		{End("käse", 4), "äse"},
+		{End("käse", 9), "käse"},
+		{End("käse", -1), ""},
+		{Ends("käsebrot", 2, 7), "käsebrot"},
+		{Ends("käsebrot", 2, 3), "k\n[5 bytes are left out here]\nrot"},
+		{HeadLines("a\nbc", 3), "a\n"},
+		{HeadLines("a\nb\nc", 4), "a\nb\n"},
+		{HeadLines("a\nbc", 4), "a\nbc"},
+		{HeadLines("abc", 2), "ab"},
+		{Cut("käse", 4), "käse"},
+		{Cut("käse", 3), "käs… [1 more characters]"},
+		{Valid("a\xffb"), "a\uFFFDb"},
 		{Tail("käse", 3), "…se"},
 		{Tail("käse", 4), "…äse"},
 		{Tail("käse", 9), "käse"},
@@ -30,6 +44,23 @@ func TestBounds(t *testing.T) {
 		{Some([]string{"a", "b", "c"}, 2), "a, b and 1 more"},
 	} {
 		require.Equal(t, c.want, c.got)
+	}
+}
+
+func TestFew(t *testing.T) {
+	t.Parallel()
+	list := []string{"a", "b", "c"}
+	require.Equal(t, list, Few(list, 3))
+	require.Equal(t, []string{"a", "and 2 more"}, Few(list, 1))
+	require.Equal(t, []string{"a", "b", "c"}, list, "it is not changed")
+}
+
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	for r, want := range map[rune]bool{
+		'a': false, ' ': false, 'ä': false, '\t': true, '\x1b': true, '\u200b': true, '\u202e': true, '\ufe0f': true, '\ue000': true,
+	} {
+		require.Equal(t, want, Hidden(r), "%U", r)
 	}
 }
 
@@ -48,6 +79,9 @@ func FuzzBounds(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string, most int) {
 		most = max(0, min(most, len(s)+2))
 		require.LessOrEqual(t, len(Head(s, most)), most)
+		require.LessOrEqual(t, len(End(s, most)), most)
+		require.True(t, strings.HasPrefix(Head(s, most), HeadLines(s, most)))
+		require.True(t, strings.HasSuffix(s, End(s, most)))
 		require.LessOrEqual(t, utf8.RuneCountInString(Runes(s, most)), most)
 		if most > 0 {
 			require.LessOrEqual(t, utf8.RuneCountInString(Short(s, most)), most)

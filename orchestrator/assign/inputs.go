@@ -14,6 +14,7 @@ import (
 	"divisi/contextscope"
 	"divisi/contextscope/artifact"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -82,7 +83,7 @@ func (g *given) artifact(ctx context.Context, w wanted) (*contextscope.Artifact,
 	}
 	out := &contextscope.Artifact{Name: w.artifact, Handle: handle, Bytes: len(data)}
 	if utf8.Valid(data) && !slices.Contains(data, 0) {
-		out.Text = headOf(string(data), maxArtifact)
+		out.Text = text.HeadLines(string(data), maxArtifact)
 	}
 	return out, nil
 }
@@ -141,16 +142,4 @@ func artifactName(handle string) string {
 		return m[1]
 	}
 	return handle
-}
-
-// headOf is the beginning of a text, cut at the end of a line where there is one.
-func headOf(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	head := text[:most]
-	if i := strings.LastIndexByte(head, '\n'); i > 0 {
-		return head[:i+1]
-	}
-	return strings.ToValidUTF8(head, "")
 }

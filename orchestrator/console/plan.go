@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
@@ -22,7 +23,7 @@ const (
 // can cost. No line is wider than width cells.
 func RenderPlan(w io.Writer, plan run.PlanData, width int) error {
 	p := &planText{width: max(width, 30)}
-	p.line(0, fmt.Sprintf("Plan by %s: %s", plan.By, plural(len(plan.Tasks), "task")))
+	p.line(0, fmt.Sprintf("Plan by %s: %s", plan.By, text.Count(len(plan.Tasks), "task")))
 	if plan.DecisionRecord != "" {
 		p.line(0, "")
 		p.line(0, "Decision record, given to every writer:")
@@ -78,10 +79,10 @@ func (p *planText) task(t spec.Task) {
 	p.line(2, head)
 	p.line(6, writes(t))
 	if len(t.Unlocked) > 0 {
-		p.line(6, "may change the protected "+some(t.Unlocked, maxShownFiles))
+		p.line(6, "may change the protected "+text.Some(t.Unlocked, maxShownFiles))
 	}
 	if len(t.DependsOn) > 0 {
-		p.line(6, "depends_on "+some(t.DependsOn, maxShownFiles))
+		p.line(6, "depends_on "+text.Some(t.DependsOn, maxShownFiles))
 	}
 	if len(t.Command) > 0 {
 		p.line(6, "runs "+strings.Join(t.Command, " "))
@@ -93,14 +94,7 @@ func writes(t spec.Task) string {
 	if len(t.Files) == 0 {
 		return "no write set: conflicts are found when it lands"
 	}
-	return "writes " + some(t.Files, maxShownFiles)
-}
-
-func some(list []string, n int) string {
-	if len(list) <= n {
-		return strings.Join(list, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:n], ", "), len(list)-n)
+	return "writes " + text.Some(t.Files, maxShownFiles)
 }
 
 func (p *planText) notes(list []string) {
@@ -120,7 +114,7 @@ func (p *planText) overlaps(list []run.Overlap) {
 		return
 	}
 	p.line(0, "")
-	p.line(0, plural(len(list), "overlap")+": these tasks take turns")
+	p.line(0, text.Count(len(list), "overlap")+": these tasks take turns")
 	for _, o := range list[:min(len(list), maxShownOverlaps)] {
 		p.line(2, fmt.Sprintf("%s and %s both write %s", o.A, o.B, o.Path))
 	}

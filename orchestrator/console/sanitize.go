@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"divisi/internal/text"
 )
 
 // maxSequence bounds an escape sequence: what does not end within it is shown without its introducer, not hidden.
@@ -28,7 +30,7 @@ func Sanitize(s string) string {
 		switch {
 		case unicode.IsSpace(r):
 			space = b.Len() > 0
-		case hidden(r):
+		case text.Hidden(r):
 		default:
 			if space {
 				b.WriteByte(' ')
@@ -49,12 +51,6 @@ func clean(s string) bool {
 		}
 	}
 	return true
-}
-
-// hidden reports whether a rune would not be seen as itself: controls, formats (which change the direction of text or are
-// invisible), variation selectors, private use and what is not assigned.
-func hidden(r rune) bool {
-	return !unicode.IsPrint(r) || unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
 // sequence returns the length of the escape sequence that s begins with; 0 for none.

@@ -1,8 +1,9 @@
 package console
 
 import (
-	"fmt"
 	"strings"
+
+	"divisi/internal/text"
 
 	"charm.land/lipgloss/v2"
 )
@@ -11,12 +12,7 @@ import (
 const maxText = 4096
 
 // safe is Sanitize for text of any length.
-func safe(s string) string {
-	if len(s) > maxText {
-		s = strings.ToValidUTF8(s[:maxText], "") + "…"
-	}
-	return Sanitize(s)
-}
+func safe(s string) string { return Sanitize(text.Clip(s, maxText)) }
 
 // fit cuts text to a width in cells, with an ellipsis where something is gone.
 func fit(s string, width int) string {
@@ -78,13 +74,6 @@ func hard(s string, width int) string {
 		}
 	}
 	return s
-}
-
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
 }
 
 func because(reason string) string {

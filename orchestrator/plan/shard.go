@@ -126,7 +126,7 @@ func (s *sharding) nameOf(files []string) string {
 	case len(dirs) == 1 && path.Dir(files[0]) != ".":
 		return fmt.Sprintf("%s, %d files", path.Dir(files[0]), len(files))
 	case len(dirs) == 1 || s.rule.By == "file" || s.rule.By == "command":
-		return fmt.Sprintf("%s and %d more", files[0], len(files)-1)
+		return text.Some(files, 1)
 	}
 	return fmt.Sprintf("%s and %s", path.Dir(files[0]), text.Count(len(dirs)-1, "more "+s.rule.By))
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/orchestrator/run"
 	"divisi/subagents/tool"
 )
@@ -51,8 +52,8 @@ func listRoles(roles map[string]spec.Role) string {
 		if role.ChangesFiles() {
 			b.WriteString(", which changes files")
 		}
-		if about := []rune(strings.Join(strings.Fields(role.Description), " ")); len(about) > 0 {
-			fmt.Fprintf(&b, ": %q", string(about[:min(len(about), maxRoleText)]))
+		if about := strings.Join(strings.Fields(role.Description), " "); about != "" {
+			fmt.Fprintf(&b, ": %q", text.Runes(about, maxRoleText))
 		}
 	}
 	return " The roles that a task can have:" + b.String()

@@ -216,14 +216,11 @@ func landingLine(d run.LandingData) Line {
 	for _, t := range d.Tasks {
 		names = append(names, t.Task)
 	}
-	if n := len(names); n > 6 {
-		names = append(names[:6:6], fmt.Sprintf("and %d more", n-6))
-	}
 	state := d.State
 	if d.Unverified != "" {
 		state += " unverified"
 	}
-	l := sentence(Plain, "batch %d %s: %s", d.Batch, state, strings.Join(names, ", "))
+	l := sentence(Plain, "batch %d %s: %s", d.Batch, state, strings.Join(text.Few(names, 6), ", "))
 	switch d.State {
 	case run.LandingLanded:
 		if l.Tone = Good; d.Unverified != "" {

@@ -13,6 +13,7 @@ import (
 
 	"divisi/internal/git"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 )
 
 // maxBuildFile bounds what is read of a file that describes a build, in bytes.
@@ -94,7 +95,7 @@ var notInName = regexp.MustCompile(`[^A-Za-z0-9_.]+`)
 
 // nameOf makes the end of a gate's name from a directory, unlike those that are taken.
 func nameOf(dir string, taken map[string]bool) string {
-	base := "-" + clip(strings.Trim(notInName.ReplaceAllLiteralString(dir, "-"), "-"), maxSuffix)
+	base := "-" + text.Head(strings.Trim(notInName.ReplaceAllLiteralString(dir, "-"), "-"), maxSuffix)
 	suffix := base
 	for n := 2; taken[suffix]; n++ {
 		suffix = base + "-" + strconv.Itoa(n)

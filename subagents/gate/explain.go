@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 )
 
 // The bounds of an explanation.
@@ -27,12 +28,12 @@ func Explain(receipts []spec.Receipt, baseline map[string]spec.Receipt) string {
 		if known, ok := baseline[r.Gate]; ok {
 			before = &known
 		}
-		text := clipLines(explainOne(r, before), maxPerReceipt)
-		if b.Len()+len(text) > maxExplained-200 {
+		one := clipLines(explainOne(r, before), maxPerReceipt)
+		if b.Len()+len(one) > maxExplained-200 {
 			fmt.Fprintf(&b, "[%d more gates are left out]\n", countRed(receipts[i:]))
 			break
 		}
-		b.WriteString(text)
+		b.WriteString(one)
 	}
 	return b.String()
 }
@@ -84,14 +85,10 @@ func ending(r spec.Receipt) string {
 	}
 }
 
-// clipLines cuts at a line's end and says so.
-func clipLines(text string, limit int) string {
-	if len(text) <= limit {
-		return text
+// clipLines cuts at a line's end and reports that.
+func clipLines(whole string, limit int) string {
+	if len(whole) <= limit {
+		return whole
 	}
-	text = clip(text, limit)
-	if end := strings.LastIndexByte(text, '\n'); end > 0 {
-		text = text[:end]
-	}
-	return text + "\n[... cut ...]\n"
+	return strings.TrimSuffix(text.HeadLines(whole, limit), "\n") + "\n[... cut ...]\n"
 }

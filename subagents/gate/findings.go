@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"divisi/internal/text"
 )
 
 // The bounds of what a receipt keeps.
@@ -29,7 +31,7 @@ type findings struct {
 func newFindings() *findings { return &findings{signatures: map[string]struct{}{}} }
 
 func (f *findings) add(signature string) {
-	signature = clip(signature, maxSignature)
+	signature = text.Head(signature, maxSignature)
 	if strings.TrimSpace(signature) == "" {
 		return
 	}
@@ -40,22 +42,22 @@ func (f *findings) add(signature string) {
 }
 
 // show keeps a piece of output for the receipt's tail.
-func (f *findings) show(text string) {
-	if f.full || text == "" {
+func (f *findings) show(shown string) {
+	if f.full || shown == "" {
 		return
 	}
-	text = plain(text)
-	if !strings.HasSuffix(text, "\n") {
-		text += "\n"
+	shown = plain(shown)
+	if !strings.HasSuffix(shown, "\n") {
+		shown += "\n"
 	}
 	room := maxTail - len(moreNote) - f.kept.Len()
-	if len(text) > room {
+	if len(shown) > room {
 		f.full = true
-		f.kept.WriteString(strings.TrimRight(clip(text, room), "\n"))
+		f.kept.WriteString(strings.TrimRight(text.Head(shown, room), "\n"))
 		f.kept.WriteString("\n" + strings.TrimRight(moreNote, "\n"))
 		return
 	}
-	f.kept.WriteString(text)
+	f.kept.WriteString(shown)
 }
 
 func (f *findings) sorted() []string { return slices.Sorted(maps.Keys(f.signatures)) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/subagents/errorline"
 )
 
@@ -22,13 +23,13 @@ const maxFirstError = 240
 func FirstError(output string) string {
 	var found [3]string // a complaint, the last line, a summary
 	for line := range strings.Lines(output) {
-		line = strings.TrimSpace(plain(clip(line, maxTextLine)))
+		line = strings.TrimSpace(plain(text.Head(line, maxTextLine)))
 		if line == "" || line == strings.TrimSpace(moreNote) {
 			continue
 		}
 		switch class, _ := errorline.Classify(line); {
 		case class == errorline.Test || class == errorline.Error:
-			return clip(line, maxFirstError)
+			return text.Head(line, maxFirstError)
 		case class == errorline.Noise:
 			found[2] = cmp.Or(found[2], line)
 		case class == errorline.Complaint && found[0] == "":
@@ -37,7 +38,7 @@ func FirstError(output string) string {
 			found[1] = line
 		}
 	}
-	return clip(cmp.Or(found[:]...), maxFirstError)
+	return text.Head(cmp.Or(found[:]...), maxFirstError)
 }
 
 // Reason returns in one line why a red gate is red: the first error that is not in its receipt on the base commit, which may

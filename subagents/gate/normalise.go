@@ -4,7 +4,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
-	"unicode/utf8"
+
+	"divisi/internal/text"
 )
 
 // maxSignature bounds one signature in bytes.
@@ -59,19 +60,19 @@ func newNormaliser(tree string, private ...string) normaliser {
 }
 
 // line returns a line's signature form: bounded, valid UTF-8, single spaces; empty when nothing is left.
-func (n normaliser) line(text string) string {
-	text = n.roots.Replace(plain(clip(text, maxTextLine)))
+func (n normaliser) line(from string) string {
+	from = n.roots.Replace(plain(text.Head(from, maxTextLine)))
 	if n.inSlot {
-		text = siblings.ReplaceAllLiteralString(text, "")
+		from = siblings.ReplaceAllLiteralString(from, "")
 	}
-	text = tempPaths.ReplaceAllLiteralString(text, "TMP")
-	text = places.ReplaceAllString(text, "$1")
-	text = timestamps.ReplaceAllLiteralString(text, "T")
-	text = durations.ReplaceAllLiteralString(text, "T")
-	text = uuids.ReplaceAllLiteralString(text, "X")
-	text = decimals.ReplaceAllLiteralString(text, "N")
-	text = words.ReplaceAllStringFunc(text, normaliseWord)
-	return clip(strings.Join(strings.Fields(text), " "), maxSignature)
+	from = tempPaths.ReplaceAllLiteralString(from, "TMP")
+	from = places.ReplaceAllString(from, "$1")
+	from = timestamps.ReplaceAllLiteralString(from, "T")
+	from = durations.ReplaceAllLiteralString(from, "T")
+	from = uuids.ReplaceAllLiteralString(from, "X")
+	from = decimals.ReplaceAllLiteralString(from, "N")
+	from = words.ReplaceAllStringFunc(from, normaliseWord)
+	return text.Head(strings.Join(strings.Fields(from), " "), maxSignature)
 }
 
 // normaliseWord keeps numbers that are part of a name: parseV1 and parseV2 are two failures.
@@ -87,26 +88,14 @@ func normaliseWord(word string) string {
 }
 
 // plain takes out terminal codes and what is not text.
-func plain(text string) string {
-	if strings.IndexByte(text, 0x1b) >= 0 {
-		text = ansiCodes.ReplaceAllLiteralString(text, "")
+func plain(s string) string {
+	if strings.IndexByte(s, 0x1b) >= 0 {
+		s = ansiCodes.ReplaceAllLiteralString(s, "")
 	}
-	text = strings.ToValidUTF8(text, "\uFFFD")
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' && r != '\n' || r == 0x7f {
 			return -1
 		}
 		return r
-	}, text)
-}
-
-// clip cuts at a rune's border, so that at most limit bytes are left.
-func clip(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit]
+	}, text.Valid(s))
 }

@@ -13,6 +13,7 @@ import (
 
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 )
 
 // DefaultTimeout ends a gate that sets no timeout of its own.
@@ -103,7 +104,7 @@ func fill(receipt *spec.Receipt, out *sandbox.Output, found *findings) {
 	receipt.ExitCode, receipt.TimedOut, receipt.Duration = out.ExitCode, out.TimedOut, out.Duration
 	receipt.Tests = found.tests
 	if out.Success() {
-		receipt.Tail = lastBytes(plain(out.Text()), maxTail)
+		receipt.Tail = text.End(strings.TrimRight(plain(out.Text()), "\n"), maxTail)
 		return
 	}
 	if out.TimedOut {
@@ -117,17 +118,8 @@ func fill(receipt *spec.Receipt, out *sandbox.Output, found *findings) {
 	receipt.Signatures = found.sorted()
 	receipt.Tail = strings.TrimRight(found.kept.String(), "\n")
 	if receipt.Tail == "" {
-		receipt.Tail = lastBytes(plain(out.Text()), maxTail)
+		receipt.Tail = text.End(strings.TrimRight(plain(out.Text()), "\n"), maxTail)
 	}
-}
-
-// lastBytes keeps whole runes from the end.
-func lastBytes(text string, limit int) string {
-	text = strings.TrimRight(text, "\n")
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[len(text)-limit:], "")
 }
 
 // privateDirs are the directories of a slot that differ from run to run.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"divisi/internal/text"
 	"divisi/subagents/errorline"
 )
 
@@ -53,18 +54,18 @@ func newTextParser(names normaliser, buildCommand bool) *textParser {
 	return &textParser{names: names, found: newFindings(), always: buildCommand, unimportable: map[string]bool{}}
 }
 
-func (p *textParser) line(text string) {
-	text = strings.TrimPrefix(plain(clip(text, maxTextLine)), "vet: ")
-	p.placeRust(text)
-	if dot := strings.LastIndexByte(text, '.'); dot > len(text)-maxExtension && fileHeading.MatchString(text) {
-		p.heading = p.names.line(text)
+func (p *textParser) line(from string) {
+	from = strings.TrimPrefix(plain(text.Head(from, maxTextLine)), "vet: ")
+	p.placeRust(from)
+	if dot := strings.LastIndexByte(from, '.'); dot > len(from)-maxExtension && fileHeading.MatchString(from) {
+		p.heading = p.names.line(from)
 	}
-	if errorline.Hinted(text) {
-		p.read(text)
+	if errorline.Hinted(from) {
+		p.read(from)
 	}
 	if p.left > 0 {
 		p.left--
-		p.found.show(text)
+		p.found.show(from)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/contextscope/artifact"
+	"divisi/internal/text"
 	"divisi/subagents/wire"
 
 	"google.golang.org/genai"
@@ -125,15 +126,13 @@ func (j *Journal) KeepJSON(ctx context.Context, v any) (string, error) {
 	return j.Keep(ctx, body)
 }
 
-func (j *Journal) keepText(ctx context.Context, text string) (string, error) {
-	name, err := j.Keep(ctx, []byte(text))
+func (j *Journal) keepText(ctx context.Context, long string) (string, error) {
+	name, err := j.Keep(ctx, []byte(long))
 	if err != nil {
 		return "", err
 	}
-	n := min(excerpt, len(text)/2)
-	head, tail := text[:n], text[len(text)-n:]
-	return fmt.Sprintf("%s\n[… %d bytes in all, kept as object %s …]\n%s",
-		strings.ToValidUTF8(head, ""), len(text), name, strings.ToValidUTF8(tail, "")), nil
+	n := min(excerpt, len(long)/2)
+	return fmt.Sprintf("%s\n[… %d bytes in all, kept as object %s …]\n%s", text.Head(long, n), len(long), name, text.End(long, n)), nil
 }
 
 // Keep stores content as an object and returns its name.

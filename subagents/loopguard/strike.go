@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"divisi/internal/text"
 )
 
 // The kinds of loops.
@@ -52,21 +54,19 @@ func (s *Strike) Nudge() string {
 	}
 }
 
-// shown makes what an agent said fit to stand in a line: no control characters, and not more than most characters.
-func shown(text string, most int) string {
-	var b strings.Builder
-	n := 0
-	for _, r := range text {
-		if n++; n > most {
-			b.WriteRune('…')
-			break
+// shown puts what an agent said on one line: without control characters, and of at most so many characters.
+func shown(said string, most int) string {
+	short := text.Runes(said, most)
+	plain := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
 		}
-		if !unicode.IsPrint(r) {
-			r = ' '
-		}
-		b.WriteRune(r)
+		return ' '
+	}, short)
+	if len(short) < len(said) {
+		plain += "…"
 	}
-	return b.String()
+	return plain
 }
 
 // loops words the repetition of calls; known says that they had results to compare.

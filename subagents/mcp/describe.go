@@ -43,7 +43,7 @@ func visible(said string) string {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(said, "\uFFFD"))
+	}, text.Valid(said))
 }
 
 // oneLine is a visible text with its blanks and line ends made single blanks.

@@ -65,32 +65,27 @@ func (r *remote) Run(ctx context.Context, call tool.Call) tool.Result {
 // hidden takes what the server was given out of a result.
 func (s *server) hidden(r tool.Result) tool.Result {
 	for key, value := range r.Output {
-		if said, ok := value.(string); ok {
-			r.Output[key] = s.vars.hide(said)
+		if text, ok := value.(string); ok {
+			r.Output[key] = s.vars.hide(text)
 			continue
 		}
-		body, err := json.Marshal(value)
+		text, err := json.Marshal(value)
 		if err != nil {
 			continue // the guard says so
 		}
-		if hid := s.vars.hide(string(body)); hid != string(body) {
+		if hid := s.vars.hide(string(text)); hid != string(text) {
 			r.Output[key] = hid
 		}
 	}
 	return r
 }
 
-func keysOf[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
 // shown are names as a person reads them, not too many.
 func shown(names map[string]string) []string {
 	const most = 20
 	var out []string
-	for _, name := range keysOf(names) {
-		if len(out) == most {
-			return append(out, fmt.Sprintf("and %d more", len(names)-most))
-		}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		out = append(out, fmt.Sprintf("%q", text.Short(name, maxName)))
 	}
-	return out
+	return text.Few(out, most)
 }

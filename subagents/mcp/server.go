@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -214,19 +215,19 @@ func (s *server) toolsOf(listed []*sdk.Tool) ([]tool.Tool, error) {
 			byName[t.Name] = t
 		}
 	}
-	names := toolNames(s.name, keysOf(byName))
+	names := toolNames(s.name, slices.Sorted(maps.Keys(byName)))
 	var errs []error
 	for _, want := range s.def.Tools {
 		if names[want] == "" {
 			hint := "it has " + strings.Join(shown(names), ", ")
-			if near := spec.Nearest(want, keysOf(names)); near != "" {
+			if near := spec.Nearest(want, slices.Sorted(maps.Keys(names))); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}
 			errs = append(errs, fmt.Errorf("the MCP server %s has no tool %q; %s", s.name, want, hint))
 		}
 	}
 	var tools []tool.Tool
-	for _, name := range keysOf(names) {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if len(s.def.Tools) == 0 || slices.Contains(s.def.Tools, name) {
 			tools = append(tools, newRemote(s, names[name], byName[name]))
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -43,7 +44,7 @@ type Servers struct {
 func Open(ctx context.Context, servers map[string]spec.MCPServer, o Options) (*Servers, error) {
 	o.Start = cmp.Or(o.Start, startTime)
 	s := &Servers{}
-	for _, name := range keysOf(servers) {
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		one, err := newServer(name, servers[name], o)
 		if err != nil {
 			return nil, err
@@ -59,7 +60,7 @@ func Open(ctx context.Context, servers map[string]spec.MCPServer, o Options) (*S
 	s.tools = slices.Concat(tools...)
 	if len(s.tools) > maxTools {
 		errs = append(errs, fmt.Errorf("the MCP servers %s have %d tools together, and a model is shown %d at most: name those "+
-			"that the role needs in tools of each server", strings.Join(keysOf(servers), ", "), len(s.tools), maxTools))
+			"that the role needs in tools of each server", strings.Join(slices.Sorted(maps.Keys(servers)), ", "), len(s.tools), maxTools))
 	}
 	err := errors.Join(errs...)
 	if ctx.Err() != nil {

@@ -131,11 +131,7 @@ func (s *Set) checked(call Call) (Call, error) {
 // misfit lists what is wrong with the arguments of a call.
 func misfit(name string, faults []string) string {
 	const most = 30
-	head := fmt.Sprintf("the arguments of %s do not fit; put right:\n- ", name)
-	if len(faults) > most {
-		faults = append(faults[:most:most], fmt.Sprintf("and %d more", len(faults)-most))
-	}
-	return head + strings.Join(faults, "\n- ")
+	return fmt.Sprintf("the arguments of %s do not fit; put right:\n- ", name) + strings.Join(text.Few(faults, most), "\n- ")
 }
 
 // maxDoing bounds what people are shown of a call, in characters.

@@ -2,10 +2,10 @@ package wire
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 )
 
 // The classes of fault that end an attempt. They decide what the conductor does next; nothing reads a fault's words.
@@ -74,18 +74,9 @@ func Refuse(set spec.WriteSet, patch *spec.Patch) *spec.Fault {
 }
 
 // Bounded writes the first of the lines, and how many more there are.
-func Bounded(lines []string) string {
-	if n := len(lines) - maxRefused; n > 0 {
-		lines = append(slices.Clone(lines[:maxRefused]), fmt.Sprintf("and %d more", n))
-	}
-	return strings.Join(lines, "\n")
-}
+func Bounded(lines []string) string { return strings.Join(text.Few(lines, maxRefused), "\n") }
 
 // StillMatches tells of the places where files of a shard match its rule after the task.
 func StillMatches(left []string) string {
-	places := "1 place"
-	if len(left) > 1 {
-		places = fmt.Sprintf("%d places", len(left))
-	}
-	return fmt.Sprintf("shard.match still matches in %s of the task's files, the first is %s", places, left[0])
+	return fmt.Sprintf("shard.match still matches in %s of the task's files, the first is %s", text.Count(len(left), "place"), left[0])
 }

@@ -181,14 +181,11 @@ func (p *part) grepLine(n int, line string, hit, apart bool) string {
 			line, note = line[at:], fmt.Sprintf("[from byte %d of the line] ", at+1)
 		}
 	}
-	if size := utf8.RuneCountInString(line); size > maxLine {
-		line = fmt.Sprintf("%s… [%d more characters]", text.Runes(line, maxLine), size-maxLine)
-	}
 	gap := ""
 	if apart {
 		gap = "--\n"
 	}
-	return fmt.Sprintf("%s%6d%s\t%s%s\n", gap, n, sign, note, line)
+	return fmt.Sprintf("%s%6d%s\t%s%s\n", gap, n, sign, note, text.Cut(line, maxLine))
 }
 
 // page collects lines while there is room, in characters.

@@ -36,10 +36,7 @@ func (a editArgs) Doing() string {
 			names = append(names, e.Path)
 		}
 	}
-	if len(names) > 1 {
-		return fmt.Sprintf("editing %s and %d more", names[0], len(names)-1)
-	}
-	return "editing " + strings.Join(names, "")
+	return "editing " + text.Some(names, 1)
 }
 
 // edit makes all edits, or none.

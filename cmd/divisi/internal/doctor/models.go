@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"divisi/contextscope/content"
 	"divisi/internal/model"
 	"divisi/internal/model/chat"
 	"divisi/internal/spec"
@@ -106,20 +107,8 @@ func call(ctx context.Context, client model.Model, name string) Finding {
 		}
 		if r := ev.Result; r != nil {
 			return fine("call", "%s answered %q (%d tokens, %s)",
-				name, beginning(r.Content), r.Usage.Total(), time.Since(begun).Round(time.Millisecond))
+				name, text.Runes(strings.TrimSpace(content.Text(r.Content)), 60), r.Usage.Total(), time.Since(begun).Round(time.Millisecond))
 		}
 	}
 	return bad("call", "try again", "%s: the answer ended without a result", name)
-}
-
-// beginning is the first words of an answer.
-func beginning(c *genai.Content) string {
-	const most = 60
-	var b strings.Builder
-	for _, part := range c.Parts {
-		if !part.Thought {
-			b.WriteString(part.Text)
-		}
-	}
-	return text.Runes(strings.TrimSpace(b.String()), most)
 }
