@@ -212,7 +212,7 @@ func (b *Bus) Back() <-chan struct{} {
 // URL is the server's address without credentials.
 func (b *Bus) URL() string { return b.url }
 
-// Embedded says whether the server runs in this process.
+// Embedded reports whether the server runs in this process.
 func (b *Bus) Embedded() bool { return b.server != nil }
 
 // Close sends what is still to be sent, ends every reader and listener, stops the embedded server, removes server.json

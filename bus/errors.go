@@ -35,7 +35,7 @@ var (
 	ErrClosed = errors.New("bus: closed")
 )
 
-// LockedError says that another process (or another Bus of this one) holds the directory. Its holder can be reached
+// LockedError reports that another process (or another Bus of this one) holds the directory. Its holder can be reached
 // with Attach.
 type LockedError struct {
 	Path string // the lock file
@@ -71,13 +71,13 @@ func apiCode(err error) jetstream.ErrorCode {
 	return 0
 }
 
-// refused says that an expected last sequence was not met.
+// refused reports whether an expected last sequence was not met.
 func refused(err error) bool {
 	code := apiCode(err)
 	return code == jetstream.JSErrCodeStreamWrongLastSequence || code == jetstream.JSErrCodeStreamWrongLastSequenceConstant
 }
 
-// transient says that the same request may do better in a moment; it may also have been carried out already.
+// transient reports whether the same request may do better in a moment; it may also have been carried out already.
 func transient(err error) bool {
 	for _, t := range []error{
 		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse,

@@ -2,6 +2,8 @@ package bus
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -91,5 +93,26 @@ func FuzzHolder(f *testing.F) {
 		_, err = Hold(dir)
 		require.ErrorAs(t, err, new(*LockedError))
 		require.NoError(t, release())
+	})
+}
+
+func FuzzLockNote(f *testing.F) {
+	f.Add([]byte(`{"url":"nats://127.0.0.1:4222","pid":7,"started":"2026-11-22T10:00:00Z"}`))
+	f.Add([]byte(`{"url":1,"pid":"x"}`))
+	f.Add([]byte(`{"pid":-9223372036854775809}`))
+	f.Add([]byte("{\x00"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := t.TempDir() + "/" + lockName
+		require.NoError(t, os.WriteFile(path, data, 0o600))
+		locked := new(LockedError)
+		require.ErrorAs(t, lockedBy(path), &locked)
+		require.Equal(t, path, locked.Path)
+		var note lockNote
+		if err := json.Unmarshal(data, &note); err == nil && note.PID != 0 {
+			require.Equal(t, note.PID, locked.PID)
+			require.Contains(t, locked.Error(), fmt.Sprintf("process %d, started ", note.PID))
+		} else {
+			require.Contains(t, locked.Error(), "is locked by another process")
+		}
 	})
 }

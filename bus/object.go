@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -43,34 +43,22 @@ type manifest struct {
 }
 
 // Put binds name to data for good. Putting the same bytes again is no error; other bytes are ErrExists. A name is 1 to
-// 512 bytes, any bytes. Up to 1000 KiB are one message, and so one write to the disk.
+// 512 bytes, any bytes. Less than 1000 KiB are one message, and so one write to the disk.
 func (b *Bus) Put(ctx context.Context, name string, data []byte) error {
-	return b.PutReader(ctx, name, bytes.NewReader(data))
-}
-
-// PutReader is Put for what need not fit into memory. It reads r to its end, and holds one piece at a time.
-func (b *Bus) PutReader(ctx context.Context, name string, r io.Reader) error {
-	if err := b.putReader(ctx, name, r); err != nil {
+	if err := b.put(ctx, name, data); err != nil {
 		return fmt.Errorf("put object %.80q: %w", name, err)
 	}
 	return nil
 }
 
-func (b *Bus) putReader(ctx context.Context, name string, r io.Reader) error {
+func (b *Bus) put(ctx context.Context, name string, data []byte) error {
 	subject, err := objectSubject(b.run, name)
 	if err != nil {
 		return err
 	}
-	m := &nats.Msg{Subject: subject}
-	piece := make([]byte, objectPiece)
-	n, err := io.ReadFull(r, piece)
-	switch {
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		m.Data = piece[:n]
-	case err != nil:
-		return fmt.Errorf("read the source: %w", err)
-	default:
-		list, err := b.putPieces(ctx, piece, r)
+	m := &nats.Msg{Subject: subject, Data: data}
+	if len(data) >= objectPiece {
+		list, err := b.putPieces(ctx, data)
 		if err != nil {
 			return err
 		}
@@ -85,29 +73,23 @@ func (b *Bus) putReader(ctx context.Context, name string, r io.Reader) error {
 	return b.bind(ctx, m)
 }
 
-// putPieces stores first and the rest of r. It uses first as its buffer.
-func (b *Bus) putPieces(ctx context.Context, first []byte, r io.Reader) (manifest, error) {
-	whole := sha256.New()
-	var list manifest
-	for n := len(first); n > 0; {
-		piece := first[:n]
-		sum := sha256.Sum256(piece)
-		key := hex.EncodeToString(sum[:])
+func (b *Bus) putPieces(ctx context.Context, data []byte) (manifest, error) {
+	list := manifest{Size: int64(len(data)), SHA256: sumOf(data)}
+	for piece := range slices.Chunk(data, objectPiece) {
+		key := sumOf(piece)
 		subject := objectsOf(b.run) + pieceToken + key
 		_, err := b.publish(ctx, b.objects, &nats.Msg{Subject: subject, Data: piece}, subject, 0)
 		if err != nil && !errors.Is(err, ErrFenced) { // fenced: the same bytes are there already
 			return manifest{}, fmt.Errorf("store piece %d: %w", len(list.Pieces), err)
 		}
-		whole.Write(piece)
-		list.Size += int64(n)
 		list.Pieces = append(list.Pieces, key)
-		n, err = io.ReadFull(r, first)
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return manifest{}, fmt.Errorf("read the source at %d: %w", list.Size, err)
-		}
 	}
-	list.SHA256 = hex.EncodeToString(whole.Sum(nil))
 	return list, nil
+}
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 // bind stores the message of a name unless it has one; two that are the same are as good as one.
@@ -128,25 +110,14 @@ func (b *Bus) bind(ctx context.Context, m *nats.Msg) error {
 
 // Get is the whole object; ErrNotFound when the name is not bound.
 func (b *Bus) Get(ctx context.Context, name string) ([]byte, error) {
-	r, err := b.getReader(ctx, name)
+	data, err := b.get(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("get object %.80q: %w", name, err)
-	}
-	if r.next == nil {
-		return r.piece, nil
-	}
-	data := make([]byte, r.list.Size)
-	if _, err := io.ReadFull(r, data); err != nil {
-		return nil, fmt.Errorf("get object %.80q: %w", name, err)
-	}
-	// The sums are compared at the end, so the end has to be reached.
-	if n, err := r.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("get object %.80q: not what its manifest says: %w", name, errors.Join(ErrUnavailable, err))
 	}
 	return data, nil
 }
 
-func (b *Bus) getReader(ctx context.Context, name string) (*objectReader, error) {
+func (b *Bus) get(ctx context.Context, name string) ([]byte, error) {
 	m, err := b.named(ctx, b.run, name)
 	if m == nil && err == nil && b.run != "" { // of a run made before their subjects carried it
 		m, err = b.named(ctx, "", name)
@@ -158,20 +129,34 @@ func (b *Bus) getReader(ctx context.Context, name string) (*objectReader, error)
 		return nil, ErrNotFound
 	}
 	if m.Header.Get(headerManifest) == "" {
-		return &objectReader{piece: m.Data}, nil
+		return m.Data, nil
 	}
-	r := &objectReader{whole: sha256.New()}
-	if err := json.Unmarshal(m.Data, &r.list); err != nil {
+	var list manifest
+	if err := json.Unmarshal(m.Data, &list); err != nil {
 		return nil, fmt.Errorf("decode the manifest: %w", err)
 	}
-	if r.list.Size < 0 || r.list.Size > int64(len(r.list.Pieces))*objectPiece {
-		return nil, fmt.Errorf("%w: the manifest is damaged: %d bytes in %d pieces", ErrUnavailable, r.list.Size,
-			len(r.list.Pieces))
+	if list.Size < 0 || list.Size > int64(len(list.Pieces))*objectPiece {
+		return nil, fmt.Errorf("%w: the manifest is damaged: %d bytes in %d pieces", ErrUnavailable, list.Size, len(list.Pieces))
 	}
 	before, _, _ := strings.Cut(m.Subject, nameToken) // no name has a dot
-	pieces := before + pieceToken
-	r.next = func(key string) ([]byte, error) { return b.getPiece(ctx, pieces, key) }
-	return r, nil
+	return b.getPieces(ctx, before+pieceToken, list)
+}
+
+func (b *Bus) getPieces(ctx context.Context, pieces string, list manifest) ([]byte, error) {
+	data := make([]byte, 0, list.Size)
+	for _, key := range list.Pieces {
+		piece, err := b.getPiece(ctx, pieces, key)
+		if err != nil {
+			return nil, err
+		}
+		if data = append(data, piece...); int64(len(data)) > list.Size {
+			break
+		}
+	}
+	if int64(len(data)) != list.Size || sumOf(data) != list.SHA256 {
+		return nil, fmt.Errorf("%w: the object is damaged: %d bytes of %d, or another sum", ErrUnavailable, len(data), list.Size)
+	}
+	return data, nil
 }
 
 func (b *Bus) named(ctx context.Context, run, name string) (*jetstream.RawStreamMsg, error) {
@@ -190,7 +175,7 @@ func (b *Bus) getPiece(ctx context.Context, pieces, key string) ([]byte, error) 
 	if m == nil {
 		return nil, fmt.Errorf("%w: piece %s is missing", ErrUnavailable, key)
 	}
-	if sum := sha256.Sum256(m.Data); hex.EncodeToString(sum[:]) != key {
+	if sumOf(m.Data) != key {
 		return nil, fmt.Errorf("%w: piece %s is damaged", ErrUnavailable, key)
 	}
 	return m.Data, nil

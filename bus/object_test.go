@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
-	"io"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 )
 
@@ -26,7 +24,7 @@ func TestObjects(t *testing.T) {
 			_, err = b.Get(ctx, name)
 			require.ErrorIs(t, err, ErrNotFound)
 
-			require.NoError(t, b.PutReader(ctx, name, iotest.OneByteReader(bytes.NewReader(data[:min(size, 2000)]))))
+			require.NoError(t, b.Put(ctx, name, data[:min(size, 2000)]))
 			if size > 2000 {
 				require.ErrorIs(t, b.Put(ctx, name, data), ErrExists)
 				name += "whole"
@@ -38,9 +36,6 @@ func TestObjects(t *testing.T) {
 			got, err := b.Get(ctx, name)
 			require.NoError(t, err)
 			require.True(t, bytes.Equal(data, got), size)
-			r, err := b.getReader(ctx, name)
-			require.NoError(t, err)
-			require.NoError(t, iotest.TestReader(r, data))
 		}
 	})
 }
@@ -54,18 +49,8 @@ func TestObjectFaultsAreErrors(t *testing.T) {
 			_, err := b.Get(ctx, bad)
 			require.ErrorIs(t, err, ErrSubject)
 		}
-		broken := errors.New("the disk of the source broke")
-		for _, size := range []int64{10, 2 * objectPiece} {
-			source := io.MultiReader(io.LimitReader(rand.Reader, size), iotest.ErrReader(broken))
-			require.ErrorIs(t, b.PutReader(ctx, "cut", source), broken)
-			_, err := b.Get(ctx, "cut")
-			require.ErrorIs(t, err, ErrNotFound, "a name never stands for a part")
-		}
-
 		data := bytes.Repeat([]byte("0123456789abcdef"), objectPiece/8)
 		require.NoError(t, b.Put(ctx, "whole", data))
-		r, err := b.getReader(ctx, "whole")
-		require.NoError(t, err)
 		subject, err := objectSubject("", "lies")
 		require.NoError(t, err)
 		whole, err := b.newest(ctx, b.objects, "obj.n.whole")
@@ -88,8 +73,9 @@ func TestObjectFaultsAreErrors(t *testing.T) {
 			require.ErrorIs(t, err, ErrUnavailable, name)
 		}
 
-		require.NoError(t, b.objects.Purge(ctx))
-		_, err = io.ReadAll(r)
+		piece := "obj.p." + sumOf(data[:objectPiece])
+		require.NoError(t, b.objects.Purge(ctx, jetstream.WithPurgeSubject(piece)))
+		_, err = b.Get(ctx, "whole")
 		require.ErrorIs(t, err, ErrUnavailable, "a missing piece is no end of file")
 		ended, cancel := context.WithCancel(ctx)
 		cancel()

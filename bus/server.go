@@ -121,7 +121,7 @@ func storeCeiling(dir string) int64 {
 	return max(used+free-diskReserve, used+free/2)
 }
 
-// fault says why the store cannot take a write that went unanswered; nil when it looks sound.
+// fault returns why the store cannot take a write that went unanswered; nil when it looks sound.
 func (e *embedded) fault() error {
 	if free, ok := diskFree(e.dir); ok && free < diskExhausted {
 		return fmt.Errorf("%w: %d bytes left on the disk of %s; make room and start again", ErrFull, free, e.dir)

@@ -17,7 +17,7 @@ const (
 // maxSubject bounds a subject; the server's limit for a whole protocol line is 4096 bytes.
 const maxSubject = 1024
 
-// ValidToken says whether s can be one token of a subject: a role, a run, a task, a kind. It is [A-Za-z0-9_-]+.
+// ValidToken reports whether s can be one token of a subject: a role, a run, a task, a kind. It is [A-Za-z0-9_-]+.
 func ValidToken(s string) bool {
 	for i := range len(s) {
 		if !tokenByte(s[i]) {
@@ -114,7 +114,7 @@ func checkControl(s string) error {
 	return checkSubject(s, first)
 }
 
-// covers says whether filter matches subject; both are well formed.
+// covers reports whether filter matches subject; both are well formed.
 func covers(filter, subject string) bool {
 	want, have := strings.Split(filter, "."), strings.Split(subject, ".")
 	for i, w := range want {

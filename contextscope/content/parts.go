@@ -5,7 +5,6 @@ package content
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"google.golang.org/genai"
 )
@@ -27,20 +26,6 @@ func Visible(p *genai.Part) bool {
 	}
 	return !p.Thought && (p.Text != "" || p.InlineData != nil || p.FileData != nil || p.ExecutableCode != nil ||
 		p.CodeExecutionResult != nil)
-}
-
-// Text returns what a content says, without thoughts.
-func Text(c *genai.Content) string {
-	if c == nil {
-		return ""
-	}
-	var b strings.Builder
-	for _, p := range c.Parts {
-		if p != nil && !p.Thought {
-			b.WriteString(p.Text)
-		}
-	}
-	return b.String()
 }
 
 // HasCalls reports whether a content has a call.

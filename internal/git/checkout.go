@@ -23,7 +23,7 @@ type Checkout struct {
 	Top, GitDir, CommonDir, Objects string
 	// Head is the commit that is checked out; Branch its branch without refs/heads/, "" when detached.
 	Head, Branch string
-	// Shallow says that the history is cut off.
+	// Shallow reports whether the history is cut off.
 	Shallow bool
 	// Dirty are paths that differ from Head, in the index or on disk, or that are untracked and not ignored, relative to
 	// Top; an untracked directory counts once and ends in a slash. At most MaxDirty; MoreDirty says that there are more.

@@ -13,15 +13,15 @@ import (
 
 // Errors of Inspect.
 var (
-	// ErrNotRepository says that there is no git repository at a path or above it.
+	// ErrNotRepository reports that there is no git repository at a path or above it.
 	ErrNotRepository = errors.New("not a git repository")
-	// ErrBare says that the repository has no work tree.
+	// ErrBare reports that the repository has no work tree.
 	ErrBare = errors.New("a bare git repository has no work tree: run in a clone of it")
-	// ErrNoCommits says that the repository has no commit to start from.
+	// ErrNoCommits reports that the repository has no commit to start from.
 	ErrNoCommits = errors.New("the repository has no commits: make a first commit")
-	// ErrOwner says that another user owns the repository.
+	// ErrOwner reports that another user owns the repository.
 	ErrOwner = errors.New("another user owns the repository")
-	// ErrUnsupported says that the repository uses something that this package does not know.
+	// ErrUnsupported reports that the repository uses something that this package does not know.
 	ErrUnsupported = errors.New("the repository's format is not supported")
 )
 

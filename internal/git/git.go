@@ -21,9 +21,9 @@ const (
 
 // Errors of New.
 var (
-	// ErrNoGit says that there is no git on the PATH.
+	// ErrNoGit reports that there is no git on the PATH.
 	ErrNoGit = errors.New("git was not found: install git 2.38 or newer")
-	// ErrOld says that the git on the PATH is too old.
+	// ErrOld reports that the git on the PATH is too old.
 	ErrOld = errors.New("git is too old: install git 2.38 or newer")
 )
 

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 // baseFile names, in a mirror, the commit that it was made from. Only a finished mirror has it.
 const baseFile = "divisi-base"
 
-// ErrOtherBase says that a mirror was made from another commit than the one asked for.
+// ErrOtherBase reports that a mirror was made from another commit than the one asked for.
 var ErrOtherBase = errors.New("the mirror was made from another commit")
 
 // oldFaults are faults of old commits and trees that do no harm; a base that has them is accepted as it is.
@@ -58,7 +59,7 @@ func (r *Repo) send(ctx context.Context, gitDir, revs string) error {
 	sent := make(chan error, 1)
 	go func() {
 		err := r.pack(ctx, pw, revs)
-		sent <- errors.Join(err, pw.CloseWithError(errOr(err, io.EOF)))
+		sent <- errors.Join(err, pw.CloseWithError(cmp.Or(err, io.EOF)))
 	}()
 	err := r.g.receive(ctx, gitDir, pr)
 	err = errors.Join(err, pr.Close())

@@ -7,9 +7,9 @@ import (
 )
 
 var (
-	// ErrBadName says that an object id or a ref's name is not well formed.
+	// ErrBadName reports that an object id or a ref's name is not well formed.
 	ErrBadName = errors.New("not a valid name")
-	// ErrNotFound says that a ref, an object or a file does not exist.
+	// ErrNotFound reports that a ref, an object or a file does not exist.
 	ErrNotFound = errors.New("not found")
 )
 

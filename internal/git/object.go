@@ -2,11 +2,13 @@ package git
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -38,7 +40,7 @@ func (r *Repo) ReadBlobs(ctx context.Context, entries []Entry, visit func(e Entr
 			dir: Dir{GitDir: r.dir}, stdin: strings.NewReader(ids.String()), stdout: pw,
 			args: []string{"cat-file", "--buffer", "--batch"},
 		})
-		done <- errors.Join(err, pw.CloseWithError(errOr(err, io.EOF)))
+		done <- errors.Join(err, pw.CloseWithError(cmp.Or(err, io.EOF)))
 	}()
 	err := visitBlobs(bufio.NewReaderSize(pr, 1<<16), blobs, visit)
 	if err != nil {
@@ -54,13 +56,6 @@ func (r *Repo) ReadBlobs(ctx context.Context, entries []Entry, visit func(e Entr
 		return fmt.Errorf("read %d files: %w", len(blobs), err)
 	}
 	return nil
-}
-
-func errOr(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
 }
 
 func visitBlobs(in *bufio.Reader, blobs []Entry, visit func(Entry, []byte) error) error {
@@ -150,4 +145,27 @@ func (r *Repo) readObject(ctx context.Context, name string, limit int64) ([]byte
 		return nil, "", fmt.Errorf("%d bytes: %w", info.size, ErrTooLarge)
 	}
 	return []byte(rest[:info.size]), info.kind, nil
+}
+
+// Match calls visit with those of the named files whose content the expression matches, in the order of the entries. The content
+// is valid only during the call.
+func (r *Repo) Match(
+	ctx context.Context, entries []Entry, files []string, re *regexp.Regexp, visit func(path string, content []byte),
+) error {
+	want := make(map[string]bool, len(files))
+	for _, f := range files {
+		want[f] = true
+	}
+	var asked []Entry
+	for _, e := range entries {
+		if want[e.Path] && (e.Mode == ModeFile || e.Mode == ModeExec) {
+			asked = append(asked, e)
+		}
+	}
+	return r.ReadBlobs(ctx, asked, func(e Entry, content []byte) error {
+		if re.Match(content) {
+			visit(e.Path, content)
+		}
+		return nil
+	})
 }

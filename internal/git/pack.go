@@ -12,7 +12,7 @@ import (
 // MaxPack bounds a pack that Import takes, in bytes.
 const MaxPack = 256 << 20
 
-// ErrPack says that a pack is not sound: damaged, incomplete, or holding what no repository may hold.
+// ErrPack reports that a pack is not sound: damaged, incomplete, or holding what no repository may hold.
 var ErrPack = errors.New("the pack is not sound")
 
 // packError calls a failure of git on a received pack by its name.

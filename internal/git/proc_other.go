@@ -12,3 +12,6 @@ func ownGroup(*exec.Cmd) {}
 
 // OwnerOf knows no owners here.
 func OwnerOf(fs.FileInfo) (int, bool) { return 0, false }
+
+// mayWrite does not know: publishing will tell.
+func mayWrite(string) error { return nil }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // ownGroup makes the process the leader of a group, which is killed as a whole.
@@ -30,3 +32,6 @@ func OwnerOf(info fs.FileInfo) (int, bool) {
 	}
 	return int(st.Uid), true
 }
+
+// mayWrite asks the system whether this process may make files in a directory; it makes none.
+func mayWrite(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }

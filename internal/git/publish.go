@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
@@ -67,7 +68,7 @@ func (g *Git) giveObjects(ctx context.Context, c *Checkout, v *view, r *Repo, co
 	return err
 }
 
-// BranchError says that a branch cannot be made because of another: git keeps a/b below a.
+// BranchError reports that a branch cannot be made because of another: git keeps a/b below a.
 type BranchError struct{ Branch, Wanted string }
 
 // Error names both branches.
@@ -90,6 +91,20 @@ func (g *Git) CheckBranch(ctx context.Context, c *Checkout, ref string) (err err
 		}
 		if !errors.Is(err, ErrNotFound) {
 			return err
+		}
+	}
+	return nil
+}
+
+// ErrReadOnly is a repository that a result could not be published to.
+var ErrReadOnly = errors.New("this repository cannot be written")
+
+// Writable returns nil where objects and branches could be added to the repository, else an ErrReadOnly that says where not. It
+// writes nothing.
+func (c *Checkout) Writable() error {
+	for _, dir := range []string{filepath.Join(c.Objects, "pack"), filepath.Join(c.CommonDir, "refs", "heads"), c.CommonDir} {
+		if err := mayWrite(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: %s: %w", ErrReadOnly, dir, err)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"time"
 )
 
-// ErrStale says that a ref is not where the caller took it to be: another process moved it.
+// ErrStale reports that a ref is not where the caller took it to be: another process moved it.
 var ErrStale = errors.New("the ref has moved")
 
 // Repo is a bare repository directory of Divisi's own: a mirror, or one that borrows from it. It holds no state but its
@@ -102,7 +103,7 @@ func (g *Git) updateRef(ctx context.Context, d Dir, ref, to, from string) error 
 		return fmt.Errorf("update %s: %w", ref, context.Cause(ctx))
 	}
 	zero := strings.Repeat("0", max(len(to), len(from)))
-	args := []string{"update-ref", "--no-deref", ref, orZero(to, zero), orZero(from, zero)}
+	args := []string{"update-ref", "--no-deref", ref, cmp.Or(to, zero), cmp.Or(from, zero)}
 	// A git that is killed here leaves the ref locked for good, and it needs milliseconds: the end of ctx waits for it.
 	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), staleLock)
 	defer cancel()
@@ -118,13 +119,6 @@ func (g *Git) updateRef(ctx context.Context, d Dir, ref, to, from string) error 
 		return fmt.Errorf("update %s: %w: it is at %q, not at %q", ref, ErrStale, have, from)
 	}
 	return fmt.Errorf("update %s: %w", ref, err)
-}
-
-func orZero(id, zero string) string {
-	if id == "" {
-		return zero
-	}
-	return id
 }
 
 // objectInfo is what is known of an object without reading it; kind is "" when it is missing.

@@ -19,7 +19,7 @@ const (
 	ModeNone = "000000"
 )
 
-// errFormat says that git printed something that this package does not understand.
+// errFormat reports that git printed something that this package does not understand.
 var errFormat = errors.New("unexpected output of git")
 
 // Entry is one file of a tree.

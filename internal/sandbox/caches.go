@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
+
+	"divisi/internal/machine"
 )
 
 // Audience is who writes a build cache.
@@ -78,12 +79,10 @@ func makeCache(root string, dirs []string) error {
 	return makeBelow(root, dirs)
 }
 
-// transient says that an error tells of the machine, and nothing of what lies in a cache.
+// transient reports whether the cause of an error is the machine, and not what is in a cache.
 func transient(err error) bool {
-	machine := []error{
-		syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, syscall.EINTR,
-	}
-	return slices.ContainsFunc(machine, func(e error) bool { return errors.Is(err, e) })
+	return machine.Of(err, "") != nil ||
+		errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EINTR)
 }
 
 // makeBelow makes directories below root, and nothing outside.

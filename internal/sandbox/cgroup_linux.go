@@ -90,7 +90,7 @@ func (b *box) enterWith(attr *syscall.SysProcAttr) {
 	}
 }
 
-// outOfMemory says whether the kernel killed for the bound.
+// outOfMemory reports whether the kernel killed for the bound.
 func (b *box) outOfMemory() bool {
 	if b == nil {
 		return false

@@ -65,10 +65,10 @@ type Command struct {
 	DropErrors bool
 }
 
-// ErrInvalid says that a Command cannot be run as it stands: a programmer's or a configuration's mistake.
+// ErrInvalid reports that a Command cannot be run as it stands: a programmer's or a configuration's mistake.
 var ErrInvalid = errors.New("invalid command")
 
-// NotFoundError says that a program does not exist or is not executable. Path is the PATH that was searched; it is empty
+// NotFoundError reports that a program does not exist or is not executable. Path is the PATH that was searched; it is empty
 // when Name held a slash.
 type NotFoundError struct {
 	Name string
@@ -128,7 +128,7 @@ func (c Command) missing() error {
 	if strings.ContainsRune(c.Args[0], '/') {
 		return &NotFoundError{Name: c.Args[0]}
 	}
-	search := lookup(c.Env, "PATH")
+	search := stage.Lookup(c.Env, "PATH")
 	if search == "" {
 		search = "(empty)"
 	}
@@ -151,5 +151,3 @@ func (c Command) environment(seen Place, extra ...string) []string {
 	}
 	return kept
 }
-
-func lookup(env []string, name string) string { return stage.Lookup(env, name) }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"divisi/internal/sandbox/stage"
 )
 
 // certificateVars name files or directories with the certificates of authorities; addressVars name where packages come from.
@@ -51,15 +53,15 @@ func Downloads(environ []string) (env, readable, leftOut []string) {
 		}
 	}
 	for _, name := range certificateVars {
-		if path := lookup(environ, name); filepath.IsAbs(path) {
+		if path := stage.Lookup(environ, name); filepath.IsAbs(path) {
 			env, readable = append(env, name+"="+path), append(readable, path)
 		}
 	}
 	for _, name := range addressVars {
-		add(name, lookup(environ, name), name)
+		add(name, stage.Lookup(environ, name), name)
 	}
 	for _, f := range addressFiles {
-		path := filepath.Join(lookup(environ, "HOME"), f.path)
+		path := filepath.Join(stage.Lookup(environ, "HOME"), f.path)
 		data, err := os.ReadFile(path)
 		if err != nil {
 			continue // the user has no such settings

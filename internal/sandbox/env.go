@@ -10,13 +10,14 @@ import (
 	"slices"
 	"strings"
 
+	"divisi/internal/sandbox/stage"
 	"divisi/internal/spec"
 )
 
 // ToolsVar names the directory that setup fills and that every later command can read.
 const ToolsVar = "DIVISI_TOOLS"
 
-// ErrSecretName says that a variable was refused because its name looks like that of a secret.
+// ErrSecretName reports that a variable was refused because its name looks like that of a secret.
 var ErrSecretName = errors.New("looks like a secret")
 
 var validName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -54,7 +55,7 @@ func Env(s Settings) ([]string, error) {
 	errs := make([]error, 0, len(s.Extra))
 	for _, name := range s.Extra {
 		errs = append(errs, checkName(name))
-		if value, ok := find(s.Base, name); ok {
+		if value, ok := stage.Find(s.Base, name); ok {
 			env[name] = value
 		}
 	}
@@ -89,7 +90,7 @@ func searchPath(s Settings) string {
 		dirs = append(dirs, filepath.Join(s.Tools, "bin"), s.Tools)
 	}
 	dirs = append(dirs, s.Path...)
-	dirs = append(dirs, filepath.SplitList(lookup(s.Base, "PATH"))...)
+	dirs = append(dirs, filepath.SplitList(stage.Lookup(s.Base, "PATH"))...)
 	kept := make([]string, 0, len(dirs))
 	for _, dir := range dirs {
 		if filepath.IsAbs(dir) && !slices.Contains(kept, dir) {
@@ -101,21 +102,12 @@ func searchPath(s Settings) string {
 
 // rustup finds the user's toolchains, which the cargo on PATH would look for below the private HOME otherwise.
 func rustup(base []string) string {
-	dir := lookup(base, "RUSTUP_HOME")
-	if home := lookup(base, "HOME"); dir == "" && home != "" {
+	dir := stage.Lookup(base, "RUSTUP_HOME")
+	if home := stage.Lookup(base, "HOME"); dir == "" && home != "" {
 		dir = filepath.Join(home, ".rustup")
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return ""
 	}
 	return dir
-}
-
-func find(env []string, name string) (string, bool) {
-	for _, entry := range slices.Backward(env) {
-		if key, value, ok := strings.Cut(entry, "="); ok && key == name {
-			return value, true
-		}
-	}
-	return "", false
 }

@@ -11,7 +11,7 @@ import (
 	"divisi/internal/sandbox/stage"
 )
 
-// probe says that only Linux confines.
+// probe reports that only Linux confines.
 func probe() Level {
 	why := "Divisi confines commands on Linux only, not on " + runtime.GOOS +
 		", and cannot end processes there that a command left behind"
@@ -64,7 +64,7 @@ func (p *process) wait(out *Output) error {
 	if state == nil {
 		return errors.Join(errors.New("the process was lost"), p.err)
 	}
-	out.ExitCode, out.UserTime = state.ExitCode(), state.UserTime()
+	out.ExitCode = state.ExitCode()
 	if out.ExitCode < 0 {
 		out.Signal = fmt.Sprint(state)
 	}

@@ -43,7 +43,7 @@ func whatIsHidden() (dirs, except []string) {
 	return slices.Clone(hidden.dirs), slices.Clone(hidden.except)
 }
 
-// above says whether a path is a parent of one of the others.
+// above reports whether a path is a parent of one of the others.
 func above(path string, others []string) bool {
 	return slices.ContainsFunc(others, func(o string) bool {
 		return strings.HasPrefix(o, strings.TrimSuffix(path, string(filepath.Separator))+string(filepath.Separator))

@@ -359,7 +359,7 @@ func (p *process) wait(out *Output) error {
 		out.Refused, closed = p.way.close()
 	}
 	if r := p.report; r != nil {
-		out.ExitCode, out.Signal, out.UserTime = r.Exit, r.Signal, r.User
+		out.ExitCode, out.Signal = r.Exit, r.Signal
 		out.OutOfMemory = out.OutOfMemory || r.Memory
 		return cmp.Or(p.fault(), closed)
 	}

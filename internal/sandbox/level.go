@@ -51,7 +51,7 @@ func (l Level) have(name string) bool {
 // views reports whether commands can have private views of downloads.
 func (l Level) views() bool { return l.have(Namespaces) && l.viewless == nil }
 
-// Confined says whether commands are kept from reading and writing outside their paths.
+// Confined reports whether commands are kept from reading and writing outside their paths.
 func (l Level) Confined() bool { return l.have(Namespaces) || l.have(Landlock) }
 
 // HostNetwork reports whether commands with the network get this machine's own, with every service on it.
@@ -74,7 +74,7 @@ func (l Level) Strict() error {
 	return &WeakError{Missing: missing}
 }
 
-// WeakError says that a machine does not give every layer of confinement.
+// WeakError reports that a machine does not give every layer of confinement.
 type WeakError struct{ Missing []string }
 
 // Error lists what is missing.

@@ -16,7 +16,7 @@ type Output struct {
 	// TimedOut and Cancelled say why this package ended it: its Timeout, or the context.
 	TimedOut  bool
 	Cancelled bool
-	// OutOfMemory says that it was killed because its processes together used more than MaxMemory.
+	// OutOfMemory reports whether it was killed because its processes together used more than MaxMemory.
 	OutOfMemory bool
 	// Refused are hosts to which the command tried to connect and must not, as it named them.
 	Refused []*egress.RefusedError
@@ -28,11 +28,9 @@ type Output struct {
 	SinkErr     error
 	SinkOmitted int64
 	Duration    time.Duration
-	// UserTime is the processor time in user mode of the command and of the children that it waited for.
-	UserTime time.Duration
 }
 
-// Success says that the command exited with 0 by itself.
+// Success reports whether the command exited with 0 by itself.
 func (o *Output) Success() bool {
 	return o.ExitCode == 0 && !o.TimedOut && !o.Cancelled && !o.OutOfMemory
 }

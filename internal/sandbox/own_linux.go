@@ -18,7 +18,7 @@ import (
 // may own.
 const ownID = 1943000000
 
-// ownUser says whether commands run as another user than Divisi's own.
+// ownUser reports whether commands run as another user than Divisi's own.
 func (l Level) ownUser() bool { return os.Geteuid() == 0 && l.have(OwnUser) && l.have(Namespaces) }
 
 // openTrees opens the parts of a root that are not the system's, so that what is root's on the disk is the command's own inside:

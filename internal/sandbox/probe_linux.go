@@ -89,7 +89,7 @@ type layerError struct {
 func (e *layerError) Error() string { return e.err.Error() }
 func (e *layerError) Unwrap() error { return e.err }
 
-// passing says that a process could not be started for a reason that says nothing about the machine.
+// passing reports whether a process could not be started for a reason that says nothing about the machine.
 func passing(err error) bool {
 	few := []error{unix.EAGAIN, unix.ENOMEM, unix.EMFILE, unix.ENFILE}
 	return slices.ContainsFunc(few, func(e error) bool { return errors.Is(err, e) })

@@ -64,7 +64,7 @@ func marked(pid int, entry []byte) bool {
 	return carries(environ, entry)
 }
 
-// carries says whether an environment, as the kernel shows it, has an entry.
+// carries reports whether an environment, as the kernel shows it, has an entry.
 func carries(environ, entry []byte) bool {
 	return bytes.HasPrefix(environ, append(bytes.Clone(entry), 0)) ||
 		bytes.Contains(environ, append(append([]byte{0}, entry...), 0))

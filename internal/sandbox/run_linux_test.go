@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"divisi/internal/sandbox/stage"
+
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -80,7 +82,7 @@ func TestNotFoundNamesThePath(t *testing.T) {
 		notFound, ok := errors.AsType[*NotFoundError](err)
 		require.True(t, ok)
 		require.Equal(t, "no-such-program", notFound.Name)
-		require.Contains(t, err.Error(), "not found in PATH "+lookup(p.env, "PATH"))
+		require.Contains(t, err.Error(), "not found in PATH "+stage.Lookup(p.env, "PATH"))
 
 		c.Args = []string{"./gone.sh"}
 		_, err = p.level.run(t.Context(), c)
@@ -95,7 +97,7 @@ func TestProgramsComeFromTheCommandsOwnPath(t *testing.T) {
 		script := filepath.Join(p.tree, "sh")
 		require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\necho planted\n"), 0o700)) // it has to run
 		c := p.shell("echo real")
-		c.Env = []string{"PATH=.:" + lookup(p.env, "PATH")}
+		c.Env = []string{"PATH=.:" + stage.Lookup(p.env, "PATH")}
 		require.Equal(t, "real\n", p.run(t, c).Text())
 		c.Args = []string{"./sh"}
 		require.Equal(t, "planted\n", p.run(t, c).Text())

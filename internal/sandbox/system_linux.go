@@ -92,11 +92,11 @@ var beside = []string{
 func toolchains(env []string) []string {
 	var paths []string
 	for _, name := range toolVars {
-		if dir := lookup(env, name); filepath.IsAbs(dir) {
+		if dir := stage.Lookup(env, name); filepath.IsAbs(dir) {
 			paths = append(paths, filepath.Clean(dir))
 		}
 	}
-	for _, dir := range filepath.SplitList(lookup(env, "PATH")) {
+	for _, dir := range filepath.SplitList(stage.Lookup(env, "PATH")) {
 		if !filepath.IsAbs(dir) || filepath.Clean(dir) == "/" {
 			continue
 		}

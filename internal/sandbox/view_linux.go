@@ -110,7 +110,7 @@ func (v *view) mounts() []stage.Mount {
 	return list
 }
 
-// covered says whether a part shows a path already, with nothing hidden in between.
+// covered reports whether a part shows a path already, with nothing hidden in between.
 func covered(path string, list []stage.Mount, hidden []string) bool {
 	return slices.ContainsFunc(list, func(m stage.Mount) bool {
 		return (m.From == m.To || m.Link != "") && within(path, m.To) &&
@@ -118,7 +118,7 @@ func covered(path string, list []stage.Mount, hidden []string) bool {
 	})
 }
 
-// within says whether a path is another or lies below it.
+// within reports whether a path is another or lies below it.
 func within(path, dir string) bool { return path == dir || above(dir, []string{path}) }
 
 // rules are the paths of Landlock rules where the command sees the machine's own files. Landlock knows permissions only: of a

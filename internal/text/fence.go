@@ -28,11 +28,10 @@ func Fence(pieces ...Piece) string {
 
 // Ends bounds a text to about so many bytes of both its ends. Errors are mostly at the end, so that the tail is the larger part.
 func Ends(s string, most int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = Valid(s)
 	if len(s) <= most {
 		return s
 	}
-	head, tail := s[:most*2/5], s[len(s)-most*3/5:]
-	return fmt.Sprintf("%s\n[%d bytes are left out here]\n%s",
-		strings.ToValidUTF8(head, ""), len(s)-len(head)-len(tail), strings.ToValidUTF8(tail, ""))
+	head, tail := Head(s, most*2/5), End(s, most*3/5)
+	return fmt.Sprintf("%s\n[%d bytes are left out here]\n%s", head, len(s)-len(head)-len(tail), tail)
 }

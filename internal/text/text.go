@@ -61,20 +61,11 @@ func End(s string, most int) string {
 	return s[from:]
 }
 
-// Ends returns at most so many bytes of the beginning and of the end of a text, and counts what it left out between them.
-func Ends(s string, head, tail int) string {
-	if len(s) <= head+tail {
-		return s
-	}
-	first, last := Head(s, head), End(s, tail)
-	return fmt.Sprintf("%s\n[%d bytes are left out here]\n%s", first, len(s)-len(first)-len(last), last)
-}
-
 // Valid replaces what is no UTF-8.
 func Valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// Hidden reports whether a character is not seen as itself: controls, formats (which change the direction of text or are invisible),
-// variation selectors, private use and what is not assigned. White space is hidden too, but for the blank.
+// Hidden reports whether a character is not seen as itself: controls, formats (which change the direction of text or are
+// invisible), variation selectors, private use and what is not assigned. White space is hidden too, but for the blank.
 func Hidden(r rune) bool {
 	return !unicode.IsPrint(r) || unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }

@@ -15,7 +15,7 @@ import (
 // maxFile bounds a decision's file; it is far above the requests of any repository.
 const maxFile = 16 << 20
 
-// ErrInside says that the directory for decisions lies in the repository.
+// ErrInside reports that the directory for decisions lies in the repository.
 var ErrInside = errors.New("lies inside the repository, which could bring its own decision")
 
 // Store keeps the decision about one repository in a file.

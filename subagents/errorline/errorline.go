@@ -72,8 +72,8 @@ var table = []struct {
 // Malformed is what the go command prints of a package that it cannot import, because of a character in its directory's name.
 var Malformed = regexp.MustCompile(`^malformed import path "(.+)": invalid char `)
 
-// The words by which a summary finds a line. A line too many in a summary costs little, a missing error a lot: in doubt a line is an
-// error.
+// The words by which a summary finds a line. A line too many in a summary costs little, a missing error a lot: in doubt a line
+// is an error.
 var (
 	// A word counts where it is no part of a path, a name or an option.
 	failWords = regexp.MustCompile(`(?i)(?:^|[^\w/.\\-])(?:\w*(?:error|exception)s?|fatal|panic(?:ked)?|` +
@@ -93,8 +93,8 @@ var (
 		`\b(?:errors?|failures?|failed|fail|warnings?|exceptions?)["']?\s*[:=]?\s*0(?:$|[^\w.])`)
 )
 
-// Hints are in lower case and save most lines of a long output the expressions. A line with one of the words has one of wordHints; a
-// line that is a Test or an Error has one of nameHints, or a number after a colon or a bracket.
+// Hints are in lower case and save most lines of a long output the expressions. A line with one of the words has one of
+// wordHints; a line that is a Test or an Error has one of nameHints, or a number after a colon or a bracket.
 var (
 	wordHints = []string{
 		"err", "exception", "fatal", "panic", "fail", "traceback", "abort", "crash", "segfault", "segmentation", "critical", "killed",
@@ -112,8 +112,8 @@ func hinted(line string, hints []string) bool {
 	return slices.ContainsFunc(hints, func(hint string) bool { return strings.Contains(lower, hint) })
 }
 
-// Hinted reports whether a line can be a Test or an Error. It is also true for a count of tests and for the headings under which test
-// runners print what a failed test printed.
+// Hinted reports whether a line can be a Test or an Error. It is also true for a count of tests and for the headings under
+// which test runners print what a failed test printed.
 func Hinted(line string) bool {
 	if hinted(line, nameHints) {
 		return true

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"divisi/internal/spec"
@@ -19,33 +20,19 @@ const (
 // against the baseline (by the gate's name), and the output that shows them. It is empty when no gate was red, bounded, and
 // plain text for a prompt; what is quoted comes from the repository and is data.
 func Explain(receipts []spec.Receipt, baseline map[string]spec.Receipt) string {
+	red := slices.DeleteFunc(slices.Clone(receipts), func(r spec.Receipt) bool {
+		return r.Verdict != spec.VerdictFail && r.Verdict != spec.VerdictUnattributable
+	})
 	var b strings.Builder
-	for i, r := range receipts {
-		if r.Verdict != spec.VerdictFail && r.Verdict != spec.VerdictUnattributable {
-			continue
-		}
-		var before *spec.Receipt
-		if known, ok := baseline[r.Gate]; ok {
-			before = &known
-		}
-		one := clipLines(explainOne(r, before), maxPerReceipt)
+	for i, r := range red {
+		one := clipLines(explainOne(r, Before(baseline, r.Gate)), maxPerReceipt)
 		if b.Len()+len(one) > maxExplained-200 {
-			fmt.Fprintf(&b, "[%d more gates are left out]\n", countRed(receipts[i:]))
+			fmt.Fprintf(&b, "[%d more gates are left out]\n", len(red)-i)
 			break
 		}
 		b.WriteString(one)
 	}
 	return b.String()
-}
-
-func countRed(receipts []spec.Receipt) int {
-	n := 0
-	for _, r := range receipts {
-		if r.Verdict == spec.VerdictFail || r.Verdict == spec.VerdictUnattributable {
-			n++
-		}
-	}
-	return n
 }
 
 func explainOne(r spec.Receipt, baseline *spec.Receipt) string {

@@ -20,7 +20,7 @@ const (
 // findings is what a parser learns from the output of one gate.
 type findings struct {
 	signatures map[string]struct{}
-	// build says that the failure hides tests; tests counts those that ran and were not skipped.
+	// build reports whether the failure hides tests; tests counts those that ran and were not skipped.
 	build bool
 	tests int
 	// kept is the part of the output that shows the failures, the first ones first.

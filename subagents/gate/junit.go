@@ -2,7 +2,6 @@ package gate
 
 import (
 	"encoding/xml"
-	"errors"
 	"io"
 	"strings"
 )
@@ -15,7 +14,7 @@ type junitParser struct {
 	text  *textParser
 	names normaliser
 	data  strings.Builder
-	// filed says that the report came from a file: the output holds none then.
+	// filed reports whether the report came from a file: the output holds none then.
 	filed bool
 }
 
@@ -77,8 +76,8 @@ type junitProblem struct {
 	Text    string `xml:",chardata"`
 }
 
-// readJUnit takes what it can: a report that breaks off counts up to there. It returns false when it did.
-func readJUnit(report io.Reader, found *findings) bool {
+// readJUnit takes what it can: a report that breaks off counts up to there.
+func readJUnit(report io.Reader, found *findings) {
 	decoder := xml.NewDecoder(report)
 	decoder.Strict = false
 	decoder.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
@@ -86,7 +85,7 @@ func readJUnit(report io.Reader, found *findings) bool {
 	for {
 		token, err := decoder.Token()
 		if err != nil {
-			return errors.Is(err, io.EOF)
+			return
 		}
 		switch element := token.(type) {
 		case xml.StartElement:
@@ -96,13 +95,13 @@ func readJUnit(report io.Reader, found *findings) bool {
 			}
 			var one junitCase
 			if err := decoder.DecodeElement(&one, &element); err != nil {
-				return false
+				return
 			}
 			depth--
 			found.addCase(one)
 		case xml.EndElement:
 			if depth--; depth <= 0 {
-				return true // what follows the report is other output
+				return // what follows the report is other output
 			}
 		}
 	}

@@ -37,7 +37,7 @@ var (
 // and the directories of the slot.
 type normaliser struct {
 	roots *strings.Replacer
-	// inSlot says that the tree is one of several slots.
+	// inSlot reports whether the tree is one of several slots.
 	inSlot bool
 }
 

@@ -64,7 +64,7 @@ func newParser(format string, names normaliser, buildCommand bool) parser {
 	}
 }
 
-// buildCommand says that all a command does is build: then every failure of it is a build failure.
+// buildCommand reports whether all a command does is build: then every failure of it is a build failure.
 func buildCommand(command []string) bool {
 	if len(command) == 0 {
 		return false

@@ -39,7 +39,7 @@ const after = 12
 type textParser struct {
 	names normaliser
 	found *findings
-	// always says that the command only builds.
+	// always reports whether the command only builds.
 	always bool
 	left   int
 	// rust is an error that waits for its place.

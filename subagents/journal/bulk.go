@@ -132,7 +132,8 @@ func (j *Journal) keepText(ctx context.Context, long string) (string, error) {
 		return "", err
 	}
 	n := min(excerpt, len(long)/2)
-	return fmt.Sprintf("%s\n[… %d bytes in all, kept as object %s …]\n%s", text.Head(long, n), len(long), name, text.End(long, n)), nil
+	return fmt.Sprintf("%s\n[… %d bytes in all, kept as object %s …]\n%s",
+		text.Head(long, n), len(long), name, text.End(long, n)), nil
 }
 
 // Keep stores content as an object and returns its name.

@@ -3,6 +3,7 @@
 package tester
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -108,7 +109,7 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 		return spec.Result{}, fmt.Errorf("read the tree of %s: %w", t.Assignment.Agent(), err)
 	}
 	if bad, err := t.setup(ctx); bad != nil || err != nil {
-		return orZero(bad), err
+		return *cmp.Or(bad, &spec.Result{}), err
 	}
 	receipts := make([]spec.Receipt, 0, len(gates))
 	for _, g := range gates {
@@ -135,13 +136,6 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 // maxChanged bounds, in bytes, the list of files that a gate changed.
 const maxChanged = 200
 
-func orZero(r *spec.Result) spec.Result {
-	if r == nil {
-		return spec.Result{}
-	}
-	return *r
-}
-
 // GatesOf returns the gates that a task names, all of the project's where it names none, and the names that are unknown.
 func GatesOf(a *wire.Assignment) (gates []spec.Gate, unknown []string) {
 	if len(a.Task.Gates) == 0 {
@@ -158,7 +152,7 @@ func GatesOf(a *wire.Assignment) (gates []spec.Gate, unknown []string) {
 	return gates, unknown
 }
 
-// missing says that a gate could not be started at all, wherever the fault of it lies.
+// missing reports whether a gate could not be started at all, wherever the fault of it lies.
 func missing(err error) bool {
 	var none *sandbox.NotFoundError
 	return errors.As(err, &none) || errors.Is(err, sandbox.ErrInvalid)
@@ -252,9 +246,7 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, tree string) (spec.Rec
 	where := gate.Where{
 		Dir: t.Dir, Tree: tree, Env: ground.Env, Place: ground.Place, Writable: ground.Writable, Readable: ground.Readable,
 		Network: t.Assignment.Role.Network, Loopback: t.Assignment.Role.Loopback, Sink: whole,
-	}
-	if b, ok := t.Assignment.Baseline[g.Name]; ok {
-		where.Baseline = &b
+		Baseline: gate.Before(t.Assignment.Baseline, g.Name),
 	}
 	r, err := gate.Run(ctx, g, where)
 	if err == nil && r.Verdict != spec.VerdictPass { // a full disk is not what the patch has done
@@ -321,7 +313,8 @@ func (t *Executor) judged(receipts []spec.Receipt) spec.Result {
 	notes := t.notes(receipts)
 	if len(red) > 0 {
 		r := wire.Failed(wire.FaultGate,
-			fmt.Sprintf("%d of %d gates did not pass: %s: %s", len(red), len(receipts), strings.Join(red, ", "), t.reason(first)),
+			fmt.Sprintf("%d of %d gates did not pass: %s: %s", len(red), len(receipts), strings.Join(red, ", "),
+				gate.Reason(first, gate.Before(t.Assignment.Baseline, first.Gate))),
 			gate.Explain(receipts, t.Assignment.Baseline))
 		r.Error.Output = first.Output
 		r.Error.Signatures = signatures(receipts, t.Assignment.Baseline)
@@ -331,14 +324,6 @@ func (t *Executor) judged(receipts []spec.Receipt) spec.Result {
 	return spec.Result{Status: spec.StatusDone, Receipts: receipts, Handoff: spec.Handoff{
 		Summary: fmt.Sprintf("%d gates passed", len(receipts)), Deviations: notes,
 	}}
-}
-
-// reason is the first error of a gate that the base commit does not have.
-func (t *Executor) reason(r spec.Receipt) string {
-	if b, ok := t.Assignment.Baseline[r.Gate]; ok {
-		return gate.Reason(r, &b)
-	}
-	return gate.Reason(r, nil)
 }
 
 // notes are what a person should know of gates that did not block.
@@ -359,11 +344,7 @@ func signatures(receipts []spec.Receipt, baseline map[string]spec.Receipt) []str
 		if r.Verdict != spec.VerdictFail {
 			continue
 		}
-		var before *spec.Receipt
-		if b, ok := baseline[r.Gate]; ok {
-			before = &b
-		}
-		for _, s := range gate.NewSignatures(r, before) {
+		for _, s := range gate.NewSignatures(r, gate.Before(baseline, r.Gate)) {
 			out = append(out, r.Gate+": "+s)
 		}
 	}

@@ -78,5 +78,6 @@ func Bounded(lines []string) string { return strings.Join(text.Few(lines, maxRef
 
 // StillMatches tells of the places where files of a shard match its rule after the task.
 func StillMatches(left []string) string {
-	return fmt.Sprintf("shard.match still matches in %s of the task's files, the first is %s", text.Count(len(left), "place"), left[0])
+	return fmt.Sprintf("shard.match still matches in %s of the task's files, the first is %s",
+		text.Count(len(left), "place"), left[0])
 }

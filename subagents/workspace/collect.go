@@ -13,14 +13,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"divisi/internal/git"
+	"divisi/internal/machine"
 	"divisi/internal/spec"
 )
 
-// ErrNotReset says that a slot has no content yet, or lost it.
+// ErrNotReset reports that a slot has no content yet, or lost it.
 var ErrNotReset = errors.New("the slot was not reset to a commit")
 
-// ContentError says that what is in the work tree cannot become a commit: it is the attempt's to fix, and the same wherever it is
-// tried.
+// ContentError reports that what is in the work tree cannot become a commit: it is the attempt's to fix, and the same wherever
+// it is tried.
 type ContentError struct {
 	// Why names the paths, or has git's own message.
 	Why string
@@ -29,13 +30,17 @@ type ContentError struct {
 // Error returns why.
 func (e *ContentError) Error() string { return e.Why }
 
-// contentError tells git's refusal of a tree's content from a failure of the machine.
-func contentError(err error) error {
+// contentError distinguishes git's refusal of a tree's content from a failure of the machine. Git does not name every failure:
+// where an index does not fit on the disk, it reports only that it could not write the file. So room is asked for the disk.
+func contentError(err error, room func() error) error {
 	var exit *git.ExitError
-	if errors.As(err, &exit) && exit.Code > 0 && exit.Unwrap() == nil {
-		return &ContentError{Why: "git cannot take the changes in: " + err.Error()}
+	if !errors.As(err, &exit) || exit.Code <= 0 || exit.Unwrap() != nil {
+		return err
 	}
-	return err
+	if full := room(); full != nil {
+		return fmt.Errorf("%w: %w", full, err)
+	}
+	return &ContentError{Why: "git cannot take the changes in: " + err.Error()}
 }
 
 // Collect makes one commit of everything that differs from base in the work tree and packs it.
@@ -120,7 +125,7 @@ func (s *Slot) tree(ctx context.Context) (string, error) {
 		return "", errors.Join(err, unlocked)
 	}
 	id, err = s.index(ctx)
-	return id, contentError(err)
+	return id, contentError(err, func() error { return machine.Room(s.gitDir, s.dir) })
 }
 
 // index does it once. Not by git add: in a tree with submodules that runs another git in each of them, with the settings

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/git"
+	"divisi/internal/machine"
 	"divisi/subagents/workspace"
 )
 
@@ -298,4 +299,20 @@ func TestSubmodulesAreLeftAlone(t *testing.T) {
 	require.Equal(t, []string{"a.txt"}, p.Files)
 	require.NoError(t, b.mirror.Import(t.Context(), pack))
 	require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, func(string) bool { return true }))
+}
+
+func TestAFullDiskIsNotTheFaultOfTheContent(t *testing.T) {
+	t.Parallel()
+	fits := func() error { return nil }
+	full := func() error { return &machine.Fault{What: "no space left on device", Path: "/state"} }
+	unnamed := &git.ExitError{Args: []string{"update-index"}, Code: 128, Stderr: "fatal: Unable to write new index file\n"}
+	var content *workspace.ContentError
+	require.ErrorAs(t, workspace.ContentErrorOf(unnamed, fits), &content)
+	err := workspace.ContentErrorOf(unnamed, full)
+	require.NotErrorAs(t, err, &content)
+	require.Equal(t, "/state", machine.Of(err, "").Path)
+	require.ErrorIs(t, err, unnamed, "git's own words stay")
+	named := &git.ExitError{Args: []string{"update-index"}, Code: 128, Stderr: "fatal: write: No space left on device\n"}
+	require.Equal(t, error(named), workspace.ContentErrorOf(named, full))
+	require.NoError(t, workspace.ContentErrorOf(nil, full))
 }

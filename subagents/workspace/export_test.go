@@ -2,3 +2,6 @@ package workspace
 
 // Look is look, for tests.
 var Look = (*Slot).look
+
+// ContentErrorOf is contentError, for tests.
+var ContentErrorOf = contentError

@@ -28,7 +28,7 @@ func Remove(dir string) error {
 // maxHeld bounds the descriptors that removing one tree may take: os.RemoveAll holds one for each level.
 const maxHeld = 64
 
-// deeper says whether a tree has more levels than most, or some that are too deep for a path. What cannot be listed has none.
+// deeper reports whether a tree has more levels than most, or some that are too deep for a path. What cannot be listed has none.
 func deeper(dir string, most int) bool {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -46,22 +46,31 @@ func deeper(dir string, most int) bool {
 // none is left. However deep a tree is, it takes a few descriptors, and time by the number of its directories. It works through
 // a root, so that no link leads out.
 func flatten(dir string) error {
-	info, err := os.Lstat(dir)
-	if err != nil || !info.IsDir() {
+	root, err := openWritable(dir)
+	if root == nil {
 		return err
-	}
-	if err := os.Chmod(dir, info.Mode().Perm()|0o700); err != nil {
-		return fmt.Errorf("make %s writable: %w", dir, err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return fmt.Errorf("empty %s: %w", dir, err)
 	}
 	f := flattening{root: root, prefix: rand.Text()}
 	return errors.Join(f.all(), root.Close())
 }
 
-// flattening is one flatten at work. What it moves gets names that no process could foresee.
+// openWritable makes a directory writable and opens it; nil where there is none.
+func openWritable(dir string) (*os.Root, error) {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() {
+		return nil, err
+	}
+	if err := os.Chmod(dir, info.Mode().Perm()|0o700); err != nil {
+		return nil, fmt.Errorf("make %s writable: %w", dir, err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", dir, err)
+	}
+	return root, nil
+}
+
+// flattening is the state of one flatten. What it moves gets names that no process could foresee.
 type flattening struct {
 	root   *os.Root
 	prefix string
@@ -117,16 +126,9 @@ const maxDepth = 256
 // unlock makes every directory at or below dir writable for its owner, and every file readable. It works through a root,
 // so that no link, not even one that is put there meanwhile, leads out of dir.
 func unlock(dir string) error {
-	info, err := os.Lstat(dir)
-	if err != nil || !info.IsDir() {
+	root, err := openWritable(dir)
+	if root == nil {
 		return err
-	}
-	if err := os.Chmod(dir, info.Mode().Perm()|0o700); err != nil {
-		return fmt.Errorf("make %s writable: %w", dir, err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return fmt.Errorf("make %s writable: %w", dir, err)
 	}
 	return errors.Join(unlockBelow(root, "."), root.Close())
 }

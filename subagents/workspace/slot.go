@@ -26,7 +26,7 @@ type Slot struct {
 	dir    string
 	gitDir string
 	held   atomic.Bool
-	// shared says that another process may write the work tree at any moment.
+	// shared reports whether another process may write the work tree at any moment.
 	shared atomic.Bool
 
 	mu sync.Mutex

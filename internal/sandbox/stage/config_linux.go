@@ -9,9 +9,8 @@ const Marker = "divisi-sandbox-stage"
 const (
 	// ConfigFD is a file with a Config, as encoding/gob writes it: names and arguments can hold any byte.
 	ConfigFD = 3
-	// ControlFD is a stream socket: the parent writes Terminate and Kill, the stage a Report when the
-	// command runs and before it ends. When
-	// the parent's end closes, which it does when the parent dies, everything ends.
+	// ControlFD is a stream socket: the parent writes Terminate and Kill, the stage a Report when the command runs and before it
+	// ends. When the parent's end closes, which it does when the parent dies, everything ends.
 	ControlFD = 4
 	// FirstTree is the descriptor of the first tree that the parent opened for a Mount.
 	FirstTree = 5
@@ -109,16 +108,14 @@ type Trial struct {
 
 // Report is what a stage says: that the command began, and how it ended.
 type Report struct {
-	// Began says that the command runs; the rest is empty then.
+	// Began reports whether the command runs; the rest is empty then.
 	Began bool
 	// Exit is the command's exit code, -1 when a signal ended it; Signal names that.
 	Exit   int
 	Signal string
-	// Memory says that it was killed because it used more than Limits.Memory.
+	// Memory reports whether it was killed because it used more than Limits.Memory.
 	Memory bool
-	// User is the processor time in user mode of the command and those of its processes that were waited for.
-	User time.Duration
-	// Missing says that there is no such program.
+	// Missing reports whether there is no such program.
 	Missing bool
 	// Error is why the command could not be started, Layer what failed: one of the names below, or empty.
 	Error string

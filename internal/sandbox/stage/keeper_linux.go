@@ -16,7 +16,7 @@ import (
 // keeper starts the command, listens to the parent, watches the memory, and ends everything that the command started.
 type keeper struct {
 	config *Config
-	// greedy says that the command was killed for its memory.
+	// greedy reports whether the command was killed for its memory.
 	greedy atomic.Bool
 
 	mu sync.Mutex
@@ -84,10 +84,6 @@ func (k *keeper) end(child int) Report {
 	r := Report{Exit: status.ExitStatus(), Memory: k.greedy.Load()}
 	if status.Signaled() {
 		r.Exit, r.Signal = -1, status.Signal().String()
-	}
-	var usage unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_CHILDREN, &usage) == nil {
-		r.User = time.Duration(usage.Utime.Nano())
 	}
 	return r
 }

@@ -251,5 +251,5 @@ func filter(own, inet bool) error {
 // NoFilter is why there is no filter on other processors.
 const NoFilter = "there is no list of system calls for this processor"
 
-// HasFilter says whether there is a list of system calls for this processor.
+// HasFilter reports whether there is a list of system calls for this processor.
 const HasFilter = arch != 0
