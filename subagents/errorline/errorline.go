@@ -64,8 +64,8 @@ var table = []struct {
 	{Error, false, regexp.MustCompile(`^(?:E\s+)?(?:\w+\.)*\w*(?:Error|Exception)\b(?::|$)`)},
 	{Error, true, regexp.MustCompile(`^go: `)},
 	{Error, false, regexp.MustCompile(`^\s+\d+:\d+\s+error\s`)}, // eslint
-	{Complaint, false, regexp.MustCompile(`(?i)\b(?:error|err!|failed|failure|cannot|can't|could not|couldn't|unable to|not found|` +
-		`no such|denied|refused|timed out)`)},
+	{Complaint, false, regexp.MustCompile(`(?i)\b(?:error|err!|failed|failure|cannot|can't|could not|couldn't|unable to|` +
+		`not found|no such|denied|refused|timed out)`)},
 	{Plain, true, regexp.MustCompile(`^\s*(?:✕|✖|✗|✘|×|❌|●)\s|^E\s{2,}\S|^E\d{4} |\*{3} `)}, // test runners, pytest, glog, make
 }
 
@@ -97,9 +97,10 @@ var (
 // wordHints; a line that is a Test or an Error has one of nameHints, or a number after a colon or a bracket.
 var (
 	wordHints = []string{
-		"err", "exception", "fatal", "panic", "fail", "traceback", "abort", "crash", "segfault", "segmentation", "critical", "killed",
-		"unresolved", "undefined", "unhandled", "uncaught", "unable", "not ok", "not found", "cannot", "can't", "could",
-		"no such file", "denied", "refused", "timed out", "dumped", "out of memory", "overflow", "race", "exit", "warn", "deprecat",
+		"err", "exception", "fatal", "panic", "fail", "traceback", "abort", "crash", "segfault", "segmentation", "critical",
+		"killed", "unresolved", "undefined", "unhandled", "uncaught", "unable", "not ok", "not found", "cannot", "can't", "could",
+		"no such file", "denied", "refused", "timed out", "dumped", "out of memory", "overflow", "race", "exit", "warn",
+		"deprecat",
 	}
 	nameHints = []string{
 		"error", "fail", "panic", "fatal", "exception", "not ok", "go: ", "pass", "terminated", "stdout ----", "___", "malformed",

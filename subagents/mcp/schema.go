@@ -131,7 +131,8 @@ func (c *cleaner) describe(path string, schema any, needed bool) {
 	if needed {
 		fact = strings.TrimPrefix(fact+", needed", ", ")
 	}
-	path, fact, about = text.Short(oneLine(path), maxPath), text.Short(oneLine(fact), maxPath), text.Short(oneLine(about), maxText)
+	path, fact = text.Short(oneLine(path), maxPath), text.Short(oneLine(fact), maxPath)
+	about = text.Short(oneLine(about), maxText)
 	c.docs = append(c.docs, fmt.Sprintf("- %s (%s): %s", path, fact, about))
 }
 

@@ -60,7 +60,8 @@ func Open(ctx context.Context, servers map[string]spec.MCPServer, o Options) (*S
 	s.tools = slices.Concat(tools...)
 	if len(s.tools) > maxTools {
 		errs = append(errs, fmt.Errorf("the MCP servers %s have %d tools together, and a model is shown %d at most: name those "+
-			"that the role needs in tools of each server", strings.Join(slices.Sorted(maps.Keys(servers)), ", "), len(s.tools), maxTools))
+			"that the role needs in tools of each server", strings.Join(slices.Sorted(maps.Keys(servers)), ", "),
+			len(s.tools), maxTools))
 	}
 	err := errors.Join(errs...)
 	if ctx.Err() != nil {
