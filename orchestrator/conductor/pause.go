@@ -16,7 +16,7 @@ const reasonPaused = "paused by a person"
 func (c *Conductor) pause(ctx context.Context) (int, error) {
 	if !c.pausing {
 		c.pausing = true
-		notice := fmt.Sprintf("%s: %d active attempts reach their next turn", reasonPaused, len(c.busy()))
+		notice := fmt.Sprintf("%s; agents that finish their turn: %d", reasonPaused, len(c.busy()))
 		if err := c.append(ctx, run.Append{Data: run.Data{Notices: []string{notice}}}); err != nil {
 			return 0, err
 		}

@@ -101,7 +101,7 @@ func TestSubmitRefusesWhatNobodyCouldReadAndCutsNothing(t *testing.T) {
 	r = set.Run(t.Context(), tool.Call{Name: spec.ToolSubmitResult, Args: tooltest.Args{"summary": long, "findings": []any{long}}})
 	require.True(t, r.Err)
 	require.Nil(t, r.Submit)
-	require.Contains(t, r.Output["error"], "at most 131072 are taken: nothing was submitted")
+	require.Contains(t, r.Output["error"], "at most 131072 are allowed: nothing was submitted")
 }
 
 func TestSubmitResult(t *testing.T) {
