@@ -144,7 +144,7 @@ func hintFor(err error) string {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return "Choose a directory that you can write with --state-dir."
 	case errors.Is(err, phase.ErrPreflight):
-		return "If the cause is gone, such as a network that was down, try the same again: divisi resume. Else fix it, commit,\n" +
+		return "If the cause is gone, such as a network that was down, try again: divisi resume. Else fix it, commit,\n" +
 			"and start a new run: this one keeps its commit, setup and gates; see .divisi/divisi.yaml"
 	default:
 		return ""

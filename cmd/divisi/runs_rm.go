@@ -49,7 +49,7 @@ repository is not touched: a branch that was published stays.` + codes(codeOK, c
 	}
 	f := c.Flags()
 	f.StringVar(&r.olderThan, "older-than", "", "also every run that is not active and began longer ago, such as 30d or 12h")
-	f.BoolVar(&r.leftovers, "leftovers", false, "also directories that demos, dry runs and killed processes left more than a day ago")
+	f.BoolVar(&r.leftovers, "leftovers", false, "also what demos, dry runs and killed processes left more than a day ago")
 	f.BoolVar(&r.local, "local", false, "remove only the local files, and leave the run on its NATS server")
 	c.ValidArgsFunction = g.completeRuns
 	return c
@@ -133,7 +133,8 @@ func (r *remover) removeRun(ctx context.Context, run string) (err error) {
 	case never && !old(dir, beginTime):
 		return usagef("it has no description, because it may be starting now; try again in an hour")
 	case err != nil && !never && !r.local:
-		return fmt.Errorf("%w\nThat file names its NATS server; to remove only its local files: divisi runs rm --local %s", err, run)
+		return fmt.Errorf(
+			"%w\nThat file names its NATS server; to remove only its local files: divisi runs rm --local %s", err, run)
 	}
 	if err := os.MkdirAll(r.store().Bus(run), 0o700); err != nil {
 		return err

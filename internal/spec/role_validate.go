@@ -144,7 +144,8 @@ func BuiltInRole(name string) bool {
 
 // delegateProblems faults roles that no task of an agent could name. Roles that nil knows are not looked for.
 func (r *Role) delegateProblems(v *problems, roles map[string]Role) {
-	if len(r.Delegates) > 0 && r.Runs(ExecutorModel) && !slices.Contains(r.Tools, ToolDelegate) && !slices.Contains(r.Tools, ToolTransfer) {
+	asks := slices.Contains(r.Tools, ToolDelegate) || slices.Contains(r.Tools, ToolTransfer)
+	if len(r.Delegates) > 0 && r.Runs(ExecutorModel) && !asks {
 		v.addf("delegates", "", "role %q has neither the tool %s nor %s", r.Name, ToolDelegate, ToolTransfer)
 	}
 	for i, name := range r.Delegates {

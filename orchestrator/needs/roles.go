@@ -23,7 +23,8 @@ func Skipped(plan spec.Plan, skipped []configs.Skipped) []spec.Problem {
 		for _, s := range skipped {
 			if s.Role != "" && s.Role == t.Role {
 				problems = append(problems, spec.Problem{
-					Path: fmt.Sprintf("tasks[%d].role", i), Message: fmt.Sprintf("%s was not loaded as a role: %s", s.File, s.Why),
+					Path:    fmt.Sprintf("tasks[%d].role", i),
+					Message: fmt.Sprintf("%s was not loaded as a role: %s", s.File, s.Why),
 				})
 			}
 		}

@@ -115,7 +115,7 @@ func (b *bounding) value(ctx context.Context, key string, value any) any {
 	return b.cut(shown, b.limit(false), where)
 }
 
-// summarizes reports whether an output is to be summarised: a value that is no text is not, nor is what gives the reason why a call failed.
+// summarizes reports whether an output is to be summarised: neither a value that is no text is, nor the reason why a call failed.
 func (b *bounding) summarizes(isText bool) bool {
 	return isText && !b.result.Err && b.policy.Policy == spec.OutputSummarize
 }

@@ -60,7 +60,8 @@ func (p *picker) collect() {
 		}
 		b := block{grade: p.grades[i], first: p.above(i, done), start: i, end: p.below(i)}
 		b.last = b.end
-		if next := b.end + 1; next < len(p.lines) && p.grades[next] == errorline.Harmless && strings.TrimSpace(p.lines[next]) != "" {
+		next := b.end + 1
+		if next < len(p.lines) && p.grades[next] == errorline.Harmless && strings.TrimSpace(p.lines[next]) != "" {
 			b.last = next
 		}
 		p.blocks = append(p.blocks, b)

@@ -38,7 +38,7 @@ func (o Options) checkDisk(context.Context) []Finding {
 	}
 	free, ok := freeAt(dir)
 	if !ok {
-		return []Finding{warn("disk", "check that it has at least 2 GiB", "this system does not report the free space of %s", dir)}
+		return []Finding{warn("disk", "check that it has at least 2 GiB", "this system reports no free space of %s", dir)}
 	}
 	return []Finding{o.freeSpace(dir, free)}
 }

@@ -37,13 +37,13 @@ func TestBytes(t *testing.T) {
 func TestAStateDirectoryThatOthersCanRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // what the check warns of
+	require.NoError(t, os.Chmod(dir, 0o755))
 	f := at(dir).checkState(t.Context())
 	require.Len(t, f, 1)
 	require.Equal(t, Warning, f[0].Level)
 	require.Equal(t, "chmod 700 "+dir, f[0].Do)
 
-	require.NoError(t, os.Chmod(dir, 0o700)) //nolint:gosec // a directory needs x
+	require.NoError(t, os.Chmod(dir, 0o700))
 	require.Equal(t, []Finding{fine("state", "only you can read and write %s", dir)}, at(dir).checkState(t.Context()))
 
 	below := filepath.Join(dir, "a", "b")
@@ -60,7 +60,7 @@ func TestAGateWhoseProgramIsMissing(t *testing.T) {
 	t.Parallel()
 	o := Options{Top: t.TempDir()}
 	own := filepath.Join(o.Top, "check.sh")
-	require.NoError(t, os.WriteFile(own, []byte("#!/bin/sh\n"), 0o700)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(own, []byte("#!/bin/sh\n"), 0o700))
 	for _, c := range []struct {
 		program string
 		setup   bool

@@ -107,7 +107,8 @@ func call(ctx context.Context, client model.Model, name string) Finding {
 		}
 		if r := ev.Result; r != nil {
 			return fine("call", "%s answered %q (%d tokens, %s)",
-				name, text.Runes(strings.TrimSpace(content.Text(r.Content)), 60), r.Usage.Total(), time.Since(begun).Round(time.Millisecond))
+				name, text.Runes(strings.TrimSpace(content.Text(r.Content)), 60), r.Usage.Total(),
+				time.Since(begun).Round(time.Millisecond))
 		}
 	}
 	return bad("call", "try again", "%s: the answer ended without a result", name)
