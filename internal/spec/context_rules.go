@@ -125,7 +125,7 @@ func (r *Role) contextProblems(v *problems) {
 		share float64
 	}{{"start", shares.Start}, {"swap", shares.Swap}, {"hard", shares.Hard}, {"keep", shares.Keep}} {
 		if s.share <= 0 || s.share >= 1 {
-			v.addf("context.compaction."+s.name, "", "%v is no share of a window: it must be more than 0 and less than 1", s.share)
+			v.addf("context.compaction."+s.name, "", "%v is no share of a window: it must be above 0 and below 1", s.share)
 		}
 	}
 	if shares.Start > shares.Swap || shares.Swap > shares.Hard {
