@@ -2,6 +2,8 @@
 GO      ?= go
 TOOL    := $(GO) tool -modfile=configs/tools.mod
 PKGS    ?= ./...
+# Tests wait for processes: twice as many packages as cores are tested at once.
+SIDE    := -p $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 BENCH   ?= .
 
 .DEFAULT_GOAL := help
@@ -20,11 +22,11 @@ demo: ## run the demo: a sample repository, a built-in plan, no key needed
 
 .PHONY: test
 test: ## run all tests (PKGS=./bus to choose)
-	$(GO) test -ldflags=-w $(PKGS)
+	$(GO) test -ldflags=-w $(SIDE) $(PKGS)
 
 .PHONY: race
 race: ## run all tests under the race detector, the kill tests at fewer places, without scripts that have no races
-	$(GO) test -race -short -vet=off -ldflags=-w -timeout 20m $(PKGS)
+	$(GO) test -race -short -vet=off -ldflags=-w $(SIDE) -timeout 20m $(PKGS)
 
 .PHONY: browser
 browser: ## test the dashboard in a real browser (needs chromium)
