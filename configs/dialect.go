@@ -29,7 +29,7 @@ const (
 	noWeb     = "no tool here reaches the web"
 	noTodo    = "agents here keep no list of things to do"
 	noSkills  = "skills are not loaded: put what is needed into the instruction"
-	noSession = "there is no session of a person here"
+	noSession = "Divisi runs agents without an interactive session"
 	noCells   = "no tool here knows the cells of a notebook"
 	noJobs    = "commands here do not run in the background"
 	noData    = "resources of MCP servers are not read"
@@ -53,7 +53,7 @@ var claudeCode = dialect{
 		"memory":        "an agent has no memory of its own: see the tools load_memory and save_memory",
 		"background":    "", // every agent works beside the others
 		"isolation":     "", // every agent has a work tree of its own
-		"initialPrompt": noSession, "disabled": "every file counts",
+		"initialPrompt": noSession, "disabled": "Divisi cannot disable an agent file; remove it",
 	},
 	model: func(name string) (string, bool) {
 		for _, m := range []struct{ part, alias string }{
@@ -84,8 +84,8 @@ var geminiCLI = dialect{
 	},
 	lacking: map[string]string{
 		"web_fetch": noWeb, "google_web_search": noWeb, "write_todos": noTodo, "activate_skill": noSkills,
-		"get_internal_docs": "it reads the manual of Gemini CLI", "enter_plan_mode": noSession, "exit_plan_mode": noSession,
-		"invoke_agent":      "agents of Gemini CLI call no agents",
+		"get_internal_docs": "Divisi does not have the manual of Gemini CLI", "enter_plan_mode": noSession, "exit_plan_mode": noSession,
+		"invoke_agent":      "an imported agent cannot start other agents",
 		"read_mcp_resource": noData, "list_mcp_resources": noData,
 	},
 	unkept: map[string]string{

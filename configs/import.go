@@ -153,7 +153,7 @@ func (im *importer) refuse(name string) {
 	case ok && tool == "":
 		delete(im.role.MCPServers, server)
 	case ok || part:
-		im.noticef("disallowedTools: %s is not kept, because a part of what a tool does cannot be refused", name)
+		im.noticef("disallowedTools: %s has no effect: Divisi can refuse only whole tools", name)
 	case im.dialect.tools[plain] != "":
 		im.drop(func(t string) bool { return t == im.dialect.tools[plain] })
 	case im.lacking[plain] == "":

@@ -268,7 +268,7 @@ func TestOrderOfImportedRoles(t *testing.T) {
 		{"both", ".claude/agents/c.md", "role both is in .claude/agents/b.md already"},
 		{"huge", ".claude/agents/huge.md", "the file cannot be read: it is larger than 64 KiB"},
 		{"out", ".claude/agents/out.md", "the file cannot be read: path escapes from parent"},
-		{"keys", ".divisi/roles/keys.md", "it wants secrets, and a repository does not choose who sees yours: name the file with --role"},
+		{"keys", ".divisi/roles/keys.md", "roles of a repository cannot use secrets: name the file with --role"},
 	}, set.Skipped)
 
 	set, err = Roles(repo, []string{filepath.Join(repo, ".divisi/roles/keys.md"), filepath.Join(repo, ".claude/agents/own.md")})

@@ -159,7 +159,7 @@ func (l *roleLoader) file(root *os.Root, name string, sources map[string]string)
 			Message: fmt.Sprintf("role %q is in %s already", role.Name, sources[role.Name]),
 		}}}
 	case len(role.Secrets) > 0:
-		l.skip(role.Name, name, "it wants secrets, and a repository does not choose who sees yours: name the file with --role")
+		l.skip(role.Name, name, "roles of a repository cannot use secrets: name the file with --role")
 		return nil
 	}
 	sources[role.Name] = name

@@ -35,11 +35,11 @@ const (
 	KindReceipt    Kind = "receipt"    // one gate run (spec.Receipt)
 	KindResult     Kind = "result"     // the end of an attempt (spec.Result)
 
-	KindRun     Kind = "run"     // a run's transition (orchestrator.RunData)
-	KindPlan    Kind = "plan"    // an expanded plan (orchestrator.PlanData)
-	KindTask    Kind = "task"    // a task's transition (orchestrator.TaskData)
+	KindRun     Kind = "run"     // a run's transition (run.Data)
+	KindPlan    Kind = "plan"    // an expanded plan (run.PlanData)
+	KindTask    Kind = "task"    // a task's transition (run.TaskData)
 	KindAnswer  Kind = "answer"  // what became of an agent's request (wire.Answer)
-	KindLanding Kind = "landing" // a batch that moved the integration branch (orchestrator.LandingData)
+	KindLanding Kind = "landing" // a batch that moved the integration branch (run.LandingData)
 
 	// KindUnreadable is never stored: it stands for an event that its reader could not read (wire.Unreadable).
 	KindUnreadable Kind = "unreadable"

@@ -11,8 +11,8 @@ import (
 	"divisi/orchestrator/plan"
 )
 
-// IsUsage reports whether an error is a mistake of the caller or in a file, and not a failure of the machine or of a service: the
-// same call fails again.
+// IsUsage reports whether an error is a mistake of the caller or in a file, and not a failure of the machine or of a service. The
+// caller has to change something, or to wait for another process that holds the run.
 func IsUsage(err error) bool {
 	for _, e := range []error{
 		git.ErrNotRepository, git.ErrBare, git.ErrNoCommits, git.ErrOwner, git.ErrUnsupported, git.ErrReadOnly, git.ErrDamaged,

@@ -73,7 +73,7 @@ func (h *holder) release() {
 // launch appends the run's first event, unless it resumes, and begins to conduct. The bus is open.
 func (h *holder) launch(ctx context.Context) (*Run, error) {
 	r := newRun(h.spec.Run, h.dir, h.bus)
-	r.held = h
+	r.held, r.started = h, ctx.Err
 	ctx, r.stop = context.WithCancel(ctx)
 	h.later(r.stop)
 	var hands *worker.Worker

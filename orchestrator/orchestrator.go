@@ -1,7 +1,9 @@
 // Package orchestrator carries out runs for the program that embeds it: a goal or a plan on one repository, by agents in work
 // trees of their own, proven by gates, landed on one new branch. It takes the documented formats as bytes (docs/plan.md,
 // docs/roles.md) and yields the events of a run's log as the documented JSON (docs/log.md). It never changes the repository
-// but for that branch, prints nothing, and logs to the zerolog logger of its context.
+// but for that branch, prints nothing, and logs to the zerolog logger of its context. It needs git in PATH, reads the keys of
+// models from the environment, and on Linux starts this program again as the first process of each confined command; on other
+// systems commands run with the rights of this process.
 package orchestrator
 
 import (
@@ -16,12 +18,12 @@ type Host struct {
 	Record, Replay string // directories: keep the exchanges with models, or answer from kept ones
 	Strict         bool   // start only where commands can be fully confined
 
-	// Approve decides about the plan of a master (JSON: the event plan); nil where no person can be asked. While it is set, the
-	// run waits for answers to its agents' questions.
+	// Approve decides about the plan of a master (JSON: the event plan), on a goroutine of its own; without a yes the run stops.
+	// It is nil where no person can be asked. While it is set, the run waits for Send to answer its agents' questions.
 	Approve     func(ctx context.Context, plan json.RawMessage) (bool, error)
 	AutoApprove bool // every plan is approved, and Approve is not called
 
-	// Notice is called with what a person should read at once and no event holds. It may be nil.
+	// Notice is called with what a person should read at once and no event holds, also by Wait and Close. It may be nil.
 	Notice func(text string)
 }
 
@@ -45,7 +47,7 @@ type Options struct {
 	Sample           bool   // the repository is one of many samples, which share build caches
 
 	// Trust decides about what the repository's files request beyond confined commands without network, before anything of it
-	// runs. Without a yes the run does not start: ErrNotTrusted.
+	// runs. Start calls it; Resume does not ask again. Without a yes, or when it is nil, the run does not start: ErrNotTrusted.
 	Trust func(ctx context.Context, requests []string) (bool, error)
 }
 
@@ -79,7 +81,8 @@ func Start(ctx context.Context, o Options) (*Run, error) {
 	return h.begin(ctx, &o)
 }
 
-// Preview expands a plan file as Start does and returns it as the event plan has it. It writes nothing. Without the yes of Trust
+// Preview expands a plan file as Start does and returns it as the event plan has it. It writes only to a temporary directory, which
+// it removes; it runs the commands of shard rules. Without the yes of Trust
 // the commands of shard rules see none of the variables that the repository wants.
 func Preview(ctx context.Context, o Options) (json.RawMessage, error) {
 	h, err := prepare(ctx, &o, true)

@@ -43,8 +43,10 @@ type Run struct {
 	// live ends with the run that is held; stop ends it earlier.
 	live       context.Context //nolint:containedctx // it is the life of the run, which outlives Start
 	stop, over context.CancelFunc
-	st         *run.State
-	err        error
+	// started is the error of the context that the run was started with.
+	started func() error
+	st      *run.State
+	err     error
 	// closing is closed when nothing more is read, idle when the last reader has left after that.
 	mu      sync.Mutex
 	readers int
@@ -270,7 +272,7 @@ func asMistake(text string, err error) (string, error) {
 	return text, err
 }
 
-// Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch.
+// Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch. Attach to it first.
 func (r *Run) Publish(ctx context.Context) (Result, error) {
 	if !r.alone {
 		return Result{}, usage.Errorf("run %s is active: it publishes what landed at its end; stop it with: divisi pause %s",
@@ -308,9 +310,11 @@ func resultOf(st *run.State) Result {
 	}
 }
 
-// Wait waits until the run has ended, or ctx has. Then it releases everything that the run and its events need in this process;
-// the run's own processes have ended by then. The error is nil for every end that the log has; it is set when the machine or a
-// service failed, and Resume goes on then. A run that no process carries out is returned as it stands.
+// Wait waits until the run has ended. Then it releases everything that the run and its events need in this process; readers of
+// Events have 1.5 s to come to the end. The error is nil for every end that the log has, but for a run that may not go on
+// without proof; it is set when the machine or a service failed, and Resume goes on then. A run that no process carries out is
+// returned as it stands. When ctx ends first, Wait returns its error, releases nothing, and the run goes on; where the ctx of
+// Start has ended too, Wait waits for the orderly end. After Wait the other methods fail.
 func (r *Run) Wait(ctx context.Context) (Result, error) {
 	if r.held == nil {
 		return r.watched(ctx)
@@ -318,7 +322,10 @@ func (r *Run) Wait(ctx context.Context) (Result, error) {
 	select {
 	case <-r.live.Done():
 	case <-ctx.Done():
-		return Result{}, ctx.Err()
+		if r.started() == nil {
+			return Result{}, ctx.Err()
+		}
+		<-r.live.Done()
 	}
 	r.close()
 	result := resultOf(r.st)

@@ -46,7 +46,7 @@ const (
 func (o *Host) holder(ctx context.Context) (*holder, error) {
 	dir, err := filepath.Abs(o.StateDir)
 	if err != nil || o.StateDir == "" {
-		return nil, usage.Errorf("a directory for runs is needed, and %q is none", o.StateDir)
+		return nil, usage.Errorf("StateDir %q cannot hold runs: name a directory", o.StateDir)
 	}
 	sandbox.TryIn(dir)
 	err = sandbox.Probe().Strict()

@@ -138,7 +138,7 @@ func hintFor(err error) string {
 		return "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY. " +
 			"`divisi demo` and plans of commands need none."
 	case errors.Is(err, conductor.ErrMachine):
-		return "Give the machine what the message names; then: divisi resume"
+		return "Free what the message names (disk, memory, processes, open files); then: divisi resume"
 	case fullDisk(err):
 		return "Free some space, or move the state with --state-dir. Then resume a run that had begun: divisi resume"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):

@@ -67,7 +67,7 @@ func (r *rolesCommand) show(name string) error {
 func noRole(set configs.RoleSet, name string) error {
 	for _, s := range set.Skipped {
 		if s.Role == name {
-			return usagef("there is no role %q: %s makes none: %s", name, s.File, s.Why)
+			return usagef("role %q was not loaded from %s: %s", name, s.File, s.Why)
 		}
 	}
 	names := slices.Sorted(maps.Keys(set.Roles))

@@ -221,9 +221,9 @@ func defaultStateDir() string {
 func codes(list ...int) string {
 	words := map[int]string{
 		codeOK:      "0  done; for runs: everything landed, the final gates are no redder than the baseline",
-		codeParked:  "1  the run ended with parked tasks, or gates redder than the baseline",
+		codeParked:  "1  the run ended with parked tasks, with gates redder than the baseline, unverified, or without a plan",
 		codeUsage:   "2  wrong usage or bad input",
-		codeStopped: "3  stopped by a person or by the budget; resume continues it",
+		codeStopped: "3  stopped by a person or by the budget (resume continues it), or cancelled",
 		codeMachine: "4  the machine or a service failed",
 	}
 	var b strings.Builder

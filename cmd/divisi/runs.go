@@ -36,7 +36,7 @@ func (g *globals) findTask(args []string) (run, task string, err error) {
 	}
 	name, task, parted := strings.Cut(args[0], "/")
 	if parted && task == "" {
-		return "", "", usagef("%q names no task behind the slash: is a variable not set?", args[0])
+		return "", "", usagef("%q has no task after the slash: is a variable not set?", args[0])
 	}
 	run, err = g.findRun([]string{name})
 	return run, task, err

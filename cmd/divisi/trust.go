@@ -47,7 +47,7 @@ func (g *globals) trusting(repo string, checkout *git.Checkout, requests []strin
 // decisions opens the place of the decision.
 func (g *globals) decisions(checkout *git.Checkout) (*trust.Store, error) {
 	if checkout == nil {
-		return nil, usagef("decisions are about git repositories, and this is none that can be read")
+		return nil, usagef("this is no git repository that can be read: name one with --repo DIR")
 	}
 	return g.store().Decisions(checkout)
 }
@@ -65,7 +65,7 @@ func (t *trusting) text() string {
 	list := strings.Join(lines, "\n  ")
 	text += ":\n  " + list + "\n"
 	if strings.Contains(list, "the network") && sandbox.Probe().HostNetwork() {
-		text += "This machine gives commands no namespaces: the network is the machine's own, with every service on it.\n"
+		text += "This machine cannot isolate networks: commands with the network reach every service of this machine.\n"
 	}
 	if t.fault != nil {
 		text += console.Sanitize(t.fault.Error()) + "\n"
