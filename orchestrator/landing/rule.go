@@ -115,7 +115,7 @@ func Tested(s *run.State) *spec.Result {
 }
 
 // Settle moves the branch when the batch is green on its tree. A red batch runs once more, because it may be a flake; then the
-// batch is halved, down to the one task that broke it, which goes back with the error.
+// batch is split: its tasks are proven again in smaller batches, down to the one that broke it, which goes back with the error.
 func Settle(s *run.State, tree string) []run.Action {
 	b, result := s.Batch, Tested(s)
 	if result == nil {
