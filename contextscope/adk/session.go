@@ -12,7 +12,6 @@ import (
 	"divisi/contextscope/pairing"
 	"divisi/internal/spec"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 )
 
@@ -60,32 +59,32 @@ func decodeSession(data []byte) (*sessionFile, error) {
 	if err := decodeStrict(data, &file); err != nil {
 		return nil, err
 	}
-	if at, fault := file.fault(); fault != "" {
-		return nil, fmt.Errorf("%s: %s", placeOf(data, at), fault)
+	if path, fault := file.fault(); fault != "" {
+		return nil, fmt.Errorf("%s: %s", placeOf(data, path, &file), fault)
 	}
 	return &file, nil
 }
 
-// fault is the first thing wrong with a well-formed session, and the pointer to the value concerned.
-func (f *sessionFile) fault() (at jsontext.Pointer, fault string) {
+// fault is the first thing wrong with a well-formed session, and the path of the value concerned.
+func (f *sessionFile) fault() (path, fault string) {
 	switch {
 	case f.Agent == "":
-		return "/agent", "agent is missing: whose request is it?"
+		return ".agent", "agent is missing: whose request is it?"
 	case !slices.Contains([]string{"", string(spec.IncludeNone), string(spec.IncludeFull)}, f.IncludeContents):
-		return "/include_contents", fmt.Sprintf("include_contents is %q: want none or full", f.IncludeContents)
+		return ".include_contents", fmt.Sprintf("include_contents is %q: want none or full", f.IncludeContents)
 	case !slices.Contains([]string{"", narrative.Plain, narrative.Fenced}, f.Narrative):
-		return "/narrative", fmt.Sprintf("narrative is %q: want plain or fenced", f.Narrative)
+		return ".narrative", fmt.Sprintf("narrative is %q: want plain or fenced", f.Narrative)
 	}
 	for i, e := range f.Events {
-		at := jsontext.Pointer(fmt.Sprintf("/events/%d", i))
+		path := fmt.Sprintf(".events[%d]", i)
 		if e.Author == "" {
-			return at, fmt.Sprintf("events[%d]: author is missing", i)
+			return path, fmt.Sprintf("events[%d]: author is missing", i)
 		}
 		if !slices.Contains([]string{"", genai.RoleUser, genai.RoleModel}, e.Role) {
-			return at + "/role", fmt.Sprintf("events[%d]: role is %q: want user or model", i, e.Role)
+			return path + ".role", fmt.Sprintf("events[%d]: role is %q: want user or model", i, e.Role)
 		}
 		if n := slices.Index(e.Parts, nil); n >= 0 {
-			return at.AppendToken("parts").AppendToken(strconv.Itoa(n)), fmt.Sprintf("events[%d]: parts[%d] is null", i, n)
+			return fmt.Sprintf("%s.parts[%d]", path, n), fmt.Sprintf("events[%d]: parts[%d] is null", i, n)
 		}
 	}
 	return "", ""

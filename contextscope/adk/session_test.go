@@ -128,9 +128,9 @@ func TestCompileSessionFaults(t *testing.T) {
 		"cut":   {`{"agent":"a",`, "line 1, column 14: unexpected end of the JSON"},
 		"syntax": {
 			"{\n\"agent\": oops}",
-			"line 2, column 10: invalid character 'o' at start of value",
+			"line 2, column 10: invalid character 'o' looking for beginning of value",
 		},
-		"trailing":         {"{\"agent\":\"a\"}\n x", "line 2, column 2: invalid character 'x' after top-level value"},
+		"trailing":         {"{\"agent\":\"a\"}\n x", "line 2, column 2: more after the end of the value"},
 		"wrong type":       {`{"agent":1}`, "line 1, column 10: agent: a JSON number does not fit, want a string"},
 		"no object":        {`[]`, "line 1, column 1: the value: a JSON array does not fit, want an object"},
 		"unknown field":    {"{\"agent\":\"a\",\n  \"event\":[]}", `line 2, column 3: unknown field "event"`},

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"divisi/contextscope"
 	"divisi/contextscope/content"
 	"divisi/contextscope/pairing"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 )
 
@@ -104,7 +106,36 @@ func garbled(data []byte) (t contextscope.Trace, found bool) {
 	return t, true
 }
 
-// notUnicode reports whether well-formed JSON holds bytes that are not UTF-8, or the escape of half a surrogate pair.
+// notUnicode reports whether well-formed JSON holds bytes that are no UTF-8, or the escape of half a surrogate pair.
 func notUnicode(data []byte) bool {
-	return !jsontext.Value(data).IsValid(jsontext.AllowDuplicateNames(true))
+	if !utf8.Valid(data) {
+		return true
+	}
+	for i := 0; i < len(data); i++ {
+		if data[i] != '\\' {
+			continue
+		}
+		i++
+		r := escaped(data, i)
+		if !utf16.IsSurrogate(r) {
+			continue
+		}
+		if utf16.DecodeRune(r, escaped(data, i+6)) == utf8.RuneError || data[i+5] != '\\' {
+			return true
+		}
+		i += 6
+	}
+	return false
+}
+
+// escaped is the code unit of an escape such as u00e9 at a place; -1 where there is none.
+func escaped(data []byte, at int) rune {
+	if at+5 > len(data) || data[at] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(data[at+1:at+5]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
 }
