@@ -11,6 +11,9 @@ import (
 	"divisi/orchestrator/plan"
 )
 
+// ErrClosed reports that Wait or Close has released the run before its events were read to the end.
+var ErrClosed = errors.New("the run is released")
+
 // IsUsage reports whether an error is a mistake of the caller or in a file, and not a failure of the machine or of a service. The
 // caller has to change something, or to wait for another process that holds the run.
 func IsUsage(err error) bool {

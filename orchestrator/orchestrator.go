@@ -9,6 +9,8 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
+
+	"divisi/internal/usage"
 )
 
 // Host is what this process brings to a run that it carries out.
@@ -23,7 +25,8 @@ type Host struct {
 	Approve     func(ctx context.Context, plan json.RawMessage) (bool, error)
 	AutoApprove bool // every plan is approved, and Approve is not called
 
-	// Notice is called with what a person should read at once and no event holds, also by Wait and Close. It may be nil.
+	// Notice is called with what a person should read at once and no event holds, also by Wait and Close, which it must not
+	// call. It may be nil.
 	Notice func(text string)
 }
 
@@ -81,10 +84,13 @@ func Start(ctx context.Context, o Options) (*Run, error) {
 	return h.begin(ctx, &o)
 }
 
-// Preview expands a plan file as Start does and returns it as the event plan has it. It writes only to a temporary directory, which
-// it removes; it runs the commands of shard rules. Without the yes of Trust
-// the commands of shard rules see none of the variables that the repository wants.
+// Preview expands a plan file as Start does and returns it as the event plan has it. It writes only to a temporary directory,
+// which it removes. It runs the commands of shard rules, which without the yes of Trust see none of the variables that the
+// repository requests.
 func Preview(ctx context.Context, o Options) (json.RawMessage, error) {
+	if o.Plan == nil {
+		return nil, usage.Errorf("a preview needs a plan: a goal is planned by a model")
+	}
 	h, err := prepare(ctx, &o, true)
 	if err != nil {
 		return nil, err

@@ -47,6 +47,8 @@ type Run struct {
 	started func() error
 	st      *run.State
 	err     error
+	// asking is held by who is the conductor of a run that no process carries out.
+	asking sync.Mutex
 	// closing is closed when nothing more is read, idle when the last reader has left after that.
 	mu      sync.Mutex
 	readers int
@@ -102,6 +104,9 @@ func (r *Run) Events(ctx context.Context) iter.Seq2[json.RawMessage, error] {
 		defer leave()
 		for b, err := range r.batches(ctx) {
 			if err != nil {
+				if r.ending.Err() != nil {
+					err = fmt.Errorf("%w: %w", ErrClosed, err)
+				}
 				yield(nil, err)
 				return
 			}
@@ -121,7 +126,7 @@ func (r *Run) enter(ctx context.Context) (context.Context, func(), error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closing {
-		return nil, nil, fmt.Errorf("the connection to run %s is closed", r.id)
+		return nil, nil, fmt.Errorf("read the log of run %s: %w", r.id, ErrClosed)
 	}
 	r.readers++
 	ctx, cancel := context.WithCancel(ctx)
@@ -228,6 +233,8 @@ func (r *Run) ask(ctx context.Context, q conductor.Request) (string, error) {
 	if !r.alone {
 		return r.askHolder(ctx, q)
 	}
+	r.asking.Lock()
+	defer r.asking.Unlock()
 	c, err := r.conductor(ctx, nil)
 	if err != nil {
 		return "", err
@@ -278,6 +285,8 @@ func (r *Run) Publish(ctx context.Context) (Result, error) {
 		return Result{}, usage.Errorf("run %s is active: it publishes what landed at its end; stop it with: divisi pause %s",
 			r.id, r.id)
 	}
+	r.asking.Lock()
+	defer r.asking.Unlock()
 	h := &holder{dir: r.dir, log: r.dir.Log, path: r.dir.Run(r.id)}
 	c, err := r.conductor(ctx, h.publish)
 	if err != nil {
@@ -319,10 +328,13 @@ func (r *Run) Wait(ctx context.Context) (Result, error) {
 	if r.held == nil {
 		return r.watched(ctx)
 	}
+	if r.live.Err() != nil { // whatever has become of ctx
+		ctx = r.live
+	}
 	select {
 	case <-r.live.Done():
 	case <-ctx.Done():
-		if r.started() == nil {
+		if r.live.Err() == nil && r.started() == nil {
 			return Result{}, ctx.Err()
 		}
 		<-r.live.Done()

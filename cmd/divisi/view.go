@@ -73,8 +73,13 @@ func (v *view) follow(ctx context.Context, r *orchestrator.Run) error {
 	defer late.Stop()
 	select {
 	case verr := <-shown:
+		st := show.State()
+		if errors.Is(verr, orchestrator.ErrClosed) { // the output is slower than the run: its log has the end
+			v.log.Info().Err(verr).Msg("the output does not show every event")
+			st, _, verr = v.store().State(ctx, r.ID())
+		}
 		if verr == nil {
-			verr = v.printEnd(ctx, result, show.State(), err)
+			verr = v.printEnd(ctx, result, st, err)
 		}
 		if pipeClosed(verr) {
 			v.log.Info().Err(verr).Msg("the output was closed before its end")

@@ -32,6 +32,9 @@ func Hide(dir string, except ...string) error {
 	}
 	hidden.mu.Lock()
 	defer hidden.mu.Unlock()
+	if slices.Contains(hidden.dirs, found[0]) && len(found) == 1 {
+		return nil // a program that carries out several runs hides them once
+	}
 	hidden.dirs = append(hidden.dirs, found[0])
 	hidden.except = append(hidden.except, found[1:]...)
 	return nil

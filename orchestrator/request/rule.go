@@ -191,6 +191,9 @@ func cancel(s *run.State, t *run.Task, reason string) []run.Action {
 	return actions
 }
 
+// olderAdvice ended such a notice in logs whose event named no task.
+const olderAdvice = "Where the result does not do, start another run"
+
 // ReportLate reports the messages to one task that came too late: the task has ended well, and none of its agents received them.
 func ReportLate(s *run.State) []run.Action {
 	if len(s.Late()) == 0 {
@@ -203,10 +206,11 @@ func ReportLate(s *run.State) []run.Action {
 			continue
 		}
 		said := strings.Join(strings.Fields(strings.TrimPrefix(m.Text, "Message of "+m.From+":\n")), " ")
-		notice := fmt.Sprintf("%s is %s, and no agent of it received %q: it came too late. If the result is not enough, "+
-			"start another run", m.Task, t.State, text.Clip(said, text.MaxLine))
-		// An older version names no task in its event, and the same words may be sent twice.
-		if !slices.Contains(s.Notices, notice) && !slices.Contains(notices, notice) {
+		late := fmt.Sprintf("%s is %s, and no agent of it received %q: it came too late. ",
+			m.Task, t.State, text.Clip(said, text.MaxLine))
+		notice, older := late+"If the result is not enough, start another run", late+olderAdvice
+		// The same words may be sent twice.
+		if !slices.Contains(s.Notices, older) && !slices.Contains(s.Notices, notice) && !slices.Contains(notices, notice) {
 			notices = append(notices, notice)
 		}
 	}

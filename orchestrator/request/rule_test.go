@@ -2,6 +2,7 @@ package request
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -129,7 +130,9 @@ func TestReportLateReportsEachMessageOnce(t *testing.T) {
 	require.Equal(t, []run.Action{run.Append{Task: "t", Data: run.Data{Notices: notices}}}, actions)
 
 	older := *l.State
-	older.Notices = notices
+	for _, notice := range notices {
+		older.Notices = append(older.Notices, strings.Replace(notice, "If the result is not enough", "Where the result does not do", 1))
+	}
 	require.Equal(t, []run.Action{run.Append{Task: "t", Data: run.Data{}}}, ReportLate(&older), "reported by an older version")
 
 	l.Append("t", run.Data{Notices: notices})

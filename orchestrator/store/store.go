@@ -69,15 +69,15 @@ func (d Dir) IDs() ([]string, error) {
 // Open connects to a run's log: to the process that carries the run out, else this process holds the log itself until Close,
 // which alone reports.
 func (d Dir) Open(ctx context.Context, id string) (b *bus.Bus, alone bool, err error) {
-	meta, err := ReadMeta(d.Run(id))
-	if err != nil {
-		return nil, false, err
-	}
 	// The holder ends when the run has, which is nothing to log.
 	if b, err := bus.Attach(zerolog.Nop().WithContext(ctx), d.Bus(id)); err == nil {
 		return b, false, nil
 	} else if !errors.Is(err, bus.ErrNoHolder) {
 		return nil, false, fmt.Errorf("connect to the holder of run %s: %w", id, err)
+	}
+	meta, err := ReadMeta(d.Run(id))
+	if err != nil {
+		return nil, false, err
 	}
 	b, err = d.Hold(ctx, id, meta.NATS)
 	return b, true, err
