@@ -150,7 +150,7 @@ func TestAKillBehindAnyAppendLosesAndDoublesNothing(t *testing.T) {
 	}
 	for k := 1; k < len(log); k++ {
 		// What workers append between two of the conductor's appends changes little: a sample of it will do.
-		if !strings.Contains(log[k-1].Subject, ".m.") && k%5 != 0 || testing.Short() && k%12 != 0 {
+		if !strings.Contains(log[k-1].Subject, ".m.") && k%5 != 0 || testing.Short() && k%30 != 0 {
 			continue
 		}
 		t.Run(fmt.Sprintf("%02d %s", k, log[k-1].Subject), func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestAKillBeforeAnyAppendLosesAndDoublesNothing(t *testing.T) {
 	want := r.outcome(st.Head)
 	require.Greater(t, appends, 25)
 	for k := 2; k <= appends; k++ {
-		if testing.Short() && k%12 != 0 {
+		if testing.Short() && k%24 != 0 {
 			continue
 		}
 		t.Run(fmt.Sprintf("%02d", k), func(t *testing.T) {
