@@ -84,7 +84,8 @@ var geminiCLI = dialect{
 	},
 	lacking: map[string]string{
 		"web_fetch": noWeb, "google_web_search": noWeb, "write_todos": noTodo, "activate_skill": noSkills,
-		"get_internal_docs": "Divisi does not have the manual of Gemini CLI", "enter_plan_mode": noSession, "exit_plan_mode": noSession,
+		"get_internal_docs": "Divisi does not have the manual of Gemini CLI",
+		"enter_plan_mode":   noSession, "exit_plan_mode": noSession,
 		"invoke_agent":      "an imported agent cannot start other agents",
 		"read_mcp_resource": noData, "list_mcp_resources": noData,
 	},
