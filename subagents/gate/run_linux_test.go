@@ -169,6 +169,9 @@ func TestAPipeIsNoReport(t *testing.T) {
 
 // The gates that Detect proposes for a Go module, run for real and confined.
 func TestRunGo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the Go toolchain has no races to find here")
+	}
 	t.Parallel()
 	tool, err := sandbox.AskGo(t.Context())
 	require.NoError(t, err)

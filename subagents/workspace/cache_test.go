@@ -13,6 +13,9 @@ import (
 
 // TestSlotsShareTheBuildCache builds the same commit in two slots: the second one compiles nothing.
 func TestSlotsShareTheBuildCache(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the Go toolchain has no races to find here")
+	}
 	t.Parallel()
 	b := newBundle(t, 2, map[string]string{
 		"go.mod":  "module example.org/m\n\ngo 1.26\n",
