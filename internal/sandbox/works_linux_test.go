@@ -123,10 +123,10 @@ func TestPlaces(t *testing.T) {
 
 // One slot's build and test results serve another: both are shown at the same path.
 func TestWorksForGo(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("the Go toolchain has no races to find here")
 	}
-	t.Parallel()
 	onRungs(t, func(t *testing.T, p place) {
 		t.Helper()
 		files := maps.Clone(goModule)
@@ -149,10 +149,10 @@ func TestWorksForGo(t *testing.T) {
 
 // On a machine without namespaces a build still works.
 func TestWorksForGoWithoutNamespaces(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("the Go toolchain has no races to find here")
 	}
-	t.Parallel()
 	onRungs(t, func(t *testing.T, p place) {
 		t.Helper()
 		s := newSlot(t, p, goModule)
