@@ -2,24 +2,17 @@ package orchestrator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"iter"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
-	"divisi/contextscope"
 	"divisi/internal/git"
-	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/acceptance"
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/dashboard"
-	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 )
@@ -90,193 +83,6 @@ func (r *Run) Dashboard() string {
 		return ""
 	}
 	return r.page.URL()
-}
-
-// Events yields the events of the run's log, each as docs/log.md has it, from the first on: those to come too, while a process
-// carries the run out. An error ends the sequence.
-func (r *Run) Events(ctx context.Context) iter.Seq2[json.RawMessage, error] {
-	return func(yield func(json.RawMessage, error) bool) {
-		ctx, leave, err := r.enter(ctx)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer leave()
-		for b, err := range r.batches(ctx) {
-			if err != nil {
-				if r.ending.Err() != nil {
-					err = fmt.Errorf("%w: %w", ErrClosed, err)
-				}
-				yield(nil, err)
-				return
-			}
-			for i := range b.Events {
-				b.Events[i].Pos = b.Pos
-				line, err := spec.JSON(&b.Events[i])
-				if !yield(line, err) || err != nil {
-					return
-				}
-			}
-		}
-	}
-}
-
-// enter counts a reader of the log, whose context then also ends with the run's release.
-func (r *Run) enter(ctx context.Context) (context.Context, func(), error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closing {
-		return nil, nil, fmt.Errorf("read the log of run %s: %w", r.id, ErrClosed)
-	}
-	r.readers++
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(r.ending, cancel)
-	return ctx, func() {
-		stop()
-		cancel()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.readers--; r.readers == 0 && r.closing {
-			close(r.idle)
-		}
-	}, nil
-}
-
-// batches yields the log until the run has ended.
-func (r *Run) batches(ctx context.Context) iter.Seq2[conductor.LogBatch, error] {
-	log := conductor.Log{Bus: r.bus, Run: r.id}
-	switch {
-	case r.alone:
-		return log.Read(ctx, 0)
-	case r.held == nil:
-		return untilEnd(ctx, log.Tail)
-	}
-	return func(yield func(conductor.LogBatch, error) bool) {
-		tail, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(r.live, cancel)()
-		pos := uint64(0)
-		for b, err := range log.Tail(tail, 0) {
-			if tail.Err() != nil {
-				break
-			}
-			if !yield(b, err) || err != nil {
-				return
-			}
-			pos = b.Pos
-		}
-		log.Read(ctx, pos)(yield)
-	}
-}
-
-// untilEnd follows a log until endGrace behind the end of its run. An error, that of ctx too, ends the sequence.
-func untilEnd(
-	ctx context.Context, follow func(context.Context, uint64) iter.Seq2[conductor.LogBatch, error],
-) iter.Seq2[conductor.LogBatch, error] {
-	return func(yield func(conductor.LogBatch, error) bool) {
-		tail, cancel := context.WithCancel(ctx)
-		defer cancel()
-		grace := time.AfterFunc(endGrace, cancel)
-		grace.Stop()
-		defer grace.Stop()
-		over := false
-		for b, err := range follow(tail, 0) {
-			grace.Stop()
-			if tail.Err() != nil {
-				break
-			}
-			if !yield(b, err) || err != nil {
-				return
-			}
-			if over = ended(b.Events, over); over {
-				grace.Reset(endGrace)
-			}
-		}
-		if ctx.Err() != nil {
-			yield(conductor.LogBatch{}, ctx.Err())
-		}
-	}
-}
-
-// ended reports whether the newest state of a run is an end; over is whether it was before these events.
-func ended(events []contextscope.Event, over bool) bool {
-	for i := range events {
-		var d run.Data
-		if events[i].Kind == contextscope.KindRun && json.Unmarshal(events[i].Data, &d) == nil && d.State != "" {
-			over = d.State.Ended()
-		}
-	}
-	return over
-}
-
-// Send sends a message to the agent of a task, or to the master where no task is named, and returns what becomes of it. A run
-// that no process carries out gets it when it is resumed.
-func (r *Run) Send(ctx context.Context, task, text string) (string, error) {
-	return r.ask(ctx, conductor.Request{Verb: conductor.VerbSend, Task: task, Text: text})
-}
-
-// Pause stops the run once its agents have finished their turns.
-func (r *Run) Pause(ctx context.Context) (string, error) {
-	if r.alone {
-		return "", usage.Errorf("run %s is not running: there is nothing to pause", r.id)
-	}
-	return r.ask(ctx, conductor.Request{Verb: conductor.VerbPause})
-}
-
-// Cancel ends the run, or one task of it, for good.
-func (r *Run) Cancel(ctx context.Context, task, reason string) (string, error) {
-	return r.ask(ctx, conductor.Request{Verb: conductor.VerbCancel, Task: task, Text: reason})
-}
-
-// ask puts a request to the conductor of the run. Where no process carries it out, this one is its conductor for a moment.
-func (r *Run) ask(ctx context.Context, q conductor.Request) (string, error) {
-	if !r.alone {
-		return r.askHolder(ctx, q)
-	}
-	r.asking.Lock()
-	defer r.asking.Unlock()
-	c, err := r.conductor(ctx, nil)
-	if err != nil {
-		return "", err
-	}
-	return asMistake(c.Do(ctx, q))
-}
-
-func (r *Run) conductor(
-	ctx context.Context, publish func(ctx context.Context, commit, base, had string) (string, error),
-) (*conductor.Conductor, error) {
-	c, err := conductor.New(ctx, conductor.Config{
-		Run: r.id, Bus: r.bus, Clock: now, NewID: newID, Log: r.dir.Log, Publish: publish,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return c, r.dir.Check(c.State(), r.id)
-}
-
-// askHolder asks the process that holds the run. One that does not listen has come to the run's end, or begins just now.
-func (r *Run) askHolder(ctx context.Context, q conductor.Request) (string, error) {
-	becomes, err := asMistake(conductor.Ask(ctx, r.bus, r.id, q))
-	if !errors.Is(err, bus.ErrNoListener) {
-		return becomes, err
-	}
-	st, ferr := conductor.Fold(ctx, r.bus, r.id)
-	switch {
-	case ferr != nil:
-		return "", errors.Join(err, ferr)
-	case st.Status.Ended():
-		return "", usage.Errorf("run %s is over: %s; see: divisi show %s", r.id, st.Status, r.id)
-	}
-	return "", usage.Errorf("run %s is not accepting requests yet: try again in a moment", r.id)
-}
-
-// asMistake makes what cannot be done a mistake of the caller.
-func asMistake(text string, err error) (string, error) {
-	var no *request.RefusedError
-	if errors.As(err, &no) {
-		return "", usage.Errorf("%s", no.Reason)
-	}
-	return text, err
 }
 
 // Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch. Attach to it first.

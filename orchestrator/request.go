@@ -1,0 +1,81 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+
+	"divisi/bus"
+	"divisi/internal/usage"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/request"
+)
+
+// Send sends a message to the agent of a task, or to the master where no task is named, and returns what becomes of it. A run
+// that no process carries out gets it when it is resumed.
+func (r *Run) Send(ctx context.Context, task, text string) (string, error) {
+	return r.ask(ctx, conductor.Request{Verb: conductor.VerbSend, Task: task, Text: text})
+}
+
+// Pause stops the run once its agents have finished their turns.
+func (r *Run) Pause(ctx context.Context) (string, error) {
+	if r.alone {
+		return "", usage.Errorf("run %s is not running: there is nothing to pause", r.id)
+	}
+	return r.ask(ctx, conductor.Request{Verb: conductor.VerbPause})
+}
+
+// Cancel ends the run, or one task of it, for good.
+func (r *Run) Cancel(ctx context.Context, task, reason string) (string, error) {
+	return r.ask(ctx, conductor.Request{Verb: conductor.VerbCancel, Task: task, Text: reason})
+}
+
+// ask puts a request to the conductor of the run. Where no process carries it out, this one is its conductor for a moment.
+func (r *Run) ask(ctx context.Context, q conductor.Request) (string, error) {
+	if !r.alone {
+		return r.askHolder(ctx, q)
+	}
+	r.asking.Lock()
+	defer r.asking.Unlock()
+	c, err := r.conductor(ctx, nil)
+	if err != nil {
+		return "", err
+	}
+	return asMistake(c.Do(ctx, q))
+}
+
+func (r *Run) conductor(
+	ctx context.Context, publish func(ctx context.Context, commit, base, had string) (string, error),
+) (*conductor.Conductor, error) {
+	c, err := conductor.New(ctx, conductor.Config{
+		Run: r.id, Bus: r.bus, Clock: now, NewID: newID, Log: r.dir.Log, Publish: publish,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, r.dir.Check(c.State(), r.id)
+}
+
+// askHolder asks the process that holds the run. One that does not listen has come to the run's end, or begins just now.
+func (r *Run) askHolder(ctx context.Context, q conductor.Request) (string, error) {
+	becomes, err := asMistake(conductor.Ask(ctx, r.bus, r.id, q))
+	if !errors.Is(err, bus.ErrNoListener) {
+		return becomes, err
+	}
+	st, ferr := conductor.Fold(ctx, r.bus, r.id)
+	switch {
+	case ferr != nil:
+		return "", errors.Join(err, ferr)
+	case st.Status.Ended():
+		return "", usage.Errorf("run %s is over: %s; see: divisi show %s", r.id, st.Status, r.id)
+	}
+	return "", usage.Errorf("run %s is not accepting requests yet: try again in a moment", r.id)
+}
+
+// asMistake makes what cannot be done a mistake of the caller.
+func asMistake(text string, err error) (string, error) {
+	var no *request.RefusedError
+	if errors.As(err, &no) {
+		return "", usage.Errorf("%s", no.Reason)
+	}
+	return text, err
+}
