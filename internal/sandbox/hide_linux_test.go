@@ -3,6 +3,7 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -65,6 +66,16 @@ func TestHiddenIsNotRead(t *testing.T) {
 		}
 		require.Contains(t, text, "own\n")
 	}, full, sharedUser, oneWorld, noFilter)
+}
+
+func TestHidingTwiceIsHidingOnce(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, Hide(dir))
+	require.NoError(t, Hide(dir))
+	dirs, _ := whatIsHidden()
+	require.Len(t, slices.DeleteFunc(dirs, func(d string) bool { return d != dir }), 1)
 }
 
 func TestAbove(t *testing.T) {
