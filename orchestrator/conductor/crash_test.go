@@ -175,7 +175,9 @@ func TestAKillBeforeAnyAppendLosesAndDoublesNothing(t *testing.T) {
 	want := r.outcome(st.Head)
 	require.Greater(t, appends, 25)
 	for k := 2; k <= appends; k++ {
-		if testing.Short() && k%24 != 0 {
+		// The test above has every append as the last thing that happened; here its effects have happened too, and every second one
+		// will do.
+		if k%2 != 0 || testing.Short() && k%24 != 0 {
 			continue
 		}
 		t.Run(fmt.Sprintf("%02d", k), func(t *testing.T) {
