@@ -3,7 +3,6 @@ package git
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,24 +72,23 @@ func TestRunIsCancelled(t *testing.T) {
 	b := newBundle(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("enough")
-	in, feed := io.Pipe()
-	defer feed.Close()
 	answered := &signal{ch: make(chan struct{})}
 	done := make(chan error, 1)
 	go func() {
 		_, err := b.g.exec(ctx, call{
-			dir: Dir{GitDir: b.m.Dir()}, stdin: in, stdout: answered, args: []string{"cat-file", "--batch-check"},
+			dir: Dir{GitDir: b.m.Dir()}, stdin: endless(b.base + "\n"), stdout: answered, args: []string{"cat-file", "--batch-check"},
 		})
 		done <- err
 	}()
-	_, err := io.WriteString(feed, b.base+"\n")
-	require.NoError(t, err)
 	<-answered.ch
 	cancel(stop)
-	// The reader of stdin is ours: it ends when the pipe is closed.
-	require.NoError(t, feed.Close())
 	require.ErrorIs(t, <-done, stop)
 }
+
+// endless is an input that repeats itself: git ends only when it is killed.
+type endless string
+
+func (e endless) Read(p []byte) (int, error) { return copy(p, e), nil }
 
 // signal closes its channel at the first write.
 type signal struct {
