@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -147,14 +148,17 @@ func (b *batch) watch(ctx context.Context, finished <-chan struct{}, giveUp cont
 }
 
 // run takes the calls in their order: those that follow one another and write nothing run at once, up to the cap, one that
-// writes runs alone.
+// writes runs alone. submit_result comes after all others, whatever its place: what it reports is their outcome.
 func (b *batch) run(ctx context.Context) {
 	for i := range b.calls {
 		b.guarded(func() { b.validate(i) })
 	}
+	var submits []int
 	for i := range b.calls {
 		switch {
 		case b.at[i] != wire.CallScheduled:
+		case b.calls[i].Name == spec.ToolSubmitResult:
+			submits = append(submits, i)
 		case b.effect[i] == tool.Writes:
 			b.settle()
 			b.guarded(func() { b.execute(ctx, i) })
@@ -170,6 +174,34 @@ func (b *batch) run(ctx context.Context) {
 		}
 	}
 	b.settle()
+	failed := b.failedWrites()
+	for _, i := range submits {
+		b.guarded(func() { b.submit(ctx, i, failed) })
+	}
+}
+
+// failedWrites names the calls, beside submit_result, that were to change or check the tree and failed. A call that was not
+// run counts too: what the agent submits relies on it.
+func (b *batch) failedWrites() (failed []string) {
+	for i, call := range b.calls {
+		r := &b.done[i].result
+		if call.Name != spec.ToolSubmitResult && b.effect[i] == tool.Writes && (r.Err || r.Red) {
+			failed = append(failed, fmt.Sprintf("%s (call %d)", text.Short(text.OneLine(call.Name), maxNote), i+1))
+		}
+	}
+	return failed
+}
+
+// submit runs submit_result, unless a call that it relies on failed.
+func (b *batch) submit(ctx context.Context, i int, failed []string) {
+	if len(failed) == 0 {
+		b.execute(ctx, i)
+		return
+	}
+	const most = 5
+	b.done[i].result = b.Tools.Refuse(b.tell(i), "nothing was submitted: in the same turn failed "+
+		strings.Join(text.Few(failed, most), ", ")+". Fix what these results report, then submit again.")
+	b.move(i, wire.CallCancelled, errorOf(b.done[i].result))
 }
 
 // settle waits for what runs. Once there is nothing left but calls that wait for others, the agent takes no room.
@@ -192,6 +224,7 @@ func (b *batch) tell(i int) tool.Call {
 // validate finds everything that is wrong with a call before any of the turn runs.
 func (b *batch) validate(i int) {
 	b.move(i, wire.CallValidating, "")
+	b.effect[i] = b.Tools.Effect(b.tell(i))
 	why := b.refused[i]
 	if why == "" {
 		if err := b.Tools.Check(b.tell(i)); err != nil {
@@ -203,7 +236,6 @@ func (b *batch) validate(i int) {
 		b.move(i, wire.CallError, text.Tail(why, maxNote))
 		return
 	}
-	b.effect[i] = b.Tools.Effect(b.tell(i))
 	b.done[i].writes = b.effect[i] == tool.Writes
 	b.move(i, wire.CallScheduled, "")
 }

@@ -95,6 +95,65 @@ func TestStatesOfSlowCallsAreShownWhileTheyRun(t *testing.T) {
 	})
 }
 
+func TestAResultRunsAfterTheOtherCallsOfItsTurn(t *testing.T) {
+	t.Parallel()
+	result := func(r tool.Result) func(context.Context, tool.Call) tool.Result {
+		return func(context.Context, tool.Call) tool.Result { return r }
+	}
+	red := tool.Text("FAIL")
+	red.Red = true
+	tools := []tool.Tool{
+		echo("look", true), &probe{"blind", true, result(tool.Failed("no such file"))},
+		&probe{"clash", false, result(tool.Failed("the text is not there"))}, &probe{"check", false, result(red)},
+	}
+	const submit = spec.ToolSubmitResult
+	for name, tt := range map[string]struct {
+		calls  []string
+		failed string
+	}{
+		"first":                     {calls: []string{submit, "edit", "look"}},
+		"between":                   {calls: []string{"edit", submit, "edit"}},
+		"a read that failed":        {calls: []string{"blind", "edit", submit}},
+		"an edit that failed":       {calls: []string{"clash", "look", submit}, failed: "clash (call 1)"},
+		"an edit that failed later": {calls: []string{submit, "edit", "clash"}, failed: "clash (call 3)"},
+		"a command that failed":     {calls: []string{"edit", "check", submit}, failed: "check (call 2)"},
+		"a tool that there is not":  {calls: []string{"change", submit}, failed: "change (call 1)"},
+		"several":                   {calls: []string{"clash", submit, "check"}, failed: "clash (call 1), check (call 3)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			edits := 0
+			edit := &probe{"edit", false, func(context.Context, tool.Call) tool.Result { edits++; return tool.Text("edited") }}
+			step := manyCalls(tt.calls...)
+			at := slices.Index(tt.calls, submit)
+			step.Parts[at].FunctionCall.Args = map[string]any{"summary": "early"}
+			s := &modeltest.Script{Steps: []modeltest.Step{step, modeltest.Submits("later")}}
+			a := testAgent(t, journaltest.New(), s, append(tools[:4:4], edit)...)
+			a.Tree = &fakeTree{files: []string{"a.go"}}
+			a.Scope = files.NewScope(spec.WriteSet{Files: []string{"a.go"}})
+			r, err := a.Run(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, spec.StatusDone, r.Status)
+			require.NotNil(t, r.Patch)
+			require.Equal(t, strings.Count(strings.Join(tt.calls, " "), "edit"), edits, "every edit ran")
+			if tt.failed == "" {
+				require.Equal(t, "early", r.Handoff.Summary)
+				require.Len(t, s.Sent(), 1)
+				return
+			}
+			require.Equal(t, "later", r.Handoff.Summary)
+			parts := s.Sent()[1].Contents[len(s.Sent()[1].Contents)-1].Parts
+			for i, name := range tt.calls {
+				require.Equal(t, name, parts[i].FunctionResponse.Name, "results are in call order")
+			}
+			said := parts[at].FunctionResponse.Response["error"]
+			require.Contains(t, said, "nothing was submitted: in the same turn failed "+tt.failed+". Fix")
+			require.Contains(t, strings.Join(transitions(t, a.Journal.Events()), ";"),
+				fmt.Sprintf("1.%d validating scheduled cancelled", at))
+		})
+	}
+}
+
 func TestCallsBeyondTheCapOfATurnAreToldSo(t *testing.T) {
 	t.Parallel()
 	names := make([]string, 200)

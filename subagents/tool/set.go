@@ -101,13 +101,16 @@ func (s *Set) Refuse(call Call, why string) Result {
 	return r
 }
 
-// Effect is what a call touches; a call that cannot be run touches nothing.
+// Effect is what a call touches. A call of an unknown tool counts as one that writes: what it was meant to do is not known.
 func (s *Set) Effect(call Call) Effect {
-	call, err := s.checked(call)
-	if err != nil {
-		return Reads
+	t, ok := s.tools[call.Name]
+	if !ok {
+		return Writes
 	}
-	return s.tools[call.Name].Effect(call)
+	if fitting, err := s.checked(call); err == nil {
+		call = fitting
+	}
+	return t.Effect(call)
 }
 
 // Check returns everything that is wrong with a call as one error, or nil.

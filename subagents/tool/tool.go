@@ -31,6 +31,8 @@ type Result struct {
 	Output map[string]any
 	// Err reports that the call failed.
 	Err bool
+	// Red reports that a command or a gate that the call ran failed; the call itself did not.
+	Red bool
 	// Ends reports that the attempt is over after this turn.
 	Ends bool
 	// Submit is set by submit_result, Plan by dispatch, HandedOver by transfer.
@@ -61,7 +63,7 @@ type Tool interface {
 	// Declaration is what the model is told. The schema of the arguments is in ParametersJsonSchema, as a map that is flat
 	// and has no bounds. It is called often and must always return an equal value, which the caller does not change.
 	Declaration() *genai.FunctionDeclaration
-	// Effect is what a call touches, and so what may run beside it. Its arguments have been checked.
+	// Effect is what a call touches, and so what may run beside it. The arguments of a call that will not run do not fit.
 	Effect(call Call) Effect
 	// Run runs one call whose arguments fit the schema. It must return soon after ctx ends, and reports an error as a result
 	// that says what to do. It must allow calls from several goroutines, unless it writes.

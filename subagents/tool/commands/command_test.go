@@ -25,6 +25,7 @@ func TestRunCommand(t *testing.T) {
 	r := b.Run(spec.ToolRunCommand, tooltest.Args{"command": "make", "timeout_seconds": 9999})
 	require.False(t, r.Err)
 	require.Equal(t, map[string]any{"output": "red\n100%\ndone", "exit_code": 2}, r.Output)
+	require.True(t, r.Red)
 	require.Equal(t, Command{Shell: "make", Timeout: 5 * time.Minute}, got)
 	b.Run(spec.ToolRunCommand, tooltest.Args{"args": []any{"go", "vet"}})
 	require.Equal(t, Command{Args: []string{"go", "vet"}, Timeout: 2 * time.Minute}, got)

@@ -77,5 +77,5 @@ func (t *tools) result(c Command, out Output) tool.Result {
 		shown += fmt.Sprintf("\n[killed after %s; run less, or give timeout_seconds up to %d]", c.Timeout,
 			t.seconds(t.MaxCommand))
 	}
-	return tool.Result{Output: map[string]any{"output": shown, "exit_code": out.ExitCode}}
+	return tool.Result{Output: map[string]any{"output": shown, "exit_code": out.ExitCode}, Red: out.ExitCode != 0 || out.TimedOut}
 }

@@ -75,7 +75,7 @@ func (t *tools) runGates(ctx context.Context, a gateArgs) tool.Result {
 		}
 		r.write(&b)
 	}
-	return tool.Result{Output: map[string]any{"output": b.String(), "red": red}}
+	return tool.Result{Output: map[string]any{"output": b.String(), "red": red}, Red: red > 0}
 }
 
 // write describes one gate, but not how long it took: runs that differ in nothing else are to look the same.

@@ -35,6 +35,7 @@ func TestRunGates(t *testing.T) {
 	r := b.Run(spec.ToolRunGates, tooltest.Args{"gates": []any{"build", "known", "odd", "test", "build"}})
 	require.False(t, r.Err)
 	require.Equal(t, 2, r.Output["red"])
+	require.True(t, r.Red)
 	require.Equal(t, `build: pass (exit code 0): go build
 known: red, as on the base commit, and with nothing new (exit code 1): make x
 as ever

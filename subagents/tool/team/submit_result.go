@@ -37,8 +37,8 @@ type echoArgs struct {
 // Doing describes the call.
 func (submitArgs) Doing() string { return "submitting its result" }
 
-// submitTool is submit_result with the role's own schema as the argument output. It writes: the result must come after everything
-// else of its turn.
+// submitTool is submit_result with the role's own schema as the argument output. The agent runs it after
+// everything else of its turn.
 func (t *tools) submitTool() (tool.Tool, error) {
 	shown, err := t.submitSchema(false)
 	if err != nil {
@@ -48,8 +48,9 @@ func (t *tools) submitTool() (tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tool.NewWith(spec.ToolSubmitResult, "End the task with your result. Call it alone. An honest partial result is worth "+
-		"more than a claim.", tool.Writes, shown, checked, t.submit), nil
+	return tool.NewWith(spec.ToolSubmitResult, "End the task with your result. Beside other calls it runs last; it is refused "+
+		"when an edit, a command or a gate of that turn failed. An honest partial result is worth more than a claim.",
+		tool.Writes, shown, checked, t.submit), nil
 }
 
 // submitSchema writes the schema of the arguments. To check them, the role's schema becomes a resource of its own, so that
