@@ -1,6 +1,7 @@
 package conductor_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,13 +27,17 @@ import (
 type rough struct {
 	r    *rig
 	what func(a *wire.Assignment) string
+	// wait is after how long without an answer a delivery is repeated; zero means 150 ms.
+	wait time.Duration
 }
 
 func (w *rough) start(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	for role := range w.r.spec.Roles {
-		q, err := w.r.bus.Queue(ctx, role, bus.QueueOptions{Run: w.r.spec.Run, AckWait: 150 * time.Millisecond, MaxDeliver: -1})
+		q, err := w.r.bus.Queue(ctx, role, bus.QueueOptions{
+			Run: w.r.spec.Run, AckWait: cmp.Or(w.wait, 150*time.Millisecond), MaxDeliver: -1,
+		})
 		require.NoError(w.r.t, err)
 		all.Go(func() {
 			for {
@@ -251,7 +256,7 @@ func TestARunWhoseMachineHasRecoveredIsNotStopped(t *testing.T) {
 	r := newRig(t, files(1), manyReaders(1))
 	var later, asked atomic.Int64
 	var over atomic.Bool
-	w := &rough{r: r, what: func(_ *wire.Assignment) string {
+	w := &rough{r: r, wait: time.Minute, what: func(_ *wire.Assignment) string {
 		if later.Load() == 0 {
 			later.Store(1)
 			return "machine term"
