@@ -22,7 +22,7 @@ demo: ## run the demo: a sample repository, a built-in plan, no key needed
 
 .PHONY: test
 test: ## run all tests (PKGS=./bus to choose); the linter vets
-	$(GO) test -vet=off -ldflags=-w $(SIDE) $(PKGS)
+	$(GO) test -vet=off -ldflags=-w $(SIDE) -timeout 20m $(PKGS)
 
 .PHONY: race
 race: ## run all tests under the race detector, the kill tests at fewer places, without scripts that have no races
