@@ -175,6 +175,7 @@ func TestLeastValuesOfTheSchemasAreTheLoaders(t *testing.T) {
 	texts := map[string][2]string{
 		"Delegation.depth": {"project", "delegation: {depth: N}"}, "Delegation.fan_out": {"project", "delegation: {fan_out: N}"},
 		"Project.parallel": {"project", "parallel: N"}, "Project.budget": {"project", "budget: N"},
+		"Project.gate_permits": {"project", "gate_permits: N"},
 		"roleFile.concurrency": {"role", "concurrency: N"}, "Limits.turns": {"role", "limits: {turns: N}"},
 		"Limits.tokens": {"project", "limits: {tokens: N}"}, "Limits.tool_calls": {"role", "limits: {tool_calls: N}"},
 		"Model.window":               {"project", "models: {a: {name: b, window: N}}"},

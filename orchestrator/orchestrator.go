@@ -44,6 +44,7 @@ type Options struct {
 	Goal             string // for a master that plans
 	Plan             *File
 	Roles            []File // beside the built-in ones and the repository's
+	Prove            string // batch or each; "" for the project's
 	Parallel, Budget int    // agents at once; tokens after which the run stops; 0 for the project's
 	AllowUnverified  bool   // land changes that no gate can prove
 	NATS             string // URL of a server; "" for a built-in one

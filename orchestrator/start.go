@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -75,6 +76,8 @@ func (o *Options) check() error {
 		return usage.Errorf("missing goal or plan: divisi run \"GOAL\", or divisi run --plan FILE")
 	case o.Goal != "" && o.Plan != nil:
 		return usage.Errorf("a goal and --plan exclude each other: the plan file names its own goal")
+	case o.Prove != "" && o.Prove != spec.ProveBatch && o.Prove != spec.ProveEach:
+		return usage.Errorf("--prove %q is neither batch nor each", o.Prove)
 	case o.Parallel < 0 || o.Budget < 0:
 		return usage.Errorf("--parallel and --budget cannot be negative")
 	case o.Parallel > maxParallel:
@@ -116,6 +119,8 @@ func prepare(ctx context.Context, o *Options, dry bool) (*holder, error) {
 		Parallel: cmp.Or(o.Parallel, project.Parallel, defaultParallel), Budget: cmp.Or(o.Budget, project.Budget),
 		AutoApprove: o.AutoApprove, AllowUnverified: o.AllowUnverified, Created: now(),
 	}
+	h.spec.Project.Prove = cmp.Or(o.Prove, project.Prove, spec.ProveBatch)
+	h.spec.Project.GatePermits = cmp.Or(project.GatePermits, max(1, runtime.NumCPU()/4))
 	h.path = h.dir.Run(h.spec.Run)
 	h.spec.Project.Parallel, h.spec.Outputs = h.spec.Parallel, filepath.Join(h.path, outputsDir)
 	if h.spec.Parallel > maxParallel {

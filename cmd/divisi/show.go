@@ -78,6 +78,12 @@ func writeReport(w io.Writer, r report.Report, columns int) error {
 			unverifiedNote(r.Unverified))
 	}
 	fmt.Fprintf(w, "change  %d files, +%d -%d, in %d batches\n", r.Files, r.Added, r.Deleted, r.Batches)
+	if r.GateRuns > 0 {
+		fmt.Fprintf(w, "gates   run %d times; one patch at a time takes at least %d\n", r.GateRuns, r.OneByOne)
+	}
+	for _, f := range r.Flakes {
+		fmt.Fprintf(w, "flaky   %s\n", console.Sanitize(f))
+	}
 	if len(r.Executors) > 0 {
 		fmt.Fprintf(w, "chains  landed %s\n", counts(r.Executors))
 	}

@@ -104,9 +104,19 @@ type Project struct {
 	MCPServers map[string]MCPServer `json:"mcp_servers,omitempty" jsonschema:"Tool servers that roles can name."`
 
 	Delegation Delegation `json:"delegation,omitzero" jsonschema:"Bounds of what agents ask of other agents."`
+	// Prove and GatePermits rule the landing queue.
+	Prove       string `json:"prove,omitempty" enum:"batch,each" jsonschema:"batch (default): gates run on many patches merged together. each: on one patch at a time; --prove wins."`
+	GatePermits int    `json:"gate_permits,omitempty" minimum:"0" jsonschema:"Trees that are tested at once; default one for every 4 cores, at least 1."`
+
 	Parallel   int        `json:"parallel,omitempty" jsonschema:"Attempts at once; --parallel wins."`
 	Budget     int        `json:"budget,omitempty" jsonschema:"Tokens after which the run stops; --budget wins. Default none."`
 }
+
+// The words of Project.Prove.
+const (
+	ProveBatch = "batch"
+	ProveEach  = "each"
+)
 
 // ModelName resolves a role's model, an alias or a name, to the model's name; empty means the alias "default".
 func (p *Project) ModelName(model string) string {

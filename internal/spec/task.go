@@ -229,6 +229,11 @@ type Receipt struct {
 	// Tree is the git tree id that the gate ran on.
 	Tree       string        `json:"tree"`
 	Signatures []string      `json:"signatures,omitempty"`
+	// Paths are, for each signature that has any, the files and directories of the tree that its raw lines name, and a failed
+	// test's package directory; Imports are, for each directory of a failed Go package in Paths, the directories of the packages
+	// of this repository that it imports, through others too.
+	Paths    map[string][]string `json:"paths,omitempty"`
+	Imports  map[string][]string `json:"imports,omitempty"`
 	Duration   time.Duration `json:"duration_ns"`
 	// Build reports that the failure is a build failure, which hides tests.
 	Build bool `json:"build,omitempty"`

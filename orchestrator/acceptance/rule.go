@@ -46,7 +46,7 @@ func settle(s *run.State, t *run.Task) []run.Action {
 			case weakened != nil:
 				return schedule.Park(s, t, weakened.Message, weakened)
 			}
-			return []run.Action{verify(s, t)}
+			return accept(s, t)
 		}}}
 	case r.Status == spec.StatusCancelled:
 		return []run.Action{run.SetTask(id, run.TaskData{State: run.TaskCancelled, Reason: run.FaultOf(r).Message})}
@@ -71,50 +71,53 @@ func handOver(s *run.State, t *run.Task, q *run.Request) []run.Action {
 	}}}
 }
 
-// verify assigns the task's tester. A patch whose tree is already proven needs none.
-func verify(s *run.State, t *run.Task) run.Action {
-	id := t.Task.ID
-	judges := s.Spec.Roles[t.Task.Verify].Executor != ""
-	if !judges && s.IsProven(t.Result.Patch.Tree, s.GatesOf(t.Task)) {
-		return run.SetTask(id, run.TaskData{State: TestedAs(s)})
+// accept puts a patch into the landing queue. A judge sees it before; a tree that has failed its gates already, and once more
+// when they were run again, is not tested a third time.
+func accept(s *run.State, t *run.Task) []run.Action {
+	id, gates := t.Task.ID, s.GatesOf(t.Task)
+	if s.Spec.Roles[t.Task.Verify].Executor != "" {
+		return []run.Action{judgeIt(t)}
 	}
-	return run.AssignTask(id, run.TaskVerifying, run.Dispatch{
-		Task: id + run.VerifySuffix, Attempt: t.Verify + 1, Role: t.Task.Verify, Head: t.Result.Patch.Commit,
+	if failed := s.Failed(t.Result.Patch.Tree, gates, 2); len(failed) > 0 {
+		return schedule.Failed(s, t, Red(s, failed))
+	}
+	return []run.Action{run.SetTask(id, run.TaskData{State: run.TaskAccepted})}
+}
+
+// judgeIt assigns the judge of a task's patch.
+func judgeIt(t *run.Task) run.Action {
+	return run.AssignTask(t.Task.ID, run.TaskVerifying, run.Dispatch{
+		Task: t.Task.ID + run.VerifySuffix, Attempt: t.Verify + 1, Role: t.Task.Verify, Head: t.Result.Patch.Commit,
 	})
 }
 
-// SettleVerify decides about the first verdict of a tester that has had no consequence yet.
+// SettleVerify decides about the first verdict of a judge that has had no consequence yet.
 func SettleVerify(s *run.State) []run.Action {
 	for t := range s.In(run.TaskVerifying) {
 		if t.VerifyR != nil && t.VerifyR.Attempt == t.Verify {
-			return judge(s, t)
+			return judged(s, t)
 		}
 	}
 	return nil
 }
 
-func judge(s *run.State, t *run.Task) []run.Action {
+func judged(s *run.State, t *run.Task) []run.Action {
 	r := t.VerifyR
-	if !ProvedOn(t.Result.Patch.Tree, r.Receipts) {
-		other := spec.Fault{Class: wire.FaultInternal, Message: "the gates ran on another tree than the patch's"}
-		return testerFailed(s, t, other)
-	}
 	if r.Status == spec.StatusDone {
-		return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: TestedAs(s)})}
+		return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskAccepted})}
 	}
 	f := run.FaultOf(r)
-	if actions, ok := schedule.Pause(s, t.Task.ID+run.VerifySuffix, f, verify(s, t)); ok {
+	if actions, ok := schedule.Pause(s, t.Task.ID+run.VerifySuffix, f, judgeIt(t)); ok {
 		return actions
 	}
-	if len(r.Receipts) == 0 && f.Class != wire.FaultGate {
-		return testerFailed(s, t, f)
+	if f.Class == wire.FaultVerdict || f.Class == wire.FaultGate { // testers of older versions ran the gates
+		return schedule.Failed(s, t, f)
 	}
-	f.Signatures = NewSignatures(r.Receipts, s.Baseline)
-	return schedule.Failed(s, t, f)
+	return judgeFailed(s, t, f)
 }
 
-// testerFailed repeats a tester that proved nothing about the patch.
-func testerFailed(s *run.State, t *run.Task, f spec.Fault) []run.Action {
+// judgeFailed repeats a judge that came to no verdict.
+func judgeFailed(s *run.State, t *run.Task, f spec.Fault) []run.Action {
 	tries := 0
 	for _, a := range s.Works[t.Task.ID+run.VerifySuffix].Attempts {
 		if a.Result != nil && a.Head == t.Result.Patch.Commit {
@@ -122,7 +125,7 @@ func testerFailed(s *run.State, t *run.Task, f spec.Fault) []run.Action {
 		}
 	}
 	if tries >= schedule.MaxGateTries || schedule.Hopeless(f) {
-		return schedule.Park(s, t, "its tester could not be run: "+f.Message, &f)
+		return schedule.Park(s, t, "its judge could not be run: "+f.Message, &f)
 	}
-	return []run.Action{verify(s, t)}
+	return []run.Action{judgeIt(t)}
 }

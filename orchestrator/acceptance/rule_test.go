@@ -52,25 +52,33 @@ func TestAPatchThatWasImported(t *testing.T) {
 	t.Parallel()
 	fault := &spec.Fault{Class: wire.FaultWriteSet, Message: "refused"}
 	weak := &spec.Fault{Class: acceptance.ClassTests, Message: "fewer tests"}
-	proven := func(l *runtest.Log) {
-		l.Gates(run.FinalTask, 1, "x")
-		l.Ended(run.FinalTask, 1, spec.Result{
+	passes := func(l *runtest.Log, n int) {
+		l.Gates(run.FinalTask, n, "x")
+		l.Ended(run.FinalTask, n, spec.Result{
 			Status: spec.StatusDone, Receipts: []spec.Receipt{{Gate: "test", Tree: "tree", Verdict: spec.VerdictPass}},
 		})
+	}
+	fails := func(l *runtest.Log, times int) {
+		for n := range times {
+			l.Gates(run.FinalTask, n+1, "x")
+			red := runtest.Failed(wire.FaultGate, "test is red")
+			red.Receipts = []spec.Receipt{{Gate: "test", Tree: "tree", Verdict: spec.VerdictFail, ExitCode: 1}}
+			l.Ended(run.FinalTask, n+1, red)
+		}
 	}
 	for name, c := range map[string]struct {
 		refused, weakened *spec.Fault
 		log               func(l *runtest.Log)
 		want              []string
 	}{
-		"goes to its tester":    {nil, nil, nil, []string{"assign t--verify/1 to tester on c"}},
+		"waits to land":         {nil, nil, nil, []string{"task t accepted"}},
 		"is refused":            {fault, nil, nil, []string{"task t pending refused"}},
 		"weakens tests":         {nil, weak, nil, []string{"task t parked fewer tests"}},
-		"its tree is proven":    {nil, nil, proven, []string{"task t proven"}},
-		"nothing can be proven": {nil, nil, func(l *runtest.Log) { proven(l); l.Spec.Project.Gates[0].Name = "test"; unprove(l) }, []string{"task t unverified"}},
+		"its tree failed once":  {nil, nil, func(l *runtest.Log) { fails(l, 1) }, []string{"task t accepted"}},
+		"its tree failed twice": {nil, nil, func(l *runtest.Log) { fails(l, 2) }, []string{"task t pending test is red"}},
+		"a flake":               {nil, nil, func(l *runtest.Log) { fails(l, 2); passes(l, 3) }, []string{"task t accepted"}},
 		"a tester with a judge": {
 			nil, nil, func(l *runtest.Log) {
-				proven(l)
 				judge := l.Spec.Roles["tester"]
 				judge.Executor = spec.ExecutorModel
 				l.Spec.Roles["tester"] = judge
@@ -95,25 +103,15 @@ func TestAPatchThatWasImported(t *testing.T) {
 	}
 }
 
-// unprove replaces the baseline by one that nothing can be compared with.
-func unprove(l *runtest.Log) {
-	l.Append("", run.Data{Baseline: []spec.Receipt{{Gate: "test", ExitCode: 1, TimedOut: true, Verdict: spec.VerdictFail}}})
-}
-
 func TestSettleVerify(t *testing.T) {
 	t.Parallel()
-	red := spec.Receipt{Gate: "test", Tree: "tree", Verdict: spec.VerdictFail, Signatures: []string{"TestA"}}
 	for name, c := range map[string]struct {
 		result spec.Result
 		want   []string
 	}{
-		"green": {spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{{Gate: "test", Tree: "tree"}}}, []string{"task t proven"}},
-		"red": {
-			spec.Result{Status: spec.StatusFailed, Receipts: []spec.Receipt{red}, Error: &spec.Fault{Class: wire.FaultGate, Message: "test is red"}},
-			[]string{"task t pending test is red"},
-		},
-		"another tree":      {spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{{Gate: "test", Tree: "other"}}}, []string{"assign t--verify/2 to tester on c"}},
-		"its tester failed": {runtest.Failed(wire.FaultInternal, "disk"), []string{"assign t--verify/2 to tester on c"}},
+		"pass":             {spec.Result{Status: spec.StatusDone}, []string{"task t accepted"}},
+		"fail":             {runtest.Failed(wire.FaultVerdict, "not what was asked"), []string{"task t pending not what was asked"}},
+		"its judge failed": {runtest.Failed(wire.FaultInternal, "disk"), []string{"assign t--verify/2 to tester on c"}},
 		"the key was refused": {
 			runtest.Failed(wire.FaultAuth, "401"),
 			[]string{"assign t--verify/2 to tester on c", "fail: the model's service refused the key: 401"},
@@ -131,7 +129,7 @@ func TestSettleVerify(t *testing.T) {
 	}
 }
 
-func TestATesterThatFailsThreeTimesParksItsTask(t *testing.T) {
+func TestAJudgeThatFailsThreeTimesParksItsTask(t *testing.T) {
 	t.Parallel()
 	l := newLog(t, nil)
 	l.Ended("t", 1, runtest.Patched("c", "tree", "b"))
@@ -139,5 +137,5 @@ func TestATesterThatFailsThreeTimesParksItsTask(t *testing.T) {
 		l.Dispatched("t--verify", "tester", n, "c")
 		l.Ended("t--verify", n, runtest.Failed(wire.FaultInternal, "disk"))
 	}
-	require.Equal(t, []string{"task t parked its tester could not be run: disk"}, runtest.Describe(acceptance.SettleVerify(l.State)))
+	require.Equal(t, []string{"task t parked its judge could not be run: disk"}, runtest.Describe(acceptance.SettleVerify(l.State)))
 }

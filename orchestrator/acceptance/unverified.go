@@ -58,11 +58,3 @@ func Unverified(s *run.State) string {
 
 // Unproven reports whether the run must not continue: its patches would land unproven, and that is not allowed.
 func Unproven(s *run.State) bool { return !s.Spec.AllowUnverified && Unverified(s) != "" }
-
-// TestedAs is the state of a task whose gates have passed, as the log is told.
-func TestedAs(s *run.State) run.TaskState {
-	if Unverified(s) != "" {
-		return run.TaskUnverified
-	}
-	return run.TaskProven
-}

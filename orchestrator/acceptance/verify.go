@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"divisi/internal/spec"
+	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
 )
 
@@ -26,4 +27,15 @@ func NewSignatures(receipts []spec.Receipt, baseline map[string]spec.Receipt) []
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// Red is the fault of a patch whose tree has failed these gates.
+func Red(s *run.State, failed []run.Failure) spec.Fault {
+	receipts := make([]spec.Receipt, 0, len(failed))
+	for _, f := range failed {
+		receipts = append(receipts, f.Receipt)
+	}
+	fault := failed[0].Fault
+	fault.Signatures = NewSignatures(receipts, s.Baseline)
+	return fault
 }

@@ -64,17 +64,17 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 	if task, ok := strings.CutSuffix(d.Task, run.VerifySuffix); ok {
 		return a, g.assignVerify(a, d.Task, task)
 	}
-	switch d.Task {
-	case run.BaselineTask:
-		a.Setup = s.Project.Setup
-		a.Task = gateTask(d.Task, "Run the gates on the base commit", nil)
-	case run.FinalTask:
-		a.Baseline = g.st.Baseline
-		a.Task = gateTask(d.Task, "Run the final gates", nil)
-	case run.BatchTask:
+	switch {
+	case strings.HasPrefix(d.Task, run.BatchTask):
 		a.Baseline = g.st.Baseline
 		a.Task = gateTask(d.Task, "Run the gates on a batch", d.Gates)
-	case run.MasterTask:
+	case d.Task == run.BaselineTask:
+		a.Setup = s.Project.Setup
+		a.Task = gateTask(d.Task, "Run the gates on the base commit", nil)
+	case d.Task == run.FinalTask:
+		a.Baseline = g.st.Baseline
+		a.Task = gateTask(d.Task, "Run the final gates", nil)
+	case d.Task == run.MasterTask:
 		g.assignMaster(a)
 	default:
 		return a, g.assignTask(ctx, a, g.st.Tasks[d.Task], d.Tokens)
@@ -104,14 +104,12 @@ func (g *given) assignVerify(a *wire.Assignment, id, of string) error {
 	a.Task = t.Task
 	a.Task.Constraints = constraints(g.st, t)
 	a.Task.ID, a.Task.Role, a.Task.Command = id, a.Role.Name, a.Role.Command
-	a.Task.Title = "Verify " + of
-	// The task's limits bound its own agent; gates take the time that they take.
+	a.Task.Title = "Judge " + of
+	// The task's limits bound its own agent.
 	a.Task.Limits = a.Role.Limits.Or(g.st.Spec.Project.Limits)
 	a.Patch, a.Baseline = r.Patch, g.st.Baseline
 	a.DecisionRecord = g.st.Plans[t.Plan].DecisionRecord
-	if a.Role.Executor != "" { // to a judge the report of the author is a claim
-		a.Inputs = []wire.Input{{Task: of, Role: t.Task.Role, Handoff: r.Handoff}}
-	}
+	a.Inputs = []wire.Input{{Task: of, Role: t.Task.Role, Handoff: r.Handoff}} // to a judge a claim
 	return nil
 }
 

@@ -211,7 +211,7 @@ func (c *Conductor) resendAll(ctx context.Context) {
 func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 	return []func(*run.State) []run.Action{
 		c.announceHalt, phase.KeepBudget, phase.Preflight, plan.ReadFile, master.Settle, acceptance.Settle,
-		acceptance.SettleVerify, c.settleBatch(ctx), request.Settle, request.CancelOrphans, landing.Land, request.ReportLate,
+		acceptance.SettleVerify, landing.Settle, request.Settle, request.CancelOrphans, landing.Land, request.ReportLate,
 		c.dispatch, c.askApproval, master.Wake, c.finish(ctx), c.stuck, phase.AnnounceWait,
 	}
 }
@@ -230,21 +230,16 @@ func (c *Conductor) step(ctx context.Context) error {
 		if len(actions) == 0 {
 			continue
 		}
+		before := c.last
 		if err := c.execute(ctx, actions); err != nil {
 			return err
 		}
-		i = -1
+		// A merge of patches that all have to wait changes nothing: it is not tried again before an event.
+		if _, merge := actions[0].(landing.Merge); !merge || c.last != before {
+			i = -1
+		}
 	}
 	return nil
-}
-
-func (c *Conductor) settleBatch(ctx context.Context) func(*run.State) []run.Action {
-	return func(s *run.State) []run.Action {
-		if landing.Tested(s) == nil {
-			return nil
-		}
-		return c.withTree(ctx, s.Batch.Head, landing.Settle)
-	}
 }
 
 func (c *Conductor) finish(ctx context.Context) func(*run.State) []run.Action {
@@ -252,17 +247,12 @@ func (c *Conductor) finish(ctx context.Context) func(*run.State) []run.Action {
 		if !phase.Over(s) {
 			return nil
 		}
-		return c.withTree(ctx, s.Head, phase.Finish)
+		tree, err := c.cfg.Mirror.Tree(ctx, s.Head)
+		if err != nil {
+			return []run.Action{run.Fail{Err: fmt.Errorf("read the tree of %s: %w", s.Head, err)}}
+		}
+		return phase.Finish(s, tree)
 	}
-}
-
-// withTree asks a rule that has to know the tree of a commit.
-func (c *Conductor) withTree(ctx context.Context, commit string, rule func(*run.State, string) []run.Action) []run.Action {
-	tree, err := c.cfg.Mirror.Tree(ctx, commit)
-	if err != nil {
-		return []run.Action{run.Fail{Err: fmt.Errorf("read the tree of %s: %w", commit, err)}}
-	}
-	return rule(c.st, tree)
 }
 
 // dispatch starts nothing while the machine lacks something.

@@ -182,7 +182,7 @@ func (c *Conductor) expand(ctx context.Context, a plan.Expand) error {
 
 // merge merges patches as one chain, and executes what follows.
 func (c *Conductor) merge(ctx context.Context, a landing.Merge) error {
-	chain, err := landing.Build(ctx, merger{c.cfg.Mirror}, c.st.Head, a.Candidates, c.cfg.Clock())
+	chain, err := landing.Build(ctx, merger{c.cfg.Mirror}, c.st.Head, a.Onto, a.Candidates, c.cfg.Clock())
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func TestEveryAttemptHasOneResultAndRolesOverlap(t *testing.T) {
 		}
 	}
 	require.Equal(t, dispatched, seen.results, "one result for each attempt that was dispatched, testers included")
-	require.Contains(t, dispatched, "all-001--verify/1")
+	require.Contains(t, dispatched, "--batch-1/1")
 	require.True(t, overlap(seen.spans["mod"], seen.spans["tester"]), "agents of two roles worked at the same time")
 	require.Len(t, r.landed(), 8)
 }

@@ -6,8 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"divisi/internal/text"
 	"divisi/orchestrator/report"
 )
+
+// maxFlakes bounds the flaky failures that the end lists.
+const maxFlakes = 5
 
 // writeEnd writes the run's state when the console is closed: a few lines and a short table.
 func writeEnd(w io.Writer, v *view, width int, p paint, now time.Time) error {
@@ -23,6 +27,9 @@ func writeEnd(w io.Writer, v *view, width int, p paint, now time.Time) error {
 	say = append(say, "  "+sum)
 	if len(v.Final) > 0 {
 		say = append(say, "  final gates: "+safe(report.Verdicts(v.Final)))
+	}
+	for _, f := range text.Few(v.Flakes(), maxFlakes) {
+		say = append(say, "  flaky: "+safe(f))
 	}
 	if v.Ref != "" {
 		result := "  result: " + safe(v.Ref) + " at " + fit(safe(v.Published), 12)

@@ -226,7 +226,7 @@ func (l *live) counts(v *view, width int) string {
 }
 
 var tallied = []run.TaskState{
-	run.TaskRunning, run.TaskVerifying, run.TaskProven, run.TaskUnverified,
+	run.TaskRunning, run.TaskVerifying, run.TaskAccepted,
 	run.TaskLanding, run.TaskPending, run.TaskLanded, run.TaskDone,
 	run.TaskParked, run.TaskCancelled,
 }

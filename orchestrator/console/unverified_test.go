@@ -27,8 +27,8 @@ func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
 			State: run.Running, Unverified: "gate lint", Baseline: []spec.Receipt{{Gate: "lint", Verdict: spec.VerdictFail}},
 		}},
 		{contextscope.KindPlan, "", run.PlanData{Tasks: []spec.Task{{ID: "a"}, {ID: "b"}}}},
-		{contextscope.KindTask, "a", run.TaskData{State: run.TaskUnverified}},
-		{contextscope.KindTask, "b", run.TaskData{State: run.TaskUnverified}},
+		{contextscope.KindTask, "a", run.TaskData{State: run.TaskAccepted}},
+		{contextscope.KindTask, "b", run.TaskData{State: run.TaskAccepted}},
 		{contextscope.KindLanding, "", run.LandingData{
 			Batch: 1, State: run.LandingSplit, Tasks: []run.Landed{{Task: "b"}},
 		}},
@@ -48,8 +48,8 @@ func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
 		}
 	}
 	require.Equal(t, "landed unverified", report.Rows(v.State)[0].Status())
-	require.Equal(t, "unverified", report.Rows(v.State)[1].Status(), "also after its batch was split")
-	require.Equal(t, "1 unverified, 1 landed unverified", tally(report.Rows(v.State)))
+	require.Equal(t, "accepted", report.Rows(v.State)[1].Status(), "also after its batch was split")
+	require.Equal(t, "1 accepted, 1 landed unverified", tally(report.Rows(v.State)))
 	var end bytes.Buffer
 	require.NoError(t, writeEnd(&end, v, 100, paint{}, time.Time{}))
 	require.Contains(t, end.String(), "result: refs/heads/divisi/r at , unverified: gate lint")

@@ -98,7 +98,7 @@ func TestTasks(t *testing.T) {
 	}
 	notes := []string{"broken constraint c: n", "deviation: d", "finding: f"}
 	fault := &spec.Fault{Class: "gates", Message: "red"}
-	proven := at(t, 7, contextscope.KindTask, "a", 0, run.TaskData{State: run.TaskProven})
+	accepted := at(t, 7, contextscope.KindTask, "a", 0, run.TaskData{State: run.TaskAccepted})
 	result := at(t, 6, contextscope.KindResult, "a", 1, patch)
 	landed := func(unverified string) contextscope.Event {
 		return at(t, 8, contextscope.KindLanding, "", 0, run.LandingData{
@@ -114,17 +114,14 @@ func TestTasks(t *testing.T) {
 		"with a result": {
 			[]contextscope.Event{result}, task{State: "running", Added: 5, Deleted: 2, Notes: notes},
 		},
-		"proven": {
-			[]contextscope.Event{result, proven}, task{State: "proven", Added: 5, Deleted: 2, Notes: notes},
-		},
-		"unverified": {
-			[]contextscope.Event{unverified, result, proven}, task{State: "unverified", Added: 5, Deleted: 2, Notes: notes},
+		"accepted": {
+			[]contextscope.Event{result, accepted}, task{State: "accepted", Added: 5, Deleted: 2, Notes: notes},
 		},
 		"landed": {
-			[]contextscope.Event{result, proven, landed("")}, task{State: "landed", Added: 6, Deleted: 3, Notes: notes},
+			[]contextscope.Event{result, accepted, landed("")}, task{State: "landed", Added: 6, Deleted: 3, Notes: notes},
 		},
 		"landed unverified": {
-			[]contextscope.Event{unverified, result, proven, landed("no gates")},
+			[]contextscope.Event{unverified, result, accepted, landed("no gates")},
 			task{State: "landed unverified", Added: 6, Deleted: 3, Notes: notes},
 		},
 		"failed": {
@@ -139,12 +136,12 @@ func TestTasks(t *testing.T) {
 			[]contextscope.Event{result, at(t, 7, contextscope.KindTask, "a", 0, run.TaskData{State: run.TaskParked, Reason: "red", Fault: fault})},
 			task{State: "parked", Reason: "red", Alarm: true, Notes: notes},
 		},
-		"its tester's words": {
+		"its judge's words": {
 			[]contextscope.Event{
 				at(t, 6, contextscope.KindTask, "a", 0, dispatch("a--verify", "tester", run.TaskVerifying, 1)),
 				at(t, 7, contextscope.KindResult, "a--verify", 1, patch),
 			},
-			task{State: "verifying", Notes: []string{"broken constraint c: its tester: n", "deviation: its tester: d"}},
+			task{State: "verifying", Notes: []string{"broken constraint c: its judge: n", "deviation: its judge: d"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

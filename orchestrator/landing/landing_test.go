@@ -28,7 +28,7 @@ func (s scripted) Commit(_ context.Context, tree, parent, _ string, _ time.Time)
 
 func TestBuildLeavesOutWhatConflictsAndGoesOn(t *testing.T) {
 	t.Parallel()
-	chain, err := Build(t.Context(), scripted{conflicts: map[string]bool{"p2": true}}, "h", []Candidate{
+	chain, err := Build(t.Context(), scripted{conflicts: map[string]bool{"p2": true}}, "h", "h", []Candidate{
 		{Task: "one", Commit: "p1"}, {Task: "two", Commit: "p2"}, {Task: "three", Commit: "p3"},
 	}, time.Unix(1, 0))
 	require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestBuildLeavesOutWhatConflictsAndGoesOn(t *testing.T) {
 func TestBuildNamesTheTaskOfAFailure(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
-	_, err := Build(t.Context(), scripted{fail: boom}, "h", []Candidate{{Task: "one", Commit: "p1"}}, time.Unix(1, 0))
+	_, err := Build(t.Context(), scripted{fail: boom}, "h", "h", []Candidate{{Task: "one", Commit: "p1"}}, time.Unix(1, 0))
 	require.ErrorIs(t, err, boom)
 	require.ErrorContains(t, err, "task one")
 }

@@ -1,6 +1,8 @@
 package landing
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,51 +13,79 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Merge has the candidates merged onto the integration head; Then proposes what follows.
+// Merge has the candidates merged onto a commit; Then proposes what follows, nothing when all of them have to wait.
 type Merge struct {
 	run.Proposal
 
+	Onto       string
 	Candidates []Candidate
 	Then       func(Chain) []run.Action
 }
 
-// Land takes the proven patches as one batch: those that conflict go back, the others are tested together, unless their tree is
-// proven already.
+// Land takes the next batch while a gate permit is free: all waiting patches up to the limit, built on the newest batch under
+// test. While parts of a failed batch are searched for the culprit, they come first, each on the integration head.
 func Land(s *run.State) []run.Action {
-	if s.Batch != nil {
+	if len(s.Batches) >= max(1, s.Spec.Project.GatePermits) {
 		return nil
 	}
-	candidates := proven(s)
-	if len(candidates) == 0 {
+	waiting := next(s)
+	if len(waiting) == 0 {
 		return nil
 	}
-	return []run.Action{Merge{Candidates: candidates, Then: func(c Chain) []run.Action { return merged(s, c) }}}
-}
-
-// proven lists the patches that wait, in plan order, at most the batch limit.
-func proven(s *run.State) []Candidate {
-	var out []Candidate
-	for t := range s.In(run.TaskProven) {
-		if len(out) == s.BatchLimit {
-			break
-		}
-		role := s.Spec.Roles[t.Task.Role]
-		role = run.WithExecutor(role, t.Executor)
-		model := ""
-		if role.Executor == spec.ExecutorModel {
-			model = s.Spec.Project.ModelName(role.Model)
-		}
-		out = append(out, Candidate{
-			Run: s.Spec.Run, Task: t.Task.ID, Title: t.Task.Title, Role: role.Name, Model: model,
-			Attempt: t.Attempt, Commit: t.Result.Patch.Commit, Unverified: acceptance.Unverified(s),
-		})
+	onto := s.Head
+	if n := len(s.Batches); n > 0 && waiting[0].Part == 0 {
+		onto = s.Batches[n-1].Head
 	}
-	return out
+	m := Merge{Onto: onto, Then: func(c Chain) []run.Action { return merged(s, onto, c) }}
+	for _, t := range waiting {
+		m.Candidates = append(m.Candidates, candidate(s, t))
+	}
+	return []run.Action{m}
 }
 
-// merged sends back what conflicts and tests the chain. A patch that conflicts only with others of its batch waits: regenerated
-// now, it would start from the old head and conflict once more.
-func merged(s *run.State, chain Chain) []run.Action {
+// next lists the tasks of the next batch, in plan order.
+func next(s *run.State) []*run.Task {
+	waiting := slices.Collect(s.In(run.TaskAccepted))
+	if len(waiting) == 0 {
+		return nil
+	}
+	part := slices.MinFunc(waiting, func(a, b *run.Task) int { return cmp.Compare(a.Part, b.Part) }).Part
+	if part == 0 && slices.ContainsFunc(s.Batches, func(b *run.Batch) bool { return searched(s, b) }) {
+		return nil
+	}
+	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return t.Part != part })
+	if part == 0 {
+		waiting = waiting[:min(len(waiting), limit(s))]
+	}
+	return waiting
+}
+
+// searched reports whether a batch is a part of one that failed.
+func searched(s *run.State, b *run.Batch) bool { return s.Tasks[b.Tasks[0].Task].Part != 0 }
+
+func limit(s *run.State) int {
+	if s.Spec.Project.Prove == spec.ProveEach {
+		return 1
+	}
+	return s.BatchLimit
+}
+
+func candidate(s *run.State, t *run.Task) Candidate {
+	role := run.WithExecutor(s.Spec.Roles[t.Task.Role], t.Executor)
+	model := ""
+	if role.Executor == spec.ExecutorModel {
+		model = s.Spec.Project.ModelName(role.Model)
+	}
+	return Candidate{
+		Run: s.Spec.Run, Task: t.Task.ID, Title: t.Task.Title, Role: role.Name, Model: model,
+		Attempt: t.Attempt, Commit: t.Result.Patch.Commit, Unverified: acceptance.Unverified(s),
+	}
+}
+
+// merged sends back what conflicts with the integration head and has the chain tested, unless its tree was. A patch that conflicts
+// only with others of its batch, or with a batch under test, waits: regenerated now, it would start from the old head and
+// conflict once more.
+func merged(s *run.State, onto string, chain Chain) []run.Action {
 	var actions []run.Action
 	for _, k := range chain.Conflicts {
 		if k.Waits {
@@ -70,29 +100,33 @@ func merged(s *run.State, chain Chain) []run.Action {
 	if len(chain.Merged) == 0 {
 		return actions
 	}
-	d := run.LandingData{Batch: s.Batches + 1, State: run.LandingTesting, Old: s.Head, Head: chain.Head}
+	d := run.LandingData{Batch: s.BatchCount + 1, Old: onto, Head: chain.Head, Tree: chain.Tree}
 	for _, m := range chain.Merged {
 		p := s.Tasks[m.Task].Result.Patch
 		d.Tasks = append(d.Tasks, run.Landed{
 			Task: m.Task, Attempt: m.Attempt, Commit: m.Landed, Added: p.Added, Deleted: p.Deleted, Files: len(p.Files),
 		})
 	}
-	if wanted := gates(s, d.Tasks); s.IsProven(chain.Tree, wanted) {
-		d.Receipts = s.Receipts(chain.Tree, wanted)
+	wanted := gates(s, d.Tasks)
+	switch failed := s.Failed(d.Tree, wanted, maxRuns); {
+	case onto == s.Head && s.IsProven(d.Tree, wanted):
+		d.Receipts = s.Receipts(d.Tree, wanted)
 		return append(actions, move(s, d)...)
+	case onto == s.Head && len(failed) > 0:
+		return append(actions, red(s, d, failed)...)
+	default:
+		return append(actions, test(d, wanted, 1))
 	}
-	return append(actions, test(s, d))
 }
 
-// test assigns the batch's gates.
-func test(s *run.State, d run.LandingData) run.Action {
-	next := 1
-	if w := s.Works[run.BatchTask]; w != nil {
-		next = w.Last + 1
-	}
+// maxRuns is how often the same gates run on a tree: once more after a failure, to tell it from a flake.
+const maxRuns = 2
+
+// test assigns a batch's gates.
+func test(d run.LandingData, gates []string, try int) run.Action {
 	d.State, d.Receipts = run.LandingTesting, nil
 	d.Dispatch = &run.Dispatch{
-		Task: run.BatchTask, Attempt: next, Role: spec.RoleTester, Head: d.Head, Gates: gates(s, d.Tasks),
+		Task: fmt.Sprintf("%s-%d", run.BatchTask, d.Batch), Attempt: try, Role: spec.RoleTester, Head: d.Head, Gates: gates,
 	}
 	return run.Assign{Append: run.Append{Data: d}, Dispatch: d.Dispatch}
 }
@@ -100,60 +134,18 @@ func test(s *run.State, d run.LandingData) run.Action {
 // move advances the integration branch: first the event, which is the truth, then the ref, which follows it.
 func move(s *run.State, d run.LandingData) []run.Action {
 	d.State, d.Unverified = run.LandingLanded, acceptance.Unverified(s)
+	open := func(t *run.Task) bool { return t.Part != 0 }
+	ours := func(t *run.Task) bool {
+		return slices.ContainsFunc(d.Tasks, func(l run.Landed) bool { return l.Task == t.Task.ID })
+	}
+	if !slices.ContainsFunc(slices.Collect(s.Open()), func(t *run.Task) bool { return open(t) && !ours(t) }) {
+		d.Limit = min(mostTasks, 2*s.BatchLimit) // the culprit is out
+	}
 	return []run.Action{run.Append{Data: d}, run.SyncHead{}}
 }
 
-// Tested returns the result of the batch under test; nil while it is outstanding, or when no batch is under test.
-func Tested(s *run.State) *spec.Result {
-	if s.Batch == nil {
-		return nil
-	}
-	if a := s.Works[run.BatchTask].Attempts[s.Batch.Attempt]; a != nil {
-		return a.Result
-	}
-	return nil
-}
-
-// Settle moves the branch when the batch is green on its tree. A red batch runs once more, because it may be a flake; then the
-// batch is split: its tasks are proven again in smaller batches, down to the one that broke it, which goes back with the error.
-func Settle(s *run.State, tree string) []run.Action {
-	b, result := s.Batch, Tested(s)
-	if result == nil {
-		return nil
-	}
-	r := *result
-	same := acceptance.ProvedOn(tree, r.Receipts)
-	if !same {
-		r.Receipts = nil // they prove nothing about the commits that would land: as if the gates had not run
-	}
-	d := run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tasks: b.Tasks, Receipts: r.Receipts}
-	if same && r.Status == spec.StatusDone {
-		return move(s, d)
-	}
-	tries := 2
-	if len(r.Receipts) == 0 {
-		tries = schedule.MaxGateTries + 1
-	}
-	if b.Tries < tries {
-		d.State = run.LandingRed
-		return []run.Action{run.Append{Data: d}, test(s, d)}
-	}
-	return split(s, d, r)
-}
-
-func split(s *run.State, d run.LandingData, r spec.Result) []run.Action {
-	d.State = run.LandingSplit
-	actions := []run.Action{run.Append{Data: d}}
-	if len(d.Tasks) > 1 {
-		return actions
-	}
-	f := run.FaultOf(&r)
-	if len(r.Receipts) > 0 {
-		f.Signatures = acceptance.NewSignatures(r.Receipts, s.Baseline)
-		f.Message = "red together with what landed before it: " + f.Message
-	}
-	return append(actions, schedule.Failed(s, s.Tasks[d.Tasks[0].Task], f)...)
-}
+// mostTasks bounds every batch.
+const mostTasks = 512
 
 // gates is the union of what the tasks ask for.
 func gates(s *run.State, tasks []run.Landed) []string {

@@ -1,6 +1,7 @@
 package landing_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,8 +27,13 @@ func newLog(t *testing.T, tasks ...string) *runtest.Log {
 	l.Plan(planned...)
 	for _, id := range tasks {
 		l.Dispatched(id, "generator", 1, "b")
-		l.Ended(id, 1, runtest.Patched("c-"+id, "tree-"+id, "b"))
-		l.Append(id, run.TaskData{State: run.TaskProven})
+		r := runtest.Patched("c-"+id, "tree-"+id, "b")
+		r.Patch.Files = []string{"of-" + id + "/x.go"}
+		if id != "a" {
+			r.Patch.Files = append(r.Patch.Files, "shared")
+		}
+		l.Ended(id, 1, r)
+		l.Append(id, run.TaskData{State: run.TaskAccepted})
 	}
 	return l
 }
@@ -46,25 +52,72 @@ func chainOf(candidates []landing.Candidate, conflicts map[string]bool) landing.
 	return chain
 }
 
+// batch folds that a batch of tasks is tested, on a commit.
+func batch(l *runtest.Log, number, try int, old, head string, tasks ...string) {
+	l.Helper()
+	d := run.LandingData{Batch: number, State: run.LandingTesting, Old: old, Head: head, Tree: "tree-" + head}
+	for _, id := range tasks {
+		d.Tasks = append(d.Tasks, run.Landed{Task: id, Attempt: 1, Commit: "l-" + id})
+	}
+	d.Dispatch = &run.Dispatch{
+		Task: fmt.Sprintf("--batch-%d", number), Attempt: try, Role: "tester", Head: head, Gates: []string{"test"},
+	}
+	l.Append("", d)
+}
+
+func green(tree string) spec.Result {
+	return spec.Result{
+		Status: spec.StatusDone, Receipts: []spec.Receipt{{Gate: "test", Tree: tree, Verdict: spec.VerdictPass}},
+	}
+}
+
+// redIn is a red gate whose failures are each in one path.
+func redIn(tree string, paths ...string) spec.Result {
+	r := spec.Receipt{Gate: "test", Tree: tree, Verdict: spec.VerdictFail, ExitCode: 1, Paths: map[string][]string{}}
+	for i, p := range paths {
+		signature := fmt.Sprintf("test: %d", i)
+		r.Signatures = append(r.Signatures, signature)
+		r.Paths[signature] = []string{p}
+	}
+	failed := runtest.Failed(wire.FaultGate, "test is red")
+	failed.Receipts = []spec.Receipt{r}
+	return failed
+}
+
 func TestLand(t *testing.T) {
 	t.Parallel()
-	require.Empty(t, landing.Land(newLog(t).State), "nothing is proven")
+	require.Empty(t, landing.Land(newLog(t).State), "nothing waits")
 	for name, c := range map[string]struct {
 		conflicts map[string]bool
-		proven    bool
+		log       func(l *runtest.Log)
 		want      []string
 	}{
-		"a batch is tested":                 {nil, false, []string{"assign --batch/1 to tester on l-c"}},
-		"a proven tree lands":               {nil, true, []string{"landing landed a b c", "move the branch"}},
-		"a conflict with the head":          {map[string]bool{"b": false}, false, []string{"task b pending it conflicts with what landed before it in a.go", "assign --batch/1 to tester on l-c"}},
-		"a conflict within the batch waits": {map[string]bool{"b": true}, false, []string{"assign --batch/1 to tester on l-c"}},
+		"a batch is tested": {nil, nil, []string{"assign --batch-1/1 to tester on l-c"}},
+		"a proven tree lands": {
+			nil, func(l *runtest.Log) {
+				l.Gates(run.FinalTask, 1, "x")
+				l.Ended(run.FinalTask, 1, green("merged"))
+			}, []string{"landing landed a b c", "move the branch"},
+		},
+		"a tree that failed twice is split": {
+			nil, func(l *runtest.Log) {
+				for n := range 2 {
+					l.Gates(run.FinalTask, n+1, "x")
+					l.Ended(run.FinalTask, n+1, redIn("merged", "nowhere"))
+				}
+			}, []string{"landing split a b c parts a+b c"},
+		},
+		"a conflict with the head": {
+			map[string]bool{"b": false}, nil,
+			[]string{"task b pending it conflicts with what landed before it in a.go", "assign --batch-1/1 to tester on l-c"},
+		},
+		"a conflict within the batch waits": {map[string]bool{"b": true}, nil, []string{"assign --batch-1/1 to tester on l-c"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newLog(t, "a", "b", "c")
-			if c.proven {
-				l.Gates(run.FinalTask, 1, "x")
-				l.Ended(run.FinalTask, 1, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{{Gate: "test", Tree: "merged"}}})
+			if c.log != nil {
+				c.log(l)
 			}
 			actions := landing.Land(l.State)
 			require.Len(t, actions, 1)
@@ -77,55 +130,158 @@ func TestLand(t *testing.T) {
 	}
 }
 
-func TestSettle(t *testing.T) {
+// What the next batch is built on, and which tasks it holds, while others are tested.
+func TestLandBesideOthers(t *testing.T) {
 	t.Parallel()
-	good := spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{{Gate: "test", Tree: "merged"}}}
-	red := spec.Result{
-		Status: spec.StatusFailed, Error: &spec.Fault{Class: wire.FaultGate, Message: "test is red"},
-		Receipts: []spec.Receipt{{Gate: "test", Tree: "merged", Verdict: spec.VerdictFail, Signatures: []string{"TestA"}}},
-	}
 	for name, c := range map[string]struct {
-		tasks   []string
-		results []spec.Result
-		tree    string
+		permits int
+		log     func(l *runtest.Log)
+		onto    string
 		want    []string
 	}{
-		"green moves the branch": {[]string{"a", "b"}, []spec.Result{good}, "merged", []string{"landing landed a b", "move the branch"}},
-		"green on another tree runs again": {
-			[]string{"a"}, []spec.Result{good}, "other", []string{"landing red a", "assign --batch/2 to tester on l"},
+		"no permit is free": {1, func(l *runtest.Log) { batch(l, 1, 1, "b", "l-a", "a") }, "", nil},
+		"on a batch under test": {
+			2, func(l *runtest.Log) { batch(l, 1, 1, "b", "l-a", "a") }, "l-a", []string{"b", "c"},
 		},
-		"red runs once more": {
-			[]string{"a", "b"}, []spec.Result{red}, "merged", []string{"landing red a b", "assign --batch/2 to tester on l"},
+		"one at a time": {1, func(l *runtest.Log) { l.Spec.Project.Prove = spec.ProveEach }, "b", []string{"a"}},
+		"the first part": {
+			1, func(l *runtest.Log) {
+				batch(l, 1, 1, "b", "l-b", "a", "b")
+				l.Append("", run.LandingData{Batch: 1, State: run.LandingSplit, Parts: [][]string{{"b"}, {"a"}}, Tasks: tasksOf("a", "b")})
+			}, "b", []string{"b"},
 		},
-		"red twice is split": {[]string{"a", "b"}, []spec.Result{red, red}, "merged", []string{"landing split a b"}},
-		"red twice alone goes back": {
-			[]string{"a"},
-			[]spec.Result{red, red},
-			"merged",
-			[]string{"landing split a", "task a pending red together with what landed before it: test is red"},
+		"the second part, on the integration head": {
+			2, func(l *runtest.Log) {
+				batch(l, 1, 1, "b", "l-b", "a", "b")
+				l.Append("", run.LandingData{Batch: 1, State: run.LandingSplit, Parts: [][]string{{"b"}, {"a"}}, Tasks: tasksOf("a", "b")})
+				batch(l, 2, 1, "b", "l-b", "b")
+			}, "b", []string{"a"},
 		},
-		"without receipts it has more tries": {
-			[]string{"a"},
-			[]spec.Result{runtest.Failed(wire.FaultInternal, "disk"), runtest.Failed(wire.FaultInternal, "disk")},
-			"merged",
-			[]string{"landing red a", "assign --batch/3 to tester on l"},
+		"nothing else while parts are tested": {
+			2, func(l *runtest.Log) {
+				batch(l, 1, 1, "b", "l-a", "a")
+				l.Append("", run.LandingData{Batch: 1, State: run.LandingSplit, Parts: [][]string{{"a"}}, Tasks: tasksOf("a")})
+				batch(l, 2, 1, "b", "l-a", "a")
+			}, "", nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := newLog(t, c.tasks...)
-			d := run.LandingData{Batch: 1, State: run.LandingTesting, Old: "b", Head: "l"}
-			for _, id := range c.tasks {
-				d.Tasks = append(d.Tasks, run.Landed{Task: id, Attempt: 1, Commit: "l-" + id})
+			l := newLog(t, "a", "b", "c")
+			l.Spec.Project.GatePermits = c.permits
+			c.log(l)
+			actions := landing.Land(l.State)
+			if c.want == nil {
+				require.Empty(t, actions)
+				return
 			}
-			for i, r := range c.results {
-				d.Dispatch = &run.Dispatch{Task: run.BatchTask, Attempt: i + 1, Role: "tester", Head: "l"}
-				l.Append("", d)
-				require.Nil(t, landing.Tested(l.State))
-				require.Empty(t, landing.Settle(l.State, c.tree), "outstanding")
-				l.Ended(run.BatchTask, i+1, r)
+			require.Len(t, actions, 1)
+			merge, ok := actions[0].(landing.Merge)
+			require.True(t, ok)
+			require.Equal(t, c.onto, merge.Onto)
+			var got []string
+			for _, candidate := range merge.Candidates {
+				got = append(got, candidate.Task)
 			}
-			require.Equal(t, c.want, runtest.Describe(landing.Settle(l.State, c.tree)))
+			require.Equal(t, c.want, got)
 		})
 	}
+}
+
+func tasksOf(ids ...string) (out []run.Landed) {
+	for _, id := range ids {
+		out = append(out, run.Landed{Task: id, Attempt: 1})
+	}
+	return out
+}
+
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	disk := runtest.Failed(wire.FaultInternal, "disk")
+	for name, c := range map[string]struct {
+		tasks   []string
+		results []spec.Result
+		want    []string
+	}{
+		"green moves the branch": {[]string{"a", "b"}, []spec.Result{green("tree-l")}, []string{"landing landed a b", "move the branch"}},
+		"green on another tree runs again": {
+			[]string{"a"}, []spec.Result{green("other")}, []string{"landing red a", "assign --batch-1/2 to tester on l"},
+		},
+		"red is cut in two": {[]string{"a", "b", "c"}, []spec.Result{redIn("tree-l")}, []string{"landing split a b c parts a+b c"}},
+		"red is split by its suspect": {
+			[]string{"a", "b", "c"}, []spec.Result{redIn("tree-l", "of-b/x.go")}, []string{"landing split a b c parts a+c b"},
+		},
+		"suspects of one failure stay together": {
+			[]string{"a", "b", "c"}, []spec.Result{redIn("tree-l", "of-b", "shared")}, []string{"landing split a b c parts a b+c"},
+		},
+		"red alone runs once more": {[]string{"a"}, []spec.Result{redIn("tree-l")}, []string{"landing red a", "assign --batch-1/2 to tester on l"}},
+		"red alone and green lands": {
+			[]string{"a"}, []spec.Result{redIn("tree-l"), green("tree-l")}, []string{"landing landed a", "move the branch"},
+		},
+		"red twice alone goes back": {
+			[]string{"a"}, []spec.Result{redIn("tree-l"), redIn("tree-l")}, []string{"landing split a", "task a pending test is red"},
+		},
+		"without receipts it has more tries": {
+			[]string{"a"}, []spec.Result{disk, disk}, []string{"landing red a", "assign --batch-1/3 to tester on l"},
+		},
+		"without receipts it goes back in the end": {
+			[]string{"a"}, []spec.Result{disk, disk, disk, disk}, []string{"landing split a", "task a pending disk"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLog(t, "a", "b", "c")
+			for i, r := range c.results {
+				batch(l, 1, i+1, "b", "l", c.tasks...)
+				require.Empty(t, landing.Settle(l.State), "outstanding")
+				l.Ended("--batch-1", i+1, r)
+			}
+			require.Equal(t, c.want, runtest.Describe(landing.Settle(l.State)))
+		})
+	}
+}
+
+func TestSettleOfBatchesOnOthers(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, "a", "b", "c")
+	l.Spec.Project.GatePermits = 3
+	batch(l, 1, 1, "b", "l-a", "a")
+	batch(l, 2, 1, "l-a", "l-b", "b")
+	batch(l, 3, 1, "l-b", "l-c", "c")
+	l.Ended("--batch-2", 1, green("tree-l-b"))
+	require.Empty(t, landing.Settle(l.State), "it waits for the one that it is built on")
+	l.Ended("--batch-1", 1, redIn("tree-l-a"))
+	again := landing.Settle(l.State)
+	require.Equal(t, []string{"landing red a", "assign --batch-1/2 to tester on l-a"}, runtest.Describe(again))
+	batch(l, 1, 2, "b", "l-a", "a")
+	l.Ended("--batch-1", 2, redIn("tree-l-a"))
+	require.Equal(t, []string{
+		"landing dropped c", "take back --batch-3", "tell --batch-3", "landing dropped b", "landing split a", "task a pending test is red",
+	}, runtest.Describe(landing.Settle(l.State)))
+}
+
+// Another part has landed since the batch was built: it is merged and tested anew.
+func TestAGreenPartOnAnOldHeadWaitsAgain(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, "a", "b")
+	batch(l, 1, 1, "b", "l-a", "a")
+	batch(l, 2, 1, "b", "l-b", "b")
+	l.Ended("--batch-2", 1, green("tree-l-b"))
+	l.Append("", run.LandingData{Batch: 1, State: run.LandingLanded, Old: "b", Head: "l-a", Tasks: tasksOf("a")})
+	require.Equal(t, []string{"landing dropped b"}, runtest.Describe(landing.Settle(l.State)))
+}
+
+// A patch whose failures lead to what others changed is told their names.
+func TestARedPatchIsToldWhatItMet(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, "a", "b", "c")
+	batch(l, 1, 1, "b", "l-a", "a", "b")
+	l.Append("", run.LandingData{Batch: 1, State: run.LandingLanded, Old: "b", Head: "l-b", Tasks: tasksOf("a", "b")})
+	for n := range 2 {
+		batch(l, 2, n+1, "l-b", "l-c", "c")
+		l.Ended("--batch-2", n+1, redIn("tree-l-c", "of-a/x.go"))
+	}
+	require.Equal(t, []string{
+		"landing split c", "task c pending red together with a, which landed before it: test is red",
+	}, runtest.Describe(landing.Settle(l.State)))
 }

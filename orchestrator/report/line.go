@@ -195,8 +195,6 @@ func taskLine(e *contextscope.Event, d run.TaskData) Line {
 	switch d.State {
 	case run.TaskParked:
 		return sentence(Bad, "%s is parked%s", e.Task, why)
-	case run.TaskUnverified:
-		return sentence(Warn, "%s is unverified%s", e.Task, why)
 	case run.TaskPending:
 		if d.Fault != nil {
 			return sentence(Warn, "%s goes back%s", e.Task, why)
@@ -205,7 +203,7 @@ func taskLine(e *contextscope.Event, d run.TaskData) Line {
 		if d.Dispatch != nil {
 			return sentence(Plain, "%s is %s (%s, attempt %d)", e.Task, d.State, d.Dispatch.Role, d.Dispatch.Attempt)
 		}
-	case run.TaskDone, run.TaskLanded, run.TaskProven:
+	case run.TaskDone, run.TaskLanded, run.TaskAccepted:
 		return sentence(Good, "%s is %s%s", e.Task, d.State, why)
 	}
 	return sentence(Plain, "%s is %s%s", e.Task, d.State, why)
@@ -230,6 +228,9 @@ func landingLine(d run.LandingData) Line {
 		l.Tone = Bad
 	case run.LandingSplit:
 		l.Tone = Warn
+		if len(d.Parts) > 0 {
+			l.More += "; tested next in " + text.Count(len(d.Parts), "part")
+		}
 	}
 	return l
 }

@@ -47,9 +47,9 @@ func tally(s *run.State) (writers, others counts) {
 	writers, others = counts{}, counts{}
 	for _, t := range s.Tasks {
 		if s.Spec.Roles[t.Task.Role].Writes {
-			writers[stateOf(s, t)]++
+			writers[t.State]++
 		} else {
-			others[stateOf(s, t)]++
+			others[t.State]++
 		}
 	}
 	return writers, others
@@ -114,12 +114,9 @@ func planning(s *run.State, writers, others counts) Phase {
 }
 
 func working(s *run.State, writers, others counts) Phase {
-	p := Phase{Name: "Tasks", Total: writers.all() + others.all(), Note: "proven"}
-	if s.Unverified != "" {
-		p.Note = "unverified"
-	}
+	p := Phase{Name: "Tasks", Total: writers.all() + others.all(), Note: "accepted"}
 	for _, c := range []counts{writers, others} {
-		p.Good += c.of(run.TaskProven, run.TaskUnverified, run.TaskLanding, run.TaskDone, run.TaskLanded)
+		p.Good += c.of(run.TaskAccepted, run.TaskLanding, run.TaskDone, run.TaskLanded)
 		p.Part += c.of(run.TaskRunning, run.TaskVerifying)
 		p.Bad += c.given()
 	}
@@ -133,14 +130,19 @@ func landing(s *run.State, writers counts) Phase {
 		Total: writers.all(), Note: "landed",
 	}
 	switch {
-	case s.Batches == 1:
-		p.Note = "landed, 1 batch"
-	case s.Batches > 1:
-		p.Note = fmt.Sprintf("landed, %d batches", s.Batches)
+	case s.BatchCount > 0:
+		p.Note = "landed, " + batches(s.BatchCount)
 	}
 	all := p.Total > 0 && p.Good+p.Bad == p.Total
 	p.State = reached(s, s.Status == run.Running && !all, s.Passed[run.Running] && all)
 	return p
+}
+
+func batches(n int) string {
+	if n == 1 {
+		return "1 batch"
+	}
+	return fmt.Sprintf("%d batches", n)
 }
 
 func finals(s *run.State) Phase {

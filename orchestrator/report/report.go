@@ -55,7 +55,12 @@ type Report struct {
 	// Executors count the landed tasks of roles with a chain, by the executor that made what landed.
 	Executors map[string]int `json:"executors,omitempty"`
 	Batches   int            `json:"batches"`
-	Notices   []string       `json:"notices,omitempty"`
+	// GateRuns counts the runs of gates on batches and on the final head; OneByOne is the least that one patch at a time takes.
+	GateRuns int `json:"gate_runs"`
+	OneByOne int `json:"one_by_one"`
+	// Flakes are failures of gates on a tree that they passed on when they ran once more.
+	Flakes  []string `json:"flakes,omitempty"`
+	Notices []string `json:"notices,omitempty"`
 	// Quotas are those that are used up now, by model.
 	Quotas []spec.Wait `json:"quotas,omitempty"`
 	// Questions are those that agents wait with, oldest first.
@@ -144,7 +149,7 @@ func Of(s *run.State) Report {
 		Unverified: acceptance.Unverified(s),
 		Repo:       s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: roleReports(s), Budget: s.Budget, Executors: executors(s),
-		Batches: s.Batches, Notices: s.Notices, Questions: questions(s), Quotas: s.UsedUp(time.Now()),
+		Batches: s.BatchCount, GateRuns: s.GateRuns, OneByOne: s.Queued, Flakes: s.Flakes(), Notices: s.Notices, Questions: questions(s), Quotas: s.UsedUp(time.Now()),
 	}
 	landed := 0
 	for _, id := range s.Order {
@@ -184,11 +189,8 @@ func taskReport(s *run.State, v *run.Task) Task {
 		t.Reason = ""
 	}
 	t.Unverified = v.State == run.TaskLanded && acceptance.Unverified(s) != ""
-	if v.State == run.TaskProven {
-		t.State = acceptance.TestedAs(s)
-	}
 	t.tellHandoff(v.Result, "")
-	t.tellHandoff(v.VerifyR, "its tester: ")
+	t.tellHandoff(v.VerifyR, "its judge: ")
 	t.Executor = s.ExecutorOf(v)
 	tellRequests(s, &t, v)
 	for _, f := range v.Faults {

@@ -57,18 +57,10 @@ func Rows(s *run.State) []Row {
 func RowOf(s *run.State, t *run.Task) Row {
 	id := t.Task.ID
 	return Row{
-		ID: id, Title: t.Task.Title, Role: t.Task.Role, State: stateOf(s, t), Reason: t.Reason, Attempt: t.Attempt,
+		ID: id, Title: t.Task.Title, Role: t.Task.Role, State: t.State, Reason: t.Reason, Attempt: t.Attempt,
 		Tokens: s.Used(id).Total(), Commit: t.Commit, Added: t.Landed.Added, Deleted: t.Landed.Deleted, Files: t.Landed.Files,
 		Unverified: t.State == run.TaskLanded && s.Unverified != "",
 	}
-}
-
-// stateOf is a task's state for people: without proof, what passed its tests is unverified.
-func stateOf(s *run.State, t *run.Task) run.TaskState {
-	if t.State == run.TaskProven && s.Unverified != "" {
-		return run.TaskUnverified
-	}
-	return t.State
 }
 
 // Agent is an attempt that is with a worker. Its JSON is a part of the dashboard's view.
@@ -135,7 +127,7 @@ func awaited(q wire.Request) string {
 
 // Said lists what an agent, and its tester, reported beside their results: broken constraints, deviations, findings.
 func Said(result, tester *spec.Result) []string {
-	return slices.Concat(saidIn(result, ""), saidIn(tester, "its tester: "))
+	return slices.Concat(saidIn(result, ""), saidIn(tester, "its judge: "))
 }
 
 func saidIn(r *spec.Result, by string) []string {

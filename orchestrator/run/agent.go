@@ -86,11 +86,7 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 	if w := s.Works[e.Task]; w != nil {
 		s.track(w)
 	}
-	if r.Status == spec.StatusDone {
-		for _, rc := range r.Receipts {
-			s.prove(rc)
-		}
-	}
+	s.keepReceipts(e.Task, r)
 	if id, ok := strings.CutSuffix(e.Task, VerifySuffix); ok {
 		if t := s.Tasks[id]; t != nil && e.Attempt == t.Verify {
 			t.VerifyR = &r
@@ -99,6 +95,24 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 	}
 	if t := s.Tasks[e.Task]; t != nil && e.Attempt >= t.Attempt {
 		t.Result = &r
+	}
+}
+
+// keepReceipts keeps what the gates left of a tree, so that nothing is tested again without need.
+func (s *State) keepReceipts(work string, r spec.Result) {
+	if r.Status == spec.StatusDone {
+		for _, rc := range r.Receipts {
+			s.prove(rc)
+		}
+	}
+	if work != FinalTask && !strings.HasPrefix(work, BatchTask) || len(r.Receipts) == 0 {
+		return
+	}
+	s.GateRuns++
+	for _, rc := range r.Receipts {
+		if rc.Verdict == spec.VerdictFail {
+			s.fail(rc, FaultOf(&r))
+		}
 	}
 }
 

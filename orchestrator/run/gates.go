@@ -1,6 +1,8 @@
 package run
 
 import (
+	"slices"
+
 	"divisi/internal/spec"
 )
 
@@ -38,4 +40,50 @@ func (s *State) Receipts(tree string, gates []string) []spec.Receipt {
 		}
 	}
 	return out
+}
+
+// Failure is a gate that failed on a tree: its newest receipt, the fault of the result that held it, and its runs there.
+type Failure struct {
+	Receipt spec.Receipt
+	Fault   spec.Fault
+	Runs    int
+}
+
+func (s *State) fail(r spec.Receipt, f spec.Fault) {
+	list := s.Failures[r.Tree]
+	i := slices.IndexFunc(list, func(had Failure) bool { return had.Receipt.Gate == r.Gate })
+	if i < 0 {
+		i, list = len(list), append(list, Failure{})
+	}
+	list[i] = Failure{r, f, list[i].Runs + 1}
+	s.Failures[r.Tree] = list
+}
+
+// Failed returns the failures of the gates on a tree that have failed at least a number of times, and passed never.
+func (s *State) Failed(tree string, gates []string, times int) []Failure {
+	var out []Failure
+	for _, f := range s.Failures[tree] {
+		gate := []string{f.Receipt.Gate}
+		if f.Runs >= times && slices.Contains(gates, gate[0]) && !s.IsProven(tree, gate) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Flakes lists the signatures of gates that failed on a tree and passed on the same one, each with its gate's name, sorted.
+func (s *State) Flakes() []string {
+	var out []string
+	for tree, list := range s.Failures {
+		for _, f := range list {
+			if !s.IsProven(tree, []string{f.Receipt.Gate}) {
+				continue
+			}
+			for _, signature := range f.Receipt.Signatures {
+				out = append(out, f.Receipt.Gate+": "+signature)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

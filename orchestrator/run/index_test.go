@@ -15,7 +15,7 @@ import (
 )
 
 var states = []run.TaskState{
-	run.TaskPending, run.TaskRunning, run.TaskVerifying, run.TaskProven, run.TaskLanding, run.TaskDone, run.TaskLanded,
+	run.TaskPending, run.TaskRunning, run.TaskVerifying, run.TaskAccepted, run.TaskLanding, run.TaskDone, run.TaskLanded,
 	run.TaskParked, run.TaskCancelled,
 }
 

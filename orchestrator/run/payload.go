@@ -32,16 +32,17 @@ type TaskState string
 const (
 	TaskPending   TaskState = "pending"   // waits for dependencies, its write set, or a cap
 	TaskRunning   TaskState = "running"   // an attempt is on the queue or with a worker
-	TaskVerifying TaskState = "verifying" // its patch is with a tester
-	TaskProven    TaskState = "proven"    // waits for the landing queue
-	// TaskUnverified is TaskProven in a run that proves nothing: the log and everything that shows it call it so.
-	TaskUnverified TaskState = "unverified"
-	TaskLanding    TaskState = "landing" // in the batch that is being tested
-	TaskDone       TaskState = "done"    // ended well without a patch
-	TaskLanded     TaskState = "landed"  // its commit is on the integration branch
-	TaskParked     TaskState = "parked"  // given up, with a reason; the run continues
-	TaskCancelled  TaskState = "cancelled"
+	TaskVerifying TaskState = "verifying" // its patch is with a judge
+	TaskAccepted  TaskState = "accepted"  // its patch waits in the landing queue
+	TaskLanding   TaskState = "landing"   // its patch is in a batch that is being tested
+	TaskDone      TaskState = "done"      // ended well without a patch
+	TaskLanded    TaskState = "landed"    // its commit is on the integration branch
+	TaskParked    TaskState = "parked"    // given up, with a reason; the run continues
+	TaskCancelled TaskState = "cancelled"
 )
+
+// olderAccepted are the words of older logs for TaskAccepted: each patch had gate runs of its own before it waited.
+var olderAccepted = []TaskState{"proven", "unverified"}
 
 // Data is the data of a run event (contextscope.KindRun). Only what changed is set, except on the first one.
 type Data struct {
@@ -163,25 +164,31 @@ type Dispatch struct {
 const (
 	LandingTesting = "testing" // its chain of commits is with a tester
 	LandingLanded  = "landed"  // the integration branch moved
-	LandingRed     = "red"     // its gates failed; run once more before a task is blamed
-	LandingSplit   = "split"   // failed twice: its tasks go back, the next batches are smaller
+	LandingRed     = "red"     // its gates failed, and are run once more: it may be a flake
+	LandingSplit   = "split"   // its gates failed: its tasks are tested in parts, or the only one goes back
+	LandingDropped = "dropped" // what it is built on did not land, or something else did: its tasks wait again
 )
 
 // LandingData is the data of a landing event.
 type LandingData struct {
 	// Batch counts the run's batches from 1.
 	Batch int `json:"batch"`
-	// State is testing, landed, red or split.
+	// State is testing, landed, red, split or dropped.
 	State string `json:"state"`
-	// Old and Head are the integration commit before and after.
+	// Old and Head are the commit that it is built on, and its last one; Tree is the tree of that.
 	Old   string   `json:"old"`
 	Head  string   `json:"head"`
+	Tree  string   `json:"tree,omitempty"`
 	Tasks []Landed `json:"tasks"`
+	// Parts are set with state split: the tasks that are tested apart, the first ones first.
+	Parts [][]string `json:"parts,omitempty"`
+	// Limit is how many tasks the next batches may hold; 0 where that stays as it is.
+	Limit int `json:"limit,omitempty"`
 	// Unverified is set with state landed: why what landed is not proven; empty when it is.
 	Unverified string `json:"unverified,omitempty"`
 	// Receipts are the batch's gates.
 	Receipts []spec.Receipt `json:"receipts,omitempty"`
-	// Dispatch is set with state testing: the tester's attempt on the queue (task --batch).
+	// Dispatch is set with state testing: the tester's attempt on the queue (task --batch-<number>).
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
 }
 

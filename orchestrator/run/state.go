@@ -42,10 +42,12 @@ type State struct {
 	Final    []spec.Receipt
 	// Unverified is why nothing that lands is proven, in the words of the log; empty before the baseline.
 	Unverified string
-	// Head is the integration commit; Proved maps a tree to the receipts of all the gates that ran on it.
-	Head   string
-	Proved map[string][]spec.Receipt
-	Ref    string
+	// Head is the integration commit. Proved maps a tree to the receipts of the gates that passed on it, Failures to those that
+	// did not, with the number of their runs.
+	Head     string
+	Proved   map[string][]spec.Receipt
+	Failures map[string][]Failure
+	Ref      string
 	// Published is the commit that Ref was put at.
 	Published string
 	Plans     []PlanData
@@ -57,12 +59,17 @@ type State struct {
 	Shards map[string][]string
 	// Works are the attempts of everything that was ever on the queue, by queue id.
 	Works map[string]*Work
-	Batch *Batch
-	// Batches counts the batches so far; BatchLimit is how many tasks the next one may hold.
-	Batches    int
+	// Batches are those that are tested, oldest first; BatchCount counts all so far, GateRuns the results of gates on batches and
+	// on the final head, Queued the patches that were accepted. BatchLimit is how many tasks the next batch may hold.
+	Batches    []*Batch
+	BatchCount int
+	GateRuns   int
+	Queued     int
 	BatchLimit int
-	Budget     int
-	Usage      spec.Usage
+	// parts counts the parts of split batches.
+	parts  int
+	Budget int
+	Usage  spec.Usage
 	// Quotas are the newest quotas that were used up, by model; one whose time has come is free again.
 	Quotas map[string]spec.Wait
 	// Woken counts the results of the master that have had their consequence; MasterDone is set when it has nothing left to do;
@@ -88,8 +95,8 @@ type State struct {
 	index
 }
 
-// maxBatch bounds a batch: at one bad change in a hundred, batches of about half that many cost least to bisect.
-const maxBatch = 64
+// firstLimit bounds the first batches: at one bad change in a hundred, batches of about half that many cost least to bisect.
+const firstLimit = 64
 
 // NewState returns the state of a run with an empty log.
 func NewState() *State {
@@ -97,7 +104,7 @@ func NewState() *State {
 		Tasks: map[string]*Task{}, Shards: map[string][]string{}, Works: map[string]*Work{},
 		Requests: map[string]*Request{}, Quotas: map[string]spec.Wait{},
 		Baseline: map[string]spec.Receipt{}, Passed: map[Status]bool{},
-		Proved: map[string][]spec.Receipt{}, BatchLimit: maxBatch, index: newIndex(),
+		Proved: map[string][]spec.Receipt{}, Failures: map[string][]Failure{}, BatchLimit: firstLimit, index: newIndex(),
 	}
 }
 
@@ -245,11 +252,14 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 		return
 	}
 	t.Reason = d.Reason
-	if d.State == TaskUnverified {
-		d.State = TaskProven
+	if slices.Contains(olderAccepted, d.State) {
+		d.State = TaskAccepted
 	}
+	t.Part = 0
 	s.set(t, d.State, e.Pos)
 	switch {
+	case d.State == TaskAccepted:
+		s.Queued++
 	case d.Role != "":
 		s.handedOver(t, d.Role)
 	case d.State == TaskCancelled:
@@ -303,24 +313,40 @@ func (s *State) void(id string) {
 
 func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
 	s.dispatched(e, d.Dispatch)
-	s.Batches = max(s.Batches, d.Batch)
+	s.BatchCount = max(s.BatchCount, d.Batch)
+	s.BatchLimit = cmp.Or(d.Limit, s.BatchLimit)
 	switch d.State {
 	case LandingTesting:
-		b := &Batch{Number: d.Batch, Old: d.Old, Head: d.Head, Tasks: d.Tasks, Tries: 1, Attempt: d.Dispatch.Attempt}
-		if s.Batch != nil && s.Batch.Number == d.Batch {
-			b.Tries = s.Batch.Tries + 1
-		}
-		s.Batch = b
+		s.test(d)
 		s.setTasks(d.Tasks, TaskLanding, e.Pos)
 	case LandingLanded:
-		s.Head, s.Batch = d.Head, nil
-		s.BatchLimit = min(maxBatch, s.BatchLimit*2)
+		s.Head = d.Head
+		s.close(d.Batch)
 		s.land(d, e.Pos)
-	case LandingSplit:
-		s.Batch = nil
-		s.BatchLimit = max(1, len(d.Tasks)/2)
-		s.setTasks(d.Tasks, TaskProven, e.Pos)
+	case LandingSplit, LandingDropped:
+		s.void(fmt.Sprintf("%s-%d", BatchTask, d.Batch))
+		s.close(d.Batch)
+		s.setTasks(d.Tasks, TaskAccepted, e.Pos)
+		s.part(d.Parts)
 	}
+}
+
+// test notes a batch whose gates were dispatched.
+func (s *State) test(d LandingData) {
+	for _, b := range s.Batches {
+		if b.Number == d.Batch {
+			b.Tries, b.Work, b.Attempt = b.Tries+1, d.Dispatch.Task, d.Dispatch.Attempt
+			return
+		}
+	}
+	s.Batches = append(s.Batches, &Batch{
+		Number: d.Batch, Old: d.Old, Head: d.Head, Tree: d.Tree, Tasks: d.Tasks, Gates: d.Dispatch.Gates, Tries: 1,
+		Work: d.Dispatch.Task, Attempt: d.Dispatch.Attempt,
+	})
+}
+
+func (s *State) close(number int) {
+	s.Batches = slices.DeleteFunc(s.Batches, func(b *Batch) bool { return b.Number == number })
 }
 
 func (s *State) setTasks(tasks []Landed, to TaskState, pos uint64) {
@@ -331,10 +357,22 @@ func (s *State) setTasks(tasks []Landed, to TaskState, pos uint64) {
 	}
 }
 
+// part notes which tasks are tested together. The parts of the newest split come first.
+func (s *State) part(parts [][]string) {
+	s.parts += len(parts)
+	for i, ids := range parts {
+		for _, id := range ids {
+			if t := s.Tasks[id]; t != nil {
+				t.Part = i - s.parts
+			}
+		}
+	}
+}
+
 func (s *State) land(d LandingData, pos uint64) {
 	for _, l := range d.Tasks {
 		if t := s.Tasks[l.Task]; t != nil {
-			t.Commit, t.Landed = l.Commit, l
+			t.Commit, t.Landed, t.Part = l.Commit, l, 0
 			s.set(t, TaskLanded, pos)
 		}
 	}

@@ -19,7 +19,9 @@ type Task struct {
 	Attempt int
 	Verify  int
 	// Result is the newest attempt's accepted result, Commit its commit on the integration branch.
-	Result  *spec.Result
+	Result *spec.Result
+	// Part is below 0 while it is tested with some others alone, since it was in a batch that failed; the lowest part is next.
+	Part    int
 	Commit  string
 	Landed  Landed
 	VerifyR *spec.Result
@@ -111,14 +113,15 @@ type Call struct {
 	Time        time.Time
 }
 
-// Batch is the batch that is being tested.
+// Batch is a batch that is being tested: a chain of commits on Old, one for each task, up to Head. Work and Attempt name its
+// newest gate run, Tries counts them.
 type Batch struct {
-	Number  int
-	Old     string
-	Head    string
-	Tasks   []Landed
-	Tries   int
-	Attempt int
+	Number          int
+	Old, Head, Tree string
+	Tasks           []Landed
+	Gates           []string
+	Work            string
+	Attempt, Tries  int
 }
 
 // Outstanding reports whether an attempt of the work is on the queue or with a worker.

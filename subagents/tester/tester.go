@@ -27,8 +27,8 @@ import (
 )
 
 // Executor proves what is in a clean tree: it runs all gates of the task, judges each against the baseline and leaves a receipt
-// for each, and only when they pass lets the role's model or command judge too. Receipts that an earlier delivery left on the
-// same tree count. It serves patches, baselines, batches and final gates alike.
+// for each. Receipts that an earlier delivery left on the same tree count. It serves baselines, batches and final gates alike. A
+// patch that a role judges has no gate runs here.
 type Executor struct {
 	Assignment *wire.Assignment
 	Journal    *journal.Journal
@@ -51,7 +51,7 @@ type Executor struct {
 	Bounds  limit.Bounds
 	// Doing is told what runs. It may be nil.
 	Doing func(string)
-	// Judge has the patch judged beyond the gates; its result stands for the attempt's. Nil means that the gates decide alone.
+	// Judge has a patch judged in place of the gates; nil where the gates decide.
 	Judge func(ctx context.Context) (spec.Result, error)
 	Log   zerolog.Logger
 
@@ -68,20 +68,10 @@ type Ground struct {
 
 // Run carries the attempt out; the errors are those of Agent.Run.
 func (t *Executor) Run(ctx context.Context) (spec.Result, error) {
-	r, err := t.gates(ctx)
-	if err != nil || r.Status != spec.StatusDone || t.Judge == nil {
-		return r, err
+	if t.Judge != nil {
+		return t.Judge(ctx)
 	}
-	verdict, err := t.Judge(ctx)
-	if err != nil {
-		return spec.Result{}, err
-	}
-	// A judge that came to no verdict says nothing about the patch: without receipts it is only a tester that failed.
-	if verdict.Status == spec.StatusDone || verdict.Error != nil && verdict.Error.Class == wire.FaultVerdict {
-		verdict.Receipts = r.Receipts
-		verdict.Handoff.Deviations = append(verdict.Handoff.Deviations, r.Handoff.Deviations...)
-	}
-	return verdict, nil
+	return t.gates(ctx)
 }
 
 // gates runs the gates within the attempt's time.

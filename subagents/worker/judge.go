@@ -27,7 +27,7 @@ type verdict struct {
 	Reasons []string `json:"reasons"`
 }
 
-// judge returns the judge beyond the gates; nil when there is none, or no patch to judge.
+// judge returns the judge of a patch; nil when there is none, or no patch to judge.
 func (at *attempt) judge() func(context.Context) (spec.Result, error) {
 	if at.assignment.Patch == nil {
 		return nil
@@ -128,7 +128,7 @@ func decided(r spec.Result) spec.Result {
 		reasons = slices.Concat(reasons, v.Reasons, r.Handoff.Findings)
 		r.Status = spec.StatusFailed
 		r.Error = &spec.Fault{
-			Class: wire.FaultVerdict, Message: "the gates passed, but the patch is not what was asked for: " + r.Handoff.Summary,
+			Class: wire.FaultVerdict, Message: "the patch is not what was asked for: " + r.Handoff.Summary,
 			Detail: strings.Join(reasons, "\n"),
 		}
 		return r

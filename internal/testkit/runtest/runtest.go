@@ -169,6 +169,12 @@ func describe(a run.Append) string {
 		for _, t := range d.Tasks {
 			words = append(words, t.Task)
 		}
+		if len(d.Parts) > 0 {
+			words = append(words, "parts")
+		}
+		for _, p := range d.Parts {
+			words = append(words, strings.Join(p, "+"))
+		}
 	case run.PlanData:
 		words = append(words, "by", d.By)
 	case wire.Answer:

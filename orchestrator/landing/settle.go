@@ -1,0 +1,146 @@
+package landing
+
+import (
+	"slices"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
+)
+
+// Settle decides about the first batch whose gates have ended and that waits for no other. A green one moves the branch. A red one
+// is tested in parts; the only task of one goes back when it was red twice.
+func Settle(s *run.State) []run.Action {
+	for _, b := range s.Batches {
+		if r := tested(s, b); r != nil {
+			if actions := settle(s, b, *r); len(actions) > 0 {
+				return actions
+			}
+		}
+	}
+	return nil
+}
+
+// tested returns the result of a batch's newest gate run; nil while it is outstanding.
+func tested(s *run.State, b *run.Batch) *spec.Result {
+	if a := s.Works[b.Work].Attempts[b.Attempt]; a != nil {
+		return a.Result
+	}
+	return nil
+}
+
+func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
+	d := run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Tasks: b.Tasks, Receipts: r.Receipts}
+	if !acceptance.ProvedOn(b.Tree, r.Receipts) {
+		d.Receipts, r.Status = nil, spec.StatusFailed // they prove nothing about the commits that would land
+	}
+	based := slices.ContainsFunc(s.Batches, func(o *run.Batch) bool { return o.Head == b.Old })
+	switch {
+	case based:
+		return nil
+	case r.Status != spec.StatusDone && len(d.Receipts) == 0 && b.Tries <= schedule.MaxGateTries:
+		return again(b, d)
+	case r.Status != spec.StatusDone && len(d.Receipts) == 0:
+		return unknown(s, d, run.FaultOf(&r))
+	case r.Status != spec.StatusDone:
+		return settleRed(s, b, d)
+	case b.Old != s.Head:
+		return []run.Action{drop(d)}
+	default:
+		return move(s, d)
+	}
+}
+
+// settleRed splits a batch that failed. One of a single task is tested once more first: it may be a flake.
+func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
+	if len(d.Tasks) == 1 && len(s.Failed(d.Tree, b.Gates, maxRuns)) == 0 {
+		return again(b, d)
+	}
+	return red(s, d, s.Failed(d.Tree, b.Gates, 1))
+}
+
+// again tests a batch once more.
+func again(b *run.Batch, d run.LandingData) []run.Action {
+	d.State = run.LandingRed
+	return []run.Action{run.Append{Data: d}, test(d, b.Gates, b.Attempt+1)}
+}
+
+// drop puts the tasks of a batch back into the queue as they were.
+func drop(d run.LandingData) run.Action {
+	d.State = run.LandingDropped
+	return run.Append{Data: d}
+}
+
+// red splits a batch whose tree has failed, and drops those that are built on it. The only task of a batch goes back.
+func red(s *run.State, d run.LandingData, failed []run.Failure) []run.Action {
+	receipts := make([]spec.Receipt, 0, len(failed))
+	for _, f := range failed {
+		receipts = append(receipts, f.Receipt)
+	}
+	if len(d.Tasks) > 1 {
+		suspects, rest := suspects(s, receipts, d.Tasks)
+		return split(s, d, suspects, rest)
+	}
+	t := s.Tasks[d.Tasks[0].Task]
+	f := acceptance.Red(s, failed)
+	f.Message = together(s, t, receipts) + f.Message
+	return append(split(s, d, nil, nil), schedule.Failed(s, t, f)...)
+}
+
+// unknown splits a batch whose gates could not be run; the only task of one goes back.
+func unknown(s *run.State, d run.LandingData, f spec.Fault) []run.Action {
+	actions := split(s, d, nil, nil)
+	if len(d.Tasks) == 1 {
+		actions = append(actions, schedule.Failed(s, s.Tasks[d.Tasks[0].Task], f)...)
+	}
+	return actions
+}
+
+// split puts the tasks of a batch back as parts: what no suspect is in, then each group of suspects. Without suspects it is cut.
+func split(s *run.State, d run.LandingData, suspects [][]string, rest []string) []run.Action {
+	actions := dropAbove(s, d.Head)
+	d.State = run.LandingSplit
+	switch n := len(d.Tasks); {
+	case n == 1:
+	case len(suspects) > 0 && len(rest) > 0:
+		d.Parts = append([][]string{rest}, suspects...)
+	case len(suspects) > 1:
+		d.Parts = suspects
+	default:
+		free := max(1, s.Spec.Project.GatePermits) - len(s.Batches)
+		d.Parts = slices.Collect(slices.Chunk(ids(d.Tasks), (n+max(2, free)-1)/max(2, free)))
+		d.Limit = max(1, n/2)
+	}
+	return append(actions, run.Append{Data: d})
+}
+
+// dropAbove drops the batches that are built on a commit, the newest first.
+func dropAbove(s *run.State, commit string) []run.Action {
+	var actions []run.Action
+	for _, b := range s.Batches {
+		if b.Old == commit {
+			actions = append(actions, dropAbove(s, b.Head)...)
+			actions = append(actions, dropTested(s, b)...)
+		}
+	}
+	return actions
+}
+
+// dropTested drops a batch, and takes its gates off the queue.
+func dropTested(s *run.State, b *run.Batch) []run.Action {
+	d := run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Tasks: b.Tasks}
+	actions := []run.Action{drop(d)}
+	if tested(s, b) == nil {
+		actions = append(actions, run.TakeBack{Work: s.Works[b.Work]}, run.Tell{Work: b.Work})
+	}
+	return actions
+}
+
+func ids(tasks []run.Landed) []string {
+	out := make([]string, len(tasks))
+	for i, l := range tasks {
+		out[i] = l.Task
+	}
+	return out
+}

@@ -1,0 +1,223 @@
+package landing_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/landing"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// world is a simulated repository: a commit is the list of the patches that it holds, and its gate is red with a culprit, or with
+// both patches of a pair.
+type world struct {
+	*runtest.Log
+
+	culprits map[string]bool
+	pairs    map[string]string
+	// flaky are the trees on which the gate fails once.
+	flaky func(tree string) bool
+	// named reports whether the gate's output names the files of what is wrong.
+	named bool
+	runs  map[string]int
+	// most is the largest number of batches that were tested at once, conflicts are pairs that do not merge.
+	most      int
+	conflicts map[string]string
+}
+
+func newWorld(t *testing.T, tasks, permits int, prove string) *world {
+	t.Helper()
+	s := run.Spec{Base: "", Plan: &spec.Plan{}, Roles: runtest.Roles(), Parallel: tasks}
+	s.Project.Gates = []spec.Gate{{Name: "test"}}
+	s.Project.GatePermits, s.Project.Prove = permits, prove
+	l := runtest.New(t, s, run.Running)
+	l.Append("", run.Data{Baseline: []spec.Receipt{{Gate: "test", Verdict: spec.VerdictPass}}})
+	var planned []spec.Task
+	for i := range tasks {
+		planned = append(planned, spec.Task{ID: fmt.Sprintf("t%03d", i), Role: "generator", Attempts: 1})
+	}
+	l.Plan(planned...)
+	return &world{
+		Log: l, culprits: map[string]bool{}, pairs: map[string]string{}, flaky: func(string) bool { return false },
+		runs: map[string]int{}, conflicts: map[string]string{},
+	}
+}
+
+// submit has a task hand in its patch.
+func (w *world) submit(id string) {
+	w.Dispatched(id, "generator", 1, w.Head)
+	r := runtest.Patched("c-"+id, "tree-"+id, w.Head)
+	r.Patch.Files = []string{id + "/a.go"}
+	w.Ended(id, 1, r)
+	w.Append(id, run.TaskData{State: run.TaskAccepted})
+}
+
+// settle executes what the rules propose until they propose nothing.
+func (w *world) settle() {
+	rules := []func(*run.State) []run.Action{landing.Settle, landing.Land}
+	for i := 0; i < len(rules); i++ {
+		before := w.Pos
+		w.execute(rules[i](w.State))
+		if w.Pos != before {
+			i = -1
+		}
+		w.most = max(w.most, len(w.Batches))
+	}
+}
+
+func (w *world) execute(actions []run.Action) {
+	for _, action := range actions {
+		switch a := action.(type) {
+		case landing.Merge:
+			w.execute(a.Then(w.merge(a.Onto, a.Candidates)))
+		case run.Append:
+			w.Append(a.Task, a.Data)
+		case run.Assign:
+			w.Append(a.Task, a.Data)
+		}
+	}
+}
+
+func (w *world) merge(onto string, candidates []landing.Candidate) landing.Chain {
+	chain := landing.Chain{Head: onto}
+	for _, c := range candidates {
+		if other := w.conflicts[c.Task]; other != "" && has(chain.Head, other) {
+			chain.Conflicts = append(chain.Conflicts, landing.Conflict{Candidate: c, Paths: []string{"a.go"}, Waits: !has(w.Head, other)})
+			continue
+		}
+		chain.Head += " " + c.Task
+		chain.Tree = treeOf(chain.Head)
+		chain.Merged = append(chain.Merged, landing.Merged{Candidate: c, Landed: chain.Head, Tree: chain.Tree})
+	}
+	return chain
+}
+
+// treeOf is the same for all orders in which the patches of a commit were merged.
+func treeOf(commit string) string {
+	patches := strings.Fields(commit)
+	slices.Sort(patches)
+	return "tree " + strings.Join(patches, " ")
+}
+
+func has(commit, id string) bool { return slices.Contains(strings.Fields(commit), id) }
+
+// wrong are the patches of a commit that its gate reports.
+func (w *world) wrong(commit string) []string {
+	var out []string
+	for _, id := range strings.Fields(commit) {
+		if w.culprits[id] || w.pairs[id] != "" && has(commit, w.pairs[id]) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// test ends the gate run of one of the batches.
+func (w *world) test(pick int) {
+	var open []*run.Batch
+	for _, b := range w.Batches {
+		if a := w.Works[b.Work].Attempts[b.Attempt]; a.Result == nil {
+			open = append(open, b)
+		}
+	}
+	require.NotEmpty(w, open, "nothing is tested, and tasks wait")
+	b := open[pick%len(open)]
+	w.runs[b.Tree]++
+	r := spec.Receipt{Gate: "test", Tree: b.Tree, Verdict: spec.VerdictPass}
+	wrong := w.wrong(b.Head)
+	if w.runs[b.Tree] == 1 && w.flaky(b.Tree) {
+		wrong = append(wrong, "flake")
+	}
+	if len(wrong) == 0 {
+		w.Ended(b.Work, b.Attempt, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{r}})
+		return
+	}
+	r.Verdict, r.ExitCode, r.Paths = spec.VerdictFail, 1, map[string][]string{}
+	for _, id := range wrong {
+		r.Signatures = append(r.Signatures, "test: "+id)
+		if w.named {
+			r.Paths["test: "+id] = []string{id}
+		}
+	}
+	failed := runtest.Failed(wire.FaultGate, "red")
+	failed.Receipts = []spec.Receipt{r}
+	w.Ended(b.Work, b.Attempt, failed)
+}
+
+// prove tests until every task has ended, and checks what holds at each moment.
+func (w *world) prove(dice *rand.Rand) {
+	w.settle()
+	for steps := 0; !w.TasksEnded(); steps++ {
+		require.Less(w, steps, 100_000, "it does not end")
+		w.test(dice.IntN(8))
+		w.settle()
+		require.Empty(w, w.wrong(w.Head), "the branch is red")
+	}
+	require.Empty(w, w.Batches)
+	for tree, runs := range w.runs {
+		require.LessOrEqual(w, runs, 2, tree)
+	}
+}
+
+func (w *world) total() (n int) {
+	for _, runs := range w.runs {
+		n += runs
+	}
+	return n
+}
+
+// Whatever is wrong, alone or together, exactly the right tasks land, no tree is tested without need, and it ends.
+func TestTheQueueLandsWhatIsRight(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(400) {
+		dice := rand.New(rand.NewPCG(seed, 10))
+		n := 1 + dice.IntN(40)
+		w := newWorld(t, n, 1+dice.IntN(4), []string{spec.ProveBatch, spec.ProveBatch, spec.ProveEach}[dice.IntN(3)])
+		w.named = dice.IntN(2) == 0
+		if share := dice.IntN(4); share > 0 {
+			w.flaky = func(tree string) bool { return (len(tree)+int(seed))%(3*share) == 0 }
+		}
+		for range dice.IntN(1 + n/2) {
+			w.culprits[w.Order[dice.IntN(n)]] = true
+		}
+		var paired []string
+		for range dice.IntN(3) {
+			a, b := w.Order[dice.IntN(n)], w.Order[dice.IntN(n)]
+			if a == b || w.culprits[a] || w.culprits[b] || slices.Contains(paired, a) || slices.Contains(paired, b) {
+				continue
+			}
+			w.pairs[a], w.pairs[b], paired = b, a, append(paired, a, b)
+		}
+		order := dice.Perm(n)
+		for len(order) > 0 { // they come in a few at a time
+			for range min(len(order), 1+dice.IntN(n)) {
+				w.submit(w.Order[order[0]])
+				order = order[1:]
+			}
+			w.settle()
+			if len(w.Batches) > 0 {
+				w.test(dice.IntN(8))
+				w.settle()
+			}
+		}
+		w.prove(dice)
+		for _, id := range w.Order {
+			landed := w.Tasks[id].State == run.TaskLanded
+			switch other := w.pairs[id]; {
+			case other != "":
+				require.NotEqual(t, landed, w.Tasks[other].State == run.TaskLanded, "seed %d: of %s and %s one lands", seed, id, other)
+			default:
+				require.Equal(t, !w.culprits[id], landed, "seed %d: %s: %s", seed, id, w.Tasks[id].Reason)
+			}
+		}
+		require.LessOrEqual(t, w.most, w.Spec.Project.GatePermits)
+	}
+}
