@@ -191,6 +191,7 @@ func TestLeastValuesOfTheSchemasAreTheLoaders(t *testing.T) {
 		"Task.last":                  {"plan", "tasks: [{id: a, role: reader, brief: b, last: N}]"},
 		"Task.max_tokens":            {"plan", "tasks: [{id: a, role: reader, brief: b, max_tokens: N}]"},
 		"Shard.max_files":            {"plan", "tasks: [{id: a, role: reader, brief: b, shard: {by: file, max_files: N}}]"},
+		"Shard.max_tokens":           {"plan", "tasks: [{id: a, role: reader, brief: b, shard: {by: file, max_tokens: N}}]"},
 	}
 	require.Empty(t, missing(bounded(t), texts), "a bound without a case here")
 	least := bounded(t)

@@ -239,7 +239,7 @@ func (v *planCheck) shard(at string, s *Shard) {
 		return
 	}
 	if s.By == "" {
-		v.addf(at+".by", "", "the shard rule does not say by what: file, dir, package or command")
+		v.addf(at+".by", "", "the shard rule does not say by what: file, dir, package, owner or command")
 	}
 	if _, err := regexp.Compile(s.Match); err != nil {
 		v.addf(at+".match", "", "match is not an RE2 expression: %v", err)

@@ -142,8 +142,8 @@ func TestPlanFaults(t *testing.T) {
 		},
 		{"shard empty", func(t *Task) { t.Shard = &Shard{} }, `does not say by what`},
 		{
-			"shard by", func(t *Task) { t.Shard = &Shard{By: "owner"} },
-			`by "owner" is not one of file, dir, package, command`,
+			"shard by", func(t *Task) { t.Shard = &Shard{By: "team"} },
+			`by "team" is not one of file, dir, package, owner, command`,
 		},
 		{
 			"shard match", func(t *Task) { t.Shard = &Shard{By: "file", Match: "("} },

@@ -32,12 +32,13 @@ type Limits struct {
 
 // Shard is the rule by which code, not a model, expands a template into tasks.
 type Shard struct {
-	By string `json:"by" enum:"file,dir,package,command" jsonschema:"What one task gets: a file, a directory, a package, or a line that command prints."`
+	By string `json:"by" enum:"file,dir,package,owner,command" jsonschema:"What one task gets: a file, a directory, a package, files of one owner in CODEOWNERS, or a line that command prints."`
 	// Match that is empty matches every file; an empty Glob means every tracked file.
-	Match    string   `json:"match,omitempty" jsonschema:"RE2 expression that a file's content must match."`
-	Glob     string   `json:"glob,omitempty" jsonschema:"Only files whose path matches, e.g. internal/**/*.go."`
-	MaxFiles int      `json:"max_files,omitempty" jsonschema:"At most this many files in one task."`
-	Command  []string `json:"command,omitempty" jsonschema:"With by command: prints one shard a line, paths separated by spaces."`
+	Match     string   `json:"match,omitempty" jsonschema:"RE2 expression that a file's content must match."`
+	Glob      string   `json:"glob,omitempty" jsonschema:"Only files whose path matches, e.g. internal/**/*.go."`
+	MaxFiles  int      `json:"max_files,omitempty" jsonschema:"At most this many files in one task."`
+	MaxTokens int      `json:"max_tokens,omitempty" jsonschema:"Files of at most this many tokens (bytes/4) in one task; a larger file is alone."`
+	Command   []string `json:"command,omitempty" jsonschema:"With by command: prints one shard a line, paths separated by spaces."`
 
 	IncludeProtected bool `json:"include_protected,omitempty" jsonschema:"The tasks may change protected files too, such as tests. Default: those are left out."`
 }

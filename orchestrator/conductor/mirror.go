@@ -81,6 +81,27 @@ func (t *CommitTree) Files(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
+// Sizes implements Tree.
+func (t *CommitTree) Sizes(ctx context.Context) (map[string]int64, error) {
+	entries, err := t.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]int64, len(entries))
+	for _, e := range entries {
+		out[e.Path] = e.Size
+	}
+	return out, nil
+}
+
+// maxRead bounds a file that Read returns, in bytes.
+const maxRead = 16 << 20
+
+// Read implements Tree.
+func (t *CommitTree) Read(ctx context.Context, file string) ([]byte, error) {
+	return t.Repo.ReadFile(ctx, t.Commit, file, maxRead)
+}
+
 // Match implements Tree.
 func (t *CommitTree) Match(ctx context.Context, re *regexp.Regexp, files []string) ([]string, error) {
 	entries, err := t.list(ctx)

@@ -37,6 +37,12 @@ func (m manyTree) Match(_ context.Context, _ *regexp.Regexp, files []string) ([]
 	return files, nil
 }
 
+// Sizes implements Tree.
+func (m manyTree) Sizes(context.Context) (map[string]int64, error) { return nil, nil }
+
+// Read implements Tree.
+func (m manyTree) Read(context.Context, string) ([]byte, error) { return nil, nil }
+
 // Shards implements Tree.
 func (m manyTree) Shards(context.Context, []string) ([]string, error) { return nil, nil }
 
@@ -54,8 +60,8 @@ func manyPlan() spec.Plan {
 	return spec.Plan{
 		Goal: "much", Constraints: []string{strings.Repeat("Do not touch what you were not asked to. ", 20)},
 		Tasks: []spec.Task{
-			{ID: "move", Role: "mod", Brief: strings.Repeat("Replace the old call by the new one. ", 50), Shard: &spec.Shard{By: "file"}},
-			{ID: "check", Role: "mod", Brief: "b", DependsOn: []string{"move"}, Shard: &spec.Shard{By: "file"}},
+			{ID: "move", Role: "mod", Brief: strings.Repeat("Replace the old call by the new one. ", 50), Shard: &spec.Shard{By: "file", MaxFiles: 1}},
+			{ID: "check", Role: "mod", Brief: "b", DependsOn: []string{"move"}, Shard: &spec.Shard{By: "file", MaxFiles: 1}},
 		},
 	}
 }

@@ -14,6 +14,10 @@ import (
 type Tree interface {
 	// Files returns every regular file's path, sorted.
 	Files(ctx context.Context) ([]string, error)
+	// Sizes returns the size of every regular file, in bytes.
+	Sizes(ctx context.Context) (map[string]int64, error)
+	// Read returns the content of one file.
+	Read(ctx context.Context, file string) ([]byte, error)
 	// Match returns those of the given files whose content matches, in the same order.
 	Match(ctx context.Context, re *regexp.Regexp, files []string) ([]string, error)
 	// Shards runs the command of a shard rule (by: command) in a clean tree and returns the lines that it printed.

@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,6 +37,18 @@ func (m memTree) Match(_ context.Context, re *regexp.Regexp, files []string) ([]
 		}
 	}
 	return out, nil
+}
+
+func (m memTree) Sizes(context.Context) (map[string]int64, error) {
+	out := map[string]int64{}
+	for f, content := range m.files {
+		out[f] = int64(len(content))
+	}
+	return out, nil
+}
+
+func (m memTree) Read(_ context.Context, file string) ([]byte, error) {
+	return []byte(m.files[file]), nil
 }
 
 func (m memTree) Shards(context.Context, []string) ([]string, error) { return m.shards, nil }
@@ -118,11 +131,12 @@ func TestExpandLosesAndDoublesNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tree := memTree{files: map[string]string{}}
 		for _, f := range rapid.SliceOfDistinct(rapid.StringMatching(`([a-c]/){0,3}[a-z]{1,3}\.go`), rapid.ID).Draw(rt, "files") {
-			tree.files[f] = "x"
+			tree.files[f] = strings.Repeat("x", rapid.IntRange(0, 20).Draw(rt, "size"))
 		}
+		tree.files["CODEOWNERS"] = "*.go @a\n/a/ @b\nb @c\n"
 		rule := spec.Shard{
-			By:       rapid.SampledFrom([]string{"file", "dir", "package"}).Draw(rt, "by"),
-			MaxFiles: rapid.IntRange(0, 5).Draw(rt, "max"),
+			By:       rapid.SampledFrom([]string{"file", "dir", "package", "owner"}).Draw(rt, "by"),
+			MaxFiles: rapid.IntRange(0, 5).Draw(rt, "max"), MaxTokens: rapid.IntRange(0, 6).Draw(rt, "tokens"),
 		}
 		for _, dir := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"", "a/", "a/b/", "c/"}), rapid.ID).Draw(rt, "modules") {
 			tree.files[dir+"go.mod"] = "module x"
@@ -142,6 +156,13 @@ func TestExpandLosesAndDoublesNothing(t *testing.T) {
 			require.Len(rt, newModules(files, "go.mod").split(s.Files), 1, "a shard stays in one module")
 			if rule.MaxFiles > 0 && rule.By != "package" {
 				require.LessOrEqual(rt, len(s.Files), rule.MaxFiles)
+			}
+			if rule.MaxTokens > 0 && rule.By != "package" && len(s.Files) > 1 {
+				content := ""
+				for _, f := range s.Files {
+					content += tree.files[f]
+				}
+				require.LessOrEqual(rt, len(content)/4, rule.MaxTokens)
 			}
 			all = append(all, s.Files...)
 		}

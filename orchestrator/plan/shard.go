@@ -22,6 +22,10 @@ type sharding struct {
 	protected []string
 
 	groups [][]string
+	// owners are those of the tree, for a rule by owner.
+	owners owners
+	// chosen is the note on sizes that the rule left open and that are not one unit each.
+	chosen string
 	// barred counts protected files that were left out, included those that were not; unusable are files whose names no patch
 	// may hold.
 	barred, included int
@@ -52,17 +56,14 @@ func (s *sharding) run(ctx context.Context, tree Tree) (problem string, err erro
 		}
 	}
 	switch {
-	case len(kept) > 0 && s.rule.By == "command":
-		s.groups = kept
 	case len(kept) > 0:
-		s.groups = s.pack(kept[0], newModules(all, moduleFiles...))
+		return s.pack(ctx, tree, kept, all)
 	case s.barred > 0:
 		return fmt.Sprintf("matches only protected files (%d): name them in files of a task without a shard rule, "+
 			"or set include_protected: true", s.barred), nil
 	default:
 		return fmt.Sprintf("matches only files whose names no patch may hold, such as %q", s.unusable[0]), nil
 	}
-	return "", nil
 }
 
 // keep leaves out the files that the shards may not change.
@@ -85,6 +86,9 @@ func (s *sharding) keep(files []string) []string {
 }
 
 func (s *sharding) notes(template string) (out []string) {
+	if s.chosen != "" {
+		out = append(out, template+s.chosen)
+	}
 	if s.barred > 0 {
 		out = append(out, fmt.Sprintf("%s leaves out %s: name them in files of a task, or set include_protected",
 			template, text.Count(s.barred, "protected file")))
@@ -121,6 +125,8 @@ func (s *sharding) task(t spec.Task, n int, files []string, writes bool) spec.Ta
 func (s *sharding) nameOf(files []string) string {
 	dirs := byDir(files)
 	switch {
+	case s.rule.By == "owner":
+		return fmt.Sprintf("%s: %s", cmp.Or(s.owners.of(files[0]), "no owner"), text.Some(files, 1))
 	case len(files) == 1:
 		return files[0]
 	case len(dirs) == 1 && path.Dir(files[0]) != ".":
@@ -131,24 +137,48 @@ func (s *sharding) nameOf(files []string) string {
 	return fmt.Sprintf("%s and %s", path.Dir(files[0]), text.Count(len(dirs)-1, "more "+s.rule.By))
 }
 
-// pack makes the shards. None holds files of two modules.
-func (s *sharding) pack(files []string, m modules) (out [][]string) {
-	most := s.rule.MaxFiles
-	for _, own := range m.split(files) {
-		switch dirs := byDir(own); {
-		case s.rule.By == "file":
-			out = append(out, split(own, most)...)
-		case most <= 0: // a directory is a shard
-			out = append(out, dirs...)
-		case s.rule.By == "dir":
-			var parts [][]string
-			for _, d := range dirs {
-				parts = append(parts, split(d, most)...)
-			}
-			out = append(out, joined(parts, most)...)
-		default: // package: its files move together
-			out = append(out, joined(dirs, most)...)
+// pack makes the shards of groups of files: what each line of a command printed, else one group with every file. None holds files
+// of two modules, but those of a command's line.
+func (s *sharding) pack(ctx context.Context, tree Tree, groups [][]string, all []string) (problem string, err error) {
+	most := size{files: s.rule.MaxFiles, tokens: s.rule.MaxTokens}
+	if most.tokens > 0 {
+		if most.bytes, err = tree.Sizes(ctx); err != nil {
+			return "", err
 		}
+	}
+	if s.rule.By == "owner" {
+		if s.owners, problem, err = readOwners(ctx, tree, all); err != nil || problem != "" {
+			return problem, err
+		}
+	}
+	if s.rule.By != "command" {
+		groups = newModules(all, moduleFiles...).split(groups[0])
+	}
+	open := most.files == 0 && most.tokens == 0
+	if open {
+		most.files = s.choose(groups)
+	}
+	for _, g := range groups {
+		s.groups = append(s.groups, s.cut(g, most, open)...)
+	}
+	return "", nil
+}
+
+// cut makes the shards of one group. A package is never cut, nor a directory or a command's line by a size that was left open.
+func (s *sharding) cut(files []string, most size, open bool) [][]string {
+	switch by := s.rule.By; {
+	case by == "command" && open:
+		return [][]string{files}
+	case by == "file", by == "command":
+		return most.split(files)
+	case by == "package", by == "dir" && open:
+		return most.join(byDir(files))
+	case by == "dir":
+		return most.cutDirs(files)
+	}
+	var out [][]string
+	for _, own := range grouped(files, s.owners.of) {
+		out = append(out, most.cutDirs(own)...)
 	}
 	return out
 }
@@ -185,11 +215,7 @@ func (s *sharding) byCommand(ctx context.Context, tree Tree, all []string) ([][]
 	if problem != "" {
 		return nil, "its command " + problem
 	}
-	var groups [][]string
-	for _, g := range printed {
-		groups = append(groups, split(g, cmp.Or(s.rule.MaxFiles, len(g)))...)
-	}
-	return groups, ""
+	return printed, ""
 }
 
 func byDir(files []string) [][]string { return grouped(files, path.Dir) }
@@ -204,20 +230,4 @@ func grouped(files []string, key func(string) string) (out [][]string) {
 		out = append(out, groups[k])
 	}
 	return out
-}
-
-// joined puts neighbours together up to most files a shard.
-func joined(groups [][]string, most int) (out [][]string) {
-	for _, g := range groups {
-		if n := len(out); n > 0 && len(out[n-1])+len(g) <= most {
-			out[n-1] = append(out[n-1], g...)
-			continue
-		}
-		out = append(out, g)
-	}
-	return out
-}
-
-func split(files []string, most int) [][]string {
-	return slices.Collect(slices.Chunk(files, max(1, most)))
 }
