@@ -35,8 +35,7 @@ func Tools(c Config) []tool.Tool {
 	return []tool.Tool{
 		tool.New(spec.ToolRunCommand, about, tool.Writes, t.runCommand),
 		tool.New(spec.ToolRunGates,
-			"Run the project's gates (build, tests, lint) and show new failures. They run again after you submit: "+
-				"a nearer check with run_command is faster.",
+			"Run the project's gates (build, tests, lint) and show new failures. A nearer check is faster.",
 			tool.Writes, t.runGates),
 	}
 }

@@ -48,8 +48,8 @@ func (t *tools) submitTool() (tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tool.NewWith(spec.ToolSubmitResult, "End the task with your result. Beside other calls it runs last; it is refused "+
-		"when an edit, a command or a gate of that turn failed. An honest partial result is worth more than a claim.",
+	return tool.NewWith(spec.ToolSubmitResult, "End the task with your result. It runs last in a turn, unless an edit, command "+
+		"or gate failed. An honest partial result is worth more than a claim.",
 		tool.Writes, shown, checked, t.submit), nil
 }
 
