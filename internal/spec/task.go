@@ -230,12 +230,13 @@ type Receipt struct {
 	// Tree is the git tree id that the gate ran on.
 	Tree       string        `json:"tree"`
 	Signatures []string      `json:"signatures,omitempty"`
-	// Paths are, for each signature that has any, the files and directories of the tree that its raw lines name, and a failed
-	// test's package directory; Imports are, for each directory of a failed Go package in Paths, the directories of the packages
-	// of this repository that it imports, through others too.
-	Paths    map[string][]string `json:"paths,omitempty"`
-	Imports  map[string][]string `json:"imports,omitempty"`
 	Duration   time.Duration `json:"duration_ns"`
+	// Paths has, for the signatures that are new against the baseline, the paths of the tree that their lines name; of a
+	// test also its package's directory or its file. Imports has, for the directories of Go packages among them, those of
+	// the packages of the tree that they import, directly or through others. All are relative to the top of the tree, ".",
+	// and both are bounded.
+	Paths   map[string][]string `json:"paths,omitempty"`
+	Imports map[string][]string `json:"imports,omitempty"`
 	// Build reports that the failure is a build failure, which hides tests.
 	Build bool `json:"build,omitempty"`
 	// Tests is the number of tests that ran, where the gate speaks a format that tells.

@@ -3,6 +3,7 @@ package phase
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/acceptance"
@@ -63,8 +64,11 @@ func assignGates(id, head string, attempt int) []run.Action {
 func endPreflight(s *run.State, receipts []spec.Receipt) []run.Action {
 	with := *s
 	with.Baseline = map[string]spec.Receipt{}
-	for _, r := range receipts {
-		with.Baseline[r.Gate] = r
+	receipts = slices.Clone(receipts)
+	for i := range receipts {
+		// Every assignment holds the baseline, and no task is to blame for it.
+		receipts[i].Paths, receipts[i].Imports = nil, nil
+		with.Baseline[receipts[i].Gate] = receipts[i]
 	}
 	d := run.Data{Baseline: receipts, Unverified: acceptance.Unverified(&with)}
 	for _, g := range acceptance.Incomparables(&with) {

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -14,6 +13,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/subagents/gate/trace"
 )
 
 // maxBuildFile bounds what is read of a file that describes a build, in bytes.
@@ -118,7 +118,7 @@ func (d detector) importable(module string) bool {
 
 // modules are those of go.work; else the root's; else those nearest to the root.
 func (d detector) modules() []string {
-	if uses := workspaceUses(d.text("go.work")); len(uses) > 0 {
+	if uses := trace.Uses(d.text("go.work")); len(uses) > 0 {
 		return slices.DeleteFunc(uses, func(dir string) bool { return !d.known[path.Join(dir, "go.mod")] })
 	}
 	if d.known["go.mod"] {
@@ -146,35 +146,6 @@ func passedOver(file string) bool {
 		return dir == "testdata" || dir == "vendor" || dir == "node_modules" ||
 			len(dir) > 1 && strings.ContainsAny(dir[:1], "._-")
 	})
-}
-
-// workspaceUses reads the use directives of a go.work file that stay in the repository.
-func workspaceUses(text string) []string {
-	var uses []string
-	block := false
-	for scanner := bufio.NewScanner(strings.NewReader(text)); scanner.Scan(); {
-		line, _, _ := strings.Cut(scanner.Text(), "//")
-		fields := strings.Fields(line)
-		switch {
-		case len(fields) == 0:
-			continue
-		case block && fields[0] == ")":
-			block = false
-			continue
-		case fields[0] == "use" && len(fields) > 1:
-			if block = fields[1] == "("; block {
-				continue
-			}
-			fields = fields[1:]
-		case !block:
-			continue
-		}
-		dir := path.Clean(strings.Trim(fields[0], `"`+"`"))
-		if !path.IsAbs(dir) && dir[0] != '-' && dir != ".." && !strings.HasPrefix(dir, "../") && !slices.Contains(uses, dir) {
-			uses = append(uses, dir)
-		}
-	}
-	return uses
 }
 
 // node: the package's own test script, unless it is the one that npm init writes.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"divisi/internal/text"
+	"divisi/subagents/gate/trace"
 )
 
 // The bounds of what a receipt keeps.
@@ -15,11 +16,18 @@ const (
 	// overflowSignature stands for all signatures beyond maxSignatures: such a set is never a subset of a smaller one.
 	overflowSignature = "more failures than are kept"
 	moreNote          = "[... more failures follow ...]\n"
+	// The lines that may name paths, in bytes: of one signature, and of all.
+	maxNames    = 8 << 10
+	maxAllNames = 1 << 20
+	maxOwners   = 4
 )
 
 // findings is what a parser learns from the output of one gate.
 type findings struct {
 	signatures map[string]struct{}
+	// names has the lines and owners of the signatures, which lead to paths of the tree. Their sizes add up to named.
+	names map[string]trace.Names
+	named int
 	// build reports whether the failure hides tests; tests counts those that ran and were not skipped.
 	build bool
 	tests int
@@ -28,9 +36,12 @@ type findings struct {
 	full bool
 }
 
-func newFindings() *findings { return &findings{signatures: map[string]struct{}{}} }
+func newFindings() *findings {
+	return &findings{signatures: map[string]struct{}{}, names: map[string]trace.Names{}}
+}
 
-func (f *findings) add(signature string) {
+// add keeps a signature, with the lines that report it.
+func (f *findings) add(signature string, lines ...string) {
 	signature = text.Head(signature, maxSignature)
 	if strings.TrimSpace(signature) == "" {
 		return
@@ -39,6 +50,34 @@ func (f *findings) add(signature string) {
 		signature = overflowSignature
 	}
 	f.signatures[signature] = struct{}{}
+	f.say(signature, lines...)
+}
+
+// say adds lines to those of a signature.
+func (f *findings) say(signature string, lines ...string) {
+	signature = text.Head(signature, maxSignature)
+	if _, kept := f.signatures[signature]; !kept || signature == overflowSignature {
+		return
+	}
+	for _, line := range lines {
+		n := f.names[signature]
+		if line = text.Head(line, max(0, min(maxNames-len(n.Text), maxAllNames-f.named))); line != "" {
+			f.named += len(line) + 1
+			n.Text += line + "\n"
+			f.names[signature] = n
+		}
+	}
+}
+
+// own records what a signature belongs to: a package, a class or a file.
+func (f *findings) own(signature, owner string) {
+	signature, owner = text.Head(signature, maxSignature), text.Head(owner, maxSignature)
+	n := f.names[signature]
+	_, kept := f.signatures[signature]
+	if kept && owner != "" && len(n.Owners) < maxOwners && !slices.Contains(n.Owners, owner) {
+		n.Owners = append(n.Owners, owner)
+		f.names[signature] = n
+	}
 }
 
 // show keeps a piece of output for the receipt's tail.
@@ -65,7 +104,7 @@ func (f *findings) sorted() []string { return slices.Sorted(maps.Keys(f.signatur
 // adopt takes over what another parser found in the same output, where this one found nothing.
 func (f *findings) adopt(other *findings) {
 	if len(f.signatures) == 0 {
-		f.signatures = other.signatures
+		f.signatures, f.names = other.signatures, other.names
 	}
 	f.build = f.build || other.build
 	if f.kept.Len() == 0 {

@@ -50,7 +50,7 @@ func (p *goTestParser) line(text string) {
 		if m := errorline.Malformed.FindStringSubmatch(e.Output); m != nil && m[1] == e.ImportPath {
 			p.unimportable[m[1]] = true
 		}
-		p.buildOutput(e.Output)
+		p.buildOutput(e)
 	case e.Action == "build-fail":
 		p.found.build = p.found.build || !p.unimportable[e.ImportPath]
 	case e.Package == "":
@@ -71,14 +71,17 @@ func (p *goTestParser) pkg(path string) *goPackage {
 }
 
 // buildOutput makes a signature of each error line; headings and continuation lines are only shown.
-func (p *goTestParser) buildOutput(output string) {
-	p.found.show(output)
-	line := strings.TrimRight(output, "\n")
+func (p *goTestParser) buildOutput(e goEvent) {
+	p.found.show(e.Output)
+	line := strings.TrimRight(e.Output, "\n")
 	if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "\t") || strings.HasSuffix(line, "too many errors") {
 		return
 	}
 	if signature := p.names.line(strings.TrimPrefix(line, "vet: ")); signature != "" {
-		p.found.add("build: " + strings.TrimPrefix(signature, "./"))
+		signature = "build: " + strings.TrimPrefix(signature, "./")
+		p.found.add(signature, line)
+		importPath, _, _ := strings.Cut(e.ImportPath, " [")
+		p.found.own(signature, importPath)
 	}
 }
 
@@ -104,8 +107,10 @@ func (p *goTestParser) testEvent(pkg *goPackage, e goEvent) {
 // failTest names the innermost failing tests only: their parents fail because of them.
 func (p *goTestParser) failTest(pkg *goPackage, path, test string) {
 	pkg.failed = true
+	output := ""
 	if kept, ok := pkg.running[test]; ok {
-		p.found.show(kept.String())
+		output = kept.String()
+		p.found.show(output)
 		delete(pkg.running, test)
 	}
 	for i, r := range test {
@@ -114,7 +119,8 @@ func (p *goTestParser) failTest(pkg *goPackage, path, test string) {
 		}
 	}
 	if !pkg.failedBelow[test] {
-		p.found.add("test: " + path + " " + plain(test))
+		p.found.add("test: "+path+" "+plain(test), output)
+		p.found.own("test: "+path+" "+plain(test), path)
 	}
 }
 
@@ -135,6 +141,7 @@ func (p *goTestParser) failPackage(pkg *goPackage, e goEvent) {
 	if e.FailedBuild != "" {
 		p.found.build = p.found.build || e.FailedBuild != e.Package || !p.unimportable[e.Package]
 		p.found.add("build: package " + e.Package)
+		p.found.own("build: package "+e.Package, e.Package)
 		return
 	}
 	unfinished := slices.Sorted(maps.Keys(pkg.running))
@@ -144,7 +151,8 @@ func (p *goTestParser) failPackage(pkg *goPackage, e goEvent) {
 		p.failTest(pkg, e.Package, test)
 	}
 	if !pkg.failed {
-		p.found.add("package: " + e.Package)
+		p.found.add("package: "+e.Package, pkg.output.String())
+		p.found.own("package: "+e.Package, e.Package)
 		p.found.show(pkg.output.String())
 	}
 }

@@ -65,6 +65,7 @@ func (p *junitParser) readFile(report io.Reader) error {
 
 type junitCase struct {
 	Class    string         `xml:"classname,attr"`
+	File     string         `xml:"file,attr"`
 	Name     string         `xml:"name,attr"`
 	Failures []junitProblem `xml:"failure"`
 	Errors   []junitProblem `xml:"error"`
@@ -81,7 +82,7 @@ func readJUnit(report io.Reader, found *findings) {
 	decoder := xml.NewDecoder(report)
 	decoder.Strict = false
 	decoder.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
-	depth := 0
+	depth, file := 0, ""
 	for {
 		token, err := decoder.Token()
 		if err != nil {
@@ -90,10 +91,13 @@ func readJUnit(report io.Reader, found *findings) {
 		switch element := token.(type) {
 		case xml.StartElement:
 			depth++
+			if element.Name.Local == "testsuite" {
+				file = fileOf(element.Attr)
+			}
 			if element.Name.Local != "testcase" {
 				continue
 			}
-			var one junitCase
+			one := junitCase{File: file}
 			if err := decoder.DecodeElement(&one, &element); err != nil {
 				return
 			}
@@ -105,6 +109,16 @@ func readJUnit(report io.Reader, found *findings) {
 			}
 		}
 	}
+}
+
+// fileOf returns the file that a suite names.
+func fileOf(attributes []xml.Attr) string {
+	for _, a := range attributes {
+		if a.Name.Local == "file" || a.Name.Local == "filepath" {
+			return a.Value
+		}
+	}
+	return ""
 }
 
 func (f *findings) addCase(c junitCase) {
@@ -121,7 +135,10 @@ func (f *findings) addCase(c junitCase) {
 		name = "(without a name)"
 	}
 	f.add("test: " + name)
+	f.own("test: "+name, c.File)
+	f.own("test: "+name, c.Class)
 	for _, problem := range problems {
+		f.say("test: "+name, problem.Message, problem.Text)
 		f.show(name + ": " + strings.TrimSpace(problem.Message+"\n"+problem.Text))
 	}
 }

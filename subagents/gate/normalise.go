@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"divisi/internal/text"
+	"divisi/subagents/gate/trace"
 )
 
 // maxSignature bounds one signature in bytes.
@@ -59,12 +60,27 @@ func newNormaliser(tree string, private ...string) normaliser {
 	return normaliser{strings.NewReplacer(pairs...), slotName.MatchString(path.Base(strings.TrimRight(tree, "/")))}
 }
 
-// line returns a line's signature form: bounded, valid UTF-8, single spaces; empty when nothing is left.
-func (n normaliser) line(from string) string {
-	from = n.roots.Replace(plain(text.Head(from, maxTextLine)))
+// rooted makes the paths of a text relative to the tree.
+func (n normaliser) rooted(from string) string {
+	from = n.roots.Replace(plain(from))
 	if n.inSlot {
 		from = siblings.ReplaceAllLiteralString(from, "")
 	}
+	return from
+}
+
+// relative makes what names a failure relative to the tree.
+func (n normaliser) relative(names trace.Names) trace.Names {
+	out := trace.Names{Text: n.rooted(names.Text)}
+	for _, owner := range names.Owners {
+		out.Owners = append(out.Owners, n.rooted(owner))
+	}
+	return out
+}
+
+// line returns a line's signature form: bounded, valid UTF-8, single spaces; empty when nothing is left.
+func (n normaliser) line(from string) string {
+	from = n.rooted(text.Head(from, maxTextLine))
 	from = tempPaths.ReplaceAllLiteralString(from, "TMP")
 	from = places.ReplaceAllString(from, "$1")
 	from = timestamps.ReplaceAllLiteralString(from, "T")

@@ -8,12 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/subagents/gate/trace"
 )
 
 // DefaultTimeout ends a gate that sets no timeout of its own.
@@ -76,8 +76,12 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 	if err := readReport(lines.to, g.Command, where.Dir, begin); err != nil {
 		return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
 	}
-	fill(&receipt, out, lines.close())
+	found := lines.close()
+	fill(&receipt, out, found)
 	receipt.Verdict = Judge(receipt, where.Baseline)
+	if err := lead(&receipt, found, names, &where); err != nil {
+		return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
+	}
 	if out.SinkErr != nil {
 		return receipt, fmt.Errorf("keep the output of gate %s: %w", g.Name, out.SinkErr)
 	}
@@ -122,6 +126,25 @@ func fill(receipt *spec.Receipt, out *sandbox.Output, found *findings) {
 	}
 }
 
+// lead writes where the failures that are new against the base commit lead to.
+func lead(receipt *spec.Receipt, found *findings, names normaliser, where *Where) error {
+	failures := map[string]trace.Names{}
+	for _, signature := range NewSignatures(*receipt, where.Baseline) {
+		if n, ok := found.names[signature]; ok {
+			failures[signature] = names.relative(n)
+		}
+	}
+	if len(failures) == 0 {
+		return nil
+	}
+	paths, imports, err := trace.Find(where.Dir, receipt.Command, failures)
+	if err != nil {
+		return fmt.Errorf("find the paths that the failures name: %w", err)
+	}
+	receipt.Paths, receipt.Imports = paths, imports
+	return nil
+}
+
 // privateDirs are the directories of a slot that differ from run to run.
 func privateDirs(env []string) []string {
 	var dirs []string
@@ -157,18 +180,17 @@ func readReport(p parser, command []string, dir string, begin time.Time) error {
 	return nil
 }
 
-// openReport returns nil for what is no report. There may be a pipe, now or in a moment, that an agent has left: opening must not
-// wait for a writer, and the file that was opened is checked.
+// openReport returns nil for what is no report.
 func openReport(root *os.Root, name string, begin time.Time) (*os.File, error) {
-	report, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+	report, err := trace.Open(root, name)
+	if err != nil {
 		return nil, fmt.Errorf("open the report %s: %w", name, err)
 	}
-	if err != nil {
+	if report == nil {
 		return nil, nil
 	}
 	info, err := report.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.ModTime().Before(begin.Truncate(time.Second)) {
+	if err != nil || info.ModTime().Before(begin.Truncate(time.Second)) {
 		return nil, report.Close()
 	}
 	return report, nil

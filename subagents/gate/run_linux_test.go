@@ -44,12 +44,13 @@ func run(t *testing.T, g spec.Gate, where Where) spec.Receipt {
 
 func TestRunGreenAndRed(t *testing.T) {
 	t.Parallel()
-	where := newWhere(t, nil)
-	green := run(t, shell("echo error: this is only printed"), where)
+	where := newWhere(t, map[string]string{"x.go": "package x\n"})
+	green := run(t, shell("echo error: x.go is only printed"), where)
 	require.Equal(t, spec.VerdictPass, green.Verdict)
 	require.Empty(t, green.Signatures)
 	require.Equal(t, "tree-id", green.Tree)
-	require.Equal(t, "error: this is only printed", green.Tail)
+	require.Equal(t, "error: x.go is only printed", green.Tail)
+	require.Empty(t, green.Paths)
 
 	var sink bytes.Buffer
 	where.Sink = &sink
@@ -57,6 +58,7 @@ func TestRunGreenAndRed(t *testing.T) {
 	require.Equal(t, spec.VerdictFail, r.Verdict)
 	require.Equal(t, 4, r.ExitCode)
 	require.Equal(t, []string{"error: broken in x.go at TMP"}, r.Signatures)
+	require.Equal(t, map[string][]string{"error: broken in x.go at TMP": {"x.go"}}, r.Paths)
 	require.True(t, strings.HasPrefix(r.Tail, "error: broken"), "the failing part, not the last green lines")
 	require.Contains(t, sink.String(), "green 2000")
 
@@ -179,7 +181,8 @@ func TestRunGo(t *testing.T) {
 		t.Skip("no go on PATH")
 	}
 	where := newWhere(t, map[string]string{
-		"go.mod": "module tiny\n", "a.go": "package tiny\n\nfunc Two() int { return undefined }\n",
+		"go.mod": "module tiny\n", "a.go": "package tiny\n\nimport _ \"tiny/in\"\n\nfunc Two() int { return undefined }\n",
+		"in/in.go": "package in\n",
 	})
 	cache, err := sandbox.Caches{Dir: t.TempDir(), Go: tool}.For(sandbox.Gates, where.Place, t.TempDir())
 	require.NoError(t, err)
@@ -196,9 +199,14 @@ func TestRunGo(t *testing.T) {
 	build := run(t, gates[0], where)
 	require.True(t, build.Build)
 	require.Equal(t, []string{"a.go: undefined: undefined"}, build.Signatures)
+	require.Equal(t, map[string][]string{"a.go: undefined: undefined": {".", "a.go"}}, build.Paths)
 	test := run(t, gates[1], where)
 	require.True(t, test.Build)
 	require.Equal(t, []string{"build: a.go: undefined: undefined", "build: package tiny"}, test.Signatures)
+	require.Equal(t, map[string][]string{
+		"build: a.go: undefined: undefined": {".", "a.go"}, "build: package tiny": {"."},
+	}, test.Paths)
+	require.Equal(t, map[string][]string{".": {"in"}}, test.Imports)
 
 	require.NoError(t, os.WriteFile(filepath.Join(where.Dir, "a.go"), []byte("package tiny\n"), 0o600))
 	require.Equal(t, spec.VerdictPass, run(t, gates[0], where).Verdict)

@@ -36,7 +36,8 @@ type tapParser struct {
 	failedBelow map[string]bool
 	planned     int
 	seen        int
-	showing     bool
+	// failing is the test whose report follows; "" for none.
+	failing string
 }
 
 func newTAPParser(text *textParser) *tapParser {
@@ -49,7 +50,7 @@ func (p *tapParser) line(text string) {
 	if m := tapSubtest.FindStringSubmatch(text); m != nil {
 		depth := min(len(m[1])/4, len(p.parents))
 		p.parents = append(p.parents[:depth], strings.TrimSpace(m[2]))
-		p.showing = false
+		p.failing = ""
 		return
 	}
 	if m := tapPlan.FindStringSubmatch(text); m != nil && m[1] == "" {
@@ -57,7 +58,7 @@ func (p *tapParser) line(text string) {
 		return
 	}
 	if strings.HasPrefix(text, "Bail out!") {
-		p.found.add("bail out: " + p.text.names.line(strings.TrimPrefix(text, "Bail out!")))
+		p.found.add("bail out: "+p.text.names.line(strings.TrimPrefix(text, "Bail out!")), text)
 		p.found.show(text)
 		return
 	}
@@ -65,8 +66,9 @@ func (p *tapParser) line(text string) {
 		p.result(len(m[1])/4, m[2] != "", m[3], strings.ToLower(m[4]), text)
 		return
 	}
-	if p.showing {
+	if p.failing != "" {
 		p.found.show(text)
+		p.found.say(p.failing, text)
 	}
 }
 
@@ -74,7 +76,7 @@ func (p *tapParser) result(depth int, failed bool, name, directive, text string)
 	if depth == 0 {
 		p.seen++
 	}
-	p.showing = false
+	p.failing = ""
 	depth = min(depth, len(p.parents))
 	path := strings.Join(append(append([]string{}, p.parents[:depth]...), strings.TrimSpace(name)), " > ")
 	if directive != "skip" {
@@ -89,9 +91,9 @@ func (p *tapParser) result(depth int, failed bool, name, directive, text string)
 	if p.failedBelow[path] {
 		return // it fails because of what is in it
 	}
-	p.found.add("test: " + path)
+	p.failing = "test: " + path
+	p.found.add(p.failing, text)
 	p.found.show(text)
-	p.showing = true
 }
 
 func (p *tapParser) end() *findings {

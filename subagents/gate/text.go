@@ -19,7 +19,7 @@ var (
 		`compilation terminated|: fatal error:|errors? during collection|` +
 		`^go: .*(?:no required module|cannot find module|errors parsing)`)
 	// Headings under which test runners print what a failed test said.
-	headings = regexp.MustCompile(`^---- .+ stdout ----$|^_{3,} .+ _{3,}$|^\s*● .+$`)
+	headings = regexp.MustCompile(`^---- (.+) stdout ----$|^_{3,} .+ _{3,}$|^\s*● .+$`)
 	// How many tests ran.
 	counts = regexp.MustCompile(`\b(\d+) (?:passed|failed)\b|^(?:ℹ|#) (?:pass|fail) (\d+)$`)
 	// Where a Rust error is, on the line after it.
@@ -48,6 +48,7 @@ type textParser struct {
 	unimportable map[string]bool
 	// heading is the file that the lines of eslint below it are about.
 	heading string
+	surroundings
 }
 
 func newTextParser(names normaliser, buildCommand bool) *textParser {
@@ -58,14 +59,16 @@ func (p *textParser) line(from string) {
 	from = strings.TrimPrefix(plain(text.Head(from, maxTextLine)), "vet: ")
 	p.placeRust(from)
 	if dot := strings.LastIndexByte(from, '.'); dot > len(from)-maxExtension && fileHeading.MatchString(from) {
-		p.heading = p.names.line(from)
+		p.heading, p.file = p.names.line(from), from
 	}
+	p.surroundings.line(p.found, from)
 	if errorline.Hinted(from) {
 		p.read(from)
 	}
 	if p.left > 0 {
 		p.left--
 		p.found.show(from)
+		p.found.say(p.current, from)
 	}
 }
 
@@ -83,11 +86,15 @@ func (p *textParser) read(text string) {
 		if strings.HasPrefix(signature, "error[E") {
 			p.rust = signature
 		} else {
-			p.found.add(signature)
+			p.found.add(signature, text)
+			p.failed(p.found, signature, text)
 		}
 	}
-	if headings.MatchString(text) {
+	if m := headings.FindStringSubmatch(text); m != nil {
 		p.left = after
+		if m[1] != "" {
+			p.current = "test: " + m[1]
+		}
 	}
 }
 
@@ -110,8 +117,8 @@ func (p *textParser) placeRust(text string) {
 	if m := rustPlace.FindStringSubmatch(text); m != nil {
 		p.rust += " in " + p.names.line(m[1])
 	}
-	p.found.add(p.rust)
-	p.rust = ""
+	p.found.add(p.rust, text)
+	p.current, p.rust = p.rust, ""
 }
 
 func (p *textParser) signature(text string) string {

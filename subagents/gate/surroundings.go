@@ -1,0 +1,79 @@
+package gate
+
+import (
+	"regexp"
+	"strings"
+)
+
+// maxWaiting bounds the failures that wait for the line that names their package, and the lines of a Python traceback.
+const maxWaiting = 1000
+
+var (
+	// The file of the tests after a line, as jest, vitest and node write it; the package of the errors after it, as go does.
+	testFile  = regexp.MustCompile(`^\s*(?:FAIL|❯) +(\S.*?\.\w+)(?: +[(>[].*)?$|^test at (.+):\d+:\d+$`)
+	goHeading = regexp.MustCompile(`^# ([^\s:\[]+)(?: \[.+\])?$`)
+	// The package of the Go tests before a line.
+	goResult = regexp.MustCompile(`^FAIL\t(.+?)(?:\t| \[|$)`)
+	goPlace  = regexp.MustCompile(`\.go:\d+(?::\d+)?: `)
+)
+
+// surroundings is what the lines around a failure tell about its place, in output that has no structure.
+type surroundings struct {
+	// file is that of the tests below a heading, pkg the Go package of the errors below one.
+	file, pkg string
+	// waiting are failures of Go tests: the line with their package comes after them.
+	waiting []string
+	// current is the signature that the next lines are about; frames are the files of a traceback, which come before its error.
+	current string
+	frames  []string
+}
+
+func (c *surroundings) line(found *findings, line string) {
+	start := strings.TrimLeft(line, " ")
+	switch {
+	case strings.HasPrefix(start, "Traceback "):
+		c.frames = nil
+	case strings.HasPrefix(start, `File "`) && len(c.frames) < maxWaiting:
+		c.frames = append(c.frames, line)
+	case strings.HasPrefix(line, "# "):
+		if m := goHeading.FindStringSubmatch(line); m != nil {
+			c.pkg = m[1]
+		}
+	case strings.HasPrefix(line, "ok  \t"), strings.HasPrefix(start, "PASS "), strings.HasPrefix(line, "make"):
+		c.waiting, c.file, c.current = nil, "", "" // it is about no failure above
+	case strings.HasPrefix(line, "FAIL\t"):
+		if m := goResult.FindStringSubmatch(line); m != nil {
+			for _, signature := range c.waiting {
+				found.own(signature, m[1])
+			}
+		}
+		c.waiting = nil
+	case strings.HasPrefix(start, "FAIL "), strings.HasPrefix(start, "❯ "), strings.HasPrefix(start, "test at "):
+		if m := testFile.FindStringSubmatch(line); m != nil {
+			c.file = m[1] + m[2]
+		}
+	}
+}
+
+// failed records what a signature belongs to. The line that reports it has been added.
+func (c *surroundings) failed(found *findings, signature, line string) {
+	c.current = signature
+	start := strings.TrimLeft(line, " ")
+	switch {
+	case strings.HasPrefix(start, "--- FAIL: "), strings.HasPrefix(start, "panic: "):
+		if len(c.waiting) < maxWaiting {
+			c.waiting = append(c.waiting, signature)
+		}
+	case strings.HasPrefix(line, "FAIL\t"):
+		if m := goResult.FindStringSubmatch(line); m != nil {
+			found.own(signature, m[1])
+		}
+	case strings.HasPrefix(signature, "test: "), strings.HasPrefix(signature, eslintError):
+		found.own(signature, c.file)
+	case goPlace.MatchString(line):
+		found.own(signature, c.pkg)
+	default:
+		found.say(signature, c.frames...)
+		c.frames = nil
+	}
+}

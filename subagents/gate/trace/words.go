@@ -1,0 +1,47 @@
+package trace
+
+import (
+	"regexp"
+	"strings"
+
+	"divisi/internal/text"
+)
+
+// The bounds of one line.
+const (
+	maxLine  = 4 << 10
+	maxWords = 128
+	// maxSpaced is of how many words a path with spaces may consist.
+	maxSpaced = 6
+)
+
+// place is a line number at the end of a path.
+var place = regexp.MustCompile(`(?:(?::\d+)+:?|\(\d+(?:, ?\d+)?\):?)$`)
+
+// words returns the parts of a line that can be paths: fields, and the ends of what is between brackets, quotes and colons,
+// because a path can have spaces. Most of them name nothing.
+func words(line string) []string {
+	line = strings.ReplaceAll(text.Head(line, maxLine), "file://", "")
+	var out []string
+	add := func(word string, placed bool) {
+		word = strings.TrimRight(word, ".,;!?/")
+		if word != "" && len(out) < maxWords && (placed || strings.ContainsAny(word, "./")) {
+			out = append(out, word)
+		}
+	}
+	for field := range strings.FieldsSeq(line) {
+		for _, field := range []string{field, strings.Trim(field, "\"'`,;<>()[]{}")} {
+			bare := place.ReplaceAllLiteralString(field, "")
+			add(bare, bare != field)
+		}
+	}
+	line = strings.ReplaceAll(line, " - ", "\t")
+	delimits := func(r rune) bool { return strings.ContainsRune("\"'`,;<>()[]{}:|=\t", r) }
+	for segment := range strings.FieldsFuncSeq(line, delimits) {
+		fields := strings.Fields(segment)
+		for i := max(0, len(fields)-maxSpaced); i < len(fields); i++ {
+			add(strings.Join(fields[i:], " "), false)
+		}
+	}
+	return out
+}
