@@ -73,6 +73,18 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
+// No task is to blame for the baseline, and every assignment holds it.
+func TestTheBaselineKeepsNoPaths(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, run.Preflight, nil)
+	l.Gates(run.BaselineTask, 1, "b")
+	receipt := spec.Receipt{Gate: "test", ExitCode: 1, Signatures: []string{"a/x.go: bad"}, Verdict: spec.VerdictFail}
+	red := receipt
+	red.Paths, red.Imports = map[string][]string{"a/x.go: bad": {"a/x.go"}}, map[string][]string{"a": {"b"}}
+	l.Ended(run.BaselineTask, 1, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{red}})
+	require.Equal(t, run.SetRun(run.Data{State: run.Running, Baseline: []spec.Receipt{receipt}}), phase.Preflight(l.State)[0])
+}
+
 func TestFinish(t *testing.T) {
 	t.Parallel()
 	passed := []spec.Receipt{{Gate: "test", Tree: "tree", Verdict: spec.VerdictPass}}
