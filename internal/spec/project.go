@@ -108,8 +108,8 @@ type Project struct {
 	Prove       string `json:"prove,omitempty" enum:"batch,each" jsonschema:"batch (default): gates run on many patches merged together. each: on one patch at a time; --prove wins."`
 	GatePermits int    `json:"gate_permits,omitempty" minimum:"0" jsonschema:"Trees that are tested at once; default one for every 4 cores, at least 1."`
 
-	Parallel   int        `json:"parallel,omitempty" jsonschema:"Attempts at once; --parallel wins."`
-	Budget     int        `json:"budget,omitempty" jsonschema:"Tokens after which the run stops; --budget wins. Default none."`
+	Parallel int `json:"parallel,omitempty" jsonschema:"Attempts at once; --parallel wins."`
+	Budget   int `json:"budget,omitempty" jsonschema:"Tokens after which the run stops; --budget wins. Default none."`
 }
 
 // The words of Project.Prove.

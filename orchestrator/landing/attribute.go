@@ -58,7 +58,11 @@ func failures(s *run.State, receipts []spec.Receipt) []failure {
 		for _, signature := range gate.NewSignatures(r, gate.Before(s.Baseline, r.Gate)) {
 			f := failure{paths: r.Paths[signature]}
 			for _, p := range f.paths {
-				f.imports = append(append(f.imports, r.Imports[p]...), r.Imports[path.Dir(p)]...)
+				imports, directory := r.Imports[p]
+				if !directory {
+					imports = r.Imports[path.Dir(p)]
+				}
+				f.imports = append(f.imports, imports...)
 			}
 			out = append(out, f)
 		}
@@ -85,8 +89,8 @@ func owners(s *run.State, f failure, tasks []string) []string {
 
 func not(is func(string) bool) func(string) bool { return func(id string) bool { return !is(id) } }
 
-// together words what a patch that is red alone met: the landed tasks whose changes its failures lead to, where they do not lead to
-// its own.
+// together words what a patch that is red alone met: the landed tasks that its failures lead to, or all of them where no failure
+// leads to a task.
 func together(s *run.State, t *run.Task, receipts []spec.Receipt) string {
 	var landed []string
 	for _, other := range s.Ends(s.Works[t.Task.ID].Attempts[t.Attempt].Pos) {
@@ -94,17 +98,21 @@ func together(s *run.State, t *run.Task, receipts []spec.Receipt) string {
 			landed = append(landed, other.Task.ID)
 		}
 	}
-	if len(landed) == 0 {
-		return ""
-	}
 	var met []string
+	own := len(landed) == 0
 	for _, f := range failures(s, receipts) {
-		if own := owners(s, f, append([]string{t.Task.ID}, landed...)); !slices.Contains(own, t.Task.ID) {
-			met = append(met, own...)
+		switch of := owners(s, f, append([]string{t.Task.ID}, landed...)); {
+		case slices.Contains(of, t.Task.ID):
+			own = true
+		default:
+			met = append(met, of...)
 		}
 	}
 	slices.Sort(met)
-	if met = slices.Compact(met); len(met) == 0 {
+	switch met = slices.Compact(met); {
+	case len(met) == 0 && own:
+		return ""
+	case len(met) == 0:
 		return "red together with what landed before it: "
 	}
 	return fmt.Sprintf("red together with %s, which landed before it: ", strings.Join(text.Few(met, maxMet), ", "))
