@@ -5,6 +5,8 @@ PKGS    ?= ./...
 # Tests wait for processes: twice as many packages as cores are tested at once.
 SIDE    := -p $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 BENCH   ?= .
+# The packages whose own code has goroutines, locks or channels.
+RACY     = $(shell grep -rlE 'go func|\bsync\.|\batomic\.|\bchan ' --include='*.go' --exclude='*_test.go' . | xargs -n1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
 
@@ -25,8 +27,8 @@ test: ## run all tests (PKGS=./bus to choose); the linter vets
 	$(GO) test -vet=off -ldflags=-w $(SIDE) -timeout 20m $(PKGS)
 
 .PHONY: race
-race: ## run all tests under the race detector, the kill tests at fewer places, without scripts that have no races
-	$(GO) test -race -short -vet=off -ldflags=-w $(SIDE) -timeout 20m $(PKGS)
+race: ## run the tests of concurrent packages under the race detector, the kill tests at fewer places, without scripts that have no races
+	$(GO) test -race -short -vet=off -ldflags=-w $(SIDE) -timeout 20m $(RACY)
 
 .PHONY: browser
 browser: ## test the dashboard in a real browser (needs chromium)

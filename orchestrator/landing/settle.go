@@ -39,6 +39,8 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 	switch {
 	case based:
 		return nil
+	case b.Tree == "": // an older version, which did not note the tree, built it
+		return []run.Action{drop(d)}
 	case r.Status != spec.StatusDone && len(d.Receipts) == 0 && b.Tries <= schedule.MaxGateTries:
 		return again(b, d)
 	case r.Status != spec.StatusDone && len(d.Receipts) == 0:
