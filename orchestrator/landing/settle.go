@@ -112,9 +112,21 @@ func split(s *run.State, d run.LandingData, suspects [][]string, rest []string) 
 	default:
 		free := max(1, s.Spec.Project.GatePermits) - len(s.Batches)
 		d.Parts = slices.Collect(slices.Chunk(ids(d.Tasks), (n+max(2, free)-1)/max(2, free)))
-		d.Limit = max(1, n/2)
+		if d.Freed = parted(s); s.Tasks[d.Tasks[0].Task].Part == 0 {
+			d.Limit = max(1, n/2)
+		}
 	}
 	return append(actions, run.Append{Data: d})
+}
+
+// parted lists the tasks that wait as parts. When one part is red, nothing more is known of the others: they need not be tested apart.
+func parted(s *run.State) (out []string) {
+	for t := range s.In(run.TaskAccepted) {
+		if t.Part != 0 {
+			out = append(out, t.Task.ID)
+		}
+	}
+	return out
 }
 
 // dropAbove drops the batches that are built on a commit, the newest first.

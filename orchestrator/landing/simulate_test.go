@@ -221,3 +221,35 @@ func TestTheQueueLandsWhatIsRight(t *testing.T) {
 		require.LessOrEqual(t, w.most, w.Spec.Project.GatePermits)
 	}
 }
+
+// How often gates run where all patches but the first come while that is tested. One patch at a time takes a run each, and one more
+// for each that is wrong.
+func TestGateRuns(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		tasks, wrong, permits int
+		named                 bool
+		want                  int
+	}{
+		{64, 0, 1, true, 2},
+		{64, 3, 1, true, 9},
+		{100, 3, 1, true, 9},
+		{100, 3, 1, false, 30},
+		{100, 3, 4, false, 50},
+		{500, 250, 1, true, 509},
+	} {
+		w := newWorld(t, c.tasks, c.permits, spec.ProveBatch)
+		w.named = c.named
+		for i := range c.wrong {
+			w.culprits[w.Order[1+i*(c.tasks-1)/c.wrong]] = true
+		}
+		w.submit(w.Order[0])
+		w.settle()
+		for _, id := range w.Order[1:] {
+			w.submit(id)
+		}
+		w.prove(rand.New(rand.NewPCG(1, 1)))
+		require.Equal(t, c.want, w.total(), "%+v", c)
+		require.Equal(t, c.tasks-c.wrong, w.Counts()[run.TaskLanded])
+	}
+}

@@ -182,6 +182,8 @@ type LandingData struct {
 	Tasks []Landed `json:"tasks"`
 	// Parts are set with state split: the tasks that are tested apart, the first ones first.
 	Parts [][]string `json:"parts,omitempty"`
+	// Freed are set with it: the tasks of other parts that wait as all others do again.
+	Freed []string `json:"freed,omitempty"`
 	// Limit is how many tasks the next batches may hold; 0 where that stays as it is.
 	Limit int `json:"limit,omitempty"`
 	// Unverified is set with state landed: why what landed is not proven; empty when it is.

@@ -327,7 +327,7 @@ func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
 		s.void(fmt.Sprintf("%s-%d", BatchTask, d.Batch))
 		s.close(d.Batch)
 		s.setTasks(d.Tasks, TaskAccepted, e.Pos)
-		s.part(d.Parts)
+		s.part(d.Parts, d.Freed)
 	}
 }
 
@@ -357,8 +357,13 @@ func (s *State) setTasks(tasks []Landed, to TaskState, pos uint64) {
 	}
 }
 
-// part notes which tasks are tested together. The parts of the newest split come first.
-func (s *State) part(parts [][]string) {
+// part notes which tasks are tested together, and which no longer are. The parts of the newest split come first.
+func (s *State) part(parts [][]string, freed []string) {
+	for _, id := range freed {
+		if t := s.Tasks[id]; t != nil {
+			t.Part = 0
+		}
+	}
 	s.parts += len(parts)
 	for i, ids := range parts {
 		for _, id := range ids {
