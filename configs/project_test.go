@@ -18,7 +18,7 @@ func TestProjectDefaults(t *testing.T) {
 	p, err := Project(t.TempDir())
 	require.NoError(t, err)
 	require.Equal(t, spec.Limits{Turns: 50, Tokens: 1_000_000, Time: spec.Duration(30 * time.Minute)}, p.Limits)
-	require.Equal(t, 4, p.Parallel)
+	require.Equal(t, 16, p.Parallel)
 	require.Zero(t, p.Budget)
 	require.Equal(t, "gemini", p.Models["default"].Provider)
 	require.Positive(t, p.Models["default"].PriceOut)
@@ -87,7 +87,7 @@ func TestProjectFaults(t *testing.T) {
 	require.ErrorContains(t, err, "more than 2000 fields in one place")
 	p, err := ParseProject("divisi.yaml", "# nothing but a comment\n")
 	require.NoError(t, err)
-	require.Equal(t, 4, p.Parallel)
+	require.Equal(t, 16, p.Parallel)
 }
 
 func TestAWrittenZeroOfDelegationIsNoDefault(t *testing.T) {

@@ -164,8 +164,7 @@ func (h *holder) worker(ctx context.Context, st *run.State) (*worker.Worker, err
 	}
 	h.sweep() // what it left
 	h.later(h.sweep)
-	parallel := max(1, h.spec.Parallel)
-	pool, err := workspace.NewPool(h.git, h.mirror, filepath.Join(h.path, "slots"), parallel)
+	pool, err := workspace.NewPool(h.git, h.mirror, filepath.Join(h.path, "slots"))
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +195,7 @@ func (h *holder) worker(ctx context.Context, st *run.State) (*worker.Worker, err
 		Memory: h.notes, Bus: h.bus, Model: models, Hold: hold, Mirror: h.mirror, Pool: pool,
 		Caches: sandbox.Caches{Dir: h.caches, Go: toolchain}, Outputs: h.spec.Outputs,
 		ToolsDir: filepath.Join(h.path, "tools"), Temp: filepath.Join(h.path, "tmp"), Environ: os.Environ(),
-		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: parallel, Roles: roles, Run: h.spec.Run, Tools: h.tools,
+		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: max(1, h.spec.Parallel), Roles: roles, Run: h.spec.Run, Tools: h.tools,
 		Clock: now, IDs: newID, Log: h.log,
 	}), nil
 }

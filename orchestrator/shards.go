@@ -27,7 +27,7 @@ func (h *holder) shards(ctx context.Context, commit string, command []string) ([
 			h.log.Warn().Err(err).Msg("the temporary directory of a shard command was not removed")
 		}
 	}()
-	pool, err := workspace.NewPool(h.git, h.mirror, filepath.Join(dir, "slots"), 1)
+	pool, err := workspace.NewPool(h.git, h.mirror, filepath.Join(dir, "slots"))
 	if err != nil {
 		return nil, err
 	}

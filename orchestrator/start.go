@@ -38,7 +38,7 @@ var ErrNotTrusted = errors.New("the repository is not trusted")
 const (
 	// maxParallel bounds the agents at once: each has a work tree of its own.
 	maxParallel     = 1000
-	defaultParallel = 4
+	defaultParallel = 16
 	// outputsDir is where a run's directory has the whole output of gates and setup that failed.
 	outputsDir = "outputs"
 )

@@ -31,7 +31,7 @@ caught by its tester, a landing queue, one branch. No key, no network. Go and gi
 	}
 	f := c.Flags()
 	f.StringVar(&o.Repo, "dir", "", "make the sample repository here instead of in a temporary directory")
-	f.IntVar(&o.Parallel, "parallel", 0, "agents at once (default 4)")
+	f.IntVar(&o.Parallel, "parallel", 0, "agents at once (default 16)")
 	f.StringVar(&o.Dashboard, "dashboard", "", "serve the dashboard at this loopback address")
 	f.StringVar(&o.NATS, "nats", "", "use the NATS server at this URL instead of the built-in one")
 	o.hostFlags(c)

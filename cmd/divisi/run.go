@@ -45,7 +45,7 @@ plans of command roles need none.` +
 	f.StringVar(&o.Repo, "repo", ".", "the repository")
 	f.StringVar(&o.Base, "base", "", "start from this commit, ignoring uncommitted changes")
 	f.StringSliceVar(&o.roles, "role", nil, "additional role file (repeatable)")
-	f.IntVar(&o.Parallel, "parallel", 0, "agents at once (default from the project file, else 4)")
+	f.IntVar(&o.Parallel, "parallel", 0, "agents at once (default from the project file, else 16)")
 	f.StringVar(&o.Prove, "prove", "", "batch: run gates on many patches together (default); each: on one patch at a time")
 	f.IntVar(&o.Budget, "budget", 0, "stop the run after this many tokens; resume continues it (default from the project file)")
 	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan without prompting")

@@ -50,13 +50,16 @@ type attempt struct {
 	readable []string
 }
 
-// carryOut prepares the place and lets the role's executor work in it.
-func (at *attempt) carryOut(ctx context.Context) (spec.Result, error) {
-	release, err := at.prepare(ctx)
-	defer release()
-	var r spec.Result
+// carryOut prepares the place and lets the role's executor work in it. A command gets its core first: its time begins then, and
+// no slot is made for one that waits.
+func (at *attempt) carryOut(ctx context.Context) (r spec.Result, err error) {
+	done := func() {}
+	if at.runsCommand() {
+		done, err = at.worker.commands.Acquire(ctx)
+	}
 	if err == nil {
-		r, err = at.execute(ctx)
+		defer done()
+		r, err = at.inPlace(ctx)
 	}
 	var refused *refusal
 	if errors.As(err, &refused) {
@@ -69,6 +72,20 @@ func (at *attempt) carryOut(ctx context.Context) (spec.Result, error) {
 		return spec.Result{Status: end.Status, Error: &end.Fault}, nil
 	}
 	return spec.Result{}, fmt.Errorf("carry out %s: %w", at.assignment.Agent(), err)
+}
+
+// runsCommand reports whether a program carries the attempt out.
+func (at *attempt) runsCommand() bool {
+	return !tests(at.assignment) && at.assignment.Role.Executor == spec.ExecutorCommand
+}
+
+func (at *attempt) inPlace(ctx context.Context) (spec.Result, error) {
+	release, err := at.prepare(ctx)
+	defer release()
+	if err != nil {
+		return spec.Result{}, err
+	}
+	return at.execute(ctx)
 }
 
 // Executor carries one attempt out, in the place that the worker has prepared. Run is called once. An error without a result is a
@@ -198,6 +215,11 @@ func (at *attempt) reset(ctx context.Context) error {
 		return &refusal{fmt.Errorf("commit %q is not in this worker's mirror", commit)}
 	}
 	at.commit = commit
+	release, err := w.resets.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	return at.slot.Reset(ctx, commit)
 }
 

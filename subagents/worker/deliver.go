@@ -34,10 +34,9 @@ var errBadMessage = errors.New("not an assignment")
 
 // deliver keeps a delivery alive, has it carried out and tells the bus what became of it. admitted is closed as soon as there
 // is room, or never will be.
-func (w *Worker) deliver(ctx context.Context, d *bus.Delivery, admitted chan<- struct{}) {
+func (w *Worker) deliver(ctx context.Context, d *bus.Delivery, place *permit, admitted chan<- struct{}) {
 	log := w.cfg.Log.With().Str("task", d.ID).Int("delivery", d.Number).Logger()
 	stopBeating := w.heartbeat(ctx, d, log)
-	place := &permit{room: w.room}
 	ok := place.take(ctx)
 	close(admitted)
 	err := context.Cause(ctx)

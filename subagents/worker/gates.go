@@ -34,9 +34,7 @@ func (g gates) Run(ctx context.Context, name string) (commands.GateRun, error) {
 	if i < 0 {
 		return commands.GateRun{}, fmt.Errorf("there is no gate %s", name)
 	}
-	resume := tool.Queue(ctx)
-	release, err := g.at.worker.cfg.Gates.Acquire(ctx)
-	resume()
+	release, err := g.at.core(ctx)
 	if err != nil {
 		return commands.GateRun{}, err
 	}
@@ -53,6 +51,13 @@ func (g gates) Run(ctx context.Context, name string) (commands.GateRun, error) {
 		return commands.GateRun{}, err
 	}
 	return commands.GateRun{Receipt: r, New: gate.NewSignatures(r, where.Baseline)}, nil
+}
+
+// core waits for a free core on behalf of a tool. The wait counts neither as the call's time nor as silence.
+func (at *attempt) core(ctx context.Context) (release func(), err error) {
+	resume := tool.Queue(ctx)
+	defer resume()
+	return at.worker.commands.Acquire(ctx)
 }
 
 // env is the agents' environment without what points git at the slot: gates never see it.
@@ -72,6 +77,11 @@ type runner struct{ at *attempt }
 
 // Run implements commands.Runner.
 func (r runner) Run(ctx context.Context, c commands.Command) (commands.Output, error) {
+	release, err := r.at.core(ctx)
+	if err != nil {
+		return commands.Output{}, err
+	}
+	defer release()
 	args := c.Args
 	if c.Shell != "" {
 		args = []string{"/bin/sh", "-c", c.Shell}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"divisi/internal/spec"
+	"divisi/subagents/gate"
 	"divisi/subagents/tool"
 	"divisi/subagents/tool/commands"
 	"divisi/subagents/tool/files"
@@ -18,9 +19,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// cores is a worker that has nothing but cores.
+func cores() *Worker { return &Worker{commands: gate.NewLimiter(0)} }
+
 func TestRunnerGivesSignsOfLife(t *testing.T) {
 	t.Parallel()
-	at := &attempt{assignment: &wire.Assignment{}, private: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH")}}
+	at := &attempt{worker: cores(), assignment: &wire.Assignment{}, private: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH")}}
 	require.NoError(t, errors.Join(os.Mkdir(at.home(), 0o700), os.Mkdir(at.temp(), 0o700)))
 	var mu sync.Mutex
 	var heard []string
@@ -51,7 +55,7 @@ func TestOutlineByCtags(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
-	at := &attempt{assignment: &wire.Assignment{}, private: dir}
+	at := &attempt{worker: cores(), assignment: &wire.Assignment{}, private: dir}
 	require.NoError(t, errors.Join(os.Mkdir(at.home(), 0o700), os.Mkdir(at.temp(), 0o700)))
 	at.env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + at.ground().Seen().Temp}
 	root, err := os.OpenRoot(dir)

@@ -18,6 +18,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 	"divisi/subagents/agent"
 	"divisi/subagents/gate"
 	"divisi/subagents/limit"
@@ -47,9 +48,10 @@ type Config struct {
 	Environ []string
 	// Temp is a directory for the private homes and temporary directories of attempts.
 	Temp string
-	// Gates bounds how many gates run at once; nil means one.
+	// Gates bounds how many gates of proofs run at once; nil means one.
 	Gates *gate.Limiter
-	// Parallel is how many attempts run at once, all roles together; default 4.
+	// Parallel is how many agents work at once, all roles together; default 16. Most of them wait for a model, so it does not
+	// depend on the cores: commands and resets of slots have bounds of their own.
 	Parallel int
 	// Roles are the roles that the worker serves; Run the run, empty for all runs of the server.
 	Roles []string
@@ -74,7 +76,7 @@ func (c Config) withDefaults() Config {
 		c.Name = "worker"
 	}
 	if c.Parallel <= 0 {
-		c.Parallel = 4
+		c.Parallel = defaultParallel
 	}
 	if c.AckWait <= 0 {
 		c.AckWait = time.Minute
@@ -94,13 +96,16 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+const defaultParallel = 16
+
 // maxDeliveries is how often an attempt is given out before it counts as poison: each of its workers was lost.
 const maxDeliveries = 5
 
 // errShutdown is the cause of every context of a worker that stops.
 var errShutdown = errors.New("the worker stops")
 
-// Worker takes assignments off the queues of its roles and carries them out. One semaphore admits them, whatever the role.
+// Worker takes assignments off the queues of its roles and carries them out. One semaphore admits the agents, whatever the
+// role, another the proofs: agents never keep a proof from running.
 type Worker struct {
 	cfg Config
 	// compiler is shared: what siblings inherit is narrated once.
@@ -108,7 +113,11 @@ type Worker struct {
 	slices   sliceCache
 	siblings *agent.Siblings
 
-	room   chan struct{}
+	room, proofs chan struct{}
+	// commands has a place for each core, for the commands and gates that agents and command roles run; resets one for each
+	// slot that is being reset.
+	commands, resets *gate.Limiter
+
 	router *controlRouter
 	cancel context.CancelCauseFunc
 
@@ -123,9 +132,10 @@ type Worker struct {
 func NewWorker(cfg Config) *Worker {
 	cfg = cfg.withDefaults()
 	return &Worker{
-		cfg: cfg, compiler: compile.NewCompiler(), room: make(chan struct{}, cfg.Parallel),
-		router:   newControlRouter(cfg.Bus, cfg.Log),
-		siblings: agent.NewSiblings(), broken: map[string]int{},
+		cfg: cfg, compiler: compile.NewCompiler(), siblings: agent.NewSiblings(),
+		room: make(chan struct{}, cfg.Parallel), proofs: make(chan struct{}, cfg.Parallel),
+		commands: gate.NewLimiter(0), resets: gate.NewLimiter(0),
+		router: newControlRouter(cfg.Bus, cfg.Log), broken: map[string]int{},
 	}
 }
 
@@ -169,6 +179,10 @@ func (w *Worker) Stop() {
 // serve takes one role's assignments, one after the other: the next is asked for when there is room for this one. No role holds
 // room while waiting for a task, so that no role can keep the others out.
 func (w *Worker) serve(ctx context.Context, role string, q *bus.Queue) {
+	room := w.room
+	if role == spec.RoleTester {
+		room = w.proofs
+	}
 	for {
 		d, err := q.Next(ctx)
 		if err != nil {
@@ -183,7 +197,7 @@ func (w *Worker) serve(ctx context.Context, role string, q *bus.Queue) {
 			continue
 		}
 		admitted := make(chan struct{})
-		w.done.Go(func() { w.deliver(ctx, d, admitted) })
+		w.done.Go(func() { w.deliver(ctx, d, &permit{room: room}, admitted) })
 		<-admitted
 	}
 }

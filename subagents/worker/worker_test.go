@@ -283,6 +283,28 @@ func TestWorkerKeepsALongAttempt(t *testing.T) {
 	}
 }
 
+func TestAgentsNeverKeepAProofFromRunning(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	begun, proven := make(chan struct{}), make(chan struct{})
+	m := &modeltest.Script{Steps: []modeltest.Step{modeltest.Submits("ok")}, Each: func(int) { close(begun); <-proven }}
+	w := NewWorker(Config{
+		Bus: s.bus, Mirror: s.mirror, Pool: s.pool, Model: m, Parallel: 1, Roles: []string{"generator", "tester"},
+		Caches: sandbox.Caches{Dir: filepath.Join(s.dir, "caches")}, Environ: os.Environ(), Temp: t.TempDir(), Log: zerolog.Nop(),
+	})
+	require.NoError(t, w.Start(t.Context()))
+	t.Cleanup(w.Stop)
+	agent := s.assignment(writer, "t1")
+	s.enqueue(agent)
+	<-begun
+	proof := s.assignment(testerRole, "--baseline")
+	proof.Project.Gates = []spec.Gate{{Name: "g", Command: []string{"true"}}}
+	s.enqueue(proof)
+	require.Equal(t, spec.StatusDone, s.result(proof).Status)
+	close(proven)
+	require.Equal(t, spec.StatusDone, s.result(agent).Status)
+}
+
 func TestWorkerThatWasOvertakenLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

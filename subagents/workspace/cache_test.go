@@ -17,7 +17,7 @@ func TestSlotsShareTheBuildCache(t *testing.T) {
 		t.Skip("the Go toolchain has no races to find here")
 	}
 	t.Parallel()
-	b := newBundle(t, 2, map[string]string{
+	b := newBundle(t, map[string]string{
 		"go.mod":  "module example.org/m\n\ngo 1.26\n",
 		"a.go":    "package m\n\nimport \"example.org/m/in\"\n\nfunc A() int { return in.B() }\n",
 		"in/b.go": "package in\n\nfunc B() int { return 1 }\n",

@@ -11,11 +11,11 @@ import (
 	"divisi/internal/git"
 )
 
-// TestParallelChurn carries tasks through more goroutines than slots, all landing in one mirror.
+// TestParallelChurn carries tasks through several goroutines, all landing in one mirror.
 func TestParallelChurn(t *testing.T) {
 	t.Parallel()
-	const tasks, workers, slots = 48, 6, 3
-	b := newBundle(t, slots, fileSet(100))
+	const tasks, workers = 48, 6
+	b := newBundle(t, fileSet(100))
 	commits := make([]string, tasks)
 	group, ctx := errgroup.WithContext(t.Context())
 	group.SetLimit(workers)

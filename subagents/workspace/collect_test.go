@@ -15,7 +15,7 @@ import (
 
 func TestCollect(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 2, map[string]string{
+	b := newBundle(t, map[string]string{
 		"a.txt": "1\n2\n3\n", "gone.txt": "x\n", "d": "file\n", "e/f": "f\n", "same.txt": "same\n", "run.sh": "#!/bin/sh\n",
 		".gitignore": "*.log\n", "crlf.txt": "a\r\nb\r\n", ".gitattributes": "*.txt text\n",
 	})
@@ -58,7 +58,7 @@ func TestCollect(t *testing.T) {
 
 func TestCollectNothing(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 1, map[string]string{"a.txt": "a\n", ".gitignore": "*.log\n"})
+	b := newBundle(t, map[string]string{"a.txt": "a\n", ".gitignore": "*.log\n"})
 	s := b.slot(t)
 	write(t, filepath.Join(s.Dir(), "x.log"), "ignored")
 	write(t, filepath.Join(s.Dir(), "a.txt"), "a\n")
@@ -72,7 +72,7 @@ func TestCollectNothing(t *testing.T) {
 // TestFilesPassByteForByte has a base whose line endings contradict its attributes: no phantom change may appear.
 func TestFilesPassByteForByte(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 1, map[string]string{"win.txt": "a\r\nb\r\n", "id.c": "$Id$\n"})
+	b := newBundle(t, map[string]string{"win.txt": "a\r\nb\r\n", "id.c": "$Id$\n"})
 	s := b.slot(t)
 	write(t, filepath.Join(s.Dir(), ".gitattributes"), "*.txt text eol=lf\n*.c ident\n* filter=lfs\n")
 	p, pack, err := s.Collect(t.Context(), b.base, "attributes", author, noon)
@@ -90,7 +90,7 @@ func TestFilesPassByteForByte(t *testing.T) {
 
 func TestCollectThroughLinks(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 1, map[string]string{"dir/a": "a\n", "dir/b": "b\n", "other/a": "a\n"})
+	b := newBundle(t, map[string]string{"dir/a": "a\n", "dir/b": "b\n", "other/a": "a\n"})
 	s := b.slot(t)
 	outside := t.TempDir()
 	write(t, filepath.Join(outside, "a"), "a\n")
@@ -115,7 +115,7 @@ func TestCollectThroughLinks(t *testing.T) {
 
 func TestCollectDoesNotFollowTheTreeItself(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 1, map[string]string{"a": "a\n"})
+	b := newBundle(t, map[string]string{"a": "a\n"})
 	s := b.slot(t)
 	require.NoError(t, os.RemoveAll(s.Dir()))
 	require.NoError(t, os.Symlink(t.TempDir(), s.Dir()))
@@ -127,7 +127,7 @@ func TestCollectDoesNotFollowTheTreeItself(t *testing.T) {
 
 func TestCollectRefusesNestedRepositories(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 1, map[string]string{"a.txt": "a\n", "dir/b.txt": "b\n", ".gitignore": "cache/\n"})
+	b := newBundle(t, map[string]string{"a.txt": "a\n", "dir/b.txt": "b\n", ".gitignore": "cache/\n"})
 	s := b.slot(t)
 	userGit(t, s.Dir(), "init", "-q", "cache/ignored")
 	write(t, filepath.Join(s.Dir(), "c.txt"), "c\n")
@@ -156,7 +156,7 @@ func TestCollectRefusesNestedRepositories(t *testing.T) {
 
 func TestDiffAndTree(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 1, map[string]string{"a.txt": "a\n"})
+	b := newBundle(t, map[string]string{"a.txt": "a\n"})
 	s := b.slot(t)
 	base, err := b.mirror.Tree(t.Context(), b.base)
 	require.NoError(t, err)
@@ -184,7 +184,7 @@ func TestDiffAndTree(t *testing.T) {
 // TestEditWithinTheSameSecond changes a file without changing its size or time.
 func TestEditWithinTheSameSecond(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 1, map[string]string{"a.txt": "aaaa\n"})
+	b := newBundle(t, map[string]string{"a.txt": "aaaa\n"})
 	s := b.slot(t)
 	path := filepath.Join(s.Dir(), "a.txt")
 	info, err := os.Stat(path)
@@ -199,7 +199,7 @@ func TestEditWithinTheSameSecond(t *testing.T) {
 // An attempt that fails leaves attributes behind by which git would write the next attempt's files in another encoding.
 func TestAttributesOfAnAttemptStayWithIt(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 1, map[string]string{"a.txt": "a\n", "b.txt": "b\n", ".gitattributes": "*.bin binary\n"})
+	b := newBundle(t, map[string]string{"a.txt": "a\n", "b.txt": "b\n", ".gitattributes": "*.bin binary\n"})
 	for _, attributes := range []string{
 		"* working-tree-encoding=UTF-16\n", "[attr]text working-tree-encoding=UTF-16\n* text\n", "* eol=crlf text\n", "* -diff merge=binary\n",
 	} {
@@ -239,7 +239,7 @@ func TestAttributesOfAnAttemptStayWithIt(t *testing.T) {
 // What git refuses to take in is the attempt's failure, with git's message, and the slot is rebuilt.
 func TestCollectWhatGitRefuses(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 1, map[string]string{"a.txt": "a\n"})
+	b := newBundle(t, map[string]string{"a.txt": "a\n"})
 	s := b.slot(t)
 	var refused *workspace.ContentError
 	for _, shared := range []bool{false, true} {
@@ -281,7 +281,7 @@ func TestSubmodulesAreLeftAlone(t *testing.T) {
 	userGit(t, user, "commit", "-q", "-m", "first")
 	userGit(t, user, "update-index", "--add", "--cacheinfo", "160000,"+userGit(t, user, "rev-parse", "HEAD")+",lib/sub")
 	userGit(t, user, "commit", "-q", "-m", "submodule")
-	b := mirrorOf(t, 1, user)
+	b := mirrorOf(t, user)
 	s := b.slot(t)
 	write(t, filepath.Join(s.Dir(), "lib/sub/x"), "x\n")
 	write(t, filepath.Join(s.Dir(), "a.txt"), "A\n")

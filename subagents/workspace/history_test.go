@@ -11,7 +11,7 @@ import (
 
 func TestFilesAndDiffOfAPath(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 1, map[string]string{"a.txt": "a\n", "sub/b.txt": "b\n", ".gitignore": "*.log\nbuild/\n", "kept.log": "k\n"})
+	b := newBundle(t, map[string]string{"a.txt": "a\n", "sub/b.txt": "b\n", ".gitignore": "*.log\nbuild/\n", "kept.log": "k\n"})
 	s, err := b.pool.Acquire(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { b.pool.Release(s) })

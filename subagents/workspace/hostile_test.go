@@ -157,7 +157,7 @@ func TestNothingOfAHostileRepositoryRuns(t *testing.T) {
 	require.Empty(t, c.ran(), "the preparations are silent")
 	before := everything(t, user)
 
-	b := mirrorOf(t, 2, user)
+	b := mirrorOf(t, user)
 	require.Contains(t, b.checkout.Dirty, "a.txt")
 	require.Equal(t, []string{"sub"}, b.checkout.Submodules)
 	_, err := b.git.Resolve(t.Context(), b.checkout, "main")
@@ -268,7 +268,7 @@ func TestForeignWorkTreeIsNotTouched(t *testing.T) {
 	userGit(t, user, "add", "-A")
 	userGit(t, user, "commit", "-q", "-m", "first")
 	userGit(t, user, "config", "core.worktree", victim)
-	b := mirrorOf(t, 1, user)
+	b := mirrorOf(t, user)
 	require.Equal(t, user, b.checkout.Top)
 	require.Empty(t, b.checkout.Dirty)
 	s := b.slot(t)
@@ -306,7 +306,7 @@ func everything(t *testing.T, dir string) map[string]string {
 
 func TestCollectPassesOverPipes(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 1, map[string]string{"a": "a\n", "b": "b\n"})
+	b := newBundle(t, map[string]string{"a": "a\n", "b": "b\n"})
 	s := b.slot(t)
 	require.NoError(t, os.Remove(filepath.Join(s.Dir(), "a")))
 	for _, name := range []string{"a", "new"} {

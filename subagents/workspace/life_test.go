@@ -16,7 +16,7 @@ import (
 // BenchmarkPatchLife measures git's part in the life of a one-line patch, from a clean slot to a landed commit, in a
 // repository of 1,000 files.
 func BenchmarkPatchLife(b *testing.B) {
-	bundle := newBundle(b, 1, fileSet(1000))
+	bundle := newBundle(b, fileSet(1000))
 	s := bundle.slot(b)
 	head := bundle.base
 	require.NoError(b, bundle.mirror.UpdateRef(b.Context(), "refs/heads/run", head, ""))

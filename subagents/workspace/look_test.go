@@ -19,7 +19,7 @@ func TestGitFollowsNoLinkOutOfASharedTree(t *testing.T) {
 	}
 	secret := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(secret, "id_rsa"), []byte("TOP-SECRET"), 0o600))
-	s := newBundle(t, 1, map[string]string{"own": "own\n"}).slot(t)
+	s := newBundle(t, map[string]string{"own": "own\n"}).slot(t)
 	require.NoError(t, os.Symlink(secret, filepath.Join(s.Dir(), "l")))
 	reads := func(file string) error {
 		_, err := workspace.Look(s, t.Context(), "", "hash-object", "-w", file)
@@ -34,7 +34,7 @@ func TestGitFollowsNoLinkOutOfASharedTree(t *testing.T) {
 // What is collected of a shared tree is what is collected of any other.
 func TestASharedTreeIsCollectedLikeAnyOther(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 2, map[string]string{"a.txt": "a\n", "gone.txt": "x\n", "sub/b.txt": "b\n", ".gitignore": "*.o\n"})
+	b := newBundle(t, map[string]string{"a.txt": "a\n", "gone.txt": "x\n", "sub/b.txt": "b\n", ".gitignore": "*.o\n"})
 	var trees, diffs []string
 	var files [][]string
 	for _, shared := range []bool{false, true} {

@@ -114,7 +114,7 @@ func readOnlyStory(ctx context.Context, dir string) error {
 
 // oneHolder makes a pool, resets over read-only directories, leaves new ones and dies without closing anything.
 func oneHolder(ctx context.Context, g *git.Git, m *git.Repo, slots, outside string) error {
-	pool, err := workspace.NewPool(g, m, slots, 1)
+	pool, err := workspace.NewPool(g, m, slots)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,8 @@ type Pool struct {
 }
 
 // NewPool makes a pool below dir, which belongs to the pool alone: whatever a holder that died left there is removed, read-only
-// directories too; links are not followed. It begins with n slots. Slots are built when they are first reset.
-func NewPool(g *git.Git, mirror *git.Repo, dir string, n int) (*Pool, error) {
+// directories too; links are not followed. Slots are built when they are first reset.
+func NewPool(g *git.Git, mirror *git.Repo, dir string) (*Pool, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("make a pool of slots: %w", err)
@@ -42,11 +42,7 @@ func NewPool(g *git.Git, mirror *git.Repo, dir string, n int) (*Pool, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("make a pool of slots: %w", err)
 	}
-	p := &Pool{git: g, mirror: mirror, dir: dir}
-	for range n {
-		p.free = append(p.free, p.slot())
-	}
-	return p, nil
+	return &Pool{git: g, mirror: mirror, dir: dir}, nil
 }
 
 // slot makes one more slot.

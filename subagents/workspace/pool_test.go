@@ -9,7 +9,7 @@ import (
 // Agents that wait keep their slots: the next attempt gets one of its own.
 func TestThePoolGrowsWhereNoSlotIsFree(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 1, map[string]string{"a.txt": "a\n"})
+	b := newBundle(t, map[string]string{"a.txt": "a\n"})
 	one, err := b.pool.Acquire(t.Context())
 	require.NoError(t, err)
 	two, err := b.pool.Acquire(t.Context())

@@ -59,7 +59,7 @@ func TestRemoveTakesWhateverACommandLeft(t *testing.T) {
 
 func TestASlotOfAnyDepthIsReset(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 1, map[string]string{"a.txt": "a\n"})
+	b := newBundle(t, map[string]string{"a.txt": "a\n"})
 	s := b.slot(t)
 	makeDeep(t, s.Dir(), 3000)
 	closed(t, filepath.Join(s.Dir(), "d", "closed"))

@@ -31,7 +31,7 @@ type bundle struct {
 }
 
 // newBundle makes a repository of the given files and everything that Divisi makes of it.
-func newBundle(t testing.TB, slots int, files map[string]string) *bundle {
+func newBundle(t testing.TB, files map[string]string) *bundle {
 	t.Helper()
 	user := filepath.Join(t.TempDir(), "user")
 	require.NoError(t, os.Mkdir(user, 0o755))
@@ -41,10 +41,10 @@ func newBundle(t testing.TB, slots int, files map[string]string) *bundle {
 	}
 	userGit(t, user, "add", "-A")
 	userGit(t, user, "commit", "-q", "-m", "first")
-	return mirrorOf(t, slots, user)
+	return mirrorOf(t, user)
 }
 
-func mirrorOf(t testing.TB, slots int, user string) *bundle {
+func mirrorOf(t testing.TB, user string) *bundle {
 	t.Helper()
 	g, err := git.New(t.Context())
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func mirrorOf(t testing.TB, slots int, user string) *bundle {
 	state := t.TempDir()
 	m, err := g.CreateMirror(t.Context(), filepath.Join(state, "mirror.git"), c, c.Head)
 	require.NoError(t, err)
-	pool, err := workspace.NewPool(g, m, filepath.Join(state, "slots"), slots)
+	pool, err := workspace.NewPool(g, m, filepath.Join(state, "slots"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, workspace.Remove(filepath.Join(state, "slots"))) })
 	return &bundle{git: g, user: user, checkout: c, mirror: m, pool: pool, base: c.Head}

@@ -21,7 +21,7 @@ func TestResetMakesTheTreeExact(t *testing.T) {
 	files := map[string]string{
 		"a.txt": "a\n", "dir/b.txt": "b\n", "dir/deep/c.txt": "c\n", "d": "d\n", ".gitignore": "*.log\ncache/\n",
 	}
-	b := newBundle(t, 1, files)
+	b := newBundle(t, files)
 	s := b.slot(t)
 	outside := t.TempDir()
 	write(t, filepath.Join(outside, "b.txt"), "outside\n")
@@ -87,7 +87,7 @@ func contents(t *testing.T, dir string) map[string]string {
 
 func TestResetToAPatch(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 2, map[string]string{"a.txt": "a\n"})
+	b := newBundle(t, map[string]string{"a.txt": "a\n"})
 	s := b.slot(t)
 	write(t, filepath.Join(s.Dir(), "n.txt"), "n\n")
 	p, pack, err := s.Collect(t.Context(), b.base, "add n", author, noon)
@@ -105,7 +105,7 @@ func TestResetToAPatch(t *testing.T) {
 
 func TestAgentsGitSeesTheSlot(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 1, map[string]string{"a.txt": "a\n"})
+	b := newBundle(t, map[string]string{"a.txt": "a\n"})
 	s := b.slot(t)
 	write(t, filepath.Join(s.Dir(), "a.txt"), "b\n")
 	env := map[string]string{}
@@ -124,7 +124,7 @@ func TestAgentsGitSeesTheSlot(t *testing.T) {
 
 func TestPoolLendsEachSlotOnce(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 2, map[string]string{"a.txt": "a\n"})
+	b := newBundle(t, map[string]string{"a.txt": "a\n"})
 	one, err := b.pool.Acquire(t.Context())
 	require.NoError(t, err)
 	two, err := b.pool.Acquire(t.Context())
@@ -150,7 +150,7 @@ func TestPoolLendsEachSlotOnce(t *testing.T) {
 
 func TestCancelledResetIsMadeGood(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 1, map[string]string{"a.txt": "a\n"})
+	b := newBundle(t, map[string]string{"a.txt": "a\n"})
 	s := b.slot(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -163,7 +163,7 @@ func TestCancelledResetIsMadeGood(t *testing.T) {
 // and what cannot be read. What the commit ignores is.
 func TestRestoreFindsWhatIsHidden(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, 1, map[string]string{".gitignore": "out/\n", "pkg/a.go": "a", "check.txt": "ok\n"})
+	b := newBundle(t, map[string]string{".gitignore": "out/\n", "pkg/a.go": "a", "check.txt": "ok\n"})
 	s := b.slot(t)
 	write(t, filepath.Join(s.Dir(), "out/built"), "kept")
 	changed, err := s.Restore(t.Context(), b.base)
