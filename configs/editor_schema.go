@@ -13,9 +13,18 @@ import (
 
 // The schemas of the files, as they are read.
 var (
-	projectSchema = sync.OnceValue(spec.Schema[spec.Project])
-	planSchema    = sync.OnceValue(spec.Schema[spec.Plan])
-	roleSchema    = sync.OnceValue(func() *jsonschema.Schema {
+	projectSchema = sync.OnceValue(func() *jsonschema.Schema {
+		s := spec.Schema[spec.Project]()
+		both := *s.Properties["setup"]
+		both.Description = ""
+		list := *both.Properties["command"]
+		s.Properties["setup"] = &jsonschema.Schema{
+			Description: s.Properties["setup"].Description, AnyOf: []*jsonschema.Schema{&list, &both},
+		}
+		return s
+	})
+	planSchema = sync.OnceValue(spec.Schema[spec.Plan])
+	roleSchema = sync.OnceValue(func() *jsonschema.Schema {
 		s := spec.Schema[roleFile]()
 		for _, tool := range spec.Tools() {
 			s.Properties["tools"].Items.Enum = append(s.Properties["tools"].Items.Enum, tool)

@@ -152,7 +152,8 @@ func TestSchemasAndTheLoaderAgreeOnNothing(t *testing.T) {
 	}
 	for _, text := range []string{
 		"gates:", "gates: [null]", "gates: [{name: a, command: }]", "gates: [{name: a, command: [b], timeout: }]", "models: {a: }",
-		"models:", "models: {a: {name: }}", "models: {a: {name: b, tier: }}", "setup:", "limits:", "protected:", "parallel:", "budget:",
+		"models:", "models: {a: {name: }}", "models: {a: {name: b, tier: }}", "setup:", "setup: {command: [a], key: [b]}", "setup: {command: a}", "setup: {key: }", "setup: {comand: [a]}",
+		"setup: [a, 1]", "setup: a", "setup: {command: [a], key: b}", "setup: [[a]]", "limits:", "protected:", "parallel:", "budget:",
 		"delegation:", "delegation: {depth: }", "mcp_servers:",
 	} {
 		_, err := ParseProject("x.yaml", text)
@@ -229,6 +230,9 @@ func eachField(t *testing.T, f func(key string, field reflect.StructField, schem
 		}
 		if typ.Kind() != reflect.Struct || s == nil {
 			return
+		}
+		if len(s.AnyOf) > 0 { // the lone form comes first
+			s = s.AnyOf[1]
 		}
 		for _, field := range reflect.VisibleFields(typ) {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")

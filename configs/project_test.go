@@ -59,7 +59,7 @@ budget: 2_000_000
 `})
 	p, err := Project(repo)
 	require.NoError(t, err)
-	require.Equal(t, []string{"go", "mod", "download"}, p.Setup)
+	require.Equal(t, []string{"go", "mod", "download"}, p.Setup.Command)
 	require.Equal(t, spec.Duration(10*time.Minute), p.Gates[0].Timeout)
 	require.Equal(t, spec.Model{Name: "local", Provider: "openai"}, p.Models["default"])
 	require.Equal(t, spec.Model{Name: "t", Provider: "gemini", PriceIn: 1}, p.Models["tiny"])
@@ -67,6 +67,35 @@ budget: 2_000_000
 	require.Equal(t, spec.Limits{Turns: 7, Tokens: 1_000_000, Time: spec.Duration(30 * time.Minute)}, p.Limits)
 	require.Empty(t, p.Protected, "an empty list protects nothing, on purpose")
 	require.Equal(t, 2_000_000, p.Budget)
+}
+
+func TestSetupWithAKey(t *testing.T) {
+	t.Parallel()
+	p, err := ParseProject("divisi.yaml", "setup: {command: [npm, ci], key: [package-lock.json, sub/go.sum]}")
+	require.NoError(t, err)
+	require.Equal(t, spec.Setup{Command: []string{"npm", "ci"}, Key: []string{"package-lock.json", "sub/go.sum"}}, p.Setup)
+	for _, setup := range []spec.Setup{p.Setup, {Command: []string{"npm", "ci"}}, {}} {
+		text, err := YAML(spec.Project{Setup: setup})
+		require.NoError(t, err)
+		p, err := ParseProject("divisi.yaml", text)
+		require.NoError(t, err)
+		require.Equal(t, setup, p.Setup, text)
+	}
+	for text, want := range map[string]string{
+		"setup: {command: [a], key: ['*.sum']}":      `1:29: "*.sum" is a glob: the key names single files`,
+		"setup: {command: [a], key: [docs/]}":        `1:29: "docs/" is a directory: the key names single files`,
+		"setup: {command: [a], key: [../go.sum]}":    `1:29: "../go.sum": the path leaves the repository`,
+		"setup: {command: [a], key: [/etc/passwd]}":  `1:29: "/etc/passwd": the path is not relative to the repository`,
+		"setup: {command: [a], key: [./go.sum]}":     `1:29: "./go.sum": the path is not in its plain form (did you mean "go.sum"?)`,
+		"setup: {command: [a], key: [a, .git/HEAD]}": `1:32: ".git/HEAD": the path reaches into .git`,
+		"setup: {key: [go.sum]}":                     "1:14: the key belongs to a command, and there is none",
+		"setup: {command: [''], key: [a]}":           "1:19: the program's name is empty",
+		"setup: {command: go mod, key: [a]}":         `(did you mean "[go, mod]"?)`,
+		"setup: {comand: [a]}":                       `(did you mean "command"?)`,
+	} {
+		_, err := ParseProject("x.yaml", text)
+		require.ErrorContains(t, err, want, text)
+	}
 }
 
 func TestProjectFaults(t *testing.T) {

@@ -43,12 +43,14 @@ func (d *document) value(node ast.Node, s *jsonschema.Schema, path string, depth
 	_, isList := node.(*ast.SequenceNode)
 	pairs, isTable := d.pairs(node)
 	switch {
-	case len(s.AnyOf) > 0 && isTable:
+	case len(s.AnyOf) > 0 && isTable && s.AnyOf[1].Type != "object":
 		return d.refusef(path, at, "", "%s is neither a text nor a list", label(path))
-	case len(s.AnyOf) > 0 && isList:
-		return d.list(node, s.AnyOf[1], path, depth)
 	case len(s.AnyOf) > 0:
-		return d.scalar(node, s.AnyOf[0], path)
+		form := s.AnyOf[0]
+		if isTable || isList && form.Type != "array" {
+			form = s.AnyOf[1]
+		}
+		return d.value(node, form, path, depth)
 	case s.Type == "object", s.Type == "" && isTable:
 		if !isTable {
 			return d.noTable(at, s, path)

@@ -292,6 +292,9 @@ func (h *holder) tryPlan(ctx context.Context) (data run.PlanData, err error) {
 	if err != nil {
 		return data, err
 	}
+	if err := h.checkSetup(ctx); err != nil {
+		return data, err
+	}
 	if len(h.spec.Project.Gates) == 0 {
 		if h.spec.Project.Gates, err = gate.DetectAt(ctx, h.mirror, h.spec.Base); err != nil {
 			return data, err
@@ -305,6 +308,25 @@ func (h *holder) tryPlan(ctx context.Context) (data run.PlanData, err error) {
 		err = h.positions.Error(problems)
 	}
 	return data, err
+}
+
+// checkSetup refuses a key that names what is no file of the base commit.
+func (h *holder) checkSetup(ctx context.Context) error {
+	key := h.spec.Project.Setup.Key
+	if len(key) == 0 {
+		return nil
+	}
+	files, err := h.tree(h.spec.Base).Files(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range key {
+		if _, found := slices.BinarySearch(files, name); !found {
+			return usage.Errorf(".divisi/divisi.yaml: setup.key names %q, and the base commit has no regular file of that name",
+				name)
+		}
+	}
+	return nil
 }
 
 // notice tells a person.

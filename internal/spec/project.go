@@ -2,6 +2,7 @@ package spec
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -89,10 +90,58 @@ type Model struct {
 	PriceOut  float64  `json:"price_out,omitempty" minimum:"0" jsonschema:"USD per million tokens of output."`
 }
 
+// Setup is a command that writes to $DIVISI_TOOLS and the caches what every later command can read. A file may write the command
+// alone.
+type Setup struct {
+	Command []string `json:"command,omitempty" jsonschema:"Program and arguments."`
+	Key     []string `json:"key,omitempty" jsonschema:"Files that decide what the command leaves, e.g. go.sum: while they are the same it does not run again."`
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *Setup) UnmarshalJSON(data []byte) error {
+	type plain Setup
+	*s = Setup{}
+	if json.Unmarshal(data, &s.Command) == nil {
+		return nil
+	}
+	return json.Unmarshal(data, (*plain)(s))
+}
+
+// MarshalJSON implements json.Marshaler.
+func (s Setup) MarshalJSON() ([]byte, error) {
+	type plain Setup
+	if len(s.Key) == 0 {
+		return json.Marshal(s.Command)
+	}
+	return json.Marshal(plain(s))
+}
+
+// problems faults a key that names no single file of the repository. Whether the file exists is checked on the base commit.
+func (s *Setup) problems(v *problems) {
+	at := "setup"
+	if len(s.Key) > 0 {
+		at = "setup.command"
+	}
+	v.argv(at, s.Command)
+	if len(s.Key) > 0 && len(s.Command) == 0 {
+		v.addf("setup.key", "", "the key belongs to a command, and there is none")
+	}
+	for i, name := range s.Key {
+		path := fmt.Sprintf("setup.key[%d]", i)
+		switch problem, instead := globProblem(name); {
+		case strings.ContainsAny(name, "*?[{"):
+			v.addf(path, "", "%q is a glob: the key names single files", name)
+		case strings.HasSuffix(name, "/") || name == ".":
+			v.addf(path, "", "%q is a directory: the key names single files", name)
+		case problem != "":
+			v.addf(path, instead, "%q: %s", name, problem)
+		}
+	}
+}
+
 // Project is <repo>/.divisi/divisi.yaml with every default filled in.
 type Project struct {
-	// Setup writes to $DIVISI_TOOLS what every later command can read.
-	Setup       []string         `json:"setup,omitempty" jsonschema:"A command that runs once, before the baseline."`
+	Setup       Setup            `json:"setup,omitzero" jsonschema:"A command that runs once, before the baseline; or command and key."`
 	Loopback    bool             `json:"loopback,omitempty" jsonschema:"Lets setup reach this machine's own addresses through the proxy too."`
 	Gates       []Gate           `json:"gates,omitempty" jsonschema:"The commands that decide pass or fail, in their order; default detected."`
 	Models      map[string]Model `json:"models,omitempty" jsonschema:"Names for models; the alias default serves roles that name none."`
@@ -198,8 +247,8 @@ func SecretName(name string) bool { return secret.MatchString(name) }
 // everywhere but in a file.
 func (p *Project) Validate() []Problem {
 	v := &problems{}
-	v.argv("setup", p.Setup)
-	if p.Loopback && len(p.Setup) == 0 {
+	p.Setup.problems(v)
+	if p.Loopback && len(p.Setup.Command) == 0 {
 		v.addf("loopback", "", "loopback is for setup alone, and there is none: a role has a field of its own")
 	}
 	for i := range p.Gates {

@@ -88,6 +88,6 @@ func TestLoopbackOfAProjectIsForItsSetup(t *testing.T) {
 	t.Parallel()
 	p := Project{Loopback: true}
 	require.Contains(t, said(p.Validate()), "loopback: loopback is for setup alone")
-	p.Setup = []string{"make", "deps"}
+	p.Setup.Command = []string{"make", "deps"}
 	require.Empty(t, p.Validate())
 }

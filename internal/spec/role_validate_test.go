@@ -125,7 +125,7 @@ func TestProjectValidate(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, (&Project{}).Validate())
 	p := Project{
-		Setup: []string{" "}, Gates: []Gate{
+		Setup: Setup{Command: []string{" "}}, Gates: []Gate{
 			{Name: "a b", Command: []string{"x"}, Format: "junt"}, {Name: "t"}, {Name: "t", Command: []string{"x"}, Timeout: -1},
 		},
 		Models: map[string]Model{"m": {Window: -1, MaxOutput: -1, Thinking: "high", PriceIn: math.NaN(), PriceOut: -1}},

@@ -26,8 +26,8 @@ const (
 // those that a person names. The texts decide whether a person is asked again: a change of their form asks everybody again.
 func Requests(project *spec.Project, roles map[string]spec.Role) []string {
 	var l list
-	if len(project.Setup) > 0 {
-		l.addf("setup, with the network: %s", project.Setup)
+	if len(project.Setup.Command) > 0 {
+		l.addf("setup, with the network: %s", project.Setup.Command)
 	}
 	if project.Loopback {
 		l.addf("setup reaches this machine's own addresses (loopback)")

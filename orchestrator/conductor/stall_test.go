@@ -25,7 +25,7 @@ func TestASetupThatFailsStopsARunWithoutGatesToo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(1), func(s *run.Spec) {
 		s.Roles["mod"] = command("mod", "echo new > f00.txt")
-		s.Project.Gates, s.Project.Setup = nil, []string{"sh", "-c", "echo no compiler; exit 3"}
+		s.Project.Gates, s.Project.Setup.Command = nil, []string{"sh", "-c", "echo no compiler; exit 3"}
 		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b"})
 	})
 	defer r.worker(t.Context())()

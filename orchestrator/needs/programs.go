@@ -13,7 +13,7 @@ import (
 // programNotices say of the plan's commands which programs are not there. One in the repository is another matter, and setup may
 // bring any.
 func programNotices(s *run.Spec) []string {
-	if s.Plan == nil || len(s.Project.Setup) > 0 {
+	if s.Plan == nil || len(s.Project.Setup.Command) > 0 {
 		return nil
 	}
 	var notices []string

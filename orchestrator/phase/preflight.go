@@ -29,7 +29,7 @@ func Preflight(s *run.State) []run.Action {
 
 func baseline(s *run.State) []run.Action {
 	p := s.Spec.Project
-	if len(p.Gates) == 0 && len(p.Setup) == 0 {
+	if len(p.Gates) == 0 && len(p.Setup.Command) == 0 {
 		return endPreflight(s, nil)
 	}
 	w := s.Works[run.BaselineTask]
@@ -101,7 +101,7 @@ func prepared(s *run.State) bool {
 	if acceptance.Unproven(s) {
 		return false
 	}
-	if len(p.Gates) == 0 && len(p.Setup) > 0 {
+	if len(p.Gates) == 0 && len(p.Setup.Command) > 0 {
 		r := s.Settled(run.BaselineTask)
 		return r != nil && r.Status == spec.StatusDone
 	}

@@ -43,6 +43,9 @@ type Executor struct {
 	// Fresh prepares one command, a gate or the setup. ToolsDir is what setup may write too.
 	Fresh    func(sandbox.Audience) (Ground, error)
 	ToolsDir string
+	// Caches remember the last setup of the repository. Blobs returns the ids of the files of the commit by their paths.
+	Caches sandbox.Caches
+	Blobs  func(ctx context.Context) (map[string]string, error)
 	// Environ is the user's environment; setup is given its settings for downloads.
 	Environ []string
 	// Outputs is the directory that keeps the whole output of what failed, for people; empty for none.
@@ -55,8 +58,8 @@ type Executor struct {
 	Judge func(ctx context.Context) (spec.Result, error)
 	Log   zerolog.Logger
 
-	// restored tells of the gates that changed the tree.
-	restored []string
+	// noted are what a person should know of the setup, and of gates that changed the tree.
+	noted []string
 }
 
 // Ground is what a command sees, writes and reads.
@@ -116,7 +119,7 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 			return spec.Result{}, fmt.Errorf("restore the tree after gate %s: %w", g.Name, err)
 		}
 		if len(changed) > 0 {
-			t.restored = append(t.restored, fmt.Sprintf("gate %s changed %d files, which were restored: %s",
+			t.noted = append(t.noted, fmt.Sprintf("gate %s changed %d files, which were restored: %s",
 				g.Name, len(changed), text.Tail(strings.Join(changed, ", "), maxChanged)))
 		}
 	}
@@ -146,75 +149,6 @@ func GatesOf(a *wire.Assignment) (gates []spec.Gate, unknown []string) {
 func missing(err error) bool {
 	var none *sandbox.NotFoundError
 	return errors.As(err, &none) || errors.Is(err, sandbox.ErrInvalid)
-}
-
-// setup runs the setup command. It has the network, whatever the role says, because it is there to install what the gates need.
-// The result is not nil when it failed.
-func (t *Executor) setup(ctx context.Context) (*spec.Result, error) {
-	args := t.Assignment.Setup
-	if len(args) == 0 {
-		return nil, nil
-	}
-	t.doing("setup: " + strings.Join(args, " "))
-	g, err := t.Fresh(sandbox.Setup)
-	if err != nil {
-		return nil, err
-	}
-	if t.ToolsDir != "" {
-		g.Writable = append(slices.Clone(g.Writable), t.ToolsDir)
-	}
-	whole := &transcript{}
-	env, readable, leftOut := sandbox.Downloads(t.Environ)
-	out, err := sandbox.Run(ctx, sandbox.Command{
-		Args: args, Dir: t.Dir, Env: append(env, g.Env...), Place: g.Place, Writable: g.Writable,
-		Readable: append(readable, g.Readable...), Network: true,
-		Loopback: t.Assignment.Project.Loopback,
-		Timeout:  t.Bounds.Left(), Sink: whole,
-	})
-	if cause := context.Cause(ctx); cause != nil {
-		return nil, cause
-	}
-	if missing(err) {
-		bad := wire.Failed(wire.FaultSetup, "setup: "+err.Error(), "")
-		return &bad, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("run setup: %w", err)
-	}
-	if !out.Success() {
-		if err := machine.Room(append([]string{g.Place.Temp, t.Dir}, g.Writable...)...); err != nil {
-			return nil, fmt.Errorf("run setup: %w", err)
-		}
-		why := "setup: " + gate.HowEnded(args, out) + unlikeYours(out, leftOut)
-		bad := wire.Failed(wire.FaultSetup, why, text.Tail(out.Text(), gate.MaxTail))
-		bad.Error.Output, err = t.keep(ctx, whole, true)
-		return &bad, err
-	}
-	if err := t.Reset(ctx); err != nil {
-		return nil, fmt.Errorf("clean the tree after setup: %w", err)
-	}
-	return nil, nil
-}
-
-// unlikeYours names what a setup that failed could not use or reach and the user's own command could.
-func unlikeYours(out *sandbox.Output, leftOut []string) string {
-	text := ""
-	if len(leftOut) > 0 {
-		text += "; it did not see settings of yours that hold a login: " + strings.Join(leftOut, ", ")
-	}
-	var hosts, own []string
-	for _, refused := range out.Refused {
-		if hosts = append(hosts, refused.Host); refused.OfThisMachine() {
-			own = append(own, refused.Host)
-		}
-	}
-	if len(hosts) > 0 {
-		text += fmt.Sprintf("; its proxy refused %q", hosts)
-	}
-	if len(own) > 0 {
-		text += fmt.Sprintf("; loopback: true in .divisi/divisi.yaml allows %q, addresses of this machine", own)
-	}
-	return text
 }
 
 // gate runs one gate when there is a free core for it, and appends its receipt.
@@ -318,7 +252,7 @@ func (t *Executor) judged(receipts []spec.Receipt) spec.Result {
 
 // notes are what a person should know of gates that did not block.
 func (t *Executor) notes(receipts []spec.Receipt) []string {
-	notes := t.restored
+	notes := t.noted
 	for _, r := range receipts {
 		if b, ok := t.Assignment.Baseline[r.Gate]; ok && r.Tests < b.Tests && !r.Build {
 			notes = append(notes, fmt.Sprintf("gate %s ran %d tests; on the base commit it ran %d", r.Gate, r.Tests, b.Tests))

@@ -336,13 +336,26 @@ func (at *attempt) fresh(who sandbox.Audience) (tester.Ground, error) {
 	return tester.Ground{Env: at.env, Place: at.ground(), Writable: at.cache.Writable, Readable: at.readable}, err
 }
 
+// blobs returns the ids of the regular files of the attempt's commit.
+func (at *attempt) blobs(ctx context.Context) (map[string]string, error) {
+	entries, err := at.worker.cfg.Mirror.Files(ctx, at.commit)
+	ids := make(map[string]string, len(entries))
+	for _, e := range entries {
+		if e.Mode == git.ModeFile || e.Mode == git.ModeExec {
+			ids[e.Path] = e.OID
+		}
+	}
+	return ids, err
+}
+
 func (at *attempt) tester() *tester.Executor {
 	return &tester.Executor{
 		Environ:    at.worker.cfg.Environ,
 		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.slot.Tree,
 		Reset:   func(ctx context.Context) error { return at.slot.Reset(ctx, at.commit) },
 		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
-		Fresh:   at.fresh, ToolsDir: at.worker.cfg.ToolsDir, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
+		Blobs:   at.blobs, Caches: at.worker.cfg.Caches,
+		Fresh: at.fresh, ToolsDir: at.worker.cfg.ToolsDir, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
 		Bounds: at.bounds(),
 		Doing:  at.progress.doing,
 		Judge:  at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,

@@ -46,6 +46,57 @@ func TestWorkerGivesTestersWhatGeneratorsMade(t *testing.T) {
 	require.FileExists(t, filepath.Join(s.dir, "tools", "done"))
 }
 
+// A setup with a key runs again when something that it depends on has changed, or what it left is gone.
+func TestASetupWithAKeyRunsWhenItHasTo(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.work(nil, "tester")
+	left := filepath.Join(s.dir, "caches", "gates", "xdg", "runs")
+	n := 0
+	run := func(command string, key ...string) (spec.Result, int) {
+		a := s.assignment(testerRole, "--baseline")
+		n++
+		a.Attempt = n
+		a.Setup = []string{"sh", "-c", `echo x >> "$XDG_CACHE_HOME/runs"; ` + command}
+		a.Project = spec.Project{
+			Setup: spec.Setup{Command: a.Setup, Key: key}, Gates: []spec.Gate{{Name: "g", Command: []string{"true"}}},
+		}
+		s.enqueue(a)
+		r := s.result(a)
+		require.Equal(t, command != "exit 1", r.Status == spec.StatusDone, "%+v", r.Error)
+		data, err := os.ReadFile(left)
+		require.NoError(t, err)
+		return r, len(data) / 2
+	}
+	for i, step := range []struct {
+		why, command string
+		key          []string
+		runs         int
+	}{
+		{"the first", "true", []string{"a.txt"}, 1},
+		{"the same", "true", []string{"a.txt"}, 1},
+		{"another key", "true", nil, 2},
+		{"no other may come between", "true", []string{"a.txt"}, 3},
+		{"the same again", "true", []string{"a.txt"}, 3},
+		{"a failure is not remembered", "exit 1", []string{"a.txt"}, 4},
+		{"nor what was before it", "true", []string{"a.txt"}, 5},
+		{"tools belong to the run", `echo > "$DIVISI_TOOLS/tool"`, []string{"a.txt"}, 6},
+		{"tools again", `echo > "$DIVISI_TOOLS/tool"`, []string{"a.txt"}, 7},
+	} {
+		r, runs := run(step.command, step.key...)
+		require.Equal(t, step.runs, runs, "%d: %s", i, step.why)
+		notes := strings.Join(r.Handoff.Deviations, "\n")
+		require.Equal(t, strings.HasPrefix(step.why, "the same"), strings.Contains(notes, "setup did not run again"), step.why)
+		require.Equal(t, strings.HasPrefix(step.why, "tools"), strings.Contains(notes, "it left files in $DIVISI_TOOLS"), step.why)
+	}
+	require.NoError(t, os.RemoveAll(filepath.Join(s.dir, "tools", "tool")))
+	_, runs := run("true", "a.txt")
+	require.Equal(t, 8, runs)
+	require.NoError(t, os.Remove(left))
+	_, runs = run("true", "a.txt")
+	require.Equal(t, 1, runs, "what it left is gone")
+}
+
 func TestTesterJudgesAgainstTheBaseline(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

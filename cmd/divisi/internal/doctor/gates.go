@@ -36,10 +36,10 @@ func (o Options) gates(ctx context.Context, p spec.Project, g *git.Git, checkout
 	}
 	found := make([]Finding, 0, len(p.Gates)+1)
 	for _, g := range p.Gates {
-		found = append(found, o.gate(g, how, len(p.Setup) > 0))
+		found = append(found, o.gate(g, how, len(p.Setup.Command) > 0))
 	}
-	if len(p.Setup) > 0 {
-		found = append(found, o.gate(spec.Gate{Name: "setup", Command: p.Setup}, how, false))
+	if len(p.Setup.Command) > 0 {
+		found = append(found, o.gate(spec.Gate{Name: "setup", Command: p.Setup.Command}, how, false))
 	}
 	return found
 }
