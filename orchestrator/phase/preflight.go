@@ -30,7 +30,7 @@ func Preflight(s *run.State) []run.Action {
 func baseline(s *run.State) []run.Action {
 	p := s.Spec.Project
 	if len(p.Gates) == 0 && len(p.Setup.Command) == 0 {
-		return endPreflight(s, nil)
+		return endPreflight(s, &spec.Result{})
 	}
 	w := s.Works[run.BaselineTask]
 	if w == nil {
@@ -43,7 +43,7 @@ func baseline(s *run.State) []run.Action {
 	if len(r.Receipts) < len(p.Gates) || len(p.Gates) == 0 && r.Status != spec.StatusDone {
 		return baselineFailed(s, w, r)
 	}
-	return endPreflight(s, r.Receipts)
+	return endPreflight(s, r)
 }
 
 // baselineFailed repeats the baseline after a failure of the machine; a setup that fails is the user's to fix.
@@ -60,17 +60,17 @@ func assignGates(id, head string, attempt int) []run.Action {
 	return []run.Action{run.AssignGates(run.Dispatch{Task: id, Attempt: attempt, Role: spec.RoleTester, Head: head})}
 }
 
-// endPreflight keeps the baseline. The run continues unless nothing that it lands could be proven.
-func endPreflight(s *run.State, receipts []spec.Receipt) []run.Action {
+// endPreflight keeps the baseline, and what its tester noted of the setup and the gates. The run continues unless nothing that it lands could be proven.
+func endPreflight(s *run.State, r *spec.Result) []run.Action {
 	with := *s
 	with.Baseline = map[string]spec.Receipt{}
-	receipts = slices.Clone(receipts)
+	receipts := slices.Clone(r.Receipts)
 	for i := range receipts {
 		// Every assignment holds the baseline, and no task is to blame for it.
 		receipts[i].Paths, receipts[i].Imports = nil, nil
 		with.Baseline[receipts[i].Gate] = receipts[i]
 	}
-	d := run.Data{Baseline: receipts, Unverified: acceptance.Unverified(&with)}
+	d := run.Data{Baseline: receipts, Unverified: acceptance.Unverified(&with), Notices: slices.Clone(r.Handoff.Deviations)}
 	for _, g := range acceptance.Incomparables(&with) {
 		d.Notices = append(d.Notices, g.String())
 	}
