@@ -25,6 +25,8 @@ type Brief struct {
 	Inputs []Handoff
 	// Prior are the attempts before this one, oldest first.
 	Prior []Prior
+	// Files are of the write set, as they are when the attempt begins.
+	Files []File
 	// Notes are further sections for this attempt, each a paragraph, written last.
 	Notes []string
 }
@@ -46,8 +48,16 @@ type Prior struct {
 	Diff    string
 }
 
-// Content renders the brief on its own, as the brief event of an attempt holds it.
+// File is a file that the agent need not read. Outline is set in place of Text where the text would be too long.
+type File struct {
+	Path    string
+	Text    string
+	Outline string
+}
+
+// Content renders the brief on its own, as the brief event of an attempt holds it: without the files, which the commit has.
 func (b Brief) Content(style string) *genai.Content {
+	b.Files = nil
 	return genai.NewContentFromText(b.text(narrative.New(style), ""), genai.RoleUser)
 }
 
@@ -60,6 +70,7 @@ func (b Brief) text(n *narrative.Narrator, record string) string {
 	w.section("Brief", b.Task.Brief)
 	w.constraints(b.rules())
 	w.list("Files that may be changed, and no others", b.Task.Files)
+	w.files(b.Files)
 	w.list("Gates that decide whether it passes", b.Task.Gates)
 	if b.DecisionRecord != record {
 		w.section("Decision record, settled for every task of this run", b.DecisionRecord)
@@ -131,6 +142,26 @@ func (w *briefWriter) quoted(title, text string) {
 		w.paragraph(w.narrator.Preamble().Text)
 	}
 	w.paragraph(w.narrator.Quoted(title, text).Text)
+}
+
+// files writes the repository's own text. It is always quoted, also in the plain style: its markers must not pass for ours.
+func (w *briefWriter) files(files []File) {
+	if len(files) == 0 {
+		return
+	}
+	quoter := &narrative.Narrator{Fenced: true, Introduced: w.narrator.Introduced}
+	if !quoter.Introduced {
+		w.paragraph(quoter.Preamble().Text)
+		w.narrator.Introduced = w.narrator.Fenced
+	}
+	w.paragraph("Of these files, the text as it is when your attempt begins. They count as read: you can edit them at once.")
+	for _, f := range files {
+		title, text := narrative.ElideName(f.Path), f.Text
+		if f.Outline != "" {
+			title, text = title+", its outline only: use read_file for the text that you need", f.Outline
+		}
+		w.paragraph(quoter.Quoted(title, text).Text)
+	}
 }
 
 func (w *briefWriter) handoff(h Handoff) {

@@ -35,10 +35,15 @@ type Entry struct {
 
 // Files lists every file of a commit or tree, sorted by path.
 func (r *Repo) Files(ctx context.Context, commit string) ([]Entry, error) {
+	return r.FilesUnder(ctx, commit)
+}
+
+// FilesUnder lists the files of a commit or tree at and below the paths, sorted by path; all files where none is given.
+func (r *Repo) FilesUnder(ctx context.Context, commit string, paths ...string) ([]Entry, error) {
 	if err := checkIDs(commit); err != nil {
 		return nil, err
 	}
-	out, err := r.run(ctx, "ls-tree", "-r", "-z", "-l", "--full-tree", commit)
+	out, err := r.run(ctx, append([]string{"ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--"}, paths...)...)
 	if err != nil {
 		return nil, fmt.Errorf("list the files of %s: %w", commit, err)
 	}

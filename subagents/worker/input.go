@@ -24,6 +24,8 @@ type TreeReader interface {
 	// ReadFile returns the content of one file of a commit; what is not a file there is git.ErrNotFound, and what has more than
 	// limit bytes an error.
 	ReadFile(ctx context.Context, commit, path string, limit int64) ([]byte, error)
+	// FilesUnder lists the files of a commit at and below the paths, sorted by path.
+	FilesUnder(ctx context.Context, commit string, paths ...string) ([]git.Entry, error)
 	// Diff returns at most limit bytes of what changed from one commit to another; cut says that there was more.
 	Diff(ctx context.Context, from, to string, limit int) (text string, cut bool, err error)
 }
@@ -44,6 +46,9 @@ func inputOf(
 	}
 	if in.Values, err = valuesOf(a); err != nil {
 		return in, err
+	}
+	if in.Brief.Files, err = filesOf(ctx, tree, a, in.Window); err != nil {
+		return in, fmt.Errorf("read the files of %s: %w", a.Agent(), err)
 	}
 	if in.Events, err = continued(ctx, b, a); err == nil && a.Patch != nil {
 		err = showPatch(ctx, tree, a, &in)

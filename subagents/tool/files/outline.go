@@ -145,6 +145,14 @@ func (t *tree) outlineOf(name string, docs bool) outlined {
 	return o
 }
 
+// OutlineGo is the outline of a Go file as the tool shows it.
+func OutlineGo(name string, data []byte) string {
+	var b strings.Builder
+	o := outlined{name: name, File: symbols.Go(data, false)}
+	o.write(&b)
+	return b.String()
+}
+
 // show writes the outlines. They are a failure only where there is none at all.
 func show(found []outlined, left int, faults error) tool.Result {
 	var b strings.Builder
