@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// maxGiven bounds, in bytes, the files that come with a brief; their outlines have as much. Of a small window it is a quarter at
-	// most.
+	// maxGiven bounds, in bytes, the files that come with a brief; their outlines have as much. Of a small window it is a
+	// quarter at most.
 	maxGiven = 24 << 10
 	// maxGivenFiles is how many files a small write set has.
 	maxGivenFiles = 30
 )
 
-// filesOf reads the files of a small write set in the commit that the attempt starts from, so that its agent can edit in its first
-// turn: those that read_file would show to it. What does not fit is outlined. The commit is sealed with the assignment, so the same
-// request can be compiled again.
+// filesOf reads the files of a small write set in the commit that the attempt starts from, so that its agent can edit in its
+// first turn: those that read_file would show to it. What does not fit is outlined. The commit is sealed with the assignment,
+// so the same request can be compiled again.
 func filesOf(ctx context.Context, tree TreeReader, a *wire.Assignment, window int) ([]compile.File, error) {
 	names := slices.DeleteFunc(slices.Clone(a.Task.Files), func(name string) bool {
 		return !fs.ValidPath(name) || strings.ContainsAny(name, `*?[{\:`)
