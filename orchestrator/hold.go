@@ -17,6 +17,7 @@ import (
 	"divisi/configs"
 	"divisi/contextscope/memory"
 	"divisi/internal/git"
+	"divisi/internal/gocache"
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
@@ -193,11 +194,28 @@ func (h *holder) worker(ctx context.Context, st *run.State) (*worker.Worker, err
 	h.remember(ctx)
 	return worker.NewWorker(worker.Config{
 		Memory: h.notes, Bus: h.bus, Model: models, Hold: hold, Mirror: h.mirror, Pool: pool,
-		Caches: sandbox.Caches{Dir: h.caches, Go: toolchain}, Outputs: h.spec.Outputs,
+		Caches: sandbox.Caches{Dir: h.caches, Go: toolchain, Lender: h.lend(ctx, toolchain.BuildCache)}, Outputs: h.spec.Outputs,
 		ToolsDir: filepath.Join(h.path, "tools"), Temp: filepath.Join(h.path, "tmp"), Environ: os.Environ(),
 		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: max(1, h.spec.Parallel), Roles: roles, Run: h.spec.Run, Tools: h.tools,
 		Clock: now, IDs: newID, Log: h.log,
 	}), nil
+}
+
+// lend serves the user's build cache to gates and returns the socket, empty for none: then they compile.
+func (h *holder) lend(ctx context.Context, builds string) string {
+	if !filepath.IsAbs(builds) {
+		return ""
+	}
+	lender, err := gocache.Lend(ctx, builds, filepath.Join(h.path, "tmp"))
+	if err != nil {
+		h.log.Debug().Err(err).Msg("gates compile what they need")
+		return ""
+	}
+	h.later(func() {
+		err := lender.Close()
+		h.log.Debug().Err(err).Int("asked", lender.Asked).Int("lent", lender.Lent).Msg("entries of the user's Go build cache")
+	})
+	return lender.Socket
 }
 
 // models connects to the services of the run's models, or to a recording of them; nil where no role needs one. A replay has no

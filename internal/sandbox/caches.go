@@ -16,12 +16,25 @@ import (
 type Audience string
 
 // The audiences. What agents can write is never read by gates: a forged cache entry would be a forged test result. The setup
-// writes the cache of the gates, and the downloads.
+// writes the cache of the gates, and the downloads. Base are the gates on the base commit: theirs is the cache of the gates. They
+// and the setup fill it from the user's, which so gets no request from a command that an agent has made.
 const (
 	Agents Audience = "agents"
 	Gates  Audience = "gates"
+	Base   Audience = "base"
 	Setup  Audience = "setup"
 )
+
+// owner is the audience whose build cache one uses.
+func (a Audience) owner() Audience {
+	if a == Setup || a == Base {
+		return Gates
+	}
+	return a
+}
+
+// Proves reports whether an audience uses the cache of the gates.
+func (a Audience) Proves() bool { return a.owner() == Gates }
 
 // Apart is the audience of a role whose commands have the network or secrets: it shares its build cache with no other.
 func Apart(role string, network, secrets bool) Audience {
@@ -42,6 +55,8 @@ type Caches struct {
 	Dir string
 	// Go is what AskGo returned.
 	Go Toolchain
+	// Lender is the socket of the gocache.Lender of the user's build cache; empty for none.
+	Lender string
 }
 
 // Cache is what a command needs to use a cache: for Settings.Vars, Settings.Path, Command.Writable, Command.Readable and
@@ -145,11 +160,7 @@ func (c Caches) For(who Audience, place Place, scratch string) (Cache, error) {
 }
 
 func (c Caches) at(l Level, who Audience, place Place, scratch string) (Cache, error) {
-	owner := who
-	if who == Setup {
-		owner = Gates
-	}
-	root, downloads := filepath.Join(c.Dir, string(owner)), filepath.Join(c.Dir, "downloads")
+	root, downloads := filepath.Join(c.Dir, string(who.owner())), filepath.Join(c.Dir, "downloads")
 	place.Downloads = DownloadDirs{
 		Dir: downloads, Modules: filepath.Join(c.Dir, "modules"), Lent: c.Go.ModCache, Scratch: scratch, Fill: who == Setup,
 	}
@@ -168,6 +179,9 @@ func (c Caches) at(l Level, who Audience, place Place, scratch string) (Cache, e
 	}
 	for name, dir := range private {
 		env[name] = filepath.Join(seen.Home, dir)
+	}
+	if (who == Base || who == Setup) && l.have(Namespaces) && c.Lender != "" {
+		place.Downloads.Lender, place.Downloads.Helper = c.Lender, helper()
 	}
 	cache := Cache{Env: env, Writable: []string{root}, Downloads: place.Downloads}
 	c.forGo(l, who, &cache, seen)
@@ -195,8 +209,11 @@ func (c Caches) forGo(l Level, who Audience, cache *Cache, seen Place) {
 	// GOENV=off: what is written with "go env -w" must not reach another command.
 	env["GOENV"], env["GOTOOLCHAIN"] = "off", "local"
 	// Where all slots are shown at one path, results fit in every slot as they are.
-	env["GOFLAGS"] = c.Go.flags((who == Gates || who == Setup) && !l.have(Namespaces))
+	env["GOFLAGS"] = c.Go.flags(who.Proves() && !l.have(Namespaces))
 	env["GOMODCACHE"] = seen.Downloads.Modules
+	if own.Helper != "" {
+		env["GOCACHEPROG"] = seenHelper + " " + seenLender
+	}
 	if c.Go.Root == "" {
 		return
 	}

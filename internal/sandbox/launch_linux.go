@@ -182,11 +182,11 @@ func attributes(l Level) *syscall.SysProcAttr {
 func compose(l Level, c Command, id string) (config *stage.Config, trees []*os.File, err error) {
 	shown := c.Place
 	if l.have(Namespaces) {
-		shown = c.Place.shown()
+		shown = c.Place.shown(l)
 	}
 	v, err := newView(c, shown)
 	if err == nil {
-		err = v.addDownloads(l, c.Place.Downloads, id)
+		err = v.addDownloads(l, c.Place.Downloads, shown.Downloads, id)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -1,8 +1,11 @@
 package sandbox
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
+
+	"divisi/internal/gocache"
 )
 
 // Where commands find their place, if the machine can show it to them there: the same for every slot, so that build tools, which
@@ -14,6 +17,8 @@ const (
 
 	seenDownloads = "/divisi/downloads"
 	seenModules   = "/divisi/modules"
+	seenLender    = "/divisi/go-cache"
+	seenHelper    = "/divisi/" + gocache.Marker
 )
 
 // Place is what a command has to itself: a work tree, a home and a directory for temporary files. It may write them, but for the
@@ -30,8 +35,11 @@ type Place struct {
 type DownloadDirs struct {
 	// Dir is for all package managers but Go's, which keeps its modules in Modules. Both are empty where there are no downloads.
 	Dir, Modules string
-	// Lent is the user's module cache, which is seen below Modules; it need not exist.
+	// Lent is the user's module cache, which is seen below Modules; it need not exist. Where it does, a private view of both is
+	// seen at its own path, because the go command's cache has the paths of modules in its keys.
 	Lent string
+	// Lender is the socket of a gocache.Lender, and Helper the program that asks it; both are empty for a command without them.
+	Lender, Helper string
 	// Scratch is an existing directory for what commands write into their views.
 	Scratch string
 	// Fill lets the command write the directories themselves.
@@ -46,10 +54,10 @@ func (p Place) seenAt(l Level) Place {
 	if !l.have(Namespaces) {
 		return p
 	}
-	return p.shown()
+	return p.shown(l)
 }
 
-func (p Place) shown() Place {
+func (p Place) shown(l Level) Place {
 	var seen Place
 	for _, pair := range []struct {
 		is     string
@@ -62,8 +70,17 @@ func (p Place) shown() Place {
 	}
 	if p.Downloads.Dir != "" {
 		seen.Downloads = DownloadDirs{Dir: seenDownloads, Modules: seenModules}
+		if l.views() && p.Downloads.lends() {
+			seen.Downloads.Modules = p.Downloads.Lent
+		}
 	}
 	return seen
+}
+
+// lends reports whether a view of the modules has the user's.
+func (d DownloadDirs) lends() bool {
+	info, err := os.Stat(d.Lent)
+	return !d.Fill && d.Scratch != "" && err == nil && info.IsDir()
 }
 
 // TreePath is where commands see a work tree.

@@ -55,14 +55,17 @@ func newView(c Command, shown Place) (*view, error) {
 
 // addDownloads adds what the command sees of downloads: the directories themselves to the setup, to others, where the machine
 // can, layers with a directory of the command's own on top, and else the directories to read.
-func (v *view) addDownloads(l Level, d DownloadDirs, id string) error {
+func (v *view) addDownloads(l Level, d, shown DownloadDirs, id string) error {
 	if d.Dir == "" {
 		return nil
+	}
+	if d.Helper != "" {
+		v.given = append(v.given, stage.Mount{From: d.Lender, To: seenLender}, stage.Mount{From: d.Helper, To: seenHelper})
 	}
 	for i, dir := range []string{d.Dir, d.Modules} {
 		m := stage.Mount{From: dir, To: dir, Write: d.Fill}
 		if l.have(Namespaces) {
-			m.To = []string{seenDownloads, seenModules}[i]
+			m.To = []string{shown.Dir, shown.Modules}[i]
 		}
 		if l.views() && !d.Fill {
 			m.From, m.Write = filepath.Join(d.Scratch, id, strconv.Itoa(i)), true
@@ -72,7 +75,7 @@ func (v *view) addDownloads(l Level, d DownloadDirs, id string) error {
 					return fmt.Errorf("make a view of %s: %w", dir, err)
 				}
 			}
-			if info, err := os.Stat(d.Lent); err == nil && info.IsDir() && dir == d.Modules {
+			if dir == d.Modules && d.lends() {
 				m.Layers = append(m.Layers, stage.Mount{From: d.Lent})
 			}
 		}

@@ -35,7 +35,7 @@ func newSlot(t *testing.T, p place, files map[string]string) slot {
 	}
 	seen := s.where
 	if p.level.have(Namespaces) {
-		seen = s.where.shown()
+		seen = s.where.shown(p.level)
 	}
 	s.env, err = Env(Settings{
 		Base: os.Environ(), Path: s.cache.Path, Home: seen.Home, Temp: seen.Temp, Vars: s.cache.Env,
@@ -179,7 +179,7 @@ func TestWorksForGit(t *testing.T) {
 		c := s.shell("git status --short && git --no-pager diff && git --no-pager log --format=%s; ! git commit -qam no")
 		seen := s.where
 		if p.level.have(Namespaces) {
-			seen = s.where.shown()
+			seen = s.where.shown(p.level)
 		}
 		c.Env = append(c.Env, "GIT_DIR="+dir, "GIT_WORK_TREE="+seen.Tree, "GIT_OPTIONAL_LOCKS=0")
 		c.Readable = append(c.Readable, dir)

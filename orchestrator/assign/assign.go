@@ -69,7 +69,7 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 		a.Baseline = g.st.Baseline
 		a.Task = gateTask(d.Task, "Run the gates on a batch", d.Gates)
 	case d.Task == run.BaselineTask:
-		a.Setup = s.Project.Setup.Command
+		a.Base, a.Setup = true, s.Project.Setup.Command
 		a.Task = gateTask(d.Task, "Run the gates on the base commit", nil)
 	case d.Task == run.FinalTask:
 		a.Baseline = g.st.Baseline

@@ -102,3 +102,15 @@ func TestAnArtifactBringsNoSession(t *testing.T) {
 	}
 	require.Equal(t, []string{"t-001/", "t-002/", "b/table", "a/table", "a/"}, handed, "in the order of the inputs")
 }
+
+// The gates of the base commit alone are marked: what they run is the user's, without a patch.
+func TestTheBaselineIsOnTheBaseCommit(t *testing.T) {
+	t.Parallel()
+	s := run.NewState()
+	s.Spec.Roles = map[string]spec.Role{spec.RoleTester: {Name: spec.RoleTester}}
+	for task, base := range map[string]bool{run.BaselineTask: true, run.BatchTask: false, run.FinalTask: false} {
+		a, err := (&given{Sealer: &Sealer{}, st: s}).assignment(t.Context(), &run.Dispatch{Task: task, Role: spec.RoleTester})
+		require.NoError(t, err)
+		require.Equal(t, base, a.Base, task)
+	}
+}

@@ -162,7 +162,11 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, tree string) (spec.Rec
 	}
 	defer release()
 	t.doing("gate " + g.Name)
-	ground, err := t.Fresh(sandbox.Gates)
+	audience := sandbox.Gates
+	if t.Assignment.Base {
+		audience = sandbox.Base
+	}
+	ground, err := t.Fresh(audience)
 	if err != nil {
 		return spec.Receipt{}, err
 	}

@@ -38,6 +38,8 @@ type Assignment struct {
 	DecisionRecord string `json:"decision_record,omitempty"`
 	// Head is the integration commit that the attempt starts from.
 	Head string `json:"head"`
+	// Base reports whether the tree is the base commit's, with no patch in it: its gates are the baseline.
+	Base bool `json:"base,omitempty"`
 	// Patch is what a tester proves: put on a clean tree, its gates run.
 	Patch *spec.Patch `json:"patch,omitempty"`
 	// Baseline maps a gate's name to its receipt on the base commit.

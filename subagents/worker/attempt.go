@@ -256,7 +256,7 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 	if err != nil {
 		return &refusal{err}
 	}
-	if at.slot != nil && audience != sandbox.Gates && audience != sandbox.Setup {
+	if at.slot != nil && !audience.Proves() {
 		at.env = append(at.env, at.slot.GitEnv()...)
 		at.readable = append(at.readable, at.slot.GitDir(), at.slot.Borrowed())
 	}

@@ -26,6 +26,7 @@ import (
 
 // site is a bus, a mirror and slots for worker tests.
 type site struct {
+	lender string
 	t      *testing.T
 	bus    *bus.Bus
 	mirror *git.Repo
@@ -72,7 +73,7 @@ func (s *site) work(m model.Model, roles ...string) *Worker {
 	require.NoError(s.t, os.MkdirAll(tools, 0o755))
 	w := NewWorker(Config{
 		Bus: s.bus, Name: "w", Model: m, Mirror: s.mirror, Pool: s.pool, Parallel: 2, Roles: roles, AckWait: 2 * time.Second,
-		Caches: sandbox.Caches{Dir: filepath.Join(s.dir, "caches")}, ToolsDir: tools, Environ: os.Environ(), Temp: s.t.TempDir(),
+		Caches: sandbox.Caches{Dir: filepath.Join(s.dir, "caches"), Lender: s.lender}, ToolsDir: tools, Environ: os.Environ(), Temp: s.t.TempDir(),
 		Log: zerolog.Nop(),
 	})
 	require.NoError(s.t, w.Start(s.t.Context()))
