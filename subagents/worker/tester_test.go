@@ -171,17 +171,14 @@ func TestTesterLetsItsModelJudge(t *testing.T) {
 	}
 	judge := spec.Role{Name: "tester", Executor: spec.ExecutorModel, Model: "m", Tools: []string{spec.ToolReadFile}}
 	tests := map[string]struct {
-		gate     string
-		step     modeltest.Step
-		status   spec.Status
-		class    string
-		receipts int
-		calls    int
+		step   modeltest.Step
+		status spec.Status
+		class  string
+		calls  int
 	}{
-		"pass":       {"true", verdict("pass"), spec.StatusDone, "", 1, 1},
-		"fail":       {"true", verdict("fail"), spec.StatusFailed, "verdict", 1, 1},
-		"no-verdict": {"true", modeltest.Says("looks fine"), spec.StatusFailed, "no_result", 0, 3},
-		"red-gate":   {"false", verdict("pass"), spec.StatusFailed, "gate", 1, 0},
+		"pass":       {verdict("pass"), spec.StatusDone, "", 1},
+		"fail":       {verdict("fail"), spec.StatusFailed, "verdict", 1},
+		"no-verdict": {modeltest.Says("looks fine"), spec.StatusFailed, "no_result", 3},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -194,19 +191,17 @@ func TestTesterLetsItsModelJudge(t *testing.T) {
 			m := &modeltest.Script{Steps: []modeltest.Step{tt.step}}
 			s.work(m, "tester")
 			a := s.assignment(judge, name)
-			a.Patch, a.Project.Gates = patch, []spec.Gate{{Name: "g", Command: []string{tt.gate}}}
+			a.Patch, a.Project.Gates = patch, []spec.Gate{{Name: "g", Command: []string{"false"}}} // it does not run
 			s.enqueue(a)
 			r := s.result(a)
 			require.Equal(t, tt.status, r.Status, "%+v", r.Error)
 			if tt.class != "" {
 				require.Equal(t, tt.class, r.Error.Class)
 			}
-			require.Len(t, r.Receipts, tt.receipts)
+			require.Empty(t, r.Receipts)
 			require.Nil(t, r.Patch)
 			require.Len(t, m.Sent(), tt.calls)
-			if tt.calls > 0 {
-				require.Contains(t, m.Sent()[0].Contents[0].Parts[0].Text, "+changed line")
-			}
+			require.Contains(t, m.Sent()[0].Contents[0].Parts[0].Text, "+changed line")
 		})
 	}
 }
@@ -257,14 +252,12 @@ func TestTesterLetsItsCommandJudgeWithTheCachesOfAgents(t *testing.T) {
 			role := spec.Role{Name: "tester", Executor: spec.ExecutorCommand, Command: []string{"sh", "-ec", tt.line}}
 			a := s.assignment(role, "judge")
 			a.Patch = s.result(gen).Patch
-			a.Project.Gates = []spec.Gate{
-				{Name: "g", Command: []string{"sh", "-c", `case "$XDG_CACHE_HOME" in */gates/*) ;; *) exit 1 ;; esac`}},
-			}
+			a.Project.Gates = []spec.Gate{{Name: "g", Command: []string{"false"}}} // it does not run
 			s.enqueue(a)
 			r := s.result(a)
 			require.Equal(t, tt.status, r.Status, "%+v", r.Error)
 			require.Nil(t, r.Patch)
-			require.Len(t, r.Receipts, 1)
+			require.Empty(t, r.Receipts)
 			if tt.class != "" {
 				require.Equal(t, tt.class, r.Error.Class)
 			}
