@@ -82,8 +82,8 @@ func ExampleStart() {
 	// run  preflight
 	// run  running
 	// task capitals running
-	// task capitals verifying
-	// task capitals proven
+	// task capitals accepted
+	// landing  testing
 	// landing  landed
 	// run  final
 	// run  done

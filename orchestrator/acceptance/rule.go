@@ -74,12 +74,12 @@ func handOver(s *run.State, t *run.Task, q *run.Request) []run.Action {
 // accept puts a patch into the landing queue. A judge sees it before; a tree that has failed its gates already, and once more
 // when they were run again, is not tested a third time.
 func accept(s *run.State, t *run.Task) []run.Action {
-	id, gates := t.Task.ID, s.GatesOf(t.Task)
+	id, tree, gates := t.Task.ID, t.Result.Patch.Tree, s.GatesOf(t.Task)
+	if s.Runs(tree, gates) > 1 {
+		return schedule.Failed(s, t, Red(s, s.Failed(tree, gates)))
+	}
 	if s.Spec.Roles[t.Task.Verify].Executor != "" {
 		return []run.Action{judgeIt(t)}
-	}
-	if failed := s.Failed(t.Result.Patch.Tree, gates, 2); len(failed) > 0 {
-		return schedule.Failed(s, t, Red(s, failed))
 	}
 	return []run.Action{run.SetTask(id, run.TaskData{State: run.TaskAccepted})}
 }

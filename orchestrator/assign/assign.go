@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"divisi/bus"
 	"divisi/internal/git"
@@ -13,6 +14,7 @@ import (
 	"divisi/orchestrator/master"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
+	"divisi/subagents/gate"
 	"divisi/subagents/wire"
 )
 
@@ -67,13 +69,13 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 	switch {
 	case strings.HasPrefix(d.Task, run.BatchTask):
 		a.Baseline = g.st.Baseline
-		a.Task = gateTask(d.Task, "Run the gates on a batch", d.Gates)
+		a.Task = untimed(gateTask(d.Task, "Run the gates on a batch", d.Gates), s.Project.Gates)
 	case d.Task == run.BaselineTask:
 		a.Base, a.Setup = true, s.Project.Setup.Command
 		a.Task = gateTask(d.Task, "Run the gates on the base commit", nil)
 	case d.Task == run.FinalTask:
 		a.Baseline = g.st.Baseline
-		a.Task = gateTask(d.Task, "Run the final gates", nil)
+		a.Task = untimed(gateTask(d.Task, "Run the final gates", nil), s.Project.Gates)
 	case d.Task == run.MasterTask:
 		g.assignMaster(a)
 	default:
@@ -93,6 +95,16 @@ func gatesAlone(r spec.Role) spec.Role {
 
 func gateTask(id, title string, gates []string) spec.Task {
 	return spec.Task{ID: id, Title: title, Role: spec.RoleTester, Gates: gates}
+}
+
+// untimed leaves the time of a gate run to its gates, which have limits of their own: a limit of the whole would lose the receipts of
+// those that have ended.
+func untimed(t spec.Task, gates []spec.Gate) spec.Task {
+	t.Limits.Time = spec.Duration(time.Hour)
+	for _, g := range gates {
+		t.Limits.Time += cmp.Or(g.Timeout, spec.Duration(gate.DefaultTimeout))
+	}
+	return t
 }
 
 func (g *given) assignVerify(a *wire.Assignment, id, of string) error {

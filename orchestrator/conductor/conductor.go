@@ -76,6 +76,8 @@ type Conductor struct {
 	// active are the tasks whose agents have written an event since messages were last repeated to them.
 	active map[string]bool
 	sealer *assign.Sealer
+	// waits names the last merge in which all patches had to wait.
+	waits string
 	// halt is the wait for what the machine lacks, nil while it lacks nothing; heard has the newest sign of life of each subject.
 	halt  *halt
 	heard sync.Map
@@ -230,12 +232,18 @@ func (c *Conductor) step(ctx context.Context) error {
 		if len(actions) == 0 {
 			continue
 		}
+		// A merge of patches that all have to wait changes nothing: the same one is not tried again.
+		merge, merges := actions[0].(landing.Merge)
+		if merges && merge.Key() == c.waits {
+			continue
+		}
 		before := c.last
 		if err := c.execute(ctx, actions); err != nil {
 			return err
 		}
-		// A merge of patches that all have to wait changes nothing: it is not tried again before an event.
-		if _, merge := actions[0].(landing.Merge); !merge || c.last != before {
+		if merges && c.last == before {
+			c.waits = merge.Key()
+		} else {
 			i = -1
 		}
 	}

@@ -2,6 +2,7 @@ package landing
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -15,9 +16,9 @@ import (
 // suspects attributes what failed newly to tasks of a batch. Each group holds the tasks of failures that share one; rest are the
 // tasks that no failure leads to.
 func suspects(s *run.State, receipts []spec.Receipt, tasks []run.Landed) (groups [][]string, rest []string) {
-	group := map[string]int{}
+	group, changed := map[string]int{}, changes(s, ids(tasks))
 	for i, f := range failures(s, receipts) {
-		join(group, owners(s, f, ids(tasks)), i+1)
+		join(group, changed.owners(f), i+1)
 	}
 	order := map[int]int{}
 	for _, id := range ids(tasks) {
@@ -51,12 +52,18 @@ func join(group map[string]int, tasks []string, to int) {
 // failure is one new failure: the paths that it names, and the packages that those import.
 type failure struct{ paths, imports []string }
 
-// failures are those of the receipts that the base commit did not have.
+// failures are those of the receipts that the base commit did not have, those of the same paths once.
 func failures(s *run.State, receipts []spec.Receipt) []failure {
 	var out []failure
+	seen := map[string]bool{}
 	for _, r := range receipts {
 		for _, signature := range gate.NewSignatures(r, gate.Before(s.Baseline, r.Gate)) {
 			f := failure{paths: r.Paths[signature]}
+			if key := strings.Join(f.paths, "\x00"); seen[key] {
+				continue
+			} else {
+				seen[key] = true
+			}
 			for _, p := range f.paths {
 				imports, directory := r.Imports[p]
 				if !directory {
@@ -70,24 +77,45 @@ func failures(s *run.State, receipts []spec.Receipt) []failure {
 	return out
 }
 
-// owners are those of some tasks that changed a path of a failure: the file, or a file in the directory. Where none did, they are
-// those that changed a package which the failed one imports.
-func owners(s *run.State, f failure, tasks []string) []string {
-	changed := func(paths []string) func(string) bool {
-		return func(id string) bool {
-			return slices.ContainsFunc(s.Tasks[id].Result.Patch.Files, func(file string) bool {
-				return slices.Contains(paths, file) || slices.Contains(paths, path.Dir(file))
-			})
+// changed has the tasks that changed a file, and those that changed a file in a directory, by their paths.
+type changed map[string][]string
+
+func changes(s *run.State, tasks []string) changed {
+	c := changed{}
+	for _, id := range tasks {
+		r := s.Tasks[id].Result
+		if r == nil || r.Patch == nil { // an event of it could not be read
+			continue
+		}
+		for _, file := range r.Patch.Files {
+			for _, p := range []string{file, path.Dir(file)} {
+				if had := c[p]; len(had) == 0 || had[len(had)-1] != id {
+					c[p] = append(had, id)
+				}
+			}
 		}
 	}
-	own := slices.DeleteFunc(slices.Clone(tasks), not(changed(f.paths)))
-	if len(own) > 0 {
-		return own
-	}
-	return slices.DeleteFunc(slices.Clone(tasks), not(changed(f.imports)))
+	return c
 }
 
-func not(is func(string) bool) func(string) bool { return func(id string) bool { return !is(id) } }
+// owners are the tasks that changed a path of a failure: the file, or a file in the directory. Where none did, they are those that
+// changed a package which the failed one imports.
+func (c changed) owners(f failure) []string {
+	if own := c.of(f.paths); len(own) > 0 {
+		return own
+	}
+	return c.of(f.imports)
+}
+
+func (c changed) of(paths []string) []string {
+	set := map[string]bool{}
+	for _, p := range paths {
+		for _, id := range c[p] {
+			set[id] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}
 
 // together words what a patch that is red alone met: the landed tasks that its failures lead to, or all of them where no failure
 // leads to a task.
@@ -99,9 +127,9 @@ func together(s *run.State, t *run.Task, receipts []spec.Receipt) string {
 		}
 	}
 	var met []string
-	own := len(landed) == 0
+	own, c := len(landed) == 0, changes(s, append(landed, t.Task.ID))
 	for _, f := range failures(s, receipts) {
-		switch of := owners(s, f, append([]string{t.Task.ID}, landed...)); {
+		switch of := c.owners(f); {
 		case slices.Contains(of, t.Task.ID):
 			own = true
 		default:

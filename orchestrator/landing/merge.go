@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Candidate is one proven patch.
+// Candidate is one accepted patch.
 type Candidate struct {
 	Run, Task, Title, Role, Model string
 	Attempt                       int

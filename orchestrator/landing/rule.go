@@ -17,15 +17,24 @@ import (
 type Merge struct {
 	run.Proposal
 
-	Onto       string
+	Head, Onto string
 	Candidates []Candidate
 	Then       func(Chain) []run.Action
+}
+
+// Key is the same for merges that have the same outcome.
+func (m Merge) Key() string {
+	key := m.Head + " " + m.Onto
+	for _, c := range m.Candidates {
+		key += " " + c.Commit
+	}
+	return key
 }
 
 // Land takes the next batch while a gate permit is free: all waiting patches up to the limit, built on the newest batch under
 // test. While parts of a failed batch are searched for the culprit, they come first, each on the integration head.
 func Land(s *run.State) []run.Action {
-	if len(s.Batches) >= max(1, s.Spec.Project.GatePermits) {
+	if underTest(s) >= permits(s) {
 		return nil
 	}
 	waiting := next(s)
@@ -36,11 +45,23 @@ func Land(s *run.State) []run.Action {
 	if n := len(s.Batches); n > 0 && waiting[0].Part == 0 {
 		onto = s.Batches[n-1].Head
 	}
-	m := Merge{Onto: onto, Then: func(c Chain) []run.Action { return merged(s, onto, c) }}
+	m := Merge{Head: s.Head, Onto: onto, Then: func(c Chain) []run.Action { return merged(s, onto, c) }}
 	for _, t := range waiting {
 		m.Candidates = append(m.Candidates, candidate(s, t))
 	}
 	return []run.Action{m}
+}
+
+func permits(s *run.State) int { return max(1, s.Spec.Project.GatePermits) }
+
+// underTest counts the batches whose gates have not ended: one that has ended and waits for another holds no permit.
+func underTest(s *run.State) (n int) {
+	for _, b := range s.Batches {
+		if tested(s, b) == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // next lists the tasks of the next batch, in plan order.
@@ -108,16 +129,18 @@ func merged(s *run.State, onto string, chain Chain) []run.Action {
 		})
 	}
 	wanted := gates(s, d.Tasks)
-	times := 1 // several tasks are tested in parts at once
-	if len(d.Tasks) == 1 {
+	times := 1 // a part of several tasks is cut at once
+	if len(d.Tasks) == 1 || s.Tasks[d.Tasks[0].Task].Part == 0 {
 		times = maxRuns
 	}
-	switch failed := s.Failed(d.Tree, wanted, times); {
+	switch {
+	case slices.ContainsFunc(s.Batches, func(b *run.Batch) bool { return b.Tree == d.Tree }):
+		return actions // it is being tested
 	case onto == s.Head && s.IsProven(d.Tree, wanted):
 		d.Receipts = s.Receipts(d.Tree, wanted)
 		return append(actions, move(s, d)...)
-	case onto == s.Head && len(failed) > 0:
-		return append(actions, red(s, d, failed)...)
+	case onto == s.Head && s.Runs(d.Tree, wanted) >= times:
+		return append(actions, red(s, d, s.Failed(d.Tree, wanted))...)
 	default:
 		return append(actions, test(d, wanted, 1))
 	}

@@ -99,7 +99,7 @@ func TestLand(t *testing.T) {
 				l.Ended(run.FinalTask, 1, green("merged"))
 			}, []string{"landing landed a b c", "move the branch"},
 		},
-		"a tree that failed twice is split": {
+		"a tree that failed twice is cut": {
 			nil, func(l *runtest.Log) {
 				for n := range 2 {
 					l.Gates(run.FinalTask, n+1, "x")
@@ -128,6 +128,49 @@ func TestLand(t *testing.T) {
 			require.Equal(t, c.want, got)
 		})
 	}
+}
+
+func TestAPartThatIsKnownToBeRedIsCutWithoutATest(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, "a", "b", "c")
+	batch(l, 1, 1, "b", "l-c", "a", "b", "c")
+	l.Append("", run.LandingData{Batch: 1, State: run.LandingSplit, Parts: [][]string{{"a", "b"}, {"c"}}, Tasks: tasksOf("a", "b", "c")})
+	l.Gates(run.FinalTask, 1, "x")
+	l.Ended(run.FinalTask, 1, redIn("merged", "nowhere"))
+	merge, ok := landing.Land(l.State)[0].(landing.Merge)
+	require.True(t, ok)
+	require.Equal(t, []string{"landing split a b parts a b"}, runtest.Describe(merge.Then(chainOf(merge.Candidates, nil))))
+}
+
+// Each gate has passed on the tree, in one run or the other.
+func TestGatesThatPassAtRandomAreNotTestedWithoutEnd(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, "a")
+	mixed := func(red, green string) spec.Result {
+		r := redIn("tree-l", "nowhere")
+		r.Receipts[0].Gate = red
+		r.Receipts = append(r.Receipts, spec.Receipt{Gate: green, Tree: "tree-l", Verdict: spec.VerdictPass})
+		return r
+	}
+	for n, r := range []spec.Result{mixed("x", "y"), mixed("y", "x")} {
+		d := run.LandingData{Batch: 1, State: run.LandingTesting, Old: "b", Head: "l", Tree: "tree-l", Tasks: tasksOf("a")}
+		d.Dispatch = &run.Dispatch{Task: "--batch-1", Attempt: n + 1, Role: "tester", Head: "l", Gates: []string{"x", "y"}}
+		l.Append("", d)
+		l.Ended("--batch-1", n+1, r)
+	}
+	require.Equal(t, []string{"landing landed a", "move the branch"}, runtest.Describe(landing.Settle(l.State)))
+	require.Equal(t, []string{"x: test: 0", "y: test: 0"}, l.Flakes())
+}
+
+// The verdict on a commit that the branch has left is none.
+func TestARedPatchOnAnOldHeadIsTestedAnew(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, "a", "b")
+	batch(l, 1, 1, "b", "l-a", "a")
+	batch(l, 2, 1, "b", "l-b", "b")
+	l.Append("", run.LandingData{Batch: 1, State: run.LandingLanded, Old: "b", Head: "l-a", Tasks: tasksOf("a")})
+	l.Ended("--batch-2", 1, redIn("tree-l-b", "of-b"))
+	require.Equal(t, []string{"landing dropped b"}, runtest.Describe(landing.Settle(l.State)))
 }
 
 // What the next batch is built on, and which tasks it holds, while others are tested.
@@ -224,8 +267,8 @@ func TestSettle(t *testing.T) {
 		"without receipts it has more tries": {
 			[]string{"a"}, []spec.Result{disk, disk}, []string{"landing red a", "assign --batch-1/3 to tester on l"},
 		},
-		"without receipts it goes back in the end": {
-			[]string{"a"}, []spec.Result{disk, disk, disk, disk}, []string{"landing split a", "task a pending disk"},
+		"gates that cannot be run blame no task": {
+			[]string{"a"}, []spec.Result{disk, disk, disk, disk}, []string{"fail: the gates of batch 1 could not be run: disk"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

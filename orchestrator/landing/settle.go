@@ -1,6 +1,7 @@
 package landing
 
 import (
+	"fmt"
 	"slices"
 
 	"divisi/internal/spec"
@@ -41,25 +42,36 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 		return nil
 	case b.Tree == "": // an older version, which did not note the tree, built it
 		return []run.Action{drop(d)}
-	case r.Status != spec.StatusDone && len(d.Receipts) == 0 && b.Tries <= schedule.MaxGateTries:
-		return again(b, d)
-	case r.Status != spec.StatusDone && len(d.Receipts) == 0:
-		return unknown(s, d, run.FaultOf(&r))
-	case r.Status != spec.StatusDone:
-		return settleRed(s, b, d)
-	case b.Old != s.Head:
-		return []run.Action{drop(d)}
-	default:
+	case b.Old != s.Head && (len(d.Tasks) == 1 || r.Status == spec.StatusDone):
+		return []run.Action{drop(d)} // what has landed since may change the verdict
+	case r.Status == spec.StatusDone:
 		return move(s, d)
+	case s.IsProven(b.Tree, b.Gates): // every gate has passed on it, in one run or another
+		d.Receipts = s.Receipts(b.Tree, b.Gates)
+		return move(s, d)
+	case len(d.Receipts) > 0:
+		return settleRed(s, b, d)
+	default:
+		return notRun(s, b, d, run.FaultOf(&r))
 	}
 }
 
 // settleRed splits a batch that failed. One of a single task is tested once more first: it may be a flake.
 func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
-	if len(d.Tasks) == 1 && len(s.Failed(d.Tree, b.Gates, maxRuns)) == 0 {
+	if len(d.Tasks) == 1 && s.Runs(d.Tree, b.Gates) < maxRuns {
 		return again(b, d)
 	}
-	return red(s, d, s.Failed(d.Tree, b.Gates, 1))
+	return red(s, d, s.Failed(d.Tree, b.Gates))
+}
+
+// notRun tests a batch again whose gates could not be run. In the end that is the run's fault and no task's: it stops, and a resumed
+// run tries again.
+func notRun(s *run.State, b *run.Batch, d run.LandingData, f spec.Fault) []run.Action {
+	a := s.Works[b.Work].Attempts[b.Attempt]
+	if b.Tries > schedule.MaxGateTries && a.Epoch == s.Epoch {
+		return []run.Action{run.Fail{Err: fmt.Errorf("the gates of batch %d could not be run: %s", b.Number, f.Message)}}
+	}
+	return again(b, d)
 }
 
 // again tests a batch once more.
@@ -90,15 +102,6 @@ func red(s *run.State, d run.LandingData, failed []run.Failure) []run.Action {
 	return append(split(s, d, nil, nil), schedule.Failed(s, t, f)...)
 }
 
-// unknown splits a batch whose gates could not be run; the only task of one goes back.
-func unknown(s *run.State, d run.LandingData, f spec.Fault) []run.Action {
-	actions := split(s, d, nil, nil)
-	if len(d.Tasks) == 1 {
-		actions = append(actions, schedule.Failed(s, s.Tasks[d.Tasks[0].Task], f)...)
-	}
-	return actions
-}
-
 // split puts the tasks of a batch back as parts: what no suspect is in, then each group of suspects. Without suspects it is cut.
 func split(s *run.State, d run.LandingData, suspects [][]string, rest []string) []run.Action {
 	actions := dropAbove(s, d.Head)
@@ -110,7 +113,7 @@ func split(s *run.State, d run.LandingData, suspects [][]string, rest []string) 
 	case len(suspects) > 1:
 		d.Parts = suspects
 	default:
-		free := max(1, s.Spec.Project.GatePermits) - len(s.Batches)
+		free := permits(s) - underTest(s)
 		d.Parts = slices.Collect(slices.Chunk(ids(d.Tasks), (n+max(2, free)-1)/max(2, free)))
 		if d.Freed = parted(s); s.Tasks[d.Tasks[0].Task].Part == 0 {
 			d.Limit = max(1, n/2)

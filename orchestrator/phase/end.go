@@ -44,6 +44,8 @@ func finalGates(s *run.State, tree string) []run.Action {
 	switch {
 	case r == nil:
 		return nil
+	case !acceptance.ProvedOn(tree, r.Receipts): // more has landed since
+		return assignGates(run.FinalTask, s.Head, w.Last+1)
 	case r.Status == spec.StatusDone, len(r.Receipts) == len(s.Spec.Project.Gates) && w.Last > 1:
 		return final(r.Receipts)
 	case w.Last >= schedule.MaxGateTries && w.Attempts[w.Last].Epoch == s.Epoch: // a resumed run tries again

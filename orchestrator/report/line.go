@@ -215,6 +215,9 @@ func landingLine(d run.LandingData) Line {
 		names = append(names, t.Task)
 	}
 	state := d.State
+	if d.State == run.LandingSplit && len(d.Parts) == 0 {
+		state = "failed"
+	}
 	if d.Unverified != "" {
 		state += " unverified"
 	}

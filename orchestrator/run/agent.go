@@ -112,6 +112,8 @@ func (s *State) keepReceipts(work string, r spec.Result) {
 	for _, rc := range r.Receipts {
 		if rc.Verdict == spec.VerdictFail {
 			s.fail(rc, FaultOf(&r))
+		} else {
+			s.prove(rc)
 		}
 	}
 }

@@ -59,19 +59,27 @@ func (s *State) fail(r spec.Receipt, f spec.Fault) {
 	s.Failures[r.Tree] = list
 }
 
-// Failed returns the failures of the gates on a tree that have failed at least a number of times, and passed never.
-func (s *State) Failed(tree string, gates []string, times int) []Failure {
+// Failed returns the failures of the gates on a tree, without those that have passed there too.
+func (s *State) Failed(tree string, gates []string) []Failure {
 	var out []Failure
 	for _, f := range s.Failures[tree] {
-		gate := []string{f.Receipt.Gate}
-		if f.Runs >= times && slices.Contains(gates, gate[0]) && !s.IsProven(tree, gate) {
+		if slices.Contains(gates, f.Receipt.Gate) && !s.IsProven(tree, []string{f.Receipt.Gate}) {
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
-// Flakes lists the signatures of gates that failed on a tree and passed on the same one, each with its gate's name, sorted.
+// Runs is how often those of the gates ran on a tree that failed there and never passed; 0 where there is none.
+func (s *State) Runs(tree string, gates []string) (most int) {
+	for _, f := range s.Failed(tree, gates) {
+		most = max(most, f.Runs)
+	}
+	return most
+}
+
+// Flakes lists the signatures of gates that failed on a tree and passed on the same one, each with its gate's name, sorted. Those of
+// the base commit are none.
 func (s *State) Flakes() []string {
 	var out []string
 	for tree, list := range s.Failures {
@@ -80,7 +88,9 @@ func (s *State) Flakes() []string {
 				continue
 			}
 			for _, signature := range f.Receipt.Signatures {
-				out = append(out, f.Receipt.Gate+": "+signature)
+				if !slices.Contains(s.Baseline[f.Receipt.Gate].Signatures, signature) {
+					out = append(out, f.Receipt.Gate+": "+signature)
+				}
 			}
 		}
 	}

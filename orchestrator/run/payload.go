@@ -147,7 +147,7 @@ type TaskData struct {
 
 // Dispatch is one attempt put on the queue.
 type Dispatch struct {
-	// Task is the id on the queue: the task's own, or that of its tester, <task>--verify.
+	// Task is the id on the queue: the task's own, that of its judge, <task>--verify, or that of a batch, --batch-<number>.
 	Task    string `json:"task"`
 	Attempt int    `json:"attempt"`
 	Role    string `json:"role"`
