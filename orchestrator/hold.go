@@ -196,7 +196,8 @@ func (h *holder) worker(ctx context.Context, st *run.State) (*worker.Worker, err
 		Memory: h.notes, Bus: h.bus, Model: models, Hold: hold, Mirror: h.mirror, Pool: pool,
 		Caches: sandbox.Caches{Dir: h.caches, Go: toolchain, Lender: h.lend(ctx, toolchain.BuildCache)}, Outputs: h.spec.Outputs,
 		ToolsDir: filepath.Join(h.path, "tools"), Temp: filepath.Join(h.path, "tmp"), Environ: os.Environ(),
-		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: max(1, h.spec.Parallel), Roles: roles, Run: h.spec.Run, Tools: h.tools,
+		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: max(1, h.spec.Parallel), Roles: roles, Run: h.spec.Run,
+		Tools: h.tools,
 		Clock: now, IDs: newID, Log: h.log,
 	}), nil
 }

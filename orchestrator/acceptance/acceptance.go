@@ -1,6 +1,7 @@
-// Package acceptance checks a result before it enters the landing queue. Its input is the state of the run, and the changed test
-// files of a patch before and after; its output is what follows: a judge, a place in the queue, another attempt, or a task parked for a person
-// because the patch weakens tests, which no gate can see. It reads no repository and proves nothing: gates do.
+// Package acceptance checks a result before it enters the landing queue. Its input is the state of the run, and the changed
+// test files of a patch before and after; its output is what follows: a judge, a place in the queue, another attempt, or a task
+// parked for a person because the patch weakens tests, which no gate can see. It reads no repository and proves nothing: gates
+// do.
 package acceptance
 
 import (

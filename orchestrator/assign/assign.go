@@ -97,8 +97,8 @@ func gateTask(id, title string, gates []string) spec.Task {
 	return spec.Task{ID: id, Title: title, Role: spec.RoleTester, Gates: gates}
 }
 
-// untimed leaves the time of a gate run to its gates, which have limits of their own: a limit of the whole would lose the receipts of
-// those that have ended.
+// untimed leaves the time of a gate run to its gates, which have limits of their own: a limit of the whole would lose the
+// receipts of those that have ended.
 func untimed(t spec.Task, gates []spec.Gate) spec.Task {
 	t.Limits.Time = spec.Duration(time.Hour)
 	for _, g := range gates {

@@ -59,11 +59,11 @@ func failures(s *run.State, receipts []spec.Receipt) []failure {
 	for _, r := range receipts {
 		for _, signature := range gate.NewSignatures(r, gate.Before(s.Baseline, r.Gate)) {
 			f := failure{paths: r.Paths[signature]}
-			if key := strings.Join(f.paths, "\x00"); seen[key] {
+			key := strings.Join(f.paths, "\x00")
+			if seen[key] {
 				continue
-			} else {
-				seen[key] = true
 			}
+			seen[key] = true
 			for _, p := range f.paths {
 				imports, directory := r.Imports[p]
 				if !directory {
@@ -98,8 +98,8 @@ func changes(s *run.State, tasks []string) changed {
 	return c
 }
 
-// owners are the tasks that changed a path of a failure: the file, or a file in the directory. Where none did, they are those that
-// changed a package which the failed one imports.
+// owners are the tasks that changed a path of a failure: the file, or a file in the directory. Where none did, they are those
+// that changed a package which the failed one imports.
 func (c changed) owners(f failure) []string {
 	if own := c.of(f.paths); len(own) > 0 {
 		return own

@@ -50,9 +50,9 @@ type Merger interface {
 	Commit(ctx context.Context, tree, parent, message string, at time.Time) (string, error)
 }
 
-// Build merges the candidates, in order, onto a commit; head is the integration head. A candidate that conflicts is left out; the
-// others are merged without it. A candidate whose merge changes nothing lands as an empty commit, so that its trailers record that
-// it landed.
+// Build merges the candidates, in order, onto a commit; head is the integration head. A candidate that conflicts is left out;
+// the others are merged without it. A candidate whose merge changes nothing lands as an empty commit, so that its trailers
+// record that it landed.
 func Build(ctx context.Context, m Merger, head, onto string, candidates []Candidate, at time.Time) (Chain, error) {
 	chain := Chain{Head: onto}
 	for _, c := range candidates {

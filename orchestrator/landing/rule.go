@@ -103,9 +103,9 @@ func candidate(s *run.State, t *run.Task) Candidate {
 	}
 }
 
-// merged sends back what conflicts with the integration head and has the chain tested, unless its tree was. A patch that conflicts
-// only with others of its batch, or with a batch under test, waits: regenerated now, it would start from the old head and
-// conflict once more.
+// merged sends back what conflicts with the integration head and has the chain tested, unless its tree was. A patch that
+// conflicts only with others of its batch, or with a batch under test, waits: regenerated now, it would start from the old head
+// and conflict once more.
 func merged(s *run.State, onto string, chain Chain) []run.Action {
 	var actions []run.Action
 	for _, k := range chain.Conflicts {

@@ -108,7 +108,8 @@ func TestLand(t *testing.T) {
 			}, []string{"landing split a b c parts a+b c"},
 		},
 		"a conflict with the head": {
-			map[string]bool{"b": false}, nil,
+			map[string]bool{"b": false},
+			nil,
 			[]string{"task b pending it conflicts with what landed before it in a.go", "assign --batch-1/1 to tester on l-c"},
 		},
 		"a conflict within the batch waits": {map[string]bool{"b": true}, nil, []string{"assign --batch-1/1 to tester on l-c"}},

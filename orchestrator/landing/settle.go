@@ -10,8 +10,8 @@ import (
 	"divisi/orchestrator/schedule"
 )
 
-// Settle decides about the first batch whose gates have ended and that waits for no other. A green one moves the branch. A red one
-// is tested in parts; the only task of one goes back when it was red twice.
+// Settle decides about the first batch whose gates have ended and that waits for no other. A green one moves the branch. A red
+// one is tested in parts; the only task of one goes back when it was red twice.
 func Settle(s *run.State) []run.Action {
 	for _, b := range s.Batches {
 		if r := tested(s, b); r != nil {
@@ -64,8 +64,8 @@ func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
 	return red(s, d, s.Failed(d.Tree, b.Gates))
 }
 
-// notRun tests a batch again whose gates could not be run. In the end that is the run's fault and no task's: it stops, and a resumed
-// run tries again.
+// notRun tests a batch again whose gates could not be run. In the end that is the run's fault and no task's: it stops, and a
+// resumed run tries again.
 func notRun(s *run.State, b *run.Batch, d run.LandingData, f spec.Fault) []run.Action {
 	a := s.Works[b.Work].Attempts[b.Attempt]
 	if b.Tries > schedule.MaxGateTries && a.Epoch == s.Epoch {
@@ -122,7 +122,8 @@ func split(s *run.State, d run.LandingData, suspects [][]string, rest []string) 
 	return append(actions, run.Append{Data: d})
 }
 
-// parted lists the tasks that wait as parts. When one part is red, nothing more is known of the others: they need not be tested apart.
+// parted lists the tasks that wait as parts. When one part is red, nothing more is known of the others: they need not be tested
+// apart.
 func parted(s *run.State) (out []string) {
 	for t := range s.In(run.TaskAccepted) {
 		if t.Part != 0 {

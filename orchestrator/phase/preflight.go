@@ -60,7 +60,8 @@ func assignGates(id, head string, attempt int) []run.Action {
 	return []run.Action{run.AssignGates(run.Dispatch{Task: id, Attempt: attempt, Role: spec.RoleTester, Head: head})}
 }
 
-// endPreflight keeps the baseline, and what its tester noted of the setup and the gates. The run continues unless nothing that it lands could be proven.
+// endPreflight keeps the baseline, and what its tester noted of the setup and the gates. The run continues unless nothing that
+// it lands could be proven.
 func endPreflight(s *run.State, r *spec.Result) []run.Action {
 	with := *s
 	with.Baseline = map[string]spec.Receipt{}

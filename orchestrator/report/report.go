@@ -149,7 +149,8 @@ func Of(s *run.State) Report {
 		Unverified: acceptance.Unverified(s),
 		Repo:       s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: roleReports(s), Budget: s.Budget, Executors: executors(s),
-		Batches: s.BatchCount, GateRuns: s.GateRuns, OneByOne: s.Queued, Flakes: s.Flakes(), Notices: s.Notices, Questions: questions(s), Quotas: s.UsedUp(time.Now()),
+		Batches: s.BatchCount, GateRuns: s.GateRuns, OneByOne: s.Queued, Flakes: s.Flakes(),
+		Notices: s.Notices, Questions: questions(s), Quotas: s.UsedUp(time.Now()),
 	}
 	landed := 0
 	for _, id := range s.Order {

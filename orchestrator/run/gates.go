@@ -78,8 +78,8 @@ func (s *State) Runs(tree string, gates []string) (most int) {
 	return most
 }
 
-// Flakes lists the signatures of gates that failed on a tree and passed on the same one, each with its gate's name, sorted. Those of
-// the base commit are none.
+// Flakes lists the signatures of gates that failed on a tree and passed on the same one, each with its gate's name, sorted.
+// Those of the base commit are none.
 func (s *State) Flakes() []string {
 	var out []string
 	for tree, list := range s.Failures {
