@@ -21,7 +21,7 @@ import (
 )
 
 // middle is where in the sample four agents are at work.
-const middle = 255
+const middle = 230
 
 func at(events []contextscope.Event) func() time.Time {
 	return func() time.Time { return events[len(events)-1].Time }

@@ -186,15 +186,15 @@ func TestBrowserManyEvents(t *testing.T) {
 
 // TestBrowserControls: filter, pause, follow, sort, and a task that filters the log.
 func TestBrowserControls(t *testing.T) {
-	log := sampleLog(t, 255)
+	log := sampleLog(t, 230)
 	s := start(t, log, nil)
 	ctx := browse(t, s.URL())
-	until(ctx, t, mark("events", "255"))
+	until(ctx, t, mark("events", "230"))
 	until(ctx, t, `document.querySelectorAll(".agent").length === 4`)
 	phases := js[[]string](ctx, t, `[...document.querySelectorAll(".phase")].map(e => e.innerText.replace(/\s+/g, " "))`)
 	require.Equal(t, []string{
 		"Preflight done 3 of 3 gates, 1 red before", "Survey and plan done 2 of 2 surveys, 14 tasks",
-		"Tasks working 9 of 14 proven", "Landing working 6 of 12 landed, 2 batches", "Final gates waiting 0 of 3 gates",
+		"Tasks working 9 of 14 accepted", "Landing working 6 of 12 landed, 2 batches", "Final gates waiting 0 of 3 gates",
 	}, phases)
 
 	first := `document.querySelector("button.task .c-id b").textContent`
@@ -205,12 +205,12 @@ func TestBrowserControls(t *testing.T) {
 	until(ctx, t, `document.querySelector("[name=task]").value === "log-http"`)
 	until(ctx, t, shown(`e.querySelector(".of").textContent.startsWith("log-http")`))
 	do(ctx, t, chromedp.Click(chromedp.CSS(".clear")))
-	until(ctx, t, `document.querySelector(".counts").textContent === "255 events"`)
+	until(ctx, t, `document.querySelector(".counts").textContent === "230 events"`)
 	js[bool](ctx, t, setText("[name=kind]", "problems"))
-	until(ctx, t, `document.querySelector(".counts").textContent.endsWith(" of 255 events")`)
+	until(ctx, t, `document.querySelector(".counts").textContent.endsWith(" of 230 events")`)
 	until(ctx, t, shown(`/bad|warn/.test(e.className)`))
 	do(ctx, t, chromedp.Click(chromedp.CSS(".clear")))
-	until(ctx, t, `document.querySelector(".counts").textContent === "255 events"`)
+	until(ctx, t, `document.querySelector(".counts").textContent === "230 events"`)
 	until(ctx, t, `[...document.querySelectorAll(".entry")].at(-1).dataset.pos === `+
 		strconv.Quote(strconv.FormatUint(log.last(), 10)))
 
@@ -227,7 +227,7 @@ func TestBrowserControls(t *testing.T) {
 	js[bool](ctx, t, `(document.querySelector(".log .list").scrollTop = 0, true)`)
 	until(ctx, t, `document.querySelector(".newest") !== null`)
 	log.bulk(30, 60)
-	until(ctx, t, mark("events", "315"))
+	until(ctx, t, mark("events", "290"))
 	require.Equal(t, 0, js[int](ctx, t, `document.querySelector(".log .list").scrollTop`), "who reads above is left alone")
 	do(ctx, t, chromedp.Click(chromedp.CSS(".newest")))
 	until(ctx, t, last+" === "+strconv.Quote(strconv.FormatUint(log.last(), 10)))
@@ -241,11 +241,11 @@ func TestBrowserPictures(t *testing.T) {
 		scheme        string
 		events        int
 	}{
-		"dark1280":  {1280, 800, "dark", 255},
-		"light1280": {1280, 800, "light", 255},
+		"dark1280":  {1280, 800, "dark", 230},
+		"light1280": {1280, 800, "light", 230},
 		"end1280":   {1280, 800, "light", 9999},
-		"dark400":   {400, 800, "dark", 255},
-		"light400":  {400, 800, "light", 255},
+		"dark400":   {400, 800, "dark", 230},
+		"light400":  {400, 800, "light", 230},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := sampleLog(t, c.events)
