@@ -113,17 +113,6 @@ type Call struct {
 	Time        time.Time
 }
 
-// Batch is a batch that is being tested: a chain of commits on Old, one for each task, up to Head. Work and Attempt name its
-// newest gate run, Tries counts them.
-type Batch struct {
-	Number          int
-	Old, Head, Tree string
-	Tasks           []Landed
-	Gates           []string
-	Work            string
-	Attempt, Tries  int
-}
-
 // Outstanding reports whether an attempt of the work is on the queue or with a worker.
 func (w *Work) Outstanding() bool {
 	a := w.Attempts[w.Last]

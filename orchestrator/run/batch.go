@@ -1,0 +1,106 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+)
+
+// Batch is a batch that is being tested: a chain of commits on Old, one for each task, up to Head. Work and Attempt name its
+// newest gate run, Tries counts them.
+type Batch struct {
+	Number          int
+	Old, Head, Tree string
+	Tasks           []Landed
+	Gates           []string
+	Work            string
+	Attempt, Tries  int
+}
+
+func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
+	s.dispatched(e, d.Dispatch)
+	s.BatchCount = max(s.BatchCount, d.Batch)
+	s.BatchLimit = cmp.Or(d.Limit, s.BatchLimit)
+	switch d.State {
+	case LandingTesting:
+		s.test(d)
+		s.setTasks(d.Tasks, TaskLanding, e.Pos)
+	case LandingLanded:
+		s.Head = d.Head
+		s.close(d.Batch)
+		s.land(d, e.Pos)
+	case LandingSplit, LandingDropped:
+		s.void(fmt.Sprintf("%s-%d", BatchTask, d.Batch))
+		s.close(d.Batch)
+		s.setTasks(d.Tasks, TaskAccepted, e.Pos)
+		s.part(d.Parts, d.Freed)
+	}
+}
+
+// test notes a batch whose gates were dispatched.
+func (s *State) test(d LandingData) {
+	for _, b := range s.Batches {
+		if b.Number == d.Batch {
+			b.Tries, b.Work, b.Attempt = b.Tries+1, d.Dispatch.Task, d.Dispatch.Attempt
+			return
+		}
+	}
+	s.Batches = append(s.Batches, &Batch{
+		Number: d.Batch, Old: d.Old, Head: d.Head, Tree: d.Tree, Tasks: d.Tasks, Gates: d.Dispatch.Gates, Tries: 1,
+		Work: d.Dispatch.Task, Attempt: d.Dispatch.Attempt,
+	})
+}
+
+func (s *State) close(number int) {
+	s.Batches = slices.DeleteFunc(s.Batches, func(b *Batch) bool { return b.Number == number })
+}
+
+func (s *State) setTasks(tasks []Landed, to TaskState, pos uint64) {
+	for _, l := range tasks {
+		if t := s.Tasks[l.Task]; t != nil {
+			s.set(t, to, pos)
+		}
+	}
+}
+
+// part notes which tasks are tested together, and which no longer are. The parts of the newest split come first.
+func (s *State) part(parts [][]string, freed []string) {
+	for _, id := range freed {
+		if t := s.Tasks[id]; t != nil {
+			t.Part = 0
+		}
+	}
+	s.parts += len(parts)
+	for i, ids := range parts {
+		for _, id := range ids {
+			if t := s.Tasks[id]; t != nil {
+				t.Part = i - s.parts
+			}
+		}
+	}
+}
+
+func (s *State) land(d LandingData, pos uint64) {
+	for _, l := range d.Tasks {
+		if t := s.Tasks[l.Task]; t != nil {
+			t.Commit, t.Landed, t.Part = l.Commit, l, 0
+			s.set(t, TaskLanded, pos)
+		}
+	}
+	for _, r := range d.Receipts {
+		s.prove(r)
+	}
+}
+
+// prove keeps a gate's receipt under the tree that it ran on, so that nothing is proven twice.
+func (s *State) prove(r spec.Receipt) {
+	for _, had := range s.Proved[r.Tree] {
+		if had.Gate == r.Gate {
+			return
+		}
+	}
+	s.Proved[r.Tree] = append(s.Proved[r.Tree], r)
+}
