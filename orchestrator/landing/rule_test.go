@@ -315,6 +315,19 @@ func TestAGreenPartOnAnOldHeadWaitsAgain(t *testing.T) {
 	require.Equal(t, []string{"landing dropped b"}, runtest.Describe(landing.Settle(l.State)))
 }
 
+// Its gates have passed on its tree in another run; the branch is elsewhere, and would lose what has landed.
+func TestAPartThatIsProvenOnAnOldHeadWaitsAgain(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, "a", "b", "c")
+	batch(l, 1, 1, "b", "l-a", "a")
+	batch(l, 2, 1, "b", "l-c", "b", "c")
+	l.Append("", run.LandingData{Batch: 1, State: run.LandingLanded, Old: "b", Head: "l-a", Tasks: tasksOf("a")})
+	l.Gates(run.FinalTask, 1, "x")
+	l.Ended(run.FinalTask, 1, green("tree-l-c"))
+	l.Ended("--batch-2", 1, redIn("tree-l-c", "nowhere"))
+	require.Equal(t, []string{"landing dropped b c"}, runtest.Describe(landing.Settle(l.State)))
+}
+
 // Such a batch is in the log of an older version that was stopped.
 func TestABatchWithoutATreeIsBuiltAnew(t *testing.T) {
 	t.Parallel()

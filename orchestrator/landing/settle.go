@@ -42,7 +42,7 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 		return nil
 	case b.Tree == "": // an older version, which did not note the tree, built it
 		return []run.Action{drop(d)}
-	case b.Old != s.Head && (len(d.Tasks) == 1 || r.Status == spec.StatusDone):
+	case b.Old != s.Head && (len(d.Tasks) == 1 || r.Status == spec.StatusDone || s.IsProven(b.Tree, b.Gates)):
 		return []run.Action{drop(d)} // what has landed since may change the verdict
 	case r.Status == spec.StatusDone:
 		return move(s, d)
