@@ -15,14 +15,6 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Gate is a command that decides pass or fail.
-type Gate struct {
-	Name    string   `json:"name" jsonschema:"Name of the gate, unique."`
-	Command []string `json:"command" jsonschema:"Program and arguments; no shell line."`
-	Format  string   `json:"format,omitempty" enum:"go-test-json,junit,tap,text" jsonschema:"What its output speaks; default guessed from the command."`
-	Timeout Duration `json:"timeout,omitzero" jsonschema:"Then it is killed and red; default 15m."`
-}
-
 // The providers of models.
 const (
 	ProviderGemini = "gemini"
@@ -278,23 +270,6 @@ func (p *Project) Validate() []Problem {
 	p.serverProblems(v)
 	v.values("", reflect.ValueOf(*p))
 	return v.list
-}
-
-func (p *Project) gateProblems(v *problems, i int) {
-	gate, at := &p.Gates[i], fmt.Sprintf("gates[%d]", i)
-	if !gateName.MatchString(gate.Name) {
-		v.addf(at+".name", plainID(gate.Name), "gate name %q: a name is 1 to 64 letters, digits, dots, - and _", gate.Name)
-	}
-	for j := range i {
-		if p.Gates[j].Name == gate.Name {
-			v.addf(at+".name", "", "gate name %q is taken by gates[%d]", gate.Name, j)
-			break
-		}
-	}
-	if len(gate.Command) == 0 {
-		v.addf(at+".command", "", "gate %q has no command", gate.Name)
-	}
-	v.argv(at+".command", gate.Command)
 }
 
 func (m *Model) problems(v *problems, at string) {

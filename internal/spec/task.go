@@ -228,7 +228,11 @@ type Receipt struct {
 	Command  []string `json:"command"`
 	ExitCode int      `json:"exit_code"`
 	// Tree is the git tree id that the gate ran on.
-	Tree       string        `json:"tree"`
+	Tree string `json:"tree"`
+	// Since is the commit whose difference to the tree the gate was narrowed to; empty where it ran in full. Whole is why a gate
+	// that can be narrowed ran in full all the same.
+	Since      string        `json:"since,omitempty"`
+	Whole      string        `json:"whole,omitempty"`
 	Signatures []string      `json:"signatures,omitempty"`
 	Duration   time.Duration `json:"duration_ns"`
 	// Paths has, for the signatures that are new against the baseline, the paths of the tree that their lines name; of a

@@ -74,9 +74,9 @@ func handOver(s *run.State, t *run.Task, q *run.Request) []run.Action {
 // accept puts a patch into the landing queue. A judge sees it before; a tree that has failed its gates already, and once more
 // when they were run again, is not tested a third time.
 func accept(s *run.State, t *run.Task) []run.Action {
-	id, tree, gates := t.Task.ID, t.Result.Patch.Tree, s.GatesOf(t.Task)
-	if s.Runs(tree, gates) > 1 {
-		return schedule.Failed(s, t, Red(s, s.Failed(tree, gates)))
+	id, p, gates := t.Task.ID, t.Result.Patch, s.GatesOf(t.Task)
+	if s.Runs(p.Tree, gates, p.Base) > 1 {
+		return schedule.Failed(s, t, Red(s, s.Failed(p.Tree, gates, p.Base)))
 	}
 	if s.Spec.Roles[t.Task.Verify].Executor != "" {
 		return []run.Action{judgeIt(t)}

@@ -68,14 +68,14 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 	}
 	switch {
 	case strings.HasPrefix(d.Task, run.BatchTask):
-		a.Baseline = g.st.Baseline
+		a.Baseline, a.Since = g.st.Baseline, d.Since
 		a.Task = untimed(gateTask(d.Task, "Run the gates on a batch", d.Gates), s.Project.Gates)
 	case d.Task == run.BaselineTask:
 		a.Base, a.Setup = true, s.Project.Setup.Command
 		a.Task = gateTask(d.Task, "Run the gates on the base commit", nil)
 	case d.Task == run.FinalTask:
 		a.Baseline = g.st.Baseline
-		a.Task = untimed(gateTask(d.Task, "Run the final gates", nil), s.Project.Gates)
+		a.Task = untimed(gateTask(d.Task, "Run the final gates", d.Gates), s.Project.Gates)
 	case d.Task == run.MasterTask:
 		g.assignMaster(a)
 	default:

@@ -136,11 +136,11 @@ func merged(s *run.State, onto string, chain Chain) []run.Action {
 	switch {
 	case slices.ContainsFunc(s.Batches, func(b *run.Batch) bool { return b.Tree == d.Tree }):
 		return actions // it is being tested
-	case onto == s.Head && s.IsProven(d.Tree, wanted):
-		d.Receipts = s.Receipts(d.Tree, wanted)
+	case onto == s.Head && s.IsProven(d.Tree, wanted, onto):
+		d.Receipts = s.Receipts(d.Tree, wanted, onto)
 		return append(actions, move(s, d)...)
-	case onto == s.Head && s.Runs(d.Tree, wanted) >= times:
-		return append(actions, red(s, d, s.Failed(d.Tree, wanted))...)
+	case onto == s.Head && s.Runs(d.Tree, wanted, onto) >= times:
+		return append(actions, red(s, d, s.Failed(d.Tree, wanted, onto))...)
 	default:
 		return append(actions, test(d, wanted, 1))
 	}
@@ -154,6 +154,7 @@ func test(d run.LandingData, gates []string, try int) run.Action {
 	d.State, d.Receipts = run.LandingTesting, nil
 	d.Dispatch = &run.Dispatch{
 		Task: fmt.Sprintf("%s-%d", run.BatchTask, d.Batch), Attempt: try, Role: spec.RoleTester, Head: d.Head, Gates: gates,
+		Since: d.Old,
 	}
 	return run.Assign{Append: run.Append{Data: d}, Dispatch: d.Dispatch}
 }

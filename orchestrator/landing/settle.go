@@ -42,12 +42,12 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 		return nil
 	case b.Tree == "": // an older version, which did not note the tree, built it
 		return []run.Action{drop(d)}
-	case b.Old != s.Head && (len(d.Tasks) == 1 || r.Status == spec.StatusDone || s.IsProven(b.Tree, b.Gates)):
+	case b.Old != s.Head && (len(d.Tasks) == 1 || r.Status == spec.StatusDone || s.IsProven(b.Tree, b.Gates, b.Old)):
 		return []run.Action{drop(d)} // what has landed since may change the verdict
 	case r.Status == spec.StatusDone:
 		return move(s, d)
-	case s.IsProven(b.Tree, b.Gates): // every gate has passed on it, in one run or another
-		d.Receipts = s.Receipts(b.Tree, b.Gates)
+	case s.IsProven(b.Tree, b.Gates, b.Old): // every gate has passed on it, in one run or another
+		d.Receipts = s.Receipts(b.Tree, b.Gates, b.Old)
 		return move(s, d)
 	case len(d.Receipts) > 0:
 		return settleRed(s, b, d)
@@ -58,10 +58,10 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 
 // settleRed splits a batch that failed. One of a single task is tested once more first: it may be a flake.
 func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
-	if len(d.Tasks) == 1 && s.Runs(d.Tree, b.Gates) < maxRuns {
+	if len(d.Tasks) == 1 && s.Runs(d.Tree, b.Gates, b.Old) < maxRuns {
 		return again(b, d)
 	}
-	return red(s, d, s.Failed(d.Tree, b.Gates))
+	return red(s, d, s.Failed(d.Tree, b.Gates, b.Old))
 }
 
 // notRun tests a batch again whose gates could not be run. In the end that is the run's fault and no task's: it stops, and a

@@ -20,6 +20,31 @@ type Batch struct {
 	Attempt, Tries  int
 }
 
+// Landing is a batch that is on the integration branch: its newest commit, the tree of that, and its tasks.
+type Landing struct {
+	Batch      int
+	Head, Tree string
+	Tasks      []Landed
+}
+
+// Names lists its tasks.
+func (l *Landing) Names() []string {
+	names := make([]string, len(l.Tasks))
+	for i, t := range l.Tasks {
+		names[i] = t.Task
+	}
+	return names
+}
+
+// FirstRed returns the first landed batch after which a final gate is red; nil for none.
+func (s *State) FirstRed() *Landing {
+	i := slices.IndexFunc(s.Landings, func(l Landing) bool { return l.Batch == s.firstRed })
+	if i < 0 {
+		return nil
+	}
+	return &s.Landings[i]
+}
+
 func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
 	s.dispatched(e, d.Dispatch)
 	s.BatchCount = max(s.BatchCount, d.Batch)
@@ -90,15 +115,17 @@ func (s *State) land(d LandingData, pos uint64) {
 			s.set(t, TaskLanded, pos)
 		}
 	}
+	s.Landings = append(s.Landings, Landing{Batch: d.Batch, Head: d.Head, Tree: d.Tree, Tasks: d.Tasks})
 	for _, r := range d.Receipts {
 		s.prove(r)
 	}
 }
 
-// prove keeps a gate's receipt under the tree that it ran on, so that nothing is proven twice.
+// prove keeps a gate's receipt under the tree that it ran on, so that nothing is proven twice. A narrowed one stays beside that
+// of a full run.
 func (s *State) prove(r spec.Receipt) {
 	for _, had := range s.Proved[r.Tree] {
-		if had.Gate == r.Gate {
+		if had.Gate == r.Gate && had.Since == r.Since {
 			return
 		}
 	}

@@ -23,17 +23,22 @@ func (s *State) GateNames() []string {
 	return names
 }
 
-// IsProven reports whether every one of the gates has a good receipt on the tree.
-func (s *State) IsProven(tree string, gates []string) bool {
-	return len(s.Receipts(tree, gates)) == len(gates)
+// holds reports whether a receipt counts where gates may be narrowed to what changed since a commit; empty stands for in full.
+// One of a full run always does. Narrowed to another change, a gate has tested something else of the same tree.
+func holds(r spec.Receipt, since string) bool { return r.Since == "" || r.Since == since }
+
+// IsProven reports whether every one of the gates has a good receipt on the tree, in full or narrowed to what changed since a
+// commit.
+func (s *State) IsProven(tree string, gates []string, since string) bool {
+	return len(s.Receipts(tree, gates, since)) == len(gates)
 }
 
-// Receipts are the good receipts of the gates on a tree.
-func (s *State) Receipts(tree string, gates []string) []spec.Receipt {
+// Receipts are the good receipts of the gates on a tree, in full or narrowed to what changed since a commit.
+func (s *State) Receipts(tree string, gates []string, since string) []spec.Receipt {
 	var out []spec.Receipt
 	for _, g := range gates {
 		for _, r := range s.Proved[tree] {
-			if r.Gate == g && r.Verdict != spec.VerdictFail {
+			if r.Gate == g && r.Verdict != spec.VerdictFail && holds(r, since) {
 				out = append(out, r)
 				break
 			}
@@ -51,7 +56,7 @@ type Failure struct {
 
 func (s *State) fail(r spec.Receipt, f spec.Fault) {
 	list := s.Failures[r.Tree]
-	i := slices.IndexFunc(list, func(had Failure) bool { return had.Receipt.Gate == r.Gate })
+	i := slices.IndexFunc(list, func(had Failure) bool { return had.Receipt.Gate == r.Gate && had.Receipt.Since == r.Since })
 	if i < 0 {
 		i, list = len(list), append(list, Failure{})
 	}
@@ -59,11 +64,13 @@ func (s *State) fail(r spec.Receipt, f spec.Fault) {
 	s.Failures[r.Tree] = list
 }
 
-// Failed returns the failures of the gates on a tree, without those that have passed there too.
-func (s *State) Failed(tree string, gates []string) []Failure {
+// Failed returns the failures of the gates on a tree, in full or narrowed to what changed since a commit, without those that have
+// passed there so too.
+func (s *State) Failed(tree string, gates []string, since string) []Failure {
 	var out []Failure
 	for _, f := range s.Failures[tree] {
-		if slices.Contains(gates, f.Receipt.Gate) && !s.IsProven(tree, []string{f.Receipt.Gate}) {
+		gate := f.Receipt.Gate
+		if slices.Contains(gates, gate) && holds(f.Receipt, since) && !s.IsProven(tree, []string{gate}, since) {
 			out = append(out, f)
 		}
 	}
@@ -71,8 +78,8 @@ func (s *State) Failed(tree string, gates []string) []Failure {
 }
 
 // Runs is how often those of the gates ran on a tree that failed there and never passed; 0 where there is none.
-func (s *State) Runs(tree string, gates []string) (most int) {
-	for _, f := range s.Failed(tree, gates) {
+func (s *State) Runs(tree string, gates []string, since string) (most int) {
+	for _, f := range s.Failed(tree, gates, since) {
 		most = max(most, f.Runs)
 	}
 	return most
@@ -84,7 +91,7 @@ func (s *State) Flakes() []string {
 	var out []string
 	for tree, list := range s.Failures {
 		for _, f := range list {
-			if !s.IsProven(tree, []string{f.Receipt.Gate}) {
+			if !s.IsProven(tree, []string{f.Receipt.Gate}, f.Receipt.Since) {
 				continue
 			}
 			for _, signature := range f.Receipt.Signatures {

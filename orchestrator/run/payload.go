@@ -58,6 +58,8 @@ type Data struct {
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
 	// Final holds the final gates' receipts on the integration head.
 	Final []spec.Receipt `json:"final,omitempty"`
+	// FirstRed is set with them where one is red: the number of the first landed batch after which it is.
+	FirstRed int `json:"first_red,omitempty"`
 	// Epoch counts the conductors that have held the run; each begins with an event that raises it.
 	Epoch int `json:"epoch,omitempty"`
 	// Approved is set when a person (or --yes) approved the plan; Plans is how many of them are approved then, all so far where
@@ -158,6 +160,8 @@ type Dispatch struct {
 	Assignment string `json:"assignment,omitempty"`
 	// Gates are those of a batch; empty where the task names them.
 	Gates []string `json:"gates,omitempty"`
+	// Since is the commit that a batch is built on: gates with {affected} are narrowed to what changed since; empty for in full.
+	Since string `json:"since,omitempty"`
 }
 
 // The states of a batch.

@@ -40,6 +40,9 @@ type State struct {
 	Notices  []string
 	Baseline map[string]spec.Receipt
 	Final    []spec.Receipt
+	// Landings are the landed batches, oldest first; firstRed is the number of the first one that made final gates red.
+	Landings []Landing
+	firstRed int
 	// Unverified is why nothing that lands is proven, in the words of the log; empty before the baseline.
 	Unverified string
 	// Head is the integration commit. Proved maps a tree to the receipts of the gates that passed on it, Failures to those that
@@ -180,7 +183,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	}
 	s.Unverified = cmp.Or(d.Unverified, s.Unverified)
 	if d.Final != nil {
-		s.Final = d.Final
+		s.Final, s.firstRed = d.Final, d.FirstRed
 	}
 	if d.Approved {
 		s.Approved = cmp.Or(d.Plans, len(s.Plans))

@@ -104,15 +104,12 @@ func nameOf(dir string, taken map[string]bool) string {
 	return suffix
 }
 
-// importPath matches what the go command takes as a part of an import path.
-var importPath = regexp.MustCompile(`^[A-Za-z0-9._~+/-]*$`)
-
 // importable reports whether go can import every package below a module's directory.
 func (d detector) importable(module string) bool {
 	below := strings.TrimPrefix(module+"/", "./")
 	return !slices.ContainsFunc(d.files, func(file string) bool {
 		rel, ok := strings.CutPrefix(file, below)
-		return ok && strings.HasSuffix(rel, ".go") && !passedOver(rel) && !importPath.MatchString(path.Dir(rel))
+		return ok && strings.HasSuffix(rel, ".go") && !trace.PassedOver(rel) && !trace.Importable(path.Dir(rel))
 	})
 }
 
@@ -126,7 +123,7 @@ func (d detector) modules() []string {
 	}
 	nearest, depth := []string{}, -1
 	for _, file := range slices.Sorted(slices.Values(d.files)) {
-		if path.Base(file) != "go.mod" || passedOver(file) {
+		if path.Base(file) != "go.mod" || trace.PassedOver(file) {
 			continue
 		}
 		switch n := strings.Count(file, "/"); {
@@ -137,15 +134,6 @@ func (d detector) modules() []string {
 		}
 	}
 	return nearest
-}
-
-// passedOver is true in directories that the go command passes over too, that hold other people's code, or that it would
-// take for a flag.
-func passedOver(file string) bool {
-	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(dir string) bool {
-		return dir == "testdata" || dir == "vendor" || dir == "node_modules" ||
-			len(dir) > 1 && strings.ContainsAny(dir[:1], "._-")
-	})
 }
 
 // node: the package's own test script, unless it is the one that npm init writes.

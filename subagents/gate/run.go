@@ -30,6 +30,11 @@ type Where struct {
 	Place              sandbox.Place
 	Writable, Readable []string
 	Network, Loopback  bool
+	// Targets are what the gate is narrowed to, which changed since the commit Since; without that it runs in full. Whole is why,
+	// where it could be narrowed.
+	Targets []string
+	Since   string
+	Whole   string
 	// Baseline is the receipt of the same gate on the base commit; nil while the baseline itself is taken.
 	Baseline *spec.Receipt
 	// Sink receives the whole output, bounded as sandbox.Command says, for the object store; nil for none.
@@ -42,7 +47,12 @@ type Where struct {
 // started (*sandbox.NotFoundError for a missing program, sandbox.ErrInvalid), the context ended, or the sink failed.
 // Receipt.Output is left to the caller, who knows where the sink went.
 func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
-	receipt := spec.Receipt{Gate: g.Name, Command: g.Command, Tree: where.Tree}
+	args := g.On(where.Targets)
+	if where.Since == "" {
+		g = g.InFull()
+		args = g.Command
+	}
+	receipt := spec.Receipt{Gate: g.Name, Command: g.Command, Tree: where.Tree, Since: where.Since, Whole: where.Whole}
 	if len(g.Command) == 0 {
 		return receipt, fmt.Errorf("run gate %s: %w: no command", g.Name, sandbox.ErrInvalid)
 	}
@@ -54,7 +64,7 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 	lines := &lineWriter{to: newParser(formatOf(g), names, buildCommand(g.Command))}
 	begin := time.Now()
 	out, err := sandbox.Run(ctx, sandbox.Command{
-		Args: g.Command, Dir: where.Dir, Env: where.Env, Place: where.Place, Writable: where.Writable,
+		Args: args, Dir: where.Dir, Env: where.Env, Place: where.Place, Writable: where.Writable,
 		Readable: where.Readable, Network: where.Network, Loopback: where.Loopback, Timeout: timeout,
 		MaxOutput: 2 * maxTail, Sink: where.Sink, OnOutput: func(p []byte) {
 			lines.write(p)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -46,6 +47,8 @@ type Executor struct {
 	// Caches remember the last setup of the repository. Blobs returns the ids of the files of the commit by their paths.
 	Caches sandbox.Caches
 	Blobs  func(ctx context.Context) (map[string]string, error)
+	// Changed returns the paths in which the tested commit differs from another one.
+	Changed func(ctx context.Context, since string) ([]string, error)
 	// Environ is the user's environment; setup is given its settings for downloads.
 	Environ []string
 	// Outputs is the directory that keeps the whole output of what failed, for people; empty for none.
@@ -176,6 +179,9 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, tree string) (spec.Rec
 		Network: t.Assignment.Role.Network, Loopback: t.Assignment.Role.Loopback, Sink: whole,
 		Baseline: gate.Before(t.Assignment.Baseline, g.Name),
 	}
+	if err := t.narrow(ctx, g, &where); err != nil {
+		return spec.Receipt{}, err
+	}
 	r, err := gate.Run(ctx, g, where)
 	if err == nil && r.Verdict != spec.VerdictPass { // a full disk is not what the patch has done
 		err = machine.Room(append([]string{ground.Place.Temp, t.Dir}, ground.Writable...)...)
@@ -190,6 +196,32 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, tree string) (spec.Rec
 		return r, err
 	}
 	return r, nil
+}
+
+// narrow narrows a gate that can be to what changed since the commit that a batch is built on. What the command for it changed of
+// the tree is restored, and the gate begins in a place of its own.
+func (t *Executor) narrow(ctx context.Context, g spec.Gate, where *gate.Where) error {
+	change := gate.Change{Since: t.Assignment.Since}
+	if change.Since == "" || !g.Narrows() {
+		return nil
+	}
+	blobs, err := t.Blobs(ctx)
+	if err == nil {
+		change.Paths, err = t.Changed(ctx, change.Since)
+	}
+	if err != nil {
+		return fmt.Errorf("list what changed since %s: %w", change.Since, err)
+	}
+	change.Files = slices.Collect(maps.Keys(blobs))
+	if err := gate.Narrow(ctx, g, where, change); err != nil || len(g.Affected) == 0 {
+		return err
+	}
+	if _, err := t.Restore(ctx); err != nil {
+		return fmt.Errorf("restore the tree after the affected command of gate %s: %w", g.Name, err)
+	}
+	ground, err := t.Fresh(sandbox.Gates)
+	where.Env, where.Place, where.Writable, where.Readable = ground.Env, ground.Place, ground.Writable, ground.Readable
+	return err
 }
 
 // keep stores a whole output as an object, and what failed as a file too; it returns the object's name, "" for no output.
@@ -258,7 +290,7 @@ func (t *Executor) judged(receipts []spec.Receipt) spec.Result {
 func (t *Executor) notes(receipts []spec.Receipt) []string {
 	notes := t.noted
 	for _, r := range receipts {
-		if b, ok := t.Assignment.Baseline[r.Gate]; ok && r.Tests < b.Tests && !r.Build {
+		if b, ok := t.Assignment.Baseline[r.Gate]; ok && r.Tests < b.Tests && !r.Build && r.Since == "" {
 			notes = append(notes, fmt.Sprintf("gate %s ran %d tests; on the base commit it ran %d", r.Gate, r.Tests, b.Tests))
 		}
 	}

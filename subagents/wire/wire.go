@@ -42,6 +42,8 @@ type Assignment struct {
 	Base bool `json:"base,omitempty"`
 	// Patch is what a tester proves: put on a clean tree, its gates run.
 	Patch *spec.Patch `json:"patch,omitempty"`
+	// Since is the commit that a batch is built on: gates that can be narrowed are, to what changed since; empty for in full.
+	Since string `json:"since,omitempty"`
 	// Baseline maps a gate's name to its receipt on the base commit.
 	Baseline map[string]spec.Receipt `json:"baseline,omitempty"`
 	// Slice is the object-store name of the frozen upstream events; empty for none.

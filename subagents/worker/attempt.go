@@ -348,13 +348,23 @@ func (at *attempt) blobs(ctx context.Context) (map[string]string, error) {
 	return ids, err
 }
 
+// changed returns the paths in which the attempt's commit differs from another one.
+func (at *attempt) changed(ctx context.Context, since string) ([]string, error) {
+	changes, err := at.worker.cfg.Mirror.Changed(ctx, since, at.commit)
+	paths := make([]string, 0, len(changes))
+	for _, c := range changes {
+		paths = append(paths, c.Path)
+	}
+	return paths, err
+}
+
 func (at *attempt) tester() *tester.Executor {
 	return &tester.Executor{
 		Environ:    at.worker.cfg.Environ,
 		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.slot.Tree,
 		Reset:   func(ctx context.Context) error { return at.slot.Reset(ctx, at.commit) },
 		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
-		Blobs:   at.blobs, Caches: at.worker.cfg.Caches,
+		Blobs:   at.blobs, Changed: at.changed, Caches: at.worker.cfg.Caches,
 		Fresh: at.fresh, ToolsDir: at.worker.cfg.ToolsDir, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
 		Bounds: at.bounds(),
 		Doing:  at.progress.doing,

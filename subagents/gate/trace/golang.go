@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,8 +27,11 @@ const (
 	maxModuleFile  = 1 << 20
 )
 
-// goPackage is what the files of a directory import of this tree, whatever their build constraints.
-type goPackage struct{ imports, tests []string }
+// goPackage is what the files of a directory import of this tree, whatever their build constraints. has is what is built of it.
+type goPackage struct {
+	imports, tests []string
+	has            int
+}
 
 // imports returns, for each directory with Go files that the paths name, those that it imports, the nearest first where not all
 // are returned. Directories come before files: they are packages whose tests failed.
@@ -94,10 +98,15 @@ func (t *tree) goPackage(dir string) *goPackage {
 		}
 		data := t.read(path.Join(dir, name), maxGoHead)
 		t.bytes -= len(data)
+		if data == nil {
+			continue
+		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, data, parser.ImportsOnly|parser.SkipObjectResolution)
-		if err != nil || data == nil {
+		if err != nil {
+			pkg.has |= t.has(name, data, nil)
 			continue // go cannot read it either
 		}
+		pkg.has |= t.has(name, data, file)
 		list := &pkg.imports
 		if strings.HasSuffix(name, "_test.go") {
 			list = &pkg.tests
@@ -213,6 +222,21 @@ func (t *tree) module(dir string) string {
 	}
 	return t.goMods[dir]
 }
+
+// PassedOver reports whether a file is in a directory that the go command passes over too, that holds other people's code, or that
+// it would take for a flag.
+func PassedOver(file string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(dir string) bool {
+		return dir == "testdata" || dir == "vendor" || dir == "node_modules" ||
+			len(dir) > 1 && strings.ContainsAny(dir[:1], "._-")
+	})
+}
+
+// importable matches what the go command takes as a part of an import path.
+var importable = regexp.MustCompile(`^[A-Za-z0-9._~+/-]*$`)
+
+// Importable reports whether the go command can import a directory by its name.
+func Importable(dir string) bool { return importable.MatchString(dir) }
 
 // Uses reads the use directives of a go.work file that stay in the repository.
 func Uses(text string) []string {

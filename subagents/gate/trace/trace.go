@@ -1,4 +1,5 @@
-// Package trace leads from the failures of a gate to the paths of the tree that they name. Its input is a work tree and, for each
+// Package trace leads from the failures of a gate to the paths of the tree that they name, and from a change to the Go packages
+// that it affects. Its input is a work tree and, for each
 // failure, its lines and what it belongs to; its output the files and directories of the tree that these name, and for Go the
 // packages that those import. It reads the tree through os.Root, returns no symbolic link and nothing behind one, and never
 // changes the tree.

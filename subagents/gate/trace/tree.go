@@ -2,6 +2,7 @@ package trace
 
 import (
 	"errors"
+	"go/build"
 	"io"
 	"io/fs"
 	"os"
@@ -41,7 +42,9 @@ type tree struct {
 	left            int
 	// files and bytes are how much of Go sources may still be read.
 	files, bytes int
-	err          error
+	// build is set where it is to be known what is built of packages.
+	build *build.Context
+	err   error
 }
 
 func newTree(root *os.Root, command []string) *tree {
