@@ -81,6 +81,9 @@ func writeReport(w io.Writer, r report.Report, columns int) error {
 	if r.GateRuns > 0 {
 		fmt.Fprintf(w, "gates   run %d times; one patch at a time takes at least %d\n", r.GateRuns, r.OneByOne)
 	}
+	if b := r.FirstRed; b != nil {
+		fmt.Fprintf(w, "red     first after batch %d at %s: %s\n", b.Batch, short(b.Commit), console.Sanitize(strings.Join(b.Tasks, ", ")))
+	}
 	for _, f := range r.Flakes {
 		fmt.Fprintf(w, "flaky   %s\n", console.Sanitize(f))
 	}

@@ -27,32 +27,68 @@ func Finish(s *run.State, tree string) []run.Action {
 	return []run.Action{run.End{Data: end}}
 }
 
-// finalGates runs every gate on the integration head, unless that very tree is proven. Red runs once more before it counts.
+// finalGates runs in full the gates that are not proven so on the integration head. Red runs once more before it counts; then the
+// landed batches are searched for the first red one.
 func finalGates(s *run.State, tree string) []run.Action {
-	final := func(receipts []spec.Receipt) []run.Action { return []run.Action{run.SetRun(run.Data{Final: receipts})} }
-	if names := s.GateNames(); s.IsProven(tree, names) {
-		return final(s.Receipts(tree, names))
+	final := run.Data{}
+	var open, red []string
+	for _, name := range s.GateNames() {
+		one := []string{name}
+		good, failed := s.Receipts(tree, one, ""), s.Failed(tree, one, "")
+		switch {
+		case len(good) > 0:
+			final.Final = append(final.Final, good[0])
+		case len(failed) == 0 || failed[0].Runs < maxRuns:
+			open = append(open, name)
+		default:
+			red, final.Final = append(red, name), append(final.Final, failed[0].Receipt)
+		}
 	}
-	if s.Head == s.Spec.Base {
-		return final(baselineReceipts(s))
+	switch {
+	case len(open)+len(red) > 0 && s.Head == s.Spec.Base:
+		final.Final = baselineReceipts(s)
+	case len(open) > 0:
+		return runInFull(s, s.Head, tree, open)
+	case len(red) > 0:
+		next, first := firstRed(s, red)
+		if next != nil {
+			return runInFull(s, next.Head, next.Tree, red)
+		}
+		final.FirstRed = first
 	}
+	return []run.Action{run.SetRun(final)}
+}
+
+// maxRuns is how often a gate runs on the final tree: once more after a failure, to tell it from a flake.
+const maxRuns = 2
+
+// runInFull runs gates in full on a commit of the branch. Runs that left no receipt of its tree are repeated a few times.
+func runInFull(s *run.State, head, tree string, gates []string) []run.Action {
+	d := run.Dispatch{Task: run.FinalTask, Attempt: 1, Role: spec.RoleTester, Head: head, Gates: gates}
 	w := s.Works[run.FinalTask]
 	if w == nil {
-		return assignGates(run.FinalTask, s.Head, 1)
+		return []run.Action{run.AssignGates(d)}
 	}
-	r := s.Settled(run.FinalTask)
-	switch {
-	case r == nil:
-		return nil
-	case !acceptance.ProvedOn(tree, r.Receipts): // more has landed since
-		return assignGates(run.FinalTask, s.Head, w.Last+1)
-	case r.Status == spec.StatusDone, len(r.Receipts) == len(s.Spec.Project.Gates) && w.Last > 1:
-		return final(r.Receipts)
-	case w.Last >= schedule.MaxGateTries && w.Attempts[w.Last].Epoch == s.Epoch: // a resumed run tries again
-		return []run.Action{run.Fail{Err: fmt.Errorf("the final gates could not be run: %s", run.FaultOf(r).Message)}}
-	default:
-		return assignGates(run.FinalTask, s.Head, w.Last+1)
+	tries := 0
+	for n := w.Last; n > 0; n-- {
+		a := w.Attempts[n]
+		if a == nil || a.Head != head || a.Epoch != s.Epoch { // a resumed run tries again
+			break
+		}
+		if a.Result == nil {
+			return nil
+		}
+		if slices.ContainsFunc(a.Result.Receipts, func(r spec.Receipt) bool { return r.Tree == tree }) {
+			break
+		}
+		tries++
 	}
+	if tries >= schedule.MaxGateTries {
+		why := run.FaultOf(s.Settled(run.FinalTask)).Message
+		return []run.Action{run.Fail{Err: fmt.Errorf("the final gates could not be run: %s", why)}}
+	}
+	d.Attempt = w.Last + 1
+	return []run.Action{run.AssignGates(d)}
 }
 
 // Over reports whether nothing is left but the end.
@@ -108,10 +144,28 @@ func why(s *run.State, end run.Status) string {
 			n[run.TaskLanded], n[run.TaskParked]+n[run.TaskCancelled], acceptance.Unverified(s))
 	}
 	if s.NothingGivenUp() {
-		return "the final gates are redder than the baseline"
+		return redder(s)
 	}
-	return fmt.Sprintf("%d landed, %d parked", n[run.TaskLanded], n[run.TaskParked]+n[run.TaskCancelled])
+	return strings.TrimSuffix(fmt.Sprintf("%d landed, %d parked; %s",
+		n[run.TaskLanded], n[run.TaskParked]+n[run.TaskCancelled], redder(s)), "; ")
 }
+
+// redder words that final gates are red, and since which batch; "" where none is.
+func redder(s *run.State) string {
+	if !slices.ContainsFunc(s.Final, failed) {
+		return ""
+	}
+	words := "the final gates are redder than the baseline"
+	if first := s.FirstRed(); first != nil {
+		words += fmt.Sprintf(", first after batch %d: %s", first.Batch, strings.Join(text.Few(first.Names(), maxNamed), ", "))
+	}
+	return words
+}
+
+// maxNamed bounds the tasks of a batch that a run's end names.
+const maxNamed = 8
+
+func failed(r spec.Receipt) bool { return r.Verdict == spec.VerdictFail }
 
 func withWords(ended, words string) string {
 	if words = strings.TrimSpace(words); words == "" {
@@ -128,8 +182,7 @@ func outcome(s *run.State) run.Status {
 	if !s.NothingGivenUp() {
 		return run.Parked
 	}
-	red := func(r spec.Receipt) bool { return r.Verdict == spec.VerdictFail }
-	if s.MasterGaveUp() != "" || s.PlannedNothing() || landedUnverified(s) || slices.ContainsFunc(s.Final, red) {
+	if s.MasterGaveUp() != "" || s.PlannedNothing() || landedUnverified(s) || slices.ContainsFunc(s.Final, failed) {
 		return run.Parked
 	}
 	return run.Done

@@ -115,6 +115,9 @@ func runLine(d run.Data) Line {
 	}
 	if d.Final != nil {
 		add("final gates: %s", Verdicts(d.Final))
+		if d.FirstRed > 0 {
+			add("first red after batch %d", d.FirstRed)
+		}
 	}
 	if d.Budget != nil {
 		add("budget is now %s tokens", Tokens(*d.Budget))

@@ -45,10 +45,12 @@ type Report struct {
 	Head string `json:"head"`
 	Ref  string `json:"ref,omitempty"`
 	// Started and Ended are unix milliseconds; Ended is that of the newest end of an attempt.
-	Created time.Time  `json:"created"`
-	Tasks   []Task     `json:"tasks"`
-	Gates   []Gate     `json:"gates,omitempty"`
-	Usage   spec.Usage `json:"usage"`
+	Created time.Time `json:"created"`
+	Tasks   []Task    `json:"tasks"`
+	Gates   []Gate    `json:"gates,omitempty"`
+	// FirstRed is the first landed batch after which a final gate is red.
+	FirstRed *Batch     `json:"first_red,omitempty"`
+	Usage    spec.Usage `json:"usage"`
 	// Roles are the usage of each role, by name; all attempts count, failed ones too.
 	Roles  []Role `json:"roles,omitempty"`
 	Budget int    `json:"budget,omitempty"`
@@ -117,6 +119,13 @@ type Task struct {
 	LimitHit string `json:"limit_hit,omitempty"`
 }
 
+// Batch is a landed batch: its newest commit and its tasks.
+type Batch struct {
+	Batch  int      `json:"batch"`
+	Commit string   `json:"commit"`
+	Tasks  []string `json:"tasks"`
+}
+
 // Role is what the model calls of one role cost, all its attempts together.
 type Role struct {
 	Role  string     `json:"role"`
@@ -174,6 +183,9 @@ func Of(s *run.State) Report {
 	}
 	for _, f := range s.Final {
 		r.Gates = append(r.Gates, compareGate(s, f, s.Baseline[f.Gate]))
+	}
+	if first := s.FirstRed(); first != nil {
+		r.FirstRed = &Batch{Batch: first.Batch, Commit: first.Head, Tasks: first.Names()}
 	}
 	if landed > 0 {
 		r.TokensPerLanded = s.Usage.Total() / landed

@@ -1,0 +1,57 @@
+package phase
+
+import "divisi/orchestrator/run"
+
+// firstRed searches the landed batches for the first one whose head fails the gates in full, by what is known of their trees: next
+// is the one to test, or first is the number of the batch that was found. The last one is red, and the base commit is not. A batch
+// in the log of an older version, which has no tree, is taken with the one after it.
+func firstRed(s *run.State, gates []string) (next *run.Landing, first int) {
+	var landed []*run.Landing
+	for i := range s.Landings {
+		if s.Landings[i].Tree != "" {
+			landed = append(landed, &s.Landings[i])
+		}
+	}
+	if len(landed) == 0 {
+		return nil, 0
+	}
+	at, found := halve(len(landed), func(i int) verdict {
+		switch tree := landed[i].Tree; {
+		case len(s.Failed(tree, gates, "")) > 0:
+			return red
+		case s.IsProven(tree, gates, ""):
+			return green
+		}
+		return unknown
+	})
+	if !found {
+		return landed[at], 0
+	}
+	return nil, landed[at].Batch
+}
+
+// verdict is what is known of a commit.
+type verdict int
+
+const (
+	unknown verdict = iota
+	green
+	red
+)
+
+// halve returns the place, among n commits in a row, of the one to test next, or of the first red one when it is found: it is red,
+// and the one before it green. The last is red, whatever is known of it, and the one before all of them green.
+func halve(n int, known func(int) verdict) (at int, found bool) {
+	last := n - 1
+	for i := range n {
+		if known(i) == red {
+			last = i
+			break
+		}
+	}
+	before := last - 1
+	for before >= 0 && known(before) != green {
+		before--
+	}
+	return before + (last-before+1)/2, last-before == 1
+}
