@@ -84,6 +84,7 @@ func writeReport(w io.Writer, r report.Report, columns int) error {
 	if b := r.FirstRed; b != nil {
 		fmt.Fprintf(w, "red     first after batch %d at %s: %s\n", b.Batch, short(b.Commit), console.Sanitize(strings.Join(b.Tasks, ", ")))
 	}
+	fmt.Fprintf(w, "time    wall clock %s: %s\n        agents added up: %s\n", r.Times.Span(), r.Times.Wall(), r.Times.Sum())
 	for _, f := range r.Flakes {
 		fmt.Fprintf(w, "flaky   %s\n", console.Sanitize(f))
 	}

@@ -220,6 +220,9 @@ type Result struct {
 	Final bool `json:"final,omitempty"`
 	// Took is the wall clock of the attempt's last delivery.
 	Took time.Duration `json:"took_ns,omitempty"`
+	// Queued is how long that waited for cores until its work tree was ready, Slot how long the work tree took besides.
+	Queued time.Duration `json:"queued_ns,omitempty"`
+	Slot   time.Duration `json:"slot_ns,omitempty"`
 }
 
 // Receipt is what one gate run left. Signatures are sorted and unique.

@@ -25,6 +25,7 @@ func writeEnd(w io.Writer, v *view, width int, p paint, now time.Time) error {
 		sum = t + " · " + sum
 	}
 	say = append(say, "  "+sum)
+	say = append(say, "  wall clock: "+report.TimesOf(v.State).Wall())
 	if len(v.Final) > 0 {
 		say = append(say, "  final gates: "+safe(report.Verdicts(v.Final)))
 	}

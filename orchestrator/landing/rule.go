@@ -167,13 +167,10 @@ func move(s *run.State, d run.LandingData) []run.Action {
 		return slices.ContainsFunc(d.Tasks, func(l run.Landed) bool { return l.Task == t.Task.ID })
 	}
 	if !slices.ContainsFunc(slices.Collect(s.Open()), func(t *run.Task) bool { return open(t) && !ours(t) }) {
-		d.Limit = min(mostTasks, 2*s.BatchLimit) // the culprit is out
+		d.Limit = min(run.MostTasks, 2*s.BatchLimit) // the culprit is out
 	}
 	return []run.Action{run.Append{Data: d}, run.SyncHead{}}
 }
-
-// mostTasks bounds every batch.
-const mostTasks = 512
 
 // gates is the union of what the tasks ask for.
 func gates(s *run.State, tasks []run.Landed) []string {

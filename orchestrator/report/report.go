@@ -58,8 +58,9 @@ type Report struct {
 	Executors map[string]int `json:"executors,omitempty"`
 	Batches   int            `json:"batches"`
 	// GateRuns counts the runs of gates on batches and on the final head; OneByOne is the least that one patch at a time takes.
-	GateRuns int `json:"gate_runs"`
-	OneByOne int `json:"one_by_one"`
+	GateRuns int   `json:"gate_runs"`
+	OneByOne int   `json:"one_by_one"`
+	Times    Times `json:"times"`
 	// Flakes are failures of gates on a tree that they passed on when they ran once more.
 	Flakes  []string `json:"flakes,omitempty"`
 	Notices []string `json:"notices,omitempty"`
@@ -158,7 +159,7 @@ func Of(s *run.State) Report {
 		Unverified: acceptance.Unverified(s),
 		Repo:       s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: roleReports(s), Budget: s.Budget, Executors: executors(s),
-		Batches: s.BatchCount, GateRuns: s.GateRuns, OneByOne: s.Queued, Flakes: s.Flakes(),
+		Batches: s.BatchCount, GateRuns: s.GateRuns, OneByOne: s.Queued, Flakes: s.Flakes(), Times: TimesOf(s),
 		Notices: s.Notices, Questions: questions(s), Quotas: s.UsedUp(time.Now()),
 	}
 	landed := 0

@@ -35,6 +35,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 	if a == nil {
 		a = &Attempt{}
 	}
+	now := e.Time.Sub(s.Spec.Created)
 	switch e.Kind {
 	case contextscope.KindStarted:
 		return decode(e, func(_ *contextscope.Event, d wire.Started) {
@@ -43,6 +44,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		})
 	case contextscope.KindTurn:
 		a.Turns++
+		a.turned = now
 		a.Delegates = s.delegations(e)
 		if len(e.Data) == 0 {
 			return nil // the turn names no model
@@ -51,6 +53,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 	case contextscope.KindUsage:
 		return decode(e, func(_ *contextscope.Event, d wire.Spent) {
 			a.Usage, s.Usage = a.Usage.Add(d.Usage), s.Usage.Add(d.Usage)
+			s.Times.spend(a, Models, now-d.Took, now)
 			a.Calls = append(a.Calls, Call{Model: cmp.Or(d.Model, a.Model), Tier: d.Tier, Usage: d.Usage, Time: e.Time})
 		})
 	case contextscope.KindProgress:
@@ -59,7 +62,10 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 				s.Quotas[p.Wait.Model] = *p.Wait
 			}
 		})
+	case contextscope.KindTool:
+		s.Times.tools(a, now)
 	case contextscope.KindRequest:
+		s.Times.tools(a, now)
 		return decode(e, s.applyRequest)
 	case contextscope.KindSteering:
 		return decode(e, s.applyReceipt)
@@ -86,6 +92,7 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 	if w := s.Works[e.Task]; w != nil {
 		s.track(w)
 	}
+	s.Times.end(a, e.Task, s.Spec.Created, r, e.Time.Sub(s.Spec.Created))
 	s.keepReceipts(e.Task, r)
 	if id, ok := strings.CutSuffix(e.Task, VerifySuffix); ok {
 		if t := s.Tasks[id]; t != nil && e.Attempt == t.Verify {

@@ -69,6 +69,7 @@ type State struct {
 	GateRuns   int
 	Queued     int
 	BatchLimit int
+	Times      Times
 	// parts counts the parts of split batches.
 	parts  int
 	Budget int
@@ -98,8 +99,24 @@ type State struct {
 	index
 }
 
-// firstLimit bounds the first batches: at one bad change in a hundred, batches of about half that many cost least to bisect.
-const firstLimit = 64
+// The bounds of a batch. At one bad change in a hundred, batches of about leastLimit cost least to bisect.
+const (
+	leastLimit = 64
+	MostTasks  = 512
+)
+
+// mergeTime is about what a patch costs before the gates of its batch run: a merge and a commit.
+const mergeTime = 20 * time.Millisecond
+
+// firstLimit bounds the first batches, from what the gates took on the base commit. Patches whose merges take as long together as
+// the gates at most double what a batch costs, and slow gates run less often.
+func firstLimit(baseline []spec.Receipt) int {
+	var gates time.Duration
+	for _, r := range baseline {
+		gates += r.Duration
+	}
+	return int(min(max(leastLimit, gates/mergeTime), MostTasks))
+}
 
 // NewState returns the state of a run with an empty log.
 func NewState() *State {
@@ -107,7 +124,7 @@ func NewState() *State {
 		Tasks: map[string]*Task{}, Shards: map[string][]string{}, Works: map[string]*Work{},
 		Requests: map[string]*Request{}, Quotas: map[string]spec.Wait{},
 		Baseline: map[string]spec.Receipt{}, Passed: map[Status]bool{},
-		Proved: map[string][]spec.Receipt{}, Failures: map[string][]Failure{}, BatchLimit: firstLimit, index: newIndex(),
+		Proved: map[string][]spec.Receipt{}, Failures: map[string][]Failure{}, BatchLimit: leastLimit, index: newIndex(),
 	}
 }
 
@@ -173,6 +190,9 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		s.Wait.Set("", e.Time)
 	}
 	s.Spec.AllowUnverified = s.Spec.AllowUnverified || d.AllowUnverified
+	if d.Epoch > 1 {
+		s.Times.Down += max(0, e.Time.Sub(s.Time))
+	}
 	if d.Epoch > 0 {
 		s.Epoch, s.Began = d.Epoch, e.Pos
 	}
@@ -180,6 +200,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		for _, r := range d.Baseline {
 			s.Baseline[r.Gate] = r
 		}
+		s.BatchLimit = firstLimit(d.Baseline)
 	}
 	s.Unverified = cmp.Or(d.Unverified, s.Unverified)
 	if d.Final != nil {

@@ -104,6 +104,8 @@ type Attempt struct {
 	Receipts  []spec.Receipt
 	// Dispatched and Ended are unix milliseconds, for reports; 0 when unknown.
 	Dispatched, Began, Ended int64
+	// busy sums its activities; turned is when the turn whose calls run came, from the run's creation on, 0 while none run.
+	busy, turned time.Duration
 }
 
 // Call is what one usage event of an attempt reported.

@@ -39,6 +39,7 @@ func (a *Agent) turn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	began, held := time.Now(), a.held
 	res, err := a.ask(ctx, req)
 	if cause := context.Cause(ctx); err != nil && cause != nil { // the answer is no longer wanted
 		return a.unused(ctx, unusable(err).paid, cause)
@@ -53,7 +54,10 @@ func (a *Agent) turn(ctx context.Context) error {
 	data := wire.Turn{Model: res.Model, ResponseID: res.ResponseID, Finish: string(res.Finish), Recall: tail.Recall}
 	turn := wire.Draft(contextscope.KindTurn, data)
 	turn.Content = res.Content
-	paid := wire.Spent{Usage: res.Usage.Add(res.Wasted), Model: res.StandIn, Tier: res.Tier, Bytes: compiled.Bytes}
+	paid := wire.Spent{
+		Usage: res.Usage.Add(res.Wasted), Model: res.StandIn, Tier: res.Tier, Bytes: compiled.Bytes,
+		Took: max(0, time.Since(began)-(a.held-held)),
+	}
 	if err := a.append(ctx, turn, wire.Draft(contextscope.KindUsage, paid)); err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"time"
+
 	"divisi/contextscope"
 	"divisi/internal/spec"
 )
@@ -21,6 +23,8 @@ type Spent struct {
 	Model string `json:"model,omitempty"`
 	// Tier is the service tier of the call, where one was asked for.
 	Tier string `json:"tier,omitempty"`
+	// Took is how long the answer of a turn took, with its retries and without what the service asked all agents to wait.
+	Took time.Duration `json:"took_ns,omitempty"`
 	// Bytes is the size of the request; estimates of later ones are calibrated by it.
 	Bytes int `json:"bytes,omitempty"`
 }

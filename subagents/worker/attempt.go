@@ -17,6 +17,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/subagents/agent"
 	"divisi/subagents/command"
+	"divisi/subagents/gate"
 	"divisi/subagents/journal"
 	"divisi/subagents/limit"
 	"divisi/subagents/tester"
@@ -37,7 +38,9 @@ type attempt struct {
 	progress   *progress
 	// worked is what earlier deliveries took of the attempt's time.
 	worked time.Duration
-	log    zerolog.Logger
+	// queued and slotted are what waiting for cores and the work tree took before the work began.
+	queued, slotted time.Duration
+	log             zerolog.Logger
 
 	slot *workspace.Slot
 	// commit is what the slot was reset to.
@@ -55,7 +58,7 @@ type attempt struct {
 func (at *attempt) carryOut(ctx context.Context) (r spec.Result, err error) {
 	done := func() {}
 	if at.runsCommand() {
-		done, err = at.worker.commands.Acquire(ctx)
+		done, err = at.queue(ctx, at.worker.commands)
 	}
 	if err == nil {
 		defer done()
@@ -72,6 +75,13 @@ func (at *attempt) carryOut(ctx context.Context) (r spec.Result, err error) {
 		return spec.Result{Status: end.Status, Error: &end.Fault}, nil
 	}
 	return spec.Result{}, fmt.Errorf("carry out %s: %w", at.assignment.Agent(), err)
+}
+
+// queue waits for a core and counts the time.
+func (at *attempt) queue(ctx context.Context, cores *gate.Limiter) (release func(), err error) {
+	begin := time.Now()
+	defer func() { at.queued += time.Since(begin) }()
+	return cores.Acquire(ctx)
 }
 
 // runsCommand reports whether a program carries the attempt out.
@@ -147,6 +157,8 @@ func (at *attempt) prepare(ctx context.Context) (release func(), err error) {
 		}
 	})
 	if at.needsSlot() {
+		begin, queued := time.Now(), at.queued
+		defer func() { at.slotted = time.Since(begin) - (at.queued - queued) }()
 		if at.slot, err = at.worker.cfg.Pool.Acquire(ctx); err != nil {
 			return release, err
 		}
@@ -215,7 +227,7 @@ func (at *attempt) reset(ctx context.Context) error {
 		return &refusal{fmt.Errorf("commit %q is not in this worker's mirror", commit)}
 	}
 	at.commit = commit
-	release, err := w.resets.Acquire(ctx)
+	release, err := at.queue(ctx, w.resets)
 	if err != nil {
 		return err
 	}

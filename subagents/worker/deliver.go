@@ -180,6 +180,7 @@ func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *permit, l
 				return err
 			}
 		}
+		result.Queued, result.Slot = at.queued, at.slotted
 	}
 	return w.conclude(ctx, a, j, result, w.cfg.Clock().Sub(began))
 }
