@@ -7,7 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
+	"strconv"
 	"testing"
 	"time"
 
@@ -15,25 +15,31 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
+	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/renamejob"
 )
 
-// BenchmarkRename has the program rename a function that n packages use, with a simulated service in another process. The gates
-// are Go's own; gate-s is the time in which one was running.
+// BenchmarkRename has the program rename a function that n packages use, with a simulated service in another process: in three
+// waves with one patch a gate run and with batches. The gates are Go's own; gate-s is the time in which one was running.
 func BenchmarkRename(b *testing.B) {
 	server := buildCommand(b, "divisi/internal/testkit/geminitest/cmd")
 	program := buildCommand(b, "divisi/cmd/divisi")
-	for _, n := range []int{8, 32, 64} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			for b.Loop() {
-				rename(b, program, server, n)
-			}
-		})
+	for _, prove := range []string{spec.ProveEach, spec.ProveBatch} {
+		for _, n := range []int{8, 32, 64} {
+			b.Run(fmt.Sprintf("%s/%d", prove, n), func(b *testing.B) {
+				for b.Loop() {
+					rename(b, program, server, prove, n)
+				}
+			})
+		}
 	}
 }
 
-func rename(b *testing.B, program, server string, n int) {
+// minCache is the smallest prefix that the service of the default model caches.
+var minCache = strconv.Itoa(model.Lookup(model.DefaultModel).MinCache)
+
+func rename(b *testing.B, program, server, prove string, n int) {
 	dir := b.TempDir()
 	repo, plan := filepath.Join(dir, "repo"), filepath.Join(dir, "plan.yaml")
 	require.NoError(b, renamejob.Write(repo, n))
@@ -42,15 +48,19 @@ func rename(b *testing.B, program, server string, n int) {
 	script, err := yaml.Marshal(renamejob.Script())
 	require.NoError(b, err)
 	cmd := exec.CommandContext(b.Context(), program, "run", "--plan", plan, "--repo", repo, "--parallel", fmt.Sprint(n), "--yes",
+		"--prove", prove,
 		"--output", "json", "--state-dir", filepath.Join(dir, "state"))
-	cmd.Env = append(os.Environ(), "GEMINI_API_KEY=bench", "GOOGLE_GEMINI_BASE_URL="+serve(b, server, string(script)))
-	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), "GEMINI_API_KEY=bench", "GOOGLE_GEMINI_BASE_URL="+serve(b, server, string(script), "--min-cache", minCache))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	begin := time.Now()
-	out, err := cmd.Output()
+	require.NoError(b, cmd.Start())
+	peak := watchPeak(b, cmd.Process.Pid)
+	err = cmd.Wait()
 	took := time.Since(begin)
 	require.NoError(b, err)
 	gates, usage := 0, spec.Usage{}
-	for line := range bytes.Lines(out) {
+	for line := range bytes.Lines(out.Bytes()) {
 		var e contextscope.Event
 		require.NoError(b, json.Unmarshal(line, &e))
 		switch e.Kind {
@@ -67,13 +77,31 @@ func rename(b *testing.B, program, server string, n int) {
 		}
 	}
 	b.ReportMetric(took.Seconds(), "wall-s")
-	b.ReportMetric(covered(gateSpans(b, out)).Seconds(), "gate-s")
+	b.ReportMetric(covered(gateSpans(b, out.Bytes())).Seconds(), "gate-s")
 	b.ReportMetric(float64(gates), "gate-runs")
 	b.ReportMetric(float64(usage.Calls), "calls")
 	b.ReportMetric(float64(usage.Prompt)/1000, "prompt-k")
 	b.ReportMetric(float64(usage.Prompt-usage.Cached)/1000, "uncached-k")
 	b.ReportMetric(cmd.ProcessState.UserTime().Seconds()+cmd.ProcessState.SystemTime().Seconds(), "cpu-s")
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		b.ReportMetric(float64(usage.Maxrss)/1024, "peak-MB")
-	}
+	b.ReportMetric(peak(), "peak-MB")
+}
+
+// watchPeak reads a process's peak of resident memory until it has ended, because the usage that the system reports afterwards
+// includes that of its own commands. The function returns the newest value, after the process's end.
+func watchPeak(b *testing.B, pid int) func() float64 {
+	b.Helper()
+	peak := make(chan float64, 1)
+	go func() {
+		newest := 0.0
+		for {
+			now, ok := peakMB(pid)
+			if !ok {
+				peak <- newest
+				return
+			}
+			newest = now
+			<-time.After(20 * time.Millisecond)
+		}
+	}()
+	return func() float64 { return <-peak }
 }

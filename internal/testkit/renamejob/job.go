@@ -18,10 +18,10 @@ const (
 	Token = 10 * time.Millisecond
 )
 
-// words come before each call, at characters a token; with its call an answer has about 50 tokens.
+// words come before the calls, at characters a token; with them an answer has about 100 tokens.
 const (
-	words = "The task names one file and one change. I take the next step towards it now, check what comes back, and hand in " +
-		"when nothing else in that file is left to do."
+	words = "The task names one file and one change, and its text is here. I make the edit now, and hand in when nothing " +
+		"else in that file is left to do."
 	characters = 4
 )
 
@@ -98,7 +98,7 @@ tasks:
     files: [legacy/legacy.go]
 `
 
-// Script is the model of the plan: it reads the file, edits it, and hands in.
+// Script is the model of the plan: the file comes with the task, so that one turn edits it and hands in.
 func Script() geminitest.Script {
 	old, renamed := function("LoadRecord", `"record " + name`), function("ReadRecord", `"record " + name`)
 	both := function("LoadRecord", "ReadRecord(name)") + "\n"
@@ -111,17 +111,11 @@ func Script() geminitest.Script {
 
 func rule(task, path, from, to string) geminitest.Rule {
 	edit := map[string]any{"path": path, "old_text": from, "new_text": to}
-	return geminitest.Rule{Task: task, Steps: []geminitest.Answer{
-		answer(geminitest.Call{Name: spec.ToolReadFile, Args: map[string]any{"path": path}}),
-		answer(geminitest.Call{Name: spec.ToolEditFile, Args: map[string]any{"edits": []any{edit}}}),
-		answer(geminitest.Call{Name: spec.ToolSubmitResult, Args: map[string]any{"summary": "Renamed."}}),
-	}}
-}
-
-// answer is a call after some words, at the pace of the service.
-func answer(call geminitest.Call) geminitest.Answer {
-	return geminitest.Answer{
-		Text: words, Chunk: characters, Calls: []geminitest.Call{call},
-		Delay: spec.Duration(First), ChunkDelay: spec.Duration(Token),
-	}
+	return geminitest.Rule{Task: task, Steps: []geminitest.Answer{{
+		Text: words, Chunk: characters, Delay: spec.Duration(First), ChunkDelay: spec.Duration(Token),
+		Calls: []geminitest.Call{
+			{Name: spec.ToolEditFile, Args: map[string]any{"edits": []any{edit}}},
+			{Name: spec.ToolSubmitResult, Args: map[string]any{"summary": "Renamed."}},
+		},
+	}}}
 }

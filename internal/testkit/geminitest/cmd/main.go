@@ -1,6 +1,6 @@
 // Command cmd serves the fake Gemini API from a script, for trying things by hand:
 //
-//	go run ./internal/testkit/geminitest/cmd [--addr HOST:PORT] [--delay DURATION] SCRIPT
+//	go run ./internal/testkit/geminitest/cmd [--addr HOST:PORT] [--delay DURATION] [--min-cache TOKENS] SCRIPT
 //
 // It prints the environment to set. GET /__log gives the requests and GET /__violations the breaches, one JSON document a
 // line.
@@ -37,11 +37,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("geminitest", flag.ContinueOnError)
 	addr := flags.String("addr", "127.0.0.1:0", "address to listen on")
 	delay := flags.Duration("delay", 0, "time to the first token of answers that name none")
+	cache := flags.Int("min-cache", 0, "simulate implicit caching of prefixes from this size in tokens on; 0 for no cache")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() != 1 {
-		return errors.New("exactly one script is needed: geminitest [--addr HOST:PORT] [--delay DURATION] SCRIPT")
+		return errors.New("exactly one script is needed: " +
+			"geminitest [--addr HOST:PORT] [--delay DURATION] [--min-cache TOKENS] SCRIPT")
 	}
 	script, err := geminitest.Load(flags.Arg(0))
 	if err != nil {
@@ -51,7 +53,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", *addr, err)
 	}
-	api := geminitest.New(geminitest.Options{Script: script, Delay: *delay})
+	api := geminitest.New(geminitest.Options{Script: script, Delay: *delay, Implicit: *cache > 0, MinCache: *cache})
 	server := &http.Server{Handler: api, ReadHeaderTimeout: 10 * time.Second}
 	if _, err := fmt.Fprintf(out, "export GOOGLE_GEMINI_BASE_URL=http://%s\nexport GEMINI_API_KEY=fake\n", l.Addr()); err != nil {
 		return errors.Join(fmt.Errorf("print the environment: %w", err), l.Close())
