@@ -69,26 +69,29 @@ func runInFull(s *run.State, head, tree string, gates []string) []run.Action {
 	if w == nil {
 		return []run.Action{run.AssignGates(d)}
 	}
-	tries := 0
-	for n := w.Last; n > 0; n-- {
-		a := w.Attempts[n]
-		if a == nil || a.Head != head || a.Epoch != s.Epoch { // a resumed run tries again
-			break
-		}
-		if a.Result == nil {
-			return nil
-		}
-		if slices.ContainsFunc(a.Result.Receipts, func(r spec.Receipt) bool { return r.Tree == tree }) {
-			break
-		}
-		tries++
-	}
-	if tries >= schedule.MaxGateTries {
-		why := run.FaultOf(s.Settled(run.FinalTask)).Message
-		return []run.Action{run.Fail{Err: fmt.Errorf("the final gates could not be run: %s", why)}}
+	newest := s.Settled(run.FinalTask)
+	switch {
+	case newest == nil:
+		return nil
+	case fruitless(s, w, head, tree) >= schedule.MaxGateTries:
+		return []run.Action{run.Fail{Err: fmt.Errorf("the final gates could not be run: %s", run.FaultOf(newest).Message)}}
 	}
 	d.Attempt = w.Last + 1
 	return []run.Action{run.AssignGates(d)}
+}
+
+// fruitless counts the newest runs on a commit, in a row, that left no receipt of its tree. A resumed run tries again.
+func fruitless(s *run.State, w *run.Work, head, tree string) (n int) {
+	for {
+		a := w.Attempts[w.Last-n]
+		if a == nil || a.Head != head || a.Epoch != s.Epoch || a.Result == nil {
+			return n
+		}
+		if r := a.Result.Receipts; len(r) > 0 && r[0].Tree == tree {
+			return n
+		}
+		n++
+	}
 }
 
 // Over reports whether nothing is left but the end.

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func Narrow(ctx context.Context, g spec.Gate, where *Where, change Change) (err 
 	case len(change.Paths) == 0:
 		where.Whole = "no file has changed"
 	case len(g.Affected) > 0:
-		targets, where.Whole, err = printed(ctx, g.Affected, where, change.Paths)
+		targets, where.Whole, err = printed(ctx, &g, where, change.Paths)
 	default:
 		targets, where.Whole, err = trace.Affected(where.Dir, g.Command, change.Files, change.Paths)
 	}
@@ -57,15 +58,16 @@ func Narrow(ctx context.Context, g spec.Gate, where *Where, change Change) (err 
 	return nil
 }
 
-// printed runs the command that maps changed files to targets. whole is why its output is not used.
-func printed(ctx context.Context, command []string, where *Where, changed []string) (targets []string, whole string, err error) {
+// printed runs a gate's command that maps changed files to targets. whole is why its output is not used.
+func printed(ctx context.Context, g *spec.Gate, where *Where, changed []string) (targets []string, whole string, err error) {
+	command, timeout := g.Affected, min(affectedTimeout, cmp.Or(g.Timeout.Std(), DefaultTimeout))
 	if i := slices.IndexFunc(changed, odd); i >= 0 {
 		return nil, fmt.Sprintf("the changed file %q cannot be named in a line", changed[i]), nil
 	}
 	var out bytes.Buffer
 	end, err := sandbox.Run(ctx, sandbox.Command{
 		Args: command, Dir: where.Dir, Env: where.Env, Place: where.Place, Writable: where.Writable, Readable: where.Readable,
-		Timeout: affectedTimeout, Stdin: []byte(strings.Join(changed, "\n") + "\n"), DropErrors: true, Sink: &out,
+		Timeout: timeout, Stdin: []byte(strings.Join(changed, "\n") + "\n"), DropErrors: true, Sink: &out,
 		MaxSink: maxTargetBytes,
 	})
 	var none *sandbox.NotFoundError
@@ -77,7 +79,7 @@ func printed(ctx context.Context, command []string, where *Where, changed []stri
 	case end.Cancelled:
 		return nil, "", fmt.Errorf("run %s: %w", command[0], context.Cause(ctx))
 	case end.TimedOut:
-		return nil, fmt.Sprintf("%s took longer than %s", command[0], affectedTimeout), nil
+		return nil, fmt.Sprintf("%s took longer than %s", command[0], timeout), nil
 	case !end.Success():
 		return nil, HowEnded(command, end), nil
 	case end.SinkOmitted > 0:
