@@ -41,6 +41,9 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		return decode(e, func(_ *contextscope.Event, d wire.Started) {
 			a.Started, a.Delivery, a.Worker, a.Doing, a.Began = true, d.Delivery, d.Worker, "", e.Time.UnixMilli()
 			a.Stopped, a.StartedPos, a.Lacks = false, e.Pos, nil
+			if a.turned > 0 {
+				a.turned = now // its calls run again
+			}
 		})
 	case contextscope.KindTurn:
 		a.Turns++

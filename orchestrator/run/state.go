@@ -347,7 +347,7 @@ func (s *State) dispatched(e *contextscope.Event, d *Dispatch) {
 	w.Last = max(w.Last, d.Attempt)
 	if a := s.Attempt(d.Task, d.Attempt); a != nil {
 		a.Role, a.Head, a.Epoch, a.Dispatched, a.Pos = d.Role, d.Head, s.Epoch, e.Time.UnixMilli(), e.Pos
-		a.Tokens, a.Assignment = d.Tokens, d.Assignment
+		a.Tokens, a.Assignment, a.down = d.Tokens, d.Assignment, s.Times.Down
 	}
 	s.track(w)
 }

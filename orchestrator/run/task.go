@@ -104,8 +104,9 @@ type Attempt struct {
 	Receipts  []spec.Receipt
 	// Dispatched and Ended are unix milliseconds, for reports; 0 when unknown.
 	Dispatched, Began, Ended int64
-	// busy sums its activities; turned is when the turn whose calls run came, from the run's creation on, 0 while none run.
-	busy, turned time.Duration
+	// busy sums its activities; turned is when the turn whose calls run came, from the run's creation on, 0 while none run; down
+	// is how long no process had held the run when it was dispatched.
+	busy, turned, down time.Duration
 }
 
 // Call is what one usage event of an attempt reported.

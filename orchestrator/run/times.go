@@ -70,7 +70,7 @@ func (t *Times) end(a *Attempt, task string, created time.Time, r spec.Result, n
 		}
 	}
 	if a.Dispatched > 0 {
-		t.Waited += max(0, now-time.UnixMilli(a.Dispatched).Sub(created)-a.busy)
+		t.Waited += max(0, now-time.UnixMilli(a.Dispatched).Sub(created)-(t.Down-a.down)-a.busy)
 	}
 }
 

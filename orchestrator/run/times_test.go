@@ -55,6 +55,22 @@ func TestTimesLeaveOutWhenNoProcessHeldTheRun(t *testing.T) {
 	require.Equal(t, time.Second, l.Times.Down)
 }
 
+// A delivery that takes over runs the calls of the newest turn again. What was between the two deliveries is no work and no wait.
+func TestTimesOfAnAttemptThatWasTakenOver(t *testing.T) {
+	t.Parallel()
+	l := runtest.New(t, run.Spec{Created: time.Unix(0, 0), Roles: runtest.Roles()}, run.Running)
+	l.Plan(spec.Task{ID: "a", Role: "generator"})
+	l.Dispatched("a", "generator", 1, "c") // 3
+	l.Agent("a", 1, contextscope.KindStarted, wire.Started{Delivery: 1})
+	l.Agent("a", 1, contextscope.KindTurn, wire.Turn{})
+	l.Append("", run.Data{Epoch: 2}) // 6
+	l.Agent("a", 1, contextscope.KindStarted, wire.Started{Delivery: 2})
+	l.Agent("a", 1, contextscope.KindTool, wire.Tooled{}) // 8
+	l.Ended("a", 1, spec.Result{Status: spec.StatusDone})
+	require.Equal(t, time.Second, l.Times.Wall(run.Tools))
+	require.Equal(t, 4*time.Second, l.Times.Waited)
+}
+
 // A command has no turns: all of its attempt but its place is its work.
 func TestTimesOfACommand(t *testing.T) {
 	t.Parallel()
