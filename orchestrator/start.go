@@ -303,7 +303,9 @@ func (h *holder) tryPlan(ctx context.Context) (data run.PlanData, err error) {
 	if h.spec.Plan == nil {
 		return data, nil
 	}
-	data, problems, err := plan.Prepare(ctx, *h.spec.Plan, h.spec, nil, h.tree(h.spec.Base))
+	st := run.NewState()
+	st.Spec = h.spec
+	data, problems, err := plan.Prepare(ctx, *h.spec.Plan, st, h.tree(h.spec.Base))
 	if err == nil {
 		err = h.positions.Error(problems)
 	}

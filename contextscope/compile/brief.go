@@ -72,6 +72,9 @@ func (b Brief) text(n *narrative.Narrator, record string) string {
 	w.list("Files that may be changed, and no others", b.Task.Files)
 	w.files(b.Files)
 	w.list("Gates that decide whether it passes", b.Task.Gates)
+	if set := b.Task.ChangeSet; set != "" {
+		w.section("Change set "+set, changeSet)
+	}
 	if b.DecisionRecord != record {
 		w.section("Decision record, settled for every task of this run", b.DecisionRecord)
 	}
@@ -86,6 +89,12 @@ func (b Brief) text(n *narrative.Narrator, record string) string {
 	}
 	return w.b.String()
 }
+
+// changeSet is what the task of a change set needs to know.
+const changeSet = `This task is one of several that are right only together. They are tested with all of their changes merged, and land as one.
+Your tree need not build without the others: check what you can alone, such as the syntax and the format of your files, and
+leave what fails elsewhere to the other tasks. After an attempt that did not pass, your tree has the changes of all tasks, and
+the gates tell what is left.`
 
 // rules are the constraints in the order in which they are numbered.
 func (b *Brief) rules() []string { return spec.Rules(b.Constraints, b.Task.Constraints) }

@@ -46,6 +46,7 @@ func (p *Plan) Validate(env Env) []Problem {
 	for i := range p.Tasks {
 		v.task(i, &p.Tasks[i])
 	}
+	v.changeSets(p)
 	for _, circle := range cycles(p.Tasks) {
 		v.addf(fmt.Sprintf("tasks[%d].depends_on", v.first[circle[0]]), "",
 			"the tasks wait for each other in a circle: %s", strings.Join(circle, " -> "))
@@ -107,6 +108,7 @@ func (v *planCheck) task(i int, t *Task) {
 	v.values(at, reflect.ValueOf(*t))
 	v.shard(at+".shard", t.Shard)
 	v.remaining(at+".remaining", t)
+	v.changeSet(at, t)
 	v.command(at, t, role, known)
 }
 

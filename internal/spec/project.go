@@ -145,8 +145,9 @@ type Project struct {
 	MCPServers map[string]MCPServer `json:"mcp_servers,omitempty" jsonschema:"Tool servers that roles can name."`
 
 	Delegation Delegation `json:"delegation,omitzero" jsonschema:"Bounds of what agents ask of other agents."`
-	// Prove and GatePermits rule the landing queue.
+	// Prove, Commits and GatePermits rule the landing queue.
 	Prove       string `json:"prove,omitempty" enum:"batch,each" jsonschema:"batch (default): gates run on many patches merged together. each: on one patch at a time; --prove wins."`
+	Commits     string `json:"commits,omitempty" enum:"set,each" jsonschema:"set (default): a change set lands as one commit. each: as one for each patch of its tasks."`
 	GatePermits int    `json:"gate_permits,omitempty" minimum:"0" jsonschema:"Trees that are tested at once; default one for every 4 cores, at least 1."`
 
 	Parallel int `json:"parallel,omitempty" jsonschema:"Attempts at once; --parallel wins."`
@@ -158,6 +159,9 @@ const (
 	ProveBatch = "batch"
 	ProveEach  = "each"
 )
+
+// CommitsEach is the word of Project.Commits for a commit for each patch.
+const CommitsEach = "each"
 
 // ModelName resolves a role's model, an alias or a name, to the model's name; empty means the alias "default".
 func (p *Project) ModelName(model string) string {

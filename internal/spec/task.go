@@ -74,6 +74,8 @@ type Task struct {
 	Attempts  int      `json:"attempts,omitempty" jsonschema:"How often it is tried, 1 to 10. Default 3."`
 	Limits    Limits   `json:"limits,omitzero" jsonschema:"Limits of one attempt; default the role's."`
 	Shard     *Shard   `json:"shard,omitempty" jsonschema:"Makes the task a template: code expands it to one task per shard. Use it for many alike files."`
+	Together  bool     `json:"together,omitempty" jsonschema:"With shard: the shards are right only together. They are tested as one and land as one, or none does."`
+	ChangeSet string   `json:"change_set,omitempty" jsonschema:"Name of a set of tasks that are right only together; the same on each of them."`
 	Remaining string   `json:"remaining,omitempty" enum:"ok" jsonschema:"With shard.match: ok lets files match it after the task too. Default: the task fails then."`
 	Command   []string `json:"command,omitempty" jsonschema:"Program and arguments, for roles that run a command."`
 	// ShardOf names the template that this task was expanded from, and Rule is its rule. Set by code only.

@@ -36,6 +36,8 @@ func settle(s *run.State, t *run.Task) []run.Action {
 	switch {
 	case r.Status == spec.StatusDone && r.HandedOver && transfer != nil:
 		return handOver(s, t, transfer)
+	case r.Status == spec.StatusDone && r.Patch == nil && t.Task.ChangeSet != "": // it may have to change something yet
+		return []run.Action{run.SetTask(id, run.TaskData{State: run.TaskAccepted})}
 	case r.Status == spec.StatusDone && r.Patch == nil:
 		return []run.Action{run.SetTask(id, run.TaskData{State: run.TaskDone})}
 	case r.Status == spec.StatusDone:
@@ -72,10 +74,10 @@ func handOver(s *run.State, t *run.Task, q *run.Request) []run.Action {
 }
 
 // accept puts a patch into the landing queue. A judge sees it before; a tree that has failed its gates already, and once more
-// when they were run again, is not tested a third time.
+// when they were run again, is not tested a third time. That of a task of a change set is not tested alone.
 func accept(s *run.State, t *run.Task) []run.Action {
 	id, p, gates := t.Task.ID, t.Result.Patch, s.GatesOf(t.Task)
-	if s.Runs(p.Tree, gates, p.Base) > 1 {
+	if t.Task.ChangeSet == "" && s.Runs(p.Tree, gates, p.Base) > 1 {
 		return schedule.Failed(s, t, Red(s, s.Failed(p.Tree, gates, p.Base)))
 	}
 	if s.Spec.Roles[t.Task.Verify].Executor != "" {

@@ -22,16 +22,19 @@ import (
 	"divisi/subagents/wire"
 )
 
-// crashPlan has something of everything: a dependency, shards, a write set that two share, and an attempt that fails.
+// crashPlan has something of everything: a dependency, shards, a write set that two share, an attempt that fails, and a change set of
+// which one does.
 func crashPlan(s *run.Spec) {
 	s.Roles["mod"] = command("mod", "for f in $DIVISI_FILES; do echo $DIVISI_TASK >> $f; done")
 	s.Roles["twice"] = command("twice",
-		`if grep -q '"class":"gate"'; then echo good > f04.txt; else echo bad > f04.txt; fi`)
-	s.Project.Gates[0].Command = []string{"sh", "-c", "if grep -q bad f04.txt; then echo 'error: it is bad'; exit 1; fi"}
+		`if grep -q '"class":"gate"'; then echo good > $DIVISI_FILES; else echo bad > $DIVISI_FILES; fi`)
+	s.Project.Gates[0].Command = []string{"sh", "-c", "! grep -n bad f04.txt f05.txt f06.txt | sed 's/$/ error: it is bad/' | grep ."}
 	s.Plan = planOf(
 		spec.Task{ID: "prep", Role: "mod", Brief: "b", Files: []string{"f00.txt"}},
 		spec.Task{ID: "all", Role: "mod", Brief: "b", DependsOn: []string{"prep"}, Shard: &spec.Shard{By: "file", Glob: "f0[12].txt"}},
 		spec.Task{ID: "twice", Role: "twice", Brief: "b", Files: []string{"f04.txt"}},
+		spec.Task{ID: "left", Role: "mod", Brief: "b", Files: []string{"f05.txt"}, ChangeSet: "pair"},
+		spec.Task{ID: "right", Role: "twice", Brief: "b", Files: []string{"f06.txt"}, ChangeSet: "pair"},
 		spec.Task{ID: "more", Role: "mod", Brief: "b", DependsOn: []string{"all"}, Files: []string{"f01.txt"}},
 	)
 }
@@ -135,7 +138,7 @@ func (r *rig) keepAssignment(from *rig, e contextscope.Event) {
 
 func TestAKillBehindAnyAppendLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, files(5), crashPlan)
+	r := newRig(t, files(7), crashPlan)
 	stop := r.worker(t.Context())
 	st, err := r.conduct(t.Context(), r.quietly(false))
 	stop()
@@ -165,7 +168,7 @@ var errKill = errors.New("killed")
 
 func TestAKillBeforeAnyAppendLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, files(5), crashPlan)
+	r := newRig(t, files(7), crashPlan)
 	cfg, appends := r.quietly(false), 0
 	cfg.NewID = func() string { appends++; return r.newID() }
 	stop := r.worker(t.Context())
@@ -182,7 +185,7 @@ func TestAKillBeforeAnyAppendLosesAndDoublesNothing(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("%02d", k), func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, files(5), crashPlan)
+			r := newRig(t, files(7), crashPlan)
 			// How many batches there are is a matter of time: the last few appends are not always there to be missed.
 			if r.kill(k) {
 				r.goOn(want)

@@ -173,7 +173,7 @@ func (c *Conductor) takeBack(ctx context.Context, w *run.Work) error {
 
 // expand prepares a plan, and executes what follows.
 func (c *Conductor) expand(ctx context.Context, a plan.Expand) error {
-	data, problems, err := plan.Prepare(ctx, a.Plan, c.st.Spec, c.st.PlannedTasks(), c.cfg.Tree(a.Commit))
+	data, problems, err := plan.Prepare(ctx, a.Plan, c.st, c.cfg.Tree(a.Commit))
 	if err != nil {
 		return fmt.Errorf("prepare a plan: %w", err)
 	}
@@ -182,7 +182,13 @@ func (c *Conductor) expand(ctx context.Context, a plan.Expand) error {
 
 // merge merges patches as one chain, and executes what follows.
 func (c *Conductor) merge(ctx context.Context, a landing.Merge) error {
-	chain, err := landing.Build(ctx, merger{c.cfg.Mirror}, c.st.Head, a.Onto, a.Candidates, c.cfg.Clock())
+	var chain landing.Chain
+	var err error
+	if a.Set != "" {
+		chain, err = landing.BuildSet(ctx, merger{c.cfg.Mirror}, a, c.cfg.Clock())
+	} else {
+		chain, err = landing.Build(ctx, merger{c.cfg.Mirror}, c.st.Head, a.Onto, a.Candidates, c.cfg.Clock())
+	}
 	if err != nil {
 		return err
 	}

@@ -111,11 +111,13 @@ func (r *rig) passes(a *wire.Assignment) spec.Result {
 
 // patch commits one file on a commit of the checkout, and stores its pack.
 func (r *rig) patch(head, name, text string) *spec.Patch {
-	out := strings.Fields(sh(r.t, r.checkout.Top, fmt.Sprintf(`export GIT_INDEX_FILE=$(mktemp -u)
+	out := strings.Fields(sh(r.t, r.checkout.Top, fmt.Sprintf(`export GIT_INDEX_FILE=$(mktemp -u) GIT_ALTERNATE_OBJECT_DIRECTORIES=%[4]s/objects
 git read-tree %[1]s && git update-index --add --cacheinfo 100644,$(echo %[3]s | git hash-object -w --stdin),%[2]s
 tree=$(git write-tree) && commit=$(git -c user.name=t -c user.email=t@t commit-tree -p %[1]s -m x $tree)
-rm -f $GIT_INDEX_FILE && echo $commit $tree && git diff-tree -r --numstat %[1]s $commit`, head, name, text)))
-	pack := sh(r.t, r.checkout.Top, fmt.Sprintf(`printf '%s\n^%s\n' | git pack-objects --revs --stdout -q --thin`, out[0], head))
+rm -f $GIT_INDEX_FILE && echo $commit $tree && git diff-tree -r --numstat %[1]s $commit`, head, name, text, r.mirror.Dir())))
+	pack := sh(r.t, r.checkout.Top, fmt.Sprintf(
+		`printf '%s\n^%s\n' | GIT_ALTERNATE_OBJECT_DIRECTORIES=%s/objects git pack-objects --revs --stdout -q --thin`,
+		out[0], head, r.mirror.Dir()))
 	require.NoError(r.t, r.bus.Put(r.t.Context(), "pack-"+out[0], []byte(pack)))
 	added, err := strconv.Atoi(out[2])
 	require.NoError(r.t, err)

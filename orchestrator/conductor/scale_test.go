@@ -66,6 +66,12 @@ func manyPlan() spec.Plan {
 	}
 }
 
+func manyState() *run.State {
+	st := run.NewState()
+	st.Spec = manySpec()
+	return st
+}
+
 func manySpec() run.Spec {
 	return run.Spec{Run: "r1", Parallel: 8, AutoApprove: true, Roles: map[string]spec.Role{
 		"mod": {Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"true"}, Writes: true}, "tester": {Name: "tester"},
@@ -75,7 +81,7 @@ func manySpec() run.Spec {
 // many is a state that has taken the plan, and the plan's event as it travels.
 func many(t testing.TB) (*run.State, []byte) {
 	t.Helper()
-	data, problems, err := plan.Prepare(t.Context(), manyPlan(), manySpec(), nil, manyFiles())
+	data, problems, err := plan.Prepare(t.Context(), manyPlan(), manyState(), manyFiles())
 	require.NoError(t, err)
 	require.Empty(t, problems)
 	require.Len(t, data.Tasks, 2*manyTasks)
@@ -126,7 +132,7 @@ func TestAPlanThatTheLogCannotTakeIsItsAuthorsToMend(t *testing.T) {
 	t.Parallel()
 	planned := manyPlan()
 	planned.Tasks[0].Brief = strings.Repeat("a longer brief ", 4000)
-	_, problems, err := plan.Prepare(t.Context(), planned, manySpec(), nil, manyFiles())
+	_, problems, err := plan.Prepare(t.Context(), planned, manyState(), manyFiles())
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 	require.Contains(t, problems[0].Message, "more than the log takes")

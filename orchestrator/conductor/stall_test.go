@@ -210,7 +210,7 @@ func TestNoTaskMayBeCalledMaster(t *testing.T) {
 		s.Roles["mod"] = command("mod", "true")
 		s.Plan = planOf(spec.Task{ID: "master", Role: "mod", Brief: "b"})
 	})
-	_, problems, err := plan.Prepare(t.Context(), *r.spec.Plan, r.spec, nil, r.tree(r.spec.Base))
+	_, problems, err := plan.Prepare(t.Context(), *r.spec.Plan, r.planned(), r.tree(r.spec.Base))
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 	require.Equal(t, "tasks[0].id", problems[0].Path)
@@ -332,4 +332,11 @@ func TestManyTasksThatWantTheSameLineAllLand(t *testing.T) {
 func cancelRun(ctx context.Context, b *bus.Bus, reason string) error {
 	_, err := conductor.Ask(ctx, b, "r1", conductor.Request{Verb: conductor.VerbCancel, Text: reason})
 	return err
+}
+
+// planned is the run before its first event.
+func (r *rig) planned() *run.State {
+	st := run.NewState()
+	st.Spec = r.spec
+	return st
 }

@@ -57,24 +57,31 @@ func failures(s *run.State, receipts []spec.Receipt) []failure {
 	var out []failure
 	seen := map[string]bool{}
 	for _, r := range receipts {
-		for _, signature := range gate.NewSignatures(r, gate.Before(s.Baseline, r.Gate)) {
-			f := failure{paths: r.Paths[signature]}
-			key := strings.Join(f.paths, "\x00")
-			if seen[key] {
-				continue
+		for _, signature := range fresh(s, r) {
+			key := strings.Join(r.Paths[signature], "\x00")
+			if !seen[key] {
+				seen[key], out = true, append(out, failureOf(r, signature))
 			}
-			seen[key] = true
-			for _, p := range f.paths {
-				imports, directory := r.Imports[p]
-				if !directory {
-					imports = r.Imports[path.Dir(p)]
-				}
-				f.imports = append(f.imports, imports...)
-			}
-			out = append(out, f)
 		}
 	}
 	return out
+}
+
+// fresh are the signatures of a receipt that the base commit did not have.
+func fresh(s *run.State, r spec.Receipt) []string {
+	return gate.NewSignatures(r, gate.Before(s.Baseline, r.Gate))
+}
+
+func failureOf(r spec.Receipt, signature string) failure {
+	f := failure{paths: r.Paths[signature]}
+	for _, p := range f.paths {
+		imports, directory := r.Imports[p]
+		if !directory {
+			imports = r.Imports[path.Dir(p)]
+		}
+		f.imports = append(f.imports, imports...)
+	}
+	return f
 }
 
 // changed has the tasks that changed a file, and those that changed a file in a directory, by their paths.
@@ -83,19 +90,21 @@ type changed map[string][]string
 func changes(s *run.State, tasks []string) changed {
 	c := changed{}
 	for _, id := range tasks {
-		r := s.Tasks[id].Result
-		if r == nil || r.Patch == nil { // an event of it could not be read
-			continue
-		}
-		for _, file := range r.Patch.Files {
-			for _, p := range []string{file, path.Dir(file)} {
-				if had := c[p]; len(had) == 0 || had[len(had)-1] != id {
-					c[p] = append(had, id)
-				}
-			}
+		for _, k := range s.Tasks[id].Patches() {
+			c.add(id, k.Patch.Files)
 		}
 	}
 	return c
+}
+
+func (c changed) add(id string, files []string) {
+	for _, file := range files {
+		for _, p := range []string{file, path.Dir(file)} {
+			if had := c[p]; len(had) == 0 || had[len(had)-1] != id {
+				c[p] = append(had, id)
+			}
+		}
+	}
 }
 
 // owners are the tasks that changed a path of a failure: the file, or a file in the directory. Where none did, they are those

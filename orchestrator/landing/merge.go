@@ -4,17 +4,21 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"divisi/internal/text"
 )
 
 // Candidate is one accepted patch.
 type Candidate struct {
 	Run, Task, Title, Role, Model string
 	Attempt                       int
-	// Commit is the patch, whose parent is the integration commit that the attempt started from.
-	Commit string
+	// Commit is the patch, whose parent is the integration commit that the attempt started from. Base is its parent where that is
+	// a merged change set; empty else.
+	Commit, Base string
 	// Unverified is why the patch is not proven; empty when it is.
 	Unverified string
 }
@@ -56,30 +60,116 @@ type Merger interface {
 func Build(ctx context.Context, m Merger, head, onto string, candidates []Candidate, at time.Time) (Chain, error) {
 	chain := Chain{Head: onto}
 	for _, c := range candidates {
-		tree, conflicts, message, err := m.Merge(ctx, chain.Head, c.Commit)
+		k, err := chain.add(ctx, m, c, at)
 		if err != nil {
-			return Chain{}, fmt.Errorf("merge %s of task %s onto %s: %w", c.Commit, c.Task, chain.Head, err)
+			return Chain{}, err
 		}
-		if len(conflicts) > 0 {
-			k := Conflict{Candidate: c, Paths: conflicts, Message: message}
-			if chain.Head != head {
-				if _, alone, _, err := m.Merge(ctx, head, c.Commit); err != nil {
-					return Chain{}, fmt.Errorf("merge %s of task %s onto %s: %w", c.Commit, c.Task, head, err)
-				} else if len(alone) == 0 {
-					k.Waits = true
-				}
-			}
-			chain.Conflicts = append(chain.Conflicts, k)
+		if k == nil {
 			continue
 		}
-		commit, err := m.Commit(ctx, tree, chain.Head, Message(c), at)
-		if err != nil {
-			return Chain{}, fmt.Errorf("commit task %s: %w", c.Task, err)
+		if chain.Head != head {
+			if _, alone, _, err := m.Merge(ctx, head, c.Commit); err != nil {
+				return Chain{}, fmt.Errorf("merge %s of task %s onto %s: %w", c.Commit, c.Task, head, err)
+			} else if len(alone) == 0 {
+				k.Waits = true
+			}
 		}
-		chain.Merged = append(chain.Merged, Merged{Candidate: c, Landed: commit, Tree: tree})
-		chain.Head, chain.Tree = commit, tree
+		chain.Conflicts = append(chain.Conflicts, *k)
 	}
 	return chain, nil
+}
+
+// add merges one candidate onto the chain. It returns the conflict of one that does not merge, and leaves the chain as it was.
+func (chain *Chain) add(ctx context.Context, m Merger, c Candidate, at time.Time) (*Conflict, error) {
+	ours := chain.Head
+	fail := func(err error) error { return fmt.Errorf("merge %s of task %s onto %s: %w", c.Commit, c.Task, chain.Head, err) }
+	if c.Base != "" && c.Base != ours { // a merge finds this parent, so that what the patch is built on does not count as its own
+		if err := chain.readTree(ctx, m); err != nil {
+			return nil, fail(err)
+		}
+		var err error
+		if ours, err = m.Commit(ctx, chain.Tree, c.Base, Message(c), at); err != nil {
+			return nil, fail(err)
+		}
+	}
+	tree, conflicts, message, err := m.Merge(ctx, ours, c.Commit)
+	if err != nil {
+		return nil, fail(err)
+	}
+	if len(conflicts) > 0 {
+		return &Conflict{Candidate: c, Paths: conflicts, Message: message}, nil
+	}
+	commit, err := m.Commit(ctx, tree, chain.Head, Message(c), at)
+	if err != nil {
+		return nil, fmt.Errorf("commit task %s: %w", c.Task, err)
+	}
+	chain.Merged = append(chain.Merged, Merged{Candidate: c, Landed: commit, Tree: tree})
+	chain.Head, chain.Tree = commit, tree
+	return nil, nil
+}
+
+// readTree finds the tree of a chain in which nothing was merged yet.
+func (chain *Chain) readTree(ctx context.Context, m Merger) (err error) {
+	if chain.Tree == "" {
+		chain.Tree, _, _, err = m.Merge(ctx, chain.Head, chain.Head)
+	}
+	return err
+}
+
+// BuildSet merges the candidates of a change set onto a commit, and makes one commit of them, or with each one for each patch. A
+// task of which a patch conflicts is left out, with all of its patches.
+func BuildSet(ctx context.Context, m Merger, a Merge, at time.Time) (Chain, error) {
+	var conflicts []Conflict
+	for {
+		chain, k, err := a.chain(ctx, m, conflicts, at)
+		if err != nil {
+			return Chain{}, err
+		}
+		if k != nil {
+			conflicts = append(conflicts, *k)
+			continue
+		}
+		chain.Conflicts = conflicts
+		if a.Each || len(chain.Merged) == 0 {
+			return chain, nil
+		}
+		if chain.Head, err = m.Commit(ctx, chain.Tree, a.Onto, a.message(chain.Merged), at); err != nil {
+			return Chain{}, fmt.Errorf("commit change set %s: %w", a.Set, err)
+		}
+		for i := range chain.Merged {
+			chain.Merged[i].Landed = chain.Head
+		}
+		return chain, nil
+	}
+}
+
+// chain merges the candidates of all tasks without a conflict. It ends at the next one.
+func (a Merge) chain(ctx context.Context, m Merger, out []Conflict, at time.Time) (Chain, *Conflict, error) {
+	chain := Chain{Head: a.Onto}
+	for _, c := range a.Candidates {
+		if slices.ContainsFunc(out, func(k Conflict) bool { return k.Task == c.Task }) {
+			continue
+		}
+		if k, err := chain.add(ctx, m, c, at); k != nil || err != nil {
+			return Chain{}, k, err
+		}
+	}
+	return chain, nil, nil
+}
+
+// message is that of a change set's commit: its trailers name each task, with attempt, role and model behind it.
+func (a Merge) message(merged []Merged) string {
+	var b strings.Builder
+	tasks, first := 0, merged[0]
+	for i, c := range merged {
+		if !slices.ContainsFunc(merged[:i], func(m Merged) bool { return m.Task == c.Task }) {
+			tasks++
+		}
+		trailers(&b, c.own())
+	}
+	head := fmt.Sprintf("%s (change set of %s)\n\nDivisi-Run: %s\nDivisi-Set: %s\n", a.Set, text.Count(tasks, "task"), first.Run, a.Set)
+	trailers(&b, [][2]string{{"Divisi-Unverified", first.Unverified}})
+	return head + b.String()
 }
 
 // Message is a landed commit's message: the task's title, and trailers that name run, task, attempt, role and model, and
@@ -88,17 +178,27 @@ func Message(c Candidate) string {
 	title, _, _ := strings.Cut(c.Title, "\n")
 	var b strings.Builder
 	b.WriteString(cmp.Or(strings.TrimSpace(title), c.Task) + "\n\n")
-	for _, t := range [][2]string{
-		{"Divisi-Run", c.Run},
+	trailers(&b, [][2]string{{"Divisi-Run", c.Run}})
+	trailers(&b, c.own())
+	trailers(&b, [][2]string{{"Divisi-Unverified", c.Unverified}})
+	return b.String()
+}
+
+// own are the trailers that name a task's part in a commit.
+func (c Candidate) own() [][2]string {
+	return [][2]string{
 		{"Divisi-Task", c.Task},
 		{"Divisi-Attempt", strconv.Itoa(c.Attempt)},
 		{"Divisi-Role", c.Role},
 		{"Divisi-Model", c.Model},
-		{"Divisi-Unverified", c.Unverified},
-	} {
+	}
+}
+
+// trailers writes those that have a value.
+func trailers(b *strings.Builder, list [][2]string) {
+	for _, t := range list {
 		if t[1] != "" {
-			fmt.Fprintf(&b, "%s: %s\n", t[0], t[1])
+			fmt.Fprintf(b, "%s: %s\n", t[0], t[1])
 		}
 	}
-	return b.String()
 }

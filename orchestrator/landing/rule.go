@@ -18,6 +18,10 @@ type Merge struct {
 	run.Proposal
 
 	Head, Onto string
+	// Set is the change set that the candidates are; empty for patches that may land one without the other. Each wants a commit
+	// for each patch of it.
+	Set        string
+	Each       bool
 	Candidates []Candidate
 	Then       func(Chain) []run.Action
 }
@@ -31,8 +35,8 @@ func (m Merge) Key() string {
 	return key
 }
 
-// Land takes the next batch while a gate permit is free: all waiting patches up to the limit, built on the newest batch under
-// test. While parts of a failed batch are searched for the culprit, they come first, each on the integration head.
+// Land takes the next batch while a gate permit is free: all waiting patches up to the limit, or a change set, built on the newest
+// batch under test. While parts of a failed batch are searched for the culprit, they come first, each on the integration head.
 func Land(s *run.State) []run.Action {
 	if underTest(s) >= permits(s) {
 		return nil
@@ -44,6 +48,9 @@ func Land(s *run.State) []run.Action {
 	onto := s.Head
 	if n := len(s.Batches); n > 0 && waiting[0].Part == 0 {
 		onto = s.Batches[n-1].Head
+	}
+	if set := s.Set(waiting[0]); set != nil {
+		return landSet(s, onto, set)
 	}
 	m := Merge{Head: s.Head, Onto: onto, Then: func(c Chain) []run.Action { return merged(s, onto, c) }}
 	for _, t := range waiting {
@@ -64,9 +71,12 @@ func underTest(s *run.State) (n int) {
 	return n
 }
 
-// next lists the tasks of the next batch, in plan order.
+// next lists the tasks of the next batch, in plan order; of a change set its first one.
 func next(s *run.State) []*run.Task {
-	waiting := slices.Collect(s.In(run.TaskAccepted))
+	waiting := slices.DeleteFunc(slices.Collect(s.In(run.TaskAccepted)), func(t *run.Task) bool {
+		set := s.Set(t)
+		return set != nil && (!set.Complete() || set.Lost != nil)
+	})
 	if len(waiting) == 0 {
 		return nil
 	}
@@ -75,6 +85,10 @@ func next(s *run.State) []*run.Task {
 		return nil
 	}
 	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return t.Part != part })
+	if s.Set(waiting[0]) != nil {
+		return waiting[:1]
+	}
+	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return s.Set(t) != nil })
 	if part == 0 {
 		waiting = waiting[:min(len(waiting), limit(s))]
 	}
@@ -97,10 +111,14 @@ func candidate(s *run.State, t *run.Task) Candidate {
 	if role.Executor == spec.ExecutorModel {
 		model = s.Spec.Project.ModelName(role.Model)
 	}
-	return Candidate{
+	c := Candidate{
 		Run: s.Spec.Run, Task: t.Task.ID, Title: t.Task.Title, Role: role.Name, Model: model,
-		Attempt: t.Attempt, Commit: t.Result.Patch.Commit, Unverified: acceptance.Unverified(s),
+		Attempt: t.Attempt, Unverified: acceptance.Unverified(s),
 	}
+	if t.Result.Patch != nil {
+		c.Commit = t.Result.Patch.Commit
+	}
+	return c
 }
 
 // merged sends back what conflicts with the integration head and has the chain tested, unless its tree was. A patch that
@@ -128,23 +146,31 @@ func merged(s *run.State, onto string, chain Chain) []run.Action {
 			Task: m.Task, Attempt: m.Attempt, Commit: m.Landed, Added: p.Added, Deleted: p.Deleted, Files: len(p.Files),
 		})
 	}
+	return append(actions, proveOn(s, d)...)
+}
+
+// proveOn proposes what a merged chain needs: its gates, or nothing but their verdict where its tree was tested.
+func proveOn(s *run.State, d run.LandingData) []run.Action {
 	wanted := gates(s, d.Tasks)
 	times := 1 // a part of several tasks is cut at once
-	if len(d.Tasks) == 1 || s.Tasks[d.Tasks[0].Task].Part == 0 {
+	if alone(d.Set, d.Tasks) || s.Tasks[d.Tasks[0].Task].Part == 0 {
 		times = maxRuns
 	}
 	switch {
 	case slices.ContainsFunc(s.Batches, func(b *run.Batch) bool { return b.Tree == d.Tree }):
-		return actions // it is being tested
-	case onto == s.Head && s.IsProven(d.Tree, wanted, onto):
-		d.Receipts = s.Receipts(d.Tree, wanted, onto)
-		return append(actions, move(s, d)...)
-	case onto == s.Head && s.Runs(d.Tree, wanted, onto) >= times:
-		return append(actions, red(s, d, s.Failed(d.Tree, wanted, onto))...)
+		return nil // it is being tested
+	case d.Old == s.Head && s.IsProven(d.Tree, wanted, d.Old):
+		d.Receipts = s.Receipts(d.Tree, wanted, d.Old)
+		return move(s, d)
+	case d.Old == s.Head && s.Runs(d.Tree, wanted, d.Old) >= times:
+		return red(s, d, s.Failed(d.Tree, wanted, d.Old))
 	default:
-		return append(actions, test(d, wanted, 1))
+		return []run.Action{test(d, wanted, 1)}
 	}
 }
+
+// alone reports whether a batch is never cut: one patch, or a change set.
+func alone(set string, tasks []run.Landed) bool { return set != "" || len(tasks) == 1 }
 
 // maxRuns is how often the same gates run on a tree: once more after a failure, to tell it from a flake.
 const maxRuns = 2

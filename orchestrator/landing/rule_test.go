@@ -234,7 +234,7 @@ func TestLandBesideOthers(t *testing.T) {
 
 func tasksOf(ids ...string) (out []run.Landed) {
 	for _, id := range ids {
-		out = append(out, run.Landed{Task: id, Attempt: 1})
+		out = append(out, run.Landed{Task: id, Attempt: 1, Commit: "l-" + id})
 	}
 	return out
 }

@@ -32,7 +32,7 @@ func tested(s *run.State, b *run.Batch) *spec.Result {
 }
 
 func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
-	d := run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Tasks: b.Tasks, Receipts: r.Receipts}
+	d := run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Set: b.Set, Tasks: b.Tasks, Receipts: r.Receipts}
 	if !acceptance.ProvedOn(b.Tree, r.Receipts) {
 		d.Receipts, r.Status = nil, spec.StatusFailed // they prove nothing about the commits that would land
 	}
@@ -42,7 +42,7 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 		return nil
 	case b.Tree == "": // an older version, which did not note the tree, built it
 		return []run.Action{drop(d)}
-	case b.Old != s.Head && (len(d.Tasks) == 1 || r.Status == spec.StatusDone || s.IsProven(b.Tree, b.Gates, b.Old)):
+	case b.Old != s.Head && (alone(b.Set, d.Tasks) || r.Status == spec.StatusDone || s.IsProven(b.Tree, b.Gates, b.Old)):
 		return []run.Action{drop(d)} // what has landed since may change the verdict
 	case r.Status == spec.StatusDone:
 		return move(s, d)
@@ -58,7 +58,7 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 
 // settleRed splits a batch that failed. One of a single task is tested once more first: it may be a flake.
 func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
-	if len(d.Tasks) == 1 && s.Runs(d.Tree, b.Gates, b.Old) < maxRuns {
+	if alone(b.Set, d.Tasks) && s.Runs(d.Tree, b.Gates, b.Old) < maxRuns {
 		return again(b, d)
 	}
 	return red(s, d, s.Failed(d.Tree, b.Gates, b.Old))
@@ -92,6 +92,9 @@ func red(s *run.State, d run.LandingData, failed []run.Failure) []run.Action {
 	for _, f := range failed {
 		receipts = append(receipts, f.Receipt)
 	}
+	if d.Set != "" {
+		return append(split(s, d, nil, nil), redSet(s, d, failed, receipts)...)
+	}
 	if len(d.Tasks) > 1 {
 		suspects, rest := suspects(s, receipts, d.Tasks)
 		return split(s, d, suspects, rest)
@@ -107,7 +110,7 @@ func split(s *run.State, d run.LandingData, suspects [][]string, rest []string) 
 	actions := dropAbove(s, d.Head)
 	d.State = run.LandingSplit
 	switch n := len(d.Tasks); {
-	case n == 1:
+	case n == 1, d.Set != "":
 	case len(suspects) > 0 && len(rest) > 0:
 		d.Parts = append([][]string{rest}, suspects...)
 	case len(suspects) > 1:
@@ -147,7 +150,7 @@ func dropAbove(s *run.State, commit string) []run.Action {
 
 // dropTested drops a batch, and takes its gates off the queue.
 func dropTested(s *run.State, b *run.Batch) []run.Action {
-	d := run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Tasks: b.Tasks}
+	d := run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Set: b.Set, Tasks: b.Tasks}
 	actions := []run.Action{drop(d)}
 	if tested(s, b) == nil {
 		actions = append(actions, run.TakeBack{Work: s.Works[b.Work]}, run.Tell{Work: b.Work})

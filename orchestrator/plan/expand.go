@@ -45,6 +45,7 @@ func expand(
 		writes := role.ChangesFiles()
 		t.Constraints = append(slices.Clone(plan.Constraints), t.Constraints...)
 		t.ShardOf, t.Rule, t.Unlocked = "", nil, nil
+		t.ChangeSet, t.Together = t.Set(), false
 		if t.Shard == nil {
 			t.Unlocked = spec.Unlocks(t.Files, protected)
 			out.Tasks = append(out.Tasks, t)

@@ -16,7 +16,8 @@ const maxOverlaps = 100
 
 // Prepare validates and expands a plan against what the run already has. Problems are the author's to fix; with any, the
 // plan data is empty. It changes nothing.
-func Prepare(ctx context.Context, p spec.Plan, s run.Spec, had []spec.Task, tree Tree) (run.PlanData, []spec.Problem, error) {
+func Prepare(ctx context.Context, p spec.Plan, st *run.State, tree Tree) (run.PlanData, []spec.Problem, error) {
+	s, had := &st.Spec, st.PlannedTasks()
 	p = p.WithRoleInputs(s.Roles)
 	gates := make([]string, 0, len(s.Project.Gates))
 	for _, g := range s.Project.Gates {
@@ -24,6 +25,7 @@ func Prepare(ctx context.Context, p spec.Plan, s run.Spec, had []spec.Task, tree
 	}
 	problems := append(p.Validate(spec.Env{Roles: s.Roles, Gates: gates, Tasks: had}), reserved(p)...)
 	problems = append(problems, inSubmodules(p, s.Submodules)...)
+	problems = append(problems, closedSets(p, st)...)
 	if len(problems) > 0 {
 		return run.PlanData{}, problems, nil
 	}
@@ -32,6 +34,9 @@ func Prepare(ctx context.Context, p spec.Plan, s run.Spec, had []spec.Task, tree
 		return run.PlanData{}, problems, err
 	}
 	tasks := expanded.Tasks
+	if problems = overlapInSets(tasks, had); len(problems) > 0 {
+		return run.PlanData{}, problems, nil
+	}
 	for i := range tasks {
 		tasks[i] = tasks[i].WithDefaults(s.Roles[tasks[i].Role])
 		tasks[i].Limits = tasks[i].Limits.Or(s.Project.Limits)

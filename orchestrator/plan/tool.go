@@ -106,5 +106,5 @@ func (d *dispatch) try(ctx context.Context, p spec.Plan) (run.PlanData, []spec.P
 	if err != nil {
 		return run.PlanData{}, nil, err
 	}
-	return Prepare(ctx, p, st.Spec, st.PlannedTasks(), d.tree(st.Head))
+	return Prepare(ctx, p, st, d.tree(st.Head))
 }

@@ -14,6 +14,7 @@ import (
 type Batch struct {
 	Number          int
 	Old, Head, Tree string
+	Set             string
 	Tasks           []Landed
 	Gates           []string
 	Work            string
@@ -74,7 +75,7 @@ func (s *State) test(d LandingData) {
 		}
 	}
 	s.Batches = append(s.Batches, &Batch{
-		Number: d.Batch, Old: d.Old, Head: d.Head, Tree: d.Tree, Tasks: d.Tasks, Gates: d.Dispatch.Gates, Tries: 1,
+		Number: d.Batch, Old: d.Old, Head: d.Head, Tree: d.Tree, Set: d.Set, Tasks: d.Tasks, Gates: d.Dispatch.Gates, Tries: 1,
 		Work: d.Dispatch.Task, Attempt: d.Dispatch.Attempt,
 	})
 }
@@ -112,13 +113,21 @@ func (s *State) land(d LandingData, pos uint64) {
 	for _, l := range d.Tasks {
 		if t := s.Tasks[l.Task]; t != nil {
 			t.Commit, t.Landed, t.Part = l.Commit, l, 0
-			s.set(t, TaskLanded, pos)
+			s.set(t, endOf(l), pos)
 		}
 	}
 	s.Landings = append(s.Landings, Landing{Batch: d.Batch, Head: d.Head, Tree: d.Tree, Tasks: d.Tasks})
 	for _, r := range d.Receipts {
 		s.prove(r)
 	}
+}
+
+// endOf is the state of a task that has landed.
+func endOf(l Landed) TaskState {
+	if l.Commit == "" {
+		return TaskDone
+	}
+	return TaskLanded
 }
 
 // prove keeps a gate's receipt under the tree that it ran on, so that nothing is proven twice. A narrowed one stays beside that

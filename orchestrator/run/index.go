@@ -31,12 +31,15 @@ type index struct {
 	// shardsOpen counts the shards of a template that have not ended; shardsLost has the first one that was given up.
 	shardsOpen map[string]int
 	shardsLost map[string]*Task
+	// sets are the change sets, by name.
+	sets map[string]*ChangeSet
 }
 
 func newIndex() index {
 	return index{
 		states: map[TaskState]tasks{}, counts: map[TaskState]int{}, active: map[string]*Work{}, byTask: map[string][]*Request{},
 		messages: map[string][]*Message{}, shardsOpen: map[string]int{}, shardsLost: map[string]*Task{},
+		sets: map[string]*ChangeSet{},
 	}
 }
 
@@ -87,6 +90,9 @@ func (x *index) count(t *Task, n int) {
 	if t.GivenUp() && t.Parent == "" {
 		x.givenUp += n
 	}
+	if c := x.sets[t.Task.ChangeSet]; c != nil && !t.Ended() && t.State != TaskAccepted {
+		c.outstanding += n
+	}
 }
 
 // set moves a task to a state, at a position of the log.
@@ -97,6 +103,9 @@ func (x *index) set(t *Task, to TaskState, pos uint64) {
 	x.add(t)
 	if template := t.Task.ShardOf; t.GivenUp() && x.shardsLost[template] == nil {
 		x.shardsLost[template] = t
+	}
+	if c := x.sets[t.Task.ChangeSet]; c != nil && t.GivenUp() && c.Lost == nil {
+		c.Lost = t
 	}
 	if had || !t.Ended() {
 		return

@@ -55,7 +55,7 @@ func move(l *runtest.Log, random *rand.Rand) {
 		}
 		l.Dispatched(id, "generator", next, "b")
 	case random.IntN(4) == 0:
-		l.Append("", run.LandingData{Batch: 1, State: run.LandingLanded, Tasks: []run.Landed{{Task: id}}})
+		l.Append("", run.LandingData{Batch: 1, State: run.LandingLanded, Tasks: []run.Landed{{Task: id, Commit: "c"}}})
 	default:
 		l.Append(id, run.TaskData{State: states[random.IntN(len(states))]})
 	}

@@ -143,6 +143,10 @@ type TaskData struct {
 	Fault *spec.Fault `json:"fault,omitempty"`
 	// Role is set when the task was handed over, with state pending: the role of its attempts from now on.
 	Role string `json:"role,omitempty"`
+	// Head is set with state pending for a task of a change set: the commit that its attempts start from, the merged set. Kept
+	// reports that the commit has what the task changed so far.
+	Head string `json:"head,omitempty"`
+	Kept bool   `json:"kept,omitempty"`
 	// Again is set when an attempt of the master does not count and is repeated.
 	Again bool `json:"again,omitempty"`
 }
@@ -180,9 +184,11 @@ type LandingData struct {
 	// State is testing, landed, red, split or dropped.
 	State string `json:"state"`
 	// Old and Head are the commit that it is built on, and its last one; Tree is the tree of that.
-	Old   string   `json:"old"`
-	Head  string   `json:"head"`
-	Tree  string   `json:"tree,omitempty"`
+	Old  string `json:"old"`
+	Head string `json:"head"`
+	Tree string `json:"tree,omitempty"`
+	// Set is the change set that the batch is; empty for patches that may land one without the other.
+	Set   string   `json:"set,omitempty"`
 	Tasks []Landed `json:"tasks"`
 	// Parts are set with state split: the tasks that are tested apart, the first ones first.
 	Parts [][]string `json:"parts,omitempty"`
@@ -209,11 +215,11 @@ func LandingOf(data json.RawMessage) (d LandingData, err error) {
 	return d, nil
 }
 
-// Landed is one task's commit on the integration branch.
+// Landed is one task's commit on the integration branch. Commit is empty for a task of a change set that changed nothing.
 type Landed struct {
 	Task    string `json:"task"`
 	Attempt int    `json:"attempt"`
-	Commit  string `json:"commit"`
+	Commit  string `json:"commit,omitempty"`
 	Added   int    `json:"added,omitempty"`
 	Deleted int    `json:"deleted,omitempty"`
 	Files   int    `json:"files,omitempty"`

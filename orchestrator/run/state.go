@@ -252,6 +252,7 @@ func (s *State) applyPlan(_ *contextscope.Event, d PlanData) {
 		v := &Task{Task: t, Plan: len(s.Plans) - 1, State: TaskPending, After: t.Dependencies(), place: len(s.Order)}
 		s.Tasks[t.ID] = v
 		s.Order = append(s.Order, t.ID)
+		s.join(v)
 		s.add(v)
 		if t.ShardOf != "" {
 			s.Shards[t.ShardOf] = append(s.Shards[t.ShardOf], t.ID)
@@ -282,7 +283,7 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	t.Part = 0
 	s.set(t, d.State, e.Pos)
 	switch {
-	case d.State == TaskAccepted:
+	case d.State == TaskAccepted && t.Task.ChangeSet == "":
 		s.Queued++
 	case d.Role != "":
 		s.handedOver(t, d.Role)
@@ -293,6 +294,9 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 		t.Verify = d.Dispatch.Attempt
 	case d.State == TaskRunning && d.Dispatch != nil:
 		t.Attempt, t.Executor = d.Dispatch.Attempt, t.Rejected
+		s.begin(t)
+	case d.Head != "":
+		s.restart(t, d)
 	}
 	if d.Fault != nil {
 		t.Faults = append(t.Faults, faultOf(t, *d.Fault))

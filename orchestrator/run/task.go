@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"time"
 
 	"divisi/internal/spec"
@@ -40,6 +41,25 @@ type Task struct {
 	place int
 	// After are the tasks and templates that must be over before this one starts.
 	After []string
+	// Head is the merged change set that its attempts start from; empty for the integration head. Kept are its patches in there.
+	Head string
+	Kept []Kept
+}
+
+// Kept is a patch of an earlier attempt, which the later ones of a change set are built on. OnSet reports that it was made on the
+// merged set.
+type Kept struct {
+	Attempt int
+	Patch   *spec.Patch
+	OnSet   bool
+}
+
+// Patches are all that a task of a change set has changed: what is kept of earlier attempts, and the newest one's patch.
+func (t *Task) Patches() []Kept {
+	if t.Result == nil || t.Result.Patch == nil || t.Result.Attempt != t.Attempt {
+		return t.Kept
+	}
+	return append(slices.Clone(t.Kept), Kept{t.Attempt, t.Result.Patch, t.Head != ""})
 }
 
 // Handover is an attempt that gave its task to another role.

@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"cmp"
+
 	"divisi/orchestrator/run"
 )
 
@@ -29,11 +31,11 @@ func Dispatch(s *run.State) []run.Action {
 	return actions
 }
 
-// base is the commit that the next attempt of a task starts from: the integration head, or the base of the work that it
-// continues.
+// base is the commit that the next attempt of a task starts from: the integration head, its merged change set, or the base of the
+// work that it continues.
 func base(s *run.State, t *run.Task) string {
 	if h, untried := t.Handover(); untried && h.Patch != nil {
 		return h.Patch.Base
 	}
-	return s.Head
+	return cmp.Or(t.Head, s.Head)
 }

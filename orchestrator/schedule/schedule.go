@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -16,17 +15,18 @@ func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 	unreachable = map[string]string{}
 	room, byRole := s.AtWork()
 	room = max(1, s.Spec.Parallel) - room
-	held, running, tooManyWaiting := Held(s), serializedRunning(s), s.Waiting() >= maxWaiting
+	sets := newSets(s)
+	running, tooManyWaiting := serializedRunning(s), s.Waiting() >= maxWaiting
 	for _, t := range inTurn(s) {
 		id := t.Task.ID
-		met, why := dependencies(s, t)
+		met, why := sets.dependencies(t)
 		if why != "" {
 			unreachable[id] = why
 			continue
 		}
 		role := s.Spec.Roles[t.Task.Role]
 		full := role.Concurrency > 0 && byRole[role.Name] >= role.Concurrency
-		if !met || full || room <= 0 || !approved(s, t) || meets(t, held) || tooManyWaiting && t.Parent == "" {
+		if !met || full || room <= 0 || !approved(s, t) || sets.blocked(t) || tooManyWaiting && t.Parent == "" {
 			continue
 		}
 		if serialized(t) {
@@ -36,7 +36,7 @@ func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 			running = true
 		}
 		ready = append(ready, id)
-		held = append(held, Holding{id, t.Task.Files})
+		sets.hold(t)
 		room--
 		byRole[role.Name]++
 	}
@@ -57,7 +57,11 @@ const serializeAfter = 2
 
 // serialized reports whether a task has conflicted so often that it takes turns with others like it: thirty tasks without a
 // write set that all change the same line would otherwise be repeated thirty times each, and parked before their turn.
+// The tasks of a change set wait for each other to land and never take turns.
 func serialized(t *run.Task) bool {
+	if t.Task.ChangeSet != "" {
+		return false
+	}
 	n := 0
 	for _, f := range t.Faults {
 		if f.Fault.Class == wire.FaultConflict {
@@ -94,37 +98,4 @@ func dependencies(s *run.State, t *run.Task) (met bool, why string) {
 		met = met && ok
 	}
 	return met, ""
-}
-
-// Holding is the write set of a task that no other may write meanwhile.
-type Holding struct {
-	Task  string
-	Files []string
-}
-
-// Held lists the write sets of every task between its dispatch and its end, retries included: a task that is repeated keeps its
-// write set, so that no other task changes it before the next attempt.
-func Held(s *run.State) []Holding {
-	var held []Holding
-	for t := range s.Open() {
-		if len(t.Task.Files) > 0 && t.Attempt > 0 {
-			held = append(held, Holding{t.Task.ID, t.Task.Files})
-		}
-	}
-	return held
-}
-
-func meets(t *run.Task, held []Holding) bool {
-	if len(t.Task.Files) == 0 {
-		return false
-	}
-	for _, h := range held {
-		if h.Task == t.Task.ID {
-			continue
-		}
-		if _, ok := plan.Intersect(h.Files, t.Task.Files); ok {
-			return true
-		}
-	}
-	return false
 }

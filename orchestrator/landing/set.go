@@ -1,0 +1,245 @@
+package landing
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
+	"divisi/subagents/wire"
+)
+
+// ParkSets parks the tasks of a change set of which one was given up. An agent that is at work ends before.
+func ParkSets(s *run.State) []run.Action {
+	var actions []run.Action
+	for t := range s.Open() {
+		set := s.Set(t)
+		if set == nil || set.Lost == nil || t.State != run.TaskPending && t.State != run.TaskAccepted {
+			continue
+		}
+		actions = append(actions, schedule.Park(s, t, fmt.Sprintf("%s, of the same change set, is %s: %s",
+			set.Lost.Task.ID, set.Lost.State, set.Lost.Reason), nil)...)
+	}
+	return actions
+}
+
+// landSet merges a change set whose tasks have all handed in their results. One that changes nothing is done.
+func landSet(s *run.State, onto string, set *run.ChangeSet) []run.Action {
+	m := mergeOf(s, onto, set, nil)
+	if len(m.Candidates) == 0 {
+		var actions []run.Action
+		for _, t := range set.Members {
+			actions = append(actions, run.SetTask(t.Task.ID, run.TaskData{State: run.TaskDone}))
+		}
+		return actions
+	}
+	m.Then = func(c Chain) []run.Action { return mergedSet(s, onto, set, c) }
+	return []run.Action{m}
+}
+
+// mergeOf has the patches of a set merged, but for those of some tasks: first the ones that were made on the integration branch,
+// then those that are built on the set as it was merged before, in the order in which their attempts began.
+func mergeOf(s *run.State, onto string, set *run.ChangeSet, without map[string]bool) Merge {
+	type patch struct {
+		Candidate
+
+		began uint64
+	}
+	var patches []patch
+	for _, t := range set.Members {
+		for _, k := range t.Patches() {
+			c := candidate(s, t)
+			p := patch{Candidate: c}
+			p.Attempt, p.Commit = k.Attempt, k.Patch.Commit
+			if k.OnSet {
+				p.Base, p.began = k.Patch.Base, s.Works[t.Task.ID].Attempts[k.Attempt].Pos
+			}
+			if !without[t.Task.ID] {
+				patches = append(patches, p)
+			}
+		}
+	}
+	slices.SortStableFunc(patches, func(a, b patch) int { return cmp.Compare(a.began, b.began) })
+	m := Merge{Head: s.Head, Onto: onto, Set: set.Name, Each: s.Spec.Project.Commits == spec.CommitsEach}
+	for _, p := range patches {
+		m.Candidates = append(m.Candidates, p.Candidate)
+	}
+	return m
+}
+
+// mergedSet has a merged set tested. Tasks whose patches conflict have another attempt, on the others' changes. Conflicts with a
+// batch under test count when that has landed.
+func mergedSet(s *run.State, onto string, set *run.ChangeSet, chain Chain) []run.Action {
+	var actions []run.Action
+	for _, k := range chain.Conflicts {
+		if onto != s.Head {
+			return nil
+		}
+		actions = append(actions, onSet(s, s.Tasks[k.Task], spec.Fault{
+			Class: wire.FaultConflict, Message: "it conflicts with what landed before it, or with its change set, in " +
+				strings.Join(k.Paths, ", "), Detail: k.Message,
+		}, chain.Head, false)...)
+	}
+	if len(actions) > 0 {
+		return actions
+	}
+	d := run.LandingData{Batch: s.BatchCount + 1, Old: onto, Head: chain.Head, Tree: chain.Tree, Set: set.Name}
+	commits := map[string]string{}
+	for _, m := range chain.Merged {
+		commits[m.Task] = m.Landed
+	}
+	for _, t := range set.Members {
+		d.Tasks = append(d.Tasks, landed(t, commits[t.Task.ID]))
+	}
+	return proveOn(s, d)
+}
+
+// landed is a task's part of a set's commit.
+func landed(t *run.Task, commit string) run.Landed {
+	l := run.Landed{Task: t.Task.ID, Attempt: t.Attempt, Commit: commit}
+	var files []string
+	for _, k := range t.Patches() {
+		l.Added, l.Deleted, files = l.Added+k.Patch.Added, l.Deleted+k.Patch.Deleted, append(files, k.Patch.Files...)
+	}
+	slices.Sort(files)
+	l.Files = len(slices.Compact(files))
+	return l
+}
+
+// onSet gives a task another attempt, on the merged set; kept reports that the set holds what the task has changed.
+func onSet(s *run.State, t *run.Task, f spec.Fault, head string, kept bool) []run.Action {
+	actions := schedule.Failed(s, t, f)
+	for i, action := range actions {
+		if a, ok := action.(run.Append); ok {
+			if d, ok := a.Data.(run.TaskData); ok && d.State == run.TaskPending {
+				d.Head, d.Kept = head, kept
+				actions[i] = run.SetTask(t.Task.ID, d)
+			}
+		}
+	}
+	return actions
+}
+
+// redSet sends the failures of a set to the tasks that own the files which they name. A failure in a file that no task of the set
+// may change parks the set.
+func redSet(s *run.State, d run.LandingData, failed []run.Failure, receipts []spec.Receipt) []run.Action {
+	set := s.Set(s.Tasks[d.Tasks[0].Task])
+	of, missing := blame(s, set, receipts)
+	if len(missing) > 0 {
+		return park(s, set, missing, failed[0].Fault)
+	}
+	blamed := slices.DeleteFunc(slices.Clone(set.Members), func(t *run.Task) bool { return of[t.Task.ID] == nil })
+	without := map[string]bool{}
+	for _, t := range blamed {
+		without[t.Task.ID] = run.WithExecutor(s.Spec.Roles[t.Task.Role], t.Executor).Executor == spec.ExecutorCommand
+	}
+	then := func(head string) (actions []run.Action) {
+		for _, t := range blamed {
+			f := failed[0].Fault
+			f.Signatures = of[t.Task.ID]
+			f.Message = fmt.Sprintf("with all tasks of its change set merged, the gates fail in what this task owns: %s",
+				text.Some(f.Signatures, maxMet))
+			actions = append(actions, onSet(s, t, f, head, !without[t.Task.ID])...)
+		}
+		return actions
+	}
+	if !slices.ContainsFunc(blamed, func(t *run.Task) bool { return without[t.Task.ID] }) {
+		return then(d.Head)
+	}
+	// A command changes the original again and not its own result.
+	m := mergeOf(s, s.Head, set, without)
+	m.Then = func(c Chain) []run.Action { return then(c.Head) }
+	return []run.Action{m}
+}
+
+// park parks a set for what is missing in it.
+func park(s *run.State, set *run.ChangeSet, missing []string, f spec.Fault) []run.Action {
+	reason := fmt.Sprintf("the change set %s fails in %s, which no task of it may change: %s. ", set.Name,
+		text.Some(missing, maxMet), text.Line(f.Message))
+	if s.Spec.Plan == nil {
+		reason += fmt.Sprintf("Dispatch a task with change_set %s and these files: the set is then tested again", set.Name)
+	} else {
+		reason += fmt.Sprintf("Add a task with change_set: %s and these files to the plan", set.Name)
+	}
+	var actions []run.Action
+	for _, t := range set.Members {
+		actions = append(actions, schedule.Park(s, t, schedule.WithOutput(reason, schedule.OutputFile(s, f.Output)), nil)...)
+	}
+	return actions
+}
+
+// blame has for each task of a set the failures that lead to it, and the files of those that lead to none. What does not build
+// belongs to the tasks that may change the file; a test also to those that changed what it imports. A failure that names no
+// path belongs to all.
+func blame(s *run.State, set *run.ChangeSet, receipts []spec.Receipt) (of map[string][]string, missing []string) {
+	of = map[string][]string{}
+	own := changed{}
+	for _, t := range set.Members {
+		own.add(t.Task.ID, t.Task.Files)
+		for _, k := range t.Patches() {
+			own.add(t.Task.ID, k.Patch.Files)
+		}
+	}
+	for _, r := range receipts {
+		signatures := fresh(s, r)
+		if len(signatures) == 0 { // it cannot be compared, and names nothing
+			signatures = []string{"red"}
+		}
+		for _, signature := range signatures {
+			f := failureOf(r, signature)
+			var who []string
+			switch places := leaves(f.paths); {
+			case len(places) == 0:
+				who = idsOf(set.Members)
+			case isTest(signature):
+				who = own.owners(f)
+			default:
+				who = own.of(places)
+			}
+			if len(who) == 0 {
+				who = matching(set.Members, f.paths)
+			}
+			if len(who) == 0 {
+				missing = append(missing, leaves(f.paths)...)
+			}
+			for _, id := range who {
+				of[id] = append(of[id], r.Gate+": "+signature)
+			}
+		}
+	}
+	slices.Sort(missing)
+	return of, slices.Compact(missing)
+}
+
+// isTest reports whether a signature is that of a test, or of a package's tests.
+func isTest(signature string) bool {
+	return strings.HasPrefix(signature, "test: ") || strings.HasPrefix(signature, "package: ")
+}
+
+// leaves are the paths that lie above no other one.
+func leaves(paths []string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool {
+		return slices.ContainsFunc(paths, func(o string) bool { return p == "." && o != "." || strings.HasPrefix(o, p+"/") })
+	})
+}
+
+// matching are the tasks with a glob that one of the paths matches.
+func matching(members []*run.Task, paths []string) (out []string) {
+	for _, t := range members {
+		if slices.ContainsFunc(paths, func(p string) bool { return spec.MatchAny(t.Task.Files, p) }) {
+			out = append(out, t.Task.ID)
+		}
+	}
+	return out
+}
+
+func idsOf(tasks []*run.Task) (out []string) {
+	for _, t := range tasks {
+		out = append(out, t.Task.ID)
+	}
+	return out
+}

@@ -1,0 +1,89 @@
+package run
+
+import (
+	"slices"
+
+	"divisi/internal/spec"
+)
+
+// ChangeSet is some tasks that are tested as one and land as one, or none of them does.
+type ChangeSet struct {
+	Name string
+	// Members are in plan order.
+	Members []*Task
+	// Begun reports that a task of it was dispatched: from then on all of their write sets are held.
+	Begun bool
+	// Lost is the first task of it that was given up; with it all are.
+	Lost *Task
+	// outstanding counts the tasks that have neither ended nor handed in their result.
+	outstanding int
+}
+
+// Set returns the change set of a task; nil for none.
+func (s *State) Set(t *Task) *ChangeSet { return s.sets[t.Task.ChangeSet] }
+
+// Complete reports whether all tasks of the set wait for the queue.
+func (c *ChangeSet) Complete() bool { return c.outstanding == 0 && !c.Members[0].Ended() }
+
+// Why returns why no task can be added to a change set; "" where one can.
+func (s *State) Why(set string) string {
+	c := s.sets[set]
+	switch {
+	case c == nil, !c.Members[0].Ended() && c.Lost == nil && c.Members[0].State != TaskLanding, s.revivable(c):
+		return ""
+	case c.Lost != nil:
+		return "it was given up, since " + c.Lost.Task.ID + " is " + string(c.Lost.State) + ": " + c.Lost.Reason
+	case c.Members[0].State == TaskLanding:
+		return "it is being tested"
+	}
+	return "it has landed"
+}
+
+// revivable reports whether a set was parked as a whole, for what is missing in it, and no task of it for a fault of its own.
+func (s *State) revivable(c *ChangeSet) bool {
+	return c.Lost != nil && !slices.ContainsFunc(c.Members, func(t *Task) bool {
+		failed := len(t.Faults) > 0 && t.Faults[len(t.Faults)-1].Attempt == t.Attempt
+		return t.State != TaskParked || failed || t.Result == nil || t.Result.Status != spec.StatusDone
+	})
+}
+
+// join adds a planned task to its change set, before it is counted. Where that was parked, its tasks wait again: the new one has what was missing.
+func (s *State) join(t *Task) {
+	name := t.Task.ChangeSet
+	if name == "" {
+		return
+	}
+	c := s.sets[name]
+	if c == nil {
+		c = &ChangeSet{Name: name}
+		s.sets[name] = c
+	}
+	if c.Lost != nil && s.revivable(c) {
+		c.Lost = nil
+		for _, m := range c.Members {
+			s.ended = slices.DeleteFunc(s.ended, func(t *Task) bool { return t == m })
+			m.EndedPos, m.Reason = 0, ""
+			s.set(m, TaskAccepted, 0)
+			if s.shardsLost[m.Task.ShardOf] == m {
+				delete(s.shardsLost, m.Task.ShardOf)
+			}
+		}
+	}
+	c.Members = append(c.Members, t)
+}
+
+// begin notes that a task of a change set was dispatched.
+func (s *State) begin(t *Task) {
+	if c := s.Set(t); c != nil {
+		c.Begun = true
+	}
+}
+
+// restart notes on which commit the next attempts of a task of a change set begin, and whether its work so far is in there.
+func (s *State) restart(t *Task, d TaskData) {
+	kept := t.Patches()
+	t.Head, t.Kept = d.Head, nil
+	if d.Kept {
+		t.Kept = kept
+	}
+}
