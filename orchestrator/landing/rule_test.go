@@ -99,6 +99,10 @@ func TestLand(t *testing.T) {
 				l.Ended(run.FinalTask, 1, green("merged"))
 			}, []string{"landing landed a b c", "move the branch"},
 		},
+		"a tree that is proven for the same change lands": {nil, narrowed("b"), []string{"landing landed a b c", "move the branch"}},
+		"a tree that is proven for another change is tested": {
+			nil, narrowed("elsewhere"), []string{"assign --batch-1/1 to tester on l-c"},
+		},
 		"a tree that failed twice is cut": {
 			nil, func(l *runtest.Log) {
 				for n := range 2 {
@@ -128,6 +132,16 @@ func TestLand(t *testing.T) {
 			got := runtest.Describe(merge.Then(chainOf(merge.Candidates, c.conflicts)))
 			require.Equal(t, c.want, got)
 		})
+	}
+}
+
+// narrowed has the gate pass on the merged tree, narrowed to what changed since a commit.
+func narrowed(since string) func(l *runtest.Log) {
+	return func(l *runtest.Log) {
+		r := green("merged")
+		r.Receipts[0].Since = since
+		l.Gates(run.FinalTask, 1, "x")
+		l.Ended(run.FinalTask, 1, r)
 	}
 }
 

@@ -27,7 +27,9 @@ type world struct {
 	flaky func(tree string) bool
 	// named reports whether the gate's output names the files of what is wrong.
 	named bool
-	runs  map[string]int
+	// narrowed reports whether the gate sees only what is wrong in the patches since the commit that a batch is built on.
+	narrowed bool
+	runs     map[string]int
 	// most is the largest number of batches that were tested at once, conflicts are pairs that do not merge.
 	most      int
 	conflicts map[string]string
@@ -136,10 +138,14 @@ func (w *world) test(pick int) {
 	}
 	require.NotEmpty(w, open, "nothing is tested, and tasks wait")
 	b := open[pick%len(open)]
-	w.runs[b.Tree]++
 	r := spec.Receipt{Gate: "test", Tree: b.Tree, Verdict: spec.VerdictPass}
-	wrong := w.wrong(b.Head)
-	if w.runs[b.Tree] == 1 && w.flaky(b.Tree) {
+	wrong, form := w.wrong(b.Head), b.Tree
+	if w.narrowed {
+		wrong = slices.DeleteFunc(wrong, func(id string) bool { return has(b.Old, id) })
+		r.Since, form = b.Old, b.Tree+" since "+b.Old
+	}
+	w.runs[form]++
+	if w.runs[form] == 1 && w.flaky(b.Tree) {
 		wrong = append(wrong, "flake")
 	}
 	if len(wrong) == 0 {
@@ -187,7 +193,7 @@ func TestTheQueueLandsWhatIsRight(t *testing.T) {
 		dice := rand.New(rand.NewPCG(seed, 10))
 		n := 1 + dice.IntN(40)
 		w := newWorld(t, n, 1+dice.IntN(4), []string{spec.ProveBatch, spec.ProveBatch, spec.ProveEach}[dice.IntN(3)])
-		w.named = dice.IntN(2) == 0
+		w.named, w.narrowed = dice.IntN(2) == 0, seed%2 == 0
 		if share := dice.IntN(4); share > 0 {
 			w.flaky = func(tree string) bool { return (len(tree)+int(seed))%(3*share) == 0 }
 		}
