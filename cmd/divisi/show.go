@@ -82,7 +82,8 @@ func writeReport(w io.Writer, r report.Report, columns int) error {
 		fmt.Fprintf(w, "gates   run %d times; one patch at a time takes at least %d\n", r.GateRuns, r.OneByOne)
 	}
 	if b := r.FirstRed; b != nil {
-		fmt.Fprintf(w, "red     first after batch %d at %s: %s\n", b.Batch, short(b.Commit), console.Sanitize(strings.Join(b.Tasks, ", ")))
+		fmt.Fprintf(w, "red     first after batch %d at %s: %s\n", b.Batch, short(b.Commit),
+			console.Sanitize(strings.Join(b.Tasks, ", ")))
 	}
 	fmt.Fprintf(w, "time    wall clock %s: %s\n        agents added up: %s\n", r.Times.Span(), r.Times.Wall(), r.Times.Sum())
 	for _, f := range r.Flakes {

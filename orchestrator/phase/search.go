@@ -2,9 +2,9 @@ package phase
 
 import "divisi/orchestrator/run"
 
-// firstRed searches the landed batches for the first one whose head fails the gates in full, by what is known of their trees: next
-// is the one to test, or first is the number of the batch that was found. The last one is red, and the base commit is not. A batch
-// in the log of an older version, which has no tree, is taken with the one after it.
+// firstRed searches the landed batches for the first one whose head fails the gates in full, by what is known of their trees:
+// next is the one to test, or first is the number of the batch that was found. The last one is red, and the base commit is not.
+// A batch in the log of an older version, which has no tree, is taken with the one after it.
 func firstRed(s *run.State, gates []string) (next *run.Landing, first int) {
 	var landed []*run.Landing
 	for i := range s.Landings {
@@ -39,8 +39,8 @@ const (
 	red
 )
 
-// halve returns the place, among n commits in a row, of the one to test next, or of the first red one when it is found: it is red,
-// and the one before it green. The last is red, whatever is known of it, and the one before all of them green.
+// halve returns the place, among n commits in a row, of the one to test next, or of the first red one when it is found: it is
+// red, and the one before it green. The last is red, whatever is known of it, and the one before all of them green.
 func halve(n int, known func(int) verdict) (at int, found bool) {
 	last := n - 1
 	for i := range n {

@@ -150,8 +150,10 @@ func TestTheSearchUsesWhatIsKnown(t *testing.T) {
 			}, map[string]int{"three build": 1, "three test": 1, "four build": 2, "four test": 2}, 4,
 		},
 		"the same tree again": {
-			[]string{"one", "one", "one", "four"}, nil,
-			map[string]int{"one build": 1, "one test": 1, "four build": 2, "four test": 2}, 4,
+			[]string{"one", "one", "one", "four"},
+			nil,
+			map[string]int{"one build": 1, "one test": 1, "four build": 2, "four test": 2},
+			4,
 		},
 		"the tree of the base commit": {
 			[]string{"base", "four"}, nil, map[string]int{"four build": 2, "four test": 2}, 2,

@@ -69,7 +69,7 @@ func ungated(tasks []spec.Task, roles map[string]spec.Role, gates []spec.Gate, f
 	delete(written, "")
 	var out []string
 	for _, module := range slices.Sorted(maps.Keys(written)) {
-		if !slices.ContainsFunc(gates, func(g spec.Gate) bool { return runsIn(g, module) }) {
+		if !slices.ContainsFunc(gates, func(g spec.Gate) bool { return runsIn(g.InFull(), module) }) {
 			out = append(out, fmt.Sprintf("no gate runs in the Go module %q, which tasks change: no gate's command names it. "+
 				"A gate of its own is for example: go -C %s test ./...", module, module))
 		}

@@ -132,6 +132,9 @@ func TestUngatedModulesAreNamed(t *testing.T) {
 		{"a shell line", []string{"tools/t.go"}, "mod", []spec.Gate{{Command: []string{"sh", "-c", "cd ./tools&&go test ./..."}}}, nil},
 		{"a name that only begins so", []string{"tools/t.go"}, "mod", []spec.Gate{{Command: []string{"sh", "-c", "cd toolsmith"}}}, []string{`"tools"`}},
 		{"all modules", []string{"tools/t.go"}, "mod", []spec.Gate{{Command: []string{"find", ".", "-name", "go.mod"}}}, nil},
+		{"the full form", []string{"tools/t.go"}, "mod", []spec.Gate{{
+			Command: []string{"x", spec.ArgAffected}, Affected: []string{"y"}, Full: []string{"tools"},
+		}}, nil},
 		{"no gates at all", []string{"tools/t.go"}, "mod", nil, nil},
 		{"a reader", []string{"tools/t.go"}, "reader", []spec.Gate{root}, nil},
 	} {

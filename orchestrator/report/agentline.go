@@ -185,6 +185,12 @@ func receiptLine(e *contextscope.Event, r spec.Receipt) Line {
 	if r.Tests > 0 {
 		more += ", " + text.Count(r.Tests, "test")
 	}
+	if r.Since != "" {
+		more += ", on what changed"
+	}
+	if r.Whole != "" {
+		more += ", in full: " + r.Whole
+	}
 	if r.TimedOut {
 		say += ", timed out"
 	}

@@ -21,6 +21,8 @@ func TestDetails(t *testing.T) {
 	wait := "a plan"
 	red := spec.Receipt{Gate: "test", Verdict: spec.VerdictFail, Signatures: []string{"a", "b", "c", "d"}, TimedOut: true, Duration: time.Minute}
 	green := spec.Receipt{Gate: "test", Verdict: spec.VerdictPass, Tests: 412, Duration: 9 * time.Second}
+	narrowed, whole := green, green
+	narrowed.Since, whole.Whole = "c0", "map prints nothing"
 	done := spec.Result{
 		Status: spec.StatusDone, Patch: &spec.Patch{Added: 3, Deleted: 1, Files: []string{"a.go"}}, Plan: &spec.Plan{Tasks: make([]spec.Task, 2)},
 		Handoff: spec.Handoff{Summary: "moved"},
@@ -41,6 +43,9 @@ func TestDetails(t *testing.T) {
 		"usage":         {contextscope.KindUsage, spec.Usage{Prompt: 9100, Cached: 6400, Output: 400, Thoughts: 10}, Line{More: "9.1k in (6.4k cached), 410 out"}},
 		"red gate":      {contextscope.KindReceipt, red, Line{By: "one/1:", Text: "gate test: fail, timed out (4 failures: a, b, c)", More: "1m00s", Tone: Bad}},
 		"green gate":    {contextscope.KindReceipt, green, Line{More: "gate test: pass; 9s, 412 tests", Tone: Good}},
+		"narrowed gate": {contextscope.KindReceipt, narrowed, Line{More: "gate test: pass; 9s, 412 tests, on what changed", Tone: Good}},
+		"gate in full":  {contextscope.KindReceipt, whole, Line{More: "gate test: pass; 9s, 412 tests, in full: map prints nothing", Tone: Good}},
+		"first red":     {contextscope.KindRun, run.Data{Final: []spec.Receipt{red}, FirstRed: 3}, Line{Text: "final gates: test fail; first red after batch 3", Tone: Bad}},
 		"result":        {contextscope.KindResult, done, Line{More: "done; +3 −1 in 1 file; asks for 2 tasks; moved", Tone: Good}},
 		"failed result": {contextscope.KindResult, failed, Line{By: "one/1", Text: "ended: failed: no", More: "+3 −1 in 1 file; asks for 2 tasks; moved", Tone: Bad}},
 		"error":         {contextscope.KindError, spec.Fault{Class: "model", Message: "no"}, Line{By: "one/1:", Text: "model: no", Tone: Bad}},

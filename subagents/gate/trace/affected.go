@@ -59,8 +59,8 @@ func packagesOf(files []string) map[string]bool {
 	return packages
 }
 
-// changedIn returns the packages of a module whose code, or whose tests alone, a change touches. A file in testdata belongs to the
-// package of the directory above. stray is the first file that belongs to none: any package may read or embed it.
+// changedIn returns the packages of a module whose code, or whose tests alone, a change touches. A file in testdata belongs to
+// the package of the directory above. stray is the first file that belongs to none: any package may read or embed it.
 func (t *tree) changedIn(module string, packages map[string]bool, changed []string) (code, tests []string, stray string) {
 	for _, file := range changed {
 		dir := path.Dir(file)

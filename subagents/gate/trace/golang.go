@@ -223,8 +223,8 @@ func (t *tree) module(dir string) string {
 	return t.goMods[dir]
 }
 
-// PassedOver reports whether a file is in a directory that the go command passes over too, that holds other people's code, or that
-// it would take for a flag.
+// PassedOver reports whether a file is in a directory that the go command passes over too, that holds other people's code, or
+// that it would take for a flag.
 func PassedOver(file string) bool {
 	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(dir string) bool {
 		return dir == "testdata" || dir == "vendor" || dir == "node_modules" ||

@@ -1,7 +1,7 @@
 // Package trace leads from the failures of a gate to the paths of the tree that they name, and from a change to the Go packages
-// that it affects. Its input is a work tree and, for each
-// failure, its lines and what it belongs to; its output the files and directories of the tree that these name, and for Go the
-// packages that those import. It reads the tree through os.Root, returns no symbolic link and nothing behind one, and never
+// that it affects. Its input is a work tree and, for each failure, its lines and what it belongs to, or the changed files; its
+// output the files and directories of the tree that failures name, with the Go packages that those import, or the packages that
+// depend on what changed. It reads the tree through os.Root, returns no symbolic link and nothing behind one, and never
 // changes the tree.
 package trace
 
