@@ -30,7 +30,8 @@ func (r *Repo) Changed(ctx context.Context, a, b string) ([]Change, error) {
 		return nil, err
 	}
 	args := append([]string{"diff-tree", "-z", "--raw", "--numstat", "--no-renames", "--no-abbrev"}, diffFlags...)
-	out, err := r.run(ctx, append(args, a, b)...)
+	// Git would read an index for nothing, and a slot's can be large.
+	out, err := r.g.exec(ctx, call{dir: Dir{GitDir: r.dir, Index: nowhere}, args: append(args, a, b)})
 	if err != nil {
 		return nil, fmt.Errorf("list the changes from %s to %s: %w", a, b, err)
 	}

@@ -30,6 +30,7 @@ const plainConfig = `[core]
 	repositoryformatversion = %d
 	bare = true
 	logAllRefUpdates = false
+	splitIndex = true
 [gc]
 	auto = 0
 [maintenance]

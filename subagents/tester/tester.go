@@ -34,9 +34,8 @@ type Executor struct {
 	Assignment *wire.Assignment
 	Journal    *journal.Journal
 	Objects    journal.Objects
-	// Dir is the work tree with the patch in it; Tree returns the id of its tree.
-	Dir  string
-	Tree func(ctx context.Context) (string, error)
+	// Dir is the work tree with the patch in it, Tree the id of what it holds.
+	Dir, Tree string
 	// Reset makes the tree clean again, after setup. Restore takes back what a gate changed of the files that are tested, and
 	// returns their paths: the next gate is to test the tree that lands.
 	Reset   func(ctx context.Context) error
@@ -100,16 +99,12 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 	if len(unknown) > 0 {
 		return wire.Failed(wire.FaultAssignment, "the project has no gate "+strings.Join(unknown, ", "), ""), nil
 	}
-	tree, err := t.Tree(ctx)
-	if err != nil {
-		return spec.Result{}, fmt.Errorf("read the tree of %s: %w", t.Assignment.Agent(), err)
-	}
 	if bad, err := t.setup(ctx); bad != nil || err != nil {
 		return *cmp.Or(bad, &spec.Result{}), err
 	}
 	receipts := make([]spec.Receipt, 0, len(gates))
 	for _, g := range gates {
-		r, err := t.gate(ctx, g, tree)
+		r, err := t.gate(ctx, g)
 		if missing(err) {
 			return wire.Failed(wire.FaultSetup, fmt.Sprintf("gate %s cannot be run: %v", g.Name, errors.Unwrap(err)), ""), nil
 		}
@@ -155,8 +150,8 @@ func missing(err error) bool {
 }
 
 // gate runs one gate when there is a free core for it, and appends its receipt.
-func (t *Executor) gate(ctx context.Context, g spec.Gate, tree string) (spec.Receipt, error) {
-	if r, ok := t.had(g.Name, tree); ok {
+func (t *Executor) gate(ctx context.Context, g spec.Gate) (spec.Receipt, error) {
+	if r, ok := t.had(g.Name); ok {
 		return r, nil
 	}
 	release, err := t.Limiter.Acquire(ctx)
@@ -175,7 +170,7 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, tree string) (spec.Rec
 	}
 	whole := &transcript{}
 	where := gate.Where{
-		Dir: t.Dir, Tree: tree, Env: ground.Env, Place: ground.Place, Writable: ground.Writable, Readable: ground.Readable,
+		Dir: t.Dir, Tree: t.Tree, Env: ground.Env, Place: ground.Place, Writable: ground.Writable, Readable: ground.Readable,
 		Network: t.Assignment.Role.Network, Loopback: t.Assignment.Role.Loopback, Sink: whole,
 		Baseline: gate.Before(t.Assignment.Baseline, g.Name),
 	}
@@ -242,10 +237,10 @@ func (t *Executor) keep(ctx context.Context, whole *transcript, failed bool) (st
 }
 
 // had returns the receipt that an earlier delivery of this attempt left for a gate on the same tree.
-func (t *Executor) had(name, tree string) (spec.Receipt, bool) {
+func (t *Executor) had(name string) (spec.Receipt, bool) {
 	for _, e := range t.Journal.Events() {
 		var r spec.Receipt
-		if e.Kind == contextscope.KindReceipt && json.Unmarshal(e.Data, &r) == nil && r.Gate == name && r.Tree == tree {
+		if e.Kind == contextscope.KindReceipt && json.Unmarshal(e.Data, &r) == nil && r.Gate == name && r.Tree == t.Tree {
 			return r, true
 		}
 	}

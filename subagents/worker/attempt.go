@@ -43,8 +43,8 @@ type attempt struct {
 	log             zerolog.Logger
 
 	slot *workspace.Slot
-	// commit is what the slot was reset to.
-	commit string
+	// commit is what the slot was reset to, tested its tree.
+	commit, tested string
 	// private is the directory with the attempt's home and temporary directory.
 	private string
 	cache   sandbox.Cache
@@ -219,12 +219,12 @@ func (at *attempt) reset(ctx context.Context) error {
 		}
 		commit = p.Commit
 	}
-	has, err := w.cfg.Mirror.Has(ctx, commit)
+	at.tested, err = w.cfg.Mirror.Tree(ctx, commit)
+	if errors.Is(err, git.ErrNotFound) {
+		return &refusal{fmt.Errorf("commit %q is not in this worker's mirror", commit)}
+	}
 	if err != nil {
 		return fmt.Errorf("look for %s: %w", commit, err)
-	}
-	if !has {
-		return &refusal{fmt.Errorf("commit %q is not in this worker's mirror", commit)}
 	}
 	at.commit = commit
 	release, err := at.queue(ctx, w.resets)
@@ -333,12 +333,12 @@ func (at *attempt) remaining() func(context.Context) ([]string, error) {
 	if task.Rule == nil || at.tree() == nil {
 		return nil
 	}
-	return func(ctx context.Context) ([]string, error) {
+	return func(context.Context) ([]string, error) {
 		re, err := regexp.Compile(task.Rule.Match)
 		if err != nil {
 			return nil, &refusal{fmt.Errorf("the match of %s: %w", task.ShardOf, err)}
 		}
-		return at.slot.Match(ctx, re, task.Files[:min(task.Rule.Files, len(task.Files))])
+		return at.slot.Match(re, task.Files[:min(task.Rule.Files, len(task.Files))])
 	}
 }
 
@@ -373,7 +373,7 @@ func (at *attempt) changed(ctx context.Context, since string) ([]string, error) 
 func (at *attempt) tester() *tester.Executor {
 	return &tester.Executor{
 		Environ:    at.worker.cfg.Environ,
-		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.slot.Tree,
+		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.tested,
 		Reset:   func(ctx context.Context) error { return at.slot.Reset(ctx, at.commit) },
 		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
 		Blobs:   at.blobs, Changed: at.changed, Caches: at.worker.cfg.Caches,

@@ -131,17 +131,19 @@ func (s *Slot) tree(ctx context.Context) (string, error) {
 // index does it once. Not by git add: in a tree with submodules that runs another git in each of them, with the settings
 // that it finds there.
 func (s *Slot) index(ctx context.Context) (string, error) {
-	out, err := s.look(ctx, "", "ls-files", "-z", "-t", "-m", "-d", "-o", "--exclude-standard")
+	look := func(args ...string) ([]byte, error) { return s.look(ctx, "", args...) }
+	found, err := list(look, s.touched(), "--exclude-standard")
 	if err != nil {
 		return "", err
 	}
-	scan := s.sort(string(out))
+	scan := s.sort(found)
 	if why := scan.refused(); why != "" {
 		return "", &ContentError{Why: why}
 	}
 	if err := s.checkSubmodules(ctx); err != nil {
 		return "", err
 	}
+	s.indexed = ""
 	if err := s.updateIndex(ctx, scan.beyond, "--force-remove"); err != nil {
 		return "", err
 	}
@@ -151,8 +153,12 @@ func (s *Slot) index(ctx context.Context) (string, error) {
 	if err := s.checkLeftOut(ctx, scan.added); err != nil {
 		return "", err
 	}
-	out, err = s.git.Run(ctx, s.at(), nil, "write-tree")
-	return strings.TrimSpace(string(out)), err
+	out, err := s.git.Run(ctx, s.at(), nil, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	s.indexed = strings.TrimSpace(string(out))
+	return s.indexed, nil
 }
 
 // plain reports whether git surely takes a file in by its name. It passes over some others, such as git~1, without a failure.

@@ -15,10 +15,10 @@ import (
 
 func TestCollect(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, map[string]string{
+	b := newBundle(t, withDirs(map[string]string{
 		"a.txt": "1\n2\n3\n", "gone.txt": "x\n", "d": "file\n", "e/f": "f\n", "same.txt": "same\n", "run.sh": "#!/bin/sh\n",
 		".gitignore": "*.log\n", "crlf.txt": "a\r\nb\r\n", ".gitattributes": "*.txt text\n",
-	})
+	}, 200))
 	edit := func(s *workspace.Slot) {
 		dir := s.Dir()
 		write(t, filepath.Join(dir, "a.txt"), "1\nTWO\n3\n4\n")
@@ -31,20 +31,33 @@ func TestCollect(t *testing.T) {
 		write(t, filepath.Join(dir, "out.log"), "ignored\n")
 		write(t, filepath.Join(dir, "same.txt"), "same\n")
 		require.NoError(t, os.Chmod(filepath.Join(dir, "run.sh"), 0o755))
+		write(t, filepath.Join(dir, "more/000/x.log"), "ignored\n")
+		write(t, filepath.Join(dir, "more/001/y.txt"), "y\n")
+		write(t, filepath.Join(dir, "more/002/deep/z.txt"), "z\n")
+		require.NoError(t, os.RemoveAll(filepath.Join(dir, "more/003")))
 	}
 	one, two := b.slot(t), b.slot(t)
+	settled(t, two, b.base)
 	edit(one)
 	edit(two)
 	p, pack, err := one.Collect(t.Context(), b.base, "change", author, noon)
 	require.NoError(t, err)
-	require.Equal(t, []string{"a.txt", "d", "d/inner", "e", "e/f", "gone.txt", "new dir/ü\n.txt", "run.sh"}, p.Files)
-	require.Equal(t, 5, p.Added)
-	require.Equal(t, 4, p.Deleted)
+	require.Equal(t, []string{"a.txt", "d", "d/inner", "e", "e/f", "gone.txt", "more/001/y.txt",
+		"more/002/deep/z.txt", "more/003/x.txt", "new dir/ü\n.txt", "run.sh"}, p.Files)
+	require.Equal(t, 7, p.Added)
+	require.Equal(t, 5, p.Deleted)
 	require.Equal(t, b.base, p.Base)
 	require.Empty(t, p.Pack)
 	again, _, err := two.Collect(t.Context(), b.base, "change", author, noon)
 	require.NoError(t, err)
 	require.Equal(t, p, again, "the same content is the same commit")
+
+	settled(t, two, b.base)
+	require.NoError(t, os.RemoveAll(filepath.Join(two.Dir(), "more/003")))
+	write(t, filepath.Join(two.Dir(), "more/001/y.txt"), "y\n")
+	few, _, err := two.Collect(t.Context(), b.base, "below known directories", author, noon)
+	require.NoError(t, err)
+	require.Equal(t, []string{"more/001/y.txt", "more/003/x.txt"}, few.Files)
 
 	require.NoError(t, b.mirror.Import(t.Context(), pack))
 	require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, func(string) bool { return true }))

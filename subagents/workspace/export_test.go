@@ -5,3 +5,6 @@ var Look = (*Slot).look
 
 // ContentErrorOf is contentError, for tests.
 var ContentErrorOf = contentError
+
+// Touched is touched, for tests.
+var Touched = (*Slot).touched

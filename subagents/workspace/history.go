@@ -4,8 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"os"
 	"regexp"
 	"strings"
+	"syscall"
+
+	"divisi/internal/git"
 )
 
 // DiffPath returns what differs from base in one path of the work tree, or in all of it for ".", as Diff does.
@@ -37,24 +42,41 @@ func (s *Slot) Files(ctx context.Context) ([]string, error) {
 // maxPlaces bounds the places of one file that Match returns.
 const maxPlaces = 5
 
-// Match returns where the expression matches in the given files as the work tree holds them now, as path:line. It reads what a
-// commit of the tree would hold. Errors: *ContentError, ErrNotReset.
-func (s *Slot) Match(ctx context.Context, re *regexp.Regexp, files []string) ([]string, error) {
+// Match returns where the expression matches in the given files as the work tree holds them now, as path:line. What is no regular
+// file matches nothing. Error: ErrNotReset.
+func (s *Slot) Match(re *regexp.Regexp, files []string) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	tree, err := s.tree(ctx)
+	if s.repo == nil {
+		return nil, fmt.Errorf("match the files of %s: %w", s.name, ErrNotReset)
+	}
+	root, err := os.OpenRoot(s.dir)
 	if err != nil {
 		return nil, fmt.Errorf("match the files of %s: %w", s.name, err)
 	}
-	entries, err := s.repo.Files(ctx, tree)
-	if err != nil {
-		return nil, err
-	}
+	defer root.Close() // a handle
 	var places []string
-	err = s.repo.Match(ctx, entries, files, re, func(path string, content []byte) {
+	for _, path := range files {
+		content, err := readRegular(root, path)
+		if err != nil {
+			return nil, fmt.Errorf("match %s in %s: %w", path, s.name, err)
+		}
 		for _, at := range re.FindAllIndex(content, maxPlaces) {
 			places = append(places, fmt.Sprintf("%s:%d", path, 1+bytes.Count(content[:at[0]], []byte("\n"))))
 		}
-	})
-	return places, err
+	}
+	return places, nil
+}
+
+// readRegular reads at most git.MaxPatchBytes of a file; nothing where there is none.
+func readRegular(root *os.Root, path string) ([]byte, error) {
+	if info, err := root.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return nil, nil
+	}
+	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it is only read
+	return io.ReadAll(io.LimitReader(f, git.MaxPatchBytes))
 }

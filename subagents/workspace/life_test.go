@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -13,19 +14,27 @@ import (
 	"divisi/internal/spec"
 )
 
-// BenchmarkPatchLife measures git's part in the life of a one-line patch, from a clean slot to a landed commit, in a
-// repository of 1,000 files.
+// BenchmarkPatchLife measures git's part in the life of a one-line patch, from a used slot to a landed commit. first-ms is the
+// first use of a slot.
 func BenchmarkPatchLife(b *testing.B) {
-	bundle := newBundle(b, fileSet(1000))
+	for _, files := range []int{1000, 40000} {
+		b.Run(strconv.Itoa(files), func(b *testing.B) { patchLife(b, files) })
+	}
+}
+
+func patchLife(b *testing.B, files int) {
+	bundle := newBundle(b, fileSet(files))
+	began := time.Now()
 	s := bundle.slot(b)
+	first := time.Since(began)
 	head := bundle.base
 	require.NoError(b, bundle.mirror.UpdateRef(b.Context(), "refs/heads/run", head, ""))
-	steps := map[string]time.Duration{}
+	steps, cpu := map[string]time.Duration{}, map[string]time.Duration{}
 	for i := 0; b.Loop(); i++ {
 		step := func(name string, do func() error) {
-			start := time.Now()
+			start, used := time.Now(), cpuTime(b)
 			require.NoError(b, do())
-			steps[name] += time.Since(start)
+			steps[name], cpu[name] = steps[name]+time.Since(start), cpu[name]+cpuTime(b)-used
 		}
 		step("reset", func() error { return s.Reset(b.Context(), head) })
 		path := filepath.Join(s.Dir(), "pkg7", "file70.txt")
@@ -55,10 +64,24 @@ func BenchmarkPatchLife(b *testing.B) {
 			return bundle.mirror.UpdateRef(b.Context(), "refs/heads/run", id, old)
 		})
 	}
-	var total time.Duration
+	var total, used time.Duration
 	for name, d := range steps {
-		total += d
+		total, used = total+d, used+cpu[name]
 		b.ReportMetric(float64(d.Microseconds())/1000/float64(b.N), name+"-ms/op")
+		b.ReportMetric(float64(cpu[name].Microseconds())/1000/float64(b.N), name+"-cpu-ms/op")
 	}
 	b.ReportMetric(float64(total.Microseconds())/1000/float64(b.N), "git-ms/op")
+	b.ReportMetric(float64(used.Microseconds())/1000/float64(b.N), "cpu-ms/op")
+	b.ReportMetric(float64(first.Milliseconds()), "first-ms")
+}
+
+// cpuTime is what this process and its children that have ended have used so far.
+func cpuTime(b *testing.B) (sum time.Duration) {
+	b.Helper()
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		require.NoError(b, syscall.Getrusage(who, &u))
+		sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	return sum
 }

@@ -165,30 +165,3 @@ func unlockBelow(root *os.Root, dir string) error {
 	}
 	return nil
 }
-
-// tidy sets right what git's own reset leaves as it is: everything named .git is deleted, because git steps around such
-// names and a repository planted in a tracked directory would stay; and directories are made writable again.
-func tidy(dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if strings.EqualFold(d.Name(), ".git") && path != dir {
-			if err := Remove(path); err != nil {
-				return fmt.Errorf("remove %s: %w", path, err)
-			}
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if !d.IsDir() {
-			return nil
-		}
-		info, err := d.Info()
-		if err != nil || info.Mode().Perm()&0o700 == 0o700 {
-			return err
-		}
-		return os.Chmod(path, info.Mode().Perm()|0o700)
-	})
-}

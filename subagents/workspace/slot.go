@@ -34,6 +34,10 @@ type Slot struct {
 	repo *git.Repo
 	// ruined is set when the tree could not be collected: the next reset rebuilds the slot.
 	ruined bool
+	// indexed is the commit or tree that the index holds; empty where that is not known.
+	indexed string
+	// known are all directories of the work tree as the last reset left them, with slashes.
+	known map[string]stamp
 }
 
 // Name returns the slot's name in its pool.
@@ -97,43 +101,49 @@ func (s *Slot) build() error {
 	if err != nil {
 		return err
 	}
-	s.repo, s.ruined = repo, false
+	s.repo, s.ruined, s.indexed, s.known = repo, false, "", map[string]stamp{}
 	return nil
 }
 
 // reset does it in a slot that is built. The tree is tidied once more with all directories writable when git cannot.
 func (s *Slot) reset(ctx context.Context, commit string) error {
-	err := s.checkout(ctx, commit)
+	dirs, err := s.checkout(ctx, commit)
 	if err != nil && ctx.Err() == nil {
 		if err = errors.Join(unlock(s.dir), s.dropLock()); err == nil {
-			err = s.checkout(ctx, commit)
+			dirs, err = s.checkout(ctx, commit)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if err := tidy(s.dir); err != nil {
+	if err := s.know(dirs); err != nil {
 		return err
 	}
+	s.indexed = commit
 	if err := s.setHead(commit); err != nil {
 		return err
 	}
 	return s.dropObjects()
 }
 
-// checkout cleans first: what an earlier attempt left must not take part in the writing of files.
-func (s *Slot) checkout(ctx context.Context, commit string) error {
+// checkout writes what differs where the last attempt left nothing but its change, and else everything. It cleans first then: what
+// an earlier attempt left must not take part in the writing of files. It returns the directories that have changed.
+func (s *Slot) checkout(ctx context.Context, commit string) ([]string, error) {
 	if info, err := os.Lstat(s.dir); err != nil || !info.IsDir() {
-		return fmt.Errorf("the work tree %s is gone", s.dir)
+		return nil, fmt.Errorf("the work tree %s is gone", s.dir)
 	}
-	if _, err := s.git.Run(ctx, s.at(), nil, "clean", "-ffdxq"); err != nil {
-		return err
+	from := s.indexed
+	s.indexed = ""
+	if from != "" && s.move(ctx, from, commit) == nil {
+		if dirs, err := s.compare(ctx, commit); err == nil {
+			return dirs, nil
+		}
 	}
-	if _, err := s.git.Run(ctx, s.at(), nil, "read-tree", "-u", "--reset", commit); err != nil {
-		return err
-	}
-	if err := s.emptySubmodules(ctx); err != nil {
-		return err
+	s.known = map[string]stamp{}
+	for _, args := range [][]string{{"clean", "-ffdxq"}, {"read-tree", "-u", "--reset", commit}} {
+		if _, err := s.git.Run(ctx, s.at(), nil, args...); err != nil {
+			return nil, err
+		}
 	}
 	return s.compare(ctx, commit)
 }
@@ -160,14 +170,15 @@ func (s *Slot) Restore(ctx context.Context, commit string) ([]string, error) {
 }
 
 func (s *Slot) restore(ctx context.Context, commit string) ([]string, error) {
-	if err := errors.Join(tidy(s.dir), s.emptySubmodules(ctx)); err != nil {
+	dirs := s.touched()
+	if err := errors.Join(s.tidy(dirs), s.emptySubmodules(ctx)); err != nil {
 		return nil, err
 	}
-	changed, err := s.changed(ctx, "--exclude-standard")
+	changed, err := s.changed(ctx, dirs, "--exclude-standard")
 	if err != nil {
 		return nil, err
 	}
-	hiding, err := s.dropNewIgnores(ctx)
+	hiding, err := s.dropNewIgnores(ctx, dirs)
 	if err != nil || len(changed) == 0 && !hiding {
 		return nil, err
 	}
@@ -176,7 +187,7 @@ func (s *Slot) restore(ctx context.Context, commit string) ([]string, error) {
 			return changed, fmt.Errorf("restore %s: %w", s.name, err)
 		}
 	}
-	left, err := s.changed(ctx, "--exclude-standard")
+	left, err := s.changed(ctx, s.touched(), "--exclude-standard")
 	if err == nil && len(left) > 0 {
 		err = fmt.Errorf("restore %s: %q still differs from %s", s.name, left[0], commit)
 	}
@@ -184,8 +195,11 @@ func (s *Slot) restore(ctx context.Context, commit string) ([]string, error) {
 }
 
 // dropNewIgnores removes every .gitignore that is not of the commit, and reports whether there was one. It can hide itself.
-func (s *Slot) dropNewIgnores(ctx context.Context) (found bool, err error) {
-	out, err := s.git.Run(ctx, s.at(), nil, "ls-files", "-z", "-o")
+func (s *Slot) dropNewIgnores(ctx context.Context, dirs []string) (found bool, err error) {
+	if len(dirs) == 0 {
+		return false, nil
+	}
+	out, err := s.git.Run(ctx, s.at(), nil, append([]string{"ls-files", "-z", "-o", "--"}, dirs...)...)
 	if err != nil {
 		return false, err
 	}
@@ -206,21 +220,48 @@ func (s *Slot) dropNewIgnores(ctx context.Context) (found bool, err error) {
 	return found, nil
 }
 
-// changed lists what differs from the index.
-func (s *Slot) changed(ctx context.Context, more ...string) ([]string, error) {
-	out, err := s.git.Run(ctx, s.at(), nil, append([]string{"ls-files", "-z", "-m", "-d", "-o"}, more...)...)
-	paths := strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })
+// list runs git ls-files on what differs from the index: on tracked files, and on all others at and below dirs.
+func list(look func(args ...string) ([]byte, error), dirs []string, untracked ...string) (string, error) {
+	args := []string{"ls-files", "-z", "-t", "-m", "-d"}
+	others := append([]string{"ls-files", "-z", "-t", "-o"}, untracked...)
+	if slices.Contains(dirs, ".") {
+		out, err := look(append(args, others[3:]...)...)
+		return string(out), err
+	}
+	out, err := look(args...)
+	if err != nil || len(dirs) == 0 {
+		return string(out), err
+	}
+	more, err := look(slices.Concat(others, []string{"--"}, dirs)...)
+	return string(out) + string(more), err
+}
+
+// changed lists what differs from the index. At and below dirs alone are files that are not in it.
+func (s *Slot) changed(ctx context.Context, dirs []string, untracked ...string) ([]string, error) {
+	look := func(args ...string) ([]byte, error) { return s.git.Run(ctx, s.at(), nil, args...) }
+	out, err := list(look, dirs, untracked...)
+	var paths []string
+	for record := range strings.SplitSeq(out, "\x00") {
+		if _, path, ok := strings.Cut(record, " "); ok {
+			paths = append(paths, path)
+		}
+	}
 	slices.Sort(paths)
 	return slices.Compact(paths), err
 }
 
-// compare returns an error where the work tree differs from the commit that the index was just read from, ignored files included.
-func (s *Slot) compare(ctx context.Context, commit string) error {
-	differs, err := s.changed(ctx)
+// compare returns an error where the work tree differs from the commit that the index holds, ignored files and empty directories
+// included, and else the directories that have changed. Places of submodules are emptied first.
+func (s *Slot) compare(ctx context.Context, commit string) ([]string, error) {
+	if err := s.emptySubmodules(ctx); err != nil {
+		return nil, err
+	}
+	dirs := s.touched()
+	differs, err := s.changed(ctx, dirs, "--directory")
 	if err == nil && len(differs) > 0 {
 		err = fmt.Errorf("the work tree differs from %s after a reset, in %q", commit, differs[0])
 	}
-	return err
+	return dirs, err
 }
 
 // dropLock removes the lock of a git that was killed.

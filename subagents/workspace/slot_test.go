@@ -3,9 +3,12 @@ package workspace_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,9 +21,35 @@ import (
 
 func TestResetMakesTheTreeExact(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{
-		"a.txt": "a\n", "dir/b.txt": "b\n", "dir/deep/c.txt": "c\n", "d": "d\n", ".gitignore": "*.log\ncache/\n",
+	for _, more := range []int{0, 200} {
+		t.Run(strconv.Itoa(more), func(t *testing.T) {
+			t.Parallel()
+			resetsExactly(t, more)
+		})
 	}
+}
+
+// withDirs adds a file in each of so many directories: of a large tree only the directories that have changed are listed.
+func withDirs(files map[string]string, more int) map[string]string {
+	for i := range more {
+		files[fmt.Sprintf("more/%03d/x.txt", i)] = "x\n"
+	}
+	return files
+}
+
+// settled resets a slot until nothing in it is too new to be told from what changes next.
+func settled(t *testing.T, s *workspace.Slot, commit string) {
+	t.Helper()
+	require.NoError(t, s.Reset(t.Context(), commit))
+	for runtime.GOOS == "linux" && len(workspace.Touched(s)) > 0 {
+		require.NoError(t, s.Reset(t.Context(), commit))
+	}
+}
+
+func resetsExactly(t *testing.T, more int) {
+	files := withDirs(map[string]string{
+		"a.txt": "a\n", "dir/b.txt": "b\n", "dir/deep/c.txt": "c\n", "d": "d\n", ".gitignore": "*.log\ncache/\n",
+	}, more)
 	b := newBundle(t, files)
 	s := b.slot(t)
 	outside := t.TempDir()
@@ -53,11 +82,32 @@ func TestResetMakesTheTreeExact(t *testing.T) {
 			require.NoError(t, os.RemoveAll(dir))
 			require.NoError(t, os.Symlink(outside, dir))
 		},
+		"replaced by a file of the same size and time": func(dir string) {
+			info, err := os.Stat(filepath.Join(dir, "dir/deep/c.txt"))
+			require.NoError(t, err)
+			write(t, filepath.Join(dir, "dir/new"), "C\n")
+			require.NoError(t, os.Chtimes(filepath.Join(dir, "dir/new"), info.ModTime(), info.ModTime()))
+			require.NoError(t, os.Rename(filepath.Join(dir, "dir/new"), filepath.Join(dir, "dir/deep/c.txt")))
+		},
+		"directories renamed": func(dir string) {
+			require.NoError(t, os.Rename(filepath.Join(dir, "dir/deep"), filepath.Join(dir, "deep")))
+			write(t, filepath.Join(dir, "deep/x.log"), "ignored")
+		},
+		"empty directories": func(dir string) { require.NoError(t, os.MkdirAll(filepath.Join(dir, "dir/deep/e/f"), 0o755)) },
+		"ignored in a directory whose time was set back": func(dir string) {
+			info, err := os.Stat(filepath.Join(dir, "dir/deep"))
+			require.NoError(t, err)
+			write(t, filepath.Join(dir, "dir/deep/x.log"), "ignored")
+			require.NoError(t, os.Chtimes(filepath.Join(dir, "dir/deep"), info.ModTime(), info.ModTime()))
+		},
 		"a stale lock": func(string) { write(t, filepath.Join(s.GitDir(), "index.lock"), "") },
 		"no repository": func(string) {
 			require.NoError(t, os.RemoveAll(s.GitDir()))
 		},
 	} {
+		if more > 0 {
+			settled(t, s, b.base)
+		}
 		mess(s.Dir())
 		require.NoError(t, s.Reset(t.Context(), b.base), name)
 		require.Equal(t, files, contents(t, s.Dir()), name)
@@ -73,7 +123,12 @@ func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	require.NoError(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err == nil && d.IsDir() {
+			entries, err := os.ReadDir(path)
+			require.NotEmpty(t, entries, "%s is empty", path)
+			return err
+		}
+		if err != nil {
 			return err
 		}
 		rel, err := filepath.Rel(dir, path)
@@ -101,6 +156,49 @@ func TestResetToAPatch(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, p.Tree, tree)
 	require.ErrorIs(t, tester.Reset(t.Context(), "HEAD"), git.ErrBadName)
+}
+
+// A used slot is brought to another commit by what differs: files become directories and the reverse, modes change, and directories
+// that are empty then go.
+func TestAUsedSlotMovesToAnotherCommit(t *testing.T) {
+	t.Parallel()
+	for _, more := range []int{0, 200} {
+		t.Run(strconv.Itoa(more), func(t *testing.T) {
+			t.Parallel()
+			files := withDirs(map[string]string{
+				"a.txt": "a\n", "e/f/g.txt": "g\n", "d": "d\n", "run.sh": "#!/bin/sh\n", "gone/deep/x": "x\n",
+			}, more)
+			b := newBundle(t, files)
+			s, other := b.slot(t), b.slot(t)
+			settled(t, s, b.base)
+			settled(t, other, b.base)
+			require.NoError(t, os.RemoveAll(filepath.Join(s.Dir(), "e")))
+			require.NoError(t, os.RemoveAll(filepath.Join(s.Dir(), "gone")))
+			require.NoError(t, os.Remove(filepath.Join(s.Dir(), "d")))
+			require.NoError(t, os.Chmod(filepath.Join(s.Dir(), "run.sh"), 0o755))
+			for name, text := range map[string]string{"a.txt": "A\n", "e": "e\n", "d/in": "in\n", "new dir/ü\n.txt": "new\n"} {
+				write(t, filepath.Join(s.Dir(), name), text)
+			}
+			p, pack, err := s.Collect(t.Context(), b.base, "change", author, noon)
+			require.NoError(t, err)
+			require.NoError(t, b.mirror.Import(t.Context(), pack))
+			after := withDirs(map[string]string{
+				"a.txt": "A\n", "e": "e\n", "d/in": "in\n", "new dir/ü\n.txt": "new\n", "run.sh": "#!/bin/sh\n",
+			}, more)
+			for _, slot := range []*workspace.Slot{s, other, s} {
+				require.NoError(t, slot.Reset(t.Context(), b.base))
+				require.Equal(t, files, contents(t, slot.Dir()))
+				require.NoError(t, slot.Reset(t.Context(), p.Commit))
+				require.Equal(t, after, contents(t, slot.Dir()))
+				info, err := os.Stat(filepath.Join(slot.Dir(), "run.sh"))
+				require.NoError(t, err)
+				require.EqualValues(t, 0o100, info.Mode()&0o100)
+				tree, err := slot.Tree(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, p.Tree, tree)
+			}
+		})
+	}
 }
 
 func TestAgentsGitSeesTheSlot(t *testing.T) {

@@ -1,0 +1,118 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// stamp is what a file system changes of a directory when something is created, removed or renamed in it, or its mode changes. No
+// process can set it. The zero stamp is no directory's.
+type stamp struct {
+	changed int64
+	inode   uint64
+}
+
+const (
+	// tick is longer than the clock of a file system stands still: two changes within a tick may leave the same stamp.
+	tick = 100 * time.Millisecond
+	// maxTouched is how many directories are listed for themselves. A tree of no more is listed as a whole.
+	maxTouched = 128
+)
+
+// touched lists the directories that have changed since the last reset: at and below these, and nowhere else, can be files that are
+// not in the index. The top of the tree, ".", stands for all.
+func (s *Slot) touched() []string {
+	if len(s.known) == 0 {
+		return []string{"."}
+	}
+	changed := map[string]bool{}
+	for dir, was := range s.known {
+		info, err := os.Lstat(filepath.Join(s.dir, dir))
+		changed[dir] = err != nil || was == stamp{} || stampOf(info) != was
+	}
+	maps.DeleteFunc(changed, func(dir string, is bool) bool {
+		for up := dir; is && up != "."; {
+			up = path.Dir(up)
+			is = !changed[up]
+		}
+		return !is
+	})
+	if len(changed) > maxTouched || len(changed) > 0 && len(s.known) <= maxTouched {
+		return []string{"."}
+	}
+	return slices.Sorted(maps.Keys(changed))
+}
+
+// tidy sets right what git's own reset leaves as it is at and below dirs: everything named .git is deleted, because git steps
+// around such names and a repository planted in a tracked directory would stay; and directories are made writable again.
+func (s *Slot) tidy(dirs []string) error {
+	return s.eachDir(dirs, func(string, fs.FileInfo) {})
+}
+
+// know tidies the directories, which have no other files than the index, and notes their stamps.
+func (s *Slot) know(dirs []string) error {
+	before := time.Now().Add(-tick).UnixNano()
+	maps.DeleteFunc(s.known, func(dir string, _ stamp) bool {
+		return slices.ContainsFunc(dirs, func(top string) bool { return top == "." || dir == top || strings.HasPrefix(dir, top+"/") })
+	})
+	return s.eachDir(dirs, func(dir string, info fs.FileInfo) {
+		is := stampOf(info)
+		if is.changed > before {
+			is = stamp{}
+		}
+		s.known[dir] = is
+	})
+}
+
+// eachDir tidies and calls visit with every directory as it was before.
+func (s *Slot) eachDir(dirs []string, visit func(dir string, info fs.FileInfo)) error {
+	for _, top := range dirs {
+		err := filepath.WalkDir(filepath.Join(s.dir, top), func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist) && d == nil:
+				return nil // it was removed
+			case err != nil:
+				return err
+			case strings.EqualFold(d.Name(), ".git") && name != s.dir:
+				return dropRepository(name, d)
+			case !d.IsDir():
+				return nil
+			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(s.dir, name)
+			if err != nil {
+				return err
+			}
+			visit(filepath.ToSlash(rel), info)
+			if info.Mode().Perm()&0o700 == 0o700 {
+				return nil
+			}
+			return os.Chmod(name, info.Mode().Perm()|0o700)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func dropRepository(name string, d fs.DirEntry) error {
+	if err := Remove(name); err != nil {
+		return fmt.Errorf("remove %s: %w", name, err)
+	}
+	if d.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}

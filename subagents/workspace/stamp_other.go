@@ -1,0 +1,7 @@
+//go:build !linux
+
+package workspace
+
+import "io/fs"
+
+func stampOf(fs.FileInfo) stamp { return stamp{} }
