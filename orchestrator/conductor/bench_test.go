@@ -124,7 +124,6 @@ func noop(b *testing.B, script string) {
 	}
 	r := newRig(b, files, func(s *run.Spec) {
 		s.Roles["mod"] = command("mod", script)
-		s.Project.Gates = nil
 		s.Plan = planOf(spec.Task{ID: "t", Role: "mod", Brief: "b", Shard: &spec.Shard{By: "file"}})
 	})
 	gitBefore, busBefore := r.git.Spent(), r.bus.Spent()
@@ -197,7 +196,6 @@ func BenchmarkReaders32(b *testing.B) {
 		url := serve(b, server, readRules(), "--delay", readDelay.String())
 		r := newRig(b, files(8), func(s *run.Spec) {
 			s.Parallel = readTasks
-			s.Project.Gates = nil
 			tasks := make([]spec.Task, 0, readTasks)
 			for i := range readTasks {
 				tasks = append(tasks, spec.Task{ID: fmt.Sprintf("read-%02d", i), Role: spec.RoleReader, Brief: "Read.", Limits: spec.Limits{Turns: 2 * readTurns}})
