@@ -46,6 +46,8 @@ type Prior struct {
 	Fault   spec.Fault
 	Summary string
 	Diff    string
+	// Kept reports that the tree has it.
+	Kept bool
 }
 
 // File is a file that the agent need not read. Outline is set in place of Text where the text would be too long.
@@ -247,7 +249,11 @@ func (w *briefWriter) prior(p Prior) {
 	w.quoted(title, p.Fault.Message)
 	w.quoted(fmt.Sprintf("What attempt %d ran into", p.Attempt), p.Fault.Detail)
 	w.quoted(fmt.Sprintf("What attempt %d said of itself", p.Attempt), p.Summary)
-	w.quoted(fmt.Sprintf("What attempt %d had changed; it is not in your tree", p.Attempt), p.Diff)
+	where := "not in your tree"
+	if p.Kept {
+		where = "in your tree, with the changes of the other tasks of its set"
+	}
+	w.quoted(fmt.Sprintf("What attempt %d had changed; it is %s", p.Attempt, where), p.Diff)
 }
 
 // brief writes the task. With it the first content is settled for this agent.

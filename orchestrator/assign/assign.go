@@ -189,6 +189,7 @@ func constraints(s *run.State, t *run.Task) []string {
 // prior describes how an earlier attempt ended and what it had changed. The mirror lacks a patch that was refused at its import.
 func (g *given) prior(ctx context.Context, t *run.Task, f run.AttemptFault) (wire.Prior, error) {
 	p := wire.Prior{Attempt: f.Attempt, Fault: f.Fault, Summary: f.Summary}
+	p.Kept = slices.ContainsFunc(t.Kept, func(k run.Kept) bool { return k.Attempt == f.Attempt })
 	if f.Patch == nil {
 		return p, nil
 	}

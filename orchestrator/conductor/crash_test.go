@@ -145,7 +145,7 @@ func TestAKillBehindAnyAppendLosesAndDoublesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	want := r.outcome(st.Head)
-	require.Equal(t, []string{"all-001", "all-002", "more", "prep", "twice"}, want.tasks)
+	require.Equal(t, []string{"all-001", "all-002", "left", "more", "prep", "right", "twice"}, want.tasks)
 	var log []bus.Message
 	for m, err := range r.bus.Read(t.Context(), bus.RunFilter("r1"), 0) {
 		require.NoError(t, err)

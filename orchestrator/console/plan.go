@@ -81,6 +81,9 @@ func (p *planText) task(t spec.Task) {
 	if len(t.Unlocked) > 0 {
 		p.line(6, "may change the protected "+text.Some(t.Unlocked, maxShownFiles))
 	}
+	if t.ChangeSet != "" {
+		p.line(6, "lands with change set "+t.ChangeSet)
+	}
 	if len(t.DependsOn) > 0 {
 		p.line(6, "depends_on "+text.Some(t.DependsOn, maxShownFiles))
 	}

@@ -79,7 +79,7 @@ func Failed(s *run.State, t *run.Task, f spec.Fault) []run.Action {
 		return actions
 	}
 	if why := givenUp(s, t, f); why != "" {
-		return Park(s, t, why, &f)
+		return Park(s, t, why+whole(s, t, f), &f)
 	}
 	return []run.Action{run.SetTask(id, run.TaskData{State: run.TaskPending, Reason: f.Message, Fault: &f})}
 }

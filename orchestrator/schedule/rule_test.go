@@ -24,6 +24,7 @@ func TestDispatch(t *testing.T) {
 	t.Parallel()
 	task := func(id string, files ...string) spec.Task { return spec.Task{ID: id, Role: "generator", Files: files} }
 	after := func(id string, on ...string) spec.Task { return spec.Task{ID: id, Role: "reader", DependsOn: on} }
+	of := func(set string, t spec.Task) spec.Task { t.ChangeSet = set; return t }
 	for name, c := range map[string]struct {
 		parallel int
 		tasks    []spec.Task
@@ -69,6 +70,36 @@ func TestDispatch(t *testing.T) {
 			[]spec.Task{{ID: "t-001", ShardOf: "t", Role: "reader"}, after("b", "t")},
 			func(l *runtest.Log) { l.Append("t-001", run.TaskData{State: run.TaskDone}) },
 			[]string{"assign b/1 to reader on b"},
+		},
+		"a set begins when all of it can": {
+			4,
+			[]spec.Task{task("x", "x.go"), of("s", task("a", "a.go")), of("s", task("b", "x.go")), task("c", "c.go")},
+			nil,
+			[]string{"assign x/1 to generator on b", "assign c/1 to generator on b"},
+		},
+		"a set waits for what one of it waits for": {
+			4,
+			[]spec.Task{after("x"), of("s", task("a")), of("s", after("b", "x"))},
+			nil,
+			[]string{"assign x/1 to reader on b"},
+		},
+		"a set is lost with what one of it waits for": {
+			4,
+			[]spec.Task{after("x"), of("s", task("a")), of("s", after("b", "x"))},
+			func(l *runtest.Log) { l.Append("x", run.TaskData{State: run.TaskParked}) },
+			[]string{"task a parked depends on x, which is parked", "task b parked depends on x, which is parked"},
+		},
+		"a set that has begun holds all of its files": {
+			2,
+			[]spec.Task{of("s", task("a", "a.go")), of("s", task("b", "b.go")), task("c", "b.go"), of("s", task("d", "d.go"))},
+			func(l *runtest.Log) { l.Dispatched("a", "generator", 1, "b") },
+			[]string{"assign b/1 to generator on b"},
+		},
+		"two sets that need the same files begin one after the other": {
+			8,
+			[]spec.Task{of("s", task("a", "a.go")), of("u", task("b", "b.go")), of("s", task("c", "b.go")), of("u", task("d", "a.go"))},
+			nil,
+			[]string{"assign a/1 to generator on b", "assign c/1 to generator on b"},
 		},
 		"an unknown dependency": {4, []spec.Task{after("b", "x")}, nil, []string{"task b parked depends on x, which is not in the plan"}},
 		"a run that stopped": {
@@ -151,4 +182,27 @@ func TestTheNextExecutorOfAChainHasItsOwnAttempts(t *testing.T) {
 		require.Equal(t, []string{c.want}, runtest.Describe(schedule.Failed(l.State, l.Tasks["t"], c.fault)), n)
 		l.Append("t", run.TaskData{State: run.TaskPending, Fault: &c.fault})
 	}
+}
+
+// Shards of a template that miss the same name may be right only together.
+func TestShardsThatMissTheSameName(t *testing.T) {
+	t.Parallel()
+	shard := func(id string) spec.Task {
+		return spec.Task{ID: id, ShardOf: "t", Role: "generator", Attempts: 1}
+	}
+	red := func(file string) spec.Fault {
+		return spec.Fault{Class: wire.FaultGate, Message: "red", Signatures: []string{"build: build: " + file + ": undefined: legacy.Load"}}
+	}
+	l := newLog(t, 4, shard("t-001"), shard("t-002"))
+	l.Dispatched("t-001", "generator", 1, "b")
+	l.Dispatched("t-002", "generator", 1, "b")
+	first := red("a.go")
+	require.Equal(t, []string{"task t-001 parked failed 1 of 1 attempts: red"},
+		runtest.Describe(schedule.Failed(l.State, l.Tasks["t-001"], first)), "it is the only one")
+	l.Append("t-001", run.TaskData{State: run.TaskParked, Fault: &first})
+	require.Equal(t, []string{
+		"task t-002 parked failed 1 of 1 attempts: red. 2 shards of t fail with legacy.Load. If the change is right only as a whole, set " +
+			"together: true on the template; if the old and the new form can stand side by side, add the new one, move its users, then " +
+			"remove the old one, as tasks with depends_on",
+	}, runtest.Describe(schedule.Failed(l.State, l.Tasks["t-002"], red("b.go"))))
 }

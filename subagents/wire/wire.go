@@ -125,6 +125,8 @@ type Prior struct {
 	Fault   spec.Fault `json:"fault"`
 	Summary string     `json:"summary,omitempty"`
 	Diff    string     `json:"diff,omitempty"`
+	// Kept reports that the attempt starts with what that one had changed.
+	Kept bool `json:"kept,omitempty"`
 }
 
 // Started is the data of the event that opens a delivery.

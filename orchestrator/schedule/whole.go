@@ -1,0 +1,40 @@
+package schedule
+
+import (
+	"fmt"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+)
+
+// whole explains what to do where several shards of a template miss the same name: their change may be right only as a whole. ""
+// where they do not.
+func whole(s *run.State, t *run.Task, f spec.Fault) string {
+	name, shards := missing(f), 0
+	for _, id := range s.Shards[t.Task.ShardOf] {
+		for _, had := range s.Tasks[id].Faults {
+			if id != t.Task.ID && missing(had.Fault) == name {
+				shards++
+				break
+			}
+		}
+	}
+	if name == "" || shards == 0 || t.Task.ChangeSet != "" {
+		return ""
+	}
+	return fmt.Sprintf(". %d shards of %s fail with %s. If the change is right only as a whole, set together: true on the template; "+
+		"if the old and the new form can stand side by side, add the new one, move its users, then remove the old one, "+
+		"as tasks with depends_on", shards+1, t.Task.ShardOf, name)
+}
+
+// missing is the name at the end of the first signature that is not a test's: what a compiler does not find. "" for none.
+func missing(f spec.Fault) string {
+	for _, signature := range f.Signatures {
+		words := strings.Fields(signature)
+		if len(words) > 1 && !strings.Contains(signature, "test: ") && !strings.Contains(signature, "package: ") {
+			return words[len(words)-1]
+		}
+	}
+	return ""
+}
