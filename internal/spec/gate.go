@@ -67,8 +67,8 @@ func (p *Project) gateProblems(v *problems, i int) {
 func (g *Gate) narrowProblems(v *problems, at string) {
 	for i, arg := range g.Command {
 		if strings.Contains(arg, ArgAffected) && (i == 0 || arg != ArgAffected) {
-			v.addf(fmt.Sprintf("%s.command[%d]", at, i), "", "%s must be an argument of its own, after the program: a shell gets "+
-				"it as \"$@\", with command: [sh, -c, 'npx jest \"$@\"', sh, '%s']", ArgAffected, ArgAffected)
+			v.addf(fmt.Sprintf("%s.command[%d]", at, i), "", "%s must be an argument of its own, after the program: a shell "+
+				"gets it as \"$@\", with command: [sh, -c, 'npx jest \"$@\"', sh, '%s']", ArgAffected, ArgAffected)
 		}
 	}
 	v.argv(at+".affected", g.Affected)

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -41,7 +42,7 @@ func Affected(dir string, command, files, changed []string) (targets []string, w
 	if stray != "" {
 		return nil, stray + " is no file of a Go package that the gate tests", t.err
 	}
-	targets, whole = t.patterns(t.bases[home], t.importers(packages, code, tests), runsTests(command))
+	targets, whole = t.patterns(t.bases[home], t.importers(packages, code, tests), command)
 	if t.left <= 0 || t.files < 0 || t.bytes <= 0 {
 		return nil, "the tree has more Go files than are read", t.err
 	}
@@ -119,17 +120,17 @@ func (t *tree) importers(packages map[string]bool, code, tests []string) map[str
 	return all
 }
 
-// patterns names the packages of a module to the go command, but for those that no build here has: named, they are errors. Of one
-// that only some commands accept everything has to be tested.
-func (t *tree) patterns(module string, packages map[string]bool, tests bool) (patterns []string, whole string) {
-	mains := 0
+// patterns names the packages of a module to the go command, but for those that no build here has: named, they are errors. Where
+// the command may accept ./... and not these, whole is why.
+func (t *tree) patterns(module string, packages map[string]bool, command []string) (patterns []string, whole string) {
+	tests, mains := runsTests(command), 0
 	for _, dir := range slices.Sorted(maps.Keys(packages)) {
 		if t.homeOf(dir) != module {
 			continue
 		}
 		switch pkg := t.goPackage(dir); {
-		case pkg.has&hasCode == 0 && pkg.has&hasC != 0:
-			return nil, "not every machine builds the package " + dir
+		case pkg.has&hasCode == 0 && pkg.has&hasC != 0, pkg.has != 0 && pkg.has&isPlain == 0 && command[0] != "go":
+			return nil, "not every build has the package " + dir
 		case pkg.has&hasCode == 0 && pkg.has&hasTests != 0 && !tests:
 			return nil, "the package " + dir + " has only tests"
 		case pkg.has&(hasCode|hasTests) == 0:
@@ -144,9 +145,14 @@ func (t *tree) patterns(module string, packages map[string]bool, tests bool) (pa
 		return nil, "the change affects no package that is built here"
 	case len(patterns) == 1 && mains == 1 && !tests:
 		return nil, "of a program alone go build writes the executable"
+	case mains == 0 && output.MatchString(strings.Join(command, " ")):
+		return nil, "go build -o needs a program"
 	}
 	return patterns, ""
 }
+
+// output matches a command that names what go build writes.
+var output = regexp.MustCompile(`(?:^| )-o[ =]`)
 
 // runsTests reports whether a command is go test or go vet: they accept packages that go build does not.
 func runsTests(command []string) bool {
@@ -176,6 +182,7 @@ const (
 	hasTests
 	hasC // files that need cgo
 	isMain
+	isPlain // built with other settings too
 )
 
 // has classifies a file of a package; syntax is nil where it does not parse, and go reports it.
@@ -183,22 +190,28 @@ func (t *tree) has(name string, data []byte, syntax *ast.File) int {
 	if t.build == nil {
 		return 0
 	}
-	c := *t.build
-	c.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
-	if ok, err := c.MatchFile(".", name); err != nil || !ok {
+	matches := func(c build.Context) bool {
+		c.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+		ok, err := c.MatchFile(".", name)
+		return ok && err == nil
+	}
+	if !matches(*t.build) {
 		return 0
 	}
-	has := hasCode
+	has, plain := hasCode, 0
+	if matches(build.Context{JoinPath: path.Join, GOOS: "none", GOARCH: "none", ReleaseTags: t.build.ReleaseTags}) {
+		plain = isPlain
+	}
 	switch {
 	case strings.HasSuffix(name, "_test.go"):
-		return hasTests
+		return hasTests | plain
 	case syntax == nil:
-		return has
+		return has | plain
 	case slices.ContainsFunc(syntax.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == `"C"` }):
 		has = hasC
 	}
 	if syntax.Name.Name == "main" {
 		has |= isMain
 	}
-	return has
+	return has | plain
 }

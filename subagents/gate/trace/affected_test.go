@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -122,7 +123,26 @@ func TestAffected(t *testing.T) {
 			map[string]string{"c/c.go": goFile("C", "example.com/m/alone")},
 			test,
 			[]string{"alone/a.go"},
-			nil, "not every machine builds the package c",
+			nil, "not every build has the package c",
+		},
+		"a package of this system alone, for go": {
+			map[string]string{"sys/s_" + runtime.GOOS + ".go": goFile("example.com/m/alone")},
+			test,
+			[]string{"alone/a.go"},
+			[]string{"./alone", "./sys"},
+			"",
+		},
+		"a package of this system alone, for a script that may build for another": {
+			map[string]string{"sys/s_" + runtime.GOOS + ".go": goFile("example.com/m/alone")},
+			[]string{"sh", "-c", `GOOS=js go vet "$@"`, "sh", "{affected}"},
+			[]string{"alone/a.go"},
+			nil, "not every build has the package sys",
+		},
+		"go build -o without a program": {
+			nil,
+			[]string{"sh", "-c", `go build -o bin/ "$@"`, "sh", "{affected}"},
+			[]string{"alone/a.go"},
+			nil, "go build -o needs a program",
 		},
 		"nothing that is built": {
 			map[string]string{"nine/n_plan9.go": goFile()},
