@@ -44,7 +44,7 @@ func Tools(c Config) []tool.Tool {
 		tool.New(spec.ToolEditFile,
 			"Replace texts in files of the write set, all or none. Each old_text must be unique in its file, unless "+
 				"replace_all is set.", tool.Writes, t.edit),
-		tool.New(spec.ToolWriteFile, "Write a whole file of the write set. To change a file, use edit_file.",
+		tool.New(spec.ToolWriteFile, "Write a whole file of the write set; edit_file changes one.",
 			tool.Writes, t.writeFile),
 		tool.New(spec.ToolGitLog, "List what other tasks of this run have landed; newest first.", tool.Reads, t.gitLog),
 		tool.New(spec.ToolGitDiff, "Show what has changed in the work tree since the task began.", tool.Reads, t.gitDiff),

@@ -27,9 +27,9 @@ const (
 )
 
 type searchArgs struct {
-	Pattern    string `json:"pattern" jsonschema:"RE2, matched line by line"`
+	Pattern    string `json:"pattern" jsonschema:"RE2, by line"`
 	Path       string `json:"path,omitempty"`
-	Glob       string `json:"glob,omitempty" jsonschema:"such as **/*.go"`
+	Glob       string `json:"glob,omitempty"`
 	Context    int    `json:"context,omitempty" jsonschema:"lines around each match, up to 10"`
 	IgnoreCase bool   `json:"ignore_case,omitempty"`
 	Literal    bool   `json:"literal,omitempty" jsonschema:"pattern is plain text"`
