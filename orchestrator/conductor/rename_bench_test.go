@@ -21,15 +21,17 @@ import (
 )
 
 // BenchmarkRename has the program rename a function that n packages use, with a simulated service in another process: in three
-// waves with one patch a gate run and with batches. The gates are Go's own; gate-s is the time in which one was running.
+// waves with one patch a gate run and with batches, and as one change set. The gates are Go's own; gate-s is the time in which one was running.
 func BenchmarkRename(b *testing.B) {
 	server := buildCommand(b, "divisi/internal/testkit/geminitest/cmd")
 	program := buildCommand(b, "divisi/cmd/divisi")
-	for _, prove := range []string{spec.ProveEach, spec.ProveBatch} {
+	for _, how := range []struct{ name, plan, prove string }{
+		{"each", renamejob.Waves, spec.ProveEach}, {"batch", renamejob.Waves, spec.ProveBatch}, {"set", renamejob.Set, spec.ProveBatch},
+	} {
 		for _, n := range []int{8, 32, 64} {
-			b.Run(fmt.Sprintf("%s/%d", prove, n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/%d", how.name, n), func(b *testing.B) {
 				for b.Loop() {
-					rename(b, program, server, prove, n)
+					rename(b, program, server, how.plan, how.prove, n)
 				}
 			})
 		}
@@ -39,12 +41,12 @@ func BenchmarkRename(b *testing.B) {
 // minCache is the smallest prefix that the service of the default model caches.
 var minCache = strconv.Itoa(model.Lookup(model.DefaultModel).MinCache)
 
-func rename(b *testing.B, program, server, prove string, n int) {
+func rename(b *testing.B, program, server, tasks, prove string, n int) {
 	dir := b.TempDir()
 	repo, plan := filepath.Join(dir, "repo"), filepath.Join(dir, "plan.yaml")
 	require.NoError(b, renamejob.Write(repo, n))
 	sh(b, repo, "git init -q -b main && git add -A && git -c user.name=t -c user.email=t@t commit -q -m base")
-	require.NoError(b, os.WriteFile(plan, []byte(renamejob.Plan), 0o600))
+	require.NoError(b, os.WriteFile(plan, []byte(tasks), 0o600))
 	script, err := yaml.Marshal(renamejob.Script())
 	require.NoError(b, err)
 	cmd := exec.CommandContext(b.Context(), program, "run", "--plan", plan, "--repo", repo, "--parallel", fmt.Sprint(n), "--yes",

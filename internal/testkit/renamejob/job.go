@@ -79,8 +79,8 @@ func Write(dir string, n int) error {
 	return nil
 }
 
-// Plan expands, migrates and contracts: the new name stands beside the old one while the packages move.
-const Plan = `goal: Rename legacy.LoadRecord to ReadRecord
+// Waves is the plan that expands, migrates and contracts: the new name stands beside the old one while the packages move.
+const Waves = `goal: Rename legacy.LoadRecord to ReadRecord
 tasks:
   - id: expand
     role: generator
@@ -98,14 +98,32 @@ tasks:
     files: [legacy/legacy.go]
 `
 
-// Script is the model of the plan: the file comes with the task, so that one turn edits it and hands in.
+// Set is the plan that renames the function with all its callers: the tree builds only with all members.
+const Set = `goal: Rename legacy.LoadRecord to ReadRecord
+tasks:
+  - id: legacy
+    role: generator
+    brief: Rename LoadRecord to ReadRecord in legacy/legacy.go.
+    files: [legacy/legacy.go]
+    change_set: rename
+  - id: callers
+    role: generator
+    brief: Call legacy.ReadRecord in place of legacy.LoadRecord.
+    shard: {by: file, glob: "pkg*/*.go", match: LoadRecord}
+    change_set: rename
+`
+
+// Script is the model of both plans: the file comes with the task, so that one turn edits it and hands in.
 func Script() geminitest.Script {
 	old, renamed := function("LoadRecord", `"record " + name`), function("ReadRecord", `"record " + name`)
 	both := function("LoadRecord", "ReadRecord(name)") + "\n"
+	caller := `{{capture "(pkg\\d+/pkg\\d+\\.go)"}}`
 	return geminitest.Script{Rules: []geminitest.Rule{
 		rule("expand", "legacy/legacy.go", old, both+renamed),
-		rule("migrate-*", `{{capture "(pkg\\d+/pkg\\d+\\.go)"}}`, "legacy.LoadRecord(", "legacy.ReadRecord("),
+		rule("migrate-*", caller, "legacy.LoadRecord(", "legacy.ReadRecord("),
 		rule("contract", "legacy/legacy.go", both, ""),
+		rule("legacy", "legacy/legacy.go", old, renamed),
+		rule("callers-*", caller, "legacy.LoadRecord(", "legacy.ReadRecord("),
 	}}
 }
 

@@ -12,8 +12,10 @@ import (
 
 func TestTheJobFitsTogether(t *testing.T) {
 	t.Parallel()
-	_, _, err := configs.ParsePlan("plan.yaml", renamejob.Plan)
-	require.NoError(t, err)
+	for _, plan := range []string{renamejob.Waves, renamejob.Set} {
+		_, _, err := configs.ParsePlan("plan.yaml", plan)
+		require.NoError(t, err)
+	}
 	uses := 0
 	for name, text := range renamejob.Files(3) {
 		if strings.Contains(text, "legacy.LoadRecord(") {
@@ -22,5 +24,5 @@ func TestTheJobFitsTogether(t *testing.T) {
 		}
 	}
 	require.Equal(t, 3, uses)
-	require.Len(t, renamejob.Script().Rules, 3)
+	require.Len(t, renamejob.Script().Rules, 5)
 }
