@@ -82,7 +82,9 @@ func Build(ctx context.Context, m Merger, head, onto string, candidates []Candid
 // add merges one candidate onto the chain. It returns the conflict of one that does not merge, and leaves the chain as it was.
 func (chain *Chain) add(ctx context.Context, m Merger, c Candidate, at time.Time) (*Conflict, error) {
 	ours := chain.Head
-	fail := func(err error) error { return fmt.Errorf("merge %s of task %s onto %s: %w", c.Commit, c.Task, chain.Head, err) }
+	fail := func(err error) error {
+		return fmt.Errorf("merge %s of task %s onto %s: %w", c.Commit, c.Task, chain.Head, err)
+	}
 	if c.Base != "" && c.Base != ours { // a merge finds this parent, so that what the patch is built on does not count as its own
 		if err := chain.readTree(ctx, m); err != nil {
 			return nil, fail(err)

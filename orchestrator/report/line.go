@@ -224,7 +224,11 @@ func landingLine(d run.LandingData) Line {
 	if d.Unverified != "" {
 		state += " unverified"
 	}
-	l := sentence(Plain, "batch %d %s: %s", d.Batch, state, strings.Join(text.Few(names, 6), ", "))
+	batch := fmt.Sprintf("batch %d", d.Batch)
+	if d.Set != "" {
+		batch += ", change set " + d.Set + ","
+	}
+	l := sentence(Plain, "%s %s: %s", batch, state, strings.Join(text.Few(names, 6), ", "))
 	switch d.State {
 	case run.LandingLanded:
 		if l.Tone = Good; d.Unverified != "" {

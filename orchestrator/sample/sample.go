@@ -1,6 +1,6 @@
 // Package sample makes the repository that `divisi demo` works on: 24 Go packages with tests, a git history, a deprecated
 // helper package, and one test that has failed from the start. Its input is an empty directory, its output the repository and
-// the plan that moves it off the helper. It never touches another directory and needs no network.
+// the plan that moves it off the helper and renames a function with its callers. It never touches another directory and needs no network.
 package sample
 
 import (
@@ -63,6 +63,7 @@ func steps() []step {
 		base,
 		packages("Add the water side", things[:half]),
 		packages("Add the land side", things[half:]),
+		prices(),
 		{message: "Add internal/text and deprecate internal/strutil", files: map[string]string{
 			"internal/text/text.go": "base/text.go", "internal/text/text_test.go": "base/text_test.go",
 		}},
@@ -88,6 +89,18 @@ func packages(message string, list []thing) step {
 			{filepath.Join(t.Name, t.Name+"_test.go"), "pkg/code_test.go"},
 		} {
 			s.files[f.path], s.things[f.path] = f.tmpl, t
+		}
+	}
+	return s
+}
+
+// prices adds the callers of rates.Round.
+func prices() step {
+	s := step{message: "Price invoices, ships and tugs", files: map[string]string{}, things: map[string]thing{}}
+	for _, t := range things {
+		if t.Name == "invoices" || t.Name == "ships" || t.Name == "tugs" {
+			path := filepath.Join(t.Name, "price.go")
+			s.files[path], s.things[path] = "pkg/price.go", t
 		}
 	}
 	return s
