@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -110,16 +111,9 @@ func targetsOf(dir, text string) (targets []string, bad string, err error) {
 		if target == "" {
 			continue
 		}
-		place, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(target, "//"), "./"), ":")
-		place = strings.TrimSuffix(strings.TrimSuffix("/"+place, "/..."), "/")
-		place = strings.TrimPrefix(place, "/")
-		if place == "" {
-			place = "."
-		}
-		if odd(target) || target[0] == '-' || !fs.ValidPath(place) {
-			return nil, target, nil
-		}
-		if _, err := root.Lstat(place); err != nil {
+		place, _, _ := strings.Cut(strings.TrimPrefix(target, "//"), ":")
+		place = path.Clean(strings.TrimSuffix(place, "..."))
+		if _, err := root.Lstat(place); err != nil || odd(target) || target[0] == '-' || !fs.ValidPath(place) {
 			return nil, target, nil
 		}
 		targets = append(targets, target)

@@ -162,6 +162,39 @@ func TestTesterTestsTheTreeThatLands(t *testing.T) {
 	require.Contains(t, strings.Join(r.Handoff.Deviations, "\n"), "gate writes changed 2 files, which were restored: a.txt, gen.go")
 }
 
+// The command that maps changed files to targets works in the tested tree. What it leaves there no gate sees.
+func TestTesterNarrowsGatesToWhatChanged(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.work(&modeltest.Script{Steps: []modeltest.Step{writesFile("new.txt", "new\n"), modeltest.Submits("wrote it")}}, "generator", "tester")
+	gen := s.assignment(writer, "t1")
+	s.enqueue(gen)
+	patch := s.result(gen).Patch
+	project := spec.Project{Gates: []spec.Gate{
+		{
+			Name: "narrowed", Command: []string{"sh", "-c", `echo "on $*"; grep new new.txt && ! test -e litter && ! test -e "$HOME/litter"`, "sh", spec.ArgAffected},
+			Affected: []string{"sh", "-c", `cat; echo a.txt; echo x > new.txt; touch litter "$HOME/litter"`}, Full: []string{"everything"},
+		},
+		{Name: "plain", Command: []string{"sh", "-c", "! test -e litter"}},
+	}}
+	for name, c := range map[string]struct{ since, tail string }{
+		"--batch-1": {patch.Base, "on new.txt a.txt\nnew"}, "--final": {"", "on everything\nnew"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := s.assignment(testerRole, name)
+			a.Head, a.Patch, a.Since, a.Project = patch.Commit, patch, c.since, project
+			s.enqueue(a)
+			r := s.result(a)
+			require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
+			require.Equal(t, c.tail, r.Receipts[0].Tail)
+			require.Equal(t, c.since, r.Receipts[0].Since)
+			require.Empty(t, r.Receipts[0].Whole)
+			require.Empty(t, r.Receipts[1].Since, "it cannot be narrowed")
+		})
+	}
+}
+
 func TestTesterLetsItsModelJudge(t *testing.T) {
 	t.Parallel()
 	verdict := func(v string) modeltest.Step {

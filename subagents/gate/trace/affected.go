@@ -32,7 +32,7 @@ func Affected(dir string, command, files, changed []string) (targets []string, w
 	defer root.Close() // only read from
 	t := newTree(root, command)
 	t.left, t.files, t.bytes = maxTreeWork, maxTreeFiles, maxTreeBytes
-	t.build = buildContext(command)
+	t.builds = buildsOf(command)
 	home := slices.IndexFunc(t.bases, func(dir string) bool { return t.module(dir) != "" })
 	if home < 0 {
 		return nil, "there is no go.mod where the gate works", t.err
@@ -42,7 +42,7 @@ func Affected(dir string, command, files, changed []string) (targets []string, w
 	if stray != "" {
 		return nil, stray + " is no file of a Go package that the gate tests", t.err
 	}
-	targets, whole = t.patterns(t.bases[home], t.importers(packages, code, tests), command)
+	targets, whole = t.patterns(t.bases[home], t.importers(packages, code, tests))
 	if t.left <= 0 || t.files < 0 || t.bytes <= 0 {
 		return nil, "the tree has more Go files than are read", t.err
 	}
@@ -120,21 +120,17 @@ func (t *tree) importers(packages map[string]bool, code, tests []string) map[str
 	return all
 }
 
-// patterns names the packages of a module to the go command, but for those that no build here has: named, they are errors. Where
+// patterns names the packages of a module to the go command, but for those that are not built here: named, they are errors. Where
 // the command may accept ./... and not these, whole is why.
-func (t *tree) patterns(module string, packages map[string]bool, command []string) (patterns []string, whole string) {
-	tests, mains := runsTests(command), 0
+func (t *tree) patterns(module string, packages map[string]bool) (patterns []string, whole string) {
+	mains := 0
 	for _, dir := range slices.Sorted(maps.Keys(packages)) {
-		if t.homeOf(dir) != module {
+		pkg := t.goPackage(dir)
+		switch {
+		case t.homeOf(dir) != module || pkg.has == 0:
 			continue
-		}
-		switch pkg := t.goPackage(dir); {
-		case pkg.has&hasCode == 0 && pkg.has&hasC != 0, pkg.has != 0 && pkg.has&isPlain == 0 && command[0] != "go":
+		case pkg.has&isSure == 0:
 			return nil, "not every build has the package " + dir
-		case pkg.has&hasCode == 0 && pkg.has&hasTests != 0 && !tests:
-			return nil, "the package " + dir + " has only tests"
-		case pkg.has&(hasCode|hasTests) == 0:
-			continue
 		case pkg.has&isMain != 0:
 			mains++
 		}
@@ -143,75 +139,63 @@ func (t *tree) patterns(module string, packages map[string]bool, command []strin
 	switch {
 	case len(patterns) == 0:
 		return nil, "the change affects no package that is built here"
-	case len(patterns) == 1 && mains == 1 && !tests:
+	case len(patterns) == 1 && mains == 1 && !t.builds.tests:
 		return nil, "of a program alone go build writes the executable"
-	case mains == 0 && output.MatchString(strings.Join(command, " ")):
+	case mains == 0 && output.MatchString(t.builds.command):
 		return nil, "go build -o needs a program"
 	}
 	return patterns, ""
 }
 
-// output matches a command that names what go build writes.
-var output = regexp.MustCompile(`(?:^| )-o[ =]`)
+// Options of the go command in a gate's command.
+var (
+	tags   = regexp.MustCompile(`(?:^| )--?tags[ =]['"]?([^ '"]+)`)
+	output = regexp.MustCompile(`(?:^| )-o[ =]`)
+)
 
-// runsTests reports whether a command is go test or go vet: they accept packages that go build does not.
-func runsTests(command []string) bool {
-	return len(command) > 0 && command[0] == "go" && (slices.Contains(command, "test") || slices.Contains(command, "vet"))
+// builds is how a command builds packages. tests is set for go test and go vet, which accept packages that go build does not, and
+// script for a command that is not go: it may build for another system.
+type builds struct {
+	command       string
+	tests, script bool
+	here          build.Context
 }
 
-// buildContext is that of this machine, with the tags that a command names.
-func buildContext(command []string) *build.Context {
-	c := build.Default
-	for i, arg := range command {
-		name, tags, given := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
-		if name != "-tags" && name != "tags" || !strings.HasPrefix(arg, "-") {
-			continue
-		}
-		if !given && i+1 < len(command) {
-			tags = command[i+1]
-		}
-		c.BuildTags = strings.FieldsFunc(tags, func(r rune) bool { return r == ',' || r == ' ' })
+func buildsOf(command []string) *builds {
+	b := &builds{command: strings.Join(command, " "), here: build.Default, script: command[0] != "go"}
+	b.tests = !b.script && (slices.Contains(command, "test") || slices.Contains(command, "vet"))
+	if m := tags.FindStringSubmatch(b.command); m != nil {
+		b.here.BuildTags = strings.Split(m[1], ",")
 	}
-	c.JoinPath = path.Join
-	return &c
+	b.here.JoinPath = path.Join
+	return b
 }
 
-// What a Go package has that this machine builds.
+// What a Go package has that is built here: anything, what makes sure that the command accepts it, a program.
 const (
-	hasCode = 1 << iota
-	hasTests
-	hasC // files that need cgo
+	isBuilt = 1 << iota
+	isSure
 	isMain
-	isPlain // built with other settings too
 )
 
 // has classifies a file of a package; syntax is nil where it does not parse, and go reports it.
-func (t *tree) has(name string, data []byte, syntax *ast.File) int {
-	if t.build == nil {
-		return 0
-	}
+func (b *builds) has(name string, data []byte, syntax *ast.File) int {
 	matches := func(c build.Context) bool {
 		c.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
 		ok, err := c.MatchFile(".", name)
 		return ok && err == nil
 	}
-	if !matches(*t.build) {
-		return 0
-	}
-	has, plain := hasCode, 0
-	if matches(build.Context{JoinPath: path.Join, GOOS: "none", GOARCH: "none", ReleaseTags: t.build.ReleaseTags}) {
-		plain = isPlain
-	}
+	elsewhere := build.Context{JoinPath: path.Join, GOOS: "none", GOARCH: "none", ReleaseTags: b.here.ReleaseTags}
+	cgo, test := func(s *ast.ImportSpec) bool { return s.Path.Value == `"C"` }, strings.HasSuffix(name, "_test.go")
 	switch {
-	case strings.HasSuffix(name, "_test.go"):
-		return hasTests | plain
+	case !matches(b.here):
+		return 0
 	case syntax == nil:
-		return has | plain
-	case slices.ContainsFunc(syntax.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == `"C"` }):
-		has = hasC
+		return isBuilt | isSure
+	case slices.ContainsFunc(syntax.Imports, cgo), b.script && !matches(elsewhere), test && !b.tests:
+		return isBuilt
+	case syntax.Name.Name == "main":
+		return isBuilt | isSure | isMain
 	}
-	if syntax.Name.Name == "main" {
-		has |= isMain
-	}
-	return has | plain
+	return isBuilt | isSure
 }

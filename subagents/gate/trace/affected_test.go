@@ -104,6 +104,12 @@ func TestAffected(t *testing.T) {
 			[]string{"./alone", "./tools"},
 			"",
 		},
+		"a tag in a script": {
+			map[string]string{"tools/t.go": "//go:build tools\n\n" + goFile("example.com/m/alone")},
+			[]string{"sh", "-c", `go vet --tags 'tools' "$@"`, "sh", "{affected}"},
+			[]string{"alone/a.go"},
+			nil, "not every build has the package tools",
+		},
 		"a package that only has tests, for go test": {
 			map[string]string{"only/o_test.go": goFile("example.com/m/alone")},
 			test,
@@ -115,7 +121,7 @@ func TestAffected(t *testing.T) {
 			map[string]string{"only/o_test.go": goFile("example.com/m/alone")},
 			build,
 			[]string{"alone/a.go"},
-			nil, "the package only has only tests",
+			nil, "not every build has the package only",
 		},
 		"a program alone, for go test":  {nil, test, []string{"app/main.go"}, []string{"./app"}, ""},
 		"a program alone, for go build": {nil, build, []string{"app/main.go"}, nil, "of a program alone go build writes the executable"},

@@ -103,10 +103,14 @@ func (t *tree) goPackage(dir string) *goPackage {
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, data, parser.ImportsOnly|parser.SkipObjectResolution)
 		if err != nil {
-			pkg.has |= t.has(name, data, nil)
-			continue // go cannot read it either
+			file = nil // go cannot read it either
 		}
-		pkg.has |= t.has(name, data, file)
+		if t.builds != nil {
+			pkg.has |= t.builds.has(name, data, file)
+		}
+		if file == nil {
+			continue
+		}
 		list := &pkg.imports
 		if strings.HasSuffix(name, "_test.go") {
 			list = &pkg.tests

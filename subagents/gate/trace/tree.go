@@ -2,7 +2,6 @@ package trace
 
 import (
 	"errors"
-	"go/build"
 	"io"
 	"io/fs"
 	"os"
@@ -42,9 +41,9 @@ type tree struct {
 	left            int
 	// files and bytes are how much of Go sources may still be read.
 	files, bytes int
-	// build is set where it is to be known what is built of packages.
-	build *build.Context
-	err   error
+	// builds is set where it is to be known what is built of packages.
+	builds *builds
+	err    error
 }
 
 func newTree(root *os.Root, command []string) *tree {
