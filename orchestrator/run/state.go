@@ -63,7 +63,8 @@ type State struct {
 	// Works are the attempts of everything that was ever on the queue, by queue id.
 	Works map[string]*Work
 	// Batches are those that are tested, oldest first; BatchCount counts all so far, GateRuns the results of gates on batches and
-	// on the final head, Queued the patches that were accepted. BatchLimit is how many tasks the next batch may hold.
+	// on the final head, Queued the patches that were accepted, those of a change set as one. BatchLimit is how many tasks the
+	// next batch may hold.
 	Batches    []*Batch
 	BatchCount int
 	GateRuns   int
@@ -283,8 +284,10 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	t.Part = 0
 	s.set(t, d.State, e.Pos)
 	switch {
-	case d.State == TaskAccepted && t.Task.ChangeSet == "":
-		s.Queued++
+	case d.State == TaskAccepted:
+		if set := s.Set(t); set == nil || set.Members[0] == t {
+			s.Queued++
+		}
 	case d.Role != "":
 		s.handedOver(t, d.Role)
 	case d.State == TaskCancelled:
