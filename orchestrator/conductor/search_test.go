@@ -66,7 +66,7 @@ func TestAKillDuringTheSearchForTheFirstRedBatch(t *testing.T) {
 	final := false
 	for m, err := range r.bus.Read(t.Context(), bus.RunFilter("r1"), 0) {
 		require.NoError(t, err)
-		if log = append(log, m); final {
+		if log = append(log, m); final && (!testing.Short() || len(log)%6 == 0) {
 			kept := log
 			t.Run(fmt.Sprintf("%02d %s", len(log), m.Subject), func(t *testing.T) {
 				t.Parallel()
