@@ -81,8 +81,13 @@ func CheckPatch(ctx context.Context, r *Repo, p spec.Patch, allowed func(path st
 	if err := checkIDs(p.Commit, p.Base, p.Tree); err != nil {
 		return fmt.Errorf("check patch: %w", err)
 	}
+	e := &PatchError{Commit: p.Commit}
 	changes, err := r.Changed(ctx, p.Base, p.Commit)
 	if err != nil {
+		if has, asked := r.Has(ctx, p.Commit); asked == nil && !has {
+			e.addf(FaultCommit, "", "is not in its pack")
+			return e
+		}
 		return fmt.Errorf("check patch %s: %w", p.Commit, err)
 	}
 	blobs, ids := newBlobs(changes)
@@ -90,7 +95,6 @@ func CheckPatch(ctx context.Context, r *Repo, p spec.Patch, allowed func(path st
 	if err != nil {
 		return fmt.Errorf("check patch %s: %w", p.Commit, err)
 	}
-	e := &PatchError{Commit: p.Commit}
 	if len(c.Parents) != 1 || c.Parents[0] != p.Base {
 		e.addf(FaultCommit, "", "its parents are %v, not %s", c.Parents, p.Base)
 	}

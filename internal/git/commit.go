@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -187,10 +188,15 @@ func objectID(format int, data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// deflaters are kept, because each has most of a megabyte.
+var deflaters = sync.Pool{New: func() any { return zlib.NewWriter(nil) }}
+
 // writeTemp writes compressed data to a file with a name that git knows as unfinished.
 func writeTemp(dir string, data []byte) (string, error) {
 	var packed bytes.Buffer
-	z := zlib.NewWriter(&packed)
+	z, _ := deflaters.Get().(*zlib.Writer) // it holds nothing else
+	defer deflaters.Put(z)
+	z.Reset(&packed)
 	if _, err := z.Write(data); err != nil {
 		return "", err
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -205,6 +206,15 @@ func (c *capture) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// ReadFrom is what os/exec calls, which would make a buffer for each call.
+func (c *capture) ReadFrom(r io.Reader) (int64, error) {
+	buffer, _ := buffers.Get().(*[32 << 10]byte) // it holds nothing else
+	defer buffers.Put(buffer)
+	return io.CopyBuffer(struct{ io.Writer }{c}, struct{ io.Reader }{r}, buffer[:])
+}
+
+var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // Bytes returns what was kept.
 func (c *capture) Bytes() []byte { return c.buf.Bytes() }

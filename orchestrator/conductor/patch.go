@@ -97,29 +97,18 @@ func refused(err error) bool {
 }
 
 func (c *Conductor) importPatch(ctx context.Context, t *run.Task, p *spec.Patch) error {
-	has, err := c.cfg.Mirror.Has(ctx, p.Commit)
-	if err != nil {
-		return err
-	}
-	if !has {
-		pack, err := c.cfg.Bus.Get(ctx, p.Pack)
-		if err != nil {
-			return fmt.Errorf("its pack %s: %w", p.Pack, err)
-		}
-		if err := c.cfg.Mirror.Import(ctx, pack); err != nil {
-			return err
-		}
-		if has, err = c.cfg.Mirror.Has(ctx, p.Commit); err != nil {
-			return err
-		}
-	}
-	want := *p
-	want.Base = c.st.Works[t.Task.ID].Attempts[t.Attempt].Head
-	if !has || p.Base != want.Base {
+	if head := c.st.Works[t.Task.ID].Attempts[t.Attempt].Head; p.Base != head {
 		return &git.PatchError{Commit: p.Commit, Faults: []git.PatchFault{{
-			Kind: git.FaultCommit, Text: fmt.Sprintf("is not a commit on %s in its pack", want.Base),
+			Kind: git.FaultCommit, Text: "is not a commit on " + head,
 		}}}
 	}
+	pack, err := c.cfg.Bus.Get(ctx, p.Pack)
+	if err != nil {
+		return fmt.Errorf("its pack %s: %w", p.Pack, err)
+	}
+	if err := c.cfg.Mirror.Import(ctx, pack); err != nil {
+		return err
+	}
 	set := t.Task.WriteSet(c.st.Spec.Project.Protected)
-	return git.CheckPatch(ctx, c.cfg.Mirror, want, func(path string) bool { return set.Refuse(path) == "" })
+	return git.CheckPatch(ctx, c.cfg.Mirror, *p, func(path string) bool { return set.Refuse(path) == "" })
 }
