@@ -42,8 +42,10 @@ func TestCollect(t *testing.T) {
 	edit(two)
 	p, pack, err := one.Collect(t.Context(), b.base, "change", author, noon)
 	require.NoError(t, err)
-	require.Equal(t, []string{"a.txt", "d", "d/inner", "e", "e/f", "gone.txt", "more/001/y.txt",
-		"more/002/deep/z.txt", "more/003/x.txt", "new dir/ü\n.txt", "run.sh"}, p.Files)
+	require.Equal(t, []string{
+		"a.txt", "d", "d/inner", "e", "e/f", "gone.txt", "more/001/y.txt",
+		"more/002/deep/z.txt", "more/003/x.txt", "new dir/ü\n.txt", "run.sh",
+	}, p.Files)
 	require.Equal(t, 7, p.Added)
 	require.Equal(t, 5, p.Deleted)
 	require.Equal(t, b.base, p.Base)

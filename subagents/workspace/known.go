@@ -27,8 +27,8 @@ const (
 	maxTouched = 128
 )
 
-// touched lists the directories that have changed since the last reset: at and below these, and nowhere else, can be files that are
-// not in the index. The top of the tree, ".", stands for all.
+// touched lists the directories that have changed since the last reset. Files that are not in the index can be at and below these
+// alone. The top of the tree, ".", stands for all.
 func (s *Slot) touched() []string {
 	if len(s.known) == 0 {
 		return []string{"."}
@@ -61,7 +61,9 @@ func (s *Slot) tidy(dirs []string) error {
 func (s *Slot) know(dirs []string) error {
 	before := time.Now().Add(-tick).UnixNano()
 	maps.DeleteFunc(s.known, func(dir string, _ stamp) bool {
-		return slices.ContainsFunc(dirs, func(top string) bool { return top == "." || dir == top || strings.HasPrefix(dir, top+"/") })
+		return slices.ContainsFunc(dirs, func(top string) bool {
+			return top == "." || dir == top || strings.HasPrefix(dir, top+"/")
+		})
 	})
 	return s.eachDir(dirs, func(dir string, info fs.FileInfo) {
 		is := stampOf(info)
