@@ -94,8 +94,8 @@ func (b Brief) text(n *narrative.Narrator, record string) string {
 
 // The words for a task of a change set, and those for its attempts after the first.
 const (
-	changeSet = "This task and others are right only together: they are tested merged, and land as one. Your tree need not build " +
-		"without them: check what you can alone, such as syntax and format, and leave what fails elsewhere to them."
+	changeSet = "This task and others are right only together: they are tested merged, and land as one. Your tree need not " +
+		"build without them: check what you can alone, such as syntax and format, and leave what fails elsewhere to them."
 	changeSetAgain = " Your tree has the changes of all of them after an attempt that did not pass: the gates tell what is left."
 )
 

@@ -47,7 +47,8 @@ func (s *State) revivable(c *ChangeSet) bool {
 	})
 }
 
-// join adds a planned task to its change set, before it is counted. Where that was parked, its tasks wait again: the new one has what was missing.
+// join adds a planned task to its change set, before it is counted. Where that was parked, its tasks wait again: the new one
+// has what was missing.
 func (s *State) join(t *Task) {
 	name := t.Task.ChangeSet
 	if name == "" {
