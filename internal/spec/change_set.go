@@ -48,8 +48,8 @@ func (v *planCheck) changeSets(p *Plan) {
 	delete(first, "")
 	for _, name := range slices.Sorted(maps.Keys(first)) {
 		if size[name] == 1 {
-			v.addf(fmt.Sprintf("tasks[%d].change_set", first[name]), "", "change set %q has one task: leave change_set out, or give "+
-				"it to the tasks that belong to it", name)
+			v.addf(fmt.Sprintf("tasks[%d].change_set", first[name]), "",
+				"change set %q has one task: leave change_set out, or give it to the tasks that belong to it", name)
 		}
 	}
 	if len(first) > 0 {
@@ -79,8 +79,8 @@ func (v *planCheck) setCircles(p *Plan, first map[string]int) {
 		n := &nodes[at[node]]
 		for _, dep := range t.Dependencies() {
 			if i < len(p.Tasks) && set[dep] == node && dep != t.ID {
-				v.addf(fmt.Sprintf("tasks[%d].depends_on", i), "", "task %q waits for %q of the same change set, which lands with it",
-					t.ID, dep)
+				v.addf(fmt.Sprintf("tasks[%d].depends_on", i), "",
+					"task %q waits for %q of the same change set, which lands with it", t.ID, dep)
 			}
 			n.DependsOn = append(n.DependsOn, cmp.Or(set[dep], dep))
 		}
@@ -89,8 +89,8 @@ func (v *planCheck) setCircles(p *Plan, first map[string]int) {
 		for _, id := range circle {
 			name, isSet := strings.CutPrefix(id, setMark)
 			if i, ours := first[name]; isSet && ours {
-				v.addf(fmt.Sprintf("tasks[%d].change_set", i), "", "the tasks wait for each other in a circle, since a change set lands "+
-					"as one: %s", strings.Join(circle, " -> "))
+				v.addf(fmt.Sprintf("tasks[%d].change_set", i), "",
+					"the tasks wait for each other in a circle, since a change set lands as one: %s", strings.Join(circle, " -> "))
 				break
 			}
 		}

@@ -34,15 +34,18 @@ func TestChangeSets(t *testing.T) {
 		"two names":              {[]Task{template("a", func(t *Task) { t.Together, t.ChangeSet = true, "s" })}, nil, `tasks[0].together: the template has a change_set: leave together out`},
 		"waits for a member":     {[]Task{member("a", "s"), member("b", "s", "a")}, nil, `tasks[1].depends_on: task "b" waits for "a" of the same change set, which lands with it`},
 		"waits for a task that waits for it": {
-			[]Task{member("a", "s"), member("x", "", "a"), member("b", "s", "x")}, nil,
+			[]Task{member("a", "s"), member("x", "", "a"), member("b", "s", "x")},
+			nil,
 			`tasks[0].change_set: the tasks wait for each other in a circle, since a change set lands as one: change set s -> x -> change set s`,
 		},
 		"two sets that wait for each other": {
-			[]Task{member("a", "s"), member("b", "s", "c"), member("c", "u"), member("d", "u", "a")}, nil,
+			[]Task{member("a", "s"), member("b", "s", "c"), member("c", "u"), member("d", "u", "a")},
+			nil,
 			`tasks[0].change_set: the tasks wait for each other in a circle, since a change set lands as one: change set s -> change set u -> change set s`,
 		},
 		"a new one waits for a task that waits for it": {
-			[]Task{member("b", "s", "x")}, []Task{member("a", "s"), member("x", "", "a")},
+			[]Task{member("b", "s", "x")},
+			[]Task{member("a", "s"), member("x", "", "a")},
 			`tasks[0].change_set: the tasks wait for each other in a circle, since a change set lands as one: change set s -> x -> change set s`,
 		},
 	} {

@@ -213,8 +213,8 @@ func (c *Conductor) resendAll(ctx context.Context) {
 func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 	return []func(*run.State) []run.Action{
 		c.announceHalt, phase.KeepBudget, phase.Preflight, plan.ReadFile, master.Settle, acceptance.Settle,
-		acceptance.SettleVerify, landing.Settle, landing.ParkSets, request.Settle, request.CancelOrphans, landing.Land, request.ReportLate,
-		c.dispatch, c.askApproval, master.Wake, c.finish(ctx), c.stuck, phase.AnnounceWait,
+		acceptance.SettleVerify, landing.Settle, landing.ParkSets, request.Settle, request.CancelOrphans, landing.Land,
+		request.ReportLate, c.dispatch, c.askApproval, master.Wake, c.finish(ctx), c.stuck, phase.AnnounceWait,
 	}
 }
 

@@ -119,7 +119,7 @@ func (chain *Chain) readTree(ctx context.Context, m Merger) (err error) {
 }
 
 // BuildSet merges the candidates of a change set onto a commit, and makes one commit of them, or with each one for each patch. A
-// task of which a patch conflicts is left out, with all of its patches.
+// task with a patch that conflicts is left out, with all of its patches.
 func BuildSet(ctx context.Context, m Merger, a Merge, at time.Time) (Chain, error) {
 	var conflicts []Conflict
 	for {
@@ -169,7 +169,8 @@ func (a Merge) message(merged []Merged) string {
 		}
 		trailers(&b, c.own())
 	}
-	head := fmt.Sprintf("%s (change set of %s)\n\nDivisi-Run: %s\nDivisi-Set: %s\n", a.Set, text.Count(tasks, "task"), first.Run, a.Set)
+	head := fmt.Sprintf("%s (change set of %s)\n\nDivisi-Run: %s\nDivisi-Set: %s\n",
+		a.Set, text.Count(tasks, "task"), first.Run, a.Set)
 	trailers(&b, [][2]string{{"Divisi-Unverified", first.Unverified}})
 	return head + b.String()
 }

@@ -1,6 +1,7 @@
 // Package sample makes the repository that `divisi demo` works on: 24 Go packages with tests, a git history, a deprecated
 // helper package, and one test that has failed from the start. Its input is an empty directory, its output the repository and
-// the plan that moves it off the helper and renames a function with its callers. It never touches another directory and needs no network.
+// the plan that moves it off the helper and renames a function with its callers. It never touches another directory and needs no
+// network.
 package sample
 
 import (
