@@ -13,7 +13,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// ParkSets parks the tasks of a change set of which one was given up. An agent that is at work ends before.
+// ParkSets parks the tasks of a change set when one of them was given up. An agent that is at work ends before.
 func ParkSets(s *run.State) []run.Action {
 	var actions []run.Action
 	for t := range s.Open() {

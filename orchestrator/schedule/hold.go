@@ -30,7 +30,7 @@ type sets struct {
 	*run.State
 
 	held []Holding
-	// begun are the sets of which a task is dispatched now; waits caches the dependencies of the others.
+	// begun are the sets that begin now; waits caches the dependencies of the others.
 	begun map[*run.ChangeSet]bool
 	waits map[*run.ChangeSet]wait
 }
