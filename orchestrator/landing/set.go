@@ -33,7 +33,9 @@ func landSet(s *run.State, onto string, set *run.ChangeSet) []run.Action {
 	if len(m.Candidates) == 0 {
 		var actions []run.Action
 		for _, t := range set.Members {
-			actions = append(actions, run.SetTask(t.Task.ID, run.TaskData{State: run.TaskDone}))
+			if !t.Ended() { // a kill came between two of these events
+				actions = append(actions, run.SetTask(t.Task.ID, run.TaskData{State: run.TaskDone}))
+			}
 		}
 		return actions
 	}
@@ -152,7 +154,12 @@ func redSet(s *run.State, d run.LandingData, failed []run.Failure, receipts []sp
 	}
 	// A command changes the original again and not its own result.
 	m := mergeOf(s, s.Head, set, without)
-	m.Then = func(c Chain) []run.Action { return then(c.Head) }
+	m.Then = func(c Chain) []run.Action {
+		for _, k := range c.Conflicts { // it was built on what a command begins without
+			without[k.Task] = true
+		}
+		return then(c.Head)
+	}
 	return []run.Action{m}
 }
 
@@ -163,7 +170,7 @@ func park(s *run.State, set *run.ChangeSet, missing []string, f spec.Fault) []ru
 	if s.Spec.Plan == nil {
 		reason += fmt.Sprintf("Dispatch a task with change_set %s and these files: the set is then tested again", set.Name)
 	} else {
-		reason += fmt.Sprintf("Add a task with change_set: %s and these files to the plan", set.Name)
+		reason += fmt.Sprintf("Add a task with change_set: %s and these files to the plan, and run it again", set.Name)
 	}
 	var actions []run.Action
 	for _, t := range set.Members {
@@ -173,7 +180,7 @@ func park(s *run.State, set *run.ChangeSet, missing []string, f spec.Fault) []ru
 }
 
 // blame has for each task of a set the failures that lead to it, and the files of those that lead to none. What does not build
-// belongs to the tasks that may change the file; a test also to those that changed what it imports. A failure that names no
+// belongs to the tasks that may change the file; a test or a whole package also to those that changed what it imports. A failure that names no
 // path belongs to all.
 func blame(s *run.State, set *run.ChangeSet, receipts []spec.Receipt) (of map[string][]string, missing []string) {
 	of = map[string][]string{}
@@ -189,13 +196,17 @@ func blame(s *run.State, set *run.ChangeSet, receipts []spec.Receipt) (of map[st
 		if len(signatures) == 0 { // it cannot be compared, and names nothing
 			signatures = []string{"red"}
 		}
+		allFollow := !slices.ContainsFunc(signatures, func(other string) bool { return !follows(other) })
 		for _, signature := range signatures {
+			if follows(signature) && !allFollow {
+				continue
+			}
 			f := failureOf(r, signature)
 			var who []string
 			switch places := leaves(f.paths); {
 			case len(places) == 0:
 				who = idsOf(set.Members)
-			case isTest(signature):
+			case ofPackage(signature):
 				who = own.owners(f)
 			default:
 				who = own.of(places)
@@ -212,12 +223,21 @@ func blame(s *run.State, set *run.ChangeSet, receipts []spec.Receipt) (of map[st
 		}
 	}
 	slices.Sort(missing)
-	return of, slices.Compact(missing)
+	return of, leaves(slices.Compact(missing))
 }
 
-// isTest reports whether a signature is that of a test, or of a package's tests.
-func isTest(signature string) bool {
-	return strings.HasPrefix(signature, "test: ") || strings.HasPrefix(signature, "package: ")
+// ofPackage reports whether a signature is that of a test or of a whole package: what the package imports may be the cause.
+func ofPackage(signature string) bool {
+	return follows(signature) || slices.ContainsFunc([]string{"test: ", "package: ", "FAIL "}, func(p string) bool {
+		return strings.HasPrefix(signature, p)
+	})
+}
+
+// follows reports whether a signature is that of a package that does not build. Go has it for the package with the error, whose file
+// another signature names, and for each one that imports it.
+func follows(signature string) bool {
+	return strings.HasPrefix(signature, "build: package ") ||
+		strings.HasPrefix(signature, "FAIL ") && strings.HasSuffix(signature, "[build failed]")
 }
 
 // leaves are the paths that lie above no other one.

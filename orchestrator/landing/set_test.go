@@ -122,11 +122,28 @@ func TestWhoIsBlamedForARedSet(t *testing.T) {
 			if len(c.want) == 1 {
 				for _, id := range []string{"gen", "mod", "idle"} {
 					c.want = append(c.want, "task "+id+" parked the change set s fails in user/x.go, which no task of it may change: "+
-						"test is red. Add a task with change_set: s and these files to the plan")
+						"test is red. Add a task with change_set: s and these files to the plan, and run it again")
 				}
 			}
 			require.Equal(t, c.want, got)
 		})
+	}
+}
+
+// Go reports each package that imports one with an error as not built.
+func TestAnErrorIsNotBlamedOnWhatImportsIt(t *testing.T) {
+	t.Parallel()
+	for _, follows := range []string{"build: package m/cmd", "FAIL m/cmd [build failed]"} {
+		l := newSet(t)
+		r := redIn("tree-l", "")
+		r.Receipts[0].Signatures = []string{follows, "build: of-gen/x.go: undefined: f"}
+		r.Receipts[0].Paths = map[string][]string{follows: {"cmd"}, "build: of-gen/x.go: undefined: f": {"of-gen", "of-gen/x.go"}}
+		testSet(l, 1, r)
+		testSet(l, 2, r)
+		require.Equal(t, []string{
+			"landing split gen mod idle",
+			"task gen pending with all tasks of its change set merged, the gates fail in what this task owns: test: build: of-gen/x.go: undefined: f",
+		}, runtest.Describe(landing.Settle(l.State)))
 	}
 }
 
@@ -154,6 +171,12 @@ func TestAFailureWithoutAPathIsOfAllTasks(t *testing.T) {
 			require.Equal(t, "l-gen", d.Head)
 			require.Equal(t, id != "mod", d.Kept, id)
 		}
+		next = merge.Then(landing.Chain{Head: "l", Conflicts: []landing.Conflict{{Candidate: merge.Candidates[0]}}})
+		a, ok := next[0].(run.Append)
+		require.True(t, ok)
+		d, ok := a.Data.(run.TaskData)
+		require.True(t, ok)
+		require.False(t, d.Kept, "what does not merge without the command's patch is not in there")
 	}
 }
 
@@ -224,4 +247,6 @@ func TestASetWithoutAChangeIsDone(t *testing.T) {
 		l.Append(id, run.TaskData{State: run.TaskAccepted})
 	}
 	require.Equal(t, []string{"task a done", "task b done"}, runtest.Describe(landing.Land(l.State)))
+	l.Append("a", run.TaskData{State: run.TaskDone})
+	require.Equal(t, []string{"task b done"}, runtest.Describe(landing.Land(l.State)), "a kill came between the two")
 }

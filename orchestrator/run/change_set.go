@@ -22,8 +22,8 @@ type ChangeSet struct {
 // Set returns the change set of a task; nil for none.
 func (s *State) Set(t *Task) *ChangeSet { return s.sets[t.Task.ChangeSet] }
 
-// Complete reports whether all tasks of the set wait for the queue.
-func (c *ChangeSet) Complete() bool { return c.outstanding == 0 && !c.Members[0].Ended() }
+// Complete reports whether all tasks of the set that have not ended wait for the queue.
+func (c *ChangeSet) Complete() bool { return c.outstanding == 0 }
 
 // Why returns why no task can be added to a change set; "" where one can.
 func (s *State) Why(set string) string {
@@ -43,7 +43,7 @@ func (s *State) Why(set string) string {
 func (s *State) revivable(c *ChangeSet) bool {
 	return c.Lost != nil && !slices.ContainsFunc(c.Members, func(t *Task) bool {
 		failed := len(t.Faults) > 0 && t.Faults[len(t.Faults)-1].Attempt == t.Attempt
-		return t.State != TaskParked || failed || t.Result == nil || t.Result.Status != spec.StatusDone
+		return t.State != TaskParked || failed || t.Result == nil || t.Result.Status != spec.StatusDone || t.Result.HandedOver
 	})
 }
 
