@@ -126,7 +126,7 @@ func (s *Slot) reset(ctx context.Context, commit string) error {
 	return s.dropObjects()
 }
 
-// checkout writes what differs where the last attempt left nothing but its change, and else everything. Then it cleans first: what
+// checkout writes what differs where the last attempt left nothing but its change, else everything. Then it cleans first: what
 // an earlier attempt left must not take part in the writing of files. It returns the directories that have changed.
 func (s *Slot) checkout(ctx context.Context, commit string) ([]string, error) {
 	if info, err := os.Lstat(s.dir); err != nil || !info.IsDir() {
