@@ -303,3 +303,25 @@ func filesIn(t *testing.T, dir string) []string {
 	}))
 	return names
 }
+
+// In a large tree too, where only the directories that have changed are listed.
+func TestRestoreFindsWhatIsHiddenInALargeTree(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, withDirs(map[string]string{".gitignore": "out/\n"}, 200))
+	s := b.slot(t)
+	settled(t, s, b.base)
+	before := filesIn(t, s.Dir())
+	for _, name := range []string{"003/.gitignore", "003/y", "004/.git/HEAD", "005/new/.gitignore", "005/new/y", "006/out/built"} {
+		write(t, filepath.Join(s.Dir(), "more", name), "*\n")
+	}
+	changed, err := s.Restore(t.Context(), b.base)
+	require.NoError(t, err)
+	require.Empty(t, changed, "git shows nothing of it")
+	require.ElementsMatch(t, append(before, "more/006/out/built"), filesIn(t, s.Dir()))
+	write(t, filepath.Join(s.Dir(), "more/007/x.txt"), "no\n")
+	changed, err = s.Restore(t.Context(), b.base)
+	require.NoError(t, err)
+	require.Equal(t, []string{"more/007/x.txt"}, changed)
+	require.NoError(t, s.Reset(t.Context(), b.base))
+	require.Equal(t, before, filesIn(t, s.Dir()))
+}
