@@ -180,8 +180,8 @@ func park(s *run.State, set *run.ChangeSet, missing []string, f spec.Fault) []ru
 }
 
 // blame has for each task of a set the failures that lead to it, and the files of those that lead to none. What does not build
-// belongs to the tasks that may change the file; a test or a whole package also to those that changed what it imports. A failure that names no
-// path belongs to all.
+// belongs to the tasks that may change the file; a test or a whole package also to those that changed what it imports. A failure
+// that names no path belongs to all.
 func blame(s *run.State, set *run.ChangeSet, receipts []spec.Receipt) (of map[string][]string, missing []string) {
 	of = map[string][]string{}
 	own := changed{}
@@ -233,8 +233,8 @@ func ofPackage(signature string) bool {
 	})
 }
 
-// follows reports whether a signature is that of a package that does not build. Go has it for the package with the error, whose file
-// another signature names, and for each one that imports it.
+// follows reports whether a signature is that of a package that does not build. Go has it for the package with the error, whose
+// file another signature names, and for each one that imports it.
 func follows(signature string) bool {
 	return strings.HasPrefix(signature, "build: package ") ||
 		strings.HasPrefix(signature, "FAIL ") && strings.HasSuffix(signature, "[build failed]")

@@ -1,22 +1,47 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 )
 
-// closedSets finds tasks of change sets that take no more.
+// closedSets finds tasks of change sets that take no more, or not this one.
 func closedSets(p spec.Plan, st *run.State) []spec.Problem {
 	var out []spec.Problem
 	for i := range p.Tasks {
-		if why := st.Why(p.Tasks[i].Set()); why != "" {
+		t := &p.Tasks[i]
+		if why := cmp.Or(st.Why(t.Set()), late(st, t)); why != "" {
 			out = append(out, spec.Problem{Path: fmt.Sprintf("tasks[%d].change_set", i), Message: fmt.Sprintf(
-				"no task can be added to change set %s: %s", p.Tasks[i].Set(), why)})
+				"no task can be added to change set %s: %s", t.Set(), why)})
 		}
 	}
 	return out
+}
+
+// late returns why a task cannot be added to a set at work; "" where it can. Such a set holds its files: what a new task waits
+// for must never wait for them.
+func late(st *run.State, t *spec.Task) string {
+	if t.Set() == "" || !st.SetBegun(t.Set()) {
+		return ""
+	}
+	for _, ref := range t.Dependencies() {
+		if met, _, _ := st.Depends(ref); !met {
+			return fmt.Sprintf("it has begun, and %s, which %s waits for, has not ended", ref, t.ID)
+		}
+	}
+	for o := range st.Open() {
+		set := o.Task.Set()
+		if set == t.Set() || o.Parent == "" && !st.SetBegun(set) {
+			continue
+		}
+		if at, meet := Intersect(o.Task.Files, t.Files); meet {
+			return fmt.Sprintf("it has begun, and %s may write %s: add %s when that one has ended", o.Task.ID, at, t.ID)
+		}
+	}
+	return ""
 }
 
 // overlapInSets finds tasks of one change set that may write the same file: they would take turns, and none of them lands before

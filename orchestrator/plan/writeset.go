@@ -12,14 +12,19 @@ import (
 // Intersect reports whether two write sets may meet, and at which path. A path without wildcards covers what lies below
 // it. Globs are compared by their fixed prefixes, with each other and with what may be a directory (a name without a dot),
 // so that it may report a meeting that cannot happen; it misses one only for a directory that looks like a file.
-func Intersect(a, b []string) (string, bool) {
+func Intersect(a, b []string) (string, bool) { return Against(a)(b) }
+
+// Against prepares a write set for many questions whether another one may meet it.
+func Against(a []string) func(b []string) (string, bool) {
 	set := newPathSet(a)
-	for _, p := range b {
-		if at, ok := set.meets(p); ok {
-			return at, true
+	return func(b []string) (string, bool) {
+		for _, p := range b {
+			if at, ok := set.meets(p); ok {
+				return at, true
+			}
 		}
+		return "", false
 	}
-	return "", false
 }
 
 // pathSet is a write set prepared for many questions.
@@ -84,8 +89,10 @@ func (s pathSet) meetsGlob(glob string) (string, bool) {
 // globMeets compares a glob with a path without wildcards, which may be a directory.
 func globMeets(glob, p string) bool {
 	prefix := fixedPrefix(glob)
-	return spec.MatchAny([]string{glob}, p) || strings.HasPrefix(prefix, p+"/") ||
-		(path.Ext(p) == "" && strings.HasPrefix(p+"/", prefix))
+	if !strings.HasPrefix(p+"/", prefix) { // it cannot match
+		return strings.HasPrefix(prefix, p+"/")
+	}
+	return path.Ext(p) == "" || spec.MatchAny([]string{glob}, p)
 }
 
 // mayMeet compares the texts before the first metacharacter.

@@ -103,9 +103,21 @@ func mayWrite(s *run.State, parent *run.Task, files []string) string {
 			return fmt.Sprintf("%s is your own to write: change it yourself, or hand your whole task over with transfer", at)
 		case above || s.AgentWaits(h.Task):
 			return fmt.Sprintf("%s is held by %s, which waits itself: leave it out, or name it in deviations", at, h.Task)
+		case s.Set(s.Tasks[h.Task]) != nil && lands(s, parent, h.Task):
+			return fmt.Sprintf("%s is held by %s until your change set lands: leave it out, or name it in deviations", at, h.Task)
 		}
 	}
 	return ""
+}
+
+// lands reports whether the change set of a task lands only after the agent that waits, or one above it, has ended.
+func lands(s *run.State, t *run.Task, id string) bool {
+	for ; t != nil; t = s.Tasks[t.Parent] {
+		if s.Set(t) == s.Set(s.Tasks[id]) {
+			return true
+		}
+	}
+	return false
 }
 
 // above reports whether a task is another one, or above it.

@@ -30,6 +30,28 @@ func asking(t *testing.T, q wire.Request) *runtest.Log {
 	return l
 }
 
+// The files of a set are free when all of its tasks have landed, which the one that waits for its child keeps back.
+func TestNoChildWritesWhatItsChangeSetHolds(t *testing.T) {
+	t.Parallel()
+	roles := runtest.Roles()
+	roles["other"] = spec.Role{Name: "other", Executor: spec.ExecutorModel, Writes: true, Tools: []string{spec.ToolWriteFile}}
+	l := runtest.New(t, run.Spec{Base: "b", Plan: &spec.Plan{}, Roles: roles, Parallel: 4}, run.Running)
+	l.Plan(
+		spec.Task{ID: "t", Role: "generator", Files: []string{"a.go"}, ChangeSet: "s"},
+		spec.Task{ID: "u", Role: "generator", Files: []string{"u.go"}, ChangeSet: "s"},
+	)
+	l.Dispatched("t", "generator", 1, "b")
+	l.Dispatched("u", "generator", 1, "b")
+	l.Ended("u", 1, runtest.Patched("c-u", "tree-u", "b"))
+	l.Append("u", run.TaskData{State: run.TaskAccepted})
+	l.Agent("t", 1, contextscope.KindRequest, wire.Request{
+		ID: "t/1/delegate-1-0", Kind: wire.RequestDelegate, Role: "other", Brief: "write", Files: []string{"u.go"},
+	})
+	require.Equal(t, []string{
+		"answer t u.go is held by u until your change set lands: leave it out, or name it in deviations",
+	}, runtest.Describe(Settle(l.State)))
+}
+
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -25,6 +25,9 @@ func (s *State) Set(t *Task) *ChangeSet { return s.sets[t.Task.ChangeSet] }
 // Complete reports whether all tasks of the set that have not ended wait for the queue.
 func (c *ChangeSet) Complete() bool { return c.outstanding == 0 }
 
+// SetBegun reports whether a task of a change set was dispatched.
+func (s *State) SetBegun(set string) bool { return s.sets[set] != nil && s.sets[set].Begun }
+
 // Why returns why no task can be added to a change set; "" where one can.
 func (s *State) Why(set string) string {
 	c := s.sets[set]

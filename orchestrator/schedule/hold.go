@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"sync"
+
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 )
@@ -16,12 +18,16 @@ type Holding struct {
 func Held(s *run.State) []Holding {
 	var held []Holding
 	for t := range s.Open() {
-		c := s.Set(t)
-		if len(t.Task.Files) > 0 && (t.Attempt > 0 || c != nil && c.Begun) {
+		if len(t.Task.Files) > 0 && holds(s, t) {
 			held = append(held, Holding{t.Task.ID, t.Task.Files})
 		}
 	}
 	return held
+}
+
+func holds(s *run.State, t *run.Task) bool {
+	c := s.Set(t)
+	return t.Attempt > 0 || c != nil && c.Begun
 }
 
 // sets decides which tasks may begin beside those that have. A change set begins when all of its tasks can: one that holds files
@@ -30,20 +36,23 @@ type sets struct {
 	*run.State
 
 	held []Holding
-	// begun are the sets that begin now; waits caches the dependencies of the others.
+	// now are the tasks that are dispatched now, begun their sets; waits caches the dependencies of the other sets.
+	now   map[*run.Task]bool
 	begun map[*run.ChangeSet]bool
 	waits map[*run.ChangeSet]wait
 }
 
-// wait is what a set's dependencies come to: all are met, or one never will be.
+// wait is what a set waits for: dependencies, of which why names one that never will be met, or files.
 type wait struct {
 	met     bool
 	why     string
-	blocked bool
+	blocked func() bool
 }
 
 func newSets(s *run.State) *sets {
-	return &sets{State: s, held: Held(s), begun: map[*run.ChangeSet]bool{}, waits: map[*run.ChangeSet]wait{}}
+	return &sets{
+		State: s, held: Held(s), now: map[*run.Task]bool{}, begun: map[*run.ChangeSet]bool{}, waits: map[*run.ChangeSet]wait{},
+	}
 }
 
 // whole returns the set that begins with a task; nil for none.
@@ -64,34 +73,46 @@ func (x *sets) dependencies(t *run.Task) (met bool, why string) {
 		w = x.wait(c)
 		x.waits[c] = w
 	}
-	return w.met && !w.blocked, w.why
+	return w.met, w.why
 }
 
 func (x *sets) wait(c *run.ChangeSet) wait {
-	w := wait{met: true}
+	var files []string
+	w := wait{met: true, blocked: sync.OnceValue(func() bool { return x.meets(c.Members[0], files) })}
 	for _, m := range c.Members {
+		files = append(files, m.Task.Files...)
 		met, why := dependencies(x.State, m)
 		if why != "" {
 			return wait{why: why}
 		}
-		w.met, w.blocked = w.met && met, w.blocked || x.meets(m)
+		w.met = w.met && met
 	}
 	return w
 }
 
-// blocked reports whether another task holds files of the task.
-func (x *sets) blocked(t *run.Task) bool { return x.whole(t) == nil && x.meets(t) }
+// blocked reports whether another task holds files of the task, or of the set that begins with it.
+func (x *sets) blocked(t *run.Task) bool {
+	if c := x.whole(t); c != nil {
+		return x.waits[c].blocked()
+	}
+	return x.meets(t, t.Task.Files)
+}
 
-func (x *sets) meets(t *run.Task) bool {
-	if len(t.Task.Files) == 0 {
+// meets reports whether another task holds some of the files, which are the task's or those of its change set.
+func (x *sets) meets(t *run.Task, files []string) bool {
+	if len(files) == 0 {
 		return false
 	}
+	holds, meet := holds(x.State, t), plan.Against(files)
 	for _, h := range x.held {
-		own := h.Task == t.Task.ID || t.Task.ChangeSet != "" && x.Tasks[h.Task].Task.ChangeSet == t.Task.ChangeSet
-		if own {
+		other := x.Tasks[h.Task]
+		own := other == t || t.Task.ChangeSet != "" && other.Task.ChangeSet == t.Task.ChangeSet
+		// A task that is added to a set, or waits again with it, may hold what another one holds already: the first in the plan
+		// goes on.
+		if own || holds && other.State == run.TaskPending && !x.now[other] && run.PlanOrder(t, other) < 0 {
 			continue
 		}
-		if _, ok := plan.Intersect(h.Files, t.Task.Files); ok {
+		if _, ok := meet(h.Files); ok {
 			return true
 		}
 	}
@@ -100,9 +121,13 @@ func (x *sets) meets(t *run.Task) bool {
 
 // hold notes that a task is dispatched.
 func (x *sets) hold(t *run.Task) {
-	members := []*run.Task{t}
-	if c := x.whole(t); c != nil {
+	x.now[t] = true
+	members, c := []*run.Task{t}, x.whole(t)
+	switch {
+	case c != nil:
 		x.begun[c], members = true, c.Members
+	case holds(x.State, t) || x.begun[x.Set(t)]:
+		return
 	}
 	clear(x.waits) // another set may need these files
 	for _, m := range members {

@@ -101,6 +101,16 @@ func TestDispatch(t *testing.T) {
 			nil,
 			[]string{"assign a/1 to generator on b", "assign c/1 to generator on b"},
 		},
+		"a task that is added to a set goes after one that holds its file": {
+			4,
+			[]spec.Task{task("a", "a.go"), of("s", task("b", "b.go")), of("s", task("c", "a.go"))},
+			func(l *runtest.Log) {
+				l.Dispatched("a", "generator", 1, "b")
+				l.Dispatched("b", "generator", 1, "b")
+				l.Append("a", run.TaskData{State: run.TaskPending})
+			},
+			[]string{"assign a/2 to generator on b"},
+		},
 		"an unknown dependency": {4, []spec.Task{after("b", "x")}, nil, []string{"task b parked depends on x, which is not in the plan"}},
 		"a run that stopped": {
 			4, []spec.Task{task("a")}, func(l *runtest.Log) { l.Append("", run.Data{State: run.Stopped}) }, []string{},
