@@ -13,9 +13,14 @@ import (
 type scripted struct {
 	conflicts map[string]bool
 	fail      error
+	// merged are the commits that were to be merged, where a test wants them.
+	merged *[]string
 }
 
 func (s scripted) Merge(_ context.Context, ours, theirs string) (string, []string, string, error) {
+	if s.merged != nil {
+		*s.merged = append(*s.merged, theirs)
+	}
 	if s.conflicts[theirs] {
 		return "", []string{"a.go"}, "CONFLICT in a.go", nil
 	}
@@ -37,6 +42,26 @@ func TestBuildLeavesOutWhatConflictsAndGoesOn(t *testing.T) {
 	require.Equal(t, chain.Merged[1].Landed, chain.Head)
 	require.Equal(t, "tree("+chain.Merged[0].Landed+"+p3)", chain.Tree)
 	require.Equal(t, []Conflict{{Candidate: Candidate{Task: "two", Commit: "p2"}, Paths: []string{"a.go"}, Message: "CONFLICT in a.go"}}, chain.Conflicts)
+}
+
+// Only a task of which an earlier patch is in the chain makes another chain necessary.
+func TestBuildSetLeavesOutAllPatchesOfATaskThatConflicts(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	m := scripted{conflicts: map[string]bool{"p2": true, "p6": true}, merged: &asked}
+	chain, err := BuildSet(t.Context(), m, Merge{Onto: "h", Candidates: []Candidate{
+		{Task: "one", Commit: "p1"},
+		{Task: "two", Commit: "p2"},
+		{Task: "three", Commit: "p3"},
+		{Task: "two", Commit: "p4"},
+		{Task: "five", Commit: "p5"},
+		{Task: "three", Commit: "p6"},
+		{Task: "five", Commit: "p7"},
+	}}, time.Unix(1, 0))
+	require.NoError(t, err)
+	require.Equal(t, []string{"p1", "p2", "p3", "p5", "p6", "p1", "p5", "p7"}, asked)
+	require.Len(t, chain.Merged, 3)
+	require.Len(t, chain.Conflicts, 2)
 }
 
 func TestBuildNamesTheTaskOfAFailure(t *testing.T) {

@@ -123,12 +123,11 @@ func (chain *Chain) readTree(ctx context.Context, m Merger) (err error) {
 func BuildSet(ctx context.Context, m Merger, a Merge, at time.Time) (Chain, error) {
 	var conflicts []Conflict
 	for {
-		chain, k, err := a.chain(ctx, m, conflicts, at)
+		chain, again, err := a.chain(ctx, m, &conflicts, at)
 		if err != nil {
 			return Chain{}, err
 		}
-		if k != nil {
-			conflicts = append(conflicts, *k)
+		if again {
 			continue
 		}
 		chain.Conflicts = conflicts
@@ -145,18 +144,27 @@ func BuildSet(ctx context.Context, m Merger, a Merge, at time.Time) (Chain, erro
 	}
 }
 
-// chain merges the candidates of all tasks without a conflict. It ends at the next one.
-func (a Merge) chain(ctx context.Context, m Merger, out []Conflict, at time.Time) (Chain, *Conflict, error) {
-	chain := Chain{Head: a.Onto}
+// chain merges the candidates of all tasks without a conflict, and adds to those with one. again reports that a task with a new
+// one has an earlier patch in the chain.
+func (a Merge) chain(ctx context.Context, m Merger, out *[]Conflict, at time.Time) (chain Chain, again bool, err error) {
+	chain.Head = a.Onto
 	for _, c := range a.Candidates {
-		if slices.ContainsFunc(out, func(k Conflict) bool { return k.Task == c.Task }) {
+		if slices.ContainsFunc(*out, func(k Conflict) bool { return k.Task == c.Task }) {
 			continue
 		}
-		if k, err := chain.add(ctx, m, c, at); k != nil || err != nil {
-			return Chain{}, k, err
+		k, err := chain.add(ctx, m, c, at)
+		if err != nil {
+			return Chain{}, false, err
+		}
+		if k == nil {
+			continue
+		}
+		*out = append(*out, *k)
+		if slices.ContainsFunc(chain.Merged, func(had Merged) bool { return had.Task == c.Task }) {
+			return Chain{}, true, nil
 		}
 	}
-	return chain, nil, nil
+	return chain, false, nil
 }
 
 // message is that of a change set's commit: its trailers name each task, with attempt, role and model behind it.
