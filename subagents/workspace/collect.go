@@ -132,7 +132,7 @@ func (s *Slot) tree(ctx context.Context) (string, error) {
 // that it finds there.
 func (s *Slot) index(ctx context.Context) (string, error) {
 	look := func(args ...string) ([]byte, error) { return s.look(ctx, "", args...) }
-	found, err := list(look, s.touched(), "--exclude-standard")
+	found, err := s.list(look, s.touched(), "--exclude-standard")
 	if err != nil {
 		return "", err
 	}

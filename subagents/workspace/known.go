@@ -23,7 +23,7 @@ type stamp struct {
 const (
 	// tick is longer than the clock of a file system stands still: two changes within a tick may leave the same stamp.
 	tick = 100 * time.Millisecond
-	// maxTouched is how many directories are listed for themselves. A tree of no more is listed as a whole.
+	// maxTouched is how many directories are listed for themselves. Of a tree that has no more git lists all at once.
 	maxTouched = 128
 )
 
@@ -45,7 +45,7 @@ func (s *Slot) touched() []string {
 		}
 		return !is
 	})
-	if len(changed) > maxTouched || len(changed) > 0 && len(s.known) <= maxTouched {
+	if len(changed) > maxTouched {
 		return []string{"."}
 	}
 	return slices.Sorted(maps.Keys(changed))

@@ -221,10 +221,10 @@ func (s *Slot) dropNewIgnores(ctx context.Context, dirs []string) (found bool, e
 }
 
 // list runs git ls-files on what differs from the index: on tracked files, and on all others at and below dirs.
-func list(look func(args ...string) ([]byte, error), dirs []string, untracked ...string) (string, error) {
+func (s *Slot) list(look func(args ...string) ([]byte, error), dirs []string, untracked ...string) (string, error) {
 	args := []string{"ls-files", "-z", "-t", "-m", "-d"}
 	others := append([]string{"ls-files", "-z", "-t", "-o"}, untracked...)
-	if slices.Contains(dirs, ".") {
+	if slices.Contains(dirs, ".") || len(dirs) > 0 && len(s.known) <= maxTouched {
 		out, err := look(append(args, others[3:]...)...)
 		return string(out), err
 	}
@@ -239,7 +239,7 @@ func list(look func(args ...string) ([]byte, error), dirs []string, untracked ..
 // changed lists what differs from the index. At and below dirs alone are files that are not in it.
 func (s *Slot) changed(ctx context.Context, dirs []string, untracked ...string) ([]string, error) {
 	look := func(args ...string) ([]byte, error) { return s.git.Run(ctx, s.at(), nil, args...) }
-	out, err := list(look, dirs, untracked...)
+	out, err := s.list(look, dirs, untracked...)
 	var paths []string
 	for record := range strings.SplitSeq(out, "\x00") {
 		if _, path, ok := strings.Cut(record, " "); ok {
