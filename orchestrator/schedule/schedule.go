@@ -24,9 +24,12 @@ func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 			unreachable[id] = why
 			continue
 		}
+		if !met || room <= 0 { // most of thousands
+			continue
+		}
 		role := s.Spec.Roles[t.Task.Role]
 		full := role.Concurrency > 0 && byRole[role.Name] >= role.Concurrency
-		if !met || full || room <= 0 || !approved(s, t) || sets.blocked(t) || tooManyWaiting && t.Parent == "" {
+		if full || !approved(s, t) || sets.blocked(t) || tooManyWaiting && t.Parent == "" {
 			continue
 		}
 		if serialized(t) {
@@ -49,7 +52,11 @@ const maxWaiting = 64
 // inTurn lists the pending tasks in the order in which they are dispatched: first those that agents wait for, the deepest first,
 // so that a waiting agent ends before others begin to wait; then in plan order.
 func inTurn(s *run.State) []*run.Task {
-	return slices.SortedStableFunc(s.In(run.TaskPending), func(a, b *run.Task) int { return cmp.Compare(b.Depth, a.Depth) })
+	pending, deepest := slices.Collect(s.In(run.TaskPending)), func(a, b *run.Task) int { return cmp.Compare(b.Depth, a.Depth) }
+	if !slices.IsSortedFunc(pending, deepest) {
+		slices.SortStableFunc(pending, deepest)
+	}
+	return pending
 }
 
 // serializeAfter is the number of conflicts after which a task takes turns with all others that had as many.
