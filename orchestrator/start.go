@@ -27,6 +27,7 @@ import (
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/needs"
 	"divisi/orchestrator/plan"
+	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 	"divisi/subagents/gate"
@@ -119,6 +120,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*holder, error) {
 		Parallel: cmp.Or(o.Parallel, project.Parallel, defaultParallel), Budget: cmp.Or(o.Budget, project.Budget),
 		AutoApprove: o.AutoApprove, AllowUnverified: o.AllowUnverified, Created: now(),
 	}
+	h.spec.Usual = usual(h.dir.Earlier(h.checkout.Top))
 	h.spec.Project.Prove = cmp.Or(o.Prove, project.Prove, spec.ProveBatch)
 	h.spec.Project.GatePermits = cmp.Or(project.GatePermits, max(1, runtime.NumCPU()/4))
 	h.path = h.dir.Run(h.spec.Run)
@@ -329,6 +331,22 @@ func (h *holder) checkSetup(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// usual is what an attempt of each role used on average in earlier runs.
+func usual(earlier []report.Report) map[string]spec.Usage {
+	sum, count := map[string]spec.Usage{}, map[string]int{}
+	for i := range earlier {
+		for _, t := range earlier[i].Tasks {
+			if t.Attempts > 0 && t.Usage.Total() > 0 {
+				sum[t.Role], count[t.Role] = sum[t.Role].Add(t.Usage), count[t.Role]+t.Attempts
+			}
+		}
+	}
+	for role, u := range sum {
+		sum[role] = u.Mean(count[role])
+	}
+	return sum
 }
 
 // notice tells a person.

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/report"
 )
 
 func TestNamedFilesAreNotLeftBehind(t *testing.T) {
@@ -19,4 +22,15 @@ func TestNamedFilesAreNotLeftBehind(t *testing.T) {
 	require.Equal(t, dirty, without(dirty, dir, []string{"", "plan.yaml"}), "one of the same name elsewhere")
 	require.Equal(t, []string{"other.txt"},
 		without(dirty, dir, []string{filepath.Join(dir, "roles", "..", "plan.yaml"), filepath.Join(link, "roles", "a.md")}))
+}
+
+func TestUsual(t *testing.T) {
+	t.Parallel()
+	task := func(role string, attempts, prompt int) report.Task {
+		return report.Task{Role: role, Attempts: attempts, Usage: spec.Usage{Calls: attempts, Prompt: prompt}}
+	}
+	require.Empty(t, usual(nil))
+	require.Equal(t, map[string]spec.Usage{"gen": {Calls: 1, Prompt: 200}}, usual([]report.Report{
+		{Tasks: []report.Task{task("gen", 2, 300), task("mod", 1, 0), task("gen", 0, 0)}}, {Tasks: []report.Task{task("gen", 1, 300)}},
+	}))
 }

@@ -9,7 +9,7 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// printPlan shows an expanded plan: tasks, write sets, overlaps, ceiling.
+// printPlan shows an expanded plan: tasks with briefs and write sets, overlaps, tokens.
 func (g *globals) printPlan(plan json.RawMessage) error {
 	if g.json() {
 		_, err := fmt.Fprintf(g.out, "%s\n", plan)

@@ -69,6 +69,30 @@ func (p Price) For(prompt int) Price {
 	return p
 }
 
+// Cost is what calls cost, in dollars.
+func (p Price) Cost(u spec.Usage) float64 {
+	p = p.For(u.Prompt / max(1, u.Calls))
+	return (float64(u.Prompt-u.Cached)*p.In + float64(u.Cached)*p.Cached + float64(u.Output+u.Thoughts)*p.Out) / 1e6
+}
+
+// PriceOf is what a model, by its name or its alias, costs on a day: the project's own figures, else the built-in table's. Cached
+// input whose price is not known costs what input costs; where the project names its own price of input, it keeps the table's discount.
+func PriceOf(project *spec.Project, alias string, day time.Time) (Price, bool) {
+	p, known := Lookup(project.ModelName(alias)).PriceAt(day)
+	if p.Cached == 0 {
+		p.Cached = p.In
+	}
+	own := project.Model(alias)
+	if own.PriceIn <= 0 || own.PriceOut <= 0 {
+		return p, known
+	}
+	cached := own.PriceIn
+	if known {
+		cached *= p.Cached / p.In
+	}
+	return Price{In: own.PriceIn, Out: own.PriceOut, Cached: cached}, true
+}
+
 type table struct {
 	AsOf   time.Time       `yaml:"as_of"`
 	Models map[string]Info `yaml:"models"`

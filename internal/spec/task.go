@@ -171,6 +171,11 @@ func (u Usage) Add(o Usage) Usage {
 	}
 }
 
+// Mean is the average of n usages whose sum it is.
+func (u Usage) Mean(n int) Usage {
+	return Usage{Calls: u.Calls / n, Prompt: u.Prompt / n, Cached: u.Cached / n, Output: u.Output / n, Thoughts: u.Thoughts / n}
+}
+
 // Patch is one commit, sent as a thin pack that is named by its id.
 type Patch struct {
 	// Commit is the commit's id; Base its only parent, Tree its tree.

@@ -12,53 +12,85 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// maxShown bounds how many tasks, files and overlaps of a plan are written one by one.
+// maxShown bounds how many tasks, files, overlaps and lines of a text of a plan are written one by one.
 const (
 	maxShownTasks    = 200
+	maxShownShards   = 3
 	maxShownFiles    = 6
 	maxShownOverlaps = 20
+	maxShownLines    = 40
 )
 
-// RenderPlan writes a plan for a person to judge: its tasks with what they may write, the overlaps, and the most that it
-// can cost. No line is wider than width cells.
+// RenderPlan writes a plan for a person to judge: the decision record, the tasks with their briefs, constraints and what they may
+// write, the overlaps, and what it is likely to use and at most. The shards of a template are written once. No line is wider than
+// width cells.
 func RenderPlan(w io.Writer, plan run.PlanData, width int) error {
 	p := &planText{width: max(width, 30)}
 	p.line(0, fmt.Sprintf("Plan by %s: %s", plan.By, text.Count(len(plan.Tasks), "task")))
 	if plan.DecisionRecord != "" {
 		p.line(0, "")
 		p.line(0, "Decision record, given to every writer:")
-		for l := range strings.SplitSeq(strings.TrimSpace(plan.DecisionRecord), "\n") {
-			p.line(2, l)
-		}
+		p.text(2, plan.DecisionRecord)
+	}
+	p.common = common(plan.Tasks)
+	if len(p.common) > 0 {
+		p.line(0, "")
+		p.line(0, "Constraints of every task:")
+		p.list(2, p.common)
 	}
 	p.line(0, "")
-	for _, t := range plan.Tasks[:min(len(plan.Tasks), maxShownTasks)] {
-		p.task(t)
-	}
-	if n := len(plan.Tasks) - maxShownTasks; n > 0 {
-		p.line(2, fmt.Sprintf("… and %d more tasks", n))
-	}
+	p.tasks(plan.Tasks)
 	p.notes(plan.Notes)
 	p.overlaps(plan.Overlaps)
 	p.line(0, "")
-	p.line(0, ceiling(plan.Ceiling))
+	p.text(0, tokensOf(plan))
 	if _, err := io.WriteString(w, p.b.String()); err != nil {
 		return fmt.Errorf("write the plan: %w", err)
 	}
 	return nil
 }
 
-func ceiling(n int) string {
-	if n == 0 {
+// tokensOf words what a plan uses: the likely range with its price, and the hard limit.
+func tokensOf(plan run.PlanData) string {
+	if plan.Ceiling == 0 {
 		return "No model takes part: it costs no tokens."
 	}
-	return fmt.Sprintf("It uses at most %s tokens, all attempts counted.", report.Tokens(n))
+	limit := fmt.Sprintf("Hard limit: %s tokens, all attempts counted.", report.Tokens(plan.Ceiling))
+	l := plan.Likely
+	if l == nil {
+		return limit
+	}
+	var price string
+	switch {
+	case l.HighUSD > 0 && l.Unpriced > 0:
+		price = fmt.Sprintf(" ($%.2f to $%.2f and models without a known price)", l.LowUSD, l.HighUSD)
+	case l.HighUSD > 0:
+		price = fmt.Sprintf(" ($%.2f to $%.2f)", l.LowUSD, l.HighUSD)
+	}
+	return fmt.Sprintf("Likely %s to %s tokens%s, by an estimate.\n%s", report.Tokens(l.Low), report.Tokens(l.High), price, limit)
+}
+
+// common are the constraints that all tasks begin with: those of the plan.
+func common(tasks []spec.Task) []string {
+	if len(tasks) < 2 {
+		return nil
+	}
+	out := tasks[0].Constraints
+	for i := range tasks {
+		n := 0
+		for n < min(len(out), len(tasks[i].Constraints)) && out[n] == tasks[i].Constraints[n] {
+			n++
+		}
+		out = out[:n]
+	}
+	return out
 }
 
 // planText collects lines that fit.
 type planText struct {
-	b     strings.Builder
-	width int
+	b      strings.Builder
+	width  int
+	common []string
 }
 
 func (p *planText) line(indent int, text string) {
@@ -71,16 +103,58 @@ func (p *planText) line(indent int, text string) {
 	}
 }
 
-func (p *planText) task(t spec.Task) {
-	head := fmt.Sprintf("%s (%s)", t.ID, t.Role)
-	if t.Title != "" {
-		head += ": " + t.Title
+// text writes the lines of a text, bounded.
+func (p *planText) text(indent int, words string) {
+	lines := text.Lines(strings.TrimSpace(words))
+	for _, l := range lines[:min(len(lines), maxShownLines)] {
+		p.line(indent, l)
 	}
-	p.line(2, head)
-	p.line(6, writes(t))
-	if len(t.Unlocked) > 0 {
-		p.line(6, "may change the protected "+text.Some(t.Unlocked, maxShownFiles))
+	p.more(indent, len(lines)-maxShownLines, "line")
+}
+
+func (p *planText) list(indent int, items []string) {
+	for _, item := range items {
+		p.line(indent, "- "+item)
 	}
+}
+
+// more counts what is not written.
+func (p *planText) more(indent, n int, noun string) {
+	if n > 0 {
+		p.line(indent, "… and "+text.Count(n, "more "+noun))
+	}
+}
+
+// tasks writes tasks up to maxShownTasks. Of the shards of a template, which follow each other, the first few are named.
+func (p *planText) tasks(list []spec.Task) {
+	for shown := 0; len(list) > 0; shown++ {
+		if shown == maxShownTasks {
+			p.more(2, len(list), "task")
+			return
+		}
+		n := 1
+		for list[0].ShardOf != "" && n < len(list) && list[n].ShardOf == list[0].ShardOf {
+			n++
+		}
+		p.task(list[:n])
+		list = list[n:]
+	}
+}
+
+// task writes a task, or a template with its shards.
+func (p *planText) task(shards []spec.Task) {
+	t := shards[0]
+	switch {
+	case t.ShardOf != "":
+		p.line(2, fmt.Sprintf("%s (%s): a template for %s", t.ShardOf, t.Role, text.Count(len(shards), "task")))
+	case t.Title != "":
+		p.line(2, fmt.Sprintf("%s (%s): %s", t.ID, t.Role, t.Title))
+	default:
+		p.line(2, fmt.Sprintf("%s (%s)", t.ID, t.Role))
+	}
+	p.text(6, t.Brief)
+	p.list(6, t.Constraints[len(p.common):])
+	p.writeSets(shards)
 	if t.ChangeSet != "" {
 		p.line(6, "lands with change set "+t.ChangeSet)
 	}
@@ -89,6 +163,26 @@ func (p *planText) task(t spec.Task) {
 	}
 	if len(t.Command) > 0 {
 		p.line(6, "runs "+strings.Join(t.Command, " "))
+	}
+}
+
+// writeSets writes what the tasks may change; all of protected files, which agents do not change else.
+func (p *planText) writeSets(shards []spec.Task) {
+	var unlocked []string
+	for i := range shards {
+		t := &shards[i]
+		unlocked = append(unlocked, t.Unlocked...)
+		switch {
+		case t.ShardOf == "":
+			p.line(6, writes(*t))
+		case i < maxShownShards:
+			p.line(6, t.ID+": "+t.Title)
+			p.line(8, writes(*t))
+		}
+	}
+	p.more(6, len(shards)-maxShownShards, "task")
+	if len(unlocked) > 0 {
+		p.line(6, "may change the protected "+text.Some(unlocked, maxShownFiles))
 	}
 }
 
@@ -107,9 +201,7 @@ func (p *planText) notes(list []string) {
 	for _, n := range list[:min(len(list), maxShownTasks)] {
 		p.line(0, "note: "+n)
 	}
-	if n := len(list) - maxShownTasks; n > 0 {
-		p.line(2, fmt.Sprintf("… and %d more", n))
-	}
+	p.more(2, len(list)-maxShownTasks, "note")
 }
 
 func (p *planText) overlaps(list []run.Overlap) {
@@ -121,9 +213,7 @@ func (p *planText) overlaps(list []run.Overlap) {
 	for _, o := range list[:min(len(list), maxShownOverlaps)] {
 		p.line(2, fmt.Sprintf("%s and %s both write %s", o.A, o.B, o.Path))
 	}
-	if n := len(list) - maxShownOverlaps; n > 0 {
-		p.line(2, fmt.Sprintf("… and %d more", n))
-	}
+	p.more(2, len(list)-maxShownOverlaps, "overlap")
 }
 
 // ranked orders rows for the table at the end: tasks that need attention first, well-ended tasks last.

@@ -52,11 +52,68 @@ func TestRenderPlanBounds(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, RenderPlan(&out, plan, 100))
 	require.Contains(t, out.String(), "… and 1800 more tasks")
-	require.Contains(t, out.String(), "… and 1980 more")
+	require.Contains(t, out.String(), "… and 1980 more overlaps")
 	require.Contains(t, out.String(), "and 44 more")
 	require.Contains(t, out.String(), "No model takes part")
 	require.Less(t, strings.Count(out.String(), "\n"), 1500)
 	require.Error(t, RenderPlan(&brokenWriter{}, plan, 100))
+}
+
+func TestRenderPlanWritesATemplateOnce(t *testing.T) {
+	t.Parallel()
+	plan := run.PlanData{By: run.ByFile, Ceiling: 9_000_000, Likely: &run.Likely{Low: 200_000, High: 1_500_000, LowUSD: 0.5, HighUSD: 3}}
+	for i := range 5 {
+		plan.Tasks = append(plan.Tasks, spec.Task{
+			ID: fmt.Sprintf("t-00%d", i+1), ShardOf: "t", Role: "generator", Title: "one", Brief: "Move it.\nAll of it.",
+			Constraints: []string{"Keep the API", "No new file"}, Files: []string{fmt.Sprintf("f%d.go", i)}, Unlocked: []string{fmt.Sprint("u", i)},
+		})
+	}
+	plan.Tasks = append(plan.Tasks, spec.Task{
+		ID: "last", Role: "generator", Brief: strings.Repeat("line\n", 100), Constraints: []string{"Keep the API"}, Files: []string{"z.go"},
+	})
+	var out bytes.Buffer
+	require.NoError(t, RenderPlan(&out, plan, 120))
+	before, after, found := strings.Cut(out.String(), "  last (generator)\n")
+	require.True(t, found)
+	require.Equal(t, `Plan by file: 6 tasks
+
+Constraints of every task:
+  - Keep the API
+
+  t (generator): a template for 5 tasks
+      Move it.
+      All of it.
+      - No new file
+      t-001: one
+        writes f0.go
+      t-002: one
+        writes f1.go
+      t-003: one
+        writes f2.go
+      … and 2 more tasks
+      may change the protected u0, u1, u2, u3, u4
+`, before)
+	require.Equal(t, strings.Repeat("      line\n", 40)+`      … and 60 more lines
+      writes z.go
+
+Likely 200k to 1.50M tokens ($0.50 to $3.00), by an estimate.
+Hard limit: 9.00M tokens, all attempts counted.
+`, after)
+}
+
+func TestTheTokensOfAPlan(t *testing.T) {
+	t.Parallel()
+	const limit = "Hard limit: 500 tokens, all attempts counted."
+	for want, plan := range map[string]run.PlanData{
+		"No model takes part: it costs no tokens.": {},
+		limit: {Ceiling: 500},
+		"Likely 10 to 20 tokens, by an estimate.\n" + limit: {Ceiling: 500, Likely: &run.Likely{Low: 10, High: 20, Unpriced: 20}},
+		"Likely 10 to 20 tokens ($0.10 to $0.20 and models without a known price), by an estimate.\n" + limit: {
+			Ceiling: 500, Likely: &run.Likely{Low: 10, High: 20, LowUSD: 0.1, HighUSD: 0.2, Unpriced: 5},
+		},
+	} {
+		require.Equal(t, want, tokensOf(plan))
+	}
 }
 
 func TestRenderTasks(t *testing.T) {

@@ -45,10 +45,15 @@ func Prepare(ctx context.Context, p spec.Plan, st *run.State, tree Tree) (run.Pl
 	if err != nil {
 		return run.PlanData{}, nil, fmt.Errorf("check which modules the gates run in: %w", err)
 	}
+	sizes, err := tree.Sizes(ctx)
+	if err != nil {
+		return run.PlanData{}, nil, fmt.Errorf("read the sizes of the files to estimate the tokens: %w", err)
+	}
 	data := run.PlanData{
 		DecisionRecord: p.DecisionRecord, Tasks: tasks,
 		Notes:    append(expanded.Notes, ungated(tasks, s.Roles, s.Project.Gates, files)...),
 		Overlaps: Overlaps(tasks, maxOverlaps), Ceiling: Ceiling(tasks, s.Roles, s.Project),
+		Likely: Estimate(p.DecisionRecord, tasks, sizes, st),
 	}
 	if problem, err := tooLarge(data); problem != nil || err != nil {
 		return run.PlanData{}, problem, err

@@ -98,6 +98,8 @@ type Spec struct {
 	AutoApprove bool                 `json:"auto_approve,omitempty"`
 	// AllowUnverified lets changes land that no gate can prove.
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
+	// Usual is what an attempt of each role used on average in earlier runs of the repository, where that was measured.
+	Usual map[string]spec.Usage `json:"usual,omitempty"`
 	// Outputs is the directory with the whole output of gates and setup that failed; empty where the run keeps none.
 	Outputs string    `json:"outputs,omitempty"`
 	Created time.Time `json:"created"`
@@ -120,9 +122,21 @@ type PlanData struct {
 	Overlaps []Overlap `json:"overlaps,omitempty"`
 	// Ceiling is the most tokens that the tasks may use, all attempts counted; 0 when no model takes part.
 	Ceiling int `json:"ceiling,omitempty"`
+	// Likely is what one attempt of each task will use, as an estimate; nil when no model takes part.
+	Likely *Likely `json:"likely,omitempty"`
 	// Grant is the most tokens that the one task of a request may use, with all its attempts and testers and what it has others
 	// do; 0 where the agent that asked has no limit.
 	Grant int `json:"grant,omitempty"`
+}
+
+// Likely is an estimated range, in tokens and in dollars. Unpriced are the tokens of models whose price is not known: they are in
+// the range of tokens alone.
+type Likely struct {
+	Low      int     `json:"low"`
+	High     int     `json:"high"`
+	LowUSD   float64 `json:"low_usd,omitempty"`
+	HighUSD  float64 `json:"high_usd,omitempty"`
+	Unpriced int     `json:"unpriced,omitempty"`
 }
 
 // Overlap is two tasks that may write the same path.

@@ -16,6 +16,23 @@ func (s *State) Spends(role string) bool {
 	return r.Runs(spec.ExecutorModel)
 }
 
+// Usual is what an attempt of each role that handed in its result used on average: in this run, else in earlier ones.
+func (s *State) Usual() map[string]spec.Usage {
+	sum, count, out := map[string]spec.Usage{}, map[string]int{}, map[string]spec.Usage{}
+	for _, w := range s.Works {
+		for _, a := range w.Attempts {
+			if a.Result != nil && a.Result.Status == spec.StatusDone && a.Usage.Total() > 0 {
+				sum[a.Role], count[a.Role] = sum[a.Role].Add(a.Usage), count[a.Role]+1
+			}
+		}
+	}
+	maps.Copy(out, s.Spec.Usual)
+	for role, u := range sum {
+		out[role] = u.Mean(count[role])
+	}
+	return out
+}
+
 // Dispatcher is the older task whose agent had a task dispatched; nil for tasks of the master and of a plan file.
 func (s *State) Dispatcher(t *Task) *Task {
 	task, _, ok := SplitAgent(s.Plans[t.Plan].By)

@@ -51,6 +51,24 @@ func (d Dir) Summary(id string) (report.Report, bool) {
 	return s.Report, true
 }
 
+// maxEarlier bounds the earlier runs that are read to estimate the next one.
+const maxEarlier = 20
+
+// Earlier returns the reports of the newest runs that worked on a repository and whose summary is kept.
+func (d Dir) Earlier(repo string) (out []report.Report) {
+	ids, err := d.IDs()
+	if err != nil {
+		d.Log.Info().Err(err).Msg("the usage of earlier runs is not known")
+		return nil
+	}
+	for _, id := range ids[max(0, len(ids)-maxEarlier):] {
+		if r, ok := d.Summary(id); ok && r.Repo == repo {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // Summarise keeps the report of a run that has ended and whose store this process holds. Without it commands read the log.
 func (d Dir) Summarise(st *run.State) {
 	if !st.Status.Ended() || st.Wait.For != "" || len(st.Unread) > 0 {

@@ -1,0 +1,74 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+)
+
+func TestEstimate(t *testing.T) {
+	t.Parallel()
+	roles := map[string]spec.Role{
+		"gen":   {Executor: spec.ExecutorModel, Limits: spec.Limits{Turns: 60}},
+		"brief": {Executor: spec.ExecutorModel, Limits: spec.Limits{Turns: 4}},
+		"small": {Executor: spec.ExecutorModel, Limits: spec.Limits{Turns: 60, Tokens: 20_000}},
+		"mod":   {Executor: spec.ExecutorCommand},
+		"chain": {Executor: spec.ExecutorCommand, Chain: []string{spec.ExecutorModel}, Limits: spec.Limits{Turns: 60}},
+		"judge": {Executor: spec.ExecutorModel, Limits: spec.Limits{Turns: 60}},
+		"other": {Executor: spec.ExecutorModel, Model: "unknown", Limits: spec.Limits{Turns: 4}},
+	}
+	sizes := map[string]int64{"a.go": 4000}
+	const low, high = 4*3000 + 800*6 + 1600, 16*3000 + 800*120 + 6400
+	measured := map[string]spec.Usage{"gen": {Calls: 5, Prompt: 9000, Cached: 4000, Output: 1000}}
+	for name, c := range map[string]struct {
+		record string
+		tasks  []spec.Task
+		usual  map[string]spec.Usage
+		want   *run.Likely
+	}{
+		"commands":                          {"", []spec.Task{{Role: "mod"}}, nil, nil},
+		"a role that was never measured":    {"", []spec.Task{{Role: "gen"}}, nil, &run.Likely{Low: low, High: high}},
+		"few turns allowed":                 {"", []spec.Task{{Role: "brief"}}, nil, &run.Likely{Low: low, High: low}},
+		"a limit in tokens":                 {"", []spec.Task{{Role: "small"}}, nil, &run.Likely{Low: low, High: 20_000}},
+		"a limit of the task":               {"", []spec.Task{{Role: "gen", Limits: spec.Limits{Tokens: 100}}}, nil, &run.Likely{Low: 100, High: 100}},
+		"its files, and the same as output": {"", []spec.Task{{Role: "brief", Files: []string{"a.go", "b/**"}}}, nil, &run.Likely{Low: low + 4000, High: low + 4000}},
+		"record, brief and constraints": {
+			"1234", []spec.Task{{Role: "brief", Brief: "1234", Constraints: []string{"12", "34"}}}, nil, &run.Likely{Low: low + 12, High: low + 12},
+		},
+		"a chain may need no model": {"", []spec.Task{{Role: "chain"}}, nil, &run.Likely{High: high}},
+		"a tester with a model":     {"", []spec.Task{{Role: "mod", Verify: "judge"}}, nil, &run.Likely{Low: low, High: high}},
+		"measured":                  {"", []spec.Task{{Role: "gen"}, {Role: "gen"}}, measured, &run.Likely{Low: 20_000, High: 40_000}},
+		"an unknown price":          {"", []spec.Task{{Role: "other"}}, nil, &run.Likely{Low: low, High: low, Unpriced: low}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := run.NewState()
+			st.Spec = run.Spec{Roles: roles, Usual: c.usual, Created: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), Project: spec.Project{
+				Models: map[string]spec.Model{"default": {Name: "own", PriceIn: 2, PriceOut: 10}},
+			}}
+			got := Estimate(c.record, c.tasks, sizes, st)
+			if got != nil && got.Unpriced == 0 {
+				require.Positive(t, got.HighUSD)
+				got.LowUSD, got.HighUSD = 0, 0
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestThePriceOfAnEstimate(t *testing.T) {
+	t.Parallel()
+	st := run.NewState()
+	st.Spec = run.Spec{
+		Roles:   map[string]spec.Role{"gen": {Executor: spec.ExecutorModel}},
+		Usual:   map[string]spec.Usage{"gen": {Calls: 1, Prompt: 1_000_000, Output: 100_000}},
+		Project: spec.Project{Models: map[string]spec.Model{"default": {Name: "own", PriceIn: 2, PriceOut: 10}}},
+	}
+	got := Estimate("", []spec.Task{{Role: "gen"}}, nil, st)
+	require.InDelta(t, 3, got.LowUSD, 1e-9)
+	require.InDelta(t, 6, got.HighUSD, 1e-9)
+}
