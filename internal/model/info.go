@@ -76,7 +76,8 @@ func (p Price) Cost(u spec.Usage) float64 {
 }
 
 // PriceOf is what a model, by its name or its alias, costs on a day: the project's own figures, else the built-in table's. Cached
-// input whose price is not known costs what input costs; where the project names its own price of input, it keeps the table's discount.
+// input whose price is not known costs what input costs; where the project names its own price of input, it keeps the table's
+// discount.
 func PriceOf(project *spec.Project, alias string, day time.Time) (Price, bool) {
 	p, known := Lookup(project.ModelName(alias)).PriceAt(day)
 	if p.Cached == 0 {

@@ -15,10 +15,10 @@ const (
 	fixedTokens, turnTokens = 3000, 800
 )
 
-// Estimate returns what one attempt of each task, and of its tester, is likely to use; nil where no model takes part. The low end is
-// what an attempt of the role used on average in this run, or in earlier runs of the repository, the high end twice that. A role that
-// was never measured is assumed to read the task's files and to take few turns, or many. The low end of a chain of executors is
-// that the command does it.
+// Estimate returns what one attempt of each task, and of its tester, is likely to use; nil where no model takes part. The low end
+// is what an attempt of the role used on average in this run, or in earlier runs of the repository, the high end twice that. A
+// role that was never measured is assumed to read the task's files and to take few turns, or many. The low end of a chain of
+// executors is that the command does it.
 func Estimate(record string, tasks []spec.Task, sizes map[string]int64, s *run.State) *run.Likely {
 	e := &estimate{s: s, usual: s.Usual(), sizes: sizes}
 	for i := range tasks {
