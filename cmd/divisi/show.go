@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"divisi/internal/text"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
@@ -77,9 +78,11 @@ func writeReport(w io.Writer, r report.Report, columns int) error {
 		fmt.Fprintf(w, "branch  %s at %s%s\n", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head),
 			unverifiedNote(r.Unverified))
 	}
-	fmt.Fprintf(w, "change  %d files, +%d -%d, in %d batches\n", r.Files, r.Added, r.Deleted, r.Batches)
+	if r.Files > 0 {
+		fmt.Fprintf(w, "change  %s, +%d -%d\n", text.Count(r.Files, "file"), r.Added, r.Deleted)
+	}
 	if r.GateRuns > 0 {
-		fmt.Fprintf(w, "gates   run %d times; one patch at a time takes at least %d\n", r.GateRuns, r.OneByOne)
+		fmt.Fprintf(w, "gates   %s; one patch at a time takes at least %d\n", text.Count(r.GateRuns, "run"), r.OneByOne)
 	}
 	if b := r.FirstRed; b != nil {
 		fmt.Fprintf(w, "red     first after batch %d at %s: %s\n", b.Batch, short(b.Commit),
