@@ -42,7 +42,7 @@ type sets struct {
 	waits map[*run.ChangeSet]wait
 }
 
-// wait is what a set waits for: dependencies, of which why names one that never will be met, or files.
+// wait is what a set waits for: dependencies or files. why names a dependency that never will be met.
 type wait struct {
 	met     bool
 	why     string
