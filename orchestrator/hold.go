@@ -129,19 +129,20 @@ func (h *holder) conductorConfig() conductor.Config {
 }
 
 // approver asks a person about a plan; it is nil where no person can be asked.
-func (h *holder) approver() func(context.Context, run.PlanData) (bool, error) {
+func (h *holder) approver() func(context.Context, run.PlanData) (conductor.Answer, error) {
 	switch {
 	case h.AutoApprove:
-		return func(context.Context, run.PlanData) (bool, error) { return true, nil }
+		return func(context.Context, run.PlanData) (conductor.Answer, error) { return conductor.Answer{Yes: true}, nil }
 	case h.Approve == nil:
 		return nil
 	}
-	return func(ctx context.Context, plan run.PlanData) (bool, error) {
+	return func(ctx context.Context, plan run.PlanData) (conductor.Answer, error) {
 		text, err := spec.JSON(plan)
 		if err != nil {
-			return false, err
+			return conductor.Answer{}, err
 		}
-		return h.Approve(ctx, json.RawMessage(text))
+		a, err := h.Approve(ctx, json.RawMessage(text))
+		return conductor.Answer(a), err
 	}
 }
 

@@ -20,14 +20,19 @@ type Host struct {
 	Record, Replay string // directories: keep the exchanges with models, or answer from kept ones
 	Strict         bool   // start only where commands can be fully confined
 
-	// Approve decides about the plan of a master (JSON: the event plan), on a goroutine of its own; without a yes the run stops.
-	// It is nil where no person can be asked. While it is set, the run waits for Send to answer its agents' questions.
-	Approve     func(ctx context.Context, plan json.RawMessage) (bool, error)
+	// Approve decides about the plan of a master (JSON: the event plan), on a goroutine of its own. It is nil where no person can be asked. While it is set, the run waits for Send to answer its agents' questions.
+	Approve     func(ctx context.Context, plan json.RawMessage) (Answer, error)
 	AutoApprove bool // every plan is approved, and Approve is not called
 
 	// Notice is called with what a person should read at once and no event holds, also by Wait and Close, which it must not
 	// call. It may be nil.
 	Notice func(text string)
+}
+
+// Answer is a person's answer about a plan. With neither a yes nor words the run stops, and asks again when it goes on.
+type Answer struct {
+	Yes   bool
+	Words string // send the plan back: the master reads them and plans again, and nothing of the plan starts
 }
 
 // File is a file in a documented format. Its name stands in messages.

@@ -24,20 +24,21 @@ func (g *globals) printPlan(plan json.RawMessage) error {
 
 // answer waits for a person. The read of a line cannot be broken off; a person who presses Ctrl-C ends the wait for it, and the
 // process ends soon after.
-func answer(ctx context.Context, ask func() (bool, error)) (bool, error) {
+func answer[T any](ctx context.Context, ask func() (T, error)) (T, error) {
 	type said struct {
-		yes bool
-		err error
+		answer T
+		err    error
 	}
 	answer := make(chan said, 1)
 	go func() {
-		yes, err := ask()
-		answer <- said{yes, err}
+		a, err := ask()
+		answer <- said{a, err}
 	}()
 	select {
 	case s := <-answer:
-		return s.yes, s.err
+		return s.answer, s.err
 	case <-ctx.Done():
-		return false, ctx.Err()
+		var none T
+		return none, ctx.Err()
 	}
 }

@@ -39,12 +39,15 @@ func (g *globals) host(h *orchestrator.Host, sandbox string) (*view, error) {
 }
 
 // approve asks on the terminal.
-func (v *view) approve(ctx context.Context, plan json.RawMessage) (bool, error) {
+func (v *view) approve(ctx context.Context, plan json.RawMessage) (orchestrator.Answer, error) {
 	var data run.PlanData
 	if err := json.Unmarshal(plan, &data); err != nil {
-		return false, fmt.Errorf("read the plan: %w", err)
+		return orchestrator.Answer{}, fmt.Errorf("read the plan: %w", err)
 	}
-	return answer(ctx, func() (bool, error) { return v.console().Approve(v.in, data) })
+	return answer(ctx, func() (orchestrator.Answer, error) {
+		yes, words, err := v.console().Approve(v.in, data)
+		return orchestrator.Answer{Yes: yes, Words: words}, err
+	})
 }
 
 // viewGrace is how long the output may take to show the last events of a run that has ended.

@@ -38,7 +38,7 @@ type Config struct {
 	// Tree reads the content of a commit for expanding shard rules.
 	Tree func(commit string) plan.Tree
 	// Approve shows a plan to a person, and returns when ctx ends; nil where no person can be asked.
-	Approve func(ctx context.Context, plan run.PlanData) (bool, error)
+	Approve func(ctx context.Context, plan run.PlanData) (Answer, error)
 	// Interactive is set while a person watches who can answer questions: the run then waits for answers, and does not stop.
 	Interactive bool
 	// Ready starts the run's worker, once the queue holds what the log says and nothing older. It may be nil.

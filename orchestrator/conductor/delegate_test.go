@@ -14,6 +14,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/assign"
+	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 	"divisi/subagents/worker"
@@ -284,10 +285,10 @@ func TestWhatAnAgentHasDoneNeedsNoWordOfItsOwn(t *testing.T) {
 		"master/3": {submits("done")},
 	})
 	cfg, shown := r.config(false), 0
-	cfg.Approve = func(_ context.Context, plan run.PlanData) (bool, error) {
+	cfg.Approve = func(_ context.Context, plan run.PlanData) (conductor.Answer, error) {
 		shown++
 		require.Len(t, plan.Tasks, 2)
-		return true, nil
+		return conductor.Answer{Yes: true}, nil
 	}
 	defer r.worker(t.Context())()
 	st, err := r.conduct(t.Context(), cfg)

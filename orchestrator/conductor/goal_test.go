@@ -1,6 +1,7 @@
 package conductor_test
 
 import (
+	"context"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -163,4 +164,50 @@ func TestTheBudgetIsAHardStopThatCanBeResumed(t *testing.T) {
 	require.Equal(t, run.Done, c.State().Status, c.State().Reason)
 	require.Equal(t, []string{"t-001", "t-002", "t-003"}, r.landed())
 	require.Len(t, server.Requests(), 6, "no answer was paid twice")
+}
+
+// What a person sends back never starts, the master reads why, and what waits for an answer is asked about again after a stop.
+func TestAPlanIsSentBackWithWords(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(3), func(s *run.Spec) {
+		s.AutoApprove = false
+		addRoles(s, agentRole("hand", spec.ToolWriteFile))
+	})
+	said := r.play(parts{
+		"master/1": {dispatches(map[string]any{"id": "do", "role": "hand", "brief": "old", "files": []any{"f00.txt"}})},
+		"master/2": {dispatches(map[string]any{"id": "do", "role": "hand", "brief": "new", "files": []any{"f01.txt"}})},
+		"do":       {writes("f01.txt", "new\n"), submits("done")},
+		"master/3": {submits("done")},
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	cfg, briefs := r.config(false), []string{}
+	cfg.Approve = func(ctx context.Context, plan run.PlanData) (conductor.Answer, error) {
+		briefs = append(briefs, plan.Tasks[0].Brief)
+		if len(briefs) == 1 {
+			return conductor.Answer{Words: "Leave f00 alone"}, nil
+		}
+		stop()
+		<-ctx.Done()
+		return conductor.Answer{}, ctx.Err()
+	}
+	end := r.worker(t.Context())
+	defer end()
+	st, err := r.conduct(ctx, cfg)
+	require.NoError(t, err)
+	require.Equal(t, run.Stopped, st.Status)
+	require.Contains(t, said.at("master/2/1"), "Leave f00 alone")
+	require.Zero(t, said.count("do/1/1"))
+
+	cfg = r.config(true)
+	cfg.Approve = func(_ context.Context, plan run.PlanData) (conductor.Answer, error) {
+		briefs = append(briefs, plan.Tasks[0].Brief)
+		return conductor.Answer{Yes: true}, nil
+	}
+	st, err = r.conduct(t.Context(), cfg)
+	require.NoError(t, err)
+	require.Equal(t, run.Done, st.Status, st.Reason)
+	require.Equal(t, []string{"old", "new", "new"}, briefs)
+	require.Equal(t, []string{"do"}, r.landed())
+	require.Equal(t, 1, said.count("master/2/1"), "the master plans anew once")
 }

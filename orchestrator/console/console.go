@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -272,17 +273,40 @@ func (c *Console) end() {
 	c.write(b.Bytes())
 }
 
-// Approve shows a plan and asks for a yes on one line of in. Meanwhile events are taken in, but not drawn. Without an
-// answer (the end of in) the plan is not approved. With JSON no person can be asked, which is an error.
-func (c *Console) Approve(in io.Reader, plan run.PlanData) (bool, error) {
+// Approve shows a plan and asks for a yes, or for words that send it back to the master, on a line of in. Meanwhile events are
+// taken in, but not drawn. Without an answer (the end of in) the plan is not approved. With JSON no person can be asked, which is
+// an error.
+func (c *Console) Approve(in io.Reader, plan run.PlanData) (yes bool, words string, err error) {
 	if c.opts.JSON {
-		return false, errors.New("the plan needs approval, but the output is JSON: approve it beforehand with --yes")
+		return false, "", errors.New("the plan needs approval, but the output is JSON: approve it beforehand with --yes")
 	}
 	if err := c.ask(plan); err != nil {
-		return false, err
+		return false, "", err
 	}
 	defer c.resume()
-	return Yes(in)
+	scan := bufio.NewScanner(in)
+	for scan.Scan() {
+		words := safe(scan.Text())
+		switch answer := strings.ToLower(words); {
+		case answer == "y" || answer == "yes":
+			return true, "", nil
+		case answer == "" || answer == "n" || answer == "no":
+			return false, "", nil
+		case strings.Contains(answer, " "): // one word is more likely a slip than a message
+			return false, words, nil
+		}
+		c.prompt("Answer y or n, or tell the master in a sentence what to change: ")
+	}
+	if err := scan.Err(); err != nil {
+		return false, "", fmt.Errorf("read the answer: %w", err)
+	}
+	return false, "", nil
+}
+
+func (c *Console) prompt(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.write([]byte(text))
 }
 
 // Yes reads one line and reports whether it is a yes. A terminal gives one line at a time: nothing of a next answer is read.
@@ -311,7 +335,7 @@ func (c *Console) ask(plan run.PlanData) error {
 	if err := RenderPlan(&b, plan, width-1); err != nil {
 		return err
 	}
-	b.WriteString("\nRun this plan? [y/N] ")
+	b.WriteString("\nRun this plan? [y/N], or tell the master in a sentence what to change: ")
 	c.held = true
 	c.write(b.Bytes())
 	return c.err

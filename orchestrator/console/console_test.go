@@ -62,7 +62,7 @@ func TestJSONIsTheLog(t *testing.T) {
 	c.Handle(events)
 	_, err := c.Write([]byte("a log line\n"))
 	require.Error(t, err)
-	_, err = c.Approve(strings.NewReader("y\n"), run.PlanData{})
+	_, _, err = c.Approve(strings.NewReader("y\n"), run.PlanData{})
 	require.ErrorContains(t, err, "--yes")
 	require.NoError(t, c.Close())
 	lines := strings.SplitAfter(out.String(), "\n")
@@ -170,18 +170,24 @@ func TestRedrawsAreFewAndFailuresQuick(t *testing.T) {
 
 func TestApprove(t *testing.T) {
 	t.Parallel()
-	answers := map[string]bool{"y\n": true, " yes \n": true, "n\n": false, "\n": false, "": false, "yellow\n": false}
-	for answer, want := range answers {
+	type decision struct {
+		yes   bool
+		words string
+	}
+	for answer, want := range map[string]decision{
+		"y\n": {yes: true}, " yes \n": {yes: true}, "n\n": {}, "\n": {}, "": {}, "yellow\n": {}, "yse\nY\n": {yes: true}, "No\ny\n": {},
+		"Leave the tests\x07 alone\ny\n": {words: "Leave the tests alone"}, "yes but\n": {words: "yes but"},
+	} {
 		var out bytes.Buffer
 		c := New(Options{Out: &out})
-		got, err := c.Approve(strings.NewReader(answer), samplePlan(t))
+		yes, words, err := c.Approve(strings.NewReader(answer), samplePlan(t))
 		require.NoError(t, err)
-		require.Equal(t, want, got, "%q", answer)
-		require.Contains(t, out.String(), "Run this plan? [y/N] ")
+		require.Equal(t, want, decision{yes, words}, "%q", answer)
+		require.Contains(t, out.String(), "Run this plan? [y/N], or tell the master in a sentence what to change: ")
 		require.NoError(t, c.Close())
 	}
 	c := New(Options{Out: io.Discard})
-	_, err := c.Approve(iotest.ErrReader(errors.New("gone")), samplePlan(t))
+	_, _, err := c.Approve(iotest.ErrReader(errors.New("gone")), samplePlan(t))
 	require.ErrorContains(t, err, "gone")
 	require.NoError(t, c.Close())
 }
@@ -199,7 +205,7 @@ func TestApproveHoldsTheScreenStill(t *testing.T) {
 		in, answer := io.Pipe()
 		got := make(chan bool)
 		go func() {
-			yes, err := c.Approve(in, plan)
+			yes, _, err := c.Approve(in, plan)
 			got <- yes && err == nil
 		}()
 		synctest.Wait()

@@ -2,7 +2,9 @@ package dashboard
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"sync"
 
 	"divisi/internal/spec"
@@ -63,10 +65,21 @@ func (b *board) after(version uint64) ([]byte, uint64) {
 
 func (b *board) build() {
 	b.view, b.built = viewOf(b.state), b.folded
+	b.view.Tasks = append(b.view.Tasks, b.removed()...)
 	b.version++
 	for _, t := range b.view.Tasks {
 		if was, known := b.rows[t.ID]; !known || !reflect.DeepEqual(was, t) {
 			b.rows[t.ID], b.changed[t.ID] = t, b.version
 		}
 	}
+}
+
+// removed are the tasks that pages still show and that the run no longer has.
+func (b *board) removed() (out []task) {
+	for _, id := range slices.Sorted(maps.Keys(b.rows)) {
+		if b.state.Tasks[id] == nil && id != run.MasterTask {
+			out = append(out, task{ID: id, Role: b.rows[id].Role, State: string(run.TaskCancelled), Reason: "its plan was sent back"})
+		}
+	}
+	return out
 }

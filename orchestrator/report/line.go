@@ -107,6 +107,9 @@ func runLine(d run.Data) Line {
 	if d.Approved {
 		add("the plan was approved")
 	}
+	if d.SentBack != "" {
+		add("the plan was sent back: %s", text.Line(d.SentBack))
+	}
 	if d.Baseline != nil {
 		add("baseline: %s", Verdicts(d.Baseline))
 	}

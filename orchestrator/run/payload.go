@@ -66,6 +66,8 @@ type Data struct {
 	// it is 0.
 	Approved bool `json:"approved,omitempty"`
 	Plans    int  `json:"plans,omitempty"`
+	// SentBack is set when a person sent the plan back, to the words for the master; Plans is then its place, from 1.
+	SentBack string `json:"sent_back,omitempty"`
 	// Budget is set when a resume changes it, in tokens.
 	Budget *int `json:"budget,omitempty"`
 	// Head is the integration head, and Ref the published ref, on the last event of a run.

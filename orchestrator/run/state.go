@@ -71,8 +71,9 @@ type State struct {
 	Queued     int
 	BatchLimit int
 	Times      Times
-	// parts counts the parts of split batches.
+	// parts counts the parts of split batches, placed the tasks of all plans.
 	parts  int
+	placed int
 	Budget int
 	Usage  spec.Usage
 	// Quotas are the newest quotas that were used up, by model; one whose time has come is free again.
@@ -211,6 +212,9 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		s.Approved = cmp.Or(d.Plans, len(s.Plans))
 		s.toApprove = slices.DeleteFunc(s.toApprove, func(plan int) bool { return plan < s.Approved })
 	}
+	if d.SentBack != "" {
+		s.sendBack(e, d.Plans-1, d.SentBack)
+	}
 	if d.Budget != nil {
 		s.Budget = *d.Budget
 	}
@@ -250,7 +254,8 @@ func (s *State) applyPlan(_ *contextscope.Event, d PlanData) {
 		if _, twice := s.Tasks[t.ID]; twice {
 			continue
 		}
-		v := &Task{Task: t, Plan: len(s.Plans) - 1, State: TaskPending, After: t.Dependencies(), place: len(s.Order)}
+		v := &Task{Task: t, Plan: len(s.Plans) - 1, State: TaskPending, After: t.Dependencies(), place: s.placed}
+		s.placed++
 		s.Tasks[t.ID] = v
 		s.Order = append(s.Order, t.ID)
 		s.join(v)

@@ -1,0 +1,66 @@
+package run_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/run"
+)
+
+func TestAPlanThatWasSentBackLeavesNothing(t *testing.T) {
+	t.Parallel()
+	l := runtest.New(t, run.Spec{Base: "b", Goal: "g", Roles: runtest.Roles(), Parallel: 4}, run.Running)
+	gen := func(id string, after ...string) spec.Task {
+		return spec.Task{ID: id, Role: "generator", DependsOn: after}
+	}
+	shard := func(id string) spec.Task {
+		return spec.Task{ID: id, Role: "generator", ShardOf: "all", ChangeSet: "set"}
+	}
+	l.Append("", run.PlanData{By: "master/1", Tasks: []spec.Task{{ID: "seen", Role: "reader"}}})
+	l.Append("", run.PlanData{
+		By: "master/2", DecisionRecord: "old", Tasks: []spec.Task{gen("a", "all"), shard("all-001"), shard("all-002"), gen("dropped")},
+	})
+	l.Append("", run.PlanData{By: "master/3", Tasks: []spec.Task{gen("far", "near"), gen("near", "all"), gen("apart", "seen")}})
+	l.Append("dropped", run.TaskData{State: run.TaskCancelled})
+	require.Equal(t, 1, l.State.PlanToApprove())
+	l.Append("", run.Data{SentBack: "Leave a alone", Plans: 2})
+	s := l.State
+
+	require.Equal(t, []string{"seen", "apart"}, s.Order)
+	require.Len(t, s.Tasks, 2)
+	require.Empty(t, s.Shards)
+	require.Empty(t, s.Why("set"))
+	require.Nil(t, s.Set(&run.Task{Task: shard("x")}))
+	require.True(t, s.NothingGivenUp())
+	require.Equal(t, map[run.TaskState]int{run.TaskPending: 2}, positive(s.Counts()))
+	require.Empty(t, s.Plans[1].DecisionRecord)
+	require.Equal(t, 2, s.PlanToApprove(), "the next plan still waits")
+	messages := s.MessagesTo(run.MasterTask, 0)
+	require.Len(t, messages, 1)
+	require.Regexp(t, `^Leave a alone\n\n.*nothing of it was started`, messages[0].Text)
+
+	l.Append("", run.PlanData{By: "master/4", Tasks: []spec.Task{gen("a", "all"), shard("all-001")}})
+	require.Equal(t, []string{"seen", "apart", "a", "all-001"}, s.Order)
+	met, lost, known := s.Depends("all")
+	require.False(t, met)
+	require.Nil(t, lost)
+	require.True(t, known)
+	var open []string
+	for v := range s.Open() {
+		open = append(open, v.Task.ID)
+	}
+	require.Equal(t, s.Order, open, "plan order")
+}
+
+func positive(counts map[run.TaskState]int) map[run.TaskState]int {
+	out := map[run.TaskState]int{}
+	for state, n := range counts {
+		if n > 0 {
+			out[state] = n
+		}
+	}
+	return out
+}
