@@ -32,10 +32,11 @@ var arrows = []struct {
 	{"conductor", []string{"acceptance", "assign", "landing", "master", "phase", "plan", "request", "run", "schedule"}},
 	{"console", []string{"report", "run"}},
 	{"store", []string{"conductor", "report", "run"}},
+	{"attempt", []string{"conductor", "landing", "run", "store"}},
 	{"dashboard", []string{"report", "run"}},
 	{"sample", nil},
 	{"needs", []string{"run"}},
-	{".", []string{"acceptance", "conductor", "console", "dashboard", "needs", "plan", "report", "request", "run", "store"}},
+	{".", []string{"acceptance", "attempt", "conductor", "console", "dashboard", "needs", "plan", "report", "request", "run", "store"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.

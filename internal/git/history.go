@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -48,6 +49,15 @@ func (r *Repo) DiffPath(ctx context.Context, a, b, path string, limit int) (text
 		return "", false, fmt.Errorf("diff %s and %s: %w", a, b, err)
 	}
 	return string(out), false, nil
+}
+
+// Show returns the differences from a to b whole, as git prints them with renames, or how many lines of each file differ.
+func (r *Repo) Show(ctx context.Context, a, b string, stat bool) ([]byte, error) {
+	if err := checkIDs(a, b); err != nil {
+		return nil, err
+	}
+	format := map[bool]string{false: "-p", true: "--stat"}[stat]
+	return r.run(ctx, slices.Concat([]string{"diff-tree", format, "-M"}, diffFlags, []string{a, b})...)
 }
 
 // pathspec names one path, taken as it is written; none stands for all.

@@ -36,4 +36,14 @@ func TestLogAndDiffOfAPath(t *testing.T) {
 	_, cut, err = b.m.DiffPath(t.Context(), b.base, two, "a.txt", 20)
 	require.NoError(t, err)
 	require.True(t, cut)
+
+	whole, err := b.m.Show(t.Context(), b.base, two, false)
+	require.NoError(t, err)
+	require.Equal(t, 3, strings.Count(string(whole), "diff --git "))
+	stat, err := b.m.Show(t.Context(), b.base, two, true)
+	require.NoError(t, err)
+	require.Contains(t, string(stat), "3 files changed")
+	require.NotContains(t, string(stat), "diff --git")
+	_, err = b.m.Show(t.Context(), "HEAD", two, true)
+	require.ErrorIs(t, err, ErrBadName)
 }

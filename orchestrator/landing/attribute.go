@@ -36,6 +36,24 @@ func suspects(s *run.State, receipts []spec.Receipt, tasks []run.Landed) (groups
 	return groups, rest
 }
 
+// LeadTo returns the failures of a gate of a batch that the base commit did not have and that lead to what one task of it
+// changed, and how many new ones there are. All lead to a task that was tested alone.
+func LeadTo(s *run.State, d run.LandingData, r spec.Receipt, task string) (mine []string, all int) {
+	c := changed{}
+	for _, l := range d.Tasks {
+		if w := s.Works[l.Task]; w != nil && w.Attempts[l.Attempt] != nil {
+			if result := w.Attempts[l.Attempt].Result; result != nil && result.Patch != nil {
+				c.add(l.Task, result.Patch.Files)
+			}
+		}
+	}
+	mine = fresh(s, r)
+	all = len(mine)
+	return slices.DeleteFunc(mine, func(signature string) bool {
+		return len(d.Tasks) > 1 && !slices.Contains(c.owners(failureOf(r, signature)), task)
+	}), all
+}
+
 // join puts some tasks into one new group, with the groups that they are in.
 func join(group map[string]int, tasks []string, to int) {
 	for _, id := range tasks {

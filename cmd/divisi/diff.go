@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"divisi/bus"
+	"divisi/orchestrator"
+	"divisi/orchestrator/attempt"
+)
+
+func newDiff(g *globals) *cobra.Command {
+	var stat bool
+	c := &cobra.Command{
+		Use:   "diff RUN/TASK[/N]",
+		Short: "Show the patch of one attempt of a task",
+		Long: `Show what an attempt changed against the commit that it started from, whether it landed or not.
+RUN/TASK is the newest attempt, RUN/TASK/2 is attempt 2, TASK alone is a task of the newest run. What
+a terminal would obey in the text of a repository is replaced; --output json has the text as it is.` +
+			codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi diff 1f2e/rewrite-003\n  divisi diff 1f2e/rewrite-003/1 --stat",
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: g.completeRuns,
+		RunE: func(c *cobra.Command, args []string) error {
+			var p attempt.Patch
+			look := func(r *orchestrator.Run, task string, number int) (json.RawMessage, error) {
+				return r.Diff(c.Context(), task, number, stat)
+			}
+			return g.lookAt(c.Context(), args[0], look, &p, func() error { return g.writePatch(p.Diff, stat) })
+		},
+	}
+	c.Flags().BoolVar(&stat, "stat", false, "print the changed files and how many lines of each changed")
+	return c
+}
+
+var added, deleted = regexp.MustCompile(`(?m)^\+.*$`), regexp.MustCompile(`(?m)^-.*$`)
+
+// writePatch prints a patch without what a terminal would obey, on a terminal in colours.
+func (g *globals) writePatch(patch string, stat bool) error {
+	fields := strings.Split(patch, "\t")
+	for i := range fields {
+		fields[i] = visible(fields[i])
+	}
+	patch = strings.Join(fields, "\t")
+	if !stat && isTerminal(g.out) && colourful() {
+		patch = added.ReplaceAllString(deleted.ReplaceAllString(patch, "\x1b[31m$0\x1b[m"), "\x1b[32m$0\x1b[m")
+	}
+	_, err := io.WriteString(g.out, patch)
+	return err
+}
+
+// lookAt has a run look at the attempt that a name stands for, and prints what it returns: as JSON, or read into v and written.
+func (g *globals) lookAt(
+	ctx context.Context, name string, look func(*orchestrator.Run, string, int) (json.RawMessage, error), v any,
+	write func() error,
+) (err error) {
+	task, number, of := name, 0, []string(nil)
+	if strings.Contains(name, "/") {
+		of = []string{""}
+		if of[0], task, number, err = splitTask(name); err != nil {
+			return err
+		}
+	}
+	run, err := g.findRun(of)
+	if err != nil {
+		return err
+	}
+	var data json.RawMessage
+	// Another command may have held the store and ended in between: then this one can hold it.
+	for range lookTries {
+		var r *orchestrator.Run
+		if r, err = g.attach(ctx, run); err == nil {
+			data, err = look(r, task, number)
+			err = errors.Join(err, r.Close())
+		}
+		if !errors.Is(err, bus.ErrNoHolder) {
+			break
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case g.json():
+		return encodeLine(g.out, data)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("read what %s left: %w", name, err)
+	}
+	return write()
+}

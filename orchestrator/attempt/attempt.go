@@ -1,0 +1,137 @@
+// Package attempt shows what one attempt of a run left: its patch, and what the gates printed that tested it. Its input is the
+// run's log, its objects and its mirror; its output are the values that `divisi diff` and `divisi log` print. It never writes.
+package attempt
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/git"
+	"divisi/internal/spec"
+	"divisi/internal/usage"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
+	"divisi/subagents/wire"
+)
+
+// Attempt is one attempt of a task, with what its run's log has of it.
+type Attempt struct {
+	*run.Attempt
+
+	st   *run.State
+	dir  store.Dir
+	bus  *bus.Bus
+	task string
+	// own are the calls of run_gates by all agents of the task; batches are those of the run, by their id on the queue.
+	own     []Own
+	batches map[string]run.LandingData
+}
+
+// Find reads the log of a run and finds an attempt of a task; 0 is the newest. One that does not exist is a usage.Error.
+func Find(ctx context.Context, dir store.Dir, b *bus.Bus, id, task string, number int) (*Attempt, error) {
+	a := &Attempt{st: run.NewState(), dir: dir, bus: b, task: task, batches: map[string]run.LandingData{}}
+	for batch, err := range (conductor.Log{Bus: b, Run: id}).Read(ctx, 0) {
+		if err != nil {
+			return nil, fmt.Errorf("read the log of run %s: %w", id, err)
+		}
+		for i := range batch.Events {
+			if err := a.read(&batch.Events[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := dir.Check(a.st, id); err != nil {
+		return nil, err
+	}
+	return a, a.choose(number)
+}
+
+func (a *Attempt) read(e *contextscope.Event) error {
+	if err := a.st.Apply(e); err != nil {
+		return err
+	}
+	switch {
+	case e.Kind == contextscope.KindLanding:
+		d, err := run.LandingOf(e.Data)
+		a.batches[fmt.Sprintf("%s-%d", run.BatchTask, d.Batch)] = d
+		return err
+	case e.Kind == contextscope.KindTool && e.Task == a.task && e.Content != nil:
+		for _, p := range e.Content.Parts {
+			if v := a.st.Attempt(e.Task, e.Attempt); p != nil && v != nil && p.FunctionResponse != nil &&
+				p.FunctionResponse.Name == spec.ToolRunGates {
+				a.own = append(a.own, ownOf(v, p.FunctionResponse.Response))
+			}
+		}
+	}
+	return nil
+}
+
+// choose finds the attempt in the state.
+func (a *Attempt) choose(number int) error {
+	id, w, t := a.st.Spec.Run, a.st.Works[a.task], a.st.Tasks[a.task]
+	if w != nil && number == 0 {
+		number = w.Last
+	}
+	switch {
+	case w == nil && t == nil:
+		near := spec.Nearest(a.task, a.st.Order)
+		if near != "" {
+			near = fmt.Sprintf(" (did you mean %q?)", near)
+		}
+		return usage.Errorf("run %s has no task %q%s\nSee: divisi show %s", id, a.task, near, id)
+	case w == nil:
+		return usage.Errorf("%s has no attempt: it was not started and is %s\nSee: divisi show %s/%s", a.task,
+			strings.TrimSuffix(string(t.State)+": "+t.Reason, ": "), id, a.task)
+	case w.Attempts[number] == nil:
+		return usage.Errorf("%s has no attempt %d\nName its newest one: %s/%s", a.task, number, id, wire.AgentID(a.task, w.Last))
+	}
+	a.Attempt = w.Attempts[number]
+	return nil
+}
+
+// Patch is what an attempt changed. Base is the commit that it started from, Commit its own.
+type Patch struct {
+	Run     string   `json:"run"`
+	Task    string   `json:"task"`
+	Attempt int      `json:"attempt"`
+	Base    string   `json:"base"`
+	Commit  string   `json:"commit"`
+	Files   []string `json:"files"`
+	Diff    string   `json:"diff"`
+}
+
+// Diff returns the attempt's patch as git prints it, or how many lines of each file changed.
+func (a *Attempt) Diff(ctx context.Context, stat bool) (*Patch, error) {
+	name := wire.AgentID(a.task, a.Attempt.Attempt)
+	next := fmt.Sprintf("See what it left: divisi log %s/%s", a.st.Spec.Run, name)
+	switch r := a.Result; {
+	case r == nil:
+		return nil, usage.Errorf("%s has no patch: it has no result yet\n%s", name, next)
+	case r.Patch == nil && r.Status == spec.StatusDone:
+		return nil, usage.Errorf("%s has no patch: it changed nothing\n%s", name, next)
+	case r.Patch == nil:
+		return nil, usage.Errorf("%s has no patch: it ended as %s: %s\n%s", name, r.Status, run.FaultOf(r).Message, next)
+	}
+	g, err := git.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	mirror, err := g.OpenMirror(filepath.Join(a.dir.Run(a.st.Spec.Run), "repo.git"))
+	if err != nil {
+		return nil, err
+	}
+	p := a.Result.Patch
+	if known, err := mirror.Has(ctx, p.Commit); err != nil || !known {
+		if err == nil {
+			err = usage.Errorf("the patch of %s is not in the mirror: it was refused, or is not there yet\n%s", name, next)
+		}
+		return nil, err
+	}
+	out, err := mirror.Show(ctx, a.Head, p.Commit, stat)
+	return &Patch{a.st.Spec.Run, a.task, a.Attempt.Attempt, a.Head, p.Commit, p.Files, string(out)}, err
+}

@@ -1,0 +1,147 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/landing"
+	"divisi/orchestrator/run"
+)
+
+// Log is what one attempt left for people. Printed is what the command of its role printed, or the longer text of its failure;
+// Rejected is why its result was sent back. Own are the gates that the agent ran itself, Gates those that decided, newest last.
+type Log struct {
+	Run      string      `json:"run"`
+	Task     string      `json:"task"`
+	Attempt  int         `json:"attempt"`
+	Role     string      `json:"role"`
+	Status   spec.Status `json:"status,omitempty"`
+	Reason   string      `json:"reason,omitempty"`
+	Rejected string      `json:"rejected,omitempty"`
+	Printed  string      `json:"printed,omitempty"`
+	Own      []Own       `json:"run_gates,omitempty"`
+	Gates    []Gate      `json:"gates"`
+}
+
+// Own is one call of run_gates: what the agent saw of the gates in its work tree. Red counts those that failed.
+type Own struct {
+	of     *run.Attempt
+	Turn   int    `json:"turn"`
+	Red    int    `json:"red"`
+	Output string `json:"output"`
+}
+
+// Gate is one run of a gate. New counts the failures that the base commit does not have, Failures are those that led to the task.
+// With are the other tasks of the batch. Lost is why Output is the end of the output alone.
+type Gate struct {
+	spec.Receipt
+
+	Batch    int      `json:"batch,omitempty"`
+	Set      string   `json:"set,omitempty"`
+	With     []string `json:"with,omitempty"`
+	New      int      `json:"new,omitempty"`
+	Failures []string `json:"failures,omitempty"`
+	Output   string   `json:"output,omitempty"`
+	Lost     string   `json:"lost,omitempty"`
+}
+
+func ownOf(a *run.Attempt, response map[string]any) Own {
+	red, _ := response["red"].(float64)
+	said, ok := response["output"].(string)
+	if !ok {
+		said = spec.JSONText(response)
+	}
+	return Own{of: a, Turn: a.Turns, Red: int(red), Output: said}
+}
+
+// Log reads what the attempt left.
+func (a *Attempt) Log(ctx context.Context) (*Log, error) {
+	n := a.Attempt.Attempt
+	role := a.st.Spec.Roles[a.st.Works[a.task].RoleAt(n)]
+	l := &Log{Run: a.st.Spec.Run, Task: a.task, Attempt: n, Role: role.Name, Gates: []Gate{}}
+	for _, o := range a.own {
+		if o.of == a.Attempt {
+			l.Own = append(l.Own, o)
+		}
+	}
+	switch r := a.Result; {
+	case r == nil:
+	case r.Status != spec.StatusDone:
+		f := run.FaultOf(r)
+		l.Status, l.Reason, l.Printed = r.Status, f.Message, f.Detail
+	default:
+		if l.Status = r.Status; a.Turns == 0 && role.Runs(spec.ExecutorCommand) {
+			l.Printed = r.Handoff.Summary
+		}
+		if t := a.st.Tasks[a.task]; t != nil {
+			for _, f := range t.Faults {
+				if f.Attempt == n {
+					l.Rejected = f.Fault.Message
+				}
+			}
+		}
+	}
+	for _, t := range a.tests() {
+		for _, r := range t.Receipts {
+			g, err := a.gate(ctx, t.batch, r)
+			if err != nil {
+				return nil, err
+			}
+			l.Gates = append(l.Gates, g)
+		}
+	}
+	return l, nil
+}
+
+// test is one run of gates, of a batch or, with none, of the attempt itself.
+type test struct {
+	*run.Attempt
+
+	batch run.LandingData
+}
+
+// tests are the runs of gates that decided about the attempt, oldest first.
+func (a *Attempt) tests() []test {
+	out := []test{{Attempt: a.Attempt}}
+	for id, d := range a.batches {
+		in := func(l run.Landed) bool { return l.Task == a.task && l.Attempt == a.Attempt.Attempt }
+		if w := a.st.Works[id]; w != nil && slices.ContainsFunc(d.Tasks, in) {
+			for _, v := range w.Attempts {
+				out = append(out, test{v, d})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b test) int { return cmp.Compare(a.Pos, b.Pos) })
+	return out
+}
+
+// gate describes one gate of a test, with all that it printed, or the end of that where the store has lost it.
+func (a *Attempt) gate(ctx context.Context, d run.LandingData, r spec.Receipt) (Gate, error) {
+	g := Gate{Receipt: r, Batch: d.Batch, Set: d.Set, Output: r.Tail}
+	for _, l := range d.Tasks {
+		if l.Task != a.task {
+			g.With = append(g.With, l.Task)
+		}
+	}
+	g.Failures, g.New = landing.LeadTo(a.st, d, r, a.task)
+	g.Signatures, g.Paths, g.Imports, g.Tail = nil, nil, nil, ""
+	if r.Output == "" {
+		return g, nil
+	}
+	data, err := a.bus.Get(ctx, r.Output)
+	switch {
+	case err == nil:
+		g.Output = text.Valid(string(data))
+	case errors.Is(err, bus.ErrNotFound), errors.Is(err, bus.ErrUnavailable) && ctx.Err() == nil:
+		g.Lost = err.Error()
+	default:
+		return g, fmt.Errorf("read the output of gate %s: %w", r.Gate, err)
+	}
+	return g, nil
+}
