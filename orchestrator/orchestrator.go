@@ -20,7 +20,8 @@ type Host struct {
 	Record, Replay string // directories: keep the exchanges with models, or answer from kept ones
 	Strict         bool   // start only where commands can be fully confined
 
-	// Approve decides about the plan of a master (JSON: the event plan), on a goroutine of its own. It is nil where no person can be asked. While it is set, the run waits for Send to answer its agents' questions.
+	// Approve decides about the plan of a master (JSON: the event plan), on a goroutine of its own. It is nil where no person can
+	// be asked. While it is set, the run waits for Send to answer its agents' questions.
 	Approve     func(ctx context.Context, plan json.RawMessage) (Answer, error)
 	AutoApprove bool // every plan is approved, and Approve is not called
 

@@ -1,8 +1,8 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -76,10 +76,12 @@ func (b *board) build() {
 
 // removed are the tasks that pages still show and that the run no longer has.
 func (b *board) removed() (out []task) {
-	for _, id := range slices.Sorted(maps.Keys(b.rows)) {
+	for id, row := range b.rows {
 		if b.state.Tasks[id] == nil && id != run.MasterTask {
-			out = append(out, task{ID: id, Role: b.rows[id].Role, State: string(run.TaskCancelled), Reason: "its plan was sent back"})
+			row.State, row.Reason = string(run.TaskCancelled), "its plan was sent back"
+			out = append(out, row)
 		}
 	}
+	slices.SortFunc(out, func(a, b task) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }

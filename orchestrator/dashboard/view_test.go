@@ -217,6 +217,29 @@ func TestBoardSendsWhatChanged(t *testing.T) {
 	require.Greater(t, newest, newer)
 }
 
+// TestBoardCancelsWhatWasSentBack: a page that is open learns that tasks are gone.
+func TestBoardCancelsWhatWasSentBack(t *testing.T) {
+	t.Parallel()
+	b := newBoard()
+	require.Empty(t, b.fold(Batch{Pos: 1, Events: append(began(t), at(t, 6, contextscope.KindPlan, "", 0, run.PlanData{
+		By: "master/1", Tasks: []spec.Task{{ID: "d", Role: "generator"}, {ID: "c", Role: "generator"}},
+	}))}))
+	_, version := b.after(0)
+	require.Empty(t, b.fold(Batch{Pos: 2, Events: []contextscope.Event{
+		at(t, 7, contextscope.KindRun, "", 0, run.Data{SentBack: "Do less", Plans: 2}),
+	}}))
+	some, version := b.after(version)
+	tasks := decode(t, some).Tasks
+	require.Equal(t, []string{"c", "d"}, ids(tasks))
+	require.Equal(t, string(run.TaskCancelled), tasks[0].State)
+	require.Empty(t, b.fold(Batch{Pos: 3, Events: []contextscope.Event{
+		at(t, 8, contextscope.KindPlan, "", 0, run.PlanData{By: "master/2", Tasks: []spec.Task{{ID: "c", Role: "generator"}}}),
+	}}))
+	some, _ = b.after(version)
+	require.Equal(t, []string{"c"}, ids(decode(t, some).Tasks))
+	require.Equal(t, string(run.TaskPending), decode(t, some).Tasks[0].State)
+}
+
 // BenchmarkView measures a view of a run with five thousand tasks: whole, and after one task changed.
 func BenchmarkView(b *testing.B) {
 	board := newBoard()

@@ -25,9 +25,9 @@ func TestAPlanThatWasSentBackLeavesNothing(t *testing.T) {
 	})
 	l.Append("", run.PlanData{By: "master/3", Tasks: []spec.Task{gen("far", "near"), gen("near", "all"), gen("apart", "seen")}})
 	l.Append("dropped", run.TaskData{State: run.TaskCancelled})
-	require.Equal(t, 1, l.State.PlanToApprove())
-	l.Append("", run.Data{SentBack: "Leave a alone", Plans: 2})
 	s := l.State
+	require.Equal(t, 1, s.PlanToApprove())
+	l.Append("", run.Data{SentBack: "Leave a alone", Plans: 2})
 
 	require.Equal(t, []string{"seen", "apart"}, s.Order)
 	require.Len(t, s.Tasks, 2)
