@@ -42,7 +42,7 @@ func writeLog(w io.Writer, l *attempt.Log) error {
 	fmt.Fprintf(&b, "%s/%d, role %s: %s\n", l.Task, l.Attempt, l.Role, cmp.Or(string(l.Status), "it has no result yet"))
 	for _, why := range []string{l.Reason, l.Rejected} {
 		if why != "" {
-			fmt.Fprintf(&b, "rejected: %s\n", console.Sanitize(why))
+			fmt.Fprintf(&b, "reason: %s\n", console.Sanitize(why))
 		}
 	}
 	writeOutput(&b, l.Printed)
