@@ -8,8 +8,8 @@ import (
 )
 
 // sendBack folds that a person sent a plan that waits for approval back to the master, with words that are a message to it.
-// Nothing of the plan had started: its tasks are removed, so that a new plan can use their ids, and with them the pending tasks of
-// later plans that wait for one of them.
+// Nothing of the plan had started: its tasks are removed, so that a new plan can use their ids, and with them the pending tasks
+// of later plans that wait for one of them.
 func (s *State) sendBack(e *contextscope.Event, plan int, words string) {
 	m := &Message{Control: wire.Control{
 		ID: e.ID, Verb: wire.ControlSteer, Task: MasterTask, From: wire.FromUser, Text: words + sentBack,
