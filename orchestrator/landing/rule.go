@@ -36,7 +36,8 @@ func (m Merge) Key() string {
 }
 
 // Land takes the next batch while a gate permit is free: all waiting patches up to the limit, or a change set, built on the
-// newest batch under test. While parts of a failed batch are searched for the culprit, they come first, each on the integration head.
+// newest batch under test. While parts of a failed batch are searched for the culprit, they come first, each on the integration
+// head.
 func Land(s *run.State) []run.Action {
 	if underTest(s) >= permits(s) {
 		return nil
