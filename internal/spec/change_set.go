@@ -90,7 +90,8 @@ func (v *planCheck) setCircles(p *Plan, first map[string]int) {
 			name, isSet := strings.CutPrefix(id, setMark)
 			if i, ours := first[name]; isSet && ours {
 				v.addf(fmt.Sprintf("tasks[%d].change_set", i), "",
-					"the tasks wait for each other in a circle, since a change set lands as one: %s", strings.Join(circle, " -> "))
+					"the tasks wait for each other in a circle, since a change set lands as one: %s",
+					strings.Join(circle, " -> "))
 				break
 			}
 		}

@@ -24,8 +24,8 @@ func whole(s *run.State, t *run.Task, f spec.Fault) string {
 		return ""
 	}
 	return fmt.Sprintf(". %d shards of %s fail with %s. If the change is right only as a whole, set together: true on the "+
-		"template; if the old and the new form can stand side by side, add the new one, move its users, then remove the old one, "+
-		"as tasks with depends_on", shards+1, t.Task.ShardOf, name)
+		"template; if the old and the new form can stand side by side, add the new one, move its users, then remove the old "+
+		"one, as tasks with depends_on", shards+1, t.Task.ShardOf, name)
 }
 
 // missing is the name at the end of the first signature that is not a test's: what a compiler does not find. "" for none.
