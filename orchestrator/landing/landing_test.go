@@ -44,7 +44,7 @@ func TestBuildLeavesOutWhatConflictsAndGoesOn(t *testing.T) {
 	require.Equal(t, []Conflict{{Candidate: Candidate{Task: "two", Commit: "p2"}, Paths: []string{"a.go"}, Message: "CONFLICT in a.go"}}, chain.Conflicts)
 }
 
-// Only a task of which an earlier patch is in the chain makes another chain necessary.
+// A chain is made anew only where it holds an earlier patch of the task that conflicts.
 func TestBuildSetLeavesOutAllPatchesOfATaskThatConflicts(t *testing.T) {
 	t.Parallel()
 	var asked []string

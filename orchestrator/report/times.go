@@ -43,11 +43,11 @@ func (t Times) Span() string { return Span(seconds(t.WallSeconds)) }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// Wall writes the wall clock of the phases.
+// Wall writes the wall clock of the phases: of those before the semicolon, which overlap, and of the time in none of them.
 func (t Times) Wall() string {
 	all := t.list(func(p PhaseTime) float64 { return p.WallSeconds })
 	last := len(all) - 1
-	return strings.Join(all[:last], ", ") + " (these overlap), " + all[last] + " (none of these)"
+	return strings.Join(all[:last], ", ") + "; " + all[last]
 }
 
 // Sum writes what the phases took with parallel agents added up.
