@@ -1,23 +1,58 @@
-// Package acceptance checks a result before it enters the landing queue. Its input is the state of the run, and the changed
-// test files of a patch before and after; its output is what follows: a judge, a place in the queue, another attempt, or a task
-// parked for a person because the patch weakens tests, which no gate can see. It reads no repository and proves nothing: gates
-// do.
+// Package acceptance checks a result before it enters the landing queue. Its input is the state of the run, and the files that a
+// patch changes, before and after; its output is a verdict with its evidence, and what follows: a judge, a place in the queue,
+// another attempt, or a question, because the patch does what no gate can see. It reads no repository, runs nothing and proves
+// nothing: gates do.
 package acceptance
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 )
+
+// Decision is what a check decides about a patch.
+type Decision string
+
+// The decisions, the best first.
+const (
+	Pass   Decision = "pass"
+	Ask    Decision = "ask"
+	Refuse Decision = "refuse"
+)
+
+// check is one acceptance check: a pure function of a patch. Its name is the class of its faults.
+type check struct {
+	name string
+	find func(*Patch) []Finding
+}
+
+// checks are all checks. The write set and protected paths are checked before them, when the patch is imported, and refuse. A task
+// cannot switch one off.
+var checks = []check{
+	{"constraints", constraints},
+	{ClassTests, testsOf},
+}
 
 // ClassTests is the class of a patch that weakens tests.
 const ClassTests = "tests"
 
-// maxEvidence bounds the findings of one kind.
-const maxEvidence = 10
+// Patch is what the checks know of a patch.
+type Patch struct {
+	Task *spec.Task
+	// Role is the author's role with the executor that made the patch.
+	Role    spec.Role
+	Handoff spec.Handoff
+	// Record is the decision record of the task's plan.
+	Record string
+	Gates  []spec.Gate
+	// Siblings are the lines that patches of other shards of the same template change.
+	Siblings []int
+	Changes  []Change
+}
 
 // Change is one file that a patch changes.
 type Change struct {
@@ -28,97 +63,97 @@ type Change struct {
 	Unread string
 }
 
-// What is counted of tests: empty are tests without an assertion, off is a file that builds leave out, or whose tests never run.
+// Finding is the evidence for a decision. Path and Text can quote a repository: String makes them safe to show.
+type Finding struct {
+	Check    string
+	Decision Decision
+	// Path is "" where the patch as a whole is meant, Line 0 where the file is.
+	Path string
+	Line int
+	Text string
+}
+
+// String is the finding in one line.
+func (f Finding) String() string {
+	place := f.Path
+	if f.Line > 0 {
+		place = fmt.Sprintf("%s:%d", f.Path, f.Line)
+	}
+	if place != "" {
+		place += ": "
+	}
+	return text.Clip(text.OneLine(place+f.Text), text.MaxLine)
+}
+
+// Verdict is the worst decision about a patch, and all findings, the worst first.
+type Verdict struct {
+	Decision Decision
+	Findings []Finding
+}
+
+// maxEvidence bounds the findings of one kind, maxFindings those of one check.
 const (
-	tests = iota
-	assertions
-	skips
-	empty
-	off
-	kinds
+	maxEvidence = 10
+	maxFindings = 30
 )
 
-// counts are what one file, or all files of a language, have of each kind.
-type counts [kinds]int
-
-var findings = [kinds]string{
-	"fewer tests", "fewer assertions", "more skips", "more tests that assert nothing", "more files whose tests never run",
-}
-
-func (c *counts) add(o counts) {
-	for kind, n := range o {
-		c[kind] += n
-	}
-}
-
-// pair is a changed file with its counts.
-type pair struct {
-	path          string
-	before, after counts
-}
-
-func (p pair) worse(kind int) bool {
-	more := p.after[kind] - p.before[kind]
-	switch kind {
-	case tests, assertions:
-		return more < 0
-	case empty: // a new test may only run something
-		return more > max(0, p.after[tests]-p.before[tests])
-	}
-	return more > 0
-}
-
-// Judge returns what a patch takes away from tests, one sentence each, with the file and numbers; none where it passes. The patch
-// counts as a whole, for each language: tests may move between files.
-func Judge(changes []Change) (evidence []string) {
-	files := make([][]pair, len(languages))
-	for _, c := range changes {
-		switch i := languageOf(c.Path); {
-		case i < 0, c.Before != nil && c.After != nil && bytes.Equal(c.Before, c.After):
-		case c.Unread != "":
-			evidence = append(evidence, fmt.Sprintf("%s: its tests were not compared: %s", c.Path, c.Unread))
-		default:
-			files[i] = append(files[i], languages[i].compare(c))
+// Check runs all checks.
+func Check(p *Patch) Verdict {
+	v := Verdict{Decision: Pass}
+	for _, c := range checks {
+		found := c.find(p)
+		for _, f := range found[:min(len(found), maxFindings)] {
+			f.Check, f.Decision = c.name, cmp.Or(f.Decision, Ask)
+			v.add(f)
+		}
+		if more := len(found) - maxFindings; more > 0 {
+			v.add(Finding{Check: c.name, Decision: Ask, Text: fmt.Sprintf("%d more findings of this kind", more)})
 		}
 	}
-	for _, own := range files {
-		evidence = append(evidence, evidenceOf(own)...)
-	}
-	return evidence
+	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return strings.Compare(string(b.Decision), string(a.Decision)) })
+	return v
 }
 
-// evidenceOf returns for the files of one language what is worse in them and in all of them together.
-func evidenceOf(files []pair) (out []string) {
-	var all pair
-	for _, f := range files {
-		all.before.add(f.before)
-		all.after.add(f.after)
+func (v *Verdict) add(f Finding) {
+	v.Findings = append(v.Findings, f)
+	if v.Decision = Ask; v.Findings[0].Decision == Refuse || f.Decision == Refuse {
+		v.Decision = Refuse
 	}
-	for kind, finding := range findings {
-		worse := slices.DeleteFunc(slices.Clone(files), func(f pair) bool { return !all.worse(kind) || !f.worse(kind) })
-		for _, f := range worse[:min(len(worse), maxEvidence)] {
-			out = append(out, fmt.Sprintf("%s: %s, %d before and %d after", f.path, finding, f.before[kind], f.after[kind]))
+}
+
+// Evidence returns the findings as lines.
+func (v Verdict) Evidence() []string {
+	lines := make([]string, 0, len(v.Findings))
+	for _, f := range v.Findings {
+		lines = append(lines, f.String())
+	}
+	return lines
+}
+
+// maxNamed bounds the findings that a message lists.
+const maxNamed = 4
+
+// Fault is the verdict as the fault of an attempt. Its class is the check of the worst finding, its detail the evidence, a line each.
+func (v Verdict) Fault() spec.Fault {
+	what := "the patch is questionable: "
+	if v.Decision == Refuse {
+		what = "the patch was refused: "
+	}
+	f := spec.Fault{Class: v.Findings[0].Check}
+	for _, found := range v.Findings {
+		if found.Decision == Refuse {
+			found.Line = 0 // an edit elsewhere moves lines
+			f.Signatures = append(f.Signatures, found.Check+": "+found.String())
 		}
-		if more := len(worse) - maxEvidence; more > 0 {
-			out = append(out, fmt.Sprintf("%s in %d more files", finding, more))
-		}
 	}
-	return out
+	slices.Sort(f.Signatures)
+	f.Signatures = slices.Compact(f.Signatures)
+	lines := v.Evidence()
+	f.Message, f.Detail = what+strings.Join(text.Few(lines, maxNamed), "; "), strings.Join(lines, "\n")
+	return f
 }
 
-// Weakened returns the fault of a patch that weakens tests; nil where it does not.
-func Weakened(changes []Change) *spec.Fault {
-	evidence := Judge(changes)
-	if len(evidence) == 0 {
-		return nil
-	}
-	text := "the patch weakens tests, so a person has to judge it: " +
-		strings.Join(evidence[:min(len(evidence), maxWeakens)], "; ")
-	if n := len(evidence) - maxWeakens; n > 0 {
-		text += fmt.Sprintf("; and %d more", n)
-	}
-	return &spec.Fault{Class: ClassTests, Message: text, Detail: strings.Join(evidence, "\n")}
+// Found reports whether a class of faults is that of a check, so that a fault of it has its evidence in its detail.
+func Found(class string) bool {
+	return slices.ContainsFunc(checks, func(c check) bool { return c.name == class })
 }
-
-// maxWeakens bounds the findings that a message lists.
-const maxWeakens = 4

@@ -10,14 +10,14 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Import has the patch of a task's newest attempt imported into the mirror, strictly, and its tests compared when Judge is set.
-// Then proposes what follows: refused is the fault of a patch that cannot be imported, weakened that of one that weakens tests.
+// Import has the patch of a task's newest attempt imported into the mirror, strictly. Then proposes what follows from the verdict:
+// a patch that cannot be imported is refused; one with Patch set is checked, which needs its changes.
 type Import struct {
 	run.Proposal
 
 	Task  *run.Task
-	Judge bool
-	Then  func(refused, weakened *spec.Fault) []run.Action
+	Patch *Patch
+	Then  func(Verdict) []run.Action
 }
 
 // Settle decides about the first task with a result that has had no consequence yet.
@@ -41,12 +41,13 @@ func settle(s *run.State, t *run.Task) []run.Action {
 	case r.Status == spec.StatusDone && r.Patch == nil:
 		return []run.Action{run.SetTask(id, run.TaskData{State: run.TaskDone})}
 	case r.Status == spec.StatusDone:
-		return []run.Action{Import{Task: t, Judge: true, Then: func(refused, weakened *spec.Fault) []run.Action {
-			switch {
-			case refused != nil:
-				return schedule.Failed(s, t, *refused)
-			case weakened != nil:
-				return schedule.Park(s, t, weakened.Message, weakened)
+		return []run.Action{Import{Task: t, Patch: patchOf(s, t), Then: func(v Verdict) []run.Action {
+			switch v.Decision {
+			case Refuse:
+				return schedule.Failed(s, t, v.Fault())
+			case Ask:
+				f := v.Fault()
+				return schedule.Park(s, t, f.Message, &f)
 			}
 			return accept(s, t)
 		}}}
@@ -57,6 +58,26 @@ func settle(s *run.State, t *run.Task) []run.Action {
 	}
 }
 
+// maxSiblings bounds the patches of other shards that one is compared with.
+const maxSiblings = 64
+
+// patchOf returns what the checks know of a task's newest patch before its files are read.
+func patchOf(s *run.State, t *run.Task) *Patch {
+	p := &Patch{
+		Task: &t.Task, Role: run.WithExecutor(s.Spec.Roles[t.Task.Role], t.Executor), Handoff: t.Result.Handoff,
+		Record: s.Plans[t.Plan].DecisionRecord, Gates: s.Spec.Project.Gates,
+	}
+	for _, id := range s.Shards[t.Task.ShardOf] {
+		if r := s.Tasks[id].Result; id != t.Task.ID && r != nil && r.Patch != nil {
+			p.Siblings = append(p.Siblings, r.Patch.Added+r.Patch.Deleted)
+		}
+		if len(p.Siblings) == maxSiblings {
+			break
+		}
+	}
+	return p
+}
+
 // handOver puts back a task that its agent transferred to another role: it is no failure and costs no attempt.
 func handOver(s *run.State, t *run.Task, q *run.Request) []run.Action {
 	done := []run.Action{run.SetTask(t.Task.ID, run.TaskData{
@@ -65,9 +86,9 @@ func handOver(s *run.State, t *run.Task, q *run.Request) []run.Action {
 	if t.Result.Patch == nil {
 		return done
 	}
-	return []run.Action{Import{Task: t, Then: func(refused, _ *spec.Fault) []run.Action {
-		if refused != nil {
-			return schedule.Failed(s, t, *refused)
+	return []run.Action{Import{Task: t, Then: func(v Verdict) []run.Action {
+		if v.Decision == Refuse {
+			return schedule.Failed(s, t, v.Fault())
 		}
 		return done
 	}}}

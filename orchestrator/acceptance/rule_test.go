@@ -50,8 +50,10 @@ func TestSettle(t *testing.T) {
 
 func TestAPatchThatWasImported(t *testing.T) {
 	t.Parallel()
-	fault := &spec.Fault{Class: wire.FaultWriteSet, Message: "refused"}
-	weak := &spec.Fault{Class: acceptance.ClassTests, Message: "fewer tests"}
+	pass := acceptance.Verdict{Decision: acceptance.Pass}
+	verdict := func(d acceptance.Decision, text string) acceptance.Verdict {
+		return acceptance.Verdict{Decision: d, Findings: []acceptance.Finding{{Decision: d, Text: text}}}
+	}
 	passes := func(l *runtest.Log, n int) {
 		l.Gates(run.FinalTask, n, "x")
 		l.Ended(run.FinalTask, n, spec.Result{
@@ -67,18 +69,18 @@ func TestAPatchThatWasImported(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		refused, weakened *spec.Fault
-		log               func(l *runtest.Log)
-		want              []string
+		verdict acceptance.Verdict
+		log     func(l *runtest.Log)
+		want    []string
 	}{
-		"waits to land":         {nil, nil, nil, []string{"task t accepted"}},
-		"is refused":            {fault, nil, nil, []string{"task t pending refused"}},
-		"weakens tests":         {nil, weak, nil, []string{"task t parked fewer tests"}},
-		"its tree failed once":  {nil, nil, func(l *runtest.Log) { fails(l, 1) }, []string{"task t accepted"}},
-		"its tree failed twice": {nil, nil, func(l *runtest.Log) { fails(l, 2) }, []string{"task t pending test is red"}},
-		"a flake":               {nil, nil, func(l *runtest.Log) { fails(l, 2); passes(l, 3) }, []string{"task t accepted"}},
+		"waits to land":         {pass, nil, []string{"task t accepted"}},
+		"is refused":            {verdict(acceptance.Refuse, "a marker"), nil, []string{"task t pending the patch was refused: a marker"}},
+		"weakens tests":         {verdict(acceptance.Ask, "fewer tests"), nil, []string{"task t parked the patch is questionable: fewer tests"}},
+		"its tree failed once":  {pass, func(l *runtest.Log) { fails(l, 1) }, []string{"task t accepted"}},
+		"its tree failed twice": {pass, func(l *runtest.Log) { fails(l, 2) }, []string{"task t pending test is red"}},
+		"a flake":               {pass, func(l *runtest.Log) { fails(l, 2); passes(l, 3) }, []string{"task t accepted"}},
 		"a tester with a judge": {
-			nil, nil, func(l *runtest.Log) {
+			pass, func(l *runtest.Log) {
 				judge := l.Spec.Roles["tester"]
 				judge.Executor = spec.ExecutorModel
 				l.Spec.Roles["tester"] = judge
@@ -97,8 +99,8 @@ func TestAPatchThatWasImported(t *testing.T) {
 			require.Len(t, actions, 1)
 			ask, ok := actions[0].(acceptance.Import)
 			require.True(t, ok)
-			require.True(t, ask.Judge)
-			require.Equal(t, c.want, runtest.Describe(ask.Then(c.refused, c.weakened)))
+			require.NotNil(t, ask.Patch)
+			require.Equal(t, c.want, runtest.Describe(ask.Then(c.verdict)))
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,11 +15,10 @@ import (
 	"divisi/subagents/wire"
 )
 
-// The most that the checks of a patch read: files, the bytes of one, and of all.
+// The most bytes that the checks of a patch read of one file, and of all.
 const (
-	maxJudged      = 2000
-	maxJudgedFile  = 2 << 20
-	maxJudgedBytes = 64 << 20
+	maxCheckedFile  = 2 << 20
+	maxCheckedBytes = 64 << 20
 )
 
 // receive imports a patch into the mirror, strictly, has it checked for what no gate can see, and executes what follows.
@@ -27,46 +27,47 @@ func (c *Conductor) receive(ctx context.Context, a acceptance.Import) error {
 	p := t.Result.Patch
 	fail := func(err error) error { return fmt.Errorf("receive the patch of %s/%d: %w", t.Task.ID, t.Attempt, err) }
 	if err := c.importPatch(ctx, t, p); refused(err) {
-		f := spec.Fault{Class: wire.FaultWriteSet, Message: "the patch was refused", Detail: err.Error()}
-		return c.execute(ctx, a.Then(&f, nil))
+		return c.execute(ctx, a.Then(acceptance.Verdict{
+			Decision: acceptance.Refuse,
+			Findings: []acceptance.Finding{{Check: wire.FaultWriteSet, Decision: acceptance.Refuse, Text: err.Error()}},
+		}))
 	} else if err != nil {
 		return fail(err)
 	}
-	if !a.Judge || !slices.ContainsFunc(p.Files, acceptance.IsTest) {
-		return c.execute(ctx, a.Then(nil, nil))
+	if a.Patch == nil {
+		return c.execute(ctx, a.Then(acceptance.Verdict{Decision: acceptance.Pass}))
 	}
-	changes, err := changesOf(ctx, c.cfg.Mirror, p)
-	if err != nil {
+	var err error
+	if a.Patch.Changes, err = changesOf(ctx, c.cfg.Mirror, p); err != nil {
 		return fail(err)
 	}
-	return c.execute(ctx, a.Then(nil, acceptance.Weakened(changes)))
+	return c.execute(ctx, a.Then(acceptance.Check(a.Patch)))
 }
 
-// changesOf reads the test files of a patch, before and after.
+// changesOf reads the files of a patch, before and after, those that hold tests first.
 func changesOf(ctx context.Context, mirror *git.Repo, p *spec.Patch) ([]acceptance.Change, error) {
 	changed, err := mirror.Changed(ctx, p.Base, p.Commit)
 	if err != nil {
 		return nil, fmt.Errorf("list what %s changes: %w", p.Commit, err)
 	}
 	type side struct {
-		change   *acceptance.Change
-		mode, id string
-		to       *[]byte
+		change *acceptance.Change
+		to     *[]byte
 	}
 	var entries []git.Entry
 	var sides []side
-	changed = slices.DeleteFunc(changed, func(c git.Change) bool { return !acceptance.IsTest(c.Path) })
+	slices.SortStableFunc(changed, func(a, b git.Change) int { return cmp.Compare(order(a.Path), order(b.Path)) })
 	out := make([]acceptance.Change, len(changed))
+	add := func(change *acceptance.Change, mode, id string, to *[]byte) {
+		if mode == git.ModeFile || mode == git.ModeExec {
+			entries, sides = append(entries, git.Entry{Path: change.Path, Mode: mode, OID: id}), append(sides, side{change, to})
+		}
+	}
 	for i, c := range changed {
 		out[i].Path = c.Path
-		if i >= maxJudged {
-			out[i].Unread = fmt.Sprintf("the patch changes %d such files, more than %d", len(changed), maxJudged)
-			continue
-		}
-		for _, s := range []side{{&out[i], c.OldMode, c.OldOID, &out[i].Before}, {&out[i], c.NewMode, c.NewOID, &out[i].After}} {
-			if s.mode == git.ModeFile || s.mode == git.ModeExec {
-				entries, sides = append(entries, git.Entry{Path: c.Path, Mode: s.mode, OID: s.id}), append(sides, s)
-			}
+		if c.OldOID != c.NewOID { // only its mode differs
+			add(&out[i], c.OldMode, c.OldOID, &out[i].Before)
+			add(&out[i], c.NewMode, c.NewOID, &out[i].After)
 		}
 	}
 	read := 0
@@ -74,10 +75,10 @@ func changesOf(ctx context.Context, mirror *git.Repo, p *spec.Patch) ([]acceptan
 		s := sides[0]
 		sides, read = sides[1:], read+len(content)
 		switch {
-		case len(content) > maxJudgedFile:
-			s.change.Unread = fmt.Sprintf("it has %d bytes, more than %d", len(content), maxJudgedFile)
-		case read > maxJudgedBytes:
-			s.change.Unread = fmt.Sprintf("the files have more than %d bytes together", maxJudgedBytes)
+		case len(content) > maxCheckedFile:
+			s.change.Unread = fmt.Sprintf("it has %d bytes, more than %d", len(content), maxCheckedFile)
+		case read > maxCheckedBytes:
+			s.change.Unread = fmt.Sprintf("the files have more than %d bytes together", maxCheckedBytes)
 		default:
 			*s.to = append([]byte{}, content...) // never nil: the file is there
 		}
@@ -87,6 +88,14 @@ func changesOf(ctx context.Context, mirror *git.Repo, p *spec.Patch) ([]acceptan
 		return nil, fmt.Errorf("read what %s changes: %w", p.Commit, err)
 	}
 	return out, nil
+}
+
+// order is where the files of a path are read: what is read last may be too much.
+func order(path string) int {
+	if acceptance.IsTest(path) {
+		return 0
+	}
+	return 1
 }
 
 // refused reports whether the patch is at fault, and not the machine: the same patch would fail at every resume.

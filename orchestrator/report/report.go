@@ -209,7 +209,7 @@ func taskReport(s *run.State, v *run.Task) Task {
 	tellRequests(s, &t, v)
 	for _, f := range v.Faults {
 		t.Failures = append(t.Failures, fmt.Sprintf("attempt %d: %s: %s", f.Attempt, f.Fault.Class, schedule.Reason(s, f.Fault)))
-		if f.Fault.Class == acceptance.ClassTests {
+		if acceptance.Found(f.Fault.Class) {
 			t.Evidence = strings.Split(f.Fault.Detail, "\n")
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
 )
 
 const goTests = `package a
@@ -29,6 +31,11 @@ func ExampleThree() {
 	// Output: 3
 }
 `
+
+// found is the evidence against a patch of a task without a rule.
+func found(changes ...Change) []string {
+	return Check(&Patch{Task: &spec.Task{}, Changes: changes}).Evidence()
+}
 
 func edit(from, to string) string { return strings.Replace(goTests, from, to, 1) }
 
@@ -91,7 +98,7 @@ func TestWeakenedTests(t *testing.T) {
 			if tc.after != "" {
 				c.After = []byte(tc.after)
 			}
-			evidence := Judge([]Change{c})
+			evidence := found(c)
 			if tc.want == pass {
 				require.Empty(t, evidence)
 				return
@@ -130,20 +137,20 @@ mod tests {
 func TestMovedTestsAreNotFewer(t *testing.T) {
 	t.Parallel()
 	moved := []Change{{Path: "a_test.go", Before: []byte(goTests)}, {Path: "b/b_test.go", After: []byte(goTests)}}
-	require.Empty(t, Judge(moved))
+	require.Empty(t, found(moved...))
 	away := []Change{{Path: "a_test.go", Before: []byte(goTests)}, {Path: "b/b.go", After: []byte(goTests)}}
-	require.NotEmpty(t, Judge(away), "a file that is no test file is compiled into no test")
+	require.NotEmpty(t, found(away...), "a file that is no test file is compiled into no test")
 	other := []Change{{Path: "a_test.go", Before: []byte(goTests)}, {Path: "a.test.js", After: []byte("it('a',()=>{expect(1)})\nit('b',()=>{expect(1)})\nit('c',()=>{expect(1)})")}}
-	require.NotEmpty(t, Judge(other), "tests of one language do not make up for those of another")
+	require.NotEmpty(t, found(other...), "tests of one language do not make up for those of another")
 	windows := []Change{{Path: "a_test.go", Before: []byte(goTests)}, {Path: "a_windows_test.go", After: []byte(goTests)}}
-	require.NotEmpty(t, Judge(windows), "the file's name keeps it out of builds")
+	require.NotEmpty(t, found(windows...), "the file's name keeps it out of builds")
 	fresh := []Change{{Path: "a_windows_test.go", After: []byte(goTests)}}
-	require.Empty(t, Judge(fresh))
+	require.Empty(t, found(fresh...))
 }
 
 func TestUnreadFilesDoNotPass(t *testing.T) {
 	t.Parallel()
-	evidence := Judge([]Change{{Path: "a_test.go", Unread: "it has 9 bytes, more than 8"}})
+	evidence := found(Change{Path: "a_test.go", Unread: "it has 9 bytes, more than 8"})
 	require.Equal(t, []string{"a_test.go: its tests were not compared: it has 9 bytes, more than 8"}, evidence)
 }
 
@@ -153,7 +160,7 @@ func TestEvidenceIsBounded(t *testing.T) {
 	for i := range 100 {
 		many = append(many, Change{Path: fmt.Sprintf("f%02d_test.go", i), Before: []byte(goTests)})
 	}
-	evidence := Judge(many)
+	evidence := found(many...)
 	require.Less(t, len(evidence), 30)
 	require.Contains(t, strings.Join(evidence, "\n"), "fewer tests in 90 more files")
 }
@@ -166,7 +173,7 @@ func FuzzJudge(f *testing.F) {
 		f.Add(path, []byte(goTests), []byte(edit("func TestTwo", "const s = `\nfunc TestTwo")+"`\n"))
 	}
 	f.Fuzz(func(t *testing.T, path string, before, after []byte) {
-		Judge([]Change{{Path: path, Before: before, After: after}})
+		found(Change{Path: path, Before: before, After: after})
 		if i := languageOf(path); i >= 0 {
 			same := languages[i].compare(Change{Path: path, Before: before, After: before})
 			require.Equal(t, same.before, same.after)
@@ -189,7 +196,7 @@ func BenchmarkJudge(b *testing.B) {
 	}
 	b.ResetTimer()
 	for range b.N {
-		Judge(changes)
+		found(changes...)
 	}
 	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(time.Millisecond), "ms/patch")
 }
