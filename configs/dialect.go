@@ -27,7 +27,7 @@ func dialects() []*dialect { return []*dialect{&geminiCLI, &claudeCode} }
 
 const (
 	noWeb     = "no tool here reaches the web"
-	noTodo    = "agents here keep no list of things to do"
+	noTodo    = "the agent's plan stays in its conversation"
 	noSkills  = "skills are not loaded: put what is needed into the instruction"
 	noSession = "Divisi runs agents without an interactive session"
 	noCells   = "no tool here knows the cells of a notebook"
@@ -41,9 +41,10 @@ var claudeCode = dialect{
 		"Read": spec.ToolReadFile, "LS": spec.ToolListFiles, "Glob": spec.ToolGlob, "Grep": spec.ToolSearch,
 		"Edit": spec.ToolEditFile, "MultiEdit": spec.ToolEditFile, "Write": spec.ToolWriteFile, "Bash": spec.ToolRunCommand,
 		"Task": spec.ToolDelegate, "Agent": spec.ToolDelegate, "AskUserQuestion": spec.ToolAsk,
+		"TodoWrite": spec.ToolUpdatePlan,
 	},
 	lacking: map[string]string{
-		"WebFetch": noWeb, "WebSearch": noWeb, "TodoWrite": noTodo, "TodoRead": noTodo,
+		"WebFetch": noWeb, "WebSearch": noWeb, "TodoRead": noTodo,
 		"NotebookEdit": noCells, "NotebookRead": noCells,
 		"BashOutput": noJobs, "KillShell": noJobs, "KillBash": noJobs, "Skill": noSkills, "SlashCommand": noSession,
 		"ExitPlanMode": noSession, "EnterPlanMode": noSession,
@@ -80,10 +81,10 @@ var geminiCLI = dialect{
 		"glob": spec.ToolGlob, "grep_search": spec.ToolSearch, "search_file_content": spec.ToolSearch,
 		"replace": spec.ToolEditFile, "write_file": spec.ToolWriteFile, "run_shell_command": spec.ToolRunCommand,
 		"save_memory": spec.ToolSaveMemory, "ask_user": spec.ToolAsk, "complete_task": spec.ToolSubmitResult,
-		"update_topic": spec.ToolReportProgress,
+		"write_todos": spec.ToolUpdatePlan, "update_topic": spec.ToolUpdatePlan,
 	},
 	lacking: map[string]string{
-		"web_fetch": noWeb, "google_web_search": noWeb, "write_todos": noTodo, "activate_skill": noSkills,
+		"web_fetch": noWeb, "google_web_search": noWeb, "activate_skill": noSkills,
 		"get_internal_docs": "Divisi does not have the manual of Gemini CLI",
 		"enter_plan_mode":   noSession, "exit_plan_mode": noSession,
 		"invoke_agent":      "an imported agent cannot start other agents",

@@ -213,6 +213,9 @@ func writeTask(w io.Writer, t report.Task, st *run.State) error {
 		fmt.Fprintf(w, "limit     %s was reached before its result\n", t.LimitHit)
 	}
 	writeOthers(w, t)
+	for _, s := range t.Steps {
+		fmt.Fprintf(w, "plan      %s\n", console.Sanitize(s.String()))
+	}
 	if t.Commit != "" {
 		fmt.Fprintf(w, "commit    %s  %d files, +%d -%d\n", t.Commit, t.Files, t.Added, t.Deleted)
 	}

@@ -1,6 +1,7 @@
 package compaction
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -187,6 +188,48 @@ func TestRecordsSayWhatTheyStandFor(t *testing.T) {
 	require.True(t, failed.Attempted())
 	require.Equal(t, "no", failed.Fault.Message)
 	require.Empty(t, failed.Snapshot)
+}
+
+func TestTheNewestOwnPlanIsPinned(t *testing.T) {
+	t.Parallel()
+	plan := func(items ...any) map[string]any { return map[string]any{"items": items} }
+	ok := map[string]any{content.OutputKey: "noted"}
+	refused := map[string]any{content.ErrorKey: "two items are doing"}
+	first := plan("doing: read", "todo: write")
+	for name, c := range map[string]struct {
+		calls []map[string]any // pairs of arguments and results
+		to    int              // the last event of the range; 0 for all
+		want  string
+	}{
+		"none":              {},
+		"one":               {[]map[string]any{first, ok}, 0, "doing: read\ntodo: write"},
+		"the newer one":     {[]map[string]any{first, ok, plan("done: read", " Doing: write <it> "), ok}, 0, "done: read\ndoing: write <it>"},
+		"a refused one":     {[]map[string]any{first, ok, plan("done: read", "todo: x"), refused}, 0, "doing: read\ntodo: write"},
+		"one that is shown": {[]map[string]any{first, ok, plan("done: read"), ok}, 3, ""},
+		"what is no plan":   {[]map[string]any{plan("read", 7), ok, {"items": "x"}, ok}, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := (&story{}).brief()
+			for i := 0; i < len(c.calls); i += 2 {
+				s.tools(spec.ToolUpdatePlan, c.calls[i], c.calls[i+1])
+			}
+			var want []Fact
+			if c.want != "" {
+				want = []Fact{{FactOwnPlan, c.want}}
+			}
+			facts := Facts{}.pinned(gather(s.events, cmp.Or(c.to, len(s.events))))
+			require.Equal(t, want, facts)
+			stored := Snapshot{Pinned: facts}.Render()
+			require.NotContains(t, stored, "<it>")
+		})
+	}
+	many := make([]any, 20)
+	for i := range many {
+		many[i] = "todo: " + strings.Repeat("x", 100_000)
+	}
+	s := (&story{}).brief().tools(spec.ToolUpdatePlan, plan(many...), ok)
+	require.Less(t, len(Facts{}.pinned(gather(s.events, len(s.events)))[0].Text), 3000, "it is bounded")
 }
 
 func TestRedCommandsAreTheNewestAndBounded(t *testing.T) {

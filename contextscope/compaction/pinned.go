@@ -99,6 +99,26 @@ func CalledPaths(args map[string]any) (paths []string) {
 	return paths
 }
 
+// plan is the plan that the call set, a step a line; empty for every other call.
+func (a answered) plan() string {
+	if _, failed := a.result[content.ErrorKey]; failed || a.call.Name != spec.ToolUpdatePlan {
+		return ""
+	}
+	list, _ := a.call.Args["items"].([]any)
+	items := make([]string, len(list))
+	for i, item := range list {
+		items[i], _ = item.(string)
+	}
+	steps, err := spec.ReadSteps(items)
+	if err != nil {
+		return ""
+	}
+	for i, s := range steps {
+		items[i] = s.String()
+	}
+	return strings.Join(items, "\n")
+}
+
 // commandOf is the command line of a call that ran to its end; failed reports that its exit code was not zero.
 func (a answered) commandOf() (line string, failed, ran bool) {
 	if a.call.Name != spec.ToolRunCommand {
@@ -175,6 +195,8 @@ type evidence struct {
 	// changed are the paths in order of their first change, with the event of each change.
 	changed []change
 	red     []red
+	// plan is the agent's own one, where its newest list goes with the range.
+	plan string
 }
 
 type change struct {
@@ -190,6 +212,12 @@ func gather(events []contextscope.Event, to int) evidence {
 		for _, name := range a.changed() {
 			if a.seq <= to {
 				ev.changed = append(ev.changed, change{name, a.seq})
+			}
+		}
+		if plan := a.plan(); plan != "" {
+			ev.plan = ""
+			if a.seq <= to {
+				ev.plan = plan
 			}
 		}
 		line, failed, ran := a.commandOf()
@@ -234,6 +262,7 @@ func (f Facts) pinned(ev evidence) []Fact {
 	for _, name := range slices.Compact(files) {
 		add(FactChangedFile, name)
 	}
+	add(FactOwnPlan, ev.plan)
 	for _, r := range ev.red {
 		add(FactRedGate, r.name+"\n"+r.errors)
 	}

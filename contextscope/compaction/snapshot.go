@@ -43,6 +43,8 @@ const (
 	FactConstraint  = "constraint"
 	FactChangedFile = "changed_file"
 	FactRedGate     = "red_gate"
+	// FactOwnPlan is the newest plan that the agent keeps, a step a line.
+	FactOwnPlan = "own_plan"
 )
 
 // The names of a snapshot's elements.
@@ -61,7 +63,7 @@ const (
 var (
 	snapshotParts = []string{elemGoal, elemKnowledge, elemFiles, elemActions, elemPlan}
 	stepStates    = []string{StepDone, StepInProgress, StepToDo}
-	factKinds     = []string{FactConstraint, FactChangedFile, FactRedGate}
+	factKinds     = []string{FactConstraint, FactChangedFile, FactRedGate, FactOwnPlan}
 )
 
 // text is the place of a part that is text; nil for the plan and for what is no part.

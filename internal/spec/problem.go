@@ -204,9 +204,10 @@ func editDistance(a, b string) int {
 // removed are fields, values and tools that files of an older version of Divisi could name, with what to write instead. A key is
 // "field NAME", "tool NAME", or the name of a field and its value.
 var removed = map[string]string{
-	"tier flex":        "use standard or priority, or leave it out",
-	"tool apply_patch": "list edit_file, which takes several edits in several files",
-	"model embedding":  "remove the alias, notes are found by their words and tags",
+	"tier flex":            "use standard or priority, or leave it out",
+	"tool apply_patch":     "list edit_file, which takes several edits in several files",
+	"tool report_progress": "list update_plan",
+	"model embedding":      "remove the alias, notes are found by their words and tags",
 }
 
 // Removed explains what an older version accepted; empty for everything else.

@@ -35,12 +35,16 @@ func TestRoleValidate(t *testing.T) {
 		{
 			"unknown tool", func(r *Role) { r.Tools = []string{"serch"} },
 			`tools[0]: there is no tool "serch"; there are ask, delegate, dispatch, edit_file, git_diff, git_log, glob, ` +
-				`list_files, load_artifact, load_memory, outline, read_file, report_progress, request_scope, run_command, run_gates, ` +
-				`save_memory, search, submit_result, transfer, write_file (did you mean "search"?)`,
+				`list_files, load_artifact, load_memory, outline, read_file, request_scope, run_command, run_gates, ` +
+				`save_memory, search, submit_result, transfer, update_plan, write_file (did you mean "search"?)`,
 		},
 		{
 			"removed tool", func(r *Role) { r.Tools = []string{"apply_patch"} },
 			`tools[0]: tool "apply_patch" was removed: list edit_file, which takes several edits in several files`,
+		},
+		{
+			"replaced tool", func(r *Role) { r.Tools = []string{"report_progress"} },
+			`tools[0]: tool "report_progress" was removed: list update_plan`,
 		},
 		{
 			"tool twice", func(r *Role) { r.Tools = []string{ToolSearch, ToolSearch} },

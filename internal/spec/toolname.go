@@ -13,8 +13,8 @@ const (
 	ToolRunGates   = "run_gates"
 	ToolGitLog     = "git_log"
 	ToolGitDiff    = "git_diff"
-	// ToolReportProgress says what the agent is doing, to the people who watch.
-	ToolReportProgress = "report_progress"
+	// ToolUpdatePlan keeps the agent's own plan, which people see too.
+	ToolUpdatePlan = "update_plan"
 	// ToolRequestScope asks for more of the repository to write; ToolAsk puts a question to the master or a person.
 	ToolRequestScope = "request_scope"
 	ToolAsk          = "ask"
@@ -40,8 +40,8 @@ const MCPPrefix = "mcp_"
 func Tools() []string {
 	return []string{
 		ToolAsk, ToolDelegate, ToolDispatch, ToolEditFile, ToolGitDiff, ToolGitLog, ToolGlob, ToolListFiles,
-		ToolLoadArtifact, ToolLoadMemory, ToolOutline, ToolReadFile, ToolReportProgress, ToolRequestScope, ToolRunCommand,
-		ToolRunGates, ToolSaveMemory, ToolSearch, ToolSubmitResult, ToolTransfer, ToolWriteFile,
+		ToolLoadArtifact, ToolLoadMemory, ToolOutline, ToolReadFile, ToolRequestScope, ToolRunCommand,
+		ToolRunGates, ToolSaveMemory, ToolSearch, ToolSubmitResult, ToolTransfer, ToolUpdatePlan, ToolWriteFile,
 	}
 }
 

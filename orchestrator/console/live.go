@@ -8,6 +8,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"divisi/internal/spec"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
@@ -288,6 +289,9 @@ func (l *live) agent(a report.Agent, width, id int, now time.Time) string {
 	doing := safe(a.Doing)
 	if doing == "" {
 		doing = "thinking"
+	}
+	if plan := safe(spec.Standing(a.Steps)); plan != "" {
+		doing = plan + " · " + doing
 	}
 	return s + pad(name(a), id) + "  " + pad(doing, width-used) + l.paint.do("2", took)
 }

@@ -3,6 +3,9 @@ package console
 import (
 	"encoding/json"
 	"testing"
+	"time"
+
+	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
@@ -73,4 +76,15 @@ func TestAnAgentThatWaitsIsSeenToWait(t *testing.T) {
 	require.Equal(t, "waits for an answer: Which?", report.Agents(v.State)[0].Doing)
 	v.apply(eventOf(t, contextscope.KindAnswer, "", wire.Answer{Request: "q", Text: "That."}))
 	require.Empty(t, report.Agents(v.State)[0].Doing, "shown as thinking")
+}
+
+func TestAnAgentsOwnPlanIsBeforeWhatItDoes(t *testing.T) {
+	t.Parallel()
+	plan := []spec.Step{{State: spec.StepDone, Text: "read"}, {State: spec.StepDoing, Text: "write \x1b[31mit"}}
+	agent := func(steps []spec.Step) string {
+		return (&live{}).agent(report.Agent{ID: "a/1", Role: "r", Doing: "runs go test", Steps: steps}, 100, 6, time.UnixMilli(0))
+	}
+	require.Contains(t, agent(plan), "1/2 write it · runs go test")
+	require.Contains(t, agent(plan[:1]), "1/1 · runs go test")
+	require.NotContains(t, agent(nil), "·")
 }

@@ -64,6 +64,9 @@ func TestHead(t *testing.T) {
 	events := append(began(t),
 		at(t, 6, contextscope.KindUsage, "a", 1, spec.Usage{Calls: 1, Prompt: 10, Cached: 4, Output: 2}),
 		at(t, 10, contextscope.KindRun, "", 0, run.Data{Wait: &wait, Notices: []string{"n"}}),
+		at(t, 11, contextscope.KindTool, "a", 1, wire.Tooled{Steps: []spec.Step{{State: spec.StepToDo, Text: "read"}}}),
+		at(t, 12, contextscope.KindTool, "a", 1, wire.Tooled{Steps: []spec.Step{{State: spec.StepDoing, Text: "read"}}}),
+		at(t, 12, contextscope.KindTool, "a", 1, wire.Tooled{}),
 		at(t, 13, contextscope.KindProgress, "a", 1, wire.Progress{Doing: "reads"}),
 	)
 	v := viewOf(folded(t, events...))
@@ -75,6 +78,7 @@ func TestHead(t *testing.T) {
 	})
 	require.Len(t, v.Phases, 5)
 	require.Equal(t, "reads", v.Agents[0].Doing)
+	require.Equal(t, []spec.Step{{State: spec.StepDoing, Text: "read"}}, v.Agents[0].Steps, "the newest plan")
 	require.Equal(t, []any{"a/1", "a", "w1", 12, int64(5000)}, []any{
 		v.Agents[0].ID, v.Agents[0].Task, v.Agents[0].Worker, v.Agents[0].Tokens, v.Agents[0].Since,
 	})

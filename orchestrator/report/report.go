@@ -104,6 +104,8 @@ type Task struct {
 	Waits    []string  `json:"waits,omitempty"`
 	Messages []Message `json:"messages,omitempty"`
 	Refused  []Scope   `json:"refused,omitempty"`
+	// Steps are the plan that its newest agent keeps of its own work.
+	Steps []spec.Step `json:"steps,omitempty"`
 	// Seconds is the wall clock of the task's attempts and testers.
 	Seconds float64 `json:"seconds,omitempty"`
 	// Failures are how its earlier attempts ended.
@@ -240,6 +242,9 @@ func spent(s *run.State, t *Task, id string) {
 	w := s.Works[id]
 	if w == nil {
 		return
+	}
+	if a := w.Attempts[w.Last]; a != nil && id == t.ID {
+		t.Steps = a.Steps
 	}
 	for _, a := range w.Attempts {
 		t.Usage, t.Turns = t.Usage.Add(a.Usage), t.Turns+a.Turns

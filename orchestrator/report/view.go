@@ -71,6 +71,8 @@ type Agent struct {
 	Worker   string `json:"worker"`
 	Delivery int    `json:"delivery"`
 	Doing    string `json:"doing"`
+	// Steps are its own plan.
+	Steps []spec.Step `json:"steps,omitempty"`
 	// Waits reports that it waits for others.
 	Waits  bool `json:"waits,omitempty"`
 	Turns  int  `json:"turns"`
@@ -95,7 +97,7 @@ func Agents(s *run.State) []Agent {
 			doing = "starting"
 		}
 		out = append(out, Agent{
-			ID: wire.AgentID(id, w.Last), Task: id, Role: w.RoleAt(w.Last), Worker: a.Worker, Delivery: a.Delivery, Doing: doing,
+			ID: wire.AgentID(id, w.Last), Task: id, Role: w.RoleAt(w.Last), Worker: a.Worker, Delivery: a.Delivery, Doing: doing, Steps: a.Steps,
 			Waits: w.Waits(), Turns: a.Turns, Tokens: a.Usage.Total(), Since: a.Began,
 		})
 	}

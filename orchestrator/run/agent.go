@@ -67,6 +67,14 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		})
 	case contextscope.KindTool:
 		s.Times.tools(a, now)
+		if len(e.Data) == 0 {
+			return nil // results alone
+		}
+		return decode(e, func(_ *contextscope.Event, d wire.Tooled) {
+			if len(d.Steps) > 0 {
+				a.Steps = d.Steps
+			}
+		})
 	case contextscope.KindRequest:
 		s.Times.tools(a, now)
 		return decode(e, s.applyRequest)

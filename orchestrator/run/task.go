@@ -113,7 +113,9 @@ type Attempt struct {
 	Started    bool
 	Worker     string
 	Doing      string
-	Usage      spec.Usage
+	// Steps are the newest plan that its agent keeps of its own work.
+	Steps []spec.Step
+	Usage spec.Usage
 	// Model gave the newest answer. Calls are the paid model calls, oldest first.
 	Model  string
 	Calls  []Call

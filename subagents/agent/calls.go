@@ -80,6 +80,9 @@ func (a *Agent) results(ctx context.Context, done []outcome) (contextscope.Event
 			data.Failed++
 		}
 		data.Kept = append(data.Kept, r.Kept...)
+		if len(r.Steps) > 0 {
+			data.Steps = r.Steps
+		}
 		if data.Loads, err = a.load(ctx, data.Loads, r.Load); err != nil {
 			return none, err
 		}

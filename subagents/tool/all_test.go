@@ -116,7 +116,7 @@ func TestHostileArguments(t *testing.T) {
 				huge[name] = slices.Repeat([]any{strings.Repeat("a", 5000)}, 1000)
 			}
 		}
-		if d.Name != spec.ToolSubmitResult && d.Name != spec.ToolRunCommand && d.Name != spec.ToolReportProgress {
+		if d.Name != spec.ToolSubmitResult && d.Name != spec.ToolRunCommand {
 			require.True(t, b.Run(d.Name, huge).Err, d.Name)
 		}
 	}

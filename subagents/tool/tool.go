@@ -39,6 +39,8 @@ type Result struct {
 	Submit     *spec.Handoff
 	Plan       *spec.Plan
 	HandedOver bool
+	// Steps are the agent's own plan, where the call changed it.
+	Steps []spec.Step
 	// Load is what load_artifact shows in the next request, and in no other.
 	Load *Load
 	// Kept are the artifacts that were made of outputs too large to show.

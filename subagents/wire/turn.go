@@ -41,6 +41,8 @@ type Tooled struct {
 	// request and in no other.
 	Kept  []contextscope.Listed `json:"kept,omitempty"`
 	Loads []Load                `json:"loads,omitempty"`
+	// Steps are the agent's own plan, where a call changed it.
+	Steps []spec.Step `json:"steps,omitempty"`
 	// Remaining says that a submission was refused because files of the shard still match its rule, which happens once.
 	Remaining bool `json:"remaining,omitempty"`
 	// End is set by the turn that ended the attempt.

@@ -95,10 +95,10 @@ func TestAgentRunsGatesInItsOwnTree(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	role := writer
-	role.Tools = []string{spec.ToolWriteFile, spec.ToolRunGates, spec.ToolReportProgress}
+	role.Tools = []string{spec.ToolWriteFile, spec.ToolRunGates, spec.ToolUpdatePlan}
 	m := &modeltest.Script{Steps: []modeltest.Step{
 		writesFile("a.txt", "bad\n"), modeltest.CallsTool(spec.ToolRunGates, nil),
-		modeltest.CallsTool(spec.ToolReportProgress, map[string]any{"text": "half of it"}), modeltest.Submits("tried"),
+		modeltest.CallsTool(spec.ToolUpdatePlan, map[string]any{"items": []any{"doing: half of it"}}), modeltest.Submits("tried"),
 	}}
 	s.work(m, "generator")
 	a := s.assignment(role, "t1")
@@ -118,20 +118,22 @@ func TestAgentRunsGatesInItsOwnTree(t *testing.T) {
 	require.Regexp(t, `^no-bad: fail \(exit code 1\): sh -c .*\n- new: a.txt: bad\na.txt:1: bad\nb.txt:1: worse\nenv: pass`,
 		got["output"])
 	require.Equal(t, []string{"a.txt", "litter"}, r.Patch.Files, "what a gate leaves is saved like all else")
-	require.Contains(t, s.doings(a), "half of it")
+	require.Equal(t, []spec.Step{{State: spec.StepDoing, Text: "half of it"}}, s.steps(a))
 }
 
-// doings are the words of an attempt's progress events, up to its result.
-func (s *site) doings(a *wire.Assignment) (said []string) {
+// steps are the newest plan that the agent of an attempt keeps.
+func (s *site) steps(a *wire.Assignment) (newest []spec.Step) {
 	for e := range s.tail(s.t.Context(), a) {
-		var p wire.Progress
+		var d wire.Tooled
 		switch e.Kind {
-		case contextscope.KindProgress:
-			require.NoError(s.t, json.Unmarshal(e.Data, &p))
-			said = append(said, p.Doing)
+		case contextscope.KindTool:
+			require.NoError(s.t, json.Unmarshal(e.Data, &d))
+			if len(d.Steps) > 0 {
+				newest = d.Steps
+			}
 		case contextscope.KindResult:
-			return said
+			return newest
 		}
 	}
-	return said
+	return newest
 }

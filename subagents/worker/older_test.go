@@ -54,7 +54,7 @@ func TestAnAttemptOfTheVersionBeforeIsContinued(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	role := writer
-	role.Tools = []string{"apply_patch", spec.ToolReadFile, spec.ToolEditFile}
+	role.Tools = []string{"apply_patch", "report_progress", spec.ToolReadFile, spec.ToolEditFile}
 	a := s.assignment(role, "t1")
 	s.appendOlder(a, olderLog)
 	edit := map[string]any{"path": "a.txt", "old_text": "one", "new_text": "two"}

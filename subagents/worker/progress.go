@@ -30,9 +30,6 @@ func (p *progress) doing(what string) {
 	p.append(wire.Draft(contextscope.KindProgress, wire.Progress{Doing: what}))
 }
 
-// report appends a message of the agent to the people who watch, however soon it follows the words before it.
-func (p *progress) report(line string) { p.now(wire.Progress{Doing: line}) }
-
 // waits appends the reason for which a call of a model waits: one event for each wait.
 func (p *progress) waits(w spec.Wait) { p.now(wire.Progress{Doing: w.String(), Wait: &w}) }
 

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -48,15 +49,15 @@ func (b toolbox) set(a *wire.Assignment, servers []string) (*tool.Set, error) {
 	return set, nil
 }
 
-// olderPatch is a tool that the roles of a run can list which an older version of Divisi began. edit_file does what it did.
-const olderPatch = "apply_patch"
+// olderTools are tools that the roles of a run can list which an older version of Divisi began, with those that do what they did.
+var olderTools = map[string]string{"apply_patch": spec.ToolEditFile, "report_progress": spec.ToolUpdatePlan}
 
 // toolNames are the names of an attempt's tools: those that its role lists, submit_result, and send beside dispatch. delegate and
 // transfer need a role that they can name.
 func toolNames(a *wire.Assignment) []string {
 	names := append(slices.Clone(a.Role.Tools), spec.ToolSubmitResult)
-	if i := slices.Index(names, olderPatch); i >= 0 {
-		names[i] = spec.ToolEditFile
+	for i, name := range names {
+		names[i] = cmp.Or(olderTools[name], name)
 	}
 	if slices.Contains(names, spec.ToolDispatch) {
 		names = append(names, team.Send)
@@ -90,7 +91,7 @@ func (at *attempt) tools(ctx context.Context, of *agent.Agent) (set *tool.Set, d
 		files:     files.Config{Root: root, Dir: at.ground().Seen().Tree, Scope: of.Scope, Runner: runner{at}},
 		commands:  commands.Config{Runner: runner{at}, Gates: gates{at}},
 		artifacts: artifacts.Config{Store: kept, Events: of, Known: of.Known, Source: a.Run + "/" + a.Task.ID},
-		team:      team.Config{Requester: at.requests, Grow: of.Scope.Grow, Report: at.progress.report, Artifacts: kept},
+		team:      team.Config{Requester: at.requests, Grow: of.Scope.Grow, Artifacts: kept},
 		guard:     tool.Guard{Artifacts: kept, Summarizer: agent.NewSummarizer(at.worker.cfg.Model, a), Sought: of.Sought},
 		more:      slices.Concat(at.worker.cfg.Tools(a), servers.Tools()),
 	}

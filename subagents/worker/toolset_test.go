@@ -56,6 +56,17 @@ func TestToolsOfTheBuiltInRolesAreSmall(t *testing.T) {
 	}
 }
 
+// TestTheOwnPlanIsDeclaredInFewBytes holds the size of the tool at that of the one which it replaced: every request has it.
+func TestTheOwnPlanIsDeclaredInFewBytes(t *testing.T) {
+	t.Parallel()
+	all, err := declarations(&wire.Assignment{Role: spec.Role{Tools: []string{spec.ToolUpdatePlan}}}, nil)
+	require.NoError(t, err)
+	i := slices.IndexFunc(all, func(d *genai.FunctionDeclaration) bool { return d.Name == spec.ToolUpdatePlan })
+	data, err := json.Marshal(&genai.Tool{FunctionDeclarations: all[i : i+1]})
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(data), 241)
+}
+
 func TestDelegationNeedsARole(t *testing.T) {
 	t.Parallel()
 	a := &wire.Assignment{Role: spec.Role{Name: "lead", Tools: []string{spec.ToolDelegate, spec.ToolTransfer, spec.ToolAsk}}}

@@ -74,7 +74,7 @@ export function Agents(p: { agents: Agent[]; now: number; pick: (task: string) =
           <button type="button" class="agent" key={a.id} onClick={() => p.pick(a.task)} title={hint(a)}>
             <span class={`role ${a.role}`}>{a.role || "agent"}</span>
             <span class="who">{a.id.replace(/^--/, "")}</span>
-            <span class="doing">{a.doing || "thinking"}</span>
+            <span class="doing">{standing(a) + (a.doing || "thinking")}</span>
             <span class="spent">{a.tokens ? tokens(a.tokens) : ""}</span>
             <span class="for">{span(p.now - a.since)}</span>
           </button>
@@ -84,7 +84,16 @@ export function Agents(p: { agents: Agent[]; now: number; pick: (task: string) =
   );
 }
 
+/** standing sums up an agent's own plan. */
+function standing(a: Agent): string {
+  const steps = a.steps ?? [];
+  if (steps.length === 0) return "";
+  const now = steps.find((s) => s.state === "doing")?.text;
+  return `${steps.filter((s) => s.state === "done").length}/${steps.length}${now ? ` ${now}` : ""} · `;
+}
+
 function hint(a: Agent): string {
   const again = a.delivery > 1 ? `, delivery ${a.delivery}` : "";
-  return `${a.id} on ${a.worker || "a worker"}${again}: ${plural(a.turns, "turn")}, ${tokens(a.tokens)} tokens`;
+  return `${a.id} on ${a.worker || "a worker"}${again}: ${plural(a.turns, "turn")}, ${tokens(a.tokens)} tokens` +
+    (a.steps ?? []).map((s) => `\n${s.state}: ${s.text}`).join("");
 }

@@ -22,6 +22,9 @@ export interface Task {
   tokens: number;
 }
 
+/** Step is one item of the plan that an agent keeps. */
+export interface Step { state: string; text: string }
+
 export interface Agent {
   id: string;
   task: string;
@@ -29,6 +32,7 @@ export interface Agent {
   worker: string;
   delivery: number;
   doing: string;
+  steps?: Step[];
   waits?: boolean;
   turns: number;
   tokens: number;

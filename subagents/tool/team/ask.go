@@ -4,30 +4,27 @@ import (
 	"context"
 	"strings"
 
-	"divisi/internal/text"
+	"divisi/internal/spec"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 )
 
-// maxReport is the longest line, in characters, that is shown to people.
-const maxReport = 120
-
-type reportArgs struct {
-	Text string `json:"text"`
+type planArgs struct {
+	Items []string `json:"items"`
 }
 
-// Doing is the report itself.
-func (a reportArgs) Doing() string { return a.Text }
+// Doing describes the call.
+func (planArgs) Doing() string { return "updating its plan" }
 
-func (t *tools) report(_ context.Context, a reportArgs) tool.Result {
-	line := strings.TrimSpace(text.Short(text.OneLine(a.Text), maxReport))
-	if line == "" {
-		return tool.Failed("the text is empty: say in one line where you are")
+// updatePlan has no effect but its result, which the attempt's events keep.
+func (t *tools) updatePlan(_ context.Context, a planArgs) tool.Result {
+	steps, err := spec.ReadSteps(a.Items)
+	if err != nil {
+		return tool.Failed("the plan stays as it was:\n%v", err)
 	}
-	if t.Report != nil {
-		t.Report(line)
-	}
-	return tool.Text("told")
+	r := tool.Text("noted")
+	r.Steps = steps
+	return r
 }
 
 type askArgs struct {

@@ -146,14 +146,31 @@ func TestSubmitResultWithoutASchema(t *testing.T) {
 	require.ErrorContains(t, err, "output schema")
 }
 
-func TestReportProgress(t *testing.T) {
+func TestUpdatePlanKeepsTheAgentsPlan(t *testing.T) {
 	t.Parallel()
-	var told []string
-	b := newBench(t, func(e *Config) { e.Report = func(line string) { told = append(told, line) } })
-	require.Equal(t, "told", b.OK(spec.ToolReportProgress, tooltest.Args{"text": " half\nway \x1b[31m" + strings.Repeat("x", 500)}))
-	require.Len(t, told, 1)
-	require.True(t, strings.HasPrefix(told[0], "half way [31mx"), told[0])
-	require.Len(t, []rune(told[0]), maxReport)
-	require.Contains(t, b.Fails(spec.ToolReportProgress, tooltest.Args{"text": " \n"}), "empty")
-	require.Equal(t, "told", newBench(t, nil).OK(spec.ToolReportProgress, tooltest.Args{"text": "x"}))
+	b := newBench(t, nil)
+	r := b.Run(spec.ToolUpdatePlan, tooltest.Args{"items": []any{
+		"done: read the callers", " Doing : half\nway \x1b[31m" + strings.Repeat("x", 500), "todo:run the tests: all of them",
+	}})
+	require.False(t, r.Err)
+	require.Equal(t, map[string]any{"output": "noted"}, r.Output)
+	require.Equal(t, spec.Step{State: spec.StepDone, Text: "read the callers"}, r.Steps[0])
+	require.Equal(t, spec.StepDoing, r.Steps[1].State)
+	require.True(t, strings.HasPrefix(r.Steps[1].Text, "half way [31mx"), r.Steps[1].Text)
+	require.Len(t, []rune(r.Steps[1].Text), 120)
+	require.Equal(t, spec.Step{State: spec.StepToDo, Text: "run the tests: all of them"}, r.Steps[2])
+
+	said := b.Fails(spec.ToolUpdatePlan, tooltest.Args{"items": []any{"later: x", "x", "todo: \n", "doing: a", "done: b", "doing: c"}})
+	for _, want := range []string{
+		`item 1, "later: x", has no known state: begin it with done:, doing: or todo:`, `item 2, "x", has no known state`,
+		"item 3 has no text after todo:", "items 4 and 6 are both doing: do one after the other", "the plan stays as it was",
+	} {
+		require.Contains(t, said, want)
+	}
+	require.Contains(t, b.Fails(spec.ToolUpdatePlan, tooltest.Args{"items": []any{}}), "has 0 items: keep from 1 to 20")
+	many := make([]any, 21)
+	for i := range many {
+		many[i] = "todo: x"
+	}
+	require.Contains(t, b.Fails(spec.ToolUpdatePlan, tooltest.Args{"items": many}), "has 21 items: keep from 1 to 20")
 }

@@ -1,7 +1,7 @@
 // Package team holds the tools by which an agent speaks to others: delegate, transfer, ask, request_scope and send put
-// requests to the conductor and wait for its answer, report_progress tells the people who watch, and submit_result ends the
+// requests to the conductor and wait for its answer, update_plan keeps the agent's own plan, and submit_result ends the
 // attempt. Their input is a requester, the roles that can be named and the constraints of the task; their output is a
-// request, a line or a handoff. They never decide a request themselves.
+// request, a plan or a handoff. They never decide a request themselves.
 package team
 
 import (
@@ -30,8 +30,6 @@ type Config struct {
 	Roles []wire.Callee
 	// Grow is given the paths that request_scope was granted.
 	Grow func(paths ...string)
-	// Report is given the lines of report_progress; may be nil. It is called while tools run.
-	Report func(line string)
 	// Output is the role's own schema of its result; may be empty.
 	Output json.RawMessage
 	// Constraints are those of the task, each once: submit_result asks for an echo of each.
@@ -49,8 +47,7 @@ func Tools(c Config) ([]tool.Tool, error) {
 	}
 	return []tool.Tool{
 		submit,
-		tool.New(spec.ToolReportProgress,
-			"Tell people in one line where you are, every few turns of a long task.", tool.Reads, t.report),
+		tool.New(spec.ToolUpdatePlan, "Plan big work: items begin done:, doing:, todo:", tool.Reads, t.updatePlan),
 		tool.New(spec.ToolDelegate,
 			"Have another role do a piece of work and wait for its handoff. It knows only the brief, and nothing of "+
 				"this conversation unless include_contents is full. Its tokens count as yours. "+callees(c.Roles),
