@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -124,8 +125,16 @@ func (h *holder) conductorConfig() conductor.Config {
 	return conductor.Config{
 		Run: h.spec.Run, Bus: h.bus, Mirror: h.mirror, Resume: h.resumes, Budget: h.budget, AllowUnverified: h.unverified,
 		Notices: h.notices, Clock: now, NewID: newID, Log: h.log, Tree: h.tree, Approve: h.approver(), Closing: h.tape.notices,
-		Interactive: h.Approve != nil, Publish: h.publish,
+		Interactive: h.Approve != nil, Publish: h.publish, OnDoubt: h.onDoubt(),
 	}
+}
+
+// onDoubt is what the run does about a doubt that no master decides: it asks where a person watches.
+func (h *Host) onDoubt() string {
+	if h.OnDoubt == "" && h.Approve == nil {
+		return run.OnDoubtReject
+	}
+	return cmp.Or(h.OnDoubt, run.OnDoubtAsk)
 }
 
 // approver asks a person about a plan; it is nil where no person can be asked.

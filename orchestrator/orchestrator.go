@@ -25,6 +25,10 @@ type Host struct {
 	Approve     func(ctx context.Context, plan json.RawMessage) (Answer, error)
 	AutoApprove bool // every plan is approved, and Approve is not called
 
+	// OnDoubt is what happens to a patch that acceptance doubts and no master decides about: ask, reject or accept. "" is ask where
+	// Approve is set, else reject.
+	OnDoubt string
+
 	// Notice is called with what a person should read at once and no event holds, also by Wait and Close, which it must not
 	// call. It may be nil.
 	Notice func(text string)
@@ -53,6 +57,7 @@ type Options struct {
 	Prove            string // batch or each; "" for the project's
 	Parallel, Budget int    // agents at once; tokens after which the run stops; 0 for the project's
 	AllowUnverified  bool   // land changes that no gate can prove
+	Review           bool   // a person accepts each patch before it lands
 	NATS             string // URL of a server; "" for a built-in one
 	Sample           bool   // the repository is one of many samples, which share build caches
 

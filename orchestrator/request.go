@@ -16,6 +16,11 @@ func (r *Run) Send(ctx context.Context, task, text string) (string, error) {
 	return r.ask(ctx, conductor.Request{Verb: conductor.VerbSend, Task: task, Text: text})
 }
 
+// Accept lets the held patch of a task go on. Send rejects it, with the reason for the next attempt.
+func (r *Run) Accept(ctx context.Context, task string) (string, error) {
+	return r.ask(ctx, conductor.Request{Verb: conductor.VerbAccept, Task: task})
+}
+
 // Pause stops the run once its agents have finished their turns.
 func (r *Run) Pause(ctx context.Context) (string, error) {
 	if r.alone {

@@ -50,6 +50,9 @@ func (o *Host) holder(ctx context.Context) (*holder, error) {
 	if err != nil || o.StateDir == "" {
 		return nil, usage.Errorf("StateDir %q cannot hold runs: name a directory", o.StateDir)
 	}
+	if o.OnDoubt != "" && !slices.Contains(run.OnDoubts, o.OnDoubt) {
+		return nil, usage.Errorf("--on-doubt %q: must be %s", o.OnDoubt, strings.Join(run.OnDoubts, ", "))
+	}
 	sandbox.TryIn(dir)
 	err = sandbox.Probe().Strict()
 	if untried := new(sandbox.UntriedError); err != nil && !o.Strict && !errors.As(err, &untried) {
@@ -119,6 +122,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*holder, error) {
 		Submodules: h.checkout.Submodules, Project: project, Roles: set.Roles,
 		Parallel: cmp.Or(o.Parallel, project.Parallel, defaultParallel), Budget: cmp.Or(o.Budget, project.Budget),
 		AutoApprove: o.AutoApprove, AllowUnverified: o.AllowUnverified, Created: now(),
+		OnDoubt: o.onDoubt(), Review: o.Review,
 	}
 	h.spec.Usual = usual(h.dir.Earlier(h.checkout.Top))
 	h.spec.Project.Prove = cmp.Or(o.Prove, project.Prove, spec.ProveBatch)

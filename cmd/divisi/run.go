@@ -50,6 +50,7 @@ plans of command roles need none.` +
 	f.StringVar(&o.Prove, "prove", "", "batch: run gates on many patches together (default); each: on one patch at a time")
 	f.IntVar(&o.Budget, "budget", 0, "stop the run after this many tokens; resume continues it (default from the project file)")
 	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan without prompting")
+	f.BoolVar(&o.Review, "review", false, "hold each patch until you accept it: divisi accept, or divisi send to reject it")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
 	f.BoolVar(&o.AllowUnverified, "allow-unverified", false, allowUnverified)
 	f.BoolVar(&o.trust, "trust-repo", false, "allow what the repository's files request, in this run; see divisi trust --help")
@@ -66,6 +67,8 @@ func (o *runOptions) hostFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&o.Record, "record", "", "keep every exchange with a model in this directory, for --replay")
 	f.StringVar(&o.Replay, "replay", "", "answer from this recording instead of a model's service: no key, no network")
+	f.StringVar(&o.OnDoubt, "on-doubt", "", "a questionable patch that no master decides about: ask (default on a terminal), "+
+		"reject (default without one) or accept")
 	f.StringVar(&o.sandbox, "sandbox", sandboxAuto,
 		"auto: use every layer of confinement that this machine has; strict: refuse to start unless it has all")
 }

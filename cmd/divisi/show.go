@@ -225,8 +225,11 @@ func writeTask(w io.Writer, t report.Task, st *run.State) error {
 	for _, f := range t.Failures {
 		fmt.Fprintf(w, "failed    %s\n", console.Sanitize(oneLine(f)))
 	}
-	for _, e := range t.Evidence {
-		fmt.Fprintf(w, "evidence  %s\n", console.Sanitize(oneLine(e)))
+	for _, d := range t.Doubts {
+		for _, e := range d.Evidence {
+			fmt.Fprintf(w, "doubt     attempt %d: %s\n", d.Attempt, console.Sanitize(oneLine(e)))
+		}
+		fmt.Fprintf(w, "decision  %s\n", console.Sanitize(oneLine(d.Decision())))
 	}
 	if t.Summary != "" {
 		fmt.Fprintf(w, "summary   %s\n", console.Sanitize(oneLine(t.Summary)))

@@ -152,8 +152,3 @@ func (v Verdict) Fault() spec.Fault {
 	f.Message, f.Detail = what+strings.Join(text.Few(lines, maxNamed), "; "), strings.Join(lines, "\n")
 	return f
 }
-
-// Found reports whether a class of faults is that of a check, so that a fault of it has its evidence in its detail.
-func Found(class string) bool {
-	return slices.ContainsFunc(checks, func(c check) bool { return c.name == class })
-}

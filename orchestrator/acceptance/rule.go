@@ -46,8 +46,7 @@ func settle(s *run.State, t *run.Task) []run.Action {
 			case Refuse:
 				return schedule.Failed(s, t, v.Fault())
 			case Ask:
-				f := v.Fault()
-				return schedule.Park(s, t, f.Message, &f)
+				return hold(t, v.Evidence()...)
 			}
 			return accept(s, t)
 		}}}
@@ -61,8 +60,11 @@ func settle(s *run.State, t *run.Task) []run.Action {
 // maxSiblings bounds the patches of other shards that one is compared with.
 const maxSiblings = 64
 
-// patchOf returns what the checks know of a task's newest patch before its files are read.
+// patchOf returns what the checks know of a task's newest patch before its files are read; nil for one that was decided about.
 func patchOf(s *run.State, t *run.Task) *Patch {
+	if t.Cleared() {
+		return nil
+	}
 	p := &Patch{
 		Task: &t.Task, Role: run.WithExecutor(s.Spec.Roles[t.Task.Role], t.Executor), Handoff: t.Result.Handoff,
 		Record: s.Plans[t.Plan].DecisionRecord, Gates: s.Spec.Project.Gates,
@@ -97,14 +99,30 @@ func handOver(s *run.State, t *run.Task, q *run.Request) []run.Action {
 // accept puts a patch into the landing queue. A judge sees it before; a tree that has failed its gates already, and once more
 // when they were run again, is not tested a third time. That of a task of a change set is not tested alone.
 func accept(s *run.State, t *run.Task) []run.Action {
-	id, p, gates := t.Task.ID, t.Result.Patch, s.GatesOf(t.Task)
+	p, gates := t.Result.Patch, s.GatesOf(t.Task)
 	if t.Task.ChangeSet == "" && s.Runs(p.Tree, gates, p.Base) > 1 {
 		return schedule.Failed(s, t, Red(s, s.Failed(p.Tree, gates, p.Base)))
 	}
-	if s.Spec.Roles[t.Task.Verify].Executor != "" {
+	if s.Spec.Roles[t.Task.Verify].Executor != "" && (!t.Cleared() || !verdict(s, t)) {
 		return []run.Action{judgeIt(t)}
 	}
-	return []run.Action{run.SetTask(id, run.TaskData{State: run.TaskAccepted})}
+	return enqueue(s, t)
+}
+
+// enqueue puts a patch that nothing speaks against into the landing queue, once a person has seen it where that is wanted.
+func enqueue(s *run.State, t *run.Task) []run.Action {
+	if s.Spec.Review && !t.Reviewed() {
+		return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{
+			Evidence: []string{"each patch is to be seen by a person (--review)"}, Review: true,
+		}})}
+	}
+	return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskAccepted})}
+}
+
+// verdict reports whether a judge has come to an end about the newest patch of a task.
+func verdict(s *run.State, t *run.Task) bool {
+	w := s.Works[t.Task.ID+run.VerifySuffix]
+	return w != nil && w.Attempts[w.Last].Head == t.Result.Patch.Commit && w.Attempts[w.Last].Result != nil
 }
 
 // judgeIt assigns the judge of a task's patch.
@@ -127,7 +145,7 @@ func SettleVerify(s *run.State) []run.Action {
 func judged(s *run.State, t *run.Task) []run.Action {
 	r := t.VerifyR
 	if r.Status == spec.StatusDone {
-		return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskAccepted})}
+		return enqueue(s, t)
 	}
 	f := run.FaultOf(r)
 	if actions, ok := schedule.Pause(s, t.Task.ID+run.VerifySuffix, f, judgeIt(t)); ok {

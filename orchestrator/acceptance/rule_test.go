@@ -48,12 +48,13 @@ func TestSettle(t *testing.T) {
 	}
 }
 
+func verdict(d acceptance.Decision, text string) acceptance.Verdict {
+	return acceptance.Verdict{Decision: d, Findings: []acceptance.Finding{{Decision: d, Text: text}}}
+}
+
 func TestAPatchThatWasImported(t *testing.T) {
 	t.Parallel()
 	pass := acceptance.Verdict{Decision: acceptance.Pass}
-	verdict := func(d acceptance.Decision, text string) acceptance.Verdict {
-		return acceptance.Verdict{Decision: d, Findings: []acceptance.Finding{{Decision: d, Text: text}}}
-	}
 	passes := func(l *runtest.Log, n int) {
 		l.Gates(run.FinalTask, n, "x")
 		l.Ended(run.FinalTask, n, spec.Result{
@@ -75,7 +76,7 @@ func TestAPatchThatWasImported(t *testing.T) {
 	}{
 		"waits to land":         {pass, nil, []string{"task t accepted"}},
 		"is refused":            {verdict(acceptance.Refuse, "a marker"), nil, []string{"task t pending the patch was refused: a marker"}},
-		"weakens tests":         {verdict(acceptance.Ask, "fewer tests"), nil, []string{"task t parked the patch is questionable: fewer tests"}},
+		"weakens tests":         {verdict(acceptance.Ask, "fewer tests"), nil, []string{"task t held fewer tests doubt: fewer tests"}},
 		"its tree failed once":  {pass, func(l *runtest.Log) { fails(l, 1) }, []string{"task t accepted"}},
 		"its tree failed twice": {pass, func(l *runtest.Log) { fails(l, 2) }, []string{"task t pending test is red"}},
 		"a flake":               {pass, func(l *runtest.Log) { fails(l, 2); passes(l, 3) }, []string{"task t accepted"}},

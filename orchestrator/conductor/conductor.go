@@ -48,6 +48,8 @@ type Config struct {
 	Resume          bool
 	Budget          *int
 	AllowUnverified bool
+	// OnDoubt replaces what the run does about doubts when it is resumed; "" leaves it.
+	OnDoubt string
 	// Notices are recorded at the start of the run, e.g. that commands are not confined here; Closing, which may be nil, returns
 	// those of its end.
 	Notices []string
@@ -213,8 +215,8 @@ func (c *Conductor) resendAll(ctx context.Context) {
 func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 	return []func(*run.State) []run.Action{
 		c.announceHalt, phase.KeepBudget, phase.Preflight, plan.ReadFile, master.Settle, acceptance.Settle,
-		acceptance.SettleVerify, landing.Settle, landing.ParkSets, request.Settle, request.CancelOrphans, landing.Land,
-		request.ReportLate, c.dispatch, c.askApproval, master.Wake, c.finish(ctx), c.stuck, phase.AnnounceWait,
+		acceptance.SettleVerify, acceptance.Decide, landing.Settle, landing.ParkSets, request.Settle, request.CancelOrphans,
+		landing.Land, request.ReportLate, c.dispatch, c.askApproval, master.Wake, c.finish(ctx), c.stuck, phase.AnnounceWait,
 	}
 }
 

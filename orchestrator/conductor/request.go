@@ -22,6 +22,8 @@ const (
 	VerbCancel = "cancel_run"
 	// VerbSend puts a message to a task's agents, or the master.
 	VerbSend = "send"
+	// VerbAccept lets the held patch of a task go on; VerbSend rejects it.
+	VerbAccept = "accept"
 	// VerbPause stops the run when every agent has finished its turn.
 	VerbPause = "pause"
 )
@@ -163,6 +165,12 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 			return "", err
 		}
 		return becomes, c.execute(ctx, actions)
+	case VerbAccept:
+		actions, err := request.Accept(c.st, q.Task, wire.FromUser)
+		if err != nil {
+			return "", err
+		}
+		return "the patch of " + q.Task + " goes on", c.execute(ctx, actions)
 	case VerbPause:
 		n, err := c.pause(ctx)
 		return "pausing after the current turn of " + text.Count(n, "active agent"), err

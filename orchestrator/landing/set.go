@@ -18,7 +18,7 @@ func ParkSets(s *run.State) []run.Action {
 	var actions []run.Action
 	for t := range s.Open() {
 		set := s.Set(t)
-		if set == nil || set.Lost == nil || t.State != run.TaskPending && t.State != run.TaskAccepted {
+		if set == nil || set.Lost == nil || !slices.Contains(parkable, t.State) {
 			continue
 		}
 		actions = append(actions, schedule.Park(s, t, fmt.Sprintf("%s, of the same change set, is %s: %s",
@@ -26,6 +26,9 @@ func ParkSets(s *run.State) []run.Action {
 	}
 	return actions
 }
+
+// parkable are the states that a task of a given up change set is parked from.
+var parkable = []run.TaskState{run.TaskPending, run.TaskHeld, run.TaskAccepted}
 
 // landSet merges a change set whose tasks have all handed in their results. One that changes nothing is done.
 func landSet(s *run.State, onto string, set *run.ChangeSet) []run.Action {

@@ -20,6 +20,9 @@ func waitsFor(s *run.State) string {
 	if open := master.Questions(s); len(open) > 0 {
 		return "an answer to " + open[0].Agent() + ": " + text.Line(open[0].Question)
 	}
+	if held := s.HeldFor(); len(held) > 0 {
+		return "a decision about the patch of " + held[0].Task.ID + ": " + text.Line(held[0].Doubt().Evidence[0])
+	}
 	return ""
 }
 
@@ -39,9 +42,15 @@ func Stuck(s *run.State) []run.Action {
 		return nil
 	}
 	working, _ := s.AtWork()
-	questions := master.Questions(s)
-	if working > 0 || len(questions) == 0 {
+	questions, held := master.Questions(s), s.HeldFor()
+	if working > 0 || len(questions)+len(held) == 0 {
 		return nil
+	}
+	if len(questions) == 0 {
+		t, id := held[0], s.Spec.Run
+		return []run.Action{run.Stop(fmt.Sprintf("waits for a decision about the patch of %s: %s (see: divisi diff %s/%s; then: "+
+			"divisi accept %s/%s, or divisi send %s/%s \"why not\"; then: divisi resume %s)", t.Task.ID,
+			text.Line(t.Doubt().Evidence[0]), id, t.Task.ID, id, t.Task.ID, id, t.Task.ID, id))}
 	}
 	q, to := questions[0], s.Spec.Run
 	if q.Of != run.MasterTask {

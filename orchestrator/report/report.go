@@ -110,9 +110,9 @@ type Task struct {
 	Seconds float64 `json:"seconds,omitempty"`
 	// Failures are how its earlier attempts ended.
 	Failures []string `json:"failures,omitempty"`
-	// Evidence is what a check of the patch found, such as weakened tests, one finding each.
-	Evidence []string `json:"evidence,omitempty"`
-	Summary  string   `json:"summary,omitempty"`
+	// Doubts are why its patches were held, oldest first, and what was decided; the last one is open while the task is held.
+	Doubts  []run.Doubt `json:"doubts,omitempty"`
+	Summary string      `json:"summary,omitempty"`
 	// Findings, Deviations and Broken constraints are those of its newest handoff and, but for findings, of its tester's.
 	Findings   []string              `json:"findings,omitempty"`
 	Deviations []string              `json:"deviations,omitempty"`
@@ -199,9 +199,9 @@ func Of(s *run.State) Report {
 func taskReport(s *run.State, v *run.Task) Task {
 	t := Task{
 		ID: v.Task.ID, Title: v.Task.Title, Role: v.Task.Role, State: v.State, Reason: v.Reason, Attempts: v.Attempt,
-		Commit: v.Commit, Added: v.Landed.Added, Deleted: v.Landed.Deleted, Files: v.Landed.Files,
+		Doubts: v.Doubts, Commit: v.Commit, Added: v.Landed.Added, Deleted: v.Landed.Deleted, Files: v.Landed.Files,
 	}
-	if v.State != run.TaskParked && v.State != run.TaskPending {
+	if v.State != run.TaskParked && v.State != run.TaskPending && v.State != run.TaskHeld {
 		t.Reason = ""
 	}
 	t.Unverified = v.State == run.TaskLanded && acceptance.Unverified(s) != ""
@@ -211,9 +211,6 @@ func taskReport(s *run.State, v *run.Task) Task {
 	tellRequests(s, &t, v)
 	for _, f := range v.Faults {
 		t.Failures = append(t.Failures, fmt.Sprintf("attempt %d: %s: %s", f.Attempt, f.Fault.Class, schedule.Reason(s, f.Fault)))
-		if acceptance.Found(f.Fault.Class) {
-			t.Evidence = strings.Split(f.Fault.Detail, "\n")
-		}
 	}
 	spent(s, &t, v.Task.ID)
 	spent(s, &t, v.Task.ID+run.VerifySuffix)

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"divisi/internal/text"
-	"divisi/orchestrator/master"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -39,7 +38,7 @@ func questions(s *run.State) []Question {
 	for _, q := range s.OpenRequests() {
 		if q.Kind == wire.RequestAsk {
 			out = append(out, Question{
-				Task: q.AskedBy(), Agent: q.Agent(), Question: q.Question, Options: q.Options, Master: master.ForMaster(s, q),
+				Task: q.AskedBy(), Agent: q.Agent(), Question: q.Question, Options: q.Options, Master: q.Of != run.MasterTask && s.ForMaster(q.Pos),
 			})
 		}
 	}

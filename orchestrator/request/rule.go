@@ -36,6 +36,8 @@ func settle(s *run.State, q *run.Request) []run.Action {
 		return grant(s, q)
 	case wire.RequestSend:
 		return pass(s, q)
+	case wire.RequestRevise, wire.RequestCancel:
+		return reviseFor(s, q)
 	case wire.RequestAsk:
 		return nil // the master or a person answers it
 	default:
@@ -116,8 +118,15 @@ func pass(s *run.State, q *run.Request) []run.Action {
 		return refuse(q, "only the master can write to others")
 	case q.Task == run.MasterTask || q.Task == "":
 		return refuse(q, "name the task whose agent is meant")
-	case sent(s, q):
+	case sent(s, q) || ruled(s, q):
 		return answer(q, wire.Answer{Text: q.Task + " has it"})
+	}
+	if q.Accept {
+		actions, err := Accept(s, q.Task, q.Agent())
+		if err != nil {
+			return refuse(q, err.Error())
+		}
+		return append(actions, answer(q, wire.Answer{Text: "the patch of " + q.Task + " goes on"})...)
 	}
 	actions, becomes, err := Send(s, q.Task, q.Text, q.Agent())
 	var no *RefusedError
@@ -140,6 +149,10 @@ func Send(s *run.State, task, words, from string) (actions []run.Action, becomes
 	if q := question(s, task); q != nil {
 		return answer(q, wire.Answer{Text: words, From: from}),
 			fmt.Sprintf("answers the question of %s: %s", q.Agent(), text.Line(q.Question)), nil
+	}
+	if t := s.Tasks[task]; t != nil && t.Doubt() != nil {
+		actions, err := rule(s, t, run.Ruling{By: from, Words: words})
+		return actions, "the patch of " + task + " is rejected with these words", err
 	}
 	if becomes, err = deliveryOf(s, task); err != nil {
 		return nil, "", err
@@ -181,14 +194,7 @@ func Cancel(s *run.State, id, reason string) ([]run.Action, error) {
 // cancel cancels a task first in the log, from when on nothing of it counts, then on the queue and with its agent.
 func cancel(s *run.State, t *run.Task, reason string) []run.Action {
 	id := t.Task.ID
-	actions := []run.Action{run.SetTask(id, run.TaskData{State: run.TaskCancelled, Reason: reason})}
-	for _, work := range []string{id, id + run.VerifySuffix} {
-		w := s.Works[work]
-		if w != nil && w.Attempts[w.Last] != nil && w.Attempts[w.Last].Result == nil {
-			actions = append(actions, run.TakeBack{Work: w}, run.Tell{Work: work})
-		}
-	}
-	return actions
+	return append([]run.Action{run.SetTask(id, run.TaskData{State: run.TaskCancelled, Reason: reason})}, callBack(s, id)...)
 }
 
 // olderAdvice ended such a notice in logs whose event named no task.

@@ -45,9 +45,15 @@ func (s *State) Why(set string) string {
 // revivable reports whether a set was parked as a whole, for what is missing in it, and no task of it for a fault of its own.
 func (s *State) revivable(c *ChangeSet) bool {
 	return c.Lost != nil && !slices.ContainsFunc(c.Members, func(t *Task) bool {
-		failed := len(t.Faults) > 0 && t.Faults[len(t.Faults)-1].Attempt == t.Attempt
-		return t.State != TaskParked || failed || t.Result == nil || t.Result.Status != spec.StatusDone || t.Result.HandedOver
+		return t.State != TaskParked || !t.HandedIn()
 	})
+}
+
+// HandedIn reports whether the newest attempt of a task ended well, and nothing was found against it.
+func (t *Task) HandedIn() bool {
+	failed := len(t.Faults) > 0 && t.Faults[len(t.Faults)-1].Attempt == t.Attempt
+	r := t.Result
+	return !failed && r != nil && r.Attempt == t.Attempt && r.Status == spec.StatusDone && !r.HandedOver
 }
 
 // join adds a planned task to its change set, before it is counted. Where that was parked, its tasks wait again: the new one

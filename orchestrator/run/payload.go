@@ -33,6 +33,7 @@ const (
 	TaskPending   TaskState = "pending"   // waits for dependencies, its write set, or a cap
 	TaskRunning   TaskState = "running"   // an attempt is on the queue or with a worker
 	TaskVerifying TaskState = "verifying" // its patch is with a judge
+	TaskHeld      TaskState = "held"      // its patch waits for a decision
 	TaskAccepted  TaskState = "accepted"  // its patch waits in the landing queue
 	TaskLanding   TaskState = "landing"   // its patch is in a batch that is being tested
 	TaskDone      TaskState = "done"      // ended well without a patch
@@ -56,6 +57,8 @@ type Data struct {
 	Unverified string `json:"unverified,omitempty"`
 	// AllowUnverified is set when a resume allows to land what is not proven.
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
+	// OnDoubt is set when a resume changes what is done about doubts.
+	OnDoubt string `json:"on_doubt,omitempty"`
 	// Final holds the final gates' receipts on the integration head.
 	Final []spec.Receipt `json:"final,omitempty"`
 	// FirstRed is set with them where one is red: the number of the first landed batch after which it is.
@@ -100,6 +103,10 @@ type Spec struct {
 	AutoApprove bool                 `json:"auto_approve,omitempty"`
 	// AllowUnverified lets changes land that no gate can prove.
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
+	// OnDoubt is what is done about a doubt that the master did not decide: ask (also where it is empty), reject or accept. With
+	// Review a person sees each patch before it lands.
+	OnDoubt string `json:"on_doubt,omitempty"`
+	Review  bool   `json:"review,omitempty"`
 	// Usual is what an attempt of each role used on average in earlier runs of the repository, where that was measured.
 	Usual map[string]spec.Usage `json:"usual,omitempty"`
 	// Outputs is the directory with the whole output of gates and setup that failed; empty where the run keeps none.
@@ -165,6 +172,12 @@ type TaskData struct {
 	Kept bool   `json:"kept,omitempty"`
 	// Again is set when an attempt of the master does not count and is repeated.
 	Again bool `json:"again,omitempty"`
+	// Doubt is set with state held; Ruling with the state that follows: running where the patch goes on.
+	Doubt  *Doubt  `json:"doubt,omitempty"`
+	Ruling *Ruling `json:"ruling,omitempty"`
+	// Revision is set when the task begins again, from any state but landing and the good ends: with state pending, or with
+	// accepted where its patch only waits for its change set.
+	Revision *Revision `json:"revision,omitempty"`
 }
 
 // Dispatch is one attempt put on the queue.

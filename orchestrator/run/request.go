@@ -65,6 +65,9 @@ func (s *State) applyRequest(e *contextscope.Event, d wire.Request) {
 	a.Open++
 }
 
+// ofMaster are the requests that only the master makes; agents may ask it as often as they like.
+var ofMaster = []string{wire.RequestSend, wire.RequestRevise, wire.RequestCancel}
+
 // applyAnswer folds the answer to a request. A write set grows here and nowhere else.
 func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
 	q := s.Requests[d.Request]
@@ -77,8 +80,8 @@ func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
 		a.Open--
 		a.Doing = ""
 	}
-	if q.Kind == wire.RequestSend && d.Refused == "" {
-		s.MasterTurns = 0 // only the master sends; agents may ask it as often as they like
+	if slices.Contains(ofMaster, q.Kind) && d.Refused == "" {
+		s.MasterTurns = 0
 	}
 	if t := s.Tasks[q.Of]; t != nil && len(d.Granted) > 0 {
 		t.Task.Files = slices.Concat(t.Task.Files, d.Granted)

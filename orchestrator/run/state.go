@@ -192,6 +192,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		s.Wait.Set("", e.Time)
 	}
 	s.Spec.AllowUnverified = s.Spec.AllowUnverified || d.AllowUnverified
+	s.Spec.OnDoubt = cmp.Or(d.OnDoubt, s.Spec.OnDoubt)
 	if d.Epoch > 1 {
 		s.Times.Down += max(0, e.Time.Sub(s.Time))
 	}
@@ -287,8 +288,14 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 		d.State = TaskAccepted
 	}
 	t.Part = 0
+	t.applyDoubt(e, d)
 	s.set(t, d.State, e.Pos)
 	switch {
+	case d.Revision != nil:
+		s.reopen(t)
+		if d.State == TaskPending {
+			s.revise(t, d.Revision)
+		}
 	case d.State == TaskAccepted:
 		if set := s.Set(t); set == nil || set.Members[0] == t {
 			s.Queued++

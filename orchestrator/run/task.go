@@ -35,6 +35,12 @@ type Task struct {
 	Executor, Rejected int
 	// Handovers are the times that its agent gave it to another role, oldest first.
 	Handovers []Handover
+	// Doubts are why its patches were held, and Revisions how it was changed, oldest first. Fresh is how many of its faults are
+	// older than the newest revision. Model is the model of its attempts where a revision chose one.
+	Doubts    []Doubt
+	Revisions []Revision
+	Fresh     int
+	Model     string
 	// EndedPos is where in the log it ended; 0 while it has not.
 	EndedPos uint64
 	// place is its place in the plan order.

@@ -78,17 +78,22 @@ func Failed(s *run.State, t *run.Task, f spec.Fault) []run.Action {
 	if actions, ok := Pause(s, id, f, run.SetTask(id, run.TaskData{State: run.TaskPending, Reason: f.Message})); ok {
 		return actions
 	}
+	return []run.Action{run.SetTask(id, After(s, t, f))}
+}
+
+// After is what a task becomes after a failure of its own: pending again, or parked.
+func After(s *run.State, t *run.Task, f spec.Fault) run.TaskData {
 	if why := givenUp(s, t, f); why != "" {
-		return Park(s, t, why+whole(s, t, f), &f)
+		return parked(s, why+whole(s, t, f), &f)
 	}
-	return []run.Action{run.SetTask(id, run.TaskData{State: run.TaskPending, Reason: f.Message, Fault: &f})}
+	return run.TaskData{State: run.TaskPending, Reason: f.Message, Fault: &f}
 }
 
 // givenUp returns why a task gets no other attempt after a failure; "" when it gets one.
 func givenUp(s *run.State, t *run.Task, f spec.Fault) string {
 	role := s.Spec.Roles[t.Task.Role]
 	own, conflicts, same, executor := 1, 0, 1, min(t.Executor, len(role.Chain))
-	for _, had := range t.Faults {
+	for _, had := range t.Recent() {
 		if had.Fault.Class == wire.FaultConflict {
 			conflicts++
 			continue
@@ -118,8 +123,12 @@ func givenUp(s *run.State, t *run.Task, f spec.Fault) string {
 
 // Park gives a task up, with its reason and the fault, if any.
 func Park(s *run.State, t *run.Task, reason string, f *spec.Fault) []run.Action {
+	return []run.Action{run.SetTask(t.Task.ID, parked(s, reason, f))}
+}
+
+func parked(s *run.State, reason string, f *spec.Fault) run.TaskData {
 	if f != nil {
 		reason = WithOutput(reason, OutputFile(s, f.Output))
 	}
-	return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskParked, Reason: reason, Fault: f})}
+	return run.TaskData{State: run.TaskParked, Reason: reason, Fault: f}
 }

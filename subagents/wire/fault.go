@@ -24,6 +24,7 @@ const (
 	FaultGate       = "gate"
 	FaultSetup      = "setup"
 	FaultVerdict    = "verdict"
+	FaultRejected   = "rejected" // the master, a person or the policy of the run decided against a held patch
 	FaultBudget     = "budget"
 	FaultInternal   = "internal"
 	FaultAssignment = "assignment"

@@ -17,6 +17,9 @@ const (
 	RequestScope = "scope"
 	// RequestSend has a message put to the agent of a task, or answers its question; it is the master's.
 	RequestSend = "send"
+	// RequestRevise changes a task that has not landed, and RequestCancel gives it up; both are the master's.
+	RequestRevise = "revise"
+	RequestCancel = "cancel"
 )
 
 // Request is the data of a request event: what an agent asks of the conductor. It is appended before the agent waits, so that
@@ -36,9 +39,12 @@ type Request struct {
 	Reason   string   `json:"reason,omitempty"`
 	Question string   `json:"question,omitempty"`
 	Options  []string `json:"options,omitempty"`
-	// Task is whose agent a message is for, Text the message.
-	Task string `json:"task,omitempty"`
-	Text string `json:"text,omitempty"`
+	// Task is whose agent a message is for, Text the message; with Accept its held patch goes on. Revise and cancel are for a task
+	// too: Brief, Files and Constraints are what changes, Reason is why.
+	Task        string   `json:"task,omitempty"`
+	Text        string   `json:"text,omitempty"`
+	Accept      bool     `json:"accept,omitempty"`
+	Constraints []string `json:"constraints,omitempty"`
 }
 
 // Answer is the data of an answer event, which the conductor appends: what became of a request.

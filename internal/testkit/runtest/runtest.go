@@ -60,6 +60,19 @@ func (l *Log) Append(task string, data any) {
 	l.apply(contextscope.Event{Kind: run.Append{Data: data}.Kind(), Task: task}, data)
 }
 
+// Do folds the events that actions append.
+func (l *Log) Do(actions []run.Action) {
+	l.Helper()
+	for _, action := range actions {
+		switch a := action.(type) {
+		case run.Append:
+			l.Append(a.Task, a.Data)
+		case run.Assign:
+			l.Append(a.Task, a.Data)
+		}
+	}
+}
+
 // Message folds a message of a person to the agents of a task.
 func (l *Log) Message(task, words string) {
 	l.Helper()
@@ -164,6 +177,12 @@ func describe(a run.Append) string {
 		}
 	case run.TaskData:
 		words = append(words, string(d.State), d.Role, d.Reason)
+		if d.Doubt != nil {
+			words = append(words, "doubt:", strings.Join(d.Doubt.Evidence, "; "))
+		}
+		if d.Ruling != nil {
+			words = append(words, "ruled by", d.Ruling.By)
+		}
 	case run.LandingData:
 		words = append(words, d.State)
 		for _, t := range d.Tasks {

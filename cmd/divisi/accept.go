@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"divisi/internal/usage"
+	"divisi/orchestrator"
+)
+
+func newAccept(g *globals) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "accept RUN/TASK",
+		Short: "Let a held patch go on",
+		Long: `Let the held patch of a task go on to the gates. A patch is held where acceptance doubts it, as divisi
+show RUN/TASK explains, or where --review is given; divisi diff RUN/TASK shows it. To reject it, send
+the reason: divisi send RUN/TASK "MESSAGE"; the task's next attempt gets it. A stopped run keeps the
+answer and acts on it after resume.` + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi accept 1f2e/api",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return g.accept(c.Context(), args) },
+	}
+	c.ValidArgsFunction = g.completeRuns
+	return c
+}
+
+func (g *globals) accept(ctx context.Context, args []string) error {
+	run, task, err := g.findTask(args)
+	if err != nil {
+		return err
+	}
+	if task == "" {
+		return usage.Errorf("name the task: divisi accept %s/TASK", run)
+	}
+	return g.request(ctx, run, func(r *orchestrator.Run) (string, error) { return r.Accept(ctx, task) })
+}

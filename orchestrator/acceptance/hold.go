@@ -1,0 +1,48 @@
+package acceptance
+
+import (
+	"cmp"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
+	"divisi/subagents/wire"
+)
+
+// hold keeps a patch out of the queue until the master, a person or the policy of the run has decided about the evidence.
+func hold(t *run.Task, evidence ...string) []run.Action {
+	return []run.Action{run.SetTask(t.Task.ID, run.TaskData{
+		State: run.TaskHeld, Reason: evidence[0], Doubt: &run.Doubt{Evidence: evidence},
+	})}
+}
+
+// Decide applies the policy of the run to the first held patch that the master has not decided about. Where the policy is to ask,
+// and for reviews, it waits.
+func Decide(s *run.State) []run.Action {
+	if s.Spec.OnDoubt != run.OnDoubtAccept && s.Spec.OnDoubt != run.OnDoubtReject {
+		return nil
+	}
+	for _, t := range s.HeldFor() {
+		if !t.Doubt().Review {
+			return Rule(s, t, run.Ruling{By: run.ByPolicy, Accept: s.Spec.OnDoubt == run.OnDoubtAccept})
+		}
+	}
+	return nil
+}
+
+// Rule decides about a held patch: it goes on, or its attempt has failed and the next one gets the words.
+func Rule(s *run.State, t *run.Task, r run.Ruling) []run.Action {
+	if r.Accept {
+		return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskRunning, Ruling: &r})}
+	}
+	evidence := t.Doubt().Evidence
+	f := spec.Fault{
+		Class: wire.FaultRejected, Message: "the patch was rejected: " + text.Line(cmp.Or(r.Words, evidence[0])),
+		Detail: strings.TrimSpace(r.Words + "\n" + strings.Join(evidence, "\n")),
+	}
+	d := schedule.After(s, t, f)
+	d.Ruling = &r
+	return []run.Action{run.SetTask(t.Task.ID, d)}
+}

@@ -1,0 +1,191 @@
+package request
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// Revise changes a task, or what is left of a template's shards, and lets it begin again: also one that was parked, with the
+// tasks that were parked since they depend on it, and those of its change set, whose patches wait for it in the queue. The error
+// is a *RefusedError; nothing is changed then. A revision with the ID of an earlier one changes only the tasks that lack it.
+func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
+	if s.Status.Ended() && s.Status != run.Stopped || s.Status == run.Final {
+		return nil, Refusedf("run %s has no tasks to revise any more: it is %s", s.Spec.Run, s.Status)
+	}
+	ids := slices.DeleteFunc(slices.Clone(s.Members(ref)), func(id string) bool { return ref != id && kept(s.Tasks[id]) })
+	if len(ids) == 0 {
+		return nil, unknown(s, ref)
+	}
+	if r.Files != nil {
+		if len(ids) > 1 {
+			return nil, Refusedf("the files of the shards of %s are its rule's: revise one shard, %s", ref, ids[0])
+		}
+		if problems := pathProblems(*r.Files); problems != "" {
+			return nil, Refusedf("%s", problems)
+		}
+		if r.Unlocked = spec.Unlocks(*r.Files, s.Spec.Project.Protected); r.By != wire.FromUser && len(r.Unlocked) > 0 {
+			return nil, Refusedf("%s is protected: dispatch a task that names it, so that a person approves it", r.Unlocked[0])
+		}
+	}
+	if _, known := s.Spec.Roles[r.Role]; r.Role != "" && !known {
+		return nil, Refusedf("run %s has no role %q", s.Spec.Run, r.Role)
+	}
+	for _, id := range ids {
+		if why := fixed(s.Tasks[id], r.By); why != "" {
+			return nil, Refusedf("%s", why)
+		}
+	}
+	return begin(s, ids, r), nil
+}
+
+// kept reports whether a task has ended well.
+func kept(t *run.Task) bool { return t.Ended() && !t.GivenUp() }
+
+func unknown(s *run.State, ref string) error {
+	if shards := s.Members(ref); len(shards) > 0 {
+		return Refusedf("all shards of %s have landed", ref)
+	}
+	text := fmt.Sprintf("run %s has no task %q", s.Spec.Run, ref)
+	if near := spec.Nearest(ref, s.Order); near != "" {
+		text += fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return Refusedf("%s", text)
+}
+
+// fixed returns why a task cannot be revised; "" where it can.
+func fixed(t *run.Task, by string) string {
+	id := t.Task.ID
+	switch {
+	case kept(t):
+		return fmt.Sprintf("%s is %s: dispatch another task for what is still to change", id, t.State)
+	case t.State == run.TaskLanding:
+		return id + " is being tested: revise it when that has ended"
+	case t.Parent != "":
+		return fmt.Sprintf("%s belongs to the agent of %s: revise that one", id, t.Parent)
+	case t.State == run.TaskCancelled && by != wire.FromUser:
+		return id + " was cancelled: only a person can open it again"
+	}
+	return ""
+}
+
+// begin lets tasks begin again, and with them what was given up because of them.
+func begin(s *run.State, ids []string, r run.Revision) (actions []run.Action) {
+	begun := map[string]bool{}
+	for _, id := range ids {
+		t := s.Tasks[id]
+		begun[id] = true
+		if n := len(t.Revisions); r.ID != "" && n > 0 && t.Revisions[n-1].ID == r.ID {
+			continue // before a kill
+		}
+		d := run.TaskData{State: run.TaskPending, Reason: "revised by " + r.By, Revision: &r}
+		actions = append(append(actions, run.SetTask(id, d)), callBack(s, id)...)
+	}
+	again := run.Revision{ID: r.ID, By: r.By}
+	for more := true; more; {
+		more = false
+		for _, id := range s.Order {
+			t := s.Tasks[id]
+			if begun[id] || t.State != run.TaskParked || !lostWith(s, t, begun) {
+				continue
+			}
+			begun[id], more = true, true
+			state := run.TaskPending
+			if t.HandedIn() {
+				state = run.TaskAccepted
+			}
+			actions = append(actions, run.SetTask(id, run.TaskData{State: state, Revision: &again}))
+		}
+	}
+	return actions
+}
+
+// lostWith reports whether a parked task was given up only since one of others was: it depends on it, or is in its change set.
+func lostWith(s *run.State, t *run.Task, begun map[string]bool) bool {
+	again := func(m *run.Task) bool { return begun[m.Task.ID] }
+	if set := s.Set(t); set != nil && set.Lost != t && slices.ContainsFunc(set.Members, again) {
+		return true
+	}
+	return t.Attempt == 0 && slices.ContainsFunc(t.After, func(ref string) bool {
+		return slices.ContainsFunc(s.Members(ref), func(id string) bool { return begun[id] })
+	})
+}
+
+// callBack takes the attempts of a task from the queue and from their agents.
+func callBack(s *run.State, id string) (actions []run.Action) {
+	for _, work := range []string{id, id + run.VerifySuffix} {
+		w := s.Works[work]
+		if w != nil && w.Attempts[w.Last] != nil && w.Attempts[w.Last].Result == nil {
+			actions = append(actions, run.TakeBack{Work: w}, run.Tell{Work: work})
+		}
+	}
+	return actions
+}
+
+// reviseFor does what the master asks with revise or cancel.
+func reviseFor(s *run.State, q *run.Request) []run.Action {
+	var actions []run.Action
+	var err error
+	becomes := q.Task + " begins again"
+	switch {
+	case q.Of != run.MasterTask:
+		return refuse(q, "only the master can change the tasks of others")
+	case q.Task == run.MasterTask || strings.TrimSpace(q.Task) == "":
+		return refuse(q, "name the task: the master itself ends with submit_result")
+	case q.Kind == wire.RequestCancel:
+		becomes = q.Task + " is cancelled"
+		if t := s.Tasks[q.Task]; t == nil || t.State != run.TaskCancelled || t.Reason != q.Reason { // before a kill
+			actions, err = Cancel(s, q.Task, q.Reason)
+		}
+	case q.Brief == "" && q.Files == nil && q.Constraints == nil:
+		return refuse(q, "say what changes: brief, files or constraints")
+	default:
+		r := run.Revision{ID: q.ID, By: q.Agent(), Brief: q.Brief}
+		if q.Files != nil {
+			r.Files = &q.Files
+		}
+		if q.Constraints != nil {
+			r.Constraints = &q.Constraints
+		}
+		actions, err = Revise(s, q.Task, r)
+	}
+	if err != nil {
+		return refuse(q, err.Error())
+	}
+	return append(actions, answer(q, wire.Answer{Text: becomes})...)
+}
+
+// Accept lets a held patch go on. The error is a *RefusedError.
+func Accept(s *run.State, id, by string) ([]run.Action, error) {
+	t := s.Tasks[id]
+	switch {
+	case t == nil:
+		return nil, unknown(s, id)
+	case t.Doubt() == nil:
+		return nil, Refusedf("the patch of %s is not held: the task is %s", id, t.State)
+	}
+	return rule(s, t, run.Ruling{By: by, Accept: true})
+}
+
+// rule decides about a held patch. What a person is to see, only a person decides.
+func rule(s *run.State, t *run.Task, r run.Ruling) ([]run.Action, error) {
+	if t.Doubt().Review && r.By != wire.FromUser {
+		return nil, Refusedf("the patch of %s waits for a person, who sees each patch of this run", t.Task.ID)
+	}
+	return acceptance.Rule(s, t, r), nil
+}
+
+// ruled reports whether the decision that the master sends is in the log and only the answer to it is not.
+func ruled(s *run.State, q *run.Request) bool {
+	t := s.Tasks[q.Task]
+	if t == nil || len(t.Doubts) == 0 {
+		return false
+	}
+	r := t.Doubts[len(t.Doubts)-1].Ruling
+	return r != nil && *r == run.Ruling{By: q.Agent(), Accept: q.Accept, Words: q.Text}
+}

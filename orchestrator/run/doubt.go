@@ -1,0 +1,115 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+
+	"divisi/contextscope"
+	"divisi/subagents/wire"
+)
+
+// What a run does about a doubt that the master did not decide.
+const (
+	OnDoubtAsk    = "ask"    // the run waits for a person
+	OnDoubtReject = "reject" // the attempt has failed
+	OnDoubtAccept = "accept" // the patch goes on
+)
+
+// OnDoubts are the known ones.
+var OnDoubts = []string{OnDoubtAsk, OnDoubtReject, OnDoubtAccept}
+
+// ByPolicy is the author of a ruling that --on-doubt made.
+const ByPolicy = "--on-doubt"
+
+// Doubt is why a patch is held, and what became of it.
+type Doubt struct {
+	Attempt int `json:"attempt,omitempty"`
+	// Evidence is why, one sentence each. Foreign text in it is quoted.
+	Evidence []string `json:"evidence"`
+	// Review is set where the only reason is that a person is to see each patch: no policy and no master decides it.
+	Review bool `json:"review,omitempty"`
+	// Pos is where in the log it began; Ruling is nil while it is open.
+	Pos    uint64  `json:"-"`
+	Ruling *Ruling `json:"ruling,omitempty"`
+}
+
+// Ruling is the decision about a doubt.
+type Ruling struct {
+	// By is wire.FromUser, an attempt of the master, or ByPolicy.
+	By     string `json:"by"`
+	Accept bool   `json:"accept,omitempty"`
+	// Words are the reason of a rejection, for the next attempt.
+	Words string `json:"words,omitempty"`
+}
+
+// Doubt returns the open doubt of a held task; nil for none.
+func (t *Task) Doubt() *Doubt {
+	if t.State != TaskHeld || len(t.Doubts) == 0 {
+		return nil
+	}
+	return &t.Doubts[len(t.Doubts)-1]
+}
+
+// Cleared reports whether the newest doubt about the patch of the task's newest attempt was decided for it.
+func (t *Task) Cleared() bool {
+	return slices.ContainsFunc(t.Doubts, func(d Doubt) bool {
+		return d.Attempt == t.Attempt && d.Ruling != nil && d.Ruling.Accept
+	})
+}
+
+// Reviewed reports whether a person has accepted the patch of the task's newest attempt.
+func (t *Task) Reviewed() bool {
+	return slices.ContainsFunc(t.Doubts, func(d Doubt) bool {
+		return d.Attempt == t.Attempt && d.Ruling != nil && d.Ruling.Accept && d.Ruling.By == wire.FromUser
+	})
+}
+
+// applyDoubt folds that a patch is held, or the decision about it.
+func (t *Task) applyDoubt(e *contextscope.Event, d TaskData) {
+	switch open := t.Doubt(); {
+	case d.Doubt != nil:
+		d.Doubt.Attempt, d.Doubt.Pos = t.Attempt, e.Pos
+		t.Doubts = append(t.Doubts, *d.Doubt)
+	case d.Ruling != nil && open != nil: // the state is still held
+		open.Ruling = d.Ruling
+	}
+}
+
+// ForMaster reports whether what came at a position of the log is the master's to answer. What it leaves open when its turn has
+// ended is a person's.
+func (s *State) ForMaster(pos uint64) bool {
+	if s.Spec.Plan != nil || s.MasterDone || s.MasterGaveUp() != "" {
+		return false
+	}
+	first := 0 // the first turn that begins with it
+	if w := s.Works[MasterTask]; w != nil {
+		for n := w.Last; n > 0 && s.CalledAt(n) > pos; n-- {
+			first = n
+		}
+	}
+	return first == 0 || s.Woken < first || s.MasterAgain || s.MasterFails > 0
+}
+
+// HeldFor returns the held tasks that only a person can decide about, in plan order.
+func (s *State) HeldFor() (out []*Task) {
+	for t := range s.In(TaskHeld) {
+		if d := t.Doubt(); d.Review || !s.ForMaster(d.Pos) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Decision is the ruling in words; "open" without one.
+func (d *Doubt) Decision() string {
+	switch r := d.Ruling; {
+	case r == nil:
+		return "open: it waits for divisi accept, or divisi send with the reason of a rejection"
+	case r.Accept:
+		return "accepted by " + r.By
+	case r.Words == "":
+		return "rejected by " + r.By
+	default:
+		return fmt.Sprintf("rejected by %s: %s", r.By, r.Words)
+	}
+}

@@ -1,0 +1,69 @@
+package run
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Revision changes a task that has not landed. It begins again with it, and what failed before does not count.
+type Revision struct {
+	// ID is that of the request where an agent made it.
+	ID string `json:"id,omitempty"`
+	// By is wire.FromUser or an attempt of the master.
+	By string `json:"by"`
+	// Brief, Role and Model replace those of the task where they are set; Files and Constraints where they are not nil.
+	Brief       string    `json:"brief,omitempty"`
+	Role        string    `json:"role,omitempty"`
+	Model       string    `json:"model,omitempty"`
+	Files       *[]string `json:"files,omitempty"`
+	Unlocked    []string  `json:"unlocked,omitempty"`
+	Constraints *[]string `json:"constraints,omitempty"`
+}
+
+// Recent are the failures of a task since it was revised, oldest first.
+func (t *Task) Recent() []AttemptFault { return t.Faults[t.Fresh:] }
+
+// revise folds that a task begins again, after it was set to pending.
+func (s *State) revise(t *Task, r *Revision) {
+	s.void(t.Task.ID)
+	s.void(t.Task.ID + VerifySuffix)
+	t.Revisions = append(t.Revisions, *r)
+	t.Task.Brief, t.Model = cmp.Or(r.Brief, t.Task.Brief), cmp.Or(r.Model, t.Model)
+	if r.Role != "" {
+		role := s.Spec.Roles[r.Role]
+		t.Task.Role, t.Task.Command, t.Task.Limits = r.Role, role.Command, role.Limits.Or(t.Task.Limits)
+	}
+	if r.Files != nil {
+		t.Task.Files, t.Task.Unlocked = *r.Files, r.Unlocked
+	}
+	if r.Constraints != nil {
+		t.Task.Constraints = *r.Constraints
+	}
+	t.Fresh, t.Executor, t.Rejected = len(t.Faults), 0, 0
+}
+
+// reopen removes a task that begins again from those that have ended.
+func (s *State) reopen(t *Task) {
+	if t.EndedPos == 0 {
+		return
+	}
+	t.EndedPos = 0
+	s.ended = slices.DeleteFunc(s.ended, func(other *Task) bool { return other == t })
+	if s.shardsLost[t.Task.ShardOf] == t {
+		delete(s.shardsLost, t.Task.ShardOf)
+		for _, id := range s.Shards[t.Task.ShardOf] {
+			if other := s.Tasks[id]; other != t && other.GivenUp() {
+				s.shardsLost[t.Task.ShardOf] = other
+				break
+			}
+		}
+	}
+	c := s.Set(t)
+	if c == nil || c.Lost != t {
+		return
+	}
+	c.Lost = nil
+	if i := slices.IndexFunc(c.Members, func(other *Task) bool { return other != t && other.GivenUp() }); i >= 0 {
+		c.Lost = c.Members[i]
+	}
+}
