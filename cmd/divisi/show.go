@@ -209,6 +209,9 @@ func writeTask(w io.Writer, t report.Task, st *run.State) error {
 	if t.Executor != "" {
 		fmt.Fprintf(w, "executor  %s\n", t.Executor)
 	}
+	if t.Uses != "" {
+		fmt.Fprintf(w, "attempt %d uses %s\n", t.Attempts, console.Sanitize(t.Uses))
+	}
 	if t.LimitHit != "" {
 		fmt.Fprintf(w, "limit     %s was reached before its result\n", t.LimitHit)
 	}

@@ -74,7 +74,7 @@ func (d *circleFinder) visit(id string) {
 }
 
 // DefaultAttempts is how often a task is tried when it does not say.
-const DefaultAttempts = 3
+const DefaultAttempts = 5
 
 // WithDefaults returns the task with every empty field filled from its role and the built-in defaults. It is applied
 // once, when a plan is taken; slices are shared with the receiver.

@@ -211,7 +211,7 @@ func TestWithDefaults(t *testing.T) {
 	role := Role{IncludeContents: IncludeFull, Command: []string{"x"}, Limits: Limits{Turns: 5, Time: Duration(time.Minute)}}
 	got := Task{ID: "a", DependsOn: []string{"b"}, Limits: Limits{Turns: 7}}.WithDefaults(role)
 	require.Equal(t, Task{
-		ID: "a", DependsOn: []string{"b"}, Inputs: []string{"b"}, Verify: RoleTester, Attempts: 3, IncludeContents: IncludeFull,
+		ID: "a", DependsOn: []string{"b"}, Inputs: []string{"b"}, Verify: RoleTester, Attempts: 5, IncludeContents: IncludeFull,
 		Command: []string{"x"}, Limits: Limits{Turns: 7, Time: Duration(time.Minute)},
 	}, got)
 	require.Equal(t, got, got.WithDefaults(Role{}))

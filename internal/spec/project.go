@@ -77,6 +77,7 @@ type Model struct {
 	FirstByte Duration `json:"first_byte,omitzero" jsonschema:"Longest wait for an answer's first byte, e.g. 90s; default 1m, longer for models that think for long."`
 	Silence   Duration `json:"silence,omitzero" jsonschema:"Longest silence in the middle of an answer; default 1m."`
 	Fallback  []string `json:"fallback,omitempty" jsonschema:"Fallback models, in this order, while this one is overloaded: aliases or names."`
+	Stronger  string   `json:"stronger,omitempty" jsonschema:"Alias of the model that takes over a task after the same failure twice."`
 	Tier      string   `json:"tier,omitempty" enum:"standard,priority" jsonschema:"Service tier; default left to the service."`
 	PriceIn   float64  `json:"price_in,omitempty" minimum:"0" jsonschema:"USD per million tokens of input."`
 	PriceOut  float64  `json:"price_out,omitempty" minimum:"0" jsonschema:"USD per million tokens of output."`
@@ -254,6 +255,7 @@ func (p *Project) Validate() []Problem {
 		m := p.Models[alias]
 		m.problems(v, "models."+alias)
 		p.fallbackProblems(v, alias)
+		p.strongerProblems(v, alias)
 		p.placeProblems(v, alias)
 	}
 	for i, glob := range p.Protected {
@@ -325,6 +327,31 @@ func (p *Project) fallbackProblems(v *problems, alias string) {
 			v.known(path, "model", name, names)
 		}
 	}
+}
+
+// strongerProblems faults a stronger model that is no alias, or that leads back to this one.
+func (p *Project) strongerProblems(v *problems, alias string) {
+	own, path := p.Models[alias].Stronger, "models."+alias+".stronger"
+	if own == "" {
+		return
+	}
+	if own == alias {
+		v.addf(path, "", "alias %q is its own stronger model", alias)
+		return
+	}
+	v.known(path, "model alias", own, slices.Sorted(maps.Keys(p.Models)))
+	way := p.Stronger(alias)
+	if last := way[len(way)-1]; p.Models[last].Stronger == alias {
+		v.addf(path, "", "the stronger models make a circle: %s", strings.Join(append([]string{alias}, append(way, alias)...), ", "))
+	}
+}
+
+// Stronger lists the aliases of the models that are stronger than a role's model, an alias or a name, the weakest first.
+func (p *Project) Stronger(model string) (way []string) {
+	for next := p.Model(model).Stronger; next != "" && next != cmp.Or(model, "default") && !slices.Contains(way, next); {
+		way, next = append(way, next), p.Models[next].Stronger
+	}
+	return way
 }
 
 // placeProblems faults aliases that mean nothing any more, and two aliases that give one model two services: a request

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,6 +44,12 @@ func TestModelValidate(t *testing.T) {
 				`llama-70b, gemini-3.5-flash-lite, qwen3:30b (did you mean "cheap"?)`,
 		},
 		{"itself", func(m *Model) { m.Fallback = []string{"local"} }, `models.local.fallback[0]: model "local" is tried already`},
+		{"stronger", func(m *Model) { m.Stronger = "big" }, ""},
+		{"no such alias", func(m *Model) { m.Stronger = "bigg" }, `models.local.stronger: there is no model alias "bigg"; there are big, cheap, local`},
+		{"a model that is no alias", func(m *Model) { m.Stronger = "llama-70b" }, `models.local.stronger: there is no model alias "llama-70b"`},
+		{"stronger than itself", func(m *Model) { m.Stronger = "local" }, `models.local.stronger: alias "local" is its own stronger model`},
+		{"stronger in a circle", func(m *Model) { m.Stronger = "cheap" }, "models.cheap.stronger: the stronger models make a circle: cheap, local, cheap\n" +
+			"models.local.stronger: the stronger models make a circle: local, cheap, local"},
 		{"output", func(m *Model) { m.MaxOutput = 1 << 31 }, "models.local.max_output: 2147483648 is more than any model writes"},
 		{"twice", func(m *Model) { m.Fallback = []string{"big", "big"} }, `models.local.fallback[1]: model "big" is tried already`},
 		{
@@ -60,6 +67,11 @@ func TestModelValidate(t *testing.T) {
 			"cheap": {Provider: ProviderGemini, Name: "gemini-3.5-flash-lite"},
 			"local": local,
 		}}
+		if strings.HasSuffix(c.name, "in a circle") {
+			cheap := p.Models["cheap"]
+			cheap.Stronger = "local"
+			p.Models["cheap"] = cheap
+		}
 		got := said(p.Validate())
 		if c.name == "provider" {
 			p.Models = map[string]Model{"embedding": {Name: "e"}}

@@ -68,6 +68,9 @@ func (r *Role) ChangesFiles() bool {
 	return r.Writes || r.Runs(ExecutorCommand) || slices.ContainsFunc(r.Tools, WritingTool)
 }
 
+// UseModel gives the role another model. How it thinks, its tier and its fallbacks are then those of its alias.
+func (r *Role) UseModel(alias string) { r.Model, r.Thinking, r.Tier, r.Fallback = alias, "", "", nil }
+
 // Runs reports whether the executor is the role's, or one of its chain.
 func (r *Role) Runs(executor string) bool {
 	return executor != "" && (r.Executor == executor || slices.Contains(r.Chain, executor))

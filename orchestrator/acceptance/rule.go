@@ -66,7 +66,7 @@ func patchOf(s *run.State, t *run.Task) *Patch {
 		return nil
 	}
 	p := &Patch{
-		Task: &t.Task, Role: run.WithExecutor(s.Spec.Roles[t.Task.Role], t.Executor), Handoff: t.Result.Handoff,
+		Task: &t.Task, Role: s.Made(t), Handoff: t.Result.Handoff,
 		Record: s.Plans[t.Plan].DecisionRecord, Gates: s.Spec.Project.Gates,
 	}
 	for _, id := range s.Shards[t.Task.ShardOf] {

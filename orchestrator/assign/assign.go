@@ -142,11 +142,11 @@ func (g *given) assignMaster(a *wire.Assignment) {
 }
 
 func (g *given) assignTask(ctx context.Context, a *wire.Assignment, t *run.Task, tokens int) error {
-	at := t.Rejected
+	at := t.Next
 	if a.Attempt == t.Attempt { // dispatched by an older version, which kept no assignment
-		at = t.Executor
+		at = t.Rung
 	}
-	a.Task, a.Role = t.Task, run.WithExecutor(a.Role, at)
+	a.Task, a.Role = t.Task, g.st.RoleOn(t, at.At)
 	a.Task.Constraints = constraints(g.st, t)
 	a.Task.Limits.Tokens = cmp.Or(tokens, a.Task.Limits.Tokens)
 	a.DecisionRecord = g.st.Plans[t.Plan].DecisionRecord
@@ -154,14 +154,17 @@ func (g *given) assignTask(ctx context.Context, a *wire.Assignment, t *run.Task,
 	if a.Inputs, err = g.inputs(ctx, t); err != nil {
 		return err
 	}
+	passOn(t, a)
+	if err := g.continueCommand(ctx, a, t); err != nil {
+		return err
+	}
 	for _, f := range t.Faults {
-		p, err := g.prior(ctx, t, f)
+		p, err := g.prior(ctx, a, t, f)
 		if err != nil {
 			return err
 		}
 		a.Prior = append(a.Prior, p)
 	}
-	passOn(t, a)
 	if slices.Contains(a.Role.Tools, spec.ToolDelegate) || slices.Contains(a.Role.Tools, spec.ToolTransfer) {
 		a.Roles = request.Callees(g.st, &a.Role)
 	}
@@ -186,9 +189,19 @@ func constraints(s *run.State, t *run.Task) []string {
 	return spec.Rules(lists...)
 }
 
-// prior describes how an earlier attempt ended and what it had changed. The mirror lacks a patch that was refused at its import.
-func (g *given) prior(ctx context.Context, t *run.Task, f run.AttemptFault) (wire.Prior, error) {
+// prior describes how an earlier attempt ended and what it had changed, unless that is in the tree as its command left it. The
+// mirror lacks a patch that was refused at its import.
+func (g *given) prior(ctx context.Context, a *wire.Assignment, t *run.Task, f run.AttemptFault) (wire.Prior, error) {
 	p := wire.Prior{Attempt: f.Attempt, Fault: f.Fault, Summary: f.Summary}
+	var command *run.AttemptFault
+	if a.Start != nil {
+		command = g.commandBefore(t)
+	}
+	if command != nil && command.Attempt == f.Attempt {
+		p.Kept = true
+		p.Fault.Detail, _, _ = strings.Cut(p.Fault.Detail, wire.ChangedByThen)
+		return p, nil
+	}
 	p.Kept = slices.ContainsFunc(t.Kept, func(k run.Kept) bool { return k.Attempt == f.Attempt })
 	if f.Patch == nil {
 		return p, nil
@@ -202,10 +215,14 @@ func (g *given) prior(ctx context.Context, t *run.Task, f run.AttemptFault) (wir
 	}
 	// From the leased head: the base that a refused patch names may not exist.
 	head := g.st.Works[t.Task.ID].Attempts[f.Attempt].Head
+	if command != nil && f.Attempt > command.Attempt && head == a.Head {
+		head = a.Start.Commit // it began with the same tree
+	}
 	diff, cut, err := g.mirror.Diff(ctx, head, f.Patch.Commit, maxPriorDiff)
 	if err != nil {
 		return p, fmt.Errorf("read the diff of attempt %d: %w", f.Attempt, err)
 	}
+	p.Fault.Detail, _, _ = strings.Cut(p.Fault.Detail, wire.ChangedByThen)
 	if p.Diff = diff; cut {
 		p.Diff += "\n… (more was changed)"
 	}

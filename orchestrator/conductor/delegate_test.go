@@ -238,7 +238,7 @@ func TestAChildThatFailsIsToldItsParentAndIsItsToJudge(t *testing.T) {
 	})
 	st := r.run(t.Context())
 	require.Equal(t, run.TaskParked, st.Tasks["one-scout-1-0"].State)
-	require.Contains(t, said.at("one/1/2"), "parked: failed 3 of 3 attempts")
+	require.Contains(t, said.at("one/1/2"), "parked: failed in the same way 3 times")
 	require.Equal(t, run.Done, st.Status, "its parent came to a good end without it: %s", st.Reason)
 }
 

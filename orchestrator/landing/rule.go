@@ -107,7 +107,7 @@ func limit(s *run.State) int {
 }
 
 func candidate(s *run.State, t *run.Task) Candidate {
-	role := run.WithExecutor(s.Spec.Roles[t.Task.Role], t.Executor)
+	role := s.Made(t)
 	model := ""
 	if role.Executor == spec.ExecutorModel {
 		model = s.Spec.Project.ModelName(role.Model)

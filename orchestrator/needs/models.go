@@ -30,8 +30,13 @@ func Connect(ctx context.Context, s *run.Spec) (base model.Model, end func(), er
 	project := &s.Project
 	for _, name := range modelRoles(s) {
 		role := s.Roles[name]
-		if err := agent.CheckRole(project, &role); err != nil {
-			return nil, nil, usage.Errorf("%v", err)
+		for at, m := range append([]string{role.Model}, project.Stronger(role.Model)...) {
+			if at > 0 {
+				role.UseModel(m)
+			}
+			if err := agent.CheckRole(project, &role); err != nil {
+				return nil, nil, usage.Errorf("%v", err)
+			}
 		}
 	}
 	routes, services := map[string]model.Model{}, map[Place]*chat.Client{}
@@ -105,6 +110,12 @@ func needed(s *run.Spec) []need {
 	for _, name := range modelRoles(s) {
 		role := s.Roles[name]
 		add(cmp.Or(role.Model, "default"), "role "+name)
+		for _, m := range p.Stronger(role.Model) {
+			add(m, "role "+name+" after the same failure twice")
+			for _, f := range p.Model(m).Fallback {
+				add(f, "role "+name+" while its stronger model is overloaded")
+			}
+		}
 		fallback := role.Fallback
 		if len(fallback) == 0 {
 			fallback = p.Model(role.Model).Fallback

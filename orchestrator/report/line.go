@@ -207,12 +207,20 @@ func taskLine(e *contextscope.Event, d run.TaskData) Line {
 		}
 	case run.TaskRunning, run.TaskVerifying:
 		if d.Dispatch != nil {
-			return sentence(Plain, "%s is %s (%s, attempt %d)", e.Task, d.State, d.Dispatch.Role, d.Dispatch.Attempt)
+			return sentence(Plain, "%s is %s (%s, attempt %d%s)", e.Task, d.State, d.Dispatch.Role, d.Dispatch.Attempt, uses(d.Dispatch))
 		}
 	case run.TaskDone, run.TaskLanded, run.TaskAccepted:
 		return sentence(Good, "%s is %s%s", e.Task, d.State, why)
 	}
 	return sentence(Plain, "%s is %s%s", e.Task, d.State, why)
+}
+
+// uses names what took over from the executor or the model before it.
+func uses(d *run.Dispatch) string {
+	if d.Uses == "" {
+		return ""
+	}
+	return " uses " + d.Uses
 }
 
 func landingLine(d run.LandingData) Line {

@@ -118,7 +118,9 @@ type Task struct {
 	Deviations []string              `json:"deviations,omitempty"`
 	Broken     []spec.ConstraintEcho `json:"broken,omitempty"`
 	// Executor made its newest attempt, where its role has a chain; LimitHit is the limit that was reached before its result.
+	// Uses names the executor or the stronger model that took over in its newest attempt, with the reason.
 	Executor string `json:"executor,omitempty"`
+	Uses     string `json:"uses,omitempty"`
 	LimitHit string `json:"limit_hit,omitempty"`
 }
 
@@ -207,7 +209,7 @@ func taskReport(s *run.State, v *run.Task) Task {
 	t.Unverified = v.State == run.TaskLanded && acceptance.Unverified(s) != ""
 	t.tellHandoff(v.Result, "")
 	t.tellHandoff(v.VerifyR, "its judge: ")
-	t.Executor = s.ExecutorOf(v)
+	t.Executor, t.Uses = s.ExecutorOf(v), v.Rung.String()
 	tellRequests(s, &t, v)
 	for _, f := range v.Faults {
 		t.Failures = append(t.Failures, fmt.Sprintf("attempt %d: %s: %s", f.Attempt, f.Fault.Class, schedule.Reason(s, f.Fault)))

@@ -70,8 +70,7 @@ func deliveryOf(s *run.State, id string) (string, error) {
 
 // spokenTo reports whether a model runs the task's newest attempt.
 func spokenTo(s *run.State, t *run.Task) bool {
-	role := s.Spec.Roles[s.Works[t.Task.ID].RoleAt(t.Attempt)]
-	return run.WithExecutor(role, t.Executor).Executor == spec.ExecutorModel
+	return s.Made(t).Executor == spec.ExecutorModel
 }
 
 func masterDelivery(s *run.State) (string, error) {

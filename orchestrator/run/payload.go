@@ -164,6 +164,8 @@ type TaskData struct {
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
 	// Fault is shown to the next attempt; set with state pending (again) or parked.
 	Fault *spec.Fault `json:"fault,omitempty"`
+	// Rung is set with a fault and state pending: the place of the next attempt on the ladder of its role. Older logs have none.
+	Rung *Rung `json:"rung,omitempty"`
 	// Role is set when the task was handed over, with state pending: the role of its attempts from now on.
 	Role string `json:"role,omitempty"`
 	// Head is set with state pending for a task of a change set: the commit that its attempts start from, the merged set. Kept
@@ -187,6 +189,8 @@ type Dispatch struct {
 	Attempt int    `json:"attempt"`
 	Role    string `json:"role"`
 	Head    string `json:"head"`
+	// Uses names the executor or the stronger model that took over, with the reason; empty for the first of the role.
+	Uses string `json:"uses,omitempty"`
 	// Tokens is the attempt's limit where it is what is left of its task's grant; 0 where the task's limits hold.
 	Tokens int `json:"tokens,omitempty"`
 	// Assignment is the object-store name of the sealed assignment; empty in the logs of older versions.

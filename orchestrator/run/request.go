@@ -137,7 +137,7 @@ func (s *State) handedOver(t *Task, role string) {
 	if t.Result != nil {
 		h.Patch = t.Result.Patch
 	}
-	t.Handovers, t.Rejected = append(t.Handovers, h), 0
+	t.Handovers, t.Next = append(t.Handovers, h), Rung{}
 	r := s.Spec.Roles[role]
 	t.Task.Role, t.Task.Command, t.Task.Limits = role, r.Command, r.Limits.Or(t.Task.Limits)
 }

@@ -39,7 +39,7 @@ func (s *State) revise(t *Task, r *Revision) {
 	if r.Constraints != nil {
 		t.Task.Constraints = *r.Constraints
 	}
-	t.Fresh, t.Executor, t.Rejected = len(t.Faults), 0, 0
+	t.Fresh, t.Rung, t.Next = len(t.Faults), Rung{}, Rung{}
 }
 
 // reopen removes a task that begins again from those that have ended.

@@ -308,16 +308,14 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	case d.State == TaskVerifying && d.Dispatch != nil:
 		t.Verify = d.Dispatch.Attempt
 	case d.State == TaskRunning && d.Dispatch != nil:
-		t.Attempt, t.Executor = d.Dispatch.Attempt, t.Rejected
+		t.Attempt, t.Rung = d.Dispatch.Attempt, t.Next
 		s.begin(t)
 	case d.Head != "":
 		s.restart(t, d)
 	}
 	if d.Fault != nil {
 		t.Faults = append(t.Faults, faultOf(t, *d.Fault))
-		if d.Fault.Class != wire.FaultConflict {
-			t.Rejected++
-		}
+		s.stepOn(t, d)
 	}
 }
 
@@ -340,7 +338,7 @@ func (s *State) applyMaster(e *contextscope.Event, d TaskData) {
 }
 
 func faultOf(t *Task, f spec.Fault) AttemptFault {
-	a := AttemptFault{Attempt: t.Attempt, Executor: t.Executor, Fault: f}
+	a := AttemptFault{Attempt: t.Attempt, Rung: t.Rung, Fault: f}
 	if t.Result != nil && t.Result.Attempt == t.Attempt {
 		a.Patch, a.Summary = t.Result.Patch, t.Result.Handoff.Summary
 	}

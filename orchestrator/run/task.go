@@ -31,8 +31,8 @@ type Task struct {
 	Depth  int
 	// Grant is the most tokens that all of it may use, as its parent's limit allows; 0 for no such bound.
 	Grant int
-	// Executor is the place of the newest attempt in its role's chain of executors, Rejected that of the next one.
-	Executor, Rejected int
+	// Rung is the place of the newest attempt on its role's ladder of executors and models, Next that of the next one.
+	Rung, Next Rung
 	// Handovers are the times that its agent gave it to another role, oldest first.
 	Handovers []Handover
 	// Doubts are why its patches were held, and Revisions how it was changed, oldest first. Fresh is how many of its faults are
@@ -80,11 +80,11 @@ type Handover struct {
 // AttemptFault is how one attempt failed.
 type AttemptFault struct {
 	Attempt int
-	// Executor is its place in the chain of executors.
-	Executor int
-	Fault    spec.Fault
-	Patch    *spec.Patch
-	Summary  string
+	// Rung is its place on the ladder of its role.
+	Rung    Rung
+	Fault   spec.Fault
+	Patch   *spec.Patch
+	Summary string
 }
 
 // Work is something on the queue: a task, its tester, a batch, the baseline or the final gates.

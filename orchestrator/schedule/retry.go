@@ -61,8 +61,10 @@ func Pause(s *run.State, work string, f spec.Fault, again ...run.Action) (action
 }
 
 const (
-	// sameFailure is how often the same signatures may come back before a task is parked.
-	sameFailure = 3
+	// strongerAfter is how often a failure comes back before the next executor or a stronger model takes over, sameFailure before
+	// the task is parked.
+	strongerAfter = 2
+	sameFailure   = 3
 	// maxConflicts bounds how often a task is regenerated because others landed first: that is not its own failure.
 	maxConflicts = 10
 	// MaxGateTries bounds how often a gate run that ended without receipts is repeated.
@@ -83,42 +85,92 @@ func Failed(s *run.State, t *run.Task, f spec.Fault) []run.Action {
 
 // After is what a task becomes after a failure of its own: pending again, or parked.
 func After(s *run.State, t *run.Task, f spec.Fault) run.TaskData {
-	if why := givenUp(s, t, f); why != "" {
+	rung, why := after(s, t, f)
+	if why != "" {
 		return parked(s, why+whole(s, t, f), &f)
 	}
-	return run.TaskData{State: run.TaskPending, Reason: f.Message, Fault: &f}
+	return run.TaskData{State: run.TaskPending, Reason: f.Message, Fault: &f, Rung: &rung}
 }
 
-// givenUp returns why a task gets no other attempt after a failure; "" when it gets one.
-func givenUp(s *run.State, t *run.Task, f spec.Fault) string {
+// after decides which place of the role's ladder the next attempt has, or why there is none. The failures of the executors before
+// do not count.
+func after(s *run.State, t *run.Task, f spec.Fault) (rung run.Rung, park string) {
+	if f.Class == wire.FaultConflict {
+		if n := conflicts(t) + 1; n > maxConflicts {
+			return rung, fmt.Sprintf("conflicted with what landed before it %d times", n)
+		}
+		return t.Next, ""
+	}
 	role := s.Spec.Roles[t.Task.Role]
-	own, conflicts, same, executor := 1, 0, 1, min(t.Executor, len(role.Chain))
+	own, same := counts(t, f, min(t.Rung.At, len(role.Chain)))
+	used := fmt.Sprintf("failed %d of %d attempts", own, t.Task.Attempts)
+	if t.Rung.At < len(role.Chain) { // another executor follows
+		switch {
+		case s.Made(t).Executor == spec.ExecutorCommand:
+			return next(s, t, "the command failed"), ""
+		case same >= strongerAfter:
+			return next(s, t, sameTwice), ""
+		case own >= t.Task.Attempts || Hopeless(f):
+			return next(s, t, used), ""
+		}
+		return t.Rung, ""
+	}
+	switch {
+	case Hopeless(f):
+		return rung, f.Message
+	case same >= sameFailure:
+		return rung, fmt.Sprintf("failed in the same way %d times: %s", same, f.Message)
+	case own >= t.Task.Attempts:
+		return rung, used + ": " + f.Message
+	case same >= strongerAfter:
+		return next(s, t, sameTwice), ""
+	}
+	return t.Rung, ""
+}
+
+const sameTwice = "the same failure twice"
+
+// next is the place behind that of a task's newest attempt; the last one stays.
+func next(s *run.State, t *run.Task, why string) run.Rung {
+	ladder, at := s.Ladder(t), t.Rung.At+1
+	if at >= len(ladder) {
+		return t.Rung
+	}
+	return run.Rung{At: at, Uses: ladder[at], Why: why}
+}
+
+// counts returns how many attempts from a place of the ladder on have failed, this one included, and how many of them like it.
+func counts(t *run.Task, f spec.Fault, from int) (own, same int) {
+	own, same = 1, 1
 	for _, had := range t.Recent() {
-		if had.Fault.Class == wire.FaultConflict {
-			conflicts++
+		if had.Rung.At < from || had.Fault.Class == wire.FaultConflict {
 			continue
 		}
-		if had.Executor < executor {
-			continue // the executor before has had its attempts
-		}
 		own++
-		if len(f.Signatures) > 0 && slices.Equal(had.Fault.Signatures, f.Signatures) {
+		if Same(had.Fault, f) {
 			same++
 		}
 	}
-	switch {
-	case f.Class == wire.FaultConflict && conflicts >= maxConflicts:
-		return fmt.Sprintf("conflicted with what landed before it %d times", conflicts+1)
-	case f.Class == wire.FaultConflict, executor < len(role.Chain):
-		return ""
-	case Hopeless(f):
-		return f.Message
-	case same >= sameFailure:
-		return fmt.Sprintf("failed in the same way %d times: %s", same, f.Message)
-	case own >= t.Task.Attempts:
-		return fmt.Sprintf("failed %d of %d attempts: %s", own, t.Task.Attempts, f.Message)
+	return own, same
+}
+
+// Same reports whether two attempts failed in the same way: with the same signatures, or without any, with the same class and
+// message.
+func Same(a, b spec.Fault) bool {
+	if len(a.Signatures)+len(b.Signatures) == 0 {
+		return a.Class == b.Class && a.Message == b.Message
 	}
-	return ""
+	return slices.Equal(slices.Sorted(slices.Values(a.Signatures)), slices.Sorted(slices.Values(b.Signatures)))
+}
+
+// conflicts counts how often a task conflicted with what had landed before it.
+func conflicts(t *run.Task) (n int) {
+	for _, f := range t.Recent() {
+		if f.Fault.Class == wire.FaultConflict {
+			n++
+		}
+	}
+	return n
 }
 
 // Park gives a task up, with its reason and the fault, if any.

@@ -194,6 +194,148 @@ func TestTheNextExecutorOfAChainHasItsOwnAttempts(t *testing.T) {
 	}
 }
 
+// An attempt learns: a failure that comes back calls the next executor or a stronger model, then parks the task.
+func TestTheSameFailureTwiceMovesOn(t *testing.T) {
+	t.Parallel()
+	gate := func(signatures ...string) spec.Fault {
+		return spec.Fault{Class: wire.FaultGate, Message: "red", Signatures: signatures}
+	}
+	said := func(message string) spec.Fault { return spec.Fault{Class: wire.FaultVerdict, Message: message} }
+	met := spec.Fault{Class: wire.FaultConflict, Message: "met"}
+	command, model := spec.ExecutorCommand, spec.ExecutorModel
+	for name, c := range map[string]struct {
+		executors []string
+		model     string
+		attempts  int
+		faults    []spec.Fault
+		want      []string // what follows each fault
+	}{
+		"the same twice, and three times": {
+			[]string{model}, "", 5,
+			[]spec.Fault{gate("a"), gate("a"), gate("a")},
+			[]string{"again", "strong: the same failure twice", "failed in the same way 3 times: red"},
+		},
+		"signatures in another order, with one between": {
+			[]string{model}, "", 9,
+			[]spec.Fault{gate("a", "b"), gate("c"), gate("b", "a"), gate("d"), gate("a", "b")},
+			[]string{"again", "again", "strong: the same failure twice", "strong: the same failure twice", "failed in the same way 3 times: red"},
+		},
+		"no signatures: class and message": {
+			[]string{model}, "", 5,
+			[]spec.Fault{said("no"), said("no, really"), said("no"), said("no")},
+			[]string{"again", "again", "strong: the same failure twice", "failed in the same way 3 times: no"},
+		},
+		"five attempts, each with a new failure": {
+			[]string{model}, "", 5,
+			[]spec.Fault{gate("a"), gate("b"), gate("c"), gate("d"), gate("e")},
+			[]string{"again", "again", "again", "again", "failed 5 of 5 attempts: red"},
+		},
+		"conflicts are no failures": {
+			[]string{model}, "", 5,
+			[]spec.Fault{gate("a"), met, met, gate("a"), met, gate("a")},
+			[]string{
+				"again", "again", "again", "strong: the same failure twice", "strong: the same failure twice",
+				"failed in the same way 3 times: red",
+			},
+		},
+		"a model without a stronger one": {
+			[]string{model}, "cheap", 5,
+			[]spec.Fault{gate("a"), gate("a"), gate("a")},
+			[]string{"again", "again", "failed in the same way 3 times: red"},
+		},
+		"two stronger models": {
+			[]string{model}, "small", 9,
+			[]spec.Fault{gate("a"), gate("a"), gate("b"), gate("b"), gate("b")},
+			[]string{
+				"again", "default: the same failure twice", "default: the same failure twice", "strong: the same failure twice",
+				"failed in the same way 3 times: red",
+			},
+		},
+		"a command alone": {
+			[]string{command}, "", 5,
+			[]spec.Fault{gate("a"), gate("a"), gate("a")},
+			[]string{"again", "again", "failed in the same way 3 times: red"},
+		},
+		"a command has one try in a chain": {
+			[]string{command, model}, "", 5,
+			[]spec.Fault{gate("a"), gate("a"), gate("a"), gate("a")},
+			[]string{
+				"model: the command failed", "model: the command failed", "strong: the same failure twice",
+				"failed in the same way 3 times: red",
+			},
+		},
+		"a model before a command": {
+			[]string{model, command}, "", 5,
+			[]spec.Fault{gate("a"), gate("a"), gate("a"), gate("a"), gate("a")},
+			[]string{
+				"again", "command: the same failure twice", "command: the same failure twice", "command: the same failure twice",
+				"failed in the same way 3 times: red",
+			},
+		},
+		"a model before a command that uses its attempts up": {
+			[]string{model, command}, "", 2,
+			[]spec.Fault{gate("a"), gate("b"), gate("c"), gate("d")},
+			[]string{
+				"again", "command: failed 2 of 2 attempts", "command: failed 2 of 2 attempts", "failed 2 of 2 attempts: red",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLog(t, 4, spec.Task{ID: "t", Role: "r", Attempts: c.attempts})
+			l.Spec.Roles["r"] = spec.Role{Name: "r", Executor: c.executors[0], Chain: c.executors[1:], Writes: true, Model: c.model}
+			l.Spec.Project.Models = map[string]spec.Model{
+				"default": {Name: "d", Stronger: "strong"}, "strong": {Name: "s"}, "cheap": {Name: "c"},
+				"small": {Name: "m", Stronger: "default"},
+			}
+			var got []string
+			for i := range c.faults {
+				l.Dispatched("t", "r", i+1, "b")
+				l.Ended("t", i+1, runtest.Failed("x", "y"))
+				actions := schedule.Failed(l.State, l.Tasks["t"], c.faults[i])
+				append1, ok := actions[0].(run.Append)
+				require.True(t, ok)
+				d, ok := append1.Data.(run.TaskData)
+				require.True(t, ok)
+				l.Append("t", d)
+				switch {
+				case d.State == run.TaskParked:
+					got = append(got, d.Reason)
+				case d.Rung.Uses == "":
+					got = append(got, "again")
+				default:
+					got = append(got, d.Rung.String())
+				}
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+// What an attempt uses is a fact of the log; a log of an older version moved to the next executor with each failure.
+func TestAnAttemptHasTheExecutorAndTheModelOfItsRung(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, 4, spec.Task{ID: "t", Role: "r"})
+	l.Spec.Roles["r"] = spec.Role{
+		Name: "r", Executor: spec.ExecutorCommand, Chain: []string{spec.ExecutorModel}, Thinking: "LOW", Fallback: []string{"x"},
+	}
+	l.Spec.Project.Models = map[string]spec.Model{"default": {Name: "d", Stronger: "strong"}, "strong": {Name: "s"}}
+	red := spec.Fault{Class: wire.FaultGate, Message: "red"}
+	l.Dispatched("t", "r", 1, "b")
+	require.Equal(t, spec.ExecutorCommand, l.Made(l.Tasks["t"]).Executor)
+	for n := 2; n < 5; n++ { // without a step
+		l.Append("t", run.TaskData{State: run.TaskPending, Fault: &red})
+		l.Dispatched("t", "r", n, "b")
+		require.Equal(t, spec.ExecutorModel, l.ExecutorOf(l.Tasks["t"]), n)
+		require.Empty(t, l.Made(l.Tasks["t"]).Model, n)
+	}
+	l.Append("t", run.TaskData{State: run.TaskPending, Fault: &red, Rung: &run.Rung{At: 2, Uses: "strong", Why: "the same failure twice"}})
+	require.Equal(t, []string{"assign t/5 to r on b uses strong: the same failure twice"}, runtest.Describe(schedule.Dispatch(l.State)))
+	l.Dispatched("t", "r", 5, "b")
+	made := l.Made(l.Tasks["t"])
+	require.Equal(t, []string{spec.ExecutorModel, "strong", "", ""}, append([]string{made.Executor, made.Model, made.Thinking, ""}, made.Fallback...))
+}
+
 // Shards of a template that miss the same name may be right only together.
 func TestShardsThatMissTheSameName(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"divisi/orchestrator/run"
-	"divisi/subagents/wire"
 )
 
 // Ready returns the ids of the tasks that may be dispatched now, in their order, and the tasks that never can be, with the
@@ -66,16 +65,7 @@ const serializeAfter = 2
 // write set that all change the same line would otherwise be repeated thirty times each, and parked before their turn.
 // The tasks of a change set wait for each other to land and never take turns.
 func serialized(t *run.Task) bool {
-	if t.Task.ChangeSet != "" {
-		return false
-	}
-	n := 0
-	for _, f := range t.Faults {
-		if f.Fault.Class == wire.FaultConflict {
-			n++
-		}
-	}
-	return n >= serializeAfter
+	return t.Task.ChangeSet == "" && conflicts(t) >= serializeAfter
 }
 
 // serializedRunning reports whether such a task is active.

@@ -155,6 +155,7 @@ func (c *Executor) once(ctx context.Context, run commandRun, said *strings.Build
 	if !out.Success() {
 		detail := text.Tail(out.Text(), gate.MaxTail) + c.partial(ctx)
 		r = wire.Failed(wire.FaultCommand, run.on(gate.HowEnded(run.args, out)), detail)
+		r.Patch = c.left(ctx)
 		c.Secrets.hideIn(&r)
 		return &r, nil
 	}
@@ -249,7 +250,20 @@ func (c *Executor) partial(ctx context.Context) string {
 	case diff == "":
 		return ""
 	}
-	return "\nWhat it had changed by then:\n" + diff
+	return wire.ChangedByThen + diff
+}
+
+// left is the patch of a command that failed, for the next executor of its chain; nil where there is none that its write set
+// allows. Where it cannot be collected, the fault's detail has the reason.
+func (c *Executor) left(ctx context.Context) *spec.Patch {
+	if c.Tree == nil {
+		return nil
+	}
+	patch, err := c.Tree.Save(ctx)
+	if err != nil || wire.Refuse(c.WriteSet, patch) != nil {
+		return nil
+	}
+	return patch
 }
 
 // interrupted returns how a command was interrupted. After a time-out the next executor is told what it had printed and

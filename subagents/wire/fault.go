@@ -50,6 +50,9 @@ func Failed(class, message, detail string) spec.Result {
 	return spec.Result{Status: spec.StatusFailed, Error: &spec.Fault{Class: class, Message: message, Detail: detail}}
 }
 
+// ChangedByThen introduces, at the end of a fault's detail, the diff of what a command that failed had changed.
+const ChangedByThen = "\nWhat it had changed by then:\n"
+
 // maxRefused is how many refused paths a fault lists.
 const maxRefused = 20
 

@@ -144,7 +144,8 @@ func Describe(actions []run.Action) []string {
 		switch a := action.(type) {
 		case run.Assign:
 			d := a.Dispatch
-			out = append(out, fmt.Sprintf("assign %s to %s on %s", wire.AgentID(d.Task, d.Attempt), d.Role, d.Head))
+			uses := strings.TrimSuffix(" uses "+d.Uses, " uses ")
+			out = append(out, fmt.Sprintf("assign %s to %s on %s%s", wire.AgentID(d.Task, d.Attempt), d.Role, d.Head, uses))
 		case run.Append:
 			out = append(out, describe(a))
 		case run.Fail:
