@@ -47,7 +47,7 @@ func (p paint) state(state, s string) string {
 	switch state {
 	case "done", "landed", "proven":
 		return p.do("32", s)
-	case "unverified":
+	case "unverified", "held":
 		return p.do("33", s)
 	case "parked":
 		return p.do("31", s)
@@ -227,7 +227,7 @@ func (l *live) counts(v *view, width int) string {
 }
 
 var tallied = []run.TaskState{
-	run.TaskRunning, run.TaskVerifying, run.TaskAccepted,
+	run.TaskHeld, run.TaskRunning, run.TaskVerifying, run.TaskAccepted,
 	run.TaskLanding, run.TaskPending, run.TaskLanded, run.TaskDone,
 	run.TaskParked, run.TaskCancelled,
 }

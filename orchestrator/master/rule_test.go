@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/master"
@@ -38,6 +39,40 @@ func TestWake(t *testing.T) {
 		"while its tasks are active": {run.Running, func(l *runtest.Log) { planned(l) }, []string{}},
 		"when its tasks have ended": {
 			run.Running, func(l *runtest.Log) { planned(l); l.Append("t", run.TaskData{State: run.TaskDone}) }, again,
+		},
+		"when a task is parked, while others go on": {
+			run.Running, func(l *runtest.Log) {
+				planned(l)
+				l.Append("", run.PlanData{By: "master/1", Tasks: []spec.Task{{ID: "u", Role: "reader"}}})
+				l.Append("u", run.TaskData{State: run.TaskParked, Reason: "no"})
+			}, again,
+		},
+		"when a task has ended well, while others go on": {
+			run.Running, func(l *runtest.Log) {
+				planned(l)
+				l.Append("", run.PlanData{By: "master/1", Tasks: []spec.Task{{ID: "u", Role: "reader"}}})
+				l.Append("u", run.TaskData{State: run.TaskDone})
+			}, []string{},
+		},
+		"when a patch is held": {
+			run.Running, func(l *runtest.Log) {
+				planned(l)
+				l.Append("t", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"fewer tests"}}})
+			}, again,
+		},
+		"when a person is to review a patch": {
+			run.Running, func(l *runtest.Log) {
+				planned(l)
+				l.Append("t", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"review"}, Review: true}})
+			}, []string{},
+		},
+		"when a scope was refused": {
+			run.Running, func(l *runtest.Log) {
+				planned(l)
+				l.Dispatched("t", "reader", 1, "b")
+				l.Agent("t", 1, contextscope.KindRequest, wire.Request{ID: "q", Kind: wire.RequestScope, Paths: []string{"x.go"}})
+				l.Append("t", wire.Answer{Request: "q", Refused: "it is held by u"})
+			}, again,
 		},
 		"after a failure": {
 			run.Planning, func(l *runtest.Log) {

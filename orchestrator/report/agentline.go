@@ -262,6 +262,10 @@ func requestLine(e *contextscope.Event, q wire.Request) Line {
 		return of(e, Plain, "asks to write %s: %s", strings.Join(q.Paths, ", "), q.Reason)
 	case wire.RequestSend:
 		return of(e, Plain, "writes to %s", q.Task)
+	case wire.RequestRevise:
+		return of(e, Plain, "revises %s: %s", q.Task, q.Brief)
+	case wire.RequestCancel:
+		return of(e, Plain, "cancels %s: %s", q.Task, q.Reason)
 	}
 	return Line{}
 }

@@ -198,16 +198,28 @@ func taskLine(e *contextscope.Event, d run.TaskData) Line {
 	if d.Fault != nil {
 		why = because(fault(*d.Fault))
 	}
+	by := ""
+	if d.Ruling != nil {
+		by = ", decided by " + d.Ruling.By
+	}
 	switch d.State {
+	case run.TaskHeld:
+		if d.Doubt != nil {
+			why = because(strings.Join(text.Few(d.Doubt.Evidence, 3), "; "))
+		}
+		return sentence(Warn, "%s is held%s", e.Task, why)
 	case run.TaskParked:
-		return sentence(Bad, "%s is parked%s", e.Task, why)
+		return sentence(Bad, "%s is parked%s%s", e.Task, by, why)
 	case run.TaskPending:
 		if d.Fault != nil {
-			return sentence(Warn, "%s goes back%s", e.Task, why)
+			return sentence(Warn, "%s goes back%s%s", e.Task, by, why)
 		}
 	case run.TaskRunning, run.TaskVerifying:
 		if d.Dispatch != nil {
 			return sentence(Plain, "%s is %s (%s, attempt %d%s)", e.Task, d.State, d.Dispatch.Role, d.Dispatch.Attempt, uses(d.Dispatch))
+		}
+		if d.Ruling != nil {
+			return sentence(Good, "the patch of %s was accepted by %s", e.Task, d.Ruling.By)
 		}
 	case run.TaskDone, run.TaskLanded, run.TaskAccepted:
 		return sentence(Good, "%s is %s%s", e.Task, d.State, why)

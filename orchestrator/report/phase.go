@@ -117,7 +117,7 @@ func working(s *run.State, writers, others counts) Phase {
 	p := Phase{Name: "Tasks", Total: writers.all() + others.all(), Note: "accepted"}
 	for _, c := range []counts{writers, others} {
 		p.Good += c.of(run.TaskAccepted, run.TaskLanding, run.TaskDone, run.TaskLanded)
-		p.Part += c.of(run.TaskRunning, run.TaskVerifying)
+		p.Part += c.of(run.TaskRunning, run.TaskVerifying, run.TaskHeld)
 		p.Bad += c.given()
 	}
 	p.State = reached(s, s.Status == run.Running && p.Good+p.Bad < p.Total, s.Passed[run.Running] && p.Total > 0)

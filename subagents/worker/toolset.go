@@ -60,7 +60,7 @@ func toolNames(a *wire.Assignment) []string {
 		names[i] = cmp.Or(olderTools[name], name)
 	}
 	if slices.Contains(names, spec.ToolDispatch) {
-		names = append(names, team.Send)
+		names = append(names, team.Lead...)
 	}
 	return slices.DeleteFunc(names, func(name string) bool {
 		return (name == spec.ToolDelegate || name == spec.ToolTransfer) && len(a.Roles) == 0

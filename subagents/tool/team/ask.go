@@ -64,16 +64,3 @@ func (t *tools) requestScope(ctx context.Context, a scopeArgs) tool.Result {
 		return tool.Text(answer.Text)
 	})
 }
-
-type sendArgs struct {
-	Task string `json:"task"`
-	Text string `json:"text"`
-}
-
-// Doing describes the call.
-func (a sendArgs) Doing() string { return "writes to " + a.Task }
-
-func (t *tools) send(ctx context.Context, a sendArgs) tool.Result {
-	return t.request(ctx, wire.Request{Kind: wire.RequestSend, Task: a.Task, Text: a.Text},
-		func(answer wire.Answer) tool.Result { return tool.Text(answer.Text) })
-}

@@ -45,7 +45,7 @@ func Tools(c Config) ([]tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []tool.Tool{
+	return append([]tool.Tool{
 		submit,
 		tool.New(spec.ToolUpdatePlan, "Plan big work: items begin done:, doing:, todo:", tool.Reads, t.updatePlan),
 		tool.New(spec.ToolDelegate,
@@ -60,14 +60,8 @@ func Tools(c Config) ([]tool.Tool, error) {
 				"question a call.", tool.Asks, t.ask),
 		tool.New(spec.ToolRequestScope, "Ask for more files that you may write. If refused, name them in deviations.", tool.Asks,
 			t.requestScope),
-		tool.New(Send,
-			"Tell the agent of a task something, or answer its question. It reads it at its next turn; it is no new task.",
-			tool.Waits, t.send),
-	}, nil
+	}, t.leadTools()...), nil
 }
-
-// Send is the name of the tool with which the master speaks to agents. It is not listed: a role with dispatch has it.
-const Send = "send"
 
 type tools struct{ Config }
 
