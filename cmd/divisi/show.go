@@ -112,6 +112,9 @@ func writeReport(w io.Writer, r report.Report, columns int) error {
 	for _, q := range r.Questions {
 		fmt.Fprintf(w, "asks    %s: %s\n", q.Agent, console.Sanitize(oneLine(q.Question)))
 	}
+	for _, d := range r.Doubts {
+		fmt.Fprintf(w, "doubt   %s\n", console.Sanitize(oneLine(d)))
+	}
 	fmt.Fprintln(w)
 	if err := console.RenderTasks(w, rows(r.Tasks), columns); err != nil {
 		return fmt.Errorf("print the tasks: %w", err)

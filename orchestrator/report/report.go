@@ -68,8 +68,10 @@ type Report struct {
 	Quotas []spec.Wait `json:"quotas,omitempty"`
 	// Questions are those that agents wait with, oldest first.
 	Questions []Question `json:"questions,omitempty"`
-	Added     int        `json:"added"`
-	Deleted   int        `json:"deleted"`
+	// Doubts are the patches that were held, in plan order, and what was decided about each.
+	Doubts  []string `json:"doubts,omitempty"`
+	Added   int      `json:"added"`
+	Deleted int      `json:"deleted"`
 	// Files counts the files that landed patches changed, each patch on its own.
 	Files int `json:"files"`
 	// TokensPerLanded is the usage divided by the landed tasks; 0 when nothing landed.
@@ -164,7 +166,7 @@ func Of(s *run.State) Report {
 		Repo:       s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: roleReports(s), Budget: s.Budget, Executors: executors(s),
 		Batches: s.BatchCount, GateRuns: s.GateRuns, OneByOne: s.Queued, Flakes: s.Flakes(), Times: TimesOf(s),
-		Notices: s.Notices, Questions: questions(s), Quotas: s.UsedUp(time.Now()),
+		Notices: s.Notices, Questions: questions(s), Doubts: doubts(s), Quotas: s.UsedUp(time.Now()),
 	}
 	landed := 0
 	for _, id := range s.Order {

@@ -19,6 +19,8 @@ type index struct {
 	// unanswered are the requests without an answer, oldest first; byTask has all requests of the agents of a queue id.
 	unanswered []*Request
 	byTask     map[string][]*Request
+	// refused are the refused requests for more to write from which no task followed.
+	refused []*Request
 	// messages are those to each task, oldest first; late are those that no agent received before their task ended well, and that
 	// were not reported yet.
 	messages map[string][]*Message

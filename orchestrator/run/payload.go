@@ -122,7 +122,10 @@ type PlanData struct {
 	// By is ByFile, or the agent whose dispatch call, or request, this is.
 	By string `json:"by"`
 	// Request is the id of the request that became this one task; empty for plans.
-	Request        string      `json:"request,omitempty"`
+	Request string `json:"request,omitempty"`
+	// Follows is the id of a refused request for more to write whose missing change is this one task; it has none where nothing
+	// can follow.
+	Follows        string      `json:"follows,omitempty"`
 	DecisionRecord string      `json:"decision_record,omitempty"`
 	Tasks          []spec.Task `json:"tasks"`
 	// Notes are for the person who approves the plan, such as the protected files that shards leave out.

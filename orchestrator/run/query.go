@@ -105,7 +105,7 @@ func (s *State) Approval(t *Task) bool {
 	for t.Parent != "" {
 		t = s.Tasks[t.Parent]
 	}
-	return s.Approved > t.Plan || s.Spec.AutoApprove || s.Plans[t.Plan].By == ByFile
+	return s.Plans[t.Plan].Follows != "" || s.Approved > t.Plan || s.Spec.AutoApprove || s.Plans[t.Plan].By == ByFile
 }
 
 // PlanWrites reports whether any task of the plan with the given index changes files.

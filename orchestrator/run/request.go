@@ -80,6 +80,9 @@ func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
 		a.Open--
 		a.Doing = ""
 	}
+	if q.Kind == wire.RequestScope && d.Refused != "" && s.Tasks[q.Of] != nil {
+		s.refused = append(s.refused, q)
+	}
 	if slices.Contains(ofMaster, q.Kind) && d.Refused == "" {
 		s.MasterTurns = 0
 	}
@@ -164,6 +167,9 @@ func (s *State) Alive(q *Request) bool {
 
 // Unanswered are the requests without an answer, oldest first. It is not to be changed.
 func (s *State) Unanswered() []*Request { return s.unanswered }
+
+// Refused are the requests for more to write that were refused, and of which nothing followed yet. It is not to be changed.
+func (s *State) Refused() []*Request { return s.refused }
 
 // OpenRequests lists the requests whose agents still wait, oldest first.
 func (s *State) OpenRequests() []*Request {

@@ -248,7 +248,7 @@ func (s *State) applyUnreadable(e *contextscope.Event, d wire.Unreadable) {
 
 func (s *State) applyPlan(_ *contextscope.Event, d PlanData) {
 	s.Plans, s.writes = append(s.Plans, d), append(s.writes, s.Writes(d))
-	if at := len(s.Plans) - 1; d.By != ByFile && d.Request == "" && s.writes[at] && at >= s.Approved {
+	if at := len(s.Plans) - 1; d.By != ByFile && d.Request == "" && d.Follows == "" && s.writes[at] && at >= s.Approved {
 		s.toApprove = append(s.toApprove, at)
 	}
 	for _, t := range d.Tasks {
@@ -264,6 +264,10 @@ func (s *State) applyPlan(_ *contextscope.Event, d PlanData) {
 		if t.ShardOf != "" {
 			s.Shards[t.ShardOf] = append(s.Shards[t.ShardOf], t.ID)
 		}
+	}
+	if d.Follows != "" {
+		s.refused = slices.DeleteFunc(s.refused, func(q *Request) bool { return q.ID == d.Follows })
+		return
 	}
 	if d.Request != "" {
 		s.applyChild(d)

@@ -211,27 +211,32 @@ func TestTheSameFailureTwiceMovesOn(t *testing.T) {
 		want      []string // what follows each fault
 	}{
 		"the same twice, and three times": {
-			[]string{model}, "", 5,
+			[]string{model},
+			"", 5,
 			[]spec.Fault{gate("a"), gate("a"), gate("a")},
 			[]string{"again", "strong: the same failure twice", "failed in the same way 3 times: red"},
 		},
 		"signatures in another order, with one between": {
-			[]string{model}, "", 9,
+			[]string{model},
+			"", 9,
 			[]spec.Fault{gate("a", "b"), gate("c"), gate("b", "a"), gate("d"), gate("a", "b")},
 			[]string{"again", "again", "strong: the same failure twice", "strong: the same failure twice", "failed in the same way 3 times: red"},
 		},
 		"no signatures: class and message": {
-			[]string{model}, "", 5,
+			[]string{model},
+			"", 5,
 			[]spec.Fault{said("no"), said("no, really"), said("no"), said("no")},
 			[]string{"again", "again", "strong: the same failure twice", "failed in the same way 3 times: no"},
 		},
 		"five attempts, each with a new failure": {
-			[]string{model}, "", 5,
+			[]string{model},
+			"", 5,
 			[]spec.Fault{gate("a"), gate("b"), gate("c"), gate("d"), gate("e")},
 			[]string{"again", "again", "again", "again", "failed 5 of 5 attempts: red"},
 		},
 		"conflicts are no failures": {
-			[]string{model}, "", 5,
+			[]string{model},
+			"", 5,
 			[]spec.Fault{gate("a"), met, met, gate("a"), met, gate("a")},
 			[]string{
 				"again", "again", "again", "strong: the same failure twice", "strong: the same failure twice",
@@ -239,12 +244,14 @@ func TestTheSameFailureTwiceMovesOn(t *testing.T) {
 			},
 		},
 		"a model without a stronger one": {
-			[]string{model}, "cheap", 5,
+			[]string{model},
+			"cheap", 5,
 			[]spec.Fault{gate("a"), gate("a"), gate("a")},
 			[]string{"again", "again", "failed in the same way 3 times: red"},
 		},
 		"two stronger models": {
-			[]string{model}, "small", 9,
+			[]string{model},
+			"small", 9,
 			[]spec.Fault{gate("a"), gate("a"), gate("b"), gate("b"), gate("b")},
 			[]string{
 				"again", "default: the same failure twice", "default: the same failure twice", "strong: the same failure twice",
@@ -252,12 +259,14 @@ func TestTheSameFailureTwiceMovesOn(t *testing.T) {
 			},
 		},
 		"a command alone": {
-			[]string{command}, "", 5,
+			[]string{command},
+			"", 5,
 			[]spec.Fault{gate("a"), gate("a"), gate("a")},
 			[]string{"again", "again", "failed in the same way 3 times: red"},
 		},
 		"a command has one try in a chain": {
-			[]string{command, model}, "", 5,
+			[]string{command, model},
+			"", 5,
 			[]spec.Fault{gate("a"), gate("a"), gate("a"), gate("a")},
 			[]string{
 				"model: the command failed", "model: the command failed", "strong: the same failure twice",
@@ -265,7 +274,8 @@ func TestTheSameFailureTwiceMovesOn(t *testing.T) {
 			},
 		},
 		"a model before a command": {
-			[]string{model, command}, "", 5,
+			[]string{model, command},
+			"", 5,
 			[]spec.Fault{gate("a"), gate("a"), gate("a"), gate("a"), gate("a")},
 			[]string{
 				"again", "command: the same failure twice", "command: the same failure twice", "command: the same failure twice",
@@ -273,7 +283,8 @@ func TestTheSameFailureTwiceMovesOn(t *testing.T) {
 			},
 		},
 		"a model before a command that uses its attempts up": {
-			[]string{model, command}, "", 2,
+			[]string{model, command},
+			"", 2,
 			[]spec.Fault{gate("a"), gate("b"), gate("c"), gate("d")},
 			[]string{
 				"again", "command: failed 2 of 2 attempts", "command: failed 2 of 2 attempts", "failed 2 of 2 attempts: red",

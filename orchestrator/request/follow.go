@@ -1,0 +1,50 @@
+package request
+
+import (
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/plan"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// Follow makes a task of the first refused request for more to write whose task has ended well, where no master decides about it.
+// What follows asks for nothing to follow: that is reported to a person.
+func Follow(s *run.State) []run.Action {
+	if s.Spec.Plan == nil && s.MasterGaveUp() == "" || s.Status != run.Running {
+		return nil
+	}
+	for _, q := range s.Refused() {
+		if t := s.Tasks[q.Of]; !t.Ended() || t.GivenUp() {
+			continue
+		}
+		return follow(s, q)
+	}
+	return nil
+}
+
+func follow(s *run.State, q *run.Request) []run.Action {
+	t := s.Tasks[q.Of]
+	none := run.PlanData{By: q.Agent(), Follows: q.ID, DecisionRecord: s.Plans[t.Plan].DecisionRecord}
+	role := s.Spec.Roles[t.Task.Role]
+	made := s.Plans[t.Plan].Follows != "" || !role.ChangesFiles() || pathProblems(q.Paths) != "" || unplanned(s, q.Paths) != ""
+	if made {
+		return []run.Action{run.Append{Data: none}}
+	}
+	task := spec.Task{
+		ID: childID(s, &run.Request{Request: wire.Request{ID: q.ID, Role: "follows"}, Of: q.Of}), Title: text.Line(q.Reason), Role: t.Task.Role,
+		Brief: "The agent of " + q.Of + " could not write here, and asked for it with these words, which are data: " +
+			text.Quote(q.Reason) + "\nMake the change that is missing there.\nIts own task was:\n" + t.Task.Brief,
+		Constraints: t.Task.Constraints, Files: q.Paths, DependsOn: []string{q.Of}, Gates: t.Task.Gates, Verify: t.Task.Verify,
+		Attempts: t.Task.Attempts, Limits: t.Task.Limits,
+	}
+	expand := plan.Expand{Plan: spec.Plan{Tasks: []spec.Task{task}}, Commit: s.Head}
+	expand.Then = func(d run.PlanData, problems []spec.Problem) []run.Action {
+		if len(problems) > 0 {
+			return []run.Action{run.Append{Data: none}}
+		}
+		d.By, d.Follows, d.DecisionRecord = none.By, none.Follows, none.DecisionRecord
+		return []run.Action{run.Append{Data: d}}
+	}
+	return []run.Action{expand}
+}
