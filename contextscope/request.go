@@ -1,6 +1,8 @@
 package contextscope
 
 import (
+	"slices"
+
 	"google.golang.org/genai"
 )
 
@@ -52,6 +54,18 @@ type Listed struct {
 	// What says in a few words what it is.
 	What  string `json:"what,omitempty"`
 	Bytes int64  `json:"bytes,omitempty"`
+	// Name is the one that the agent saved it under; empty for an output of a tool.
+	Name string `json:"name,omitempty"`
+}
+
+// Saved adds those of more that have a name to a list of saved artifacts, the newest last. A name that is saved again replaces.
+func Saved(list []Listed, more ...Listed) []Listed {
+	for _, l := range more {
+		if l.Name != "" {
+			list = append(slices.DeleteFunc(slices.Clone(list), func(had Listed) bool { return had.Name == l.Name }), l)
+		}
+	}
+	return list
 }
 
 // Artifact is one artifact of an earlier task, bounded for a brief.

@@ -21,7 +21,7 @@ func newLog(g *globals) *cobra.Command {
 		Short: "Show what the gates printed that tested one attempt of a task",
 		Long: `Show each run of a gate that tested an attempt, the newest last: the batch and the other tasks in it,
 verdict, exit code, duration, the new failures that led to the task, and all that it printed; before
-that what the role's command printed, or the gates that the agent ran itself. RUN/TASK is the newest
+that what the role's command printed, the gates that the agent ran itself, and the artifacts that it saved. RUN/TASK is the newest
 attempt, RUN/TASK/2 is attempt 2, TASK alone is a task of the newest run. divisi context shows what a
 model saw.` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi log 1f2e/rewrite-003\n  divisi log 1f2e/rewrite-003/1 --output json",
@@ -49,6 +49,10 @@ func writeLog(w io.Writer, l *attempt.Log) error {
 	for _, o := range l.Own {
 		fmt.Fprintf(&b, "\nrun_gates by the agent, turn %d: %d red\n", o.Turn, o.Red)
 		writeOutput(&b, o.Output)
+	}
+	for _, s := range l.Saved {
+		fmt.Fprintf(&b, "\nartifact %s, %d bytes: %s\n", s.Name, s.Bytes, s.Handle)
+		writeOutput(&b, cmp.Or(s.Content, "[it cannot be read: "+s.Lost+"]"))
 	}
 	for i := range l.Gates {
 		writeGateRun(&b, &l.Gates[i])

@@ -222,6 +222,9 @@ func writeTask(w io.Writer, t report.Task, st *run.State) error {
 	for _, s := range t.Steps {
 		fmt.Fprintf(w, "plan      %s\n", console.Sanitize(s.String()))
 	}
+	for _, l := range t.Saved {
+		fmt.Fprintf(w, "artifact  %s, %d bytes: %s\n", l.Name, l.Bytes, l.Handle)
+	}
 	if t.Commit != "" {
 		fmt.Fprintf(w, "commit    %s  %d files, +%d -%d\n", t.Commit, t.Files, t.Added, t.Deleted)
 	}

@@ -36,7 +36,7 @@ func TestRoleValidate(t *testing.T) {
 			"unknown tool", func(r *Role) { r.Tools = []string{"serch"} },
 			`tools[0]: there is no tool "serch"; there are ask, delegate, dispatch, edit_file, git_diff, git_log, glob, ` +
 				`list_files, load_artifact, load_memory, outline, read_file, request_scope, run_command, run_gates, ` +
-				`save_memory, search, submit_result, transfer, update_plan, write_file (did you mean "search"?)`,
+				`save_artifact, save_memory, search, submit_result, transfer, update_plan, write_file (did you mean "search"?)`,
 		},
 		{
 			"removed tool", func(r *Role) { r.Tools = []string{"apply_patch"} },

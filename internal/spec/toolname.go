@@ -23,6 +23,8 @@ const (
 	ToolTransfer = "transfer"
 	// ToolLoadArtifact shows an artifact, or a part of it, for one request.
 	ToolLoadArtifact = "load_artifact"
+	// ToolSaveArtifact keeps text under a name, for other tasks and people.
+	ToolSaveArtifact = "save_artifact"
 	// ToolLoadMemory searches what outlived earlier runs; ToolSaveMemory proposes what should outlive this one.
 	ToolLoadMemory = "load_memory"
 	ToolSaveMemory = "save_memory"
@@ -41,7 +43,7 @@ func Tools() []string {
 	return []string{
 		ToolAsk, ToolDelegate, ToolDispatch, ToolEditFile, ToolGitDiff, ToolGitLog, ToolGlob, ToolListFiles,
 		ToolLoadArtifact, ToolLoadMemory, ToolOutline, ToolReadFile, ToolRequestScope, ToolRunCommand,
-		ToolRunGates, ToolSaveMemory, ToolSearch, ToolSubmitResult, ToolTransfer, ToolUpdatePlan, ToolWriteFile,
+		ToolRunGates, ToolSaveArtifact, ToolSaveMemory, ToolSearch, ToolSubmitResult, ToolTransfer, ToolUpdatePlan, ToolWriteFile,
 	}
 }
 

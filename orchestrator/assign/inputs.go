@@ -123,7 +123,7 @@ func (g *given) content(ctx context.Context, handle string) ([]byte, error) {
 // artifactOf returns the newest of the handles that is meant by a name, or by the handle itself; "" when none is.
 func artifactOf(handles []string, name string) string {
 	for _, h := range slices.Backward(handles) {
-		if n := artifactName(h); h == name || n == name || path.Base(n) == name {
+		if n := artifactName(h); h == name || n == name || strings.HasSuffix(n, "/"+name) {
 			return h
 		}
 	}

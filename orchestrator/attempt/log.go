@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/contextscope/artifact"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/landing"
@@ -15,7 +17,7 @@ import (
 )
 
 // Log is what one attempt left for people. Printed is what the command of its role printed, or the longer text of its failure;
-// Rejected is why its result was sent back. Own are the gates that the agent ran itself, Gates those that decided, newest last.
+// Rejected is why its result was sent back. Own are the gates that the agent ran itself, Saved the artifacts that it gave a name, Gates those that decided, newest last.
 type Log struct {
 	Run      string      `json:"run"`
 	Task     string      `json:"task"`
@@ -26,6 +28,7 @@ type Log struct {
 	Rejected string      `json:"rejected,omitempty"`
 	Printed  string      `json:"printed,omitempty"`
 	Own      []Own       `json:"run_gates,omitempty"`
+	Saved    []Saved     `json:"saved,omitempty"`
 	Gates    []Gate      `json:"gates"`
 }
 
@@ -35,6 +38,33 @@ type Own struct {
 	Turn   int    `json:"turn"`
 	Red    int    `json:"red"`
 	Output string `json:"output"`
+}
+
+// Saved is an artifact that the agent gave a name. Lost is why it has no content.
+type Saved struct {
+	contextscope.Listed
+
+	Content string `json:"content,omitempty"`
+	Lost    string `json:"lost,omitempty"`
+}
+
+// saved reads an artifact.
+func (a *Attempt) saved(ctx context.Context, l contextscope.Listed) (Saved, error) {
+	out := Saved{Listed: l}
+	h, err := artifact.ParseHandle(l.Handle)
+	if err != nil {
+		return out, fmt.Errorf("read %s of %s: %w", l.Name, a.task, err)
+	}
+	kept, err := artifact.NewStore(a.bus, a.st.Spec.Run, bus.ErrNotFound, bus.ErrExists).Get(ctx, h)
+	switch {
+	case err == nil:
+		out.Content = text.Valid(string(kept.Data))
+	case ctx.Err() != nil:
+		return out, fmt.Errorf("read %s of %s: %w", l.Name, a.task, err)
+	default:
+		out.Lost = err.Error()
+	}
+	return out, nil
 }
 
 // Gate is one run of a gate. New counts the failures that the base commit does not have, Failures are those that led to the task.
@@ -86,6 +116,13 @@ func (a *Attempt) Log(ctx context.Context) (*Log, error) {
 				}
 			}
 		}
+	}
+	for _, listed := range a.Saved {
+		kept, err := a.saved(ctx, listed)
+		if err != nil {
+			return nil, err
+		}
+		l.Saved = append(l.Saved, kept)
 	}
 	for _, t := range a.tests() {
 		for _, r := range t.Receipts {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/run"
@@ -108,6 +109,8 @@ type Task struct {
 	Refused  []Scope   `json:"refused,omitempty"`
 	// Steps are the plan that its newest agent keeps of its own work.
 	Steps []spec.Step `json:"steps,omitempty"`
+	// Saved are the artifacts that it gave a name.
+	Saved []contextscope.Listed `json:"saved,omitempty"`
 	// Seconds is the wall clock of the task's attempts and testers.
 	Seconds float64 `json:"seconds,omitempty"`
 	// Failures are how its earlier attempts ended.
@@ -245,7 +248,7 @@ func spent(s *run.State, t *Task, id string) {
 		return
 	}
 	if a := w.Attempts[w.Last]; a != nil && id == t.ID {
-		t.Steps = a.Steps
+		t.Steps, t.Saved = a.Steps, a.Saved
 	}
 	for _, a := range w.Attempts {
 		t.Usage, t.Turns = t.Usage.Add(a.Usage), t.Turns+a.Turns

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"divisi/internal/spec"
@@ -68,7 +69,11 @@ func mayDelegate(s *run.State, q *run.Request) string {
 		return fmt.Sprintf("of your limit in tokens, which what others do for you counts against, %d are left for this, and no "+
 			"agent finishes with fewer than %d: %s", tokens, schedule.LeastTokens, advice)
 	}
-	if role := s.Spec.Roles[q.Role]; role.ChangesFiles() {
+	role := s.Spec.Roles[q.Role]
+	if len(q.Artifacts) > 0 && !slices.Contains(role.Tools, spec.ToolLoadArtifact) {
+		return fmt.Sprintf("role %s has no load_artifact and can read no artifact: put what it needs into the brief", q.Role)
+	}
+	if role.ChangesFiles() {
 		return cmp.Or(unplanned(s, q.Files), mayWrite(s, parent, q.Files))
 	}
 	return ""

@@ -74,6 +74,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 			if len(d.Steps) > 0 {
 				a.Steps = d.Steps
 			}
+			a.Saved = contextscope.Saved(a.Saved, d.Kept...)
 		})
 	case contextscope.KindRequest:
 		s.Times.tools(a, now)

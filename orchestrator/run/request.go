@@ -155,6 +155,16 @@ func (s *State) Transfer(t *Task) *Request {
 	return nil
 }
 
+// RequestFor is the request that a task was made of; nil for one of a plan.
+func (s *State) RequestFor(t *Task) *Request {
+	for _, q := range s.byTask[t.Parent] {
+		if q.Child == t.Task.ID {
+			return q
+		}
+	}
+	return nil
+}
+
 // Alive reports whether the agent of a request still waits for the answer.
 func (s *State) Alive(q *Request) bool {
 	w := s.Works[q.Of]

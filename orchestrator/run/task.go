@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
@@ -121,6 +122,8 @@ type Attempt struct {
 	Doing      string
 	// Steps are the newest plan that its agent keeps of its own work.
 	Steps []spec.Step
+	// Saved are the artifacts that its agent gave a name, the newest of each.
+	Saved []contextscope.Listed
 	Usage spec.Usage
 	// Model gave the newest answer. Calls are the paid model calls, oldest first.
 	Model  string

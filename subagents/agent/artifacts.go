@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"divisi/bus"
@@ -100,6 +101,26 @@ func (a *Agent) Known() []string {
 		handles[i] = k.Handle
 	}
 	return handles
+}
+
+// Saved are the artifacts that the agent gave a name.
+func (a *Agent) Saved() []contextscope.Listed { return a.session.saved }
+
+// Named returns the handle of an artifact that the agent has saved under a name, or was given by that name; "" for none.
+func (a *Agent) Named(name string) string {
+	handles := []string{}
+	for _, in := range a.Input.Brief.Inputs {
+		handles = append(handles, in.Handoff.Artifacts...)
+		if in.Artifact != nil {
+			handles = append(handles, in.Artifact.Handle)
+		}
+	}
+	for _, text := range slices.Backward(withSaved(handles, a.session.saved)) {
+		if h, err := artifact.ParseHandle(text); err == nil && strings.HasSuffix(h.Name, "/"+name) {
+			return text
+		}
+	}
+	return ""
 }
 
 // Sought returns what the agent is after, for the summarizer of tool output.

@@ -177,6 +177,11 @@ func (a *Agent) conclude(ctx context.Context, done []outcome) (wire.Tooled, erro
 		return data, nil
 	}
 	data.End = a.end(&done[ends].result)
+	saved := a.session.saved
+	for i := range done {
+		saved = contextscope.Saved(saved, done[i].result.Kept...)
+	}
+	data.End.Handoff.Artifacts = withSaved(data.End.Handoff.Artifacts, saved)
 	if len(left) > 0 {
 		told := wire.StillMatches(left) + ": " + wire.Bounded(left)
 		data.End.Handoff.Deviations = append(slices.Clip(data.End.Handoff.Deviations), told)
@@ -218,6 +223,17 @@ func (a *Agent) end(r *tool.Result) *wire.End {
 		end.Handoff = *r.Submit
 	}
 	return end
+}
+
+// withSaved adds the handles of saved artifacts to those that an agent named itself.
+func withSaved(handles []string, saved []contextscope.Listed) []string {
+	handles = slices.Clip(handles)
+	for _, l := range saved {
+		if !slices.Contains(handles, l.Handle) {
+			handles = append(handles, l.Handle)
+		}
+	}
+	return handles
 }
 
 // answer is a call's result as the model reads it: the id is echoed when the model gave one.

@@ -110,7 +110,9 @@ func (a *Agent) finished() (*spec.Result, error) {
 
 // failed makes the result of an attempt that the runtime ends. The fault reports the partial work, which never lands.
 func (a *Agent) failed(ctx context.Context, end limit.Ending) (*spec.Result, error) {
-	r := &spec.Result{Status: end.Status, Error: &end.Fault, Handoff: spec.Handoff{Summary: text.Tail(a.session.said, maxSaid)}}
+	r := &spec.Result{Status: end.Status, Error: &end.Fault, Handoff: spec.Handoff{
+		Summary: text.Tail(a.session.said, maxSaid), Artifacts: withSaved(nil, a.session.saved),
+	}}
 	if a.Tree == nil || end.Fault.Detail != "" {
 		return r, nil
 	}

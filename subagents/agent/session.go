@@ -52,6 +52,8 @@ type session struct {
 	remained bool
 	// kept are the artifacts that the agent's tools made, oldest first; loads what the newest turn asked to be shown.
 	kept []contextscope.Listed
+	// saved are those of them that the agent gave a name, the newest of each.
+	saved []contextscope.Listed
 	// handles reports that an event named a handle: of an artifact, or of what a compaction left out. notes reports that there
 	// were notes in the memory when the newest delivery began.
 	handles, notes bool
@@ -147,7 +149,7 @@ func (s *session) applyTools(e *contextscope.Event, d wire.Tooled) {
 		s.feed(e.Content)
 	}
 	s.open, s.loads = nil, d.Loads
-	s.kept = appendKept(s.kept, d.Kept)
+	s.kept, s.saved = appendKept(s.kept, d.Kept), contextscope.Saved(s.saved, d.Kept...)
 	s.handles = s.handles || len(d.Kept) > 0
 	if d.Tree != nil || d.Clean {
 		s.tree = d.Tree

@@ -34,6 +34,8 @@ type Request struct {
 	Brief           string               `json:"brief,omitempty"`
 	Files           []string             `json:"files,omitempty"`
 	IncludeContents spec.IncludeContents `json:"include_contents,omitempty"`
+	// Artifacts are the handles that the task which delegate asks for is given.
+	Artifacts []string `json:"artifacts,omitempty"`
 	// Paths and Reason are what a scope request is for; Question what ask asks, Options the answers to choose from.
 	Paths    []string `json:"paths,omitempty"`
 	Reason   string   `json:"reason,omitempty"`

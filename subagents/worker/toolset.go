@@ -88,12 +88,14 @@ func (at *attempt) tools(ctx context.Context, of *agent.Agent) (set *tool.Set, d
 	done = func() { servers.Close(); closeTree() }
 	kept := agent.NewArtifactStore(at.worker.cfg.Bus, a.Run, a.Agent(), of.Known)
 	b := toolbox{
-		files:     files.Config{Root: root, Dir: at.ground().Seen().Tree, Scope: of.Scope, Runner: runner{at}},
-		commands:  commands.Config{Runner: runner{at}, Gates: gates{at}},
-		artifacts: artifacts.Config{Store: kept, Events: of, Known: of.Known, Source: a.Run + "/" + a.Task.ID},
-		team:      team.Config{Requester: at.requests, Grow: of.Scope.Grow, Artifacts: kept},
-		guard:     tool.Guard{Artifacts: kept, Summarizer: agent.NewSummarizer(at.worker.cfg.Model, a), Sought: of.Sought},
-		more:      slices.Concat(at.worker.cfg.Tools(a), servers.Tools()),
+		files:    files.Config{Root: root, Dir: at.ground().Seen().Tree, Scope: of.Scope, Runner: runner{at}},
+		commands: commands.Config{Runner: runner{at}, Gates: gates{at}},
+		artifacts: artifacts.Config{
+			Store: kept, Saver: kept, Saved: of.Saved, Events: of, Known: of.Known, Source: a.Run + "/" + a.Task.ID,
+		},
+		team:  team.Config{Requester: at.requests, Grow: of.Scope.Grow, Named: of.Named, Artifacts: kept},
+		guard: tool.Guard{Artifacts: kept, Summarizer: agent.NewSummarizer(at.worker.cfg.Model, a), Sought: of.Sought},
+		more:  slices.Concat(at.worker.cfg.Tools(a), servers.Tools()),
 	}
 	if len(a.Role.MCPServers) > 0 {
 		b.files.Ripgrep = "-" // a server may write the tree meanwhile, and only our own walk follows no link out of it
@@ -101,6 +103,7 @@ func (at *attempt) tools(ctx context.Context, of *agent.Agent) (set *tool.Set, d
 	if at.slot != nil {
 		b.files.History = &history{slot: at.slot, mirror: at.worker.cfg.Mirror, head: a.Head}
 	}
+	b.artifacts.File = b.files.Read
 	if m := at.worker.cfg.Memory; m != nil {
 		b.artifacts.Memory = m
 		at.refresh(ctx, m)

@@ -3,6 +3,8 @@ package team
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"divisi/internal/spec"
@@ -16,17 +18,42 @@ type delegateArgs struct {
 	Title           string               `json:"title,omitempty"`
 	Files           []string             `json:"files,omitempty" jsonschema:"what a writing role may change; none of your own"`
 	IncludeContents spec.IncludeContents `json:"include_contents,omitempty" enum:"none,full"`
+	Artifacts       []string             `json:"artifacts,omitempty" jsonschema:"names of yours or handles that it can load"`
 }
 
 // Doing describes the call.
 func (a delegateArgs) Doing() string { return "waits for " + a.Role + ": " + cmp.Or(a.Title, a.Brief) }
 
 func (t *tools) delegate(ctx context.Context, a delegateArgs) tool.Result {
+	handles, faults := t.handles(ctx, a.Artifacts)
+	if len(faults) > 0 {
+		return tool.Failed("nothing was delegated:\n- %s", strings.Join(faults, "\n- "))
+	}
 	return t.request(ctx, wire.Request{
 		Kind: wire.RequestDelegate, Role: a.Role, Title: a.Title, Brief: a.Brief, Files: a.Files,
-		IncludeContents: a.IncludeContents,
+		IncludeContents: a.IncludeContents, Artifacts: handles,
 	}, handedBack)
 }
+
+// handles finds the artifacts that a child is to have, each by its name or handle, and names those that cannot be read.
+func (t *tools) handles(ctx context.Context, names []string) (handles, faults []string) {
+	if len(names) > maxGiven {
+		return nil, []string{fmt.Sprintf("artifacts names %d, and a task can be given %d", len(names), maxGiven)}
+	}
+	for _, name := range names {
+		handle := name
+		if t.Named != nil {
+			handle = cmp.Or(t.Named(name), name)
+		}
+		if !slices.Contains(handles, handle) {
+			handles = append(handles, handle)
+		}
+	}
+	return handles, t.unreadable(ctx, handles)
+}
+
+// maxGiven is how many artifacts a child can be given.
+const maxGiven = 20
 
 // handedBack is the end of a child as the agent that asked for it reads it. What the child says is data.
 func handedBack(a wire.Answer) tool.Result {

@@ -121,7 +121,7 @@ func (t *tools) unreadable(ctx context.Context, handles []string) (faults []stri
 	for _, h := range handles {
 		if _, err := t.Artifacts.Get(ctx, h); err != nil {
 			faults = append(faults, fmt.Sprintf("artifact %q cannot be read by others: give a handle as a tool gave it to you, "+
-				"and name files in findings", text.Short(h, 200)))
+				"and name files in your words", text.Short(h, 200)))
 		}
 	}
 	return faults

@@ -34,6 +34,8 @@ type Config struct {
 	Output json.RawMessage
 	// Constraints are those of the task, each once: submit_result asks for an echo of each.
 	Constraints []string
+	// Named finds the handle of an artifact that the agent knows by a name; "" for none. May be nil.
+	Named func(name string) string
 	// Artifacts tells which handles others can read; nil means that they are taken as they are.
 	Artifacts tool.ArtifactReader
 }
