@@ -27,20 +27,22 @@ func TestBuiltInRoles(t *testing.T) {
 	t.Parallel()
 	roles, err := BuiltInRoles()
 	require.NoError(t, err)
-	require.Len(t, roles, 4)
+	require.Len(t, roles, 5)
 	for name, role := range roles {
 		require.Equal(t, name, role.Name)
 		require.Equal(t, BuiltIn, role.Source)
 		require.NotEmpty(t, role.Description, name)
 		require.Less(t, len(role.Instruction), 4000, name)
-		require.Positive(t, role.Limits.Turns, name)
+		require.Positive(t, role.Limits.Time, name)
 	}
 	require.Equal(t, spec.ExecutorModel, roles[spec.RoleMaster].Executor)
 	require.Contains(t, roles[spec.RoleMaster].Tools, spec.ToolDispatch)
 	require.Empty(t, roles[spec.RoleTester].Executor, "a tester without a model is its gates alone")
 	require.Empty(t, roles[spec.RoleTester].Tools)
+	require.Empty(t, roles[spec.RoleTester].Instruction, "it is no judge")
+	require.Equal(t, spec.ModelCheap, roles[spec.RoleReviewer].Model)
 	for name, writes := range map[string]bool{
-		spec.RoleMaster: false, spec.RoleReader: false, spec.RoleGenerator: true, spec.RoleTester: false,
+		spec.RoleMaster: false, spec.RoleReader: false, spec.RoleGenerator: true, spec.RoleTester: false, spec.RoleReviewer: false,
 	} {
 		require.Equal(t, writes, roles[name].Writes, name)
 	}
@@ -78,7 +80,7 @@ func TestRolesLaterWins(t *testing.T) {
 
 	set, err = Roles("", nil)
 	require.NoError(t, err)
-	require.Len(t, set.Roles, 4)
+	require.Len(t, set.Roles, 5)
 }
 
 func TestParseRole(t *testing.T) {
@@ -285,7 +287,7 @@ func TestRolesOfARepositoryAreData(t *testing.T) {
 }
 
 func FuzzParseRole(f *testing.F) {
-	for _, name := range []string{"master", "reader", "generator", "tester"} {
+	for _, name := range []string{"master", "reader", "generator", "tester", "reviewer"} {
 		text, err := embedded.ReadFile("roles/" + name + ".md")
 		require.NoError(f, err)
 		f.Add(string(text))

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,9 +83,6 @@ func (t Task) WithDefaults(role Role) Task {
 	if t.Inputs == nil {
 		t.Inputs = t.DependsOn
 	}
-	if t.Verify == "" {
-		t.Verify = RoleTester
-	}
 	if t.Attempts == 0 {
 		t.Attempts = DefaultAttempts
 	}
@@ -99,6 +97,19 @@ func (t Task) WithDefaults(role Role) Task {
 	}
 	t.Limits = t.Limits.Or(role.Limits)
 	return t
+}
+
+// Judge returns the role that judges the task's patch: the one that it names, else a tester with an executor of its own, else the
+// reviewer for what a model made, where constraints hold for the task. "" is none: the gates alone decide. role is the task's.
+func (t *Task) Judge(role Role, roles map[string]Role, constrained bool) string {
+	name := cmp.Or(t.Verify, RoleTester)
+	if t.Verify == "" && roles[name].Executor == "" && constrained && role.Runs(ExecutorModel) && role.ChangesFiles() {
+		name = RoleReviewer
+	}
+	if roles[name].Executor == "" {
+		return ""
+	}
+	return name
 }
 
 // inputRole opens an input of a role that means tasks by their role.

@@ -211,7 +211,7 @@ func TestWithDefaults(t *testing.T) {
 	role := Role{IncludeContents: IncludeFull, Command: []string{"x"}, Limits: Limits{Turns: 5, Time: Duration(time.Minute)}}
 	got := Task{ID: "a", DependsOn: []string{"b"}, Limits: Limits{Turns: 7}}.WithDefaults(role)
 	require.Equal(t, Task{
-		ID: "a", DependsOn: []string{"b"}, Inputs: []string{"b"}, Verify: RoleTester, Attempts: 5, IncludeContents: IncludeFull,
+		ID: "a", DependsOn: []string{"b"}, Inputs: []string{"b"}, Attempts: 5, IncludeContents: IncludeFull,
 		Command: []string{"x"}, Limits: Limits{Turns: 7, Time: Duration(time.Minute)},
 	}, got)
 	require.Equal(t, got, got.WithDefaults(Role{}))
@@ -233,4 +233,31 @@ func TestARolesSecretsAreForItsOwnCommandAlone(t *testing.T) {
 	problems := p.Validate(Env{Roles: map[string]Role{"wrap": role, "tester": {Name: "tester"}}})
 	require.Len(t, problems, 1, "%v", problems)
 	require.Contains(t, problems[0].String(), "which are for its own command alone")
+}
+
+func TestTheJudgeOfATask(t *testing.T) {
+	t.Parallel()
+	model, command := Role{Executor: ExecutorModel, Writes: true}, Role{Executor: ExecutorCommand, Writes: true}
+	builtIn := map[string]Role{RoleTester: {}, RoleReviewer: {Executor: ExecutorModel}, "own": {Executor: ExecutorModel}}
+	own := map[string]Role{RoleTester: {Executor: ExecutorModel}, RoleReviewer: {Executor: ExecutorModel}}
+	for name, c := range map[string]struct {
+		verify      string
+		role        Role
+		roles       map[string]Role
+		constrained bool
+		want        string
+	}{
+		"no constraint":                   {"", model, builtIn, false, ""},
+		"a constraint":                    {"", model, builtIn, true, RoleReviewer},
+		"of a command":                    {"", command, builtIn, true, ""},
+		"of a reader":                     {"", Role{Executor: ExecutorModel}, builtIn, true, ""},
+		"a tester with a model judges":    {"", command, own, false, RoleTester},
+		"and what has constraints too":    {"", model, own, true, RoleTester},
+		"a named judge":                   {"own", model, builtIn, true, "own"},
+		"the reviewer by name":            {RoleReviewer, command, builtIn, false, RoleReviewer},
+		"the gates alone by name":         {RoleTester, model, builtIn, true, ""},
+		"roles of an older version's run": {"", model, map[string]Role{RoleTester: {}}, true, ""},
+	} {
+		require.Equal(t, c.want, (&Task{Verify: c.verify}).Judge(c.role, c.roles, c.constrained), name)
+	}
 }

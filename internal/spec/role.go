@@ -11,6 +11,7 @@ const (
 	RoleReader    = "reader"
 	RoleGenerator = "generator"
 	RoleTester    = "tester"
+	RoleReviewer  = "reviewer"
 )
 
 // The executors.

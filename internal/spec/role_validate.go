@@ -139,7 +139,7 @@ func (r *Role) secretProblems(v *problems) {
 
 // BuiltInRole reports whether a name is that of a role that Divisi brings.
 func BuiltInRole(name string) bool {
-	return slices.Contains([]string{RoleMaster, RoleReader, RoleGenerator, RoleTester}, name)
+	return slices.Contains([]string{RoleMaster, RoleReader, RoleGenerator, RoleTester, RoleReviewer}, name)
 }
 
 // delegateProblems faults roles that no task of an agent could name. Roles that nil knows are not looked for.

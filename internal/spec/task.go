@@ -70,7 +70,7 @@ type Task struct {
 	Last      int      `json:"last,omitempty" jsonschema:"With full: only the last N events."`
 	MaxTokens int      `json:"max_tokens,omitempty" jsonschema:"With full: at most this many tokens, the oldest go first."`
 	Gates     []string `json:"gates,omitempty" jsonschema:"Names of the project's gates to run. Default: all."`
-	Verify    string   `json:"verify,omitempty" jsonschema:"Role that verifies the patch. Default tester."`
+	Verify    string   `json:"verify,omitempty" jsonschema:"Role that judges the patch. Default reviewer where constraints hold."`
 	Attempts  int      `json:"attempts,omitempty" jsonschema:"How often it is tried, 1 to 10. Default 5."`
 	Limits    Limits   `json:"limits,omitzero" jsonschema:"Limits of one attempt; default the role's."`
 	Shard     *Shard   `json:"shard,omitempty" jsonschema:"Makes the task a template: code expands it to one task per shard. Use it for many alike files."`

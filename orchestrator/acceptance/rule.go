@@ -103,8 +103,8 @@ func accept(s *run.State, t *run.Task) []run.Action {
 	if t.Task.ChangeSet == "" && s.Runs(p.Tree, gates, p.Base) > 1 {
 		return schedule.Failed(s, t, Red(s, s.Failed(p.Tree, gates, p.Base)))
 	}
-	if s.Spec.Roles[t.Task.Verify].Executor != "" && (!t.Cleared() || !verdict(s, t)) {
-		return []run.Action{judgeIt(t)}
+	if judge := s.Judge(t); judge != "" && (!t.Cleared() || !verdict(s, t)) {
+		return []run.Action{judgeIt(t, judge)}
 	}
 	return enqueue(s, t)
 }
@@ -126,9 +126,9 @@ func verdict(s *run.State, t *run.Task) bool {
 }
 
 // judgeIt assigns the judge of a task's patch.
-func judgeIt(t *run.Task) run.Action {
+func judgeIt(t *run.Task, judge string) run.Action {
 	return run.AssignTask(t.Task.ID, run.TaskVerifying, run.Dispatch{
-		Task: t.Task.ID + run.VerifySuffix, Attempt: t.Verify + 1, Role: t.Task.Verify, Head: t.Result.Patch.Commit,
+		Task: t.Task.ID + run.VerifySuffix, Attempt: t.Verify + 1, Role: judge, Head: t.Result.Patch.Commit,
 	})
 }
 
@@ -148,17 +148,22 @@ func judged(s *run.State, t *run.Task) []run.Action {
 		return enqueue(s, t)
 	}
 	f := run.FaultOf(r)
-	if actions, ok := schedule.Pause(s, t.Task.ID+run.VerifySuffix, f, judgeIt(t)); ok {
+	again := judgeIt(t, s.Works[t.Task.ID+run.VerifySuffix].RoleAt(t.Verify))
+	if actions, ok := schedule.Pause(s, t.Task.ID+run.VerifySuffix, f, again); ok {
 		return actions
 	}
-	if f.Class == wire.FaultVerdict || f.Class == wire.FaultGate { // testers of older versions ran the gates
+	switch f.Class {
+	case wire.FaultVerdict, wire.FaultGate: // testers of older versions ran the gates
 		return schedule.Failed(s, t, f)
+	case wire.FaultConstraint:
+		return schedule.Park(s, t, f.Message, &f)
+	default:
+		return judgeFailed(s, t, f, again)
 	}
-	return judgeFailed(s, t, f)
 }
 
 // judgeFailed repeats a judge that came to no verdict.
-func judgeFailed(s *run.State, t *run.Task, f spec.Fault) []run.Action {
+func judgeFailed(s *run.State, t *run.Task, f spec.Fault, again run.Action) []run.Action {
 	tries := 0
 	for _, a := range s.Works[t.Task.ID+run.VerifySuffix].Attempts {
 		if a.Result != nil && a.Head == t.Result.Patch.Commit {
@@ -168,5 +173,5 @@ func judgeFailed(s *run.State, t *run.Task, f spec.Fault) []run.Action {
 	if tries >= schedule.MaxGateTries || schedule.Hopeless(f) {
 		return schedule.Park(s, t, "its judge could not be run: "+f.Message, &f)
 	}
-	return []run.Action{judgeIt(t)}
+	return []run.Action{again}
 }

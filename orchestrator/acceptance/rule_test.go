@@ -88,6 +88,10 @@ func TestAPatchThatWasImported(t *testing.T) {
 			},
 			[]string{"assign t--verify/1 to tester on c"},
 		},
+		"its constraints have the reviewer": {
+			nil, nil, func(l *runtest.Log) { l.Tasks["t"].Task.Constraints = []string{"keep the API"} },
+			[]string{"assign t--verify/1 to reviewer on c"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -114,6 +118,9 @@ func TestSettleVerify(t *testing.T) {
 	}{
 		"pass":             {spec.Result{Status: spec.StatusDone}, []string{"task t accepted"}},
 		"fail":             {runtest.Failed(wire.FaultVerdict, "not what was asked"), []string{"task t pending not what was asked"}},
+		"a constraint is not kept": {
+			runtest.Failed(wire.FaultConstraint, "Not kept: keep the API"), []string{"task t parked Not kept: keep the API"},
+		},
 		"its judge failed": {runtest.Failed(wire.FaultInternal, "disk"), []string{"assign t--verify/2 to tester on c"}},
 		"the key was refused": {
 			runtest.Failed(wire.FaultAuth, "401"),

@@ -114,7 +114,7 @@ func (g *given) assignVerify(a *wire.Assignment, id, of string) error {
 	}
 	r := t.Result
 	a.Task = t.Task
-	a.Task.Constraints = constraints(g.st, t)
+	a.Task.Constraints = g.st.Constraints(t)
 	a.Task.ID, a.Task.Role, a.Task.Command = id, a.Role.Name, a.Role.Command
 	a.Task.Title = "Judge " + of
 	// The task's limits bound its own agent.
@@ -147,7 +147,7 @@ func (g *given) assignTask(ctx context.Context, a *wire.Assignment, t *run.Task,
 		at = t.Rung
 	}
 	a.Task, a.Role = t.Task, g.st.RoleOn(t, at.At)
-	a.Task.Constraints = constraints(g.st, t)
+	a.Task.Constraints = g.st.Constraints(t)
 	a.Task.Limits.Tokens = cmp.Or(tokens, a.Task.Limits.Tokens)
 	a.DecisionRecord = g.st.Plans[t.Plan].DecisionRecord
 	var err error
@@ -177,20 +177,6 @@ func (g *given) assignTask(ctx context.Context, a *wire.Assignment, t *run.Task,
 	}
 	a.Slice, err = g.slice(ctx, a, t)
 	return err
-}
-
-// constraints are all that hold for a task: the run's, those of the tasks whose agents had it dispatched, the widest first, and
-// its own. They go to every descendant word for word.
-func constraints(s *run.State, t *run.Task) []string {
-	lists := [][]string{t.Task.Constraints}
-	for up := s.Dispatcher(t); up != nil; up = s.Dispatcher(up) {
-		lists = append(lists, up.Task.Constraints)
-	}
-	if s.Spec.Plan != nil {
-		lists = append(lists, s.Spec.Plan.Constraints)
-	}
-	slices.Reverse(lists)
-	return spec.Rules(lists...)
 }
 
 // prior describes how an earlier attempt ended and what it had changed, unless that is in the tree as its command left it. The

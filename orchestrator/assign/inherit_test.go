@@ -38,11 +38,11 @@ func TestConstraintsGoToEveryDescendant(t *testing.T) {
 		"grandchild":    {"of the run", "of the parent", "of the child", "its own"},
 		"of-the-master": {"of the run", "its own"}, "orphan": {"of the run", "its own"},
 	} {
-		require.Equal(t, want, constraints(s, s.Tasks[id]), id)
+		require.Equal(t, want, s.Constraints(s.Tasks[id]), id)
 	}
 	s.Spec.Plan = nil
-	require.Equal(t, []string{"its own"}, constraints(s, s.Tasks["of-the-master"]))
-	require.Empty(t, constraints(s, &run.Task{}))
+	require.Equal(t, []string{"its own"}, s.Constraints(s.Tasks["of-the-master"]))
+	require.Empty(t, s.Constraints(&run.Task{}))
 }
 
 func TestSliceCapLeavesHalfOfTheWindow(t *testing.T) {

@@ -168,8 +168,9 @@ func rolesOf(s *run.Spec, open bool) []string {
 		}
 	} else {
 		for i := range s.Plan.Tasks {
-			reach(s.Plan.Tasks[i].Role)
-			reach(cmp.Or(s.Plan.Tasks[i].Verify, spec.RoleTester))
+			t := &s.Plan.Tasks[i]
+			reach(t.Role)
+			reach(t.Judge(s.Roles[t.Role], s.Roles, len(t.Constraints)+len(s.Plan.Constraints) > 0))
 		}
 	}
 	var names []string

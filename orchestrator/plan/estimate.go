@@ -15,7 +15,7 @@ const (
 	fixedTokens, turnTokens = 3000, 800
 )
 
-// Estimate returns what one attempt of each task, and of its tester, is likely to use; nil where no model takes part. The low end
+// Estimate returns what one attempt of each task, and of its judge, is likely to use; nil where no model takes part. The low end
 // is what an attempt of the role used on average in this run, or in earlier runs of the repository, the high end twice that. A
 // role that was never measured is assumed to read the task's files and to take few turns, or many. The low end of a chain of
 // executors is that the command does it.
@@ -29,7 +29,7 @@ func Estimate(record string, tasks []spec.Task, sizes map[string]int64, s *run.S
 		}
 		files := e.files(t.Files)
 		e.add(t.Role, t.Limits, start/bytesPerToken, files)
-		e.add(t.Verify, spec.Limits{}, start/bytesPerToken, files)
+		e.add(t.Judge(s.Spec.Roles[t.Role], s.Spec.Roles, len(t.Constraints) > 0), spec.Limits{}, start/bytesPerToken, files)
 	}
 	if e.out.High == 0 {
 		return nil

@@ -72,3 +72,26 @@ func TestThePriceOfAnEstimate(t *testing.T) {
 	require.InDelta(t, 3, got.LowUSD, 1e-9)
 	require.InDelta(t, 6, got.HighUSD, 1e-9)
 }
+
+func TestTheCeilingCountsJudges(t *testing.T) {
+	t.Parallel()
+	roles := map[string]spec.Role{
+		"gen": {Executor: spec.ExecutorModel, Writes: true, Limits: spec.Limits{Tokens: 1000}}, "mod": {Executor: spec.ExecutorCommand},
+		"tester": {}, "reviewer": {Executor: spec.ExecutorModel, Limits: spec.Limits{Tokens: 10}}, "own": {Executor: spec.ExecutorModel},
+	}
+	project := spec.Project{Limits: spec.Limits{Tokens: 7}}
+	for name, c := range map[string]struct {
+		task spec.Task
+		want int
+	}{
+		"none":            {spec.Task{Role: "gen", Attempts: 3}, 3000},
+		"of constraints":  {spec.Task{Role: "gen", Attempts: 3, Constraints: []string{"keep"}}, 3030},
+		"of a command":    {spec.Task{Role: "mod", Attempts: 2, Verify: "own"}, 14},
+		"the gates alone": {spec.Task{Role: "gen", Attempts: 1, Constraints: []string{"keep"}, Verify: "tester"}, 1000},
+	} {
+		require.Equal(t, c.want, Ceiling([]spec.Task{c.task}, roles, project), name)
+	}
+	st := run.NewState()
+	st.Spec = run.Spec{Roles: roles, Usual: map[string]spec.Usage{"gen": {Prompt: 100}, "reviewer": {Prompt: 4}}}
+	require.Equal(t, 104, Estimate("", []spec.Task{{Role: "gen", Constraints: []string{"keep"}}}, nil, st).Low)
+}

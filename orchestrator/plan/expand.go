@@ -87,13 +87,17 @@ func duplicates(tasks []spec.Task) []spec.Problem {
 	return out
 }
 
-// Ceiling returns the most tokens that the tasks may use, every attempt counted, and zero when no model takes part.
+// Ceiling returns the most tokens that the tasks may use, every attempt and its judge counted, and zero when no model takes part.
 func Ceiling(tasks []spec.Task, roles map[string]spec.Role, project spec.Project) int {
 	sum := 0
 	for _, t := range tasks {
 		role := roles[t.Role]
+		judge := roles[t.Judge(role, roles, len(t.Constraints) > 0)]
 		if role.Runs(spec.ExecutorModel) {
 			sum += cmp.Or(t.Limits.Tokens, role.Limits.Tokens, project.Limits.Tokens) * max(1, t.Attempts)
+		}
+		if judge.Runs(spec.ExecutorModel) {
+			sum += cmp.Or(judge.Limits.Tokens, project.Limits.Tokens) * max(1, t.Attempts)
 		}
 	}
 	return sum

@@ -59,7 +59,7 @@ func TestSettle(t *testing.T) {
 		want []string
 	}{
 		"delegation":          {wire.Request{Kind: wire.RequestDelegate, Role: "reader", Brief: "look"}, []string{"plan.expand"}},
-		"an unknown role":     {wire.Request{Kind: wire.RequestDelegate, Role: "reeder", Brief: "look"}, []string{`answer t role "reeder" is not one that you can name; these are generator, reader (did you mean "reader"?)`}},
+		"an unknown role":     {wire.Request{Kind: wire.RequestDelegate, Role: "reeder", Brief: "look"}, []string{`answer t role "reeder" is not one that you can name; these are generator, reader, reviewer (did you mean "reader"?)`}},
 		"a transfer":          {wire.Request{Kind: wire.RequestTransfer, Role: "reader"}, []string{"answer t role reader writes nothing, and your task is one that writes"}},
 		"a free path":         {wire.Request{Kind: wire.RequestScope, Paths: []string{"b.go"}}, []string{"answer t yours to write from now on: b.go"}},
 		"a path that is held": {wire.Request{Kind: wire.RequestScope, Paths: []string{"u.go"}}, []string{"answer t u.go is held by u. Do not work around it: finish what you can, and report in deviations what must change there, as a task to follow"}},

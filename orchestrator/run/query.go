@@ -43,6 +43,25 @@ func (s *State) Dispatcher(t *Task) *Task {
 	return up
 }
 
+// Constraints are all that hold for a task: the run's, those of the tasks whose agents had it dispatched, the widest first, and
+// its own. They go to every descendant word for word.
+func (s *State) Constraints(t *Task) []string {
+	lists := [][]string{t.Task.Constraints}
+	for up := s.Dispatcher(t); up != nil; up = s.Dispatcher(up) {
+		lists = append(lists, up.Task.Constraints)
+	}
+	if s.Spec.Plan != nil {
+		lists = append(lists, s.Spec.Plan.Constraints)
+	}
+	slices.Reverse(lists)
+	return spec.Rules(lists...)
+}
+
+// Judge is the role that judges the patch of a task's newest attempt; "" for none.
+func (s *State) Judge(t *Task) string {
+	return t.Task.Judge(s.Made(t), s.Spec.Roles, len(s.Constraints(t)) > 0)
+}
+
 // PlannedTasks are all of the run's, in plan order.
 func (s *State) PlannedTasks() []spec.Task {
 	out := make([]spec.Task, 0, len(s.Order))
@@ -148,7 +167,7 @@ func (s *State) NeedsModel() bool {
 	if s.Spec.Plan == nil && !s.MasterDone {
 		return true
 	}
-	return slices.ContainsFunc(s.open, func(t *Task) bool { return s.Spends(t.Task.Role) || s.Spends(t.Task.Verify) })
+	return slices.ContainsFunc(s.open, func(t *Task) bool { return s.Spends(t.Task.Role) || s.Spends(s.Judge(t)) })
 }
 
 // StoppedByBudget reports whether a stopped run may continue only with a larger budget.

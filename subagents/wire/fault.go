@@ -24,7 +24,8 @@ const (
 	FaultGate       = "gate"
 	FaultSetup      = "setup"
 	FaultVerdict    = "verdict"
-	FaultRejected   = "rejected" // the master, a person or the policy of the run decided against a held patch
+	FaultRejected   = "rejected"   // the master, a person or the policy of the run decided against a held patch
+	FaultConstraint = "constraint" // a judge reports that a constraint is not kept
 	FaultBudget     = "budget"
 	FaultInternal   = "internal"
 	FaultAssignment = "assignment"

@@ -31,18 +31,25 @@ func TestTheConstraintsAreTheJudgesChecklist(t *testing.T) {
 	}
 	tests := map[string]struct {
 		Steps  []modeltest.Step
-		status spec.Status
+		class  string
 		detail string
 		calls  int
 	}{
-		"kept": {[]modeltest.Step{judges(verdict("pass", item(1, true, ""), item(2, true, "a.txt:1")))}, spec.StatusDone, "", 1},
-		"broken-is-a-fail": {
+		"kept": {[]modeltest.Step{judges(verdict("pass", item(1, true, ""), item(2, true, "a.txt:1")))}, "", "", 1},
+		"broken": {
+			[]modeltest.Step{judges(verdict("fail", item(1, true, ""), item(2, false, "c.txt is new")))},
+			wire.FaultConstraint, "Not kept: no new files (c.txt is new)", 1,
+		},
+		"a-pass-with-one-broken": {
 			[]modeltest.Step{judges(verdict("pass", item(1, true, ""), item(2, false, "c.txt is new")))},
-			spec.StatusFailed, "Not kept: no new files (c.txt is new)", 1,
+			wire.FaultNoResult, "Not kept: no new files (c.txt is new)", 1,
+		},
+		"a-fail-without-a-fault": {
+			[]modeltest.Step{judges(verdict("fail", item(1, true, ""), item(2, true, "")))}, wire.FaultNoResult, "", 1,
 		},
 		"every-item-is-answered": {
 			[]modeltest.Step{judges(verdict("pass", item(1, true, ""))), judges(verdict("pass", item(2, true, ""), item(1, true, "")))},
-			spec.StatusDone, "", 2,
+			"", "", 2,
 		},
 	}
 	for name, tt := range tests {
@@ -62,11 +69,12 @@ func TestTheConstraintsAreTheJudgesChecklist(t *testing.T) {
 			}}}
 			s.enqueue(a)
 			r := s.result(a)
-			require.Equal(t, tt.status, r.Status, "%+v", r.Error)
 			require.Len(t, m.Sent(), tt.calls)
 			require.Len(t, r.Handoff.Constraints, 2)
-			if tt.detail != "" {
-				require.Equal(t, wire.FaultVerdict, r.Error.Class)
+			if tt.class == "" {
+				require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
+			} else {
+				require.Equal(t, tt.class, r.Error.Class)
 				require.Contains(t, r.Error.Detail, tt.detail)
 			}
 			brief := m.Sent()[0].Contents[0].Parts[0].Text

@@ -109,30 +109,38 @@ const checklist = "The constraints are your checklist. Judge the patch by each o
 // minJudged is how much of a diff, in bytes, even the smallest window shows.
 const minJudged = 4 << 10
 
-// decided turns a judge's submission into the attempt's result. A constraint that is not kept is a fail, whatever the verdict.
+// decided turns a judge's submission into the attempt's result. A constraint that is not kept has a class of its own: a person can
+// accept it. A verdict that contradicts the rest of the submission counts as none.
 func decided(r spec.Result) spec.Result {
 	r.Patch, r.Plan, r.Final = nil, nil, false
 	var v verdict
 	if err := json.Unmarshal(r.Handoff.Output, &v); err != nil {
-		return wire.Failed(wire.FaultNoResult, "the judge's verdict could not be read: "+err.Error(), "")
+		return failed(r, wire.FaultNoResult, "the judge's verdict could not be read: "+err.Error(), "")
 	}
-	broken := r.Handoff.Broken()
+	var broken []string
+	for _, c := range r.Handoff.Broken() {
+		broken = append(broken, fmt.Sprintf("Not kept: %s (%s)", c.Text, c.Note))
+	}
+	reasons := slices.Concat(broken, v.Reasons, r.Handoff.Findings)
 	switch {
 	case v.Verdict == "pass" && len(broken) == 0:
 		return r
-	case v.Verdict == "pass" || v.Verdict == "fail":
-		var reasons []string
-		for _, c := range broken {
-			reasons = append(reasons, fmt.Sprintf("Not kept: %s (%s)", c.Text, c.Note))
-		}
-		reasons = slices.Concat(reasons, v.Reasons, r.Handoff.Findings)
-		r.Status = spec.StatusFailed
-		r.Error = &spec.Fault{
-			Class: wire.FaultVerdict, Message: "the patch is not what was asked for: " + r.Handoff.Summary,
-			Detail: strings.Join(reasons, "\n"),
-		}
-		return r
+	case v.Verdict == "pass":
+		return failed(r, wire.FaultNoResult, "the judge contradicts itself: it passes the patch and reports: "+broken[0],
+			strings.Join(reasons, "\n"))
+	case v.Verdict != "fail":
+		return failed(r, wire.FaultNoResult, fmt.Sprintf("the judge said neither pass nor fail but %q", v.Verdict), "")
+	case len(reasons) == 0:
+		return failed(r, wire.FaultNoResult, "the judge contradicts itself: it fails the patch and reports no fault", "")
+	case len(broken) > 0:
+		return failed(r, wire.FaultConstraint, "its judge reports: "+strings.Join(broken, "; "), strings.Join(reasons, "\n"))
 	default:
-		return wire.Failed(wire.FaultNoResult, fmt.Sprintf("the judge said neither pass nor fail but %q", v.Verdict), "")
+		return failed(r, wire.FaultVerdict, "the patch is not what was asked for: "+r.Handoff.Summary, strings.Join(reasons, "\n"))
 	}
+}
+
+// failed is a judge's result with a fault, and all that it submitted.
+func failed(r spec.Result, class, message, detail string) spec.Result {
+	r.Status, r.Error = spec.StatusFailed, &spec.Fault{Class: class, Message: message, Detail: detail}
+	return r
 }

@@ -35,12 +35,13 @@ func New(t testing.TB, s run.Spec, phase run.Status) *Log {
 	return l
 }
 
-// Roles are a generator, a tester that runs gates, a reader and a master.
+// Roles are a generator, a tester that runs gates, a reviewer, a reader and a master.
 func Roles() map[string]spec.Role {
 	return map[string]spec.Role{
 		"generator": {Name: "generator", Executor: spec.ExecutorModel, Writes: true, Tools: []string{spec.ToolWriteFile}},
 		"reader":    {Name: "reader", Executor: spec.ExecutorModel},
 		"tester":    {Name: "tester"},
+		"reviewer":  {Name: "reviewer", Executor: spec.ExecutorModel},
 		"master":    {Name: "master", Executor: spec.ExecutorModel},
 	}
 }
@@ -82,15 +83,12 @@ func (l *Log) Message(task, words string) {
 	l.apply(e, struct{}{})
 }
 
-// Plan folds the plan of a plan file. Tasks have three attempts and the tester unless they say otherwise.
+// Plan folds the plan of a plan file. Tasks have three attempts unless they say otherwise.
 func (l *Log) Plan(tasks ...spec.Task) {
 	l.Helper()
 	for i := range tasks {
 		if tasks[i].Attempts == 0 {
 			tasks[i].Attempts = 3
-		}
-		if tasks[i].Verify == "" {
-			tasks[i].Verify = "tester"
 		}
 	}
 	l.Append("", run.PlanData{By: run.ByFile, Tasks: tasks})
