@@ -93,7 +93,10 @@ func writeReport(w io.Writer, r report.Report, columns int) error {
 		fmt.Fprintf(w, "flaky   %s\n", console.Sanitize(f))
 	}
 	if len(r.Executors) > 0 {
-		fmt.Fprintf(w, "chains  landed %s\n", counts(r.Executors))
+		fmt.Fprintf(w, "chains  landed %s\n", counts(r.Executors, "by %s %d"))
+	}
+	if len(r.Verdicts) > 0 {
+		fmt.Fprintf(w, "judges  %s\n", counts(r.Verdicts, "%s %d"))
 	}
 	if r.Usage.Calls > 0 {
 		fmt.Fprintf(w, "tokens  %d in %d calls (%d prompt, %d of them cached, %d output, %d thoughts)",
@@ -127,11 +130,11 @@ func writeReport(w io.Writer, r report.Report, columns int) error {
 	return nil
 }
 
-// counts lists the executors with their number of tasks, sorted by name.
-func counts(by map[string]int) string {
+// counts lists numbers by name, sorted by name.
+func counts(by map[string]int, format string) string {
 	parts := make([]string, 0, len(by))
 	for _, name := range slices.Sorted(maps.Keys(by)) {
-		parts = append(parts, fmt.Sprintf("by %s %d", name, by[name]))
+		parts = append(parts, fmt.Sprintf(format, name, by[name]))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -242,6 +245,9 @@ func writeTask(w io.Writer, t report.Task, st *run.State) error {
 	}
 	if t.Summary != "" {
 		fmt.Fprintf(w, "summary   %s\n", console.Sanitize(oneLine(t.Summary)))
+	}
+	if t.Verdict != "" {
+		fmt.Fprintf(w, "verdict   %s\n", console.Sanitize(oneLine(t.Verdict)))
 	}
 	for _, l := range handoffLines(t) {
 		fmt.Fprintf(w, "%-9s %s\n", l[0], l[1])

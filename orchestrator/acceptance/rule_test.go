@@ -89,7 +89,7 @@ func TestAPatchThatWasImported(t *testing.T) {
 			[]string{"assign t--verify/1 to tester on c"},
 		},
 		"its constraints have the reviewer": {
-			nil, nil, func(l *runtest.Log) { l.Tasks["t"].Task.Constraints = []string{"keep the API"} },
+			pass, func(l *runtest.Log) { l.Tasks["t"].Task.Constraints = []string{"keep the API"} },
 			[]string{"assign t--verify/1 to reviewer on c"},
 		},
 	} {
@@ -116,8 +116,8 @@ func TestSettleVerify(t *testing.T) {
 		result spec.Result
 		want   []string
 	}{
-		"pass":             {spec.Result{Status: spec.StatusDone}, []string{"task t accepted"}},
-		"fail":             {runtest.Failed(wire.FaultVerdict, "not what was asked"), []string{"task t pending not what was asked"}},
+		"pass": {spec.Result{Status: spec.StatusDone}, []string{"task t accepted"}},
+		"fail": {runtest.Failed(wire.FaultVerdict, "not what was asked"), []string{"task t pending not what was asked"}},
 		"a constraint is not kept": {
 			runtest.Failed(wire.FaultConstraint, "Not kept: keep the API"), []string{"task t parked Not kept: keep the API"},
 		},

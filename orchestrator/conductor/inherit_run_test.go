@@ -165,14 +165,13 @@ func TestSiblingsInheritTheSameBytesAndATaskTooBigIsNotTriedAgain(t *testing.T) 
 
 func TestAJudgeIsShownTheAuthorsClaimsAndTheConstraintsOfTheRun(t *testing.T) {
 	t.Parallel()
-	for name, executor := range map[string]string{"judge": spec.ExecutorModel, "gates alone": ""} {
+	for name, verify := range map[string]string{"judge": spec.RoleReviewer, "gates alone": spec.RoleTester} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, files(1), func(s *run.Spec) {
-				tester := s.Roles["tester"]
-				tester.Executor = executor
-				s.Roles["tester"] = tester
-				s.Plan = planOf(spec.Task{ID: "w", Role: "generator", Brief: "b", Files: []string{"f00.txt"}, Constraints: []string{"own", "all"}})
+				s.Plan = planOf(spec.Task{
+					ID: "w", Role: "generator", Brief: "b", Files: []string{"f00.txt"}, Constraints: []string{"own", "all"}, Verify: verify,
+				})
 				s.Plan.Constraints = []string{"all"}
 			})
 			s := &seen{}
@@ -190,7 +189,7 @@ func TestAJudgeIsShownTheAuthorsClaimsAndTheConstraintsOfTheRun(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, run.TaskLanded, st.Tasks["w"].State, st.Tasks["w"].Reason)
 			require.Equal(t, []string{"all", "own"}, s.all["w"][0].Task.Constraints)
-			if executor == "" {
+			if verify == spec.RoleTester {
 				require.Empty(t, s.all["w--verify"])
 				return
 			}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
 	"divisi/subagents/gate"
+	"divisi/subagents/wire"
 )
 
 // executors counts the landed tasks of roles with a chain by the executor that made what landed; nil when there are none.
@@ -57,7 +59,9 @@ type Report struct {
 	Budget int    `json:"budget,omitempty"`
 	// Executors count the landed tasks of roles with a chain, by the executor that made what landed.
 	Executors map[string]int `json:"executors,omitempty"`
-	Batches   int            `json:"batches"`
+	// Verdicts count those of judges, all attempts together.
+	Verdicts map[string]int `json:"verdicts,omitempty"`
+	Batches  int            `json:"batches"`
 	// GateRuns counts the runs of gates on batches and on the final head; OneByOne is the least that one patch at a time takes.
 	GateRuns int   `json:"gate_runs"`
 	OneByOne int   `json:"one_by_one"`
@@ -122,6 +126,8 @@ type Task struct {
 	Findings   []string              `json:"findings,omitempty"`
 	Deviations []string              `json:"deviations,omitempty"`
 	Broken     []spec.ConstraintEcho `json:"broken,omitempty"`
+	// Verdict is that of its newest judge, with the reason.
+	Verdict string `json:"verdict,omitempty"`
 	// Executor made its newest attempt, where its role has a chain; LimitHit is the limit that was reached before its result.
 	// Uses names the executor or the stronger model that took over in its newest attempt, with the reason.
 	Executor string `json:"executor,omitempty"`
@@ -168,7 +174,8 @@ func Of(s *run.State) Report {
 		Unverified: acceptance.Unverified(s),
 		Repo:       s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: roleReports(s), Budget: s.Budget, Executors: executors(s),
-		Batches: s.BatchCount, GateRuns: s.GateRuns, OneByOne: s.Queued, Flakes: s.Flakes(), Times: TimesOf(s),
+		Verdicts: verdicts(s),
+		Batches:  s.BatchCount, GateRuns: s.GateRuns, OneByOne: s.Queued, Flakes: s.Flakes(), Times: TimesOf(s),
 		Notices: s.Notices, Questions: questions(s), Doubts: doubts(s), Quotas: s.UsedUp(time.Now()),
 	}
 	landed := 0
@@ -214,6 +221,9 @@ func taskReport(s *run.State, v *run.Task) Task {
 	t.Unverified = v.State == run.TaskLanded && acceptance.Unverified(s) != ""
 	t.tellHandoff(v.Result, "")
 	t.tellHandoff(v.VerifyR, "its judge: ")
+	if r := v.VerifyR; r != nil {
+		t.Verdict = verdictOf(r) + ": " + cmp.Or(r.Handoff.Summary, run.FaultOf(r).Message)
+	}
 	t.Executor, t.Uses = s.ExecutorOf(v), v.Rung.String()
 	tellRequests(s, &t, v)
 	for _, f := range v.Faults {
@@ -239,6 +249,36 @@ func (t *Task) tellHandoff(r *spec.Result, by string) {
 		c.Note = by + c.Note
 		t.Broken = append(t.Broken, c)
 	}
+}
+
+// verdictOf words a judge's verdict.
+func verdictOf(r *spec.Result) string {
+	switch class := run.FaultOf(r).Class; {
+	case r.Status == spec.StatusDone:
+		return "pass"
+	case class == wire.FaultVerdict:
+		return "fail"
+	case class == wire.FaultConstraint:
+		return "constraint not kept"
+	}
+	return "no verdict"
+}
+
+// verdicts counts the verdicts of judges; nil for none.
+func verdicts(s *run.State) map[string]int {
+	var by map[string]int
+	for id, w := range s.Works {
+		for _, a := range w.Attempts {
+			if a.Result == nil || !strings.HasSuffix(id, run.VerifySuffix) {
+				continue
+			}
+			if by == nil {
+				by = map[string]int{}
+			}
+			by[verdictOf(a.Result)]++
+		}
+	}
+	return by
 }
 
 // spent adds what the attempts of one queue id cost.

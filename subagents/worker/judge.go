@@ -109,8 +109,8 @@ const checklist = "The constraints are your checklist. Judge the patch by each o
 // minJudged is how much of a diff, in bytes, even the smallest window shows.
 const minJudged = 4 << 10
 
-// decided turns a judge's submission into the attempt's result. A constraint that is not kept has a class of its own: a person can
-// accept it. A verdict that contradicts the rest of the submission counts as none.
+// decided turns a judge's submission into the attempt's result. A constraint that is not kept has a class of its own: a person
+// can accept it. A verdict that contradicts the rest of the submission counts as none.
 func decided(r spec.Result) spec.Result {
 	r.Patch, r.Plan, r.Final = nil, nil, false
 	var v verdict
@@ -135,7 +135,8 @@ func decided(r spec.Result) spec.Result {
 	case len(broken) > 0:
 		return failed(r, wire.FaultConstraint, "its judge reports: "+strings.Join(broken, "; "), strings.Join(reasons, "\n"))
 	default:
-		return failed(r, wire.FaultVerdict, "the patch is not what was asked for: "+r.Handoff.Summary, strings.Join(reasons, "\n"))
+		return failed(r, wire.FaultVerdict, "the patch is not what was asked for: "+r.Handoff.Summary,
+			strings.Join(reasons, "\n"))
 	}
 }
 
