@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"fmt"
+	"strings"
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
@@ -156,13 +157,17 @@ func judged(s *run.State, t *run.Task) []run.Action {
 	case wire.FaultVerdict, wire.FaultGate: // testers of older versions ran the gates
 		return schedule.Failed(s, t, f)
 	case wire.FaultConstraint:
-		return schedule.Park(s, t, f.Message, &f)
+		var evidence []string
+		for _, line := range text.Few(strings.Split(f.Detail, "\n"), maxNamed) {
+			evidence = append(evidence, "its judge reports "+text.Quote(line))
+		}
+		return hold(t, evidence...)
 	default:
 		return judgeFailed(s, t, f, again)
 	}
 }
 
-// judgeFailed repeats a judge that came to no verdict.
+// judgeFailed repeats a judge that came to no verdict, a few times. Then the patch is held: it was not judged.
 func judgeFailed(s *run.State, t *run.Task, f spec.Fault, again run.Action) []run.Action {
 	tries := 0
 	for _, a := range s.Works[t.Task.ID+run.VerifySuffix].Attempts {
@@ -171,7 +176,7 @@ func judgeFailed(s *run.State, t *run.Task, f spec.Fault, again run.Action) []ru
 		}
 	}
 	if tries >= schedule.MaxGateTries || schedule.Hopeless(f) {
-		return schedule.Park(s, t, "its judge could not be run: "+f.Message, &f)
+		return hold(t, "its judge came to no verdict: "+f.Message)
 	}
 	return []run.Action{again}
 }

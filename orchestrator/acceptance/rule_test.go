@@ -119,7 +119,10 @@ func TestSettleVerify(t *testing.T) {
 		"pass": {spec.Result{Status: spec.StatusDone}, []string{"task t accepted"}},
 		"fail": {runtest.Failed(wire.FaultVerdict, "not what was asked"), []string{"task t pending not what was asked"}},
 		"a constraint is not kept": {
-			runtest.Failed(wire.FaultConstraint, "Not kept: keep the API"), []string{"task t parked Not kept: keep the API"},
+			spec.Result{Status: spec.StatusFailed, Error: &spec.Fault{Class: wire.FaultConstraint, Detail: "Not kept: keep the API\nx"}},
+			[]string{
+				`task t held its judge reports "Not kept: keep the API" doubt: its judge reports "Not kept: keep the API"; its judge reports "x"`,
+			},
 		},
 		"its judge failed": {runtest.Failed(wire.FaultInternal, "disk"), []string{"assign t--verify/2 to tester on c"}},
 		"the key was refused": {
@@ -139,7 +142,7 @@ func TestSettleVerify(t *testing.T) {
 	}
 }
 
-func TestAJudgeThatFailsThreeTimesParksItsTask(t *testing.T) {
+func TestAJudgeWithoutAVerdictAsksAfterThreeTries(t *testing.T) {
 	t.Parallel()
 	l := newLog(t, nil)
 	l.Ended("t", 1, runtest.Patched("c", "tree", "b"))
@@ -147,5 +150,11 @@ func TestAJudgeThatFailsThreeTimesParksItsTask(t *testing.T) {
 		l.Dispatched("t--verify", "tester", n, "c")
 		l.Ended("t--verify", n, runtest.Failed(wire.FaultInternal, "disk"))
 	}
-	require.Equal(t, []string{"task t parked its judge could not be run: disk"}, runtest.Describe(acceptance.SettleVerify(l.State)))
+	held := acceptance.SettleVerify(l.State)
+	require.Equal(t, []string{"task t held its judge came to no verdict: disk doubt: its judge came to no verdict: disk"}, runtest.Describe(held))
+	l.Do(held)
+	l.Do(acceptance.Rule(l.State, l.Tasks["t"], run.Ruling{By: wire.FromUser, Accept: true}))
+	l.Tasks["t"].Task.Verify = "reviewer"
+	settle(t, l, acceptance.Verdict{})
+	require.Equal(t, run.TaskAccepted, l.Tasks["t"].State, "it is not judged again")
 }
