@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -155,10 +157,20 @@ func (h *holder) approver() func(context.Context, run.PlanData) (conductor.Answe
 	}
 }
 
-// publish puts a commit of the run into the user's repository, as its one new branch.
+// publish puts a commit of the run into the user's repository, as its one new branch. A branch that is no longer where an earlier end
+// of the run left it is a person's now: the run's is then the first free one of divisi/<run>-2, -3 and so on.
 func (h *holder) publish(ctx context.Context, commit, base, had string) (string, error) {
-	ref := conductor.IntegrationRef(h.spec.Run)
-	return ref, h.git.Publish(ctx, h.checkout, h.mirror, ref, commit, base, had)
+	for n := 1; ; n++ {
+		ref := conductor.IntegrationRef(h.spec.Run)
+		if n > 1 {
+			ref = fmt.Sprintf("%s-%d", ref, n)
+		}
+		if err := h.git.Publish(ctx, h.checkout, h.mirror, ref, commit, base, had); !errors.Is(err, git.ErrStale) {
+			return ref, err
+		}
+		h.notice(fmt.Sprintf("note: the branch %s was moved or is checked out, and stays as it is",
+			strings.TrimPrefix(ref, "refs/heads/")))
+	}
 }
 
 // tree reads a commit for shard rules; their commands run confined in a slot of their own.

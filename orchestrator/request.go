@@ -34,6 +34,27 @@ func (r *Run) Cancel(ctx context.Context, task, reason string) (string, error) {
 	return r.ask(ctx, conductor.Request{Verb: conductor.VerbCancel, Task: task, Text: reason})
 }
 
+// Retry opens tasks again that were given up, by their ids or their template's, or all that are parked. alone reports that no process
+// carries the run out: Resume continues it.
+func (r *Run) Retry(ctx context.Context, tasks []string) (becomes string, alone bool, err error) {
+	becomes, err = r.ask(ctx, conductor.Request{Verb: conductor.VerbRetry, Tasks: tasks})
+	return becomes, r.alone, err
+}
+
+// Skip gives tasks up as not needed: what waits for them goes on as if they were done.
+func (r *Run) Skip(ctx context.Context, tasks []string, reason string) (string, error) {
+	becomes, err := r.ask(ctx, conductor.Request{Verb: conductor.VerbSkip, Tasks: tasks, Text: reason})
+	return r.next(becomes), err
+}
+
+// next adds what to do next where no process carries the run out.
+func (r *Run) next(becomes string) string {
+	if !r.alone {
+		return becomes
+	}
+	return becomes + "; continue with: divisi resume " + r.id
+}
+
 // ask puts a request to the conductor of the run. Where no process carries it out, this one is its conductor for a moment.
 func (r *Run) ask(ctx context.Context, q conductor.Request) (string, error) {
 	if !r.alone {
@@ -71,7 +92,8 @@ func (r *Run) askHolder(ctx context.Context, q conductor.Request) (string, error
 	case ferr != nil:
 		return "", errors.Join(err, ferr)
 	case st.Status.Ended():
-		return "", usage.Errorf("run %s is over: %s; see: divisi show %s", r.id, st.Status, r.id)
+		return "", usage.Errorf("run %s is over: %s; see: divisi show %s\nIts process is just ending: to change it, try again in a moment",
+			r.id, st.Status, r.id)
 	}
 	return "", usage.Errorf("run %s is not accepting requests yet: try again in a moment", r.id)
 }

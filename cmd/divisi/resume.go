@@ -27,6 +27,13 @@ Without RUN, the newest run.` + codes(codeOK, codeParked, codeUsage, codeStopped
 			return g.resume(c.Context(), args, r, o.sandbox)
 		},
 	}
+	o.resumeFlags(c, &r)
+	c.ValidArgsFunction = g.completeRuns
+	return c
+}
+
+// resumeFlags are those of every command that continues a run.
+func (o *runOptions) resumeFlags(c *cobra.Command, r *orchestrator.ResumeOptions) {
 	f := c.Flags()
 	f.IntVar(&o.Budget, "budget", 0, "a new budget for the whole run, in tokens; 0 means none")
 	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan without prompting")
@@ -34,8 +41,6 @@ Without RUN, the newest run.` + codes(codeOK, codeParked, codeUsage, codeStopped
 	f.StringVar(&o.Dashboard, "dashboard", "", "serve the dashboard at this loopback address")
 	f.BoolVar(&o.AllowUnverified, "allow-unverified", false, allowUnverified)
 	o.hostFlags(c)
-	c.ValidArgsFunction = g.completeRuns
-	return c
 }
 
 func (g *globals) resume(ctx context.Context, args []string, o orchestrator.ResumeOptions, sandbox string) error {

@@ -108,7 +108,8 @@ Start with:  divisi demo`,
 		return usagef("%s\nSee: %s --help", flagError(err), c.CommandPath())
 	})
 	root.AddCommand(
-		newDemo(g), newRun(g), newResume(g), newPause(g), newCancel(g), newPublish(g), newSend(g), newAccept(g), newShow(g), newLog(g),
+		newDemo(g), newRun(g), newResume(g), newRetry(g), newSkip(g), newPause(g), newCancel(g), newPublish(g), newSend(g),
+		newAccept(g), newShow(g), newLog(g),
 		newDiff(g), newRuns(g),
 		newWatch(g),
 		newContext(g), newRoles(g), newConfig(g), newDoctor(g), newMemory(g), newTrust(g), newLoopcheck(g), newVersion(g),

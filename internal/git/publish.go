@@ -8,12 +8,14 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // Publish puts a commit of the mirror, and what it needs beyond base, into the user's repository and makes one new
 // branch for it, or moves the branch that was published before at had. Nothing else there changes and none of its hooks or
-// settings is used. A ref that names the commit already is no error; one that names neither is ErrStale.
+// settings is used. A ref that names the commit already is no error; one that names neither is ErrStale, and so is a branch that a
+// work tree has checked out: its files would no longer be those of its branch.
 func (g *Git) Publish(ctx context.Context, c *Checkout, r *Repo, ref, commit, base, had string) (err error) {
 	if err := errors.Join(ValidRef(ref), checkIDs(commit, base)); err != nil {
 		return fmt.Errorf("publish: %w", err)
@@ -34,6 +36,8 @@ func (g *Git) Publish(ctx context.Context, c *Checkout, r *Repo, ref, commit, ba
 		return nil
 	case have != "" && have != had:
 		return fmt.Errorf("publish %s as %s: %w: it is at %s", commit, ref, ErrStale, have)
+	case have != "" && c.checkedOut(ref):
+		return fmt.Errorf("publish %s as %s: %w: it is checked out", commit, ref, ErrStale)
 	}
 	if err := g.giveObjects(ctx, c, v, r, commit, base); err != nil {
 		return fmt.Errorf("publish %s as %s: %w", commit, ref, err)
@@ -42,6 +46,15 @@ func (g *Git) Publish(ctx context.Context, c *Checkout, r *Repo, ref, commit, ba
 		return fmt.Errorf("publish %s: %w", commit, err)
 	}
 	return nil
+}
+
+// checkedOut reports whether the work tree of the repository, or a linked one, has a branch checked out.
+func (c *Checkout) checkedOut(ref string) bool {
+	heads, _ := filepath.Glob(filepath.Join(escapeGlob(c.CommonDir), "worktrees", "*", "HEAD")) // the pattern is well-formed
+	return slices.ContainsFunc(append(heads, filepath.Join(c.CommonDir, "HEAD")), func(head string) bool {
+		data, err := readSmall(head)
+		return err == nil && strings.TrimSpace(string(data)) == "ref: "+ref
+	})
 }
 
 // giveObjects adds one pack to the user's object store. The view's settings hold while git writes there.

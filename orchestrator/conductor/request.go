@@ -24,6 +24,9 @@ const (
 	VerbSend = "send"
 	// VerbAccept lets the held patch of a task go on; VerbSend rejects it.
 	VerbAccept = "accept"
+	// VerbRetry opens tasks again that were given up, VerbSkip gives tasks up as not needed.
+	VerbRetry = "retry"
+	VerbSkip  = "skip"
 	// VerbPause stops the run when every agent has finished its turn.
 	VerbPause = "pause"
 )
@@ -33,6 +36,8 @@ type Request struct {
 	Verb string `json:"verb"`
 	Task string `json:"task,omitempty"`
 	Text string `json:"text,omitempty"`
+	// Tasks are those of retry and skip: ids, or names of templates.
+	Tasks []string `json:"tasks,omitempty"`
 	// Until is when the caller stops waiting: a conductor that reads the request later leaves it undone, because the caller was
 	// told that it was not done, and asks again. Zero means that the caller always waits.
 	Until time.Time `json:"until,omitzero"`
@@ -171,6 +176,19 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 			return "", err
 		}
 		return "the patch of " + q.Task + " goes on", c.execute(ctx, actions)
+	case VerbRetry:
+		actions, opened, err := request.Retry(c.st, q.Tasks, run.Revision{By: wire.FromUser})
+		if err != nil {
+			return "", err
+		}
+		return "tried again: " + text.Some(opened, maxNamed), c.execute(ctx, actions)
+	case VerbSkip:
+		actions, skipped, err := request.Skip(c.st, q.Tasks, run.Revision{By: wire.FromUser},
+			strings.TrimSuffix("by a person: "+q.Text, ": "))
+		if err != nil {
+			return "", err
+		}
+		return "skipped: " + text.Some(skipped, maxNamed), c.execute(ctx, actions)
 	case VerbPause:
 		n, err := c.pause(ctx)
 		return "pausing after the current turn of " + text.Count(n, "active agent"), err
@@ -178,6 +196,9 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 		return "", request.Refusedf("unknown request %.40q", q.Verb)
 	}
 }
+
+// maxNamed bounds the tasks that an answer names.
+const maxNamed = 12
 
 // cancel cancels the run: nothing of it is dispatched again, and its queue is emptied.
 func (c *Conductor) cancel(ctx context.Context, reason string) error {

@@ -51,7 +51,7 @@ func (p paint) state(state, s string) string {
 		return p.do("33", s)
 	case "parked":
 		return p.do("31", s)
-	case "stopped", "cancelled", "waiting", "not reached", "pending":
+	case "stopped", "cancelled", "skipped", "waiting", "not reached", "pending":
 		return p.do("2", s)
 	default:
 		return p.do("36", s)
@@ -229,7 +229,7 @@ func (l *live) counts(v *view, width int) string {
 var tallied = []run.TaskState{
 	run.TaskHeld, run.TaskRunning, run.TaskVerifying, run.TaskAccepted,
 	run.TaskLanding, run.TaskPending, run.TaskLanded, run.TaskDone,
-	run.TaskParked, run.TaskCancelled,
+	run.TaskParked, run.TaskCancelled, run.TaskSkipped,
 }
 
 func tally(rows []report.Row) string {

@@ -219,7 +219,7 @@ func (p *planText) overlaps(list []run.Overlap) {
 // ranked orders rows for the table at the end: tasks that need attention first, well-ended tasks last.
 func ranked(rows []report.Row) []report.Row {
 	rank := map[run.TaskState]int{
-		run.TaskParked: 0, run.TaskCancelled: 1, run.TaskLanded: 3, run.TaskDone: 4,
+		run.TaskParked: 0, run.TaskCancelled: 1, run.TaskLanded: 3, run.TaskDone: 4, run.TaskSkipped: 4,
 	}
 	of := func(r report.Row) int {
 		if n, ok := rank[r.State]; ok {

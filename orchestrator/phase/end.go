@@ -134,7 +134,7 @@ func baselineReceipts(s *run.State) []spec.Receipt {
 func why(s *run.State, end run.Status) string {
 	n := s.Counts()
 	if end == run.Done {
-		return fmt.Sprintf("%d landed, %d done without a change", n[run.TaskLanded], n[run.TaskDone])
+		return fmt.Sprintf("%d landed, %d done without a change", n[run.TaskLanded], n[run.TaskDone]) + skipped(n)
 	}
 	if why := s.MasterGaveUp(); why != "" {
 		return why
@@ -149,8 +149,16 @@ func why(s *run.State, end run.Status) string {
 	if s.NothingGivenUp() {
 		return redder(s)
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%d landed, %d parked; %s",
-		n[run.TaskLanded], n[run.TaskParked]+n[run.TaskCancelled], redder(s)), "; ")
+	return strings.TrimSuffix(fmt.Sprintf("%d landed, %d parked%s; %s",
+		n[run.TaskLanded], n[run.TaskParked]+n[run.TaskCancelled], skipped(n), redder(s)), "; ")
+}
+
+// skipped words how many tasks were given up as not needed; "" for none.
+func skipped(n map[run.TaskState]int) string {
+	if n[run.TaskSkipped] == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d skipped", n[run.TaskSkipped])
 }
 
 // redder words that final gates are red, and since which batch; "" where none is.

@@ -34,8 +34,9 @@ func (c counts) of(states ...run.TaskState) int {
 
 func (c counts) given() int { return c.of(run.TaskParked, run.TaskCancelled) }
 
+// all counts the tasks but for those that were skipped as not needed.
 func (c counts) all() int {
-	n := 0
+	n := -c.of(run.TaskSkipped)
 	for _, of := range c {
 		n += of
 	}

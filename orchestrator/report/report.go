@@ -210,12 +210,15 @@ func Of(s *run.State) Report {
 	return r
 }
 
+// explained are the states of a task that a report gives the reason of.
+var explained = []run.TaskState{run.TaskParked, run.TaskPending, run.TaskHeld, run.TaskSkipped}
+
 func taskReport(s *run.State, v *run.Task) Task {
 	t := Task{
 		ID: v.Task.ID, Title: v.Task.Title, Role: v.Task.Role, State: v.State, Reason: v.Reason, Attempts: v.Attempt,
 		Doubts: v.Doubts, Commit: v.Commit, Added: v.Landed.Added, Deleted: v.Landed.Deleted, Files: v.Landed.Files,
 	}
-	if v.State != run.TaskParked && v.State != run.TaskPending && v.State != run.TaskHeld {
+	if !slices.Contains(explained, v.State) {
 		t.Reason = ""
 	}
 	t.Unverified = v.State == run.TaskLanded && acceptance.Unverified(s) != ""

@@ -38,11 +38,7 @@ func reachable(s *run.State, task, text string) error {
 	case task == run.MasterTask && s.Spec.Plan != nil:
 		return Refusedf("run %s has a plan file and no master: name a task: divisi send %s/TASK", s.Spec.Run, s.Spec.Run)
 	case task != run.MasterTask && s.Tasks[task] == nil:
-		text := fmt.Sprintf("run %s has no task %q", s.Spec.Run, task)
-		if near := spec.Nearest(task, s.Order); near != "" {
-			text += fmt.Sprintf(" (did you mean %q?)", near)
-		}
-		return Refusedf("%s", text)
+		return unknown(s, task)
 	}
 	return nil
 }

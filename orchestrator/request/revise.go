@@ -83,15 +83,27 @@ func begin(s *run.State, ids []string, r run.Revision) (actions []run.Action) {
 		if n := len(t.Revisions); r.ID != "" && n > 0 && t.Revisions[n-1].ID == r.ID {
 			continue // before a kill
 		}
-		d := run.TaskData{State: run.TaskPending, Reason: "revised by " + r.By, Revision: &r}
+		d := run.TaskData{State: run.TaskPending, Reason: tried(&r), Revision: &r}
 		actions = append(append(actions, run.SetTask(id, d)), callBack(s, id)...)
 	}
-	again := run.Revision{ID: r.ID, By: r.By}
+	return append(actions, follow(s, begun, run.Revision{ID: r.ID, By: r.By}, false)...)
+}
+
+// tried words why tasks begin again.
+func tried(r *run.Revision) string {
+	if r.Brief == "" && r.Role == "" && r.Model == "" && r.Files == nil && r.Constraints == nil {
+		return "tried again by " + r.By
+	}
+	return "revised by " + r.By
+}
+
+// follow opens the tasks that were given up only because of others, which begin again or are skipped.
+func follow(s *run.State, begun map[string]bool, again run.Revision, skipped bool) (actions []run.Action) {
 	for more := true; more; {
 		more = false
 		for _, id := range s.Order {
 			t := s.Tasks[id]
-			if begun[id] || t.State != run.TaskParked || !lostWith(s, t, begun) {
+			if begun[id] || t.State != run.TaskParked || !lostWith(s, t, begun, skipped) {
 				continue
 			}
 			begun[id], more = true, true
@@ -105,15 +117,25 @@ func begin(s *run.State, ids []string, r run.Revision) (actions []run.Action) {
 	return actions
 }
 
-// lostWith reports whether a parked task was given up only since one of others was: it depends on it, or is in its change set.
-func lostWith(s *run.State, t *run.Task, begun map[string]bool) bool {
+// lostWith reports whether a parked task was given up only since one of others was: it depends on it, and on no other that is given
+// up, or is in its change set. A set lands as a whole: with a task that begins again all of its tasks do, with one that is skipped
+// those that did not fail themselves.
+func lostWith(s *run.State, t *run.Task, begun map[string]bool, skipped bool) bool {
 	again := func(m *run.Task) bool { return begun[m.Task.ID] }
-	if set := s.Set(t); set != nil && set.Lost != t && slices.ContainsFunc(set.Members, again) {
+	failed := len(t.Faults) > 0 && t.Faults[len(t.Faults)-1].Attempt == t.Attempt
+	if set := s.Set(t); set != nil && slices.ContainsFunc(set.Members, again) && !(skipped && failed) {
 		return true
 	}
-	return t.Attempt == 0 && slices.ContainsFunc(t.After, func(ref string) bool {
-		return slices.ContainsFunc(s.Members(ref), func(id string) bool { return begun[id] })
-	})
+	found := false
+	for _, ref := range t.After {
+		for _, id := range s.Members(ref) {
+			if s.Tasks[id].GivenUp() && !begun[id] {
+				return false
+			}
+			found = found || begun[id]
+		}
+	}
+	return found && t.Attempt == 0
 }
 
 // callBack takes the attempts of a task from the queue and from their agents.

@@ -91,7 +91,7 @@ func handBack(s *run.State, q *run.Request) []run.Action {
 		a.Text = "its change has landed as " + t.Commit + "; your own tree is still what you began from, without it"
 	case run.TaskParked:
 		a.Status, a.Fault = spec.StatusFailed, &spec.Fault{Class: "parked", Message: t.Reason}
-	case run.TaskCancelled:
+	case run.TaskCancelled, run.TaskSkipped:
 		a.Status, a.Fault = spec.StatusCancelled, &spec.Fault{Class: wire.FaultCancelled, Message: t.Reason}
 	}
 	return answer(q, a)
@@ -168,7 +168,7 @@ func CancelOrphans(s *run.State) []run.Action {
 			continue
 		}
 		if t := s.Tasks[q.Child]; !t.Ended() && t.State != run.TaskLanding {
-			return cancel(s, t, q.Agent()+", which had asked for it, has ended")
+			return end(s, t, run.TaskCancelled, q.Agent()+", which had asked for it, has ended")
 		}
 	}
 	return nil
@@ -188,13 +188,13 @@ func Cancel(s *run.State, id, reason string) ([]run.Action, error) {
 	case t.State == run.TaskLanding:
 		return nil, Refusedf("%s is landing", id)
 	}
-	return cancel(s, t, reason), nil
+	return end(s, t, run.TaskCancelled, reason), nil
 }
 
-// cancel cancels a task first in the log, from when on nothing of it counts, then on the queue and with its agent.
-func cancel(s *run.State, t *run.Task, reason string) []run.Action {
+// end ends a task first in the log, from when on nothing of it counts, then on the queue and with its agent.
+func end(s *run.State, t *run.Task, as run.TaskState, reason string) []run.Action {
 	id := t.Task.ID
-	return append([]run.Action{run.SetTask(id, run.TaskData{State: run.TaskCancelled, Reason: reason})}, callBack(s, id)...)
+	return append([]run.Action{run.SetTask(id, run.TaskData{State: as, Reason: reason})}, callBack(s, id)...)
 }
 
 // olderAdvice ended such a notice in logs whose event named no task.

@@ -69,17 +69,27 @@ func (s *State) join(t *Task) {
 		s.sets[name] = c
 	}
 	if c.Lost != nil && s.revivable(c) {
-		c.Lost = nil
 		for _, m := range c.Members {
-			s.ended = slices.DeleteFunc(s.ended, func(t *Task) bool { return t == m })
-			m.EndedPos, m.Reason = 0, ""
+			m.Reason = ""
 			s.set(m, TaskAccepted, 0)
-			if s.shardsLost[m.Task.ShardOf] == m {
-				delete(s.shardsLost, m.Task.ShardOf)
-			}
 		}
 	}
 	c.Members = append(c.Members, t)
+}
+
+// leave removes a task that ended from its change set: the others land without it.
+func (s *State) leave(t *Task) {
+	c := s.Set(t)
+	if c == nil {
+		return
+	}
+	same := func(other *Task) bool { return other == t }
+	if c.Members = slices.DeleteFunc(c.Members, same); c.Lost == t {
+		c.Lost = s.lost(func(o *Task) bool { return o != t && o.Task.ChangeSet == c.Name })
+	}
+	if len(c.Members) == 0 {
+		delete(s.sets, c.Name)
+	}
 }
 
 // begin notes that a task of a change set was dispatched.

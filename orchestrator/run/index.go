@@ -99,10 +99,14 @@ func (x *index) count(t *Task, n int) {
 
 // set moves a task to a state, at a position of the log.
 func (x *index) set(t *Task, to TaskState, pos uint64) {
-	had := t.Ended()
+	had, lost := t.Ended(), t.GivenUp()
 	x.remove(t)
 	t.State = to
 	x.add(t)
+	if lost && !t.GivenUp() {
+		had = false
+		x.reopen(t)
+	}
 	if template := t.Task.ShardOf; t.GivenUp() && x.shardsLost[template] == nil {
 		x.shardsLost[template] = t
 	}
@@ -114,10 +118,30 @@ func (x *index) set(t *Task, to TaskState, pos uint64) {
 	}
 	t.EndedPos = pos
 	x.ended = append(x.ended, t)
-	if !t.GivenUp() {
+	if !t.GivenUp() && t.State != TaskSkipped {
 		received := func(m *Message) bool { return len(m.Receipts) > 0 }
 		x.late = append(x.late, slices.DeleteFunc(slices.Clone(x.messages[t.Task.ID]), received)...)
 	}
+}
+
+// reopen forgets that a task was given up.
+func (x *index) reopen(t *Task) {
+	x.ended, t.EndedPos = slices.DeleteFunc(x.ended, func(o *Task) bool { return o == t }), 0
+	if template := t.Task.ShardOf; x.shardsLost[template] == t {
+		x.shardsLost[template] = x.lost(func(o *Task) bool { return o.Task.ShardOf == template })
+	}
+	if c := x.sets[t.Task.ChangeSet]; c != nil && c.Lost == t {
+		c.Lost = x.lost(func(o *Task) bool { return o.Task.ChangeSet == c.Name })
+	}
+}
+
+// lost is the oldest of some tasks that was given up; nil for none.
+func (x *index) lost(of func(*Task) bool) *Task {
+	i := slices.IndexFunc(x.ended, func(t *Task) bool { return t.GivenUp() && of(t) })
+	if i < 0 {
+		return nil
+	}
+	return x.ended[i]
 }
 
 // track notes whether a work is active.

@@ -28,7 +28,7 @@ const (
 // TaskState is the state of a task.
 type TaskState string
 
-// The states of a task. done, landed, parked and cancelled are ends.
+// The states of a task. The last five are ends; a parked or cancelled task can be opened again.
 const (
 	TaskPending   TaskState = "pending"   // waits for dependencies, its write set, or a cap
 	TaskRunning   TaskState = "running"   // an attempt is on the queue or with a worker
@@ -39,6 +39,7 @@ const (
 	TaskDone      TaskState = "done"      // ended well without a patch
 	TaskLanded    TaskState = "landed"    // its commit is on the integration branch
 	TaskParked    TaskState = "parked"    // given up, with a reason; the run continues
+	TaskSkipped   TaskState = "skipped"   // given up as not needed: its dependents go on as after done
 	TaskCancelled TaskState = "cancelled"
 )
 

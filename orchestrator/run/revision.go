@@ -1,9 +1,6 @@
 package run
 
-import (
-	"cmp"
-	"slices"
-)
+import "cmp"
 
 // Revision changes a task that has not landed. It begins again with it, and what failed before does not count.
 type Revision struct {
@@ -40,30 +37,4 @@ func (s *State) revise(t *Task, r *Revision) {
 		t.Task.Constraints = *r.Constraints
 	}
 	t.Fresh, t.Rung, t.Next = len(t.Faults), Rung{}, Rung{}
-}
-
-// reopen removes a task that begins again from those that have ended.
-func (s *State) reopen(t *Task) {
-	if t.EndedPos == 0 {
-		return
-	}
-	t.EndedPos = 0
-	s.ended = slices.DeleteFunc(s.ended, func(other *Task) bool { return other == t })
-	if s.shardsLost[t.Task.ShardOf] == t {
-		delete(s.shardsLost, t.Task.ShardOf)
-		for _, id := range s.Shards[t.Task.ShardOf] {
-			if other := s.Tasks[id]; other != t && other.GivenUp() {
-				s.shardsLost[t.Task.ShardOf] = other
-				break
-			}
-		}
-	}
-	c := s.Set(t)
-	if c == nil || c.Lost != t {
-		return
-	}
-	c.Lost = nil
-	if i := slices.IndexFunc(c.Members, func(other *Task) bool { return other != t && other.GivenUp() }); i >= 0 {
-		c.Lost = c.Members[i]
-	}
 }

@@ -62,15 +62,5 @@ func (s *State) forget(t *Task) {
 	if template := t.Task.ShardOf; s.shardsLost[template] == t {
 		delete(s.shardsLost, template)
 	}
-	c := s.Set(t)
-	if c == nil {
-		return
-	}
-	c.Members = slices.DeleteFunc(c.Members, same)
-	if c.Lost == t {
-		c.Lost = nil
-	}
-	if len(c.Members) == 0 {
-		delete(s.sets, c.Name)
-	}
+	s.leave(t)
 }

@@ -231,6 +231,9 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 
 func (s *State) enter(status Status, reason string, at time.Time) {
 	s.Status, s.Reason, s.Passed[status] = status, reason, true
+	if status == Running {
+		s.Final, s.firstRed = nil, 0 // the head may move again
+	}
 	switch {
 	case !status.Ended():
 		s.Ended = time.Time{}
@@ -296,7 +299,6 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	s.set(t, d.State, e.Pos)
 	switch {
 	case d.Revision != nil:
-		s.reopen(t)
 		if d.State == TaskPending {
 			s.revise(t, d.Revision)
 		}
@@ -306,9 +308,12 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 		}
 	case d.Role != "":
 		s.handedOver(t, d.Role)
-	case d.State == TaskCancelled:
+	case d.State == TaskCancelled || d.State == TaskSkipped:
 		s.void(e.Task)
 		s.void(e.Task + VerifySuffix)
+		if d.State == TaskSkipped {
+			s.leave(t)
+		}
 	case d.State == TaskVerifying && d.Dispatch != nil:
 		t.Verify = d.Dispatch.Attempt
 	case d.State == TaskRunning && d.Dispatch != nil:

@@ -167,7 +167,7 @@ func (w *Work) Waits() bool { return w.Outstanding() && w.Attempts[w.Last].Open 
 // Ended reports whether a task will not change any more.
 func (t *Task) Ended() bool {
 	switch t.State {
-	case TaskDone, TaskLanded, TaskParked, TaskCancelled:
+	case TaskDone, TaskLanded, TaskParked, TaskSkipped, TaskCancelled:
 		return true
 	default:
 		return false

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"divisi/orchestrator"
+)
+
+func newSkip(g *globals) *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use:   "skip RUN TASK...",
+		Short: "Give tasks up as not needed; what waits for them goes on",
+		Long: `Give tasks up as not needed, which have not landed: parked ones too. Tasks that wait for them go on as
+if they were done without a change, and the run does not end as parked because of them. A template's
+name means its tasks that have not landed. On a run that has ended, divisi resume then continues it.` +
+			codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi skip 1f2e rewrite-003 --reason 'this file will be deleted'",
+		Args:    cobra.MinimumNArgs(2), ValidArgsFunction: g.completeRuns,
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := g.findRun(args)
+			if err != nil {
+				return err
+			}
+			return g.request(c.Context(), id, func(r *orchestrator.Run) (string, error) {
+				return r.Skip(c.Context(), args[1:], reason)
+			})
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why; kept in the log")
+	return c
+}

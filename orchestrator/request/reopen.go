@@ -1,0 +1,118 @@
+package request
+
+import (
+	"slices"
+
+	"divisi/orchestrator/run"
+)
+
+// Retry opens tasks again that were given up, with new attempts: those that are named, by their ids or their template, else all
+// planned ones that are parked. With them it opens the tasks that were given up only because of them, and the run where it has
+// ended. It returns the ids of the tasks that it was asked for; the error is a *RefusedError.
+func Retry(s *run.State, refs []string, r run.Revision) ([]run.Action, []string, error) {
+	ids, err := retried(s, refs)
+	if err != nil {
+		return nil, nil, err
+	}
+	return append(reopen(s, tried(&r)), begin(s, ids, r)...), ids, nil
+}
+
+// reopen lets a run go on that has come to its end, or to its final gates. A run that no process carries out is stopped then, for
+// resume to continue.
+func reopen(s *run.State, reason string) []run.Action {
+	switch s.Status {
+	case run.Done, run.Parked:
+		return []run.Action{run.SetRun(run.Data{State: run.Stopped, Reason: reason})}
+	case run.Final:
+		return []run.Action{run.SetRun(run.Data{State: run.Running})}
+	default:
+		return nil
+	}
+}
+
+// Skip gives tasks up as not needed. What was parked only because of them is opened again. It returns the ids of the tasks that are
+// skipped; the error is a *RefusedError.
+func Skip(s *run.State, refs []string, r run.Revision, reason string) (actions []run.Action, skipped []string, err error) {
+	gone := map[string]bool{}
+	for _, ref := range refs {
+		ids, err := members(s, ref)
+		if err != nil {
+			return nil, nil, err
+		}
+		open := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return gone[id] || kept(s.Tasks[id]) })
+		if len(open) == 0 && !gone[ids[0]] {
+			return nil, nil, Refusedf("%s has ended and is %s: there is nothing to skip", ref, s.Tasks[ids[0]].State)
+		}
+		for _, id := range open {
+			if s.Tasks[id].State == run.TaskLanding {
+				return nil, nil, Refusedf("%s is landing", id)
+			}
+			gone[id], skipped = true, append(skipped, id)
+		}
+	}
+	actions = reopen(s, "tasks were skipped")
+	for _, id := range skipped {
+		actions = append(actions, end(s, s.Tasks[id], run.TaskSkipped, reason)...)
+	}
+	return append(actions, follow(s, gone, r, true)...), skipped, nil
+}
+
+// members are the ids of the tasks that a reference names, in a run in which tasks can be opened again.
+func members(s *run.State, ref string) ([]string, error) {
+	if err := lasting(s); err != nil {
+		return nil, err
+	}
+	ids := s.Members(ref)
+	if len(ids) == 0 {
+		return nil, unknown(s, ref)
+	}
+	return ids, nil
+}
+
+// lasting refuses a run that was ended for good.
+func lasting(s *run.State) error {
+	if s.Status == run.Cancelled {
+		return Refusedf("run %s was cancelled, which is for good: start another run", s.Spec.Run)
+	}
+	return nil
+}
+
+// retried are the ids of the tasks that a retry names.
+func retried(s *run.State, refs []string) (out []string, err error) {
+	if len(refs) == 0 {
+		return parked(s)
+	}
+	for _, ref := range refs {
+		ids, err := members(s, ref)
+		if err != nil {
+			return nil, err
+		}
+		given := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !s.Tasks[id].GivenUp() })
+		switch t := s.Tasks[ids[0]]; {
+		case len(given) > 0 && s.Tasks[given[0]].Parent != "":
+			return nil, Refusedf("%s belongs to the agent of %s: retry that one", ref, s.Tasks[given[0]].Parent)
+		case len(given) == 0 && s.Tasks[ref] == nil:
+			return nil, Refusedf("no task of %s is parked or cancelled: there is nothing to retry", ref)
+		case len(given) == 0:
+			return nil, Refusedf("%s is %s: only a parked or cancelled task can be tried again", ref, t.State)
+		}
+		out = append(out, slices.DeleteFunc(given, func(id string) bool { return slices.Contains(out, id) })...)
+	}
+	return out, nil
+}
+
+// parked are all planned tasks that are parked. Those that wait for others of them follow these.
+func parked(s *run.State) (out []string, err error) {
+	if err := lasting(s); err != nil {
+		return nil, err
+	}
+	for _, id := range s.Order {
+		if t := s.Tasks[id]; t.State == run.TaskParked && t.Parent == "" {
+			out = append(out, id)
+		}
+	}
+	if len(out) == 0 {
+		return nil, Refusedf("no task of run %s is parked: there is nothing to retry", s.Spec.Run)
+	}
+	return out, nil
+}

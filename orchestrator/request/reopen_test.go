@@ -1,0 +1,144 @@
+package request_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/request"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// reopened is a run with tasks that were given up, in all ways.
+func reopened(t *testing.T) *runtest.Log {
+	t.Helper()
+	l := runtest.New(t, run.Spec{Roles: runtest.Roles(), Plan: &spec.Plan{}}, run.Running)
+	task := func(id, set string, after ...string) spec.Task {
+		return spec.Task{ID: id, Role: "generator", ChangeSet: set, DependsOn: after}
+	}
+	shard := func(id string) spec.Task { return spec.Task{ID: id, Role: "generator", ShardOf: "s"} }
+	l.Plan(
+		shard("s-1"), shard("s-2"), task("last", "", "s"), task("other", "", "s", "gone"), task("gone", ""),
+		task("a", "set"), task("b", "set"), task("c", "set"), task("landed", ""), task("runs", ""),
+	)
+	park := func(id string, f *spec.Fault) {
+		l.Append(id, run.TaskData{State: run.TaskParked, Reason: "why " + id, Fault: f})
+	}
+	red := &spec.Fault{Class: "gate", Message: "red"}
+	for _, id := range []string{"s-1", "s-2", "a", "b"} {
+		l.Dispatched(id, "generator", 1, "h")
+		l.Ended(id, 1, runtest.Patched("c-"+id, "t", "h"))
+	}
+	park("s-1", red)
+	l.Append("s-2", run.TaskData{State: run.TaskLanded})
+	l.Append("gone", run.TaskData{State: run.TaskCancelled})
+	park("last", nil)
+	park("other", nil)
+	l.Append("b", run.TaskData{State: run.TaskAccepted})
+	park("a", red)
+	park("b", nil)
+	park("c", nil)
+	l.Append("landed", run.TaskData{State: run.TaskLanded})
+	l.Dispatched("runs", "generator", 1, "h")
+	return l
+}
+
+var again = run.Revision{By: wire.FromUser}
+
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		refs []string
+		want []string
+		no   string
+	}{
+		"a template opens its shards and what waited for them alone": {
+			refs: []string{"s"}, want: []string{"task s-1 pending tried again by user", "task last pending"},
+		},
+		"with what was cancelled more can go on": {
+			refs: []string{"s-1", "gone"},
+			want: []string{
+				"task s-1 pending tried again by user", "task gone pending tried again by user", "task last pending",
+				"task other pending",
+			},
+		},
+		"a set is opened as a whole, and a patch that was handed in waits again": {
+			refs: []string{"a"},
+			want: []string{"task a pending tried again by user", "task b accepted", "task c pending"},
+		},
+		"what runs":           {refs: []string{"s-1", "runs"}, no: "runs is running: only a parked or cancelled task can be tried again"},
+		"what has landed":     {refs: []string{"landed"}, no: "landed is landed: only a parked or cancelled task can be tried again"},
+		"what there is not":   {refs: []string{"land"}, no: `run r1 has no task "land" (did you mean "landed"?)`},
+		"the run's own tasks": {refs: []string{run.FinalTask}, no: `run r1 has no task "--final"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := reopened(t)
+			actions, _, err := request.Retry(l.State, c.refs, again)
+			if c.no != "" {
+				require.EqualError(t, err, c.no)
+				require.ErrorAs(t, err, new(*request.RefusedError))
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.want, runtest.Describe(actions))
+		})
+	}
+}
+
+func TestRetryOfARunThatHasEnded(t *testing.T) {
+	t.Parallel()
+	l := reopened(t)
+	_, _, err := request.Retry(l.State, nil, again)
+	require.NoError(t, err)
+	l.Append("", run.Data{State: run.Parked, Final: []spec.Receipt{{Gate: "g"}}})
+	actions, opened, err := request.Retry(l.State, nil, again)
+	require.NoError(t, err)
+	require.Equal(t, []string{"s-1", "last", "other", "a", "b", "c"}, opened)
+	require.Equal(t, "run stopped tried again by user", runtest.Describe(actions)[0])
+	for _, a := range actions {
+		e, ok := a.(run.Append)
+		require.True(t, ok)
+		l.Append(e.Task, e.Data)
+	}
+	l.Append("", run.Data{State: run.Running})
+	require.Empty(t, l.Final, "the final gates have to run again")
+	s1 := l.Tasks["s-1"]
+	require.Equal(t, []any{run.TaskPending, 1, 1}, []any{s1.State, len(s1.Faults), s1.Fresh})
+	met, lost, _ := l.Depends("s")
+	require.Equal(t, []any{false, (*run.Task)(nil)}, []any{met, lost})
+	require.Nil(t, l.Set(l.Tasks["a"]).Lost)
+	require.False(t, l.NothingGivenUp(), "gone was cancelled and stays so")
+
+	l.Append("", run.Data{State: run.Cancelled})
+	_, _, err = request.Retry(l.State, nil, again)
+	require.EqualError(t, err, "run r1 was cancelled, which is for good: start another run")
+}
+
+func TestSkip(t *testing.T) {
+	t.Parallel()
+	l := reopened(t)
+	actions, skipped, err := request.Skip(l.State, []string{"s", "a", "runs"}, again, "not needed")
+	require.NoError(t, err)
+	require.Equal(t, []string{"s-1", "a", "runs"}, skipped)
+	require.Equal(t, []string{
+		"task s-1 skipped not needed", "task a skipped not needed", "task runs skipped not needed", "take back runs", "tell runs",
+		"task last pending", "task b accepted",
+		"task c pending",
+	}, runtest.Describe(actions))
+	for _, a := range actions {
+		if e, ok := a.(run.Append); ok {
+			l.Append(e.Task, e.Data)
+		}
+	}
+	met, lost, _ := l.Depends("s")
+	require.Equal(t, []any{true, (*run.Task)(nil)}, []any{met, lost})
+	require.Equal(t, []*run.Task{l.Tasks["b"], l.Tasks["c"]}, l.Set(l.Tasks["b"]).Members)
+	require.Nil(t, l.Set(l.Tasks["b"]).Lost)
+	require.False(t, l.Works["runs"].Outstanding())
+	_, _, err = request.Skip(l.State, []string{"landed"}, again, "x")
+	require.EqualError(t, err, "landed has ended and is landed: there is nothing to skip")
+}
