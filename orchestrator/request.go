@@ -34,13 +34,6 @@ func (r *Run) Cancel(ctx context.Context, task, reason string) (string, error) {
 	return r.ask(ctx, conductor.Request{Verb: conductor.VerbCancel, Task: task, Text: reason})
 }
 
-// Retry opens tasks again that were given up, by their ids or their template's, or all that are parked. alone reports that no process
-// carries the run out: Resume continues it.
-func (r *Run) Retry(ctx context.Context, tasks []string) (becomes string, alone bool, err error) {
-	becomes, err = r.ask(ctx, conductor.Request{Verb: conductor.VerbRetry, Tasks: tasks})
-	return becomes, r.alone, err
-}
-
 // Skip gives tasks up as not needed: what waits for them goes on as if they were done.
 func (r *Run) Skip(ctx context.Context, tasks []string, reason string) (string, error) {
 	becomes, err := r.ask(ctx, conductor.Request{Verb: conductor.VerbSkip, Tasks: tasks, Text: reason})

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +29,8 @@ divisi/<run> moves forward if it is where Divisi left it, else a new one is made
 			if c.Flags().Changed("budget") {
 				r.Budget = &o.Budget
 			}
-			return g.retry(c.Context(), args, r, o.sandbox)
+			o.Options.Repo = r.Repo
+			return g.retry(c.Context(), args, r, &o)
 		},
 	}
 	o.resumeFlags(c, &r)
@@ -36,21 +38,24 @@ divisi/<run> moves forward if it is where Divisi left it, else a new one is made
 }
 
 // retry opens tasks again, and continues the run where no other process carries it out.
-func (g *globals) retry(ctx context.Context, args []string, o orchestrator.ResumeOptions, sandbox string) error {
+func (g *globals) retry(ctx context.Context, args []string, r orchestrator.ResumeOptions, o *runOptions) error {
 	id, err := g.findRun(args)
 	if err != nil {
 		return err
 	}
-	r, err := g.attach(ctx, id)
+	attached, err := g.attach(ctx, id)
 	if err != nil {
 		return err
 	}
-	becomes, alone, err := r.Retry(ctx, args[1:])
-	if err = errors.Join(err, r.Close()); err != nil {
+	done, err := attached.Retry(ctx, orchestrator.Retry{
+		Tasks: args[1:], Repo: r.Repo,
+		Trust: func(ctx context.Context, requests []string) (bool, error) { return g.trusted(ctx, o, requests) },
+	})
+	if err = errors.Join(err, attached.Close()); err != nil {
 		return err
 	}
-	if err := g.said(id, becomes); err != nil || !alone {
+	if err := g.said(id, strings.Join(append([]string{done.Becomes}, done.Changed...), "; ")); err != nil || !done.Alone {
 		return err
 	}
-	return g.resume(ctx, []string{id}, o, sandbox)
+	return g.resume(ctx, []string{id}, r, o.sandbox)
 }

@@ -192,5 +192,28 @@ func (l Limits) Or(other Limits) Limits {
 	return l
 }
 
+// Renewed returns the task with what it had from its role, when WithDefaults filled it in, taken from a newer form of the role.
+func (t Task) Renewed(had, role Role) Task {
+	if slices.Equal(t.Command, had.Command) {
+		t.Command = role.Command
+	}
+	l, old, now := &t.Limits, had.Limits, role.Limits.Or(t.Limits)
+	for _, n := range []struct{ mine, had, now *int }{
+		{&l.Turns, &old.Turns, &now.Turns}, {&l.Tokens, &old.Tokens, &now.Tokens}, {&l.ToolCalls, &old.ToolCalls, &now.ToolCalls},
+	} {
+		if *n.mine == *n.had {
+			*n.mine = *n.now
+		}
+	}
+	for _, d := range []struct{ mine, had, now *Duration }{
+		{&l.Time, &old.Time, &now.Time}, {&l.Idle, &old.Idle, &now.Idle}, {&l.Call, &old.Call, &now.Call}, {&l.Tool, &old.Tool, &now.Tool},
+	} {
+		if *d.mine == *d.had {
+			*d.mine = *d.now
+		}
+	}
+	return t
+}
+
 // ShardID names the n-th task (from 1) that a template is expanded to.
 func ShardID(template string, n int) string { return fmt.Sprintf("%s-%03d", template, n) }

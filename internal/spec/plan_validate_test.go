@@ -261,3 +261,15 @@ func TestTheJudgeOfATask(t *testing.T) {
 		require.Equal(t, c.want, (&Task{Verify: c.verify}).Judge(c.role, c.roles, c.constrained), name)
 	}
 }
+
+func TestRenewed(t *testing.T) {
+	t.Parallel()
+	had := Role{Command: []string{"old"}, Limits: Limits{Turns: 5, Time: Duration(time.Minute)}}
+	now := Role{Command: []string{"new"}, Limits: Limits{Turns: 9, Tokens: 100, Time: Duration(time.Hour)}}
+	filled := Task{ID: "a", Limits: Limits{Time: Duration(time.Second)}}.WithDefaults(had)
+	got := filled.Renewed(had, now)
+	require.Equal(t, []string{"new"}, got.Command)
+	require.Equal(t, Limits{Turns: 9, Tokens: 100, Time: Duration(time.Second)}, got.Limits, "a limit of its own stays")
+	own := Task{ID: "b", Command: []string{"mine"}}.WithDefaults(had)
+	require.Equal(t, []string{"mine"}, own.Renewed(had, now).Command)
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"divisi/bus"
+	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
@@ -38,6 +39,10 @@ type Request struct {
 	Text string `json:"text,omitempty"`
 	// Tasks are those of retry and skip: ids, or names of templates.
 	Tasks []string `json:"tasks,omitempty"`
+	// Roles, Project and Notices are set with retry: what has changed since the run read it.
+	Roles   map[string]spec.Role `json:"roles,omitempty"`
+	Project *spec.Project        `json:"project,omitempty"`
+	Notices []string             `json:"notices,omitempty"`
 	// Until is when the caller stops waiting: a conductor that reads the request later leaves it undone, because the caller was
 	// told that it was not done, and asks again. Zero means that the caller always waits.
 	Until time.Time `json:"until,omitzero"`
@@ -180,6 +185,10 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 		actions, opened, err := request.Retry(c.st, q.Tasks, run.Revision{By: wire.FromUser})
 		if err != nil {
 			return "", err
+		}
+		if len(q.Notices) > 0 {
+			changed := run.SetRun(run.Data{Roles: q.Roles, Project: q.Project, Notices: q.Notices})
+			actions = append([]run.Action{changed}, actions...)
 		}
 		return "tried again: " + text.Some(opened, maxNamed), c.execute(ctx, actions)
 	case VerbSkip:

@@ -74,6 +74,9 @@ type Data struct {
 	SentBack string `json:"sent_back,omitempty"`
 	// Budget is set when a resume changes it, in tokens.
 	Budget *int `json:"budget,omitempty"`
+	// Roles and Project are set when a retry read changed files: the roles that differ, and the whole project.
+	Roles   map[string]spec.Role `json:"roles,omitempty"`
+	Project *spec.Project        `json:"project,omitempty"`
 	// Head is the integration head, and Ref the published ref, on the last event of a run.
 	Head string `json:"head,omitempty"`
 	Ref  string `json:"ref,omitempty"`
@@ -85,7 +88,7 @@ type Data struct {
 	Notices []string `json:"notices,omitempty"`
 }
 
-// Spec is the order for a run: goal, repository, roles, limits. It never changes.
+// Spec is the order for a run: goal, repository, roles, limits. It changes only where a retry reads changed files.
 type Spec struct {
 	Run  string `json:"run"`
 	Goal string `json:"goal"`

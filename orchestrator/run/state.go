@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -199,6 +200,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	if d.Epoch > 0 {
 		s.Epoch, s.Began = d.Epoch, e.Pos
 	}
+	s.reread(d)
 	if d.Baseline != nil {
 		for _, r := range d.Baseline {
 			s.Baseline[r.Gate] = r
@@ -227,6 +229,23 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		s.late = slices.DeleteFunc(s.late, func(m *Message) bool { return m.Task == e.Task })
 	}
 	s.dispatched(e, d.Dispatch)
+}
+
+// reread folds that the files of roles and of the project have changed. Tasks have the command and the limits of their roles.
+func (s *State) reread(d Data) {
+	if d.Project != nil {
+		s.Spec.Project = *d.Project
+	}
+	if len(d.Roles) == 0 {
+		return
+	}
+	for _, t := range s.Tasks {
+		if role, changed := d.Roles[t.Task.Role]; changed {
+			t.Task = t.Task.Renewed(s.Spec.Roles[t.Task.Role], role)
+		}
+	}
+	s.Spec.Roles = maps.Clone(s.Spec.Roles)
+	maps.Copy(s.Spec.Roles, d.Roles)
 }
 
 func (s *State) enter(status Status, reason string, at time.Time) {

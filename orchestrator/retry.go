@@ -1,0 +1,179 @@
+package orchestrator
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"divisi/configs"
+	"divisi/internal/git"
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/internal/trust"
+	"divisi/internal/usage"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/needs"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
+)
+
+// Retry says which tasks are tried again, and with what.
+type Retry struct {
+	Tasks []string // ids, or names of templates; none for all that are parked
+	Repo  string   // where the repository is now; "" for where it was
+
+	// Trust decides, as that of Options, about what the repository's files request, where they have changed.
+	Trust func(ctx context.Context, requests []string) (bool, error)
+}
+
+// Retried is what became of a retry. Alone reports that no process carries the run out: Resume continues it.
+type Retried struct {
+	Becomes string
+	Changed []string // roles and settings that have changed since the run read them
+	Alone   bool
+}
+
+// Retry opens tasks again that were given up. Roles and settings are read again from the files that they came from.
+func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
+	st, err := r.dir.Fold(ctx, r.bus, r.id)
+	if err != nil {
+		return Retried{}, err
+	}
+	q, err := r.reread(ctx, st, &o)
+	if err != nil {
+		return Retried{}, err
+	}
+	q.Verb, q.Tasks = conductor.VerbRetry, o.Tasks
+	becomes, err := r.ask(ctx, q)
+	return Retried{Becomes: becomes, Changed: q.Notices, Alone: r.alone}, err
+}
+
+// reread reads the files of roles and of the project, and returns what has changed since the run read them.
+func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.Request, err error) {
+	m, err := store.ReadMeta(r.dir.Run(r.id))
+	if err != nil {
+		return q, err
+	}
+	g, err := git.New(ctx)
+	if err != nil {
+		return q, err
+	}
+	checkout, err := (&holder{git: g, spec: st.Spec}).origin(ctx, cmp.Or(o.Repo, m.Repo, st.Spec.Repo))
+	if err != nil {
+		return q, err
+	}
+	set, project, err := readAgain(checkout.Top, st.Spec.Roles)
+	if err != nil {
+		return q, err
+	}
+	if err := r.compare(&q, st, set.Roles, &project); err != nil || len(q.Notices) == 0 {
+		return q, err
+	}
+	if requests := trust.Requests(&project, set.Repository); len(requests) > 0 {
+		h := &holder{dir: r.dir, checkout: checkout}
+		return q, h.trust(ctx, &Options{Trust: o.Trust}, requests, &project, false)
+	}
+	return q, nil
+}
+
+// readAgain reads the roles of a repository, and those that a person had named by their files. A file that is no longer there
+// leaves its role as it is.
+func readAgain(top string, had map[string]spec.Role) (set configs.RoleSet, p spec.Project, err error) {
+	if set, p, err = needs.Files(top, nil); err != nil {
+		return set, p, err
+	}
+	var named []configs.File
+	for _, name := range slices.Sorted(maps.Keys(had)) {
+		source := had[name].Source
+		if source == configs.BuiltIn || set.Roles[name].Source == source {
+			continue
+		}
+		if info, err := os.Stat(source); err == nil && info.Mode().IsRegular() {
+			read, err := configs.Read(source)
+			if err != nil {
+				return set, p, err
+			}
+			named = append(named, read...)
+		}
+	}
+	if len(named) > 0 {
+		set, p, err = needs.Files(top, named)
+	}
+	return set, p, err
+}
+
+// compare adds to a request what differs from the run's roles and project. Gates and what they run in stay: their baseline was
+// taken with them.
+func (r *Run) compare(q *conductor.Request, st *run.State, roles map[string]spec.Role, p *spec.Project) error {
+	q.Roles = map[string]spec.Role{}
+	for _, name := range slices.Sorted(maps.Keys(roles)) {
+		had, role := st.Spec.Roles[name], roles[name]
+		fields := differs(had, role)
+		switch {
+		case len(fields) == 0 || had.Name == "" && !r.alone: // nothing can name a new one yet
+			continue
+		case had.Name == "":
+			q.Notices = append(q.Notices, fmt.Sprintf("role %s is new", name))
+		default:
+			q.Notices = append(q.Notices, fmt.Sprintf("role %s has changed: %s", name, text.Some(fields, maxFields)))
+		}
+		if !r.alone && slices.ContainsFunc(fields, func(f string) bool { return slices.Contains(connected, f) }) {
+			return r.stopFirst(q.Notices[len(q.Notices)-1])
+		}
+		q.Roles[name] = role
+	}
+	now := st.Spec.Project
+	now.Models, now.MCPServers, now.Protected, now.Limits = p.Models, p.MCPServers, p.Protected, p.Limits
+	now.Delegation, now.ModelOutage, now.Commits = p.Delegation, p.ModelOutage, p.Commits
+	if fields := differs(st.Spec.Project, now); len(fields) > 0 {
+		q.Notices = append(q.Notices, "the project file has changed: "+text.Some(fields, maxFields))
+		if q.Project = &now; !r.alone {
+			return r.stopFirst(q.Notices[len(q.Notices)-1])
+		}
+	}
+	return nil
+}
+
+// connected are the fields of a role for which a process connects, or asks a person, when it begins to carry a run out.
+var connected = []string{
+	"executor", "chain", "model", "fallback", "tier", "mcp_servers", "network", "loopback", "secrets",
+}
+
+// maxFields bounds the fields that a notice names.
+const maxFields = 12
+
+func (r *Run) stopFirst(what string) error {
+	return usage.Errorf("%s; the process that carries run %s out cannot change that: stop it with: divisi pause %s, then try again",
+		what, r.id, r.id)
+}
+
+// differs names the fields, in JSON, in which two values differ.
+func differs(a, b any) (fields []string) {
+	of := func(v any) (m map[string]json.RawMessage) {
+		data, err := json.Marshal(v)
+		if err == nil {
+			err = json.Unmarshal(data, &m)
+		}
+		if err != nil {
+			panic(fmt.Sprintf("encode a %T: %v", v, err)) // it was read from a file
+		}
+		return m
+	}
+	x, y := of(a), of(b)
+	for field := range maps.Keys(y) {
+		if _, both := x[field]; !both {
+			x[field] = nil
+		}
+	}
+	for _, field := range slices.Sorted(maps.Keys(x)) {
+		if !bytes.Equal(x[field], y[field]) {
+			fields = append(fields, field)
+		}
+	}
+	return fields
+}
