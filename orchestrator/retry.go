@@ -20,12 +20,18 @@ import (
 	"divisi/orchestrator/needs"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
+	"divisi/subagents/wire"
 )
 
 // Retry says which tasks are tried again, and with what.
 type Retry struct {
 	Tasks []string // ids, or names of templates; none for all that are parked
 	Repo  string   // where the repository is now; "" for where it was
+
+	// Brief, Role and Model are those of the tasks from now on; "" leaves them as they are. RoleFile is a role that is read beside
+	// the others, and then the tasks' where Role names none.
+	Brief, Role, Model string
+	RoleFile           *File
 
 	// Trust decides, as that of Options, about what the repository's files request, where they have changed.
 	Trust func(ctx context.Context, requests []string) (bool, error)
@@ -48,7 +54,7 @@ func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
 	if err != nil {
 		return Retried{}, err
 	}
-	q.Verb, q.Tasks = conductor.VerbRetry, o.Tasks
+	q.Verb, q.Tasks, q.Revision = conductor.VerbRetry, o.Tasks, run.Revision{By: wire.FromUser, Brief: o.Brief, Role: o.Role, Model: o.Model}
 	becomes, err := r.ask(ctx, q)
 	return Retried{Becomes: becomes, Changed: q.Notices, Alone: r.alone}, err
 }
@@ -67,12 +73,20 @@ func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.
 	if err != nil {
 		return q, err
 	}
-	set, project, err := readAgain(checkout.Top, st.Spec.Roles)
-	if err != nil {
-		return q, err
+	set, project, err := readAgain(checkout.Top, st.Spec.Roles, o)
+	if err == nil {
+		err = r.compare(&q, st, set.Roles, &project)
 	}
-	if err := r.compare(&q, st, set.Roles, &project); err != nil || len(q.Notices) == 0 {
+	_, had := st.Spec.Roles[o.Role]
+	_, now := q.Roles[o.Role]
+	switch {
+	case err != nil:
 		return q, err
+	case o.Role != "" && !had && !now:
+		return q, usage.Errorf("run %s has no role %q%s; a role file that is new takes effect in a run that no process carries out",
+			r.id, o.Role, near(o.Role, slices.Collect(maps.Keys(st.Spec.Roles))))
+	case len(q.Notices) == 0:
+		return q, nil
 	}
 	if requests := trust.Requests(&project, set.Repository); len(requests) > 0 {
 		h := &holder{dir: r.dir, checkout: checkout}
@@ -81,9 +95,17 @@ func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.
 	return q, nil
 }
 
-// readAgain reads the roles of a repository, and those that a person had named by their files. A file that is no longer there
-// leaves its role as it is.
-func readAgain(top string, had map[string]spec.Role) (set configs.RoleSet, p spec.Project, err error) {
+// near suggests a known name.
+func near(name string, known []string) string {
+	if n := spec.Nearest(name, known); n != "" {
+		return fmt.Sprintf(" (did you mean %q?)", n)
+	}
+	return ""
+}
+
+// readAgain reads the roles of a repository, and those that a person names by their files, or had named. A file that is no longer
+// there leaves its role as it is.
+func readAgain(top string, had map[string]spec.Role, o *Retry) (set configs.RoleSet, p spec.Project, err error) {
 	if set, p, err = needs.Files(top, nil); err != nil {
 		return set, p, err
 	}
@@ -100,6 +122,14 @@ func readAgain(top string, had map[string]spec.Role) (set configs.RoleSet, p spe
 			}
 			named = append(named, read...)
 		}
+	}
+	if o.RoleFile != nil {
+		file := configs.File{Name: o.RoleFile.Name, Text: string(o.RoleFile.Data)}
+		role, err := configs.ParseRole(file.Name, file.Text)
+		if err != nil {
+			return set, p, err
+		}
+		o.Role, named = cmp.Or(o.Role, role.Name), append(named, file)
 	}
 	if len(named) > 0 {
 		set, p, err = needs.Files(top, named)

@@ -7,12 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"divisi/configs"
 	"divisi/orchestrator"
 )
 
 func newRetry(g *globals) *cobra.Command {
 	var o runOptions
 	var r orchestrator.ResumeOptions
+	var with retryFlags
 	c := &cobra.Command{
 		Use:   "retry RUN [TASK...]",
 		Short: "Try parked tasks again, also of a run that has ended",
@@ -30,27 +32,61 @@ divisi/<run> moves forward if it is where Divisi left it, else a new one is made
 				r.Budget = &o.Budget
 			}
 			o.Options.Repo = r.Repo
-			return g.retry(c.Context(), args, r, &o)
+			return g.retry(c.Context(), args, r, &o, with)
 		},
 	}
+	f := c.Flags()
+	f.StringVar(&with.brief, "brief", "", "the brief of these tasks from now on")
+	f.StringVar(&with.briefFile, "brief-file", "", "a file with their brief")
+	f.StringVar(&with.role, "role", "", "their role from now on: its name, or a role file (*.md)")
+	f.StringVar(&with.model, "model", "", "their model from now on: an alias or a name")
+	f.BoolVar(&o.trust, "trust-repo", false, "allow what the repository's changed files request; see divisi trust --help")
 	o.resumeFlags(c, &r)
 	return c
 }
 
+// retryFlags are what the tasks of a retry get.
+type retryFlags struct{ brief, briefFile, role, model string }
+
+// options reads the files that are named.
+func (f *retryFlags) options() (o orchestrator.Retry, err error) {
+	o.Brief, o.Role, o.Model = f.brief, f.role, f.model
+	if f.briefFile != "" {
+		read, err := configs.Read(f.briefFile)
+		if err != nil {
+			return o, err
+		}
+		if o.Brief = strings.TrimSpace(read[0].Text); o.Brief == "" || f.brief != "" {
+			return o, usagef("give the brief once, and not empty: --brief TEXT, or --brief-file FILE")
+		}
+	}
+	if strings.HasSuffix(f.role, ".md") {
+		read, err := configs.Read(f.role)
+		if err != nil {
+			return o, err
+		}
+		o.Role, o.RoleFile = "", &orchestrator.File{Name: read[0].Name, Data: []byte(read[0].Text)}
+	}
+	return o, nil
+}
+
 // retry opens tasks again, and continues the run where no other process carries it out.
-func (g *globals) retry(ctx context.Context, args []string, r orchestrator.ResumeOptions, o *runOptions) error {
+func (g *globals) retry(ctx context.Context, args []string, r orchestrator.ResumeOptions, o *runOptions, with retryFlags) error {
 	id, err := g.findRun(args)
 	if err != nil {
 		return err
 	}
+	again, err := with.options()
+	if err != nil {
+		return err
+	}
+	again.Tasks, again.Repo = args[1:], r.Repo
+	again.Trust = func(ctx context.Context, requests []string) (bool, error) { return g.trusted(ctx, o, requests) }
 	attached, err := g.attach(ctx, id)
 	if err != nil {
 		return err
 	}
-	done, err := attached.Retry(ctx, orchestrator.Retry{
-		Tasks: args[1:], Repo: r.Repo,
-		Trust: func(ctx context.Context, requests []string) (bool, error) { return g.trusted(ctx, o, requests) },
-	})
+	done, err := attached.Retry(ctx, again)
 	if err = errors.Join(err, attached.Close()); err != nil {
 		return err
 	}

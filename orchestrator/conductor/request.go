@@ -39,7 +39,9 @@ type Request struct {
 	Text string `json:"text,omitempty"`
 	// Tasks are those of retry and skip: ids, or names of templates.
 	Tasks []string `json:"tasks,omitempty"`
-	// Roles, Project and Notices are set with retry: what has changed since the run read it.
+	// Revision is what the tasks of a retry get. Roles, Project and Notices are set with it: what has changed since the run read it.
+	Revision run.Revision `json:"revision,omitzero"`
+
 	Roles   map[string]spec.Role `json:"roles,omitempty"`
 	Project *spec.Project        `json:"project,omitempty"`
 	Notices []string             `json:"notices,omitempty"`
@@ -182,7 +184,7 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 		}
 		return "the patch of " + q.Task + " goes on", c.execute(ctx, actions)
 	case VerbRetry:
-		actions, opened, err := request.Retry(c.st, q.Tasks, run.Revision{By: wire.FromUser})
+		actions, opened, err := request.Retry(c.st, q.Tasks, q.Revision)
 		if err != nil {
 			return "", err
 		}

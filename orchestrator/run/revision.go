@@ -26,7 +26,7 @@ func (s *State) revise(t *Task, r *Revision) {
 	s.void(t.Task.ID + VerifySuffix)
 	t.Revisions = append(t.Revisions, *r)
 	t.Task.Brief, t.Model = cmp.Or(r.Brief, t.Task.Brief), cmp.Or(r.Model, t.Model)
-	if r.Role != "" {
+	if r.Role != "" && r.Role != t.Task.Role {
 		role := s.Spec.Roles[r.Role]
 		t.Task.Role, t.Task.Command, t.Task.Limits = r.Role, role.Command, role.Limits.Or(t.Task.Limits)
 	}
