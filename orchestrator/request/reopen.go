@@ -54,7 +54,7 @@ func Skip(s *run.State, refs []string, r run.Revision, reason string) (actions [
 	for _, id := range skipped {
 		actions = append(actions, end(s, s.Tasks[id], run.TaskSkipped, reason)...)
 	}
-	return append(actions, follow(s, gone, r, true)...), skipped, nil
+	return append(actions, freed(s, gone, r, true)...), skipped, nil
 }
 
 // members are the ids of the tasks that a reference names, in a run in which tasks can be opened again.

@@ -86,7 +86,7 @@ func begin(s *run.State, ids []string, r run.Revision) (actions []run.Action) {
 		d := run.TaskData{State: run.TaskPending, Reason: tried(&r), Revision: &r}
 		actions = append(append(actions, run.SetTask(id, d)), callBack(s, id)...)
 	}
-	return append(actions, follow(s, begun, run.Revision{ID: r.ID, By: r.By}, false)...)
+	return append(actions, freed(s, begun, run.Revision{ID: r.ID, By: r.By}, false)...)
 }
 
 // tried words why tasks begin again.
@@ -97,8 +97,8 @@ func tried(r *run.Revision) string {
 	return "revised by " + r.By
 }
 
-// follow opens the tasks that were given up only because of others, which begin again or are skipped.
-func follow(s *run.State, begun map[string]bool, again run.Revision, skipped bool) (actions []run.Action) {
+// freed opens the tasks that were given up only because of others, which begin again or are skipped.
+func freed(s *run.State, begun map[string]bool, again run.Revision, skipped bool) (actions []run.Action) {
 	for more := true; more; {
 		more = false
 		for _, id := range s.Order {
