@@ -1,7 +1,14 @@
 package configs
 
 import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 
 	"divisi/internal/spec"
 )
@@ -27,3 +34,36 @@ func ParsePlan(file, text string) (spec.Plan, *Positions, error) {
 	d.read(text, planSchema(), &plan)
 	return plan, &Positions{d}, d.err()
 }
+
+// FormatPlan writes a plan as a plan file that ParsePlan reads as the same plan. Fields are in the order of docs/plan.md, empty
+// ones are left out, and texts of several lines are blocks. What only code sets is not written.
+func FormatPlan(p spec.Plan) (string, error) {
+	p.Tasks = slices.Clone(p.Tasks)
+	for i := range p.Tasks {
+		p.Tasks[i].ShardOf, p.Tasks[i].Rule, p.Tasks[i].Unlocked = "", nil, nil
+	}
+	node, err := yaml.ValueToNode(p, yaml.IndentSequence(true), yaml.UseLiteralStyleIfMultiline(true))
+	if err != nil {
+		return "", fmt.Errorf("write the plan as YAML: %w", err)
+	}
+	ast.Walk(quoter{}, node)
+	return blankLine.ReplaceAllString(node.String(), "") + "\n", nil
+}
+
+// blankLine is a line that the library indents although it is empty.
+var blankLine = regexp.MustCompile(`(?m)^ +$`)
+
+// quoter puts in quotes the texts that the library would write in a form that reads as another text.
+type quoter struct{}
+
+// Visit implements ast.Visitor.
+func (q quoter) Visit(node ast.Node) ast.Visitor {
+	if s, ok := node.(*ast.StringNode); ok && misread.MatchString(s.Value) {
+		s.Value = strconv.Quote(s.Value)
+	}
+	return q
+}
+
+// misread matches a text with a control character, one line with a tab or a question mark in front, and a block that begins with
+// white space, ends with a blank, or has a line of blanks alone. What the library has quoted has none of these.
+var misread = regexp.MustCompile(`[^\PC\t\n]|^[^\n]*\t[^\n]*$|^\?\s|^\s|\n[ \t]+\n|[ \t]\n*$`)
