@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -54,6 +53,8 @@ type holder struct {
 	// positions are the places in the plan file, skipped the agents of other programs that are no roles here.
 	positions *configs.Positions
 	skipped   []configs.Skipped
+	// writePlan is Options.WritePlan.
+	writePlan func(ctx context.Context, plan File) (string, error)
 	tape      *tape
 	notes     *memory.Memory
 	notices   []string
@@ -137,24 +138,6 @@ func (h *Host) onDoubt() string {
 		return run.OnDoubtReject
 	}
 	return cmp.Or(h.OnDoubt, run.OnDoubtAsk)
-}
-
-// approver asks a person about a plan; it is nil where no person can be asked.
-func (h *holder) approver() func(context.Context, run.PlanData) (conductor.Answer, error) {
-	switch {
-	case h.AutoApprove:
-		return func(context.Context, run.PlanData) (conductor.Answer, error) { return conductor.Answer{Yes: true}, nil }
-	case h.Approve == nil:
-		return nil
-	}
-	return func(ctx context.Context, plan run.PlanData) (conductor.Answer, error) {
-		text, err := spec.JSON(plan)
-		if err != nil {
-			return conductor.Answer{}, err
-		}
-		a, err := h.Approve(ctx, json.RawMessage(text))
-		return conductor.Answer(a), err
-	}
 }
 
 // publish puts a commit of the run into the user's repository, as its one new branch. A branch that is no longer where an earlier end

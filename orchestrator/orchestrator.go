@@ -20,9 +20,9 @@ type Host struct {
 	Record, Replay string // directories: keep the exchanges with models, or answer from kept ones
 	Strict         bool   // start only where commands can be fully confined
 
-	// Approve decides about the plan of a master (JSON: the event plan), on a goroutine of its own. It is nil where no person can
-	// be asked. While it is set, the run waits for Send to answer its agents' questions.
-	Approve     func(ctx context.Context, plan json.RawMessage) (Answer, error)
+	// Approve decides about the plan of a master, on a goroutine of its own. It is nil where no person can be asked. While it is
+	// set, the run waits for Send to answer its agents' questions.
+	Approve     func(ctx context.Context, q Approval) (Answer, error)
 	AutoApprove bool // every plan is approved, and Approve is not called
 
 	// OnDoubt is what happens to a patch that acceptance doubts and no master decides about: ask, reject or accept. "" is ask where
@@ -34,10 +34,19 @@ type Host struct {
 	Notice func(text string)
 }
 
-// Answer is a person's answer about a plan. With neither a yes nor words the run stops, and asks again when it goes on.
+// Approval is a plan that a person is asked about.
+type Approval struct {
+	Run     string          // its id
+	Plan    json.RawMessage // the event plan
+	File    File            // the same as a plan file, its templates not expanded: what a person can edit
+	Refused error           // what is wrong with the Plan of the answer before, which File then is; nil else
+}
+
+// Answer is a person's answer about a plan. Without any of them the run stops, and asks again when it goes on.
 type Answer struct {
 	Yes   bool
 	Words string // send the plan back: the master reads them and plans again, and nothing of the plan starts
+	Plan  *File  // takes the plan's place, and is asked about in turn
 }
 
 // File is a file in a documented format. Its name stands in messages.
@@ -59,7 +68,10 @@ type Options struct {
 	AllowUnverified  bool   // land changes that no gate can prove
 	Review           bool   // a person accepts each patch before it lands
 	NATS             string // URL of a server; "" for a built-in one
-	Sample           bool   // the repository is one of many samples, which share build caches
+	// WritePlan takes the plan of the master, as a plan file, in place of Approve. Nothing of it starts: the run stops for the reason
+	// that it returns. Resume asks about the plan as usual.
+	WritePlan func(ctx context.Context, plan File) (reason string, err error)
+	Sample    bool // the repository is one of many samples, which share build caches
 
 	// Trust decides about what the repository's files request beyond confined commands without network, before anything of it
 	// runs. Start calls it; Resume does not ask again. Without a yes, or when it is nil, the run does not start: ErrNotTrusted.

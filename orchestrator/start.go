@@ -86,7 +86,7 @@ func (o *Options) check() error {
 		return usage.Errorf("--parallel and --budget cannot be negative")
 	case o.Parallel > maxParallel:
 		return usage.Errorf("--parallel must be at most %d, not %d", maxParallel, o.Parallel)
-	case o.Plan == nil && !o.AutoApprove && o.Approve == nil:
+	case o.Plan == nil && !o.AutoApprove && o.Approve == nil && o.WritePlan == nil:
 		return usage.Errorf("the plan must be approved: run in a terminal, or pass --yes")
 	}
 	return nil
@@ -116,7 +116,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*holder, error) {
 	if err := h.trust(ctx, o, trust.Requests(&project, set.Repository), &project, dry); err != nil {
 		return nil, err
 	}
-	h.skipped = set.Skipped
+	h.skipped, h.writePlan = set.Skipped, o.WritePlan
 	h.spec = run.Spec{
 		Run: store.NewID(now()), Goal: o.Goal, Repo: h.checkout.Top, Base: base, Branch: h.checkout.Branch,
 		Submodules: h.checkout.Submodules, Project: project, Roles: set.Roles,

@@ -14,6 +14,7 @@ import (
 	"divisi/bus"
 	"divisi/orchestrator"
 	"divisi/orchestrator/attempt"
+	"divisi/orchestrator/console"
 )
 
 func newDiff(g *globals) *cobra.Command {
@@ -45,7 +46,7 @@ var added, deleted = regexp.MustCompile(`(?m)^\+.*$`), regexp.MustCompile(`(?m)^
 func (g *globals) writePatch(patch string, stat bool) error {
 	fields := strings.Split(patch, "\t")
 	for i := range fields {
-		fields[i] = visible(fields[i])
+		fields[i] = console.Visible(fields[i])
 	}
 	patch = strings.Join(fields, "\t")
 	if !stat && isTerminal(g.out) && colourful() {

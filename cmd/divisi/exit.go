@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"syscall"
-	"unicode"
 
 	"divisi/bus"
 	"divisi/internal/git"
@@ -19,6 +18,7 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/console"
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/schedule"
 )
@@ -96,18 +96,7 @@ func printError(g *globals, err error) {
 			return
 		}
 	}
-	fmt.Fprintln(g.err, "divisi: "+strings.ReplaceAll(visible(text), "\n", "\n  "))
-}
-
-// visible shows what a terminal would obey: an error may name files of a repository that is not trusted. Spaces stay, because
-// marks stand under source lines.
-func visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
+	fmt.Fprintln(g.err, "divisi: "+strings.ReplaceAll(console.Visible(text), "\n", "\n  "))
 }
 
 // hintFor returns the next step for an error that does not name it.

@@ -25,8 +25,8 @@ func newRun(g *globals) *cobra.Command {
 		Use:   `run "GOAL" | run --plan FILE`,
 		Short: "Run a refactor, planned by a master agent or by a plan file",
 		Long: `Run a refactor on a repository. With "GOAL", a master agent reads the code and plans, and the plan is
-shown for approval: y runs it, a sentence goes back to the master, which plans anew, and n stops the
-run. With --plan FILE, the plan is yours. Either way tasks run in parallel in work trees of their
+shown for approval: y runs it, e opens it in your editor, a sentence goes back to the master, which
+plans anew, and n stops the run. With --plan FILE, the plan is yours; divisi plan writes one. Either way tasks run in parallel in work trees of their
 own, gates prove them, and they land on one new branch, divisi/<run>.
 
 A model role needs GEMINI_API_KEY (or GOOGLE_API_KEY), or a service of your own (docs/model.md);
@@ -43,21 +43,27 @@ plans of command roles need none.` +
 	}
 	f := c.Flags()
 	f.StringVar(&o.plan, "plan", "", "a plan file (YAML); see docs/plan.md")
+	f.StringVar(&o.Prove, "prove", "", "batch: run gates on many patches together (default); each: on one patch at a time")
+	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan without prompting")
+	f.BoolVar(&o.Review, "review", false, "hold each patch until you accept it: divisi accept, or divisi send to reject it")
+	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
+	o.startFlags(c)
+	return c
+}
+
+// startFlags are those of every command that begins a run on a repository of the person.
+func (o *runOptions) startFlags(c *cobra.Command) {
+	f := c.Flags()
 	f.StringVar(&o.Repo, "repo", ".", "the repository")
 	f.StringVar(&o.Base, "base", "", "start from this commit, ignoring uncommitted changes")
 	f.StringSliceVar(&o.roles, "role", nil, "additional role file (repeatable)")
 	f.IntVar(&o.Parallel, "parallel", 0, "agents at once (default from the project file, else 16)")
-	f.StringVar(&o.Prove, "prove", "", "batch: run gates on many patches together (default); each: on one patch at a time")
 	f.IntVar(&o.Budget, "budget", 0, "stop the run after this many tokens; resume continues it (default from the project file)")
-	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan without prompting")
-	f.BoolVar(&o.Review, "review", false, "hold each patch until you accept it: divisi accept, or divisi send to reject it")
-	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
 	f.BoolVar(&o.AllowUnverified, "allow-unverified", false, allowUnverified)
 	f.BoolVar(&o.trust, "trust-repo", false, "allow what the repository's files request, in this run; see divisi trust --help")
 	f.StringVar(&o.NATS, "nats", "", "use the NATS server at this URL instead of the built-in one")
 	f.StringVar(&o.Dashboard, "dashboard", "", "serve the dashboard at this loopback address or port, e.g. 8080")
 	o.hostFlags(c)
-	return c
 }
 
 const allowUnverified = "land changes that no gate can prove; they are shown as unverified, and the exit code is 1"

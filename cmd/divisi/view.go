@@ -22,11 +22,12 @@ import (
 type view struct {
 	*globals
 	console func() *console.Console
+	draft   draft
 }
 
 // host completes what a run needs of this process: the state directory, a person's answers, and what that person reads.
 func (g *globals) host(h *orchestrator.Host, sandbox string) (*view, error) {
-	v := &view{g, sync.OnceValue(g.newConsole)}
+	v := &view{globals: g, console: sync.OnceValue(g.newConsole)}
 	h.StateDir, h.Strict = g.stateDir, sandbox == sandboxStrict
 	if !h.Strict && sandbox != sandboxAuto {
 		return nil, usagef("invalid --sandbox %q: must be %s or %s", sandbox, sandboxAuto, sandboxStrict)
@@ -38,15 +39,28 @@ func (g *globals) host(h *orchestrator.Host, sandbox string) (*view, error) {
 	return v, nil
 }
 
-// approve asks on the terminal.
-func (v *view) approve(ctx context.Context, plan json.RawMessage) (orchestrator.Answer, error) {
+// approve asks on the terminal. What a person edited and the run has not taken stays in its file, which is named.
+func (v *view) approve(ctx context.Context, q orchestrator.Approval) (orchestrator.Answer, error) {
 	var data run.PlanData
-	if err := json.Unmarshal(plan, &data); err != nil {
+	if err := json.Unmarshal(q.Plan, &data); err != nil {
 		return orchestrator.Answer{}, fmt.Errorf("read the plan: %w", err)
 	}
+	if q.Refused == nil {
+		v.draft = draft{dir: v.store().Run(q.Run)}
+	}
 	return answer(ctx, func() (orchestrator.Answer, error) {
-		yes, words, err := v.console().Approve(v.in, data)
-		return orchestrator.Answer{Yes: yes, Words: words}, err
+		var edited *orchestrator.File
+		said, err := v.console().Approve(v.in, console.Question{Plan: data, Refused: q.Refused, Edit: func() (err error) {
+			edited, err = v.edit(ctx, q.File)
+			return err
+		}})
+		if err != nil || said.Edited {
+			return orchestrator.Answer{Plan: edited}, err
+		}
+		if v.draft.changed {
+			fmt.Fprintf(v.out, "What you edited is kept in %s\n", v.draft.name)
+		}
+		return orchestrator.Answer{Yes: said.Yes, Words: said.Words}, nil
 	})
 }
 

@@ -1,10 +1,13 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
+	"divisi/internal/spec"
+	"divisi/orchestrator/plan"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -13,10 +16,23 @@ import (
 // ErrNotApproved reports that the plan was not approved.
 var ErrNotApproved = errors.New("the plan was not approved")
 
-// Answer is a person's answer about a plan: Yes, or Words that send it back to the master, or neither, which stops the run.
+// Proposal is a plan that a person is asked about. Source is the same before templates were expanded. Refused is set where the
+// plan that the person made of it in the answer before is not taken, for its Problems or because it could not be read.
+type Proposal struct {
+	Plan     run.PlanData
+	Source   spec.Plan
+	Refused  bool
+	Problems []spec.Problem
+}
+
+// Answer is a person's answer about a plan: Yes, or Words that send it back to the master, or Edited, the plan in its place, of
+// which Faulty reports that not all could be read. With none of them the run stops; Stop is why.
 type Answer struct {
-	Yes   bool
-	Words string
+	Yes    bool
+	Words  string
+	Edited *spec.Plan
+	Faulty bool
+	Stop   string
 }
 
 // answer is the answer about a plan, counted from 1.
@@ -27,10 +43,19 @@ type answer struct {
 	err  error
 }
 
-// askApproval proposes to show a plan that writes to a person, once.
+// asking is what a person is asked at the moment.
+type asking struct {
+	// plan is counted from 1; 0 for none. mail counts the messages to the master when it was shown.
+	plan, mail int
+	// refused and problems are of the next question: see Proposal.
+	refused  bool
+	problems []spec.Problem
+}
+
+// askApproval proposes to show a plan that writes to a person, once, and not before the master has read the messages to it.
 func (c *Conductor) askApproval(s *run.State) []run.Action {
 	at := s.PlanToApprove()
-	if at < 0 || c.asked == at+1 {
+	if at < 0 || c.asked.plan == at+1 || s.MasterHasMail() {
 		return nil
 	}
 	if c.cfg.Approve == nil {
@@ -39,11 +64,16 @@ func (c *Conductor) askApproval(s *run.State) []run.Action {
 	return []run.Action{run.Approve{Plan: at}}
 }
 
+// mail counts the messages to the master.
+func (c *Conductor) mail() int { return len(c.st.MessagesTo(run.MasterTask, 0)) }
+
 // approve shows a plan. The answer comes back on a channel; readers continue meanwhile.
 func (c *Conductor) approve(ctx context.Context, at int) {
-	c.asked = at + 1
-	shown := c.st.Plans[at]
-	c.asking.Go(func() {
+	shown := Proposal{
+		Plan: c.st.Plans[at], Source: plan.Source(c.st, at), Refused: c.asked.refused, Problems: c.asked.problems,
+	}
+	c.asked = asking{plan: at + 1, mail: c.mail()}
+	c.askers.Go(func() {
 		said, err := c.cfg.Approve(ctx, shown)
 		select {
 		case c.answers <- answer{said, at + 1, err}:
@@ -56,10 +86,15 @@ func (c *Conductor) decided(ctx context.Context, a answer) error {
 	switch {
 	case a.err != nil:
 		return fmt.Errorf("ask for approval: %w", a.err)
+	case a.Edited != nil:
+		return c.edited(ctx, a)
+	case a.Yes && c.mail() != c.asked.mail:
+		c.asked = asking{}
+		return c.append(ctx, run.Append{Data: run.Data{Notices: []string{unread}}})
 	case a.Yes:
 		return c.append(ctx, run.Append{Data: run.Data{Approved: true, Plans: a.plan}})
 	case a.Words == "":
-		return c.stopped(ctx, "the plan was not approved")
+		return c.stopped(ctx, cmp.Or(a.Stop, "the plan was not approved"))
 	}
 	if _, _, err := request.Send(c.st, run.MasterTask, a.Words, wire.FromUser); err != nil {
 		return fmt.Errorf("send the plan back: %w", err)
@@ -70,4 +105,31 @@ func (c *Conductor) decided(ctx context.Context, a answer) error {
 	}
 	c.tell(ctx, run.MasterTask)
 	return nil
+}
+
+// unread is why a yes to a plan does not count.
+const unread = "a message came for the master after the plan was shown: the plan does not start with this yes, and is shown " +
+	"again when the master has read the message"
+
+// edited replaces a plan by what a person made of it, and shows that; where it is invalid, the person is asked again.
+func (c *Conductor) edited(ctx context.Context, a answer) error {
+	at := a.plan - 1
+	st, err := Fold(ctx, c.cfg.Bus, c.cfg.Run)
+	if err != nil {
+		return err
+	}
+	st.Withdraw(at) // the edited plan has tasks of the same names
+	data, problems, err := plan.Prepare(ctx, *a.Edited, st, c.cfg.Tree(c.st.Head))
+	if err != nil {
+		return fmt.Errorf("prepare the edited plan: %w", err)
+	}
+	data.By, data.Replaces, data.Edited = c.st.Plans[at].By, a.plan, a.Edited
+	if len(problems) == 0 {
+		problems, err = plan.Replaceable(c.st, data)
+	}
+	c.asked = asking{refused: len(problems) > 0 || a.Faulty, problems: problems}
+	if err != nil || c.asked.refused {
+		return err
+	}
+	return c.append(ctx, run.Append{Data: data})
 }

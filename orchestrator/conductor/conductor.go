@@ -38,7 +38,7 @@ type Config struct {
 	// Tree reads the content of a commit for expanding shard rules.
 	Tree func(commit string) plan.Tree
 	// Approve shows a plan to a person, and returns when ctx ends; nil where no person can be asked.
-	Approve func(ctx context.Context, plan run.PlanData) (Answer, error)
+	Approve func(ctx context.Context, p Proposal) (Answer, error)
 	// Interactive is set while a person watches who can answer questions: the run then waits for answers, and does not stop.
 	Interactive bool
 	// Ready starts the run's worker, once the queue holds what the log says and nothing older. It may be nil.
@@ -69,10 +69,10 @@ type Conductor struct {
 	st  *run.State
 	// last is the newest position on the conductor's own subjects.
 	last uint64
-	// asked is the plan that a person is asked about; answers delivers the answer, asking counts the goroutines that wait.
-	asked   int
+	// asked is what a person is asked; answers delivers the answer, askers counts the goroutines that wait.
+	asked   asking
 	answers chan answer
-	asking  sync.WaitGroup
+	askers  sync.WaitGroup
 	// pausing is set when the run stops as soon as no attempt runs.
 	pausing bool
 	// active are the tasks whose agents have written an event since messages were last repeated to them.
@@ -154,7 +154,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 	end()
 	stop()
 	<-tailDone
-	c.asking.Wait()
+	c.askers.Wait()
 	if ctx.Err() != nil && !errors.Is(err, ErrDeposed) {
 		return c.interrupted()
 	}
@@ -275,7 +275,7 @@ func (c *Conductor) dispatch(s *run.State) []run.Action {
 
 // stuck stops no run that a person watches, or whose plan a person is asked about.
 func (c *Conductor) stuck(s *run.State) []run.Action {
-	if c.cfg.Interactive || c.asked > s.Approved {
+	if c.cfg.Interactive || c.asked.plan > s.Approved {
 		return nil
 	}
 	return phase.Stuck(s)

@@ -285,9 +285,9 @@ func TestWhatAnAgentHasDoneNeedsNoWordOfItsOwn(t *testing.T) {
 		"master/3": {submits("done")},
 	})
 	cfg, shown := r.config(false), 0
-	cfg.Approve = func(_ context.Context, plan run.PlanData) (conductor.Answer, error) {
+	cfg.Approve = func(_ context.Context, p conductor.Proposal) (conductor.Answer, error) {
 		shown++
-		require.Len(t, plan.Tasks, 2)
+		require.Len(t, p.Plan.Tasks, 2)
 		return conductor.Answer{Yes: true}, nil
 	}
 	defer r.worker(t.Context())()

@@ -182,8 +182,8 @@ func TestAPlanIsSentBackWithWords(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	cfg, briefs := r.config(false), []string{}
-	cfg.Approve = func(ctx context.Context, plan run.PlanData) (conductor.Answer, error) {
-		briefs = append(briefs, plan.Tasks[0].Brief)
+	cfg.Approve = func(ctx context.Context, p conductor.Proposal) (conductor.Answer, error) {
+		briefs = append(briefs, p.Plan.Tasks[0].Brief)
 		if len(briefs) == 1 {
 			return conductor.Answer{Words: "Leave f00 alone"}, nil
 		}
@@ -200,8 +200,8 @@ func TestAPlanIsSentBackWithWords(t *testing.T) {
 	require.Zero(t, said.count("do/1/1"))
 
 	cfg = r.config(true)
-	cfg.Approve = func(_ context.Context, plan run.PlanData) (conductor.Answer, error) {
-		briefs = append(briefs, plan.Tasks[0].Brief)
+	cfg.Approve = func(_ context.Context, p conductor.Proposal) (conductor.Answer, error) {
+		briefs = append(briefs, p.Plan.Tasks[0].Brief)
 		return conductor.Answer{Yes: true}, nil
 	}
 	st, err = r.conduct(t.Context(), cfg)

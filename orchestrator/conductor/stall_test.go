@@ -253,7 +253,7 @@ func TestARunThatIsCancelledTakesItsQuestionBack(t *testing.T) {
 	cfg := r.config(false)
 	taken := make(chan struct{})
 	answered := make(chan error, 1)
-	cfg.Approve = func(ctx context.Context, _ run.PlanData) (conductor.Answer, error) {
+	cfg.Approve = func(ctx context.Context, _ conductor.Proposal) (conductor.Answer, error) {
 		defer close(taken)
 		require.Equal(t, "approval of the plan", r.nextWait(), "the log tells what the run waits for")
 		go func() { answered <- cancelRun(t.Context(), r.bus, "") }()

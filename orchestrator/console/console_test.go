@@ -62,7 +62,7 @@ func TestJSONIsTheLog(t *testing.T) {
 	c.Handle(events)
 	_, err := c.Write([]byte("a log line\n"))
 	require.Error(t, err)
-	_, _, err = c.Approve(strings.NewReader("y\n"), run.PlanData{})
+	_, err = c.Approve(strings.NewReader("y\n"), Question{})
 	require.ErrorContains(t, err, "--yes")
 	require.NoError(t, c.Close())
 	lines := strings.SplitAfter(out.String(), "\n")
@@ -170,26 +170,46 @@ func TestRedrawsAreFewAndFailuresQuick(t *testing.T) {
 
 func TestApprove(t *testing.T) {
 	t.Parallel()
-	type decision struct {
-		yes   bool
-		words string
-	}
-	for answer, want := range map[string]decision{
-		"y\n": {yes: true}, " yes \n": {yes: true}, "n\n": {}, "\n": {}, "": {}, "yellow\n": {}, "yse\nY\n": {yes: true}, "No\ny\n": {},
-		"Leave the tests\x07 alone\ny\n": {words: "Leave the tests alone"}, "yes but\n": {words: "yes but"},
+	for answer, want := range map[string]Decision{
+		"y\n": {Yes: true}, " yes \n": {Yes: true}, "n\n": {}, "\n": {}, "": {}, "yellow\n": {}, "yse\nY\n": {Yes: true}, "No\ny\n": {},
+		"Leave the tests\x07 alone\ny\n": {Words: "Leave the tests alone"}, "yes but\n": {Words: "yes but"}, "e\ny\n": {Edited: true},
+		"Edit\ny\n": {Edited: true}, "edit it\n": {Words: "edit it"},
 	} {
 		var out bytes.Buffer
 		c := New(Options{Out: &out})
-		yes, words, err := c.Approve(strings.NewReader(answer), samplePlan(t))
+		got, err := c.Approve(strings.NewReader(answer), Question{Plan: samplePlan(t), Edit: func() error { return nil }})
 		require.NoError(t, err)
-		require.Equal(t, want, decision{yes, words}, "%q", answer)
-		require.Contains(t, out.String(), "Run this plan? [y/N], or tell the master in a sentence what to change: ")
+		require.Equal(t, want, got, "%q", answer)
+		require.Contains(t, out.String(), "Run this plan? [y/N], e to edit it, or tell the master in a sentence what to change: ")
 		require.NoError(t, c.Close())
 	}
 	c := New(Options{Out: io.Discard})
-	_, _, err := c.Approve(iotest.ErrReader(errors.New("gone")), samplePlan(t))
+	_, err := c.Approve(iotest.ErrReader(errors.New("gone")), Question{Plan: samplePlan(t)})
 	require.ErrorContains(t, err, "gone")
 	require.NoError(t, c.Close())
+}
+
+// An editor that fails and a plan that is invalid cost nothing: the person is asked again.
+func TestApproveAsksAgainAfterAnEditThatFailed(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := New(Options{Out: &out})
+	tries := 0
+	got, err := c.Approve(strings.NewReader("e\ne\ny\n"), Question{
+		Plan: samplePlan(t), Refused: errors.New("plan.yaml: 1 error\n  plan.yaml:2:3: no\x1b[2J brief\n    | x\n    |  ^"),
+		Edit: func() error {
+			if tries++; tries == 1 {
+				return errors.New("the editor failed")
+			}
+			return nil
+		},
+	})
+	require.NoError(t, err)
+	require.Equal(t, Decision{Edited: true}, got)
+	require.NoError(t, c.Close())
+	require.Equal(t, "plan.yaml: 1 error\n  plan.yaml:2:3: no\uFFFD[2J brief\n    | x\n    |  ^\n\n"+
+		"The edited plan is invalid. Run the plan from before? [y/N], e to edit it, or tell the master in a sentence what to change: "+
+		"the editor failed\nAnswer y or n, e to edit it, or tell the master in a sentence what to change: ", out.String())
 }
 
 // TestApproveHoldsTheScreenStill: nothing is drawn over the question, and everything after the answer.
@@ -205,8 +225,8 @@ func TestApproveHoldsTheScreenStill(t *testing.T) {
 		in, answer := io.Pipe()
 		got := make(chan bool)
 		go func() {
-			yes, _, err := c.Approve(in, plan)
-			got <- yes && err == nil
+			said, err := c.Approve(in, Question{Plan: plan})
+			got <- said.Yes && err == nil
 		}()
 		synctest.Wait()
 		still := screen.text()

@@ -26,7 +26,11 @@ const (
 // width cells.
 func RenderPlan(w io.Writer, plan run.PlanData, width int) error {
 	p := &planText{width: max(width, 30)}
-	p.line(0, fmt.Sprintf("Plan by %s: %s", plan.By, text.Count(len(plan.Tasks), "task")))
+	by := plan.By
+	if plan.Replaces > 0 {
+		by += ", edited by a person"
+	}
+	p.line(0, fmt.Sprintf("Plan by %s: %s", by, text.Count(len(plan.Tasks), "task")))
 	if plan.DecisionRecord != "" {
 		p.line(0, "")
 		p.line(0, "Decision record, given to every writer:")

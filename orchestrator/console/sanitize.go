@@ -42,6 +42,17 @@ func Sanitize(s string) string {
 	return b.String()
 }
 
+// Visible shows what a terminal would obey, in a text of several lines: an error may name files of a repository that is not
+// trusted. Spaces stay, because marks stand under source lines.
+func Visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}
+
 // clean reports whether there is nothing to do, which is so for nearly all text.
 func clean(s string) bool {
 	for i := range len(s) {

@@ -78,7 +78,7 @@ func (b *board) build() {
 func (b *board) removed() (out []task) {
 	for id, row := range b.rows {
 		if b.state.Tasks[id] == nil && id != run.MasterTask {
-			row.State, row.Reason = string(run.TaskCancelled), "its plan was sent back"
+			row.State, row.Reason = string(run.TaskCancelled), "its plan was sent back or edited"
 			out = append(out, row)
 		}
 	}

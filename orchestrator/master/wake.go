@@ -86,6 +86,8 @@ type news struct {
 	ended     []*run.Task
 	scopes    []*run.Request
 	held      []*run.Task
+	// edits are the plans that a person edited, as they now read.
+	edits []spec.Plan
 	// left counts the planned tasks that had not ended.
 	left int
 }
@@ -98,7 +100,9 @@ func (n *news) any() bool {
 // once for each turn.
 func newsFor(s *run.State, attempt int) *news {
 	from := s.CalledAt(attempt)
-	n := &news{messages: messages(s, from), questions: questions(s, from), held: held(s, from), scopes: scopes(s, from)}
+	n := &news{
+		messages: messages(s, from), questions: questions(s, from), held: held(s, from), scopes: scopes(s, from), edits: edits(s, from),
+	}
 	for t := range s.Open() {
 		if t.Parent == "" {
 			n.left++
@@ -115,6 +119,9 @@ func Message(s *run.State, attempt int) string {
 		fmt.Fprintf(&b, "Your last turn did not work: %s\n%s\n", s.MasterFault.Message, s.MasterFault.Detail)
 	}
 	n := newsFor(s, attempt-1)
+	for _, p := range n.edits {
+		fmt.Fprintf(&b, "A person edited your plan before it was approved. It now reads, as data: %s\n\n", text.Quote(p))
+	}
 	for _, m := range n.messages {
 		fmt.Fprintf(&b, "A person writes to you:\n%s\n\n", m.Text)
 	}
@@ -125,6 +132,9 @@ func Message(s *run.State, attempt int) string {
 	}
 	if !n.any() {
 		return b.String()
+	}
+	if s.PlanToApprove() >= 0 {
+		b.WriteString("\nYour plan waits for a person's approval and has not started. It is shown to the person when your turn ends.")
 	}
 	if n.left > 0 {
 		fmt.Fprintf(&b, "\n%d tasks have not ended yet, and go on meanwhile. Answer with send, correct with revise, give up with "+

@@ -79,6 +79,18 @@ func tooLarge(data run.PlanData) ([]spec.Problem, error) {
 		len(data.Tasks), len(raw))}}, nil
 }
 
+// Replaceable finds what keeps a prepared plan from taking the place of the one that a person edited: a task of another plan with
+// the same id, or more than the log takes.
+func Replaceable(st *run.State, data run.PlanData) ([]spec.Problem, error) {
+	for i := range data.Tasks {
+		id := data.Tasks[i].ID
+		if other := st.Tasks[id]; other != nil && other.Plan != data.Replaces-1 {
+			return []spec.Problem{{Path: "tasks", Message: fmt.Sprintf("task id %q is used by a task of another plan", id)}}, nil
+		}
+	}
+	return tooLarge(data)
+}
+
 // reserved finds tasks with the id of the master.
 func reserved(p spec.Plan) []spec.Problem {
 	var out []spec.Problem

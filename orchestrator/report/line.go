@@ -181,6 +181,9 @@ func Verdicts(list []spec.Receipt) string {
 
 func planLine(d run.PlanData) Line {
 	say := fmt.Sprintf("plan: %s from %s", text.Count(len(d.Tasks), "task"), d.By)
+	if d.Replaces > 0 {
+		say += ", edited by a person"
+	}
 	if len(d.Overlaps) > 0 {
 		say += ", " + text.Count(len(d.Overlaps), "overlap")
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"divisi/internal/spec"
+	"divisi/subagents/wire"
 )
 
 // Spends reports whether a role uses a model, and with it tokens.
@@ -100,6 +101,17 @@ func (s *State) PlanToApprove() int {
 		return -1
 	}
 	return s.toApprove[0]
+}
+
+// MasterHasMail reports whether there is a message to the master that no turn of it which succeeded has received, and one will.
+func (s *State) MasterHasMail() bool {
+	all := s.messages[MasterTask]
+	if len(all) == 0 || s.MasterDone || s.MasterGaveUp() != "" {
+		return false
+	}
+	newest := all[len(all)-1]
+	received := s.CalledAt(s.Woken) > newest.Pos || newest.ReachedAgent(wire.AgentID(MasterTask, s.Woken))
+	return !received || s.MasterAgain || s.MasterFails > 0
 }
 
 // UsedUp are the quotas that are used up at a time, by model.

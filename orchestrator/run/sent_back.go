@@ -8,20 +8,73 @@ import (
 )
 
 // sendBack folds that a person sent a plan that waits for approval back to the master, with words that are a message to it.
-// Nothing of the plan had started: its tasks are removed, so that a new plan can use their ids, and with them the pending tasks
-// of later plans that wait for one of them.
+// Nothing of the plan had started: its tasks are removed, so that a new plan can use their ids.
 func (s *State) sendBack(e *contextscope.Event, plan int, words string) {
 	m := &Message{Control: wire.Control{
 		ID: e.ID, Verb: wire.ControlSteer, Task: MasterTask, From: wire.FromUser, Text: words + sentBack,
 	}, Pos: e.Pos}
 	s.Messages, s.messages[MasterTask] = append(s.Messages, m), append(s.messages[MasterTask], m)
+	s.Withdraw(plan)
+}
+
+// sentBack is what the master reads behind the words of the person.
+const sentBack = "\n\nWith these words your plan was sent back, and nothing of it was started. Its tasks no longer exist: " +
+	"dispatch a new plan."
+
+// Withdraw removes the tasks of a plan that waits for approval, and with them the pending tasks of later plans that wait for one
+// of them.
+func (s *State) Withdraw(plan int) {
 	if plan < 0 || plan >= len(s.Plans) {
 		return
 	}
 	s.toApprove = slices.DeleteFunc(s.toApprove, func(at int) bool { return at == plan })
-	s.Plans[plan] = PlanData{By: s.Plans[plan].By}
-	for _, t := range s.waitFor(plan) {
-		s.forget(t)
+	s.Plans[plan], s.writes[plan] = PlanData{By: s.Plans[plan].By}, false
+	s.drop(func(t *Task) bool { return t.Plan == plan })
+	s.dropOrphans()
+}
+
+// Edit is a plan that a person edited, by its index, and where in the log that was.
+type Edit struct {
+	Plan int
+	Pos  uint64
+}
+
+// replace folds that a person edited a plan that waits for approval: other tasks take the place of its own. Tasks of later plans
+// that wait for one that it no longer has are removed, as if the plan had been sent back.
+func (s *State) replace(e *contextscope.Event, d PlanData) {
+	at := d.Replaces - 1
+	if at >= len(s.Plans) {
+		return
+	}
+	s.Plans[at], s.writes[at] = d, s.Writes(d)
+	if !s.writes[at] {
+		s.toApprove = slices.DeleteFunc(s.toApprove, func(plan int) bool { return plan == at })
+	}
+	s.drop(func(t *Task) bool { return t.Plan == at })
+	s.addTasks(at, d.Tasks)
+	s.dropOrphans()
+	s.Edits = append(s.Edits, Edit{Plan: at, Pos: e.Pos})
+}
+
+// dropOrphans removes the pending tasks that wait for a task that no plan has, until there is none.
+func (s *State) dropOrphans() {
+	orphan := func(t *Task) bool {
+		return t.State == TaskPending && slices.ContainsFunc(t.After, func(ref string) bool {
+			_, _, known := s.Depends(ref)
+			return !known
+		})
+	}
+	for s.drop(orphan) {
+	}
+}
+
+// drop removes the tasks that a function names, and reports whether there was one.
+func (s *State) drop(which func(*Task) bool) bool {
+	had := len(s.Order)
+	for _, id := range s.Order {
+		if t := s.Tasks[id]; which(t) {
+			s.forget(t)
+		}
 	}
 	gone := func(id string) bool { return s.Tasks[id] == nil }
 	s.Order = slices.DeleteFunc(s.Order, gone)
@@ -30,27 +83,7 @@ func (s *State) sendBack(e *contextscope.Event, plan int, words string) {
 			delete(s.Shards, template)
 		}
 	}
-}
-
-// sentBack is what the master reads behind the words of the person.
-const sentBack = "\n\nWith these words your plan was sent back, and nothing of it was started. Its tasks no longer exist: " +
-	"dispatch a new plan."
-
-// waitFor returns the tasks of a plan, and the pending tasks that wait for one of them, directly or through others.
-func (s *State) waitFor(plan int) (out []*Task) {
-	named := map[string]bool{}
-	for more := true; more; {
-		more = false
-		for _, id := range s.Order {
-			t := s.Tasks[id]
-			waits := t.State == TaskPending && slices.ContainsFunc(t.After, func(ref string) bool { return named[ref] })
-			if !named[id] && (t.Plan == plan || waits) {
-				named[id], more, out = true, true, append(out, t)
-				named[t.Task.ShardOf] = named[t.Task.ShardOf] || t.Task.ShardOf != ""
-			}
-		}
-	}
-	return out
+	return len(s.Order) < had
 }
 
 // forget removes a task that never started, but for its name in the lists of all.

@@ -55,6 +55,8 @@ type State struct {
 	// Published is the commit that Ref was put at.
 	Published string
 	Plans     []PlanData
+	// Edits are the plans that a person edited, by their index in Plans, with the position of the edit.
+	Edits []Edit
 	// Approved counts the plans that a person, or --yes, approved.
 	Approved int
 	Tasks    map[string]*Task
@@ -268,25 +270,17 @@ func (s *State) applyUnreadable(e *contextscope.Event, d wire.Unreadable) {
 	}
 }
 
-func (s *State) applyPlan(_ *contextscope.Event, d PlanData) {
+func (s *State) applyPlan(e *contextscope.Event, d PlanData) {
+	if d.Replaces > 0 {
+		s.replace(e, d)
+		return
+	}
 	s.Plans, s.writes = append(s.Plans, d), append(s.writes, s.Writes(d))
-	if at := len(s.Plans) - 1; d.By != ByFile && d.Request == "" && d.Follows == "" && s.writes[at] && at >= s.Approved {
+	at := len(s.Plans) - 1
+	if d.By != ByFile && d.Request == "" && d.Follows == "" && s.writes[at] && at >= s.Approved {
 		s.toApprove = append(s.toApprove, at)
 	}
-	for _, t := range d.Tasks {
-		if _, twice := s.Tasks[t.ID]; twice {
-			continue
-		}
-		v := &Task{Task: t, Plan: len(s.Plans) - 1, State: TaskPending, After: t.Dependencies(), place: s.placed}
-		s.placed++
-		s.Tasks[t.ID] = v
-		s.Order = append(s.Order, t.ID)
-		s.join(v)
-		s.add(v)
-		if t.ShardOf != "" {
-			s.Shards[t.ShardOf] = append(s.Shards[t.ShardOf], t.ID)
-		}
-	}
+	s.addTasks(at, d.Tasks)
 	if d.Follows != "" {
 		s.refused = slices.DeleteFunc(s.refused, func(q *Request) bool { return q.ID == d.Follows })
 		return
@@ -299,6 +293,24 @@ func (s *State) applyPlan(_ *contextscope.Event, d PlanData) {
 		s.Woken++
 		s.MasterTurns++
 		s.MasterFails, s.MasterDone = 0, false
+	}
+}
+
+// addTasks adds the tasks of a plan.
+func (s *State) addTasks(plan int, tasks []spec.Task) {
+	for _, t := range tasks {
+		if _, twice := s.Tasks[t.ID]; twice {
+			continue
+		}
+		v := &Task{Task: t, Plan: plan, State: TaskPending, After: t.Dependencies(), place: s.placed}
+		s.placed++
+		s.Tasks[t.ID] = v
+		s.Order = append(s.Order, t.ID)
+		s.join(v)
+		s.add(v)
+		if t.ShardOf != "" {
+			s.Shards[t.ShardOf] = append(s.Shards[t.ShardOf], t.ID)
+		}
 	}
 }
 

@@ -1,0 +1,215 @@
+package conductor_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
+)
+
+// asksForApproval makes a run with a role that writes and whose plans a person approves.
+func asksForApproval(s *run.Spec) {
+	s.AutoApprove = false
+	addRoles(s, agentRole("hand", spec.ToolWriteFile))
+}
+
+func editParts() parts {
+	return parts{
+		"master/1": {dispatches(
+			map[string]any{"id": "do", "role": "hand", "brief": "old", "files": []any{"f00.txt"}},
+			map[string]any{"id": "next", "role": "hand", "brief": "next", "files": []any{"f02.txt"}, "depends_on": []any{"do"}},
+		)},
+		"master/2": {submits("done")},
+		"each-001": {writes("f01.txt", "new\n"), submits("done")},
+	}
+}
+
+// edits answers as a person who edits the first plan, and then says yes. It returns what it was shown.
+func edits(shown *[]conductor.Proposal) func(context.Context, conductor.Proposal) (conductor.Answer, error) {
+	template := spec.Task{ID: "each", Role: "hand", Brief: "new", Shard: &spec.Shard{By: "file", Glob: "f01.txt"}}
+	return func(_ context.Context, p conductor.Proposal) (conductor.Answer, error) {
+		*shown = append(*shown, p)
+		switch {
+		case p.Plan.Replaces > 0:
+			return conductor.Answer{Yes: true}, nil
+		case p.Refused:
+			return conductor.Answer{Edited: &spec.Plan{Tasks: []spec.Task{template}}}, nil
+		}
+		return conductor.Answer{Edited: &spec.Plan{Tasks: []spec.Task{{ID: "each", Role: "hnd", Brief: "new"}}}}, nil
+	}
+}
+
+func TestAPersonEditsAPlan(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(3), asksForApproval)
+	said := r.play(editParts())
+	var shown []conductor.Proposal
+	cfg := r.quietly(false)
+	cfg.Approve = edits(&shown)
+	stop := r.worker(t.Context())
+	st, err := r.conduct(t.Context(), cfg)
+	stop()
+	require.NoError(t, err)
+	require.Equal(t, run.Done, st.Status, st.Reason)
+	want := r.outcome(st.Head)
+	require.Equal(t, []string{"each-001"}, want.tasks)
+	require.Equal(t, []string{"each-001"}, st.Order, "nothing is left of the plan from before")
+
+	require.Len(t, shown, 3)
+	require.Equal(t, "old", shown[0].Source.Tasks[0].Brief)
+	require.Contains(t, shown[1].Problems[0].String(), `"hnd"`)
+	require.Equal(t, shown[0].Plan, shown[1].Plan)
+	require.Equal(t, "master/1", shown[2].Plan.By)
+	require.Equal(t, "each", shown[2].Source.Tasks[0].ID, "a template as the person wrote it")
+	require.Equal(t, "each-001", shown[2].Plan.Tasks[0].ID)
+	require.Equal(t, 2, st.Woken, "an edit is no turn of the master")
+	require.Contains(t, said.at("master/2/1"), "A person edited your plan before it was approved. It now reads, as data:")
+	require.Zero(t, said.count("do/1/1"))
+
+	var log []bus.Message
+	for m, err := range r.bus.Read(t.Context(), bus.RunFilter("r1"), 0) {
+		require.NoError(t, err)
+		log = append(log, m)
+	}
+	for k, m := range log {
+		if !strings.HasSuffix(m.Subject, "."+string(contextscope.KindPlan)) && !strings.Contains(string(m.Data), `"wait"`) &&
+			!strings.Contains(string(m.Data), `"approved"`) {
+			continue
+		}
+		t.Run(fmt.Sprintf("killed behind %02d %s", k, m.Subject), func(t *testing.T) {
+			t.Parallel()
+			f := r.fork(t, log[:k+1])
+			f.play(editParts())
+			var shown []conductor.Proposal
+			cfg := f.quietly(true)
+			cfg.Approve = edits(&shown)
+			defer f.worker(t.Context())()
+			st, err := f.conduct(t.Context(), cfg)
+			require.NoError(t, err)
+			require.Equal(t, run.Done, st.Status, st.Reason)
+			require.Equal(t, want, f.outcome(st.Head))
+			require.Len(t, st.Edits, 1)
+			require.Equal(t, 2, st.Woken)
+		})
+	}
+}
+
+func TestAnEditMayNotTakeTheNameOfALaterTask(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(2), asksForApproval)
+	r.play(parts{
+		"master/1": {dispatches(map[string]any{"id": "do", "role": "hand", "brief": "old", "files": []any{"f00.txt"}})},
+		"master/2": {dispatches(map[string]any{"id": "later", "role": "hand", "brief": "b", "files": []any{"f01.txt"}, "depends_on": []any{"do"}})},
+		"master/3": {submits("done")},
+		"do":       {writes("f00.txt", "new\n"), submits("done")},
+	})
+	cfg, answers := r.quietly(false), 0
+	edit := func(task spec.Task) conductor.Answer {
+		task.Role, task.Brief = "hand", "b"
+		return conductor.Answer{Edited: &spec.Plan{Tasks: []spec.Task{task}}}
+	}
+	cfg.Approve = func(_ context.Context, p conductor.Proposal) (conductor.Answer, error) {
+		answers++
+		switch answers {
+		case 1:
+			_, err := r.send("", "Do more.")
+			return conductor.Answer{Yes: true}, err
+		case 2:
+			return edit(spec.Task{ID: "later"}), nil
+		case 3:
+			require.Contains(t, p.Problems[0].Message, `task id "later" is used by a task of another plan`)
+			return edit(spec.Task{ID: "do", DependsOn: []string{"later"}}), nil
+		case 4:
+			require.Contains(t, p.Problems[0].Message, `there is no task "later"`)
+			return edit(spec.Task{ID: "do", Files: []string{"f00.txt"}}), nil
+		case 5:
+			require.Equal(t, "do", p.Plan.Tasks[0].ID)
+			return edit(spec.Task{ID: "renamed", Files: []string{"f00.txt"}}), nil
+		default:
+			return conductor.Answer{Stop: "enough"}, nil
+		}
+	}
+	defer r.worker(t.Context())()
+	st, err := r.conduct(t.Context(), cfg)
+	require.NoError(t, err)
+	require.Equal(t, "enough", st.Reason)
+	require.Equal(t, []string{"renamed"}, st.Order, "what waited for the old name is gone with it")
+}
+
+// A message that comes while a plan waits is read by the master before anything of the plan starts, whatever was answered.
+func TestAMessageIsReadBeforeThePlanStarts(t *testing.T) {
+	t.Parallel()
+	more := dispatches(map[string]any{"id": "more", "role": "hand", "brief": "b", "files": []any{"f01.txt"}})
+	for name, c := range map[string]struct {
+		turn  geminitest.Answer
+		kill  bool
+		plans []string
+	}{
+		"the master confirms":     {geminitest.Answer{Text: "It stays."}, false, []string{"do", "do"}},
+		"the master adds":         {more, false, []string{"do", "do", "more"}},
+		"a kill before the yes":   {geminitest.Answer{Text: "It stays."}, true, []string{"do", "do"}},
+		"a kill, the master adds": {more, true, []string{"do", "do", "more"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, files(2), asksForApproval)
+			said := r.play(parts{
+				"master/1": {dispatches(map[string]any{"id": "do", "role": "hand", "brief": "b", "files": []any{"f00.txt"}})},
+				"master/2": {c.turn},
+				"master/3": {submits("done")},
+				"do":       {writes("f00.txt", "new\n"), submits("done")},
+				"more":     {writes("f01.txt", "new\n"), submits("done")},
+			})
+			said.hold = func(q geminitest.Request) {
+				if q.Task == "do" && said.count("master/2/1") != 1 {
+					panic("the plan started before the master had read the message")
+				}
+			}
+			ctx, kill := context.WithCancel(t.Context())
+			defer kill()
+			var plans []string
+			approve := func(ctx context.Context, p conductor.Proposal) (conductor.Answer, error) {
+				plans = append(plans, p.Plan.Tasks[0].ID)
+				if len(plans) > 1 {
+					require.Equal(t, 1, said.count("master/2/1"), "asked before the master had read the message")
+					return conductor.Answer{Yes: true}, nil
+				}
+				_, err := r.send("", "Mind f01.")
+				if c.kill {
+					kill()
+					<-ctx.Done()
+				}
+				return conductor.Answer{Yes: true}, err
+			}
+			cfg := r.config(false)
+			cfg.Approve = approve
+			stop := r.worker(ctx)
+			st, err := r.conduct(ctx, cfg)
+			stop()
+			require.NoError(t, err)
+			if c.kill {
+				require.Equal(t, run.Stopped, st.Status)
+				cfg = r.config(true)
+				cfg.Approve = approve
+				defer r.worker(t.Context())()
+				st, err = r.conduct(t.Context(), cfg)
+				require.NoError(t, err)
+			} else {
+				require.Contains(t, strings.Join(st.Notices, "\n"), "does not start with this yes")
+			}
+			require.Equal(t, run.Done, st.Status, st.Reason)
+			require.Equal(t, c.plans, plans)
+			require.Contains(t, said.at("master/2/1"), "Mind f01.")
+			require.Contains(t, said.at("master/2/1"), "Your plan waits for a person's approval and has not started.")
+		})
+	}
+}

@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+)
+
+// Source returns a plan of the master as it, or the person who edited it, wrote it: before templates were expanded. A log that
+// has lost the master's result has only the expanded plan.
+func Source(s *run.State, at int) spec.Plan {
+	d := &s.Plans[at]
+	if d.Edited != nil {
+		return *d.Edited
+	}
+	task, n, _ := run.SplitAgent(d.By)
+	if a := s.Attempt(task, n); a != nil && a.Result != nil && a.Result.Plan != nil {
+		return *a.Result.Plan
+	}
+	return spec.Plan{DecisionRecord: d.DecisionRecord, Tasks: d.Tasks}
+}
+
+// File returns a plan that waits for approval as the plan file of another run: its tasks that change files, and the tasks that
+// these depend on, of the master's earlier plans too. Where several plans contribute, each task has the constraints of its own.
+func File(s *run.State, at int) spec.Plan {
+	var plans []spec.Plan
+	for i := range s.Plans[:at+1] {
+		if s.Plans[i].Request == "" && s.Plans[i].Follows == "" {
+			plans = append(plans, Source(s, i).WithRoleInputs(s.Spec.Roles))
+		}
+	}
+	needed := map[string]bool{}
+	for i := range plans[len(plans)-1].Tasks {
+		t := &plans[len(plans)-1].Tasks[i]
+		role := s.Spec.Roles[t.Role]
+		needed[t.ID] = role.ChangesFiles()
+	}
+	for _, p := range slices.Backward(plans) {
+		need(p.Tasks, needed)
+	}
+	var parts []spec.Plan
+	for _, p := range plans {
+		p.Tasks = slices.DeleteFunc(slices.Clone(p.Tasks), func(t spec.Task) bool { return !needed[t.ID] })
+		if len(p.Tasks) > 0 {
+			parts = append(parts, p)
+		}
+	}
+	return joined(s.Spec.Goal, parts)
+}
+
+// need marks the tasks that a marked task depends on, directly or through others.
+func need(tasks []spec.Task, needed map[string]bool) {
+	for more := true; more; {
+		more = false
+		for i := range tasks {
+			if !needed[tasks[i].ID] {
+				continue
+			}
+			for _, id := range tasks[i].Dependencies() {
+				more, needed[id] = more || !needed[id], true
+			}
+		}
+	}
+}
+
+func joined(goal string, parts []spec.Plan) spec.Plan {
+	out := parts[len(parts)-1]
+	out.Goal = cmp.Or(out.Goal, goal)
+	if len(parts) == 1 {
+		return out
+	}
+	out.Constraints, out.Tasks = nil, nil
+	var records []string
+	for _, p := range parts {
+		if p.DecisionRecord != "" && !slices.Contains(records, p.DecisionRecord) {
+			records = append(records, p.DecisionRecord)
+		}
+		for _, t := range p.Tasks {
+			t.Constraints = slices.Concat(p.Constraints, t.Constraints)
+			out.Tasks = append(out.Tasks, t)
+		}
+	}
+	out.DecisionRecord = strings.Join(records, "\n\n")
+	return out
+}
