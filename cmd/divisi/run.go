@@ -26,8 +26,9 @@ func newRun(g *globals) *cobra.Command {
 		Short: "Run a refactor, planned by a master agent or by a plan file",
 		Long: `Run a refactor on a repository. With "GOAL", a master agent reads the code and plans, and the plan is
 shown for approval: y runs it, e opens it in your editor, a sentence goes back to the master, which
-plans anew, and n stops the run. With --plan FILE, the plan is yours; divisi plan writes one. Either way tasks run in parallel in work trees of their
-own, gates prove them, and they land on one new branch, divisi/<run>.
+plans anew, and n stops the run. With --plan FILE, the plan is yours; divisi plan writes one. Either
+way tasks run in parallel in work trees of their own, gates prove them, and they land on one new
+branch, divisi/<run>.
 
 A model role needs GEMINI_API_KEY (or GOOGLE_API_KEY), or a service of your own (docs/model.md);
 plans of command roles need none.` +

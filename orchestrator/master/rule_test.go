@@ -1,6 +1,7 @@
 package master_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -144,4 +145,28 @@ func TestAPlanThatWritesBeginsTheRun(t *testing.T) {
 		problems := []spec.Problem{{Path: "tasks", Message: "two tasks"}}
 		require.Equal(t, []string{"task master pending the plan is invalid"}, runtest.Describe(expand.Then(run.PlanData{}, problems)))
 	}
+}
+
+func TestTheMasterReadsWhatAPersonMadeOfItsPlan(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, run.Running)
+	planned(l)
+	edit := func(brief string) {
+		l.Append("", run.PlanData{
+			By: "master/1", Replaces: 1, Tasks: []spec.Task{{ID: "t", Role: "reader"}},
+			Edited: &spec.Plan{Tasks: []spec.Task{{ID: "t", Role: "reader", Brief: brief}}},
+		})
+	}
+	edit("first")
+	edit(strings.Repeat("second ", 100))
+	require.Empty(t, master.Wake(l.State), "an edit is no reason to call it")
+	l.Append("t", run.TaskData{State: run.TaskDone})
+	called(l, 2)
+	words := master.Message(l.State, 2)
+	require.Equal(t, 1, strings.Count(words, "A person edited your plan"))
+	require.Contains(t, words, `"brief":"second second`)
+	require.Less(t, len(words), 1000)
+	l.Append("master", run.TaskData{State: run.TaskPending})
+	called(l, 3)
+	require.NotContains(t, master.Message(l.State, 3), "edited")
 }

@@ -5,9 +5,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 func TestAPlanThatWasSentBackLeavesNothing(t *testing.T) {
@@ -53,6 +55,67 @@ func TestAPlanThatWasSentBackLeavesNothing(t *testing.T) {
 		open = append(open, v.Task.ID)
 	}
 	require.Equal(t, s.Order, open, "plan order")
+}
+
+func TestAnEditedPlanTakesThePlaceOfAnother(t *testing.T) {
+	t.Parallel()
+	l := runtest.New(t, run.Spec{Base: "b", Goal: "g", Roles: runtest.Roles(), Parallel: 4}, run.Running)
+	gen := func(id string, after ...string) spec.Task {
+		return spec.Task{ID: id, Role: "generator", DependsOn: after}
+	}
+	l.Append("", run.PlanData{By: "master/1", Tasks: []spec.Task{gen("kept"), gen("gone")}})
+	l.Append("", run.PlanData{By: "master/2", Tasks: []spec.Task{gen("far", "near"), gen("near", "gone"), gen("apart", "kept")}})
+	s := l.State
+	l.Append("kept", run.TaskData{State: run.TaskCancelled})
+	l.Append("", run.PlanData{By: "master/1", Replaces: 1, DecisionRecord: "new", Tasks: []spec.Task{gen("kept", "more"), gen("more")}})
+	require.Equal(t, []string{"apart", "kept", "more"}, s.Order)
+	require.Equal(t, run.TaskPending, s.Tasks["kept"].State)
+	require.True(t, s.NothingGivenUp())
+	require.Len(t, s.Plans, 2)
+	require.Equal(t, "new", s.Plans[0].DecisionRecord)
+	require.Equal(t, 0, s.Tasks["more"].Plan)
+	require.Equal(t, 2, s.Woken)
+	require.Equal(t, 0, s.PlanToApprove(), "it is asked about again")
+
+	l.Append("", run.PlanData{By: "master/1", Replaces: 1, Tasks: []spec.Task{{ID: "kept", Role: "reader"}}})
+	require.Equal(t, []string{"apart", "kept"}, s.Order)
+	require.Equal(t, 1, s.PlanToApprove(), "readers alone need no approval")
+	l.Append("", run.PlanData{By: "master/1", Replaces: 9, Tasks: []spec.Task{gen("x")}})
+	require.Equal(t, []string{"apart", "kept"}, s.Order, "there is no such plan")
+	l.Append("", run.Data{Approved: true, Plans: 2})
+	require.Equal(t, -1, s.PlanToApprove())
+}
+
+func TestMailOfTheMaster(t *testing.T) {
+	t.Parallel()
+	l := runtest.New(t, run.Spec{Base: "b", Goal: "g", Roles: runtest.Roles(), Parallel: 4}, run.Running)
+	turn := func(n int) { l.Dispatched("master", "master", n, "b") }
+	ended := func(d run.TaskData) { d.State = run.TaskPending; l.Append("master", d) }
+	turn(1)
+	require.False(t, l.MasterHasMail())
+	l.Message("master", "one")
+	require.True(t, l.MasterHasMail())
+	l.Agent("master", 1, contextscope.KindSteering, wire.Steered{ID: l.Messages[0].ID})
+	require.True(t, l.MasterHasMail(), "the turn that has it goes on")
+	ended(run.TaskData{})
+	require.False(t, l.MasterHasMail())
+	l.Message("master", "two")
+	turn(2)
+	require.True(t, l.MasterHasMail())
+	ended(run.TaskData{Fault: &spec.Fault{Message: "x"}})
+	require.True(t, l.MasterHasMail(), "the turn failed")
+	turn(3)
+	ended(run.TaskData{Again: true})
+	require.True(t, l.MasterHasMail(), "the turn was interrupted")
+	turn(4)
+	ended(run.TaskData{})
+	require.False(t, l.MasterHasMail())
+	l.Message("master", "three")
+	for n := 5; l.MasterGaveUp() == ""; n++ {
+		turn(n)
+		ended(run.TaskData{Fault: &spec.Fault{Message: "x"}})
+	}
+	require.False(t, l.MasterHasMail(), "it reads nothing any more")
 }
 
 func positive(counts map[run.TaskState]int) map[run.TaskState]int {
