@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/plan"
@@ -45,8 +46,9 @@ type answer struct {
 
 // asking is what a person is asked at the moment.
 type asking struct {
-	// plan is counted from 1; 0 for none. mail counts the messages to the master when it was shown.
-	plan, mail int
+	// plan is counted from 1; 0 for none. shown is what the person sees of it.
+	plan  int
+	shown run.PlanData
 	// refused and problems are of the next question: see Proposal.
 	refused  bool
 	problems []spec.Problem
@@ -64,15 +66,12 @@ func (c *Conductor) askApproval(s *run.State) []run.Action {
 	return []run.Action{run.Approve{Plan: at}}
 }
 
-// mail counts the messages to the master.
-func (c *Conductor) mail() int { return len(c.st.MessagesTo(run.MasterTask, 0)) }
-
 // approve shows a plan. The answer comes back on a channel; readers continue meanwhile.
 func (c *Conductor) approve(ctx context.Context, at int) {
 	shown := Proposal{
-		Plan: c.st.Plans[at], Source: plan.Source(c.st, at), Refused: c.asked.refused, Problems: c.asked.problems,
+		Plan: c.st.PlanNow(at), Source: plan.Source(c.st, at), Refused: c.asked.refused, Problems: c.asked.problems,
 	}
-	c.asked = asking{plan: at + 1, mail: c.mail()}
+	c.asked = asking{plan: at + 1, shown: shown.Plan}
 	c.askers.Go(func() {
 		said, err := c.cfg.Approve(ctx, shown)
 		select {
@@ -88,9 +87,9 @@ func (c *Conductor) decided(ctx context.Context, a answer) error {
 		return fmt.Errorf("ask for approval: %w", a.err)
 	case a.Edited != nil:
 		return c.edited(ctx, a)
-	case a.Yes && c.mail() != c.asked.mail:
+	case a.Yes && (c.st.MasterHasMail() || !reflect.DeepEqual(c.asked.shown, c.st.PlanNow(a.plan-1))):
 		c.asked = asking{}
-		return c.append(ctx, run.Append{Data: run.Data{Notices: []string{unread}}})
+		return c.append(ctx, run.Append{Data: run.Data{Notices: []string{outdated}}})
 	case a.Yes:
 		return c.append(ctx, run.Append{Data: run.Data{Approved: true, Plans: a.plan}})
 	case a.Words == "":
@@ -107,9 +106,9 @@ func (c *Conductor) decided(ctx context.Context, a answer) error {
 	return nil
 }
 
-// unread is why a yes to a plan does not count.
-const unread = "a message came for the master after the plan was shown: the plan does not start with this yes, and is shown " +
-	"again when the master has read the message"
+// outdated is why a yes to a plan does not count.
+const outdated = "after the plan was shown a message came for the master, or the master changed the plan: the plan does not start " +
+	"with this yes, and is shown again after the master's turn"
 
 // edited replaces a plan by what a person made of it, and shows that; where it is invalid, the person is asked again.
 func (c *Conductor) edited(ctx context.Context, a answer) error {

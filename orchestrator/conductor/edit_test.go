@@ -213,3 +213,32 @@ func TestAMessageIsReadBeforeThePlanStarts(t *testing.T) {
 		})
 	}
 }
+
+// A yes is for what was shown, and for nothing else.
+func TestAYesToAPlanThatHasChangedDoesNotCount(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(3), asksForApproval)
+	r.play(parts{
+		"master/1": {dispatches(
+			map[string]any{"id": "do", "role": "hand", "brief": "b", "files": []any{"f00.txt"}},
+			map[string]any{"id": "other", "role": "hand", "brief": "b", "files": []any{"f01.txt"}},
+		)},
+		"do": {writes("f00.txt", "new\n"), submits("done")},
+	})
+	var shown []int
+	cfg := r.quietly(false)
+	cfg.Approve = func(_ context.Context, p conductor.Proposal) (conductor.Answer, error) {
+		shown = append(shown, len(p.Plan.Tasks))
+		require.Len(t, p.Source.Tasks, len(p.Plan.Tasks))
+		var err error
+		if len(shown) == 1 {
+			_, err = conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{Verb: conductor.VerbCancel, Task: "other"})
+		}
+		return conductor.Answer{Yes: true}, err
+	}
+	defer r.worker(t.Context())()
+	st, err := r.conduct(t.Context(), cfg)
+	require.NoError(t, err)
+	require.Equal(t, []int{2, 1}, shown)
+	require.Equal(t, run.TaskLanded, st.Tasks["do"].State)
+}

@@ -9,9 +9,21 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// Source returns a plan of the master as it, or the person who edited it, wrote it: before templates were expanded. A log that
-// has lost the master's result has only the expanded plan.
+// Source returns a plan of the master as it, or the person who edited it, wrote it, before templates were expanded: with what was
+// revised since, and without tasks that were cancelled. A log that has lost the master's result has only the expanded plan.
 func Source(s *run.State, at int) spec.Plan {
+	p := written(s, at)
+	tasks := p.Tasks
+	p.Tasks = nil
+	for _, t := range tasks {
+		if t, left := revised(s, t); left {
+			p.Tasks = append(p.Tasks, t)
+		}
+	}
+	return p
+}
+
+func written(s *run.State, at int) spec.Plan {
 	d := &s.Plans[at]
 	if d.Edited != nil {
 		return *d.Edited
@@ -21,6 +33,27 @@ func Source(s *run.State, at int) spec.Plan {
 		return *a.Result.Plan
 	}
 	return spec.Plan{DecisionRecord: d.DecisionRecord, Tasks: d.Tasks}
+}
+
+// revised returns a task as it was revised; of a template, as its first shard was. left is false for one that was cancelled.
+func revised(s *run.State, t spec.Task) (_ spec.Task, left bool) {
+	for _, id := range s.Members(t.ID) {
+		m := s.Tasks[id]
+		if m.State == run.TaskCancelled {
+			continue
+		}
+		for _, r := range m.Revisions {
+			t.Brief, t.Role = cmp.Or(r.Brief, t.Brief), cmp.Or(r.Role, t.Role)
+			if r.Files != nil {
+				t.Files = *r.Files
+			}
+			if r.Constraints != nil {
+				t.Constraints = *r.Constraints
+			}
+		}
+		return t, true
+	}
+	return t, false
 }
 
 // File returns a plan that waits for approval as the plan file of another run: its tasks that change files, and the tasks that

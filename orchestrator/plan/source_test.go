@@ -69,3 +69,29 @@ func TestAPlanFileOfOnePlanIsThatPlan(t *testing.T) {
 	lost.Append("", run.PlanData{By: "master/1", DecisionRecord: "r", Tasks: edited.Tasks})
 	require.Equal(t, spec.Plan{DecisionRecord: "r", Tasks: edited.Tasks}, plan.Source(lost.State, 0), "the result cannot be read")
 }
+
+func TestWhatTheMasterRevisedIsInTheSource(t *testing.T) {
+	t.Parallel()
+	l := runtest.New(t, run.Spec{Base: "b", Roles: runtest.Roles(), Parallel: 4}, run.Planning)
+	each := task("each", "generator")
+	each.Shard = &spec.Shard{By: "file"}
+	one := task("each-001", "generator")
+	one.ShardOf = "each"
+	l.Dispatched("master", "master", 1, "b")
+	l.Ended("master", 1, spec.Result{Status: spec.StatusDone, Plan: &spec.Plan{Tasks: []spec.Task{task("a", "generator"), task("b", "generator"), each}}})
+	l.Append("", run.PlanData{By: "master/1", Tasks: []spec.Task{task("a", "generator"), task("b", "generator"), one}})
+	files, rules := []string{"x.go"}, []string{"Keep it."}
+	l.Append("a", run.TaskData{State: run.TaskPending, Revision: &run.Revision{By: "master/2", Brief: "better", Files: &files}})
+	l.Append("each-001", run.TaskData{State: run.TaskPending, Revision: &run.Revision{By: "master/2", Constraints: &rules}})
+	l.Append("b", run.TaskData{State: run.TaskCancelled})
+
+	p := plan.Source(l.State, 0)
+	require.Len(t, p.Tasks, 2)
+	require.Equal(t, spec.Task{ID: "a", Role: "generator", Brief: "better", Files: files}, p.Tasks[0])
+	require.Equal(t, rules, p.Tasks[1].Constraints)
+	require.NotNil(t, p.Tasks[1].Shard)
+	now := l.PlanNow(0)
+	require.Equal(t, []string{"a", "each-001"}, []string{now.Tasks[0].ID, now.Tasks[1].ID})
+	require.Equal(t, "better", now.Tasks[0].Brief)
+	require.Equal(t, "b", l.Plans[0].Tasks[0].Brief, "the log's own plan is as it was")
+}

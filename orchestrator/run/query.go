@@ -103,6 +103,18 @@ func (s *State) PlanToApprove() int {
 	return s.toApprove[0]
 }
 
+// PlanNow is a plan as it would start now: with its tasks as they were revised, without those that have ended.
+func (s *State) PlanNow(at int) PlanData {
+	d := s.Plans[at]
+	d.Tasks = nil
+	for _, planned := range s.Plans[at].Tasks {
+		if t := s.Tasks[planned.ID]; t != nil && t.Plan == at && !t.Ended() {
+			d.Tasks = append(d.Tasks, t.Task)
+		}
+	}
+	return d
+}
+
 // MasterHasMail reports whether there is a message to the master that no turn of it which succeeded has received, and one will.
 func (s *State) MasterHasMail() bool {
 	all := s.messages[MasterTask]
