@@ -161,9 +161,7 @@ func reviseFor(s *run.State, q *run.Request) []run.Action {
 		return refuse(q, "name the task: the master itself ends with submit_result")
 	case q.Kind == wire.RequestCancel:
 		becomes = q.Task + " is cancelled"
-		if t := s.Tasks[q.Task]; t == nil || t.State != run.TaskCancelled || t.Reason != q.Reason { // before a kill
-			actions, err = Cancel(s, q.Task, q.Reason)
-		}
+		actions, err = cancelFor(s, q)
 	case q.Brief == "" && q.Files == nil && q.Constraints == nil:
 		return refuse(q, "say what changes: brief, files or constraints")
 	default:
@@ -180,6 +178,24 @@ func reviseFor(s *run.State, q *run.Request) []run.Action {
 		return refuse(q, err.Error())
 	}
 	return append(actions, answer(q, wire.Answer{Text: becomes})...)
+}
+
+// cancelFor gives up a task that the goal does not need, which is no failure of the run.
+func cancelFor(s *run.State, q *run.Request) ([]run.Action, error) {
+	t := s.Tasks[q.Task]
+	if t != nil && t.State == run.TaskSkipped && t.Reason == q.Reason { // before a kill
+		return nil, nil
+	}
+	for other := range s.Open() {
+		if slices.ContainsFunc(other.After, func(ref string) bool { return slices.Contains(s.Members(ref), q.Task) }) {
+			return nil, Refusedf("%s depends on %s: cancel or revise that one first", other.Task.ID, q.Task)
+		}
+	}
+	actions, err := Cancel(s, q.Task, q.Reason)
+	if err != nil || s.Set(t) != nil {
+		return actions, err
+	}
+	return end(s, t, run.TaskSkipped, q.Reason), nil
 }
 
 // Accept lets a held patch go on. The error is a *RefusedError.

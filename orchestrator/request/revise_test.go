@@ -156,11 +156,12 @@ func TestTheMasterRevisesAndCancels(t *testing.T) {
 		q    wire.Request
 		want []string
 	}{
-		"a brief":      {wire.Request{Kind: wire.RequestRevise, Task: "a", Brief: "new"}, []string{"task a pending revised by master/1", "answer master a begins again"}},
-		"nothing":      {wire.Request{Kind: wire.RequestRevise, Task: "a"}, []string{"answer master say what changes: brief, files or constraints"}},
-		"itself":       {wire.Request{Kind: wire.RequestCancel, Task: "master", Reason: "x"}, []string{"answer master name the task: the master itself ends with submit_result"}},
-		"a task":       {wire.Request{Kind: wire.RequestCancel, Task: "b", Reason: "not needed"}, []string{"task b cancelled not needed", "answer master b is cancelled"}},
-		"another time": {wire.Request{Kind: wire.RequestCancel, Task: "x", Reason: "not needed"}, []string{`answer master run r1 has no task "x"`}},
+		"a brief":                       {wire.Request{Kind: wire.RequestRevise, Task: "a", Brief: "new"}, []string{"task a pending revised by master/1", "answer master a begins again"}},
+		"nothing":                       {wire.Request{Kind: wire.RequestRevise, Task: "a"}, []string{"answer master say what changes: brief, files or constraints"}},
+		"itself":                        {wire.Request{Kind: wire.RequestCancel, Task: "master", Reason: "x"}, []string{"answer master name the task: the master itself ends with submit_result"}},
+		"a task":                        {wire.Request{Kind: wire.RequestCancel, Task: "c", Reason: "not needed"}, []string{"task c skipped not needed", "answer master c is cancelled"}},
+		"a task that another waits for": {wire.Request{Kind: wire.RequestCancel, Task: "b", Reason: "not needed"}, []string{"answer master c depends on b: cancel or revise that one first"}},
+		"another time":                  {wire.Request{Kind: wire.RequestCancel, Task: "x", Reason: "not needed"}, []string{`answer master run r1 has no task "x"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
