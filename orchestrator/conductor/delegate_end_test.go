@@ -2,6 +2,7 @@ package conductor_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -16,13 +17,23 @@ import (
 
 func TestCancellingAParentCancelsAllBelowIt(t *testing.T) {
 	t.Parallel()
+	for _, background := range []bool{false, true} {
+		t.Run(fmt.Sprintf("background %v", background), func(t *testing.T) {
+			t.Parallel()
+			cancelsAllBelow(t, background)
+		})
+	}
+}
+
+func cancelsAllBelow(t *testing.T, background bool) {
+	t.Helper()
 	r := newRig(t, files(1), func(s *run.Spec) {
 		addRoles(s, agentRole("a", spec.ToolDelegate), agentRole("b", spec.ToolDelegate), agentRole("c", spec.ToolReadFile))
 		s.Plan = planOf(spec.Task{ID: "t", Role: "a", Brief: "b"}, spec.Task{ID: "u", Role: "c", Brief: "b"})
 	})
 	deepest, release := make(chan struct{}), make(chan struct{})
 	said := r.play(parts{
-		"t":       {calls(delegates("b", "1")), submits("t")},
+		"t":       {calls(delegates("b", "1", "background", background)), submits("t")},
 		"t-b-1-0": {calls(delegates("c", "2")), submits("b")},
 	})
 	said.hold = func(q geminitest.Request) {
@@ -51,7 +62,7 @@ func TestCancellingAParentCancelsAllBelowIt(t *testing.T) {
 	require.Equal(t, "wrong", st.Tasks["t"].Reason)
 	require.Contains(t, st.Tasks["t-b-1-0-c-1-0"].Reason, "t-b-1-0/1, which had asked for it, has ended")
 	require.Equal(t, run.TaskDone, st.Tasks["u"].State)
-	require.Zero(t, said.count("t/1/2"), "it did not go on")
+	require.Zero(t, said.count("t/1/3"), "it did not go on")
 }
 
 func TestCancellingAChildAnswersItsParent(t *testing.T) {

@@ -254,6 +254,8 @@ func requestLine(e *contextscope.Event, q wire.Request) Line {
 		}
 		to := e.Run + "/" + strings.TrimSuffix(e.Task, run.VerifySuffix)
 		return of(e, Warn, "asks: %s%s; answer: divisi send %s \"…\"", q.Question, options, to)
+	case wire.RequestWait:
+		return Line{More: "waits for its tasks in the background"}
 	case wire.RequestDelegate:
 		return of(e, Plain, "asks for a %s: %s", q.Role, cmp.Or(q.Title, q.Brief))
 	case wire.RequestTransfer:

@@ -108,7 +108,7 @@ func Agents(s *run.State) []Agent {
 // newest is the newest request without an answer of an attempt.
 func newest(s *run.State, id string, attempt int) wire.Request {
 	for _, q := range slices.Backward(s.RequestsOf(id)) {
-		if q.Attempt == attempt && q.Answer == nil {
+		if q.Attempt == attempt && q.Answer == nil && !q.Begun {
 			return q.Request
 		}
 	}
@@ -120,6 +120,8 @@ func awaited(q wire.Request) string {
 	switch q.Kind {
 	case wire.RequestAsk:
 		return "waits for an answer: " + q.Question
+	case wire.RequestWait:
+		return "waits for its tasks in the background"
 	case wire.RequestDelegate:
 		return "waits for a " + q.Role + ": " + cmp.Or(q.Title, q.Brief)
 	default:

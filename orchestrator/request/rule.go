@@ -27,6 +27,11 @@ func settle(s *run.State, q *run.Request) []run.Action {
 	switch q.Kind {
 	case wire.RequestDelegate:
 		return delegate(s, q)
+	case wire.RequestWait:
+		if behind(s, q) {
+			return nil
+		}
+		return answer(q, wire.Answer{Text: "all have ended"})
 	case wire.RequestTransfer:
 		if why := mayTransfer(s, q); why != "" {
 			return refuse(q, why)
@@ -55,7 +60,10 @@ func refuse(q *run.Request, why string) []run.Action { return answer(q, wire.Ans
 
 // delegate makes a task of a request, and answers it when that task has ended.
 func delegate(s *run.State, q *run.Request) []run.Action {
-	if q.Child != "" {
+	switch {
+	case q.Child != "" && q.Background && !q.Begun:
+		return answer(q, wire.Answer{Task: q.Child, Begun: true})
+	case q.Child != "":
 		return handBack(s, q)
 	}
 	if why := mayDelegate(s, q); why != "" {
@@ -73,6 +81,13 @@ func delegate(s *run.State, q *run.Request) []run.Action {
 		d.By, d.Request, d.DecisionRecord = q.Agent(), q.ID, s.Plans[s.Tasks[q.Of].Plan].DecisionRecord
 		return []run.Action{run.Append{Data: d}}
 	}}}
+}
+
+// behind reports whether a task runs in the background for the agent of a request.
+func behind(s *run.State, q *run.Request) bool {
+	return slices.ContainsFunc(s.RequestsOf(q.Of), func(other *run.Request) bool {
+		return other.Agent() == q.Agent() && other.Begun && other.Answer == nil
+	})
 }
 
 // handBack answers a request whose task has ended.

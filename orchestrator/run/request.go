@@ -28,6 +28,8 @@ type Request struct {
 	Seq     int
 	// Child is the task that was made of it; "" for none.
 	Child string
+	// Begun reports that the child runs in the background and its agent goes on.
+	Begun bool
 	// Answer is nil while the request is open.
 	Answer *wire.Answer
 }
@@ -71,15 +73,20 @@ var ofMaster = []string{wire.RequestSend, wire.RequestRevise, wire.RequestCancel
 // applyAnswer folds the answer to a request. A write set grows here and nowhere else.
 func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
 	q := s.Requests[d.Request]
-	if q == nil || q.Answer != nil {
+	if q == nil || q.Answer != nil || d.Begun && q.Begun {
+		return
+	}
+	a := s.Attempt(q.Of, q.Attempt)
+	if a != nil && !q.Begun {
+		a.Open--
+		a.Doing = ""
+	}
+	if d.Begun {
+		q.Begun = true
 		return
 	}
 	q.Answer = &d
 	s.unanswered = slices.DeleteFunc(s.unanswered, func(other *Request) bool { return other == q })
-	if a := s.Attempt(q.Of, q.Attempt); a != nil {
-		a.Open--
-		a.Doing = ""
-	}
 	if q.Kind == wire.RequestScope && d.Refused != "" && s.Tasks[q.Of] != nil {
 		s.refused = append(s.refused, q)
 	}

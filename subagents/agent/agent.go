@@ -64,6 +64,8 @@ type Agent struct {
 	// Inbox brings messages; Doing is told what the agent does, often.
 	Inbox *Inbox
 	Doing func(string)
+	// Background may be nil.
+	Background Background
 	// Rest is called when all that the agent does is wait for others; what it returns is called before the agent goes on, and
 	// returns when there is room for it again.
 	Rest func() (resume func())
@@ -186,7 +188,11 @@ func (a *Agent) boundary(ctx context.Context) (bool, error) {
 		return false, ErrStopped
 	}
 	var events []contextscope.Event
-	for _, m := range a.Inbox.Take() {
+	came, err := a.messages(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, m := range came {
 		if a.session.steered[m.ID] {
 			continue
 		}

@@ -194,13 +194,16 @@ func (b *batch) failedWrites() (failed []string) {
 
 // submit runs submit_result, unless a call that it relies on failed.
 func (b *batch) submit(ctx context.Context, i int, failed []string) {
-	if len(failed) == 0 {
+	const most = 5
+	why := ""
+	if len(failed) > 0 {
+		why = "nothing was submitted: in the same turn failed " + strings.Join(text.Few(failed, most), ", ") +
+			". Fix what these results report, then submit again."
+	} else if why = b.await(ctx, i); why == "" {
 		b.execute(ctx, i)
 		return
 	}
-	const most = 5
-	b.done[i].result = b.Tools.Refuse(b.tell(i), "nothing was submitted: in the same turn failed "+
-		strings.Join(text.Few(failed, most), ", ")+". Fix what these results report, then submit again.")
+	b.done[i].result = b.Tools.Refuse(b.tell(i), why)
 	b.move(i, wire.CallCancelled, errorOf(b.done[i].result))
 }
 

@@ -9,6 +9,8 @@ import (
 const (
 	// RequestDelegate has another role do a task; the agent waits for its handoff.
 	RequestDelegate = "delegate"
+	// RequestWait waits until all have ended that the agent delegated in the background.
+	RequestWait = "wait"
 	// RequestTransfer hands the agent's own task over, with its narrated session.
 	RequestTransfer = "transfer"
 	// RequestAsk puts a question to the master or a person.
@@ -34,6 +36,8 @@ type Request struct {
 	Brief           string               `json:"brief,omitempty"`
 	Files           []string             `json:"files,omitempty"`
 	IncludeContents spec.IncludeContents `json:"include_contents,omitempty"`
+	// Background says that the agent goes on while the task that it delegates runs.
+	Background bool `json:"background,omitempty"`
 	// Artifacts are the handles that the task which delegate asks for is given.
 	Artifacts []string `json:"artifacts,omitempty"`
 	// Paths and Reason are what a scope request is for; Question what ask asks, Options the answers to choose from.
@@ -62,6 +66,8 @@ type Answer struct {
 	Handoff spec.Handoff `json:"handoff,omitzero"`
 	Commit  string       `json:"commit,omitempty"`
 	Usage   spec.Usage   `json:"usage,omitzero"`
+	// Begun says that the task runs in the background: another answer follows when it has ended.
+	Begun bool `json:"begun,omitempty"`
 	// Granted are the paths of a scope request that the task may write from now on.
 	Granted []string `json:"granted,omitempty"`
 	// Text is the answer to a question, or what else there is to say; From who answered.

@@ -34,8 +34,13 @@ type requests struct {
 	subject string
 	agent   string
 
-	mu        sync.Mutex
-	answered  map[string]bool
+	mu       sync.Mutex
+	answered map[string]bool
+	// begun are the requests, in their order, whose tasks run or ran in the background; arrived are the ends of those that no
+	// boundary has taken, and read is where in the log the next ones may be.
+	begun     []string
+	arrived   []wire.Answer
+	read      uint64
 	delegated spec.Usage
 	granted   []string
 }
@@ -56,7 +61,7 @@ func openRequests(ctx context.Context, answers Answers, j *journal.Journal, a *w
 			}
 		}
 	}
-	if first == 0 {
+	if r.read = first; first == 0 {
 		return r, nil
 	}
 	for m, err := range answers.Read(ctx, r.subject, first) {
@@ -138,7 +143,16 @@ func (r *requests) note(a wire.Answer) {
 	if r.answered[a.Request] {
 		return
 	}
-	r.answered[a.Request] = true
+	had := slices.Contains(r.begun, a.Request)
+	if a.Begun {
+		if !had {
+			r.begun = append(r.begun, a.Request)
+		}
+		return
+	}
+	if r.answered[a.Request] = true; had {
+		r.arrived = append(r.arrived, a)
+	}
 	r.delegated, r.granted = r.delegated.Add(a.Usage), append(r.granted, a.Granted...)
 }
 

@@ -18,6 +18,7 @@ type delegateArgs struct {
 	Title           string               `json:"title,omitempty"`
 	Files           []string             `json:"files,omitempty" jsonschema:"what a writing role may change; none of your own"`
 	IncludeContents spec.IncludeContents `json:"include_contents,omitempty" enum:"none,full"`
+	Background      bool                 `json:"background,omitempty" jsonschema:"go on; the result comes as a message"`
 	Artifacts       []string             `json:"artifacts,omitempty" jsonschema:"names of yours or handles that it can load"`
 }
 
@@ -31,8 +32,8 @@ func (t *tools) delegate(ctx context.Context, a delegateArgs) tool.Result {
 	}
 	return t.request(ctx, wire.Request{
 		Kind: wire.RequestDelegate, Role: a.Role, Title: a.Title, Brief: a.Brief, Files: a.Files,
-		IncludeContents: a.IncludeContents, Artifacts: handles,
-	}, handedBack)
+		IncludeContents: a.IncludeContents, Artifacts: handles, Background: a.Background,
+	}, HandedBack)
 }
 
 // handles finds the artifacts that a child is to have, each by its name or handle, and names those that cannot be read.
@@ -55,8 +56,13 @@ func (t *tools) handles(ctx context.Context, names []string) (handles, faults []
 // maxGiven is how many artifacts a child can be given.
 const maxGiven = 20
 
-// handedBack is the end of a child as the agent that asked for it reads it. What the child says is data.
-func handedBack(a wire.Answer) tool.Result {
+// HandedBack is the end of a child as the agent that asked for it reads it. What the child says is data.
+func HandedBack(a wire.Answer) tool.Result {
+	if a.Begun {
+		r := tool.Text("it works in the background; its result comes as a message, and submit_result waits for it")
+		r.Output["task"] = a.Task
+		return r
+	}
 	h := a.Handoff
 	out := map[string]any{"task": a.Task, "status": string(a.Status), "tokens": a.Usage.Total()}
 	for name, value := range map[string]string{"summary": h.Summary, "note": a.Text} {
