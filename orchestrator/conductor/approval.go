@@ -107,8 +107,8 @@ func (c *Conductor) decided(ctx context.Context, a answer) error {
 }
 
 // outdated is why a yes to a plan does not count.
-const outdated = "after the plan was shown a message came for the master, or the master changed the plan: the plan does not start " +
-	"with this yes, and is shown again after the master's turn"
+const outdated = "after the plan was shown a message came for the master, or the master changed the plan: the plan does not " +
+	"start with this yes, and is shown again after the master's turn"
 
 // edited replaces a plan by what a person made of it, and shows that; where it is invalid, the person is asked again.
 func (c *Conductor) edited(ctx context.Context, a answer) error {
