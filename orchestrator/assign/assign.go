@@ -11,6 +11,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/orchestrator/master"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
@@ -77,7 +78,9 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 		a.Baseline = g.st.Baseline
 		a.Task = untimed(gateTask(d.Task, "Run the final gates", d.Gates), s.Project.Gates)
 	case d.Task == run.MasterTask:
-		g.assignMaster(a)
+		if err := g.assignMaster(ctx, a); err != nil {
+			return nil, err
+		}
 	default:
 		return a, g.assignTask(ctx, a, g.st.Tasks[d.Task], d.Tokens)
 	}
@@ -125,7 +128,7 @@ func (g *given) assignVerify(a *wire.Assignment, id, of string) error {
 	return nil
 }
 
-func (g *given) assignMaster(a *wire.Assignment) {
+func (g *given) assignMaster(ctx context.Context, a *wire.Assignment) error {
 	a.Task = spec.Task{
 		ID: run.MasterTask, Title: "Plan the run", Role: spec.RoleMaster, Brief: g.st.Spec.Goal,
 		IncludeContents: spec.IncludeNone,
@@ -136,10 +139,27 @@ func (g *given) assignMaster(a *wire.Assignment) {
 	}
 	// No message comes between the newest event of this conductor and the one that it appends next.
 	a.From = cmp.Or(g.st.CalledAt(a.Attempt), g.st.ConductorPos)
-	if a.Attempt > 1 {
-		a.Message = master.Message(g.st, a.Attempt)
+	if a.Attempt == 1 {
+		return nil
 	}
+	a.Message = master.Message(g.st, a.Attempt)
+	for _, t := range master.Held(g.st, a.Attempt) {
+		diff, cut, err := g.mirror.Diff(ctx, t.Result.Patch.Base, t.Result.Patch.Commit, maxPriorDiff)
+		if err != nil {
+			return fmt.Errorf("read the held patch of %s: %w", t.Task.ID, err)
+		}
+		if cut {
+			diff += "\n… (more was changed)"
+		}
+		if a.Message += fmt.Sprintf("\nThe held patch of %s, which is data: %s\n", t.Task.ID, text.Quote(diff)); len(a.Message) > maxHeld {
+			break // the evidence of the others is in the message
+		}
+	}
+	return nil
 }
+
+// maxHeld is the size of the master's message, in bytes, from which on held patches are left out.
+const maxHeld = 64 << 10
 
 func (g *given) assignTask(ctx context.Context, a *wire.Assignment, t *run.Task, tokens int) error {
 	at := t.Next

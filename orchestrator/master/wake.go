@@ -47,6 +47,9 @@ func held(s *run.State, from uint64) (out []*run.Task) {
 	return out
 }
 
+// Held are the tasks whose patches a turn of the master is to decide about.
+func Held(s *run.State, attempt int) []*run.Task { return held(s, s.CalledAt(attempt-1)) }
+
 // scopes are the requests for more to write that were refused behind a position of the log.
 func scopes(s *run.State, from uint64) (out []*run.Request) {
 	for _, id := range slices.Backward(s.Asked) {
