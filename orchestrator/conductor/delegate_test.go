@@ -29,7 +29,10 @@ func TestAnAgentHasOthersDoWorkAndGetsTheirHandoffs(t *testing.T) {
 				s.Parallel = parallel
 				addRoles(s, agentRole("lead", spec.ToolWriteFile, spec.ToolDelegate), agentRole("scout", spec.ToolReadFile))
 				s.Plan = planOf(
-					spec.Task{ID: "one", Role: "lead", Brief: "b", Files: []string{"f00.txt"}, Constraints: []string{"Keep the tests."}},
+					spec.Task{
+						ID: "one", Role: "lead", Brief: "b", Files: []string{"f00.txt"}, Constraints: []string{"Keep the tests."},
+						Verify: spec.RoleTester,
+					},
 					spec.Task{ID: "two", Role: "scout", Brief: "b"},
 				)
 			})
