@@ -305,7 +305,7 @@ func TestDirectoryOfAgentsThatLeadsOut(t *testing.T) {
 	require.NoError(t, os.Symlink(outside, filepath.Join(repo, ".claude")))
 	set, err := Roles(repo, nil)
 	require.NoError(t, err)
-	require.Len(t, set.Roles, 5)
+	require.Len(t, set.Roles, 6)
 	require.Len(t, set.Skipped, 1)
 	require.Contains(t, set.Skipped[0].Why, "the directory cannot be read")
 }
@@ -318,7 +318,7 @@ func TestDelegatesOfRoleFilesAreLookedFor(t *testing.T) {
 	})
 	_, err := Roles(repo, nil)
 	require.ErrorContains(t, err, `.divisi/roles/lead.md:3:13: there is no role "scuot"; there are generator, lead, master, reader, `+
-		`reviewer, scout, tester (did you mean "scout"?)`)
+		`reviewer, scout, test-writer, tester (did you mean "scout"?)`)
 }
 
 func FuzzImportAgent(f *testing.F) {

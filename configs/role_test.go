@@ -27,7 +27,7 @@ func TestBuiltInRoles(t *testing.T) {
 	t.Parallel()
 	roles, err := BuiltInRoles()
 	require.NoError(t, err)
-	require.Len(t, roles, 5)
+	require.Len(t, roles, 6)
 	for name, role := range roles {
 		require.Equal(t, name, role.Name)
 		require.Equal(t, BuiltIn, role.Source)
@@ -42,7 +42,7 @@ func TestBuiltInRoles(t *testing.T) {
 	require.Empty(t, roles[spec.RoleTester].Instruction, "it is no judge")
 	require.Equal(t, spec.ModelCheap, roles[spec.RoleReviewer].Model)
 	for name, writes := range map[string]bool{
-		spec.RoleMaster: false, spec.RoleReader: false, spec.RoleGenerator: true, spec.RoleTester: false, spec.RoleReviewer: false,
+		spec.RoleMaster: false, spec.RoleReader: false, spec.RoleGenerator: true, spec.RoleTester: false, spec.RoleReviewer: false, spec.RoleTests: true,
 	} {
 		require.Equal(t, writes, roles[name].Writes, name)
 	}
@@ -80,7 +80,7 @@ func TestRolesLaterWins(t *testing.T) {
 
 	set, err = Roles("", nil)
 	require.NoError(t, err)
-	require.Len(t, set.Roles, 5)
+	require.Len(t, set.Roles, 6)
 }
 
 func TestParseRole(t *testing.T) {

@@ -98,6 +98,7 @@ func (r *shownRole) lines() [][2]string {
 		{"delegates", strings.Join(r.Delegates, ", ")},
 		{"inherits", string(r.IncludeContents)},
 		{"writes", strconv.FormatBool(r.Writes)},
+		{"proves", r.Proves},
 		{"network", network},
 		{"secrets", strings.Join(r.Secrets, ", ")},
 		{"inputs", strings.Join(r.Inputs, ", ")},

@@ -246,6 +246,13 @@ func writeTask(w io.Writer, t report.Task, st *run.State) error {
 	if t.Summary != "" {
 		fmt.Fprintf(w, "summary   %s\n", console.Sanitize(oneLine(t.Summary)))
 	}
+	if len(t.Red) > 0 {
+		passes := ""
+		if t.State == run.TaskLanded {
+			passes = "; passes after the change"
+		}
+		fmt.Fprintf(w, "proof     failed on the base: %s%s\n", console.Sanitize(strings.Join(t.Red, ", ")), passes)
+	}
 	if t.Verdict != "" {
 		fmt.Fprintf(w, "verdict   %s\n", console.Sanitize(oneLine(t.Verdict)))
 	}

@@ -45,6 +45,7 @@ func (v *planCheck) changeSets(p *Plan) {
 			size[name]++ // it may have more than one shard
 		}
 	}
+	v.redGreen(p)
 	delete(first, "")
 	for _, name := range slices.Sorted(maps.Keys(first)) {
 		if size[name] == 1 {
@@ -54,6 +55,28 @@ func (v *planCheck) changeSets(p *Plan) {
 	}
 	if len(first) > 0 {
 		v.setCircles(p, first)
+	}
+}
+
+// redGreen faults tasks whose tests could not be proven: those outside a change set, or in one without a task that makes the change;
+// and tasks of such a set that could change the tests of another one.
+func (v *planCheck) redGreen(p *Plan) {
+	proves := func(t Task) bool { return v.env.Roles[t.Role].Proves == ProvesRedGreen }
+	changes, tests := map[string]bool{}, map[string]bool{}
+	for _, t := range slices.Concat(v.env.Tasks, p.Tasks) {
+		changes[t.Set()], tests[t.Set()] = changes[t.Set()] || !proves(t), tests[t.Set()] || proves(t)
+	}
+	for i, t := range p.Tasks {
+		switch at := fmt.Sprintf("tasks[%d]", i); {
+		case proves(t) && t.Set() == "":
+			v.addf(at+".role", "", "the tests of task %q have to fail without a change and pass with it: give it and the task that "+
+				"makes the change the same change_set", t.ID)
+		case proves(t) && !changes[t.Set()]:
+			v.addf(at+".change_set", "", "change set %q has nothing but tests: add the task that makes the change to it", t.Set())
+		case t.Set() != "" && tests[t.Set()] && len(t.Files) == 0 && t.Shard == nil:
+			v.addf(at+".files", "", "task %q names no files, and change set %q has tests that only their author may change: name its "+
+				"files", t.ID, t.Set())
+		}
 	}
 }
 

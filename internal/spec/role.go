@@ -12,7 +12,11 @@ const (
 	RoleGenerator = "generator"
 	RoleTester    = "tester"
 	RoleReviewer  = "reviewer"
+	RoleTests     = "test-writer"
 )
+
+// ProvesRedGreen is the value of Role.Proves for roles whose tests must fail without the change, and pass with it.
+const ProvesRedGreen = "red-green"
 
 // The executors.
 const (
@@ -55,6 +59,7 @@ type Role struct {
 	Context ContextRules `json:"context,omitzero" jsonschema:"What of its history the model is shown."`
 
 	ToolOutput map[string]ToolOutput `json:"tool_output,omitempty" jsonschema:"What becomes of large output, by tool; * for all others."`
+	Proves     string                `json:"proves,omitempty" enum:"red-green" jsonschema:"red-green: its tests must fail on the base and pass with the rest of their change set."`
 	// Writes means that the role's work tree becomes a patch. Derived: a role with a writing tool or executor command.
 	Writes bool `json:"writes,omitempty" jsonschema:"false for a command that only verifies."`
 	// Instruction is the body of the role file; Source is built-in or a path; Notices state what of an imported definition is not

@@ -61,6 +61,9 @@ func (r *Role) executorProblems(v *problems) {
 	if r.Name == RoleMaster && r.Runs(ExecutorCommand) {
 		v.addf("executor", ExecutorModel, "the master is a model")
 	}
+	if r.Proves != "" && !r.Writes {
+		v.addf("proves", "", "proves is for a role that writes tests, and role %q writes nothing", r.Name)
+	}
 	if r.Name == RoleTester && r.Writes {
 		v.addf("writes", "", "a tester changes nothing")
 	}
@@ -139,7 +142,7 @@ func (r *Role) secretProblems(v *problems) {
 
 // BuiltInRole reports whether a name is that of a role that Divisi brings.
 func BuiltInRole(name string) bool {
-	return slices.Contains([]string{RoleMaster, RoleReader, RoleGenerator, RoleTester, RoleReviewer}, name)
+	return slices.Contains([]string{RoleMaster, RoleReader, RoleGenerator, RoleTester, RoleReviewer, RoleTests}, name)
 }
 
 // delegateProblems faults roles that no task of an agent could name. Roles that nil knows are not looked for.

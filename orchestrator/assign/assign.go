@@ -68,7 +68,7 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 		return a, g.assignVerify(a, d.Task, task)
 	}
 	switch {
-	case strings.HasPrefix(d.Task, run.BatchTask):
+	case strings.HasPrefix(d.Task, run.BatchTask), strings.HasSuffix(d.Task, run.RedSuffix):
 		a.Baseline, a.Since = g.st.Baseline, d.Since
 		a.Task = untimed(gateTask(d.Task, "Run the gates on a batch", d.Gates), s.Project.Gates)
 	case d.Task == run.BaselineTask:

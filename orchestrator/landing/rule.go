@@ -76,7 +76,7 @@ func underTest(s *run.State) (n int) {
 func next(s *run.State) []*run.Task {
 	waiting := slices.DeleteFunc(slices.Collect(s.In(run.TaskAccepted)), func(t *run.Task) bool {
 		set := s.Set(t)
-		return set != nil && (!set.Complete() || set.Lost != nil)
+		return set != nil && (!set.Complete() || set.Lost != nil || slices.ContainsFunc(set.Members, s.Unproven))
 	})
 	if len(waiting) == 0 {
 		return nil

@@ -126,6 +126,8 @@ type Task struct {
 	Findings   []string              `json:"findings,omitempty"`
 	Deviations []string              `json:"deviations,omitempty"`
 	Broken     []spec.ConstraintEcho `json:"broken,omitempty"`
+	// Red are the failures of its tests without the change, which prove them.
+	Red []string `json:"red,omitempty"`
 	// Verdict is that of its newest judge, with the reason.
 	Verdict string `json:"verdict,omitempty"`
 	// Executor made its newest attempt, where its role has a chain; LimitHit is the limit that was reached before its result.
@@ -224,6 +226,9 @@ func taskReport(s *run.State, v *run.Task) Task {
 	t.Unverified = v.State == run.TaskLanded && acceptance.Unverified(s) != ""
 	t.tellHandoff(v.Result, "")
 	t.tellHandoff(v.VerifyR, "its judge: ")
+	if v.Red != nil {
+		t.Red = v.Red.Failed
+	}
 	if r := v.VerifyR; r != nil {
 		t.Verdict = verdictOf(r) + ": " + cmp.Or(r.Handoff.Summary, run.FaultOf(r).Message)
 	}

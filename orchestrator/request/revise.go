@@ -140,7 +140,7 @@ func lostWith(s *run.State, t *run.Task, begun map[string]bool, skipped bool) bo
 
 // callBack takes the attempts of a task from the queue and from their agents.
 func callBack(s *run.State, id string) (actions []run.Action) {
-	for _, work := range []string{id, id + run.VerifySuffix} {
+	for _, work := range []string{id, id + run.VerifySuffix, id + run.RedSuffix} {
 		w := s.Works[work]
 		if w != nil && w.Attempts[w.Last] != nil && w.Attempts[w.Last].Result == nil {
 			actions = append(actions, run.TakeBack{Work: w}, run.Tell{Work: work})

@@ -124,10 +124,13 @@ func (s *State) keepReceipts(work string, r spec.Result) {
 			s.prove(rc)
 		}
 	}
-	if work != FinalTask && !strings.HasPrefix(work, BatchTask) || len(r.Receipts) == 0 {
+	red := strings.HasSuffix(work, RedSuffix)
+	if work != FinalTask && !strings.HasPrefix(work, BatchTask) && !red || len(r.Receipts) == 0 {
 		return
 	}
-	s.GateRuns++
+	if !red {
+		s.GateRuns++
+	}
 	for _, rc := range r.Receipts {
 		if rc.Verdict == spec.VerdictFail {
 			s.fail(rc, FaultOf(&r))

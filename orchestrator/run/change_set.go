@@ -25,6 +25,12 @@ func (s *State) Set(t *Task) *ChangeSet { return s.sets[t.Task.ChangeSet] }
 // Complete reports whether all tasks of the set that have not ended wait for the queue.
 func (c *ChangeSet) Complete() bool { return c.outstanding == 0 }
 
+// Unproven reports whether the tests of a task's newest attempt have yet to fail without the change.
+func (s *State) Unproven(t *Task) bool {
+	proves := s.Spec.Roles[t.Task.Role].Proves == spec.ProvesRedGreen && t.Task.ChangeSet != ""
+	return proves && (t.Red == nil || t.Red.Of != t.Attempt || len(t.Red.Failed) == 0)
+}
+
 // SetBegun reports whether a task of a change set was dispatched.
 func (s *State) SetBegun(set string) bool { return s.sets[set] != nil && s.sets[set].Begun }
 

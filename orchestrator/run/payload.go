@@ -183,6 +183,8 @@ type TaskData struct {
 	// reports that the commit has what the task changed so far.
 	Head string `json:"head,omitempty"`
 	Kept bool   `json:"kept,omitempty"`
+	// Red is set with state accepted for tests that are run without the change, with the dispatch, and when they have failed.
+	Red *Red `json:"red,omitempty"`
 	// Again is set when an attempt of the master does not count and is repeated.
 	Again bool `json:"again,omitempty"`
 	// Doubt is set with state held; Ruling with the state that follows: running where the patch goes on.
@@ -193,9 +195,21 @@ type TaskData struct {
 	Revision *Revision `json:"revision,omitempty"`
 }
 
+// Red is a run of the gates on the tests of a task alone, without the rest of its change set.
+type Red struct {
+	// Of is the task's attempt, Run that of the work <task>--red; 0 where the tree was tested before.
+	Of  int `json:"of"`
+	Run int `json:"run,omitempty"`
+	// Tree is what was tested, on the integration commit Since.
+	Tree  string `json:"tree"`
+	Since string `json:"since"`
+	// Failed are the new failures in what the task wrote, which prove its tests; empty while the run is outstanding.
+	Failed []string `json:"failed,omitempty"`
+}
+
 // Dispatch is one attempt put on the queue.
 type Dispatch struct {
-	// Task is the id on the queue: the task's own, that of its judge, <task>--verify, or that of a batch, --batch-<number>.
+	// Task is the id on the queue: the task's own, that of its judge, <task>--verify, of its tests alone, <task>--red, or of a batch, --batch-<number>.
 	Task    string `json:"task"`
 	Attempt int    `json:"attempt"`
 	Role    string `json:"role"`

@@ -24,6 +24,7 @@ func (t *Task) Recent() []AttemptFault { return t.Faults[t.Fresh:] }
 func (s *State) revise(t *Task, r *Revision) {
 	s.void(t.Task.ID)
 	s.void(t.Task.ID + VerifySuffix)
+	s.void(t.Task.ID + RedSuffix)
 	t.Revisions = append(t.Revisions, *r)
 	t.Task.Brief, t.Model = cmp.Or(r.Brief, t.Task.Brief), cmp.Or(r.Model, t.Model)
 	if r.Role != "" && r.Role != t.Task.Role {

@@ -19,6 +19,7 @@ const (
 	FinalTask    = "--final"
 	BatchTask    = "--batch"
 	VerifySuffix = "--verify"
+	RedSuffix    = "--red"
 	// MasterTask is the id of the task whose attempts are the master's turns at the plan.
 	MasterTask = "master"
 )
@@ -333,6 +334,8 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 		if d.State == TaskPending {
 			s.revise(t, d.Revision)
 		}
+	case d.Red != nil:
+		t.Red = d.Red
 	case d.State == TaskAccepted:
 		if set := s.Set(t); set == nil || set.Members[0] == t {
 			s.Queued++
@@ -345,6 +348,7 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 		if d.State == TaskSkipped {
 			s.leave(t)
 		}
+		s.void(e.Task + RedSuffix)
 	case d.State == TaskVerifying && d.Dispatch != nil:
 		t.Verify = d.Dispatch.Attempt
 	case d.State == TaskRunning && d.Dispatch != nil:

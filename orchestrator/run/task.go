@@ -42,6 +42,8 @@ type Task struct {
 	Revisions []Revision
 	Fresh     int
 	Model     string
+	// Red is the newest run of its tests without the change; nil for none.
+	Red *Red
 	// EndedPos is where in the log it ended; 0 while it has not.
 	EndedPos uint64
 	// place is its place in the plan order.

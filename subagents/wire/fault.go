@@ -25,6 +25,7 @@ const (
 	FaultSetup      = "setup"
 	FaultVerdict    = "verdict"
 	FaultRejected   = "rejected"   // the master, a person or the policy of the run decided against a held patch
+	FaultProof      = "proof"      // the tests of a task do not fail without the change
 	FaultConstraint = "constraint" // a judge reports that a constraint is not kept
 	FaultBudget     = "budget"
 	FaultInternal   = "internal"

@@ -1,0 +1,126 @@
+package landing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
+	"divisi/subagents/wire"
+)
+
+// ProveRed has the gates run on the tests of a change set alone, on the integration head, before the set is merged: they must fail
+// there. That they pass with the change is proven with the set.
+func ProveRed(s *run.State) []run.Action {
+	for t := range s.In(run.TaskAccepted) {
+		if set := s.Set(t); !s.Unproven(t) || set == nil || set.Lost != nil {
+			continue
+		}
+		if actions := proveRed(s, t); len(actions) > 0 {
+			return actions
+		}
+	}
+	return nil
+}
+
+func proveRed(s *run.State, t *run.Task) []run.Action {
+	if t.Red != nil && t.Red.Of == t.Attempt {
+		return ranRed(s, t, *t.Red)
+	}
+	set, others := s.Set(t), map[string]bool{}
+	for _, m := range set.Members {
+		others[m.Task.ID] = m != t
+	}
+	m := mergeOf(s, s.Head, set, others)
+	if len(m.Candidates) == 0 {
+		return unproven(s, t, "the task wrote no test", "")
+	}
+	m.Then = func(c Chain) []run.Action {
+		if len(c.Conflicts) > 0 {
+			return schedule.Failed(s, t, spec.Fault{
+				Class: wire.FaultConflict, Message: "without the rest of its change set it conflicts with what landed before it in " +
+					strings.Join(c.Conflicts[0].Paths, ", "), Detail: c.Conflicts[0].Message,
+			})
+		}
+		red, gates := run.Red{Of: t.Attempt, Tree: c.Tree, Since: s.Head}, s.GatesOf(t.Task)
+		if s.IsProven(c.Tree, gates, s.Head) || s.Runs(c.Tree, gates, s.Head) > 0 {
+			return decideRed(s, t, red)
+		}
+		return []run.Action{testRed(s, t, red, c.Head)}
+	}
+	return []run.Action{m}
+}
+
+// testRed assigns the gates of a task's tests alone.
+func testRed(s *run.State, t *run.Task, red run.Red, head string) run.Action {
+	work := t.Task.ID + run.RedSuffix
+	red.Run = 1
+	if w := s.Works[work]; w != nil {
+		red.Run = w.Last + 1
+	}
+	d := &run.Dispatch{
+		Task: work, Attempt: red.Run, Role: spec.RoleTester, Head: head, Gates: s.GatesOf(t.Task), Since: red.Since,
+	}
+	return run.Assign{
+		Append: run.Append{Task: t.Task.ID, Data: run.TaskData{State: run.TaskAccepted, Red: &red, Dispatch: d}}, Dispatch: d,
+	}
+}
+
+// ranRed decides when the gates have run. Those that could not be run are tried again; in the end that is the run's fault.
+func ranRed(s *run.State, t *run.Task, red run.Red) []run.Action {
+	a := s.Works[t.Task.ID+run.RedSuffix].Attempts[red.Run]
+	switch r := a.Result; {
+	case r == nil:
+		return nil
+	case len(r.Receipts) > 0 && acceptance.ProvedOn(red.Tree, r.Receipts):
+		return decideRed(s, t, red)
+	case red.Run > schedule.MaxGateTries && a.Epoch == s.Epoch:
+		return []run.Action{run.Fail{
+			Err: fmt.Errorf("the gates of the tests of %s could not be run: %s", t.Task.ID, run.FaultOf(r).Message),
+		}}
+	default:
+		return []run.Action{testRed(s, t, red, a.Head)}
+	}
+}
+
+// decideRed accepts tests that fail in what the task wrote. A test leads there by its package; another failure, such as a name that
+// does not exist yet, by its file alone.
+func decideRed(s *run.State, t *run.Task, red run.Red) []run.Action {
+	own, files := changed{}, []string{}
+	for _, k := range t.Patches() {
+		own.add(t.Task.ID, k.Patch.Files)
+		files = append(files, k.Patch.Files...)
+	}
+	var other []string
+	for _, f := range s.Failed(red.Tree, s.GatesOf(t.Task), red.Since) {
+		for _, signature := range fresh(s, f.Receipt) {
+			paths := failureOf(f.Receipt, signature).paths
+			mine := slices.ContainsFunc(paths, func(p string) bool { return slices.Contains(files, p) })
+			if ofPackage(signature) && !follows(signature) {
+				mine = len(own.of(paths)) > 0
+			}
+			if mine {
+				red.Failed = append(red.Failed, f.Receipt.Gate+": "+signature)
+			} else {
+				other = append(other, f.Receipt.Gate+": "+signature)
+			}
+		}
+	}
+	switch {
+	case len(red.Failed) > 0:
+		return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskAccepted, Red: &red})}
+	case len(other) > 0:
+		return unproven(s, t, "without the change the gates fail in nothing that this task wrote: "+text.Some(other, maxMet),
+			strings.Join(other, "\n"))
+	default:
+		return unproven(s, t, "the new tests pass without the change: they prove nothing", "")
+	}
+}
+
+func unproven(s *run.State, t *run.Task, message, detail string) []run.Action {
+	return schedule.Failed(s, t, spec.Fault{Class: wire.FaultProof, Message: message, Detail: detail})
+}
