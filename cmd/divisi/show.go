@@ -106,6 +106,9 @@ func writeReport(w io.Writer, r report.Report, columns int) error {
 		}
 		fmt.Fprintln(w)
 	}
+	for _, h := range r.Holds {
+		fmt.Fprintf(w, "held    template %s: %s\n", h.Template, console.Sanitize(h.Ways(r.Run)))
+	}
 	for _, n := range r.Notices {
 		fmt.Fprintf(w, "note    %s\n", console.Sanitize(oneLine(n)))
 	}

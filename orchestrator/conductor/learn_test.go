@@ -1,12 +1,16 @@
 package conductor_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
+	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
@@ -84,4 +88,95 @@ func TestAStrongerModelTakesOverAfterTheSameFailureTwice(t *testing.T) {
 	require.Equal(t, []string{plain, plain, plain, plain, strong, strong}, used)
 	require.Equal(t, strong+"\n", sh(t, r.checkout.Top, "git log -1 --format='%(trailers:key=Divisi-Model,valueonly,separator=)' divisi/r1"))
 	require.Equal(t, "strong: the same failure twice", report.Of(st).Tasks[0].Uses)
+}
+
+// The gates of a template whose brief is wrong name the file of each shard.
+const badFiles = `for f in *.txt; do if grep -q bad $f; then echo "error: $f is bad"; red=1; fi; done; test -z "$red"`
+
+// templateRig has a template whose command does what its brief says.
+func templateRig(t *testing.T, onDoubt string) *rig {
+	return newRig(t, files(6), func(s *run.Spec) {
+		s.Roles["mod"] = command("mod", `if grep -q '"brief":"b[^"]'; then echo good > $DIVISI_FILES; else echo bad > $DIVISI_FILES; fi`)
+		s.Project.Gates[0].Command, s.OnDoubt = []string{"sh", "-c", badFiles}, onDoubt
+		s.Plan = planOf(spec.Task{ID: "all", Role: "mod", Brief: "b", Shard: &spec.Shard{By: "file"}, Attempts: 9})
+	})
+}
+
+// Three shards fail in the same way: the run waits for a person, also when it is resumed, and the words of the person let all
+// shards begin again.
+func TestATemplateIsHeldUntilItsBriefIsCorrected(t *testing.T) {
+	t.Parallel()
+	r := templateRig(t, run.OnDoubtAsk)
+	defer r.worker(t.Context())()
+	for _, resume := range []bool{false, true} {
+		st, err := r.conduct(t.Context(), r.config(resume))
+		require.NoError(t, err)
+		require.Equal(t, run.Stopped, st.Status, st.Reason)
+		require.Contains(t, st.Reason, "waits for a decision about the template all: ")
+		require.Contains(t, st.Reason, "divisi send r1/all ")
+		require.Len(t, st.Holds(), 1)
+		require.Len(t, report.Of(st).Holds, 1)
+	}
+	c, err := conductor.New(t.Context(), r.config(true))
+	require.NoError(t, err)
+	becomes, err := c.Do(t.Context(), conductor.Request{Verb: conductor.VerbSend, Task: "all", Text: "Do it the right way."})
+	require.NoError(t, err)
+	require.Contains(t, becomes, "begin again with these words")
+	st, err := r.conduct(t.Context(), r.config(true))
+	require.NoError(t, err)
+	require.Equal(t, run.Done, st.Status, st.Reason)
+	require.Len(t, r.landed(), 6)
+	require.Empty(t, st.Holds())
+	require.Equal(t, run.HoldRevised, st.HoldsOf("all")[0].Answer)
+}
+
+func TestATemplateIsParkedWhereNoOneDecides(t *testing.T) {
+	t.Parallel()
+	r := templateRig(t, run.OnDoubtReject)
+	st := r.run(t.Context())
+	require.Equal(t, run.Parked, st.Status, st.Reason)
+	require.Empty(t, st.Ref, "nothing landed")
+	require.Equal(t, run.HoldParked, st.HoldsOf("all")[0].Answer)
+	parked := 0
+	for _, id := range st.Shards["all"] {
+		require.Equal(t, run.TaskParked, st.Tasks[id].State, id)
+		if strings.HasPrefix(st.Tasks[id].Reason, "--on-doubt parks what is left of all: ") {
+			parked++
+		}
+	}
+	require.NotZero(t, parked)
+}
+
+// BenchmarkTemplateHold has 64 shards with one wrong brief, 8 at once: what is spent before they are held, as a share of what all
+// of their attempts would cost. A model's turn takes 400 ms.
+func BenchmarkTemplateHold(b *testing.B) {
+	for b.Loop() {
+		r := newRig(b, files(64), func(s *run.Spec) {
+			addRoles(s, agentRole("writer", spec.ToolReadFile, spec.ToolWriteFile))
+			s.Parallel, s.OnDoubt = 8, run.OnDoubtReject
+			s.Project.Gates[0].Command = []string{"sh", "-c", badFiles}
+			s.Plan = planOf(spec.Task{ID: "all", Role: "writer", Brief: "b", Shard: &spec.Shard{By: "file", MaxFiles: 1}})
+		})
+		r.useModel(geminitest.Options{Handle: func(q geminitest.Request) geminitest.Answer {
+			var n int
+			_, err := fmt.Sscanf(q.Task, "all-%03d", &n)
+			require.NoError(b, err)
+			a := submits("done")
+			if q.Turn == 1 {
+				a = writes(fmt.Sprintf("f%02d.txt", n-1), "bad\n")
+			}
+			a.Delay = spec.Duration(400 * time.Millisecond)
+			a.Usage = &geminitest.Usage{Prompt: 1000, Output: 100}
+			return a
+		}})
+		st := r.run(b.Context())
+		require.Equal(b, run.HoldParked, st.HoldsOf("all")[0].Answer)
+		attempts := 0
+		for _, id := range st.Shards["all"] {
+			attempts += st.Tasks[id].Attempt
+		}
+		all := float64(st.Usage.Total()) / float64(attempts) * float64(len(st.Shards["all"])*spec.DefaultAttempts)
+		b.ReportMetric(float64(attempts), "attempts")
+		b.ReportMetric(100*float64(st.Usage.Total())/all, "%-of-all-tokens")
+	}
 }

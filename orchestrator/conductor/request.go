@@ -166,7 +166,7 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 		if q.Task == "" {
 			return "the run is cancelled", c.cancel(ctx, reason)
 		}
-		actions, err := request.Cancel(c.st, q.Task, reason)
+		actions, err := request.Cancel(c.st, q.Task, reason, wire.FromUser)
 		if err != nil {
 			return "", err
 		}

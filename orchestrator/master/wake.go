@@ -27,7 +27,7 @@ func calls(s *run.State) bool {
 		return false
 	}
 	from := s.CalledAt(w.Last)
-	if s.MasterAgain || s.MasterFails > 0 || len(messages(s, from))+len(questions(s, from))+len(held(s, from)) > 0 {
+	if s.MasterAgain || s.MasterFails > 0 || len(messages(s, from))+len(questions(s, from))+len(held(s, from))+len(holds(s, from)) > 0 {
 		return true
 	}
 	// A master that only watches is not called for each of them.
@@ -49,6 +49,16 @@ func held(s *run.State, from uint64) (out []*run.Task) {
 
 // Held are the tasks whose patches a turn of the master is to decide about.
 func Held(s *run.State, attempt int) []*run.Task { return held(s, s.CalledAt(attempt-1)) }
+
+// holds are the templates that were held behind a position of the log, and wait for the decision of the master.
+func holds(s *run.State, from uint64) (out []*run.Hold) {
+	for _, h := range s.Holds() {
+		if h.Pos > from {
+			out = append(out, h)
+		}
+	}
+	return out
+}
 
 // scopes are the requests for more to write that were refused behind a position of the log.
 func scopes(s *run.State, from uint64) (out []*run.Request) {
@@ -89,6 +99,7 @@ type news struct {
 	ended     []*run.Task
 	scopes    []*run.Request
 	held      []*run.Task
+	holds     []*run.Hold
 	// edits are the plans that a person edited, as they now read.
 	edits []spec.Plan
 	// left counts the planned tasks that had not ended.
@@ -96,7 +107,7 @@ type news struct {
 }
 
 func (n *news) any() bool {
-	return len(n.messages)+len(n.questions)+len(n.ended)+len(n.held)+len(n.scopes) > 0
+	return len(n.messages)+len(n.questions)+len(n.ended)+len(n.held)+len(n.holds)+len(n.scopes) > 0
 }
 
 // newsFor is what came after the call of an attempt of the master. It walks all that has happened since then, so that it is asked
@@ -105,6 +116,7 @@ func newsFor(s *run.State, attempt int) *news {
 	from := s.CalledAt(attempt)
 	n := &news{
 		messages: messages(s, from), questions: questions(s, from), held: held(s, from), scopes: scopes(s, from), edits: edits(s, from),
+		holds: holds(s, from),
 	}
 	for t := range s.Open() {
 		if t.Parent == "" {
@@ -130,6 +142,7 @@ func Message(s *run.State, attempt int) string {
 	}
 	n.ask(&b)
 	n.doubt(&b)
+	n.alike(&b)
 	if len(n.ended)+len(n.scopes) > 0 {
 		n.report(&b)
 	}
@@ -173,6 +186,15 @@ func (n *news) doubt(b *strings.Builder) {
 			break // the person who decides sees them
 		}
 		fmt.Fprintf(b, "- the patch of %s: %s\n  report: %s\n", t.Task.ID, text.Quote(t.Doubt().Evidence), text.Quote(t.Result.Handoff))
+	}
+}
+
+// alike lists the templates whose shards wait, since others failed alike. The failure is data.
+func (n *news) alike(b *strings.Builder) {
+	for _, h := range n.holds {
+		fmt.Fprintf(b, "- %d shards of %s failed in the same way, such as %s: %s\n  The other shards wait for you: revise %s with a "+
+			"corrected brief, dispatch a task for what is missing (they begin again after it), cancel %s, or send it accept: true.\n",
+			h.Shards, h.Template, h.Example, text.Quote(h.Message), h.Template, h.Template)
 	}
 }
 

@@ -23,6 +23,9 @@ func waitsFor(s *run.State) string {
 	if held := s.HeldFor(); len(held) > 0 {
 		return "a decision about the patch of " + held[0].Task.ID + ": " + text.Line(held[0].Doubt().Evidence[0])
 	}
+	if holds := s.HoldsForPerson(); len(holds) > 0 {
+		return "a decision about the template " + holds[0].Template + ": " + holds[0].Why()
+	}
 	return ""
 }
 
@@ -42,9 +45,13 @@ func Stuck(s *run.State) []run.Action {
 		return nil
 	}
 	working, _ := s.AtWork()
-	questions, held := master.Questions(s), s.HeldFor()
-	if working > 0 || len(questions)+len(held) == 0 {
+	questions, held, holds := master.Questions(s), s.HeldFor(), s.HoldsForPerson()
+	if working > 0 || len(questions)+len(held)+len(holds) == 0 {
 		return nil
+	}
+	if len(questions)+len(held) == 0 {
+		return []run.Action{run.Stop(fmt.Sprintf("waits for a decision about the template %s: %s; then: divisi resume %s",
+			holds[0].Template, holds[0].Ways(s.Spec.Run), s.Spec.Run))}
 	}
 	if len(questions) == 0 {
 		t, id := held[0], s.Spec.Run

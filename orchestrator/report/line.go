@@ -104,6 +104,11 @@ func runLine(d run.Data) Line {
 	if d.Wait != nil && *d.Wait != "" {
 		add("run is waiting for %s", *d.Wait)
 	}
+	if h := d.Hold; h != nil && h.Answer == "" {
+		add("template %s is held: %s", h.Template, h.Why())
+	} else if h != nil {
+		add("the hold of template %s is answered by %s: %s", h.Template, h.By, h.Answer)
+	}
 	if d.Approved {
 		add("the plan was approved")
 	}
@@ -153,7 +158,7 @@ func runTone(d run.Data) Tone {
 		return Good
 	case d.State == run.Parked:
 		return Bad
-	case d.State.Ended(), d.Unverified != "", d.Wait != nil && *d.Wait != "":
+	case d.State.Ended(), d.Hold != nil && d.Hold.Answer == "", d.Unverified != "", d.Wait != nil && *d.Wait != "":
 		return Warn
 	default:
 		return Plain

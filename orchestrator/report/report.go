@@ -71,6 +71,8 @@ type Report struct {
 	Notices []string `json:"notices,omitempty"`
 	// Quotas are those that are used up now, by model.
 	Quotas []spec.Wait `json:"quotas,omitempty"`
+	// Holds are the templates whose shards wait, since several failed alike.
+	Holds []run.Hold `json:"holds,omitempty"`
 	// Questions are those that agents wait with, oldest first.
 	Questions []Question `json:"questions,omitempty"`
 	// Doubts are the patches that were held, in plan order, and what was decided about each.
@@ -179,6 +181,9 @@ func Of(s *run.State) Report {
 		Verdicts: verdicts(s),
 		Batches:  s.BatchCount, GateRuns: s.GateRuns, OneByOne: s.Queued, Flakes: s.Flakes(), Times: TimesOf(s),
 		Notices: s.Notices, Questions: questions(s), Doubts: doubts(s), Quotas: s.UsedUp(time.Now()),
+	}
+	for _, h := range s.Holds() {
+		r.Holds = append(r.Holds, *h)
 	}
 	landed := 0
 	for _, id := range s.Order {

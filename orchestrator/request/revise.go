@@ -18,7 +18,9 @@ func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
 	if s.Status.Ended() && s.Status != run.Stopped || s.Status == run.Final {
 		return nil, Refusedf("run %s has no tasks to revise any more: it is %s", s.Spec.Run, s.Status)
 	}
-	ids := slices.DeleteFunc(slices.Clone(s.Members(ref)), func(id string) bool { return ref != id && kept(s.Tasks[id]) })
+	ids := slices.DeleteFunc(slices.Clone(s.Members(ref)), func(id string) bool {
+		return ref != id && (kept(s.Tasks[id]) || s.Tasks[id].State == run.TaskLanding)
+	})
 	if len(ids) == 0 {
 		return nil, unknown(s, ref)
 	}
@@ -41,7 +43,11 @@ func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
 			return nil, Refusedf("%s", why)
 		}
 	}
-	return begin(s, ids, r), nil
+	actions := begin(s, ids, r)
+	if h := s.OpenHold(ref); h != nil {
+		actions = append(actions, answerHold(h, run.HoldRevised, r.By))
+	}
+	return actions, nil
 }
 
 // kept reports whether a task has ended well.
@@ -183,6 +189,9 @@ func reviseFor(s *run.State, q *run.Request) []run.Action {
 // cancelFor gives up a task that the goal does not need, which is no failure of the run.
 func cancelFor(s *run.State, q *run.Request) ([]run.Action, error) {
 	t := s.Tasks[q.Task]
+	if answered(s, q) { // before a kill
+		return nil, nil
+	}
 	if t != nil && t.State == run.TaskSkipped && t.Reason == q.Reason { // before a kill
 		return nil, nil
 	}
@@ -191,15 +200,20 @@ func cancelFor(s *run.State, q *run.Request) ([]run.Action, error) {
 			return nil, Refusedf("%s depends on %s: cancel or revise that one first", other.Task.ID, q.Task)
 		}
 	}
-	actions, err := Cancel(s, q.Task, q.Reason)
-	if err != nil || s.Set(t) != nil {
+	actions, err := Cancel(s, q.Task, q.Reason, q.Agent())
+	if err != nil || t == nil || s.Set(t) != nil {
 		return actions, err
 	}
 	return end(s, t, run.TaskSkipped, q.Reason), nil
 }
 
-// Accept lets a held patch go on. The error is a *RefusedError.
+// Accept lets a held patch go on, or the shards of a held template. The error is a *RefusedError.
 func Accept(s *run.State, id, by string) ([]run.Action, error) {
+	if h, err := heldOnly(s, id); h != nil {
+		return []run.Action{answerHold(h, run.HoldAccepted, by)}, nil
+	} else if err != nil {
+		return nil, err
+	}
 	t := s.Tasks[id]
 	switch {
 	case t == nil:

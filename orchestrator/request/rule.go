@@ -133,7 +133,7 @@ func pass(s *run.State, q *run.Request) []run.Action {
 		return refuse(q, "only the master can write to others")
 	case q.Task == run.MasterTask || q.Task == "":
 		return refuse(q, "name the task whose agent is meant")
-	case sent(s, q) || ruled(s, q):
+	case sent(s, q) || ruled(s, q) || answered(s, q):
 		return answer(q, wire.Answer{Text: q.Task + " has it"})
 	}
 	if q.Accept {
@@ -157,6 +157,12 @@ func pass(s *run.State, q *run.Request) []run.Action {
 func Send(s *run.State, task, words, from string) (actions []run.Action, becomes string, err error) {
 	if task == "" {
 		task = run.MasterTask
+	}
+	if h, err := heldOnly(s, task); h != nil && strings.TrimSpace(words) != "" {
+		actions, err = reviseBy(s, h, words, from)
+		return actions, "the shards of " + task + " begin again with these words in their brief", err
+	} else if err != nil {
+		return nil, "", err
 	}
 	if err := reachable(s, task, words); err != nil {
 		return nil, "", err
@@ -189,8 +195,14 @@ func CancelOrphans(s *run.State) []run.Action {
 	return nil
 }
 
-// Cancel cancels a task, and with it everything that its agent has delegated. The error is a *RefusedError.
-func Cancel(s *run.State, id, reason string) ([]run.Action, error) {
+// Cancel cancels a task, and with it everything that its agent has delegated; of a held template it parks what is left. The error
+// is a *RefusedError.
+func Cancel(s *run.State, id, reason, by string) ([]run.Action, error) {
+	if h, err := heldOnly(s, id); h != nil {
+		return parkHeld(s, h, by, reason), nil
+	} else if err != nil {
+		return nil, err
+	}
 	if err := reachable(s, id, reason); err != nil {
 		return nil, err
 	}

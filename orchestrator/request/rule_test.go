@@ -132,7 +132,7 @@ func TestSend(t *testing.T) {
 	l.Append("u", run.TaskData{State: run.TaskDone})
 	_, _, err := Send(l.State, "u", "That.", wire.FromUser)
 	require.ErrorContains(t, err, "u has ended and is done")
-	_, err = Cancel(l.State, "u", "why")
+	_, err = Cancel(l.State, "u", "why", "user")
 	require.ErrorContains(t, err, "u has ended and is done")
 }
 

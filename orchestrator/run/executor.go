@@ -68,8 +68,8 @@ func (s *State) ExecutorOf(t *Task) string {
 	return s.Made(t).Executor
 }
 
-// stepOn folds which place of the ladder the next attempt of a task has, after a failure. Older logs name none: each failure but a
-// conflict moved to the next executor.
+// stepOn folds which place of the ladder the next attempt of a task has, after a failure. Older logs name none: each failure but
+// a conflict moved to the next executor.
 func (s *State) stepOn(t *Task, d TaskData) {
 	chain := s.Spec.Roles[t.Task.Role].Chain
 	switch {

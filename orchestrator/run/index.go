@@ -35,13 +35,18 @@ type index struct {
 	shardsLost map[string]*Task
 	// sets are the change sets, by name.
 	sets map[string]*ChangeSet
+	// templates are those with a shard that failed or passed; doubtful are those with a failure that enough shards have had.
+	templates, doubtful map[string]*shards
+	// held are the tasks that a hold keeps from starting, holds the open ones by template.
+	held  map[*Task]*Hold
+	holds []*Hold
 }
 
 func newIndex() index {
 	return index{
 		states: map[TaskState]tasks{}, counts: map[TaskState]int{}, active: map[string]*Work{}, byTask: map[string][]*Request{},
 		messages: map[string][]*Message{}, shardsOpen: map[string]int{}, shardsLost: map[string]*Task{},
-		sets: map[string]*ChangeSet{},
+		sets: map[string]*ChangeSet{}, templates: map[string]*shards{}, doubtful: map[string]*shards{}, held: map[*Task]*Hold{},
 	}
 }
 
@@ -118,6 +123,10 @@ func (x *index) set(t *Task, to TaskState, pos uint64) {
 	}
 	t.EndedPos = pos
 	x.ended = append(x.ended, t)
+	if (t.State == TaskDone || t.State == TaskLanded) && t.Task.ShardOf != "" {
+		x.template(t).passed++
+		x.forgive(t)
+	}
 	if !t.GivenUp() && t.State != TaskSkipped {
 		received := func(m *Message) bool { return len(m.Receipts) > 0 }
 		x.late = append(x.late, slices.DeleteFunc(slices.Clone(x.messages[t.Task.ID]), received)...)

@@ -84,6 +84,8 @@ type Data struct {
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
 	// Wait is set when the run begins to wait for a person, to what it waits for, and to "" when it no longer does.
 	Wait *string `json:"wait,omitempty"`
+	// Hold is set when the shards of a template are held, and when that was answered.
+	Hold *Hold `json:"hold,omitempty"`
 	// Notices are for the people who watch, such as that commands are not confined on this machine.
 	Notices []string `json:"notices,omitempty"`
 }

@@ -37,5 +37,6 @@ func (s *State) revise(t *Task, r *Revision) {
 	if r.Constraints != nil {
 		t.Task.Constraints = *r.Constraints
 	}
+	s.forgive(t)
 	t.Fresh, t.Rung, t.Next = len(t.Faults), Rung{}, Rung{}
 }

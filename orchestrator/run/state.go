@@ -227,6 +227,9 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	if d.Ref != "" {
 		s.Ref, s.Published = d.Ref, cmp.Or(d.Head, s.Head)
 	}
+	if d.Hold != nil {
+		s.applyHold(e, *d.Hold)
+	}
 	s.Notices = append(s.Notices, d.Notices...)
 	if e.Task != "" {
 		s.late = slices.DeleteFunc(s.late, func(m *Message) bool { return m.Task == e.Task })
@@ -360,6 +363,7 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	if d.Fault != nil {
 		t.Faults = append(t.Faults, faultOf(t, *d.Fault))
 		s.stepOn(t, d)
+		s.failAlike(t)
 	}
 }
 

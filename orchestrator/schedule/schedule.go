@@ -23,7 +23,7 @@ func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 			unreachable[id] = why
 			continue
 		}
-		if !met || room <= 0 { // most of thousands
+		if !met || room <= 0 || s.HoldOf(t) != nil { // most of thousands
 			continue
 		}
 		role := s.Spec.Roles[t.Task.Role]

@@ -1,0 +1,99 @@
+package request
+
+import (
+	"fmt"
+
+	"divisi/internal/text"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
+	"divisi/subagents/wire"
+)
+
+// Hold holds the templates whose shards fail alike.
+func Hold(s *run.State) (actions []run.Action) {
+	for _, h := range s.ToHold() {
+		actions = append(actions, run.SetRun(run.Data{Hold: &h}))
+	}
+	return actions
+}
+
+// AnswerHolds answers the first hold that no one is asked about: its shards begin again after the tasks that the master planned
+// for it, or the policy of the run decides.
+func AnswerHolds(s *run.State) []run.Action {
+	for _, h := range s.Holds() {
+		if s.ForMaster(h.Pos) {
+			continue
+		}
+		plan := s.PlanAfter(h)
+		switch {
+		case plan >= 0 && ended(s, plan):
+			actions, err := Revise(s, h.Template, run.Revision{By: s.Plans[plan].By})
+			if err != nil {
+				return parkHeld(s, h, s.Plans[plan].By, err.Error())
+			}
+			return actions
+		case plan >= 0:
+		case s.Spec.OnDoubt == run.OnDoubtAccept:
+			return []run.Action{answerHold(h, run.HoldAccepted, run.ByPolicy)}
+		case s.Spec.OnDoubt == run.OnDoubtReject:
+			return parkHeld(s, h, run.ByPolicy, "")
+		}
+	}
+	return nil
+}
+
+// ended reports whether all tasks of a plan have ended.
+func ended(s *run.State, plan int) bool {
+	for _, t := range s.Plans[plan].Tasks {
+		if v := s.Tasks[t.ID]; v != nil && !v.Ended() {
+			return false
+		}
+	}
+	return true
+}
+
+func answerHold(h *run.Hold, answer, by string) run.Action {
+	return run.SetRun(run.Data{Hold: &run.Hold{Template: h.Template, Answer: answer, By: by}})
+}
+
+// parkHeld gives up the shards that a hold keeps from starting, with those of their change set.
+func parkHeld(s *run.State, h *run.Hold, by, words string) (actions []run.Action) {
+	why := fmt.Sprintf("%s parks what is left of %s: %s", by, h.Template, h.Why())
+	if words != "" {
+		why += ": " + text.Line(words)
+	}
+	for t := range s.In(run.TaskPending) {
+		if s.HoldOf(t) == h {
+			actions = append(actions, schedule.Park(s, t, why, nil)...)
+		}
+	}
+	return append(actions, answerHold(h, run.HoldParked, by))
+}
+
+// heldOnly returns the open hold of a reference that is no task; the error is a *RefusedError where a template is not held.
+func heldOnly(s *run.State, ref string) (*run.Hold, error) {
+	if s.Tasks[ref] != nil || len(s.Shards[ref]) == 0 {
+		return nil, nil
+	}
+	if h := s.OpenHold(ref); h != nil {
+		return h, nil
+	}
+	holds := s.HoldsOf(ref)
+	if len(holds) == 0 {
+		return nil, Refusedf("the shards of %s are not held: name one of them, such as %s", ref, s.Shards[ref][0])
+	}
+	last := holds[len(holds)-1]
+	return nil, Refusedf("the hold of %s was answered already: %s by %s", ref, last.Answer, last.By)
+}
+
+// reviseBy lets the shards of a held template begin again, with words that their brief ends with.
+func reviseBy(s *run.State, h *run.Hold, words, by string) ([]run.Action, error) {
+	brief := s.Tasks[s.Shards[h.Template][0]].Task.Brief
+	return Revise(s, h.Template, run.Revision{By: by, Brief: brief + "\n\n" + words})
+}
+
+// answered reports whether the answer that the master sends to a hold is in the log and only the answer to it is not.
+func answered(s *run.State, q *run.Request) bool {
+	holds := s.HoldsOf(q.Task)
+	return len(holds) > 0 && s.Tasks[q.Task] == nil && q.Kind != wire.RequestRevise && holds[len(holds)-1].By == q.Agent()
+}
