@@ -140,8 +140,8 @@ func (h *Host) onDoubt() string {
 	return cmp.Or(h.OnDoubt, run.OnDoubtAsk)
 }
 
-// publish puts a commit of the run into the user's repository, as its one new branch. A branch that is no longer where an earlier end
-// of the run left it is a person's now: the run's is then the first free one of divisi/<run>-2, -3 and so on.
+// publish puts a commit of the run into the user's repository, as its one new branch. A branch that is no longer where an
+// earlier end of the run left it is a person's now: the run's is then the first free one of divisi/<run>-2, -3 and so on.
 func (h *holder) publish(ctx context.Context, commit, base, had string) (string, error) {
 	for n := 1; ; n++ {
 		ref := conductor.IntegrationRef(h.spec.Run)

@@ -85,8 +85,8 @@ func (r *Run) askHolder(ctx context.Context, q conductor.Request) (string, error
 	case ferr != nil:
 		return "", errors.Join(err, ferr)
 	case st.Status.Ended():
-		return "", usage.Errorf("run %s is over: %s; see: divisi show %s\nIts process is just ending: to change it, try again in a moment",
-			r.id, st.Status, r.id)
+		return "", usage.Errorf("run %s is over: %s; see: divisi show %s\n"+
+			"Its process is just ending: to change it, try again in a moment", r.id, st.Status, r.id)
 	}
 	return "", usage.Errorf("run %s is not accepting requests yet: try again in a moment", r.id)
 }

@@ -28,8 +28,8 @@ type Retry struct {
 	Tasks []string // ids, or names of templates; none for all that are parked
 	Repo  string   // where the repository is now; "" for where it was
 
-	// Brief, Role and Model are those of the tasks from now on; "" leaves them as they are. RoleFile is a role that is read beside
-	// the others, and then the tasks' where Role names none.
+	// Brief, Role and Model are those of the tasks from now on; "" leaves them as they are. RoleFile is a role that is read
+	// beside the others, and then the tasks' where Role names none.
 	Brief, Role, Model string
 	RoleFile           *File
 
@@ -54,7 +54,8 @@ func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
 	if err != nil {
 		return Retried{}, err
 	}
-	q.Verb, q.Tasks, q.Revision = conductor.VerbRetry, o.Tasks, run.Revision{By: wire.FromUser, Brief: o.Brief, Role: o.Role, Model: o.Model}
+	q.Verb, q.Tasks = conductor.VerbRetry, o.Tasks
+	q.Revision = run.Revision{By: wire.FromUser, Brief: o.Brief, Role: o.Role, Model: o.Model}
 	becomes, err := r.ask(ctx, q)
 	return Retried{Becomes: becomes, Changed: q.Notices, Alone: r.alone}, err
 }
@@ -83,7 +84,7 @@ func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.
 	case err != nil:
 		return q, err
 	case o.Role != "" && !had && !now:
-		return q, usage.Errorf("run %s has no role %q%s; a role file that is new takes effect in a run that no process carries out",
+		return q, usage.Errorf("run %s has no role %q%s; a new role file takes effect in a run that no process carries out",
 			r.id, o.Role, near(o.Role, slices.Collect(maps.Keys(st.Spec.Roles))))
 	case len(q.Notices) == 0:
 		return q, nil
@@ -178,7 +179,7 @@ var connected = []string{
 const maxFields = 12
 
 func (r *Run) stopFirst(what string) error {
-	return usage.Errorf("%s; the process that carries run %s out cannot change that: stop it with: divisi pause %s, then try again",
+	return usage.Errorf("%s; the process that carries run %s out cannot change that: stop it with: divisi pause %s, then retry",
 		what, r.id, r.id)
 }
 

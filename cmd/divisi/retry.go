@@ -31,7 +31,7 @@ divisi/<run> moves forward if it is where Divisi left it, else a new one is made
 			if c.Flags().Changed("budget") {
 				r.Budget = &o.Budget
 			}
-			o.Options.Repo = r.Repo
+			o.Repo = r.Repo
 			return g.retry(c.Context(), args, r, &o, with)
 		},
 	}

@@ -14,8 +14,8 @@ import (
 
 // Publish puts a commit of the mirror, and what it needs beyond base, into the user's repository and makes one new
 // branch for it, or moves the branch that was published before at had. Nothing else there changes and none of its hooks or
-// settings is used. A ref that names the commit already is no error; one that names neither is ErrStale, and so is a branch that a
-// work tree has checked out: its files would no longer be those of its branch.
+// settings is used. A ref that names the commit already is no error; one that names neither is ErrStale, and so is a branch that
+// a work tree has checked out: its files would no longer be those of its branch.
 func (g *Git) Publish(ctx context.Context, c *Checkout, r *Repo, ref, commit, base, had string) (err error) {
 	if err := errors.Join(ValidRef(ref), checkIDs(commit, base)); err != nil {
 		return fmt.Errorf("publish: %w", err)

@@ -30,8 +30,8 @@ func reopen(s *run.State, reason string) []run.Action {
 	}
 }
 
-// Skip gives tasks up as not needed. What was parked only because of them is opened again. It returns the ids of the tasks that are
-// skipped; the error is a *RefusedError.
+// Skip gives tasks up as not needed. What was parked only because of them is opened again. It returns the ids of the tasks that
+// are skipped; the error is a *RefusedError.
 func Skip(s *run.State, refs []string, r run.Revision, reason string) (actions []run.Action, skipped []string, err error) {
 	gone := map[string]bool{}
 	for _, ref := range refs {

@@ -123,13 +123,13 @@ func freed(s *run.State, begun map[string]bool, again run.Revision, skipped bool
 	return actions
 }
 
-// lostWith reports whether a parked task was given up only since one of others was: it depends on it, and on no other that is given
-// up, or is in its change set. A set lands as a whole: with a task that begins again all of its tasks do, with one that is skipped
-// those that did not fail themselves.
+// lostWith reports whether a parked task was given up only since one of others was: it depends on it, and on no other that is
+// given up, or is in its change set. A set lands as a whole: with a task that begins again all of its tasks do, with one that is
+// skipped those that did not fail themselves.
 func lostWith(s *run.State, t *run.Task, begun map[string]bool, skipped bool) bool {
 	again := func(m *run.Task) bool { return begun[m.Task.ID] }
 	failed := len(t.Faults) > 0 && t.Faults[len(t.Faults)-1].Attempt == t.Attempt
-	if set := s.Set(t); set != nil && slices.ContainsFunc(set.Members, again) && !(skipped && failed) {
+	if set := s.Set(t); set != nil && slices.ContainsFunc(set.Members, again) && (!skipped || !failed) {
 		return true
 	}
 	found := false
