@@ -40,10 +40,10 @@ func ReadSteps(items []string) ([]Step, error) {
 		s := Step{strings.ToLower(strings.TrimSpace(state)), strings.TrimSpace(text.Short(text.OneLine(words), maxStepText))}
 		switch {
 		case !slices.Contains([]string{StepDone, StepDoing, StepToDo}, s.State):
-			faults = append(faults, fmt.Errorf("item %d, %q, has no known state: begin it with done:, doing: or todo:", i+1,
+			faults = append(faults, fmt.Errorf("item %d, %q, has no known state: done:, doing: or todo: begins an item", i+1,
 				text.Short(text.OneLine(item), maxStepText)))
 		case s.Text == "":
-			faults = append(faults, fmt.Errorf("item %d has no text after %s:", i+1, s.State))
+			faults = append(faults, fmt.Errorf("item %d has no text after its state, %s", i+1, s.State))
 		case s.State == StepDoing && doing > 0:
 			faults = append(faults, fmt.Errorf("items %d and %d are both doing: do one after the other", doing, i+1))
 		case s.State == StepDoing:

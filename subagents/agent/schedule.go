@@ -195,11 +195,12 @@ func (b *batch) failedWrites() (failed []string) {
 // submit runs submit_result, unless a call that it relies on failed.
 func (b *batch) submit(ctx context.Context, i int, failed []string) {
 	const most = 5
-	why := ""
-	if len(failed) > 0 {
-		why = "nothing was submitted: in the same turn failed " + strings.Join(text.Few(failed, most), ", ") +
-			". Fix what these results report, then submit again."
-	} else if why = b.await(ctx, i); why == "" {
+	why := "nothing was submitted: in the same turn failed " + strings.Join(text.Few(failed, most), ", ") +
+		". Fix what these results report, then submit again."
+	if len(failed) == 0 {
+		why = b.await(ctx, i)
+	}
+	if why == "" {
 		b.execute(ctx, i)
 		return
 	}

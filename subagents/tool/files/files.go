@@ -53,8 +53,7 @@ func Tools(c Config) []tool.Tool {
 
 // Read returns a regular file of the tree, of at most so many bytes.
 func (c Config) Read(name string, most int64) ([]byte, error) {
-	data, _, err := (&tree{Config: c}).read(name, most)
-	return data, err
+	return (&tree{Config: c}).read(name, most)
 }
 
 // Scope is an attempt's write set, which can grow while it works. It is safe for concurrent use.

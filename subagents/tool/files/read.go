@@ -28,7 +28,7 @@ type readArgs struct {
 func (a readArgs) Doing() string { return "reading " + a.Path }
 
 func (t *tree) readFile(_ context.Context, a readArgs) tool.Result {
-	data, _, err := t.read(a.Path, maxFile)
+	data, err := t.read(a.Path, maxFile)
 	if err != nil {
 		return tool.Failed("%s", err)
 	}

@@ -114,13 +114,14 @@ func (t *tree) directory(name string) (string, error) {
 	return dir, nil
 }
 
-// read returns a regular file's content and mode, bounded by most bytes.
-func (t *tree) read(name string, most int64) (data []byte, mode fs.FileMode, err error) {
+// read returns a regular file's content, bounded by most bytes.
+func (t *tree) read(name string, most int64) ([]byte, error) {
 	target, err := t.resolve(name)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	return t.readReal(target, name, most)
+	data, _, err := t.readReal(target, name, most)
+	return data, err
 }
 
 func (t *tree) readReal(target, name string, most int64) (data []byte, mode fs.FileMode, err error) {

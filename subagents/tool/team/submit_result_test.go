@@ -162,8 +162,8 @@ func TestUpdatePlanKeepsTheAgentsPlan(t *testing.T) {
 
 	said := b.Fails(spec.ToolUpdatePlan, tooltest.Args{"items": []any{"later: x", "x", "todo: \n", "doing: a", "done: b", "doing: c"}})
 	for _, want := range []string{
-		`item 1, "later: x", has no known state: begin it with done:, doing: or todo:`, `item 2, "x", has no known state`,
-		"item 3 has no text after todo:", "items 4 and 6 are both doing: do one after the other", "the plan stays as it was",
+		`item 1, "later: x", has no known state: done:, doing: or todo: begins an item`, `item 2, "x", has no known state`,
+		"item 3 has no text after its state, todo", "items 4 and 6 are both doing: do one after the other", "the plan stays as it was",
 	} {
 		require.Contains(t, said, want)
 	}
