@@ -59,7 +59,7 @@ fuzz: ## run every fuzz target for a short while (FUZZTIME=60s for longer)
 
 .PHONY: bench
 bench: ## measure and print the figures (BENCH=Landing to choose)
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 60m ./orchestrator/conductor
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 60m ./orchestrator/conductor ./orchestrator/acceptance
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 200x -timeout 30m ./bus ./internal/sandbox ./subagents/workspace
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 20x -timeout 30m ./contextscope/... ./subagents/agent ./subagents/loopguard
 

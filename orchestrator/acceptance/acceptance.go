@@ -33,8 +33,20 @@ type check struct {
 // checks are all checks. The write set and protected paths are checked before them, when the patch is imported, and refuse. A task
 // cannot switch one off.
 var checks = []check{
+	// Refuses: what cannot be right.
+	{"conflict", conflict},
+	{"placeholder", placeholder},
+	{"secrets", secrets},
+	// Asks: what proves the patch, and what the author knows.
 	{"constraints", constraints},
 	{ClassTests, testsOf},
+	{"expectations", expectations},
+	{"gates", gates},
+	{"generated", generated},
+	{"silenced", silenced},
+	// Asks: what is more than the task is about.
+	{"size", size},
+	{"files", files},
 }
 
 // ClassTests is the class of a patch that weakens tests.
@@ -52,6 +64,12 @@ type Patch struct {
 	// Siblings are the lines that patches of other shards of the same template change.
 	Siblings []int
 	Changes  []Change
+
+	// edits belong to the changes. Names with words of gone became names with words of come.
+	edits      []edit
+	gone, come map[string]bool
+	// tests is what was found in tests.
+	tests *comparison
 }
 
 // Change is one file that a patch changes.
@@ -94,12 +112,14 @@ type Verdict struct {
 // maxEvidence bounds the findings of one kind, maxFindings those of one check.
 const (
 	maxEvidence = 10
-	maxFindings = 30
+	maxFindings = 25
 )
 
 // Check runs all checks.
 func Check(p *Patch) Verdict {
 	v := Verdict{Decision: Pass}
+	p.tests = nil
+	p.prepare()
 	for _, c := range checks {
 		found := c.find(p)
 		for _, f := range found[:min(len(found), maxFindings)] {

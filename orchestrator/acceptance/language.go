@@ -1,7 +1,7 @@
 package acceptance
 
 import (
-	"path"
+	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -82,34 +82,109 @@ func IsTest(name string) bool { return languageOf(name) >= 0 }
 
 // languageOf is the place in languages; -1 for none.
 func languageOf(name string) int {
-	for dir := range strings.SplitSeq(path.Dir(name), "/") {
-		if dir == "vendor" || dir == "testdata" || dir == "node_modules" {
-			return -1
-		}
+	if apart.MatchString(name) {
+		return -1
 	}
 	return slices.IndexFunc(languages, func(l language) bool { return l.file.MatchString(name) })
 }
 
-// compare counts the tests of a file before and after.
-func (l *language) compare(c Change) pair {
-	if l.test == nil {
-		return compareGo(c)
+// apart are directories of code that is not the project's own.
+var apart = re(`(?:^|/)(?:vendor|testdata|node_modules)/`)
+
+var (
+	// never begins code that does not run, early is a return without a result.
+	never = re(`\bif\s*\(?\s*(?:false|False|0)\s*[):{]`)
+	early = re(`(?m)^[ \t]*(?:if\b[^\n]*\s)?return[ \t]*;?[ \t]*$`)
+	// precise are assertions of one value.
+	precise = re(`\.(?:to(?:Be|Equal|StrictEqual|HaveLength|Throw(?:Error)?|MatchObject|HaveBeenCalledWith|BeCloseTo)|isEqualTo|hasMessage|` +
+		`hasSize|containsExactly|isSameAs|isInstanceOf)\([^)]|(?i)\bassert[\w.]*(?:equals?|same)\b|\bassert_eq!|\bassert\b[^\n]*==|\bmatch=|` +
+		`\b(?:eq|eql|must_equal|match_array)\b|_(?:STR)?EQ\(|\bAreEqual\b`)
+	// itself finds the two sides of a comparison, truth the assertion of a constant.
+	itself = []*regexp.Regexp{
+		re(`\bexpect\(([^()\n]*)\)\.to\w+\(([^()\n]*)\)`), re(`\bassert\w*!?\(\s*([^(),\n]+),\s*([^(),\n]+?)\s*[,)]`),
+		re(`(?m)^\s*assert ([^=<>!\n]+?) == ([^\n]+?)\s*$`),
 	}
-	return pair{c.Path, l.count(c.Before), l.count(c.After)}
+	truth = re(`(?i)\bassert(?:_?true|that)?!?[ (]\s*true\b`)
+	// row is a line of a table, held is what is expected in a variable.
+	row    = re(`^\s*(?:[\[({].*[\])}]|arguments\(.*\)|\w+\(.*\)),?\s*$`)
+	held   = re(`(?i)\b(?:expected|want)\w*\s*(?::\s*\w+\s*)?=`)
+	values = re("\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'|`[^`]*`|-?\\b\\d[\\d_]*(?:\\.\\d+)?\\b|\\b(?:[tT]rue|[fF]alse)\\b")
+)
+
+// units counts the tests of a file. What comes before a test belongs to the one before it.
+func (l *language) units(name string, content []byte) (out []unit) {
+	if content == nil {
+		return nil
+	}
+	first := 1
+	if l.tail != nil {
+		at := l.tail.FindIndex(content)[0]
+		first += bytes.Count(content[:at], []byte{'\n'})
+		content = content[at:]
+	}
+	// Comments go, their lines stay.
+	content = l.comment.ReplaceAllFunc(content, func(c []byte) []byte { return bytes.Repeat([]byte{'\n'}, bytes.Count(c, []byte{'\n'})) })
+	starts := l.test.FindAllIndex(content, -1)
+	from := 0
+	for i := 0; i <= len(starts); i++ {
+		to := len(content)
+		if i < len(starts) {
+			to = starts[i][0]
+		}
+		part := content[from:to]
+		u := unit{path: name, line: first, test: i > 0}
+		if i > 0 {
+			u.name, _, _ = strings.Cut(strings.TrimSpace(string(part)), "\n")
+			u.counts[tests], u.counts[cases] = 1, 1
+		}
+		l.count(&u, part)
+		out = append(out, u)
+		from, first = to, first+bytes.Count(part, []byte{'\n'})
+	}
+	return out
 }
 
-func (l *language) count(text []byte) (c counts) {
-	if l.tail != nil {
-		text = text[l.tail.FindIndex(text)[0]:]
-	}
-	text = l.comment.ReplaceAllLiteral(text, nil)
-	starts := l.test.FindAllIndex(text, -1)
-	c[tests], c[assertions], c[skips] = len(starts), len(l.assertion.FindAllIndex(text, -1)), len(l.skip.FindAllIndex(text, -1))
-	for _, at := range slices.Backward(starts) {
-		if !l.assertion.Match(text[at[1]:]) {
-			c[empty]++
+func (l *language) count(u *unit, part []byte) {
+	c := &u.counts
+	c[assertions], c[exact] = len(l.assertion.FindAllIndex(part, -1)), len(precise.FindAllIndex(part, -1))
+	c[skips], c[exits] = len(l.skip.FindAllIndex(part, -1))+len(never.FindAllIndex(part, -1)), len(early.FindAllIndex(part, -1))
+	trivial := len(truth.FindAllIndex(part, -1))
+	for _, pattern := range itself {
+		for _, m := range pattern.FindAllSubmatch(part, -1) {
+			if bytes.Equal(bytes.TrimSpace(m[1]), bytes.TrimSpace(m[2])) {
+				trivial++
+			}
 		}
-		text = text[:at[0]]
 	}
-	return c
+	c[assertions], c[exact] = max(0, c[assertions]-trivial), max(0, c[exact]-trivial)
+	if u.test && c[assertions] == 0 {
+		c[empty] = 1
+	}
+	number := u.line
+	for text := range bytes.Lines(part) {
+		at := l.assertion.FindIndex(text)
+		switch {
+		case at != nil:
+			text = text[at[0]:]
+		case row.Match(text) && values.Match(text):
+			c[cases]++
+		case !held.Match(text):
+			text = nil
+		}
+		for _, v := range values.FindAll(text, -1) {
+			u.literals = append(u.literals, literalOf(string(v), number))
+		}
+		number++
+	}
+}
+
+// literalOf is a value without its quotes.
+func literalOf(v string, line int) literal {
+	switch v[0] {
+	case '"', '\'', '`':
+		return literal{'s', v[1 : len(v)-1], line}
+	case 't', 'T', 'f', 'F':
+		return literal{'b', strings.ToLower(v), line}
+	}
+	return literal{'n', strings.ReplaceAll(v, "_", ""), line}
 }

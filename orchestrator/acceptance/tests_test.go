@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,7 +36,7 @@ func found(changes ...Change) []string {
 	return Check(&Patch{Task: &spec.Task{}, Changes: changes}).Evidence()
 }
 
-func edit(from, to string) string { return strings.Replace(goTests, from, to, 1) }
+func altered(from, to string) string { return strings.Replace(goTests, from, to, 1) }
 
 func TestWeakenedTests(t *testing.T) {
 	t.Parallel()
@@ -49,23 +48,23 @@ func TestWeakenedTests(t *testing.T) {
 		want          string
 	}{
 		{"the same", "a_test.go", goTests, goTests, pass},
-		{"skipped", "a_test.go", goTests, edit("\trequire.Equal(t, 1, one())", "\tt.Skip()"), "a_test.go: more skips, 0 before and 1 after"},
-		{"skipped in words", "a_test.go", goTests, edit("require.Equal(t, 1", "t.Skipf(\"\"); require.Equal(t, 1"), "fewer assertions, 4 before and 2 after"},
-		{"one gone", "a_test.go", goTests, edit("TestTwo", "testTwo"), "fewer tests, 3 before and 2 after"},
-		{"no test name", "a_test.go", goTests, edit("TestTwo", "Testtwo"), "fewer tests"},
-		{"an assertion gone", "a_test.go", goTests, edit("\trequire.Equal(t, 1, one())\n", ""), "fewer assertions, 4 before and 3 after"},
-		{"a comment", "a_test.go", goTests, edit("\trequire.", "\t// require."), "fewer assertions"},
-		{"hollow", "a_test.go", goTests, edit("check(t, two(), 2)", "two()"), "more tests that assert nothing, 0 before and 1 after"},
-		{"an example that is not run", "a_test.go", goTests, edit("// Output: 3", "// 3"), "more tests that assert nothing"},
-		{"returns first", "a_test.go", goTests, edit("\trequire.", "\treturn\n\trequire."), "fewer assertions, 4 before and 2 after"},
-		{"panics first", "a_test.go", goTests, edit("\trequire.", "\tpanic(0)\n\trequire."), "fewer assertions"},
+		{"skipped", "a_test.go", goTests, altered("\trequire.Equal(t, 1, one())", "\tt.Skip()"), "a_test.go: more skips, 0 before and 1 after"},
+		{"skipped in words", "a_test.go", goTests, altered("require.Equal(t, 1", "t.Skipf(\"\"); require.Equal(t, 1"), "fewer assertions, 4 before and 2 after"},
+		{"one gone", "a_test.go", goTests, altered("TestTwo", "testTwo"), "fewer tests, 3 before and 2 after"},
+		{"no test name", "a_test.go", goTests, altered("TestTwo", "Testtwo"), "fewer tests"},
+		{"an assertion gone", "a_test.go", goTests, altered("\trequire.Equal(t, 1, one())\n", ""), "fewer assertions, 4 before and 3 after"},
+		{"a comment", "a_test.go", goTests, altered("\trequire.", "\t// require."), "fewer assertions"},
+		{"hollow", "a_test.go", goTests, altered("check(t, two(), 2)", "two()"), "more tests that assert nothing, 0 before and 1 after"},
+		{"an example that is not run", "a_test.go", goTests, altered("// Output: 3", "// 3"), "more tests that assert nothing"},
+		{"returns first", "a_test.go", goTests, altered("\trequire.", "\treturn\n\trequire."), "fewer assertions, 4 before and 2 after"},
+		{"panics first", "a_test.go", goTests, altered("\trequire.", "\tpanic(0)\n\trequire."), "fewer assertions"},
 		{"deleted", "a_test.go", goTests, "", "fewer tests, 3 before and 0 after"},
 		{"left out by a tag", "a_test.go", goTests, "//go:build never\n\n" + goTests, "more files whose tests never run, 0 before and 1 after"},
 		{"another tag", "a_test.go", "//go:build integration\n\n" + goTests, "//go:build never\n\n" + goTests, "tests never run"},
 		{"a tag kept", "a_test.go", "//go:build integration\n\n" + goTests, "//go:build integration\n\n" + goTests + "\n", pass},
 		{"a constraint that builds", "a_test.go", goTests, "//go:build !js\n\n" + goTests, pass},
-		{"a function commented out from outside", "a_test.go", goTests, edit("func TestTwo", "/*\nfunc TestTwo") + "*/\n", "fewer tests, 3 before and 1 after"},
-		{"a function in a string", "a_test.go", goTests, edit("func TestTwo", "const s = `\nfunc TestTwo") + "`\n", "fewer tests, 3 before and 1 after"},
+		{"a function commented out from outside", "a_test.go", goTests, altered("func TestTwo", "/*\nfunc TestTwo") + "*/\n", "fewer tests, 3 before and 1 after"},
+		{"a function in a string", "a_test.go", goTests, altered("func TestTwo", "const s = `\nfunc TestTwo") + "`\n", "fewer tests, 3 before and 1 after"},
 		{"TestMain", "a_test.go", goTests, goTests + "\nfunc TestMain(m *testing.M) { os.Exit(0) }\n", "tests never run"},
 		{"TestMain that runs them", "a_test.go", goTests, goTests + "\nfunc TestMain(m *testing.M) { os.Exit(m.Run()) }\n", pass},
 		{"a new test that only runs", "a_test.go", goTests, goTests + "\nfunc TestMore(t *testing.T) { one() }\n", pass},
@@ -78,11 +77,11 @@ func TestWeakenedTests(t *testing.T) {
 		{"no test", "a.go", goTests, "", pass},
 		{"jest", "web/a.test.tsx", "it('a', () => { expect(1).toBe(1) })", "it.skip('a', () => { expect(1).toBe(1) })", "more skips"},
 		{"jest, one only", "web/a.spec.js", "it('a', () => { expect(1) })\nit('b', () => { expect(1) })", "it.only('a', () => { expect(1) })\nit('b', () => { expect(1) })", "more skips"},
-		{"jest in a comment", "web/a.spec.js", "it('a', () => {\n  expect(1).toBe(1)\n})", "it('a', () => {\n  // expect(1).toBe(1)\n})", "assert nothing"},
+		{"jest in a comment", "web/a.spec.js", "it('a', () => {\n  expect(one()).toBe(1)\n})", "it('a', () => {\n  // expect(one()).toBe(1)\n})", "assert nothing"},
 		{"pytest", "tests/test_a.py", "def test_a():\n    assert 1\n", "def test_a():\n    pass\n", "fewer assertions"},
 		{"pytest mark", "tests/test_a.py", "def test_a():\n    assert 1\n", "@pytest.mark.skip\ndef test_a():\n    assert 1\n", "more skips"},
 		{"pytest renamed", "a_test.py", "async def test_a():\n    assert 1\n", "async def check_a():\n    assert 1\n", "fewer tests"},
-		{"rust", "src/lib.rs", rust, strings.Replace(rust, "assert_eq!(1, 1);", "", 1), "fewer assertions"},
+		{"rust", "src/lib.rs", rust, strings.Replace(rust, "assert_eq!(1, one());", "", 1), "fewer assertions"},
 		{"rust ignored", "src/lib.rs", rust, strings.Replace(rust, "#[test]", "#[test]\n#[ignore]", 1), "more skips"},
 		{"rust code without tests", "src/lib.rs", "fn f() { assert!(true); }", "fn f() {}", pass},
 		{"junit", "src/test/java/ATest.java", "@Test void a() { assertEquals(1, 1); }", "@Test @Disabled void a() { assertEquals(1, 1); }", "more skips"},
@@ -130,7 +129,7 @@ const rust = `fn f() { assert!(true); }
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a() { assert_eq!(1, 1); }
+    fn a() { assert_eq!(1, one()); }
 }
 `
 
@@ -165,38 +164,27 @@ func TestEvidenceIsBounded(t *testing.T) {
 	require.Contains(t, strings.Join(evidence, "\n"), "fewer tests in 90 more files")
 }
 
-// Whatever the contents are, the check ends, and a file compared with itself passes.
-func FuzzJudge(f *testing.F) {
-	for _, path := range []string{"a_test.go", "a.test.ts", "test_a.py", "a.rs", "ATest.java", "a_spec.rb", "a.bats"} {
+// Whatever the contents are, the checks end, and a file compared with itself passes.
+func FuzzCheck(f *testing.F) {
+	paths := []string{
+		"a_test.go", "a.go", "a.test.ts", "test_a.py", "a.rs", "ATest.java", "a_spec.rb", "a.bats", "Makefile", "package.json", "a.pb.go",
+		"testdata/a.golden", "x.md",
+	}
+	for _, path := range paths {
 		f.Add(path, []byte(goTests), []byte(rust))
 		f.Add(path, []byte("//go:build !(\npackage"), []byte("/* /* \x00"))
-		f.Add(path, []byte(goTests), []byte(edit("func TestTwo", "const s = `\nfunc TestTwo")+"`\n"))
+		f.Add(path, []byte(goTests), []byte(altered("func TestTwo", "const s = `\nfunc TestTwo")+"`\n"))
+		f.Add(path, []byte("package a\nfunc TestA(t *testing.T) { for range a { }; a := a; if x := 1; a != a {}; check(t, 1e999999999) }"), []byte("\nfunc \nfunc"))
+		f.Add(path, []byte("package a\nfunc h(t *testing.T) { h(t); f := func() { f() }; f() }\nfunc TestA(t *testing.T) { Expect().To(); require.Equal() }"), []byte("package a"))
+		f.Add(path, []byte("var a = a\nexpect('a').toBe('a'"), []byte("<<<<<<< \n>>>>>>>\n-----BEGIN PRIVATE KEY-----\ntoken = 'aB3'"))
 	}
 	f.Fuzz(func(t *testing.T, path string, before, after []byte) {
-		found(Change{Path: path, Before: before, After: after})
-		if i := languageOf(path); i >= 0 {
-			same := languages[i].compare(Change{Path: path, Before: before, After: before})
-			require.Equal(t, same.before, same.after)
+		v := Check(&Patch{Task: &spec.Task{Brief: string(before)}, Changes: []Change{{Path: path, Before: before, After: after}, {Path: "b_test.go", After: before}}})
+		for _, line := range v.Evidence() {
+			require.NotContains(t, line, "\n")
+		}
+		if apart := found(Change{Path: path, Before: before, After: before}); !strings.Contains(path, "\x00") && len(before) < maxFile {
+			require.NotContains(t, strings.Join(apart, "\n"), "fewer")
 		}
 	})
-}
-
-// A patch of 100 test files is judged in well under a second, also on a busy machine.
-func BenchmarkJudge(b *testing.B) {
-	var more strings.Builder
-	for i := range 20 { // about 150 lines, which is more than most test files of this repository have
-		fmt.Fprintf(&more, "\nfunc TestMore%d(t *testing.T) {\n\tt.Parallel()\n\trequire.Equal(t, 1, one())\n\trequire.NoError(t, two())\n}\n", i)
-	}
-	var changes []Change
-	for i := range 100 {
-		before := goTests + more.String()
-		changes = append(changes, Change{
-			Path: fmt.Sprintf("f%02d_test.go", i), Before: []byte(before), After: []byte(strings.Replace(before, "require", "t.Skip();require", 1)),
-		})
-	}
-	b.ResetTimer()
-	for range b.N {
-		found(changes...)
-	}
-	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(time.Millisecond), "ms/patch")
 }
