@@ -25,8 +25,8 @@ type Host struct {
 	Approve     func(ctx context.Context, q Approval) (Answer, error)
 	AutoApprove bool // every plan is approved, and Approve is not called
 
-	// OnDoubt is what happens to a patch that acceptance doubts and no master decides about: ask, reject or accept. "" is ask where
-	// Approve is set, else reject.
+	// OnDoubt is what happens to a patch that acceptance doubts and no master decides about: ask, reject or accept. "" is ask
+	// where Approve is set, else reject.
 	OnDoubt string
 
 	// Notice is called with what a person should read at once and no event holds, also by Wait and Close, which it must not
@@ -68,8 +68,8 @@ type Options struct {
 	AllowUnverified  bool   // land changes that no gate can prove
 	Review           bool   // a person accepts each patch before it lands
 	NATS             string // URL of a server; "" for a built-in one
-	// WritePlan takes the plan of the master, as a plan file, in place of Approve. Nothing of it starts: the run stops for the reason
-	// that it returns. Resume asks about the plan as usual.
+	// WritePlan takes the plan of the master, as a plan file, in place of Approve. Nothing of it starts: the run stops for the
+	// reason that it returns. Resume asks about the plan as usual.
 	WritePlan func(ctx context.Context, plan File) (reason string, err error)
 	Sample    bool // the repository is one of many samples, which share build caches
 

@@ -31,8 +31,8 @@ type taped struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// asSent: assent TAPE LEAST compares each request of the newest run with its recording in TAPE, word for word: model, instruction,
-// tools, contents and configuration. There are LEAST of them or more.
+// asSent: assent TAPE LEAST compares each request of the newest run with its recording in TAPE, word for word: model,
+// instruction, tools, contents and configuration. There are LEAST of them or more.
 func asSent(ts *testscript.TestScript, _ bool, args []string) {
 	least, err := strconv.Atoi(args[1])
 	ts.Check(err)

@@ -49,7 +49,8 @@ func (v *view) edit(ctx context.Context, plan orchestrator.File) (*orchestrator.
 	d.changed = d.changed || text != string(plan.Data)
 	switch {
 	case failed != nil:
-		return nil, fmt.Errorf("the editor %q failed (%w), and the plan was not changed; e opens %s again", editor, failed, d.name)
+		return nil, fmt.Errorf("the editor %q failed (%w), and the plan was not changed; e opens %s again",
+			editor, failed, d.name)
 	case text == string(plan.Data):
 		return nil, errors.New("the file was not changed")
 	}

@@ -250,11 +250,11 @@ func writeTask(w io.Writer, t report.Task, st *run.State) error {
 		fmt.Fprintf(w, "summary   %s\n", console.Sanitize(oneLine(t.Summary)))
 	}
 	if len(t.Red) > 0 {
-		passes := ""
+		after := ""
 		if t.State == run.TaskLanded {
-			passes = "; passes after the change"
+			after = "; passes after the change"
 		}
-		fmt.Fprintf(w, "proof     failed on the base: %s%s\n", console.Sanitize(strings.Join(t.Red, ", ")), passes)
+		fmt.Fprintf(w, "proof     failed on the base: %s%s\n", console.Sanitize(strings.Join(t.Red, ", ")), after)
 	}
 	if t.Verdict != "" {
 		fmt.Fprintf(w, "verdict   %s\n", console.Sanitize(oneLine(t.Verdict)))

@@ -58,8 +58,8 @@ func (v *planCheck) changeSets(p *Plan) {
 	}
 }
 
-// redGreen faults tasks whose tests could not be proven: those outside a change set, or in one without a task that makes the change;
-// and tasks of such a set that could change the tests of another one.
+// redGreen faults tasks whose tests could not be proven: those outside a change set, or in one without a task that makes the
+// change; and tasks of such a set that could change the tests of another one.
 func (v *planCheck) redGreen(p *Plan) {
 	proves := func(t Task) bool { return v.env.Roles[t.Role].Proves == ProvesRedGreen }
 	changes, tests := map[string]bool{}, map[string]bool{}
@@ -69,13 +69,14 @@ func (v *planCheck) redGreen(p *Plan) {
 	for i, t := range p.Tasks {
 		switch at := fmt.Sprintf("tasks[%d]", i); {
 		case proves(t) && t.Set() == "":
-			v.addf(at+".role", "", "the tests of task %q have to fail without a change and pass with it: give it and the task that "+
-				"makes the change the same change_set", t.ID)
+			v.addf(at+".role", "", "the tests of task %q have to fail without a change and pass with it: give it and the task "+
+				"that makes the change the same change_set", t.ID)
 		case proves(t) && !changes[t.Set()]:
-			v.addf(at+".change_set", "", "change set %q has nothing but tests: add the task that makes the change to it", t.Set())
+			v.addf(at+".change_set", "", "change set %q has nothing but tests: add the task that makes the change to it",
+				t.Set())
 		case t.Set() != "" && tests[t.Set()] && len(t.Files) == 0 && t.Shard == nil:
-			v.addf(at+".files", "", "task %q names no files, and change set %q has tests that only their author may change: name its "+
-				"files", t.ID, t.Set())
+			v.addf(at+".files", "", "task %q names no files, and change set %q has tests that only their author may change: name "+
+				"its files", t.ID, t.Set())
 		}
 	}
 }

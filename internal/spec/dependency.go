@@ -206,7 +206,10 @@ func (t Task) Renewed(had, role Role) Task {
 		}
 	}
 	for _, d := range []struct{ mine, had, now *Duration }{
-		{&l.Time, &old.Time, &now.Time}, {&l.Idle, &old.Idle, &now.Idle}, {&l.Call, &old.Call, &now.Call}, {&l.Tool, &old.Tool, &now.Tool},
+		{&l.Time, &old.Time, &now.Time},
+		{&l.Idle, &old.Idle, &now.Idle},
+		{&l.Call, &old.Call, &now.Call},
+		{&l.Tool, &old.Tool, &now.Tool},
 	} {
 		if *d.mine == *d.had {
 			*d.mine = *d.now

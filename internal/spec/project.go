@@ -342,7 +342,8 @@ func (p *Project) strongerProblems(v *problems, alias string) {
 	v.known(path, "model alias", own, slices.Sorted(maps.Keys(p.Models)))
 	way := p.Stronger(alias)
 	if last := way[len(way)-1]; p.Models[last].Stronger == alias {
-		v.addf(path, "", "the stronger models make a circle: %s", strings.Join(append([]string{alias}, append(way, alias)...), ", "))
+		circle := append([]string{alias}, append(way, alias)...)
+		v.addf(path, "", "the stronger models make a circle: %s", strings.Join(circle, ", "))
 	}
 }
 

@@ -30,8 +30,8 @@ type check struct {
 	find func(*Patch) []Finding
 }
 
-// checks are all checks. The write set and protected paths are checked before them, when the patch is imported, and refuse. A task
-// cannot switch one off.
+// checks are all checks. The write set and protected paths are checked before them, when the patch is imported, and refuse. A
+// task cannot switch one off.
 var checks = []check{
 	// Refuses: what cannot be right.
 	{"conflict", conflict},
@@ -153,7 +153,8 @@ func (v Verdict) Evidence() []string {
 // maxNamed bounds the findings that a message lists.
 const maxNamed = 4
 
-// Fault is the verdict as the fault of an attempt. Its class is the check of the worst finding, its detail the evidence, a line each.
+// Fault is the verdict as the fault of an attempt. Its class is the check of the worst finding, its detail the evidence, a line
+// each.
 func (v Verdict) Fault() spec.Fault {
 	what := "the patch is questionable: "
 	if v.Decision == Refuse {

@@ -9,12 +9,14 @@ import (
 )
 
 var (
-	unary    = re(`^(?:NoError|Error|True|False|Nil|NotNil|Empty|NotEmpty|Zero|NotZero|Panics|NotPanics|Positive|Negative)f?$`)
-	ternary  = re(`^(?:In(?:Delta|Epsilon)\w*|WithinDuration|Eventually\w*|Never|EventuallyWithT)f?$`)
-	exactly  = re(`^(?:Equal|EqualValues|Exactly|Same|JSONEq|YAMLEq|EqualError|ErrorIs|ErrorAs|Len|ElementsMatch|DeepEqual|MatchJSON|HaveLen|Empty|Zero)f?$`)
+	unary   = re(`^(?:NoError|Error|True|False|Nil|NotNil|Empty|NotEmpty|Zero|NotZero|Panics|NotPanics|Positive|Negative)f?$`)
+	ternary = re(`^(?:In(?:Delta|Epsilon)\w*|WithinDuration|Eventually\w*|Never|EventuallyWithT)f?$`)
+	exactly = re(`^(?:Equal|EqualValues|Exactly|Same|JSONEq|YAMLEq|EqualError|ErrorIs|ErrorAs|Len|ElementsMatch|` +
+		`DeepEqual|MatchJSON|HaveLen|Empty|Zero)f?$`)
 	equality = re(`(?:Equal|EqualFold|\bIs|Compare|DeepEqual)$`)
 	// setup are calls whose failure says nothing of the code under test.
-	setup   = re(`^(?:os|ioutil)\.(?:MkdirTemp|TempDir|TempFile|CreateTemp|Setenv|Unsetenv|RemoveAll|Remove|Chdir|MkdirAll|Mkdir|WriteFile|Getwd)\(\)$`)
+	setup = re(`^(?:os|ioutil)\.(?:MkdirTemp|TempDir|TempFile|CreateTemp|Setenv|Unsetenv|RemoveAll|Remove|Chdir|` +
+		`MkdirAll|Mkdir|WriteFile|Getwd)\(\)$`)
 	foreign = re(`^(?i:check|assert|require|must|verify|expect|equal)`)
 	nameKey = re(`^(?i:name|desc|description|title|msg|message|scenario|label|about|comment|why)$`)
 )
@@ -75,7 +77,8 @@ func asserting(full string) bool {
 	return false
 }
 
-var failures = strings.Fields("Equal Error Fail Fatal True False Nil Len Empty Zero Contains Same Subset Elements Exactly Panics Regexp " +
+var failures = strings.Fields("Equal Error Fail Fatal True False Nil Len Empty Zero Contains Same Subset Elements Exactly " +
+	"Panics Regexp " +
 	"Implements IsType Greater Less Positive Negative InDelta InEpsilon Within JSONEq YAMLEq HTTP Condition Never FileExists " +
 	"DirExists Assert Check")
 
@@ -176,7 +179,7 @@ func (g *goFunction) define(name string, value ast.Expr) {
 	g.tables[name] = value
 }
 
-// table is the table that an expression names, and its number of rows, as far as the text shows.
+// table is the table that an expression names, and its number of rows where the text shows it.
 func (g *goFunction) table(e ast.Expr, depth int) (*ast.CompositeLit, int) {
 	if depth > 4 {
 		return nil, 0
@@ -465,7 +468,8 @@ func (g *goFunction) assertion(c *ast.CallExpr, last string) {
 		return
 	}
 	g.counts[assertions] += g.times
-	if exactly.MatchString(last) && !slices.ContainsFunc(args, plain) || strings.HasPrefix(last, "True") && len(args) > 0 && equal(args[0]) {
+	same := strings.HasPrefix(last, "True") && len(args) > 0 && equal(args[0])
+	if same || exactly.MatchString(last) && !slices.ContainsFunc(args, plain) {
 		g.counts[exact] += g.times
 	}
 	g.use(args...)

@@ -9,8 +9,8 @@ import (
 	"divisi/internal/spec"
 )
 
-// BenchmarkCheck prints what the checks of a refactor of 100 files cost: 60 files of code and 40 of tests, about 150 lines each, in
-// which a symbol is renamed. The ratio is to reading all lines of the files once.
+// BenchmarkCheck prints what the checks of a refactor of 100 files cost: 60 files of code and 40 of tests, about 150 lines each,
+// in which a symbol is renamed. The ratio is to reading all lines of the files once.
 func BenchmarkCheck(b *testing.B) {
 	var more strings.Builder
 	for i := range 20 {

@@ -25,11 +25,11 @@ func sample(t testing.TB, file string) *Patch {
 	archive, err := txtar.ParseFile(file)
 	require.NoError(t, err)
 	var head struct {
-		Task     spec.Task
-		Handoff  spec.Handoff
-		Role     string
-		Gates    []spec.Gate
-		Siblings []int
+		Task     spec.Task    `json:"task"`
+		Handoff  spec.Handoff `json:"handoff"`
+		Role     string       `json:"role"`
+		Gates    []spec.Gate  `json:"gates"`
+		Siblings []int        `json:"siblings"`
 	}
 	p := &Patch{}
 	at := map[string]int{}

@@ -179,7 +179,7 @@ func words(s string) (out []string) {
 	start, last := 0, 0
 	for i, r := range s {
 		k := kind(r)
-		if k != last && !(last == 2 && k == 3 && i-start == 1) {
+		if k != last && (last != 2 || k != 3 || i-start != 1) {
 			if last != 0 {
 				out = append(out, strings.ToLower(s[start:i]))
 			}

@@ -136,7 +136,8 @@ func (g *goFunction) parameters(n ast.Node) bool {
 	return true
 }
 
-// finish adds what the whole function tells: an example's output, a TestMain that runs nothing, and the values that assertions use.
+// finish adds what the whole function tells: an example's output, a TestMain that runs nothing, and the values that assertions
+// use.
 func (g *goFunction) finish(own []byte) {
 	var at []int
 	if g.test && g.name[0] == 'E' {
@@ -236,7 +237,8 @@ func trim(b, a goFile) (goFile, goFile) {
 	n := shared(len(x), len(y), func(i int) bool { return x[i] == y[i] })
 	from := bytes.LastIndex(x[:n], function) + 1
 	start := x[:from]
-	if from == 0 || bytes.Count(start, []byte("`"))%2 == 1 || bytes.LastIndex(start, []byte("/*")) > bytes.LastIndex(start, []byte("*/")) {
+	commented := bytes.LastIndex(start, []byte("/*")) > bytes.LastIndex(start, []byte("*/"))
+	if from == 0 || commented || bytes.Count(start, []byte("`"))%2 == 1 {
 		return b, a
 	}
 	x, y = x[from:], y[from:]

@@ -9,26 +9,31 @@ import (
 )
 
 var (
-	guarded = re(`^\.(?:github|gitlab|circleci|buildkite|divisi)/|(?:^|/)(?:\.gitlab-ci\.yml|\.travis\.yml|azure-pipelines\.ya?ml|Jenkinsfile|` +
+	guarded = re(`^\.(?:github|gitlab|circleci|buildkite|divisi)/|(?:^|/)(?:\.gitlab-ci\.yml|\.travis\.yml|` +
+		`azure-pipelines\.ya?ml|Jenkinsfile|` +
 		`\.pre-commit-config\.yaml|(?:GNU)?[Mm]akefile|[Jj]ustfile|Taskfile\.ya?ml|codecov\.yml|\.codecov\.yml|\.coveragerc|` +
-		`\.golangci\.\w+|\.eslintrc.*|eslint\.config\.\w+|biome\.jsonc?|\.stylelintrc.*|\.?ruff\.toml|\.flake8|\.pylintrc|\.?mypy\.ini|` +
+		`\.golangci\.\w+|\.eslintrc.*|eslint\.config\.\w+|biome\.jsonc?|\.stylelintrc.*|\.?ruff\.toml|\.flake8|\.pylintrc|` +
+		`\.?mypy\.ini|` +
 		`\.?clippy\.toml|\.rubocop\.yml|\.clang-tidy|pytest\.ini|tox\.ini|noxfile\.py|sonar-project\.properties|` +
 		`(?:jest|vitest|playwright|cypress|karma)\.config\.\w+)$`)
 	// mixed are files of which some lines are gates.
 	mixed    = re(`(?:^|/)(?:package\.json|pyproject\.toml|setup\.cfg|Cargo\.toml|build\.gradle(?:\.kts)?|pom\.xml|deno\.json)$`)
-	gateLine = re(`"(?:pre|post)?(?:test|lint|check|build|coverage|typecheck|verify)[\w:-]*"\s*:|(?i:fail[_-]under|threshold|addopts|jacoco|skipTests|filterwarnings)`)
-	golden   = re(`(?:^|/)(?:testdata|__snapshots__|golden|snapshots)/|\.(?:golden|snap|approved\.\w+)$`)
+	gateLine = re(`"(?:pre|post)?(?:test|lint|check|build|coverage|typecheck|verify)[\w:-]*"\s*:|(?i:fail[_-]under|` +
+		`threshold|addopts|jacoco|skipTests|filterwarnings)`)
+	golden = re(`(?:^|/)(?:testdata|__snapshots__|golden|snapshots)/|\.(?:golden|snap|approved\.\w+)$`)
 	// lenient lines let failures through, runs are lines that run something.
-	lenient = re(`\|\|\s*(?:true|:|exit 0|echo)|(?:continue-on-error|allow_failure):\s*true|^-\s*(?:go|npm|cargo|pytest|make|mvn)\b|\bexit 0\b|` +
-		`\bif:\s*(?:false|\$\{\{\s*false)|--passWithNoTests|--no-verify|--exit-zero|\bset \+e\b|\s-(?:short|run|skip)\b|disable-all|\bxfail\b`)
+	lenient = re(`\|\|\s*(?:true|:|exit 0|echo)|(?:continue-on-error|allow_failure):\s*true|^-\s*(?:go|npm|cargo|` +
+		`pytest|make|mvn)\b|\bexit 0\b|` +
+		`\bif:\s*(?:false|\$\{\{\s*false)|--passWithNoTests|--no-verify|--exit-zero|\bset \+e\b|\s-(?:short|run|skip)\b|` +
+		`disable-all|\bxfail\b`)
 	runs      = re(`(?i)\b(?:run|script|command|test|vet|lint|check|cover|audit)\b`)
 	threshold = re(`(?i)cover|threshold|fail[_-]under|-min\b|minimum|(?:lines|branches|functions|statements)["']?\s*:`)
 	number    = re(`\d+(?:\.\d+)?`)
 	removal   = re(`(?i)\b(?:remov|delet|drop|retir)\w*`)
 )
 
-// gates asks about changes of what the gates, CI and linters run, and of what tests compare with, where the task does not name the
-// file itself. It asks about a named file where it becomes more lenient.
+// gates asks about changes of what the gates, CI and linters run, and of what tests compare with, where the task does not name
+// the file itself. It asks about a named file where it becomes more lenient.
 func gates(p *Patch) (found []Finding) {
 	for i, c := range p.Changes {
 		e, what := p.edits[i], p.gateOf(c)
@@ -117,7 +122,8 @@ func (p *Patch) lower(e edit, now line) bool {
 }
 
 var (
-	generatedMark = re(`(?m)^// Code generated .*DO NOT EDIT\.?\s*$|@generated\b|(?i:^(?://|#|/\*|<!--).{0,80}\b(?:auto-?)?generated\b.{0,80}\bdo not (?:edit|modify))`)
+	generatedMark = re(`(?m)^// Code generated .*DO NOT EDIT\.?\s*$|@generated\b|(?i:^(?://|#|/\*|` +
+		`<!--).{0,80}\b(?:auto-?)?generated\b.{0,80}\bdo not (?:edit|modify))`)
 	generatedName = re(`\.pb(?:\.gw)?\.go$|_pb2(?:_grpc)?\.py$|\.min\.(?:js|css)$|(?:^|/)zz_generated|\.g\.dart$|_generated\.\w+$`)
 	typeFlag      = re(`-type[= ](\w+)`)
 	generating    = re(`(?i)\b(?:re)?gen(?:erat\w*)?\b|protoc|\bbuf\b|mockgen|stringer|sqlc|codegen`)
@@ -136,7 +142,8 @@ func generated(p *Patch) (found []Finding) {
 			continue
 		}
 		head := c.Before[:min(len(c.Before), header)]
-		if (generatedName.MatchString(c.Path) || bytes.Contains(bytes.ToLower(head), []byte("generated")) && generatedMark.Match(head)) && !p.hasSource(c.Path, head) && !p.renamed(i) {
+		marked := bytes.Contains(bytes.ToLower(head), []byte("generated")) && generatedMark.Match(head)
+		if (marked || generatedName.MatchString(c.Path)) && !p.hasSource(c.Path, head) && !p.renamed(i) {
 			found = append(found, Finding{Path: c.Path, Line: firstLine(p.edits[i]), Text: "a generated file changes without its source"})
 		}
 	}
@@ -153,8 +160,10 @@ func (p *Patch) hasSource(name string, head []byte) bool {
 }
 
 var silencers = patterns{[]string{"//", "#", "@", "disable", "ignore", "NOSONAR", "cover"}, []pattern{
-	{re(`//\s*nolint|#\s*(?:noqa|type:\s*ignore|pylint:\s*disable|nosec)|eslint-disable|@ts-(?:ignore|nocheck|expect-error)|biome-ignore|` +
-		`@SuppressWarnings|#!?\[allow\(|//\s*#nosec|NOSONAR|rubocop:disable|istanbul ignore|pragma:\s*no cover|c8 ignore`), Ask, "a warning is silenced"},
+	{re(`//\s*nolint|#\s*(?:noqa|type:\s*ignore|pylint:\s*disable|nosec)|eslint-disable|@ts-(?:ignore|nocheck|` +
+		`expect-error)|biome-ignore|` +
+		`@SuppressWarnings|#!?\[allow\(|//\s*#nosec|NOSONAR|rubocop:disable|istanbul ignore|pragma:\s*no cover|` +
+		`c8 ignore`), Ask, "a warning is silenced"},
 }}
 
 var swallowed = re(`(?m)^\s*except\b[^\n]*:\s*(?:#[^\n]*)?\n?\s*pass\b|\bcatch\s*(?:\([^)]*\))?\s*\{\s*\}`)
@@ -187,5 +196,7 @@ func dropped(now string, removed []line) bool {
 		return false
 	}
 	call, _, _ = strings.Cut(call, "(")
-	return slices.ContainsFunc(removed, func(l line) bool { return strings.Contains(l.text, "err") && strings.Contains(l.text, call+"(") })
+	return slices.ContainsFunc(removed, func(l line) bool {
+		return strings.Contains(l.text, "err") && strings.Contains(l.text, call+"(")
+	})
 }

@@ -96,8 +96,10 @@ var (
 	never = re(`\bif\s*\(?\s*(?:false|False|0)\s*[):{]`)
 	early = re(`(?m)^[ \t]*(?:if\b[^\n]*\s)?return[ \t]*;?[ \t]*$`)
 	// precise are assertions of one value.
-	precise = re(`\.(?:to(?:Be|Equal|StrictEqual|HaveLength|Throw(?:Error)?|MatchObject|HaveBeenCalledWith|BeCloseTo)|isEqualTo|hasMessage|` +
-		`hasSize|containsExactly|isSameAs|isInstanceOf)\([^)]|(?i)\bassert[\w.]*(?:equals?|same)\b|\bassert_eq!|\bassert\b[^\n]*==|\bmatch=|` +
+	precise = re(`\.(?:to(?:Be|Equal|StrictEqual|HaveLength|Throw(?:Error)?|MatchObject|HaveBeenCalledWith|BeCloseTo)|` +
+		`isEqualTo|hasMessage|` +
+		`hasSize|containsExactly|isSameAs|isInstanceOf)\([^)]|(?i)\bassert[\w.]*(?:equals?|same)\b|\bassert_eq!|` +
+		`\bassert\b[^\n]*==|\bmatch=|` +
 		`\b(?:eq|eql|must_equal|match_array)\b|_(?:STR)?EQ\(|\bAreEqual\b`)
 	// itself finds the two sides of a comparison, truth the assertion of a constant.
 	itself = []*regexp.Regexp{
@@ -123,7 +125,9 @@ func (l *language) units(name string, content []byte) (out []unit) {
 		content = content[at:]
 	}
 	// Comments go, their lines stay.
-	content = l.comment.ReplaceAllFunc(content, func(c []byte) []byte { return bytes.Repeat([]byte{'\n'}, bytes.Count(c, []byte{'\n'})) })
+	content = l.comment.ReplaceAllFunc(content, func(c []byte) []byte {
+		return bytes.Repeat([]byte{'\n'}, bytes.Count(c, []byte{'\n'}))
+	})
 	starts := l.test.FindAllIndex(content, -1)
 	from := 0
 	for i := 0; i <= len(starts); i++ {

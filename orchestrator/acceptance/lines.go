@@ -35,10 +35,13 @@ func files(p *Patch) (found []Finding) {
 
 // moved reports whether a deleted file had this content.
 func (p *Patch) moved(content []byte) bool {
-	return slices.ContainsFunc(p.Changes, func(c Change) bool { return c.After == nil && c.Before != nil && bytes.Equal(c.Before, content) })
+	return slices.ContainsFunc(p.Changes, func(c Change) bool {
+		return c.After == nil && c.Before != nil && bytes.Equal(c.Before, content)
+	})
 }
 
-var bound = re(`(?i)\b(?:at most|about|around|only|up to|no more than|fewer than|~)\s*(\d{1,6})\s+(?:changed |added |new )?lines?\b`)
+var bound = re(`(?i)\b(?:at most|about|around|only|up to|no more than|fewer than|~)\s*(\d{1,6})\s+(?:changed |` +
+	`added |new )?lines?\b`)
 
 // size asks about a patch that is far larger than those of the template's other shards, or than its brief names.
 func size(p *Patch) (found []Finding) {
@@ -85,9 +88,13 @@ func (p *patterns) index(l line) int {
 
 var placeholders = patterns{[]string{"//", "#", "*", "<!--", "--", ";", "panic", "raise", "!(", "throw"}, []pattern{
 	{re(`(?i)(?://|#|/?\*|<!--|--|;)\s*(?:\.\.\.|…|\[\.\.\.\])\s*\(?(?:the )?(?:all |your )?` +
-		`(?:rest|existing|remaining|other|previous|unchanged|same|omitted|more|keep|code|implementation)\b`), Refuse, "a placeholder replaces code"},
-	{re(`(?i)(?://|#|/?\*|<!--)\s*\(?(?:the )?(?:rest|remaining|existing|remainder)\b.{0,60}\b(?:unchanged|the same|as before|omitted|goes here)\b`),
-		Ask, "a comment leaves code out"},
+		`(?:rest|existing|remaining|other|previous|unchanged|same|omitted|more|keep|code|` +
+		`implementation)\b`), Refuse, "a placeholder replaces code"},
+	{
+		re(`(?i)(?://|#|/?\*|<!--)\s*\(?(?:the )?(?:rest|remaining|existing|remainder)\b.{0,60}\b(?:unchanged|the same|` +
+			`as before|omitted|goes here)\b`),
+		Ask, "a comment leaves code out",
+	},
 	{re(`(?i)(?://|#|/?\*)\s*(?:todo|fixme)\b[^a-z]*(?:implement|fill in|complete|add (?:the )?(?:code|logic|implementation))|` +
 		`\bpanic\("(?:not implemented|unimplemented|todo)|\braise NotImplementedError|\b(?:todo|unimplemented)!\(|` +
 		`\bthrow new \w+\(['"](?:not implemented|todo|unimplemented)`), Ask, "code is not implemented"},
@@ -103,8 +110,8 @@ func placeholder(p *Patch) []Finding {
 	return p.match(&placeholders, func(name string) bool { return !prose.MatchString(name) })
 }
 
-// match returns the new lines that patterns find, but for as many as the patch removes of those that ask: they were changed. In tests
-// and their data such lines can be meant: they ask.
+// match returns the new lines that patterns find, but for as many as the patch removes of those that ask: they were changed. In
+// tests and their data such lines can be meant: they ask.
 func (p *Patch) match(search *patterns, of func(path string) bool) (found []Finding) {
 	had := make([]int, len(search.list))
 	for _, e := range p.edits {
@@ -158,7 +165,8 @@ var (
 		{re(`-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----`), Refuse, "a private key"},
 		{re(`\bgh[pousr]_[A-Za-z0-9]{36}|\bgithub_pat_\w{40}|\bglpat-[\w-]{20}`), Refuse, "a token of a code host"},
 		{re(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`), Refuse, "a key of AWS"},
-		{re(`\bAIza[0-9A-Za-z_-]{35}|\bxox[baprs]-[0-9A-Za-z-]{20}|\bsk-(?:ant-|proj-)?[A-Za-z0-9]{20}|\b[sr]k_live_[0-9a-zA-Z]{20}`), Refuse, "a key of a service"},
+		{re(`\bAIza[0-9A-Za-z_-]{35}|\bxox[baprs]-[0-9A-Za-z-]{20}|\bsk-(?:ant-|proj-)?[A-Za-z0-9]{20}|` +
+			`\b[sr]k_live_[0-9a-zA-Z]{20}`), Refuse, "a key of a service"},
 		{re(`\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}`), Refuse, "a signed token"},
 	}}
 	assigned = re(`([A-Za-z_][\w-]*)['"]?\s*(?::=|[:=])\s*['"]([A-Za-z0-9+/_=-]{14,})['"]`)
@@ -182,7 +190,8 @@ func secrets(p *Patch) (found []Finding) {
 			}
 			m := assigned.FindStringSubmatch(l.text)
 			if m != nil && spec.SecretName(m[1]) && random(m[2]) && !madeUp.MatchString(m[2]) {
-				found = append(found, Finding{Decision: Refuse, Path: name, Line: l.number, Text: "what looks like the value of a secret is added"})
+				text := "what looks like the value of a secret is added"
+				found = append(found, Finding{Decision: Refuse, Path: name, Line: l.number, Text: text})
 			}
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Import has the patch of a task's newest attempt imported into the mirror, strictly. Then proposes what follows from the verdict:
-// a patch that cannot be imported is refused; one with Patch set is checked, which needs its changes.
+// Import has the patch of a task's newest attempt imported into the mirror, strictly. Then proposes what follows from the
+// verdict: a patch that cannot be imported is refused; one with Patch set is checked, which needs its changes.
 type Import struct {
 	run.Proposal
 

@@ -12,7 +12,8 @@ import (
 // result.
 func constraints(p *Patch) (found []Finding) {
 	for _, c := range p.Handoff.Broken() {
-		found = append(found, Finding{Text: "its author did not keep the constraint " + text.Quote(text.Short(c.Text, 80)) + ": " + c.Note})
+		rule := text.Quote(text.Short(c.Text, 80))
+		found = append(found, Finding{Text: "its author did not keep the constraint " + rule + ": " + c.Note})
 	}
 	if p.Role.Executor != spec.ExecutorModel {
 		return found

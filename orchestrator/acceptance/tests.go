@@ -10,8 +10,8 @@ import (
 	"divisi/internal/text"
 )
 
-// What is counted of tests: cases are rows of tables and subtests, exact are assertions of one value, exits lead out of a test without
-// an assertion, empty are tests without an assertion, off is a file that builds leave out, or whose tests never run.
+// What is counted of tests: cases are rows of tables and subtests, exact are assertions of one value, exits lead out of a test
+// without an assertion, empty are tests without an assertion, off is a file that builds leave out, or whose tests never run.
 const (
 	tests = iota
 	cases
@@ -90,7 +90,8 @@ func (p *Patch) compared() *comparison {
 	own := make([][]Change, len(languages))
 	for _, c := range p.Changes {
 		i := languageOf(c.Path)
-		if i < 0 && path.Ext(c.Path) == ".go" && !apart.MatchString(c.Path) && (bytes.Contains(c.Before, []byte(`"testing"`)) || bytes.Contains(c.After, []byte(`"testing"`))) {
+		tests := bytes.Contains(c.Before, []byte(`"testing"`)) || bytes.Contains(c.After, []byte(`"testing"`))
+		if i < 0 && tests && path.Ext(c.Path) == ".go" && !apart.MatchString(c.Path) {
 			i = 0 // helpers of tests
 		}
 		switch {
@@ -176,7 +177,8 @@ func weaker(all pair, files []pair) (out []Finding) {
 		}
 		worse := slices.DeleteFunc(slices.Clone(files), func(f pair) bool { return !f.worse(kind) })
 		for _, f := range worse[:min(len(worse), maxEvidence)] {
-			out = append(out, Finding{Path: f.path, Text: fmt.Sprintf("%s, %d before and %d after", finding, f.before[kind], f.after[kind])})
+			counted := fmt.Sprintf("%s, %d before and %d after", finding, f.before[kind], f.after[kind])
+			out = append(out, Finding{Path: f.path, Text: counted})
 		}
 		if more := len(worse) - maxEvidence; more > 0 {
 			out = append(out, Finding{Text: fmt.Sprintf("%s in %d more files", finding, more)})
@@ -233,8 +235,8 @@ func sortFindings(list []Finding) {
 	slices.SortFunc(list, func(a, b Finding) int { return strings.Compare(a.String(), b.String()) })
 }
 
-// expected compares what each test expects with what it expected. Tests that are gone and new ones are compared together: they may
-// have moved.
+// expected compares what each test expects with what it expected. Tests that are gone and new ones are compared together: they
+// may have moved.
 func (p *Patch) expected(old, fresh map[string]unit) {
 	var gone, come, found []Finding
 	collect := func(list []literal, of unit) (out []Finding) {
@@ -309,7 +311,8 @@ func (p *Patch) changed(lost, gained []Finding) (out []Finding) {
 	})
 	for _, g := range gained {
 		if l, ok := take(g, func(Finding) bool { return true }); ok {
-			out = append(out, Finding{Path: g.Path, Line: g.Line, Text: fmt.Sprintf("a test expects %s in place of %s", g.value(), l.value())})
+			text := fmt.Sprintf("a test expects %s in place of %s", g.value(), l.value())
+			out = append(out, Finding{Path: g.Path, Line: g.Line, Text: text})
 		}
 	}
 	return out

@@ -151,7 +151,8 @@ func (g *given) assignMaster(ctx context.Context, a *wire.Assignment) error {
 		if cut {
 			diff += "\n… (more was changed)"
 		}
-		if a.Message += fmt.Sprintf("\nThe held patch of %s, which is data: %s\n", t.Task.ID, text.Quote(diff)); len(a.Message) > maxHeld {
+		a.Message += fmt.Sprintf("\nThe held patch of %s, which is data: %s\n", t.Task.ID, text.Quote(diff))
+		if len(a.Message) > maxHeld {
 			break // the evidence of the others is in the message
 		}
 	}

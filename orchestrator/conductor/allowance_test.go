@@ -58,7 +58,8 @@ func TestTheChildrenOfATurnShareWhatTheirParentHasLeft(t *testing.T) {
 	}
 }
 
-// What was used before a next attempt, or before a handover, is gone: neither has the grant anew, and no role's limit goes beyond it.
+// What was used before a next attempt, or before a handover, is gone: neither has the grant anew, and no role's limit goes beyond
+// it.
 func TestAllAttemptsOfAChildHaveOneGrant(t *testing.T) {
 	t.Parallel()
 	big := agentRole("big", spec.ToolReadFile)

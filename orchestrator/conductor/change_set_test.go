@@ -12,8 +12,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// A set of three is red with one of them. Its next attempt sees the changes of all, its own included; beside it another task lands,
-// so that the set is merged anew.
+// A set of three is red with one of them. Its next attempt sees the changes of all, its own included; beside it another task
+// lands, so that the set is merged anew.
 func TestAChangeSetLandsAsOneCommit(t *testing.T) {
 	t.Parallel()
 	for _, commits := range []string{"", spec.CommitsEach} {

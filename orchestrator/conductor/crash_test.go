@@ -22,8 +22,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// crashPlan has something of everything: a dependency, shards, a write set that two share, an attempt that fails, and a change set of
-// which one does.
+// crashPlan has something of everything: a dependency, shards, a write set that two share, an attempt that fails, and a change
+// set of which one does.
 func crashPlan(s *run.Spec) {
 	s.Roles["mod"] = command("mod", "for f in $DIVISI_FILES; do echo $DIVISI_TASK >> $f; done")
 	s.Roles["twice"] = command("twice",

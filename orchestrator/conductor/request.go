@@ -39,7 +39,8 @@ type Request struct {
 	Text string `json:"text,omitempty"`
 	// Tasks are those of retry and skip: ids, or names of templates.
 	Tasks []string `json:"tasks,omitempty"`
-	// Revision is what the tasks of a retry get. Roles, Project and Notices are set with it: what has changed since the run read it.
+	// Revision is what the tasks of a retry get. Roles, Project and Notices are set with it: what has changed since the run read
+	// it.
 	Revision run.Revision `json:"revision,omitzero"`
 
 	Roles   map[string]spec.Role `json:"roles,omitempty"`

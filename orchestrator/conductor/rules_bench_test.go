@@ -17,8 +17,8 @@ import (
 // openTasks are the tasks that have not ended while events are measured: most wait for one that runs.
 const openTasks = 50
 
-// BenchmarkRules prints what an event of an agent costs, folded and with all rules asked, after few and after many finished tasks,
-// and the ratio of the two.
+// BenchmarkRules prints what an event of an agent costs, folded and with all rules asked, after few and after many finished
+// tasks, and the ratio of the two.
 func BenchmarkRules(b *testing.B) {
 	few, many := busyRun(b, 100), busyRun(b, 5000)
 	for b.Loop() {

@@ -177,7 +177,8 @@ func TestAHandoverOutlivesAnAttemptThatWasBrokenOff(t *testing.T) {
 	}
 }
 
-// An agent ends with the transfer that it was granted; a second one of the same turn would be another role than the one it is told.
+// An agent ends with the transfer that it was granted; a second one of the same turn would be another role than the one it is
+// told.
 func TestOneTransferOfATurnIsGranted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(2), func(s *run.Spec) {

@@ -85,7 +85,8 @@ func taskOf(s *run.State, t *run.Task) task {
 	r := report.RowOf(s, t)
 	failed := t.State == run.TaskPending && len(t.Faults) > 0 && t.Faults[len(t.Faults)-1].Attempt == t.Attempt
 	row := task{
-		ID: r.ID, Title: r.Title, Role: r.Role, State: r.Status(), Reason: r.Reason, Alarm: failed || t.State == run.TaskParked || t.State == run.TaskHeld,
+		ID: r.ID, Title: r.Title, Role: r.Role, State: r.Status(), Reason: r.Reason,
+		Alarm: failed || t.State == run.TaskParked || t.State == run.TaskHeld,
 		Notes: report.Said(t.Result, t.VerifyR), Attempt: r.Attempt, Added: r.Added, Deleted: r.Deleted, Tokens: r.Tokens,
 	}
 	if t.Commit == "" && !t.GivenUp() && t.Result != nil && t.Result.Patch != nil {

@@ -13,8 +13,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// ProveRed has the gates run on the tests of a change set alone, on the integration head, before the set is merged: they must fail
-// there. That they pass with the change is proven with the set.
+// ProveRed has the gates run on the tests of a change set alone, on the integration head, before the set is merged: they must
+// fail there. That they pass with the change is proven with the set.
 func ProveRed(s *run.State) []run.Action {
 	for t := range s.In(run.TaskAccepted) {
 		if set := s.Set(t); !s.Unproven(t) || set == nil || set.Lost != nil {
@@ -42,7 +42,8 @@ func proveRed(s *run.State, t *run.Task) []run.Action {
 	m.Then = func(c Chain) []run.Action {
 		if len(c.Conflicts) > 0 {
 			return schedule.Failed(s, t, spec.Fault{
-				Class: wire.FaultConflict, Message: "without the rest of its change set it conflicts with what landed before it in " +
+				Class: wire.FaultConflict,
+				Message: "without the rest of its change set it conflicts with what landed before it in " +
 					strings.Join(c.Conflicts[0].Paths, ", "), Detail: c.Conflicts[0].Message,
 			})
 		}
@@ -87,8 +88,8 @@ func ranRed(s *run.State, t *run.Task, red run.Red) []run.Action {
 	}
 }
 
-// decideRed accepts tests that fail in what the task wrote. A test leads there by its package; another failure, such as a name that
-// does not exist yet, by its file alone.
+// decideRed accepts tests that fail in what the task wrote. A test leads there by its package; another failure, such as a name
+// that does not exist yet, by its file alone.
 func decideRed(s *run.State, t *run.Task, red run.Red) []run.Action {
 	own, files := changed{}, []string{}
 	for _, k := range t.Patches() {

@@ -18,14 +18,14 @@ import (
 	"divisi/subagents/wire"
 )
 
-// workshop is a simulated repository whose tasks get better from attempt to attempt: a commit is the list of its patches, task@attempt,
-// and its gate is red with the newest patch of a task that is wrong so often.
+// workshop is a simulated repository whose tasks get better from attempt to attempt: a commit is the list of its patches,
+// task@attempt, and its gate is red with the newest patch of a task that is wrong so often.
 type workshop struct {
 	*runtest.Log
 
 	dice *rand.Rand
-	// bad is how many attempts of a task are wrong, conflicts the task whose change it does not merge with, missing the sets that fail in
-	// a file of no task, idle the tasks that change nothing.
+	// bad is how many attempts of a task are wrong, conflicts the task whose change it does not merge with, missing the sets that
+	// fail in a file of no task, idle the tasks that change nothing.
 	bad       map[string]int
 	conflicts map[string]string
 	missing   map[string]bool

@@ -234,8 +234,8 @@ func TestTheQueueLandsWhatIsRight(t *testing.T) {
 	}
 }
 
-// How often gates run where all patches but the first come while that is tested. One patch at a time takes a run each, and one more
-// for each that is wrong.
+// How often gates run where all patches but the first come while that is tested. One patch at a time takes a run each, and one
+// more for each that is wrong.
 func TestGateRuns(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -216,8 +216,8 @@ func taskLine(e *contextscope.Event, d run.TaskData) Line {
 			why = because(strings.Join(text.Few(d.Doubt.Evidence, 3), "; "))
 		}
 		at := e.Run + "/" + e.Task
-		return sentence(Warn, "%s is held%s; decide: divisi diff %s; divisi accept %s, or divisi send %s \"why not\"", e.Task, why,
-			at, at, at)
+		return sentence(Warn, "%s is held%s; decide: divisi diff %s; divisi accept %s, or divisi send %s \"why not\"",
+			e.Task, why, at, at, at)
 	case run.TaskParked:
 		return sentence(Bad, "%s is parked%s%s", e.Task, by, why)
 	case run.TaskPending:
@@ -226,7 +226,8 @@ func taskLine(e *contextscope.Event, d run.TaskData) Line {
 		}
 	case run.TaskRunning, run.TaskVerifying:
 		if d.Dispatch != nil {
-			return sentence(Plain, "%s is %s (%s, attempt %d%s)", e.Task, d.State, d.Dispatch.Role, d.Dispatch.Attempt, uses(d.Dispatch))
+			return sentence(Plain, "%s is %s (%s, attempt %d%s)",
+				e.Task, d.State, d.Dispatch.Role, d.Dispatch.Attempt, uses(d.Dispatch))
 		}
 		if d.Ruling != nil {
 			return sentence(Good, "the patch of %s was accepted by %s", e.Task, d.Ruling.By)

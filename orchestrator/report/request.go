@@ -38,7 +38,8 @@ func questions(s *run.State) []Question {
 	for _, q := range s.OpenRequests() {
 		if q.Kind == wire.RequestAsk {
 			out = append(out, Question{
-				Task: q.AskedBy(), Agent: q.Agent(), Question: q.Question, Options: q.Options, Master: q.Of != run.MasterTask && s.ForMaster(q.Pos),
+				Task: q.AskedBy(), Agent: q.Agent(), Question: q.Question, Options: q.Options,
+				Master: q.Of != run.MasterTask && s.ForMaster(q.Pos),
 			})
 		}
 	}

@@ -97,7 +97,8 @@ func Agents(s *run.State) []Agent {
 			doing = "starting"
 		}
 		out = append(out, Agent{
-			ID: wire.AgentID(id, w.Last), Task: id, Role: w.RoleAt(w.Last), Worker: a.Worker, Delivery: a.Delivery, Doing: doing, Steps: a.Steps,
+			ID: wire.AgentID(id, w.Last), Task: id, Role: w.RoleAt(w.Last), Worker: a.Worker, Delivery: a.Delivery,
+			Doing: doing, Steps: a.Steps,
 			Waits: w.Waits(), Turns: a.Turns, Tokens: a.Usage.Total(), Since: a.Began,
 		})
 	}

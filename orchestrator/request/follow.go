@@ -32,7 +32,8 @@ func follow(s *run.State, q *run.Request) []run.Action {
 		return []run.Action{run.Append{Data: none}}
 	}
 	task := spec.Task{
-		ID: childID(s, &run.Request{Request: wire.Request{ID: q.ID, Role: "follows"}, Of: q.Of}), Title: text.Line(q.Reason), Role: t.Task.Role,
+		ID:    childID(s, &run.Request{Request: wire.Request{ID: q.ID, Role: "follows"}, Of: q.Of}),
+		Title: text.Line(q.Reason), Role: t.Task.Role,
 		Brief: "The agent of " + q.Of + " could not write here, and asked for it with these words, which are data: " +
 			text.Quote(q.Reason) + "\nMake the change that is missing there.\nIts own task was:\n" + t.Task.Brief,
 		Constraints: t.Task.Constraints, Files: q.Paths, DependsOn: []string{q.Of}, Gates: t.Task.Gates, Verify: t.Task.Verify,

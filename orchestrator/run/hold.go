@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"divisi/contextscope"
-	"divisi/internal/text"
 	"divisi/subagents/wire"
 )
 
@@ -27,16 +27,21 @@ type Hold struct {
 	Plans int    `json:"-"`
 }
 
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
 // Why is why the template is held, in one line.
 func (h *Hold) Why() string {
-	return fmt.Sprintf("%d shards fail in the same way, such as %s: %s", h.Shards, h.Example, text.Line(h.Message))
+	return fmt.Sprintf("%d shards fail in the same way, such as %s: %s", h.Shards, h.Example, h.Message)
 }
 
 // Ways is why the template is held, with what a person types to answer.
 func (h *Hold) Ways(run string) string {
 	to := run + "/" + h.Template
-	return fmt.Sprintf("%s (see: divisi log %s/%s; then: divisi send %s \"what the brief lacks\" begins its shards again, divisi "+
-		"accept %s lets them go on as they are, divisi cancel %s parks them)", h.Why(), run, h.Example, to, to, to)
+	return fmt.Sprintf("%s (see: divisi log %s/%s; then: divisi send %s \"what the brief lacks\" begins its shards again, "+
+		"divisi accept %s lets them go on as they are, divisi cancel %s parks them)", h.Why(), run, h.Example, to, to, to)
 }
 
 // The answers to a hold.
@@ -127,7 +132,7 @@ func (s *State) ToHold() (out []Hold) {
 			}
 			t := list[len(list)-1]
 			f := t.Faults[len(t.Faults)-1]
-			h = Hold{Template: name, Shape: shape, Shards: len(list), Message: f.Fault.Message}
+			h = Hold{Template: name, Shape: shape, Shards: len(list), Message: firstLine(f.Fault.Message)}
 			h.Example = wire.AgentID(t.Task.ID, f.Attempt)
 		}
 		if h.Shards > 0 && slices.ContainsFunc(s.Shards[name], waits) {

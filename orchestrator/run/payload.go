@@ -132,8 +132,8 @@ type PlanData struct {
 	// Follows is the id of a refused request for more to write whose missing change is this one task; it has none where nothing
 	// can follow.
 	Follows string `json:"follows,omitempty"`
-	// Replaces is the place, from 1, of the plan that a person edited before it was approved: this one takes its place. Edited is what
-	// the person wrote, before templates were expanded.
+	// Replaces is the place, from 1, of the plan that a person edited before it was approved: this one takes its place. Edited is
+	// what the person wrote, before templates were expanded.
 	Replaces       int         `json:"replaces,omitempty"`
 	Edited         *spec.Plan  `json:"edited,omitempty"`
 	DecisionRecord string      `json:"decision_record,omitempty"`
@@ -211,7 +211,8 @@ type Red struct {
 
 // Dispatch is one attempt put on the queue.
 type Dispatch struct {
-	// Task is the id on the queue: the task's own, that of its judge, <task>--verify, of its tests alone, <task>--red, or of a batch, --batch-<number>.
+	// Task is the id on the queue: the task's own, that of its judge, <task>--verify, of its tests alone, <task>--red, or of a
+	// batch, --batch-<number>.
 	Task    string `json:"task"`
 	Attempt int    `json:"attempt"`
 	Role    string `json:"role"`

@@ -27,7 +27,8 @@ var (
 
 // common are names of files and directories that are no shard's own.
 var common = []string{
-	"index", "main", "mod", "lib", "init", "doc", "src", "test", "tests", "pkg", "internal", "cmd", "util", "utils", "types", "app",
+	"index", "main", "mod", "lib", "init", "doc", "src", "test", "tests", "pkg", "internal", "cmd", "util", "utils", "types",
+	"app",
 }
 
 // ownPart stands for what is a shard's own in the shape of a failure.

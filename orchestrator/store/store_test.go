@@ -12,7 +12,8 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// No bytes of run.json make reading it panic. What is refused is told with the file's name, and what is read can be written again.
+// No bytes of run.json make reading it panic. What is refused is told with the file's name, and what is read can be written
+// again.
 func FuzzMeta(f *testing.F) {
 	for _, seed := range []string{
 		`{"repo":"/r","nats":"nats://h:1","record":"d","demo":true}`, `{"repo`, `null`, `[]`, `{"repo":7}`, "", "\x00", `{"lost":true}`,

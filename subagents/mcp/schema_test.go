@@ -94,7 +94,8 @@ func TestCleanSchemas(t *testing.T) {
 	}
 }
 
-// FuzzClean holds every schema to what a request can take: few words, no depth, and nothing that a server's arguments would not fit.
+// FuzzClean holds every schema to what a request can take: few words, no depth, and nothing that a server's arguments would not
+// fit.
 func FuzzClean(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"anyOf":[{"$ref":"#"},{"type":"null"}]}}}`, `{"a":{"a":{}}}`)
 	f.Add(`{"type":["object","null"],"required":["a"],"properties":{"a":{"enum":["x",null,"y"]}}}`, `{"a":"x"}`)

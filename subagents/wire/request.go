@@ -45,8 +45,8 @@ type Request struct {
 	Reason   string   `json:"reason,omitempty"`
 	Question string   `json:"question,omitempty"`
 	Options  []string `json:"options,omitempty"`
-	// Task is whose agent a message is for, Text the message; with Accept its held patch goes on. Revise and cancel are for a task
-	// too: Brief, Files and Constraints are what changes, Reason is why.
+	// Task is whose agent a message is for, Text the message; with Accept its held patch goes on. Revise and cancel are for a
+	// task too: Brief, Files and Constraints are what changes, Reason is why.
 	Task        string   `json:"task,omitempty"`
 	Text        string   `json:"text,omitempty"`
 	Accept      bool     `json:"accept,omitempty"`

@@ -15,7 +15,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// readsThenWrites plays an agent that reads a file, writes its own name into it, and submits, whatever else it was told meanwhile.
+// readsThenWrites plays an agent that reads a file, writes its own name into it, and submits, whatever else it was told
+// meanwhile.
 func readsThenWrites(r geminitest.Request) geminitest.Answer {
 	has := func(tool string) bool {
 		for _, c := range r.Contents {

@@ -144,7 +144,8 @@ func TestTesterJudgesAgainstTheBaseline(t *testing.T) {
 	}
 }
 
-// What a gate or setup changes of the files that are tested is taken back: the next gate tests the tree that lands. Ignored files stay.
+// What a gate or setup changes of the files that are tested is taken back: the next gate tests the tree that lands. Ignored files
+// stay.
 func TestTesterTestsTheTreeThatLands(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -35,8 +35,8 @@ func tokens(t *testing.T, list []*genai.FunctionDeclaration) int {
 	return len(data) / 4
 }
 
-// TestToolsOfTheBuiltInRolesAreSmall holds the size of what every request of a generator and a reader begins with: for a task with
-// constraints, before there is a handle and without notes in the memory.
+// TestToolsOfTheBuiltInRolesAreSmall holds the size of what every request of a generator and a reader begins with: for a task
+// with constraints, before there is a handle and without notes in the memory.
 func TestToolsOfTheBuiltInRolesAreSmall(t *testing.T) {
 	t.Parallel()
 	rare := []string{spec.ToolLoadArtifact, spec.ToolLoadMemory, spec.ToolSaveMemory}

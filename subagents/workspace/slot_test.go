@@ -158,8 +158,8 @@ func TestResetToAPatch(t *testing.T) {
 	require.ErrorIs(t, tester.Reset(t.Context(), "HEAD"), git.ErrBadName)
 }
 
-// A used slot is brought to another commit by what differs: files become directories and the reverse, modes change, and directories
-// that are empty then go.
+// A used slot is brought to another commit by what differs: files become directories and the reverse, modes change, and
+// directories that are empty then go.
 func TestAUsedSlotMovesToAnotherCommit(t *testing.T) {
 	t.Parallel()
 	for _, more := range []int{0, 200} {
@@ -257,8 +257,8 @@ func TestCancelledResetIsMadeGood(t *testing.T) {
 	require.Equal(t, map[string]string{"a.txt": "a\n"}, contents(t, s.Dir()))
 }
 
-// What a gate hides from git is not there for the next gate: a .gitignore that ignores itself, a repository, a place of a submodule,
-// and what cannot be read. What the commit ignores is.
+// What a gate hides from git is not there for the next gate: a .gitignore that ignores itself, a repository, a place of a
+// submodule, and what cannot be read. What the commit ignores is.
 func TestRestoreFindsWhatIsHidden(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, map[string]string{".gitignore": "out/\n", "pkg/a.go": "a", "check.txt": "ok\n"})

@@ -25,8 +25,8 @@ func (t *tools) leadTools() []tool.Tool {
 				"goes on, without it is rejected, and text is the reason. It is no new task.",
 			tool.Waits, t.send),
 		tool.New(Revise,
-			"Change a task that has not landed, or all such shards of a template; what you leave out stays. It begins again with "+
-				"fresh attempts, also where it was parked, and what was given up because of it too.",
+			"Change a task that has not landed, or all such shards of a template; what you leave out stays. It begins again "+
+				"with fresh attempts, also where it was parked, and what was given up because of it too.",
 			tool.Waits, t.revise),
 		tool.New(Cancel, "Give a task up for good that the goal does not need.", tool.Waits, t.cancel),
 	}
