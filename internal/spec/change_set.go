@@ -75,8 +75,8 @@ func (v *planCheck) redGreen(p *Plan) {
 			v.addf(at+".change_set", "", "change set %q has nothing but tests: add the task that makes the change to it",
 				t.Set())
 		case t.Set() != "" && tests[t.Set()] && len(t.Files) == 0 && t.Shard == nil:
-			v.addf(at+".files", "", "task %q names no files, and change set %q has tests that only their author may change: name "+
-				"its files", t.ID, t.Set())
+			v.addf(at+".files", "", "task %q names no files, and change set %q has tests that only their author may change: "+
+				"name its files", t.ID, t.Set())
 		}
 	}
 }

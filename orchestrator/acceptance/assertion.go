@@ -321,7 +321,7 @@ func (g *goFunction) fails(b *ast.BlockStmt) bool {
 	})
 }
 
-// never reports whether a condition cannot be true, as far as its text shows.
+// never reports whether the text of a condition shows that it cannot be true.
 func (g *goFunction) never(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.Ident:

@@ -95,7 +95,9 @@ func (p *Patch) learnNames() {
 
 // letters are the words of a name without its numbers: no rename explains a number or a truth.
 func letters(name string) []string {
-	return slices.DeleteFunc(words(name), func(w string) bool { return unicode.IsDigit(rune(w[0])) || w == "true" || w == "false" })
+	return slices.DeleteFunc(words(name), func(w string) bool {
+		return unicode.IsDigit(rune(w[0])) || w == "true" || w == "false"
+	})
 }
 
 // editOf compares two contents by their lines. What is between the lines that both begin and end with counts without order.

@@ -16,7 +16,7 @@ var (
 		`\.?mypy\.ini|` +
 		`\.?clippy\.toml|\.rubocop\.yml|\.clang-tidy|pytest\.ini|tox\.ini|noxfile\.py|sonar-project\.properties|` +
 		`(?:jest|vitest|playwright|cypress|karma)\.config\.\w+)$`)
-	// mixed are files of which some lines are gates.
+	// mixed are files that have gates in some of their lines.
 	mixed    = re(`(?:^|/)(?:package\.json|pyproject\.toml|setup\.cfg|Cargo\.toml|build\.gradle(?:\.kts)?|pom\.xml|deno\.json)$`)
 	gateLine = re(`"(?:pre|post)?(?:test|lint|check|build|coverage|typecheck|verify)[\w:-]*"\s*:|(?i:fail[_-]under|` +
 		`threshold|addopts|jacoco|skipTests|filterwarnings)`)
@@ -40,7 +40,8 @@ func gates(p *Patch) (found []Finding) {
 		switch {
 		case what == "" || len(e.added)+len(e.removed) == 0 || p.renamed(i):
 		case !p.outright(c.Path):
-			found = append(found, Finding{Path: c.Path, Line: firstLine(e), Text: what + " changes, and the task does not name the file"})
+			text := what + " changes, and the task does not name the file"
+			found = append(found, Finding{Path: c.Path, Line: firstLine(e), Text: text})
 		case what != goldenFile:
 			found = append(found, p.lenient(i)...)
 		}
@@ -124,9 +125,10 @@ func (p *Patch) lower(e edit, now line) bool {
 var (
 	generatedMark = re(`(?m)^// Code generated .*DO NOT EDIT\.?\s*$|@generated\b|(?i:^(?://|#|/\*|` +
 		`<!--).{0,80}\b(?:auto-?)?generated\b.{0,80}\bdo not (?:edit|modify))`)
-	generatedName = re(`\.pb(?:\.gw)?\.go$|_pb2(?:_grpc)?\.py$|\.min\.(?:js|css)$|(?:^|/)zz_generated|\.g\.dart$|_generated\.\w+$`)
-	typeFlag      = re(`-type[= ](\w+)`)
-	generating    = re(`(?i)\b(?:re)?gen(?:erat\w*)?\b|protoc|\bbuf\b|mockgen|stringer|sqlc|codegen`)
+	generatedName = re(`\.pb(?:\.gw)?\.go$|_pb2(?:_grpc)?\.py$|\.min\.(?:js|css)$|(?:^|/)zz_generated|\.g\.dart$|` +
+		`_generated\.\w+$`)
+	typeFlag   = re(`-type[= ](\w+)`)
+	generating = re(`(?i)\b(?:re)?gen(?:erat\w*)?\b|protoc|\bbuf\b|mockgen|stringer|sqlc|codegen`)
 )
 
 // header is where a file says that it is generated.
@@ -144,7 +146,8 @@ func generated(p *Patch) (found []Finding) {
 		head := c.Before[:min(len(c.Before), header)]
 		marked := bytes.Contains(bytes.ToLower(head), []byte("generated")) && generatedMark.Match(head)
 		if (marked || generatedName.MatchString(c.Path)) && !p.hasSource(c.Path, head) && !p.renamed(i) {
-			found = append(found, Finding{Path: c.Path, Line: firstLine(p.edits[i]), Text: "a generated file changes without its source"})
+			text := "a generated file changes without its source"
+			found = append(found, Finding{Path: c.Path, Line: firstLine(p.edits[i]), Text: text})
 		}
 	}
 	return found

@@ -110,7 +110,8 @@ var (
 	// row is a line of a table, held is what is expected in a variable.
 	row    = re(`^\s*(?:[\[({].*[\])}]|arguments\(.*\)|\w+\(.*\)),?\s*$`)
 	held   = re(`(?i)\b(?:expected|want)\w*\s*(?::\s*\w+\s*)?=`)
-	values = re("\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'|`[^`]*`|-?\\b\\d[\\d_]*(?:\\.\\d+)?\\b|\\b(?:[tT]rue|[fF]alse)\\b")
+	values = re("\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'|`[^`]*`|" +
+		"-?\\b\\d[\\d_]*(?:\\.\\d+)?\\b|\\b(?:true|True|false|False)\\b")
 )
 
 // units counts the tests of a file. What comes before a test belongs to the one before it.

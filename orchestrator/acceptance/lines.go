@@ -27,7 +27,8 @@ func files(p *Patch) (found []Finding) {
 		case text.Binary(c.After):
 			found = append(found, Finding{Path: c.Path, Text: "a binary file, which no one can read, is new or changed"})
 		case len(c.After) > len(c.Before)+maxFile:
-			found = append(found, Finding{Path: c.Path, Text: fmt.Sprintf("the file grows by %d bytes", len(c.After)-len(c.Before))})
+			text := fmt.Sprintf("the file grows by %d bytes", len(c.After)-len(c.Before))
+			found = append(found, Finding{Path: c.Path, Text: text})
 		}
 	}
 	return found
@@ -52,7 +53,8 @@ func size(p *Patch) (found []Finding) {
 	if n := len(p.Siblings); n >= 3 {
 		usual := slices.Sorted(slices.Values(p.Siblings))[n/2]
 		if lines > 10*usual+100 {
-			found = append(found, Finding{Text: fmt.Sprintf("the patch changes %d lines; other shards change about %d", lines, usual)})
+			text := fmt.Sprintf("the patch changes %d lines; other shards change about %d", lines, usual)
+			found = append(found, Finding{Text: text})
 		}
 	}
 	if m := bound.FindStringSubmatch(p.Task.Brief); m != nil {
@@ -161,7 +163,8 @@ func conflict(p *Patch) (found []Finding) {
 }
 
 var (
-	credentials = patterns{[]string{"-----BEGIN", "gh", "glpat-", "AKIA", "ASIA", "AIza", "xox", "sk-", "k_live", "eyJ"}, []pattern{
+	hints       = []string{"-----BEGIN", "gh", "glpat-", "AKIA", "ASIA", "AIza", "xox", "sk-", "k_live", "eyJ"}
+	credentials = patterns{hints, []pattern{
 		{re(`-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----`), Refuse, "a private key"},
 		{re(`\bgh[pousr]_[A-Za-z0-9]{36}|\bgithub_pat_\w{40}|\bglpat-[\w-]{20}`), Refuse, "a token of a code host"},
 		{re(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`), Refuse, "a key of AWS"},

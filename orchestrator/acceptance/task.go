@@ -21,7 +21,8 @@ func constraints(p *Patch) (found []Finding) {
 	for _, rule := range spec.Rules(p.Task.Constraints) {
 		same := func(c spec.ConstraintEcho) bool { return strings.TrimSpace(c.Text) == strings.TrimSpace(rule) }
 		if !slices.ContainsFunc(p.Handoff.Constraints, same) {
-			found = append(found, Finding{Text: "its author did not report on the constraint " + text.Quote(text.Short(rule, 80))})
+			rule = text.Quote(text.Short(rule, 80))
+			found = append(found, Finding{Text: "its author did not report on the constraint " + rule})
 		}
 	}
 	return found

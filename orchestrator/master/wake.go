@@ -197,8 +197,8 @@ func (n *news) doubt(b *strings.Builder) {
 func (n *news) alike(b *strings.Builder) {
 	for _, h := range n.holds {
 		fmt.Fprintf(b, "- %d shards of %s failed in the same way, such as %s: %s\n  The other shards wait for you: revise %s "+
-			"with a corrected brief, dispatch a task for what is missing (they begin again after it), cancel %s, or send it accept: "+
-			"true.\n",
+			"with a corrected brief, dispatch a task for what is missing (they begin again after it), cancel %s, or send it "+
+			"accept: true.\n",
 			h.Shards, h.Template, h.Example, text.Quote(h.Message), h.Template, h.Template)
 	}
 }
