@@ -163,7 +163,7 @@ func (p *Patch) weigh(changes []Change, before, after []unit) {
 	}
 	p.tests.weaker = append(p.tests.weaker, weaker(all, pairs)...)
 	if !all.worse(empty) {
-		p.tests.weaker = append(p.tests.weaker, hollow(old, fresh)...)
+		p.tests.weaker = append(p.tests.weaker, emptied(old, fresh)...)
 	}
 	p.expected(old, fresh)
 }
@@ -220,8 +220,8 @@ func byName(units []unit) map[string]unit {
 	return out
 }
 
-// hollow returns the tests that asserted something and no longer do.
-func hollow(old, fresh map[string]unit) (out []Finding) {
+// emptied returns the tests that asserted something and no longer do.
+func emptied(old, fresh map[string]unit) (out []Finding) {
 	for key, b := range old {
 		if a, ok := fresh[key]; ok && b.test && a.test && b.counts[assertions] > 0 && a.counts[assertions] == 0 {
 			out = append(out, Finding{Path: a.path, Line: a.line, Text: a.name + " asserts nothing any more"})

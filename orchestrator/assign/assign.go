@@ -165,7 +165,7 @@ const maxHeld = 64 << 10
 func (g *given) assignTask(ctx context.Context, a *wire.Assignment, t *run.Task, tokens int) error {
 	at := t.Next
 	if a.Attempt == t.Attempt { // dispatched by an older version, which kept no assignment
-		at = t.Rung
+		at = t.Choice
 	}
 	a.Task, a.Role = t.Task, g.st.RoleOn(t, at.At)
 	a.Task.Constraints = g.st.Constraints(t)

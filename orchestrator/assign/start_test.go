@@ -68,7 +68,7 @@ func TestACommandsChangeOnAHeadThatMoved(t *testing.T) {
 			l.Dispatched("t", "mod", 1, patch.Base)
 			l.Ended("t", 1, spec.Result{Status: spec.StatusDone, Patch: patch})
 			red := spec.Fault{Class: wire.FaultGate, Message: "red", Detail: "x" + wire.ChangedByThen + "+mod"}
-			l.Append("t", run.TaskData{State: run.TaskPending, Fault: &red, Rung: &run.Rung{At: 1, Uses: "model", Why: "w"}})
+			l.Append("t", run.TaskData{State: run.TaskPending, Fault: &red, Choice: &run.Choice{At: 1, Uses: "model", Why: "w"}})
 
 			g := &given{NewSealer("r1", nil, mirror), l.State}
 			a := &wire.Assignment{Head: head, Role: l.RoleOn(l.Tasks["t"], 1)}

@@ -51,7 +51,7 @@ func TestTheNextExecutorStartsWithTheCommandsTree(t *testing.T) {
 				require.NotContains(t, said.at(turn), "+moved", turn)
 			}
 			require.Contains(t, said.at("one/3/1"), "+BAD too", "what the model changed after that is shown")
-			require.Equal(t, "model: the command failed", st.Tasks["one"].Rung.String())
+			require.Equal(t, "model: the command failed", st.Tasks["one"].Choice.String())
 			require.Equal(t, map[string]int{"model": 1}, report.Of(st).Executors)
 		})
 	}

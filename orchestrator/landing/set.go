@@ -140,7 +140,7 @@ func redSet(s *run.State, d run.LandingData, failed []run.Failure, receipts []sp
 	blamed := slices.DeleteFunc(slices.Clone(set.Members), func(t *run.Task) bool { return of[t.Task.ID] == nil })
 	without := map[string]bool{}
 	for _, t := range blamed {
-		without[t.Task.ID] = s.Made(t).Executor == spec.ExecutorCommand && t.Rung.At >= len(s.Spec.Roles[t.Task.Role].Chain)
+		without[t.Task.ID] = s.Made(t).Executor == spec.ExecutorCommand && t.Choice.At >= len(s.Spec.Roles[t.Task.Role].Chain)
 	}
 	then := func(head string) (actions []run.Action) {
 		for _, t := range blamed {

@@ -237,7 +237,7 @@ func taskReport(s *run.State, v *run.Task) Task {
 	if r := v.VerifyR; r != nil {
 		t.Verdict = verdictOf(r) + ": " + cmp.Or(r.Handoff.Summary, run.FaultOf(r).Message)
 	}
-	t.Executor, t.Uses = s.ExecutorOf(v), v.Rung.String()
+	t.Executor, t.Uses = s.ExecutorOf(v), v.Choice.String()
 	tellRequests(s, &t, v)
 	for _, f := range v.Faults {
 		t.Failures = append(t.Failures, fmt.Sprintf("attempt %d: %s: %s", f.Attempt, f.Fault.Class, schedule.Reason(s, f.Fault)))

@@ -103,7 +103,7 @@ func TestAHoldIsAnsweredOnce(t *testing.T) {
 	for _, id := range l.Shards["t"] {
 		require.Equal(t, "old\n\nlegacy is gone: use modern", l.Tasks[id].Task.Brief)
 	}
-	require.Equal(t, run.Rung{}, l.Tasks["t-001"].Next, "fresh attempts")
+	require.Equal(t, run.Choice{}, l.Tasks["t-001"].Next, "fresh attempts")
 	ready, _ := schedule.Ready(l.State)
 	require.Len(t, ready, 10)
 

@@ -84,7 +84,7 @@ func (x *index) template(t *Task) *shards {
 // brief: the next one has what the command cannot do.
 func (s *State) failAlike(t *Task) {
 	f := t.Faults[len(t.Faults)-1]
-	if t.Task.ShardOf == "" || f.Rung.At < len(s.Spec.Roles[t.Task.Role].Chain) {
+	if t.Task.ShardOf == "" || f.Choice.At < len(s.Spec.Roles[t.Task.Role].Chain) {
 		return
 	}
 	x := s.template(t)

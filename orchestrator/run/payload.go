@@ -177,8 +177,9 @@ type TaskData struct {
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
 	// Fault is shown to the next attempt; set with state pending (again) or parked.
 	Fault *spec.Fault `json:"fault,omitempty"`
-	// Rung is set with a fault and state pending: the place of the next attempt on the ladder of its role. Older logs have none.
-	Rung *Rung `json:"rung,omitempty"`
+	// Choice is set with a fault and state pending: the place of the next attempt among the choices of its role. Older logs have
+	// none.
+	Choice *Choice `json:"choice,omitempty"`
 	// Role is set when the task was handed over, with state pending: the role of its attempts from now on.
 	Role string `json:"role,omitempty"`
 	// Head is set with state pending for a task of a change set: the commit that its attempts start from, the merged set. Kept

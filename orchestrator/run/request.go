@@ -147,7 +147,7 @@ func (s *State) handedOver(t *Task, role string) {
 	if t.Result != nil {
 		h.Patch = t.Result.Patch
 	}
-	t.Handovers, t.Next = append(t.Handovers, h), Rung{}
+	t.Handovers, t.Next = append(t.Handovers, h), Choice{}
 	r := s.Spec.Roles[role]
 	t.Task.Role, t.Task.Command, t.Task.Limits = role, r.Command, r.Limits.Or(t.Task.Limits)
 }
@@ -185,7 +185,7 @@ func (s *State) Alive(q *Request) bool {
 // Unanswered are the requests without an answer, oldest first. It is not to be changed.
 func (s *State) Unanswered() []*Request { return s.unanswered }
 
-// Refused are the requests for more to write that were refused, and of which nothing followed yet. It is not to be changed.
+// Refused are the requests for more to write that were refused, and that no task followed yet. It is not to be changed.
 func (s *State) Refused() []*Request { return s.refused }
 
 // OpenRequests lists the requests whose agents still wait, oldest first.

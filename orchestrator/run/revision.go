@@ -38,5 +38,5 @@ func (s *State) revise(t *Task, r *Revision) {
 		t.Task.Constraints = *r.Constraints
 	}
 	s.forgive(t)
-	t.Fresh, t.Rung, t.Next = len(t.Faults), Rung{}, Rung{}
+	t.Fresh, t.Choice, t.Next = len(t.Faults), Choice{}, Choice{}
 }

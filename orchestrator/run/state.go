@@ -355,7 +355,7 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	case d.State == TaskVerifying && d.Dispatch != nil:
 		t.Verify = d.Dispatch.Attempt
 	case d.State == TaskRunning && d.Dispatch != nil:
-		t.Attempt, t.Rung = d.Dispatch.Attempt, t.Next
+		t.Attempt, t.Choice = d.Dispatch.Attempt, t.Next
 		s.begin(t)
 	case d.Head != "":
 		s.restart(t, d)
@@ -386,7 +386,7 @@ func (s *State) applyMaster(e *contextscope.Event, d TaskData) {
 }
 
 func faultOf(t *Task, f spec.Fault) AttemptFault {
-	a := AttemptFault{Attempt: t.Attempt, Rung: t.Rung, Fault: f}
+	a := AttemptFault{Attempt: t.Attempt, Choice: t.Choice, Fault: f}
 	if t.Result != nil && t.Result.Attempt == t.Attempt {
 		a.Patch, a.Summary = t.Result.Patch, t.Result.Handoff.Summary
 	}

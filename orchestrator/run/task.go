@@ -32,8 +32,8 @@ type Task struct {
 	Depth  int
 	// Grant is the most tokens that all of it may use, as its parent's limit allows; 0 for no such bound.
 	Grant int
-	// Rung is the place of the newest attempt on its role's ladder of executors and models, Next that of the next one.
-	Rung, Next Rung
+	// Choice is the place of the newest attempt among its role's executors and models, Next that of the next one.
+	Choice, Next Choice
 	// Handovers are the times that its agent gave it to another role, oldest first.
 	Handovers []Handover
 	// Doubts are why its patches were held, and Revisions how it was changed, oldest first. Fresh is how many of its faults are
@@ -83,8 +83,8 @@ type Handover struct {
 // AttemptFault is how one attempt failed.
 type AttemptFault struct {
 	Attempt int
-	// Rung is its place on the ladder of its role.
-	Rung    Rung
+	// Choice is its place among the choices of its role.
+	Choice  Choice
 	Fault   spec.Fault
 	Patch   *spec.Patch
 	Summary string

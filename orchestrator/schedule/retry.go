@@ -85,26 +85,26 @@ func Failed(s *run.State, t *run.Task, f spec.Fault) []run.Action {
 
 // After is what a task becomes after a failure of its own: pending again, or parked.
 func After(s *run.State, t *run.Task, f spec.Fault) run.TaskData {
-	rung, why := after(s, t, f)
+	choice, why := after(s, t, f)
 	if why != "" {
 		return parked(s, why+whole(s, t, f), &f)
 	}
-	return run.TaskData{State: run.TaskPending, Reason: f.Message, Fault: &f, Rung: &rung}
+	return run.TaskData{State: run.TaskPending, Reason: f.Message, Fault: &f, Choice: &choice}
 }
 
-// after decides which place of the role's ladder the next attempt has, or why there is none. The failures of the executors before
-// do not count.
-func after(s *run.State, t *run.Task, f spec.Fault) (rung run.Rung, park string) {
+// after decides which place of the role's choices the next attempt has, or why there is none. The failures of the executors
+// before do not count.
+func after(s *run.State, t *run.Task, f spec.Fault) (choice run.Choice, park string) {
 	if f.Class == wire.FaultConflict {
 		if n := conflicts(t) + 1; n > maxConflicts {
-			return rung, fmt.Sprintf("conflicted with what landed before it %d times", n)
+			return choice, fmt.Sprintf("conflicted with what landed before it %d times", n)
 		}
 		return t.Next, ""
 	}
 	role := s.Spec.Roles[t.Task.Role]
-	own, same := counts(t, f, min(t.Rung.At, len(role.Chain)))
+	own, same := counts(t, f, min(t.Choice.At, len(role.Chain)))
 	used := fmt.Sprintf("failed %d of %d attempts", own, t.Task.Attempts)
-	if t.Rung.At < len(role.Chain) { // another executor follows
+	if t.Choice.At < len(role.Chain) { // another executor follows
 		switch {
 		case s.Made(t).Executor == spec.ExecutorCommand:
 			return next(s, t, "the command failed"), ""
@@ -113,37 +113,37 @@ func after(s *run.State, t *run.Task, f spec.Fault) (rung run.Rung, park string)
 		case own >= t.Task.Attempts || Hopeless(f):
 			return next(s, t, used), ""
 		}
-		return t.Rung, ""
+		return t.Choice, ""
 	}
 	switch {
 	case Hopeless(f):
-		return rung, f.Message
+		return choice, f.Message
 	case same >= sameFailure:
-		return rung, fmt.Sprintf("failed in the same way %d times: %s", same, f.Message)
+		return choice, fmt.Sprintf("failed in the same way %d times: %s", same, f.Message)
 	case own >= t.Task.Attempts:
-		return rung, used + ": " + f.Message
+		return choice, used + ": " + f.Message
 	case same >= strongerAfter:
 		return next(s, t, sameTwice), ""
 	}
-	return t.Rung, ""
+	return t.Choice, ""
 }
 
 const sameTwice = "the same failure twice"
 
 // next is the place behind that of a task's newest attempt; the last one stays.
-func next(s *run.State, t *run.Task, why string) run.Rung {
-	ladder, at := s.Ladder(t), t.Rung.At+1
-	if at >= len(ladder) {
-		return t.Rung
+func next(s *run.State, t *run.Task, why string) run.Choice {
+	choices, at := s.Choices(t), t.Choice.At+1
+	if at >= len(choices) {
+		return t.Choice
 	}
-	return run.Rung{At: at, Uses: ladder[at], Why: why}
+	return run.Choice{At: at, Uses: choices[at], Why: why}
 }
 
-// counts returns how many attempts from a place of the ladder on have failed, this one included, and how many of them like it.
+// counts returns how many attempts from a place of the choices on have failed, this one included, and how many of them like it.
 func counts(t *run.Task, f spec.Fault, from int) (own, same int) {
 	own, same = 1, 1
 	for _, had := range t.Recent() {
-		if had.Rung.At < from || had.Fault.Class == wire.FaultConflict {
+		if had.Choice.At < from || had.Fault.Class == wire.FaultConflict {
 			continue
 		}
 		own++

@@ -312,10 +312,10 @@ func TestTheSameFailureTwiceMovesOn(t *testing.T) {
 				switch {
 				case d.State == run.TaskParked:
 					got = append(got, d.Reason)
-				case d.Rung.Uses == "":
+				case d.Choice.Uses == "":
 					got = append(got, "again")
 				default:
-					got = append(got, d.Rung.String())
+					got = append(got, d.Choice.String())
 				}
 			}
 			require.Equal(t, c.want, got)
@@ -340,7 +340,7 @@ func TestAnAttemptHasTheExecutorAndTheModelOfItsRung(t *testing.T) {
 		require.Equal(t, spec.ExecutorModel, l.ExecutorOf(l.Tasks["t"]), n)
 		require.Empty(t, l.Made(l.Tasks["t"]).Model, n)
 	}
-	l.Append("t", run.TaskData{State: run.TaskPending, Fault: &red, Rung: &run.Rung{At: 2, Uses: "strong", Why: "the same failure twice"}})
+	l.Append("t", run.TaskData{State: run.TaskPending, Fault: &red, Choice: &run.Choice{At: 2, Uses: "strong", Why: "the same failure twice"}})
 	require.Equal(t, []string{"assign t/5 to r on b uses strong: the same failure twice"}, runtest.Describe(schedule.Dispatch(l.State)))
 	l.Dispatched("t", "r", 5, "b")
 	made := l.Made(l.Tasks["t"])

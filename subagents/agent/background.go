@@ -39,7 +39,7 @@ func (a *Agent) unread() []string {
 	return slices.DeleteFunc(a.Background.Begun(), func(id string) bool { return a.session.steered[id] })
 }
 
-// await waits for the background tasks of which the agent has not seen the result, without room and time of its own. It returns
+// await waits for the background tasks whose result the agent has not seen, without room and time of its own. It returns
 // why nothing can be submitted yet; "" when there are none.
 func (b *batch) await(ctx context.Context, i int) string {
 	unread := b.unread()
