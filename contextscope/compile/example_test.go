@@ -56,6 +56,5 @@ func ExampleCompiler_Compile() {
 	// - artifacts 0 of 0 handles, 0 loaded
 	// - reminders 0 values, 0 reminders
 	// - fit about 61 tokens; no bound is known
-	// - cache instruction, tools and 1 parts of contents[0] are the same for all siblings (sha256 9cc475ff7a02); this agent's
-	// requests all begin with contents[:1]
+	// - cache instruction, tools and 1 parts of contents[0] are the same for all siblings (sha256 9cc475ff7a02); this agent's requests all begin with contents[:1]
 }

@@ -34,7 +34,7 @@ type check struct {
 // task cannot switch one off.
 var checks = []check{
 	// Refuses: what cannot be right.
-	{"conflict", conflict},
+	{"markers", conflict},
 	{"placeholder", placeholder},
 	{"secrets", secrets},
 	// Asks: what proves the patch, and what the author knows.

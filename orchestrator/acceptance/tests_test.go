@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
+	"divisi/subagents/wire"
 )
 
 const goTests = `package a
@@ -187,4 +188,14 @@ func FuzzCheck(f *testing.F) {
 			require.NotContains(t, strings.Join(apart, "\n"), "fewer")
 		}
 	})
+}
+
+// A refusal of a check costs an attempt: its class is none that decides otherwise.
+func TestClassesOfChecksAreTheirOwn(t *testing.T) {
+	t.Parallel()
+	for _, c := range checks {
+		require.NotContains(t, []string{
+			wire.FaultConflict, wire.FaultGate, wire.FaultVerdict, wire.FaultTooBig, wire.FaultInput, wire.FaultBudget, wire.FaultWriteSet,
+		}, c.name)
+	}
 }
