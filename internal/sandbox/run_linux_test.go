@@ -133,10 +133,12 @@ func TestIgnoredSigtermIsKilled(t *testing.T) {
 	t.Parallel()
 	onRungs(t, func(t *testing.T, p place) {
 		t.Helper()
-		c := p.shell(`trap '' TERM; while :; do sleep 0.01; done`)
-		c.Timeout, c.Grace = 100*time.Millisecond, 100*time.Millisecond
-		out := p.run(t, c)
-		require.True(t, out.TimedOut)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		c := p.shell(`trap '' TERM; echo ready; while :; do sleep 0.01; done`)
+		c.Grace, c.OnOutput = 100*time.Millisecond, func([]byte) { cancel() } // not before the signal is ignored
+		out, err := p.level.run(ctx, c)
+		require.NoError(t, err)
 		require.Equal(t, "killed", out.Signal)
 		require.Less(t, out.Duration, time.Minute)
 	})
