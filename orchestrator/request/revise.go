@@ -200,6 +200,9 @@ func cancelFor(s *run.State, q *run.Request) ([]run.Action, error) {
 			return nil, Refusedf("%s depends on %s: cancel or revise that one first", other.Task.ID, q.Task)
 		}
 	}
+	if t != nil && t.State == run.TaskParked && s.Set(t) == nil {
+		return end(s, t, run.TaskSkipped, q.Reason), nil
+	}
 	actions, err := Cancel(s, q.Task, q.Reason, q.Agent())
 	if err != nil || t == nil || s.Set(t) != nil {
 		return actions, err

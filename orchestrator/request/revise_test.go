@@ -150,6 +150,20 @@ func TestARevisedTaskBeginsAgain(t *testing.T) {
 	require.Nil(t, lost)
 }
 
+// The calls of one turn are answered in any order.
+func TestTheMasterCancelsWhatWasParked(t *testing.T) {
+	t.Parallel()
+	l := revising(t)
+	park(l, "a", "b", "c")
+	l.Agent("master", 1, contextscope.KindRequest, wire.Request{ID: "q", Kind: wire.RequestCancel, Task: "c", Reason: "not needed"})
+	actions := Settle(l.State)
+	require.Equal(t, []string{"task c skipped not needed", "answer master c is cancelled"}, runtest.Describe(actions))
+	l.Do(actions)
+	actions, err := Revise(l.State, "a", run.Revision{ID: "r", By: "master/1", Brief: "new"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"task a pending revised by master/1", "task b pending"}, runtest.Describe(actions))
+}
+
 func TestTheMasterRevisesAndCancels(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
