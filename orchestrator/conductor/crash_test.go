@@ -23,7 +23,7 @@ import (
 )
 
 // crashPlan has something of everything: a dependency, shards, a write set that two share, an attempt that fails, and a change
-// set of which one does.
+// set with one that does.
 func crashPlan(s *run.Spec) {
 	s.Roles["mod"] = command("mod", "for f in $DIVISI_FILES; do echo $DIVISI_TASK >> $f; done")
 	s.Roles["twice"] = command("twice",

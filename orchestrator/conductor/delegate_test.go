@@ -267,8 +267,8 @@ func TestWhatChildrenUseCountsAgainstTheirParentsLimit(t *testing.T) {
 	require.Contains(t, said.at("one/1/2"), "Your limit is")
 }
 
-// What an agent has done is as good as its own task: readers that nobody approved let nothing be written, writers ask nobody
-// again.
+// What an agent delegates has the approval of its own task: a reader without approval delegates no writing, and a writer needs
+// no other approval.
 func TestWhatAnAgentHasDoneNeedsNoWordOfItsOwn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(3), func(s *run.Spec) {

@@ -7,6 +7,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -31,6 +32,9 @@ func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
 		if problems := pathProblems(*r.Files); problems != "" {
 			return nil, Refusedf("%s", problems)
 		}
+		if why := inSet(s, s.Tasks[ids[0]], *r.Files); why != "" {
+			return nil, Refusedf("%s", why)
+		}
 		if r.Unlocked = spec.Unlocks(*r.Files, s.Spec.Project.Protected); r.By != wire.FromUser && len(r.Unlocked) > 0 {
 			return nil, Refusedf("%s is protected: dispatch a task that names it, so that a person approves it", r.Unlocked[0])
 		}
@@ -48,6 +52,20 @@ func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
 		actions = append(actions, answerHold(h, run.HoldRevised, r.By))
 	}
 	return actions, nil
+}
+
+// inSet returns which of the files another task of the change set may change; "" for none.
+func inSet(s *run.State, t *run.Task, files []string) string {
+	set := s.Set(t)
+	if set == nil {
+		return ""
+	}
+	for _, m := range set.Members {
+		if at, meet := plan.Intersect(m.Task.Files, files); meet && m != t {
+			return fmt.Sprintf("%s belongs to %s of the same change set: each file belongs to one of its tasks", at, m.Task.ID)
+		}
+	}
+	return ""
 }
 
 // kept reports whether a task has ended well.

@@ -53,7 +53,7 @@ func TestRevise(t *testing.T) {
 			log: func(l *runtest.Log) { l.Dispatched("a", "generator", 1, "b") }, ref: "a", r: byMaster("new"),
 			want: []string{"task a pending revised by master/1", "take back a", "tell a"},
 		},
-		"a template, of which one shard has landed": {
+		"a template with a landed shard": {
 			log: func(l *runtest.Log) { l.Append("s-001", run.TaskData{State: run.TaskLanded}) }, ref: "s", r: byMaster("new"),
 			want: []string{"task s-002 pending revised by master/1"},
 		},
@@ -83,6 +83,10 @@ func TestRevise(t *testing.T) {
 			log: func(l *runtest.Log) { l.Append("a", run.TaskData{State: run.TaskCancelled}) }, ref: "a", r: byMaster("new"),
 			refused: "a was cancelled: only a person can open it again",
 		},
+		"what an agent asked for": {
+			log: func(l *runtest.Log) { l.Tasks["a"].Parent = "c" }, ref: "a", r: byMaster("new"),
+			refused: "a belongs to the agent of c: revise that one",
+		},
 		"an unknown task": {ref: "aa", r: byMaster("new"), refused: `run r1 has no task "aa" (did you mean "a"?)`},
 		"protected files": {
 			ref: "a", r: files("master/1", "a_test.go"),
@@ -91,6 +95,10 @@ func TestRevise(t *testing.T) {
 		"protected files, by a person": {ref: "a", r: files(wire.FromUser, "a_test.go"), want: []string{"task a pending revised by user"}},
 		"files that leave the repository": {
 			ref: "a", r: files("master/1", "../x"), refused: `paths[0]: "../x": the path leaves the repository`,
+		},
+		"files of another task of its change set": {
+			ref: "m", r: files("master/1", "n.go"),
+			refused: "n.go belongs to n of the same change set: each file belongs to one of its tasks",
 		},
 		"the files of shards": {
 			ref: "s", r: files("master/1", "x.go"), refused: "the files of the shards of s are its rule's: revise one shard, s-001",
