@@ -36,7 +36,7 @@ var arrows = []struct {
 	{"dashboard", []string{"report", "run"}},
 	{"sample", nil},
 	{"needs", []string{"run"}},
-	{".", []string{"acceptance", "attempt", "conductor", "console", "dashboard", "needs", "plan", "report", "request", "run", "store"}},
+	{".", []string{"acceptance", "attempt", "conductor", "console", "dashboard", "needs", "phase", "plan", "report", "request", "run", "store"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.

@@ -25,6 +25,10 @@ type Host struct {
 	Approve     func(ctx context.Context, q Approval) (Answer, error)
 	AutoApprove bool // every plan is approved, and Approve is not called
 
+	// Decide answers what only a person can: a question of an agent, a held patch or a held template. It is called once for each,
+	// one after the other, on a goroutine of its own, and returns when ctx ends. It may be nil: Send and Accept answer too.
+	Decide func(ctx context.Context, m Matter) (Answer, error)
+
 	// OnDoubt is what happens to a patch that acceptance doubts and no master decides about: ask, reject or accept. "" is ask
 	// where Approve is set, else reject.
 	OnDoubt string
@@ -42,11 +46,28 @@ type Approval struct {
 	Refused error           // what is wrong with the Plan of the answer before, which File then is; nil else
 }
 
-// Answer is a person's answer about a plan. Without any of them the run stops, and asks again when it goes on.
+// Matter is what only a person can decide.
+type Matter struct {
+	Run     string  // its id
+	For     string  // what the run waits for, in words
+	Ways    string  // the commands that answer it later
+	Patches []Patch // what is to be judged; none where it is about no patch
+	Accepts bool    // yes is an answer; else only words are
+}
+
+// Patch is what the newest attempt of a task has changed.
+type Patch struct {
+	Task string
+	Diff string // as git prints it, text of the repository
+}
+
+// Answer is a person's answer. About a plan: without any of the fields the run stops, and asks again when it goes on. About a
+// matter: Yes, or Words; without them it stays open.
 type Answer struct {
 	Yes   bool
-	Words string // send the plan back: the master reads them and plans again, and nothing of the plan starts
+	Words string // send a plan back to the master, answer a question, or reject a patch: its task tries again with them
 	Plan  *File  // takes the plan's place, and is asked about in turn
+	Task  string // whose patch Words reject, where a matter has several
 }
 
 // File is a file in a documented format. Its name stands in messages.

@@ -33,7 +33,10 @@ a terminal would obey in the text of a repository is replaced; --output json has
 			look := func(r *orchestrator.Run, task string, number int) (json.RawMessage, error) {
 				return r.Diff(c.Context(), task, number, stat)
 			}
-			return g.lookAt(c.Context(), args[0], look, &p, func() error { return g.writePatch(p.Diff, stat) })
+			return g.lookAt(c.Context(), args[0], look, &p, func() error {
+				_, err := io.WriteString(g.out, g.patchText(p.Diff))
+				return err
+			})
 		},
 	}
 	c.Flags().BoolVar(&stat, "stat", false, "print the changed files and how many lines of each changed")
@@ -42,18 +45,17 @@ a terminal would obey in the text of a repository is replaced; --output json has
 
 var added, deleted = regexp.MustCompile(`(?m)^\+.*$`), regexp.MustCompile(`(?m)^-.*$`)
 
-// writePatch prints a patch without what a terminal would obey, on a terminal in colours.
-func (g *globals) writePatch(patch string, stat bool) error {
+// patchText is a patch without what a terminal would obey, on a terminal in colours.
+func (g *globals) patchText(patch string) string {
 	fields := strings.Split(patch, "\t")
 	for i := range fields {
 		fields[i] = console.Visible(fields[i])
 	}
 	patch = strings.Join(fields, "\t")
-	if !stat && isTerminal(g.out) && colourful() {
+	if isTerminal(g.out) && colourful() {
 		patch = added.ReplaceAllString(deleted.ReplaceAllString(patch, "\x1b[31m$0\x1b[m"), "\x1b[32m$0\x1b[m")
 	}
-	_, err := io.WriteString(g.out, patch)
-	return err
+	return patch
 }
 
 // lookAt has a run look at the attempt that a name stands for, and prints what it returns: as JSON, or read into v and written.

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,7 +9,6 @@ import (
 
 func TestAPatchIsSafeForATerminal(t *testing.T) {
 	t.Parallel()
-	var out bytes.Buffer
-	require.NoError(t, (&globals{out: &out}).writePatch("@@ -1 +1 @@\n-\ta\x1b[2J\r\n+b\u202e\n same\n", false))
-	require.Equal(t, "@@ -1 +1 @@\n-\ta\uFFFD[2J\uFFFD\n+b\uFFFD\n same\n", out.String())
+	require.Equal(t, "@@ -1 +1 @@\n-\ta\uFFFD[2J\uFFFD\n+b\uFFFD\n same\n",
+		(&globals{out: io.Discard}).patchText("@@ -1 +1 @@\n-\ta\x1b[2J\r\n+b\u202e\n same\n"))
 }

@@ -23,6 +23,8 @@ type view struct {
 	*globals
 	console func() *console.Console
 	draft   draft
+	// asking is held while a person is asked: one question at a time.
+	asking sync.Mutex
 }
 
 // host completes what a run needs of this process: the state directory, a person's answers, and what that person reads.
@@ -34,7 +36,7 @@ func (g *globals) host(h *orchestrator.Host, sandbox string) (*view, error) {
 	}
 	h.Notice = func(text string) { fmt.Fprintln(g.err, text) }
 	if isTerminal(g.in) && !g.json() {
-		h.Approve = v.approve
+		h.Approve, h.Decide = v.approve, v.decide
 	}
 	return v, nil
 }
@@ -49,6 +51,8 @@ func (v *view) approve(ctx context.Context, q orchestrator.Approval) (orchestrat
 		v.draft = draft{dir: v.store().Run(q.Run)}
 	}
 	return answer(ctx, func() (orchestrator.Answer, error) {
+		v.asking.Lock()
+		defer v.asking.Unlock()
 		var edited *orchestrator.File
 		said, err := v.console().Approve(v.in, console.Question{Plan: data, Refused: q.Refused, Edit: func() (err error) {
 			edited, err = v.edit(ctx, q.File)
@@ -61,6 +65,23 @@ func (v *view) approve(ctx context.Context, q orchestrator.Approval) (orchestrat
 			fmt.Fprintf(v.out, "What you edited is kept in %s\n", v.draft.name)
 		}
 		return orchestrator.Answer{Yes: said.Yes, Words: said.Words}, nil
+	})
+}
+
+// decide asks on the terminal what only a person can decide. A process in the background asks nothing: to read would stop it.
+func (v *view) decide(ctx context.Context, m orchestrator.Matter) (orchestrator.Answer, error) {
+	if !foreground(v.in) {
+		return orchestrator.Answer{}, nil
+	}
+	q := console.Matter{For: m.For, Ways: m.Ways, Accepts: m.Accepts}
+	for _, p := range m.Patches {
+		q.Patches = append(q.Patches, console.Patch{Task: p.Task, Text: v.patchText(p.Diff)})
+	}
+	return answer(ctx, func() (orchestrator.Answer, error) {
+		v.asking.Lock()
+		defer v.asking.Unlock()
+		said, err := v.console().Decide(v.in, q)
+		return orchestrator.Answer{Yes: said.Yes, Words: said.Words, Task: said.Task}, err
 	})
 }
 

@@ -110,14 +110,25 @@ func accept(s *run.State, t *run.Task) []run.Action {
 	return enqueue(s, t)
 }
 
-// enqueue puts a patch that nothing speaks against into the landing queue, once a person has seen it where that is wanted.
+// enqueue puts a patch that nothing speaks against into the landing queue, once a person has seen it where that is wanted. The
+// patches of a change set are seen together, when they are complete.
 func enqueue(s *run.State, t *run.Task) []run.Action {
-	if s.Spec.Review && !t.Reviewed() {
-		return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{
-			Evidence: []string{"each patch is to be seen by a person (--review)"}, Review: true,
-		}})}
+	if t.Task.ChangeSet == "" && ToReview(s, t) {
+		return []run.Action{Review(t)}
 	}
 	return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskAccepted})}
+}
+
+// ToReview reports whether a person has yet to see the newest patch of a task.
+func ToReview(s *run.State, t *run.Task) bool {
+	return s.Spec.Review && t.Result != nil && t.Result.Patch != nil && !t.Reviewed()
+}
+
+// Review holds a patch for a person to see.
+func Review(t *run.Task) run.Action {
+	return run.SetTask(t.Task.ID, run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{
+		Evidence: []string{"each patch is to be seen by a person (--review)"}, Review: true,
+	}})
 }
 
 // verdict reports whether a judge has come to an end about the newest patch of a task.

@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"divisi/internal/spec"
+	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
@@ -27,13 +28,15 @@ type Proposal struct {
 }
 
 // Answer is a person's answer about a plan: Yes, or Words that send it back to the master, or Edited, the plan in its place, of
-// which Faulty reports that not all could be read. With none of them the run stops; Stop is why.
+// which Faulty reports that not all could be read. With none of them the run stops; Stop is why. An answer about a matter is Yes,
+// or Words, to the task Of where the matter is about several; with none of them it stays open.
 type Answer struct {
 	Yes    bool
 	Words  string
 	Edited *spec.Plan
 	Faulty bool
 	Stop   string
+	Of     string
 }
 
 // answer is the answer about a plan, counted from 1.
@@ -74,11 +77,66 @@ func (c *Conductor) approve(ctx context.Context, at int) {
 	c.asked = asking{plan: at + 1, shown: shown.Plan}
 	c.askers.Go(func() {
 		said, err := c.cfg.Approve(ctx, shown)
-		select {
-		case c.answers <- answer{said, at + 1, err}:
-		case <-ctx.Done():
-		}
+		c.deliver(ctx, func(ctx context.Context) error { return c.decided(ctx, answer{said, at + 1, err}) })
 	})
+}
+
+// deliver has the conductor's goroutine act on an answer.
+func (c *Conductor) deliver(ctx context.Context, act func(context.Context) error) {
+	select {
+	case c.answers <- act:
+	case <-ctx.Done():
+	}
+}
+
+// decide proposes to ask a person about the first matter that the person was not asked about.
+func (c *Conductor) decide(s *run.State) []run.Action {
+	if c.cfg.Decide == nil || c.deciding {
+		return nil
+	}
+	for _, m := range phase.Matters(s) {
+		if !c.shown[m.ID] {
+			return []run.Action{askDecision{Matter: m}}
+		}
+	}
+	return nil
+}
+
+// askDecision asks a person about a matter.
+type askDecision struct {
+	run.Proposal
+	phase.Matter
+}
+
+func (c *Conductor) ask(ctx context.Context, m phase.Matter) {
+	c.deciding, c.shown[m.ID] = true, true
+	c.askers.Go(func() {
+		said, err := c.cfg.Decide(ctx, m)
+		c.deliver(ctx, func(ctx context.Context) error {
+			if c.deciding = false; err != nil { // it stays open, and can be answered by a request
+				c.cfg.Log.Warn().Err(err).Msg("no answer could be read for " + m.For)
+				return nil
+			}
+			return c.carry(ctx, m, said)
+		})
+	})
+}
+
+// carry does what a person decided. Without a yes and words the matter stays open. An answer that comes too late is named.
+func (c *Conductor) carry(ctx context.Context, m phase.Matter, said Answer) error {
+	q := Request{Verb: VerbSend, Task: cmp.Or(said.Of, m.To), Text: said.Words}
+	switch {
+	case said.Yes:
+		q.Verb = VerbAccept
+	case said.Words == "":
+		return nil
+	}
+	_, err := c.Do(ctx, q)
+	var no *request.RefusedError
+	if errors.As(err, &no) {
+		return c.append(ctx, run.Append{Data: run.Data{Notices: []string{"an answer was not taken: " + no.Reason}}})
+	}
+	return err
 }
 
 func (c *Conductor) decided(ctx context.Context, a answer) error {

@@ -13,6 +13,7 @@ import (
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/master"
+	"divisi/orchestrator/phase"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -143,6 +144,53 @@ func TestAPersonAnswersOnALivingRun(t *testing.T) {
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Contains(t, said.at("one/1/2"), "You may.")
 	require.Contains(t, said.at("one/1/2"), wire.FromUser)
+}
+
+// A person at the terminal is asked about each matter once, one after the other: one is left for later and answered elsewhere, one
+// answer comes after another one was taken.
+func TestAPersonIsAskedAtTheTerminal(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(3), func(s *run.Spec) {
+		s.Parallel = 3
+		addRoles(s, agentRole("asker", spec.ToolAsk))
+		s.Plan = planOf(spec.Task{ID: "one", Role: "asker", Brief: "b"}, spec.Task{ID: "two", Role: "asker", Brief: "b"},
+			spec.Task{ID: "late", Role: "asker", Brief: "b"})
+	})
+	said := r.play(parts{
+		"one": {asks("May I?"), submits("was allowed")}, "two": {asks("May I too?"), submits("was allowed")},
+		"late": {asks("Now?"), submits("was told")},
+	})
+	var asked []string
+	cfg := r.config(false)
+	cfg.Interactive = true
+	answers := func(task, words string) {
+		_, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{Verb: conductor.VerbSend, Task: task, Text: words})
+		if err != nil {
+			panic(err)
+		}
+	}
+	cfg.Decide = func(_ context.Context, m phase.Matter) (conductor.Answer, error) {
+		asked = append(asked, m.To)
+		switch m.To {
+		case "one":
+			return conductor.Answer{Words: "You may."}, nil
+		case "two": // left for later
+			go answers("two", "You too.")
+			return conductor.Answer{}, nil
+		}
+		answers("late", "Yes.")
+		r.until(func(st *run.State) bool { return st.Tasks["late"] != nil && st.Tasks["late"].State == run.TaskDone }, "the first answer is taken")
+		return conductor.Answer{Words: "No."}, nil
+	}
+	defer r.worker(t.Context())()
+	st, err := r.conduct(t.Context(), cfg)
+	require.NoError(t, err)
+	require.Equal(t, run.Done, st.Status, st.Reason)
+	require.ElementsMatch(t, []string{"one", "two", "late"}, asked)
+	require.Contains(t, said.at("one/1/2"), "You may.")
+	require.Contains(t, said.at("two/1/2"), "You too.")
+	require.Contains(t, said.at("late/1/2"), "Yes.")
+	require.NotContains(t, said.at("late/1/2"), "No.")
 }
 
 // until waits for a state of the run in the log.

@@ -39,6 +39,8 @@ type Config struct {
 	Tree func(commit string) plan.Tree
 	// Approve shows a plan to a person, and returns when ctx ends; nil where no person can be asked.
 	Approve func(ctx context.Context, p Proposal) (Answer, error)
+	// Decide asks a person about what only a person can decide, and returns when ctx ends; nil where answers come by requests.
+	Decide func(ctx context.Context, m phase.Matter) (Answer, error)
 	// Interactive is set while a person watches who can answer questions: the run then waits for answers, and does not stop.
 	Interactive bool
 	// Ready starts the run's worker, once the queue holds what the log says and nothing older. It may be nil.
@@ -69,10 +71,13 @@ type Conductor struct {
 	st  *run.State
 	// last is the newest position on the conductor's own subjects.
 	last uint64
-	// asked is what a person is asked; answers delivers the answer, askers counts the goroutines that wait.
-	asked   asking
-	answers chan answer
-	askers  sync.WaitGroup
+	// asked is the plan that a person is asked about. deciding is set while it is about a matter, shown has the matters that the
+	// person was asked about. answers delivers what an answer leads to, askers counts the goroutines that wait.
+	asked    asking
+	deciding bool
+	shown    map[string]bool
+	answers  chan func(context.Context) error
+	askers   sync.WaitGroup
 	// pausing is set when the run stops as soon as no attempt runs.
 	pausing bool
 	// active are the tasks whose agents have written an event since messages were last repeated to them.
@@ -99,7 +104,8 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 	}
 	cfg.Patience = cfg.Patience.withDefaults()
 	return &Conductor{
-		cfg: cfg, st: st, last: st.ConductorPos, answers: make(chan answer, 1), active: map[string]bool{},
+		cfg: cfg, st: st, last: st.ConductorPos, active: map[string]bool{},
+		shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1),
 		sealer: assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror),
 	}, nil
 }
@@ -182,8 +188,8 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 			}
 		case r := <-asks:
 			err = c.answer(ctx, r)
-		case a := <-c.answers:
-			err = c.decided(ctx, a)
+		case act := <-c.answers:
+			err = act(ctx)
 		case <-sweep.C:
 			err = c.sweep(ctx, c.cfg.Clock().Add(-c.cfg.Patience.Lost))
 			c.resendAll(ctx)
@@ -217,7 +223,7 @@ func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 		c.announceHalt, phase.KeepBudget, phase.Preflight, plan.ReadFile, master.Settle, acceptance.Settle,
 		acceptance.SettleVerify, acceptance.Decide, landing.Settle, request.Hold, request.AnswerHolds, landing.ParkSets,
 		request.Settle, request.CancelOrphans, request.Follow, landing.ProveRed, landing.Land, request.ReportLate, c.dispatch,
-		c.askApproval, master.Wake, c.finish(ctx), c.stuck, phase.AnnounceWait,
+		c.askApproval, c.decide, master.Wake, c.finish(ctx), c.stuck, phase.AnnounceWait,
 	}
 }
 

@@ -50,6 +50,9 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 	case run.Approve:
 		c.approve(ctx, a.Plan)
 		return nil
+	case askDecision:
+		c.ask(ctx, a.Matter)
+		return nil
 	case run.Fail:
 		return a.Err
 	case plan.Expand:

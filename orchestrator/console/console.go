@@ -1,19 +1,16 @@
 package console
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/report"
-	"divisi/orchestrator/run"
 )
 
 const (
@@ -271,106 +268,4 @@ func (c *Console) end() {
 		c.fail(err)
 	}
 	c.write(b.Bytes())
-}
-
-// Question is a plan that a person is asked about. Refused is what is wrong with the plan as the person edited it before: it is
-// shown in place of the plan. Edit has the person edit the plan; its error is shown, and the person is asked again.
-type Question struct {
-	Plan    run.PlanData
-	Refused error
-	Edit    func() error
-}
-
-// Decision is the answer: Yes, or Words for the master, or the plan was Edited; none of them is a no.
-type Decision struct {
-	Yes, Edited bool
-	Words       string
-}
-
-// choices are the answers to a question but for yes and no.
-const choices = "e to edit it, or tell the master in a sentence what to change: "
-
-// Approve shows a plan and asks, on a line of in, for a yes, for e to edit it, or for words that send it back to the master.
-// Meanwhile events are taken in, but not drawn. Without an answer (the end of in) the plan is not approved. With JSON no person
-// can be asked, which is an error.
-func (c *Console) Approve(in io.Reader, q Question) (Decision, error) {
-	if c.opts.JSON {
-		return Decision{}, errors.New("the plan needs approval, but the output is JSON: approve it beforehand with --yes")
-	}
-	if err := c.ask(q); err != nil {
-		return Decision{}, err
-	}
-	defer c.resume()
-	scan := bufio.NewScanner(in)
-	for scan.Scan() {
-		words := safe(scan.Text())
-		switch answer := strings.ToLower(words); {
-		case answer == "y" || answer == "yes":
-			return Decision{Yes: true}, nil
-		case answer == "" || answer == "n" || answer == "no":
-			return Decision{}, nil
-		case answer == "e" || answer == "edit":
-			err := q.Edit()
-			if err == nil {
-				return Decision{Edited: true}, nil
-			}
-			c.prompt(Visible(err.Error()) + "\n")
-		case strings.Contains(answer, " "): // one word is more likely a slip than a message
-			return Decision{Words: words}, nil
-		}
-		c.prompt("Answer y or n, " + choices)
-	}
-	if err := scan.Err(); err != nil {
-		return Decision{}, fmt.Errorf("read the answer: %w", err)
-	}
-	return Decision{}, nil
-}
-
-func (c *Console) prompt(text string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.write([]byte(text))
-}
-
-// Yes reads one line and reports whether it is a yes. A terminal gives one line at a time: nothing of a next answer is read.
-func Yes(in io.Reader) (bool, error) {
-	scan := bufio.NewScanner(in)
-	scan.Scan()
-	if err := scan.Err(); err != nil {
-		return false, fmt.Errorf("read the answer: %w", err)
-	}
-	switch safe(scan.Text()) {
-	case "y", "Y", "yes", "Yes", "YES":
-		return true, nil
-	default:
-		return false, nil
-	}
-}
-
-func (c *Console) ask(q Question) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	width, _ := c.size()
-	var b bytes.Buffer
-	if c.live != nil {
-		b.Write(c.live.wipe(width))
-	}
-	if q.Refused != nil {
-		b.WriteString(Visible(q.Refused.Error()) + "\n\nThe edited plan is invalid. Run the plan from before? [y/N], " + choices)
-	} else {
-		if err := RenderPlan(&b, q.Plan, width-1); err != nil {
-			return err
-		}
-		b.WriteString("\nRun this plan? [y/N], " + choices)
-	}
-	c.held = true
-	c.write(b.Bytes())
-	return c.err
-}
-
-func (c *Console) resume() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.held = false
-	c.wakeUp()
 }

@@ -51,6 +51,9 @@ func Land(s *run.State) []run.Action {
 		onto = s.Batches[n-1].Head
 	}
 	if set := s.Set(waiting[0]); set != nil {
+		if actions := review(s, set); len(actions) > 0 {
+			return actions
+		}
 		return landSet(s, onto, set)
 	}
 	m := Merge{Head: s.Head, Onto: onto, Then: func(c Chain) []run.Action { return merged(s, onto, c) }}

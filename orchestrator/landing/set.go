@@ -8,6 +8,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
@@ -29,6 +30,16 @@ func ParkSets(s *run.State) []run.Action {
 
 // parkable are the states that a task of a given up change set is parked from.
 var parkable = []run.TaskState{run.TaskPending, run.TaskHeld, run.TaskAccepted}
+
+// review holds the patches of a complete change set that a person has yet to see.
+func review(s *run.State, set *run.ChangeSet) (actions []run.Action) {
+	for _, t := range set.Members {
+		if acceptance.ToReview(s, t) && !t.Ended() {
+			actions = append(actions, acceptance.Review(t))
+		}
+	}
+	return actions
+}
 
 // landSet merges a change set whose tasks have all handed in their results. One that changes nothing is done.
 func landSet(s *run.State, onto string, set *run.ChangeSet) []run.Action {

@@ -9,14 +9,19 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/landing"
+	"divisi/orchestrator/phase"
+	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
 
 // newSet is a run with a set of a generator, a codemod and a task that changed nothing, which have all handed in.
-func newSet(t *testing.T) *runtest.Log {
+func newSet(t *testing.T, change ...func(*run.Spec)) *runtest.Log {
 	t.Helper()
 	s := run.Spec{Base: "b", Plan: &spec.Plan{}, Roles: runtest.Roles(), Parallel: 4}
+	for _, c := range change {
+		c(&s)
+	}
 	s.Roles["codemod"] = spec.Role{Name: "codemod", Executor: spec.ExecutorCommand, Writes: true}
 	s.Project.Gates = []spec.Gate{{Name: "test"}}
 	l := runtest.New(t, s, run.Running)
@@ -52,6 +57,47 @@ func testSet(l *runtest.Log, try int, r spec.Result) {
 	d.Dispatch = &run.Dispatch{Task: "--batch-1", Attempt: try, Role: "tester", Head: "l", Gates: []string{"test"}}
 	l.Append("", d)
 	l.Ended("--batch-1", try, r)
+}
+
+// With --review a person sees the patches of a set together, once all are there. A rejected one is seen again when its task has
+// tried again, and not without the set.
+func TestASetIsReviewedAsOne(t *testing.T) {
+	t.Parallel()
+	l := newSet(t, func(s *run.Spec) { s.Review = true })
+	l.Do(landing.Land(l.State))
+	require.Equal(t, []*run.Task{l.Tasks["gen"]}, l.HeldFor(), "one matter")
+	require.Equal(t, run.TaskHeld, l.Tasks["mod"].State)
+	require.Equal(t, run.TaskAccepted, l.Tasks["idle"].State, "it changed nothing")
+	matters := phase.Matters(l.State)
+	require.Len(t, matters, 1)
+	require.Equal(t, []string{"gen", "mod"}, matters[0].Patches)
+	_, err := request.Accept(l.State, "mod", "master/2")
+	require.ErrorContains(t, err, "waits for a person")
+
+	actions, _, err := request.Send(l.State, "mod", "Keep the comma.", wire.FromUser)
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"task mod pending the patch was rejected: Keep the comma. ruled by user", "task gen running ruled by user",
+	}, runtest.Describe(actions))
+	l.Do(actions)
+	l.Append("gen", run.TaskData{State: run.TaskAccepted})
+	l.Dispatched("mod", "generator", 2, "b")
+	r := runtest.Patched("c-mod-2", "tree-mod-2", "b")
+	r.Patch.Files = []string{"of-mod/x.go"}
+	l.Ended("mod", 2, r)
+	require.Empty(t, l.HeldFor(), "it is at work again")
+	l.Append("mod", run.TaskData{State: run.TaskAccepted})
+	l.Do(landing.Land(l.State))
+	require.Equal(t, []*run.Task{l.Tasks["mod"]}, l.HeldFor())
+	require.Equal(t, []string{"gen", "mod"}, phase.Matters(l.State)[0].Patches, "the whole set is shown")
+
+	actions, err = request.Accept(l.State, "mod", wire.FromUser)
+	require.NoError(t, err)
+	l.Do(actions)
+	l.Append("mod", run.TaskData{State: run.TaskAccepted})
+	merge, ok := landing.Land(l.State)[0].(landing.Merge)
+	require.True(t, ok)
+	require.Len(t, merge.Candidates, 2)
 }
 
 func TestASetIsMergedAsOne(t *testing.T) {

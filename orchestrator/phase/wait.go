@@ -3,8 +3,6 @@ package phase
 import (
 	"fmt"
 
-	"divisi/internal/text"
-	"divisi/orchestrator/master"
 	"divisi/orchestrator/run"
 )
 
@@ -17,14 +15,8 @@ func waitsFor(s *run.State) string {
 	case s.PlanToApprove() >= 0:
 		return "approval of the plan"
 	}
-	if open := master.Questions(s); len(open) > 0 {
-		return "an answer to " + open[0].Agent() + ": " + text.Line(open[0].Question)
-	}
-	if held := s.HeldFor(); len(held) > 0 {
-		return "a decision about the patch of " + held[0].Task.ID + ": " + text.Line(held[0].Doubt().Evidence[0])
-	}
-	if holds := s.HoldsForPerson(); len(holds) > 0 {
-		return "a decision about the template " + holds[0].Template + ": " + holds[0].Why()
+	if open := Matters(s); len(open) > 0 {
+		return open[0].For
 	}
 	return ""
 }
@@ -45,27 +37,11 @@ func Stuck(s *run.State) []run.Action {
 		return nil
 	}
 	working, _ := s.AtWork()
-	questions, held, holds := master.Questions(s), s.HeldFor(), s.HoldsForPerson()
-	if working > 0 || len(questions)+len(held)+len(holds) == 0 {
+	open := Matters(s)
+	if working > 0 || len(open) == 0 {
 		return nil
 	}
-	if len(questions)+len(held) == 0 {
-		return []run.Action{run.Stop(fmt.Sprintf("waits for a decision about the template %s: %s; then: divisi resume %s",
-			holds[0].Template, holds[0].Ways(s.Spec.Run), s.Spec.Run))}
-	}
-	if len(questions) == 0 {
-		t, id := held[0], s.Spec.Run
-		return []run.Action{run.Stop(fmt.Sprintf("waits for a decision about the patch of %s: %s (see: divisi diff %s/%s; then: "+
-			"divisi accept %s/%s, or divisi send %s/%s \"why not\"; then: divisi resume %s)", t.Task.ID,
-			text.Line(t.Doubt().Evidence[0]), id, t.Task.ID, id, t.Task.ID, id, t.Task.ID, id))}
-	}
-	q, to := questions[0], s.Spec.Run
-	if q.Of != run.MasterTask {
-		to += "/" + q.AskedBy()
-	}
-	return []run.Action{run.Stop(fmt.Sprintf(
-		"waits for an answer to %s: %s (answer: divisi send %s \"…\", then: divisi resume %s)",
-		q.Agent(), text.Line(q.Question), to, s.Spec.Run))}
+	return []run.Action{run.Stop(fmt.Sprintf("waits for %s (%s; then: divisi resume %s)", open[0].For, open[0].Ways, s.Spec.Run))}
 }
 
 // KeepBudget stops a run that has spent its budget. Calls that are under way are paid; none is begun.

@@ -245,12 +245,22 @@ func Accept(s *run.State, id, by string) ([]run.Action, error) {
 	return rule(s, t, run.Ruling{By: by, Accept: true})
 }
 
-// rule decides about a held patch. What a person is to see, only a person decides.
+// rule decides about a held patch. What a person is to see, only a person decides: about the patches of a change set together, so
+// that the others of one that is rejected go on.
 func rule(s *run.State, t *run.Task, r run.Ruling) ([]run.Action, error) {
-	if t.Doubt().Review && r.By != wire.FromUser {
+	switch {
+	case !t.Doubt().Review:
+		return acceptance.Rule(s, t, r), nil
+	case r.By != wire.FromUser:
 		return nil, Refusedf("the patch of %s waits for a person, who sees each patch of this run", t.Task.ID)
 	}
-	return acceptance.Rule(s, t, r), nil
+	actions := acceptance.Rule(s, t, r)
+	for _, o := range s.Reviewing(t) {
+		if o != t {
+			actions = append(actions, acceptance.Rule(s, o, run.Ruling{By: r.By, Accept: true})...)
+		}
+	}
+	return actions, nil
 }
 
 // ruled reports whether the decision that the master sends is in the log and only the answer to it is not.

@@ -90,14 +90,24 @@ func (s *State) ForMaster(pos uint64) bool {
 	return first == 0 || s.Woken < first || s.MasterAgain || s.MasterFails > 0
 }
 
-// HeldFor returns the held tasks that only a person can decide about, in plan order.
+// HeldFor returns the held tasks that only a person can decide about, in plan order; of a change set under review the first one.
 func (s *State) HeldFor() (out []*Task) {
 	for t := range s.In(TaskHeld) {
-		if d := t.Doubt(); d.Review || !s.ForMaster(d.Pos) {
+		switch d := t.Doubt(); {
+		case d.Review && s.Reviewing(t)[0] == t, !d.Review && !s.ForMaster(d.Pos):
 			out = append(out, t)
 		}
 	}
 	return out
+}
+
+// Reviewing returns the tasks that a person sees together with one: itself, and those of its change set that are held for review.
+func (s *State) Reviewing(t *Task) []*Task {
+	set := s.Set(t)
+	if set == nil {
+		return []*Task{t}
+	}
+	return slices.DeleteFunc(slices.Clone(set.Members), func(o *Task) bool { return o.Doubt() == nil || !o.Doubt().Review })
 }
 
 // Decision is the ruling in words; "open" without one.

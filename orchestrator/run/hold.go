@@ -37,11 +37,11 @@ func (h *Hold) Why() string {
 	return fmt.Sprintf("%d shards fail in the same way, such as %s: %s", h.Shards, h.Example, h.Message)
 }
 
-// Ways is why the template is held, with what a person types to answer.
+// Ways is what a person types to answer.
 func (h *Hold) Ways(run string) string {
 	to := run + "/" + h.Template
-	return fmt.Sprintf("%s (see: divisi log %s/%s; then: divisi send %s \"what the brief lacks\" begins its shards again, "+
-		"divisi accept %s lets them go on as they are, divisi cancel %s parks them)", h.Why(), run, h.Example, to, to, to)
+	return fmt.Sprintf("see: divisi log %s/%s; then: divisi send %s \"what the brief lacks\" begins its shards again, "+
+		"divisi accept %s lets them go on as they are, divisi cancel %s parks them", run, h.Example, to, to, to)
 }
 
 // The answers to a hold.

@@ -1,0 +1,138 @@
+package console
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"divisi/orchestrator/run"
+)
+
+// Question is a plan that a person is asked about. Refused is what is wrong with the plan as the person edited it before: it is
+// shown in place of the plan. Edit has the person edit the plan; its error is shown, and the person is asked again.
+type Question struct {
+	Plan    run.PlanData
+	Refused error
+	Edit    func() error
+}
+
+// Decision is the answer: Yes, or Words for the master, or the plan was Edited; none of them is a no.
+type Decision struct {
+	Yes, Edited bool
+	Words       string
+}
+
+// choices are the answers to a question but for yes and no.
+const choices = "e to edit it, or tell the master in a sentence what to change: "
+
+// Approve shows a plan and asks, on a line of in, for a yes, for e to edit it, or for words that send it back to the master.
+// Meanwhile events are taken in, but not drawn. Without an answer (the end of in) the plan is not approved. With JSON no person
+// can be asked, which is an error.
+func (c *Console) Approve(in io.Reader, q Question) (said Decision, err error) {
+	if c.opts.JSON {
+		return said, errors.New("the plan needs approval, but the output is JSON: approve it beforehand with --yes")
+	}
+	var shown bytes.Buffer
+	if err := q.write(&shown, c.textWidth()); err != nil {
+		return said, err
+	}
+	return said, c.converse(in, shown.String(), func(words string) string {
+		switch answer := strings.ToLower(words); {
+		case answer == "y" || answer == "yes":
+			said.Yes = true
+			return ""
+		case answer == "" || answer == "n" || answer == "no":
+			return ""
+		case answer == "e" || answer == "edit":
+			err := q.Edit()
+			if said.Edited = err == nil; said.Edited {
+				return ""
+			}
+			return Visible(err.Error()) + "\nAnswer y or n, " + choices
+		case strings.Contains(answer, " "): // one word is more likely a slip than a message
+			said.Words = words
+			return ""
+		}
+		return "Answer y or n, " + choices
+	})
+}
+
+// write writes the question.
+func (q *Question) write(w *bytes.Buffer, width int) error {
+	if q.Refused != nil {
+		w.WriteString(Visible(q.Refused.Error()) + "\n\nThe edited plan is invalid. Run the plan from before? [y/N], " + choices)
+		return nil
+	}
+	err := RenderPlan(w, q.Plan, width)
+	w.WriteString("\nRun this plan? [y/N], " + choices)
+	return err
+}
+
+// textWidth is the width of a text on the terminal.
+func (c *Console) textWidth() int {
+	width, _ := c.size()
+	return width - 1
+}
+
+// converse shows a text below the lines above, and gives each line of in to reply until that has nothing more to ask, or in ends.
+func (c *Console) converse(in io.Reader, shown string, reply func(words string) (again string)) error {
+	if err := c.hold(shown); err != nil {
+		return err
+	}
+	defer c.resume()
+	scan := bufio.NewScanner(in)
+	for scan.Scan() {
+		again := reply(safe(scan.Text()))
+		if again == "" {
+			return nil
+		}
+		c.prompt(again)
+	}
+	if err := scan.Err(); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	return nil
+}
+
+func (c *Console) prompt(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.write([]byte(text))
+}
+
+// Yes reads one line and reports whether it is a yes. A terminal gives one line at a time: nothing of a next answer is read.
+func Yes(in io.Reader) (bool, error) {
+	scan := bufio.NewScanner(in)
+	scan.Scan()
+	if err := scan.Err(); err != nil {
+		return false, fmt.Errorf("read the answer: %w", err)
+	}
+	switch safe(scan.Text()) {
+	case "y", "Y", "yes", "Yes", "YES":
+		return true, nil
+	default:
+		return false, nil
+	}
+}
+
+func (c *Console) hold(shown string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.live != nil {
+		width, _ := c.size()
+		c.write(c.live.wipe(width))
+	}
+	c.held = true
+	c.write([]byte(shown))
+	return c.err
+}
+
+func (c *Console) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held = false
+	c.wakeUp()
+}
