@@ -65,11 +65,11 @@ type Patch struct {
 	Siblings []int
 	Changes  []Change
 
-	// edits belong to the changes. Names with words of gone became names with words of come.
-	edits      []edit
+	// files are the changes with what differs in them. Names with words of gone became names with words of come.
+	files      []*file
 	gone, come map[string]bool
-	// tests is what was found in tests.
-	tests *comparison
+	// weaker and edited is what was found in tests.
+	weaker, edited []Finding
 }
 
 // Change is one file that a patch changes.
@@ -118,8 +118,8 @@ const (
 // Check runs all checks.
 func Check(p *Patch) Verdict {
 	v := Verdict{Decision: Pass}
-	p.tests = nil
 	p.prepare()
+	p.compare()
 	for _, c := range checks {
 		found := c.find(p)
 		for _, f := range found[:min(len(found), maxFindings)] {

@@ -2,238 +2,100 @@ package acceptance
 
 import (
 	"go/ast"
-	"go/constant"
 	"go/token"
 	"slices"
 	"strings"
 )
 
+// What is known of functions by their names, without the f of those that format.
 var (
-	unary   = re(`^(?:NoError|Error|True|False|Nil|NotNil|Empty|NotEmpty|Zero|NotZero|Panics|NotPanics|Positive|Negative)f?$`)
-	ternary = re(`^(?:In(?:Delta|Epsilon)\w*|WithinDuration|Eventually\w*|Never|EventuallyWithT)f?$`)
-	exactly = re(`^(?:Equal|EqualValues|Exactly|Same|JSONEq|YAMLEq|EqualError|ErrorIs|ErrorAs|Len|ElementsMatch|` +
-		`DeepEqual|MatchJSON|HaveLen|Empty|Zero)f?$`)
-	equality = re(`(?:Equal|EqualFold|\bIs|Compare|DeepEqual)$`)
+	// frameworks are the packages whose functions assert, verbs the functions that assert wherever they are.
+	frameworks = set(strings.Fields("require assert must should qt"))
+	verbs      = set(strings.Fields("Expect ExpectWithOffset Eventually Consistently So Ω"))
+	// failures begin the names of methods that assert, after No or Not, where their result is not used.
+	failures = strings.Fields("Equal Error Fail Fatal True False Nil Len Empty Zero Contains Same Subset Elements Exactly " +
+		"Panics Regexp Implements IsType Greater Less Positive Negative InDelta InEpsilon Within JSONEq YAMLEq HTTP Condition Never " +
+		"FileExists DirExists Assert Check")
+	// one and three are assertions of so many operands; others have two.
+	one   = set(strings.Fields("NoError Error True False Nil NotNil Empty NotEmpty Zero NotZero Panics NotPanics Positive Negative"))
+	three = set(strings.Fields("InDelta InEpsilon WithinDuration Eventually Never EventuallyWithT Assert Check"))
+	// exactly are assertions of one value, and matchers of others.
+	exactly = set(strings.Fields("Equal Equals EqualValues Exactly Same JSONEq YAMLEq EqualError ErrorIs ErrorAs Len ElementsMatch " +
+		"DeepEqual DeepEquals MatchJSON HaveLen Empty Zero"))
+	equality = set(strings.Fields("Equal EqualFold Is Compare DeepEqual Diff"))
 	// setup are calls whose failure says nothing of the code under test.
-	setup = re(`^(?:os|ioutil)\.(?:MkdirTemp|TempDir|TempFile|CreateTemp|Setenv|Unsetenv|RemoveAll|Remove|Chdir|` +
-		`MkdirAll|Mkdir|WriteFile|Getwd)\(\)$`)
-	foreign = re(`^(?i:check|assert|require|must|verify|expect|equal)`)
-	nameKey = re(`^(?i:name|desc|description|title|msg|message|scenario|label|about|comment|why)$`)
+	setup = set(strings.Fields("MkdirTemp TempDir TempFile CreateTemp Setenv Unsetenv RemoveAll Remove Chdir MkdirAll Mkdir " +
+		"WriteFile Getwd"))
+	// chain begins a statement whose methods say what is expected, anything is what takes any value.
+	chain    = re(`^(?:\w+\.)?(?:Expect\w*|EXPECT|Eventually|Consistently|Ω)\(\)\.`)
+	anything = re(`\b(?:Any(?:thing|Times|Of\w*)?|Maybe|Ignore\w+)\b`)
 )
-
-// goFunction is a function of a test file that is being read.
-type goFunction struct {
-	side *goSide
-	path string
-	name string
-	line func(token.Pos) int
-	text []byte
-	base token.Pos
-	at   token.Pos
-	test bool
-	// testing are the names of parameters such as t *testing.T, its own and those of the functions in it.
-	testing  []string
-	counts   counts
-	literals []literal
-	calls    []goCall
-	closures map[string]*goFunction
-	tables   map[string]ast.Expr
-	// used are the names in assertions, assigned what names are given.
-	used     map[string]bool
-	assigned []assignment
-	// times is how often an assertion at this place runs, by the tables around it; loops counts the loops around it.
-	times, loops int
-	// runs reports whether it calls a method Run, suite whether it only runs a suite.
-	runs, suite, called, resolved bool
-}
-
-type goCall struct {
-	name          string
-	times, weight int
-	closure       *goFunction
-}
-
-type assignment struct {
-	name  string
-	value ast.Expr
-}
 
 func skipping(full string) bool {
 	_, last, method := cutLast(full)
-	return method && (last == "Skip" || last == "Skipf" || last == "SkipNow")
+	return method && (last == "Skip" || last == "SkipNow")
 }
 
-// asserting reports whether a name is that of an assertion wherever it is called.
-func asserting(full string) bool {
-	base, last, _ := cutLast(full)
-	switch base {
-	case "require", "assert", "must", "should", "qt":
-		return last != "New"
-	}
-	switch last {
-	case "Expect", "ExpectWithOffset", "Eventually", "Consistently", "So", "Ω":
-		return true
-	}
-	return false
+// cutLast cuts a name at its last dot. The f of functions that format goes.
+func cutLast(full string) (base, last string, method bool) {
+	i := strings.LastIndexByte(full, '.')
+	return full[:max(i, 0)], strings.TrimSuffix(full[i+1:], "f"), i >= 0
 }
-
-var failures = strings.Fields("Equal Error Fail Fatal True False Nil Len Empty Zero Contains Same Subset Elements Exactly " +
-	"Panics Regexp " +
-	"Implements IsType Greater Less Positive Negative InDelta InEpsilon Within JSONEq YAMLEq HTTP Condition Never FileExists " +
-	"DirExists Assert Check")
 
 // failing reports whether a name is that of a method that asserts, where its result is not used.
-func failing(full string) bool {
-	_, last, method := cutLast(full)
+func failing(last string) bool {
 	last = strings.TrimPrefix(strings.TrimPrefix(last, "Not"), "No")
-	return method && slices.ContainsFunc(failures, func(prefix string) bool { return strings.HasPrefix(last, prefix) })
-}
-
-// source is the text of a node.
-func (g *goFunction) source(n ast.Node) []byte { return g.text[n.Pos()-g.base : n.End()-g.base] }
-
-// block counts the statements of a function. What follows a return, a skip or a panic in it is never run.
-func (g *goFunction) block(b *ast.BlockStmt) {
-	for _, s := range b.List {
-		ast.Inspect(s, g.visit)
-		switch s := s.(type) {
-		case *ast.ReturnStmt, *ast.BranchStmt:
-			return
-		case *ast.ExprStmt:
-			if called, _ := strings.CutSuffix(name(s.X), "()"); called == "panic" || called == "os.Exit" || skipping(called) {
-				return
-			}
-		}
-	}
-}
-
-func (g *goFunction) visit(n ast.Node) bool {
-	switch n := n.(type) {
-	case *ast.FuncLit:
-		g.block(n.Body)
-		return false
-	case *ast.AssignStmt:
-		return g.assign(n)
-	case *ast.ValueSpec:
-		for i, v := range n.Values {
-			if len(n.Names) == len(n.Values) {
-				g.define(n.Names[i].Name, v)
-			}
-		}
-	case *ast.RangeStmt:
-		g.loop(n)
-		return false
-	case *ast.ForStmt:
-		g.loops++
-		g.block(n.Body)
-		g.loops--
-		return false
-	case *ast.IfStmt:
-		g.branch(n)
-		return false
-	case *ast.ExprStmt:
-		if c, ok := n.X.(*ast.CallExpr); ok {
-			g.call(c, true)
-			ast.Inspect(c.Fun, g.visit)
-			for _, a := range c.Args {
-				ast.Inspect(a, g.visit)
-			}
-			return false
-		}
-	case *ast.CallExpr:
-		g.call(n, false)
-	}
-	return true
-}
-
-// assign notes what names are given. A function with a name counts where it is called.
-func (g *goFunction) assign(n *ast.AssignStmt) bool {
-	if len(n.Lhs) != len(n.Rhs) {
-		for _, l := range n.Lhs {
-			g.assigned = append(g.assigned, assignment{name(l), n.Rhs[0]})
-		}
-		return true
-	}
-	for i, l := range n.Lhs {
-		if f, ok := n.Rhs[i].(*ast.FuncLit); ok && len(n.Lhs) == 1 {
-			child := *g
-			child.counts, child.literals, child.calls, child.assigned, child.closures = counts{}, nil, nil, nil, nil
-			child.times, child.loops = 1, 0
-			child.block(f.Body)
-			if g.closures == nil {
-				g.closures = map[string]*goFunction{}
-			}
-			g.closures[name(l)] = &child
-			return false
-		}
-		g.define(name(l), n.Rhs[i])
-	}
-	return true
-}
-
-func (g *goFunction) define(name string, value ast.Expr) {
-	g.assigned = append(g.assigned, assignment{name, value})
-	if g.tables == nil {
-		g.tables = map[string]ast.Expr{}
-	}
-	g.tables[name] = value
+	return slices.ContainsFunc(failures, func(prefix string) bool { return strings.HasPrefix(last, prefix) })
 }
 
 // call counts one call; statement reports that its result is not used.
 func (g *goFunction) call(c *ast.CallExpr, statement bool) {
 	full := name(c.Fun)
 	base, last, method := cutLast(full)
-	_, helper := g.side.helpers[last]
 	switch {
 	case skipping(full):
 		g.counts[skips]++
 	case full == "recover":
 		g.counts[exits]++
-	case g.name == "TestMain" && g.helps(c): // goleak.VerifyTestMain(m)
-		g.runs = true
-	case last == "Run" && method:
-		g.runs, g.suite = true, g.suite || base == "suite"
-		if g.loops == 0 && len(c.Args) == 2 && base != "suite" {
-			g.counts[cases]++
-		}
+	case g.name == "TestMain" && (method && last == "Run" || g.helps(c)): // goleak.VerifyTestMain(m)
+		g.counts[off] = 0
+	case method && last == "Run" && base == "suite":
+		g.suite = true
+	case method && last == "Run" && len(c.Args) == 2:
+		g.counts[cases] += g.times
 	case last == "Add" && slices.Contains(g.testing, base):
 		g.counts[cases]++
 	case g.closures[full] != nil:
-		g.calls = append(g.calls, goCall{closure: g.closures[full], times: g.times})
-		g.use(c.Args...)
-	case asserting(full):
+		g.runs(g.closures[full], c)
+	case frameworks[base] && last != "New", verbs[last]:
 		g.assertion(c, last)
+	case g.side.helpers[last] != nil:
+		g.runs(g.side.helpers[last], c)
 	case !statement:
-	case strings.HasPrefix(full, "Expect()") || strings.HasPrefix(full, "Ω()"):
-		g.use(c.Args...)
-		for _, a := range c.Args {
-			if inner, ok := a.(*ast.CallExpr); ok && exactly.MatchString(name(inner.Fun)) {
-				g.counts[exact] += g.times
-			}
-		}
-	case failing(full) && slices.Contains(g.testing, base):
+	case chain.MatchString(full):
 		g.counts[assertions] += g.times
-	case g.helps(c), helper && method:
-		weight := 1
-		if method && !helper && foreign.MatchString(last) {
-			weight = 3
+		if strings.Contains(full, "EXPECT()") || slices.ContainsFunc(c.Args, matcher) {
+			g.exactly(c)
 		}
-		if !method || helper || !failing(full) {
-			g.calls = append(g.calls, goCall{name: last, times: g.times, weight: weight})
-			g.use(c.Args...)
-			return
-		}
+		g.use(c)
+	case method && failing(last) && slices.Contains(g.testing, base):
+		g.counts[assertions] += g.times
+	case method && failing(last):
 		g.assertion(c, last)
-	case failing(full):
-		g.assertion(c, last)
+	case g.helps(c):
+		g.runs(&goFunction{unit: unit{counts: counts{assertions: 1, exact: 1}}, done: true}, c)
 	}
 }
 
-func cutLast(full string) (base, last string, method bool) {
-	if i := strings.LastIndexByte(full, '.'); i >= 0 {
-		return full[:i], full[i+1:], true
+// runs counts what a helper asserts, once for each call.
+func (g *goFunction) runs(helper *goFunction, c *ast.CallExpr) {
+	helper.read()
+	helper.called = true
+	g.counts[assertions] += g.times * helper.counts[assertions]
+	g.counts[exact] += g.times * helper.counts[exact]
+	if helper.counts[assertions] > 0 {
+		g.use(c.Args...)
 	}
-	return "", full, false
 }
 
 // assertion counts one call of an assertion that could fail.
@@ -246,22 +108,36 @@ func (g *goFunction) assertion(c *ast.CallExpr, last string) {
 	switch {
 	case strings.HasPrefix(last, "Fail"):
 		most = 0
-	case unary.MatchString(last):
+	case one[last]:
 		most = 1
-	case ternary.MatchString(last):
+	case three[last]:
 		most = 3
 	}
 	args = args[:min(len(args), most)]
 	if len(args) > 0 && !slices.ContainsFunc(args, func(e ast.Expr) bool { return !constantly(e) }) ||
-		len(args) > 1 && g.same(args[0], args[1]) || strings.HasPrefix(last, "NoError") && len(args) > 0 && g.prepared(args[0]) {
+		len(args) > 1 && g.same(args[0], args[1]) || last == "NoError" && len(args) > 0 && g.prepared(args[0]) {
 		return
 	}
 	g.counts[assertions] += g.times
-	same := strings.HasPrefix(last, "True") && len(args) > 0 && equal(args[0])
-	if same || exactly.MatchString(last) && !slices.ContainsFunc(args, plain) {
-		g.counts[exact] += g.times
+	if exactly[last] && !slices.ContainsFunc(args, plain) || last == "True" && len(args) > 0 && equal(args[0]) ||
+		slices.ContainsFunc(args, matcher) {
+		g.exactly(c)
 	}
 	g.use(args...)
+}
+
+// matcher reports whether an expression is a matcher of one value, such as qt.Equals and Equal(3).
+func matcher(e ast.Expr) bool {
+	_, last, method := cutLast(strings.TrimSuffix(name(e), "()"))
+	_, call := e.(*ast.CallExpr)
+	return exactly[last] && (method || call)
+}
+
+// exactly counts an assertion of one value, unless it takes anything.
+func (g *goFunction) exactly(n ast.Node) {
+	if !anything.MatchString(g.source(n)) {
+		g.counts[exact] += g.times
+	}
 }
 
 // equal reports whether an expression is a comparison for equality.
@@ -270,62 +146,78 @@ func equal(e ast.Expr) bool {
 	case *ast.BinaryExpr:
 		return e.Op == token.EQL
 	case *ast.CallExpr:
-		return equality.MatchString(name(e.Fun))
+		_, last, method := cutLast(name(e.Fun))
+		return equality[last] || !method && strings.HasSuffix(last, "Equal")
 	}
 	return false
 }
 
-// use notes the values and names of expressions that an assertion compares.
-func (g *goFunction) use(expressions ...ast.Expr) {
-	for _, e := range expressions {
-		g.values(e)
-		ast.Inspect(e, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok {
-				g.used[id.Name] = true
-			}
-			return true
-		})
-	}
-}
-
-// values collects the literals of an expression, but for the names of cases and the messages of failures.
-func (g *goFunction) values(e ast.Expr) {
-	ast.Inspect(e, func(n ast.Node) bool {
+// exact reports whether the condition of a failure compares with one value.
+func (g *goFunction) exact(n *ast.IfStmt) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.FuncLit:
+		case *ast.BlockStmt:
 			return false
-		case *ast.KeyValueExpr:
-			return !nameKey.MatchString(name(n.Key))
-		case *ast.UnaryExpr:
-			if lit, ok := n.X.(*ast.BasicLit); ok && n.Op == token.SUB {
-				g.literal(lit, "-")
-				return false
-			}
-		case *ast.BasicLit:
-			g.literal(n, "")
-		case *ast.Ident:
-			if n.Name == "true" || n.Name == "false" {
-				g.literals = append(g.literals, literal{'b', n.Name, g.line(n.Pos())})
-			}
+		case *ast.BinaryExpr:
+			found = found || n.Op == token.NEQ && !plain(n.X) && !plain(n.Y)
+		case *ast.CallExpr:
+			found = found || equal(n)
 		}
 		return true
 	})
+	return found && !anything.MatchString(g.text[n.Pos()-g.base:n.Body.Pos()-g.base])
 }
 
-func (g *goFunction) literal(lit *ast.BasicLit, sign string) {
-	kind := byte('n')
-	if lit.Kind == token.STRING {
-		kind = 's'
+// prepared reports whether an error is of a call that only prepares a test.
+func (g *goFunction) prepared(e ast.Expr) bool {
+	if id, ok := e.(*ast.Ident); ok {
+		e = g.value(id.Name)
 	}
-	value := lit.Value
-	if len(value) < 256 { // exact numbers with large exponents take time
-		if v := constant.MakeFromLiteral(value, lit.Kind, 0); lit.Kind == token.STRING && v.Kind() == constant.String {
-			value = constant.StringVal(v)
-		} else if lit.Kind == token.INT {
-			value = v.ExactString()
+	base, last, _ := cutLast(strings.TrimSuffix(name(e), "()"))
+	return (base == "os" || base == "ioutil") && setup[last]
+}
+
+// never reports whether the text of a condition shows that it cannot be true.
+func (g *goFunction) never(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name == "false"
+	case *ast.ParenExpr:
+		return g.never(e.X)
+	case *ast.UnaryExpr:
+		c, ok := e.X.(*ast.CallExpr)
+		return e.Op == token.NOT && (name(e.X) == "true" || ok && len(c.Args) == 2 && equal(c) && g.same(c.Args[0], c.Args[1]))
+	case *ast.BinaryExpr:
+		switch e.Op {
+		case token.LAND:
+			return g.never(e.X) || g.never(e.Y)
+		case token.NEQ, token.LSS, token.GTR:
+			return g.same(e.X, e.Y)
+		case token.EQL:
+			return constantly(e.X) && constantly(e.Y) && !g.same(e.X, e.Y)
 		}
 	}
-	g.literals = append(g.literals, literal{kind, sign + value, g.line(lit.Pos())})
+	return false
+}
+
+// same reports whether two expressions have one text, or one is a name that was given the other.
+func (g *goFunction) same(a, b ast.Expr) bool {
+	x, y := g.source(a), g.source(b)
+	return x == y || slices.ContainsFunc(g.assigned, func(s assignment) bool {
+		id, ok := s.value.(*ast.Ident)
+		return ok && (s.name == x && id.Name == y || s.name == y && id.Name == x)
+	})
+}
+
+func constantly(e ast.Expr) bool {
+	_, ok := e.(*ast.BasicLit)
+	return ok || plain(e)
+}
+
+// plain reports whether an expression is nil, true or false, which other assertions than those of equality name too.
+func plain(e ast.Expr) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && (id.Name == "true" || id.Name == "false" || id.Name == "nil")
 }
 
 // helps reports whether a call is given t or s.T().
@@ -333,17 +225,4 @@ func (g *goFunction) helps(call *ast.CallExpr) bool { return slices.ContainsFunc
 
 func (g *goFunction) isT(e ast.Expr) bool {
 	return slices.Contains(g.testing, name(e)) || strings.HasSuffix(name(e), ".T()")
-}
-
-// name is an expression without arguments and brackets: t.Fatal, s.Require().Equal.
-func name(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return e.Name
-	case *ast.SelectorExpr:
-		return name(e.X) + "." + e.Sel.Name
-	case *ast.CallExpr:
-		return name(e.Fun) + "()"
-	}
-	return ""
 }

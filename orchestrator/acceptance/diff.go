@@ -2,229 +2,181 @@ package acceptance
 
 import (
 	"bytes"
+	"fmt"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-	"unicode"
 
+	"divisi/internal/spec"
 	"divisi/internal/text"
 )
 
-// line is a line of a file, without the white space around it.
-type line struct {
-	number int
-	text   string
-}
+// maxFile bounds a file that a patch adds, or what it adds to one, in bytes.
+const maxFile = 1 << 20
 
-// edit is what a patch does to the lines of one file. Lines that move within the patch are in neither list.
-type edit struct {
-	added, removed []line
-	// size counts the lines that are added and removed, moved ones too.
-	size int
-}
-
-// prepare finds the lines that differ, and the words that a rename explains.
-func (p *Patch) prepare() {
-	p.edits = make([]edit, len(p.Changes))
-	come, gone := map[string]int{}, map[string]int{}
-	for i, c := range p.Changes {
-		if text.Binary(c.Before) || text.Binary(c.After) {
-			continue
-		}
-		p.edits[i] = editOf(c)
-		count(come, p.edits[i].added)
-		count(gone, p.edits[i].removed)
-	}
-	elsewhere := func(lines []line, others map[string]int) []line {
-		return slices.DeleteFunc(lines, func(l line) bool { others[l.text]--; return others[l.text] >= 0 })
-	}
-	p.come, p.gone = map[string]bool{}, map[string]bool{}
-	for i, c := range p.Changes {
-		e := &p.edits[i]
-		e.added, e.removed = elsewhere(e.added, gone), elsewhere(e.removed, come)
-		if c.Before == nil {
-			learn(p.come, words(c.Path))
-		}
-		if c.After == nil {
-			learn(p.gone, words(c.Path))
-		}
-	}
-	p.learnNames()
-	brief := words(p.Task.Brief + " " + strings.Join(p.Task.Constraints, " ") + " " + p.Record)
-	learn(p.come, brief)
-	learn(p.gone, brief)
-}
-
-func count(lines map[string]int, of []line) {
-	for _, l := range of {
-		lines[l.text]++
-	}
-}
-
-func learn(known map[string]bool, words []string) {
-	for _, w := range words {
-		known[w] = true
-	}
-}
-
-// learnNames learns the words of identifiers that the patch removes everywhere or brings.
-func (p *Patch) learnNames() {
-	added, removed := map[string]bool{}, map[string]bool{}
-	for i, e := range p.edits {
-		if name := p.Changes[i].Path; guarded.MatchString(name) || mixed.MatchString(name) || golden.MatchString(name) {
-			continue
-		}
-		for _, l := range e.added {
-			learn(added, identifiers(l.text))
-		}
-		for _, l := range e.removed {
-			learn(removed, identifiers(l.text))
-		}
-	}
-	for name := range added {
-		if !removed[name] {
-			learn(p.come, letters(name))
-		}
-	}
-	for name := range removed {
-		if !added[name] {
-			learn(p.gone, letters(name))
-		}
-	}
-}
-
-// letters are the words of a name without its numbers: no rename explains a number or a truth.
-func letters(name string) []string {
-	return slices.DeleteFunc(words(name), func(w string) bool {
-		return unicode.IsDigit(rune(w[0])) || w == "true" || w == "false"
-	})
-}
-
-// editOf compares two contents by their lines. What is between the lines that both begin and end with counts without order.
-func editOf(c Change) (e edit) {
-	before, after, first := middle(c.Before, c.After)
-	left := map[string]int{}
-	removed := linesOf(before, first)
-	count(left, removed)
-	for _, l := range linesOf(after, first) {
-		if left[l.text]--; left[l.text] < 0 {
-			e.added = append(e.added, l)
-		}
-	}
-	for _, l := range removed {
-		if left[l.text] > 0 {
-			left[l.text]--
-			e.removed = append(e.removed, l)
-		}
-	}
-	e.size = len(e.added) + len(e.removed)
-	return e
-}
-
-// middle cuts the lines off that both contents begin and end with. The number is that of the first line that is left.
-func middle(a, b []byte) (left, right []byte, first int) {
-	n := shared(len(a), len(b), func(i int) bool { return a[i] == b[i] })
-	n = bytes.LastIndexByte(a[:n], '\n') + 1
-	first = bytes.Count(a[:n], []byte{'\n'}) + 1
-	a, b = a[n:], b[n:]
-	n = shared(len(a), len(b), func(i int) bool { return a[len(a)-1-i] == b[len(b)-1-i] })
-	if at := bytes.IndexByte(a[len(a)-n:], '\n'); at >= 0 {
-		n -= at + 1
-	} else {
-		n = 0
-	}
-	return a[:len(a)-n], b[:len(b)-n], first
-}
-
-// shared is how many places two contents have in common.
-func shared(a, b int, same func(int) bool) int {
-	for i := range min(a, b) {
-		if !same(i) {
-			return i
-		}
-	}
-	return min(a, b)
-}
-
-func linesOf(content []byte, first int) (out []line) {
-	for l := range strings.Lines(string(content)) {
-		if l = strings.TrimSpace(l); l != "" {
-			out = append(out, line{first, l})
-		}
-		first++
-	}
-	return out
-}
-
-var quoted = re("\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'|`[^`]*`|//.*$|^#.*$")
-
-// identifiers are the names in a line of code, without strings and comments.
-func identifiers(code string) []string {
-	return strings.FieldsFunc(quoted.ReplaceAllString(code, " "), func(r rune) bool {
-		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	})
-}
-
-// words splits a text into lower-case words and numbers: LoadRecord2 has three.
-func words(s string) (out []string) {
-	kind := func(r rune) int {
+// files asks about binaries and large files that a task does not name, and about files that could not be read.
+func files(p *Patch) (found []Finding) {
+	for _, f := range p.files {
 		switch {
-		case unicode.IsDigit(r):
-			return 1
-		case unicode.IsUpper(r):
-			return 2
-		case unicode.IsLetter(r):
-			return 3
+		case f.Unread != "" && f.language < 0:
+			found = append(found, Finding{Path: f.Path, Text: "the file was not checked: " + f.Unread})
+		case f.After == nil || p.outright(f.Path) || p.moved(f.After):
+		case text.Binary(f.After):
+			found = append(found, Finding{Path: f.Path, Text: "a binary file, which no one can read, is new or changed"})
+		case len(f.After) > len(f.Before)+maxFile:
+			text := fmt.Sprintf("the file grows by %d bytes", len(f.After)-len(f.Before))
+			found = append(found, Finding{Path: f.Path, Text: text})
 		}
-		return 0
 	}
-	start, last := 0, 0
-	for i, r := range s {
-		k := kind(r)
-		if k != last && (last != 2 || k != 3 || i-start != 1) {
-			if last != 0 {
-				out = append(out, strings.ToLower(s[start:i]))
+	return found
+}
+
+// moved reports whether a deleted file had this content.
+func (p *Patch) moved(content []byte) bool {
+	return slices.ContainsFunc(p.Changes, func(c Change) bool {
+		return c.After == nil && c.Before != nil && bytes.Equal(c.Before, content)
+	})
+}
+
+var bound = re(`(?i)\b(?:at most|about|around|only|up to|no more than|fewer than|~)\s*(\d{1,6})\s+(?:changed |` +
+	`added |new )?lines?\b`)
+
+// size asks about a patch that is far larger than those of the template's other shards, or than its brief names.
+func size(p *Patch) (found []Finding) {
+	lines := 0
+	for _, f := range p.files {
+		lines += f.size
+	}
+	if n := len(p.Siblings); n >= 3 {
+		usual := slices.Sorted(slices.Values(p.Siblings))[n/2]
+		if lines > 10*usual+100 {
+			text := fmt.Sprintf("the patch changes %d lines; other shards change about %d", lines, usual)
+			found = append(found, Finding{Text: text})
+		}
+	}
+	if m := bound.FindStringSubmatch(p.Task.Brief); m != nil {
+		if most, err := strconv.Atoi(m[1]); err == nil && lines > 3*most+10 {
+			found = append(found, Finding{Text: fmt.Sprintf("the patch changes %d lines; its brief names %d", lines, most)})
+		}
+	}
+	return found
+}
+
+// pattern finds a kind of line.
+type pattern struct {
+	*regexp.Regexp
+
+	decision Decision
+	text     string
+	// when, where it is set, decides about a line that matches.
+	when func(f *file, line string) bool
+}
+
+// patterns is a list of patterns; a line that has none of the needles matches none.
+type patterns struct {
+	needles []string
+	list    []pattern
+}
+
+// index is the place of the pattern that matches a line; -1 for none.
+func (p *patterns) index(f *file, l line) int {
+	has := func(needle string) bool { return strings.Contains(l.text, needle) }
+	if !slices.ContainsFunc(p.needles, has) {
+		return -1
+	}
+	return slices.IndexFunc(p.list, func(one pattern) bool {
+		return one.MatchString(l.text) && (one.when == nil || one.when(f, l.text))
+	})
+}
+
+// match returns the new lines that patterns find, but for as many as the patch removes of those that ask: they were changed. In
+// texts, tests and their data such lines can be meant: they ask.
+func (p *Patch) match(search *patterns) (found []Finding) {
+	had := make([]int, len(search.list))
+	for _, f := range p.files {
+		for _, l := range f.removed {
+			if at := search.index(f, l); at >= 0 && search.list[at].decision == Ask {
+				had[at]++
 			}
-			start = i
-		}
-		last = k
-	}
-	if last != 0 {
-		out = append(out, strings.ToLower(s[start:]))
-	}
-	return out
-}
-
-// explained reports whether a text became another by the patch's renames, or as the task's brief asks.
-func (p *Patch) explained(before, after string) bool {
-	b, a := words(before), words(after)
-	n := shared(len(b), len(a), func(i int) bool { return b[i] == a[i] })
-	b, a = b[n:], a[n:]
-	n = shared(len(b), len(a), func(i int) bool { return b[len(b)-1-i] == a[len(a)-1-i] })
-	b, a = b[:len(b)-n], a[:len(a)-n]
-	return len(b)+len(a) > 0 && known(p.gone, b, a) && known(p.come, a, b)
-}
-
-// known reports whether all words are known or in the other text.
-func known(set map[string]bool, words, other []string) bool {
-	return !slices.ContainsFunc(words, func(w string) bool { return !set[w] && !slices.Contains(other, w) })
-}
-
-// renamed reports whether renames explain all that differs in a file.
-func (p *Patch) renamed(i int) bool {
-	e := p.edits[i]
-	if len(e.added) != len(e.removed) {
-		return false
-	}
-	for n := range e.added {
-		if !p.explained(e.removed[n].text, e.added[n].text) {
-			return false
 		}
 	}
-	return true
+	for _, f := range p.files {
+		for _, l := range f.added {
+			at := search.index(f, l)
+			if at < 0 {
+				continue
+			}
+			if had[at]--; had[at] >= 0 {
+				continue
+			}
+			one := Finding{Decision: search.list[at].decision, Path: f.Path, Line: l.number, Text: search.list[at].text}
+			if f.data || f.prose || f.language >= 0 && path.Ext(f.Path) != ".rs" {
+				one.Decision = Ask
+			}
+			found = append(found, one)
+		}
+	}
+	return found
 }
 
-// outright reports whether the task's files name a path itself, not by a pattern or a directory.
-func (p *Patch) outright(name string) bool {
-	return slices.ContainsFunc(p.Task.Files, func(f string) bool { return path.Clean(f) == name })
+func ofCode(f *file, _ string) bool { return !f.prose }
+
+var conflicts = patterns{[]string{"<<<<<<< ", ">>>>>>> "}, []pattern{
+	{re(`^(?:<{7}|>{7}) `), Refuse, "a conflict was not resolved", nil},
+}}
+
+// conflict refuses files with the markers of a conflict that was not resolved.
+func conflict(p *Patch) []Finding { return p.match(&conflicts) }
+
+var placeholders = patterns{[]string{"//", "#", "*", "<!--", "--", ";", "panic", "raise", "!(", "throw"}, []pattern{
+	{re(`(?i)(?://|#|/?\*|<!--|--|;)\s*(?:\.\.\.|…|\[\.\.\.\])\s*\(?(?:the )?(?:all |your )?` +
+		`(?:rest|existing|remaining|other|previous|unchanged|same|omitted|more|keep|code|` +
+		`implementation)\b`), Refuse, "a placeholder replaces code", ofCode},
+	{re(`(?i)(?://|#|/?\*|<!--)\s*\(?(?:the )?(?:rest|remaining|existing|remainder)\b.{0,60}\b(?:unchanged|the same|` +
+		`as before|omitted|goes here)\b`), Ask, "a comment leaves code out", ofCode},
+	{re(`(?i)(?://|#|/?\*)\s*(?:todo|fixme)\b[^a-z]*(?:implement|fill in|complete|add (?:the )?(?:code|logic|implementation))|` +
+		`\bpanic\("(?:not implemented|unimplemented|todo)|\braise NotImplementedError|\b(?:todo|unimplemented)!\(|` +
+		`\bthrow new \w+\(['"](?:not implemented|todo|unimplemented)`), Ask, "code is not implemented", ofCode},
+}}
+
+// placeholder refuses comments that a model writes in place of code, and asks about code that is not implemented.
+func placeholder(p *Patch) []Finding { return p.match(&placeholders) }
+
+var (
+	credentials = patterns{
+		[]string{"-----BEGIN", "gh", "glpat-", "AKIA", "ASIA", "AIza", "xox", "sk-", "k_live", "eyJ", "'", `"`},
+		[]pattern{
+			{re(`-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----`), Refuse, "a private key is added", nil},
+			{re(`\bgh[pousr]_[A-Za-z0-9]{36}|\bgithub_pat_\w{40}|\bglpat-[\w-]{20}`), Refuse, "a token of a code host is added", real},
+			{re(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`), Refuse, "a key of AWS is added", real},
+			{re(`\bAIza[0-9A-Za-z_-]{35}|\bxox[baprs]-[0-9A-Za-z-]{20}|\bsk-(?:ant-|proj-)?[A-Za-z0-9]{20}|` +
+				`\b[sr]k_live_[0-9a-zA-Z]{20}`), Refuse, "a key of a service is added", real},
+			{re(`\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}`), Refuse, "a signed token is added", real},
+			{assigned, Refuse, "what looks like the value of a secret is added", secret},
+		},
+	}
+	assigned = re(`([A-Za-z_][\w-]*)['"]?\s*(?::=|[:=])\s*['"]([A-Za-z0-9+/_=-]{14,})['"]`)
+	madeUp   = re(`(?i)example|test|dummy|fake|sample|placeholder|change|xxx|your`)
+)
+
+// secrets refuses keys and tokens. The evidence does not repeat them.
+func secrets(p *Patch) []Finding { return p.match(&credentials) }
+
+// real reports whether a line has no key that documentation uses.
+func real(_ *file, line string) bool { return !strings.Contains(line, "EXAMPLE") }
+
+// secret reports whether a line gives a name of a secret a value that no person made up.
+func secret(f *file, line string) bool {
+	m := assigned.FindStringSubmatch(line)
+	return f.language < 0 && !f.data && spec.SecretName(m[1]) && random(m[2]) && !madeUp.MatchString(m[2])
+}
+
+var stretch = re(`[0-9]+|[A-Z]+|[a-z]+|[^0-9A-Za-z]+`)
+
+// random reports whether a value has letters of both cases and digits, mixed, as names and words do not.
+func random(value string) bool {
+	changes := len(stretch.FindAllString(value, -1)) - 1
+	return strings.ContainsAny(value, "0123456789") && strings.ToLower(value) != value && changes*3 > len(value)
 }

@@ -22,7 +22,7 @@ var (
 		`threshold|addopts|jacoco|skipTests|filterwarnings)`)
 	golden = re(`(?:^|/)(?:testdata|__snapshots__|golden|snapshots)/|\.(?:golden|snap|approved\.\w+)$`)
 	// lenient lines let failures through, runs are lines that run something.
-	lenient = re(`\|\|\s*(?:true|:|exit 0|echo)|(?:continue-on-error|allow_failure):\s*true|^-\s*(?:go|npm|cargo|` +
+	lenient = re(`\|\|\s*(?:true|:|exit 0|echo)|(?:continue-on-error|allow_failure):\s*true|^-(?:go|npm|cargo|` +
 		`pytest|make|mvn)\b|\bexit 0\b|` +
 		`\bif:\s*(?:false|\$\{\{\s*false)|--passWithNoTests|--no-verify|--exit-zero|\bset \+e\b|\s-(?:short|run|skip)\b|` +
 		`disable-all|\bxfail\b`)
@@ -32,94 +32,78 @@ var (
 	removal   = re(`(?i)\b(?:remov|delet|drop|retir)\w*`)
 )
 
+const goldenFile = "what a test compares with"
+
 // gates asks about changes of what the gates, CI and linters run, and of what tests compare with, where the task does not name
 // the file itself. It asks about a named file where it becomes more lenient.
 func gates(p *Patch) (found []Finding) {
-	for i, c := range p.Changes {
-		e, what := p.edits[i], p.gateOf(c)
+	for _, f := range p.files {
 		switch {
-		case what == "" || len(e.added)+len(e.removed) == 0 || p.renamed(i):
-		case !p.outright(c.Path):
-			text := what + " changes, and the task does not name the file"
-			found = append(found, Finding{Path: c.Path, Line: firstLine(e), Text: text})
-		case what != goldenFile:
-			found = append(found, p.lenient(i)...)
+		case f.gate == "" || !f.changed() || p.renamed(f):
+		case !p.outright(f.Path):
+			text := f.gate + " changes, and the task does not name the file"
+			found = append(found, Finding{Path: f.Path, Line: f.first(), Text: text})
+		case f.gate != goldenFile:
+			found = append(found, p.lenient(f)...)
 		}
 	}
 	return found
 }
 
-const goldenFile = "what a test compares with"
-
 // gateOf is what a file is for gates; "" for nothing.
-func (p *Patch) gateOf(c Change) string {
-	e := p.edits[slices.IndexFunc(p.Changes, func(o Change) bool { return o.Path == c.Path })]
+func (p *Patch) gateOf(f *file) string {
 	for _, g := range p.Gates {
-		if slices.ContainsFunc(g.Command, func(arg string) bool { return path.Clean(arg) == c.Path }) {
+		if slices.ContainsFunc(g.Command, func(arg string) bool { return path.Clean(arg) == f.Path }) {
 			return "what the gate " + g.Name + " runs"
 		}
 	}
 	matches := func(l line) bool { return gateLine.MatchString(l.text) }
 	switch {
-	case guarded.MatchString(c.Path):
+	case guarded.MatchString(f.Path):
 		return "a file of gates, CI or linters"
-	case mixed.MatchString(c.Path) && (slices.ContainsFunc(e.added, matches) || slices.ContainsFunc(e.removed, matches)):
+	case mixed.MatchString(f.Path) && slices.ContainsFunc(slices.Concat(f.added, f.removed), matches):
 		return "a command or threshold of the project"
-	case c.Before != nil && c.After != nil && golden.MatchString(c.Path):
+	case f.Before != nil && f.After != nil && golden.MatchString(f.Path):
 		return goldenFile
 	}
 	return ""
 }
 
-func firstLine(e edit) int {
-	if len(e.added) == 0 {
-		return 0
-	}
-	return e.added[0].number
-}
-
 // lenient returns what lets more through in a file of gates that the task names.
-func (p *Patch) lenient(i int) (found []Finding) {
-	e, name := p.edits[i], p.Changes[i].Path
-	ran := 0
-	for _, l := range e.added {
-		if runs.MatchString(l.text) {
-			ran++
-		}
+func (p *Patch) lenient(f *file) (found []Finding) {
+	running := func(l line) bool { return !runs.MatchString(l.text) }
+	for _, l := range f.added {
 		if lenient.MatchString(l.text) {
-			found = append(found, Finding{Path: name, Line: l.number, Text: "the command lets failures through or runs less"})
+			found = append(found, Finding{Path: f.Path, Line: l.number, Text: "the command lets failures through or runs less"})
 		}
-		if threshold.MatchString(l.text) && p.lower(e, l) {
-			found = append(found, Finding{Path: name, Line: l.number, Text: "a threshold falls"})
-		}
-	}
-	for _, l := range e.removed {
-		if runs.MatchString(l.text) {
-			ran--
+		if threshold.MatchString(l.text) && p.lower(f, l) {
+			found = append(found, Finding{Path: f.Path, Line: l.number, Text: "a threshold falls"})
 		}
 	}
-	if ran < 0 && !removal.MatchString(p.Task.Brief) {
-		found = append(found, Finding{Path: name, Text: "the file runs less than before"})
+	before, after := slices.DeleteFunc(slices.Clone(f.removed), running), slices.DeleteFunc(slices.Clone(f.added), running)
+	if len(after) < len(before) && !removal.MatchString(p.Task.Brief) {
+		found = append(found, Finding{Path: f.Path, Text: "the file runs less than before"})
 	}
 	return found
 }
 
 // lower reports whether a line is a removed one with a smaller number, which the brief does not ask for.
-func (p *Patch) lower(e edit, now line) bool {
-	for _, was := range e.removed {
-		a, b := number.FindAllString(was.text, -1), number.FindAllString(now.text, -1)
-		if len(a) != len(b) || number.ReplaceAllString(was.text, "") != number.ReplaceAllString(now.text, "") {
-			continue
+func (p *Patch) lower(f *file, now line) bool {
+	fresh := number.FindAllString(now.text, -1)
+	return slices.ContainsFunc(f.removed, func(was line) bool {
+		old := number.FindAllString(was.text, -1)
+		if number.ReplaceAllString(was.text, "") != number.ReplaceAllString(now.text, "") {
+			return false
 		}
-		for i := range a {
-			x, errX := strconv.ParseFloat(a[i], 64)
-			y, errY := strconv.ParseFloat(b[i], 64)
-			if errX == nil && errY == nil && y < x && !p.explained(a[i], b[i]) {
+		for i := range min(len(old), len(fresh)) {
+			x, errX := strconv.ParseFloat(old[i], 64)
+			y, errY := strconv.ParseFloat(fresh[i], 64)
+			if errX == nil && errY == nil && y < x && !p.explained(old[i], fresh[i]) {
 				return true
 			}
 		}
-	}
-	return false
+		return false
+	})
 }
 
 var (
@@ -139,15 +123,14 @@ func generated(p *Patch) (found []Finding) {
 	if generating.MatchString(p.Task.Brief + " " + strings.Join(slices.Concat(p.Task.Command, p.Role.Command), " ")) {
 		return nil
 	}
-	for i, c := range p.Changes {
-		if c.Before == nil || c.After == nil || p.outright(c.Path) || len(p.edits[i].added)+len(p.edits[i].removed) == 0 {
+	for _, f := range p.files {
+		if f.Before == nil || f.After == nil || p.outright(f.Path) || !f.changed() {
 			continue
 		}
-		head := c.Before[:min(len(c.Before), header)]
+		head := f.Before[:min(len(f.Before), header)]
 		marked := bytes.Contains(bytes.ToLower(head), []byte("generated")) && generatedMark.Match(head)
-		if (marked || generatedName.MatchString(c.Path)) && !p.hasSource(c.Path, head) && !p.renamed(i) {
-			text := "a generated file changes without its source"
-			found = append(found, Finding{Path: c.Path, Line: firstLine(p.edits[i]), Text: text})
+		if (marked || generatedName.MatchString(f.Path)) && !p.hasSource(f.Path, head) && !p.renamed(f) {
+			found = append(found, Finding{Path: f.Path, Line: f.first(), Text: "a generated file changes without its source"})
 		}
 	}
 	return found
@@ -164,24 +147,25 @@ func (p *Patch) hasSource(name string, head []byte) bool {
 
 var silencers = patterns{[]string{"//", "#", "@", "disable", "ignore", "NOSONAR", "cover"}, []pattern{
 	{re(`//\s*nolint|#\s*(?:noqa|type:\s*ignore|pylint:\s*disable|nosec)|eslint-disable|@ts-(?:ignore|nocheck|` +
-		`expect-error)|biome-ignore|` +
-		`@SuppressWarnings|#!?\[allow\(|//\s*#nosec|NOSONAR|rubocop:disable|istanbul ignore|pragma:\s*no cover|` +
-		`c8 ignore`), Ask, "a warning is silenced"},
+		`expect-error)|biome-ignore|@SuppressWarnings|#!?\[allow\(|//\s*#nosec|NOSONAR|rubocop:disable|` +
+		`istanbul ignore|pragma:\s*no cover|c8 ignore`), Ask, "a warning is silenced", ofProject},
 }}
+
+func ofProject(f *file, _ string) bool { return !f.prose && !f.data }
 
 var swallowed = re(`(?m)^\s*except\b[^\n]*:\s*(?:#[^\n]*)?\n?\s*pass\b|\bcatch\s*(?:\([^)]*\))?\s*\{\s*\}`)
 
 // silenced asks about warnings that are switched off and errors that are dropped.
 func silenced(p *Patch) []Finding {
-	found := p.match(&silencers, func(name string) bool { return !prose.MatchString(name) && !fixture.MatchString(name) })
-	for i, c := range p.Changes {
-		for _, l := range p.edits[i].added {
+	found := p.match(&silencers)
+	for _, f := range p.files {
+		for _, l := range f.added {
 			switch {
-			case path.Ext(c.Path) == ".go" && dropped(l.text, p.edits[i].removed):
-				found = append(found, Finding{Path: c.Path, Line: l.number, Text: "an error that was handled is dropped"})
+			case path.Ext(f.Path) == ".go" && f.dropped(l.text):
+				found = append(found, Finding{Path: f.Path, Line: l.number, Text: "an error that was handled is dropped"})
 			case strings.HasPrefix(l.text, "except") || l.text == "pass" || strings.Contains(l.text, "catch"):
-				if len(swallowed.FindAll(c.After, -1)) > len(swallowed.FindAll(c.Before, -1)) {
-					found = append(found, Finding{Path: c.Path, Line: l.number, Text: "an error is swallowed"})
+				if len(swallowed.FindAll(f.After, -1)) > len(swallowed.FindAll(f.Before, -1)) {
+					found = append(found, Finding{Path: f.Path, Line: l.number, Text: "an error is swallowed"})
 				}
 			}
 		}
@@ -189,17 +173,15 @@ func silenced(p *Patch) []Finding {
 	return found
 }
 
+var discard = re(`_ :?= ([^(]*\()`)
+
 // dropped reports whether a line drops the result of a call whose error was handled before.
-func dropped(now string, removed []line) bool {
-	_, call, ok := strings.Cut(now, "_ = ")
-	if !ok {
-		_, call, ok = strings.Cut(now, "_ := ")
-	}
-	if !ok || !strings.Contains(call, "(") {
+func (f *file) dropped(now string) bool {
+	if !strings.Contains(now, "_ ") {
 		return false
 	}
-	call, _, _ = strings.Cut(call, "(")
-	return slices.ContainsFunc(removed, func(l line) bool {
-		return strings.Contains(l.text, "err") && strings.Contains(l.text, call+"(")
+	m := discard.FindStringSubmatch(now)
+	return m != nil && slices.ContainsFunc(f.removed, func(l line) bool {
+		return strings.Contains(l.text, "err") && strings.Contains(l.text, m[1])
 	})
 }

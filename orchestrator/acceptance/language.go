@@ -162,9 +162,6 @@ func (l *language) count(u *unit, part []byte) {
 		}
 	}
 	c[assertions], c[exact] = max(0, c[assertions]-trivial), max(0, c[exact]-trivial)
-	if u.test && c[assertions] == 0 {
-		c[empty] = 1
-	}
 	number := u.line
 	for text := range bytes.Lines(part) {
 		at := l.assertion.FindIndex(text)
@@ -177,19 +174,19 @@ func (l *language) count(u *unit, part []byte) {
 			text = nil
 		}
 		for _, v := range values.FindAll(text, -1) {
-			u.literals = append(u.literals, literalOf(string(v), number))
+			u.literals = append(u.literals, literal{valueOf(string(v)), u.path, number})
 		}
 		number++
 	}
 }
 
-// literalOf is a value without its quotes.
-func literalOf(v string, line int) literal {
+// valueOf is a value without its quotes.
+func valueOf(v string) value {
 	switch v[0] {
 	case '"', '\'', '`':
-		return literal{'s', v[1 : len(v)-1], line}
+		return value{'s', v[1 : len(v)-1]}
 	case 't', 'T', 'f', 'F':
-		return literal{'b', strings.ToLower(v), line}
+		return value{'b', strings.ToLower(v)}
 	}
-	return literal{'n', strings.ReplaceAll(v, "_", ""), line}
+	return value{'n', strings.ReplaceAll(v, "_", "")}
 }
