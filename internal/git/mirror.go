@@ -141,11 +141,11 @@ func (g *Git) OpenMirror(dir string) (*Repo, error) {
 const rawBytes = "* -text -ident -filter !working-tree-encoding !diff !merge !conflict-marker-size\n"
 
 // Borrow makes a private repository directory at dir, which must not exist, that reads the mirror's objects and keeps
-// new ones to itself. Files pass between it and a work tree byte for byte.
-func (g *Git) Borrow(dir string, mirror *Repo) (*Repo, error) {
+// new ones to itself. Files pass between it and a work tree byte for byte. More lists of ignored files can be named.
+func (g *Git) Borrow(dir string, mirror *Repo, ignored ...string) (*Repo, error) {
 	s := skeleton{
 		format: len(mirror.base), borrow: filepath.Join(mirror.dir, "objects"), shallow: []string{mirror.base},
-		exclude: ignoreLists(filepath.Join(mirror.dir, "info", "exclude")),
+		exclude: ignoreLists(append(ignored, filepath.Join(mirror.dir, "info", "exclude"))...),
 	}
 	if err := s.write(dir); err != nil {
 		return nil, fmt.Errorf("borrow from %s: %w", mirror.dir, err)

@@ -22,6 +22,8 @@ type skeleton struct {
 	exclude []byte
 	// asStored has files compared with their blobs by the tree's own attributes; else they count byte for byte.
 	asStored bool
+	// ordinary makes it the repository of a person, with a work tree around it.
+	ordinary bool
 	// links maps names in the directory to what they point at.
 	links map[string]string
 }
@@ -35,6 +37,11 @@ const plainConfig = `[core]
 	auto = 0
 [maintenance]
 	auto = false
+`
+
+const ordinaryConfig = `[core]
+	repositoryformatversion = %d
+	bare = false
 `
 
 const sha256Config = `[extensions]
@@ -69,9 +76,13 @@ func (s skeleton) write(dir string) error {
 }
 
 func (s skeleton) files() map[string]string {
-	files := map[string]string{"HEAD": "ref: refs/heads/none\n", "config": fmt.Sprintf(plainConfig, 0)}
+	config := plainConfig
+	if s.ordinary {
+		config = ordinaryConfig
+	}
+	files := map[string]string{"HEAD": "ref: refs/heads/none\n", "config": fmt.Sprintf(config, 0)}
 	if s.format == 64 {
-		files["config"] = fmt.Sprintf(plainConfig, 1) + sha256Config
+		files["config"] = fmt.Sprintf(config, 1) + sha256Config
 	}
 	if s.head != "" {
 		files["HEAD"] = s.head + "\n"

@@ -1,0 +1,121 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Clone fills dir, an empty directory, with an ordinary repository for a person: one branch on a commit of the mirror, its files in
+// the work tree byte for byte, and no hooks, no remote and no settings but those of its format.
+func (r *Repo) Clone(ctx context.Context, dir, branch, commit string) (*Repo, error) {
+	ref := "refs/heads/" + branch
+	if err := errors.Join(ValidRef(ref), checkIDs(commit)); err != nil {
+		return nil, fmt.Errorf("clone to %s: %w", dir, err)
+	}
+	c := &Repo{g: r.g, dir: filepath.Join(dir, ".git"), base: r.base}
+	s := skeleton{
+		format: len(commit), head: "ref: " + ref, shallow: []string{r.base}, ordinary: true,
+		exclude: ignoreLists(filepath.Join(r.dir, "info", "exclude")),
+	}
+	err := s.write(c.dir)
+	if err == nil {
+		err = r.send(ctx, c.dir, commit+"\n")
+	}
+	if err == nil {
+		err = c.UpdateRef(ctx, ref, commit, "")
+	}
+	if err == nil {
+		err = c.checkout(ctx, dir, commit)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("clone %s to %s: %w", commit, dir, err)
+	}
+	return c, nil
+}
+
+func (r *Repo) checkout(ctx context.Context, workTree, commit string) error {
+	_, err := r.g.Run(ctx, Dir{GitDir: r.dir, WorkTree: workTree}, nil, "read-tree", "-u", "--reset", commit)
+	return err
+}
+
+// Lay puts the files of a commit into the work tree of a clone, as changes against the commit that it is on. Those of new files are
+// shown by git diff too.
+func (r *Repo) Lay(ctx context.Context, workTree, commit, base string) error {
+	if err := checkIDs(commit, base); err != nil {
+		return err
+	}
+	err := r.checkout(ctx, workTree, commit)
+	if err == nil {
+		_, err = r.g.Run(ctx, Dir{GitDir: r.dir, WorkTree: workTree}, nil, "reset", "-q", "--mixed", "-N", base)
+	}
+	if err != nil {
+		return fmt.Errorf("put the files of %s into %s: %w", commit, workTree, err)
+	}
+	return nil
+}
+
+// unfinished are the files of a repository in which git keeps that it was interrupted for a person.
+var unfinished = map[string]string{
+	"MERGE_HEAD": "merge", "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert", "rebase-merge": "rebase",
+	"rebase-apply": "rebase", "BISECT_LOG": "bisect",
+}
+
+// Unfinished names what a person has begun in a repository and not ended, such as a merge; "" for nothing. Tracked are the paths
+// in its index, sorted.
+func (g *Git) Unfinished(ctx context.Context, gitDir string) (what string, tracked []string, err error) {
+	for name, what := range unfinished {
+		if _, err := os.Lstat(filepath.Join(gitDir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return what, nil, err
+		}
+	}
+	out, err := g.Run(ctx, Dir{GitDir: gitDir}, nil, "ls-files", "-z", "--stage")
+	if err != nil {
+		return "", nil, fmt.Errorf("read the index of %s: %w", gitDir, err)
+	}
+	for record := range strings.SplitSeq(string(out), "\x00") {
+		meta, path, ok := strings.Cut(record, "\t")
+		switch {
+		case !ok:
+		case !strings.HasSuffix(meta, " 0"):
+			return "merge", nil, nil
+		default:
+			tracked = append(tracked, path)
+		}
+	}
+	return "", tracked, nil
+}
+
+// Inside reports whether a path, which need not exist, lies in the repository at or above top: in one of its work trees, or in its
+// own directory.
+func Inside(path, top string) bool {
+	home, err := discover(top)
+	if err != nil {
+		return false
+	}
+	path = Resolved(path)
+	near := path
+	for !isDir(near) && near != filepath.Dir(near) {
+		near = filepath.Dir(near)
+	}
+	in, err := discover(near)
+	return err == nil && in.commonDir == home.commonDir || Below(path, home.top) || Below(path, home.commonDir)
+}
+
+// Resolved follows the links of an absolute path, of which the last parts need not exist.
+func Resolved(path string) string {
+	if at, err := filepath.EvalSymlinks(path); err == nil || path == filepath.Dir(path) {
+		return at
+	}
+	return filepath.Join(Resolved(filepath.Dir(path)), filepath.Base(path))
+}
+
+// Below reports whether a path is a directory or lies in it.
+func Below(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
+}
