@@ -1,0 +1,45 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"divisi/internal/git"
+	"divisi/internal/spec"
+)
+
+// Adopt makes a slot of a directory that a person has worked in since it held base, to collect the changes. What git keeps for
+// that is in private, an empty directory of the caller's. An ignored file counts where tracked, the sorted list of the person's own
+// git, names it. The slot belongs to no pool, and is not reset.
+func Adopt(
+	ctx context.Context, g *git.Git, mirror *git.Repo, dir, private, base string, tracked []string,
+) (_ *Slot, err error) {
+	s := &Slot{
+		pool: &Pool{mirror: mirror}, git: g, mirror: mirror, name: dir, dir: dir, gitDir: filepath.Join(private, "give.git"),
+		known: map[string]stamp{},
+	}
+	exclude := filepath.Join(dir, ".git", "info", "exclude")
+	if s.repo, err = g.Borrow(s.gitDir, mirror, exclude); err != nil {
+		return nil, err
+	}
+	if _, err := g.Run(ctx, s.at(), nil, "read-tree", base); err != nil {
+		return nil, fmt.Errorf("read what %s began with: %w", dir, err)
+	}
+	out, err := s.look(ctx, "", "ls-files", "-z", "-o", "-i", "--exclude-standard")
+	if err != nil {
+		return nil, fmt.Errorf("list the ignored files of %s: %w", dir, err)
+	}
+	forced := slices.DeleteFunc(strings.Split(string(out), "\x00"), func(path string) bool {
+		_, is := slices.BinarySearch(tracked, path)
+		return path == "" || !is
+	})
+	return s, s.updateIndex(ctx, forced, "--add")
+}
+
+// Check checks a patch that was collected in the slot, as it is checked when a run receives it.
+func (s *Slot) Check(ctx context.Context, p *spec.Patch, allowed func(path string) bool) error {
+	return git.CheckPatch(ctx, s.repo, *p, allowed)
+}
