@@ -22,6 +22,8 @@ const ProvesRedGreen = "red-green"
 const (
 	ExecutorModel   = "model"
 	ExecutorCommand = "command"
+	// Person stands in place of a role, and of its executor, where a person made a patch.
+	Person = "person"
 )
 
 // Role says who does a task.

@@ -28,6 +28,8 @@ const (
 	// VerbRetry opens tasks again that were given up, VerbSkip gives tasks up as not needed.
 	VerbRetry = "retry"
 	VerbSkip  = "skip"
+	// VerbGive hands in the patch of a person for a task.
+	VerbGive = "give"
 	// VerbPause stops the run when every agent has finished its turn.
 	VerbPause = "pause"
 )
@@ -42,6 +44,8 @@ type Request struct {
 	// Revision is what the tasks of a retry get. Roles, Project and Notices are set with it: what has changed since the run read
 	// it.
 	Revision run.Revision `json:"revision,omitzero"`
+	// Patch is that of give; its pack is in the object store.
+	Patch *spec.Patch `json:"patch,omitempty"`
 
 	Roles   map[string]spec.Role `json:"roles,omitempty"`
 	Project *spec.Project        `json:"project,omitempty"`
@@ -201,6 +205,12 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 			return "", err
 		}
 		return "skipped: " + text.Some(skipped, maxNamed), c.execute(ctx, actions)
+	case VerbGive:
+		actions, becomes, err := request.Give(c.st, q.Task, q.Patch)
+		if err != nil {
+			return "", err
+		}
+		return becomes, c.execute(ctx, actions)
 	case VerbPause:
 		n, err := c.pause(ctx)
 		return "pausing after the current turn of " + text.Count(n, "active agent"), err

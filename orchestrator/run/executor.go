@@ -58,7 +58,12 @@ func (s *State) RoleOn(t *Task, at int) spec.Role {
 }
 
 // Made is the role of a task's newest attempt, with the executor and the model that it had.
-func (s *State) Made(t *Task) spec.Role { return s.RoleOn(t, t.Choice.At) }
+func (s *State) Made(t *Task) spec.Role {
+	if s.ByPerson(t) {
+		return spec.Role{Name: spec.Person, Executor: spec.Person}
+	}
+	return s.RoleOn(t, t.Choice.At)
+}
 
 // ExecutorOf names the executor of a task's newest attempt where its role has a chain of them.
 func (s *State) ExecutorOf(t *Task) string {

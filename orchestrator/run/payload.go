@@ -196,6 +196,9 @@ type TaskData struct {
 	// Revision is set when the task begins again, from any state but landing and the good ends: with state pending, or with
 	// accepted where its patch only waits for its change set.
 	Revision *Revision `json:"revision,omitempty"`
+	// Given is set with state running and the dispatch where the attempt is a person's: its patch. It has no other result, and no
+	// worker gets it.
+	Given *spec.Patch `json:"given,omitempty"`
 }
 
 // Red is a run of the gates on the tests of a task alone, without the rest of its change set.

@@ -60,7 +60,7 @@ func (s *State) Constraints(t *Task) []string {
 
 // Judge is the role that judges the patch of a task's newest attempt; "" for none.
 func (s *State) Judge(t *Task) string {
-	return t.Task.Judge(s.Made(t), s.Spec.Roles, len(s.Constraints(t)) > 0)
+	return t.Task.Judge(s.RoleOn(t, t.Choice.At), s.Spec.Roles, len(s.Constraints(t)) > 0)
 }
 
 // PlannedTasks are all of the run's, in plan order.

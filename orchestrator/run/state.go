@@ -357,13 +357,18 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	case d.State == TaskRunning && d.Dispatch != nil:
 		t.Attempt, t.Choice = d.Dispatch.Attempt, t.Next
 		s.begin(t)
+		if d.Given != nil {
+			s.applyGiven(e, t, d.Given)
+		}
 	case d.Head != "":
 		s.restart(t, d)
 	}
 	if d.Fault != nil {
 		t.Faults = append(t.Faults, faultOf(t, *d.Fault))
 		s.stepOn(t, d)
-		s.failAlike(t)
+		if !s.ByPerson(t) {
+			s.failAlike(t)
+		}
 	}
 }
 

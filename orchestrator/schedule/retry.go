@@ -95,6 +95,9 @@ func After(s *run.State, t *run.Task, f spec.Fault) run.TaskData {
 // after decides which place of the role's choices the next attempt has, or why there is none. The failures of the executors
 // before do not count.
 func after(s *run.State, t *run.Task, f spec.Fault) (choice run.Choice, park string) {
+	if s.ByPerson(t) {
+		return choice, "the patch of a person did not pass: " + f.Message
+	}
 	if f.Class == wire.FaultConflict {
 		if n := conflicts(t) + 1; n > maxConflicts {
 			return choice, fmt.Sprintf("conflicted with what landed before it %d times", n)

@@ -1,0 +1,71 @@
+package request
+
+import (
+	"slices"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// Give makes the patch of a person the next attempt of a task, with its result. With it the tasks are opened that were given up only
+// because of this one, and the run where it has ended. The same patch again changes nothing while the task has it. The error is a
+// *RefusedError.
+func Give(s *run.State, id string, p *spec.Patch) (actions []run.Action, becomes string, err error) {
+	t := s.Tasks[id]
+	if t == nil {
+		return nil, "", unknown(s, id)
+	}
+	if has(s, t, p) {
+		return nil, id + " has this patch already, and is " + string(t.State), nil
+	}
+	if err := Givable(s, t, p.Base); err != nil {
+		return nil, "", err
+	}
+	d := run.TaskData{
+		State: run.TaskRunning, Reason: "a person handed in a patch", Given: p,
+		Dispatch: &run.Dispatch{Task: id, Attempt: t.Attempt + 1, Role: spec.Person, Head: p.Base},
+	}
+	if t.Doubt() != nil {
+		d.Ruling = &run.Ruling{By: wire.FromUser, Words: "a person handed in another patch"}
+	}
+	// What waits for the task is opened first: after a kill before the last event it is parked again, as if nothing was given.
+	actions = append(reopen(s, d.Reason), callBack(s, id)...)
+	actions = append(actions, freed(s, map[string]bool{id: true}, run.Revision{By: wire.FromUser}, false)...)
+	return append(actions, run.SetTask(id, d)), wire.AgentID(id, d.Dispatch.Attempt) + " is the patch of a person", nil
+}
+
+// has reports whether a patch is that of a task's newest attempt, and was not refused.
+func has(s *run.State, t *run.Task, p *spec.Patch) bool {
+	return s.ByPerson(t) && t.Result.Patch.Commit == p.Commit && !t.GivenUp()
+}
+
+// Givable returns why no patch on a base can be given to a task, as a *RefusedError; nil where one can.
+func Givable(s *run.State, t *run.Task, base string) error {
+	if err := lasting(s); err != nil {
+		return err
+	}
+	id, w, role := t.Task.ID, s.Works[t.Task.ID], s.Spec.Roles[t.Task.Role]
+	switch {
+	case !slices.Contains(givableStates, t.State):
+		return Refusedf("%s is %s: a patch can be given to a task that is parked, held or cancelled, or waits for its next attempt",
+			id, t.State)
+	case t.Parent != "":
+		return Refusedf("%s belongs to the agent of %s: give a patch to that one", id, t.Parent)
+	case !role.ChangesFiles():
+		return Refusedf("%s changes no files: its role is %s", id, t.Task.Role)
+	case w == nil:
+		return Refusedf("%s has no attempt yet", id)
+	case t.Head != "" && t.Head != base:
+		return Refusedf("the change set of %s was merged anew since: take an attempt that began then", id)
+	}
+	for _, a := range w.Attempts {
+		if a.Head == base {
+			return nil
+		}
+	}
+	return Refusedf("no attempt of %s began with the commit %s", id, base)
+}
+
+// givableStates are those of a task that no agent works on and that has not ended well.
+var givableStates = []run.TaskState{run.TaskPending, run.TaskHeld, run.TaskParked, run.TaskCancelled}
