@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 
 	"divisi/internal/spec"
+	"divisi/internal/usage"
 	"divisi/orchestrator/attempt"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
 )
 
 // Diff returns the patch of an attempt of a task, or with stat its size for each file, as JSON (docs/landing.md); 0 is the newest
@@ -17,6 +20,46 @@ func (r *Run) Diff(ctx context.Context, task string, number int, stat bool) (jso
 // Log returns what the gates printed that tested an attempt of a task, as JSON (docs/landing.md); 0 is the newest attempt.
 func (r *Run) Log(ctx context.Context, task string, number int) (json.RawMessage, error) {
 	return r.look(ctx, task, number, func(ctx context.Context, a *attempt.Attempt) (any, error) { return a.Log(ctx) })
+}
+
+// Take checks an attempt of a task out into a directory that is new or empty and outside the repository, for a person to change,
+// and returns what it is as JSON (docs/states.md); 0 is the newest attempt.
+func (r *Run) Take(ctx context.Context, task string, number int, dir string) (json.RawMessage, error) {
+	return r.look(ctx, task, number, func(ctx context.Context, a *attempt.Attempt) (any, error) { return a.Take(ctx, dir) })
+}
+
+// Give hands in what a person has changed in a directory that Take filled, as the next attempt of its task. Where alone is set no
+// process carries the run out: Resume continues it.
+func (r *Run) Give(ctx context.Context, task, dir string) (becomes string, alone bool, err error) {
+	taken, err := attempt.ReadTaken(dir)
+	if err != nil {
+		return "", false, err
+	}
+	if taken.Run != r.id || taken.Task != task {
+		return "", false, usage.Errorf("%s is an attempt of %s/%s, not of %s/%s", dir, taken.Run, taken.Task, r.id, task)
+	}
+	q := conductor.Request{Verb: conductor.VerbGive, Task: task}
+	if q.Patch, err = r.given(ctx, taken); err != nil {
+		return "", false, err
+	}
+	if becomes, err = r.ask(ctx, q); err != nil || !r.alone {
+		return becomes, false, err
+	}
+	st, err := r.dir.Fold(ctx, r.bus, r.id)
+	return becomes, err == nil && (st.Status == run.Stopped || !st.Status.Ended()), err
+}
+
+func (r *Run) given(ctx context.Context, taken attempt.Taken) (*spec.Patch, error) {
+	ctx, leave, err := r.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	a, err := attempt.Find(ctx, r.dir, r.bus, r.id, taken.Task, taken.Attempt)
+	if err != nil {
+		return nil, err
+	}
+	return a.Give(ctx, taken)
 }
 
 func (r *Run) look(

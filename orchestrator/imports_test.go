@@ -32,7 +32,7 @@ var arrows = []struct {
 	{"conductor", []string{"acceptance", "assign", "landing", "master", "phase", "plan", "request", "run", "schedule"}},
 	{"console", []string{"report", "run"}},
 	{"store", []string{"conductor", "report", "run"}},
-	{"attempt", []string{"conductor", "landing", "run", "store"}},
+	{"attempt", []string{"conductor", "landing", "request", "run", "store"}},
 	{"dashboard", []string{"report", "run"}},
 	{"sample", nil},
 	{"needs", []string{"run"}},

@@ -1,16 +1,16 @@
-// Package attempt shows what one attempt of a run left: its patch, and what the gates printed that tested it. Its input is the
-// run's log, its objects and its mirror; its output are the values that `divisi diff` and `divisi log` print. It never writes.
+// Package attempt shows what one attempt of a run left: its patch, and what the gates printed that tested it; and it checks an
+// attempt out into a directory of a person, and makes a patch of that again. Its input is the run's log, its objects and its
+// mirror, and such a directory; its output are the values that `divisi diff`, `log` and `take` print, and the patch of `divisi
+// give` with its pack. It never writes the log.
 package attempt
 
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"divisi/bus"
 	"divisi/contextscope"
-	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
@@ -117,11 +117,7 @@ func (a *Attempt) Diff(ctx context.Context, stat bool) (*Patch, error) {
 	case r.Patch == nil:
 		return nil, usage.Errorf("%s has no patch: it ended as %s: %s\n%s", name, r.Status, run.FaultOf(r).Message, next)
 	}
-	g, err := git.New(ctx)
-	if err != nil {
-		return nil, err
-	}
-	mirror, err := g.OpenMirror(filepath.Join(a.dir.Run(a.st.Spec.Run), "repo.git"))
+	mirror, err := a.mirror(ctx)
 	if err != nil {
 		return nil, err
 	}

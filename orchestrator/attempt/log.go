@@ -94,8 +94,9 @@ func ownOf(a *run.Attempt, response map[string]any) Own {
 // Log reads what the attempt left.
 func (a *Attempt) Log(ctx context.Context) (*Log, error) {
 	n := a.Attempt.Attempt
-	role := a.st.Spec.Roles[a.st.Works[a.task].RoleAt(n)]
-	l := &Log{Run: a.st.Spec.Run, Task: a.task, Attempt: n, Role: role.Name, Gates: []Gate{}}
+	name := a.st.Works[a.task].RoleAt(n)
+	role := a.st.Spec.Roles[name]
+	l := &Log{Run: a.st.Spec.Run, Task: a.task, Attempt: n, Role: name, Gates: []Gate{}}
 	for _, o := range a.own {
 		if o.of == a.Attempt {
 			l.Own = append(l.Own, o)

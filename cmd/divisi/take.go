@@ -1,0 +1,48 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"divisi/internal/text"
+	"divisi/orchestrator"
+	"divisi/orchestrator/attempt"
+	"divisi/orchestrator/console"
+)
+
+func newTake(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "take RUN/TASK[/N] DIR",
+		Short: "Check an attempt out into a directory, to fix it by hand",
+		Long: `Check an attempt of a task out into a directory, for a person to fix: a repository of its own, on the
+commit that the attempt started from, with what it changed as changes that are not committed. DIR is
+new or empty, and outside the repository. RUN/TASK is the newest attempt, RUN/TASK/2 is attempt 2, TASK
+alone is a task of the newest run. divisi give then hands it in.` + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi take 1f2e/rewrite-003 ../fix",
+		Args:    cobra.ExactArgs(2), ValidArgsFunction: g.completeRuns,
+		RunE: func(c *cobra.Command, args []string) error {
+			var t attempt.Taken
+			look := func(r *orchestrator.Run, task string, number int) (json.RawMessage, error) {
+				return r.Take(c.Context(), task, number, args[1])
+			}
+			return g.lookAt(c.Context(), args[0], look, &t, func() error { return writeTaken(g.out, t) })
+		},
+	}
+}
+
+func writeTaken(w io.Writer, t attempt.Taken) error {
+	fmt.Fprintf(w, "%s/%s, attempt %d, is in %s\n", t.Run, t.Task, t.Attempt, t.Dir)
+	if t.Failure != "" {
+		fmt.Fprintf(w, "reason: %s\n", console.Sanitize(oneLine(t.Failure)))
+	}
+	if t.No != "" {
+		_, err := fmt.Fprintf(w, "nothing can be given to it now: %s\n", console.Sanitize(t.No))
+		return err
+	}
+	_, err := fmt.Fprintf(w, "git diff shows what it changed in %s. Fix it there, then: divisi give %s/%s %s\n",
+		text.Count(len(t.Files), "file"), t.Run, t.Task, text.Shell(t.Dir))
+	return err
+}

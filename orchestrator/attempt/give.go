@@ -1,0 +1,106 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"divisi/bus"
+	"divisi/internal/git"
+	"divisi/internal/spec"
+	"divisi/internal/usage"
+	"divisi/orchestrator/request"
+	"divisi/subagents/workspace"
+)
+
+// ReadTaken reads which attempt was checked out into a directory. One that Take did not make is a usage.Error.
+func ReadTaken(dir string) (t Taken, err error) {
+	top, err := filepath.Abs(dir)
+	if err != nil {
+		return t, fmt.Errorf("find the directory: %w", err)
+	}
+	data, err := os.ReadFile(filepath.Join(top, ".git", takenFile))
+	if err == nil {
+		err = json.Unmarshal(data, &t)
+	}
+	if err != nil || t.Attempt < 1 {
+		return t, usage.Errorf("%s was not made by divisi take, or is not its top directory: there is no .git/%s with an attempt",
+			dir, takenFile)
+	}
+	t.Dir = git.Resolved(top)
+	return t, nil
+}
+
+// hand signs the commits of people's patches; landing makes commits of its own.
+var hand = git.Ident{Name: "Divisi", Email: "divisi@localhost"}
+
+// Give makes one patch of all that a person has changed since the attempt was checked out, committed or not, checks it, and stores
+// its pack. The same content is the same patch. What cannot be given is a usage.Error; nothing is stored then.
+func (a *Attempt) Give(ctx context.Context, taken Taken) (_ *spec.Patch, err error) {
+	t, dir := a.st.Tasks[a.task], taken.Dir
+	if t == nil || a.Head != taken.Base {
+		return nil, usage.Errorf("%s/%d did not start from the commit %s, which %s names", a.task, taken.Attempt, taken.Base, taken.Dir)
+	}
+	if err := request.Givable(a.st, t, taken.Base); err != nil && !a.st.ByPerson(t) {
+		return nil, usage.Errorf("%v", err)
+	}
+	private, err := os.MkdirTemp("", "divisi-give-")
+	if err != nil {
+		return nil, fmt.Errorf("make a private directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, workspace.Remove(private)) }()
+	slot, err := a.adopt(ctx, dir, private)
+	if err != nil {
+		return nil, err
+	}
+	p, pack, err := slot.Collect(ctx, a.Head, cmp.Or(t.Task.Title, t.Task.ID), hand, a.st.Spec.Created)
+	var content *workspace.ContentError
+	switch {
+	case errors.As(err, &content):
+		return nil, usage.Errorf("%s cannot be given: %s", dir, content.Why)
+	case err != nil:
+		return nil, err
+	case p == nil:
+		return nil, usage.Errorf("%s changes nothing: it is as the commit that %s/%d started from", dir, a.task, taken.Attempt)
+	}
+	set := t.Task.WriteSet(a.st.Spec.Project.Protected)
+	err = slot.Check(ctx, p, func(path string) bool { return set.Refuse(path) == "" })
+	if errors.As(err, new(*git.PatchError)) {
+		return nil, usage.Errorf("%v\nUndo that in %s, then give it again", err, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.Pack = "pack-" + p.Commit
+	if err := a.bus.Put(ctx, p.Pack, pack); err != nil && !errors.Is(err, bus.ErrExists) {
+		return nil, fmt.Errorf("store the pack of %s: %w", p.Commit, err)
+	}
+	return p, nil
+}
+
+// adopt opens the directory of a person, which has nothing unfinished.
+func (a *Attempt) adopt(ctx context.Context, dir, private string) (*workspace.Slot, error) {
+	mirror, err := a.mirror(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g, err := git.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if known, err := mirror.Has(ctx, a.Head); err != nil || !known {
+		return nil, cmp.Or(err, usage.Errorf("the run no longer has the commit %s, which %s started from", a.Head, dir))
+	}
+	what, tracked, err := g.Unfinished(ctx, filepath.Join(dir, ".git"))
+	if err != nil {
+		return nil, err
+	}
+	if what != "" {
+		return nil, usage.Errorf("%s is in the middle of a %s: finish or abort it, then give it again", dir, what)
+	}
+	return workspace.Adopt(ctx, g, mirror, dir, private, a.Head, tracked)
+}

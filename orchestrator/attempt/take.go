@@ -1,0 +1,157 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"divisi/bus"
+	"divisi/internal/git"
+	"divisi/internal/spec"
+	"divisi/internal/usage"
+	"divisi/orchestrator/request"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
+)
+
+// Taken is an attempt that was checked out for a person. Without Dir it is what is kept of that in the directory.
+type Taken struct {
+	Run     string `json:"run"`
+	Task    string `json:"task"`
+	Attempt int    `json:"attempt"`
+	Base    string `json:"base"`
+	Dir     string `json:"dir,omitempty"`
+	// Files are those that the attempt changed, Failure is why it is not on the branch, and No why nothing can be given to the task
+	// now; empty where it can.
+	Files   []string `json:"files,omitempty"`
+	Failure string   `json:"failure,omitempty"`
+	No      string   `json:"no,omitempty"`
+}
+
+// takenFile names what is known of a directory that an attempt was checked out into.
+const takenFile = "divisi.json"
+
+// Take checks the attempt out into a directory, which is new or empty and outside the run's repository: a repository on the commit
+// that the attempt started from, with its patch as changes.
+func (a *Attempt) Take(ctx context.Context, dir string) (_ *Taken, err error) {
+	if a.st.Tasks[a.task] == nil {
+		return nil, usage.Errorf("%s is no task of the plan", a.task)
+	}
+	mirror, err := a.mirror(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := &Taken{Run: a.st.Spec.Run, Task: a.task, Attempt: a.Attempt.Attempt, Base: a.Head}
+	if known, err := mirror.Has(ctx, a.Head); err != nil || !known {
+		return nil, cmp.Or(err, usage.Errorf("the run no longer has the commit %s, from which %s/%d started", a.Head, a.task, t.Attempt))
+	}
+	if dir, err = a.place(dir); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, clean(dir))
+		}
+	}()
+	clone, err := mirror.Clone(ctx, dir, a.task, a.Head)
+	if err != nil {
+		return nil, err
+	}
+	if a.Result != nil && a.Result.Patch != nil {
+		if err := a.lay(ctx, clone, dir, a.Result.Patch); err != nil {
+			return nil, err
+		}
+		t.Files = a.Result.Patch.Files
+	}
+	data, err := json.Marshal(t)
+	if err != nil {
+		return nil, fmt.Errorf("encode what is taken: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".git", takenFile), append(data, '\n'), 0o644); err != nil {
+		return nil, fmt.Errorf("note what is taken: %w", err)
+	}
+	t.Dir, t.Failure = dir, a.failure()
+	if err := request.Givable(a.st, a.st.Tasks[a.task], t.Base); err != nil {
+		t.No = err.Error()
+	}
+	return t, nil
+}
+
+// lay puts a patch into the work tree of a clone.
+func (a *Attempt) lay(ctx context.Context, clone *git.Repo, dir string, p *spec.Patch) error {
+	pack, err := a.bus.Get(ctx, p.Pack)
+	if err == nil {
+		err = clone.Import(ctx, pack)
+	}
+	if errors.Is(err, git.ErrPack) || errors.Is(err, git.ErrTooLarge) || errors.Is(err, bus.ErrNotFound) {
+		return usage.Errorf("the patch of %s/%d cannot be checked out: %v", a.task, a.Attempt.Attempt, err)
+	}
+	if err != nil {
+		return fmt.Errorf("get the patch of %s/%d: %w", a.task, a.Attempt.Attempt, err)
+	}
+	return clone.Lay(ctx, dir, p.Commit, a.Head)
+}
+
+// failure is why the attempt did not land, where that is known.
+func (a *Attempt) failure() string {
+	t := a.st.Tasks[a.task]
+	for _, f := range t.Faults {
+		if f.Attempt == a.Attempt.Attempt {
+			return f.Fault.Message
+		}
+	}
+	if a.Attempt.Attempt != t.Attempt || t.State == run.TaskLanded {
+		return ""
+	}
+	return t.Reason
+}
+
+// place makes the directory of a person, and refuses one that is not empty or lies in the run's repository or its state.
+func (a *Attempt) place(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("find the directory: %w", err)
+	}
+	meta, err := store.ReadMeta(a.dir.Run(a.st.Spec.Run))
+	if err != nil {
+		return "", err
+	}
+	dir = git.Resolved(dir)
+	entries, err := os.ReadDir(dir)
+	switch repo := cmp.Or(meta.Repo, a.st.Spec.Repo); {
+	case git.Inside(dir, repo):
+		return "", usage.Errorf("%s is inside the repository of run %s: name a directory outside of %s", dir, a.st.Spec.Run, repo)
+	case git.Below(dir, git.Resolved(a.dir.Path)):
+		return "", usage.Errorf("%s is inside the state directory: name another directory", dir)
+	case len(entries) > 0:
+		return "", usage.Errorf("%s is not empty: name a directory that is new or empty", dir)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return "", usage.Errorf("%s cannot be used: %v", dir, err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", usage.Errorf("%s cannot be made: %v", dir, err)
+	}
+	return dir, nil
+}
+
+// clean removes what is in a directory.
+func clean(dir string) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+	}
+	return err
+}
+
+func (a *Attempt) mirror(ctx context.Context) (*git.Repo, error) {
+	g, err := git.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return g.OpenMirror(filepath.Join(a.dir.Run(a.st.Spec.Run), "repo.git"))
+}
