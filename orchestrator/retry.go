@@ -86,14 +86,14 @@ func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.
 	case o.Role != "" && !had && !now:
 		return q, usage.Errorf("run %s has no role %q%s; a new role file takes effect in a run that no process carries out",
 			r.id, o.Role, near(o.Role, slices.Collect(maps.Keys(st.Spec.Roles))))
-	case len(q.Notices) == 0:
-		return q, nil
 	}
-	if requests := trust.Requests(&project, set.Repository); len(requests) > 0 {
+	if requests := trust.Requests(&project, set.Repository); len(requests) > 0 && len(q.Notices) > 0 {
 		h := &holder{dir: r.dir, checkout: checkout}
-		return q, h.trust(ctx, &Options{Trust: o.Trust}, requests, &project, false)
+		if err := h.trust(ctx, &Options{Trust: o.Trust}, requests, &project, false); err != nil {
+			return q, err
+		}
 	}
-	return q, nil
+	return q, rereadPlan(&q, st, m.Plan)
 }
 
 // near suggests a known name.
@@ -136,6 +136,33 @@ func readAgain(top string, had map[string]spec.Role, o *Retry) (set configs.Role
 		set, p, err = needs.Files(top, named)
 	}
 	return set, p, err
+}
+
+// rereadPlan adds to a request the plan file, where a person has edited it since the run read it. One that is no longer there has
+// changed nothing.
+func rereadPlan(q *conductor.Request, st *run.State, path string) error {
+	info, err := os.Stat(path)
+	if st.Spec.Plan == nil || err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	read, err := configs.Read(path)
+	if err != nil {
+		return err
+	}
+	p, positions, _ := configs.ParsePlan(read[0].Name, read[0].Text) // positions have its faults
+	fields := differs(st.Spec.Plan, p)
+	if len(fields) == 0 && positions.Error(nil) == nil {
+		return nil
+	}
+	roles := maps.Clone(st.Spec.Roles)
+	maps.Copy(roles, q.Roles)
+	if err := positions.Error(p.Validate(spec.Env{Roles: roles, Gates: gateNames(st.Spec.Project)})); err != nil {
+		return err
+	}
+	q.Plan = &p
+	q.Notices = append(q.Notices, "the plan file has changed: the tasks that are tried again get their briefs, roles, files and "+
+		"constraints from it; what else has changed takes effect in another run")
+	return nil
 }
 
 // compare adds to a request what differs from the run's roles and project. Gates and what they run in stay: their baseline was

@@ -253,6 +253,11 @@ func (h *holder) begin(ctx context.Context, o *Options) (r *Run, err error) {
 			"Or land changes without proof, with exit code 1: --allow-unverified", noGates)
 	}
 	m := store.Meta{Repo: h.spec.Repo, NATS: o.NATS, Demo: o.Sample}
+	if o.Plan != nil {
+		if m.Plan, err = filepath.Abs(o.Plan.Name); err != nil {
+			return nil, fmt.Errorf("find the plan file: %w", err)
+		}
+	}
 	if o.Record != "" {
 		if m.Record, err = filepath.Abs(o.Record); err != nil {
 			return nil, fmt.Errorf("--record: %w", err)

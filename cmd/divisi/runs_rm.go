@@ -153,12 +153,19 @@ func (r *remover) removeRun(ctx context.Context, run string) (err error) {
 			return fmt.Errorf("%w\nThe run is still here; to remove only its local files: divisi runs rm --local %s", err, run)
 		}
 	}
-	ref := conductor.IntegrationRef(run)
-	if err := r.removeDir(ctx, run, dir, there); err != nil || r.json() || !hasRef(ctx, m.Repo, ref) {
+	if err := r.removeDir(ctx, run, dir, there); err != nil || r.json() {
 		return err
 	}
-	_, err = fmt.Fprintf(r.out, "its published branch stays; delete it with: git -C %s branch -D %s\n",
-		text.Shell(m.Repo), strings.TrimPrefix(ref, "refs/heads/"))
+	branches := ""
+	for ref, n := conductor.IntegrationRef(run), 2; hasRef(ctx, m.Repo, ref); n++ { // a retry may have made more: -2, -3
+		branches += " " + strings.TrimPrefix(ref, "refs/heads/")
+		ref = fmt.Sprintf("%s-%d", conductor.IntegrationRef(run), n)
+	}
+	if branches == "" {
+		return nil
+	}
+	_, err = fmt.Fprintf(r.out, "its published branch stays; delete it with: git -C %s branch -D%s\n",
+		text.Shell(m.Repo), branches)
 	return err
 }
 

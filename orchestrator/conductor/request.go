@@ -41,9 +41,10 @@ type Request struct {
 	Text string `json:"text,omitempty"`
 	// Tasks are those of retry and skip: ids, or names of templates.
 	Tasks []string `json:"tasks,omitempty"`
-	// Revision is what the tasks of a retry get. Roles, Project and Notices are set with it: what has changed since the run read
-	// it.
+	// Revision is what the tasks of a retry get. Plan, Roles, Project and Notices are set with it: what has changed since the run
+	// read it.
 	Revision run.Revision `json:"revision,omitzero"`
+	Plan     *spec.Plan   `json:"plan,omitempty"`
 	// Patch is that of give; its pack is in the object store.
 	Patch *spec.Patch `json:"patch,omitempty"`
 
@@ -189,7 +190,7 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 		}
 		return "the patch of " + q.Task + " goes on", c.execute(ctx, actions)
 	case VerbRetry:
-		actions, opened, err := request.Retry(c.st, q.Tasks, q.Revision)
+		actions, opened, err := request.Retry(c.st, q.Tasks, q.Revision, q.Plan)
 		if err != nil {
 			return "", err
 		}

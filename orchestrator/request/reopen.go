@@ -1,20 +1,66 @@
 package request
 
 import (
+	"cmp"
 	"slices"
 
+	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 )
 
 // Retry opens tasks again that were given up, with new attempts: those that are named, by their ids or their template, else all
 // planned ones that are parked. With them it opens the tasks that were given up only because of them, and the run where it has
-// ended. It returns the ids of the tasks that it was asked for; the error is a *RefusedError.
-func Retry(s *run.State, refs []string, r run.Revision) ([]run.Action, []string, error) {
+// ended. What a person has edited since in the run's plan file, which may be nil, revises them where r does not. It returns the
+// ids of the tasks that it was asked for; the error is a *RefusedError.
+func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan) ([]run.Action, []string, error) {
 	ids, err := retried(s, refs)
 	if err != nil {
 		return nil, nil, err
 	}
-	return append(reopen(s, tried(&r)), begin(s, ids, r)...), ids, nil
+	own := map[string]run.Revision{}
+	if edited != nil && s.Spec.Plan != nil {
+		for _, id := range ids {
+			o := editedTask(s, s.Tasks[id], edited, r)
+			if o.Files != nil {
+				if why := inSet(s, s.Tasks[id], *o.Files); why != "" {
+					return nil, nil, Refusedf("the edited plan: %s", why)
+				}
+			}
+			own[id] = o
+		}
+	}
+	return append(reopen(s, tried(&r)), begin(s, ids, r, own)...), ids, nil
+}
+
+// editedTask adds to a revision what a person has edited of a task since the run read the plan file: brief, role, constraints,
+// and files, which a shard has by its rule.
+func editedTask(s *run.State, t *run.Task, edited *spec.Plan, r run.Revision) run.Revision {
+	find := func(p *spec.Plan) (out spec.Task, found bool) {
+		at := slices.IndexFunc(p.Tasks, func(o spec.Task) bool { return o.ID == cmp.Or(t.Task.ShardOf, t.Task.ID) })
+		if at >= 0 {
+			out = p.Tasks[at]
+			out.Constraints = slices.Concat(p.Constraints, out.Constraints)
+		}
+		return out, at >= 0
+	}
+	was, had := find(s.Spec.Plan)
+	now, has := find(edited)
+	if !had || !has {
+		return r
+	}
+	if r.Brief == "" && now.Brief != was.Brief {
+		r.Brief = now.Brief
+	}
+	if r.Role == "" && now.Role != was.Role {
+		r.Role = now.Role
+	}
+	if !slices.Equal(now.Constraints, was.Constraints) {
+		r.Constraints = &now.Constraints
+	}
+	if now.Shard == nil && !slices.Equal(now.Files, was.Files) {
+		r.Files, r.Unlocked = &now.Files, spec.Unlocks(now.Files, s.Spec.Project.Protected)
+	}
+	return r
 }
 
 // reopen lets a run go on that has come to its end, or to its final gates. A run that no process carries out is stopped then, for

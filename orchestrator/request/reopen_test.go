@@ -1,6 +1,7 @@
 package request_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -77,7 +78,7 @@ func TestRetry(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := reopened(t)
-			actions, _, err := request.Retry(l.State, c.refs, again)
+			actions, _, err := request.Retry(l.State, c.refs, again, nil)
 			if c.no != "" {
 				require.EqualError(t, err, c.no)
 				require.ErrorAs(t, err, new(*request.RefusedError))
@@ -92,10 +93,10 @@ func TestRetry(t *testing.T) {
 func TestRetryOfARunThatHasEnded(t *testing.T) {
 	t.Parallel()
 	l := reopened(t)
-	_, _, err := request.Retry(l.State, nil, again)
+	_, _, err := request.Retry(l.State, nil, again, nil)
 	require.NoError(t, err)
 	l.Append("", run.Data{State: run.Parked, Final: []spec.Receipt{{Gate: "g"}}})
-	actions, opened, err := request.Retry(l.State, nil, again)
+	actions, opened, err := request.Retry(l.State, nil, again, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"s-1", "last", "other", "a", "b", "c"}, opened)
 	require.Equal(t, "run stopped tried again by user", runtest.Describe(actions)[0])
@@ -114,7 +115,7 @@ func TestRetryOfARunThatHasEnded(t *testing.T) {
 	require.False(t, l.NothingGivenUp(), "gone was cancelled and stays so")
 
 	l.Append("", run.Data{State: run.Cancelled})
-	_, _, err = request.Retry(l.State, nil, again)
+	_, _, err = request.Retry(l.State, nil, again, nil)
 	require.EqualError(t, err, "run r1 was cancelled, which is for good: start another run")
 }
 
@@ -141,4 +142,72 @@ func TestSkip(t *testing.T) {
 	require.False(t, l.Works["runs"].Outstanding())
 	_, _, err = request.Skip(l.State, []string{"landed"}, again, "x")
 	require.EqualError(t, err, "landed has ended and is landed: there is nothing to skip")
+}
+
+// What a person has edited in the plan file counts for the tasks that are tried again, unless the retry has its own.
+func TestRetryTakesTheEditedPlan(t *testing.T) {
+	t.Parallel()
+	was := spec.Plan{Tasks: []spec.Task{
+		{ID: "a", Role: "generator", Brief: "old", Files: []string{"a"}},
+		{ID: "s", Role: "generator", Brief: "old", Shard: &spec.Shard{}},
+		{ID: "b", Role: "generator", Brief: "old", Files: []string{"b"}, ChangeSet: "set"},
+		{ID: "c", Role: "generator", Brief: "old", Files: []string{"c"}, ChangeSet: "set"},
+	}}
+	l := runtest.New(t, run.Spec{Base: "b", Plan: &was, Roles: runtest.Roles(), Parallel: 4}, run.Running)
+	expanded := slices.Clone(was.Tasks)
+	expanded[1] = spec.Task{ID: "s-1", ShardOf: "s", Role: "generator", Brief: "old", Files: []string{"s"}}
+	l.Plan(expanded...)
+	for _, task := range expanded {
+		l.Append(task.ID, run.TaskData{State: run.TaskParked, Reason: "red"})
+	}
+	edit := func(change func(p *spec.Plan)) *spec.Plan {
+		p := spec.Plan{Tasks: slices.Clone(was.Tasks)}
+		change(&p)
+		return &p
+	}
+	for name, c := range map[string]struct {
+		plan *spec.Plan
+		ref  string
+		r    run.Revision
+		want run.Revision
+		no   string
+	}{
+		"nothing": {plan: edit(func(*spec.Plan) {}), ref: "a"},
+		"brief, role, constraints and files": {
+			plan: edit(func(p *spec.Plan) {
+				p.Constraints = []string{"all"}
+				p.Tasks[0] = spec.Task{ID: "a", Role: "reader", Brief: "new", Files: []string{"x"}, Constraints: []string{"one"}}
+			}),
+			ref: "a", want: run.Revision{
+				Brief: "new", Role: "reader", Constraints: &[]string{"all", "one"}, Files: &[]string{"x"},
+			},
+		},
+		"words of the command line go first": {
+			plan: edit(func(p *spec.Plan) { p.Tasks[0].Brief = "new" }), ref: "a", r: run.Revision{Brief: "mine"},
+			want: run.Revision{Brief: "mine"},
+		},
+		"a template": {
+			plan: edit(func(p *spec.Plan) { p.Tasks[1].Brief = "new" }), ref: "s-1", want: run.Revision{Brief: "new"},
+		},
+		"a task that is gone": {plan: edit(func(p *spec.Plan) { p.Tasks = p.Tasks[1:] }), ref: "a"},
+		"a file of another task of the set": {
+			plan: edit(func(p *spec.Plan) { p.Tasks[2].Files = []string{"b", "c"} }), ref: "b",
+			no: "the edited plan: c belongs to c of the same change set: each file belongs to one of its tasks",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.r.By = wire.FromUser
+			c.want.By = wire.FromUser
+			actions, _, err := request.Retry(l.State, []string{c.ref}, c.r, c.plan)
+			if c.no != "" {
+				require.EqualError(t, err, c.no)
+				return
+			}
+			require.NoError(t, err)
+			e, ok := actions[0].(run.Append)
+			require.True(t, ok)
+			require.Equal(t, run.TaskData{State: run.TaskPending, Reason: e.Data.(run.TaskData).Reason, Revision: &c.want}, e.Data) //nolint:forcetypeassert // compared
+		})
+	}
 }

@@ -47,7 +47,7 @@ func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
 			return nil, Refusedf("%s", why)
 		}
 	}
-	actions := begin(s, ids, r)
+	actions := begin(s, ids, r, nil)
 	if h := s.OpenHold(ref); h != nil {
 		actions = append(actions, answerHold(h, run.HoldRevised, r.By))
 	}
@@ -98,11 +98,14 @@ func fixed(t *run.Task, by string) string {
 	return ""
 }
 
-// begin lets tasks begin again, and with them what was given up because of them.
-func begin(s *run.State, ids []string, r run.Revision) (actions []run.Action) {
+// begin lets tasks begin again, each with its own revision where it has one, and with them what was given up because of them.
+func begin(s *run.State, ids []string, all run.Revision, own map[string]run.Revision) (actions []run.Action) {
 	begun := map[string]bool{}
 	for _, id := range ids {
-		t := s.Tasks[id]
+		t, r := s.Tasks[id], all
+		if o, ok := own[id]; ok {
+			r = o
+		}
 		begun[id] = true
 		if n := len(t.Revisions); r.ID != "" && n > 0 && t.Revisions[n-1].ID == r.ID {
 			continue // before a kill
@@ -110,7 +113,7 @@ func begin(s *run.State, ids []string, r run.Revision) (actions []run.Action) {
 		d := run.TaskData{State: run.TaskPending, Reason: tried(&r), Revision: &r}
 		actions = append(append(actions, run.SetTask(id, d)), callBack(s, id)...)
 	}
-	return append(actions, freed(s, begun, run.Revision{ID: r.ID, By: r.By}, false)...)
+	return append(actions, freed(s, begun, run.Revision{ID: all.ID, By: all.By}, false)...)
 }
 
 // tried words why tasks begin again.

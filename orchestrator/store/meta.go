@@ -20,6 +20,8 @@ type Meta struct {
 	NATS string `json:"nats,omitempty"`
 	// Record is the directory of the recording that the run was begun with.
 	Record string `json:"record,omitempty"`
+	// Plan is the absolute path of the plan file; empty where a master planned.
+	Plan string `json:"plan,omitempty"`
 	// Demo says that the repository is the demo's.
 	Demo bool `json:"demo,omitempty"`
 	// Lost says that the file is not there any more. The run's own store has what is needed.
