@@ -39,8 +39,8 @@ var checks = []check{
 	{"secrets", secrets},
 	// Asks: what proves the patch, and what the author knows.
 	{"constraints", constraints},
-	{ClassTests, testsOf},
-	{"expectations", expectations},
+	{ClassTests, func(p *Patch) []Finding { return p.weaker }},
+	{"expectations", func(p *Patch) []Finding { return p.edited }},
 	{"gates", gates},
 	{"generated", generated},
 	{"silenced", silenced},
@@ -68,7 +68,8 @@ type Patch struct {
 	// files are the changes with what differs in them. Names with words of gone became names with words of come.
 	files      []*file
 	gone, come map[string]bool
-	// weaker and edited is what was found in tests.
+	// weaker is what the patch takes away from tests: it counts as a whole, for each language, for tests may move between files.
+	// edited are the values that it changes in assertions, where no rename and no word of the brief explains them.
 	weaker, edited []Finding
 }
 
@@ -103,42 +104,40 @@ func (f Finding) String() string {
 	return text.Clip(text.OneLine(place+f.Text), text.MaxLine)
 }
 
+// at is a finding at a place of the patch.
+func at(path string, line int, format string, args ...any) Finding {
+	return Finding{Path: path, Line: line, Text: fmt.Sprintf(format, args...)}
+}
+
 // Verdict is the worst decision about a patch, and all findings, the worst first.
 type Verdict struct {
 	Decision Decision
 	Findings []Finding
 }
 
-// maxEvidence bounds the findings of one kind, maxFindings those of one check.
-const (
-	maxEvidence = 10
-	maxFindings = 25
-)
+// maxFindings bounds the findings of one check.
+const maxFindings = 25
 
 // Check runs all checks.
 func Check(p *Patch) Verdict {
-	v := Verdict{Decision: Pass}
 	p.prepare()
 	p.compare()
+	var all []Finding
 	for _, c := range checks {
 		found := c.find(p)
-		for _, f := range found[:min(len(found), maxFindings)] {
-			f.Check, f.Decision = c.name, cmp.Or(f.Decision, Ask)
-			v.add(f)
-		}
 		if more := len(found) - maxFindings; more > 0 {
-			v.add(Finding{Check: c.name, Decision: Ask, Text: fmt.Sprintf("%d more findings of this kind", more)})
+			found = append(found[:maxFindings], at("", 0, "%d more findings of this kind", more))
+		}
+		for _, f := range found {
+			f.Check, f.Decision = c.name, cmp.Or(f.Decision, Ask)
+			all = append(all, f)
 		}
 	}
-	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return strings.Compare(string(b.Decision), string(a.Decision)) })
-	return v
-}
-
-func (v *Verdict) add(f Finding) {
-	v.Findings = append(v.Findings, f)
-	if v.Decision = Ask; v.Findings[0].Decision == Refuse || f.Decision == Refuse {
-		v.Decision = Refuse
+	if len(all) == 0 {
+		return Verdict{Decision: Pass}
 	}
+	slices.SortStableFunc(all, func(a, b Finding) int { return strings.Compare(string(b.Decision), string(a.Decision)) })
+	return Verdict{all[0].Decision, all}
 }
 
 // Evidence returns the findings as lines.

@@ -10,22 +10,21 @@ import (
 // What is known of functions by their names, without the f of those that format.
 var (
 	// frameworks are the packages whose functions assert, verbs the functions that assert wherever they are.
-	frameworks = set(strings.Fields("require assert must should qt"))
-	verbs      = set(strings.Fields("Expect ExpectWithOffset Eventually Consistently So Ω"))
+	frameworks = set(`require assert must should qt`)
+	verbs      = set(`Expect ExpectWithOffset Eventually Consistently So Ω`)
 	// failures begin the names of methods that assert, after No or Not, where their result is not used.
-	failures = strings.Fields("Equal Error Fail Fatal True False Nil Len Empty Zero Contains Same Subset Elements Exactly " +
-		"Panics Regexp Implements IsType Greater Less Positive Negative InDelta InEpsilon Within JSONEq YAMLEq HTTP Condition Never " +
-		"FileExists DirExists Assert Check")
+	failures = strings.Fields(`Equal Error Fail Fatal True False Nil Len Empty Zero Contains Same Subset Elements Exactly Panics
+		Regexp Implements IsType Greater Less Positive Negative InDelta InEpsilon Within JSONEq YAMLEq HTTP Condition Never
+		FileExists DirExists Assert Check`)
 	// one and three are assertions of so many operands; others have two.
-	one   = set(strings.Fields("NoError Error True False Nil NotNil Empty NotEmpty Zero NotZero Panics NotPanics Positive Negative"))
-	three = set(strings.Fields("InDelta InEpsilon WithinDuration Eventually Never EventuallyWithT Assert Check"))
-	// exactly are assertions of one value, and matchers of others.
-	exactly = set(strings.Fields("Equal Equals EqualValues Exactly Same JSONEq YAMLEq EqualError ErrorIs ErrorAs Len ElementsMatch " +
-		"DeepEqual DeepEquals MatchJSON HaveLen Empty Zero"))
-	equality = set(strings.Fields("Equal EqualFold Is Compare DeepEqual Diff"))
-	// setup are calls whose failure says nothing of the code under test.
-	setup = set(strings.Fields("MkdirTemp TempDir TempFile CreateTemp Setenv Unsetenv RemoveAll Remove Chdir MkdirAll Mkdir " +
-		"WriteFile Getwd"))
+	one   = set(`NoError Error True False Nil NotNil Empty NotEmpty Zero NotZero Panics NotPanics Positive Negative`)
+	three = set(`InDelta InEpsilon WithinDuration Eventually Never EventuallyWithT Assert Check`)
+	// exactly are assertions of one value, and matchers of others; equality are functions that compare.
+	exactly = set(`Equal Equals EqualValues Exactly Same JSONEq YAMLEq EqualError ErrorIs ErrorAs Len ElementsMatch DeepEqual
+		DeepEquals MatchJSON HaveLen Empty Zero`)
+	equality = set(`Equal EqualFold Is Compare DeepEqual Diff`)
+	// setup are calls of os whose failure says nothing of the code under test.
+	setup = set(`MkdirTemp TempDir TempFile CreateTemp Setenv Unsetenv RemoveAll Remove Chdir MkdirAll Mkdir WriteFile Getwd`)
 	// chain begins a statement whose methods say what is expected, anything is what takes any value.
 	chain    = re(`^(?:\w+\.)?(?:Expect\w*|EXPECT|Eventually|Consistently|Ω)\(\)\.`)
 	anything = re(`\b(?:Any(?:thing|Times|Of\w*)?|Maybe|Ignore\w+)\b`)

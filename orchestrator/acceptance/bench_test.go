@@ -40,7 +40,7 @@ func BenchmarkCheck(b *testing.B) {
 			read := 0
 			for _, c := range p.Changes {
 				for _, content := range [][]byte{c.Before, c.After} {
-					read += len(numbered(strings.Split(string(content), "\n"), 0))
+					read += len((&file{}).lines(strings.Split(string(content), "\n"), 0))
 				}
 			}
 			if lines = min(lines, time.Since(began)); read == 0 {

@@ -2,7 +2,6 @@ package acceptance
 
 import (
 	"bytes"
-	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -21,13 +20,12 @@ func files(p *Patch) (found []Finding) {
 	for _, f := range p.files {
 		switch {
 		case f.Unread != "" && f.language < 0:
-			found = append(found, Finding{Path: f.Path, Text: "the file was not checked: " + f.Unread})
+			found = append(found, at(f.Path, 0, "the file was not checked: %s", f.Unread))
 		case f.After == nil || p.outright(f.Path) || p.moved(f.After):
 		case text.Binary(f.After):
-			found = append(found, Finding{Path: f.Path, Text: "a binary file, which no one can read, is new or changed"})
+			found = append(found, at(f.Path, 0, "a binary file, which no one can read, is new or changed"))
 		case len(f.After) > len(f.Before)+maxFile:
-			text := fmt.Sprintf("the file grows by %d bytes", len(f.After)-len(f.Before))
-			found = append(found, Finding{Path: f.Path, Text: text})
+			found = append(found, at(f.Path, 0, "the file grows by %d bytes", len(f.After)-len(f.Before)))
 		}
 	}
 	return found
@@ -52,13 +50,31 @@ func size(p *Patch) (found []Finding) {
 	if n := len(p.Siblings); n >= 3 {
 		usual := slices.Sorted(slices.Values(p.Siblings))[n/2]
 		if lines > 10*usual+100 {
-			text := fmt.Sprintf("the patch changes %d lines; other shards change about %d", lines, usual)
-			found = append(found, Finding{Text: text})
+			found = append(found, at("", 0, "the patch changes %d lines; other shards change about %d", lines, usual))
 		}
 	}
 	if m := bound.FindStringSubmatch(p.Task.Brief); m != nil {
 		if most, err := strconv.Atoi(m[1]); err == nil && lines > 3*most+10 {
-			found = append(found, Finding{Text: fmt.Sprintf("the patch changes %d lines; its brief names %d", lines, most)})
+			found = append(found, at("", 0, "the patch changes %d lines; its brief names %d", lines, most))
+		}
+	}
+	return found
+}
+
+// constraints asks about each constraint that the author reports as not kept. Models have to report on all of them to hand in a
+// result.
+func constraints(p *Patch) (found []Finding) {
+	for _, c := range p.Handoff.Broken() {
+		rule := text.Quote(text.Short(c.Text, 80))
+		found = append(found, at("", 0, "its author did not keep the constraint %s: %s", rule, c.Note))
+	}
+	if p.Role.Executor != spec.ExecutorModel {
+		return found
+	}
+	for _, rule := range spec.Rules(p.Task.Constraints) {
+		same := func(c spec.ConstraintEcho) bool { return strings.TrimSpace(c.Text) == strings.TrimSpace(rule) }
+		if !slices.ContainsFunc(p.Handoff.Constraints, same) {
+			found = append(found, at("", 0, "its author did not report on the constraint %s", text.Quote(text.Short(rule, 80))))
 		}
 	}
 	return found
@@ -97,25 +113,25 @@ func (p *Patch) match(search *patterns) (found []Finding) {
 	had := make([]int, len(search.list))
 	for _, f := range p.files {
 		for _, l := range f.removed {
-			if at := search.index(f, l); at >= 0 && search.list[at].decision == Ask {
-				had[at]++
+			if which := search.index(f, l); which >= 0 && search.list[which].decision == Ask {
+				had[which]++
 			}
 		}
 	}
 	for _, f := range p.files {
 		for _, l := range f.added {
-			at := search.index(f, l)
-			if at < 0 {
+			which := search.index(f, l)
+			if which < 0 {
 				continue
 			}
-			if had[at]--; had[at] >= 0 {
+			if had[which]--; had[which] >= 0 {
 				continue
 			}
-			one := Finding{Decision: search.list[at].decision, Path: f.Path, Line: l.number, Text: search.list[at].text}
+			one := search.list[which]
 			if f.data || f.prose || f.language >= 0 && path.Ext(f.Path) != ".rs" {
-				one.Decision = Ask
+				one.decision = Ask
 			}
-			found = append(found, one)
+			found = append(found, Finding{Decision: one.decision, Path: f.Path, Line: l.number, Text: one.text})
 		}
 	}
 	return found
@@ -149,11 +165,11 @@ var (
 		[]string{"-----BEGIN", "gh", "glpat-", "AKIA", "ASIA", "AIza", "xox", "sk-", "k_live", "eyJ", "'", `"`},
 		[]pattern{
 			{re(`-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----`), Refuse, "a private key is added", nil},
-			{re(`\bgh[pousr]_[A-Za-z0-9]{36}|\bgithub_pat_\w{40}|\bglpat-[\w-]{20}`), Refuse, "a token of a code host is added", real},
-			{re(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`), Refuse, "a key of AWS is added", real},
+			{re(`\bgh[pousr]_[A-Za-z0-9]{36}|\bgithub_pat_\w{40}|\bglpat-[\w-]{20}`), Refuse, "a host's token is added", genuine},
+			{re(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`), Refuse, "a key of AWS is added", genuine},
 			{re(`\bAIza[0-9A-Za-z_-]{35}|\bxox[baprs]-[0-9A-Za-z-]{20}|\bsk-(?:ant-|proj-)?[A-Za-z0-9]{20}|` +
-				`\b[sr]k_live_[0-9a-zA-Z]{20}`), Refuse, "a key of a service is added", real},
-			{re(`\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}`), Refuse, "a signed token is added", real},
+				`\b[sr]k_live_[0-9a-zA-Z]{20}`), Refuse, "a key of a service is added", genuine},
+			{re(`\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}`), Refuse, "a signed token is added", genuine},
 			{assigned, Refuse, "what looks like the value of a secret is added", secret},
 		},
 	}
@@ -164,8 +180,8 @@ var (
 // secrets refuses keys and tokens. The evidence does not repeat them.
 func secrets(p *Patch) []Finding { return p.match(&credentials) }
 
-// real reports whether a line has no key that documentation uses.
-func real(_ *file, line string) bool { return !strings.Contains(line, "EXAMPLE") }
+// genuine reports whether a line has no key that documentation uses.
+func genuine(_ *file, line string) bool { return !strings.Contains(line, "EXAMPLE") }
 
 // secret reports whether a line gives a name of a secret a value that no person made up.
 func secret(f *file, line string) bool {

@@ -202,16 +202,12 @@ func (g *goFunction) loop(n *ast.RangeStmt) {
 	}
 }
 
-// rows collects the values of a table, but for the names of its cases.
+// rows collects the values of a table, but for the names of its cases: a key, or what comes first where that is a label.
 func (g *goFunction) rows(table *ast.CompositeLit) {
-	var names []string
+	labelled := false
 	if a, ok := table.Type.(*ast.ArrayType); ok {
-		if s, ok := a.Elt.(*ast.StructType); ok {
-			for _, f := range s.Fields.List {
-				for _, n := range f.Names {
-					names = append(names, n.Name)
-				}
-			}
+		if s, ok := a.Elt.(*ast.StructType); ok && len(s.Fields.List) > 0 && len(s.Fields.List[0].Names) > 0 {
+			labelled = labels[strings.ToLower(s.Fields.List[0].Names[0].Name)]
 		}
 	}
 	_, keyed := table.Type.(*ast.MapType)
@@ -219,16 +215,12 @@ func (g *goFunction) rows(table *ast.CompositeLit) {
 		if kv, ok := e.(*ast.KeyValueExpr); ok && keyed {
 			e = kv.Value
 		}
-		row, ok := e.(*ast.CompositeLit)
-		if !ok {
-			g.values(e)
-			continue
-		}
-		for i, v := range row.Elts {
-			if i >= len(names) || !labels[strings.ToLower(names[i])] {
-				g.values(v)
+		if row, ok := e.(*ast.CompositeLit); ok && labelled && len(row.Elts) > 0 {
+			if _, named := row.Elts[0].(*ast.KeyValueExpr); !named {
+				e = &ast.CompositeLit{Elts: row.Elts[1:]}
 			}
 		}
+		g.values(e)
 	}
 }
 
@@ -289,7 +281,7 @@ func (g *goFunction) use(expressions ...ast.Expr) {
 }
 
 // labels are the names of what describes a case.
-var labels = set(strings.Fields("name desc description title msg message scenario label about comment why"))
+var labels = set(`name desc description title msg message scenario label about comment why`)
 
 // values collects the literals of an expression, but for the names of cases and the messages of failures.
 func (g *goFunction) values(e ast.Expr) {

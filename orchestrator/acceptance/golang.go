@@ -26,11 +26,12 @@ func (p *Patch) compareGo(changes []Change) {
 			if !whole && c.Before != nil && c.After != nil {
 				b, a = differing(b, a)
 			}
+			before.parse(c.Path, b)
 			left := leftOut(c)
-			if before.parse(c.Path, b); !left || c.Before != nil { // tests that come here from another file and do not run are gone
-				after.parse(c.Path, a)
+			if left && c.Before == nil { // tests that come here from another file are gone
+				continue
 			}
-			if left && c.Before != nil {
+			if after.parse(c.Path, a); left {
 				after.all = append(after.all, &goFunction{unit: unit{path: c.Path, counts: counts{off: 1}}, done: true})
 			}
 		}
@@ -101,8 +102,8 @@ func (s *goSide) parse(name, content string) {
 				continue
 			}
 			g := &goFunction{
-				unit: unit{path: name, name: d.Name.Name, test: test}, side: s, decl: d, text: content, base: file.FileStart, times: 1,
-				used: map[string]bool{}, closures: map[string]*goFunction{},
+				unit: unit{path: name, name: d.Name.Name, test: test}, side: s, decl: d, text: content, base: file.FileStart,
+				used: map[string]bool{}, closures: map[string]*goFunction{}, times: 1,
 			}
 			s.all = append(s.all, g)
 			if s.helpers[g.name] == nil && !test {
@@ -134,7 +135,7 @@ func (s *goSide) units() []unit {
 }
 
 var (
-	constraint = re(`(?m)^(?://go:build|// ?\+build) (.*)$`)
+	constraint = re(`(?m)^(?:(?://go:build|// ?\+build) (.*)$|package )`)
 	output     = re(`(?mi)^\s*//\s*(?:unordered )?output:`) // without it an example is not run
 )
 
@@ -164,10 +165,7 @@ func leftOut(c Change) bool {
 
 // constraintOf is the build constraint before the package clause, also an old one.
 func constraintOf(content []byte) string {
-	if bytes.HasPrefix(content, []byte("package ")) {
-		return ""
-	}
-	if m := constraint.FindSubmatch(content[:max(0, bytes.Index(content, []byte("\npackage ")))]); m != nil {
+	if m := constraint.FindSubmatch(content); m != nil {
 		return string(bytes.TrimSpace(m[1]))
 	}
 	return ""

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -41,8 +40,7 @@ func gates(p *Patch) (found []Finding) {
 		switch {
 		case f.gate == "" || !f.changed() || p.renamed(f):
 		case !p.outright(f.Path):
-			text := f.gate + " changes, and the task does not name the file"
-			found = append(found, Finding{Path: f.Path, Line: f.first(), Text: text})
+			found = append(found, at(f.Path, f.first, "%s changes, and the task does not name the file", f.gate))
 		case f.gate != goldenFile:
 			found = append(found, p.lenient(f)...)
 		}
@@ -71,38 +69,30 @@ func (p *Patch) gateOf(f *file) string {
 
 // lenient returns what lets more through in a file of gates that the task names.
 func (p *Patch) lenient(f *file) (found []Finding) {
-	running := func(l line) bool { return !runs.MatchString(l.text) }
 	for _, l := range f.added {
-		if lenient.MatchString(l.text) {
-			found = append(found, Finding{Path: f.Path, Line: l.number, Text: "the command lets failures through or runs less"})
-		}
-		if threshold.MatchString(l.text) && p.lower(f, l) {
-			found = append(found, Finding{Path: f.Path, Line: l.number, Text: "a threshold falls"})
+		switch {
+		case lenient.MatchString(l.text):
+			found = append(found, at(f.Path, l.number, "the command lets failures through or runs less"))
+		case threshold.MatchString(l.text) && p.renumbered(f, l.text):
+			found = append(found, at(f.Path, l.number, "a threshold changes"))
 		}
 	}
-	before, after := slices.DeleteFunc(slices.Clone(f.removed), running), slices.DeleteFunc(slices.Clone(f.added), running)
-	if len(after) < len(before) && !removal.MatchString(p.Task.Brief) {
-		found = append(found, Finding{Path: f.Path, Text: "the file runs less than before"})
+	running := func(lines []line) (n int) {
+		for _, l := range lines {
+			n += len(runs.FindAllString(l.text, 1))
+		}
+		return n
+	}
+	if running(f.added) < running(f.removed) && !removal.MatchString(p.Task.Brief) {
+		found = append(found, at(f.Path, 0, "the file runs less than before"))
 	}
 	return found
 }
 
-// lower reports whether a line is a removed one with a smaller number, which the brief does not ask for.
-func (p *Patch) lower(f *file, now line) bool {
-	fresh := number.FindAllString(now.text, -1)
+// renumbered reports whether a line is a removed one with other numbers, which the brief does not ask for.
+func (p *Patch) renumbered(f *file, now string) bool {
 	return slices.ContainsFunc(f.removed, func(was line) bool {
-		old := number.FindAllString(was.text, -1)
-		if number.ReplaceAllString(was.text, "") != number.ReplaceAllString(now.text, "") {
-			return false
-		}
-		for i := range min(len(old), len(fresh)) {
-			x, errX := strconv.ParseFloat(old[i], 64)
-			y, errY := strconv.ParseFloat(fresh[i], 64)
-			if errX == nil && errY == nil && y < x && !p.explained(old[i], fresh[i]) {
-				return true
-			}
-		}
-		return false
+		return number.ReplaceAllString(was.text, "") == number.ReplaceAllString(now, "") && !p.explained(was.text, now)
 	})
 }
 
@@ -130,7 +120,7 @@ func generated(p *Patch) (found []Finding) {
 		head := f.Before[:min(len(f.Before), header)]
 		marked := bytes.Contains(bytes.ToLower(head), []byte("generated")) && generatedMark.Match(head)
 		if (marked || generatedName.MatchString(f.Path)) && !p.hasSource(f.Path, head) && !p.renamed(f) {
-			found = append(found, Finding{Path: f.Path, Line: f.first(), Text: "a generated file changes without its source"})
+			found = append(found, at(f.Path, f.first, "a generated file changes without its source"))
 		}
 	}
 	return found
@@ -159,14 +149,13 @@ var swallowed = re(`(?m)^\s*except\b[^\n]*:\s*(?:#[^\n]*)?\n?\s*pass\b|\bcatch\s
 func silenced(p *Patch) []Finding {
 	found := p.match(&silencers)
 	for _, f := range p.files {
+		catches := func(l line) bool { return strings.Contains(l.text, "except") || strings.Contains(l.text, "catch") }
+		if slices.ContainsFunc(f.added, catches) && len(swallowed.FindAll(f.After, -1)) > len(swallowed.FindAll(f.Before, -1)) {
+			found = append(found, at(f.Path, f.first, "an error is swallowed"))
+		}
 		for _, l := range f.added {
-			switch {
-			case path.Ext(f.Path) == ".go" && f.dropped(l.text):
-				found = append(found, Finding{Path: f.Path, Line: l.number, Text: "an error that was handled is dropped"})
-			case strings.HasPrefix(l.text, "except") || l.text == "pass" || strings.Contains(l.text, "catch"):
-				if len(swallowed.FindAll(f.After, -1)) > len(swallowed.FindAll(f.Before, -1)) {
-					found = append(found, Finding{Path: f.Path, Line: l.number, Text: "an error is swallowed"})
-				}
+			if path.Ext(f.Path) == ".go" && f.dropped(l.text) {
+				found = append(found, at(f.Path, l.number, "an error that was handled is dropped"))
 			}
 		}
 	}

@@ -129,14 +129,12 @@ func (l *language) units(name string, content []byte) (out []unit) {
 	content = l.comment.ReplaceAllFunc(content, func(c []byte) []byte {
 		return bytes.Repeat([]byte{'\n'}, bytes.Count(c, []byte{'\n'}))
 	})
-	starts := l.test.FindAllIndex(content, -1)
-	from := 0
-	for i := 0; i <= len(starts); i++ {
-		to := len(content)
-		if i < len(starts) {
-			to = starts[i][0]
+	starts := append([][]int{{0}}, l.test.FindAllIndex(content, -1)...)
+	for i, from := range starts {
+		part := content[from[0]:]
+		if i+1 < len(starts) {
+			part = content[from[0]:starts[i+1][0]]
 		}
-		part := content[from:to]
 		u := unit{path: name, line: first, test: i > 0}
 		if i > 0 {
 			u.name, _, _ = strings.Cut(strings.TrimSpace(string(part)), "\n")
@@ -144,7 +142,7 @@ func (l *language) units(name string, content []byte) (out []unit) {
 		}
 		l.count(&u, part)
 		out = append(out, u)
-		from, first = to, first+bytes.Count(part, []byte{'\n'})
+		first += bytes.Count(part, []byte{'\n'})
 	}
 	return out
 }

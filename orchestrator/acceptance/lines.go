@@ -11,6 +11,7 @@ import (
 
 // line is a line of a file, without the white space around it.
 type line struct {
+	of     *file
 	number int
 	text   string
 }
@@ -20,6 +21,8 @@ type file struct {
 	Change
 
 	added, removed []line
+	// first is the place of the first new line.
+	first int
 	// size counts the lines that are added and removed, moved ones too.
 	size int
 	// language is its place in languages; -1 where it holds no tests.
@@ -37,56 +40,49 @@ var (
 // changed reports whether lines differ that do not move.
 func (f *file) changed() bool { return len(f.added)+len(f.removed) > 0 }
 
-// first is the place of the first new line.
-func (f *file) first() int {
-	if len(f.added) == 0 {
-		return 0
-	}
-	return f.added[0].number
-}
-
 // prepare finds the lines that differ, and the words that a rename explains.
 func (p *Patch) prepare() {
 	p.files = make([]*file, len(p.Changes))
-	come, gone := map[string]int{}, map[string]int{}
+	var before, after []line
 	for i, c := range p.Changes {
 		f := &file{Change: c, language: languageOf(c.Path), data: fixture.MatchString(c.Path), prose: prose.MatchString(c.Path)}
 		p.files[i] = f
 		if !text.Binary(c.Before) && !text.Binary(c.After) {
-			f.compare()
+			lost, gained := f.compare()
+			before, after = append(before, lost...), append(after, gained...)
 		}
-		count(come, f.added)
-		count(gone, f.removed)
 	}
-	elsewhere := func(lines []line, others map[string]int) []line {
-		return slices.DeleteFunc(lines, func(l line) bool { others[l.text]--; return others[l.text] >= 0 })
+	before, after = difference(before, after, content)
+	for _, l := range before {
+		l.of.removed = append(l.of.removed, l)
+	}
+	for _, l := range after {
+		l.of.added = append(l.of.added, l)
 	}
 	for _, f := range p.files {
-		f.added, f.removed = elsewhere(f.added, gone), elsewhere(f.removed, come)
-		f.gate = p.gateOf(f)
+		if f.gate = p.gateOf(f); len(f.added) > 0 {
+			f.first = f.added[0].number
+		}
 	}
 	p.learn()
 }
 
-func count(lines map[string]int, of []line) {
-	for _, l := range of {
-		lines[l.text]++
-	}
-}
+func content(l line) string { return l.text }
 
 // compare finds the lines that differ. What is between the lines that both sides begin and end with counts without order.
-func (f *file) compare() {
+func (f *file) compare() (lost, gained []line) {
 	before, after, from := trim(strings.Split(string(f.Before), "\n"), strings.Split(string(f.After), "\n"))
-	f.removed, f.added = difference(numbered(before, from), numbered(after, from), func(l line) string { return l.text })
-	f.size = len(f.added) + len(f.removed)
+	lost, gained = difference(f.lines(before, from), f.lines(after, from), content)
+	f.size = len(lost) + len(gained)
+	return lost, gained
 }
 
-// numbered are the lines that are not blank.
-func numbered(lines []string, from int) []line {
-	out := make([]line, 0, len(lines))
-	for i, l := range lines {
+// lines are the lines that are not blank, from a place on.
+func (f *file) lines(texts []string, from int) []line {
+	out := make([]line, 0, len(texts))
+	for i, l := range texts {
 		if l = strings.TrimSpace(l); l != "" {
-			out = append(out, line{from + i + 1, l})
+			out = append(out, line{f, from + i + 1, l})
 		}
 	}
 	return out
@@ -127,9 +123,9 @@ func difference[T any, K comparable](before, after []T, key func(T) K) (lost, ga
 	return lost, gained
 }
 
-func set(words []string) map[string]bool {
+func set(names string) map[string]bool {
 	out := map[string]bool{}
-	add(out, words)
+	add(out, strings.Fields(names))
 	return out
 }
 
@@ -141,7 +137,7 @@ func add(to map[string]bool, words []string) {
 
 // learn learns the words of identifiers and paths that the patch removes everywhere or brings, and those of the task.
 func (p *Patch) learn() {
-	brief := words(p.Task.Brief + " " + strings.Join(p.Task.Constraints, " ") + " " + p.Record)
+	brief := strings.Join(words(p.Task.Brief+" "+strings.Join(p.Task.Constraints, " ")+" "+p.Record), " ")
 	p.come, p.gone = set(brief), set(brief)
 	added, removed := map[string]bool{}, map[string]bool{}
 	for _, f := range p.files {
@@ -186,29 +182,13 @@ func identifiers(code string) []string {
 	return strings.FieldsFunc(code, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
+var word = re(`\p{Lu}?[^\P{L}\p{Lu}]+|\p{Lu}+|\p{Nd}+`)
+
 // words splits a text into lower-case words and numbers: LoadRecord2 has three.
-func words(s string) (out []string) {
-	kind := func(r rune) int {
-		switch {
-		case unicode.IsDigit(r):
-			return 1
-		case unicode.IsUpper(r):
-			return 2
-		case unicode.IsLetter(r):
-			return 3
-		}
-		return 0
-	}
-	start, last := 0, 0
-	for i, r := range s + " " {
-		k := kind(r)
-		if k != last && (last != 2 || k != 3 || i-start != 1) {
-			if last != 0 {
-				out = append(out, strings.ToLower(s[start:i]))
-			}
-			start = i
-		}
-		last = k
+func words(s string) []string {
+	out := word.FindAllString(s, -1)
+	for i, w := range out {
+		out[i] = strings.ToLower(w)
 	}
 	return out
 }
@@ -226,15 +206,7 @@ func known(set map[string]bool, words, other []string) bool {
 
 // renamed reports whether renames explain all that differs in a file.
 func (p *Patch) renamed(f *file) bool {
-	if len(f.added) != len(f.removed) {
-		return false
-	}
-	for n := range f.added {
-		if !p.explained(f.removed[n].text, f.added[n].text) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(f.removed, f.added, func(was, now line) bool { return p.explained(was.text, now.text) })
 }
 
 // outright reports whether the task's files name a path itself, not by a pattern or a directory.

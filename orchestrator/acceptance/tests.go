@@ -2,7 +2,6 @@ package acceptance
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -74,13 +73,6 @@ func (v value) String() string {
 	return text.Short(v.text, 60)
 }
 
-// testsOf returns what a patch takes away from tests. The patch counts as a whole, for each language: tests may move between
-// files.
-func testsOf(p *Patch) []Finding { return p.weaker }
-
-// expectations returns the values that a patch changes in assertions, where no rename and no word of the brief explains them.
-func expectations(p *Patch) []Finding { return p.edited }
-
 // compare compares the tests of the patch.
 func (p *Patch) compare() {
 	p.weaker, p.edited = nil, nil
@@ -94,7 +86,7 @@ func (p *Patch) compare() {
 		switch {
 		case i < 0:
 		case f.Unread != "":
-			p.weaker = append(p.weaker, Finding{Path: f.Path, Text: "its tests were not compared: " + f.Unread})
+			p.weaker = append(p.weaker, at(f.Path, 0, "its tests were not compared: %s", f.Unread))
 		case f.Before == nil || f.After == nil || !bytes.Equal(f.Before, f.After):
 			own[i] = append(own[i], f.Change)
 		}
@@ -142,9 +134,11 @@ func (p *Patch) weigh(before, after []unit) {
 		count(1, u, c)
 	}
 	p.weaker = append(p.weaker, weaker(all, files)...)
-	p.weaker = append(p.weaker, emptied(old, fresh, missing)...)
-	p.expected(old, fresh)
+	p.expected(old, fresh, missing)
 }
+
+// maxEvidence bounds the findings of one kind.
+const maxEvidence = 10
 
 // weaker returns for the files of one language what is worse in them and in all of them together. Tests that became rows of a
 // table are not fewer.
@@ -156,12 +150,12 @@ func weaker(all sides, files map[string]*sides) (out []Finding) {
 		var worse []Finding
 		for _, path := range slices.Sorted(maps.Keys(files)) {
 			if f := files[path]; f.worse(kind) {
-				worse = append(worse, Finding{Path: path, Text: fmt.Sprintf("%s, %d before and %d after", finding, f[0][kind], f[1][kind])})
+				worse = append(worse, at(path, 0, "%s, %d before and %d after", finding, f[0][kind], f[1][kind]))
 			}
 		}
 		out = append(out, worse[:min(len(worse), maxEvidence)]...)
 		if more := len(worse) - maxEvidence; more > 0 {
-			out = append(out, Finding{Text: fmt.Sprintf("%s in %d more files", finding, more)})
+			out = append(out, at("", 0, "%s in %d more files", finding, more))
 		}
 	}
 	return out
@@ -182,32 +176,22 @@ func byName(units []unit) map[string]unit {
 	return out
 }
 
-// emptied returns the tests that assert nothing, and asserted something before or came where another test went.
-func emptied(old, fresh map[string]unit, missing bool) (out []Finding) {
-	for _, key := range slices.Sorted(maps.Keys(fresh)) {
-		a := fresh[key]
-		b, ok := old[key]
-		if a.test && a.counts[assertions] == 0 && (ok && b.counts[assertions] > 0 || !ok && missing) {
-			out = append(out, Finding{Path: a.path, Line: a.line, Text: a.name + " asserts nothing any more"})
-		}
-	}
-	return out
-}
-
-// expected compares what each test expects with what it expected. Tests that are gone and new ones are compared together: they
-// may have moved.
-func (p *Patch) expected(old, fresh map[string]unit) {
+// expected finds tests that assert nothing, and asserted something before or came where a test is missing, and compares what each
+// test expects. Tests that are gone and new ones are compared together: they may have moved.
+func (p *Patch) expected(old, fresh map[string]unit, missing bool) {
 	var gone, come []literal
-	for _, key := range slices.Sorted(maps.Keys(old)) {
-		if a, ok := fresh[key]; ok {
-			p.changed(old[key].literals, a.literals)
-		} else {
-			gone = append(gone, old[key].literals...)
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(fresh))
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		b, had := old[key]
+		a, has := fresh[key]
+		if a.test && a.counts[assertions] == 0 && (had && b.counts[assertions] > 0 || !had && missing) {
+			p.weaker = append(p.weaker, at(a.path, a.line, "%s asserts nothing any more", a.name))
 		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(fresh)) {
-		if _, ok := old[key]; !ok {
-			come = append(come, fresh[key].literals...)
+		if had && has {
+			p.changed(b.literals, a.literals)
+		} else {
+			gone, come = append(gone, b.literals...), append(come, a.literals...)
 		}
 	}
 	p.changed(gone, come)
@@ -231,9 +215,7 @@ func (p *Patch) changed(before, after []literal) {
 	})
 	for _, g := range gained {
 		if l, ok := take(g, func(literal) bool { return true }); ok {
-			p.edited = append(p.edited, Finding{
-				Path: g.path, Line: g.line, Text: fmt.Sprintf("a test expects %s in place of %s", g.value, l.value),
-			})
+			p.edited = append(p.edited, at(g.path, g.line, "a test expects %s in place of %s", g.value, l.value))
 		}
 	}
 }
