@@ -3,7 +3,6 @@ package acceptance
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"divisi/internal/spec"
@@ -61,27 +60,6 @@ func Unverified(s *run.State) string {
 // Unproven reports whether the run must not continue: its patches would land unproven, and that is not allowed.
 func Unproven(s *run.State) bool { return !s.Spec.AllowUnverified && Unverified(s) != "" }
 
-// ProvedOn reports whether all receipts are of one tree.
-func ProvedOn(tree string, receipts []spec.Receipt) bool {
-	return !slices.ContainsFunc(receipts, func(r spec.Receipt) bool { return r.Tree != tree })
-}
-
-// NewSignatures collects what is red in the receipts and was not red on the base.
-func NewSignatures(receipts []spec.Receipt, baseline map[string]spec.Receipt) []string {
-	var out []string
-	for _, r := range receipts {
-		if r.Verdict != spec.VerdictFail {
-			continue
-		}
-		base := baseline[r.Gate]
-		for _, s := range gate.NewSignatures(r, &base) {
-			out = append(out, r.Gate+": "+s)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
 // Red is the fault of a patch whose tree has failed these gates.
 func Red(s *run.State, failed []run.Failure) spec.Fault {
 	receipts := make([]spec.Receipt, 0, len(failed))
@@ -89,6 +67,6 @@ func Red(s *run.State, failed []run.Failure) spec.Fault {
 		receipts = append(receipts, f.Receipt)
 	}
 	fault := failed[0].Fault
-	fault.Signatures = NewSignatures(receipts, s.Baseline)
+	fault.Signatures = gate.Signatures(receipts, s.Baseline)
 	return fault
 }

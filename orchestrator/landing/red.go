@@ -7,7 +7,6 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
@@ -77,7 +76,7 @@ func ranRed(s *run.State, t *run.Task, red run.Red) []run.Action {
 	switch r := a.Result; {
 	case r == nil:
 		return nil
-	case len(r.Receipts) > 0 && acceptance.ProvedOn(red.Tree, r.Receipts):
+	case len(r.Receipts) > 0 && provedOn(red.Tree, r.Receipts):
 		return decideRed(s, t, red)
 	case red.Run > schedule.MaxGateTries && a.Epoch == s.Epoch:
 		return []run.Action{run.Fail{

@@ -34,7 +34,7 @@ func tested(s *run.State, b *run.Batch) *spec.Result {
 func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 	d := run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Set: b.Set, Tasks: b.Tasks}
 	d.Receipts = r.Receipts
-	if !acceptance.ProvedOn(b.Tree, r.Receipts) {
+	if !provedOn(b.Tree, r.Receipts) {
 		d.Receipts, r.Status = nil, spec.StatusFailed // they prove nothing about the commits that would land
 	}
 	based := slices.ContainsFunc(s.Batches, func(o *run.Batch) bool { return o.Head == b.Old })
@@ -55,6 +55,11 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 	default:
 		return notRun(s, b, d, run.FaultOf(&r))
 	}
+}
+
+// provedOn reports whether all receipts are of one tree.
+func provedOn(tree string, receipts []spec.Receipt) bool {
+	return !slices.ContainsFunc(receipts, func(r spec.Receipt) bool { return r.Tree != tree })
 }
 
 // settleRed splits a batch that failed. One of a single task is tested once more first: it may be a flake.

@@ -348,16 +348,10 @@ func compareGate(s *run.State, final, base spec.Receipt) Gate {
 	if final.Verdict != spec.VerdictPass {
 		g.Error, g.Output = gate.Reason(final, &base), schedule.OutputFile(s, final.Output)
 	}
+	g.New, g.Fixed = gate.NewSignatures(final, &base), gate.NewSignatures(base, &final)
 	for _, sig := range final.Signatures {
-		if slices.Contains(base.Signatures, sig) {
+		if !slices.Contains(g.New, sig) {
 			g.Known = append(g.Known, sig)
-		} else {
-			g.New = append(g.New, sig)
-		}
-	}
-	for _, sig := range base.Signatures {
-		if !slices.Contains(final.Signatures, sig) {
-			g.Fixed = append(g.Fixed, sig)
 		}
 	}
 	return g

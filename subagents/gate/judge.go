@@ -54,6 +54,21 @@ func NewSignatures(r spec.Receipt, baseline *spec.Receipt) []string {
 	return fresh
 }
 
+// Signatures are the new failures of red gates, each with its gate's name, sorted.
+func Signatures(receipts []spec.Receipt, baseline map[string]spec.Receipt) []string {
+	var out []string
+	for _, r := range receipts {
+		if r.Verdict != spec.VerdictFail {
+			continue
+		}
+		for _, s := range NewSignatures(r, Before(baseline, r.Gate)) {
+			out = append(out, r.Gate+": "+s)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // named matches signatures that name the test, the package or the file that failed. Others, such as "error: lint failed", come
 // with any failure: new damage would hide behind them.
 var named = regexp.MustCompile(`^(?:test|package|build): \S|^FAIL |[\pL\pN_-]\.[A-Za-z]\w*\b`)

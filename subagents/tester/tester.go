@@ -272,7 +272,7 @@ func (t *Executor) judged(receipts []spec.Receipt) spec.Result {
 				gate.Reason(first, gate.Before(t.Assignment.Baseline, first.Gate))),
 			gate.Explain(receipts, t.Assignment.Baseline))
 		r.Error.Output = first.Output
-		r.Error.Signatures = signatures(receipts, t.Assignment.Baseline)
+		r.Error.Signatures = gate.Signatures(receipts, t.Assignment.Baseline)
 		r.Receipts, r.Handoff = receipts, spec.Handoff{Summary: r.Error.Message, Deviations: notes}
 		return r
 	}
@@ -290,21 +290,6 @@ func (t *Executor) notes(receipts []spec.Receipt) []string {
 		}
 	}
 	return notes
-}
-
-// signatures are the failures that are new against the baseline, each with its gate's name.
-func signatures(receipts []spec.Receipt, baseline map[string]spec.Receipt) []string {
-	var out []string
-	for _, r := range receipts {
-		if r.Verdict != spec.VerdictFail {
-			continue
-		}
-		for _, s := range gate.NewSignatures(r, gate.Before(baseline, r.Gate)) {
-			out = append(out, r.Gate+": "+s)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // maxTranscript bounds what is kept of a gate's whole output, in bytes.
