@@ -9,9 +9,8 @@ import (
 
 // What is known of functions by their names, without the f of those that format.
 var (
-	// frameworks are the packages whose functions assert, verbs the functions that assert wherever they are.
+	// frameworks are the packages whose functions assert.
 	frameworks = set(`require assert must should qt`)
-	verbs      = set(`Expect ExpectWithOffset Eventually Consistently So Ω`)
 	// failures begin the names of methods that assert, after No or Not, where their result is not used.
 	failures = strings.Fields(`Equal Error Fail Fatal True False Nil Len Empty Zero Contains Same Subset Elements Exactly Panics
 		Regexp Implements IsType Greater Less Positive Negative InDelta InEpsilon Within JSONEq YAMLEq HTTP Condition Never
@@ -66,7 +65,7 @@ func (g *goFunction) call(c *ast.CallExpr, statement bool) {
 		g.counts[cases]++
 	case g.closures[full] != nil:
 		g.runs(g.closures[full], c)
-	case frameworks[base] && last != "New", verbs[last]:
+	case frameworks[base] && last != "New", full == "So":
 		g.assertion(c, last)
 	case g.side.helpers[last] != nil:
 		g.runs(g.side.helpers[last], c)

@@ -87,11 +87,12 @@ func TestCorpus(t *testing.T) {
 	require.LessOrEqual(t, stopped(t, "honest", false, 60), 0.05)
 }
 
-// The diffs of testdata/unseen were written after the checks, by what an author might do, and then checked once: 7 of the 10 that
-// tamper were stopped, and 1 of the 10 honest ones, where the corpus had 96 of 96 and 0 of 70. What they showed was mended by rules
-// that are not about them: a comparison or a mock that takes anything, and a helper whose result is used.
+// The diffs of testdata/unseen were written after the checks, by what an author might do, and then checked once, in two batches of
+// 10 that tamper and 10 honest ones. Of the first, 7 and 1 were stopped, of the second, 9 and 2: 80 % and 15 %, where the corpus had
+// 96 of 96 and 0 of 70. What they showed was mended by rules that are not about them, so they are as seen as the corpus now: new
+// diffs give the next honest figure.
 func TestUnseen(t *testing.T) {
 	t.Parallel()
-	require.GreaterOrEqual(t, stopped(t, "unseen/tampered", true, 10), 0.9)
-	require.LessOrEqual(t, stopped(t, "unseen/honest", false, 10), 0.1)
+	require.GreaterOrEqual(t, stopped(t, "unseen/tampered", true, 20), 0.9)
+	require.LessOrEqual(t, stopped(t, "unseen/honest", false, 20), 0.1)
 }

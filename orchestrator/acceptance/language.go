@@ -36,7 +36,7 @@ var languages = []language{
 	},
 	{ // Python
 		re(`(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$|(?:^|/)tests?/.*\.py$`), hashes,
-		re(`(?m)^\s*(?:async\s+)?def\s+test\w*\s*\(`),
+		re(`(?ms)(?:^[ \t]*@pytest\.mark\b.*?)?^[ \t]*(?:async[ \t]+)?def[ \t]+test\w*[ \t]*\(`),
 		re(`(?m)^\s*assert\b|\bself\.(?:assert\w+|fail)\s*\(|\bpytest\.(?:raises|warns|fail|approx)\b|\.assert_\w+\(`),
 		re(`\b(?:skip|skipif|skipIf|skipUnless|xfail|expectedFailure|skipTest|importorskip|SkipTest)\b|\bcollect_ignore`), nil,
 	},
@@ -108,7 +108,7 @@ var (
 	}
 	truth = re(`(?i)\bassert(?:_?true|that)?!?[ (]\s*true\b`)
 	// row is a line of a table, held is what is expected in a variable.
-	row    = re(`^\s*(?:[\[({].*[\])}]|arguments\(.*\)|\w+\(.*\)),?\s*$`)
+	row    = re(`^\s*(?:[\[({].*[\])}],?|arguments\(.*\),?|[\w.]+\(.*\),)\s*$`)
 	held   = re(`(?i)\b(?:expected|want)\w*\s*(?::\s*\w+\s*)?=`)
 	values = re("\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'|`[^`]*`|" +
 		"-?\\b\\d[\\d_]*(?:\\.\\d+)?\\b|\\b(?:true|True|false|False)\\b")
@@ -129,7 +129,7 @@ func (l *language) units(name string, content []byte) (out []unit) {
 	content = l.comment.ReplaceAllFunc(content, func(c []byte) []byte {
 		return bytes.Repeat([]byte{'\n'}, bytes.Count(c, []byte{'\n'}))
 	})
-	starts := append([][]int{{0}}, l.test.FindAllIndex(content, -1)...)
+	starts := append([][]int{{0, 0}}, l.test.FindAllIndex(content, -1)...)
 	for i, from := range starts {
 		part := content[from[0]:]
 		if i+1 < len(starts) {
@@ -137,7 +137,8 @@ func (l *language) units(name string, content []byte) (out []unit) {
 		}
 		u := unit{path: name, line: first, test: i > 0}
 		if i > 0 {
-			u.name, _, _ = strings.Cut(strings.TrimSpace(string(part)), "\n")
+			begin := bytes.LastIndexByte(content[:from[1]], '\n') + 1
+			u.name, _, _ = strings.Cut(strings.TrimSpace(string(content[begin:])), "\n")
 			u.counts[tests], u.counts[cases] = 1, 1
 		}
 		l.count(&u, part)
@@ -175,6 +176,9 @@ func (l *language) count(u *unit, part []byte) {
 			u.literals = append(u.literals, literal{valueOf(string(v)), u.path, number})
 		}
 		number++
+	}
+	if rows := c[cases] - 1; u.test && rows > 1 { // they run once for each row
+		c[assertions], c[exact] = c[assertions]*rows, c[exact]*rows
 	}
 }
 

@@ -204,9 +204,12 @@ func known(set map[string]bool, words, other []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !set[w] && !slices.Contains(other, w) })
 }
 
-// renamed reports whether renames explain all that differs in a file.
+// renamed reports whether renames explain all that differs in a file. Words that only come rename nothing.
 func (p *Patch) renamed(f *file) bool {
-	return slices.EqualFunc(f.removed, f.added, func(was, now line) bool { return p.explained(was.text, now.text) })
+	return slices.EqualFunc(f.removed, f.added, func(was, now line) bool {
+		gone, _, _ := trim(words(was.text), words(now.text))
+		return len(gone) > 0 && p.explained(was.text, now.text)
+	})
 }
 
 // outright reports whether the task's files name a path itself, not by a pattern or a directory.
