@@ -39,7 +39,10 @@ func (r *Run) Give(ctx context.Context, task, dir string) (becomes string, alone
 		return "", false, usage.Errorf("%s is an attempt of %s/%s, not of %s/%s", dir, taken.Run, taken.Task, r.id, task)
 	}
 	q := conductor.Request{Verb: conductor.VerbGive, Task: task}
-	if q.Patch, err = r.given(ctx, taken); err != nil {
+	if err := r.find(ctx, task, taken.Attempt, func(ctx context.Context, a *attempt.Attempt) (err error) {
+		q.Patch, err = a.Give(ctx, taken)
+		return err
+	}); err != nil {
 		return "", false, err
 	}
 	if becomes, err = r.ask(ctx, q); err != nil || !r.alone {
@@ -49,34 +52,29 @@ func (r *Run) Give(ctx context.Context, task, dir string) (becomes string, alone
 	return becomes, err == nil && (st.Status == run.Stopped || !st.Status.Ended()), err
 }
 
-func (r *Run) given(ctx context.Context, taken attempt.Taken) (*spec.Patch, error) {
-	ctx, leave, err := r.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	a, err := attempt.Find(ctx, r.dir, r.bus, r.id, taken.Task, taken.Attempt)
-	if err != nil {
-		return nil, err
-	}
-	return a.Give(ctx, taken)
-}
-
 func (r *Run) look(
 	ctx context.Context, task string, number int, show func(context.Context, *attempt.Attempt) (any, error),
 ) (json.RawMessage, error) {
+	var v any
+	if err := r.find(ctx, task, number, func(ctx context.Context, a *attempt.Attempt) (err error) {
+		v, err = show(ctx, a)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	return spec.JSON(v)
+}
+
+// find has something done with an attempt, while the log can be read.
+func (r *Run) find(ctx context.Context, task string, number int, do func(context.Context, *attempt.Attempt) error) error {
 	ctx, leave, err := r.enter(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer leave()
 	a, err := attempt.Find(ctx, r.dir, r.bus, r.id, task, number)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	v, err := show(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	return spec.JSON(v)
+	return do(ctx, a)
 }

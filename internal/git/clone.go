@@ -10,27 +10,24 @@ import (
 	"strings"
 )
 
-// Clone fills dir, an empty directory, with an ordinary repository for a person: one branch on a commit of the mirror, its files in
-// the work tree byte for byte, and no hooks, no remote and no settings but those of its format.
+// Clone makes an empty directory an ordinary repository for a person: one branch on a commit of the mirror, and no hooks, no
+// remote and no settings but those of its format. Lay fills its work tree, byte for byte.
 func (r *Repo) Clone(ctx context.Context, dir, branch, commit string) (*Repo, error) {
 	ref := "refs/heads/" + branch
-	if err := errors.Join(ValidRef(ref), checkIDs(commit)); err != nil {
-		return nil, fmt.Errorf("clone to %s: %w", dir, err)
-	}
 	c := &Repo{g: r.g, dir: filepath.Join(dir, ".git"), base: r.base}
 	s := skeleton{
 		format: len(commit), head: "ref: " + ref, shallow: []string{r.base}, ordinary: true,
 		exclude: ignoreLists(filepath.Join(r.dir, "info", "exclude")),
 	}
-	err := s.write(c.dir)
+	err := errors.Join(ValidRef(ref), checkIDs(commit))
+	if err == nil {
+		err = s.write(c.dir)
+	}
 	if err == nil {
 		err = r.send(ctx, c.dir, commit+"\n")
 	}
 	if err == nil {
 		err = c.UpdateRef(ctx, ref, commit, "")
-	}
-	if err == nil {
-		err = c.checkout(ctx, dir, commit)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("clone %s to %s: %w", commit, dir, err)
@@ -38,23 +35,17 @@ func (r *Repo) Clone(ctx context.Context, dir, branch, commit string) (*Repo, er
 	return c, nil
 }
 
-func (r *Repo) checkout(ctx context.Context, workTree, commit string) error {
-	_, err := r.g.Run(ctx, Dir{GitDir: r.dir, WorkTree: workTree}, nil, "read-tree", "-u", "--reset", commit)
-	return err
-}
-
-// Lay puts the files of a commit into the work tree of a clone, as changes against the commit that it is on. Those of new files are
-// shown by git diff too.
-func (r *Repo) Lay(ctx context.Context, workTree, commit, base string) error {
+// Lay puts the files of a commit into the work tree around a clone, as changes against the commit that its branch is on: git diff
+// shows new files too.
+func (r *Repo) Lay(ctx context.Context, commit, base string) error {
 	if err := checkIDs(commit, base); err != nil {
 		return err
 	}
-	err := r.checkout(ctx, workTree, commit)
-	if err == nil {
-		_, err = r.g.Run(ctx, Dir{GitDir: r.dir, WorkTree: workTree}, nil, "reset", "-q", "--mixed", "-N", base)
-	}
-	if err != nil {
-		return fmt.Errorf("put the files of %s into %s: %w", commit, workTree, err)
+	at := Dir{GitDir: r.dir, WorkTree: filepath.Dir(r.dir)}
+	for _, args := range [][]string{{"read-tree", "-u", "--reset", commit}, {"reset", "-q", "--mixed", "-N", base}} {
+		if _, err := r.g.Run(ctx, at, nil, args...); err != nil {
+			return fmt.Errorf("put the files of %s into %s: %w", commit, at.WorkTree, err)
+		}
 	}
 	return nil
 }
@@ -90,20 +81,17 @@ func (g *Git) Unfinished(ctx context.Context, gitDir string) (what string, track
 	return "", tracked, nil
 }
 
-// Inside reports whether a path, which need not exist, lies in the repository at or above top: in one of its work trees, or in its
-// own directory.
+// Inside reports whether a path, which need not exist, lies in the repository at or above top or in another work tree of it.
 func Inside(path, top string) bool {
 	home, err := discover(top)
 	if err != nil {
 		return false
 	}
-	path = Resolved(path)
-	near := path
-	for !isDir(near) && near != filepath.Dir(near) {
-		near = filepath.Dir(near)
+	for path = Resolved(path); !isDir(path) && path != filepath.Dir(path); {
+		path = filepath.Dir(path)
 	}
-	in, err := discover(near)
-	return err == nil && in.commonDir == home.commonDir || Below(path, home.top) || Below(path, home.commonDir)
+	in, err := discover(path)
+	return err == nil && in.commonDir == home.commonDir || Below(path, home.top)
 }
 
 // Resolved follows the links of an absolute path, of which the last parts need not exist.

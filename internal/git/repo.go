@@ -22,6 +22,9 @@ type Repo struct {
 	base string
 }
 
+// Git returns the git program that works on the repository.
+func (r *Repo) Git() *Git { return r.g }
+
 // Dir returns the repository's directory.
 func (r *Repo) Dir() string { return r.dir }
 

@@ -68,6 +68,13 @@ func (u *user) commit(message string) string {
 
 func userGit(t testing.TB, dir string, args ...string) string {
 	t.Helper()
+	out, err := userCommand(t, dir, args...).CombinedOutput()
+	require.NoError(t, err, "git %v: %s", args, out)
+	return strings.TrimSpace(string(out))
+}
+
+func userCommand(t testing.TB, dir string, args ...string) *exec.Cmd {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
 	cmd.Dir = dir
 	cmd.Env = []string{
@@ -75,9 +82,7 @@ func userGit(t testing.TB, dir string, args ...string) string {
 		"GIT_AUTHOR_NAME=U", "GIT_AUTHOR_EMAIL=u@localhost", "GIT_COMMITTER_NAME=U", "GIT_COMMITTER_EMAIL=u@localhost",
 		"GIT_AUTHOR_DATE=@1700000000 +0000", "GIT_COMMITTER_DATE=@1700000000 +0000",
 	}
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "git %v: %s", args, out)
-	return strings.TrimSpace(string(out))
+	return cmd
 }
 
 func newGit(t testing.TB) *Git {

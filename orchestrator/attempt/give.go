@@ -38,12 +38,12 @@ func ReadTaken(dir string) (t Taken, err error) {
 // hand signs the commits of people's patches; landing makes commits of its own.
 var hand = git.Ident{Name: "Divisi", Email: "divisi@localhost"}
 
-// Give makes one patch of all that a person has changed since the attempt was checked out, committed or not, checks it, and stores
-// its pack. The same content is the same patch. What cannot be given is a usage.Error; nothing is stored then.
+// Give makes one patch of all that a person has changed since the commit that the attempt started from, checks it, and stores its
+// pack. The same content is the same patch. What cannot be given is a usage.Error; nothing is stored then.
 func (a *Attempt) Give(ctx context.Context, taken Taken) (_ *spec.Patch, err error) {
 	t, dir := a.st.Tasks[a.task], taken.Dir
 	if t == nil || a.Head != taken.Base {
-		return nil, usage.Errorf("%s/%d did not start from the commit %s, which %s names", a.task, taken.Attempt, taken.Base, taken.Dir)
+		return nil, usage.Errorf("%s/%d did not start from the commit %s, which %s names", a.task, taken.Attempt, taken.Base, dir)
 	}
 	if err := request.Givable(a.st, t, taken.Base); err != nil && !a.st.ByPerson(t) {
 		return nil, usage.Errorf("%v", err)
@@ -88,19 +88,12 @@ func (a *Attempt) adopt(ctx context.Context, dir, private string) (*workspace.Sl
 	if err != nil {
 		return nil, err
 	}
-	g, err := git.New(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if known, err := mirror.Has(ctx, a.Head); err != nil || !known {
-		return nil, cmp.Or(err, usage.Errorf("the run no longer has the commit %s, which %s started from", a.Head, dir))
-	}
-	what, tracked, err := g.Unfinished(ctx, filepath.Join(dir, ".git"))
-	if err != nil {
-		return nil, err
-	}
+	what, tracked, err := mirror.Git().Unfinished(ctx, filepath.Join(dir, ".git"))
 	if what != "" {
-		return nil, usage.Errorf("%s is in the middle of a %s: finish or abort it, then give it again", dir, what)
+		err = usage.Errorf("%s is in the middle of a %s: finish or abort it, then give it again", dir, what)
 	}
-	return workspace.Adopt(ctx, g, mirror, dir, private, a.Head, tracked)
+	if err != nil {
+		return nil, err
+	}
+	return workspace.Adopt(ctx, mirror, dir, private, a.Head, tracked)
 }

@@ -17,6 +17,7 @@ import (
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
+	"divisi/subagents/workspace"
 )
 
 // Taken is an attempt that was checked out for a person. Without Dir it is what is kept of that in the directory.
@@ -26,8 +27,8 @@ type Taken struct {
 	Attempt int    `json:"attempt"`
 	Base    string `json:"base"`
 	Dir     string `json:"dir,omitempty"`
-	// Files are those that the attempt changed, Failure is why it is not on the branch, and No why nothing can be given to the task
-	// now; empty where it can.
+	// Files are those that the attempt changed, Failure is why it is not on the branch, and No why nothing can be given to the
+	// task now; empty where it can.
 	Files   []string `json:"files,omitempty"`
 	Failure string   `json:"failure,omitempty"`
 	No      string   `json:"no,omitempty"`
@@ -36,8 +37,8 @@ type Taken struct {
 // takenFile names what is known of a directory that an attempt was checked out into.
 const takenFile = "divisi.json"
 
-// Take checks the attempt out into a directory, which is new or empty and outside the run's repository: a repository on the commit
-// that the attempt started from, with its patch as changes.
+// Take checks the attempt out into a directory that is new or empty, and outside the run's repository: a repository on the
+// commit that the attempt started from, with its patch as changes.
 func (a *Attempt) Take(ctx context.Context, dir string) (_ *Taken, err error) {
 	if a.st.Tasks[a.task] == nil {
 		return nil, usage.Errorf("%s is no task of the plan", a.task)
@@ -47,26 +48,27 @@ func (a *Attempt) Take(ctx context.Context, dir string) (_ *Taken, err error) {
 		return nil, err
 	}
 	t := &Taken{Run: a.st.Spec.Run, Task: a.task, Attempt: a.Attempt.Attempt, Base: a.Head}
-	if known, err := mirror.Has(ctx, a.Head); err != nil || !known {
-		return nil, cmp.Or(err, usage.Errorf("the run no longer has the commit %s, from which %s/%d started", a.Head, a.task, t.Attempt))
-	}
 	if dir, err = a.place(dir); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, clean(dir))
+			err = errors.Join(err, workspace.Remove(dir))
 		}
 	}()
 	clone, err := mirror.Clone(ctx, dir, a.task, a.Head)
 	if err != nil {
 		return nil, err
 	}
+	commit := a.Head
 	if a.Result != nil && a.Result.Patch != nil {
-		if err := a.lay(ctx, clone, dir, a.Result.Patch); err != nil {
+		if err := a.fetch(ctx, clone, a.Result.Patch); err != nil {
 			return nil, err
 		}
-		t.Files = a.Result.Patch.Files
+		commit, t.Files = a.Result.Patch.Commit, a.Result.Patch.Files
+	}
+	if err := clone.Lay(ctx, commit, a.Head); err != nil {
+		return nil, err
 	}
 	data, err := json.Marshal(t)
 	if err != nil {
@@ -82,19 +84,19 @@ func (a *Attempt) Take(ctx context.Context, dir string) (_ *Taken, err error) {
 	return t, nil
 }
 
-// lay puts a patch into the work tree of a clone.
-func (a *Attempt) lay(ctx context.Context, clone *git.Repo, dir string, p *spec.Patch) error {
+// fetch gets a patch into a clone. The mirror lacks one that nothing has imported yet.
+func (a *Attempt) fetch(ctx context.Context, clone *git.Repo, p *spec.Patch) error {
 	pack, err := a.bus.Get(ctx, p.Pack)
 	if err == nil {
 		err = clone.Import(ctx, pack)
 	}
-	if errors.Is(err, git.ErrPack) || errors.Is(err, git.ErrTooLarge) || errors.Is(err, bus.ErrNotFound) {
+	switch {
+	case errors.Is(err, git.ErrPack), errors.Is(err, git.ErrTooLarge), errors.Is(err, bus.ErrNotFound):
 		return usage.Errorf("the patch of %s/%d cannot be checked out: %v", a.task, a.Attempt.Attempt, err)
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("get the patch of %s/%d: %w", a.task, a.Attempt.Attempt, err)
 	}
-	return clone.Lay(ctx, dir, p.Commit, a.Head)
+	return nil
 }
 
 // failure is why the attempt did not land, where that is known.
@@ -139,19 +141,20 @@ func (a *Attempt) place(dir string) (string, error) {
 	return dir, nil
 }
 
-// clean removes what is in a directory.
-func clean(dir string) error {
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
-	}
-	return err
-}
-
+// mirror is the run's, which has the commit that the attempt started from.
 func (a *Attempt) mirror(ctx context.Context) (*git.Repo, error) {
 	g, err := git.New(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return g.OpenMirror(filepath.Join(a.dir.Run(a.st.Spec.Run), "repo.git"))
+	m, err := g.OpenMirror(filepath.Join(a.dir.Run(a.st.Spec.Run), "repo.git"))
+	if err != nil {
+		return nil, err
+	}
+	known, err := m.Has(ctx, a.Head)
+	if err == nil && !known {
+		err = usage.Errorf("run %s no longer has the commit %s, which %s/%d started from", a.st.Spec.Run, a.Head, a.task,
+			a.Attempt.Attempt)
+	}
+	return m, err
 }

@@ -8,8 +8,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Give makes the patch of a person the next attempt of a task, with its result. With it the tasks are opened that were given up only
-// because of this one, and the run where it has ended. The same patch again changes nothing while the task has it. The error is a
+// Give makes the patch of a person the next attempt of a task, with its result. It opens the tasks that were given up only because
+// of this one, and the run where it has ended. The same patch again changes nothing while the task has it. The error is a
 // *RefusedError.
 func Give(s *run.State, id string, p *spec.Patch) (actions []run.Action, becomes string, err error) {
 	t := s.Tasks[id]
@@ -48,8 +48,8 @@ func Givable(s *run.State, t *run.Task, base string) error {
 	id, w, role := t.Task.ID, s.Works[t.Task.ID], s.Spec.Roles[t.Task.Role]
 	switch {
 	case !slices.Contains(givableStates, t.State):
-		return Refusedf("%s is %s: a patch can be given to a task that is parked, held or cancelled, or waits for its next attempt",
-			id, t.State)
+		return Refusedf("%s is %s: a patch can be given to a task that is parked, held or cancelled, or waits for its next "+
+			"attempt", id, t.State)
 	case t.Parent != "":
 		return Refusedf("%s belongs to the agent of %s: give a patch to that one", id, t.Parent)
 	case !role.ChangesFiles():

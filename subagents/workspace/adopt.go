@@ -12,11 +12,10 @@ import (
 )
 
 // Adopt makes a slot of a directory that a person has worked in since it held base, to collect the changes. What git keeps for
-// that is in private, an empty directory of the caller's. An ignored file counts where tracked, the sorted list of the person's own
+// that is in private, an empty directory of the caller's. An ignored file counts where tracked, the sorted list of the person's
 // git, names it. The slot belongs to no pool, and is not reset.
-func Adopt(
-	ctx context.Context, g *git.Git, mirror *git.Repo, dir, private, base string, tracked []string,
-) (_ *Slot, err error) {
+func Adopt(ctx context.Context, mirror *git.Repo, dir, private, base string, tracked []string) (_ *Slot, err error) {
+	g := mirror.Git()
 	s := &Slot{
 		pool: &Pool{mirror: mirror}, git: g, mirror: mirror, name: dir, dir: dir, gitDir: filepath.Join(private, "give.git"),
 		known: map[string]stamp{},

@@ -1,0 +1,132 @@
+package conductor_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// givePlan has a task that its agent cannot do, with a judge, and one that waits for it.
+func givePlan(s *run.Spec) {
+	addRoles(s, command("mod", "true"))
+	s.Plan = planOf(
+		spec.Task{ID: "hard", Role: "mod", Brief: "b", Files: []string{"f00.txt"}, Attempts: 1, Verify: spec.RoleReviewer},
+		spec.Task{ID: "after", Role: "mod", Brief: "b", Files: []string{"f01.txt"}, DependsOn: []string{"hard"}},
+	)
+}
+
+// giveHands fail at the task hard, and do all else.
+func (r *rig) giveHands(a *wire.Assignment) spec.Result {
+	switch {
+	case strings.HasPrefix(a.Task.ID, "--"):
+		return r.passes(a)
+	case a.Task.ID == "hard":
+		return failed("agent", "it cannot do it")
+	case a.Task.ID == "after":
+		result := done()
+		result.Patch = r.patch(a.Head, "f01.txt", "after")
+		return result
+	}
+	return done()
+}
+
+// give hands in a patch while no process carries the run out, and carries it out then.
+func (r *rig) give(p *spec.Patch) *run.State {
+	r.t.Helper()
+	c, err := conductor.New(r.t.Context(), r.quietly(false))
+	require.NoError(r.t, err)
+	_, err = c.Do(r.t.Context(), conductor.Request{Verb: conductor.VerbGive, Task: "hard", Patch: p})
+	require.NoError(r.t, err)
+	return r.giveOn()
+}
+
+func (r *rig) giveOn() *run.State {
+	r.t.Helper()
+	defer r.hands(r.t.Context(), r.giveHands)()
+	st, err := r.conduct(r.t.Context(), r.quietly(true))
+	require.NoError(r.t, err)
+	return st
+}
+
+func (r *rig) messages() (log []bus.Message) {
+	for m, err := range r.bus.Read(r.t.Context(), bus.RunFilter("r1"), 0) {
+		require.NoError(r.t, err)
+		log = append(log, m)
+	}
+	return log
+}
+
+func TestAGivenPatchLandsAlsoAfterAKill(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(2), givePlan)
+	stop := r.hands(t.Context(), r.giveHands)
+	st, err := r.conduct(t.Context(), r.quietly(false))
+	stop()
+	require.NoError(t, err)
+	require.Equal(t, run.Parked, st.Status)
+	ended := len(r.messages())
+	p := r.patch(r.spec.Base, "f00.txt", "by hand")
+
+	st = r.give(p)
+	require.Equal(t, run.Done, st.Status, st.Reason)
+	want := r.outcome(st.Head)
+	require.Equal(t, []string{"after", "hard"}, want.tasks)
+	hard := st.Tasks["hard"]
+	require.Equal(t, []any{2, 1, true}, []any{hard.Attempt, hard.Verify, st.ByPerson(hard)}, "its judge has seen it")
+	var roles []string
+	log, err := r.mirror.Trailers(t.Context(), r.spec.Base, st.Head)
+	require.NoError(t, err)
+	for _, l := range log {
+		roles = append(roles, l.Trailers["Divisi-Role"]...)
+	}
+	require.ElementsMatch(t, []string{spec.Person, "mod"}, roles)
+
+	messages := r.messages()
+	for k := ended; k < len(messages); k++ {
+		if testing.Short() && k > ended+3 {
+			break
+		}
+		t.Run(fmt.Sprintf("%02d %s", k, messages[k-1].Subject), func(t *testing.T) {
+			t.Parallel()
+			f := r.fork(t, messages[:k])
+			pack, err := r.bus.Get(t.Context(), p.Pack)
+			require.NoError(t, err)
+			require.NoError(t, f.bus.Put(t.Context(), p.Pack, pack))
+			st, err := f.fold(t.Context())
+			require.NoError(t, err)
+			if st.Status.Ended() && !st.ByPerson(st.Tasks["hard"]) { // the kill came before the patch was in the log
+				st = f.give(p)
+			} else {
+				st = f.giveOn()
+			}
+			require.Equal(t, run.Done, st.Status, st.Reason)
+			require.Equal(t, want, f.outcome(st.Head))
+			require.Equal(t, 2, st.Tasks["hard"].Attempt, "it was given once")
+		})
+	}
+}
+
+// What a person hands in is checked again on receipt: nothing that reaches the log is trusted.
+func TestAGivenPatchOutsideTheWriteSetParks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(2), givePlan)
+	stop := r.hands(t.Context(), r.giveHands)
+	_, err := r.conduct(t.Context(), r.quietly(false))
+	stop()
+	require.NoError(t, err)
+	st := r.give(r.patch(r.spec.Base, "f01.txt", "elsewhere"))
+	require.Equal(t, run.Parked, st.Status)
+	hard := st.Tasks["hard"]
+	require.Equal(t, run.TaskParked, hard.State)
+	require.Equal(t, 2, hard.Attempt, "no attempt of an agent follows")
+	require.Contains(t, hard.Reason, "the patch of a person did not pass: ")
+	require.Contains(t, hard.Reason, "f01.txt is outside the write set")
+}
