@@ -8,8 +8,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Give makes the patch of a person the next attempt of a task, with its result. It opens the tasks that were given up only because
-// of this one, and the run where it has ended. The same patch again changes nothing while the task has it. The error is a
+// Give makes the patch of a person the next attempt of a task, with its result. It opens the tasks that were given up only since
+// this one was, and the run where it has ended. The same patch again changes nothing while the task has it. The error is a
 // *RefusedError.
 func Give(s *run.State, id string, p *spec.Patch) (actions []run.Action, becomes string, err error) {
 	t := s.Tasks[id]
