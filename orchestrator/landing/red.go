@@ -72,19 +72,34 @@ func testRed(s *run.State, t *run.Task, red run.Red, head string) run.Action {
 
 // ranRed decides when the gates have run. Those that could not be run are tried again; in the end that is the run's fault.
 func ranRed(s *run.State, t *run.Task, red run.Red) []run.Action {
-	a := s.Works[t.Task.ID+run.RedSuffix].Attempts[red.Run]
+	w := s.Works[t.Task.ID+run.RedSuffix]
+	a := w.Attempts[red.Run]
 	switch r := a.Result; {
 	case r == nil:
 		return nil
-	case len(r.Receipts) > 0 && provedOn(red.Tree, r.Receipts):
+	case proves(red, a):
 		return decideRed(s, t, red)
-	case red.Run > schedule.MaxGateTries && a.Epoch == s.Epoch:
+	case fruitless(s, w, red) >= schedule.MaxGateTries:
 		return []run.Action{run.Fail{
 			Err: fmt.Errorf("the gates of the tests of %s could not be run: %s", t.Task.ID, run.FaultOf(r).Message),
 		}}
 	default:
 		return []run.Action{testRed(s, t, red, a.Head)}
 	}
+}
+
+// proves reports whether a run of gates left receipts of the tests alone.
+func proves(red run.Red, a *run.Attempt) bool {
+	return a.Result != nil && len(a.Result.Receipts) > 0 && provedOn(red.Tree, a.Result.Receipts)
+}
+
+// fruitless counts the newest runs of the same tests, in a row, that left no receipts. A resumed run tries again.
+func fruitless(s *run.State, w *run.Work, red run.Red) (n int) {
+	head := w.Attempts[red.Run].Head
+	for a := w.Attempts[red.Run]; a != nil && a.Head == head && a.Epoch == s.Epoch && !proves(red, a); a = w.Attempts[red.Run-n] {
+		n++
+	}
+	return n
 }
 
 // decideRed accepts tests that fail in what the task wrote. A test leads there by its package; another failure, such as a name
