@@ -19,8 +19,8 @@ func newLog(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "log RUN/TASK[/N]",
 		Short: "Show what the gates printed that tested one attempt of a task",
-		Long: `Show each run of a gate that tested an attempt, the newest last: the batch and the other tasks in it,
-verdict, exit code, duration, the new failures that led to the task, and all that it printed; before
+		Long: `Show each run of a gate that tested an attempt, the newest last: the batch and the other tasks in it, or its tests
+without the change, verdict, exit code, duration, the new failures that led to the task, and all that it printed; before
 that what the role's command printed, the gates that the agent ran itself, and the artifacts that it saved. RUN/TASK is
 the newest attempt, RUN/TASK/2 is attempt 2, TASK alone is a task of the newest run. divisi context shows what a
 model saw.` + codes(codeOK, codeUsage, codeMachine),
@@ -72,6 +72,9 @@ func writeGateRun(b *strings.Builder, r *attempt.Gate) {
 			with = "with " + console.Sanitize(text.Some(r.With, 10))
 		}
 		fmt.Fprintf(b, ", batch %d %s", r.Batch, with)
+	}
+	if r.Alone {
+		b.WriteString(", its tests without the change")
 	}
 	fmt.Fprintf(b, ": %s, exit code %d, %.1f s\n$ %s\n", r.Verdict, r.ExitCode, r.Duration.Seconds(),
 		console.Sanitize(strings.Join(r.Command, " ")))

@@ -69,11 +69,13 @@ func (a *Attempt) saved(ctx context.Context, l contextscope.Listed) (Saved, erro
 }
 
 // Gate is one run of a gate. New counts the failures that the base commit does not have, Failures are those that led to the task.
+// Alone reports that it ran on the tests of a change set without the change.
 // With are the other tasks of the batch. Lost is why Output is the end of the output alone.
 type Gate struct {
 	spec.Receipt
 
 	Batch    int      `json:"batch,omitempty"`
+	Alone    bool     `json:"alone,omitempty"`
 	Set      string   `json:"set,omitempty"`
 	With     []string `json:"with,omitempty"`
 	New      int      `json:"new,omitempty"`
@@ -128,7 +130,7 @@ func (a *Attempt) Log(ctx context.Context) (*Log, error) {
 	}
 	for _, t := range a.tests() {
 		for _, r := range t.Receipts {
-			g, err := a.gate(ctx, t.batch, r)
+			g, err := a.gate(ctx, t, r)
 			if err != nil {
 				return nil, err
 			}
@@ -143,6 +145,8 @@ type test struct {
 	*run.Attempt
 
 	batch run.LandingData
+	// red reports that the tests were tested alone.
+	red bool
 }
 
 // tests are the runs of gates that decided about the attempt, oldest first.
@@ -152,7 +156,14 @@ func (a *Attempt) tests() []test {
 		in := func(l run.Landed) bool { return l.Task == a.task && l.Attempt == a.Attempt.Attempt }
 		if w := a.st.Works[id]; w != nil && slices.ContainsFunc(d.Tasks, in) {
 			for _, v := range w.Attempts {
-				out = append(out, test{v, d})
+				out = append(out, test{Attempt: v, batch: d})
+			}
+		}
+	}
+	if w := a.st.Works[a.task+run.RedSuffix]; w != nil {
+		for _, v := range w.Attempts {
+			if a.proved(v) {
+				out = append(out, test{Attempt: v, red: true})
 			}
 		}
 	}
@@ -160,9 +171,21 @@ func (a *Attempt) tests() []test {
 	return out
 }
 
+// proved reports whether a run of gates was of the tests of this attempt alone: it is the newest one before it.
+func (a *Attempt) proved(v *run.Attempt) bool {
+	newest := 0
+	for n, other := range a.st.Works[a.task].Attempts {
+		if other.Pos < v.Pos {
+			newest = max(newest, n)
+		}
+	}
+	return newest == a.Attempt.Attempt
+}
+
 // gate describes one gate of a test, with all that it printed, or the end of that where the store has lost it.
-func (a *Attempt) gate(ctx context.Context, d run.LandingData, r spec.Receipt) (Gate, error) {
-	g := Gate{Receipt: r, Batch: d.Batch, Set: d.Set, Output: r.Tail}
+func (a *Attempt) gate(ctx context.Context, of test, r spec.Receipt) (Gate, error) {
+	d := of.batch
+	g := Gate{Receipt: r, Batch: d.Batch, Alone: of.red, Set: d.Set, Output: r.Tail}
 	for _, l := range d.Tasks {
 		if l.Task != a.task {
 			g.With = append(g.With, l.Task)
