@@ -36,7 +36,7 @@ func ParsePlan(file, text string) (spec.Plan, *Positions, error) {
 }
 
 // FormatPlan writes a plan as a plan file that ParsePlan reads as the same plan. Fields are in the order of docs/plan.md, empty
-// ones are left out, and texts of several lines are blocks. What only code sets is not written.
+// ones are left out, but for inputs: [], and texts of several lines are blocks. What only code sets is not written.
 func FormatPlan(p spec.Plan) (string, error) {
 	p.Tasks = slices.Clone(p.Tasks)
 	for i := range p.Tasks {

@@ -50,6 +50,9 @@ func anyTask(t *rapid.T) spec.Task {
 			Time: spec.Duration(time.Duration(number.Draw(t, "time")) * 7 * time.Second), Idle: spec.Duration(number.Draw(t, "idle")),
 		},
 	}
+	if task.Inputs == nil && rapid.Bool().Draw(t, "no inputs") {
+		task.Inputs = []string{}
+	}
 	if rapid.Bool().Draw(t, "template") {
 		task.Shard = &spec.Shard{
 			By: "file", Match: maybe(t, "match"), Glob: maybe(t, "glob"), MaxFiles: number.Draw(t, "max_files"),
@@ -98,6 +101,22 @@ func FuzzFormatPlan(f *testing.F) {
 			checkFormat(t, same)
 		}
 	})
+}
+
+// A task that names no inputs gets those of its role, and one with an empty list gets none: a plan that was written, kept in the log
+// and written again has the same.
+func TestAnEmptyListOfInputsIsKept(t *testing.T) {
+	t.Parallel()
+	p := spec.Plan{Tasks: []spec.Task{{ID: "a", Role: "r", Brief: "b", Inputs: []string{}}, {ID: "b", Role: "r", Brief: "b"}}}
+	for range 2 {
+		checkFormat(t, p)
+		data, err := json.Marshal(p)
+		require.NoError(t, err)
+		p = spec.Plan{}
+		require.NoError(t, json.Unmarshal(data, &p))
+	}
+	require.Equal(t, []string{}, p.Tasks[0].Inputs)
+	require.Nil(t, p.Tasks[1].Inputs)
 }
 
 func TestAFormattedPlanIsReadable(t *testing.T) {

@@ -62,7 +62,7 @@ type Task struct {
 	Brief       string   `json:"brief" jsonschema:"Everything the agent must know to do the task: it sees nothing else of your conversation."`
 	Constraints []string `json:"constraints,omitempty" jsonschema:"Rules for this task. Copied word for word; its agent reports of each whether it was kept."`
 	Files       []string `json:"files,omitempty" jsonschema:"Write set: paths and globs that the task may change. Keep the write sets of tasks apart."`
-	Inputs      []string `json:"inputs,omitempty" jsonschema:"What the agent gets: task for a task's whole handoff, task/artifact for that artifact of it alone. Default: depends_on."`
+	Inputs      []string `json:"inputs,omitzero" jsonschema:"What the agent gets: task for a task's whole handoff, task/artifact for that artifact of it alone. Default: depends_on."`
 	DependsOn   []string `json:"depends_on,omitempty" jsonschema:"Ids of tasks that must be over before this one starts."`
 
 	IncludeContents IncludeContents `json:"include_contents,omitempty" enum:"none,full" jsonschema:"none: decision record and handoffs. full: also your session and those of its inputs. Default none."`
