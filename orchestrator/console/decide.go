@@ -50,7 +50,7 @@ func (m *Matter) text(width int) string {
 		p.more(0, len(lines)-n, "line")
 		left -= n
 	}
-	p.line(0, "Later: "+m.Ways)
+	p.line(0, "("+m.Ways+")")
 	p.b.WriteString(m.prompt())
 	return p.b.String()
 }
