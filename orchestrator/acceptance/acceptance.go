@@ -39,7 +39,7 @@ var checks = []check{
 	{"secrets", secrets},
 	// Asks: what proves the patch, and what the author knows.
 	{"constraints", constraints},
-	{ClassTests, func(p *Patch) []Finding { return p.weaker }},
+	{"tests", func(p *Patch) []Finding { return p.weaker }},
 	{"expectations", func(p *Patch) []Finding { return p.edited }},
 	{"gates", gates},
 	{"generated", generated},
@@ -48,9 +48,6 @@ var checks = []check{
 	{"size", size},
 	{"files", files},
 }
-
-// ClassTests is the class of a patch that weakens tests.
-const ClassTests = "tests"
 
 // Patch is what the checks know of a patch.
 type Patch struct {

@@ -117,7 +117,7 @@ func (g *goFunction) assertion(c *ast.CallExpr, last string) {
 		return
 	}
 	g.counts[assertions] += g.times
-	if exactly[last] && !slices.ContainsFunc(args, plain) || last == "True" && len(args) > 0 && equal(args[0]) ||
+	if exactly[last] && !slices.ContainsFunc(args, plain) || last == "True" && len(args) > 0 && compares(args[0], token.EQL) ||
 		slices.ContainsFunc(args, matcher) {
 		g.exactly(c)
 	}
@@ -138,32 +138,19 @@ func (g *goFunction) exactly(n ast.Node) {
 	}
 }
 
-// equal reports whether an expression is a comparison for equality.
-func equal(e ast.Expr) bool {
-	switch e := e.(type) {
-	case *ast.BinaryExpr:
-		return e.Op == token.EQL
-	case *ast.CallExpr:
-		_, last, method := cutLast(name(e.Fun))
-		return equality[last] || !method && strings.HasSuffix(last, "Equal")
-	}
-	return false
-}
-
-// exact reports whether the condition of a failure compares with one value.
-func (g *goFunction) exact(n *ast.IfStmt) (found bool) {
+// compares reports whether an expression compares with one value: by != in the condition of a failure, by == in an assertion.
+func compares(n ast.Node, by token.Token) (found bool) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.BlockStmt:
-			return false
 		case *ast.BinaryExpr:
-			found = found || n.Op == token.NEQ && !plain(n.X) && !plain(n.Y)
+			found = found || n.Op == by && !plain(n.X) && !plain(n.Y)
 		case *ast.CallExpr:
-			found = found || equal(n)
+			_, last, method := cutLast(name(n.Fun))
+			found = found || equality[last] || !method && strings.HasSuffix(last, "Equal")
 		}
 		return true
 	})
-	return found && !anything.MatchString(g.text[n.Pos()-g.base:n.Body.Pos()-g.base])
+	return found
 }
 
 // prepared reports whether an error is of a call that only prepares a test.
@@ -184,15 +171,13 @@ func (g *goFunction) never(e ast.Expr) bool {
 		return g.never(e.X)
 	case *ast.UnaryExpr:
 		c, ok := e.X.(*ast.CallExpr)
-		return e.Op == token.NOT && (name(e.X) == "true" || ok && len(c.Args) == 2 && equal(c) && g.same(c.Args[0], c.Args[1]))
+		return ok && e.Op == token.NOT && len(c.Args) == 2 && compares(c, token.EQL) && g.same(c.Args[0], c.Args[1])
 	case *ast.BinaryExpr:
 		switch e.Op {
 		case token.LAND:
 			return g.never(e.X) || g.never(e.Y)
 		case token.NEQ, token.LSS, token.GTR:
 			return g.same(e.X, e.Y)
-		case token.EQL:
-			return constantly(e.X) && constantly(e.Y) && !g.same(e.X, e.Y)
 		}
 	}
 	return false

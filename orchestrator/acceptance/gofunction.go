@@ -242,10 +242,12 @@ func (g *goFunction) branch(n *ast.IfStmt) {
 			g.counts[assertions] = had[assertions]
 		default:
 			g.use(n.Cond)
+			one := compares(n.Cond, token.NEQ)
 			if a, ok := n.Init.(*ast.AssignStmt); ok {
 				g.use(a.Rhs...)
+				one = one || compares(a, token.NEQ)
 			}
-			if g.exact(n) {
+			if one && !anything.MatchString(g.text[n.Pos()-g.base:n.Body.Pos()-g.base]) {
 				g.counts[exact] += gained
 			}
 		}

@@ -10,8 +10,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // compareGo compares the tests of Go files. First only functions that differ, which do not show all helpers; where these do not
@@ -97,7 +95,7 @@ func (s *goSide) parse(name, content string) {
 				}
 			}
 		case *ast.FuncDecl:
-			test := isTestName(d.Name.Name)
+			test := testName.MatchString(d.Name.Name)
 			if d.Body == nil || test && !inTest {
 				continue
 			}
@@ -120,14 +118,10 @@ func (s *goSide) units() []unit {
 	}
 	out := make([]unit, 0, len(s.all))
 	for _, g := range s.all {
-		switch {
-		case g.test:
+		if g.test {
 			g.counts[tests], g.counts[cases] = 1, max(1, g.counts[cases])
-		default:
-			g.counts[cases] = 0
-			if g.called || g.suite {
-				g.counts[assertions], g.counts[exact] = 0, 0
-			}
+		} else if g.counts[cases] = 0; g.called || g.suite {
+			g.counts[assertions], g.counts[exact] = 0, 0
 		}
 		out = append(out, g.unit)
 	}
@@ -136,19 +130,10 @@ func (s *goSide) units() []unit {
 
 var (
 	constraint = re(`(?m)^(?:(?://go:build|// ?\+build) (.*)$|package )`)
-	output     = re(`(?mi)^\s*//\s*(?:unordered )?output:`) // without it an example is not run
+	// testName is what the go command takes for a test.
+	testName = re(`^(?:Test|Fuzz|Example)(?:\P{Ll}|$)`)
+	output   = re(`(?mi)^\s*//\s*(?:unordered )?output:`) // without it an example is not run
 )
-
-// isTestName reports whether the go command takes a function for a test by its name.
-func isTestName(name string) bool {
-	for _, prefix := range []string{"Test", "Fuzz", "Example"} {
-		if rest, ok := strings.CutPrefix(name, prefix); ok {
-			first, _ := utf8.DecodeRuneInString(rest)
-			return rest == "" || !unicode.IsLower(first)
-		}
-	}
-	return false
-}
 
 // leftOut reports whether the go command compiles a file no more, without further tags, by its name and its constraints. One that
 // it did not compile before either is not left out.

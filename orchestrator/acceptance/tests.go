@@ -200,22 +200,19 @@ func (p *Patch) expected(old, fresh map[string]unit, missing bool) {
 // changed pairs values that are gone with new ones of their kind, and finds those that nothing explains.
 func (p *Patch) changed(before, after []literal) {
 	lost, gained := difference(before, after, func(l literal) value { return l.value })
-	take := func(g literal, fits func(l literal) bool) (l literal, ok bool) {
-		i := slices.IndexFunc(lost, func(l literal) bool { return l.kind == g.kind && fits(l) })
-		if i < 0 {
-			return l, false
-		}
-		l = lost[i]
-		lost = slices.Delete(lost, i, i+1)
-		return l, true
-	}
-	gained = slices.DeleteFunc(gained, func(g literal) bool {
-		_, ok := take(g, func(l literal) bool { return p.explained(l.text, g.text) })
-		return ok
-	})
+	var open []literal
 	for _, g := range gained {
-		if l, ok := take(g, func(literal) bool { return true }); ok {
-			p.edited = append(p.edited, at(g.path, g.line, "a test expects %s in place of %s", g.value, l.value))
+		fits := func(l literal) bool { return l.kind == g.kind && p.explained(l.text, g.text) }
+		if i := slices.IndexFunc(lost, fits); i >= 0 {
+			lost = slices.Delete(lost, i, i+1)
+		} else {
+			open = append(open, g)
+		}
+	}
+	for _, g := range open {
+		if i := slices.IndexFunc(lost, func(l literal) bool { return l.kind == g.kind }); i >= 0 {
+			p.edited = append(p.edited, at(g.path, g.line, "a test expects %s in place of %s", g.value, lost[i].value))
+			lost = slices.Delete(lost, i, i+1)
 		}
 	}
 }
