@@ -30,7 +30,7 @@ func (r *rig) giveHands(a *wire.Assignment) spec.Result {
 		return r.passes(a)
 	case a.Task.ID == "hard":
 		return failed("agent", "it cannot do it")
-	case a.Task.ID == "after":
+	case a.Task.ID == "after", a.Task.ID == "mate":
 		result := done()
 		result.Patch = r.patch(a.Head, "f01.txt", "after")
 		return result
@@ -129,4 +129,25 @@ func TestAGivenPatchOutsideTheWriteSetParks(t *testing.T) {
 	require.Equal(t, 2, hard.Attempt, "no attempt of an agent follows")
 	require.Contains(t, hard.Reason, "the patch of a person did not pass: ")
 	require.Contains(t, hard.Reason, "f01.txt is outside the write set")
+}
+
+func TestAGivenPatchCompletesAChangeSet(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(2), func(s *run.Spec) {
+		givePlan(s)
+		s.Plan.Tasks[0].ChangeSet = "pair"
+		s.Plan.Tasks[1] = spec.Task{ID: "mate", Role: "mod", Brief: "b", Files: []string{"f01.txt"}, ChangeSet: "pair"}
+	})
+	stop := r.hands(t.Context(), r.giveHands)
+	st, err := r.conduct(t.Context(), r.quietly(false))
+	stop()
+	require.NoError(t, err)
+	require.Equal(t, run.TaskParked, st.Tasks["mate"].State, "the set was given up as a whole")
+	mates := st.Tasks["mate"].Attempt
+
+	st = r.give(r.patch(r.spec.Base, "f00.txt", "by hand"))
+	require.Equal(t, run.Done, st.Status, st.Reason)
+	require.Equal(t, []string{"hard", "mate"}, r.outcome(st.Head).tasks)
+	require.Len(t, st.Landings, 1, "as one")
+	require.LessOrEqual(t, st.Tasks["mate"].Attempt, max(mates, 1), "a patch that was handed in is not made again")
 }
