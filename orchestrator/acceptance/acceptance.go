@@ -34,9 +34,9 @@ type check struct {
 // task cannot switch one off.
 var checks = []check{
 	// Refuses: what cannot be right.
-	{"markers", conflict},
-	{"placeholder", placeholder},
-	{"secrets", secrets},
+	{"markers", conflicts.find},
+	{"placeholder", placeholders.find},
+	{"secrets", credentials.find},
 	// Asks: what proves the patch, and what the author knows.
 	{"constraints", constraints},
 	{"tests", func(p *Patch) []Finding { return p.weaker }},

@@ -80,54 +80,48 @@ func constraints(p *Patch) (found []Finding) {
 	return found
 }
 
-// pattern finds a kind of line.
+// pattern finds a kind of line: one that has one of the needles, which are quicker to find, and matches.
 type pattern struct {
+	needles []string
 	*regexp.Regexp
 
 	decision Decision
 	text     string
-	// when, where it is set, decides about a line that matches.
+	// when, where it is set, decides too.
 	when func(f *file, line string) bool
 }
 
-// patterns is a list of patterns; a line that has none of the needles matches none.
-type patterns struct {
-	needles []string
-	list    []pattern
-}
+type patterns []pattern
 
-// index is the place of the pattern that matches a line; -1 for none.
-func (p *patterns) index(f *file, l line) int {
+// index is the place of the pattern that finds a line; -1 for none.
+func (s patterns) index(f *file, l line) int {
 	has := func(needle string) bool { return strings.Contains(l.text, needle) }
-	if !slices.ContainsFunc(p.needles, has) {
-		return -1
-	}
-	return slices.IndexFunc(p.list, func(one pattern) bool {
-		return one.MatchString(l.text) && (one.when == nil || one.when(f, l.text))
+	return slices.IndexFunc(s, func(one pattern) bool {
+		return slices.ContainsFunc(one.needles, has) && (one.when == nil || one.when(f, l.text)) && one.MatchString(l.text)
 	})
 }
 
-// match returns the new lines that patterns find, but for as many as the patch removes of those that ask: they were changed. In
-// texts, tests and their data such lines can be meant: they ask.
-func (p *Patch) match(search *patterns) (found []Finding) {
-	had := make([]int, len(search.list))
+// find is a check of new lines. As many as the patch removes of those that ask were changed: they pass. In texts, tests and their
+// data such lines can be meant: they ask.
+func (s patterns) find(p *Patch) (found []Finding) {
+	had := make([]int, len(s))
 	for _, f := range p.files {
 		for _, l := range f.removed {
-			if which := search.index(f, l); which >= 0 && search.list[which].decision == Ask {
+			if which := s.index(f, l); which >= 0 && s[which].decision == Ask {
 				had[which]++
 			}
 		}
 	}
 	for _, f := range p.files {
 		for _, l := range f.added {
-			which := search.index(f, l)
+			which := s.index(f, l)
 			if which < 0 {
 				continue
 			}
 			if had[which]--; had[which] >= 0 {
 				continue
 			}
-			one := search.list[which]
+			one := s[which]
 			if f.data || f.prose || f.language >= 0 && path.Ext(f.Path) != ".rs" {
 				one.decision = Ask
 			}
@@ -137,56 +131,54 @@ func (p *Patch) match(search *patterns) (found []Finding) {
 	return found
 }
 
-func ofCode(f *file, _ string) bool { return !f.prose }
+// conflicts are the markers of a conflict that was not resolved.
+var conflicts = patterns{
+	{strings.Fields("<<<<<<< >>>>>>>"), re(`^(?:<{7}|>{7}) `), Refuse, "a conflict was not resolved", nil},
+}
 
-var conflicts = patterns{[]string{"<<<<<<< ", ">>>>>>> "}, []pattern{
-	{re(`^(?:<{7}|>{7}) `), Refuse, "a conflict was not resolved", nil},
-}}
-
-// conflict refuses files with the markers of a conflict that was not resolved.
-func conflict(p *Patch) []Finding { return p.match(&conflicts) }
-
-var placeholders = patterns{[]string{"//", "#", "*", "<!--", "--", ";", "panic", "raise", "!(", "throw"}, []pattern{
-	{re(`(?i)(?://|#|/?\*|<!--|--|;)\s*(?:\.\.\.|…|\[\.\.\.\])\s*\(?(?:the )?(?:all |your )?` +
+// placeholders are what a model writes in place of code, and code that is not implemented.
+var placeholders = patterns{
+	{strings.Fields("... …"), re(`(?i)(?://|#|/?\*|<!--|--|;)\s*(?:\.\.\.|…|\[\.\.\.\])\s*\(?(?:the )?(?:all |your )?` +
 		`(?:rest|existing|remaining|other|previous|unchanged|same|omitted|more|keep|code|` +
 		`implementation)\b`), Refuse, "a placeholder replaces code", ofCode},
-	{re(`(?i)(?://|#|/?\*|<!--)\s*\(?(?:the )?(?:rest|remaining|existing|remainder)\b.{0,60}\b(?:unchanged|the same|` +
-		`as before|omitted|goes here)\b`), Ask, "a comment leaves code out", ofCode},
-	{re(`(?i)(?://|#|/?\*)\s*(?:todo|fixme)\b[^a-z]*(?:implement|fill in|complete|add (?:the )?(?:code|logic|implementation))|` +
+	{strings.Fields("// # * <!--"), re(`(?i)(?://|#|/?\*|<!--)\s*\(?(?:the )?(?:rest|remaining|existing|remainder)\b.{0,60}` +
+		`\b(?:unchanged|the same|as before|omitted|goes here)\b`), Ask, "a comment leaves code out", ofCode},
+	{strings.Fields("// # * panic raise !( throw"), re(`(?i)(?://|#|/?\*)\s*(?:todo|fixme)\b[^a-z]*(?:implement|fill in|` +
+		`complete|add (?:the )?(?:code|logic|implementation))|` +
 		`\bpanic\("(?:not implemented|unimplemented|todo)|\braise NotImplementedError|\b(?:todo|unimplemented)!\(|` +
 		`\bthrow new \w+\(['"](?:not implemented|todo|unimplemented)`), Ask, "code is not implemented", ofCode},
-}}
+}
 
-// placeholder refuses comments that a model writes in place of code, and asks about code that is not implemented.
-func placeholder(p *Patch) []Finding { return p.match(&placeholders) }
+func ofCode(f *file, _ string) bool { return !f.prose }
 
 var (
+	// credentials are keys and tokens. The evidence does not repeat them.
 	credentials = patterns{
-		[]string{"-----BEGIN", "gh", "glpat-", "AKIA", "ASIA", "AIza", "xox", "sk-", "k_live", "eyJ", "'", `"`},
-		[]pattern{
-			{re(`-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----`), Refuse, "a private key is added", nil},
-			{re(`\bgh[pousr]_[A-Za-z0-9]{36}|\bgithub_pat_\w{40}|\bglpat-[\w-]{20}`), Refuse, "a host's token is added", genuine},
-			{re(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`), Refuse, "a key of AWS is added", genuine},
-			{re(`\bAIza[0-9A-Za-z_-]{35}|\bxox[baprs]-[0-9A-Za-z-]{20}|\bsk-(?:ant-|proj-)?[A-Za-z0-9]{20}|` +
-				`\b[sr]k_live_[0-9a-zA-Z]{20}`), Refuse, "a key of a service is added", genuine},
-			{re(`\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}`), Refuse, "a signed token is added", genuine},
-			{assigned, Refuse, "what looks like the value of a secret is added", secret},
+		{strings.Fields("-----BEGIN"), re(`-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----`), Refuse, "a private key is added", nil},
+		{
+			strings.Fields("gh glpat-"), re(`\bgh[pousr]_[A-Za-z0-9]{36}|\bgithub_pat_\w{40}|\bglpat-[\w-]{20}`),
+			Refuse, "a token of a code host is added", genuine,
 		},
+		{strings.Fields("AKIA ASIA"), re(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`), Refuse, "a key of AWS is added", genuine},
+		{strings.Fields("AIza xox sk- k_live"), re(`\bAIza[0-9A-Za-z_-]{35}|\bxox[baprs]-[0-9A-Za-z-]{20}|` +
+			`\bsk-(?:ant-|proj-)?[A-Za-z0-9]{20}|\b[sr]k_live_[0-9a-zA-Z]{20}`), Refuse, "a key of a service is added", genuine},
+		{strings.Fields("eyJ"), re(`\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}`), Refuse, "a signed token is added", genuine},
+		{strings.Fields(`' "`), assigned, Refuse, "what looks like the value of a secret is added", secret},
 	}
 	assigned = re(`([A-Za-z_][\w-]*)['"]?\s*(?::=|[:=])\s*['"]([A-Za-z0-9+/_=-]{14,})['"]`)
 	madeUp   = re(`(?i)example|test|dummy|fake|sample|placeholder|change|xxx|your`)
 )
-
-// secrets refuses keys and tokens. The evidence does not repeat them.
-func secrets(p *Patch) []Finding { return p.match(&credentials) }
 
 // genuine reports whether a line has no key that documentation uses.
 func genuine(_ *file, line string) bool { return !strings.Contains(line, "EXAMPLE") }
 
 // secret reports whether a line gives a name of a secret a value that no person made up.
 func secret(f *file, line string) bool {
+	if f.language >= 0 || f.data {
+		return false
+	}
 	m := assigned.FindStringSubmatch(line)
-	return f.language < 0 && !f.data && spec.SecretName(m[1]) && random(m[2]) && !madeUp.MatchString(m[2])
+	return m != nil && spec.SecretName(m[1]) && random(m[2]) && !madeUp.MatchString(m[2])
 }
 
 var stretch = re(`[0-9]+|[A-Z]+|[a-z]+|[^0-9A-Za-z]+`)

@@ -19,10 +19,12 @@ func (p *Patch) compareGo(changes []Change) {
 	for _, whole := range []bool{false, true} {
 		p.weaker, p.edited = weaker, edited
 		before, after := newSide(), newSide()
+		cut := false
 		for _, c := range changes {
 			b, a := string(c.Before), string(c.After)
 			if !whole && c.Before != nil && c.After != nil {
 				b, a = differing(b, a)
+				cut = cut || len(b) < len(c.Before)
 			}
 			before.parse(c.Path, b)
 			left := leftOut(c)
@@ -34,7 +36,7 @@ func (p *Patch) compareGo(changes []Change) {
 			}
 		}
 		p.weigh(before.units(), after.units())
-		if !before.broken && !after.broken && len(p.weaker)+len(p.edited) == len(weaker)+len(edited) {
+		if pass := len(p.weaker)+len(p.edited) == len(weaker)+len(edited); !cut || pass && !before.broken && !after.broken {
 			return
 		}
 	}

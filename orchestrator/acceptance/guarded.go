@@ -135,11 +135,11 @@ func (p *Patch) hasSource(name string, head []byte) bool {
 	})
 }
 
-var silencers = patterns{[]string{"//", "#", "@", "disable", "ignore", "NOSONAR", "cover"}, []pattern{
-	{re(`//\s*nolint|#\s*(?:noqa|type:\s*ignore|pylint:\s*disable|nosec)|eslint-disable|@ts-(?:ignore|nocheck|` +
-		`expect-error)|biome-ignore|@SuppressWarnings|#!?\[allow\(|//\s*#nosec|NOSONAR|rubocop:disable|` +
-		`istanbul ignore|pragma:\s*no cover|c8 ignore`), Ask, "a warning is silenced", ofProject},
-}}
+var silencers = patterns{
+	{strings.Fields("// # @ disable ignore NOSONAR cover"), re(`//\s*nolint|#\s*(?:noqa|type:\s*ignore|pylint:\s*disable|nosec)|` +
+		`eslint-disable|@ts-(?:ignore|nocheck|expect-error)|biome-ignore|@SuppressWarnings|#!?\[allow\(|//\s*#nosec|NOSONAR|` +
+		`rubocop:disable|istanbul ignore|pragma:\s*no cover|c8 ignore`), Ask, "a warning is silenced", ofProject},
+}
 
 func ofProject(f *file, _ string) bool { return !f.prose && !f.data }
 
@@ -147,7 +147,7 @@ var swallowed = re(`(?m)^\s*except\b[^\n]*:\s*(?:#[^\n]*)?\n?\s*pass\b|\bcatch\s
 
 // silenced asks about warnings that are switched off and errors that are dropped.
 func silenced(p *Patch) []Finding {
-	found := p.match(&silencers)
+	found := silencers.find(p)
 	for _, f := range p.files {
 		catches := func(l line) bool { return strings.Contains(l.text, "except") || strings.Contains(l.text, "catch") }
 		if slices.ContainsFunc(f.added, catches) && len(swallowed.FindAll(f.After, -1)) > len(swallowed.FindAll(f.Before, -1)) {
