@@ -64,11 +64,11 @@ func (g *goFunction) call(c *ast.CallExpr, statement bool) {
 	case last == "Add" && slices.Contains(g.testing, base):
 		g.counts[cases]++
 	case g.closures[full] != nil:
-		g.runs(g.closures[full], c)
+		g.runs(g.closures[full], c, statement)
 	case frameworks[base] && last != "New", full == "So":
 		g.assertion(c, last)
 	case g.side.helpers[last] != nil:
-		g.runs(g.side.helpers[last], c)
+		g.runs(g.side.helpers[last], c, statement)
 	case !statement:
 	case chain.MatchString(full):
 		g.counts[assertions] += g.times
@@ -81,17 +81,17 @@ func (g *goFunction) call(c *ast.CallExpr, statement bool) {
 	case method && failing(last):
 		g.assertion(c, last)
 	case g.helps(c):
-		g.runs(&goFunction{unit: unit{counts: counts{assertions: 1, exact: 1}}, done: true}, c)
+		g.runs(&goFunction{unit: unit{counts: counts{assertions: 1, exact: 1}}, done: true}, c, statement)
 	}
 }
 
-// runs counts what a helper asserts, once for each call.
-func (g *goFunction) runs(helper *goFunction, c *ast.CallExpr) {
+// runs counts what a helper asserts, once for each call. What one gets whose result is used is no expected value.
+func (g *goFunction) runs(helper *goFunction, c *ast.CallExpr, statement bool) {
 	helper.read()
 	helper.called = true
 	g.counts[assertions] += g.times * helper.counts[assertions]
 	g.counts[exact] += g.times * helper.counts[exact]
-	if helper.counts[assertions] > 0 {
+	if statement && helper.counts[assertions] > 0 {
 		g.use(c.Args...)
 	}
 }

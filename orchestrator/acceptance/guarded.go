@@ -136,8 +136,8 @@ func (p *Patch) hasSource(name string, head []byte) bool {
 }
 
 var silencers = patterns{
-	{strings.Fields("// # @ disable ignore NOSONAR cover"), re(`//\s*nolint|#\s*(?:noqa|type:\s*ignore|pylint:\s*disable|nosec)|` +
-		`eslint-disable|@ts-(?:ignore|nocheck|expect-error)|biome-ignore|@SuppressWarnings|#!?\[allow\(|//\s*#nosec|NOSONAR|` +
+	{strings.Fields("// # @ disable ignore NOSONAR cover"), re(`//\s*nolint|#\s*(?:noqa|type:\s*ignore|pylint:\s*disable|nosec)` +
+		`|eslint-disable|@ts-(?:ignore|nocheck|expect-error)|biome-ignore|@SuppressWarnings|#!?\[allow\(|//\s*#nosec|NOSONAR|` +
 		`rubocop:disable|istanbul ignore|pragma:\s*no cover|c8 ignore`), Ask, "a warning is silenced", ofProject},
 }
 
