@@ -77,5 +77,5 @@ func TestAKillBetweenTheRedAndTheGreenRunProvesTheTestsOnce(t *testing.T) {
 			require.Equal(t, 1, receipts, "a gate whose receipt is in the log does not run again")
 		})
 	}
-	require.Greater(t, cuts, 3)
+	require.Positive(t, cuts)
 }
