@@ -18,9 +18,8 @@ var (
 	// one and three are assertions of so many operands; others have two.
 	one   = set(`NoError Error True False Nil NotNil Empty NotEmpty Zero NotZero Panics NotPanics Positive Negative`)
 	three = set(`InDelta InEpsilon WithinDuration Eventually Never EventuallyWithT Assert Check`)
-	// exactly are assertions of one value, and matchers of others; equality are functions that compare.
-	exactly = set(`Equal Equals EqualValues Exactly Same JSONEq YAMLEq EqualError ErrorIs ErrorAs Len ElementsMatch DeepEqual
-		DeepEquals MatchJSON HaveLen Empty Zero`)
+	// exactly are assertions of one value, equality functions that compare.
+	exactly  = set(`Equal EqualValues Exactly Same JSONEq YAMLEq EqualError ErrorIs ErrorAs Len ElementsMatch DeepEqual Empty Zero`)
 	equality = set(`Equal EqualFold Is Compare DeepEqual Diff`)
 	// setup are calls of os whose failure says nothing of the code under test.
 	setup = set(`MkdirTemp TempDir TempFile CreateTemp Setenv Unsetenv RemoveAll Remove Chdir MkdirAll Mkdir WriteFile Getwd`)
@@ -72,7 +71,7 @@ func (g *goFunction) call(c *ast.CallExpr, statement bool) {
 	case !statement:
 	case chain.MatchString(full):
 		g.counts[assertions] += g.times
-		if strings.Contains(full, "EXPECT()") || slices.ContainsFunc(c.Args, matcher) {
+		if strings.Contains(full, "EXPECT()") { // the arguments that a mock expects
 			g.exactly(c)
 		}
 		g.use(c)
@@ -117,18 +116,10 @@ func (g *goFunction) assertion(c *ast.CallExpr, last string) {
 		return
 	}
 	g.counts[assertions] += g.times
-	if exactly[last] && !slices.ContainsFunc(args, plain) || last == "True" && len(args) > 0 && compares(args[0], token.EQL) ||
-		slices.ContainsFunc(args, matcher) {
+	if exactly[last] && !slices.ContainsFunc(args, plain) || last == "True" && len(args) > 0 && compares(args[0], token.EQL) {
 		g.exactly(c)
 	}
 	g.use(args...)
-}
-
-// matcher reports whether an expression is a matcher of one value, such as qt.Equals and Equal(3).
-func matcher(e ast.Expr) bool {
-	_, last, method := cutLast(strings.TrimSuffix(name(e), "()"))
-	_, call := e.(*ast.CallExpr)
-	return exactly[last] && (method || call)
 }
 
 // exactly counts an assertion of one value, unless it takes anything.

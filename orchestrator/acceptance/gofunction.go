@@ -198,29 +198,12 @@ func (g *goFunction) loop(n *ast.RangeStmt) {
 		if !more {
 			g.counts[cases] += rows
 		}
-		g.rows(table)
-	}
-}
-
-// rows collects the values of a table, but for the names of its cases: a key, or what comes first where that is a label.
-func (g *goFunction) rows(table *ast.CompositeLit) {
-	labelled := false
-	if a, ok := table.Type.(*ast.ArrayType); ok {
-		if s, ok := a.Elt.(*ast.StructType); ok && len(s.Fields.List) > 0 && len(s.Fields.List[0].Names) > 0 {
-			labelled = labels[strings.ToLower(s.Fields.List[0].Names[0].Name)]
-		}
-	}
-	_, keyed := table.Type.(*ast.MapType)
-	for _, e := range table.Elts {
-		if kv, ok := e.(*ast.KeyValueExpr); ok && keyed {
-			e = kv.Value
-		}
-		if row, ok := e.(*ast.CompositeLit); ok && labelled && len(row.Elts) > 0 {
-			if _, named := row.Elts[0].(*ast.KeyValueExpr); !named {
-				e = &ast.CompositeLit{Elts: row.Elts[1:]}
+		for _, row := range table.Elts {
+			if kv, ok := row.(*ast.KeyValueExpr); ok { // its key is the name of the case
+				row = kv.Value
 			}
+			g.values(row)
 		}
-		g.values(e)
 	}
 }
 
