@@ -19,7 +19,8 @@ var (
 	one   = set(`NoError Error True False Nil NotNil Empty NotEmpty Zero NotZero Panics NotPanics Positive Negative`)
 	three = set(`InDelta InEpsilon WithinDuration Eventually Never EventuallyWithT Assert Check`)
 	// exactly are assertions of one value, equality functions that compare.
-	exactly  = set(`Equal EqualValues Exactly Same JSONEq YAMLEq EqualError ErrorIs ErrorAs Len ElementsMatch DeepEqual Empty Zero`)
+	exactly = set(`Equal EqualValues Exactly Same JSONEq YAMLEq EqualError ErrorIs ErrorAs Len ElementsMatch DeepEqual
+		Empty Zero`)
 	equality = set(`Equal EqualFold Is Compare DeepEqual Diff`)
 	// setup are calls of os whose failure says nothing of the code under test.
 	setup = set(`MkdirTemp TempDir TempFile CreateTemp Setenv Unsetenv RemoveAll Remove Chdir MkdirAll Mkdir WriteFile Getwd`)
