@@ -94,7 +94,7 @@ func Inside(path, top string) bool {
 	return err == nil && in.commonDir == home.commonDir || Below(path, home.top)
 }
 
-// Resolved follows the links of an absolute path, of which the last parts need not exist.
+// Resolved follows the links of an absolute path, whose last parts need not exist.
 func Resolved(path string) string {
 	if at, err := filepath.EvalSymlinks(path); err == nil || path == filepath.Dir(path) {
 		return at
