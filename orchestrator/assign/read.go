@@ -36,6 +36,7 @@ func Read(ctx context.Context, s *run.State, b *bus.Bus, id string, attempt int)
 var (
 	// ErrNoAttempt reports that a task has no such attempt.
 	ErrNoAttempt = errors.New("there is no such attempt")
-	// ErrNotKept reports that an older version dispatched the attempt and kept no assignment.
-	ErrNotKept = errors.New("an older version of Divisi dispatched it, and did not keep what the attempt was given")
+	// ErrNotKept reports that no assignment was kept of the attempt: a person made it, or an older version dispatched it.
+	ErrNotKept = errors.New("there is no record of what the attempt was given: a person made its patch, or an older version of " +
+		"Divisi dispatched it")
 )
