@@ -195,3 +195,28 @@ func TestTheMasterRevisesAndCancels(t *testing.T) {
 		})
 	}
 }
+
+// A question has one answer. What the master sends after it is a message, and nothing reaches who does not ask and is not there.
+func TestTheMasterAnswersAQuestionOnce(t *testing.T) {
+	t.Parallel()
+	l := revising(t)
+	l.Dispatched("a", "generator", 1, "b")
+	l.Agent("a", 1, contextscope.KindRequest, wire.Request{ID: "a/1/ask", Kind: wire.RequestAsk, Question: "Which?"})
+	l.Append("m", run.TaskData{State: run.TaskParked, Reason: "x"})
+	sends := func(id, task, text string) []string {
+		l.Agent("master", 1, contextscope.KindRequest, wire.Request{ID: id, Kind: wire.RequestSend, Task: task, Text: text})
+		actions := Settle(l.State)
+		l.Do(actions)
+		return runtest.Describe(actions)
+	}
+	require.Equal(t, []string{
+		"write to b: Label", "tell b", "answer master b receives it when its next attempt begins",
+	}, sends("0", "b", "Label"), "the question is of another one")
+	require.Equal(t, []string{"answer a Label", "answer master answers the question of a/1: Which?"}, sends("1", "a", "Label"))
+	require.Equal(t, []string{
+		"write to a: Title", "tell a", "answer master a/1 receives it at its next turn",
+	}, sends("2", "a", "Title"))
+	require.Equal(t, "Label", l.Requests["a/1/ask"].Answer.Text)
+	require.Equal(t, []string{`answer master run r1 has no task "ab" (did you mean "a"?)`}, sends("3", "ab", "Label"))
+	require.Equal(t, []string{"answer master m has ended and is parked: no agent works on it any more"}, sends("4", "m", "Label"))
+}

@@ -1,12 +1,14 @@
 package worker
 
 import (
+	"encoding/json"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
 	"divisi/internal/testkit/modeltest"
-
-	"github.com/stretchr/testify/require"
+	"divisi/subagents/wire"
 )
 
 func TestAJudgesTurnIsExplainedByWhatItWasShown(t *testing.T) {
@@ -34,4 +36,33 @@ func TestAJudgesTurnIsExplainedByWhatItWasShown(t *testing.T) {
 	require.Contains(t, seen.Contents[0].Parts[0].Text, "+changed line")
 	require.Contains(t, seen.Contents[0].Parts[0].Text, checklist)
 	require.Equal(t, sent.Config.Tools, seen.Tools)
+}
+
+// A judge whose words are no verdict, or two, has none: its task is judged again.
+func TestAJudgeThatMakesNoSenseHasNoVerdict(t *testing.T) {
+	t.Parallel()
+	broken := []spec.ConstraintEcho{{Text: "Keep it.", Note: "a.go:1"}}
+	for name, c := range map[string]struct {
+		output, class, message string
+		constraints            []spec.ConstraintEcho
+	}{
+		"no object":                       {`"pass"`, wire.FaultNoResult, "the judge's verdict could not be read: ", nil},
+		"nothing":                         {``, wire.FaultNoResult, "the judge's verdict could not be read: ", nil},
+		"another word":                    {`{"verdict": "maybe"}`, wire.FaultNoResult, `the judge said neither pass nor fail but "maybe"`, nil},
+		"both":                            {`{"verdict": "pass fail", "reasons": ["x"]}`, wire.FaultNoResult, "the judge said neither pass nor fail", nil},
+		"a fault that it does not name":   {`{"verdict": "fail"}`, wire.FaultNoResult, "it fails the patch and reports no fault", nil},
+		"a pass with a broken rule":       {`{"verdict": "pass"}`, wire.FaultNoResult, "it passes the patch and reports: Not kept: Keep it. (a.go:1)", broken},
+		"a fail with a broken rule":       {`{"verdict": "fail"}`, wire.FaultConstraint, "its judge reports: Not kept: Keep it. (a.go:1)", broken},
+		"a fail with a reason of no rule": {`{"verdict": "fail", "reasons": ["x"]}`, wire.FaultVerdict, "the patch is not what was asked for", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := decided(spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{
+				Output: json.RawMessage(c.output), Constraints: c.constraints,
+			}})
+			require.Equal(t, spec.StatusFailed, r.Status)
+			require.Equal(t, c.class, r.Error.Class)
+			require.Contains(t, r.Error.Message, c.message)
+		})
+	}
 }
