@@ -128,7 +128,7 @@ func (h *holder) conductorConfig() conductor.Config {
 	return conductor.Config{
 		Run: h.spec.Run, Bus: h.bus, Mirror: h.mirror, Resume: h.resumes, Budget: h.budget, AllowUnverified: h.unverified,
 		Notices: h.notices, Clock: now, NewID: newID, Log: h.log, Tree: h.tree, Approve: h.approver(), Closing: h.tape.notices,
-		Interactive: h.Approve != nil, Publish: h.publish, OnDoubt: h.onDoubt(),
+		Interactive: h.Approve != nil, Publish: h.publish, OnDoubt: h.OnDoubt,
 		Decide: h.decider(),
 	}
 }

@@ -66,7 +66,7 @@ func size(p *Patch) (found []Finding) {
 func constraints(p *Patch) (found []Finding) {
 	for _, c := range p.Handoff.Broken() {
 		rule := text.Quote(text.Short(c.Text, 80))
-		found = append(found, at("", 0, "its author did not keep the constraint %s: %s", rule, c.Note))
+		found = append(found, at("", 0, "its author did not keep the constraint %s: %s", rule, text.Quote(c.Note)))
 	}
 	if p.Role.Executor != spec.ExecutorModel {
 		return found

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/phase"
@@ -122,7 +123,8 @@ func (c *Conductor) ask(ctx context.Context, m phase.Matter) {
 	})
 }
 
-// carry does what a person decided. Without a yes and words the matter stays open. An answer that comes too late is named.
+// carry does what a person decided. Without a yes and words the matter stays open. An answer about one that was decided meanwhile
+// is about nothing else.
 func (c *Conductor) carry(ctx context.Context, m phase.Matter, said Answer) error {
 	q := Request{Verb: VerbSend, Task: cmp.Or(said.Of, m.To), Text: said.Words}
 	switch {
@@ -131,10 +133,14 @@ func (c *Conductor) carry(ctx context.Context, m phase.Matter, said Answer) erro
 	case said.Words == "":
 		return nil
 	}
-	_, err := c.Do(ctx, q)
+	open := slices.ContainsFunc(phase.Matters(c.st), func(o phase.Matter) bool { return o.ID == m.ID })
+	err := request.Refusedf("%s is not wanted any more", m.For)
+	if open {
+		_, err = c.Do(ctx, q)
+	}
 	var no *request.RefusedError
 	if errors.As(err, &no) {
-		return c.append(ctx, run.Append{Data: run.Data{Notices: []string{"an answer was not taken: " + no.Reason}}})
+		return c.append(ctx, run.Append{Data: run.Data{Notices: []string{"what you answered was not taken: " + no.Reason}}})
 	}
 	return err
 }

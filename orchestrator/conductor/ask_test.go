@@ -2,6 +2,7 @@ package conductor_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,7 +148,7 @@ func TestAPersonAnswersOnALivingRun(t *testing.T) {
 }
 
 // A person at the terminal is asked about each matter once, one after the other: one is left for later and answered elsewhere, one
-// answer comes after another one was taken.
+// answer comes when the agent asks something else already.
 func TestAPersonIsAskedAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(3), func(s *run.Spec) {
@@ -158,7 +159,7 @@ func TestAPersonIsAskedAtTheTerminal(t *testing.T) {
 	})
 	said := r.play(parts{
 		"one": {asks("May I?"), submits("was allowed")}, "two": {asks("May I too?"), submits("was allowed")},
-		"late": {asks("Now?"), submits("was told")},
+		"late": {asks("Now?"), asks("And then?"), submits("was told")},
 	})
 	var asked []string
 	cfg := r.config(false)
@@ -178,19 +179,25 @@ func TestAPersonIsAskedAtTheTerminal(t *testing.T) {
 			go answers("two", "You too.")
 			return conductor.Answer{}, nil
 		}
+		if strings.Contains(m.For, "And then?") {
+			return conductor.Answer{Words: "Stop."}, nil
+		}
 		answers("late", "Yes.")
-		r.until(func(st *run.State) bool { return st.Tasks["late"] != nil && st.Tasks["late"].State == run.TaskDone }, "the first answer is taken")
+		r.until(func(st *run.State) bool {
+			return slices.ContainsFunc(master.Questions(st), func(q *run.Request) bool { return q.Question == "And then?" })
+		}, "it asks something else")
 		return conductor.Answer{Words: "No."}, nil
 	}
 	defer r.worker(t.Context())()
 	st, err := r.conduct(t.Context(), cfg)
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	require.ElementsMatch(t, []string{"one", "two", "late"}, asked)
+	require.ElementsMatch(t, []string{"one", "two", "late", "late"}, asked)
 	require.Contains(t, said.at("one/1/2"), "You may.")
 	require.Contains(t, said.at("two/1/2"), "You too.")
 	require.Contains(t, said.at("late/1/2"), "Yes.")
-	require.NotContains(t, said.at("late/1/2"), "No.")
+	require.Contains(t, said.at("late/1/3"), "Stop.")
+	require.NotContains(t, said.at("late/1/3"), "No.")
 }
 
 // until waits for a state of the run in the log.

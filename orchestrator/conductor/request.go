@@ -198,6 +198,9 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 			changed := run.SetRun(run.Data{Roles: q.Roles, Project: q.Project, Notices: q.Notices})
 			actions = append([]run.Action{changed}, actions...)
 		}
+		if q.Plan != nil { // last: before it, a repeated retry finds the same changes
+			actions = append(actions, run.SetRun(run.Data{File: q.Plan}))
+		}
 		return "tried again: " + text.Some(opened, maxNamed), c.execute(ctx, actions)
 	case VerbSkip:
 		actions, skipped, err := request.Skip(c.st, q.Tasks, run.Revision{By: wire.FromUser},

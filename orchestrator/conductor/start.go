@@ -29,7 +29,7 @@ func (c *Conductor) takeOver(ctx context.Context) error {
 		return nil
 	}
 	d := run.Data{Epoch: c.st.Epoch + 1, Budget: c.cfg.Budget, AllowUnverified: c.cfg.AllowUnverified}
-	if c.cfg.OnDoubt != c.st.Spec.OnDoubt {
+	if c.cfg.OnDoubt != c.st.Spec.OnDoubt { // empty: it stays
 		d.OnDoubt = c.cfg.OnDoubt
 	}
 	if c.st.Status == run.Stopped && c.cfg.Resume {

@@ -245,7 +245,7 @@ func reportOf(t *run.Task) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n- %s (%s): %s", t.Task.ID, t.Task.Role, t.State)
 	if t.Reason != "" {
-		fmt.Fprintf(&b, ": %s", t.Reason)
+		fmt.Fprintf(&b, ": %s", text.Quote(t.Reason))
 	}
 	if t.Result != nil && t.Result.Status == spec.StatusDone {
 		fmt.Fprintf(&b, "\n  report: %s", text.Quote(t.Result.Handoff))

@@ -43,7 +43,7 @@ func revised(s *run.State, t spec.Task) (_ spec.Task, left bool) {
 			continue
 		}
 		for _, r := range m.Revisions {
-			t.Brief, t.Role = cmp.Or(r.Brief, t.Brief), cmp.Or(r.Role, t.Role)
+			t.Brief, t.Role = r.Revise(t.Brief), cmp.Or(r.Role, t.Role)
 			if r.Files != nil {
 				t.Files = *r.Files
 			}

@@ -19,7 +19,7 @@ func doubts(s *run.State) (lines []string) {
 		if n := len(d.Evidence) - 1; n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s%s (%s)", wire.AgentID(id, d.Attempt), d.Evidence[0], more, d.Decision()))
+		lines = append(lines, fmt.Sprintf("%s: %s%s (%s)", wire.AgentID(id, d.Attempt), d.Evidence[0], more, d.Decision(t.State)))
 	}
 	return lines
 }

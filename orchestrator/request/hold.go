@@ -2,7 +2,9 @@ package request
 
 import (
 	"fmt"
+	"slices"
 
+	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
@@ -26,7 +28,7 @@ func AnswerHolds(s *run.State) []run.Action {
 		}
 		plan := s.PlanAfter(h)
 		switch {
-		case plan >= 0 && ended(s, plan):
+		case plan >= 0 && ended(s, plan, h.Template):
 			actions, err := Revise(s, h.Template, run.Revision{By: s.Plans[plan].By})
 			if err != nil {
 				return parkHeld(s, h, s.Plans[plan].By, err.Error())
@@ -42,14 +44,25 @@ func AnswerHolds(s *run.State) []run.Action {
 	return nil
 }
 
-// ended reports whether all tasks of a plan have ended.
-func ended(s *run.State, plan int) bool {
-	for _, t := range s.Plans[plan].Tasks {
-		if v := s.Tasks[t.ID]; v != nil && !v.Ended() {
-			return false
+// ended reports whether all tasks of a plan have ended, but for those that wait for the shards of a template.
+func ended(s *run.State, plan int, template string) bool {
+	waits := map[string]bool{template: true}
+	for _, id := range s.Shards[template] {
+		waits[id] = true
+	}
+	for more := true; more; {
+		more = false
+		for t := range s.Open() {
+			if id := t.Task.ID; !waits[id] && slices.ContainsFunc(t.After, func(ref string) bool { return waits[ref] }) {
+				waits[id], more = true, true
+				waits[t.Task.ShardOf] = waits[t.Task.ShardOf] || t.Task.ShardOf != ""
+			}
 		}
 	}
-	return true
+	return !slices.ContainsFunc(s.Plans[plan].Tasks, func(t spec.Task) bool {
+		v := s.Tasks[t.ID]
+		return v != nil && !v.Ended() && !waits[t.ID]
+	})
 }
 
 func answerHold(h *run.Hold, answer, by string) run.Action {
@@ -75,6 +88,9 @@ func heldOnly(s *run.State, ref string) (*run.Hold, error) {
 	if s.Tasks[ref] != nil || len(s.Shards[ref]) == 0 {
 		return nil, nil
 	}
+	if err := going(s); err != nil {
+		return nil, err
+	}
 	if h := s.OpenHold(ref); h != nil {
 		return h, nil
 	}
@@ -86,10 +102,10 @@ func heldOnly(s *run.State, ref string) (*run.Hold, error) {
 	return nil, Refusedf("the hold of %s was answered already: %s by %s", ref, last.Answer, last.By)
 }
 
-// reviseBy lets the shards of a held template begin again, with words that their brief ends with.
+// reviseBy lets the shards of a held template begin again, with words that their briefs end with. Repeated after a kill it changes
+// only those that lack them.
 func reviseBy(s *run.State, h *run.Hold, words, by string) ([]run.Action, error) {
-	brief := s.Tasks[s.Shards[h.Template][0]].Task.Brief
-	return Revise(s, h.Template, run.Revision{By: by, Brief: brief + "\n\n" + words})
+	return Revise(s, h.Template, run.Revision{ID: fmt.Sprintf("%s@%d", h.Template, h.Pos), By: by, Words: words})
 }
 
 // answered reports whether the answer that the master sends to a hold is in the log and only the answer to it is not.

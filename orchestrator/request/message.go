@@ -26,6 +26,14 @@ func Refusedf(format string, args ...any) error { return &RefusedError{fmt.Sprin
 // maxMessage bounds a message to an agent, in bytes.
 const maxMessage = 32 << 10
 
+// going returns why nothing of a run can be decided any more, as a *RefusedError.
+func going(s *run.State) error {
+	if s.Status.Ended() && s.Status != run.Stopped {
+		return Refusedf("run %s is over: %s", s.Spec.Run, s.Status)
+	}
+	return nil
+}
+
 // reachable returns why no agent can receive a message, as a *RefusedError.
 func reachable(s *run.State, task, text string) error {
 	switch {
@@ -33,8 +41,8 @@ func reachable(s *run.State, task, text string) error {
 		return Refusedf("the message is empty, or no text")
 	case len(text) > maxMessage:
 		return Refusedf("the message has %d bytes; at most %d are allowed", len(text), maxMessage)
-	case s.Status.Ended() && s.Status != run.Stopped:
-		return Refusedf("run %s is over: %s", s.Spec.Run, s.Status)
+	case going(s) != nil:
+		return going(s)
 	case task == run.MasterTask && s.Spec.Plan != nil:
 		return Refusedf("run %s has a plan file and no master: name a task: divisi send %s/TASK", s.Spec.Run, s.Spec.Run)
 	case task != run.MasterTask && s.Tasks[task] == nil:

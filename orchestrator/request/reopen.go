@@ -13,6 +13,11 @@ import (
 // ended. What a person has edited since in the run's plan file, which may be nil, revises them where r does not. It returns the
 // ids of the tasks that it was asked for; the error is a *RefusedError.
 func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan) ([]run.Action, []string, error) {
+	for _, ref := range refs {
+		if h := s.OpenHold(ref); s.Tasks[ref] == nil && h != nil {
+			return nil, nil, Refusedf("the template %s is held, and waits for an answer: %s", ref, h.Ways(s.Spec.Run))
+		}
+	}
 	ids, err := retried(s, refs)
 	if err != nil {
 		return nil, nil, err
@@ -22,11 +27,16 @@ func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan) ([]ru
 		for _, id := range ids {
 			o := editedTask(s, s.Tasks[id], edited, r)
 			if o.Files != nil {
-				if why := inSet(s, s.Tasks[id], *o.Files); why != "" {
+				if why := meets(s, s.Tasks[id], *o.Files); why != "" {
 					return nil, nil, Refusedf("the edited plan: %s", why)
 				}
 			}
 			own[id] = o
+		}
+	}
+	for _, id := range ids {
+		if why := noProof(s, s.Tasks[id], cmp.Or(own[id].Role, r.Role)); why != "" {
+			return nil, nil, Refusedf("%s", why)
 		}
 	}
 	return append(reopen(s, tried(&r)), begin(s, ids, r, own)...), ids, nil

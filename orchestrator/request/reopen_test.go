@@ -57,18 +57,18 @@ func TestRetry(t *testing.T) {
 		no   string
 	}{
 		"a template opens its shards and what waited for them alone": {
-			refs: []string{"s"}, want: []string{"task s-1 pending tried again by user", "task last pending"},
+			refs: []string{"s"}, want: []string{"task last pending", "task s-1 pending tried again by user"},
 		},
 		"with what was cancelled more can go on": {
 			refs: []string{"s-1", "gone"},
 			want: []string{
-				"task s-1 pending tried again by user", "task gone pending tried again by user", "task last pending",
-				"task other pending",
+				"task last pending", "task other pending", "task s-1 pending tried again by user",
+				"task gone pending tried again by user",
 			},
 		},
 		"a set is opened as a whole, and a patch that was handed in waits again": {
 			refs: []string{"a"},
-			want: []string{"task a pending tried again by user", "task b accepted", "task c pending"},
+			want: []string{"task b accepted", "task c pending", "task a pending tried again by user"},
 		},
 		"what runs":           {refs: []string{"s-1", "runs"}, no: "runs is running: only a parked or cancelled task can be tried again"},
 		"what has landed":     {refs: []string{"landed"}, no: "landed is landed: only a parked or cancelled task can be tried again"},

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
 		if problems := pathProblems(*r.Files); problems != "" {
 			return nil, Refusedf("%s", problems)
 		}
-		if why := inSet(s, s.Tasks[ids[0]], *r.Files); why != "" {
+		if why := meets(s, s.Tasks[ids[0]], *r.Files); why != "" {
 			return nil, Refusedf("%s", why)
 		}
 		if r.Unlocked = spec.Unlocks(*r.Files, s.Spec.Project.Protected); r.By != wire.FromUser && len(r.Unlocked) > 0 {
@@ -43,7 +44,7 @@ func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
 		return nil, Refusedf("run %s has no role %q", s.Spec.Run, r.Role)
 	}
 	for _, id := range ids {
-		if why := fixed(s.Tasks[id], r.By); why != "" {
+		if why := cmp.Or(fixed(s.Tasks[id], r.By), noProof(s, s.Tasks[id], r.Role)); why != "" {
 			return nil, Refusedf("%s", why)
 		}
 	}
@@ -52,6 +53,28 @@ func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
 		actions = append(actions, answerHold(h, run.HoldRevised, r.By))
 	}
 	return actions, nil
+}
+
+// noProof returns why a task cannot have a role whose tests must fail first; "" where it can.
+func noProof(s *run.State, t *run.Task, role string) string {
+	if s.Spec.Roles[role].Proves == "" || t.Task.ChangeSet != "" {
+		return ""
+	}
+	return fmt.Sprintf("%s is in no change set, and the tests of role %s are proven with the change of their set", t.Task.ID, role)
+}
+
+// meets returns why a task cannot have these files: they belong to its change set, or to a task that an agent waits for, which
+// could then wait for this one; "" where it can.
+func meets(s *run.State, t *run.Task, files []string) string {
+	if why := inSet(s, t, files); why != "" {
+		return why
+	}
+	for child := range s.Open() {
+		if at, meet := plan.Intersect(child.Task.Files, files); meet && child.Parent != "" && child != t {
+			return fmt.Sprintf("%s is for %s to write, which the agent of %s waits for", at, child.Task.ID, child.Parent)
+		}
+	}
+	return ""
 }
 
 // inSet returns which of the files another task of the change set may change; "" for none.
@@ -94,11 +117,30 @@ func fixed(t *run.Task, by string) string {
 		return fmt.Sprintf("%s belongs to the agent of %s: revise that one", id, t.Parent)
 	case t.State == run.TaskCancelled && by != wire.FromUser:
 		return id + " was cancelled: only a person can open it again"
+	case by != wire.FromUser && revisedBy(t) >= maxRevisions:
+		return fmt.Sprintf("%s was revised %d times, which did not help: a person decides about it", id, maxRevisions)
 	}
 	return ""
 }
 
-// begin lets tasks begin again, each with its own revision where it has one, and with them what was given up because of them.
+// maxRevisions bounds how often a master revises one task. A person does it as often as it takes, and lets the master begin anew.
+const maxRevisions = 5
+
+// revisedBy counts the revisions of a task by the master since a person's.
+func revisedBy(t *run.Task) (n int) {
+	for _, r := range slices.Backward(t.Revisions) {
+		if r.By == wire.FromUser {
+			break
+		}
+		if r.Changes() {
+			n++
+		}
+	}
+	return n
+}
+
+// begin lets tasks begin again, each with its own revision where it has one. What was given up because of them is opened before: a
+// kill in between leaves it to be given up again, and the tasks to be opened again.
 func begin(s *run.State, ids []string, all run.Revision, own map[string]run.Revision) (actions []run.Action) {
 	begun := map[string]bool{}
 	for _, id := range ids {
@@ -113,12 +155,12 @@ func begin(s *run.State, ids []string, all run.Revision, own map[string]run.Revi
 		d := run.TaskData{State: run.TaskPending, Reason: tried(&r), Revision: &r}
 		actions = append(append(actions, run.SetTask(id, d)), callBack(s, id)...)
 	}
-	return append(actions, freed(s, begun, run.Revision{ID: all.ID, By: all.By}, false)...)
+	return append(freed(s, begun, run.Revision{ID: all.ID, By: all.By}, false), actions...)
 }
 
 // tried words why tasks begin again.
 func tried(r *run.Revision) string {
-	if r.Brief == "" && r.Role == "" && r.Model == "" && r.Files == nil && r.Constraints == nil {
+	if !r.Changes() {
 		return "tried again by " + r.By
 	}
 	return "revised by " + r.By
@@ -134,11 +176,14 @@ func freed(s *run.State, begun map[string]bool, again run.Revision, skipped bool
 				continue
 			}
 			begun[id], more = true, true
-			state := run.TaskPending
-			if t.HandedIn() {
-				state = run.TaskAccepted
+			d := run.TaskData{State: run.TaskPending, Revision: &again}
+			switch undecided := t.Undecided(); {
+			case t.HandedIn() && undecided != nil:
+				d.State, d.Doubt = run.TaskHeld, &run.Doubt{Evidence: undecided.Evidence}
+			case t.HandedIn():
+				d.State = run.TaskAccepted
 			}
-			actions = append(actions, run.SetTask(id, run.TaskData{State: state, Revision: &again}))
+			actions = append(actions, run.SetTask(id, d))
 		}
 	}
 	return actions
@@ -238,8 +283,10 @@ func Accept(s *run.State, id, by string) ([]run.Action, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	t := s.Tasks[id]
+	t, over := s.Tasks[id], going(s)
 	switch {
+	case over != nil:
+		return nil, over
 	case t == nil:
 		return nil, unknown(s, id)
 	case t.Doubt() == nil:

@@ -59,7 +59,7 @@ func TestRevise(t *testing.T) {
 		},
 		"a parked task, and those that waited for it": {
 			log: func(l *runtest.Log) { park(l, "a", "b", "c") }, ref: "a", r: byMaster("new"),
-			want: []string{"task a pending revised by master/1", "task b pending", "task c pending"},
+			want: []string{"task b pending", "task c pending", "task a pending revised by master/1"},
 		},
 		"a member of a parked set": {
 			log: func(l *runtest.Log) {
@@ -69,7 +69,7 @@ func TestRevise(t *testing.T) {
 				l.Append("n", run.TaskData{State: run.TaskAccepted})
 				park(l, "m", "n")
 			}, ref: "m", r: byMaster("new"),
-			want: []string{"task m pending revised by master/1", "take back m", "tell m", "task n accepted"},
+			want: []string{"task n accepted", "task m pending revised by master/1", "take back m", "tell m"},
 		},
 		"what landed": {
 			log: func(l *runtest.Log) { l.Append("a", run.TaskData{State: run.TaskLanded}) }, ref: "a", r: byMaster("new"),
@@ -169,7 +169,7 @@ func TestTheMasterCancelsWhatWasParked(t *testing.T) {
 	l.Do(actions)
 	actions, err := Revise(l.State, "a", run.Revision{ID: "r", By: "master/1", Brief: "new"})
 	require.NoError(t, err)
-	require.Equal(t, []string{"task a pending revised by master/1", "task b pending"}, runtest.Describe(actions))
+	require.Equal(t, []string{"task b pending", "task a pending revised by master/1"}, runtest.Describe(actions))
 }
 
 func TestTheMasterRevisesAndCancels(t *testing.T) {

@@ -51,15 +51,25 @@ func (s *State) Why(set string) string {
 // revivable reports whether a set was parked as a whole, for what is missing in it, and no task of it for a fault of its own.
 func (s *State) revivable(c *ChangeSet) bool {
 	return c.Lost != nil && !slices.ContainsFunc(c.Members, func(t *Task) bool {
-		return t.State != TaskParked || !t.HandedIn()
+		return t.State != TaskParked || !t.HandedIn() || t.Undecided() != nil
 	})
 }
 
-// HandedIn reports whether the newest attempt of a task ended well, and nothing was found against it.
+// HandedIn reports whether the newest attempt of a task ended well, nothing was found against it, and the task was not revised
+// since.
 func (t *Task) HandedIn() bool {
 	failed := len(t.Faults) > 0 && t.Faults[len(t.Faults)-1].Attempt == t.Attempt
 	r := t.Result
-	return !failed && r != nil && r.Attempt == t.Attempt && r.Status == spec.StatusDone && !r.HandedOver
+	return !failed && t.Revised != t.Attempt && r != nil && r.Attempt == t.Attempt && r.Status == spec.StatusDone && !r.HandedOver
+}
+
+// Undecided returns the doubt about the newest patch of a task that was given up before a decision; nil for none. What only a
+// review waited for is no doubt.
+func (t *Task) Undecided() *Doubt {
+	if n := len(t.Doubts); n > 0 && t.Doubts[n-1].Attempt == t.Attempt && t.Doubts[n-1].Ruling == nil && !t.Doubts[n-1].Review {
+		return &t.Doubts[n-1]
+	}
+	return nil
 }
 
 // join adds a planned task to its change set, before it is counted. Where that was parked, its tasks wait again: the new one

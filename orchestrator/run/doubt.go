@@ -68,6 +68,9 @@ func (t *Task) Reviewed() bool {
 func (t *Task) applyDoubt(e *contextscope.Event, d TaskData) {
 	switch open := t.Doubt(); {
 	case d.Doubt != nil:
+		if t.Undecided() != nil { // it was given up before the decision: this is the same doubt
+			t.Doubts = t.Doubts[:len(t.Doubts)-1]
+		}
 		d.Doubt.Attempt, d.Doubt.Pos = t.Attempt, e.Pos
 		t.Doubts = append(t.Doubts, *d.Doubt)
 	case d.Ruling != nil && open != nil: // the state is still held
@@ -110,9 +113,11 @@ func (s *State) Reviewing(t *Task) []*Task {
 	return slices.DeleteFunc(slices.Clone(set.Members), func(o *Task) bool { return o.Doubt() == nil || !o.Doubt().Review })
 }
 
-// Decision is the ruling in words; "open" without one.
-func (d *Doubt) Decision() string {
+// Decision is the ruling in words, of a task in a state.
+func (d *Doubt) Decision(state TaskState) string {
 	switch r := d.Ruling; {
+	case r == nil && state != TaskHeld:
+		return "none: the task is " + string(state)
 	case r == nil:
 		return "open: it waits for divisi accept, or divisi send with the reason of a rejection"
 	case r.Accept:

@@ -181,8 +181,15 @@ func (s *State) findHeld() {
 // HoldOf returns the hold that keeps a task from starting; nil for none.
 func (s *State) HoldOf(t *Task) *Hold { return s.held[t] }
 
-// Holds are the open holds, by template. It is not to be changed.
-func (s *State) Holds() []*Hold { return s.holds }
+// Holds are the open holds, by template, but for those whose shards have all ended.
+func (s *State) Holds() (out []*Hold) {
+	for _, h := range s.holds {
+		if s.shardsOpen[h.Template] > 0 {
+			out = append(out, h)
+		}
+	}
+	return out
+}
 
 // HoldsOf are all holds of a template, oldest first. It is not to be changed.
 func (s *State) HoldsOf(template string) []*Hold {
@@ -195,10 +202,12 @@ func (s *State) HoldsOf(template string) []*Hold {
 // OpenHold is the open hold of a template; nil for none.
 func (s *State) OpenHold(template string) *Hold { return s.templates[template].open() }
 
-// PlanAfter returns the place of the first plan of the master since a template was held; -1 for none.
+// PlanAfter returns the place of the first plan that the master made in a turn that began with the hold of a template; -1 for none.
 func (s *State) PlanAfter(h *Hold) int {
 	for i := h.Plans; i < len(s.Plans); i++ {
-		if s.Plans[i].Request == "" && s.Plans[i].By != ByFile && len(s.Plans[i].Tasks) > 0 {
+		p := &s.Plans[i]
+		author, turn, _ := SplitAgent(p.By)
+		if author == MasterTask && s.CalledAt(turn) > h.Pos && p.Request == "" && p.Follows == "" && len(p.Tasks) > 0 {
 			return i
 		}
 	}
@@ -207,7 +216,7 @@ func (s *State) PlanAfter(h *Hold) int {
 
 // HoldsForPerson are the open holds that only a person can answer.
 func (s *State) HoldsForPerson() (out []*Hold) {
-	for _, h := range s.holds {
+	for _, h := range s.Holds() {
 		if !s.ForMaster(h.Pos) && s.PlanAfter(h) < 0 {
 			out = append(out, h)
 		}

@@ -74,7 +74,8 @@ type Data struct {
 	SentBack string `json:"sent_back,omitempty"`
 	// Budget is set when a resume changes it, in tokens.
 	Budget *int `json:"budget,omitempty"`
-	// Roles and Project are set when a retry read changed files: the roles that differ, and the whole project.
+	// File, Roles and Project are set when a retry read changed files: the plan, the roles that differ, and the whole project.
+	File    *spec.Plan           `json:"file,omitempty"`
 	Roles   map[string]spec.Role `json:"roles,omitempty"`
 	Project *spec.Project        `json:"project,omitempty"`
 	// Head is the integration head, and Ref the published ref, on the last event of a run.

@@ -8,13 +8,28 @@ type Revision struct {
 	ID string `json:"id,omitempty"`
 	// By is wire.FromUser or an attempt of the master.
 	By string `json:"by"`
-	// Brief, Role and Model replace those of the task where they are set; Files and Constraints where they are not nil.
+	// Brief, Role and Model replace those of the task where they are set; Files and Constraints where they are not nil. Words end
+	// its brief.
 	Brief       string    `json:"brief,omitempty"`
+	Words       string    `json:"words,omitempty"`
 	Role        string    `json:"role,omitempty"`
 	Model       string    `json:"model,omitempty"`
 	Files       *[]string `json:"files,omitempty"`
 	Unlocked    []string  `json:"unlocked,omitempty"`
 	Constraints *[]string `json:"constraints,omitempty"`
+}
+
+// Revise is what a revision makes of a brief.
+func (r *Revision) Revise(had string) string {
+	if had = cmp.Or(r.Brief, had); r.Words != "" {
+		had += "\n\n" + r.Words
+	}
+	return had
+}
+
+// Changes reports whether a revision has more than that its task begins again.
+func (r *Revision) Changes() bool {
+	return r.Brief+r.Words+r.Role+r.Model != "" || r.Files != nil || r.Constraints != nil
 }
 
 // Recent are the failures of a task since it was revised, oldest first.
@@ -25,8 +40,8 @@ func (s *State) revise(t *Task, r *Revision) {
 	s.void(t.Task.ID)
 	s.void(t.Task.ID + VerifySuffix)
 	s.void(t.Task.ID + RedSuffix)
-	t.Revisions = append(t.Revisions, *r)
-	t.Task.Brief, t.Model = cmp.Or(r.Brief, t.Task.Brief), cmp.Or(r.Model, t.Model)
+	t.Revisions, t.Revised = append(t.Revisions, *r), t.Attempt
+	t.Task.Brief, t.Model = r.Revise(t.Task.Brief), cmp.Or(r.Model, t.Model)
 	if r.Role != "" && r.Role != t.Task.Role {
 		role := s.Spec.Roles[r.Role]
 		t.Task.Role, t.Task.Command, t.Task.Limits = r.Role, role.Command, role.Limits.Or(t.Task.Limits)

@@ -242,6 +242,9 @@ func (s *State) reread(d Data) {
 	if d.Project != nil {
 		s.Spec.Project = *d.Project
 	}
+	if d.File != nil {
+		s.Spec.Plan = d.File
+	}
 	if len(d.Roles) == 0 {
 		return
 	}
@@ -331,7 +334,10 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	}
 	t.Part = 0
 	t.applyDoubt(e, d)
-	s.set(t, d.State, e.Pos)
+	lost := t.GivenUp()
+	if s.set(t, d.State, e.Pos); lost && !t.Ended() {
+		s.MasterDone = false // a person opened it again: the master leads on
+	}
 	switch {
 	case d.Revision != nil:
 		if d.State == TaskPending {
