@@ -244,7 +244,7 @@ func writeTask(w io.Writer, t report.Task, st *run.State) error {
 		for _, e := range d.Evidence {
 			fmt.Fprintf(w, "doubt     attempt %d: %s\n", d.Attempt, console.Sanitize(oneLine(e)))
 		}
-		fmt.Fprintf(w, "decision  %s\n", console.Sanitize(oneLine(d.Decision(run.TaskState(t.State)))))
+		fmt.Fprintf(w, "decision  %s\n", console.Sanitize(oneLine(d.Decision(t.State))))
 	}
 	if t.Summary != "" {
 		fmt.Fprintf(w, "summary   %s\n", console.Sanitize(oneLine(t.Summary)))

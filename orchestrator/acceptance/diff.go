@@ -21,6 +21,8 @@ func files(p *Patch) (found []Finding) {
 		switch {
 		case f.Unread != "" && f.language < 0:
 			found = append(found, at(f.Path, 0, "the file was not checked: %s", f.Unread))
+		case text.Binary(f.After) && len(f.Before) > 0 && !text.Binary(f.Before):
+			found = append(found, at(f.Path, 0, "a text becomes a binary file, which no check reads"))
 		case f.After == nil || p.outright(f.Path) || p.moved(f.After):
 		case text.Binary(f.After):
 			found = append(found, at(f.Path, 0, "a binary file, which no one can read, is new or changed"))

@@ -154,6 +154,15 @@ func TestUnreadFilesDoNotPass(t *testing.T) {
 	require.Equal(t, []string{"a_test.go: its tests were not compared: it has 9 bytes, more than 8"}, evidence)
 }
 
+// A NUL byte hides a text from the checks of lines: also the file that the task names is asked about.
+func TestATextThatBecomesABinaryIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	p := &Patch{Task: &spec.Task{Files: []string{"a.txt"}}, Changes: []Change{{Path: "a.txt", Before: []byte("a\n"), After: []byte("b\x00\n")}}}
+	require.Equal(t, []string{"a.txt: a text becomes a binary file, which no check reads"}, Check(p).Evidence())
+	p.Changes[0].Before = []byte("a\x00\n")
+	require.Empty(t, Check(p).Evidence(), "it was one, and the task names it")
+}
+
 func TestEvidenceIsBounded(t *testing.T) {
 	t.Parallel()
 	var many []Change

@@ -111,7 +111,8 @@ func TestWhatWaitsForAHeldTemplateIsNoPartOfTheAnswer(t *testing.T) {
 	l := led(t)
 	l.Do(master.Wake(l.State))
 	l.Append("", run.PlanData{By: "master/2", Tasks: []spec.Task{
-		{ID: "fix", Role: "generator", Attempts: 5}, {ID: "cleanup", Role: "generator", DependsOn: []string{"t", "fix"}, Attempts: 5},
+		{ID: "fix", Role: "generator", Attempts: 5},
+		{ID: "cleanup", Role: "generator", DependsOn: []string{"t", "fix"}, Attempts: 5},
 		{ID: "last", Role: "generator", DependsOn: []string{"cleanup"}, Attempts: 5},
 	}})
 	l.Ended(run.MasterTask, 2, spec.Result{Status: spec.StatusDone})

@@ -102,8 +102,8 @@ func heldOnly(s *run.State, ref string) (*run.Hold, error) {
 	return nil, Refusedf("the hold of %s was answered already: %s by %s", ref, last.Answer, last.By)
 }
 
-// reviseBy lets the shards of a held template begin again, with words that their briefs end with. Repeated after a kill it changes
-// only those that lack them.
+// reviseBy lets the shards of a held template begin again, with words that their briefs end with. Repeated after a kill it
+// changes only those that lack them.
 func reviseBy(s *run.State, h *run.Hold, words, by string) ([]run.Action, error) {
 	return Revise(s, h.Template, run.Revision{ID: fmt.Sprintf("%s@%d", h.Template, h.Pos), By: by, Words: words})
 }

@@ -60,7 +60,7 @@ func noProof(s *run.State, t *run.Task, role string) string {
 	if s.Spec.Roles[role].Proves == "" || t.Task.ChangeSet != "" {
 		return ""
 	}
-	return fmt.Sprintf("%s is in no change set, and the tests of role %s are proven with the change of their set", t.Task.ID, role)
+	return fmt.Sprintf("%s is in no change set, and tests of role %s are proven with the change of their set", t.Task.ID, role)
 }
 
 // meets returns why a task cannot have these files: they belong to its change set, or to a task that an agent waits for, which
@@ -139,8 +139,8 @@ func revisedBy(t *run.Task) (n int) {
 	return n
 }
 
-// begin lets tasks begin again, each with its own revision where it has one. What was given up because of them is opened before: a
-// kill in between leaves it to be given up again, and the tasks to be opened again.
+// begin lets tasks begin again, each with its own revision where it has one. What was given up because of them is opened before:
+// a kill in between leaves it to be given up again, and the tasks to be opened again.
 func begin(s *run.State, ids []string, all run.Revision, own map[string]run.Revision) (actions []run.Action) {
 	begun := map[string]bool{}
 	for _, id := range ids {

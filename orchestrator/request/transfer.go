@@ -22,6 +22,8 @@ func mayTransfer(s *run.State, q *run.Request) string {
 	}
 	from, to := s.Spec.Roles[t.Task.Role], s.Spec.Roles[q.Role]
 	switch {
+	case noProof(s, t, q.Role) != "":
+		return noProof(s, t, q.Role)
 	case from.ChangesFiles() && !to.ChangesFiles():
 		return fmt.Sprintf("role %s writes nothing, and your task is one that writes", q.Role)
 	case !from.ChangesFiles() && to.ChangesFiles() && !s.Approval(t):

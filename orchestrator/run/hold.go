@@ -202,7 +202,7 @@ func (s *State) HoldsOf(template string) []*Hold {
 // OpenHold is the open hold of a template; nil for none.
 func (s *State) OpenHold(template string) *Hold { return s.templates[template].open() }
 
-// PlanAfter returns the place of the first plan that the master made in a turn that began with the hold of a template; -1 for none.
+// PlanAfter returns the place of the first plan that the master made in a turn that began with a hold; -1 for none.
 func (s *State) PlanAfter(h *Hold) int {
 	for i := h.Plans; i < len(s.Plans); i++ {
 		p := &s.Plans[i]

@@ -37,8 +37,8 @@ type Task struct {
 	// Handovers are the times that its agent gave it to another role, oldest first.
 	Handovers []Handover
 	// Doubts are why its patches were held, and Revisions how it was changed, oldest first. Fresh is how many of its faults are
-	// older than the newest revision, and Revised the attempt that was its newest then. Model is the model of its attempts where a
-	// revision chose one.
+	// older than the newest revision, and Revised its newest attempt then. Model is the model of its attempts where a revision
+	// chose one.
 	Doubts    []Doubt
 	Revisions []Revision
 	Fresh     int
