@@ -186,6 +186,8 @@ func TestLeastValuesOfTheSchemasAreTheLoaders(t *testing.T) {
 		"ContextRules.last":          {"role", "context: {last: N}"},
 		"ContextRules.drop_after":    {"role", "context: {drop_after: N}"},
 		"ContextRules.recall_tokens": {"role", "context: {recall_tokens: N}"},
+		"ContextRules.compact_after": {"role", "context: {compact_after: N}"},
+		"Summaries.tokens":           {"project", "summaries: {tokens: N}"},
 		"CompactionRules.overlap":    {"role", "context: {compaction: {overlap: N}}"},
 		"ToolOutput.limit":           {"role", "tool_output: {'*': {limit: N}}"},
 		"Task.attempts":              {"plan", "tasks: [{id: a, role: reader, brief: b, attempts: N}]"},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 
 	"divisi/internal/spec"
@@ -56,6 +57,11 @@ func ParseProject(file, text string) (spec.Project, error) {
 		if _, own := p.Models[alias]; !own {
 			p.Models[alias] = model
 		}
+	}
+	if _, all := p.ToolOutput[spec.AnyTool]; !all {
+		outputs := maps.Clone(defaults.ToolOutput)
+		maps.Copy(outputs, p.ToolOutput)
+		p.ToolOutput = outputs
 	}
 	for alias, model := range p.Models {
 		if model.Provider == "" {

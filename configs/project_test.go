@@ -22,6 +22,11 @@ func TestProjectDefaults(t *testing.T) {
 	require.Zero(t, p.Budget)
 	require.Equal(t, "gemini", p.Models["default"].Provider)
 	require.Positive(t, p.Models["default"].PriceOut)
+	for alias, m := range p.Models {
+		require.NotEmpty(t, m.Fallback, alias)
+	}
+	summarized := spec.ToolOutput{Policy: spec.OutputSummarize, Limit: 8_000}
+	require.Equal(t, map[string]spec.ToolOutput{"run_command": summarized, "search": summarized}, p.ToolOutput)
 	require.Empty(t, p.Gates, "gates are detected")
 	writes := spec.WriteSet{Protected: p.Protected}
 	for _, name := range []string{
@@ -37,6 +42,30 @@ func TestProjectDefaults(t *testing.T) {
 		"spec.go", "internal/spec.go",
 	} {
 		require.Empty(t, writes.Refuse(name), name)
+	}
+}
+
+// A project's own policies and summaries win, tool by tool, and their faults are found.
+func TestProjectOutputs(t *testing.T) {
+	t.Parallel()
+	summarized := spec.ToolOutput{Policy: spec.OutputSummarize, Limit: 8_000}
+	for text, want := range map[string]map[string]spec.ToolOutput{
+		"tool_output: {search: {policy: raw}}":            {"search": {Policy: "raw"}, "run_command": summarized},
+		"tool_output: {'*': {policy: keep}}":              {"*": {Policy: "keep"}},
+		"summaries: {model: a, tokens: 100, prompt: 'x'}": {"search": summarized, "run_command": summarized},
+	} {
+		p, err := ParseProject("divisi.yaml", text)
+		require.NoError(t, err)
+		require.Equal(t, want, p.ToolOutput, text)
+	}
+	for text, fault := range map[string]string{
+		"tool_output: {serch: {policy: keep}}": `divisi.yaml:1:15: there is no tool "serch"`,
+		"tool_output: {search: {limit: 3}}":    "limit 3 is not from 1000 to 40000 characters",
+		"summaries: {tokens: 9000}":            "9000 is not from 100 to 3000 tokens",
+		"summaries: {tokns: 900}":              `unknown field "tokns"`,
+	} {
+		_, err := ParseProject("divisi.yaml", text)
+		require.ErrorContains(t, err, fault)
 	}
 }
 

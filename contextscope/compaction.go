@@ -20,6 +20,8 @@ const (
 const (
 	// TriggerShare is the history's share of the window.
 	TriggerShare = "share"
+	// TriggerTurns is the number of turns since the one before.
+	TriggerTurns = "turns"
 	// TriggerLimit is the share of the window beyond which no request is sent.
 	TriggerLimit = "limit"
 	// TriggerTooLong is a server that refused a request as too long.
@@ -31,7 +33,7 @@ const (
 // before it, and Masked adds up.
 type Compaction struct {
 	Method string `json:"method"`
-	// Trigger is why: share, limit or too_long.
+	// Trigger is why: share, turns, limit or too_long.
 	Trigger string `json:"trigger,omitempty"`
 	// From and To are the sequence numbers of the first and the last event of the range, both inclusive. Turns counts the
 	// model's turns in it. Every call in the range has its result in the range.

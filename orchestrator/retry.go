@@ -188,6 +188,7 @@ func (r *Run) compare(q *conductor.Request, st *run.State, roles map[string]spec
 	now := st.Spec.Project
 	now.Models, now.MCPServers, now.Protected, now.Limits = p.Models, p.MCPServers, p.Protected, p.Limits
 	now.Delegation, now.ModelOutage, now.Commits = p.Delegation, p.ModelOutage, p.Commits
+	now.ToolOutput, now.Summaries = p.ToolOutput, p.Summaries
 	if fields := differs(st.Spec.Project, now); len(fields) > 0 {
 		q.Notices = append(q.Notices, "the project file has changed: "+text.Some(fields, maxFields))
 		if q.Project = &now; !r.alone {

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -11,6 +12,7 @@ type ContextRules struct {
 	DropTools    []string `json:"drop_tools,omitempty" jsonschema:"Tools whose results become handles as soon as one turn has seen them."`
 	DropAfter    int      `json:"drop_after,omitempty" jsonschema:"Results become handles when more than N turns came after them; 0 for never."`
 	RecallTokens int      `json:"recall_tokens,omitempty" minimum:"-1" jsonschema:"How much of the memory is put into a request unasked; default 500, -1 for none."`
+	CompactAfter int      `json:"compact_after,omitempty" minimum:"-1" jsonschema:"Old turns become a snapshot after N turns too, whatever their size; default 40, -1 for never."`
 
 	Compaction CompactionRules `json:"compaction,omitzero" jsonschema:"When old turns become a snapshot, in shares of the model's window."`
 }
@@ -32,6 +34,8 @@ const (
 	DefaultCompactionSwap  = 0.5
 	DefaultCompactionHard  = 0.85
 	DefaultCompactionKeep  = 0.3
+	// DefaultCompactAfter is most of the 50 turns that an attempt has by default: usual sessions keep their cached prefix.
+	DefaultCompactAfter = 40
 	// DefaultRecallTokens caps memory put into a request unasked.
 	DefaultRecallTokens = 500
 	// ModelCheap is the alias of the model that summarises.
@@ -40,12 +44,10 @@ const (
 	ModelStrong = "strong"
 )
 
-// WithDefaults returns the rules with every zero filled in. Overlap and Recall lose their -1.
+// WithDefaults returns the rules with every zero filled in. Overlap, Recall and CompactAfter lose their -1.
 func (r ContextRules) WithDefaults() ContextRules {
-	if r.RecallTokens == 0 {
-		r.RecallTokens = DefaultRecallTokens
-	}
-	r.RecallTokens = max(0, r.RecallTokens)
+	r.RecallTokens = max(0, cmp.Or(r.RecallTokens, DefaultRecallTokens))
+	r.CompactAfter = max(0, cmp.Or(r.CompactAfter, DefaultCompactAfter))
 	c := &r.Compaction
 	for _, d := range []struct {
 		share    *float64
@@ -114,6 +116,48 @@ func (o ToolOutput) WithDefaults() ToolOutput {
 	return o
 }
 
+// Summaries say how long tool output is summarised. Zero values mean the defaults.
+type Summaries struct {
+	Model  string `json:"model,omitempty" jsonschema:"Model that summarises; default the alias cheap."`
+	Tokens int    `json:"tokens,omitempty" jsonschema:"Longest summary, in tokens, 100 to 3,000; default 2,000."`
+	Prompt string `json:"prompt,omitempty" jsonschema:"Its instruction; default built in. Errors and warnings are shown whole beside every summary."`
+}
+
+// The bounds of Summaries.
+const (
+	DefaultSummaryTokens = 2_000
+	minSummaryTokens     = 100
+	maxSummaryTokens     = 3_000
+	maxSummaryPrompt     = 8 << 10
+)
+
+// WithDefaults returns the settings with every zero filled in but the prompt.
+func (s Summaries) WithDefaults() Summaries {
+	s.Model, s.Tokens = cmp.Or(s.Model, ModelCheap), cmp.Or(s.Tokens, DefaultSummaryTokens)
+	return s
+}
+
+func (s Summaries) problems(v *problems) {
+	if s.Tokens != 0 && (s.Tokens < minSummaryTokens || s.Tokens > maxSummaryTokens) {
+		v.addf("summaries.tokens", "", "%d is not from %d to %d tokens", s.Tokens, minSummaryTokens, maxSummaryTokens)
+	}
+	if len(s.Prompt) > maxSummaryPrompt {
+		v.addf("summaries.prompt", "", "the prompt has %d bytes, more than %d", len(s.Prompt), maxSummaryPrompt)
+	}
+}
+
+// Outputs are the policies for the output of a role's tools: its own, and the project's for tools that it does not name, where
+// the role can load what is not shown.
+func (p *Project) Outputs(r *Role) map[string]ToolOutput {
+	_, all := r.ToolOutput[AnyTool]
+	out := maps.Clone(p.ToolOutput)
+	if all || out == nil || !slices.Contains(r.Tools, ToolLoadArtifact) {
+		return r.ToolOutput
+	}
+	maps.Copy(out, r.ToolOutput)
+	return out
+}
+
 // AnyTool is the key of Role.ToolOutput for tools that are not named.
 const AnyTool = "*"
 
@@ -139,13 +183,21 @@ func (r *Role) contextProblems(v *problems) {
 
 func (r *Role) toolOutputProblems(v *problems) {
 	for _, name := range slices.Sorted(maps.Keys(r.ToolOutput)) {
-		o, path := r.ToolOutput[name], "tool_output."+name
+		path := "tool_output." + name
 		switch {
 		case name == ToolSubmitResult:
 			v.addf(path, "", "the output of %s is never long", ToolSubmitResult)
 		case name != AnyTool:
 			v.known(path, "tool of the role", name, append(slices.Clone(r.Tools), AnyTool))
 		}
+	}
+	outputProblems(v, r.ToolOutput)
+}
+
+// outputProblems faults limits that a policy cannot have.
+func outputProblems(v *problems, outputs map[string]ToolOutput) {
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
+		o, path := outputs[name], "tool_output."+name
 		switch {
 		case o.Limit == 0:
 		case o.Policy == OutputRaw:

@@ -145,6 +145,9 @@ type Project struct {
 
 	MCPServers map[string]MCPServer `json:"mcp_servers,omitempty" jsonschema:"Tool servers that roles can name."`
 
+	ToolOutput map[string]ToolOutput `json:"tool_output,omitempty" jsonschema:"What becomes of large output, by tool; a role's own wins. Default: summaries for run_command and search."`
+	Summaries  Summaries             `json:"summaries,omitzero" jsonschema:"How large output is summarised."`
+
 	Delegation Delegation `json:"delegation,omitzero" jsonschema:"Bounds of what agents ask of other agents."`
 	// Prove, Commits and GatePermits rule the landing queue.
 	Prove       string `json:"prove,omitempty" enum:"batch,each" jsonschema:"batch (default): gates run on many patches merged together. each: on one patch at a time; --prove wins."`
@@ -274,6 +277,13 @@ func (p *Project) Validate() []Problem {
 		}
 	}
 	p.serverProblems(v)
+	for _, name := range slices.Sorted(maps.Keys(p.ToolOutput)) {
+		if !strings.HasPrefix(name, MCPPrefix) {
+			v.known("tool_output."+name, "tool", name, append(Tools(), AnyTool))
+		}
+	}
+	outputProblems(v, p.ToolOutput)
+	p.Summaries.problems(v)
 	v.values("", reflect.ValueOf(*p))
 	return v.list
 }

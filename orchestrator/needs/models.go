@@ -123,11 +123,14 @@ func needed(s *run.Spec) []need {
 		for _, f := range fallback {
 			add(f, "role "+name+" while its own is overloaded")
 		}
-		snapshots := role.Context.WithDefaults().Compaction.Model
+		snapshots, summaries := role.Context.WithDefaults().Compaction.Model, p.Summaries.WithDefaults().Model
 		add(snapshots, "snapshots of role "+name)
 		add(spec.ModelCheap, "summaries and for judging progress")
-		for _, f := range slices.Concat(p.Model(snapshots).Fallback, p.Model(spec.ModelCheap).Fallback) {
-			add(f, "snapshots and summaries while their own is overloaded")
+		add(summaries, "summaries")
+		for _, m := range []string{snapshots, spec.ModelCheap, summaries} {
+			for _, f := range p.Model(m).Fallback {
+				add(f, "snapshots and summaries while their own is overloaded")
+			}
 		}
 		if p.ModelName(role.Model) == p.ModelName(spec.ModelCheap) {
 			add(spec.ModelStrong, "second opinions on progress")

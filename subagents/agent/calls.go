@@ -45,7 +45,8 @@ func (a *Agent) runCalls(ctx context.Context) error {
 		paid = paid.Add(done[i].result.Usage)
 	}
 	if paid != (spec.Usage{}) { // also where the calls will be made again
-		events = append(events, spentEvent(paid, a.Assignment.Project.ModelName(spec.ModelCheap)))
+		p := &a.Assignment.Project
+		events = append(events, spentEvent(paid, p.ModelName(p.Summaries.WithDefaults().Model)))
 	}
 	if len(events) == 0 {
 		return err

@@ -42,6 +42,8 @@ type State struct {
 	Taken, Failed bool
 	// TooLong says that the server refused the request as too long.
 	TooLong bool
+	// Due says that as many turns have come since the newest attempt as the role's compact_after.
+	Due bool
 }
 
 // Decide is the state machine: see the package's documentation. rules have their defaults applied; a window of 0 is unknown,
@@ -50,7 +52,7 @@ func Decide(tokens, window int, rules spec.CompactionRules, s State) Action {
 	over := func(share float64) bool { return window > 0 && float64(tokens) >= share*float64(window) }
 	must := s.TooLong || over(rules.Hard)
 	switch {
-	case s.Phase == Ready && (must || over(rules.Swap)):
+	case s.Phase == Ready && (must || s.Due || over(rules.Swap)):
 		return SwapIn
 	case s.Phase == Running && must:
 		return Wait
@@ -60,7 +62,7 @@ func Decide(tokens, window int, rules spec.CompactionRules, s State) Action {
 		return Prune
 	case must:
 		return RunNow
-	case !s.Failed && !s.Taken && over(rules.Start):
+	case s.Due || !s.Failed && !s.Taken && over(rules.Start):
 		return Begin
 	default:
 		return Nothing
@@ -83,6 +85,20 @@ func lately(events []contextscope.Event, window int) (taken, failed bool) {
 		return c.Method == contextscope.MethodSnapshot, c.Method != contextscope.MethodSnapshot
 	}
 	return false, false
+}
+
+// due reports whether so many turns have come since the newest attempt; after is 0 for never.
+func due(events []contextscope.Event, after int) bool {
+	turns := 0
+	for i := len(events) - 1; i >= 0 && turns < after; i-- {
+		if c, ok := contextscope.CompactionOf(events[i]); ok && c.Attempted() {
+			return false
+		}
+		if events[i].Kind == contextscope.KindTurn {
+			turns++
+		}
+	}
+	return after > 0 && turns >= after
 }
 
 // attempts counts what models were asked for, and effective what changed requests.

@@ -41,6 +41,40 @@ func TestDecideIsTheTableOfItsDocumentation(t *testing.T) {
 	}
 }
 
+// Enough turns begin one, whatever the size, and put it in; what the size asks for goes first.
+func TestEnoughTurnsAreAReasonToo(t *testing.T) {
+	t.Parallel()
+	rules := spec.ContextRules{}.WithDefaults().Compaction
+	for _, tokens := range []int{0, 450} {
+		require.Equal(t, Begin, Decide(tokens, 1000, rules, State{Phase: Idle, Due: true}))
+		require.Equal(t, Begin, Decide(tokens, 1000, rules, State{Phase: Idle, Taken: true, Due: true}))
+		require.Equal(t, Nothing, Decide(tokens, 1000, rules, State{Phase: Running, Due: true}))
+		require.Equal(t, SwapIn, Decide(tokens, 1000, rules, State{Phase: Ready, Due: true}))
+	}
+	require.Equal(t, RunNow, Decide(900, 1000, rules, State{Phase: Idle, Due: true}))
+	require.Equal(t, Prune, Decide(600, 1000, rules, State{Phase: Idle, Failed: true, Due: true}))
+	require.Equal(t, Begin, Decide(5, 0, rules, State{Phase: Idle, Due: true}), "turns count in an unknown window too")
+}
+
+func TestTurnsCountFromTheNewestAttempt(t *testing.T) {
+	t.Parallel()
+	s := &session{}
+	s.grow(3) // and the call that it begins with
+	require.False(t, due(s.events, 5))
+	require.True(t, due(s.events, 4))
+	require.False(t, due(s.events, 0), "never")
+	for _, method := range []string{contextscope.MethodSnapshot, contextscope.MethodFailed} {
+		s.take([]contextscope.Compaction{{Method: method}}, nil)
+		require.False(t, due(s.events, 2), method)
+		s.grow(1)
+		require.False(t, due(s.events, 2), method)
+		s.grow(1)
+		require.True(t, due(s.events, 2), method)
+	}
+	s.take([]contextscope.Compaction{{Method: contextscope.MethodPrune}}, nil)
+	require.True(t, due(s.events, 2), "no model was asked")
+}
+
 func TestAnAttemptIsLateUntilTheSessionHasGrown(t *testing.T) {
 	t.Parallel()
 	for method, want := range map[string][2]bool{

@@ -3,7 +3,8 @@
 // does, and this one brings the model and the moment.
 //
 // One Runner belongs to one agent and is asked before each model call. With the request's size as a share of the model's
-// window, the rules start, swap and hard, and the phase of the background attempt:
+// window, the rules start, swap and hard, and the phase of the background attempt (once so many turns have come since the newest
+// attempt as compact_after says, idle begins below start too, and ready swaps in):
 //
 //	             idle          idle, last attempt  idle, last attempt  running       ready
 //	                           taken lately        failed lately

@@ -25,6 +25,7 @@ type Session struct {
 type Runner struct {
 	compactor *Compactor
 	rules     spec.CompactionRules
+	after     int
 	meta      model.Meta
 	// attempt is the one in the background; nil while there is none.
 	attempt *attempt
@@ -46,7 +47,8 @@ type attempt struct {
 
 // NewRunner makes the runner of one agent; rules are the role's, meta names the agent's work.
 func NewRunner(compactor *Compactor, rules spec.ContextRules, meta model.Meta) *Runner {
-	return &Runner{compactor: compactor, rules: rules.WithDefaults().Compaction, meta: meta}
+	rules = rules.WithDefaults()
+	return &Runner{compactor: compactor, rules: rules.Compaction, after: rules.CompactAfter, meta: meta}
 }
 
 // Boundary is called before each model call. The caller appends what it returns, usage even beside an error, and calls again
@@ -58,6 +60,7 @@ func (r *Runner) Boundary(ctx context.Context, s Session) (records []contextscop
 	var st State
 	st.TooLong = s.TooLong
 	st.Taken, st.Failed = lately(s.Events, s.Window)
+	st.Due = due(s.Events, r.after)
 	meta := r.meta
 	meta.Turn = 2*attempted + 1
 	for {
@@ -208,6 +211,8 @@ func (r *Runner) trigger(s Session) string {
 		return contextscope.TriggerTooLong
 	case float64(s.Tokens) >= r.rules.Hard*float64(s.Window):
 		return contextscope.TriggerLimit
+	case float64(s.Tokens) < r.rules.Start*float64(s.Window):
+		return contextscope.TriggerTurns
 	default:
 		return contextscope.TriggerShare
 	}

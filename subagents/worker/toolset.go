@@ -36,7 +36,7 @@ type toolbox struct {
 func (b toolbox) set(a *wire.Assignment, servers []string) (*tool.Set, error) {
 	b.team.Roles, b.team.Output, b.team.Constraints = a.Roles, a.Role.Output, spec.Rules(a.Task.Constraints)
 	b.commands.MaxCommand = limit.Of(&a.Task, &a.Role, &a.Project, 0).Tool
-	b.guard.Policies = a.Role.ToolOutput
+	b.guard.Policies = a.Project.Outputs(&a.Role)
 	others, err := team.Tools(b.team)
 	if err != nil {
 		return nil, fmt.Errorf("the tools of role %s: %w", a.Role.Name, err)
