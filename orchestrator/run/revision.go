@@ -1,6 +1,9 @@
 package run
 
-import "cmp"
+import (
+	"cmp"
+	"maps"
+)
 
 // Revision changes a task that has not landed. It begins again with it, and what failed before does not count.
 type Revision struct {
@@ -54,4 +57,24 @@ func (s *State) revise(t *Task, r *Revision) {
 	}
 	s.forgive(t)
 	t.Fresh, t.Choice, t.Next = len(t.Faults), Choice{}, Choice{}
+}
+
+// reread folds that the files of roles and of the project have changed. Tasks have the command and the limits of their roles.
+func (s *State) reread(d Data) {
+	if d.Project != nil {
+		s.Spec.Project = *d.Project
+	}
+	if d.File != nil {
+		s.Spec.Plan = d.File
+	}
+	if len(d.Roles) == 0 {
+		return
+	}
+	for _, t := range s.Tasks {
+		if role, changed := d.Roles[t.Task.Role]; changed {
+			t.Task = t.Task.Renewed(s.Spec.Roles[t.Task.Role], role)
+		}
+	}
+	s.Spec.Roles = maps.Clone(s.Spec.Roles)
+	maps.Copy(s.Spec.Roles, d.Roles)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -235,26 +234,6 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		s.late = slices.DeleteFunc(s.late, func(m *Message) bool { return m.Task == e.Task })
 	}
 	s.dispatched(e, d.Dispatch)
-}
-
-// reread folds that the files of roles and of the project have changed. Tasks have the command and the limits of their roles.
-func (s *State) reread(d Data) {
-	if d.Project != nil {
-		s.Spec.Project = *d.Project
-	}
-	if d.File != nil {
-		s.Spec.Plan = d.File
-	}
-	if len(d.Roles) == 0 {
-		return
-	}
-	for _, t := range s.Tasks {
-		if role, changed := d.Roles[t.Task.Role]; changed {
-			t.Task = t.Task.Renewed(s.Spec.Roles[t.Task.Role], role)
-		}
-	}
-	s.Spec.Roles = maps.Clone(s.Spec.Roles)
-	maps.Copy(s.Spec.Roles, d.Roles)
 }
 
 func (s *State) enter(status Status, reason string, at time.Time) {
