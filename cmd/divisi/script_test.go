@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -65,7 +66,7 @@ func setUp(env *testscript.Env) error {
 		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1",
 		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "c", "GIT_COMMITTER_EMAIL": "c@d",
 		"GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
-		"NO_COLOR": "1", "TERM": "xterm", "RUSTUP_HOME": filepath.Join(os.Getenv("HOME"), ".rustup"),
+		"USER_GOCACHE": userCache(), "NO_COLOR": "1", "TERM": "xterm", "RUSTUP_HOME": filepath.Join(os.Getenv("HOME"), ".rustup"),
 		// Commands can see directories of PATH, and so the files that they are to wait for.
 		"PATH": env.Getenv("PATH") + string(os.PathListSeparator) + filepath.Join(env.WorkDir, "hold"),
 	} {
@@ -83,6 +84,15 @@ func setUp(env *testscript.Env) error {
 	}
 	return os.WriteFile(filepath.Join(env.WorkDir, "plan.yaml"), plan, 0o600)
 }
+
+// userCache is the build cache that these tests are built with. A script that compiles Go names it, so that gates borrow from it.
+var userCache = sync.OnceValue(func() string {
+	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+})
 
 // exitCodeCmd: exitcode N program args… runs a program in the foreground, which must end with code N.
 func exitCodeCmd(ts *testscript.TestScript, neg bool, args []string) {

@@ -153,7 +153,7 @@ func TestAKillBehindAnyAppendLosesAndDoublesNothing(t *testing.T) {
 	}
 	for k := 1; k < len(log); k++ {
 		// What workers append between two of the conductor's appends changes little: a sample of it will do.
-		if !strings.Contains(log[k-1].Subject, ".m.") && k%5 != 0 || testing.Short() && k%30 != 0 {
+		if !strings.Contains(log[k-1].Subject, ".m.") && k%10 != 0 || testing.Short() && k%30 != 0 {
 			continue
 		}
 		t.Run(fmt.Sprintf("%02d %s", k, log[k-1].Subject), func(t *testing.T) {
