@@ -251,10 +251,21 @@ type Receipt struct {
 	// and both are bounded.
 	Paths   map[string][]string `json:"paths,omitempty"`
 	Imports map[string][]string `json:"imports,omitempty"`
-	// Build reports that the failure is a build failure, which hides tests.
+	// Positions has, for the new signatures whose lines give a file with a line number, those files: a part of Paths.
+	Positions map[string][]string `json:"positions,omitempty"`
+	// Follows has, for each signature that is the consequence of another one, that other one: a package that imports one which
+	// does not build, a suite that could not load a module.
+	Follows map[string]string `json:"follows,omitempty"`
+	// Hidden is what should have run and did not, sorted: "package: DIR" for a Go package (its import path where the tree does not
+	// have it), a file of the tree, a suite as the reporter names it, HiddenAll for an unknown part. Bounded: HiddenAll is added.
+	Hidden []string `json:"hidden,omitempty"`
+	// Kind is what the gate does, as its command or its output shows: KindTests, KindFindings, or empty for anything else.
+	Kind string `json:"kind,omitempty"`
+	// Build reports that something did not build.
 	Build bool `json:"build,omitempty"`
-	// Tests is the number of tests that ran, where the gate speaks a format that tells.
-	Tests int `json:"tests,omitempty"`
+	// Tests is the number of tests that ran, Passed how many of them passed, where the gate's output tells.
+	Tests  int `json:"tests,omitempty"`
+	Passed int `json:"passed,omitempty"`
 	// Verdict is pass, baseline (red, but no redder than the baseline), fail or unattributable.
 	Verdict string `json:"verdict"`
 	// Tail is the end of the output, bounded; Output the object-store name of all of it.
@@ -263,6 +274,15 @@ type Receipt struct {
 	// TimedOut reports that the gate was killed at its deadline.
 	TimedOut bool `json:"timed_out,omitempty"`
 }
+
+// HiddenAll in the hidden of a receipt is a part of the gate that is not known.
+const HiddenAll = "*"
+
+// The kinds of gates: one that runs tests, and a compiler or linter that reports findings with their positions.
+const (
+	KindTests    = "tests"
+	KindFindings = "findings"
+)
 
 // The verdicts of a receipt.
 const (
