@@ -21,6 +21,11 @@ var (
 		s.Properties["setup"] = &jsonschema.Schema{
 			Description: s.Properties["setup"].Description, AnyOf: []*jsonschema.Schema{&list, &both},
 		}
+		s.Properties["environment"] = &jsonschema.Schema{
+			Description: s.Properties["environment"].Description, AnyOf: []*jsonschema.Schema{
+				{Type: "string", Enum: []any{spec.EnvironmentCheckout}}, {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
+			},
+		}
 		return s
 	})
 	planSchema = sync.OnceValue(spec.Schema[spec.Plan])

@@ -241,3 +241,43 @@ func FuzzParseProject(f *testing.F) {
 		}
 	})
 }
+
+func TestEnvironmentOfTheCheckout(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]spec.Environment{
+		"environment: checkout":                {Word: "checkout"},
+		"environment: [node_modules, a/.venv]": {Paths: []string{"node_modules", "a/.venv"}},
+		"environment: []":                      {Paths: []string{}},
+		"":                                     {},
+	} {
+		p, err := ParseProject("divisi.yaml", text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, p.Environment, text)
+		written, err := YAML(spec.Project{Environment: want})
+		require.NoError(t, err)
+		p, err = ParseProject("divisi.yaml", written)
+		require.NoError(t, err, written)
+		require.Equal(t, want.IsZero(), p.Environment.IsZero(), written)
+	}
+	for text, want := range map[string]string{
+		"environment: chekout":                   `x.yaml:1:14: environment "chekout" is not one of checkout (did you mean "checkout"?)`,
+		"environment: {a: b}":                    "x.yaml:1:14: environment is neither a text nor a list",
+		"environment: [../x]":                    `x.yaml:1:15: "../x": the path leaves the repository`,
+		"environment: [a, /etc]":                 `x.yaml:1:18: "/etc": the path is not relative to the repository`,
+		"environment: [~/x]":                     `"~/x": the path is not relative to the repository`,
+		"environment: [a/../../x]":               `"a/../../x": the path leaves the repository`,
+		"environment: [.]":                       "is the whole checkout",
+		"environment: [./a]":                     `(did you mean "a"?)`,
+		"environment: [a/]":                      `(did you mean "a"?)`,
+		"environment: ['*.txt']":                 `"*.txt" is a glob`,
+		"environment: [.git]":                    "the path reaches into .git",
+		"environment: [.env]":                    `x.yaml:1:15: ".env" is never taken`,
+		"environment: [a, conf/.aws]":            `x.yaml:1:18: "conf/.aws" is never taken`,
+		"environment: [a, a]":                    `"a" is in the list twice`,
+		"environment: [a/b, a]":                  `x.yaml:1:15: "a/b" lies in "a", which is in the list too`,
+		"environment: checkout\nsetup: [npm,ci]": "x.yaml:1:14: setup makes the environment already",
+	} {
+		_, err := ParseProject("x.yaml", text)
+		require.ErrorContains(t, err, want, text)
+	}
+}

