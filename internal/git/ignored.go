@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Ignored lists the paths of the checkout that git ignores, with slashes and sorted by git: a directory counts once, where nothing
-// in it is tracked, and ends in a slash. Nothing of the repository runs for it, and nothing in it is written.
+// Ignored lists the paths of the checkout that a list of ignored files names: a directory that it names counts once and ends in a
+// slash. Nothing of the repository runs for it, and nothing in it is written.
 func (g *Git) Ignored(ctx context.Context, c *Checkout) (paths []string, err error) {
 	v, err := c.openView()
 	if err != nil {
@@ -19,13 +19,13 @@ func (g *Git) Ignored(ctx context.Context, c *Checkout) (paths []string, err err
 		return nil, err
 	}
 	out, err := g.exec(ctx, call{dir: Dir{GitDir: v.dir.GitDir, WorkTree: c.Top}, args: []string{
-		"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory",
+		"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignored=matching", "--ignore-submodules=all", "--no-renames",
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("list the ignored files of %s: %w", c.Top, err)
 	}
-	for path := range bytes.SplitSeq(out, []byte{0}) {
-		if len(path) > 0 {
+	for item := range bytes.SplitSeq(out, []byte{0}) {
+		if path, ignored := bytes.CutPrefix(item, []byte("!! ")); ignored {
 			paths = append(paths, string(path))
 		}
 	}
