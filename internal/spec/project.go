@@ -83,8 +83,8 @@ type Model struct {
 	PriceOut  float64  `json:"price_out,omitempty" minimum:"0" jsonschema:"USD per million tokens of output."`
 }
 
-// Setup is a command that writes to $DIVISI_TOOLS and the caches what every later command can read. A file may write the command
-// alone.
+// Setup is a command that makes the environment of every later command: what it leaves in paths that git ignores, in $DIVISI_TOOLS
+// and in the caches. A file may write the command alone.
 type Setup struct {
 	Command []string `json:"command,omitempty" jsonschema:"Program and arguments."`
 	Key     []string `json:"key,omitempty" jsonschema:"Files that decide what the command leaves, e.g. go.sum: while they are the same it does not run again."`
@@ -136,6 +136,8 @@ func (s *Setup) problems(v *problems) {
 type Project struct {
 	Setup       Setup            `json:"setup,omitzero" jsonschema:"A command that runs once, before the baseline; or command and key."`
 	Environment Environment      `json:"environment,omitzero" jsonschema:"Ignored paths of your own checkout that every tree gets in place of a setup: the word checkout, or a list."`
+	Regenerate  []string         `json:"regenerate,omitempty" jsonschema:"A command without network that makes derived files again in each tested tree, before its gates."`
+	Derived     []string         `json:"derived,omitempty" jsonschema:"Globs of ignored paths that are made from tracked files; default guessed from what setup leaves."`
 	Loopback    bool             `json:"loopback,omitempty" jsonschema:"Lets setup reach this machine's own addresses through the proxy too."`
 	Gates       []Gate           `json:"gates,omitempty" jsonschema:"The commands that decide pass or fail, in their order; default detected."`
 	Models      map[string]Model `json:"models,omitempty" jsonschema:"Names for models; the alias default serves roles that name none."`

@@ -221,6 +221,10 @@ type Result struct {
 	LimitHit string `json:"limit_hit,omitempty"`
 	// Receipts are the gate runs of this attempt.
 	Receipts []Receipt `json:"receipts,omitempty"`
+	// Environment is the id of the environment that the gates ran in; empty for none. Derived are its places that hold what was made
+	// from tracked files.
+	Environment string   `json:"environment,omitempty"`
+	Derived     []string `json:"derived,omitempty"`
 	// Plan is what a call of dispatch asked for (role master).
 	Plan *Plan `json:"plan,omitempty"`
 	// Final reports that the master has nothing left to do.
@@ -237,8 +241,9 @@ type Receipt struct {
 	Gate     string   `json:"gate"`
 	Command  []string `json:"command"`
 	ExitCode int      `json:"exit_code"`
-	// Tree is the git tree id that the gate ran on.
-	Tree string `json:"tree"`
+	// Tree is the git tree id that the gate ran on, Environment the digest of the environment: programs, what setup left.
+	Tree        string `json:"tree"`
+	Environment string `json:"environment,omitempty"`
 	// Since is the commit whose difference to the tree the gate was narrowed to; empty where it ran in full. Whole is why a gate
 	// that can be narrowed ran in full all the same.
 	Since      string        `json:"since,omitempty"`

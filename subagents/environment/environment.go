@@ -1,0 +1,70 @@
+package environment
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// The parts of an environment's directory.
+const (
+	treeDir      = "tree"
+	toolsDir     = "tools"
+	storesDir    = "stores"
+	manifestFile = "manifest.json"
+	contentFile  = "content"
+)
+
+// Manifest describes an environment. It is written last: a directory without one is not complete.
+type Manifest struct {
+	// ID is the name of its directory, the beginning of Key; Digest names it in receipts.
+	ID     string `json:"id"`
+	Key    string `json:"key"`
+	Digest string `json:"digest"`
+	// Recipe is what Key stands for.
+	Recipe Recipe    `json:"recipe"`
+	Made   time.Time `json:"made"`
+	// Places are the directories that it lays under a work tree, Files the single files that are copied into it: paths from the top
+	// of the tree, with slashes, sorted, none below another.
+	Places []string `json:"places,omitempty"`
+	Files  []string `json:"files,omitempty"`
+	// Downloads are what the setup has left in the caches of the repository, from their directory on; without it gates may lack
+	// something.
+	Downloads []string `json:"downloads,omitempty"`
+	// Notes are what a person should know of the making.
+	Notes []string `json:"notes,omitempty"`
+	// Entries and Bytes are the size of it all; Content is the digest of the list of it.
+	Entries int    `json:"entries"`
+	Bytes   int64  `json:"bytes"`
+	Content string `json:"content"`
+}
+
+// Environment is a complete one. It stays where it is until Close.
+type Environment struct {
+	Manifest
+
+	// Dir is its directory, which nothing writes any more.
+	Dir string
+
+	release func()
+}
+
+// Close lets the environment be removed. The caller calls it once.
+func (e *Environment) Close() { e.release() }
+
+// Lower returns where what it has at one of its places or files lies on this machine.
+func (e *Environment) Lower(path string) string {
+	return filepath.Join(e.Dir, treeDir, filepath.FromSlash(path))
+}
+
+// Tools is the directory that commands see as $DIVISI_TOOLS.
+func (e *Environment) Tools() string { return filepath.Join(e.Dir, toolsDir) }
+
+// Stores is the directory of what package managers would keep in a home.
+func (e *Environment) Stores() string { return filepath.Join(e.Dir, storesDir) }
+
+// there reports whether a path exists, whatever it is.
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,149 @@
+package environment
+
+import (
+	"encoding/json"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+)
+
+// installer is a command of a package manager that reads nothing of a repository but its manifests and lock files.
+type installer struct {
+	// argv are the first words of the command.
+	argv []string
+	// files are the base names of what it reads, anywhere in the tree; below are directories of which it reads all.
+	files, below []string
+	// scripts reports that the manifests can name scripts which are run by an installation.
+	scripts bool
+}
+
+var (
+	npmFiles   = []string{"package.json", "package-lock.json", "npm-shrinkwrap.json", ".npmrc"}
+	installers = []installer{
+		{argv: []string{"npm", "ci"}, files: npmFiles, scripts: true},
+		{argv: []string{"npm", "install"}, files: npmFiles, scripts: true},
+		{
+			argv:  []string{"pnpm", "install"},
+			files: []string{"package.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", ".npmrc", ".pnpmfile.cjs"}, below: []string{"patches"},
+			scripts: true,
+		},
+		{
+			argv: []string{"yarn", "install"}, files: []string{"package.json", "yarn.lock", ".yarnrc.yml", ".yarnrc", ".npmrc"},
+			below: []string{".yarn"}, scripts: true,
+		},
+		{argv: []string{"go", "mod", "download"}, files: []string{"go.mod", "go.sum", "go.work", "go.work.sum"}},
+		{argv: []string{"cargo", "fetch"}, files: []string{
+			"Cargo.toml", "Cargo.lock", "config.toml", "rust-toolchain", "rust-toolchain.toml",
+		}},
+		{argv: []string{"uv", "sync"}, files: []string{
+			"pyproject.toml", "uv.lock", "uv.toml", ".python-version", "setup.py", "setup.cfg", "requirements.txt",
+		}},
+		{argv: []string{"bundle", "install"}, files: []string{"Gemfile", "Gemfile.lock", ".ruby-version"}, below: []string{".bundle"}},
+	}
+	// installScripts run when packages of the tree itself are installed, with whatever they read.
+	installScripts = []string{"preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"}
+)
+
+// Tree is the commit that a setup runs on.
+type Tree struct {
+	// ID is that of the whole tree, Blobs are those of its regular files by their paths.
+	ID    string
+	Blobs map[string]string
+	// Read returns the content of a file.
+	Read func(path string) ([]byte, error)
+}
+
+// FilesOf returns the ids of the files that a setup depends on: those that its key names, the manifests and lock files where it is
+// the installation of a known package manager that runs no script of the tree, and else the whole tree.
+func FilesOf(setup *spec.Setup, tree *Tree) (map[string]string, error) {
+	files := map[string]string{}
+	if len(setup.Key) > 0 {
+		for _, name := range setup.Key {
+			files[name] = tree.Blobs[name]
+		}
+		return files, nil
+	}
+	whole := map[string]string{WholeTree: tree.ID}
+	if requirements, ok := pipReads(setup.Command, tree.Read); ok {
+		for _, name := range requirements {
+			files[name] = tree.Blobs[name]
+		}
+		return files, nil
+	}
+	i := slices.IndexFunc(installers, func(i installer) bool {
+		return len(setup.Command) >= len(i.argv) && slices.Equal(setup.Command[:len(i.argv)], i.argv)
+	})
+	if i < 0 {
+		return whole, nil
+	}
+	known := installers[i]
+	maps.Copy(files, tree.Blobs)
+	maps.DeleteFunc(files, func(name, _ string) bool { return !known.reads(name) })
+	if !known.scripts || slices.Contains(setup.Command, "--ignore-scripts") {
+		return files, nil
+	}
+	for name := range files {
+		if path.Base(name) != "package.json" {
+			continue
+		}
+		data, err := tree.Read(name)
+		if err != nil {
+			return nil, err
+		}
+		if runsScripts(data) {
+			return whole, nil
+		}
+	}
+	return files, nil
+}
+
+func (i *installer) reads(name string) bool {
+	return slices.Contains(i.files, path.Base(name)) || slices.ContainsFunc(i.below, func(dir string) bool {
+		return strings.HasPrefix(name, dir+"/") || strings.Contains(name, "/"+dir+"/")
+	})
+}
+
+// runsScripts reports whether a package.json names scripts that an installation runs, or cannot be read.
+func runsScripts(data []byte) bool {
+	var manifest struct {
+		Scripts map[string]string `json:"scripts"`
+	}
+	if json.Unmarshal(data, &manifest) != nil {
+		return true
+	}
+	return slices.ContainsFunc(installScripts, func(name string) bool { return manifest.Scripts[name] != "" })
+}
+
+// pipReads returns the files of requirements that a pip install reads, where it installs nothing of the tree itself.
+func pipReads(command []string, read func(string) ([]byte, error)) (files []string, ok bool) {
+	i := slices.Index(command, "install")
+	if i < 0 || !slices.Contains([]string{"pip", "pip3", "python -m pip", "python3 -m pip"}, strings.Join(command[:i], " ")) {
+		return nil, false
+	}
+	for rest := command[i+1:]; len(rest) > 0; rest = rest[1:] {
+		switch word := rest[0]; {
+		case (word == "-r" || word == "-c" || word == "--requirement" || word == "--constraint") && len(rest) > 1:
+			rest = rest[1:]
+			files = append(files, path.Clean(rest[0]))
+		case !strings.HasPrefix(word, "--") || strings.HasPrefix(word, "--editable"):
+			return nil, false
+		}
+	}
+	for _, name := range files {
+		data, err := read(name)
+		if err != nil {
+			return nil, false
+		}
+		for line := range strings.Lines(string(data)) {
+			line = strings.TrimSpace(line)
+			if strings.HasPrefix(line, "-") && !strings.HasPrefix(line, "--hash") || strings.HasPrefix(line, ".") || strings.Contains(line, "/") &&
+				!strings.HasPrefix(line, "#") {
+				return nil, false // another file, or a package of the tree
+			}
+		}
+	}
+	return files, len(files) > 0
+}

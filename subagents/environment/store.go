@@ -1,0 +1,272 @@
+package environment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"divisi/internal/sandbox"
+)
+
+// ErrNone reports that there is no complete environment of that name.
+var ErrNone = errors.New("there is no such environment")
+
+// ErrInUse reports that a run uses an environment.
+var ErrInUse = errors.New("a run uses it")
+
+// DamagedError reports that an environment is not what its making left.
+type DamagedError struct{ ID, Why string }
+
+// Error says what is damaged, and how.
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("environment %s was changed after it was made: %s", e.ID, e.Why)
+}
+
+// Store keeps the environments of one repository. Several processes can share it.
+type Store struct {
+	dir     string
+	discard func(dir string) error
+	clock   func() time.Time
+}
+
+// Below returns the store of a repository, below the directory of its caches.
+func Below(caches string) string { return filepath.Join(caches, "environments") }
+
+// NewStore returns the store in a directory, which need not exist. discard takes a directory away, whatever is in it.
+func NewStore(dir string, discard func(dir string) error, clock func() time.Time) *Store {
+	return &Store{dir: dir, discard: discard, clock: clock}
+}
+
+// poll is how often it is tried to become the maker of an environment that another process makes.
+const poll = 100 * time.Millisecond
+
+// Get opens an environment and marks it as used now. The caller calls Close. The error is ErrNone, or a *DamagedError where a look
+// at its entries shows that they are not those that were made.
+func (s *Store) Get(id string) (*Environment, error) {
+	if !validID(id) {
+		return nil, fmt.Errorf("environment %.80q: %w", id, ErrNone)
+	}
+	dir := filepath.Join(s.dir, id)
+	if !there(filepath.Join(dir, manifestFile)) {
+		return nil, fmt.Errorf("environment %s: %w", id, ErrNone)
+	}
+	release, err := sandbox.HoldCaches(dir)
+	if err != nil {
+		return nil, fmt.Errorf("hold environment %s: %w", id, err)
+	}
+	e := &Environment{Dir: dir, release: release}
+	if e.Manifest, err = readManifest(dir, id); err == nil {
+		err = e.check(false)
+	}
+	if err == nil {
+		err = e.downloads(filepath.Dir(s.dir))
+	}
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return e, nil
+}
+
+func validID(id string) bool {
+	return len(id) == idLength && strings.Trim(id, "0123456789abcdef") == ""
+}
+
+func readManifest(dir, id string) (m Manifest, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, manifestFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, fmt.Errorf("environment %s: %w", id, ErrNone)
+	}
+	if err != nil {
+		return m, fmt.Errorf("read environment %s: %w", id, err)
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return m, &DamagedError{id, "its manifest cannot be read: " + err.Error()}
+	}
+	if m.ID != id || m.Recipe.ID() != id {
+		return m, &DamagedError{id, "its manifest is another's"}
+	}
+	return m, nil
+}
+
+// downloads returns a *DamagedError where the caches lack what the setup left there.
+func (e *Environment) downloads(caches string) error {
+	for _, name := range e.Downloads {
+		if !there(filepath.Join(caches, filepath.FromSlash(name))) {
+			return &DamagedError{e.ID, "the caches lack what its setup downloaded, " + name}
+		}
+	}
+	return nil
+}
+
+// Make returns the environment of a recipe. It is there, or fill makes it: once, however many processes ask for it at the same
+// time; waiting is told when another one makes it. made tells which. What fill leaves counts when it returns nil, and is whole.
+// A damaged environment, and one whose making was broken off, is made anew. The caller calls Close.
+func (s *Store) Make(
+	ctx context.Context, r Recipe, waiting func(), fill func(context.Context, *Making) error,
+) (e *Environment, made bool, err error) {
+	id := r.ID()
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, false, fmt.Errorf("make the store of environments: %w", err)
+	}
+	lock, err := s.lock(ctx, id, waiting)
+	if err != nil {
+		return nil, false, err
+	}
+	defer lock.Close() // and with it the lock
+	var damaged *DamagedError
+	if e, err = s.Get(id); err == nil || !errors.Is(err, ErrNone) && !errors.As(err, &damaged) {
+		return e, false, err
+	}
+	dir := filepath.Join(s.dir, id)
+	if err := s.discard(dir); err != nil {
+		return nil, false, fmt.Errorf("remove what is left of environment %s: %w", id, err)
+	}
+	release, err := sandbox.HoldCaches(dir)
+	if err != nil {
+		return nil, false, fmt.Errorf("hold environment %s: %w", id, err)
+	}
+	m := &Making{Dir: dir, manifest: Manifest{ID: id, Key: r.Key(), Digest: r.Digest(), Recipe: r, Made: s.clock()}}
+	if damaged != nil {
+		m.Note(damaged.Error() + "; it was made again")
+	}
+	if err = m.begin(); err == nil {
+		err = fill(ctx, m)
+	}
+	if err == nil {
+		err = m.seal()
+	}
+	if err != nil {
+		err = errors.Join(err, s.discard(dir))
+		release()
+		return nil, false, err
+	}
+	return &Environment{Manifest: m.manifest, Dir: dir, release: release}, true, nil
+}
+
+// lock makes this process the maker of an environment.
+func (s *Store) lock(ctx context.Context, id string, waiting func()) (*os.File, error) {
+	var tick *time.Ticker
+	for {
+		lock, err := sandbox.TryLock(filepath.Join(s.dir, id+makeLock))
+		if err != nil {
+			return nil, fmt.Errorf("lock environment %s: %w", id, err)
+		}
+		if lock != nil {
+			return lock, nil
+		}
+		if tick == nil {
+			tick = time.NewTicker(poll)
+			defer tick.Stop()
+			waiting()
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for environment %s: %w", id, context.Cause(ctx))
+		}
+	}
+}
+
+const (
+	makeLock = ".make"
+	useLock  = ".lock" // see sandbox.HoldCaches
+)
+
+// Sweep removes what a maker that died has left, and environments that no run has used since unused.
+func (s *Store) Sweep(unused time.Time) error {
+	ids, err := s.ids()
+	errs := []error{err}
+	for _, id := range ids {
+		if there(filepath.Join(s.dir, id, manifestFile)) {
+			continue
+		}
+		lock, err := sandbox.TryLock(filepath.Join(s.dir, id+makeLock))
+		if err == nil && lock != nil {
+			err = errors.Join(s.discard(filepath.Join(s.dir, id)), lock.Close())
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, sandbox.DropCaches(s.dir, unused, s.discard))...)
+}
+
+// ids lists the directories of environments, complete or not.
+func (s *Store) ids() (ids []string, err error) {
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if e.IsDir() && validID(e.Name()) {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids, err
+}
+
+// Listed is an environment in a list. Damage is what is wrong with it.
+type Listed struct {
+	Manifest
+
+	Dir    string    `json:"dir"`
+	Used   time.Time `json:"used"`
+	InUse  bool      `json:"in_use,omitempty"`
+	Damage string    `json:"damage,omitempty"`
+}
+
+// List returns the complete environments, the last used first. With whole the content of each is read and compared with what was
+// made.
+func (s *Store) List(whole bool) ([]Listed, error) {
+	ids, err := s.ids()
+	var list []Listed
+	for _, id := range ids {
+		l := Listed{Dir: filepath.Join(s.dir, id)}
+		var bad error
+		if l.Manifest, bad = readManifest(l.Dir, id); errors.Is(bad, ErrNone) {
+			continue
+		}
+		l.ID = id
+		if info, err := os.Stat(l.Dir + useLock); err == nil {
+			l.Used = info.ModTime()
+		}
+		lock, locked := sandbox.TryLock(l.Dir + useLock)
+		if l.InUse = locked == nil && lock == nil; lock != nil {
+			_ = lock.Close() // nothing was written
+		}
+		if bad == nil && whole {
+			bad = (&Environment{Manifest: l.Manifest, Dir: l.Dir}).check(true)
+		}
+		if bad != nil {
+			l.Damage = bad.Error()
+		}
+		list = append(list, l)
+	}
+	slices.SortFunc(list, func(a, b Listed) int { return b.Used.Compare(a.Used) })
+	return list, err
+}
+
+// Remove removes an environment, complete or not, that no run uses; else the error is ErrInUse.
+func (s *Store) Remove(id string) error {
+	dir := filepath.Join(s.dir, id)
+	if !validID(id) || !there(dir) {
+		return fmt.Errorf("environment %.80q: %w", id, ErrNone)
+	}
+	for _, name := range []string{makeLock, useLock} {
+		lock, err := sandbox.TryLock(dir + name)
+		if err != nil {
+			return fmt.Errorf("lock environment %s: %w", id, err)
+		}
+		if lock == nil {
+			return fmt.Errorf("environment %s: %w", id, ErrInUse)
+		}
+		defer lock.Close() // and with it the lock
+	}
+	return errors.Join(s.discard(dir), os.Remove(dir+makeLock), os.Remove(dir+useLock))
+}
