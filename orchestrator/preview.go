@@ -11,7 +11,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
-	"divisi/subagents/gate"
+	"divisi/subagents/gate/detect"
 )
 
 // preview expands the plan in a temporary directory.
@@ -42,9 +42,11 @@ func (h *holder) tryPlan(ctx context.Context) (data run.PlanData, err error) {
 		return data, err
 	}
 	if len(h.spec.Project.Gates) == 0 {
-		if h.spec.Project.Gates, err = gate.DetectAt(ctx, h.mirror, h.spec.Base); err != nil {
+		found, err := detect.At(ctx, h.mirror, h.spec.Base, detect.Options{Has: detect.Installed})
+		if err != nil {
 			return data, err
 		}
+		h.spec.Project.Gates = found.Gates
 	}
 	if h.spec.Plan == nil {
 		return data, nil

@@ -167,7 +167,8 @@ func privateDirs(env []string) []string {
 }
 
 // readReport reads the JUnit file that the command was told to write. A file from before the start is another's
-// claim, and one that is missing or lies outside the tree is no report: the output itself has to do then.
+// claim, and one that is missing or lies outside the tree is no report: the output itself has to do then. A report that was read is
+// removed, so that the tree is what was tested.
 func readReport(p parser, command []string, dir string, begin time.Time) error {
 	junit, ok := p.(*junitParser)
 	name := reportFile(command)
@@ -186,6 +187,9 @@ func readReport(p parser, command []string, dir string, begin time.Time) error {
 	defer report.Close() // only read from
 	if err := junit.readFile(report); err != nil {
 		return fmt.Errorf("read the report %s: %w", name, err)
+	}
+	if err := root.Remove(name); err != nil {
+		return fmt.Errorf("remove the report %s: %w", name, err)
 	}
 	return nil
 }

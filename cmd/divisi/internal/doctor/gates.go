@@ -11,7 +11,7 @@ import (
 
 	"divisi/internal/git"
 	"divisi/internal/spec"
-	"divisi/subagents/gate"
+	"divisi/subagents/gate/detect"
 )
 
 // gates reports which gates a run would have, and whether their programs are installed. They are not run. unread is why
@@ -72,5 +72,6 @@ func detected(ctx context.Context, g *git.Git, checkout *git.Checkout) (gates []
 	if err != nil {
 		return nil, err
 	}
-	return gate.DetectAt(ctx, mirror, checkout.Head)
+	found, err := detect.At(ctx, mirror, checkout.Head, detect.Options{Has: detect.Installed})
+	return found.Gates, err
 }

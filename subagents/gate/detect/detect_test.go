@@ -1,4 +1,4 @@
-package gate
+package detect
 
 import (
 	"errors"
@@ -13,7 +13,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestDetect(t *testing.T) {
+// of makes the proposal for files with their content.
+func of(files map[string]string, o Options) Proposal {
+	return Of(slices.Sorted(maps.Keys(files)), func(file string) ([]byte, error) {
+		text, ok := files[file]
+		if !ok {
+			return nil, fs.ErrNotExist
+		}
+		return []byte(text), nil
+	}, o)
+}
+
+func TestGates(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		files map[string]string
@@ -32,7 +43,7 @@ func TestDetect(t *testing.T) {
 			[]string{"go-build-zo: go -C zoë build ./...", "go-test-zo: go -C zoë test -json ./..."},
 		},
 		"go below": {
-			map[string]string{"svc/go.mod": "", "svc/deep/go.mod": "", "testdata/go.mod": "", ".x/go.mod": ""},
+			map[string]string{"svc/go.mod": "", "svc/a.go": "", "svc/deep/go.mod": "", "testdata/go.mod": "", ".x/go.mod": ""},
 			[]string{"go-build-svc: go -C svc build ./...", "go-test-svc: go -C svc test -json ./..."},
 		},
 		"go workspace": {
@@ -49,7 +60,7 @@ func TestDetect(t *testing.T) {
 		},
 		"npm": {
 			map[string]string{"package.json": `{"scripts":{"test":"vitest run"}}`},
-			[]string{"npm-test: npm test"},
+			[]string{"npm-test: npm test -- --reporter=tap-flat"},
 		},
 		"pnpm": {
 			map[string]string{"package.json": `{"scripts":{"test":"x"}}`, "pnpm-lock.yaml": ""},
@@ -62,7 +73,7 @@ func TestDetect(t *testing.T) {
 		"broken package.json": {map[string]string{"package.json": `{`}, nil},
 		"pytest": {
 			map[string]string{"pyproject.toml": "[tool.pytest.ini_options]", "tests/test_a.py": ""},
-			[]string{"pytest: python3 -m pytest -q -rfE"},
+			[]string{"pytest: python3 -m pytest -q -rfE --junitxml=.divisi-pytest.xml"},
 		},
 		"python, no tests":  {map[string]string{"pyproject.toml": "[tool.pytest.ini_options]", "a.py": ""}, nil},
 		"a stray test file": {map[string]string{"scripts/test_it.py": ""}, nil},
@@ -76,13 +87,7 @@ func TestDetect(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			gates := Detect(slices.Sorted(maps.Keys(c.files)), func(file string) ([]byte, error) {
-				text, ok := c.files[file]
-				if !ok {
-					return nil, fs.ErrNotExist
-				}
-				return []byte(text), nil
-			})
+			gates := of(c.files, Options{}).Gates
 			var got []string
 			for _, g := range gates {
 				got = append(got, g.Name+": "+strings.Join(g.Command, " "))
@@ -94,25 +99,15 @@ func TestDetect(t *testing.T) {
 
 func TestDetectWithoutReading(t *testing.T) {
 	t.Parallel()
-	gates := Detect([]string{"package.json", "Makefile", "go.work"}, func(string) ([]byte, error) {
+	p := Of([]string{"package.json", "Makefile", "go.work", "pnpm-lock.yaml"}, func(string) ([]byte, error) {
 		return nil, errors.New("broken disk")
-	})
-	require.Empty(t, gates)
-}
-
-func FuzzDetect(f *testing.F) {
-	f.Add("use (\n ./a\n)", `{"scripts":{"test":"x"}}`, "test:\n")
-	f.Fuzz(func(t *testing.T, work, manifest, makefile string) {
-		content := map[string]string{"go.work": work, "package.json": manifest, "Makefile": makefile, "a/go.mod": ""}
-		read := func(file string) ([]byte, error) { return []byte(content[file]), nil }
-		gates := Detect(slices.Collect(maps.Keys(content)), read)
-		require.Empty(t, problemsOf(gates))
-	})
+	}, Options{Whole: true})
+	require.Equal(t, Proposal{}, p)
 }
 
 // problemsOf asks the contract itself: what is proposed must be what a project file may say.
-func problemsOf(gates []spec.Gate) []spec.Problem {
-	project := spec.Project{Gates: gates}
+func problemsOf(p Proposal) []spec.Problem {
+	project := spec.Project{Gates: p.Gates, Setup: spec.Setup{Command: p.Setup}}
 	return project.Validate()
 }
 
@@ -121,7 +116,7 @@ func TestProposedNamesAreValid(t *testing.T) {
 	deep := strings.Repeat("very-long/", 12)
 	files := []string{"go.work", "a/b/go.mod", "a-b/go.mod", "ä ö/go.mod", deep + "one/go.mod", deep + "two/go.mod"}
 	work := "use (\n./a/b\n./a-b\n\"ä ö\"\n" + deep + "one\n" + deep + "two\n)\n"
-	gates := Detect(files, func(string) ([]byte, error) { return []byte(work), nil })
-	require.NotEmpty(t, gates)
-	require.Empty(t, problemsOf(gates))
+	p := Of(files, func(string) ([]byte, error) { return []byte(work), nil }, Options{})
+	require.NotEmpty(t, p.Gates)
+	require.Empty(t, problemsOf(p))
 }

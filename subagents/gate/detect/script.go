@@ -1,0 +1,81 @@
+package detect
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"divisi/subagents/gate"
+)
+
+// runner is a test runner for JavaScript, and how it is told to name its tests.
+type runner struct {
+	words      []string // it begins with these
+	env, flags []string
+	format     string
+	// not are words of a command that this way does not go together with.
+	not []string
+}
+
+var runners = []runner{
+	{words: []string{"mocha"}, flags: []string{"--reporter", "tap"}, format: gate.FormatTAP, not: []string{"--watch", "-w", "--parallel"}},
+	{words: []string{"vitest"}, flags: []string{"--reporter=tap-flat"}, format: gate.FormatTAP, not: []string{"--watch", "-w", "watch", "bench"}},
+	{
+		words: []string{"node", "--test"}, env: []string{"NODE_OPTIONS=--test-reporter=tap"}, format: gate.FormatTAP,
+		not: []string{"--test-reporter"},
+	},
+	{words: []string{"ava"}, flags: []string{"--tap"}, format: gate.FormatTAP, not: []string{"--watch", "-w"}},
+	{words: []string{"tape"}, format: gate.FormatTAP},
+}
+
+var (
+	// odd is what makes a script more than a chain of commands.
+	odd = regexp.MustCompile("[|;<>`\n]|\\$\\(|(?:^|[^&])&(?:[^&]|$)")
+	// setting is an assignment in front of a command.
+	setting = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=\S*$`)
+	alias   = regexp.MustCompile(`^(?:npm|pnpm|yarn) run (\S+)$`)
+)
+
+// aliasOf is the script that a script only runs; "" for none.
+func aliasOf(script string, scripts map[string]string) string {
+	found := alias.FindStringSubmatch(script)
+	if found == nil || strings.TrimSpace(scripts[found[1]]) == "" || strings.HasPrefix(found[1], "-") {
+		return ""
+	}
+	return found[1]
+}
+
+// reporter returns the variables and the flags with which the last command of a script names its tests, and the format that it then
+// speaks; "" for a script that is not understood. What is added to a script ends up at its last command.
+func reporter(script string) (env, flags []string, format string) {
+	if odd.MatchString(script) || strings.Contains(script, "||") {
+		return nil, nil, ""
+	}
+	parts := strings.Split(script, "&&")
+	words := strings.Fields(parts[len(parts)-1])
+	for len(words) > 0 && (setting.MatchString(words[0]) || slices.Contains([]string{"cross-env", "npx", "nyc", "c8", "env"}, words[0])) {
+		words = words[1:]
+	}
+	if slices.Contains(words, "--") {
+		return nil, nil, ""
+	}
+	for _, r := range runners {
+		if !r.runs(words) || slices.ContainsFunc(r.not, func(w string) bool { return has(words, w) }) {
+			continue
+		}
+		return r.env, r.flags, r.format
+	}
+	return nil, nil, ""
+}
+
+// runs reports whether a command begins with the runner; flags of node may stand before --test.
+func (r runner) runs(words []string) bool {
+	if len(words) == 0 || words[0] != r.words[0] {
+		return false
+	}
+	return len(r.words) == 1 || slices.Contains(words[1:], r.words[1])
+}
+
+func has(words []string, flag string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return w == flag || strings.HasPrefix(w, flag+"=") })
+}
