@@ -78,10 +78,10 @@ func (h *holder) shardCommand(ctx context.Context, place sandbox.Place) (sandbox
 	}
 	c.Place.Downloads = cache.Downloads
 	cache.Env["DIVISI_RUN"] = h.spec.Run
-	tools := filepath.Join(h.path, "tools")
-	c.Writable, c.Readable = cache.Writable, append(cache.Readable, tools)
+	c.Place.Tools = filepath.Join(h.path, "tools")
+	c.Writable, c.Readable = cache.Writable, cache.Readable
 	c.Env, err = sandbox.Env(sandbox.Settings{
-		Base: os.Environ(), Tools: tools, Path: cache.Path, Home: place.Seen().Home, Temp: place.Seen().Temp,
+		Base: os.Environ(), Tools: c.Place.Seen().Tools, Path: cache.Path, Home: place.Seen().Home, Temp: place.Seen().Temp,
 		Extra: h.spec.Project.Env, Vars: cache.Env,
 	})
 	return c, err

@@ -18,7 +18,7 @@ func probe() Level {
 	advice := "Run Divisi in a virtual machine with Linux, or in a container."
 	var l Level
 	for _, name := range []string{Namespaces, Landlock, Seccomp, OwnUser} {
-		l.layers = append(l.layers, Layer{Name: name, Why: why, Advice: advice})
+		l.layers = append(l.layers, Protection{Name: name, Why: why, Advice: advice})
 	}
 	return l
 }

@@ -206,7 +206,7 @@ func compose(l Level, c Command, id string) (config *stage.Config, trees []*os.F
 	}
 	config.Reads, config.Writes = []string{"/"}, []string{"/tmp", "/dev"}
 	for _, m := range v.given {
-		if m.Write {
+		if m.Write && m.Below == "" {
 			config.Writes = append(config.Writes, m.To)
 		}
 	}

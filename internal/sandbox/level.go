@@ -21,8 +21,8 @@ const (
 	OwnUser = "own user"
 )
 
-// Layer is one layer of confinement. Where the machine does not give it, Why says so and Advice what to do.
-type Layer struct {
+// Protection is one layer of confinement. Where the machine does not give it, Why says so and Advice what to do.
+type Protection struct {
 	Name        string
 	Have        bool
 	Why, Advice string
@@ -30,7 +30,7 @@ type Layer struct {
 
 // Level is what confinement this machine gives. Its zero value is none.
 type Level struct {
-	layers []Layer
+	layers []Protection
 	// abi is the version of Landlock.
 	abi int
 	// leaks are what a try-out could do that it should not.
@@ -41,11 +41,11 @@ type Level struct {
 	untried error
 }
 
-// Layers lists the layers, those that the machine lacks too.
-func (l Level) Layers() []Layer { return slices.Clone(l.layers) }
+// Protections lists the layers of confinement, those that the machine lacks too.
+func (l Level) Protections() []Protection { return slices.Clone(l.layers) }
 
 func (l Level) have(name string) bool {
-	return slices.ContainsFunc(l.layers, func(x Layer) bool { return x.Name == name && x.Have })
+	return slices.ContainsFunc(l.layers, func(x Protection) bool { return x.Name == name && x.Have })
 }
 
 // views reports whether commands can have private views of downloads.

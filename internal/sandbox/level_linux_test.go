@@ -17,8 +17,8 @@ import (
 func TestProbeSaysWhatIsTrue(t *testing.T) {
 	t.Parallel()
 	l := Probe()
-	require.Len(t, l.Layers(), 4)
-	for _, layer := range l.Layers() {
+	require.Len(t, l.Protections(), 4)
+	for _, layer := range l.Protections() {
 		require.Equal(t, layer.Have, layer.Why == "" && layer.Advice == "", layer)
 	}
 	if err := start(&syscall.SysProcAttr{
@@ -36,14 +36,14 @@ func TestProbeSaysWhatIsTrue(t *testing.T) {
 
 func TestLevelSentences(t *testing.T) {
 	t.Parallel()
-	all := []Layer{{Name: Namespaces}, {Name: Landlock}, {Name: Seccomp}, {Name: OwnUser}}
+	all := []Protection{{Name: Namespaces}, {Name: Landlock}, {Name: Seccomp}, {Name: OwnUser}}
 	level := func(have ...string) Level {
 		l := Level{}
 		for _, layer := range all {
 			layer.Why, layer.Advice = "the kernel is old", "Take a new one."
 			for _, name := range have {
 				if name == layer.Name {
-					layer = Layer{Name: name, Have: true}
+					layer = Protection{Name: name, Have: true}
 				}
 			}
 			l.layers = append(l.layers, layer)
@@ -73,7 +73,7 @@ func TestLevelSentences(t *testing.T) {
 // Going down the ladder gives up what failed, then whatever is left, and ends.
 func TestLevelGoesDown(t *testing.T) {
 	t.Parallel()
-	l := Level{layers: []Layer{{Name: Namespaces, Have: true}, {Name: Landlock, Have: true}, {Name: Seccomp, Have: true}}}
+	l := Level{layers: []Protection{{Name: Namespaces, Have: true}, {Name: Landlock, Have: true}, {Name: Seccomp, Have: true}}}
 	require.True(t, l.lower(&layerError{Seccomp, errors.New("refused")}))
 	require.False(t, l.have(Seccomp))
 	require.True(t, l.lower(errors.New("anything")))

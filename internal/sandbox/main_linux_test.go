@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 
 // without is a level that lacks some layers.
 func (l Level) without(names ...string) Level {
-	l.layers = l.Layers()
+	l.layers = l.Protections()
 	for i := range l.layers {
 		if slices.Contains(names, l.layers[i].Name) {
 			l.layers[i].Have, l.layers[i].Why = false, "the test takes it away"

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"divisi/internal/gocache"
@@ -15,6 +16,9 @@ const (
 	seenHome = "/divisi/home"
 	seenTemp = "/divisi/tmp"
 
+	seenTools  = "/divisi/tools"
+	seenStores = "/divisi/stores"
+
 	seenDownloads = "/divisi/downloads"
 	seenModules   = "/divisi/modules"
 	seenLender    = "/divisi/go-cache"
@@ -26,8 +30,26 @@ const (
 type Place struct {
 	Tree, Home, Temp string
 	KeepTree         bool
+	// Tools are the programs and Stores the packages that a setup has left outside the tree. Only a setup, with Fill, writes them.
+	// The others read the tools, and see a private view of the stores where they have a Keeper.
+	Tools, Stores string
+	Fill          bool
+	// Layers are seen below the tree where there are namespaces. Those that are not ReadOnly can be written in the views that a
+	// Keeper has made of them, and are only read without one.
+	Layers []Layer
 	// Downloads are what a setup has downloaded; see Cache.
 	Downloads DownloadDirs
+}
+
+// Layer is a directory of the machine that is seen below the trees of commands and never written. What commands write over it
+// goes with their attempt.
+type Layer struct {
+	// Path is where it is seen, below the tree, with slashes. Where there is no directory, or a link leads there, it is not seen.
+	Path string
+	// Lower is an absolute path.
+	Lower string
+	// ReadOnly has commands only read it.
+	ReadOnly bool
 }
 
 // DownloadDirs are directories with what the package managers of one repository have downloaded. Only a setup writes them.
@@ -63,7 +85,10 @@ func (p Place) shown(l Level) Place {
 		is     string
 		as     string
 		result *string
-	}{{p.Tree, seenTree, &seen.Tree}, {p.Home, seenHome, &seen.Home}, {p.Temp, seenTemp, &seen.Temp}} {
+	}{
+		{p.Tree, seenTree, &seen.Tree}, {p.Home, seenHome, &seen.Home}, {p.Temp, seenTemp, &seen.Temp},
+		{p.Tools, seenTools, &seen.Tools}, {p.Stores, seenStores, &seen.Stores},
+	} {
 		if pair.is != "" {
 			*pair.result = pair.as
 		}
@@ -88,23 +113,25 @@ func TreePath(tree string) string { return Place{Tree: tree}.Seen().Tree }
 
 // path turns a path of the machine into the one that a command sees to whom the place is shown as seen.
 func (p Place) path(host string, seen Place) string {
-	for _, dir := range [][2]string{{p.Tree, seen.Tree}, {p.Home, seen.Home}, {p.Temp, seen.Temp}} {
-		if dir[0] == "" {
-			continue
-		}
-		if host == dir[0] || above(dir[0], []string{host}) {
-			return filepath.Join(dir[1], strings.TrimPrefix(host, dir[0]))
+	for i, dir := range p.dirs() {
+		if host == dir || above(dir, []string{host}) {
+			return filepath.Join(seen.dirs()[i], strings.TrimPrefix(host, dir))
 		}
 	}
 	return host
 }
 
 func (p Place) dirs() []string {
-	var dirs []string
-	for _, dir := range []string{p.Tree, p.Home, p.Temp} {
-		if dir != "" {
-			dirs = append(dirs, dir)
-		}
+	return slices.DeleteFunc([]string{p.Tree, p.Home, p.Temp, p.Tools, p.Stores}, func(dir string) bool { return dir == "" })
+}
+
+// writes reports whether the command may write a directory of its place.
+func (p Place) writes(dir string) bool {
+	switch dir {
+	case p.Tree:
+		return !p.KeepTree
+	case p.Tools, p.Stores:
+		return p.Fill
 	}
-	return dirs
+	return true
 }

@@ -16,14 +16,14 @@ import (
 // probe tries the strongest level first, then weaker ones until one works.
 func probe() Level {
 	abi, whyLandlock := stage.LandlockABI()
-	l := Level{abi: abi, layers: []Layer{
+	l := Level{abi: abi, layers: []Protection{
 		{Name: Namespaces, Have: true}, {Name: Landlock, Have: true}, {Name: Seccomp, Have: true}, {Name: OwnUser, Have: true},
 	}}
 	if abi == 0 {
-		l.layers[1] = Layer{Landlock, false, whyLandlock, "Take Linux 5.13 or newer, with landlock in the kernel's lsm= list."}
+		l.layers[1] = Protection{Landlock, false, whyLandlock, "Take Linux 5.13 or newer, with landlock in the kernel's lsm= list."}
 	}
 	if !stage.HasFilter {
-		l.layers[2] = Layer{Seccomp, false, stage.NoFilter, "Take a machine with an amd64 or arm64 processor."}
+		l.layers[2] = Protection{Seccomp, false, stage.NoFilter, "Take a machine with an amd64 or arm64 processor."}
 	}
 	for {
 		leaks, failed := tryOut(l)

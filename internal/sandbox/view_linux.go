@@ -27,8 +27,12 @@ func newView(c Command, shown Place) (*view, error) {
 	hidden, except := whatIsHidden()
 	v := &view{hidden: hidden, tools: toolchains(c.Env)}
 	for i, dir := range c.Place.dirs() {
-		m := stage.Mount{From: dir, To: shown.dirs()[i], Write: dir != c.Place.Tree || !c.Place.KeepTree}
-		v.given = append(v.given, m)
+		v.given = append(v.given, stage.Mount{From: dir, To: shown.dirs()[i], Write: c.Place.writes(dir)})
+	}
+	if shown.Tree != c.Place.Tree { // else what is seen of layers lies in the tree itself
+		for _, layer := range c.Place.Layers {
+			v.given = append(v.given, stage.Mount{From: layer.Lower, To: shown.Tree, Below: layer.Path})
+		}
 	}
 	for _, path := range c.Writable {
 		v.given = append(v.given, stage.Mount{From: filepath.Clean(path), To: filepath.Clean(path), Write: true})
@@ -105,10 +109,8 @@ func (v *view) mounts() []stage.Mount {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b stage.Mount) int {
-		if order := cmp.Compare(a.To, b.To); order != 0 {
-			return order
-		}
-		return cmp.Compare(a.From, b.From) // the cover, which is from nowhere, comes first
+		return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Below, b.Below),
+			cmp.Compare(a.From, b.From)) // the cover, which is from nowhere, comes first
 	})
 	return list
 }

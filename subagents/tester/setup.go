@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 
 	"divisi/contextscope/artifact"
@@ -50,7 +49,7 @@ func (t *Executor) setup(ctx context.Context) (bad *spec.Result, err error) {
 	if bad != nil || err != nil {
 		return bad, errors.Join(err, end(""))
 	}
-	tools, err := os.ReadDir(t.ToolsDir)
+	tools, err := os.ReadDir(g.Place.Tools)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -78,7 +77,7 @@ func (t *Executor) setupKey(ctx context.Context, g Ground) (string, error) {
 		files[name] = blobs[name]
 	}
 	seen, env := g.Place.Seen(), []string{}
-	own := strings.NewReplacer(seen.Home, "HOME", seen.Temp, "TEMP", t.ToolsDir, "TOOLS")
+	own := strings.NewReplacer(seen.Home, "HOME", seen.Temp, "TEMP", seen.Tools, "TOOLS")
 	for _, v := range g.Env {
 		if name, _, _ := strings.Cut(v, "="); name != sandbox.RunVar {
 			env = append(env, own.Replace(v))
@@ -94,9 +93,6 @@ func (t *Executor) setupKey(ctx context.Context, g Ground) (string, error) {
 func (t *Executor) runSetup(ctx context.Context, g Ground, leftOut []string) (*spec.Result, error) {
 	args := t.Assignment.Setup
 	t.doing("setup: " + strings.Join(args, " "))
-	if t.ToolsDir != "" {
-		g.Writable = append(slices.Clone(g.Writable), t.ToolsDir)
-	}
 	whole := &transcript{}
 	out, err := sandbox.Run(ctx, sandbox.Command{
 		Args: args, Dir: t.Dir, Env: g.Env, Place: g.Place, Writable: g.Writable, Readable: g.Readable, Network: true,
@@ -114,7 +110,7 @@ func (t *Executor) runSetup(ctx context.Context, g Ground, leftOut []string) (*s
 		return nil, fmt.Errorf("run setup: %w", err)
 	}
 	if !out.Success() {
-		if err := machine.Room(append([]string{g.Place.Temp, t.Dir}, g.Writable...)...); err != nil {
+		if err := machine.Room(append([]string{g.Place.Temp, g.Place.Tools, t.Dir}, g.Writable...)...); err != nil {
 			return nil, fmt.Errorf("run setup: %w", err)
 		}
 		why := "setup: " + gate.HowEnded(args, out) + unlikeYours(out, leftOut)

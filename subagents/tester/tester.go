@@ -40,9 +40,8 @@ type Executor struct {
 	// returns their paths: the next gate is to test the tree that lands.
 	Reset   func(ctx context.Context) error
 	Restore func(ctx context.Context) ([]string, error)
-	// Fresh prepares one command, a gate or the setup. ToolsDir is what setup may write too.
-	Fresh    func(sandbox.Audience) (Ground, error)
-	ToolsDir string
+	// Fresh prepares one command, a gate or the setup.
+	Fresh func(sandbox.Audience) (Ground, error)
 	// Caches remember the last setup of the repository. Blobs returns the ids of the files of the commit by their paths.
 	Caches sandbox.Caches
 	Blobs  func(ctx context.Context) (map[string]string, error)

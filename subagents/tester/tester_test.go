@@ -23,14 +23,15 @@ func TestTheKeyOfASetup(t *testing.T) {
 	}
 	key := func(g given) string {
 		x := &Executor{
-			ToolsDir: g.tools, Assignment: &wire.Assignment{Setup: []string{g.command}, Project: spec.Project{
+			Assignment: &wire.Assignment{Setup: []string{g.command}, Project: spec.Project{
 				Loopback: g.loopback, Setup: spec.Setup{Command: []string{g.command}, Key: g.key},
 			}},
 			Blobs: func(context.Context) (map[string]string, error) { return g.files, nil },
 		}
+		place := sandbox.Place{Tree: g.home + "/tree", Home: g.home, Temp: g.home + "-tmp", Tools: g.tools}
+		seen := place.Seen()
 		key, err := x.setupKey(t.Context(), Ground{
-			Place: sandbox.Place{Tree: g.home + "/tree", Home: g.home, Temp: g.home + "-tmp"},
-			Env:   []string{"DIVISI_RUN=" + g.run, "HOME=" + sandbox.Place{Home: g.home}.Seen().Home, "PATH=" + g.tools + "/bin:" + g.path},
+			Place: place, Env: []string{"DIVISI_RUN=" + g.run, "HOME=" + seen.Home, "PATH=" + seen.Tools + "/bin:" + g.path},
 		})
 		require.NoError(t, err)
 		return key

@@ -49,6 +49,8 @@ type attempt struct {
 	private string
 	cache   sandbox.Cache
 	env     []string
+	// fill lets commands write what a setup leaves.
+	fill bool
 	// readable is what commands may read beside their place and the system.
 	readable []string
 }
@@ -256,13 +258,10 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 	}
 	vars := maps.Clone(cache.Env)
 	vars[sandbox.RunVar], vars["DIVISI_TASK"] = a.Run, a.Task.ID
-	at.cache, at.readable = cache, cache.Readable
-	if w.cfg.ToolsDir != "" {
-		at.readable = append(at.readable, w.cfg.ToolsDir)
-	}
+	at.cache, at.readable, at.fill = cache, cache.Readable, audience == sandbox.Setup
 	seen := at.ground().Seen()
 	at.env, err = sandbox.Env(sandbox.Settings{
-		Base: w.cfg.Environ, Tools: w.cfg.ToolsDir, Path: cache.Path, Home: seen.Home, Temp: seen.Temp,
+		Base: w.cfg.Environ, Tools: seen.Tools, Path: cache.Path, Home: seen.Home, Temp: seen.Temp,
 		Extra: a.Project.Env, Vars: vars,
 	})
 	if err != nil {
@@ -277,7 +276,10 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 
 // ground is what the attempt's commands have to themselves; an attempt without a slot works in its private directory.
 func (at *attempt) ground() sandbox.Place {
-	p := sandbox.Place{Tree: at.private, Home: at.home(), Temp: at.temp(), Downloads: at.cache.Downloads}
+	p := sandbox.Place{
+		Tree: at.private, Home: at.home(), Temp: at.temp(), Tools: at.worker.cfg.ToolsDir, Fill: at.fill,
+		Downloads: at.cache.Downloads,
+	}
 	if at.slot != nil {
 		p.Tree = at.slot.Dir()
 	}
@@ -377,7 +379,7 @@ func (at *attempt) tester() *tester.Executor {
 		Reset:   func(ctx context.Context) error { return at.slot.Reset(ctx, at.commit) },
 		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
 		Blobs:   at.blobs, Changed: at.changed, Caches: at.worker.cfg.Caches,
-		Fresh: at.fresh, ToolsDir: at.worker.cfg.ToolsDir, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
+		Fresh: at.fresh, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
 		Bounds: at.bounds(),
 		Doing:  at.progress.doing,
 		Judge:  at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,

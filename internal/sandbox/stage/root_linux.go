@@ -192,11 +192,37 @@ func (m Mount) make() error {
 		return fmt.Errorf("open %s: %w", m.From, err)
 	}
 	defer unix.Close(tree) // a path handle
+	if m.Below != "" {
+		return m.attachBelow(tree)
+	}
 	if err := standIn(tree, below+m.To); err != nil {
 		return fmt.Errorf("make a place for %s: %w", m.To, err)
 	}
 	if err := attach(tree, below+m.To); err != nil && (!m.Maybe || !errors.Is(err, fs.ErrNotExist)) {
 		return err // what was removed since it was opened is not there
+	}
+	return nil
+}
+
+// attachBelow attaches a part where commands may have put anything.
+func (m Mount) attachBelow(tree int) error {
+	top, err := unix.Open(below+m.To, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", m.To, err)
+	}
+	defer unix.Close(top) // a path handle
+	at, err := unix.Openat2(top, m.Below, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
+		return nil
+	case err != nil:
+		return fmt.Errorf("open %s below %s: %w", m.Below, m.To, err)
+	}
+	defer unix.Close(at) // a path handle
+	if err := unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
+		return fmt.Errorf("attach %s below %s: %w", m.Below, m.To, err)
 	}
 	return nil
 }

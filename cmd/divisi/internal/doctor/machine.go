@@ -34,7 +34,7 @@ func checkSandbox(context.Context) []Finding {
 			"and raise your limit of processes (ulimit -u)", "%v", untried)}
 	}
 	found := []Finding{warn("sandbox", "--sandbox=strict refuses to run; docs/safety.md lists what is not confined", "%s", level)}
-	for _, layer := range level.Layers() {
+	for _, layer := range level.Protections() {
 		if !layer.Have {
 			found = append(found, warn("sandbox", layer.Advice, "%s is missing: %s", layer.Name, layer.Why))
 		}
