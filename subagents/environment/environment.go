@@ -39,7 +39,7 @@ type Manifest struct {
 	Content string `json:"content"`
 }
 
-// Environment is a complete one. It stays where it is until Close.
+// Environment is a complete one.
 type Environment struct {
 	Manifest
 
@@ -48,9 +48,6 @@ type Environment struct {
 
 	release func()
 }
-
-// Close lets the environment be removed. The caller calls it once.
-func (e *Environment) Close() { e.release() }
 
 // Lower returns where what it has at one of its places or files lies on this machine.
 func (e *Environment) Lower(path string) string {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"divisi/internal/sandbox"
@@ -29,11 +30,16 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("environment %s was changed after it was made: %s", e.ID, e.Why)
 }
 
-// Store keeps the environments of one repository. Several processes can share it.
+// Store keeps the environments of one repository. Several processes can share it, and several goroutines.
 type Store struct {
 	dir     string
 	discard func(dir string) error
 	clock   func() time.Time
+
+	mu sync.Mutex
+	// open are those that this process uses, newest the one that it opened last.
+	open   map[string]*Environment
+	newest *Environment
 }
 
 // Below returns the store of a repository, below the directory of its caches.
@@ -41,21 +47,44 @@ func Below(caches string) string { return filepath.Join(caches, "environments") 
 
 // NewStore returns the store in a directory, which need not exist. discard takes a directory away, whatever is in it.
 func NewStore(dir string, discard func(dir string) error, clock func() time.Time) *Store {
-	return &Store{dir: dir, discard: discard, clock: clock}
+	return &Store{dir: dir, discard: discard, clock: clock, open: map[string]*Environment{}}
+}
+
+// Close lets all environments that were opened be removed.
+func (s *Store) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.open {
+		e.release()
+	}
+	clear(s.open)
+	s.newest = nil
+}
+
+// Tools is the directory of the programs of the environment that was opened last; empty for none.
+func (s *Store) Tools() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.newest == nil {
+		return ""
+	}
+	return s.newest.Tools()
 }
 
 // poll is how often it is tried to become the maker of an environment that another process makes.
 const poll = 100 * time.Millisecond
 
-// Get opens an environment and marks it as used now. The caller calls Close. The error is ErrNone, or a *DamagedError where a look
-// at its entries shows that they are not those that were made.
-func (s *Store) Get(id string) (*Environment, error) {
-	if !validID(id) {
+// Open opens an environment, which stays where it is until Close, and marks it as used now. The error is ErrNone, or a
+// *DamagedError where a look at its entries, the first time, shows that they are not those that were made.
+func (s *Store) Open(id string) (*Environment, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	dir := filepath.Join(s.dir, id)
+	if !validID(id) || !there(filepath.Join(dir, manifestFile)) {
 		return nil, fmt.Errorf("environment %.80q: %w", id, ErrNone)
 	}
-	dir := filepath.Join(s.dir, id)
-	if !there(filepath.Join(dir, manifestFile)) {
-		return nil, fmt.Errorf("environment %s: %w", id, ErrNone)
+	if e := s.open[id]; e != nil {
+		return e, nil
 	}
 	release, err := sandbox.HoldCaches(dir)
 	if err != nil {
@@ -72,6 +101,7 @@ func (s *Store) Get(id string) (*Environment, error) {
 		release()
 		return nil, err
 	}
+	s.open[id], s.newest = e, e
 	return e, nil
 }
 
@@ -108,7 +138,7 @@ func (e *Environment) downloads(caches string) error {
 
 // Make returns the environment of a recipe. It is there, or fill makes it: once, however many processes ask for it at the same
 // time; waiting is told when another one makes it. made tells which. What fill leaves counts when it returns nil, and is whole.
-// A damaged environment, and one whose making was broken off, is made anew. The caller calls Close.
+// A damaged environment, and one whose making was broken off, is made anew.
 func (s *Store) Make(
 	ctx context.Context, r Recipe, waiting func(), fill func(context.Context, *Making) error,
 ) (e *Environment, made bool, err error) {
@@ -122,16 +152,16 @@ func (s *Store) Make(
 	}
 	defer lock.Close() // and with it the lock
 	var damaged *DamagedError
-	if e, err = s.Get(id); err == nil || !errors.Is(err, ErrNone) && !errors.As(err, &damaged) {
+	if e, err = s.Open(id); err == nil || !errors.Is(err, ErrNone) && !errors.As(err, &damaged) {
 		return e, false, err
 	}
 	dir := filepath.Join(s.dir, id)
 	if err := s.discard(dir); err != nil {
 		return nil, false, fmt.Errorf("remove what is left of environment %s: %w", id, err)
 	}
-	release, err := sandbox.HoldCaches(dir)
+	release, err := s.hold(id)
 	if err != nil {
-		return nil, false, fmt.Errorf("hold environment %s: %w", id, err)
+		return nil, false, err
 	}
 	m := &Making{Dir: dir, manifest: Manifest{ID: id, Key: r.Key(), Digest: r.Digest(), Recipe: r, Made: s.clock()}}
 	if damaged != nil {
@@ -148,7 +178,26 @@ func (s *Store) Make(
 		release()
 		return nil, false, err
 	}
-	return &Environment{Manifest: m.manifest, Dir: dir, release: release}, true, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e = &Environment{Manifest: m.manifest, Dir: dir, release: release}
+	s.open[id], s.newest = e, e
+	return e, true, nil
+}
+
+// hold keeps the directory of an environment from being removed. One of that name that was open is gone.
+func (s *Store) hold(id string) (release func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if gone := s.open[id]; gone != nil {
+		gone.release()
+		delete(s.open, id)
+	}
+	release, err = sandbox.HoldCaches(filepath.Join(s.dir, id))
+	if err != nil {
+		return nil, fmt.Errorf("hold environment %s: %w", id, err)
+	}
+	return release, nil
 }
 
 // lock makes this process the maker of an environment.
