@@ -32,6 +32,8 @@ type Checkout struct {
 	// Submodules are the paths of gitlinks at Head.
 	Submodules []string
 
+	// outer is the checkout that has this one as a submodule.
+	outer   *Checkout
 	format  int
 	head    string
 	shallow []string

@@ -1,0 +1,160 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// ErrNoModule reports that a checkout does not have a submodule: it was not initialised.
+var ErrNoModule = errors.New("the submodule is not checked out")
+
+// maxModules bounds a .gitmodules in bytes.
+const maxModules = 1 << 20
+
+// ModuleNames reads the .gitmodules of a commit: the names of submodules by their places. What is no plain relative path is left
+// out: a name is that of a directory.
+func (r *Repo) ModuleNames(ctx context.Context, commit string) (_ map[string]string, err error) {
+	names := map[string]string{}
+	data, err := r.ReadFile(ctx, commit, ".gitmodules", maxModules)
+	if errors.Is(err, ErrNotFound) {
+		return names, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	tmp, err := os.MkdirTemp("", "divisi-git-")
+	if err != nil {
+		return nil, fmt.Errorf("read .gitmodules: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	file := filepath.Join(tmp, "modules")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		return nil, fmt.Errorf("read .gitmodules: %w", err)
+	}
+	out, err := r.g.exec(ctx, call{
+		dir: Dir{GitDir: nowhere}, args: []string{"config", "--no-includes", "--file", file, "-z", "--list"},
+	})
+	if exitCode(err) > 0 {
+		return names, nil // it is malformed: the places have their own .git
+	}
+	for key, values := range parseSettings(out) {
+		name, isPath := strings.CutSuffix(key, ".path")
+		name, isModule := strings.CutPrefix(name, "submodule.")
+		if place := values[len(values)-1]; isPath && isModule && plainPath(name) && plainPath(place) {
+			names[place] = name
+		}
+	}
+	return names, err
+}
+
+// plainPath reports whether a path names something below a directory, and nothing of a repository's own.
+func plainPath(name string) bool {
+	return fs.ValidPath(name) && name != "." && !gitFile(name) && !strings.ContainsAny(name, "\x00\n\\")
+}
+
+// Module finds the repository that a checkout has for the submodule at a place: the one that the place itself names, else the one
+// that is kept under its name, which can be empty. Both lie in the checkout or in its git directory, and have its owner: a
+// checkout that comes from elsewhere could name any. Errors: ErrNoModule, ErrOwner.
+func (c *Checkout) Module(place, name string) (*Checkout, error) {
+	if !plainPath(place) {
+		return nil, fmt.Errorf("the place %q of a submodule: %w", place, ErrBadName)
+	}
+	top := filepath.Join(c.Top, filepath.FromSlash(place))
+	found := ""
+	if real, err := filepath.EvalSymlinks(top); err == nil && real == top { // no link leads there
+		if found, err = gitDirIn(top); err != nil && !errors.Is(err, ErrNotRepository) {
+			return nil, fmt.Errorf("look for the submodule %s: %w", place, err)
+		}
+	}
+	if found == "" && plainPath(name) {
+		for _, dir := range []string{c.GitDir, c.CommonDir} {
+			if at := filepath.Join(dir, "modules", filepath.FromSlash(name)); found == "" && isGitDir(at) {
+				found = at
+			}
+		}
+	}
+	if found == "" {
+		return nil, fmt.Errorf("submodule %s: %w", place, ErrNoModule)
+	}
+	l, err := newLayout(top, found)
+	if err != nil {
+		return nil, fmt.Errorf("look for the submodule %s: %w", place, err)
+	}
+	m := &Checkout{Top: top, GitDir: l.gitDir, CommonDir: l.commonDir, Objects: filepath.Join(l.commonDir, "objects"), outer: c}
+	for _, dir := range []string{m.GitDir, m.CommonDir, m.Objects} {
+		if err := c.owns(dir); err != nil {
+			return nil, fmt.Errorf("submodule %s: %w", place, err)
+		}
+	}
+	return m, nil
+}
+
+// owns returns an error for a directory that lies elsewhere, or belongs to another user than the checkout's git directory.
+func (c *Checkout) owns(dir string) error {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	for c.outer != nil {
+		c = c.outer
+	}
+	if common, err := filepath.EvalSymlinks(c.CommonDir); err != nil {
+		return err
+	} else if !below(real, c.Top) && !below(real, common) {
+		return fmt.Errorf("%s is neither in the checkout nor in its git directory: %w", real, ErrNoModule)
+	}
+	its, err := os.Stat(real)
+	if err != nil {
+		return err
+	}
+	ours, err := os.Stat(c.CommonDir)
+	if err != nil {
+		return err
+	}
+	if uid, ok := OwnerOf(its); ok {
+		if own, _ := OwnerOf(ours); uid != own {
+			return fmt.Errorf("%w: %s", ErrOwner, real)
+		}
+	}
+	return nil
+}
+
+func below(name, dir string) bool {
+	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+}
+
+// Extract writes the files of one commit of a checkout into a new directory, byte for byte as they are stored, and returns the
+// commit as a mirror in another new directory, which is the caller's to remove. Errors: ErrDamaged where the commit, or an object
+// below it, is not there.
+func (g *Git) Extract(ctx context.Context, c *Checkout, commit, mirror, to string) (*Repo, error) {
+	r, err := g.CreateMirror(ctx, mirror, c, commit)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(to, 0o755); err != nil { //nolint:gosec // as in a work tree
+		return nil, fmt.Errorf("make a tree of %s: %w", commit, err)
+	}
+	at := Dir{GitDir: r.dir, WorkTree: to, Index: filepath.Join(r.dir, "extract")}
+	if _, err := g.exec(ctx, call{dir: at, args: []string{"read-tree", "-u", "--reset", commit}}); err != nil {
+		return nil, fmt.Errorf("write the files of %s: %w", commit, err)
+	}
+	return r, nil
+}
+
+// Links lists the submodules of a commit: the commits that it records for them, by their places.
+func (r *Repo) Links(ctx context.Context, commit string) (map[string]string, error) {
+	entries, err := r.Files(ctx, commit)
+	links := map[string]string{}
+	for _, e := range entries {
+		if e.Mode == ModeGitlink && plainPath(path.Clean(e.Path)) {
+			links[e.Path] = e.OID
+		}
+	}
+	return links, err
+}
