@@ -220,7 +220,7 @@ func TestCheckoutThatChangesMeanwhile(t *testing.T) {
 				if fails {
 					changed := new(ChangedError)
 					require.ErrorAs(t, err, &changed)
-					require.Regexp(t, `^d(/a)? of the checkout`, err.Error())
+					require.Regexp(t, `\bd(/a)? of the checkout changed`, err.Error())
 					require.ErrorContains(t, err, "changed while it was copied, twice")
 					continue
 				}
