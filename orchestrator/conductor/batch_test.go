@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,8 +23,7 @@ func TestPatchesAreProvenTogether(t *testing.T) {
 		permits  int
 		gateRuns int
 	}{
-		// The first patch is tested alone. Then all others, those that no failure leads to, and each of the three, twice.
-		"together":        {64, spec.ProveBatch, 1, 1 + 1 + 1 + 3*2},
+		"together":        {64, spec.ProveBatch, 1, 0},
 		"one at a time":   {8, spec.ProveEach, 1, 5 + 3*2},
 		"several at once": {8, spec.ProveBatch, 3, 0},
 	} {
@@ -73,6 +73,55 @@ func TestPatchesAreProvenTogether(t *testing.T) {
 				require.Equal(t, c.gateRuns, st.GateRuns)
 			}
 			require.Empty(t, st.Flakes())
+		})
+	}
+}
+
+// The first patch waits until the others are there, but not for one that ends when the gates have begun.
+func TestABatchWaitsForPatchesThatAreUnderWay(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tasks, late int
+		took        time.Duration
+		gateRuns    int
+	}{
+		"all that are under way": {18, 0, time.Hour, 1},
+		"not for long":           {2, 1, time.Second, 2},
+		"one alone":              {1, 0, time.Hour, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, files(c.tasks), func(s *run.Spec) {
+				tasks := make([]spec.Task, c.tasks)
+				for i := range tasks {
+					tasks[i] = spec.Task{ID: fmt.Sprintf("t%02d", i), Role: "generator", Brief: "b", Attempts: 1, Files: []string{fileOf(i)}}
+				}
+				s.Plan, s.Parallel = planOf(tasks...), 4
+			})
+			begun := make(chan struct{})
+			stop := r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
+				var n int
+				if _, err := fmt.Sscanf(a.Task.ID, "t%d", &n); err == nil {
+					if n >= c.tasks-c.late {
+						<-begun
+					}
+					return spec.Result{Status: spec.StatusDone, Patch: r.patch(a.Head, fileOf(n), "good")}
+				}
+				if a.Task.ID == "--batch-1" {
+					close(begun)
+				}
+				result := r.passes(a)
+				result.Receipts[0].Duration = c.took
+				return result
+			})
+			defer stop()
+			began := time.Now()
+			st, err := r.conduct(t.Context(), r.config(false))
+			require.NoError(t, err)
+			require.Equal(t, run.Done, st.Status, st.Reason)
+			require.Equal(t, c.gateRuns, st.GateRuns)
+			require.Len(t, r.landed(), c.tasks)
+			require.Less(t, time.Since(began), time.Minute, "it waits for nothing that does not come")
 		})
 	}
 }

@@ -83,8 +83,9 @@ type Conductor struct {
 	// active are the tasks whose agents have written an event since messages were last repeated to them.
 	active map[string]bool
 	sealer *assign.Sealer
-	// waits names the last merge in which all patches had to wait.
-	waits string
+	// waits names the last merge in which all patches had to wait. window is how long a batch waits for tasks that are under way.
+	waits  string
+	window window
 	// halt is the wait for what the machine lacks, nil while it lacks nothing; heard has the newest sign of life of each subject.
 	halt  *halt
 	heard sync.Map
@@ -195,6 +196,8 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 			c.resendAll(ctx)
 		case <-back:
 			back, settled, since = c.cfg.Bus.Back(), time.After(backGrace), c.cfg.Clock()
+		case <-c.window.end:
+			c.window.over = true
 		case <-settled:
 			err = c.sweep(ctx, since)
 		case <-retry.C:
@@ -243,7 +246,7 @@ func (c *Conductor) step(ctx context.Context) error {
 		}
 		// A merge of patches that all have to wait changes nothing: the same one is not tried again.
 		merge, merges := actions[0].(landing.Merge)
-		if merges && merge.Key() == c.waits {
+		if merges && (merge.Key() == c.waits || c.early(merge)) {
 			continue
 		}
 		before := c.last

@@ -325,6 +325,7 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	case d.Red != nil:
 		t.Red = d.Red
 	case d.State == TaskAccepted:
+		t.Queued = e.Time
 		if set := s.Set(t); set == nil || set.Members[0] == t {
 			s.Queued++
 		}

@@ -22,6 +22,8 @@ type Task struct {
 	Verify  int
 	// Result is the newest attempt's accepted result, Commit its commit on the integration branch.
 	Result *spec.Result
+	// Queued is when the patch of the newest attempt came into the landing queue; zero while it has not.
+	Queued time.Time
 	// Part is below 0 while it is tested with some others alone, since it was in a batch that failed; the lowest part is next.
 	Part    int
 	Commit  string

@@ -1,0 +1,27 @@
+package conductor
+
+import (
+	"time"
+
+	"divisi/orchestrator/landing"
+)
+
+// window is the wait of a batch for tasks that are under way. The log does not need it: a resumed run waits until the same time.
+type window struct {
+	until time.Time
+	end   <-chan time.Time
+	over  bool
+}
+
+// early reports whether a batch still waits for tasks that are under way, and has the rules asked again when that is over. A clock
+// that jumps prolongs no wait.
+func (c *Conductor) early(m landing.Merge) bool {
+	if m.Until.IsZero() {
+		return false
+	}
+	if !m.Until.Equal(c.window.until) {
+		wait := min(m.Window, m.Until.Sub(c.cfg.Clock()))
+		c.window = window{until: m.Until, end: time.After(wait), over: wait <= 0}
+	}
+	return !c.window.over
+}
