@@ -82,7 +82,7 @@ func (h *holder) shardCommand(ctx context.Context, place sandbox.Place) (sandbox
 	c.Writable, c.Readable = cache.Writable, cache.Readable
 	c.Env, err = sandbox.Env(sandbox.Settings{
 		Base: os.Environ(), Tools: c.Place.Seen().Tools, Path: cache.Path, Home: place.Seen().Home, Temp: place.Seen().Temp,
-		Extra: h.spec.Project.Env, Vars: cache.Env,
+		Extra: h.spec.Project.Env, Vars: cache.Env, Offline: true,
 	})
 	return c, err
 }

@@ -37,6 +37,15 @@ type Settings struct {
 	Extra []string
 	// Vars are set last and win: a Cache's Env, DIVISI_RUN, DIVISI_TASK and the like.
 	Vars map[string]string
+	// Offline is set for a command without network: package managers fail at once in place of asking again and again. A variable
+	// that Extra names is left as it is.
+	Offline bool
+}
+
+// offline are the variables that keep package managers from the network.
+var offline = map[string]string{
+	"npm_config_offline": "true", "npm_config_fetch_retries": "0", "YARN_ENABLE_NETWORK": "0", "COREPACK_ENABLE_NETWORK": "0",
+	"PIP_NO_INDEX": "1", "UV_OFFLINE": "1", "CARGO_NET_OFFLINE": "true", "MAVEN_ARGS": "-o",
 }
 
 // Env builds the environment of a command from an allow-list, sorted by name. It returns an error that wraps ErrSecretName
@@ -52,6 +61,9 @@ func Env(s Settings) ([]string, error) {
 	if dir := rustup(s.Base); dir != "" {
 		env["RUSTUP_HOME"] = dir
 	}
+	if s.Offline {
+		maps.Copy(env, offline)
+	}
 	errs := make([]error, 0, len(s.Extra))
 	for _, name := range s.Extra {
 		errs = append(errs, checkName(name))
@@ -66,11 +78,22 @@ func Env(s Settings) ([]string, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	if proxies, ok := env["GOPROXY"]; ok && s.Offline && !slices.Contains(s.Extra, "GOPROXY") {
+		env["GOPROXY"] = onlyFiles(proxies)
+	}
 	list := make([]string, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		list = append(list, name+"="+env[name])
 	}
 	return list, nil
+}
+
+// onlyFiles leaves the proxies of GOPROXY that are directories; after them there is nothing to ask.
+func onlyFiles(proxies string) string {
+	files := slices.DeleteFunc(strings.FieldsFunc(proxies, func(r rune) bool { return r == ',' || r == '|' }), func(p string) bool {
+		return !strings.HasPrefix(p, "file://")
+	})
+	return strings.Join(append(files, "off"), ",")
 }
 
 func checkName(name string) error {

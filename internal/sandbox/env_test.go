@@ -31,6 +31,33 @@ func TestNothingButTheAllowListPasses(t *testing.T) {
 	}, env)
 }
 
+// A command without network is not to wait for it, unless the project passes a setting of its own.
+func TestPackageManagersStayOffline(t *testing.T) {
+	t.Parallel()
+	proxies := "file:///own,https://proxy.golang.org|file:///theirs,direct"
+	for _, c := range []struct {
+		s    Settings
+		want []string
+		not  []string
+	}{
+		{Settings{Offline: true}, []string{"npm_config_offline=true", "npm_config_fetch_retries=0", "PIP_NO_INDEX=1",
+			"UV_OFFLINE=1", "YARN_ENABLE_NETWORK=0", "CARGO_NET_OFFLINE=true", "MAVEN_ARGS=-o", "GOPROXY=file:///own,file:///theirs,off"}, nil},
+		{Settings{}, []string{"GOPROXY=" + proxies}, []string{"npm_config_offline", "PIP_NO_INDEX", "MAVEN_ARGS"}},
+		{
+			Settings{Offline: true, Base: []string{"PIP_NO_INDEX=", "GOPROXY=x"}, Extra: []string{"PIP_NO_INDEX", "GOPROXY"}},
+			[]string{"PIP_NO_INDEX=", "UV_OFFLINE=1", "GOPROXY=" + proxies}, nil,
+		},
+	} {
+		c.s.Vars = map[string]string{"GOPROXY": proxies}
+		env, err := Env(c.s)
+		require.NoError(t, err)
+		require.Subset(t, env, c.want)
+		for _, name := range c.not {
+			require.NotContains(t, strings.Join(env, "\n"), name)
+		}
+	}
+}
+
 func TestSecretNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{

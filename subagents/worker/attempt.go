@@ -262,7 +262,7 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 	seen := at.ground().Seen()
 	at.env, err = sandbox.Env(sandbox.Settings{
 		Base: w.cfg.Environ, Tools: seen.Tools, Path: cache.Path, Home: seen.Home, Temp: seen.Temp,
-		Extra: a.Project.Env, Vars: vars,
+		Extra: a.Project.Env, Vars: vars, Offline: audience != sandbox.Setup && !a.Role.Network,
 	})
 	if err != nil {
 		return &refusal{err}
