@@ -71,8 +71,11 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 	case strings.HasPrefix(d.Task, run.BatchTask), strings.HasSuffix(d.Task, run.RedSuffix):
 		a.Baseline, a.Since = g.st.Baseline, d.Since
 		a.Task = untimed(gateTask(d.Task, "Run the gates on a batch", d.Gates), s.Project.Gates)
+	case d.Task == run.SetupTask:
+		a.Base, a.Setup, a.Project.Gates = true, s.Project.Setup.Command, nil
+		a.Task = gateTask(d.Task, "Set up", nil)
 	case d.Task == run.BaselineTask:
-		a.Base, a.Setup = true, s.Project.Setup.Command
+		a.Base = true
 		a.Task = gateTask(d.Task, "Run the gates on the base commit", nil)
 	case d.Task == run.FinalTask:
 		a.Baseline = g.st.Baseline
@@ -122,7 +125,7 @@ func (g *given) assignVerify(a *wire.Assignment, id, of string) error {
 	a.Task.Title = "Judge " + of
 	// The task's limits bound its own agent.
 	a.Task.Limits = a.Role.Limits.Or(g.st.Spec.Project.Limits)
-	a.Patch, a.Baseline = r.Patch, g.st.Baseline
+	a.Patch, a.Baseline, a.BaselineFollows = r.Patch, g.st.Baseline, !g.st.Baselined()
 	a.DecisionRecord = g.st.Plans[t.Plan].DecisionRecord
 	a.Inputs = []wire.Input{{Task: of, Role: t.Task.Role, Handoff: r.Handoff}} // to a judge a claim
 	return nil
@@ -194,7 +197,7 @@ func (g *given) assignTask(ctx context.Context, a *wire.Assignment, t *run.Task,
 		a.Roles = request.Callees(g.st, &a.Role)
 	}
 	if slices.Contains(a.Role.Tools, spec.ToolRunGates) {
-		a.Baseline = g.st.Baseline
+		a.Baseline, a.BaselineFollows = g.st.Baseline, !g.st.Baselined()
 	}
 	a.Slice, err = g.slice(ctx, a, t)
 	return err

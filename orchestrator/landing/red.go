@@ -15,6 +15,9 @@ import (
 // ProveRed has the gates run on the tests of a change set alone, on the integration head, before the set is merged: they must
 // fail there. That they pass with the change is proven with the set.
 func ProveRed(s *run.State) []run.Action {
+	if !s.Baselined() {
+		return nil
+	}
 	for t := range s.In(run.TaskAccepted) {
 		if set := s.Set(t); !s.Unproven(t) || set == nil || set.Lost != nil {
 			continue

@@ -41,9 +41,9 @@ func (m Merge) Key() string {
 
 // Land takes the next batch while a gate permit is free: all waiting patches up to the limit, or a change set, built on the
 // newest batch under test. While parts of a failed batch are searched for the culprit, they come first, each on the integration
-// head.
+// head. Nothing is tested before the baseline is known.
 func Land(s *run.State) []run.Action {
-	if underTest(s) >= permits(s) {
+	if !s.Baselined() || underTest(s) >= permits(s) {
 		return nil
 	}
 	waiting := next(s)

@@ -99,7 +99,7 @@ func Over(s *run.State) bool {
 	if s.Status != run.Running && s.Status != run.Planning && s.Status != run.Final {
 		return false
 	}
-	if len(s.Batches) > 0 || !quietBut(s, run.FinalTask) {
+	if !s.Baselined() || len(s.Batches) > 0 || !quietBut(s, run.FinalTask) {
 		return false
 	}
 	if s.Spec.Plan != nil {

@@ -15,71 +15,116 @@ import (
 // ErrPreflight reports that a run could not begin: its setup or its gates could not be run at all.
 var ErrPreflight = errors.New("the repository is not ready for a run")
 
-// Preflight has the gates run once on the base commit: the baseline.
+// Preflight has setup run once on the base commit, before any agent begins.
 func Preflight(s *run.State) []run.Action {
 	switch s.Status {
 	case run.Created:
 		return []run.Action{run.SetRun(run.Data{State: run.Preflight})}
 	case run.Preflight:
-		return baseline(s)
+		return setup(s)
 	default:
 		return nil
 	}
 }
 
-func baseline(s *run.State) []run.Action {
-	p := s.Spec.Project
-	if len(p.Gates) == 0 && len(p.Setup.Command) == 0 {
-		return endPreflight(s, &spec.Result{})
+func setup(s *run.State) []run.Action {
+	if len(s.Spec.Project.Setup.Command) == 0 {
+		return begin(s, &spec.Result{})
+	}
+	w := s.Works[run.SetupTask]
+	if older := s.Works[run.BaselineTask]; w == nil && older != nil { // an older version sets up in the same attempt
+		r := s.Settled(run.BaselineTask)
+		switch {
+		case r == nil:
+			return nil
+		case r.Status == spec.StatusDone, len(r.Receipts) > 0:
+			return begin(s, &spec.Result{})
+		}
+	}
+	if w == nil {
+		return assignBase(s, run.SetupTask, 1)
+	}
+	switch r := s.Settled(run.SetupTask); {
+	case r == nil:
+		return nil
+	case r.Status != spec.StatusDone:
+		return again(s, w, r)
+	default:
+		return begin(s, r)
+	}
+}
+
+// begin ends preflight: agents may start. What setup noted is for the people who watch.
+func begin(s *run.State, r *spec.Result) []run.Action {
+	d := run.Data{State: run.Running, Notices: slices.Clone(r.Handoff.Deviations)}
+	if s.Spec.Plan == nil {
+		d.State = run.Planning
+	}
+	if len(s.Spec.Project.Gates) > 0 {
+		return []run.Action{run.SetRun(d)}
+	}
+	return stopUnproven(s, d)
+}
+
+// Baseline has the gates run once on the base commit, while agents work: the baseline. Nothing lands before it is known.
+func Baseline(s *run.State) []run.Action {
+	if s.Baselined() || s.Status != run.Planning && s.Status != run.Running {
+		return nil
 	}
 	w := s.Works[run.BaselineTask]
 	if w == nil {
-		return assignGates(run.BaselineTask, s.Spec.Base, 1)
+		return assignBase(s, run.BaselineTask, 1)
 	}
-	r := s.Settled(run.BaselineTask)
-	if r == nil {
+	switch r := s.Settled(run.BaselineTask); {
+	case r == nil:
 		return nil
+	case len(r.Receipts) < len(s.Spec.Project.Gates):
+		return again(s, w, r)
+	default:
+		return baseline(s, r)
 	}
-	if len(r.Receipts) < len(p.Gates) || len(p.Gates) == 0 && r.Status != spec.StatusDone {
-		return baselineFailed(s, w, r)
-	}
-	return endPreflight(s, r)
 }
 
-// baselineFailed repeats the baseline after a failure of the machine; a setup that fails is the user's to fix.
-func baselineFailed(s *run.State, w *run.Work, r *spec.Result) []run.Action {
+// again repeats setup or the baseline after a failure of the machine; a setup that fails, and a gate that cannot be run, are the
+// user's to fix.
+func again(s *run.State, w *run.Work, r *spec.Result) []run.Action {
 	f := run.FaultOf(r)
 	resumed := s.Epoch > w.Attempts[w.Last].Epoch
 	if !resumed && (f.Class == wire.FaultSetup || w.Last >= schedule.MaxGateTries) {
 		return []run.Action{run.Fail{Err: fmt.Errorf("%w: %s", ErrPreflight, schedule.Reason(s, f))}}
 	}
-	return assignGates(run.BaselineTask, s.Spec.Base, w.Last+1)
+	return assignBase(s, w.ID, w.Last+1)
 }
 
-func assignGates(id, head string, attempt int) []run.Action {
-	return []run.Action{run.AssignGates(run.Dispatch{Task: id, Attempt: attempt, Role: spec.RoleTester, Head: head})}
+func assignBase(s *run.State, id string, attempt int) []run.Action {
+	return []run.Action{run.AssignGates(run.Dispatch{Task: id, Attempt: attempt, Role: spec.RoleTester, Head: s.Spec.Base})}
 }
 
-// endPreflight keeps the baseline, and what its tester noted of the setup and the gates. The run continues unless nothing that
-// it lands could be proven.
-func endPreflight(s *run.State, r *spec.Result) []run.Action {
+// baseline keeps the receipts of the base commit, and what the tester noted of the gates.
+func baseline(s *run.State, r *spec.Result) []run.Action {
+	d := run.Data{Baseline: slices.Clone(r.Receipts), Notices: slices.Clone(r.Handoff.Deviations)}
+	for i := range d.Baseline {
+		// Every assignment holds the baseline, and no task is to blame for it.
+		d.Baseline[i].Paths, d.Baseline[i].Imports = nil, nil
+	}
+	return stopUnproven(s, d)
+}
+
+// stopUnproven completes the event with which the proof of a run is known. The run goes on unless nothing that it lands could be
+// proven.
+func stopUnproven(s *run.State, d run.Data) []run.Action {
 	with := *s
 	with.Baseline = map[string]spec.Receipt{}
-	receipts := slices.Clone(r.Receipts)
-	for i := range receipts {
-		// Every assignment holds the baseline, and no task is to blame for it.
-		receipts[i].Paths, receipts[i].Imports = nil, nil
-		with.Baseline[receipts[i].Gate] = receipts[i]
+	for _, r := range d.Baseline {
+		with.Baseline[r.Gate] = r
 	}
-	d := run.Data{Baseline: receipts, Unverified: acceptance.Unverified(&with), Notices: slices.Clone(r.Handoff.Deviations)}
+	d.Unverified = acceptance.Unverified(&with)
 	for _, g := range acceptance.Incomparables(&with) {
 		d.Notices = append(d.Notices, g.String())
 	}
 	if acceptance.Unproven(&with) {
+		d.State = ""
 		return []run.Action{run.SetRun(d), run.Fail{Err: fmt.Errorf("%w: %s", acceptance.ErrUnverified, d.Unverified)}}
-	}
-	if d.State = run.Running; s.Spec.Plan == nil {
-		d.State = run.Planning
 	}
 	return []run.Action{run.SetRun(d)}
 }
@@ -87,24 +132,11 @@ func endPreflight(s *run.State, r *spec.Result) []run.Action {
 // Resumed is the phase in which a stopped run continues.
 func Resumed(s *run.State) run.Status {
 	switch {
-	case !prepared(s):
+	case !s.Passed[run.Planning] && !s.Passed[run.Running]:
 		return run.Preflight
 	case len(s.Plans) == 0 && s.Spec.Plan == nil:
 		return run.Planning
 	default:
 		return run.Running
 	}
-}
-
-// prepared reports whether preflight is complete: setup succeeded, every gate has its baseline, and the run may continue with it.
-func prepared(s *run.State) bool {
-	p := s.Spec.Project
-	if acceptance.Unproven(s) {
-		return false
-	}
-	if len(p.Gates) == 0 && len(p.Setup.Command) > 0 {
-		r := s.Settled(run.BaselineTask)
-		return r != nil && r.Status == spec.StatusDone
-	}
-	return len(s.Baseline) >= len(p.Gates)
 }

@@ -25,37 +25,33 @@ func newLog(t *testing.T, at run.Status, change func(s *run.Spec)) *runtest.Log 
 
 func TestPreflight(t *testing.T) {
 	t.Parallel()
-	green := spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{{Gate: "test", Verdict: spec.VerdictPass}}}
-	late := spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{{Gate: "test", ExitCode: 1, TimedOut: true, Verdict: spec.VerdictFail}}}
-	const unproven = "no comparison with the base commit for: test"
+	install := func(s *run.Spec) { s.Project.Setup.Command = []string{"npm", "ci"} }
 	for name, c := range map[string]struct {
 		at      run.Status
 		change  func(s *run.Spec)
 		results []spec.Result
 		want    []string
 	}{
-		"a new run":     {run.Created, nil, nil, []string{"run preflight"}},
-		"a running one": {run.Running, nil, nil, []string{}},
-		"the baseline":  {run.Preflight, nil, nil, []string{"assign --baseline/1 to tester on b"}},
-		"green":         {run.Preflight, nil, []spec.Result{green}, []string{"run running"}},
-		"with a master": {run.Preflight, func(s *run.Spec) { s.Plan = nil }, []spec.Result{green}, []string{"run planning"}},
-		"incomparable": {
-			run.Preflight, nil,
-			[]spec.Result{late},
-			[]string{"run gate test cannot be compared: on the base commit it timed out: killed after 0s", "fail: what lands cannot be verified: " + unproven},
-		},
-		"incomparable and allowed": {
-			run.Preflight, func(s *run.Spec) { s.AllowUnverified = true },
-			[]spec.Result{late},
-			[]string{"run running gate test cannot be compared: on the base commit it timed out: killed after 0s"},
-		},
+		"a new run":         {run.Created, nil, nil, []string{"run preflight"}},
+		"a running one":     {run.Running, install, nil, []string{}},
+		"nothing to set up": {run.Preflight, nil, nil, []string{"run running"}},
+		"with a master":     {run.Preflight, func(s *run.Spec) { s.Plan = nil }, nil, []string{"run planning"}},
+		"setup":             {run.Preflight, install, nil, []string{"assign --setup/1 to tester on b"}},
+		"it has run":        {run.Preflight, install, []spec.Result{{Status: spec.StatusDone}}, []string{"run running"}},
 		"no gates at all": {
 			run.Preflight, func(s *run.Spec) { s.Project.Gates = nil }, nil,
 			[]string{"run", "fail: what lands cannot be verified: the repository has no gates"},
 		},
-		"the machine failed": {run.Preflight, nil, []spec.Result{runtest.Failed(wire.FaultInternal, "disk")}, []string{"assign --baseline/2 to tester on b"}},
+		"no gates, and allowed": {
+			run.Preflight, func(s *run.Spec) { s.Project.Gates, s.AllowUnverified = nil, true }, nil, []string{"run running"},
+		},
+		"the machine failed": {
+			run.Preflight, install,
+			[]spec.Result{runtest.Failed(wire.FaultInternal, "disk")},
+			[]string{"assign --setup/2 to tester on b"},
+		},
 		"setup failed": {
-			run.Preflight, nil,
+			run.Preflight, install,
 			[]spec.Result{runtest.Failed(wire.FaultSetup, "npm ci")},
 			[]string{"fail: the repository is not ready for a run: npm ci"},
 		},
@@ -64,11 +60,83 @@ func TestPreflight(t *testing.T) {
 			t.Parallel()
 			l := newLog(t, c.at, c.change)
 			for i, r := range c.results {
-				l.Gates(run.BaselineTask, i+1, "b")
+				l.Gates(run.SetupTask, i+1, "b")
 				require.Empty(t, phase.Preflight(l.State), "outstanding")
-				l.Ended(run.BaselineTask, i+1, r)
+				l.Ended(run.SetupTask, i+1, r)
 			}
 			require.Equal(t, c.want, runtest.Describe(phase.Preflight(l.State)))
+		})
+	}
+}
+
+// Older versions set up in the attempt of the baseline, and ran no agent before its end.
+func TestThePreflightOfAnOlderVersion(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, run.Preflight, func(s *run.Spec) { s.Project.Setup.Command = []string{"npm", "ci"} })
+	l.Gates(run.BaselineTask, 1, "b")
+	require.Empty(t, phase.Preflight(l.State), "outstanding")
+	l.Ended(run.BaselineTask, 1, runtest.Failed(wire.FaultSetup, "npm ci"))
+	require.Equal(t, []string{"assign --setup/1 to tester on b"}, runtest.Describe(phase.Preflight(l.State)))
+	l.Gates(run.BaselineTask, 2, "b")
+	l.Ended(run.BaselineTask, 2, green())
+	require.Equal(t, []string{"run running"}, runtest.Describe(phase.Preflight(l.State)))
+}
+
+func green() spec.Result {
+	return spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{{Gate: "test", Verdict: spec.VerdictPass}}}
+}
+
+func TestBaseline(t *testing.T) {
+	t.Parallel()
+	late := spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{{Gate: "test", ExitCode: 1, TimedOut: true, Verdict: spec.VerdictFail}}}
+	for name, c := range map[string]struct {
+		at      run.Status
+		change  func(s *run.Spec)
+		results []spec.Result
+		want    []string
+	}{
+		"not before setup":   {run.Preflight, nil, nil, []string{}},
+		"while tasks run":    {run.Running, nil, nil, []string{"assign --baseline/1 to tester on b"}},
+		"while a plan grows": {run.Planning, nil, nil, []string{"assign --baseline/1 to tester on b"}},
+		"no gates":           {run.Running, func(s *run.Spec) { s.Project.Gates = nil }, nil, []string{}},
+		"green":              {run.Running, nil, []spec.Result{green()}, []string{"run"}},
+		"incomparable": {
+			run.Running, nil,
+			[]spec.Result{late},
+			[]string{
+				"run gate test cannot be compared: on the base commit it timed out: killed after 0s",
+				"fail: what lands cannot be verified: no comparison with the base commit for: test",
+			},
+		},
+		"incomparable and allowed": {
+			run.Running, func(s *run.Spec) { s.AllowUnverified = true },
+			[]spec.Result{late},
+			[]string{"run gate test cannot be compared: on the base commit it timed out: killed after 0s"},
+		},
+		"the machine failed": {
+			run.Running, nil,
+			[]spec.Result{runtest.Failed(wire.FaultInternal, "disk")},
+			[]string{"assign --baseline/2 to tester on b"},
+		},
+		"a gate cannot be run": {
+			run.Running, nil,
+			[]spec.Result{runtest.Failed(wire.FaultSetup, "no mocha")},
+			[]string{"fail: the repository is not ready for a run: no mocha"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLog(t, c.at, c.change)
+			for i, r := range c.results {
+				l.Gates(run.BaselineTask, i+1, "b")
+				require.Empty(t, phase.Baseline(l.State), "outstanding")
+				l.Ended(run.BaselineTask, i+1, r)
+			}
+			actions := phase.Baseline(l.State)
+			require.Equal(t, c.want, runtest.Describe(actions))
+			if l.Do(actions); l.Baselined() {
+				require.Empty(t, phase.Baseline(l.State), "it is known")
+			}
 		})
 	}
 }
@@ -76,13 +144,13 @@ func TestPreflight(t *testing.T) {
 // No task is to blame for the baseline, and every assignment holds it.
 func TestTheBaselineKeepsNoPaths(t *testing.T) {
 	t.Parallel()
-	l := newLog(t, run.Preflight, nil)
+	l := newLog(t, run.Running, nil)
 	l.Gates(run.BaselineTask, 1, "b")
 	receipt := spec.Receipt{Gate: "test", ExitCode: 1, Signatures: []string{"a/x.go: bad"}, Verdict: spec.VerdictFail}
 	red := receipt
 	red.Paths, red.Imports = map[string][]string{"a/x.go: bad": {"a/x.go"}}, map[string][]string{"a": {"b"}}
 	l.Ended(run.BaselineTask, 1, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{red}})
-	require.Equal(t, run.SetRun(run.Data{State: run.Running, Baseline: []spec.Receipt{receipt}}), phase.Preflight(l.State)[0])
+	require.Equal(t, run.SetRun(run.Data{Baseline: []spec.Receipt{receipt}}), phase.Baseline(l.State)[0])
 }
 
 func TestFinish(t *testing.T) {

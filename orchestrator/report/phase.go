@@ -85,11 +85,11 @@ func receipts(s *run.State, id string) int {
 }
 
 func preflight(s *run.State) Phase {
-	now, n := s.Status == run.Preflight || s.Status == run.Created, len(s.Baseline)
+	was, n := s.Baselined() && (s.Passed[run.Planning] || s.Passed[run.Running]), len(s.Baseline)
+	now := !was && !s.Status.Ended()
 	if n == 0 && now {
 		n = receipts(s, run.BaselineTask)
 	}
-	was := len(s.Baseline) > 0 || s.Passed[run.Planning] || s.Passed[run.Running]
 	p := Phase{Name: "Preflight", State: reached(s, now, was), Good: n, Total: max(n, len(s.Spec.Project.Gates)), Note: "gates"}
 	red := 0
 	for _, r := range s.Baseline {

@@ -54,7 +54,7 @@ type Assign struct {
 	Dispatch *Dispatch
 }
 
-// AssignGates assigns one of the run's own gate runs: the baseline or the final gates.
+// AssignGates assigns one of the run's own works: setup, the baseline or the final gates.
 func AssignGates(d Dispatch) Action {
 	return Assign{Append: Append{Data: Data{Dispatch: &d}}, Dispatch: &d}
 }

@@ -23,6 +23,9 @@ func (s *State) GateNames() []string {
 	return names
 }
 
+// Baselined reports whether the baseline is known: every gate has a receipt on the base commit.
+func (s *State) Baselined() bool { return len(s.Baseline) >= len(s.Spec.Project.Gates) }
+
 // holds reports whether a receipt counts where gates may be narrowed to what changed since a commit; empty stands for in full.
 // One of a full run always does. Narrowed to another change, a gate has tested something else of the same tree.
 func holds(r spec.Receipt, since string) bool { return r.Since == "" || r.Since == since }

@@ -15,7 +15,7 @@ type Status string
 // The states of a run. The last four are ends; stopped can be resumed.
 const (
 	Created   Status = "created"
-	Preflight Status = "preflight" // repository, setup, baseline
+	Preflight Status = "preflight" // setup
 	Planning  Status = "planning"  // the master surveys and plans; absent with a plan file
 	Running   Status = "running"   // tasks are dispatched, verified, landed
 	Final     Status = "final"     // final gates on the integration head
@@ -52,7 +52,7 @@ type Data struct {
 	Reason string `json:"reason,omitempty"`
 	// Spec is set once, on the run's first event.
 	Spec *Spec `json:"spec,omitempty"`
-	// Baseline is set once, when preflight is over: one receipt a gate.
+	// Baseline is set once: one receipt a gate. Older logs have it with the state that follows preflight.
 	Baseline []spec.Receipt `json:"baseline,omitempty"`
 	// Unverified is set with the baseline, and at the end: why nothing that lands is proven; empty when it is.
 	Unverified string `json:"unverified,omitempty"`
@@ -81,7 +81,7 @@ type Data struct {
 	// Head is the integration head, and Ref the published ref, on the last event of a run.
 	Head string `json:"head,omitempty"`
 	Ref  string `json:"ref,omitempty"`
-	// Dispatch is set when the baseline or the final gates are put on the queue (tasks --baseline and --final).
+	// Dispatch is set when setup, the baseline or the final gates are put on the queue (tasks --setup, --baseline and --final).
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
 	// Wait is set when the run begins to wait for a person, to what it waits for, and to "" when it no longer does.
 	Wait *string `json:"wait,omitempty"`

@@ -14,6 +14,7 @@ import (
 
 // The conductor's own tasks. A plan's ids cannot contain two dashes in a row.
 const (
+	SetupTask    = "--setup"
 	BaselineTask = "--baseline"
 	FinalTask    = "--final"
 	BatchTask    = "--batch"

@@ -94,7 +94,7 @@ type AttemptFault struct {
 	Summary string
 }
 
-// Work is something on the queue: a task, its tester, a batch, the baseline or the final gates.
+// Work is something on the queue: a task, its tester, a batch, setup, the baseline or the final gates.
 type Work struct {
 	ID       string
 	Role     string

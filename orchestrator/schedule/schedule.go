@@ -14,6 +14,9 @@ func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 	unreachable = map[string]string{}
 	room, byRole := s.AtWork()
 	room = max(1, s.Spec.Parallel) - room
+	if w := s.Works[run.BaselineTask]; w != nil && w.Outstanding() {
+		room++ // no task waits for the baseline
+	}
 	sets := newSets(s)
 	running, tooManyWaiting := serializedRunning(s), s.Waiting() >= maxWaiting
 	for _, t := range inTurn(s) {

@@ -46,6 +46,8 @@ type Assignment struct {
 	Since string `json:"since,omitempty"`
 	// Baseline maps a gate's name to its receipt on the base commit.
 	Baseline map[string]spec.Receipt `json:"baseline,omitempty"`
+	// BaselineFollows is set where the baseline was not known yet: a run event of the conductor will have it.
+	BaselineFollows bool `json:"baseline_follows,omitempty"`
 	// Slice is the object-store name of the frozen upstream events; empty for none.
 	Slice string `json:"slice,omitempty"`
 	// Inputs are the handoffs and artifacts that the task asked for, in the order of its inputs.
@@ -109,6 +111,11 @@ var ErrSeal = errors.New("the assignment is not the one that was dispatched")
 func sealed(data []byte) string {
 	sum := sha256.Sum256(data)
 	return "assignment-" + hex.EncodeToString(sum[:])
+}
+
+// Baseline is what workers read of the run events of the conductor: the receipts of the gates on the base commit.
+type Baseline struct {
+	Receipts []spec.Receipt `json:"baseline,omitempty"`
 }
 
 // Input is one upstream handoff, or one artifact of it and nothing else.

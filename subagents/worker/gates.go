@@ -1,16 +1,22 @@
 package worker
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
+	"divisi/bus"
+	"divisi/contextscope"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/gate"
 	"divisi/subagents/tester"
 	"divisi/subagents/tool"
 	"divisi/subagents/tool/commands"
+	"divisi/subagents/wire"
 )
 
 // gates runs a task's gates for its own agent, in the agent's tree and with the agents' cache. It leaves no receipts: what an
@@ -34,6 +40,9 @@ func (g gates) Run(ctx context.Context, name string) (commands.GateRun, error) {
 	if i < 0 {
 		return commands.GateRun{}, fmt.Errorf("there is no gate %s", name)
 	}
+	if err := g.awaitBaseline(ctx); err != nil {
+		return commands.GateRun{}, err
+	}
 	release, err := g.at.core(ctx)
 	if err != nil {
 		return commands.GateRun{}, err
@@ -51,6 +60,35 @@ func (g gates) Run(ctx context.Context, name string) (commands.GateRun, error) {
 		return commands.GateRun{}, err
 	}
 	return commands.GateRun{Receipt: r, New: gate.NewSignatures(r, where.Baseline)}, nil
+}
+
+// awaitBaseline waits for the baseline in the log of the conductor, where it was not known when the attempt was dispatched. The
+// wait counts neither as the call's time nor as silence.
+func (g gates) awaitBaseline(ctx context.Context) error {
+	a := g.at.assignment
+	if !a.BaselineFollows {
+		return nil
+	}
+	tool.Beat(ctx, "waits for the gates on the base commit")
+	resume := tool.Queue(ctx)
+	defer resume()
+	for m, err := range g.at.worker.cfg.Bus.Tail(ctx, bus.ConductorSubject(a.Run, string(contextscope.KindRun)), 0) {
+		if err != nil {
+			return fmt.Errorf("wait for the baseline: %w", err)
+		}
+		for _, e := range wire.DecodeEvents(m) {
+			var known wire.Baseline
+			if e.Kind != contextscope.KindRun || json.Unmarshal(e.Data, &known) != nil || len(known.Receipts) == 0 {
+				continue
+			}
+			a.Baseline, a.BaselineFollows = map[string]spec.Receipt{}, false
+			for _, r := range known.Receipts {
+				a.Baseline[r.Gate] = r
+			}
+			return nil
+		}
+	}
+	return cmp.Or(context.Cause(ctx), errors.New("the log of the run has ended"))
 }
 
 // core waits for a free core on behalf of a tool. The wait counts neither as the call's time nor as silence.
