@@ -68,7 +68,12 @@ func begin(s *run.State, r *spec.Result) []run.Action {
 
 // Baseline has the gates run once on the base commit, while agents work: the baseline. Nothing lands before it is known.
 func Baseline(s *run.State) []run.Action {
-	if s.Baselined() || s.Status != run.Planning && s.Status != run.Running {
+	switch {
+	case s.Status != run.Planning && s.Status != run.Running:
+		return nil
+	case acceptance.Unproven(s):
+		return []run.Action{unproven(s)}
+	case s.Baselined():
 		return nil
 	}
 	w := s.Works[run.BaselineTask]
@@ -124,9 +129,13 @@ func stopUnproven(s *run.State, d run.Data) []run.Action {
 	}
 	if acceptance.Unproven(&with) {
 		d.State = ""
-		return []run.Action{run.SetRun(d), run.Fail{Err: fmt.Errorf("%w: %s", acceptance.ErrUnverified, d.Unverified)}}
+		return []run.Action{run.SetRun(d), unproven(&with)}
 	}
 	return []run.Action{run.SetRun(d)}
+}
+
+func unproven(s *run.State) run.Action {
+	return run.Fail{Err: fmt.Errorf("%w: %s", acceptance.ErrUnverified, acceptance.Unverified(s))}
 }
 
 // Resumed is the phase in which a stopped run continues.
