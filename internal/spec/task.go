@@ -49,6 +49,9 @@ type ShardRule struct {
 	Match string `json:"match"`
 	// Files are how many entries of the task's files, from the first, are the shard.
 	Files int `json:"files"`
+	// Matches and Bytes are what the shard held when it was made; 0 where that is not known.
+	Matches int   `json:"matches,omitempty"`
+	Bytes   int64 `json:"bytes,omitempty"`
 }
 
 // RemainingOK is the value of Task.Remaining that allows a shard to match its rule after the task.

@@ -45,7 +45,7 @@ var checks = []check{
 	{"generated", generated},
 	{"silenced", silenced},
 	// Asks: what is more than the task is about.
-	{"size", size},
+	{bySize, size},
 	{"files", files},
 }
 
@@ -58,8 +58,8 @@ type Patch struct {
 	// Record is the decision record of the task's plan.
 	Record string
 	Gates  []spec.Gate
-	// Siblings are the lines that patches of other shards of the same template change.
-	Siblings []int
+	// Siblings are patches of other shards of the same template.
+	Siblings []Sibling
 	Changes  []Change
 
 	// files are the changes with what differs in them. Names with words of gone became names with words of come.
@@ -68,6 +68,13 @@ type Patch struct {
 	// weaker is what the patch takes away from tests: it counts as a whole, for each language, for tests may move between files.
 	// edited are the values that it changes in assertions, where no rename and no word of the brief explains them.
 	weaker, edited []Finding
+}
+
+// Sibling is the patch of another shard: the lines that it changes, and what the shard held.
+type Sibling struct {
+	Lines   int   `json:"lines"`
+	Matches int   `json:"matches,omitempty"`
+	Bytes   int64 `json:"bytes,omitempty"`
 }
 
 // Change is one file that a patch changes.
@@ -135,6 +142,14 @@ func Check(p *Patch) Verdict {
 	}
 	slices.SortStableFunc(all, func(a, b Finding) int { return strings.Compare(string(b.Decision), string(a.Decision)) })
 	return Verdict{all[0].Decision, all}
+}
+
+// bySize is the check of measures of size. None of them rejects a patch by itself.
+const bySize = "size"
+
+// size reports whether all findings are measures of size.
+func (v Verdict) size() bool {
+	return !slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Check != bySize })
 }
 
 // Evidence returns the findings as lines.

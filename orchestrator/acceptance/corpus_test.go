@@ -29,7 +29,7 @@ func sample(t testing.TB, file string) *Patch {
 		Handoff  spec.Handoff `json:"handoff"`
 		Role     string       `json:"role"`
 		Gates    []spec.Gate  `json:"gates"`
-		Siblings []int        `json:"siblings"`
+		Siblings []Sibling    `json:"siblings"`
 	}
 	p := &Patch{}
 	at := map[string]int{}

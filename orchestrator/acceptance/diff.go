@@ -15,7 +15,7 @@ import (
 // maxFile bounds a file that a patch adds, or what it adds to one, in bytes.
 const maxFile = 1 << 20
 
-// files asks about binaries and large files that a task does not name, and about files that could not be read.
+// files asks about binaries that a task does not name, and about files that could not be read.
 func files(p *Patch) (found []Finding) {
 	for _, f := range p.files {
 		switch {
@@ -26,8 +26,6 @@ func files(p *Patch) (found []Finding) {
 		case f.After == nil || p.outright(f.Path) || p.moved(f.After):
 		case text.Binary(f.After):
 			found = append(found, at(f.Path, 0, "a binary file, which no one can read, is new or changed"))
-		case len(f.After) > len(f.Before)+maxFile:
-			found = append(found, at(f.Path, 0, "the file grows by %d bytes", len(f.After)-len(f.Before)))
 		}
 	}
 	return found
@@ -43,16 +41,19 @@ func (p *Patch) moved(content []byte) bool {
 var bound = re(`(?i)\b(?:at most|about|around|only|up to|no more than|fewer than|~)\s*(\d{1,6})\s+(?:changed |` +
 	`added |new )?lines?\b`)
 
-// size asks about a patch that is far larger than those of the template's other shards, or than its brief names.
+// size asks about a patch that is far larger than what its shard holds explains, by the patches of the template's other shards,
+// or than its brief names, and about files that grow much which the task does not name.
 func size(p *Patch) (found []Finding) {
 	lines := 0
 	for _, f := range p.files {
 		lines += f.size
 	}
-	if n := len(p.Siblings); n >= 3 {
-		usual := slices.Sorted(slices.Values(p.Siblings))[n/2]
-		if lines > 10*usual+100 {
-			found = append(found, at("", 0, "the patch changes %d lines; other shards change about %d", lines, usual))
+	if rule := p.Task.Rule; rule != nil && len(p.Siblings) >= 3 {
+		matches := usual(p.Siblings, func(s Sibling) int64 { return int64(s.Matches) }) * float64(rule.Matches)
+		bytes := usual(p.Siblings, func(s Sibling) int64 { return s.Bytes }) * float64(rule.Bytes)
+		if most := max(matches, bytes); most > 0 && float64(lines) > 10*most+100 {
+			found = append(found, at("", 0, "the patch changes %d lines; by what its shard holds (%d matches, %d bytes) and what "+
+				"other shards change it would be about %.0f", lines, rule.Matches, rule.Bytes, most))
 		}
 	}
 	if m := bound.FindStringSubmatch(p.Task.Brief); m != nil {
@@ -60,7 +61,28 @@ func size(p *Patch) (found []Finding) {
 			found = append(found, at("", 0, "the patch changes %d lines; its brief names %d", lines, most))
 		}
 	}
+	for _, f := range p.files {
+		grows := len(f.After) - len(f.Before)
+		if grows > maxFile && f.Unread == "" && !text.Binary(f.After) && !p.outright(f.Path) && !p.moved(f.After) {
+			found = append(found, at(f.Path, 0, "the file grows by %d bytes", grows))
+		}
+	}
 	return found
+}
+
+// usual is the median of the lines that patches change for one of what their shards hold; 0 where none is known.
+func usual(siblings []Sibling, holds func(Sibling) int64) float64 {
+	var rates []float64
+	for _, s := range siblings {
+		if n := holds(s); n > 0 {
+			rates = append(rates, float64(s.Lines)/float64(n))
+		}
+	}
+	if len(rates) == 0 {
+		return 0
+	}
+	slices.Sort(rates)
+	return rates[len(rates)/2]
 }
 
 // constraints asks about each constraint that the author reports as not kept. Models have to report on all of them to hand in a

@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"divisi/internal/spec"
@@ -18,15 +19,26 @@ func hold(t *run.Task, evidence ...string) []run.Action {
 	})}
 }
 
+// ask holds a patch for what was found, unless only its size is questionable, and that of this task was accepted before.
+func ask(s *run.State, t *run.Task, v Verdict) []run.Action {
+	d := &run.Doubt{Evidence: v.Evidence(), Size: v.size()}
+	if d.Size && slices.ContainsFunc(t.Doubts, func(had run.Doubt) bool {
+		return had.Size && had.Ruling != nil && had.Ruling.Accept
+	}) {
+		return accept(s, t)
+	}
+	return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskHeld, Reason: d.Evidence[0], Doubt: d})}
+}
+
 // Decide applies the policy of the run to the first held patch that the master has not decided about. Where the policy is to ask,
-// and for reviews, it waits.
+// and for reviews, it waits. No policy rejects a patch for its size: that is noted.
 func Decide(s *run.State) []run.Action {
 	if s.Spec.OnDoubt != run.OnDoubtAccept && s.Spec.OnDoubt != run.OnDoubtReject {
 		return nil
 	}
 	for _, t := range s.HeldFor() {
-		if !t.Doubt().Review {
-			return Rule(s, t, run.Ruling{By: run.ByPolicy, Accept: s.Spec.OnDoubt == run.OnDoubtAccept})
+		if d := t.Doubt(); !d.Review {
+			return Rule(s, t, run.Ruling{By: run.ByPolicy, Accept: d.Size || s.Spec.OnDoubt == run.OnDoubtAccept})
 		}
 	}
 	return nil

@@ -47,7 +47,7 @@ func settle(s *run.State, t *run.Task) []run.Action {
 			case Refuse:
 				return schedule.Failed(s, t, v.Fault())
 			case Ask:
-				return hold(t, v.Evidence()...)
+				return ask(s, t, v)
 			}
 			return accept(s, t)
 		}}}
@@ -71,8 +71,11 @@ func patchOf(s *run.State, t *run.Task) *Patch {
 		Record: s.Plans[t.Plan].DecisionRecord, Gates: s.Spec.Project.Gates,
 	}
 	for _, id := range s.Shards[t.Task.ShardOf] {
-		if r := s.Tasks[id].Result; id != t.Task.ID && r != nil && r.Patch != nil {
-			p.Siblings = append(p.Siblings, r.Patch.Added+r.Patch.Deleted)
+		o := s.Tasks[id]
+		if id != t.Task.ID && o.Task.Rule != nil && o.Result != nil && o.Result.Patch != nil {
+			p.Siblings = append(p.Siblings, Sibling{
+				Lines: o.Result.Patch.Added + o.Result.Patch.Deleted, Matches: o.Task.Rule.Matches, Bytes: o.Task.Rule.Bytes,
+			})
 		}
 		if len(p.Siblings) == maxSiblings {
 			break

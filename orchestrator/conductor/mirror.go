@@ -103,13 +103,15 @@ func (t *CommitTree) Read(ctx context.Context, file string) ([]byte, error) {
 }
 
 // Match implements Tree.
-func (t *CommitTree) Match(ctx context.Context, re *regexp.Regexp, files []string) ([]string, error) {
+func (t *CommitTree) Match(ctx context.Context, re *regexp.Regexp, files []string) (map[string]int, error) {
 	entries, err := t.list(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var out []string
-	err = t.Repo.Match(ctx, entries, files, re, func(path string, _ []byte) { out = append(out, path) })
+	out := map[string]int{}
+	err = t.Repo.Match(ctx, entries, files, re, func(path string, content []byte) {
+		out[path] = len(re.FindAllIndex(content, -1))
+	})
 	if err != nil {
 		return nil, fmt.Errorf("search the files of %s: %w", t.Commit, err)
 	}

@@ -33,8 +33,12 @@ func (m manyTree) Files(context.Context) ([]string, error) {
 }
 
 // Match implements Tree.
-func (m manyTree) Match(_ context.Context, _ *regexp.Regexp, files []string) ([]string, error) {
-	return files, nil
+func (m manyTree) Match(_ context.Context, _ *regexp.Regexp, files []string) (map[string]int, error) {
+	out := map[string]int{}
+	for _, f := range files {
+		out[f] = 1
+	}
+	return out, nil
 }
 
 // Sizes implements Tree.

@@ -18,8 +18,8 @@ type Tree interface {
 	Sizes(ctx context.Context) (map[string]int64, error)
 	// Read returns the content of one file.
 	Read(ctx context.Context, file string) ([]byte, error)
-	// Match returns those of the given files whose content matches, in the same order.
-	Match(ctx context.Context, re *regexp.Regexp, files []string) ([]string, error)
+	// Match returns how often the content of each of the given files matches; a file that does not is left out.
+	Match(ctx context.Context, re *regexp.Regexp, files []string) (map[string]int, error)
 	// Shards runs the command of a shard rule (by: command) in a clean tree and returns the lines that it printed.
 	Shards(ctx context.Context, command []string) ([]string, error)
 }
@@ -38,6 +38,10 @@ type Expansion struct {
 func expand(
 	ctx context.Context, plan spec.Plan, tree Tree, roles map[string]spec.Role, protected []string,
 ) (Expansion, []spec.Problem, error) {
+	sizes, err := tree.Sizes(ctx)
+	if err != nil {
+		return Expansion{}, nil, fmt.Errorf("read the sizes of the files that shards hold: %w", err)
+	}
 	var out Expansion
 	var problems []spec.Problem
 	for i, t := range plan.Tasks {
@@ -51,7 +55,7 @@ func expand(
 			out.Tasks = append(out.Tasks, t)
 			continue
 		}
-		s := &sharding{rule: *t.Shard}
+		s := &sharding{rule: *t.Shard, sizes: sizes}
 		if writes {
 			s.protected = protected
 		}

@@ -29,11 +29,11 @@ func (m memTree) Files(context.Context) ([]string, error) {
 	return out, nil
 }
 
-func (m memTree) Match(_ context.Context, re *regexp.Regexp, files []string) ([]string, error) {
-	var out []string
+func (m memTree) Match(_ context.Context, re *regexp.Regexp, files []string) (map[string]int, error) {
+	out := map[string]int{}
 	for _, f := range files {
-		if re.MatchString(m.files[f]) {
-			out = append(out, f)
+		if n := len(re.FindAllString(m.files[f], -1)); n > 0 {
+			out[f] = n
 		}
 	}
 	return out, nil

@@ -20,6 +20,9 @@ type sharding struct {
 	rule spec.Shard
 	// protected are the globs whose files the shards may not change.
 	protected []string
+	// sizes are the files' bytes, matches how often each one matches the rule.
+	sizes   map[string]int64
+	matches map[string]int
 
 	groups [][]string
 	// owners are those of the tree, for a rule by owner.
@@ -112,8 +115,14 @@ func (s *sharding) task(t spec.Task, n int, files []string, writes bool) spec.Ta
 	}
 	t.Title = fmt.Sprintf("%s (%s)", t.Title, s.nameOf(files))
 	t.Shard, t.Files = nil, files
-	if writes && s.rule.Match != "" && s.rule.By != "command" {
-		t.Rule = &spec.ShardRule{Match: s.rule.Match, Files: len(files)}
+	if writes {
+		t.Rule = &spec.ShardRule{Files: len(files)}
+		if s.rule.By != "command" {
+			t.Rule.Match = s.rule.Match
+		}
+		for _, f := range files {
+			t.Rule.Matches, t.Rule.Bytes = t.Rule.Matches+s.matches[f], t.Rule.Bytes+s.sizes[f]
+		}
 	}
 	if s.rule.IncludeProtected {
 		t.Unlocked = spec.Unlocks(files, s.protected)
@@ -142,9 +151,7 @@ func (s *sharding) nameOf(files []string) string {
 func (s *sharding) pack(ctx context.Context, tree Tree, groups [][]string, all []string) (problem string, err error) {
 	most := size{files: s.rule.MaxFiles, tokens: s.rule.MaxTokens}
 	if most.tokens > 0 {
-		if most.bytes, err = tree.Sizes(ctx); err != nil {
-			return "", err
-		}
+		most.bytes = s.sizes
 	}
 	if s.rule.By == "owner" {
 		if s.owners, problem, err = readOwners(ctx, tree, all); err != nil || problem != "" {
@@ -196,9 +203,10 @@ func (s *sharding) matching(ctx context.Context, tree Tree, all []string) ([]str
 		if err != nil {
 			return nil, fmt.Sprintf("match is not a regular expression: %v", err), nil
 		}
-		if files, err = tree.Match(ctx, re, files); err != nil {
+		if s.matches, err = tree.Match(ctx, re, files); err != nil {
 			return nil, "", err
 		}
+		files = slices.DeleteFunc(files, func(f string) bool { return s.matches[f] == 0 })
 	}
 	if len(files) == 0 {
 		return nil, fmt.Sprintf("matches none of %d files (glob %q, match %q)", len(all), glob, s.rule.Match), nil

@@ -179,7 +179,7 @@ func freed(s *run.State, begun map[string]bool, again run.Revision, skipped bool
 			d := run.TaskData{State: run.TaskPending, Revision: &again}
 			switch undecided := t.Undecided(); {
 			case t.HandedIn() && undecided != nil:
-				d.State, d.Doubt = run.TaskHeld, &run.Doubt{Evidence: undecided.Evidence}
+				d.State, d.Doubt = run.TaskHeld, &run.Doubt{Evidence: undecided.Evidence, Size: undecided.Size}
 			case t.HandedIn():
 				d.State = run.TaskAccepted
 			}

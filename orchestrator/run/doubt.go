@@ -28,6 +28,8 @@ type Doubt struct {
 	Evidence []string `json:"evidence"`
 	// Review is set where the only reason is that a person is to see each patch: no policy and no master decides it.
 	Review bool `json:"review,omitempty"`
+	// Size is set where all evidence is about the size of the patch: no policy rejects it.
+	Size bool `json:"size,omitempty"`
 	// Pos is where in the log it began; Ruling is nil while it is open.
 	Pos    uint64  `json:"-"`
 	Ruling *Ruling `json:"ruling,omitempty"`
@@ -120,6 +122,8 @@ func (d *Doubt) Decision(state TaskState) string {
 		return "none: the task is " + string(state)
 	case r == nil:
 		return "open: it waits for divisi accept, or divisi send with the reason of a rejection"
+	case r.Accept && d.Size && r.By == ByPolicy:
+		return "noted: size alone rejects no patch"
 	case r.Accept:
 		return "accepted by " + r.By
 	case r.Words == "":

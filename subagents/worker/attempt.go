@@ -332,7 +332,7 @@ func (at *attempt) command() *command.Executor {
 // remaining applies the rule of the task's shard to its files once more; nil for a task without one, or whose tree is not wanted.
 func (at *attempt) remaining() func(context.Context) ([]string, error) {
 	task := &at.assignment.Task
-	if task.Rule == nil || at.tree() == nil {
+	if task.Rule == nil || task.Rule.Match == "" || at.tree() == nil {
 		return nil
 	}
 	return func(context.Context) ([]string, error) {
