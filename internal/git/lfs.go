@@ -9,43 +9,17 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
+
+	"divisi/internal/spec"
 )
-
-// Pointer is what a repository with Git LFS has in the place of a file's content.
-type Pointer struct {
-	// OID is the SHA-256 of the content in hex, Size its length.
-	OID  string
-	Size int64
-}
-
-// maxPointer is more than a pointer's text can have, in bytes.
-const maxPointer = 1024
-
-var pointerPattern = regexp.MustCompile(
-	`\Aversion https://(?:git-lfs\.github\.com|hawser\.github\.com)/spec/v1\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize ([0-9]{1,18})\n\z`)
-
-// ParsePointer reads a pointer; ok is false for any other content.
-func ParsePointer(content []byte) (p Pointer, ok bool) {
-	if len(content) > maxPointer {
-		return p, false
-	}
-	m := pointerPattern.FindSubmatch(content)
-	if m == nil {
-		return p, false
-	}
-	size, err := strconv.ParseInt(string(m[2]), 10, 64)
-	return Pointer{OID: string(m[1]), Size: size}, err == nil
-}
 
 // LFSFile is a file of a commit whose content Git LFS keeps.
 type LFSFile struct {
 	Entry
 
-	Pointer Pointer
+	Pointer spec.Pointer
 }
 
 // LFSFiles lists the files of a commit that its attributes give to Git LFS and that are pointers.
@@ -60,7 +34,7 @@ func (r *Repo) LFSFiles(ctx context.Context, commit string) ([]LFSFile, error) {
 		case e.Mode != ModeFile && e.Mode != ModeExec:
 		case path.Base(e.Path) == ".gitattributes":
 			attributes = append(attributes, e)
-		case e.Size <= maxPointer:
+		case e.Size <= spec.MaxPointer:
 			small = append(small, e)
 		}
 	}
@@ -73,7 +47,7 @@ func (r *Repo) LFSFiles(ctx context.Context, commit string) ([]LFSFile, error) {
 	}
 	var files []LFSFile
 	if err := r.ReadBlobs(ctx, small, func(e Entry, content []byte) error {
-		if p, ok := ParsePointer(content); ok {
+		if p, ok := spec.ParsePointer(content); ok {
 			files = append(files, LFSFile{e, p})
 		}
 		return nil
@@ -120,7 +94,7 @@ func (r *Repo) filtered(ctx context.Context, commit string, files []LFSFile) (ke
 
 // OpenLFS opens the content that a checkout has for a pointer, which is still to be compared with it. No link leads out of its git
 // directory. fs.ErrNotExist where it has none.
-func (c *Checkout) OpenLFS(p Pointer) (io.ReadCloser, error) {
+func (c *Checkout) OpenLFS(p spec.Pointer) (io.ReadCloser, error) {
 	root, err := os.OpenRoot(c.CommonDir)
 	if err != nil {
 		return nil, fmt.Errorf("open the git directory: %w", err)

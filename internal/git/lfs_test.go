@@ -11,28 +11,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
 )
 
 func pointerTo(content string) (text, oid string) {
 	sum := sha256.Sum256([]byte(content))
 	oid = hex.EncodeToString(sum[:])
 	return fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n", oid, len(content)), oid
-}
-
-func TestParsePointer(t *testing.T) {
-	t.Parallel()
-	text, oid := pointerTo("content")
-	p, ok := ParsePointer([]byte(text))
-	require.True(t, ok)
-	require.Equal(t, Pointer{OID: oid, Size: 7}, p)
-	for _, bad := range []string{
-		"", "x", text + "more\n", text[:len(text)-1], "\n" + text, "version https://git-lfs.github.com/spec/v1\noid sha256:../../x\nsize 1\n",
-		"version https://git-lfs.github.com/spec/v1\noid sha256:" + oid + "\nsize -1\n",
-		"version https://git-lfs.github.com/spec/v1\noid sha256:" + oid + "\nsize 99999999999999999999\n",
-	} {
-		_, ok := ParsePointer([]byte(bad))
-		require.False(t, ok, "%q", bad)
-	}
 }
 
 func TestLFSFiles(t *testing.T) {
@@ -65,7 +51,7 @@ func TestLFSFiles(t *testing.T) {
 	paths, c := files()
 	require.Equal(t, []string{"a.dat", "sub/b c.dat"}, paths)
 
-	p := Pointer{OID: oid, Size: 7}
+	p := spec.Pointer{OID: oid, Size: 7}
 	_, err := c.OpenLFS(p)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	at := filepath.Join(".git", "lfs", "objects", oid[:2], oid[2:4], oid)
