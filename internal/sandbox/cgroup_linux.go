@@ -90,6 +90,14 @@ func (b *box) enterWith(attr *syscall.SysProcAttr) {
 	}
 }
 
+// add moves a process into the group that has not started another one yet.
+func (b *box) add(pid int) error {
+	if err := write(b.dir.Name(), "cgroup.procs", strconv.Itoa(pid)); err != nil {
+		return fmt.Errorf("put a command into its control group: %w", err)
+	}
+	return nil
+}
+
 // outOfMemory reports whether the kernel killed for the bound.
 func (b *box) outOfMemory() bool {
 	if b == nil {

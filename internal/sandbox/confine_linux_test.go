@@ -200,7 +200,7 @@ func TestRootsCommandsAreNotRoots(t *testing.T) {
 	j, err := p.level.start(c)
 	require.NoError(t, err)
 	require.NoError(t, j.process.begun())
-	status := text("/proc/" + strconv.Itoa(j.process.cmd.Process.Pid) + "/status")
+	status := text("/proc/" + strconv.Itoa(j.process.stage.Pid) + "/status")
 	for _, name := range []string{"Uid", "Gid"} {
 		require.Contains(t, status, name+":\t"+strconv.Itoa(ownID))
 	}
@@ -244,7 +244,7 @@ func TestTheStageHasNoRights(t *testing.T) {
 		j, err := p.level.start(c)
 		require.NoError(t, err)
 		require.NoError(t, j.process.begun())
-		status := text("/proc/" + strconv.Itoa(j.process.cmd.Process.Pid) + "/status")
+		status := text("/proc/" + strconv.Itoa(j.process.stage.Pid) + "/status")
 		for _, line := range []string{"CapEff:\t0000000000000000", "CapPrm:\t0000000000000000", "NoNewPrivs:\t1"} {
 			require.Contains(t, status, line)
 		}

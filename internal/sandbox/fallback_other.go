@@ -37,8 +37,11 @@ func startProcess(_ Level, c Command, std streams) (*process, error) {
 	}
 	p := &process{over: make(chan struct{}), cmd: &exec.Cmd{
 		Path: program, Args: c.Args, Dir: c.Dir, Env: c.withUsersProxies().environment(c.Place),
-		Stdin: std.in, Stdout: std.out, Stderr: std.err, WaitDelay: drainWait,
+		Stdout: std.out, Stderr: std.err, WaitDelay: drainWait,
 	}}
+	if std.in != nil {
+		p.cmd.Stdin = std.in
+	}
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -31,8 +31,10 @@ const (
 
 // process is a stage and the command in it.
 type process struct {
-	cmd     *exec.Cmd
+	stage   *os.Process
 	control *os.File
+	// state is how the stage ended, once it was waited for.
+	state *os.ProcessState
 	// began is closed when the command runs, or will not. over is closed when the stage has reported or ended; report is what it
 	// said, nil for nothing.
 	began, over chan struct{}
@@ -65,8 +67,7 @@ func perform(l Level, c Command, trial *stage.Trial) (*stage.Report, error) {
 		return nil, err
 	}
 	<-p.over
-	_ = p.cmd.Wait()      // the result says how it ended
-	_ = p.control.Close() // everything was heard
+	_ = p.collect() // the result says how it ended
 	p.box.close()
 	return p.result()
 }
@@ -76,11 +77,11 @@ func perform(l Level, c Command, trial *stage.Trial) (*stage.Report, error) {
 func (p *process) result() (*stage.Report, error) {
 	switch r := p.report; {
 	case r == nil:
-		if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signal() == unix.SIGSYS {
+		if status, ok := p.state.Sys().(syscall.WaitStatus); ok && status.Signal() == unix.SIGSYS {
 			return nil, errors.New("a filter of system calls of this machine ended the try-out")
 		}
 		return nil, &UntriedError{fmt.Errorf("it ended (%v) before it could report: out of processes or memory",
-			p.cmd.ProcessState)}
+			p.state)}
 	case r.Error != "":
 		return nil, &layerError{r.Layer, errors.New(r.Error)}
 	}
@@ -100,6 +101,7 @@ func launch(l Level, c Command, trial *stage.Trial, std streams) (_ *process, er
 	if err != nil {
 		return nil, err
 	}
+	config.Wait = group != nil && c.Place.Keeper != nil // a keeper cannot put it into its group
 	defer func() {
 		if err != nil {
 			group.close()
@@ -131,18 +133,7 @@ func launch(l Level, c Command, trial *stage.Trial, std streams) (_ *process, er
 	if dir := c.Place.Downloads.Scratch; dir != "" {
 		p.scratch = filepath.Join(dir, id)
 	}
-	p.cmd = &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{stage.Marker}, Dir: "/",
-		// It lives for a moment or does next to nothing: collecting garbage would only cost.
-		Env:   []string{"GOGC=off", "GOMAXPROCS=2", "GOMEMLIMIT=32MiB"},
-		Stdin: std.in, WaitDelay: drainWait,
-		ExtraFiles: files, SysProcAttr: attributes(l),
-	}
-	if std.out != nil {
-		p.cmd.Stdout, p.cmd.Stderr = std.out, std.err
-	}
-	group.enterWith(p.cmd.SysProcAttr)
-	if err = p.cmd.Start(); err != nil {
+	if err = p.begin(l, std, files); err != nil {
 		if out != nil {
 			err = errors.Join(err, out.ours.Close())
 		}
@@ -155,26 +146,47 @@ func launch(l Level, c Command, trial *stage.Trial, std streams) (_ *process, er
 	return p, nil
 }
 
-// attributes are the namespaces and the user of a stage. The rights are those of the namespaces, and it gives them up before it
-// starts the command.
+// begin starts the stage with the descriptors that follow its standard streams: itself, or by the keeper of its place.
+func (p *process) begin(l Level, std streams, files []*os.File) (err error) {
+	none, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer none.Close() // the stage has its own copy
+	all := append([]*os.File{cmp.Or(std.in, none), cmp.Or(std.out, none), cmp.Or(std.err, none)}, files...)
+	if k := p.command.Place.Keeper; k != nil {
+		if p.stage, err = k.start(all); err == nil && p.box != nil {
+			if err = p.box.add(p.stage.Pid); err != nil {
+				return errors.Join(err, p.stage.Kill(), p.collect())
+			}
+			p.order(stage.Begin)
+		}
+		return err
+	}
+	attr := attributes(l)
+	p.box.enterWith(attr)
+	p.stage, err = startStage(attr, all)
+	return err
+}
+
+// startStage starts this program under another name. It is told what to do by what it is given.
+func startStage(attr *syscall.SysProcAttr, files []*os.File) (*os.Process, error) {
+	return os.StartProcess("/proc/self/exe", []string{stage.Marker}, &os.ProcAttr{
+		Dir: "/", Env: stage.Environ(), Files: files, Sys: attr,
+	})
+}
+
+// attributes are the namespaces and the user of a stage that this process starts.
 func attributes(l Level) *syscall.SysProcAttr {
-	attr := &syscall.SysProcAttr{Setsid: true}
 	if !l.have(Namespaces) {
-		return attr
+		return &syscall.SysProcAttr{Setsid: true}
 	}
-	user, group := os.Getuid(), os.Getgid()
-	if l.ownUser() {
-		user, group = ownID, ownID
-		attr.Credential = &syscall.Credential{Uid: userID, Gid: userID}
-		attr.GidMappingsEnableSetgroups = true
+	if !l.ownUser() {
+		return stage.Attributes(os.Getuid(), os.Getgid())
 	}
-	attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
-		unix.CLONE_NEWNET
-	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: userID, HostID: user, Size: 1}}
-	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: userID, HostID: group, Size: 1}}
-	// The kernel works in the closed directory of a view, with the rights of the process that mounted it: that takes
-	// CAP_DAC_OVERRIDE.
-	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
+	attr := stage.Attributes(ownID, ownID)
+	attr.Credential = &syscall.Credential{Uid: stage.UserID, Gid: stage.UserID}
+	attr.GidMappingsEnableSetgroups = true
 	return attr
 }
 
@@ -213,8 +225,20 @@ func compose(l Level, c Command, id string) (config *stage.Config, trees []*os.F
 	if l.ownUser() {
 		config.Root.Mounts, trees, err = openTrees(config.Root.Mounts)
 	}
+	passed := stage.FirstTree + len(trees)
 	if c.Network { // it is passed on behind the trees
-		config.Root.Proxy, config.Root.Port = stage.FirstTree+len(trees), proxyPort
+		config.Root.Proxy, config.Root.Port = passed, proxyPort
+		passed++
+	}
+	if k := c.Place.Keeper; k != nil && err == nil {
+		if k.loopback && c.Network {
+			err = fmt.Errorf("%w: the network of its keeper leads nowhere", ErrInvalid)
+		}
+		config.Root.Connected = k.loopback
+		config.Root.Mounts = append(config.Root.Mounts, k.views(c.Place, passed)...)
+		if c.Place.kept(c.Place.Stores) {
+			config.Writes = append(config.Writes, shown.Stores)
+		}
 	}
 	return config, trees, err
 }
@@ -333,19 +357,25 @@ func (p *process) kill() {
 	select {
 	case <-p.over:
 	case <-late.C:
-		_ = p.cmd.Process.Kill() // it may have ended in this moment
+		_ = p.stage.Kill() // it may have ended in this moment
 	}
 }
 
 // order fails when the stage has ended: then no process is left that could obey.
 func (p *process) order(b byte) { _, _ = p.control.Write([]byte{b}) }
 
+// collect waits for the stage's end and closes what led to it.
+func (p *process) collect() (err error) {
+	p.state, err = p.stage.Wait()
+	_ = p.control.Close() // everything was heard
+	return err
+}
+
 // wait collects the stage, and with it everything in its namespaces, and says how the command ended. The error is for a command
 // that could not be started.
 func (p *process) wait(out *Output) error {
 	<-p.over
-	err := p.cmd.Wait()
-	_ = p.control.Close() // everything was heard
+	err := p.collect()
 	if p.marked != "" {
 		killMarked(JobVar, p.marked)
 	}
@@ -364,7 +394,7 @@ func (p *process) wait(out *Output) error {
 		return cmp.Or(p.fault(), closed)
 	}
 	out.ExitCode, out.Signal = -1, fmt.Sprintf("unknown: %v", err)
-	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+	if status, ok := p.state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		out.Signal = status.Signal().String()
 	}
 	return closed
@@ -372,11 +402,21 @@ func (p *process) wait(out *Output) error {
 
 // removeViews removes what a command wrote into its views. What cannot be removed goes with the directory that it is in.
 func removeViews(dir string) {
-	closed, _ := filepath.Glob(filepath.Join(dir, "*", stage.Work, "*")) // the pattern is well-formed
-	for _, work := range closed {
-		_ = os.Chmod(work, 0o700) //nolint:gosec // a directory that the kernel has closed
-	}
+	openClosed(dir)
 	_ = os.RemoveAll(dir)
+}
+
+// openClosed lets the directories be removed that the kernel has made for views, and closed.
+func openClosed(dir string) {
+	works, _ := filepath.Glob(filepath.Join(dir, "*", stage.Work)) // the pattern is well-formed
+	for _, work := range works {
+		_ = filepath.WalkDir(work, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				_ = os.Chmod(path, 0o700) //nolint:gosec // a directory
+			}
+			return nil // what cannot be opened stays
+		})
+	}
 }
 
 func closeAll(files []*os.File) {

@@ -46,8 +46,9 @@ func TestAStageThatSaysNothingHasNotBegun(t *testing.T) {
 func TestATryOutThatSaysNothing(t *testing.T) {
 	t.Parallel()
 	for script, untried := range map[string]bool{"exit 2": true, "exit 0": true, "kill -KILL $$": true, "kill -SYS $$": false} {
-		p := &process{cmd: exec.CommandContext(t.Context(), "sh", "-c", script)}
-		require.Equal(t, script == "exit 0", p.cmd.Run() == nil)
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+		require.Equal(t, script == "exit 0", cmd.Run() == nil)
+		p := &process{state: cmd.ProcessState}
 		r, err := p.result()
 		require.Nil(t, r, script)
 		require.Error(t, err, script)

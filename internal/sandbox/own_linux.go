@@ -3,7 +3,6 @@ package sandbox
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"sync"
 	"syscall"
@@ -72,20 +71,16 @@ var rootAsOwn = sync.OnceValues(func() (int, error) {
 	defer write.Close() // a pipe that nothing is written to
 	mapping := []syscall.SysProcIDMap{{ContainerID: 0, HostID: ownID, Size: 1}}
 	// The stage finds a pipe in the place of what to run, and ends when it closes.
-	holder := &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{stage.Marker}, Env: []string{}, ExtraFiles: []*os.File{read},
-		SysProcAttr: &syscall.SysProcAttr{
-			Cloneflags: unix.CLONE_NEWUSER, UidMappings: mapping, GidMappings: mapping, GidMappingsEnableSetgroups: true,
-		},
-	}
-	err = holder.Start()
+	holder, err := startStage(&syscall.SysProcAttr{
+		Cloneflags: unix.CLONE_NEWUSER, UidMappings: mapping, GidMappings: mapping, GidMappingsEnableSetgroups: true,
+	}, []*os.File{nil, nil, nil, read})
 	_ = read.Close() // the stage has its own copy
 	if err != nil {
 		return 0, fmt.Errorf("make a user namespace: %w", err)
 	}
-	fd, err := unix.Open(fmt.Sprintf("/proc/%d/ns/user", holder.Process.Pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	_ = holder.Process.Kill() // it waits for nothing else
-	_ = holder.Wait()         // of having been killed
+	fd, err := unix.Open(fmt.Sprintf("/proc/%d/ns/user", holder.Pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	_ = holder.Kill()    // it waits for nothing else
+	_, _ = holder.Wait() // of having been killed
 	if err != nil {
 		return 0, fmt.Errorf("open a user namespace: %w", err)
 	}

@@ -37,6 +37,8 @@ type Place struct {
 	// Layers are seen below the tree where there are namespaces. Those that are not ReadOnly can be written in the views that a
 	// Keeper has made of them, and are only read without one.
 	Layers []Layer
+	// Keeper, where there is one, holds the views of Layers and Stores for the commands of one attempt, and their network.
+	Keeper *Keeper
 	// Downloads are what a setup has downloaded; see Cache.
 	Downloads DownloadDirs
 }
@@ -134,4 +136,9 @@ func (p Place) writes(dir string) bool {
 		return p.Fill
 	}
 	return true
+}
+
+// kept reports whether a directory of the place is seen through the keeper's view of it.
+func (p Place) kept(dir string) bool {
+	return p.Keeper != nil && dir != "" && dir == p.Stores && !p.Fill
 }

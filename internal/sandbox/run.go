@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -63,11 +62,8 @@ func startError(c Command, err error) error {
 	return fmt.Errorf("start %s: %w", c.Args[0], err)
 }
 
-// streams are the standard streams of a command; in may be nil.
-type streams struct {
-	in       io.Reader
-	out, err *os.File
-}
+// streams are the standard streams of a command; those that are nil are nothing's.
+type streams struct{ in, out, err *os.File }
 
 // job is one running command. Everything of it belongs to the goroutine that called Run.
 type job struct {
@@ -76,6 +72,8 @@ type job struct {
 	pipe    *os.File
 	seen    *collector
 	drained chan struct{}
+	// fed ends the feeding of the command's standard input.
+	fed func()
 }
 
 func (l Level) start(c Command) (*job, error) {
@@ -91,8 +89,13 @@ func (l Level) start(c Command) (*job, error) {
 		}
 		defer errs.Close() // the child has its own copy of it too
 	}
-	j := &job{pipe: pipe, seen: newCollector(c), drained: make(chan struct{}), begin: time.Now()}
-	if j.process, err = startProcess(l, c, streams{input(c.Stdin), write, errs}); err != nil {
+	in, fed, err := feed(c.Stdin)
+	if err != nil {
+		return nil, errors.Join(err, pipe.Close())
+	}
+	j := &job{pipe: pipe, seen: newCollector(c), drained: make(chan struct{}), fed: fed, begin: time.Now()}
+	if j.process, err = startProcess(l, c, streams{in, write, errs}); err != nil {
+		fed()
 		return nil, errors.Join(err, pipe.Close())
 	}
 	go func() {
@@ -110,6 +113,9 @@ func (j *job) finish(ctx context.Context, c Command) (*Output, error) {
 	err := j.process.wait(out)
 	if err != nil && (out.TimedOut || out.Cancelled) {
 		out.ExitCode, out.Signal, err = -1, "killed", nil // it was ended before it began
+	}
+	if j.fed != nil {
+		j.fed()
 	}
 	j.drain()
 	j.seen.fill(out)
@@ -153,11 +159,26 @@ func (j *job) drain() {
 	_ = j.pipe.Close() // a reading end: nothing can be lost
 }
 
-func input(data []byte) io.Reader {
+// feed writes data to a pipe, until end is called. Without data there is no pipe.
+func feed(data []byte) (in *os.File, end func(), err error) {
 	if len(data) == 0 {
-		return nil
+		return nil, func() {}, nil
 	}
-	return bytes.NewReader(data)
+	in, write, err := os.Pipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("make the input pipe: %w", err)
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _ = write.Write(data) // a command need not read it
+		_ = write.Close()        // then it finds the end
+	}()
+	return in, func() {
+		_ = in.Close()    // the child has its own copy
+		_ = write.Close() // it may be closed already
+		<-over
+	}, nil
 }
 
 // Sweep kills the processes of this user that a dead Divisi left over: those with DIVISI_RUN=<run> in their environment.

@@ -135,8 +135,5 @@ func files() map[string]string {
 	}
 }
 
-// userName is the name of user, group and machine inside, userID the number of user and group.
-const (
-	userName = "divisi"
-	userID   = 1000
-)
+// userName is the name of user, group and machine inside.
+const userName = "divisi"

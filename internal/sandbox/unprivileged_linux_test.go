@@ -27,7 +27,8 @@ func TestAsSomebodyElse(t *testing.T) {
 		"TestEscapes", "TestAttacksWorkUnconfined", "TestNothingSurvives", "TestNothingSurvivesTheParent", "TestHiddenIsNotRead",
 		"TestHomeIsNotThere", "TestMemoryIsBounded", "TestNetworkIsAskedFor", "TestWorksForGit", "TestWorksForMake",
 		"TestWorksWithTerminals", "TestProbeSaysWhatIsTrue", "TestDownloadsAreWrittenBySetupAlone", "TestALinkInDownloadsLeadsNowhere",
-		"TestOthersReadWhatSetupDownloaded",
+		"TestOthersReadWhatSetupDownloaded", "TestCommandsOfAnAttemptShareTheirViews", "TestCommandsMeetOnTheLoopbackOfTheirKeeper",
+		"TestViewsAreTriedOut", "TestLayersToolsAndStoresAreSeen", "TestALayerIsSeenThroughNoLink",
 	}, "|")+")$")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "TMPDIR="+dir, "GEMINI_API_KEY=planted-key")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stranger, Gid: stranger}}

@@ -27,10 +27,16 @@ func newView(c Command, shown Place) (*view, error) {
 	hidden, except := whatIsHidden()
 	v := &view{hidden: hidden, tools: toolchains(c.Env)}
 	for i, dir := range c.Place.dirs() {
+		if c.Place.kept(dir) {
+			continue
+		}
 		v.given = append(v.given, stage.Mount{From: dir, To: shown.dirs()[i], Write: c.Place.writes(dir)})
 	}
 	if shown.Tree != c.Place.Tree { // else what is seen of layers lies in the tree itself
 		for _, layer := range c.Place.Layers {
+			if c.Place.Keeper != nil && !layer.ReadOnly {
+				continue
+			}
 			v.given = append(v.given, stage.Mount{From: layer.Lower, To: shown.Tree, Below: layer.Path})
 		}
 	}

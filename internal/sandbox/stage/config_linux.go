@@ -22,10 +22,32 @@ const (
 	Terminate = 'T'
 	// Kill ends the command and everything that it started.
 	Kill = 'K'
+	// Begin lets a stage go on that was told to wait.
+	Begin = 'B'
 )
+
+// Hold is what a keeper holds for the stages that it starts. Its parent writes to its control socket a byte with the descriptors of
+// a stage, from standard input on, and gets a Started. The keeper ends when the parent's end closes.
+type Hold struct {
+	// Mounts are made once. A stage gets a copy of each, in this order, behind its other descriptors.
+	Mounts []Mount
+	// Loopback reports whether the keeper has a network of its own, which its stages share.
+	Loopback bool
+}
+
+// Started is what a keeper says of a stage that it was asked for: the process, which is a child of the keeper's parent, or why
+// there is none. The first one, without a process, says that it holds all or why not; Layer is as in a Report.
+type Started struct {
+	Process      int
+	Error, Layer string
+}
 
 // Config is what a stage does. All paths are absolute.
 type Config struct {
+	// Hold, when not nil, is what a keeper holds; the rest is empty then.
+	Hold *Hold
+	// Wait has the stage wait for Begin before anything else.
+	Wait bool
 	// Root is the file system that the command sees; nil leaves the machine's own, and starts without namespaces.
 	Root *Root
 	// Landlock and Seccomp say which of the two the kernel can do.
@@ -57,6 +79,8 @@ type Root struct {
 	// Proxy is the descriptor of a unix socket over which the parent gets the listening socket of the proxy; 0 for none.
 	// Port is the port of its own loopback where the command finds that.
 	Proxy, Port int
+	// Connected reports whether the loopback is up already: that of a keeper.
+	Connected bool
 	// MaxTemp bounds /tmp and /dev/shm, each, in bytes.
 	MaxTemp int64
 }

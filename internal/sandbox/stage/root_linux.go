@@ -31,6 +31,9 @@ func (r *Root) enter() error {
 	if err := attach(root, below); err != nil {
 		return err
 	}
+	if err := unix.Chdir(below); err != nil {
+		return fmt.Errorf("enter the root: %w", err)
+	}
 	for _, step := range []func() error{r.makeSystem, r.mountAll, r.writeFiles, r.pivot, r.nameHost, r.connect} {
 		if err := step(); err != nil {
 			return err
@@ -153,9 +156,6 @@ func (r *Root) writeFiles() error {
 
 // pivot leaves the machine's root for the new one.
 func (r *Root) pivot() error {
-	if err := unix.Chdir(below); err != nil {
-		return fmt.Errorf("enter the root: %w", err)
-	}
 	if err := unix.PivotRoot(".", "."); err != nil {
 		return fmt.Errorf("change the root: %w", err)
 	}
@@ -233,7 +233,7 @@ func (m Mount) tree() (int, error) {
 		return m.overlay()
 	}
 	if m.FD != 0 {
-		return m.FD, nil
+		return m.FD, m.seal()
 	}
 	if m.From == "" {
 		return newTmpfs(rootSize)
@@ -241,7 +241,15 @@ func (m Mount) tree() (int, error) {
 	return OpenTree(m, 0)
 }
 
-// overlay makes a mount of its layers. These must be attached somewhere until it is made.
+// seal lets nothing be written to what others have opened.
+func (m Mount) seal() error {
+	if m.Write {
+		return nil
+	}
+	return unix.MountSetattr(m.FD, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+}
+
+// overlay makes a mount of its layers. These must be attached somewhere until it is made: in the current directory.
 func (m Mount) overlay() (int, error) {
 	var at []string
 	defer func() {
@@ -251,7 +259,7 @@ func (m Mount) overlay() (int, error) {
 		}
 	}()
 	for i, layer := range append([]Mount{{From: m.From, FD: m.FD, Write: true}}, m.Layers...) {
-		dir := below + "/.layer" + strconv.Itoa(i)
+		dir := ".layer" + strconv.Itoa(i)
 		if err := layer.attachAt(dir); err != nil {
 			return 0, &layerError{Views, fmt.Errorf("open layer %d of %s: %w", i, m.To, err)}
 		}
@@ -259,6 +267,7 @@ func (m Mount) overlay() (int, error) {
 	}
 	fd, err := newMount("overlay", unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV, map[string]string{
 		"upperdir": at[0] + "/" + Upper, "workdir": at[0] + "/" + Work, "lowerdir": strings.Join(at[1:], ":"), "userxattr": "",
+		"volatile": "", // no one looks at it after its last command: nothing must reach the disk
 	})
 	if err != nil {
 		return 0, &layerError{Views, err}
@@ -328,19 +337,14 @@ func standIn(tree int, at string) error {
 
 // connect brings the loopback of this namespace up, and hands the parent the socket where commands find the proxy.
 func (r *Root) connect() error {
-	s, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if r.Connected {
+		return nil
+	}
+	s, err := loopbackUp()
 	if err != nil {
-		return fmt.Errorf("bring loopback up: %w", err)
+		return err
 	}
 	defer unix.Close(s) // the parent has its own copy
-	request, err := unix.NewIfreq("lo")
-	if err != nil {
-		return fmt.Errorf("bring loopback up: %w", err)
-	}
-	request.SetUint16(unix.IFF_UP)
-	if err := unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, request); err != nil {
-		return fmt.Errorf("bring loopback up: %w", err)
-	}
 	if r.Proxy == 0 {
 		return nil
 	}
@@ -355,4 +359,22 @@ func (r *Root) connect() error {
 		return fmt.Errorf("open the way to the network: %w", err)
 	}
 	return nil
+}
+
+// loopbackUp brings the loopback of this namespace up, and returns a socket in it.
+func loopbackUp() (int, error) {
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, fmt.Errorf("bring loopback up: %w", err)
+	}
+	request, err := unix.NewIfreq("lo")
+	if err == nil {
+		request.SetUint16(unix.IFF_UP)
+		err = unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, request)
+	}
+	if err != nil {
+		_ = unix.Close(s) // it carried nothing
+		return 0, fmt.Errorf("bring loopback up: %w", err)
+	}
+	return s, nil
 }

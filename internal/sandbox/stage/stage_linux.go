@@ -36,6 +36,14 @@ func perform() {
 	if err := readConfig(&c); err != nil {
 		finish(Report{Error: err.Error()})
 	}
+	if c.Hold != nil {
+		c.Hold.perform()
+	}
+	if order := make([]byte, 1); c.Wait {
+		if n, err := unix.Read(ControlFD, order); n == 0 || err != nil || order[0] != Begin {
+			finish(Report{})
+		}
+	}
 	keep := newKeeper(&c)
 	child, r := c.begin(keep)
 	if child > 0 {

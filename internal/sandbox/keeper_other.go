@@ -1,0 +1,32 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+)
+
+// Keeper holds what the commands of one attempt share; there is none on this system.
+type Keeper struct{}
+
+// KeeperConfig is what a keeper holds.
+type KeeperConfig struct {
+	Place    Place
+	Scratch  string
+	Loopback bool
+}
+
+// ErrKeeper reports that the keeper of a command has ended before its time.
+var ErrKeeper = errors.New("the keeper of its layers has ended")
+
+var errNoKeeper = errors.New("only Linux has namespaces")
+
+// StartKeeper fails.
+func StartKeeper(context.Context, KeeperConfig) (*Keeper, error) { return nil, errNoKeeper }
+
+// Views says that there are none.
+func Views() error { return errNoKeeper }
+
+// Close does nothing.
+func (*Keeper) Close() error { return nil }
