@@ -63,6 +63,10 @@ bench: ## measure and print the figures (BENCH=Landing to choose)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 200x -timeout 30m ./bus ./internal/sandbox ./subagents/workspace
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 20x -timeout 30m ./contextscope/... ./subagents/agent ./subagents/loopguard
 
+.PHONY: real
+real: build ## try jobs on clones of public repositories in REPOS=DIR, beside a plain script (REAL="-only express -mutants 20")
+	$(GO) run ./internal/testkit/real $(REAL) $(REPOS)
+
 .PHONY: generate
 generate: ## bundle the dashboard's page again
 	$(GO) generate ./...

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// operators are what a mutant changes in one line, as sed sees it.
+var operators = [][2]string{
+	{" == ", " != "}, {" != ", " == "}, {" === ", " !== "}, {" !== ", " === "}, {" && ", " || "}, {" < ", " >= "}, {" > ", " <= "},
+	{" + 1", " + 2"}, {" - 1", " - 2"}, {"return true", "return false"}, {"return false", "return true"}, {" and ", " or "},
+	{" is None", " is not None"}, {"True", "False"}, {"if not ", "if "}, {"if !", "if "},
+}
+
+// shards is how many files one run changes; one of them is wrong as well.
+const shards = 25
+
+// mutant is one wrong shard, and how many gate runs it took until all others had landed.
+type mutant struct {
+	wrong
+	Runs  int  `json:"runs"`
+	Right bool `json:"right"`
+}
+
+// sow seeds wrong shards, one a run, which the gates catch in a plain script too, and prints how many gate runs each cost.
+func (r *repo) sow(ctx context.Context, p *place, n int) error {
+	c := change{By: "file", Glob: r.Mutants.Glob, Match: "(?s).", Sed: "$a " + r.Mutants.Comment + " seen"}
+	files, err := c.files(p.repo)
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("list the files for mutants: %w", err)
+	}
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same mutants in every run
+	random.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
+	files = files[:min(shards, len(files))]
+	c.Glob = "{" + strings.Join(files, ",") + "}"
+	var had []mutant
+	store := filepath.Join(p.work, "mutants.json")
+	if data, err := os.ReadFile(store); err == nil {
+		if err := json.Unmarshal(data, &had); err != nil {
+			return fmt.Errorf("read %s: %w", store, err)
+		}
+	}
+	for tries := 0; len(had) < n && tries < 20*n; tries++ {
+		w, ok := mutate(p.repo, files[random.IntN(len(files))], random)
+		if !ok || slices.ContainsFunc(had, func(m mutant) bool { return m.wrong == w }) {
+			continue
+		}
+		if _, green, err := p.script(ctx, &c, &w); err != nil {
+			return err
+		} else if green {
+			continue // no test catches it
+		}
+		m, err := p.seed(ctx, &job{change: c, wrong: &w}, len(files))
+		if err != nil {
+			return err
+		}
+		had = append(had, m)
+		data, err := json.Marshal(had)
+		if err == nil {
+			err = os.WriteFile(store, data, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	printMutants(r.Name, had)
+	return nil
+}
+
+// seed runs one job with a mutant.
+func (p *place) seed(ctx context.Context, j *job, files int) (mutant, error) {
+	o, err := p.run(ctx, "mutant", j)
+	return mutant{wrong: *j.wrong, Runs: o.Until, Right: o.Landed == files-1 && len(o.Parked) == 1 && !p.changed(ctx, o.Ref, j.wrong.File)}, err
+}
+
+// mutate picks a line of a file that an operator applies to.
+func mutate(dir, file string, random *rand.Rand) (wrong, bool) {
+	data, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		return wrong{}, false
+	}
+	lines := strings.Split(string(data), "\n")
+	start := random.IntN(len(lines))
+	for i := range lines {
+		at := (start + i) % len(lines)
+		text := strings.TrimSpace(lines[at])
+		if strings.HasPrefix(text, "//") || strings.HasPrefix(text, "#") || strings.HasPrefix(text, "*") {
+			continue
+		}
+		for _, o := range operators {
+			if strings.Contains(lines[at], o[0]) {
+				return wrong{File: file, Sed: fmt.Sprintf("%ds/%s/%s/", at+1, escaped(o[0]), strings.ReplaceAll(o[1], "&", `\&`))}, true
+			}
+		}
+	}
+	return wrong{}, false
+}
+
+func escaped(text string) string { return strings.NewReplacer("+", `\+`, "|", `\|`).Replace(text) }
+
+func printMutants(name string, list []mutant) {
+	runs, wrong := make([]int, 0, len(list)), 0
+	for _, m := range list {
+		runs = append(runs, m.Runs)
+		if !m.Right {
+			wrong++
+		}
+	}
+	slices.Sort(runs)
+	if len(runs) == 0 {
+		fmt.Printf("%-14s mutants: none that a test catches\n", name)
+		return
+	}
+	fmt.Printf("%-14s mutants %d: gate runs until the others have landed: median %d, worst %d; ended wrong: %d; each: %v\n",
+		name, len(runs), runs[len(runs)/2], runs[len(runs)-1], wrong, runs)
+}
