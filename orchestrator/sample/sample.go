@@ -95,13 +95,22 @@ func packages(message string, list []thing) step {
 	return s
 }
 
-// prices adds the callers of rates.Round.
+// prices adds the callers of rates.Round, and packages that import invoices: what breaks there breaks them too.
 func prices() step {
-	s := step{message: "Price invoices, ships and tugs", files: map[string]string{}, things: map[string]thing{}}
+	s := step{message: "Price invoices, ships and tugs, and invoice dues", files: map[string]string{}, things: map[string]thing{}}
 	for _, t := range things {
-		if t.Name == "invoices" || t.Name == "ships" || t.Name == "tugs" {
-			path := filepath.Join(t.Name, "price.go")
-			s.files[path], s.things[path] = "pkg/price.go", t
+		add := func(file string) {
+			path := filepath.Join(t.Name, file+".go")
+			s.files[path], s.things[path] = "pkg/"+file+".go", t
+		}
+		switch t.Name {
+		case Wrong:
+			add("price")
+		case "ships", "tugs":
+			add("price")
+			add("dues")
+		case "berths", "yards":
+			add("dues")
 		}
 	}
 	return s
