@@ -87,6 +87,9 @@ func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.
 		return q, usage.Errorf("run %s has no role %q%s; a new role file takes effect in a run that no process carries out",
 			r.id, o.Role, near(o.Role, slices.Collect(maps.Keys(st.Spec.Roles))))
 	}
+	if project.Environment.Word != "" { // the paths that were named when the run began are its own
+		project.Environment = st.Spec.Project.Environment
+	}
 	if requests := trust.Requests(&project, set.Repository); len(requests) > 0 && len(q.Notices) > 0 {
 		h := &holder{dir: r.dir, checkout: checkout}
 		if err := h.trust(ctx, &Options{Trust: o.Trust}, requests, &project, false); err != nil {

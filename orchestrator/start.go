@@ -20,7 +20,6 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/internal/trust"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/dashboard"
@@ -110,7 +109,11 @@ func prepare(ctx context.Context, o *Options, dry bool) (*holder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := h.trust(ctx, o, trust.Requests(&project, set.Repository), &project, dry); err != nil {
+	requests, err := needs.Requests(ctx, h.checkout, &project, set.Repository)
+	if err == nil {
+		err = h.trust(ctx, o, requests, &project, dry)
+	}
+	if err != nil {
 		return nil, err
 	}
 	h.skipped, h.writePlan = set.Skipped, o.WritePlan

@@ -10,7 +10,7 @@ import (
 
 	"divisi/configs"
 	"divisi/internal/spec"
-	"divisi/internal/trust"
+	"divisi/orchestrator/needs"
 )
 
 func newConfig(g *globals) *cobra.Command {
@@ -43,7 +43,11 @@ func (g *globals) config(ctx context.Context, repo string) error {
 	}
 	set, rolesErr := configs.Roles(where, nil)
 	checkout, _ := inspected(ctx, repo) // a directory that is no repository has a configuration too
-	t := g.trusting(where, checkout, trust.Requests(&p, set.Repository))
+	requests, err := needs.Requests(ctx, checkout, &p, set.Repository)
+	if err != nil {
+		return err
+	}
+	t := g.trusting(where, checkout, requests)
 	if g.json() {
 		return json.NewEncoder(g.out).Encode(struct {
 			spec.Project

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -11,7 +12,6 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/model"
 	"divisi/internal/spec"
-	"divisi/internal/trust"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/needs"
 )
@@ -46,8 +46,9 @@ func (g *globals) examine(ctx context.Context, o doctor.Options) error {
 	}
 	o.Store, o.Top, o.Hint, o.Connect, o.Leftovers = g.store(), top(o.Repo), hintFor, connectService, g.left()
 	o.Trust = func(c *git.Checkout, p *spec.Project, set configs.RoleSet) doctor.Trust {
-		t := g.trusting(o.Top, c, trust.Requests(p, set.Repository))
-		return doctor.Trust{Requests: t.requests, Trusted: t.trusted, State: t.state(), Err: t.fault}
+		requests, err := needs.Requests(ctx, c, p, set.Repository)
+		t := g.trusting(o.Top, c, requests)
+		return doctor.Trust{Requests: t.requests, Trusted: t.trusted, State: t.state(), Err: errors.Join(err, t.fault)}
 	}
 	problems := 0
 	for f := range doctor.Findings(ctx, o) {

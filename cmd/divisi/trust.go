@@ -183,7 +183,11 @@ func (g *globals) trust(ctx context.Context, checkout *git.Checkout) error {
 	if err != nil {
 		return err
 	}
-	t := g.trusting(checkout.Top, checkout, trust.Requests(&project, set.Repository))
+	requests, err := needs.Requests(ctx, checkout, &project, set.Repository)
+	if err != nil {
+		return err
+	}
+	t := g.trusting(checkout.Top, checkout, requests)
 	list := t.text()
 	switch {
 	case t.trusted:

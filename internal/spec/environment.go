@@ -3,6 +3,7 @@ package spec
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -39,6 +40,36 @@ func (e Environment) MarshalJSON() ([]byte, error) {
 		return json.Marshal(e.Paths)
 	}
 	return json.Marshal(e.Word)
+}
+
+// litter are names of ignored paths that no gate needs: caches that tools make again, and what editors leave.
+var litter = []string{
+	"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".eslintcache", ".DS_Store", ".idea", ".vscode", ".coverage", "*.pyc",
+	"*.swp", "*~", "*.log", "*.tsbuildinfo",
+}
+
+// Name names the paths in the place of the word: those that git ignores, where a directory may end in a slash. What is never taken,
+// and what no gate needs, is left out. The word stays where nothing is left.
+func (e *Environment) Name(ignored []string) error {
+	var paths []string
+	for _, name := range ignored {
+		name = strings.TrimSuffix(name, "/")
+		isLitter := slices.ContainsFunc(litter, func(pattern string) bool {
+			is, err := path.Match(pattern, path.Base(name))
+			return is && err == nil
+		})
+		if !isLitter && !SecretPath(name) && pathProblem(name) == "" {
+			paths = append(paths, name)
+		}
+	}
+	if n := len(paths); n > maxEnvironment {
+		return fmt.Errorf("git ignores %d paths of the checkout, and a run takes at most %d: name those that gates need", n, maxEnvironment)
+	}
+	if len(paths) > 0 {
+		slices.Sort(paths)
+		*e = Environment{Paths: paths}
+	}
+	return nil
 }
 
 // problems faults what is no single path below the checkout, and what is never taken from it.

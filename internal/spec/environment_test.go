@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,4 +23,18 @@ func TestSecretPath(t *testing.T) {
 	} {
 		require.False(t, SecretPath(name), name)
 	}
+}
+
+func TestEnvironmentNamesIgnoredPaths(t *testing.T) {
+	t.Parallel()
+	e := Environment{Word: EnvironmentCheckout}
+	require.NoError(t, e.Name([]string{"x.pyc", "a/__pycache__/", ".env", "bad\x1bname", "server.pem", "debug.log"}))
+	require.Equal(t, Environment{Word: EnvironmentCheckout}, e)
+	require.NoError(t, e.Name([]string{"node_modules/", "app/[id].gen.ts", ".env.local", "a/node_modules/", "dist/"}))
+	require.Equal(t, Environment{Paths: []string{"a/node_modules", "app/[id].gen.ts", "dist", "node_modules"}}, e)
+	many := make([]string, maxEnvironment+1)
+	for i := range many {
+		many[i] = fmt.Sprint("d", i, "/")
+	}
+	require.ErrorContains(t, e.Name(many), "git ignores 501 paths of the checkout, and a run takes at most 500: name those")
 }
