@@ -121,7 +121,7 @@ func (r *Run) Publish(ctx context.Context) (Result, error) {
 func resultOf(st *run.State) Result {
 	return Result{
 		State: string(st.Status), Reason: st.Reason, Repo: st.Spec.Repo, Ref: st.Ref, Base: st.Spec.Base, Head: st.Head,
-		Unverified: acceptance.Unverified(st),
+		Unverified: acceptance.UnverifiedLanded(st),
 	}
 }
 

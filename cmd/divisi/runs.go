@@ -136,15 +136,21 @@ func stateOf(st *run.State, alone bool) string {
 
 // progressOf counts the landed tasks of a run, and those that were done without a change.
 func progressOf(r report.Report) string {
-	n, all := map[run.TaskState]int{}, 0
+	n, all, unverified := map[run.TaskState]int{}, 0, 0
 	for _, t := range r.Tasks {
+		if t.Unverified {
+			unverified++
+		}
 		if t.ID != run.MasterTask {
 			n[t.State]++
 			all++
 		}
 	}
 	landed := n[run.TaskLanded]
-	text := fmt.Sprintf("%d of %d landed%s", landed, all, unverifiedWord(landed > 0 && r.Unverified != ""))
+	text := fmt.Sprintf("%d of %d landed%s", landed, all, unverifiedWord(landed > 0 && unverified == landed))
+	if unverified > 0 && unverified < landed {
+		text += fmt.Sprintf(", %d of them unverified", unverified)
+	}
 	if done := n[run.TaskDone]; done > 0 {
 		text += fmt.Sprintf(", %d without a change", done)
 	}

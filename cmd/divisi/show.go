@@ -70,7 +70,11 @@ func writeReport(w io.Writer, r report.Report, columns int) error {
 		fmt.Fprintf(w, ", waiting for %s", console.Sanitize(oneLine(r.Wait)))
 	}
 	if r.Unverified != "" {
-		fmt.Fprintf(w, "\nproof   none: everything that landed is unverified: %s", console.Sanitize(r.Unverified))
+		what := "none: everything that landed is unverified"
+		if slices.ContainsFunc(r.Tasks, func(t report.Task) bool { return t.State == run.TaskLanded && !t.Unverified }) {
+			what = "in part, unverified are"
+		}
+		fmt.Fprintf(w, "\nproof   %s: %s", what, console.Sanitize(r.Unverified))
 	}
 	fmt.Fprintf(w, "\ngoal    %s\nrepo    %s\nbase    %s\n",
 		console.Sanitize(oneLine(r.Goal)), console.Sanitize(r.Repo), short(r.Base))

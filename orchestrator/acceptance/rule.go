@@ -119,6 +119,9 @@ func enqueue(s *run.State, t *run.Task) []run.Action {
 	if t.Task.ChangeSet == "" && ToReview(s, t) {
 		return []run.Action{Review(t)}
 	}
+	if actions := unprovable(s, t); actions != nil {
+		return actions
+	}
 	return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskAccepted})}
 }
 

@@ -1,11 +1,13 @@
 package acceptance
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
 	"divisi/subagents/gate"
@@ -55,6 +57,78 @@ func Unverified(s *run.State) string {
 		return ""
 	}
 	return "no comparison with the base commit for: " + strings.Join(names, ", ")
+}
+
+// UnverifiedPatch returns why the patch of a task is not proven when it lands, in one line; "" when it is.
+func UnverifiedPatch(s *run.State, t *run.Task) string {
+	if why := Unverified(s); why != "" {
+		return why
+	}
+	var parts []string
+	for _, u := range s.UnprovableIn(t.Changes()) {
+		parts = append(parts, text.OneLine(u.String()+": "+u.Why))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return text.Clip("no gate proves a change of "+strings.Join(text.Few(parts, maxNamed), "; "), text.MaxLine)
+}
+
+// UnverifiedLanded returns why not all that has landed is proven; "" when it is. Where nothing that lands is, it has not to have
+// landed.
+func UnverifiedLanded(s *run.State) string {
+	if why := Unverified(s); why != "" {
+		return why
+	}
+	var names []string
+	why, landed := "", 0
+	for _, l := range s.Landings {
+		for _, t := range l.Tasks {
+			landed++
+			if t.Unverified != "" {
+				names, why = append(names, t.Task), cmp.Or(why, t.Unverified)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d landed patches (%s): %s", len(names), landed, strings.Join(text.Few(names, maxNamed), ", "), why)
+}
+
+// AskUnprovable holds the first patch in the queue of which no gate can prove a part: what it changes did not run on the base commit, which
+// may have become known since it was accepted.
+func AskUnprovable(s *run.State) []run.Action {
+	if len(s.Unprovable()) == 0 {
+		return nil
+	}
+	for t := range s.In(run.TaskAccepted) {
+		if !t.Unprovable {
+			continue
+		}
+		if actions := unprovable(s, t); actions != nil {
+			return actions
+		}
+	}
+	return nil
+}
+
+// unprovable holds a patch of which no gate can prove a part, unless that was decided about; nil lets it go on.
+func unprovable(s *run.State, t *run.Task) []run.Action {
+	if s.Spec.AllowUnverified || t.AllowedUnproven() {
+		return nil
+	}
+	var evidence []string
+	for _, u := range s.UnprovableIn(t.Changes()) {
+		evidence = append(evidence, text.OneLine("no gate proves a change of "+u.String()+": "+u.Why))
+	}
+	if len(evidence) == 0 {
+		return nil
+	}
+	evidence = text.Few(evidence, maxNamed)
+	return []run.Action{run.SetTask(t.Task.ID, run.TaskData{
+		State: run.TaskHeld, Reason: evidence[0], Doubt: &run.Doubt{Evidence: evidence, Unprovable: true},
+	})}
 }
 
 // Unproven reports whether the run must not continue: its patches would land unproven, and that is not allowed.

@@ -170,8 +170,9 @@ func (a Merge) chain(ctx context.Context, m Merger, out *[]Conflict, at time.Tim
 // message is that of a change set's commit: its trailers name each task, with attempt, role and model behind it.
 func (a Merge) message(merged []Merged) string {
 	var b strings.Builder
-	tasks, first := 0, merged[0]
+	tasks, first, unverified := 0, merged[0], ""
 	for i, c := range merged {
+		unverified = cmp.Or(unverified, c.Unverified)
 		if !slices.ContainsFunc(merged[:i], func(m Merged) bool { return m.Task == c.Task }) {
 			tasks++
 		}
@@ -179,7 +180,7 @@ func (a Merge) message(merged []Merged) string {
 	}
 	head := fmt.Sprintf("%s (change set of %s)\n\nDivisi-Run: %s\nDivisi-Set: %s\n",
 		a.Set, text.Count(tasks, "task"), first.Run, a.Set)
-	trailers(&b, [][2]string{{"Divisi-Unverified", first.Unverified}})
+	trailers(&b, [][2]string{{"Divisi-Unverified", unverified}})
 	return head + b.String()
 }
 

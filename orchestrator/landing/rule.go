@@ -156,7 +156,7 @@ func candidate(s *run.State, t *run.Task) Candidate {
 	}
 	c := Candidate{
 		Run: s.Spec.Run, Task: t.Task.ID, Title: t.Task.Title, Role: role.Name, Model: model,
-		Attempt: t.Attempt, Unverified: acceptance.Unverified(s),
+		Attempt: t.Attempt, Unverified: acceptance.UnverifiedPatch(s, t),
 	}
 	if t.Result.Patch != nil {
 		c.Commit = t.Result.Patch.Commit
@@ -187,6 +187,7 @@ func merged(s *run.State, onto string, chain Chain) []run.Action {
 		p := s.Tasks[m.Task].Result.Patch
 		d.Tasks = append(d.Tasks, run.Landed{
 			Task: m.Task, Attempt: m.Attempt, Commit: m.Landed, Added: p.Added, Deleted: p.Deleted, Files: len(p.Files),
+			Unverified: m.Unverified,
 		})
 	}
 	return append(actions, proveOn(s, d)...)

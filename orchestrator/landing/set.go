@@ -109,20 +109,19 @@ func mergedSet(s *run.State, onto string, set *run.ChangeSet, chain Chain) []run
 		commits[m.Task] = m.Landed
 	}
 	for _, t := range set.Members {
-		d.Tasks = append(d.Tasks, landed(t, commits[t.Task.ID]))
+		d.Tasks = append(d.Tasks, landed(s, t, commits[t.Task.ID]))
 	}
 	return proveOn(s, d)
 }
 
 // landed is a task's part of a set's commit.
-func landed(t *run.Task, commit string) run.Landed {
-	l := run.Landed{Task: t.Task.ID, Attempt: t.Attempt, Commit: commit}
-	var files []string
-	for _, k := range t.Patches() {
-		l.Added, l.Deleted, files = l.Added+k.Patch.Added, l.Deleted+k.Patch.Deleted, append(files, k.Patch.Files...)
+func landed(s *run.State, t *run.Task, commit string) run.Landed {
+	l := run.Landed{
+		Task: t.Task.ID, Attempt: t.Attempt, Commit: commit, Files: len(t.Changes()), Unverified: acceptance.UnverifiedPatch(s, t),
 	}
-	slices.Sort(files)
-	l.Files = len(slices.Compact(files))
+	for _, k := range t.Patches() {
+		l.Added, l.Deleted = l.Added+k.Patch.Added, l.Deleted+k.Patch.Deleted
+	}
 	return l
 }
 

@@ -23,7 +23,7 @@ func Finish(s *run.State, tree string) []run.Action {
 		return finalGates(s, tree)
 	}
 	end := run.Data{State: outcome(s), Head: s.Head}
-	end.Reason, end.Unverified = why(s, end.State), acceptance.Unverified(s)
+	end.Reason, end.Unverified = why(s, end.State), acceptance.UnverifiedLanded(s)
 	return []run.Action{run.End{Data: end}}
 }
 
@@ -142,9 +142,12 @@ func why(s *run.State, end run.Status) string {
 	if s.PlannedNothing() {
 		return withWords("the master planned nothing", master.Words(s))
 	}
-	if landedUnverified(s) {
-		return fmt.Sprintf("%d landed unverified, %d parked: %s",
-			n[run.TaskLanded], n[run.TaskParked]+n[run.TaskCancelled], acceptance.Unverified(s))
+	if why := acceptance.UnverifiedLanded(s); why != "" && s.Head != s.Spec.Base {
+		what := "landed unverified"
+		if acceptance.Unverified(s) == "" {
+			what = "landed, not all verified"
+		}
+		return fmt.Sprintf("%d %s, %d parked: %s", n[run.TaskLanded], what, n[run.TaskParked]+n[run.TaskCancelled], why)
 	}
 	if s.NothingGivenUp() {
 		return redder(s)
@@ -193,13 +196,8 @@ func outcome(s *run.State) run.Status {
 	if !s.NothingGivenUp() {
 		return run.Parked
 	}
-	if s.MasterGaveUp() != "" || s.PlannedNothing() || landedUnverified(s) || slices.ContainsFunc(s.Final, failed) {
+	if s.MasterGaveUp() != "" || s.PlannedNothing() || s.Head != s.Spec.Base && acceptance.UnverifiedLanded(s) != "" || slices.ContainsFunc(s.Final, failed) {
 		return run.Parked
 	}
 	return run.Done
-}
-
-// landedUnverified reports whether something has landed and nothing of it is proven.
-func landedUnverified(s *run.State) bool {
-	return s.Head != s.Spec.Base && acceptance.Unverified(s) != ""
 }

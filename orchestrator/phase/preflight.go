@@ -3,9 +3,12 @@ package phase
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
@@ -56,7 +59,7 @@ func setup(s *run.State) []run.Action {
 
 // begin ends preflight: agents may start. What setup noted is for the people who watch.
 func begin(s *run.State, r *spec.Result) []run.Action {
-	d := run.Data{State: run.Running, Notices: slices.Clone(r.Handoff.Deviations)}
+	d := run.Data{State: run.Running, Notices: append(slices.Clone(r.Handoff.Deviations), unprovable(s.Unprovable())...)}
 	if s.Spec.Plan == nil {
 		d.State = run.Planning
 	}
@@ -118,20 +121,32 @@ func baseline(s *run.State, r *spec.Result) []run.Action {
 // stopUnproven completes the event with which the proof of a run is known. The run goes on unless nothing that it lands could be
 // proven.
 func stopUnproven(s *run.State, d run.Data) []run.Action {
-	with := *s
-	with.Baseline = map[string]spec.Receipt{}
-	for _, r := range d.Baseline {
-		with.Baseline[r.Gate] = r
-	}
-	d.Unverified = acceptance.Unverified(&with)
-	for _, g := range acceptance.Incomparables(&with) {
+	with := s.WithBaseline(d.Baseline)
+	d.Unverified = acceptance.Unverified(with)
+	for _, g := range acceptance.Incomparables(with) {
 		d.Notices = append(d.Notices, g.String())
 	}
-	if acceptance.Unproven(&with) {
+	d.Notices = append(d.Notices, unprovable(slices.DeleteFunc(slices.Clone(with.Unprovable()), func(u run.Unprovable) bool {
+		return slices.Contains(s.Unprovable(), u)
+	}))...)
+	if acceptance.Unproven(with) {
 		d.State = ""
-		return []run.Action{run.SetRun(d), unproven(&with)}
+		return []run.Action{run.SetRun(d), unproven(with)}
 	}
 	return []run.Action{run.SetRun(d)}
+}
+
+// unprovable names, for the people who watch, what no gate can prove, one line for each reason.
+func unprovable(parts []run.Unprovable) (notices []string) {
+	names := map[string][]string{}
+	for _, u := range parts {
+		names[u.Why] = append(names[u.Why], u.String())
+	}
+	for _, why := range slices.Sorted(maps.Keys(names)) {
+		notices = append(notices, text.OneLine(fmt.Sprintf("no gate proves a change of %s: %s; a patch that changes one of these is "+
+			"asked about, and lands unverified", strings.Join(text.Few(names[why], maxNamed), ", "), why)))
+	}
+	return notices
 }
 
 func unproven(s *run.State) run.Action {

@@ -248,8 +248,13 @@ func uses(d *run.Dispatch) string {
 
 func landingLine(d run.LandingData) Line {
 	var names []string
+	unverified := d.Unverified != ""
 	for _, t := range d.Tasks {
-		names = append(names, t.Task)
+		name := t.Task
+		if t.Unverified != "" && d.Unverified == "" {
+			name, unverified = name+" (unverified)", true
+		}
+		names = append(names, name)
 	}
 	state := d.State
 	if d.State == run.LandingSplit && len(d.Parts) == 0 {
@@ -265,7 +270,7 @@ func landingLine(d run.LandingData) Line {
 	l := sentence(Plain, "%s %s: %s", batch, state, strings.Join(text.Few(names, 6), ", "))
 	switch d.State {
 	case run.LandingLanded:
-		if l.Tone = Good; d.Unverified != "" {
+		if l.Tone = Good; unverified {
 			l.Tone = Warn
 		}
 	case run.LandingRed:

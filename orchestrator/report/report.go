@@ -39,7 +39,7 @@ type Report struct {
 	Goal   string     `json:"goal,omitempty"`
 	State  run.Status `json:"state"`
 	Reason string     `json:"reason,omitempty"`
-	// Unverified is why no landed change is proven; empty when all are.
+	// Unverified is why no landed change is proven, or which are not; empty when all are.
 	Unverified string `json:"unverified,omitempty"`
 	// Wait is what the run waits for a person to do.
 	Wait string `json:"wait,omitempty"`
@@ -175,7 +175,7 @@ type Gate struct {
 func Of(s *run.State) Report {
 	r := Report{
 		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Status, Reason: s.Reason, Wait: s.Wait.For,
-		Unverified: acceptance.Unverified(s),
+		Unverified: acceptance.UnverifiedLanded(s),
 		Repo:       s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: roleReports(s), Budget: s.Budget, Executors: executors(s),
 		Verdicts: verdicts(s),
@@ -228,7 +228,7 @@ func taskReport(s *run.State, v *run.Task) Task {
 	if !slices.Contains(explained, v.State) {
 		t.Reason = ""
 	}
-	t.Unverified = v.State == run.TaskLanded && acceptance.Unverified(s) != ""
+	t.Unverified = v.State == run.TaskLanded && (v.Landed.Unverified != "" || acceptance.Unverified(s) != "")
 	t.tellHandoff(v.Result, "")
 	t.tellHandoff(v.VerifyR, "its judge: ")
 	if v.Red != nil {

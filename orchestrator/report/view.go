@@ -59,7 +59,7 @@ func RowOf(s *run.State, t *run.Task) Row {
 	return Row{
 		ID: id, Title: t.Task.Title, Role: t.Task.Role, State: t.State, Reason: t.Reason, Attempt: t.Attempt,
 		Tokens: s.Used(id).Total(), Commit: t.Commit, Added: t.Landed.Added, Deleted: t.Landed.Deleted, Files: t.Landed.Files,
-		Unverified: t.State == run.TaskLanded && s.Unverified != "",
+		Unverified: t.State == run.TaskLanded && t.Landed.Unverified != "",
 	}
 }
 

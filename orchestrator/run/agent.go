@@ -105,7 +105,9 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 		s.track(w)
 	}
 	s.Times.end(a, e.Task, s.Spec.Created, r, e.Time.Sub(s.Spec.Created))
-	s.keepReceipts(e.Task, r)
+	if s.keepReceipts(e.Task, r); e.Task == SetupTask {
+		s.noteUnprovable()
+	}
 	if id, ok := strings.CutSuffix(e.Task, VerifySuffix); ok {
 		if t := s.Tasks[id]; t != nil && e.Attempt == t.Verify {
 			t.VerifyR = &r

@@ -111,6 +111,7 @@ func (s *State) part(parts [][]string, freed []string) {
 
 func (s *State) land(d LandingData, pos uint64) {
 	for _, l := range d.Tasks {
+		l.Unverified = cmp.Or(l.Unverified, d.Unverified)
 		if t := s.Tasks[l.Task]; t != nil {
 			t.Commit, t.Landed, t.Part = l.Commit, l, 0
 			s.set(t, endOf(l), pos)

@@ -30,6 +30,8 @@ type Doubt struct {
 	Review bool `json:"review,omitempty"`
 	// Size is set where all evidence is about the size of the patch: no policy rejects it.
 	Size bool `json:"size,omitempty"`
+	// Unprovable is set where the reason is that no gate can prove what the patch changes.
+	Unprovable bool `json:"unprovable,omitempty"`
 	// Pos is where in the log it began; Ruling is nil while it is open.
 	Pos    uint64  `json:"-"`
 	Ruling *Ruling `json:"ruling,omitempty"`
@@ -63,6 +65,13 @@ func (t *Task) Cleared() bool {
 func (t *Task) Reviewed() bool {
 	return slices.ContainsFunc(t.Doubts, func(d Doubt) bool {
 		return d.Attempt == t.Attempt && d.Ruling != nil && d.Ruling.Accept && d.Ruling.By == wire.FromUser
+	})
+}
+
+// AllowedUnproven reports whether the patch of the task's newest attempt may land though no gate can prove it.
+func (t *Task) AllowedUnproven() bool {
+	return slices.ContainsFunc(t.Doubts, func(d Doubt) bool {
+		return d.Attempt == t.Attempt && d.Unprovable && d.Ruling != nil && d.Ruling.Accept
 	})
 }
 

@@ -54,7 +54,7 @@ type Data struct {
 	Spec *Spec `json:"spec,omitempty"`
 	// Baseline is set once: one receipt a gate. Older logs have it with the state that follows preflight.
 	Baseline []spec.Receipt `json:"baseline,omitempty"`
-	// Unverified is set with the baseline, and at the end: why nothing that lands is proven; empty when it is.
+	// Unverified is set with the baseline: why nothing that lands is proven; and at the end: why not all of it is.
 	Unverified string `json:"unverified,omitempty"`
 	// AllowUnverified is set when a resume allows to land what is not proven.
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
@@ -289,6 +289,8 @@ type Landed struct {
 	Added   int    `json:"added,omitempty"`
 	Deleted int    `json:"deleted,omitempty"`
 	Files   int    `json:"files,omitempty"`
+	// Unverified is why it is not proven; empty when it is. Older logs have it for the whole batch alone.
+	Unverified string `json:"unverified,omitempty"`
 }
 
 // Ended reports whether the run has ended; a stopped one can be resumed.

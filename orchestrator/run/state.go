@@ -45,8 +45,10 @@ type State struct {
 	// Landings are the landed batches, oldest first; firstRed is the number of the first one that made final gates red.
 	Landings []Landing
 	firstRed int
-	// Unverified is why nothing that lands is proven, in the words of the log; empty before the baseline.
+	// Unverified is why nothing that lands is proven, or at the end not all of it, in the words of the log; empty before the
+	// baseline.
 	Unverified string
+	unprovable []Unprovable
 	// Head is the integration commit. Proved maps a tree to the receipts of the gates that passed on it, Failures to those that
 	// did not, with the number of their runs.
 	Head     string
@@ -209,6 +211,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 			s.Baseline[r.Gate] = r
 		}
 		s.BatchLimit = firstLimit(d.Baseline)
+		s.noteUnprovable()
 	}
 	s.Unverified = cmp.Or(d.Unverified, s.Unverified)
 	if d.Final != nil {
@@ -326,6 +329,7 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	case d.Red != nil:
 		t.Red = d.Red
 	case d.State == TaskAccepted:
+		t.Unprovable = s.cannotProve(t)
 		t.Queued = e.Time
 		if set := s.Set(t); set == nil || set.Members[0] == t {
 			s.Queued++

@@ -46,6 +46,8 @@ type Task struct {
 	Fresh     int
 	Revised   int
 	Model     string
+	// Unprovable is set where it waits in the queue with a patch of which no gate can prove a part.
+	Unprovable bool
 	// Red is the newest run of its tests without the change; nil for none.
 	Red *Red
 	// EndedPos is where in the log it ended; 0 while it has not.
@@ -73,6 +75,16 @@ func (t *Task) Patches() []Kept {
 		return t.Kept
 	}
 	return append(slices.Clone(t.Kept), Kept{t.Attempt, t.Result.Patch, t.Head != ""})
+}
+
+// Changes are the files that the patches of a task change.
+func (t *Task) Changes() []string {
+	var files []string
+	for _, k := range t.Patches() {
+		files = append(files, k.Patch.Files...)
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
 }
 
 // Handover is an attempt that gave its task to another role.

@@ -1,0 +1,109 @@
+package run
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+)
+
+// Unprovable is a part of the repository that no gate can prove: what a gate did not run on the base commit, or what is tested
+// against derived files that a patch does not change.
+type Unprovable struct {
+	// Path is a file or a directory; of a Go package Package is set, and the directories below are others.
+	Path    string
+	Package bool
+	// Why is one sentence.
+	Why string
+}
+
+// String is what it is called.
+func (u *Unprovable) String() string {
+	if u.Package {
+		return "package " + u.Path
+	}
+	return u.Path
+}
+
+// holds reports whether a file is a part of it.
+func (u *Unprovable) holds(file string) bool {
+	if u.Package {
+		return path.Dir(file) == u.Path || strings.HasPrefix(file, path.Join(u.Path, "testdata")+"/")
+	}
+	return u.Path == "." || file == u.Path || strings.HasPrefix(file, u.Path+"/")
+}
+
+// hiddenPackage begins the name of a Go package in the hidden of a receipt.
+const hiddenPackage = "package: "
+
+// Unprovable returns the parts of the repository that no gate can prove, sorted; none before setup and the baseline are known. It
+// is not to be changed.
+func (s *State) Unprovable() []Unprovable { return s.unprovable }
+
+// UnprovableIn returns those that some files are a part of.
+func (s *State) UnprovableIn(files []string) []Unprovable {
+	return slices.DeleteFunc(slices.Clone(s.unprovable), func(u Unprovable) bool { return !slices.ContainsFunc(files, u.holds) })
+}
+
+// SetUp returns the result of setup; nil while it has not succeeded, and where there is none.
+func (s *State) SetUp() *spec.Result {
+	if r := s.Settled(SetupTask); r != nil && r.Status == spec.StatusDone {
+		return r
+	}
+	return nil
+}
+
+// WithBaseline returns the state as it is once the receipts of the base commit are known.
+func (s *State) WithBaseline(receipts []spec.Receipt) *State {
+	with := *s
+	with.Baseline = map[string]spec.Receipt{}
+	for _, r := range receipts {
+		with.Baseline[r.Gate] = r
+	}
+	with.unprovable = with.findUnprovable()
+	return &with
+}
+
+// noteUnprovable notes what setup and the baseline tell of what cannot be proven, and which patches in the queue it meets.
+func (s *State) noteUnprovable() {
+	s.unprovable = s.findUnprovable()
+	for t := range s.In(TaskAccepted) {
+		t.Unprovable = s.cannotProve(t)
+	}
+}
+
+func (s *State) cannotProve(t *Task) bool {
+	return len(s.unprovable) > 0 && len(s.UnprovableIn(t.Changes())) > 0
+}
+
+func (s *State) findUnprovable() (out []Unprovable) {
+	gates := map[Unprovable][]string{}
+	for _, name := range s.GateNames() {
+		for _, hidden := range s.Baseline[name].Hidden {
+			dir, isPackage := strings.CutPrefix(hidden, hiddenPackage)
+			if hidden != spec.HiddenAll {
+				u := Unprovable{Path: dir, Package: isPackage}
+				gates[u] = append(gates[u], name)
+			}
+		}
+	}
+	for u, names := range gates {
+		u.Why = "on the base commit it did not run in " + strings.Join(names, ", ")
+		out = append(out, u)
+	}
+	if r := s.SetUp(); r != nil && len(s.Spec.Project.Regenerate) == 0 {
+		derived := map[string][]string{}
+		for _, place := range r.Derived {
+			derived[path.Dir(place)] = append(derived[path.Dir(place)], place)
+		}
+		for dir, places := range derived {
+			out = append(out, Unprovable{Path: dir, Why: "derived files are not made again: " + strings.Join(places, ", ")})
+		}
+	}
+	slices.SortFunc(out, func(a, b Unprovable) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Why, b.Why))
+	})
+	return out
+}
