@@ -53,6 +53,8 @@ type holder struct {
 	// positions are the places in the plan file, skipped the agents of other programs that are no roles here.
 	positions *configs.Positions
 	skipped   []configs.Skipped
+	// repoRoles are the roles of the repository's own files, whose requests need trust.
+	repoRoles map[string]spec.Role
 	// writePlan is Options.WritePlan.
 	writePlan func(ctx context.Context, plan File) (string, error)
 	tape      *tape

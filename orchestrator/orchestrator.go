@@ -93,10 +93,17 @@ type Options struct {
 	// reason that it returns. Resume asks about the plan as usual.
 	WritePlan func(ctx context.Context, plan File) (reason string, err error)
 	Sample    bool // the repository is one of many samples, which share build caches
+	// Trial runs setup and gates once on the base commit, in place of a goal or a plan, and ends: nothing is changed. Project is
+	// used in place of .divisi/divisi.yaml.
+	Trial   bool
+	Project *File
 
 	// Trust decides about what the repository's files request beyond confined commands without network, before anything of it
 	// runs. Start calls it; Resume does not ask again. Without a yes, or when it is nil, the run does not start: ErrNotTrusted.
 	Trust func(ctx context.Context, requests []string) (bool, error)
+	// Propose decides about a setup that no file names and without which the detected gates cannot run, as the files in why show.
+	// requests are those of Trust with it. Without a yes, or when it is nil, the run starts without the setup.
+	Propose func(ctx context.Context, setup, why, requests []string) (bool, error)
 }
 
 // ResumeOptions describe how a stopped or killed run goes on.

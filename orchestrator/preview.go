@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/internal/trust"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate/detect"
@@ -21,7 +23,7 @@ func (h *holder) preview(ctx context.Context, o *Options) (_ json.RawMessage, er
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(h.path)) }()
 	h.caches = filepath.Join(h.path, "caches")
-	data, err := h.tryPlan(ctx)
+	data, err := h.tryPlan(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +35,7 @@ func (h *holder) preview(ctx context.Context, o *Options) (_ json.RawMessage, er
 }
 
 // tryPlan expands a plan file before the run exists, so that its faults are found at once, on the gates that the run will have.
-func (h *holder) tryPlan(ctx context.Context) (data run.PlanData, err error) {
+func (h *holder) tryPlan(ctx context.Context, o *Options) (data run.PlanData, err error) {
 	h.mirror, err = h.git.CreateMirror(ctx, filepath.Join(h.path, "repo.git"), h.checkout, h.spec.Base)
 	if err != nil {
 		return data, err
@@ -41,14 +43,10 @@ func (h *holder) tryPlan(ctx context.Context) (data run.PlanData, err error) {
 	if err := h.checkSetup(ctx); err != nil {
 		return data, err
 	}
-	if len(h.spec.Project.Gates) == 0 {
-		found, err := detect.At(ctx, h.mirror, h.spec.Base, detect.Options{Has: detect.Installed})
-		if err != nil {
-			return data, err
-		}
-		h.spec.Project.Gates = found.Gates
+	if err := h.detect(ctx, o); err != nil {
+		return data, err
 	}
-	if h.spec.Plan == nil {
+	if h.spec.Plan == nil || o.Trial {
 		return data, nil
 	}
 	st := run.NewState()
@@ -59,3 +57,44 @@ func (h *holder) tryPlan(ctx context.Context) (data run.PlanData, err error) {
 	}
 	return data, err
 }
+
+// detect completes a project that names no gates, or no setup: gates are taken as they are found, and a setup without which they cannot
+// run is proposed to a person.
+func (h *holder) detect(ctx context.Context, o *Options) error {
+	project := &h.spec.Project
+	has := len(project.Setup.Command) > 0 || !project.Environment.IsZero()
+	if has && len(project.Gates) > 0 {
+		return nil
+	}
+	found, err := detect.At(ctx, h.mirror, h.spec.Base, detect.Options{Has: detect.Installed})
+	if err != nil {
+		return err
+	}
+	named := len(project.Gates) > 0
+	if !named {
+		project.Gates = found.Gates
+	}
+	if has {
+		return nil
+	}
+	h.spec.Proposed = found.Setup
+	if named || !found.Needed || o.Propose == nil || o.Trial {
+		return nil
+	}
+	with := *project
+	with.Setup.Command, with.Derived, with.Regenerate = found.Setup, found.Derived, found.Regenerate
+	agreed, err := o.Propose(ctx, found.Setup, found.Why, trust.Requests(&with, h.repoRoles))
+	if agreed {
+		*project, h.spec.Proposed = with, nil
+		h.notices = append(h.notices, fmt.Sprintf("setup is %s, because the repository has %s; divisi init writes it to %s",
+			text.Flow(found.Setup), text.Some(found.Why, maxWhy), projectFile))
+	}
+	return err
+}
+
+const (
+	// maxWhy is how many files are named that show a need.
+	maxWhy = 3
+	// projectFile is the repository's own configuration.
+	projectFile = ".divisi/divisi.yaml"
+)

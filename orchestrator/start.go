@@ -72,7 +72,7 @@ func (o *Host) holder(ctx context.Context) (*holder, error) {
 // check refuses options that no run can have.
 func (o *Options) check() error {
 	switch {
-	case o.Goal == "" && o.Plan == nil:
+	case o.Goal == "" && o.Plan == nil && !o.Trial:
 		return usage.Errorf("missing goal or plan: divisi run \"GOAL\", or divisi run --plan FILE")
 	case o.Goal != "" && o.Plan != nil:
 		return usage.Errorf("a goal and --plan exclude each other: the plan file names its own goal")
@@ -82,7 +82,7 @@ func (o *Options) check() error {
 		return usage.Errorf("--parallel and --budget cannot be negative")
 	case o.Parallel > maxParallel:
 		return usage.Errorf("--parallel must be at most %d, not %d", maxParallel, o.Parallel)
-	case o.Plan == nil && !o.AutoApprove && o.Approve == nil && o.WritePlan == nil:
+	case o.Plan == nil && !o.Trial && !o.AutoApprove && o.Approve == nil && o.WritePlan == nil:
 		return usage.Errorf("the plan must be approved: run in a terminal, or pass --yes")
 	}
 	return nil
@@ -106,6 +106,9 @@ func prepare(ctx context.Context, o *Options, dry bool) (*holder, error) {
 		roles[i] = configs.File{Name: f.Name, Text: string(f.Data)}
 	}
 	set, project, err := needs.Files(h.checkout.Top, roles)
+	if err == nil && o.Project != nil {
+		project, err = configs.ParseProject(o.Project.Name, string(o.Project.Data))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -116,13 +119,16 @@ func prepare(ctx context.Context, o *Options, dry bool) (*holder, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.skipped, h.writePlan = set.Skipped, o.WritePlan
+	h.skipped, h.writePlan, h.repoRoles = set.Skipped, o.WritePlan, set.Repository
 	h.spec = run.Spec{
 		Run: store.NewID(now()), Goal: o.Goal, Repo: h.checkout.Top, Base: base, Branch: h.checkout.Branch,
 		Submodules: h.checkout.Submodules, Project: project, Roles: set.Roles,
 		Parallel: cmp.Or(o.Parallel, project.Parallel, defaultParallel), Budget: cmp.Or(o.Budget, project.Budget),
 		AutoApprove: o.AutoApprove, AllowUnverified: o.AllowUnverified, Created: now(),
-		OnDoubt: o.onDoubt(), Review: o.Review,
+		OnDoubt: o.onDoubt(), Review: o.Review, Trial: o.Trial,
+	}
+	if o.Trial {
+		h.spec.Plan, h.spec.Goal = &spec.Plan{}, "try the setup and the gates"
 	}
 	h.spec.Usual = usual(h.dir.Earlier(h.checkout.Top))
 	h.spec.Project.Prove = cmp.Or(o.Prove, project.Prove, spec.ProveBatch)
@@ -246,7 +252,7 @@ func (h *holder) begin(ctx context.Context, o *Options) (r *Run, err error) {
 			err = errors.Join(err, os.RemoveAll(h.path))
 		}
 	})
-	if _, err = h.tryPlan(ctx); err != nil {
+	if _, err = h.tryPlan(ctx, o); err != nil {
 		return nil, err
 	}
 	if len(h.spec.Project.Gates) == 0 && !o.AllowUnverified {
@@ -269,7 +275,7 @@ func (h *holder) begin(ctx context.Context, o *Options) (r *Run, err error) {
 	if err = m.Write(h.path); err != nil {
 		return nil, err
 	}
-	h.notices = slices.Concat(confinement(), needs.Notices(&h.spec))
+	h.notices = slices.Concat(confinement(), needs.Notices(&h.spec), h.notices)
 	if h.bus, err = h.dir.Hold(ctx, h.spec.Run, o.NATS); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,14 @@ func unverifiedError(st *run.State) error {
 	var b strings.Builder
 	gates := acceptance.Incomparables(st)
 	fmt.Fprintf(&b, "run %s cannot verify what it lands: %s", st.Spec.Run, acceptance.Unverified(st))
+	lacks := acceptance.Lacks(st)
+	for i := range lacks {
+		b.WriteString("\n" + console.Sanitize(lacks[i].String()))
+	}
 	for _, g := range gates {
+		if acceptance.Explained(lacks, g.Gate) {
+			continue
+		}
 		fmt.Fprintf(&b, "\ngate %s: %s\n  on the base commit %s\n  first error: %s",
 			g.Gate, console.Sanitize(strings.Join(g.Command, " ")), g.Why, console.Sanitize(g.Error))
 		if g.Output != "" {

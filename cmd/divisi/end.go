@@ -21,7 +21,7 @@ import (
 
 // printEnd prints what the gates found beyond their verdicts, and what to do next. The console has shown how the run stands.
 func (g *globals) printEnd(ctx context.Context, end orchestrator.Result, st *run.State, why error) error {
-	if g.json() {
+	if g.json() || st.Spec.Trial { // divisi init says what it found
 		return nil
 	}
 	for _, notice := range end.Notices {

@@ -28,7 +28,7 @@ func newRolesNew(r *rolesCommand) *cobra.Command {
 	return c
 }
 
-func (r *rolesCommand) begin(name string, write bool) (err error) {
+func (r *rolesCommand) begin(name string, write bool) error {
 	text, err := configs.Starter(name)
 	if err != nil {
 		return err
@@ -40,29 +40,38 @@ func (r *rolesCommand) begin(name string, write bool) (err error) {
 	if err := checkDir(r.repo); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(top(r.repo)) // a link in the repository leads nowhere else
-	if err != nil {
-		return fmt.Errorf("open the repository: %w", err)
-	}
-	defer func() { err = errors.Join(err, root.Close()) }()
 	file := path.Join(configs.RolesDir, name+".md")
-	if err := root.MkdirAll(configs.RolesDir, 0o755); err != nil {
-		return fmt.Errorf("make the directory of roles: %w", err)
-	}
-	f, err := root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	err = writeNew(top(r.repo), file, text)
 	if errors.Is(err, fs.ErrExist) {
 		return usagef("%s exists already, and was not changed; see: divisi roles show %s", file, name)
 	}
 	if err != nil {
-		return fmt.Errorf("write a role: %w", err)
-	}
-	if _, err := f.WriteString(text); err != nil {
-		return errors.Join(fmt.Errorf("write role %s: %w", name, err), f.Close())
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("write role %s: %w", name, err)
+		return err
 	}
 	_, err = fmt.Fprintf(r.out, "wrote %s; edit it, check it with divisi roles validate, and commit it\n",
 		path.Join(top(r.repo), file))
 	return err
+}
+
+// writeNew writes a file that is not there into a checkout. The error wraps fs.ErrExist where it is there.
+func writeNew(top, file, text string) (err error) {
+	root, err := os.OpenRoot(top) // a link in the repository leads nowhere else
+	if err != nil {
+		return fmt.Errorf("open the repository: %w", err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	if err := root.MkdirAll(path.Dir(file), 0o755); err != nil {
+		return fmt.Errorf("make the directory of %s: %w", file, err)
+	}
+	f, err := root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("make %s: %w", file, err)
+	}
+	if _, err := f.WriteString(text); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", file, err), f.Close())
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return nil
 }

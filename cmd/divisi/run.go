@@ -137,6 +137,9 @@ func (g *globals) prepare(o *runOptions) (*view, error) {
 		o.Plan, o.Roles = &o.Roles[last], o.Roles[:last]
 	}
 	o.Trust = func(ctx context.Context, requests []string) (bool, error) { return g.trusted(ctx, o, requests) }
+	o.Propose = func(ctx context.Context, setup, why, requests []string) (bool, error) {
+		return g.propose(ctx, o, setup, why, requests)
+	}
 	return g.host(&o.Host, o.sandbox)
 }
 

@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -184,3 +186,22 @@ func bounded(s string, most int) string {
 	}
 	return Head(s, most) + fmt.Sprintf("\n… %d bytes more", len(s)-most)
 }
+
+// Flow writes a command as a YAML list on one line.
+func Flow(command []string) string {
+	out := make([]string, len(command))
+	for i, arg := range command {
+		switch {
+		case flowWord.MatchString(arg) && !slices.Contains([]string{"true", "false", "yes", "no", "on", "off", "null", "y", "n"}, strings.ToLower(arg)):
+			out[i] = arg
+		case !strings.ContainsFunc(arg, func(r rune) bool { return !unicode.IsPrint(r) }):
+			out[i] = "'" + strings.ReplaceAll(arg, "'", "''") + "'"
+		default:
+			out[i] = strconv.Quote(arg)
+		}
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}
+
+// flowWord matches what YAML takes as a string without quotes, whatever stands around it.
+var flowWord = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./=+-]*$|^--?[A-Za-z][A-Za-z0-9_./=+-]*$`)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"divisi/internal/spec"
@@ -11,6 +12,7 @@ import (
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
 	"divisi/subagents/gate"
+	"divisi/subagents/gate/lack"
 )
 
 // ErrUnverified reports that nothing which lands in a run could be proven, and that the run may not continue without proof.
@@ -42,6 +44,22 @@ func Incomparables(s *run.State) []Incomparable {
 		}
 	}
 	return out
+}
+
+// Lacks names what the gates did not find on the base commit, each once; none before the baseline is known.
+func Lacks(s *run.State) []lack.Lack {
+	var receipts []spec.Receipt
+	for _, g := range s.Spec.Project.Gates {
+		if r, ok := s.Baseline[g.Name]; ok {
+			receipts = append(receipts, r)
+		}
+	}
+	return lack.Of(receipts, s.Spec.Proposed, len(s.Spec.Project.Setup.Command) > 0)
+}
+
+// Explained reports whether one of some lacks is why a gate fails.
+func Explained(lacks []lack.Lack, gate string) bool {
+	return slices.ContainsFunc(lacks, func(l lack.Lack) bool { return slices.Contains(l.Gates, gate) })
 }
 
 // Unverified returns why nothing that lands in the run is proven, in one line; "" when it is, and before the baseline is known.

@@ -63,6 +63,9 @@ func begin(s *run.State, r *spec.Result) []run.Action {
 	if s.Spec.Plan == nil {
 		d.State = run.Planning
 	}
+	if s.Spec.Trial {
+		return proof(s)
+	}
 	if len(s.Spec.Project.Gates) > 0 {
 		return []run.Action{run.SetRun(d)}
 	}
@@ -79,6 +82,11 @@ func Baseline(s *run.State) []run.Action {
 	case s.Baselined():
 		return nil
 	}
+	return proof(s)
+}
+
+// proof is what the baseline needs next.
+func proof(s *run.State) []run.Action {
 	w := s.Works[run.BaselineTask]
 	if w == nil {
 		return assignBase(s, run.BaselineTask, 1)
@@ -123,12 +131,21 @@ func baseline(s *run.State, r *spec.Result) []run.Action {
 func stopUnproven(s *run.State, d run.Data) []run.Action {
 	with := s.WithBaseline(d.Baseline)
 	d.Unverified = acceptance.Unverified(with)
+	lacks := acceptance.Lacks(with)
+	for i := range lacks {
+		d.Notices = append(d.Notices, lacks[i].String())
+	}
 	for _, g := range acceptance.Incomparables(with) {
-		d.Notices = append(d.Notices, g.String())
+		if !acceptance.Explained(lacks, g.Gate) {
+			d.Notices = append(d.Notices, g.String())
+		}
 	}
 	d.Notices = append(d.Notices, unprovable(slices.DeleteFunc(slices.Clone(with.Unprovable()), func(u run.Unprovable) bool {
 		return slices.Contains(s.Unprovable(), u)
 	}))...)
+	if s.Spec.Trial {
+		return []run.Action{run.SetRun(d), run.End{Data: run.Data{State: run.Done, Head: s.Head, Reason: "setup and gates were tried"}}}
+	}
 	if acceptance.Unproven(with) {
 		d.State = ""
 		return []run.Action{run.SetRun(d), unproven(with)}

@@ -114,6 +114,10 @@ type Spec struct {
 	// Review a person sees each patch before it lands.
 	OnDoubt string `json:"on_doubt,omitempty"`
 	Review  bool   `json:"review,omitempty"`
+	// Proposed is the setup that the repository's files show to be needed, where the project has none.
+	Proposed []string `json:"proposed,omitempty"`
+	// Trial is a run that ends with its baseline: it tries setup and gates, and changes nothing.
+	Trial bool `json:"trial,omitempty"`
 	// Usual is what an attempt of each role used on average in earlier runs of the repository, where that was measured.
 	Usual map[string]spec.Usage `json:"usual,omitempty"`
 	// Outputs is the directory with the whole output of gates and setup that failed; empty where the run keeps none.

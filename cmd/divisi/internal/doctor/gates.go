@@ -22,7 +22,9 @@ func (o Options) gates(ctx context.Context, p spec.Project, g *git.Git, checkout
 		how = "detected"
 		err := unread
 		if err == nil {
-			p.Gates, err = detected(ctx, g, checkout)
+			var found detect.Proposal
+			found, err = Proposed(ctx, g, checkout, detect.Options{Has: detect.Installed})
+			p.Gates = found.Gates
 		}
 		switch {
 		case errors.Is(err, git.ErrNotRepository):
@@ -61,17 +63,16 @@ func (o Options) gate(g spec.Gate, how string, setup bool) Finding {
 		"%s; the program %s was not found", what, program)
 }
 
-// detected returns the gates of the checked out commit, detected as a run detects them.
-func detected(ctx context.Context, g *git.Git, checkout *git.Checkout) (gates []spec.Gate, err error) {
+// Proposed is what the files of the checked out commit show that the repository needs.
+func Proposed(ctx context.Context, g *git.Git, checkout *git.Checkout, o detect.Options) (p detect.Proposal, err error) {
 	tmp, err := os.MkdirTemp("", "divisi-doctor-")
 	if err != nil {
-		return nil, fmt.Errorf("make a temporary directory: %w", err)
+		return p, fmt.Errorf("make a temporary directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	mirror, err := g.CreateMirror(ctx, filepath.Join(tmp, "repo.git"), checkout, checkout.Head)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
-	found, err := detect.At(ctx, mirror, checkout.Head, detect.Options{Has: detect.Installed})
-	return found.Gates, err
+	return detect.At(ctx, mirror, checkout.Head, o)
 }

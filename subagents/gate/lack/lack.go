@@ -1,0 +1,152 @@
+// Package lack reads what gates printed on the base commit and names what they show to be missing: packages that were not
+// installed, modules that were not downloaded, programs. Its input are receipts and the setup that is proposed, its output one
+// lack for each kind, whatever the number of gates that met it. It reads no file and runs nothing.
+package lack
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+)
+
+// Lack is what gates did not find.
+type Lack struct {
+	// What is missing, in words that begin a sentence; Gates are those that met it, in their order, and Line is what the first of
+	// them printed.
+	What  string
+	Gates []string
+	Line  string
+	// Setup is the command that would bring it, nil where none is known; Ran reports that the project's own setup did not.
+	Setup []string
+	Ran   bool
+}
+
+// kind is one kind of lack: the line that shows it, and the words for it. A line is the gate's own only where its command, or the
+// line itself, belongs to the tools.
+type kind struct {
+	line  *regexp.Regexp
+	tools []string
+	what  string // %s is the first group of line
+	setup []string
+}
+
+var node = []string{"npm", "npx", "pnpm", "yarn", "bun", "node", "mocha", "jest", "vitest"}
+
+var kinds = []kind{
+	{
+		line: regexp.MustCompile(`module lookup disabled by GOPROXY=off|(?:dial tcp|lookup) .*proxy\.golang\.org|: reading file://\S+: no such file|` +
+			`cannot query module due to -mod=`),
+		what: "the Go modules that the repository needs are not downloaded", setup: []string{"go", "mod", "download"},
+	},
+	{
+		line: regexp.MustCompile(`\bENOTCACHED\b|node_modules missing|node_modules state file|doesn't seem to have been installed|` +
+			`Cannot find (?:module|package) '[^'./][^']*'|\bERR_MODULE_NOT_FOUND\b`),
+		tools: node, what: "node_modules is not installed", setup: []string{"npm", "install"},
+	},
+	{
+		line: regexp.MustCompile(`(?:^|: )\S+: (?:command )?not found\s*$`),
+		// A test script finds its programs in node_modules.
+		tools: []string{"npm", "npx", "pnpm", "yarn", "bun"}, what: "node_modules is not installed", setup: []string{"npm", "install"},
+	},
+	{line: regexp.MustCompile(`No module named '?pytest'?`), what: "pytest is not installed for the gate's Python"},
+	{line: regexp.MustCompile(`No module named '?([\w.]+)'?`), what: "the Python module %s is not installed"},
+	{
+		line: regexp.MustCompile(`--offline was specified|you may (?:be able to )?.*without (?:the )?--offline|net\.offline|` +
+			`failed to download .* (?:offline|replaced source)`),
+		tools: []string{"cargo"}, what: "the crates that the repository needs are not downloaded", setup: []string{"cargo", "fetch"},
+	},
+	{
+		line:  regexp.MustCompile(`Cannot access .* in offline mode|has not been downloaded from it before`),
+		tools: []string{"mvn", "mvnw"}, what: "Maven's artifacts are not downloaded",
+	},
+	{line: regexp.MustCompile(`(?:^|: )([\w.+-]+): (?:command )?not found\s*$`), what: "the program %s is not installed"},
+}
+
+// Of names what red gates lack, each once. proposed is the setup that is proposed for the repository, nil for none; ran reports that
+// the project has a setup of its own, which has run.
+func Of(receipts []spec.Receipt, proposed []string, ran bool) []Lack {
+	var lacks []Lack
+	for _, r := range receipts {
+		if r.Passed > 0 || r.Verdict == spec.VerdictPass {
+			continue
+		}
+		found, ok := find(&r)
+		if !ok {
+			continue
+		}
+		i := slices.IndexFunc(lacks, func(l Lack) bool { return l.What == found.What })
+		if i < 0 {
+			if found.Ran = ran; len(proposed) > 0 {
+				found.Setup = proposed
+			}
+			lacks, i = append(lacks, found), len(lacks)
+		}
+		lacks[i].Gates = append(lacks[i].Gates, r.Gate)
+	}
+	return lacks
+}
+
+// find is the first kind that a gate's signatures or the end of its output show.
+func find(r *spec.Receipt) (Lack, bool) {
+	lines := slices.Concat(r.Signatures, strings.Split(r.Tail, "\n"))
+	for _, k := range kinds {
+		if len(k.tools) > 0 && !uses(r.Command, k.tools) {
+			continue
+		}
+		for _, line := range lines {
+			m := k.line.FindStringSubmatch(line)
+			if m == nil {
+				continue
+			}
+			l := Lack{What: k.what, Line: text.Clip(strings.Join(strings.Fields(line), " "), maxLine), Setup: k.setup}
+			if strings.Contains(k.what, "%s") {
+				l.What = fmt.Sprintf(k.what, text.Clip(m[1], maxName))
+			}
+			return l, true
+		}
+	}
+	return Lack{}, false
+}
+
+// maxLine and maxName bound, in bytes, what is quoted of a gate.
+const (
+	maxLine = 300
+	maxName = 100
+)
+
+// uses reports whether a command calls one of some tools.
+func uses(command, tools []string) bool {
+	return slices.ContainsFunc(command, func(arg string) bool {
+		return slices.ContainsFunc(strings.Fields(arg), func(word string) bool { return slices.Contains(tools, filepath.Base(word)) })
+	})
+}
+
+// String is the lack in one line, with what to do.
+func (l *Lack) String() string {
+	s := fmt.Sprintf("%s, which %s need: %s (%s); ", l.What, text.Count(len(l.Gates), "gate"), text.Some(l.Gates, 3), l.Line)
+	if len(l.Gates) == 1 {
+		s = strings.Replace(s, " need: ", " needs: ", 1)
+	}
+	return s + l.Do()
+}
+
+// Do says what brings it.
+func (l *Lack) Do() string {
+	if l.Ran {
+		return "the setup in .divisi/divisi.yaml does not bring it: extend it"
+	}
+	if len(l.Setup) == 0 {
+		return "install it, or write a setup that does to .divisi/divisi.yaml; see docs/project.md"
+	}
+	line := "write to .divisi/divisi.yaml and commit it: setup: " + text.Flow(l.Setup) + "; divisi init does, and tries it"
+	if cmp.Or(l.Setup...) == "go" {
+		line = "download them with: " + strings.Join(l.Setup, " ") + "; or " + line
+	}
+	return line
+}
