@@ -47,7 +47,10 @@ func (g *globals) show(ctx context.Context, args []string) error {
 	if task != "" {
 		return g.showTask(st, task)
 	}
-	if err := g.printReport(report.Of(st)); err != nil || !alone {
+	if !alone {
+		return g.printReport(report.Live(st, now()))
+	}
+	if err := g.printReport(report.Of(st)); err != nil {
 		return err
 	}
 	return g.abandoned(run, st, nil)
@@ -93,6 +96,9 @@ func writeReport(w io.Writer, r report.Report, columns int) error {
 			console.Sanitize(strings.Join(b.Tasks, ", ")))
 	}
 	fmt.Fprintf(w, "time    wall clock %s: %s\n        agents added up: %s\n", r.Times.Span(), r.Times.Wall(), r.Times.Sum())
+	for _, n := range r.Now {
+		fmt.Fprintf(w, "now     %s\n", console.Sanitize(oneLine(n)))
+	}
 	for _, f := range r.Flakes {
 		fmt.Fprintf(w, "flaky   %s\n", console.Sanitize(f))
 	}

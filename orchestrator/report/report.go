@@ -10,6 +10,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
@@ -66,6 +67,8 @@ type Report struct {
 	GateRuns int   `json:"gate_runs"`
 	OneByOne int   `json:"one_by_one"`
 	Times    Times `json:"times"`
+	// Now is what the agents and gates of a run that goes on are doing, the longest first.
+	Now []string `json:"now,omitempty"`
 	// Flakes are failures of gates on a tree that they passed on when they ran once more.
 	Flakes  []string `json:"flakes,omitempty"`
 	Notices []string `json:"notices,omitempty"`
@@ -169,6 +172,24 @@ type Gate struct {
 	Error   string  `json:"error,omitempty"`
 	Output  string  `json:"output,omitempty"`
 	Seconds float64 `json:"seconds"`
+}
+
+// maxNow bounds what a report names of those that work.
+const maxNow = 8
+
+// Live makes the report of a run that goes on, as it stands at a time.
+func Live(s *run.State, now time.Time) Report {
+	r := Of(s)
+	if s.Status.Ended() {
+		return r
+	}
+	t := s.TimesAt(now)
+	r.Times = timesOf(s, &t, now)
+	for _, a := range Agents(s) {
+		r.Now = append(r.Now, fmt.Sprintf("%s (%s) %s", a.ID, Span(now.Sub(time.UnixMilli(a.Since))), a.Doing))
+	}
+	r.Now = text.Few(r.Now, maxNow)
+	return r
 }
 
 // Of makes the report of a run from its state.

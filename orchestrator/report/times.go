@@ -25,10 +25,14 @@ type PhaseTime struct {
 
 // TimesOf returns the times of a run, of what had ended by its newest event.
 func TimesOf(s *run.State) Times {
-	end, t := s.Ended, &s.Times
+	end := s.Ended
 	if end.IsZero() {
 		end = s.Time
 	}
+	return timesOf(s, &s.Times, end)
+}
+
+func timesOf(s *run.State, t *run.Times, end time.Time) Times {
 	wall := max(0, end.Sub(s.Spec.Created)-t.Down)
 	var phases []PhaseTime
 	for a, name := range [...]string{run.Models: "model", run.Slots: "slots", run.Tools: "tools", run.Gates: "gates"} {

@@ -37,3 +37,20 @@ func TestWaitingIsTheRestOfTheWallClock(t *testing.T) {
 		{"model", 0.5, 0.5}, {"slots", 0, 0}, {"tools", 0, 0}, {"gates", 0, 0}, {"waiting", 7.5, 0},
 	}}, TimesOf(l.State))
 }
+
+// The report of a run that goes on counts up to now, and names what runs.
+func TestALiveRunIsCountedUpToNow(t *testing.T) {
+	t.Parallel()
+	l := runtest.New(t, run.Spec{Created: time.Unix(0, 0), Roles: runtest.Roles()}, run.Running)
+	l.Gates(run.BaselineTask, 1, "c")
+	l.Agent(run.BaselineTask, 1, contextscope.KindStarted, wire.Started{Delivery: 1})
+	l.Agent(run.BaselineTask, 1, contextscope.KindProgress, wire.Progress{Doing: "gate test: nothing printed for 9m30s"})
+	began := l.State.Works[run.BaselineTask].Attempts[1].Began
+	r := Live(l.State, time.UnixMilli(began).Add(10*time.Minute))
+	require.InDelta(t, float64(began)/1000+600, r.Times.WallSeconds, 0.01)
+	require.Equal(t, PhaseTime{"gates", 600, 600}, r.Times.Phases[3])
+	require.Equal(t, []string{"--baseline/1 (10m00s) gate test: nothing printed for 9m30s"}, r.Now)
+	require.Zero(t, l.State.Times.Wall(run.Gates), "the state is as it was")
+	l.Append("", run.Data{State: run.Done})
+	require.Equal(t, Of(l.State), Live(l.State, time.UnixMilli(began).Add(time.Hour)))
+}

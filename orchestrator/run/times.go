@@ -49,6 +49,22 @@ func (t *Times) spend(a *Attempt, what Activity, from, to time.Duration) {
 	t.all = t.all.add(span{from, to})
 }
 
+// TimesAt are the times of a run that goes on, with the setup and gates that run at that time.
+func (s *State) TimesAt(now time.Time) Times {
+	t := s.Times
+	for a := range t.spans {
+		t.spans[a] = slices.Clone(t.spans[a])
+	}
+	t.all = slices.Clone(t.all)
+	for id, w := range s.Active() {
+		a := *w.Attempts[w.Last] // of which nothing is to change
+		if strings.HasPrefix(id, "--") && w.Outstanding() && a.Began > 0 {
+			t.spend(&a, Gates, time.UnixMilli(a.Began).Sub(s.Spec.Created), now.Sub(s.Spec.Created))
+		}
+	}
+	return t
+}
+
 // tools notes that the calls of an attempt's newest turn have ended, or wait for others from now on.
 func (t *Times) tools(a *Attempt, now time.Duration) {
 	if a.turned > 0 {

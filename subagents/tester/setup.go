@@ -92,12 +92,13 @@ func (t *Executor) setupKey(ctx context.Context, g Ground) (string, error) {
 // need. The result is not nil when it failed.
 func (t *Executor) runSetup(ctx context.Context, g Ground, leftOut []string) (*spec.Result, error) {
 	args := t.Assignment.Setup
-	t.doing("setup: " + strings.Join(args, " "))
+	heard, stop := t.listen("setup: " + strings.Join(args, " "))
+	defer stop()
 	whole := &transcript{}
 	out, err := sandbox.Run(ctx, sandbox.Command{
 		Args: args, Dir: t.Dir, Env: g.Env, Place: g.Place, Writable: g.Writable, Readable: g.Readable, Network: true,
 		Loopback: t.Assignment.Project.Loopback,
-		Timeout:  t.Bounds.Left(), Sink: whole,
+		Timeout:  t.Bounds.Left(), Sink: whole, OnOutput: heard,
 	})
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause

@@ -158,7 +158,8 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate) (spec.Receipt, error) 
 		return spec.Receipt{}, err
 	}
 	defer release()
-	t.doing("gate " + g.Name)
+	heard, stop := t.listen("gate " + g.Name)
+	defer stop()
 	audience := sandbox.Gates
 	if t.Assignment.Base {
 		audience = sandbox.Base
@@ -170,7 +171,7 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate) (spec.Receipt, error) 
 	whole := &transcript{}
 	where := gate.Where{
 		Dir: t.Dir, Tree: t.Tree, Env: ground.Env, Place: ground.Place, Writable: ground.Writable, Readable: ground.Readable,
-		Network: t.Assignment.Role.Network, Loopback: t.Assignment.Role.Loopback, Sink: whole,
+		Network: t.Assignment.Role.Network, Loopback: t.Assignment.Role.Loopback, Sink: whole, OnOutput: heard,
 		Baseline: gate.Before(t.Assignment.Baseline, g.Name),
 	}
 	if err := t.narrow(ctx, g, &where); err != nil {

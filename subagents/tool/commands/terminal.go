@@ -19,13 +19,13 @@ func BeatOutput(ctx context.Context) func(chunk []byte) {
 	return func(chunk []byte) {
 		if now := time.Now(); now.Sub(last) >= beatEvery {
 			last = now
-			tool.Beat(ctx, newestLine(chunk))
+			tool.Beat(ctx, NewestLine(chunk))
 		}
 	}
 }
 
-// newestLine is the last line of a chunk that is not empty.
-func newestLine(chunk []byte) string {
+// NewestLine is the last line of a chunk that is not empty.
+func NewestLine(chunk []byte) string {
 	const enough = 1000
 	chunk = bytes.TrimSpace(chunk[max(0, len(chunk)-enough):])
 	lines := strings.Split(strings.TrimSpace(Plain(string(chunk))), "\n")
