@@ -30,6 +30,7 @@ import (
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
+	"divisi/subagents/checkout"
 	"divisi/subagents/gate"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
@@ -50,6 +51,8 @@ type holder struct {
 	mirror       *git.Repo
 	bus          *bus.Bus
 	trash        *workspace.Trash
+	// beside is what trees have of the checkout beside the files that git stores.
+	beside *checkout.Content
 	// positions are the places in the plan file, skipped the agents of other programs that are no roles here.
 	positions *configs.Positions
 	skipped   []configs.Skipped
@@ -205,7 +208,7 @@ func (h *holder) worker(ctx context.Context, st *run.State) (*worker.Worker, err
 		Caches: sandbox.Caches{Dir: h.caches, Go: toolchain, Lender: h.lend(ctx, toolchain.BuildCache)}, Outputs: h.spec.Outputs,
 		ToolsDir: filepath.Join(h.path, "tools"), Temp: filepath.Join(h.path, "tmp"), Environ: os.Environ(),
 		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: max(1, h.spec.Parallel), Roles: roles, Run: h.spec.Run,
-		Tools: h.tools,
+		Tools: h.tools, Checkout: h.beside,
 		Clock: now, IDs: newID, Log: h.log,
 	}), nil
 }

@@ -59,6 +59,9 @@ func resume(ctx context.Context, o *ResumeOptions) (_ *Run, err error) {
 	if err := h.keep(); err != nil {
 		return nil, err
 	}
+	if err := h.takeCheckout(ctx); err != nil {
+		return nil, err
+	}
 	if o.Repo != "" || m.Lost {
 		m.Repo = h.checkout.Top
 		if err := m.Write(h.path); err != nil {

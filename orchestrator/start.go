@@ -276,6 +276,9 @@ func (h *holder) begin(ctx context.Context, o *Options) (r *Run, err error) {
 		return nil, err
 	}
 	h.notices = slices.Concat(confinement(), needs.Notices(&h.spec), h.notices)
+	if err = h.takeCheckout(ctx); err != nil {
+		return nil, err
+	}
 	if h.bus, err = h.dir.Hold(ctx, h.spec.Run, o.NATS); err != nil {
 		return nil, err
 	}

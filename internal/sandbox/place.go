@@ -48,7 +48,7 @@ type Place struct {
 type Layer struct {
 	// Path is where it is seen, below the tree, with slashes. Where there is no directory, or a link leads there, it is not seen.
 	Path string
-	// Lower is an absolute path.
+	// Lower is an absolute path: of a directory, or of a regular file, which is seen in the place of one and is ReadOnly.
 	Lower string
 	// ReadOnly has commands only read it.
 	ReadOnly bool
@@ -109,6 +109,9 @@ func (d DownloadDirs) lends() bool {
 	info, err := os.Stat(d.Lent)
 	return !d.Fill && d.Scratch != "" && err == nil && info.IsDir()
 }
+
+// ShowsLayers reports whether commands see what Place.Layers has.
+func ShowsLayers() bool { return Probe().have(Namespaces) }
 
 // TreePath is where commands see a work tree.
 func TreePath(tree string) string { return Place{Tree: tree}.Seen().Tree }

@@ -37,6 +37,7 @@ var checks = []check{
 	{"markers", conflicts.find},
 	{"placeholder", placeholders.find},
 	{"secrets", credentials.find},
+	{"lfs", pointers},
 	// Asks: what proves the patch, and what the author knows.
 	{"constraints", constraints},
 	{"tests", func(p *Patch) []Finding { return p.weaker }},

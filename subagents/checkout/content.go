@@ -27,6 +27,8 @@ type Content struct {
 	// modules are the submodules that are there, "place@commit", missing the places of those that are not; pointers are the files
 	// whose contents are not there.
 	modules, missing, pointers []string
+	// more counts the files beyond maxFiles.
+	more int
 }
 
 // Empty reports whether the base commit has neither submodules nor files that Git LFS keeps.
@@ -45,7 +47,7 @@ const maxNamed = 10
 
 // Missing are messages about what the checkout does not have, each with the command that gets it.
 func (c *Content) Missing() (messages []string) {
-	if c == nil {
+	if c.Empty() {
 		return nil
 	}
 	if len(c.missing) > 0 {
@@ -70,6 +72,10 @@ func (c *Content) Missing() (messages []string) {
 		messages = append(messages, fmt.Sprintf("%s of Git LFS without content in the checkout: %s. Trees have the pointer there. "+
 			"To have the content: git lfs pull", text.Count(len(c.pointers), "file"),
 			strings.Join(text.Few(c.pointers, maxNamed), ", ")))
+	}
+	if c.more > 0 {
+		messages = append(messages, fmt.Sprintf("%d more files of Git LFS stay pointers: trees have the content of at most %d", c.more,
+			maxFiles))
 	}
 	return messages
 }

@@ -28,6 +28,8 @@ const (
 	linksFile  = "links.json"
 	// maxDepth bounds submodules in submodules.
 	maxDepth = 16
+	// maxFiles bounds the files of Git LFS: each command mounts them one by one.
+	maxFiles = 500
 	// unused is how long a content stays that no run has asked for.
 	unused = 30 * 24 * time.Hour
 	// poll is how often it is tried to get the store.
@@ -81,7 +83,8 @@ func (s *Store) Take(ctx context.Context, c *git.Checkout, mirror *git.Repo, com
 			return nil, fmt.Errorf("take the submodule %s of the checkout: %w", place, err)
 		}
 	}
-	for i := range files {
+	content.more = max(0, len(files)-maxFiles)
+	for i := range files[:len(files)-content.more] {
 		content.files[files[i].Path] = files[i]
 		if err := s.object(c, files[i].Pointer); errors.Is(err, fs.ErrNotExist) {
 			content.pointers = append(content.pointers, files[i].Path)

@@ -45,6 +45,8 @@ type attempt struct {
 	slot *workspace.Slot
 	// commit is what the slot was reset to, tested its tree.
 	commit, tested string
+	// beside are the submodules, and the contents that Git LFS keeps, of that commit.
+	beside []sandbox.Layer
 	// private is the directory with the attempt's home and temporary directory.
 	private string
 	cache   sandbox.Cache
@@ -229,6 +231,9 @@ func (at *attempt) reset(ctx context.Context) error {
 		return fmt.Errorf("look for %s: %w", commit, err)
 	}
 	at.commit = commit
+	if at.beside, err = w.cfg.Checkout.Layers(ctx, w.cfg.Mirror, commit); err != nil {
+		return fmt.Errorf("look for what %s has of the checkout: %w", commit, err)
+	}
 	release, err := at.queue(ctx, w.resets)
 	if err != nil {
 		return err
@@ -281,7 +286,7 @@ func (at *attempt) ground() sandbox.Place {
 		Downloads: at.cache.Downloads,
 	}
 	if at.slot != nil {
-		p.Tree = at.slot.Dir()
+		p.Tree, p.Layers = at.slot.Dir(), at.beside
 	}
 	return p
 }

@@ -20,6 +20,7 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/agent"
+	"divisi/subagents/checkout"
 	"divisi/subagents/gate"
 	"divisi/subagents/limit"
 	"divisi/subagents/tool"
@@ -41,7 +42,9 @@ type Config struct {
 	Pool   *workspace.Pool
 	// Caches are the build caches; ToolsDir what setup fills for every later command; Environ what the environment of
 	// commands is taken from, as os.Environ returns it.
-	Caches   sandbox.Caches
+	Caches sandbox.Caches
+	// Checkout is what trees have of the user's checkout beside the files that git stores; nil for nothing.
+	Checkout *checkout.Content
 	ToolsDir string
 	// Outputs is the directory that keeps the whole output of gates and setup that failed, for people; empty for none.
 	Outputs string

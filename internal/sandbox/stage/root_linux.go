@@ -212,7 +212,7 @@ func (m Mount) attachBelow(tree int) error {
 	}
 	defer unix.Close(top) // a path handle
 	at, err := unix.Openat2(top, m.Below, &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
+		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
@@ -221,10 +221,26 @@ func (m Mount) attachBelow(tree int) error {
 		return fmt.Errorf("open %s below %s: %w", m.Below, m.To, err)
 	}
 	defer unix.Close(at) // a path handle
+	if same, err := alike(tree, at); err != nil || !same {
+		return err
+	}
 	if err := unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
 		return fmt.Errorf("attach %s below %s: %w", m.Below, m.To, err)
 	}
 	return nil
+}
+
+// alike reports whether two handles are both of directories, or both of regular files: others cannot be attached there.
+func alike(a, b int) (bool, error) {
+	var kinds [2]uint32
+	for i, fd := range []int{a, b} {
+		var stat unix.Stat_t
+		if err := unix.Fstat(fd, &stat); err != nil {
+			return false, fmt.Errorf("look at the place of a layer: %w", err)
+		}
+		kinds[i] = stat.Mode & unix.S_IFMT
+	}
+	return kinds[0] == kinds[1] && (kinds[0] == unix.S_IFDIR || kinds[0] == unix.S_IFREG), nil
 }
 
 // tree opens the part as a mount of its own with no more rights than it needs.
