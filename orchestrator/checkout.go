@@ -18,6 +18,7 @@ func (h *holder) takeCheckout(ctx context.Context) (err error) {
 			"on this machine commands have no namespaces")
 		return nil
 	}
-	h.notices = append(h.notices, h.beside.Missing()...)
+	h.spec.Missing = h.beside.Missing()
+	h.notices = append(h.notices, h.spec.Missing...)
 	return nil
 }

@@ -32,6 +32,9 @@ func unverifiedError(st *run.State) error {
 			fmt.Fprintf(&b, "\n  whole output: %s", g.Output)
 		}
 	}
+	for _, missing := range st.Spec.Missing {
+		fmt.Fprintf(&b, "\nnote: %s", console.Sanitize(missing))
+	}
 	b.WriteString("\nChoose one:")
 	if len(gates) > 0 {
 		fmt.Fprintf(&b, "\n- fix what the gate reports, or have it name the tests and files that fail; commit, "+
