@@ -46,9 +46,7 @@ func take(t *testing.T, root *os.Root, before func(), paths ...string) (*Environ
 		return os.RemoveAll(dir)
 	}, time.Now)
 	e, made, err := store.FromCheckout(t.Context(), Recipe{System: "linux"}, root, paths, func() {})
-	if err == nil {
-		t.Cleanup(e.Close)
-	}
+	t.Cleanup(store.Close)
 	return e, made, err
 }
 
@@ -111,10 +109,10 @@ func TestSnapshotIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	root := checkout(t, map[string]string{"dist/a": "one", "dist/b": "two"})
 	store := NewStore(filepath.Join(t.TempDir(), "environments"), os.RemoveAll, time.Now)
+	t.Cleanup(store.Close)
 	again := func() (string, bool) {
 		e, made, err := store.FromCheckout(t.Context(), Recipe{System: "linux"}, root, []string{"dist"}, func() {})
 		require.NoError(t, err)
-		e.Close()
 		return e.ID, made
 	}
 	first, made := again()
