@@ -31,6 +31,7 @@ import (
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 	"divisi/subagents/checkout"
+	"divisi/subagents/environment"
 	"divisi/subagents/gate"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
@@ -52,7 +53,8 @@ type holder struct {
 	bus          *bus.Bus
 	trash        *workspace.Trash
 	// beside is what trees have of the checkout beside the files that git stores.
-	beside *checkout.Content
+	beside       *checkout.Content
+	environments *environment.Store
 	// positions are the places in the plan file, skipped the agents of other programs that are no roles here.
 	positions *configs.Positions
 	skipped   []configs.Skipped
@@ -193,7 +195,7 @@ func (h *holder) worker(ctx context.Context, st *run.State) (*worker.Worker, err
 	for name := range h.spec.Roles {
 		roles = append(roles, name)
 	}
-	for _, d := range []string{"tools", "tmp", outputsDir} {
+	for _, d := range []string{"tmp", outputsDir} {
 		if err := os.MkdirAll(filepath.Join(h.path, d), 0o700); err != nil {
 			return nil, fmt.Errorf("make the run's directories: %w", err)
 		}
@@ -206,7 +208,7 @@ func (h *holder) worker(ctx context.Context, st *run.State) (*worker.Worker, err
 	return worker.NewWorker(worker.Config{
 		Memory: h.notes, Bus: h.bus, Model: models, Hold: hold, Mirror: h.mirror, Pool: pool,
 		Caches: sandbox.Caches{Dir: h.caches, Go: toolchain, Lender: h.lend(ctx, toolchain.BuildCache)}, Outputs: h.spec.Outputs,
-		ToolsDir: filepath.Join(h.path, "tools"), Temp: filepath.Join(h.path, "tmp"), Environ: os.Environ(),
+		Environments: h.environments, Temp: filepath.Join(h.path, "tmp"), Environ: os.Environ(),
 		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: max(1, h.spec.Parallel), Roles: roles, Run: h.spec.Run,
 		Tools: h.tools, Checkout: h.beside,
 		Clock: now, IDs: newID, Log: h.log,

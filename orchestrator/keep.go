@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"divisi/internal/sandbox"
+	"divisi/subagents/environment"
 	"divisi/subagents/workspace"
 )
 
@@ -23,11 +24,12 @@ func (h *holder) findCaches(sample bool) error {
 		id = "demo"
 	}
 	h.caches = filepath.Join(h.dir.Caches(), id)
+	h.environments = environment.NewStore(environment.Below(h.caches), func(dir string) error { return h.trash.Put(dir) }, now)
 	return err
 }
 
-// keep holds the caches of the run, and begins to remove what earlier runs left in the trash and caches that none has used for
-// long. Their release waits for a moment until what is in the trash by then is removed.
+// keep holds the caches of the run, and begins to remove what earlier runs left in the trash, and caches and environments that none
+// has used for long. Their release waits for a moment until what is in the trash by then is removed.
 func (h *holder) keep() error {
 	unlock, err := sandbox.HoldCaches(h.caches)
 	if err != nil {
@@ -44,7 +46,11 @@ func (h *holder) keep() error {
 	if err := sandbox.DropCaches(h.dir.Caches(), now().Add(-cacheLife), drop); err != nil {
 		h.log.Warn().Err(err).Msg("old caches were left")
 	}
+	if err := h.environments.Sweep(now().Add(-cacheLife)); err != nil {
+		h.log.Warn().Err(err).Msg("old environments were left")
+	}
 	h.later(func() {
+		h.environments.Close()
 		unlock()
 		if !h.trash.Close(removeTime, func() { h.notice("removing work trees…") }) {
 			h.notice(fmt.Sprintf("The next run removes the rest of the work trees, in %s", h.dir.Trash()))

@@ -78,7 +78,9 @@ func (h *holder) shardCommand(ctx context.Context, place sandbox.Place) (sandbox
 	}
 	c.Place.Downloads = cache.Downloads
 	cache.Env["DIVISI_RUN"] = h.spec.Run
-	c.Place.Tools = filepath.Join(h.path, "tools")
+	if e := h.environments.Newest(); e != nil {
+		c.Place.Tools, c.Place.Stores, c.Place.Layers = e.Tools(), e.Stores(), e.Layers()
+	}
 	c.Writable, c.Readable = cache.Writable, cache.Readable
 	c.Env, err = sandbox.Env(sandbox.Settings{
 		Base: os.Environ(), Tools: c.Place.Seen().Tools, Path: cache.Path, Home: place.Seen().Home, Temp: place.Seen().Temp,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"divisi/internal/machine"
@@ -59,10 +60,10 @@ type Caches struct {
 	Lender string
 }
 
-// Cache is what a command needs to use a cache: for Settings.Vars, Settings.Path, Command.Writable, Command.Readable and
-// Place.Downloads.
+// Cache is what a command needs to use a cache: for Settings.Vars, Settings.Defaults, Settings.Path, Command.Writable,
+// Command.Readable and Place.Downloads.
 type Cache struct {
-	Env                map[string]string
+	Env, Defaults      map[string]string
 	Downloads          DownloadDirs
 	Path               []string
 	Writable, Readable []string
@@ -174,7 +175,7 @@ func (c Caches) at(l Level, who Audience, place Place, scratch string) (Cache, e
 		kept = append(kept, filepath.Join(downloads, dir))
 	}
 	if err := errors.Join(makeCache(root, []string{env["GOCACHE"], env["XDG_CACHE_HOME"]}), makeCache(downloads, kept),
-		makeCache(place.Downloads.Modules, nil), furnish(place.Home, seen.Downloads.Dir)); err != nil {
+		makeCache(place.Downloads.Modules, nil), furnish(place, seen)); err != nil {
 		return Cache{}, fmt.Errorf("make the caches of %s: %w", who, err)
 	}
 	for name, dir := range private {
@@ -183,23 +184,52 @@ func (c Caches) at(l Level, who Audience, place Place, scratch string) (Cache, e
 	if (who == Base || who == Setup) && l.have(Namespaces) && c.Lender != "" {
 		place.Downloads.Lender, place.Downloads.Helper = c.Lender, helper()
 	}
-	cache := Cache{Env: env, Writable: []string{root}, Downloads: place.Downloads}
+	cache := Cache{Env: env, Defaults: stores(seen.Stores), Writable: []string{root}, Downloads: place.Downloads}
 	c.forGo(l, who, &cache, seen)
 	return cache, nil
 }
 
-// furnish makes the links to downloads in a home.
-func furnish(home, downloads string) error {
+// furnish makes the links to downloads in a home. What cargo unpacks belongs to an environment, where there is one.
+func furnish(place, seen Place) error {
 	for link, dir := range links {
-		link = filepath.Join(home, link)
+		to := filepath.Join(seen.Downloads.Dir, dir)
+		if place.Stores != "" && strings.HasPrefix(dir, "cargo") {
+			to = filepath.Join(seen.Stores, dir)
+			if err := fill(place, dir); err != nil {
+				return err
+			}
+		}
+		link = filepath.Join(place.Home, link)
 		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
 			return err
 		}
-		if err := os.Symlink(filepath.Join(downloads, dir), link); err != nil {
+		if err := os.Symlink(to, link); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// fill makes a store where the command fills it: a link to nothing cannot be made a directory.
+func fill(place Place, dir string) error {
+	if !place.Fill {
+		return nil
+	}
+	return os.MkdirAll(filepath.Join(place.Stores, dir), 0o700)
+}
+
+// stores direct package managers that keep in a home what later commands need into the stores of an environment. The user's own
+// settings win.
+func stores(dir string) map[string]string {
+	if dir == "" {
+		return nil
+	}
+	maven := "-Dmaven.repo.local=" + filepath.Join(dir, "maven")
+	return map[string]string{
+		"YARN_GLOBAL_FOLDER": filepath.Join(dir, "yarn"), "COREPACK_HOME": filepath.Join(dir, "corepack"),
+		"UV_PYTHON_INSTALL_DIR": filepath.Join(dir, "uv-python"), "POETRY_VIRTUALENVS_IN_PROJECT": "true",
+		"GRADLE_USER_HOME": filepath.Join(dir, "gradle"), "MAVEN_ARGS": maven, "MAVEN_OPTS": maven,
+	}
 }
 
 // forGo adds what Go needs. A view of the modules has the user's too. Without one a command has a module cache of its own, and

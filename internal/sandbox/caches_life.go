@@ -79,6 +79,23 @@ func dropOne(dir string, unused time.Time, drop func(string) error) error {
 	return errors.Join(drop(dir), os.Remove(f.Name()))
 }
 
+// setupDirs are the caches that a setup fills and that the commands after it may need.
+var setupDirs = []string{"downloads", "modules", string(Gates) + "/xdg"}
+
+// Downloaded lists what the caches have that setups fill, two levels deep: enough to notice that a cache was removed.
+func (c Caches) Downloaded() (names []string, err error) {
+	for _, dir := range setupDirs {
+		for _, pattern := range []string{"*", "*/*"} {
+			found, err := fs.Glob(os.DirFS(c.Dir), dir+"/"+pattern)
+			if err != nil {
+				return nil, fmt.Errorf("list what setup left: %w", err)
+			}
+			names = append(names, found...)
+		}
+	}
+	return names, nil
+}
+
 // TryLock locks a file for one holder alone until it is closed, and returns nil when there is another.
 func TryLock(path string) (*os.File, error) {
 	f, err := lockFile(path, false, false)

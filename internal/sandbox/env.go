@@ -33,6 +33,8 @@ type Settings struct {
 	// Home and Temp are private directories of the slot.
 	Home string
 	Temp string
+	// Defaults are set where Extra names nothing else.
+	Defaults map[string]string
 	// Extra names variables of Base that the project wants to be seen. A name that Base lacks is skipped.
 	Extra []string
 	// Vars are set last and win: a Cache's Env, DIVISI_RUN, DIVISI_TASK and the like.
@@ -64,6 +66,7 @@ func Env(s Settings) ([]string, error) {
 	if s.Offline {
 		maps.Copy(env, offline)
 	}
+	maps.Copy(env, s.Defaults)
 	errs := make([]error, 0, len(s.Extra))
 	for _, name := range s.Extra {
 		errs = append(errs, checkName(name))

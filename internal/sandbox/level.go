@@ -48,6 +48,17 @@ func (l Level) have(name string) bool {
 	return slices.ContainsFunc(l.layers, func(x Protection) bool { return x.Name == name && x.Have })
 }
 
+// Name is the same for machines that give the same layers.
+func (l Level) Name() string {
+	var names []string
+	for _, layer := range l.layers {
+		if layer.Have {
+			names = append(names, layer.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // views reports whether commands can have private views of downloads.
 func (l Level) views() bool { return l.have(Namespaces) && l.viewless == nil }
 

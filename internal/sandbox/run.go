@@ -15,6 +15,8 @@ const (
 	JobVar = "DIVISI_JOB"
 	// RunVar marks the processes of one run; Sweep looks for it.
 	RunVar = "DIVISI_RUN"
+	// TaskVar names the task that a command is run for.
+	TaskVar = "DIVISI_TASK"
 )
 
 // drainWait bounds how long a pipe that a process outside our reach still holds can delay the end of a command.

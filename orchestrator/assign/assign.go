@@ -60,6 +60,7 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 	s := &g.st.Spec
 	a := &wire.Assignment{
 		Run: g.run, Attempt: d.Attempt, Goal: s.Goal, Project: s.Project, Role: s.Roles[d.Role], Head: d.Head,
+		Environment: g.st.Environment(),
 	}
 	if a.Role.Name == "" {
 		return nil, fmt.Errorf("role %s is not among the run's", d.Role)
@@ -72,7 +73,7 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 		a.Baseline, a.Since = g.st.Baseline, d.Since
 		a.Task = untimed(gateTask(d.Task, "Run the gates on a batch", d.Gates), s.Project.Gates)
 	case d.Task == run.SetupTask:
-		a.Base, a.Setup, a.Project.Gates = true, s.Project.Setup.Command, nil
+		a.Base, a.Setup, a.Environment, a.Project.Gates = true, s.Project.Setup.Command, "", nil
 		a.Task = gateTask(d.Task, "Set up", nil)
 	case d.Task == run.BaselineTask:
 		a.Base = true

@@ -24,6 +24,7 @@ import (
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
+	"divisi/subagents/environment"
 	"divisi/subagents/gate"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
@@ -128,7 +129,7 @@ func (r *rig) tree(commit string) plan.Tree {
 func (r *rig) worker(ctx context.Context) (stop func()) {
 	pool, err := workspace.NewPool(r.git, r.mirror, filepath.Join(r.dir, "slots"))
 	require.NoError(r.t, err)
-	for _, d := range []string{"tools", "tmp"} {
+	for _, d := range []string{"tmp"} {
 		require.NoError(r.t, os.MkdirAll(filepath.Join(r.dir, d), 0o755))
 	}
 	var roles []string
@@ -137,7 +138,7 @@ func (r *rig) worker(ctx context.Context) (stop func()) {
 	}
 	w := worker.NewWorker(worker.Config{
 		Bus: r.bus, Model: r.model, Mirror: r.mirror, Pool: pool, Caches: sandbox.Caches{Dir: filepath.Join(r.dir, "caches")},
-		ToolsDir: filepath.Join(r.dir, "tools"), Temp: filepath.Join(r.dir, "tmp"), Environ: os.Environ(),
+		Environments: environment.NewStore(filepath.Join(r.dir, "caches", "environments"), workspace.Remove, time.Now), Temp: filepath.Join(r.dir, "tmp"), Environ: os.Environ(),
 		Gates: gate.NewLimiter(2), Parallel: r.spec.Parallel, Roles: roles, Run: r.spec.Run, IDs: r.newID, Log: r.log,
 		Tools: func(a *wire.Assignment) []tool.Tool {
 			if a.Role.Name != spec.RoleMaster {

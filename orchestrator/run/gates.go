@@ -23,6 +23,14 @@ func (s *State) GateNames() []string {
 	return names
 }
 
+// Environment is the id of what lies below every work tree; empty for none, and before setup has made it.
+func (s *State) Environment() string {
+	if r := s.Settled(SetupTask); r != nil {
+		return r.Environment
+	}
+	return ""
+}
+
 // Baselined reports whether the baseline is known: every gate has a receipt on the base commit.
 func (s *State) Baselined() bool { return len(s.Baseline) >= len(s.Spec.Project.Gates) }
 

@@ -113,6 +113,7 @@ func TestSnapshotIsFoundAgain(t *testing.T) {
 	again := func() (string, bool) {
 		e, made, err := store.FromCheckout(t.Context(), Recipe{System: "linux"}, root, []string{"dist"}, func() {})
 		require.NoError(t, err)
+		store.Close()
 		return e.ID, made
 	}
 	first, made := again()

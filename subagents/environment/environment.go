@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"divisi/internal/sandbox"
 )
 
 // The parts of an environment's directory.
@@ -52,6 +54,17 @@ type Environment struct {
 // Lower returns where what it has at one of its places or files lies on this machine.
 func (e *Environment) Lower(path string) string {
 	return filepath.Join(e.Dir, treeDir, filepath.FromSlash(path))
+}
+
+// Layers are what it has below a tree; nil for no environment.
+func (e *Environment) Layers() (layers []sandbox.Layer) {
+	if e == nil {
+		return nil
+	}
+	for _, path := range e.Places {
+		layers = append(layers, sandbox.Layer{Path: path, Lower: e.Lower(path)})
+	}
+	return layers
 }
 
 // Tools is the directory that commands see as $DIVISI_TOOLS.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -71,10 +72,25 @@ func (s *Store) Programs(search string, commands ...[]string) (map[string]string
 		return found, nil
 	}
 	data, err := json.Marshal(known)
+	if err == nil {
+		err = os.MkdirAll(s.dir, 0o700)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("encode the digests of programs: %w", err)
+		return nil, fmt.Errorf("remember the digests of programs: %w", err)
 	}
 	return found, replaceFile(memo, data)
+}
+
+// Digest names in receipts what commands run in: an environment, nil for none, the programs of a search path that they can depend
+// on, and how they are confined.
+func (s *Store) Digest(e *Environment, search, level string, commands ...[]string) (string, error) {
+	r := Recipe{System: runtime.GOOS, Arch: runtime.GOARCH, Level: level}
+	if e != nil {
+		r.Env = e.Manifest.Digest
+	}
+	var err error
+	r.Programs, err = s.Programs(search, commands...)
+	return r.Digest(), err
 }
 
 func namesOf(commands [][]string) []string {

@@ -61,14 +61,11 @@ func (s *Store) Close() {
 	s.newest = nil
 }
 
-// Tools is the directory of the programs of the environment that was opened last; empty for none.
-func (s *Store) Tools() string {
+// Newest is the environment that was opened last; nil for none.
+func (s *Store) Newest() *Environment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.newest == nil {
-		return ""
-	}
-	return s.newest.Tools()
+	return s.newest
 }
 
 // poll is how often it is tried to become the maker of an environment that another process makes.

@@ -4,93 +4,121 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"runtime"
 	"strings"
+	"time"
 
 	"divisi/contextscope/artifact"
 	"divisi/internal/machine"
 	"divisi/internal/sandbox"
+	"divisi/internal/sandbox/stage"
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/subagents/environment"
 	"divisi/subagents/gate"
 	"divisi/subagents/wire"
 )
 
-// setup runs the setup command, unless it has a key and the last setup of the repository was the same. The result is not nil when
-// it failed.
-func (t *Executor) setup(ctx context.Context) (bad *spec.Result, err error) {
+// Places are what a setup works with beside its tree.
+type Places interface {
+	// Fill lets the commands that are prepared from now on write the directories of an environment that is being made.
+	Fill(m *environment.Making)
+	// Lay puts a complete environment below the tree, which it makes clean again.
+	Lay(ctx context.Context, e *environment.Environment) error
+	// Ignored returns the topmost paths in the tree that git ignores, and those of other files that setup has changed or left, which
+	// are gone.
+	Ignored(ctx context.Context) (ignored, gone []string, err error)
+}
+
+// Setup makes the environment of a commit with the setup command, or takes the one that a setup before has made of the same. The
+// result is not nil when that failed; without a setup there is no environment.
+func (t *Executor) Setup(ctx context.Context) (e *environment.Environment, bad *spec.Result, err error) {
 	if len(t.Assignment.Setup) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
-	g, err := t.Fresh(sandbox.Setup)
+	g, leftOut, err := t.setupGround()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	recipe, err := t.recipe(ctx, g)
+	if err != nil {
+		return nil, nil, err
+	}
+	waiting := func() { t.doing("waits for another run, which sets up the same") }
+	e, made, err := t.Environments.Make(ctx, recipe, waiting, func(ctx context.Context, m *environment.Making) error {
+		t.Places.Fill(m)
+		if g, leftOut, err = t.setupGround(); err != nil {
+			return err
+		}
+		return t.runSetup(ctx, g, leftOut, m)
+	})
+	var failed *setupFailedError
+	var content *environment.BadContentError
+	switch {
+	case errors.As(err, &failed):
+		return nil, &failed.result, nil
+	case errors.As(err, &content):
+		r := wire.Failed(wire.FaultSetup, "setup: "+content.Error(), "")
+		return nil, &r, nil
+	case err != nil:
+		return nil, nil, err
+	case made:
+		t.noted = append(t.noted, e.Notes...)
+	default:
+		t.noted = append(t.noted, "setup did not run: what it depends on is the same as when environment "+e.ID+" was made, "+
+			e.Made.Format(time.DateTime))
+	}
+	return e, nil, t.Places.Lay(ctx, e)
+}
+
+// setupFailedError carries the result of a setup that failed out of the making of an environment.
+type setupFailedError struct{ result spec.Result }
+
+func (e *setupFailedError) Error() string { return e.result.Error.Message }
+
+// setupGround prepares the setup, which sees the user's settings for downloads; leftOut are those that it does not see.
+func (t *Executor) setupGround() (g Ground, leftOut []string, err error) {
+	if g, err = t.Fresh(sandbox.Setup); err != nil {
+		return g, nil, err
 	}
 	env, readable, leftOut := sandbox.Downloads(t.Environ)
 	g.Env, g.Readable = append(env, g.Env...), append(readable, g.Readable...)
-	key, err := t.setupKey(ctx, g)
-	if err != nil {
-		return nil, err
-	}
-	switch had, err := t.Caches.HasSetup(key); {
-	case err != nil:
-		return nil, err
-	case had:
-		t.noted = append(t.noted, "setup did not run again: what it depends on is the same as in its last run")
-		return nil, nil
-	}
-	end, err := t.Caches.BeginSetup()
-	if err != nil {
-		return nil, err
-	}
-	bad, err = t.runSetup(ctx, g, leftOut)
-	if bad != nil || err != nil {
-		return bad, errors.Join(err, end(""))
-	}
-	tools, err := os.ReadDir(g.Place.Tools)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	if key != "" && len(tools) > 0 {
-		t.noted = append(t.noted, "setup runs again in the next run despite its key: it left files in $"+sandbox.ToolsVar+
-			", which each run has for itself")
-		key = ""
-	}
-	return nil, errors.Join(err, end(key))
+	return g, leftOut, nil
 }
 
-// setupKey stands for what a setup with a key depends on: its command, its environment, and the files that it names. It is empty
-// for a setup without one. Directories that are made for each attempt, and the run's own names, are left out.
-func (t *Executor) setupKey(ctx context.Context, g Ground) (string, error) {
-	project := &t.Assignment.Project
-	if len(project.Setup.Key) == 0 {
-		return "", nil
+// recipe is everything that the setup depends on. Directories that are made for each attempt, and the run's own names, are left out.
+func (t *Executor) recipe(ctx context.Context, g Ground) (environment.Recipe, error) {
+	r := environment.Recipe{
+		Command: t.Assignment.Setup, Loopback: t.Assignment.Project.Loopback, System: runtime.GOOS, Arch: runtime.GOARCH,
+		Level: sandbox.Probe().Name(),
 	}
 	blobs, err := t.Blobs(ctx)
-	if err != nil {
-		return "", fmt.Errorf("read the files that setup depends on: %w", err)
+	if err == nil {
+		setup := spec.Setup{Command: t.Assignment.Setup, Key: t.Assignment.Project.Setup.Key}
+		r.Files, err = environment.FilesOf(&setup, &environment.Tree{ID: t.Tree, Blobs: blobs, Read: func(name string) ([]byte, error) {
+			return t.Read(ctx, name)
+		}})
 	}
-	files := map[string]string{}
-	for _, name := range project.Setup.Key {
-		files[name] = blobs[name]
+	if err != nil {
+		return r, fmt.Errorf("read the files that setup depends on: %w", err)
+	}
+	if r.Programs, err = t.Environments.Programs(stage.Lookup(g.Env, "PATH"), r.Command); err != nil {
+		return r, err
 	}
 	seen, env := g.Place.Seen(), []string{}
-	own := strings.NewReplacer(seen.Home, "HOME", seen.Temp, "TEMP", seen.Tools, "TOOLS")
+	own := strings.NewReplacer(seen.Tree, "TREE", seen.Home, "HOME", seen.Temp, "TEMP")
 	for _, v := range g.Env {
-		if name, _, _ := strings.Cut(v, "="); name != sandbox.RunVar {
+		if name, _, _ := strings.Cut(v, "="); name != sandbox.RunVar && name != sandbox.TaskVar {
 			env = append(env, own.Replace(v))
 		}
 	}
-	return artifact.Digest([]byte(spec.JSONText([]any{
-		t.Assignment.Setup, project.Loopback, env, files, runtime.GOOS, runtime.GOARCH,
-	}))), nil
+	r.Env = artifact.Digest([]byte(spec.JSONText(env)))
+	return r, nil
 }
 
-// runSetup runs the setup command. It has the network, whatever the role says, because it is there to install what the gates
-// need. The result is not nil when it failed.
-func (t *Executor) runSetup(ctx context.Context, g Ground, leftOut []string) (*spec.Result, error) {
+// runSetup runs the setup command and takes what it left. It has the network, whatever the role says, because it is there to install
+// what the gates need. The error is a *setupFailedError when it failed.
+func (t *Executor) runSetup(ctx context.Context, g Ground, leftOut []string, m *environment.Making) error {
 	args := t.Assignment.Setup
 	heard, stop := t.listen("setup: " + strings.Join(args, " "))
 	defer stop()
@@ -101,28 +129,44 @@ func (t *Executor) runSetup(ctx context.Context, g Ground, leftOut []string) (*s
 		Timeout:  t.Bounds.Left(), Sink: whole, OnOutput: heard,
 	})
 	if cause := context.Cause(ctx); cause != nil {
-		return nil, cause
+		return cause
 	}
 	if missing(err) {
-		bad := wire.Failed(wire.FaultSetup, "setup: "+err.Error(), "")
-		return &bad, nil
+		return &setupFailedError{wire.Failed(wire.FaultSetup, "setup: "+err.Error(), "")}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("run setup: %w", err)
+		return fmt.Errorf("run setup: %w", err)
 	}
 	if !out.Success() {
 		if err := machine.Room(append([]string{g.Place.Temp, g.Place.Tools, t.Dir}, g.Writable...)...); err != nil {
-			return nil, fmt.Errorf("run setup: %w", err)
+			return fmt.Errorf("run setup: %w", err)
 		}
 		why := "setup: " + gate.HowEnded(args, out) + unlikeYours(out, leftOut)
-		bad := wire.Failed(wire.FaultSetup, why, text.Tail(out.Text(), gate.MaxTail))
-		bad.Error.Output, err = t.keep(ctx, whole, true)
-		return &bad, err
+		bad := &setupFailedError{wire.Failed(wire.FaultSetup, why, text.Tail(out.Text(), gate.MaxTail))}
+		bad.result.Error.Output, err = t.keep(ctx, whole, true)
+		return errors.Join(err, bad)
 	}
-	if err := t.Reset(ctx); err != nil {
-		return nil, fmt.Errorf("clean the tree after setup: %w", err)
+	return t.takeSetup(ctx, g, m)
+}
+
+// takeSetup moves what setup left into the environment.
+func (t *Executor) takeSetup(ctx context.Context, g Ground, m *environment.Making) error {
+	t.doing("keeps what setup left")
+	ignored, gone, err := t.Places.Ignored(ctx)
+	if err != nil {
+		return err
 	}
-	return nil, nil
+	if len(gone) > 0 {
+		m.Note(fmt.Sprintf("setup changed or left %d files that git does not ignore, which were put back: %s",
+			len(gone), text.Tail(strings.Join(gone, ", "), maxChanged)))
+	}
+	downloads, err := t.Caches.Downloaded()
+	if err != nil {
+		return err
+	}
+	m.Downloaded(downloads)
+	m.MayLink(stage.Lookup(g.Env, "PATH"))
+	return m.Take(t.Dir, ignored)
 }
 
 // unlikeYours names what a setup that failed could not use or reach and the user's own command could.

@@ -19,6 +19,7 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/subagents/environment"
 	"divisi/subagents/gate"
 	"divisi/subagents/journal"
 	"divisi/subagents/limit"
@@ -36,15 +37,19 @@ type Executor struct {
 	Objects    journal.Objects
 	// Dir is the work tree with the patch in it, Tree the id of what it holds.
 	Dir, Tree string
-	// Reset makes the tree clean again, after setup. Restore takes back what a gate changed of the files that are tested, and
-	// returns their paths: the next gate is to test the tree that lands.
-	Reset   func(ctx context.Context) error
+	// Restore takes back what a gate changed of the files that are tested, and returns their paths: the next gate is to test the
+	// tree that lands.
 	Restore func(ctx context.Context) ([]string, error)
 	// Fresh prepares one command, a gate or the setup.
 	Fresh func(sandbox.Audience) (Ground, error)
-	// Caches remember the last setup of the repository. Blobs returns the ids of the files of the commit by their paths.
-	Caches sandbox.Caches
-	Blobs  func(ctx context.Context) (map[string]string, error)
+	// Environments keeps what setups leave; Places and Caches are what a setup fills. Digest names the environment in receipts.
+	Environments *environment.Store
+	Places       Places
+	Caches       sandbox.Caches
+	Digest       func() (string, error)
+	// Blobs returns the ids of the files of the commit by their paths, Read the content of one.
+	Blobs func(ctx context.Context) (map[string]string, error)
+	Read  func(ctx context.Context, path string) ([]byte, error)
 	// Changed returns the paths in which the tested commit differs from another one.
 	Changed func(ctx context.Context, since string) ([]string, error)
 	// Environ is the user's environment; setup is given its settings for downloads.
@@ -59,6 +64,8 @@ type Executor struct {
 	Judge func(ctx context.Context) (spec.Result, error)
 	Log   zerolog.Logger
 
+	// environment is what Digest returned.
+	environment string
 	// noted are what a person should know of the setup, and of gates that changed the tree.
 	noted []string
 }
@@ -98,8 +105,12 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 	if len(unknown) > 0 {
 		return wire.Failed(wire.FaultAssignment, "the project has no gate "+strings.Join(unknown, ", "), ""), nil
 	}
-	if bad, err := t.setup(ctx); bad != nil || err != nil {
+	e, bad, err := t.Setup(ctx)
+	if bad != nil || err != nil {
 		return *cmp.Or(bad, &spec.Result{}), err
+	}
+	if t.environment, err = t.Digest(); err != nil {
+		return spec.Result{}, err
 	}
 	receipts := make([]spec.Receipt, 0, len(gates))
 	for _, g := range gates {
@@ -120,7 +131,11 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 				g.Name, len(changed), text.Tail(strings.Join(changed, ", "), maxChanged)))
 		}
 	}
-	return t.judged(receipts), nil
+	r := t.judged(receipts)
+	if e != nil {
+		r.Environment = e.ID
+	}
+	return r, nil
 }
 
 // maxChanged bounds, in bytes, the list of files that a gate changed.
@@ -178,6 +193,7 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate) (spec.Receipt, error) 
 		return spec.Receipt{}, err
 	}
 	r, err := gate.Run(ctx, g, where)
+	r.Environment = t.environment
 	if err == nil && r.Verdict != spec.VerdictPass { // a full disk is not what the patch has done
 		err = machine.Room(append([]string{ground.Place.Temp, t.Dir}, ground.Writable...)...)
 	}

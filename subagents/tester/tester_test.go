@@ -2,13 +2,17 @@ package tester
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/egress"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/subagents/environment"
 	"divisi/subagents/wire"
 )
 
@@ -16,46 +20,55 @@ import (
 func TestTheKeyOfASetup(t *testing.T) {
 	t.Parallel()
 	type given struct {
-		run, home, tools, path, command string
-		loopback                        bool
-		key                             []string
-		files                           map[string]string
+		run, home, path, command, tree string
+		loopback                       bool
+		key                            []string
+		files                          map[string]string
 	}
 	key := func(g given) string {
+		store := environment.NewStore(t.TempDir(), os.RemoveAll, time.Now)
 		x := &Executor{
+			Environments: store, Tree: g.tree,
 			Assignment: &wire.Assignment{Setup: []string{g.command}, Project: spec.Project{
 				Loopback: g.loopback, Setup: spec.Setup{Command: []string{g.command}, Key: g.key},
 			}},
 			Blobs: func(context.Context) (map[string]string, error) { return g.files, nil },
 		}
-		place := sandbox.Place{Tree: g.home + "/tree", Home: g.home, Temp: g.home + "-tmp", Tools: g.tools}
+		place := sandbox.Place{Tree: g.home + "/tree", Home: g.home, Temp: g.home + "-tmp"}
 		seen := place.Seen()
-		key, err := x.setupKey(t.Context(), Ground{
-			Place: place, Env: []string{"DIVISI_RUN=" + g.run, "HOME=" + seen.Home, "PATH=" + seen.Tools + "/bin:" + g.path},
+		recipe, err := x.recipe(t.Context(), Ground{
+			Place: place, Env: []string{"DIVISI_RUN=" + g.run, "HOME=" + seen.Home, "DIVISI_TASK=" + g.run, "PATH=" + g.path},
 		})
 		require.NoError(t, err)
-		return key
+		return recipe.Key()
 	}
+	search := t.TempDir()
+	npm := filepath.Join(search, "npm")
+	require.NoError(t, os.WriteFile(npm, []byte("#!/bin/sh"), 0o755))
 	base := func(change func(*given)) given {
 		g := given{
-			run: "r1", home: "/s/r1/home", tools: "/s/r1/tools", path: "/bin", command: "npm", key: []string{"lock"},
+			path: search, run: "r1", home: "/s/r1/home", command: "npm", key: []string{"lock"}, tree: "t1",
 			files: map[string]string{"lock": "1", "other": "1"},
 		}
 		change(&g)
 		return g
 	}
 	same := key(base(func(*given) {}))
-	require.NotEmpty(t, same)
-	require.Equal(t, same, key(base(func(g *given) { g.run, g.home, g.tools = "r2", "/s/r2/home", "/s/r2/tools" })))
-	require.Equal(t, same, key(base(func(g *given) { g.files["other"] = "2" })))
-	require.Empty(t, key(base(func(g *given) { g.key = nil })))
+	require.Equal(t, same, key(base(func(g *given) { g.run, g.home = "r2", "/s/r2/home" })))
+	require.Equal(t, same, key(base(func(g *given) { g.files["other"], g.tree = "2", "t2" })))
 	for name, change := range map[string]func(*given){
 		"content": func(g *given) { g.files["lock"] = "2" }, "file": func(g *given) { g.key = []string{"lock", "other"} },
 		"command": func(g *given) { g.command = "yarn" }, "loopback": func(g *given) { g.loopback = true },
 		"environment": func(g *given) { g.path = "/usr/bin" }, "gone": func(g *given) { delete(g.files, "lock") },
+		"no key":  func(g *given) { g.key = nil },
+		"program": func(*given) { require.NoError(t, os.WriteFile(npm, []byte("#!/bin/sh -e"), 0o755)) },
 	} {
 		require.NotEqual(t, same, key(base(change)), name)
+		require.NoError(t, os.WriteFile(npm, []byte("#!/bin/sh"), 0o755))
 	}
+	whole := base(func(g *given) { g.key = nil })
+	other := base(func(g *given) { g.key, g.tree = nil, "t2" })
+	require.NotEqual(t, key(whole), key(other), "without a key it depends on all files")
 }
 
 // What loopback opens is offered for the hosts that it opens, and for no other.

@@ -17,6 +17,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/subagents/agent"
 	"divisi/subagents/command"
+	"divisi/subagents/environment"
 	"divisi/subagents/gate"
 	"divisi/subagents/journal"
 	"divisi/subagents/limit"
@@ -51,8 +52,11 @@ type attempt struct {
 	private string
 	cache   sandbox.Cache
 	env     []string
-	// fill lets commands write what a setup leaves.
-	fill bool
+	// under is the environment below the tree; nil for none. toolsDir and storesDir are its, or those of one that is being made, which
+	// setup writes: fill.
+	under               *environment.Environment
+	toolsDir, storesDir string
+	fill                bool
 	// readable is what commands may read beside their place and the system.
 	readable []string
 }
@@ -67,6 +71,10 @@ func (at *attempt) carryOut(ctx context.Context) (r spec.Result, err error) {
 	if err == nil {
 		defer done()
 		r, err = at.inPlace(ctx)
+	}
+	var unmade *unmadeError
+	if errors.As(err, &unmade) {
+		return unmade.result, nil
 	}
 	var refused *refusal
 	if errors.As(err, &refused) {
@@ -161,6 +169,9 @@ func (at *attempt) prepare(ctx context.Context) (release func(), err error) {
 		}
 	})
 	if at.needsSlot() {
+		if err := at.open(ctx); err != nil {
+			return release, err
+		}
 		begin, queued := time.Now(), at.queued
 		defer func() { at.slotted = time.Since(begin) - (at.queued - queued) }()
 		if at.slot, err = at.worker.cfg.Pool.Acquire(ctx); err != nil {
@@ -239,7 +250,7 @@ func (at *attempt) reset(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	return at.slot.Reset(ctx, commit)
+	return at.clean(ctx)
 }
 
 // environment makes what commands see, in the cache of those who run them: what agents can write, gates never read. Home and
@@ -256,14 +267,14 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 			return fmt.Errorf("make a private directory: %w", err)
 		}
 	}
-	at.cache = sandbox.Cache{}
+	at.cache, at.fill = sandbox.Cache{}, audience == sandbox.Setup
 	cache, err := w.cfg.Caches.For(audience, at.ground(), scratch)
 	if err != nil {
 		return err
 	}
 	vars := maps.Clone(cache.Env)
-	vars[sandbox.RunVar], vars["DIVISI_TASK"] = a.Run, a.Task.ID
-	at.cache, at.readable, at.fill = cache, cache.Readable, audience == sandbox.Setup
+	vars[sandbox.RunVar], vars[sandbox.TaskVar] = a.Run, a.Task.ID
+	at.cache, at.readable = cache, cache.Readable
 	seen := at.ground().Seen()
 	at.env, err = sandbox.Env(sandbox.Settings{
 		Base: w.cfg.Environ, Tools: seen.Tools, Path: cache.Path, Home: seen.Home, Temp: seen.Temp,
@@ -282,11 +293,11 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 // ground is what the attempt's commands have to themselves; an attempt without a slot works in its private directory.
 func (at *attempt) ground() sandbox.Place {
 	p := sandbox.Place{
-		Tree: at.private, Home: at.home(), Temp: at.temp(), Tools: at.worker.cfg.ToolsDir, Fill: at.fill,
+		Tree: at.private, Home: at.home(), Temp: at.temp(), Tools: at.toolsDir, Stores: at.storesDir, Fill: at.fill,
 		Downloads: at.cache.Downloads,
 	}
 	if at.slot != nil {
-		p.Tree, p.Layers = at.slot.Dir(), at.beside
+		p.Tree, p.Layers = at.slot.Dir(), slices.Concat(at.beside, at.under.Layers())
 	}
 	return p
 }
@@ -381,9 +392,9 @@ func (at *attempt) tester() *tester.Executor {
 	return &tester.Executor{
 		Environ:    at.worker.cfg.Environ,
 		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.tested,
-		Reset:   func(ctx context.Context) error { return at.slot.Reset(ctx, at.commit) },
 		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
-		Blobs:   at.blobs, Changed: at.changed, Caches: at.worker.cfg.Caches,
+		Blobs:   at.blobs, Read: at.read, Changed: at.changed, Caches: at.worker.cfg.Caches,
+		Environments: at.worker.cfg.Environments, Places: at, Digest: at.digest,
 		Fresh: at.fresh, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
 		Bounds: at.bounds(),
 		Doing:  at.progress.doing,

@@ -160,12 +160,10 @@ func digTool() *probe {
 // work starts a worker whose clock runs fast, so that it tells its progress often.
 func (e *explained) work() *Worker {
 	e.t.Helper()
-	tools := filepath.Join(e.dir, "tools")
-	require.NoError(e.t, os.MkdirAll(tools, 0o755))
 	var ticks atomic.Int64
 	w := NewWorker(Config{
 		Bus: e.bus, Name: "w", Model: e.model, Mirror: e.mirror, Pool: e.pool, Parallel: 2, Roles: []string{"digger", "tester"},
-		Caches: sandbox.Caches{Dir: filepath.Join(e.dir, "caches")}, ToolsDir: tools, Environ: os.Environ(), Temp: e.t.TempDir(),
+		Caches: sandbox.Caches{Dir: filepath.Join(e.dir, "caches")}, Environments: newEnvironments(e.t, e.dir), Environ: os.Environ(), Temp: e.t.TempDir(),
 		Tools: func(*wire.Assignment) []tool.Tool { return []tool.Tool{e.dig} }, Memory: e.memory, Log: zerolog.Nop(),
 		Clock: func() time.Time { return time.Unix(1_800_000_000+ticks.Add(1), 0).UTC() },
 	})

@@ -17,6 +17,7 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/modeltest"
+	"divisi/subagents/environment"
 	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
 
@@ -66,14 +67,20 @@ func newSite(t *testing.T) *site {
 	return &site{t: t, bus: b, mirror: m, pool: pool, head: c.Head, dir: dir}
 }
 
+// newEnvironments opens the environments of a test's repository.
+func newEnvironments(t *testing.T, dir string) *environment.Store {
+	t.Helper()
+	s := environment.NewStore(environment.Below(filepath.Join(dir, "caches")), workspace.Remove, time.Now)
+	t.Cleanup(s.Close)
+	return s
+}
+
 // work starts a worker with the model for the roles; it stops when the test ends, unless it was stopped before.
 func (s *site) work(m model.Model, roles ...string) *Worker {
 	s.t.Helper()
-	tools := filepath.Join(s.dir, "tools")
-	require.NoError(s.t, os.MkdirAll(tools, 0o755))
 	w := NewWorker(Config{
 		Bus: s.bus, Name: "w", Model: m, Mirror: s.mirror, Pool: s.pool, Parallel: 2, Roles: roles, AckWait: 2 * time.Second,
-		Caches: sandbox.Caches{Dir: filepath.Join(s.dir, "caches"), Lender: s.lender}, ToolsDir: tools, Environ: os.Environ(), Temp: s.t.TempDir(),
+		Caches: sandbox.Caches{Dir: filepath.Join(s.dir, "caches"), Lender: s.lender}, Environments: newEnvironments(s.t, s.dir), Environ: os.Environ(), Temp: s.t.TempDir(),
 		Log: zerolog.Nop(),
 	})
 	require.NoError(s.t, w.Start(s.t.Context()))

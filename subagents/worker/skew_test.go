@@ -18,11 +18,9 @@ import (
 func TestAClockThatIsSetBackFailsNoAttempt(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	tools := filepath.Join(s.dir, "tools")
-	require.NoError(t, os.MkdirAll(tools, 0o755))
 	var n atomic.Int64
 	w := NewWorker(Config{
-		Bus: s.bus, Name: "w", Mirror: s.mirror, Pool: s.pool, Roles: []string{"mod"}, ToolsDir: tools, Environ: os.Environ(),
+		Bus: s.bus, Name: "w", Mirror: s.mirror, Pool: s.pool, Roles: []string{"mod"}, Environments: newEnvironments(s.t, s.dir), Environ: os.Environ(),
 		Caches: sandbox.Caches{Dir: filepath.Join(s.dir, "caches")}, Temp: t.TempDir(), Log: zerolog.Nop(),
 		// Each look at the clock is an hour earlier.
 		Clock: func() time.Time { return time.Unix(2_000_000_000, 0).Add(-time.Duration(n.Add(1)) * time.Hour).UTC() },

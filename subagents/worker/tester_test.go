@@ -3,6 +3,7 @@ package worker
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -43,14 +44,16 @@ func TestWorkerGivesTestersWhatGeneratorsMade(t *testing.T) {
 	s.enqueue(head)
 	got = s.result(head)
 	require.Equal(t, spec.StatusDone, got.Status, "%+v", got.Error)
-	require.FileExists(t, filepath.Join(s.dir, "tools", "done"))
+	require.NotEmpty(t, got.Environment)
+	require.FileExists(t, filepath.Join(s.dir, "caches", "environments", got.Environment, "tools", "done"))
+	require.NotEmpty(t, got.Receipts[0].Environment)
 }
 
-// A setup with a key runs again when something that it depends on has changed, or what it left is gone.
-func TestASetupWithAKeyRunsWhenItHasTo(t *testing.T) {
+// A setup runs again when something that it depends on has changed, or what it left is gone.
+func TestASetupRunsWhenItHasTo(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.work(nil, "tester")
+	w := s.work(nil, "tester")
 	left := filepath.Join(s.dir, "caches", "gates", "xdg", "runs")
 	n := 0
 	run := func(command string, key ...string) (spec.Result, int) {
@@ -76,25 +79,57 @@ func TestASetupWithAKeyRunsWhenItHasTo(t *testing.T) {
 		{"the first", "true", []string{"a.txt"}, 1},
 		{"the same", "true", []string{"a.txt"}, 1},
 		{"another key", "true", nil, 2},
-		{"no other may come between", "true", []string{"a.txt"}, 3},
-		{"the same again", "true", []string{"a.txt"}, 3},
+		{"the same as the first", "true", []string{"a.txt"}, 2},
+		{"a failure", "exit 1", []string{"a.txt"}, 3},
 		{"a failure is not remembered", "exit 1", []string{"a.txt"}, 4},
-		{"nor what was before it", "true", []string{"a.txt"}, 5},
-		{"tools belong to the run", `echo > "$DIVISI_TOOLS/tool"`, []string{"a.txt"}, 6},
-		{"tools again", `echo > "$DIVISI_TOOLS/tool"`, []string{"a.txt"}, 7},
+		{"tools", `echo > "$DIVISI_TOOLS/tool"`, []string{"a.txt"}, 5},
+		{"the same with tools", `echo > "$DIVISI_TOOLS/tool"`, []string{"a.txt"}, 5},
 	} {
 		r, runs := run(step.command, step.key...)
 		require.Equal(t, step.runs, runs, "%d: %s", i, step.why)
 		notes := strings.Join(r.Handoff.Deviations, "\n")
-		require.Equal(t, strings.HasPrefix(step.why, "the same"), strings.Contains(notes, "setup did not run again"), step.why)
-		require.Equal(t, strings.HasPrefix(step.why, "tools"), strings.Contains(notes, "it left files in $DIVISI_TOOLS"), step.why)
+		require.Equal(t, strings.HasPrefix(step.why, "the same"), strings.Contains(notes, "setup did not run"), step.why)
 	}
-	require.NoError(t, os.RemoveAll(filepath.Join(s.dir, "tools", "tool")))
-	_, runs := run("true", "a.txt")
-	require.Equal(t, 8, runs)
+	w.Stop()
 	require.NoError(t, os.Remove(left))
-	_, runs = run("true", "a.txt")
+	s.work(nil, "tester")
+	_, runs := run("true", "a.txt")
 	require.Equal(t, 1, runs, "what it left is gone")
+}
+
+// What setup leaves in ignored paths lies below the tree of every later attempt, and no patch has it. An environment that was
+// removed meanwhile is made again.
+func TestAnEnvironmentLiesBelowEveryTree(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.work(nil, "tester", "mod")
+	a := s.assignment(testerRole, "--setup")
+	a.Setup = []string{"sh", "-c", `mkdir node_modules && echo '*' > node_modules/.gitignore && echo dep > node_modules/dep && ` +
+		`echo tool > "$DIVISI_TOOLS/tool" && echo set > a.txt && touch new.txt`}
+	s.enqueue(a)
+	made := s.result(a)
+	require.Equal(t, spec.StatusDone, made.Status, "%+v", made.Error)
+	require.NotEmpty(t, made.Environment)
+	require.Contains(t, strings.Join(made.Handoff.Deviations, "\n"),
+		"setup changed or left 2 files that git does not ignore, which were put back: a.txt, new.txt")
+	dir := filepath.Join(s.dir, "caches", "environments", made.Environment)
+	for i, gone := range []bool{false, true} {
+		if gone {
+			require.NoError(t, os.RemoveAll(dir))
+		}
+		mod := s.assignment(spec.Role{Name: "mod", Executor: spec.ExecutorCommand, Writes: true, Command: []string{
+			"sh", "-c", `cat "$DIVISI_TOOLS/tool" > seen.txt && ! test -e new.txt`,
+		}}, "t"+strconv.Itoa(i))
+		mod.Environment, mod.Project.Setup.Command = made.Environment, a.Setup
+		s.enqueue(mod)
+		r := s.result(mod)
+		require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
+		require.Equal(t, []string{"seen.txt"}, r.Patch.Files)
+		text, err := s.mirror.ReadFile(t.Context(), r.Patch.Commit, "seen.txt", 100)
+		if err == nil { // it came as a pack
+			require.Equal(t, "tool\n", string(text))
+		}
+	}
 }
 
 func TestTesterJudgesAgainstTheBaseline(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/subagents/agent"
 	"divisi/subagents/checkout"
+	"divisi/subagents/environment"
 	"divisi/subagents/gate"
 	"divisi/subagents/limit"
 	"divisi/subagents/tool"
@@ -31,7 +32,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Config is what a worker works with. Bus, Git, Mirror, Pool and Caches.Dir are needed; Model only for model roles.
+// Config is what a worker works with. Bus, Git, Mirror, Pool, Caches.Dir and Environments are needed; Model only for model roles.
 type Config struct {
 	Bus *bus.Bus
 	// Name is the worker's in events; default "worker".
@@ -40,12 +41,12 @@ type Config struct {
 	// Mirror is the bare repository that the pool's slots borrow from.
 	Mirror *git.Repo
 	Pool   *workspace.Pool
-	// Caches are the build caches; ToolsDir what setup fills for every later command; Environ what the environment of
-	// commands is taken from, as os.Environ returns it.
-	Caches sandbox.Caches
+	// Caches are the build caches; Environments keep what setups leave for every later command; Environ is what the variables of
+	// commands are taken from, as os.Environ returns it.
+	Caches       sandbox.Caches
+	Environments *environment.Store
 	// Checkout is what trees have of the user's checkout beside the files that git stores; nil for nothing.
 	Checkout *checkout.Content
-	ToolsDir string
 	// Outputs is the directory that keeps the whole output of gates and setup that failed, for people; empty for none.
 	Outputs string
 	Environ []string

@@ -1,0 +1,109 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"divisi/internal/sandbox"
+	"divisi/internal/sandbox/stage"
+	"divisi/internal/spec"
+	"divisi/subagents/environment"
+)
+
+// maxReadFile bounds, in bytes, a file that an environment depends on.
+const maxReadFile = 64 << 20
+
+// open opens the environment of the assignment. One that was removed or damaged meanwhile is made again, from the base commit.
+func (at *attempt) open(ctx context.Context) error {
+	id := at.assignment.Environment
+	if id == "" {
+		return nil
+	}
+	e, err := at.worker.cfg.Environments.Open(id)
+	var damaged *environment.DamagedError
+	if errors.Is(err, environment.ErrNone) || errors.As(err, &damaged) {
+		at.log.Warn().Err(err).Msg("the environment of the run is made again")
+		e, err = at.makeAgain(ctx)
+		if err == nil && e.ID != id {
+			err = &refusal{fmt.Errorf("environment %s is gone, and setup makes another one now, %s, because a program or a setting "+
+				"has changed: start a new run", id, e.ID)}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	at.lie(e)
+	return nil
+}
+
+// unmadeError carries the result of a setup that failed.
+type unmadeError struct{ result spec.Result }
+
+func (e *unmadeError) Error() string { return e.result.Error.Message }
+
+// makeAgain runs the setup of the run as its first attempt did: on the base commit, in a slot of its own.
+func (at *attempt) makeAgain(ctx context.Context) (*environment.Environment, error) {
+	a := *at.assignment
+	a.Setup, a.Head, a.Base, a.Environment, a.Patch, a.Start = a.Project.Setup.Command, at.worker.cfg.Mirror.Base(), true, "", nil, nil
+	a.Role.Executor = ""
+	if len(a.Setup) == 0 {
+		return nil, &refusal{fmt.Errorf("environment %s is gone: start a new run", at.assignment.Environment)}
+	}
+	maker := &attempt{worker: at.worker, assignment: &a, journal: at.journal, progress: at.progress, log: at.log}
+	release, err := maker.prepare(ctx)
+	defer release()
+	if err != nil {
+		return nil, err
+	}
+	e, bad, err := maker.tester().Setup(ctx)
+	if bad != nil {
+		err = &unmadeError{*bad}
+	}
+	return e, err
+}
+
+// clean puts the attempt's commit into the slot, with the single files of the environment.
+func (at *attempt) clean(ctx context.Context) error {
+	return at.slot.Reset(ctx, at.commit)
+}
+
+func (at *attempt) lie(e *environment.Environment) {
+	at.under, at.toolsDir, at.storesDir = e, e.Tools(), e.Stores()
+}
+
+// Fill implements tester.Places.
+func (at *attempt) Fill(m *environment.Making) {
+	at.toolsDir, at.storesDir = m.Tools(), m.Stores()
+}
+
+// Lay implements tester.Places.
+func (at *attempt) Lay(ctx context.Context, e *environment.Environment) error {
+	at.lie(e)
+	return at.clean(ctx)
+}
+
+// Ignored implements tester.Places.
+func (at *attempt) Ignored(ctx context.Context) (ignored, gone []string, err error) {
+	return at.slot.Ignored(ctx, at.commit)
+}
+
+// read returns the content of a file of the attempt's commit.
+func (at *attempt) read(ctx context.Context, path string) ([]byte, error) {
+	return at.worker.cfg.Mirror.ReadFile(ctx, at.commit, path, maxReadFile)
+}
+
+// digest names what the gates of the project run in: the environment, the programs that they can call, and how they are confined.
+func (at *attempt) digest() (string, error) {
+	w := at.worker
+	commands := make([][]string, 0, len(at.assignment.Project.Gates))
+	for _, g := range at.assignment.Project.Gates {
+		commands = append(commands, g.Command)
+	}
+	search := stage.Lookup(w.cfg.Environ, "PATH")
+	if root := w.cfg.Caches.Go.Root; root != "" {
+		search = filepath.Join(root, "bin") + string(filepath.ListSeparator) + search
+	}
+	return w.cfg.Environments.Digest(at.under, search, sandbox.Probe().Name(), commands...)
+}
