@@ -170,7 +170,7 @@ func lackOf(lacks []lack.Lack, gate string) string {
 func findings(st *run.State, tried map[string]detect.Tried) []string {
 	var lines []string
 	for _, g := range st.Spec.Project.Gates {
-		if t, ok := tried[g.Name]; ok {
+		if t, ok := tried[g.Name]; ok && !t.Out { // a note says more of the others
 			lines = append(lines, fmt.Sprintf("%-12s %s", g.Name, t.Note))
 		}
 		if r := st.Baseline[g.Name]; len(r.Hidden) > 0 {

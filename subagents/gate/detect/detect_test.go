@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -73,7 +75,7 @@ func TestGates(t *testing.T) {
 		"broken package.json": {map[string]string{"package.json": `{`}, nil},
 		"pytest": {
 			map[string]string{"pyproject.toml": "[tool.pytest.ini_options]", "tests/test_a.py": ""},
-			[]string{"pytest: python3 -m pytest -q -rfE --junitxml=.divisi-pytest.xml"},
+			[]string{"pytest: python3 -m pytest -q -rfE --continue-on-collection-errors --junitxml=.divisi-pytest.xml"},
 		},
 		"python, no tests":  {map[string]string{"pyproject.toml": "[tool.pytest.ini_options]", "a.py": ""}, nil},
 		"a stray test file": {map[string]string{"scripts/test_it.py": ""}, nil},
@@ -119,4 +121,166 @@ func TestProposedNamesAreValid(t *testing.T) {
 	p := Of(files, func(string) ([]byte, error) { return []byte(work), nil }, Options{})
 	require.NotEmpty(t, p.Gates)
 	require.Empty(t, problemsOf(p))
+}
+
+// What each manifest leads to: setup, what it fills, and whether gates can run without it.
+func TestProposals(t *testing.T) {
+	t.Parallel()
+	none := func(string) bool { return false }
+	all := func(string) bool { return true }
+	deps := `"devDependencies":{"mocha":"1"},"scripts":{"test":"mocha --reporter spec test/"}`
+	for name, c := range map[string]struct {
+		files  map[string]string
+		o      Options
+		setup  string
+		needed bool
+		gates  []string
+		fills  []string
+	}{
+		"npm": {
+			map[string]string{"package.json": "{" + deps + "}", "package-lock.json": "{}"}, Options{}, "npm ci --no-audit --no-fund", true,
+			[]string{"npm-test: npm test -- --reporter tap"}, []string{"node_modules"},
+		},
+		"npm without a lock file": {
+			map[string]string{"package.json": "{" + deps + "}"}, Options{}, "npm install --no-audit --no-fund", false,
+			[]string{"npm-test: npm test -- --reporter tap"}, []string{"node_modules"},
+		},
+		"npm without dependencies": {
+			map[string]string{"package.json": `{"scripts":{"test":"node --test"}}`, "package-lock.json": "{}"}, Options{}, "", false,
+			[]string{"npm-test: env NODE_OPTIONS=--test-reporter=tap npm test"}, nil,
+		},
+		"tracked node_modules": {
+			map[string]string{"package.json": "{" + deps + "}", "package-lock.json": "{}", "node_modules/a/i.js": ""}, Options{}, "", false,
+			[]string{"npm-test: npm test -- --reporter tap"}, nil,
+		},
+		"pnpm of a version": {
+			map[string]string{"package.json": `{"packageManager":"pnpm@9.4.0+sha1.x",` + deps + "}", "pnpm-lock.yaml": ""}, Options{Has: all},
+			`sh -c npm install --global --no-audit --no-fund --prefix "$DIVISI_TOOLS" pnpm@9.4.0 && pnpm install --frozen-lockfile`, true,
+			[]string{"pnpm-test: pnpm test --reporter tap"}, []string{"node_modules"},
+		},
+		"pnpm that is not installed": {
+			map[string]string{"package.json": "{" + deps + "}", "pnpm-lock.yaml": "lockfileVersion: '6.0'"}, Options{Has: none},
+			`sh -c npm install --global --no-audit --no-fund --prefix "$DIVISI_TOOLS" pnpm@8 && pnpm install --frozen-lockfile`, true,
+			[]string{"pnpm-test: pnpm test --reporter tap"}, []string{"node_modules"},
+		},
+		"a version that is no version": {
+			map[string]string{"package.json": `{"packageManager":"pnpm@1.2.3; rm -rf ~",` + deps + "}", "pnpm-lock.yaml": ""}, Options{},
+			`sh -c npm install --global --no-audit --no-fund --prefix "$DIVISI_TOOLS" pnpm@1.2.3 && pnpm install --frozen-lockfile`, true,
+			[]string{"pnpm-test: pnpm test --reporter tap"}, []string{"node_modules"},
+		},
+		"yarn 1": {
+			map[string]string{"package.json": "{" + deps + "}", "yarn.lock": "# yarn lockfile v1\n"}, Options{}, "yarn install --frozen-lockfile", true,
+			[]string{"yarn-test: yarn test --reporter tap"}, []string{"node_modules"},
+		},
+		"yarn 4": {
+			map[string]string{"package.json": "{" + deps + "}", "yarn.lock": "# x\n\n__metadata:\n", ".yarnrc.yml": "nodeLinker: node-modules\n"},
+			Options{}, "yarn install --immutable", true, []string{"yarn-test: yarn test --reporter tap"}, []string{"node_modules"},
+		},
+		"yarn 4 with its packages tracked": {
+			map[string]string{
+				"package.json": "{" + deps + "}", "yarn.lock": "x\n__metadata:\n", ".pnp.cjs": "", ".yarn/cache/a.zip": "",
+			}, Options{}, "", false, []string{"yarn-test: yarn test --reporter tap"}, nil,
+		},
+		"a project below": {
+			map[string]string{"package.json": "{}", "web/package.json": "{" + deps + "}", "web/package-lock.json": "", "doc/package.json": "{" + deps + "}"},
+			Options{}, "sh -c (cd web && npm ci --no-audit --no-fund)", true,
+			[]string{"npm-test-web: npm --prefix web test -- --reporter tap"}, []string{"web/node_modules"},
+		},
+		"modules of go": {
+			map[string]string{"go.mod": "", "go.sum": "x", "a.go": "", "api/go.mod": "", "api/a.go": "", "api/go.sum": "x"}, Options{},
+			`sh -c for m in . api; do go -C "$m" mod download || exit 1; done`, false,
+			[]string{
+				"go-build: go build ./...", "go-test: go test -json ./...",
+				"go-build-api: go -C api build ./...", "go-test-api: go -C api test -json ./...",
+			}, nil,
+		},
+		"uv": {
+			map[string]string{"pyproject.toml": "[dependency-groups]\ntests = [\"pytest\"]\n", "uv.lock": "", "tests/test_a.py": ""},
+			Options{Whole: true, Has: all}, "uv sync --frozen --group tests", false,
+			[]string{"pytest: .venv/bin/python -m pytest -q -rfE --continue-on-collection-errors --junitxml=.divisi-pytest.xml"}, []string{".venv"},
+		},
+		"uv that is not installed": {
+			map[string]string{"pyproject.toml": "", "uv.lock": "", "tests/test_a.py": "", "src/click/__init__.py": ""}, Options{Whole: true, Has: none},
+			"", false, []string{"pytest: env PYTHONPATH=src python3 -m pytest -q -rfE --continue-on-collection-errors --junitxml=.divisi-pytest.xml"}, nil,
+		},
+		"requirements": {
+			map[string]string{"setup.py": "", "requirements-dev.txt": "", "docs-requirements.txt": "", "test_a.py": ""}, Options{Whole: true},
+			"sh -c python3 -m venv --system-site-packages .venv && .venv/bin/pip install -r requirements-dev.txt -e .", false,
+			[]string{"pytest: .venv/bin/python -m pytest -q -rfE --continue-on-collection-errors --junitxml=.divisi-pytest.xml"}, []string{".venv"},
+		},
+		"cargo": {
+			map[string]string{"Cargo.toml": "", "Cargo.lock": "[[package]]\nsource = \"registry\"\n"}, Options{}, "cargo fetch --locked", false,
+			[]string{"cargo-test: cargo test --workspace --no-fail-fast"}, nil,
+		},
+		"maven": {
+			map[string]string{"pom.xml": "<project/>"}, Options{}, "mvn -B -q -Dmaven.test.failure.ignore=true test", false,
+			[]string{"mvn-test: mvn -B --fail-at-end test"}, []string{"target"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := of(c.files, c.o)
+			var gates []string
+			for _, g := range p.Gates {
+				gates = append(gates, g.Name+": "+strings.Join(g.Command, " "))
+			}
+			require.Equal(t, c.gates, gates)
+			require.Equal(t, c.setup, strings.Join(p.Setup, " "))
+			require.Equal(t, c.needed, p.Needed)
+			require.Equal(t, c.fills, p.Ignored)
+			require.Empty(t, problemsOf(p))
+		})
+	}
+}
+
+// A workspace that others need, and whose output is not tracked, is built by setup and again for each tree.
+func TestDerived(t *testing.T) {
+	t.Parallel()
+	p := of(map[string]string{
+		"package.json":            `{"workspaces":["packages/*"],"scripts":{"test":"vitest run","build":"tsc -b"}}`,
+		"package-lock.json":       "{}",
+		"packages/a/package.json": `{"name":"@x/a","main":"./dist/index.js","exports":{".":{"types":"./types/a.d.ts"}}}`,
+		"packages/b/package.json": `{"name":"@x/b","main":"dist/index.js","dependencies":{"@x/a":"*"}}`,
+		"packages/c/package.json": `{"name":"@x/c","main":"lib/index.js"}`, "packages/c/lib/index.js": "",
+	}, Options{})
+	require.Equal(t, []string{"packages/a/dist", "packages/a/types"}, p.Derived, "nothing needs b, and c is tracked")
+	require.Equal(t, []string{"npm", "run", "build"}, p.Regenerate)
+	require.Equal(t, []string{"sh", "-c", "npm ci --no-audit --no-fund && npm run build"}, p.Setup)
+}
+
+func TestReporters(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]string{
+		"mocha": "--reporter tap", "NODE_ENV=test mocha -r x": "--reporter tap", "npm run lint && nyc mocha": "--reporter tap",
+		"cross-env A=1 vitest run": "--reporter=tap-flat", "ava": "--tap", "mocha --parallel": "", "mocha | tee log": "",
+		"mocha; true": "", "mocha || true": "", "echo mocha": "", "node --test --test-reporter=spec": "", "vitest --watch": "",
+		"mocha -- a": "", "mocha &": "", "": "", "mocha $(x)": "", "mocha && npm run e2e": "",
+	} {
+		_, flags, _ := reporter(script)
+		require.Equal(t, want, strings.Join(flags, " "), script)
+	}
+}
+
+// FuzzOf: damaged and hostile files are no crash, and what is proposed is what a project file may say.
+func FuzzOf(f *testing.F) {
+	f.Add("web", "use (\n ./a\n)", `{"scripts":{"test":"mocha"},"workspaces":[],"exports":{"a":["./d/x"]}}`, "lockfileVersion: '6.0'")
+	f.Add("a'b", "use a", `{"packageManager":"yarn@4.1.0","dependencies":{"a":"1"},"main":7}`, "\n__metadata:")
+	f.Add("-rf", "\x00", "[[[[", "\nsource = ")
+	f.Fuzz(func(t *testing.T, dir, work, manifest, lock string) {
+		if !filepath.IsLocal(dir) {
+			return
+		}
+		for _, name := range []string{"pnpm-lock.yaml", "yarn.lock", "package-lock.json", "Cargo.lock", "uv.lock"} {
+			content := map[string]string{
+				"go.work": work, "a/go.mod": "", "package.json": manifest, name: lock, "Cargo.toml": lock, "pyproject.toml": lock, "pom.xml": lock,
+				path.Join(dir, "package.json"): manifest, path.Join(dir, name): lock, path.Join(dir, "go.mod"): work, path.Join(dir, "a.go"): "",
+				path.Join(dir, "test_a.py"): "",
+			}
+			for _, whole := range []bool{true, false} {
+				p := of(content, Options{Whole: whole})
+				require.Empty(t, problemsOf(p))
+				require.NotContains(t, p.File(nil), "\x00")
+			}
+		}
+	})
 }

@@ -31,6 +31,7 @@ func (d *detector) maven() {
 		return
 	}
 	d.add("mvn-test", ".", spec.Gate{Command: []string{"mvn", "-B", "--fail-at-end", "test"}, Format: gate.FormatText})
+	d.Ignored = append(d.Ignored, "target")
 	d.install(".", "mvn -B -q -Dmaven.test.failure.ignore=true test", "pom.xml")
 }
 
