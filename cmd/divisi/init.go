@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -198,7 +197,10 @@ func allOut(p *detect.Proposal, tried map[string]detect.Tried) bool {
 
 // writeProject writes the file after a yes.
 func (g *globals) writeProject(ctx context.Context, o *initOptions, top, file string) error {
-	fmt.Fprintf(g.out, "\n%s\n", strings.TrimRight(console.Sanitize(file), "\n"))
+	fmt.Fprintln(g.out)
+	for _, line := range text.Lines(file) {
+		fmt.Fprintln(g.out, console.Sanitize(line))
+	}
 	if !o.yes {
 		if !isTerminal(g.in) || g.json() {
 			_, err := fmt.Fprintf(g.out, "\nNothing was written. To write it to %s: divisi init --yes\n", projectPlace)
