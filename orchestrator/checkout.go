@@ -2,9 +2,19 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
 
 	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/internal/usage"
 	"divisi/subagents/checkout"
+	"divisi/subagents/environment"
 )
 
 // takeCheckout takes what the trees of the run have of the user's checkout. Nothing else of a run reads it.
@@ -16,9 +26,75 @@ func (h *holder) takeCheckout(ctx context.Context) (err error) {
 	if !h.beside.Empty() && !sandbox.ShowsLayers() {
 		h.notices = append(h.notices, "trees have neither the submodules of the repository nor what Git LFS keeps: "+
 			"on this machine commands have no namespaces")
+	} else {
+		h.spec.Missing = h.beside.Missing()
+		h.notices = append(h.notices, h.spec.Missing...)
+	}
+	if h.spec.Project.Environment.IsZero() {
 		return nil
 	}
-	h.spec.Missing = h.beside.Missing()
-	h.notices = append(h.notices, h.spec.Missing...)
+	return h.takeEnvironment(ctx)
+}
+
+// takeEnvironment takes the ignored paths of the checkout that the project names. A run that goes on keeps those that it began with.
+func (h *holder) takeEnvironment(ctx context.Context) error {
+	if h.resumes {
+		if _, err := h.environments.Open(h.spec.Environment); !errors.Is(err, environment.ErrNone) {
+			return err
+		}
+	}
+	paths := h.spec.Project.Environment.Paths
+	if err := h.checkPaths(ctx, paths); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(h.checkout.Top)
+	if err != nil {
+		return fmt.Errorf("open the checkout: %w", err)
+	}
+	defer root.Close() // a handle
+	r := environment.Recipe{System: runtime.GOOS, Arch: runtime.GOARCH, Level: sandbox.Probe().Name()}
+	e, _, err := h.environments.FromCheckout(ctx, r, root, paths, func() { h.notice("waiting for another run, which takes the same") })
+	var changed *environment.ChangedError
+	var bad *environment.BadContentError
+	switch {
+	case errors.As(err, &changed):
+		return usage.Errorf("environment: %v", changed)
+	case errors.As(err, &bad):
+		return usage.Errorf("environment: what the checkout has cannot be taken: %s", bad.Why)
+	case errors.Is(err, fs.ErrPermission):
+		return usage.Errorf("environment: %v\nName the paths that gates need without it in .divisi/divisi.yaml", err)
+	case err != nil:
+		return err
+	case h.resumes && e.ID != h.spec.Environment:
+		return usage.Errorf("the environment of run %s was removed, and the checkout has changed since: start a new run", h.spec.Run)
+	}
+	h.spec.Environment = e.ID
+	h.notices = append(h.notices, e.Notes...)
 	return nil
+}
+
+// checkPaths refuses paths of the checkout that are not there, that git does not ignore, or that the base commit has.
+func (h *holder) checkPaths(ctx context.Context, paths []string) error {
+	ignored, err := h.git.Ignored(ctx, h.checkout)
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		return usage.Errorf("environment: %s takes what git ignores in the checkout, and there is nothing that gates could need: "+
+			"install what the repository needs, then start again", spec.EnvironmentCheckout)
+	}
+	for _, name := range paths {
+		if !slices.ContainsFunc(ignored, func(dir string) bool {
+			dir = strings.TrimSuffix(dir, "/")
+			return name == dir || strings.HasPrefix(name, dir+"/")
+		}) {
+			return usage.Errorf("environment names %s, and the checkout has no such path that git ignores: "+
+				"install what the repository needs, then start again", name)
+		}
+	}
+	tracked, err := h.mirror.FilesUnder(ctx, h.spec.Base, paths...)
+	if err == nil && len(tracked) > 0 {
+		err = usage.Errorf("environment takes paths that git ignores, and the base commit has %s", tracked[0].Path)
+	}
+	return err
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Names of files and directories, in lower case, that hold keys, credentials or variables: whole names, a directory with the name in
-// it, ends, and beginnings, of which some are meant for files of one kind alone.
+// it, ends, and beginnings, some of them with the end that belongs to them.
 var (
 	secretNames = []string{
 		".git", ".netrc", "_netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".pgpass", ".my.cnf", ".git-credentials",

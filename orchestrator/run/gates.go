@@ -25,6 +25,9 @@ func (s *State) GateNames() []string {
 
 // Environment is the id of what lies below every work tree; empty for none, and before setup has made it.
 func (s *State) Environment() string {
+	if s.Spec.Environment != "" {
+		return s.Spec.Environment
+	}
 	if r := s.Settled(SetupTask); r != nil {
 		return r.Environment
 	}

@@ -101,6 +101,8 @@ type Spec struct {
 	Branch string `json:"branch,omitempty"`
 	// Submodules are the places of the repository's submodules, which no task may write.
 	Submodules []string `json:"submodules,omitempty"`
+	// Environment is the id of what was taken from the checkout; empty where setup makes the environment, or there is none.
+	Environment string `json:"environment,omitempty"`
 	// Missing is what trees lack because the checkout does not have it, each with the command that gets it.
 	Missing []string `json:"missing,omitempty"`
 	// Plan is the plan file's content; nil where a master plans.

@@ -80,12 +80,6 @@ func (c *Content) Missing() (messages []string) {
 	return messages
 }
 
-// Has reports whether the content has a commit of a submodule.
-func (c *Content) Has(commit string) bool {
-	_, err := readLinks(filepath.Join(c.dir, modulesDir, commit))
-	return err == nil
-}
-
 // Layers are what a tree that holds a commit of the mirror has, parents first. A file that is no longer the base's stays as it is.
 func (c *Content) Layers(ctx context.Context, mirror *git.Repo, commit string) ([]sandbox.Layer, error) {
 	if c.Empty() {

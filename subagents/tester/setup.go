@@ -112,6 +112,9 @@ func (t *Executor) recipe(ctx context.Context, g Ground) (environment.Recipe, er
 			env = append(env, own.Replace(v))
 		}
 	}
+	if t.Beside != "" {
+		env = append(env, "CHECKOUT="+t.Beside)
+	}
 	r.Env = artifact.Digest([]byte(spec.JSONText(env)))
 	return r, nil
 }

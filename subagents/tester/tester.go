@@ -47,6 +47,8 @@ type Executor struct {
 	Places       Places
 	Caches       sandbox.Caches
 	Digest       func() (string, error)
+	// Beside stands for what trees have of the user's checkout beside the files that git stores; empty for nothing.
+	Beside string
 	// Blobs returns the ids of the files of the commit by their paths, Read the content of one.
 	Blobs func(ctx context.Context) (map[string]string, error)
 	Read  func(ctx context.Context, path string) ([]byte, error)

@@ -394,7 +394,7 @@ func (at *attempt) tester() *tester.Executor {
 		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.tested,
 		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
 		Blobs:   at.blobs, Read: at.read, Changed: at.changed, Caches: at.worker.cfg.Caches,
-		Environments: at.worker.cfg.Environments, Places: at, Digest: at.digest,
+		Environments: at.worker.cfg.Environments, Places: at, Digest: at.digest, Beside: at.worker.cfg.Checkout.Digest(),
 		Fresh: at.fresh, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
 		Bounds: at.bounds(),
 		Doing:  at.progress.doing,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"divisi/contextscope/artifact"
 	"divisi/internal/sandbox"
 	"divisi/internal/sandbox/stage"
 	"divisi/internal/spec"
@@ -105,5 +106,9 @@ func (at *attempt) digest() (string, error) {
 	if root := w.cfg.Caches.Go.Root; root != "" {
 		search = filepath.Join(root, "bin") + string(filepath.ListSeparator) + search
 	}
-	return w.cfg.Environments.Digest(at.under, search, sandbox.Probe().Name(), commands...)
+	digest, err := w.cfg.Environments.Digest(at.under, search, sandbox.Probe().Name(), commands...)
+	if beside := w.cfg.Checkout.Digest(); err == nil && beside != "" {
+		digest = artifact.Digest([]byte(digest + beside))
+	}
+	return digest, err
 }
