@@ -18,7 +18,7 @@ func Adopt(ctx context.Context, mirror *git.Repo, dir, private, base string, tra
 	g := mirror.Git()
 	s := &Slot{
 		pool: &Pool{mirror: mirror}, git: g, mirror: mirror, name: dir, dir: dir, gitDir: filepath.Join(private, "give.git"),
-		known: map[string]stamp{},
+		known: map[string]stamp{}, lies: map[string]bool{},
 	}
 	exclude := filepath.Join(dir, ".git", "info", "exclude")
 	if s.repo, err = g.Borrow(s.gitDir, mirror, exclude); err != nil {

@@ -172,8 +172,9 @@ func (s *Slot) checkLeftOut(ctx context.Context, added []string) error {
 	if !slices.ContainsFunc(added, func(path string) bool { return !plain(path) }) {
 		return nil
 	}
-	out, err := s.look(ctx, "", "ls-files", "-z", "-o", "--exclude-standard")
-	if first, _, left := strings.Cut(string(out), "\x00"); err == nil && left {
+	out, err := s.look(ctx, "", "ls-files", "-z", "-t", "-o", "--exclude-standard")
+	if first, _, left := strings.Cut(s.withoutLaid(string(out)), "\x00"); err == nil && left {
+		first = strings.TrimPrefix(first, "? ")
 		return &ContentError{Why: fmt.Sprintf("git takes in no file with the name %q: rename it", first)}
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -36,7 +37,7 @@ func (s *Slot) Files(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the files of %s: %w", s.name, err)
 	}
-	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+	return slices.DeleteFunc(strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), s.laid), nil
 }
 
 // maxPlaces bounds the places of one file that Match returns.

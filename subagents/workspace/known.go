@@ -78,7 +78,10 @@ func (s *Slot) know(dirs []string) error {
 func (s *Slot) eachDir(dirs []string, visit func(dir string, info fs.FileInfo)) error {
 	for _, top := range dirs {
 		err := filepath.WalkDir(filepath.Join(s.dir, top), func(name string, d fs.DirEntry, err error) error {
+			rel, outside := filepath.Rel(s.dir, name)
 			switch {
+			case s.laid(filepath.ToSlash(rel)):
+				return skip(d)
 			case errors.Is(err, fs.ErrNotExist) && d == nil:
 				return nil // it was removed
 			case err != nil:
@@ -92,9 +95,8 @@ func (s *Slot) eachDir(dirs []string, visit func(dir string, info fs.FileInfo)) 
 			if err != nil {
 				return err
 			}
-			rel, err := filepath.Rel(s.dir, name)
-			if err != nil {
-				return err
+			if outside != nil {
+				return outside
 			}
 			visit(filepath.ToSlash(rel), info)
 			if info.Mode().Perm()&0o700 == 0o700 {
@@ -113,7 +115,12 @@ func dropRepository(name string, d fs.DirEntry) error {
 	if err := Remove(name); err != nil {
 		return fmt.Errorf("remove %s: %w", name, err)
 	}
-	if d.IsDir() {
+	return skip(d)
+}
+
+// skip has a walk go on behind an entry.
+func skip(d fs.DirEntry) error {
+	if d != nil && d.IsDir() {
 		return fs.SkipDir
 	}
 	return nil

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,9 @@ type Slot struct {
 	indexed string
 	// known are all directories of the work tree as the last reset left them, with slashes.
 	known map[string]stamp
+	// lay is what is to lie in the work tree, lies what does.
+	lay  Lay
+	lies map[string]bool
 }
 
 // Name returns the slot's name in its pool.
@@ -73,6 +77,9 @@ func (s *Slot) Reset(ctx context.Context, commit string) error {
 		if first = s.reset(ctx, commit); first == nil {
 			return nil
 		}
+		if _, content := errors.AsType[*ContentError](first); content {
+			return fmt.Errorf("reset %s to %s: %w", s.name, commit, first)
+		}
 		s.repo = nil
 	}
 	if ctx.Err() != nil {
@@ -101,7 +108,7 @@ func (s *Slot) build() error {
 	if err != nil {
 		return err
 	}
-	s.repo, s.ruined, s.indexed, s.known = repo, false, "", map[string]stamp{}
+	s.repo, s.ruined, s.indexed, s.known, s.lies = repo, false, "", map[string]stamp{}, map[string]bool{}
 	return nil
 }
 
@@ -116,7 +123,7 @@ func (s *Slot) reset(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.know(dirs); err != nil {
+	if err := cmp.Or(s.know(dirs), s.putLay()); err != nil {
 		return err
 	}
 	s.indexed = commit
@@ -134,6 +141,9 @@ func (s *Slot) checkout(ctx context.Context, commit string) ([]string, error) {
 	}
 	from := s.indexed
 	s.indexed = ""
+	if err := s.unlay(); err != nil {
+		return nil, err
+	}
 	if from != "" && s.move(ctx, from, commit) == nil {
 		if dirs, err := s.compare(ctx, commit); err == nil {
 			return dirs, nil
@@ -159,7 +169,7 @@ func (s *Slot) Restore(ctx context.Context, commit string) ([]string, error) {
 		return nil, ErrNotReset
 	}
 	changed, err := s.restore(ctx, commit)
-	if err == nil || ctx.Err() != nil {
+	if err = cmp.Or(err, s.putLay()); err == nil || ctx.Err() != nil {
 		return changed, err
 	}
 	if err = errors.Join(s.build(), s.reset(ctx, commit)); err != nil { // whatever was done to it
@@ -209,7 +219,7 @@ func (s *Slot) dropNewIgnores(ctx context.Context, dirs []string) (found bool, e
 	}
 	defer root.Close() // a handle
 	for name := range strings.SplitSeq(string(out), "\x00") {
-		if path.Base(name) != ".gitignore" {
+		if path.Base(name) != ".gitignore" || s.laid(name) {
 			continue
 		}
 		if err := root.Remove(filepath.FromSlash(name)); err != nil {
@@ -220,20 +230,21 @@ func (s *Slot) dropNewIgnores(ctx context.Context, dirs []string) (found bool, e
 	return found, nil
 }
 
-// list runs git ls-files on what differs from the index: on tracked files, and on all others at and below dirs.
+// list runs git ls-files on what differs from the index: on tracked files, and on all others at and below dirs but for what lies
+// in the work tree.
 func (s *Slot) list(look func(args ...string) ([]byte, error), dirs []string, untracked ...string) (string, error) {
 	args := []string{"ls-files", "-z", "-t", "-m", "-d"}
 	others := append([]string{"ls-files", "-z", "-t", "-o"}, untracked...)
 	if slices.Contains(dirs, ".") || len(dirs) > 0 && len(s.known) <= maxTouched {
 		out, err := look(append(args, others[3:]...)...)
-		return string(out), err
+		return s.withoutLaid(string(out)), err
 	}
 	out, err := look(args...)
 	if err != nil || len(dirs) == 0 {
 		return string(out), err
 	}
 	more, err := look(slices.Concat(others, []string{"--"}, dirs)...)
-	return string(out) + string(more), err
+	return string(out) + s.withoutLaid(string(more)), err
 }
 
 // changed lists what differs from the index. At and below dirs alone are files that are not in it.
