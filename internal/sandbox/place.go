@@ -43,10 +43,10 @@ type Place struct {
 	Downloads DownloadDirs
 }
 
-// Layer is a directory of the machine that is seen below the trees of commands and never written. What commands write over it
+// Layer is a directory, or a file, of the machine that is seen below the trees of commands and never written. What commands write over it
 // goes with their attempt.
 type Layer struct {
-	// Path is where it is seen, below the tree, with slashes. Where there is no directory, or a link leads there, it is not seen.
+	// Path is where it is seen, below the tree, with slashes. Where there is nothing of its kind, or a link leads there, it is not seen.
 	Path string
 	// Lower is an absolute path: of a directory, or of a regular file, which is seen in the place of one and is ReadOnly.
 	Lower string

@@ -57,6 +57,10 @@ type attempt struct {
 	under               *environment.Environment
 	toolsDir, storesDir string
 	fill                bool
+	// keeper holds the views of its layers and stores, for all commands but a setup; nil where there are none. copied reports that the
+	// layers are copied into the tree.
+	keeper *sandbox.Keeper
+	copied bool
 	// readable is what commands may read beside their place and the system.
 	readable []string
 }
@@ -177,7 +181,12 @@ func (at *attempt) prepare(ctx context.Context) (release func(), err error) {
 		if at.slot, err = at.worker.cfg.Pool.Acquire(ctx); err != nil {
 			return release, err
 		}
-		undo = append(undo, func() { at.worker.cfg.Pool.Release(at.slot) })
+		undo = append(undo, func() {
+			if err := at.closeKeeper(); err != nil {
+				at.log.Warn().Err(err).Msg("the keeper of the environment ended badly")
+			}
+			at.worker.cfg.Pool.Release(at.slot)
+		})
 		if err := at.reset(ctx); err != nil {
 			return release, err
 		}
@@ -250,7 +259,7 @@ func (at *attempt) reset(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	return at.clean(ctx)
+	return at.lay(ctx)
 }
 
 // environment makes what commands see, in the cache of those who run them: what agents can write, gates never read. Home and
@@ -297,7 +306,13 @@ func (at *attempt) ground() sandbox.Place {
 		Downloads: at.cache.Downloads,
 	}
 	if at.slot != nil {
-		p.Tree, p.Layers = at.slot.Dir(), slices.Concat(at.beside, at.under.Layers())
+		p.Tree, p.Layers = at.slot.Dir(), slices.Clone(at.beside)
+	}
+	if at.slot != nil && !at.copied {
+		p.Layers = append(p.Layers, at.under.Layers()...)
+	}
+	if !at.fill {
+		p.Keeper = at.keeper
 	}
 	return p
 }

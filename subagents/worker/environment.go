@@ -65,11 +65,6 @@ func (at *attempt) makeAgain(ctx context.Context) (*environment.Environment, err
 	return e, err
 }
 
-// clean puts the attempt's commit into the slot, with the single files of the environment.
-func (at *attempt) clean(ctx context.Context) error {
-	return at.slot.Reset(ctx, at.commit)
-}
-
 func (at *attempt) lie(e *environment.Environment) {
 	at.under, at.toolsDir, at.storesDir = e, e.Tools(), e.Stores()
 }
@@ -82,7 +77,7 @@ func (at *attempt) Fill(m *environment.Making) {
 // Lay implements tester.Places.
 func (at *attempt) Lay(ctx context.Context, e *environment.Environment) error {
 	at.lie(e)
-	return at.clean(ctx)
+	return at.lay(ctx)
 }
 
 // Ignored implements tester.Places.

@@ -93,8 +93,8 @@ type Mount struct {
 	// FD is the descriptor of the tree, ready to be attached, in the place of From; 0 for none.
 	FD int
 	To string
-	// Below, where it is not empty, is the path below To where it is attached: not where there is no directory, or a link on the
-	// way.
+	// Below, where it is not empty, is the path below To where it is attached: not where there is nothing of its kind, or a link on
+	// the way.
 	Below string
 	// Layers, where there are some, are what To shows, the first on top, each with a From or an FD alone. What is written goes to
 	// From, a directory with empty directories Upper and Work, and leaves the layers as they are.

@@ -1,0 +1,55 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"divisi/internal/sandbox"
+	"divisi/subagents/workspace"
+)
+
+// lay makes the work tree hold the attempt's commit and what lies under it, and nothing that an earlier command has left in either.
+// No command of the attempt may be running.
+func (at *attempt) lay(ctx context.Context) error {
+	if err := errors.Join(at.closeKeeper(), workspace.Remove(at.written())); err != nil {
+		return fmt.Errorf("drop what was written over the environment: %w", err)
+	}
+	on := workspace.Lay{Layers: at.under.Layers(), Files: map[string]string{}}
+	if at.under != nil {
+		for _, name := range at.under.Files {
+			on.Files[name] = at.under.Lower(name)
+		}
+	}
+	views := at.under != nil && sandbox.Views() == nil
+	on.Copy = !views
+	at.copied = on.Copy
+	at.slot.Lay(on)
+	err := at.slot.Reset(ctx, at.commit)
+	if _, content := errors.AsType[*workspace.ContentError](err); content {
+		return &refusal{err}
+	}
+	if err != nil || !views {
+		return err
+	}
+	if err := os.Mkdir(at.written(), 0o700); err != nil {
+		return fmt.Errorf("make a private directory: %w", err)
+	}
+	place := at.ground()
+	place.Fill = false // a setup may have been the last command
+	at.keeper, err = sandbox.StartKeeper(ctx, sandbox.KeeperConfig{Place: place, Scratch: at.written()})
+	return err
+}
+
+// written is the directory of what commands write over the environment.
+func (at *attempt) written() string { return filepath.Join(at.private, "layers") }
+
+func (at *attempt) closeKeeper() error {
+	if at.keeper == nil {
+		return nil
+	}
+	defer func() { at.keeper = nil }()
+	return at.keeper.Close()
+}
