@@ -12,6 +12,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/run"
 )
 
 // Decision is what a check decides about a patch.
@@ -22,6 +23,8 @@ const (
 	Pass   Decision = "pass"
 	Ask    Decision = "ask"
 	Refuse Decision = "refuse"
+	// Again is that of a patch that was rejected before. No check decides it.
+	Again Decision = "again"
 )
 
 // check is one acceptance check: a pure function of a patch. Its name is the class of its faults.
@@ -118,6 +121,8 @@ func at(path string, line int, format string, args ...any) Finding {
 type Verdict struct {
 	Decision Decision
 	Findings []Finding
+	// Again is how the patch failed before, with the decision Again.
+	Again *run.AttemptFault
 }
 
 // maxFindings bounds the findings of one check.
@@ -142,7 +147,7 @@ func Check(p *Patch) Verdict {
 		return Verdict{Decision: Pass}
 	}
 	slices.SortStableFunc(all, func(a, b Finding) int { return strings.Compare(string(b.Decision), string(a.Decision)) })
-	return Verdict{all[0].Decision, all}
+	return Verdict{Decision: all[0].Decision, Findings: all}
 }
 
 // bySize is the check of measures of size. None of them rejects a patch by itself.

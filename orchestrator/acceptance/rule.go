@@ -18,7 +18,9 @@ type Import struct {
 
 	Task  *run.Task
 	Patch *Patch
-	Then  func(Verdict) []run.Action
+	// Rejected are the failures of earlier attempts whose patches must not come again: the verdict on one that does is Again.
+	Rejected []run.AttemptFault
+	Then     func(Verdict) []run.Action
 }
 
 // Settle decides about the first task with a result that has had no consequence yet.
@@ -42,8 +44,11 @@ func settle(s *run.State, t *run.Task) []run.Action {
 	case r.Status == spec.StatusDone && r.Patch == nil:
 		return []run.Action{run.SetTask(id, run.TaskData{State: run.TaskDone})}
 	case r.Status == spec.StatusDone:
-		return []run.Action{Import{Task: t, Patch: patchOf(s, t), Then: func(v Verdict) []run.Action {
+		return []run.Action{Import{Task: t, Patch: patchOf(s, t), Rejected: rejected(s, t), Then: func(v Verdict) []run.Action {
 			switch v.Decision {
+			case Again:
+				f := v.Again.Fault
+				return schedule.Park(s, t, "its command made the patch again that was rejected: "+f.Message, &f)
 			case Refuse:
 				return schedule.Failed(s, t, v.Fault())
 			case Ask:
@@ -56,6 +61,22 @@ func settle(s *run.State, t *run.Task) []run.Action {
 	default:
 		return schedule.Failed(s, t, run.FaultOf(r))
 	}
+}
+
+// rejected are the failures of a command's earlier attempts that are those of their patches. In a change set what the gates found
+// may be the others'.
+func rejected(s *run.State, t *run.Task) (out []run.AttemptFault) {
+	if s.Made(t).Executor != spec.ExecutorCommand || t.Cleared() {
+		return nil
+	}
+	for _, had := range t.Recent() {
+		switch c := had.Fault.Class; {
+		case had.Patch == nil || c == wire.FaultGate && t.Task.ChangeSet != "":
+		case c == wire.FaultGate || c == wire.FaultRejected || c == wire.FaultVerdict || c == wire.FaultConstraint:
+			out = append(out, had)
+		}
+	}
+	return out
 }
 
 // maxSiblings bounds the patches of other shards that one is compared with.

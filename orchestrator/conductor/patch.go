@@ -34,14 +34,37 @@ func (c *Conductor) receive(ctx context.Context, a acceptance.Import) error {
 	} else if err != nil {
 		return fail(err)
 	}
-	if a.Patch == nil {
+	again, err := c.again(ctx, p, a.Rejected)
+	switch {
+	case err != nil:
+		return fail(err)
+	case again != nil:
+		return c.execute(ctx, a.Then(acceptance.Verdict{Decision: acceptance.Again, Again: again}))
+	case a.Patch == nil:
 		return c.execute(ctx, a.Then(acceptance.Verdict{Decision: acceptance.Pass}))
 	}
-	var err error
 	if a.Patch.Changes, err = changesOf(ctx, c.cfg.Mirror, p); err != nil {
 		return fail(err)
 	}
 	return c.execute(ctx, a.Then(acceptance.Check(a.Patch)))
+}
+
+// again returns which of some failures had a patch that changes the same files in the same way; nil for none.
+func (c *Conductor) again(ctx context.Context, p *spec.Patch, had []run.AttemptFault) (*run.AttemptFault, error) {
+	var now []git.Change
+	for i := range had {
+		was, err := c.cfg.Mirror.Changed(ctx, had[i].Patch.Base, had[i].Patch.Commit)
+		if err == nil && now == nil {
+			now, err = c.cfg.Mirror.Changed(ctx, p.Base, p.Commit)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("compare it with the patch of attempt %d: %w", had[i].Attempt, err)
+		}
+		if slices.Equal(was, now) {
+			return &had[i], nil
+		}
+	}
+	return nil, nil
 }
 
 // changesOf reads the files of a patch, before and after, those that hold tests first.

@@ -14,19 +14,23 @@ import (
 	"divisi/subagents/wire"
 )
 
-// ParkSets parks the tasks of a change set when one of them was given up. An agent that is at work ends before.
+// ParkSets parks the tasks of a change set when one of them was given up. An agent that is at work ends before, and what is asked
+// about the patch of one is answered before. The task that was given up has the cause.
 func ParkSets(s *run.State) []run.Action {
 	var actions []run.Action
 	for t := range s.Open() {
 		set := s.Set(t)
-		if set == nil || set.Lost == nil || !slices.Contains(parkable, t.State) {
+		if set == nil || set.Lost == nil || !slices.Contains(parkable, t.State) || slices.ContainsFunc(set.Members, asked) {
 			continue
 		}
-		actions = append(actions, schedule.Park(s, t, fmt.Sprintf("%s, of the same change set, is %s: %s",
-			set.Lost.Task.ID, set.Lost.State, set.Lost.Reason), nil)...)
+		actions = append(actions, schedule.Park(s, t, fmt.Sprintf("its change set %s is given up with %s, which is %s",
+			set.Name, set.Lost.Task.ID, set.Lost.State), nil)...)
 	}
 	return actions
 }
+
+// asked reports whether the patch of a task waits for a decision.
+func asked(t *run.Task) bool { d := t.Doubt(); return d != nil && !d.Review }
 
 // parkable are the states that a task of a given up change set is parked from.
 var parkable = []run.TaskState{run.TaskPending, run.TaskHeld, run.TaskAccepted}
@@ -147,7 +151,9 @@ func redSet(s *run.State, d run.LandingData, failed []run.Failure, receipts []sp
 	if len(missing) > 0 {
 		return park(s, set, missing, failed[0].Fault)
 	}
-	blamed := slices.DeleteFunc(slices.Clone(set.Members), func(t *run.Task) bool { return of[t.Task.ID] == nil })
+	blamed := slices.DeleteFunc(slices.Clone(set.Members), func(t *run.Task) bool {
+		return of[t.Task.ID] == nil || schedule.Repeats(s, t) && shared(s, set, of, t)
+	})
 	without := map[string]bool{}
 	for _, t := range blamed {
 		without[t.Task.ID] = s.Made(t).Executor == spec.ExecutorCommand && t.Choice.At >= len(s.Spec.Roles[t.Task.Role].Chain)
@@ -176,18 +182,30 @@ func redSet(s *run.State, d run.LandingData, failed []run.Failure, receipts []sp
 	return []run.Action{m}
 }
 
-// park parks a set for what is missing in it.
+// shared reports whether all that a task is blamed for is also blamed on tasks that would do something else in another attempt.
+func shared(s *run.State, set *run.ChangeSet, of map[string][]string, t *run.Task) bool {
+	return !slices.ContainsFunc(of[t.Task.ID], func(signature string) bool {
+		return !slices.ContainsFunc(set.Members, func(o *run.Task) bool {
+			return !schedule.Repeats(s, o) && slices.Contains(of[o.Task.ID], signature)
+		})
+	})
+}
+
+// park parks a set for what is missing in it. Its first task has the cause.
 func park(s *run.State, set *run.ChangeSet, missing []string, f spec.Fault) []run.Action {
 	reason := fmt.Sprintf("the change set %s fails in %s, which no task of it may change: %s. ", set.Name,
 		text.Some(missing, maxMet), text.Line(f.Message))
 	if s.Spec.Plan == nil {
 		reason += fmt.Sprintf("Dispatch a task with change_set %s and these files: the set is then tested again", set.Name)
 	} else {
-		reason += fmt.Sprintf("Add a task with change_set: %s and these files to the plan, and run it again", set.Name)
+		reason += fmt.Sprintf("Add a task with change_set: %s and these files to the plan, or these files to a task of it; then: "+
+			"divisi retry %s", set.Name, s.Spec.Run)
 	}
 	var actions []run.Action
+	reason = schedule.WithOutput(reason, schedule.OutputFile(s, f.Output))
 	for _, t := range set.Members {
-		actions = append(actions, schedule.Park(s, t, schedule.WithOutput(reason, schedule.OutputFile(s, f.Output)), nil)...)
+		actions = append(actions, schedule.Park(s, t, reason, nil)...)
+		reason = fmt.Sprintf("its change set %s is given up with %s", set.Name, set.Members[0].Task.ID)
 	}
 	return actions
 }

@@ -166,10 +166,9 @@ func TestWhoIsBlamedForARedSet(t *testing.T) {
 			testSet(l, 2, c.result)
 			got := runtest.Describe(landing.Settle(l.State))
 			if len(c.want) == 1 {
-				for _, id := range []string{"gen", "mod", "idle"} {
-					c.want = append(c.want, "task "+id+" parked the change set s fails in user/x.go, which no task of it may change: "+
-						"test is red. Add a task with change_set: s and these files to the plan, and run it again")
-				}
+				c.want = append(c.want, "task gen parked the change set s fails in user/x.go, which no task of it may change: "+
+					"test is red. Add a task with change_set: s and these files to the plan, or these files to a task of it; then: "+
+					"divisi retry r1", "task mod parked its change set s is given up with gen", "task idle parked its change set s is given up with gen")
 			}
 			require.Equal(t, c.want, got)
 		})
@@ -243,8 +242,11 @@ func TestASetParksWithItsFirstTask(t *testing.T) {
 	l := newSet(t)
 	l.Append("gen", run.TaskData{State: run.TaskParked, Reason: "failed 3 of 3 attempts: red"})
 	l.Dispatched("idle", "generator", 2, "b")
+	l.Append("mod", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"fewer tests"}}})
+	require.Empty(t, landing.ParkSets(l.State), "what is asked about a task of it is answered before")
+	l.Append("mod", run.TaskData{State: run.TaskAccepted, Ruling: &run.Ruling{By: wire.FromUser, Accept: true}})
 	require.Equal(t, []string{
-		"task mod parked gen, of the same change set, is parked: failed 3 of 3 attempts: red",
+		"task mod parked its change set s is given up with gen, which is parked",
 	}, runtest.Describe(landing.ParkSets(l.State)), "the agent that is at work ends before")
 	require.Empty(t, landing.Land(l.State))
 }
@@ -266,7 +268,7 @@ func TestATaskIsAddedToAParkedSet(t *testing.T) {
 		l.Append("", run.PlanData{By: run.ByFile, Tasks: []spec.Task{{ID: "more", Role: "generator", ChangeSet: "s"}}})
 		if failed {
 			require.Equal(t, "it was given up, since gen is parked: fails in user/x.go", l.Why("s"))
-			require.Equal(t, []string{"task more parked gen, of the same change set, is parked: fails in user/x.go"},
+			require.Equal(t, []string{"task more parked its change set s is given up with gen, which is parked"},
 				runtest.Describe(landing.ParkSets(l.State)))
 			continue
 		}

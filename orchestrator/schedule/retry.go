@@ -121,6 +121,8 @@ func after(s *run.State, t *run.Task, f spec.Fault) (choice run.Choice, park str
 	switch {
 	case Hopeless(f):
 		return choice, f.Message
+	case Repeats(s, t) && !byChance[f.Class]:
+		return choice, "its command would do the same again on the same files: " + f.Message
 	case same >= sameFailure:
 		return choice, fmt.Sprintf("failed in the same way %d times: %s", same, f.Message)
 	case own >= t.Task.Attempts:
@@ -129,6 +131,28 @@ func after(s *run.State, t *run.Task, f spec.Fault) (choice run.Choice, park str
 		return next(s, t, sameTwice), ""
 	}
 	return t.Choice, ""
+}
+
+// byChance are the faults that the same command on the same files need not have again.
+var byChance = map[string]bool{
+	wire.FaultTime: true, wire.FaultIdle: true, wire.FaultInternal: true, wire.FaultSetup: true, wire.FaultAssignment: true,
+}
+
+// Repeats reports whether the next attempt of a task would run the same command on the same files: the newest one was that of a
+// command without network which is given its files in its arguments, and no other executor follows. A command that reads its task
+// from its input finds there what failed before.
+func Repeats(s *run.State, t *run.Task) bool {
+	role := s.Made(t)
+	if role.Executor != spec.ExecutorCommand || role.Network || t.Choice.At < len(s.Spec.Roles[t.Task.Role].Chain) {
+		return false
+	}
+	args := t.Task.Command
+	if len(args) == 0 || len(role.Secrets) > 0 {
+		args = role.Command
+	}
+	return slices.ContainsFunc(args, func(arg string) bool {
+		return arg == spec.ArgFiles || arg == spec.ArgFile || slices.Contains(t.Task.Files, arg)
+	})
 }
 
 const sameTwice = "the same failure twice"

@@ -170,6 +170,40 @@ func TestFailed(t *testing.T) {
 	}
 }
 
+// The same command on the same files is not run again, where it cannot learn what failed before and chance has no part in it.
+func TestACommandIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	const once = "task t parked its command would do the same again on the same files: red"
+	for name, c := range map[string]struct {
+		role  spec.Role
+		own   []string
+		class string
+		want  string
+	}{
+		"its files are arguments":       {spec.Role{Command: []string{"sed", "-i", "s/a/b/", "{files}"}}, nil, wire.FaultGate, once},
+		"each file is one":              {spec.Role{Command: []string{"fix", "{file}"}, Each: true}, nil, wire.FaultRemaining, once},
+		"the task's command names them": {spec.Role{Command: []string{"codemod"}}, []string{"sed", "-i", "s/a/b/", "a.go"}, wire.FaultRejected, once},
+		"it failed":                     {spec.Role{Command: []string{"sed", "{files}"}}, nil, wire.FaultCommand, once},
+		"it reads its task":             {spec.Role{Command: []string{"codemod"}}, nil, wire.FaultGate, "task t pending red"},
+		"it has the network":            {spec.Role{Command: []string{"ask", "{files}"}, Network: true}, nil, wire.FaultGate, "task t pending red"},
+		"it was too slow":               {spec.Role{Command: []string{"sed", "{files}"}}, nil, wire.FaultTime, "task t pending red"},
+		"the branch has moved":          {spec.Role{Command: []string{"sed", "{files}"}}, nil, wire.FaultConflict, "task t pending red"},
+		"another executor follows": {
+			spec.Role{Command: []string{"sed", "{files}"}, Chain: []string{spec.ExecutorModel}}, nil, wire.FaultGate, "task t pending red",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLog(t, 4, spec.Task{ID: "t", Role: "mod", Files: []string{"a.go"}, Command: c.own, Attempts: 5})
+			c.role.Name, c.role.Executor, c.role.Writes = "mod", spec.ExecutorCommand, true
+			l.Spec.Roles["mod"] = c.role
+			l.Dispatched("t", "mod", 1, "b")
+			l.Ended("t", 1, runtest.Patched("c", "tree", "b"))
+			require.Equal(t, []string{c.want}, runtest.Describe(schedule.Failed(l.State, l.Tasks["t"], spec.Fault{Class: c.class, Message: "red"})))
+		})
+	}
+}
+
 func TestTheNextExecutorOfAChainHasItsOwnAttempts(t *testing.T) {
 	t.Parallel()
 	l := newLog(t, 4, spec.Task{ID: "t", Role: "mod", Attempts: 1})

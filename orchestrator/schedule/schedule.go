@@ -26,7 +26,8 @@ func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 			unreachable[id] = why
 			continue
 		}
-		if !met || room <= 0 || s.HoldOf(t) != nil { // most of thousands
+		set := s.Set(t)
+		if !met || room <= 0 || s.HoldOf(t) != nil || set != nil && set.Lost != nil { // most of thousands
 			continue
 		}
 		role := s.Spec.Roles[t.Task.Role]
