@@ -66,7 +66,7 @@ func (r *Run) conductor(
 	ctx context.Context, publish func(ctx context.Context, commit, base, had string) (string, error),
 ) (*conductor.Conductor, error) {
 	c, err := conductor.New(ctx, conductor.Config{
-		Run: r.id, Bus: r.bus, Clock: now, NewID: newID, Log: r.dir.Log, Publish: publish,
+		Run: r.id, Bus: r.bus, Clock: now, NewID: newID, Log: r.dir.Log, Publish: publish, Tree: r.trees,
 	})
 	if err != nil {
 		return nil, err

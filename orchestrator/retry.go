@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -66,17 +67,17 @@ func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.
 	if err != nil {
 		return q, err
 	}
-	g, err := git.New(ctx)
-	if err != nil {
+	h := &holder{dir: r.dir, log: r.dir.Log, path: r.dir.Run(r.id), spec: st.Spec}
+	if h.git, err = git.New(ctx); err != nil {
 		return q, err
 	}
-	checkout, err := (&holder{git: g, spec: st.Spec}).origin(ctx, cmp.Or(o.Repo, m.Repo, st.Spec.Repo))
-	if err != nil {
+	if err := h.openRepositories(ctx, o.Repo, m); err != nil {
 		return q, err
 	}
-	set, project, err := readAgain(checkout.Top, st.Spec.Roles, o)
+	r.trees = h.tree
+	set, project, err := readAgain(h.checkout.Top, st.Spec.Roles, o)
 	if err == nil {
-		err = r.compare(&q, st, set.Roles, &project)
+		err = errors.Join(h.findCaches(m.Demo), r.compare(&q, st, set.Roles, &project))
 	}
 	_, had := st.Spec.Roles[o.Role]
 	_, now := q.Roles[o.Role]
@@ -90,13 +91,13 @@ func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.
 	if project.Environment.Word != "" { // the paths that were named when the run began are its own
 		project.Environment = st.Spec.Project.Environment
 	}
-	if requests := trust.Requests(&project, set.Repository); len(requests) > 0 && len(q.Notices) > 0 {
-		h := &holder{dir: r.dir, checkout: checkout}
-		if err := h.trust(ctx, &Options{Trust: o.Trust}, requests, &project, false); err != nil {
-			return q, err
-		}
+	if err := r.rereadPlan(&q, st, m.Plan, set.Skipped); err != nil {
+		return q, err
 	}
-	return q, rereadPlan(&q, st, m.Plan)
+	if requests := trust.Requests(&project, set.Repository); len(requests) > 0 && len(q.Notices) > 0 {
+		return q, h.trust(ctx, &Options{Trust: o.Trust}, requests, &project, false)
+	}
+	return q, nil
 }
 
 // near suggests a known name.
@@ -143,7 +144,7 @@ func readAgain(top string, had map[string]spec.Role, o *Retry) (set configs.Role
 
 // rereadPlan adds to a request the plan file, where a person has edited it since the run read it. One that is no longer there has
 // changed nothing.
-func rereadPlan(q *conductor.Request, st *run.State, path string) error {
+func (r *Run) rereadPlan(q *conductor.Request, st *run.State, path string, skipped []configs.Skipped) error {
 	info, err := os.Stat(path)
 	if st.Spec.Plan == nil || err != nil || !info.Mode().IsRegular() {
 		return nil
@@ -159,13 +160,22 @@ func rereadPlan(q *conductor.Request, st *run.State, path string) error {
 	}
 	roles := maps.Clone(st.Spec.Roles)
 	maps.Copy(roles, q.Roles)
-	if err := positions.Error(p.Validate(spec.Env{Roles: roles, Gates: gateNames(st.Spec.Project)})); err != nil {
+	problems := p.Validate(spec.Env{Roles: roles, Gates: gateNames(st.Spec.Project)})
+	if err := positions.Error(append(problems, needs.Skipped(p, skipped)...)); err != nil {
 		return err
 	}
 	q.Plan = &p
-	q.Notices = append(q.Notices, "the plan file has changed: the tasks that are tried again get their briefs, roles, files and "+
-		"constraints from it; what else has changed takes effect in another run")
+	q.Notices = append(q.Notices, "the plan file has changed: the tasks that are tried again get their briefs, roles, files, "+
+		"commands and constraints from it, and what it has gained is added; what else has changed takes effect in another run")
+	if !r.alone && slices.ContainsFunc(p.Tasks, func(t spec.Task) bool { return !named(st.Spec.Plan, t.Role) }) {
+		return r.stopFirst("the plan file names a role that it did not name before")
+	}
 	return nil
+}
+
+// named reports whether a task of a plan has a role.
+func named(p *spec.Plan, role string) bool {
+	return slices.ContainsFunc(p.Tasks, func(t spec.Task) bool { return t.Role == role })
 }
 
 // compare adds to a request what differs from the run's roles and project. Gates and what they run in stay: their baseline was

@@ -13,6 +13,7 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/dashboard"
+	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 )
@@ -40,6 +41,8 @@ type Run struct {
 	started func() error
 	st      *run.State
 	err     error
+	// trees reads commits for what a plan file has gained, where no process carries the run out.
+	trees func(commit string) plan.Tree
 	// asking is held by who is the conductor of a run that no process carries out.
 	asking sync.Mutex
 	// closing is closed when nothing more is read, idle when the last reader has left after that.

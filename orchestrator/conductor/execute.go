@@ -68,11 +68,19 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 
 // append writes one event of the conductor and folds it in. It is refused when another conductor has written.
 func (c *Conductor) append(ctx context.Context, a run.Append) error {
+	e, err := eventOf(a)
+	if err != nil {
+		return err
+	}
+	return c.commit(ctx, e)
+}
+
+func eventOf(a run.Append) (contextscope.Event, error) {
 	raw, err := json.Marshal(a.Data)
 	if err != nil {
-		return fmt.Errorf("encode a %s event: %w", a.Kind(), err)
+		return contextscope.Event{}, fmt.Errorf("encode a %s event: %w", a.Kind(), err)
 	}
-	return c.commit(ctx, contextscope.Event{Kind: a.Kind(), Task: a.Task, Author: authorConductor, Data: raw})
+	return contextscope.Event{Kind: a.Kind(), Task: a.Task, Author: authorConductor, Data: raw}, nil
 }
 
 // authorConductor is the author of the conductor's events.
@@ -85,14 +93,18 @@ func (c *Conductor) write(ctx context.Context, w run.Write) error {
 	})
 }
 
-// commit completes an event, appends it and folds it in.
-func (c *Conductor) commit(ctx context.Context, e contextscope.Event) error {
-	e.V, e.ID, e.Run, e.Time = contextscope.EventVersion, c.cfg.NewID(), c.cfg.Run, c.cfg.Clock()
-	if t := c.st.Tasks[e.Task]; t != nil {
-		e.Attempt, e.Role = t.Attempt, t.Task.Role
+// commit completes events, appends them as one message, and folds them in.
+func (c *Conductor) commit(ctx context.Context, events ...contextscope.Event) error {
+	for i := range events {
+		e := &events[i]
+		e.V, e.ID, e.Run, e.Time = contextscope.EventVersion, c.cfg.NewID(), c.cfg.Run, c.cfg.Clock()
+		if t := c.st.Tasks[e.Task]; t != nil {
+			e.Attempt, e.Role = t.Attempt, t.Task.Role
+		}
 	}
-	fail := func(err error) error { return fmt.Errorf("append a %s event to run %s: %w", e.Kind, c.cfg.Run, err) }
-	encoded, err := wire.EncodeEvents([]contextscope.Event{e})
+	kind := events[0].Kind
+	fail := func(err error) error { return fmt.Errorf("append a %s event to run %s: %w", kind, c.cfg.Run, err) }
+	encoded, err := wire.EncodeEvents(events)
 	if err == nil {
 		encoded, err = wire.Press(encoded)
 	}
@@ -102,7 +114,7 @@ func (c *Conductor) commit(ctx context.Context, e contextscope.Event) error {
 	// An append that a signal interrupts would leave open whether it was stored, and its own event would fence this conductor.
 	ctx, cancel := linger(ctx)
 	defer cancel()
-	subject, filter := bus.ConductorSubject(c.cfg.Run, string(e.Kind)), bus.ConductorFilter(c.cfg.Run)
+	subject, filter := bus.ConductorSubject(c.cfg.Run, string(kind)), bus.ConductorFilter(c.cfg.Run)
 	pos, err := c.cfg.Bus.AppendFiltered(ctx, subject, filter, encoded, c.last)
 	if errors.Is(err, bus.ErrFenced) {
 		err = ErrDeposed
@@ -110,8 +122,14 @@ func (c *Conductor) commit(ctx context.Context, e contextscope.Event) error {
 	if err != nil {
 		return fail(err)
 	}
-	c.last, e.Pos = pos, pos
-	return c.st.Apply(&e)
+	c.last = pos
+	for i := range events {
+		events[i].Pos = pos
+		if err := c.st.Apply(&events[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // assign seals an attempt's assignment, appends the event that holds the dispatch, and puts the attempt on the queue. Every

@@ -190,18 +190,7 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 		}
 		return "the patch of " + q.Task + " goes on", c.execute(ctx, actions)
 	case VerbRetry:
-		actions, opened, err := request.Retry(c.st, q.Tasks, q.Revision, q.Plan)
-		if err != nil {
-			return "", err
-		}
-		if len(q.Notices) > 0 {
-			changed := run.SetRun(run.Data{Roles: q.Roles, Project: q.Project, Notices: q.Notices})
-			actions = append([]run.Action{changed}, actions...)
-		}
-		if q.Plan != nil { // last: before it, a repeated retry finds the same changes
-			actions = append(actions, run.SetRun(run.Data{File: q.Plan}))
-		}
-		return "tried again: " + text.Some(opened, maxNamed), c.execute(ctx, actions)
+		return c.tryAgain(ctx, q)
 	case VerbSkip:
 		actions, skipped, err := request.Skip(c.st, q.Tasks, run.Revision{By: wire.FromUser},
 			strings.TrimSuffix("by a person: "+q.Text, ": "))

@@ -8,11 +8,15 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// closedSets finds tasks of change sets that take no more, or not this one.
-func closedSets(p spec.Plan, st *run.State) []spec.Problem {
+// closedSets finds tasks of change sets that take no more, or not this one. Those that were given up are opened with a run that is
+// tried again.
+func closedSets(p spec.Plan, st *run.State, again bool) []spec.Problem {
 	var out []spec.Problem
 	for i := range p.Tasks {
 		t := &p.Tasks[i]
+		if again && st.GivenUp(t.Set()) {
+			continue
+		}
 		if why := cmp.Or(st.Why(t.Set()), late(st, t)); why != "" {
 			out = append(out, spec.Problem{Path: fmt.Sprintf("tasks[%d].change_set", i), Message: fmt.Sprintf(
 				"no task can be added to change set %s: %s", t.Set(), why)})

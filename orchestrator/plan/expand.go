@@ -36,7 +36,7 @@ type Expansion struct {
 // a thousand shards that wait for a thousand others would else be a million names. What a shard's role may change never
 // unlocks a protected path by itself: protected files are left out, unless the rule includes them.
 func expand(
-	ctx context.Context, plan spec.Plan, tree Tree, roles map[string]spec.Role, protected []string,
+	ctx context.Context, plan spec.Plan, tree Tree, roles map[string]spec.Role, protected []string, m *mending,
 ) (Expansion, []spec.Problem, error) {
 	sizes, err := tree.Sizes(ctx)
 	if err != nil {
@@ -59,6 +59,9 @@ func expand(
 		if writes {
 			s.protected = protected
 		}
+		if m != nil {
+			s.has(m.shards[t.ID])
+		}
 		problem, err := s.run(ctx, tree)
 		if err != nil {
 			return Expansion{}, nil, fmt.Errorf("expand task %s: %w", t.ID, err)
@@ -68,7 +71,7 @@ func expand(
 			continue
 		}
 		for n, g := range s.groups {
-			out.Tasks = append(out.Tasks, s.task(t, n, g, writes))
+			out.Tasks = append(out.Tasks, s.task(t, s.from+n, g, writes))
 		}
 		out.Notes = append(out.Notes, s.notes(t.ID)...)
 	}

@@ -77,7 +77,7 @@ func TestExpandByRule(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &tc.rule}}}, sampleTree(), nil, nil)
+			x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &tc.rule}}}, sampleTree(), nil, nil, nil)
 			require.NoError(t, err)
 			require.Empty(t, problems)
 			var got [][]string
@@ -96,7 +96,7 @@ func TestExpandTellsEveryShardThatMatchesNothing(t *testing.T) {
 	_, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{
 		{ID: "a", Shard: &spec.Shard{By: "file", Glob: "*.rs"}},
 		{ID: "b", Shard: &spec.Shard{By: "file", Match: "nowhere"}},
-	}}, sampleTree(), nil, nil)
+	}}, sampleTree(), nil, nil, nil)
 	require.NoError(t, err)
 	require.Len(t, problems, 2)
 	require.Equal(t, "tasks[1].shard", problems[1].Path)
@@ -107,7 +107,7 @@ func TestExpandRefusesFilesThatACommandMadeUp(t *testing.T) {
 	t.Parallel()
 	tree := sampleTree()
 	tree.shards = []string{"../etc/passwd"}
-	_, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "a", Shard: &spec.Shard{By: "command", Command: []string{"x"}}}}}, tree, nil, nil)
+	_, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "a", Shard: &spec.Shard{By: "command", Command: []string{"x"}}}}}, tree, nil, nil, nil)
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 }
@@ -117,7 +117,7 @@ func TestExpandKeepsTemplatesInDependencies(t *testing.T) {
 	x, _, err := expand(t.Context(), spec.Plan{Constraints: []string{"all"}, Tasks: []spec.Task{
 		{ID: "m", Shard: &spec.Shard{By: "dir", Glob: "a/*.go"}, Constraints: []string{"own"}},
 		{ID: "after", DependsOn: []string{"m"}, Inputs: []string{"m/notes"}},
-	}}, sampleTree(), nil, nil)
+	}}, sampleTree(), nil, nil, nil)
 	require.NoError(t, err)
 	tasks := x.Tasks
 	require.Equal(t, []string{"m"}, tasks[1].DependsOn)
@@ -141,7 +141,7 @@ func TestExpandLosesAndDoublesNothing(t *testing.T) {
 		for _, dir := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"", "a/", "a/b/", "c/"}), rapid.ID).Draw(rt, "modules") {
 			tree.files[dir+"go.mod"] = "module x"
 		}
-		x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &rule}}}, tree, nil, nil)
+		x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &rule}}}, tree, nil, nil, nil)
 		require.NoError(rt, err)
 		files, err := tree.Files(t.Context())
 		require.NoError(rt, err)

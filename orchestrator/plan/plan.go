@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"divisi/internal/spec"
@@ -17,20 +18,28 @@ const maxOverlaps = 100
 // Prepare validates and expands a plan against what the run already has. Problems are the author's to fix; with any, the
 // plan data is empty. It changes nothing.
 func Prepare(ctx context.Context, p spec.Plan, st *run.State, tree Tree) (run.PlanData, []spec.Problem, error) {
-	s, had := &st.Spec, st.PlannedTasks()
+	return prepare(ctx, p, st, tree, nil)
+}
+
+// prepare is Prepare; m is nil but for what is added to a run that is tried again.
+func prepare(
+	ctx context.Context, p spec.Plan, st *run.State, tree Tree, m *mending,
+) (run.PlanData, []spec.Problem, error) {
+	s, had := &st.Spec, m.now(st, st.PlannedTasks())
 	p = p.WithRoleInputs(s.Roles)
 	gates := make([]string, 0, len(s.Project.Gates))
 	for _, g := range s.Project.Gates {
 		gates = append(gates, g.Name)
 	}
-	problems := append(p.Validate(spec.Env{Roles: s.Roles, Gates: gates, Tasks: had}), reserved(p)...)
+	others := slices.DeleteFunc(slices.Clone(had), m.has)
+	problems := append(p.Validate(spec.Env{Roles: s.Roles, Gates: gates, Tasks: others}), reserved(p)...)
 	problems = append(problems, inSubmodules(p, s.Submodules)...)
-	problems = append(problems, closedSets(p, st)...)
+	problems = append(problems, closedSets(p, st, m != nil)...)
 	if len(problems) > 0 {
 		return run.PlanData{}, problems, nil
 	}
-	expanded, problems, err := expand(ctx, p, tree, s.Roles, s.Project.Protected)
-	if err != nil || len(problems) > 0 {
+	expanded, problems, err := expand(ctx, p, tree, s.Roles, s.Project.Protected, m)
+	if err != nil || len(problems) > 0 || m != nil && len(expanded.Tasks) == 0 {
 		return run.PlanData{}, problems, err
 	}
 	tasks := expanded.Tasks

@@ -24,6 +24,10 @@ type sharding struct {
 	sizes   map[string]int64
 	matches map[string]int
 
+	// taken are the files of shards that the template has; from is the greatest number of those.
+	taken map[string]bool
+	from  int
+
 	groups [][]string
 	// owners are those of the tree, for a rule by owner.
 	owners owners
@@ -33,6 +37,17 @@ type sharding struct {
 	// may hold.
 	barred, included int
 	unusable         []string
+}
+
+// has leaves the files out of shards that the template has already.
+func (s *sharding) has(shards []spec.Task) {
+	s.taken = map[string]bool{}
+	for _, t := range shards {
+		s.from = max(s.from, last(t.ShardOf, shards))
+		for _, f := range t.Files {
+			s.taken[f] = true
+		}
+	}
 }
 
 // run makes the groups of files, or returns a problem for the plan's author.
@@ -64,6 +79,8 @@ func (s *sharding) run(ctx context.Context, tree Tree) (problem string, err erro
 	case s.barred > 0:
 		return fmt.Sprintf("matches only protected files (%d): name them in files of a task without a shard rule, "+
 			"or set include_protected: true", s.barred), nil
+	case len(s.taken) > 0:
+		return "", nil
 	default:
 		return fmt.Sprintf("matches only files whose names no patch may hold, such as %q", s.unusable[0]), nil
 	}
@@ -73,6 +90,9 @@ func (s *sharding) run(ctx context.Context, tree Tree) (problem string, err erro
 func (s *sharding) keep(files []string) []string {
 	var out []string
 	for _, f := range files {
+		if s.taken[f] {
+			continue
+		}
 		switch protected := spec.MatchAny(s.protected, f); {
 		case spec.WriteSet{}.Refuse(f) != "":
 			s.unusable = append(s.unusable, f)
@@ -208,7 +228,7 @@ func (s *sharding) matching(ctx context.Context, tree Tree, all []string) ([]str
 		}
 		files = slices.DeleteFunc(files, func(f string) bool { return s.matches[f] == 0 })
 	}
-	if len(files) == 0 {
+	if len(files) == 0 && len(s.taken) == 0 {
 		return nil, fmt.Sprintf("matches none of %d files (glob %q, match %q)", len(all), glob, s.rule.Match), nil
 	}
 	return files, "", nil

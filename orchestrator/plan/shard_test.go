@@ -22,7 +22,7 @@ func writingRoles() map[string]spec.Role {
 func expandOne(t *testing.T, task spec.Task, tree Tree) (Expansion, []spec.Problem) {
 	t.Helper()
 	task.ID = "t"
-	x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{task}}, tree, writingRoles(), tests)
+	x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{task}}, tree, writingRoles(), tests, nil)
 	require.NoError(t, err)
 	return x, problems
 }

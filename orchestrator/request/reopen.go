@@ -10,15 +10,16 @@ import (
 
 // Retry opens tasks again that were given up, with new attempts: those that are named, by their ids or their template, else all
 // planned ones that are parked. With them it opens the tasks that were given up only because of them, and the run where it has
-// ended. What a person has edited since in the run's plan file, which may be nil, revises them where r does not. It returns the
-// ids of the tasks that it was asked for; the error is a *RefusedError.
-func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan) ([]run.Action, []string, error) {
+// ended. What a person has edited since in the run's plan file, which may be nil, revises them where r does not; gained are the
+// tasks that it has more, which may be what a change set lacked. It returns the ids of the tasks that it was asked for; the error
+// is a *RefusedError.
+func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan, gained run.PlanData) ([]run.Action, []string, error) {
 	for _, ref := range refs {
 		if h := s.OpenHold(ref); s.Tasks[ref] == nil && h != nil {
 			return nil, nil, Refusedf("the template %s is held, and waits for an answer: %s", ref, h.Ways(s.Spec.Run))
 		}
 	}
-	ids, err := retried(s, refs)
+	ids, err := retried(s, refs, len(gained.Tasks) > 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -39,11 +40,30 @@ func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan) ([]ru
 			return nil, nil, Refusedf("%s", why)
 		}
 	}
-	return append(reopen(s, tried(&r)), begin(s, ids, r, own)...), ids, nil
+	actions := reopen(s, tried(&r))
+	if len(gained.Tasks) > 0 {
+		actions = append(actions, run.Append{Data: gained})
+		if len(refs) == 0 && !r.Changes() {
+			ids = withoutFinished(s, ids, own, gained)
+		}
+	}
+	return append(actions, begin(s, ids, r, own)...), ids, nil
 }
 
-// editedTask adds to a revision what a person has edited of a task since the run read the plan file: brief, role, constraints,
-// and files, which a shard has by its rule.
+// withoutFinished leaves out the tasks of a change set that lacked a task: what they handed in waits for that one.
+func withoutFinished(s *run.State, ids []string, own map[string]run.Revision, gained run.PlanData) []string {
+	lacked := map[string]bool{}
+	for i := range gained.Tasks {
+		lacked[gained.Tasks[i].ChangeSet] = s.Revives(gained.Tasks[i].ChangeSet)
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		o := own[id]
+		return lacked[s.Tasks[id].Task.ChangeSet] && !o.Changes()
+	})
+}
+
+// editedTask adds to a revision what a person has edited of a task since the run read the plan file: brief, role, command,
+// constraints, and files, which a shard has by its rule.
 func editedTask(s *run.State, t *run.Task, edited *spec.Plan, r run.Revision) run.Revision {
 	find := func(p *spec.Plan) (out spec.Task, found bool) {
 		at := slices.IndexFunc(p.Tasks, func(o spec.Task) bool { return o.ID == cmp.Or(t.Task.ShardOf, t.Task.ID) })
@@ -66,6 +86,9 @@ func editedTask(s *run.State, t *run.Task, edited *spec.Plan, r run.Revision) ru
 	}
 	if !slices.Equal(now.Constraints, was.Constraints) {
 		r.Constraints = &now.Constraints
+	}
+	if !slices.Equal(now.Command, was.Command) {
+		r.Command = &now.Command
 	}
 	if now.Shard == nil && !slices.Equal(now.Files, was.Files) {
 		r.Files, r.Unlocked = &now.Files, spec.Unlocks(now.Files, s.Spec.Project.Protected)
@@ -133,10 +156,10 @@ func lasting(s *run.State) error {
 	return nil
 }
 
-// retried are the ids of the tasks that a retry names.
-func retried(s *run.State, refs []string) (out []string, err error) {
+// retried are the ids of the tasks that a retry names. There may be none where the plan has gained some.
+func retried(s *run.State, refs []string, gained bool) (out []string, err error) {
 	if len(refs) == 0 {
-		return parked(s)
+		return parked(s, gained)
 	}
 	for _, ref := range refs {
 		ids, err := members(s, ref)
@@ -158,7 +181,7 @@ func retried(s *run.State, refs []string) (out []string, err error) {
 }
 
 // parked are all planned tasks that are parked. Those that wait for others of them follow these.
-func parked(s *run.State) (out []string, err error) {
+func parked(s *run.State, gained bool) (out []string, err error) {
 	if err := lasting(s); err != nil {
 		return nil, err
 	}
@@ -167,7 +190,7 @@ func parked(s *run.State) (out []string, err error) {
 			out = append(out, id)
 		}
 	}
-	if len(out) == 0 {
+	if len(out) == 0 && !gained {
 		return nil, Refusedf("no task of run %s is parked: there is nothing to retry", s.Spec.Run)
 	}
 	return out, nil

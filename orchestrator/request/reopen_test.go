@@ -78,7 +78,7 @@ func TestRetry(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := reopened(t)
-			actions, _, err := request.Retry(l.State, c.refs, again, nil)
+			actions, _, err := request.Retry(l.State, c.refs, again, nil, run.PlanData{})
 			if c.no != "" {
 				require.EqualError(t, err, c.no)
 				require.ErrorAs(t, err, new(*request.RefusedError))
@@ -93,10 +93,10 @@ func TestRetry(t *testing.T) {
 func TestRetryOfARunThatHasEnded(t *testing.T) {
 	t.Parallel()
 	l := reopened(t)
-	_, _, err := request.Retry(l.State, nil, again, nil)
+	_, _, err := request.Retry(l.State, nil, again, nil, run.PlanData{})
 	require.NoError(t, err)
 	l.Append("", run.Data{State: run.Parked, Final: []spec.Receipt{{Gate: "g"}}})
-	actions, opened, err := request.Retry(l.State, nil, again, nil)
+	actions, opened, err := request.Retry(l.State, nil, again, nil, run.PlanData{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"s-1", "last", "other", "a", "b", "c"}, opened)
 	require.Equal(t, "run stopped tried again by user", runtest.Describe(actions)[0])
@@ -115,7 +115,7 @@ func TestRetryOfARunThatHasEnded(t *testing.T) {
 	require.False(t, l.NothingGivenUp(), "gone was cancelled and stays so")
 
 	l.Append("", run.Data{State: run.Cancelled})
-	_, _, err = request.Retry(l.State, nil, again, nil)
+	_, _, err = request.Retry(l.State, nil, again, nil, run.PlanData{})
 	require.EqualError(t, err, "run r1 was cancelled, which is for good: start another run")
 }
 
@@ -199,7 +199,7 @@ func TestRetryTakesTheEditedPlan(t *testing.T) {
 			t.Parallel()
 			c.r.By = wire.FromUser
 			c.want.By = wire.FromUser
-			actions, _, err := request.Retry(l.State, []string{c.ref}, c.r, c.plan)
+			actions, _, err := request.Retry(l.State, []string{c.ref}, c.r, c.plan, run.PlanData{})
 			if c.no != "" {
 				require.EqualError(t, err, c.no)
 				return

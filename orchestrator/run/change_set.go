@@ -34,6 +34,12 @@ func (s *State) Unproven(t *Task) bool {
 // SetBegun reports whether a task of a change set was dispatched.
 func (s *State) SetBegun(set string) bool { return s.sets[set] != nil && s.sets[set].Begun }
 
+// GivenUp reports whether a change set was given up.
+func (s *State) GivenUp(set string) bool { return s.sets[set] != nil && s.sets[set].Lost != nil }
+
+// Revives reports whether a change set was parked for what is missing in it: a task that is added to it opens it.
+func (s *State) Revives(set string) bool { return s.sets[set] != nil && s.revivable(s.sets[set]) }
+
 // Why returns why no task can be added to a change set; "" where one can.
 func (s *State) Why(set string) string {
 	c := s.sets[set]

@@ -11,8 +11,8 @@ type Revision struct {
 	ID string `json:"id,omitempty"`
 	// By is wire.FromUser or an attempt of the master.
 	By string `json:"by"`
-	// Brief, Role and Model replace those of the task where they are set; Files and Constraints where they are not nil. Words end
-	// its brief.
+	// Brief, Role and Model replace those of the task where they are set; Files, Constraints and Command where they are not nil.
+	// Words end its brief.
 	Brief       string    `json:"brief,omitempty"`
 	Words       string    `json:"words,omitempty"`
 	Role        string    `json:"role,omitempty"`
@@ -20,6 +20,7 @@ type Revision struct {
 	Files       *[]string `json:"files,omitempty"`
 	Unlocked    []string  `json:"unlocked,omitempty"`
 	Constraints *[]string `json:"constraints,omitempty"`
+	Command     *[]string `json:"command,omitempty"`
 }
 
 // Revise is what a revision makes of a brief.
@@ -32,7 +33,7 @@ func (r *Revision) Revise(had string) string {
 
 // Changes reports whether a revision has more than that its task begins again.
 func (r *Revision) Changes() bool {
-	return r.Brief+r.Words+r.Role+r.Model != "" || r.Files != nil || r.Constraints != nil
+	return r.Brief+r.Words+r.Role+r.Model != "" || r.Files != nil || r.Constraints != nil || r.Command != nil
 }
 
 // Recent are the failures of a task since it was revised, oldest first.
@@ -54,6 +55,11 @@ func (s *State) revise(t *Task, r *Revision) {
 	}
 	if r.Constraints != nil {
 		t.Task.Constraints = *r.Constraints
+	}
+	if r.Command != nil {
+		if t.Task.Command = *r.Command; len(*r.Command) == 0 {
+			t.Task.Command = s.Spec.Roles[t.Task.Role].Command
+		}
 	}
 	s.forgive(t)
 	t.Fresh, t.Choice, t.Next = len(t.Faults), Choice{}, Choice{}

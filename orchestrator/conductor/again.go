@@ -1,0 +1,72 @@
+package conductor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"divisi/contextscope"
+	"divisi/internal/text"
+	"divisi/orchestrator/plan"
+	"divisi/orchestrator/request"
+	"divisi/orchestrator/run"
+)
+
+// tryAgain opens tasks again, with what their files have now: roles, the project, and the plan with what it has gained. All of it
+// is one message of the log, so that a kill leaves nothing half done.
+func (c *Conductor) tryAgain(ctx context.Context, q Request) (string, error) {
+	var gained run.PlanData
+	if q.Plan != nil {
+		data, problems, err := plan.Gain(ctx, *q.Plan, c.st, c.cfg.Tree(c.st.Head))
+		if err != nil {
+			return "", fmt.Errorf("read what the plan file has gained: %w", err)
+		}
+		if len(problems) > 0 {
+			return "", request.Refusedf("the edited plan: %s", (&plan.Error{Problems: problems}).Error())
+		}
+		gained = data
+	}
+	actions, opened, err := request.Retry(c.st, q.Tasks, q.Revision, q.Plan, gained)
+	if err != nil {
+		return "", err
+	}
+	if len(q.Notices) > 0 {
+		changed := run.SetRun(run.Data{Roles: q.Roles, Project: q.Project, Notices: q.Notices})
+		actions = append([]run.Action{changed}, actions...)
+	}
+	if q.Plan != nil {
+		actions = append(actions, run.SetRun(run.Data{File: q.Plan}))
+	}
+	var becomes []string
+	if len(opened) > 0 {
+		becomes = append(becomes, "tried again: "+text.Some(opened, maxNamed))
+	}
+	if len(gained.Tasks) > 0 {
+		becomes = append(becomes, "new: "+plan.Names(gained.Tasks, maxNamed))
+	}
+	return strings.Join(becomes, "; "), c.atOnce(ctx, actions)
+}
+
+// atOnce appends what actions append as one message, then executes the others.
+func (c *Conductor) atOnce(ctx context.Context, actions []run.Action) error {
+	var events []contextscope.Event
+	var others []run.Action
+	for _, action := range actions {
+		a, ok := action.(run.Append)
+		if !ok {
+			others = append(others, action)
+			continue
+		}
+		e, err := eventOf(a)
+		if err != nil {
+			return err
+		}
+		events = append(events, e)
+	}
+	if len(events) > 0 {
+		if err := c.commit(ctx, events...); err != nil {
+			return err
+		}
+	}
+	return c.execute(ctx, others)
+}

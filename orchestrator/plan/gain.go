@@ -1,0 +1,160 @@
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/run"
+)
+
+// Gain prepares what a plan file has gained since a run read it: new tasks, and shards of the files that a changed rule finds in a
+// tree and that no shard has. What the run has stays as it is; a file that changes what has landed, or no longer has a task of the
+// run, is an error for its author. Without a gain the data has no tasks.
+func Gain(ctx context.Context, edited spec.Plan, st *run.State, tree Tree) (run.PlanData, []spec.Problem, error) {
+	if st.Spec.Plan == nil || len(st.Plans) == 0 {
+		return run.PlanData{}, nil, nil
+	}
+	edited = edited.WithRoleInputs(st.Spec.Roles)
+	was := st.Spec.Plan.WithRoleInputs(st.Spec.Roles)
+	problems := gone(&was, &edited, st)
+	gained, more := edited, map[string][]spec.Task{}
+	gained.Tasks = nil
+	for i := range edited.Tasks {
+		now := edited.Tasks[i]
+		at := slices.IndexFunc(was.Tasks, func(t spec.Task) bool { return t.ID == now.ID })
+		if at < 0 {
+			gained.Tasks = append(gained.Tasks, now)
+			continue
+		}
+		had := was.Tasks[at]
+		grows := had.Shard != nil && now.Shard != nil && !reflect.DeepEqual(had.Shard, now.Shard)
+		if why := fixed(st, had, now); why != "" {
+			problems = append(problems, spec.Problem{Path: fmt.Sprintf("tasks[%d]", i), Message: why})
+		} else if grows {
+			gained.Tasks = append(gained.Tasks, now)
+			for _, id := range st.Shards[now.ID] {
+				more[now.ID] = append(more[now.ID], st.Tasks[id].Task)
+			}
+		}
+	}
+	if len(problems) > 0 || len(gained.Tasks) == 0 {
+		return run.PlanData{}, problems, nil
+	}
+	data, problems, err := prepare(ctx, gained, st, tree, &mending{edited: edited, shards: more})
+	data.By = run.ByFile
+	return data, problems, err
+}
+
+// mending is a plan whose tasks are added to a run that is tried again: shards are those that its templates have, by template.
+type mending struct {
+	edited spec.Plan
+	shards map[string][]spec.Task
+}
+
+// has reports whether a task is a shard that its template has.
+func (m *mending) has(t spec.Task) bool { return m != nil && len(m.shards[t.ShardOf]) > 0 }
+
+// now returns the tasks of a run with the files that the edited plan gives those that have not ended well.
+func (m *mending) now(st *run.State, had []spec.Task) []spec.Task {
+	if m == nil {
+		return had
+	}
+	out := slices.Clone(had)
+	for i := range out {
+		for j := range m.edited.Tasks {
+			if t := &m.edited.Tasks[j]; t.ID == out[i].ID && t.Shard == nil && st.Tasks[t.ID].GivenUp() {
+				out[i].Files = t.Files
+			}
+		}
+	}
+	return out
+}
+
+// gone finds tasks of a run that its plan file no longer has and that were not given up as not needed.
+func gone(was, edited *spec.Plan, st *run.State) (out []spec.Problem) {
+	for i := range was.Tasks {
+		id := was.Tasks[i].ID
+		if slices.ContainsFunc(edited.Tasks, func(t spec.Task) bool { return t.ID == id }) {
+			continue
+		}
+		for _, member := range st.Members(id) {
+			if state := st.Tasks[member].State; state == run.TaskLanded || state == run.TaskDone {
+				out = append(out, spec.Problem{Path: "tasks", Message: fmt.Sprintf(
+					"the task %s is gone, and %s is %s: what has landed stays, so put it back", id, member, state)})
+				break
+			} else if state != run.TaskSkipped && state != run.TaskCancelled {
+				out = append(out, spec.Problem{Path: "tasks", Message: fmt.Sprintf(
+					"the task %s is gone, and %s is %s: put it back, or give it up first: divisi skip %s %s",
+					id, member, state, st.Spec.Run, id)})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// fixed returns why a task of the plan file cannot become another one: all of it has landed, or a template becomes a task; "" where
+// it can. A rule may change, for files that no shard has.
+func fixed(st *run.State, was, now spec.Task) string {
+	if (was.Shard == nil) != (now.Shard == nil) {
+		return fmt.Sprintf("%s gained or lost its shard rule: give the change to a new task", now.ID)
+	}
+	was.Shard, now.Shard = nil, nil
+	fields := differing(was, now)
+	if len(fields) == 0 || slices.ContainsFunc(st.Members(now.ID), func(id string) bool {
+		return st.Tasks[id].State != run.TaskLanded && st.Tasks[id].State != run.TaskDone
+	}) {
+		return ""
+	}
+	return fmt.Sprintf("%s has landed, and its %s changed: put it back, and add a task for what is still to change",
+		now.ID, strings.Join(fields, ", "))
+}
+
+// differing names the fields, in JSON, in which two tasks differ.
+func differing(a, b spec.Task) []string {
+	x, y := fieldsOf(a), fieldsOf(b)
+	for name := range y {
+		if _, both := x[name]; !both {
+			x[name] = nil
+		}
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(x)), func(name string) bool { return string(x[name]) == string(y[name]) })
+}
+
+func fieldsOf(t spec.Task) (fields map[string]json.RawMessage) {
+	data, err := json.Marshal(t)
+	if err == nil {
+		err = json.Unmarshal(data, &fields)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("encode a task: %v", err)) // it was read from a file
+	}
+	return fields
+}
+
+// last is the greatest number of some shards of a template.
+func last(template string, shards []spec.Task) (n int) {
+	for _, t := range shards {
+		if k, err := strconv.Atoi(strings.TrimPrefix(t.ID, template+"-")); err == nil {
+			n = max(n, k)
+		}
+	}
+	return n
+}
+
+// Names lists the ids of some tasks.
+func Names(tasks []spec.Task, most int) string {
+	ids := make([]string, 0, len(tasks))
+	for i := range tasks {
+		ids = append(ids, tasks[i].ID)
+	}
+	return text.Some(ids, most)
+}
