@@ -12,7 +12,7 @@ type Gate struct {
 	Command  []string `json:"command" jsonschema:"Program and arguments; no shell line. The argument {affected} stands for what a change affects."`
 	Affected []string `json:"affected,omitempty" jsonschema:"Command that reads the changed files, a line each, and prints what {affected} stands for, a line each. Without it that are Go packages."`
 	Full     []string `json:"full,omitempty" jsonschema:"What {affected} stands for when the gate runs in full; ./... for Go, default nothing with a command in affected."`
-	Format   string   `json:"format,omitempty" enum:"go-test-json,junit,tap,text" jsonschema:"What its output speaks; default guessed from the command."`
+	Format   string   `json:"format,omitempty" enum:"go-test-json,junit,tap,json,text,findings" jsonschema:"What its output speaks; default guessed from the command. json: the report of jest, vitest or mocha. findings: lines of a compiler or linter with the place of each finding."`
 	Timeout  Duration `json:"timeout,omitzero" jsonschema:"Then it is killed and red; default 15m."`
 }
 

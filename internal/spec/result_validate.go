@@ -97,6 +97,12 @@ func (r *Receipt) problems(v *problems, at string) {
 		v.addf(at+".verdict", "", "the receipt has no verdict")
 	}
 	v.oneOf(at+".verdict", "verdict", r.Verdict, VerdictPass, VerdictBaseline, VerdictFail, VerdictUnattributable)
+	if r.Kind != "" {
+		v.oneOf(at+".kind", "kind", r.Kind, KindTests, KindFindings)
+	}
+	if !slices.IsSorted(r.Hidden) {
+		v.addf(at+".hidden", "", "what did not run is not sorted")
+	}
 	for i := 1; i < len(r.Signatures); i++ {
 		if r.Signatures[i] <= r.Signatures[i-1] {
 			v.addf(fmt.Sprintf("%s.signatures[%d]", at, i), "", "the signatures are not sorted and unique")

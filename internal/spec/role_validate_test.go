@@ -139,7 +139,7 @@ func TestProjectValidate(t *testing.T) {
 	got := said(p.Validate())
 	for _, want := range []string{
 		"setup[0]: the program's name is empty", `gates[0].name: gate name "a b"`, `(did you mean "a-b"?)`,
-		`gates[0].format: format "junt" is not one of go-test-json, junit, tap, text (did you mean "junit"?)`,
+		`gates[0].format: format "junt" is not one of go-test-json, junit, tap, json, text, findings (did you mean "junit"?)`,
 		`gates[1].command: gate "t" has no command`, `gates[2].name: gate name "t" is taken by gates[1]`, "gates[2].timeout",
 		"models.m.name: the model has no name", "models.m.window", "models.m.max_output", `(did you mean "HIGH"?)`,
 		"models.m.price_in", "models.m.price_out", "limits.tokens", `protected[0]: "/x"`,

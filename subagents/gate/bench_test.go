@@ -18,7 +18,7 @@ func BenchmarkParse(b *testing.B) {
 			output = bytes.Repeat(output, 100)
 			b.SetBytes(int64(len(output)))
 			for b.Loop() {
-				parse(c.format, output, false)
+				parse(c.format, output, tool{})
 			}
 		})
 	}

@@ -22,11 +22,22 @@ func TestIncomparable(t *testing.T) {
 		"nothing":             {red(), "it fails, and its output names no test and no file that failed"},
 		"a general line":      {red("error: lint failed"), "it fails, and its output names no test and no file that failed"},
 		"a test with no name": {red("test: "), "it fails, and its output names no test and no file that failed"},
-		"no build":            {spec.Receipt{ExitCode: 1, Build: true}, "it does not build, so that its tests did not run"},
-		"late":                {spec.Receipt{TimedOut: true}, "it timed out"},
-		"killed":              {red("gate: killed because it used too much memory"), "it did not run to its end"},
-		"tests left out":      {red("plan: fewer tests ran than were planned", "test: a"), "it did not run to its end"},
-		"too many":            {red(overflowSignature, "test: a"), "it has more failures than can be listed"},
+		"a package":           {hides(red("test: a"), "package: p"), ""},
+		"who knows":           {hides(red("test: a"), "*"), "not everything ran, and what did not is not known"},
+		"no build": {
+			spec.Receipt{ExitCode: 1, Build: true, Hidden: []string{"*"}}, "it does not build, and what did not run because of that is not known",
+		},
+		"no test":     {spec.Receipt{ExitCode: 1, Kind: spec.KindTests}, "no test ran"},
+		"none passed": {kind(spec.KindTests, red("test: a")), "no test passed: its failures do not show what they hide"},
+		"a finding":   {kind(spec.KindFindings, red("a.go: x")), ""},
+		"a script": {
+			kind("", red("a.go: x")),
+			"it fails, and its output names no test that passed (a linter or compiler needs `format: findings`)",
+		},
+		"late":           {spec.Receipt{TimedOut: true}, "it timed out"},
+		"killed":         {red("gate: killed because it used too much memory"), "it did not run to its end"},
+		"tests left out": {red("plan: fewer tests ran than were planned", "test: a"), "it did not run to its end"},
+		"too many":       {red(overflowSignature, "test: a"), "it has more failures than can be listed"},
 	} {
 		require.Equal(t, c.want, Incomparable(c.receipt), name)
 	}

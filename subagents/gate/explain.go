@@ -39,9 +39,15 @@ func explainOne(r spec.Receipt, baseline *spec.Receipt) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Gate %s did not pass (%s): %s\n", r.Gate, ending(r), strings.Join(r.Command, " "))
 	fresh := NewSignatures(r, baseline)
+	hidden := NewHidden(r, baseline)
+	if slices.Equal(hidden, []string{spec.HiddenAll}) {
+		hidden = nil
+	}
 	switch {
 	case len(r.Signatures) == 0:
 		b.WriteString("No single failure could be made out in its output.\n")
+	case len(fresh) == 0 && len(hidden) > 0:
+		b.WriteString("The same failures were there before this change, and more did not run.\n")
 	case len(fresh) == 0:
 		b.WriteString("The same failures were there before this change.\n")
 	default:
@@ -54,6 +60,9 @@ func explainOne(r spec.Receipt, baseline *spec.Receipt) string {
 			break
 		}
 		fmt.Fprintf(&b, "- %s\n", signature)
+	}
+	if len(hidden) > 0 {
+		fmt.Fprintf(&b, "What did not run because of them: %s\n", strings.Join(text.Few(hidden, maxListed), ", "))
 	}
 	if r.Tail != "" {
 		fmt.Fprintf(&b, "Output:\n%s\n", r.Tail)

@@ -1,10 +1,12 @@
 package gate
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
 
+	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/subagents/gate/trace"
 )
@@ -20,6 +22,7 @@ const (
 	maxNames    = 8 << 10
 	maxAllNames = 1 << 20
 	maxOwners   = 4
+	maxHidden   = 1000
 )
 
 // findings is what a parser learns from the output of one gate.
@@ -28,16 +31,23 @@ type findings struct {
 	// names has the lines and owners of the signatures, which lead to paths of the tree. Their sizes add up to named.
 	names map[string]trace.Names
 	named int
-	// build reports whether the failure hides tests; tests counts those that ran and were not skipped.
-	build bool
-	tests int
+	// build reports whether something did not build. tests counts the tests that ran and were not skipped, passed those of them
+	// that passed; runner reports whether the output is that of a test runner.
+	build         bool
+	tests, passed int
+	runner        bool
+	// hidden is what did not run, as the output names it; follows has the cause of each consequence.
+	hidden  map[string]struct{}
+	follows map[string]string
 	// kept is the part of the output that shows the failures, the first ones first.
 	kept strings.Builder
 	full bool
 }
 
 func newFindings() *findings {
-	return &findings{signatures: map[string]struct{}{}, names: map[string]trace.Names{}}
+	return &findings{
+		signatures: map[string]struct{}{}, names: map[string]trace.Names{}, hidden: map[string]struct{}{}, follows: map[string]string{},
+	}
 }
 
 // add keeps a signature, with the lines that report it.
@@ -80,6 +90,54 @@ func (f *findings) own(signature, owner string) {
 	}
 }
 
+// hide records that something did not run. Beyond the bound it is an unknown part.
+func (f *findings) hide(what string) {
+	if what = text.Head(strings.TrimSpace(what), maxSignature); what == "" || len(f.hidden) >= maxHidden {
+		what = spec.HiddenAll
+	}
+	f.hidden[what] = struct{}{}
+}
+
+// follow records that a failure is the consequence of another one.
+func (f *findings) follow(signature, cause string) {
+	signature, cause = text.Head(signature, maxSignature), text.Head(cause, maxSignature)
+	_, kept := f.signatures[signature]
+	_, known := f.signatures[cause]
+	if _, has := f.follows[signature]; kept && known && !has && signature != cause {
+		f.follows[signature] = cause
+	}
+}
+
+// unloaded records suites that could not be loaded, as the output names them, and why. A cause that has a place in the tree is a
+// signature of its own: all suites that fail because of it follow it.
+func (f *findings) unloaded(names normaliser, message string, suites ...string) {
+	f.runner, f.build = true, true
+	cause, at := names.cause(message)
+	if cause = "load: " + cause; at == "" {
+		cause = "" // it leads nowhere
+	} else if _, known := f.signatures[cause]; !known {
+		f.add(cause, at)
+	}
+	for _, suite := range suites {
+		suite = names.rooted(suite)
+		signature := "suite: " + suite
+		f.add(signature)
+		f.own(signature, suite)
+		f.hide(suite)
+		f.follow(signature, cause)
+		f.follow("FAIL "+suite, signature)
+	}
+}
+
+// ran counts a test.
+func (f *findings) ran(passed bool) {
+	f.runner = true
+	f.tests++
+	if passed {
+		f.passed++
+	}
+}
+
 // show keeps a piece of output for the receipt's tail.
 func (f *findings) show(shown string) {
 	if f.full || shown == "" {
@@ -104,15 +162,19 @@ func (f *findings) sorted() []string { return slices.Sorted(maps.Keys(f.signatur
 // adopt takes over what another parser found in the same output, where this one found nothing.
 func (f *findings) adopt(other *findings) {
 	if len(f.signatures) == 0 {
-		f.signatures, f.names = other.signatures, other.names
+		f.signatures, f.names, f.follows = other.signatures, other.names, other.follows
 	}
 	f.build = f.build || other.build
 	if f.kept.Len() == 0 {
 		f.show(other.kept.String())
 	}
-	if f.tests == 0 {
-		f.tests = other.tests
+	if !f.runner {
+		f.tests, f.passed = other.tests, other.passed
+		maps.Copy(f.hidden, other.hidden)
+	} else if _, cut := other.hidden[spec.HiddenAll]; cut {
+		f.hide(spec.HiddenAll)
 	}
+	f.runner = f.runner || other.runner
 }
 
 // window is a bounded piece of a stream: its first and its last bytes.
@@ -129,6 +191,11 @@ func (w *window) add(text string) {
 	if over := len(w.tail) - w.limit/2; over > 0 {
 		w.tail, w.lost = append(w.tail[:0], w.tail[over:]...), true
 	}
+}
+
+// panicked reports whether a Go test ended the whole program.
+func (w *window) panicked() bool {
+	return w != nil && bytes.Contains(w.head, []byte("panic: ")) && bytes.Contains(append(w.head, w.tail...), []byte("\ngoroutine "))
 }
 
 func (w *window) String() string {

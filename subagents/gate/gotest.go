@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -19,6 +20,8 @@ type goTestParser struct {
 	names    normaliser
 	found    *findings
 	packages map[string]*goPackage
+	// causes has the first error of each build that failed.
+	causes map[string]string
 	// unimportable are the packages that go cannot import because of their name. It passes over them: they hide no other.
 	unimportable map[string]bool
 }
@@ -26,8 +29,9 @@ type goTestParser struct {
 type goPackage struct {
 	running     map[string]*window
 	failedBelow map[string]bool
-	failed      bool
-	output      window
+	// panicked reports whether a test panicked: those after it did not run.
+	failed, panicked bool
+	output           window
 }
 
 type goEvent struct {
@@ -82,6 +86,7 @@ func (p *goTestParser) buildOutput(e goEvent) {
 		p.found.add(signature, line)
 		importPath, _, _ := strings.Cut(e.ImportPath, " [")
 		p.found.own(signature, importPath)
+		p.causes[e.ImportPath] = cmp.Or(p.causes[e.ImportPath], signature)
 	}
 }
 
@@ -94,12 +99,13 @@ func (p *goTestParser) testEvent(pkg *goPackage, e goEvent) {
 			kept.add(e.Output)
 		}
 	case "pass":
-		p.found.tests++
+		p.found.ran(true)
 		delete(pkg.running, e.Test)
 	case "skip":
 		delete(pkg.running, e.Test)
 	case "fail":
-		p.found.tests++
+		p.found.ran(false)
+		pkg.panicked = pkg.panicked || pkg.running[e.Test].panicked()
 		p.failTest(pkg, e.Package, e.Test)
 	}
 }
@@ -139,15 +145,21 @@ func (p *goTestParser) packageEvent(pkg *goPackage, e goEvent) {
 // failPackage finds out why: a build, a test that never ended (a panic, a timeout, an exit), or something outside its tests.
 func (p *goTestParser) failPackage(pkg *goPackage, e goEvent) {
 	if e.FailedBuild != "" {
+		signature := "build: package " + e.Package
+		p.found.add(signature)
+		p.found.own(signature, e.Package)
+		p.found.follow(signature, p.causes[e.FailedBuild])
+		p.found.hide("package: " + e.Package)
 		p.found.build = p.found.build || e.FailedBuild != e.Package || !p.unimportable[e.Package]
-		p.found.add("build: package " + e.Package)
-		p.found.own("build: package "+e.Package, e.Package)
 		return
+	}
+	if len(pkg.running) > 0 || pkg.panicked || !pkg.failed {
+		p.found.hide("package: " + e.Package) // it ended before its last test
 	}
 	unfinished := slices.Sorted(maps.Keys(pkg.running))
 	slices.Reverse(unfinished) // inner tests before the tests that they belong to
 	for _, test := range unfinished {
-		p.found.tests++
+		p.found.ran(false)
 		p.failTest(pkg, e.Package, test)
 	}
 	if !pkg.failed {
@@ -164,6 +176,7 @@ func (p *goTestParser) end() *findings {
 		for _, test := range slices.Sorted(maps.Keys(pkg.running)) {
 			p.found.show(pkg.running[test].String())
 		}
+		p.found.hide("package: " + path)
 	}
 	p.found.adopt(p.text.end())
 	return p.found

@@ -10,18 +10,20 @@ import (
 
 // Judge returns the verdict on a receipt, compared with the receipt of the same gate on the base commit, which may be nil:
 //
-//   - pass: the gate exited with 0.
-//   - baseline: it is red, but every failure was there before.
+//   - pass: the gate exited with 0, and ran tests where it did on the base commit.
+//   - baseline: it is red, every failure was there before, and it hides nothing that the base commit does not hide.
 //   - unattributable: it is red and names nothing new, but the base commit's failures cannot be compared (see Incomparable). Only
 //     a run that was allowed to go on unverified comes here.
 //   - fail: everything else, also a red gate that cannot be compared although the base commit's can.
 func Judge(r spec.Receipt, baseline *spec.Receipt) string {
 	switch {
+	case silent(&r, baseline):
+		return spec.VerdictFail
 	case passed(r):
 		return spec.VerdictPass
 	case baseline == nil || passed(*baseline):
 		return spec.VerdictFail
-	case len(NewSignatures(r, baseline)) > 0, r.Build && !baseline.Build:
+	case len(NewSignatures(r, baseline)) > 0, len(NewHidden(r, baseline)) > 0:
 		return spec.VerdictFail
 	case Incomparable(*baseline) != "":
 		return spec.VerdictUnattributable
@@ -30,6 +32,30 @@ func Judge(r spec.Receipt, baseline *spec.Receipt) string {
 	default:
 		return spec.VerdictBaseline
 	}
+}
+
+// silent reports whether a gate in full is green without a test, and has run tests on the base commit. Gradle and Maven may count
+// them only when they are red.
+func silent(r, baseline *spec.Receipt) bool {
+	if !passed(*r) || r.Tests > 0 || r.Since != "" || baseline == nil || baseline.Kind != spec.KindTests || baseline.Tests == 0 {
+		return false
+	}
+	name := knownTool(r.Command).name
+	return passed(*baseline) || !strings.HasPrefix(name, "gradle") && !strings.HasPrefix(name, "mvn")
+}
+
+// Empty reports whether a gate is green and proves nothing: it runs tests, and none ran.
+func Empty(r spec.Receipt) bool { return passed(r) && r.Kind == spec.KindTests && r.Tests == 0 }
+
+// NewHidden is what did not run and is not hidden by the baseline, sorted; everything without a baseline.
+func NewHidden(r spec.Receipt, baseline *spec.Receipt) []string {
+	if baseline == nil {
+		return slices.Clone(r.Hidden)
+	}
+	if slices.Contains(baseline.Hidden, spec.HiddenAll) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(r.Hidden), func(what string) bool { return slices.Contains(baseline.Hidden, what) })
 }
 
 // Before returns the receipt that a gate has in the baseline; nil where it has none.
@@ -69,15 +95,15 @@ func Signatures(receipts []spec.Receipt, baseline map[string]spec.Receipt) []str
 	return slices.Compact(out)
 }
 
-// named matches signatures that name the test, the package or the file that failed. Others, such as "error: lint failed", come
-// with any failure: new damage would hide behind them.
-var named = regexp.MustCompile(`^(?:test|package|build): \S|^FAIL |[\pL\pN_-]\.[A-Za-z]\w*\b`)
+// named matches signatures that name the test, the suite, the package or the file that failed. Others, such as "error: lint
+// failed", come with any failure: new damage would hide behind them.
+var named = regexp.MustCompile(`^(?:test|package|build|suite|load): \S|^FAIL |[\pL\pN_-]\.[A-Za-z]\w*\b`)
 
 // cutShort are the beginnings of signatures of a gate that did not run to its end.
 var cutShort = []string{"gate: ", "bail out: ", "plan: "}
 
 // Incomparable returns why the failures of a red gate cannot be compared with those of another run of it; "" when they can, and
-// for a green gate.
+// for a green gate. What a comparable gate hides is in its Hidden: the rest is compared.
 func Incomparable(r spec.Receipt) string {
 	ended := func(signature string) bool {
 		return slices.ContainsFunc(cutShort, func(s string) bool { return strings.HasPrefix(signature, s) })
@@ -87,14 +113,24 @@ func Incomparable(r spec.Receipt) string {
 		return ""
 	case r.TimedOut:
 		return "it timed out"
-	case r.Build:
-		return "it does not build, so that its tests did not run"
 	case slices.ContainsFunc(r.Signatures, ended):
 		return "it did not run to its end"
 	case slices.Contains(r.Signatures, overflowSignature):
 		return "it has more failures than can be listed"
+	case r.Kind == spec.KindTests && r.Tests == 0:
+		return "no test ran"
+	case slices.Contains(r.Hidden, spec.HiddenAll) && r.Build:
+		return "it does not build, and what did not run because of that is not known"
+	case slices.Contains(r.Hidden, spec.HiddenAll):
+		return "not everything ran, and what did not is not known"
 	case !slices.ContainsFunc(r.Signatures, named.MatchString):
 		return "it fails, and its output names no test and no file that failed"
+	case r.Kind == spec.KindFindings:
+		return ""
+	case r.Kind != spec.KindTests:
+		return "it fails, and its output names no test that passed (a linter or compiler needs `format: findings`)"
+	case r.Passed == 0:
+		return "no test passed: its failures do not show what they hide"
 	default:
 		return ""
 	}

@@ -12,11 +12,26 @@ import (
 	"pgregory.net/rapid"
 )
 
-func red(signatures ...string) spec.Receipt { return spec.Receipt{ExitCode: 1, Signatures: signatures} }
+// red is the receipt of a test runner in which other tests passed.
+func red(signatures ...string) spec.Receipt {
+	return spec.Receipt{ExitCode: 1, Signatures: signatures, Kind: spec.KindTests, Tests: len(signatures) + 1, Passed: 1}
+}
+
+// hides adds to a receipt what did not run.
+func hides(r spec.Receipt, what ...string) spec.Receipt {
+	r.Hidden = what
+	return r
+}
+
+// kind makes a receipt that of a gate of a kind, in which no test passed.
+func kind(of string, r spec.Receipt) spec.Receipt {
+	r.Kind, r.Passed = of, 0
+	return r
+}
 
 func TestJudge(t *testing.T) {
 	t.Parallel()
-	green, builds := spec.Receipt{}, func(r spec.Receipt) spec.Receipt { r.Build = true; return r }
+	green, tested := spec.Receipt{}, spec.Receipt{Kind: spec.KindTests, Tests: 3, Passed: 3}
 	late := func(r spec.Receipt) spec.Receipt { r.TimedOut, r.ExitCode = true, -1; return r }
 	ptr := func(r spec.Receipt) *spec.Receipt { return &r }
 	mute, garbled := red(), red("error: lint failed")
@@ -26,7 +41,7 @@ func TestJudge(t *testing.T) {
 		want     string
 	}{
 		"green":                              {green, nil, spec.VerdictPass},
-		"green over red":                     {green, ptr(red("test: a")), spec.VerdictPass},
+		"green over red":                     {tested, ptr(red("test: a")), spec.VerdictPass},
 		"red, no baseline":                   {red("test: a"), nil, spec.VerdictFail},
 		"red over green":                     {red("test: a"), &green, spec.VerdictFail},
 		"unparsed over green":                {mute, &green, spec.VerdictFail},
@@ -38,10 +53,21 @@ func TestJudge(t *testing.T) {
 		"parsed over unparsed red":           {red("test: a"), &mute, spec.VerdictFail},
 		"a line of any failure over itself":  {garbled, &garbled, spec.VerdictUnattributable},
 		"a line of any failure, others gone": {garbled, ptr(red("error: lint failed", "test: a")), spec.VerdictFail},
-		"build failure over failing tests":   {builds(red("test: a")), ptr(red("test: a")), spec.VerdictFail},
-		"new build failure":                  {builds(red("build: b")), ptr(builds(red("build: a"))), spec.VerdictFail},
-		"same build failure":                 {builds(red("build: a")), ptr(builds(red("build: a"))), spec.VerdictUnattributable},
-		"tests behind a mended build":        {red("test: t"), ptr(builds(red("build: a"))), spec.VerdictFail},
+		"hides a package of its own":         {hides(red("test: a"), "package: p"), ptr(red("test: a")), spec.VerdictFail},
+		"hides what was hidden":              {hides(red("test: a"), "package: p"), ptr(hides(red("test: a"), "package: p", "x_test.py")), spec.VerdictBaseline},
+		"hides one more":                     {hides(red("test: a"), "package: p", "y"), ptr(hides(red("test: a"), "package: p")), spec.VerdictFail},
+		"hides all over a package":           {hides(red("test: a"), "*"), ptr(hides(red("test: a"), "package: p")), spec.VerdictFail},
+		"hides as much as it can":            {hides(red("test: a"), "*"), ptr(hides(red("test: a"), "*")), spec.VerdictUnattributable},
+		"hides less":                         {red("test: a"), ptr(hides(red("test: a"), "package: p")), spec.VerdictBaseline},
+		"tests behind a mended build":        {red("test: t"), ptr(hides(red("build: a"), "package: p")), spec.VerdictFail},
+		"no test passed, as before":          {kind(spec.KindTests, red("test: a")), ptr(kind(spec.KindTests, red("test: a"))), spec.VerdictUnattributable},
+		"findings, as before":                {kind(spec.KindFindings, red("a.go: x")), ptr(kind(spec.KindFindings, red("a.go: x"))), spec.VerdictBaseline},
+		"a new finding":                      {kind(spec.KindFindings, red("a.go: y")), ptr(kind(spec.KindFindings, red("a.go: x"))), spec.VerdictFail},
+		"a script that prints a place":       {kind("", red("a.go: x")), ptr(kind("", red("a.go: x"))), spec.VerdictUnattributable},
+		"green without a test":               {spec.Receipt{Kind: spec.KindTests}, &tested, spec.VerdictFail},
+		"green without a word":               {green, &tested, spec.VerdictFail},
+		"green without a test as ever":       {spec.Receipt{Kind: spec.KindTests}, &spec.Receipt{Kind: spec.KindTests}, spec.VerdictPass},
+		"narrowed to nothing":                {spec.Receipt{Kind: spec.KindTests, Since: "c"}, &tested, spec.VerdictPass},
 		"timed out over red":                 {late(red("gate: timed out")), ptr(red("test: a")), spec.VerdictFail},
 		"timed out like before": {
 			late(red("gate: timed out")), ptr(late(red("gate: timed out"))), spec.VerdictUnattributable,
@@ -64,7 +90,9 @@ func TestJudgeLaws(t *testing.T) {
 		draw := func(name string) spec.Receipt {
 			r := red(rapid.SliceOfDistinct(rapid.StringMatching(`(test: )?[a-d]`), rapid.ID).Draw(t, name)...)
 			slices.Sort(r.Signatures)
-			r.Build, r.TimedOut = rapid.Bool().Draw(t, name+"build"), rapid.Bool().Draw(t, name+"late")
+			r.Hidden = rapid.SliceOfDistinct(rapid.SampledFrom([]string{"*", "p", "q"}), rapid.ID).Draw(t, name+"hidden")
+			r.Passed, r.TimedOut = rapid.IntRange(0, 1).Draw(t, name+"passed"), rapid.Bool().Draw(t, name+"late")
+			r.Kind = rapid.SampledFrom([]string{"", spec.KindTests, spec.KindFindings}).Draw(t, name+"kind")
 			return r
 		}
 		r, baseline := draw("receipt"), draw("baseline")
@@ -74,9 +102,6 @@ func TestJudgeLaws(t *testing.T) {
 		if len(fresh) > 0 {
 			require.Equal(t, spec.VerdictFail, verdict)
 		}
-		if r.Build {
-			require.NotEqual(t, spec.VerdictBaseline, verdict)
-		}
 		if verdict == spec.VerdictUnattributable {
 			require.NotEmpty(t, Incomparable(baseline), "only a gate that could not be compared on the base is not attributed")
 		}
@@ -84,6 +109,8 @@ func TestJudgeLaws(t *testing.T) {
 			require.Empty(t, Incomparable(baseline))
 			require.Empty(t, Incomparable(r))
 			require.Subset(t, baseline.Signatures, r.Signatures)
+			require.Subset(t, baseline.Hidden, r.Hidden)
+			require.True(t, baseline.Kind == spec.KindFindings || baseline.Passed > 0, "what compares has shown that it works")
 		}
 	})
 }

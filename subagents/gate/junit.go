@@ -1,9 +1,13 @@
 package gate
 
 import (
+	"cmp"
 	"encoding/xml"
 	"io"
+	"slices"
 	"strings"
+
+	"divisi/internal/spec"
 )
 
 // maxReport bounds a JUnit report in bytes.
@@ -48,7 +52,9 @@ func reportStart(text string) int {
 
 func (p *junitParser) end() *findings {
 	found := newFindings()
-	readJUnit(strings.NewReader(p.data.String()), found)
+	if readJUnit(strings.NewReader(p.data.String()), found, p.names) != nil && p.data.Len() > 0 {
+		found.hide(spec.HiddenAll)
+	}
 	found.adopt(p.text.end())
 	return found
 }
@@ -70,6 +76,8 @@ type junitCase struct {
 	Failures []junitProblem `xml:"failure"`
 	Errors   []junitProblem `xml:"error"`
 	Skipped  *struct{}      `xml:"skipped"`
+	// Suites are those around it, where they tell what its class does not.
+	Suites string `xml:"-"`
 }
 
 type junitProblem struct {
@@ -78,67 +86,100 @@ type junitProblem struct {
 }
 
 // readJUnit takes what it can: a report that breaks off counts up to there.
-func readJUnit(report io.Reader, found *findings) {
+func readJUnit(report io.Reader, found *findings, names normaliser) error {
 	decoder := xml.NewDecoder(report)
 	decoder.Strict = false
 	decoder.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
-	depth, file := 0, ""
+	depth, file, suites := 0, "", []string(nil)
 	for {
 		token, err := decoder.Token()
 		if err != nil {
-			return
+			return err
 		}
 		switch element := token.(type) {
 		case xml.StartElement:
 			depth++
+			found.runner = found.runner || depth == 1
 			if element.Name.Local == "testsuite" {
-				file = fileOf(element.Attr)
+				file = attribute(element.Attr, "file", "filepath")
+				suites = append(suites[:min(depth-1, len(suites))], attribute(element.Attr, "name"))
 			}
 			if element.Name.Local != "testcase" {
 				continue
 			}
 			one := junitCase{File: file}
 			if err := decoder.DecodeElement(&one, &element); err != nil {
-				return
+				return err
 			}
 			depth--
-			found.addCase(one)
+			if one.Class == "test" { // node says so of all its tests
+				one.Suites = strings.Join(suites[:min(depth, len(suites))], " > ")
+			}
+			found.addCase(one, names)
 		case xml.EndElement:
 			if depth--; depth <= 0 {
-				return // what follows the report is other output
+				return nil // what follows the report is other output
 			}
 		}
 	}
 }
 
-// fileOf returns the file that a suite names.
-func fileOf(attributes []xml.Attr) string {
+// attribute returns the value of the first attribute with one of the names.
+func attribute(attributes []xml.Attr, names ...string) string {
 	for _, a := range attributes {
-		if a.Name.Local == "file" || a.Name.Local == "filepath" {
+		if slices.Contains(names, a.Name.Local) {
 			return a.Value
 		}
 	}
 	return ""
 }
 
-func (f *findings) addCase(c junitCase) {
+func (f *findings) addCase(c junitCase, names normaliser) {
 	if c.Skipped != nil {
 		return
 	}
-	f.tests++
 	problems := append(append([]junitProblem{}, c.Failures...), c.Errors...)
+	class, title := names.rooted(c.Class), names.rooted(c.Name)
+	if suite := c.suite(class, title); suite != "" {
+		f.runner = true
+		for _, problem := range problems {
+			f.unloaded(names, problem.Message+"\n"+problem.Text, suite)
+			f.show(suite + ": " + strings.TrimSpace(problem.Message+"\n"+problem.Text))
+		}
+		return
+	}
+	f.ran(len(problems) == 0)
 	if len(problems) == 0 {
 		return
 	}
-	name := strings.Join(strings.Fields(plain(c.Class+" "+c.Name)), " ")
+	name := strings.Join(strings.Fields(plain(cmp.Or(c.Suites, class)+" "+title)), " ")
 	if name == "" {
 		name = "(without a name)"
 	}
 	f.add("test: " + name)
 	f.own("test: "+name, c.File)
 	f.own("test: "+name, c.Class)
+	f.hook(title, cmp.Or(class, names.rooted(c.File)))
 	for _, problem := range problems {
 		f.say("test: "+name, problem.Message, problem.Text)
 		f.show(name + ": " + strings.TrimSpace(problem.Message+"\n"+problem.Text))
 	}
+}
+
+// suite returns the suite for which a case stands that is no test: what could not be loaded, and a file of node without tests; ""
+// for a test. Runners name it where the test would be: pytest without a class, vitest with the file as both, node as its path, and
+// surefire the class.
+func (c *junitCase) suite(class, title string) string {
+	errors := append(append([]junitProblem{}, c.Errors...), c.Failures...)
+	switch {
+	case class == title && sourceFile.MatchString(title):
+		return title
+	case class == "" && len(errors) > 0 && strings.HasPrefix(errors[0].Message, "collection "):
+		return title
+	case class == "test" && title != c.Name && sourceFile.MatchString(title):
+		return title
+	case len(errors) > 0 && (title == "" || title == "initializationError"):
+		return class
+	}
+	return ""
 }

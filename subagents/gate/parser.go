@@ -2,7 +2,6 @@ package gate
 
 import (
 	"bytes"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +14,10 @@ const (
 	FormatJUnit  = "junit"
 	FormatTAP    = "tap"
 	FormatText   = "text"
+	// FormatJSON is the report of jest, vitest or mocha; FormatFindings are the lines of a compiler or linter that give the place of
+	// each finding.
+	FormatJSON     = "json"
+	FormatFindings = "findings"
 )
 
 // maxLine bounds one line of output; the rest of a longer one is dropped.
@@ -35,73 +38,94 @@ func formatOf(g spec.Gate) string {
 	}
 	joined := " " + strings.Join(g.Command, " ") + " "
 	switch {
+	case knownTool(g.Command).kind == spec.KindFindings:
+		return FormatFindings
 	case strings.Contains(joined, "go") && strings.Contains(joined, " test ") && strings.Contains(joined, " -json "):
 		return FormatGoTest
-	case reportFile(g.Command) != "":
+	case reporter(g.Command) == "junit", reporter(g.Command) == "xunit":
 		return FormatJUnit
-	case strings.Contains(joined, "reporter=tap"), strings.Contains(joined, "reporter tap"), strings.Contains(joined, " --tap "):
+	case reporter(g.Command) == "json", slices.Contains(g.Command, "--json") && strings.Contains(joined, "jest"):
+		return FormatJSON
+	case strings.HasSuffix(reportFile(g.Command), ".xml"):
+		return FormatJUnit
+	case reporter(g.Command) == "tap", strings.Contains(joined, " --tap "), strings.Contains(joined, "reporter=tap"),
+		strings.Contains(joined, "reporter tap"):
 		return FormatTAP
 	default:
 		return ""
 	}
 }
 
-func newParser(format string, names normaliser, buildCommand bool) parser {
-	text := newTextParser(names, buildCommand)
+func newParser(format string, names normaliser, of tool) parser {
+	text := newTextParser(names)
 	switch format {
 	case FormatGoTest:
 		return &goTestParser{
 			text: text, names: names, found: newFindings(), packages: map[string]*goPackage{}, unimportable: map[string]bool{},
+			causes: map[string]string{},
 		}
 	case FormatJUnit:
 		return &junitParser{text: text, names: names}
 	case FormatTAP:
 		return newTAPParser(text)
+	case FormatJSON:
+		return &jsonParser{text: text, names: names}
 	case FormatText:
 		return text
+	case FormatFindings:
+		text.findings = true
+		return &findingsParser{textParser: text, tool: of}
 	default:
 		return &sniffer{tap: newTAPParser(text)}
 	}
 }
 
-// buildCommand reports whether all a command does is build: then every failure of it is a build failure.
-func buildCommand(command []string) bool {
-	if len(command) == 0 {
-		return false
-	}
-	name := filepath.Base(command[0])
-	verbs := map[string][]string{
-		"go": {"build"}, "cargo": {"build", "check"}, "make": {"build", "all"},
-		"npm": {"build"}, "pnpm": {"build"}, "yarn": {"build"},
-	}
-	if name == "tsc" {
-		return true
-	}
-	return slices.ContainsFunc(command[1:], func(arg string) bool { return slices.Contains(verbs[name], arg) }) &&
-		!slices.Contains(command[1:], "test")
-}
-
-// reportFile returns the JUnit file that a command is told to write, or "".
-func reportFile(command []string) string {
+// reporter returns the one that a command asks a test runner for: --reporter=NAME, --test-reporter NAME.
+func reporter(command []string) string {
 	for i, arg := range command {
 		name, value, ok := strings.Cut(arg, "=")
-		if !strings.HasPrefix(name, "--junit") {
+		if name != "--reporter" && name != "--test-reporter" && (name != "-R" || ok) {
 			continue
 		}
 		if !ok && i+1 < len(command) {
 			value = command[i+1]
 		}
-		if strings.HasSuffix(value, ".xml") {
+		return value
+	}
+	return ""
+}
+
+// reportFile returns the file with a report, as JUnit or JSON, that a command is told to write, or "".
+func reportFile(command []string) string {
+	for i, arg := range command {
+		name, value, ok := strings.Cut(arg, "=")
+		if !strings.HasPrefix(name, "--junit") && name != "--outputFile" && name != "--test-reporter-destination" {
+			continue
+		}
+		if !ok && i+1 < len(command) {
+			value = command[i+1]
+		}
+		if strings.HasSuffix(value, ".xml") || strings.HasSuffix(value, ".json") {
 			return value
 		}
 	}
 	return ""
 }
 
+// newLines returns a writer for a parser. A report in JSON is one line.
+func newLines(to parser) *lineWriter {
+	if _, whole := to.(*jsonParser); whole {
+		return &lineWriter{to: to, limit: maxReport}
+	}
+	return &lineWriter{to: to, limit: maxLine}
+}
+
 // lineWriter cuts a stream into lines for a parser.
 type lineWriter struct {
 	to      parser
 	partial []byte
+	// limit bounds one line; the rest of a longer one is dropped.
+	limit int
 }
 
 func (w *lineWriter) write(p []byte) {
@@ -111,7 +135,7 @@ func (w *lineWriter) write(p []byte) {
 		if end >= 0 {
 			piece = p[:end]
 		}
-		w.partial = append(w.partial, piece[:min(len(piece), maxLine-len(w.partial))]...)
+		w.partial = append(w.partial, piece[:min(len(piece), w.limit-len(w.partial))]...)
 		if end < 0 {
 			return
 		}

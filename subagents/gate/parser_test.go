@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func parse(format string, output []byte, builds bool) *findings {
-	lines := &lineWriter{to: newParser(format, newNormaliser("/tmp/fx"), builds)}
+func parse(format string, output []byte, of tool) *findings {
+	lines := newLines(newParser(format, newNormaliser("/tmp/fx"), of))
 	lines.write(output)
 	return lines.close()
 }
@@ -27,7 +27,7 @@ func parse(format string, output []byte, builds bool) *findings {
 // captured are outputs of real tools on small failing projects; pytest's alone is written by hand after its format.
 var captured = []struct {
 	file, format string
-	builds       bool
+	tool         string
 	want         []string
 	build        bool
 	tests        int
@@ -94,7 +94,7 @@ var captured = []struct {
 		},
 	},
 	{
-		file: "go-build.txt", builds: true, build: true, shown: "bad/a.go:2:23",
+		file: "go-build.txt", format: FormatFindings, tool: "go", build: true, shown: "bad/a.go:2:23",
 		want: []string{
 			"bad/a.go: cannot use N (untyped int constant) as string value in return statement",
 			"bad/a.go: undefined: undefinedName",
@@ -103,7 +103,7 @@ var captured = []struct {
 	{
 		file:   "cargo.txt",
 		tests:  3,
-		want:   []string{"test: tests::panics", "test: tests::red"},
+		want:   []string{"test: rx tests::panics", "test: rx tests::red"},
 		shown:  "left == right",
 		hidden: "test tests::green",
 	},
@@ -118,23 +118,23 @@ var captured = []struct {
 		file:   "node-junit.xml",
 		format: FormatJUnit,
 		tests:  4,
-		want:   []string{"test: test inner red", "test: test red one"},
+		want:   []string{"test: suite inner red", "test: test red one"},
 		shown:  "3 !== 4",
 	},
 	{
 		file:   "node.tap",
 		format: FormatTAP,
-		tests:  6,
+		tests:  5,
 		want:   []string{"test: red one", "test: suite > inner red"},
 		shown:  "x is not a function",
 	},
-	{file: "npm.txt", tests: 6, want: []string{"test: red one", "test: suite > inner red"}, shown: "x is not a function"},
+	{file: "npm.txt", tests: 5, want: []string{"test: red one", "test: suite > inner red"}, shown: "x is not a function"},
 	{file: "node-spec.txt", tests: 4, want: []string{"test: inner red", "test: red one", "test: suite"}, shown: "AssertionError"},
 	{
 		file: "pytest.txt", build: true, tests: 3, shown: "assert 3 == 4",
 		want: []string{
-			"E ModuleNotFoundError: No module named 'nowhere'", "test: tests/test_a.py::test_red[1-x]", "test: tests/test_b.py",
-			"tests/test_a.py: AssertionError", "tests/test_b.py: in <module>",
+			"load: tests/test_b.py: ModuleNotFoundError: No module named 'nowhere'", "suite: tests/test_b.py",
+			"test: tests/test_a.py::test_red[1-x]",
 		},
 	},
 }
@@ -146,7 +146,7 @@ func TestCapturedOutputs(t *testing.T) {
 			t.Parallel()
 			output, err := os.ReadFile(filepath.Join("testdata", c.file))
 			require.NoError(t, err)
-			found := parse(c.format, output, c.builds)
+			found := parse(c.format, output, tool{name: c.tool})
 			require.Equal(t, c.want, found.sorted())
 			require.Equal(t, c.build, found.build)
 			require.Equal(t, c.tests, found.tests)
@@ -164,11 +164,11 @@ func TestChunksDoNotMatter(t *testing.T) {
 	t.Parallel()
 	output, err := os.ReadFile(filepath.Join("testdata", "go-all.jsonl"))
 	require.NoError(t, err)
-	lines := &lineWriter{to: newParser(FormatGoTest, newNormaliser(""), false)}
+	lines := newLines(newParser(FormatGoTest, newNormaliser(""), tool{}))
 	for chunk := range slices.Chunk(output, 7) {
 		lines.write(chunk)
 	}
-	require.Equal(t, parse(FormatGoTest, output, false).sorted(), lines.close().sorted())
+	require.Equal(t, parse(FormatGoTest, output, tool{}).sorted(), lines.close().sorted())
 }
 
 func TestSmallOutputs(t *testing.T) {
@@ -230,7 +230,7 @@ func TestSmallOutputs(t *testing.T) {
 		"vet": {output: "# ex/ok\nvet: ok/zoë.go:3:9: undefined: x\n", want: []string{"ok/zoë.go: undefined: x"}},
 		"pytest in a directory with a space": {
 			output: "FAILED my tests/test_é.py::test_a - assert 1 == 2\nERROR my tests/test_b.py - SyntaxError: no\n",
-			want:   []string{"test: my tests/test_b.py", "test: my tests/test_é.py::test_a"},
+			want:   []string{"suite: my tests/test_b.py", "test: my tests/test_é.py::test_a"}, build: true,
 		},
 		"cargo in a directory with a space": {
 			output: "test my dir/lib.rs - é (line 3) ... FAILED\n", want: []string{"test: my dir/lib.rs - é (line 3)"},
@@ -258,7 +258,7 @@ func TestSmallOutputs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			found := parse(c.format, []byte(c.output), false)
+			found := parse(c.format, []byte(c.output), tool{})
 			require.Equal(t, c.want, found.sorted())
 			require.Equal(t, c.build, found.build)
 		})
@@ -272,7 +272,7 @@ func TestFindingsAreBounded(t *testing.T) {
 		output.WriteString("--- FAIL: Test" + strings.Repeat("x", 400) + string(rune('a'+i%26)) + "\n")
 		output.WriteString("--- FAIL: Test" + strings.Repeat("y", i%7) + string(rune(0x4e00+i)) + "\n")
 	}
-	found := parse(FormatText, output.Bytes(), false)
+	found := parse(FormatText, output.Bytes(), tool{})
 	require.Len(t, found.signatures, maxSignatures+1)
 	require.Contains(t, found.sorted(), overflowSignature)
 	require.LessOrEqual(t, found.kept.Len(), maxTail)
@@ -284,7 +284,7 @@ func TestFindingsAreBounded(t *testing.T) {
 
 func TestLongLinesAreCut(t *testing.T) {
 	t.Parallel()
-	found := parse(FormatText, []byte("error: "+strings.Repeat("z", 3*maxLine)+"\nerror: next\n"), false)
+	found := parse(FormatText, []byte("error: "+strings.Repeat("z", 3*maxLine)+"\nerror: next\n"), tool{})
 	require.Len(t, found.sorted(), 2)
 	require.Contains(t, found.sorted(), "error: next")
 }
@@ -304,16 +304,6 @@ func TestFormatOf(t *testing.T) {
 	require.Empty(t, reportFile([]string{"pytest", "--junitxml=/dev/stdout"}))
 }
 
-func TestBuildCommand(t *testing.T) {
-	t.Parallel()
-	for _, command := range [][]string{{"go", "build", "./..."}, {"go", "-C", "x", "build"}, {"tsc", "--noEmit"}} {
-		require.True(t, buildCommand(command), command)
-	}
-	for _, command := range [][]string{nil, {"go", "vet", "./..."}, {"go", "test", "./build"}, {"go", "test", "build"}, {"build"}, {"pytest"}} {
-		require.False(t, buildCommand(command), command)
-	}
-}
-
 func fuzzFormat(f *testing.F, format string, files ...string) {
 	f.Helper()
 	for _, file := range files {
@@ -322,7 +312,7 @@ func fuzzFormat(f *testing.F, format string, files ...string) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, output []byte) {
-		found := parse(format, output, false)
+		found := parse(format, output, tool{})
 		require.LessOrEqual(t, len(found.signatures), maxSignatures+1)
 		require.LessOrEqual(t, found.kept.Len(), maxTail)
 		require.True(t, utf8.ValidString(found.kept.String()))
@@ -333,7 +323,7 @@ func fuzzFormat(f *testing.F, format string, files ...string) {
 			require.True(t, utf8.ValidString(s))
 			require.NotContains(t, s, "\n")
 		}
-		require.Equal(t, found.sorted(), parse(format, output, false).sorted())
+		require.Equal(t, found.sorted(), parse(format, output, tool{}).sorted())
 	})
 }
 

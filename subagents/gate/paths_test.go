@@ -28,7 +28,7 @@ func plant(t *testing.T, files map[string]string) string {
 func pathsOf(t *testing.T, dir, format string, output []byte, baseline *spec.Receipt) spec.Receipt {
 	t.Helper()
 	names := newNormaliser("/tmp/fx")
-	lines := &lineWriter{to: newParser(format, names, false)}
+	lines := newLines(newParser(format, names, tool{}))
 	lines.write(output)
 	found := lines.close()
 	r := spec.Receipt{ExitCode: 1, Signatures: found.sorted()}
@@ -89,7 +89,7 @@ func TestPathsOfCapturedOutputs(t *testing.T) {
 		},
 		{
 			"cargo.txt", FormatText, files("src/lib.rs"),
-			map[string][]string{"test: tests::panics": {"src/lib.rs"}, "test: tests::red": {"src/lib.rs"}},
+			map[string][]string{"test: rx tests::panics": {"src/lib.rs"}, "test: rx tests::red": {"src/lib.rs"}},
 		},
 		{
 			"cargo-build.txt", FormatText, files("src/lib.rs"),
@@ -102,8 +102,8 @@ func TestPathsOfCapturedOutputs(t *testing.T) {
 		{
 			"pytest.txt", FormatText, files("tests/test_a.py", "tests/test_b.py"),
 			map[string][]string{
-				"test: tests/test_a.py::test_red[1-x]": {"tests/test_a.py"}, "test: tests/test_b.py": {"tests/test_b.py"},
-				"tests/test_a.py: AssertionError": {"tests/test_a.py"}, "tests/test_b.py: in <module>": {"tests/test_b.py"},
+				"test: tests/test_a.py::test_red[1-x]": {"tests/test_a.py"}, "suite: tests/test_b.py": {"tests/test_b.py"},
+				"load: tests/test_b.py: ModuleNotFoundError: No module named 'nowhere'": {"tests/test_b.py"},
 			},
 		},
 	} {
@@ -168,7 +168,7 @@ func TestPathsOfLines(t *testing.T) {
 		},
 		"jest": {
 			output: "FAIL my dir/é.test.js\n  ● sums › adds\n\n\nPASS b.test.js\n", tree: files("my dir/é.test.js", "b.test.js"),
-			want: map[string][]string{"FAIL my dir/é.test.js": {"my dir/é.test.js"}, "test: sums › adds": {"my dir/é.test.js"}},
+			want: map[string][]string{"FAIL my dir/é.test.js": {"my dir/é.test.js"}, "test: my dir/é.test.js: sums › adds": {"my dir/é.test.js"}},
 		},
 		"vitest": {
 			output: " ❯ src/a.test.ts (2 tests | 1 failed) 5ms\n   × adds 3ms\n", tree: files("src/a.test.ts"),
@@ -178,7 +178,7 @@ func TestPathsOfLines(t *testing.T) {
 			output: "FAILED my tests/test_é.py::test_a - assert 1 == 2\nERROR my tests/test_b.py - SyntaxError: no\n",
 			tree:   files("my tests/test_é.py", "my tests/test_b.py"),
 			want: map[string][]string{
-				"test: my tests/test_b.py": {"my tests/test_b.py"}, "test: my tests/test_é.py::test_a": {"my tests/test_é.py"},
+				"suite: my tests/test_b.py": {"my tests/test_b.py"}, "test: my tests/test_é.py::test_a": {"my tests/test_é.py"},
 			},
 		},
 		"go vet": {

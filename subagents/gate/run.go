@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,7 +63,7 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 		timeout = DefaultTimeout
 	}
 	names := newNormaliser(where.seen(), privateDirs(where.Env)...)
-	lines := &lineWriter{to: newParser(formatOf(g), names, buildCommand(g.Command))}
+	lines := newLines(newParser(formatOf(g), names, knownTool(g.Command)))
 	begin := time.Now()
 	out, err := sandbox.Run(ctx, sandbox.Command{
 		Args: args, Dir: where.Dir, Env: where.Env, Place: where.Place, Writable: where.Writable,
@@ -87,7 +89,13 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 		return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
 	}
 	found := lines.close()
-	fill(&receipt, out, found)
+	fill(&receipt, &g, out, found)
+	if err := hidden(&receipt, found, &where); err != nil {
+		return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
+	}
+	if silent(&receipt, where.Baseline) {
+		receipt.Signatures = []string{"gate: no test ran"}
+	}
 	receipt.Verdict = Judge(receipt, where.Baseline)
 	if err := lead(&receipt, found, names, &where); err != nil {
 		return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
@@ -108,15 +116,18 @@ func (w *Where) seen() string {
 
 func missingScript(receipt spec.Receipt, missing *sandbox.NotFoundError, baseline *spec.Receipt) spec.Receipt {
 	receipt.ExitCode, receipt.Build, receipt.Tail = 127, true, missing.Error()
-	receipt.Signatures = []string{"gate: " + missing.Name + " does not exist"}
+	receipt.Signatures, receipt.Hidden = []string{"gate: " + missing.Name + " does not exist"}, []string{spec.HiddenAll}
 	receipt.Verdict = Judge(receipt, baseline)
 	return receipt
 }
 
 // fill writes what was measured into the receipt. Only a red gate has signatures: what a green one printed is no failure.
-func fill(receipt *spec.Receipt, out *sandbox.Output, found *findings) {
+func fill(receipt *spec.Receipt, g *spec.Gate, out *sandbox.Output, found *findings) {
 	receipt.ExitCode, receipt.TimedOut, receipt.Duration = out.ExitCode, out.TimedOut, out.Duration
-	receipt.Tests = found.tests
+	receipt.Tests, receipt.Passed, receipt.Kind = found.tests, found.passed, kindOf(g, found)
+	if receipt.Kind == spec.KindTests && found.tests == 0 && !out.Success() {
+		found.hide(spec.HiddenAll)
+	}
 	if out.Success() {
 		receipt.Tail = text.End(strings.TrimRight(plain(out.Text()), "\n"), maxTail)
 		return
@@ -136,10 +147,45 @@ func fill(receipt *spec.Receipt, out *sandbox.Output, found *findings) {
 	}
 }
 
+// kindOf is what a gate does: as its format or command shows, else its output.
+func kindOf(g *spec.Gate, found *findings) string {
+	switch known := knownTool(g.Command); {
+	case g.Format == FormatFindings:
+		return spec.KindFindings
+	case known.kind != "":
+		return known.kind
+	case found.runner, slices.Contains([]string{FormatGoTest, FormatJUnit, FormatTAP, FormatJSON}, g.Format):
+		return spec.KindTests
+	default:
+		return ""
+	}
+}
+
+// hidden writes what did not run, as paths of the tree. A Go package that was to be built hides those that import it too; of tests
+// the output names these.
+func hidden(receipt *spec.Receipt, found *findings, where *Where) error {
+	if len(found.hidden) == 0 {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(found.hidden))
+	places, err := trace.Places(where.Dir, receipt.Command, names, receipt.Kind == spec.KindFindings)
+	if err != nil {
+		return fmt.Errorf("find what did not run: %w", err)
+	}
+	receipt.Hidden = places
+	return nil
+}
+
 // lead writes where the failures that are new against the base commit lead to.
 func lead(receipt *spec.Receipt, found *findings, names normaliser, where *Where) error {
 	failures := map[string]trace.Names{}
 	for _, signature := range NewSignatures(*receipt, where.Baseline) {
+		if cause, ok := found.follows[signature]; ok {
+			if receipt.Follows == nil {
+				receipt.Follows = map[string]string{}
+			}
+			receipt.Follows[signature] = cause
+		}
 		if n, ok := found.names[signature]; ok {
 			failures[signature] = names.relative(n)
 		}
@@ -147,11 +193,11 @@ func lead(receipt *spec.Receipt, found *findings, names normaliser, where *Where
 	if len(failures) == 0 {
 		return nil
 	}
-	paths, imports, err := trace.Find(where.Dir, receipt.Command, failures)
+	led, err := trace.Find(where.Dir, receipt.Command, failures)
 	if err != nil {
 		return fmt.Errorf("find the paths that the failures name: %w", err)
 	}
-	receipt.Paths, receipt.Imports = paths, imports
+	receipt.Paths, receipt.Positions, receipt.Imports = led.Paths, led.Positions, led.Imports
 	return nil
 }
 
@@ -166,11 +212,11 @@ func privateDirs(env []string) []string {
 	return dirs
 }
 
-// readReport reads the JUnit file that the command was told to write. A file from before the start is another's
-// claim, and one that is missing or lies outside the tree is no report: the output itself has to do then. A report that was read is
-// removed, so that the tree is what was tested.
+// readReport reads the file that the command was told to write. A file from before the start is another's claim, and one that is
+// missing or lies outside the tree is no report: the output itself has to do then. A report that was read is removed, so that the
+// tree is what was tested.
 func readReport(p parser, command []string, dir string, begin time.Time) error {
-	junit, ok := p.(*junitParser)
+	reader, ok := p.(interface{ readFile(report io.Reader) error })
 	name := reportFile(command)
 	if !ok || name == "" {
 		return nil
@@ -185,7 +231,7 @@ func readReport(p parser, command []string, dir string, begin time.Time) error {
 		return err
 	}
 	defer report.Close() // only read from
-	if err := junit.readFile(report); err != nil {
+	if err := reader.readFile(report); err != nil {
 		return fmt.Errorf("read the report %s: %w", name, err)
 	}
 	if err := root.Remove(name); err != nil {

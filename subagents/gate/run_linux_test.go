@@ -54,7 +54,12 @@ func TestRunGreenAndRed(t *testing.T) {
 
 	var sink bytes.Buffer
 	where.Sink = &sink
-	r := run(t, shell(`echo "error: broken in $PWD/x.go at $TMPDIR"; for i in $(seq 2000); do echo green $i; done; exit 4`), where)
+	findings := func(script string) spec.Gate {
+		g := shell(script)
+		g.Format = FormatFindings
+		return g
+	}
+	r := run(t, findings(`echo "error: broken in $PWD/x.go at $TMPDIR"; for i in $(seq 2000); do echo green $i; done; exit 4`), where)
 	require.Equal(t, spec.VerdictFail, r.Verdict)
 	require.Equal(t, 4, r.ExitCode)
 	require.Equal(t, []string{"error: broken in x.go at TMP"}, r.Signatures)
@@ -63,7 +68,7 @@ func TestRunGreenAndRed(t *testing.T) {
 	require.Contains(t, sink.String(), "green 2000")
 
 	where.Baseline = &r
-	require.Equal(t, spec.VerdictBaseline, run(t, shell(`echo "error: broken in $PWD/x.go at $TMPDIR"; exit 1`), where).Verdict)
+	require.Equal(t, spec.VerdictBaseline, run(t, findings(`echo "error: broken in $PWD/x.go at $TMPDIR"; exit 1`), where).Verdict)
 	require.Equal(t, spec.VerdictFail, run(t, shell(`echo what; exit 1`), where).Verdict)
 	require.Equal(t, spec.VerdictFail, run(t, shell(`echo "error: another one"; exit 1`), where).Verdict)
 }

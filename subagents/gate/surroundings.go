@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 )
@@ -15,6 +16,8 @@ var (
 	// The package of the Go tests before a line.
 	goResult = regexp.MustCompile(`^FAIL\t(.+?)(?:\t| \[|$)`)
 	goPlace  = regexp.MustCompile(`\.go:\d+(?::\d+)?: `)
+	// The crate of the Rust tests after a line.
+	crateTests = regexp.MustCompile(`^\s+Running .*deps/([\w-]+)-[0-9a-f]+(?:\.exe)?\)$|^\s+Doc-tests (\S+)$`)
 )
 
 // surroundings is what the lines around a failure tell about its place, in output that has no structure.
@@ -26,6 +29,14 @@ type surroundings struct {
 	// current is the signature that the next lines are about; frames are the files of a traceback, which come before its error.
 	current string
 	frames  []string
+	// crate is that of the Rust tests below a heading, with a blank. crashed reports whether a Go test panicked: those after it in
+	// its package did not run. broken is the first error of each Go package that did not build, brokenGo the first of all.
+	crate    string
+	crashed  bool
+	broken   map[string]string
+	brokenGo string
+	// cause is the first failed test of the Go package whose result is this line.
+	cause string
 }
 
 func (c *surroundings) line(found *findings, line string) {
@@ -39,6 +50,10 @@ func (c *surroundings) line(found *findings, line string) {
 		if m := goHeading.FindStringSubmatch(line); m != nil {
 			c.pkg = m[1]
 		}
+	case strings.HasPrefix(line, "     Running "), strings.HasPrefix(line, "   Doc-tests "):
+		if m := crateTests.FindStringSubmatch(line); m != nil {
+			c.crate = m[1] + m[2] + " "
+		}
 	case strings.HasPrefix(line, "ok  \t"), strings.HasPrefix(start, "PASS "), strings.HasPrefix(line, "make"):
 		c.waiting, c.file, c.current = nil, "", "" // it is about no failure above
 	case strings.HasPrefix(line, "FAIL\t"):
@@ -46,6 +61,10 @@ func (c *surroundings) line(found *findings, line string) {
 			for _, signature := range c.waiting {
 				found.own(signature, m[1])
 			}
+		}
+		c.cause = ""
+		if len(c.waiting) > 0 {
+			c.cause = c.waiting[0]
 		}
 		c.waiting = nil
 	case strings.HasPrefix(start, "FAIL "), strings.HasPrefix(start, "❯ "), strings.HasPrefix(start, "test at "):
@@ -64,14 +83,25 @@ func (c *surroundings) failed(found *findings, signature, line string) {
 		if len(c.waiting) < maxWaiting {
 			c.waiting = append(c.waiting, signature)
 		}
+		c.crashed = c.crashed || strings.HasPrefix(start, "panic: ")
 	case strings.HasPrefix(line, "FAIL\t"):
 		if m := goResult.FindStringSubmatch(line); m != nil {
 			found.own(signature, m[1])
+			if strings.HasSuffix(line, " failed]") {
+				c.cause = cmp.Or(c.broken[m[1]], c.brokenGo)
+			}
 		}
+		found.follow(signature, c.cause)
+	case strings.HasPrefix(signature, "test: ") && c.file == "":
 	case strings.HasPrefix(signature, "test: "), strings.HasPrefix(signature, eslintError):
 		found.own(signature, c.file)
+		found.follow("FAIL "+c.file, signature)
 	case goPlace.MatchString(line):
 		found.own(signature, c.pkg)
+		if c.brokenGo = cmp.Or(c.brokenGo, signature); c.broken == nil {
+			c.broken = map[string]string{}
+		}
+		c.broken[c.pkg] = cmp.Or(c.broken[c.pkg], signature)
 	default:
 		found.say(signature, c.frames...)
 		c.frames = nil

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"divisi/internal/spec"
 )
 
 var (
@@ -34,14 +36,18 @@ type tapParser struct {
 	found       *findings
 	parents     []string
 	failedBelow map[string]bool
-	planned     int
-	seen        int
+	// inner are the tests that have had a test in them: suites, which are no tests themselves.
+	inner   map[string]bool
+	planned int
+	seen    int
 	// failing is the test whose report follows; "" for none.
 	failing string
+	// notes are the comments since the last result: what a file printed that could not be loaded.
+	notes strings.Builder
 }
 
 func newTAPParser(text *textParser) *tapParser {
-	return &tapParser{text: text, found: newFindings(), failedBelow: map[string]bool{}}
+	return &tapParser{text: text, found: newFindings(), failedBelow: map[string]bool{}, inner: map[string]bool{}}
 }
 
 func (p *tapParser) line(text string) {
@@ -55,16 +61,22 @@ func (p *tapParser) line(text string) {
 	}
 	if m := tapPlan.FindStringSubmatch(text); m != nil && m[1] == "" {
 		p.planned, _ = strconv.Atoi(m[2]) // digits only; a number too large for an int counts as no plan
+		p.found.runner = true
 		return
 	}
 	if strings.HasPrefix(text, "Bail out!") {
+		p.found.hide(spec.HiddenAll)
 		p.found.add("bail out: "+p.text.names.line(strings.TrimPrefix(text, "Bail out!")), text)
 		p.found.show(text)
 		return
 	}
 	if m := tapResult.FindStringSubmatch(text); m != nil {
 		p.result(len(m[1])/4, m[2] != "", m[3], strings.ToLower(m[4]), text)
+		p.notes.Reset()
 		return
+	}
+	if note, ok := strings.CutPrefix(text, "# "); ok && p.notes.Len() < maxBlock {
+		p.notes.WriteString(note + "\n")
 	}
 	if p.failing != "" {
 		p.found.show(text)
@@ -78,9 +90,22 @@ func (p *tapParser) result(depth int, failed bool, name, directive, text string)
 	}
 	p.failing = ""
 	depth = min(depth, len(p.parents))
-	path := strings.Join(append(append([]string{}, p.parents[:depth]...), strings.TrimSpace(name)), " > ")
-	if directive != "skip" {
-		p.found.tests++
+	name = strings.TrimSpace(name)
+	if rooted := p.text.names.rooted(name); depth == 0 && rooted != name && sourceFile.MatchString(rooted) {
+		// node names a file that has no tests of its own, or that could not be loaded.
+		p.found.runner = true
+		if failed && directive == "" {
+			p.found.unloaded(p.text.names, p.notes.String(), name)
+			p.found.show(text + "\n" + p.notes.String())
+		}
+		return
+	}
+	path := strings.Join(append(append([]string{}, p.parents[:depth]...), name), " > ")
+	if directive != "skip" && !p.inner[path] {
+		p.found.ran(!failed || directive != "")
+	}
+	if p.found.runner = true; depth > 0 {
+		p.inner[strings.Join(p.parents[:depth], " > ")] = true
 	}
 	if !failed || directive != "" {
 		return
@@ -93,12 +118,20 @@ func (p *tapParser) result(depth int, failed bool, name, directive, text string)
 	}
 	p.failing = "test: " + path
 	p.found.add(p.failing, text)
+	if at := strings.Index(name, ` "before `); at >= 0 { // mocha gives full titles
+		p.found.hook(name[at+1:], name[:at])
+	} else if at := strings.Index(name, ` "after `); at >= 0 {
+		p.found.hook(name[at+1:], name[:at])
+	}
 	p.found.show(text)
 }
 
 func (p *tapParser) end() *findings {
 	if p.seen > 0 && p.seen < p.planned {
 		p.found.add("plan: fewer tests ran than were planned")
+		if len(p.found.hidden) == 0 {
+			p.found.hide(spec.HiddenAll)
+		}
 	}
 	p.found.adopt(p.text.end())
 	return p.found

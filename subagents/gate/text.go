@@ -2,9 +2,9 @@ package gate
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 
+	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/subagents/errorline"
 )
@@ -13,17 +13,29 @@ var (
 	// What eslint prints of a file: its path, then a line for each error.
 	fileHeading = regexp.MustCompile(`^\S[^:]*\.[A-Za-z]\w*$`)
 	eslintError = "N:N error "
-	setupFail   = regexp.MustCompile(`^FAIL\t(.+) \[setup failed\]$`)
-	// Signs that something could not be built, so that its tests did not run.
-	buildSigns = regexp.MustCompile(`\[(?:build|setup) failed\]|^error: could not compile|error TS\d+:|^error\[E\d+\]|` +
-		`compilation terminated|: fatal error:|errors? during collection|` +
-		`^go: .*(?:no required module|cannot find module|errors parsing)`)
+	goFailed    = regexp.MustCompile(`^FAIL\t(\S.*?)(?:\t\S+| \[(build|setup) failed\])$`)
+	// Signs that something could not be built, so that tests did not run, and which did not is not told.
+	buildSigns = regexp.MustCompile(`^error: could not compile|error TS\d+:|^error\[E\d+\]|compilation terminated|: fatal error:|` +
+		`errors? during collection|^go: .*(?:no required module|cannot find module|errors parsing)`)
+	// Signs that a test runner did not get to its end.
+	cutSigns = regexp.MustCompile(`^!+ (?:stopping after|Interrupted|_pytest\.outcomes\.Exit)|^INTERNALERROR>|` +
+		`process didn't exit successfully: .*\(signal`)
 	// Headings under which test runners print what a failed test said.
-	headings = regexp.MustCompile(`^---- (.+) stdout ----$|^_{3,} .+ _{3,}$|^\s*● .+$`)
-	// How many tests ran.
-	counts = regexp.MustCompile(`\b(\d+) (?:passed|failed)\b|^(?:ℹ|#) (?:pass|fail) (\d+)$`)
+	headings = regexp.MustCompile(`^---- (.+) stdout ----$|^\s*● .+$`)
 	// Where a Rust error is, on the line after it.
 	rustPlace = regexp.MustCompile(`^\s*--> ([^:]+):\d+:\d+`)
+)
+
+// jestTest is a failed test below the heading of its file, runTime how long a file took that was slow.
+var (
+	jestTest = regexp.MustCompile(`^  ● (.+)$`)
+	runTime  = regexp.MustCompile(` \([\d.]+ m?s\)$`)
+)
+
+// sourceFile is the whole of a name that is a file's; notLoaded is how unittest names a module in place of its tests.
+var (
+	sourceFile = regexp.MustCompile(`^[^\s:]+\.[A-Za-z]\w*$`)
+	notLoaded  = regexp.MustCompile(`^ERROR: \S+ \(unittest\.loader\._FailedTest\.(\S+)\)`)
 )
 
 // maxTextLine bounds what is read of one line, in bytes: what is wrong stands at its beginning.
@@ -39,9 +51,9 @@ const after = 12
 type textParser struct {
 	names normaliser
 	found *findings
-	// always reports whether the command only builds.
-	always bool
-	left   int
+	// findings reports whether the lines are those of a compiler or linter.
+	findings bool
+	left     int
 	// rust is an error that waits for its place.
 	rust string
 	// unimportable are the packages whose name keeps go from importing them, unless go passed over them and ran the others.
@@ -49,10 +61,13 @@ type textParser struct {
 	// heading is the file that the lines of eslint below it are about.
 	heading string
 	surroundings
+	loading
+	titles
+	sections
 }
 
-func newTextParser(names normaliser, buildCommand bool) *textParser {
-	return &textParser{names: names, found: newFindings(), always: buildCommand, unimportable: map[string]bool{}}
+func newTextParser(names normaliser) *textParser {
+	return &textParser{names: names, found: newFindings(), unimportable: map[string]bool{}}
 }
 
 func (p *textParser) line(from string) {
@@ -62,7 +77,16 @@ func (p *textParser) line(from string) {
 		p.heading, p.file = p.names.line(from), from
 	}
 	p.surroundings.line(p.found, from)
-	if errorline.Hinted(from) {
+	if p.counts(from) {
+		p.count(from)
+	}
+	if (from != "" && from[0] == '!' || strings.HasPrefix(from, "INTERNALERROR") || strings.Contains(from, "exit successfully")) &&
+		cutSigns.MatchString(from) {
+		p.found.hide(spec.HiddenAll)
+	}
+	switch {
+	case p.load(from), p.title(from), p.section(from):
+	case errorline.Hinted(from):
 		p.read(from)
 	}
 	if p.left > 0 {
@@ -74,13 +98,16 @@ func (p *textParser) line(from string) {
 
 // read takes from a line what it reports.
 func (p *textParser) read(text string) {
-	if buildSigns.MatchString(text) && !p.passedOver(text) {
+	if buildSigns.MatchString(text) {
 		p.found.build = true
+		if !p.findings {
+			p.found.hide(spec.HiddenAll)
+		}
 	}
+	p.goPackage(text)
 	if m := errorline.Malformed.FindStringSubmatch(text); m != nil {
 		p.unimportable[m[1]] = true
 	}
-	p.count(text)
 	if signature := p.signature(text); signature != "" {
 		p.left = after
 		if strings.HasPrefix(signature, "error[E") {
@@ -88,25 +115,46 @@ func (p *textParser) read(text string) {
 		} else {
 			p.found.add(signature, text)
 			p.failed(p.found, signature, text)
+			if test, ok := strings.CutPrefix(signature, "test: "); ok {
+				p.named(test, signature)
+			}
 		}
 	}
 	if m := headings.FindStringSubmatch(text); m != nil {
 		p.left = after
 		if m[1] != "" {
-			p.current = "test: " + m[1]
+			p.current = "test: " + p.crate + m[1]
 		}
 	}
 }
 
-// passedOver reports whether a line tells that go could not import a package, and ran the others: nothing else is hidden then. A
-// "go build" stops there and builds nothing.
-func (p *textParser) passedOver(text string) bool {
-	m := setupFail.FindStringSubmatch(text)
-	if m == nil || !p.unimportable[m[1]] {
-		return false
+// test returns the signature of a failed test, and records a suite that takes a test's place because it could not be loaded.
+func (p *textParser) test(name string) string {
+	if rooted := p.names.rooted(name); rooted != name && sourceFile.MatchString(rooted) || strings.HasSuffix(name, ".py") {
+		p.found.unloaded(p.names, "", name)
+		return "suite: " + rooted
 	}
-	delete(p.unimportable, m[1])
-	return true
+	return "test: " + p.crate + name
+}
+
+// goPackage takes what a line tells about a Go package that failed: without a build its tests are hidden. A package that go could
+// not import by its name is passed over, and hides no other; a "go build" stops there and builds nothing.
+func (p *textParser) goPackage(text string) {
+	m := goFailed.FindStringSubmatch(text)
+	if m == nil {
+		return
+	}
+	p.found.runner = true
+	switch {
+	case m[2] == "" && p.crashed:
+		p.found.hide("package: " + m[1])
+	case m[2] == "":
+	default:
+		p.found.build = p.found.build || !p.unimportable[m[1]]
+		delete(p.unimportable, m[1])
+		p.found.hide("package: " + m[1])
+	}
+	p.crashed = false
 }
 
 // placeRust completes the error before this line with its file.
@@ -122,10 +170,14 @@ func (p *textParser) placeRust(text string) {
 }
 
 func (p *textParser) signature(text string) string {
+	if m := jestTest.FindStringSubmatch(text); m != nil && p.file != "" {
+		return "test: " + p.file + ": " + strings.Join(strings.Fields(m[1]), " ")
+	}
 	switch class, test := errorline.Classify(text); class {
 	case errorline.Test:
-		return "test: " + strings.Join(strings.Fields(test), " ")
+		return p.test(strings.Join(strings.Fields(test), " "))
 	case errorline.Error:
+		text = runTime.ReplaceAllLiteralString(text, "")
 		signature := strings.TrimPrefix(p.names.line(text), "./")
 		if p.heading != "" && strings.HasPrefix(signature, eslintError) {
 			signature += " in " + p.heading
@@ -136,20 +188,16 @@ func (p *textParser) signature(text string) string {
 	}
 }
 
-// count adds up the summaries of pytest, cargo and jest ("3 failed, 5 passed").
-func (p *textParser) count(text string) {
-	if strings.HasPrefix(text, "Test Suites:") {
-		return
-	}
-	for _, m := range counts.FindAllStringSubmatch(text, -1) {
-		if n, err := strconv.Atoi(m[1] + m[2]); err == nil && n < 1<<24 {
-			p.found.tests += n
-		}
-	}
-}
-
 func (p *textParser) end() *findings {
 	p.placeRust("")
-	p.found.build = p.found.build || len(p.unimportable) > 0 || p.always && len(p.found.signatures) > 0
+	p.unload()
+	p.unnamed()
+	if p.titles.title {
+		p.titled("")
+	}
+	p.found.build = p.found.build || len(p.unimportable) > 0
+	if len(p.unimportable) > 0 {
+		p.found.hide(spec.HiddenAll)
+	}
 	return p.found
 }

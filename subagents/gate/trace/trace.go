@@ -29,27 +29,32 @@ type Names struct {
 	Text string
 }
 
-// Find returns the sorted paths that each failure names, and the directories of the packages that those of Go import. A failure
-// that names no path has no entry. The command is the gate's: it can name the directory that the gate works in.
-func Find(dir string, command []string, failures map[string]Names) (paths, imports map[string][]string, err error) {
+// Led is where failures lead to. Paths has the sorted paths that each failure names, Positions those of them that it names with a
+// line, and Imports the directories of the packages that those of Go import. A failure that names none has no entry.
+type Led struct{ Paths, Positions, Imports map[string][]string }
+
+// Find returns where failures lead to. The command is the gate's: it can name the directory that the gate works in.
+func Find(dir string, command []string, failures map[string]Names) (Led, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("open the work tree: %w", err)
+		return Led{}, fmt.Errorf("open the work tree: %w", err)
 	}
 	defer root.Close() // only read from
 	t := newTree(root, command)
-	paths = t.paths(failures)
-	imports = t.imports(paths)
-	return paths, imports, t.err
+	led := Led{Positions: map[string][]string{}}
+	led.Paths = t.paths(failures, led.Positions)
+	led.Imports = t.imports(led.Paths)
+	return led, t.err
 }
 
-func (t *tree) paths(failures map[string]Names) map[string][]string {
+// paths returns the paths of each failure, and puts those with a line into positions.
+func (t *tree) paths(failures map[string]Names, positions map[string][]string) map[string][]string {
 	most := min(maxEach, max(1, maxPaths/max(1, len(failures))))
 	out := map[string][]string{}
 	room := maxBytes
 	for _, failure := range slices.Sorted(maps.Keys(failures)) {
 		t.left = maxWork / len(failures)
-		list := t.named(failures[failure], most)
+		list, placed := t.named(failures[failure], most)
 		if len(list) == 0 {
 			continue
 		}
@@ -57,6 +62,9 @@ func (t *tree) paths(failures map[string]Names) map[string][]string {
 			break
 		}
 		out[failure] = list
+		if len(placed) > 0 {
+			positions[failure] = placed
+		}
 	}
 	return out
 }
@@ -69,27 +77,26 @@ func size(key string, list []string) int {
 	return n
 }
 
-// named returns the paths of one failure. Its owners come first, so that many other paths cannot displace them.
-func (t *tree) named(n Names, most int) []string {
-	found := map[string]bool{}
+// named returns the paths of one failure, and those of files that its lines give with a line. Its owners come first, so that many other paths cannot displace them.
+func (t *tree) named(n Names, most int) (all, placed []string) {
+	found := map[string]bool{} // with whether it has a line
 	bases := t.bases
 	for _, owner := range n.Owners {
 		if p := t.owner(owner); p != "" && len(found) < most {
-			found[p] = true
+			found[p] = false
 			bases = append(t.above(p), bases...)
 		}
 	}
 	for line := range strings.Lines(n.Text) {
-		for _, word := range words(line) {
-			if len(found) == most {
-				break
-			}
-			if p := t.resolve(word, bases); p != "" {
-				found[p] = true
+		for _, w := range words(line) {
+			p := t.resolve(w.path, bases)
+			if _, known := found[p]; p != "" && (known || len(found) < most) {
+				found[p] = found[p] || w.placed && t.kind(p) == regular
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	all = slices.Sorted(maps.Keys(found))
+	return all, slices.DeleteFunc(slices.Clone(all), func(p string) bool { return !found[p] })
 }
 
 // owner returns the directory of a package, or the file that a test belongs to.

@@ -27,9 +27,9 @@ func plant(t testing.TB, files map[string]string) string {
 
 func find(t *testing.T, dir string, command []string, n Names) (paths []string, imports map[string][]string) {
 	t.Helper()
-	all, imports, err := Find(dir, command, map[string]Names{"it": n})
+	led, err := Find(dir, command, map[string]Names{"it": n})
 	require.NoError(t, err)
-	return all["it"], imports
+	return led.Paths["it"], led.Imports
 }
 
 // goFile is a file of a package that imports others.
@@ -177,7 +177,7 @@ func TestHostilePaths(t *testing.T) {
 	})
 	require.Equal(t, []string{"..x/a..b.go", "loop", "pipes", "real/r.go", "sub", "sub/dir.go"}, paths)
 	require.Equal(t, map[string][]string{"real": {"ok"}}, imports)
-	_, _, err := Find(filepath.Join(dir, "missing"), nil, nil)
+	_, err := Find(filepath.Join(dir, "missing"), nil, nil)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
@@ -200,10 +200,10 @@ func TestPathsAreBounded(t *testing.T) {
 	for i := range maxPaths + 1 {
 		failures[fmt.Sprint(i)] = Names{Text: text.String()}
 	}
-	all, _, err := Find(dir, nil, failures)
+	led, err := Find(dir, nil, failures)
 	require.NoError(t, err)
-	require.Len(t, all, maxPaths)
-	for _, list := range all {
+	require.Len(t, led.Paths, maxPaths)
+	for _, list := range led.Paths {
 		require.Len(t, list, 1)
 	}
 }
@@ -220,13 +220,13 @@ func TestImportsAreBounded(t *testing.T) {
 		failures[name] = Names{Owners: []string{"m/" + name}}
 	}
 	files["all/a.go"] = goFile(every...)
-	paths, imports, err := Find(plant(t, files), nil, failures)
+	led, err := Find(plant(t, files), nil, failures)
 	require.NoError(t, err)
-	require.Len(t, paths, len(failures))
-	require.Len(t, imports, maxImporters)
-	require.NotContains(t, imports, "all", "directories of tests come first")
+	require.Len(t, led.Paths, len(failures))
+	require.Len(t, led.Imports, maxImporters)
+	require.NotContains(t, led.Imports, "all", "directories of tests come first")
 	total := 0
-	for dir, list := range imports {
+	for dir, list := range led.Imports {
 		total += len(list)
 		require.Contains(t, list, "all", "the nearest comes first")
 		require.NotContains(t, list, dir)
@@ -257,7 +257,7 @@ func FuzzFind(f *testing.F) {
 	f.Fuzz(func(t *testing.T, owner, text string) {
 		n := Names{Owners: []string{owner}, Text: text}
 		for _, word := range words(text) {
-			require.LessOrEqual(t, len(word), maxLine)
+			require.LessOrEqual(t, len(word.path), maxLine)
 		}
 		require.LessOrEqual(t, len(words(text)), maxWords)
 		paths, imports := find(t, dir, []string{"make", "-C", owner}, n)

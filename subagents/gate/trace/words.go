@@ -18,16 +18,28 @@ const (
 // place is a line number at the end of a path.
 var place = regexp.MustCompile(`(?:(?::\d+)+:?|\(\d+(?:, ?\d+)?\):?)$`)
 
+// inTraceback is how Python writes a place.
+var inTraceback = regexp.MustCompile(`File "([^"]+)", line \d+`)
+
+// word is a part of a line that can be a path; placed reports whether a line number is with it.
+type word struct {
+	path   string
+	placed bool
+}
+
 // words returns the parts of a line that can be paths: fields, and the ends of what is between brackets, quotes and colons,
 // because a path can have spaces. Most of them name nothing.
-func words(line string) []string {
+func words(line string) []word {
 	line = strings.ReplaceAll(text.Head(line, maxLine), "file://", "")
-	var out []string
-	add := func(word string, placed bool) {
-		word = strings.TrimRight(word, ".,;!?/")
-		if word != "" && len(out) < maxWords && (placed || strings.ContainsAny(word, "./")) {
-			out = append(out, word)
+	var out []word
+	add := func(name string, placed bool) {
+		name = strings.TrimRight(name, ".,;!?/")
+		if name != "" && len(out) < maxWords && (placed || strings.ContainsAny(name, "./")) {
+			out = append(out, word{name, placed})
 		}
+	}
+	for _, m := range inTraceback.FindAllStringSubmatch(line, -1) {
+		add(m[1], true)
 	}
 	for field := range strings.FieldsSeq(line) {
 		for _, field := range []string{field, strings.Trim(field, "\"'`,;<>()[]{}")} {

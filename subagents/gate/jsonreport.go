@@ -1,0 +1,130 @@
+package gate
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+
+	"divisi/internal/spec"
+)
+
+// jsonParser collects the output and reads the JSON report of jest, vitest or mocha in it; the report may also come from a file.
+type jsonParser struct {
+	text  *textParser
+	names normaliser
+	data  strings.Builder
+	filed bool
+}
+
+// jsonReport has the fields of both forms: testResults of jest and vitest, stats of mocha.
+type jsonReport struct {
+	Results []struct {
+		Name    string `json:"name"`
+		Status  string `json:"status"`
+		Message string `json:"message"`
+		Tests   []struct {
+			Above    []string `json:"ancestorTitles"`
+			Title    string   `json:"title"`
+			Status   string   `json:"status"`
+			Messages []string `json:"failureMessages"`
+		} `json:"assertionResults"`
+	} `json:"testResults"`
+	Stats *struct {
+		Passes int `json:"passes"`
+	} `json:"stats"`
+	Failures []struct {
+		Title string `json:"title"`
+		Full  string `json:"fullTitle"`
+		File  string `json:"file"`
+		Err   struct {
+			Message string `json:"message"`
+			Stack   string `json:"stack"`
+		} `json:"err"`
+	} `json:"failures"`
+}
+
+func (p *jsonParser) line(text string) {
+	if p.data.Len() == 0 || p.filed {
+		p.text.line(text[:min(len(text), maxLine)])
+	}
+	if p.filed || p.data.Len() == 0 && !strings.HasPrefix(text, "{") {
+		return
+	}
+	if p.data.Len()+len(text) < maxReport {
+		p.data.WriteString(text)
+		p.data.WriteByte('\n')
+	}
+}
+
+func (p *jsonParser) readFile(report io.Reader) error {
+	p.filed = true
+	p.data.Reset()
+	_, err := io.Copy(&p.data, io.LimitReader(report, maxReport))
+	return err
+}
+
+func (p *jsonParser) end() *findings {
+	found := newFindings()
+	var report jsonReport
+	if err := json.NewDecoder(strings.NewReader(p.data.String())).Decode(&report); err != nil && p.data.Len() > 0 {
+		found.hide(spec.HiddenAll)
+	}
+	if report.Results != nil || report.Stats != nil {
+		found.runner = true
+	}
+	p.jest(found, &report)
+	if report.Stats != nil {
+		p.mocha(found, &report)
+	}
+	found.adopt(p.text.end())
+	return found
+}
+
+func (p *jsonParser) jest(found *findings, report *jsonReport) {
+	for _, suite := range report.Results {
+		ran := 0
+		for _, test := range suite.Tests {
+			if test.Status != "passed" && test.Status != "failed" {
+				continue
+			}
+			ran++
+			found.ran(test.Status == "passed")
+			if test.Status == "passed" {
+				continue
+			}
+			name := p.names.rooted(suite.Name) + ": " + strings.Join(append(test.Above, test.Title), " > ")
+			p.fail(found, name, suite.Name, strings.Join(test.Messages, "\n"))
+		}
+		if ran == 0 && suite.Status == "failed" {
+			found.unloaded(p.names, unheaded(suite.Message), suite.Name)
+			found.show(suite.Message)
+		}
+	}
+}
+
+// unheaded is a message of jest without its heading.
+func unheaded(message string) string {
+	_, after, ok := strings.Cut(plain(message), "● Test suite failed to run\n")
+	if ok {
+		return after
+	}
+	return message
+}
+
+func (p *jsonParser) mocha(found *findings, report *jsonReport) {
+	passed := max(0, min(report.Stats.Passes, 1<<24))
+	found.tests, found.passed = found.tests+passed, found.passed+passed
+	for _, test := range report.Failures {
+		found.ran(false)
+		p.fail(found, test.Full, test.File, test.Err.Message+"\n"+test.Err.Stack)
+		found.hook(test.Title, p.names.rooted(test.File))
+	}
+}
+
+func (p *jsonParser) fail(found *findings, name, file, message string) {
+	signature := "test: " + strings.Join(strings.Fields(plain(name)), " ")
+	found.add(signature)
+	found.own(signature, p.names.rooted(file))
+	found.say(signature, message)
+	found.show(name + ": " + strings.TrimSpace(message))
+}

@@ -1,0 +1,92 @@
+package gate
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// summaries are the lines in which test runners count. Groups: p passed, f failed or broken, t all that ran, k skipped.
+var summaries = []*regexp.Regexp{
+	regexp.MustCompile(`^test result: \w+\. (?P<p>\d+) passed; (?P<f>\d+) failed`),                                            // cargo
+	regexp.MustCompile(`^\s*Tests:?\s+(?:(?P<f>\d+) failed(?:,| \|) )?(?:\d+ \w+(?:,| \|) )*?(?P<p>\d+) passed`),              // jest, vitest
+	regexp.MustCompile(`^\s*Tests:?\s+(?P<f>\d+) failed`),                                                                     // jest, vitest
+	regexp.MustCompile(`^=*\s*(?:(?P<f>\d+) failed, )?(?P<p>\d+) passed\b.* in [\d.]+`),                                       // pytest
+	regexp.MustCompile(`^=*\s*(?P<f>\d+) failed\b.* in [\d.]+`),                                                               // pytest
+	regexp.MustCompile(`^\s*(?P<p>\d+) passing\b`),                                                                            // mocha
+	regexp.MustCompile(`^\s*(?P<f>\d+) failing$`),                                                                             // mocha
+	regexp.MustCompile(`^(?:ℹ|#) pass (?P<p>\d+)$`),                                                                           // node, TAP
+	regexp.MustCompile(`^(?:ℹ|#) fail (?P<f>\d+)$`),                                                                           // node, TAP
+	regexp.MustCompile(`^Ran (?P<t>\d+) tests? in `),                                                                          // unittest
+	regexp.MustCompile(`^(?:\[\w+\] )?Tests run: (?P<t>\d+), Failures: (?P<f>\d+), Errors: (?P<f>\d+), Skipped: (?P<k>\d+)$`), // surefire
+	regexp.MustCompile(`^(?P<t>\d+) tests completed, (?P<f>\d+) failed`),                                                      // gradle
+	regexp.MustCompile(`^(?P<t>\d+) examples?, (?P<f>\d+) failures?`),                                                         // rspec
+	regexp.MustCompile(`^(?P<t>\d+) runs, \d+ assertions, (?P<f>\d+) failures, (?P<f>\d+) errors`),                            // minitest
+	regexp.MustCompile(`^OK \((?P<p>\d+) tests?, `),                                                                           // phpunit
+	regexp.MustCompile(`^Tests: (?P<t>\d+), Assertions: \d+(?:, Errors: (?P<f>\d+))?(?:, Failures: (?P<f>\d+))?`),             // phpunit
+	regexp.MustCompile(`^\s*(?P<p>\d+) tests? passed$`),                                                                       // ava
+	regexp.MustCompile(`^\d+% tests passed, (?P<f>\d+) tests failed out of (?P<t>\d+)`),                                       // ctest
+}
+
+// Other signs of test runners. failedOf follows the "Ran 3 tests" of unittest; goPassed is a Go package whose tests passed.
+var (
+	failedOf = regexp.MustCompile(`^FAILED \((.*)\)$`)
+	numbers  = regexp.MustCompile(`(?:failures|errors)=(\d+)`)
+	goPassed = regexp.MustCompile(`^ok  \t\S+\t.*$`)
+	noTests  = regexp.MustCompile(`(?i)\bno tests? (?:files? )?(?:ran|found|were executed|to run|files?\])|^collected 0 items|^running \d+ tests?$|` +
+		`^1\.\.0\b|^Error: No test files found|^No tests found`)
+)
+
+// counts reports whether a line can be a count.
+func (p *textParser) counts(line string) bool {
+	for _, hint := range []string{"test", "Test", "TEST", "passed", "passing", "failed", " failing", "pass ", "fail ", "examples,", " runs, ", "items", "1..0", "ok  \t", "FAILED ("} {
+		if strings.Contains(line, hint) {
+			return true
+		}
+	}
+	return false
+}
+
+// count takes from a line how many tests ran and passed.
+func (p *textParser) count(line string) {
+	if noTests.MatchString(line) {
+		p.found.runner = true
+	}
+	if goPassed.MatchString(line) && !strings.Contains(line, "[no tests to run]") {
+		p.found.ran(true) // how many there are in it the output does not tell
+		return
+	}
+	if m := failedOf.FindStringSubmatch(line); m != nil {
+		for _, n := range numbers.FindAllStringSubmatch(m[1], -1) {
+			p.found.passed = max(0, p.found.passed-number(n[1]))
+		}
+		return
+	}
+	for _, pattern := range summaries {
+		m := pattern.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		of := map[string]int{}
+		for i, name := range pattern.SubexpNames() {
+			of[name] += number(m[i])
+		}
+		if of["t"] > 0 {
+			of["p"] = max(0, of["t"]-of["f"]-of["k"])
+			of["f"] = min(of["f"], of["t"]) // a test can count twice
+		}
+		p.found.runner = true
+		p.found.tests += of["p"] + of["f"]
+		p.found.passed += of["p"]
+		return
+	}
+}
+
+// number reads digits; what is no sensible number of tests is 0.
+func number(digits string) int {
+	n, err := strconv.Atoi(digits)
+	if err != nil || n >= 1<<24 {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,138 @@
+package gate
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"divisi/internal/spec"
+)
+
+// tool is the program that a command runs, as far as its words tell, and what kind of gate that makes.
+type tool struct{ name, kind string }
+
+var (
+	// wrappers run another program, which a later argument names.
+	wrappers = []string{
+		"env", "npx", "pnpm", "yarn", "npm", "bunx", "bun", "uv", "poetry", "pipenv", "pdm", "hatch", "bundle", "exec", "run", "dlx", "x", "--",
+		"python", "python3", "node", "nice", "time", "tool",
+	}
+	runners = []string{
+		"pytest", "py.test", "jest", "vitest", "mocha", "ava", "rspec", "phpunit", "bats", "ctest", "gotestsum", "unittest", "tox", "nox", "stestr",
+		"karma", "tap", "minitest", "prove",
+	}
+	// linters report findings with their places, and one of them hides none in another file; where it does, a line tells.
+	linters = []string{
+		"tsc", "vue-tsc", "eslint", "golangci-lint", "staticcheck", "mypy", "pyright", "ruff", "flake8", "pylint", "javac", "shellcheck", "rubocop",
+		"stylelint", "biome", "oxlint", "standard", "xo", "yamllint", "revive", "hadolint",
+	}
+	// verbs of programs that do several things.
+	verbs = map[string]map[string]string{
+		"go":     {"build": spec.KindFindings, "vet": spec.KindFindings, "install": spec.KindFindings, "test": spec.KindTests},
+		"cargo":  {"build": spec.KindFindings, "check": spec.KindFindings, "clippy": spec.KindFindings, "test": spec.KindTests, "nextest": spec.KindTests},
+		"mvn":    {"test": spec.KindTests, "verify": spec.KindTests},
+		"gradle": {"test": spec.KindTests, "check": spec.KindTests},
+		"dotnet": {"test": spec.KindTests}, "swift": {"test": spec.KindTests}, "mix": {"test": spec.KindTests}, "deno": {"test": spec.KindTests},
+	}
+)
+
+// knownTool returns what a command runs; its zero value where the words do not tell: a script may run anything.
+func knownTool(command []string) tool {
+	for i, arg := range command {
+		name := strings.TrimSuffix(path.Base(strings.TrimSuffix(arg, ".js")), ".cmd")
+		verb, several := verbs[strings.TrimPrefix(strings.TrimSuffix(name, "w"), "./")]
+		switch {
+		case name == "node" && slices.Contains(command[i:], "--test"), name == "bun" && slices.Contains(command[i:min(i+2, len(command))], "test"):
+			return tool{name, spec.KindTests}
+		case several && !(name == "go" && slices.Contains(command[i:], "tool")):
+			for _, word := range command[i+1:] {
+				if kind := verb[word]; kind != "" {
+					return tool{name, kind}
+				}
+			}
+			return tool{}
+		case slices.Contains(runners, name):
+			return tool{name, spec.KindTests}
+		case slices.Contains(linters, name):
+			return tool{name, spec.KindFindings}
+		case !slices.Contains(wrappers, name) && !several && !strings.HasPrefix(arg, "-") && !strings.Contains(arg, "="):
+			return tool{}
+		}
+	}
+	return tool{}
+}
+
+var (
+	tscError = regexp.MustCompile(`(\(\d+,\d+\): |:\d+:\d+ - )?error TS(\d+): `)
+	// A file that could not be read: its other findings are hidden.
+	unreadFile = regexp.MustCompile(`^(\S[^:]*\.\w+):\d+:\d+:? (?:E999|E0001|invalid-syntax|SyntaxError)\b|^\s+\d+:\d+\s+error\s+Parsing error`)
+	// What could not be checked because of another finding is not told.
+	stopped = regexp.MustCompile(`\(errors prevented further checking\)|\(typecheck\)$|\(compile\)$|^error: could not compile|compilation terminated|` +
+		`: fatal error:|^go: |^\S.*\.java:\d+: error: (?:.* expected|illegal start of .*|reached end of file .*|unclosed .*|not a statement|.* without .*)$`)
+	vetHeading = regexp.MustCompile(`^# \[(\S+)\]$`)
+)
+
+// findingsParser reads the lines of a compiler or linter: as text, and which of them hide others.
+type findingsParser struct {
+	*textParser
+	tool tool
+	// analysed reports whether the findings of go below a heading are those of vet: its package compiled.
+	analysed bool
+	// headed is the last heading of go. semantic reports whether tsc got beyond the syntax, refused whether it reported anything.
+	headed            string
+	semantic, refused bool
+}
+
+func (p *findingsParser) line(text string) {
+	p.textParser.line(text)
+	text = plain(text)
+	if m := unreadFile.FindStringSubmatch(text); m != nil {
+		if m[1] == "" {
+			m[1] = p.heading
+		}
+		p.found.hide(p.names.rooted(m[1]))
+	}
+	if stopped.MatchString(text) {
+		p.found.hide(spec.HiddenAll)
+	}
+	if m := tscError.FindStringSubmatch(text); m != nil {
+		p.refused = true
+		code, err := strconv.Atoi(m[2])
+		p.semantic = p.semantic || err == nil && m[1] != "" && code >= 2000 && (code < 5000 || code >= 7000 && code < 17000)
+	}
+	if p.tool.name == "go" {
+		p.goLine(text)
+	}
+}
+
+// goLine finds the packages that did not compile: the errors below their headings. Without a heading go has loaded nothing.
+func (p *findingsParser) goLine(text string) {
+	if m := goHeading.FindStringSubmatch(text); m != nil {
+		p.headed, p.analysed = m[1], false
+		return
+	}
+	if vetHeading.MatchString(text) {
+		p.analysed = true
+		return
+	}
+	if !goPlace.MatchString(text) || p.analysed && !strings.HasPrefix(text, "vet: ") {
+		return
+	}
+	p.found.build = true
+	if p.headed == "" {
+		p.found.hide(spec.HiddenAll)
+		return
+	}
+	p.found.hide("package: " + p.headed)
+}
+
+func (p *findingsParser) end() *findings {
+	found := p.textParser.end()
+	if p.refused && !p.semantic {
+		found.hide(spec.HiddenAll) // with an error of syntax tsc checks no types
+	}
+	found.runner = false
+	return found
+}
