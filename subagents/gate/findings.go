@@ -108,6 +108,19 @@ func (f *findings) follow(signature, cause string) {
 	}
 }
 
+// causeOf returns the first cause of a consequence; "" for none.
+func (f *findings) causeOf(signature string) string {
+	cause := f.follows[signature]
+	for range len(f.follows) {
+		next, more := f.follows[cause]
+		if !more {
+			break
+		}
+		cause = next
+	}
+	return cause
+}
+
 // unloaded records suites that could not be loaded, as the output names them, and why. A cause that has a place in the tree is a
 // signature of its own: all suites that fail because of it follow it.
 func (f *findings) unloaded(names normaliser, message string, suites ...string) {

@@ -180,7 +180,7 @@ func hidden(receipt *spec.Receipt, found *findings, where *Where) error {
 func lead(receipt *spec.Receipt, found *findings, names normaliser, where *Where) error {
 	failures := map[string]trace.Names{}
 	for _, signature := range NewSignatures(*receipt, where.Baseline) {
-		if cause, ok := found.follows[signature]; ok {
+		if cause := found.causeOf(signature); cause != "" {
 			if receipt.Follows == nil {
 				receipt.Follows = map[string]string{}
 			}

@@ -11,6 +11,7 @@ import (
 var (
 	tapResult  = regexp.MustCompile(`^( *)(not )?ok\b(?: +\d+)?(?: *-)? *(.*?)(?: *# *(?i:(todo|skip)\S*).*)?$`)
 	tapSubtest = regexp.MustCompile(`^( *)# Subtest: (.*)$`)
+	tapTime    = regexp.MustCompile(` # time=\S+$`)
 	tapPlan    = regexp.MustCompile(`^( *)1\.\.(\d+)`)
 )
 
@@ -90,12 +91,14 @@ func (p *tapParser) result(depth int, failed bool, name, directive, text string)
 	}
 	p.failing = ""
 	depth = min(depth, len(p.parents))
-	name = strings.TrimSpace(name)
-	if rooted := p.text.names.rooted(name); depth == 0 && rooted != name && sourceFile.MatchString(rooted) {
-		// node names a file that has no tests of its own, or that could not be loaded.
+	name = strings.TrimSpace(tapTime.ReplaceAllLiteralString(name, ""))
+	rooted := p.text.names.rooted(name)
+	if depth == 0 && sourceFile.MatchString(rooted) && (failed && directive == "" || rooted != name) {
+		// A file in the place of its tests: it has none, or could not be loaded. node gives its whole path.
 		p.found.runner = true
-		if failed && directive == "" {
+		if failed {
 			p.found.unloaded(p.text.names, p.notes.String(), name)
+			p.failing = "suite: " + rooted
 			p.found.show(text + "\n" + p.notes.String())
 		}
 		return

@@ -45,7 +45,7 @@ const maxTextLine = 4 << 10
 const maxExtension = 8
 
 // after is how many lines that follow an error line are shown with it.
-const after = 12
+const after = 20
 
 // textParser reads error lines: the format of everything that speaks no other.
 type textParser struct {
