@@ -62,6 +62,18 @@ func Explained(lacks []lack.Lack, gate string) bool {
 	return slices.ContainsFunc(lacks, func(l lack.Lack) bool { return slices.Contains(l.Gates, gate) })
 }
 
+// Empty lists the gates that are green on the base commit without having run a test, which they are there for, in the project's
+// order: they prove nothing.
+func Empty(s *run.State) []string {
+	var names []string
+	for _, g := range s.Spec.Project.Gates {
+		if r, ok := s.Baseline[g.Name]; ok && gate.Empty(r) {
+			names = append(names, g.Name)
+		}
+	}
+	return names
+}
+
 // Unverified returns why nothing that lands in the run is proven, in one line; "" when it is, and before the baseline is known.
 func Unverified(s *run.State) string {
 	if len(s.Spec.Project.Gates) == 0 {
@@ -71,7 +83,11 @@ func Unverified(s *run.State) string {
 	for _, g := range Incomparables(s) {
 		names = append(names, g.Gate)
 	}
-	if len(names) == 0 {
+	empty := Empty(s)
+	switch {
+	case len(empty) == len(s.Spec.Project.Gates):
+		return "no test ran on the base commit in: " + strings.Join(empty, ", ")
+	case len(names) == 0:
 		return ""
 	}
 	return "no comparison with the base commit for: " + strings.Join(names, ", ")

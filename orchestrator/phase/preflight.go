@@ -121,7 +121,7 @@ func baseline(s *run.State, r *spec.Result) []run.Action {
 	d := run.Data{Baseline: slices.Clone(r.Receipts), Notices: slices.Clone(r.Handoff.Deviations)}
 	for i := range d.Baseline {
 		// Every assignment holds the baseline, and no task is to blame for it.
-		d.Baseline[i].Paths, d.Baseline[i].Imports = nil, nil
+		d.Baseline[i].Paths, d.Baseline[i].Imports, d.Baseline[i].Positions, d.Baseline[i].Follows = nil, nil, nil, nil
 	}
 	return stopUnproven(s, d)
 }
@@ -139,6 +139,9 @@ func stopUnproven(s *run.State, d run.Data) []run.Action {
 		if !acceptance.Explained(lacks, g.Gate) {
 			d.Notices = append(d.Notices, g.String())
 		}
+	}
+	for _, name := range acceptance.Empty(with) {
+		d.Notices = append(d.Notices, fmt.Sprintf("gate %s runs tests and is green without one: it proves nothing", name))
 	}
 	d.Notices = append(d.Notices, unprovable(slices.DeleteFunc(slices.Clone(with.Unprovable()), func(u run.Unprovable) bool {
 		return slices.Contains(s.Unprovable(), u)

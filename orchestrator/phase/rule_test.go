@@ -145,9 +145,10 @@ func TestTheBaselineKeepsNoPaths(t *testing.T) {
 	t.Parallel()
 	l := newLog(t, run.Running, nil)
 	l.Gates(run.BaselineTask, 1, "b")
-	receipt := spec.Receipt{Gate: "test", ExitCode: 1, Signatures: []string{"a/x.go: bad"}, Verdict: spec.VerdictFail}
+	receipt := spec.Receipt{Gate: "test", Kind: spec.KindFindings, ExitCode: 1, Signatures: []string{"a/x.go: bad"}, Verdict: spec.VerdictFail}
 	red := receipt
 	red.Paths, red.Imports = map[string][]string{"a/x.go: bad": {"a/x.go"}}, map[string][]string{"a": {"b"}}
+	red.Positions, red.Follows = red.Paths, map[string]string{"a/x.go: bad": "a/y.go: bad"}
 	l.Ended(run.BaselineTask, 1, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{red}})
 	require.Equal(t, run.SetRun(run.Data{Baseline: []spec.Receipt{receipt}}), phase.Baseline(l.State)[0])
 }
@@ -222,4 +223,29 @@ func TestBudgetAndQuestions(t *testing.T) {
 	require.Empty(t, phase.AnnounceWait(l.State))
 	l.Append("t", run.TaskData{State: run.TaskDone})
 	require.Empty(t, phase.KeepBudget(l.State), "nothing that is left to do costs tokens")
+}
+
+// A gate of tests that is green without one proves nothing: the start says so, and stops where there is no other gate.
+func TestGreenWithoutATest(t *testing.T) {
+	t.Parallel()
+	for _, more := range [][]spec.Receipt{nil, {{Gate: "build", Verdict: spec.VerdictPass}}} {
+		l := newLog(t, run.Running, nil)
+		l.Spec.Project.Gates = []spec.Gate{{Name: "test", Command: []string{"node", "--test"}}}
+		for _, r := range more {
+			l.Spec.Project.Gates = append(l.Spec.Project.Gates, spec.Gate{Name: r.Gate, Command: []string{"make"}})
+		}
+		l.Gates(run.BaselineTask, 1, "b")
+		receipts := append([]spec.Receipt{{Gate: "test", Kind: spec.KindTests, Verdict: spec.VerdictPass}}, more...)
+		l.Ended(run.BaselineTask, 1, spec.Result{Status: spec.StatusDone, Receipts: receipts})
+		actions := phase.Baseline(l.State)
+		d := actions[0].(run.Append).Data.(run.Data)
+		require.Equal(t, []string{"gate test runs tests and is green without one: it proves nothing"}, d.Notices)
+		if len(more) > 0 {
+			require.Empty(t, d.Unverified)
+			require.Len(t, actions, 1)
+			continue
+		}
+		require.Equal(t, "no test ran on the base commit in: test", d.Unverified)
+		require.Len(t, actions, 2, "the run stops")
+	}
 }
