@@ -137,15 +137,15 @@ func add(to map[string]bool, words []string) {
 
 // learn learns the words of identifiers and paths that the patch removes everywhere or brings, and those of the task.
 func (p *Patch) learn() {
-	brief := strings.Join(words(p.Task.Brief+" "+strings.Join(p.Task.Constraints, " ")+" "+p.Record), " ")
+	brief := strings.Join(text.Words(p.Task.Brief+" "+strings.Join(p.Task.Constraints, " ")+" "+p.Record), " ")
 	p.come, p.gone = set(brief), set(brief)
 	added, removed := map[string]bool{}, map[string]bool{}
 	for _, f := range p.files {
 		if f.Before == nil {
-			add(p.come, words(f.Path))
+			add(p.come, text.Words(f.Path))
 		}
 		if f.After == nil {
-			add(p.gone, words(f.Path))
+			add(p.gone, text.Words(f.Path))
 		}
 		if f.gate != "" || f.data {
 			continue
@@ -165,7 +165,7 @@ func (p *Patch) learn() {
 func only(names, others, to map[string]bool) {
 	for name := range names {
 		if !others[name] {
-			add(to, slices.DeleteFunc(words(name), func(w string) bool {
+			add(to, slices.DeleteFunc(text.Words(name), func(w string) bool {
 				return unicode.IsDigit(rune(w[0])) || w == "true" || w == "false"
 			}))
 		}
@@ -182,20 +182,9 @@ func identifiers(code string) []string {
 	return strings.FieldsFunc(code, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-var word = re(`\p{Lu}?[^\P{L}\p{Lu}]+|\p{Lu}+|\p{Nd}+`)
-
-// words splits a text into lower-case words and numbers: LoadRecord2 has three.
-func words(s string) []string {
-	out := word.FindAllString(s, -1)
-	for i, w := range out {
-		out[i] = strings.ToLower(w)
-	}
-	return out
-}
-
 // explained reports whether a text became another by the patch's renames, or as the task's brief asks.
 func (p *Patch) explained(before, after string) bool {
-	b, a, _ := trim(words(before), words(after))
+	b, a, _ := trim(text.Words(before), text.Words(after))
 	return len(b)+len(a) > 0 && known(p.gone, b, a) && known(p.come, a, b)
 }
 
@@ -207,7 +196,7 @@ func known(set map[string]bool, words, other []string) bool {
 // renamed reports whether renames explain all that differs in a file. Words that only come rename nothing.
 func (p *Patch) renamed(f *file) bool {
 	return slices.EqualFunc(f.removed, f.added, func(was, now line) bool {
-		gone, _, _ := trim(words(was.text), words(now.text))
+		gone, _, _ := trim(text.Words(was.text), text.Words(now.text))
 		return len(gone) > 0 && p.explained(was.text, now.text)
 	})
 }

@@ -13,29 +13,6 @@ import (
 	"divisi/subagents/gate"
 )
 
-// suspects attributes what failed newly to tasks of a batch. Each group holds the tasks of failures that share one; rest are the
-// tasks that no failure leads to.
-func suspects(s *run.State, receipts []spec.Receipt, tasks []run.Landed) (groups [][]string, rest []string) {
-	group, changed := map[string]int{}, changes(s, ids(tasks))
-	for i, f := range failures(s, receipts) {
-		join(group, changed.owners(f), i+1)
-	}
-	order := map[int]int{}
-	for _, id := range ids(tasks) {
-		g := group[id]
-		switch at, known := order[g]; {
-		case g == 0:
-			rest = append(rest, id)
-		case known:
-			groups[at] = append(groups[at], id)
-		default:
-			order[g] = len(groups)
-			groups = append(groups, []string{id})
-		}
-	}
-	return groups, rest
-}
-
 // LeadTo returns the failures of a gate of a batch that the base commit did not have and that lead to what one task of it
 // changed, and how many new ones there are. All lead to a task that was tested alone.
 func LeadTo(s *run.State, d run.LandingData, r spec.Receipt, task string) (mine []string, all int) {
@@ -47,51 +24,62 @@ func LeadTo(s *run.State, d run.LandingData, r spec.Receipt, task string) (mine 
 			}
 		}
 	}
-	mine = fresh(s, r)
-	all = len(mine)
+	mine, all = causes(s, r), len(fresh(s, r))
 	return slices.DeleteFunc(mine, func(signature string) bool {
 		return len(d.Tasks) > 1 && !slices.Contains(c.owners(failureOf(r, signature)), task)
 	}), all
 }
 
-// join puts some tasks into one new group, with the groups that they are in.
-func join(group map[string]int, tasks []string, to int) {
-	for _, id := range tasks {
-		from := group[id]
-		for other, g := range group {
-			if from != 0 && g == from {
-				group[other] = to
-			}
-		}
-		group[id] = to
-	}
+// failure is one new failure that follows from no other: the paths that it names, those of them with a line number, and the
+// packages that the paths import.
+type failure struct {
+	gate, signature           string
+	paths, positions, imports []string
+	// compile reports that it is an error of a build with its position.
+	compile bool
 }
 
-// failure is one new failure: the paths that it names, and the packages that those import.
-type failure struct{ paths, imports []string }
-
-// failures are those of the receipts that the base commit did not have, those of the same paths once.
+// failures are those of the receipts that the base commit did not have, without consequences of others.
 func failures(s *run.State, receipts []spec.Receipt) []failure {
 	var out []failure
-	seen := map[string]bool{}
 	for _, r := range receipts {
-		for _, signature := range fresh(s, r) {
-			key := strings.Join(r.Paths[signature], "\x00")
-			if !seen[key] {
-				seen[key], out = true, append(out, failureOf(r, signature))
-			}
+		for _, signature := range causes(s, r) {
+			out = append(out, failureOf(r, signature))
 		}
 	}
 	return out
 }
 
-// fresh are the signatures of a receipt that the base commit did not have.
+// fresh are the signatures of a receipt that the base commit did not have, causes those that follow from no other one of them.
 func fresh(s *run.State, r spec.Receipt) []string {
 	return gate.NewSignatures(r, gate.Before(s.Baseline, r.Gate))
 }
 
+func causes(s *run.State, r spec.Receipt) []string {
+	all := fresh(s, r)
+	return slices.DeleteFunc(slices.Clone(all), func(signature string) bool { return consequence(r, all, signature) })
+}
+
+// consequence reports whether a failure follows from another one of a list that follows from none.
+func consequence(r spec.Receipt, all []string, signature string) bool {
+	cause := signature
+	for range maxFollows {
+		next, follows := r.Follows[cause]
+		if !follows {
+			break
+		}
+		cause = next
+	}
+	_, still := r.Follows[cause]
+	return cause != signature && !still && slices.Contains(all, cause)
+}
+
+// maxFollows bounds a chain of consequences. One that is longer, or a circle, is none.
+const maxFollows = 8
+
 func failureOf(r spec.Receipt, signature string) failure {
-	f := failure{paths: r.Paths[signature]}
+	f := failure{gate: r.Gate, signature: signature, paths: r.Paths[signature], positions: r.Positions[signature]}
+	f.compile = r.Build && len(f.positions) > 0 && !ofPackage(signature)
 	for _, p := range f.paths {
 		imports, directory := r.Imports[p]
 		if !directory {
@@ -125,13 +113,15 @@ func (c changed) add(id string, files []string) {
 	}
 }
 
-// owners are the tasks that changed a path of a failure: the file, or a file in the directory. Where none did, they are those
-// that changed a package which the failed one imports.
+// owners are the tasks that a failure leads to: those that changed a file which it names with a line, else those that changed
+// another path of it, the file or a file in the directory, else those that changed a package which the failed one imports.
 func (c changed) owners(f failure) []string {
-	if own := c.of(f.paths); len(own) > 0 {
-		return own
+	for _, paths := range [][]string{f.positions, f.paths, f.imports} {
+		if own := c.of(paths); len(own) > 0 {
+			return own
+		}
 	}
-	return c.of(f.imports)
+	return nil
 }
 
 func (c changed) of(paths []string) []string {

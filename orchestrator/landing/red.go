@@ -115,7 +115,7 @@ func decideRed(s *run.State, t *run.Task, red run.Red) []run.Action {
 	}
 	var other []string
 	for _, f := range s.Failed(red.Tree, s.GatesOf(t.Task), red.Since) {
-		for _, signature := range fresh(s, f.Receipt) {
+		for _, signature := range causes(s, f.Receipt) {
 			paths := failureOf(f.Receipt, signature).paths
 			mine := slices.ContainsFunc(paths, func(p string) bool { return slices.Contains(files, p) })
 			if ofPackage(signature) && !follows(signature) {

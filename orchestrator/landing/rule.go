@@ -86,11 +86,14 @@ func next(s *run.State) []*run.Task {
 		set := s.Set(t)
 		return set != nil && (!set.Complete() || set.Lost != nil || slices.ContainsFunc(set.Members, s.Unproven))
 	})
+	search := slices.ContainsFunc(s.Batches, func(b *run.Batch) bool { return searched(s, b) })
+	// What the part under test tells decides what becomes of those that were left out of it.
+	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return search && t.Suspected.Out })
 	if len(waiting) == 0 {
 		return nil
 	}
 	part := slices.MinFunc(waiting, func(a, b *run.Task) int { return cmp.Compare(a.Part, b.Part) }).Part
-	if part == 0 && slices.ContainsFunc(s.Batches, func(b *run.Batch) bool { return searched(s, b) }) {
+	if part == 0 && search {
 		return nil
 	}
 	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return t.Part != part })
@@ -197,7 +200,7 @@ func merged(s *run.State, onto string, chain Chain) []run.Action {
 func proveOn(s *run.State, d run.LandingData) []run.Action {
 	wanted := gates(s, d.Tasks)
 	times := 1 // a part of several tasks is cut at once
-	if alone(d.Set, d.Tasks) || s.Tasks[d.Tasks[0].Task].Part == 0 {
+	if alone(d.Set, d.Tasks) || s.Tasks[d.Tasks[0].Task].Part == 0 || suspectedOf(s, d) {
 		times = maxRuns
 	}
 	switch {
@@ -206,11 +209,18 @@ func proveOn(s *run.State, d run.LandingData) []run.Action {
 	case d.Old == s.Head && s.IsProven(d.Tree, wanted, d.Old):
 		d.Receipts = s.Receipts(d.Tree, wanted, d.Old)
 		return move(s, d)
+	case len(d.Tasks) > 1 && d.Set == "" && failsAlone(s, d.Tasks) && d.Old == s.Head:
+		return cutAgain(s, d)
 	case d.Old == s.Head && s.Runs(d.Tree, wanted, d.Old) >= times:
 		return red(s, d, s.Failed(d.Tree, wanted, d.Old))
 	default:
 		return []run.Action{test(d, wanted, 1)}
 	}
+}
+
+// suspectedOf reports whether a batch is all that its own tree, which failed, leads to: that it fails again is the verdict.
+func suspectedOf(s *run.State, d run.LandingData) bool {
+	return !slices.ContainsFunc(d.Tasks, func(l run.Landed) bool { return s.Tasks[l.Task].Suspected.Tree != d.Tree })
 }
 
 // alone reports whether a batch is never cut: one patch, or a change set.

@@ -223,7 +223,7 @@ func blame(s *run.State, set *run.ChangeSet, receipts []spec.Receipt) (of map[st
 		}
 	}
 	for _, r := range receipts {
-		signatures := fresh(s, r)
+		signatures := causes(s, r)
 		if len(signatures) == 0 { // it cannot be compared, and names nothing
 			signatures = []string{"red"}
 		}

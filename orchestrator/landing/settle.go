@@ -62,12 +62,14 @@ func provedOn(tree string, receipts []spec.Receipt) bool {
 	return !slices.ContainsFunc(receipts, func(r spec.Receipt) bool { return r.Tree != tree })
 }
 
-// settleRed splits a batch that failed. One of a single task is tested once more first: it may be a flake.
+// settleRed splits a batch that failed. One that is never cut is tested once more first, unless its failure is known: it may be a
+// flake.
 func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
-	if alone(b.Set, d.Tasks) && s.Runs(d.Tree, b.Gates, b.Old) < maxRuns {
+	failed := s.Failed(d.Tree, b.Gates, b.Old)
+	if alone(b.Set, d.Tasks) && s.Runs(d.Tree, b.Gates, b.Old) < maxRuns && !certain(s, d, receiptsOf(failed)) {
 		return again(b, d)
 	}
-	return red(s, d, s.Failed(d.Tree, b.Gates, b.Old))
+	return red(s, d, failed)
 }
 
 // notRun tests a batch again whose gates could not be run. In the end that is the run's fault and no task's: it stops, and a
@@ -94,16 +96,12 @@ func drop(d run.LandingData) run.Action {
 
 // red splits a batch whose tree has failed, and drops those that are built on it. The only task of a batch goes back.
 func red(s *run.State, d run.LandingData, failed []run.Failure) []run.Action {
-	receipts := make([]spec.Receipt, 0, len(failed))
-	for _, f := range failed {
-		receipts = append(receipts, f.Receipt)
-	}
+	receipts := receiptsOf(failed)
 	if d.Set != "" {
 		return append(split(s, d, nil, nil), redSet(s, d, failed, receipts)...)
 	}
 	if len(d.Tasks) > 1 {
-		suspects, rest := suspects(s, receipts, d.Tasks)
-		return split(s, d, suspects, rest)
+		return judge(s, d, failed, receipts)
 	}
 	t := s.Tasks[d.Tasks[0].Task]
 	f := acceptance.Red(s, failed)
@@ -111,35 +109,19 @@ func red(s *run.State, d run.LandingData, failed []run.Failure) []run.Action {
 	return append(split(s, d, nil, nil), schedule.Failed(s, t, f)...)
 }
 
-// split puts the tasks of a batch back as parts: what no suspect is in, then each group of suspects. Without suspects it is cut.
-func split(s *run.State, d run.LandingData, suspects [][]string, rest []string) []run.Action {
-	actions := dropAbove(s, d.Head)
-	d.State = run.LandingSplit
-	switch n := len(d.Tasks); {
-	case n == 1, d.Set != "":
-	case len(suspects) > 0 && len(rest) > 0:
-		d.Parts = append([][]string{rest}, suspects...)
-	case len(suspects) > 1:
-		d.Parts = suspects
-	default:
-		free := permits(s) - underTest(s)
-		d.Parts = slices.Collect(slices.Chunk(ids(d.Tasks), (n+max(2, free)-1)/max(2, free)))
-		if d.Freed = parted(s); s.Tasks[d.Tasks[0].Task].Part == 0 {
-			d.Limit = max(1, n/2)
-		}
+func receiptsOf(failed []run.Failure) []spec.Receipt {
+	receipts := make([]spec.Receipt, 0, len(failed))
+	for _, f := range failed {
+		receipts = append(receipts, f.Receipt)
 	}
-	return append(actions, run.Append{Data: d})
+	return receipts
 }
 
-// parted lists the tasks that wait as parts. When one part is red, nothing more is known of the others: they need not be tested
-// apart.
-func parted(s *run.State) (out []string) {
-	for t := range s.In(run.TaskAccepted) {
-		if t.Part != 0 {
-			out = append(out, t.Task.ID)
-		}
-	}
-	return out
+// split puts the tasks of a batch back, in parts.
+func split(s *run.State, d run.LandingData, parts [][]string, search *run.Search) []run.Action {
+	d.State, d.Search = run.LandingSplit, search
+	d.Parts = slices.DeleteFunc(parts, func(part []string) bool { return len(part) == 0 })
+	return append(dropAbove(s, d.Head), run.Append{Data: d})
 }
 
 // dropAbove drops the batches that are built on a commit, the newest first.

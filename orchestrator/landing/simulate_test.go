@@ -27,6 +27,8 @@ type world struct {
 	flaky func(tree string) bool
 	// named reports whether the gate's output names the files of what is wrong.
 	named bool
+	// words are what the patch of a task, and the source of the test that it fails, have; nil for nothing.
+	words func(id string) string
 	// narrowed reports whether the gate sees only what is wrong in the patches since the commit that a batch is built on.
 	narrowed bool
 	runs     map[string]int
@@ -86,12 +88,29 @@ func (w *world) execute(actions []run.Action) {
 		switch a := action.(type) {
 		case landing.Merge:
 			w.execute(a.Then(w.merge(a.Onto, a.Candidates)))
+		case landing.Weigh:
+			w.execute(a.Then(w.evidence(a)))
 		case run.Append:
 			w.Append(a.Task, a.Data)
 		case run.Assign:
 			w.Append(a.Task, a.Data)
 		}
 	}
+}
+
+// evidence is what the mirror would have of the patches and tests; nothing where neither tells a word.
+func (w *world) evidence(a landing.Weigh) landing.Evidence {
+	e := landing.Evidence{Patches: map[string]string{}, Sources: make([]landing.Source, len(a.Failures))}
+	if w.words == nil {
+		return e
+	}
+	for id := range a.Patches {
+		e.Patches[id] = w.words(id)
+	}
+	for i, f := range a.Failures {
+		e.Sources[i].Text = w.words(f.Name) // of the patch that it knows already
+	}
+	return e
 }
 
 func (w *world) merge(onto string, candidates []landing.Candidate) landing.Chain {
@@ -152,11 +171,14 @@ func (w *world) test(pick int) {
 		w.Ended(b.Work, b.Attempt, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{r}})
 		return
 	}
-	r.Verdict, r.ExitCode, r.Paths = spec.VerdictFail, 1, map[string][]string{}
+	r.Verdict, r.ExitCode, r.Paths, r.Imports = spec.VerdictFail, 1, map[string][]string{}, map[string][]string{}
 	for _, id := range wrong {
 		r.Signatures = append(r.Signatures, "test: "+id)
 		if w.named {
 			r.Paths["test: "+id] = []string{id}
+			if other := w.pairs[id]; other != "" {
+				r.Imports[id] = []string{other}
+			}
 		}
 	}
 	failed := runtest.Failed(wire.FaultGate, "red")
@@ -234,8 +256,8 @@ func TestTheQueueLandsWhatIsRight(t *testing.T) {
 	}
 }
 
-// How often gates run where all patches but the first come while that is tested. One patch at a time takes a run each, and one
-// more for each that is wrong.
+// How often gates run where all patches but the first come while that is tested, and nothing but the names of failures leads to
+// patches. One patch at a time takes a run each, and one more for each that is wrong.
 func TestGateRuns(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -244,11 +266,11 @@ func TestGateRuns(t *testing.T) {
 		want                  int
 	}{
 		{64, 0, 1, true, 2},
-		{64, 3, 1, true, 9},
-		{100, 3, 1, true, 9},
-		{100, 3, 1, false, 30},
-		{100, 3, 4, false, 45},
-		{500, 250, 1, true, 509},
+		{64, 3, 1, true, 4},
+		{100, 3, 1, true, 4},
+		{100, 3, 1, false, 25},
+		{100, 3, 4, false, 27},
+		{500, 250, 1, true, 13},
 	} {
 		w := newWorld(t, c.tasks, c.permits, spec.ProveBatch)
 		w.named = c.named

@@ -63,6 +63,7 @@ func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
 		s.close(d.Batch)
 		s.setTasks(d.Tasks, TaskAccepted, e.Pos)
 		s.part(d.Parts, d.Freed)
+		s.suspect(d)
 	}
 }
 
@@ -109,11 +110,42 @@ func (s *State) part(parts [][]string, freed []string) {
 	}
 }
 
+// suspect notes what a batch that failed tells of its patches.
+func (s *State) suspect(d LandingData) {
+	if d.Search == nil {
+		return
+	}
+	each := func(ids []string, do func(*Suspected)) {
+		for _, id := range ids {
+			if t := s.Tasks[id]; t != nil {
+				do(&t.Suspected)
+			}
+		}
+	}
+	failed := len(s.Failures[d.Tree]) > 0 // a part that is known to fail is cut without a test
+	for _, part := range d.Parts {
+		each(part, func(t *Suspected) { t.Out, t.Right = false, false })
+	}
+	for t := range s.In(TaskAccepted) {
+		if t.Suspected.Out && failed {
+			t.Suspected.Without = append(t.Suspected.Without, d.Tree)
+		}
+	}
+	each(d.Search.Out, func(t *Suspected) { t.Out = true })
+	each(d.Search.Right, func(t *Suspected) { t.Right = true })
+	if failed {
+		each(slices.Concat(d.Search.Named, d.Search.Out), func(t *Suspected) { t.Tree, t.Without = d.Tree, nil })
+	}
+	for id, odds := range d.Search.Odds {
+		each([]string{id}, func(t *Suspected) { t.Odds = odds })
+	}
+}
+
 func (s *State) land(d LandingData, pos uint64) {
 	for _, l := range d.Tasks {
 		l.Unverified = cmp.Or(l.Unverified, d.Unverified)
 		if t := s.Tasks[l.Task]; t != nil {
-			t.Commit, t.Landed, t.Part = l.Commit, l, 0
+			t.Commit, t.Landed, t.Part, t.Suspected = l.Commit, l, 0, Suspected{}
 			s.set(t, endOf(l), pos)
 		}
 	}

@@ -266,8 +266,10 @@ type LandingData struct {
 	Tasks []Landed `json:"tasks"`
 	// Parts are set with state split: the tasks that are tested apart, the first ones first.
 	Parts [][]string `json:"parts,omitempty"`
-	// Freed are set with it: the tasks of other parts that wait as all others do again.
+	// Freed are set with it in older logs: the tasks of other parts that wait as all others do again.
 	Freed []string `json:"freed,omitempty"`
+	// Search is set with it: what the failures tell of the tasks.
+	Search *Search `json:"search,omitempty"`
 	// Limit is how many tasks the next batches may hold; 0 where that stays as it is.
 	Limit int `json:"limit,omitempty"`
 	// Unverified is set with state landed: why what landed is not proven; empty when it is.
@@ -276,6 +278,18 @@ type LandingData struct {
 	Receipts []spec.Receipt `json:"receipts,omitempty"`
 	// Dispatch is set with state testing: the tester's attempt on the queue (task --batch-<number>).
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
+}
+
+// Search is what is known of the tasks of a batch that failed.
+type Search struct {
+	// Named are those that a failure leads to, and to no other one.
+	Named []string `json:"named,omitempty"`
+	// Out are the tasks of a part that fails if the one before it does not. Right are taken for right: a failure leads elsewhere,
+	// or a batch failed without them.
+	Out   []string `json:"out,omitempty"`
+	Right []string `json:"right,omitempty"`
+	// Odds are how likely each task is the wrong one, where that was weighed; they sum up to 1.
+	Odds map[string]float64 `json:"odds,omitempty"`
 }
 
 // LandingOf reads the data of a landing event. A batch under test without a dispatch is refused: no conductor writes one.

@@ -315,7 +315,7 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	if slices.Contains(olderAccepted, d.State) {
 		d.State = TaskAccepted
 	}
-	t.Part = 0
+	t.Part, t.Suspected = 0, Suspected{}
 	t.applyDoubt(e, d)
 	lost := t.GivenUp()
 	if s.set(t, d.State, e.Pos); lost && !t.Ended() {

@@ -25,10 +25,12 @@ type Task struct {
 	// Queued is when the patch of the newest attempt came into the landing queue; zero while it has not.
 	Queued time.Time
 	// Part is below 0 while it is tested with some others alone, since it was in a batch that failed; the lowest part is next.
-	Part    int
-	Commit  string
-	Landed  Landed
-	VerifyR *spec.Result
+	Part int
+	// Suspected is what is known of it since then.
+	Suspected Suspected
+	Commit    string
+	Landed    Landed
+	VerifyR   *spec.Result
 	// Parent is the task whose agent asked for this one, and Depth how many agents are above it; "" and 0 for planned ones.
 	Parent string
 	Depth  int
@@ -59,6 +61,17 @@ type Task struct {
 	// Head is the merged change set that its attempts start from; empty for the integration head. Kept are its patches in there.
 	Head string
 	Kept []Kept
+}
+
+// Suspected is what the batches that failed tell of a patch.
+type Suspected struct {
+	// Tree failed with it, and it may be why; empty for none. Without are trees that failed since then without it.
+	Tree    string
+	Without []string
+	// Out reports that its part fails if the one before it does not; Right that a batch without it failed too.
+	Out, Right bool
+	// Odds are how likely it is the wrong one of those that were weighed with it; 0 where they were not.
+	Odds float64
 }
 
 // Kept is a patch of an earlier attempt, which the later ones of a change set are built on. OnSet reports that it was made on the

@@ -1,0 +1,17 @@
+package text
+
+import (
+	"regexp"
+	"strings"
+)
+
+var word = regexp.MustCompile(`\p{Lu}?[^\P{L}\p{Lu}]+|\p{Lu}+|\p{Nd}+`)
+
+// Words splits a text into lower-case words and numbers, and names in it into theirs: LoadRecord2 has three.
+func Words(s string) []string {
+	out := word.FindAllString(s, -1)
+	for i, w := range out {
+		out[i] = strings.ToLower(w)
+	}
+	return out
+}

@@ -1,0 +1,83 @@
+package conductor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"divisi/internal/git"
+	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/landing"
+)
+
+// The most that is read to weigh patches: bytes of a patch, of a test file and of all of them, and test files.
+const (
+	maxWeighedPatch = 64 << 10
+	maxTestFile     = 256 << 10
+	maxTestBytes    = 32 << 20
+	maxTestFiles    = 5000
+)
+
+// weigh reads patches and the tests that fail, and executes what follows.
+func (c *Conductor) weigh(ctx context.Context, a landing.Weigh) error {
+	e := landing.Evidence{Patches: map[string]string{}, Sources: make([]landing.Source, len(a.Failures))}
+	for task, p := range a.Patches {
+		diff, _, err := c.cfg.Mirror.Diff(ctx, p.Base, p.Commit, maxWeighedPatch)
+		if err != nil {
+			return fmt.Errorf("read the patch of %s: %w", task, err)
+		}
+		e.Patches[task] = diff
+	}
+	for i, f := range a.Failures {
+		for _, file := range f.Files {
+			data, err := c.cfg.Mirror.ReadFile(ctx, a.Head, file, maxTestFile)
+			if errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrTooLarge) || errors.Is(err, git.ErrBadName) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("read a test that fails: %w", err)
+			}
+			if e.Sources[i].Text == "" || acceptance.IsTest(file) {
+				e.Sources[i] = landing.Source{Path: file, Text: landing.Block(string(data), f.Name)}
+			}
+		}
+	}
+	if err := c.findTests(ctx, a, e.Sources); err != nil {
+		return fmt.Errorf("look for the tests that fail: %w", err)
+	}
+	return c.execute(ctx, a.Then(e))
+}
+
+// findTests looks in the test files of the tree for the tests of failures that name no file of it.
+func (c *Conductor) findTests(ctx context.Context, a landing.Weigh, sources []landing.Source) error {
+	names := map[int]*regexp.Regexp{}
+	for i, f := range a.Failures {
+		if re := landing.NameIn(f.Name); re != nil && sources[i].Text == "" {
+			names[i] = re
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	files, err := c.cfg.Mirror.Files(ctx, a.Head)
+	if err != nil {
+		return err
+	}
+	var tests []git.Entry
+	left := int64(maxTestBytes)
+	for _, f := range files {
+		if (f.Mode == git.ModeFile || f.Mode == git.ModeExec) && f.Size <= min(left, maxTestFile) && len(tests) < maxTestFiles &&
+			acceptance.IsTest(f.Path) {
+			tests, left = append(tests, f), left-f.Size
+		}
+	}
+	return c.cfg.Mirror.ReadBlobs(ctx, tests, func(f git.Entry, content []byte) error {
+		for i, re := range names {
+			if sources[i].Text == "" && re.Match(content) {
+				sources[i] = landing.Source{Path: f.Path, Text: landing.Block(string(content), a.Failures[i].Name)}
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,184 @@
+package landing
+
+import (
+	"path"
+	"slices"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
+)
+
+// verdict is what the failures of a batch tell of its tasks. Guilty are those that need no further test, each with the failures
+// that lead to it alone; named are the others that a failure leads to alone, several those that share one.
+type verdict struct {
+	guilty         map[string][]failure
+	named, several []string
+	// goesOn reports that a search among them goes on: some others are taken for right.
+	goesOn bool
+}
+
+// judge sends the tasks back that are proven wrong, and splits the rest: what no failure leads to, then those that may be wrong.
+// The tasks that one failure each leads to are tested together: where it comes again, that is the verdict.
+func judge(s *run.State, d run.LandingData, failed []run.Failure, receipts []spec.Receipt) []run.Action {
+	v := verdictOn(s, d, receipts)
+	var actions []run.Action
+	for _, id := range ids(d.Tasks) {
+		if of := v.guilty[id]; of != nil {
+			actions = append(actions, schedule.Failed(s, s.Tasks[id], faultOf(s, failed, of, len(v.guilty) == 1))...)
+		}
+	}
+	if len(v.several) > 1 && !weighed(s, v.several) {
+		return []run.Action{weigh(s, d, receipts, v.several, func(odds map[string]float64) []run.Action {
+			return append(cut(s, d, v, mostLikely(v.several, odds), odds), actions...)
+		})}
+	}
+	return append(cut(s, d, v, half(s, v.several), nil), actions...)
+}
+
+func verdictOn(s *run.State, d run.LandingData, receipts []spec.Receipt) verdict {
+	c, v := changes(s, ids(d.Tasks)), verdict{guilty: map[string][]failure{}}
+	all, named := failures(s, receipts), map[string][]failure{}
+	owners := make([][]string, len(all))
+	for i, f := range all {
+		if owners[i] = c.owners(f); len(owners[i]) == 1 {
+			named[owners[i][0]] = append(named[owners[i][0]], f)
+		}
+	}
+	for _, id := range ids(d.Tasks) {
+		proven := func(f failure) bool {
+			return f.compile && len(c.of(f.positions)) > 0 || confirmed(s, d, id, f)
+		}
+		if slices.ContainsFunc(named[id], proven) && !related(c, named, v.guilty, id) {
+			v.guilty[id] = named[id]
+		}
+	}
+	several := map[string]bool{}
+	for _, own := range owners {
+		if !slices.ContainsFunc(own, func(id string) bool { return named[id] != nil }) { // that one explains it
+			for _, id := range own {
+				several[id] = true
+			}
+		}
+	}
+	right := func(id string) bool { return s.Tasks[id].Suspected.Right }
+	some := slices.DeleteFunc(ids(d.Tasks), func(id string) bool {
+		return len(named)+len(several) > 0 && !several[id]
+	})
+	if v.several = slices.DeleteFunc(slices.Clone(some), right); len(v.several) == 0 {
+		v.several = some // what was taken for right is not
+	} else {
+		v.goesOn = weighed(s, v.several)
+	}
+	for _, id := range ids(d.Tasks) {
+		if named[id] != nil && v.guilty[id] == nil {
+			v.named = append(v.named, id)
+		}
+	}
+	return v
+}
+
+// confirmed reports whether a failure that leads to one task alone has led to it before, in another run.
+func confirmed(s *run.State, d run.LandingData, id string, f failure) bool {
+	before := s.Tasks[id].Suspected.Tree
+	return before != "" && slices.ContainsFunc(s.Failures[before], func(had run.Failure) bool {
+		return had.Receipt.Gate == f.gate && (before != d.Tree || had.Runs > 1) && slices.Contains(causes(s, had.Receipt), f.signature)
+	})
+}
+
+// related reports whether the failures of a task may be those of another one that goes back, or the other way round: each may be
+// right without the other.
+func related(c changed, named, guilty map[string][]failure, id string) bool {
+	touches := func(all []failure, other string) bool {
+		return slices.ContainsFunc(all, func(f failure) bool {
+			near := slices.Concat(f.paths, f.imports)
+			for _, p := range f.positions {
+				near = append(near, path.Dir(p))
+			}
+			return slices.Contains(c.of(near), other)
+		})
+	}
+	for other := range guilty {
+		if touches(named[id], other) || touches(named[other], id) {
+			return true
+		}
+	}
+	return false
+}
+
+// certain reports whether a batch that is never cut need not be tested again: a file of it does not compile, or it has failed in
+// the same way among others.
+func certain(s *run.State, d run.LandingData, receipts []spec.Receipt) bool {
+	c := changes(s, ids(d.Tasks))
+	return slices.ContainsFunc(failures(s, receipts), func(f failure) bool {
+		return f.compile && len(c.of(f.positions)) > 0 || d.Set == "" && len(c.owners(f)) > 0 && confirmed(s, d, d.Tasks[0].Task, f)
+	})
+}
+
+// faultOf is what a task is told whose failures are known, of all that failed in its batch.
+func faultOf(s *run.State, failed []run.Failure, of []failure, alone bool) spec.Fault {
+	f := acceptance.Red(s, failed)
+	if alone {
+		return f
+	}
+	f.Signatures = nil
+	for _, own := range of {
+		f.Signatures = append(f.Signatures, own.gate+": "+own.signature)
+	}
+	slices.Sort(f.Signatures)
+	f.Signatures = slices.Compact(f.Signatures)
+	f.Message = "the gates fail in what this task changed: " + text.Some(f.Signatures, maxMet)
+	return f
+}
+
+// cut splits a batch: what is taken for right, what may be wrong and is left out of it, and the named ones.
+func cut(s *run.State, d run.LandingData, v verdict, out []string, odds map[string]float64) []run.Action {
+	search := &run.Search{Named: v.named, Out: out, Odds: odds}
+	var first []string
+	for _, id := range ids(d.Tasks) {
+		if v.guilty[id] != nil || slices.Contains(v.named, id) || slices.Contains(out, id) {
+			continue
+		}
+		first = append(first, id)
+		if len(v.several) == 0 && s.Tasks[id].Suspected.Right || len(v.several) > 0 && !slices.Contains(v.several, id) {
+			search.Right = append(search.Right, id)
+		}
+	}
+	for t := range s.In(run.TaskAccepted) {
+		if v.goesOn && t.Suspected.Out && !slices.Contains(ids(d.Tasks), t.Task.ID) && cleared(s, d.Tree, t.Suspected) { // it failed without them too
+			first, search.Right = append(first, t.Task.ID), append(search.Right, t.Task.ID)
+		}
+	}
+	if len(v.several) == len(d.Tasks) && s.Tasks[d.Tasks[0].Task].Part == 0 {
+		d.Limit = max(1, len(d.Tasks)/2)
+	}
+	return split(s, d, [][]string{first, out, v.named}, search)
+}
+
+// cleared reports whether trees that failed without a patch, one of them this one, have all failures of the one that failed with
+// it.
+func cleared(s *run.State, tree string, of run.Suspected) bool {
+	has := func(f run.Failure, signature string) bool {
+		return slices.ContainsFunc(append(slices.Clone(of.Without), tree), func(tree string) bool {
+			return slices.ContainsFunc(s.Failures[tree], func(own run.Failure) bool {
+				return own.Receipt.Gate == f.Receipt.Gate && slices.Contains(own.Receipt.Signatures, signature)
+			})
+		})
+	}
+	return !slices.ContainsFunc(s.Failures[of.Tree], func(f run.Failure) bool {
+		return slices.ContainsFunc(causes(s, f.Receipt), func(signature string) bool { return !has(f, signature) })
+	})
+}
+
+// failsAlone reports whether a part is known to fail: what it was left out of has landed.
+func failsAlone(s *run.State, tasks []run.Landed) bool {
+	return !slices.ContainsFunc(tasks, func(l run.Landed) bool { return !s.Tasks[l.Task].Suspected.Out })
+}
+
+// cutAgain splits a part that is known to fail, without a test.
+func cutAgain(s *run.State, d run.LandingData) []run.Action {
+	v := verdict{several: ids(d.Tasks)}
+	return cut(s, d, v, mostLikely(v.several, known(s, v.several)), nil)
+}
