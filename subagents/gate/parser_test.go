@@ -316,7 +316,13 @@ func fuzzFormat(f *testing.F, format string, files ...string) {
 		require.LessOrEqual(t, len(found.signatures), maxSignatures+1)
 		require.LessOrEqual(t, found.kept.Len(), maxTail)
 		require.True(t, utf8.ValidString(found.kept.String()))
-		require.GreaterOrEqual(t, found.tests, 0)
+		require.GreaterOrEqual(t, found.passed, 0)
+		require.GreaterOrEqual(t, found.tests, found.passed)
+		require.LessOrEqual(t, len(found.hidden), maxHidden+1)
+		for s, cause := range found.follows {
+			require.NotEqual(t, s, cause)
+			require.Contains(t, found.signatures, cause)
+		}
 		for s := range found.signatures {
 			require.NotEmpty(t, strings.TrimSpace(s))
 			require.LessOrEqual(t, len(s), maxSignature)
@@ -350,4 +356,17 @@ func unimportable(name, place string) string {
 		}) +
 		line(map[string]string{"ImportPath": name, "Action": "build-fail"}) +
 		line(map[string]string{"Action": "fail", "Package": name, "FailedBuild": name})
+}
+
+func FuzzJSON(f *testing.F) {
+	fuzzFormat(f, FormatJSON, "recorded/jest3-module.json", "recorded/mocha4-throws.json")
+}
+
+func FuzzFindings(f *testing.F) {
+	fuzzFormat(f, FormatFindings, "recorded/go1-vet.txt", "recorded/tsc4-syntax.txt", "recorded/tsc5-export.txt")
+}
+
+func FuzzSuites(f *testing.F) {
+	fuzzFormat(f, FormatText, "recorded/jest3-module.txt", "recorded/mocha4-throws.txt", "recorded/vitest1-tests.txt", "recorded/pytest3-continue.txt",
+		"recorded/unittest3-module.txt")
 }
