@@ -23,6 +23,7 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/orchestrator/baseline"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/needs"
@@ -136,7 +137,8 @@ func (h *holder) conductorConfig() conductor.Config {
 		Run: h.spec.Run, Bus: h.bus, Mirror: h.mirror, Resume: h.resumes, Budget: h.budget, AllowUnverified: h.unverified,
 		Notices: h.notices, Clock: now, NewID: newID, Log: h.log, Tree: h.tree, Approve: h.approver(), Closing: h.tape.notices,
 		Interactive: h.Approve != nil, Publish: h.publish, OnDoubt: h.OnDoubt,
-		Decide: h.decider(),
+		Baselines: &baseline.Store{Dir: baseline.Below(h.caches), Host: h.gateHost, Clock: now},
+		Decide:    h.decider(),
 	}
 }
 

@@ -20,6 +20,7 @@ var arrows = []struct {
 	may []string
 }{
 	{"run", nil},
+	{"baseline", []string{"run"}},
 	{"plan", []string{"run"}},
 	{"schedule", []string{"plan", "run"}},
 	{"acceptance", []string{"run", "schedule"}},
@@ -29,14 +30,14 @@ var arrows = []struct {
 	{"phase", []string{"acceptance", "master", "run", "schedule"}},
 	{"assign", []string{"master", "request", "run"}},
 	{"report", []string{"acceptance", "master", "run", "schedule"}},
-	{"conductor", []string{"acceptance", "assign", "landing", "master", "phase", "plan", "request", "run", "schedule"}},
+	{"conductor", []string{"acceptance", "assign", "baseline", "landing", "master", "phase", "plan", "request", "run", "schedule"}},
 	{"console", []string{"report", "run"}},
 	{"store", []string{"conductor", "report", "run"}},
 	{"attempt", []string{"conductor", "landing", "request", "run", "store"}},
 	{"dashboard", []string{"report", "run"}},
 	{"sample", nil},
 	{"needs", []string{"run"}},
-	{".", []string{"acceptance", "attempt", "conductor", "console", "dashboard", "needs", "phase", "plan", "report", "request", "run", "store"}},
+	{".", []string{"acceptance", "attempt", "baseline", "conductor", "console", "dashboard", "needs", "phase", "plan", "report", "request", "run", "store"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.

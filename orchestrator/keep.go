@@ -2,10 +2,14 @@ package orchestrator
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
+	"divisi/contextscope/artifact"
 	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 	"divisi/subagents/environment"
 	"divisi/subagents/workspace"
 )
@@ -57,4 +61,29 @@ func (h *holder) keep() error {
 		}
 	})
 	return nil
+}
+
+// gateHost stands for what the gates of the run find on this machine beside the repository: their programs, the variables that
+// they see, and how they are confined.
+func (h *holder) gateHost() (string, error) {
+	commands := make([][]string, 0, len(h.spec.Project.Gates))
+	for _, g := range h.spec.Project.Gates {
+		commands = append(commands, g.Command)
+	}
+	dir := environment.Below(h.caches)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make %s: %w", dir, err)
+	}
+	search := os.Getenv("PATH")
+	programs, err := h.environments.Programs(search, commands...)
+	if err != nil {
+		return "", err
+	}
+	env := []string{search}
+	for _, name := range h.spec.Project.Env {
+		env = append(env, name+"="+os.Getenv(name))
+	}
+	return artifact.Digest([]byte(spec.JSONText([]any{
+		programs, env, runtime.GOOS, runtime.GOARCH, sandbox.Probe().String(),
+	}))), nil
 }

@@ -87,6 +87,7 @@ type Options struct {
 	Prove            string // batch or each; "" for the project's
 	Parallel, Budget int    // agents at once; tokens after which the run stops; 0 for the project's
 	AllowUnverified  bool   // land changes that no gate can prove
+	FreshBaseline    bool   // run the gates on the base commit though an earlier run has kept what they found
 	Review           bool   // a person accepts each patch before it lands
 	NATS             string // URL of a server; "" for a built-in one
 	// WritePlan takes the plan of the master, as a plan file, in place of Approve. Nothing of it starts: the run stops for the

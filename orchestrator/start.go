@@ -124,7 +124,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*holder, error) {
 		Run: store.NewID(now()), Goal: o.Goal, Repo: h.checkout.Top, Base: base, Branch: h.checkout.Branch,
 		Submodules: h.checkout.Submodules, Project: project, Roles: set.Roles,
 		Parallel: cmp.Or(o.Parallel, project.Parallel, defaultParallel), Budget: cmp.Or(o.Budget, project.Budget),
-		AutoApprove: o.AutoApprove, AllowUnverified: o.AllowUnverified, Created: now(),
+		AutoApprove: o.AutoApprove, AllowUnverified: o.AllowUnverified, FreshBaseline: o.FreshBaseline || o.Trial, Created: now(),
 		OnDoubt: o.onDoubt(), Review: o.Review, Trial: o.Trial,
 	}
 	if o.Trial {

@@ -15,6 +15,7 @@ import (
 	"divisi/internal/machine"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/assign"
+	"divisi/orchestrator/baseline"
 	"divisi/orchestrator/landing"
 	"divisi/orchestrator/master"
 	"divisi/orchestrator/phase"
@@ -37,6 +38,8 @@ type Config struct {
 	Publish func(ctx context.Context, commit, base, had string) (ref string, err error)
 	// Tree reads the content of a commit for expanding shard rules.
 	Tree func(commit string) plan.Tree
+	// Baselines keeps what the gates found on base commits; nil keeps nothing.
+	Baselines *baseline.Store
 	// Approve shows a plan to a person, and returns when ctx ends; nil where no person can be asked.
 	Approve func(ctx context.Context, p Proposal) (Answer, error)
 	// Decide asks a person about what only a person can decide, and returns when ctx ends; nil where answers come by requests.

@@ -14,6 +14,7 @@ import (
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/assign"
 	"divisi/orchestrator/landing"
+	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
@@ -55,6 +56,11 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 		return nil
 	case run.Fail:
 		return a.Err
+	case phase.Recall:
+		return c.execute(ctx, a.Then(c.keptBaseline(ctx)))
+	case phase.Keep:
+		c.keepBaseline(ctx)
+		return nil
 	case plan.Expand:
 		return c.expand(ctx, a)
 	case acceptance.Import:

@@ -6,12 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
+	"divisi/subagents/gate"
 	"divisi/subagents/wire"
 )
 
@@ -89,7 +91,7 @@ func Baseline(s *run.State) []run.Action {
 func proof(s *run.State) []run.Action {
 	w := s.Works[run.BaselineTask]
 	if w == nil {
-		return assignBase(s, run.BaselineTask, 1)
+		return recall(s)
 	}
 	switch r := s.Settled(run.BaselineTask); {
 	case r == nil:
@@ -97,7 +99,47 @@ func proof(s *run.State) []run.Action {
 	case len(r.Receipts) < len(s.Spec.Project.Gates):
 		return again(s, w, r)
 	default:
-		return baseline(s, r)
+		return keepReceipts(s, r)
+	}
+}
+
+// Recall looks for the baseline that an earlier run left. Then proposes what follows; kept is nil where there is none.
+type Recall struct {
+	run.Proposal
+
+	Then func(kept *run.KeptBaseline) []run.Action
+}
+
+// Keep keeps the baseline for later runs.
+type Keep struct{ run.Proposal }
+
+func recall(s *run.State) []run.Action {
+	first := assignBase(s, run.BaselineTask, 1)
+	if s.Spec.FreshBaseline {
+		return first
+	}
+	return []run.Action{Recall{Then: func(kept *run.KeptBaseline) []run.Action {
+		if kept == nil || len(kept.Receipts) < len(s.Spec.Project.Gates) {
+			return first
+		}
+		d := run.Data{Baseline: kept.Receipts, Notices: []string{fmt.Sprintf(
+			"the gates did not run on the base commit: run %s did so %s ago, on commit %s; --fresh-baseline runs them again",
+			kept.Run, age(s.Time.Sub(kept.Made)), kept.Commit[:min(len(kept.Commit), 12)])}}
+		return stopUnproven(s, d)
+	}}}
+}
+
+// age words how old something is.
+func age(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return text.Count(int(d.Hours()/24), "day")
+	case d >= 2*time.Hour:
+		return text.Count(int(d.Hours()), "hour")
+	case d >= 2*time.Minute:
+		return text.Count(int(d.Minutes()), "minute")
+	default:
+		return text.Count(max(0, int(d.Seconds())), "second")
 	}
 }
 
@@ -116,14 +158,18 @@ func assignBase(s *run.State, id string, attempt int) []run.Action {
 	return []run.Action{run.AssignGates(run.Dispatch{Task: id, Attempt: attempt, Role: spec.RoleTester, Head: s.Spec.Base})}
 }
 
-// baseline keeps the receipts of the base commit, and what the tester noted of the gates.
-func baseline(s *run.State, r *spec.Result) []run.Action {
+// keepReceipts keeps the receipts of the base commit, and what the tester noted of the gates.
+func keepReceipts(s *run.State, r *spec.Result) []run.Action {
 	d := run.Data{Baseline: slices.Clone(r.Receipts), Notices: slices.Clone(r.Handoff.Deviations)}
 	for i := range d.Baseline {
 		// Every assignment holds the baseline, and no task is to blame for it.
 		d.Baseline[i].Paths, d.Baseline[i].Imports, d.Baseline[i].Positions, d.Baseline[i].Follows = nil, nil, nil, nil
 	}
-	return stopUnproven(s, d)
+	actions := stopUnproven(s, d)
+	if slices.ContainsFunc(d.Baseline, func(r spec.Receipt) bool { return gate.Incomparable(r) != "" }) {
+		return actions // another time it may prove something
+	}
+	return append(actions, Keep{})
 }
 
 // stopUnproven completes the event with which the proof of a run is known. The run goes on unless nothing that it lands could be

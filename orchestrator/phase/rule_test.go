@@ -1,7 +1,10 @@
 package phase_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -96,9 +99,10 @@ func TestBaseline(t *testing.T) {
 		want    []string
 	}{
 		"not before setup":   {run.Preflight, nil, nil, []string{}},
-		"while tasks run":    {run.Running, nil, nil, []string{"assign --baseline/1 to tester on b"}},
-		"while a plan grows": {run.Planning, nil, nil, []string{"assign --baseline/1 to tester on b"}},
-		"green":              {run.Running, nil, []spec.Result{green()}, []string{"run"}},
+		"while tasks run":    {run.Running, func(s *run.Spec) { s.FreshBaseline = true }, nil, []string{"assign --baseline/1 to tester on b"}},
+		"while a plan grows": {run.Planning, func(s *run.Spec) { s.FreshBaseline = true }, nil, []string{"assign --baseline/1 to tester on b"}},
+		"from earlier runs":  {run.Running, nil, nil, []string{"phase.recall"}},
+		"green":              {run.Running, nil, []spec.Result{green()}, []string{"run", "phase.keep"}},
 		"incomparable": {
 			run.Running, nil,
 			[]spec.Result{late},
@@ -134,10 +138,27 @@ func TestBaseline(t *testing.T) {
 			actions := phase.Baseline(l.State)
 			require.Equal(t, c.want, runtest.Describe(actions))
 			if l.Do(actions); l.Baselined() {
-				require.Equal(t, c.want[1:], runtest.Describe(phase.Baseline(l.State)), "it is known")
+				fails := slices.DeleteFunc(slices.Clone(c.want), func(a string) bool { return !strings.HasPrefix(a, "fail") })
+				require.Equal(t, fails, runtest.Describe(phase.Baseline(l.State)), "it is known")
 			}
 		})
 	}
+}
+
+func TestABaselineOfAnEarlierRun(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, run.Running, nil)
+	recall, ok := phase.Baseline(l.State)[0].(phase.Recall)
+	require.True(t, ok)
+	require.Equal(t, []string{"assign --baseline/1 to tester on b"}, runtest.Describe(recall.Then(nil)))
+	kept := &run.KeptBaseline{Run: "r0", Commit: "c", Made: l.Time.Add(-3 * time.Hour)}
+	require.Equal(t, []string{"assign --baseline/1 to tester on b"}, runtest.Describe(recall.Then(kept)), "it lacks a gate")
+	kept.Receipts = green().Receipts
+	l.Do(recall.Then(kept))
+	require.True(t, l.Baselined())
+	require.Equal(t, []string{"the gates did not run on the base commit: run r0 did so 3 hours ago, on commit c; " +
+		"--fresh-baseline runs them again"}, l.Notices)
+	require.Empty(t, phase.Baseline(l.State))
 }
 
 // No task is to blame for the baseline, and every assignment holds it.

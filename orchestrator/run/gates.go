@@ -2,6 +2,7 @@ package run
 
 import (
 	"slices"
+	"time"
 
 	"divisi/internal/spec"
 )
@@ -32,6 +33,15 @@ func (s *State) Environment() string {
 		return r.Environment
 	}
 	return ""
+}
+
+// KeptBaseline is the baseline of an earlier run.
+type KeptBaseline struct {
+	Run    string    `json:"run"`
+	Commit string    `json:"commit"`
+	Made   time.Time `json:"made"`
+	// Receipts are one for each gate.
+	Receipts []spec.Receipt `json:"receipts"`
 }
 
 // Baselined reports whether the baseline is known: every gate has a receipt on the base commit.

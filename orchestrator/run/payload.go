@@ -114,6 +114,8 @@ type Spec struct {
 	AutoApprove bool                 `json:"auto_approve,omitempty"`
 	// AllowUnverified lets changes land that no gate can prove.
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
+	// FreshBaseline has the gates run on the base commit though an earlier run has kept what they found.
+	FreshBaseline bool `json:"fresh_baseline,omitempty"`
 	// OnDoubt is what is done about a doubt that the master did not decide: ask (also where it is empty), reject or accept. With
 	// Review a person sees each patch before it lands.
 	OnDoubt string `json:"on_doubt,omitempty"`
