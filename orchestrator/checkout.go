@@ -39,7 +39,8 @@ func (h *holder) takeCheckout(ctx context.Context) (err error) {
 // takeEnvironment takes the ignored paths of the checkout that the project names. A run that goes on keeps those that it began with.
 func (h *holder) takeEnvironment(ctx context.Context) error {
 	if h.resumes {
-		if _, err := h.environments.Open(h.spec.Environment); !errors.Is(err, environment.ErrNone) {
+		_, err := h.environments.Open(h.spec.Environment)
+		if damaged := new(environment.DamagedError); !errors.Is(err, environment.ErrNone) && !errors.As(err, &damaged) {
 			return err
 		}
 	}
