@@ -101,6 +101,9 @@ func (l Level) keeper(ctx context.Context, c KeeperConfig) (*Keeper, error) {
 	}
 	hold := &stage.Hold{Loopback: c.Loopback}
 	for i, m := range k.held {
+		if _, err := os.Stat(m.From); err != nil {
+			return nil, fmt.Errorf("start a keeper: look for a layer: %w", err)
+		}
 		over := filepath.Join(c.Scratch, strconv.Itoa(i))
 		for _, name := range []string{stage.Upper, stage.Work} {
 			if err := os.MkdirAll(filepath.Join(over, name), 0o700); err != nil {

@@ -268,6 +268,16 @@ func beParent() int {
 	p := place{level: rungs()[rung], tree: tree, env: []string{"PATH=" + os.Getenv("PATH")}}
 	c := p.shell(os.Getenv("SCRIPT"))
 	c.OnOutput = func(b []byte) { fmt.Print(string(b)) } //nolint:forbidigo // its parent reads it
+	if scratch := os.Getenv("KEPT"); scratch != "" {
+		c.Place = Place{Tree: tree, Layers: []Layer{{Path: "node_modules", Lower: scratch}}}
+		k, err := p.level.keeper(context.Background(), KeeperConfig{Place: c.Place, Scratch: scratch})
+		if err != nil {
+			fmt.Println(err) //nolint:forbidigo // as above
+			return 1
+		}
+		c.Place.Keeper = k
+		fmt.Println(k.process.Pid) //nolint:forbidigo // as above
+	}
 	out, err := p.level.run(context.Background(), c)
 	fmt.Println(err, out) //nolint:forbidigo // as above
 	return 1

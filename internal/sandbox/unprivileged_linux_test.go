@@ -28,7 +28,7 @@ func TestAsSomebodyElse(t *testing.T) {
 		"TestHomeIsNotThere", "TestMemoryIsBounded", "TestNetworkIsAskedFor", "TestWorksForGit", "TestWorksForMake",
 		"TestWorksWithTerminals", "TestProbeSaysWhatIsTrue", "TestDownloadsAreWrittenBySetupAlone", "TestALinkInDownloadsLeadsNowhere",
 		"TestOthersReadWhatSetupDownloaded", "TestCommandsOfAnAttemptShareTheirViews", "TestCommandsMeetOnTheLoopbackOfTheirKeeper",
-		"TestViewsAreTriedOut", "TestLayersToolsAndStoresAreSeen", "TestALayerIsSeenThroughNoLink",
+		"TestViewsAreTriedOut", "TestLayersUnderAttack", "TestAKeeperOutlivesItsCommands", "TestLayersToolsAndStoresAreSeen", "TestALayerIsSeenThroughNoLink",
 	}, "|")+")$")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "TMPDIR="+dir, "GEMINI_API_KEY=planted-key")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stranger, Gid: stranger}}
