@@ -46,6 +46,7 @@ func (h *holder) tryPlan(ctx context.Context, o *Options) (data run.PlanData, er
 	if err := h.detect(ctx, o); err != nil {
 		return data, err
 	}
+	h.spec.Project.Gates = h.spec.Project.AllGates()
 	if h.spec.Plan == nil || o.Trial {
 		return data, nil
 	}

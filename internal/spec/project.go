@@ -137,7 +137,7 @@ type Project struct {
 	Setup       Setup            `json:"setup,omitzero" jsonschema:"A command that runs once, before the baseline; or command and key."`
 	Environment Environment      `json:"environment,omitzero" jsonschema:"Ignored paths of your own checkout that every tree gets in place of a setup: the word checkout, or a list."`
 	Regenerate  []string         `json:"regenerate,omitempty" jsonschema:"A command without network that makes derived files again in each tested tree, before its gates."`
-	Derived     []string         `json:"derived,omitempty" jsonschema:"Globs of ignored paths that are made from tracked files; default guessed from what setup leaves."`
+	Derived     []string         `json:"derived,omitzero" jsonschema:"Globs of ignored paths that are made from tracked files; default guessed from what setup leaves."`
 	Loopback    bool             `json:"loopback,omitempty" jsonschema:"Lets setup reach this machine's own addresses through the proxy too."`
 	Gates       []Gate           `json:"gates,omitempty" jsonschema:"The commands that decide pass or fail, in their order; default detected."`
 	Models      map[string]Model `json:"models,omitempty" jsonschema:"Names for models; the alias default serves roles that name none."`
@@ -159,6 +159,33 @@ type Project struct {
 
 	Parallel int `json:"parallel,omitempty" jsonschema:"Attempts at once; --parallel wins."`
 	Budget   int `json:"budget,omitempty" jsonschema:"Tokens after which the run stops; --budget wins. Default none."`
+}
+
+// RegenerateGate is the name of the gate that Project.Regenerate is.
+const RegenerateGate = "regenerate"
+
+// AllGates returns the gates with the one that makes derived files again, which comes first: its failure is the patch's, and what it
+// leaves in ignored paths the others see.
+func (p *Project) AllGates() []Gate {
+	if len(p.Regenerate) == 0 || slices.ContainsFunc(p.Gates, func(g Gate) bool { return g.Name == RegenerateGate }) {
+		return p.Gates
+	}
+	return slices.Insert(slices.Clone(p.Gates), 0, Gate{Name: RegenerateGate, Command: p.Regenerate})
+}
+
+// derivedProblems faults what is regenerated.
+func (p *Project) derivedProblems(v *problems) {
+	v.argv("regenerate", p.Regenerate)
+	for i, g := range p.Gates {
+		if g.Name == RegenerateGate && len(p.Regenerate) > 0 && !slices.Equal(g.Command, p.Regenerate) {
+			v.addf(fmt.Sprintf("gates[%d].name", i), "", "%s is the name of the gate that the field regenerate is", RegenerateGate)
+		}
+	}
+	for i, glob := range p.Derived {
+		if problem, instead := globProblem(strings.TrimSuffix(glob, "/")); problem != "" {
+			v.addf(fmt.Sprintf("derived[%d]", i), instead, "%q: %s", glob, problem)
+		}
+	}
 }
 
 // The words of Project.Prove.
@@ -251,6 +278,7 @@ func SecretName(name string) bool { return secret.MatchString(name) }
 func (p *Project) Validate() []Problem {
 	v := &problems{}
 	p.Setup.problems(v)
+	p.derivedProblems(v)
 	p.Environment.problems(v)
 	if !p.Environment.IsZero() && len(p.Setup.Command) > 0 {
 		v.addf("environment", "", "setup makes the environment already: keep one of setup and environment")

@@ -135,7 +135,7 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 	}
 	r := t.judged(receipts)
 	if e != nil {
-		r.Environment = e.ID
+		r.Environment, r.Derived = e.ID, e.Derived(t.Assignment.Project.Derived)
 	}
 	return r, nil
 }
@@ -143,12 +143,17 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 // maxChanged bounds, in bytes, the list of files that a gate changed.
 const maxChanged = 200
 
-// GatesOf returns the gates that a task names, all of the project's where it names none, and the names that are unknown.
+// GatesOf returns the gates that a task names, all of the project's where it names none, and the names that are unknown. What makes
+// derived files again always runs first.
 func GatesOf(a *wire.Assignment) (gates []spec.Gate, unknown []string) {
 	if len(a.Task.Gates) == 0 {
 		return a.Project.Gates, nil
 	}
-	for _, name := range a.Task.Gates {
+	names := a.Task.Gates
+	if len(a.Project.Regenerate) > 0 && !slices.Contains(names, spec.RegenerateGate) {
+		names = slices.Insert(slices.Clone(names), 0, spec.RegenerateGate)
+	}
+	for _, name := range names {
 		i := slices.IndexFunc(a.Project.Gates, func(g spec.Gate) bool { return g.Name == name })
 		if i < 0 {
 			unknown = append(unknown, name)
@@ -167,7 +172,7 @@ func missing(err error) bool {
 
 // gate runs one gate when there is a free core for it, and appends its receipt.
 func (t *Executor) gate(ctx context.Context, g spec.Gate) (spec.Receipt, error) {
-	if r, ok := t.had(g.Name); ok {
+	if r, ok := t.had(g.Name); ok && g.Name != spec.RegenerateGate { // what that has made is gone
 		return r, nil
 	}
 	release, err := t.Limiter.Acquire(ctx)
