@@ -64,7 +64,7 @@ func (h *holder) keep() error {
 }
 
 // gateHost stands for what the gates of the run find on this machine beside the repository: their programs, the variables that
-// they see, and how they are confined.
+// they see, how they are confined, and what trees have of the checkout beside the files that git stores.
 func (h *holder) gateHost() (string, error) {
 	commands := make([][]string, 0, len(h.spec.Project.Gates))
 	for _, g := range h.spec.Project.Gates {
@@ -84,6 +84,6 @@ func (h *holder) gateHost() (string, error) {
 		env = append(env, name+"="+os.Getenv(name))
 	}
 	return artifact.Digest([]byte(spec.JSONText([]any{
-		programs, env, runtime.GOOS, runtime.GOARCH, sandbox.Probe().String(),
+		programs, env, runtime.GOOS, runtime.GOARCH, sandbox.Probe().String(), h.beside.Digest(),
 	}))), nil
 }
