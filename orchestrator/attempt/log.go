@@ -152,8 +152,9 @@ type test struct {
 // tests are the runs of gates that decided about the attempt, oldest first.
 func (a *Attempt) tests() []test {
 	out := []test{{Attempt: a.Attempt}}
+	number := a.decided()
 	for id, d := range a.batches {
-		in := func(l run.Landed) bool { return l.Task == a.task && l.Attempt == a.Attempt.Attempt }
+		in := func(l run.Landed) bool { return l.Task == a.task && l.Attempt == number }
 		if w := a.st.Works[id]; w != nil && slices.ContainsFunc(d.Tasks, in) {
 			for _, v := range w.Attempts {
 				out = append(out, test{Attempt: v, batch: d})
@@ -169,6 +170,35 @@ func (a *Attempt) tests() []test {
 	}
 	slices.SortFunc(out, func(a, b test) int { return cmp.Compare(a.Pos, b.Pos) })
 	return out
+}
+
+// decided is the attempt whose tests decided about this one: an earlier one where the patch of this one is the same and was not
+// tested again.
+func (a *Attempt) decided() int {
+	tested := func(number int) bool {
+		for _, d := range a.batches {
+			if slices.ContainsFunc(d.Tasks, func(l run.Landed) bool { return l.Task == a.task && l.Attempt == number }) {
+				return true
+			}
+		}
+		return false
+	}
+	own := a.Attempt.Attempt
+	if tested(own) || a.Result == nil || a.Result.Patch == nil {
+		return own
+	}
+	for number := own - 1; number > 0; number-- {
+		if had := a.st.Attempt(a.task, number); had != nil && had.Result != nil && samePatch(had.Result.Patch, a.Result.Patch) &&
+			tested(number) {
+			return number
+		}
+	}
+	return own
+}
+
+// samePatch reports whether two patches leave the same, or change as much of the same files.
+func samePatch(a, b *spec.Patch) bool {
+	return a != nil && (a.Tree == b.Tree || slices.Equal(a.Files, b.Files) && a.Added == b.Added && a.Deleted == b.Deleted)
 }
 
 // proved reports whether a run of gates was of the tests of this attempt alone: it is the newest one before it.

@@ -85,7 +85,7 @@ func mostLikely(tasks []string, odds map[string]float64) []string {
 		sum += odds[id]
 	}
 	n, mass := 0, 0.0
-	for n < (len(tasks)+1)/2 && mass < sum/2 {
+	for n < max(1, len(tasks)/2) && mass < sum/2 {
 		mass += odds[sorted[n]]
 		n++
 	}
@@ -110,8 +110,8 @@ func byOdds(tasks []string, odds map[string]float64) []string {
 const (
 	inName, inPath, inSource       = 3, 2, 1
 	inLine, inPatchPath, inContext = 1, 0.7, 0.4
-	// certainty is how much more the best task counts than one with half of its score.
-	certainty = 4
+	// certainty is the power of a score that its odds are.
+	certainty = 3
 	// leastOdds is what a task counts that no word leads to, against the best one.
 	leastOdds = 0.01
 )

@@ -2,6 +2,7 @@ package landing_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -104,7 +105,7 @@ func (w *world) evidence(a landing.Weigh) landing.Evidence {
 	if w.words == nil {
 		return e
 	}
-	for id := range a.Patches {
+	for _, id := range slices.Sorted(maps.Keys(a.Patches)) {
 		e.Patches[id] = w.words(id)
 	}
 	for i, f := range a.Failures {
