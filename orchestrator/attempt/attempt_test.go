@@ -91,6 +91,21 @@ func TestALogHasTheGatesOfAnAttemptAndWhatLedToIt(t *testing.T) {
 	require.Empty(t, log.Gates[0].Lost)
 }
 
+// An attempt whose patch is that of the one before was not tested again: its log has the runs that decided.
+func TestALogHasTheRunsThatDecided(t *testing.T) {
+	t.Parallel()
+	l, batches := newRun(t)
+	for number, r := range []spec.Result{runtest.Patched("c-2", "tree-two", "b"), runtest.Patched("c-3", "tree-new", "b")} {
+		l.Dispatched("two", "generator", number+2, "b")
+		l.Ended("two", number+2, r)
+	}
+	a := &Attempt{st: l.State, task: "two", batches: batches}
+	for number, want := range map[int]int{1: 1, 2: 1, 3: 3} {
+		require.NoError(t, a.choose(number))
+		require.Equal(t, want, a.decided())
+	}
+}
+
 func TestWhatDoesNotExistIsNamed(t *testing.T) {
 	t.Parallel()
 	l, _ := newRun(t)
