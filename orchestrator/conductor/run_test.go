@@ -15,6 +15,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
+	"divisi/subagents/gate"
 	"divisi/subagents/wire"
 )
 
@@ -184,6 +185,7 @@ func TestRedBeforeIsNobodysFault(t *testing.T) {
 	r := newRig(t, files(1), func(s *run.Spec) {
 		s.Roles["mod"] = command("mod", "echo new > f00.txt")
 		s.Project.Gates[0].Command = []string{"sh", "-c", "echo 'f00.txt:1: red from the start'; exit 1"}
+		s.Project.Gates[0].Format = gate.FormatFindings
 		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b"})
 	})
 	st := r.run(t.Context())
