@@ -22,10 +22,9 @@ func unverifiedError(st *run.State) error {
 	for i := range lacks {
 		b.WriteString("\n" + console.Sanitize(lacks[i].String()))
 	}
+	all := gates
+	gates = slices.DeleteFunc(slices.Clone(all), func(g acceptance.Incomparable) bool { return acceptance.Explained(lacks, g.Gate) })
 	for _, g := range gates {
-		if acceptance.Explained(lacks, g.Gate) {
-			continue
-		}
 		fmt.Fprintf(&b, "\ngate %s: %s\n  on the base commit %s\n  first error: %s",
 			g.Gate, console.Sanitize(strings.Join(g.Command, " ")), g.Why, console.Sanitize(g.Error))
 		if g.Output != "" {
@@ -36,11 +35,14 @@ func unverifiedError(st *run.State) error {
 		fmt.Fprintf(&b, "\nnote: %s", console.Sanitize(missing))
 	}
 	b.WriteString("\nChoose one:")
+	if len(lacks) > 0 {
+		b.WriteString("\n- bring what is missing, as it is named above, and start a new run")
+	}
 	if len(gates) > 0 {
 		fmt.Fprintf(&b, "\n- fix what the gate reports, or have it name the tests and files that fail; commit, "+
 			"and start a new run")
-		fmt.Fprintf(&b, "\n- leave it out: %s, commit, and start a new run", leaveOut(st.Spec.Project.Gates, gates))
-	} else {
+		fmt.Fprintf(&b, "\n- leave it out: %s, commit, and start a new run", leaveOut(st.Spec.Project.Gates, all))
+	} else if len(lacks) == 0 {
 		b.WriteString("\n- write a gate to .divisi/divisi.yaml, commit, and start a new run")
 	}
 	fmt.Fprintf(&b, "\n- land changes without proof, with exit code 1: divisi resume %s --allow-unverified", st.Spec.Run)

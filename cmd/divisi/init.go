@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -199,7 +200,8 @@ func allOut(p *detect.Proposal, tried map[string]detect.Tried) bool {
 func (g *globals) writeProject(ctx context.Context, o *initOptions, top, file string) error {
 	fmt.Fprintln(g.out)
 	for _, line := range text.Lines(file) {
-		fmt.Fprintln(g.out, console.Sanitize(line))
+		body := strings.TrimLeft(line, " ")
+		fmt.Fprintln(g.out, line[:len(line)-len(body)]+console.Sanitize(body))
 	}
 	if !o.yes {
 		if !isTerminal(g.in) || g.json() {
