@@ -252,7 +252,7 @@ func TestReporters(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
 		"mocha": "--reporter tap", "NODE_ENV=test mocha -r x": "--reporter tap", "npm run lint && nyc mocha": "--reporter tap",
-		"cross-env A=1 vitest run": "--reporter=tap-flat", "ava": "--tap", "mocha --parallel": "", "mocha | tee log": "",
+		"cross-env A=1 vitest run": "--reporter=tap-flat", "ava": "--tap", "jest --ci": "--json", "jest --watch": "", "mocha --parallel": "", "mocha | tee log": "",
 		"mocha; true": "", "mocha || true": "", "echo mocha": "", "node --test --test-reporter=spec": "", "vitest --watch": "",
 		"mocha -- a": "", "mocha &": "", "": "", "mocha $(x)": "", "mocha && npm run e2e": "",
 	} {

@@ -24,6 +24,7 @@ var runners = []runner{
 		words: []string{"node", "--test"}, env: []string{"NODE_OPTIONS=--test-reporter=tap"}, format: gate.FormatTAP,
 		not: []string{"--test-reporter"},
 	},
+	{words: []string{"jest"}, flags: []string{"--json"}, format: gate.FormatJSON, not: []string{"--watch", "--watchAll", "--json", "--outputFile"}},
 	{words: []string{"ava"}, flags: []string{"--tap"}, format: gate.FormatTAP, not: []string{"--watch", "-w"}},
 	{words: []string{"tape"}, format: gate.FormatTAP},
 }
