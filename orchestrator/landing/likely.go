@@ -66,7 +66,9 @@ func titleOf(signature string) string { return kinds.ReplaceAllLiteralString(sig
 
 // weighed reports whether it is known how likely each of some tasks is the wrong one.
 func weighed(s *run.State, tasks []string) bool {
-	return !slices.ContainsFunc(tasks, func(id string) bool { return s.Tasks[id].Part == 0 || s.Tasks[id].Suspected.Odds == 0 })
+	return !slices.ContainsFunc(tasks, func(id string) bool {
+		return s.Tasks[id].Part == 0 || s.Tasks[id].Suspected.Odds == 0
+	})
 }
 
 func known(s *run.State, tasks []string) map[string]float64 {
@@ -116,8 +118,8 @@ const (
 	leastOdds = 0.01
 )
 
-// Odds weighs how likely each task is why a batch fails: by the words that failures and patches share. A word counts the more, the
-// fewer patches have it.
+// Odds weighs how likely each task is why a batch fails: by the words that failures and patches share. A word counts the more,
+// the fewer patches have it.
 func Odds(failures []Question, e Evidence, tasks []string) map[string]float64 {
 	patches, have := make([]map[string]float64, len(tasks)), map[string]float64{}
 	for i, id := range tasks {
@@ -207,7 +209,8 @@ func Block(file, name string) string {
 	for i, line := range lines {
 		for _, title := range titles.FindAllStringSubmatch(line, -1) {
 			title := cmp.Or(title[1], title[2], title[3], title[4])
-			if len(title) > longest && (strings.HasSuffix(name, title) || strings.Contains(name, title) && len(title) > maxPlain) {
+			named := strings.HasSuffix(name, title) || strings.Contains(name, title) && len(title) > maxPlain
+			if named && len(title) > longest {
 				begin, longest = i, len(title)
 			}
 		}
@@ -230,7 +233,8 @@ func Block(file, name string) string {
 const maxPlain = 8
 
 // titles matches what a line may name a test with: a text in quotes, or the name of a function.
-var titles = regexp.MustCompile(`"([^"]{3,200})"|'([^']{3,200})'|` + "`([^`]{3,200})`" + `|\b(?:func|def|fn|void|function)\s+(\w{3,200})`)
+var titles = regexp.MustCompile(`"([^"]{3,200})"|'([^']{3,200})'|` + "`([^`]{3,200})`|" +
+	`\b(?:func|def|fn|void|function)\s+(\w{3,200})`)
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 

@@ -84,7 +84,8 @@ func verdictOn(s *run.State, d run.LandingData, receipts []spec.Receipt) verdict
 func confirmed(s *run.State, d run.LandingData, id string, f failure) bool {
 	before := s.Tasks[id].Suspected.Tree
 	return before != "" && slices.ContainsFunc(s.Failures[before], func(had run.Failure) bool {
-		return had.Receipt.Gate == f.gate && (before != d.Tree || had.Runs > 1) && slices.Contains(causes(s, had.Receipt), f.signature)
+		return had.Receipt.Gate == f.gate && (before != d.Tree || had.Runs > 1) &&
+			slices.Contains(causes(s, had.Receipt), f.signature)
 	})
 }
 
@@ -113,7 +114,8 @@ func related(c changed, named, guilty map[string][]failure, id string) bool {
 func certain(s *run.State, d run.LandingData, receipts []spec.Receipt) bool {
 	c := changes(s, ids(d.Tasks))
 	return slices.ContainsFunc(failures(s, receipts), func(f failure) bool {
-		return f.compile && len(c.of(f.positions)) > 0 || d.Set == "" && len(c.owners(f)) > 0 && confirmed(s, d, d.Tasks[0].Task, f)
+		return f.compile && len(c.of(f.positions)) > 0 ||
+			d.Set == "" && len(c.owners(f)) > 0 && confirmed(s, d, d.Tasks[0].Task, f)
 	})
 }
 
@@ -147,7 +149,8 @@ func cut(s *run.State, d run.LandingData, v verdict, out []string, odds map[stri
 		}
 	}
 	for t := range s.In(run.TaskAccepted) {
-		if v.goesOn && t.Suspected.Out && !slices.Contains(ids(d.Tasks), t.Task.ID) && cleared(s, d.Tree, t.Suspected) { // it failed without them too
+		if left := t.Suspected.Out && !slices.Contains(ids(d.Tasks), t.Task.ID); left && v.goesOn && cleared(s, d.Tree, t.Suspected) {
+			// It failed without them too.
 			first, search.Right = append(first, t.Task.ID), append(search.Right, t.Task.ID)
 		}
 	}

@@ -44,7 +44,8 @@ func TestCausesAndConsequences(t *testing.T) {
 		want    []string
 	}{
 		"what does not compile goes back at once, and importers are no suspects": {
-			[]string{"a", "b", "c"}, spec.Receipt{
+			[]string{"a", "b", "c"},
+			spec.Receipt{
 				Build: true, Signatures: oneAndAll, Positions: onePackage,
 				Paths:   map[string][]string{oneAndAll[0]: {"of-a", "of-a/x.go"}, "package: of-b": {"of-b"}, "package: of-c": {"of-c"}},
 				Follows: map[string]string{"package: of-b": "package: of-c", "package: of-c": oneAndAll[0]},
@@ -52,11 +53,13 @@ func TestCausesAndConsequences(t *testing.T) {
 			[]string{"landing split a b c parts b+c", "task a pending test is red"},
 		},
 		"alone too": {
-			[]string{"a"}, spec.Receipt{Build: true, Signatures: names(onePackage), Positions: onePackage, Paths: onePackage},
+			[]string{"a"},
+			spec.Receipt{Build: true, Signatures: names(onePackage), Positions: onePackage, Paths: onePackage},
 			[]string{"landing split a", "task a pending test is red"},
 		},
 		"several that do not compile": {
-			[]string{"a", "b", "c"}, spec.Receipt{
+			[]string{"a", "b", "c"},
+			spec.Receipt{
 				Build: true, Signatures: names(at("of-a/x.go", "of-b/x.go")), Positions: at("of-a/x.go", "of-b/x.go"),
 			},
 			[]string{
@@ -66,36 +69,42 @@ func TestCausesAndConsequences(t *testing.T) {
 			},
 		},
 		"a file that two have changed": {
-			[]string{"a", "b", "c"}, spec.Receipt{Build: true, Signatures: names(at("shared")), Positions: at("shared")},
+			[]string{"a", "b", "c"},
+			spec.Receipt{Build: true, Signatures: names(at("shared")), Positions: at("shared")},
 			[]string{"landing split a b c parts a+b c"},
 		},
 		"of two that may not go together one goes back": {
-			[]string{"a", "b", "c"}, spec.Receipt{
+			[]string{"a", "b", "c"},
+			spec.Receipt{
 				Build: true, Signatures: names(at("of-a/x.go", "of-b/x.go")), Positions: at("of-a/x.go", "of-b/x.go"),
 				Paths: at("of-a/x.go", "of-b/x.go"), Imports: map[string][]string{"of-b": {"of-a"}},
 			},
 			[]string{"landing split a b c parts c b", "task a pending test is red"},
 		},
 		"a test that fails is tested again": {
-			[]string{"a", "b", "c"}, spec.Receipt{Signatures: []string{"test: p T"}, Paths: map[string][]string{"test: p T": {"of-b"}}},
+			[]string{"a", "b", "c"},
+			spec.Receipt{Signatures: []string{"test: p T"}, Paths: map[string][]string{"test: p T": {"of-b"}}},
 			[]string{"landing split a b c parts a+c b"},
 		},
 		"a position outweighs a package": {
-			[]string{"a", "b", "c"}, spec.Receipt{
+			[]string{"a", "b", "c"},
+			spec.Receipt{
 				Signatures: []string{"test: p T"}, Paths: map[string][]string{"test: p T": {"of-b", "of-c", "of-c/x.go"}},
 				Positions: map[string][]string{"test: p T": {"of-c/x.go"}},
 			},
 			[]string{"landing split a b c parts a+b c"},
 		},
 		"a path outweighs an import": {
-			[]string{"a", "b", "c"}, spec.Receipt{
+			[]string{"a", "b", "c"},
+			spec.Receipt{
 				Signatures: []string{"test: p T"}, Paths: map[string][]string{"test: p T": {"of-c"}},
 				Imports: map[string][]string{"of-c": {"of-a", "of-b"}},
 			},
 			[]string{"landing split a b c parts a+b c"},
 		},
 		"a circle of consequences is none": {
-			[]string{"a", "b", "c"}, spec.Receipt{
+			[]string{"a", "b", "c"},
+			spec.Receipt{
 				Signatures: []string{"test: p T", "test: p U"}, Paths: map[string][]string{"test: p T": {"of-c"}, "test: p U": {"of-c"}},
 				Follows: map[string]string{"test: p T": "test: p U", "test: p U": "test: p T"},
 			},
