@@ -44,13 +44,8 @@ func (n normaliser) cause(message string) (cause, at string) {
 		if m := thrown.FindStringSubmatch(text); m != nil && (python || raised == "") {
 			raised = m[1]
 		}
-		if m := thrownIn.FindStringSubmatch(text); m != nil && file == "" && !foreign.MatchString(m[1]) {
-			file, line = m[1], m[2]
-		}
-		if m := frame.FindStringSubmatch(text); m != nil && (python || file == "") {
-			if at, number := m[1]+m[3], m[2]+m[4]; !foreign.MatchString(at) {
-				file, line = at, number
-			}
+		if at, number := placeIn(text); at != "" && (python || file == "") {
+			file, line = at, number
 		}
 		if m := inFile.FindStringSubmatch(text); m != nil && named == "" && !foreign.MatchString(m[1]) {
 			named = m[1]
@@ -71,4 +66,15 @@ func (n normaliser) cause(message string) (cause, at string) {
 		cause = file + ": " + cause
 	}
 	return cause, at
+}
+
+// placeIn returns the first place that a line gives, in code that is not that of others.
+func placeIn(text string) (file, line string) {
+	if m := thrownIn.FindStringSubmatch(text); m != nil && !foreign.MatchString(m[1]) {
+		return m[1], m[2]
+	}
+	if m := frame.FindStringSubmatch(text); m != nil && !foreign.MatchString(m[1]+m[3]) {
+		return m[1] + m[3], m[2] + m[4]
+	}
+	return "", ""
 }

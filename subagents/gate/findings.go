@@ -121,7 +121,8 @@ func (f *findings) causeOf(signature string) string {
 	return cause
 }
 
-// unloaded records suites that could not be loaded, as the output names them, and why. A cause that has a place in the tree is a
+// unloaded records suites that could not be loaded, as the output names them, and why. A cause that has a place in the
+// tree is a
 // signature of its own: all suites that fail because of it follow it.
 func (f *findings) unloaded(names normaliser, message string, suites ...string) {
 	f.runner, f.build = true, true

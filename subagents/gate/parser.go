@@ -14,7 +14,8 @@ const (
 	FormatJUnit  = "junit"
 	FormatTAP    = "tap"
 	FormatText   = "text"
-	// FormatJSON is the report of jest, vitest or mocha; FormatFindings are the lines of a compiler or linter that give the place of
+	// FormatJSON is the report of jest, vitest or mocha; FormatFindings are the lines of a compiler or linter that give
+	// the place of
 	// each finding.
 	FormatJSON     = "json"
 	FormatFindings = "findings"

@@ -26,13 +26,15 @@ type Where struct {
 	// Dir is the work tree; Tree the id of the git tree that is checked out there.
 	Dir  string
 	Tree string
-	// Env is the whole environment, as sandbox.Env builds it, for the place as it is seen; Place, Writable and Readable are what
+	// Env is the whole environment, as sandbox.Env builds it, for the place as it is seen; Place, Writable and Readable
+	// are what
 	// the gate may write and read, Network and Loopback which addresses it may reach.
 	Env                []string
 	Place              sandbox.Place
 	Writable, Readable []string
 	Network, Loopback  bool
-	// Targets are what the gate is narrowed to, which changed since the commit Since; without that it runs in full. Whole is why,
+	// Targets are what the gate is narrowed to, which changed since the commit Since; without that it runs in full.
+	// Whole is why,
 	// where it could be narrowed.
 	Targets []string
 	Since   string
@@ -161,7 +163,8 @@ func kindOf(g *spec.Gate, found *findings) string {
 	}
 }
 
-// hidden writes what did not run, as paths of the tree. A Go package that was to be built hides those that import it too; of tests
+// hidden writes what did not run, as paths of the tree. A Go package that was to be built hides those that import it
+// too; of tests
 // the output names these.
 func hidden(receipt *spec.Receipt, found *findings, where *Where) error {
 	if len(found.hidden) == 0 {
@@ -212,8 +215,10 @@ func privateDirs(env []string) []string {
 	return dirs
 }
 
-// readReport reads the file that the command was told to write. A file from before the start is another's claim, and one that is
-// missing or lies outside the tree is no report: the output itself has to do then. A report that was read is removed, so that the
+// readReport reads the file that the command was told to write. A file from before the start is another's claim, and one
+// that is
+// missing or lies outside the tree is no report: the output itself has to do then. A report that was read is removed, so
+// that the
 // tree is what was tested.
 func readReport(p parser, command []string, dir string, begin time.Time) error {
 	reader, ok := p.(interface{ readFile(report io.Reader) error })

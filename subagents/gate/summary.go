@@ -8,24 +8,42 @@ import (
 
 // summaries are the lines in which test runners count. Groups: p passed, f failed or broken, t all that ran, k skipped.
 var summaries = []*regexp.Regexp{
-	regexp.MustCompile(`^test result: \w+\. (?P<p>\d+) passed; (?P<f>\d+) failed`),                                            // cargo
-	regexp.MustCompile(`^\s*Tests:?\s+(?:(?P<f>\d+) failed(?:,| \|) )?(?:\d+ \w+(?:,| \|) )*?(?P<p>\d+) passed`),              // jest, vitest
-	regexp.MustCompile(`^\s*Tests:?\s+(?P<f>\d+) failed`),                                                                     // jest, vitest
-	regexp.MustCompile(`^=*\s*(?:(?P<f>\d+) failed, )?(?P<p>\d+) passed\b.* in [\d.]+`),                                       // pytest
-	regexp.MustCompile(`^=*\s*(?P<f>\d+) failed\b.* in [\d.]+`),                                                               // pytest
-	regexp.MustCompile(`^\s*(?P<p>\d+) passing\b`),                                                                            // mocha
-	regexp.MustCompile(`^\s*(?P<f>\d+) failing$`),                                                                             // mocha
-	regexp.MustCompile(`^(?:ℹ|#) pass (?P<p>\d+)$`),                                                                           // node, TAP
-	regexp.MustCompile(`^(?:ℹ|#) fail (?P<f>\d+)$`),                                                                           // node, TAP
-	regexp.MustCompile(`^Ran (?P<t>\d+) tests? in `),                                                                          // unittest
-	regexp.MustCompile(`^(?:\[\w+\] )?Tests run: (?P<t>\d+), Failures: (?P<f>\d+), Errors: (?P<f>\d+), Skipped: (?P<k>\d+)$`), // surefire
-	regexp.MustCompile(`^(?P<t>\d+) tests completed, (?P<f>\d+) failed`),                                                      // gradle
-	regexp.MustCompile(`^(?P<t>\d+) examples?, (?P<f>\d+) failures?`),                                                         // rspec
-	regexp.MustCompile(`^(?P<t>\d+) runs, \d+ assertions, (?P<f>\d+) failures, (?P<f>\d+) errors`),                            // minitest
-	regexp.MustCompile(`^OK \((?P<p>\d+) tests?, `),                                                                           // phpunit
-	regexp.MustCompile(`^Tests: (?P<t>\d+), Assertions: \d+(?:, Errors: (?P<f>\d+))?(?:, Failures: (?P<f>\d+))?`),             // phpunit
-	regexp.MustCompile(`^\s*(?P<p>\d+) tests? passed$`),                                                                       // ava
-	regexp.MustCompile(`^\d+% tests passed, (?P<f>\d+) tests failed out of (?P<t>\d+)`),                                       // ctest
+	// cargo
+	regexp.MustCompile(`^test result: \w+\. (?P<p>\d+) passed; (?P<f>\d+) failed`),
+	// jest, vitest
+	regexp.MustCompile(`^\s*Tests:?\s+(?:(?P<f>\d+) failed(?:,| \|) )?(?:\d+ \w+(?:,| \|) )*?(?P<p>\d+) passed`),
+	// jest, vitest
+	regexp.MustCompile(`^\s*Tests:?\s+(?P<f>\d+) failed`),
+	// pytest
+	regexp.MustCompile(`^=*\s*(?:(?P<f>\d+) failed, )?(?P<p>\d+) passed\b.* in [\d.]+`),
+	// pytest
+	regexp.MustCompile(`^=*\s*(?P<f>\d+) failed\b.* in [\d.]+`),
+	// mocha
+	regexp.MustCompile(`^\s*(?P<p>\d+) passing\b`),
+	// mocha
+	regexp.MustCompile(`^\s*(?P<f>\d+) failing$`),
+	// node, TAP
+	regexp.MustCompile(`^(?:ℹ|#) pass (?P<p>\d+)$`),
+	// node, TAP
+	regexp.MustCompile(`^(?:ℹ|#) fail (?P<f>\d+)$`),
+	// unittest
+	regexp.MustCompile(`^Ran (?P<t>\d+) tests? in `),
+	// surefire
+	regexp.MustCompile(`^(?:\[\w+\] )?Tests run: (?P<t>\d+), Failures: (?P<f>\d+), Errors: (?P<f>\d+), Skipped: (?P<k>\d+)$`),
+	// gradle
+	regexp.MustCompile(`^(?P<t>\d+) tests completed, (?P<f>\d+) failed`),
+	// rspec
+	regexp.MustCompile(`^(?P<t>\d+) examples?, (?P<f>\d+) failures?`),
+	// minitest
+	regexp.MustCompile(`^(?P<t>\d+) runs, \d+ assertions, (?P<f>\d+) failures, (?P<f>\d+) errors`),
+	// phpunit
+	regexp.MustCompile(`^OK \((?P<p>\d+) tests?, `),
+	// phpunit
+	regexp.MustCompile(`^Tests: (?P<t>\d+), Assertions: \d+(?:, Errors: (?P<f>\d+))?(?:, Failures: (?P<f>\d+))?`),
+	// ava
+	regexp.MustCompile(`^\s*(?P<p>\d+) tests? passed$`),
+	// ctest
+	regexp.MustCompile(`^\d+% tests passed, (?P<f>\d+) tests failed out of (?P<t>\d+)`),
 }
 
 // Other signs of test runners. failedOf follows the "Ran 3 tests" of unittest; goPassed is a Go package whose tests passed.
@@ -33,13 +51,15 @@ var (
 	failedOf = regexp.MustCompile(`^FAILED \((.*)\)$`)
 	numbers  = regexp.MustCompile(`(?:failures|errors)=(\d+)`)
 	goPassed = regexp.MustCompile(`^ok  \t\S+\t.*$`)
-	noTests  = regexp.MustCompile(`(?i)\bno tests? (?:files? )?(?:ran|found|were executed|to run|files?\])|^collected 0 items|^running \d+ tests?$|` +
+	noTests  = regexp.MustCompile(`(?i)\bno tests? (?:files? )?(?:ran|found|were executed|to run|files?\])|` +
+		`^collected 0 items|^running \d+ tests?$|` +
 		`^1\.\.0\b|^Error: No test files found|^No tests found`)
 )
 
 // counts reports whether a line can be a count.
 func (p *textParser) counts(line string) bool {
-	for _, hint := range []string{"test", "Test", "TEST", "passed", "passing", "failed", " failing", "pass ", "fail ", "examples,", " runs, ", "items", "1..0", "ok  \t", "FAILED ("} {
+	for _, hint := range []string{"test", "Test", "TEST", "passed",
+		"passing", "failed", " failing", "pass ", "fail ", "examples,", " runs, ", "items", "1..0", "ok  \t", "FAILED ("} {
 		if strings.Contains(line, hint) {
 			return true
 		}

@@ -29,7 +29,8 @@ type surroundings struct {
 	// current is the signature that the next lines are about; frames are the files of a traceback, which come before its error.
 	current string
 	frames  []string
-	// crate is that of the Rust tests below a heading, with a blank. crashed reports whether a Go test panicked: those after it in
+	// crate is that of the Rust tests below a heading, with a blank. crashed reports whether a Go test panicked: those
+	// after it in
 	// its package did not run. broken is the first error of each Go package that did not build, brokenGo the first of all.
 	crate    string
 	crashed  bool

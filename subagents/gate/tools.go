@@ -16,16 +16,19 @@ type tool struct{ name, kind string }
 var (
 	// wrappers run another program, which a later argument names.
 	wrappers = []string{
-		"env", "npx", "pnpm", "yarn", "npm", "bunx", "bun", "uv", "poetry", "pipenv", "pdm", "hatch", "bundle", "exec", "run", "dlx", "x", "--",
+		"env", "npx", "pnpm", "yarn", "npm", "bunx", "bun", "uv", "poetry", "pipenv", "pdm",
+		"hatch", "bundle", "exec", "run", "dlx", "x", "--",
 		"python", "python3", "node", "nice", "time", "tool",
 	}
 	runners = []string{
-		"pytest", "py.test", "jest", "vitest", "mocha", "ava", "rspec", "phpunit", "bats", "ctest", "gotestsum", "unittest", "tox", "nox", "stestr",
+		"pytest", "py.test", "jest", "vitest", "mocha", "ava", "rspec", "phpunit", "bats",
+		"ctest", "gotestsum", "unittest", "tox", "nox", "stestr",
 		"karma", "tap", "minitest", "prove",
 	}
 	// linters report findings with their places, and one of them hides none in another file; where it does, a line tells.
 	linters = []string{
-		"tsc", "vue-tsc", "eslint", "golangci-lint", "staticcheck", "mypy", "pyright", "ruff", "flake8", "pylint", "javac", "shellcheck", "rubocop",
+		"tsc", "vue-tsc", "eslint", "golangci-lint", "staticcheck", "mypy", "pyright", "ruff",
+		"flake8", "pylint", "javac", "shellcheck", "rubocop",
 		"stylelint", "biome", "oxlint", "standard", "xo", "yamllint", "revive", "hadolint",
 	}
 	// verbs of programs that do several things.
@@ -80,7 +83,8 @@ type findingsParser struct {
 	tool tool
 	// analysed reports whether the findings of go below a heading are those of vet: its package compiled.
 	analysed bool
-	// headed is the last heading of go. semantic reports whether tsc got beyond the syntax, refused whether it reported anything.
+	// headed is the last heading of go. semantic reports whether tsc got beyond the syntax, refused whether it reported
+	// anything.
 	headed            string
 	semantic, refused bool
 }
