@@ -58,8 +58,10 @@ var (
 
 // counts reports whether a line can be a count.
 func (p *textParser) counts(line string) bool {
-	for _, hint := range []string{"test", "Test", "TEST", "passed",
-		"passing", "failed", " failing", "pass ", "fail ", "examples,", " runs, ", "items", "1..0", "ok  \t", "FAILED ("} {
+	for _, hint := range []string{
+		"test", "Test", "TEST", "passed",
+		"passing", "failed", " failing", "pass ", "fail ", "examples,", " runs, ", "items", "1..0", "ok  \t", "FAILED (",
+	} {
 		if strings.Contains(line, hint) {
 			return true
 		}

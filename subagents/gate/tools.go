@@ -33,8 +33,14 @@ var (
 	}
 	// verbs of programs that do several things.
 	verbs = map[string]map[string]string{
-		"go":     {"build": spec.KindFindings, "vet": spec.KindFindings, "install": spec.KindFindings, "test": spec.KindTests},
-		"cargo":  {"build": spec.KindFindings, "check": spec.KindFindings, "clippy": spec.KindFindings, "test": spec.KindTests, "nextest": spec.KindTests},
+		"go": {
+			"build": spec.KindFindings, "vet": spec.KindFindings, "install": spec.KindFindings,
+			"test": spec.KindTests,
+		},
+		"cargo": {
+			"build": spec.KindFindings, "check": spec.KindFindings, "clippy": spec.KindFindings,
+			"test": spec.KindTests, "nextest": spec.KindTests,
+		},
 		"mvn":    {"test": spec.KindTests, "verify": spec.KindTests},
 		"gradle": {"test": spec.KindTests, "check": spec.KindTests},
 		"dotnet": {"test": spec.KindTests}, "swift": {"test": spec.KindTests}, "mix": {"test": spec.KindTests}, "deno": {"test": spec.KindTests},
@@ -47,7 +53,8 @@ func knownTool(command []string) tool {
 		name := strings.TrimSuffix(path.Base(strings.TrimSuffix(arg, ".js")), ".cmd")
 		verb, several := verbs[strings.TrimPrefix(strings.TrimSuffix(name, "w"), "./")]
 		switch {
-		case name == "node" && slices.Contains(command[i:], "--test"), name == "bun" && slices.Contains(command[i:min(i+2, len(command))], "test"):
+		case name == "node" && slices.Contains(command[i:], "--test"),
+			name == "bun" && slices.Contains(command[i:min(i+2, len(command))], "test"):
 			return tool{name, spec.KindTests}
 		case several && !(name == "go" && slices.Contains(command[i:], "tool")):
 			for _, word := range command[i+1:] {
@@ -72,7 +79,8 @@ var (
 	// A file that could not be read: its other findings are hidden.
 	unreadFile = regexp.MustCompile(`^(\S[^:]*\.\w+):\d+:\d+:? (?:E999|E0001|invalid-syntax|SyntaxError)\b|^\s+\d+:\d+\s+error\s+Parsing error`)
 	// What could not be checked because of another finding is not told.
-	stopped = regexp.MustCompile(`\(errors prevented further checking\)|\(typecheck\)$|\(compile\)$|^error: could not compile|compilation terminated|` +
+	stopped = regexp.MustCompile(`\(errors prevented further checking\)|\(typecheck\)$|\(compile\)$|` +
+		`^error: could not compile|compilation terminated|` +
 		`: fatal error:|^go: |^\S.*\.java:\d+: error: (?:.* expected|illegal start of .*|reached end of file .*|unclosed .*|not a statement|.* without .*)$`)
 	vetHeading = regexp.MustCompile(`^# \[(\S+)\]$`)
 )

@@ -64,8 +64,12 @@ type manager struct {
 
 // lockFiles are the lock files of the managers; the first that is there decides.
 var lockFiles = []manager{
-	{name: "pnpm", lock: "pnpm-lock.yaml"}, {name: "yarn", lock: "yarn.lock"}, {name: "bun", lock: "bun.lock"},
-	{name: "bun", lock: "bun.lockb"}, {name: "npm", lock: "package-lock.json"}, {name: "npm", lock: "npm-shrinkwrap.json"},
+	{name: "pnpm", lock: "pnpm-lock.yaml"},
+	{name: "yarn", lock: "yarn.lock"},
+	{name: "bun", lock: "bun.lock"},
+	{name: "bun", lock: "bun.lockb"},
+	{name: "npm", lock: "package-lock.json"},
+	{name: "npm", lock: "npm-shrinkwrap.json"},
 }
 
 // managerOf is the manager of a package's directory.
