@@ -130,8 +130,8 @@ func UnverifiedLanded(s *run.State) string {
 	return fmt.Sprintf("%d of %d landed patches (%s): %s", len(names), landed, strings.Join(text.Few(names, maxNamed), ", "), why)
 }
 
-// AskUnprovable holds the first patch in the queue of which no gate can prove a part: what it changes did not run on the base commit, which
-// may have become known since it was accepted.
+// AskUnprovable holds the first patch in the queue of which no gate can prove a part. That may have become known since the patch
+// was accepted.
 func AskUnprovable(s *run.State) []run.Action {
 	if len(s.Unprovable()) == 0 {
 		return nil

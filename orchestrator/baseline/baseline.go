@@ -61,7 +61,7 @@ type file struct {
 	Kept json.RawMessage `json:"kept"`
 }
 
-// Kept returns the baseline of a key; nil where there is none that can be used. The error is what is wrong with one that is there.
+// Kept returns the baseline of a key; nil where there is none that can be used. The error is what is wrong with one.
 func (s *Store) Kept(key string) (*run.KeptBaseline, error) {
 	data, err := os.ReadFile(s.path(key))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -196,7 +196,8 @@ func outcome(s *run.State) run.Status {
 	if !s.NothingGivenUp() {
 		return run.Parked
 	}
-	if s.MasterGaveUp() != "" || s.PlannedNothing() || s.Head != s.Spec.Base && acceptance.UnverifiedLanded(s) != "" || slices.ContainsFunc(s.Final, failed) {
+	unverified := s.Head != s.Spec.Base && acceptance.UnverifiedLanded(s) != ""
+	if s.MasterGaveUp() != "" || s.PlannedNothing() || unverified || slices.ContainsFunc(s.Final, failed) {
 		return run.Parked
 	}
 	return run.Done

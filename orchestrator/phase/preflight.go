@@ -209,8 +209,9 @@ func unprovable(parts []run.Unprovable) (notices []string) {
 		names[u.Why] = append(names[u.Why], u.String())
 	}
 	for _, why := range slices.Sorted(maps.Keys(names)) {
-		notices = append(notices, text.OneLine(fmt.Sprintf("no gate proves a change of %s: %s; a patch that changes one of these is "+
-			"asked about, and lands unverified", strings.Join(text.Few(names[why], maxNamed), ", "), why)))
+		some := strings.Join(text.Few(names[why], maxNamed), ", ")
+		notices = append(notices, text.OneLine(fmt.Sprintf(
+			"no gate proves a change of %s: %s; a patch that changes one of these is asked about, and lands unverified", some, why)))
 	}
 	return notices
 }
