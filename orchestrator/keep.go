@@ -70,10 +70,6 @@ func (h *holder) gateHost() (string, error) {
 	for _, g := range h.spec.Project.Gates {
 		commands = append(commands, g.Command)
 	}
-	dir := environment.Below(h.caches)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("make %s: %w", dir, err)
-	}
 	search := os.Getenv("PATH")
 	programs, err := h.environments.Programs(search, commands...)
 	if err != nil {
@@ -83,7 +79,8 @@ func (h *holder) gateHost() (string, error) {
 	for _, name := range h.spec.Project.Env {
 		env = append(env, name+"="+os.Getenv(name))
 	}
+	tester := h.spec.Roles[spec.RoleTester] // the gates have its network
 	return artifact.Digest([]byte(spec.JSONText([]any{
-		programs, env, runtime.GOOS, runtime.GOARCH, sandbox.Probe().String(), h.beside.Digest(),
+		programs, env, runtime.GOOS, runtime.GOARCH, sandbox.Probe().String(), h.beside.Digest(), tester.Network, tester.Loopback,
 	}))), nil
 }

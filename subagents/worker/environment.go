@@ -101,7 +101,8 @@ func (at *attempt) digest() (string, error) {
 	if root := w.cfg.Caches.Go.Root; root != "" {
 		search = filepath.Join(root, "bin") + string(filepath.ListSeparator) + search
 	}
-	digest, err := w.cfg.Environments.Digest(at.under, search, sandbox.Probe().Name(), commands...)
+	level := fmt.Sprint(sandbox.Probe().Name(), at.assignment.Role.Network, at.assignment.Role.Loopback)
+	digest, err := w.cfg.Environments.Digest(at.under, search, level, commands...)
 	if beside := w.cfg.Checkout.Digest(); err == nil && beside != "" {
 		digest = artifact.Digest([]byte(digest + beside))
 	}
