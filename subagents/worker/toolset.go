@@ -79,6 +79,13 @@ func (at *attempt) tools(ctx context.Context, of *agent.Agent) (set *tool.Set, d
 			at.log.Warn().Err(err).Msg("the work tree was not closed")
 		}
 	}
+	layers, closeLayers, err := at.openLayers()
+	closeRoot := done
+	done = func() { closeLayers(); closeRoot() }
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
 	servers, err := at.servers(ctx)
 	if err != nil {
 		done()
@@ -88,7 +95,7 @@ func (at *attempt) tools(ctx context.Context, of *agent.Agent) (set *tool.Set, d
 	done = func() { servers.Close(); closeTree() }
 	kept := agent.NewArtifactStore(at.worker.cfg.Bus, a.Run, a.Agent(), of.Known)
 	b := toolbox{
-		files:    files.Config{Root: root, Dir: at.ground().Seen().Tree, Scope: of.Scope, Runner: runner{at}},
+		files:    files.Config{Root: root, Layers: layers, Dir: at.ground().Seen().Tree, Scope: of.Scope, Runner: runner{at}},
 		commands: commands.Config{Runner: runner{at}, Gates: gates{at}},
 		artifacts: artifacts.Config{
 			Store: kept, Saver: kept, Saved: of.Saved, Events: of, Known: of.Known, Source: a.Run + "/" + a.Task.ID,

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"divisi/internal/sandbox"
+	"divisi/subagents/tool/files"
 	"divisi/subagents/workspace"
 )
 
@@ -52,4 +53,24 @@ func (at *attempt) closeKeeper() error {
 	}
 	defer func() { at.keeper = nil }()
 	return at.keeper.Close()
+}
+
+// openLayers opens what the file tools read of the environment. done is never nil.
+func (at *attempt) openLayers() (layers []files.Layer, done func(), err error) {
+	done = func() {
+		for _, l := range layers {
+			_ = l.Root.Close() // a handle
+		}
+	}
+	if at.slot == nil {
+		return nil, done, nil
+	}
+	for _, l := range at.under.Layers() {
+		root, err := os.OpenRoot(l.Lower)
+		if err != nil {
+			return layers, done, fmt.Errorf("open the environment: %w", err)
+		}
+		layers = append(layers, files.Layer{Path: l.Path, Root: root})
+	}
+	return layers, done, nil
 }

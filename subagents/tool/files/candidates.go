@@ -29,7 +29,7 @@ func ripgrep(given string) string {
 // candidates asks ripgrep which files below a directory contain a text. It is asked for plain text alone: the expression itself
 // is always matched here, so that the result does not depend on whether ripgrep is there. ok is false when it could not tell.
 func (t *tree) candidates(ctx context.Context, dir, needle string) (names map[string]bool, ok bool) {
-	if t.rg == "" || t.Dir == "" || needle == "" {
+	if t.rg == "" || t.Dir == "" || needle == "" || t.layer(dir) != nil {
 		return nil, false
 	}
 	cmd := exec.CommandContext(ctx, t.rg,

@@ -19,6 +19,8 @@ import (
 type Config struct {
 	// Root is the work tree; the caller closes it after the tools' last use.
 	Root *os.Root
+	// Layers are what commands see below the tree beside its files: it is read, and shown where a path leads into it.
+	Layers []Layer
 	// Dir is the work tree's absolute path, as commands see it. Paths below it are taken for paths in the tree.
 	Dir string
 	// Scope is what may be written; nil means everything.
@@ -29,6 +31,12 @@ type Config struct {
 	Runner commands.Runner
 	// Ripgrep is the path of rg; empty means the one on PATH, "-" that none is used. The results are the same.
 	Ripgrep string
+}
+
+// Layer is a directory that is seen at a path of the tree. The caller closes its root after the tools' last use.
+type Layer struct {
+	Path string
+	Root *os.Root
 }
 
 // Tools returns the tools on a work tree.

@@ -104,14 +104,15 @@ func (t *tree) expand(name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := t.Root.Stat(target)
+	info, err := t.stat(target)
 	if err != nil {
 		return nil, explain(name, err)
 	}
 	if !info.IsDir() {
 		return []string{target}, nil
 	}
-	dir, err := t.Root.Open(target)
+	root, there := t.at(target)
+	dir, err := root.Open(there)
 	if err != nil {
 		return nil, explain(name, err)
 	}

@@ -48,7 +48,7 @@ func (t *tree) search(ctx context.Context, a searchArgs) tool.Result {
 	if err != nil {
 		return tool.Failed("%s", err)
 	}
-	info, err := t.Root.Stat(target)
+	info, err := t.stat(target)
 	if err != nil {
 		return tool.Failed("%s", explain(target, err))
 	}
@@ -79,7 +79,7 @@ func (t *tree) searchBelow(ctx context.Context, q *query, dir string) error {
 			return nil
 		}
 		info, err := entry.Info()
-		if err != nil || info.Size() > maxSearched || linkCount(info) > 1 {
+		if err != nil || info.Size() > maxSearched || linkCount(info) > 1 && t.layer(name) == nil {
 			q.skipped++
 			return nil
 		}

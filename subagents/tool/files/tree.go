@@ -61,6 +61,28 @@ func (t *tree) clean(name string) (string, error) {
 
 func insideGit(name string) bool { return slices.ContainsFunc(strings.Split(name, "/"), spec.GitDir) }
 
+// layer is the one that a resolved path is or lies in; nil for none.
+func (t *tree) layer(name string) *Layer {
+	i := slices.IndexFunc(t.Layers, func(l Layer) bool { return name == l.Path || strings.HasPrefix(name, l.Path+"/") })
+	if i < 0 {
+		return nil
+	}
+	return &t.Layers[i]
+}
+
+// at returns the root that has a resolved path, and the path there.
+func (t *tree) at(name string) (root *os.Root, there string) {
+	if l := t.layer(name); l != nil {
+		return l.Root, path.Join(".", strings.TrimPrefix(strings.TrimPrefix(name, l.Path), "/"))
+	}
+	return t.Root, name
+}
+
+func (t *tree) stat(name string) (fs.FileInfo, error) {
+	root, there := t.at(name)
+	return root.Stat(there)
+}
+
 // resolve follows the links in a path and judges where it really leads. The last part may be missing.
 func (t *tree) resolve(name string) (string, error) {
 	cleaned, err := t.clean(name)
@@ -71,7 +93,8 @@ func (t *tree) resolve(name string) (string, error) {
 	done, rest := ".", strings.Split(cleaned, "/")
 	for links := 0; len(rest) > 0; {
 		next := path.Join(done, rest[0])
-		info, err := t.Root.Lstat(next)
+		root, there := t.at(next)
+		info, err := root.Lstat(there)
 		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 			done, rest = next, rest[1:]
 			continue
@@ -79,7 +102,7 @@ func (t *tree) resolve(name string) (string, error) {
 		if links++; links > maxLinks {
 			return "", fmt.Errorf("%q: there are too many symbolic links on the way", name)
 		}
-		target, err := t.Root.Readlink(next)
+		target, err := root.Readlink(there)
 		if err != nil {
 			return "", explain(name, err)
 		}
@@ -104,7 +127,7 @@ func (t *tree) directory(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	info, err := t.Root.Stat(dir)
+	info, err := t.stat(dir)
 	if err != nil {
 		return "", explain(dir, err)
 	}
@@ -125,7 +148,8 @@ func (t *tree) read(name string, most int64) ([]byte, error) {
 }
 
 func (t *tree) readReal(target, name string, most int64) (data []byte, mode fs.FileMode, err error) {
-	f, err := t.Root.OpenFile(target, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	root, there := t.at(target)
+	f, err := root.OpenFile(there, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, 0, explain(name, err)
 	}
@@ -134,7 +158,7 @@ func (t *tree) readReal(target, name string, most int64) (data []byte, mode fs.F
 	if err != nil {
 		return nil, 0, explain(name, err)
 	}
-	if err := ordinary(name, info); err != nil {
+	if err := t.ordinary(target, name, info); err != nil {
 		return nil, 0, err
 	}
 	if info.Size() > most {
@@ -151,14 +175,14 @@ func (t *tree) readReal(target, name string, most int64) (data []byte, mode fs.F
 	return data, info.Mode().Perm(), nil
 }
 
-// ordinary refuses what is not a file of this tree alone.
-func ordinary(name string, info fs.FileInfo) error {
+// ordinary refuses what is not a file of this tree alone. Package managers link the files of a layer to each other.
+func (t *tree) ordinary(target, name string, info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
 		return fmt.Errorf("%s is a directory: use list_files", name)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file (%s) and cannot be read", name, info.Mode().Type())
-	case linkCount(info) > 1:
+	case linkCount(info) > 1 && t.layer(target) == nil:
 		return fmt.Errorf("%s has other names (hard links), perhaps outside the work tree, and cannot be read: "+
 			"look at it with run_command if you need it", name)
 	}
@@ -179,6 +203,9 @@ func (t *tree) writable(name string) (string, error) {
 		return "", err
 	}
 	target := path.Join(parent, path.Base(cleaned))
+	if l := t.layer(target); l != nil {
+		return "", fmt.Errorf("%s belongs to the environment that setup has made (%s): it is read, and no patch changes it", name, l.Path)
+	}
 	if why := t.Scope.Refuse(target); why != "" {
 		return "", errors.New(why + ". If the task needs it, say so in deviations when you submit")
 	}
@@ -251,13 +278,18 @@ const (
 	beatEntries = 10_000
 )
 
-// walk calls visit for every entry below a directory in sorted order, .git left out and links not followed. It returns
-// whether it saw everything.
+// walk calls visit for every entry below a directory in sorted order, .git left out and links not followed. Of a layer it sees the
+// directory alone, unless it begins in it. It returns whether it saw everything.
 func (t *tree) walk(
 	ctx context.Context, dir string, visit func(name string, entry fs.DirEntry) error,
 ) (complete bool, err error) {
 	visited := 0
-	err = fs.WalkDir(t.Root.FS(), dir, func(name string, entry fs.DirEntry, err error) error {
+	root, there := t.at(dir)
+	inside := t.layer(dir)
+	err = fs.WalkDir(root.FS(), there, func(name string, entry fs.DirEntry, err error) error {
+		if inside != nil {
+			name = path.Join(inside.Path, name)
+		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -279,7 +311,11 @@ func (t *tree) walk(
 			}
 			return nil // what vanished or cannot be opened is left out, as from any listing
 		}
-		return visit(name, entry)
+		err = visit(name, entry)
+		if err == nil && inside == nil && entry.IsDir() && t.layer(name) != nil {
+			err = fs.SkipDir
+		}
+		return err
 	})
 	if errors.Is(err, errStopWalk) {
 		return false, nil
