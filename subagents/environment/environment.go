@@ -26,8 +26,8 @@ type Manifest struct {
 	// Recipe is what Key stands for.
 	Recipe Recipe    `json:"recipe"`
 	Made   time.Time `json:"made"`
-	// Places are the directories that it lays under a work tree, Files the single files that are copied into it: paths from the top
-	// of the tree, with slashes, sorted, none below another.
+	// Places are the directories that it lays under a work tree, Files the single files that are copied into it: paths from the
+	// top of the tree, with slashes, sorted, none below another.
 	Places []string `json:"places,omitempty"`
 	Files  []string `json:"files,omitempty"`
 	// Downloads are what the setup has left in the caches of the repository, from their directory on; without it gates may lack

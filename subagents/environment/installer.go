@@ -27,8 +27,8 @@ var (
 		{argv: []string{"npm", "install"}, files: npmFiles, scripts: true},
 		{
 			argv:  []string{"pnpm", "install"},
-			files: []string{"package.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", ".npmrc", ".pnpmfile.cjs"}, below: []string{"patches"},
-			scripts: true,
+			files: []string{"package.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", ".npmrc", ".pnpmfile.cjs"},
+			below: []string{"patches"}, scripts: true,
 		},
 		{
 			argv: []string{"yarn", "install"}, files: []string{"package.json", "yarn.lock", ".yarnrc.yml", ".yarnrc", ".npmrc"},
@@ -41,7 +41,10 @@ var (
 		{argv: []string{"uv", "sync"}, files: []string{
 			"pyproject.toml", "uv.lock", "uv.toml", ".python-version", "setup.py", "setup.cfg", "requirements.txt",
 		}},
-		{argv: []string{"bundle", "install"}, files: []string{"Gemfile", "Gemfile.lock", ".ruby-version"}, below: []string{".bundle"}},
+		{
+			argv: []string{"bundle", "install"}, files: []string{"Gemfile", "Gemfile.lock", ".ruby-version"},
+			below: []string{".bundle"},
+		},
 	}
 	// installScripts run when packages of the tree itself are installed, with whatever they read.
 	installScripts = []string{"preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"}
@@ -56,8 +59,8 @@ type Tree struct {
 	Read func(path string) ([]byte, error)
 }
 
-// FilesOf returns the ids of the files that a setup depends on: those that its key names, the manifests and lock files where it is
-// the installation of a known package manager that runs no script of the tree, and else the whole tree.
+// FilesOf returns the ids of the files that a setup depends on: those that its key names, the manifests and lock files where it
+// is the installation of a known package manager that runs no script of the tree, and else the whole tree.
 func FilesOf(setup *spec.Setup, tree *Tree) (map[string]string, error) {
 	files := map[string]string{}
 	if len(setup.Key) > 0 {
@@ -139,8 +142,9 @@ func pipReads(command []string, read func(string) ([]byte, error)) (files []stri
 		}
 		for line := range strings.Lines(string(data)) {
 			line = strings.TrimSpace(line)
-			if strings.HasPrefix(line, "-") && !strings.HasPrefix(line, "--hash") || strings.HasPrefix(line, ".") || strings.Contains(line, "/") &&
-				!strings.HasPrefix(line, "#") {
+			other := strings.HasPrefix(line, "-") && !strings.HasPrefix(line, "--hash")
+			own := strings.HasPrefix(line, ".") || strings.Contains(line, "/") && !strings.HasPrefix(line, "#")
+			if other || own {
 				return nil, false // another file, or a package of the tree
 			}
 		}

@@ -37,8 +37,10 @@ type Making struct {
 	search []string
 }
 
-// Tools and Stores are the directories that the setup fills, with what commands see as $DIVISI_TOOLS and in place of homes.
-func (m *Making) Tools() string  { return filepath.Join(m.Dir, toolsDir) }
+// Tools is what the setup sees as $DIVISI_TOOLS.
+func (m *Making) Tools() string { return filepath.Join(m.Dir, toolsDir) }
+
+// Stores is where package managers keep what they would keep in a home.
 func (m *Making) Stores() string { return filepath.Join(m.Dir, storesDir) }
 
 // Note adds something that a person should know.
@@ -72,7 +74,7 @@ func (m *Making) Take(tree string, paths []string) error {
 			return fmt.Errorf("take %s: %w", name, err)
 		}
 		to := filepath.Join(m.Dir, treeDir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { //nolint:gosec // as in a work tree
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return fmt.Errorf("take %s: %w", name, err)
 		}
 		switch {
@@ -108,7 +110,8 @@ func (m *Making) seal() error {
 		what  string
 		paths []string
 	}{
-		{"links that lead out of the tree were left out", c.links}, {"pipes and sockets were left out", c.pipes},
+		{"links that lead out of the tree were left out", c.links},
+		{"pipes and sockets were left out", c.pipes},
 		{"files lost the right to run as another user", c.marked},
 	} {
 		if n := len(left.paths); n > 0 {
@@ -214,7 +217,10 @@ func (c *cleaning) look(name string, d fs.DirEntry) error {
 }
 
 // systemDirs are seen by every command, where they are on the machine.
-var systemDirs = []string{"/bin", "/etc", "/lib", "/lib32", "/lib64", "/nix", "/opt", "/sbin", "/snap", "/usr", "/divisi", "/dev", "/proc"}
+var systemDirs = []string{
+	"/bin", "/etc", "/lib", "/lib32", "/lib64", "/nix", "/opt", "/sbin",
+	"/snap", "/usr", "/divisi", "/dev", "/proc",
+}
 
 // link leaves out a link that leads neither to the tree, the tools or the stores, nor to the system's programs. Where it leads by
 // its words is enough: only commands follow it, and those see nothing else.

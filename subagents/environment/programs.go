@@ -18,8 +18,8 @@ import (
 
 // interpreters are the programs that decide what a setup makes and what a gate finds, beside the one that it names itself.
 var interpreters = []string{
-	"bash", "bun", "bundle", "cargo", "cc", "composer", "corepack", "deno", "dotnet", "gcc", "go", "gradle", "java", "javac", "make",
-	"mvn", "node", "npm", "npx", "php", "pip", "pip3", "pnpm", "poetry", "python", "python3", "ruby", "rustc", "sh", "uv", "yarn",
+	"bash", "bun", "bundle", "cargo", "cc", "composer", "corepack", "deno", "dotnet", "gcc", "go", "gradle", "java", "javac",
+	"make", "mvn", "node", "npm", "npx", "php", "pip", "pip3", "pnpm", "poetry", "python", "python3", "ruby", "rustc", "sh", "uv", "yarn",
 }
 
 // families are the programs that decide where a command begins with one of them.
@@ -60,7 +60,8 @@ func (s *Store) Programs(search string, commands ...[]string) (map[string]string
 		if !ok || had.Size != info.Size() || !had.Changed.Equal(info.ModTime()) {
 			had = digested{Size: info.Size(), Changed: info.ModTime().UTC()}
 			if had.Digest, err = digestOf(file); errors.Is(err, fs.ErrPermission) {
-				had.Digest = fmt.Sprintf("%d bytes of %s", had.Size, had.Changed.Format(time.RFC3339Nano)) // it may be run, not read
+				// It may be run, not read.
+				had.Digest = fmt.Sprintf("%d bytes of %s", had.Size, had.Changed.Format(time.RFC3339Nano))
 			} else if err != nil {
 				return nil, err
 			}
@@ -86,7 +87,7 @@ func (s *Store) Programs(search string, commands ...[]string) (map[string]string
 func (s *Store) Digest(e *Environment, search, level string, commands ...[]string) (string, error) {
 	r := Recipe{System: runtime.GOOS, Arch: runtime.GOARCH, Level: level}
 	if e != nil {
-		r.Env = e.Manifest.Digest
+		r.Env = e.Digest
 	}
 	var err error
 	r.Programs, err = s.Programs(search, commands...)

@@ -1,0 +1,49 @@
+package environment_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/subagents/environment"
+)
+
+func TestWhatASetupDependsOn(t *testing.T) {
+	t.Parallel()
+	const whole = environment.WholeTree
+	plain := map[string]string{
+		"package.json": `{"scripts": {"test": "x"}}`, "a/package.json": "{}", "package-lock.json": "", "src/a.js": "",
+		"go.mod": "", "m/go.sum": "", "requirements.txt": "click==8\n# https://x/y\n", "own.txt": "-e .\n",
+	}
+	building := map[string]string{"package.json": `{"scripts": {"prepare": "make"}}`, "src/a.js": ""}
+	for name, c := range map[string]struct {
+		command string
+		files   map[string]string
+		want    []string
+	}{
+		"npm":                 {"npm ci", plain, []string{"a/package.json", "package-lock.json", "package.json"}},
+		"npm that builds":     {"npm ci", building, []string{whole}},
+		"npm without scripts": {"npm ci --ignore-scripts", building, []string{"package.json"}},
+		"go":                  {"go mod download", plain, []string{"go.mod", "m/go.sum"}},
+		"go that builds":      {"go build ./...", plain, []string{whole}},
+		"pip":                 {"pip install -r requirements.txt", plain, []string{"requirements.txt"}},
+		"pip of the tree":     {"pip install -r own.txt", plain, []string{whole}},
+		"pip, editable":       {"pip install -e .", plain, []string{whole}},
+		"a script":            {"sh setup.sh", plain, []string{whole}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files, err := environment.FilesOf(&spec.Setup{Command: strings.Fields(c.command)}, &environment.Tree{
+				ID: "tree", Blobs: c.files, Read: func(name string) ([]byte, error) { return []byte(c.files[name]), nil },
+			})
+			require.NoError(t, err)
+			names := []string{}
+			for name := range files {
+				names = append(names, name)
+			}
+			require.ElementsMatch(t, c.want, names)
+		})
+	}
+}
