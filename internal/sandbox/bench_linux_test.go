@@ -116,7 +116,7 @@ func lookIn(b *testing.B, lower, scratch string) time.Duration {
 			b.Error(err)
 			return 0
 		}
-		defer k.Close() //nolint:errcheck // of a benchmark
+		defer k.Close()
 		c.Place.Keeper = k
 	}
 	if out, err := Run(b.Context(), c); err != nil || !out.Success() {

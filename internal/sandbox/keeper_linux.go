@@ -20,7 +20,8 @@ import (
 )
 
 // Keeper is a process of Divisi's own that holds what all commands of one attempt share: the views of layers and stores, each
-// mounted once, so that a command finds what one before it has written there; and, where it was asked for, a network of their own.
+// mounted once, so that a command finds what one before it has written there; and, where it was asked for, a network of their
+// own.
 // It starts the stages of the commands whose Place names it; no command runs in it. It ends with this process.
 type Keeper struct {
 	loopback bool
@@ -40,7 +41,8 @@ type Keeper struct {
 type KeeperConfig struct {
 	// Place names the layers and stores; the directories of both are only read.
 	Place Place
-	// Scratch is an existing, empty directory outside the tree for what commands write over them. The caller removes it after Close.
+	// Scratch is an existing, empty directory outside the tree for what commands write over them. The caller removes it after
+	// Close.
 	Scratch string
 	// Loopback has all commands meet on one loopback. None of them can have the network.
 	Loopback bool
@@ -57,8 +59,8 @@ func StartKeeper(ctx context.Context, c KeeperConfig) (*Keeper, error) {
 	return usable().keeper(ctx, c)
 }
 
-// Views returns nil where a keeper can make views of layers, else why not: then layers are copied into trees. The first call tries
-// it out.
+// Views returns nil where a keeper can make views of layers, else why not: then layers are copied into trees. The first call
+// tries it out.
 func Views() error { return views() }
 
 var views = sync.OnceValue(func() error { return usable().tryViews() })
@@ -146,7 +148,8 @@ func (k *Keeper) begin(ctx context.Context, l Level, hold *stage.Hold) (err erro
 	k.control, _ = conn.(*net.UnixConn)
 	k.said = bufio.NewReader(k.control)
 	attr := attributes(l)
-	attr.Cloneflags &^= unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS // its commands have their own, and it is their sibling
+	// Its commands have their own, and it is their sibling.
+	attr.Cloneflags &^= unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
 	if !hold.Loopback {
 		attr.Cloneflags &^= unix.CLONE_NEWNET
 	}

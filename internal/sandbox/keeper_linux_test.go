@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bufio"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -180,7 +181,7 @@ func TestNoKeeperSurvivesTheParent(t *testing.T) {
 		require.Equal(t, "there", said.Text())
 		require.NoError(t, cmd.Process.Kill())
 		n, err := 0, error(unix.EINTR)
-		for err == unix.EINTR {
+		for errors.Is(err, unix.EINTR) {
 			n, err = unix.Poll([]unix.PollFd{{Fd: int32(keeper), Events: unix.POLLIN}}, 30_000)
 		}
 		require.NoError(t, err)

@@ -30,8 +30,8 @@ const (
 type Place struct {
 	Tree, Home, Temp string
 	KeepTree         bool
-	// Tools are the programs and Stores the packages that a setup has left outside the tree. Only a setup, with Fill, writes them.
-	// The others read the tools, and see a private view of the stores where they have a Keeper.
+	// Tools are the programs and Stores the packages that a setup has left outside the tree. Only a setup, with Fill, writes
+	// them. The others read the tools, and see a private view of the stores where they have a Keeper.
 	Tools, Stores string
 	Fill          bool
 	// Layers are seen below the tree where there are namespaces. Those that are not ReadOnly can be written in the views that a
@@ -43,10 +43,11 @@ type Place struct {
 	Downloads DownloadDirs
 }
 
-// Layer is a directory, or a file, of the machine that is seen below the trees of commands and never written. What commands write over it
-// goes with their attempt.
+// Layer is a directory, or a file, of the machine that is seen below the trees of commands and never written. What commands write
+// over it goes with their attempt.
 type Layer struct {
-	// Path is where it is seen, below the tree, with slashes. Where there is nothing of its kind, or a link leads there, it is not seen.
+	// Path is where it is seen, below the tree, with slashes. Where there is nothing of its kind, or a link leads there, it is
+	// not seen.
 	Path string
 	// Lower is an absolute path: of a directory, or of a regular file, which is seen in the place of one and is ReadOnly.
 	Lower string

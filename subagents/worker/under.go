@@ -12,8 +12,8 @@ import (
 	"divisi/subagents/workspace"
 )
 
-// lay makes the work tree hold the attempt's commit and what lies under it, and nothing that an earlier command has left in either.
-// No command of the attempt may be running.
+// lay makes the work tree hold the attempt's commit and what lies under it, and nothing that an earlier command has left in
+// either. No command of the attempt may be running.
 func (at *attempt) lay(ctx context.Context) error {
 	if err := errors.Join(at.closeKeeper(), workspace.Remove(at.written())); err != nil {
 		return fmt.Errorf("drop what was written over the environment: %w", err)

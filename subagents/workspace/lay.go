@@ -21,12 +21,13 @@ type Lay struct {
 	Layers []sandbox.Layer
 	// Copy has the layers themselves copied into the work tree: for machines where commands can see no layers.
 	Copy bool
-	// Files are files of the machine that are copied into the work tree, by the path of the copy. A file of the commit goes first.
+	// Files are files of the machine that are copied into the work tree, by the path of the copy. A file of the commit goes
+	// first.
 	Files map[string]string
 }
 
-// Lay says what lies in the work tree from the next Reset on. Nothing of it is taken for a change, whatever becomes of it. Restore
-// leaves it alone, and makes again what is gone.
+// Lay says what lies in the work tree from the next Reset on. Nothing of it is taken for a change, whatever becomes of it.
+// Restore leaves it alone, and makes again what is gone.
 func (s *Slot) Lay(l Lay) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,8 +177,8 @@ func (s *Slot) putLayer(root *os.Root, name, from string) error {
 		s.note(name)
 		return nil
 	case err == nil && !s.lies[name]:
-		return &ContentError{Why: fmt.Sprintf("%s belongs to the environment, which no patch changes, but the commit has files there: "+
-			"take them out of it, or run setup again on a base that has them", name)}
+		return &ContentError{Why: fmt.Sprintf("%s belongs to the environment, which no patch changes, but the commit has files "+
+			"there: take them out of it, or run setup again on a base that has them", name)}
 	case err == nil:
 		err = root.RemoveAll(name)
 	case errors.Is(err, fs.ErrNotExist):

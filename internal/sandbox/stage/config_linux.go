@@ -26,8 +26,8 @@ const (
 	Begin = 'B'
 )
 
-// Hold is what a keeper holds for the stages that it starts. Its parent writes to its control socket a byte with the descriptors of
-// a stage, from standard input on, and gets a Started. The keeper ends when the parent's end closes.
+// Hold is what a keeper holds for the stages that it starts. Its parent writes to its control socket a byte with the descriptors
+// of a stage, from standard input on, and gets a Started. The keeper ends when the parent's end closes.
 type Hold struct {
 	// Mounts are made once. A stage gets a copy of each, in this order, behind its other descriptors.
 	Mounts []Mount
@@ -93,8 +93,8 @@ type Mount struct {
 	// FD is the descriptor of the tree, ready to be attached, in the place of From; 0 for none.
 	FD int
 	To string
-	// Below, where it is not empty, is the path below To where it is attached: not where there is nothing of its kind, or a link on
-	// the way.
+	// Below, where it is not empty, is the path below To where it is attached: not where there is nothing of its kind, or a
+	// link on the way.
 	Below string
 	// Layers, where there are some, are what To shows, the first on top, each with a From or an FD alone. What is written goes to
 	// From, a directory with empty directories Upper and Work, and leaves the layers as they are.

@@ -115,7 +115,9 @@ func (h *Hold) start(fds []int) (int, error) {
 	if h.Loopback {
 		attr.Cloneflags &^= unix.CLONE_NEWNET
 	}
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{Marker}, &syscall.ProcAttr{Dir: "/", Env: Environ(), Files: files, Sys: attr})
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{Marker}, &syscall.ProcAttr{
+		Dir: "/", Env: Environ(), Files: files, Sys: attr,
+	})
 	if err != nil {
 		return 0, fmt.Errorf("start its stage: %w", err)
 	}

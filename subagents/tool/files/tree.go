@@ -204,7 +204,8 @@ func (t *tree) writable(name string) (string, error) {
 	}
 	target := path.Join(parent, path.Base(cleaned))
 	if l := t.layer(target); l != nil {
-		return "", fmt.Errorf("%s belongs to the environment that setup has made (%s): it is read, and no patch changes it", name, l.Path)
+		return "", fmt.Errorf("%s belongs to the environment that setup has made (%s): it is read, and no patch changes it",
+			name, l.Path)
 	}
 	if why := t.Scope.Refuse(target); why != "" {
 		return "", errors.New(why + ". If the task needs it, say so in deviations when you submit")
@@ -278,8 +279,8 @@ const (
 	beatEntries = 10_000
 )
 
-// walk calls visit for every entry below a directory in sorted order, .git left out and links not followed. Of a layer it sees the
-// directory alone, unless it begins in it. It returns whether it saw everything.
+// walk calls visit for every entry below a directory in sorted order, .git left out and links not followed. Of a layer it sees
+// the directory alone, unless it begins in it. It returns whether it saw everything.
 func (t *tree) walk(
 	ctx context.Context, dir string, visit func(name string, entry fs.DirEntry) error,
 ) (complete bool, err error) {
