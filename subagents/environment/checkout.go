@@ -35,8 +35,8 @@ type found struct {
 	target string
 }
 
-// stamp is what tells an entry from a changed one. The time of its inode is part of it: package managers give all versions of a file
-// the same time.
+// stamp is what tells an entry from a changed one. The time of its inode is part of it: package managers give all versions of a
+// file the same time.
 func (f *found) stamp() string {
 	return fmt.Sprintf("%o %d %d %d %q %q\n", uint32(f.info.Mode()), sizeOf(f.info), f.info.ModTime().UnixNano(),
 		changeTime(f.info), f.target, f.path)
@@ -61,7 +61,8 @@ type snapshot struct {
 	secret, pipes []string
 }
 
-// lookAt lists what is at paths of a checkout, which are slash-separated. It follows no link, and leaves nothing of the checkout.
+// lookAt lists what is at paths of a checkout, which are slash-separated. It follows no link, and leaves nothing of the
+// checkout.
 func lookAt(ctx context.Context, root *os.Root, paths []string) (*snapshot, error) {
 	s := &snapshot{root: root, top: root.Name()}
 	for _, name := range paths {
@@ -182,8 +183,8 @@ func (s *snapshot) changed(later *snapshot) string {
 	return ""
 }
 
-// copyTo copies what was found into an existing directory, with files that share no inode with the checkout's. A file that is no
-// longer what was found is a *ChangedError.
+// copyTo copies what was found into an existing directory, with files that share no inode with the checkout's. A file that is
+// no longer what was found is a *ChangedError.
 func (s *snapshot) copyTo(ctx context.Context, to string) error {
 	out, err := os.OpenRoot(to)
 	if err != nil {
@@ -283,8 +284,8 @@ func (s *snapshot) notes() (notes []string) {
 // checkoutFiles is the path in Recipe.Files that stands for what was taken from a checkout: no file of a tree has it.
 const checkoutFiles = "checkout:"
 
-// FromCheckout returns the environment that has what is at paths of the user's checkout, as Make does. The recipe gets a digest of
-// what is there. What changes meanwhile is copied once more, and is then a *ChangedError.
+// FromCheckout returns the environment that has what is at paths of the user's checkout, as Make does. The recipe gets a digest
+// of what is there. What changes meanwhile is copied once more, and is then a *ChangedError.
 func (s *Store) FromCheckout(
 	ctx context.Context, r Recipe, root *os.Root, paths []string, waiting func(),
 ) (e *Environment, made bool, err error) {

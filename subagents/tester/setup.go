@@ -25,13 +25,13 @@ type Places interface {
 	Fill(m *environment.Making)
 	// Lay puts a complete environment below the tree, which it makes clean again.
 	Lay(ctx context.Context, e *environment.Environment) error
-	// Ignored returns the topmost paths in the tree that git ignores, and those of other files that setup has changed or left, which
-	// are gone.
+	// Ignored returns the topmost paths in the tree that git ignores, and those of other files that setup has changed or left,
+	// which are gone.
 	Ignored(ctx context.Context) (ignored, gone []string, err error)
 }
 
-// Setup makes the environment of a commit with the setup command, or takes the one that a setup before has made of the same. The
-// result is not nil when that failed; without a setup there is no environment.
+// Setup makes the environment of a commit with the setup command, or takes the one that a setup before has made of the same.
+// The result is not nil when that failed; without a setup there is no environment.
 func (t *Executor) Setup(ctx context.Context) (e *environment.Environment, bad *spec.Result, err error) {
 	if len(t.Assignment.Setup) == 0 {
 		return nil, nil, nil
@@ -86,7 +86,8 @@ func (t *Executor) setupGround() (g Ground, leftOut []string, err error) {
 	return g, leftOut, nil
 }
 
-// recipe is everything that the setup depends on. Directories that are made for each attempt, and the run's own names, are left out.
+// recipe is everything that the setup depends on. Directories that are made for each attempt, and the run's own names, are left
+// out.
 func (t *Executor) recipe(ctx context.Context, g Ground) (environment.Recipe, error) {
 	r := environment.Recipe{
 		Command: t.Assignment.Setup, Loopback: t.Assignment.Project.Loopback, System: runtime.GOOS, Arch: runtime.GOARCH,
@@ -119,8 +120,8 @@ func (t *Executor) recipe(ctx context.Context, g Ground) (environment.Recipe, er
 	return r, nil
 }
 
-// runSetup runs the setup command and takes what it left. It has the network, whatever the role says, because it is there to install
-// what the gates need. The error is a *setupFailedError when it failed.
+// runSetup runs the setup command and takes what it left. It has the network, whatever the role says, because it is there to
+// install what the gates need. The error is a *setupFailedError when it failed.
 func (t *Executor) runSetup(ctx context.Context, g Ground, leftOut []string, m *environment.Making) error {
 	args := t.Assignment.Setup
 	heard, stop := t.listen("setup: " + strings.Join(args, " "))
