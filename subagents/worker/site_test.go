@@ -34,6 +34,8 @@ type site struct {
 	pool   *workspace.Pool
 	head   string
 	dir    string
+	// programs is a directory of programs that commands find.
+	programs string
 }
 
 func newSite(t *testing.T) *site {
@@ -80,8 +82,8 @@ func (s *site) work(m model.Model, roles ...string) *Worker {
 	s.t.Helper()
 	w := NewWorker(Config{
 		Bus: s.bus, Name: "w", Model: m, Mirror: s.mirror, Pool: s.pool, Parallel: 2, Roles: roles, AckWait: 2 * time.Second,
-		Caches: sandbox.Caches{Dir: filepath.Join(s.dir, "caches"), Lender: s.lender}, Environments: newEnvironments(s.t, s.dir), Environ: os.Environ(), Temp: s.t.TempDir(),
-		Log: zerolog.Nop(),
+		Caches: sandbox.Caches{Dir: filepath.Join(s.dir, "caches"), Lender: s.lender}, Environments: newEnvironments(s.t, s.dir), Temp: s.t.TempDir(),
+		Environ: []string{"HOME=" + os.Getenv("HOME"), "PATH=" + s.programs + ":" + os.Getenv("PATH")}, Log: zerolog.Nop(),
 	})
 	require.NoError(s.t, w.Start(s.t.Context()))
 	s.t.Cleanup(w.Stop)
