@@ -23,6 +23,7 @@ import (
 	"divisi/subagents/gate"
 	"divisi/subagents/journal"
 	"divisi/subagents/limit"
+	"divisi/subagents/service"
 	"divisi/subagents/wire"
 
 	"github.com/rs/zerolog"
@@ -60,6 +61,8 @@ type Executor struct {
 	Outputs string
 	Limiter *gate.Limiter
 	Bounds  limit.Bounds
+	// Services is what the services of the project are started with.
+	Services func() (service.Config, error)
 	// Doing is told what runs. It may be nil.
 	Doing func(string)
 	// Judge has a patch judged in place of the gates; nil where the gates decide.
@@ -70,6 +73,8 @@ type Executor struct {
 	environment string
 	// noted are what a person should know of the setup, and of gates that changed the tree.
 	noted []string
+	// services are those of this try; nil for none.
+	services *service.Set
 }
 
 // Ground is what a command sees, writes and reads.
@@ -114,14 +119,25 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 	if t.environment, err = t.Digest(); err != nil {
 		return spec.Result{}, err
 	}
+	end, failed, err := t.serve(ctx)
+	defer end()
+	if err != nil {
+		return spec.Result{}, err
+	}
+	if failed != nil && t.Assignment.Base {
+		return unserviceable(failed), nil
+	}
 	receipts := make([]spec.Receipt, 0, len(gates))
 	for _, g := range gates {
-		r, err := t.gate(ctx, g)
+		r, err := t.gate(ctx, g, failed)
 		if missing(err) {
 			return wire.Failed(wire.FaultSetup, fmt.Sprintf("gate %s cannot be run: %v", g.Name, errors.Unwrap(err)), ""), nil
 		}
 		if err != nil {
 			return spec.Result{}, fmt.Errorf("test %s: %w", t.Assignment.Agent(), err)
+		}
+		if err := t.ended(); err != nil && t.Assignment.Base {
+			return unserviceable(err), nil
 		}
 		receipts = append(receipts, r)
 		changed, err := t.Restore(ctx)
@@ -170,10 +186,13 @@ func missing(err error) bool {
 	return errors.As(err, &none) || errors.Is(err, sandbox.ErrInvalid)
 }
 
-// gate runs one gate when there is a free core for it, and appends its receipt.
-func (t *Executor) gate(ctx context.Context, g spec.Gate) (spec.Receipt, error) {
+// gate runs one gate when there is a free core for it, and appends its receipt. Where a service has failed no gate runs.
+func (t *Executor) gate(ctx context.Context, g spec.Gate, failed *service.FailedError) (spec.Receipt, error) {
 	if r, ok := t.had(g.Name); ok && g.Name != spec.RegenerateGate { // what that has made is gone
 		return r, nil
+	}
+	if failed != nil {
+		return t.unserved(ctx, &g, failed)
 	}
 	release, err := t.Limiter.Acquire(ctx)
 	if err != nil {
@@ -186,7 +205,7 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate) (spec.Receipt, error) 
 	if t.Assignment.Base {
 		audience = sandbox.Base
 	}
-	ground, err := t.Fresh(audience)
+	ground, err := t.beside(audience)
 	if err != nil {
 		return spec.Receipt{}, err
 	}
@@ -207,6 +226,7 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate) (spec.Receipt, error) 
 	if err != nil {
 		return r, err
 	}
+	t.served(&r, whole)
 	if r.Output, err = t.keep(ctx, whole, r.Verdict != spec.VerdictPass); err != nil {
 		return r, fmt.Errorf("keep the output of gate %s: %w", g.Name, err)
 	}
@@ -237,7 +257,7 @@ func (t *Executor) narrow(ctx context.Context, g spec.Gate, where *gate.Where) e
 	if _, err := t.Restore(ctx); err != nil {
 		return fmt.Errorf("restore the tree after the affected command of gate %s: %w", g.Name, err)
 	}
-	ground, err := t.Fresh(sandbox.Gates)
+	ground, err := t.beside(sandbox.Gates)
 	where.Env, where.Place, where.Writable, where.Readable = ground.Env, ground.Place, ground.Writable, ground.Readable
 	return err
 }

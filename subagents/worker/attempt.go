@@ -410,7 +410,7 @@ func (at *attempt) tester() *tester.Executor {
 		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
 		Blobs:   at.blobs, Read: at.read, Changed: at.changed, Caches: at.worker.cfg.Caches,
 		Environments: at.worker.cfg.Environments, Places: at, Digest: at.digest, Beside: at.worker.cfg.Checkout.Digest(),
-		Fresh: at.fresh, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
+		Fresh: at.fresh, Services: at.services, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
 		Bounds: at.bounds(),
 		Doing:  at.progress.doing,
 		Judge:  at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,

@@ -32,7 +32,7 @@ func (at *attempt) lay(ctx context.Context) error {
 	if _, content := errors.AsType[*workspace.ContentError](err); content {
 		return &refusal{err}
 	}
-	if err != nil || !views {
+	if err != nil || !views && !at.serves() {
 		return err
 	}
 	if err := os.Mkdir(at.written(), 0o700); err != nil {
@@ -40,7 +40,7 @@ func (at *attempt) lay(ctx context.Context) error {
 	}
 	place := at.ground()
 	place.Fill = false // a setup may have been the last command
-	at.keeper, err = sandbox.StartKeeper(ctx, sandbox.KeeperConfig{Place: place, Scratch: at.written()})
+	at.keeper, err = sandbox.StartKeeper(ctx, sandbox.KeeperConfig{Place: place, Scratch: at.written(), Loopback: at.serves()})
 	return err
 }
 
