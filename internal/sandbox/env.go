@@ -47,7 +47,7 @@ type Settings struct {
 // offline are the variables that keep package managers from the network.
 var offline = map[string]string{
 	"npm_config_offline": "true", "npm_config_fetch_retries": "0", "YARN_ENABLE_NETWORK": "0", "COREPACK_ENABLE_NETWORK": "0",
-	"PIP_NO_INDEX": "1", "UV_OFFLINE": "1", "CARGO_NET_OFFLINE": "true", "MAVEN_ARGS": "-o",
+	"PIP_NO_INDEX": "1", "UV_OFFLINE": "1", "CARGO_NET_OFFLINE": "true",
 }
 
 // Env builds the environment of a command from an allow-list, sorted by name. It returns an error that wraps ErrSecretName
@@ -63,10 +63,11 @@ func Env(s Settings) ([]string, error) {
 	if dir := rustup(s.Base); dir != "" {
 		env["RUSTUP_HOME"] = dir
 	}
+	maps.Copy(env, s.Defaults)
 	if s.Offline {
 		maps.Copy(env, offline)
+		env["MAVEN_ARGS"] = strings.TrimSpace(s.Defaults["MAVEN_ARGS"] + " -o")
 	}
-	maps.Copy(env, s.Defaults)
 	errs := make([]error, 0, len(s.Extra))
 	for _, name := range s.Extra {
 		errs = append(errs, checkName(name))

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"divisi/internal/sandbox/stage"
 )
 
 // proxyPort is the port of a command's own loopback where it finds the proxy. It is always the same, so that build tools find
@@ -23,7 +25,9 @@ func (c Command) withOwnProxy() Command {
 	}
 	port := strconv.Itoa(proxyPort)
 	java := "-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=" + port + " -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=" + port
-	env := append([]string{"MAVEN_OPTS=" + java, "GRADLE_OPTS=" + java, "NODE_USE_ENV_PROXY=1"}, c.Env...)
+	env := append([]string{"GRADLE_OPTS=" + java, "NODE_USE_ENV_PROXY=1"}, c.Env...)
+	maven := java + " " + stage.Lookup(c.Env, "MAVEN_OPTS") // of two settings of one property the last wins
+	env = append(env, "MAVEN_OPTS="+strings.TrimSpace(maven))
 	for _, name := range append([]string{"YARN_HTTP_PROXY", "YARN_HTTPS_PROXY"}, proxyVars...) {
 		env = append(env, name+"=http://127.0.0.1:"+port)
 	}

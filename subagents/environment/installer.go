@@ -76,13 +76,10 @@ func FilesOf(setup *spec.Setup, tree *Tree) (map[string]string, error) {
 		}
 		return files, nil
 	}
-	i := slices.IndexFunc(installers, func(i installer) bool {
-		return len(setup.Command) >= len(i.argv) && slices.Equal(setup.Command[:len(i.argv)], i.argv)
-	})
-	if i < 0 {
+	known := installerOf(setup.Command)
+	if known == nil {
 		return whole, nil
 	}
-	known := installers[i]
 	maps.Copy(files, tree.Blobs)
 	maps.DeleteFunc(files, func(name, _ string) bool { return !known.reads(name) })
 	if !known.scripts || slices.Contains(setup.Command, "--ignore-scripts") {
@@ -101,6 +98,36 @@ func FilesOf(setup *spec.Setup, tree *Tree) (map[string]string, error) {
 		}
 	}
 	return files, nil
+}
+
+// Reads returns what reports whether a file decides what a setup installs: those that its key names, or the manifests and lock files
+// of a known package manager. It is nil for any other command: of that it is not known.
+func Reads(setup *spec.Setup) func(name string) bool {
+	if len(setup.Key) > 0 {
+		return func(name string) bool { return slices.Contains(setup.Key, name) }
+	}
+	if files, ok := pipFiles(setup.Command); ok {
+		return func(name string) bool { return slices.Contains(files, name) }
+	}
+	if known := installerOf(setup.Command); known != nil {
+		return known.reads
+	}
+	return nil
+}
+
+// InstallsItself reports whether later commands find what a setup would install, or say what is missing, without it: go does.
+func InstallsItself(setup *spec.Setup) bool {
+	return len(setup.Command) > 0 && setup.Command[0] == "go" && installerOf(setup.Command) != nil
+}
+
+// installerOf returns nil where the command is not known.
+func installerOf(command []string) *installer {
+	for i := range installers {
+		if known := &installers[i]; len(command) >= len(known.argv) && slices.Equal(command[:len(known.argv)], known.argv) {
+			return known
+		}
+	}
+	return nil
 }
 
 func (i *installer) reads(name string) bool {
@@ -122,19 +149,7 @@ func runsScripts(data []byte) bool {
 
 // pipReads returns the files of requirements that a pip install reads, where it installs nothing of the tree itself.
 func pipReads(command []string, read func(string) ([]byte, error)) (files []string, ok bool) {
-	i := slices.Index(command, "install")
-	if i < 0 || !slices.Contains([]string{"pip", "pip3", "python -m pip", "python3 -m pip"}, strings.Join(command[:i], " ")) {
-		return nil, false
-	}
-	for rest := command[i+1:]; len(rest) > 0; rest = rest[1:] {
-		switch word := rest[0]; {
-		case (word == "-r" || word == "-c" || word == "--requirement" || word == "--constraint") && len(rest) > 1:
-			rest = rest[1:]
-			files = append(files, path.Clean(rest[0]))
-		case !strings.HasPrefix(word, "--") || strings.HasPrefix(word, "--editable"):
-			return nil, false
-		}
-	}
+	files, ok = pipFiles(command)
 	for _, name := range files {
 		data, err := read(name)
 		if err != nil {
@@ -147,6 +162,24 @@ func pipReads(command []string, read func(string) ([]byte, error)) (files []stri
 			if other || own {
 				return nil, false // another file, or a package of the tree
 			}
+		}
+	}
+	return files, ok
+}
+
+// pipFiles returns the files of requirements that a pip install names, where it names nothing else.
+func pipFiles(command []string) (files []string, ok bool) {
+	i := slices.Index(command, "install")
+	if i < 0 || !slices.Contains([]string{"pip", "pip3", "python -m pip", "python3 -m pip"}, strings.Join(command[:i], " ")) {
+		return nil, false
+	}
+	for rest := command[i+1:]; len(rest) > 0; rest = rest[1:] {
+		switch word := rest[0]; {
+		case (word == "-r" || word == "-c" || word == "--requirement" || word == "--constraint") && len(rest) > 1:
+			rest = rest[1:]
+			files = append(files, path.Clean(rest[0]))
+		case !strings.HasPrefix(word, "--") || strings.HasPrefix(word, "--editable"):
+			return nil, false
 		}
 	}
 	return files, len(files) > 0

@@ -47,3 +47,29 @@ func TestWhatASetupDependsOn(t *testing.T) {
 		})
 	}
 }
+
+func TestTheFilesThatDecideWhatIsInstalled(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		setup        spec.Setup
+		reads, leave []string
+	}{
+		{spec.Setup{Command: []string{"npm", "ci"}}, []string{"package.json", "packages/a/package.json"}, []string{"src/index.js"}},
+		{spec.Setup{Command: []string{"yarn", "install", "--immutable"}}, []string{".yarn/plugins/a.cjs", "yarn.lock"}, []string{"a.js"}},
+		{spec.Setup{Command: []string{"pip", "install", "-r", "dev/req.txt"}}, []string{"dev/req.txt"}, []string{"req.txt"}},
+		{spec.Setup{Command: []string{"sh", "x"}, Key: []string{"deps"}}, []string{"deps"}, []string{"x", "a/deps"}},
+	} {
+		reads := environment.Reads(&c.setup)
+		for _, name := range c.reads {
+			require.True(t, reads(name), "%s of %v", name, c.setup)
+		}
+		for _, name := range c.leave {
+			require.False(t, reads(name), "%s of %v", name, c.setup)
+		}
+	}
+	for _, command := range [][]string{nil, {"sh", "-c", "npm ci"}, {"pip", "install", "-e", "."}, {"npm"}} {
+		require.Nil(t, environment.Reads(&spec.Setup{Command: command}), "%v", command)
+	}
+	require.True(t, environment.InstallsItself(&spec.Setup{Command: []string{"go", "mod", "download"}}))
+	require.False(t, environment.InstallsItself(&spec.Setup{Command: []string{"go", "run", "x"}}))
+}

@@ -3,10 +3,8 @@ package tester
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
-	"divisi/contextscope"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/text"
@@ -53,7 +51,7 @@ func (t *Executor) served(r *spec.Receipt, whole *transcript) {
 		_, _ = whole.Write([]byte("\n" + t.services.Output())) // it never fails
 	}
 	if failed != nil {
-		blame(r, failed)
+		ofService(failed).blame(r)
 	}
 }
 
@@ -70,20 +68,10 @@ func unserviceable(failed *service.FailedError) spec.Result {
 	return wire.Failed(wire.FaultSetup, failed.Error(), text.Tail(failed.Output, gate.MaxTail))
 }
 
-// unserved is the receipt of a gate that did not run because a service failed.
-func (t *Executor) unserved(ctx context.Context, g *spec.Gate, failed *service.FailedError) (spec.Receipt, error) {
-	r := spec.Receipt{Gate: g.Name, Command: g.Command, Tree: t.Tree}
-	blame(&r, failed)
-	_, err := t.Journal.Append(ctx, wire.Draft(contextscope.KindReceipt, r))
-	return r, err
-}
-
-// blame makes a receipt red because of a service.
-func blame(r *spec.Receipt, failed *service.FailedError) {
-	r.Verdict, r.Signatures = spec.VerdictFail, append(r.Signatures, "gate: service "+failed.Service+" failed")
-	slices.Sort(r.Signatures)
-	if r.ExitCode == 0 {
-		r.ExitCode = -1
+// ofService is what a service that failed means to the gates; nil for none.
+func ofService(failed *service.FailedError) *hindrance {
+	if failed == nil {
+		return nil
 	}
-	r.Tail = fmt.Sprintf("error: %v\n%s", failed, text.Tail(failed.Output+r.Tail, gate.MaxTail/2))
+	return &hindrance{signature: "gate: service " + failed.Service + " failed", message: failed.Error(), output: failed.Output}
 }

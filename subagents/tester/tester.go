@@ -53,7 +53,8 @@ type Executor struct {
 	// Blobs returns the ids of the files of the commit by their paths, Read the content of one.
 	Blobs func(ctx context.Context) (map[string]string, error)
 	Read  func(ctx context.Context, path string) ([]byte, error)
-	// Changed returns the paths in which the tested commit differs from another one.
+	// Changed returns the paths in which the tested commit differs from another one, such as Origin, the base commit of the run.
+	Origin  string
 	Changed func(ctx context.Context, since string) ([]string, error)
 	// Environ is the user's environment; setup is given its settings for downloads.
 	Environ []string
@@ -75,6 +76,8 @@ type Executor struct {
 	noted []string
 	// services are those of this try; nil for none.
 	services *service.Set
+	// hindered is why gates cannot prove the tree; nil where they can.
+	hindered *hindrance
 }
 
 // Ground is what a command sees, writes and reads.
@@ -119,6 +122,9 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 	if t.environment, err = t.Digest(); err != nil {
 		return spec.Result{}, err
 	}
+	if t.hindered, err = t.dependencies(ctx); err != nil {
+		return spec.Result{}, err
+	}
 	end, failed, err := t.serve(ctx)
 	defer end()
 	if err != nil {
@@ -127,9 +133,10 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 	if failed != nil && t.Assignment.Base {
 		return unserviceable(failed), nil
 	}
+	t.hindered = cmp.Or(t.hindered, ofService(failed))
 	receipts := make([]spec.Receipt, 0, len(gates))
 	for _, g := range gates {
-		r, err := t.gate(ctx, g, failed)
+		r, err := t.gate(ctx, g)
 		if missing(err) {
 			return wire.Failed(wire.FaultSetup, fmt.Sprintf("gate %s cannot be run: %v", g.Name, errors.Unwrap(err)), ""), nil
 		}
@@ -186,13 +193,13 @@ func missing(err error) bool {
 	return errors.As(err, &none) || errors.Is(err, sandbox.ErrInvalid)
 }
 
-// gate runs one gate when there is a free core for it, and appends its receipt. Where a service has failed no gate runs.
-func (t *Executor) gate(ctx context.Context, g spec.Gate, failed *service.FailedError) (spec.Receipt, error) {
+// gate runs one gate when there is a free core for it, and appends its receipt. Where something hinders it, it does not run.
+func (t *Executor) gate(ctx context.Context, g spec.Gate) (spec.Receipt, error) {
 	if r, ok := t.had(g.Name); ok && g.Name != spec.RegenerateGate { // what that has made is gone
 		return r, nil
 	}
-	if failed != nil {
-		return t.unserved(ctx, &g, failed)
+	if t.hindered != nil && !t.hindered.late {
+		return t.unable(ctx, &g, t.hindered)
 	}
 	release, err := t.Limiter.Acquire(ctx)
 	if err != nil {
@@ -227,6 +234,9 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, failed *service.Failed
 		return r, err
 	}
 	t.served(&r, whole)
+	if t.hindered != nil && r.Verdict == spec.VerdictFail {
+		t.hindered.blame(&r)
+	}
 	if r.Output, err = t.keep(ctx, whole, r.Verdict != spec.VerdictPass); err != nil {
 		return r, fmt.Errorf("keep the output of gate %s: %w", g.Name, err)
 	}

@@ -286,7 +286,7 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 	at.cache, at.readable = cache, cache.Readable
 	seen := at.ground().Seen()
 	at.env, err = sandbox.Env(sandbox.Settings{
-		Base: w.cfg.Environ, Tools: seen.Tools, Path: cache.Path, Home: seen.Home, Temp: seen.Temp,
+		Base: w.cfg.Environ, Tools: seen.Tools, Path: cache.Path, Home: seen.Home, Temp: seen.Temp, Defaults: cache.Defaults,
 		Extra: a.Project.Env, Vars: vars, Offline: audience != sandbox.Setup && !a.Role.Network,
 	})
 	if err != nil {
@@ -408,7 +408,7 @@ func (at *attempt) tester() *tester.Executor {
 		Environ:    at.worker.cfg.Environ,
 		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.tested,
 		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
-		Blobs:   at.blobs, Read: at.read, Changed: at.changed, Caches: at.worker.cfg.Caches,
+		Blobs:   at.blobs, Read: at.read, Origin: at.worker.cfg.Mirror.Base(), Changed: at.changed, Caches: at.worker.cfg.Caches,
 		Environments: at.worker.cfg.Environments, Places: at, Digest: at.digest, Beside: at.worker.cfg.Checkout.Digest(),
 		Fresh: at.fresh, Services: at.services, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
 		Bounds: at.bounds(),
