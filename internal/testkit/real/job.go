@@ -23,7 +23,8 @@ func (j *job) write(dir string) (role, plan string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	text := fmt.Sprintf("---\nname: mod\ndescription: Makes one change.\nexecutor: command\ncommand: %s\n---\nIt runs sed.\n", command)
+	text := fmt.Sprintf(
+		"---\nname: mod\ndescription: Makes one change.\nexecutor: command\ncommand: %s\n---\nIt runs sed.\n", command)
 	data, err := json.Marshal(map[string]any{"goal": "Make one change", "tasks": j.tasks()})
 	if err != nil {
 		return "", "", err
@@ -43,21 +44,25 @@ func (j *job) tasks() (tasks []map[string]any) {
 	}
 	if len(j.set) == 0 {
 		one := task("mod")
-		one["shard"] = map[string]any{"by": j.change.By, "match": j.change.Match, "glob": j.change.Glob, "include_protected": true}
+		one["shard"] = map[string]any{
+			"by": j.change.By, "match": j.change.Match, "glob": j.change.Glob, "include_protected": true,
+		}
 		return append(tasks, one)
 	}
-	at := map[string]int{}
+	files := map[string][]string{}
+	var dirs []string
 	for _, file := range j.set {
-		i, known := at[path.Dir(file)]
-		if !known {
-			i = len(tasks)
-			at[path.Dir(file)] = i
-			one := task(fmt.Sprintf("mod-%02d", i+1))
-			one["change_set"], one["files"] = "mod", []string{}
-			delete(one, "remaining")
-			tasks = append(tasks, one)
+		dir := path.Dir(file)
+		if files[dir] == nil {
+			dirs = append(dirs, dir)
 		}
-		tasks[i]["files"] = append(tasks[i]["files"].([]string), file)
+		files[dir] = append(files[dir], file)
+	}
+	for i, dir := range dirs {
+		one := task(fmt.Sprintf("mod-%02d", i+1))
+		one["change_set"], one["files"] = "mod", files[dir]
+		delete(one, "remaining")
+		tasks = append(tasks, one)
 	}
 	return tasks
 }

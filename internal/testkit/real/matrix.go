@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -26,8 +27,8 @@ type result struct {
 	Why   string `json:"why,omitempty"`
 }
 
-// matrix tries every repository whose clone is in a directory, one after the other.
-func matrix(ctx context.Context, divisi, dir, only string, mutants int) error {
+// matrix tries every repository whose clone is in a directory, one after the other, and prints what each step cost.
+func matrix(ctx context.Context, out io.Writer, divisi, dir, only string, mutants int) error {
 	list, err := repos()
 	if err != nil {
 		return err
@@ -43,10 +44,10 @@ func matrix(ctx context.Context, divisi, dir, only string, mutants int) error {
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(dir, r.Name, ".git")); err != nil {
-			fmt.Printf("%-14s missing: git clone %s %s, at %s\n", r.Name, r.Address, filepath.Join(dir, r.Name), r.Commit)
+			fmt.Fprintf(out, "%-14s missing: git clone %s %s, at %s\n", r.Name, r.Address, filepath.Join(dir, r.Name), r.Commit)
 			continue
 		}
-		if err := r.try(ctx, divisi, dir, mutants); err != nil {
+		if err := r.try(ctx, out, divisi, dir, mutants); err != nil {
 			return fmt.Errorf("%s: %w", r.Name, err)
 		}
 	}
@@ -54,8 +55,8 @@ func matrix(ctx context.Context, divisi, dir, only string, mutants int) error {
 }
 
 // try runs the steps of one repository that have no result yet, and prints all.
-func (r *repo) try(ctx context.Context, divisi, dir string, mutants int) error {
-	p := &place{divisi: divisi, work: filepath.Join(dir, ".real", r.Name)}
+func (r *repo) try(ctx context.Context, out io.Writer, divisi, dir string, mutants int) error {
+	p := &place{out: out, divisi: divisi, work: filepath.Join(dir, ".real", r.Name)}
 	p.repo, p.state, p.env = filepath.Join(p.work, "repo"), filepath.Join(p.work, "state"), os.Environ()
 	if r.Path != "" {
 		p.env = append(p.env, "PATH="+r.Path+":"+os.Getenv("PATH"))
@@ -67,7 +68,7 @@ func (r *repo) try(ctx context.Context, divisi, dir string, mutants int) error {
 		file := filepath.Join(p.work, s.name+".json")
 		var had result
 		if data, err := os.ReadFile(file); err == nil && json.Unmarshal(data, &had) == nil {
-			had.print(r.Name)
+			had.print(p.out, r.Name)
 			continue
 		}
 		if err := p.checkout(ctx, filepath.Join(dir, r.Name), r.Commit); err != nil {
@@ -85,7 +86,7 @@ func (r *repo) try(ctx context.Context, divisi, dir string, mutants int) error {
 		if err := os.WriteFile(file, data, 0o644); err != nil {
 			return err
 		}
-		got.print(r.Name)
+		got.print(p.out, r.Name)
 	}
 	if r.Mutants != nil && mutants > 0 {
 		return r.sow(ctx, p, mutants)
@@ -93,7 +94,8 @@ func (r *repo) try(ctx context.Context, divisi, dir string, mutants int) error {
 	return nil
 }
 
-// checkout makes the copy that is tried, once, at the newest commit of the clone: what runs leave in it are branches of their own.
+// checkout makes the copy that is tried, once, at the newest commit of the clone: what runs leave in it are branches of their
+// own.
 func (p *place) checkout(ctx context.Context, clone, commit string) error {
 	if _, err := os.Stat(p.repo); err == nil {
 		return nil
@@ -103,9 +105,11 @@ func (p *place) checkout(ctx context.Context, clone, commit string) error {
 		return fmt.Errorf("read the newest commit of %s: %w", clone, err)
 	}
 	if at := strings.TrimSpace(string(head)); at != commit {
-		fmt.Printf("%s is at %s and not at %s\n", clone, at, commit)
+		fmt.Fprintf(p.out, "%s is at %s and not at %s\n", clone, at, commit)
 	}
-	for _, argv := range [][]string{{"git", "clone", "-q", "--shared", clone, p.repo}, {"git", "-C", p.repo, "checkout", "-qB", "main"}} {
+	for _, argv := range [][]string{
+		{"git", "clone", "-q", "--shared", clone, p.repo}, {"git", "-C", p.repo, "checkout", "-qB", "main"},
+	} {
 		if err := p.in(ctx, p.work, argv...); err != nil {
 			return err
 		}
@@ -175,7 +179,7 @@ func (r *repo) changeSet(ctx context.Context, p *place) (out result, err error) 
 	if out.Script, _, err = p.script(ctx, r.Set, nil); err != nil {
 		return out, err
 	}
-	files, err := r.Set.files(p.repo)
+	files, err := r.Set.files(ctx, p.repo)
 	if err != nil {
 		return out, err
 	}
@@ -186,7 +190,7 @@ func (r *repo) changeSet(ctx context.Context, p *place) (out result, err error) 
 
 // forgotten leaves a caller out of the set: nothing may land.
 func (r *repo) forgotten(ctx context.Context, p *place) (result, error) {
-	files, err := r.Set.files(p.repo)
+	files, err := r.Set.files(ctx, p.repo)
 	if err != nil {
 		return result{}, err
 	}
@@ -196,7 +200,8 @@ func (r *repo) forgotten(ctx context.Context, p *place) (result, error) {
 		return result{}, fmt.Errorf("%s is not in the set", r.Forgotten)
 	}
 	return p.expect(ctx, "forgotten", result{}, &job{change: *r.Set, set: files}, func(o *outcome) (bool, string) {
-		return o.Exit == 1 && o.Landed == 0 && strings.Contains(o.Said+o.Reason, r.Forgotten), "nothing lands, and the reason names " + r.Forgotten
+		return o.Exit == 1 && o.Landed == 0 && strings.Contains(o.Said+o.Reason, r.Forgotten),
+			"nothing lands, and the reason names " + r.Forgotten
 	})
 }
 
@@ -214,7 +219,9 @@ func (p *place) changed(ctx context.Context, ref, file string) bool {
 	return ref == "" || p.in(ctx, p.repo, "git", "diff", "--quiet", "main", ref, "--", file) != nil
 }
 
-func (p *place) expect(ctx context.Context, name string, out result, j *job, right func(*outcome) (bool, string)) (result, error) {
+func (p *place) expect(
+	ctx context.Context, name string, out result, j *job, right func(*outcome) (bool, string),
+) (result, error) {
 	o, err := p.run(ctx, name, j)
 	if err != nil {
 		return out, err
@@ -224,15 +231,16 @@ func (p *place) expect(ctx context.Context, name string, out result, j *job, rig
 	return out, nil
 }
 
-func (r *result) print(name string) {
+func (r *result) print(w io.Writer, name string) {
 	verdict := "right"
 	if !r.Right {
 		verdict = "WRONG"
 	}
-	fmt.Printf("%-14s %-10s %s  exit %d  wall %6.1f s  script %6.1f s  gate runs %2d  attempts %3d  landed %3d  parked %2d  doubts %d  %4d MB  disk %d MB  %s\n",
-		name, r.Step, verdict, r.Exit, r.Wall.Seconds(), r.Script.Seconds(), r.GateRuns, r.Attempts, r.Landed, len(r.Parked), r.Doubts,
-		r.PeakMB, r.DiskMB, r.Asked)
+	fmt.Fprintf(w, "%-14s %-10s %s  exit %d  wall %6.1f s  script %6.1f s  gate runs %2d  attempts %3d  landed %3d  "+
+		"parked %2d  doubts %d  %4d MB  disk %d MB  %s\n",
+		name, r.Step, verdict, r.Exit, r.Wall.Seconds(), r.Script.Seconds(), r.GateRuns, r.Attempts, r.Landed,
+		len(r.Parked), r.Doubts, r.PeakMB, r.DiskMB, r.Asked)
 	if !r.Right {
-		fmt.Printf("    expected: %s\n    %s\n", r.Why, strings.ReplaceAll(tail(r.Reason+"\n"+r.Said, 1200), "\n", "\n    "))
+		fmt.Fprintf(w, "    expected: %s\n    %s\n", r.Why, strings.ReplaceAll(tail(r.Reason+"\n"+r.Said, 1200), "\n", "\n    "))
 	}
 }

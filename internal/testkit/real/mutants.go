@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -13,9 +14,22 @@ import (
 
 // operators are what a mutant changes in one line, as sed sees it.
 var operators = [][2]string{
-	{" == ", " != "}, {" != ", " == "}, {" === ", " !== "}, {" !== ", " === "}, {" && ", " || "}, {" < ", " >= "}, {" > ", " <= "},
-	{" + 1", " + 2"}, {" - 1", " - 2"}, {"return true", "return false"}, {"return false", "return true"}, {" and ", " or "},
-	{" is None", " is not None"}, {"True", "False"}, {"if not ", "if "}, {"if !", "if "},
+	{" == ", " != "},
+	{" != ", " == "},
+	{" === ", " !== "},
+	{" !== ", " === "},
+	{" && ", " || "},
+	{" < ", " >= "},
+	{" > ", " <= "},
+	{" + 1", " + 2"},
+	{" - 1", " - 2"},
+	{"return true", "return false"},
+	{"return false", "return true"},
+	{" and ", " or "},
+	{" is None", " is not None"},
+	{"True", "False"},
+	{"if not ", "if "},
+	{"if !", "if "},
 }
 
 // shards is how many files one run changes; one of them is wrong as well.
@@ -31,7 +45,7 @@ type mutant struct {
 // sow seeds wrong shards, one a run, which the gates catch in a plain script too, and prints how many gate runs each cost.
 func (r *repo) sow(ctx context.Context, p *place, n int) error {
 	c := change{By: "file", Glob: r.Mutants.Glob, Match: "(?s).", Sed: "$a " + r.Mutants.Comment + " seen"}
-	files, err := c.files(p.repo)
+	files, err := c.files(ctx, p.repo)
 	if err != nil || len(files) == 0 {
 		return fmt.Errorf("list the files for mutants: %w", err)
 	}
@@ -69,14 +83,15 @@ func (r *repo) sow(ctx context.Context, p *place, n int) error {
 			return err
 		}
 	}
-	printMutants(r.Name, had)
+	printMutants(p.out, r.Name, had)
 	return nil
 }
 
 // seed runs one job with a mutant.
 func (p *place) seed(ctx context.Context, j *job, files int) (mutant, error) {
 	o, err := p.run(ctx, "mutant", j)
-	return mutant{wrong: *j.wrong, Runs: o.Until, Right: o.Landed == files-1 && len(o.Parked) == 1 && !p.changed(ctx, o.Ref, j.wrong.File)}, err
+	right := o.Landed == files-1 && len(o.Parked) == 1 && !p.changed(ctx, o.Ref, j.wrong.File)
+	return mutant{wrong: *j.wrong, Runs: o.Until, Right: right}, err
 }
 
 // mutate picks a line of a file that an operator applies to.
@@ -95,7 +110,8 @@ func mutate(dir, file string, random *rand.Rand) (wrong, bool) {
 		}
 		for _, o := range operators {
 			if strings.Contains(lines[at], o[0]) {
-				return wrong{File: file, Sed: fmt.Sprintf("%ds/%s/%s/", at+1, escaped(o[0]), strings.ReplaceAll(o[1], "&", `\&`))}, true
+				sed := fmt.Sprintf("%ds/%s/%s/", at+1, escaped(o[0]), strings.ReplaceAll(o[1], "&", `\&`))
+				return wrong{File: file, Sed: sed}, true
 			}
 		}
 	}
@@ -104,7 +120,7 @@ func mutate(dir, file string, random *rand.Rand) (wrong, bool) {
 
 func escaped(text string) string { return strings.NewReplacer("+", `\+`, "|", `\|`).Replace(text) }
 
-func printMutants(name string, list []mutant) {
+func printMutants(w io.Writer, name string, list []mutant) {
 	runs, wrong := make([]int, 0, len(list)), 0
 	for _, m := range list {
 		runs = append(runs, m.Runs)
@@ -114,9 +130,9 @@ func printMutants(name string, list []mutant) {
 	}
 	slices.Sort(runs)
 	if len(runs) == 0 {
-		fmt.Printf("%-14s mutants: none that a test catches\n", name)
+		fmt.Fprintf(w, "%-14s mutants: none that a test catches\n", name)
 		return
 	}
-	fmt.Printf("%-14s mutants %d: gate runs until the others have landed: median %d, worst %d; ended wrong: %d; each: %v\n",
+	fmt.Fprintf(w, "%-14s mutants %d: gate runs until the others have landed: median %d, worst %d; ended wrong: %d; each: %v\n",
 		name, len(runs), runs[len(runs)/2], runs[len(runs)-1], wrong, runs)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"os"
@@ -48,7 +49,7 @@ type wrong struct {
 	Sed  string `yaml:"sed"`
 }
 
-// seeds says where mutants are sown: in 25 files of the glob, each of which gets a comment.
+// seeds are where mutants are sown: in 25 files of the glob, which all get a comment.
 type seeds struct {
 	Glob    string `yaml:"glob"`
 	Comment string `yaml:"comment"`
@@ -63,12 +64,12 @@ func repos() ([]repo, error) {
 }
 
 // files lists the tracked files of a directory that a change is about.
-func (c *change) files(dir string) ([]string, error) {
+func (c *change) files(ctx context.Context, dir string) ([]string, error) {
 	match, err := regexp.Compile(c.Match)
 	if err != nil {
 		return nil, err
 	}
-	out, err := exec.Command("git", "-C", dir, "ls-files", "-z").Output()
+	out, err := exec.CommandContext(ctx, "git", "-C", dir, "ls-files", "-z").Output()
 	if err != nil {
 		return nil, fmt.Errorf("list the files of %s: %w", dir, err)
 	}
@@ -97,7 +98,8 @@ func (c *change) files(dir string) ([]string, error) {
 func (c *change) script(w *wrong) string {
 	s := fmt.Sprintf("sed -i -E -e %s \"$@\"", quoted(c.Sed))
 	if w != nil {
-		s += fmt.Sprintf("\nfor f in \"$@\"; do if [ \"$f\" = %s ]; then sed -i -E -e %s \"$f\"; fi; done", quoted(w.File), quoted(w.Sed))
+		s += fmt.Sprintf("\nfor f in \"$@\"; do if [ \"$f\" = %s ]; then sed -i -E -e %s \"$f\"; fi; done",
+			quoted(w.File), quoted(w.Sed))
 	}
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -36,6 +37,7 @@ type outcome struct {
 
 // place is where one repository is tried.
 type place struct {
+	out                       io.Writer
 	divisi, repo, state, work string
 	env                       []string
 }

@@ -41,14 +41,14 @@ func (p *project) argv() (out []string) {
 	return out
 }
 
-// script makes the change in a copy of the repository whose setup has run, commits it and runs the gates once, as a person's script
-// would. It returns the time without the setup, and whether all gates were green.
+// script makes the change in a copy of the repository whose setup has run, commits it and runs the gates once, as a person's
+// script would. It returns the time without the setup, and whether all gates were green.
 func (p *place) script(ctx context.Context, c *change, w *wrong) (took time.Duration, green bool, err error) {
 	dir := filepath.Join(p.work, "script")
 	if err := p.prepared(ctx, dir); err != nil {
 		return 0, false, err
 	}
-	files, err := c.files(dir)
+	files, err := c.files(ctx, dir)
 	if err != nil {
 		return 0, false, err
 	}
@@ -56,7 +56,8 @@ func (p *place) script(ctx context.Context, c *change, w *wrong) (took time.Dura
 	if err := p.in(ctx, dir, append([]string{"sh", "-c", c.script(w), "sh"}, files...)...); err != nil {
 		return 0, false, err
 	}
-	if err := p.in(ctx, dir, "git", "-c", "user.name=x", "-c", "user.email=x@localhost", "commit", "-qnam", "change"); err != nil {
+	err = p.in(ctx, dir, "git", "-c", "user.name=x", "-c", "user.email=x@localhost", "commit", "-qnam", "change")
+	if err != nil {
 		return 0, false, err
 	}
 	settings, err := readProject(p.repo)
