@@ -64,23 +64,24 @@ func (c *Content) Missing() (messages []string) {
 		for _, top := range slices.Sorted(maps.Keys(tops)) {
 			command += " " + text.Shell(top)
 		}
-		messages = append(messages, fmt.Sprintf("%s not checked out at the commit that is recorded: %s. Trees have an empty directory "+
-			"there. To have what belongs there: %s", text.Count(len(c.missing), "submodule"),
+		messages = append(messages, fmt.Sprintf("%s not checked out at the commit that is recorded: %s. "+
+			"Trees have an empty directory there. To have what belongs there: %s", text.Count(len(c.missing), "submodule"),
 			strings.Join(text.Few(slices.Sorted(slices.Values(c.missing)), maxNamed), ", "), command))
 	}
 	if len(c.pointers) > 0 {
-		messages = append(messages, fmt.Sprintf("%s of Git LFS without content in the checkout: %s. Trees have the pointer there. "+
-			"To have the content: git lfs pull", text.Count(len(c.pointers), "file"),
+		messages = append(messages, fmt.Sprintf("%s of Git LFS without content in the checkout: %s. Trees have the pointer "+
+			"there. To have the content: git lfs pull", text.Count(len(c.pointers), "file"),
 			strings.Join(text.Few(c.pointers, maxNamed), ", ")))
 	}
 	if c.more > 0 {
-		messages = append(messages, fmt.Sprintf("%d more files of Git LFS stay pointers: trees have the content of at most %d", c.more,
-			maxFiles))
+		messages = append(messages, fmt.Sprintf("%d more files of Git LFS stay pointers: trees have the content of at most %d",
+			c.more, maxFiles))
 	}
 	return messages
 }
 
-// Layers are what a tree that holds a commit of the mirror has, parents first. A file that is no longer the base's stays as it is.
+// Layers are what a tree that holds a commit of the mirror has, parents first. A file that is no longer the base's stays as it
+// is.
 func (c *Content) Layers(ctx context.Context, mirror *git.Repo, commit string) ([]sandbox.Layer, error) {
 	if c.Empty() {
 		return nil, nil

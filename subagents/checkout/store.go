@@ -134,7 +134,7 @@ func (s *Store) lock(ctx context.Context) (*os.File, error) {
 	}
 }
 
-// sweep removes what was not completed, and what no run has asked for for long.
+// sweep removes what was not completed, and what no run has used for long.
 func (s *Store) sweep() error {
 	for _, kind := range []string{modulesDir, lfsDir} {
 		entries, err := os.ReadDir(filepath.Join(s.dir, kind))
@@ -161,8 +161,8 @@ const partial = ".partial"
 // use marks a content that is there as used now.
 func (s *Store) use(name string) error { return os.Chtimes(name, s.clock(), s.clock()) }
 
-// module keeps a submodule and those in it. below is its place in the checkout that has it, place that in the whole tree; outer is
-// nil where the checkout does not have the outer one any more.
+// module keeps a submodule and those in it. below is its place in the checkout that has it, place that in the whole tree; outer
+// is nil where the checkout does not have the outer one any more.
 func (s *Store) module(
 	ctx context.Context, content *Content, outer *git.Checkout, place, below string, l link, depth int,
 ) error {
@@ -170,7 +170,8 @@ func (s *Store) module(
 	var own *git.Checkout
 	if outer != nil {
 		var err error
-		if own, err = outer.Module(below, l.Name); err != nil && !errors.Is(err, git.ErrNoModule) && !errors.Is(err, git.ErrOwner) {
+		own, err = outer.Module(below, l.Name)
+		if err != nil && !errors.Is(err, git.ErrNoModule) && !errors.Is(err, git.ErrOwner) {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 type installer struct {
 	// argv are the first words of the command.
 	argv []string
-	// files are the base names of what it reads, anywhere in the tree; below are directories of which it reads all.
+	// files are the base names of what it reads, anywhere in the tree; below are directories that it reads whole.
 	files, below []string
 	// scripts reports that the manifests can name scripts which are run by an installation.
 	scripts bool
@@ -100,8 +100,8 @@ func FilesOf(setup *spec.Setup, tree *Tree) (map[string]string, error) {
 	return files, nil
 }
 
-// Reads returns what reports whether a file decides what a setup installs: those that its key names, or the manifests and lock files
-// of a known package manager. It is nil for any other command: of that it is not known.
+// Reads returns what reports whether a file decides what a setup installs: those that its key names, or the manifests and lock
+// files of a known package manager. It is nil for any other command: of that it is not known.
 func Reads(setup *spec.Setup) func(name string) bool {
 	if len(setup.Key) > 0 {
 		return func(name string) bool { return slices.Contains(setup.Key, name) }

@@ -3,11 +3,10 @@
 package environment
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"errors"
 )
 
 // syncAll has every file of a directory written to the disk.

@@ -46,7 +46,8 @@ type findings struct {
 
 func newFindings() *findings {
 	return &findings{
-		signatures: map[string]struct{}{}, names: map[string]trace.Names{}, hidden: map[string]struct{}{}, follows: map[string]string{},
+		signatures: map[string]struct{}{}, names: map[string]trace.Names{},
+		hidden: map[string]struct{}{}, follows: map[string]string{},
 	}
 }
 
@@ -209,7 +210,8 @@ func (w *window) add(text string) {
 
 // panicked reports whether a Go test ended the whole program.
 func (w *window) panicked() bool {
-	return w != nil && bytes.Contains(w.head, []byte("panic: ")) && bytes.Contains(append(w.head, w.tail...), []byte("\ngoroutine "))
+	return w != nil && bytes.Contains(w.head, []byte("panic: ")) &&
+		bytes.Contains(append(w.head, w.tail...), []byte("\ngoroutine "))
 }
 
 func (w *window) String() string {

@@ -15,8 +15,8 @@ var (
 	eslintError = "N:N error "
 	goFailed    = regexp.MustCompile(`^FAIL\t(\S.*?)(?:\t\S+| \[(build|setup) failed\])$`)
 	// Signs that something could not be built, so that tests did not run, and which did not is not told.
-	buildSigns = regexp.MustCompile(`^error: could not compile|error TS\d+:|^error\[E\d+\]|compilation terminated|: fatal error:|` +
-		`errors? during collection|^go: .*(?:no required module|cannot find module|errors parsing)`)
+	buildSigns = regexp.MustCompile(`^error: could not compile|error TS\d+:|^error\[E\d+\]|compilation terminated|` +
+		`: fatal error:|errors? during collection|^go: .*(?:no required module|cannot find module|errors parsing)`)
 	// Signs that a test runner did not get to its end.
 	cutSigns = regexp.MustCompile(`^!+ (?:stopping after|Interrupted|_pytest\.outcomes\.Exit)|^INTERNALERROR>|` +
 		`process didn't exit successfully: .*\(signal`)
@@ -80,8 +80,9 @@ func (p *textParser) line(from string) {
 	if p.counts(from) {
 		p.count(from)
 	}
-	if (from != "" && from[0] == '!' || strings.HasPrefix(from, "INTERNALERROR") || strings.Contains(from, "exit successfully")) &&
-		cutSigns.MatchString(from) {
+	likely := from != "" && from[0] == '!' || strings.HasPrefix(from, "INTERNALERROR") ||
+		strings.Contains(from, "exit successfully")
+	if likely && cutSigns.MatchString(from) {
 		p.found.hide(spec.HiddenAll)
 	}
 	switch {

@@ -10,7 +10,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// tool is the program that a command runs, as far as its words tell, and what kind of gate that makes.
+// tool is the program that a command runs, as its words tell, and what kind of gate that makes.
 type tool struct{ name, kind string }
 
 var (
@@ -43,7 +43,8 @@ var (
 		},
 		"mvn":    {"test": spec.KindTests, "verify": spec.KindTests},
 		"gradle": {"test": spec.KindTests, "check": spec.KindTests},
-		"dotnet": {"test": spec.KindTests}, "swift": {"test": spec.KindTests}, "mix": {"test": spec.KindTests}, "deno": {"test": spec.KindTests},
+		"dotnet": {"test": spec.KindTests}, "swift": {"test": spec.KindTests}, "mix": {"test": spec.KindTests},
+		"deno": {"test": spec.KindTests},
 	}
 )
 
@@ -56,7 +57,7 @@ func knownTool(command []string) tool {
 		case name == "node" && slices.Contains(command[i:], "--test"),
 			name == "bun" && slices.Contains(command[i:min(i+2, len(command))], "test"):
 			return tool{name, spec.KindTests}
-		case several && !(name == "go" && slices.Contains(command[i:], "tool")):
+		case several && (name != "go" || !slices.Contains(command[i:], "tool")):
 			for _, word := range command[i+1:] {
 				if kind := verb[word]; kind != "" {
 					return tool{name, kind}
@@ -77,11 +78,13 @@ func knownTool(command []string) tool {
 var (
 	tscError = regexp.MustCompile(`(\(\d+,\d+\): |:\d+:\d+ - )?error TS(\d+): `)
 	// A file that could not be read: its other findings are hidden.
-	unreadFile = regexp.MustCompile(`^(\S[^:]*\.\w+):\d+:\d+:? (?:E999|E0001|invalid-syntax|SyntaxError)\b|^\s+\d+:\d+\s+error\s+Parsing error`)
+	unreadFile = regexp.MustCompile(`^(\S[^:]*\.\w+):\d+:\d+:? (?:E999|E0001|invalid-syntax|SyntaxError)\b|` +
+		`^\s+\d+:\d+\s+error\s+Parsing error`)
 	// What could not be checked because of another finding is not told.
 	stopped = regexp.MustCompile(`\(errors prevented further checking\)|\(typecheck\)$|\(compile\)$|` +
 		`^error: could not compile|compilation terminated|` +
-		`: fatal error:|^go: |^\S.*\.java:\d+: error: (?:.* expected|illegal start of .*|reached end of file .*|unclosed .*|not a statement|.* without .*)$`)
+		`: fatal error:|^go: |^\S.*\.java:\d+: error: (?:.* expected|illegal start of .*|` +
+		`reached end of file .*|unclosed .*|not a statement|.* without .*)$`)
 	vetHeading = regexp.MustCompile(`^# \[(\S+)\]$`)
 )
 

@@ -227,7 +227,8 @@ func (r *running) failed() *FailedError {
 	if r.err != nil {
 		return &FailedError{Service: r.name, Why: fmt.Sprintf("cannot be run: %v", r.err)}
 	}
-	return &FailedError{r.name, fmt.Sprintf("ended by itself (%s): its command must stay in the foreground", ending(r.out)), r.said.String()}
+	why := fmt.Sprintf("ended by itself (%s): its command must stay in the foreground", ending(r.out))
+	return &FailedError{r.name, why, r.said.String()}
 }
 
 // Failed is the first service that has ended by itself; nil while all run.

@@ -16,9 +16,9 @@ import (
 // maxManifests is how many changed files a message names.
 const maxManifests = 3
 
-// dependencies makes the environment fit the tested tree where that has other manifests than the base commit: the setup runs again,
-// over the environment and never with the network, because the tree says what it runs. Where it fails, the environment has not what
-// the tree needs.
+// dependencies makes the environment fit the tested tree where that has other manifests than the base commit: the setup runs
+// again, over the environment and never with the network, because the tree says what it runs. Where it fails, the environment has
+// not what the tree needs.
 func (t *Executor) dependencies(ctx context.Context) (*hindrance, error) {
 	setup := &t.Assignment.Project.Setup
 	reads := environment.Reads(setup)

@@ -96,9 +96,8 @@ func (t *Executor) recipe(ctx context.Context, g Ground) (environment.Recipe, er
 	blobs, err := t.Blobs(ctx)
 	if err == nil {
 		setup := spec.Setup{Command: t.Assignment.Setup, Key: t.Assignment.Project.Setup.Key}
-		r.Files, err = environment.FilesOf(&setup, &environment.Tree{ID: t.Tree, Blobs: blobs, Read: func(name string) ([]byte, error) {
-			return t.Read(ctx, name)
-		}})
+		read := func(name string) ([]byte, error) { return t.Read(ctx, name) }
+		r.Files, err = environment.FilesOf(&setup, &environment.Tree{ID: t.Tree, Blobs: blobs, Read: read})
 	}
 	if err != nil {
 		return r, fmt.Errorf("read the files that setup depends on: %w", err)

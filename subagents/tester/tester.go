@@ -166,8 +166,8 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 // maxChanged bounds, in bytes, the list of files that a gate changed.
 const maxChanged = 200
 
-// GatesOf returns the gates that a task names, all of the project's where it names none, and the names that are unknown. What makes
-// derived files again always runs first.
+// GatesOf returns the gates that a task names, all of the project's where it names none, and the names that are unknown. What
+// makes derived files again always runs first.
 func GatesOf(a *wire.Assignment) (gates []spec.Gate, unknown []string) {
 	if len(a.Task.Gates) == 0 {
 		return a.Project.Gates, nil

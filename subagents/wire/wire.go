@@ -64,8 +64,8 @@ type Assignment struct {
 	Roles []Callee `json:"roles,omitempty"`
 	// From is the position in the log behind which messages to the agent begin; those before it a master was told when it woke.
 	From uint64 `json:"from,omitempty"`
-	// Environment is the id of what lies below the work tree; empty for none. Setup is a command that makes it, run by a tester before
-	// its gates.
+	// Environment is the id of what lies below the work tree; empty for none. Setup is a command that makes it, run by a tester
+	// before its gates.
 	Environment string   `json:"environment,omitempty"`
 	Setup       []string `json:"setup,omitempty"`
 	// Object is the object-store name of the sealed assignment. On the queue it stands for everything but run, task and attempt.

@@ -52,13 +52,13 @@ type attempt struct {
 	private string
 	cache   sandbox.Cache
 	env     []string
-	// under is the environment below the tree; nil for none. toolsDir and storesDir are its, or those of one that is being made, which
-	// setup writes: fill.
+	// under is the environment below the tree; nil for none. toolsDir and storesDir are its, or those of one that is being made,
+	// which setup writes: fill.
 	under               *environment.Environment
 	toolsDir, storesDir string
 	fill                bool
-	// keeper holds the views of its layers and stores, for all commands but a setup; nil where there are none. copied reports that the
-	// layers are copied into the tree.
+	// keeper holds the views of its layers and stores, for all commands but a setup; nil where there are none. copied reports
+	// that the layers are copied into the tree.
 	keeper *sandbox.Keeper
 	copied bool
 	// readable is what commands may read beside their place and the system.

@@ -28,8 +28,8 @@ func (at *attempt) open(ctx context.Context) error {
 		at.log.Warn().Err(err).Msg("the environment of the run is made again")
 		e, err = at.makeAgain(ctx)
 		if err == nil && e.ID != id {
-			err = &refusal{fmt.Errorf("environment %s is gone, and setup makes another one now, %s, because a program or a setting "+
-				"has changed: start a new run", id, e.ID)}
+			err = &refusal{fmt.Errorf("environment %s is gone, and setup makes another one now, %s, because a program or a "+
+				"setting has changed: start a new run", id, e.ID)}
 		}
 	}
 	if err != nil {
@@ -47,7 +47,8 @@ func (e *unmadeError) Error() string { return e.result.Error.Message }
 // makeAgain runs the setup of the run as its first attempt did: on the base commit, in a slot of its own.
 func (at *attempt) makeAgain(ctx context.Context) (*environment.Environment, error) {
 	a := *at.assignment
-	a.Setup, a.Head, a.Base, a.Environment, a.Patch, a.Start = a.Project.Setup.Command, at.worker.cfg.Mirror.Base(), true, "", nil, nil
+	a.Setup, a.Head, a.Base = a.Project.Setup.Command, at.worker.cfg.Mirror.Base(), true
+	a.Environment, a.Patch, a.Start = "", nil, nil
 	a.Role.Executor = ""
 	if len(a.Setup) == 0 {
 		return nil, &refusal{fmt.Errorf("environment %s is gone: start a new run", at.assignment.Environment)}

@@ -12,7 +12,8 @@ import (
 
 // serves reports whether services meet the gates of the attempt on a loopback of theirs.
 func (at *attempt) serves() bool {
-	return tests(at.assignment) && len(at.assignment.Project.Services) > 0 && !at.assignment.Role.Network && sandbox.Views() == nil
+	a := at.assignment
+	return tests(a) && len(a.Project.Services) > 0 && !a.Role.Network && sandbox.Views() == nil
 }
 
 // services is what the services of the project are started with: they see the tree as the gates do, and write their homes alone.

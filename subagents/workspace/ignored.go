@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Ignored puts a work tree that Reset made back to its commit, but for what its own lists of ignored files name: the topmost paths of
-// that are returned, and those of the files that went. A directory that ignores itself whole, as virtual environments do, counts. No
-// process may be working in the slot.
+// Ignored puts a work tree that Reset made back to its commit, but for what its own lists of ignored files name: the topmost
+// paths of that are returned, and those of the files that went. A directory that ignores itself whole, as virtual environments
+// do, counts. No process may be working in the slot.
 func (s *Slot) Ignored(ctx context.Context, commit string) (ignored, gone []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -78,7 +78,9 @@ func At(ctx context.Context, repo *git.Repo, commit string, o Options) (Proposal
 // Of makes the proposal for tracked files (slash-separated, relative to the root) and the content of a few of them. It proposes
 // only what the files show to be there; a file that cannot be read or understood proposes nothing.
 func Of(files []string, read func(string) ([]byte, error), o Options) Proposal {
-	d := &detector{Options: o, files: slices.Sorted(slices.Values(files)), known: map[string]bool{}, dirs: map[string]bool{}, read: read}
+	d := &detector{
+		Options: o, files: slices.Sorted(slices.Values(files)), known: map[string]bool{}, dirs: map[string]bool{}, read: read,
+	}
 	for _, file := range files {
 		d.known[file] = true
 		for dir := path.Dir(file); dir != "." && !d.dirs[dir]; dir = path.Dir(dir) {

@@ -19,10 +19,11 @@ func (p *Proposal) File(tried map[string]Tried) string {
 	var b strings.Builder
 	b.WriteString("# How Divisi works on this repository; see docs/project.md. Proposed by divisi init.\n")
 	if len(p.Setup) > 0 {
-		fmt.Fprintf(&b, "\n# Installs what the gates need (%s). It alone has the network, and takes effect after you trust the repository.\n",
-			text.OneLine(text.Some(p.Why, maxWhy)))
+		fmt.Fprintf(&b, "\n# Installs what the gates need (%s). It alone has the network, and takes effect after you trust the "+
+			"repository.\n", text.OneLine(text.Some(p.Why, maxWhy)))
 		if len(p.Ignored) > 0 {
-			fmt.Fprintf(&b, "# It fills paths that git ignores, which stay below every tree: %s\n", text.OneLine(text.Some(p.Ignored, maxWhy)))
+			fmt.Fprintf(&b, "# It fills paths that git ignores, which stay below every tree: %s\n",
+				text.OneLine(text.Some(p.Ignored, maxWhy)))
 		}
 		fmt.Fprintf(&b, "setup: %s\n", text.Flow(p.Setup))
 	}

@@ -24,7 +24,9 @@ func (d *detector) golang() {
 		if d.importable(dir) {
 			d.add("go-build", dir, spec.Gate{Command: append(slices.Clone(command), "build", "./...")})
 		}
-		d.add("go-test", dir, spec.Gate{Command: append(slices.Clone(command), "test", "-json", "./..."), Format: gate.FormatGoTest})
+		d.add("go-test", dir, spec.Gate{
+			Command: append(slices.Clone(command), "test", "-json", "./..."), Format: gate.FormatGoTest,
+		})
 		if d.known[path.Join(dir, "go.sum")] && !d.dirs[path.Join(dir, "vendor")] {
 			lacking = append(lacking, dir)
 		}

@@ -93,7 +93,8 @@ func (d *detector) managerOf(dir string, m *manifest) manager {
 		}
 	}
 	if found.name == "yarn" {
-		found.berry = d.known[path.Join(dir, ".yarnrc.yml")] || strings.Contains(d.text(path.Join(dir, found.lock)), "\n__metadata:") ||
+		found.berry = d.known[path.Join(dir, ".yarnrc.yml")] ||
+			strings.Contains(d.text(path.Join(dir, found.lock)), "\n__metadata:") ||
 			namedVersion(m.Manager) != "" && !strings.HasPrefix(m.Manager, "yarn@1.")
 	}
 	return found
@@ -109,7 +110,8 @@ func namedVersion(manager string) string {
 	return ""
 }
 
-// node: the root's package, and those below it that have a lock file of their own; or, without one at the root, those with a test.
+// node: the root's package, and those below it that have a lock file of their own; or, without one at the root, those with a
+// test.
 func (d *detector) node() {
 	root := d.known["package.json"]
 	for _, file := range d.under("package.json") {
@@ -134,7 +136,8 @@ func (d *detector) npmProject(dir string, m *manifest, with manager) {
 	if g, ok := testGate(dir, m, with); ok {
 		d.add(with.name+"-test", dir, g)
 	}
-	if len(m.Deps)+len(m.Dev)+len(m.Opt) == 0 && m.Spaces == nil || d.dirs[path.Join(dir, "node_modules")] || d.zeroInstall(dir, with) {
+	if len(m.Deps)+len(m.Dev)+len(m.Opt) == 0 && m.Spaces == nil ||
+		d.dirs[path.Join(dir, "node_modules")] || d.zeroInstall(dir, with) {
 		return
 	}
 	why := path.Join(dir, with.lock)

@@ -46,7 +46,8 @@ func (d *detector) python() {
 		command = []string{"env", "PYTHONPATH=src", "python3"}
 	}
 	d.add("pytest", ".", spec.Gate{
-		Command: append(command, "-m", "pytest", "-q", "-rfE", "--continue-on-collection-errors", "--junitxml="+Report), Format: gate.FormatJUnit,
+		Command: append(command, "-m", "pytest", "-q", "-rfE", "--continue-on-collection-errors", "--junitxml="+Report),
+		Format:  gate.FormatJUnit,
 	})
 }
 

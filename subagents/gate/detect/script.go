@@ -18,13 +18,22 @@ type runner struct {
 }
 
 var runners = []runner{
-	{words: []string{"mocha"}, flags: []string{"--reporter", "tap"}, format: gate.FormatTAP, not: []string{"--watch", "-w", "--parallel"}},
-	{words: []string{"vitest"}, flags: []string{"--reporter=tap-flat"}, format: gate.FormatTAP, not: []string{"--watch", "-w", "watch", "bench"}},
+	{
+		words: []string{"mocha"}, flags: []string{"--reporter", "tap"}, format: gate.FormatTAP,
+		not: []string{"--watch", "-w", "--parallel"},
+	},
+	{
+		words: []string{"vitest"}, flags: []string{"--reporter=tap-flat"}, format: gate.FormatTAP,
+		not: []string{"--watch", "-w", "watch", "bench"},
+	},
 	{
 		words: []string{"node", "--test"}, env: []string{"NODE_OPTIONS=--test-reporter=tap"}, format: gate.FormatTAP,
 		not: []string{"--test-reporter"},
 	},
-	{words: []string{"jest"}, flags: []string{"--json"}, format: gate.FormatJSON, not: []string{"--watch", "--watchAll", "--json", "--outputFile"}},
+	{
+		words: []string{"jest"}, flags: []string{"--json"}, format: gate.FormatJSON,
+		not: []string{"--watch", "--watchAll", "--json", "--outputFile"},
+	},
 	{words: []string{"ava"}, flags: []string{"--tap"}, format: gate.FormatTAP, not: []string{"--watch", "-w"}},
 	{words: []string{"tape"}, format: gate.FormatTAP},
 }
@@ -46,15 +55,16 @@ func aliasOf(script string, scripts map[string]string) string {
 	return found[1]
 }
 
-// reporter returns the variables and the flags with which the last command of a script names its tests, and the format that it then
-// speaks; "" for a script that is not understood. What is added to a script ends up at its last command.
+// reporter returns the variables and the flags with which the last command of a script names its tests, and the format that it
+// then speaks; "" for a script that is not understood. What is added to a script ends up at its last command.
 func reporter(script string) (env, flags []string, format string) {
 	if odd.MatchString(script) || strings.Contains(script, "||") {
 		return nil, nil, ""
 	}
 	parts := strings.Split(script, "&&")
 	words := strings.Fields(parts[len(parts)-1])
-	for len(words) > 0 && (setting.MatchString(words[0]) || slices.Contains([]string{"cross-env", "npx", "nyc", "c8", "env"}, words[0])) {
+	before := []string{"cross-env", "npx", "nyc", "c8", "env"}
+	for len(words) > 0 && (setting.MatchString(words[0]) || slices.Contains(before, words[0])) {
 		words = words[1:]
 	}
 	if slices.Contains(words, "--") {

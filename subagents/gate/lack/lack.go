@@ -40,26 +40,28 @@ var node = []string{"npm", "npx", "pnpm", "yarn", "bun", "node", "mocha", "jest"
 
 var kinds = []kind{
 	{
-		line: regexp.MustCompile(`module lookup disabled by GOPROXY=off|(?:dial tcp|lookup) .*proxy\.golang\.org|: reading file://\S+: no such file|` +
-			`cannot query module due to -mod=`),
+		line: regexp.MustCompile(`module lookup disabled by GOPROXY=off|(?:dial tcp|lookup) .*proxy\.golang\.org|` +
+			`: reading file://\S+: no such file|cannot query module due to -mod=`),
 		what: "the Go modules that the repository needs are not downloaded", setup: []string{"go", "mod", "download"},
 	},
 	{
-		line: regexp.MustCompile(`\bENOTCACHED\b|node_modules missing|node_modules state file|doesn't seem to have been installed|` +
-			`Cannot find (?:module|package) '[^'./][^']*'|\bERR_MODULE_NOT_FOUND\b`),
+		line: regexp.MustCompile(`\bENOTCACHED\b|node_modules missing|node_modules state file|` +
+			`doesn't seem to have been installed|Cannot find (?:module|package) '[^'./][^']*'|\bERR_MODULE_NOT_FOUND\b`),
 		tools: node, what: "node_modules is not installed", setup: []string{"npm", "install"},
 	},
 	{
 		line: regexp.MustCompile(`(?:^|: )\S+: (?:command )?not found\s*$`),
 		// A test script finds its programs in node_modules.
-		tools: []string{"npm", "npx", "pnpm", "yarn", "bun"}, what: "node_modules is not installed", setup: []string{"npm", "install"},
+		tools: []string{"npm", "npx", "pnpm", "yarn", "bun"},
+		what:  "node_modules is not installed", setup: []string{"npm", "install"},
 	},
 	{line: regexp.MustCompile(`No module named '?pytest'?`), what: "pytest is not installed for the gate's Python"},
 	{line: regexp.MustCompile(`No module named '?([\w.]+)'?`), what: "the Python module %s is not installed"},
 	{
 		line: regexp.MustCompile(`--offline was specified|you may (?:be able to )?.*without (?:the )?--offline|net\.offline|` +
 			`failed to download .* (?:offline|replaced source)`),
-		tools: []string{"cargo"}, what: "the crates that the repository needs are not downloaded", setup: []string{"cargo", "fetch"},
+		tools: []string{"cargo"}, what: "the crates that the repository needs are not downloaded",
+		setup: []string{"cargo", "fetch"},
 	},
 	{
 		line:  regexp.MustCompile(`Cannot access .* in offline mode|has not been downloaded from it before`),
@@ -68,8 +70,8 @@ var kinds = []kind{
 	{line: regexp.MustCompile(`(?:^|: )([\w.+-]+): (?:command )?not found\s*$`), what: "the program %s is not installed"},
 }
 
-// Of names what red gates lack, each once. proposed is the setup that is proposed for the repository, nil for none; ran reports that
-// the project has a setup of its own, which has run.
+// Of names what red gates lack, each once. proposed is the setup that is proposed for the repository, nil for none; ran reports
+// that the project has a setup of its own, which has run.
 func Of(receipts []spec.Receipt, proposed []string, ran bool) []Lack {
 	var lacks []Lack
 	for _, r := range receipts {
@@ -123,7 +125,9 @@ const (
 // uses reports whether a command calls one of some tools.
 func uses(command, tools []string) bool {
 	return slices.ContainsFunc(command, func(arg string) bool {
-		return slices.ContainsFunc(strings.Fields(arg), func(word string) bool { return slices.Contains(tools, filepath.Base(word)) })
+		return slices.ContainsFunc(strings.Fields(arg), func(word string) bool {
+			return slices.Contains(tools, filepath.Base(word))
+		})
 	})
 }
 

@@ -77,7 +77,8 @@ func size(key string, list []string) int {
 	return n
 }
 
-// named returns the paths of one failure, and those of files that its lines give with a line. Its owners come first, so that many other paths cannot displace them.
+// named returns the paths of one failure, and those of files that its lines give with a line. Its owners come first, so that many
+// other paths cannot displace them.
 func (t *tree) named(n Names, most int) (all, placed []string) {
 	found := map[string]bool{} // with whether it has a line
 	bases := t.bases
