@@ -23,7 +23,8 @@ var (
 		}
 		s.Properties["environment"] = &jsonschema.Schema{
 			Description: s.Properties["environment"].Description, AnyOf: []*jsonschema.Schema{
-				{Type: "string", Enum: []any{spec.EnvironmentCheckout}}, {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
+				{Type: "string", Enum: []any{spec.EnvironmentCheckout}},
+				{Type: "array", Items: &jsonschema.Schema{Type: "string"}},
 			},
 		}
 		return s

@@ -36,7 +36,8 @@ func (h *holder) takeCheckout(ctx context.Context) (err error) {
 	return h.takeEnvironment(ctx)
 }
 
-// takeEnvironment takes the ignored paths of the checkout that the project names. A run that goes on keeps those that it began with.
+// takeEnvironment takes the ignored paths of the checkout that the project names. A run that goes on keeps those that it began
+// with.
 func (h *holder) takeEnvironment(ctx context.Context) error {
 	if h.resumes {
 		_, err := h.environments.Open(h.spec.Environment)
@@ -54,7 +55,9 @@ func (h *holder) takeEnvironment(ctx context.Context) error {
 	}
 	defer root.Close() // a handle
 	r := environment.Recipe{System: runtime.GOOS, Arch: runtime.GOARCH, Level: sandbox.Probe().Name()}
-	e, _, err := h.environments.FromCheckout(ctx, r, root, paths, func() { h.notice("waiting for another run, which takes the same") })
+	e, _, err := h.environments.FromCheckout(ctx, r, root, paths, func() {
+		h.notice("waiting for another run, which takes the same")
+	})
 	var changed *environment.ChangedError
 	var bad *environment.BadContentError
 	switch {
@@ -67,7 +70,8 @@ func (h *holder) takeEnvironment(ctx context.Context) error {
 	case err != nil:
 		return err
 	case h.resumes && e.ID != h.spec.Environment:
-		return usage.Errorf("the environment of run %s was removed, and the checkout has changed since: start a new run", h.spec.Run)
+		return usage.Errorf("the environment of run %s was removed, and the checkout has changed since: start a new run",
+			h.spec.Run)
 	}
 	h.spec.Environment = e.ID
 	h.notices = append(h.notices, e.Notes...)
@@ -81,8 +85,8 @@ func (h *holder) checkPaths(ctx context.Context, paths []string) error {
 		return err
 	}
 	if len(paths) == 0 {
-		return usage.Errorf("environment: %s takes what git ignores in the checkout, and there is nothing that gates could need: "+
-			"install what the repository needs, then start again", spec.EnvironmentCheckout)
+		return usage.Errorf("environment: %s takes what git ignores in the checkout, and there is nothing that gates could need"+
+			": install what the repository needs, then start again", spec.EnvironmentCheckout)
 	}
 	for _, name := range paths {
 		if !slices.ContainsFunc(ignored, func(dir string) bool {

@@ -59,8 +59,8 @@ func (h *holder) tryPlan(ctx context.Context, o *Options) (data run.PlanData, er
 	return data, err
 }
 
-// detect completes a project that names no gates, or no setup: gates are taken as they are found, and a setup without which they cannot
-// run is proposed to a person.
+// detect completes a project that names no gates, or no setup: gates are taken as they are found, and a setup without which they
+// cannot run is proposed to a person.
 func (h *holder) detect(ctx context.Context, o *Options) error {
 	project := &h.spec.Project
 	has := len(project.Setup.Command) > 0 || !project.Environment.IsZero()

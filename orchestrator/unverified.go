@@ -23,7 +23,9 @@ func unverifiedError(st *run.State) error {
 		b.WriteString("\n" + console.Sanitize(lacks[i].String()))
 	}
 	all := gates
-	gates = slices.DeleteFunc(slices.Clone(all), func(g acceptance.Incomparable) bool { return acceptance.Explained(lacks, g.Gate) })
+	gates = slices.DeleteFunc(slices.Clone(all), func(g acceptance.Incomparable) bool {
+		return acceptance.Explained(lacks, g.Gate)
+	})
 	for _, g := range gates {
 		fmt.Fprintf(&b, "\ngate %s: %s\n  on the base commit %s\n  first error: %s",
 			g.Gate, console.Sanitize(strings.Join(g.Command, " ")), g.Why, console.Sanitize(g.Error))

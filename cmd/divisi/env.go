@@ -45,7 +45,8 @@ func newEnvShow(g *globals) *cobra.Command {
 		Use:   "show [ENVIRONMENT...]",
 		Short: "List the environments of a repository, the last used first",
 		Long: `List what setup has left in ignored paths, the tools and the stores of package managers, which later runs
-use while what setup depends on is the same. With names: those, with what they were made of.` + codes(codeOK, codeUsage, codeMachine),
+use while what setup depends on is the same. With names: those, with what they were made of.` +
+			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi env show\n  divisi env show --verify 3f2a",
 		RunE:    func(c *cobra.Command, args []string) error { return e.show(c.Context(), args) },
 	}
@@ -144,7 +145,7 @@ func (e *envs) row(w *tabwriter.Writer, l *environment.Listed, whole bool) error
 	if len(l.Recipe.Command) > 0 {
 		from = strings.Join(l.Recipe.Command, " ")
 	}
-	size := doctor.Bytes(uint64(max(0, l.Bytes))) //nolint:gosec // not negative
+	size := doctor.Bytes(uint64(max(0, l.Bytes)))
 	_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.ID[:12], size, text.Count(l.Entries, "file"), state,
 		console.Sanitize(oneLine(from)))
 	if !whole || err != nil {

@@ -115,8 +115,8 @@ func (g *globals) try(ctx context.Context, o *initOptions, checkout *git.Checkou
 		if t.trusted || isTerminal(g.in) && !g.json() {
 			return true, t.settle(ctx, g)
 		}
-		return false, usagef("%sThe setup is a proposal, and nothing was run. Read the list, then allow it: divisi init --trust-repo\n"+
-			"To see the whole proposal: divisi init --print", t.text())
+		return false, usagef("%sThe setup is a proposal, and nothing was run. "+
+			"Read the list, then allow it: divisi init --trust-repo\nTo see the whole proposal: divisi init --print", t.text())
 	}
 	r, err := orchestrator.Start(g.log.WithContext(ctx), o.Options)
 	if err != nil {
@@ -174,7 +174,8 @@ func findings(st *run.State, tried map[string]detect.Tried) []string {
 			lines = append(lines, fmt.Sprintf("%-12s %s", g.Name, t.Note))
 		}
 		if r := st.Baseline[g.Name]; len(r.Hidden) > 0 {
-			lines = append(lines, fmt.Sprintf("%-12s hidden on this commit, and not proven by it: %s", "", text.Some(r.Hidden, maxShown)))
+			hidden := text.Some(r.Hidden, maxShown)
+			lines = append(lines, fmt.Sprintf("%-12s hidden on this commit, and not proven by it: %s", "", hidden))
 		}
 	}
 	for _, n := range st.Notices {
@@ -224,7 +225,8 @@ func (g *globals) writeProject(ctx context.Context, o *initOptions, top, file st
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(g.out, "\nwrote %s\nNext:\n  git -C %s add %s && git -C %s commit -m 'Describe the repository to Divisi'\n"+
+	_, err = fmt.Fprintf(g.out, "\nwrote %s\nNext:\n"+
+		"  git -C %s add %s && git -C %s commit -m 'Describe the repository to Divisi'\n"+
 		"  divisi plan --help   # a plan for it\n", projectPlace, text.Shell(top), projectPlace, text.Shell(top))
 	return err
 }

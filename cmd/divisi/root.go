@@ -112,7 +112,8 @@ Start with:  divisi demo`,
 		newAccept(g), newShow(g), newLog(g),
 		newDiff(g), newTake(g), newGive(g), newRuns(g),
 		newWatch(g), newPlan(g),
-		newContext(g), newRoles(g), newConfig(g), newDoctor(g), newInit(g), newEnv(g), newMemory(g), newTrust(g), newLoopcheck(g), newVersion(g),
+		newContext(g), newRoles(g), newConfig(g), newDoctor(g), newInit(g), newEnv(g), newMemory(g),
+		newTrust(g), newLoopcheck(g), newVersion(g),
 	)
 	countArgs(root)
 	root.SetHelpCommand(newHelp())

@@ -61,7 +61,8 @@ func (o *runOptions) startFlags(c *cobra.Command) {
 	f.IntVar(&o.Parallel, "parallel", 0, "agents at once (default from the project file, else 16)")
 	f.IntVar(&o.Budget, "budget", 0, "stop the run after this many tokens; resume continues it (default from the project file)")
 	f.BoolVar(&o.AllowUnverified, "allow-unverified", false, allowUnverified)
-	f.BoolVar(&o.FreshBaseline, "fresh-baseline", false, "run the gates on the base commit though an earlier run has kept their results")
+	f.BoolVar(&o.FreshBaseline, "fresh-baseline", false,
+		"run the gates on the base commit though an earlier run has kept their results")
 	f.BoolVar(&o.trust, "trust-repo", false, "allow what the repository's files request, in this run; see divisi trust --help")
 	f.StringVar(&o.NATS, "nats", "", "use the NATS server at this URL instead of the built-in one")
 	f.StringVar(&o.Dashboard, "dashboard", "", "serve the dashboard at this loopback address or port, e.g. 8080")

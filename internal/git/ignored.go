@@ -19,7 +19,8 @@ func (g *Git) Ignored(ctx context.Context, c *Checkout) (paths []string, err err
 		return nil, err
 	}
 	out, err := g.exec(ctx, call{dir: Dir{GitDir: v.dir.GitDir, WorkTree: c.Top}, args: []string{
-		"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignored=matching", "--ignore-submodules=all", "--no-renames",
+		"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignored=matching", "--ignore-submodules=all",
+		"--no-renames",
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("list the ignored files of %s: %w", c.Top, err)

@@ -92,15 +92,16 @@ func (r *Repo) filtered(ctx context.Context, commit string, files []LFSFile) (ke
 	return kept, nil
 }
 
-// OpenLFS opens the content that a checkout has for a pointer, which is still to be compared with it. No link leads out of its git
-// directory. fs.ErrNotExist where it has none.
+// OpenLFS opens the content that a checkout has for a pointer, which is still to be compared with it. No link leads out of its
+// git directory. fs.ErrNotExist where it has none.
 func (c *Checkout) OpenLFS(p spec.Pointer) (io.ReadCloser, error) {
 	root, err := os.OpenRoot(c.CommonDir)
 	if err != nil {
 		return nil, fmt.Errorf("open the git directory: %w", err)
 	}
-	defer root.Close()                                                                                                        // a handle
-	f, err := root.OpenFile(filepath.Join("lfs", "objects", p.OID[:2], p.OID[2:4], p.OID), os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe
+	defer root.Close() // a handle
+	name := filepath.Join("lfs", "objects", p.OID[:2], p.OID[2:4], p.OID)
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func (c *Checkout) Module(place, name string) (*Checkout, error) {
 	}
 	top := filepath.Join(c.Top, filepath.FromSlash(place))
 	found := ""
-	if real, err := filepath.EvalSymlinks(top); err == nil && real == top { // no link leads there
+	if target, err := filepath.EvalSymlinks(top); err == nil && target == top { // no link leads there
 		if found, err = gitDirIn(top); err != nil && !errors.Is(err, ErrNotRepository) {
 			return nil, fmt.Errorf("look for the submodule %s: %w", place, err)
 		}
@@ -97,7 +97,7 @@ func (c *Checkout) Module(place, name string) (*Checkout, error) {
 
 // owns returns an error for a directory that lies elsewhere, or belongs to another user than the checkout's git directory.
 func (c *Checkout) owns(dir string) error {
-	real, err := filepath.EvalSymlinks(dir)
+	target, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return err
 	}
@@ -106,10 +106,10 @@ func (c *Checkout) owns(dir string) error {
 	}
 	if common, err := filepath.EvalSymlinks(c.CommonDir); err != nil {
 		return err
-	} else if !below(real, c.Top) && !below(real, common) {
-		return fmt.Errorf("%s is neither in the checkout nor in its git directory: %w", real, ErrNoModule)
+	} else if !below(target, c.Top) && !below(target, common) {
+		return fmt.Errorf("%s is neither in the checkout nor in its git directory: %w", target, ErrNoModule)
 	}
-	its, err := os.Stat(real)
+	its, err := os.Stat(target)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (c *Checkout) owns(dir string) error {
 	}
 	if uid, ok := OwnerOf(its); ok {
 		if own, _ := OwnerOf(ours); uid != own {
-			return fmt.Errorf("%w: %s", ErrOwner, real)
+			return fmt.Errorf("%w: %s", ErrOwner, target)
 		}
 	}
 	return nil
@@ -137,7 +137,7 @@ func (g *Git) Extract(ctx context.Context, c *Checkout, commit, mirror, to strin
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(to, 0o755); err != nil { //nolint:gosec // as in a work tree
+	if err := os.Mkdir(to, 0o755); err != nil {
 		return nil, fmt.Errorf("make a tree of %s: %w", commit, err)
 	}
 	at := Dir{GitDir: r.dir, WorkTree: to, Index: filepath.Join(r.dir, "extract")}

@@ -94,9 +94,8 @@ func Env(s Settings) ([]string, error) {
 
 // onlyFiles leaves the proxies of GOPROXY that are directories; after them there is nothing to ask.
 func onlyFiles(proxies string) string {
-	files := slices.DeleteFunc(strings.FieldsFunc(proxies, func(r rune) bool { return r == ',' || r == '|' }), func(p string) bool {
-		return !strings.HasPrefix(p, "file://")
-	})
+	files := strings.FieldsFunc(proxies, func(r rune) bool { return r == ',' || r == '|' })
+	files = slices.DeleteFunc(files, func(p string) bool { return !strings.HasPrefix(p, "file://") })
 	return strings.Join(append(files, "off"), ",")
 }
 

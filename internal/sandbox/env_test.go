@@ -40,13 +40,16 @@ func TestPackageManagersStayOffline(t *testing.T) {
 		want []string
 		not  []string
 	}{
-		{Settings{Offline: true}, []string{"npm_config_offline=true", "npm_config_fetch_retries=0", "PIP_NO_INDEX=1",
-			"UV_OFFLINE=1", "YARN_ENABLE_NETWORK=0", "CARGO_NET_OFFLINE=true", "MAVEN_ARGS=-o", "GOPROXY=file:///own,file:///theirs,off"}, nil},
+		{Settings{Offline: true}, []string{
+			"npm_config_offline=true", "npm_config_fetch_retries=0", "PIP_NO_INDEX=1",
+			"UV_OFFLINE=1", "YARN_ENABLE_NETWORK=0", "CARGO_NET_OFFLINE=true", "MAVEN_ARGS=-o", "GOPROXY=file:///own,file:///theirs,off",
+		}, nil},
 		{Settings{Offline: true, Defaults: map[string]string{"MAVEN_ARGS": "-Dmaven.repo.local=x"}}, []string{"MAVEN_ARGS=-Dmaven.repo.local=x -o"}, nil},
 		{Settings{}, []string{"GOPROXY=" + proxies}, []string{"npm_config_offline", "PIP_NO_INDEX", "MAVEN_ARGS"}},
 		{
 			Settings{Offline: true, Base: []string{"PIP_NO_INDEX=", "GOPROXY=x"}, Extra: []string{"PIP_NO_INDEX", "GOPROXY"}},
-			[]string{"PIP_NO_INDEX=", "UV_OFFLINE=1", "GOPROXY=" + proxies}, nil,
+			[]string{"PIP_NO_INDEX=", "UV_OFFLINE=1", "GOPROXY=" + proxies},
+			nil,
 		},
 	} {
 		c.s.Vars = map[string]string{"GOPROXY": proxies}

@@ -89,8 +89,11 @@ func (p Place) shown(l Level) Place {
 		as     string
 		result *string
 	}{
-		{p.Tree, seenTree, &seen.Tree}, {p.Home, seenHome, &seen.Home}, {p.Temp, seenTemp, &seen.Temp},
-		{p.Tools, seenTools, &seen.Tools}, {p.Stores, seenStores, &seen.Stores},
+		{p.Tree, seenTree, &seen.Tree},
+		{p.Home, seenHome, &seen.Home},
+		{p.Temp, seenTemp, &seen.Temp},
+		{p.Tools, seenTools, &seen.Tools},
+		{p.Stores, seenStores, &seen.Stores},
 	} {
 		if pair.is != "" {
 			*pair.result = pair.as

@@ -20,7 +20,9 @@ func probe() Level {
 		{Name: Namespaces, Have: true}, {Name: Landlock, Have: true}, {Name: Seccomp, Have: true}, {Name: OwnUser, Have: true},
 	}}
 	if abi == 0 {
-		l.layers[1] = Protection{Landlock, false, whyLandlock, "Take Linux 5.13 or newer, with landlock in the kernel's lsm= list."}
+		l.layers[1] = Protection{
+			Landlock, false, whyLandlock, "Take Linux 5.13 or newer, with landlock in the kernel's lsm= list.",
+		}
 	}
 	if !stage.HasFilter {
 		l.layers[2] = Protection{Seccomp, false, stage.NoFilter, "Take a machine with an amd64 or arm64 processor."}

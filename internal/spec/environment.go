@@ -44,12 +44,12 @@ func (e Environment) MarshalJSON() ([]byte, error) {
 
 // litter are names of ignored paths that no gate needs: caches that tools make again, and what editors leave.
 var litter = []string{
-	"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".eslintcache", ".DS_Store", ".idea", ".vscode", ".coverage", "*.pyc",
-	"*.swp", "*~", "*.log", "*.tsbuildinfo",
+	"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".eslintcache", ".DS_Store", ".idea", ".vscode", ".coverage",
+	"*.pyc", "*.swp", "*~", "*.log", "*.tsbuildinfo",
 }
 
-// Name names the paths in the place of the word: those that git ignores, where a directory may end in a slash. What is never taken,
-// and what no gate needs, is left out. The word stays where nothing is left.
+// Name names the paths in the place of the word: those that git ignores, where a directory may end in a slash. What is never
+// taken, and what no gate needs, is left out. The word stays where nothing is left.
 func (e *Environment) Name(ignored []string) error {
 	var paths []string
 	for _, name := range ignored {
@@ -63,7 +63,8 @@ func (e *Environment) Name(ignored []string) error {
 		}
 	}
 	if n := len(paths); n > maxEnvironment {
-		return fmt.Errorf("git ignores %d paths of the checkout, and a run takes at most %d: name those that gates need", n, maxEnvironment)
+		return fmt.Errorf("git ignores %d paths of the checkout, and a run takes at most %d: name those that gates need",
+			n, maxEnvironment)
 	}
 	if len(paths) > 0 {
 		slices.Sort(paths)

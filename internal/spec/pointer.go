@@ -16,7 +16,8 @@ type Pointer struct {
 const MaxPointer = 1024
 
 var pointerPattern = regexp.MustCompile(
-	`\Aversion https://(?:git-lfs\.github\.com|hawser\.github\.com)/spec/v1\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize ([0-9]{1,18})\n\z`)
+	`\Aversion https://(?:git-lfs\.github\.com|hawser\.github\.com)/spec/v1\n` +
+		`(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize ([0-9]{1,18})\n\z`)
 
 // ParsePointer reads a pointer; ok is false for any other content.
 func ParsePointer(content []byte) (p Pointer, ok bool) {

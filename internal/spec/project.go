@@ -83,8 +83,8 @@ type Model struct {
 	PriceOut  float64  `json:"price_out,omitempty" minimum:"0" jsonschema:"USD per million tokens of output."`
 }
 
-// Setup is a command that makes the environment of every later command: what it leaves in paths that git ignores, in $DIVISI_TOOLS
-// and in the caches. A file may write the command alone.
+// Setup is a command that makes the environment of every later command: what it leaves in paths that git ignores, in
+// $DIVISI_TOOLS and in the caches. A file may write the command alone.
 type Setup struct {
 	Command []string `json:"command,omitempty" jsonschema:"Program and arguments."`
 	Key     []string `json:"key,omitempty" jsonschema:"Files that decide what the command leaves, e.g. go.sum: while they are the same it does not run again."`
@@ -165,8 +165,8 @@ type Project struct {
 // RegenerateGate is the name of the gate that Project.Regenerate is.
 const RegenerateGate = "regenerate"
 
-// AllGates returns the gates with the one that makes derived files again, which comes first: its failure is the patch's, and what it
-// leaves in ignored paths the others see.
+// AllGates returns the gates with the one that makes derived files again, which comes first: its failure is the patch's, and what
+// it leaves in ignored paths the others see.
 func (p *Project) AllGates() []Gate {
 	if len(p.Regenerate) == 0 || slices.ContainsFunc(p.Gates, func(g Gate) bool { return g.Name == RegenerateGate }) {
 		return p.Gates
@@ -179,7 +179,8 @@ func (p *Project) derivedProblems(v *problems) {
 	v.argv("regenerate", p.Regenerate)
 	for i, g := range p.Gates {
 		if g.Name == RegenerateGate && len(p.Regenerate) > 0 && !slices.Equal(g.Command, p.Regenerate) {
-			v.addf(fmt.Sprintf("gates[%d].name", i), "", "%s is the name of the gate that the field regenerate is", RegenerateGate)
+			v.addf(fmt.Sprintf("gates[%d].name", i), "",
+				"%s is the name of the gate that the field regenerate is", RegenerateGate)
 		}
 	}
 	for i, glob := range p.Derived {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Names of files and directories, in lower case, that hold keys, credentials or variables: whole names, a directory with the name in
-// it, ends, and beginnings, some of them with the end that belongs to them.
+// Names of files and directories, in lower case, that hold keys, credentials or variables: whole names, a directory with the name
+// in it, ends, and beginnings, some of them with the end that belongs to them.
 var (
 	secretNames = []string{
 		".git", ".netrc", "_netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".pgpass", ".my.cnf", ".git-credentials",

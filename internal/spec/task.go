@@ -224,8 +224,8 @@ type Result struct {
 	LimitHit string `json:"limit_hit,omitempty"`
 	// Receipts are the gate runs of this attempt.
 	Receipts []Receipt `json:"receipts,omitempty"`
-	// Environment is the id of the environment that the gates ran in; empty for none. Derived are its places that hold what was made
-	// from tracked files.
+	// Environment is the id of the environment that the gates ran in; empty for none. Derived are its places that hold what was
+	// made from tracked files.
 	Environment string   `json:"environment,omitempty"`
 	Derived     []string `json:"derived,omitempty"`
 	// Plan is what a call of dispatch asked for (role master).
@@ -264,8 +264,9 @@ type Receipt struct {
 	// Follows has, for each signature that is the consequence of another one, that other one: a package that imports one which
 	// does not build, a suite that could not load a module.
 	Follows map[string]string `json:"follows,omitempty"`
-	// Hidden is what should have run and did not, sorted: "package: DIR" for a Go package (its import path where the tree does not
-	// have it), a file of the tree, a suite as the reporter names it, HiddenAll for an unknown part. Bounded: HiddenAll is added.
+	// Hidden is what should have run and did not, sorted: "package: DIR" for a Go package (its import path where the tree does
+	// not have it), a file of the tree, a suite as the reporter names it, HiddenAll for an unknown part. Bounded: HiddenAll is
+	// added.
 	Hidden []string `json:"hidden,omitempty"`
 	// Kind is what the gate does, as its command or its output shows: KindTests, KindFindings, or empty for anything else.
 	Kind string `json:"kind,omitempty"`

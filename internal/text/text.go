@@ -192,7 +192,7 @@ func Flow(command []string) string {
 	out := make([]string, len(command))
 	for i, arg := range command {
 		switch {
-		case flowWord.MatchString(arg) && !slices.Contains([]string{"true", "false", "yes", "no", "on", "off", "null", "y", "n"}, strings.ToLower(arg)):
+		case flowWord.MatchString(arg) && !slices.Contains(flowValues, strings.ToLower(arg)):
 			out[i] = arg
 		case !strings.ContainsFunc(arg, func(r rune) bool { return !unicode.IsPrint(r) }):
 			out[i] = "'" + strings.ReplaceAll(arg, "'", "''") + "'"
@@ -202,6 +202,9 @@ func Flow(command []string) string {
 	}
 	return "[" + strings.Join(out, ", ") + "]"
 }
+
+// flowValues are words that YAML takes as another value than a string.
+var flowValues = []string{"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
 
 // flowWord matches what YAML takes as a string without quotes, whatever stands around it.
 var flowWord = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./=+-]*$|^--?[A-Za-z][A-Za-z0-9_./=+-]*$`)

@@ -52,8 +52,8 @@ func size(p *Patch) (found []Finding) {
 		matches := usual(p.Siblings, func(s Sibling) int64 { return int64(s.Matches) }) * float64(rule.Matches)
 		bytes := usual(p.Siblings, func(s Sibling) int64 { return s.Bytes }) * float64(rule.Bytes)
 		if most := max(matches, bytes); most > 0 && float64(lines) > 10*most+100 {
-			found = append(found, at("", 0, "the patch changes %d lines; by what its shard holds (%d matches, %d bytes) and what "+
-				"other shards change it would be about %.0f", lines, rule.Matches, rule.Bytes, most))
+			found = append(found, at("", 0, "the patch changes %d lines; by what its shard holds (%d matches, %d bytes) and "+
+				"what other shards change it would be about %.0f", lines, rule.Matches, rule.Bytes, most))
 		}
 	}
 	if m := bound.FindStringSubmatch(p.Task.Brief); m != nil {

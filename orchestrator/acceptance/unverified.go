@@ -130,8 +130,8 @@ func UnverifiedLanded(s *run.State) string {
 	return fmt.Sprintf("%d of %d landed patches (%s): %s", len(names), landed, strings.Join(text.Few(names, maxNamed), ", "), why)
 }
 
-// AskUnprovable holds the first patch in the queue of which no gate can prove a part. That may have become known since the patch
-// was accepted.
+// AskUnprovable holds the first patch in the queue that has a part which no gate can prove. That may have become known since the
+// patch was accepted.
 func AskUnprovable(s *run.State) []run.Action {
 	if len(s.Unprovable()) == 0 {
 		return nil
@@ -147,7 +147,7 @@ func AskUnprovable(s *run.State) []run.Action {
 	return nil
 }
 
-// unprovable holds a patch of which no gate can prove a part, unless that was decided about; nil lets it go on.
+// unprovable holds a patch that has a part which no gate can prove, unless that was decided about; nil lets it go on.
 func unprovable(s *run.State, t *run.Task) []run.Action {
 	if s.Spec.AllowUnverified || t.AllowedUnproven() {
 		return nil

@@ -13,8 +13,8 @@ type window struct {
 	over  bool
 }
 
-// early reports whether a batch still waits for tasks that are under way, and has the rules asked again when that is over. A clock
-// that jumps prolongs no wait.
+// early reports whether a batch still waits for tasks that are under way, and has the rules asked again when that is over. A
+// clock that jumps prolongs no wait.
 func (c *Conductor) early(m landing.Merge) bool {
 	if m.Until.IsZero() {
 		return false

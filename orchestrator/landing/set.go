@@ -121,7 +121,8 @@ func mergedSet(s *run.State, onto string, set *run.ChangeSet, chain Chain) []run
 // landed is a task's part of a set's commit.
 func landed(s *run.State, t *run.Task, commit string) run.Landed {
 	l := run.Landed{
-		Task: t.Task.ID, Attempt: t.Attempt, Commit: commit, Files: len(t.Changes()), Unverified: acceptance.UnverifiedPatch(s, t),
+		Task: t.Task.ID, Attempt: t.Attempt, Commit: commit, Files: len(t.Changes()),
+		Unverified: acceptance.UnverifiedPatch(s, t),
 	}
 	for _, k := range t.Patches() {
 		l.Added, l.Deleted = l.Added+k.Patch.Added, l.Deleted+k.Patch.Deleted
@@ -198,8 +199,8 @@ func park(s *run.State, set *run.ChangeSet, missing []string, f spec.Fault) []ru
 	if s.Spec.Plan == nil {
 		reason += fmt.Sprintf("Dispatch a task with change_set %s and these files: the set is then tested again", set.Name)
 	} else {
-		reason += fmt.Sprintf("Add a task with change_set: %s and these files to the plan, or these files to a task of it; then: "+
-			"divisi retry %s", set.Name, s.Spec.Run)
+		reason += fmt.Sprintf("Add a task with change_set: %s and these files to the plan, or these files to a task of it; "+
+			"then: divisi retry %s", set.Name, s.Spec.Run)
 	}
 	var actions []run.Action
 	reason = schedule.WithOutput(reason, schedule.OutputFile(s, f.Output))

@@ -149,7 +149,8 @@ func cut(s *run.State, d run.LandingData, v verdict, out []string, odds map[stri
 		}
 	}
 	for t := range s.In(run.TaskAccepted) {
-		if left := t.Suspected.Out && !slices.Contains(ids(d.Tasks), t.Task.ID); left && v.goesOn && cleared(s, d.Tree, t.Suspected) {
+		left := t.Suspected.Out && !slices.Contains(ids(d.Tasks), t.Task.ID)
+		if left && v.goesOn && cleared(s, d.Tree, t.Suspected) {
 			// It failed without them too.
 			first, search.Right = append(first, t.Task.ID), append(search.Right, t.Task.ID)
 		}

@@ -193,7 +193,8 @@ func stopUnproven(s *run.State, d run.Data) []run.Action {
 		return slices.Contains(s.Unprovable(), u)
 	}))...)
 	if s.Spec.Trial {
-		return []run.Action{run.SetRun(d), run.End{Data: run.Data{State: run.Done, Head: s.Head, Reason: "setup and gates were tried"}}}
+		end := run.Data{State: run.Done, Head: s.Head, Reason: "setup and gates were tried"}
+		return []run.Action{run.SetRun(d), run.End{Data: end}}
 	}
 	if acceptance.Unproven(with) {
 		d.State = ""
@@ -211,7 +212,8 @@ func unprovable(parts []run.Unprovable) (notices []string) {
 	for _, why := range slices.Sorted(maps.Keys(names)) {
 		some := strings.Join(text.Few(names[why], maxNamed), ", ")
 		notices = append(notices, text.OneLine(fmt.Sprintf(
-			"no gate proves a change of %s: %s; a patch that changes one of these is asked about, and lands unverified", some, why)))
+			"no gate proves a change of %s: %s; a patch that changes one of these is asked about, and lands unverified",
+			some, why)))
 	}
 	return notices
 }

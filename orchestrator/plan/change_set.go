@@ -8,8 +8,8 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// closedSets finds tasks of change sets that take no more, or not this one. Those that were given up are opened with a run that is
-// tried again.
+// closedSets finds tasks of change sets that take no more, or not this one. Those that were given up are opened with a run that
+// is tried again.
 func closedSets(p spec.Plan, st *run.State, again bool) []spec.Problem {
 	var out []spec.Problem
 	for i := range p.Tasks {

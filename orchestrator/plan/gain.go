@@ -15,9 +15,9 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// Gain prepares what a plan file has gained since a run read it: new tasks, and shards of the files that a changed rule finds in a
-// tree and that no shard has. What the run has stays as it is; a file that changes what has landed, or no longer has a task of the
-// run, is an error for its author. Without a gain the data has no tasks.
+// Gain prepares what a plan file has gained since a run read it: new tasks, and shards of the files that a changed rule finds in
+// a tree and that no shard has. What the run has stays as it is; a file that changes what has landed, or no longer has a task of
+// the run, is an error for its author. Without a gain the data has no tasks.
 func Gain(ctx context.Context, edited spec.Plan, st *run.State, tree Tree) (run.PlanData, []spec.Problem, error) {
 	if st.Spec.Plan == nil || len(st.Plans) == 0 {
 		return run.PlanData{}, nil, nil
@@ -101,8 +101,8 @@ func gone(was, edited *spec.Plan, st *run.State) (out []spec.Problem) {
 	return out
 }
 
-// fixed returns why a task of the plan file cannot become another one: all of it has landed, or a template becomes a task; "" where
-// it can. A rule may change, for files that no shard has.
+// fixed returns why a task of the plan file cannot become another one: all of it has landed, or a template becomes a task; ""
+// where it can. A rule may change, for files that no shard has.
 func fixed(st *run.State, was, now spec.Task) string {
 	if (was.Shard == nil) != (now.Shard == nil) {
 		return fmt.Sprintf("%s gained or lost its shard rule: give the change to a new task", now.ID)

@@ -39,11 +39,13 @@ func TestGain(t *testing.T) {
 			func(p *spec.Plan) {
 				p.Tasks = append(p.Tasks, spec.Task{ID: "c", Role: "generator", Brief: "x", Files: []string{"b/y.go"}, ChangeSet: "set"})
 			},
-			[]string{"c: b/y.go"}, "",
+			[]string{"c: b/y.go"},
+			"",
 		},
 		"a rule with more files": {
 			func(p *spec.Plan) { p.Tasks[1].Shard = &spec.Shard{By: "file", Glob: "{a,c/d}/*.go"} },
-			[]string{"s-003: c/d/z.go"}, "",
+			[]string{"s-003: c/d/z.go"},
+			"",
 		},
 		"a rule with fewer files":        {func(p *spec.Plan) { p.Tasks[1].Shard = &spec.Shard{By: "file", Glob: "a/a.go"} }, nil, ""},
 		"a rule that finds nothing":      {func(p *spec.Plan) { p.Tasks[1].Shard = &spec.Shard{By: "file", Glob: "*.rs"} }, nil, ""},
@@ -53,7 +55,8 @@ func TestGain(t *testing.T) {
 				p.Tasks[2].Files = []string{"b/y.go"}
 				p.Tasks = append(p.Tasks, spec.Task{ID: "c", Role: "generator", Brief: "x", Files: []string{"b/x.go"}, ChangeSet: "set"})
 			},
-			[]string{"c: b/x.go"}, "",
+			[]string{"c: b/x.go"},
+			"",
 		},
 		"a file of two tasks of a set": {
 			func(p *spec.Plan) {

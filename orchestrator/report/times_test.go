@@ -50,7 +50,7 @@ func TestALiveRunIsCountedUpToNow(t *testing.T) {
 	require.InDelta(t, float64(began)/1000+600, r.Times.WallSeconds, 0.01)
 	require.Equal(t, PhaseTime{"gates", 600, 600}, r.Times.Phases[3])
 	require.Equal(t, []string{"--baseline/1 (10m00s) gate test: nothing printed for 9m30s"}, r.Now)
-	require.Zero(t, l.State.Times.Wall(run.Gates), "the state is as it was")
+	require.Zero(t, l.Times.Wall(run.Gates), "the state is as it was")
 	l.Append("", run.Data{State: run.Done})
 	require.Equal(t, Of(l.State), Live(l.State, time.UnixMilli(began).Add(time.Hour)))
 }

@@ -48,7 +48,7 @@ type Task struct {
 	Fresh     int
 	Revised   int
 	Model     string
-	// Unprovable is set where it waits in the queue with a patch of which no gate can prove a part.
+	// Unprovable is set where it waits in the queue with a patch that has a part which no gate can prove.
 	Unprovable bool
 	// Red is the newest run of its tests without the change; nil for none.
 	Red *Red

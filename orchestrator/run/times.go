@@ -57,7 +57,7 @@ func (s *State) TimesAt(now time.Time) Times {
 	}
 	t.all = slices.Clone(t.all)
 	for id, w := range s.Active() {
-		a := *w.Attempts[w.Last] // of which nothing is to change
+		a := *w.Attempts[w.Last] // a copy: nothing of the work is to change
 		if strings.HasPrefix(id, "--") && w.Outstanding() && a.Began > 0 {
 			t.spend(&a, Gates, time.UnixMilli(a.Began).Sub(s.Spec.Created), now.Sub(s.Spec.Created))
 		}

@@ -33,7 +33,9 @@ func checkSandbox(context.Context) []Finding {
 		return []Finding{bad("sandbox", "no command can run until then: make $TMPDIR a directory that you can write, "+
 			"and raise your limit of processes (ulimit -u)", "%v", untried)}
 	}
-	found := []Finding{checkViews(), warn("sandbox", "--sandbox=strict refuses to run; docs/safety.md lists what is not confined", "%s", level)}
+	found := []Finding{
+		checkViews(), warn("sandbox", "--sandbox=strict refuses to run; docs/safety.md lists what is not confined", "%s", level),
+	}
 	for _, layer := range level.Protections() {
 		if !layer.Have {
 			found = append(found, warn("sandbox", layer.Advice, "%s is missing: %s", layer.Name, layer.Why))
@@ -45,8 +47,9 @@ func checkSandbox(context.Context) []Finding {
 // checkViews tells how an environment comes below the trees.
 func checkViews() Finding {
 	if err := sandbox.Views(); err != nil {
-		return warn("environments", "what setup leaves is copied into each tree, which takes time and disk by its size: use Linux 5.12 or "+
-			"newer with overlayfs and user namespaces, or a file system that shares blocks (btrfs, xfs)", "no layers: %v", err)
+		return warn("environments", "what setup leaves is copied into each tree, which takes time and disk by its size: "+
+			"use Linux 5.12 or newer with overlayfs and user namespaces, or a file system that shares blocks (btrfs, xfs)",
+			"no layers: %v", err)
 	}
 	return fine("environments", "what setup leaves lies below every tree as a layer, without a copy")
 }
