@@ -188,6 +188,7 @@ func decode[T any](e *contextscope.Event, apply func(*contextscope.Event, T)) er
 func (s *State) applyRun(e *contextscope.Event, d Data) {
 	if d.Spec != nil {
 		s.Spec, s.Head, s.Budget = *d.Spec, d.Spec.Base, d.Spec.Budget
+		s.noteUnprovable()
 	}
 	if d.State != "" {
 		s.enter(d.State, d.Reason, e.Time)

@@ -21,8 +21,11 @@ type Unprovable struct {
 
 // String is what it is called.
 func (u *Unprovable) String() string {
-	if u.Package {
+	switch {
+	case u.Package:
 		return "package " + u.Path
+	case u.Path == ".":
+		return "the whole repository"
 	}
 	return u.Path
 }
@@ -93,17 +96,26 @@ func (s *State) findUnprovable() (out []Unprovable) {
 		u.Why = "on the base commit it did not run in " + strings.Join(names, ", ")
 		out = append(out, u)
 	}
-	if r := s.SetUp(); r != nil && len(s.Spec.Project.Regenerate) == 0 {
-		derived := map[string][]string{}
-		for _, place := range r.Derived {
-			derived[path.Dir(place)] = append(derived[path.Dir(place)], place)
-		}
-		for dir, places := range derived {
-			out = append(out, Unprovable{Path: dir, Why: "derived files are not made again: " + strings.Join(places, ", ")})
-		}
+	derived := map[string][]string{}
+	for _, place := range s.derived() {
+		derived[path.Dir(place)] = append(derived[path.Dir(place)], place)
+	}
+	for dir, places := range derived {
+		out = append(out, Unprovable{Path: dir, Why: "derived files are not made again: " + strings.Join(places, ", ")})
 	}
 	slices.SortFunc(out, func(a, b Unprovable) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Why, b.Why))
 	})
 	return out
+}
+
+// derived are the places of the environment that are made from tracked files, where nothing makes them again.
+func (s *State) derived() []string {
+	if len(s.Spec.Project.Regenerate) > 0 {
+		return nil
+	}
+	if r := s.SetUp(); r != nil {
+		return r.Derived
+	}
+	return s.Spec.Derived
 }

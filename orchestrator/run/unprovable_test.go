@@ -50,3 +50,11 @@ func TestDerivedFilesThatAreMadeAgainHideNothing(t *testing.T) {
 	l.Ended(run.SetupTask, 1, spec.Result{Status: spec.StatusDone, Derived: []string{"dist"}})
 	require.Empty(t, l.Unprovable())
 }
+
+func TestDerivedFilesOfTheCheckoutAreKnownFromTheBeginning(t *testing.T) {
+	t.Parallel()
+	l := runtest.New(t, run.Spec{Environment: "e", Derived: []string{"web/dist"}}, run.Preflight)
+	require.Equal(t, []run.Unprovable{{Path: "web", Why: "derived files are not made again: web/dist"}}, l.Unprovable())
+	l = runtest.New(t, run.Spec{Environment: "e", Derived: []string{"web/dist"}, Project: spec.Project{Regenerate: []string{"make"}}}, run.Preflight)
+	require.Empty(t, l.Unprovable())
+}
