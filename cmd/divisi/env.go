@@ -32,8 +32,11 @@ func newEnv(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "env",
 		Short: "Show and remove what setup has left for later runs",
-		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+		Long: `Show and remove environments: what the setup of a repository has left in ignored paths, with its tools and the
+stores of package managers.` + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi env show\n  divisi env rm 3f2a",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newEnvShow(g), newEnvRm(g))
 	return c

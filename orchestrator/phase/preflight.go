@@ -166,7 +166,7 @@ func keepReceipts(s *run.State, r *spec.Result) []run.Action {
 		d.Baseline[i].Paths, d.Baseline[i].Imports, d.Baseline[i].Positions, d.Baseline[i].Follows = nil, nil, nil, nil
 	}
 	actions := stopUnproven(s, d)
-	if slices.ContainsFunc(d.Baseline, func(r spec.Receipt) bool { return gate.Incomparable(r) != "" }) {
+	if slices.ContainsFunc(d.Baseline, func(r spec.Receipt) bool { return gate.Incomparable(r) != "" || gate.Empty(r) }) {
 		return actions // another time it may prove something
 	}
 	return append(actions, Keep{})

@@ -136,7 +136,7 @@ func TestTesterJudgesAgainstTheBaseline(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.work(nil, "tester")
-	red := spec.Receipt{Gate: "g", ExitCode: 1, Verdict: spec.VerdictFail, Signatures: []string{"x.go: broken"}, Tests: 9}
+	red := spec.Receipt{Gate: "g", ExitCode: 1, Verdict: spec.VerdictFail, Signatures: []string{"x.go: broken"}, Kind: spec.KindFindings, Tests: 9}
 	mute := spec.Receipt{Gate: "g", ExitCode: 1, Verdict: spec.VerdictFail}
 	good, bad := []string{"true"}, []string{"false"}
 	tests := map[string]struct {

@@ -254,7 +254,7 @@ func TestWorkerKeepsALongAttempt(t *testing.T) {
 	s := newSite(t)
 	w := NewWorker(Config{
 		Bus: s.bus, Mirror: s.mirror, Pool: s.pool, Parallel: 1, Roles: []string{"tester"}, AckWait: 300 * time.Millisecond,
-		Caches: sandbox.Caches{Dir: filepath.Join(s.dir, "caches")}, Environ: os.Environ(), Temp: t.TempDir(), Log: zerolog.Nop(),
+		Caches: sandbox.Caches{Dir: filepath.Join(s.dir, "caches")}, Environments: newEnvironments(t, s.dir), Environ: os.Environ(), Temp: t.TempDir(), Log: zerolog.Nop(),
 	})
 	require.NoError(t, w.Start(t.Context()))
 	t.Cleanup(w.Stop)
@@ -268,7 +268,7 @@ func TestWorkerKeepsALongAttempt(t *testing.T) {
 	}
 	for _, a := range all {
 		r := s.result(a)
-		require.Equal(t, spec.StatusDone, r.Status)
+		require.Equal(t, spec.StatusDone, r.Status, "%v", r.Error)
 		require.Equal(t, 1, r.Delivery)
 		starts := 0
 		for e := range s.tail(t.Context(), a) {
@@ -290,7 +290,7 @@ func TestAgentsNeverKeepAProofFromRunning(t *testing.T) {
 	m := &modeltest.Script{Steps: []modeltest.Step{modeltest.Submits("ok")}, Each: func(int) { close(begun); <-proven }}
 	w := NewWorker(Config{
 		Bus: s.bus, Mirror: s.mirror, Pool: s.pool, Model: m, Parallel: 1, Roles: []string{"generator", "tester"},
-		Caches: sandbox.Caches{Dir: filepath.Join(s.dir, "caches")}, Environ: os.Environ(), Temp: t.TempDir(), Log: zerolog.Nop(),
+		Caches: sandbox.Caches{Dir: filepath.Join(s.dir, "caches")}, Environments: newEnvironments(t, s.dir), Environ: os.Environ(), Temp: t.TempDir(), Log: zerolog.Nop(),
 	})
 	require.NoError(t, w.Start(t.Context()))
 	t.Cleanup(w.Stop)

@@ -56,7 +56,7 @@ func matrix(ctx context.Context, out io.Writer, divisi, dir, only string, mutant
 
 // try runs the steps of one repository that have no result yet, and prints all.
 func (r *repo) try(ctx context.Context, out io.Writer, divisi, dir string, mutants int) error {
-	p := &place{out: out, divisi: divisi, work: filepath.Join(dir, ".real", r.Name)}
+	p := &place{out: out, divisi: divisi, work: filepath.Join(dir, "real-work", r.Name)}
 	p.repo, p.state, p.env = filepath.Join(p.work, "repo"), filepath.Join(p.work, "state"), os.Environ()
 	if r.Path != "" {
 		p.env = append(p.env, "PATH="+r.Path+":"+os.Getenv("PATH"))
