@@ -71,7 +71,7 @@ func (t *Executor) setUpAgain(ctx context.Context, changed []string) (*hindrance
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
 	}
-	why := ""
+	var why string
 	switch {
 	case missing(err):
 		why = err.Error()
