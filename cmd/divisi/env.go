@@ -36,7 +36,7 @@ func newEnv(g *globals) *cobra.Command {
 stores of package managers.` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi env show\n  divisi env rm 3f2a",
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newEnvShow(g), newEnvRm(g))
 	return c
