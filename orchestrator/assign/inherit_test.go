@@ -108,7 +108,7 @@ func TestTheBaselineIsOnTheBaseCommit(t *testing.T) {
 	t.Parallel()
 	s := run.NewState()
 	s.Spec.Roles = map[string]spec.Role{spec.RoleTester: {Name: spec.RoleTester}}
-	for task, base := range map[string]bool{run.BaselineTask: true, run.BatchTask: false, run.FinalTask: false} {
+	for task, base := range map[string]bool{run.BaselineTask: true, run.FlakesTask: true, run.BatchTask: false, run.FinalTask: false} {
 		a, err := (&given{Sealer: &Sealer{}, st: s}).assignment(t.Context(), &run.Dispatch{Task: task, Role: spec.RoleTester})
 		require.NoError(t, err)
 		require.Equal(t, base, a.Base, task)

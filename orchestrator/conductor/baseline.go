@@ -26,13 +26,20 @@ func (c *Conductor) keptBaseline(ctx context.Context) *run.KeptBaseline {
 	return nil
 }
 
-// keepBaseline keeps the baseline for later runs. One that cannot be written costs them a run of the gates.
+// keepBaseline keeps the baseline for later runs, or adds to it which failures are flaky. One that cannot be written costs them a
+// run of the gates.
 func (c *Conductor) keepBaseline(ctx context.Context) {
 	if c.cfg.Baselines == nil {
 		return
 	}
 	key, err := c.baselineKey(ctx)
-	if err == nil {
+	if err == nil && c.st.Flaky != nil {
+		var kept *run.KeptBaseline
+		if kept, err = c.cfg.Baselines.Kept(key); err == nil && kept != nil {
+			kept.Flaky = c.st.Flaky
+			err = c.cfg.Baselines.Keep(key, kept)
+		}
+	} else if err == nil {
 		kept := &run.KeptBaseline{Run: c.cfg.Run, Commit: c.st.Spec.Base, Made: c.cfg.Clock()}
 		for _, name := range slices.Sorted(maps.Keys(c.st.Baseline)) {
 			r := c.st.Baseline[name]

@@ -45,12 +45,12 @@ func (c *Conductor) takeBackIdle(ctx context.Context) error {
 	return nil
 }
 
-// busy lists the works whose newest attempt a worker runs and which have not stopped at a turn.
+// busy lists the works whose newest attempt a worker runs and which have not stopped at a turn, but for what nothing waits for.
 func (c *Conductor) busy() []string {
 	var ids []string
 	for id, w := range c.st.Active() {
 		a := w.Attempts[w.Last]
-		if w.Outstanding() && !w.Waits() && a.StartedPos > c.st.Began && !a.Stopped && a.Lacks == nil {
+		if id != run.FlakesTask && w.Outstanding() && !w.Waits() && a.StartedPos > c.st.Began && !a.Stopped && a.Lacks == nil {
 			ids = append(ids, id)
 		}
 	}

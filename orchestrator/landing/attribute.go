@@ -50,14 +50,25 @@ func failures(s *run.State, receipts []spec.Receipt) []failure {
 	return out
 }
 
-// fresh are the signatures of a receipt that the base commit did not have, causes those that follow from no other one of them.
+// fresh are the signatures of a receipt that the base commit did not have, causes those that follow from no other one of them. One
+// that is known to be flaky leads to no task.
 func fresh(s *run.State, r spec.Receipt) []string {
 	return gate.NewSignatures(r, gate.Before(s.Baseline, r.Gate))
 }
 
 func causes(s *run.State, r spec.Receipt) []string {
 	all := fresh(s, r)
-	return slices.DeleteFunc(slices.Clone(all), func(signature string) bool { return consequence(r, all, signature) })
+	return slices.DeleteFunc(slices.Clone(all), func(signature string) bool {
+		return slices.Contains(s.Flaky[r.Gate], signature) || consequence(r, all, signature)
+	})
+}
+
+// flakesAlone reports whether all that is new in some receipts are failures that are known to be flaky, and what follows from them.
+func flakesAlone(s *run.State, receipts []spec.Receipt) bool {
+	return len(s.Flaky) > 0 && !slices.ContainsFunc(receipts, func(r spec.Receipt) bool {
+		hides := len(gate.NewHidden(r, gate.Before(s.Baseline, r.Gate))) > 0
+		return hides || len(fresh(s, r)) == 0 || len(causes(s, r)) > 0
+	})
 }
 
 // consequence reports whether a failure follows from another one of a list that follows from none.

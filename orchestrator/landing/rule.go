@@ -43,7 +43,7 @@ func (m Merge) Key() string {
 // newest batch under test. While parts of a failed batch are searched for the culprit, they come first, each on the integration
 // head. Nothing is tested before the baseline is known.
 func Land(s *run.State) []run.Action {
-	if !s.Baselined() || underTest(s) >= permits(s) {
+	if !s.Baselined() || s.FreePermits() <= 0 {
 		return nil
 	}
 	waiting := next(s)
@@ -66,18 +66,6 @@ func Land(s *run.State) []run.Action {
 	}
 	m.Until, m.Window = window(s, waiting)
 	return []run.Action{m}
-}
-
-func permits(s *run.State) int { return max(1, s.Spec.Project.GatePermits) }
-
-// underTest counts the batches whose gates have not ended: one that has ended and waits for another holds no permit.
-func underTest(s *run.State) (n int) {
-	for _, b := range s.Batches {
-		if tested(s, b) == nil {
-			n++
-		}
-	}
-	return n
 }
 
 // next lists the tasks of the next batch, in plan order; of a change set its first one.
@@ -200,7 +188,8 @@ func merged(s *run.State, onto string, chain Chain) []run.Action {
 func proveOn(s *run.State, d run.LandingData) []run.Action {
 	wanted := gates(s, d.Tasks)
 	times := 1 // a part of several tasks is cut at once
-	if alone(d.Set, d.Tasks) || s.Tasks[d.Tasks[0].Task].Part == 0 || suspectedOf(s, d) {
+	flakes := flakesAlone(s, receiptsOf(s.Failed(d.Tree, wanted, d.Old)))
+	if flakes || alone(d.Set, d.Tasks) || s.Tasks[d.Tasks[0].Task].Part == 0 || suspectedOf(s, d) {
 		times = maxRuns
 	}
 	switch {

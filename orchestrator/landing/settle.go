@@ -14,19 +14,11 @@ import (
 // one is tested in parts; the only task of one goes back when it was red twice.
 func Settle(s *run.State) []run.Action {
 	for _, b := range s.Batches {
-		if r := tested(s, b); r != nil {
+		if r := s.Tested(b); r != nil {
 			if actions := settle(s, b, *r); len(actions) > 0 {
 				return actions
 			}
 		}
-	}
-	return nil
-}
-
-// tested returns the result of a batch's newest gate run; nil while it is outstanding.
-func tested(s *run.State, b *run.Batch) *spec.Result {
-	if a := s.Works[b.Work].Attempts[b.Attempt]; a != nil {
-		return a.Result
 	}
 	return nil
 }
@@ -63,10 +55,12 @@ func provedOn(tree string, receipts []spec.Receipt) bool {
 }
 
 // settleRed splits a batch that failed. One that is never cut is tested once more first, unless its failure is known: it may be a
-// flake.
+// flake. So is any batch of which only tests that are known to be flaky failed.
 func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
 	failed := s.Failed(d.Tree, b.Gates, b.Old)
-	if alone(b.Set, d.Tasks) && s.Runs(d.Tree, b.Gates, b.Old) < maxRuns && !certain(s, d, receiptsOf(failed)) {
+	receipts := receiptsOf(failed)
+	flake := flakesAlone(s, receipts) || alone(b.Set, d.Tasks) && !certain(s, d, receipts)
+	if flake && s.Runs(d.Tree, b.Gates, b.Old) < maxRuns {
 		return again(b, d)
 	}
 	return red(s, d, failed)
@@ -140,7 +134,7 @@ func dropAbove(s *run.State, commit string) []run.Action {
 func dropTested(s *run.State, b *run.Batch) []run.Action {
 	d := run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Set: b.Set, Tasks: b.Tasks}
 	actions := []run.Action{drop(d)}
-	if tested(s, b) == nil {
+	if s.Tested(b) == nil {
 		actions = append(actions, run.TakeBack{Work: s.Works[b.Work]}, run.Tell{Work: b.Work})
 	}
 	return actions

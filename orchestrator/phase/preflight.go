@@ -122,9 +122,9 @@ func recall(s *run.State) []run.Action {
 		if kept == nil || len(kept.Receipts) < len(s.Spec.Project.Gates) {
 			return first
 		}
-		d := run.Data{Baseline: kept.Receipts, Notices: []string{fmt.Sprintf(
+		d := run.Data{Baseline: kept.Receipts, Flaky: kept.Flaky, Notices: append([]string{fmt.Sprintf(
 			"the gates did not run on the base commit: run %s did so %s ago, on commit %s; --fresh-baseline runs them again",
-			kept.Run, age(s.Time.Sub(kept.Made)), kept.Commit[:min(len(kept.Commit), 12)])}}
+			kept.Run, age(s.Time.Sub(kept.Made)), kept.Commit[:min(len(kept.Commit), 12)])}, flakyNotice(kept.Flaky)...)}
 		return stopUnproven(s, d)
 	}}}
 }

@@ -221,7 +221,7 @@ func resultLine(e *contextscope.Event, r spec.Result) Line {
 	switch {
 	case r.Status == spec.StatusDone:
 		return Line{More: strings.Join(append([]string{"done"}, more...), "; "), Tone: Good}
-	case r.Status == "", e.Task == run.BaselineTask && len(r.Receipts) > 0:
+	case r.Status == "", (e.Task == run.BaselineTask || e.Task == run.FlakesTask) && len(r.Receipts) > 0:
 		return Line{More: strings.Join(append([]string{string(r.Status) + why}, more...), "; "), Tone: Plain}
 	}
 	l := of(e, Bad, "ended: %s%s", r.Status, why)

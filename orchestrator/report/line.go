@@ -141,6 +141,9 @@ func runLine(d run.Data) Line {
 		add("published %s%s", what, d.Ref)
 	}
 	l.Text = strings.Join(say, "; ")
+	if d.Void != "" {
+		l.More = strings.TrimPrefix(d.Void, "--") + " makes room for a batch, or for the end of the run"
+	}
 	if d.Dispatch != nil {
 		l.More = strings.TrimPrefix(d.Dispatch.Task, "--") + " is on the queue"
 	}

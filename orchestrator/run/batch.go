@@ -37,6 +37,26 @@ func (l *Landing) Names() []string {
 	return names
 }
 
+// Tested returns the result of a batch's newest gate run; nil while it is outstanding.
+func (s *State) Tested(b *Batch) *spec.Result {
+	if a := s.Works[b.Work].Attempts[b.Attempt]; a != nil {
+		return a.Result
+	}
+	return nil
+}
+
+// FreePermits is how many more batches may be tested at the same time. One whose gates have ended and that waits for another holds no
+// permit.
+func (s *State) FreePermits() int {
+	free := max(1, s.Spec.Project.GatePermits)
+	for _, b := range s.Batches {
+		if s.Tested(b) == nil {
+			free--
+		}
+	}
+	return free
+}
+
 // FirstRed returns the first landed batch after which a final gate is red; nil for none.
 func (s *State) FirstRed() *Landing {
 	i := slices.IndexFunc(s.Landings, func(l Landing) bool { return l.Batch == s.firstRed })

@@ -42,6 +42,8 @@ type KeptBaseline struct {
 	Made   time.Time `json:"made"`
 	// Receipts are one for each gate.
 	Receipts []spec.Receipt `json:"receipts"`
+	// Flaky is as in State.
+	Flaky map[string][]string `json:"flaky,omitzero"`
 }
 
 // Baselined reports whether the baseline is known: every gate has a receipt on the base commit.

@@ -54,6 +54,8 @@ type Data struct {
 	Spec *Spec `json:"spec,omitempty"`
 	// Baseline is set once: one receipt a gate. Older logs have it with the state that follows preflight.
 	Baseline []spec.Receipt `json:"baseline,omitempty"`
+	// Flaky is set when the gates have run twice on the base commit: by gate, the failures that one of the runs had alone.
+	Flaky map[string][]string `json:"flaky,omitzero"`
 	// Unverified is set with the baseline: why nothing that lands is proven; and at the end: why not all of it is.
 	Unverified string `json:"unverified,omitempty"`
 	// AllowUnverified is set when a resume allows to land what is not proven.
@@ -81,8 +83,10 @@ type Data struct {
 	// Head is the integration head, and Ref the published ref, on the last event of a run.
 	Head string `json:"head,omitempty"`
 	Ref  string `json:"ref,omitempty"`
-	// Dispatch is set when setup, the baseline or the final gates are put on the queue (tasks --setup, --baseline and --final).
+	// Dispatch is set when setup, the baseline, its second run or the final gates are put on the queue (tasks --setup, --baseline,
+	// --flakes and --final). Void is set when the second run is given up: its id.
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
+	Void     string    `json:"void,omitempty"`
 	// Wait is set when the run begins to wait for a person, to what it waits for, and to "" when it no longer does.
 	Wait *string `json:"wait,omitempty"`
 	// Hold is set when the shards of a template are held, and when that was answered.

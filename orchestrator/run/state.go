@@ -16,6 +16,7 @@ import (
 const (
 	SetupTask    = "--setup"
 	BaselineTask = "--baseline"
+	FlakesTask   = "--flakes"
 	FinalTask    = "--final"
 	BatchTask    = "--batch"
 	VerifySuffix = "--verify"
@@ -41,7 +42,10 @@ type State struct {
 	Began    uint64
 	Notices  []string
 	Baseline map[string]spec.Receipt
-	Final    []spec.Receipt
+	// Flaky are, by gate, the failures that one of two runs on the base commit had and the other one had not; nil while the gates
+	// have not run there twice.
+	Flaky map[string][]string
+	Final []spec.Receipt
 	// Landings are the landed batches, oldest first; firstRed is the number of the first one that made final gates red.
 	Landings []Landing
 	firstRed int
@@ -214,6 +218,9 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		s.BatchLimit = firstLimit(d.Baseline)
 		s.noteUnprovable()
 	}
+	if d.Flaky != nil {
+		s.Flaky = d.Flaky
+	}
 	s.Unverified = cmp.Or(d.Unverified, s.Unverified)
 	if d.Final != nil {
 		s.Final, s.firstRed = d.Final, d.FirstRed
@@ -239,6 +246,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		s.late = slices.DeleteFunc(s.late, func(m *Message) bool { return m.Task == e.Task })
 	}
 	s.dispatched(e, d.Dispatch)
+	s.void(d.Void)
 }
 
 func (s *State) enter(status Status, reason string, at time.Time) {

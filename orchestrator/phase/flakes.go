@@ -1,0 +1,91 @@
+package phase
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/run"
+	"divisi/subagents/gate"
+)
+
+// Flakes has the gates that run tests run once more on the base commit while a gate permit is idle: what fails in one of the two runs
+// alone is flaky. Nothing waits for this run: it ends when a batch takes the permit and when no task is left, and is not repeated.
+func Flakes(s *run.State) []run.Action {
+	w := s.Works[run.FlakesTask]
+	switch {
+	case w == nil && idle(s) && len(slices.Collect(s.In(run.TaskAccepted))) == 0:
+		return runAgain(s)
+	case w == nil:
+		return nil
+	case w.Outstanding() && !idle(s):
+		return []run.Action{run.SetRun(run.Data{Void: w.ID}), run.TakeBack{Work: w}, run.Tell{Work: w.ID}}
+	case w.Outstanding() || w.Attempts[w.Last].Void || s.Flaky != nil:
+		return nil
+	}
+	flaky := flakyIn(s, s.Settled(w.ID).Receipts)
+	if flaky == nil {
+		return nil
+	}
+	return []run.Action{run.SetRun(run.Data{Flaky: flaky, Notices: flakyNotice(flaky)}), Keep{}}
+}
+
+// idle reports whether a gate permit is free while there is something to do.
+func idle(s *run.State) bool {
+	atWork := s.Status == run.Planning || s.Status == run.Running && !s.TasksEnded()
+	return atWork && s.Baselined() && !s.Halted() && s.FreePermits() > 0
+}
+
+func runAgain(s *run.State) []run.Action {
+	var names []string
+	for _, name := range s.GateNames() {
+		if r := s.Baseline[name]; r.Kind == spec.KindTests && r.Tests > 0 && gate.Incomparable(r) == "" {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 || s.Flaky != nil {
+		return nil
+	}
+	return []run.Action{run.AssignGates(run.Dispatch{
+		Task: run.FlakesTask, Attempt: 1, Role: spec.RoleTester, Head: s.Spec.Base, Gates: names,
+	})}
+}
+
+// flakyIn returns the failures that the baseline and a second run do not share, by gate; nil where nothing could be compared. A test
+// that was hidden in one of them has not run there.
+func flakyIn(s *run.State, receipts []spec.Receipt) map[string][]string {
+	var flaky map[string][]string
+	for _, r := range receipts {
+		before := s.Baseline[r.Gate]
+		hides := len(gate.NewHidden(r, &before)) + len(gate.NewHidden(before, &r))
+		if gate.Incomparable(r) != "" || hides > 0 || gate.Empty(r) {
+			continue
+		}
+		if flaky == nil {
+			flaky = map[string][]string{}
+		}
+		one := append(gate.NewSignatures(r, &before), gate.NewSignatures(before, &r)...)
+		if slices.Sort(one); len(one) > 0 {
+			flaky[r.Gate] = one
+		}
+	}
+	return flaky
+}
+
+// flakyNotice names flaky failures in one line; nil for none.
+func flakyNotice(flaky map[string][]string) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(flaky)) {
+		for _, signature := range flaky[name] {
+			names = append(names, name+": "+signature)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{text.OneLine(fmt.Sprintf("flaky on the base commit, red in one of two runs: %s; where nothing else is red, a batch "+
+		"is tested once more", strings.Join(text.Few(names, maxNamed), ", ")))}
+}
