@@ -86,11 +86,11 @@ func Unverified(s *run.State) string {
 	empty := Empty(s)
 	switch {
 	case len(empty) == len(s.Spec.Project.Gates):
-		return "no test ran on the base commit in: " + strings.Join(empty, ", ")
+		return "no test ran on the base commit in: " + text.Some(empty, maxNamed)
 	case len(names) == 0:
 		return ""
 	}
-	return "no comparison with the base commit for: " + strings.Join(names, ", ")
+	return "no comparison with the base commit for: " + text.Some(names, maxNamed)
 }
 
 // UnverifiedPatch returns why the patch of a task is not proven when it lands, in one line; "" when it is.

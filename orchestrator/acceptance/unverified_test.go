@@ -90,3 +90,17 @@ func TestWhatLandedUnverifiedIsNamed(t *testing.T) {
 	}})
 	require.Equal(t, "1 of 2 landed patches (web): "+unproven, acceptance.UnverifiedLanded(l.State))
 }
+
+// A run with many gates names a few of them.
+func TestManyGatesAreCounted(t *testing.T) {
+	t.Parallel()
+	l := partly(t, nil)
+	l.Spec.Project.Gates = nil
+	var baseline []spec.Receipt
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		l.Spec.Project.Gates = append(l.Spec.Project.Gates, spec.Gate{Name: name})
+		baseline = append(baseline, spec.Receipt{Gate: name, ExitCode: 1, Verdict: spec.VerdictFail})
+	}
+	l.Append("", run.Data{Baseline: baseline})
+	require.Equal(t, "no comparison with the base commit for: a, b, c, d and 2 more", acceptance.Unverified(l.State))
+}

@@ -62,7 +62,7 @@ func TestGates(t *testing.T) {
 		},
 		"npm": {
 			map[string]string{"package.json": `{"scripts":{"test":"vitest run"}}`},
-			[]string{"npm-test: npm test -- --reporter=tap-flat"},
+			[]string{"npm-test: npm test -- --reporter=junit"},
 		},
 		"pnpm": {
 			map[string]string{"package.json": `{"scripts":{"test":"x"}}`, "pnpm-lock.yaml": ""},
@@ -289,11 +289,26 @@ func TestDerived(t *testing.T) {
 	require.Equal(t, []string{"sh", "-c", "npm ci --no-audit --no-fund && npm run build"}, p.Setup)
 }
 
+// What no gate tests is noted in the project file.
+func TestModulesBesideAWorkspace(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"go.work": "go 1.26\nuse ./a\n", "a/go.mod": "", "a/a.go": "", "b/go.mod": "", "b/b.go": "", "c/d/go.mod": "", "c/d/d.go": "",
+		"pins/go.mod": "", "testdata/go.mod": "", "testdata/x.go": "",
+	}
+	p := of(files, Options{})
+	require.Equal(t, []string{"Go modules that go.work does not name, which no gate tests: b, c/d"}, p.Notes)
+	require.Contains(t, p.File(nil), "\n# Go modules that go.work does not name, which no gate tests: b, c/d\n")
+	delete(files, "go.work")
+	p = of(files, Options{})
+	require.Empty(t, p.Notes)
+}
+
 func TestReporters(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
 		"mocha": "--reporter tap", "NODE_ENV=test mocha -r x": "--reporter tap", "npm run lint && nyc mocha": "--reporter tap",
-		"cross-env A=1 vitest run": "--reporter=tap-flat", "ava": "--tap", "jest --ci": "--json", "jest --watch": "", "mocha --parallel": "", "mocha | tee log": "",
+		"cross-env A=1 vitest run": "--reporter=junit", "ava": "--tap", "jest --ci": "--json", "jest --watch": "", "mocha --parallel": "", "mocha | tee log": "",
 		"mocha; true": "", "mocha || true": "", "echo mocha": "", "node --test --test-reporter=spec": "", "vitest --watch": "",
 		"mocha -- a": "", "mocha &": "", "": "", "mocha $(x)": "", "mocha && npm run e2e": "",
 	} {

@@ -60,18 +60,22 @@ func (d *detector) importable(module string) bool {
 	})
 }
 
-// modules are those of go.work; else all that have Go files of their own.
+// modules are those of go.work, with a note of the others; else all that have Go files of their own.
 func (d *detector) modules() []string {
-	if uses := trace.Uses(d.text("go.work")); len(uses) > 0 {
-		return slices.DeleteFunc(uses, func(dir string) bool { return !d.known[path.Join(dir, "go.mod")] })
-	}
 	var dirs []string
 	for _, file := range d.under("go.mod") {
 		if dir := path.Dir(file); !trace.PassedOver(file) && (dir == "." || d.hasGo(dir)) {
 			dirs = append(dirs, dir)
 		}
 	}
-	return dirs
+	uses := trace.Uses(d.text("go.work"))
+	if len(uses) == 0 {
+		return dirs
+	}
+	if left := slices.DeleteFunc(dirs, func(dir string) bool { return slices.Contains(uses, dir) }); len(left) > 0 {
+		d.Notes = append(d.Notes, "Go modules that go.work does not name, which no gate tests: "+text.Some(left, maxWhy))
+	}
+	return slices.DeleteFunc(uses, func(dir string) bool { return !d.known[path.Join(dir, "go.mod")] })
 }
 
 // hasGo reports whether a module has packages: one without only pins tools.

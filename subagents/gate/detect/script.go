@@ -23,7 +23,7 @@ var runners = []runner{
 		not: []string{"--watch", "-w", "--parallel"},
 	},
 	{
-		words: []string{"vitest"}, flags: []string{"--reporter=tap-flat"}, format: gate.FormatTAP,
+		words: []string{"vitest"}, flags: []string{"--reporter=junit"}, format: gate.FormatJUnit,
 		not: []string{"--watch", "-w", "watch", "bench"},
 	},
 	{
