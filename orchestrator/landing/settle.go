@@ -100,7 +100,7 @@ func red(s *run.State, d run.LandingData, failed []run.Failure) []run.Action {
 	t := s.Tasks[d.Tasks[0].Task]
 	f := acceptance.Red(s, failed)
 	f.Message = together(s, t, receipts) + f.Message
-	return append(split(s, d, nil, nil), schedule.Failed(s, t, f)...)
+	return append(split(s, d, nil, nil), goBack(s, t, f, failures(s, receipts))...)
 }
 
 func receiptsOf(failed []run.Failure) []spec.Receipt {

@@ -8,7 +8,6 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 )
 
 // verdict is what the failures of a batch tell of its tasks. Guilty are those that need no further test, each with the failures
@@ -27,7 +26,7 @@ func judge(s *run.State, d run.LandingData, failed []run.Failure, receipts []spe
 	var actions []run.Action
 	for _, id := range ids(d.Tasks) {
 		if of := v.guilty[id]; of != nil {
-			actions = append(actions, schedule.Failed(s, s.Tasks[id], faultOf(s, failed, of, len(v.guilty) == 1))...)
+			actions = append(actions, goBack(s, s.Tasks[id], faultOf(s, failed, of, len(v.guilty) == 1), of)...)
 		}
 	}
 	if len(v.several) > 1 && !weighed(s, v.several) {

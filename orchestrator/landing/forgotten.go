@@ -1,0 +1,55 @@
+package landing
+
+import (
+	"fmt"
+	"slices"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
+)
+
+// goBack sends a task back whose gates failed. Where that parks it, the reason names the files that no task may change.
+func goBack(s *run.State, t *run.Task, f spec.Fault, failed []failure) []run.Action {
+	actions := schedule.Failed(s, t, f)
+	for i, action := range actions {
+		a, appends := action.(run.Append)
+		d, ofTask := a.Data.(run.TaskData)
+		if !appends || !ofTask || d.State != run.TaskParked {
+			continue
+		}
+		files := forgotten(s, t, failed)
+		if len(files) == 0 {
+			continue
+		}
+		d.Reason += fmt.Sprintf(". No task may change %s, where it fails", text.Some(files, maxMet))
+		if s.Spec.Plan != nil {
+			d.Reason += fmt.Sprintf(". If that must change too, add it to the files of this task in the plan; then: divisi retry %s", s.Spec.Run)
+		}
+		a.Data = d
+		actions[i] = a
+	}
+	return actions
+}
+
+// forgotten are the files outside all write sets that failures give with a line, sorted, such as a caller that no task changes. A
+// failure in what the task changed is its own, and a test that fails by itself is no file that must change.
+func forgotten(s *run.State, t *run.Task, failed []failure) (files []string) {
+	own := t.Changes()
+	for _, f := range failed {
+		if slices.ContainsFunc(f.positions, func(p string) bool { return slices.Contains(own, p) }) {
+			continue
+		}
+		for _, p := range f.positions {
+			if f.compile || !acceptance.IsTest(p) {
+				files = append(files, p)
+			}
+		}
+	}
+	slices.Sort(files)
+	return slices.DeleteFunc(slices.Compact(files), func(p string) bool {
+		return slices.ContainsFunc(s.Order, func(id string) bool { return spec.MatchAny(s.Tasks[id].Task.Files, p) })
+	})
+}

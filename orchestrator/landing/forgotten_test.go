@@ -1,0 +1,58 @@
+package landing_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/landing"
+)
+
+// A task that is parked because a caller was forgotten names it, and what to do.
+func TestAForgottenCallerIsNamed(t *testing.T) {
+	t.Parallel()
+	const hint = ". No task may change cli/main.go, where it fails. If that must change too, add it to the files of this task in the " +
+		"plan; then: divisi retry r1"
+	at := func(build bool, files ...string) spec.Receipt {
+		r := spec.Receipt{Build: build, Positions: map[string][]string{}}
+		for _, f := range files {
+			r.Signatures = append(r.Signatures, "build: "+f+": undefined: x")
+			r.Positions["build: "+f+": undefined: x"] = []string{f}
+		}
+		return r
+	}
+	thrown := spec.Receipt{Signatures: []string{"test: t"}, Positions: map[string][]string{"test: t": {"cli/main.go", "cli/main_test.go"}}}
+	own := spec.Receipt{Signatures: []string{"test: t"}, Positions: map[string][]string{"test: t": {"cli/main.go", "of-a/x.go"}}}
+	for name, c := range map[string]struct {
+		receipt  spec.Receipt
+		attempts int
+		hint     string
+	}{
+		"a caller does not compile":         {at(true, "cli/main.go"), 1, hint},
+		"it fails in its own file as well":  {at(true, "cli/main.go", "of-a/x.go"), 1, hint},
+		"in its own file alone":             {at(true, "of-a/x.go"), 1, ""},
+		"in a file that another may change": {at(true, "docs/of-b.go"), 1, ""},
+		"a test that leads to a caller":     {thrown, 1, hint},
+		"a test that leads to its file":     {own, 1, ""},
+		"a test alone":                      {at(false, "cli/main_test.go"), 1, ""},
+		"without a position":                {spec.Receipt{Signatures: []string{"test: t"}}, 1, ""},
+		"it tries again":                    {at(true, "cli/main.go"), 3, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLog(t, "a", "b")
+			l.Tasks["a"].Task.Attempts, l.Tasks["b"].Task.Files = c.attempts, []string{"docs/*"}
+			for try := range 2 {
+				batch(l, 1, try+1, "b", "l", "a")
+				l.Ended("--batch-1", try+1, broken(c.receipt))
+			}
+			want := "task a parked failed 1 of 1 attempts: test is red" + c.hint
+			if c.attempts > 1 {
+				want = "task a pending test is red"
+			}
+			require.Equal(t, []string{"landing split a", want}, runtest.Describe(landing.Settle(l.State)))
+		})
+	}
+}
