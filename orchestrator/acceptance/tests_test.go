@@ -55,6 +55,14 @@ func TestWeakenedTests(t *testing.T) {
 		{"no test name", "a_test.go", goTests, altered("TestTwo", "Testtwo"), "fewer tests"},
 		{"an assertion gone", "a_test.go", goTests, altered("\trequire.Equal(t, 1, one())\n", ""), "fewer assertions, 4 before and 3 after"},
 		{"a comment", "a_test.go", goTests, altered("\trequire.", "\t// require."), "fewer assertions"},
+		{
+			"a fixture gets another name", "tests/test_a.py", "def test_a(runner):\n    runner.run()\n\ndef test_b(runner):\n    assert runner.run() == 1\n",
+			"def test_a(cli):\n    cli.run()\n\ndef test_b(cli):\n    assert cli.run() == 1\n", pass,
+		},
+		{
+			"and a test is hollowed out", "tests/test_a.py", "def test_a(runner):\n    runner.run()\n\ndef test_b(runner):\n    assert runner.run() == 1\n",
+			"def test_a(cli):\n    cli.run()\n\ndef test_b(cli):\n    cli.run()\n", "asserts nothing any more",
+		},
 		{"hollow", "a_test.go", goTests, altered("check(t, two(), 2)", "two()"), "TestTwo asserts nothing any more"},
 		{"an example that is not run", "a_test.go", goTests, altered("// Output: 3", "// 3"), "ExampleThree asserts nothing any more"},
 		{"returns first", "a_test.go", goTests, altered("\trequire.", "\treturn\n\trequire."), "fewer assertions, 4 before and 2 after"},
