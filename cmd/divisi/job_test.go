@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -72,7 +73,7 @@ func spawn(ts *testscript.TestScript, _ bool, args []string) {
 	j.cmd.WaitDelay = time.Second // a child that outlives it must not hold the pipe
 	for _, k := range []string{
 		"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GOOGLE_GEMINI_BASE_URL",
-		"GEMINI_API_KEY", "NO_COLOR", "TERM", "HOLD",
+		"GEMINI_API_KEY", "NO_COLOR", "TERM", "HOLD", "RUSTUP_HOME",
 	} {
 		if v := ts.Getenv(k); v != "" {
 			j.cmd.Env = append(j.cmd.Env, k+"="+v)
@@ -159,7 +160,7 @@ func killed(ts *testscript.TestScript, _ bool, args []string) {
 	repo, before, pattern := args[0], args[1], args[2]
 	n := strconv.Itoa(len(runNames(ts)) + 1)
 	name := "killed-" + n
-	spawn(ts, false, []string{name, "divisi", "run", "--plan", "plan.yaml", "--repo", repo})
+	spawn(ts, false, []string{name, "divisi", "run", "--plan", "plan.yaml", "--repo", repo, "--fresh-baseline"})
 	until(ts, false, []string{name, pattern})
 	signalJob(ts, false, []string{name, "KILL"})
 	<-jobOf(ts, name).done
@@ -171,6 +172,73 @@ func killed(ts *testscript.TestScript, _ bool, args []string) {
 	landed(ts, false, []string{repo, "shout-001", "shout-002", "shout-003"})
 	sameTree(ts, false, []string{repo, ts.Getenv("GOOD"), "divisi/" + ts.Getenv("RUN")})
 	untouched(ts, false, []string{repo, before, n})
+}
+
+// struck: struck REPO SNAPSHOT GLOB [UNLESS] kills runs of job.yaml, which set up anew, with no warning once a new path below the
+// state matches GLOB and none beside it is called UNLESS, or a little later; each is resumed and compared with the branch $GOOD. There
+// is one such round, or as many as DIVISI_ROUNDS says.
+func struck(ts *testscript.TestScript, _ bool, args []string) {
+	repo, before := args[0], args[1]
+	for round := range max(1, atoi(os.Getenv("DIVISI_ROUNDS"))) {
+		n := strconv.Itoa(len(runNames(ts)) + 1)
+		name := "struck-" + n
+		ts.Check(ts.Exec("divisi", "env", "rm", "--all", "--repo", repo))
+		old := glob(ts, args[2])
+		spawn(ts, false, []string{
+			name, "divisi", "run", "--plan", "job.yaml", "--role", "put.md", "--repo", repo, "--trust-repo", "--fresh-baseline",
+		})
+		await(ts, name, func() bool {
+			return slices.ContainsFunc(glob(ts, args[2]), func(path string) bool {
+				past := false
+				if len(args) > 3 {
+					_, err := os.Stat(filepath.Join(filepath.Dir(path), args[3]))
+					past = err == nil
+				}
+				return !past && !slices.Contains(old, path)
+			})
+		})
+		<-time.After(time.Duration(round) * 5 * time.Millisecond) // the rounds differ in the moment alone
+		signalJob(ts, false, []string{name, "KILL"})
+		<-jobOf(ts, name).done
+		if err := ts.Exec("divisi", "resume"); err != nil {
+			out, _ := jobOf(ts, name).output()
+			ts.Fatalf("resume in round %d of %s: %v\n%s", round, args[2], err, out)
+		}
+		lastRun(ts, false, nil)
+		sameTree(ts, false, []string{repo, ts.Getenv("GOOD"), "divisi/" + ts.Getenv("RUN")})
+		untouched(ts, false, []string{repo, before, n})
+		ts.Check(ts.Exec("divisi", "env", "show", "--repo", repo, "--verify", "--output", "json"))
+		if shown := ts.ReadFile("stdout"); strings.Contains(shown, "damage") || strings.Count(shown, `"places"`) != 1 {
+			ts.Fatalf("after round %d of %s there is not one whole environment: %s", round, args[2], shown)
+		}
+	}
+}
+
+func atoi(text string) int {
+	n, _ := strconv.Atoi(text) // 0 for none
+	return n
+}
+
+func glob(ts *testscript.TestScript, pattern string) []string {
+	paths, err := filepath.Glob(filepath.Join(ts.Getenv("STATE"), pattern))
+	ts.Check(err)
+	return paths
+}
+
+// await looks again and again until something is so while a spawned program runs.
+func await(ts *testscript.TestScript, name string, so func() bool) {
+	tick, timeout := time.NewTicker(time.Millisecond), time.After(patience)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-tick.C:
+		case <-jobOf(ts, name).done:
+			out, _ := jobOf(ts, name).output()
+			ts.Fatalf("%s ended before it was there:\n%s", name, out)
+		case <-timeout:
+			ts.Fatalf("%s did not come so far within %s", name, patience)
+		}
+	}
 }
 
 // served: served NAME says that the page whose address the spawned program told answers.

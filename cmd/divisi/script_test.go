@@ -47,7 +47,7 @@ func runScripts(t *testing.T, dir string) {
 			"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "fakechat": fakeChat, "natsserver": natsServer, "exampleserver": exampleServer, "holdport": holdPort, "recorder": recorder,
 			"spawn": spawn, "until": until, "signal": signalJob, "ended": ended,
 			"snapshot": snapshot, "untouched": untouched, "landed": landed, "sametree": sameTree, "lastrun": lastRun,
-			"noruns": noRuns, "killed": killed, "served": served, "tmpfs": tmpfs, "process": process,
+			"noruns": noRuns, "killed": killed, "struck": struck, "served": served, "tmpfs": tmpfs, "process": process,
 			"appended": appended, "atonce": atOnce, "noprocess": noProcess, "events": jsonEvents, "assent": asSent,
 		},
 	})

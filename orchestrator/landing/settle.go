@@ -67,8 +67,11 @@ func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
 }
 
 // notRun tests a batch again whose gates could not be run. In the end that is the run's fault and no task's: it stops, and a
-// resumed run tries again.
+// resumed run tries again. A baseline of another environment is made again first.
 func notRun(s *run.State, b *run.Batch, d run.LandingData, f spec.Fault) []run.Action {
+	if s.Outdated() {
+		return nil
+	}
 	a := s.Works[b.Work].Attempts[b.Attempt]
 	if b.Tries > schedule.MaxGateTries && a.Epoch == s.Epoch {
 		return []run.Action{run.Fail{Err: fmt.Errorf("the gates of batch %d could not be run: %s", b.Number, f.Message)}}

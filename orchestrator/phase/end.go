@@ -71,7 +71,7 @@ func runInFull(s *run.State, head, tree string, gates []string) []run.Action {
 	}
 	newest := s.Settled(run.FinalTask)
 	switch {
-	case newest == nil:
+	case newest == nil, s.Outdated():
 		return nil
 	case fruitless(s, w, head, tree) >= schedule.MaxGateTries:
 		return []run.Action{run.Fail{Err: fmt.Errorf("the final gates could not be run: %s", run.FaultOf(newest).Message)}}

@@ -61,7 +61,7 @@ func flakyIn(s *run.State, receipts []spec.Receipt) map[string][]string {
 	for _, r := range receipts {
 		before := s.Baseline[r.Gate]
 		hides := len(gate.NewHidden(r, &before)) + len(gate.NewHidden(before, &r))
-		if gate.Incomparable(r) != "" || hides > 0 || gate.Empty(r) {
+		if gate.Incomparable(r) != "" || hides > 0 || gate.Empty(r) || r.Environment != before.Environment {
 			continue
 		}
 		if flaky == nil {

@@ -74,10 +74,11 @@ func begin(s *run.State, r *spec.Result) []run.Action {
 	return stopUnproven(s, d)
 }
 
-// Baseline has the gates run once on the base commit, while agents work: the baseline. Nothing lands before it is known.
+// Baseline has the gates run once on the base commit, while agents work: the baseline. Nothing lands before it is known. They run
+// again where a run that goes on finds another environment.
 func Baseline(s *run.State) []run.Action {
 	switch {
-	case s.Status != run.Planning && s.Status != run.Running:
+	case s.Status != run.Planning && s.Status != run.Running && (s.Status != run.Final || !s.Outdated()):
 		return nil
 	case acceptance.Unproven(s):
 		return []run.Action{unproven(s)}
@@ -90,7 +91,14 @@ func Baseline(s *run.State) []run.Action {
 // proof is what the baseline needs next.
 func proof(s *run.State) []run.Action {
 	w := s.Works[run.BaselineTask]
-	if w == nil {
+	switch {
+	case s.Outdated() && (w == nil || w.Attempts[w.Last].Epoch < s.Epoch):
+		next := 1
+		if w != nil {
+			next = w.Last + 1
+		}
+		return assignBase(s, run.BaselineTask, next)
+	case w == nil:
 		return recall(s)
 	}
 	switch r := s.Settled(run.BaselineTask); {
@@ -164,6 +172,9 @@ func keepReceipts(s *run.State, r *spec.Result) []run.Action {
 	for i := range d.Baseline {
 		// Every assignment holds the baseline, and no task is to blame for it.
 		d.Baseline[i].Paths, d.Baseline[i].Imports, d.Baseline[i].Positions, d.Baseline[i].Follows = nil, nil, nil, nil
+	}
+	if s.Outdated() {
+		d.Notices = append(d.Notices, "the gates ran on the base commit again: their environment has changed")
 	}
 	actions := stopUnproven(s, d)
 	if slices.ContainsFunc(d.Baseline, func(r spec.Receipt) bool { return gate.Incomparable(r) != "" || gate.Empty(r) }) {

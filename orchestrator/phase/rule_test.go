@@ -263,10 +263,47 @@ func TestGreenWithoutATest(t *testing.T) {
 		require.Equal(t, []string{"gate test runs tests and is green without one: it proves nothing"}, d.Notices)
 		if len(more) > 0 {
 			require.Empty(t, d.Unverified)
-			require.Equal(t, []run.Action{actions[0], phase.Keep{}}, actions)
+			require.Len(t, actions, 1)
 			continue
 		}
 		require.Equal(t, "no test ran on the base commit in: test", d.Unverified)
-		require.IsType(t, run.Fail{}, actions[1], "the run stops")
+		require.Len(t, actions, 2, "the run stops")
+	}
+}
+
+// Gates that meet another environment than on the base commit have the base tested again, once for each conductor.
+func TestABaselineOfAnotherEnvironmentIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	receipts := []spec.Receipt{{Gate: "g", Verdict: spec.VerdictPass}}
+	outdated := spec.Result{Status: spec.StatusFailed, Error: &spec.Fault{Class: wire.FaultOutdated}}
+	for _, kept := range []bool{false, true} {
+		l := newLog(t, run.Running, nil)
+		l.Spec.Project.Gates = []spec.Gate{{Name: "g"}}
+		l.Append("", run.Data{Epoch: 1})
+		if !kept {
+			l.Gates(run.BaselineTask, 1, "b")
+			l.Ended(run.BaselineTask, 1, spec.Result{Status: spec.StatusDone, Receipts: receipts})
+		}
+		l.Append("", run.Data{Baseline: receipts})
+		l.Gates(run.FinalTask, 1, "b")
+		l.Ended(run.FinalTask, 1, outdated)
+		require.Equal(t, kept, l.Outdated(), "in the same epoch it cannot be made better")
+		l.Append("", run.Data{Epoch: 2, State: run.Final})
+		l.Gates(run.FinalTask, 2, "b")
+		l.Ended(run.FinalTask, 2, outdated)
+		require.True(t, l.Outdated())
+		require.False(t, l.Baselined())
+		actions := phase.Baseline(l.State)
+		require.Len(t, actions, 1)
+		again := actions[0].(run.Assign).Dispatch
+		require.Equal(t, run.BaselineTask, again.Task)
+		l.Do(actions)
+		require.Empty(t, phase.Baseline(l.State), "it runs")
+		l.Ended(run.BaselineTask, again.Attempt, spec.Result{Status: spec.StatusDone, Receipts: receipts})
+		l.Do(phase.Baseline(l.State))
+		require.True(t, l.Baselined())
+		l.Gates(run.FinalTask, 3, "b")
+		l.Ended(run.FinalTask, 3, outdated)
+		require.True(t, l.Baselined(), "the machine keeps changing: the run ends with that")
 	}
 }

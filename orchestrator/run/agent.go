@@ -104,6 +104,9 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 	if w := s.Works[e.Task]; w != nil {
 		s.track(w)
 	}
+	if r.Error != nil && r.Error.Class == wire.FaultOutdated && a.Epoch > s.baselined {
+		s.outdated = true
+	}
 	s.Times.end(a, e.Task, s.Spec.Created, r, e.Time.Sub(s.Spec.Created))
 	if s.keepReceipts(e.Task, r); e.Task == SetupTask {
 		s.noteUnprovable()

@@ -46,8 +46,11 @@ type KeptBaseline struct {
 	Flaky map[string][]string `json:"flaky,omitzero"`
 }
 
-// Baselined reports whether the baseline is known: every gate has a receipt on the base commit.
-func (s *State) Baselined() bool { return len(s.Baseline) >= len(s.Spec.Project.Gates) }
+// Baselined reports whether the baseline is known: every gate has a receipt on the base commit, in the environment of the others.
+func (s *State) Baselined() bool { return len(s.Baseline) >= len(s.Spec.Project.Gates) && !s.outdated }
+
+// Outdated reports whether the gates have to run again on the base commit, because later ones met another environment.
+func (s *State) Outdated() bool { return s.outdated }
 
 // holds reports whether a receipt counts where gates may be narrowed to what changed since a commit; empty stands for in full.
 // One of a full run always does. Narrowed to another change, a gate has tested something else of the same tree.

@@ -45,7 +45,11 @@ type State struct {
 	// Flaky are, by gate, the failures that one of two runs on the base commit had and the other one had not; nil while the gates
 	// have not run there twice.
 	Flaky map[string][]string
-	Final []spec.Receipt
+	// baselined is the epoch in which the gates ran on the base commit, 0 where an earlier run's count; outdated is set when gates met
+	// another environment in a later one.
+	baselined int
+	outdated  bool
+	Final     []spec.Receipt
 	// Landings are the landed batches, oldest first; firstRed is the number of the first one that made final gates red.
 	Landings []Landing
 	firstRed int
@@ -216,6 +220,10 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 			s.Baseline[r.Gate] = r
 		}
 		s.BatchLimit = firstLimit(d.Baseline)
+		s.baselined, s.outdated = 0, false
+		if w := s.Works[BaselineTask]; w != nil {
+			s.baselined = w.Attempts[w.Last].Epoch
+		}
 		s.noteUnprovable()
 	}
 	if d.Flaky != nil {

@@ -122,6 +122,10 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 	if t.environment, err = t.Digest(); err != nil {
 		return spec.Result{}, err
 	}
+	if gate := t.outdated(); gate != "" {
+		return wire.Failed(wire.FaultOutdated, fmt.Sprintf("gate %s ran on the base commit in another environment: programs or settings of "+
+			"this machine have changed since; divisi resume runs the gates there again", gate), ""), nil
+	}
 	if t.hindered, err = t.dependencies(ctx); err != nil {
 		return spec.Result{}, err
 	}
@@ -161,6 +165,17 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 		r.Environment, r.Derived = e.ID, e.Derived(t.Assignment.Project.Derived)
 	}
 	return r, nil
+}
+
+// outdated returns a gate whose receipt on the base commit is of another environment than that of this run of gates; empty for none.
+// Such receipts are not compared. A patch with a judge's role of its own may be proven in another one.
+func (t *Executor) outdated() string {
+	for _, name := range slices.Sorted(maps.Keys(t.Assignment.Baseline)) {
+		if r := t.Assignment.Baseline[name]; t.Assignment.Patch == nil && r.Environment != "" && r.Environment != t.environment {
+			return name
+		}
+	}
+	return ""
 }
 
 // maxChanged bounds, in bytes, the list of files that a gate changed.
@@ -289,11 +304,12 @@ func (t *Executor) keep(ctx context.Context, whole *transcript, failed bool) (st
 	return name, nil
 }
 
-// had returns the receipt that an earlier delivery of this attempt left for a gate on the same tree.
+// had returns the receipt that an earlier delivery of this attempt left for a gate on the same tree, in the same environment.
 func (t *Executor) had(name string) (spec.Receipt, bool) {
 	for _, e := range t.Journal.Events() {
 		var r spec.Receipt
-		if e.Kind == contextscope.KindReceipt && json.Unmarshal(e.Data, &r) == nil && r.Gate == name && r.Tree == t.Tree {
+		if e.Kind == contextscope.KindReceipt && json.Unmarshal(e.Data, &r) == nil && r.Gate == name && r.Tree == t.Tree &&
+			r.Environment == t.environment {
 			return r, true
 		}
 	}

@@ -23,6 +23,7 @@ const (
 	FaultCommand    = "command"
 	FaultGate       = "gate"
 	FaultSetup      = "setup"
+	FaultOutdated   = "outdated" // the baseline is of another environment
 	FaultVerdict    = "verdict"
 	FaultRejected   = "rejected"   // the master, a person or the policy of the run decided against a held patch
 	FaultProof      = "proof"      // the tests of a task do not fail without the change

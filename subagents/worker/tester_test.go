@@ -10,6 +10,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/modeltest"
+	"divisi/subagents/wire"
 
 	"github.com/stretchr/testify/require"
 )
@@ -129,6 +130,33 @@ func TestAnEnvironmentLiesBelowEveryTree(t *testing.T) {
 		if err == nil { // it came as a pack
 			require.Equal(t, "tool\n", string(text))
 		}
+	}
+}
+
+// Receipts of different environments are never compared.
+func TestTesterRefusesTheBaselineOfAnotherEnvironment(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.work(nil, "tester")
+	project := spec.Project{Gates: []spec.Gate{{Name: "g", Command: []string{"true"}}}}
+	a := s.assignment(testerRole, "--baseline")
+	a.Project, a.Base = project, true
+	s.enqueue(a)
+	base := s.result(a).Receipts[0]
+	require.NotEmpty(t, base.Environment)
+	for i, of := range []string{base.Environment, "", "another"} {
+		batch := s.assignment(testerRole, "--batch-"+strconv.Itoa(i))
+		base.Environment = of
+		batch.Project, batch.Baseline = project, map[string]spec.Receipt{"g": base}
+		s.enqueue(batch)
+		r := s.result(batch)
+		if of != "another" {
+			require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
+			continue
+		}
+		require.Equal(t, wire.FaultOutdated, r.Error.Class)
+		require.Contains(t, r.Error.Message, "gate g ran on the base commit in another environment")
+		require.Empty(t, r.Receipts)
 	}
 }
 
