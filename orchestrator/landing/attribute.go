@@ -50,8 +50,8 @@ func failures(s *run.State, receipts []spec.Receipt) []failure {
 	return out
 }
 
-// fresh are the signatures of a receipt that the base commit did not have, causes those that follow from no other one of them. One
-// that is known to be flaky leads to no task.
+// fresh are the signatures of a receipt that the base commit did not have, causes those that follow from no other one of them.
+// One that is known to be flaky leads to no task.
 func fresh(s *run.State, r spec.Receipt) []string {
 	return gate.NewSignatures(r, gate.Before(s.Baseline, r.Gate))
 }
@@ -63,7 +63,8 @@ func causes(s *run.State, r spec.Receipt) []string {
 	})
 }
 
-// flakesAlone reports whether all that is new in some receipts are failures that are known to be flaky, and what follows from them.
+// flakesAlone reports whether all that is new in some receipts are failures that are known to be flaky, and what follows
+// from them.
 func flakesAlone(s *run.State, receipts []spec.Receipt) bool {
 	return len(s.Flaky) > 0 && !slices.ContainsFunc(receipts, func(r spec.Receipt) bool {
 		hides := len(gate.NewHidden(r, gate.Before(s.Baseline, r.Gate))) > 0

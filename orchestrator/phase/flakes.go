@@ -12,8 +12,9 @@ import (
 	"divisi/subagents/gate"
 )
 
-// Flakes has the gates that run tests run once more on the base commit while a gate permit is idle: what fails in one of the two runs
-// alone is flaky. Nothing waits for this run: it ends when a batch takes the permit and when no task is left, and is not repeated.
+// Flakes has the gates that run tests run once more on the base commit while a gate permit is idle: what fails in one of the two
+// runs alone is flaky. Nothing waits for this run: it ends when a batch takes the permit and when no task is left, and is not
+// repeated.
 func Flakes(s *run.State) []run.Action {
 	w := s.Works[run.FlakesTask]
 	switch {
@@ -54,8 +55,8 @@ func runAgain(s *run.State) []run.Action {
 	})}
 }
 
-// flakyIn returns the failures that the baseline and a second run do not share, by gate; nil where nothing could be compared. A test
-// that was hidden in one of them has not run there.
+// flakyIn returns the failures that the baseline and a second run do not share, by gate; nil where nothing could be compared. A
+// test that was hidden in one of them has not run there.
 func flakyIn(s *run.State, receipts []spec.Receipt) map[string][]string {
 	var flaky map[string][]string
 	for _, r := range receipts {
@@ -86,6 +87,6 @@ func flakyNotice(flaky map[string][]string) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{text.OneLine(fmt.Sprintf("flaky on the base commit, red in one of two runs: %s; where nothing else is red, a batch "+
-		"is tested once more", strings.Join(text.Few(names, maxNamed), ", ")))}
+	return []string{text.OneLine(fmt.Sprintf("flaky on the base commit, red in one of two runs: %s; where nothing else is red, "+
+		"a batch is tested once more", strings.Join(text.Few(names, maxNamed), ", ")))}
 }

@@ -157,8 +157,8 @@ func (s *State) Settled(id string) *spec.Result {
 	return nil
 }
 
-// AtWork counts the attempts that are on the queue or with a worker and do not wait for others; byRole has them by role. The second
-// run of the gates on the base commit is left out: nothing waits for it.
+// AtWork counts the attempts that are on the queue or with a worker and do not wait for others; byRole has them by role. The
+// second run of the gates on the base commit is left out: nothing waits for it.
 func (s *State) AtWork() (all int, byRole map[string]int) {
 	byRole = map[string]int{}
 	for _, w := range s.active {

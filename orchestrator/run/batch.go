@@ -45,8 +45,8 @@ func (s *State) Tested(b *Batch) *spec.Result {
 	return nil
 }
 
-// FreePermits is how many more batches may be tested at the same time. One whose gates have ended and that waits for another holds no
-// permit.
+// FreePermits is how many more batches may be tested at the same time. One whose gates have ended and that waits for another
+// holds no permit.
 func (s *State) FreePermits() int {
 	free := max(1, s.Spec.Project.GatePermits)
 	for _, b := range s.Batches {

@@ -83,8 +83,8 @@ type Data struct {
 	// Head is the integration head, and Ref the published ref, on the last event of a run.
 	Head string `json:"head,omitempty"`
 	Ref  string `json:"ref,omitempty"`
-	// Dispatch is set when setup, the baseline, its second run or the final gates are put on the queue (tasks --setup, --baseline,
-	// --flakes and --final). Void is set when the second run is given up: its id.
+	// Dispatch is set when setup, the baseline, its second run or the final gates are put on the queue (tasks --setup,
+	// --baseline, --flakes and --final). Void is set when the second run is given up: its id.
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
 	Void     string    `json:"void,omitempty"`
 	// Wait is set when the run begins to wait for a person, to what it waits for, and to "" when it no longer does.
