@@ -11,7 +11,7 @@ import (
 // job is one run of Divisi: a role that runs a script, and a plan with the files that it changes.
 type job struct {
 	change change
-	// wrong makes one shard wrong; set lands the change as one commit, with a task for each directory of these files.
+	// wrong makes one shard wrong; set lands the change as one commit, with a task for each of these files, or for each of their directories.
 	wrong *wrong
 	set   []string
 }
@@ -50,17 +50,20 @@ func (j *job) tasks() (tasks []map[string]any) {
 		return append(tasks, one)
 	}
 	files := map[string][]string{}
-	var dirs []string
+	var of []string
 	for _, file := range j.set {
-		dir := path.Dir(file)
-		if files[dir] == nil {
-			dirs = append(dirs, dir)
+		key := file
+		if j.change.By == "dir" {
+			key = path.Dir(file)
 		}
-		files[dir] = append(files[dir], file)
+		if files[key] == nil {
+			of = append(of, key)
+		}
+		files[key] = append(files[key], file)
 	}
-	for i, dir := range dirs {
+	for i, key := range of {
 		one := task(fmt.Sprintf("mod-%02d", i+1))
-		one["change_set"], one["files"] = "mod", files[dir]
+		one["change_set"], one["files"] = "mod", files[key]
 		delete(one, "remaining")
 		tasks = append(tasks, one)
 	}
