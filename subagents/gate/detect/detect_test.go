@@ -141,14 +141,14 @@ func TestProposals(t *testing.T) {
 			map[string]string{"package.json": "{" + deps + "}", "package-lock.json": "{}"},
 			Options{},
 			"npm ci --no-audit --no-fund", true,
-			[]string{"npm-test: npm test -- --reporter tap"},
+			[]string{"npm-test: npm test -- --reporter tap --exit"},
 			[]string{"node_modules"},
 		},
 		"npm without a lock file": {
 			map[string]string{"package.json": "{" + deps + "}"},
 			Options{},
 			"npm install --no-audit --no-fund", false,
-			[]string{"npm-test: npm test -- --reporter tap"},
+			[]string{"npm-test: npm test -- --reporter tap --exit"},
 			[]string{"node_modules"},
 		},
 		"npm without dependencies": {
@@ -162,54 +162,54 @@ func TestProposals(t *testing.T) {
 			map[string]string{"package.json": "{" + deps + "}", "package-lock.json": "{}", "node_modules/a/i.js": ""},
 			Options{},
 			"", false,
-			[]string{"npm-test: npm test -- --reporter tap"},
+			[]string{"npm-test: npm test -- --reporter tap --exit"},
 			nil,
 		},
 		"pnpm of a version": {
 			map[string]string{"package.json": `{"packageManager":"pnpm@9.4.0+sha1.x",` + deps + "}", "pnpm-lock.yaml": ""},
 			Options{Has: all},
 			`sh -c npm install --global --no-audit --no-fund --prefix "$DIVISI_TOOLS" pnpm@9.4.0 && pnpm install --frozen-lockfile`, true,
-			[]string{"pnpm-test: pnpm test --reporter tap"},
+			[]string{"pnpm-test: pnpm test --reporter tap --exit"},
 			[]string{"node_modules"},
 		},
 		"pnpm that is not installed": {
 			map[string]string{"package.json": "{" + deps + "}", "pnpm-lock.yaml": "lockfileVersion: '6.0'"},
 			Options{Has: none},
 			`sh -c npm install --global --no-audit --no-fund --prefix "$DIVISI_TOOLS" pnpm@8 && pnpm install --frozen-lockfile`, true,
-			[]string{"pnpm-test: pnpm test --reporter tap"},
+			[]string{"pnpm-test: pnpm test --reporter tap --exit"},
 			[]string{"node_modules"},
 		},
 		"a version that is no version": {
 			map[string]string{"package.json": `{"packageManager":"pnpm@1.2.3; rm -rf ~",` + deps + "}", "pnpm-lock.yaml": ""},
 			Options{},
 			`sh -c npm install --global --no-audit --no-fund --prefix "$DIVISI_TOOLS" pnpm@1.2.3 && pnpm install --frozen-lockfile`, true,
-			[]string{"pnpm-test: pnpm test --reporter tap"},
+			[]string{"pnpm-test: pnpm test --reporter tap --exit"},
 			[]string{"node_modules"},
 		},
 		"yarn 1": {
 			map[string]string{"package.json": "{" + deps + "}", "yarn.lock": "# yarn lockfile v1\n"},
 			Options{},
 			"yarn install --frozen-lockfile", true,
-			[]string{"yarn-test: yarn test --reporter tap"},
+			[]string{"yarn-test: yarn test --reporter tap --exit"},
 			[]string{"node_modules"},
 		},
 		"yarn 4": {
 			map[string]string{"package.json": "{" + deps + "}", "yarn.lock": "# x\n\n__metadata:\n", ".yarnrc.yml": "nodeLinker: node-modules\n"},
 			Options{},
 			"yarn install --immutable", true,
-			[]string{"yarn-test: yarn test --reporter tap"},
+			[]string{"yarn-test: yarn test --reporter tap --exit"},
 			[]string{"node_modules"},
 		},
 		"yarn 4 with its packages tracked": {
 			map[string]string{
 				"package.json": "{" + deps + "}", "yarn.lock": "x\n__metadata:\n", ".pnp.cjs": "", ".yarn/cache/a.zip": "",
-			}, Options{}, "", false, []string{"yarn-test: yarn test --reporter tap"}, nil,
+			}, Options{}, "", false, []string{"yarn-test: yarn test --reporter tap --exit"}, nil,
 		},
 		"a project below": {
 			map[string]string{"package.json": "{}", "web/package.json": "{" + deps + "}", "web/package-lock.json": "", "doc/package.json": "{" + deps + "}"},
 			Options{},
 			"sh -c (cd web && npm ci --no-audit --no-fund)", true,
-			[]string{"npm-test-web: npm --prefix web test -- --reporter tap"},
+			[]string{"npm-test-web: npm --prefix web test -- --reporter tap --exit"},
 			[]string{"web/node_modules"},
 		},
 		"modules of go": {
@@ -307,7 +307,7 @@ func TestModulesBesideAWorkspace(t *testing.T) {
 func TestReporters(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
-		"mocha": "--reporter tap", "NODE_ENV=test mocha -r x": "--reporter tap", "npm run lint && nyc mocha": "--reporter tap",
+		"mocha": "--reporter tap --exit", "NODE_ENV=test mocha -r x": "--reporter tap --exit", "npm run lint && nyc mocha": "--reporter tap --exit",
 		"cross-env A=1 vitest run": "--reporter=junit", "ava": "--tap", "jest --ci": "--json", "jest --watch": "", "mocha --parallel": "", "mocha | tee log": "",
 		"mocha; true": "", "mocha || true": "", "echo mocha": "", "node --test --test-reporter=spec": "", "vitest --watch": "",
 		"mocha -- a": "", "mocha &": "", "": "", "mocha $(x)": "", "mocha && npm run e2e": "",

@@ -19,7 +19,8 @@ type runner struct {
 
 var runners = []runner{
 	{
-		words: []string{"mocha"}, flags: []string{"--reporter", "tap"}, format: gate.FormatTAP,
+		// Without --exit mocha waits for what a failed test has left open.
+		words: []string{"mocha"}, flags: []string{"--reporter", "tap", "--exit"}, format: gate.FormatTAP,
 		not: []string{"--watch", "-w", "--parallel"},
 	},
 	{
