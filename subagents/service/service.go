@@ -30,7 +30,7 @@ type Config struct {
 	// temporary files of its own, below Dir, which is the try's alone.
 	Command sandbox.Command
 	Dir     string
-	// Prepared keeps what the prepare commands left; it is the same for all tries of a run.
+	// Prepared keeps what the prepare commands left; it is the same for tries on one tree alone.
 	Prepared string
 	// Ready bounds how long one service may take to get ready.
 	Ready time.Duration
@@ -109,7 +109,7 @@ func (s *Set) add(ctx context.Context, c *Config, one spec.Service) error {
 	return c.await(ctx, one, home, r)
 }
 
-// begin makes the home that a service starts with: a copy of what prepare left, which runs before the first try of the run.
+// begin makes the home that a service starts with: a copy of what prepare left, which runs before the first try on the tree.
 func (c *Config) begin(ctx context.Context, one spec.Service, home string) error {
 	if err := os.MkdirAll(filepath.Dir(home), 0o700); err != nil {
 		return fmt.Errorf("make the home of service %s: %w", one.Name, err)

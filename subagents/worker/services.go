@@ -29,8 +29,12 @@ func (at *attempt) services() (service.Config, error) {
 	if err := at.environment(sandbox.Gates); err != nil {
 		return service.Config{}, err
 	}
+	prepared := filepath.Join(at.private, "prepared") // a patch says what prepare does: what it leaves is for its tree alone
+	if at.assignment.Base {
+		prepared = filepath.Join(at.worker.cfg.Temp, "services")
+	}
 	c := service.Config{
-		Services: list, Dir: filepath.Join(at.private, "services"), Prepared: filepath.Join(at.worker.cfg.Temp, "services"),
+		Services: list, Dir: filepath.Join(at.private, "services"), Prepared: prepared,
 		Command: sandbox.Command{Dir: at.ground().Tree, Place: at.ground(), Env: at.env, Readable: at.readable},
 	}
 	c.Command.Place.Downloads = sandbox.DownloadDirs{} // the view of a gate goes before the gate does
