@@ -14,6 +14,7 @@ import (
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
 	"divisi/subagents/gate"
+	"divisi/subagents/gate/lack"
 	"divisi/subagents/wire"
 )
 
@@ -177,8 +178,10 @@ func keepReceipts(s *run.State, r *spec.Result) []run.Action {
 		d.Notices = append(d.Notices, "the gates ran on the base commit again: their environment has changed")
 	}
 	actions := stopUnproven(s, d)
-	if slices.ContainsFunc(d.Baseline, func(r spec.Receipt) bool { return gate.Incomparable(r) != "" || gate.Empty(r) }) {
-		return actions // another time it may prove something
+	if slices.ContainsFunc(d.Baseline, func(r spec.Receipt) bool {
+		return gate.Incomparable(r) != "" || gate.Empty(r) || lack.Shown(r) // a person can bring it, and no key tells
+	}) {
+		return actions // another time it may prove more
 	}
 	return append(actions, Keep{})
 }

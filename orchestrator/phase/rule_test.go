@@ -92,6 +92,10 @@ func green() spec.Result {
 func TestBaseline(t *testing.T) {
 	t.Parallel()
 	late := spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{{Gate: "test", ExitCode: 1, TimedOut: true, Verdict: spec.VerdictFail}}}
+	lacking := spec.Receipt{
+		Gate: "test", Command: []string{"go", "test", "./..."}, Kind: spec.KindTests, ExitCode: 1, Tests: 3, Passed: 3, Hidden: []string{"package: a"},
+		Signatures: []string{"package: a"}, Verdict: spec.VerdictFail, Tail: "a.go:3:8: module lookup disabled by GOPROXY=off",
+	}
 	for name, c := range map[string]struct {
 		at      run.Status
 		change  func(s *run.Spec)
@@ -103,6 +107,12 @@ func TestBaseline(t *testing.T) {
 		"while a plan grows": {run.Planning, func(s *run.Spec) { s.FreshBaseline = true }, nil, []string{"assign --baseline/1 to tester on b"}},
 		"from earlier runs":  {run.Running, nil, nil, []string{"phase.recall"}},
 		"green":              {run.Running, nil, []spec.Result{green()}, []string{"run", "phase.keep"}},
+		"modules are missing": { // once a person has brought them, the gates find more
+			run.Running, nil,
+			[]spec.Result{{Status: spec.StatusFailed, Receipts: []spec.Receipt{lacking}}},
+			[]string{"run no gate proves a change of package a: on the base commit it did not run in test; " +
+				"a patch that changes one of these is asked about, and lands unverified"},
+		},
 		"incomparable": {
 			run.Running, nil,
 			[]spec.Result{late},

@@ -94,6 +94,12 @@ func Of(receipts []spec.Receipt, proposed []string, ran bool) []Lack {
 	return lacks
 }
 
+// Shown reports whether a red gate shows that something is missing, whatever else passed.
+func Shown(r spec.Receipt) bool {
+	_, found := find(&r)
+	return found && r.Verdict != spec.VerdictPass
+}
+
 // find is the first kind that a gate's signatures or the end of its output show.
 func find(r *spec.Receipt) (Lack, bool) {
 	lines := slices.Concat(r.Signatures, strings.Split(r.Tail, "\n"))
