@@ -307,6 +307,7 @@ func (s *Store) FromCheckout(
 // takeCheckout fills the environment with what a look has found, if it is still so when all is copied.
 func (m *Making) takeCheckout(ctx context.Context, look *snapshot, paths []string) error {
 	taken := filepath.Join(m.Dir, "taken")
+	m.tops = append(m.tops, look.top)
 	if err := os.Mkdir(taken, 0o700); err != nil {
 		return fmt.Errorf("copy from the checkout: %w", err)
 	}

@@ -30,6 +30,8 @@ type Manifest struct {
 	// top of the tree, with slashes, sorted, none below another.
 	Places []string `json:"places,omitempty"`
 	Files  []string `json:"files,omitempty"`
+	// Copies are the places that have copies of packages of the tree.
+	Copies []string `json:"copies,omitempty"`
 	// Downloads are what the setup has left in the caches of the repository, from their directory on; without it gates may lack
 	// something.
 	Downloads []string `json:"downloads,omitempty"`

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"divisi/internal/sandbox"
 	"divisi/internal/text"
 )
 
@@ -35,6 +36,8 @@ type Making struct {
 	manifest Manifest
 	// search are the directories of the machine's programs, into which links may lead.
 	search []string
+	// tops are the work trees and the checkout that it was made from, as commands name them.
+	tops []string
 }
 
 // Tools is what the setup sees as $DIVISI_TOOLS.
@@ -64,6 +67,7 @@ func (m *Making) begin() error {
 // Take moves what lies at paths of a work tree, slash-separated and none below another, into the environment. No process may be
 // working in the tree. What is neither a directory nor a file nor a link is left out.
 func (m *Making) Take(tree string, paths []string) error {
+	m.tops = append(m.tops, tree, sandbox.TreePath(tree))
 	for _, name := range paths {
 		if !fs.ValidPath(name) || name == "." || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			return &BadContentError{fmt.Sprintf("the path %q has characters that no work tree can have", name)}
