@@ -73,7 +73,7 @@ func (h *holder) detect(ctx context.Context, o *Options) error {
 	}
 	named := len(project.Gates) > 0
 	if !named {
-		project.Gates = found.Gates
+		project.Gates, h.spec.Detected = found.Gates, true
 	}
 	if has {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
 	"divisi/subagents/gate"
+	"divisi/subagents/gate/detect"
 	"divisi/subagents/gate/lack"
 )
 
@@ -81,7 +82,9 @@ func Unverified(s *run.State) string {
 	}
 	var names []string
 	for _, g := range Incomparables(s) {
-		names = append(names, g.Gate)
+		if !Covered(s, g.Gate) {
+			names = append(names, g.Gate)
+		}
 	}
 	empty := Empty(s)
 	switch {
@@ -91,6 +94,14 @@ func Unverified(s *run.State) string {
 		return ""
 	}
 	return "no comparison with the base commit for: " + text.Some(names, maxNamed)
+}
+
+// Covered reports whether a detected gate that cannot be compared proves nothing that another one does not: go builds nothing at all
+// where it cannot load one package, and go test builds all others.
+func Covered(s *run.State, name string) bool {
+	module, build := strings.CutPrefix(name, detect.GoBuild)
+	test, ran := s.Baseline[detect.GoTest+module]
+	return s.Spec.Detected && build && ran && test.Kind == spec.KindTests && test.Tests > 0 && gate.Incomparable(test) == ""
 }
 
 // UnverifiedPatch returns why the patch of a task is not proven when it lands, in one line; "" when it is.

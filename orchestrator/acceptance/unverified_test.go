@@ -104,3 +104,35 @@ func TestManyGatesAreCounted(t *testing.T) {
 	l.Append("", run.Data{Baseline: baseline})
 	require.Equal(t, "no comparison with the base commit for: a, b, c, d and 2 more", acceptance.Unverified(l.State))
 }
+
+// Where go cannot load a package, go build builds nothing, and the tests of the others are the proof; but not where gates were written
+// down, and not where no test ran.
+func TestADetectedBuildIsCoveredByTheTests(t *testing.T) {
+	t.Parallel()
+	build := spec.Receipt{
+		Gate: "go-build-web", ExitCode: 1, Kind: spec.KindFindings, Build: true, Signatures: []string{"ui.go: pattern dist: no files found"},
+		Hidden: []string{spec.HiddenAll},
+	}
+	test := hidden.Baseline[0]
+	test.Gate = "go-test-web"
+	none := test
+	none.Tests, none.Passed = 0, 0
+	for _, c := range []struct {
+		name     string
+		detected bool
+		test     spec.Receipt
+		want     string
+	}{
+		{"detected", true, test, ""},
+		{"written down", false, test, "no comparison with the base commit for: go-build-web"},
+		{"without a test", true, none, "no comparison with the base commit for: go-build-web, go-test-web"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			l := partly(t, func(s *run.Spec) {
+				s.Detected, s.Project.Gates = c.detected, []spec.Gate{{Name: "go-build-web"}, {Name: "go-test-web"}}
+			})
+			require.Equal(t, c.want, acceptance.Unverified(l.State.WithBaseline([]spec.Receipt{build, c.test})))
+		})
+	}
+}

@@ -126,6 +126,8 @@ type Spec struct {
 	// Review a person sees each patch before it lands.
 	OnDoubt string `json:"on_doubt,omitempty"`
 	Review  bool   `json:"review,omitempty"`
+	// Detected reports whether the gates were detected, and not written down.
+	Detected bool `json:"detected,omitempty"`
 	// Proposed is the setup that the repository's files show to be needed, where the project has none.
 	Proposed []string `json:"proposed,omitempty"`
 	// Trial is a run that ends with its baseline: it tries setup and gates, and changes nothing.

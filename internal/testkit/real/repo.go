@@ -27,6 +27,8 @@ type repo struct {
 	Path    string `yaml:"path"`
 	Project string `yaml:"project"`
 	Codemod change `yaml:"codemod"`
+	// Unproven is how many shards of the codemod change what no gate can prove: these are asked about, and do not land.
+	Unproven int `yaml:"unproven"`
 	// Set, Broken, Failing and Forgotten are for repositories that are tried in full.
 	Set       *change `yaml:"set"`
 	Broken    *wrong  `yaml:"broken"`

@@ -11,6 +11,12 @@ import (
 	"divisi/subagents/gate/trace"
 )
 
+// The gates of a Go module; those of a module below the top have its directory behind them.
+const (
+	GoBuild = "go-build"
+	GoTest  = "go-test"
+)
+
 // golang: build first, because it fails fast and names compile errors; test also compiles the tests and vets. Where a package's
 // name keeps go from importing it, "go build ./..." builds nothing at all, and there is only the test.
 func (d *detector) golang() {
@@ -22,9 +28,9 @@ func (d *detector) golang() {
 			command = append(command, "-C", dir)
 		}
 		if d.importable(dir) {
-			d.add("go-build", dir, spec.Gate{Command: append(slices.Clone(command), "build", "./...")})
+			d.add(GoBuild, dir, spec.Gate{Command: append(slices.Clone(command), "build", "./...")})
 		}
-		d.add("go-test", dir, spec.Gate{
+		d.add(GoTest, dir, spec.Gate{
 			Command: append(slices.Clone(command), "test", "-json", "./..."), Format: gate.FormatGoTest,
 		})
 		if d.known[path.Join(dir, "go.sum")] && !d.dirs[path.Join(dir, "vendor")] {
