@@ -227,7 +227,8 @@ func (g *globals) writeProject(ctx context.Context, o *initOptions, top, file st
 	}
 	_, err = fmt.Fprintf(g.out, "\nwrote %s\nNext:\n"+
 		"  git -C %s add %s && git -C %s commit -m 'Describe the repository to Divisi'\n"+
-		"  divisi plan --help   # a plan for it\n", projectPlace, text.Shell(top), projectPlace, text.Shell(top))
+		"  divisi trust --repo %s   # agree once to what the file requests, such as its setup\n"+
+		"  divisi plan --help   # a plan for it\n", projectPlace, text.Shell(top), projectPlace, text.Shell(top), text.Shell(top))
 	return err
 }
 
