@@ -2,6 +2,7 @@ package landing
 
 import (
 	"path"
+	"regexp"
 	"slices"
 
 	"divisi/internal/spec"
@@ -48,7 +49,7 @@ func verdictOn(s *run.State, d run.LandingData, receipts []spec.Receipt) verdict
 	}
 	for _, id := range ids(d.Tasks) {
 		proven := func(f failure) bool {
-			return f.compile && len(c.of(f.positions)) > 0 || confirmed(s, d, id, f)
+			return f.compile && len(c.of(f.positions)) > 0 && !brought(c, f, id) || confirmed(s, d, id, f)
 		}
 		if slices.ContainsFunc(named[id], proven) && !related(c, named, v.guilty, id) {
 			v.guilty[id] = named[id]
@@ -78,6 +79,23 @@ func verdictOn(s *run.State, d run.LandingData, receipts []spec.Receipt) verdict
 	}
 	return v
 }
+
+// brought reports whether an error in a file of a task may be what another task has done: it names a package that the file imports
+// and that the other one changed, or lies in the package itself.
+func brought(c changed, f failure, id string) bool {
+	var near []string
+	for _, p := range f.positions {
+		near = append(near, path.Dir(p))
+	}
+	for _, p := range f.imports {
+		if slices.Contains(words.FindAllString(f.signature, -1), path.Base(p)) {
+			near = append(near, p)
+		}
+	}
+	return slices.ContainsFunc(c.of(near), func(other string) bool { return other != id })
+}
+
+var words = regexp.MustCompile(`[\pL\pN_-]+`)
 
 // confirmed reports whether a failure that leads to one task alone has led to it before, in another run.
 func confirmed(s *run.State, d run.LandingData, id string, f failure) bool {

@@ -81,6 +81,15 @@ func TestCausesAndConsequences(t *testing.T) {
 			},
 			[]string{"landing split a b c parts c b", "task a pending test is red"},
 		},
+		"what another one may have taken from a caller is tested again": {
+			[]string{"a", "b", "c"},
+			spec.Receipt{
+				Build: true, Signatures: []string{"of-b/x.go: undefined: of-a.Foo"},
+				Positions: map[string][]string{"of-b/x.go: undefined: of-a.Foo": {"of-b/x.go"}},
+				Paths:     map[string][]string{"of-b/x.go: undefined: of-a.Foo": {"of-b/x.go"}}, Imports: map[string][]string{"of-b": {"of-a"}},
+			},
+			[]string{"landing split a b c parts a+c b"},
+		},
 		"a test that fails is tested again": {
 			[]string{"a", "b", "c"},
 			spec.Receipt{Signatures: []string{"test: p T"}, Paths: map[string][]string{"test: p T": {"of-b"}}},
