@@ -55,7 +55,7 @@ func provedOn(tree string, receipts []spec.Receipt) bool {
 }
 
 // settleRed splits a batch that failed. One that is never cut is tested once more first, unless its failure is known: it may be a
-// flake. So is any batch of which only tests that are known to be flaky failed.
+// flake. So is any batch in which only tests failed that are known to be flaky.
 func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
 	failed := s.Failed(d.Tree, b.Gates, b.Old)
 	receipts := receiptsOf(failed)
