@@ -53,6 +53,8 @@ type holder struct {
 	mirror       *git.Repo
 	bus          *bus.Bus
 	trash        *workspace.Trash
+	// full ends the run because its store is full, or stops it in order.
+	full context.CancelCauseFunc
 	// beside is what trees have of the checkout beside the files that git stores.
 	beside       *checkout.Content
 	environments *environment.Store
@@ -87,7 +89,8 @@ func (h *holder) release() {
 func (h *holder) launch(ctx context.Context) (*Run, error) {
 	r := newRun(h.spec.Run, h.dir, h.bus)
 	r.held, r.started = h, ctx.Err
-	ctx, r.stop = context.WithCancel(ctx)
+	ctx, h.full = context.WithCancelCause(ctx)
+	r.stop = func() { h.full(context.Canceled) }
 	h.later(r.stop)
 	var hands *worker.Worker
 	cfg := h.conductorConfig()
@@ -125,6 +128,9 @@ func (h *holder) launch(ctx context.Context) (*Run, error) {
 	go func() {
 		defer r.over()
 		r.err = cond.Run(ctx)
+		if cause := context.Cause(ctx); errors.Is(cause, bus.ErrFull) {
+			r.err = cause
+		}
 		hands.Stop()
 		r.st = cond.State()
 		h.propose(ctx, r.st)
@@ -212,7 +218,7 @@ func (h *holder) worker(ctx context.Context, st *run.State) (*worker.Worker, err
 		Caches: sandbox.Caches{Dir: h.caches, Go: toolchain, Lender: h.lend(ctx, toolchain.BuildCache)}, Outputs: h.spec.Outputs,
 		Environments: h.environments, Temp: filepath.Join(h.path, "tmp"), Environ: os.Environ(),
 		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: max(1, h.spec.Parallel), Roles: roles, Run: h.spec.Run,
-		Tools: h.tools, Checkout: h.beside,
+		Tools: h.tools, Checkout: h.beside, Full: h.full,
 		Clock: now, IDs: newID, Log: h.log,
 	}), nil
 }

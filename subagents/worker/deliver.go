@@ -71,6 +71,9 @@ func (w *Worker) settle(ctx context.Context, d *bus.Delivery, err error, log zer
 		return d.Nak(ctx)
 	}
 	log.Error().Err(err).Msg("an attempt broke off")
+	if errors.Is(err, bus.ErrFull) && w.cfg.Full != nil {
+		w.cfg.Full(err)
+	}
 	w.mu.Lock()
 	w.broken[d.Subject]++
 	w.mu.Unlock()
