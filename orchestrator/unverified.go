@@ -54,7 +54,8 @@ func unverifiedError(st *run.State) error {
 // leaveOut words how to leave the gates that prove nothing out of .divisi/divisi.yaml.
 func leaveOut(all []spec.Gate, without []acceptance.Incomparable) string {
 	kept := slices.DeleteFunc(slices.Clone(all), func(g spec.Gate) bool {
-		return g.Name == spec.RegenerateGate || slices.ContainsFunc(without, func(w acceptance.Incomparable) bool { return w.Gate == g.Name })
+		return g.Name == spec.RegenerateGate ||
+			slices.ContainsFunc(without, func(w acceptance.Incomparable) bool { return w.Gate == g.Name })
 	})
 	text, err := configs.YAML(spec.Project{Gates: kept})
 	if len(kept) == 0 || err != nil {

@@ -177,8 +177,8 @@ func byName(units []unit) map[string]unit {
 }
 
 // expected finds tests that assert nothing, and asserted something before or came where a test is missing, and compares what each
-// test expects. Tests that are gone and new ones are compared together: they may have moved, and as many new ones may assert nothing
-// as of the gone ones did not.
+// test expects. Tests that are gone and new ones are compared together: they may have moved, and as many new ones may assert
+// nothing as of the gone ones did.
 func (p *Patch) expected(old, fresh map[string]unit, missing bool) {
 	var gone, come []literal
 	idle := 0

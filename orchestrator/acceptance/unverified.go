@@ -96,8 +96,8 @@ func Unverified(s *run.State) string {
 	return "no comparison with the base commit for: " + text.Some(names, maxNamed)
 }
 
-// Covered reports whether a detected gate that cannot be compared proves nothing that another one does not: go builds nothing at all
-// where it cannot load one package, and go test builds all others.
+// Covered reports whether a detected gate that cannot be compared proves nothing that another one does not: go builds nothing at
+// all where it cannot load one package, and go test builds all others.
 func Covered(s *run.State, name string) bool {
 	module, build := strings.CutPrefix(name, detect.GoBuild)
 	test, ran := s.Baseline[detect.GoTest+module]

@@ -132,7 +132,7 @@ func TestADetectedBuildIsCoveredByTheTests(t *testing.T) {
 			l := partly(t, func(s *run.Spec) {
 				s.Detected, s.Project.Gates = c.detected, []spec.Gate{{Name: "go-build-web"}, {Name: "go-test-web"}}
 			})
-			require.Equal(t, c.want, acceptance.Unverified(l.State.WithBaseline([]spec.Receipt{build, c.test})))
+			require.Equal(t, c.want, acceptance.Unverified(l.WithBaseline([]spec.Receipt{build, c.test})))
 		})
 	}
 }

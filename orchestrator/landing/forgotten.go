@@ -26,7 +26,8 @@ func goBack(s *run.State, t *run.Task, f spec.Fault, failed []failure) []run.Act
 		}
 		d.Reason += fmt.Sprintf(". No task may change %s, where it fails", text.Some(files, maxMet))
 		if s.Spec.Plan != nil {
-			d.Reason += ". If that must change too, add it to the files of this task in the plan; then: divisi retry " + s.Spec.Run
+			d.Reason += ". If that must change too, add it to the files of this task in the plan; then: divisi retry " +
+				s.Spec.Run
 		}
 		a.Data = d
 		actions[i] = a

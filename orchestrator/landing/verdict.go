@@ -80,8 +80,8 @@ func verdictOn(s *run.State, d run.LandingData, receipts []spec.Receipt) verdict
 	return v
 }
 
-// brought reports whether an error in a file of a task may be what another task has done: it names a package that the file imports
-// and that the other one changed, or lies in the package itself.
+// brought reports whether an error in a file of a task may be what another task has done: it names a package that the file
+// imports and that the other one changed, or lies in the package itself.
 func brought(c changed, f failure, id string) bool {
 	var near []string
 	for _, p := range f.positions {

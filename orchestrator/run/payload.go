@@ -52,7 +52,8 @@ type Data struct {
 	Reason string `json:"reason,omitempty"`
 	// Spec is set once, on the run's first event.
 	Spec *Spec `json:"spec,omitempty"`
-	// Baseline is set once, and again where its environment was not that of later gates: one receipt a gate. Older logs have it with the state that follows preflight.
+	// Baseline is set once, and again where its environment was not that of later gates: one receipt a gate. Older logs have it
+	// with the state that follows preflight.
 	Baseline []spec.Receipt `json:"baseline,omitempty"`
 	// Flaky is set when the gates have run twice on the base commit: by gate, the failures that one of the runs had alone.
 	Flaky map[string][]string `json:"flaky,omitzero"`

@@ -30,9 +30,10 @@ var (
 // else its Copies and those that are neither dependencies nor checked by the tool that uses them.
 func (e *Environment) Derived(globs []string) (derived []string) {
 	for _, name := range slices.Sorted(slices.Values(slices.Concat(e.Places, e.Files))) {
-		if globs == nil && (guessed(name) || slices.Contains(e.Copies, name)) || slices.ContainsFunc(globs, func(glob string) bool {
+		named := slices.ContainsFunc(globs, func(glob string) bool {
 			return doublestar.MatchUnvalidated(strings.TrimSuffix(glob, "/"), name) || strings.HasPrefix(glob, name+"/")
-		}) {
+		})
+		if named || globs == nil && (guessed(name) || slices.Contains(e.Copies, name)) {
 			derived = append(derived, name)
 		}
 	}
@@ -50,7 +51,8 @@ func guessed(name string) bool {
 // maxInstalled bounds, in bytes, the file in which Python's installers write where a package came from.
 const maxInstalled = 64 << 10
 
-// installed notes the place of a Python package that was copied out of the tree: tests would import the copy, which no patch changes.
+// installed notes the place of a Python package that was copied out of the tree: tests would import the copy, which no patch
+// changes.
 func (m *Making) installed(name, file string, info fs.FileInfo) {
 	dir, base := path.Split(name)
 	if base != "direct_url.json" || !info.Mode().IsRegular() || info.Size() > maxInstalled {
@@ -75,7 +77,7 @@ func (m *Making) installed(name, file string, info fs.FileInfo) {
 			continue
 		}
 		m.manifest.Copies = append(m.manifest.Copies, place)
-		m.Note(fmt.Sprintf("%s has a copy of the tree's own package (%s), which no patch changes: have setup install it with -e, or "+
-			"regenerate install it again", place, strings.TrimSuffix(path.Base(dir), ".dist-info")))
+		m.Note(fmt.Sprintf("%s has a copy of the tree's own package (%s), which no patch changes: have setup install it with -e, "+
+			"or regenerate install it again", place, strings.TrimSuffix(path.Base(dir), ".dist-info")))
 	}
 }

@@ -123,8 +123,8 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 		return spec.Result{}, err
 	}
 	if gate := t.outdated(); gate != "" {
-		return wire.Failed(wire.FaultOutdated, fmt.Sprintf("gate %s ran on the base commit in another environment: programs or settings of "+
-			"this machine have changed since; divisi resume runs the gates there again", gate), ""), nil
+		return wire.Failed(wire.FaultOutdated, fmt.Sprintf("gate %s ran on the base commit in another environment: programs or "+
+			"settings of this machine have changed since; divisi resume runs the gates there again", gate), ""), nil
 	}
 	if t.hindered, err = t.dependencies(ctx); err != nil {
 		return spec.Result{}, err
@@ -167,7 +167,8 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 	return r, nil
 }
 
-// outdated returns a gate whose receipt on the base commit is of another environment than that of this run of gates; empty for none.
+// outdated returns a gate whose receipt on the base commit is of another environment than that of this run of gates; empty for
+// none.
 // Such receipts are not compared. A patch with a judge's role of its own may be proven in another one.
 func (t *Executor) outdated() string {
 	for _, name := range slices.Sorted(maps.Keys(t.Assignment.Baseline)) {

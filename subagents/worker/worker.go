@@ -66,7 +66,8 @@ type Config struct {
 	Memory *memory.Memory
 	// Hold tells when the model's service asked everybody to wait. It may be nil: then such time counts like any other.
 	Hold limit.Hold
-	// Full is told that the store can take no more events of attempts. It may be nil, and may be called from any goroutine, also often.
+	// Full is told that the store can take no more events of attempts. It may be nil, and is called from any goroutine, also
+	// often.
 	Full func(error)
 	// AckWait is how long the bus waits for a sign of life; default one minute.
 	AckWait time.Duration

@@ -11,7 +11,8 @@ import (
 // job is one run of Divisi: a role that runs a script, and a plan with the files that it changes.
 type job struct {
 	change change
-	// wrong makes one shard wrong; set lands the change as one commit, with a task for each of these files, or for each of their directories.
+	// wrong makes one shard wrong; set lands the change as one commit, with a task for each of these files, or for each of their
+	// directories.
 	wrong *wrong
 	set   []string
 }
