@@ -45,8 +45,8 @@ type State struct {
 	// Flaky are, by gate, the failures that one of two runs on the base commit had and the other one had not; nil while the gates
 	// have not run there twice.
 	Flaky map[string][]string
-	// baselined is the epoch in which the gates ran on the base commit, 0 where an earlier run's count; outdated is set when gates
-	// met another environment in a later one.
+	// baselined is the epoch in which the gates ran on the base commit, 0 where an earlier run's count; outdated is set when
+	// gates met another environment in a later one.
 	baselined int
 	outdated  bool
 	Final     []spec.Receipt

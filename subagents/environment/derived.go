@@ -77,7 +77,7 @@ func (m *Making) installed(name, file string, info fs.FileInfo) {
 			continue
 		}
 		m.manifest.Copies = append(m.manifest.Copies, place)
-		m.Note(fmt.Sprintf("%s has a copy of the tree's own package (%s), which no patch changes: have setup install it with -e, "+
-			"or regenerate install it again", place, strings.TrimSuffix(path.Base(dir), ".dist-info")))
+		m.Note(fmt.Sprintf("%s has a copy of the tree's own package (%s), which no patch changes: have setup install it with "+
+			"-e, or regenerate install it again", place, strings.TrimSuffix(path.Base(dir), ".dist-info")))
 	}
 }
