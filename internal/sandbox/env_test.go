@@ -34,7 +34,7 @@ func TestNothingButTheAllowListPasses(t *testing.T) {
 // A command without network is not to wait for it, unless the project passes a setting of its own.
 func TestPackageManagersStayOffline(t *testing.T) {
 	t.Parallel()
-	proxies := "file:///own,https://proxy.golang.org|file:///theirs,direct"
+	proxies := "file:///own,https://proxy.example|file:///theirs,direct"
 	for _, c := range []struct {
 		s    Settings
 		want []string
