@@ -40,7 +40,7 @@ var node = []string{"npm", "npx", "pnpm", "yarn", "bun", "node", "mocha", "jest"
 
 var kinds = []kind{
 	{
-		line: regexp.MustCompile(`module lookup disabled by GOPROXY=off|(?:dial tcp|lookup) .*proxy\.golang\.org|` +
+		line: regexp.MustCompile(`module lookup disabled by GOPROXY=off|/@v/[^ "]+": dial tcp|` +
 			`: reading file://\S+: no such file|cannot query module due to -mod=`),
 		what: "the Go modules that the repository needs are not downloaded", setup: []string{"go", "mod", "download"},
 	},
