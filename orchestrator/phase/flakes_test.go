@@ -12,7 +12,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// tested is a receipt of a gate that ran tests, of which some failed.
+// tested is a receipt of a gate whose tests ran, and some failed.
 func tested(failed ...string) spec.Receipt {
 	r := spec.Receipt{Gate: "test", Kind: spec.KindTests, Tests: 9, Passed: 9 - len(failed), Verdict: spec.VerdictPass}
 	if len(failed) > 0 {

@@ -25,7 +25,7 @@ func TestWhatIsLacking(t *testing.T) {
 			"the Go modules that the repository needs are not downloaded",
 		},
 		"go behind a proxy": {
-			red("go-test", "go test -json ./...", `go: x@v1.0.0: Get "https://proxy.example.org/x/@v/v1.0.0.mod": dial tcp: lookup proxy.example.org: no such host`),
+			red("go-test", "go test -json ./...", `go: x@v1.0.0: Get "https://modules.example.org/x/@v/v1.0.0.mod": dial tcp: lookup modules.example.org: no such host`),
 			"the Go modules that the repository needs are not downloaded",
 		},
 		"npm's shell":      {red("npm-test", "npm test -- --reporter tap", "> mocha test/", "sh: 1: mocha: not found"), "node_modules is not installed"},
