@@ -1,0 +1,93 @@
+package run
+
+import (
+	"slices"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+)
+
+func (s *State) applyTask(e *contextscope.Event, d TaskData) {
+	s.dispatched(e, d.Dispatch)
+	t := s.Tasks[e.Task]
+	if t == nil {
+		s.applyMaster(e, d)
+		return
+	}
+	t.Reason = d.Reason
+	if slices.Contains(olderAccepted, d.State) {
+		d.State = TaskAccepted
+	}
+	t.Part, t.Suspected = 0, Suspected{}
+	t.applyDoubt(e, d)
+	lost := t.GivenUp()
+	if s.set(t, d.State, e.Pos); lost && !t.Ended() {
+		s.MasterDone = false // a person opened it again: the master leads on
+	}
+	switch {
+	case d.Revision != nil:
+		if d.State == TaskPending {
+			s.revise(t, d.Revision)
+		}
+	case d.Red != nil:
+		t.Red = d.Red
+	case d.State == TaskAccepted:
+		t.Unprovable = s.cannotProve(t)
+		t.Queued = e.Time
+		if set := s.Set(t); set == nil || set.Members[0] == t {
+			s.Queued++
+		}
+	case d.Role != "":
+		s.handedOver(t, d.Role)
+	case d.State == TaskCancelled || d.State == TaskSkipped:
+		s.void(e.Task)
+		s.void(e.Task + VerifySuffix)
+		if d.State == TaskSkipped {
+			s.leave(t)
+		}
+		s.void(e.Task + RedSuffix)
+	case d.State == TaskVerifying && d.Dispatch != nil:
+		t.Verify = d.Dispatch.Attempt
+	case d.State == TaskRunning && d.Dispatch != nil:
+		t.Attempt, t.Choice = d.Dispatch.Attempt, t.Next
+		s.begin(t)
+		if d.Given != nil {
+			s.applyGiven(e, t, d.Given)
+		}
+	case d.Head != "":
+		s.restart(t, d)
+	}
+	if d.Fault != nil {
+		t.Faults = append(t.Faults, faultOf(t, *d.Fault))
+		s.stepOn(t, d)
+		if !s.ByPerson(t) {
+			s.failAlike(t)
+		}
+	}
+}
+
+// applyMaster folds what the conductor made of a master's result: nothing more to do, a failure, or a wait.
+func (s *State) applyMaster(e *contextscope.Event, d TaskData) {
+	if e.Task != MasterTask || d.Dispatch != nil {
+		return
+	}
+	s.Woken++
+	s.MasterDone, s.MasterAgain = d.State == TaskDone, d.Again
+	if !d.Again {
+		s.MasterTurns++
+	}
+	if d.Fault == nil {
+		s.MasterFails = 0
+		return
+	}
+	s.MasterFails++
+	s.MasterFault = *d.Fault
+}
+
+func faultOf(t *Task, f spec.Fault) AttemptFault {
+	a := AttemptFault{Attempt: t.Attempt, Choice: t.Choice, Fault: f}
+	if t.Result != nil && t.Result.Attempt == t.Attempt {
+		a.Patch, a.Summary = t.Result.Patch, t.Result.Handoff.Summary
+	}
+	return a
+}

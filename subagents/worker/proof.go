@@ -1,0 +1,51 @@
+package worker
+
+import (
+	"context"
+
+	"divisi/internal/git"
+	"divisi/internal/sandbox"
+	"divisi/subagents/tester"
+)
+
+// fresh prepares a gate or the setup.
+func (at *attempt) fresh(who sandbox.Audience) (tester.Ground, error) {
+	err := at.environment(who)
+	return tester.Ground{Env: at.env, Place: at.ground(), Writable: at.cache.Writable, Readable: at.readable}, err
+}
+
+// blobs returns the ids of the regular files of the attempt's commit.
+func (at *attempt) blobs(ctx context.Context) (map[string]string, error) {
+	entries, err := at.worker.cfg.Mirror.Files(ctx, at.commit)
+	ids := make(map[string]string, len(entries))
+	for _, e := range entries {
+		if e.Mode == git.ModeFile || e.Mode == git.ModeExec {
+			ids[e.Path] = e.OID
+		}
+	}
+	return ids, err
+}
+
+// changed returns the paths in which the attempt's commit differs from another one.
+func (at *attempt) changed(ctx context.Context, since string) ([]string, error) {
+	changes, err := at.worker.cfg.Mirror.Changed(ctx, since, at.commit)
+	paths := make([]string, 0, len(changes))
+	for _, c := range changes {
+		paths = append(paths, c.Path)
+	}
+	return paths, err
+}
+
+func (at *attempt) tester() *tester.Executor {
+	return &tester.Executor{
+		Environ:    at.worker.cfg.Environ,
+		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.tested,
+		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
+		Blobs:   at.blobs, Read: at.read, Origin: at.worker.cfg.Mirror.Base(), Changed: at.changed, Caches: at.worker.cfg.Caches,
+		Environments: at.worker.cfg.Environments, Places: at, Digest: at.digest, Beside: at.worker.cfg.Checkout.Digest(),
+		Fresh: at.fresh, Services: at.services, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
+		Bounds: at.bounds(),
+		Doing:  at.progress.doing,
+		Judge:  at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,
+	}
+}
