@@ -13,6 +13,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/git"
+	"divisi/internal/machine"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/agent"
@@ -110,7 +111,11 @@ func (at *attempt) inPlace(ctx context.Context) (spec.Result, error) {
 	if err != nil {
 		return spec.Result{}, err
 	}
-	return at.execute(ctx)
+	r, err := at.execute(ctx)
+	if at.slot != nil && machine.Of(err, "") != nil {
+		err = errors.Join(err, at.slot.Drop()) // what fills the disk may be in the tree
+	}
+	return r, err
 }
 
 // Executor carries one attempt out, in the place that the worker has prepared. Run is called once. An error without a result is a

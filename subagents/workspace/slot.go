@@ -96,6 +96,17 @@ func (s *Slot) Reset(ctx context.Context, commit string) error {
 	return nil
 }
 
+// Drop removes all that is in the slot; the next reset builds it anew. No process may be working in it.
+func (s *Slot) Drop() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.repo = nil
+	if err := errors.Join(Remove(s.dir), Remove(s.gitDir)); err != nil {
+		return fmt.Errorf("drop %s: %w", s.name, err)
+	}
+	return nil
+}
+
 // build makes the slot anew.
 func (s *Slot) build() error {
 	if err := errors.Join(Remove(s.dir), Remove(s.gitDir)); err != nil {

@@ -201,7 +201,7 @@ func (r *repo) forgotten(ctx context.Context, p *place) (result, error) {
 		return result{}, fmt.Errorf("%s is not in the set", r.Forgotten)
 	}
 	return p.expect(ctx, "forgotten", result{}, &job{change: *r.Set, set: files}, func(o *outcome) (bool, string) {
-		return o.Exit == 1 && o.Landed == 0 && strings.Contains(o.Said+o.Reason, r.Forgotten),
+		return o.Exit == 1 && o.Landed == 0 && strings.Contains(o.report, r.Forgotten),
 			"nothing lands, and the reason names " + r.Forgotten
 	})
 }

@@ -33,6 +33,7 @@ type outcome struct {
 	PeakMB   int           `json:"peak_mb"`
 	DiskMB   int           `json:"disk_mb"`
 	Said     string        `json:"said,omitempty"` // the end of what it printed, where it failed
+	report   string        // what show prints of it, as JSON
 }
 
 // place is where one repository is tried.
@@ -160,7 +161,7 @@ func (p *place) report(ctx context.Context, run string, o *outcome) error {
 	if err := json.Unmarshal(data, &r); err != nil {
 		return fmt.Errorf("read the report of %s: %w", run, err)
 	}
-	o.State, o.Reason, o.Ref, o.GateRuns = r.State, tail(r.Reason, 400), r.Ref, r.GateRuns
+	o.State, o.Reason, o.Ref, o.GateRuns, o.report = r.State, tail(r.Reason, 400), r.Ref, r.GateRuns, string(data)
 	for _, t := range r.Tasks {
 		o.Attempts += t.Attempts
 		o.Doubts += len(t.Doubts)
