@@ -124,7 +124,7 @@ type step struct {
 }
 
 func (r *repo) steps() []step {
-	list := []step{{"init", r.init}, {"codemod", r.codemod}}
+	list := []step{{"init", r.init}, {"first", r.codemod}, {"codemod", r.codemod}} // the first one keeps the baseline
 	if r.Set != nil {
 		list = append(list, step{"set", r.changeSet}, step{"forgotten", r.forgotten})
 	}
