@@ -73,7 +73,7 @@ func (h *holder) takeEnvironment(ctx context.Context) error {
 		return usage.Errorf("the environment of run %s was removed, and the checkout has changed since: start a new run",
 			h.spec.Run)
 	}
-	h.spec.Environment, h.spec.Derived = e.ID, e.Derived(h.spec.Project.Derived)
+	h.spec.Environment, h.spec.Derived, h.spec.Copies = e.ID, e.Derived(h.spec.Project.Derived), e.Copies
 	h.notices = append(h.notices, e.Notes...)
 	return nil
 }

@@ -228,6 +228,8 @@ type Result struct {
 	// made from tracked files.
 	Environment string   `json:"environment,omitempty"`
 	Derived     []string `json:"derived,omitempty"`
+	// Copies are the directories of the tree whose packages the environment has a copy of.
+	Copies []string `json:"copies,omitempty"`
 	// Plan is what a call of dispatch asked for (role master).
 	Plan *Plan `json:"plan,omitempty"`
 	// Final reports that the master has nothing left to do.

@@ -97,7 +97,11 @@ func (s *State) findUnprovable() (out []Unprovable) {
 		out = append(out, u)
 	}
 	derived := map[string][]string{}
-	for _, place := range s.derived() {
+	places, copies := s.madeOfTree()
+	for _, dir := range copies {
+		out = append(out, Unprovable{Path: dir, Why: "tests use a copy of it that setup has made"})
+	}
+	for _, place := range places {
 		derived[path.Dir(place)] = append(derived[path.Dir(place)], place)
 	}
 	for dir, places := range derived {
@@ -109,13 +113,14 @@ func (s *State) findUnprovable() (out []Unprovable) {
 	return out
 }
 
-// derived are the places of the environment that are made from tracked files, where nothing makes them again.
-func (s *State) derived() []string {
+// madeOfTree returns the places of the environment that are made from tracked files, and the directories of packages that it has a
+// copy of, where nothing makes them again.
+func (s *State) madeOfTree() (places, copies []string) {
 	if len(s.Spec.Project.Regenerate) > 0 {
-		return nil
+		return nil, nil
 	}
 	if r := s.SetUp(); r != nil {
-		return r.Derived
+		return r.Derived, r.Copies
 	}
-	return s.Spec.Derived
+	return s.Spec.Derived, s.Spec.Copies
 }

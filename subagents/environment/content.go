@@ -110,8 +110,7 @@ func (m *Making) list() ([]byte, error) {
 		e.line(&list, name)
 		m.manifest.Entries++
 		m.manifest.Bytes += e.size
-		m.installed(name, file, info)
-		return nil
+		return m.look(name, file, info)
 	})
 	m.manifest.Content = artifact.Digest(list.Bytes())
 	return list.Bytes(), err

@@ -1,10 +1,6 @@
 package environment
 
 import (
-	"encoding/json"
-	"fmt"
-	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -27,13 +23,13 @@ var (
 )
 
 // Derived are its places and files that are made from tracked files: those that a list of globs names, where it is not nil, and
-// else its Copies and those that are neither dependencies nor checked by the tool that uses them.
+// else those that are neither dependencies nor checked by the tool that uses them.
 func (e *Environment) Derived(globs []string) (derived []string) {
 	for _, name := range slices.Sorted(slices.Values(slices.Concat(e.Places, e.Files))) {
 		named := slices.ContainsFunc(globs, func(glob string) bool {
 			return doublestar.MatchUnvalidated(strings.TrimSuffix(glob, "/"), name) || strings.HasPrefix(glob, name+"/")
 		})
-		if named || globs == nil && (guessed(name) || slices.Contains(e.Copies, name)) {
+		if named || globs == nil && guessed(name) {
 			derived = append(derived, name)
 		}
 	}
@@ -46,38 +42,4 @@ func guessed(name string) bool {
 		!slices.ContainsFunc(selfCheckedEnds, func(end string) bool { return strings.HasSuffix(base, end) }) &&
 		!strings.Contains("/"+name+"/", "/vendor/") && !strings.Contains("/"+name+"/", "/node_modules/") &&
 		!strings.Contains("/"+name+"/", "/.yarn/")
-}
-
-// maxInstalled bounds, in bytes, the file in which Python's installers write where a package came from.
-const maxInstalled = 64 << 10
-
-// installed notes the place of a Python package that was copied out of the tree: tests would import the copy, which no patch
-// changes.
-func (m *Making) installed(name, file string, info fs.FileInfo) {
-	dir, base := path.Split(name)
-	if base != "direct_url.json" || !info.Mode().IsRegular() || info.Size() > maxInstalled {
-		return
-	}
-	var from struct {
-		URL string `json:"url"`
-		Dir *struct {
-			Editable bool `json:"editable"`
-		} `json:"dir_info"`
-	}
-	data, err := os.ReadFile(file)
-	if err != nil || json.Unmarshal(data, &from) != nil || from.Dir == nil || from.Dir.Editable {
-		return // it is an archive's or another tool's
-	}
-	source := strings.TrimPrefix(from.URL, "file://")
-	if !slices.ContainsFunc(m.tops, func(top string) bool { return within(source, top) }) {
-		return
-	}
-	for _, place := range m.manifest.Places {
-		if !within(name, treeDir+"/"+place) || slices.Contains(m.manifest.Copies, place) {
-			continue
-		}
-		m.manifest.Copies = append(m.manifest.Copies, place)
-		m.Note(fmt.Sprintf("%s has a copy of the tree's own package (%s), which no patch changes: have setup install it with "+
-			"-e, or regenerate install it again", place, strings.TrimSuffix(path.Base(dir), ".dist-info")))
-	}
 }

@@ -30,7 +30,7 @@ type Manifest struct {
 	// top of the tree, with slashes, sorted, none below another.
 	Places []string `json:"places,omitempty"`
 	Files  []string `json:"files,omitempty"`
-	// Copies are the places that have copies of packages of the tree.
+	// Copies are the directories of the tree whose packages it has a copy of.
 	Copies []string `json:"copies,omitempty"`
 	// Downloads are what the setup has left in the caches of the repository, from their directory on; without it gates may lack
 	// something.

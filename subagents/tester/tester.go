@@ -162,7 +162,7 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 	}
 	r := t.judged(receipts)
 	if e != nil {
-		r.Environment, r.Derived = e.ID, e.Derived(t.Assignment.Project.Derived)
+		r.Environment, r.Derived, r.Copies = e.ID, e.Derived(t.Assignment.Project.Derived), e.Copies
 	}
 	return r, nil
 }
