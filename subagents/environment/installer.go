@@ -112,7 +112,30 @@ func Reads(setup *spec.Setup) func(name string) bool {
 	if known := installerOf(setup.Command); known != nil {
 		return known.reads
 	}
-	return nil
+	return shellReads(setup.Command)
+}
+
+// pipInShell is what pip installs from where a shell calls it.
+var pipInShell = installer{argv: []string{"pip", "install"}, files: []string{"pyproject.toml", "setup.py", "setup.cfg"}}
+
+// shellReads is Reads for a line of a shell that calls known package managers.
+func shellReads(command []string) func(name string) bool {
+	if len(command) != 3 || command[1] != "-c" || !slices.Contains([]string{"sh", "bash"}, path.Base(command[0])) {
+		return nil
+	}
+	var called []installer
+	for _, i := range append([]installer{pipInShell}, installers...) {
+		if strings.Contains(command[2], strings.Join(i.argv, " ")) {
+			called = append(called, i)
+		}
+	}
+	if len(called) == 0 {
+		return nil
+	}
+	return func(name string) bool {
+		word := strings.HasSuffix(name, ".txt") && strings.Contains(command[2], name) // a file of requirements
+		return word || slices.ContainsFunc(called, func(i installer) bool { return i.reads(name) })
+	}
 }
 
 // InstallsItself reports whether later commands find what a setup would install, or say what is missing, without it: go does.

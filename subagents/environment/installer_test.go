@@ -57,6 +57,14 @@ func TestTheFilesThatDecideWhatIsInstalled(t *testing.T) {
 		{spec.Setup{Command: []string{"npm", "ci"}}, []string{"package.json", "packages/a/package.json"}, []string{"src/index.js"}},
 		{spec.Setup{Command: []string{"yarn", "install", "--immutable"}}, []string{".yarn/plugins/a.cjs", "yarn.lock"}, []string{"a.js"}},
 		{spec.Setup{Command: []string{"pip", "install", "-r", "dev/req.txt"}}, []string{"dev/req.txt"}, []string{"req.txt"}},
+		{
+			spec.Setup{Command: []string{"sh", "-c", "go mod download && (cd web && npm ci)"}},
+			[]string{"go.sum", "web/package.json"}, []string{"web/index.js", "yarn.lock"},
+		},
+		{
+			spec.Setup{Command: []string{"sh", "-c", "python3 -m venv .venv && .venv/bin/pip install -r dev/tests.txt -e ."}},
+			[]string{"dev/tests.txt", "pyproject.toml"}, []string{"dev/docs.txt", "src/a.py"},
+		},
 		{spec.Setup{Command: []string{"sh", "x"}, Key: []string{"deps"}}, []string{"deps"}, []string{"x", "a/deps"}},
 	} {
 		reads := environment.Reads(&c.setup)
@@ -67,7 +75,7 @@ func TestTheFilesThatDecideWhatIsInstalled(t *testing.T) {
 			require.False(t, reads(name), "%s of %v", name, c.setup)
 		}
 	}
-	for _, command := range [][]string{nil, {"sh", "-c", "npm ci"}, {"pip", "install", "-e", "."}, {"npm"}} {
+	for _, command := range [][]string{nil, {"sh", "-c", "make deps"}, {"sh", "install.sh"}, {"pip", "install", "-e", "."}, {"npm"}} {
 		require.Nil(t, environment.Reads(&spec.Setup{Command: command}), "%v", command)
 	}
 	require.True(t, environment.InstallsItself(&spec.Setup{Command: []string{"go", "mod", "download"}}))
