@@ -108,9 +108,10 @@ type Spec struct {
 	Submodules []string `json:"submodules,omitempty"`
 	// Environment is the id of what was taken from the checkout; empty where setup makes the environment, or there is none.
 	Environment string `json:"environment,omitempty"`
-	// Derived are places of it that are made from tracked files, Copies the directories of the tree whose packages it has a copy of.
+	// Derived are places of it that are made from tracked files.
 	Derived []string `json:"derived,omitempty"`
-	Copies  []string `json:"copies,omitempty"`
+	// Copies are the directories of the tree whose packages it has a copy of.
+	Copies []string `json:"copies,omitempty"`
 	// Missing is what trees lack because the checkout does not have it, each with the command that gets it.
 	Missing []string `json:"missing,omitempty"`
 	// Plan is the plan file's content; nil where a master plans.

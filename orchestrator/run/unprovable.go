@@ -113,8 +113,8 @@ func (s *State) findUnprovable() (out []Unprovable) {
 	return out
 }
 
-// madeOfTree returns the places of the environment that are made from tracked files, and the directories of packages that it has a
-// copy of, where nothing makes them again.
+// madeOfTree returns the places of the environment that are made from tracked files, and the directories of packages
+// that it has a copy of, where nothing makes them again.
 func (s *State) madeOfTree() (places, copies []string) {
 	if len(s.Spec.Project.Regenerate) > 0 {
 		return nil, nil

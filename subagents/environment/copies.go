@@ -41,8 +41,8 @@ func (m *Making) copied(dir, instead string) {
 		return
 	}
 	m.manifest.Copies = append(m.manifest.Copies, dir)
-	m.Note(fmt.Sprintf("setup has made a copy of the tree's own package in %s, which no patch changes: %s, or regenerate copies it "+
-		"again", dir, instead))
+	m.Note(fmt.Sprintf("setup has made a copy of the tree's own package in %s, which no patch changes: %s, "+
+		"or regenerate copies it again", dir, instead))
 }
 
 // lookPython reads where an installed package came from.
@@ -66,8 +66,8 @@ func (m *Making) lookPython(file string) {
 	}
 }
 
-// lookNode compares the manifest of an installed package with those of the tree. A workspace links its packages, and links are not
-// followed; yarn and pnpm copy those that are named with file:.
+// lookNode compares the manifest of an installed package with those of the tree. A workspace links its packages,
+// and links are not followed; yarn and pnpm copy those that are named with file:.
 func (m *Making) lookNode(file string) error {
 	if m.own == nil {
 		if err := m.findOwn(); err != nil {

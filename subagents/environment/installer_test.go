@@ -59,11 +59,13 @@ func TestTheFilesThatDecideWhatIsInstalled(t *testing.T) {
 		{spec.Setup{Command: []string{"pip", "install", "-r", "dev/req.txt"}}, []string{"dev/req.txt"}, []string{"req.txt"}},
 		{
 			spec.Setup{Command: []string{"sh", "-c", "go mod download && (cd web && npm ci)"}},
-			[]string{"go.sum", "web/package.json"}, []string{"web/index.js", "yarn.lock"},
+			[]string{"go.sum", "web/package.json"},
+			[]string{"web/index.js", "yarn.lock"},
 		},
 		{
 			spec.Setup{Command: []string{"sh", "-c", "python3 -m venv .venv && .venv/bin/pip install -r dev/tests.txt -e ."}},
-			[]string{"dev/tests.txt", "pyproject.toml"}, []string{"dev/docs.txt", "src/a.py"},
+			[]string{"dev/tests.txt", "pyproject.toml"},
+			[]string{"dev/docs.txt", "src/a.py"},
 		},
 		{spec.Setup{Command: []string{"sh", "x"}, Key: []string{"deps"}}, []string{"deps"}, []string{"x", "a/deps"}},
 	} {
