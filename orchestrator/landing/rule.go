@@ -98,40 +98,6 @@ func next(s *run.State) []*run.Task {
 // searched reports whether a batch is a part of one that failed.
 func searched(s *run.State, b *run.Batch) bool { return s.Tasks[b.Tasks[0].Task].Part != 0 }
 
-// A batch waits this share of what its gates took on the base commit, and at least leastWindow.
-const (
-	windowShare = 20
-	leastWindow = 200 * time.Millisecond
-)
-
-// window returns how long a batch waits for tasks that are under way, from when the first of its patches was there: a batch more
-// costs its gates. One that is full, or a part of one that failed, does not wait.
-func window(s *run.State, waiting []*run.Task) (until time.Time, most time.Duration) {
-	if waiting[0].Part != 0 || len(waiting) >= limit(s) || !underWay(s) {
-		return until, 0
-	}
-	first := slices.MinFunc(waiting, func(a, b *run.Task) int { return a.Queued.Compare(b.Queued) })
-	for _, g := range gatesOf(s, waiting) {
-		most += s.Baseline[g].Duration
-	}
-	most = max(leastWindow, most/windowShare)
-	return first.Queued.Add(most), most
-}
-
-// underWay reports whether a task that can join a batch is at work, with its judge, or about to start.
-func underWay(s *run.State) bool {
-	joins := func(t *run.Task) bool { return t.Task.ChangeSet == "" && !s.AgentWaits(t.Task.ID) }
-	for _, state := range []run.TaskState{run.TaskRunning, run.TaskVerifying} {
-		for t := range s.In(state) {
-			if joins(t) {
-				return true
-			}
-		}
-	}
-	ready, _ := schedule.Ready(s)
-	return slices.ContainsFunc(ready, func(id string) bool { return joins(s.Tasks[id]) })
-}
-
 func limit(s *run.State) int {
 	if s.Spec.Project.Prove == spec.ProveEach {
 		return 1

@@ -85,3 +85,55 @@ func TestABatchWaitsForTasksThatAreUnderWay(t *testing.T) {
 		})
 	}
 }
+
+func TestABatchWaitsForCommandsThatEndSoonerThanItsGates(t *testing.T) {
+	t.Parallel()
+	command, model := spec.Role{Name: "mod", Executor: spec.ExecutorCommand}, spec.Role{Name: "mod", Executor: spec.ExecutorModel}
+	const share, all = time.Second, 7*time.Second + 200*time.Millisecond // of gates of 20 s; 1 s for each of 7 shards
+	for name, c := range map[string]struct {
+		role  spec.Role
+		judge string
+		gates time.Duration
+		more  spec.Task
+		limit int
+		want  time.Duration
+	}{
+		"they end evenly":               {command, "", 20 * time.Second, spec.Task{}, 64, all},
+		"the gates end sooner":          {command, "", 7 * time.Second, spec.Task{}, 64, 350 * time.Millisecond},
+		"a model ends when it wants":    {model, "", 20 * time.Second, spec.Task{}, 64, share},
+		"a judge is a model":            {command, "reviewer", 20 * time.Second, spec.Task{}, 64, share},
+		"another task is under way":     {command, "", 20 * time.Second, spec.Task{ID: "other", Role: "mod"}, 64, share},
+		"what depends on them can wait": {command, "", 20 * time.Second, spec.Task{ID: "mod-9", Role: "mod", DependsOn: []string{"mod"}}, 64, all},
+		"the batch is full before all":  {command, "", 20 * time.Second, spec.Task{}, 5, all - 3*time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLog(t)
+			l.Spec.Roles["mod"] = c.role
+			l.Append("", run.Data{Baseline: []spec.Receipt{{Gate: "test", Verdict: spec.VerdictPass, Duration: c.gates}}})
+			l.BatchLimit = c.limit
+			var shards []spec.Task
+			for _, id := range []string{"s-1", "s-2", "s-3", "s-4", "s-5", "s-6", "s-7", "s-8"} {
+				shards = append(shards, spec.Task{ID: id, ShardOf: "mod", Role: "mod", Verify: c.judge})
+			}
+			if c.more.ID != "" {
+				shards = append(shards, c.more)
+			}
+			l.Plan(shards...)
+			if c.more.ID == "other" {
+				l.Dispatched("other", "mod", 1, "b")
+			}
+			for _, id := range []string{"s-1", "s-2"} {
+				l.Dispatched(id, "mod", 1, "b")
+				l.Ended(id, 1, runtest.Patched("c-"+id, "tree-"+id, "b"))
+			}
+			for _, id := range []string{"s-1", "s-2"} {
+				l.Append(id, run.TaskData{State: run.TaskAccepted}) // a second after the one before
+			}
+			m, ok := landing.Land(l.State)[0].(landing.Merge)
+			require.True(t, ok)
+			require.Equal(t, c.want, m.Window)
+			require.Equal(t, l.Tasks["s-1"].Queued.Add(c.want), m.Until)
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package landing
+
+import (
+	"slices"
+	"time"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
+)
+
+// A batch waits this share of what its gates took on the base commit, and at least leastWindow.
+const (
+	windowShare = 20
+	leastWindow = 200 * time.Millisecond
+)
+
+// window returns how long a batch waits for tasks that are under way, from when the first of its patches was there: a batch
+// more costs its gates. One that is full, or a part of one that failed, does not wait.
+func window(s *run.State, waiting []*run.Task) (until time.Time, most time.Duration) {
+	if waiting[0].Part != 0 || len(waiting) >= limit(s) {
+		return until, 0
+	}
+	under := underWay(s)
+	if len(under) == 0 {
+		return until, 0
+	}
+	var gates time.Duration
+	for _, g := range gatesOf(s, waiting) {
+		gates += s.Baseline[g].Duration
+	}
+	most = max(leastWindow, gates/windowShare)
+	if all := evenly(s, waiting, under); all < gates {
+		most = max(most, all)
+	}
+	first, _ := came(waiting)
+	return first.Add(most), most
+}
+
+// evenly returns when all shards of a template are expected to be there, from when the first patch of the batch was; 0 where
+// that is not known. Commands of one template end at an even pace, which those that are there tell; models do not.
+func evenly(s *run.State, waiting, under []*run.Task) time.Duration {
+	name := under[0].Task.ShardOf
+	other := func(t *run.Task) bool { return t.Task.ShardOf != name }
+	if name == "" || slices.ContainsFunc(under, func(t *run.Task) bool {
+		return other(t) || s.Made(t).Executor != spec.ExecutorCommand || s.Judge(t) != ""
+	}) {
+		return 0
+	}
+	there := slices.DeleteFunc(slices.Clone(waiting), other)
+	if len(there) < 2 {
+		return 0
+	}
+	rest := -len(there)
+	for _, id := range s.Shards[name] {
+		if t := s.Tasks[id]; !t.Ended() && t.State != run.TaskLanding {
+			rest++
+		}
+	}
+	begin, _ := came(waiting)
+	first, last := came(there)
+	pace := last.Sub(first) / time.Duration(len(there)-1)
+	return last.Sub(begin) + pace*time.Duration(min(rest, limit(s)-len(waiting))) + leastWindow
+}
+
+// came returns when the first and the last of some patches came into the queue.
+func came(waiting []*run.Task) (first, last time.Time) {
+	byTime := func(a, b *run.Task) int { return a.Queued.Compare(b.Queued) }
+	return slices.MinFunc(waiting, byTime).Queued, slices.MaxFunc(waiting, byTime).Queued
+}
+
+// underWay lists the tasks that can join a batch and are at work, with their judge, or about to start.
+func underWay(s *run.State) (list []*run.Task) {
+	add := func(t *run.Task) {
+		if t.Task.ChangeSet == "" && !s.AgentWaits(t.Task.ID) {
+			list = append(list, t)
+		}
+	}
+	for _, state := range []run.TaskState{run.TaskRunning, run.TaskVerifying} {
+		for t := range s.In(state) {
+			add(t)
+		}
+	}
+	ready, _ := schedule.Ready(s)
+	for _, id := range ready {
+		add(s.Tasks[id])
+	}
+	return list
+}
