@@ -219,6 +219,20 @@ func (k *Keeper) views(p Place, fd int) []stage.Mount {
 	return views
 }
 
+// Written are the layers that commands can write, each with what they have written over it as its Lower: files that they have made or
+// changed, and the marks of removed ones. It may be read while no command runs, and not changed. nil has none.
+func (k *Keeper) Written() (layers []Layer) {
+	if k == nil {
+		return nil
+	}
+	for i, m := range k.held {
+		if m.To == seenTree {
+			layers = append(layers, Layer{Path: m.Below, Lower: filepath.Join(k.scratch, strconv.Itoa(i), stage.Upper)})
+		}
+	}
+	return layers
+}
+
 // Close ends the keeper, when its commands have ended, and with it what they have shared. It may be called often.
 func (k *Keeper) Close() error {
 	k.mu.Lock()

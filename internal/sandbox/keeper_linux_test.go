@@ -60,6 +60,14 @@ func TestCommandsOfAnAttemptShareTheirViews(t *testing.T) {
 		data, err := os.ReadFile(filepath.Join(k.lower, "index.js"))
 		require.NoError(t, err)
 		require.Equal(t, "as installed", string(data))
+		written := k.layers.Keeper.Written()
+		require.Len(t, written, 1)
+		require.Equal(t, "node_modules", written[0].Path)
+		for name, want := range map[string]string{"index.js": "changed\n", "new": "new\n"} {
+			data, err := os.ReadFile(filepath.Join(written[0].Lower, name))
+			require.NoError(t, err)
+			require.Equal(t, want, string(data))
+		}
 	}, full, sharedUser)
 }
 

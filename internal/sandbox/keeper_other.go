@@ -28,5 +28,8 @@ func StartKeeper(context.Context, KeeperConfig) (*Keeper, error) { return nil, e
 // Views says that there are none.
 func Views() error { return errNoKeeper }
 
+// Written returns nothing.
+func (*Keeper) Written() []Layer { return nil }
+
 // Close does nothing.
 func (*Keeper) Close() error { return nil }

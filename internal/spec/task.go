@@ -267,8 +267,8 @@ type Receipt struct {
 	// does not build, a suite that could not load a module.
 	Follows map[string]string `json:"follows,omitempty"`
 	// Hidden is what should have run and did not, sorted: "package: DIR" for a Go package (its import path where the tree does
-	// not have it), a file of the tree, a suite as the reporter names it, HiddenAll for an unknown part. Bounded: HiddenAll is
-	// added.
+	// not have it), a file of the tree, a directory of it with all below, a suite as the reporter names it, HiddenAll for an
+	// unknown part. Bounded: HiddenAll is added.
 	Hidden []string `json:"hidden,omitempty"`
 	// Kind is what the gate does, as its command or its output shows: KindTests, KindFindings, or empty for anything else.
 	Kind string `json:"kind,omitempty"`

@@ -34,14 +34,13 @@ func Judge(r spec.Receipt, baseline *spec.Receipt) string {
 	}
 }
 
-// silent reports whether a gate in full is green without a test, and has run tests on the base commit. Gradle and Maven may count
-// them only when they are red.
+// silent reports whether a gate in full is green without a test, and has run tests on the base commit. Gradle may count
+// them only when it is red.
 func silent(r, baseline *spec.Receipt) bool {
 	if !passed(*r) || r.Tests > 0 || r.Since != "" || baseline == nil || baseline.Kind != spec.KindTests || baseline.Tests == 0 {
 		return false
 	}
-	name := knownTool(r.Command).name
-	return passed(*baseline) || !strings.HasPrefix(name, "gradle") && !strings.HasPrefix(name, "mvn")
+	return passed(*baseline) || !strings.HasPrefix(knownTool(r.Command).name, "gradle")
 }
 
 // Empty reports whether a gate is green and proves nothing: it runs tests, and none ran.

@@ -52,7 +52,7 @@ func reportStart(text string) int {
 
 func (p *junitParser) end() *findings {
 	found := newFindings()
-	if readJUnit(strings.NewReader(p.data.String()), found, p.names) != nil && p.data.Len() > 0 {
+	if readJUnit(strings.NewReader(p.data.String()), found, p.names, "") != nil && p.data.Len() > 0 {
 		found.hide(spec.HiddenAll)
 	}
 	found.adopt(p.text.end())
@@ -78,6 +78,8 @@ type junitCase struct {
 	Skipped  *struct{}      `xml:"skipped"`
 	// Suites are those around it, where they tell what its class does not.
 	Suites string `xml:"-"`
+	// Module is the directory of the Maven module that it is in; "" for no such report.
+	Module string `xml:"-"`
 }
 
 type junitProblem struct {
@@ -85,8 +87,8 @@ type junitProblem struct {
 	Text    string `xml:",chardata"`
 }
 
-// readJUnit takes what it can: a report that breaks off counts up to there.
-func readJUnit(report io.Reader, found *findings, names normaliser) error {
+// readJUnit takes what it can: a report that breaks off counts up to there. module is that of a report of surefire.
+func readJUnit(report io.Reader, found *findings, names normaliser, module string) error {
 	decoder := xml.NewDecoder(report)
 	decoder.Strict = false
 	decoder.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
@@ -107,7 +109,7 @@ func readJUnit(report io.Reader, found *findings, names normaliser) error {
 			if element.Name.Local != "testcase" {
 				continue
 			}
-			one := junitCase{File: file}
+			one := junitCase{File: file, Module: module}
 			if err := decoder.DecodeElement(&one, &element); err != nil {
 				return err
 			}
@@ -140,7 +142,19 @@ func (f *findings) addCase(c junitCase, names normaliser) {
 	}
 	problems := append(append([]junitProblem{}, c.Failures...), c.Errors...)
 	class, title := names.rooted(c.Class), names.rooted(c.Name)
-	if suite := c.suite(class, title); suite != "" {
+	suite := c.suite(class, title)
+	if c.Module != "" && c.Module != "." { // classes of several modules can have the same name
+		class = c.Module + "/" + class
+	}
+	if suite != "" && c.Module != "" {
+		f.unloaded(names, "", class)
+		for _, problem := range problems {
+			f.say("suite: "+class, problem.Message, problem.Text)
+			f.show(class + ": " + strings.TrimSpace(problem.Message+"\n"+problem.Text))
+		}
+		return
+	}
+	if suite != "" {
 		f.runner = true
 		for _, problem := range problems {
 			f.unloaded(names, problem.Message+"\n"+problem.Text, suite)
@@ -158,7 +172,7 @@ func (f *findings) addCase(c junitCase, names normaliser) {
 	}
 	f.add("test: " + name)
 	f.own("test: "+name, c.File)
-	f.own("test: "+name, c.Class)
+	f.own("test: "+name, class)
 	f.hook(title, cmp.Or(class, names.rooted(c.File)))
 	for _, problem := range problems {
 		f.say("test: "+name, problem.Message, problem.Text)
@@ -180,7 +194,7 @@ func (c *junitCase) suite(class, title string) string {
 		return title
 	case class == "test" && title != c.Name && sourceFile.MatchString(title):
 		return title
-	case len(errors) > 0 && (title == "" || title == "initializationError"):
+	case len(errors) > 0 && (title == "" || title == "initializationError" || c.Module != "" && title == class):
 		return class
 	}
 	return ""

@@ -47,7 +47,7 @@ func formatOf(g spec.Gate) string {
 		return FormatJUnit
 	case reporter(g.Command) == "json", slices.Contains(g.Command, "--json") && strings.Contains(joined, "jest"):
 		return FormatJSON
-	case strings.HasSuffix(reportFile(g.Command), ".xml"):
+	case strings.HasSuffix(reportFile(g.Command), ".xml"), strings.HasPrefix(knownTool(g.Command).name, "mvn"):
 		return FormatJUnit
 	case reporter(g.Command) == "tap", strings.Contains(joined, " --tap "), strings.Contains(joined, "reporter=tap"),
 		strings.Contains(joined, "reporter tap"):
@@ -59,6 +59,9 @@ func formatOf(g spec.Gate) string {
 
 func newParser(format string, names normaliser, of tool) parser {
 	text := newTextParser(names)
+	if format == FormatJUnit && strings.HasPrefix(of.name, "mvn") {
+		return newMavenParser(text)
+	}
 	switch format {
 	case FormatGoTest:
 		return &goTestParser{

@@ -300,11 +300,17 @@ func TestFormatOf(t *testing.T) {
 		require.Equal(t, want, formatOf(spec.Gate{Command: command}))
 	}
 	require.Equal(t, FormatText, formatOf(spec.Gate{Command: []string{"go", "test", "-json"}, Format: FormatText}))
+	require.Equal(t, FormatJUnit, formatOf(spec.Gate{Command: []string{"./mvnw", "-B", "verify"}}))
 	require.Equal(t, "r.xml", reportFile([]string{"gotestsum", "--junitfile", "r.xml"}))
 	require.Empty(t, reportFile([]string{"pytest", "--junitxml=/dev/stdout"}))
 }
 
 func fuzzFormat(f *testing.F, format string, files ...string) {
+	f.Helper()
+	fuzzTool(f, format, tool{}, files...)
+}
+
+func fuzzTool(f *testing.F, format string, of tool, files ...string) {
 	f.Helper()
 	for _, file := range files {
 		data, err := os.ReadFile(filepath.Join("testdata", file))
@@ -312,7 +318,7 @@ func fuzzFormat(f *testing.F, format string, files ...string) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, output []byte) {
-		found := parse(format, output, tool{})
+		found := parse(format, output, of)
 		require.LessOrEqual(t, len(found.signatures), maxSignatures+1)
 		require.LessOrEqual(t, found.kept.Len(), maxTail)
 		require.True(t, utf8.ValidString(found.kept.String()))
@@ -329,7 +335,7 @@ func fuzzFormat(f *testing.F, format string, files ...string) {
 			require.True(t, utf8.ValidString(s))
 			require.NotContains(t, s, "\n")
 		}
-		require.Equal(t, found.sorted(), parse(format, output, tool{}).sorted())
+		require.Equal(t, found.sorted(), parse(format, output, of).sorted())
 	})
 }
 
@@ -360,6 +366,10 @@ func unimportable(name, place string) string {
 
 func FuzzJSON(f *testing.F) {
 	fuzzFormat(f, FormatJSON, "recorded/jest3-module.json", "recorded/mocha4-throws.json")
+}
+
+func FuzzMaven(f *testing.F) {
+	fuzzTool(f, FormatJUnit, tool{"mvn", spec.KindTests}, "recorded/mvn1-tests.txtar", "recorded/mvn3-compile.txtar", "recorded/mvn9-exit.txtar")
 }
 
 func FuzzFindings(f *testing.F) {

@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
 )
 
 var update = flag.Bool("update", false, "write what is found in the recorded outputs; read the difference before you believe it")
@@ -41,6 +43,15 @@ var projects = map[string]map[string]string{
 	"unittest": files("shop/price.py", "shop/cart.py", "shop/name.py", "tests/test_cart.py", "tests/test_name.py"),
 	"click":    files("src/click/formatting.py", "src/click/core.py", "tests/test_formatting.py", "tests/conftest.py", "tests/test_arguments.py"),
 	"cargo":    files("a/src/lib.rs", "b/src/lib.rs"),
+	"mvn": {
+		"pom.xml":       "<project><artifactId>shop</artifactId><modules><module>core</module><module>web</module><module>admin</module></modules></project>",
+		"core/pom.xml":  "<project><parent><artifactId>shop</artifactId></parent><artifactId>core</artifactId></project>",
+		"web/pom.xml":   "<project><artifactId>web</artifactId></project>",
+		"admin/pom.xml": "<project><artifactId>admin</artifactId></project>", "core/src/main/java/org/shop/Cart.java": "",
+		"core/src/test/java/org/shop/CartTest.java": "", "web/src/main/java/org/web/Page.java": "",
+		"web/src/test/java/org/web/PageTest.java": "", "admin/src/main/java/org/admin/Users.java": "",
+		"admin/src/test/java/org/admin/UsersTest.java": "",
+	},
 }
 
 func goSource(name string, imports ...string) string {
@@ -71,6 +82,7 @@ var commands = []struct {
 	{"click", []string{"python3", "-m", "pytest"}},
 	{"unittest", []string{"python3", "-m", "unittest", "-q"}},
 	{"cargo", []string{"cargo", "test"}},
+	{"mvn", []string{"mvn", "-B", "--fail-at-end", "test"}},
 }
 
 // recorded returns the receipt of a recorded output.
@@ -89,14 +101,25 @@ func recorded(t *testing.T, file string) spec.Receipt {
 	}
 	names := newNormaliser("/tmp/fx")
 	lines := newLines(newParser(formatOf(g), names, knownTool(g.Command)))
+	where := Where{Dir: plant(t, projects[strings.TrimRight(strings.FieldsFunc(file, func(r rune) bool { return r < 'a' })[0], "-")])}
+	if filepath.Ext(file) == ".txtar" { // with the reports that it wrote
+		archive := txtar.Parse(output)
+		output = archive.Comment
+		for _, f := range archive.Files {
+			name := filepath.Join(where.Dir, f.Name)
+			require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o700))
+			require.NoError(t, os.WriteFile(name, f.Data, 0o600))
+		}
+	}
 	lines.write(output)
+	require.NoError(t, readReport(lines.to, g.Command, &where, time.Time{}))
 	found := lines.close()
 	r := spec.Receipt{Gate: "g", Command: g.Command}
 	out := &sandbox.Output{ExitCode: 1}
-	if strings.HasPrefix(file, "mocha7") || strings.HasPrefix(file, "node7") || strings.HasPrefix(file, "node8") {
+	if strings.HasPrefix(file, "mocha7") || strings.HasPrefix(file, "node7") || strings.HasPrefix(file, "node8") ||
+		strings.HasPrefix(file, "mvn8") {
 		out.ExitCode = 0
 	}
-	where := Where{Dir: plant(t, projects[strings.TrimRight(strings.FieldsFunc(file, func(r rune) bool { return r < 'a' })[0], "-")])}
 	fill(&r, &g, out, found)
 	require.NoError(t, hidden(&r, found, &where))
 	require.NoError(t, lead(&r, found, names, &where))
@@ -155,6 +178,7 @@ func TestCausesOfRecordedOutputs(t *testing.T) {
 		"node2-syntax.tap": "lib/round.js", "node3-module.tap": "lib/price.js", "node6-testfile.tap": "test/price.test.js",
 		"pytest2-continue.xml": "shop/rounds.py", "pytest2-syntax.txt": "shop/rounds.py", "pytest3-continue.txt": "shop/price.py",
 		"pytest5-conftest.txt": "tests/conftest.py", "click0-base.txt": "tests/conftest.py",
+		"mvn3-compile.txtar": "core/src/main/java/org/shop/Cart.java", "mvn6-testfile.txtar": "web/src/test/java/org/web/PageTest.java",
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()

@@ -21,6 +21,9 @@ import (
 // DefaultTimeout ends a gate that sets no timeout of its own.
 const DefaultTimeout = 15 * time.Minute
 
+// clockTick is how far the clock of a file system can be behind.
+const clockTick = 20 * time.Millisecond
+
 // Where is the place that a gate runs in.
 type Where struct {
 	// Dir is the work tree; Tree the id of the git tree that is checked out there.
@@ -87,7 +90,7 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 	if out.Cancelled {
 		return receipt, fmt.Errorf("run gate %s: %w", g.Name, context.Cause(ctx))
 	}
-	if err := readReport(lines.to, g.Command, where.Dir, begin); err != nil {
+	if err := readReport(lines.to, g.Command, &where, begin); err != nil {
 		return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
 	}
 	found := lines.close()
@@ -220,13 +223,16 @@ func privateDirs(env []string) []string {
 // missing or lies outside the tree is no report: the output itself has to do then. A report that was read is removed, so
 // that the
 // tree is what was tested.
-func readReport(p parser, command []string, dir string, begin time.Time) error {
+func readReport(p parser, command []string, where *Where, begin time.Time) error {
+	if several, ok := p.(*mavenParser); ok {
+		return several.readReports(where, begin)
+	}
 	reader, ok := p.(interface{ readFile(report io.Reader) error })
 	name := reportFile(command)
 	if !ok || name == "" {
 		return nil
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(where.Dir)
 	if err != nil {
 		return fmt.Errorf("open the work tree: %w", err)
 	}
@@ -255,7 +261,10 @@ func openReport(root *os.Root, name string, begin time.Time) (*os.File, error) {
 		return nil, nil
 	}
 	info, err := report.Stat()
-	if err != nil || info.ModTime().Before(begin.Truncate(time.Second)) {
+	if err == nil && info.ModTime().Nanosecond() == 0 {
+		begin = begin.Truncate(time.Second) // a file system that keeps no more
+	}
+	if err != nil || info.ModTime().Before(begin.Add(-clockTick)) {
 		return nil, report.Close()
 	}
 	return report, nil

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"divisi/internal/spec"
+	"divisi/subagents/gate"
 
 	"github.com/stretchr/testify/require"
 )
@@ -24,6 +25,11 @@ func of(files map[string]string, o Options) Proposal {
 		}
 		return []byte(text), nil
 	}, o)
+}
+
+func TestTheGateOfMavenReadsReports(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, gate.FormatJUnit, of(map[string]string{"pom.xml": "<project/>"}, Options{}).Gates[0].Format)
 }
 
 func TestGates(t *testing.T) {
@@ -254,7 +260,7 @@ func TestProposals(t *testing.T) {
 			map[string]string{"pom.xml": "<project/>"},
 			Options{},
 			"mvn -B -q -Dmaven.test.failure.ignore=true test", false,
-			[]string{"mvn-test: mvn -B --fail-at-end test"},
+			[]string{"mvn-test: mvn -B --fail-at-end -DtrimStackTrace=false test"},
 			[]string{"target"},
 		},
 	} {

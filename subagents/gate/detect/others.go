@@ -25,12 +25,15 @@ func (d *detector) rust() {
 	}
 }
 
-// maven: what surefire needs is found by running the tests once, with the network; dependency:go-offline leaves some of it out.
+// maven: surefire would leave out of a stack what is not the test's, which leads to the cause. What it needs is found by running the
+// tests once, with the network; dependency:go-offline leaves some of it out.
 func (d *detector) maven() {
 	if !d.known["pom.xml"] {
 		return
 	}
-	d.add("mvn-test", ".", spec.Gate{Command: []string{"mvn", "-B", "--fail-at-end", "test"}, Format: gate.FormatText})
+	d.add("mvn-test", ".", spec.Gate{
+		Command: []string{"mvn", "-B", "--fail-at-end", "-DtrimStackTrace=false", "test"}, Format: gate.FormatJUnit,
+	})
 	d.Ignored = append(d.Ignored, "target")
 	d.install(".", "mvn -B -q -Dmaven.test.failure.ignore=true test", "pom.xml")
 }

@@ -15,7 +15,7 @@ import (
 const OfPackage = "package: "
 
 // Places returns names of packages, suites and files as the paths that they have in the tree, sorted; a name that has none is
-// returned as it is. With importers the Go packages that import one of them, directly or through others, belong to them too;
+// returned as it is, and that of a Maven module as spec.HiddenAll. With importers the Go packages that import one of them, directly or through others, belong to them too;
 // where there are too many files to tell, spec.HiddenAll.
 func Places(dir string, command, names []string, importers bool) ([]string, error) {
 	root, err := os.OpenRoot(dir)
@@ -27,7 +27,12 @@ func Places(dir string, command, names []string, importers bool) ([]string, erro
 	var out, packages []string
 	for _, name := range names {
 		imported, ok := strings.CutPrefix(name, OfPackage)
+		module, ofMaven := strings.CutPrefix(name, OfModule)
 		switch place := t.place(name, imported, ok); {
+		case ofMaven && t.maven(module) != "":
+			out = append(out, t.maven(module))
+		case ofMaven: // an unknown part of the tree
+			out = append(out, spec.HiddenAll)
 		case place == "":
 			out = append(out, name)
 		case ok:

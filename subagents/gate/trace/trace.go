@@ -91,6 +91,9 @@ func (t *tree) named(n Names, most int) (all, placed []string) {
 	for line := range strings.Lines(n.Text) {
 		for _, w := range words(line) {
 			p := t.resolve(w.path, bases)
+			if w.java {
+				p = t.javaFile(w.path, bases)
+			}
 			if _, known := found[p]; p != "" && (known || len(found) < most) {
 				found[p] = found[p] || w.placed && t.kind(p) == regular
 			}
@@ -102,6 +105,9 @@ func (t *tree) named(n Names, most int) (all, placed []string) {
 
 // owner returns the directory of a package, or the file that a test belongs to.
 func (t *tree) owner(name string) string {
+	if module, ok := strings.CutPrefix(name, OfModule); ok {
+		return t.maven(module)
+	}
 	if dir := t.packageDir(name); dir != "" {
 		return dir
 	}
@@ -111,8 +117,9 @@ func (t *tree) owner(name string) string {
 	if p := t.resolve(name, t.bases); p != "" {
 		return p
 	}
-	if !strings.Contains(name, "/") {
-		return t.class(name)
+	dir, class := path.Split(name)
+	if p := t.class(class, dir); p != "" || dir == "" {
+		return p
 	}
 	// A package of this tree whose module is not known.
 	for rest := name; rest != ""; {
@@ -130,12 +137,16 @@ var (
 	extensions = []string{".py", ".java", ".kt", ".scala", ".groovy"}
 )
 
-// class returns the file of a dotted name such as tests.test_a.TestIt or com.acme.FooTest.
-func (t *tree) class(name string) string {
+// class returns the file of a dotted name such as tests.test_a.TestIt or com.acme.FooTest, in a directory where one is given.
+func (t *tree) class(name, dir string) string {
+	bases := t.bases
+	if dir != "" {
+		bases = []string{path.Clean(dir)}
+	}
 	name, _, _ = strings.Cut(name, "$") // a class in a class
 	for ; name != "" && t.left > 0; name = name[:max(0, strings.LastIndexByte(name, '.'))] {
 		file := strings.ReplaceAll(name, ".", "/")
-		for _, base := range t.bases {
+		for _, base := range bases {
 			for _, source := range sources {
 				for _, extension := range extensions {
 					if p := path.Join(base, source, file+extension); validPath(p) && t.kind(p) == regular {

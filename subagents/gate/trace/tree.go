@@ -41,6 +41,9 @@ type tree struct {
 	left            int
 	// files and bytes are how much of Go sources may still be read.
 	files, bytes int
+	// poms has the directories of the Maven modules by their artifacts and names, javaRoots where they keep their classes.
+	poms      map[string]string
+	javaRoots []string
 	// builds is set where it is to be known what is built of packages.
 	builds *builds
 	err    error

@@ -21,10 +21,11 @@ var place = regexp.MustCompile(`(?:(?::\d+)+:?|\(\d+(?:, ?\d+)?\):?)$`)
 // inTraceback is how Python writes a place.
 var inTraceback = regexp.MustCompile(`File "([^"]+)", line \d+`)
 
-// word is a part of a line that can be a path; placed reports whether a line number is with it.
+// word is a part of a line that can be a path; placed reports whether a line number is with it, java whether it is that of a frame
+// of Java: relative to where classes are kept.
 type word struct {
-	path   string
-	placed bool
+	path         string
+	placed, java bool
 }
 
 // words returns the parts of a line that can be paths: fields, and the ends of what is between brackets, quotes and colons,
@@ -35,8 +36,11 @@ func words(line string) []word {
 	add := func(name string, placed bool) {
 		name = strings.TrimRight(name, ".,;!?/")
 		if name != "" && len(out) < maxWords && (placed || strings.ContainsAny(name, "./")) {
-			out = append(out, word{name, placed})
+			out = append(out, word{name, placed, false})
 		}
+	}
+	for _, m := range javaFrame.FindAllStringSubmatch(line, -1) {
+		out = append(out, word{strings.ReplaceAll(m[1], ".", "/") + m[2], true, true})
 	}
 	for _, m := range inTraceback.FindAllStringSubmatch(line, -1) {
 		add(m[1], true)
