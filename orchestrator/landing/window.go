@@ -30,7 +30,7 @@ func window(s *run.State, waiting []*run.Task) (until time.Time, most time.Durat
 		gates += s.Baseline[g].Duration
 	}
 	most = max(leastWindow, gates/windowShare)
-	if all := evenly(s, waiting, under); all < gates {
+	if all := evenly(s, waiting, under); all < 2*gates { // two batches, one after the other, would not be through sooner
 		most = max(most, all)
 	}
 	first, _ := came(waiting)

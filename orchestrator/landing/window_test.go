@@ -86,7 +86,7 @@ func TestABatchWaitsForTasksThatAreUnderWay(t *testing.T) {
 	}
 }
 
-func TestABatchWaitsForCommandsThatEndSoonerThanItsGates(t *testing.T) {
+func TestABatchWaitsForCommandsThatEndSoonerThanTwoBatches(t *testing.T) {
 	t.Parallel()
 	command, model := spec.Role{Name: "mod", Executor: spec.ExecutorCommand}, spec.Role{Name: "mod", Executor: spec.ExecutorModel}
 	const share, all = time.Second, 7*time.Second + 200*time.Millisecond // of gates of 20 s; 1 s for each of 7 shards
@@ -99,7 +99,7 @@ func TestABatchWaitsForCommandsThatEndSoonerThanItsGates(t *testing.T) {
 		want  time.Duration
 	}{
 		"they end evenly":               {command, "", 20 * time.Second, spec.Task{}, 64, all},
-		"the gates end sooner":          {command, "", 7 * time.Second, spec.Task{}, 64, 350 * time.Millisecond},
+		"the gates end sooner":          {command, "", 3600 * time.Millisecond, spec.Task{}, 64, 200 * time.Millisecond},
 		"a model ends when it wants":    {model, "", 20 * time.Second, spec.Task{}, 64, share},
 		"a judge is a model":            {command, "reviewer", 20 * time.Second, spec.Task{}, 64, share},
 		"another task is under way":     {command, "", 20 * time.Second, spec.Task{ID: "other", Role: "mod"}, 64, share},

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
 
 // operators are what a mutant changes in one line, as sed sees it.
@@ -32,7 +35,7 @@ var operators = [][2]string{
 	{"if !", "if "},
 }
 
-// shards is how many files one run changes; one of them is wrong as well.
+// shards is how many right files one run changes, beside the wrong one.
 const shards = 25
 
 // mutant is one wrong shard, and how many gate runs it took until all others had landed.
@@ -45,13 +48,11 @@ type mutant struct {
 // sow seeds wrong shards, one a run, which the gates catch in a plain script too, and prints how many gate runs each cost.
 func (r *repo) sow(ctx context.Context, p *place, n int) error {
 	c := change{By: "file", Glob: r.Mutants.Glob, Match: "(?s).", Sed: "$a " + r.Mutants.Comment + " seen"}
-	files, err := c.files(ctx, p.repo)
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("list the files for mutants: %w", err)
-	}
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same mutants in every run
-	random.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
-	files = files[:min(shards, len(files))]
+	files, sources, err := r.sown(ctx, p, &c, random)
+	if err != nil {
+		return err
+	}
 	c.Glob = "{" + strings.Join(files, ",") + "}"
 	var had []mutant
 	store := filepath.Join(p.work, "mutants.json")
@@ -60,8 +61,11 @@ func (r *repo) sow(ctx context.Context, p *place, n int) error {
 			return fmt.Errorf("read %s: %w", store, err)
 		}
 	}
+	if _, green, err := p.script(ctx, &c, nil); err != nil || !green {
+		return errors.Join(errors.New("the gates are red without a mutant, so they cannot tell which one they catch"), err)
+	}
 	for tries := 0; len(had) < n && tries < 20*n; tries++ {
-		w, ok := mutate(p.repo, files[random.IntN(len(files))], random)
+		w, ok := mutate(p.repo, sources[random.IntN(len(sources))], random)
 		if !ok || slices.ContainsFunc(had, func(m mutant) bool { return m.wrong == w }) {
 			continue
 		}
@@ -85,6 +89,27 @@ func (r *repo) sow(ctx context.Context, p *place, n int) error {
 	}
 	printMutants(p.out, r.Name, had)
 	return nil
+}
+
+// sown picks the files that a run changes, and those of them that may be wrong: no tests, which would name themselves.
+func (r *repo) sown(ctx context.Context, p *place, c *change, random *rand.Rand) (files, sources []string, err error) {
+	if files, err = c.files(ctx, p.repo); err != nil {
+		return nil, nil, fmt.Errorf("list the files for mutants: %w", err)
+	}
+	random.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
+	var others []string
+	for _, file := range files {
+		if doublestar.MatchUnvalidated(r.Mutants.Wrong, file) && len(sources) <= shards/2 {
+			sources = append(sources, file)
+		} else {
+			others = append(others, file)
+		}
+	}
+	if len(sources) == 0 {
+		return nil, nil, fmt.Errorf("no file matches %q", r.Mutants.Wrong)
+	}
+	files = append(slices.Clone(sources), others...)
+	return files[:min(shards+1, len(files))], sources, nil
 }
 
 // seed runs one job with a mutant.

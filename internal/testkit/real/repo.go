@@ -54,6 +54,7 @@ type wrong struct {
 // seeds are where mutants are sown: in 25 files of the glob, which all get a comment.
 type seeds struct {
 	Glob    string `yaml:"glob"`
+	Wrong   string `yaml:"wrong"` // the files that may be wrong
 	Comment string `yaml:"comment"`
 }
 
