@@ -118,8 +118,8 @@ const (
 	leastOdds = 0.01
 )
 
-// Odds weighs how likely each task is why a batch fails: by the words that failures and patches share. A word counts the more,
-// the fewer patches have it.
+// Odds weighs how likely each task is why a batch fails: by the words that failures and patches share, and by what a patch changes
+// that the others do not. A word counts the more, the fewer patches have it.
 func Odds(failures []Question, e Evidence, tasks []string) map[string]float64 {
 	patches, have := make([]map[string]float64, len(tasks)), map[string]float64{}
 	for i, id := range tasks {
@@ -144,8 +144,12 @@ func Odds(failures []Question, e Evidence, tasks []string) map[string]float64 {
 		}
 	}
 	odds, best, sum := map[string]float64{}, max(slices.Max(scores), math.SmallestNonzeroFloat32), 0.0
+	odd := odd(e.Patches, tasks)
 	for at, id := range tasks {
 		odds[id] = leastOdds + math.Pow(scores[at]/best, certainty)
+		if odd[id] {
+			odds[id] *= oddness
+		}
 		sum += odds[id]
 	}
 	for id := range odds {
@@ -169,22 +173,10 @@ func wordsOfFailure(f Question, e Evidence, i int) map[string]float64 {
 
 // wordsOfPatch are the words of a unified diff.
 func wordsOfPatch(diff string) map[string]float64 {
-	words, header := map[string]float64{}, true
-	for line := range strings.Lines(diff) {
-		switch {
-		case strings.HasPrefix(line, "diff --git "):
-			header = true
-			put(words, line[len("diff --git "):], inPatchPath)
-		case strings.HasPrefix(line, "@@"):
-			header = false
-			_, heading, _ := strings.Cut(line[2:], "@@")
-			put(words, heading, inContext)
-		case header:
-		case line[0] == '+', line[0] == '-':
-			put(words, line[1:], inLine)
-		default:
-			put(words, line, inContext)
-		}
+	words := map[string]float64{}
+	weights := map[byte]float64{linePath: inPatchPath, lineHeading: inContext, ' ': inContext, '+': inLine, '-': inLine}
+	for kind, line := range linesOf(diff) {
+		put(words, line, weights[kind])
 	}
 	return words
 }

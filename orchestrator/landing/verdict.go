@@ -70,7 +70,7 @@ func verdictOn(s *run.State, d run.LandingData, receipts []spec.Receipt) verdict
 	if v.several = slices.DeleteFunc(slices.Clone(some), right); len(v.several) == 0 {
 		v.several = some // what was taken for right is not
 	} else {
-		v.goesOn = weighed(s, v.several)
+		v.goesOn = true
 	}
 	for _, id := range ids(d.Tasks) {
 		if named[id] != nil && v.guilty[id] == nil {
@@ -166,7 +166,7 @@ func cut(s *run.State, d run.LandingData, v verdict, out []string, odds map[stri
 		}
 	}
 	for t := range s.In(run.TaskAccepted) {
-		left := t.Suspected.Out && !slices.Contains(ids(d.Tasks), t.Task.ID)
+		left := t.Part != 0 && t.Suspected.Tree != "" && !slices.Contains(ids(d.Tasks), t.Task.ID)
 		if left && v.goesOn && cleared(s, d.Tree, t.Suspected) {
 			// It failed without them too.
 			first, search.Right = append(first, t.Task.ID), append(search.Right, t.Task.ID)

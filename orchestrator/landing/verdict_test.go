@@ -148,6 +148,26 @@ func TestOneConfirmationIsTheVerdict(t *testing.T) {
 	require.Equal(t, []string{"landing split b c parts c", "task b pending test is red"}, runtest.Describe(landing.Settle(l.State)))
 }
 
+// A test fails in a line of a file that a task changed, and fails in the same way without that task.
+func TestANamedTaskThatABatchFailsWithoutGoesOnWithTheRest(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, "a", "b", "c", "d")
+	red := spec.Receipt{
+		Signatures: []string{"test: p T"}, Paths: map[string][]string{"test: p T": {"of-a/x.go", "shared"}},
+		Positions: map[string][]string{"test: p T": {"of-a/x.go"}},
+	}
+	batch(l, 1, 1, "b", "l", "a", "b", "c", "d")
+	l.Ended("--batch-1", 1, broken(red))
+	actions := landing.Settle(l.State)
+	require.Equal(t, []string{"landing split a b c d parts b+c+d a"}, described(actions))
+	l.Do(actions)
+	batch(l, 2, 1, "b", "l-2", "b", "c", "d")
+	again := broken(red)
+	again.Receipts[0].Tree = "tree-l-2"
+	l.Ended("--batch-2", 1, again)
+	require.Equal(t, []string{"landing split b c d parts b+c+a d"}, described(landing.Settle(l.State)))
+}
+
 // The 25 shards of a codemod, one of them wrong, and a failure that names no file of them: gate runs until all others have landed.
 func TestLikelihoodAgainstHalving(t *testing.T) {
 	t.Parallel()

@@ -147,7 +147,7 @@ func (s *State) suspect(d LandingData) {
 		each(part, func(t *Suspected) { t.Out, t.Right = false, false })
 	}
 	for t := range s.In(TaskAccepted) {
-		if t.Suspected.Out && failed {
+		if t.Part != 0 && t.Suspected.Tree != "" && failed {
 			t.Suspected.Without = append(t.Suspected.Without, d.Tree)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -42,29 +44,28 @@ func (p *project) argv() (out []string) {
 }
 
 // script makes the change in a copy of the repository whose setup has run, commits it and runs the gates once, as a person's
-// script would. It returns the time without the setup, and whether all gates were green.
-func (p *place) script(ctx context.Context, c *change, w *wrong) (took time.Duration, green bool, err error) {
+// script would. It returns the time without the setup, and what failed; "" where all gates were green.
+func (p *place) script(ctx context.Context, c *change, w *wrong) (took time.Duration, red string, err error) {
 	dir := filepath.Join(p.work, "script")
 	if err := p.prepared(ctx, dir); err != nil {
-		return 0, false, err
+		return 0, "", err
 	}
 	files, err := c.files(ctx, dir)
 	if err != nil {
-		return 0, false, err
+		return 0, "", err
 	}
 	begin := time.Now()
 	if err := p.in(ctx, dir, append([]string{"sh", "-c", c.script(w), "sh"}, files...)...); err != nil {
-		return 0, false, err
+		return 0, "", err
 	}
 	err = p.in(ctx, dir, "git", "-c", "user.name=x", "-c", "user.email=x@localhost", "commit", "-qnam", "change")
 	if err != nil {
-		return 0, false, err
+		return 0, "", err
 	}
 	settings, err := readProject(p.repo)
 	if err != nil {
-		return 0, false, err
+		return 0, "", err
 	}
-	green = true
 	for _, g := range settings.Gates {
 		command := make([]string, 0, len(g.Command))
 		for _, arg := range g.Command {
@@ -73,10 +74,23 @@ func (p *place) script(ctx context.Context, c *change, w *wrong) (took time.Dura
 			}
 			command = append(command, arg)
 		}
-		green = p.in(ctx, dir, command...) == nil && green
+		red += p.failed(ctx, dir, command)
 	}
-	return time.Since(begin), green, nil
+	return time.Since(begin), red, nil
 }
+
+// failed runs a gate, and returns what its output says of failures, without times; "" where it passes.
+func (p *place) failed(ctx context.Context, dir string, argv []string) string {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = dir, p.env
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return ""
+	}
+	return strings.Join(append(failures.FindAllString(string(out), -1), argv[0], err.Error(), "\n"), "\n")
+}
+
+var failures = regexp.MustCompile(`--- FAIL: \S+|\b\d+ (?:failed|failing|passed|passing)\b`)
 
 // prepared makes the copy and runs setup in it, once; later it is put back to the base.
 func (p *place) prepared(ctx context.Context, dir string) error {
