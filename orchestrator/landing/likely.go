@@ -118,8 +118,8 @@ const (
 	leastOdds = 0.01
 )
 
-// Odds weighs how likely each task is why a batch fails: by the words that failures and patches share, and by what a patch changes
-// that the others do not. A word counts the more, the fewer patches have it.
+// Odds weighs how likely each task is why a batch fails: by the words that failures and patches share, and by what a patch
+// changes that the others do not. A word counts the more, the fewer patches have it.
 func Odds(failures []Question, e Evidence, tasks []string) map[string]float64 {
 	patches, have := make([]map[string]float64, len(tasks)), map[string]float64{}
 	for i, id := range tasks {
