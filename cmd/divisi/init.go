@@ -83,6 +83,9 @@ func (g *globals) init(ctx context.Context, o *initOptions) error {
 		return usagef("no gate was detected in %s: write a command that fails when the code is broken to %s\n  gates:\n"+
 			"    - {name: build, command: [make, build]}\nSee docs/project.md", console.Sanitize(checkout.Top), projectPlace)
 	}
+	if o.unasked(g) {
+		fmt.Fprintln(g.out, "Setup and gates are tried, and nothing is written without --yes")
+	}
 	st, err := g.try(ctx, o, checkout, file)
 	if err != nil {
 		return err
@@ -97,6 +100,9 @@ func (g *globals) init(ctx context.Context, o *initOptions) error {
 	}
 	return g.writeProject(ctx, o, checkout.Top, p.File(tried))
 }
+
+// unasked reports whether no one can be asked for a yes that was not given.
+func (o *initOptions) unasked(g *globals) bool { return !o.yes && (!isTerminal(g.in) || g.json()) }
 
 // try runs setup and gates once, as a run would for its baseline.
 func (g *globals) try(ctx context.Context, o *initOptions, checkout *git.Checkout, file string) (*run.State, error) {
@@ -205,8 +211,8 @@ func (g *globals) writeProject(ctx context.Context, o *initOptions, top, file st
 		fmt.Fprintln(g.out, line[:len(line)-len(body)]+console.Sanitize(body))
 	}
 	if !o.yes {
-		if !isTerminal(g.in) || g.json() {
-			_, err := fmt.Fprintf(g.out, "\nNothing was written. To write it to %s: divisi init --yes\n", projectPlace)
+		if o.unasked(g) {
+			_, err := fmt.Fprintf(g.out, "\nNothing was written. To write it to %s: divisi init --trust-repo --yes\n", projectPlace)
 			return err
 		}
 		fmt.Fprintf(g.out, "\nWrite this to %s? [y/N] ", projectPlace)
