@@ -34,7 +34,8 @@ var (
 	goalFailed  = regexp.MustCompile(`^\[ERROR\] Failed to execute goal (?:.+? )?on project (\S+?): (.+?)(?: -> \[Help \d+\])?$`)
 	buildFailed = regexp.MustCompile(`^\[ERROR\] (\S.*) -> \[Help \d+\]$`)
 	// The tests of the module above ended early.
-	forkEnded = regexp.MustCompile(`^\[ERROR\] (?:\S*Exception:? )?(The forked VM .+|There was a timeout .+|Error occurred in starting fork\b.*)$`)
+	forkEnded = regexp.MustCompile(`^\[ERROR\] (?:\S*Exception:? )?` +
+		`(The forked VM .+|There was a timeout .+|Error occurred in starting fork\b.*)$`)
 	// A module in the summary that was not built.
 	skippedModule = regexp.MustCompile(`^\[INFO\] (\S.*?) (?:\.+ )?SKIPPED$`)
 )

@@ -29,7 +29,8 @@ func TestWhatMavenDidNotBuild(t *testing.T) {
 		},
 		"modules that were skipped, the last with its version": {
 			"[INFO] Shop :: Web .............. SKIPPED\n[INFO] a name that fills the whole line 1.0-SNAPSHOT SKIPPED\n" + goal + "There are test failures.\n[ERROR] -> [Help 1]\n",
-			nil, []string{trace.OfModule + "Shop :: Web", trace.OfModule + "a name that fills the whole line 1.0-SNAPSHOT"},
+			nil,
+			[]string{trace.OfModule + "Shop :: Web", trace.OfModule + "a name that fills the whole line 1.0-SNAPSHOT"},
 		},
 		"no build at all": {
 			"[ERROR] Unknown lifecycle phase \"tset\". -> [Help 1]\n", []string{"build: Unknown lifecycle phase \"tset\"."}, []string{spec.HiddenAll},
@@ -39,7 +40,8 @@ func TestWhatMavenDidNotBuild(t *testing.T) {
 		},
 		"a fork that was ended": {
 			goal + "There are test failures.\n[ERROR] \n[ERROR] There was a timeout or other error in the fork\n",
-			[]string{"build: core: There was a timeout or other error in the fork"}, []string{trace.OfModule + "core"},
+			[]string{"build: core: There was a timeout or other error in the fork"},
+			[]string{trace.OfModule + "core"},
 		},
 		"what a test prints": {"[INFO] 3 messages were SKIPPED today\n[ERROR] a log line\n", nil, nil},
 	} {

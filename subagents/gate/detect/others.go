@@ -25,8 +25,8 @@ func (d *detector) rust() {
 	}
 }
 
-// maven: surefire would leave out of a stack what is not the test's, which leads to the cause. What it needs is found by running the
-// tests once, with the network; dependency:go-offline leaves some of it out.
+// maven: surefire would leave out of a stack what is not the test's, which leads to the cause. What it needs is found by running
+// the tests once, with the network; dependency:go-offline leaves some of it out.
 func (d *detector) maven() {
 	if !d.known["pom.xml"] {
 		return

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"encoding/xml"
 	"path"
 	"regexp"
@@ -14,7 +15,8 @@ const OfModule = "module: "
 const maxPoms = 2000
 
 // A frame of a Java stack: the class, and the file with its line. Those of the JDK have its module before them.
-var javaFrame = regexp.MustCompile(`\bat (?:app//)?((?:[\p{L}\w$]+\.)*)[\p{L}\w$]+\.[\p{L}\w$<>]+\(([\p{L}\w$]+\.(?:java|kt|scala|groovy)):\d+\)`)
+var javaFrame = regexp.MustCompile(`\bat (?:app//)?((?:[\p{L}\w$]+\.)*)[\p{L}\w$]+\.[\p{L}\w$<>]+` +
+	`\(([\p{L}\w$]+\.(?:java|kt|scala|groovy)):\d+\)`)
 
 // sourceRoots are where a module keeps its classes.
 var sourceRoots = []string{
@@ -30,6 +32,13 @@ type pom struct {
 	Name        string   `xml:"name"`
 	Modules     []string `xml:"modules>module"`
 	Profiles    []string `xml:"profiles>profile>modules>module"`
+}
+
+// name is how Maven prints it.
+func (p *pom) name() string {
+	group := cmp.Or(p.Group, p.ParentGroup)
+	return strings.NewReplacer("${project.artifactId}", p.Artifact, "${artifactId}", p.Artifact, "${project.groupId}", group,
+		"${groupId}", group).Replace(strings.TrimSpace(p.Name))
 }
 
 // readPoms finds the Maven modules: those where the command works, and those that they name.
@@ -59,13 +68,7 @@ func (t *tree) readPoms() {
 				t.javaRoots = append(t.javaRoots, root)
 			}
 		}
-		group := p.Group
-		if group == "" {
-			group = p.ParentGroup
-		}
-		name := strings.NewReplacer("${project.artifactId}", p.Artifact, "${artifactId}", p.Artifact, "${project.groupId}", group,
-			"${groupId}", group).Replace(strings.TrimSpace(p.Name))
-		for _, known := range []string{p.Artifact, name} {
+		for _, known := range []string{p.Artifact, p.name()} {
 			if other, twice := t.poms[known]; twice && other != dir {
 				t.poms[known] = "" // it cannot be told which
 			} else {

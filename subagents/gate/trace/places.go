@@ -15,7 +15,8 @@ import (
 const OfPackage = "package: "
 
 // Places returns names of packages, suites and files as the paths that they have in the tree, sorted; a name that has none is
-// returned as it is, and that of a Maven module as spec.HiddenAll. With importers the Go packages that import one of them, directly or through others, belong to them too;
+// returned as it is, and that of a Maven module as spec.HiddenAll. With importers the Go packages that import one of them,
+// directly or through others, belong to them too;
 // where there are too many files to tell, spec.HiddenAll.
 func Places(dir string, command, names []string, importers bool) ([]string, error) {
 	root, err := os.OpenRoot(dir)

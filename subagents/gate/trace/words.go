@@ -21,8 +21,8 @@ var place = regexp.MustCompile(`(?:(?::\d+)+:?|\(\d+(?:, ?\d+)?\):?)$`)
 // inTraceback is how Python writes a place.
 var inTraceback = regexp.MustCompile(`File "([^"]+)", line \d+`)
 
-// word is a part of a line that can be a path; placed reports whether a line number is with it, java whether it is that of a frame
-// of Java: relative to where classes are kept.
+// word is a part of a line that can be a path; placed reports whether a line number is with it, java whether it is that of a
+// frame of Java: relative to where classes are kept.
 type word struct {
 	path         string
 	placed, java bool
