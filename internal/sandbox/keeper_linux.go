@@ -220,7 +220,7 @@ func (k *Keeper) views(p Place, fd int) []stage.Mount {
 }
 
 // Written are the layers that commands can write, each with what they have written over it as its Lower: files that they have
-// made or changed, and the marks of removed ones. It may be read while no command runs, and not changed. nil has none.
+// made or changed, and the marks of removed ones. It may be read, and not changed. nil has none.
 func (k *Keeper) Written() (layers []Layer) {
 	if k == nil {
 		return nil

@@ -16,9 +16,10 @@ import (
 	"divisi/subagents/gate/trace"
 )
 
-// The bounds of the search for surefire's reports: entries of the tree, and the bytes of all reports.
+// The bounds of the search for surefire's reports: entries of the tree, how deep they are, and the bytes of all reports.
 const (
 	maxSearched = 1_000_000
+	maxDepth    = 64
 	maxReports  = 256 << 20
 )
 
@@ -150,6 +151,9 @@ func (p *mavenParser) readReports(where *Where, begin time.Time) error {
 
 func (p *mavenParser) readBelow(place sandbox.Layer, begin time.Time) error {
 	root, err := os.OpenRoot(place.Lower)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // a command has closed it
+	}
 	if err != nil {
 		return err
 	}
@@ -164,7 +168,7 @@ func (p *mavenParser) readBelow(place sandbox.Layer, begin time.Time) error {
 		case p.searched < 0, p.bytes < 0:
 			p.found.hide(spec.HiddenAll)
 			return fs.SkipAll
-		case d.IsDir() && noReports.MatchString(seen):
+		case d.IsDir() && (noReports.MatchString(seen) || strings.Count(seen, "/") > maxDepth):
 			return fs.SkipDir
 		case d.Type().IsRegular() && surefireReport.MatchString(seen):
 			return p.read(root, name, seen, begin, place.Path == ".")
@@ -187,8 +191,11 @@ func (p *mavenParser) read(root *os.Root, name, seen string, begin time.Time, re
 	if readJUnit(io.LimitReader(report, maxReport), p.found, p.names, module) != nil {
 		p.found.hide(spec.HiddenAll) // it breaks off
 	}
-	if !remove {
-		return nil
+	if remove {
+		err = root.Remove(name)
 	}
-	return root.Remove(name)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // it is older than the next gate
+	}
+	return err
 }

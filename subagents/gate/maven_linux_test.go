@@ -75,11 +75,13 @@ func TestWhatIsNoReportOfSurefire(t *testing.T) {
 	where.Baseline = &ran
 	require.Equal(t, spec.VerdictFail, run(t, mvn(), where).Verdict, "tests ran on the base, and none ran here")
 
-	broken := "#!/bin/sh\n" + writes(greenReport, "core") + writes(strings.TrimSuffix(greenReport, "</testsuite>"), "web") + "exit 1\n"
+	// Very deep is no module.
+	broken := "#!/bin/sh\n" + writes(redReport, strings.Repeat("d/", maxDepth)) + writes(greenReport, "core") + writes(strings.TrimSuffix(greenReport, "</testsuite>"), "web") + "exit 1\n"
 	require.NoError(t, os.WriteFile(filepath.Join(where.Dir, "mvnw"), []byte(broken), 0o700)) // a script
 	r = run(t, mvn(), where)
 	require.Equal(t, []string{spec.HiddenAll}, r.Hidden)
 	require.Equal(t, 2, r.Passed)
+	require.Empty(t, r.Signatures)
 }
 
 // In an environment target is a layer: what the gate writes lies over it, what setup has left below it.
