@@ -26,8 +26,8 @@ func (d *detector) rust() {
 }
 
 // maven: surefire would leave out of a stack what is not the test's, which leads to the cause. What it needs is found by running
-// the tests once, with the network; dependency:go-offline leaves some of it out. What does not compile or fails is for the gate to
-// tell: a base that is broken in part has an environment too.
+// the tests once, with the network; dependency:go-offline leaves some of it out. What does not compile or fails is for the gate
+// to tell: a base that is broken in part has an environment too.
 func (d *detector) maven() {
 	if !d.known["pom.xml"] {
 		return
