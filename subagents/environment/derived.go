@@ -1,7 +1,11 @@
 package environment
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -42,4 +46,55 @@ func guessed(name string) bool {
 		!slices.ContainsFunc(selfCheckedEnds, func(end string) bool { return strings.HasSuffix(base, end) }) &&
 		!strings.Contains("/"+name+"/", "/vendor/") && !strings.Contains("/"+name+"/", "/node_modules/") &&
 		!strings.Contains("/"+name+"/", "/.yarn/")
+}
+
+// Up to how many entries and bytes a directory that a build makes is copied into each tree. Many builds begin with removing it,
+// and a layer cannot be removed.
+const (
+	maxCopied      = 1000
+	maxCopiedBytes = 32 << 20
+)
+
+// copySmall has such directories copied, where they are small.
+func (m *Making) copySmall() error {
+	places := m.manifest.Places
+	m.manifest.Places = nil
+	for _, name := range places {
+		small, err := guessed(name), error(nil)
+		if small {
+			small, err = isSmall(filepath.Join(m.Dir, treeDir, filepath.FromSlash(name)))
+		}
+		if err != nil {
+			return fmt.Errorf("look at %s: %w", name, err)
+		}
+		if small {
+			m.manifest.Files = append(m.manifest.Files, name)
+		} else {
+			m.manifest.Places = append(m.manifest.Places, name)
+		}
+	}
+	slices.Sort(m.manifest.Files)
+	return nil
+}
+
+func isSmall(dir string) (bool, error) {
+	entries, size, large := 0, int64(0), errors.New("too large")
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		entries, size = entries+1, size+info.Size()
+		if entries > maxCopied || size > maxCopiedBytes {
+			return large
+		}
+		return nil
+	})
+	if errors.Is(err, large) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -26,8 +26,8 @@ type Manifest struct {
 	// Recipe is what Key stands for.
 	Recipe Recipe    `json:"recipe"`
 	Made   time.Time `json:"made"`
-	// Places are the directories that it lays under a work tree, Files the single files that are copied into it: paths from the
-	// top of the tree, with slashes, sorted, none below another.
+	// Places are the directories that it lays under a work tree, Files the single files, and the small directories that a build
+	// makes, that are copied into it: paths from the top of the tree, with slashes, sorted, none below another.
 	Places []string `json:"places,omitempty"`
 	Files  []string `json:"files,omitempty"`
 	// Copies are the directories of the tree whose packages it has a copy of.

@@ -124,6 +124,9 @@ func (m *Making) seal() error {
 			m.Note(fmt.Sprintf("%d %s: %s", n, left.what, strings.Join(text.Few(left.paths, maxNamed), ", ")))
 		}
 	}
+	if err := m.copySmall(); err != nil {
+		return err
+	}
 	m.manifest.Files = slices.DeleteFunc(m.manifest.Files, func(name string) bool {
 		return !there(filepath.Join(m.Dir, treeDir, filepath.FromSlash(name)))
 	})

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"divisi/internal/sandbox"
@@ -21,8 +22,8 @@ type Lay struct {
 	Layers []sandbox.Layer
 	// Copy has the layers themselves copied into the work tree: for machines where commands can see no layers.
 	Copy bool
-	// Files are files of the machine that are copied into the work tree, by the path of the copy. A file of the commit goes
-	// first.
+	// Files are files and directories of the machine that are copied into the work tree, by the path of the copy. What the
+	// commit has there goes first.
 	Files map[string]string
 }
 
@@ -111,17 +112,34 @@ func (s *Slot) unlay() error {
 // maxSame bounds, in bytes, the files that are compared rather than copied anew.
 const maxSame = 1 << 20
 
-// same reports whether a small file of the work tree is as one of the machine.
+// same reports whether a small file of the work tree, or all of a directory, is as one of the machine.
 func same(root *os.Root, name, from string) bool {
 	is, err := root.Lstat(name)
 	want, failed := os.Lstat(from)
-	if err != nil || failed != nil || !is.Mode().IsRegular() || is.Mode() != want.Mode() || is.Size() != want.Size() ||
-		is.Size() > maxSame || !is.ModTime().Equal(want.ModTime()) {
+	if err != nil || failed != nil || is.Mode().Type() != want.Mode().Type() {
+		return false
+	}
+	switch {
+	case is.IsDir():
+		return sameEntries(root, name, from)
+	case !is.Mode().IsRegular():
+		had, err := root.Readlink(name)
+		wanted, failed := os.Readlink(from)
+		return err == nil && failed == nil && had == wanted
+	case is.Mode() != want.Mode() || is.Size() != want.Size() || is.Size() > maxSame || !is.ModTime().Equal(want.ModTime()):
 		return false
 	}
 	had, err := root.ReadFile(name)
 	wanted, failed := os.ReadFile(from)
 	return err == nil && failed == nil && bytes.Equal(had, wanted)
+}
+
+func sameEntries(root *os.Root, name, from string) bool {
+	had, err := fs.ReadDir(root.FS(), filepath.ToSlash(name))
+	wanted, failed := os.ReadDir(from)
+	return err == nil && failed == nil && slices.EqualFunc(had, wanted, func(a, b fs.DirEntry) bool {
+		return a.Name() == b.Name() && same(root, filepath.Join(name, a.Name()), filepath.Join(from, b.Name()))
+	})
 }
 
 // empty reports whether a path is a directory without entries.
@@ -157,11 +175,7 @@ func (s *Slot) putLay() error {
 		if _, err := root.Lstat(name); err == nil || !s.makeAbove(root, name) {
 			continue
 		}
-		info, err := os.Lstat(from)
-		if err == nil {
-			err = copyEntry(root, name, from, info)
-		}
-		if err != nil {
+		if err := copyTree(root, name, from); err != nil {
 			return fmt.Errorf("copy %s into the work tree: %w", from, err)
 		}
 		s.note(name)
@@ -226,7 +240,7 @@ func (s *Slot) makeAbove(root *os.Root, name string) bool {
 	return true
 }
 
-// copyTree copies a directory of the machine into the work tree.
+// copyTree copies a file of the machine, or a directory with all that is in it, into the work tree.
 func copyTree(root *os.Root, name, from string) error {
 	return filepath.WalkDir(from, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -16,16 +16,19 @@ import (
 func laidBundle(t *testing.T, dirs int, byCopy bool) (*bundle, *workspace.Slot, workspace.Lay) {
 	t.Helper()
 	b := newBundle(t, withDirs(map[string]string{
-		"a.txt": "a\n", "packages/a/x.js": "x\n", "packages/b/x.js": "x\n", ".gitignore": "node_modules\nout/gen\nconfig.js\n",
+		"a.txt": "a\n", "packages/a/x.js": "x\n", "packages/b/x.js": "x\n", ".gitignore": "node_modules\nout/gen\nconfig.js\ndist\n",
 	}, dirs))
 	lower := t.TempDir()
 	write(t, filepath.Join(lower, "top/dep/index.js"), "installed")
 	write(t, filepath.Join(lower, "in-a/dep/index.js"), "installed for a")
 	write(t, filepath.Join(lower, "gen/made.go"), "made")
 	write(t, filepath.Join(lower, "config.js"), "config")
+	write(t, filepath.Join(lower, "dist/deep/built.js"), "built")
 	require.NoError(t, os.Symlink("../packages/b", filepath.Join(lower, "top/b")))
 	lay := workspace.Lay{
-		Copy: byCopy, Files: map[string]string{"config.js": filepath.Join(lower, "config.js")},
+		Copy: byCopy, Files: map[string]string{
+			"config.js": filepath.Join(lower, "config.js"), "packages/b/dist": filepath.Join(lower, "dist"),
+		},
 		Layers: []sandbox.Layer{
 			{Path: "node_modules", Lower: filepath.Join(lower, "top")},
 			{Path: "packages/a/node_modules", Lower: filepath.Join(lower, "in-a")},
@@ -75,6 +78,7 @@ func isLaid(t *testing.T, s *workspace.Slot, lay workspace.Lay) {
 	data, err := os.ReadFile(filepath.Join(s.Dir(), "config.js"))
 	require.NoError(t, err)
 	require.Equal(t, "config", string(data))
+	require.Equal(t, tree(t, lay.Files["packages/b/dist"]), tree(t, filepath.Join(s.Dir(), "packages/b/dist")))
 }
 
 func tree(t *testing.T, dir string) map[string]string {

@@ -69,10 +69,10 @@ func (r *repo) sow(ctx context.Context, p *place, n int) error {
 		if !ok || slices.ContainsFunc(had, func(m mutant) bool { return m.wrong == w }) {
 			continue
 		}
-		if _, red, err := p.script(ctx, &c, &w); err != nil {
+		if caught, err := p.caught(ctx, &c, &w, usual); err != nil {
 			return err
-		} else if red == usual {
-			continue // no test catches it
+		} else if !caught {
+			continue
 		}
 		m, err := p.seed(ctx, &job{change: c, wrong: &w}, len(files))
 		if err != nil {
@@ -89,6 +89,16 @@ func (r *repo) sow(ctx context.Context, p *place, n int) error {
 	}
 	printMutants(p.out, r.Name, had)
 	return nil
+}
+
+// caught reports whether a test catches a mutant: a plain script fails twice, and not as it does without.
+func (p *place) caught(ctx context.Context, c *change, w *wrong, usual string) (bool, error) {
+	for range 2 {
+		if _, red, err := p.script(ctx, c, w); err != nil || red == usual {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // sown picks the files that a run changes, and those of them that may be wrong: no tests, which would name themselves.
