@@ -61,7 +61,9 @@ type Patch struct {
 	Handoff spec.Handoff
 	// Record is the decision record of the task's plan.
 	Record string
+	// Gates are those of the project, Beside its other commands: setup and services.
 	Gates  []spec.Gate
+	Beside []Command
 	// Siblings are patches of other shards of the same template.
 	Siblings []Sibling
 	Changes  []Change
@@ -72,6 +74,12 @@ type Patch struct {
 	// weaker is what the patch takes away from tests: it counts as a whole, for each language, for tests may move between files.
 	// edited are the values that it changes in assertions, where no rename and no word of the brief explains them.
 	weaker, edited []Finding
+}
+
+// Command is a command of the project, with the words for whose it is.
+type Command struct {
+	Of   string
+	Args []string
 }
 
 // Sibling is the patch of another shard: the lines that it changes, and what the shard held.

@@ -19,7 +19,9 @@ var (
 	mixed    = re(`(?:^|/)(?:package\.json|pyproject\.toml|setup\.cfg|Cargo\.toml|build\.gradle(?:\.kts)?|pom\.xml|deno\.json)$`)
 	gateLine = re(`"(?:pre|post)?(?:test|lint|check|build|coverage|typecheck|verify)[\w:-]*"\s*:|(?i:fail[_-]under|` +
 		`threshold|addopts|jacoco|skipTests|filterwarnings)`)
-	golden = re(`(?:^|/)(?:testdata|__snapshots__|golden|snapshots)/|\.(?:golden|snap|approved\.\w+)$`)
+	// installs are scripts that run where the package, or what depends on it, is installed.
+	installs = re(`"((?:pre|post)?(?:install|prepare)|prepublish)"\s*:`)
+	golden   = re(`(?:^|/)(?:testdata|__snapshots__|golden|snapshots)/|\.(?:golden|snap|approved\.\w+)$`)
 	// lenient lines let failures through, runs are lines that run something.
 	lenient = re(`\|\|\s*(?:true|:|exit 0|echo)|(?:continue-on-error|allow_failure):\s*true|^-(?:go|npm|cargo|` +
 		`pytest|make|mvn)\b|\bexit 0\b|` +
@@ -50,12 +52,16 @@ func gates(p *Patch) (found []Finding) {
 
 // gateOf is what a file is for gates; "" for nothing.
 func (p *Patch) gateOf(f *file) string {
+	commands := slices.Clone(p.Beside)
 	for _, g := range p.Gates {
-		if slices.ContainsFunc(g.Command, func(arg string) bool { return path.Clean(arg) == f.Path }) {
-			return "what the gate " + g.Name + " runs"
+		commands = append(commands, Command{"the gate " + g.Name, g.Command})
+	}
+	for _, c := range commands {
+		if slices.ContainsFunc(c.Args, func(arg string) bool { return path.Clean(arg) == f.Path }) {
+			return "what " + c.Of + " runs"
 		}
 	}
-	matches := func(l line) bool { return gateLine.MatchString(l.text) }
+	matches := func(l line) bool { return gateLine.MatchString(l.text) || installs.MatchString(l.text) }
 	switch {
 	case guarded.MatchString(f.Path):
 		return "a file of gates, CI or linters"
@@ -70,7 +76,11 @@ func (p *Patch) gateOf(f *file) string {
 // lenient returns what lets more through in a file of gates that the task names.
 func (p *Patch) lenient(f *file) (found []Finding) {
 	for _, l := range f.added {
+		script := installs.FindStringSubmatch(l.text)
 		switch {
+		case script != nil && path.Base(f.Path) == "package.json" && !strings.Contains(p.Task.Brief, script[1]):
+			found = append(found, at(f.Path, l.number, "%s runs on every machine that installs the package, and the brief "+
+				"does not name it", script[1]))
 		case lenient.MatchString(l.text):
 			found = append(found, at(f.Path, l.number, "the command lets failures through or runs less"))
 		case threshold.MatchString(l.text) && p.renumbered(f, l.text):

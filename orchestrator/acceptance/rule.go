@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"divisi/internal/spec"
@@ -90,6 +91,10 @@ func patchOf(s *run.State, t *run.Task) *Patch {
 	p := &Patch{
 		Task: &t.Task, Role: s.Made(t), Handoff: t.Result.Handoff,
 		Record: s.Plans[t.Plan].DecisionRecord, Gates: s.Spec.Project.Gates,
+		Beside: []Command{{"the setup", s.Spec.Project.Setup.Command}},
+	}
+	for _, one := range s.Spec.Project.Services {
+		p.Beside = append(p.Beside, Command{"the service " + one.Name, slices.Concat(one.Prepare, one.Command, one.Ready)})
 	}
 	for _, id := range s.Shards[t.Task.ShardOf] {
 		o := s.Tasks[id]
