@@ -35,8 +35,8 @@ func LeadTo(s *run.State, d run.LandingData, r spec.Receipt, task string) (mine 
 type failure struct {
 	gate, signature           string
 	paths, positions, imports []string
-	// compile reports that it is an error of a build with its position.
-	compile bool
+	// compile reports that it is an error of a build with its position, traced that it is known what its packages import.
+	compile, traced bool
 }
 
 // failures are those of the receipts that the base commit did not have, without consequences of others.
@@ -97,7 +97,10 @@ func failureOf(r spec.Receipt, signature string) failure {
 		if !directory {
 			imports = r.Imports[path.Dir(p)]
 		}
-		f.imports = append(f.imports, imports...)
+		if !directory {
+			_, directory = r.Imports[path.Dir(p)]
+		}
+		f.imports, f.traced = append(f.imports, imports...), f.traced || directory
 	}
 	return f
 }

@@ -84,10 +84,11 @@ func green(tree string) spec.Result {
 // redIn is a red gate whose failures are each in one path.
 func redIn(tree string, paths ...string) spec.Result {
 	r := spec.Receipt{Gate: "test", Tree: tree, Verdict: spec.VerdictFail, ExitCode: 1, Paths: map[string][]string{}}
+	r.Imports = map[string][]string{}
 	for i, p := range paths {
 		signature := fmt.Sprintf("test: %d", i)
 		r.Signatures = append(r.Signatures, signature)
-		r.Paths[signature] = []string{p}
+		r.Paths[signature], r.Imports[p] = []string{p}, []string{}
 	}
 	failed := runtest.Failed(wire.FaultGate, "test is red")
 	failed.Receipts = []spec.Receipt{r}

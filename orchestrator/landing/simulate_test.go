@@ -176,7 +176,7 @@ func (w *world) test(pick int) {
 	for _, id := range wrong {
 		r.Signatures = append(r.Signatures, "test: "+id)
 		if w.named {
-			r.Paths["test: "+id] = []string{id}
+			r.Paths["test: "+id], r.Imports[id] = []string{id}, append(r.Imports[id], []string{}...)
 			if other := w.pairs[id]; other != "" {
 				r.Imports[id] = []string{other}
 			}

@@ -1,8 +1,6 @@
 package landing
 
 import (
-	"path"
-	"regexp"
 	"slices"
 
 	"divisi/internal/spec"
@@ -16,12 +14,13 @@ import (
 type verdict struct {
 	guilty         map[string][]failure
 	named, several []string
-	// goesOn reports that a search among them goes on: some others are taken for right.
-	goesOn bool
+	// goesOn reports that a search among them goes on: some others are taken for right. Apart reports that the named ones can be
+	// told from each other when they are tested together.
+	goesOn, apart bool
 }
 
 // judge sends the tasks back that are proven wrong, and splits the rest: what no failure leads to, then those that may be wrong.
-// The tasks that one failure each leads to are tested together: where it comes again, that is the verdict.
+// The tasks that one failure each leads to are tested after it: where it comes again, that is the verdict.
 func judge(s *run.State, d run.LandingData, failed []run.Failure, receipts []spec.Receipt) []run.Action {
 	v := verdictOn(s, d, receipts)
 	var actions []run.Action
@@ -77,25 +76,9 @@ func verdictOn(s *run.State, d run.LandingData, receipts []spec.Receipt) verdict
 			v.named = append(v.named, id)
 		}
 	}
+	v.apart = len(v.named) > maxAlone || apart(c, named, v.named)
 	return v
 }
-
-// brought reports whether an error in a file of a task may be what another task has done: it names a package that the file
-// imports and that the other one changed, or lies in the package itself.
-func brought(c changed, f failure, id string) bool {
-	var near []string
-	for _, p := range f.positions {
-		near = append(near, path.Dir(p))
-	}
-	for _, p := range f.imports {
-		if slices.Contains(words.FindAllString(f.signature, -1), path.Base(p)) {
-			near = append(near, p)
-		}
-	}
-	return slices.ContainsFunc(c.of(near), func(other string) bool { return other != id })
-}
-
-var words = regexp.MustCompile(`[\pL\pN_-]+`)
 
 // confirmed reports whether a failure that leads to one task alone has led to it before, in another run.
 func confirmed(s *run.State, d run.LandingData, id string, f failure) bool {
@@ -104,26 +87,6 @@ func confirmed(s *run.State, d run.LandingData, id string, f failure) bool {
 		return had.Receipt.Gate == f.gate && (before != d.Tree || had.Runs > 1) &&
 			slices.Contains(causes(s, had.Receipt), f.signature)
 	})
-}
-
-// related reports whether the failures of a task may be those of another one that goes back, or the other way round: each may be
-// right without the other.
-func related(c changed, named, guilty map[string][]failure, id string) bool {
-	touches := func(all []failure, other string) bool {
-		return slices.ContainsFunc(all, func(f failure) bool {
-			near := slices.Concat(f.paths, f.imports)
-			for _, p := range f.positions {
-				near = append(near, path.Dir(p))
-			}
-			return slices.Contains(c.of(near), other)
-		})
-	}
-	for other := range guilty {
-		if touches(named[id], other) || touches(named[other], id) {
-			return true
-		}
-	}
-	return false
 }
 
 // certain reports whether a batch that is never cut need not be tested again: a file of it does not compile, or it has failed in
@@ -175,7 +138,14 @@ func cut(s *run.State, d run.LandingData, v verdict, out []string, odds map[stri
 	if len(v.several) == len(d.Tasks) && s.Tasks[d.Tasks[0].Task].Part == 0 {
 		d.Limit = max(1, len(d.Tasks)/2)
 	}
-	return split(s, d, [][]string{first, out, v.named}, search)
+	parts := [][]string{first, out}
+	if v.apart {
+		return split(s, d, append(parts, v.named), search)
+	}
+	for _, id := range v.named {
+		parts = append(parts, []string{id})
+	}
+	return split(s, d, parts, search)
 }
 
 // cleared reports whether trees that failed without a patch, one of them this one, have all failures of the one that failed with

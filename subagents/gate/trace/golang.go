@@ -31,10 +31,12 @@ const (
 type goPackage struct {
 	imports, tests []string
 	has            int
+	// read reports that a file of it could be read.
+	read bool
 }
 
-// imports returns, for each directory with Go files that the paths name, those that it imports, the nearest first where not all
-// are returned. Directories come before files: they are packages whose tests failed.
+// imports returns, for each directory with Go files that the paths name, those that it imports, if only none, the nearest first
+// where not all are returned. Directories come before files: they are packages whose tests failed.
 func (t *tree) imports(paths map[string][]string) map[string][]string {
 	t.left = maxWork
 	named := map[string]bool{}
@@ -52,8 +54,7 @@ func (t *tree) imports(paths map[string][]string) map[string][]string {
 	dirs = slices.DeleteFunc(append(dirs, ofFiles...), func(dir string) bool {
 		known := named[dir]
 		named[dir] = true
-		pkg := t.goPackage(dir)
-		return known || len(pkg.imports)+len(pkg.tests) == 0
+		return known || !t.goPackage(dir).read
 	})
 	dirs = dirs[:min(len(dirs), maxImporters)]
 	out := map[string][]string{}
@@ -63,17 +64,14 @@ func (t *tree) imports(paths map[string][]string) map[string][]string {
 		if room -= size(dir, list); room < 0 {
 			break
 		}
-		if len(list) > 0 {
-			out[dir] = list
-		}
+		out[dir] = list
 	}
 	return out
 }
 
 // closure returns what a package and its tests import, directly or through others.
 func (t *tree) closure(dir string, most int) []string {
-	seen := map[string]bool{dir: true}
-	var out []string
+	seen, out := map[string]bool{dir: true}, []string{}
 	pkg := t.goPackage(dir)
 	for queue := slices.Concat(pkg.imports, pkg.tests); len(queue) > 0 && len(out) < most; queue = queue[1:] {
 		if next := queue[0]; !seen[next] {
@@ -101,6 +99,7 @@ func (t *tree) goPackage(dir string) *goPackage {
 		if data == nil {
 			continue
 		}
+		pkg.read = true
 		file, err := parser.ParseFile(token.NewFileSet(), name, data, parser.ImportsOnly|parser.SkipObjectResolution)
 		if err != nil {
 			file = nil // go cannot read it either

@@ -88,10 +88,10 @@ func TestImports(t *testing.T) {
 		"a module in the module": {
 			Names{Owners: []string{"example.com/other/tools/gen"}}, []string{"tools/gen"}, map[string][]string{"tools/gen": {"tools/in"}},
 		},
-		"a package that imports nothing": {Names{Owners: []string{"example.com/m/win"}}, []string{"win"}, map[string][]string{}},
+		"a package that imports nothing": {Names{Owners: []string{"example.com/m/win"}}, []string{"win"}, map[string][]string{"win": {}}},
 		"a package of another tree":      {Names{Owners: []string{"example.com/m/gone"}}, nil, map[string][]string{}},
 		"a function of a package": {
-			Names{Text: "example.com/m/errors.New(0x12)"}, []string{"errors"}, map[string][]string{},
+			Names{Text: "example.com/m/errors.New(0x12)"}, []string{"errors"}, map[string][]string{"errors": {}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestModulesOfAWorkspace(t *testing.T) {
 	require.Equal(t, map[string][]string{"one/p": {"deep/two/q"}}, imports)
 	paths, imports = find(t, dir, []string{"go", "-C", "deep/three", "test"}, Names{Owners: []string{"z.org/third"}, Text: "s/s.go:1: no"})
 	require.Equal(t, []string{"deep/three", "deep/three/s/s.go"}, paths)
-	require.Equal(t, map[string][]string{"deep/three": {"deep/three/s"}}, imports)
+	require.Equal(t, map[string][]string{"deep/three": {"deep/three/s"}, "deep/three/s": {}}, imports)
 }
 
 // A tool prints paths relative to the directory that it runs in.
@@ -176,7 +176,7 @@ func TestHostilePaths(t *testing.T) {
 		Owners: []string{"sub", "example.com/m/pipes", "example.com/m/loop", "m/sub"}, Text: "ok/../real/r.go:1: x\n..x/a..b.go: y\n./sub/dir.go\n",
 	})
 	require.Equal(t, []string{"..x/a..b.go", "loop", "pipes", "real/r.go", "sub", "sub/dir.go"}, paths)
-	require.Equal(t, map[string][]string{"real": {"ok"}}, imports)
+	require.Equal(t, map[string][]string{"..x": {}, "loop": {}, "real": {"ok"}}, imports)
 	_, err := Find(filepath.Join(dir, "missing"), nil, nil)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
