@@ -60,11 +60,8 @@ func DropCaches(base string, unused time.Time, drop func(dir string) error) erro
 }
 
 func dropOne(dir string, unused time.Time, drop func(string) error) error {
-	f, err := lockFile(dir+".lock", false, false)
-	if errors.Is(err, errHeld) {
-		return nil
-	}
-	if err != nil {
+	f, err := TryLock(dir + ".lock")
+	if err != nil || f == nil {
 		return err
 	}
 	defer f.Close() // and with it the lock
@@ -96,13 +93,19 @@ func (c Caches) Downloaded() (names []string, err error) {
 	return names, nil
 }
 
-// TryLock locks a file for one holder alone until it is closed, and returns nil when there is another.
+// TryLock locks a file for one holder alone until it is closed, and returns nil when there is another. The holder may remove the
+// file before it closes it.
 func TryLock(path string) (*os.File, error) {
-	f, err := lockFile(path, false, false)
-	if errors.Is(err, errHeld) {
-		return nil, nil
+	for {
+		f, err := lockFile(path, false, false)
+		if errors.Is(err, errHeld) {
+			return nil, nil
+		}
+		if err != nil || current(f) {
+			return f, err
+		}
+		_ = f.Close() // its last holder has removed it
 	}
-	return f, err
 }
 
 // errHeld reports a lock that another process has.

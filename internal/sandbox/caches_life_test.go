@@ -3,8 +3,12 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,4 +54,36 @@ func TestCachesThatNoRunUsesAreDropped(t *testing.T) {
 	release()
 	require.NoError(t, DropCaches(base, long.Add(time.Minute), drop))
 	require.Len(t, dropped, 3)
+}
+
+func TestALockThatItsHolderRemovesHasOneHolder(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "a.lock")
+	var holders, most atomic.Int32
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 2000 {
+				f, err := TryLock(name)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if f == nil {
+					continue
+				}
+				if n := holders.Add(1); n > most.Load() {
+					most.Store(n)
+				}
+				runtime.Gosched()
+				holders.Add(-1)
+				if err := errors.Join(os.Remove(name), f.Close()); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.EqualValues(t, 1, most.Load())
 }

@@ -231,16 +231,24 @@ func (s *Store) Sweep(unused time.Time) error {
 	ids, err := s.ids()
 	errs := []error{err}
 	for _, id := range ids {
-		if there(filepath.Join(s.dir, id, manifestFile)) {
-			continue
+		if !there(filepath.Join(s.dir, id, manifestFile)) {
+			errs = append(errs, s.sweepOne(id))
 		}
-		lock, err := sandbox.TryLock(filepath.Join(s.dir, id+makeLock))
-		if err == nil && lock != nil {
-			err = errors.Join(s.discard(filepath.Join(s.dir, id)), lock.Close())
-		}
-		errs = append(errs, err)
 	}
 	return errors.Join(append(errs, sandbox.DropCaches(s.dir, unused, s.discard))...)
+}
+
+// sweepOne removes what is left of an environment that is not complete, and that no process makes.
+func (s *Store) sweepOne(id string) error {
+	lock, err := sandbox.TryLock(filepath.Join(s.dir, id+makeLock))
+	if err != nil || lock == nil {
+		return err
+	}
+	defer lock.Close() // and with it the lock
+	if there(filepath.Join(s.dir, id, manifestFile)) { // its maker was done before it was locked
+		return nil
+	}
+	return s.discard(filepath.Join(s.dir, id))
 }
 
 // ids lists the directories of environments, complete or not.
