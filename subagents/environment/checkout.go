@@ -316,7 +316,7 @@ func (m *Making) takeCheckout(ctx context.Context, look *snapshot, paths []strin
 	}
 	later, err := lookAt(ctx, look.root, paths)
 	if err != nil {
-		return gone(err, look.entries[0].path)
+		return gone(err, strings.Join(text.Few(paths, maxNamed), ", "))
 	}
 	if name := look.changed(later); name != "" {
 		return &ChangedError{name}

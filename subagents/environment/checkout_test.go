@@ -229,3 +229,11 @@ func TestCheckoutThatChangesMeanwhile(t *testing.T) {
 		})
 	}
 }
+
+func TestAPathThatIsNotTakenVanishes(t *testing.T) {
+	t.Parallel()
+	root := checkout(t, nil)
+	require.NoError(t, syscall.Mkfifo(filepath.Join(root.Name(), "pipe"), 0o600))
+	_, _, err := take(t, root, func() { _ = root.Remove("pipe") }, "pipe")
+	require.ErrorContains(t, err, "look at pipe of the checkout")
+}

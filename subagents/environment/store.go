@@ -244,7 +244,7 @@ func (s *Store) sweepOne(id string) error {
 	if err != nil || lock == nil {
 		return err
 	}
-	defer lock.Close() // and with it the lock
+	defer lock.Close()                                 // and with it the lock
 	if there(filepath.Join(s.dir, id, manifestFile)) { // its maker was done before it was locked
 		return nil
 	}
