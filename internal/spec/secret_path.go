@@ -28,6 +28,9 @@ var (
 // publicKeys is the bundle of public certificates that Python's packages bring, in spite of its name's end.
 const publicKeys = "cacert.pem"
 
+// PrivateKey is the expression for what begins a private key in a text.
+const PrivateKey = `-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----`
+
 // SecretPath reports whether a path with slashes has, or lies below, a name that is known to hold keys, credentials or variables.
 func SecretPath(name string) bool {
 	parts := strings.Split(strings.ToLower(name), "/")

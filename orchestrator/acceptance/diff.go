@@ -178,7 +178,7 @@ func ofCode(f *file, _ string) bool { return !f.prose }
 var (
 	// credentials are keys and tokens. The evidence does not repeat them.
 	credentials = patterns{
-		{strings.Fields("-----BEGIN"), re(`-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----`), Refuse, "a private key is added", nil},
+		{strings.Fields("-----BEGIN"), re(spec.PrivateKey), Refuse, "a private key is added", nil},
 		{
 			strings.Fields("gh glpat-"), re(`\bgh[pousr]_[A-Za-z0-9]{36}|\bgithub_pat_\w{40}|\bglpat-[\w-]{20}`),
 			Refuse, "a token of a code host is added", genuine,

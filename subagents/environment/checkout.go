@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -59,6 +60,8 @@ type snapshot struct {
 	bytes   int64
 	// secret are left out because of their names or contents, pipes because they are no files.
 	secret, pipes []string
+	// head is the beginning of the file that is searched for a private key.
+	head []byte
 }
 
 // lookAt lists what is at paths of a checkout, which are slash-separated. It follows no link, and leaves nothing of the
@@ -229,7 +232,7 @@ func (s *snapshot) copyOne(out *os.Root, f *found) error {
 	if is, err := from.Stat(); err != nil || !os.SameFile(is, f.info) || !is.Mode().IsRegular() {
 		return errors.Join(err, &ChangedError{f.path})
 	}
-	if key, err := privateKey(from); err != nil || key {
+	if key, err := s.privateKey(from); err != nil || key {
 		s.secret = append(s.secret, f.path)
 		return err
 	}
@@ -254,15 +257,23 @@ func (s *snapshot) relative(f *found) string {
 	return rel
 }
 
-// privateKey reports whether a file begins as a private key does, whatever its name is. It leaves the file at its beginning.
-func privateKey(file *os.File) (bool, error) {
-	var head [64]byte
-	n, err := file.ReadAt(head[:], 0)
+// maxKeySearch bounds the search for a private key in a file, in bytes.
+const maxKeySearch = 1 << 20
+
+var privateKeyLine = regexp.MustCompile(`(?m)^\s*` + spec.PrivateKey + `\s*$`)
+
+// privateKey reports whether a file has a line that begins a private key, whatever its name is. It leaves the file at its
+// beginning. A program that only names such a line inside another one is kept.
+func (s *snapshot) privateKey(file *os.File) (bool, error) {
+	if s.head == nil {
+		s.head = make([]byte, maxKeySearch)
+	}
+	n, err := file.ReadAt(s.head, 0)
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	line, _, _ := strings.Cut(string(head[:n]), "\n")
-	return strings.HasPrefix(line, "-----BEGIN ") && strings.Contains(line, "PRIVATE KEY"), err
+	head := s.head[:n]
+	return bytes.Contains(head, []byte("-----BEGIN ")) && privateKeyLine.Match(head), err
 }
 
 // notes are what a person should know of what was left out.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -133,7 +134,17 @@ func TestSnapshotIsFoundAgain(t *testing.T) {
 func TestSnapshotTakesNoSecrets(t *testing.T) {
 	t.Parallel()
 	key := "-----BEGIN OPENSSH PRIVATE KEY-----\nsecret\n"
-	files := map[string]string{"d/ok.js": "ok", "d/pub.txt": "-----BEGIN PUBLIC KEY-----\n", "d/harmless": key, "d/x/also.txt": key}
+	kept := map[string]string{
+		"ok.js": "ok", "pub.txt": "-----BEGIN PUBLIC KEY-----\n", "pem.js": `const begin = "-----BEGIN PRIVATE KEY-----"`,
+	}
+	files := map[string]string{
+		"d/harmless": key, "d/x/also.txt": key, "d/both": "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n" + key,
+		"d/bag": "Bag Attributes\r\n    localKeyID: 01\r\n-----BEGIN ENCRYPTED PRIVATE KEY-----\r\nsecret\r\n",
+		"d/pgp": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nsecret\n",
+	}
+	for name, content := range kept {
+		files["d/"+name] = content
+	}
 	for _, name := range []string{
 		".env", ".env.local", "sub/.git/config", "sub/.npmrc", "id_rsa", "tls/server.pem", ".netrc", ".pypirc", "home/.aws/credentials",
 		"home/.docker/config.json", "home/.config/gcloud/key.json", "worktree/.git",
@@ -143,9 +154,12 @@ func TestSnapshotTakesNoSecrets(t *testing.T) {
 	root := checkout(t, files)
 	e, _, err := take(t, root, func() {}, "d")
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"d/ok.js": "ok", "d/pub.txt": files["d/pub.txt"]}, listing(t, e))
+	for name, content := range listing(t, e) {
+		require.Equal(t, kept[strings.TrimPrefix(name, "d/")], content, name)
+	}
+	require.Len(t, listing(t, e), len(kept))
 	require.Len(t, e.Notes, 1)
-	require.Contains(t, e.Notes[0], "14 files of the checkout were left out, because they can hold keys or credentials")
+	require.Contains(t, e.Notes[0], "17 files of the checkout were left out, because they can hold keys or credentials")
 	require.NotContains(t, fmt.Sprint(e.Manifest), "secret\n")
 }
 

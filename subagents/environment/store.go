@@ -244,9 +244,9 @@ func (s *Store) sweepOne(id string) error {
 	if err != nil || lock == nil {
 		return err
 	}
-	defer lock.Close()                                 // and with it the lock
-	if there(filepath.Join(s.dir, id, manifestFile)) { // its maker was done before it was locked
-		return nil
+	defer lock.Close() // and with it the lock
+	if there(filepath.Join(s.dir, id, manifestFile)) {
+		return nil // its maker was done before it was locked
 	}
 	return s.discard(filepath.Join(s.dir, id))
 }
