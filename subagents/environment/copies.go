@@ -19,6 +19,16 @@ const (
 	maxDescription = 64 << 10
 )
 
+// inNode is between a project of Node and its packages.
+const inNode = "/node_modules/"
+
+// topOfPackage reports whether a path below node_modules is the manifest of a package, not one of a directory in it.
+func topOfPackage(name string) bool {
+	plain, _ := path.Match("[^@]*/"+manifestOfNode, name)
+	scoped, _ := path.Match("@*/*/"+manifestOfNode, name)
+	return plain || scoped
+}
+
 // look notes what a file of the environment tells of copies of the tree's own packages.
 func (m *Making) look(name, file string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() || info.Size() > maxDescription {
@@ -28,7 +38,7 @@ func (m *Making) look(name, file string, info fs.FileInfo) error {
 	case originOfPython:
 		m.lookPython(file)
 	case manifestOfNode:
-		if strings.Contains(name, "/node_modules/") {
+		if i := strings.LastIndex("/"+name, inNode); i >= 0 && topOfPackage(name[i+len(inNode)-1:]) {
 			return m.lookNode(file)
 		}
 	}
@@ -78,7 +88,7 @@ func (m *Making) lookNode(file string) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", file, err)
 	}
-	if dir, own := m.own[string(data)]; own {
+	for _, dir := range m.own[string(data)] {
 		m.copied(dir, "have it linked (workspace: or link: in place of file:)")
 	}
 	return nil
@@ -86,7 +96,7 @@ func (m *Making) lookNode(file string) error {
 
 // findOwn reads the manifests of the packages of the tree, beside what git ignores.
 func (m *Making) findOwn() error {
-	m.own = map[string]string{}
+	m.own = map[string][]string{}
 	for _, top := range m.tops {
 		err := filepath.WalkDir(top, func(file string, d fs.DirEntry, err error) error {
 			if err != nil {
@@ -105,7 +115,12 @@ func (m *Making) findOwn() error {
 				return err
 			}
 			data, err := os.ReadFile(file)
-			m.own[string(data)] = path.Dir(name)
+			var manifest struct {
+				Name string `json:"name"`
+			}
+			if json.Unmarshal(data, &manifest) == nil && manifest.Name != "" {
+				m.own[string(data)] = append(m.own[string(data)], path.Dir(name))
+			}
 			return err
 		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // commands name the tree by a path that only they see

@@ -28,6 +28,11 @@ func TestCopiesOfTheTreesOwnPackagesAreNoticed(t *testing.T) {
 		"node":                  {"node_modules/dep/package.json", own, []string{"packages/dep"}},
 		"pnpm":                  {"node_modules/.pnpm/dep@file+packages+dep/node_modules/dep/package.json", own, []string{"packages/dep"}},
 		"of a registry":         {"node_modules/dep/package.json", `{"name": "dep", "version": "2.0.0"}`, nil},
+		"by another name":       {"node_modules/alias/package.json", own, []string{"packages/dep"}},
+		"with a scope":          {"node_modules/@x/dep/package.json", own, []string{"packages/dep"}},
+		"in a package":          {"node_modules/glob/dist/package.json", own, nil},
+		"no name":               {"node_modules/glob/package.json", `{"type": "commonjs"}`, nil},
+		"two alike":             {"node_modules/same/package.json", `{"name": "same"}`, []string{"packages/a", "packages/b"}},
 		"no package":            {"gen/package.json", own, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -35,7 +40,9 @@ func TestCopiesOfTheTreesOwnPackagesAreNoticed(t *testing.T) {
 			dir := t.TempDir()
 			top, _, _ := strings.Cut(c.file, "/")
 			write(t, filepath.Join(dir, c.file), strings.ReplaceAll(c.text, "TREE", sandbox.TreePath(dir)))
-			write(t, filepath.Join(dir, "packages/dep/package.json"), own)
+			for at, text := range map[string]string{"dep": own, "type": `{"type": "commonjs"}`, "a": `{"name": "same"}`, "b": `{"name": "same"}`} {
+				write(t, filepath.Join(dir, "packages", at, "package.json"), text)
+			}
 			e, _, err := newStore(t, t.TempDir()).Make(t.Context(), recipe("x"), unasked, take(dir, top))
 			require.NoError(t, err)
 			require.Equal(t, c.want, e.Copies)
