@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -121,7 +123,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*holder, error) {
 	}
 	h.skipped, h.writePlan, h.repoRoles = set.Skipped, o.WritePlan, set.Repository
 	h.spec = run.Spec{
-		Run: store.NewID(now()), Goal: o.Goal, Repo: h.checkout.Top, Base: base, Branch: h.checkout.Branch,
+		Goal: o.Goal, Repo: h.checkout.Top, Base: base, Branch: h.checkout.Branch,
 		Submodules: h.checkout.Submodules, Project: project, Roles: set.Roles,
 		Parallel: cmp.Or(o.Parallel, project.Parallel, defaultParallel), Budget: cmp.Or(o.Budget, project.Budget),
 		AutoApprove: o.AutoApprove, AllowUnverified: o.AllowUnverified, FreshBaseline: o.FreshBaseline || o.Trial, Created: now(),
@@ -133,8 +135,8 @@ func prepare(ctx context.Context, o *Options, dry bool) (*holder, error) {
 	h.spec.Usual = usual(h.dir.Earlier(h.checkout.Top))
 	h.spec.Project.Prove = cmp.Or(o.Prove, project.Prove, spec.ProveBatch)
 	h.spec.Project.GatePermits = cmp.Or(project.GatePermits, max(1, runtime.NumCPU()/4))
-	h.path = h.dir.Run(h.spec.Run)
-	h.spec.Project.Parallel, h.spec.Outputs = h.spec.Parallel, filepath.Join(h.path, outputsDir)
+	h.name(h.spec.Created)
+	h.spec.Project.Parallel = h.spec.Parallel
 	if h.spec.Parallel > maxParallel {
 		return nil, usage.Errorf(".divisi/divisi.yaml: parallel must be at most %d, not %d", maxParallel, h.spec.Parallel)
 	}
@@ -241,7 +243,7 @@ func (h *holder) begin(ctx context.Context, o *Options) (r *Run, err error) {
 	if err := os.MkdirAll(h.dir.Runs(), 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of runs: %w", err)
 	}
-	if err := os.Mkdir(h.path, 0o700); err != nil {
+	if err := h.makeDir(); err != nil {
 		return nil, fmt.Errorf("make the run's directory: %w", err)
 	}
 	if err := h.keep(); err != nil {
@@ -284,6 +286,29 @@ func (h *holder) begin(ctx context.Context, o *Options) (r *Run, err error) {
 	}
 	h.later(func() { h.dir.Close(h.bus) })
 	return h.launch(ctx)
+}
+
+// name gives the run the id of a moment.
+func (h *holder) name(at time.Time) {
+	h.spec.Run = store.NewID(at)
+	h.path = h.dir.Run(h.spec.Run)
+	h.spec.Outputs = filepath.Join(h.path, outputsDir)
+}
+
+const (
+	// idTries bounds the ids that are tried; idStep leads from one to the next.
+	idTries = 100
+	idStep  = time.Second>>16 + 1
+)
+
+// makeDir makes the run's directory, with the next id where another run has begun at the same moment.
+func (h *holder) makeDir() error {
+	err := os.Mkdir(h.path, 0o700)
+	for n := 1; n < idTries && errors.Is(err, fs.ErrExist); n++ {
+		h.name(h.spec.Created.Add(time.Duration(n) * idStep))
+		err = os.Mkdir(h.path, 0o700)
+	}
+	return err
 }
 
 const noGates = "the repository has no gates: no change could be proven before it lands"

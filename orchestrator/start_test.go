@@ -4,11 +4,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
 )
 
 func TestNamedFilesAreNotLeftBehind(t *testing.T) {
@@ -22,6 +25,30 @@ func TestNamedFilesAreNotLeftBehind(t *testing.T) {
 	require.Equal(t, dirty, without(dirty, dir, []string{"", "plan.yaml"}), "one of the same name elsewhere")
 	require.Equal(t, []string{"other.txt"},
 		without(dirty, dir, []string{filepath.Join(dir, "roles", "..", "plan.yaml"), filepath.Join(link, "roles", "a.md")}))
+}
+
+func TestRunsOfTheSameMomentHaveTheirOwnDirectories(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 10, 15, 0, 999_999_999, time.UTC)
+	dir, ids := store.Dir{Path: t.TempDir()}, map[string]bool{}
+	begin := func() (*holder, error) {
+		h := &holder{dir: dir, spec: run.Spec{Created: at}}
+		h.name(at)
+		return h, h.makeDir()
+	}
+	_, err := begin()
+	require.ErrorIs(t, err, os.ErrNotExist, "another failure is no reason for another id")
+	require.NoError(t, os.MkdirAll(dir.Runs(), 0o700))
+	for range idTries {
+		h, err := begin()
+		require.NoError(t, err)
+		require.DirExists(t, h.path)
+		require.Equal(t, filepath.Join(dir.Run(h.spec.Run), outputsDir), h.spec.Outputs)
+		ids[h.spec.Run] = true
+	}
+	require.Len(t, ids, idTries)
+	_, err = begin()
+	require.ErrorIs(t, err, os.ErrExist)
 }
 
 func TestUsual(t *testing.T) {
