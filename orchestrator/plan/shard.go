@@ -8,6 +8,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -229,7 +230,11 @@ func (s *sharding) matching(ctx context.Context, tree Tree, all []string) ([]str
 		files = slices.DeleteFunc(files, func(f string) bool { return s.matches[f] == 0 })
 	}
 	if len(files) == 0 && len(s.taken) == 0 {
-		return nil, fmt.Sprintf("matches none of %d files (glob %q, match %q)", len(all), glob, s.rule.Match), nil
+		hint := ""
+		if strings.ContainsAny(s.rule.Match, "^$") && !strings.Contains(s.rule.Match, "(?m") {
+			hint = "; ^ and $ match the ends of a line only after (?m)"
+		}
+		return nil, fmt.Sprintf("matches none of %d files (glob %q, match %q)%s", len(all), glob, s.rule.Match, hint), nil
 	}
 	return files, "", nil
 }
