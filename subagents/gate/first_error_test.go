@@ -18,8 +18,11 @@ func TestFirstError(t *testing.T) {
 		"> b\nsrc/a.js:3: bad\nexit 1\n": "src/a.js:3: bad",
 		"\x1b[31merror: no disk\x1b[0m\nmake: *** [all] Error 1\n": "error: no disk",
 		"E: Unable to locate package x\nReading\nBye\n":            "E: Unable to locate package x",
-		"npm error code E404\nnpm error 404 Not Found\n":           "npm error code E404",
-		"    a_test.go:4: got 3\n--- FAIL: TestA (0.0s)\nFAIL\n":   "a_test.go:4: got 3",
+		"error: subprocess-exited-with-error\n\n  × pip subprocess to install build dependencies did not run successfully.\n" +
+			"  │ exit code: 1\n  ╰─> [2 lines of output]\n      ERROR: No matching distribution found for flit_core\n" +
+			"      [end of output]\n\nnote: this is no problem of pip\n": "ERROR: No matching distribution found for flit_core",
+		"npm error code E404\nnpm error 404 Not Found\n":         "npm error code E404",
+		"    a_test.go:4: got 3\n--- FAIL: TestA (0.0s)\nFAIL\n": "a_test.go:4: got 3",
 	} {
 		require.Equal(t, want, FirstError(output), output)
 	}
