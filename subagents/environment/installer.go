@@ -1,7 +1,6 @@
 package environment
 
 import (
-	"encoding/json"
 	"maps"
 	"path"
 	"slices"
@@ -46,8 +45,6 @@ var (
 			below: []string{".bundle"},
 		},
 	}
-	// installScripts run when packages of the tree itself are installed, with whatever they read.
-	installScripts = []string{"preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"}
 )
 
 // Tree is the commit that a setup runs on.
@@ -60,7 +57,8 @@ type Tree struct {
 }
 
 // FilesOf returns the ids of the files that a setup depends on: those that its key names, the manifests and lock files where it
-// is the installation of a known package manager that runs no script of the tree, and else the whole tree.
+// is the installation of a known package manager that runs no script of the tree, and copies and builds nothing of it, and else
+// the whole tree.
 func FilesOf(setup *spec.Setup, tree *Tree) (map[string]string, error) {
 	files := map[string]string{}
 	if len(setup.Key) > 0 {
@@ -82,18 +80,14 @@ func FilesOf(setup *spec.Setup, tree *Tree) (map[string]string, error) {
 	}
 	maps.Copy(files, tree.Blobs)
 	maps.DeleteFunc(files, func(name, _ string) bool { return !known.reads(name) })
-	if !known.scripts || slices.Contains(setup.Command, "--ignore-scripts") {
-		return files, nil
+	if slices.Contains(setup.Command, "--no-editable") {
+		return whole, nil
 	}
+	scripts := known.scripts && !slices.Contains(setup.Command, "--ignore-scripts")
 	for name := range files {
-		if path.Base(name) != "package.json" {
-			continue
-		}
-		data, err := tree.Read(name)
-		if err != nil {
+		if own, err := tree.fromTree(name, scripts); err != nil {
 			return nil, err
-		}
-		if runsScripts(data) {
+		} else if own {
 			return whole, nil
 		}
 	}
@@ -157,17 +151,6 @@ func (i *installer) reads(name string) bool {
 	return slices.Contains(i.files, path.Base(name)) || slices.ContainsFunc(i.below, func(dir string) bool {
 		return strings.HasPrefix(name, dir+"/") || strings.Contains(name, "/"+dir+"/")
 	})
-}
-
-// runsScripts reports whether a package.json names scripts that an installation runs, or cannot be read.
-func runsScripts(data []byte) bool {
-	var manifest struct {
-		Scripts map[string]string `json:"scripts"`
-	}
-	if json.Unmarshal(data, &manifest) != nil {
-		return true
-	}
-	return slices.ContainsFunc(installScripts, func(name string) bool { return manifest.Scripts[name] != "" })
 }
 
 // pipReads returns the files of requirements that a pip install reads, where it installs nothing of the tree itself.

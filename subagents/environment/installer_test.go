@@ -48,6 +48,56 @@ func TestWhatASetupDependsOn(t *testing.T) {
 	}
 }
 
+func TestSourcesOfTheTreeThatASetupCopiesOrBuilds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		command, file, text string
+		whole               bool
+	}{
+		{"yarn install", "package.json", `{"dependencies": {"helpers": "file:./helpers"}}`, true},
+		{"yarn install", "a/package.json", `{"devDependencies": {"helpers": "../helpers"}}`, true},
+		{"yarn install", "package.json", `{"resolutions": {"helpers": "exec:./make.js"}}`, true},
+		{"yarn install", "package.json", `{"dependencies": {"a": "link:./a", "b": "workspace:*", "c": "~1.0"}, "main": "./x.js"}`, false},
+		{"npm ci", "package.json", `{"optionalDependencies": {"a": "a.tgz"}}`, true},
+		{"npm ci", "package.json", `{"dependencies": {"a": "https://example.test/a.tgz", "b": "me/b"}}`, false},
+		{"npm ci --ignore-scripts", "package.json", `{"overrides": {"a": {".": "1", "b": "file:b"}}}`, true},
+		{"npm ci", "package.json", `{"dependencies": `, true},
+		{"npm ci", "native/binding.gyp", ``, true},
+		{"npm ci", "other/binding.gyp", ``, false},
+		{"npm ci --ignore-scripts", "native/binding.gyp", ``, false},
+		{"pnpm install", "package.json", `{"dependenciesMeta": {"a": {"injected": true}}}`, true},
+		{"pnpm install", "package.json", `{"dependenciesMeta": {"a": {"injected": false}}}`, false},
+		{"pnpm install", "package.json", `{"pnpm": {"overrides": {"a": "file:a"}}}`, true},
+		{"pnpm install", "pnpm-workspace.yaml", "packages: [a]\ninjectWorkspacePackages: true\n", true},
+		{"pnpm install", "pnpm-workspace.yaml", "catalog:\n  a: 'file:a'\n", true},
+		{"pnpm install", "pnpm-workspace.yaml", "packages: ['./a']\n", false},
+		{"pnpm install", ".npmrc", "inject-workspace-packages=true\n", true},
+		{"pnpm install", ".npmrc", "cafile=/etc/x\n", false},
+		{"uv sync", "pyproject.toml", "[tool.uv.sources]\na = { path = \"libs/a\" }\n", true},
+		{"uv sync", "pyproject.toml", "[tool.uv.sources.a]\npath = \"libs/a\"\n", true},
+		{"uv sync", "pyproject.toml", "[tool.uv.sources]\na = { workspace = true, editable = false }\n", true},
+		{"uv sync", "pyproject.toml", "[tool.uv.sources]\na = { workspace = true }\n", false},
+		{"uv sync", "pyproject.toml", "[build-system]\nbuild-backend = \"maturin\"\n", true},
+		{"uv sync", "pyproject.toml", "[build-system]\nbuild-backend = \"hatchling.build\"\n", false},
+		{"uv sync", "pyproject.toml", "[project]\ndynamic = [\"version\"]\n", true},
+		{"uv sync", "setup.py", "", true},
+		{"uv sync --no-editable", "pyproject.toml", "", true},
+		{"bundle install", "Gemfile", "gem 'a', path: 'a'\n", true},
+		{"bundle install", "Gemfile", "gem 'a', :path => 'a'\n", true},
+		{"bundle install", "Gemfile", "source 'x'\ngemspec\n", true},
+		{"bundle install", "Gemfile", "gem 'a', require: false\n", false},
+		{"go mod download", "go.mod", "replace a => ./a\n", false},
+	} {
+		files := map[string]string{"native/package.json": `{}`, c.file: c.text}
+		got, err := environment.FilesOf(&spec.Setup{Command: strings.Fields(c.command)}, &environment.Tree{
+			ID: "tree", Blobs: files, Read: func(name string) ([]byte, error) { return []byte(files[name]), nil },
+		})
+		require.NoError(t, err)
+		_, whole := got[environment.WholeTree]
+		require.Equal(t, c.whole, whole, "%s: %s: %s", c.command, c.file, c.text)
+	}
+}
+
 func TestTheFilesThatDecideWhatIsInstalled(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -38,7 +38,7 @@ type Making struct {
 	search []string
 	// tops are the work trees and the checkout that it was made from, as commands name them.
 	tops []string
-	// own has the directories of the packages of these, by the text of their manifests that have a name; nil until one is compared.
+	// own has the directories of the packages of these, by the text of their manifests; nil until one is compared.
 	own map[string][]string
 }
 
