@@ -9,7 +9,8 @@ import (
 // maxAlone is up to how many named tasks are tested one by one. More than that are told apart by their failures alone.
 const maxAlone = 4
 
-// apart reports whether no failure of some named tasks can be what another one of them has done. What imports what is known of Go.
+// apart reports whether no failure of some named tasks can be what another one of them has done. What imports what is known
+// of Go alone.
 func apart(c changed, named map[string][]failure, tasks []string) bool {
 	return len(tasks) < 2 || !slices.ContainsFunc(tasks, func(id string) bool {
 		others := map[string][]failure{}

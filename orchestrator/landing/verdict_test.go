@@ -51,12 +51,14 @@ func TestCausesAndConsequences(t *testing.T) {
 				Paths:   map[string][]string{oneAndAll[0]: {"of-a", "of-a/x.go"}, "package: of-b": {"of-b"}, "package: of-c": {"of-c"}},
 				Follows: map[string]string{"package: of-b": "package: of-c", "package: of-c": oneAndAll[0]},
 			},
-			[]string{"landing split a b c parts b+c", "task a pending test is red"}, false,
+			[]string{"landing split a b c parts b+c", "task a pending test is red"},
+			false,
 		},
 		"alone too": {
 			[]string{"a"},
 			spec.Receipt{Build: true, Signatures: names(onePackage), Positions: onePackage, Paths: onePackage},
-			[]string{"landing split a", "task a pending test is red"}, false,
+			[]string{"landing split a", "task a pending test is red"},
+			false,
 		},
 		"what may be due to a package that another one changed waits": {
 			[]string{"a", "b", "c"},
@@ -66,11 +68,14 @@ func TestCausesAndConsequences(t *testing.T) {
 				Paths:     map[string][]string{"build: of-a/x.go: too many arguments in call to s.Close": {"of-a/x.go"}},
 				Imports:   map[string][]string{"of-a": {"of-b"}},
 			},
-			[]string{"landing split a b c parts b+c a"}, false,
+			[]string{"landing split a b c parts b+c a"},
+			false,
 		},
 		"what may be due to any other task waits": {
-			[]string{"a", "b", "c"}, spec.Receipt{Build: true, Signatures: names(onePackage), Positions: onePackage, Paths: onePackage},
-			[]string{"landing split a b c parts b+c a"}, true,
+			[]string{"a", "b", "c"},
+			spec.Receipt{Build: true, Signatures: names(onePackage), Positions: onePackage, Paths: onePackage},
+			[]string{"landing split a b c parts b+c a"},
+			true,
 		},
 		"an error of syntax is its file's": {
 			[]string{"a", "b", "c"},
@@ -78,7 +83,8 @@ func TestCausesAndConsequences(t *testing.T) {
 				Build: true, Signatures: []string{"build: of-a/x.go: error TS1005: '}' expected."},
 				Positions: map[string][]string{"build: of-a/x.go: error TS1005: '}' expected.": {"of-a/x.go"}},
 			},
-			[]string{"landing split a b c parts b+c", "task a pending test is red"}, true,
+			[]string{"landing split a b c parts b+c", "task a pending test is red"},
+			true,
 		},
 		"two that may fail because of each other are tested one by one": {
 			[]string{"a", "b", "c"},
@@ -86,7 +92,8 @@ func TestCausesAndConsequences(t *testing.T) {
 				Signatures: []string{"test: T", "test: U"},
 				Positions:  map[string][]string{"test: T": {"of-a/x.go"}, "test: U": {"of-b/x.go"}},
 			},
-			[]string{"landing split a b c parts c a b"}, true,
+			[]string{"landing split a b c parts c a b"},
+			true,
 		},
 		"several that do not compile": {
 			[]string{"a", "b", "c"},
@@ -98,12 +105,14 @@ func TestCausesAndConsequences(t *testing.T) {
 				"landing split a b c parts c",
 				"task a pending the gates fail in what this task changed: test: build: of-a/x.go: undefined: x",
 				"task b pending the gates fail in what this task changed: test: build: of-b/x.go: undefined: x",
-			}, false,
+			},
+			false,
 		},
 		"a file that two have changed": {
 			[]string{"a", "b", "c"},
 			spec.Receipt{Build: true, Signatures: names(at("shared")), Positions: at("shared")},
-			[]string{"landing split a b c parts a+b c"}, false,
+			[]string{"landing split a b c parts a+b c"},
+			false,
 		},
 		"of two that may not go together one goes back": {
 			[]string{"a", "b", "c"},
@@ -111,7 +120,8 @@ func TestCausesAndConsequences(t *testing.T) {
 				Build: true, Signatures: names(at("of-a/x.go", "of-b/x.go")), Positions: at("of-a/x.go", "of-b/x.go"),
 				Paths: at("of-a/x.go", "of-b/x.go"), Imports: map[string][]string{"of-a": {}, "of-b": {"of-a"}},
 			},
-			[]string{"landing split a b c parts c b", "task a pending test is red"}, false,
+			[]string{"landing split a b c parts c b", "task a pending test is red"},
+			false,
 		},
 		"what another one may have taken from a caller is tested again": {
 			[]string{"a", "b", "c"},
@@ -120,12 +130,14 @@ func TestCausesAndConsequences(t *testing.T) {
 				Positions: map[string][]string{"of-b/x.go: undefined: of-a.Foo": {"of-b/x.go"}},
 				Paths:     map[string][]string{"of-b/x.go: undefined: of-a.Foo": {"of-b/x.go"}}, Imports: map[string][]string{"of-b": {"of-a"}},
 			},
-			[]string{"landing split a b c parts a+c b"}, false,
+			[]string{"landing split a b c parts a+c b"},
+			false,
 		},
 		"a test that fails is tested again": {
 			[]string{"a", "b", "c"},
 			spec.Receipt{Signatures: []string{"test: p T"}, Paths: map[string][]string{"test: p T": {"of-b"}}},
-			[]string{"landing split a b c parts a+c b"}, false,
+			[]string{"landing split a b c parts a+c b"},
+			false,
 		},
 		"a position outweighs a package": {
 			[]string{"a", "b", "c"},
@@ -133,7 +145,8 @@ func TestCausesAndConsequences(t *testing.T) {
 				Signatures: []string{"test: p T"}, Paths: map[string][]string{"test: p T": {"of-b", "of-c", "of-c/x.go"}},
 				Positions: map[string][]string{"test: p T": {"of-c/x.go"}},
 			},
-			[]string{"landing split a b c parts a+b c"}, false,
+			[]string{"landing split a b c parts a+b c"},
+			false,
 		},
 		"a path outweighs an import": {
 			[]string{"a", "b", "c"},
@@ -141,7 +154,8 @@ func TestCausesAndConsequences(t *testing.T) {
 				Signatures: []string{"test: p T"}, Paths: map[string][]string{"test: p T": {"of-c"}},
 				Imports: map[string][]string{"of-c": {"of-a", "of-b"}},
 			},
-			[]string{"landing split a b c parts a+b c"}, false,
+			[]string{"landing split a b c parts a+b c"},
+			false,
 		},
 		"a circle of consequences is none": {
 			[]string{"a", "b", "c"},
@@ -149,7 +163,8 @@ func TestCausesAndConsequences(t *testing.T) {
 				Signatures: []string{"test: p T", "test: p U"}, Paths: map[string][]string{"test: p T": {"of-c"}, "test: p U": {"of-c"}},
 				Follows: map[string]string{"test: p T": "test: p U", "test: p U": "test: p T"},
 			},
-			[]string{"landing split a b c parts a+b c"}, false,
+			[]string{"landing split a b c parts a+b c"},
+			false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
