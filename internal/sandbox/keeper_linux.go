@@ -76,7 +76,7 @@ func (l Level) tryViews() error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) // a few directories at worst
+	defer clearTry(dir)
 	p := Place{Tree: filepath.Join(dir, "tree"), Layers: []Layer{{Path: "layer", Lower: filepath.Join(dir, "lower")}}}
 	scratch := filepath.Join(dir, "scratch")
 	for _, d := range []string{p.Tree, filepath.Join(p.Tree, "layer"), p.Layers[0].Lower, scratch} {

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -108,6 +109,17 @@ func makeTryDir() (string, error) {
 	return os.MkdirTemp("", "divisi-probe-")
 }
 
+// clearTry removes the directory of a try-out. An overlay leaves a directory in it that its own user cannot list.
+func clearTry(dir string) {
+	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(name, 0o700) //nolint:gosec // a directory
+		}
+		return nil
+	})
+	_ = os.RemoveAll(dir) // a few files at worst
+}
+
 // tryOut runs what must fail at a level. Leaks without which there is still confinement are returned; an error means that the
 // level cannot be had.
 func tryOut(l Level) (leaks []string, err error) {
@@ -115,7 +127,7 @@ func tryOut(l Level) (leaks []string, err error) {
 	if err != nil {
 		return nil, &UntriedError{err}
 	}
-	defer os.RemoveAll(dir) // two small files at worst
+	defer clearTry(dir)
 	secret, own := filepath.Join(dir, "secret"), filepath.Join(dir, "own")
 	downloads := DownloadDirs{Dir: filepath.Join(own, "a"), Modules: filepath.Join(own, "b"), Scratch: filepath.Join(own, "c")}
 	if err := errors.Join(os.WriteFile(secret, nil, 0o600), os.Mkdir(own, 0o700), os.Mkdir(downloads.Dir, 0o700),
