@@ -207,7 +207,8 @@ func receiptLine(e *contextscope.Event, r spec.Receipt) Line {
 	return l
 }
 
-// resultLine gives a terminal the failures only: a success shows in the task's next state, a red baseline in the run's.
+// resultLine gives a terminal the failures only: a success shows in the task's next state, a red baseline and a setup that
+// fails in the run's.
 func resultLine(e *contextscope.Event, r spec.Result) Line {
 	why := ""
 	if r.Error != nil {
@@ -221,7 +222,9 @@ func resultLine(e *contextscope.Event, r spec.Result) Line {
 	switch {
 	case r.Status == spec.StatusDone:
 		return Line{More: strings.Join(append([]string{"done"}, more...), "; "), Tone: Good}
-	case r.Status == "", (e.Task == run.BaselineTask || e.Task == run.FlakesTask) && len(r.Receipts) > 0:
+	case r.Status == "", e.Task == run.FlakesTask && r.Status == spec.StatusCancelled, // a batch needs its place
+		e.Task == run.SetupTask && run.FaultOf(&r).Class == wire.FaultSetup,
+		(e.Task == run.BaselineTask || e.Task == run.FlakesTask) && len(r.Receipts) > 0:
 		return Line{More: strings.Join(append([]string{string(r.Status) + why}, more...), "; "), Tone: Plain}
 	}
 	l := of(e, Bad, "ended: %s%s", r.Status, why)

@@ -73,6 +73,20 @@ func TestDetails(t *testing.T) {
 	}
 }
 
+func TestWhatTheRunTellsIsNotToldTwice(t *testing.T) {
+	t.Parallel()
+	ended := func(task string, status spec.Status, class string) string {
+		raw, err := json.Marshal(spec.Result{Status: status, Error: &spec.Fault{Class: class, Message: "no"}})
+		require.NoError(t, err)
+		return Lines(&contextscope.Event{Task: task, Agent: task + "/1", Kind: contextscope.KindResult, Data: raw})[0].Text
+	}
+	require.Empty(t, ended(run.FlakesTask, spec.StatusCancelled, wire.FaultCancelled), "a batch takes its place")
+	require.Empty(t, ended(run.SetupTask, spec.StatusFailed, wire.FaultSetup), "it is why the run stops")
+	require.NotEmpty(t, ended(run.FlakesTask, spec.StatusFailed, wire.FaultInternal))
+	require.NotEmpty(t, ended(run.SetupTask, spec.StatusFailed, wire.FaultInternal), "it is tried again")
+	require.NotEmpty(t, ended("one", spec.StatusCancelled, wire.FaultCancelled))
+}
+
 func TestTurnsAreWorded(t *testing.T) {
 	t.Parallel()
 	for want, parts := range map[string][]*genai.Part{
