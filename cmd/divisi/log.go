@@ -82,7 +82,11 @@ func writeGateRun(b *strings.Builder, r *attempt.Gate) {
 		fmt.Fprintf(b, "new: %s\n", console.Sanitize(f))
 	}
 	if others := r.New - len(r.Failures); others > 0 {
-		fmt.Fprintf(b, "%s led to other tasks of the batch, or to none\n", text.Count(others, "new failure"))
+		led := "in consequence of others"
+		if len(r.With) > 0 {
+			led = "led to other tasks of the batch, or to none"
+		}
+		fmt.Fprintf(b, "%s %s\n", text.Count(others, "new failure"), led)
 	}
 	if r.Lost != "" {
 		fmt.Fprintf(b, "the whole output is no longer there (%s): this is its end\n", console.Sanitize(r.Lost))
