@@ -59,7 +59,7 @@ func (g *globals) config(ctx context.Context, repo string) error {
 	if err != nil {
 		return err
 	}
-	about := t.text() + "trust: " + t.state()
+	about := t.text() + "trust: " + g.calls(t.state())
 	if rolesErr != nil {
 		about += "\nthe role files have errors, and their requests may be missing here; see: divisi roles validate"
 	}

@@ -72,9 +72,9 @@ func (g *globals) printFinding(f doctor.Finding) error {
 	if g.json() {
 		return encodeLine(g.out, f)
 	}
-	_, err := fmt.Fprintf(g.out, "%-8s %-10s %s\n", f.Level, f.Check, console.Sanitize(f.Seen))
+	_, err := fmt.Fprintf(g.out, "%-8s %-10s %s\n", f.Level, f.Check, console.Sanitize(g.calls(f.Seen)))
 	if err == nil && f.Do != "" {
-		_, err = fmt.Fprintf(g.out, "%19s → %s\n", "", console.Sanitize(f.Do))
+		_, err = fmt.Fprintf(g.out, "%19s → %s\n", "", console.Sanitize(g.calls(f.Do)))
 	}
 	return err
 }

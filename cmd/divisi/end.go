@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -25,7 +26,7 @@ func (g *globals) printEnd(ctx context.Context, end orchestrator.Result, st *run
 		return nil
 	}
 	for _, notice := range end.Notices {
-		fmt.Fprintln(g.out, console.Sanitize(notice))
+		fmt.Fprintln(g.out, console.Sanitize(g.calls(notice)))
 	}
 	if end.Ref != "" {
 		if err := g.printStat(ctx, st.Spec.Run, end); err != nil {
@@ -76,6 +77,15 @@ func (g *globals) command() string {
 		return "divisi"
 	}
 	return "divisi --state-dir " + text.Shell(g.stateDir)
+}
+
+// called matches the beginning of a command that looks into the state directory.
+var called = regexp.MustCompile(`\bdivisi (?:accept|cancel|context|diff|doctor|env|give|init|log|memory|pause|publish|` +
+	`resume|retry|runs?|send|show|skip|take|trust|watch)\b`)
+
+// calls completes the commands that a hint names, so that they find the same state directory.
+func (g *globals) calls(hint string) string {
+	return called.ReplaceAllStringFunc(hint, func(c string) string { return g.command() + strings.TrimPrefix(c, "divisi") })
 }
 
 // maxStat bounds the files of a diff stat that are listed one by one.

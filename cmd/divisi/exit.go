@@ -89,6 +89,7 @@ func printError(g *globals, err error) {
 	if hint := hintFor(err); hint != "" {
 		text += "\n" + hint
 	}
+	text = g.calls(text)
 	if g.output == "json" {
 		line, merr := json.Marshal(map[string]any{"error": text, "exit_code": exitCode(err)})
 		if merr == nil {

@@ -55,10 +55,7 @@ func (g *globals) plan(ctx context.Context, o runOptions, file *planFile) error 
 	if err := file.free(); err != nil {
 		return err
 	}
-	again := g.command() + " run --plan " + text.Shell(file.name)
-	if o.Repo != "." {
-		again += " --repo " + text.Shell(o.Repo)
-	}
+	again := g.command() + " run --plan " + text.Shell(file.name) + o.inRepo()
 	for _, role := range o.roles {
 		again += " --role " + text.Shell(role)
 	}

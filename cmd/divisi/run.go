@@ -92,6 +92,14 @@ func oneGoal(_ *cobra.Command, args []string) error {
 }
 
 // start begins a run and shows it to its end; a dry run shows the plan.
+// inRepo is the flag of another command for the same repository.
+func (o *runOptions) inRepo() string {
+	if o.Repo == "." {
+		return ""
+	}
+	return " --repo " + text.Shell(o.Repo)
+}
+
 func (g *globals) start(ctx context.Context, o runOptions) error {
 	v, err := g.prepare(&o)
 	if err != nil {

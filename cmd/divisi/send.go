@@ -60,6 +60,6 @@ func (g *globals) said(run, becomes string) error {
 	if g.json() {
 		return encodeLine(g.out, map[string]string{"run": run, "becomes": becomes})
 	}
-	_, err := fmt.Fprintf(g.out, "%s: %s\n", run, console.Sanitize(becomes))
+	_, err := fmt.Fprintf(g.out, "%s: %s\n", run, console.Sanitize(g.calls(becomes)))
 	return err
 }

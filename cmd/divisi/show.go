@@ -60,7 +60,10 @@ func (g *globals) printReport(r report.Report) error {
 	if g.json() {
 		return json.NewEncoder(g.out).Encode(r)
 	}
-	return writeReport(g.out, r, width(g.out))
+	var b strings.Builder
+	err := writeReport(&b, r, width(g.out))
+	fmt.Fprint(g.out, g.calls(b.String()))
+	return err
 }
 
 // writeReport prints a report for people.

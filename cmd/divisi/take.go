@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -28,12 +27,13 @@ alone is a task of the newest run. divisi give then hands it in.` + codes(codeOK
 			look := func(r *orchestrator.Run, task string, number int) (json.RawMessage, error) {
 				return r.Take(c.Context(), task, number, args[1])
 			}
-			return g.lookAt(c.Context(), args[0], look, &t, func() error { return writeTaken(g.out, t) })
+			return g.lookAt(c.Context(), args[0], look, &t, func() error { return g.writeTaken(t) })
 		},
 	}
 }
 
-func writeTaken(w io.Writer, t attempt.Taken) error {
+func (g *globals) writeTaken(t attempt.Taken) error {
+	w := g.out
 	fmt.Fprintf(w, "%s/%s, attempt %d, is in %s\n", t.Run, t.Task, t.Attempt, t.Dir)
 	if t.Failure != "" {
 		fmt.Fprintf(w, "reason: %s\n", console.Sanitize(oneLine(t.Failure)))
@@ -42,7 +42,7 @@ func writeTaken(w io.Writer, t attempt.Taken) error {
 		_, err := fmt.Fprintf(w, "nothing can be given to it now: %s\n", console.Sanitize(t.No))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "git diff shows what it changed in %s. Fix it there, then: divisi give %s/%s %s\n",
-		text.Count(len(t.Files), "file"), t.Run, t.Task, text.Shell(t.Dir))
+	_, err := fmt.Fprintf(w, "git diff shows what it changed in %s. Fix it there, then: %s give %s/%s %s\n",
+		text.Count(len(t.Files), "file"), g.command(), t.Run, t.Task, text.Shell(t.Dir))
 	return err
 }

@@ -34,7 +34,7 @@ func (g *globals) host(h *orchestrator.Host, sandbox string) (*view, error) {
 	if !h.Strict && sandbox != sandboxAuto {
 		return nil, usagef("invalid --sandbox %q: must be %s or %s", sandbox, sandboxAuto, sandboxStrict)
 	}
-	h.Notice = func(text string) { fmt.Fprintln(g.err, text) }
+	h.Notice = func(text string) { fmt.Fprintln(g.err, g.calls(text)) }
 	if isTerminal(g.in) && !g.json() {
 		h.Approve, h.Decide = v.approve, v.decide
 	}

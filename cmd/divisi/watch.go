@@ -60,7 +60,7 @@ func (g *globals) abandoned(run string, st *run.State, err error) error {
 	if len(st.Unread) > 0 {
 		next = "only the version of Divisi that wrote its log can resume it"
 	}
-	_, err = fmt.Fprintf(g.err, "divisi: run %s is not running; %s\n", run, next)
+	_, err = fmt.Fprintf(g.err, "divisi: run %s is not running; %s\n", run, g.calls(next))
 	return err
 }
 
@@ -69,6 +69,6 @@ func (g *globals) newConsole() *console.Console {
 	tty := isTerminal(g.out) && !g.json()
 	return console.New(console.Options{
 		Out: g.out, TTY: tty, Width: func() int { return width(g.out) }, Height: func() int { return height(g.out) },
-		Color: tty && colourful(), JSON: g.json(), Now: now,
+		Color: tty && colourful(), JSON: g.json(), Now: now, Calls: g.calls,
 	})
 }

@@ -36,6 +36,8 @@ type Options struct {
 	// Now is the clock for running times, Zone the zone of printed times; nil means the machine's.
 	Now  func() time.Time
 	Zone *time.Location
+	// Calls completes the commands that a hint names; nil leaves them as they are.
+	Calls func(hint string) string
 }
 
 func (o Options) withDefaults() Options {
@@ -50,6 +52,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Zone == nil {
 		o.Zone = time.Local
+	}
+	if o.Calls == nil {
+		o.Calls = func(hint string) string { return hint }
 	}
 	return o
 }
@@ -105,7 +110,7 @@ func (c *Console) handle(e *contextscope.Event) {
 		return
 	}
 	for _, l := range wordsOf(e) {
-		l.text = c.stamp(e.Time) + l.text
+		l.text = c.stamp(e.Time) + c.opts.Calls(l.text)
 		switch {
 		case c.live == nil:
 			c.write([]byte(l.text + "\n"))
@@ -256,7 +261,7 @@ func (c *Console) end() {
 	if c.live != nil {
 		c.write(append(c.live.wipe(width), fmt.Sprintf(setTitle, "")...))
 	}
-	if c.opts.JSON || c.view.run == "" {
+	if c.opts.JSON || c.view.run == "" || c.view.Spec.Trial { // divisi init says what it found
 		return
 	}
 	var b bytes.Buffer
@@ -264,7 +269,7 @@ func (c *Console) end() {
 	if c.live != nil {
 		p = c.live.paint
 	}
-	if err := writeEnd(&b, c.view, width, p, c.opts.Now()); err != nil {
+	if err := writeEnd(&b, c.view, c.opts.Calls(because(c.view.Reason)), width, p, c.opts.Now()); err != nil {
 		c.fail(err)
 	}
 	c.write(b.Bytes())

@@ -31,6 +31,7 @@ type Ruling struct {
 
 // Decide shows a matter and asks, on a line of in. Meanwhile events are taken in, but not drawn. The end of in is no answer.
 func (c *Console) Decide(in io.Reader, m Matter) (said Ruling, err error) {
+	m.Ways = c.opts.Calls(m.Ways)
 	return said, c.converse(in, m.text(c.textWidth()), func(words string) (again string) {
 		said, again = m.answer(words)
 		return again

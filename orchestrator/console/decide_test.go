@@ -20,7 +20,7 @@ func TestDecide(t *testing.T) {
 		"a yes":                     {Matter{Accepts: true, Patches: []Patch{one}}, "Y\n", Ruling{Yes: true}, "The patch of one:\n+a\n"},
 		"a reason":                  {Matter{Accepts: true, Patches: []Patch{one}}, "the comma stays\n", Ruling{Words: "the comma stays"}, ""},
 		"a slip":                    {Matter{Accepts: true, Patches: []Patch{one}}, "no\nyes\n", Ruling{Yes: true}, "rejects it"},
-		"later":                     {Matter{Accepts: true, Patches: []Patch{one}, Ways: "divisi accept"}, "\ny\n", Ruling{}, "(divisi accept)"},
+		"later":                     {Matter{Accepts: true, Patches: []Patch{one}, Ways: "divisi accept"}, "\ny\n", Ruling{}, "(divisi -d accept)"},
 		"the end":                   {Matter{Accepts: true, Patches: []Patch{one}}, "", Ruling{}, ""},
 		"one of a set":              {Matter{Accepts: true, Patches: []Patch{one, two}}, "two: too long\n", Ruling{Words: "too long", Task: "two"}, ""},
 		"none of a set":             {Matter{Accepts: true, Patches: []Patch{one, two}}, "it is bad\ny\n", Ruling{Yes: true}, "it is not one of these tasks"},
@@ -32,7 +32,7 @@ func TestDecide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			k := New(Options{Out: &out})
+			k := New(Options{Out: &out, Calls: func(hint string) string { return strings.Replace(hint, "divisi", "divisi -d", 1) }})
 			said, err := k.Decide(strings.NewReader(c.lines), c.m)
 			require.NoError(t, err)
 			require.Equal(t, c.want, said)

@@ -13,12 +13,12 @@ import (
 // maxFlakes bounds the flaky failures that the end lists.
 const maxFlakes = 5
 
-// writeEnd writes the run's state when the console is closed: a few lines and a short table.
-func writeEnd(w io.Writer, v *view, width int, p paint, now time.Time) error {
+// writeEnd writes the run's state, and why it is so, when the console is closed: a few lines and a short table.
+func writeEnd(w io.Writer, v *view, why string, width int, p paint, now time.Time) error {
 	rows := ranked(report.Rows(v.State))
 	say := []string{
 		"",
-		p.state(string(v.Status), fmt.Sprintf("Run %s is %s%s", safe(v.run), safe(string(v.Status)), because(safe(v.Reason)))),
+		p.state(string(v.Status), fmt.Sprintf("Run %s is %s%s", safe(v.run), safe(string(v.Status)), safe(why))),
 	}
 	sum := spent(v, now)
 	if t := tally(rows); t != "" {

@@ -51,7 +51,7 @@ func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
 	require.Equal(t, "accepted", report.Rows(v.State)[1].Status(), "also after its batch was split")
 	require.Equal(t, "1 accepted, 1 landed unverified", tally(report.Rows(v.State)))
 	var end bytes.Buffer
-	require.NoError(t, writeEnd(&end, v, 100, paint{}, time.Time{}))
+	require.NoError(t, writeEnd(&end, v, "", 100, paint{}, time.Time{}))
 	require.Contains(t, end.String(), "result: refs/heads/divisi/r at , unverified: gate lint")
 	require.Contains(t, said, "unverified: gate lint")
 	require.Contains(t, said, "batch 2 landed unverified: a")
