@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"divisi/orchestrator"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/phase"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
 	"divisi/subagents/gate/detect"
@@ -63,8 +65,8 @@ func (g *globals) init(ctx context.Context, o *initOptions) error {
 		return err
 	}
 	if _, err := os.Lstat(filepath.Join(checkout.Top, projectPlace)); err == nil && !o.print {
-		return usagef("%s exists already, and init never changes it\nWhat would be proposed: divisi init --print; what it says: "+
-			"divisi config", projectPlace)
+		return usagef("%s exists already, and init never changes it\nWhat would be proposed: %s --print; what it says: "+
+			"divisi config%s", projectPlace, o.again(g), o.inRepo())
 	}
 	cli, err := git.New(ctx)
 	if err != nil {
@@ -83,6 +85,11 @@ func (g *globals) init(ctx context.Context, o *initOptions) error {
 		return usagef("no gate was detected in %s: write a command that fails when the code is broken to %s\n  gates:\n"+
 			"    - {name: build, command: [make, build]}\nSee docs/project.md", console.Sanitize(checkout.Top), projectPlace)
 	}
+	names := make([]string, len(p.Gates))
+	for i := range p.Gates {
+		names[i] = p.Gates[i].Name
+	}
+	fmt.Fprintf(g.out, "Found %s: %s\n", text.Count(len(names), "gate"), console.Sanitize(text.Some(names, maxFound)))
 	if o.unasked(g) {
 		fmt.Fprintln(g.out, "Setup and gates are tried, and nothing is written without --yes")
 	}
@@ -96,10 +103,13 @@ func (g *globals) init(ctx context.Context, o *initOptions) error {
 	}
 	if len(tried) == 0 || allOut(&p, tried) {
 		return &endError{codeParked, "no gate proves anything on this commit, and nothing was written\n" +
-			"Mend what is named above, or take the proposal as a beginning: " + g.command() + " init --print"}
+			"Mend what is named above, or take the proposal as a beginning: " + o.again(g) + " --print"}
 	}
-	return g.writeProject(ctx, o, checkout.Top, p.File(tried))
+	return g.writeProject(ctx, o, checkout, p.File(tried))
 }
+
+// again is the beginning of another init of the same repository.
+func (o *initOptions) again(g *globals) string { return g.command() + " init" + o.inRepo() }
 
 // unasked reports whether no one can be asked for a yes that was not given.
 func (o *initOptions) unasked(g *globals) bool { return !o.yes && (!isTerminal(g.in) || g.json()) }
@@ -118,17 +128,23 @@ func (g *globals) try(ctx context.Context, o *initOptions, checkout *git.Checkou
 			return true, nil
 		}
 		t := g.trusting(checkout.Top, checkout, requests)
+		t.proposed = true
 		if t.trusted || isTerminal(g.in) && !g.json() {
 			return true, t.settle(ctx, g)
 		}
 		return false, usagef("%sThe setup is a proposal, and nothing was run. "+
-			"Read the list, then allow it: divisi init --trust-repo\nTo see the whole proposal: divisi init --print", t.text())
+			"Read the list, then allow it: %s --trust-repo\nTo see the whole proposal: %[2]s --print", t.text(), o.again(g))
 	}
 	r, err := orchestrator.Start(g.log.WithContext(ctx), o.Options)
 	if err != nil {
 		return nil, err
 	}
-	if err := v.follow(ctx, r); err != nil {
+	if err := v.follow(ctx, r); errors.Is(err, phase.ErrPreflight) { // the run has told why
+		dir := filepath.Join(checkout.Top, filepath.Dir(projectPlace))
+		return nil, &endError{codeMachine, fmt.Sprintf("nothing was written: see above why %s is not ready for a run\n"+
+			"Write a setup that works to %s, beginning with:\n  mkdir -p %s && %s --print > %s", checkout.Top, projectPlace,
+			text.Shell(dir), o.again(g), text.Shell(filepath.Join(checkout.Top, projectPlace)))}
+	} else if err != nil {
 		return nil, err
 	}
 	st, _, err := g.store().State(ctx, r.ID())
@@ -172,26 +188,29 @@ func lackOf(lacks []lack.Lack, gate string) string {
 	return ""
 }
 
-// findings are the lines that say what was tried and what to do next.
+// findings are the lines that tell what was tried. The run has told its notices.
 func findings(st *run.State, tried map[string]detect.Tried) []string {
 	var lines []string
 	for _, g := range st.Spec.Project.Gates {
 		if t, ok := tried[g.Name]; ok && !t.Out { // a note says more of the others
 			lines = append(lines, fmt.Sprintf("%-12s %s", g.Name, t.Note))
 		}
-		if r := st.Baseline[g.Name]; len(r.Hidden) > 0 {
-			hidden := text.Some(r.Hidden, maxShown)
-			lines = append(lines, fmt.Sprintf("%-12s hidden on this commit, and not proven by it: %s", "", hidden))
+		if hidden := slices.Clone(st.Baseline[g.Name].Hidden); len(hidden) > 0 {
+			if i := slices.Index(hidden, spec.HiddenAll); i >= 0 {
+				hidden[i] = "parts that are not known"
+			}
+			lines = append(lines, fmt.Sprintf("%-12s hidden on this commit, and not proven by it: %s",
+				g.Name, text.Some(hidden, maxShown)))
 		}
-	}
-	for _, n := range st.Notices {
-		lines = append(lines, "note: "+n)
 	}
 	return lines
 }
 
-// maxShown is how many packages or files a line names.
-const maxShown = 5
+const (
+	// maxShown is how many packages or files a line names, maxFound how many gates.
+	maxShown = 5
+	maxFound = 20
+)
 
 // allOut reports whether no gate is left.
 func allOut(p *detect.Proposal, tried map[string]detect.Tried) bool {
@@ -204,7 +223,7 @@ func allOut(p *detect.Proposal, tried map[string]detect.Tried) bool {
 }
 
 // writeProject writes the file after a yes.
-func (g *globals) writeProject(ctx context.Context, o *initOptions, top, file string) error {
+func (g *globals) writeProject(ctx context.Context, o *initOptions, checkout *git.Checkout, file string) error {
 	fmt.Fprintln(g.out)
 	for _, line := range text.Lines(file) {
 		body := strings.TrimLeft(line, " ")
@@ -212,7 +231,8 @@ func (g *globals) writeProject(ctx context.Context, o *initOptions, top, file st
 	}
 	if !o.yes {
 		if o.unasked(g) {
-			_, err := fmt.Fprintf(g.out, "\nNothing was written. To write it to %s: divisi init --trust-repo --yes\n", projectPlace)
+			_, err := fmt.Fprintf(g.out, "\nNothing was written. To write it to %s: %s --trust-repo --yes\n",
+				projectPlace, o.again(g))
 			return err
 		}
 		fmt.Fprintf(g.out, "\nWrite this to %s? [y/N] ", projectPlace)
@@ -224,17 +244,24 @@ func (g *globals) writeProject(ctx context.Context, o *initOptions, top, file st
 			return &endError{codeStopped, "nothing was written"}
 		}
 	}
-	err := writeNew(top, projectPlace, file)
+	err := writeNew(checkout.Top, projectPlace, file)
 	if errors.Is(err, fs.ErrExist) {
 		return usagef("%s exists already, and was not changed", projectPlace)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(g.out, "\nwrote %s\nNext:\n"+
-		"  git -C %s add %s && git -C %s commit -m 'Describe the repository to Divisi'\n"+
-		"  divisi trust --repo %s   # agree once to what the file requests, such as its setup\n"+
-		"  divisi plan --help   # a plan for it\n", projectPlace, text.Shell(top), projectPlace, text.Shell(top), text.Shell(top))
+	t, err := g.requested(ctx, checkout)
+	if err != nil {
+		return err
+	}
+	repo, trust := text.Shell(checkout.Top), ""
+	if !t.trusted {
+		trust = "  " + g.command() + " trust --repo " + repo + "   # agree once to what the file requests, such as its setup\n"
+	}
+	_, err = fmt.Fprintf(g.out, "\nwrote %[1]s\nNext:\n"+
+		"  git -C %[2]s add %[1]s && git -C %[2]s commit -m 'Describe the repository to Divisi'\n"+
+		"%[3]s  divisi plan --help   # a plan for it\n", projectPlace, repo, trust)
 	return err
 }
 
@@ -248,6 +275,7 @@ func (g *globals) propose(ctx context.Context, o *runOptions, setup, why, reques
 		return false, err
 	}
 	t := g.trusting(checkout.Top, checkout, requests)
+	t.proposed = true
 	if t.trusted || o.dryRun || !isTerminal(g.in) || g.json() {
 		return t.trusted, nil
 	}

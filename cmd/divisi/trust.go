@@ -24,6 +24,8 @@ type trusting struct {
 	repo     string
 	requests []string
 	trusted  bool
+	// proposed reports that no file requests this yet.
+	proposed bool
 	// store is where the decision belongs, nil where there can be none; earlier is the decision that is there.
 	store   *trust.Store
 	earlier *trust.Decision
@@ -57,7 +59,11 @@ func (t *trusting) text() string {
 	if len(t.requests) == 0 {
 		return ""
 	}
-	text, lines := "The files of "+t.repo+" request more than confined commands without network", t.requests
+	text, lines := "The files of "+t.repo+" request", t.requests
+	if t.proposed {
+		text = "Divisi proposes for " + t.repo
+	}
+	text += " more than confined commands without network"
 	if t.earlier != nil && !t.trusted {
 		text += " (+ and -: changed since you agreed on " + t.earlier.Agreed.Local().Format(time.DateOnly) + ")"
 		lines = t.earlier.Changes(t.requests)
@@ -108,7 +114,7 @@ func (t *trusting) ask(ctx context.Context, g *globals) error {
 		defer tty.Close()
 		to = tty
 	}
-	_, err := fmt.Fprintf(to, "%sTrust the repository with this list of %d? [y/N] ", t.text(), len(t.requests))
+	_, err := fmt.Fprintf(to, "%sTrust the repository with this? [y/N] ", t.text())
 	if err != nil {
 		return err
 	}
@@ -133,7 +139,7 @@ func (t *trusting) show(g *globals, list string) error {
 	if g.json() {
 		return encodeLine(g.out, map[string]any{"requests": t.requests, "trusted": t.trusted})
 	}
-	_, err := fmt.Fprintf(g.out, "%strust: %s\n", list, t.state())
+	_, err := fmt.Fprintf(g.out, "%strust: %s\n", list, g.calls(t.state()))
 	return err
 }
 
@@ -178,16 +184,21 @@ func inspected(ctx context.Context, dir string) (*git.Checkout, error) {
 	return g.Inspect(ctx, dir)
 }
 
-func (g *globals) trust(ctx context.Context, checkout *git.Checkout) error {
+// requested compares what the files of a checkout request with the decision about it.
+func (g *globals) requested(ctx context.Context, checkout *git.Checkout) (*trusting, error) {
 	set, project, err := needs.Files(checkout.Top, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	requests, err := needs.Requests(ctx, checkout, &project, set.Repository)
+	return g.trusting(checkout.Top, checkout, requests), err
+}
+
+func (g *globals) trust(ctx context.Context, checkout *git.Checkout) error {
+	t, err := g.requested(ctx, checkout)
 	if err != nil {
 		return err
 	}
-	t := g.trusting(checkout.Top, checkout, requests)
 	list := t.text()
 	switch {
 	case t.trusted:
