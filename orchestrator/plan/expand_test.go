@@ -96,9 +96,12 @@ func TestExpandTellsEveryShardThatMatchesNothing(t *testing.T) {
 	_, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{
 		{ID: "a", Shard: &spec.Shard{By: "file", Glob: "*.rs"}},
 		{ID: "b", Shard: &spec.Shard{By: "file", Match: "nowhere"}},
+		{ID: "c", Shard: &spec.Shard{By: "file", Match: "^nowhere"}},
 	}}, sampleTree(), nil, nil, nil)
 	require.NoError(t, err)
-	require.Len(t, problems, 2)
+	require.Len(t, problems, 3)
+	require.NotContains(t, problems[1].Message, "(?m)")
+	require.Contains(t, problems[2].Message, "after (?m)")
 	require.Equal(t, "tasks[1].shard", problems[1].Path)
 	require.Contains(t, problems[1].Message, "matches none of 7 files")
 }
