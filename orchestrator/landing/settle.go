@@ -103,7 +103,8 @@ func red(s *run.State, d run.LandingData, failed []run.Failure) []run.Action {
 	t := s.Tasks[d.Tasks[0].Task]
 	f := acceptance.Red(s, failed)
 	f.Message = together(s, t, receipts) + f.Message
-	return append(split(s, d, nil, nil), goBack(s, t, f, failures(s, receipts))...)
+	right := refuted(s, d)
+	return append(split(s, d, [][]string{right}, &run.Search{Right: right}), goBack(s, t, f, failures(s, receipts))...)
 }
 
 func receiptsOf(failed []run.Failure) []spec.Receipt {

@@ -128,12 +128,9 @@ func cut(s *run.State, d run.LandingData, v verdict, out []string, odds map[stri
 			search.Right = append(search.Right, id)
 		}
 	}
-	for t := range s.In(run.TaskAccepted) {
-		left := t.Part != 0 && t.Suspected.Tree != "" && !slices.Contains(ids(d.Tasks), t.Task.ID)
-		if left && v.goesOn && cleared(s, d.Tree, t.Suspected) {
-			// It failed without them too.
-			first, search.Right = append(first, t.Task.ID), append(search.Right, t.Task.ID)
-		}
+	if v.goesOn {
+		right := refuted(s, d)
+		first, search.Right = append(first, right...), append(search.Right, right...)
 	}
 	if len(v.several) == len(d.Tasks) && s.Tasks[d.Tasks[0].Task].Part == 0 {
 		d.Limit = max(1, len(d.Tasks)/2)
@@ -146,6 +143,17 @@ func cut(s *run.State, d run.LandingData, v verdict, out []string, odds map[stri
 		parts = append(parts, []string{id})
 	}
 	return split(s, d, parts, search)
+}
+
+// refuted lists the tasks of other parts that a batch has failed without, in the same way.
+func refuted(s *run.State, d run.LandingData) (list []string) {
+	for t := range s.In(run.TaskAccepted) {
+		other := t.Part != 0 && t.Suspected.Tree != "" && !slices.Contains(ids(d.Tasks), t.Task.ID)
+		if other && !t.Suspected.Refuted && cleared(s, d.Tree, t.Suspected) {
+			list = append(list, t.Task.ID)
+		}
+	}
+	return list
 }
 
 // cleared reports whether trees that failed without a patch, one of them this one, have all failures of the one that failed with

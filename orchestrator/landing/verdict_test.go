@@ -218,6 +218,28 @@ func TestANamedTaskThatABatchFailsWithoutGoesOnWithTheRest(t *testing.T) {
 	require.Equal(t, []string{"landing split b c d parts b+c+a d"}, described(landing.Settle(l.State)))
 }
 
+// What one named task fails with alone is no reason to test the others that it led to one by one.
+func TestATaskThatIsWrongAloneRefutesTheOtherNamedOnes(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, "a", "b", "c", "d")
+	red := spec.Receipt{Signatures: []string{"test: T", "test: U", "test: V"}, Positions: map[string][]string{
+		"test: T": {"of-a/x.go"}, "test: U": {"of-b/x.go"}, "test: V": {"of-c/x.go"},
+	}}
+	batch(l, 1, 1, "b", "l", "a", "b", "c", "d")
+	l.Ended("--batch-1", 1, broken(red))
+	actions := landing.Settle(l.State)
+	require.Equal(t, []string{"landing split a b c d parts d a b c"}, described(actions))
+	l.Do(actions)
+	batch(l, 2, 1, "b", "l-d", "d")
+	l.Ended("--batch-2", 1, green("tree-l-d"))
+	l.Do(landing.Settle(l.State))
+	batch(l, 3, 1, "l-d", "l-a", "a")
+	alone := broken(red)
+	alone.Receipts[0].Tree = "tree-l-a"
+	l.Ended("--batch-3", 1, alone)
+	require.Equal(t, []string{"landing split a parts b+c", "task a pending test is red"}, described(landing.Settle(l.State)))
+}
+
 // The 25 shards of a codemod, one of them wrong, and a failure that names no file of them: gate runs until all others have landed.
 func TestLikelihoodAgainstHalving(t *testing.T) {
 	t.Parallel()

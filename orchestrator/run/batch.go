@@ -152,7 +152,7 @@ func (s *State) suspect(d LandingData) {
 		}
 	}
 	each(d.Search.Out, func(t *Suspected) { t.Out = true })
-	each(d.Search.Right, func(t *Suspected) { t.Right = true })
+	each(d.Search.Right, func(t *Suspected) { t.Right, t.Refuted = true, t.Refuted || t.Tree != "" && t.Tree != d.Tree })
 	if failed {
 		each(slices.Concat(d.Search.Named, d.Search.Out), func(t *Suspected) { t.Tree, t.Without = d.Tree, nil })
 	}

@@ -46,7 +46,8 @@ var table = []struct {
 		`go: (?:downloading|finding|extracting|warning)|error: (?:test failed, to rerun|could not compile|` +
 		`aborting due to|process completed|command failed|script ".*" exited)|` +
 		`error: process didn't exit|error: \d+ targets? failed|` +
-		`error: (?:subprocess-exited-with-error|metadata-generation-failed)|× (?:.* did not run successfully\.|Encountered error while )|exit status|test at \S.*:\d+:\d+$|✖ \d+ problems|` +
+		`error: (?:subprocess-exited-with-error|metadata-generation-failed)|` +
+		`× (?:.* did not run successfully\.|Encountered error while )|exit status|test at \S.*:\d+:\d+$|✖ \d+ problems|` +
 		`✖ failing tests:|.*: warning:|.*: note:|FAIL$|.*# *(?:todo|skip)\b)`)},
 	{Test, false, regexp.MustCompile(`^\s*--- FAIL: (\S+)`)},                                  // go test
 	{Test, false, regexp.MustCompile(`^(?:FAILED|ERROR) (\S.*?::.+?)(?: - .*)?$`)},            // pytest
