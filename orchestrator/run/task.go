@@ -68,8 +68,8 @@ type Suspected struct {
 	// Tree failed with it, and it may be why; empty for none. Without are trees that failed since then without it.
 	Tree    string
 	Without []string
-	// Out reports that its part fails if the one before it does not; Right that a batch without it failed too. Refuted is set with
-	// the first such batch that it was left out of, and stays: what comes back after it stays in the search.
+	// Out reports that its part fails if the one before it does not; Right that a batch without it failed too. Refuted is set
+	// with the first such batch that it was left out of, and stays: what comes back after it stays in the search.
 	Out, Right, Refuted bool
 	// Odds are how likely it is the wrong one of those that were weighed with it; 0 where they were not.
 	Odds float64
