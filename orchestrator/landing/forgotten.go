@@ -3,6 +3,7 @@ package landing
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
@@ -36,11 +37,13 @@ func goBack(s *run.State, t *run.Task, f spec.Fault, failed []failure) []run.Act
 }
 
 // forgotten are the files outside all write sets that failures give with a line, sorted, such as a caller that no task changes. A
-// failure in what the task changed is its own, and a test that fails by itself is no file that must change.
+// failure in what the task changed is its own, but for an import that fails, whose stack has all that import; and a test that
+// fails by itself is no file that must change.
 func forgotten(s *run.State, t *run.Task, failed []failure) (files []string) {
 	own := t.Changes()
 	for _, f := range failed {
-		if slices.ContainsFunc(f.positions, func(p string) bool { return slices.Contains(own, p) }) {
+		mine := slices.ContainsFunc(f.positions, func(p string) bool { return slices.Contains(own, p) })
+		if mine && (f.compile || strings.HasPrefix(f.signature, "test: ")) {
 			continue
 		}
 		for _, p := range f.positions {

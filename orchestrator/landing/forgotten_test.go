@@ -25,6 +25,9 @@ func TestAForgottenCallerIsNamed(t *testing.T) {
 	}
 	thrown := spec.Receipt{Signatures: []string{"test: t"}, Positions: map[string][]string{"test: t": {"cli/main.go", "cli/main_test.go"}}}
 	own := spec.Receipt{Signatures: []string{"test: t"}, Positions: map[string][]string{"test: t": {"cli/main.go", "of-a/x.go"}}}
+	imported := spec.Receipt{
+		Signatures: []string{"ImportError: x"}, Positions: map[string][]string{"ImportError: x": {"cli/main.go", "of-a/x.go"}},
+	}
 	for name, c := range map[string]struct {
 		receipt  spec.Receipt
 		attempts int
@@ -36,6 +39,7 @@ func TestAForgottenCallerIsNamed(t *testing.T) {
 		"in a file that another may change": {at(true, "docs/of-b.go"), 1, ""},
 		"a test that leads to a caller":     {thrown, 1, hint},
 		"a test that leads to its file":     {own, 1, ""},
+		"an import through its file":        {imported, 1, hint},
 		"a test alone":                      {at(false, "cli/main_test.go"), 1, ""},
 		"without a position":                {spec.Receipt{Signatures: []string{"test: t"}}, 1, ""},
 		"it tries again":                    {at(true, "cli/main.go"), 3, ""},
