@@ -47,7 +47,7 @@ func forgotten(s *run.State, t *run.Task, failed []failure) (files []string) {
 			continue
 		}
 		for _, p := range f.positions {
-			if f.compile || !acceptance.IsTest(p) {
+			if !slices.Contains(own, p) && (f.compile || !acceptance.IsTest(p)) {
 				files = append(files, p)
 			}
 		}

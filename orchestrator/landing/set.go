@@ -155,6 +155,10 @@ func redSet(s *run.State, d run.LandingData, failed []run.Failure, receipts []sp
 	blamed := slices.DeleteFunc(slices.Clone(set.Members), func(t *run.Task) bool {
 		return of[t.Task.ID] == nil || schedule.Repeats(s, t) && shared(s, set, of, t)
 	})
+	again := func(t *run.Task) bool { return !schedule.Repeats(s, t) }
+	if files := forgotten(s, set.Members[0], failures(s, receipts)); len(files) > 0 && !slices.ContainsFunc(blamed, again) {
+		return park(s, set, files, failed[0].Fault)
+	}
 	without := map[string]bool{}
 	for _, t := range blamed {
 		without[t.Task.ID] = s.Made(t).Executor == spec.ExecutorCommand && t.Choice.At >= len(s.Spec.Roles[t.Task.Role].Chain)

@@ -175,6 +175,23 @@ func TestWhoIsBlamedForARedSet(t *testing.T) {
 	}
 }
 
+// The stack of an import that fails has files of the set, and the one that was forgotten.
+func TestASetOfCommandsNamesTheFileThatItForgot(t *testing.T) {
+	t.Parallel()
+	l := newSet(t)
+	l.Spec.Roles["codemod"] = spec.Role{
+		Name: "codemod", Executor: spec.ExecutorCommand, Writes: true, Command: []string{"sed", spec.ArgFiles},
+	}
+	red := redIn("tree-l", "")
+	red.Receipts[0].Signatures = []string{"ImportError: x"}
+	stack := map[string][]string{"ImportError: x": {"lib/types.py", "of-mod/x.go"}}
+	red.Receipts[0].Paths, red.Receipts[0].Positions = stack, stack
+	testSet(l, 1, red)
+	l.Do(landing.Settle(l.State))
+	testSet(l, 2, red)
+	require.Contains(t, runtest.Describe(landing.Settle(l.State))[1], "the change set s fails in lib/types.py, which no task of it may change")
+}
+
 // Go reports each package that imports one with an error as not built.
 func TestAnErrorIsNotBlamedOnWhatImportsIt(t *testing.T) {
 	t.Parallel()
