@@ -26,6 +26,11 @@ func (c *Conductor) tryAgain(ctx context.Context, q Request) (string, error) {
 		}
 		gained = data
 	}
+	for i, t := range gained.Tasks { // they were prepared with the roles that the run has
+		if role, changed := q.Roles[t.Role]; changed {
+			gained.Tasks[i] = t.Renewed(c.st.Spec.Roles[t.Role], role)
+		}
+	}
 	actions, opened, err := request.Retry(c.st, q.Tasks, q.Revision, q.Plan, gained)
 	if err != nil {
 		return "", err
