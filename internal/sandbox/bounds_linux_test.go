@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -77,4 +78,18 @@ func TestFilesAreBounded(t *testing.T) {
 		_, err := os.Stat(filepath.Join(p.tree, "core"))
 		require.ErrorIs(t, err, os.ErrNotExist)
 	})
+}
+
+// What nothing waits for takes no processor from what else runs, also where the kernel shares them among sessions first.
+func TestAnIdleCommandGoesLast(t *testing.T) {
+	t.Parallel()
+	onRungs(t, func(t *testing.T, p place) {
+		t.Helper()
+		c := p.shell(`nice; f=/proc/self/autogroup; [ ! -e $f ] || until grep -q 'nice 19' $f; do sleep 0.01; done`)
+		c.Timeout = time.Minute
+		c.Idle = true
+		out := p.run(t, c)
+		require.True(t, out.Success())
+		require.Equal(t, "19\n", out.Text())
+	}, full)
 }

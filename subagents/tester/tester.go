@@ -236,7 +236,7 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate) (spec.Receipt, error) 
 	where := gate.Where{
 		Dir: t.Dir, Tree: t.Tree, Env: ground.Env, Place: ground.Place, Writable: ground.Writable, Readable: ground.Readable,
 		Network: t.Assignment.Role.Network, Loopback: t.Assignment.Role.Loopback, Sink: whole, OnOutput: heard,
-		Baseline: gate.Before(t.Assignment.Baseline, g.Name),
+		Baseline: gate.Before(t.Assignment.Baseline, g.Name), Idle: t.Assignment.Idle,
 	}
 	if err := t.narrow(ctx, g, &where); err != nil {
 		return spec.Receipt{}, err

@@ -40,6 +40,8 @@ type Assignment struct {
 	Head string `json:"head"`
 	// Base reports whether the tree is the base commit's, with no patch in it: its gates are the baseline.
 	Base bool `json:"base,omitempty"`
+	// Idle reports whether nothing waits for what the gates find.
+	Idle bool `json:"idle,omitempty"`
 	// Patch is what a tester proves: put on a clean tree, its gates run.
 	Patch *spec.Patch `json:"patch,omitempty"`
 	// Since is the commit that a batch is built on: gates that can be narrowed are, to what changed since; empty for in full.

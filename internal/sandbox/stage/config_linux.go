@@ -122,6 +122,8 @@ type Limits struct {
 	// Memory is what all processes together may use, in bytes; it is checked every Look.
 	Memory int64
 	Look   time.Duration
+	// Idle gives the command the processors when nothing else wants them.
+	Idle bool
 }
 
 // Trial is what must fail inside: it is tried once, to see whether the machine really denies.

@@ -74,6 +74,7 @@ func (c *Config) begin(keep *keeper) (child int, r Report) {
 	if err != nil {
 		return 0, refusal(err)
 	}
+	c.Limits.yield(child)
 	return child, r
 }
 
