@@ -48,7 +48,7 @@ func evenly(s *run.State, waiting, under []*run.Task) time.Duration {
 		return 0
 	}
 	there := slices.DeleteFunc(slices.Clone(waiting), other)
-	if len(there) < 2 {
+	if len(there) == 0 || len(there) == 1 && begun(s, there[0]).IsZero() {
 		return 0
 	}
 	rest := -len(there)
@@ -59,8 +59,19 @@ func evenly(s *run.State, waiting, under []*run.Task) time.Duration {
 	}
 	begin, _ := came(waiting)
 	first, last := came(there)
-	pace := last.Sub(first) / time.Duration(len(there)-1)
+	pace := last.Sub(first) / time.Duration(max(1, len(there)-1))
+	if len(there) == 1 { // as if one began when the one before ended
+		pace = last.Sub(begun(s, there[0]))
+	}
 	return last.Sub(begin) + pace*time.Duration(min(rest, limit(s)-len(waiting))) + leastWindow
+}
+
+// begun returns when the newest attempt of a task began; zero where no worker has made its patch.
+func begun(s *run.State, t *run.Task) (at time.Time) {
+	if a := s.Attempt(t.Task.ID, t.Attempt); a != nil && a.Began > 0 {
+		at = time.UnixMilli(a.Began)
+	}
+	return at
 }
 
 // came returns when the first and the last of some patches came into the queue.

@@ -6,10 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/landing"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 func TestABatchWaitsForTasksThatAreUnderWay(t *testing.T) {
@@ -134,6 +136,36 @@ func TestABatchWaitsForCommandsThatEndSoonerThanTwoBatches(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, c.want, m.Window)
 			require.Equal(t, l.Tasks["s-1"].Queued.Add(c.want), m.Until)
+		})
+	}
+}
+
+func TestTheFirstPatchOfATemplateTellsHowLongTheOthersTake(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		gates, want time.Duration
+	}{
+		"one after the other they are there sooner": {20 * time.Second, 6*time.Second + 200*time.Millisecond}, // 2 s each
+		"the gates end sooner":                      {3 * time.Second, 200 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLog(t)
+			l.Spec.Roles["mod"] = spec.Role{Name: "mod", Executor: spec.ExecutorCommand}
+			l.Append("", run.Data{Baseline: []spec.Receipt{{Gate: "test", Verdict: spec.VerdictPass, Duration: c.gates}}})
+			l.BatchLimit = 64
+			var shards []spec.Task
+			for _, id := range []string{"s-1", "s-2", "s-3", "s-4"} {
+				shards = append(shards, spec.Task{ID: id, ShardOf: "mod", Role: "mod"})
+			}
+			l.Plan(shards...)
+			l.Dispatched("s-1", "mod", 1, "b")
+			l.Agent("s-1", 1, contextscope.KindStarted, wire.Started{Delivery: 1})
+			l.Ended("s-1", 1, runtest.Patched("c-1", "tree-1", "b"))
+			l.Append("s-1", run.TaskData{State: run.TaskAccepted})
+			m, ok := landing.Land(l.State)[0].(landing.Merge)
+			require.True(t, ok)
+			require.Equal(t, c.want, m.Window)
 		})
 	}
 }
