@@ -122,6 +122,8 @@ func (h *helper) get(a answer, action id) answer {
 		h.lender = "" // it is stuck, and the next request would wait as long
 	}
 	if a.Miss = err != nil; !a.Miss {
+		use(h.own.file(action, "a"))
+		use(path)
 		a.OutputID, a.Size, a.DiskPath = e.output[:], e.size, path
 	}
 	return a

@@ -17,8 +17,9 @@ import (
 type Audience string
 
 // The audiences. What agents can write is never read by gates: a forged cache entry would be a forged test result. The setup
-// writes the cache of the gates, and the downloads. Base are the gates on the base commit: theirs is the cache of the gates. They
-// and the setup fill it from the user's, which so gets no request from a command that an agent has made.
+// writes the cache of the gates, and the downloads. Base are the gates on the base commit: they write the cache of the gates too,
+// and Gates, those of a patch, what their place has over it or for it. Base and setup fill it from the user's, which so gets no
+// request from a command that an agent has made.
 const (
 	Agents Audience = "agents"
 	Gates  Audience = "gates"
@@ -36,6 +37,27 @@ func (a Audience) owner() Audience {
 
 // Proves reports whether an audience uses the cache of the gates.
 func (a Audience) Proves() bool { return a.owner() == Gates }
+
+// Builds makes the build cache of an audience and returns its directory.
+func (c Caches) Builds(who Audience) (dir string, err error) {
+	dir = c.builds(who)
+	if err := makeBuilds(dir); err != nil {
+		return "", fmt.Errorf("make the build cache of %s: %w", who, err)
+	}
+	return dir, nil
+}
+
+func (c Caches) builds(who Audience) string { return filepath.Join(c.Dir, string(who.owner())) }
+
+// goBuilds and xdg are the directories of a build cache, of the go command and of other tools.
+const (
+	goBuilds = "go-build"
+	xdg      = "xdg"
+)
+
+func makeBuilds(root string) error {
+	return makeCache(root, []string{filepath.Join(root, goBuilds), filepath.Join(root, xdg)})
+}
 
 // Apart is the audience of a role whose commands have the network or secrets: it shares its build cache with no other.
 func Apart(role string, network, secrets bool) Audience {
@@ -161,21 +183,23 @@ func (c Caches) For(who Audience, place Place, scratch string) (Cache, error) {
 }
 
 func (c Caches) at(l Level, who Audience, place Place, scratch string) (Cache, error) {
-	root, downloads := filepath.Join(c.Dir, string(who.owner())), filepath.Join(c.Dir, "downloads")
+	root, downloads := c.builds(who), filepath.Join(c.Dir, "downloads")
+	if who == Gates && place.Builds != "" {
+		root = place.Builds
+	}
 	place.Downloads = DownloadDirs{
 		Dir: downloads, Modules: filepath.Join(c.Dir, "modules"), Lent: c.Go.ModCache, Scratch: scratch, Fill: who == Setup,
 	}
 	seen := place.seenAt(l)
 	env := map[string]string{
-		"XDG_CACHE_HOME": filepath.Join(root, "xdg"), "GOCACHE": filepath.Join(root, "go-build"),
+		"XDG_CACHE_HOME": filepath.Join(root, xdg), "GOCACHE": filepath.Join(root, goBuilds),
 		"YARN_CACHE_FOLDER": filepath.Join(seen.Downloads.Dir, "yarn"), "PIP_CACHE_DIR": filepath.Join(seen.Downloads.Dir, "pip"),
 	}
 	kept := []string{filepath.Join(downloads, "yarn"), filepath.Join(downloads, "pip")}
 	for _, dir := range links {
 		kept = append(kept, filepath.Join(downloads, dir))
 	}
-	if err := errors.Join(makeCache(root, []string{env["GOCACHE"], env["XDG_CACHE_HOME"]}), makeCache(downloads, kept),
-		makeCache(place.Downloads.Modules, nil), furnish(place, seen)); err != nil {
+	if err := errors.Join(makeBuilds(root), makeCache(downloads, kept), makeCache(place.Downloads.Modules, nil), furnish(place, seen)); err != nil {
 		return Cache{}, fmt.Errorf("make the caches of %s: %w", who, err)
 	}
 	for name, dir := range private {
@@ -184,7 +208,10 @@ func (c Caches) at(l Level, who Audience, place Place, scratch string) (Cache, e
 	if (who == Base || who == Setup) && l.have(Namespaces) && c.Lender != "" {
 		place.Downloads.Lender, place.Downloads.Helper = c.Lender, helper()
 	}
-	cache := Cache{Env: env, Defaults: stores(seen.Stores), Writable: []string{root}, Downloads: place.Downloads}
+	cache := Cache{Env: env, Defaults: stores(seen.Stores), Downloads: place.Downloads}
+	if !place.Keeper.holds(root) {
+		cache.Writable = []string{root}
+	}
 	c.forGo(l, who, &cache, seen)
 	return cache, nil
 }

@@ -77,7 +77,7 @@ func dropOne(dir string, unused time.Time, drop func(string) error) error {
 }
 
 // setupDirs are the caches that a setup fills and that the commands after it may need.
-var setupDirs = []string{"downloads", "modules", string(Gates) + "/xdg"}
+var setupDirs = []string{"downloads", "modules", string(Gates) + "/" + xdg}
 
 // Downloaded lists what the caches have that setups fill, two levels deep: enough to notice that a cache was removed.
 func (c Caches) Downloaded() (names []string, err error) {

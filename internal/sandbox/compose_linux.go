@@ -60,8 +60,10 @@ func compose(l Level, c Command, id string) (config *stage.Config, trees []*os.F
 		}
 		config.Root.Connected = k.loopback
 		config.Root.Mounts = append(config.Root.Mounts, k.views(c.Place, passed)...)
-		if c.Place.kept(c.Place.Stores) {
-			config.Writes = append(config.Writes, shown.Stores)
+		for _, m := range k.held {
+			if m.To != seenTree { // which is there already
+				config.Writes = append(config.Writes, m.To)
+			}
 		}
 	}
 	return config, trees, err

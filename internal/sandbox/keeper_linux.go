@@ -19,15 +19,17 @@ import (
 	"divisi/internal/sandbox/stage"
 )
 
-// Keeper is a process of Divisi's own that holds what all commands of one attempt share: the views of layers and stores, each
-// mounted once, so that a command finds what one before it has written there; and, where it was asked for, a network of their
-// own.
+// Keeper is a process of Divisi's own that holds what all commands of one attempt share: the views of layers, stores and build
+// caches, each mounted once, so that a command finds what one before it has written there; and, where it was asked for, a network
+// of their own.
 // It starts the stages of the commands whose Place names it; no command runs in it. It ends with this process.
 type Keeper struct {
 	loopback bool
 	scratch  string
 	// held are its views: where each is seen, as a part of a root.
 	held []stage.Mount
+	// built is what Built returns.
+	built string
 
 	mu      sync.Mutex
 	process *os.Process
@@ -41,8 +43,11 @@ type Keeper struct {
 type KeeperConfig struct {
 	// Place names the layers and stores; the directories of both are only read.
 	Place Place
-	// Scratch is an existing, empty directory outside the tree for what commands write over them. The caller removes it after
-	// Close.
+	// Builds are the layers of a build cache, the first on top; none for no view of one. The last is the cache itself, and
+	// commands see all of them at its path. They are only read. Commands that keep the tree cannot write the view either.
+	Builds []string
+	// Scratch is an existing, empty directory outside the tree for what commands write over all these. The caller removes it
+	// after Close.
 	Scratch string
 	// Loopback has all commands meet on one loopback. None of them can have the network.
 	Loopback bool
@@ -95,16 +100,22 @@ func (l Level) keeper(ctx context.Context, c KeeperConfig) (*Keeper, error) {
 	k := &Keeper{loopback: c.Loopback, scratch: c.Scratch}
 	for _, layer := range c.Place.Layers {
 		if !layer.ReadOnly {
-			k.held = append(k.held, stage.Mount{From: layer.Lower, To: seenTree, Below: layer.Path})
+			k.hold(stage.Mount{To: seenTree, Below: layer.Path}, layer.Lower)
 		}
 	}
 	if c.Place.Stores != "" && !c.Place.Fill {
-		k.held = append(k.held, stage.Mount{From: c.Place.Stores, To: seenStores, Write: true})
+		k.hold(stage.Mount{To: seenStores, Write: true}, c.Place.Stores)
+	}
+	if n := len(c.Builds); n > 0 {
+		k.built = filepath.Join(c.Scratch, strconv.Itoa(len(k.held)), stage.Upper)
+		k.hold(stage.Mount{To: c.Builds[n-1]}, c.Builds...)
 	}
 	hold := &stage.Hold{Loopback: c.Loopback}
 	for i, m := range k.held {
-		if _, err := os.Stat(m.From); err != nil {
-			return nil, fmt.Errorf("start a keeper: look for a layer: %w", err)
+		for _, layer := range m.Layers {
+			if _, err := os.Stat(layer.From); err != nil {
+				return nil, fmt.Errorf("start a keeper: look for a layer: %w", err)
+			}
 		}
 		over := filepath.Join(c.Scratch, strconv.Itoa(i))
 		for _, name := range []string{stage.Upper, stage.Work} {
@@ -113,13 +124,26 @@ func (l Level) keeper(ctx context.Context, c KeeperConfig) (*Keeper, error) {
 			}
 		}
 		hold.Mounts = append(hold.Mounts, stage.Mount{
-			From: over, To: filepath.Join(m.To, m.Below), Write: true, Layers: []stage.Mount{{From: m.From}},
+			From: over, To: filepath.Join(m.To, m.Below), Write: true, Layers: m.Layers,
 		})
 	}
 	if err := k.begin(ctx, l, hold); err != nil {
 		return nil, fmt.Errorf("start a keeper: %w", err)
 	}
 	return k, nil
+}
+
+// hold adds a view of some directories, the first on top.
+func (k *Keeper) hold(view stage.Mount, dirs ...string) {
+	for _, dir := range dirs {
+		view.Layers = append(view.Layers, stage.Mount{From: dir})
+	}
+	k.held = append(k.held, view)
+}
+
+// holds reports whether commands see a view in the place of a directory of the machine.
+func (k *Keeper) holds(dir string) bool {
+	return k != nil && slices.ContainsFunc(k.held, func(m stage.Mount) bool { return m.To == dir })
 }
 
 func (k *Keeper) begin(ctx context.Context, l Level, hold *stage.Hold) (err error) {
@@ -211,8 +235,8 @@ func (k *Keeper) start(files []*os.File) (*os.Process, error) {
 func (k *Keeper) views(p Place, fd int) []stage.Mount {
 	views := slices.Clone(k.held)
 	for i := range views {
-		views[i].From, views[i].FD = "", fd+i
-		if views[i].To == seenTree {
+		views[i].Layers, views[i].FD = nil, fd+i
+		if views[i].To != seenStores {
 			views[i].Write = !p.KeepTree
 		}
 	}
@@ -231,6 +255,15 @@ func (k *Keeper) Written() (layers []Layer) {
 		}
 	}
 	return layers
+}
+
+// Built is the directory of what commands have written over the build cache: after Close a layer for other keepers. Without a view
+// of a build cache it is empty.
+func (k *Keeper) Built() string {
+	if k == nil {
+		return ""
+	}
+	return k.built
 }
 
 // Close ends the keeper, when its commands have ended, and with it what they have shared. It may be called often.

@@ -13,6 +13,7 @@ type Keeper struct{}
 // KeeperConfig is what a keeper holds.
 type KeeperConfig struct {
 	Place    Place
+	Builds   []string
 	Scratch  string
 	Loopback bool
 }
@@ -27,6 +28,14 @@ func StartKeeper(context.Context, KeeperConfig) (*Keeper, error) { return nil, e
 
 // Views says that there are none.
 func Views() error { return errNoKeeper }
+
+func (*Keeper) holds(string) bool { return false }
+
+// Built returns nothing.
+func (*Keeper) Built() string { return "" }
+
+// Merge fails.
+func Merge(string, []string, string) error { return errNoKeeper }
 
 // Written returns nothing.
 func (*Keeper) Written() []Layer { return nil }

@@ -41,6 +41,8 @@ type Place struct {
 	Keeper *Keeper
 	// Downloads are what a setup has downloaded; see Cache.
 	Downloads DownloadDirs
+	// Builds is the directory that is the build cache of gates in the place of the one that Caches has; empty for that one.
+	Builds string
 }
 
 // Layer is a directory, or a file, of the machine that is seen below the trees of commands and never written. What commands write
