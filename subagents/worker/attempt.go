@@ -57,10 +57,12 @@ type attempt struct {
 	under               *environment.Environment
 	toolsDir, storesDir string
 	fill                bool
-	// keeper holds the views of its layers and stores, for all commands but a setup; nil where there are none. copied reports
-	// that the layers are copied into the tree.
+	// keeper holds the views of its layers, stores and build cache, for all commands but a setup; nil where there are none. copied
+	// reports that the layers are copied into the tree.
 	keeper *sandbox.Keeper
 	copied bool
+	// copiedBuilds is the copy of the build cache that gates write where there are no layers; empty for none.
+	copiedBuilds string
 	// readable is what commands may read beside their place and the system.
 	readable []string
 }
@@ -112,6 +114,9 @@ func (at *attempt) inPlace(ctx context.Context) (spec.Result, error) {
 		return spec.Result{}, err
 	}
 	r, err := at.execute(ctx)
+	if err == nil {
+		at.settleBuilds(&r)
+	}
 	if at.slot != nil && machine.Of(err, "") != nil {
 		err = errors.Join(err, at.slot.Drop()) // what fills the disk may be in the tree
 	}
@@ -307,7 +312,7 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 func (at *attempt) ground() sandbox.Place {
 	p := sandbox.Place{
 		Tree: at.private, Home: at.home(), Temp: at.temp(), Tools: at.toolsDir, Stores: at.storesDir, Fill: at.fill,
-		Downloads: at.cache.Downloads,
+		Downloads: at.cache.Downloads, Builds: at.copiedBuilds,
 	}
 	if at.slot != nil {
 		p.Tree, p.Layers = at.slot.Dir(), slices.Clone(at.beside)

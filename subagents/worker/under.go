@@ -13,7 +13,7 @@ import (
 )
 
 // lay makes the work tree hold the attempt's commit and what lies under it, and nothing that an earlier command has left in
-// either. No command of the attempt may be running.
+// either, or over the build cache. No command of the attempt may be running.
 func (at *attempt) lay(ctx context.Context) error {
 	if err := errors.Join(at.closeKeeper(), workspace.Remove(at.written())); err != nil {
 		return fmt.Errorf("drop what was written over the environment: %w", err)
@@ -32,7 +32,11 @@ func (at *attempt) lay(ctx context.Context) error {
 	if _, content := errors.AsType[*workspace.ContentError](err); content {
 		return &refusal{err}
 	}
-	if err != nil || !views && !at.serves() {
+	var builds []string
+	if err == nil {
+		builds, err = at.builds()
+	}
+	if err != nil || !views && !at.serves() && builds == nil {
 		return err
 	}
 	if err := os.Mkdir(at.written(), 0o700); err != nil {
@@ -40,11 +44,13 @@ func (at *attempt) lay(ctx context.Context) error {
 	}
 	place := at.ground()
 	place.Fill = false // a setup may have been the last command
-	at.keeper, err = sandbox.StartKeeper(ctx, sandbox.KeeperConfig{Place: place, Scratch: at.written(), Loopback: at.serves()})
+	at.keeper, err = sandbox.StartKeeper(ctx, sandbox.KeeperConfig{
+		Place: place, Builds: builds, Scratch: at.written(), Loopback: at.serves(),
+	})
 	return err
 }
 
-// written is the directory of what commands write over the environment.
+// written is the directory of what commands write over the environment and the build cache.
 func (at *attempt) written() string { return filepath.Join(at.private, "layers") }
 
 func (at *attempt) closeKeeper() error {

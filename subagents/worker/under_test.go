@@ -33,7 +33,7 @@ func TestCommandsWorkOverTheEnvironment(t *testing.T) {
 	slot, err := s.pool.Acquire(t.Context())
 	require.NoError(t, err)
 	at := &attempt{
-		worker: cores(), assignment: &wire.Assignment{}, private: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH")},
+		worker: cores(), assignment: &wire.Assignment{Base: true}, private: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH")},
 		slot: slot, commit: s.head,
 	}
 	at.lie(e)
@@ -67,7 +67,7 @@ func TestTheKeeperOfAnAttemptThatHasEndedIsNoFaultOfItsCommand(t *testing.T) {
 	slot, err := s.pool.Acquire(t.Context())
 	require.NoError(t, err)
 	at := &attempt{
-		worker: cores(), assignment: &wire.Assignment{}, private: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH")},
+		worker: cores(), assignment: &wire.Assignment{Base: true}, private: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH")},
 		slot: slot, commit: s.head,
 	}
 	e := &environment.Environment{Dir: t.TempDir()}

@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -124,6 +125,7 @@ type Worker struct {
 	// commands has a place for each core, for the commands and gates that agents and command roles run; resets one for each
 	// slot that is being reset.
 	commands, resets *gate.Limiter
+	builds           *builds
 
 	router *controlRouter
 	cancel context.CancelCauseFunc
@@ -142,6 +144,7 @@ func NewWorker(cfg Config) *Worker {
 		cfg: cfg, compiler: compile.NewCompiler(), siblings: agent.NewSiblings(),
 		room: make(chan struct{}, cfg.Parallel), proofs: make(chan struct{}, cfg.Parallel),
 		commands: gate.NewLimiter(0), resets: gate.NewLimiter(0),
+		builds: newBuilds(filepath.Join(cfg.Temp, "builds"), cfg.Clock, cfg.Log),
 		router: newControlRouter(cfg.Bus, cfg.Log), broken: map[string]int{},
 	}
 }

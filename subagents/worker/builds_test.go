@@ -1,0 +1,134 @@
+package worker
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+)
+
+// What the gates of a patch write over the build cache, those of what is built on it find when all were green, and no others.
+func TestAPatchWritesABuildCacheOfItsOwn(t *testing.T) {
+	t.Parallel()
+	if err := sandbox.Views(); err != nil {
+		t.Skip(err)
+	}
+	s := newSite(t)
+	s.work(nil, "tester")
+	tree, err := s.mirror.Tree(t.Context(), s.head)
+	require.NoError(t, err)
+	commits := map[string]string{"base": s.head}
+	commit := func(name, on string) {
+		commits[name], err = s.mirror.CommitTree(tree, []string{commits[on]}, name, author, author, time.Unix(1, 0))
+		require.NoError(t, err)
+	}
+	commit("one", "base")
+	commit("refused", "one")
+	commit("two", "one")
+	commit("waits", "two")
+	commit("three", "waits")
+	commit("four", "waits")
+	for i, test := range []struct {
+		head, on          string
+		red               bool
+		sees, writes, why string
+	}{
+		{"base", "", false, "", "base", "the first"},
+		{"one", "base", true, "base", "forged", "a first try"},
+		{"one", "base", false, "base", "one", "a second try begins with what the first began with"},
+		{"refused", "one", true, "base one", "forged", "a landed batch is below later ones"},
+		{"two", "one", false, "base one", "two", "a refused one is not"},
+		{"waits", "two", true, "base one two", "forged", "two batches are landed"},
+		{"three", "waits", true, "base one two", "forged", "a batch is not below one that began before it was green"},
+		{"waits", "two", false, "base one two", "waits", "now it is green"},
+		{"three", "waits", false, "base one two", "three", "the other one begins its second try with the same"},
+		{"four", "waits", false, "base one two waits", "four", "a later one has it"},
+		{"two", "", false, "base one two", "final", "the final gates"},
+		{"base", "", false, "base", "again", "the base commit again"},
+	} {
+		a := s.assignment(testerRole, "--batch-"+strconv.Itoa(i))
+		a.Head, a.Base = commits[test.head], test.head == "base"
+		if test.on != "" {
+			a.Since = commits[test.on]
+		}
+		line := fmt.Sprintf(`ls "$XDG_CACHE_HOME"; touch "$XDG_CACHE_HOME/%s"`, test.writes)
+		then := "true"
+		if test.red {
+			then = "false"
+		}
+		a.Project.Gates = []spec.Gate{
+			{Name: "first", Command: []string{"sh", "-c", line}},
+			{Name: "second", Command: []string{"sh", "-c", fmt.Sprintf(`test -e "$XDG_CACHE_HOME/%s" && %s`, test.writes, then)}},
+		}
+		s.enqueue(a)
+		r := s.result(a)
+		require.Equal(t, test.red, r.Status == spec.StatusFailed, "%s: %+v", test.why, r.Error)
+		require.Equal(t, test.sees, strings.Join(strings.Fields(r.Receipts[0].Tail), " "), test.why)
+		require.Equal(t, spec.VerdictPass, r.Receipts[0].Verdict, "gates of a try share what they write")
+	}
+	left, err := os.ReadDir(filepath.Join(s.dir, "caches", "gates", "xdg"))
+	require.NoError(t, err)
+	require.Len(t, left, 2, "only the base commit writes the cache")
+}
+
+// However many batches land, few layers are mounted, and none is lost.
+func TestManyLayersAreMerged(t *testing.T) {
+	t.Parallel()
+	if err := sandbox.Views(); err != nil {
+		t.Skip(err)
+	}
+	b := newBuilds(filepath.Join(t.TempDir(), "builds"), time.Now, zerolog.Nop())
+	cache := t.TempDir()
+	const batches = 3*maxLayers + 2
+	for i := range batches {
+		commit, on := strconv.Itoa(i+1), strconv.Itoa(i)
+		layers := b.below(commit, on, cache)
+		require.LessOrEqual(t, len(layers), maxLayers+1)
+		require.Equal(t, cache, layers[len(layers)-1])
+		upper := filepath.Join(t.TempDir(), "upper")
+		require.NoError(t, os.Mkdir(upper, 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(upper, commit), nil, 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(upper, "newest"), []byte(commit), 0o600))
+		require.NoError(t, b.keep(commit, upper))
+		require.Equal(t, layers, b.below(commit, on, cache), "another try begins with the same")
+	}
+	found := map[string]bool{}
+	layers := b.below("last", strconv.Itoa(batches), cache)
+	for _, layer := range layers {
+		entries, err := os.ReadDir(layer)
+		require.NoError(t, err)
+		for _, e := range entries {
+			found[e.Name()] = true
+		}
+	}
+	require.Len(t, found, batches+1)
+	newest, err := os.ReadFile(filepath.Join(layers[0], "newest"))
+	require.NoError(t, err)
+	require.Equal(t, strconv.Itoa(batches), string(newest))
+}
+
+// Where there are no layers, gates write a copy.
+func TestABuildCacheIsCopied(t *testing.T) {
+	t.Parallel()
+	caches := sandbox.Caches{Dir: t.TempDir()}
+	cache, err := caches.Builds(sandbox.Gates)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(cache, "go-build", "entry"), []byte("built"), 0o600))
+	copied := filepath.Join(t.TempDir(), "copy")
+	require.NoError(t, copyBuilds(copied, cache))
+	c, err := caches.For(sandbox.Gates, sandbox.Place{Home: t.TempDir(), Builds: copied}, t.TempDir())
+	require.NoError(t, err)
+	require.Equal(t, []string{copied}, c.Writable)
+	data, err := os.ReadFile(filepath.Join(c.Env["GOCACHE"], "entry"))
+	require.NoError(t, err)
+	require.Equal(t, "built", string(data))
+}
