@@ -143,8 +143,10 @@ func (h *holder) conductorConfig() conductor.Config {
 		Run: h.spec.Run, Bus: h.bus, Mirror: h.mirror, Resume: h.resumes, Budget: h.budget, AllowUnverified: h.unverified,
 		Notices: h.notices, Clock: now, NewID: newID, Log: h.log, Tree: h.tree, Approve: h.approver(), Closing: h.tape.notices,
 		Interactive: h.Approve != nil, Publish: h.publish, OnDoubt: h.OnDoubt,
-		Baselines: &baseline.Store{Dir: baseline.Below(h.caches), Host: h.gateHost, Clock: now},
-		Decide:    h.decider(),
+		Baselines: &baseline.Store{
+			Dir: baseline.Below(h.caches), Cache: filepath.Join(h.caches, string(sandbox.Gates)), Host: h.gateHost, Clock: now,
+		},
+		Decide: h.decider(),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"divisi/contextscope/artifact"
+	"divisi/internal/gocache"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 )
@@ -29,6 +30,9 @@ const (
 // Store keeps the baselines of one repository in a directory that no command can write. Several processes can share it.
 type Store struct {
 	Dir string
+	// Cache is the build cache that the gates on the base commit fill: gates of a patch only read it. Without that a baseline is
+	// not used.
+	Cache string
 	// Host stands for what the gates find on this machine beside the repository: programs, variables, confinement.
 	Host  func() (string, error)
 	Clock func() time.Time
@@ -81,7 +85,7 @@ func (s *Store) Kept(key string) (*run.KeptBaseline, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the baseline %s: %w", s.path(key), err)
 	}
-	if s.Clock().Sub(k.Made) > life {
+	if s.Clock().Sub(k.Made) > life || !gocache.Marked(s.Cache, key) {
 		return nil, nil
 	}
 	return &k, nil
@@ -89,7 +93,7 @@ func (s *Store) Kept(key string) (*run.KeptBaseline, error) {
 
 // Keep keeps a baseline in place of another one of its key, and forgets the oldest ones.
 func (s *Store) Keep(key string, k *run.KeptBaseline) error {
-	if err := s.write(key, k); err != nil {
+	if err := errors.Join(s.write(key, k), gocache.Mark(s.Cache, key)); err != nil {
 		return fmt.Errorf("keep the baseline: %w", err)
 	}
 	entries, err := os.ReadDir(s.Dir)

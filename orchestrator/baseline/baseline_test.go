@@ -19,7 +19,7 @@ var made = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 func newStore(t *testing.T) *baseline.Store {
 	t.Helper()
 	return &baseline.Store{
-		Dir: filepath.Join(t.TempDir(), "baselines"), Host: func() (string, error) { return "host", nil },
+		Dir: filepath.Join(t.TempDir(), "baselines"), Cache: t.TempDir(), Host: func() (string, error) { return "host", nil },
 		Clock: func() time.Time { return made.Add(time.Hour) },
 	}
 }
@@ -43,6 +43,21 @@ func TestABaselineIsFoundByItsKeyAlone(t *testing.T) {
 	old, err := s.Kept("a")
 	require.NoError(t, err)
 	require.Nil(t, old)
+}
+
+// Gates of a patch do not fill the cache: that takes the gates on the base commit.
+func TestABaselineIsNotUsedWithoutTheCacheThatItFilled(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	require.NoError(t, s.Keep("a", &run.KeptBaseline{Run: "r1", Made: made}))
+	got, err := s.Kept("a")
+	require.NoError(t, err)
+	require.NotNil(t, got)
+	require.NoError(t, os.RemoveAll(s.Cache))
+	require.NoError(t, os.Mkdir(s.Cache, 0o700))
+	got, err = s.Kept("a")
+	require.NoError(t, err)
+	require.Nil(t, got)
 }
 
 func TestADamagedBaselineIsNotUsed(t *testing.T) {

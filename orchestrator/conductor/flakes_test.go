@@ -80,7 +80,7 @@ func TestFlakyTestsAreKeptWithTheBaseline(t *testing.T) {
 	})()
 	cfg := r.config(false)
 	cfg.Baselines = &baseline.Store{
-		Dir: filepath.Join(r.dir, "baselines"), Host: func() (string, error) { return "host", nil }, Clock: time.Now,
+		Dir: filepath.Join(r.dir, "baselines"), Cache: t.TempDir(), Host: func() (string, error) { return "host", nil }, Clock: time.Now,
 	}
 	st, err := r.conduct(t.Context(), cfg)
 	require.NoError(t, err)
