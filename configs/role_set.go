@@ -170,6 +170,9 @@ func (l *roleLoader) file(root *os.Root, name string, sources map[string]string)
 // named takes a file that a person names, which may also be an agent of another program.
 func (l *roleLoader) named(file File) {
 	role, d, err := l.read(file)
+	if err == nil {
+		role.Named, err = filepath.Abs(file.Name)
+	}
 	if err != nil {
 		l.errs = append(l.errs, err)
 		return

@@ -115,10 +115,16 @@ func resumed(st *run.State, m store.Meta, record string) (notices []string) {
 
 // resumable returns why a run cannot go on, if it cannot.
 func resumable(st *run.State, o *ResumeOptions) error {
+	if st.Status == run.Done || st.Status == run.Parked || st.Status == run.Cancelled {
+		return usage.Errorf("run %s is over: %s; see: divisi show %s", st.Spec.Run, st.Status, st.Spec.Run)
+	}
+	return allowed(st, o)
+}
+
+// allowed returns which option a run needs to go on, if it needs one.
+func allowed(st *run.State, o *ResumeOptions) error {
 	id, used := st.Spec.Run, st.Usage.Total()
 	switch {
-	case st.Status == run.Done || st.Status == run.Parked || st.Status == run.Cancelled:
-		return usage.Errorf("run %s is over: %s; see: divisi show %s", id, st.Status, id)
 	case st.StoppedByBudget() && o.Budget == nil:
 		return usage.Errorf("run %s has used %d of %d tokens; give it more: divisi resume %s --budget %d",
 			id, used, st.Budget, id, 2*st.Budget)

@@ -15,7 +15,6 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/internal/trust"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/needs"
@@ -34,8 +33,10 @@ type Retry struct {
 	Brief, Role, Model string
 	RoleFile           *File
 
-	// Trust decides, as that of Options, about what the repository's files request, where they have changed.
-	Trust func(ctx context.Context, requests []string) (bool, error)
+	// Trust decides, as that of Options, about what the files of the repository request now; repo is its checkout.
+	Trust func(ctx context.Context, repo string, requests []string) (bool, error)
+	// Resume is how the run goes on afterwards. What Resume would refuse then is refused before anything is written.
+	Resume ResumeOptions
 }
 
 // Retried is what became of a retry. Alone reports that no process carries the run out: Resume continues it.
@@ -61,7 +62,8 @@ func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
 	return Retried{Becomes: becomes, Changed: q.Notices, Alone: r.alone}, err
 }
 
-// reread reads the files of roles and of the project, and returns what has changed since the run read them.
+// reread reads the files of roles and of the project, and returns what has changed since the run read them. What it returns may do
+// no more than a new run of these files.
 func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.Request, err error) {
 	m, err := store.ReadMeta(r.dir.Run(r.id))
 	if err != nil {
@@ -75,9 +77,12 @@ func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.
 		return q, err
 	}
 	r.trees = h.tree
-	set, project, err := readAgain(h.checkout.Top, st.Spec.Roles, o)
+	set, project, err := readAgain(h.checkout.Top, st, o)
 	if err == nil {
 		err = errors.Join(h.findCaches(m.Demo), r.compare(&q, st, set.Roles, &project))
+	}
+	if err == nil {
+		err = h.trustAgain(ctx, set.Repository, &project, o)
 	}
 	_, had := st.Spec.Roles[o.Role]
 	_, now := q.Roles[o.Role]
@@ -88,16 +93,42 @@ func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.
 		return q, usage.Errorf("run %s has no role %q%s; a new role file takes effect in a run that no process carries out",
 			r.id, o.Role, near(o.Role, slices.Collect(maps.Keys(st.Spec.Roles))))
 	}
-	if project.Environment.Word != "" { // the paths that were named when the run began are its own
-		project.Environment = st.Spec.Project.Environment
-	}
-	if err := r.rereadPlan(&q, st, m.Plan, set.Skipped); err != nil {
+	if err := r.rereadPlan(&q, st, m.Plan, set.Skipped); err != nil || !r.alone {
 		return q, err
 	}
-	if requests := trust.Requests(&project, set.Repository); len(requests) > 0 && len(q.Notices) > 0 {
-		return q, h.trust(ctx, &Options{Trust: o.Trust}, requests, &project, false)
+	return q, goesOn(ctx, st, &q, o)
+}
+
+// trustAgain has a person decide about what the files of the repository request now, as a new run does.
+func (h *holder) trustAgain(ctx context.Context, roles map[string]spec.Role, project *spec.Project, o *Retry) error {
+	requests, err := needs.Requests(ctx, h.checkout, project, roles)
+	if err != nil {
+		return err
 	}
-	return q, nil
+	var decide func(context.Context, []string) (bool, error)
+	if o.Trust != nil {
+		decide = func(ctx context.Context, requests []string) (bool, error) {
+			return o.Trust(ctx, h.checkout.Top, requests)
+		}
+	}
+	return h.trust(ctx, decide, requests, project, false)
+}
+
+// goesOn returns why the run could not go on with what a request changes.
+func goesOn(ctx context.Context, st *run.State, q *conductor.Request, o *Retry) error {
+	if err := allowed(st, &o.Resume); err != nil {
+		return err
+	}
+	s := st.Spec
+	s.Roles = maps.Clone(s.Roles)
+	maps.Copy(s.Roles, q.Roles)
+	s.Project, s.Plan = *cmp.Or(q.Project, &s.Project), cmp.Or(q.Plan, s.Plan)
+	if s.Plan != nil && o.Role != "" {
+		p := *s.Plan
+		p.Tasks = append(slices.Clone(p.Tasks), spec.Task{Role: o.Role})
+		s.Plan = &p
+	}
+	return needs.Check(ctx, &s, o.Resume.Replay != "")
 }
 
 // near suggests a known name.
@@ -108,25 +139,21 @@ func near(name string, known []string) string {
 	return ""
 }
 
-// readAgain reads the roles of a repository, and those that a person names by their files, or had named. A file that is no longer
-// there leaves its role as it is.
-func readAgain(top string, had map[string]spec.Role, o *Retry) (set configs.RoleSet, p spec.Project, err error) {
-	if set, p, err = needs.Files(top, nil); err != nil {
-		return set, p, err
-	}
+// readAgain reads the roles of a repository, and those that a person names by their files, or had named: of a role that is in the
+// run alone, only such a file is read. One that is no longer there leaves its role as it is.
+func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec.Project, err error) {
+	had := st.Spec.Roles
 	var named []configs.File
 	for _, name := range slices.Sorted(maps.Keys(had)) {
-		source := had[name].Source
-		if source == configs.BuiltIn || set.Roles[name].Source == source {
+		info, err := os.Stat(had[name].Named) // an older log does not tell: its roles count as those of the repository
+		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		if info, err := os.Stat(source); err == nil && info.Mode().IsRegular() {
-			read, err := configs.Read(source)
-			if err != nil {
-				return set, p, err
-			}
-			named = append(named, read...)
+		read, err := configs.Read(had[name].Named)
+		if err != nil {
+			return set, p, err
 		}
+		named = append(named, read...)
 	}
 	if o.RoleFile != nil {
 		file := configs.File{Name: o.RoleFile.Name, Text: string(o.RoleFile.Data)}
@@ -136,10 +163,25 @@ func readAgain(top string, had map[string]spec.Role, o *Retry) (set configs.Role
 		}
 		o.Role, named = cmp.Or(o.Role, role.Name), append(named, file)
 	}
-	if len(named) > 0 {
-		set, p, err = needs.Files(top, named)
+	if set, p, err = needs.Files(top, named); err != nil {
+		return set, p, err
 	}
-	return set, p, err
+	for name, was := range had {
+		switch now := set.Roles[name]; {
+		case was.Named != "" && now.Named == "":
+			delete(set.Roles, name)
+		case was.Named != "" && now.Named == was.Named:
+			now.Source = was.Source // as the person wrote it
+			set.Roles[name] = now
+		}
+	}
+	for _, s := range set.Skipped {
+		_, is := set.Roles[s.Role]
+		if !is && slices.ContainsFunc(st.Order, func(id string) bool { return st.Tasks[id].Task.Role == s.Role }) {
+			return set, p, usage.Errorf("%s was not loaded as a role: %s", s.File, s.Why)
+		}
+	}
+	return set, p, nil
 }
 
 // rereadPlan adds to a request the plan file, where a person has edited it since the run read it. One that is no longer there has

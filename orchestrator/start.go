@@ -116,7 +116,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*holder, error) {
 	}
 	requests, err := needs.Requests(ctx, h.checkout, &project, set.Repository)
 	if err == nil {
-		err = h.trust(ctx, o, requests, &project, dry)
+		err = h.trust(ctx, o.Trust, requests, &project, dry)
 	}
 	if err != nil {
 		return nil, err
@@ -184,7 +184,9 @@ func (h *holder) inspect(ctx context.Context, o *Options, dry bool) (base string
 
 // trust lets nothing of the repository run, and nothing be sent, before its requests are trusted. Where they are not, a dry run
 // keeps the variables that they want away from the commands of shard rules.
-func (h *holder) trust(ctx context.Context, o *Options, requests []string, project *spec.Project, dry bool) (err error) {
+func (h *holder) trust(
+	ctx context.Context, decide func(context.Context, []string) (bool, error), requests []string, project *spec.Project, dry bool,
+) (err error) {
 	if _, err := h.dir.Decisions(h.checkout); err != nil && !dry {
 		return err
 	}
@@ -192,8 +194,8 @@ func (h *holder) trust(ctx context.Context, o *Options, requests []string, proje
 		return nil
 	}
 	agreed := false
-	if o.Trust != nil {
-		agreed, err = o.Trust(ctx, requests)
+	if decide != nil {
+		agreed, err = decide(ctx, requests)
 	}
 	switch {
 	case err != nil:

@@ -32,7 +32,6 @@ divisi/<run> moves forward if it is where Divisi left it, else a new one is made
 			if c.Flags().Changed("budget") {
 				r.Budget = &o.Budget
 			}
-			o.Repo = r.Repo
 			return g.retry(c.Context(), args, r, &o, with)
 		},
 	}
@@ -81,8 +80,11 @@ func (g *globals) retry(ctx context.Context, args []string, r orchestrator.Resum
 	if err != nil {
 		return err
 	}
-	again.Tasks, again.Repo = args[1:], r.Repo
-	again.Trust = func(ctx context.Context, requests []string) (bool, error) { return g.trusted(ctx, o, requests) }
+	again.Tasks, again.Repo, again.Resume = args[1:], r.Repo, r
+	again.Trust = func(ctx context.Context, repo string, requests []string) (bool, error) {
+		o.Repo = repo
+		return g.trusted(ctx, o, requests)
+	}
 	attached, err := g.attach(ctx, id)
 	if err != nil {
 		return err

@@ -1,0 +1,106 @@
+package orchestrator
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/configs"
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+)
+
+// put writes a role file with a command, and with what else its front matter has.
+func put(t *testing.T, file, command, more string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	text := "---\nname: x\nexecutor: command\ncommand: [" + command + "]\n" + more + "---\n"
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+}
+
+// Of a role that no file of the repository makes now, only a file that a person had named is read again.
+func TestWhatIsReadAgain(t *testing.T) {
+	here := t.TempDir()
+	t.Chdir(here)
+	const own = ".divisi/roles/x.md"
+	for name, tt := range map[string]struct {
+		had    spec.Role
+		files  map[string][2]string // below the repository, or in the current directory
+		retry  Retry
+		want   string // the command; empty for a role that stays as it is
+		named  bool
+		refuse string
+	}{
+		"a role of the repository": {
+			had: spec.Role{Source: own}, files: map[string][2]string{"repo/" + own: {"new", ""}}, want: "new",
+		},
+		"with secrets now": {
+			had:    spec.Role{Source: own},
+			files:  map[string][2]string{"repo/" + own: {"evil", "secrets: [A_KEY]\nnetwork: true\nloopback: true\n"}},
+			refuse: own + " was not loaded as a role: roles of a repository cannot use secrets: name the file with --role",
+		},
+		"one of the current directory": {
+			had: spec.Role{Source: own}, files: map[string][2]string{own: {"evil", "secrets: [A_KEY]\n"}},
+		},
+		"an older log, whose role a person named": {
+			had: spec.Role{Source: "mine.md", Secrets: []string{"A_KEY"}}, files: map[string][2]string{"mine.md": {"evil", ""}},
+		},
+		"an older log with an absolute path": {
+			had: spec.Role{Source: filepath.Join(here, "mine.md")}, files: map[string][2]string{"mine.md": {"evil", ""}},
+		},
+		"an older log, and a role of the repository": {
+			had:   spec.Role{Source: "mine.md", Secrets: []string{"A_KEY"}},
+			files: map[string][2]string{"mine.md": {"evil", ""}, "repo/" + own: {"new", ""}}, want: "new",
+		},
+		"a role that a person named": {
+			had:   spec.Role{Source: "mine.md", Named: filepath.Join(here, "mine.md")},
+			files: map[string][2]string{"mine.md": {"new", "secrets: [A_KEY]\n"}, "repo/" + own: {"evil", ""}}, want: "new", named: true,
+		},
+		"one that is gone": {
+			had:   spec.Role{Source: "mine.md", Named: filepath.Join(here, "mine.md")},
+			files: map[string][2]string{"repo/" + own: {"evil", ""}},
+		},
+		"a file of the repository that a person names now": {
+			had:   spec.Role{Source: own},
+			files: map[string][2]string{"repo/" + own: {"new", "secrets: [A_KEY]\n"}},
+			retry: Retry{RoleFile: &File{Name: own, Data: []byte("---\nname: x\ncommand: [given]\nsecrets: [A_KEY]\n---\n")}},
+			want:  "given", named: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for file, text := range tt.files {
+				put(t, filepath.Join(here, file), text[0], text[1])
+				t.Cleanup(func() { require.NoError(t, os.Remove(filepath.Join(here, file))) })
+			}
+			require.NoError(t, os.MkdirAll(filepath.Join(here, "repo"), 0o700))
+			tt.had.Name, tt.had.Executor, tt.had.Command = "x", spec.ExecutorCommand, []string{"old"}
+			st := run.NewState()
+			st.Spec.Roles, st.Order = map[string]spec.Role{"x": tt.had}, []string{"a"}
+			st.Tasks["a"] = &run.Task{Task: spec.Task{ID: "a", Role: "x"}}
+			set, _, err := readAgain(filepath.Join(here, "repo"), st, &tt.retry)
+			if tt.refuse != "" {
+				require.EqualError(t, err, tt.refuse)
+				return
+			}
+			require.NoError(t, err)
+			got, is := set.Roles["x"]
+			require.Equal(t, tt.want != "", is)
+			if is {
+				require.Equal(t, []string{tt.want}, got.Command)
+			}
+			if tt.had.Named != "" && is {
+				require.Equal(t, tt.had.Source, got.Source, "that it was read again is no change")
+			}
+			require.Equal(t, tt.named, filepath.IsAbs(got.Named))
+		})
+	}
+}
+
+// A file cannot claim that a person has named it.
+func TestNoFileNamesItself(t *testing.T) {
+	t.Parallel()
+	_, err := configs.ParseRole("x.md", "---\ncommand: [a]\nnamed: /x.md\n---\n")
+	require.ErrorContains(t, err, "named")
+}
