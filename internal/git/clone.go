@@ -36,10 +36,15 @@ func (r *Repo) Clone(ctx context.Context, dir, branch, commit string) (*Repo, er
 }
 
 // Lay puts the files of a commit into the work tree around a clone, as changes against the commit that its branch is on: git diff
-// shows new files too.
-func (r *Repo) Lay(ctx context.Context, commit, base string) error {
+// shows new files too. The paths in without stay as they are there.
+func (r *Repo) Lay(ctx context.Context, commit, base string, without ...string) (err error) {
 	if err := checkIDs(commit, base); err != nil {
 		return err
+	}
+	if len(without) > 0 {
+		if commit, err = r.treeWithout(ctx, commit, base, without); err != nil {
+			return err
+		}
 	}
 	at := Dir{GitDir: r.dir, WorkTree: filepath.Dir(r.dir)}
 	for _, args := range [][]string{{"read-tree", "-u", "--reset", commit}, {"reset", "-q", "--mixed", "-N", base}} {
@@ -48,6 +53,23 @@ func (r *Repo) Lay(ctx context.Context, commit, base string) error {
 		}
 	}
 	return nil
+}
+
+// treeWithout is the tree of a commit in which some paths are as in its base.
+func (r *Repo) treeWithout(ctx context.Context, commit, base string, paths []string) (tree string, err error) {
+	at := Dir{GitDir: r.dir, WorkTree: filepath.Dir(r.dir), Index: filepath.Join(r.dir, "without")}
+	defer func() {
+		if removed := os.Remove(at.Index); !errors.Is(removed, fs.ErrNotExist) {
+			err = errors.Join(err, removed)
+		}
+	}()
+	var out []byte
+	for _, args := range [][]string{{"read-tree", commit}, append([]string{"reset", "-q", base, "--"}, paths...), {"write-tree"}} {
+		if out, err = r.g.Run(ctx, at, nil, args...); err != nil {
+			return "", fmt.Errorf("leave paths out of %s: %w", commit, err)
+		}
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 // unfinished are the files of a repository in which git keeps that it was interrupted for a person.

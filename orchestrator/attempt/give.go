@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"divisi/bus"
 	"divisi/internal/git"
@@ -23,6 +25,9 @@ func ReadTaken(dir string) (t Taken, err error) {
 	if err != nil {
 		return t, fmt.Errorf("find the directory: %w", err)
 	}
+	if err := noPipes(top); err != nil {
+		return t, err
+	}
 	data, err := os.ReadFile(filepath.Join(top, ".git", takenFile))
 	if err == nil {
 		err = json.Unmarshal(data, &t)
@@ -33,6 +38,17 @@ func ReadTaken(dir string) (t Taken, err error) {
 	}
 	t.Dir = git.Resolved(top)
 	return t, nil
+}
+
+// noPipes refuses named pipes where git reads lists of ignored files, attributes and its own files: it would wait for a writer.
+// Others it passes over.
+func noPipes(top string) error {
+	return filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.Type()&fs.ModeNamedPipe == 0 || !strings.Contains(filepath.ToSlash(strings.TrimPrefix(path, top)), "/.git") {
+			return nil // what cannot be read git reports
+		}
+		return usage.Errorf("%s is a named pipe, and git would wait for it: remove it, then give again", path)
+	})
 }
 
 // hand signs the commits of people's patches; landing makes commits of its own.

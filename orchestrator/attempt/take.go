@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"divisi/bus"
 	"divisi/internal/git"
@@ -27,9 +28,10 @@ type Taken struct {
 	Attempt int    `json:"attempt"`
 	Base    string `json:"base"`
 	Dir     string `json:"dir,omitempty"`
-	// Files are those that the attempt changed, Failure is why it is not on the branch, and No why nothing can be given to the
-	// task now; empty where it can.
+	// Files are those that the attempt changed, LeftOut those of them that no patch may have, such as new symbolic links, each with
+	// the reason. Failure is why it is not on the branch, and No why nothing can be given to the task now; empty where it can.
 	Files   []string `json:"files,omitempty"`
+	LeftOut []string `json:"left_out,omitempty"`
 	Failure string   `json:"failure,omitempty"`
 	No      string   `json:"no,omitempty"`
 }
@@ -60,14 +62,17 @@ func (a *Attempt) Take(ctx context.Context, dir string) (_ *Taken, err error) {
 	if err != nil {
 		return nil, err
 	}
-	commit := a.Head
+	commit, without := a.Head, []string{}
 	if a.Result != nil && a.Result.Patch != nil {
 		if err := a.fetch(ctx, clone, a.Result.Patch); err != nil {
 			return nil, err
 		}
-		commit, t.Files = a.Result.Patch.Commit, a.Result.Patch.Files
+		if without, err = t.leaveOut(ctx, clone, a.Result.Patch); err != nil {
+			return nil, err
+		}
+		commit = a.Result.Patch.Commit
 	}
-	if err := clone.Lay(ctx, commit, a.Head); err != nil {
+	if err := clone.Lay(ctx, commit, a.Head, without...); err != nil {
 		return nil, err
 	}
 	data, err := json.Marshal(t)
@@ -82,6 +87,24 @@ func (a *Attempt) Take(ctx context.Context, dir string) (_ *Taken, err error) {
 		t.No = err.Error()
 	}
 	return t, nil
+}
+
+// leaveOut takes the files of a patch, but for those that no patch may have, and returns these: a link of an agent's, or what
+// configures git, could act on a person's machine.
+func (t *Taken) leaveOut(ctx context.Context, clone *git.Repo, p *spec.Patch) (without []string, err error) {
+	err = git.CheckPatch(ctx, clone, *p, func(string) bool { return true })
+	var refused *git.PatchError
+	if !errors.As(err, &refused) {
+		t.Files = p.Files
+		return nil, err
+	}
+	for _, f := range refused.Faults {
+		if f.Path != "" && !slices.Contains(without, f.Path) {
+			without, t.LeftOut = append(without, f.Path), append(t.LeftOut, f.Path+" "+f.Text)
+		}
+	}
+	t.Files = slices.DeleteFunc(slices.Clone(p.Files), func(path string) bool { return slices.Contains(without, path) })
+	return without, nil
 }
 
 // fetch gets a patch into a clone. The mirror lacks one that nothing has imported yet.
