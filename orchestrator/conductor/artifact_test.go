@@ -54,3 +54,25 @@ func TestSavedArtifactsAreReadByChildrenAndInputs(t *testing.T) {
 	require.NotContains(t, said.at("two/1/1"), "older names")
 	require.Equal(t, []string{"f", "names.md"}, []string{st.Works["one"].Attempts[1].Saved[0].Name, st.Works["one"].Attempts[1].Saved[1].Name})
 }
+
+// An agent names in its result what it has saved, by its name: also what the same turn saves.
+func TestAResultNamesArtifactsByTheirNames(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(3), func(s *run.Spec) {
+		addRoles(s, agentRole("lead", spec.ToolSaveArtifact))
+		s.Plan = planOf(spec.Task{ID: "one", Role: "lead", Brief: "b"})
+	})
+	r.play(parts{"one": {
+		calls(saves("early.md", "early words")),
+		calls(saves("late.md", "late words"), callOf(spec.ToolSubmitResult, map[string]any{
+			"summary": "done", "artifacts": []any{"late.md", "early.md"},
+		})),
+	}})
+	st := r.run(t.Context())
+	require.Equal(t, run.Done, st.Status, st.Reason)
+	require.Equal(t, 2, st.Works["one"].Attempts[1].Turns, "nothing was refused")
+	named := st.Tasks["one"].Result.Handoff.Artifacts
+	require.Len(t, named, 2)
+	require.Contains(t, named[0], "/late.md@1#")
+	require.Contains(t, named[1], "/early.md@1#")
+}

@@ -86,6 +86,8 @@ type Agent struct {
 	tools []*genai.FunctionDeclaration
 	// named are the values that the instruction names.
 	named []string
+	// kept is what the other calls of a turn kept that ends with submit_result.
+	kept []contextscope.Listed
 	// whole is the newest turn as the model gave it, while the session may hold a shrunk copy.
 	whole *genai.Content
 	// began is when this delivery's work began, held what of it was waiting: for the model's service, or for others. late says

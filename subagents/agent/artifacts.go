@@ -115,7 +115,7 @@ func (a *Agent) Named(name string) string {
 			handles = append(handles, in.Artifact.Handle)
 		}
 	}
-	for _, text := range slices.Backward(withSaved(handles, a.session.saved)) {
+	for _, text := range slices.Backward(withSaved(handles, contextscope.Saved(a.session.saved, a.kept...))) {
 		if h, err := artifact.ParseHandle(text); err == nil && strings.HasSuffix(h.Name, "/"+name) {
 			return text
 		}

@@ -174,6 +174,10 @@ func (b *batch) run(ctx context.Context) {
 		}
 	}
 	b.settle()
+	b.kept = nil
+	for i := range b.done {
+		b.kept = append(b.kept, b.done[i].result.Kept...)
+	}
 	failed := b.failedWrites()
 	for _, i := range submits {
 		b.guarded(func() { b.submit(ctx, i, failed) })

@@ -41,6 +41,11 @@ func (t *tools) handles(ctx context.Context, names []string) (handles, faults []
 	if len(names) > maxGiven {
 		return nil, []string{fmt.Sprintf("artifacts names %d, and a task can be given %d", len(names), maxGiven)}
 	}
+	return t.named(ctx, names)
+}
+
+// named finds artifacts, each by its name or handle, and names those that cannot be read.
+func (t *tools) named(ctx context.Context, names []string) (handles, faults []string) {
 	for _, name := range names {
 		handle := name
 		if t.Named != nil {

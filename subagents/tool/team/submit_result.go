@@ -22,7 +22,7 @@ type submitArgs struct {
 	Summary     string          `json:"summary" jsonschema:"what was done or found; others see nothing else"`
 	Findings    []string        `json:"findings,omitempty" jsonschema:"facts for others, with places (path:line)"`
 	Deviations  []string        `json:"deviations,omitempty" jsonschema:"departures from the brief, and why"`
-	Artifacts   []string        `json:"artifacts,omitempty" jsonschema:"handles for others"`
+	Artifacts   []string        `json:"artifacts,omitempty" jsonschema:"handles or saved names"`
 	Constraints []echoArgs      `json:"constraints,omitempty" jsonschema:"an entry for each"`
 	Output      json.RawMessage `json:"output,omitempty"`
 }
@@ -91,18 +91,17 @@ func (t *tools) submitSchema(check bool) (map[string]any, error) {
 
 func (t *tools) submit(ctx context.Context, a submitArgs) tool.Result {
 	h := &spec.Handoff{
-		Summary: strings.TrimSpace(a.Summary), Findings: a.Findings, Deviations: a.Deviations,
-		Artifacts: a.Artifacts, Output: a.Output,
+		Summary: strings.TrimSpace(a.Summary), Findings: a.Findings, Deviations: a.Deviations, Output: a.Output,
 	}
 	if h.Summary == "" {
 		return tool.Failed("the summary is empty: say in a few sentences what was done or found")
 	}
 	echoes, faults := t.echoes(a.Constraints)
-	faults = append(faults, t.unreadable(ctx, h.Artifacts)...)
-	if len(faults) > 0 {
+	handles, unreadable := t.named(ctx, a.Artifacts)
+	if faults = append(faults, unreadable...); len(faults) > 0 {
 		return tool.Failed("nothing was submitted; put right:\n- %s", strings.Join(faults, "\n- "))
 	}
-	h.Constraints = echoes
+	h.Constraints, h.Artifacts = echoes, handles
 	if data, err := json.Marshal(h); err != nil || len(data) > maxHandoff {
 		return tool.Failed("the result has %d bytes; at most %d are allowed: nothing was submitted. Others read it whole, so "+
 			"keep "+
@@ -121,7 +120,7 @@ func (t *tools) unreadable(ctx context.Context, handles []string) (faults []stri
 	for _, h := range handles {
 		if _, err := t.Artifacts.Get(ctx, h); err != nil {
 			faults = append(faults, fmt.Sprintf("artifact %q cannot be read by others: give a handle as a tool gave it to you, "+
-				"and name files in your words", text.Short(h, 200)))
+				"or the name that you saved it under, and name files in your words", text.Short(h, 200)))
 		}
 	}
 	return faults

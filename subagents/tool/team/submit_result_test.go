@@ -136,6 +136,19 @@ func TestSubmitResult(t *testing.T) {
 	require.Contains(t, b.Fails(spec.ToolSubmitResult, tooltest.Args{"summary": "x"}), "missing: output")
 }
 
+func TestSubmitResultTakesTheNameThatAnArtifactWasSavedUnder(t *testing.T) {
+	t.Parallel()
+	var store tooltest.Store
+	_, err := store.Put(t.Context(), "h", []byte("x"))
+	require.NoError(t, err)
+	b := newBench(t, func(e *Config) {
+		e.Artifacts, e.Named = &store, func(name string) string { return map[string]string{"report": "h"}[name] }
+	})
+	r := b.Run(spec.ToolSubmitResult, tooltest.Args{"summary": "x", "artifacts": []any{"report", "h"}})
+	require.False(t, r.Err, "%v", r.Output)
+	require.Equal(t, []string{"h"}, r.Submit.Artifacts)
+}
+
 func TestSubmitResultWithoutASchema(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)
