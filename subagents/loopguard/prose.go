@@ -25,12 +25,14 @@ type prose struct {
 	// tick repeats ticks times so far: it may become a fence, or end one.
 	tick  rune
 	ticks int
-	// The code ends at a run of fence times mark: on a line of its own where it began so, anywhere where it did not. Info says
-	// that the line of its beginning goes on; blank that the line has nothing but blanks and such a run.
-	mark      rune
-	fence     int
-	own, info bool
-	blank     bool
+	// The code ends at a run of fence times mark: at the beginning of a line where it began so, anywhere where it did not. Info says
+	// that the line of its beginning goes on; blank that the line has nothing but blanks and such a run, and then perhaps one word,
+	// and a blank after it: that line begins a block within the code.
+	mark        rune
+	fence       int
+	own, info   bool
+	blank       bool
+	word, after bool
 
 	out []rune
 }
@@ -140,16 +142,36 @@ func (p *prose) code(r rune) {
 	switch {
 	case !p.own:
 		p.span(r)
-	case r == '\n' && p.blank && p.ticks >= p.fence:
+	case r == '\n' && p.blank && p.ticks >= p.fence && !p.word:
 		p.place, p.ticks = atStart, 0
 	case r == '\n':
-		p.info, p.blank, p.ticks = false, true, 0
+		p.info, p.blank, p.ticks, p.word, p.after = false, true, 0, false, false
 	case !p.blank:
-	case r == p.mark:
+	case r == p.mark && !p.word:
 		p.ticks++
-	case !isBlank(r) && (r != '>' || p.ticks > 0), isBlank(r) && p.ticks > 0 && p.ticks < p.fence:
+	case p.ticks >= p.fence:
+		p.behind(r)
+	case !isBlank(r) && (r != '>' || p.ticks > 0), isBlank(r) && p.ticks > 0:
 		p.blank = false
 	}
+}
+
+// behind takes a character behind a run that can end the code. It has ended where more follows than the language of a block.
+func (p *prose) behind(r rune) {
+	switch {
+	case isBlank(r):
+		p.after = p.word
+	case isLanguage(r) && !p.after:
+		p.word = true
+	default:
+		p.place, p.ticks, p.word, p.after = inLine, 0, false, false
+		p.line(r)
+	}
+}
+
+// isLanguage reports whether the name of a language has such a character, as it stands behind a fence.
+func isLanguage(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '+' || r == '#' || r == '-' || r == '_'
 }
 
 // span is code for what began within a line.
