@@ -104,6 +104,8 @@ func refusalError(status int, h http.Header, f apiFault) *Error {
 		e.Class = TooLong
 	case status >= 300 && status < 400:
 		e.Class, e.Message = Invalid, "the server redirects; a key is not sent on: set the base URL to the final address"
+	case status > 599:
+		e.Class, e.Message = Invalid, strings.TrimSuffix("HTTP has no such status: "+e.Message, ": ")
 	case status == http.StatusRequestTimeout || status == 499 || status >= 500:
 	default:
 		badRequest(e, f)

@@ -115,6 +115,7 @@ func TestStatusClasses(t *testing.T) {
 	for status, want := range map[int]Class{
 		400: Invalid, 401: Auth, 403: Auth, 404: Invalid, 408: Unavailable, 413: TooLong, 429: RateLimited, 499: Unavailable,
 		500: Unavailable, 502: Unavailable, 503: Overloaded, 504: Unavailable, 529: Overloaded, 302: Invalid,
+		599: Unavailable, 600: Invalid, 999: Invalid,
 	} {
 		require.Equal(t, want, FromStatus(status, nil, nil).Class, "%d", status)
 	}
