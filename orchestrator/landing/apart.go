@@ -4,6 +4,8 @@ import (
 	"path"
 	"regexp"
 	"slices"
+
+	"divisi/orchestrator/run"
 )
 
 // maxAlone is up to how many named tasks are tested one by one. More than that are told apart by their failures alone.
@@ -27,21 +29,59 @@ func apart(c changed, named map[string][]failure, tasks []string) bool {
 // related reports whether the failures of a task may be those of another one that goes back, or the other way round: each may be
 // right without the other.
 func related(c changed, named, guilty map[string][]failure, id string) bool {
-	touches := func(all []failure, other string) bool {
-		return slices.ContainsFunc(all, func(f failure) bool {
-			near := slices.Concat(f.paths, f.imports)
-			for _, p := range f.positions {
-				near = append(near, path.Dir(p))
-			}
-			return slices.Contains(c.of(near), other)
-		})
-	}
+	near := c.near(named[id])
 	for other := range guilty {
-		if touches(named[id], other) || touches(named[other], id) {
+		if slices.Contains(near, other) || slices.Contains(c.near(named[other]), id) {
 			return true
 		}
 	}
 	return false
+}
+
+// near are the tasks that changed what some failures name, the packages of it or what these import.
+func (c changed) near(all []failure) []string {
+	var near []string
+	for _, f := range all {
+		near = slices.Concat(near, f.paths, f.imports)
+		for _, p := range f.positions {
+			near = append(near, path.Dir(p))
+		}
+	}
+	return c.of(near)
+}
+
+// told reports whether some named tasks, tested together, can be told from each other: no failure can be what another one of them
+// has done, or they are many, and no shard of a template is known to be near another one.
+func told(s *run.State, c changed, named map[string][]failure, tasks []string) bool {
+	tangled := slices.ContainsFunc(tasks, func(id string) bool {
+		return slices.ContainsFunc(c.near(named[id]), func(other string) bool {
+			return slices.Contains(tasks, other) && siblings(s, id, other)
+		})
+	})
+	return !tangled && (len(tasks) > maxAlone || apart(c, named, tasks))
+}
+
+// siblings reports whether two tasks are shards of one template.
+func siblings(s *run.State, id, other string) bool {
+	template := s.Tasks[id].Task.ShardOf
+	return id != other && template != "" && s.Tasks[other].Task.ShardOf == template
+}
+
+// partsOf are the parts in which named tasks are tested that may fail because of each other: one by one, but for the shards of a
+// template. Of these the first one is tested alone, and then the others together, which may fail as it did.
+func partsOf(s *run.State, named []string) (parts [][]string) {
+	others := map[string]int{}
+	for _, id := range named {
+		template := s.Tasks[id].Task.ShardOf
+		at, more := others[template]
+		if !more || template == "" {
+			others[template] = len(parts) + 1
+			parts = append(parts, []string{id}, nil)
+			continue
+		}
+		parts[at] = append(parts[at], id)
+	}
+	return parts
 }
 
 // brought reports whether an error in a file of a task may be what another task has done: the other one changed the package, or

@@ -68,11 +68,12 @@ func Land(s *run.State) []run.Action {
 	return []run.Action{m}
 }
 
-// next lists the tasks of the next batch, in plan order; of a change set its first one.
+// next lists the tasks of the next batch, in plan order; of a change set its first one. Those of a held template wait: its brief
+// may be wrong.
 func next(s *run.State) []*run.Task {
 	waiting := slices.DeleteFunc(slices.Collect(s.In(run.TaskAccepted)), func(t *run.Task) bool {
 		set := s.Set(t)
-		return set != nil && (!set.Complete() || set.Lost != nil || slices.ContainsFunc(set.Members, s.Unproven))
+		return s.HoldOf(t) != nil || set != nil && (!set.Complete() || set.Lost != nil || slices.ContainsFunc(set.Members, s.Unproven))
 	})
 	search := slices.ContainsFunc(s.Batches, func(b *run.Batch) bool { return searched(s, b) })
 	// What the part under test tells decides what becomes of those that were left out of it.

@@ -26,8 +26,11 @@ type world struct {
 	pairs    map[string]string
 	// flaky are the trees on which the gate fails once.
 	flaky func(tree string) bool
-	// named reports whether the gate's output names the files of what is wrong.
-	named bool
+	// named reports whether the gate's output names the files of what is wrong; positions that it gives the line of each, in files of
+	// one directory.
+	named, positions bool
+	// breaks is a patch beside which all others fail; "" for none.
+	breaks string
 	// words are what the patch of a task, and the source of the test that it fails, have; nil for nothing.
 	words func(id string) string
 	// narrowed reports whether the gate sees only what is wrong in the patches since the commit that a batch is built on.
@@ -60,7 +63,9 @@ func newWorld(t *testing.T, tasks, permits int, prove string) *world {
 func (w *world) submit(id string) {
 	w.Dispatched(id, "generator", 1, w.Head)
 	r := runtest.Patched("c-"+id, "tree-"+id, w.Head)
-	r.Patch.Files = []string{id + "/a.go"}
+	if r.Patch.Files = []string{id + "/a.go"}; w.positions {
+		r.Patch.Files = w.Tasks[id].Task.Files
+	}
 	w.Ended(id, 1, r)
 	w.Append(id, run.TaskData{State: run.TaskAccepted})
 }
@@ -141,7 +146,7 @@ func has(commit, id string) bool { return slices.Contains(strings.Fields(commit)
 func (w *world) wrong(commit string) []string {
 	var out []string
 	for _, id := range strings.Fields(commit) {
-		if w.culprits[id] || w.pairs[id] != "" && has(commit, w.pairs[id]) {
+		if w.culprits[id] || w.pairs[id] != "" && has(commit, w.pairs[id]) || w.breaks != "" && has(commit, w.breaks) {
 			out = append(out, id)
 		}
 	}
@@ -173,7 +178,13 @@ func (w *world) test(pick int) {
 		return
 	}
 	r.Verdict, r.ExitCode, r.Paths, r.Imports = spec.VerdictFail, 1, map[string][]string{}, map[string][]string{}
+	r.Positions = map[string][]string{}
 	for _, id := range wrong {
+		if w.positions {
+			signature := w.Tasks[id].Task.Files[0] + ": a wrong word"
+			r.Signatures, r.Positions[signature] = append(r.Signatures, signature), w.Tasks[id].Task.Files
+			continue
+		}
 		r.Signatures = append(r.Signatures, "test: "+id)
 		if w.named {
 			r.Paths["test: "+id], r.Imports[id] = []string{id}, append(r.Imports[id], []string{}...)

@@ -39,18 +39,21 @@ func judge(s *run.State, d run.LandingData, failed []run.Failure, receipts []spe
 
 func verdictOn(s *run.State, d run.LandingData, receipts []spec.Receipt) verdict {
 	c, v := changes(s, ids(d.Tasks)), verdict{guilty: map[string][]failure{}}
-	all, named := failures(s, receipts), map[string][]failure{}
-	owners := make([][]string, len(all))
-	for i, f := range all {
+	found, named := failures(s, receipts), map[string][]failure{}
+	owners := make([][]string, len(found))
+	for i, f := range found {
 		if owners[i] = c.owners(f); len(owners[i]) == 1 {
 			named[owners[i][0]] = append(named[owners[i][0]], f)
 		}
 	}
-	for _, id := range ids(d.Tasks) {
+	all := slices.DeleteFunc(ids(d.Tasks), func(id string) bool { return named[id] == nil })
+	alone := told(s, c, named, all)
+	for _, id := range all {
+		untold := !alone && slices.ContainsFunc(all, func(other string) bool { return siblings(s, id, other) })
 		proven := func(f failure) bool {
-			return f.compile && len(c.of(f.positions)) > 0 && !brought(c, f, id) || confirmed(s, d, id, f)
+			return f.compile && len(c.of(f.positions)) > 0 && !brought(c, f, id) || !untold && confirmed(s, d, id, f)
 		}
-		if slices.ContainsFunc(named[id], proven) && !related(c, named, v.guilty, id) {
+		if slices.ContainsFunc(named[id], proven) && !related(c, named, v.guilty, id) || alike(s, d, id, named[id]) {
 			v.guilty[id] = named[id]
 		}
 	}
@@ -71,12 +74,8 @@ func verdictOn(s *run.State, d run.LandingData, receipts []spec.Receipt) verdict
 	} else {
 		v.goesOn = true
 	}
-	for _, id := range ids(d.Tasks) {
-		if named[id] != nil && v.guilty[id] == nil {
-			v.named = append(v.named, id)
-		}
-	}
-	v.apart = len(v.named) > maxAlone || apart(c, named, v.named)
+	v.named = slices.DeleteFunc(all, func(id string) bool { return v.guilty[id] != nil })
+	v.apart = told(s, c, named, v.named)
 	return v
 }
 
@@ -89,13 +88,22 @@ func confirmed(s *run.State, d run.LandingData, id string, f failure) bool {
 	})
 }
 
+// alike reports whether a shard fails as another one did that is not tested with it and went back: in what it alone changed, again,
+// or while no shard of its template has landed.
+func alike(s *run.State, d run.LandingData, id string, own []failure) bool {
+	t, beside := s.Tasks[id], ids(d.Tasks)
+	return slices.ContainsFunc(own, func(f failure) bool {
+		return (!s.BriefProven(t.Task.ShardOf) || confirmed(s, d, id, f)) && s.FailsAlike(t, f.gate+": "+f.signature, beside)
+	})
+}
+
 // certain reports whether a batch that is never cut need not be tested again: a file of it does not compile, or it has failed in
-// the same way among others.
+// the same way among others, or as another shard did.
 func certain(s *run.State, d run.LandingData, receipts []spec.Receipt) bool {
-	c := changes(s, ids(d.Tasks))
+	c, id := changes(s, ids(d.Tasks)), d.Tasks[0].Task
 	return slices.ContainsFunc(failures(s, receipts), func(f failure) bool {
 		return f.compile && len(c.of(f.positions)) > 0 ||
-			d.Set == "" && len(c.owners(f)) > 0 && confirmed(s, d, d.Tasks[0].Task, f)
+			d.Set == "" && len(c.owners(f)) > 0 && (confirmed(s, d, id, f) || alike(s, d, id, []failure{f}))
 	})
 }
 
@@ -139,10 +147,7 @@ func cut(s *run.State, d run.LandingData, v verdict, out []string, odds map[stri
 	if v.apart {
 		return split(s, d, append(parts, v.named), search)
 	}
-	for _, id := range v.named {
-		parts = append(parts, []string{id})
-	}
-	return split(s, d, parts, search)
+	return split(s, d, append(parts, partsOf(s, v.named)...), search)
 }
 
 // refuted lists the tasks of other parts that a batch has failed without, in the same way.

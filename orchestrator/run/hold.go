@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"divisi/contextscope"
+	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
 
@@ -59,9 +60,10 @@ type shards struct {
 	// failed has by shape the shards whose attempts failed so, since they were revised, in the order of the log.
 	failed map[string][]*Task
 	// often are the shapes that enough shards have had.
-	often  []string
-	passed int
-	holds  []*Hold
+	often []string
+	// passed counts the shards that have ended well, landed those of them with a change.
+	passed, landed int
+	holds          []*Hold
 }
 
 // open is the hold that waits for an answer; nil for none.
@@ -97,6 +99,28 @@ func (s *State) failAlike(t *Task) {
 			s.doubtful[t.Task.ShardOf] = x
 		}
 	}
+}
+
+// FailsAlike reports whether a failure of a shard, with its gate's name, has the shape of one that another shard of its template
+// went back with, which is none of some tasks.
+func (s *State) FailsAlike(t *Task, signature string, but []string) bool {
+	x := s.templates[t.Task.ShardOf]
+	if x == nil {
+		return false
+	}
+	f := spec.Fault{Class: wire.FaultGate, Signatures: []string{signature}}
+	return slices.ContainsFunc(shapes(&t.Task, f), func(shape string) bool {
+		return slices.ContainsFunc(x.failed[shape], func(other *Task) bool {
+			return other != t && !slices.Contains(but, other.Task.ID)
+		})
+	})
+}
+
+// BriefProven reports whether the gates have passed on a shard of a template, or its shards go on although they fail.
+func (s *State) BriefProven(template string) bool {
+	x := s.templates[template]
+	accepted := func(h *Hold) bool { return h.Answer == HoldAccepted }
+	return x != nil && (x.landed > 0 || slices.ContainsFunc(x.holds, accepted))
 }
 
 // forgive forgets the failures of a shard that has passed, or begins again.

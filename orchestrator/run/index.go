@@ -125,6 +125,9 @@ func (x *index) set(t *Task, to TaskState, pos uint64) {
 	x.ended = append(x.ended, t)
 	if (t.State == TaskDone || t.State == TaskLanded) && t.Task.ShardOf != "" {
 		x.template(t).passed++
+		if t.State == TaskLanded {
+			x.template(t).landed++
+		}
 		x.forgive(t)
 	}
 	if !t.GivenUp() && t.State != TaskSkipped {
