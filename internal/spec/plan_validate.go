@@ -108,6 +108,7 @@ func (v *planCheck) task(i int, t *Task) {
 	v.values(at, reflect.ValueOf(*t))
 	v.shard(at+".shard", t.Shard)
 	v.remaining(at+".remaining", t)
+	v.canary(at+".canary", t, role, known)
 	v.changeSet(at, t)
 	v.command(at, t, role, known)
 }
@@ -266,6 +267,19 @@ func (v *planCheck) shard(at string, s *Shard) {
 func (v *planCheck) remaining(at string, t *Task) {
 	if t.Remaining != "" && (t.Shard == nil || t.Shard.Match == "" || t.Shard.By == "command") {
 		v.addf(at, "", "remaining allows files to match shard.match after the task, and the task has no such match")
+	}
+}
+
+// canary faults a number that nothing heeds.
+func (v *planCheck) canary(at string, t *Task, role *Role, known bool) {
+	switch {
+	case t.Canary <= 0:
+	case t.Shard == nil:
+		v.addf(at, "", "canary belongs to a task with a shard rule: it is how many shards run first")
+	case t.Set() != "":
+		v.addf(at, "", "the shards of a change set pass together: none of them runs first")
+	case known && !role.Runs(ExecutorModel):
+		v.addf(at, "", "canary bounds the attempts of models, and role %q has none", t.Role)
 	}
 }
 

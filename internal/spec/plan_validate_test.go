@@ -81,6 +81,16 @@ func TestPlanFaults(t *testing.T) {
 			"template id too long", func(t *Task) { t.ID, t.Shard = strings.Repeat("x", 60), &Shard{By: "file"} },
 			`too long for a template`,
 		},
+		{"canary of a task", func(t *Task) { t.Canary = 2 }, `tasks[1].canary: canary belongs to a task with a shard rule`},
+		{
+			"canary of a set", func(t *Task) { t.Canary, t.Shard, t.Together = 2, &Shard{By: "file"}, true },
+			`tasks[1].canary: the shards of a change set pass together`,
+		},
+		{
+			"canary of commands", func(t *Task) { t.Canary, t.Shard, t.Role = 2, &Shard{By: "file"}, "codemod" },
+			`tasks[1].canary: canary bounds the attempts of models, and role "codemod" has none`,
+		},
+		{"canary below 1", func(t *Task) { t.Canary, t.Shard = -1, &Shard{By: "file"} }, `tasks[1].canary: `},
 		{"no role", func(t *Task) { t.Role = "" }, `has no role; there are codemod, generator, master, reader, tester`},
 		{
 			"unknown role", func(t *Task) { t.Role = "genrator" },

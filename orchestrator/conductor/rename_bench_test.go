@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,13 +22,15 @@ import (
 )
 
 // BenchmarkRename has the program rename a function that n packages use, with a simulated service in another process: in three
-// waves with one patch a gate run and with batches, and as one change set. The gates are Go's own; gate-s is the time in which
+// waves with one patch a gate run, with batches, and with batches where all shards may run before a gate has passed on one; and as one
+// change set. The gates are Go's own; gate-s is the time in which
 // one was running.
 func BenchmarkRename(b *testing.B) {
 	server := buildCommand(b, "divisi/internal/testkit/geminitest/cmd")
 	program := buildCommand(b, "divisi/cmd/divisi")
 	for _, how := range []struct{ name, plan, prove string }{
 		{"each", renamejob.Waves, spec.ProveEach}, {"batch", renamejob.Waves, spec.ProveBatch}, {"set", renamejob.Set, spec.ProveBatch},
+		{"atonce", strings.Replace(renamejob.Waves, "    shard:", "    canary: 100\n    shard:", 1), spec.ProveBatch},
 	} {
 		for _, n := range []int{8, 32, 64} {
 			b.Run(fmt.Sprintf("%s/%d", how.name, n), func(b *testing.B) {

@@ -17,7 +17,7 @@ func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 	if w := s.Works[run.BaselineTask]; w != nil && w.Outstanding() {
 		room++ // no task waits for the baseline
 	}
-	sets := newSets(s)
+	sets, first := newSets(s), canaries{s, map[string]*canary{}}
 	running, tooManyWaiting := serializedRunning(s), s.Waiting() >= maxWaiting
 	for _, t := range inTurn(s) {
 		id := t.Task.ID
@@ -32,7 +32,7 @@ func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 		}
 		role := s.Spec.Roles[t.Task.Role]
 		full := role.Concurrency > 0 && byRole[role.Name] >= role.Concurrency
-		if full || !approved(s, t) || sets.blocked(t) || tooManyWaiting && t.Parent == "" {
+		if full || !approved(s, t) || sets.blocked(t) || tooManyWaiting && t.Parent == "" || !first.lets(t) {
 			continue
 		}
 		if serialized(t) {
@@ -43,6 +43,7 @@ func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 		}
 		ready = append(ready, id)
 		sets.hold(t)
+		first.hold(t)
 		room--
 		byRole[role.Name]++
 	}

@@ -1,0 +1,114 @@
+package schedule
+
+import (
+	"time"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+)
+
+// slowGates is above how long the gates take on the base commit that one in firstShare shards of a template may run before they have
+// passed on one: waiting for them would cost more than attempts do.
+const (
+	slowGates  = time.Minute
+	firstShare = 10
+)
+
+// canaries bounds how many shards of a template models work on before the gates have passed on one of them: the brief may be wrong.
+// Attempts of commands cost no tokens, and a shard of a change set never passes alone.
+type canaries struct {
+	*run.State
+
+	templates map[string]*canary
+}
+
+// canary is a template whose brief is unproven: room is how many more of its shards may begin; fresh reports that one is on its
+// way that has not failed yet.
+type canary struct {
+	room  int
+	fresh bool
+}
+
+// lets reports whether a task may begin. A shard that failed waits for those that have not: where they fail as it did, the template
+// is held, and its attempt would be wasted.
+func (x *canaries) lets(t *run.Task) bool {
+	switch c := x.of(t); {
+	case c == nil:
+		return true
+	case !x.begun(t):
+		return c.room > 0
+	default:
+		return !c.fresh || !failedLast(t)
+	}
+}
+
+// hold notes that a task begins.
+func (x *canaries) hold(t *run.Task) {
+	if c := x.of(t); c != nil && !x.begun(t) {
+		c.room--
+	}
+}
+
+// of returns the template of a task whose next attempt is a model's; nil where all of its shards may begin.
+func (x *canaries) of(t *run.Task) *canary {
+	name := t.Task.ShardOf
+	if name == "" || t.Task.ChangeSet != "" || x.BriefProven(name) {
+		return nil
+	}
+	role := x.Spec.Roles[t.Task.Role]
+	if len(role.Chain) > 0 {
+		role = x.RoleOn(t, t.Next.At)
+	}
+	if role.Executor != spec.ExecutorModel || !role.ChangesFiles() {
+		return nil
+	}
+	c, known := x.templates[name]
+	if !known {
+		c = x.look(t)
+		x.templates[name] = c
+	}
+	return c
+}
+
+func (x *canaries) look(shard *run.Task) *canary {
+	c, unchanged := &canary{room: x.size(shard)}, 0
+	for _, id := range x.Shards[shard.Task.ShardOf] {
+		switch t := x.Tasks[id]; {
+		case t.State == run.TaskDone:
+			unchanged++
+		case !t.Ended() && t.State != run.TaskHeld && x.begun(t):
+			c.room--
+			c.fresh = c.fresh || t.State != run.TaskPending && len(t.Recent()) == 0
+		}
+	}
+	if unchanged >= x.size(shard) {
+		return nil // there is nothing that a gate could pass on
+	}
+	return c
+}
+
+// size is how many shards of a template may run before the gates have passed on one.
+func (x *canaries) size(shard *run.Task) int {
+	if shard.Task.Canary > 0 {
+		return shard.Task.Canary
+	}
+	var gates time.Duration
+	for _, g := range x.GatesOf(shard.Task) {
+		gates += x.Baseline[g].Duration
+	}
+	if gates <= slowGates {
+		return spec.DefaultCanary
+	}
+	return max(spec.DefaultCanary, (len(x.Shards[shard.Task.ShardOf])+firstShare-1)/firstShare)
+}
+
+// begun reports whether a model has had a task since it was last revised.
+func (x *canaries) begun(t *run.Task) bool {
+	return t.Attempt > t.Revised && x.Made(t).Executor == spec.ExecutorModel
+}
+
+// failedLast reports whether the newest attempt of a task failed.
+func failedLast(t *run.Task) bool {
+	faults := t.Recent()
+	return len(faults) > 0 && faults[len(faults)-1].Attempt == t.Attempt
+}
