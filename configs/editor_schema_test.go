@@ -191,6 +191,7 @@ func TestLeastValuesOfTheSchemasAreTheLoaders(t *testing.T) {
 		"CompactionRules.overlap":    {"role", "context: {compaction: {overlap: N}}"},
 		"ToolOutput.limit":           {"role", "tool_output: {'*': {limit: N}}"},
 		"Task.attempts":              {"plan", "tasks: [{id: a, role: reader, brief: b, attempts: N}]"},
+		"Task.canary":                {"plan", "tasks: [{id: a, role: generator, brief: b, shard: {by: file}, canary: N}]"},
 		"Task.last":                  {"plan", "tasks: [{id: a, role: reader, brief: b, last: N}]"},
 		"Task.max_tokens":            {"plan", "tasks: [{id: a, role: reader, brief: b, max_tokens: N}]"},
 		"Shard.max_files":            {"plan", "tasks: [{id: a, role: reader, brief: b, shard: {by: file, max_files: N}}]"},

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -13,28 +14,57 @@ const bytesPerToken = 3.5
 const defaultExpected = 4096
 
 // Budget is a hard limit of tokens for the process. Before a call its estimate is reserved; after it what the server
-// reported is booked. It is safe for concurrent use.
+// reported is booked. A call that does not fit beside those under way waits until they are booked: they use less than they
+// have reserved. It is safe for concurrent use.
 type Budget struct {
 	mu       sync.Mutex
 	limit    int
 	spent    int
 	reserved int
+	// settled is closed when the next call has been booked.
+	settled chan struct{}
 }
 
 // NewBudget makes a budget of limit tokens; a resumed run has spent some already. A limit of zero or less
 // means no limit; spending is still counted.
-func NewBudget(limit, spent int) *Budget { return &Budget{limit: limit, spent: spent} }
+func NewBudget(limit, spent int) *Budget {
+	return &Budget{limit: limit, spent: spent, settled: make(chan struct{})}
+}
 
-func (b *Budget) reserve(tokens int) *Error {
+// reserve returns once the tokens are reserved, or with the error of a call that does not fit although none is under way. Before it
+// waits it calls waits, once, with the reason.
+func (b *Budget) reserve(ctx context.Context, tokens int, waits func(why string)) *Error {
+	for told := false; ; told = true {
+		settled, err := b.try(tokens)
+		if settled == nil {
+			return err
+		}
+		if !told {
+			waits(err.Message)
+		}
+		select {
+		case <-settled:
+		case <-ctx.Done():
+			return cancelled(ctx.Err())
+		}
+	}
+}
+
+// try reserves tokens that are left. Where there are too few it returns an error, and what to wait for, if anything.
+func (b *Budget) try(tokens int) (settled <-chan struct{}, err *Error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.limit > 0 && b.spent+b.reserved+tokens > b.limit {
-		return &Error{Class: OverBudget, Message: fmt.Sprintf(
-			"the call needs about %d tokens; %d of %d are spent and %d reserved for calls under way",
-			tokens, b.spent, b.limit, b.reserved)}
+	if b.limit <= 0 || b.spent+b.reserved+tokens <= b.limit {
+		b.reserved += tokens
+		return nil, nil
 	}
-	b.reserved += tokens
-	return nil
+	err = &Error{Class: OverBudget, Message: fmt.Sprintf("the call needs about %d tokens; %d of %d are spent",
+		tokens, b.spent, b.limit)}
+	if b.reserved == 0 {
+		return nil, err
+	}
+	err.Message += fmt.Sprintf(" and %d reserved for calls under way", b.reserved)
+	return b.settled, err
 }
 
 func (b *Budget) settle(reserved, used int) {
@@ -42,6 +72,8 @@ func (b *Budget) settle(reserved, used int) {
 	defer b.mu.Unlock()
 	b.reserved -= reserved
 	b.spent += used
+	close(b.settled)
+	b.settled = make(chan struct{})
 }
 
 // Estimate is the number of input tokens of a request, from its size as JSON.

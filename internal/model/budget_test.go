@@ -1,15 +1,19 @@
 package model_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
 	"divisi/internal/model"
+	"divisi/internal/spec"
 	"divisi/internal/testkit/modeltest"
 )
 
@@ -79,4 +83,77 @@ func TestBudgetSettlesABrokenOffCall(t *testing.T) {
 	require.InDelta(t, 1000, budget.Spent(), 50, "the prompt was paid")
 	left, _ := budget.Left()
 	require.Equal(t, 100_000-budget.Spent(), left)
+}
+
+// slow is a model whose answers take a second and use so many tokens each.
+func slow(tokens int) modelFunc {
+	return func(yield func(model.Event, error) bool) {
+		time.Sleep(time.Second)
+		yield(model.Event{Result: &model.Result{
+			Content: genai.NewContentFromText("a", genai.RoleModel), Usage: spec.Usage{Calls: 1, Output: tokens},
+		}}, nil)
+	}
+}
+
+// Calls under way have reserved more than they use: what does not fit beside them waits, and is refused only where it does not fit
+// alone.
+func TestACallWaitsForThoseThatReservedTheBudget(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ uses, answered, seconds int }{
+		{uses: 15, answered: 6, seconds: 3}, // two fit at once
+		{uses: 2500, answered: 3, seconds: 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			budget, begin := model.NewBudget(10_000, 0), time.Now()
+			m := model.New(slow(c.uses), model.Policy{Budget: budget})
+			var wg sync.WaitGroup
+			var mu sync.Mutex
+			var waits []spec.Wait
+			refused := []string{}
+			ctx := model.WithObserver(t.Context(), func(w spec.Wait) {
+				mu.Lock()
+				defer mu.Unlock()
+				waits = append(waits, w)
+			})
+			for i := range 6 {
+				wg.Go(func() {
+					if _, err := modeltest.Collect(ctx, m, modeltest.Ask(fmt.Sprint(i), "x")); err != nil {
+						mu.Lock()
+						defer mu.Unlock()
+						refused = append(refused, fmt.Sprintf("%s: %s", err.Class, err.Message))
+					}
+				})
+			}
+			wg.Wait()
+			require.Len(t, refused, 6-c.answered)
+			for _, words := range refused {
+				require.Contains(t, words, "budget: the call needs about 41")
+				require.Contains(t, words, fmt.Sprintf("%d of 10000 are spent", c.answered*c.uses))
+				require.NotContains(t, words, "reserved")
+			}
+			require.Equal(t, c.answered*c.uses, budget.Spent())
+			require.Equal(t, time.Duration(c.seconds)*time.Second, time.Since(begin))
+			require.Len(t, waits, 4, "each tells once that it waits")
+			require.Contains(t, waits[0].String(), "waiting for the budget: the call needs about 41")
+			require.Contains(t, waits[0].String(), "0 of 10000 are spent and 8")
+		})
+	}
+}
+
+func TestACallThatWaitsForTheBudgetIsBrokenOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := model.New(slow(15), model.Policy{Budget: model.NewBudget(5_000, 0)})
+		done := make(chan *model.Error)
+		go func() {
+			_, err := modeltest.Collect(t.Context(), m, modeltest.Ask("a", "x"))
+			done <- err
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := modeltest.Collect(ctx, m, modeltest.Ask("b", "x"))
+		require.Equal(t, model.Cancelled, err.Class)
+		require.Nil(t, <-done)
+	})
 }

@@ -150,7 +150,7 @@ type hop struct {
 func (c *loop) run(ctx context.Context) (*Result, *Error) {
 	c.begin(ctx)
 	for {
-		err := c.reserve()
+		err := c.reserve(ctx)
 		if err == nil {
 			err = c.wait(ctx)
 		}

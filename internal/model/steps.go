@@ -11,8 +11,9 @@ import (
 	"divisi/internal/spec"
 )
 
-// reserve begins a hop: it checks what must not be sent, and takes the hop's estimated tokens from the budget.
-func (c *loop) reserve() *Error {
+// reserve begins a hop: it checks what must not be sent, and takes the hop's estimated tokens from the budget, for which it may have
+// to wait.
+func (c *loop) reserve(ctx context.Context) *Error {
 	if c.hop.try > 0 {
 		return nil // it is a further send of the same hop
 	}
@@ -28,7 +29,10 @@ func (c *loop) reserve() *Error {
 	}
 	c.hop.prompt = Estimate(c.now.req)
 	reserved := c.hop.prompt + expected(c.now.req)
-	if err := c.policy.Budget.reserve(reserved); err != nil {
+	err := c.policy.Budget.reserve(ctx, reserved, func(why string) {
+		tell(ctx, spec.Wait{For: spec.WaitBudget, Model: c.now.String(), Why: why})
+	})
+	if err != nil {
 		return err
 	}
 	c.hop.reserved = reserved

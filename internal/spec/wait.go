@@ -13,6 +13,7 @@ const (
 	WaitHold     = "hold"     // the service asks everybody to wait
 	WaitOutage   = "outage"   // the service is away
 	WaitQuota    = "quota"    // a quota of the model is used up, and no call waits for it
+	WaitBudget   = "budget"   // calls under way have reserved what is left of the budget
 )
 
 // Wait says for what a call of a model waits, and until when.
@@ -40,6 +41,8 @@ func (w Wait) String() string {
 		return w.Model + " answers again"
 	case WaitHold, WaitQuota:
 		return fmt.Sprintf("waiting for quota %q of %s until %s", w.Quota, w.Model, clock(w.Until))
+	case WaitBudget:
+		return "waiting for the budget: " + w.Why
 	case WaitOutage:
 		return fmt.Sprintf("waiting for %s: try %d at %s, until %s: %s", w.Model, w.Try, clock(w.Until), clock(w.End), w.Why)
 	}
