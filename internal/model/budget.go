@@ -31,8 +31,8 @@ func NewBudget(limit, spent int) *Budget {
 	return &Budget{limit: limit, spent: spent, settled: make(chan struct{})}
 }
 
-// reserve returns once the tokens are reserved, or with the error of a call that does not fit although none is under way. Before it
-// waits it calls waits, once, with the reason.
+// reserve returns once the tokens are reserved, or with the error of a call that does not fit although none is under way. Before
+// it waits it calls waits, once, with the reason.
 func (b *Budget) reserve(ctx context.Context, tokens int, waits func(why string)) *Error {
 	for told := false; ; told = true {
 		settled, err := b.try(tokens)

@@ -88,7 +88,7 @@ func TestBudgetSettlesABrokenOffCall(t *testing.T) {
 // slow is a model whose answers take a second and use so many tokens each.
 func slow(tokens int) modelFunc {
 	return func(yield func(model.Event, error) bool) {
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		yield(model.Event{Result: &model.Result{
 			Content: genai.NewContentFromText("a", genai.RoleModel), Usage: spec.Usage{Calls: 1, Output: tokens},
 		}}, nil)

@@ -11,8 +11,8 @@ import (
 	"divisi/internal/spec"
 )
 
-// reserve begins a hop: it checks what must not be sent, and takes the hop's estimated tokens from the budget, for which it may have
-// to wait.
+// reserve begins a hop: it checks what must not be sent, and takes the hop's estimated tokens from the budget, for which it may
+// wait.
 func (c *loop) reserve(ctx context.Context) *Error {
 	if c.hop.try > 0 {
 		return nil // it is a further send of the same hop

@@ -29,7 +29,9 @@ func BenchmarkRename(b *testing.B) {
 	server := buildCommand(b, "divisi/internal/testkit/geminitest/cmd")
 	program := buildCommand(b, "divisi/cmd/divisi")
 	for _, how := range []struct{ name, plan, prove string }{
-		{"each", renamejob.Waves, spec.ProveEach}, {"batch", renamejob.Waves, spec.ProveBatch}, {"set", renamejob.Set, spec.ProveBatch},
+		{"each", renamejob.Waves, spec.ProveEach},
+		{"batch", renamejob.Waves, spec.ProveBatch},
+		{"set", renamejob.Set, spec.ProveBatch},
 		{"atonce", strings.Replace(renamejob.Waves, "    shard:", "    canary: 100\n    shard:", 1), spec.ProveBatch},
 	} {
 		for _, n := range []int{8, 32, 64} {

@@ -3,7 +3,6 @@ package conductor_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -68,7 +67,7 @@ func wrongBrief(b *testing.B, program, server string, n int) {
 	out, err := cmd.Output()
 	took := time.Since(begin)
 	var exit *exec.ExitError
-	require.True(b, errors.As(err, &exit), "%v", err)
+	require.ErrorAs(b, err, &exit)
 	require.Equal(b, 3, exit.ExitCode(), "it waits for a person: %s", exit.Stderr)
 	attempts, gates, usage := 0, 0, spec.Usage{}
 	for line := range bytes.Lines(out) {

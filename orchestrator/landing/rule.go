@@ -73,7 +73,8 @@ func Land(s *run.State) []run.Action {
 func next(s *run.State) []*run.Task {
 	waiting := slices.DeleteFunc(slices.Collect(s.In(run.TaskAccepted)), func(t *run.Task) bool {
 		set := s.Set(t)
-		return s.HoldOf(t) != nil || set != nil && (!set.Complete() || set.Lost != nil || slices.ContainsFunc(set.Members, s.Unproven))
+		incomplete := set != nil && (!set.Complete() || set.Lost != nil || slices.ContainsFunc(set.Members, s.Unproven))
+		return incomplete || s.HoldOf(t) != nil
 	})
 	search := slices.ContainsFunc(s.Batches, func(b *run.Batch) bool { return searched(s, b) })
 	// What the part under test tells decides what becomes of those that were left out of it.

@@ -88,8 +88,8 @@ func confirmed(s *run.State, d run.LandingData, id string, f failure) bool {
 	})
 }
 
-// alike reports whether a shard fails as another one did that is not tested with it and went back: in what it alone changed, again,
-// or while no shard of its template has landed.
+// alike reports whether a shard fails as another one did that is not tested with it and went back: in what it alone changed, and
+// again, or while no shard of its template has landed.
 func alike(s *run.State, d run.LandingData, id string, own []failure) bool {
 	t, beside := s.Tasks[id], ids(d.Tasks)
 	return slices.ContainsFunc(own, func(f failure) bool {

@@ -7,15 +7,15 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// slowGates is above how long the gates take on the base commit that one in firstShare shards of a template may run before they have
-// passed on one: waiting for them would cost more than attempts do.
+// slowGates is above how long the gates take on the base commit that one in firstShare shards of a template may run before they
+// have passed on one: waiting for them would cost more than attempts do.
 const (
 	slowGates  = time.Minute
 	firstShare = 10
 )
 
-// canaries bounds how many shards of a template models work on before the gates have passed on one of them: the brief may be wrong.
-// Attempts of commands cost no tokens, and a shard of a change set never passes alone.
+// canaries bounds how many shards of a template models work on before the gates have passed on one of them: the brief may be
+// wrong. Attempts of commands cost no tokens, and a shard of a change set never passes alone.
 type canaries struct {
 	*run.State
 
@@ -29,8 +29,8 @@ type canary struct {
 	fresh bool
 }
 
-// lets reports whether a task may begin. A shard that failed waits for those that have not: where they fail as it did, the template
-// is held, and its attempt would be wasted.
+// lets reports whether a task may begin. A shard that failed waits for those that have not: where they fail as it did, the
+// template is held, and its attempt would be wasted.
 func (x *canaries) lets(t *run.Task) bool {
 	switch c := x.of(t); {
 	case c == nil:
