@@ -56,7 +56,7 @@ func anyTask(t *rapid.T) spec.Task {
 	if rapid.Bool().Draw(t, "template") {
 		task.Shard = &spec.Shard{
 			By: "file", Match: maybe(t, "match"), Glob: maybe(t, "glob"), MaxFiles: number.Draw(t, "max_files"),
-			MaxTokens: number.Draw(t, "max_tokens"), Command: some(t, "command"), IncludeProtected: rapid.Bool().Draw(t, "protected"),
+			MaxTokens: number.Draw(t, "max_tokens"), Command: some(t, "command"),
 		}
 	}
 	return task

@@ -45,7 +45,7 @@ func ParseProject(file, text string) (spec.Project, error) {
 	d.read(text, projectSchema(), &p)
 	p.Limits = p.Limits.Or(defaults.Limits)
 	if p.Protected == nil { // an empty list protects nothing, on purpose
-		p.Protected = defaults.Protected
+		p.Protected = spec.Guarded()
 	}
 	if p.Parallel == 0 {
 		p.Parallel = defaults.Parallel

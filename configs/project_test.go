@@ -30,16 +30,15 @@ func TestProjectDefaults(t *testing.T) {
 	require.Empty(t, p.Gates, "gates are detected")
 	writes := spec.WriteSet{Protected: p.Protected}
 	for _, name := range []string{
-		"a_test.go", "x/y_test.go", "x/testdata/a", "web/a.test.tsx", "web/__tests__/a.js",
-		"tests/unit.py", "pkg/test_a.py", "conftest.py",
-		"src/FooTest.java", ".github/workflows/ci.yml", ".gitlab-ci.yml", ".golangci.yml", ".divisi/divisi.yaml", "Makefile",
-		"web/eslint.config.mjs", "ruff.toml", "azure-pipelines.yaml", "a/.gitattributes",
+		".github/workflows/ci.yml", ".gitlab-ci.yml", ".golangci.yml", ".divisi/divisi.yaml", "Makefile", "sub/makefile",
+		"web/eslint.config.mjs", "ruff.toml", "azure-pipelines.yaml", "a/.gitattributes", "unittest.py", "src/pytest/__init__.py",
+		".vscode/tasks.json", ".VSCode/tasks.json", "AGENTS.md", "web/.npmrc",
 	} {
 		require.Contains(t, writes.Refuse(name), "protected", name)
 	}
 	for _, name := range []string{
-		"main.go", "testing.go", "contest/a.go", "src/latest.ts", "github/a.go", "pkg/protest.py",
-		"spec.go", "internal/spec.go",
+		"main.go", "testing.go", "github/a.go", "pkg/protest.py", "docs/agents.go", "tests/unittest/__init__.py", "make.go",
+		"a_test.go", "x/testdata/a", "web/a.test.tsx", "tests/unit.py", "conftest.py", "src/FooTest.java",
 	} {
 		require.Empty(t, writes.Refuse(name), name)
 	}

@@ -39,8 +39,6 @@ type Shard struct {
 	MaxFiles  int      `json:"max_files,omitempty" jsonschema:"At most this many files in one task."`
 	MaxTokens int      `json:"max_tokens,omitempty" jsonschema:"Files of at most this many tokens (bytes/4) in one task; a larger file is alone."`
 	Command   []string `json:"command,omitempty" jsonschema:"With by command: prints one shard a line, paths separated by spaces."`
-
-	IncludeProtected bool `json:"include_protected,omitempty" jsonschema:"The tasks may change protected files too, such as tests. Default: those are left out."`
 }
 
 // ShardRule is what a task keeps of the rule that it comes from. Set by code only.
@@ -88,7 +86,7 @@ type Task struct {
 	// ShardOf names the template that this task was expanded from, and Rule is its rule. Set by code only.
 	ShardOf string     `json:"shard_of,omitempty" file:"-"`
 	Rule    *ShardRule `json:"rule,omitempty" file:"-"`
-	// Unlocked are the entries of Files that a person or the master chose and that unlock protected paths. Set by code only.
+	// Unlocked are the entries of Files that a person or the master wrote and that unlock protected paths. Set by code only.
 	Unlocked []string `json:"unlocked,omitempty" file:"-"`
 }
 

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"divisi/internal/text"
 )
 
 // WriteSet says which paths of the repository an attempt may write. The tools and the check of the finished patch ask
@@ -25,12 +27,12 @@ func (t *Task) WriteSet(protected []string) WriteSet {
 	return WriteSet{Files: t.Files, Protected: protected, Unlocked: t.Unlocked}
 }
 
-// Unlocks returns the entries of a write set that name protected paths: those that lie inside a protected glob.
-// internal/** does not name internal/a_test.go; internal/*_test.go does.
+// Unlocks returns the entries of a write set that name protected paths: those that lie inside a protected glob. ** does not name
+// .github/workflows/ci.yml; .github/workflows/* does.
 func Unlocks(files, protected []string) []string {
 	var out []string
 	for _, entry := range files {
-		if MatchAny(protected, entry) {
+		if protects(protected, entry) != "" {
 			out = append(out, entry)
 		}
 	}
@@ -42,28 +44,38 @@ func (w WriteSet) Refuse(name string) string {
 	if problem := pathProblem(name); problem != "" {
 		return fmt.Sprintf("%q: %s", name, problem)
 	}
-	if len(w.Files) > 0 && !MatchAny(w.Files, name) {
-		return fmt.Sprintf("%s is outside this task's write set: %s", name, strings.Join(w.Files, ", "))
+	guard := w.guard(name)
+	if guard != "" {
+		guard = fmt.Sprintf("protected (%s), and the plan does not name it in this task's files", guard)
 	}
-	if guard := w.guard(name); guard != "" {
-		return fmt.Sprintf("%s is protected (%s), and the plan does not name it in this task's files", name, guard)
+	switch outside := len(w.Files) > 0 && !MatchAny(w.Files, name); {
+	case outside && guard != "":
+		return fmt.Sprintf("%s is outside this task's write set, and %s", name, guard)
+	case outside:
+		return fmt.Sprintf("%s is outside this task's write set: %s", name, text.Some(w.Files, maxFiles))
+	case guard != "":
+		return name + " is " + guard
 	}
 	return ""
 }
 
+// maxFiles bounds the files of a write set that a message lists.
+const maxFiles = 20
+
 // guard returns the protected glob that forbids the path, or "".
 func (w WriteSet) guard(name string) string {
 	for _, glob := range w.Protected {
-		if matches(glob, name) && !w.names(glob, name) {
+		only := []string{glob}
+		if protects(only, name) != "" && !w.names(only, name) {
 			return glob
 		}
 	}
 	return ""
 }
 
-func (w WriteSet) names(glob, name string) bool {
+func (w WriteSet) names(glob []string, name string) bool {
 	for _, entry := range w.Unlocked {
-		if matches(entry, name) && matches(glob, entry) {
+		if matches(entry, name) && protects(glob, entry) != "" {
 			return true
 		}
 	}

@@ -23,6 +23,8 @@ func TestWriteSet(t *testing.T) {
 		{[]string{"internal/a_test.go"}, "internal/a_test.go", ""},
 		{[]string{".github/workflows/**"}, ".github/workflows/ci.yml", ""},
 		{[]string{"**"}, ".github/workflows/ci.yml", "protected"},
+		{nil, "A_Test.Go", "protected"},
+		{[]string{"a.go"}, "b_test.go", "b_test.go is outside this task's write set, and protected (**/*_test.go)"},
 		{[]string{"internal"}, "internal/deep/a.go", ""},
 		{[]string{"internal"}, "internals/a.go", "outside this task's write set: internal"},
 		{[]string{"app/[id]/page.tsx"}, "app/[id]/page.tsx", ""},

@@ -2,6 +2,7 @@ package landing
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,20 +26,20 @@ func goBack(s *run.State, t *run.Task, f spec.Fault, failed []failure) []run.Act
 		if len(files) == 0 {
 			continue
 		}
-		d.Reason += fmt.Sprintf(". No task may change %s, where it fails", text.Some(files, maxMet))
-		if s.Spec.Plan != nil {
-			d.Reason += ". If that must change too, add it to the files of this task in the plan; then: divisi retry " +
-				s.Spec.Run
-		}
+		d.Reason += fmt.Sprintf(". It fails in %s, which is in the files of no task. %s", text.Some(files, maxMet),
+			schedule.Widen(s, t))
 		a.Data = d
 		actions[i] = a
 	}
 	return actions
 }
 
+// cannotImport finds a signature of a file that could not import another.
+var cannotImport = regexp.MustCompile(`^load: |\b(?:Import|ModuleNotFound)Error\b|Cannot find module`)
+
 // forgotten are the files outside all write sets that failures give with a line, sorted, such as a caller that no task changes. A
-// failure in what the task changed is its own, but for an import that fails, whose stack has all that import; and a test that
-// fails by itself is no file that must change.
+// failure in what the task changed is its own, but for an import that fails, whose stack has all that import; and a test that runs
+// and fails is no file that must change, as one is that does not compile or cannot import.
 func forgotten(s *run.State, t *run.Task, failed []failure) (files []string) {
 	own := t.Changes()
 	for _, f := range failed {
@@ -47,7 +48,7 @@ func forgotten(s *run.State, t *run.Task, failed []failure) (files []string) {
 			continue
 		}
 		for _, p := range f.positions {
-			if !slices.Contains(own, p) && (f.compile || !acceptance.IsTest(p)) {
+			if !slices.Contains(own, p) && (f.compile || cannotImport.MatchString(f.signature) || !acceptance.IsTest(p)) {
 				files = append(files, p)
 			}
 		}

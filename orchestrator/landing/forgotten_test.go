@@ -1,6 +1,7 @@
 package landing_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,8 +14,8 @@ import (
 // A task that is parked because a caller was forgotten names it, and what to do.
 func TestAForgottenCallerIsNamed(t *testing.T) {
 	t.Parallel()
-	const hint = ". No task may change cli/main.go, where it fails. If that must change too, add it to the files of this task in the " +
-		"plan; then: divisi retry r1"
+	const hint = ". It fails in cli/main.go, which is in the files of no task. If it must change, add its path to files of this task " +
+		"in the plan; then: divisi retry r1"
 	at := func(build bool, files ...string) spec.Receipt {
 		r := spec.Receipt{Build: build, Positions: map[string][]string{}}
 		for _, f := range files {
@@ -28,6 +29,10 @@ func TestAForgottenCallerIsNamed(t *testing.T) {
 	imported := spec.Receipt{
 		Signatures: []string{"ImportError: x"}, Positions: map[string][]string{"ImportError: x": {"cli/main.go", "of-a/x.go"}},
 	}
+	loaded := spec.Receipt{
+		Signatures: []string{"load: cli/main_test.go: x"}, Positions: map[string][]string{"load: cli/main_test.go: x": {"cli/main_test.go"}},
+	}
+	inTest := strings.ReplaceAll(hint, "main.go", "main_test.go")
 	for name, c := range map[string]struct {
 		receipt  spec.Receipt
 		attempts int
@@ -40,6 +45,8 @@ func TestAForgottenCallerIsNamed(t *testing.T) {
 		"a test that leads to a caller":     {thrown, 1, hint},
 		"a test that leads to its file":     {own, 1, ""},
 		"an import through its file":        {imported, 1, hint},
+		"a test does not compile":           {at(true, "cli/main_test.go"), 1, inTest},
+		"a test cannot import":              {loaded, 1, inTest},
 		"a test alone":                      {at(false, "cli/main_test.go"), 1, ""},
 		"without a position":                {spec.Receipt{Signatures: []string{"test: t"}}, 1, ""},
 		"it tries again":                    {at(true, "cli/main.go"), 3, ""},

@@ -203,8 +203,12 @@ func park(s *run.State, set *run.ChangeSet, missing []string, f spec.Fault) []ru
 	if s.Spec.Plan == nil {
 		reason += fmt.Sprintf("Dispatch a task with change_set %s and these files: the set is then tested again", set.Name)
 	} else {
-		reason += fmt.Sprintf("Add a task with change_set: %s and these files to the plan, or these files to a task of it; "+
-			"then: divisi retry %s", set.Name, s.Spec.Run)
+		to := "these files to a task of it"
+		if template := set.Members[0].Task.ShardOf; template != "" {
+			to = fmt.Sprintf("have the shard rule of %s find them (glob, match)", template)
+		}
+		reason += fmt.Sprintf("Add a task with change_set: %s and these files to the plan, or %s; then: divisi retry %s", set.Name,
+			to, s.Spec.Run)
 	}
 	var actions []run.Action
 	reason = schedule.WithOutput(reason, schedule.OutputFile(s, f.Output))

@@ -33,8 +33,8 @@ type Expansion struct {
 
 // expand turns templates into tasks. It returns every error that it finds; with one, no task. The same plan over the same
 // tree expands to the same tasks. A task that waits for a template still names the template, which means all of its shards:
-// a thousand shards that wait for a thousand others would else be a million names. What a shard's role may change never
-// unlocks a protected path by itself: protected files are left out, unless the rule includes them.
+// a thousand shards that wait for a thousand others would else be a million names. A rule never unlocks a protected path: the
+// shards of roles that write leave those files out.
 func expand(
 	ctx context.Context, plan spec.Plan, tree Tree, roles map[string]spec.Role, protected []string, m *mending,
 ) (Expansion, []spec.Problem, error) {

@@ -34,10 +34,8 @@ type sharding struct {
 	owners owners
 	// chosen is the note on sizes that the rule left open and that are not one unit each.
 	chosen string
-	// barred counts protected files that were left out, included those that were not; unusable are files whose names no patch
-	// may hold.
-	barred, included int
-	unusable         []string
+	// barred are protected files, which shards leave out, unusable those whose names no patch may hold.
+	barred, unusable []string
 }
 
 // has leaves the files out of shards that the template has already.
@@ -77,9 +75,9 @@ func (s *sharding) run(ctx context.Context, tree Tree) (problem string, err erro
 	switch {
 	case len(kept) > 0:
 		return s.pack(ctx, tree, kept, all)
-	case s.barred > 0:
-		return fmt.Sprintf("matches only protected files (%d): name them in files of a task without a shard rule, "+
-			"or set include_protected: true", s.barred), nil
+	case len(s.barred) > 0:
+		return fmt.Sprintf("matches only protected files, %s: write them into files of a task without a shard rule",
+			text.Some(s.barred, maxBarred)), nil
 	case len(s.taken) > 0:
 		return "", nil
 	default:
@@ -94,32 +92,28 @@ func (s *sharding) keep(files []string) []string {
 		if s.taken[f] {
 			continue
 		}
-		switch protected := spec.MatchAny(s.protected, f); {
+		switch {
 		case spec.WriteSet{}.Refuse(f) != "":
 			s.unusable = append(s.unusable, f)
-			continue
-		case protected && !s.rule.IncludeProtected:
-			s.barred++
-			continue
-		case protected:
-			s.included++
+		case spec.WriteSet{Protected: s.protected}.Refuse(f) != "":
+			s.barred = append(s.barred, f)
+		default:
+			out = append(out, f)
 		}
-		out = append(out, f)
 	}
 	return out
 }
+
+// maxBarred bounds the protected files that a note names.
+const maxBarred = 5
 
 func (s *sharding) notes(template string) (out []string) {
 	if s.chosen != "" {
 		out = append(out, template+s.chosen)
 	}
-	if s.barred > 0 {
-		out = append(out, fmt.Sprintf("%s leaves out %s: name them in files of a task, or set include_protected",
-			template, text.Count(s.barred, "protected file")))
-	}
-	if s.included > 0 {
-		out = append(out, fmt.Sprintf("%s may change %s: include_protected is set", template, text.Count(s.included,
-			"protected file")))
+	if n := len(s.barred); n > 0 {
+		out = append(out, fmt.Sprintf("%s leaves out %s, %s: write a path into files of a task without a shard rule to have it "+
+			"changed", template, text.Count(n, "protected file"), text.Some(s.barred, maxBarred)))
 	}
 	if n := len(s.unusable); n > 0 {
 		out = append(out, fmt.Sprintf("%s leaves out %s whose names no patch may hold, such as %q",
@@ -144,9 +138,6 @@ func (s *sharding) task(t spec.Task, n int, files []string, writes bool) spec.Ta
 		for _, f := range files {
 			t.Rule.Matches, t.Rule.Bytes = t.Rule.Matches+s.matches[f], t.Rule.Bytes+s.sizes[f]
 		}
-	}
-	if s.rule.IncludeProtected {
-		t.Unlocked = spec.Unlocks(files, s.protected)
 	}
 	return t
 }

@@ -11,7 +11,7 @@ import (
 	"divisi/internal/spec"
 )
 
-var tests = []string{"**/*_test.go", ".github/**"}
+var guarded = []string{".github/**", "**/Makefile"}
 
 func writingRoles() map[string]spec.Role {
 	return map[string]spec.Role{
@@ -22,43 +22,35 @@ func writingRoles() map[string]spec.Role {
 func expandOne(t *testing.T, task spec.Task, tree Tree) (Expansion, []spec.Problem) {
 	t.Helper()
 	task.ID = "t"
-	x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{task}}, tree, writingRoles(), tests, nil)
+	x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{task}}, tree, writingRoles(), guarded, nil)
 	require.NoError(t, err)
 	return x, problems
 }
 
 func protectedTree() memTree {
 	return memTree{files: map[string]string{
-		"a/a.go": "old", "a/a_test.go": "old", "b/b_test.go": "old", ".github/ci.yml": "old",
-	}, shards: []string{"a/a.go a/a_test.go", "b/b_test.go"}}
+		"a/a.go": "old", "a/a_test.go": "old", "b/makefile": "old", ".github/ci.yml": "old",
+	}, shards: []string{"a/a.go a/a_test.go .github/ci.yml", "b/makefile"}}
 }
 
-func TestShardsLeaveProtectedFilesOut(t *testing.T) {
+// Tests are in shards like other files; what decides about them is left out by name.
+func TestShardsHaveTestsAndLeaveProtectedFilesOut(t *testing.T) {
 	t.Parallel()
 	for _, rule := range []spec.Shard{
-		{By: "package", Match: "old"}, {By: "dir", Glob: "{a,b}/**"}, {By: "file", Glob: "**/*.go"}, {By: "command", Command: []string{"x"}},
+		{By: "package", Match: "old", Glob: "**"}, {By: "dir"}, {By: "file", MaxFiles: 2}, {By: "command", Command: []string{"x"}},
 	} {
 		t.Run(rule.By, func(t *testing.T) {
 			t.Parallel()
 			x, problems := expandOne(t, spec.Task{Role: "mod", Shard: &rule}, protectedTree())
 			require.Empty(t, problems)
 			require.Len(t, x.Tasks, 1, "a shard without a file does not exist")
-			require.Equal(t, []string{"a/a.go"}, x.Tasks[0].Files)
+			require.Equal(t, []string{"a/a.go", "a/a_test.go"}, x.Tasks[0].Files)
 			require.Len(t, x.Notes, 1)
-			require.Contains(t, x.Notes[0], "t leaves out 2 protected files")
-			set := x.Tasks[0].WriteSet(tests)
-			require.NotEmpty(t, set.Refuse("a/a_test.go"))
-
-			rule.IncludeProtected = true
-			x, problems = expandOne(t, spec.Task{Role: "mod", Shard: &rule}, protectedTree())
-			require.Empty(t, problems)
-			require.Len(t, x.Notes, 1)
-			require.Contains(t, x.Notes[0], "t may change 2 protected files")
-			at := slices.IndexFunc(x.Tasks, func(t spec.Task) bool { return slices.Contains(t.Files, "a/a_test.go") })
-			set = x.Tasks[at].WriteSet(tests)
-			require.Equal(t, []string{"a/a_test.go"}, x.Tasks[at].Unlocked)
+			require.Contains(t, x.Notes[0], "t leaves out 2 protected files, .github/ci.yml, b/makefile: write a path into files")
+			require.Empty(t, x.Tasks[0].Unlocked)
+			set := x.Tasks[0].WriteSet(guarded)
 			require.Empty(t, set.Refuse("a/a_test.go"))
-			require.NotEmpty(t, set.Refuse("b/b_test.go"), "that is another shard's")
+			require.NotEmpty(t, set.Refuse(".github/ci.yml"))
 		})
 	}
 }
@@ -67,26 +59,26 @@ func TestAShardRuleThatFindsOnlyProtectedFilesIsAProblem(t *testing.T) {
 	t.Parallel()
 	_, problems := expandOne(t, spec.Task{Role: "mod", Shard: &spec.Shard{By: "file", Glob: "b/**"}}, protectedTree())
 	require.Len(t, problems, 1)
-	require.Contains(t, problems[0].Message, "matches only protected files (1)")
+	require.Contains(t, problems[0].Message, "matches only protected files, b/makefile: write them into files of a task")
 	x, problems := expandOne(t, spec.Task{Role: "reader", Shard: &spec.Shard{By: "file", Glob: "b/**"}}, protectedTree())
 	require.Empty(t, problems, "a role that writes nothing may read them all")
-	require.Equal(t, []string{"b/b_test.go"}, x.Tasks[0].Files)
+	require.Equal(t, []string{"b/makefile"}, x.Tasks[0].Files)
 	require.Empty(t, x.Tasks[0].Unlocked)
 }
 
 func TestOnlyWhatTheAuthorNamesUnlocks(t *testing.T) {
 	t.Parallel()
-	forged := spec.Task{Role: "mod", Files: []string{"a/**", "b/b_test.go"}, Unlocked: []string{"**/*_test.go"}, ShardOf: "x", Rule: &spec.ShardRule{}}
+	forged := spec.Task{Role: "mod", Files: []string{"**", "b/makefile"}, Unlocked: []string{".github/**"}, ShardOf: "x", Rule: &spec.ShardRule{}}
 	x, problems := expandOne(t, forged, protectedTree())
 	require.Empty(t, problems)
-	require.Equal(t, []string{"b/b_test.go"}, x.Tasks[0].Unlocked, "code sets it, whatever a plan says")
+	require.Equal(t, []string{"b/makefile"}, x.Tasks[0].Unlocked, "code sets it, whatever a plan says")
 	require.Empty(t, x.Tasks[0].ShardOf)
 	require.Nil(t, x.Tasks[0].Rule)
-	set := x.Tasks[0].WriteSet(tests)
-	require.Empty(t, set.Refuse("b/b_test.go"))
-	require.NotEmpty(t, set.Refuse("a/a_test.go"), "a/** does not name it")
-	set.Files = append(set.Files, "a/a_test.go")
-	require.NotEmpty(t, set.Refuse("a/a_test.go"), "what is granted later unlocks nothing")
+	set := x.Tasks[0].WriteSet(guarded)
+	require.Empty(t, set.Refuse("b/makefile"))
+	require.NotEmpty(t, set.Refuse(".github/ci.yml"), "** does not name it")
+	set.Files = append(set.Files, ".github/ci.yml")
+	require.NotEmpty(t, set.Refuse(".github/ci.yml"), "what is granted later unlocks nothing")
 }
 
 func TestShardsLeaveOutNamesThatNoPatchMayHold(t *testing.T) {

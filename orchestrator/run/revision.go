@@ -51,7 +51,7 @@ func (s *State) revise(t *Task, r *Revision) {
 		t.Task.Role, t.Task.Command, t.Task.Limits = r.Role, role.Command, role.Limits.Or(t.Task.Limits)
 	}
 	if r.Files != nil {
-		t.Task.Files, t.Task.Unlocked = *r.Files, r.Unlocked
+		t.Task.Files, t.Task.Unlocked, t.Named = *r.Files, r.Unlocked, *r.Files
 	}
 	if r.Constraints != nil {
 		t.Task.Constraints = *r.Constraints

@@ -40,6 +40,9 @@ func shapes(t *spec.Task, f spec.Fault) []string {
 	if slices.Contains(alone, f.Class) {
 		return nil
 	}
+	if f.Class == wire.FaultWriteSet { // whatever the file is
+		return []string{f.Class}
+	}
 	o := ownOf(t.Files)
 	if len(f.Signatures) == 0 {
 		return []string{o.strip(f.Class + ": " + numbers.ReplaceAllLiteralString(f.Message, "N"))}

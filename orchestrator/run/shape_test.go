@@ -77,8 +77,8 @@ func TestAFaultWithoutSignaturesHasItsClassAndMessageAsShape(t *testing.T) {
 	of := func(file, class, message string) []string {
 		return shapes(&spec.Task{Files: []string{file}}, spec.Fault{Class: class, Message: message})
 	}
-	require.Equal(t, of("a/one.go", wire.FaultWriteSet, "2 of 3 changed files are not the task's to change"),
-		of("b/two.go", wire.FaultWriteSet, "1 of 9 changed files are not the task's to change"))
+	require.Equal(t, of("a/one.go", wire.FaultWriteSet, "c/x.go is outside this task's write set: a/one.go (and 2 more of 3 changed files)"),
+		of("b/two.go", wire.FaultWriteSet, "d/y.go is outside this task's write set: b/two.go"))
 	require.Equal(t, of("svc/orders/one.go", wire.FaultRejected, "the patch was rejected: svc/orders/one.go has 1 test less"),
 		of("svc/users/two.go", wire.FaultRejected, "the patch was rejected: svc/users/two.go has 3 test less"))
 	require.NotEqual(t, of("a/one.go", wire.FaultRejected, "x"), of("a/one.go", wire.FaultVerdict, "x"))

@@ -310,6 +310,9 @@ func (s *State) addTasks(plan int, tasks []spec.Task) {
 			continue
 		}
 		v := &Task{Task: t, Plan: plan, State: TaskPending, After: t.Dependencies(), place: s.placed}
+		if p := &s.Plans[plan]; t.ShardOf == "" && p.Request == "" && p.Follows == "" {
+			v.Named = t.Files
+		}
 		s.placed++
 		s.Tasks[t.ID] = v
 		s.Order = append(s.Order, t.ID)

@@ -31,6 +31,9 @@ type Task struct {
 	Commit    string
 	Landed    Landed
 	VerifyR   *spec.Result
+	// Named are the entries of its files that a person or the master wrote: none of a shard's, which a rule found, none that an
+	// agent asked for.
+	Named []string
 	// Parent is the task whose agent asked for this one, and Depth how many agents are above it; "" and 0 for planned ones.
 	Parent string
 	Depth  int

@@ -87,7 +87,7 @@ func Failed(s *run.State, t *run.Task, f spec.Fault) []run.Action {
 func After(s *run.State, t *run.Task, f spec.Fault) run.TaskData {
 	choice, why := after(s, t, f)
 	if why != "" {
-		return parked(s, why+whole(s, t, f), &f)
+		return parked(s, why+whole(s, t, f)+outside(s, t, f), &f)
 	}
 	return run.TaskData{State: run.TaskPending, Reason: f.Message, Fault: &f, Choice: &choice}
 }

@@ -73,11 +73,11 @@ func Refuse(set spec.WriteSet, patch *spec.Patch) *spec.Fault {
 	if len(reasons) == 0 {
 		return nil
 	}
-	return &spec.Fault{
-		Class:   FaultWriteSet,
-		Message: fmt.Sprintf("%d of %d changed files are not the task's to change", len(reasons), len(patch.Files)),
-		Detail:  Bounded(reasons),
+	message := reasons[0]
+	if more := len(reasons) - 1; more > 0 {
+		message += fmt.Sprintf(" (and %d more of %d changed files)", more, len(patch.Files))
 	}
+	return &spec.Fault{Class: FaultWriteSet, Message: message, Detail: Bounded(reasons)}
 }
 
 // Bounded writes the first of the lines, and how many more there are.

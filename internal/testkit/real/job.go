@@ -45,9 +45,7 @@ func (j *job) tasks() (tasks []map[string]any) {
 	}
 	if len(j.set) == 0 {
 		one := task("mod")
-		one["shard"] = map[string]any{
-			"by": j.change.By, "match": j.change.Match, "glob": j.change.Glob, "include_protected": true,
-		}
+		one["shard"] = map[string]any{"by": j.change.By, "match": j.change.Match, "glob": j.change.Glob}
 		return append(tasks, one)
 	}
 	files := map[string][]string{}
