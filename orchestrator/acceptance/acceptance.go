@@ -46,6 +46,7 @@ var checks = []check{
 	{"tests", func(p *Patch) []Finding { return p.weaker }},
 	{"expectations", func(p *Patch) []Finding { return p.edited }},
 	{"gates", gates},
+	{"runner", runner},
 	{"generated", generated},
 	{"silenced", silenced},
 	// Asks: what is more than the task is about.
@@ -59,11 +60,15 @@ type Patch struct {
 	// Role is the author's role with the executor that made the patch.
 	Role    spec.Role
 	Handoff spec.Handoff
+	// Named are the entries of the task's files that a person or the master wrote, none that a rule found or an agent asked for.
+	Named []string
 	// Record is the decision record of the task's plan.
 	Record string
-	// Gates are those of the project, Beside its other commands: setup and services.
+	// Gates are those of the project, Beside its other commands: setup and services. Roots are the files of the base commit that
+	// gates begin with.
 	Gates  []spec.Gate
 	Beside []Command
+	Roots  []Root
 	// Siblings are patches of other shards of the same template.
 	Siblings []Sibling
 	Changes  []Change

@@ -53,6 +53,9 @@ func sample(t testing.TB, file string) *Patch {
 		}
 	}
 	p.Task, p.Handoff, p.Gates, p.Siblings = &head.Task, head.Handoff, head.Gates, head.Siblings
+	if head.Task.Rule == nil {
+		p.Named = head.Task.Files
+	}
 	if p.Role.Executor = head.Role; head.Role == "" {
 		p.Role.Executor = spec.ExecutorModel
 	}

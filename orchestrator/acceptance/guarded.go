@@ -5,20 +5,11 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"divisi/internal/spec"
 )
 
 var (
-	guarded = re(`^\.(?:github|gitlab|circleci|buildkite|divisi)/|(?:^|/)(?:\.gitlab-ci\.yml|\.travis\.yml|` +
-		`azure-pipelines\.ya?ml|Jenkinsfile|` +
-		`\.pre-commit-config\.yaml|(?:GNU)?[Mm]akefile|[Jj]ustfile|Taskfile\.ya?ml|codecov\.yml|\.codecov\.yml|\.coveragerc|` +
-		`\.golangci\.\w+|\.eslintrc.*|eslint\.config\.\w+|biome\.jsonc?|\.stylelintrc.*|\.?ruff\.toml|\.flake8|\.pylintrc|` +
-		`\.?mypy\.ini|` +
-		`\.?clippy\.toml|\.rubocop\.yml|\.clang-tidy|pytest\.ini|tox\.ini|noxfile\.py|sonar-project\.properties|` +
-		`(?:jest|vitest|playwright|cypress|karma)\.config\.\w+)$`)
-	// mixed are files that have gates in some of their lines.
-	mixed    = re(`(?:^|/)(?:package\.json|pyproject\.toml|setup\.cfg|Cargo\.toml|build\.gradle(?:\.kts)?|pom\.xml|deno\.json)$`)
-	gateLine = re(`"(?:pre|post)?(?:test|lint|check|build|coverage|typecheck|verify)[\w:-]*"\s*:|(?i:fail[_-]under|` +
-		`threshold|addopts|jacoco|skipTests|filterwarnings)`)
 	// installs are scripts that run where the package, or what depends on it, is installed.
 	installs = re(`"((?:pre|post)?(?:install|prepare)|prepublish)"\s*:`)
 	golden   = re(`(?:^|/)(?:testdata|__snapshots__|golden|snapshots)/|\.(?:golden|snap|approved\.\w+)$`)
@@ -35,39 +26,52 @@ var (
 
 const goldenFile = "what a test compares with"
 
-// gates asks about changes of what the gates, CI and linters run, and of what tests compare with, where the task does not name
-// the file itself. It asks about a named file where it becomes more lenient.
+// gates asks about changes of what the gates, CI and linters run, of what acts on the machines of those who merge, and of what tests
+// compare with, where neither a person nor the master wrote the file's path into the task's files. It asks about a named file where
+// it becomes more lenient.
 func gates(p *Patch) (found []Finding) {
 	for _, f := range p.files {
+		change := "changes"
 		switch {
-		case f.gate == "" || !f.changed() || p.renamed(f):
-		case !p.outright(f.Path):
-			found = append(found, at(f.Path, f.first, "%s changes, and the task does not name the file", f.gate))
-		case f.gate != goldenFile:
+		case f.gate == "" || !f.touched() || f.size > 0 && p.renamed(f):
+			continue
+		case f.Before == nil:
+			change = "is new"
+		case f.After == nil:
+			change = "is gone"
+		}
+		switch {
+		case !p.named(f.Path):
+			found = append(found, at(f.Path, f.first, "%s %s, and the task does not name the file", f.gate, change))
+		case f.gate != goldenFile && f.gate != spec.GuardsMachines:
 			found = append(found, p.lenient(f)...)
 		}
 	}
 	return found
 }
 
+// touched reports whether the content of a file differs at all.
+func (f *file) touched() bool {
+	return (f.Before == nil) != (f.After == nil) || !bytes.Equal(f.Before, f.After)
+}
+
 // gateOf is what a file is for gates; "" for nothing.
-func (p *Patch) gateOf(f *file) string {
-	commands := slices.Clone(p.Beside)
-	for _, g := range p.Gates {
-		commands = append(commands, Command{"the gate " + g.Name, g.Command})
+func (p *Patch) gateOf(f *file, runners []*ran) string {
+	if what := spec.Guard(f.Path); what != "" {
+		return what
 	}
-	for _, c := range commands {
-		if slices.ContainsFunc(c.Args, func(arg string) bool { return path.Clean(arg) == f.Path }) {
-			return "what " + c.Of + " runs"
+	for _, r := range runners {
+		if r.runs(f) {
+			return "what " + r.of + " runs"
 		}
 	}
-	matches := func(l line) bool { return gateLine.MatchString(l.text) || installs.MatchString(l.text) }
-	switch {
-	case guarded.MatchString(f.Path):
-		return "a file of gates, CI or linters"
-	case mixed.MatchString(f.Path) && slices.ContainsFunc(slices.Concat(f.added, f.removed), matches):
-		return "a command or threshold of the project"
-	case f.Before != nil && f.After != nil && golden.MatchString(f.Path):
+	if what := p.setting(f); what != "" {
+		return what
+	}
+	if path.Base(f.Path) == "build.rs" {
+		return "what cargo runs before it builds"
+	}
+	if f.Before != nil && f.After != nil && golden.MatchString(f.Path) {
 		return goldenFile
 	}
 	return ""
@@ -75,7 +79,7 @@ func (p *Patch) gateOf(f *file) string {
 
 // lenient returns what lets more through in a file of gates that the task names.
 func (p *Patch) lenient(f *file) (found []Finding) {
-	for _, l := range f.added {
+	for _, l := range f.gained {
 		script := installs.FindStringSubmatch(l.text)
 		switch {
 		case script != nil && path.Base(f.Path) == "package.json" && !strings.Contains(p.Task.Brief, script[1]):
@@ -93,7 +97,7 @@ func (p *Patch) lenient(f *file) (found []Finding) {
 		}
 		return n
 	}
-	if running(f.added) < running(f.removed) && !removal.MatchString(p.Task.Brief) {
+	if running(f.gained) < running(f.lost) && !removal.MatchString(p.Task.Brief) {
 		found = append(found, at(f.Path, 0, "the file runs less than before"))
 	}
 	return found
@@ -101,7 +105,7 @@ func (p *Patch) lenient(f *file) (found []Finding) {
 
 // renumbered reports whether a line is a removed one with other numbers, which the brief does not ask for.
 func (p *Patch) renumbered(f *file, now string) bool {
-	return slices.ContainsFunc(f.removed, func(was line) bool {
+	return slices.ContainsFunc(f.lost, func(was line) bool {
 		return number.ReplaceAllString(was.text, "") == number.ReplaceAllString(now, "") && !p.explained(was.text, now)
 	})
 }

@@ -21,6 +21,8 @@ type file struct {
 	Change
 
 	added, removed []line
+	// gained and lost are those that differ in this file, also where they move within the patch.
+	gained, lost []line
 	// first is the place of the first new line.
 	first int
 	// size counts the lines that are added and removed, moved ones too.
@@ -48,8 +50,8 @@ func (p *Patch) prepare() {
 		f := &file{Change: c, language: languageOf(c.Path), data: fixture.MatchString(c.Path), prose: prose.MatchString(c.Path)}
 		p.files[i] = f
 		if !text.Binary(c.Before) && !text.Binary(c.After) {
-			lost, gained := f.compare()
-			before, after = append(before, lost...), append(after, gained...)
+			f.lost, f.gained = f.compare()
+			before, after = append(before, f.lost...), append(after, f.gained...)
 		}
 	}
 	before, after = difference(before, after, content)
@@ -59,9 +61,10 @@ func (p *Patch) prepare() {
 	for _, l := range after {
 		l.of.added = append(l.of.added, l)
 	}
+	runners := p.runners()
 	for _, f := range p.files {
-		if f.gate = p.gateOf(f); len(f.added) > 0 {
-			f.first = f.added[0].number
+		if f.gate = p.gateOf(f, runners); len(f.gained) > 0 {
+			f.first = f.gained[0].number
 		}
 	}
 	p.learn()
@@ -195,13 +198,19 @@ func known(set map[string]bool, words, other []string) bool {
 
 // renamed reports whether renames explain all that differs in a file. Words that only come rename nothing.
 func (p *Patch) renamed(f *file) bool {
-	return slices.EqualFunc(f.removed, f.added, func(was, now line) bool {
+	return slices.EqualFunc(f.lost, f.gained, func(was, now line) bool {
 		gone, _, _ := trim(text.Words(was.text), text.Words(now.text))
 		return len(gone) > 0 && p.explained(was.text, now.text)
 	})
 }
 
-// outright reports whether the task's files name a path itself, not by a pattern or a directory.
-func (p *Patch) outright(name string) bool {
-	return slices.ContainsFunc(p.Task.Files, func(f string) bool { return path.Clean(f) == name })
+// outright reports whether the task's files have a path itself, not by a pattern or a directory. That of a shard is one that a rule
+// found.
+func (p *Patch) outright(name string) bool { return has(p.Task.Files, name) }
+
+// named reports whether a person or the master wrote a path itself into the task's files.
+func (p *Patch) named(name string) bool { return has(p.Named, name) }
+
+func has(files []string, name string) bool {
+	return slices.ContainsFunc(files, func(f string) bool { return path.Clean(f) == name })
 }

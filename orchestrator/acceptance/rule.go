@@ -89,12 +89,14 @@ func patchOf(s *run.State, t *run.Task) *Patch {
 		return nil
 	}
 	p := &Patch{
-		Task: &t.Task, Role: s.Made(t), Handoff: t.Result.Handoff,
+		Task: &t.Task, Role: s.Made(t), Handoff: t.Result.Handoff, Named: t.Named,
 		Record: s.Plans[t.Plan].DecisionRecord, Gates: s.Spec.Project.Gates,
-		Beside: []Command{{"the setup", s.Spec.Project.Setup.Command}},
+		Beside: []Command{{Of: "the setup", Args: s.Spec.Project.Setup.Command}},
 	}
 	for _, one := range s.Spec.Project.Services {
-		p.Beside = append(p.Beside, Command{"the service " + one.Name, slices.Concat(one.Prepare, one.Command, one.Ready)})
+		p.Beside = append(p.Beside, Command{
+			Of: "the service " + one.Name, Args: slices.Concat(one.Prepare, one.Command, one.Ready),
+		})
 	}
 	for _, id := range s.Shards[t.Task.ShardOf] {
 		o := s.Tasks[id]

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 	"slices"
 
 	"divisi/bus"
@@ -43,7 +45,10 @@ func (c *Conductor) receive(ctx context.Context, a acceptance.Import) error {
 	case a.Patch == nil:
 		return c.execute(ctx, a.Then(acceptance.Verdict{Decision: acceptance.Pass}))
 	}
-	if a.Patch.Changes, err = changesOf(ctx, c.cfg.Mirror, p); err != nil {
+	if a.Patch.Changes, err = changesOf(ctx, c.cfg.Mirror, p); err == nil {
+		a.Patch.Roots, err = rootsOf(ctx, c.cfg.Mirror, p.Base, a.Patch.Gates)
+	}
+	if err != nil {
 		return fail(err)
 	}
 	return c.execute(ctx, a.Then(acceptance.Check(a.Patch)))
@@ -113,9 +118,40 @@ func changesOf(ctx context.Context, mirror *git.Repo, p *spec.Patch) ([]acceptan
 	return out, nil
 }
 
-// order is where the files of a path are read: what is read last may be too much.
-func order(path string) int {
-	if acceptance.IsTest(path) {
+// rootsOf reads the files of a commit that gates begin with: in the top directory, and in those that gates name.
+func rootsOf(ctx context.Context, mirror *git.Repo, commit string, gates []spec.Gate) (roots []acceptance.Root, err error) {
+	var paths []string
+	for _, name := range acceptance.RootNames {
+		paths = append(paths, name)
+		for _, g := range gates {
+			for _, arg := range g.Command {
+				if in := path.Join(arg, name); fs.ValidPath(in) {
+					paths = append(paths, in)
+				}
+			}
+		}
+	}
+	slices.Sort(paths)
+	entries, err := mirror.FilesUnder(ctx, commit, slices.Compact(paths)...)
+	if err != nil {
+		return nil, fmt.Errorf("list what gates begin with: %w", err)
+	}
+	entries = slices.DeleteFunc(entries, func(e git.Entry) bool {
+		return e.Mode != git.ModeFile && e.Mode != git.ModeExec || e.Size > maxCheckedFile || !slices.Contains(paths, e.Path)
+	})
+	err = mirror.ReadBlobs(ctx, entries, func(e git.Entry, content []byte) error {
+		roots = append(roots, acceptance.Root{Path: e.Path, Content: slices.Clone(content)})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what gates begin with: %w", err)
+	}
+	return roots, nil
+}
+
+// order is where a file is read: what is read last may be too much.
+func order(file string) int {
+	if acceptance.IsTest(file) {
 		return 0
 	}
 	return 1
@@ -142,5 +178,5 @@ func (c *Conductor) importPatch(ctx context.Context, t *run.Task, p *spec.Patch)
 		return err
 	}
 	set := t.Task.WriteSet(c.st.Spec.Project.Protected)
-	return git.CheckPatch(ctx, c.cfg.Mirror, *p, func(path string) bool { return set.Refuse(path) == "" })
+	return git.CheckPatch(ctx, c.cfg.Mirror, *p, func(file string) bool { return set.Refuse(file) == "" })
 }

@@ -1,0 +1,64 @@
+package acceptance
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// ofCodeIn restricts a pattern to code with some extensions; own excludes tests.
+func ofCodeIn(extensions string, own bool) func(*file, string) bool {
+	list := strings.Fields(extensions)
+	return func(f *file, _ string) bool {
+		return slices.Contains(list, path.Ext(f.Path)) && !(own && f.language >= 0)
+	}
+}
+
+const onRunner = "code acts on the program that tests it"
+
+// runnersOwn are lines by which code under test acts on the program that tests it.
+var runnersOwn = patterns{
+	{
+		strings.Fields("testing.Testing( test. .Exit("),
+		re(`\btesting\.Testing\(\)|["-]-?test\.(?:run|skip|list|short|count|failfast)\b|\bflag\.(?:Set|Lookup)\("test\.|` +
+			`\b(?:syscall|unix)\.Exit\(`), Ask, onRunner, ofCodeIn(".go", true),
+	},
+	{
+		strings.Fields("_exit( PYTEST_ sys.modules load_tests collect_ignore pytest_"),
+		re(`\bos\._exit\(|\bPYTEST_CURRENT_TEST\b|["'](?:pytest|unittest)["'] in sys\.modules|^(?:def )?load_tests\s*[(=]|` +
+			`\bcollect_ignore|\bdef pytest_(?:collect|ignore|runtest|pyfunc|session|cmdline|load|itemcollected|deselected|report)\w*`),
+		Ask, onRunner, ofCodeIn(".py", false),
+	},
+	{
+		strings.Fields("JEST_WORKER_ID VITEST MOCHA_"),
+		re(`\b(?:JEST_WORKER_ID|VITEST(?:_WORKER_ID)?|MOCHA_\w+)\b`), Ask, onRunner,
+		ofCodeIn(".js .cjs .mjs .jsx .ts .cts .mts .tsx", true),
+	},
+	{strings.Fields("cfg!"), re(`\bcfg!\(\s*(?:not\(\s*)?test\b`), Ask, onRunner, ofCodeIn(".rs", false)},
+}
+
+var (
+	// atStart is what Go runs before the first test, endings what ends it there, or chooses other tests.
+	atStart = re(`(?ms)^func init\(\) \{[^\n]*\}$|^func init\(\) \{.*?^\}|^var [^\n]*func\([^\n]*\}\(\)$|` +
+		`^var [^\n]*func\([^\n]*\{$.*?^\}\(`)
+	endings = re(`\bos\.Exit\(|\bruntime\.Goexit\(|\bos\.Args\b[^=\n]*=[^=]`)
+)
+
+// runner asks about code that acts on the program which tests it, or ends it before the first test.
+func runner(p *Patch) []Finding {
+	found := runnersOwn.find(p)
+	for _, f := range p.files {
+		if path.Ext(f.Path) == ".go" && leaving(f.After) > leaving(f.Before) {
+			found = append(found, at(f.Path, f.first, "the program ends, or gets other arguments, before the first test"))
+		}
+	}
+	return found
+}
+
+// leaving counts what ends a program before the first test.
+func leaving(content []byte) (n int) {
+	for _, part := range atStart.FindAll(content, -1) {
+		n += len(endings.FindAll(part, -1))
+	}
+	return n
+}
