@@ -284,8 +284,10 @@ type Receipt struct {
 	// Tail is the end of the output, bounded; Output the object-store name of all of it.
 	Tail   string `json:"tail,omitempty"`
 	Output string `json:"output,omitempty"`
-	// TimedOut reports that the gate was killed at its deadline.
+	// TimedOut reports that the gate was killed at its deadline. Killed reports that a signal ended it that others send: that is no
+	// verdict until it has come again and again.
 	TimedOut bool `json:"timed_out,omitempty"`
+	Killed   bool `json:"killed,omitempty"`
 }
 
 // HiddenAll in the hidden of a receipt is a part of the gate that is not known.

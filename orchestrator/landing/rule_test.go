@@ -81,6 +81,13 @@ func green(tree string) spec.Result {
 	}
 }
 
+// killed is a gate that a signal of others ended.
+func killed(tree string) spec.Result {
+	r := redIn(tree)
+	r.Receipts[0].Killed, r.Receipts[0].Signatures = true, []string{"gate: ended by signal killed"}
+	return r
+}
+
 // redIn is a red gate whose failures are each in one path.
 func redIn(tree string, paths ...string) spec.Result {
 	r := spec.Receipt{Gate: "test", Tree: tree, Verdict: spec.VerdictFail, ExitCode: 1, Paths: map[string][]string{}}
@@ -295,6 +302,19 @@ func TestSettle(t *testing.T) {
 		},
 		"red twice alone goes back": {
 			[]string{"a"}, []spec.Result{redIn("tree-l"), redIn("tree-l")}, []string{"landing split a", "task a pending test is red"},
+		},
+		"a gate that was killed runs again, and nothing is cut": {
+			[]string{"a", "b"}, []spec.Result{killed("tree-l")}, []string{"landing red a b", "assign --batch-1/2 to tester on l"},
+		},
+		"killed twice it runs once more": {
+			[]string{"a"}, []spec.Result{killed("tree-l"), killed("tree-l")}, []string{"landing red a", "assign --batch-1/3 to tester on l"},
+		},
+		"killed and green lands": {
+			[]string{"a"}, []spec.Result{killed("tree-l"), killed("tree-l"), green("tree-l")}, []string{"landing landed a", "move the branch"},
+		},
+		"killed each time goes back": {
+			[]string{"a"}, []spec.Result{killed("tree-l"), killed("tree-l"), killed("tree-l")},
+			[]string{"landing split a", "task a pending test is red"},
 		},
 		"without receipts it has more tries": {
 			[]string{"a"}, []spec.Result{disk, disk}, []string{"landing red a", "assign --batch-1/3 to tester on l"},

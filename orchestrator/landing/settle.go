@@ -42,6 +42,8 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 	case s.IsProven(b.Tree, b.Gates, b.Old): // every gate has passed on it, in one run or another
 		d.Receipts = s.Receipts(b.Tree, b.Gates, b.Old)
 		return move(s, d)
+	case slices.ContainsFunc(d.Receipts, func(r spec.Receipt) bool { return r.Killed }) && b.Tries < schedule.MaxGateTries:
+		return again(b, d)
 	case len(d.Receipts) > 0:
 		return settleRed(s, b, d)
 	default:

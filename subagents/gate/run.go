@@ -139,6 +139,7 @@ func fill(receipt *spec.Receipt, g *spec.Gate, out *sandbox.Output, found *findi
 		receipt.Tail = text.End(strings.TrimRight(plain(out.Text()), "\n"), maxTail)
 		return
 	}
+	receipt.Killed = !out.TimedOut && !out.OutOfMemory && (sent[out.Signal] || sentCodes[out.ExitCode])
 	if out.TimedOut {
 		found.add("gate: timed out")
 	} else if out.OutOfMemory {
@@ -153,6 +154,13 @@ func fill(receipt *spec.Receipt, g *spec.Gate, out *sandbox.Output, found *findi
 		receipt.Tail = text.End(strings.TrimRight(plain(out.Text()), "\n"), maxTail)
 	}
 }
+
+// sent are the signals that others send, and no failure of a program's own raises; sentCodes are the exit codes of a shell whose
+// command one of them ended.
+var (
+	sent      = map[string]bool{"hangup": true, "interrupt": true, "killed": true, "terminated": true}
+	sentCodes = map[int]bool{129: true, 130: true, 137: true, 143: true}
+)
 
 // kindOf is what a gate does: as its format or command shows, else its output.
 func kindOf(g *spec.Gate, found *findings) string {

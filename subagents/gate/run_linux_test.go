@@ -88,6 +88,12 @@ func TestRunEndedBySignal(t *testing.T) {
 	t.Parallel()
 	r := run(t, shell("kill -KILL $$"), newWhere(t, nil))
 	require.Equal(t, []string{"gate: ended by signal killed"}, r.Signatures)
+	for command, killed := range map[string]bool{
+		"kill -TERM $$": true, "sh -c 'kill -KILL $$'; exit $?": true, "kill -SEGV $$": false, "kill -ABRT $$": false,
+		"exit 1": false, "trap '' TERM; kill -TERM $$": false,
+	} {
+		require.Equal(t, killed, run(t, shell(command), newWhere(t, nil)).Killed, command)
+	}
 }
 
 func TestRunWithoutItsProgram(t *testing.T) {
