@@ -87,7 +87,7 @@ func (g *globals) showContext(ctx context.Context, e *agent.Explainer, f explain
 	}
 	switch {
 	case f.raw:
-		body, err := model.Raw(ctx, seen.Sent)
+		body, err := model.Raw(ctx, seen.Answered)
 		if err != nil {
 			return fmt.Errorf("write the request of turn %d: %w", seen.Turn, err)
 		}

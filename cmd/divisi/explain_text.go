@@ -10,15 +10,22 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/orchestrator/console"
 	"divisi/subagents/agent"
 )
 
+// maxFault bounds, in characters, why a call was not answered.
+const maxFault = 200
+
 // writeExplained prints a request for people: its sections with their sizes, each part with its origin, and what was left out.
 func writeExplained(w io.Writer, seen agent.Explained) error {
 	of := fmt.Sprintf("of %d", seen.Turns)
-	if seen.Turn > seen.Turns {
-		of = "(not sent yet)"
+	switch {
+	case seen.Fault != nil:
+		of = "(not answered: " + text.Short(console.Sanitize(oneLine(seen.Fault.Message)), maxFault) + ")"
+	case seen.Turn > seen.Turns:
+		of = "(no answer is in the log: this would be sent now, with what the memory has then)"
 	}
 	fmt.Fprintf(w, "%s, turn %d %s, model %s\n", seen.Agent, seen.Turn, of, seen.Model)
 	fmt.Fprintf(w, "about %d tokens", seen.Tokens)

@@ -36,8 +36,8 @@ func (req *Request) own() Candidate {
 	return c
 }
 
-// forCandidate is the request as a candidate is sent it. Thought signatures are only known to the request's own model.
-func (req *Request) forCandidate(c Candidate) *Request {
+// For is the request as a candidate is sent it. Thought signatures are only known to the request's own model.
+func (req *Request) For(c Candidate) *Request {
 	out := *req
 	var config genai.GenerateContentConfig
 	if req.Config != nil {

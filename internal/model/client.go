@@ -123,8 +123,9 @@ type loop struct {
 type asked struct {
 	Candidate
 	req *Request
-	// once allows a single send; probe says that the candidate's breaker is half open.
-	once, probe bool
+	// once allows a single send; probe says that the candidate's breaker is half open. unsigned reports that signatures were refused,
+	// and left out.
+	once, probe, unsigned bool
 	// answer is what the hops before this one gave.
 	answer joined
 	hops   int
@@ -215,7 +216,7 @@ func (c *loop) done(ctx context.Context, res *Result) *Result {
 		tell(ctx, spec.Wait{For: spec.WaitOver, Model: c.now.String()})
 	}
 	res.Wasted = c.wasted
-	res.Tier = c.now.Tier
+	res.Tier, res.Unsigned = c.now.Tier, c.now.unsigned
 	if c.now.Model != c.req.Model {
 		res.StandIn = c.now.Model
 		if stripped := StripSignatures([]*genai.Content{res.Content}); len(stripped) == 1 {

@@ -80,6 +80,8 @@ type Result struct {
 	ResponseID string `json:"response_id,omitempty"`
 	// StandIn is the name of the model that answered where that was not the request's own; its signatures are gone from Content.
 	StandIn string `json:"stand_in,omitempty"`
+	// Unsigned reports that the server refused the thought signatures of the request, and was sent it without them.
+	Unsigned bool `json:"unsigned,omitempty"`
 	// Tier is the service tier that the answer was asked for in; empty when it was left to the service.
 	Tier string `json:"tier,omitempty"`
 	// Continuation is the token to go on with when Finish is CONTINUATION. Models made by New never return one.

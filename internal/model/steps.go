@@ -145,7 +145,7 @@ func (c *loop) resign() (time.Duration, bool) {
 	case 1:
 		return c.policy.Retry.First, true
 	case 2:
-		c.now.req = withoutSignatures(c.now.req)
+		c.now.req, c.now.unsigned = withoutSignatures(c.now.req), true
 		return 0, true
 	}
 	return 0, false
@@ -271,7 +271,7 @@ func (c *loop) ask(ctx context.Context, next Candidate, once, probe bool) {
 	}
 	c.now = asked{Candidate: next, req: c.req, once: once || c.round > 1, probe: probe}
 	if len(c.candidates.all) > 1 {
-		c.now.req = c.req.forCandidate(next)
+		c.now.req = c.req.For(next)
 	}
 	c.hop = hop{}
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,21 +23,26 @@ var ErrNoTurn = errors.New("there is no such turn")
 // Explained is what a model saw at one turn of an attempt.
 type Explained struct {
 	Agent string `json:"agent"`
-	// Turn counts the model's answers from 1; Turns is how many the log has. Turn may be one more: what would be sent next.
-	Turn  int    `json:"turn"`
-	Turns int    `json:"turns"`
+	// Turn counts the model's answers from 1; Turns is how many the log has. Turn may be one more: a call without an answer, or what
+	// would be sent next.
+	Turn  int `json:"turn"`
+	Turns int `json:"turns"`
+	// Model is the one that answered, which can be a fallback, else the one that is asked first.
 	Model string `json:"model"`
 	// Window is how many tokens a request may have; 0 means that it is not known.
 	Window int `json:"window,omitempty"`
-	// Reported is what the service said that the turn cost; nil where it has not answered.
+	// Reported is what the service said that the turn cost; nil where it has not answered. Fault is why the last call of an attempt
+	// that has ended has no answer.
 	Reported *spec.Usage `json:"reported,omitempty"`
+	Fault    *spec.Fault `json:"fault,omitempty"`
 	contextscope.Request
 	// Origins says of each part of each content which processor wrote it, and from which event.
 	Origins [][]compile.Origin `json:"origins"`
 	// Handles are what load_artifact takes for the events that Origins name, by their ids.
 	Handles map[string]string `json:"-"`
-	// Sent is the request as the model was called with it.
-	Sent *model.Request `json:"-"`
+	// Sent is the request as the client of the models was called with it, Answered as the model was sent it that answered.
+	Sent     *model.Request `json:"-"`
+	Answered *model.Request `json:"-"`
 }
 
 // Explainer compiles requests of one attempt again, from the same log and the same assignment: compiling is a function, so it
@@ -64,8 +70,9 @@ func NewExplainer(b *bus.Bus, a *wire.Assignment, in compile.Input, events []con
 	return e
 }
 
-// Turn compiles the request of one turn. 0 means the newest that was answered; one more than there are is what would be sent
-// next, with no memory in it, because memory is looked up when a request is made.
+// Turn compiles the request of one turn. 0 means the newest that was answered. One more than there are is the last call of an
+// attempt that has ended, where that failed, or of one that goes on what would be sent next: with no memory in it, because memory
+// is looked up when a request is made.
 func (e *Explainer) Turn(ctx context.Context, turn int) (Explained, error) {
 	if turn == 0 {
 		turn = max(1, e.turns)
@@ -73,10 +80,13 @@ func (e *Explainer) Turn(ctx context.Context, turn int) (Explained, error) {
 	if turn < 1 || turn > e.turns+1 {
 		return Explained{}, fmt.Errorf("%s has %d turns: %w: %d", e.assignment.Agent(), e.turns, ErrNoTurn, turn)
 	}
-	before, answer := e.upTo(turn)
+	c, err := e.call(turn)
+	if err != nil {
+		return Explained{}, err
+	}
 	a := e.assignment
 	bounds := limit.Of(&a.Task, &a.Role, &a.Project, 0)
-	s, err := restore(before)
+	s, err := restore(c.before)
 	if err != nil {
 		return Explained{}, err
 	}
@@ -84,21 +94,37 @@ func (e *Explainer) Turn(ctx context.Context, turn int) (Explained, error) {
 	if tail.Loaded, err = loaded(ctx, e.bus, s.loads); err != nil {
 		return Explained{}, err
 	}
-	out := Explained{Agent: a.Agent(), Turn: turn, Turns: e.turns, Window: e.in.Window, Handles: e.handles()}
-	said, err := out.answered(answer)
-	if err != nil {
-		return Explained{}, err
-	}
-	tail.Recall = said.Recall
+	tail.Recall = c.turn.Recall
 	in := e.in
-	in.Events, in.Tail, in.Tools = slices.Concat(in.Events, before), tail, declared(in.Tools, &e.in, s)
+	in.Events, in.Tail, in.Tools = slices.Concat(in.Events, c.before), tail, declared(in.Tools, &e.in, s)
+	out := Explained{Agent: a.Agent(), Turn: turn, Turns: e.turns, Window: e.in.Window, Fault: c.fault, Handles: e.handles()}
 	out.Request, out.Origins = compile.NewCompiler().Explain(in)
-	call := CallOf(a)
-	out.Model, out.Sent = call.Model, call.request(out.Request, a, s.calls+1, s.limit != "")
+	out.Sent = CallOf(a).request(out.Request, a, s.calls+1, s.limit != "")
 	if s.invalid() {
 		makePlain(out.Sent)
 	}
+	out.answered(&c)
 	return out, nil
+}
+
+// answered says which model answered a call, and what it was sent.
+func (x *Explained) answered(c *explainedCall) {
+	x.Model, x.Answered = x.Sent.Model, x.Sent
+	if c.spent == nil {
+		return
+	}
+	x.Reported = &c.spent.Usage
+	by := model.Candidate{Model: cmp.Or(c.spent.Model, x.Sent.Model), Tier: c.spent.Tier}
+	for _, f := range x.Sent.Fallback {
+		if f.Model == by.Model && f.Tier == by.Tier {
+			by, x.Window = f, cmp.Or(f.Window, x.Window)
+			break
+		}
+	}
+	x.Model, x.Answered = by.Model, x.Sent.For(by)
+	if c.turn.Unsigned {
+		x.Answered.Contents = model.StripSignatures(x.Answered.Contents)
+	}
 }
 
 // handles names the events of the conversation the way load_artifact takes them, by their ids.
@@ -112,38 +138,55 @@ func (e *Explainer) handles() map[string]string {
 	return handles
 }
 
-// answered takes from the turn's answer what the request had that the events before it do not say, and what the call cost.
-func (x *Explained) answered(answer []contextscope.Event) (said wire.Turn, err error) {
-	for i := range answer {
-		switch answer[i].Kind {
-		case contextscope.KindTurn:
-			if err := json.Unmarshal(answer[i].Data, &said); err != nil {
-				return said, fmt.Errorf("decode turn event %s: %w", answer[i].ID, err)
-			}
-		case contextscope.KindUsage:
-			var u spec.Usage
-			if err := json.Unmarshal(answer[i].Data, &u); err != nil {
-				return said, fmt.Errorf("decode usage event %s: %w", answer[i].ID, err)
-			}
-			x.Reported = &u
-			return said, nil
-		}
-	}
-	return said, nil
+// explainedCall is what the log has of one call of the model: the events before it, what its answer has of the request beside them,
+// and what it cost. spent is nil for a call without an answer, fault is why it has none where the log tells.
+type explainedCall struct {
+	before []contextscope.Event
+	turn   wire.Turn
+	spent  *wire.Spent
+	fault  *spec.Fault
 }
 
-// upTo returns the events before the turn's answer, and the answer with what follows it.
-func (e *Explainer) upTo(turn int) (before, answer []contextscope.Event) {
-	n := 0
+// call finds the call of a turn, which may be one more than were answered.
+func (e *Explainer) call(turn int) (c explainedCall, err error) {
+	n, failed, ended := 0, -1, false
 	for i := range e.own {
-		if e.own[i].Kind != contextscope.KindTurn {
-			continue
-		}
-		if n++; n == turn {
-			return e.own[:i], e.own[i:]
+		switch e.own[i].Kind {
+		case contextscope.KindTurn:
+			if n++; n == turn {
+				c.before = e.own[:i]
+				return c, c.answer(e.own[i:])
+			}
+			failed = -1
+		case contextscope.KindError:
+			failed = i
+		case contextscope.KindResult:
+			ended = true
 		}
 	}
-	return e.own, nil
+	switch {
+	case !ended:
+		c.before = e.own
+		return c, nil
+	case failed < 0:
+		return c, fmt.Errorf("%s has ended after %d turns: %w: %d; what was sent and not answered is not in the log",
+			e.assignment.Agent(), n, ErrNoTurn, turn)
+	}
+	c.before = e.own[:failed]
+	return c, decode(&e.own[failed], func(d wire.Unanswered) { c.turn.Recall, c.fault = d.Recall, &d.Fault })
+}
+
+// answer takes from an answer, and from what follows it, what is said of its call.
+func (c *explainedCall) answer(events []contextscope.Event) error {
+	if err := decode(&events[0], func(t wire.Turn) { c.turn = t }); err != nil {
+		return err
+	}
+	for i := range events[1:] {
+		if e := &events[1+i]; e.Kind == contextscope.KindUsage {
+			return decode(e, func(s wire.Spent) { c.spent = &s })
+		}
+	}
+	return nil
 }
 
 // Compacted is one compaction of an attempt's session.

@@ -32,7 +32,7 @@ func (a *Agent) turn(ctx context.Context) error {
 	in.Tail = tail
 	compiled := a.Compiler.Compile(in)
 	if compiled.Over > 0 {
-		return a.discard(ctx, &unusableError{fault: spec.Fault{Class: string(model.TooLong), Message: fmt.Sprintf(
+		return a.discard(ctx, tail.Recall, &unusableError{fault: spec.Fault{Class: string(model.TooLong), Message: fmt.Sprintf(
 			"the request has about %d tokens, %d more than the window of %d", compiled.Tokens, compiled.Over, a.Input.Window)}})
 	}
 	req, err := a.request(ctx, compiled)
@@ -45,13 +45,15 @@ func (a *Agent) turn(ctx context.Context) error {
 		return a.unused(ctx, unusable(err).paid, cause)
 	}
 	if err != nil {
-		return a.discard(ctx, unusable(err))
+		return a.discard(ctx, tail.Recall, unusable(err))
 	}
 	if !substance(res.Content) {
 		none := spec.Fault{Class: wire.FaultEmpty, Message: "the answer was empty"}
-		return a.discard(ctx, &unusableError{none, res.Usage.Add(res.Wasted)})
+		return a.discard(ctx, tail.Recall, &unusableError{none, res.Usage.Add(res.Wasted)})
 	}
-	data := wire.Turn{Model: res.Model, ResponseID: res.ResponseID, Finish: string(res.Finish), Recall: tail.Recall}
+	data := wire.Turn{
+		Model: res.Model, ResponseID: res.ResponseID, Finish: string(res.Finish), Recall: tail.Recall, Unsigned: res.Unsigned,
+	}
 	turn := wire.Draft(contextscope.KindTurn, data)
 	turn.Content = res.Content
 	paid := wire.Spent{
@@ -184,8 +186,8 @@ func sayDelta(p *genai.Part) string {
 
 // discard appends a failed call as an error event; where the call will be tried again, with words that say what was wrong. Of a
 // loop the guard has words of its own.
-func (a *Agent) discard(ctx context.Context, u *unusableError) error {
-	events := []contextscope.Event{wire.Draft(contextscope.KindError, u.fault)}
+func (a *Agent) discard(ctx context.Context, recall []contextscope.Recalled, u *unusableError) error {
+	events := []contextscope.Event{wire.Draft(contextscope.KindError, wire.Unanswered{Fault: u.fault, Recall: recall})}
 	if u.paid != (spec.Usage{}) {
 		events = append(events, usageEvent(u.paid))
 	}

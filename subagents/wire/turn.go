@@ -14,6 +14,15 @@ type Turn struct {
 	Finish     string `json:"finish,omitempty"`
 	// Recall is the memory that the request held. It is kept because the memory changes, and the request is to be explained.
 	Recall []contextscope.Recalled `json:"recall,omitempty"`
+	// Unsigned reports that the service refused the request's thought signatures, and answered it without them.
+	Unsigned bool `json:"unsigned,omitempty"`
+}
+
+// Unanswered is the data of an error event: why a call has no answer that counts, and the memory that its request held.
+type Unanswered struct {
+	spec.Fault
+
+	Recall []contextscope.Recalled `json:"recall,omitempty"`
 }
 
 // Spent is the data of a usage event: what a call cost, and with which model where that was not the agent's own.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/modeltest"
+	"divisi/subagents/agent"
 	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
@@ -37,6 +39,7 @@ type explained struct {
 	seed   uint64
 	turns  int
 	model  *modeltest.Recorder
+	client model.Model
 	dig    *probe
 	memory *memory.Memory
 	// kinds counts the events of all attempts.
@@ -62,6 +65,7 @@ func newExplained(t *testing.T, seed uint64, turns int) *explained {
 	t.Helper()
 	e := &explained{site: newSite(t), seed: seed, turns: turns, dig: digTool(), lose: make(chan struct{}, 1)}
 	e.kinds, e.model = map[contextscope.Kind]int{}, modeltest.NewRecorder(e.play)
+	e.client = e.model
 	repo := t.TempDir()
 	for i := range 4 {
 		path := filepath.Join(repo, filepath.FromSlash(memory.Place), fmt.Sprintf("note%d.md", i))
@@ -162,7 +166,7 @@ func (e *explained) work() *Worker {
 	e.t.Helper()
 	var ticks atomic.Int64
 	w := NewWorker(Config{
-		Bus: e.bus, Name: "w", Model: e.model, Mirror: e.mirror, Pool: e.pool, Parallel: 2, Roles: []string{"digger", "tester"},
+		Bus: e.bus, Name: "w", Model: e.client, Mirror: e.mirror, Pool: e.pool, Parallel: 2, Roles: []string{"digger", "tester"},
 		Caches: sandbox.Caches{Dir: filepath.Join(e.dir, "caches")}, Environments: newEnvironments(e.t, e.dir), Environ: os.Environ(), Temp: e.t.TempDir(),
 		Tools: func(*wire.Assignment) []tool.Tool { return []tool.Tool{e.dig} }, Memory: e.memory, Log: zerolog.Nop(),
 		Clock: func() time.Time { return time.Unix(1_800_000_000+ticks.Add(1), 0).UTC() },
@@ -212,6 +216,63 @@ func (e *explained) check(a *wire.Assignment) {
 		require.Equal(e.t, sent, modeltest.AsSent(seen.Sent), "turn %d of %s", turn, a.Agent())
 		require.Contains(e.t, sent, "at most 1200", "a command may take as long as a tool")
 	}
+	if seen, err := x.Turn(e.t.Context(), last.Turns+1); err == nil {
+		require.NotNil(e.t, seen.Fault, "its last call failed")
+	} else {
+		require.ErrorIs(e.t, err, agent.ErrNoTurn, "it has ended: nothing will be sent")
+	}
+}
+
+// TestACallIsExplainedByWhatAnsweredIt has the service refuse the signatures of one call, and a fallback answer the next; the last
+// one is not answered.
+func TestACallIsExplainedByWhatAnsweredIt(t *testing.T) {
+	t.Parallel()
+	e := newExplained(t, 0, 0)
+	last := ""
+	e.model.Play = func(req *model.Request) ([]*genai.Part, *model.Error) {
+		last = modeltest.AsSent(req)
+		signed := slices.ContainsFunc(req.Contents, func(c *genai.Content) bool {
+			return slices.ContainsFunc(c.Parts, func(p *genai.Part) bool { return string(p.ThoughtSignature) == "signature" })
+		})
+		switch turn := req.Meta.Turn; {
+		case turn == 2 && signed:
+			return nil, model.FromStatus(400, nil, []byte(`{"error":{"code":400,"message":"Corrupted thought signature."}}`))
+		case turn == 3 && req.Model == "m":
+			return nil, &model.Error{Class: model.Overloaded, Message: "busy"}
+		case turn == 4:
+			return nil, &model.Error{Class: model.Blocked, Message: "withheld"}
+		}
+		p := genai.NewPartFromFunctionCall("dig", map[string]any{"n": 7})
+		p.ThoughtSignature = []byte("signature")
+		return []*genai.Part{p}, nil
+	}
+	e.client = model.New(e.model, model.Policy{Retry: model.Retry{Tries: 1, First: time.Millisecond, Max: time.Millisecond}})
+	e.work()
+	a := e.assignment(explainedRole, "t1")
+	a.Project.Models = map[string]spec.Model{
+		"m": {Name: "m", Window: 16_000, MaxOutput: 1_000, Fallback: []string{"n"}}, spec.ModelCheap: {Name: "small"},
+		"n": {Name: "second", Window: 9_000, MaxOutput: 500, Thinking: "LOW"},
+	}
+	e.enqueue(a)
+	require.Equal(t, spec.StatusFailed, e.result(a).Status)
+
+	x, err := Explain(t.Context(), e.bus, e.mirror, a, []tool.Tool{e.dig})
+	require.NoError(t, err)
+	for turn, name := range []string{"m", "m", "second"} {
+		seen, err := x.Turn(t.Context(), turn+1)
+		require.NoError(t, err)
+		require.Equal(t, name, seen.Model)
+		require.Equal(t, map[string]int{"m": 15_000, "second": 8_500}[name], seen.Window)
+		require.Equal(t, e.model.Sent[seen.Sent.Meta], modeltest.AsSent(seen.Answered), "turn %d", turn+1)
+		require.Nil(t, seen.Fault)
+	}
+	seen, err := x.Turn(t.Context(), 4)
+	require.NoError(t, err)
+	require.Equal(t, "withheld", seen.Fault.Message)
+	require.Equal(t, last, modeltest.AsSent(seen.Sent.For(seen.Sent.Fallback[0])), "its own model rests")
+	require.Contains(t, last, "has stone and sand at depth", "with what the memory had")
+	_, err = x.Turn(t.Context(), 5)
+	require.ErrorIs(t, err, agent.ErrNoTurn)
 }
 
 // TestATurnIsExplainedByTheVeryRequestThatWasSent lets an agent do all that changes its requests, loses its worker on the way,
