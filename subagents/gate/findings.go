@@ -8,6 +8,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/subagents/gate/testnames"
 	"divisi/subagents/gate/trace"
 )
 
@@ -36,6 +37,8 @@ type findings struct {
 	build         bool
 	tests, passed int
 	runner        bool
+	// ran has the names of those that passed, where the output gives them.
+	ran testnames.Tests
 	// hidden is what did not run, as the output names it; follows has the cause of each consequence.
 	hidden  map[string]struct{}
 	follows map[string]string
@@ -144,13 +147,24 @@ func (f *findings) unloaded(names normaliser, message string, suites ...string) 
 	}
 }
 
-// ran counts a test.
-func (f *findings) ran(passed bool) {
+// count counts a test.
+func (f *findings) count(passed bool) {
 	f.runner = true
 	f.tests++
 	if passed {
 		f.passed++
 	}
+}
+
+// ranTo returns which tests ran, at the end of a gate that passed or not. What a gate that passed prints of hidden parts is no
+// reason not to miss their tests.
+func (f *findings) ranTo(green bool) testnames.Tests {
+	for hidden := range f.hidden {
+		if !green {
+			f.ran.Cut(strings.TrimPrefix(hidden, "package: "))
+		}
+	}
+	return f.ran
 }
 
 // show keeps a piece of output for the receipt's tail.
@@ -179,7 +193,9 @@ func (f *findings) adopt(other *findings) {
 	if len(f.signatures) == 0 {
 		f.signatures, f.names, f.follows = other.signatures, other.names, other.follows
 	}
-	f.build = f.build || other.build
+	if f.build = f.build || other.build; !f.ran.Known() && other.ran.Known() {
+		f.ran = other.ran
+	}
 	if f.kept.Len() == 0 {
 		f.show(other.kept.String())
 	}

@@ -68,6 +68,7 @@ func (p *goTestParser) line(text string) {
 func (p *goTestParser) pkg(path string) *goPackage {
 	known, ok := p.packages[path]
 	if !ok {
+		p.found.ran.Seen(path)
 		known = &goPackage{running: map[string]*window{}, failedBelow: map[string]bool{}, output: window{limit: maxRunning}}
 		p.packages[path] = known
 	}
@@ -99,12 +100,13 @@ func (p *goTestParser) testEvent(pkg *goPackage, e goEvent) {
 			kept.add(e.Output)
 		}
 	case "pass":
-		p.found.ran(true)
+		p.found.count(true)
+		p.found.ran.Pass(e.Package, p.names.test(e.Test))
 		delete(pkg.running, e.Test)
 	case "skip":
 		delete(pkg.running, e.Test)
 	case "fail":
-		p.found.ran(false)
+		p.found.count(false)
 		pkg.panicked = pkg.panicked || pkg.running[e.Test].panicked()
 		p.failTest(pkg, e.Package, e.Test)
 	}
@@ -159,7 +161,7 @@ func (p *goTestParser) failPackage(pkg *goPackage, e goEvent) {
 	unfinished := slices.Sorted(maps.Keys(pkg.running))
 	slices.Reverse(unfinished) // inner tests before the tests that they belong to
 	for _, test := range unfinished {
-		p.found.ran(false)
+		p.found.count(false)
 		p.failTest(pkg, e.Package, test)
 	}
 	if !pkg.failed {

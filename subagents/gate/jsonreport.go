@@ -32,6 +32,10 @@ type jsonReport struct {
 	Stats *struct {
 		Passes int `json:"passes"`
 	} `json:"stats"`
+	Passes []struct {
+		Full string `json:"fullTitle"`
+		File string `json:"file"`
+	} `json:"passes"`
 	Failures []struct {
 		Title string `json:"title"`
 		Full  string `json:"fullTitle"`
@@ -83,17 +87,19 @@ func (p *jsonParser) end() *findings {
 func (p *jsonParser) jest(found *findings, report *jsonReport) {
 	for _, suite := range report.Results {
 		ran := 0
+		found.ran.Seen(p.names.rooted(suite.Name))
 		for _, test := range suite.Tests {
 			if test.Status != "passed" && test.Status != "failed" {
 				continue
 			}
 			ran++
-			found.ran(test.Status == "passed")
+			found.count(test.Status == "passed")
+			file, name := p.names.rooted(suite.Name), strings.Join(append(test.Above, test.Title), " > ")
 			if test.Status == "passed" {
+				found.ran.Pass(file, p.names.test(name))
 				continue
 			}
-			name := p.names.rooted(suite.Name) + ": " + strings.Join(append(test.Above, test.Title), " > ")
-			p.fail(found, name, suite.Name, strings.Join(test.Messages, "\n"))
+			p.fail(found, file+": "+name, suite.Name, strings.Join(test.Messages, "\n"))
 		}
 		if ran == 0 && suite.Status == "failed" {
 			found.unloaded(p.names, unheaded(suite.Message), suite.Name)
@@ -114,8 +120,11 @@ func unheaded(message string) string {
 func (p *jsonParser) mocha(found *findings, report *jsonReport) {
 	passed := max(0, min(report.Stats.Passes, 1<<24))
 	found.tests, found.passed = found.tests+passed, found.passed+passed
+	for _, test := range report.Passes {
+		found.ran.Pass(p.names.rooted(test.File), p.names.test(test.Full))
+	}
 	for _, test := range report.Failures {
-		found.ran(false)
+		found.count(false)
 		p.fail(found, test.Full, test.File, test.Err.Message+"\n"+test.Err.Stack)
 		found.hook(test.Title, p.names.rooted(test.File))
 	}

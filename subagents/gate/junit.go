@@ -137,15 +137,20 @@ func attribute(attributes []xml.Attr, names ...string) string {
 }
 
 func (f *findings) addCase(c junitCase, names normaliser) {
-	if c.Skipped != nil {
-		return
-	}
-	problems := append(append([]junitProblem{}, c.Failures...), c.Errors...)
 	class, title := names.rooted(c.Class), names.rooted(c.Name)
 	suite := c.suite(class, title)
 	if c.Module != "" && c.Module != "." { // classes of several modules can have the same name
 		class = c.Module + "/" + class
 	}
+	group, name := cmp.Or(class, names.rooted(c.File)), title
+	if c.Class == "test" {
+		group, name = names.rooted(c.File), strings.TrimPrefix(c.Suites+" > "+title, " > ")
+	}
+	f.ran.Seen(group)
+	if c.Skipped != nil {
+		return
+	}
+	problems := append(append([]junitProblem{}, c.Failures...), c.Errors...)
 	if suite != "" && c.Module != "" {
 		f.unloaded(names, "", class)
 		for _, problem := range problems {
@@ -162,11 +167,12 @@ func (f *findings) addCase(c junitCase, names normaliser) {
 		}
 		return
 	}
-	f.ran(len(problems) == 0)
+	f.count(len(problems) == 0)
 	if len(problems) == 0 {
+		f.ran.Pass(group, names.test(name))
 		return
 	}
-	name := strings.Join(strings.Fields(plain(cmp.Or(c.Suites, class)+" "+title)), " ")
+	name = strings.Join(strings.Fields(plain(cmp.Or(c.Suites, class)+" "+title)), " ")
 	if name == "" {
 		name = "(without a name)"
 	}

@@ -91,6 +91,18 @@ func (n normaliser) line(from string) string {
 	return text.Head(strings.Join(strings.Fields(from), " "), maxSignature)
 }
 
+// test returns a test's name without what differs from run to run, in one line.
+func (n normaliser) test(name string) string {
+	name = strings.Join(strings.Fields(n.rooted(name)), " ")
+	if varying.MatchString(name) {
+		return n.line(name)
+	}
+	return text.Head(name, maxSignature)
+}
+
+// varying is what line may take out, seen cheaply: most names of tests have none of it.
+var varying = regexp.MustCompile(`\b\d|/tmp|/var/|\b[0-9a-f]{7}`)
+
 // normaliseWord keeps numbers that are part of a name: parseV1 and parseV2 are two failures.
 func normaliseWord(word string) string {
 	switch {

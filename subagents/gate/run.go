@@ -15,6 +15,7 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/subagents/gate/testnames"
 	"divisi/subagents/gate/trace"
 )
 
@@ -46,6 +47,8 @@ type Where struct {
 	Whole   string
 	// Baseline is the receipt of the same gate on the base commit; nil while the baseline itself is taken.
 	Baseline *spec.Receipt
+	// Ran is filled with the tests that ran and passed, as far as the output names them; nil where none asks.
+	Ran *testnames.Tests
 	// Sink receives the whole output, bounded as sandbox.Command says, for the object store; nil for none.
 	Sink io.Writer
 	// OnOutput sees the output as it comes; nil for no listener.
@@ -97,6 +100,9 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 	}
 	found := lines.close()
 	fill(&receipt, &g, out, found)
+	if where.Ran != nil {
+		*where.Ran = found.ranTo(out.Success())
+	}
 	if err := hidden(&receipt, found, &where); err != nil {
 		return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
 	}

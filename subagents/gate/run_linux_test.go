@@ -12,6 +12,7 @@ import (
 
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/subagents/gate/testnames"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -223,4 +224,15 @@ func TestRunGo(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(where.Dir, "a.go"), []byte("package tiny\n"), 0o600))
 	require.Equal(t, spec.VerdictPass, run(t, gates[0], where).Verdict)
+}
+
+// A green gate gives the tests that passed to whom asks.
+func TestRunNamesTests(t *testing.T) {
+	t.Parallel()
+	where := newWhere(t, nil)
+	where.Ran = &testnames.Tests{}
+	g := shell("echo 1..2; echo ok 1 - adds; echo ok 2 - later '# SKIP'")
+	g.Format = FormatTAP
+	run(t, g, where)
+	require.Equal(t, testnames.List{{Name: "adds"}}, where.Ran.List())
 }

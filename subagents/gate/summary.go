@@ -56,11 +56,36 @@ var (
 		`^1\.\.0\b|^Error: No test files found|^No tests found`)
 )
 
+// passing are the lines that name a test which passed. Groups: g what groups it, n its name.
+var passing = []*regexp.Regexp{
+	regexp.MustCompile(`^(?P<n>ok)  \t(?P<g>\S+)\t`),                        // a Go package
+	regexp.MustCompile(`^\s*--- PASS: (?P<n>\S+) \(`),                       // go test -v
+	regexp.MustCompile(`^test (?P<n>\S.*?)(?: - should panic)? \.\.\. ok$`), // cargo
+	regexp.MustCompile(`^(?P<g>[^\s:]+\.py)::(?P<n>\S.*?) PASSED\b`),        // pytest -v
+	regexp.MustCompile(`^(?P<n>\w+) \((?P<g>[\w.]+)\)(?:\s.*)? \.\.\. ok$`), // unittest -v
+}
+
+// name takes from a line the test that it reports as passed.
+func (p *textParser) name(line string) {
+	for i, pattern := range passing {
+		m := pattern.FindStringSubmatch(line)
+		if m == nil || i == 0 && strings.Contains(line, "[no tests to run]") {
+			continue
+		}
+		group := p.crate
+		if at := pattern.SubexpIndex("g"); at > 0 {
+			group = m[at]
+		}
+		p.found.ran.Pass(strings.TrimSpace(group), p.names.test(m[pattern.SubexpIndex("n")]))
+	}
+}
+
 // counts reports whether a line can be a count.
 func (p *textParser) counts(line string) bool {
 	for _, hint := range []string{
 		"test", "Test", "TEST", "passed",
-		"passing", "failed", " failing", "pass ", "fail ", "examples,", " runs, ", "items", "1..0", "ok  \t", "FAILED (",
+		"passing", "PASSED", "PASS: ", "... ok", "failed", " failing", "pass ", "fail ", "examples,", " runs, ", "items", "1..0", "ok  \t",
+		"FAILED (",
 	} {
 		if strings.Contains(line, hint) {
 			return true
@@ -71,11 +96,12 @@ func (p *textParser) counts(line string) bool {
 
 // count takes from a line how many tests ran and passed.
 func (p *textParser) count(line string) {
+	p.name(line)
 	if noTests.MatchString(line) {
 		p.found.runner = true
 	}
 	if goPassed.MatchString(line) && !strings.Contains(line, "[no tests to run]") {
-		p.found.ran(true) // how many there are in it the output does not tell
+		p.found.count(true) // how many there are in it the output does not tell
 		return
 	}
 	if m := failedOf.FindStringSubmatch(line); m != nil {

@@ -105,7 +105,10 @@ func (p *tapParser) result(depth int, failed bool, name, directive, text string)
 	}
 	path := strings.Join(append(append([]string{}, p.parents[:depth]...), name), " > ")
 	if directive != "skip" && !p.inner[path] {
-		p.found.ran(!failed || directive != "")
+		p.found.count(!failed || directive != "")
+	}
+	if directive == "" && !failed && !p.inner[path] {
+		p.found.ran.Pass("", p.text.names.test(path))
 	}
 	if p.found.runner = true; depth > 0 {
 		p.inner[strings.Join(p.parents[:depth], " > ")] = true

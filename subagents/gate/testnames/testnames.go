@@ -1,0 +1,151 @@
+// Package testnames keeps which tests ran and passed in a gate. Its input are the names that a gate's output gives, without what
+// differs from run to run; its output are sorted lists, their form as objects, and what one run lacks of another. It reads no
+// output itself.
+package testnames
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The bounds of what is kept of one run. Beyond them it is not known which tests ran.
+const (
+	maxTests = 500_000
+	maxBytes = 64 << 20
+)
+
+// Test is one test by its name, which has no line ends, and by what groups it: a Go package, a class, a file; "" where the output
+// does not tell.
+type Test struct{ Group, Name string }
+
+// String is the name with its group.
+func (t Test) String() string { return strings.TrimSpace(t.Group + " " + t.Name) }
+
+// Parent is the test that a case belongs to, by its name: a Go test with subtests, a test with parameters. It is the name itself
+// where it is none of a case.
+func (t Test) Parent() string {
+	if at := strings.IndexAny(t.Name, "/[({<"); at >= 0 {
+		return strings.TrimSpace(t.Name[:at])
+	}
+	return t.Name
+}
+
+func (t Test) above() Test { return Test{t.Group, t.Parent()} }
+
+// Tests are those that ran and passed in one run. The zero value is ready for use.
+type Tests struct {
+	passed map[Test]struct{}
+	groups map[string]struct{}
+	// cut are the groups that ended before their last test: which of them ran is chance.
+	cut   map[string]struct{}
+	bytes int
+}
+
+// Seen records that a group ran.
+func (t *Tests) Seen(group string) {
+	if t.groups == nil {
+		t.groups = map[string]struct{}{}
+	}
+	t.groups[group] = struct{}{}
+}
+
+// Cut records that a group ended before its last test: its tests do not count.
+func (t *Tests) Cut(group string) {
+	if t.cut == nil {
+		t.cut = map[string]struct{}{}
+	}
+	t.cut[group] = struct{}{}
+}
+
+// Pass records a test that ran and passed. One without a name is left out.
+func (t *Tests) Pass(group, name string) {
+	t.Seen(group)
+	one := Test{group, name}
+	if _, known := t.passed[one]; known || name == "" || t.over() {
+		return
+	}
+	if t.passed == nil {
+		t.passed = map[Test]struct{}{}
+	}
+	t.passed[one] = struct{}{}
+	t.bytes += len(group) + len(name)
+}
+
+func (t *Tests) over() bool { return len(t.passed) > maxTests || t.bytes > maxBytes }
+
+// Known reports whether tests were named, and not more than are kept.
+func (t *Tests) Known() bool { return len(t.passed) > 0 && !t.over() }
+
+// List returns all tests that passed; none where these are not known.
+func (t *Tests) List() List {
+	if !t.Known() {
+		return nil
+	}
+	return slices.DeleteFunc(slices.SortedFunc(maps.Keys(t.passed), compare), func(one Test) bool {
+		_, cut := t.cut[one.Group]
+		return cut
+	})
+}
+
+// Missing returns those of a list that did not pass. Of a part of a gate these are of groups that ran in it. A case is not
+// missing where as many of its test passed as are in the list, and not where the test itself is missing. Beyond the bounds
+// nothing is known to be missing.
+func (t *Tests) Missing(of List, part bool) (missing List) {
+	if t.over() {
+		return nil
+	}
+	had, has := map[Test]int{}, map[Test]int{}
+	for _, one := range of {
+		had[one.above()]++
+	}
+	for one := range t.passed {
+		has[one.above()]++
+	}
+	for _, one := range of {
+		_, ran := t.groups[one.Group]
+		_, cut := t.cut[one.Group]
+		_, passed := t.passed[one]
+		if passed || cut || part && (!ran || one.Group == "") {
+			continue
+		}
+		if parent := one.above(); parent != one {
+			_, goesOn := t.passed[parent]
+			if _, listed := slices.BinarySearchFunc(of, parent, compare); has[parent] >= had[parent] || listed && !goesOn {
+				continue
+			}
+		}
+		missing = append(missing, one)
+	}
+	return missing
+}
+
+// List are tests, each once, sorted.
+type List []Test
+
+func compare(a, b Test) int {
+	return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Name, b.Name))
+}
+
+// In returns those that are in another list too.
+func (l List) In(other List) List { return l.with(other, true) }
+
+// Without returns those that are not in another list.
+func (l List) Without(other List) List { return l.with(other, false) }
+
+func (l List) with(other List, in bool) (out List) {
+	for _, t := range l {
+		if _, has := slices.BinarySearchFunc(other, t, compare); has == in {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// And returns those that are in one of two lists.
+func (l List) And(other List) List {
+	all := append(slices.Clone(l), other...)
+	slices.SortFunc(all, compare)
+	return slices.Compact(all)
+}

@@ -1,0 +1,183 @@
+package testnames
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// listOf reads tests of the group a, or of another one before a colon.
+func listOf(names string) (l List) {
+	for name := range strings.FieldsSeq(names) {
+		group, test, ok := strings.Cut(name, ":")
+		if !ok {
+			group, test = "a", name
+		}
+		l = append(l, Test{group, test})
+	}
+	return l.And(nil)
+}
+
+func passed(names string) *Tests {
+	t := &Tests{}
+	for _, one := range listOf(names) {
+		t.Pass(one.Group, one.Name)
+	}
+	return t
+}
+
+func TestWhatDidNotRun(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		base, now string
+		part      bool
+		want      string
+	}{
+		"all ran":                            {base: "A B", now: "A B C"},
+		"one did not":                        {base: "A B", now: "A", want: "B"},
+		"nothing ran":                        {base: "A B", want: "A B"},
+		"another group has its name":         {base: "A b:A", now: "b:A", want: "A"},
+		"a part ran":                         {base: "A b:B", now: "A", part: true},
+		"a part lacks one":                   {base: "A C b:B", now: "A", part: true, want: "C"},
+		"a part of what names no groups":     {base: ":A :B", now: ":A", part: true},
+		"a case is gone":                     {base: "A A/x A/y", now: "A A/x", want: "A/y"},
+		"a case has another name":            {base: "A A/x A/y", now: "A A/x A/z"},
+		"a test is gone with its cases":      {base: "A A/x A/y", want: "A"},
+		"cases without a test of their own":  {base: "a[1] a[2]", now: "a[1]", want: "a[2]"},
+		"they have other names":              {base: "a[1] a[2]", now: "a[3] a[4]"},
+		"cases of another test do not count": {base: "A A/x", now: "A B B/x", want: "A/x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, listOf(c.want), passed(c.now).Missing(listOf(c.base), c.part).And(nil))
+		})
+	}
+}
+
+func TestAGroupInWhichNoTestPassedHasRun(t *testing.T) {
+	t.Parallel()
+	now := passed("b:B")
+	now.Seen("a")
+	require.Equal(t, listOf("A"), now.Missing(listOf("A b:B"), true))
+}
+
+// Which tests of a program ran before it crashed is chance.
+func TestAGroupThatWasCutDoesNotCount(t *testing.T) {
+	t.Parallel()
+	now := passed("A B b:C")
+	now.Cut("a")
+	require.Equal(t, listOf("b:C"), now.List())
+	require.Equal(t, listOf("b:D"), now.Missing(listOf("A X b:C b:D"), false))
+}
+
+func TestLists(t *testing.T) {
+	t.Parallel()
+	a, b := listOf("A B b:C"), listOf("B b:C D")
+	require.Equal(t, listOf("B b:C"), a.In(b))
+	require.Equal(t, listOf("A"), a.Without(b))
+	require.Equal(t, listOf("A B b:C D"), a.And(b))
+	for _, l := range []List{nil, a, {{"", "x y"}, {"", "z"}, {"p", "x"}}} {
+		data, err := l.Encode()
+		require.NoError(t, err)
+		again, err := Decode(data)
+		require.NoError(t, err)
+		require.Equal(t, l, again)
+	}
+	_, err := Decode([]byte("no list"))
+	require.Error(t, err)
+}
+
+// store is a store in memory.
+type store map[string][]byte
+
+var errNone = errors.New("no such object")
+
+func (s store) Put(_ context.Context, name string, data []byte) error {
+	s[name] = data
+	return nil
+}
+
+func (s store) Get(_ context.Context, name string) ([]byte, error) {
+	if data, ok := s[name]; ok {
+		return data, nil
+	}
+	return nil, errNone
+}
+
+// A test counts that passed in every run.
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	to := store{}
+	var names []string
+	for _, l := range []string{"A B C", "A C random-1", "A C random-2"} {
+		name, err := Store(t.Context(), to, listOf(l))
+		require.NoError(t, err)
+		names = append(names, name)
+	}
+	all, err := Load(t.Context(), to, names...)
+	require.NoError(t, err)
+	require.Equal(t, listOf("A C"), all)
+	none, err := Store(t.Context(), to, nil)
+	require.NoError(t, err)
+	require.Empty(t, none)
+	_, err = Load(t.Context(), to, "tests-other")
+	require.ErrorIs(t, err, errNone)
+}
+
+// Beyond the bounds it is not known what ran: nothing is missing.
+func TestMoreTestsThanAreKept(t *testing.T) {
+	t.Parallel()
+	now := &Tests{}
+	for i := range 70 {
+		now.Pass("a", fmt.Sprint(i, strings.Repeat("x", 1<<20)))
+	}
+	require.False(t, now.Known())
+	require.Empty(t, now.List())
+	require.Empty(t, now.Missing(listOf("A"), false))
+}
+
+func FuzzDecode(f *testing.F) {
+	data, err := listOf("A b:B").Encode()
+	require.NoError(f, err)
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		l, err := Decode(data)
+		if err != nil {
+			return
+		}
+		for _, one := range l {
+			require.NotContains(t, one.Name, "\n")
+		}
+	})
+}
+
+// many are the tests of a large repository.
+func many() *Tests {
+	now := &Tests{}
+	for i := range 100_000 {
+		now.Pass(fmt.Sprintf("example.com/large/internal/part%d", i/100), fmt.Sprintf("TestOfTheThing%d/with_a_case", i%100))
+	}
+	return now
+}
+
+// BenchmarkHundredThousand: as little as possible is stored of 100,000 tests, and comparing them costs little.
+func BenchmarkHundredThousand(b *testing.B) {
+	now := many()
+	base := now.List()
+	plain := 0
+	for _, t := range base {
+		plain += len(t.Group) + len(t.Name) + 2
+	}
+	for b.Loop() {
+		data, err := now.List().Encode()
+		require.NoError(b, err)
+		known, err := Decode(data)
+		require.NoError(b, err)
+		require.Empty(b, now.Missing(known, false))
+		b.ReportMetric(float64(plain)/float64(len(data)), "plain/stored")
+	}
+}
