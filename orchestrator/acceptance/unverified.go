@@ -104,10 +104,23 @@ func Covered(s *run.State, name string) bool {
 	return s.Spec.Detected && build && ran && test.Kind == spec.KindTests && test.Tests > 0 && gate.Incomparable(test) == ""
 }
 
+// Comparable lists the gates whose tests ran on the base commit, and that can be compared, in the project's order.
+func Comparable(s *run.State) (names []string) {
+	for _, name := range s.GateNames() {
+		if r := s.Baseline[name]; r.Kind == spec.KindTests && r.Tests > 0 && gate.Incomparable(r) == "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // UnverifiedPatch returns why the patch of a task is not proven when it lands, in one line; "" when it is.
 func UnverifiedPatch(s *run.State, t *run.Task) string {
 	if why := Unverified(s); why != "" {
 		return why
+	}
+	if doubts := t.Without(); len(doubts) > 0 {
+		return text.Clip(doubts[0].Evidence[0], text.MaxLine)
 	}
 	var parts []string
 	for _, u := range s.UnprovableIn(t.Changes()) {

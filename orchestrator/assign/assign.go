@@ -78,8 +78,8 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 	case d.Task == run.BaselineTask:
 		a.Base = true
 		a.Task = gateTask(d.Task, "Run the gates on the base commit", nil)
-	case d.Task == run.FlakesTask:
-		a.Base, a.Idle, a.Project.Gates = true, true, gate.Uncached(s.Project.Gates)
+	case d.Task == run.FlakesTask, d.Task == run.AgainTask:
+		a.Base, a.Idle, a.Project.Gates = true, d.Task == run.FlakesTask, gate.Uncached(s.Project.Gates)
 		a.Task = untimed(gateTask(d.Task, "Run the gates on the base commit once more", d.Gates), s.Project.Gates)
 	case d.Task == run.FinalTask:
 		a.Baseline = g.st.Baseline

@@ -2,11 +2,13 @@ package conductor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"divisi/orchestrator/run"
+	"divisi/subagents/gate/testnames"
 )
 
 // keptBaseline returns the baseline that an earlier run of the same commit, gates and environment left; nil where there is none.
@@ -18,7 +20,12 @@ func (c *Conductor) keptBaseline(ctx context.Context) *run.KeptBaseline {
 	key, err := c.baselineKey(ctx)
 	if err == nil {
 		var kept *run.KeptBaseline
-		if kept, err = c.cfg.Baselines.Kept(key); err == nil {
+		if kept, err = c.cfg.Baselines.Kept(key); err == nil && kept != nil {
+			for name, data := range kept.Tests {
+				err = errors.Join(err, c.cfg.Bus.Put(ctx, name, data))
+			}
+		}
+		if err == nil {
 			return kept
 		}
 	}
@@ -37,7 +44,7 @@ func (c *Conductor) keepBaseline(ctx context.Context) {
 		var kept *run.KeptBaseline
 		if kept, err = c.cfg.Baselines.Kept(key); err == nil && kept != nil {
 			kept.Flaky = c.st.Flaky
-			err = c.cfg.Baselines.Keep(key, kept)
+			err = c.keep(ctx, key, kept)
 		}
 	} else if err == nil {
 		kept := &run.KeptBaseline{Run: c.cfg.Run, Commit: c.st.Spec.Base, Made: c.cfg.Clock()}
@@ -46,11 +53,47 @@ func (c *Conductor) keepBaseline(ctx context.Context) {
 			r.Output = "" // it is in the store of this run
 			kept.Receipts = append(kept.Receipts, r)
 		}
-		err = c.cfg.Baselines.Keep(key, kept)
+		err = c.keep(ctx, key, kept)
 	}
 	if err != nil {
 		c.cfg.Log.Warn().Err(err).Msg("a later run of this commit runs its gates again")
 	}
+}
+
+// keep keeps a baseline with the tests that passed in every run on the base commit: those of this run, and those that another
+// baseline of its key is of.
+func (c *Conductor) keep(ctx context.Context, key string, k *run.KeptBaseline) error {
+	had, err := c.cfg.Baselines.Kept(key)
+	if err != nil || had == nil {
+		had = &run.KeptBaseline{} // what is damaged is replaced
+	}
+	k.Tests = map[string][]byte{}
+	for i := range k.Receipts {
+		r := &k.Receipts[i]
+		tests, err := testnames.Load(ctx, c.cfg.Bus, c.st.Baseline[r.Gate].Names...)
+		if err != nil {
+			return err
+		}
+		for _, other := range had.Receipts {
+			if other.Gate != r.Gate || len(other.Names) == 0 {
+				continue
+			}
+			known, err := testnames.Decode(had.Tests[other.Names[0]])
+			if err != nil {
+				return err
+			}
+			tests = tests.In(known)
+		}
+		if r.Names = nil; len(tests) > 0 {
+			data, err := tests.Encode()
+			if err != nil {
+				return err
+			}
+			r.Names = []string{testnames.Name(data)}
+			k.Tests[r.Names[0]] = data
+		}
+	}
+	return c.cfg.Baselines.Keep(key, k)
 }
 
 func (c *Conductor) baselineKey(ctx context.Context) (string, error) {

@@ -227,7 +227,8 @@ func (c *Conductor) resendAll(ctx context.Context) {
 func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 	return []func(*run.State) []run.Action{
 		c.announceHalt, phase.KeepBudget, phase.Preflight, phase.Baseline, plan.ReadFile, master.Settle, acceptance.Settle,
-		acceptance.SettleVerify, acceptance.AskUnprovable, acceptance.Decide, landing.Settle, request.Hold, request.AnswerHolds,
+		acceptance.SettleVerify, acceptance.AskUnprovable, acceptance.Decide, phase.SettleFlakes,
+		landing.Settle, request.Hold, request.AnswerHolds,
 		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, landing.ProveRed, landing.Land,
 		request.ReportLate, c.dispatch, phase.Flakes, c.askApproval, c.decide, master.Wake, c.finish(ctx), c.stuck,
 		phase.AnnounceWait,

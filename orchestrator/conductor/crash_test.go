@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -102,9 +103,17 @@ func (r *rig) fork(t *testing.T, log []bus.Message) *rig {
 			f.keepPack(r, e)
 			f.keepAssignment(r, e)
 		}
+		for _, name := range testLists.FindAllString(string(m.Data), -1) {
+			data, err := r.bus.Get(t.Context(), name)
+			require.NoError(t, err)
+			require.NoError(t, f.bus.Put(t.Context(), name, data))
+		}
 	}
 	return f
 }
+
+// testLists are the names of lists of tests in a message: they were stored before it.
+var testLists = regexp.MustCompile(`tests-[0-9a-f]{64}`)
 
 func (r *rig) keepPack(from *rig, e contextscope.Event) {
 	var result spec.Result

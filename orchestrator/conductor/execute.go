@@ -65,6 +65,8 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 		return c.expand(ctx, a)
 	case acceptance.Import:
 		return c.receive(ctx, a)
+	case acceptance.Inspect:
+		return c.inspect(ctx, a)
 	case landing.Weigh:
 		return c.weigh(ctx, a)
 	case landing.Merge:

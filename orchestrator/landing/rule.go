@@ -43,7 +43,7 @@ func (m Merge) Key() string {
 // newest batch under test. While parts of a failed batch are searched for the culprit, they come first, each on the integration
 // head. Nothing is tested before the baseline is known.
 func Land(s *run.State) []run.Action {
-	if !s.Baselined() || s.FreePermits() <= 0 {
+	if !s.Baselined() || s.FreePermits() <= 0 || s.RunsAgain() {
 		return nil
 	}
 	waiting := next(s)
@@ -165,7 +165,7 @@ func proveOn(s *run.State, d run.LandingData) []run.Action {
 		return nil // it is being tested
 	case d.Old == s.Head && s.IsProven(d.Tree, wanted, d.Old):
 		d.Receipts = s.Receipts(d.Tree, wanted, d.Old)
-		return move(s, d)
+		return land(s, d)
 	case len(d.Tasks) > 1 && d.Set == "" && failsAlone(s, d.Tasks) && d.Old == s.Head:
 		return cutAgain(s, d)
 	case d.Old == s.Head && s.Runs(d.Tree, wanted, d.Old) >= times:

@@ -38,10 +38,10 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 	case b.Old != s.Head && (alone(b.Set, d.Tasks) || r.Status == spec.StatusDone || s.IsProven(b.Tree, b.Gates, b.Old)):
 		return []run.Action{drop(d)} // what has landed since may change the verdict
 	case r.Status == spec.StatusDone:
-		return move(s, d)
+		return land(s, d)
 	case s.IsProven(b.Tree, b.Gates, b.Old): // every gate has passed on it, in one run or another
 		d.Receipts = s.Receipts(b.Tree, b.Gates, b.Old)
-		return move(s, d)
+		return land(s, d)
 	case slices.ContainsFunc(d.Receipts, func(r spec.Receipt) bool { return r.Killed }) && b.Tries < schedule.MaxGateTries:
 		return again(b, d)
 	case len(d.Receipts) > 0:

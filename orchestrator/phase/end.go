@@ -56,7 +56,27 @@ func finalGates(s *run.State, tree string) []run.Action {
 		}
 		final.FirstRed = first
 	}
-	return []run.Action{run.SetRun(final)}
+	return endFinal(s, final)
+}
+
+// endFinal records the final gates, with the tests of the base commit that did not run in them, and that nothing which landed
+// explains. The gates run on the base commit once more before that counts.
+func endFinal(s *run.State, final run.Data) []run.Action {
+	missing := acceptance.Missing(final.Final)
+	if len(missing) == 0 || s.Head == s.Spec.Base {
+		return []run.Action{run.SetRun(final)}
+	}
+	span := acceptance.Span{From: s.Spec.Base, To: s.Head}
+	return []run.Action{acceptance.Inspect{
+		Receipts: missing, Spans: []acceptance.Span{span}, Then: func(found acceptance.Inspection) []run.Action {
+			if final.Missing = found.Doubts[""].Evidence; final.Missing != nil {
+				if again := acceptance.OnBaseAgain(s); again != nil {
+					return again
+				}
+			}
+			return []run.Action{run.SetRun(final)}
+		},
+	}}
 }
 
 // maxRuns is how often a gate runs on the final tree: once more after a failure, to tell it from a flake.
@@ -167,7 +187,7 @@ func skipped(n map[run.TaskState]int) string {
 // redder words that final gates are red, and since which batch; "" where none is.
 func redder(s *run.State) string {
 	if !slices.ContainsFunc(s.Final, failed) {
-		return ""
+		return strings.Join(s.Missing, "; ")
 	}
 	words := "the final gates are redder than the baseline"
 	if first := s.FirstRed(); first != nil {
@@ -197,7 +217,7 @@ func outcome(s *run.State) run.Status {
 		return run.Parked
 	}
 	unverified := s.Head != s.Spec.Base && acceptance.UnverifiedLanded(s) != ""
-	if s.MasterGaveUp() != "" || s.PlannedNothing() || unverified || slices.ContainsFunc(s.Final, failed) {
+	if s.MasterGaveUp() != "" || s.PlannedNothing() || unverified || len(s.Missing) > 0 || slices.ContainsFunc(s.Final, failed) {
 		return run.Parked
 	}
 	return run.Done

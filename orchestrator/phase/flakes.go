@@ -8,6 +8,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
 )
@@ -24,29 +25,33 @@ func Flakes(s *run.State) []run.Action {
 		return nil
 	case w.Outstanding() && !idle(s):
 		return []run.Action{run.SetRun(run.Data{Void: w.ID}), run.TakeBack{Work: w}, run.Tell{Work: w.ID}}
-	case w.Outstanding() || w.Attempts[w.Last].Void || s.Flaky != nil:
-		return nil
 	}
-	flaky := flakyIn(s, s.Settled(w.ID).Receipts)
-	if flaky == nil {
-		return nil
+	return nil
+}
+
+// SettleFlakes compares two runs on the base commit, once: what fails in one of them alone is flaky, and what did not pass in
+// both is no test that has to run later.
+func SettleFlakes(s *run.State) []run.Action {
+	for _, id := range []string{run.FlakesTask, run.AgainTask} {
+		r := s.Settled(id)
+		if r == nil || s.Flaky != nil || s.Works[id].Attempts[s.Works[id].Last].Void {
+			continue
+		}
+		if flaky, names := compared(s, r.Receipts); flaky != nil {
+			return []run.Action{run.SetRun(run.Data{Flaky: flaky, Names: names, Notices: flakyNotice(flaky)}), Keep{}}
+		}
 	}
-	return []run.Action{run.SetRun(run.Data{Flaky: flaky, Notices: flakyNotice(flaky)}), Keep{}}
+	return nil
 }
 
 // idle reports whether a gate permit is free while there is something to do.
 func idle(s *run.State) bool {
 	atWork := s.Status == run.Planning || s.Status == run.Running && !s.TasksEnded()
-	return atWork && s.Baselined() && !s.Halted() && s.FreePermits() > 0
+	return atWork && s.Baselined() && !s.Halted() && !s.RunsAgain() && s.FreePermits() > 0
 }
 
 func runAgain(s *run.State) []run.Action {
-	var names []string
-	for _, name := range s.GateNames() {
-		if r := s.Baseline[name]; r.Kind == spec.KindTests && r.Tests > 0 && gate.Incomparable(r) == "" {
-			names = append(names, name)
-		}
-	}
+	names := acceptance.Comparable(s)
 	if len(names) == 0 || s.Flaky != nil {
 		return nil
 	}
@@ -55,10 +60,9 @@ func runAgain(s *run.State) []run.Action {
 	})}
 }
 
-// flakyIn returns the failures that the baseline and a second run do not share, by gate; nil where nothing could be compared. A
-// test that was hidden in one of them has not run there.
-func flakyIn(s *run.State, receipts []spec.Receipt) map[string][]string {
-	var flaky map[string][]string
+// compared returns the failures that the baseline and a second run do not share, by gate; nil where nothing could be compared. A
+// test that was hidden in one of them has not run there. Names are the objects with the tests that passed in the second one.
+func compared(s *run.State, receipts []spec.Receipt) (flaky map[string][]string, names map[string]string) {
 	for _, r := range receipts {
 		before := s.Baseline[r.Gate]
 		hides := len(gate.NewHidden(r, &before)) + len(gate.NewHidden(before, &r))
@@ -66,14 +70,17 @@ func flakyIn(s *run.State, receipts []spec.Receipt) map[string][]string {
 			continue
 		}
 		if flaky == nil {
-			flaky = map[string][]string{}
+			flaky, names = map[string][]string{}, map[string]string{}
+		}
+		if len(r.Names) > 0 {
+			names[r.Gate] = r.Names[0]
 		}
 		one := append(gate.NewSignatures(r, &before), gate.NewSignatures(before, &r)...)
 		if slices.Sort(one); len(one) > 0 {
 			flaky[r.Gate] = one
 		}
 	}
-	return flaky
+	return flaky, names
 }
 
 // flakyNotice names flaky failures in one line; nil for none.

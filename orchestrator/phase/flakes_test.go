@@ -80,7 +80,7 @@ func TestASecondRunOnTheBase(t *testing.T) {
 		"the baseline hides more":  {before: hiding, log: ended(tested("test: y"))},
 		"it ran no test":           {before: tested(), log: ended(spec.Receipt{Gate: "test", Kind: spec.KindTests, ExitCode: 1})},
 		"it left nothing":          {before: tested(), log: func(l *runtest.Log) { begun(l); l.Ended(run.FlakesTask, 1, runtest.Failed(wire.FaultInternal, "disk")) }},
-		"it is noted once":         {before: tested(), log: func(l *runtest.Log) { ended(tested("test: x"))(l); l.Do(phase.Flakes(l.State)) }},
+		"it is noted once":         {before: tested(), log: func(l *runtest.Log) { ended(tested("test: x"))(l); l.Do(phase.SettleFlakes(l.State)) }},
 		"late, after it was voided": {before: tested(), log: func(l *runtest.Log) {
 			begun(l)
 			l.Append("", run.Data{Void: run.FlakesTask})
@@ -98,7 +98,7 @@ func TestASecondRunOnTheBase(t *testing.T) {
 			if c.log != nil {
 				c.log(l)
 			}
-			require.Equal(t, append([]string{}, c.want...), runtest.Describe(phase.Flakes(l.State)))
+			require.Equal(t, append([]string{}, c.want...), runtest.Describe(append(phase.SettleFlakes(l.State), phase.Flakes(l.State)...)))
 		})
 	}
 }

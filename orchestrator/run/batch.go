@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"divisi/contextscope"
@@ -169,6 +170,7 @@ func (s *State) land(d LandingData, pos uint64) {
 			s.set(t, endOf(l), pos)
 		}
 	}
+	maps.Copy(s.Gone, d.Gone)
 	s.Landings = append(s.Landings, Landing{Batch: d.Batch, Head: d.Head, Tree: d.Tree, Tasks: d.Tasks})
 	for _, r := range d.Receipts {
 		s.prove(r)

@@ -32,6 +32,8 @@ type Doubt struct {
 	Size bool `json:"size,omitempty"`
 	// Unprovable is set where the reason is that no gate can prove what the patch changes.
 	Unprovable bool `json:"unprovable,omitempty"`
+	// Missing is set where tests of the base commit did not run with the patch: by gate, the object with them.
+	Missing map[string]string `json:"missing,omitempty"`
 	// Pos is where in the log it began; Ruling is nil while it is open.
 	Pos    uint64  `json:"-"`
 	Ruling *Ruling `json:"ruling,omitempty"`
@@ -73,6 +75,16 @@ func (t *Task) AllowedUnproven() bool {
 	return slices.ContainsFunc(t.Doubts, func(d Doubt) bool {
 		return d.Attempt == t.Attempt && d.Unprovable && d.Ruling != nil && d.Ruling.Accept
 	})
+}
+
+// Without returns the accepted doubts about tests that do not run with the patch of the task's newest attempt.
+func (t *Task) Without() (out []Doubt) {
+	for _, d := range t.Doubts {
+		if d.Attempt == t.Attempt && d.Missing != nil && d.Ruling != nil && d.Ruling.Accept {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // applyDoubt folds that a patch is held, or the decision about it.

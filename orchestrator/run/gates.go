@@ -44,6 +44,8 @@ type KeptBaseline struct {
 	Receipts []spec.Receipt `json:"receipts"`
 	// Flaky is as in State.
 	Flaky map[string][]string `json:"flaky,omitzero"`
+	// Tests are the objects that the receipts name.
+	Tests map[string][]byte `json:"tests,omitempty"`
 }
 
 // Baselined reports whether the baseline is known: every gate has a receipt on the base commit, in the environment of the others.
@@ -51,6 +53,14 @@ func (s *State) Baselined() bool { return len(s.Baseline) >= len(s.Spec.Project.
 
 // Outdated reports whether the gates have to run again on the base commit, because later ones met another environment.
 func (s *State) Outdated() bool { return s.outdated }
+
+// RunTwice reports whether the gates ran on the base commit twice, or that was tried for what waits for it.
+func (s *State) RunTwice() bool { return s.Flaky != nil || s.Settled(AgainTask) != nil }
+
+// RunsAgain reports whether they run there for what waits for it.
+func (s *State) RunsAgain() bool {
+	return s.Works[AgainTask] != nil && s.Works[AgainTask].Outstanding()
+}
 
 // holds reports whether a receipt counts where gates may be narrowed to what changed since a commit; empty stands for in full.
 // One of a full run always does. Narrowed to another change, a gate has tested something else of the same tree.

@@ -57,6 +57,8 @@ type Data struct {
 	Baseline []spec.Receipt `json:"baseline,omitempty"`
 	// Flaky is set when the gates have run twice on the base commit: by gate, the failures that one of the runs had alone.
 	Flaky map[string][]string `json:"flaky,omitzero"`
+	// Names is set with it: by gate, the object with the tests that passed in the second of these runs.
+	Names map[string]string `json:"names,omitempty"`
 	// Unverified is set with the baseline: why nothing that lands is proven; and at the end: why not all of it is.
 	Unverified string `json:"unverified,omitempty"`
 	// AllowUnverified is set when a resume allows to land what is not proven.
@@ -67,6 +69,9 @@ type Data struct {
 	Final []spec.Receipt `json:"final,omitempty"`
 	// FirstRed is set with them where one is red: the number of the first landed batch after which it is.
 	FirstRed int `json:"first_red,omitempty"`
+	// Missing are set with them, one sentence a gate: the tests of the base commit that did not run there, and that no landed
+	// patch explains.
+	Missing []string `json:"missing,omitempty"`
 	// Epoch counts the conductors that have held the run; each begins with an event that raises it.
 	Epoch int `json:"epoch,omitempty"`
 	// Approved is set when a person (or --yes) approved the plan; Plans is how many of them are approved then, all so far where
@@ -85,7 +90,7 @@ type Data struct {
 	Head string `json:"head,omitempty"`
 	Ref  string `json:"ref,omitempty"`
 	// Dispatch is set when setup, the baseline, its second run or the final gates are put on the queue (tasks --setup,
-	// --baseline, --flakes and --final). Void is set when the second run is given up: its id.
+	// --baseline, --flakes or --again, and --final). Void is set when the second run is given up: its id.
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
 	Void     string    `json:"void,omitempty"`
 	// Wait is set when the run begins to wait for a person, to what it waits for, and to "" when it no longer does.
@@ -287,6 +292,8 @@ type LandingData struct {
 	Limit int `json:"limit,omitempty"`
 	// Unverified is set with state landed: why what landed is not proven; empty when it is.
 	Unverified string `json:"unverified,omitempty"`
+	// Gone is set with it where patches take tests away: by gate, the object with all tests that landed patches took away.
+	Gone map[string]string `json:"gone,omitempty"`
 	// Receipts are the batch's gates.
 	Receipts []spec.Receipt `json:"receipts,omitempty"`
 	// Dispatch is set with state testing: the tester's attempt on the queue (task --batch-<number>).

@@ -17,6 +17,7 @@ const (
 	SetupTask    = "--setup"
 	BaselineTask = "--baseline"
 	FlakesTask   = "--flakes"
+	AgainTask    = "--again" // the same, where something waits for it
 	FinalTask    = "--final"
 	BatchTask    = "--batch"
 	VerifySuffix = "--verify"
@@ -50,6 +51,10 @@ type State struct {
 	baselined int
 	outdated  bool
 	Final     []spec.Receipt
+	// Missing are the tests of the base commit that did not run in the final gates, one sentence a gate; Gone are, by gate, the
+	// objects with those that landed patches took away.
+	Missing []string
+	Gone    map[string]string
 	// Landings are the landed batches, oldest first; firstRed is the number of the first one that made final gates red.
 	Landings []Landing
 	firstRed int
@@ -140,7 +145,8 @@ func NewState() *State {
 		Tasks: map[string]*Task{}, Shards: map[string][]string{}, Works: map[string]*Work{},
 		Requests: map[string]*Request{}, Quotas: map[string]spec.Wait{},
 		Baseline: map[string]spec.Receipt{}, Passed: map[Status]bool{},
-		Proved: map[string][]spec.Receipt{}, Failures: map[string][]Failure{}, BatchLimit: leastLimit, index: newIndex(),
+		Gone: map[string]string{}, Proved: map[string][]spec.Receipt{}, Failures: map[string][]Failure{},
+		BatchLimit: leastLimit, index: newIndex(),
 	}
 }
 
@@ -229,9 +235,14 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	if d.Flaky != nil {
 		s.Flaky = d.Flaky
 	}
+	for gate, names := range d.Names {
+		r := s.Baseline[gate]
+		r.Names = append(slices.Clone(r.Names), names)
+		s.Baseline[gate] = r
+	}
 	s.Unverified = cmp.Or(d.Unverified, s.Unverified)
 	if d.Final != nil {
-		s.Final, s.firstRed = d.Final, d.FirstRed
+		s.Final, s.firstRed, s.Missing = d.Final, d.FirstRed, d.Missing
 	}
 	if d.Approved {
 		s.Approved = cmp.Or(d.Plans, len(s.Plans))
@@ -260,7 +271,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 func (s *State) enter(status Status, reason string, at time.Time) {
 	s.Status, s.Reason, s.Passed[status] = status, reason, true
 	if status == Running {
-		s.Final, s.firstRed = nil, 0 // the head may move again
+		s.Final, s.firstRed, s.Missing = nil, 0, nil // the head may move again
 	}
 	switch {
 	case !status.Ended():

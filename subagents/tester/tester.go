@@ -21,6 +21,7 @@ import (
 	"divisi/internal/text"
 	"divisi/subagents/environment"
 	"divisi/subagents/gate"
+	"divisi/subagents/gate/testnames"
 	"divisi/subagents/journal"
 	"divisi/subagents/limit"
 	"divisi/subagents/service"
@@ -232,11 +233,11 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate) (spec.Receipt, error) 
 	if err != nil {
 		return spec.Receipt{}, err
 	}
-	whole := &transcript{}
+	whole, tests := &transcript{}, &testnames.Tests{}
 	where := gate.Where{
 		Dir: t.Dir, Tree: t.Tree, Env: ground.Env, Place: ground.Place, Writable: ground.Writable, Readable: ground.Readable,
 		Network: t.Assignment.Role.Network, Loopback: t.Assignment.Role.Loopback, Sink: whole, OnOutput: heard,
-		Baseline: gate.Before(t.Assignment.Baseline, g.Name), Idle: t.Assignment.Idle,
+		Baseline: gate.Before(t.Assignment.Baseline, g.Name), Idle: t.Assignment.Idle, Ran: tests,
 	}
 	if err := t.narrow(ctx, g, &where); err != nil {
 		return spec.Receipt{}, err
@@ -252,6 +253,9 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate) (spec.Receipt, error) 
 	t.served(&r, whole)
 	if t.hindered != nil && r.Verdict == spec.VerdictFail {
 		t.hindered.blame(&r)
+	}
+	if err := t.compare(ctx, &r, where.Baseline, tests); err != nil {
+		return r, fmt.Errorf("compare the tests of gate %s: %w", g.Name, err)
 	}
 	if r.Output, err = t.keep(ctx, whole, r.Verdict != spec.VerdictPass); err != nil {
 		return r, fmt.Errorf("keep the output of gate %s: %w", g.Name, err)

@@ -1,0 +1,178 @@
+package acceptance
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/run"
+	"divisi/subagents/gate/testnames"
+)
+
+// Inspect has the tests looked up that passed on the base commit and did not run in gates which let something through. Then
+// proposes what follows.
+type Inspect struct {
+	run.Proposal
+
+	// Receipts are those of the gates, with missing tests.
+	Receipts []spec.Receipt
+	Spans    []Span
+	// Allowed are, by gate, the objects with tests that accepted doubts are about.
+	Allowed map[string][]string
+	Then    func(Inspection) []run.Action
+}
+
+// Span is what a patch changes, from one commit to another one; Task is "" for all that has landed. Of a patch that was accepted
+// after a doubt the changes of tests are decided about.
+type Span struct {
+	Task, From, To string
+	Accepted       bool
+}
+
+// Inspection is what was found.
+type Inspection struct {
+	// Gone are, by gate, the objects with all tests that landed patches took away, and with those of this batch.
+	Gone map[string]string
+	// Doubts are those about tests whose end no change explains, by the task that they are about.
+	Doubts map[string]run.Doubt
+}
+
+// Missing returns the receipts with tests of the base commit that did not run.
+func Missing(receipts []spec.Receipt) []spec.Receipt {
+	return slices.DeleteFunc(slices.Clone(receipts), func(r spec.Receipt) bool { return r.Missing == "" })
+}
+
+// OnBaseAgain has the gates run on the base commit once more, unless they did: what does not pass there twice is no test that
+// patches are asked about.
+func OnBaseAgain(s *run.State) []run.Action {
+	names := Comparable(s)
+	if s.RunTwice() || len(names) == 0 {
+		return nil
+	}
+	n := 1
+	if w := s.Works[run.AgainTask]; w != nil {
+		n = w.Last + 1
+	}
+	return []run.Action{run.AssignGates(run.Dispatch{
+		Task: run.AgainTask, Attempt: n, Role: spec.RoleTester, Head: s.Spec.Base, Gates: names,
+	})}
+}
+
+// HoldMissing holds a patch with which tests of the base commit do not run.
+func HoldMissing(t *run.Task, d run.Doubt) run.Action {
+	return run.SetTask(t.Task.ID, run.TaskData{State: run.TaskHeld, Reason: d.Evidence[0], Doubt: &d})
+}
+
+// MissingIn is the evidence that tests do not run in a gate.
+func MissingIn(gate string, tests testnames.List) string {
+	names := make([]string, 0, maxNamed+1)
+	for _, t := range tests[:min(len(tests), maxNamed+1)] {
+		names = append(names, text.Quote(t.String()))
+	}
+	if more := len(tests) - maxNamed; more > 0 {
+		names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
+	}
+	return text.Clip(text.OneLine(fmt.Sprintf("gate %s passes without %s of the base commit, which no change removes or renames: "+
+		"%s", gate, text.Count(len(tests), "test"), strings.Join(names, ", "))), 2*text.MaxLine)
+}
+
+// Explainer finds which of some tests the changes of patches explain, and which patch to ask about each of the others.
+type Explainer struct {
+	left map[string]testnames.List
+	// tasks have what each patch changes: its paths, and of these the ones that can decide which tests run.
+	tasks map[string]*explained
+}
+
+type explained struct{ paths, decisive []string }
+
+// NewExplainer begins with the tests that are missing, by gate.
+func NewExplainer(missing map[string]testnames.List) *Explainer {
+	return &Explainer{left: maps.Clone(missing), tasks: map[string]*explained{}}
+}
+
+var (
+	// configuring are files that can decide which tests a runner finds and runs, stopping what ends a test program or has it run
+	// others.
+	configuring = re(`(?:^|/)(?:go\.(?:mod|work)|package\.json|\.npmrc|\.mocharc\.\w+|(?:jest|vitest|vite)\.config\.\w+|` +
+		`pyproject\.toml|setup\.cfg|tox\.ini|\.?pytest\.ini|(?:conftest|sitecustomize|usercustomize|unittest|pytest|__init__)\.py|` +
+		`Cargo\.toml|build\.rs|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|gradle\.properties|(?:GNU)?[Mm]akefile)$|` +
+		`(?:^|/)\.(?:cargo|mvn)/`)
+	stopping = re(`(?i)\bexit\w*\s*\(|\bload_tests\b|//go:build|\+build\b|testing\.Testing\(|-test\.|os\.Args\b|\bGoexit\(`)
+)
+
+// Read takes what one patch changes.
+func (e *Explainer) Read(of Span, changes []Change) {
+	s := newSources(changes)
+	for gate, tests := range e.left {
+		e.left[gate] = slices.DeleteFunc(slices.Clone(tests), func(t testnames.Test) bool {
+			return s.explains(t) || of.Accepted && s.changes(t.Group, t.Parent())
+		})
+	}
+	t := e.tasks[of.Task]
+	if t == nil {
+		t = &explained{}
+		e.tasks[of.Task] = t
+	}
+	for _, f := range s.files {
+		if t.paths = append(t.paths, f.Path); configuring.MatchString(f.Path) || stopping.MatchString(f.gained) {
+			t.decisive = append(t.decisive, f.Path)
+		}
+	}
+}
+
+// Asked returns, by task and gate, the tests that no patch explains. Asked is the patch whose changes are the likeliest cause: it
+// decides which tests run, or changes what the tests are near; all of them where none does.
+func (e *Explainer) Asked() map[string]map[string]testnames.List {
+	out := map[string]map[string]testnames.List{}
+	for gate, tests := range e.left {
+		of := map[string][]string{}
+		for _, t := range tests {
+			if of[t.Group] == nil {
+				of[t.Group] = e.likeliest(t.Group)
+			}
+			for _, task := range of[t.Group] {
+				if out[task] == nil {
+					out[task] = map[string]testnames.List{}
+				}
+				out[task][gate] = append(out[task][gate], t)
+			}
+		}
+	}
+	return out
+}
+
+func (e *Explainer) likeliest(group string) (tasks []string) {
+	most := 0
+	for _, id := range slices.Sorted(maps.Keys(e.tasks)) {
+		t, score := e.tasks[id], 0
+		here := func(p string) bool { return near(group, p) }
+		switch {
+		case slices.ContainsFunc(t.decisive, here):
+			score = 3
+		case len(t.decisive) > 0:
+			score = 2
+		case slices.ContainsFunc(t.paths, here):
+			score = 1
+		}
+		if score > most {
+			tasks, most = nil, score
+		}
+		if score == most {
+			tasks = append(tasks, id)
+		}
+	}
+	return tasks
+}
+
+// near reports whether a file is in the package, or is the file or the module, that a group of tests names.
+func near(group, file string) bool {
+	dir, stem := path.Dir(file), strings.TrimSuffix(file, path.Ext(file))
+	if dir == "." || group == file || strings.HasSuffix("/"+group, "/"+dir) {
+		return true
+	}
+	return strings.Contains("/"+strings.ReplaceAll(group, ".", "/")+"/", "/"+stem+"/")
+}

@@ -1,0 +1,146 @@
+package acceptance
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/subagents/gate/testnames"
+)
+
+func changed(path, before, after string) Change {
+	c := Change{Path: path}
+	if before != "" {
+		c.Before = []byte(before)
+	}
+	if after != "" {
+		c.After = []byte(after)
+	}
+	return c
+}
+
+const goTest = "package p\n\nimport \"testing\"\n\n// TestAdd adds.\nfunc TestAdd(t *testing.T) { t.Run(\"zero\", zero) }\n\n" +
+	"func TestSub(t *testing.T) {}\n"
+
+// What a patch removes or renames in the source explains a test that did not run; nothing else does.
+func TestWhatExplainsAMissingTest(t *testing.T) {
+	t.Parallel()
+	add := testnames.Test{Group: "m/p", Name: "TestAdd"}
+	js := testnames.Test{Group: "web/cart.test.js", Name: "cart > adds two items"}
+	python := testnames.Test{Group: "tests.test_cart.TestCart", Name: "test_adds"}
+	for name, c := range map[string]struct {
+		test     testnames.Test
+		changes  []Change
+		explains bool
+	}{
+		"a renamed test":             {add, []Change{changed("p/p_test.go", goTest, strings.ReplaceAll(goTest, "TestAdd(", "TestSum("))}, true},
+		"a removed file":             {add, []Change{changed("p/p_test.go", goTest, "")}, true},
+		"a moved file":               {add, []Change{changed("p/p_test.go", goTest, ""), changed("q/p_test.go", "", goTest)}, true},
+		"another test of its file":   {add, []Change{changed("p/p_test.go", goTest, strings.ReplaceAll(goTest, "TestSub(", "TestDif("))}, false},
+		"a comment that names it":    {add, []Change{changed("p/p_test.go", goTest, strings.ReplaceAll(goTest, "// TestAdd adds.\n", "//go:build never\n"))}, false},
+		"a module of its own":        {add, []Change{changed("p/go.mod", "", "module m/p\n")}, false},
+		"an ignore of go.mod":        {add, []Change{changed("go.mod", "module m\n", "module m\n\nignore ./p\n")}, false},
+		"an init that exits":         {add, []Change{changed("p/p.go", "package p\n", "package p\n\nfunc init() { os.Exit(0) }\n")}, false},
+		"another name of the module": {add, []Change{changed("go.mod", "module m\n", "module example.com/m\n")}, true},
+		"a file that was not read":   {js, []Change{{Path: "web/cart.test.js", Unread: "it is too large"}}, false},
+		"a mode":                     {js, []Change{{Path: "web/cart.test.js"}}, false},
+		"a case, and the table in its file": {
+			testnames.Test{Group: "m/p", Name: "TestAdd/zero"}, []Change{changed("p/p_test.go", goTest, strings.ReplaceAll(goTest, "zero", "one"))}, true,
+		},
+		"a case, and data that it is named after": {
+			testnames.Test{Group: "m/p", Name: "TestAdd/in_one_go"}, []Change{changed("data/all.json", `["in one go", "x"]`, `["x"]`)}, true,
+		},
+		"a case, and its file": {
+			testnames.Test{Group: "m/p", Name: "TestAdd/empty"}, []Change{changed("p/testdata/empty.golden", "x", "")}, true,
+		},
+		"a case, and another package's test": {
+			testnames.Test{Group: "m/p", Name: "TestAdd/zero"}, []Change{changed("q/q_test.go", goTest, goTest+"\n// More.\n")}, false,
+		},
+		"a case, and product code":  {testnames.Test{Group: "m/p", Name: "TestAdd/zero"}, []Change{changed("p/p.go", "package p\n", "package p // x\n")}, false},
+		"tests of a package":        {testnames.Test{Group: "m/p", Name: "ok"}, []Change{changed("p/p_test.go", goTest, "")}, true},
+		"tests of another package":  {testnames.Test{Group: "m/p", Name: "ok"}, []Change{changed("q/q_test.go", goTest, "")}, false},
+		"a title":                   {js, []Change{changed("web/cart.test.js", "it('adds two items', f)", "it('adds items', f)")}, true},
+		"the title around it":       {js, []Change{changed("web/cart.test.js", `describe("cart", f)`, `describe("basket", f)`)}, true},
+		"another title":             {js, []Change{changed("web/cart.test.js", "it('removes', f)\n", "it('takes', f)\n")}, false},
+		"a full title of mocha":     {testnames.Test{Group: "cart.js", Name: "cart adds two items"}, []Change{changed("cart.js", "it('adds two items', f)", "it('x', f)")}, true},
+		"a setup that exits":        {js, []Change{changed("web/setup.js", "", "process.exit(0)")}, false},
+		"a template of a title":     {testnames.Test{Group: "web/cart.test.js", Name: "adds N and N"}, []Change{changed("web/cart.test.js", "it.each(t)('adds %i and %i')", "it.each(t)('sums %i and %i')")}, true},
+		"the template of another":   {testnames.Test{Group: "web/cart.test.js", Name: "adds N and N"}, []Change{changed("web/b.test.js", "it('x')", "it('y')")}, false},
+		"a function of Python":      {python, []Change{changed("tests/test_cart.py", "def test_adds(self): pass", "def test_sums(self): pass")}, true},
+		"a class":                   {python, []Change{changed("tests/test_cart.py", "class TestCart(T):\n  pass", "class TestBasket(T):\n  pass")}, true},
+		"load_tests":                {python, []Change{changed("tests/__init__.py", "", "def load_tests(*a): return None")}, false},
+		"parameters, in their file": {testnames.Test{Group: "tests.test_cart", Name: "test_adds[a-N]"}, []Change{changed("tests/test_cart.py", "P = ['a']\ndef test_adds(p): pass", "P = ['b']\ndef test_adds(p): pass")}, true},
+		"a method of Java":          {testnames.Test{Group: "core/com.shop.CartTest", Name: "adds()"}, []Change{changed("core/src/test/java/com/shop/CartTest.java", "void adds() {}", "void sums() {}")}, true},
+		"a test of Rust":            {testnames.Test{Group: "shop", Name: "tests::adds"}, []Change{changed("src/lib.rs", "fn adds() {}", "fn sums() {}")}, true},
+		"[lib] test = false":        {testnames.Test{Group: "shop", Name: "tests::adds"}, []Change{changed("Cargo.toml", "[lib]\n", "[lib]\ntest = false\n")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := NewExplainer(map[string]testnames.List{"test": {c.test}})
+			e.Read(Span{Task: "a"}, c.changes)
+			want := map[string]map[string]testnames.List{"a": {"test": {c.test}}}
+			if c.explains {
+				want = map[string]map[string]testnames.List{}
+			}
+			require.Equal(t, want, e.Asked())
+		})
+	}
+}
+
+// The patch is asked that can be why; all of them where none looks like it.
+func TestWhichPatchIsAsked(t *testing.T) {
+	t.Parallel()
+	code := changed("q/q.go", "package q\n", "package q // x\n")
+	for name, c := range map[string]struct {
+		patches map[string][]Change
+		want    string
+	}{
+		"a module of its own": {map[string][]Change{"a": {code}, "b": {changed("p/go.mod", "", "module m/p\n")}}, "b"},
+		"nearer than another configuration": {map[string][]Change{
+			"a": {changed("q/go.mod", "", "module m/q\n")}, "b": {changed("p/go.mod", "", "module m/p\n")},
+		}, "b"},
+		"an exit":               {map[string][]Change{"a": {changed("p/a.go", "", "package p\n")}, "b": {changed("q/q.go", "", "package q\n\nfunc init() { os.Exit(0) }\n")}}, "b"},
+		"in the test's package": {map[string][]Change{"a": {code}, "b": {changed("p/p.go", "", "package p\n")}}, "b"},
+		"none looks like it":    {map[string][]Change{"a": {code}, "b": {code}}, "a b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := NewExplainer(map[string]testnames.List{"test": {{Group: "m/p", Name: "TestAdd"}}})
+			for task, changes := range c.patches {
+				e.Read(Span{Task: task}, changes)
+			}
+			var asked []string
+			for _, task := range []string{"a", "b"} {
+				if e.Asked()[task] != nil {
+					asked = append(asked, task)
+				}
+			}
+			require.Equal(t, c.want, strings.Join(asked, " "))
+		})
+	}
+}
+
+// A person who accepted a patch that weakens a test is not asked about that test again, but about others.
+func TestWhatWasAcceptedIsNotAskedAgain(t *testing.T) {
+	t.Parallel()
+	e := NewExplainer(map[string]testnames.List{"test": {{Group: "m/p", Name: "TestAdd"}, {Group: "m/q", Name: "TestOther"}}})
+	e.Read(Span{Task: "a", Accepted: true}, []Change{changed("p/p_test.go", goTest, strings.ReplaceAll(goTest, "t.Run(", "t.Skip(); t.Run("))})
+	require.Equal(t, map[string]map[string]testnames.List{"a": {"test": {{Group: "m/q", Name: "TestOther"}}}}, e.Asked())
+}
+
+func TestMissingInIsOneBoundedLine(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, `gate test passes without 1 test of the base commit, which no change removes or renames: "m/p TestAdd"`,
+		MissingIn("test", testnames.List{{Group: "m/p", Name: "TestAdd"}}))
+	var many testnames.List
+	for i := range 100_000 {
+		many = append(many, testnames.Test{Group: "m/p", Name: fmt.Sprint("Test", i, "\x1b[2J")})
+	}
+	line := MissingIn("test", many)
+	require.Contains(t, line, "passes without 100000 tests")
+	require.Contains(t, line, "and 99996 more")
+	require.NotContains(t, line, "\x1b")
+	require.Less(t, len(line), 1000)
+}

@@ -1,0 +1,112 @@
+package conductor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/run"
+	"divisi/subagents/gate/testnames"
+)
+
+// inspect looks up which tests of the base commit did not run, reads the patches that may explain it, and executes what follows.
+func (c *Conductor) inspect(ctx context.Context, a acceptance.Inspect) error {
+	missing, gone, err := c.missing(ctx, a)
+	if err != nil {
+		return fmt.Errorf("find the tests that did not run: %w", err)
+	}
+	var found acceptance.Inspection
+	if len(missing) > 0 {
+		if found.Doubts, err = c.doubts(ctx, a.Spans, missing); err != nil {
+			return fmt.Errorf("find why tests did not run: %w", err)
+		}
+	}
+	if len(found.Doubts) == 0 {
+		if found.Gone, err = c.storeTests(ctx, gone); err != nil {
+			return err
+		}
+	}
+	return c.execute(ctx, a.Then(found))
+}
+
+// missing returns, by gate, the tests that no doubt has allowed to be missing, and all that are gone from the base commit with
+// them, where these are more than before.
+func (c *Conductor) missing(ctx context.Context, a acceptance.Inspect) (missing, gone map[string]testnames.List, err error) {
+	missing, gone = map[string]testnames.List{}, map[string]testnames.List{}
+	for _, r := range a.Receipts {
+		lists := make([]testnames.List, 3)
+		for i, names := range [][]string{{r.Missing}, c.st.Baseline[r.Gate].Names, before(c.st.Gone, r.Gate)} {
+			if lists[i], err = testnames.Load(ctx, c.cfg.Bus, names...); err != nil {
+				return nil, nil, err
+			}
+		}
+		lost := lists[0].In(lists[1]).Without(lists[2])
+		if len(lost) == 0 {
+			continue
+		}
+		gone[r.Gate] = lists[2].And(lost)
+		for _, name := range a.Allowed[r.Gate] {
+			allowed, err := testnames.Load(ctx, c.cfg.Bus, name)
+			if err != nil {
+				return nil, nil, err
+			}
+			lost = lost.Without(allowed)
+		}
+		if len(lost) > 0 {
+			missing[r.Gate] = lost
+		}
+	}
+	return missing, gone, nil
+}
+
+func before(gone map[string]string, gate string) []string {
+	if name, ok := gone[gate]; ok {
+		return []string{name}
+	}
+	return nil
+}
+
+// doubts are those about tests that the patches do not explain, by task.
+func (c *Conductor) doubts(
+	ctx context.Context, of []acceptance.Span, missing map[string]testnames.List,
+) (map[string]run.Doubt, error) {
+	e := acceptance.NewExplainer(missing)
+	for _, span := range of {
+		changes, err := changesOf(ctx, c.cfg.Mirror, &spec.Patch{Base: span.From, Commit: span.To})
+		if err != nil {
+			return nil, err
+		}
+		e.Read(span, changes)
+	}
+	doubts := map[string]run.Doubt{}
+	for task, tests := range e.Asked() {
+		names, err := c.storeTests(ctx, tests)
+		if err != nil {
+			return nil, err
+		}
+		d := run.Doubt{Missing: names}
+		for _, gate := range slices.Sorted(maps.Keys(tests)) {
+			d.Evidence = append(d.Evidence, acceptance.MissingIn(gate, tests[gate]))
+		}
+		doubts[task] = d
+	}
+	return doubts, nil
+}
+
+// storeTests stores lists of tests, by gate, and returns the names of the objects.
+func (c *Conductor) storeTests(ctx context.Context, lists map[string]testnames.List) (names map[string]string, err error) {
+	for gate, tests := range lists {
+		name, err := testnames.Store(ctx, c.cfg.Bus, tests)
+		if err != nil {
+			return nil, err
+		}
+		if names == nil {
+			names = map[string]string{}
+		}
+		names[gate] = name
+	}
+	return names, nil
+}

@@ -1,0 +1,29 @@
+package tester
+
+import (
+	"context"
+
+	"divisi/internal/spec"
+	"divisi/subagents/gate/testnames"
+)
+
+// compare keeps, on the base commit, which tests ran and passed, and elsewhere which of those did not. A gate that lets nothing
+// through has failures of its own; one in full that ran no test and passes all the same is a tool that had
+// nothing to do.
+func (t *Executor) compare(ctx context.Context, r, before *spec.Receipt, tests *testnames.Tests) error {
+	if t.Assignment.Base {
+		name, err := testnames.Store(ctx, t.Objects, tests.List())
+		if name != "" {
+			r.Names = []string{name}
+		}
+		return err
+	}
+	if before == nil || r.Tests == 0 && r.Since == "" || r.Verdict != spec.VerdictPass && r.Verdict != spec.VerdictBaseline {
+		return nil
+	}
+	known, err := testnames.Load(ctx, t.Objects, before.Names...)
+	if err == nil {
+		r.Missing, err = testnames.Store(ctx, t.Objects, tests.Missing(known, r.Since != ""))
+	}
+	return err
+}
