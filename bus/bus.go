@@ -63,6 +63,7 @@ type Bus struct {
 	js       jetstream.JetStream
 	lock     *dirLock  // nil unless this Bus holds dir
 	server   *embedded // nil unless the server runs here
+	files    *files    // the log, where it is read from its files
 
 	events, tasks, objects jetstream.Stream
 
@@ -83,7 +84,8 @@ type Bus struct {
 
 // Open takes the directory for this process, starts its server or connects to URL, and makes sure that streams and
 // objects are there. *LockedError when another process holds the directory, ErrUnavailable when the directory cannot be
-// written, the port is in use or the server cannot be reached. The caller closes the Bus.
+// written, the port is in use or the server cannot be reached, ErrDamaged when something of its log or its objects is lost,
+// which then stays as it is for OpenFiles. The caller closes the Bus.
 func Open(ctx context.Context, o Options) (*Bus, error) {
 	if o.Dir == "" && o.URL == "" {
 		return nil, fmt.Errorf("%w: neither a directory nor a server address was given", ErrUnavailable)
@@ -104,11 +106,9 @@ func (b *Bus) open(ctx context.Context, o Options) error {
 		if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 			return fmt.Errorf("%w: make the state directory: %w", ErrUnavailable, err)
 		}
-		lock, err := takeLock(ctx, o.Dir)
-		if err != nil {
+		if err := b.take(ctx, o); err != nil {
 			return err
 		}
-		b.lock = lock
 	}
 	h, err := b.reach(o)
 	if err != nil {
@@ -129,6 +129,29 @@ func (b *Bus) open(ctx context.Context, o Options) error {
 		return err
 	}
 	return h.write(o.Dir)
+}
+
+// take locks the directory. A damaged store stays as it is, lock and all: its server would cut off what follows the damage.
+func (b *Bus) take(ctx context.Context, o Options) error {
+	looked := o.URL != ""
+	if !looked {
+		release, err := share(o.Dir)
+		if looked = err == nil; looked {
+			err = errors.Join(undamaged(o.Dir), release())
+		}
+		if err != nil && !errors.Is(err, errLocked) {
+			return err
+		}
+	}
+	lock, err := takeLock(ctx, o.Dir)
+	if err != nil {
+		return err
+	}
+	b.lock = lock
+	if !looked {
+		return undamaged(o.Dir)
+	}
+	return nil
 }
 
 func (b *Bus) init() {

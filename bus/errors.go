@@ -31,6 +31,8 @@ var (
 	ErrFull = errors.New("bus: the store is full")
 	// ErrUnavailable: the server or its directory cannot be used now. What was being written may or may not be stored.
 	ErrUnavailable = errors.New("bus: not available")
+	// ErrDamaged: bytes of the store are not those that were written. OpenFiles reads what is sound.
+	ErrDamaged = errors.New("bus: the store is damaged")
 	// ErrClosed: the bus was closed by this process.
 	ErrClosed = errors.New("bus: closed")
 )
@@ -99,7 +101,7 @@ func (b *Bus) class(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	for _, own := range []error{ErrFull, ErrUnavailable, ErrClosed, ErrNoHolder, ErrFenced, ErrTooLarge} {
+	for _, own := range []error{ErrFull, ErrUnavailable, ErrDamaged, ErrClosed, ErrNoHolder, ErrFenced, ErrTooLarge} {
 		if errors.Is(err, own) {
 			return err
 		}

@@ -53,7 +53,7 @@ func tryLock(path string) (*dirLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: cannot open the lock file: %w", ErrUnavailable, err)
 	}
-	if err := flock(f); err != nil {
+	if err := flock(f, false); err != nil {
 		_ = f.Close()
 		if errors.Is(err, errLocked) {
 			return nil, errLocked
@@ -91,20 +91,36 @@ func Hold(dir string) (release func() error, err error) {
 	}
 }
 
-// lockFree reports whether no process holds dir. It holds the lock itself for an instant.
+// lockFree reports whether no process holds dir. It shares the lock itself for an instant.
 func lockFree(dir string) (bool, error) {
-	path := filepath.Join(dir, lockName)
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return true, nil
-	}
-	l, err := tryLock(path)
+	release, err := share(dir)
 	if errors.Is(err, errLocked) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	return true, l.release()
+	return true, release()
+}
+
+// share keeps a directory from all who would hold it, but from none who share it, until release. It writes nothing. errLocked when
+// a process holds it.
+func share(dir string) (release func() error, err error) {
+	f, err := os.Open(filepath.Join(dir, lockName))
+	if errors.Is(err, os.ErrNotExist) {
+		return func() error { return nil }, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: cannot open the lock file: %w", ErrUnavailable, err)
+	}
+	l := &dirLock{file: f}
+	if err := flock(f, true); err != nil {
+		if !errors.Is(err, errLocked) {
+			err = fmt.Errorf("%w: cannot share %s: %w", ErrUnavailable, f.Name(), err)
+		}
+		return nil, errors.Join(err, l.release())
+	}
+	return l.release, nil
 }
 
 // note writes who holds the lock into its file, for the error of the next who wants it.

@@ -8,4 +8,4 @@ import (
 )
 
 // flock refuses: without a lock that ends with its process, two holders could write one store.
-func flock(*os.File) error { return errors.ErrUnsupported }
+func flock(*os.File, bool) error { return errors.ErrUnsupported }

@@ -9,9 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func flock(f *os.File) error {
+func flock(f *os.File, shared bool) error {
+	how := unix.LOCK_EX
+	if shared {
+		how = unix.LOCK_SH
+	}
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			return errLocked
 		}

@@ -23,6 +23,9 @@ var errGap = errors.New("a message was lost on its way")
 // Read yields everything that filter matches from position from on (0 and 1: from the start) and that is in the log now,
 // in order, then ends. An error is yielded once, last: without one, everything was yielded.
 func (b *Bus) Read(ctx context.Context, filter string, from uint64) iter.Seq2[Message, error] {
+	if b.files != nil {
+		return b.files.read(ctx, filter, from)
+	}
 	return func(yield func(Message, error) bool) {
 		end, err := b.Last(ctx, filter)
 		if err != nil {

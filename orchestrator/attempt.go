@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/attempt"
@@ -38,8 +39,14 @@ func (r *Run) Give(ctx context.Context, task, dir string) (becomes string, alone
 	if taken.Run != r.id || taken.Task != task {
 		return "", false, usage.Errorf("%s is an attempt of %s/%s, not of %s/%s", dir, taken.Run, taken.Task, r.id, task)
 	}
+	r.asking.Lock()
+	b, err := r.writable(ctx)
+	r.asking.Unlock()
+	if err != nil {
+		return "", false, err
+	}
 	q := conductor.Request{Verb: conductor.VerbGive, Task: task}
-	if err := r.find(ctx, task, taken.Attempt, func(ctx context.Context, a *attempt.Attempt) (err error) {
+	if err := r.find(ctx, b, task, taken.Attempt, func(ctx context.Context, a *attempt.Attempt) (err error) {
 		q.Patch, err = a.Give(ctx, taken)
 		return err
 	}); err != nil {
@@ -48,7 +55,7 @@ func (r *Run) Give(ctx context.Context, task, dir string) (becomes string, alone
 	if becomes, err = r.ask(ctx, q); err != nil || !r.alone {
 		return becomes, false, err
 	}
-	st, err := r.dir.Fold(ctx, r.bus, r.id)
+	st, err := r.dir.Fold(ctx, b, r.id)
 	return becomes, err == nil && (st.Status == run.Stopped || !st.Status.Ended()), err
 }
 
@@ -56,7 +63,7 @@ func (r *Run) look(
 	ctx context.Context, task string, number int, show func(context.Context, *attempt.Attempt) (any, error),
 ) (json.RawMessage, error) {
 	var v any
-	if err := r.find(ctx, task, number, func(ctx context.Context, a *attempt.Attempt) (err error) {
+	if err := r.find(ctx, r.bus, task, number, func(ctx context.Context, a *attempt.Attempt) (err error) {
 		v, err = show(ctx, a)
 		return err
 	}); err != nil {
@@ -66,13 +73,15 @@ func (r *Run) look(
 }
 
 // find has something done with an attempt, while the log can be read.
-func (r *Run) find(ctx context.Context, task string, number int, do func(context.Context, *attempt.Attempt) error) error {
+func (r *Run) find(
+	ctx context.Context, b *bus.Bus, task string, number int, do func(context.Context, *attempt.Attempt) error,
+) error {
 	ctx, leave, err := r.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	a, err := attempt.Find(ctx, r.dir, r.bus, r.id, task, number)
+	a, err := attempt.Find(ctx, r.dir, b, r.id, task, number)
 	if err != nil {
 		return err
 	}

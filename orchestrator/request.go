@@ -65,8 +65,12 @@ func (r *Run) ask(ctx context.Context, q conductor.Request) (string, error) {
 func (r *Run) conductor(
 	ctx context.Context, publish func(ctx context.Context, commit, base, had string) (string, error),
 ) (*conductor.Conductor, error) {
+	b, err := r.writable(ctx)
+	if err != nil {
+		return nil, err
+	}
 	c, err := conductor.New(ctx, conductor.Config{
-		Run: r.id, Bus: r.bus, Clock: now, NewID: newID, Log: r.dir.Log, Publish: publish, Tree: r.trees,
+		Run: r.id, Bus: b, Clock: now, NewID: newID, Log: r.dir.Log, Publish: publish, Tree: r.trees,
 	})
 	if err != nil {
 		return nil, err

@@ -3,7 +3,10 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -12,6 +15,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/usage"
 	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
@@ -31,9 +35,11 @@ type Run struct {
 	dir  store.Dir
 	bus  *bus.Bus
 	page *dashboard.Server
-	// held is nil for a run that this process is attached to; alone says that then no process carries it out.
+	// held is nil for a run that this process is attached to; alone says that then no process carries it out, and taken is its
+	// log once it was taken to append to it, nil before.
 	held  *holder
 	alone bool
+	taken *bus.Bus
 	// live ends with the run that is held; stop ends it earlier.
 	live       context.Context //nolint:containedctx // it is the life of the run, which outlives Start
 	stop, over context.CancelFunc
@@ -43,7 +49,7 @@ type Run struct {
 	err     error
 	// trees reads commits for what a plan file has gained, where no process carries the run out.
 	trees func(commit string) plan.Tree
-	// asking is held by who is the conductor of a run that no process carries out.
+	// asking is held by who is the conductor of a run that no process carries out, and guards taken.
 	asking sync.Mutex
 	// closing is closed when nothing more is read, idle when the last reader has left after that.
 	mu      sync.Mutex
@@ -61,8 +67,8 @@ func newRun(id string, dir store.Dir, b *bus.Bus) *Run {
 	return r
 }
 
-// Attach connects to a run: to the process that carries it out; where there is none, this process holds the run's log until Wait
-// or Close.
+// Attach connects to a run: to the process that carries it out; where there is none, the run's log is read as it stands, and a
+// request takes it until Wait or Close.
 func Attach(ctx context.Context, stateDir, id string) (*Run, error) {
 	dir := store.Dir{Path: stateDir, Log: *zerolog.Ctx(ctx)}
 	if !bus.ValidToken(id) {
@@ -88,7 +94,8 @@ func (r *Run) Dashboard() string {
 	return r.page.URL()
 }
 
-// Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch. Attach to it first.
+// Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch; or in one whose log is
+// damaged or cannot be written. Attach to it first.
 func (r *Run) Publish(ctx context.Context) (Result, error) {
 	if !r.alone {
 		return Result{}, usage.Errorf("run %s is active: it publishes what landed at its end; stop it with: divisi pause %s",
@@ -96,12 +103,11 @@ func (r *Run) Publish(ctx context.Context) (Result, error) {
 	}
 	r.asking.Lock()
 	defer r.asking.Unlock()
-	h := &holder{dir: r.dir, log: r.dir.Log, path: r.dir.Run(r.id)}
-	c, err := r.conductor(ctx, h.publish)
+	st, err := r.dir.Fold(ctx, r.bus, r.id)
 	if err != nil {
 		return Result{}, err
 	}
-	h.spec = c.State().Spec
+	h := &holder{dir: r.dir, log: r.dir.Log, path: r.dir.Run(r.id), spec: st.Spec}
 	if h.git, err = git.New(ctx); err != nil {
 		return Result{}, err
 	}
@@ -112,13 +118,51 @@ func (r *Run) Publish(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	ref, err := asMistake(c.PublishLanded(ctx))
+	ref, err := r.publish(ctx, h, st)
 	if err != nil {
 		return Result{}, err
 	}
-	result := resultOf(c.State())
+	result := resultOf(st)
 	result.Ref = ref
 	return result, nil
+}
+
+// publish notes in the log where the branch is, so that it moves with the run, where the log can still be appended to.
+func (r *Run) publish(ctx context.Context, h *holder, st *run.State) (string, error) {
+	if !st.Damaged {
+		c, err := r.conductor(ctx, h.publish)
+		if err == nil {
+			return asMistake(c.PublishLanded(ctx))
+		}
+		if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
+			return "", err
+		}
+	} else if err := h.findHead(ctx, st); err != nil {
+		return "", err
+	}
+	if st.Head == st.Spec.Base {
+		return "", usage.Errorf("nothing has landed in run %s", r.id)
+	}
+	return h.publish(ctx, st.Head, st.Spec.Base, st.Published)
+}
+
+// findHead finds the newest commit that has landed where the log may have lost its landing: that of the mirror's branch, which
+// moves after the log.
+func (h *holder) findHead(ctx context.Context, st *run.State) error {
+	at, err := h.mirror.Ref(ctx, conductor.IntegrationRef(st.Spec.Run))
+	if errors.Is(err, git.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		var ahead []git.Landed
+		if ahead, err = h.mirror.Log(ctx, st.Head, at, ".", 1); len(ahead) > 0 {
+			st.Head = at
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("find what landed in run %s: %w", st.Spec.Run, err)
+	}
+	return nil
 }
 
 func resultOf(st *run.State) Result {
@@ -219,5 +263,26 @@ func (r *Run) close() {
 			return
 		}
 		r.dir.Close(r.bus)
+		r.asking.Lock()
+		defer r.asking.Unlock()
+		if r.taken != nil {
+			r.dir.Close(r.taken)
+		}
 	})
+}
+
+// writable returns the log to append to. Where no process carries the run out this one takes it; asking is held then.
+func (r *Run) writable(ctx context.Context) (*bus.Bus, error) {
+	if !r.alone {
+		return r.bus, nil
+	}
+	if r.taken != nil {
+		return r.taken, nil
+	}
+	m, err := store.ReadMeta(r.dir.Run(r.id))
+	if err != nil {
+		return nil, err
+	}
+	r.taken, err = r.dir.Hold(ctx, r.id, m.NATS)
+	return r.taken, err
 }

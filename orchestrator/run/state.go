@@ -39,6 +39,8 @@ type State struct {
 	Wait Wait
 	// Unread names the events of a conductor that could not be read: the state can then be shown, but no conductor acts on it.
 	Unread []string
+	// Damaged is set where some of the log is lost.
+	Damaged bool
 	// Began is the position of the event with which the present conductor began.
 	Began    uint64
 	Notices  []string
@@ -282,7 +284,7 @@ func (s *State) enter(status Status, reason string, at time.Time) {
 }
 
 func (s *State) applyUnreadable(e *contextscope.Event, d wire.Unreadable) {
-	s.Notices = append(s.Notices, d.Reason)
+	s.Notices, s.Damaged = append(s.Notices, d.Reason), s.Damaged || d.Lost
 	if e.Agent == "" {
 		s.Unread = append(s.Unread, d.Reason)
 	}

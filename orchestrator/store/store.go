@@ -66,31 +66,52 @@ func (d Dir) IDs() ([]string, error) {
 	return ids, nil
 }
 
-// Open connects to a run's log: to the process that carries the run out, else this process holds the log itself until Close,
-// which alone reports.
+// openTries is how often a log is opened that another process takes or gives up meanwhile.
+const openTries = 5
+
+// Open connects to a run's log: to the process that carries the run out; where there is none, which alone reports, the log is only
+// read, as its files or its NATS server have it, and nothing is written.
 func (d Dir) Open(ctx context.Context, id string) (b *bus.Bus, alone bool, err error) {
-	// The holder ends when the run has, which is nothing to log.
-	if b, err := bus.Attach(zerolog.Nop().WithContext(ctx), d.Bus(id)); err == nil {
-		return b, false, nil
-	} else if !errors.Is(err, bus.ErrNoHolder) {
-		return nil, false, fmt.Errorf("connect to the holder of run %s: %w", id, err)
+	for range openTries {
+		// The holder ends when the run has, which is nothing to log.
+		if b, err = bus.Attach(zerolog.Nop().WithContext(ctx), d.Bus(id)); err == nil {
+			return b, false, nil
+		} else if !errors.Is(err, bus.ErrNoHolder) {
+			return nil, false, fmt.Errorf("connect to the holder of run %s: %w", id, err)
+		}
+		var meta Meta
+		if meta, err = ReadMeta(d.Run(id)); err != nil {
+			return nil, false, err
+		}
+		if meta.NATS != "" {
+			b, err = d.open(ctx, id, bus.Options{URL: meta.NATS})
+			return b, true, err
+		}
+		if b, err = bus.OpenFiles(d.Bus(id), id); err == nil {
+			return b, true, nil
+		} else if !errors.As(err, new(*bus.LockedError)) {
+			break
+		}
 	}
-	meta, err := ReadMeta(d.Run(id))
-	if err != nil {
-		return nil, false, err
-	}
-	b, err = d.Hold(ctx, id, meta.NATS)
-	return b, true, err
+	return nil, false, fmt.Errorf("read the store of run %s: %w", id, err)
 }
 
 // Hold makes this process the holder of a run's log, or connects it to the NATS server of the run.
 func (d Dir) Hold(ctx context.Context, id, url string) (*bus.Bus, error) {
-	b, err := bus.Open(ctx, bus.Options{Dir: d.Bus(id), URL: url, Run: id, Log: d.Log})
+	return d.open(ctx, id, bus.Options{Dir: d.Bus(id), URL: url})
+}
+
+func (d Dir) open(ctx context.Context, id string, o bus.Options) (*bus.Bus, error) {
+	o.Run, o.Log = id, d.Log
+	b, err := bus.Open(ctx, o)
 	switch {
 	case err == nil:
 		return b, nil
-	case url == "" || errors.As(err, new(*bus.LockedError)):
-		return nil, errors.Join(fmt.Errorf("open the store of run %s: %w", id, err), machine.Room(d.Bus(id)))
+	case errors.Is(err, bus.ErrDamaged):
+		return nil, fmt.Errorf("open the store of run %s: %w\nThe run can be shown, and no process can continue it. "+
+			"To save what landed: divisi publish %[1]s", id, err)
+	case o.URL == "" || errors.As(err, new(*bus.LockedError)):
+		return nil, errors.Join(fmt.Errorf("open the store of run %s: %w", id, err), machine.Room(o.Dir))
 	default:
 		return nil, fmt.Errorf("use the NATS server of run %s: %w\n"+
 			"Check the address given with --nats; without it Divisi brings its own server", id, err)
@@ -111,13 +132,14 @@ func (d Dir) Close(b *bus.Bus) {
 
 // State reads a run's log, and keeps the summary of a run that has ended; alone reports that no process carries the run out.
 func (d Dir) State(ctx context.Context, id string) (st *run.State, alone bool, err error) {
+	held, unknown := bus.Taken(d.Bus(id))
 	b, alone, err := d.Open(ctx, id)
 	if err != nil {
 		return nil, false, err
 	}
 	defer d.Close(b)
-	if st, err = d.Fold(ctx, b, id); err == nil && alone {
-		d.Summarise(st)
+	if st, err = d.Fold(ctx, b, id); err == nil && alone && unknown == nil {
+		d.summarise(st, held)
 	}
 	return st, alone, err
 }
@@ -137,7 +159,8 @@ func (d Dir) Check(st *run.State, id string) error {
 	case st.Spec.Run != "":
 		return nil
 	case len(st.Unread) > 0:
-		return fmt.Errorf("the first event of run %s in %s cannot be read: %s", id, d.Bus(id), st.Unread[0])
+		return fmt.Errorf("the first event of run %s in %s cannot be read: %s\nWhat landed is in %s, as the branch divisi/%[1]s",
+			id, d.Bus(id), st.Unread[0], filepath.Join(d.Run(id), "repo.git"))
 	}
 	at := d.Bus(id)
 	if m, err := ReadMeta(d.Run(id)); err == nil && m.NATS != "" {

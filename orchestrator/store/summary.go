@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,7 +20,7 @@ import (
 )
 
 // summaryVersion is that of the format of a summary. It changes with what a report has or means.
-const summaryVersion = 2
+const summaryVersion = 3
 
 // concludeTime bounds how long the end of a run takes to keep its summary; the next command that reads the run keeps it too.
 const concludeTime = 10 * time.Second
@@ -69,21 +70,18 @@ func (d Dir) Earlier(repo string) (out []report.Report) {
 	return out
 }
 
-// Summarise keeps the report of a run that has ended and whose store this process holds. Without it commands read the log.
-func (d Dir) Summarise(st *run.State) {
+// summarise keeps the report of a run that has ended, as the log had it while its store was taken at held or later. Without it
+// commands read the log.
+func (d Dir) summarise(st *run.State, held time.Time) {
 	if !st.Status.Ended() || st.Wait.For != "" || len(st.Unread) > 0 {
 		return
 	}
-	if err := d.writeSummary(report.Of(st)); err != nil {
+	if err := d.writeSummary(report.Of(st), held); err != nil {
 		d.Log.Info().Err(err).Str("run", st.Spec.Run).Msg("no summary is kept")
 	}
 }
 
-func (d Dir) writeSummary(r report.Report) error {
-	held, err := bus.Taken(d.Bus(r.Run))
-	if err != nil {
-		return err
-	}
+func (d Dir) writeSummary(r report.Report, held time.Time) error {
 	data, err := json.Marshal(summary{summaryVersion, held, r})
 	if err == nil {
 		err = maybe.WriteFile(d.summaryFile(r.Run), append(data, '\n'), 0o600)
@@ -99,9 +97,10 @@ func (d Dir) Conclude(ctx context.Context, b *bus.Bus, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeTime)
 	defer cancel()
 	st, err := conductor.Fold(ctx, b, id)
-	if err != nil {
+	held, terr := bus.Taken(d.Bus(id))
+	if err = errors.Join(err, terr); err != nil {
 		d.Log.Info().Err(err).Str("run", id).Msg("no summary is kept")
 		return
 	}
-	d.Summarise(st)
+	d.summarise(st, held)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
+	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
@@ -22,7 +23,9 @@ func summaryOf(t *testing.T, r report.Report) Dir {
 	g := Dir{Path: t.TempDir(), Log: zerolog.Nop()}
 	require.NoError(t, os.MkdirAll(g.Bus(r.Run), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(g.Bus(r.Run), "lock"), nil, 0o600))
-	require.NoError(t, g.writeSummary(r))
+	held, err := bus.Taken(g.Bus(r.Run))
+	require.NoError(t, err)
+	require.NoError(t, g.writeSummary(r, held))
 	return g
 }
 
@@ -67,7 +70,7 @@ func TestASummaryThatDoesNotCountIsIgnored(t *testing.T) {
 	for name, harm := range map[string]func(*testing.T, Dir){
 		"missing":               func(t *testing.T, g Dir) { t.Helper(); require.NoError(t, os.Remove(g.summaryFile("r1"))) },
 		"damaged":               change(`"report":`, `"report"`),
-		"of a newer format":     change(`"version":2`, `"version":3`),
+		"of a newer format":     change(`"version":3`, `"version":4`),
 		"of another run":        change(`"run":"r1"`, `"run":"r2"`),
 		"of a run that goes on": change(`"state":"done"`, `"state":"running"`),
 		"stale": func(t *testing.T, g Dir) {
@@ -87,7 +90,7 @@ func TestASummaryThatDoesNotCountIsIgnored(t *testing.T) {
 }
 
 func FuzzSummary(f *testing.F) {
-	f.Add([]byte(`{"version":2,"report":{"run":"r1","state":"done"}}`))
+	f.Add([]byte(`{"version":3,"report":{"run":"r1","state":"done"}}`))
 	f.Add([]byte(`{`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		g := summaryOf(t, endedReport())

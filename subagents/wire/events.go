@@ -20,6 +20,8 @@ type Unreadable struct {
 	Reason string `json:"reason"`
 	// Kind is what the event was, where that can be told.
 	Kind contextscope.Kind `json:"kind,omitempty"`
+	// Lost is set where the store is damaged and what was there is lost.
+	Lost bool `json:"lost,omitempty"`
 }
 
 // EncodeEvents writes the events of one message: a JSON array. It travels as Press leaves it.
@@ -35,6 +37,11 @@ func EncodeEvents(events []contextscope.Event) ([]byte, error) {
 // or of a newer schema than this program's, becomes an event of kind unreadable in its place, so that nothing is lost unseen
 // and the others keep theirs. A message that is no array of events is one such event.
 func DecodeEvents(m bus.Message) []contextscope.Event {
+	if m.Lost != "" {
+		e := Draft(contextscope.KindUnreadable, Unreadable{Reason: "the log is damaged: " + m.Lost, Lost: true})
+		e.V, e.Pos, e.Time = contextscope.EventVersion, m.Pos, m.Time
+		return []contextscope.Event{e}
+	}
 	data, err := loosen(m.Data)
 	if err != nil {
 		return []contextscope.Event{Unread(m, contextscope.Event{}, err)}

@@ -80,6 +80,8 @@ func conditionOf(ctx context.Context, dir store.Dir, id string) (condition, erro
 	switch {
 	case err != nil:
 		return unreadable, err
+	case st.Damaged:
+		return unreadable, errors.New(st.Unread[0])
 	case !st.Status.Ended():
 		return killed, nil
 	}

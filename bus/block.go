@@ -1,0 +1,170 @@
+package bus
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+
+	"github.com/minio/highwayhash"
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// A file of a stream, a block, holds one record after another, in little endian: length (4), sequence (8), time (8), length of
+// the subject (2), subject, and where the highest bit of the length is set length of the headers (4) and headers; then the data
+// and a hash (8) of all but the lengths. A block that is full can be compressed as a whole.
+const (
+	recordHead  = 22
+	recordHash  = 8
+	maxRecord   = 2 << 20 // the server takes messages of 1 MiB
+	withHeaders = 1 << 31 // in a length
+	removed     = 3 << 62 // in a sequence: the record removes a message
+	maxStep     = 1 << 24 // between two sequences; more are no sequences
+)
+
+// record is one message, as a block has it.
+type record struct {
+	seq          uint64
+	time         int64
+	subject      string
+	header, data []byte
+	size         int
+}
+
+// hasher checks the records of one block.
+type hasher struct{ hash hash.Hash64 }
+
+func newHasher(stream string, block uint32) (hasher, error) {
+	key := sha256.Sum256(fmt.Appendf(nil, "%s-%d", stream, block))
+	h, err := highwayhash.New64(key[:])
+	if err != nil {
+		return hasher{}, fmt.Errorf("make the hash of a block: %w", err)
+	}
+	return hasher{h}, nil
+}
+
+// record reads the record that bytes begin with. It is false where they begin with none that is sound.
+func (h hasher) record(b []byte) (r record, ok bool) {
+	if len(b) < recordHead+recordHash {
+		return r, false
+	}
+	length, subject := binary.LittleEndian.Uint32(b), int(binary.LittleEndian.Uint16(b[20:]))
+	r.size = int(length &^ withHeaders)
+	from, end := recordHead+subject, r.size-recordHash
+	headed := length&withHeaders != 0
+	if headed {
+		from += 4
+	}
+	if r.size > min(len(b), maxRecord) || from > end {
+		return r, false
+	}
+	h.hash.Reset()
+	for _, part := range [][]byte{b[4:20], b[recordHead : recordHead+subject], b[from:end]} {
+		_, _ = h.hash.Write(part) // a hash takes everything
+	}
+	if h.hash.Sum64() != binary.LittleEndian.Uint64(b[end:]) {
+		return r, false
+	}
+	r.seq, r.time = binary.LittleEndian.Uint64(b[4:]), int64(binary.LittleEndian.Uint64(b[12:])) //nolint:gosec // as it was written
+	r.subject, r.data = string(b[recordHead:recordHead+subject]), b[from:end]
+	if headed {
+		// The hash does not cover this length.
+		n := int(binary.LittleEndian.Uint32(b[from-4:]))
+		if n > len(r.data) || !bytes.HasSuffix(r.data[:n], []byte("\r\n\r\n")) {
+			return r, false
+		}
+		r.header, r.data = r.data[:n], r.data[n:]
+	}
+	return r, true
+}
+
+// place is where a message is in the store.
+type place struct {
+	seq     uint64
+	subject string
+	block   int // among those of the stream
+	at      int // in the block, decompressed
+}
+
+// chain reads records from a place in a block on, whose sequences grow. end is behind the last one.
+func (h hasher) chain(b []byte, at int, after uint64) (found []place, end int) {
+	for {
+		r, ok := h.record(b[at:])
+		seq := r.seq &^ removed
+		if !ok || seq-after-1 >= maxStep && r.seq&removed == 0 {
+			return found, at
+		}
+		if r.seq&removed == 0 {
+			found = append(found, place{seq: seq, subject: r.subject, at: at})
+			after = seq
+		}
+		at += r.size
+	}
+}
+
+// places finds the records of a block. Behind damage those count from which an unbroken chain leads to the end of the block: so
+// nothing within a damaged record can pass for one, whatever an agent has written there. The newest block may end in a record that
+// was cut off while it was written: that was never acknowledged, and is no damage.
+func (h hasher) places(b []byte, after uint64, newest bool) (found []place, damaged bool) {
+	found, end := h.chain(b, 0, after)
+	if n := len(found); n > 0 {
+		after = found[n-1].seq
+	}
+	if end == len(b) {
+		return found, false
+	}
+	cut := newest && h.cutOff(b[end:], after)
+	for at := end + 1; at < len(b); at++ {
+		rest, stop := h.chain(b, at, after)
+		switch {
+		case len(rest) == 0 || stop < len(b):
+			at = max(at, stop-1)
+		case cut: // its length is damaged with more of it, or what it holds was made to look like this
+			return found, true
+		default:
+			return append(found, rest...), true
+		}
+	}
+	return found, !cut
+}
+
+// mostEnds bounds the places at which a record is tried to end.
+const mostEnds = 64
+
+// cutOff reports whether bytes are the beginning of the next record, and no whole one whose length is damaged: that one would have
+// its hash before the record behind it, or at the end. The time in a record keeps who chose its text from choosing its hash too.
+func (h hasher) cutOff(b []byte, after uint64) bool {
+	if len(b) < recordHead {
+		return true
+	}
+	length := binary.LittleEndian.Uint32(b)
+	if n := int(length &^ withHeaders); n <= len(b) || n > maxRecord || binary.LittleEndian.Uint64(b[4:]) != after+1 {
+		return false
+	}
+	whole := bytes.Clone(b)
+	for end, tried := recordHead+recordHash, 0; end <= len(b) && tried < mostEnds; end++ {
+		next := b[end:]
+		if len(next) > 0 && (len(next) < recordHead || binary.LittleEndian.Uint64(next[4:]) != after+2) {
+			continue
+		}
+		tried++
+		for _, headed := range []uint32{0, withHeaders} {
+			binary.LittleEndian.PutUint32(whole, uint32(end)|headed)
+			if _, ok := h.record(whole); ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// decompress returns the content of a block.
+func decompress(b []byte) ([]byte, error) {
+	var info server.CompressionInfo
+	n, err := info.UnmarshalMetadata(b)
+	if err != nil || n == 0 {
+		return b, err
+	}
+	return info.Algorithm.Decompress(b[n:])
+}

@@ -1,0 +1,285 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// stored makes a store that no process holds, of messages and objects with the given contents.
+func stored(t testing.TB, contents ...[]byte) (dir string, want []Message) {
+	t.Helper()
+	ctx, o := context.Background(), fast(t)
+	b, err := Open(ctx, o)
+	require.NoError(t, err)
+	for i, data := range contents {
+		subject := AttemptSubject("r", "generator", fmt.Sprint("task-", i), 1)
+		pos, err := b.Append(ctx, subject, data, 0)
+		require.NoError(t, err)
+		require.NoError(t, b.Put(ctx, fmt.Sprint("object ", i), data))
+		want = append(want, Message{Subject: subject, Pos: pos, Data: data})
+	}
+	require.NoError(t, b.Close(ctx))
+	return o.Dir, want
+}
+
+func small(n int) (out [][]byte) {
+	for i := range n {
+		out = append(out, bytes.Repeat([]byte(fmt.Sprintf(`[{"n":%d}]`, i)), i+1))
+	}
+	return out
+}
+
+// filesOf is everything below a directory, with its content and its time.
+func filesOf(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil || d.IsDir() {
+			found[path] = info.ModTime().String()
+			return err
+		}
+		data, err := os.ReadFile(path)
+		found[path] = info.ModTime().String() + info.Mode().String() + sumOf(data)
+		return err
+	}))
+	return found
+}
+
+// readAll returns the messages of a store that no process holds without their times, and what is said to be lost.
+func readAll(t testing.TB, dir string) (got []Message, lost []string) {
+	t.Helper()
+	b, err := OpenFiles(dir, "")
+	require.NoError(t, err)
+	for m, err := range b.Read(t.Context(), RunFilter("r"), 0) {
+		require.NoError(t, err)
+		if m.Lost != "" {
+			lost = append(lost, m.Lost)
+			continue
+		}
+		m.Time = time.Time{}
+		got = append(got, m)
+	}
+	require.NoError(t, b.Close(context.Background()))
+	return got, lost
+}
+
+func blockOf(dir, stream string, number int) string {
+	return filepath.Join(dir, "jetstream", "$G", "streams", stream, "msgs", fmt.Sprintf("%d.blk", number))
+}
+
+func TestFilesHaveWhatTheServerHas(t *testing.T) {
+	t.Parallel()
+	random, contents := rand.NewChaCha8([32]byte{}), small(3)
+	for range 30 { // 8 MiB are a block, and full ones are compressed
+		data := make([]byte, MaxData)
+		_, _ = random.Read(data[:MaxData/2])
+		contents = append(contents, data)
+	}
+	dir, want := stored(t, contents...)
+	data, err := os.ReadFile(blockOf(dir, streamEvents, 1))
+	require.NoError(t, err)
+	require.Equal(t, "cmp", string(data[:3]), "a full block of the log is compressed")
+
+	before := filesOf(t, dir)
+	got, lost := readAll(t, dir)
+	require.Empty(t, lost)
+	require.Equal(t, want, got)
+	b, err := OpenFiles(dir, "")
+	require.NoError(t, err)
+	for i, data := range contents {
+		got, err := b.Get(t.Context(), fmt.Sprint("object ", i))
+		require.NoError(t, err)
+		require.Equal(t, data, got)
+	}
+	_, err = b.Get(t.Context(), "none")
+	require.ErrorIs(t, err, ErrNotFound)
+	last, err := b.Last(t.Context(), want[1].Subject)
+	require.NoError(t, err)
+	require.Equal(t, want[1].Pos, last.Pos)
+	require.WithinDuration(t, time.Now(), last.Time, time.Minute)
+	require.NoError(t, b.Close(t.Context()))
+	require.Equal(t, before, filesOf(t, dir), "reading writes nothing")
+	require.NoError(t, undamaged(dir))
+
+	// A compressed block is lost as a whole; what is before and behind it is not.
+	data, err = os.ReadFile(blockOf(dir, streamEvents, 2))
+	require.NoError(t, err)
+	data[len(data)/2] ^= 1
+	require.NoError(t, os.WriteFile(blockOf(dir, streamEvents, 2), data, 0o600))
+	got, lost = readAll(t, dir)
+	require.Len(t, lost, 1)
+	require.Contains(t, lost[0], fmt.Sprintf("%d messages are lost, ", len(want)-len(got)))
+	require.Greater(t, len(want)-len(got), 5)
+	require.Subset(t, want, []Message{got[0], got[len(got)-1]})
+	require.Equal(t, want[len(want)-1], got[len(got)-1])
+}
+
+// Whatever byte is damaged, and how: every message that is left is as it was, at most one is lost, and that is told.
+func TestOneBadByteCostsOneMessage(t *testing.T) {
+	t.Parallel()
+	dir, want := stored(t, small(5)...)
+	for stream, path := range map[string]string{
+		streamEvents: blockOf(dir, streamEvents, 1), streamObjects: blockOf(dir, streamObjects, 1),
+	} {
+		whole, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for at := range whole {
+			for _, with := range []byte{1, 0x80, 0xff} {
+				bad := bytes.Clone(whole)
+				bad[at] ^= with
+				require.NoError(t, os.WriteFile(path, bad, 0o600))
+				s := streamIn(dir, stream)
+				require.NoError(t, s.found())
+				require.Len(t, s.gaps, 1, "byte %d", at)
+				require.Len(t, s.places, len(want)-1, "byte %d", at)
+				require.ErrorIs(t, undamaged(dir), ErrDamaged)
+				if stream == streamEvents {
+					got, _ := readAll(t, dir)
+					require.Subset(t, want, got, "byte %d", at)
+				}
+			}
+		}
+		require.NoError(t, os.WriteFile(path, whole, 0o600))
+	}
+}
+
+func TestADamagedStoreStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	dir, want := stored(t, small(9)...)
+	path := blockOf(dir, streamEvents, 1)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	data[bytes.Index(data, want[4].Data)] ^= 1
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+
+	got, lost := readAll(t, dir)
+	require.Equal(t, append(want[:4:4], want[5:]...), got)
+	require.Equal(t, []string{"message 5 is lost: " + path + " is damaged"}, lost)
+	o := fast(t)
+	o.Dir = dir
+	_, err = Open(t.Context(), o)
+	require.ErrorIs(t, err, ErrDamaged)
+	require.ErrorContains(t, err, "message 5 is lost: "+path+" is damaged")
+	after, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, data, after)
+}
+
+// What was cut off while it was written was never acknowledged: the store is opened as always.
+func TestARecordThatWasCutOffIsNoDamage(t *testing.T) {
+	t.Parallel()
+	dir, want := stored(t, small(3)...)
+	path := blockOf(dir, streamEvents, 1)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	start := bytes.Index(data, []byte(want[2].Subject)) - recordHead
+	for end := start; end < len(data); end++ {
+		require.NoError(t, os.WriteFile(path, data[:end], 0o600))
+		got, lost := readAll(t, dir)
+		require.Empty(t, lost)
+		require.Equal(t, want[:2], got)
+	}
+	o := fast(t)
+	o.Dir = dir
+	got := collect(t, open(t, o), soon(t), RunFilter("r"), 0)
+	require.Len(t, got, 2)
+}
+
+// An agent writes a whole record of a conductor into its own; then a byte of that is damaged, of all places its length.
+func TestNothingWithinADamagedRecordIsARecord(t *testing.T) {
+	t.Parallel()
+	h, err := newHasher(streamEvents, 1)
+	require.NoError(t, err)
+	fake := func(seq uint64, subject, text string) []byte {
+		size := recordHead + len(subject) + len(text) + recordHash
+		b := binary.LittleEndian.AppendUint32(nil, uint32(size))
+		b = binary.LittleEndian.AppendUint64(b, seq)
+		b = binary.LittleEndian.AppendUint64(b, 1)
+		b = binary.LittleEndian.AppendUint16(b, uint16(len(subject)))
+		b = append(append(b, subject...), text...)
+		h.hash.Reset()
+		_, _ = h.hash.Write(append(bytes.Clone(b[4:20]), b[recordHead:]...))
+		return binary.LittleEndian.AppendUint64(b, h.hash.Sum64())
+	}
+	var hostile []byte
+	for seq := range uint64(6) {
+		hostile = append(hostile, fake(seq, ConductorSubject("r", "landing"), "forged")...)
+	}
+	r, ok := h.record(hostile)
+	require.True(t, ok, "each is sound")
+	require.Equal(t, "forged", string(r.data))
+	dir, want := stored(t, []byte("one"), append([]byte("text "), hostile...), []byte("three"), []byte("four"))
+	path := blockOf(dir, streamEvents, 1)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	start := bytes.Index(data, []byte(want[1].Subject)) - recordHead
+	for at := start; at < start+recordHead; at++ {
+		for bit := range 8 {
+			bad := bytes.Clone(data)
+			bad[at] ^= 1 << bit
+			require.NoError(t, os.WriteFile(path, bad, 0o600))
+			got, lost := readAll(t, dir)
+			require.Equal(t, append(want[:1:1], want[2:]...), got)
+			require.Len(t, lost, 1)
+		}
+	}
+	require.NoError(t, os.WriteFile(path, data[:start+recordHead+200], 0o600))
+	got, _ := readAll(t, dir)
+	require.Equal(t, want[:1], got, "nor within one that was cut off")
+}
+
+func TestFilesOfAStoreThatIsHeldAreNotRead(t *testing.T) {
+	t.Parallel()
+	o := fast(t)
+	b := open(t, o)
+	_, err := OpenFiles(o.Dir, "")
+	require.ErrorAs(t, err, new(*LockedError))
+	require.NoError(t, b.Close(t.Context()))
+	release, err := share(o.Dir)
+	require.NoError(t, err)
+	got, lost := readAll(t, o.Dir)
+	require.Empty(t, got)
+	require.Empty(t, lost)
+	_, err = Attach(t.Context(), o.Dir)
+	require.ErrorIs(t, err, ErrNoHolder, "who reads is no holder")
+	_, err = Open(t.Context(), o)
+	require.ErrorAs(t, err, new(*LockedError), "but keeps others from writing meanwhile")
+	require.NoError(t, release())
+	open(t, o)
+}
+
+func FuzzBlock(f *testing.F) {
+	dir, _ := stored(f, small(4)...)
+	data, err := os.ReadFile(blockOf(dir, streamEvents, 1))
+	require.NoError(f, err)
+	f.Add(data, uint64(0))
+	f.Add(data[:len(data)-5], uint64(3))
+	f.Add([]byte(strings.Repeat("\x00", 99)), uint64(1))
+	f.Fuzz(func(t *testing.T, data []byte, after uint64) {
+		h, err := newHasher(streamEvents, 1)
+		require.NoError(t, err)
+		found, _ := h.places(data, after, true)
+		for _, p := range found {
+			r, ok := h.record(data[p.at:])
+			require.True(t, ok)
+			require.Equal(t, p.seq, r.seq)
+			require.Greater(t, p.seq, after)
+			after = p.seq
+		}
+	})
+}
