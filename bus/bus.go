@@ -74,6 +74,10 @@ type Bus struct {
 	listeners map[*listener]struct{}
 	pulls     map[jetstream.MessagesContext]struct{} // of the readers at work
 
+	// mending is held by the call that starts the embedded server anew; tell is that of WaitForRoom.
+	mending chan struct{}
+	tell    atomic.Pointer[func(string)]
+
 	spent meter.Meter
 	back  chan struct{} // closed when the connection is there again, and then another one
 
@@ -155,7 +159,7 @@ func (b *Bus) take(ctx context.Context, o Options) error {
 }
 
 func (b *Bus) init() {
-	b.closing, b.back = make(chan struct{}), make(chan struct{})
+	b.closing, b.back, b.mending = make(chan struct{}), make(chan struct{}), make(chan struct{}, 1)
 	b.listeners = map[*listener]struct{}{}
 	b.pulls = map[jetstream.MessagesContext]struct{}{}
 	b.tryPatience, b.retryPatience = tryPatience, openPatience
@@ -172,7 +176,7 @@ func (b *Bus) reach(o Options) (holder, error) {
 		return holder{}, err
 	}
 	b.server = e
-	return holder{URL: e.srv.ClientURL(), User: cred.user, Password: cred.password, Embedded: true}, nil
+	return holder{URL: e.srv.Load().ClientURL(), User: cred.user, Password: cred.password, Embedded: true}, nil
 }
 
 // Attach connects to the process that holds dir, as server.json there tells. ErrNoHolder when there is none: then the
@@ -267,6 +271,7 @@ func (b *Bus) shutdown(ctx context.Context) error {
 		b.nc.Close()
 	}
 	if b.server != nil {
+		b.mending <- struct{}{} // who starts the server anew has seen the end, or is just done
 		errs = append(errs, b.server.stopWithin(ctx, b.unlock))
 	} else {
 		errs = append(errs, b.unlock())

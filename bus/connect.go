@@ -8,6 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
 )
 
 const (
@@ -41,6 +42,8 @@ func (b *Bus) connect(h holder) error {
 func (b *Bus) connectOptions() []nats.Option {
 	opts := []nats.Option{
 		nats.Name("divisi"), nats.Timeout(connectPatience), nats.PingInterval(pingEvery),
+		// What is kept while there is no connection arrives late: a sign of life of an attempt that has broken off meanwhile.
+		nats.ReconnectBufSize(-1),
 		nats.ErrorHandler(b.reportAsync), nats.DisconnectErrHandler(b.reportLost), nats.ReconnectHandler(b.reportBack),
 	}
 	if b.attached {
@@ -48,7 +51,7 @@ func (b *Bus) connectOptions() []nats.Option {
 	}
 	opts = append(opts, nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait))
 	if b.server != nil {
-		opts = append(opts, nats.InProcessServer(b.server.srv))
+		opts = append(opts, nats.InProcessServer(b.server))
 	}
 	return opts
 }
@@ -79,8 +82,12 @@ func (b *Bus) deniedSince(begun time.Time) string {
 }
 
 func (b *Bus) reportLost(_ *nats.Conn, err error) {
+	level := zerolog.WarnLevel
+	if len(b.mending) > 0 { // on purpose
+		level = zerolog.DebugLevel
+	}
 	if !b.isClosing() {
-		b.log.Warn().Err(err).Str("url", b.url).Msg("lost the connection to the message server")
+		b.log.WithLevel(level).Err(err).Str("url", b.url).Msg("lost the connection to the message server")
 	}
 }
 
@@ -102,8 +109,9 @@ func (b *Bus) reportBack(_ *nats.Conn) {
 func (b *Bus) attempt(ctx context.Context, call func(context.Context) error) (again bool, err error) {
 	begun := time.Now()
 	defer b.spent.Since(begun)
-	end := begun.Add(b.retryPatience)
+	end, mends := begun.Add(b.retryPatience), 0
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		starts := b.starts()
 		try, cancel := context.WithTimeout(ctx, b.tryPatience)
 		err = call(try)
 		cancel()
@@ -113,10 +121,16 @@ func (b *Bus) attempt(ctx context.Context, call func(context.Context) error) (ag
 		if text := b.deniedSince(begun); text != "" {
 			return again, fmt.Errorf("%w: %w (the server said: %s)", ErrUnavailable, err, text)
 		}
-		if b.server != nil {
-			if fault := b.server.fault(); fault != nil {
+		if fault := b.fault(err); fault != nil {
+			again = true
+			if mends++; mends > mostMends {
 				return again, fault
 			}
+			if fault = b.mend(ctx, starts, fault); fault != nil {
+				return again, fault
+			}
+			end = time.Now().Add(b.retryPatience)
+			continue
 		}
 		b.log.Warn().Err(err).Msg("no answer from the message server; trying again")
 		again = true
@@ -126,7 +140,25 @@ func (b *Bus) attempt(ctx context.Context, call func(context.Context) error) (ag
 	}
 }
 
+func (b *Bus) starts() int64 {
+	if b.server == nil {
+		return 0
+	}
+	return b.server.starts.Load()
+}
+
+// fault returns why the embedded server failed a call, where that is known.
+func (b *Bus) fault(err error) error {
+	if b.server == nil {
+		return nil
+	}
+	if fault := b.server.fault(); fault != nil || !full(err) {
+		return fault
+	}
+	return fmt.Errorf("%w: %w", ErrFull, err)
+}
+
 func (b *Bus) worthRetry(err error) bool {
 	// A lost connection fails what waits for an answer as if it had been closed for good.
-	return transient(err) || errors.Is(err, nats.ErrConnectionClosed) && !b.nc.IsClosed()
+	return transient(err) || errors.Is(err, nats.ErrConnectionClosed) && !b.nc.IsClosed() || b.server != nil && full(err)
 }

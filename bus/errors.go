@@ -92,11 +92,24 @@ func transient(err error) bool {
 	return apiCode(err) == codeClusterNotAvail
 }
 
+// full reports whether the store could not take what was to be stored.
+func full(err error) bool {
+	switch apiCode(err) {
+	case codeAccountResources, codeInsufficient, codeStorageResources, codeStoreFailed:
+		return true
+	default:
+		return false
+	}
+}
+
 // class turns an error of the client library into one of this package's. The caller's own context comes first: its end
 // is no fault of the bus.
 func (b *Bus) class(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
+	}
+	if ctx.Err() != nil && errors.Is(err, ErrFull) {
+		return fmt.Errorf("%w: %v", context.Cause(ctx), err) //nolint:errorlint // the end of the context decides
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -106,12 +119,12 @@ func (b *Bus) class(ctx context.Context, err error) error {
 			return err
 		}
 	}
-	switch code := apiCode(err); {
+	switch {
 	case refused(err):
 		return ErrFenced
-	case code == codeAccountResources || code == codeInsufficient || code == codeStorageResources || code == codeStoreFailed:
+	case full(err):
 		return fmt.Errorf("%w: %w", ErrFull, err)
-	case code == jetstream.JSErrCodeStreamMessageExceedsMaximum || errors.Is(err, nats.ErrMaxPayload):
+	case apiCode(err) == jetstream.JSErrCodeStreamMessageExceedsMaximum || errors.Is(err, nats.ErrMaxPayload):
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
 	case b.isClosing():
 		return ErrClosed

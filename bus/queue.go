@@ -139,6 +139,7 @@ func (q *Queue) ensure(ctx context.Context) error {
 func (q *Queue) Next(ctx context.Context) (*Delivery, error) {
 	wait := firstWait
 	for {
+		starts := q.bus.starts()
 		m, err := q.pull(ctx)
 		switch {
 		case err == nil && m != nil:
@@ -157,18 +158,12 @@ func (q *Queue) Next(ctx context.Context) (*Delivery, error) {
 		if errors.Is(err, errConsumerGone) {
 			err = q.ensure(ctx)
 		}
-		if fault := q.hopeless(err); fault != nil {
-			return nil, fmt.Errorf("next task of role %s: %w", q.role, fault)
+		if fault := q.bus.fault(err); err != nil && fault != nil {
+			if fault = q.bus.mend(ctx, starts, fault); fault != nil {
+				return nil, fmt.Errorf("next task of role %s: %w", q.role, q.bus.class(ctx, fault))
+			}
 		}
 	}
-}
-
-// hopeless tells a store that will not come back from one that is away for a moment.
-func (q *Queue) hopeless(err error) error {
-	if err == nil || q.bus.server == nil {
-		return nil
-	}
-	return q.bus.server.fault()
 }
 
 // What a worker answers to a delivery.

@@ -11,10 +11,14 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
+
+	"divisi/internal/machine"
 )
 
 const (
@@ -26,10 +30,13 @@ const (
 	diskExhausted = 8 << 20   // less than this and a write that got no answer failed because the disk is full
 )
 
-// embedded is a nats-server in this process with its store under a directory.
+// embedded is a nats-server in this process with its store under a directory. It can be started anew.
 type embedded struct {
-	srv *server.Server
-	dir string
+	options Options
+	cred    credential
+	dir     string
+	srv     atomic.Pointer[server.Server]
+	starts  atomic.Int64
 }
 
 // credential admits the clients that know one generated user and password.
@@ -46,29 +53,45 @@ func (c credential) Check(client server.ClientAuthentication) bool {
 
 // startServer brings up the server with its store under o.Dir, ready for connections.
 func startServer(o Options, cred credential) (*embedded, error) {
-	so, err := serverOptions(o)
+	e := &embedded{options: o, cred: cred, dir: o.Dir}
+	return e, e.start()
+}
+
+func (e *embedded) start() error {
+	so, err := serverOptions(e.options)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	so.CustomClientAuthentication = cred
+	so.CustomClientAuthentication = e.cred
 	srv, err := server.NewServer(so)
 	if err != nil {
-		return nil, fmt.Errorf("%w: set up the embedded server: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: set up the embedded server: %w", ErrUnavailable, err)
 	}
-	log := &serverLog{log: o.Log.With().Str("from", "nats-server").Logger()}
-	srv.SetLoggerV2(log, o.Log.GetLevel() <= zerolog.TraceLevel, false, false)
+	log := &serverLog{log: e.options.Log.With().Str("from", "nats-server").Logger()}
+	srv.SetLoggerV2(log, e.options.Log.GetLevel() <= zerolog.TraceLevel, false, false)
 	srv.Start()
-	e := &embedded{srv: srv, dir: o.Dir}
+	e.srv.Store(srv)
+	e.starts.Add(1)
 	if text := log.fatal(); text != "" {
 		e.stop()
-		return nil, fmt.Errorf("%w: start the embedded server in %s: %s", ErrUnavailable, o.Dir, text)
+		return fmt.Errorf("%w: start the embedded server in %s: %s", ErrUnavailable, e.dir, text)
 	}
 	if !srv.ReadyForConnections(startPatience) {
 		e.stop()
-		return nil, fmt.Errorf("%w: the embedded server in %s was not ready within %s", ErrUnavailable, o.Dir, startPatience)
+		return fmt.Errorf("%w: the embedded server in %s was not ready within %s", ErrUnavailable, e.dir, startPatience)
 	}
-	return e, nil
+	e.options.Listen = srv.Addr().String()
+	return nil
 }
+
+// restart starts the server anew where it listened before: its store is read again, and its ceiling is that of the disk now.
+func (e *embedded) restart() error {
+	e.stop()
+	return e.start()
+}
+
+// InProcessConn implements nats.InProcessConnProvider: a client that connects again finds the server that was started last.
+func (e *embedded) InProcessConn() (net.Conn, error) { return e.srv.Load().InProcessConn() }
 
 func serverOptions(o Options) (*server.Options, error) {
 	listen := o.Listen
@@ -99,7 +122,7 @@ func serverOptions(o Options) (*server.Options, error) {
 
 // storeCeiling is what the store may grow to: what it has plus what the disk has left, less a reserve.
 func storeCeiling(dir string) int64 {
-	free, ok := diskFree(dir)
+	free, ok := machine.Free(dir)
 	if !ok {
 		return unknownDisk
 	}
@@ -121,21 +144,27 @@ func storeCeiling(dir string) int64 {
 	return max(used+free-diskReserve, used+free/2)
 }
 
-// fault returns why the store cannot take a write that went unanswered; nil when it looks sound.
+// fault returns why the store cannot take a write that went unanswered; nil when it looks sound. ErrFull when its disk is full.
 func (e *embedded) fault() error {
-	if free, ok := diskFree(e.dir); ok && free < diskExhausted {
-		return fmt.Errorf("%w: %d bytes left on the disk of %s; make room and start again", ErrFull, free, e.dir)
+	if free, ok := machine.Free(e.dir); ok && free < diskExhausted {
+		return fmt.Errorf("%w: the disk of %s has %d KiB left, and %d KiB more are needed", ErrFull, e.dir, free>>10,
+			(diskExhausted-free)>>10)
 	}
-	if !e.srv.JetStreamEnabled() {
+	srv := e.srv.Load()
+	if !srv.JetStreamEnabled() {
 		return fmt.Errorf("%w: the store in %s has shut itself down (the log says why)", ErrUnavailable, e.dir)
+	}
+	if health := srv.Healthz(nil); strings.Contains(health.Error, "write error") {
+		return fmt.Errorf("%w: the store in %s: %s", ErrUnavailable, e.dir, health.Error)
 	}
 	return nil
 }
 
 // stop returns when every file of the store is closed.
 func (e *embedded) stop() {
-	e.srv.Shutdown()
-	e.srv.WaitForShutdown()
+	srv := e.srv.Load()
+	srv.Shutdown()
+	srv.WaitForShutdown()
 }
 
 // stopWithin stops the server and calls then afterwards. When ctx ends first, both still happen, later.

@@ -30,12 +30,16 @@ func (l *serverLog) Warnf(format string, v ...any) {
 	l.log.WithLevel(level).Msg(text)
 }
 
-// Errorf implements server.Logger. Anybody on this machine can try to log in: that it was refused is no error of the run.
+// Errorf implements server.Logger. Anybody on this machine can try to log in: that it was refused is no error of the run. A write
+// that failed is told once, by the stream.
 func (l *serverLog) Errorf(format string, v ...any) {
 	text, level := fmt.Sprintf(format, v...), zerolog.ErrorLevel
-	if strings.Contains(text, "authentication error") || strings.Contains(text, "authentication timeout") ||
-		strings.Contains(text, "maximum authentication attempts") {
-		level = zerolog.DebugLevel
+	for _, quiet := range []string{
+		"authentication error", "authentication timeout", "maximum authentication attempts", "ritical write error",
+	} {
+		if strings.Contains(text, quiet) {
+			level = zerolog.DebugLevel
+		}
 	}
 	l.log.WithLevel(level).Msg(text)
 }

@@ -119,6 +119,7 @@ func (h *holder) launch(ctx context.Context) (*Run, error) {
 			return nil, err
 		}
 	}
+	h.bus.WaitForRoom(h.notice)
 	h.later(func() {
 		if r.st.Status.Ended() {
 			h.dir.Conclude(ctx, h.bus, r.id)

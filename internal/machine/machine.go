@@ -58,6 +58,21 @@ func Room(dirs ...string) error {
 	return nil
 }
 
+// Missing is how many bytes a disk lacks at least for Room; 0 where it lacks none, or that is not known.
+func Missing(path string) int64 {
+	for {
+		free, ok := Free(path)
+		switch above := filepath.Dir(path); {
+		case ok:
+			return max(0, room-free)
+		case above == path:
+			return 0
+		default:
+			path = above
+		}
+	}
+}
+
 func write(dir string) error {
 	f, err := os.CreateTemp(dir, ".divisi-room-")
 	if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {

@@ -182,7 +182,7 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 	back, settled, since := c.cfg.Bus.Back(), (<-chan time.Time)(nil), time.Time{}
 	for {
 		err := c.step(ctx)
-		if err != nil || c.st.Status.Ended() {
+		if err = c.halted(ctx, err); err != nil || c.st.Status.Ended() {
 			return err
 		}
 		select {

@@ -25,11 +25,12 @@ func (p Patience) withDefaults() Patience {
 	}
 }
 
-// halt is a wait for the machine. over is set once its attempts were delivered again, until one of them ends.
+// halt is a wait for the machine. over is set once its attempts were delivered again, until one of them ends; own says that an
+// action of the conductor failed, and then until none does.
 type halt struct {
-	fault      machine.Fault
-	since      time.Time
-	told, over bool
+	fault           machine.Fault
+	since           time.Time
+	told, over, own bool
 }
 
 func (h *halt) on() bool { return h != nil && !h.over }
@@ -43,13 +44,35 @@ func (c *Conductor) lacks(f machine.Fault) {
 	c.halt = &halt{fault: f, since: since, told: c.halt.on() && c.halt.fault == f}
 }
 
+// halted begins to wait where an action failed because of the machine: the rules propose again what was not done.
+func (c *Conductor) halted(ctx context.Context, err error) error {
+	if err == nil {
+		if c.halt != nil && c.halt.over && c.halt.own {
+			c.halt = nil
+		}
+		return nil
+	}
+	f := machine.Of(err, c.cfg.Mirror.Dir())
+	if f == nil || ctx.Err() != nil {
+		return err
+	}
+	c.cfg.Log.Warn().Err(err).Msg("the run waits for the machine")
+	c.lacks(*f)
+	c.halt.own = true
+	return c.execute(ctx, c.announceHalt(c.st))
+}
+
 // announceHalt records why nothing more starts.
 func (c *Conductor) announceHalt(s *run.State) []run.Action {
 	if !c.halt.on() || c.halt.told {
 		return nil
 	}
 	c.halt.told = true
-	why := fmt.Sprintf("%s%s; tried again every %s", run.ReasonHalt, c.halt.fault.Error(), c.cfg.Patience.Retry)
+	missing := ""
+	if n := machine.Missing(c.halt.fault.Path); c.halt.fault.Path != "" && n > 0 {
+		missing = fmt.Sprintf(" (%d KiB more are needed)", n>>10)
+	}
+	why := fmt.Sprintf("%s%s%s; tried again every %s", run.ReasonHalt, c.halt.fault.Error(), missing, c.cfg.Patience.Retry)
 	return []run.Action{run.SetRun(run.Data{State: s.Status, Reason: why})}
 }
 

@@ -1,0 +1,79 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	// roomPatience is how long calls wait for room on the disk of the embedded server, roomPoll how often they look.
+	roomPatience = 30 * time.Minute
+	roomPoll     = time.Second
+	// mostMends bounds how often one call has the server started anew.
+	mostMends = 10
+)
+
+// WaitForRoom makes calls wait while the disk of the embedded server is full, for 30 minutes at most. Until then they fail with
+// ErrFull. tell is called with what a person should read at once, one call at a time.
+func (b *Bus) WaitForRoom(tell func(text string)) { b.tell.Store(&tell) }
+
+// mend waits until the disk of the embedded server has room, and starts the server anew, which keeps its first error of writing
+// for good. starts is how often it was started before the call that failed, fault why that failed.
+func (b *Bus) mend(ctx context.Context, starts int64, fault error) error {
+	tell := b.tell.Load()
+	if tell == nil {
+		return fault
+	}
+	select {
+	case b.mending <- struct{}{}:
+		defer func() { <-b.mending }()
+	case <-b.closing:
+		return ErrClosed
+	case <-ctx.Done():
+		return fault
+	}
+	if b.server.starts.Load() != starts {
+		return nil
+	}
+	told := false
+	for end := time.Now().Add(roomPatience); ; {
+		switch now := b.server.fault(); {
+		case errors.Is(now, ErrFull):
+			if fault = now; !told {
+				(*tell)(fmt.Sprintf("%s\nThe run waits until there is room, for %s at most",
+					strings.TrimPrefix(fault.Error(), ErrFull.Error()+": "), roomPatience))
+				told = true
+			}
+		default:
+			if fault = b.restart(); fault == nil && told {
+				(*tell)(fmt.Sprintf("there is room again on the disk of %s: the run continues", b.dir))
+			}
+			if fault == nil {
+				return nil
+			}
+		}
+		if time.Now().After(end) || pause(ctx, b.closing, roomPoll) != nil {
+			return fault
+		}
+	}
+}
+
+// restart starts the embedded server anew, unless the bus is closing.
+func (b *Bus) restart() error {
+	if b.isClosing() {
+		return ErrClosed
+	}
+	b.log.Info().Str("dir", b.dir).Msg("the message server is started anew")
+	if err := b.server.restart(); err != nil {
+		return err
+	}
+	for end := time.Now().Add(connectPatience); !b.nc.IsConnected() && time.Now().Before(end); {
+		if err := pause(context.Background(), b.closing, lockPoll); err != nil {
+			return err
+		}
+	}
+	return nil
+}
