@@ -154,30 +154,3 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
-
-// many are the tests of a large repository.
-func many() *Tests {
-	now := &Tests{}
-	for i := range 100_000 {
-		now.Pass(fmt.Sprintf("example.com/large/internal/part%d", i/100), fmt.Sprintf("TestOfTheThing%d/with_a_case", i%100))
-	}
-	return now
-}
-
-// BenchmarkHundredThousand: as little as possible is stored of 100,000 tests, and comparing them costs little.
-func BenchmarkHundredThousand(b *testing.B) {
-	now := many()
-	base := now.List()
-	plain := 0
-	for _, t := range base {
-		plain += len(t.Group) + len(t.Name) + 2
-	}
-	for b.Loop() {
-		data, err := now.List().Encode()
-		require.NoError(b, err)
-		known, err := Decode(data)
-		require.NoError(b, err)
-		require.Empty(b, now.Missing(known, false))
-		b.ReportMetric(float64(plain)/float64(len(data)), "plain/stored")
-	}
-}
