@@ -43,12 +43,16 @@ type Tests struct {
 	bytes int
 }
 
-// Seen records that a group ran.
-func (t *Tests) Seen(group string) {
+// Seen records that a group ran, and returns its name in one line.
+func (t *Tests) Seen(group string) string {
+	if strings.ContainsAny(group, "\t\r\n") {
+		group = strings.Join(strings.Fields(group), " ")
+	}
 	if t.groups == nil {
 		t.groups = map[string]struct{}{}
 	}
 	t.groups[group] = struct{}{}
+	return group
 }
 
 // Cut records that a group ended before its last test: its tests do not count.
@@ -61,8 +65,7 @@ func (t *Tests) Cut(group string) {
 
 // Pass records a test that ran and passed. One without a name is left out.
 func (t *Tests) Pass(group, name string) {
-	t.Seen(group)
-	one := Test{group, name}
+	one := Test{t.Seen(group), name}
 	if _, known := t.passed[one]; known || name == "" || t.over() {
 		return
 	}
@@ -70,7 +73,7 @@ func (t *Tests) Pass(group, name string) {
 		t.passed = map[Test]struct{}{}
 	}
 	t.passed[one] = struct{}{}
-	t.bytes += len(group) + len(name)
+	t.bytes += len(one.Group) + len(name)
 }
 
 func (t *Tests) over() bool { return len(t.passed) > maxTests || t.bytes > maxBytes }

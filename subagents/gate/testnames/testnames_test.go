@@ -74,6 +74,19 @@ func TestAGroupThatWasCutDoesNotCount(t *testing.T) {
 	require.Equal(t, listOf("b:D"), now.Missing(listOf("A X b:C b:D"), false))
 }
 
+// A name of a hostile report cannot pass for another test.
+func TestAGroupIsOneLine(t *testing.T) {
+	t.Parallel()
+	now := &Tests{}
+	now.Pass("a\n\tTestForged\nb", "TestA")
+	data, err := now.List().Encode()
+	require.NoError(t, err)
+	l, err := Decode(data)
+	require.NoError(t, err)
+	require.Equal(t, List{{"a TestForged b", "TestA"}}, l)
+	require.Empty(t, now.Missing(l, false))
+}
+
 func TestLists(t *testing.T) {
 	t.Parallel()
 	a, b := listOf("A B b:C"), listOf("B b:C D")
