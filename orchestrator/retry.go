@@ -15,6 +15,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/internal/trust"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/needs"
@@ -155,13 +156,13 @@ func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec
 		}
 		named = append(named, read...)
 	}
+	var given spec.Role
 	if o.RoleFile != nil {
 		file := configs.File{Name: o.RoleFile.Name, Text: string(o.RoleFile.Data)}
-		role, err := configs.ParseRole(file.Name, file.Text)
-		if err != nil {
+		if given, err = configs.ParseRole(file.Name, file.Text); err != nil {
 			return set, p, err
 		}
-		o.Role, named = cmp.Or(o.Role, role.Name), append(named, file)
+		o.Role, named = cmp.Or(o.Role, given.Name), append(named, file)
 	}
 	if set, p, err = needs.Files(top, named); err != nil {
 		return set, p, err
@@ -172,7 +173,11 @@ func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec
 			delete(set.Roles, name)
 		case was.Named != "" && now.Named == was.Named:
 			now.Source = was.Source // as the person wrote it
-			set.Roles[name] = now
+			if set.Roles[name] = now; given.Name != name && pulled(top, was, now) {
+				return set, p, usage.Errorf("%s has changed, and a pull can have changed it: it lies in the repository. Its role %s has "+
+					"secrets, or what else needs your yes: read it, then name it again for the tasks of the role: "+
+					"divisi retry %s TASK --role %s", was.Named, name, st.Spec.Run, text.Shell(was.Named))
+			}
 		}
 	}
 	for _, s := range set.Skipped {
@@ -182,6 +187,13 @@ func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec
 		}
 	}
 	return set, p, nil
+}
+
+// pulled reports whether a file of the repository that a person had named is another one now, with more than any role of the
+// repository may do unasked: the person named what it was.
+func pulled(top string, was, now spec.Role) bool {
+	more := len(now.Secrets) > 0 || len(trust.Requests(&spec.Project{}, map[string]spec.Role{now.Name: now})) > 0
+	return more && git.Inside(now.Named, top) && len(differs(was, now)) > 0
 }
 
 // rereadPlan adds to a request the plan file, where a person has edited it since the run read it. One that is no longer there has

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -24,6 +25,7 @@ func put(t *testing.T, file, command, more string) {
 func TestWhatIsReadAgain(t *testing.T) {
 	here := t.TempDir()
 	t.Chdir(here)
+	require.NoError(t, exec.Command("git", "init", "-q", filepath.Join(here, "repo")).Run())
 	const own = ".divisi/roles/x.md"
 	for name, tt := range map[string]struct {
 		had    spec.Role
@@ -58,6 +60,29 @@ func TestWhatIsReadAgain(t *testing.T) {
 			had:   spec.Role{Source: "mine.md", Named: filepath.Join(here, "mine.md")},
 			files: map[string][2]string{"mine.md": {"new", "secrets: [A_KEY]\n"}, "repo/" + own: {"evil", ""}}, want: "new", named: true,
 		},
+		"one that lies in the repository": {
+			had:   spec.Role{Source: own, Named: filepath.Join(here, "repo", own)},
+			files: map[string][2]string{"repo/" + own: {"new", ""}}, want: "new", named: true,
+		},
+		"one that lies in the repository, and has secrets now": {
+			had:    spec.Role{Source: own, Named: filepath.Join(here, "repo", own)},
+			files:  map[string][2]string{"repo/" + own: {"evil", "secrets: [A_KEY]\n"}},
+			refuse: "a pull can have changed it",
+		},
+		"one that lies in the repository, and has had secrets": {
+			had:    spec.Role{Source: own, Named: filepath.Join(here, "repo", own), Secrets: []string{"A_KEY"}},
+			files:  map[string][2]string{"repo/" + own: {"evil", "secrets: [A_KEY]\n"}},
+			retry:  Retry{Role: "x"},
+			refuse: "a pull can have changed it",
+		},
+		"one that lies in the repository, and is named again": {
+			had:   spec.Role{Source: own, Named: filepath.Join(here, "repo", own)},
+			files: map[string][2]string{"repo/" + own: {"new", "secrets: [A_KEY]\n"}},
+			retry: Retry{RoleFile: &File{
+				Name: filepath.Join(here, "repo", own), Data: []byte("---\nname: x\ncommand: [given]\nsecrets: [A_KEY]\n---\n"),
+			}},
+			want: "given", named: true,
+		},
 		"one that is gone": {
 			had:   spec.Role{Source: "mine.md", Named: filepath.Join(here, "mine.md")},
 			files: map[string][2]string{"repo/" + own: {"evil", ""}},
@@ -74,14 +99,13 @@ func TestWhatIsReadAgain(t *testing.T) {
 				put(t, filepath.Join(here, file), text[0], text[1])
 				t.Cleanup(func() { require.NoError(t, os.Remove(filepath.Join(here, file))) })
 			}
-			require.NoError(t, os.MkdirAll(filepath.Join(here, "repo"), 0o700))
 			tt.had.Name, tt.had.Executor, tt.had.Command = "x", spec.ExecutorCommand, []string{"old"}
 			st := run.NewState()
 			st.Spec.Roles, st.Order = map[string]spec.Role{"x": tt.had}, []string{"a"}
 			st.Tasks["a"] = &run.Task{Task: spec.Task{ID: "a", Role: "x"}}
 			set, _, err := readAgain(filepath.Join(here, "repo"), st, &tt.retry)
 			if tt.refuse != "" {
-				require.EqualError(t, err, tt.refuse)
+				require.ErrorContains(t, err, tt.refuse)
 				return
 			}
 			require.NoError(t, err)
