@@ -10,6 +10,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/git"
+	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator/acceptance"
@@ -50,6 +51,7 @@ func resume(ctx context.Context, o *ResumeOptions) (_ *Run, err error) {
 		return nil, err
 	}
 	h.spec = st.Spec
+	h.spec.Plan = revised(st)
 	if err := h.openRepositories(ctx, o.Repo, m); err != nil {
 		return nil, err
 	}
@@ -71,6 +73,21 @@ func resume(ctx context.Context, o *ResumeOptions) (_ *Run, err error) {
 	h.spec.Repo, h.AutoApprove = h.checkout.Top, o.AutoApprove || st.Spec.AutoApprove
 	h.notices = append(h.notices, resumed(st, m, o.Record)...)
 	return h.launch(ctx)
+}
+
+// revised is the plan of a run with its tasks as they have been revised since: these can need a model that no other task needs.
+func revised(st *run.State) *spec.Plan {
+	if st.Spec.Plan == nil {
+		return nil
+	}
+	p := *st.Spec.Plan
+	p.Tasks = slices.Clone(p.Tasks)
+	for _, id := range st.Order {
+		if t := st.Tasks[id]; len(t.Revisions) > 0 {
+			p.Tasks = append(p.Tasks, t.Task)
+		}
+	}
+	return &p
 }
 
 // openRepositories opens the repository that the run started from, wherever it is now, and the run's mirror of it.

@@ -123,7 +123,7 @@ func goesOn(ctx context.Context, st *run.State, q *conductor.Request, o *Retry) 
 	s := st.Spec
 	s.Roles = maps.Clone(s.Roles)
 	maps.Copy(s.Roles, q.Roles)
-	s.Project, s.Plan = *cmp.Or(q.Project, &s.Project), cmp.Or(q.Plan, s.Plan)
+	s.Project, s.Plan = *cmp.Or(q.Project, &s.Project), cmp.Or(q.Plan, revised(st))
 	if s.Plan != nil && o.Role != "" {
 		p := *s.Plan
 		p.Tasks = append(slices.Clone(p.Tasks), spec.Task{Role: o.Role})
