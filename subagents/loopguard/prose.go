@@ -25,9 +25,9 @@ type prose struct {
 	// tick repeats ticks times so far: it may become a fence, or end one.
 	tick  rune
 	ticks int
-	// The code ends at a run of fence times mark: at the beginning of a line where it began so, anywhere where it did not. Info says
-	// that the line of its beginning goes on; blank that the line has nothing but blanks and such a run, and then perhaps one word,
-	// and a blank after it: that line begins a block within the code.
+	// The code ends at a run of fence times mark: at the beginning or the end of a line where it began so, anywhere where it did not.
+	// Info says that the line of its beginning goes on; blank that the line has nothing but blanks and such a run, and then perhaps
+	// one word, and a blank after it: that line begins a block within the code.
 	mark        rune
 	fence       int
 	own, info   bool
@@ -142,17 +142,19 @@ func (p *prose) code(r rune) {
 	switch {
 	case !p.own:
 		p.span(r)
-	case r == '\n' && p.blank && p.ticks >= p.fence && !p.word:
+	case r == '\n' && !p.info && p.ticks >= p.fence && !p.word:
 		p.place, p.ticks = atStart, 0
 	case r == '\n':
 		p.info, p.blank, p.ticks, p.word, p.after = false, true, 0, false, false
-	case !p.blank:
 	case r == p.mark && !p.word:
 		p.ticks++
+	case !p.blank && !isBlank(r):
+		p.ticks = 0
+	case !p.blank:
 	case p.ticks >= p.fence:
 		p.behind(r)
 	case !isBlank(r) && (r != '>' || p.ticks > 0), isBlank(r) && p.ticks > 0:
-		p.blank = false
+		p.blank, p.ticks = false, 0
 	}
 }
 
