@@ -63,8 +63,8 @@ func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
 	return Retried{Becomes: becomes, Changed: q.Notices, Alone: r.alone}, err
 }
 
-// reread reads the files of roles and of the project, and returns what has changed since the run read them. What it returns may do
-// no more than a new run of these files.
+// reread reads the files of roles and of the project, and returns what has changed since the run read them. What it returns may
+// do no more than a new run of these files.
 func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.Request, err error) {
 	m, err := store.ReadMeta(r.dir.Run(r.id))
 	if err != nil {
@@ -174,8 +174,8 @@ func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec
 		case was.Named != "" && now.Named == was.Named:
 			now.Source = was.Source // as the person wrote it
 			if set.Roles[name] = now; given.Name != name && pulled(top, was, now) {
-				return set, p, usage.Errorf("%s has changed, and a pull can have changed it: it lies in the repository. Its role %s has "+
-					"secrets, or what else needs your yes: read it, then name it again for the tasks of the role: "+
+				return set, p, usage.Errorf("%s has changed, and a pull can have changed it: it lies in the repository. Its role %s "+
+					"has secrets, or what else needs your yes\nRead it, then name it again for the tasks of the role: "+
 					"divisi retry %s TASK --role %s", was.Named, name, st.Spec.Run, text.Shell(was.Named))
 			}
 		}

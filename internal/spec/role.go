@@ -65,8 +65,8 @@ type Role struct {
 	// Writes means that the role's work tree becomes a patch. Derived: a role with a writing tool or executor command.
 	Writes bool `json:"writes,omitempty" jsonschema:"false for a command that only verifies."`
 	// Instruction is the body of the role file; Source is built-in or a path; Named is the absolute path of a file that a person
-	// named with --role, empty for a role of Divisi or of a repository; Notices state what of an imported definition is not honoured,
-	// one sentence each.
+	// named with --role, empty for a role of Divisi or of a repository; Notices state what of an imported definition is not
+	// honoured, one sentence each.
 	Instruction string   `json:"instruction,omitempty" file:"-"`
 	Source      string   `json:"source,omitempty" file:"-"`
 	Named       string   `json:"named,omitempty" file:"-"`

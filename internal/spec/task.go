@@ -289,8 +289,8 @@ type Receipt struct {
 	// Tail is the end of the output, bounded; Output the object-store name of all of it.
 	Tail   string `json:"tail,omitempty"`
 	Output string `json:"output,omitempty"`
-	// TimedOut reports that the gate was killed at its deadline. Killed reports that a signal ended it that others send: that is no
-	// verdict until it has come again and again.
+	// TimedOut reports that the gate was killed at its deadline. Killed reports that a signal ended it that others send: that is
+	// no verdict until it has come again and again.
 	TimedOut bool `json:"timed_out,omitempty"`
 	Killed   bool `json:"killed,omitempty"`
 }

@@ -44,7 +44,8 @@ func ReadTaken(dir string) (t Taken, err error) {
 // Others it passes over.
 func noPipes(top string) error {
 	return filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.Type()&fs.ModeNamedPipe == 0 || !strings.Contains(filepath.ToSlash(strings.TrimPrefix(path, top)), "/.git") {
+		of := strings.Contains(filepath.ToSlash(strings.TrimPrefix(path, top)), "/.git")
+		if err != nil || !of || e.Type()&fs.ModeNamedPipe == 0 {
 			return nil // what cannot be read git reports
 		}
 		return usage.Errorf("%s is a named pipe, and git would wait for it: remove it, then give again", path)

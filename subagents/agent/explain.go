@@ -23,16 +23,16 @@ var ErrNoTurn = errors.New("there is no such turn")
 // Explained is what a model saw at one turn of an attempt.
 type Explained struct {
 	Agent string `json:"agent"`
-	// Turn counts the model's answers from 1; Turns is how many the log has. Turn may be one more: a call without an answer, or what
-	// would be sent next.
+	// Turn counts the model's answers from 1; Turns is how many the log has. Turn may be one more: a call without an answer, or
+	// what would be sent next.
 	Turn  int `json:"turn"`
 	Turns int `json:"turns"`
 	// Model is the one that answered, which can be a fallback, else the one that is asked first.
 	Model string `json:"model"`
 	// Window is how many tokens a request may have; 0 means that it is not known.
 	Window int `json:"window,omitempty"`
-	// Reported is what the service said that the turn cost; nil where it has not answered. Fault is why the last call of an attempt
-	// that has ended has no answer.
+	// Reported is what the service said that the turn cost; nil where it has not answered. Fault is why the last call of an
+	// attempt that has ended has no answer.
 	Reported *spec.Usage `json:"reported,omitempty"`
 	Fault    *spec.Fault `json:"fault,omitempty"`
 	contextscope.Request
@@ -138,8 +138,8 @@ func (e *Explainer) handles() map[string]string {
 	return handles
 }
 
-// explainedCall is what the log has of one call of the model: the events before it, what its answer has of the request beside them,
-// and what it cost. spent is nil for a call without an answer, fault is why it has none where the log tells.
+// explainedCall is what the log has of one call of the model: the events before it, what its answer has of the request beside
+// them, and what it cost. spent is nil for a call without an answer, fault is why it has none where the log tells.
 type explainedCall struct {
 	before []contextscope.Event
 	turn   wire.Turn

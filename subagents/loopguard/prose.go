@@ -25,9 +25,9 @@ type prose struct {
 	// tick repeats ticks times so far: it may become a fence, or end one.
 	tick  rune
 	ticks int
-	// The code ends at a run of fence times mark: at the beginning or the end of a line where it began so, anywhere where it did not.
-	// Info says that the line of its beginning goes on; blank that the line has nothing but blanks and such a run, and then perhaps
-	// one word, and a blank after it: that line begins a block within the code.
+	// The code ends at a run of fence times mark: at the beginning or the end of a line where it began so, anywhere where it did
+	// not. Info says that the line of its beginning goes on; blank that the line has nothing but blanks and such a run, and then
+	// perhaps one word, and a blank after it: that line begins a block within the code.
 	mark        rune
 	fence       int
 	own, info   bool
