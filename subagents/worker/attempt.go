@@ -206,10 +206,15 @@ func (at *attempt) prepare(ctx context.Context) (release func(), err error) {
 	return release, at.environment(at.audience())
 }
 
-// audience is whose cache the agent's commands use: one of its own where they have the network or secrets.
+// audience is whose cache the agent's commands use: one of its own where they have the network or secrets. A judge reads nothing
+// that the agents can write whose patches it judges.
 func (at *attempt) audience() sandbox.Audience {
-	if r := &at.assignment.Role; r.Network || len(r.Secrets) > 0 {
+	r := &at.assignment.Role
+	switch {
+	case r.Network, len(r.Secrets) > 0:
 		return sandbox.Apart(r.Name, r.Network, len(r.Secrets) > 0)
+	case at.judge() != nil:
+		return sandbox.Gates
 	}
 	return sandbox.Agents
 }
@@ -301,7 +306,7 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 	if err != nil {
 		return &refusal{err}
 	}
-	if at.slot != nil && !audience.Proves() {
+	if at.slot != nil && (!audience.Proves() || at.judge() != nil) {
 		at.env = append(at.env, at.slot.GitEnv()...)
 		at.readable = append(at.readable, at.slot.GitDir(), at.slot.Borrowed())
 	}

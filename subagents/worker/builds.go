@@ -114,13 +114,13 @@ func (b *builds) next() string {
 	return filepath.Join(b.dir, strconv.Itoa(b.count))
 }
 
-// proves reports whether the gates of the attempt run code of a patch, with the cache of the gates below what they write.
+// proves reports whether the attempt judges a patch with the cache of the gates below what its commands write.
 func (at *attempt) proves() bool {
-	return tests(at.assignment) && !at.assignment.Base && at.judge() == nil
+	return tests(at.assignment) && !at.assignment.Base && (at.judge() == nil || at.audience() == sandbox.Gates)
 }
 
-// builds returns the layers of the build cache that the attempt's gates write over; none where they get a copy of the cache.
-func (at *attempt) builds() (layers []string, err error) {
+// layBuilds returns the layers of the build cache that the attempt's commands write over; none where they get a copy of the cache.
+func (at *attempt) layBuilds() (layers []string, err error) {
 	if !at.proves() {
 		return nil, nil
 	}

@@ -80,6 +80,28 @@ func TestAPatchWritesABuildCacheOfItsOwn(t *testing.T) {
 	require.Len(t, left, 2, "only the base commit writes the cache")
 }
 
+// A judge sees nothing of what agents have left in their cache, and leaves nothing.
+func TestAJudgeReadsNoCacheOfAgents(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.work(nil, "tester", "mod")
+	mod := s.assignment(spec.Role{Name: "mod", Executor: spec.ExecutorCommand, Writes: true, Command: []string{
+		"sh", "-c", `touch "$XDG_CACHE_HOME/planted"; echo x >> a.txt`,
+	}}, "t1")
+	s.enqueue(mod)
+	patch := s.result(mod).Patch
+	require.NotNil(t, patch)
+	for i := range 2 {
+		a := s.assignment(spec.Role{Name: "tester", Executor: spec.ExecutorCommand, Command: []string{
+			"sh", "-c", `git status >&2 && test -z "$(ls "$XDG_CACHE_HOME")" && touch "$XDG_CACHE_HOME/judged"`,
+		}}, "t1--verify")
+		a.Attempt, a.Head, a.Patch = i+1, patch.Commit, patch
+		s.enqueue(a)
+		r := s.result(a)
+		require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
+	}
+}
+
 // However many batches land, few layers are mounted, and none is lost.
 func TestManyLayersAreMerged(t *testing.T) {
 	t.Parallel()

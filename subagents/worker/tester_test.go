@@ -327,16 +327,14 @@ func TestTesterKeepsTheReceiptsOfAnEarlierDelivery(t *testing.T) {
 	require.Len(t, r.Receipts, 2)
 }
 
-func TestTesterLetsItsCommandJudgeWithTheCachesOfAgents(t *testing.T) {
+func TestTesterLetsItsCommandJudge(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		line   string
 		status spec.Status
 		class  string
 	}{
-		"pass": {
-			`case "$XDG_CACHE_HOME" in */agents/*) ;; *) exit 1 ;; esac; grep changed a.txt; echo x > a.txt`, spec.StatusDone, "",
-		},
+		"pass": {`grep changed a.txt; echo x > a.txt`, spec.StatusDone, ""},
 		"fail": {"exit 1", spec.StatusFailed, "verdict"},
 	}
 	for name, tt := range tests {

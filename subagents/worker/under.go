@@ -34,7 +34,7 @@ func (at *attempt) lay(ctx context.Context) error {
 	}
 	var builds []string
 	if err == nil {
-		builds, err = at.builds()
+		builds, err = at.layBuilds()
 	}
 	if err != nil || !views && !at.serves() && builds == nil {
 		return err
