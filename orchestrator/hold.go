@@ -133,6 +133,9 @@ func (h *holder) launch(ctx context.Context) (*Run, error) {
 			r.err = cause
 		}
 		hands.Stop()
+		if n, err := h.mirror.PackLoose(ctx); err != nil || n > 0 {
+			h.log.Debug().Err(err).Int("objects", n).Msg("the mirror was packed")
+		}
 		r.st = cond.State()
 		h.propose(ctx, r.st)
 	}()

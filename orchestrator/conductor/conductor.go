@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -81,6 +82,8 @@ type Conductor struct {
 	shown    map[string]bool
 	answers  chan func(context.Context) error
 	askers   sync.WaitGroup
+	// packing is set while the mirror is packed, which askers counts too.
+	packing atomic.Bool
 	// pausing is set when the run stops as soon as no attempt runs.
 	pausing bool
 	// active are the tasks whose agents have written an event since messages were last repeated to them.

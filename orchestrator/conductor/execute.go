@@ -45,6 +45,7 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 	case run.TakeBack:
 		return c.takeBack(ctx, a.Work)
 	case run.SyncHead:
+		c.pack(ctx)
 		return c.syncHead(ctx)
 	case run.End:
 		return c.end(ctx, a.Data)

@@ -143,5 +143,17 @@ func (c *Conductor) syncHead(ctx context.Context) error {
 	return c.cfg.Mirror.UpdateRef(ctx, ref, c.st.Head, at)
 }
 
+// pack packs the mirror beside the run, where that pays. Without it the run goes on all the same.
+func (c *Conductor) pack(ctx context.Context) {
+	if !c.packing.CompareAndSwap(false, true) {
+		return
+	}
+	c.askers.Go(func() {
+		defer c.packing.Store(false)
+		n, err := c.cfg.Mirror.PackLoose(ctx)
+		c.cfg.Log.Debug().Err(err).Int("objects", n).Msg("the mirror was packed")
+	})
+}
+
 // IntegrationRef is the ref of a run's integration branch, in Divisi's mirror and, at the end, in the user's repository.
 func IntegrationRef(run string) string { return "refs/heads/divisi/" + run }

@@ -1,0 +1,78 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// lined makes commits whose trees have many files, of which each commit changes one; half of them no ref names.
+func lined(t testing.TB, b *bundle, commits int) (ids []string) {
+	t.Helper()
+	files := map[string]string{}
+	for i := range 300 {
+		files[fmt.Sprintf("f%03d.txt", i)] = "old"
+	}
+	head := b.change(b.base, files)
+	for i := range commits {
+		head = b.change(head, map[string]string{fmt.Sprintf("f%03d.txt", i%300): fmt.Sprint("line ", i)})
+		ids = append(ids, head)
+	}
+	require.NoError(t, b.m.UpdateRef(t.Context(), "refs/heads/x", ids[commits/2], ""))
+	return ids
+}
+
+func TestAMirrorIsPackedWhereThatPays(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	lined(t, b, 1)
+	n, err := b.m.PackLoose(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, n, "few objects stay as they are")
+	var content []string
+	for i := range ManyLoose {
+		id, err := writeLoose(b.m.Objects(), len(b.base), "blob", []byte(strings.Repeat("same ", 200)+fmt.Sprint(i)))
+		require.NoError(t, err)
+		content = append(content, id)
+	}
+	before := userGit(t, b.m.Dir(), "count-objects", "-v")
+	all := userGit(t, b.m.Dir(), "cat-file", "--batch-check", "--batch-all-objects")
+
+	// Others read and write meanwhile, and one packs who is killed.
+	killed, kill := context.WithCancel(t.Context())
+	kill()
+	_, err = b.m.PackLoose(killed)
+	require.Error(t, err)
+	require.Equal(t, all, userGit(t, b.m.Dir(), "cat-file", "--batch-check", "--batch-all-objects"))
+	var group sync.WaitGroup
+	for range 2 {
+		group.Go(func() {
+			infos, err := b.m.stat(t.Context(), content)
+			if err != nil {
+				t.Error(err)
+			}
+			for _, i := range infos {
+				if i.kind != "blob" {
+					t.Errorf("%s is missing while others pack", i.id)
+				}
+			}
+		})
+	}
+	n, err = b.m.PackLoose(t.Context())
+	require.NoError(t, err)
+	require.Greater(t, n, ManyLoose)
+	group.Wait()
+	require.Equal(t, all, userGit(t, b.m.Dir(), "cat-file", "--batch-check", "--batch-all-objects"), "no object is lost")
+	after := userGit(t, b.m.Dir(), "count-objects", "-v")
+	require.Contains(t, before, fmt.Sprint("count: ", n))
+	require.Contains(t, after, "count: 0\n")
+	left, err := filepath.Glob(filepath.Join(b.m.Objects(), "pack", "tmp_*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+	userGit(t, b.m.Dir(), "fsck", "--strict", "--no-dangling")
+}
