@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -18,6 +19,7 @@ import (
 type memTree struct {
 	files  map[string]string
 	shards []string
+	large  map[string]int64 // sizes of files whose content is not here
 }
 
 func (m memTree) Files(context.Context) ([]string, error) {
@@ -32,6 +34,9 @@ func (m memTree) Files(context.Context) ([]string, error) {
 func (m memTree) Match(_ context.Context, re *regexp.Regexp, files []string) (map[string]int, error) {
 	out := map[string]int{}
 	for _, f := range files {
+		if m.large[f] > 0 {
+			return nil, fmt.Errorf("read %s: too large", f) // as git has it
+		}
 		if n := len(re.FindAllString(m.files[f], -1)); n > 0 {
 			out[f] = n
 		}
@@ -42,7 +47,7 @@ func (m memTree) Match(_ context.Context, re *regexp.Regexp, files []string) (ma
 func (m memTree) Sizes(context.Context) (map[string]int64, error) {
 	out := map[string]int64{}
 	for f, content := range m.files {
-		out[f] = int64(len(content))
+		out[f] = max(int64(len(content)), m.large[f])
 	}
 	return out, nil
 }

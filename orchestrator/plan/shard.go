@@ -34,9 +34,13 @@ type sharding struct {
 	owners owners
 	// chosen is the note on sizes that the rule left open and that are not one unit each.
 	chosen string
-	// barred are protected files, which shards leave out, unusable those whose names no patch may hold.
-	barred, unusable []string
+	// barred are protected files, which shards leave out, unusable those whose names no patch may hold, unread those that are too
+	// large to be searched.
+	barred, unusable, unread []string
 }
+
+// maxMatched bounds a file that is searched for what a rule matches, in bytes.
+const maxMatched = 512 << 20
 
 // has leaves the files out of shards that the template has already.
 func (s *sharding) has(shards []spec.Task) {
@@ -118,6 +122,10 @@ func (s *sharding) notes(template string) (out []string) {
 	if n := len(s.unusable); n > 0 {
 		out = append(out, fmt.Sprintf("%s leaves out %s whose names no patch may hold, such as %q",
 			template, text.Count(n, "file"), s.unusable[0]))
+	}
+	if n := len(s.unread); n > 0 {
+		out = append(out, fmt.Sprintf("%s leaves out %s of more than %d MiB, which match does not search, such as %q",
+			template, text.Count(n, "file"), maxMatched>>20, s.unread[0]))
 	}
 	return out
 }
@@ -215,6 +223,12 @@ func (s *sharding) matching(ctx context.Context, tree Tree, all []string) ([]str
 		if err != nil {
 			return nil, fmt.Sprintf("match is not a regular expression: %v", err), nil
 		}
+		files = slices.DeleteFunc(files, func(f string) bool {
+			if s.sizes[f] > maxMatched {
+				s.unread = append(s.unread, f)
+			}
+			return s.sizes[f] > maxMatched
+		})
 		if s.matches, err = tree.Match(ctx, re, files); err != nil {
 			return nil, "", err
 		}

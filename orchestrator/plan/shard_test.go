@@ -229,3 +229,13 @@ func FuzzPrintedShards(f *testing.F) {
 		}
 	})
 }
+
+func TestMatchLeavesOutWhatIsTooLargeToSearch(t *testing.T) {
+	t.Parallel()
+	tree := memTree{files: map[string]string{"a.txt": "old", "b.txt": "new", "data.bin": ""}, large: map[string]int64{"data.bin": 513 << 20}}
+	x, problems := expandOne(t, spec.Task{ID: "t", Role: "mod", Shard: &spec.Shard{By: "file", Match: "old"}}, tree)
+	require.Empty(t, problems)
+	require.Len(t, x.Tasks, 1)
+	require.Equal(t, []string{"a.txt"}, x.Tasks[0].Files)
+	require.Contains(t, x.Notes, `t leaves out 1 file of more than 512 MiB, which match does not search, such as "data.bin"`)
+}
