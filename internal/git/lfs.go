@@ -59,11 +59,11 @@ func (r *Repo) LFSFiles(ctx context.Context, commit string) ([]LFSFile, error) {
 
 // filtered keeps the files to which the attributes of the commit give the filter lfs.
 func (r *Repo) filtered(ctx context.Context, commit string, files []LFSFile) (kept []LFSFile, err error) {
-	tmp, err := os.MkdirTemp("", "divisi-git-")
+	tmp, remove, err := scratch()
 	if err != nil {
 		return nil, fmt.Errorf("read the attributes of %s: %w", commit, err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 	at := Dir{GitDir: filepath.Join(tmp, "view")}
 	// The attributes that a repository of Divisi's own has for all files would hide the commit's.
 	s := skeleton{format: len(commit), borrow: r.Objects(), shallow: []string{r.base}, asStored: true}

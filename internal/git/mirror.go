@@ -29,11 +29,11 @@ func (g *Git) CreateMirror(ctx context.Context, dir string, c *Checkout, commit 
 	if err := checkIDs(commit); err != nil {
 		return nil, err
 	}
-	tmp, err := os.MkdirTemp("", "divisi-git-")
+	tmp, remove, err := scratch()
 	if err != nil {
 		return nil, fmt.Errorf("make mirror of %s: %w", commit, err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 	source := &Repo{g: g, dir: filepath.Join(tmp, "source")}
 	cut := skeleton{format: len(commit), borrow: c.Objects, shallow: []string{commit}}
 	if err := cut.write(source.dir); err != nil {

@@ -28,11 +28,11 @@ func (r *Repo) ModuleNames(ctx context.Context, commit string) (_ map[string]str
 	if err != nil {
 		return nil, err
 	}
-	tmp, err := os.MkdirTemp("", "divisi-git-")
+	tmp, remove, err := scratch()
 	if err != nil {
 		return nil, fmt.Errorf("read .gitmodules: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 	file := filepath.Join(tmp, "modules")
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		return nil, fmt.Errorf("read .gitmodules: %w", err)

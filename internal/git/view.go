@@ -13,17 +13,17 @@ import (
 // view is a throw-away repository directory through which a user's repository is read. It shares the user's refs by
 // links, borrows the objects and has settings of its own: the user's settings, hooks and attributes are not part of it.
 type view struct {
-	tmp string
-	dir Dir
+	remove func() error
+	dir    Dir
 }
 
 // openView makes a view of a checkout. The caller closes it.
 func (c *Checkout) openView() (*view, error) {
-	tmp, err := os.MkdirTemp("", "divisi-git-")
+	tmp, remove, err := scratch()
 	if err != nil {
 		return nil, fmt.Errorf("make a view of %s: %w", c.Top, err)
 	}
-	v := &view{tmp: tmp, dir: Dir{GitDir: filepath.Join(tmp, "view")}}
+	v := &view{remove: remove, dir: Dir{GitDir: filepath.Join(tmp, "view")}}
 	if err := c.skeleton().write(v.dir.GitDir); err != nil {
 		return nil, errors.Join(fmt.Errorf("make a view of %s: %w", c.Top, err), v.close())
 	}
@@ -41,12 +41,7 @@ func (c *Checkout) skeleton() skeleton {
 	}
 }
 
-func (v *view) close() error {
-	if err := os.RemoveAll(v.tmp); err != nil {
-		return fmt.Errorf("remove a view: %w", err)
-	}
-	return nil
-}
+func (v *view) close() error { return v.remove() }
 
 // copyIndex gives the view a copy of the user's index, so that nothing can refresh the original. The copy keeps the
 // time of the original: git compares it with the files' times to know which of them it must read again.
