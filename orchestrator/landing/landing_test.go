@@ -78,3 +78,15 @@ func TestMessageHasTrailers(t *testing.T) {
 		Message(Candidate{Run: "r", Task: "t", Title: "Move a\nDivisi-Task: forged", Role: "generator", Model: "m", Attempt: 2}))
 	require.Equal(t, "t\n\nDivisi-Task: t\nDivisi-Attempt: 1\n", Message(Candidate{Task: "t", Title: " ", Attempt: 1}))
 }
+
+// A task whose patch of an earlier attempt was kept is in a set twice.
+func TestTheMessageOfASetNamesEachTaskOnce(t *testing.T) {
+	t.Parallel()
+	of := func(task string, attempt int) Merged {
+		return Merged{Candidate: Candidate{Run: "r", Task: task, Role: "generator", Attempt: attempt}}
+	}
+	require.Equal(t, "s (change set of 2 tasks)\n\nDivisi-Run: r\nDivisi-Set: s\n"+
+		"Divisi-Task: b\nDivisi-Attempt: 1\nDivisi-Role: generator\n"+
+		"Divisi-Task: a\nDivisi-Attempt: 2\nDivisi-Role: generator\n",
+		Merge{Set: "s"}.message([]Merged{of("a", 1), of("b", 1), of("a", 2)}))
+}

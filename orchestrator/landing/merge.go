@@ -167,15 +167,16 @@ func (a Merge) chain(ctx context.Context, m Merger, out *[]Conflict, at time.Tim
 	return chain, false, nil
 }
 
-// message is that of a change set's commit: its trailers name each task, with attempt, role and model behind it.
+// message is that of a change set's commit: its trailers name each task once, with its newest attempt, role and model behind it.
 func (a Merge) message(merged []Merged) string {
 	var b strings.Builder
 	tasks, first, unverified := 0, merged[0], ""
 	for i, c := range merged {
 		unverified = cmp.Or(unverified, c.Unverified)
-		if !slices.ContainsFunc(merged[:i], func(m Merged) bool { return m.Task == c.Task }) {
-			tasks++
+		if slices.ContainsFunc(merged[i+1:], func(m Merged) bool { return m.Task == c.Task }) {
+			continue // its newest attempt names it
 		}
+		tasks++
 		trailers(&b, c.own())
 	}
 	head := fmt.Sprintf("%s (change set of %s)\n\nDivisi-Run: %s\nDivisi-Set: %s\n",
