@@ -83,6 +83,9 @@ func (s *Slot) collect(
 	}
 	p := &spec.Patch{Commit: commit, Base: base, Tree: tree}
 	for _, c := range changes {
+		if why := (spec.WriteSet{}).Refuse(c.Path); why != "" {
+			return nil, nil, &ContentError{Why: "no patch may hold the file " + why + ": rename it"}
+		}
 		p.Files = append(p.Files, c.Path)
 	}
 	p.Added, p.Deleted = git.CountLines(changes)

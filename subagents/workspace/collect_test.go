@@ -27,7 +27,7 @@ func TestCollect(t *testing.T) {
 		write(t, filepath.Join(dir, "d/inner"), "inner\n")
 		require.NoError(t, os.RemoveAll(filepath.Join(dir, "e")))
 		write(t, filepath.Join(dir, "e"), "e\n")
-		write(t, filepath.Join(dir, "new dir/ü\n.txt"), "new\n")
+		write(t, filepath.Join(dir, "new dir/ü.txt"), "new\n")
 		write(t, filepath.Join(dir, "out.log"), "ignored\n")
 		write(t, filepath.Join(dir, "same.txt"), "same\n")
 		require.NoError(t, os.Chmod(filepath.Join(dir, "run.sh"), 0o755))
@@ -44,7 +44,7 @@ func TestCollect(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"a.txt", "d", "d/inner", "e", "e/f", "gone.txt", "more/001/y.txt",
-		"more/002/deep/z.txt", "more/003/x.txt", "new dir/ü\n.txt", "run.sh",
+		"more/002/deep/z.txt", "more/003/x.txt", "new dir/ü.txt", "run.sh",
 	}, p.Files)
 	require.Equal(t, 7, p.Added)
 	require.Equal(t, 5, p.Deleted)
@@ -330,4 +330,20 @@ func TestAFullDiskIsNotTheFaultOfTheContent(t *testing.T) {
 	named := &git.ExitError{Args: []string{"update-index"}, Code: 128, Stderr: "fatal: write: No space left on device\n"}
 	require.Equal(t, error(named), workspace.ContentErrorOf(named, full))
 	require.NoError(t, workspace.ContentErrorOf(nil, full))
+}
+
+func TestCollectRefusesNamesThatNoPatchMayHold(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, map[string]string{"a.txt": "a\n"})
+	for name, why := range map[string]string{
+		`dir/back\slash.txt`: `no patch may hold the file "dir/back\\slash.txt": the path contains a backslash`,
+		"new\nline.txt":      `no patch may hold the file "new\nline.txt": the path contains a control character`,
+	} {
+		s := b.slot(t)
+		write(t, filepath.Join(s.Dir(), name), "x\n")
+		_, _, err := s.Collect(t.Context(), b.base, "change", author, noon)
+		var content *workspace.ContentError
+		require.ErrorAs(t, err, &content)
+		require.Contains(t, content.Why, why)
+	}
 }
