@@ -93,3 +93,16 @@ func TestAnIdleCommandGoesLast(t *testing.T) {
 		require.Equal(t, "19\n", out.Text())
 	}, full)
 }
+
+// A file that is empty costs the kernel memory all the same, which is in no bound of a command.
+func TestFilesInMemoryAreBounded(t *testing.T) {
+	t.Parallel()
+	onRungs(t, func(t *testing.T, p place) {
+		t.Helper()
+		if !p.level.have(Namespaces) {
+			t.Skip("there is nowhere to write")
+		}
+		out := p.run(t, p.shell("stat -f -c %c /tmp /dev/shm"))
+		require.Equal(t, "262144\n262144\n", out.Text())
+	}, full)
+}

@@ -48,6 +48,10 @@ func (r *Root) enter() error {
 // rootSize bounds the root itself, which holds directories and a few small files.
 const rootSize = 4 << 20
 
+// maxTempFiles bounds the files in /tmp and in /dev/shm, each: the kernel's memory for them, about 1 KiB a file, is in no limit of
+// a command.
+const maxTempFiles = 1 << 18
+
 // newTmpfs makes a file system in memory that is not attached yet.
 func newTmpfs(size int64) (int, error) {
 	options := map[string]string{"size": strconv.FormatInt(size, 10), "mode": "0755"}
@@ -103,7 +107,7 @@ func mountNew(to, kind string, attributes int, options map[string]string) error 
 func (r *Root) makeSystem() error {
 	const plain = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 	const quiet = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC
-	open := map[string]string{"size": strconv.FormatInt(r.MaxTemp, 10), "mode": "1777"}
+	open := map[string]string{"size": strconv.FormatInt(r.MaxTemp, 10), "nr_inodes": strconv.Itoa(maxTempFiles), "mode": "1777"}
 	if err := errors.Join(
 		mountNew("/proc", "proc", plain|unix.MOUNT_ATTR_NOEXEC, nil),
 		mountNew("/tmp", "tmpfs", plain, open),
