@@ -249,6 +249,9 @@ func taskReport(s *run.State, v *run.Task) Task {
 	if !slices.Contains(explained, v.State) {
 		t.Reason = ""
 	}
+	if s.Status == run.Stopped && (v.State == run.TaskRunning || v.State == run.TaskVerifying) {
+		t.State, t.Reason = run.TaskPending, fmt.Sprintf("it was %s when the run stopped, and goes on with it", v.State)
+	}
 	t.Unverified = v.State == run.TaskLanded && (v.Landed.Unverified != "" || acceptance.Unverified(s) != "")
 	t.tellHandoff(v.Result, "")
 	t.tellHandoff(v.VerifyR, "its judge: ")

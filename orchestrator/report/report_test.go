@@ -106,3 +106,15 @@ func TestTheProjectsPriceWins(t *testing.T) {
 	require.InDelta(t, 0.1+2, roles[0].USD, 1e-9, "the discount for cached input is the table's")
 	require.InDelta(t, 1, roles[1].USD, 1e-9, "without a discount that is known, cached input costs the same")
 }
+
+func TestNoTaskOfAStoppedRunIsRunning(t *testing.T) {
+	t.Parallel()
+	s := newTold(t, spec.Project{})
+	s.apply(contextscope.Event{Kind: contextscope.KindPlan}, run.PlanData{By: run.ByFile, Tasks: []spec.Task{{ID: "a", Role: "generator"}}})
+	s.worked("a", "generator", 1, "", spec.Usage{})
+	require.Equal(t, run.TaskRunning, Of(s.State).Tasks[0].State)
+	s.apply(contextscope.Event{Kind: contextscope.KindRun}, run.Data{State: run.Stopped, Reason: "stopped by a person"})
+	got := Of(s.State).Tasks[0]
+	require.Equal(t, run.TaskPending, got.State)
+	require.Equal(t, "it was running when the run stopped, and goes on with it", got.Reason)
+}
