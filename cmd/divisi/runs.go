@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/phase"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
@@ -134,7 +135,7 @@ func stateOf(st *run.State, alone bool) string {
 	return string(st.Status)
 }
 
-// progressOf counts the landed tasks of a run, and those that were done without a change.
+// progressOf counts the landed tasks of a run, and those that were done without a change, and tells what it waits for.
 func progressOf(r report.Report) string {
 	n, all, unverified := map[run.TaskState]int{}, 0, 0
 	for _, t := range r.Tasks {
@@ -153,6 +154,11 @@ func progressOf(r report.Report) string {
 	}
 	if done := n[run.TaskDone]; done > 0 {
 		text += fmt.Sprintf(", %d without a change", done)
+	}
+	if r.Wait != "" {
+		text += "; waits for " + console.Sanitize(r.Wait)
+	} else if why, _, _ := strings.Cut(r.Reason, " ("); r.State == run.Stopped && strings.HasPrefix(why, phase.WaitsFor) {
+		text += "; " + console.Sanitize(why)
 	}
 	for _, q := range r.Quotas {
 		text += "; " + console.Sanitize(q.String())

@@ -15,3 +15,12 @@ func TestProgressCountsTasksWithoutTheMaster(t *testing.T) {
 		{ID: run.MasterTask, State: run.TaskDone}, {ID: "a", State: run.TaskLanded}, {ID: "b", State: run.TaskDone},
 	}}))
 }
+
+func TestProgressTellsWhatAPersonIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	const want = "0 of 0 landed; waits for an answer to a/1: which?"
+	require.Equal(t, want, progressOf(report.Report{State: run.Running, Wait: "an answer to a/1: which?"}))
+	require.Equal(t, want, progressOf(report.Report{
+		State: run.Stopped, Reason: "waits for an answer to a/1: which? (answer: divisi send r/a; then: divisi resume r)",
+	}))
+}

@@ -30,6 +30,9 @@ func AnnounceWait(s *run.State) []run.Action {
 	return []run.Action{run.SetRun(run.Data{Wait: &what})}
 }
 
+// WaitsFor begins the reason of a run that Stuck has stopped.
+const WaitsFor = "waits for "
+
 // Stuck stops a run that only a person's answer can continue, while no person watches. The question can be answered while the
 // run is stopped.
 func Stuck(s *run.State) []run.Action {
@@ -41,7 +44,7 @@ func Stuck(s *run.State) []run.Action {
 	if working > 0 || len(open) == 0 {
 		return nil
 	}
-	return []run.Action{run.Stop(fmt.Sprintf("waits for %s (%s; then: divisi resume %s)", open[0].For, open[0].Ways, s.Spec.Run))}
+	return []run.Action{run.Stop(fmt.Sprintf("%s%s (%s; then: divisi resume %s)", WaitsFor, open[0].For, open[0].Ways, s.Spec.Run))}
 }
 
 // KeepBudget stops a run that has spent its budget. Calls that are under way are paid; none is begun.
