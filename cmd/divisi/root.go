@@ -186,8 +186,8 @@ func (g *globals) setup() error {
 		return usagef("invalid --log-level %q: must be trace, debug, info, warn or error", g.logLevel)
 	}
 	w := g.err
-	if isTerminal(g.err) {
-		w = zerolog.ConsoleWriter{Out: g.err, TimeFormat: "15:04:05"}
+	if tty := isTerminal(g.err); tty || !g.json() {
+		w = zerolog.ConsoleWriter{Out: g.err, TimeFormat: "15:04:05", NoColor: !tty || !colourful()}
 	}
 	g.logTo.set(w)
 	g.log = zerolog.New(&g.logTo).Level(level).With().Timestamp().Logger()
