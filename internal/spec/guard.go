@@ -11,11 +11,13 @@ var ofGates = []string{
 	// Divisi's and git's own files
 	".divisi/**", "**/.gitattributes", ".gitmodules",
 	// continuous integration
-	".github/**", "**/.gitlab-ci.y*ml", ".gitlab/**", ".circleci/**", ".buildkite/**", "**/.travis.yml", "**/azure-pipelines.y*ml",
-	"**/Jenkinsfile", "bitbucket-pipelines.yml", ".drone.yml", ".woodpecker.y*ml", ".woodpecker/**", "**/{codecov,.codecov}.yml",
+	".github/**", "**/.gitlab-ci.y*ml", ".gitlab/**", ".circleci/**", ".buildkite/**", "**/.travis.yml",
+	"**/azure-pipelines.y*ml", "**/Jenkinsfile",
+	"bitbucket-pipelines.yml", ".drone.yml", ".woodpecker.y*ml", ".woodpecker/**", "**/{codecov,.codecov}.yml",
 	"**/sonar-project.properties",
 	// linters
-	"**/.golangci.*", "**/.eslintrc*", "**/.eslintignore", "**/eslint.config.*", "**/{.prettierrc*,biome.json,biome.jsonc,.stylelintrc*}",
+	"**/.golangci.*", "**/.eslintrc*", "**/.eslintignore", "**/eslint.config.*",
+	"**/{.prettierrc*,biome.json,biome.jsonc,.stylelintrc*}",
 	"**/{ruff.toml,.ruff.toml,.flake8,.pylintrc,mypy.ini,.mypy.ini}", "**/{clippy.toml,.clippy.toml,rustfmt.toml,.rustfmt.toml}",
 	"**/{.rubocop.yml,.clang-tidy,.clang-format,.editorconfig}",
 	"**/.pre-commit-config.y*ml",
@@ -28,14 +30,15 @@ var ofGates = []string{
 	"**/{unittest,pytest,_pytest,sitecustomize,usercustomize}.py", "{,src/}{unittest,pytest,_pytest}/__init__.py",
 }
 
-// ofMachines are globs of files that programs on the machine of a person who merges them act on unasked, or that steer later agents.
+// ofMachines are globs of files that programs on the machine of a person who merges them act on unasked, or that steer later
+// agents.
 var ofMachines = []string{
-	"**/.envrc", "**/{mise.toml,.mise.toml}", "**/.vscode/**", "**/*.code-workspace", "**/.idea/**", "**/.husky/**", "**/.githooks/**",
-	"**/{lefthook,.lefthook}.y*ml", "**/.devcontainer/**", "**/.devcontainer.json",
+	"**/.envrc", "**/{mise.toml,.mise.toml}", "**/.vscode/**", "**/*.code-workspace", "**/.idea/**", "**/.husky/**",
+	"**/.githooks/**", "**/{lefthook,.lefthook}.y*ml", "**/.devcontainer/**", "**/.devcontainer.json",
 	"**/.mcp.json", "**/.claude/**", "**/.gemini/**", "**/.cursor/**", "**/.cursorrules", "**/.windsurf/**", "**/.windsurfrules",
 	"**/{AGENTS,CLAUDE,CLAUDE.local,GEMINI}.md",
-	"**/.npmrc", "**/.yarnrc*", "**/.yarn/{plugins,releases}/**", "**/.pnpmfile.cjs", "**/.cargo/**", "**/pip.conf", "**/.gitconfig",
-	"**/.git-blame-ignore-revs",
+	"**/.npmrc", "**/.yarnrc*", "**/.yarn/{plugins,releases}/**", "**/.pnpmfile.cjs", "**/.cargo/**", "**/pip.conf",
+	"**/.gitconfig", "**/.git-blame-ignore-revs",
 }
 
 // Guarded are the globs of the files that are protected where a project names none.

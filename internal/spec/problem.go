@@ -207,8 +207,8 @@ var removed = map[string]string{
 	"tier flex":            "use standard or priority, or leave it out",
 	"tool apply_patch":     "list edit_file, which takes several edits in several files",
 	"tool report_progress": "list update_plan",
-	"field include_protected": "remove it, shards have the tests that the rule matches; a file that is still protected (CI, linters, " +
-		"gates) is written into files of a task without a shard rule",
+	"field include_protected": "remove it, shards have the tests that the rule matches; a file that is still protected " +
+		"(CI, linters, gates) is written into files of a task without a shard rule",
 	"model embedding": "remove the alias, notes are found by their words and tags",
 }
 

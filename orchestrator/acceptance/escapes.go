@@ -10,7 +10,7 @@ import (
 func ofCodeIn(extensions string, own bool) func(*file, string) bool {
 	list := strings.Fields(extensions)
 	return func(f *file, _ string) bool {
-		return slices.Contains(list, path.Ext(f.Path)) && !(own && f.language >= 0)
+		return slices.Contains(list, path.Ext(f.Path)) && (!own || f.language < 0)
 	}
 }
 
@@ -26,7 +26,8 @@ var runnersOwn = patterns{
 	{
 		strings.Fields("_exit( PYTEST_ sys.modules load_tests collect_ignore pytest_"),
 		re(`\bos\._exit\(|\bPYTEST_CURRENT_TEST\b|["'](?:pytest|unittest)["'] in sys\.modules|^(?:def )?load_tests\s*[(=]|` +
-			`\bcollect_ignore|\bdef pytest_(?:collect|ignore|runtest|pyfunc|session|cmdline|load|itemcollected|deselected|report)\w*`),
+			`\bcollect_ignore|\bdef pytest_(?:collect|ignore|runtest|pyfunc|session|cmdline|load|itemcollected|deselected|` +
+			`report)\w*`),
 		Ask, onRunner, ofCodeIn(".py", false),
 	},
 	{

@@ -94,8 +94,10 @@ func guardedPatch(path, before, after string, files ...string) *Patch {
 	p := &Patch{
 		Task: &spec.Task{Files: files},
 		Gates: []spec.Gate{
-			{Name: "make", Command: []string{"make", "check"}}, {Name: "npm", Command: []string{"npm", "run", "all"}},
-			{Name: "sh", Command: []string{"sh", "-c", "cd . && ./ci.sh"}}, {Name: "tap", Command: []string{"prove", "-r", "t"}, Format: "tap"},
+			{Name: "make", Command: []string{"make", "check"}},
+			{Name: "npm", Command: []string{"npm", "run", "all"}},
+			{Name: "sh", Command: []string{"sh", "-c", "cd . && ./ci.sh"}},
+			{Name: "tap", Command: []string{"prove", "-r", "t"}, Format: "tap"},
 		},
 		Roots: []Root{
 			{"Makefile", []byte("include build/rules $(TOP)/more.inc\n\n.PHONY: check\ncheck: x\n\t@sh ./tools/check \\\n\t\t-v\n\nx:\n\tcp README.md main.go out\n\nrun:\n\tpython3 app.py\n")},
@@ -167,6 +169,7 @@ func TestDependenciesAndTheLikeAreNotHeld(t *testing.T) {
 		{"a new script", "package.json", node, `"start"`, `"dev": "vite", "start"`},
 		{"pyproject", "pyproject.toml", pyproject, "a>=1", "a>=2"},
 		{"a list in one line", "pyproject.toml", pyproject, "[\n  'a>=1', # why\n]", "['a>=1', 'b']"},
+		{"a version of Python", "pyproject.toml", "[tool.mypy]\npython_version = '3.9'\n[tool.ruff]\ntarget-version = 'py39'\n", "3.9", "3.10"},
 		{"a comment", "pyproject.toml", pyproject, "# why", "# tool.pytest"},
 		{"setup.cfg", "setup.cfg", "[options]\ninstall_requires =\n    a>=1\n\n[tool:pytest]\naddopts = -q\n", "a>=1", "a>=2\n    b"},
 		{"Cargo", "Cargo.toml", cargo, "1.0'", "1.2'"},

@@ -204,8 +204,8 @@ func (p *Patch) renamed(f *file) bool {
 	})
 }
 
-// outright reports whether the task's files have a path itself, not by a pattern or a directory. That of a shard is one that a rule
-// found.
+// outright reports whether the task's files have a path itself, not by a pattern or a directory. That of a shard is one that a
+// rule found.
 func (p *Patch) outright(name string) bool { return has(p.Task.Files, name) }
 
 // named reports whether a person or the master wrote a path itself into the task's files.

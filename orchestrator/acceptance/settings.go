@@ -15,7 +15,8 @@ import (
 	"divisi/internal/text"
 )
 
-// manifest knows which settings of a file of a package configure what runs its tests. A dependency, a version and the like are none.
+// manifest knows which settings of a file of a package configure what runs its tests. A dependency, a version and the like are
+// none.
 type manifest struct {
 	// file is what its path matches; settings returns the settings by their names. An error is a file that cannot be read.
 	file     *regexp.Regexp
@@ -28,11 +29,13 @@ var manifests = []manifest{
 	{re(`(?:^|/)go\.mod$`), goSettings, true},
 	{re(`(?:^|/)package\.json$`), nodePackage, true},
 	{re(`(?:^|/)(?:deno\.jsonc?|composer\.json)$`), matching(jsonValues, `^(?:scripts|tasks|test|lint)\b`), true},
-	{re(`(?:^|/)pyproject\.toml$`), matching(tomlValues, `^tool\.(?:pytest|coverage|tox|nox|ruff|mypy|pyright|pylint|flake8|poe|taskipy|pdm\.scripts`+
-		`|hatch\.envs\b.*\.scripts)\b|\.pytest11\b|^build-system\.backend-path`), true},
-	{re(`(?:^|/)setup\.cfg$`), matching(iniValues, `^(?:(?:tool:)?pytest|flake8|mypy|coverage|pylint|pycodestyle|aliases)\b|pytest11`), false},
-	{re(`(?:^|/)Cargo\.toml$`), matching(tomlValues, `^(?:lib|(?:bin|example)\.\d+)\.(?:test|harness|doctest|path)$|^(?:test|bench)\.`+
-		`|^package\.(?:auto\w+|build|workspace)$|^workspace\.(?:members|exclude|default-members)$|^profile\.test\b|^(?:workspace\.)?lints\b`), true},
+	{re(`(?:^|/)pyproject\.toml$`), matching(tomlValues, `^tool\.(?:pytest|coverage|tox|nox|ruff|mypy|pyright|pylint|flake8|poe|`+
+		`taskipy|pdm\.scripts|hatch\.envs\b.*\.scripts)\b|\.pytest11\b|^build-system\.backend-path`), true},
+	{re(`(?:^|/)setup\.cfg$`), matching(iniValues, `^(?:(?:tool:)?pytest|flake8|mypy|coverage|pylint|pycodestyle|aliases)\b|`+
+		`pytest11`), false},
+	{re(`(?:^|/)Cargo\.toml$`), matching(tomlValues, `^(?:lib|(?:bin|example)\.\d+)\.(?:test|harness|doctest|path)$|`+
+		`^(?:test|bench)\.|^package\.(?:auto\w+|build|workspace)$|^workspace\.(?:members|exclude|default-members)$|`+
+		`^profile\.test\b|^(?:workspace\.)?lints\b`), true},
 	{re(`(?:^|/)pom\.xml$`), pom, true},
 	{re(`(?:^|/)(?:build|settings)\.gradle(?:\.kts)?$|(?:^|/)gradle\.properties$`), gradle, false},
 }
@@ -74,12 +77,12 @@ func (p *Patch) setting(f *file) string {
 // maxSetting bounds the name of a setting in a message.
 const maxSetting = 80
 
-// matching returns the values of a format whose names match.
+// matching returns the values of a format whose names match, but no versions.
 func matching(read func([]byte) (map[string]string, error), names string) func(*Patch, []byte) (map[string]string, error) {
 	match := re(names)
 	return func(_ *Patch, content []byte) (map[string]string, error) {
 		values, err := read(content)
-		maps.DeleteFunc(values, func(name, _ string) bool { return !match.MatchString(name) })
+		maps.DeleteFunc(values, func(name, _ string) bool { return !match.MatchString(name) || versions.MatchString(name) })
 		return values, err
 	}
 }
@@ -106,10 +109,11 @@ func jsonValues(content []byte) (map[string]string, error) {
 
 var (
 	// ofRunner are the fields of a package.json that configure tests, linters and hooks, and which packages belong together.
-	ofRunner = set(`jest mocha ava tap nyc c8 vitest jasmine cypress playwright eslintConfig stylelint xo standard lint-staged husky
-		simple-git-hooks pre-commit gitHooks workspaces wireit`)
+	ofRunner = set(`jest mocha ava tap nyc c8 vitest jasmine cypress playwright eslintConfig stylelint xo standard lint-staged
+		husky simple-git-hooks pre-commit gitHooks workspaces wireit`)
 	// gateScript begins a script that gates run, or that an installation runs.
-	gateScript = re(`^(?:pre|post)?(?:test|lint|check|build|coverage|typecheck|verify)|^(?:(?:pre|post)?(?:install|prepare)|prepublish)$`)
+	gateScript = re(`^(?:pre|post)?(?:test|lint|check|build|coverage|typecheck|verify)|` +
+		`^(?:(?:pre|post)?(?:install|prepare)|prepublish)$`)
 	anyProgram = re(``)
 	word       = re(`[\w:.@/-]+`)
 )
@@ -117,8 +121,8 @@ var (
 // scriptField begins the name of a script among the settings.
 const scriptField = "scripts."
 
-// nodePackage are the fields of a package.json that configure the runner, and the scripts that gates and installations run, directly
-// or through others.
+// nodePackage are the fields of a package.json that configure the runner, and the scripts that gates and installations run,
+// directly or through others.
 func nodePackage(p *Patch, content []byte) (map[string]string, error) {
 	values, err := jsonValues(content)
 	if err != nil {
@@ -196,7 +200,7 @@ func cutAny(line, chars string) (before, after string, ok bool) {
 
 // element is an element of XML with all below it.
 type element struct {
-	XMLName  xml.Name
+	XMLName  xml.Name  `xml:""`
 	Text     string    `xml:",chardata"`
 	Elements []element `xml:",any"`
 }
@@ -211,8 +215,8 @@ func (e *element) child(name string) string {
 }
 
 var (
-	skippedTests = re(`(?i)skip|testFailureIgnore|test\.failure\.ignore|failIfNo|surefire|failsafe|jacoco|checkstyle|spotbugs|pmd|enforcer|` +
-		`groups$|testSourceDirectory$|/modules/|/extensions?/|argLine`)
+	skippedTests = re(`(?i)skip|testFailureIgnore|test\.failure\.ignore|failIfNo|surefire|failsafe|jacoco|checkstyle|spotbugs|` +
+		`pmd|enforcer|groups$|testSourceDirectory$|/modules/|/extensions?/|argLine`)
 	versions = re(`(?i)version$`)
 )
 
@@ -244,8 +248,8 @@ func pom(_ *Patch, content []byte) (map[string]string, error) {
 	return out, nil
 }
 
-var gradleLine = re(`(?i)\btests?\b\s*(?:\{|\)|=)|ignoreFailures|useJUnit|onlyIf|\benabled\b|excludeT|filter\s*\{|skip|threshold|jacoco|` +
-	`jvmArgs|org\.gradle\.|systemProp|^(?:include|includeBuild)\b|\bexclude\s*[("']+[\w*/.]*(?:\*|Test)`)
+var gradleLine = re(`(?i)\btests?\b\s*(?:\{|\)|=)|ignoreFailures|useJUnit|onlyIf|\benabled\b|excludeT|filter\s*\{|skip|` +
+	`threshold|jacoco|jvmArgs|org\.gradle\.|systemProp|^(?:include|includeBuild)\b|\bexclude\s*[("']+[\w*/.]*(?:\*|Test)`)
 
 // gradle are the lines of a build of Gradle that configure tests, and the parts of a build.
 func gradle(_ *Patch, content []byte) (map[string]string, error) {

@@ -38,8 +38,8 @@ func goBack(s *run.State, t *run.Task, f spec.Fault, failed []failure) []run.Act
 var cannotImport = regexp.MustCompile(`^load: |\b(?:Import|ModuleNotFound)Error\b|Cannot find module`)
 
 // forgotten are the files outside all write sets that failures give with a line, sorted, such as a caller that no task changes. A
-// failure in what the task changed is its own, but for an import that fails, whose stack has all that import; and a test that runs
-// and fails is no file that must change, as one is that does not compile or cannot import.
+// failure in what the task changed is its own, but for an import that fails, whose stack has all that import; and a test that
+// runs and fails is no file that must change, as one is that does not compile or cannot import.
 func forgotten(s *run.State, t *run.Task, failed []failure) (files []string) {
 	own := t.Changes()
 	for _, f := range failed {

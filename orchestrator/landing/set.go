@@ -207,8 +207,8 @@ func park(s *run.State, set *run.ChangeSet, missing []string, f spec.Fault) []ru
 		if template := set.Members[0].Task.ShardOf; template != "" {
 			to = fmt.Sprintf("have the shard rule of %s find them (glob, match)", template)
 		}
-		reason += fmt.Sprintf("Add a task with change_set: %s and these files to the plan, or %s; then: divisi retry %s", set.Name,
-			to, s.Spec.Run)
+		reason += fmt.Sprintf("Add a task with change_set: %s and these files to the plan, or %s; then: divisi retry %s",
+			set.Name, to, s.Spec.Run)
 	}
 	var actions []run.Action
 	reason = schedule.WithOutput(reason, schedule.OutputFile(s, f.Output))

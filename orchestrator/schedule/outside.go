@@ -21,8 +21,8 @@ func Widen(s *run.State, t *run.Task) string {
 	case s.Spec.Plan == nil:
 		return fmt.Sprintf("If it must change, dispatch %s its path in files", task)
 	case t.Task.ShardOf != "":
-		return fmt.Sprintf("If it must change, add %s its path in files to the plan, or have the shard rule of %s find it (glob, "+
-			"match), which finds no protected file%s", task, t.Task.ShardOf, again)
+		return fmt.Sprintf("If it must change, add %s its path in files to the plan, or have the shard rule of %s find it "+
+			"(glob, match), which finds no protected file%s", task, t.Task.ShardOf, again)
 	case t.Parent != "":
 		return fmt.Sprintf("If it must change, add %s its path in files to the plan%s", task, again)
 	}
