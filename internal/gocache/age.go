@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// Fresh is how old the time of an entry may be that Renew leaves alone. The go command sets the time of an entry that it reads
-	// when that is older than an hour: what is renewed as often is never so old.
+	// Fresh is how old the time of an entry may be that Renew leaves alone. The go command sets the time of an entry that it
+	// reads when that is older than an hour: what is renewed as often is never so old.
 	Fresh = 25 * time.Minute
 	// marked is how old a mark of use may be before another one is made.
 	marked = time.Hour

@@ -199,7 +199,8 @@ func (c Caches) at(l Level, who Audience, place Place, scratch string) (Cache, e
 	for _, dir := range links {
 		kept = append(kept, filepath.Join(downloads, dir))
 	}
-	if err := errors.Join(makeBuilds(root), makeCache(downloads, kept), makeCache(place.Downloads.Modules, nil), furnish(place, seen)); err != nil {
+	if err := errors.Join(makeBuilds(root), makeCache(downloads, kept), makeCache(place.Downloads.Modules, nil),
+		furnish(place, seen)); err != nil {
 		return Cache{}, fmt.Errorf("make the caches of %s: %w", who, err)
 	}
 	for name, dir := range private {

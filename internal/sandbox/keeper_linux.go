@@ -257,8 +257,8 @@ func (k *Keeper) Written() (layers []Layer) {
 	return layers
 }
 
-// Built is the directory of what commands have written over the build cache: after Close a layer for other keepers. Without a view
-// of a build cache it is empty.
+// Built is the directory of what commands have written over the build cache: after Close a layer for other keepers. Without a
+// view of a build cache it is empty.
 func (k *Keeper) Built() string {
 	if k == nil {
 		return ""

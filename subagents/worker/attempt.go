@@ -57,8 +57,8 @@ type attempt struct {
 	under               *environment.Environment
 	toolsDir, storesDir string
 	fill                bool
-	// keeper holds the views of its layers, stores and build cache, for all commands but a setup; nil where there are none. copied
-	// reports that the layers are copied into the tree.
+	// keeper holds the views of its layers, stores and build cache, for all commands but a setup; nil where there are none.
+	// copied reports that the layers are copied into the tree.
 	keeper *sandbox.Keeper
 	copied bool
 	// copiedBuilds is the copy of the build cache that gates write where there are no layers; empty for none.

@@ -86,7 +86,7 @@ func (b *builds) layers(commit, cache string) (layers []string) {
 	*top = built{layer: b.next()}
 	err := os.MkdirAll(b.dir, 0o700)
 	if err = errors.Join(err, sandbox.Merge(top.layer, layers, cache)); err != nil {
-		b.log.Warn().Err(err).Msg("the layers of the build cache are dropped: gates compile again what has changed since the base commit")
+		b.log.Warn().Err(err).Msg("the layers of the build cache are dropped: gates compile again what has changed in this run")
 		top.layer = ""
 		return nil
 	}
@@ -119,7 +119,7 @@ func (at *attempt) proves() bool {
 	return tests(at.assignment) && !at.assignment.Base && (at.judge() == nil || at.audience() == sandbox.Gates)
 }
 
-// layBuilds returns the layers of the build cache that the attempt's commands write over; none where they get a copy of the cache.
+// layBuilds returns the layers of the build cache that the attempt's commands write over; none where they get a copy of it.
 func (at *attempt) layBuilds() (layers []string, err error) {
 	if !at.proves() {
 		return nil, nil
@@ -138,8 +138,8 @@ func (at *attempt) layBuilds() (layers []string, err error) {
 	return nil, nil
 }
 
-// copyBuilds copies a build cache. Its files share their blocks with the copies where the file system can. What is no file, such as
-// a socket, ends the copy: gates compile what is missing.
+// copyBuilds copies a build cache. Its files share their blocks with the copies where the file system can. What is no file, such
+// as a socket, ends the copy: gates compile what is missing.
 func copyBuilds(to, cache string) error {
 	root, err := os.OpenRoot(cache)
 	if err != nil {
