@@ -61,6 +61,30 @@ func TestAWrongBriefCostsFewGateRuns(t *testing.T) {
 	}
 }
 
+// Where nothing leads to one of the first shards alone, they are tested one by one, and once.
+func TestTheFirstShardsAreTestedOneByOneWhereNothingNamesOne(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		wrong []int
+		runs  int
+	}{
+		{[]int{0, 1, 2}, 4},
+		{[]int{0}, 4}, // that alone, then the others
+		{[]int{1}, 5}, // when one has landed it runs twice
+		{[]int{2}, 4}, // whose tree has failed once
+	} {
+		w := newWorld(t, 3, 1, spec.ProveBatch)
+		w.shards()
+		w.positions = false
+		for _, i := range c.wrong {
+			w.culprits[w.Order[i]] = true
+		}
+		require.Equal(t, c.runs, w.together(w.Order...), "%v", c.wrong)
+		require.Equal(t, len(c.wrong), w.Counts()[run.TaskParked])
+		require.Equal(t, 3-len(c.wrong), w.Counts()[run.TaskLanded])
+	}
+}
+
 // Most shards are wrong, and the right ones land: with them all, the right ones, the first wrong one, the others.
 func TestManyShardsThatFailAlikeDoNotKeepBackTheRight(t *testing.T) {
 	t.Parallel()

@@ -61,7 +61,7 @@ func provedOn(tree string, receipts []spec.Receipt) bool {
 func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
 	failed := s.Failed(d.Tree, b.Gates, b.Old)
 	receipts := receiptsOf(failed)
-	flake := flakesAlone(s, receipts) || alone(b.Set, d.Tasks) && !certain(s, d, receipts)
+	flake := flakesAlone(s, receipts) || alone(b.Set, d.Tasks) && !certain(s, d, failed)
 	if flake && s.Runs(d.Tree, b.Gates, b.Old) < maxRuns {
 		return again(b, d)
 	}
@@ -106,6 +106,9 @@ func red(s *run.State, d run.LandingData, failed []run.Failure) []run.Action {
 	f := acceptance.Red(s, failed)
 	f.Message = together(s, t, receipts) + f.Message
 	right := refuted(s, d)
+	if len(right) < maxAlone && untried(s, append(ids(d.Tasks), right...)) {
+		right = nil // they may be as wrong, and are tested one by one
+	}
 	return append(split(s, d, [][]string{right}, &run.Search{Right: right}), goBack(s, t, f, failures(s, receipts))...)
 }
 

@@ -63,7 +63,7 @@ func newWorld(t *testing.T, tasks, permits int, prove string) *world {
 func (w *world) submit(id string) {
 	w.Dispatched(id, "generator", 1, w.Head)
 	r := runtest.Patched("c-"+id, "tree-"+id, w.Head)
-	if r.Patch.Files = []string{id + "/a.go"}; w.positions {
+	if r.Patch.Files = []string{id + "/a.go"}; len(w.Tasks[id].Task.Files) > 0 {
 		r.Patch.Files = w.Tasks[id].Task.Files
 	}
 	w.Ended(id, 1, r)

@@ -7,6 +7,7 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 // verdict is what the failures of a batch tell of its tasks. Guilty are those that need no further test, each with the failures
@@ -14,6 +15,8 @@ import (
 type verdict struct {
 	guilty         map[string][]failure
 	named, several []string
+	// alone are tested one by one: a few shards of a template whose brief is unproven, where no failure leads to one of them alone.
+	alone []string
 	// goesOn reports that a search among them goes on: some others are taken for right. Apart reports that the named ones can be
 	// told from each other when they are tested together.
 	goesOn, apart bool
@@ -74,6 +77,9 @@ func verdictOn(s *run.State, d run.LandingData, receipts []spec.Receipt) verdict
 	} else {
 		v.goesOn = true
 	}
+	if len(v.several) <= maxAlone && untried(s, v.several) && s.Tasks[d.Tasks[0].Task].Part == 0 {
+		v.alone, v.several, v.goesOn = v.several, nil, false
+	}
 	v.named = slices.DeleteFunc(all, func(id string) bool { return v.guilty[id] != nil })
 	v.apart = told(s, c, named, v.named)
 	return v
@@ -93,17 +99,40 @@ func confirmed(s *run.State, d run.LandingData, id string, f failure) bool {
 func alike(s *run.State, d run.LandingData, id string, own []failure) bool {
 	t, beside := s.Tasks[id], ids(d.Tasks)
 	return slices.ContainsFunc(own, func(f failure) bool {
-		return (!s.BriefProven(t.Task.ShardOf) || confirmed(s, d, id, f)) && s.FailsAlike(t, f.gate+": "+f.signature, beside)
+		fault := spec.Fault{Class: wire.FaultGate, Signatures: []string{f.gate + ": " + f.signature}}
+		return (!s.BriefProven(t.Task.ShardOf) || confirmed(s, d, id, f)) && s.FailsAlike(t, fault, beside)
+	})
+}
+
+// untried reports whether some tasks are shards of one template whose brief is unproven.
+func untried(s *run.State, tasks []string) bool {
+	if len(tasks) == 0 {
+		return false
+	}
+	template := s.Tasks[tasks[0]].Task.ShardOf
+	return template != "" && !s.BriefProven(template) && !slices.ContainsFunc(tasks, func(id string) bool {
+		return s.Tasks[id].Task.ShardOf != template
 	})
 }
 
 // certain reports whether a batch that is never cut need not be tested again: a file of it does not compile, or it has failed in
 // the same way among others, or as another shard did.
-func certain(s *run.State, d run.LandingData, receipts []spec.Receipt) bool {
+func certain(s *run.State, d run.LandingData, failed []run.Failure) bool {
 	c, id := changes(s, ids(d.Tasks)), d.Tasks[0].Task
-	return slices.ContainsFunc(failures(s, receipts), func(f failure) bool {
+	if d.Set == "" && untried(s, ids(d.Tasks)) &&
+		(failedAmong(s, id, failed) || s.FailsAlike(s.Tasks[id], acceptance.Red(s, failed), nil)) {
+		return true
+	}
+	return slices.ContainsFunc(failures(s, receiptsOf(failed)), func(f failure) bool {
 		return f.compile && len(c.of(f.positions)) > 0 ||
-			d.Set == "" && len(c.owners(f)) > 0 && (confirmed(s, d, id, f) || alike(s, d, id, []failure{f}))
+			d.Set == "" && len(c.owners(f)) > 0 && confirmed(s, d, id, f)
+	})
+}
+
+// failedAmong reports whether the tree that a task failed in among others failed in one of the same gates.
+func failedAmong(s *run.State, id string, failed []run.Failure) bool {
+	return slices.ContainsFunc(s.Failures[s.Tasks[id].Suspected.Tree], func(had run.Failure) bool {
+		return slices.ContainsFunc(failed, func(f run.Failure) bool { return f.Receipt.Gate == had.Receipt.Gate })
 	})
 }
 
@@ -125,10 +154,10 @@ func faultOf(s *run.State, failed []run.Failure, of []failure, alone bool) spec.
 
 // cut splits a batch: what is taken for right, what may be wrong and is left out of it, and the named ones.
 func cut(s *run.State, d run.LandingData, v verdict, out []string, odds map[string]float64) []run.Action {
-	search := &run.Search{Named: v.named, Out: out, Odds: odds}
+	search := &run.Search{Named: slices.Concat(v.named, v.alone), Out: out, Odds: odds}
 	var first []string
 	for _, id := range ids(d.Tasks) {
-		if v.guilty[id] != nil || slices.Contains(v.named, id) || slices.Contains(out, id) {
+		if v.guilty[id] != nil || slices.Contains(search.Named, id) || slices.Contains(out, id) {
 			continue
 		}
 		first = append(first, id)
@@ -144,6 +173,9 @@ func cut(s *run.State, d run.LandingData, v verdict, out []string, odds map[stri
 		d.Limit = max(1, len(d.Tasks)/2)
 	}
 	parts := [][]string{first, out}
+	for _, id := range v.alone {
+		parts = append(parts, []string{id})
+	}
 	if v.apart {
 		return split(s, d, append(parts, v.named), search)
 	}

@@ -101,14 +101,13 @@ func (s *State) failAlike(t *Task) {
 	}
 }
 
-// FailsAlike reports whether a failure of a shard, with its gate's name, has the shape of one that another shard of its template
-// went back with, which is none of some tasks.
-func (s *State) FailsAlike(t *Task, signature string, but []string) bool {
+// FailsAlike reports whether a fault of a shard has the shape of one that another shard of its template went back with, which is none
+// of some tasks.
+func (s *State) FailsAlike(t *Task, f spec.Fault, but []string) bool {
 	x := s.templates[t.Task.ShardOf]
 	if x == nil {
 		return false
 	}
-	f := spec.Fault{Class: wire.FaultGate, Signatures: []string{signature}}
 	return slices.ContainsFunc(shapes(&t.Task, f), func(shape string) bool {
 		return slices.ContainsFunc(x.failed[shape], func(other *Task) bool {
 			return other != t && !slices.Contains(but, other.Task.ID)
