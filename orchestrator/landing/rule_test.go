@@ -313,7 +313,8 @@ func TestSettle(t *testing.T) {
 			[]string{"a"}, []spec.Result{killed("tree-l"), killed("tree-l"), green("tree-l")}, []string{"landing landed a", "move the branch"},
 		},
 		"killed each time goes back": {
-			[]string{"a"}, []spec.Result{killed("tree-l"), killed("tree-l"), killed("tree-l")},
+			[]string{"a"},
+			[]spec.Result{killed("tree-l"), killed("tree-l"), killed("tree-l")},
 			[]string{"landing split a", "task a pending test is red"},
 		},
 		"without receipts it has more tries": {
