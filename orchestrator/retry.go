@@ -181,12 +181,16 @@ func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec
 		}
 	}
 	for _, s := range set.Skipped {
-		_, is := set.Roles[s.Role]
-		if !is && slices.ContainsFunc(st.Order, func(id string) bool { return st.Tasks[id].Task.Role == s.Role }) {
+		if _, is := set.Roles[s.Role]; !is && wanted(st, s.Role) {
 			return set, p, usage.Errorf("%s was not loaded as a role: %s", s.File, s.Why)
 		}
 	}
 	return set, p, nil
+}
+
+// wanted reports whether a task has a role.
+func wanted(st *run.State, role string) bool {
+	return slices.ContainsFunc(st.Order, func(id string) bool { return st.Tasks[id].Task.Role == role })
 }
 
 // pulled reports whether a file of the repository that a person had named is another one now, with more than any role of the
@@ -251,6 +255,12 @@ func (r *Run) compare(q *conductor.Request, st *run.State, roles map[string]spec
 			return r.stopFirst(q.Notices[len(q.Notices)-1])
 		}
 		q.Roles[name] = role
+	}
+	for _, name := range slices.Sorted(maps.Keys(st.Spec.Roles)) {
+		if _, is := roles[name]; !is && wanted(st, name) {
+			q.Notices = append(q.Notices, fmt.Sprintf("role %s stays as it was: its file is gone, or the log does not tell that you "+
+				"named it; name one with --role", name))
+		}
 	}
 	now := st.Spec.Project
 	now.Models, now.MCPServers, now.Protected, now.Limits = p.Models, p.MCPServers, p.Protected, p.Limits
