@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"divisi/internal/gocache"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 
@@ -136,6 +137,23 @@ func TestManyLayersAreMerged(t *testing.T) {
 	newest, err := os.ReadFile(filepath.Join(layers[0], "newest"))
 	require.NoError(t, err)
 	require.Equal(t, strconv.Itoa(batches), string(newest))
+}
+
+// The go command copies what it reads into a layer when that looks old.
+func TestEntriesBelowALayerLookFresh(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	b, cache := newBuilds(t.TempDir(), func() time.Time { return now }, zerolog.Nop()), t.TempDir()
+	entry := filepath.Join(cache, strings.Repeat("a", 64)+"-d")
+	require.NoError(t, os.WriteFile(entry, nil, 0o600))
+	for range 3 {
+		require.NoError(t, os.Chtimes(entry, now, now.Add(-50*time.Minute)))
+		b.below("tested", "head", cache)
+		info, err := os.Stat(entry)
+		require.NoError(t, err)
+		require.WithinDuration(t, now, info.ModTime(), time.Second)
+		now = now.Add(gocache.Fresh)
+	}
 }
 
 // Where there are no layers, gates write a copy.
