@@ -25,6 +25,7 @@ var ofGates = []string{
 	"**/{Makefile,GNUmakefile,justfile,Taskfile.y*ml}", "**/*.mk", "**/go.work", "**/{turbo,nx,lerna}.json",
 	"**/{jest,vitest,vitest.workspace,playwright,cypress,karma,ava}.config.*", "**/{.mocharc*,.nycrc*,.c8rc*,.taprc,bunfig.toml}",
 	"**/{pytest.ini,.pytest.ini,tox.ini,noxfile.py,.coveragerc}", "**/{rust-toolchain,rust-toolchain.toml}",
+	"**/{Rakefile,.rspec,phpunit.xml,phpunit.xml.dist,phpstan.neon*,.bazelrc}", "**/*.runsettings",
 	".mvn/**", "**/{mvnw,mvnw.cmd,gradlew,gradlew.bat}", "**/gradle/wrapper/**",
 	// modules that a Python runner takes for its own
 	"**/{unittest,pytest,_pytest,sitecustomize,usercustomize}.py", "{,src/}{unittest,pytest,_pytest}/__init__.py",
@@ -36,6 +37,8 @@ var ofMachines = []string{
 	"**/.envrc", "**/{mise.toml,.mise.toml}", "**/.vscode/**", "**/*.code-workspace", "**/.idea/**", "**/.husky/**",
 	"**/.githooks/**", "**/{lefthook,.lefthook}.y*ml", "**/.devcontainer/**", "**/.devcontainer.json",
 	"**/.mcp.json", "**/.claude/**", "**/.gemini/**", "**/.cursor/**", "**/.cursorrules", "**/.windsurf/**", "**/.windsurfrules",
+	"**/.{codex,kiro,continue,roo,clinerules,opencode,junie,zed}/**", "**/{.clinerules,.aider.conf.yml,opencode.json}",
+	"**/{.dir-locals.el,.exrc,.nvim.lua}",
 	"**/{AGENTS,CLAUDE,CLAUDE.local,GEMINI}.md",
 	"**/.npmrc", "**/.yarnrc*", "**/.yarn/{plugins,releases}/**", "**/.pnpmfile.cjs", "**/.cargo/**", "**/pip.conf",
 	"**/.gitconfig", "**/.git-blame-ignore-revs",

@@ -30,12 +30,13 @@ var manifests = []manifest{
 	{re(`(?:^|/)package\.json$`), nodePackage, true},
 	{re(`(?:^|/)(?:deno\.jsonc?|composer\.json)$`), matching(jsonValues, `^(?:scripts|tasks|test|lint)\b`), true},
 	{re(`(?:^|/)pyproject\.toml$`), matching(tomlValues, `^tool\.(?:pytest|coverage|tox|nox|ruff|mypy|pyright|pylint|flake8|poe|`+
-		`taskipy|pdm\.scripts|hatch\.envs\b.*\.scripts)\b|\.pytest11\b|^build-system\.backend-path`), true},
+		`taskipy|pdm\.scripts|hatch\.envs\b.*\.scripts)\b|\.pytest11\b|^build-system\.backend-path|^tool\.uv\.sources\..*\.path$`), true},
 	{re(`(?:^|/)setup\.cfg$`), matching(iniValues, `^(?:(?:tool:)?pytest|flake8|mypy|coverage|pylint|pycodestyle|aliases)\b|`+
 		`pytest11`), false},
 	{re(`(?:^|/)Cargo\.toml$`), matching(tomlValues, `^(?:lib|(?:bin|example)\.\d+)\.(?:test|harness|doctest|path)$|`+
 		`^(?:test|bench)\.|^package\.(?:auto\w+|build|workspace)$|^workspace\.(?:members|exclude|default-members)$|`+
-		`^profile\.test\b|^(?:workspace\.)?lints\b`), true},
+		`^profile\.test\b|^(?:workspace\.)?lints\b|^patch\..*\.path$`), true},
+	{re(`(?:^|/)vite\.config\.\w+$`), vite, false},
 	{re(`(?:^|/)pom\.xml$`), pom, true},
 	{re(`(?:^|/)(?:build|settings)\.gradle(?:\.kts)?$|(?:^|/)gradle\.properties$`), gradle, false},
 }
@@ -118,6 +119,23 @@ var (
 	word       = re(`[\w:.@/-]+`)
 )
 
+// elsewhere is the version of a package that is not that of its name in a registry.
+var elsewhere = re(`^(?:file|link|portal|npm|git|github|https?)\b.*:|^\.{0,2}/`)
+
+// texts are the texts of an object.
+func texts(object string) map[string]string {
+	out, all := map[string]string{}, map[string]any{}
+	if json.Unmarshal([]byte(object), &all) != nil {
+		return out
+	}
+	for name, value := range all {
+		if text, ok := value.(string); ok {
+			out[name] = text
+		}
+	}
+	return out
+}
+
 // scriptField begins the name of a script among the settings.
 const scriptField = "scripts."
 
@@ -134,7 +152,14 @@ func nodePackage(p *Patch, content []byte) (map[string]string, error) {
 			return nil, fmt.Errorf("read the scripts: %w", err)
 		}
 	}
-	maps.DeleteFunc(values, func(name, _ string) bool { return !ofRunner[name] })
+	for _, field := range []string{"dependencies", "devDependencies", "optionalDependencies", "overrides", "resolutions"} {
+		for name, version := range texts(values[field]) {
+			if elsewhere.MatchString(version) {
+				values[field+"."+name] = version
+			}
+		}
+	}
+	maps.DeleteFunc(values, func(name, _ string) bool { return !ofRunner[name] && !strings.Contains(name, ".") })
 	run := p.gateWords(anyProgram)
 	for more := true; more; {
 		more = false
@@ -246,6 +271,16 @@ func pom(_ *Patch, content []byte) (map[string]string, error) {
 	}
 	walk(&root, "")
 	return out, nil
+}
+
+var ofVitest = re(`\btest\s*[:{]|\bvitest\b`)
+
+// vite is a file that configures a build, and tests where it names them.
+func vite(_ *Patch, content []byte) (map[string]string, error) {
+	if !ofVitest.Match(content) {
+		return map[string]string{}, nil
+	}
+	return map[string]string{"test": strings.TrimSpace(string(content))}, nil
 }
 
 var gradleLine = re(`(?i)\btests?\b\s*(?:\{|\)|=)|ignoreFailures|useJUnit|onlyIf|\benabled\b|excludeT|filter\s*\{|skip|` +

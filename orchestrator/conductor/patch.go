@@ -96,6 +96,9 @@ func changesOf(ctx context.Context, mirror *git.Repo, p *spec.Patch) ([]acceptan
 		if c.OldOID != c.NewOID { // only its mode differs
 			add(&out[i], c.OldMode, c.OldOID, &out[i].Before)
 			add(&out[i], c.NewMode, c.NewOID, &out[i].After)
+			if c.NewMode == git.ModeSymlink {
+				out[i].Unread = "it is a symbolic link to another place than before"
+			}
 		}
 	}
 	read := 0
