@@ -76,8 +76,9 @@ func MissingIn(gate string, tests testnames.List) string {
 	if more := len(tests) - maxNamed; more > 0 {
 		names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
 	}
-	return text.Clip(text.OneLine(fmt.Sprintf("gate %s passes without %s of the base commit, which no change removes or renames: "+
-		"%s", gate, text.Count(len(tests), "test"), strings.Join(names, ", "))), 2*text.MaxLine)
+	line := fmt.Sprintf("gate %s passes without %s of the base commit, which no change removes or renames: %s",
+		gate, text.Count(len(tests), "test"), strings.Join(names, ", "))
+	return text.Clip(text.OneLine(line), 2*text.MaxLine)
 }
 
 // Explainer finds which of some tests the changes of patches explain, and which patch to ask about each of the others.
@@ -98,8 +99,8 @@ var (
 	// configuring are files that can decide which tests a runner finds and runs, stopping what ends a test program or has it run
 	// others.
 	configuring = re(`(?:^|/)(?:go\.(?:mod|work)|package\.json|\.npmrc|\.mocharc\.\w+|(?:jest|vitest|vite)\.config\.\w+|` +
-		`pyproject\.toml|setup\.cfg|tox\.ini|\.?pytest\.ini|(?:conftest|sitecustomize|usercustomize|unittest|pytest|__init__)\.py|` +
-		`Cargo\.toml|build\.rs|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|gradle\.properties|(?:GNU)?[Mm]akefile)$|` +
+		`pyproject\.toml|setup\.cfg|tox\.ini|\.?pytest\.ini|(?:conftest|sitecustomize|usercustomize|unittest|pytest|` +
+		`__init__)\.py|Cargo\.toml|build\.rs|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|gradle\.properties|(?:GNU)?[Mm]akefile)$|` +
 		`(?:^|/)\.(?:cargo|mvn)/`)
 	stopping = re(`(?i)\bexit\w*\s*\(|\bload_tests\b|//go:build|\+build\b|testing\.Testing\(|-test\.|os\.Args\b|\bGoexit\(`)
 )

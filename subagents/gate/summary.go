@@ -84,8 +84,8 @@ func (p *textParser) name(line string) {
 func (p *textParser) counts(line string) bool {
 	for _, hint := range []string{
 		"test", "Test", "TEST", "passed",
-		"passing", "PASSED", "PASS: ", "... ok", "failed", " failing", "pass ", "fail ", "examples,", " runs, ", "items", "1..0", "ok  \t",
-		"FAILED (",
+		"passing", "PASSED", "PASS: ", "... ok", "failed", " failing", "pass ", "fail ",
+		"examples,", " runs, ", "items", "1..0", "ok  \t", "FAILED (",
 	} {
 		if strings.Contains(line, hint) {
 			return true
