@@ -174,8 +174,8 @@ func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec
 		case was.Named != "" && now.Named == was.Named:
 			now.Source = was.Source // as the person wrote it
 			if set.Roles[name] = now; given.Name != name && pulled(top, was, now) {
-				return set, p, usage.Errorf("%s has changed, and a pull can have changed it: it lies in the repository. Its role %s "+
-					"has secrets, or what else needs your yes\nRead it, then name it again for the tasks of the role: "+
+				return set, p, usage.Errorf("%s has changed, and a pull can have changed it: it lies in the repository. "+
+					"Its role %s has secrets, or what else needs your yes\nRead it, then name it again for the tasks of the role: "+
 					"divisi retry %s TASK --role %s", was.Named, name, st.Spec.Run, text.Shell(was.Named))
 			}
 		}
@@ -258,8 +258,8 @@ func (r *Run) compare(q *conductor.Request, st *run.State, roles map[string]spec
 	}
 	for _, name := range slices.Sorted(maps.Keys(st.Spec.Roles)) {
 		if _, is := roles[name]; !is && wanted(st, name) {
-			q.Notices = append(q.Notices, fmt.Sprintf("role %s stays as it was: its file is gone, or the log does not tell that you "+
-				"named it; name one with --role", name))
+			q.Notices = append(q.Notices, fmt.Sprintf("role %s stays as it was: its file is gone, or the log does not tell that "+
+				"you named it; name one with --role", name))
 		}
 	}
 	now := st.Spec.Project

@@ -64,7 +64,8 @@ func (r *Repo) treeWithout(ctx context.Context, commit, base string, paths []str
 		}
 	}()
 	var out []byte
-	for _, args := range [][]string{{"read-tree", commit}, append([]string{"reset", "-q", base, "--"}, paths...), {"write-tree"}} {
+	back := append([]string{"reset", "-q", base, "--"}, paths...)
+	for _, args := range [][]string{{"read-tree", commit}, back, {"write-tree"}} {
 		if out, err = r.g.Run(ctx, at, nil, args...); err != nil {
 			return "", fmt.Errorf("leave paths out of %s: %w", commit, err)
 		}

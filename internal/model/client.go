@@ -123,8 +123,8 @@ type loop struct {
 type asked struct {
 	Candidate
 	req *Request
-	// once allows a single send; probe says that the candidate's breaker is half open. unsigned reports that signatures were refused,
-	// and left out.
+	// once allows a single send; probe says that the candidate's breaker is half open. unsigned reports that signatures were
+	// refused, and left out.
 	once, probe, unsigned bool
 	// answer is what the hops before this one gave.
 	answer joined

@@ -29,7 +29,8 @@ type Taken struct {
 	Base    string `json:"base"`
 	Dir     string `json:"dir,omitempty"`
 	// Files are those that the attempt changed, LeftOut those of them that no patch may have, such as new symbolic links, each
-	// with the reason. Failure is why it is not on the branch, and No why nothing can be given to the task now; empty where it can.
+	// with the reason. Failure is why it is not on the branch, and No why nothing can be given to the task now; empty where it
+	// can.
 	Files   []string `json:"files,omitempty"`
 	LeftOut []string `json:"left_out,omitempty"`
 	Failure string   `json:"failure,omitempty"`
