@@ -42,7 +42,8 @@ func (b *Bus) connect(h holder) error {
 func (b *Bus) connectOptions() []nats.Option {
 	opts := []nats.Option{
 		nats.Name("divisi"), nats.Timeout(connectPatience), nats.PingInterval(pingEvery),
-		// What is kept while there is no connection arrives late: a sign of life of an attempt that has broken off meanwhile.
+		// What is kept while there is no connection arrives late: a request for a task that no worker waits for any more, or the sign
+		// of life of an attempt that has broken off meanwhile.
 		nats.ReconnectBufSize(-1),
 		nats.ErrorHandler(b.reportAsync), nats.DisconnectErrHandler(b.reportLost), nats.ReconnectHandler(b.reportBack),
 	}
@@ -132,7 +133,11 @@ func (b *Bus) attempt(ctx context.Context, call func(context.Context) error) (ag
 			end = time.Now().Add(b.retryPatience)
 			continue
 		}
-		b.log.Warn().Err(err).Msg("no answer from the message server; trying again")
+		level := zerolog.WarnLevel
+		if errors.Is(err, nats.ErrReconnectBufExceeded) { // the loss of the connection was told
+			level = zerolog.DebugLevel
+		}
+		b.log.WithLevel(level).Err(err).Msg("no answer from the message server; trying again")
 		again = true
 		if err := pause(ctx, b.closing, wait); err != nil {
 			return again, err

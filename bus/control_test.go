@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 )
 
@@ -85,4 +87,29 @@ func TestControlRefuses(t *testing.T) {
 		_, err = b.Request(ctx, "ctl.r", nil)
 		require.ErrorIs(t, err, ErrClosed)
 	})
+}
+
+// What was said while the server was away arrived when it was back: signs of life of attempts that had broken off, and requests for
+// tasks whose answers no worker waited for, so that a task lay idle for a whole AckWait.
+func TestNothingSaidWithoutAServerArrivesLater(t *testing.T) {
+	t.Parallel()
+	o, dir := fast(t), t.TempDir()
+	s := externalServer(t, dir, 0)
+	o.URL, o.Log = "nats://ann:secret@"+s.Addr().String(), zerolog.Nop()
+	b, ctx := open(t, o), soon(t)
+	q := queue(t, b, "generator", QueueOptions{})
+	back, port := b.Back(), portOf(t, s)
+	s.Shutdown()
+	s.WaitForShutdown()
+	for b.nc.IsConnected() {
+		require.NoError(t, pause(ctx, nil, lockPoll))
+	}
+	require.ErrorIs(t, b.Publish(ctx, HeldSubject("r"), []byte("late")), ErrUnavailable)
+	_, err := q.pull(ctx)
+	require.ErrorIs(t, err, nats.ErrReconnectBufExceeded)
+
+	externalServer(t, dir, port)
+	<-back
+	require.NoError(t, b.Enqueue(ctx, TaskSubject("generator", "r", "1"), "id", nil))
+	require.Equal(t, 1, next(t, q).Number)
 }
