@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -295,4 +297,40 @@ func TestARunWhoseMachineHasRecoveredIsNotStopped(t *testing.T) {
 	over.Store(true)
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status)
+}
+
+// The disk of the repository is full when the branch is to be put there: the run ended as failed. It waits, twice, and says why.
+func TestWhatTheConductorCannotDoWaitsForTheMachine(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *run.Spec) {
+		s.Roles["mod"] = command("mod", "echo new > f00.txt")
+		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b", Files: []string{"f00.txt"}})
+	})
+	cfg := r.config(false)
+	cfg.Patience.Retry = 10 * time.Millisecond
+	publish, tries := cfg.Publish, 0
+	cfg.Publish = func(ctx context.Context, commit, base, had string) (string, error) {
+		if tries++; tries < 3 {
+			return "", &fs.PathError{Op: "write", Path: r.dir, Err: syscall.ENOSPC}
+		}
+		return publish(ctx, commit, base, had)
+	}
+	c, err := conductor.New(t.Context(), cfg)
+	require.NoError(t, err)
+	require.NoError(t, c.Start(t.Context(), r.spec))
+	stop := r.worker(t.Context())
+	defer stop()
+	require.NoError(t, c.Run(t.Context()))
+	require.Equal(t, run.Done, c.State().Status)
+	require.Equal(t, 3, tries)
+	paused := 0
+	for b, err := range (conductor.Log{Bus: r.bus, Run: "r1"}).Read(t.Context(), 0) {
+		require.NoError(t, err)
+		for i := range b.Events {
+			if strings.Contains(string(b.Events[i].Data), run.ReasonHalt+"no space left on device at "+r.dir) {
+				paused++
+			}
+		}
+	}
+	require.Equal(t, 2, paused)
 }
