@@ -66,7 +66,8 @@ func (h hasher) record(b []byte) (r record, ok bool) {
 	if h.hash.Sum64() != binary.LittleEndian.Uint64(b[end:]) {
 		return r, false
 	}
-	r.seq, r.time = binary.LittleEndian.Uint64(b[4:]), int64(binary.LittleEndian.Uint64(b[12:])) //nolint:gosec // as it was written
+	r.seq = binary.LittleEndian.Uint64(b[4:])
+	r.time = int64(binary.LittleEndian.Uint64(b[12:])) //nolint:gosec // as it was written
 	r.subject, r.data = string(b[recordHead:recordHead+subject]), b[from:end]
 	if headed {
 		// The hash does not cover this length.
@@ -104,8 +105,8 @@ func (h hasher) chain(b []byte, at int, after uint64) (found []place, end int) {
 }
 
 // places finds the records of a block. Behind damage those count from which an unbroken chain leads to the end of the block: so
-// nothing within a damaged record can pass for one, whatever an agent has written there. The newest block may end in a record that
-// was cut off while it was written: that was never acknowledged, and is no damage.
+// nothing within a damaged record can pass for one, whatever an agent has written there. The newest block may end in a record
+// that was cut off while it was written: that was never acknowledged, and is no damage.
 func (h hasher) places(b []byte, after uint64, newest bool) (found []place, damaged bool) {
 	found, end := h.chain(b, 0, after)
 	if n := len(found); n > 0 {
@@ -132,8 +133,8 @@ func (h hasher) places(b []byte, after uint64, newest bool) (found []place, dama
 // mostEnds bounds the places at which a record is tried to end.
 const mostEnds = 64
 
-// cutOff reports whether bytes are the beginning of the next record, and no whole one whose length is damaged: that one would have
-// its hash before the record behind it, or at the end. The time in a record keeps who chose its text from choosing its hash too.
+// cutOff reports whether bytes are the beginning of the next record, and no whole one whose length is damaged: that one would
+// have its hash before the record behind it, or at the end. The time in a record keeps who chose its text from choosing its hash.
 func (h hasher) cutOff(b []byte, after uint64) bool {
 	if len(b) < recordHead {
 		return true

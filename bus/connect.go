@@ -42,8 +42,8 @@ func (b *Bus) connect(h holder) error {
 func (b *Bus) connectOptions() []nats.Option {
 	opts := []nats.Option{
 		nats.Name("divisi"), nats.Timeout(connectPatience), nats.PingInterval(pingEvery),
-		// What is kept while there is no connection arrives late: a request for a task that no worker waits for any more, or the sign
-		// of life of an attempt that has broken off meanwhile.
+		// What is kept while there is no connection arrives late: a request for a task that no worker waits for any more, or the
+		// sign of life of an attempt that has broken off meanwhile.
 		nats.ReconnectBufSize(-1),
 		nats.ErrorHandler(b.reportAsync), nats.DisconnectErrHandler(b.reportLost), nats.ReconnectHandler(b.reportBack),
 	}

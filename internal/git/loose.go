@@ -15,8 +15,8 @@ import (
 const ManyLoose = 2000
 
 // PackLoose packs the loose objects of a repository where it has ManyLoose, reachable or not, and then removes those that are in
-// a pack on the disk. So none is ever lost, whenever this ends, and others may read and write the repository meanwhile. One caller at a
-// time may pack. It returns how many objects it packed.
+// a pack on the disk. So none is ever lost, whenever this ends, and others may read and write the repository meanwhile. One
+// caller at a time may pack. It returns how many objects it packed.
 func (r *Repo) PackLoose(ctx context.Context) (int, error) {
 	ids, err := r.loose()
 	if err != nil || len(ids) < ManyLoose {

@@ -69,8 +69,8 @@ func (d Dir) IDs() ([]string, error) {
 // openTries is how often a log is opened that another process takes or gives up meanwhile.
 const openTries = 5
 
-// Open connects to a run's log: to the process that carries the run out; where there is none, which alone reports, the log is only
-// read, as its files or its NATS server have it, and nothing is written.
+// Open connects to a run's log: to the process that carries the run out; where there is none, which alone reports, the log is
+// only read, as its files or its NATS server have it, and nothing is written.
 func (d Dir) Open(ctx context.Context, id string) (b *bus.Bus, alone bool, err error) {
 	for range openTries {
 		// The holder ends when the run has, which is nothing to log.
