@@ -25,9 +25,9 @@ var runnersOwn = patterns{
 	},
 	{
 		strings.Fields("_exit( PYTEST_ sys.modules load_tests collect_ignore pytest_ config.option."),
-		re(`\bconfig\.option\.\w+\s*=[^=]|\bos\._exit\(|\bPYTEST_CURRENT_TEST\b|["'](?:pytest|unittest)["'] in sys\.modules|^(?:def )?load_tests\s*[(=]|` +
-			`\bcollect_ignore|\bdef pytest_(?:collect|ignore|runtest|pyfunc|session|cmdline|load|itemcollected|deselected|` +
-			`report)\w*`),
+		re(`\bconfig\.option\.\w+\s*=[^=]|\bos\._exit\(|\bPYTEST_CURRENT_TEST\b|["'](?:pytest|unittest)["'] in sys\.modules|` +
+			`^(?:def )?load_tests\s*[(=]|\bcollect_ignore|` +
+			`\bdef pytest_(?:collect|ignore|runtest|pyfunc|session|cmdline|load|itemcollected|deselected|report)\w*`),
 		Ask, onRunner, ofCodeIn(".py", false),
 	},
 	{

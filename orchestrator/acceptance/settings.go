@@ -30,7 +30,8 @@ var manifests = []manifest{
 	{re(`(?:^|/)package\.json$`), nodePackage, true},
 	{re(`(?:^|/)(?:deno\.jsonc?|composer\.json)$`), matching(jsonValues, `^(?:scripts|tasks|test|lint)\b`), true},
 	{re(`(?:^|/)pyproject\.toml$`), matching(tomlValues, `^tool\.(?:pytest|coverage|tox|nox|ruff|mypy|pyright|pylint|flake8|poe|`+
-		`taskipy|pdm\.scripts|hatch\.envs\b.*\.scripts)\b|\.pytest11\b|^build-system\.backend-path|^tool\.uv\.sources\..*\.path$`), true},
+		`taskipy|pdm\.scripts|hatch\.envs\b.*\.scripts)\b|\.pytest11\b|^build-system\.backend-path|`+
+		`^tool\.uv\.sources\..*\.path$`), true},
 	{re(`(?:^|/)setup\.cfg$`), matching(iniValues, `^(?:(?:tool:)?pytest|flake8|mypy|coverage|pylint|pycodestyle|aliases)\b|`+
 		`pytest11`), false},
 	{re(`(?:^|/)Cargo\.toml$`), matching(tomlValues, `^(?:lib|(?:bin|example)\.\d+)\.(?:test|harness|doctest|path)$|`+
