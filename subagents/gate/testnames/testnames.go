@@ -92,9 +92,9 @@ func (t *Tests) List() List {
 	})
 }
 
-// Missing returns those of a list that did not pass. Of a part of a gate these are of groups that ran in it. A case is not
-// missing where as many of its test passed as are in the list, and not where the test itself is missing. Beyond the bounds
-// nothing is known to be missing.
+// Missing returns those of a list that did not pass. Of a part of a gate these are of groups that ran in it. A test, or a case of
+// it, is not missing where as many of its cases passed as are in the list: a test gets parameters. Nor is a case whose test itself
+// is missing. Beyond the bounds nothing is known to be missing.
 func (t *Tests) Missing(of List, part bool) (missing List) {
 	if t.over() {
 		return nil
@@ -113,13 +113,12 @@ func (t *Tests) Missing(of List, part bool) (missing List) {
 		if passed || cut || part && (!ran || one.Group == "") {
 			continue
 		}
-		if parent := one.above(); parent != one {
-			_, goesOn := t.passed[parent]
-			if _, listed := slices.BinarySearchFunc(of, parent, compare); has[parent] >= had[parent] || listed && !goesOn {
-				continue
-			}
+		parent := one.above()
+		_, goesOn := t.passed[parent]
+		_, listed := slices.BinarySearchFunc(of, parent, compare)
+		if has[parent] < had[parent] && (parent == one || goesOn || !listed) {
+			missing = append(missing, one)
 		}
-		missing = append(missing, one)
 	}
 	return missing
 }

@@ -37,19 +37,21 @@ func TestWhatDidNotRun(t *testing.T) {
 		part      bool
 		want      string
 	}{
-		"all ran":                            {base: "A B", now: "A B C"},
-		"one did not":                        {base: "A B", now: "A", want: "B"},
-		"nothing ran":                        {base: "A B", want: "A B"},
-		"another group has its name":         {base: "A b:A", now: "b:A", want: "A"},
-		"a part ran":                         {base: "A b:B", now: "A", part: true},
-		"a part lacks one":                   {base: "A C b:B", now: "A", part: true, want: "C"},
-		"a part of what names no groups":     {base: ":A :B", now: ":A", part: true},
-		"a case is gone":                     {base: "A A/x A/y", now: "A A/x", want: "A/y"},
-		"a case has another name":            {base: "A A/x A/y", now: "A A/x A/z"},
-		"a test is gone with its cases":      {base: "A A/x A/y", want: "A"},
-		"cases without a test of their own":  {base: "a[1] a[2]", now: "a[1]", want: "a[2]"},
-		"they have other names":              {base: "a[1] a[2]", now: "a[3] a[4]"},
-		"cases of another test do not count": {base: "A A/x", now: "A B B/x", want: "A/x"},
+		"all ran":                                        {base: "A B", now: "A B C"},
+		"one did not":                                    {base: "A B", now: "A", want: "B"},
+		"nothing ran":                                    {base: "A B", want: "A B"},
+		"another group has its name":                     {base: "A b:A", now: "b:A", want: "A"},
+		"a part ran":                                     {base: "A b:B", now: "A", part: true},
+		"a part lacks one":                               {base: "A C b:B", now: "A", part: true, want: "C"},
+		"a part of what names no groups":                 {base: ":A :B", now: ":A", part: true},
+		"a case is gone":                                 {base: "A A/x A/y", now: "A A/x", want: "A/y"},
+		"a case has another name":                        {base: "A A/x A/y", now: "A A/x A/z"},
+		"a test is gone with its cases":                  {base: "A A/x A/y", want: "A"},
+		"cases without a test of their own":              {base: "a[1] a[2]", now: "a[1]", want: "a[2]"},
+		"they have other names":                          {base: "a[1] a[2]", now: "a[3] a[4]"},
+		"a test gets parameters":                         {base: "a b", now: "a[1] a[2] b"},
+		"a test gets one parameter, and another is gone": {base: "a b", now: "a[1]", want: "b"},
+		"cases of another test do not count":             {base: "A A/x", now: "A B B/x", want: "A/x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
