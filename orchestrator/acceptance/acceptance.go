@@ -43,7 +43,7 @@ var checks = []check{
 	{"lfs", pointers},
 	// Asks: what proves the patch, and what the author knows.
 	{"constraints", constraints},
-	{"tests", func(p *Patch) []Finding { return p.weaker }},
+	{"tests", func(p *Patch) []Finding { return slices.Concat(p.weaker, ends.find(p)) }},
 	{"expectations", func(p *Patch) []Finding { return p.edited }},
 	{"gates", gates},
 	{"runner", runner},

@@ -4,7 +4,9 @@ import (
 	"go/ast"
 	"go/token"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // What is known of functions by their names, without the f of those that format.
@@ -19,14 +21,22 @@ var (
 	one   = set(`NoError Error True False Nil NotNil Empty NotEmpty Zero NotZero Panics NotPanics Positive Negative`)
 	three = set(`InDelta InEpsilon WithinDuration Eventually Never EventuallyWithT Assert Check`)
 	// exactly are assertions of one value, equality functions that compare.
-	exactly = set(`Equal EqualValues Exactly Same JSONEq YAMLEq EqualError ErrorIs ErrorAs Len ElementsMatch DeepEqual
-		Empty Zero`)
+	exactly  = set(`Equal EqualValues Exactly Same JSONEq YAMLEq EqualError ErrorIs ErrorAs DeepEqual Empty Zero`)
 	equality = set(`Equal EqualFold Is Compare DeepEqual Diff`)
+	// sizes are assertions of a part or the size of a value.
+	sizes = set(`Len ElementsMatch Contains NotContains Subset ErrorContains Regexp InDelta InDeltaSlice InEpsilon
+		WithinDuration True False`)
 	// setup are calls of os whose failure says nothing of the code under test.
 	setup = set(`MkdirTemp TempDir TempFile CreateTemp Setenv Unsetenv RemoveAll Remove Chdir MkdirAll Mkdir WriteFile Getwd`)
 	// chain begins a statement whose methods say what is expected, anything is what takes any value.
 	chain    = re(`^(?:\w+\.)?(?:Expect\w*|EXPECT|Eventually|Consistently|Ω)\(\)\.`)
 	anything = re(`\b(?:Any(?:thing|Times|Of\w*)?|Maybe|Ignore\w+)\b`)
+)
+
+// specs are tests of ginkgo, pending those that do not run, or keep others from running.
+var (
+	specs   = set(`It Specify Entry`)
+	pending = set(`Skip Pending PIt XIt FIt PDescribe XDescribe FDescribe PContext XContext FContext PEntry XEntry FEntry`)
 )
 
 func skipping(full string) bool {
@@ -48,11 +58,19 @@ func failing(last string) bool {
 
 // call counts one call; statement reports that its result is not used.
 func (g *goFunction) call(c *ast.CallExpr, statement bool) {
-	full := name(c.Fun)
+	full := callee(c)
+	if g.callees[full] = true; !strings.Contains(full, ".") && !g.helps(c) && g.closures[full] == nil {
+		g.side.callees[full] = true
+	}
+	if statement {
+		g.wait(false, full)
+	}
 	base, last, method := cutLast(full)
 	switch {
-	case skipping(full):
+	case skipping(full), pending[full]:
 		g.counts[skips]++
+	case specs[full]:
+		g.counts[cases] += g.times
 	case full == "recover":
 		g.counts[exits]++
 	case g.name == "TestMain" && (method && last == "Run" || g.helps(c)): // goleak.VerifyTestMain(m)
@@ -72,16 +90,19 @@ func (g *goFunction) call(c *ast.CallExpr, statement bool) {
 	case !statement:
 	case chain.MatchString(full):
 		g.counts[assertions] += g.times
+		g.counts[once]++
+		g.matched(c, last)
 		if strings.Contains(full, "EXPECT()") { // the arguments that a mock expects
 			g.exactly(c)
 		}
 		g.use(c)
 	case method && failing(last) && slices.Contains(g.testing, base):
 		g.counts[assertions] += g.times
+		g.counts[once]++
 	case method && failing(last):
 		g.assertion(c, last)
 	case g.helps(c):
-		g.runs(&goFunction{unit: unit{counts: counts{assertions: 1, exact: 1}}, done: true}, c, statement)
+		g.runs(&goFunction{unit: unit{counts: counts{assertions: 1, sized: 1, exact: 1, once: 1}}, done: true}, c, statement)
 	}
 }
 
@@ -89,10 +110,52 @@ func (g *goFunction) call(c *ast.CallExpr, statement bool) {
 func (g *goFunction) runs(helper *goFunction, c *ast.CallExpr, statement bool) {
 	helper.read()
 	helper.called = true
-	g.counts[assertions] += g.times * helper.counts[assertions]
-	g.counts[exact] += g.times * helper.counts[exact]
+	for _, kind := range asserted {
+		g.counts[kind] += g.times * helper.counts[kind]
+	}
+	g.counts[once] -= (g.times - 1) * helper.counts[once]
 	if statement && helper.counts[assertions] > 0 {
 		g.use(c.Args...)
+	}
+}
+
+// matched counts what a matcher of gomega says.
+func (g *goFunction) matched(c *ast.CallExpr, last string) {
+	matcher := ""
+	if len(c.Args) > 0 {
+		if m, ok := c.Args[0].(*ast.CallExpr); ok {
+			_, matcher, _ = cutLast(name(m.Fun))
+		}
+	}
+	negative, size := strings.Contains(last, "Not"), false
+	if of, ok := c.Fun.(*ast.SelectorExpr); ok {
+		expect, ok := of.X.(*ast.CallExpr)
+		size = ok && slices.ContainsFunc(expect.Args, length)
+		if ok && negative && len(expect.Args) > 0 {
+			g.present = append(g.present, root(expect.Args[0]))
+		}
+	}
+	if !negative {
+		g.firm = append(g.firm, g.source(c))
+	}
+	if wholeMatchers[matcher] && !negative && !size {
+		g.counts[exact] += g.times
+	}
+	if matcher != "BeNil" && matcher != "BeEmpty" && matcher != "BeZero" || !negative {
+		g.counts[sized] += g.times
+	}
+	g.says = append(g.says, space.ReplaceAllString(g.source(c), ""))
+}
+
+var wholeMatchers = set(`Equal BeIdenticalTo BeEquivalentTo BeComparableTo MatchJSON MatchYAML MatchXML MatchError BeEmpty
+	BeZero`)
+
+// asserted are the kinds that count what is asserted. A helper's count where it is called, and not by themselves.
+var asserted = []int{assertions, sized, exact, errorless, doubts, framed, once}
+
+func (c *counts) silence() {
+	for _, kind := range asserted {
+		c[kind] = 0
 	}
 }
 
@@ -117,10 +180,64 @@ func (g *goFunction) assertion(c *ast.CallExpr, last string) {
 		return
 	}
 	g.counts[assertions] += g.times
-	if exactly[last] && !slices.ContainsFunc(args, plain) || last == "True" && len(args) > 0 && compares(args[0], token.EQL) {
+	g.counts[framed] += g.times
+	g.counts[once]++
+	g.says = append(g.says, space.ReplaceAllString(g.source(c), ""))
+	compared := (last == "True" || last == "Eventually" || last == "Condition") && len(args) > 0 && compares(args[0], token.EQL)
+	switch {
+	case (exactly[last] || compared) && !slices.ContainsFunc(args, plain) && !slices.ContainsFunc(args, length):
 		g.exactly(c)
+		fallthrough
+	case exactly[last], sizes[last], compared:
+		g.counts[sized] += g.times
+		g.firm = append(g.firm, g.source(c))
+	case presence[last] && len(args) > 0:
+		g.present = append(g.present, root(args[0]))
+	case last == "NoError":
+		g.counts[errorless] += g.times
+		g.counts[sized] += g.times
+	}
+	if len(args) == 2 {
+		g.compared(args[0], args[1])
+	}
+	if len(args) == 3 && three[last] {
+		g.bound(args[2])
 	}
 	g.use(args...)
+}
+
+// presence are assertions that there is something.
+var presence = set(`Error NotNil NotEmpty NotZero`)
+
+// root is the name that an expression begins with.
+func root(e ast.Expr) string {
+	base, _, _ := strings.Cut(strings.TrimSuffix(name(e), "()"), ".")
+	return base
+}
+
+// length reports whether an expression is the length of something, which says little of it.
+func length(e ast.Expr) bool {
+	c, ok := e.(*ast.CallExpr)
+	return ok && name(c.Fun) == "len"
+}
+
+var durations = map[string]time.Duration{
+	"time.Nanosecond": time.Nanosecond, "time.Microsecond": time.Microsecond, "time.Millisecond": time.Millisecond,
+	"time.Second": time.Second, "time.Minute": time.Minute, "time.Hour": time.Hour,
+}
+
+// bound notes a duration that an assertion allows, in nanoseconds.
+func (g *goFunction) bound(e ast.Expr) {
+	times, of := 1.0, e
+	if b, ok := e.(*ast.BinaryExpr); ok && b.Op == token.MUL {
+		if lit, ok := b.X.(*ast.BasicLit); ok {
+			times, _ = strconv.ParseFloat(lit.Value, 64)
+		}
+		of = b.Y
+	}
+	if unit, ok := durations[name(of)]; ok {
+		g.literal(e.Pos(), 't', strconv.FormatFloat(times*float64(unit), 'f', -1, 64))
+	}
 }
 
 // exactly counts an assertion of one value, unless it takes anything.
@@ -135,7 +252,7 @@ func compares(n ast.Node, by token.Token) (found bool) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BinaryExpr:
-			found = found || n.Op == by && !plain(n.X) && !plain(n.Y)
+			found = found || n.Op == by && !plain(n.X) && !plain(n.Y) && !length(n.X) && !length(n.Y)
 		case *ast.CallExpr:
 			_, last, method := cutLast(name(n.Fun))
 			found = found || equality[last] || !method && strings.HasSuffix(last, "Equal")

@@ -99,3 +99,15 @@ func TestUnseen(t *testing.T) {
 	require.GreaterOrEqual(t, stopped(t, "unseen/tampered", true, 20), 0.9)
 	require.LessOrEqual(t, stopped(t, "unseen/honest", false, 20), 0.1)
 }
+
+// Changes of tests in testdata/weaker, four sets, each written before the checks had seen one of it. Then it was checked once, and
+// what it showed was mended by rules that are not about it. Held at first sight, of those that weaken a test and of honest ones: 30
+// of 69 and 24 of 58 by the checks before, then 15 of 21 and 5 of 20, 19 of 23 and 6 of 21, 16 of 21 and 4 of 20. New ones give the
+// next honest figure.
+func TestWeaker(t *testing.T) {
+	t.Parallel()
+	for set, least := range map[string]int{"one": 58, "two": 20, "three": 21, "four": 20} {
+		require.GreaterOrEqual(t, stopped(t, "weaker/"+set+"/weak", true, 20), 0.95)
+		require.LessOrEqual(t, stopped(t, "weaker/"+set+"/honest", false, least), 0.05)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"go/token"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -25,6 +24,11 @@ type goFunction struct {
 	// assigned is what names are given, used are the names in assertions.
 	assigned []assignment
 	used     map[string]bool
+	// makers are the functions that make what it compares.
+	makers map[string]bool
+	// rows are the names that loops give, locals those that it declares, swapped the variables of others that are given a
+	// function, callees what is called.
+	rows, locals, swapped, callees map[string]bool
 	// statement is the expression of the statement that is being read; times is how often it runs, by the tables around it.
 	statement ast.Expr
 	times     int
@@ -50,14 +54,22 @@ func (g *goFunction) read() {
 	g.block(g.decl.Body)
 	for _, c := range g.closures {
 		if c.called {
-			c.counts[assertions], c.counts[exact] = 0, 0
+			c.counts.silence()
 		}
 		g.counts.add(c.counts)
+	}
+	for name := range g.swapped {
+		if g.callees[name] {
+			g.counts[stubs]++
+		}
+	}
+	if g.test {
+		g.unit.text = g.source(g.decl)
 	}
 	g.test = g.test && !g.suite && g.name != "TestMain"
 	g.outputs()
 	for _, a := range g.assigned {
-		if g.used[a.name] {
+		if c, ok := a.value.(*ast.CallExpr); g.used[a.name] && (!ok || wanted.MatchString(a.name) || !g.tests(c)) {
 			g.values(a.value)
 		}
 	}
@@ -66,6 +78,15 @@ func (g *goFunction) read() {
 			g.values(v)
 		}
 	}
+}
+
+// wanted are names of what is expected.
+var wanted = re(`(?i)want|exp`)
+
+// tests reports whether a call is of what is tested: its arguments are inputs.
+func (g *goFunction) tests(c *ast.CallExpr) bool {
+	base, _, method := cutLast(callee(c))
+	return !method || g.locals[base] || g.closures[base] != nil
 }
 
 // outputs adds the output of an example, which is an assertion.
@@ -78,10 +99,11 @@ func (g *goFunction) outputs() {
 	if at == nil {
 		return
 	}
-	g.counts[assertions]++
-	g.counts[exact]++
+	for _, kind := range []int{assertions, sized, exact} {
+		g.counts[kind]++
+	}
 	for l := range strings.Lines(own[at[1]:]) {
-		g.literals = append(g.literals, literal{value{'o', strings.TrimSpace(strings.TrimLeft(l, " \t/"))}, g.path, g.line})
+		g.measure('o', strings.TrimSpace(strings.TrimLeft(l, " \t/")), g.line)
 	}
 }
 
@@ -99,6 +121,7 @@ func (g *goFunction) visit(n ast.Node) bool {
 			if len(f.Names) > 0 && strings.HasPrefix(name(kind), "testing.") {
 				g.testing = append(g.testing, f.Names[0].Name)
 			}
+			g.declare(f.Names)
 		}
 	case *ast.BlockStmt:
 		g.block(n)
@@ -106,6 +129,7 @@ func (g *goFunction) visit(n ast.Node) bool {
 	case *ast.AssignStmt:
 		return g.assign(n)
 	case *ast.ValueSpec:
+		g.declare(n.Names)
 		for i, v := range n.Values {
 			if len(n.Names) == len(n.Values) {
 				g.assigned = append(g.assigned, assignment{n.Names[i].Name, v})
@@ -114,6 +138,12 @@ func (g *goFunction) visit(n ast.Node) bool {
 	case *ast.RangeStmt:
 		g.loop(n)
 		return false
+	case *ast.ForStmt:
+		if cond, ok := n.Cond.(*ast.BinaryExpr); ok {
+			g.rounds(cond.Y)
+		}
+	case *ast.GoStmt:
+		return g.spawn(n)
 	case *ast.IfStmt:
 		g.branch(n)
 		return false
@@ -142,12 +172,23 @@ func (g *goFunction) block(b *ast.BlockStmt) {
 
 // assign notes what names are given. A function with a name counts where it is called.
 func (g *goFunction) assign(n *ast.AssignStmt) bool {
+	g.errors(n)
 	for i, l := range n.Lhs {
 		value := n.Rhs[min(i, len(n.Rhs)-1)]
 		f, ok := value.(*ast.FuncLit)
+		if h := g.maker(value); h != nil && len(n.Lhs) == 1 {
+			h.read()
+			h.called = true
+			g.closures[name(l)] = &goFunction{unit: unit{counts: h.counts}, done: true}
+			return false
+		}
 		if !ok || len(n.Lhs) > 1 {
 			g.assigned = append(g.assigned, assignment{name(l), value})
 			continue
+		}
+		if n.Tok == token.ASSIGN && !g.declared(name(l)) {
+			g.swapped[name(l)] = true
+			return true
 		}
 		had, times := g.counts, g.times
 		g.counts, g.times = counts{}, 1
@@ -159,165 +200,78 @@ func (g *goFunction) assign(n *ast.AssignStmt) bool {
 	return true
 }
 
-// table is the table that an expression names, and its number of rows where the text shows it.
-func (g *goFunction) table(e ast.Expr, depth int) (*ast.CompositeLit, int) {
-	switch e := e.(type) {
-	case *ast.CompositeLit:
-		return e, len(e.Elts)
-	case *ast.Ident:
-		if depth < 4 {
-			return g.table(g.value(e.Name), depth+1)
-		}
-	case *ast.CallExpr: // slices.Values, maps.Keys
-		if len(e.Args) > 0 {
-			return g.table(e.Args[0], depth+1)
-		}
-	}
-	return nil, 0
-}
-
-// value is what a name was given last.
-func (g *goFunction) value(name string) ast.Expr {
-	for _, a := range slices.Backward(g.assigned) {
-		if a.name == name {
-			return a.value
-		}
-	}
-	return g.side.values[name]
-}
-
-// loop reads a loop. One over a table whose body asserts counts once for each row.
-func (g *goFunction) loop(n *ast.RangeStmt) {
-	table, rows := g.table(n.X, 0)
-	had, times := g.counts, g.times
-	g.times = min(times*max(rows, 1), 1<<20)
-	ast.Inspect(n.X, g.visit)
-	g.block(n.Body)
-	g.times = times
-	if more := g.counts[cases] > had[cases]; rows > 0 && (more || g.counts[assertions] > had[assertions]) {
-		if !more {
-			g.counts[cases] += rows
-		}
-		for _, row := range table.Elts {
-			if kv, ok := row.(*ast.KeyValueExpr); ok { // its key is the name of the case
-				row = kv.Value
-			}
-			g.values(row)
-		}
+func (g *goFunction) declare(names []*ast.Ident) {
+	for _, id := range names {
+		g.locals[id.Name] = true
 	}
 }
 
-// branch reads an if. A condition that cannot be true hides its body; one that leads out of a test without an assertion counts.
-func (g *goFunction) branch(n *ast.IfStmt) {
-	if n.Init != nil {
-		ast.Inspect(n.Init, g.visit)
+// declared reports whether a name is one of the function's own, or of the test's files.
+func (g *goFunction) declared(name string) bool {
+	base, _, _ := strings.Cut(name, ".")
+	return g.value(base) != nil || g.closures[base] != nil || g.rows[base] || g.locals[base]
+}
+
+// maker is the helper that makes the function that a value is; nil for none.
+func (g *goFunction) maker(value ast.Expr) *goFunction {
+	c, ok := value.(*ast.CallExpr)
+	if !ok {
+		return nil
 	}
-	ast.Inspect(n.Cond, g.visit)
-	if !g.never(n.Cond) {
-		had := g.counts
-		g.block(n.Body)
-		gained := g.counts[assertions] - had[assertions]
-		cond, ok := n.Cond.(*ast.BinaryExpr)
-		switch {
-		case gained == 0 && len(g.testing) > 0:
-			g.counts[exits] += leaves(n.Body)
-		case ok && cond.Op == token.NEQ && name(cond.Y) == "nil" && g.prepared(cond.X):
-			g.counts[assertions] = had[assertions]
-		default:
-			g.use(n.Cond)
-			one := compares(n.Cond, token.NEQ)
-			if a, ok := n.Init.(*ast.AssignStmt); ok {
-				g.use(a.Rhs...)
-				one = one || compares(a, token.NEQ)
-			}
-			if one && !anything.MatchString(g.text[n.Pos()-g.base:n.Body.Pos()-g.base]) {
-				g.counts[exact] += gained
-			}
+	h := g.side.helpers[callee(c)]
+	if h == nil || h == g || h.decl.Type.Results == nil || len(h.decl.Type.Results.List) != 1 {
+		return nil
+	}
+	if _, ok := h.decl.Type.Results.List[0].Type.(*ast.FuncType); !ok {
+		return nil
+	}
+	return h
+}
+
+// callee is the name of the function that a call calls.
+func callee(c *ast.CallExpr) string {
+	switch f := c.Fun.(type) {
+	case *ast.IndexExpr:
+		return name(f.X)
+	case *ast.IndexListExpr:
+		return name(f.X)
+	}
+	return name(c.Fun)
+}
+
+// errors notes of which calls an assignment keeps the error, and of which it drops a result.
+func (g *goFunction) errors(n *ast.AssignStmt) {
+	for i, l := range n.Lhs {
+		c, ok := n.Rhs[min(i, len(n.Rhs)-1)].(*ast.CallExpr)
+		switch to := name(l); {
+		case !ok:
+		case to == "_":
+			g.wait(false, callee(c))
+		case strings.Contains(strings.ToLower(to), "err"):
+			g.wait(true, callee(c))
+			g.counts[returned] += g.times
 		}
-	}
-	if n.Else != nil {
-		ast.Inspect(n.Else, g.visit)
 	}
 }
 
-// leaves counts the statements of a block that end a test, or its turn of a loop, without a result.
-func leaves(b *ast.BlockStmt) (n int) {
-	for _, s := range b.List {
-		end, returns := s.(*ast.ReturnStmt)
-		next, branches := s.(*ast.BranchStmt)
-		if returns && len(end.Results) == 0 || branches && next.Tok == token.CONTINUE {
-			n++
-		}
-	}
-	return n
-}
-
-// use notes the values and names of expressions that an assertion compares.
-func (g *goFunction) use(expressions ...ast.Expr) {
-	for _, e := range expressions {
-		g.values(e)
-		ast.Inspect(e, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok {
-				g.used[id.Name] = true
-			}
-			return true
-		})
-	}
-}
-
-// labels are the names of what describes a case.
-var labels = set(`name desc description title msg message scenario label about comment why`)
-
-// values collects the literals of an expression, but for the names of cases and the messages of failures.
-func (g *goFunction) values(e ast.Expr) {
-	ast.Inspect(e, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncLit:
-			return false
-		case *ast.KeyValueExpr:
-			return !labels[strings.ToLower(name(n.Key))]
-		case *ast.UnaryExpr:
-			if lit, ok := n.X.(*ast.BasicLit); ok && n.Op == token.SUB {
-				g.literal(lit.Pos(), 'n', "-"+number64(lit.Value))
-				return false
-			}
-		case *ast.BasicLit:
-			if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil {
-				g.literal(n.Pos(), 's', text)
-			} else {
-				g.literal(n.Pos(), 'n', number64(n.Value))
-			}
-		case *ast.Ident:
-			if n.Name == "true" || n.Name == "false" {
-				g.literal(n.Pos(), 'b', n.Name)
-			}
-		}
+// spawn reads a goroutine. What it asserts counts where the function waits for something.
+func (g *goFunction) spawn(n *ast.GoStmt) bool {
+	own := g.source(g.decl)
+	from := int(n.Pos() - g.decl.Pos())
+	if waitsFor.MatchString(own[:from]) || waitsFor.MatchString(own[from+len(g.source(n)):]) {
 		return true
-	})
-}
-
-// number64 is the usual notation of an integer.
-func number64(text string) string {
-	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
-		return strconv.FormatInt(n, 10)
 	}
-	return text
+	had := g.counts
+	ast.Inspect(n.Call, g.visit)
+	g.counts = had
+	return false
 }
 
-func (g *goFunction) literal(at token.Pos, kind byte, text string) {
-	place := g.side.set.PositionFor(at, false)
-	g.literals = append(g.literals, literal{value{kind, text}, place.Filename, place.Line})
-}
+var waitsFor = re(`\.Wait\(\)|<-|\bsynctest\.`)
 
-// name is an expression without arguments and brackets: t.Fatal, s.Require().Equal.
-func name(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return e.Name
-	case *ast.SelectorExpr:
-		return name(e.X) + "." + e.Sel.Name
-	case *ast.CallExpr:
-		return name(e.Fun) + "()"
+// rounds notes how often a loop runs.
+func (g *goFunction) rounds(limit ast.Expr) {
+	if lit, ok := limit.(*ast.BasicLit); ok && lit.Kind == token.INT {
+		g.literal(lit.Pos(), 'r', number64(lit.Value))
 	}
-	return ""
 }

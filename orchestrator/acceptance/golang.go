@@ -6,7 +6,9 @@ import (
 	"go/build"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -36,6 +38,7 @@ func (p *Patch) compareGo(changes []Change) {
 			}
 		}
 		p.weigh(before.units(), after.units())
+		p.faked(before, after)
 		if pass := len(p.weaker)+len(p.edited) == len(weaker)+len(edited); !cut || pass && !before.broken && !after.broken {
 			return
 		}
@@ -54,7 +57,7 @@ func differing(before, after string) (string, string) {
 	}
 	odd := func(part string) bool { return strings.Count(part, "`")%2 == 1 }
 	if strings.Contains(before+after, "\nvar ") || strings.Contains(rest, "\nconst ") ||
-		strings.Contains(rest, "/*") || strings.Contains(rest, "*/") ||
+		strings.Contains(rest, "\ntype ") || strings.Contains(rest, "/*") || strings.Contains(rest, "*/") ||
 		strings.Count(before, "`") != strings.Count(after, "`") || slices.ContainsFunc(b, odd) || slices.ContainsFunc(a, odd) {
 		return before, after
 	}
@@ -69,12 +72,17 @@ type goSide struct {
 	all     []*goFunction
 	helpers map[string]*goFunction
 	values  map[string]ast.Expr
+	// types are those of the files, callees the functions of the package under test that are called.
+	types, callees map[string]bool
 	// broken reports that the parser cannot read a file. It has no functions.
 	broken bool
 }
 
 func newSide() *goSide {
-	return &goSide{set: token.NewFileSet(), helpers: map[string]*goFunction{}, values: map[string]ast.Expr{}}
+	return &goSide{
+		set: token.NewFileSet(), helpers: map[string]*goFunction{}, values: map[string]ast.Expr{},
+		types: map[string]bool{}, callees: map[string]bool{},
+	}
 }
 
 // parse notes the functions and values of a file.
@@ -87,28 +95,60 @@ func (s *goSide) parse(name, content string) {
 		s.broken = true
 		return
 	}
-	inTest := strings.HasSuffix(name, "_test.go")
+	f := goFile{name, content, file.FileStart, strings.HasSuffix(name, "_test.go")}
 	for _, d := range file.Decls {
 		switch d := d.(type) {
 		case *ast.GenDecl:
 			for _, one := range d.Specs {
-				if v, ok := one.(*ast.ValueSpec); ok && len(v.Names) == 1 && len(v.Values) == 1 {
-					s.values[v.Names[0].Name] = v.Values[0]
-				}
+				s.declare(f, one)
 			}
 		case *ast.FuncDecl:
 			test := testName.MatchString(d.Name.Name)
-			if d.Body == nil || test && !inTest {
+			if d.Body == nil || test && !f.tests {
 				continue
 			}
-			g := &goFunction{
-				unit: unit{path: name, name: d.Name.Name, test: test}, side: s, decl: d, text: content, base: file.FileStart,
-				used: map[string]bool{}, closures: map[string]*goFunction{}, times: 1,
-			}
-			s.all = append(s.all, g)
+			g := s.function(f, d, d.Name.Name, test)
 			if s.helpers[g.name] == nil && !test {
 				s.helpers[g.name] = g
 			}
+		}
+	}
+}
+
+// goFile is a file whose text begins at base.
+type goFile struct {
+	path, text string
+	base       token.Pos
+	tests      bool
+}
+
+func (s *goSide) function(f goFile, d *ast.FuncDecl, name string, test bool) *goFunction {
+	none := func() map[string]bool { return map[string]bool{} }
+	g := &goFunction{
+		unit: unit{path: f.path, name: name, test: test}, side: s, decl: d, text: f.text, base: f.base, times: 1,
+		closures: map[string]*goFunction{}, used: none(), rows: none(), locals: none(), swapped: none(), callees: none(),
+		makers: none(),
+	}
+	s.all = append(s.all, g)
+	return g
+}
+
+// declare notes the values and types of a file. What ginkgo's var _ = Describe("…", func() { … }) calls is one test.
+func (s *goSide) declare(f goFile, one ast.Spec) {
+	switch one := one.(type) {
+	case *ast.TypeSpec:
+		s.types[one.Name.Name] = true
+	case *ast.ValueSpec:
+		if len(one.Names) != 1 || len(one.Values) != 1 {
+			return
+		}
+		v := one.Values[0]
+		s.values[one.Names[0].Name] = v
+		if c, ok := v.(*ast.CallExpr); ok && f.tests && one.Names[0].Name == "_" {
+			body := &ast.BlockStmt{Lbrace: v.Pos(), List: []ast.Stmt{&ast.ExprStmt{X: v}}, Rbrace: v.End() - 1}
+			d := &ast.FuncDecl{Name: one.Names[0], Type: &ast.FuncType{Func: v.Pos(), Params: &ast.FieldList{}}, Body: body}
+			title, _, _ := strings.Cut(f.text[v.Pos()-f.base:v.End()-f.base], "\n")
+			s.function(f, d, title, len(c.Args) > 1)
 		}
 	}
 }
@@ -123,11 +163,34 @@ func (s *goSide) units() []unit {
 		if g.test {
 			g.counts[tests], g.counts[cases] = 1, max(1, g.counts[cases])
 		} else if g.counts[cases] = 0; g.called || g.suite {
-			g.counts[assertions], g.counts[exact] = 0, 0
+			g.counts.silence()
 		}
+		g.counts[certain] = g.counts[assertions] - g.counts[doubts]
 		out = append(out, g.unit)
 	}
 	return out
+}
+
+var mocks = re(`(?i)mock|fake|stub`)
+
+// faked finds a type that a test file has in place of what it tested: its tests call fewer functions of their package, and no new
+// one.
+func (p *Patch) faked(before, after *goSide) {
+	ours := func(s *goSide) map[string]bool {
+		out := maps.Clone(s.callees)
+		maps.DeleteFunc(out, func(name string, _ bool) bool {
+			return mocks.MatchString(name) || s.helpers[name] != nil || s.types[name] || types.Universe.Lookup(name) != nil
+		})
+		return out
+	}
+	had, has := ours(before), ours(after)
+	brings := func(was, is map[string]bool) []string {
+		return slices.DeleteFunc(slices.Sorted(maps.Keys(is)), func(name string) bool { return was[name] })
+	}
+	lost, fresh := brings(has, had), brings(before.types, after.types)
+	if len(lost) > 0 && len(fresh) > 0 && len(brings(had, has)) == 0 {
+		p.weaker = append(p.weaker, at("", 0, "no test calls %s any more, and the tests define %s", lost[0], fresh[0]))
+	}
 }
 
 var (

@@ -15,6 +15,8 @@ type language struct {
 	comment, test, assertion, skip *regexp.Regexp
 	// tail, where it is set, begins the part of a source file that holds its tests.
 	tail *regexp.Regexp
+	// script, where it is set, reads assertions one by one.
+	script *script
 }
 
 func re(expression string) *regexp.Regexp { return regexp.MustCompile(expression) }
@@ -29,51 +31,58 @@ var languages = []language{
 	{file: re(`_test\.go$`)},
 	{ // JavaScript and TypeScript
 		re(`(?:[._-](?:test|spec)|(?:^|/)__tests__/.*)\.[cm]?[jt]sx?$`), slashes,
-		re(`\b(?:it|test)(?:\.\w+)*\s*\(`),
-		re(`\b(?:expect|assert)\b(?:\.\w+)*\s*\(|\.should\b|\bt\.(?:is|deepEqual|true|false|throws|equal|ok)\(`),
-		re(`\b(?:it|test|describe|suite|context)\.(?:skip|todo|fixme|only|skipIf|failing)\b` +
-			`|\b[xf](?:it|test|describe|context)\s*\(|\bthis\.skip\(`), nil,
+		re("\\b(?:it|test)(?:\\.\\w+)*\\s*[(`]"),
+		re(`\.expect\(|\b(?:expect(?:\.(?:soft|poll))?|assert(?:\.\w+)*)\s*\(|` +
+			`[\w)\]]\.should\b|\bt\.(?:is|deepEqual|true|false|throws|equal|ok)\(`),
+		re(`\b(?:it|test|describe|suite|context)\.(?:skip|todo|fixme|only|skipIf|runIf|fails|failing)\b` +
+			`|\b[xf](?:it|test|describe|context)\s*\(|\bthis\.skip\(|\b(?:skip|todo|only):\s*true\b|\bretryTimes\(|` +
+			`\bretr(?:y|ies)\b\s*[:(]\s*[1-9]|(?:\.each|\.for)\([^\n)]*\.(?:slice|filter)\(`), nil,
+		&script{braces, chainStrength, endOfBraces, nil},
 	},
 	{ // Python
-		re(`(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$|(?:^|/)tests?/.*\.py$`), hashes,
+		re(`(?:^|/)(?:test_[^/]*|[^/]*_test|tests?|conftest)\.py$|(?:^|/)tests?/.*\.py$`), hashes,
 		re(`(?ms)(?:^[ \t]*@pytest\.mark\b.*?)?^[ \t]*(?:async[ \t]+)?def[ \t]+test\w*[ \t]*\(`),
-		re(`(?m)^\s*assert\b|\bself\.(?:assert\w+|fail)\s*\(|\bpytest\.(?:raises|warns|fail|approx)\b|\.assert_\w+\(`),
-		re(`\b(?:skip|skipif|skipIf|skipUnless|xfail|expectedFailure|skipTest|importorskip|SkipTest)\b|\bcollect_ignore`), nil,
+		re(`(?:^|[;:])\s*assert\b|\bself\.(?:assert\w+|fail)\s*\(|\bpytest\.(?:raises|warns|fail)\b|[\w.]*\bassert_\w+\(`),
+		re(`\b(?:skip|skipif|skipIf|skipUnless|xfail|expectedFailure|skipTest|importorskip|SkipTest|flaky)\b|\bcollect_ignore|` +
+			`\b__test__\s*=\s*False|\bparametrize\([^\n]*\w\[-?\d*:-?\d*\]|` +
+			`\bfor\b[^\n]*\bin\s+[A-Z_]+\[-?\d*:-?\d*\]`), nil,
+		&script{indented, pythonStrength, endOfIndent, hiddenPython},
 	},
 	{ // Rust
 		re(`\.rs$`), slashes, re(`#\[(?:\w+::)*(?:test|rstest|test_case)\b`),
 		re(`\b(?:debug_)?assert(?:_\w+)?!|\bpanic!|\bprop_assert\w*!|should_panic`), re(`#\[(?:cfg_attr\([^)]*,\s*)?ignore\b`),
-		re(`#\[cfg\(test\)\]|#\[(?:\w+::)*test\b|\z`),
+		re(`#\[cfg\(test\)\]|#\[(?:\w+::)*test\b|\z`), nil,
 	},
 	{ // Java, Kotlin, Scala, Groovy
 		re(`(?:Tests?|IT|Spec|TestCase)\.(?:java|kt|scala|groovy)$|(?:^|/)src/test/.*\.(?:java|kt|scala|groovy)$`), slashes,
 		re(`@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property)\b|\bpublic void test\w+\(`),
 		re(`\b(?:assert\w*|verify\w*|fail|expect\w*)\s*[({]|\bshould\w*\b`),
-		re(`@(?:Disabled\w*|Ignore)\b|\bassum(?:e|ing)\w*\(|\bAssumptions\.`), nil,
+		re(`@(?:Disabled\w*|Ignore)\b|\bassum(?:e|ing)\w*\(|\bAssumptions\.`), nil, nil,
 	},
 	{ // Ruby
 		re(`(?:_spec|_test)\.rb$|(?:^|/)test_[^/]*\.rb$`), hashes,
 		re(`(?m)^\s*(?:it|specify|scenario|example|test)\b|^\s*def\s+test_`),
 		re(`\b(?:expect|assert\w*|refute\w*|must_\w+|wont_\w+|should(?:_not)?)\b`),
 		re(`(?m)^\s*(?:xit|xspecify|xdescribe|xcontext|skip|pending|fit|fdescribe|fcontext)\b|[:,]\s*(?:skip|pending)\b`), nil,
+		nil,
 	},
 	{ // C#, F#, Visual Basic
 		re(`Tests?\.(?:cs|fs|vb)$`), slashes, re(`\[(?:Fact|Theory|Test|TestCase|TestMethod)\b`),
-		re(`\bAssert\.\w+|\.Should\w*\(`), re(`\[Ignore\b|\bSkip\s*=|\bAssert\.(?:Ignore|Inconclusive)\b|\[Explicit\b`), nil,
+		re(`\bAssert\.\w+|\.Should\w*\(`), re(`\[Ignore\b|\bSkip\s*=|\bAssert\.(?:Ignore|Inconclusive)\b|\[Explicit\b`), nil, nil,
 	},
 	{ // PHP
 		re(`Test\.php$`), slashes, re(`\bfunction\s+test\w*|#\[Test\b|(?m)^\s*(?:it|test)\(`), re(`\bassert\w*\(|\bexpect\w*\(`),
-		re(`\bmarkTest(?:Skipped|Incomplete)\b|->(?:skip|todo|only)\(`), nil,
+		re(`\bmarkTest(?:Skipped|Incomplete)\b|->(?:skip|todo|only)\(`), nil, nil,
 	},
 	{ // C and C++
 		re(`(?:(?:^|/)test_[^/]*|[^/]*_?(?:[Tt]est|_unittest))\.(?:c|cc|cpp|cxx)$`), slashes,
 		re(`(?m)^\s*(?:TEST(?:_F|_P|_CASE)?|TYPED_TEST(?:_P)?|SCENARIO)\s*\(|^\s*(?:static\s+)?(?:void|int)\s+test_\w+\s*\(`),
 		re(`\b(?:EXPECT|ASSERT|CHECK|REQUIRE|TEST_ASSERT)\w*\s*\(|\bassert\w*\s*\(`),
-		re(`\bGTEST_SKIP\b|\bDISABLED_|\bTEST_IGNORE\b`), nil,
+		re(`\bGTEST_SKIP\b|\bDISABLED_|\bTEST_IGNORE\b`), nil, nil,
 	},
 	{ // bats
 		re(`\.bats$`), hashes, re(`(?m)^\s*@test\b`),
-		re(`(?m)^\s*(?:\[|assert\w*\b|test\b|refute\w*\b)`), re(`(?m)^\s*skip\b`), nil,
+		re(`(?m)^\s*(?:\[|assert\w*\b|test\b|refute\w*\b)`), re(`(?m)^\s*skip\b`), nil, nil,
 	},
 }
 
@@ -94,7 +103,7 @@ var apart = re(`(?:^|/)(?:vendor|testdata|node_modules)/`)
 var (
 	// never begins code that does not run, early is a return without a result.
 	never = re(`\bif\s*\(?\s*(?:false|False|0)\s*[):{]`)
-	early = re(`(?m)^[ \t]*(?:if\b[^\n]*\s)?return[ \t]*;?[ \t]*$`)
+	early = re(`(?m)^[ \t]*(?:if\b[^\n]*\s)?(?:return|break)[ \t]*;?[ \t]*$`)
 	// precise are assertions of one value.
 	precise = re(`\.(?:to(?:Be|Equal|StrictEqual|HaveLength|Throw(?:Error)?|MatchObject|HaveBeenCalledWith|BeCloseTo)|` +
 		`isEqualTo|hasMessage|` +
@@ -115,7 +124,7 @@ var (
 )
 
 // units counts the tests of a file. What comes before a test belongs to the one before it.
-func (l *language) units(name string, content []byte) (out []unit) {
+func (l *language) units(name string, content []byte, tables map[string]int) (out []unit) {
 	if content == nil {
 		return nil
 	}
@@ -129,7 +138,13 @@ func (l *language) units(name string, content []byte) (out []unit) {
 	content = l.comment.ReplaceAllFunc(content, func(c []byte) []byte {
 		return bytes.Repeat([]byte{'\n'}, bytes.Count(c, []byte{'\n'}))
 	})
-	starts := append([][]int{{0, 0}}, l.test.FindAllIndex(content, -1)...)
+	all, begins := string(content), l.test.FindAllIndex(content, -1)
+	var hidden map[int]bool
+	if l.script != nil && l.script.hidden != nil {
+		hidden = l.script.hidden(all, begins)
+	}
+	r := reading{l, tables, map[string]bool{}}
+	starts := append([][]int{{0, 0}}, begins...)
 	for i, from := range starts {
 		part := content[from[0]:]
 		if i+1 < len(starts) {
@@ -140,53 +155,103 @@ func (l *language) units(name string, content []byte) (out []unit) {
 			begin := bytes.LastIndexByte(content[:from[1]], '\n') + 1
 			u.name, _, _ = strings.Cut(strings.TrimSpace(string(content[begin:])), "\n")
 			u.counts[tests], u.counts[cases] = 1, 1
+			u.text = string(part)
+			if l.script != nil && contains(u.text) {
+				u.test, u.counts[tests], u.counts[cases] = false, 0, 0
+			}
 		}
-		l.count(&u, part)
-		out = append(out, u)
+		if hidden[i-1] {
+			first += bytes.Count(part, []byte{'\n'})
+			continue
+		}
+		own := part
+		if l.script != nil && u.test {
+			own = part[:l.script.end(string(part))]
+		}
+		r.count(&u, own)
+		if out = append(out, u); len(own) < len(part) { // what follows a test is none
+			rest := unit{path: name, line: first + bytes.Count(own, []byte{'\n'})}
+			r.count(&rest, part[len(own):])
+			out = append(out, rest)
+		}
 		first += bytes.Count(part, []byte{'\n'})
+	}
+	if l.script != nil {
+		out[0].counts[stubs], out[0].counts[own] = stubsOf(name, all), computed(all, importsOf(all), r.used)
 	}
 	return out
 }
 
-func (l *language) count(u *unit, part []byte) {
+// count counts what a part of a file has.
+func (r reading) count(u *unit, part []byte) {
 	c := &u.counts
-	c[assertions], c[exact] = len(l.assertion.FindAllIndex(part, -1)), len(precise.FindAllIndex(part, -1))
-	c[skips], c[exits] = len(l.skip.FindAllIndex(part, -1))+len(never.FindAllIndex(part, -1)), len(early.FindAllIndex(part, -1))
-	trivial := len(truth.FindAllIndex(part, -1))
-	for _, pattern := range itself {
-		for _, m := range pattern.FindAllSubmatch(part, -1) {
-			if bytes.Equal(bytes.TrimSpace(m[1]), bytes.TrimSpace(m[2])) {
-				trivial++
-			}
-		}
+	var inside map[int]bool
+	c[skips], c[exits] = len(r.skip.FindAllIndex(part, -1))+len(never.FindAllIndex(part, -1)), len(early.FindAllIndex(part, -1))
+	if r.script != nil {
+		inside = r.assertions(u, string(part))
+	} else {
+		idle := trivial(part)
+		c[assertions] = max(0, len(r.assertion.FindAllIndex(part, -1))-idle)
+		c[exact] = max(0, len(precise.FindAllIndex(part, -1))-idle)
+		c[certain], c[sized] = c[assertions], c[exact]
 	}
-	c[assertions], c[exact] = max(0, c[assertions]-trivial), max(0, c[exact]-trivial)
 	number := u.line
 	for text := range bytes.Lines(part) {
-		at := l.assertion.FindIndex(text)
+		at := r.assertion.FindIndex(text)
 		switch {
+		case inside[number]:
+			text = nil
 		case at != nil:
 			text = text[at[0]:]
 		case row.Match(text) && values.Match(text):
-			c[cases]++
+			if r.script == nil {
+				c[cases]++
+			}
 		case !held.Match(text):
 			text = nil
 		}
-		for _, v := range values.FindAll(text, -1) {
-			u.literals = append(u.literals, literal{valueOf(string(v)), u.path, number})
-		}
+		u.values(string(text), number)
 		number++
 	}
-	if rows := c[cases] - 1; u.test && rows > 1 { // they run once for each row
-		c[assertions], c[exact] = c[assertions]*rows, c[exact]*rows
+	rows := c[cases]
+	if r.script == nil {
+		rows--
 	}
+	if u.test && rows > 1 { // they run once for each row
+		for _, kind := range []int{assertions, certain, sized, exact} {
+			c[kind] *= rows
+		}
+	}
+}
+
+// values notes the values of a text.
+func (u *unit) values(text string, line int) {
+	for _, v := range values.FindAllString(text, -1) {
+		u.literals = append(u.literals, literal{value: valueOf(v), path: u.path, line: line, beside: text})
+	}
+}
+
+// trivial counts the assertions of constants, and of a value that is compared with itself.
+func trivial(part []byte) int {
+	n := len(truth.FindAllIndex(part, -1))
+	for _, pattern := range itself {
+		for _, m := range pattern.FindAllSubmatch(part, -1) {
+			if bytes.Equal(bytes.TrimSpace(m[1]), bytes.TrimSpace(m[2])) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // valueOf is a value without its quotes.
 func valueOf(v string) value {
 	switch v[0] {
 	case '"', '\'', '`':
-		return value{'s', v[1 : len(v)-1]}
+		if v = v[1 : len(v)-1]; len(v) > 1 && v[0] == '"' && v[len(v)-1] == '"' { // an inline snapshot
+			v = v[1 : len(v)-1]
+		}
+		return value{'s', v}
 	case 't', 'T', 'f', 'F':
 		return value{'b', strings.ToLower(v)}
 	}

@@ -9,25 +9,44 @@ import (
 	"divisi/internal/text"
 )
 
-// What is counted of tests: cases are rows of tables and subtests, exact are assertions of one value, exits lead out of a test
-// without an assertion, off is a file that builds leave out, or whose tests never run. The last three are worse when they grow.
+// What is counted of tests: cases are rows of tables and subtests. Of assertions, certain are those under no condition, sized
+// those of a part, a size or a truth of a value, exact those of the whole value. Exits lead out of a test without an assertion,
+// stubs replace what a test calls, own are expected values that what is tested computes, off is a file that builds leave out, or
+// whose tests never run. From skips on more is worse.
 const (
 	tests = iota
 	cases
 	assertions
+	certain
+	sized
 	exact
 	skips
 	exits
+	stubs
+	own
 	off
 	kinds
 )
 
+// Not weighed: assertions that there is no error, and what makes them needless: errors that are no longer returned, awaits.
+// doubts are assertions under a condition, framed those of frameworks, once all as if each table had one row.
+const (
+	errorless = kinds + iota
+	awaits
+	returned
+	doubts
+	framed
+	once
+	counted
+)
+
 // counts are what one test, one file, or all files of a language, have of each kind.
-type counts [kinds]int
+type counts [counted]int
 
 var kindNames = [kinds]string{
-	"fewer tests", "fewer cases", "fewer assertions", "fewer assertions of an exact value", "more skips",
-	"more ways out of a test before its assertions", "more files whose tests never run",
+	"fewer tests", "fewer cases", "fewer assertions", "fewer assertions that always run", "fewer assertions of a value",
+	"fewer assertions of an exact value", "more skips", "more ways out of a test before its assertions",
+	"more stubs of what is tested", "more expected values that the tested code computes", "more files whose tests never run",
 }
 
 func (c *counts) add(o counts) {
@@ -51,13 +70,24 @@ type unit struct {
 	test       bool
 	counts     counts
 	literals   []literal
+	// text is the source of a test, says its assertions without blanks, waits how often it calls a name without and with await.
+	text string
+	says []string
+	// present are the names of which it only asserts that they are there, firm the assertions that say more.
+	present, firm []string
+	waits         map[string][2]int
 }
 
-// literal is a value that an assertion compares: n a number, s a string, b a truth, o a line of an example's output.
+// literal is a value that an assertion compares: n a number, s a string, b a truth, o a line of an example's output. Of t, a
+// tolerance, more is weaker, of r, a number of repetitions, much less.
 type literal struct {
 	value
 	path string
 	line int
+	// present reports that it is the 0 of > 0: any number above says more.
+	present bool
+	// beside is the line or the assertion that it is in.
+	beside string
 }
 
 type value struct {
@@ -97,54 +127,40 @@ func (p *Patch) compare() {
 		case i == 0:
 			p.compareGo(changes)
 		default:
-			var before, after []unit
-			for _, c := range changes {
-				before = append(before, languages[i].units(c.Path, c.Before)...)
-				after = append(after, languages[i].units(c.Path, c.After)...)
-			}
-			p.weigh(before, after)
+			p.compareText(&languages[i], changes)
 		}
 	}
 }
 
-// weigh compares the units of both sides: by their number, each test with itself, and what they expect.
-func (p *Patch) weigh(before, after []unit) {
-	old, fresh := byName(before), byName(after)
-	missing := slices.ContainsFunc(before, func(u unit) bool { _, ok := fresh[u.key()]; return u.test && !ok })
-	var all sides
-	files := map[string]*sides{}
-	count := func(side int, u unit, c counts) {
-		if files[u.path] == nil {
-			files[u.path] = &sides{}
-		}
-		files[u.path][side].add(c)
-		all[side].add(c)
+// compareText compares the tests of files of a language without a parser.
+func (p *Patch) compareText(l *language, changes []Change) {
+	var before, after []unit
+	tables := [2]map[string]int{{}, {}}
+	for _, c := range changes {
+		maps.Copy(tables[0], tablesOf(string(c.Before)))
+		maps.Copy(tables[1], tablesOf(string(c.After)))
 	}
-	for _, u := range before {
-		count(0, u, u.counts)
-	}
-	for _, u := range after {
-		c := u.counts
-		if _, ok := old[u.key()]; !ok && !missing { // a new test, not one that got another name
-			c[exits] = 0
-			if u.test {
-				c[skips] = 0
+	for _, c := range changes {
+		if l.script != nil {
+			for _, name := range replaced(string(c.Before), string(c.After)) {
+				p.weaker = append(p.weaker, at(c.Path, 0, "the test defines %s itself, which it imported", name))
 			}
 		}
-		count(1, u, c)
+		before = append(before, l.units(c.Path, c.Before, tables[0])...)
+		after = append(after, l.units(c.Path, c.After, tables[1])...)
 	}
-	p.weaker = append(p.weaker, weaker(all, files)...)
-	p.expected(old, fresh, missing)
+	p.weigh(before, after)
 }
 
 // maxEvidence bounds the findings of one kind.
 const maxEvidence = 10
 
 // weaker returns for the files of one language what is worse in them and in all of them together. Tests that became rows of a
-// table are not fewer.
-func weaker(all sides, files map[string]*sides) (out []Finding) {
+// table, or that were merged, are not fewer.
+func weaker(all sides, files map[string]*sides, merged bool) (out []Finding) {
 	for kind, finding := range kindNames {
-		if !all.worse(kind) || kind == tests && !all.worse(cases) {
+		if !all.worse(kind) || kind == tests && !all.worse(cases) || kind <= cases && merged ||
+			kind == certain && all.worse(assertions) || kind == sized && all.worse(exact) {
 			continue
 		}
 		var worse []Finding
@@ -199,6 +215,9 @@ func (p *Patch) expected(old, fresh map[string]unit, missing bool) {
 		case had && b.counts[assertions] > 0, !had && missing:
 			p.weaker = append(p.weaker, at(a.path, a.line, "%s asserts nothing any more", a.name))
 		}
+		if what := forgotten(b, a); had && has && what != "" && !p.synchronous() {
+			p.weaker = append(p.weaker, at(a.path, a.line, "%s does not wait for %s any more", a.name, what))
+		}
 		if had && has {
 			p.changed(b.literals, a.literals)
 		} else {
@@ -206,24 +225,4 @@ func (p *Patch) expected(old, fresh map[string]unit, missing bool) {
 		}
 	}
 	p.changed(gone, come)
-}
-
-// changed pairs values that are gone with new ones of their kind, and finds those that nothing explains.
-func (p *Patch) changed(before, after []literal) {
-	lost, gained := difference(before, after, func(l literal) value { return l.value })
-	var open []literal
-	for _, g := range gained {
-		fits := func(l literal) bool { return l.kind == g.kind && p.explained(l.text, g.text) }
-		if i := slices.IndexFunc(lost, fits); i >= 0 {
-			lost = slices.Delete(lost, i, i+1)
-		} else {
-			open = append(open, g)
-		}
-	}
-	for _, g := range open {
-		if i := slices.IndexFunc(lost, func(l literal) bool { return l.kind == g.kind }); i >= 0 {
-			p.edited = append(p.edited, at(g.path, g.line, "a test expects %s in place of %s", g.value, lost[i].value))
-			lost = slices.Delete(lost, i, i+1)
-		}
-	}
 }

@@ -1,0 +1,275 @@
+package acceptance
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// table is the table that an expression names, and its number of rows where the text shows it.
+func (g *goFunction) table(e ast.Expr, depth int) (*ast.CompositeLit, int) {
+	switch e := e.(type) {
+	case *ast.CompositeLit:
+		return e, len(e.Elts)
+	case *ast.Ident:
+		if depth < 4 {
+			return g.table(g.value(e.Name), depth+1)
+		}
+	case *ast.CallExpr:
+		if len(e.Args) > 0 && iterators[name(e.Fun)] {
+			return g.table(e.Args[0], depth+1)
+		}
+	}
+	return nil, 0
+}
+
+// iterators are functions of the elements of a table.
+var iterators = set(`slices.Values slices.All slices.Backward slices.Sorted slices.Collect maps.Keys maps.Values maps.All`)
+
+// value is what a name was given last.
+func (g *goFunction) value(name string) ast.Expr {
+	for _, a := range slices.Backward(g.assigned) {
+		if a.name == name {
+			return a.value
+		}
+	}
+	return g.side.values[name]
+}
+
+// loop reads a loop. One over a table whose body asserts counts once for each row.
+func (g *goFunction) loop(n *ast.RangeStmt) {
+	table, rows := g.table(n.X, 0)
+	g.rounds(n.X)
+	for _, e := range []ast.Expr{n.Key, n.Value} {
+		if id, ok := e.(*ast.Ident); ok {
+			g.rows[id.Name] = true
+		}
+	}
+	had, times := g.counts, g.times
+	if end := len(n.Body.List); end > 0 {
+		if s, ok := n.Body.List[end-1].(*ast.BranchStmt); ok && s.Tok == token.BREAK {
+			rows = 0
+		}
+	}
+	g.times = min(times*max(rows, 1), 1<<20)
+	ast.Inspect(n.X, g.visit)
+	g.block(n.Body)
+	g.times = times
+	if more := g.counts[cases] > had[cases]; rows > 0 && (more || g.counts[assertions] > had[assertions]) {
+		if !more {
+			g.counts[cases] += rows
+		}
+		for _, row := range table.Elts {
+			if kv, ok := row.(*ast.KeyValueExpr); ok { // its key is the name of the case
+				row = kv.Value
+			}
+			g.values(row)
+			if g.computes(row) {
+				g.counts[own]++
+			}
+		}
+	}
+}
+
+// branch reads an if. A condition that cannot be true hides its body; one that leads out of a test without an assertion counts.
+func (g *goFunction) branch(n *ast.IfStmt) {
+	start := g.counts
+	if n.Init != nil {
+		ast.Inspect(n.Init, g.visit)
+	}
+	ast.Inspect(n.Cond, g.visit)
+	if !g.never(n.Cond) {
+		had := g.counts
+		g.block(n.Body)
+		gained := g.counts[assertions] - had[assertions]
+		cond, ok := n.Cond.(*ast.BinaryExpr)
+		switch {
+		case gained == 0 && len(g.testing) > 0:
+			g.counts[exits] += leaves(n.Body)
+		case ok && cond.Op == token.NEQ && name(cond.Y) == "nil" && g.prepared(cond.X):
+			g.counts[assertions] = had[assertions]
+		default:
+			g.fails(n, gained, g.counts[framed]-had[framed])
+		}
+		if n.Else == nil && leaves(n.Body) == 0 && had[framed] == start[framed] && !g.given(n.Cond) {
+			g.counts[doubts] = had[doubts] + g.counts[framed] - had[framed]
+		}
+	}
+	if n.Else != nil {
+		ast.Inspect(n.Else, g.visit)
+	}
+}
+
+// fails notes a condition that fails a test: what it compares, and how exactly.
+func (g *goFunction) fails(n *ast.IfStmt, gained, byFramework int) {
+	g.use(n.Cond)
+	said := g.source(n.Cond)
+	one := compares(n.Cond, token.NEQ)
+	if b, ok := n.Cond.(*ast.BinaryExpr); ok && b.Op == token.LAND { // it fails on a second condition only
+		one = false
+	}
+	if a, ok := n.Init.(*ast.AssignStmt); ok {
+		g.use(a.Rhs...)
+		one, said = one || compares(a, token.NEQ), g.source(a)+said
+	}
+	g.says = append(g.says, space.ReplaceAllString(said, ""))
+	cond, ok := n.Cond.(*ast.BinaryExpr)
+	switch {
+	case byFramework > 0:
+	case ok && cond.Op == token.NEQ && name(cond.Y) == "nil" && strings.Contains(strings.ToLower(name(cond.X)), "err"):
+		g.counts[errorless] += gained
+		g.counts[sized] += gained
+	case !ok || !constantly(cond.Y):
+		g.counts[sized] += gained
+	}
+	if one && !anything.MatchString(g.text[n.Pos()-g.base:n.Body.Pos()-g.base]) {
+		g.counts[exact] += gained
+	}
+	if ok {
+		g.compared(cond.X, cond.Y)
+		if cond.Op == token.GTR || cond.Op == token.GEQ {
+			g.bound(cond.Y)
+		}
+	}
+}
+
+// given reports whether a condition has no other names than those that a loop over a table gives.
+func (g *goFunction) given(e ast.Expr) bool {
+	all := true
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			all = all && g.given(n.X)
+			return false
+		case *ast.Ident:
+			all = all && (g.rows[n.Name] || types.Universe.Lookup(n.Name) != nil)
+		}
+		return true
+	})
+	return all
+}
+
+// made is the function of the package under test that makes a value; "" for none.
+func (g *goFunction) made(e ast.Expr) string {
+	if id, ok := e.(*ast.Ident); ok {
+		e = g.value(id.Name)
+	}
+	c, ok := e.(*ast.CallExpr)
+	if !ok {
+		return ""
+	}
+	full := callee(c)
+	if strings.Contains(full, ".") || g.side.helpers[full] != nil || g.closures[full] != nil || g.helps(c) ||
+		types.Universe.Lookup(full) != nil {
+		return ""
+	}
+	return full
+}
+
+// compared notes which functions make what an assertion compares, and whether one makes both sides.
+func (g *goFunction) compared(a, b ast.Expr) {
+	x, y := g.made(a), g.made(b)
+	if x != "" && x == y {
+		g.counts[own]++
+	}
+	g.makers[x], g.makers[y] = true, true
+}
+
+// computes reports whether a row of a table calls what makes the values that its loop compares.
+func (g *goFunction) computes(row ast.Expr) (found bool) {
+	ast.Inspect(row, func(n ast.Node) bool {
+		if c, ok := n.(*ast.CallExpr); ok && callee(c) != "" {
+			found = found || g.makers[callee(c)]
+		}
+		return true
+	})
+	return found
+}
+
+// leaves counts the statements of a block that end a test, or its turn of a loop, without a result.
+func leaves(b *ast.BlockStmt) (n int) {
+	for _, s := range b.List {
+		end, returns := s.(*ast.ReturnStmt)
+		next, branches := s.(*ast.BranchStmt)
+		if returns && len(end.Results) == 0 || branches && next.Tok == token.CONTINUE {
+			n++
+		}
+	}
+	return n
+}
+
+// use notes the values and names of expressions that an assertion compares.
+func (g *goFunction) use(expressions ...ast.Expr) {
+	for _, e := range expressions {
+		g.values(e)
+		ast.Inspect(e, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				g.used[id.Name] = true
+			}
+			return true
+		})
+	}
+}
+
+// labels are the names of what describes a case.
+var labels = set(`name desc description title msg message scenario label about comment why`)
+
+// values collects the literals of an expression, but for the names of cases and the messages of failures.
+func (g *goFunction) values(e ast.Expr) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.KeyValueExpr:
+			return !labels[strings.ToLower(name(n.Key))]
+		case *ast.UnaryExpr:
+			if lit, ok := n.X.(*ast.BasicLit); ok && n.Op == token.SUB {
+				g.literal(lit.Pos(), 'n', "-"+number64(lit.Value))
+				return false
+			}
+		case *ast.BasicLit:
+			if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil {
+				g.literal(n.Pos(), 's', text)
+			} else {
+				g.literal(n.Pos(), 'n', number64(n.Value))
+			}
+		case *ast.Ident:
+			if n.Name == "true" || n.Name == "false" {
+				g.literal(n.Pos(), 'b', n.Name)
+			}
+		}
+		return true
+	})
+}
+
+// number64 is the usual notation of an integer.
+func number64(text string) string {
+	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
+		return strconv.FormatInt(n, 10)
+	}
+	return text
+}
+
+func (g *goFunction) literal(at token.Pos, kind byte, text string) {
+	place := g.side.set.PositionFor(at, false)
+	from := int(at - g.base)
+	beside := g.text[strings.LastIndexByte(g.text[:from], '\n')+1:]
+	beside, _, _ = strings.Cut(beside, "\n")
+	g.literals = append(g.literals, literal{value: value{kind, text}, path: place.Filename, line: place.Line, beside: beside})
+}
+
+// name is an expression without arguments and brackets: t.Fatal, s.Require().Equal.
+func name(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return name(e.X) + "." + e.Sel.Name
+	case *ast.CallExpr:
+		return name(e.Fun) + "()"
+	}
+	return ""
+}

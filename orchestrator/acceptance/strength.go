@@ -1,0 +1,163 @@
+package acceptance
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// strength is how much an assertion of a value says of it.
+type strength int
+
+const (
+	nothing strength = iota
+	something
+	partly
+	whole
+)
+
+// How much the matchers of JavaScript say, and those of mocks; others say something. What has an argument says less without it.
+var (
+	wholes = set(`toBe toEqual toStrictEqual toHaveBeenCalledWith toHaveBeenLastCalledWith toHaveBeenNthCalledWith
+		toHaveBeenCalledTimes toHaveBeenCalledOnceWith toHaveReturnedWith toBeCalledWith toBeCalledTimes lastCalledWith
+		toHaveText toHaveTextContent toHaveTitle toHaveURL toHaveValue toHaveCount toHaveDisplayValue toThrow toThrowError
+		toMatchInlineSnapshot toThrowErrorMatchingInlineSnapshot toBeCloseTo is same equal equals eql eq eqls strictEqual
+		deepEqual deepStrictEqual throw throws rejects rejectedWith calledWith calledOnceWith callCount`)
+	// said are names of matchers, vague those that only reject nothing.
+	said              = re(`^(?:toBe|toHave)[A-Z]`)
+	noMatcher, truths = set(`expect soft poll`), set(`assert ok true`)
+	vague             = set(`toBeDefined toBeTruthy toBeFalsy toHaveBeenCalled toBeGreaterThan toBeLessThan`)
+	bare              = set(`toBeNull toBeUndefined toBeNaN toMatchSnapshot toThrowErrorMatchingSnapshot null undefined NaN empty
+		calledOnce`)
+	parts = set(`toHaveLength toContain toContainEqual toMatchObject toMatch toHaveProperty toBeInstanceOf toHaveAttribute
+		toContainText toHaveClass lengthOf length include includes contain contains members match matches property instanceOf
+		instanceof true false`)
+	// matcherName is one name of a chain, with the bracket of its call.
+	matcherName = re(`^\s*[!?]?\.?\s*([\w$]+)(\s*\()?`)
+	negated     = re(`\.\s*not\b|\.not[A-Z]`)
+	promised    = re(`\.\s*(?:rejects|resolves|eventually)\b|^assert\.(?:rejects|doesNotReject)\b`)
+	awaited     = re(`\b(?:await|return|yield)\b|=>?\s*$|[(\[,]\s*$|=>`)
+	// loosely takes any value, anyPattern is a pattern that does.
+	loosely    = re(`\bexpect\.(?:any|anything|\w+Containing|stringMatching|closeTo)\b|\bANY\b|\bmock\.Anything\b`)
+	anyPattern = re("\\bmatch=[rfb]*(?:''|\"\"|[\"'](?:\\.[*+]?|\\^|\\$|\\^?\\.\\*\\$?)[\"'])|" +
+		"\\((?:/\\.[*+]?/\\w*|''|\"\"|``)\\)$")
+	comparing = re(`[^!=<>]===?[^=]`)
+	absent    = re(`\bquery(?:All)?By`)
+	there     = re(`!==?\s*(?:null|undefined)\)$`)
+	sizing    = re(`\?\?|\|\||\.(?:length|size|sort\(\))\)$|\((?:Object\.keys|new Set|typeof)\b`)
+	// shown are queries that name the text that they find.
+	shown = re(`By(?:Text|DisplayValue|LabelText|Title)\(|\bname:`)
+	// tolerances are arguments that say how far a number may be off; what is above tight compares no number.
+	tolerances = re(`\b(?:rel|abs|rel_tol|abs_tol|rtol|atol|delta|tolerance|epsilon)\s*=\s*([\d.]+(?:[eE][-+]?\d+)?)`)
+	digits     = re(`\b(?:places|decimal)\s*=\s*(-?\d+)`)
+	closeTo    = re(`toBeCloseTo\(.*,\s*(-?\d+)\s*\)$`)
+	rounds     = re(`\b(?:max_examples|numRuns|repeats|runs|iterations)\s*[=:]\s*(\d+)|\brange\((\d+)\)|\bi\w*\s*<=?\s*(\d+)\s*;`)
+)
+
+const tight = 1e-3
+
+// tolerance is how far a value may be off in an assertion; 0 for not at all.
+func tolerance(text string) (most float64) {
+	for _, m := range tolerances.FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.ParseFloat(m[1], 64)
+		most = max(most, n)
+	}
+	for _, pattern := range []*regexp.Regexp{digits, closeTo} {
+		if m := pattern.FindStringSubmatch(text); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			off := 1.0
+			for ; n > 0 && off > 1e-12; n-- {
+				off /= 10
+			}
+			for ; n < 0 && off < 1e12; n++ {
+				off *= 10
+			}
+			most = max(most, off)
+		}
+	}
+	if most == 0 && (strings.Contains(text, "toBeCloseTo(") || strings.Contains(text, "AlmostEqual(")) {
+		return 1e-2
+	}
+	if most == 0 && strings.Contains(text, "approx(") {
+		return 1e-6
+	}
+	return most
+}
+
+// weakened is a strength less what the text of an assertion lets pass.
+func weakened(s strength, text string) strength {
+	if loosely.MatchString(text) || anyPattern.MatchString(text) || tolerance(text) > 10*tight {
+		return min(s, partly)
+	}
+	return s
+}
+
+// expectation is expect(subject).name(args), or assert.name(args), where the subject is all arguments.
+type expectation struct {
+	name, subject, args string
+	called, asserts     bool
+}
+
+func expectationOf(text string) expectation {
+	c := expectation{asserts: !strings.HasPrefix(text, "expect") && !strings.Contains(text, "should")}
+	for i := 0; i < len(text); {
+		m := matcherName.FindStringSubmatchIndex(text[i:])
+		if m == nil {
+			break
+		}
+		c.name, c.called = text[i+m[2]:i+m[3]], m[4] >= 0
+		i += m[1]
+		if c.called {
+			end := balanced(text, i-1)
+			if c.subject == "" {
+				c.subject = text[i-1 : end]
+			}
+			c.args = strings.TrimSpace(text[min(i, end-1) : end-1])
+			i = end
+		}
+	}
+	return c
+}
+
+// chainStrength is the strength of expect(a).to.equal(b), assert.equal(a, b) and their like.
+func chainStrength(text string) strength {
+	c := expectationOf(text)
+	if strings.HasPrefix(text, ".expect(") { // supertest
+		return whole
+	}
+	s := c.strength()
+	if s > nothing && negated.MatchString(text[len(c.subject):]) {
+		if s = min(s, partly); absent.MatchString(c.subject) {
+			s = whole
+		} else if bare[c.name] {
+			s = something
+		}
+	}
+	return weakened(s, text)
+}
+
+// strength is that of an expectation which is not negated.
+func (c expectation) strength() strength {
+	sized := sizing.MatchString(c.subject) || c.asserts && sizing.MatchString(commas(c.args)[0]+")")
+	switch {
+	case !c.asserts && noMatcher[c.name], c.name == "toMatchInlineSnapshot" && c.args == "":
+		return nothing
+	case c.asserts && (c.name == "throws" || c.name == "rejects"):
+		return min(whole, partly+strength(len(commas(c.args)))-1)
+	case c.args == "true" && there.MatchString(c.subject):
+		return something
+	case c.asserts && truths[c.name], c.args == "true" || c.args == "false":
+		switch {
+		case comparing.MatchString(c.subject):
+			return whole
+		case c.asserts:
+			return something
+		}
+		return partly
+	case c.called && c.args != "" && wholes[c.name] && !sized, bare[c.name], shown.MatchString(c.subject):
+		return whole
+	case c.called && c.args != "" && wholes[c.name], parts[c.name], said.MatchString(c.name) && !vague[c.name]:
+		return partly
+	}
+	return something
+}
