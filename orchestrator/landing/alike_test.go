@@ -11,19 +11,19 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/landing"
+	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
 
-// shards makes the tasks of a world those of a template whose files are all in one directory, and the failures those of a tool that
-// gives files with lines.
-func (w *world) shards() {
+// newShards is a world of the shards of a template whose files are all in one directory, and of a tool that gives files with lines.
+func newShards(t *testing.T, shards, permits int) *world {
+	t.Helper()
+	w := newWorld(t, shards, permits, spec.ProveBatch, func(s *spec.Task) {
+		s.ShardOf, s.Files = "all", []string{"src/" + s.ID + ".txt"}
+	})
 	w.positions = true
-	for _, id := range w.Order {
-		t := &w.Tasks[id].Task
-		t.ShardOf, t.Files = "all", []string{"src/" + id + ".txt"}
-		w.Shards["all"] = append(w.Shards["all"], id)
-	}
+	return w
 }
 
 // together submits shards and tests until none waits; it returns how often the gate ran.
@@ -45,16 +45,14 @@ func (w *world) together(shards ...string) int {
 func TestAWrongBriefCostsFewGateRuns(t *testing.T) {
 	t.Parallel()
 	for n, runs := range map[int]int{2: 3, 3: 3, 12: 3, 40: 3, 64: 3, 200: 6} { // a batch has at most 64
-		w := newWorld(t, n, 1, spec.ProveBatch)
-		w.shards()
+		w := newShards(t, n, 1)
 		for _, id := range w.Order {
 			w.culprits[id] = true
 		}
 		require.Equal(t, runs, w.together(w.Order...), "%d shards: with all, with the first one, with the others", n)
 		require.Equal(t, n, w.Counts()[run.TaskParked])
 	}
-	w := newWorld(t, 4, 1, spec.ProveBatch)
-	w.shards()
+	w := newShards(t, 4, 1)
 	for i, id := range w.Order {
 		w.culprits[id] = true
 		require.Equal(t, []int{2, 1, 1, 1}[i], w.together(id), "one at a time, the first one twice")
@@ -73,8 +71,7 @@ func TestTheFirstShardsAreTestedOneByOneWhereNothingNamesOne(t *testing.T) {
 		{[]int{1}, 5}, // when one has landed it runs twice
 		{[]int{2}, 4}, // whose tree has failed once
 	} {
-		w := newWorld(t, 3, 1, spec.ProveBatch)
-		w.shards()
+		w := newShards(t, 3, 1)
 		w.positions = false
 		for _, i := range c.wrong {
 			w.culprits[w.Order[i]] = true
@@ -85,11 +82,30 @@ func TestTheFirstShardsAreTestedOneByOneWhereNothingNamesOne(t *testing.T) {
 	}
 }
 
+// Nothing names a shard: with all, and three of them alone; then the template is held.
+func TestAWrongBriefThatNothingNamesCostsFewGateRuns(t *testing.T) {
+	t.Parallel()
+	for _, submitted := range [][]int{{40}, {1, 39}, {2, 38}, {1, 1, 38}, {4, 36}} {
+		w := newShards(t, 40, 1)
+		w.positions, w.alike, w.rules = false, true, []func(*run.State) []run.Action{request.Hold}
+		rest, runs := w.Order, 0
+		for _, id := range w.Order {
+			w.culprits[id] = true
+		}
+		for _, n := range submitted {
+			runs += w.together(rest[:n]...)
+			rest = rest[n:]
+		}
+		require.NotEmpty(t, w.Holds(), "%v", submitted)
+		require.LessOrEqual(t, runs, 4, "%v", submitted)
+		require.Equal(t, 37, w.Counts()[run.TaskAccepted])
+	}
+}
+
 // Most shards are wrong, and the right ones land: with them all, the right ones, the first wrong one, the others.
 func TestManyShardsThatFailAlikeDoNotKeepBackTheRight(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 40, 1, spec.ProveBatch)
-	w.shards()
+	w := newShards(t, 40, 1)
 	for _, id := range w.Order[5:] {
 		w.culprits[id] = true
 	}
@@ -103,8 +119,7 @@ func TestAShardThatBreaksOthersIsNoVerdictOnThem(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{3, 4, 9} {
 		for wrong := range n {
-			w := newWorld(t, n, 1, spec.ProveBatch)
-			w.shards()
+			w := newShards(t, n, 1)
 			w.breaks = w.Order[wrong]
 			w.culprits[w.breaks] = true
 			runs := w.together(w.Order...)
@@ -117,8 +132,7 @@ func TestAShardThatBreaksOthersIsNoVerdictOnThem(t *testing.T) {
 // What fails as another shard did is no verdict where that one is beside it, or where a shard has landed.
 func TestAFailureLikeAnotherOneIsTestedAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 4, 1, spec.ProveBatch)
-	w.shards()
+	w := newShards(t, 4, 1)
 	require.Equal(t, 1, w.together(w.Order[0]))
 	require.Equal(t, run.TaskLanded, w.Tasks[w.Order[0]].State)
 	for _, id := range w.Order[1:3] {
@@ -130,10 +144,12 @@ func TestAFailureLikeAnotherOneIsTestedAgain(t *testing.T) {
 // The accepted patches of a held template are not tested; others are.
 func TestTheAcceptedPatchesOfAHeldTemplateWait(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 6, 1, spec.ProveBatch)
-	w.shards()
-	other := w.Order[5]
-	w.Tasks[other].Task.ShardOf, w.Shards["all"] = "", w.Order[:5]
+	const other = "t005"
+	w := newWorld(t, 6, 1, spec.ProveBatch, func(s *spec.Task) {
+		if s.ID != other {
+			s.ShardOf = "all"
+		}
+	})
 	w.Append(w.Order[0], run.TaskData{State: run.TaskPending, Fault: &spec.Fault{Class: wire.FaultGate, Message: "red"}})
 	w.Append("", run.Data{Hold: &run.Hold{Template: "all", Shards: 3}})
 	for _, id := range w.Order[1:] {
@@ -158,8 +174,7 @@ func TestTheShardsThatAreRightLand(t *testing.T) {
 	for seed := range uint64(200) {
 		dice := rand.New(rand.NewPCG(seed, 19))
 		n := 1 + dice.IntN(30)
-		w := newWorld(t, n, 1+dice.IntN(3), spec.ProveBatch)
-		w.shards()
+		w := newShards(t, n, 1+dice.IntN(3))
 		for _, id := range w.Order {
 			w.culprits[id] = dice.IntN(4) < int(seed%5)
 		}

@@ -92,9 +92,21 @@ func next(s *run.State) []*run.Task {
 	}
 	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return s.Set(t) != nil })
 	if part == 0 {
-		waiting = waiting[:min(len(waiting), limit(s))]
+		waiting = oneOfEach(s, waiting[:min(len(waiting), limit(s))])
 	}
 	return waiting
+}
+
+// oneOfEach leaves out all shards but one of each template on which the gates have failed and not passed: that one tells more
+// than a batch that fails.
+func oneOfEach(s *run.State, waiting []*run.Task) []*run.Task {
+	had := map[string]bool{}
+	return slices.DeleteFunc(waiting, func(t *run.Task) bool {
+		name := t.Task.ShardOf
+		more := had[name]
+		had[name] = more || s.Doubted(name)
+		return more
+	})
 }
 
 // searched reports whether a batch is a part of one that failed.
@@ -168,6 +180,8 @@ func proveOn(s *run.State, d run.LandingData) []run.Action {
 		return land(s, d)
 	case len(d.Tasks) > 1 && d.Set == "" && failsAlone(s, d.Tasks) && d.Old == s.Head:
 		return cutAgain(s, d)
+	case len(d.Tasks) > 1 && d.Set == "" && d.Old == s.Head && untried(s, ids(d.Tasks)) && weighed(s, ids(d.Tasks)):
+		return oneFirst(s, d, byOdds(ids(d.Tasks), known(s, ids(d.Tasks))), nil)
 	case d.Old == s.Head && s.Runs(d.Tree, wanted, d.Old) >= times:
 		return red(s, d, s.Failed(d.Tree, wanted, d.Old))
 	default:

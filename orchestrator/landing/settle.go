@@ -106,8 +106,8 @@ func red(s *run.State, d run.LandingData, failed []run.Failure) []run.Action {
 	f := acceptance.Red(s, failed)
 	f.Message = together(s, t, receipts) + f.Message
 	right := refuted(s, d)
-	if len(right) < maxAlone && untried(s, append(ids(d.Tasks), right...)) {
-		right = nil // they may be as wrong, and are tested one by one
+	if untried(s, append(ids(d.Tasks), right...)) {
+		right = nil // they may be as wrong
 	}
 	return append(split(s, d, [][]string{right}, &run.Search{Right: right}), goBack(s, t, f, failures(s, receipts))...)
 }

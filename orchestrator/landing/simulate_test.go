@@ -29,6 +29,9 @@ type world struct {
 	// named reports whether the gate's output names the files of what is wrong; positions that it gives the line of each, in files of
 	// one directory.
 	named, positions bool
+	// alike reports whether one failure names all that is wrong; rules are asked between those of this package.
+	alike bool
+	rules []func(*run.State) []run.Action
 	// breaks is a patch beside which all others fail; "" for none.
 	breaks string
 	// words are what the patch of a task, and the source of the test that it fails, have; nil for nothing.
@@ -41,7 +44,7 @@ type world struct {
 	conflicts map[string]string
 }
 
-func newWorld(t *testing.T, tasks, permits int, prove string) *world {
+func newWorld(t *testing.T, tasks, permits int, prove string, change ...func(*spec.Task)) *world {
 	t.Helper()
 	s := run.Spec{Base: "", Plan: &spec.Plan{}, Roles: runtest.Roles(), Parallel: tasks}
 	s.Project.Gates = []spec.Gate{{Name: "test"}}
@@ -51,6 +54,9 @@ func newWorld(t *testing.T, tasks, permits int, prove string) *world {
 	var planned []spec.Task
 	for i := range tasks {
 		planned = append(planned, spec.Task{ID: fmt.Sprintf("t%03d", i), Role: "generator", Attempts: 1})
+		for _, do := range change {
+			do(&planned[i])
+		}
 	}
 	l.Plan(planned...)
 	return &world{
@@ -72,7 +78,7 @@ func (w *world) submit(id string) {
 
 // settle executes what the rules propose until they propose nothing.
 func (w *world) settle() {
-	rules := []func(*run.State) []run.Action{landing.Settle, landing.Land}
+	rules := slices.Concat([]func(*run.State) []run.Action{landing.Settle}, w.rules, []func(*run.State) []run.Action{landing.Land})
 	for i := 0; i < len(rules); i++ {
 		before := w.Pos
 		w.execute(rules[i](w.State))
@@ -183,6 +189,10 @@ func (w *world) test(pick int) {
 		if w.positions {
 			signature := w.Tasks[id].Task.Files[0] + ": a wrong word"
 			r.Signatures, r.Positions[signature] = append(r.Signatures, signature), w.Tasks[id].Task.Files
+			continue
+		}
+		if w.alike {
+			r.Signatures = []string{"error: there are wrong words"}
 			continue
 		}
 		r.Signatures = append(r.Signatures, "test: "+id)

@@ -15,7 +15,7 @@ import (
 type verdict struct {
 	guilty         map[string][]failure
 	named, several []string
-	// alone are tested one by one: a few shards of a template whose brief is unproven, where no failure leads to one of them alone.
+	// alone are tested one by one: a few shards of a template whose brief is unproven, where no failure leads to one of them.
 	alone []string
 	// goesOn reports that a search among them goes on: some others are taken for right. Apart reports that the named ones can be
 	// told from each other when they are tested together.
@@ -34,6 +34,9 @@ func judge(s *run.State, d run.LandingData, failed []run.Failure, receipts []spe
 	}
 	if len(v.several) > 1 && !weighed(s, v.several) {
 		return []run.Action{weigh(s, d, receipts, v.several, func(odds map[string]float64) []run.Action {
+			if len(v.several) == len(d.Tasks) && untried(s, v.several) {
+				return oneFirst(s, d, byOdds(v.several, odds), odds)
+			}
 			return append(cut(s, d, v, mostLikely(v.several, odds), odds), actions...)
 		})}
 	}
@@ -206,6 +209,12 @@ func cleared(s *run.State, tree string, of run.Suspected) bool {
 	return !slices.ContainsFunc(s.Failures[of.Tree], func(f run.Failure) bool {
 		return slices.ContainsFunc(causes(s, f.Receipt), func(signature string) bool { return !has(f, signature) })
 	})
+}
+
+// oneFirst splits a batch of shards whose brief is unproven, where nothing tells which is wrong: the most likely one is tested
+// alone, once. Where it fails too, that is how the others go on.
+func oneFirst(s *run.State, d run.LandingData, sorted []string, odds map[string]float64) []run.Action {
+	return split(s, d, [][]string{sorted[:1], sorted[1:]}, &run.Search{Named: sorted, Odds: odds})
 }
 
 // failsAlone reports whether a part is known to fail: what it was left out of has landed.

@@ -69,13 +69,18 @@ func answerHold(h *run.Hold, answer, by string) run.Action {
 	return run.SetRun(run.Data{Hold: &run.Hold{Template: h.Template, Answer: answer, By: by}})
 }
 
-// parkHeld gives up the shards that a hold keeps from starting, with those of their change set.
+// parkHeld gives up the shards that a hold keeps from starting, with those of their change set. Where the policy of the run
+// decides, the patches that wait are tested: they are there already.
 func parkHeld(s *run.State, h *run.Hold, by, words string) (actions []run.Action) {
 	why := fmt.Sprintf("%s parks what is left of %s: %s", by, h.Template, h.Why())
 	if words != "" {
 		why += ": " + text.Line(words)
 	}
-	for t := range s.In(run.TaskPending) {
+	waiting := slices.Collect(s.In(run.TaskPending))
+	if by != run.ByPolicy {
+		waiting = slices.AppendSeq(waiting, s.In(run.TaskAccepted))
+	}
+	for _, t := range waiting {
 		if s.HoldOf(t) == h {
 			actions = append(actions, schedule.Park(s, t, why, nil)...)
 		}

@@ -184,3 +184,16 @@ func TestAChangeSetIsHeldAsAWhole(t *testing.T) {
 	ready, _ := schedule.Ready(l.State)
 	require.Empty(t, ready)
 }
+
+// A person who parks a template parks its patches too; the policy of the run has them tested, and asks no second time.
+func TestThePatchesOfAParkedTemplate(t *testing.T) {
+	t.Parallel()
+	for by, want := range map[string]run.TaskState{wire.FromUser: run.TaskParked, run.ByPolicy: run.TaskAccepted} {
+		l := held(t, run.OnDoubtReject)
+		l.Append("t-009", run.TaskData{State: run.TaskAccepted})
+		l.Do(parkHeld(l.State, l.OpenHold("t"), by, ""))
+		require.Equal(t, want, l.Tasks["t-009"].State, by)
+		require.Equal(t, run.TaskParked, l.Tasks["t-008"].State)
+		require.Empty(t, Hold(l.State))
+	}
+}

@@ -101,8 +101,8 @@ func (s *State) failAlike(t *Task) {
 	}
 }
 
-// FailsAlike reports whether a fault of a shard has the shape of one that another shard of its template went back with, which is none
-// of some tasks.
+// FailsAlike reports whether a fault of a shard has the shape of one that another shard of its template went back with, which is
+// none of some tasks.
 func (s *State) FailsAlike(t *Task, f spec.Fault, but []string) bool {
 	x := s.templates[t.Task.ShardOf]
 	if x == nil {
@@ -120,6 +120,23 @@ func (s *State) BriefProven(template string) bool {
 	x := s.templates[template]
 	accepted := func(h *Hold) bool { return h.Answer == HoldAccepted }
 	return x != nil && (x.landed > 0 || slices.ContainsFunc(x.holds, accepted))
+}
+
+// Doubted reports whether the gates have failed on shards of a template, fewer than hold it, and passed on none.
+func (s *State) Doubted(template string) bool {
+	x := s.templates[template]
+	if x == nil || s.BriefProven(template) {
+		return false
+	}
+	red := map[*Task]bool{}
+	for _, list := range x.failed {
+		for _, t := range list {
+			if t.Faults[len(t.Faults)-1].Fault.Class == wire.FaultGate {
+				red[t] = true
+			}
+		}
+	}
+	return len(red) > 0 && len(red) < alike
 }
 
 // forgive forgets the failures of a shard that has passed, or begins again.
@@ -142,7 +159,10 @@ func (x *index) forgive(t *Task) {
 func (s *State) ToHold() (out []Hold) {
 	for _, name := range slices.Sorted(maps.Keys(s.doubtful)) {
 		x := s.doubtful[name]
-		waits := func(id string) bool { return s.Tasks[id].State == TaskPending }
+		parked := slices.ContainsFunc(x.holds, func(h *Hold) bool { return h.Answer == HoldParked })
+		waits := func(id string) bool {
+			return s.Tasks[id].State == TaskPending || s.Tasks[id].State == TaskAccepted && !parked
+		}
 		if x.open() != nil || s.shardsOpen[name] == 0 {
 			continue
 		}
