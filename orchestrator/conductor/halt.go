@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"divisi/internal/git"
 	"divisi/internal/machine"
 	"divisi/orchestrator/run"
 )
@@ -52,7 +53,11 @@ func (c *Conductor) halted(ctx context.Context, err error) error {
 		}
 		return nil
 	}
-	f := machine.Of(err, c.cfg.Mirror.Dir())
+	mirror := c.cfg.Mirror.Dir()
+	f := machine.Of(err, mirror)
+	if f == nil && errors.As(err, new(*git.ExitError)) { // git does not name every failure of a disk
+		f = machine.Of(machine.Room(mirror), mirror)
+	}
 	if f == nil || ctx.Err() != nil {
 		return err
 	}
