@@ -65,7 +65,7 @@ func (r *Run) enter(ctx context.Context) (context.Context, func(), error) {
 
 // batches yields the log until the run has ended.
 func (r *Run) batches(ctx context.Context) iter.Seq2[conductor.LogBatch, error] {
-	log := conductor.Log{Bus: r.bus, Run: r.id}
+	log := conductor.Log{Bus: r.newest(), Run: r.id}
 	switch {
 	case r.alone:
 		return log.Read(ctx, 0)

@@ -49,7 +49,7 @@ type Retried struct {
 
 // Retry opens tasks again that were given up. Roles and settings are read again from the files that they came from.
 func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
-	st, err := r.dir.Fold(ctx, r.bus, r.id)
+	st, err := r.dir.Fold(ctx, r.newest(), r.id)
 	if err != nil {
 		return Retried{}, err
 	}

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,7 +104,7 @@ func (r *Run) Publish(ctx context.Context) (Result, error) {
 	}
 	r.asking.Lock()
 	defer r.asking.Unlock()
-	st, err := r.dir.Fold(ctx, r.bus, r.id)
+	st, err := r.dir.Fold(ctx, cmp.Or(r.taken, r.bus), r.id)
 	if err != nil {
 		return Result{}, err
 	}
@@ -269,6 +270,13 @@ func (r *Run) close() {
 			r.dir.Close(r.taken)
 		}
 	})
+}
+
+// newest returns the log to read: once this process has taken it, not as its files were when the run was attached.
+func (r *Run) newest() *bus.Bus {
+	r.asking.Lock()
+	defer r.asking.Unlock()
+	return cmp.Or(r.taken, r.bus)
 }
 
 // writable returns the log to append to. Where no process carries the run out this one takes it; asking is held then.
