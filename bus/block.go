@@ -67,7 +67,7 @@ func (h hasher) record(b []byte) (r record, ok bool) {
 		return r, false
 	}
 	r.seq = binary.LittleEndian.Uint64(b[4:])
-	r.time = int64(binary.LittleEndian.Uint64(b[12:])) //nolint:gosec // as it was written
+	r.time = int64(binary.LittleEndian.Uint64(b[12:]))
 	r.subject, r.data = string(b[recordHead:recordHead+subject]), b[from:end]
 	if headed {
 		// The hash does not cover this length.

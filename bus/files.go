@@ -211,7 +211,7 @@ func (s *files) GetLastMsgForSubject(_ context.Context, filter string) (*jetstre
 		}
 	}
 	if len(s.gaps) > 0 && s.name == streamObjects {
-		return nil, fmt.Errorf("%w: it may be one of those of which %s", ErrDamaged, s.gaps[0])
+		return nil, fmt.Errorf("%w: it may be lost with others: %s", ErrDamaged, s.gaps[0])
 	}
 	return nil, jetstream.ErrMsgNotFound
 }

@@ -175,7 +175,8 @@ func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec
 			now.Source = was.Source // as the person wrote it
 			if set.Roles[name] = now; given.Name != name && pulled(top, was, now) {
 				return set, p, usage.Errorf("%s has changed, and a pull can have changed it: it lies in the repository. "+
-					"Its role %s has secrets, or what else needs your yes\nRead it, then name it again for the tasks of the role: "+
+					"Its role %s has secrets, or what else needs your yes\n"+
+					"Read it, then name it again for the tasks of the role: "+
 					"divisi retry %s TASK --role %s", was.Named, name, st.Spec.Run, text.Shell(was.Named))
 			}
 		}

@@ -100,7 +100,8 @@ var (
 	// others.
 	configuring = re(`(?:^|/)(?:go\.(?:mod|work)|package\.json|\.npmrc|\.mocharc\.\w+|(?:jest|vitest|vite)\.config\.\w+|` +
 		`pyproject\.toml|setup\.cfg|tox\.ini|\.?pytest\.ini|(?:conftest|sitecustomize|usercustomize|unittest|pytest|` +
-		`__init__)\.py|Cargo\.toml|build\.rs|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|gradle\.properties|(?:GNU)?[Mm]akefile)$|` +
+		`__init__)\.py|Cargo\.toml|build\.rs|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|gradle\.properties|` +
+		`(?:GNU)?[Mm]akefile)$|` +
 		`(?:^|/)\.(?:cargo|mvn)/`)
 	stopping = re(`(?i)\bexit\w*\s*\(|\bload_tests\b|//go:build|\+build\b|testing\.Testing\(|-test\.|os\.Args\b|\bGoexit\(`)
 )

@@ -44,7 +44,8 @@ func Stuck(s *run.State) []run.Action {
 	if working > 0 || len(open) == 0 {
 		return nil
 	}
-	return []run.Action{run.Stop(fmt.Sprintf("%s%s (%s; then: divisi resume %s)", WaitsFor, open[0].For, open[0].Ways, s.Spec.Run))}
+	why := fmt.Sprintf("%s%s (%s; then: divisi resume %s)", WaitsFor, open[0].For, open[0].Ways, s.Spec.Run)
+	return []run.Action{run.Stop(why)}
 }
 
 // KeepBudget stops a run that has spent its budget. Calls that are under way are paid; none is begun.

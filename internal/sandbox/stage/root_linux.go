@@ -48,8 +48,8 @@ func (r *Root) enter() error {
 // rootSize bounds the root itself, which holds directories and a few small files.
 const rootSize = 4 << 20
 
-// maxTempFiles bounds the files in /tmp and in /dev/shm, each: the kernel's memory for them, about 1 KiB a file, is in no limit of
-// a command.
+// maxTempFiles bounds the files in /tmp and in /dev/shm, each: the kernel's memory for them, about 1 KiB a file, is in no limit
+// of a command.
 const maxTempFiles = 1 << 18
 
 // newTmpfs makes a file system in memory that is not attached yet.

@@ -93,8 +93,8 @@ func (t *Tests) List() List {
 }
 
 // Missing returns those of a list that did not pass. Of a part of a gate these are of groups that ran in it. A test, or a case of
-// it, is not missing where as many of its cases passed as are in the list: a test gets parameters. Nor is a case whose test itself
-// is missing. Beyond the bounds nothing is known to be missing.
+// it, is not missing where as many of its cases passed as are in the list: a test gets parameters. Nor is a case whose test
+// itself is missing. Beyond the bounds nothing is known to be missing.
 func (t *Tests) Missing(of List, part bool) (missing List) {
 	if t.over() {
 		return nil
