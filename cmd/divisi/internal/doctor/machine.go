@@ -49,7 +49,7 @@ func checkViews() Finding {
 	if err := sandbox.Views(); err != nil {
 		return warn("environments", "what setup leaves is copied into each tree, and the build cache of the gates for each "+
 			"try of a batch, which takes time and disk by their size: use Linux 5.12 or newer with overlayfs and user "+
-				"namespaces, "+
+			"namespaces, "+
 			"or a file system that shares blocks (btrfs, xfs)",
 			"no layers: %v", err)
 	}
