@@ -239,7 +239,7 @@ func callee(c *ast.CallExpr) string {
 	return name(c.Fun)
 }
 
-// errors notes of which calls an assignment keeps the error, and of which it drops a result.
+// errors notes which calls an assignment keeps the error of, and which calls it drops a result of.
 func (g *goFunction) errors(n *ast.AssignStmt) {
 	for i, l := range n.Lhs {
 		c, ok := n.Rhs[min(i, len(n.Rhs)-1)].(*ast.CallExpr)

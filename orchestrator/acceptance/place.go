@@ -22,7 +22,7 @@ type block struct {
 	judged, loses, doubts bool
 }
 
-// maxBeside bounds what is looked at before and behind a block or an assertion.
+// maxBeside bounds what is read before and behind a block or an assertion.
 const maxBeside = 4 << 10
 
 func newBlock(part string, start, at, end int) *block {
@@ -30,7 +30,7 @@ func newBlock(part string, start, at, end int) *block {
 	return &block{head: part[start:at], body: part[at:end], tail: part[end:min(len(part), end+maxBeside)]}
 }
 
-// maxDepth bounds the blocks around an assertion that are looked at.
+// maxDepth bounds the blocks around an assertion that are read.
 const maxDepth = 32
 
 // quotedEnd is the place behind a string that begins at i. A string in one quote ends with its line.

@@ -51,7 +51,7 @@ var (
 	subjects = re(`^(?:expect|assert\w*(?:\.\w+)*|self\.\w+)[\s(]*`)
 	leads    = re(`^(?:await\s+)?([\w$]+)\(`)
 	space    = re(`\s+`)
-	// queries find what is looked at, by what is no value; positive asserts that a number is above 0.
+	// queries find the value that an assertion is about, by what is no value; positive asserts that a number is above 0.
 	queries  = re(`\b(?:find|locator|querySelector\w*|closest|\w+By(?:Role|TestId|PlaceholderText))\(\s*(?:'[^']*'|"[^"]*")`)
 	positive = re(` > 0$|toBeGreaterThan\(0\)|to\.be\.above\(0\)`)
 	// asserts are calls that are compared by their whole text.

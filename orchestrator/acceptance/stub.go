@@ -52,7 +52,7 @@ func calls(content, object, name string) bool {
 	return strings.Contains(content, object+"."+name+"(")
 }
 
-// maxStubs bounds the mocks of one kind that are looked at in a file.
+// maxStubs bounds the mocks of one kind that are read in a file.
 const maxStubs = 200
 
 // stubsOf counts the mocks in a test file of what it tests: of a module whose functions it calls, of a function or a method that

@@ -73,7 +73,7 @@ type unit struct {
 	// text is the source of a test, says its assertions without blanks, waits how often it calls a name without and with await.
 	text string
 	says []string
-	// present are the names of which it only asserts that they are there, firm the assertions that say more.
+	// present are the names that it only asserts to be there, firm the assertions that say more.
 	present, firm []string
 	waits         map[string][2]int
 }

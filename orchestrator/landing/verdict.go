@@ -55,9 +55,9 @@ func verdictOn(s *run.State, d run.LandingData, receipts []spec.Receipt) verdict
 	all := slices.DeleteFunc(ids(d.Tasks), func(id string) bool { return named[id] == nil })
 	alone := told(s, c, named, all)
 	for _, id := range all {
-		untold := !alone && slices.ContainsFunc(all, func(other string) bool { return siblings(s, id, other) })
+		unclear := !alone && slices.ContainsFunc(all, func(other string) bool { return siblings(s, id, other) })
 		proven := func(f failure) bool {
-			return f.compile && len(c.of(f.positions)) > 0 && !brought(c, f, id) || !untold && confirmed(s, d, id, f)
+			return f.compile && len(c.of(f.positions)) > 0 && !brought(c, f, id) || !unclear && confirmed(s, d, id, f)
 		}
 		if slices.ContainsFunc(named[id], proven) && !related(c, named, v.guilty, id) || alike(s, d, id, named[id]) {
 			v.guilty[id] = named[id]

@@ -47,7 +47,7 @@ type Where struct {
 	Whole   string
 	// Baseline is the receipt of the same gate on the base commit; nil while the baseline itself is taken.
 	Baseline *spec.Receipt
-	// Ran is filled with the tests that ran and passed, as far as the output names them; nil where none asks.
+	// Ran is filled with the tests that ran and passed and that the output names; nil where none asks.
 	Ran *testnames.Tests
 	// Sink receives the whole output, bounded as sandbox.Command says, for the object store; nil for none.
 	Sink io.Writer

@@ -176,14 +176,14 @@ func TestAUsedSlotMovesToAnotherCommit(t *testing.T) {
 			require.NoError(t, os.RemoveAll(filepath.Join(s.Dir(), "gone")))
 			require.NoError(t, os.Remove(filepath.Join(s.Dir(), "d")))
 			require.NoError(t, os.Chmod(filepath.Join(s.Dir(), "run.sh"), 0o755))
-			for name, text := range map[string]string{"a.txt": "A\n", "e": "e\n", "d/in": "in\n", "new dir/ü\n.txt": "new\n"} {
+			for name, text := range map[string]string{"a.txt": "A\n", "e": "e\n", "d/in": "in\n", "new dir/ü.txt": "new\n"} {
 				write(t, filepath.Join(s.Dir(), name), text)
 			}
 			p, pack, err := s.Collect(t.Context(), b.base, "change", author, noon)
 			require.NoError(t, err)
 			require.NoError(t, b.mirror.Import(t.Context(), pack))
 			after := withDirs(map[string]string{
-				"a.txt": "A\n", "e": "e\n", "d/in": "in\n", "new dir/ü\n.txt": "new\n", "run.sh": "#!/bin/sh\n",
+				"a.txt": "A\n", "e": "e\n", "d/in": "in\n", "new dir/ü.txt": "new\n", "run.sh": "#!/bin/sh\n",
 			}, more)
 			for _, slot := range []*workspace.Slot{s, other, s} {
 				require.NoError(t, slot.Reset(t.Context(), b.base))
