@@ -97,7 +97,7 @@ func said(text string) *sdk.CallToolResult {
 // plainServer is made with the SDK. Its tools do what their names say.
 func plainServer() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "plain", Version: "1"}, nil)
-	finish := make(chan struct{})
+	finish, waiting := make(chan struct{}), make(chan struct{}, 10)
 	add := func(name string, reads bool, h handler) {
 		sdk.AddTool(s, &sdk.Tool{
 			Name: name, Description: "Does " + name + ".", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: reads},
@@ -130,6 +130,7 @@ func plainServer() *sdk.Server {
 		}}, nil, nil
 	})
 	add("slow", true, func(ctx context.Context, _ *sdk.CallToolRequest, _ arguments) (*sdk.CallToolResult, any, error) {
+		waiting <- struct{}{}
 		<-ctx.Done()
 		return nil, nil, ctx.Err()
 	})
@@ -147,7 +148,10 @@ func plainServer() *sdk.Server {
 		close(finish)
 		return said("finished"), nil, nil
 	})
-	add("die", false, func(context.Context, *sdk.CallToolRequest, arguments) (*sdk.CallToolResult, any, error) {
+	add("die", false, func(_ context.Context, _ *sdk.CallToolRequest, a arguments) (*sdk.CallToolResult, any, error) {
+		for range a.N { // slow calls that die with it
+			<-waiting
+		}
 		fmt.Fprintln(os.Stderr, "out of memory, token s3cret-token")
 		os.Exit(9) //nolint:forbidigo // here the test binary is another program
 		return nil, nil, nil

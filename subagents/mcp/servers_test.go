@@ -125,7 +125,7 @@ func TestCallsThatLoseTheirServerTogetherAreOneDeath(t *testing.T) {
 	for range 5 {
 		calls.Go(func() { s.run("mcp_s_slow", `{}`) })
 	}
-	require.Contains(t, s.run("mcp_s_die", `{}`), "started again for the next call")
+	require.Contains(t, s.run("mcp_s_die", `{"n":5}`), "started again for the next call")
 	calls.Wait()
 	require.Equal(t, "hello", s.run("mcp_s_echo", `{"text":"hello"}`))
 }
