@@ -38,22 +38,22 @@ func (b *Bus) mend(ctx context.Context, starts int64, fault error) error {
 	if b.server.starts.Load() != starts {
 		return nil
 	}
-	told := false
+	after := "" // what is told when the calls go on, "" while nothing was told
 	for end := time.Now().Add(roomPatience); ; {
-		switch now := b.server.fault(); {
-		case errors.Is(now, ErrFull):
-			if fault = now; !told {
-				(*tell)(fmt.Sprintf("%s\nThe run waits until there is room, for %s at most",
-					strings.TrimPrefix(fault.Error(), ErrFull.Error()+": "), roomPatience))
-				told = true
-			}
-		default:
-			if fault = b.restart(); fault == nil && told {
-				(*tell)(fmt.Sprintf("there is room again on the disk of %s: the run continues", b.dir))
-			}
-			if fault == nil {
-				return nil
-			}
+		until := "there is room"
+		if fault = b.server.fault(); !errors.Is(fault, ErrFull) {
+			fault, until = b.restart(), "the store can be used"
+		}
+		switch {
+		case fault == nil && after != "":
+			(*tell)(after)
+			return nil
+		case fault == nil || errors.Is(fault, ErrDamaged) || errors.Is(fault, ErrClosed):
+			return fault
+		case after == "":
+			(*tell)(fmt.Sprintf("%s\nThe run waits until %s, for %s at most",
+				strings.TrimPrefix(fault.Error(), ErrFull.Error()+": "), until, roomPatience))
+			after = fmt.Sprintf("%s again on the disk of %s: the run continues", until, b.dir)
 		}
 		if time.Now().After(end) || pause(ctx, b.closing, roomPoll) != nil {
 			return fault

@@ -84,9 +84,13 @@ func (e *embedded) start() error {
 	return nil
 }
 
-// restart starts the server anew where it listened before: its store is read again, and its ceiling is that of the disk now.
+// restart starts the server anew where it listened before: its store is read again, and its ceiling is that of the disk now. A
+// damaged one stays as it is.
 func (e *embedded) restart() error {
 	e.stop()
+	if err := undamaged(e.dir); err != nil {
+		return err
+	}
 	return e.start()
 }
 
