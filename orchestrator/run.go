@@ -95,7 +95,7 @@ func (r *Run) Dashboard() string {
 	return r.page.URL()
 }
 
-// Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch; or in one whose log is
+// Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch; or in one whose store is
 // damaged or cannot be written. Attach to it first.
 func (r *Run) Publish(ctx context.Context) (Result, error) {
 	if !r.alone {
@@ -135,7 +135,7 @@ func (r *Run) publish(ctx context.Context, h *holder, st *run.State) (string, er
 		if err == nil {
 			return asMistake(c.PublishLanded(ctx))
 		}
-		if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
+		if !errors.Is(err, bus.ErrDamaged) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
 			return "", err
 		}
 	} else if err := h.findHead(ctx, st); err != nil {
