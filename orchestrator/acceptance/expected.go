@@ -22,6 +22,9 @@ func (p *Patch) synchronous() bool {
 	})
 }
 
+// maxPairs bounds the pairs of values that are looked at: of more the rest is not explained.
+const maxPairs = 100_000
+
 // changed pairs values that are gone with new ones of their kind, and finds those that nothing explains.
 func (p *Patch) changed(before, after []literal) {
 	lost, gained := difference(before, after, func(l literal) value { return l.value })
@@ -29,8 +32,9 @@ func (p *Patch) changed(before, after []literal) {
 	var open []literal
 	for _, g := range gained {
 		fits := func(l literal) bool {
-			return l.kind == g.kind && (p.explained(l.text, g.text) || p.reworded(l.text, g.text) || l.present && g.size() > 0 ||
-				pieces.MatchString(g.beside) && strings.Contains(g.text, l.text) && len(text.Words(l.text)) > 1)
+			p.pairs--
+			return p.pairs > 0 && l.kind == g.kind && (p.explained(l.text, g.text) || p.reworded(l.text, g.text) ||
+				l.present && g.size() > 0 || pieces.MatchString(g.beside) && strings.Contains(g.text, l.text) && len(text.Words(l.text)) > 1)
 		}
 		if i := slices.IndexFunc(lost, fits); i >= 0 {
 			lost = slices.Delete(lost, i, i+1)
@@ -42,7 +46,10 @@ func (p *Patch) changed(before, after []literal) {
 		if p.names(g.text) {
 			continue
 		}
-		alike := func(l literal) bool { return l.kind == g.kind && (len(lost) > maxPaired || p.alike(l, g)) }
+		alike := func(l literal) bool {
+			p.pairs--
+			return l.kind == g.kind && (p.pairs < 0 || p.alike(l, g))
+		}
 		if i := slices.IndexFunc(lost, alike); i >= 0 {
 			p.edited = append(p.edited, at(g.path, g.line, "a test expects %s in place of %s", g.value, lost[i].value))
 			lost = slices.Delete(lost, i, i+1)

@@ -261,15 +261,19 @@ func (g *goFunction) literal(at token.Pos, kind byte, text string) {
 	g.literals = append(g.literals, literal{value: value{kind, text}, path: place.Filename, line: place.Line, beside: beside})
 }
 
-// name is an expression without arguments and brackets: t.Fatal, s.Require().Equal.
-func name(e ast.Expr) string {
+// name is an expression without arguments and brackets: t.Fatal, s.Require().Equal. A longer chain has only its last names.
+func name(e ast.Expr) string { return chained(e, maxDepth) }
+
+func chained(e ast.Expr, most int) string {
 	switch e := e.(type) {
 	case *ast.Ident:
 		return e.Name
 	case *ast.SelectorExpr:
-		return name(e.X) + "." + e.Sel.Name
+		if most > 0 {
+			return chained(e.X, most-1) + "." + e.Sel.Name
+		}
 	case *ast.CallExpr:
-		return name(e.Fun) + "()"
+		return chained(e.Fun, most) + "()"
 	}
 	return ""
 }

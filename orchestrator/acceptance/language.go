@@ -152,10 +152,10 @@ func (l *language) units(name string, content []byte, tables map[string]int) (ou
 		}
 		u := unit{path: name, line: first, test: i > 0}
 		if i > 0 {
-			begin := bytes.LastIndexByte(content[:from[1]], '\n') + 1
-			u.name, _, _ = strings.Cut(strings.TrimSpace(string(content[begin:])), "\n")
 			u.counts[tests], u.counts[cases] = 1, 1
 			u.text = string(part)
+			begin := strings.LastIndexByte(u.text[:from[1]-from[0]], '\n') + 1
+			u.name, _, _ = strings.Cut(strings.TrimSpace(u.text[begin:]), "\n")
 			if l.script != nil && contains(u.text) {
 				u.test, u.counts[tests], u.counts[cases] = false, 0, 0
 			}

@@ -187,9 +187,13 @@ func placeAt(part string, i, call, start int, open []frame) place {
 	return p
 }
 
+// maxBlank bounds the blanks that are read around the end of a line.
+const maxBlank = 512
+
 // continued reports whether a statement of JavaScript goes on behind the end of a line.
 func continued(part string, i int) bool {
-	before, after := strings.TrimRight(part[:i], " \t\r\n"), strings.TrimLeft(part[i:], " \t\r\n")
+	before := strings.TrimRight(part[max(0, i-maxBlank):i], " \t\r\n")
+	after := strings.TrimLeft(part[i:min(len(part), i+maxBlank)], " \t\r\n")
 	return before != "" && strings.IndexByte(",([=>&|+-?:.", before[len(before)-1]) >= 0 ||
 		after != "" && strings.IndexByte(".?:)]&|+,", after[0]) >= 0
 }

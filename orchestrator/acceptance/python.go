@@ -141,7 +141,10 @@ func pythonStrength(text string) strength {
 // truthStrength is the strength of asserting that an expression is true.
 func truthStrength(expression string) strength {
 	e := strings.TrimSpace(expression)
-	for strings.HasPrefix(e, "(") && balanced(e, 0) == len(e) {
+	for range maxDepth {
+		if !strings.HasPrefix(e, "(") || balanced(e, 0) < len(e) {
+			break
+		}
 		if e = strings.TrimSpace(e[1 : len(e)-1]); len(commas(e)) > 1 {
 			return nothing // a tuple is true
 		}

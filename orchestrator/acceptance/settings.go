@@ -58,6 +58,9 @@ func (p *Patch) setting(f *file) string {
 	if m.bounds && f.Before == nil && path.Dir(f.Path) != "." {
 		return "a manifest that takes its directory out of the package above"
 	}
+	if len(f.Before)+len(f.After) > maxManifest {
+		return "a manifest that is too large to be compared"
+	}
 	before, err := m.settings(p, f.Before)
 	after := map[string]string{}
 	if err == nil {
@@ -75,6 +78,9 @@ func (p *Patch) setting(f *file) string {
 	}
 	return ""
 }
+
+// maxManifest bounds both sides of a manifest together, in bytes.
+const maxManifest = 256 << 10
 
 // maxSetting bounds the name of a setting in a message.
 const maxSetting = 80
@@ -246,6 +252,9 @@ var (
 	versions = re(`(?i)version$`)
 )
 
+// maxPlace bounds the place of an element of a pom.xml, in bytes.
+const maxPlace = 4 << 10
+
 // pom are the settings of a pom.xml that choose tests, modules and what fails a build, each with the place of its element.
 func pom(_ *Patch, content []byte) (map[string]string, error) {
 	out := map[string]string{}
@@ -256,9 +265,13 @@ func pom(_ *Patch, content []byte) (map[string]string, error) {
 	if err := xml.Unmarshal(content, &root); err != nil {
 		return nil, fmt.Errorf("read XML: %w", err)
 	}
+	deep := false
 	var walk func(e *element, at string)
 	walk = func(e *element, at string) {
-		at += "/" + e.XMLName.Local
+		if at += "/" + e.XMLName.Local; len(at) > maxPlace {
+			deep = true
+			return
+		}
 		if id := cmp.Or(e.child("artifactId"), e.child("id")); id != "" && e.XMLName.Local != "project" {
 			at += "[" + id + "]"
 		}
@@ -270,7 +283,9 @@ func pom(_ *Patch, content []byte) (map[string]string, error) {
 			walk(&e.Elements[i], at)
 		}
 	}
-	walk(&root, "")
+	if walk(&root, ""); deep {
+		return nil, errors.New("its elements are too deep")
+	}
 	return out, nil
 }
 

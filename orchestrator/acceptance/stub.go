@@ -9,9 +9,9 @@ import (
 
 var (
 	// imports are statements that import names: Python's, and those of JavaScript; the groups are the names and the module.
-	imports = re(`(?ms)^\s*from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n]*)|` +
+	imports = re(`(?ms)^\s*from\s+([\w.]+)\s+import\s+(\([^()]*\)|[^\n]*)|` +
 		`^\s*import\s+(?:type\s+)?([\w${}*,\s]+?)\s+from\s+['"]([^'"]+)['"]|` +
-		`^\s*(?:const|let|var)\s+(\{[^}]*\}|\w+)\s*=\s*(?:await\s+)?(?:require|import)\(\s*['"]([^'"]+)['"]`)
+		`^\s*(?:const|let|var)\s+(\{[^{}]*\}|\w+)\s*=\s*(?:await\s+)?(?:require|import)\(\s*['"]([^'"]+)['"]`)
 	alias   = re(`[\w$*.]+\s+as\s+([\w$]+)|[\w$]+\s*:\s*([\w$]+)`)
 	helping = re(`(?i)(?:^|[/._-])(?:tests?|testing|fixtures?|helpers?|mocks?|utils?|conftest|builders?|` +
 		`factor(?:y|ies))(?:[/._-]|$)`)

@@ -103,9 +103,12 @@ func (v value) String() string {
 	return text.Short(v.text, 60)
 }
 
+// maxTests bounds both sides of a file of tests together, in bytes: reading one can take the square of its size.
+const maxTests = 512 << 10
+
 // compare compares the tests of the patch.
 func (p *Patch) compare() {
-	p.weaker, p.edited = nil, nil
+	p.weaker, p.edited, p.pairs = nil, nil, maxPairs
 	own := make([][]Change, len(languages))
 	for _, f := range p.files {
 		i := f.language
@@ -117,6 +120,8 @@ func (p *Patch) compare() {
 		case i < 0:
 		case f.Unread != "":
 			p.weaker = append(p.weaker, at(f.Path, 0, "its tests were not compared: %s", f.Unread))
+		case len(f.Before)+len(f.After) > maxTests:
+			p.weaker = append(p.weaker, at(f.Path, 0, "its tests were not compared: both sides are larger than %d KiB", maxTests>>10))
 		case f.Before == nil || f.After == nil || !bytes.Equal(f.Before, f.After):
 			own[i] = append(own[i], f.Change)
 		}
@@ -185,7 +190,7 @@ func byName(units []unit) map[string]unit {
 	for _, u := range units {
 		if had, ok := out[u.key()]; ok {
 			u.counts.add(had.counts)
-			u.literals = slices.Concat(had.literals, u.literals)
+			u.literals = append(had.literals, u.literals...)
 		}
 		out[u.key()] = u
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -219,20 +218,54 @@ func TestClassesOfChecksAreTheirOwn(t *testing.T) {
 	}
 }
 
-// Reading stays linear, whatever a hostile file holds.
-func TestHostileTestsAreReadInTime(t *testing.T) {
+// What a hostile file holds is read in the end, at the largest size that is read. Each once took minutes.
+func TestHostileTestsAreRead(t *testing.T) {
 	t.Parallel()
-	const size = 24 << 10
-	for _, part := range []string{"expect(", "it('a', () => { expect(", "[(", "`${", "/", "'", "if (x) {", "\"\"\"", "x = [", "expect(a).then("} {
+	lines := func(format string) string {
+		var b strings.Builder
+		for i := 0; b.Len() < maxTests/2-2*len(format); i++ {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	const part, small = maxTests / 2, 32 << 10
+	for _, tc := range []struct{ name, path, before, after string }{
+		{"assertions in one line", "a.test.js", "", "it('a', () => {" + strings.Repeat("expect(f(1)).toBe(2);", part/24) + "})"},
+		{"other values in one line", "a.test.js", "it('a', () => {" + lines("expect(f('x')).toBe('v%d');") + "})", "it('a', () => {" + lines("expect(f('x')).toBe('w%d');") + "})"},
+		{"other values in one test", "test_a.py", "def test_a():\n" + lines("    assert f('x') == 'v%d'\n"), "def test_a():\n" + lines("    assert f('x') == 'w%d'\n")},
+		{"tests", "test_a.py", lines("def test_a%[1]d():\n    assert f(%[1]d) == 1\n\n"), lines("def test_a%[1]d():\n    assert f(%[1]d) == 2\n\n")},
+		{"classes", "test_a.py", "", lines("class TestA%d:\n    def test_a(self):\n        assert f(1) == 2\n")},
+		{"conditions", "test_a.py", "", "def test_a():\n" + lines("    if x:\n        assert f(%d) == 2\n")},
+		{"decorators", "test_a.py", "", lines("@pytest.mark.parametrize('a', [1, %d])\n") + "def test_a(a):\n    assert f(a) == 1\n"},
+		{"imports", "test_a.py", "", lines("from a%d import (\n")},
+		{"mocks", "a.test.js", "", lines("jest.spyOn(a%d, 'b').mockReturnValue(1);\n")},
+		{"brackets in Python", "test_a.py", "", "def test_a():\n    assert " + strings.Repeat("(", part/3) + strings.Repeat(")", part/3)},
+		{"blank lines", "a.test.js", "", "it('a', () => {" + strings.Repeat("\n", part) + "expect(1).toBe(f()) })"},
+		{"links", "a.test.js", "", "it('a', () => { expect(1)" + strings.Repeat(".not", part/5) + ".toBe(2) })"},
+		{"calls in a chain", "a_test.go", "", "package a\nfunc TestA(t *testing.T) { x" + strings.Repeat(".a()", 5000) + " }\n"},
+		{"functions in functions", "a_test.go", "", "package a\nfunc TestA(t *testing.T) { " + strings.Repeat("Eventually(func() { ", 2000) + strings.Repeat("})", 2000) + " }\n"},
+		{"elements in a pom.xml", "pom.xml", "<project></project>", "<project>" + strings.Repeat("<skip>", 9000) + strings.Repeat("</skip>", 9000) + "</project>"},
+		{"ignored directories", "go.mod", "module a\n", "module a\n" + strings.Repeat("ignore a\n", maxManifest/10)},
+		{"indents", "test_a.py", "", indents(700)},
+		{"assertions in assertions", "a.test.js", "", strings.Repeat("expect(", small/7)},
+		{"regular expressions", "a.test.js", "", strings.Repeat("=/x", small)},
+	} {
+		found(Change{Path: tc.path, Before: []byte(tc.before), After: []byte(tc.after)})
+	}
+	for _, part := range []string{"it('a', () => { expect(", "[(", "`${", "/", "'", "if (x) {", "\"\"\"", "x = [", "expect(a).then("} {
 		for _, name := range []string{"a.test.ts", "test_a.py"} {
-			began := time.Now()
-			found(Change{Path: name, Before: []byte("x"), After: []byte(strings.Repeat(part, size/len(part)))})
-			require.Less(t, time.Since(began), 20*time.Second, "%s in %s", part, name)
+			found(Change{Path: name, Before: []byte("x"), After: []byte(strings.Repeat(part, small/len(part)))})
 		}
 	}
+	large := make([]byte, maxTests+1)
+	require.Contains(t, strings.Join(found(Change{Path: "test_a.py", After: large}), "\n"), "were not compared")
+	require.Contains(t, strings.Join(found(Change{Path: "pom.xml", After: large}), "\n"), "too large to be compared")
+}
+
+func indents(n int) string {
 	var deep strings.Builder
-	for i := range 300 {
+	for i := range n {
 		fmt.Fprintf(&deep, "%sif x:\n", strings.Repeat(" ", i))
 	}
-	found(Change{Path: "test_a.py", After: []byte(deep.String() + strings.Repeat(" ", 2000) + "assert x")})
+	return deep.String() + strings.Repeat(" ", n) + "assert x"
 }

@@ -92,8 +92,11 @@ func implied(old, fresh map[string]unit) (n int) {
 	return n
 }
 
-// maxPaired bounds the values that are compared one by one.
+// maxPaired bounds the names beside two values that are compared one by one.
 const maxPaired = 500
+
+// maxKept bounds the text in which values are looked up, in bytes.
+const maxKept = 1 << 30
 
 // kept reports whether the tests still have all values that they expected.
 func kept(old, fresh map[string]unit) bool {
@@ -101,8 +104,9 @@ func kept(old, fresh map[string]unit) bool {
 	for _, u := range fresh {
 		now.WriteString(u.text)
 	}
+	left := maxKept
 	for _, u := range old {
-		if len(u.literals) > maxPaired {
+		if left -= len(u.literals) * now.Len(); left < 0 {
 			return false
 		}
 		if slices.ContainsFunc(u.literals, func(l literal) bool {
