@@ -308,7 +308,6 @@ func (h *holder) sweep() {
 func (h *holder) remember(ctx context.Context) {
 	m, problems, err := memory.Open(ctx, memory.Options{
 		Repo: h.spec.Repo, Home: memory.Home(h.dir.Path, h.spec.Repo), Clock: now,
-		Note: func(text string) { h.log.Warn().Msg(text) },
 	})
 	if err != nil {
 		h.log.Warn().Err(err).Msg("the run has no memory")
@@ -318,11 +317,6 @@ func (h *holder) remember(ctx context.Context) {
 		h.log.Warn().Msg(problems[i].String())
 	}
 	h.notes = m
-	h.later(func() {
-		if err := m.Close(); err != nil {
-			h.log.Warn().Err(err).Msg("the memory was not closed")
-		}
-	})
 }
 
 // propose keeps what a run that has ended learnt, for a person to decide about. A run that cannot is no failure.

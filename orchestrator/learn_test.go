@@ -14,7 +14,6 @@ func TestProposalsThatWereDecidedDoNotWait(t *testing.T) {
 	t.Parallel()
 	m, _, err := memory.Open(t.Context(), memory.Options{Repo: t.TempDir(), Home: t.TempDir()})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	h := &holder{notes: m}
 	st := run.NewState()
 	st.Status, st.Plans = run.Done, []run.PlanData{{DecisionRecord: "Use text.Blank."}}

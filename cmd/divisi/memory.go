@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -52,32 +51,24 @@ checkout.` +
 	return c
 }
 
-// open opens the memory of the repository, and logs which notes cannot be read.
-func (m *memoryCommand) open(ctx context.Context) (*memory.Memory, error) {
-	if err := checkDir(m.repo); err != nil {
-		return nil, err
-	}
-	repo := top(m.repo)
-	mem, problems, err := memory.Open(ctx, memory.Options{
-		Repo: repo, Home: memory.Home(m.stateDir, repo), Note: func(text string) { m.log.Warn().Msg(text) },
-	})
-	m.warn(problems)
-	return mem, err
-}
-
 func (m *memoryCommand) warn(problems []memory.Problem) {
 	for i := range problems {
 		m.log.Warn().Msg(problems[i].String())
 	}
 }
 
-// with does something with the memory and closes it.
+// with does something with the memory of the repository, and logs which notes cannot be read.
 func (m *memoryCommand) with(ctx context.Context, do func(*memory.Memory) error) error {
-	mem, err := m.open(ctx)
+	if err := checkDir(m.repo); err != nil {
+		return err
+	}
+	repo := top(m.repo)
+	mem, problems, err := memory.Open(ctx, memory.Options{Repo: repo, Home: memory.Home(m.stateDir, repo)})
+	m.warn(problems)
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(mem), mem.Close())
+	return do(mem)
 }
 
 func (m *memoryCommand) list() *cobra.Command {

@@ -3,7 +3,6 @@ package memory
 import (
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,13 +16,11 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
-// place is a repository with notes, a home for the index, and what a memory said.
+// place is a repository with notes, and a home for proposals.
 type place struct {
 	t    *testing.T
 	repo string
 	home string
-	mu   sync.Mutex
-	said []string
 }
 
 func newPlace(t *testing.T, notes map[string]string) *place {
@@ -46,13 +43,7 @@ func (p *place) write(name, text string) {
 }
 
 func (p *place) options() Options {
-	return Options{Repo: p.repo, Home: p.home, Note: p.note, Clock: func() time.Time { return noon }}
-}
-
-func (p *place) note(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.said = append(p.said, text)
+	return Options{Repo: p.repo, Home: p.home, Clock: func() time.Time { return noon }}
 }
 
 var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -67,7 +58,6 @@ func (p *place) openWith(o Options, problems ...string) *Memory {
 	p.t.Helper()
 	m, found, err := Open(p.t.Context(), o)
 	require.NoError(p.t, err)
-	p.t.Cleanup(func() { require.NoError(p.t, m.Close()) })
 	require.Len(p.t, found, len(problems), "%v", found)
 	for i, want := range problems {
 		require.Contains(p.t, found[i].String(), want)

@@ -1,6 +1,6 @@
 // Package memory finds what outlives a run. Its input is the notes that people and git keep as Markdown in a repository and
-// the proposals of agents; its output is ranked notes. The search index over them is derived and can be lost at any time. It
-// never writes to the repository, but for a proposal that a person accepts.
+// the proposals of agents; its output is ranked notes. It never writes to the repository, but for a proposal that a person
+// accepts.
 package memory
 
 import (
@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,14 +21,11 @@ import (
 type Options struct {
 	// Repo is the top of the repository whose notes, in Place below it, these are.
 	Repo string
-	// Home is the directory of this repository's index and proposals, as Home names it. It is made when it is needed; empty
-	// keeps the index in memory and takes no proposals.
+	// Home is the directory of this repository's proposals, as Home names it. It is made when it is needed; empty takes no
+	// proposals.
 	Home string
 	// Clock dates proposals; nil means time.Now.
 	Clock func() time.Time
-	// Note takes what a person should know, such as that the index was rebuilt; nil drops it. It may be called by several
-	// goroutines.
-	Note func(string)
 }
 
 // Memory is the notes of one repository with an index over them. It is safe for concurrent use, also by several processes.
@@ -37,14 +33,13 @@ type Memory struct {
 	notes notesDir
 	home  string
 	clock func() time.Time
-	note  func(string)
 
-	// mu guards the index, which is exchanged when it is rebuilt.
+	// mu guards the index, which Refresh exchanges.
 	mu    sync.Mutex
-	index *index
+	index index
 }
 
-// Home is where the index and the proposals of a repository are kept below a state directory.
+// Home is where the proposals of a repository are kept below a state directory.
 func Home(stateDir, repo string) string {
 	if abs, err := filepath.Abs(repo); err == nil {
 		repo = abs
@@ -56,51 +51,23 @@ func Home(stateDir, repo string) string {
 	return filepath.Join(stateDir, "memory", hex.EncodeToString(sum[:8]))
 }
 
-// Open opens the memory of a repository and brings its index up to date. The problems are notes that could not be read; all
-// others are there. A repository without notes has an empty memory.
+// Open opens the memory of a repository. The problems are notes that could not be read; all others are there. A repository
+// without notes has an empty memory.
 func Open(ctx context.Context, o Options) (*Memory, []Problem, error) {
-	m := &Memory{notes: notesDir{o.Repo}, home: o.Home, clock: o.Clock, note: o.Note}
+	m := &Memory{notes: notesDir{o.Repo}, home: o.Home, clock: o.Clock}
 	if m.clock == nil {
 		m.clock = time.Now
-	}
-	if m.note == nil {
-		m.note = func(string) {}
 	}
 	if info, err := os.Stat(o.Repo); err != nil {
 		return nil, nil, fmt.Errorf("open the memory: %w", err)
 	} else if !info.IsDir() {
 		return nil, nil, fmt.Errorf("open the memory: %s is not a directory", o.Repo)
 	}
-	ix, err := openIndex(ctx, m.indexFile())
-	if err != nil {
-		ix, err = m.rebuilt(ctx, err)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("open the memory of %s: %w", o.Repo, err)
-	}
-	m.index = ix
 	problems, err := m.Refresh(ctx)
 	if err != nil {
-		return nil, nil, errors.Join(err, m.Close())
+		return nil, nil, err
 	}
 	return m, problems, nil
-}
-
-func (m *Memory) indexFile() string {
-	if m.home == "" {
-		return ""
-	}
-	return filepath.Join(m.home, "index.sqlite")
-}
-
-// Close gives the index back. The memory cannot be used after it.
-func (m *Memory) Close() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.index.close(); err != nil {
-		return fmt.Errorf("close the memory: %w", err)
-	}
-	return nil
 }
 
 // List returns all notes that can be read, in the order of their names. The others are among the problems of Open and Refresh.
@@ -124,79 +91,27 @@ func (m *Memory) List(ctx context.Context) ([]Note, error) {
 	return notes, ctx.Err()
 }
 
-// Refresh brings the index up to date with the files: what changed since is read again. The problems are as Open's.
-func (m *Memory) Refresh(ctx context.Context) (problems []Problem, err error) {
-	err = m.look(ctx, "bring the memory of "+m.notes.repo+" up to date", func() error {
-		problems, err = m.sync(ctx)
-		return err
-	})
-	return problems, err
-}
-
-// look does something with the index under the lock. When that fails the index is rebuilt and the same done once more.
-func (m *Memory) look(ctx context.Context, what string, do func() error) error {
+// Refresh brings the index up to date with the files: only what changed since is read. The problems are as Open's.
+func (m *Memory) Refresh(ctx context.Context) ([]Problem, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	err := do()
-	if err != nil && ctx.Err() == nil {
-		err = m.again(ctx, err, do)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
-}
-
-// again rebuilds the index and does something with it once more.
-func (m *Memory) again(ctx context.Context, why error, do func() error) error {
-	_ = m.index.close() // it is thrown away
-	ix, err := m.rebuilt(ctx, why)
-	if err != nil {
-		return err
-	}
-	m.index = ix
-	if _, err := m.sync(ctx); err != nil {
-		return err
-	}
-	return do()
-}
-
-// rebuilt returns an empty index in the place of one that failed: in its file, or in memory where the file cannot be used.
-func (m *Memory) rebuilt(ctx context.Context, why error) (*index, error) {
-	if ctx.Err() != nil {
-		return nil, why
-	}
-	m.note("the search index is rebuilt: " + why.Error())
-	if file := m.indexFile(); file != "" && !sound(why) {
-		removeIndex(file)
-		ix, err := openIndex(ctx, file)
-		if err == nil {
-			return ix, nil
-		}
-		m.note("the search index is kept in memory: " + err.Error())
-	}
-	return openIndex(ctx, "")
-}
-
-// sync brings the index up to date with the files and returns what is wrong with them. Only what changed is read.
-func (m *Memory) sync(ctx context.Context) ([]Problem, error) {
-	known, err := m.index.known(ctx)
-	if err != nil {
-		return nil, err
-	}
 	dir, err := m.notes.open(false)
 	if dir == nil || err != nil {
-		return unreadable(err), m.index.update(ctx, slices.Sorted(maps.Keys(known)), nil)
+		m.index = nil
+		return unreadable(err), ctx.Err()
 	}
 	defer func() { _ = dir.Close() }()
 	found, problems, err := files(dir)
 	if err != nil {
-		return nil, fmt.Errorf("list the notes: %w", err)
+		return nil, fmt.Errorf("list the notes of %s: %w", m.notes.repo, err)
 	}
-	var changed []entry
+	next, known := index{}, map[string][]string{}
 	for _, f := range found {
-		if had, ok := known[f.name]; ok && had == f {
-			delete(known, f.name)
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("read the notes of %s: %w", m.notes.repo, err)
+		}
+		if had := m.index[f.name]; had != nil && had.file == f {
+			next[f.name] = had
 			continue
 		}
 		n, fault := load(dir, f)
@@ -209,10 +124,10 @@ func (m *Memory) sync(ctx context.Context) ([]Problem, error) {
 		if m.clock().UnixNano()-f.mtime < int64(coarse) {
 			f.mtime = 0
 		}
-		delete(known, f.name)
-		changed = append(changed, entry{file: f, note: n})
+		next[f.name] = newEntry(f, &n, known)
 	}
-	return problems, m.index.update(ctx, slices.Sorted(maps.Keys(known)), changed)
+	m.index = next
+	return problems, nil
 }
 
 // unreadable is the problem of a directory of notes that cannot be opened; none for one that is not there.

@@ -19,8 +19,9 @@ import (
 const Place = ".divisi/memory"
 
 const (
-	// maxNotes is how many notes are read, the first by name.
+	// maxNotes is how many notes are read, the first by name, and maxBytes how much of them: all are held in memory.
 	maxNotes = 10_000
+	maxBytes = 16 << 20
 	// maxEntries bounds the walk over a directory that holds more than notes.
 	maxEntries = 4 * maxNotes
 )
@@ -93,7 +94,7 @@ func enter(dir *os.Root, name string, create bool) (*os.Root, error) {
 
 // files lists the notes in the order of their paths, and says what it passed over.
 func files(dir *os.Root) (found []file, problems []Problem, err error) {
-	seen, over := 0, 0
+	seen, over, total := 0, 0, int64(0)
 	err = fs.WalkDir(dir.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if seen++; seen > maxEntries {
 			problems = append(problems, Problem{File: Place, Message: fmt.Sprintf("it has more than %d entries; "+
@@ -109,16 +110,17 @@ func files(dir *os.Root) (found []file, problems []Problem, err error) {
 		case d.IsDir() && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
 		case f.name == "":
-		case len(found) == maxNotes:
+		case over > 0, len(found) == maxNotes, total+min(f.size, maxNote) > maxBytes:
 			over++
 		default:
 			found = append(found, f)
+			total += min(f.size, maxNote)
 		}
 		return nil
 	})
 	if over > 0 {
 		problems = append(problems, Problem{File: Place, Message: fmt.Sprintf("there are %d notes; only the first %d by name "+
-			"are read: remove some, or join them", maxNotes+over, maxNotes)})
+			"are read (at most %d, of %d MiB together): remove some", len(found)+over, len(found), maxNotes, maxBytes>>20)})
 	}
 	return found, problems, err
 }
@@ -197,6 +199,9 @@ func create(dir *os.Root, name string, data []byte) error {
 		return err
 	}
 	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(err, dir.Remove(name))
 	}

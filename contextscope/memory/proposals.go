@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/google/renameio/v2"
 )
 
 const (
@@ -69,7 +71,7 @@ func (m *Memory) Propose(ctx context.Context, n Note) (string, error) {
 	if n.Created.IsZero() {
 		n.Created = m.clock()
 	}
-	if err := create(dir, id+".md", n.Render()); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := renameio.WriteFile(filepath.Join(m.inboxDir(), id+".md"), n.Render(), 0o600); err != nil {
 		return "", fmt.Errorf("keep the proposal: %w", err)
 	}
 	return id, nil

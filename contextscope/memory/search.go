@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"strings"
 
@@ -36,67 +37,47 @@ func (m *Memory) Search(ctx context.Context, query string, limit int) ([]Hit, er
 	return m.search(ctx, query, limit, 0)
 }
 
-// search is Search for notes that hold at least so many of the query's terms; 0 does not count them.
-func (m *Memory) search(ctx context.Context, query string, limit, least int) (hits []Hit, err error) {
-	terms, limit := asked(text.Head(query, maxQuery), maxAsked), min(limit, maxHits)
-	if len(terms) == 0 || limit <= 0 {
-		return nil, nil
+// search is Search for notes that hold at least so many of the query's terms.
+func (m *Memory) search(ctx context.Context, query string, limit, least int) ([]Hit, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("search the memory: %w", err)
 	}
-	err = m.look(ctx, "search the memory", func() error {
-		hits = nil
-		match, err := m.index.deciding(ctx, terms)
-		if err != nil || match == "" {
-			return err
-		}
-		found, err := m.index.search(ctx, match, limit)
-		if err == nil && least > 0 {
-			found, err = m.index.sharing(ctx, found, terms, least)
-		}
-		if err != nil {
-			return err
-		}
-		hits, err = m.hits(ctx, found, match)
-		return err
-	})
-	return hits, err
-}
-
-// hits reads the notes that were found. One that cannot be read any more is left out: the next refresh reports it.
-func (m *Memory) hits(ctx context.Context, found []ranked, match string) ([]Hit, error) {
+	m.mu.Lock()
+	ix := m.index
+	m.mu.Unlock()
+	terms := ix.deciding(asked(text.Head(query, maxQuery), maxAsked))
+	found := ix.search(terms, least)
 	dir, err := m.notes.open(false)
-	if dir == nil || err != nil || len(found) == 0 {
+	if dir == nil || err != nil { // the next refresh reports it
 		return nil, nil
 	}
 	defer func() { _ = dir.Close() }()
-	marked, err := m.index.marked(ctx, match, found)
-	if err != nil {
-		return nil, err
+	wanted := map[string]bool{}
+	for _, term := range terms[:min(maxDeciding, len(terms))] {
+		for _, key := range term.keys {
+			wanted[key] = true
+		}
 	}
-	hits := make([]Hit, 0, len(found))
-	for _, r := range found {
-		f := file{name: r.name}
-		n, fault := load(dir, f)
-		if fault != nil {
+	var hits []Hit
+	for _, r := range found[:min(max(0, limit), maxHits, len(found))] {
+		n, fault := load(dir, r.file)
+		if fault != nil { // the next refresh reports it
 			continue
 		}
-		text := n.Text
-		if len(text) > maxSnippet {
-			text = snippet(text, marked[r.id])
-		}
-		hits = append(hits, Hit{Name: r.name, Title: n.Title, Text: text, Score: r.score, Path: f.path()})
+		hits = append(hits, Hit{Name: r.name, Title: n.Title, Text: snippet(n.Text, wanted), Score: r.score, Path: r.path()})
 	}
 	return hits, nil
 }
 
-// snippet returns the lines of a long text that hold most of the words, the first such where several do. marked are the lines
-// as the index has them, with marks around the words; a text that has changed since begins with its first line.
-func snippet(text, marked string) string {
+// snippet returns a short text whole, and the lines of a long one that hold most of the words, the first such where several do.
+func snippet(text string, wanted map[string]bool) string {
+	if len(text) <= maxSnippet {
+		return text
+	}
 	lines := strings.SplitAfter(text, "\n")
 	held := make([]map[string]bool, len(lines))
-	for i, line := range strings.Split(strings.TrimSuffix(marked, "\n"), "\n") {
-		if i < len(held) {
-			held[i] = marks(line)
-		}
+	for i, line := range lines {
+		held[i] = wordsOf(line, wanted)
 	}
 	const tries = 200 // of places to begin: a note that is full of the words shows them anywhere
 	best, most, tried := 0, 0, 0
@@ -112,20 +93,22 @@ func snippet(text, marked string) string {
 	return excerpt(lines, best, held[best])
 }
 
-// marks returns the words of a line that have marks around them.
-func marks(line string) map[string]bool {
-	var found map[string]bool
-	for {
-		_, rest, ok := strings.Cut(line, markBegin)
-		word, after, closed := strings.Cut(rest, markEnd)
-		if !ok || !closed {
-			return found
+// wordsOf returns the words of a line that have one of the keys, as the line has them but for their case.
+func wordsOf(line string, wanted map[string]bool) map[string]bool {
+	words := map[string]bool{}
+	eachTerm(line, func(term string) {
+		chars := strings.Fields(term)
+		for _, key := range append(keys(term), chars...) {
+			switch {
+			case !wanted[key]:
+			case len(chars) == 1:
+				words[term] = true
+			default:
+				words[key] = true
+			}
 		}
-		if found == nil {
-			found = map[string]bool{}
-		}
-		found[word], line = true, after
-	}
+	})
+	return words
 }
 
 // heldFrom counts the words in a snippet that begins with a line.

@@ -25,10 +25,9 @@ func setOf(words string) map[string]bool {
 	return set
 }
 
-// eachTerm splits a text into the terms by which notes are found, in order. It knows identifiers and scripts without spaces;
-// SQLite folds and stems what it gives. Identifiers give their parts and themselves: parseHTTPHeader, parse_http_header and
-// parse-http-header all give parse, http, header and parsehttpheader. A run of a script without spaces is one term, its
-// characters with spaces between, which SQLite takes for a phrase. Stop words are left out.
+// eachTerm splits a text into the terms by which notes are found, in order. Identifiers give their parts and themselves:
+// parseHTTPHeader, parse_http_header and parse-http-header all give parse, http, header and parsehttpheader. A run of a script
+// without spaces is one term, its characters with spaces between. Stop words are left out.
 func eachTerm(text string, emit func(term string)) {
 	if !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)
@@ -158,17 +157,4 @@ func asked(query string, most int) []string {
 		}
 	})
 	return terms
-}
-
-// forIndex is a text as the index holds it: its terms, line by line.
-func forIndex(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		eachTerm(line, func(term string) {
-			b.WriteString(term)
-			b.WriteByte(' ')
-		})
-		b.WriteByte('\n')
-	}
-	return b.String()
 }

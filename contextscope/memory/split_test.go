@@ -9,6 +9,16 @@ import (
 	"pgregory.net/rapid"
 )
 
+// forIndex is a text's terms, line by line.
+func forIndex(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		eachTerm(line, func(term string) { b.WriteString(term + " ") })
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
 func TestTerms(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -39,12 +49,13 @@ func TestTerms(t *testing.T) {
 	require.Equal(t, "b \n\nc d cd \n", forIndex("a b\n\nc_d"), "lines stay lines")
 }
 
-// SQLite folds and stems: what it makes of a word is the same in a note and in a query.
+// What folding and stemming make of a word is the same in a note and in a query.
 func TestWordsAreFoundInTheirForms(t *testing.T) {
 	t.Parallel()
 	for note, query := range map[string]string{
 		"headers": "header", "Parsing": "parsed", "queries": "query", "retried": "retry", "classes": "CLASS",
 		"mapping": "mapped", "ärger": "ÄRGER", "ΣΊΣΥΦΟΣ": "σίσυφος", "हिन्दी": "हिन्दी", "ＨＴＴＰ": "http",
+		"arger": "Ärger", "ガラス": "ガラ", "straße": "STRASSE straße",
 	} {
 		m := newPlace(t, map[string]string{"a.md": note, "b.md": "other"}).open()
 		require.Equal(t, []string{"a"}, found(t, m, query), note)
@@ -88,6 +99,9 @@ func TestPartsOfUnspacedTextAreFound(t *testing.T) {
 func FuzzSplit(f *testing.F) {
 	f.Add("parseHTTPHeader_v2-x é́ 東京 \xff")
 	f.Fuzz(func(t *testing.T, text string) {
-		eachTerm(text, func(term string) { require.NotEmpty(t, strings.TrimSpace(term)) })
+		eachTerm(text, func(term string) {
+			require.NotEmpty(t, strings.TrimSpace(term))
+			require.NotEmpty(t, keys(term))
+		})
 	})
 }

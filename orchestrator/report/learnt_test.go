@@ -170,7 +170,6 @@ func TestLearntIsBounded(t *testing.T) {
 	require.Equal(t, got, report.Notes(r.st))
 	m, _, err := memory.Open(t.Context(), memory.Options{Repo: t.TempDir(), Home: t.TempDir()})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, m.Close()) }()
 	for _, n := range got {
 		_, err := m.Propose(t.Context(), n)
 		require.NoError(t, err)

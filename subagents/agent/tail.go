@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"divisi/contextscope"
 	"divisi/contextscope/compile"
@@ -74,17 +73,12 @@ func loaded(ctx context.Context, objects journal.Objects, loads []wire.Load) ([]
 	return out, nil
 }
 
-// RecallTime bounds each look into the memory: it only matters where vectors come from a service.
-const RecallTime = 10 * time.Second
-
 // recall finds memory for the turn. What goes wrong is logged: no memory is no reason to stop.
 func (a *Agent) recall(ctx context.Context) []contextscope.Recalled {
 	most := a.Input.Role.Context.WithDefaults().RecallTokens
 	if a.Memory == nil || most == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, RecallTime)
-	defer cancel()
 	query := memory.RecallQuery(a.Input.Brief, a.events, a.Input.Brief.Task.Files)
 	notes, faults := memory.Recall(ctx, a.Memory, query, most)
 	for _, f := range faults {

@@ -47,8 +47,6 @@ func (at *attempt) agent(ctx context.Context) (a *agent.Agent, done func(), err 
 
 // refresh lets the agent find what was noted since the last one began. Notes that cannot be read are told when a run begins.
 func (at *attempt) refresh(ctx context.Context, m *memory.Memory) {
-	ctx, cancel := context.WithTimeout(ctx, agent.RecallTime)
-	defer cancel()
 	if _, err := m.Refresh(ctx); err != nil {
 		at.log.Warn().Err(err).Msg("the memory may be out of date")
 	}

@@ -77,7 +77,6 @@ func newExplained(t *testing.T, seed uint64, turns int) *explained {
 	e.memory, problems, err = memory.Open(t.Context(), memory.Options{Repo: repo})
 	require.NoError(t, err)
 	require.Empty(t, problems)
-	t.Cleanup(func() { require.NoError(t, e.memory.Close()) })
 	return e
 }
 

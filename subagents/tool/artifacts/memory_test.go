@@ -96,7 +96,6 @@ func TestMemoryToolsOverAMemory(t *testing.T) {
 	m, problems, err := notes.Open(t.Context(), notes.Options{Repo: t.TempDir(), Home: t.TempDir()})
 	require.NoError(t, err)
 	require.Empty(t, problems)
-	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	set := withMemory(t, m).Set
 	r := set.Run(t.Context(), tool.Call{Name: spec.ToolSaveMemory, Args: tooltest.Args{"title": "Use slog", "text": "No globals."}})
 	require.False(t, r.Err, "%v", r.Output)
