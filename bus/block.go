@@ -116,7 +116,14 @@ func (h hasher) places(b []byte, after uint64, newest bool) (found []place, dama
 		return found, false
 	}
 	cut := newest && h.cutOff(b[end:], after)
-	for at := end + 1; at < len(b); at++ {
+	for at, hashed := end+1, 0; at < len(b); at++ {
+		size := likely(b[at:], after)
+		if size == 0 {
+			continue
+		}
+		if hashed += size; hashed > mostHashed {
+			return found, true
+		}
 		rest, stop := h.chain(b, at, after)
 		switch {
 		case len(rest) == 0 || stop < len(b):
@@ -128,6 +135,22 @@ func (h hasher) places(b []byte, after uint64, newest bool) (found []place, dama
 		}
 	}
 	return found, !cut
+}
+
+// mostHashed bounds the bytes that are hashed in a block behind damage: an agent can write what looks like many beginnings of long
+// records.
+const mostHashed = 1 << 30
+
+// likely returns the size of the record that bytes look like the beginning of, a message behind another one; 0 where they do not.
+func likely(b []byte, after uint64) int {
+	if len(b) < recordHead {
+		return 0
+	}
+	size := int(binary.LittleEndian.Uint32(b) &^ withHeaders)
+	if size > min(len(b), maxRecord) || binary.LittleEndian.Uint64(b[4:])-after-1 >= maxStep {
+		return 0
+	}
+	return size
 }
 
 // mostEnds bounds the places at which a record is tried to end.
