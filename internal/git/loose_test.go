@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lined makes commits whose trees have many files, of which each commit changes one; half of them no ref names.
+// lined makes commits. Each has a tree of 300 files, and changes one of them. The ref refs/heads/x reaches the first half of the
+// commits; no ref reaches the others.
 func lined(t testing.TB, b *bundle, commits int) (ids []string) {
 	t.Helper()
 	files := map[string]string{}
