@@ -168,17 +168,21 @@ func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec
 		return set, p, err
 	}
 	for name, was := range had {
-		switch now := set.Roles[name]; {
-		case was.Named != "" && now.Named == "":
+		if was.Named != "" && set.Roles[name].Named == "" {
 			delete(set.Roles, name)
-		case was.Named != "" && now.Named == was.Named:
+		}
+	}
+	for name, now := range set.Roles {
+		was := had[name]
+		if now.Named != "" && now.Named == was.Named {
 			now.Source = was.Source // as the person wrote it
-			if set.Roles[name] = now; given.Name != name && pulled(top, was, now) {
-				return set, p, usage.Errorf("%s has changed, and a pull can have changed it: it lies in the repository. "+
-					"Its role %s has secrets, or what else needs your yes\n"+
-					"Read it, then name it again for the tasks of the role: "+
-					"divisi retry %s TASK --role %s", was.Named, name, st.Spec.Run, text.Shell(was.Named))
-			}
+			set.Roles[name] = now
+		}
+		if now.Named != "" && given.Name != name && pulled(top, was, now) {
+			return set, p, usage.Errorf("%s has changed, and a pull can have changed it: it lies in the repository. "+
+				"Its role %s has secrets, or what else needs your yes\n"+
+				"Read it, then name it again for the tasks of the role: "+
+				"divisi retry %s TASK --role %s", now.Named, name, st.Spec.Run, text.Shell(now.Named))
 		}
 	}
 	for _, s := range set.Skipped {

@@ -122,6 +122,27 @@ func TestWhatIsReadAgain(t *testing.T) {
 	}
 }
 
+// The file that a person had named for one role makes another one now: that is no role that the person named.
+func TestAFileThatAPersonNamedMakesNoOtherRole(t *testing.T) {
+	t.Parallel()
+	repo := t.TempDir()
+	require.NoError(t, exec.Command("git", "init", "-q", repo).Run())
+	file := filepath.Join(repo, "own.md")
+	put(t, file, "evil", "secrets: [A_KEY]\n")
+	st := run.NewState()
+	st.Spec.Roles = map[string]spec.Role{
+		"fix": {Name: "fix", Source: "own.md", Named: file, Executor: spec.ExecutorCommand, Command: []string{"old"}},
+		"x":   {Name: "x", Source: configs.BuiltIn, Executor: spec.ExecutorCommand, Command: []string{"old"}},
+	}
+	_, _, err := readAgain(repo, st, &Retry{})
+	require.ErrorContains(t, err, "a pull can have changed it")
+	require.ErrorContains(t, err, "role x has secrets")
+	put(t, file, "new", "")
+	set, _, err := readAgain(repo, st, &Retry{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"new"}, set.Roles["x"].Command, "a role of the repository may do as much")
+}
+
 // A file cannot claim that a person has named it.
 func TestNoFileNamesItself(t *testing.T) {
 	t.Parallel()
