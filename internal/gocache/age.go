@@ -79,14 +79,22 @@ func use(path string) {
 	}
 }
 
-// Mark leaves a mark beside the caches in a directory, which Trim removes with what was used when it was left.
+// Mark leaves a mark beside the caches in a directory, which Trim removes with what was used when it was left. A command may have
+// put anything in its place.
 func Mark(dir, key string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("open a build cache: %w", err)
 	}
 	defer root.Close() // a handle
-	return root.WriteFile(key+"-a", nil, 0o600)
+	if err := root.RemoveAll(key + "-a"); err != nil {
+		return fmt.Errorf("remove an old mark: %w", err)
+	}
+	f, err := root.OpenFile(key+"-a", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("leave a mark: %w", err)
+	}
+	return f.Close()
 }
 
 // Marked reports whether a mark is still there.

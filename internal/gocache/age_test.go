@@ -2,6 +2,7 @@ package gocache
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -102,8 +103,22 @@ func TestAMarkGoesWithWhatWasUsedWithIt(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(outside, []byte("mine"), 0o600))
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, key+"-a")))
-	require.Error(t, Mark(dir, key), "a link that a command has left leads nowhere")
+	require.NoError(t, Mark(dir, key), "a link that a command has left leads nowhere")
 	data, err := os.ReadFile(outside)
 	require.NoError(t, err)
 	require.Equal(t, "mine", string(data))
+}
+
+func TestAMarkWaitsForNoReaderOfAPipe(t *testing.T) {
+	t.Parallel()
+	dir, key := t.TempDir(), name("a")
+	require.NoError(t, exec.Command("mkfifo", filepath.Join(dir, key+"-a")).Run())
+	done := make(chan error, 1)
+	go func() { done <- Mark(dir, key) }()
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+	case <-time.After(10 * time.Second):
+		require.Fail(t, "it waits for a reader")
+	}
 }
