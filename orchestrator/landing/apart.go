@@ -1,6 +1,7 @@
 package landing
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -40,14 +41,16 @@ func related(c changed, named, guilty map[string][]failure, id string) bool {
 
 // near are the tasks that changed what some failures name, the packages of it or what these import.
 func (c changed) near(all []failure) []string {
-	var near []string
+	near := map[string]bool{}
 	for _, f := range all {
-		near = slices.Concat(near, f.paths, f.imports)
+		for _, p := range slices.Concat(f.paths, f.imports) {
+			near[p] = true
+		}
 		for _, p := range f.positions {
-			near = append(near, path.Dir(p))
+			near[path.Dir(p)] = true
 		}
 	}
-	return c.of(near)
+	return c.of(slices.Collect(maps.Keys(near)))
 }
 
 // told reports whether some named tasks, tested together, can be told from each other: no failure can be what another one of them

@@ -1,0 +1,25 @@
+package landing
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// One patch can make thousands of tests fail whose packages import hundreds.
+func TestWhatManyFailuresAreNearTo(t *testing.T) {
+	t.Parallel()
+	c, all, imports := changed{"pkg": {"other"}}, make([]failure, 2000), make([]string, 200)
+	for i := range imports {
+		imports[i] = fmt.Sprintf("pkg/p%d", i)
+	}
+	c.add("core", []string{"pkg/p7/a.go"})
+	for i := range all {
+		all[i] = failure{paths: []string{fmt.Sprintf("tests/t%d", i)}, imports: imports, traced: true}
+	}
+	begin := time.Now()
+	require.Equal(t, []string{"core"}, c.near(all))
+	require.Less(t, time.Since(begin), 2*time.Second)
+}
