@@ -31,6 +31,8 @@ type globals struct {
 	log      zerolog.Logger
 	// logTo is where log lines go: standard error, or above the live view while there is one on the same terminal.
 	logTo redirect
+	// notes is where text that a person should read at once goes: as logTo.
+	notes redirect
 }
 
 // execute is main without the process: it returns the exit code.
@@ -190,6 +192,7 @@ func (g *globals) setup() error {
 		w = zerolog.ConsoleWriter{Out: g.err, TimeFormat: "15:04:05", NoColor: !tty || !colourful()}
 	}
 	g.logTo.set(w)
+	g.notes.set(g.err)
 	g.log = zerolog.New(&g.logTo).Level(level).With().Timestamp().Logger()
 	if g.stateDir == "" {
 		return usagef("no state directory: HOME and XDG_STATE_HOME are not set; name one with --state-dir")

@@ -126,13 +126,7 @@ func stateOf(st *run.State, alone bool) string {
 	if alone && !st.Status.Ended() {
 		return "killed"
 	}
-	if st.Wait.For != "" {
-		return "waiting"
-	}
-	if st.Halted() {
-		return "paused"
-	}
-	return string(st.Status)
+	return report.Status(st)
 }
 
 // progressOf counts the landed tasks of a run, and those that were done without a change, and tells what it waits for.

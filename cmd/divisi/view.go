@@ -34,7 +34,7 @@ func (g *globals) host(h *orchestrator.Host, sandbox string) (*view, error) {
 	if !h.Strict && sandbox != sandboxAuto {
 		return nil, usagef("invalid --sandbox %q: must be %s or %s", sandbox, sandboxAuto, sandboxStrict)
 	}
-	h.Notice = func(text string) { fmt.Fprintln(g.err, g.calls(text)) }
+	h.Notice = func(text string) { fmt.Fprintln(&g.notes, g.calls(text)) }
 	if isTerminal(g.in) && !g.json() {
 		h.Approve, h.Decide = v.approve, v.decide
 	}
@@ -102,6 +102,7 @@ func (v *view) follow(ctx context.Context, r *orchestrator.Run) error {
 	if isTerminal(v.out) && isTerminal(v.err) && !v.json() {
 		before := v.logTo.set(zerolog.ConsoleWriter{Out: show, TimeFormat: "15:04:05", NoColor: true})
 		defer v.logTo.set(before)
+		defer v.notes.set(v.notes.set(show))
 	}
 	ctx = context.WithoutCancel(ctx) // which ends the run, and is told by its log
 	shown := make(chan error, 1)

@@ -161,7 +161,8 @@ func runTone(d run.Data) Tone {
 		return Good
 	case d.State == run.Parked:
 		return Bad
-	case d.State.Ended(), d.Hold != nil && d.Hold.Answer == "", d.Unverified != "", d.Wait != nil && *d.Wait != "":
+	case d.State.Ended(), d.Hold != nil && d.Hold.Answer == "", d.Unverified != "", d.Wait != nil && *d.Wait != "",
+		strings.HasPrefix(d.Reason, run.ReasonHalt):
 		return Warn
 	default:
 		return Plain

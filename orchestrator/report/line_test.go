@@ -59,6 +59,7 @@ func TestDetails(t *testing.T) {
 		"answer":        {contextscope.KindAnswer, wire.Answer{Task: "one-x", Status: spec.StatusDone}, Line{More: "one-x done", Tone: Plain}},
 		"dispatch":      {contextscope.KindRun, run.Data{Dispatch: &run.Dispatch{Task: run.BaselineTask}}, Line{More: "baseline is on the queue", Tone: Plain}},
 		"wait":          {contextscope.KindRun, run.Data{Wait: &wait, Budget: &zero}, Line{Text: "run is waiting for a plan; budget is now 0 tokens", Tone: Warn}},
+		"paused":        {contextscope.KindRun, run.Data{State: run.Running, Reason: "paused: no space"}, Line{Text: "run is running: paused: no space", Tone: Warn}},
 		"unreadable":    {contextscope.KindUnreadable, wire.Unreadable{Reason: "damaged"}, Line{Text: "damaged", Tone: Bad}},
 		"unknown":       {"other", nil, Line{}},
 		"broken data":   {contextscope.KindProgress, 7, Line{}},

@@ -11,12 +11,17 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Status is the run's status for people: a run that waits for a person is waiting, whatever its phase.
+// Status is the run's status for people: a run that waits for a person is waiting, one that waits for its machine is paused,
+// whatever its phase.
 func Status(s *run.State) string {
-	if s.Wait.For != "" {
+	switch {
+	case s.Wait.For != "":
 		return "waiting"
+	case s.Halted():
+		return "paused"
+	default:
+		return string(s.Status)
 	}
-	return string(s.Status)
 }
 
 // Row is one task as a table shows it. Its texts may be foreign: a display makes them safe.
