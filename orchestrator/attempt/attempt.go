@@ -10,10 +10,8 @@ import (
 	"strings"
 
 	"divisi/bus"
-	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
@@ -27,48 +25,16 @@ type Attempt struct {
 	dir  store.Dir
 	bus  *bus.Bus
 	task string
-	// own are the calls of run_gates by all agents of the task; batches are those of the run, by their id on the queue.
-	own     []Own
-	batches map[string]run.LandingData
 }
 
-// Find reads the log of a run and finds an attempt of a task; 0 is the newest. One that does not exist is a usage.Error.
+// Find folds the log of a run and finds an attempt of a task; 0 is the newest. One that does not exist is a usage.Error.
 func Find(ctx context.Context, dir store.Dir, b *bus.Bus, id, task string, number int) (*Attempt, error) {
-	a := &Attempt{st: run.NewState(), dir: dir, bus: b, task: task, batches: map[string]run.LandingData{}}
-	for batch, err := range (conductor.Log{Bus: b, Run: id}).Read(ctx, 0) {
-		if err != nil {
-			return nil, fmt.Errorf("read the log of run %s: %w", id, err)
-		}
-		for i := range batch.Events {
-			if err := a.read(&batch.Events[i]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if err := dir.Check(a.st, id); err != nil {
+	st, err := dir.Fold(ctx, b, id)
+	if err != nil {
 		return nil, err
 	}
+	a := &Attempt{st: st, dir: dir, bus: b, task: task}
 	return a, a.choose(number)
-}
-
-func (a *Attempt) read(e *contextscope.Event) error {
-	if err := a.st.Apply(e); err != nil {
-		return err
-	}
-	switch {
-	case e.Kind == contextscope.KindLanding:
-		d, err := run.LandingOf(e.Data)
-		a.batches[fmt.Sprintf("%s-%d", run.BatchTask, d.Batch)] = d
-		return err
-	case e.Kind == contextscope.KindTool && e.Task == a.task && e.Content != nil:
-		for _, p := range e.Content.Parts {
-			if v := a.st.Attempt(e.Task, e.Attempt); p != nil && v != nil && p.FunctionResponse != nil &&
-				p.FunctionResponse.Name == spec.ToolRunGates {
-				a.own = append(a.own, ownOf(v, p.FunctionResponse.Response))
-			}
-		}
-	}
-	return nil
 }
 
 // choose finds the attempt in the state.

@@ -15,7 +15,7 @@ import (
 )
 
 // newRun is a run with attempts of two tasks that were tested together, and one of them alone.
-func newRun(t *testing.T) (*runtest.Log, map[string]run.LandingData) {
+func newRun(t *testing.T) *runtest.Log {
 	t.Helper()
 	s := run.Spec{Base: "b", Plan: &spec.Plan{}, Roles: runtest.Roles(), Parallel: 4}
 	s.Project.Gates = []spec.Gate{{Name: "test"}}
@@ -31,7 +31,6 @@ func newRun(t *testing.T) (*runtest.Log, map[string]run.LandingData) {
 		l.Ended(id, 1, r)
 		l.Append(id, run.TaskData{State: run.TaskAccepted})
 	}
-	batches := map[string]run.LandingData{}
 	tested := func(number int, tree string, tasks ...string) {
 		d := run.LandingData{Batch: number, State: run.LandingTesting, Old: "b", Head: "h", Tree: tree}
 		for _, id := range tasks {
@@ -40,7 +39,6 @@ func newRun(t *testing.T) (*runtest.Log, map[string]run.LandingData) {
 		id := run.BatchTask + map[int]string{1: "-1", 2: "-2"}[number]
 		d.Dispatch = &run.Dispatch{Task: id, Attempt: 1, Role: "tester", Head: "h", Gates: []string{"test"}}
 		l.Append("", d)
-		batches[id] = d
 		l.Agent(id, 1, "receipt", spec.Receipt{
 			Gate: "test", Command: []string{"t"}, ExitCode: 1, Tree: tree, Verdict: spec.VerdictFail, Duration: time.Second,
 			Signatures: []string{"test: of one", "test: of two", "test: old"}, Output: "output-gone", Tail: "the end",
@@ -49,12 +47,15 @@ func newRun(t *testing.T) (*runtest.Log, map[string]run.LandingData) {
 	}
 	tested(1, "tree-both", "one", "two")
 	tested(2, "tree-one", "one")
-	return l, batches
+	for _, number := range []int{1, 2} { // what tested an attempt is told when it has ended, too
+		l.Append("", run.LandingData{Batch: number, State: run.LandingDropped})
+	}
+	return l
 }
 
 func TestALogHasTheGatesOfAnAttemptAndWhatLedToIt(t *testing.T) {
 	t.Parallel()
-	l, batches := newRun(t)
+	l := newRun(t)
 	l.Append("one", run.TaskData{State: run.TaskPending, Fault: &spec.Fault{Class: "gate", Message: "red"}})
 	b, err := bus.Open(t.Context(), bus.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
@@ -74,7 +75,7 @@ func TestALogHasTheGatesOfAnAttemptAndWhatLedToIt(t *testing.T) {
 	for task, want := range map[string]*Log{
 		"one": {Rejected: "red", Gates: []Gate{both, alone}}, "two": {Gates: []Gate{other}},
 	} {
-		a := &Attempt{st: l.State, bus: b, task: task, batches: batches}
+		a := &Attempt{st: l.State, bus: b, task: task}
 		require.NoError(t, a.choose(0))
 		log, err := a.Log(t.Context())
 		require.NoError(t, err)
@@ -83,7 +84,7 @@ func TestALogHasTheGatesOfAnAttemptAndWhatLedToIt(t *testing.T) {
 	}
 
 	require.NoError(t, b.Put(t.Context(), "output-gone", []byte("all of it\n\xff")))
-	a := &Attempt{st: l.State, bus: b, task: "two", batches: batches}
+	a := &Attempt{st: l.State, bus: b, task: "two"}
 	require.NoError(t, a.choose(1))
 	log, err := a.Log(t.Context())
 	require.NoError(t, err)
@@ -94,12 +95,12 @@ func TestALogHasTheGatesOfAnAttemptAndWhatLedToIt(t *testing.T) {
 // An attempt whose patch is that of the one before was not tested again: its log has the runs that decided.
 func TestALogHasTheRunsThatDecided(t *testing.T) {
 	t.Parallel()
-	l, batches := newRun(t)
+	l := newRun(t)
 	for number, r := range []spec.Result{runtest.Patched("c-2", "tree-two", "b"), runtest.Patched("c-3", "tree-new", "b")} {
 		l.Dispatched("two", "generator", number+2, "b")
 		l.Ended("two", number+2, r)
 	}
-	a := &Attempt{st: l.State, task: "two", batches: batches}
+	a := &Attempt{st: l.State, task: "two"}
 	for number, want := range map[int]int{1: 1, 2: 1, 3: 3} {
 		require.NoError(t, a.choose(number))
 		require.Equal(t, want, a.decided())
@@ -108,7 +109,7 @@ func TestALogHasTheRunsThatDecided(t *testing.T) {
 
 func TestWhatDoesNotExistIsNamed(t *testing.T) {
 	t.Parallel()
-	l, _ := newRun(t)
+	l := newRun(t)
 	for _, c := range []struct {
 		task   string
 		number int

@@ -7,13 +7,17 @@ import (
 	"fmt"
 	"slices"
 
+	"google.golang.org/genai"
+
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/contextscope/artifact"
+	"divisi/contextscope/content"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/landing"
 	"divisi/orchestrator/run"
+	"divisi/subagents/journal"
 )
 
 // Log is what one attempt left for people. Printed is what the command of its role printed, or the longer text of its failure;
@@ -35,7 +39,6 @@ type Log struct {
 
 // Own is one call of run_gates: what the agent saw of the gates in its work tree. Red counts those that failed.
 type Own struct {
-	of     *run.Attempt
 	Turn   int    `json:"turn"`
 	Red    int    `json:"red"`
 	Output string `json:"output"`
@@ -84,13 +87,30 @@ type Gate struct {
 	Lost     string   `json:"lost,omitempty"`
 }
 
-func ownOf(a *run.Attempt, response map[string]any) Own {
-	red, _ := response["red"].(float64)
-	said, ok := response["output"].(string)
-	if !ok {
-		said = spec.JSONText(response)
+// own reads the calls of run_gates from the session of the attempt.
+func (a *Attempt) own(ctx context.Context, role string) (all []Own, err error) {
+	events, _, err := journal.ReadSession(ctx, a.bus, bus.AttemptSubject(a.st.Spec.Run, role, a.task, a.Attempt.Attempt))
+	turn := 0
+	for _, e := range events {
+		if e.Kind == contextscope.KindTurn {
+			turn++
+		}
+		if e.Kind != contextscope.KindTool {
+			continue
+		}
+		content.EachResponse(e.Content, func(r *genai.FunctionResponse) {
+			if r.Name != spec.ToolRunGates {
+				return
+			}
+			red, _ := r.Response["red"].(float64)
+			said, ok := r.Response["output"].(string)
+			if !ok {
+				said = spec.JSONText(r.Response)
+			}
+			all = append(all, Own{Turn: turn, Red: int(red), Output: said})
+		})
 	}
-	return Own{of: a, Turn: a.Turns, Red: int(red), Output: said}
+	return all, err
 }
 
 // Log reads what the attempt left.
@@ -98,12 +118,11 @@ func (a *Attempt) Log(ctx context.Context) (*Log, error) {
 	n := a.Attempt.Attempt
 	name := a.st.Works[a.task].RoleAt(n)
 	role := a.st.Spec.Roles[name]
-	l := &Log{Run: a.st.Spec.Run, Task: a.task, Attempt: n, Role: name, Gates: []Gate{}}
-	for _, o := range a.own {
-		if o.of == a.Attempt {
-			l.Own = append(l.Own, o)
-		}
+	own, err := a.own(ctx, name)
+	if err != nil {
+		return nil, err
 	}
+	l := &Log{Run: a.st.Spec.Run, Task: a.task, Attempt: n, Role: name, Own: own, Gates: []Gate{}}
 	switch r := a.Result; {
 	case r == nil:
 	case r.Status != spec.StatusDone:
@@ -144,7 +163,7 @@ func (a *Attempt) Log(ctx context.Context) (*Log, error) {
 type test struct {
 	*run.Attempt
 
-	batch run.LandingData
+	batch run.Batch
 	// red reports that the tests were tested alone.
 	red bool
 }
@@ -153,11 +172,10 @@ type test struct {
 func (a *Attempt) tests() []test {
 	out := []test{{Attempt: a.Attempt}}
 	number := a.decided()
-	for id, d := range a.batches {
-		in := func(l run.Landed) bool { return l.Task == a.task && l.Attempt == number }
-		if w := a.st.Works[id]; w != nil && slices.ContainsFunc(d.Tasks, in) {
+	for _, w := range a.st.Works {
+		if a.testedBy(w, number) {
 			for _, v := range w.Attempts {
-				out = append(out, test{Attempt: v, batch: d})
+				out = append(out, test{Attempt: v, batch: *w.Batch})
 			}
 		}
 	}
@@ -172,12 +190,18 @@ func (a *Attempt) tests() []test {
 	return out
 }
 
+// testedBy reports whether a work tests a batch with that attempt of the task.
+func (a *Attempt) testedBy(w *run.Work, number int) bool {
+	return w.Batch != nil &&
+		slices.ContainsFunc(w.Batch.Tasks, func(l run.Landed) bool { return l.Task == a.task && l.Attempt == number })
+}
+
 // decided is the attempt whose tests decided about this one: an earlier one where the patch of this one is the same and was not
 // tested again.
 func (a *Attempt) decided() int {
 	tested := func(number int) bool {
-		for _, d := range a.batches {
-			if slices.ContainsFunc(d.Tasks, func(l run.Landed) bool { return l.Task == a.task && l.Attempt == number }) {
+		for _, w := range a.st.Works {
+			if a.testedBy(w, number) {
 				return true
 			}
 		}
@@ -215,13 +239,13 @@ func (a *Attempt) proved(v *run.Attempt) bool {
 // gate describes one gate of a test, with all that it printed, or the end of that where the store has lost it.
 func (a *Attempt) gate(ctx context.Context, of test, r spec.Receipt) (Gate, error) {
 	d := of.batch
-	g := Gate{Receipt: r, Batch: d.Batch, Alone: of.red, Set: d.Set, Output: r.Tail}
+	g := Gate{Receipt: r, Batch: d.Number, Alone: of.red, Set: d.Set, Output: r.Tail}
 	for _, l := range d.Tasks {
 		if l.Task != a.task {
 			g.With = append(g.With, l.Task)
 		}
 	}
-	g.Failures, g.New = landing.LeadTo(a.st, d, r, a.task)
+	g.Failures, g.New = landing.LeadTo(a.st, d.Tasks, r, a.task)
 	g.Signatures, g.Paths, g.Imports, g.Tail = nil, nil, nil, ""
 	if r.Output == "" {
 		return g, nil

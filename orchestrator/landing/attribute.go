@@ -15,9 +15,9 @@ import (
 
 // LeadTo returns the failures of a gate of a batch that the base commit did not have and that lead to what one task of it
 // changed, and how many new ones there are. All lead to a task that was tested alone.
-func LeadTo(s *run.State, d run.LandingData, r spec.Receipt, task string) (mine []string, all int) {
+func LeadTo(s *run.State, batch []run.Landed, r spec.Receipt, task string) (mine []string, all int) {
 	c := changed{}
-	for _, l := range d.Tasks {
+	for _, l := range batch {
 		if w := s.Works[l.Task]; w != nil && w.Attempts[l.Attempt] != nil {
 			if result := w.Attempts[l.Attempt].Result; result != nil && result.Patch != nil {
 				c.add(l.Task, result.Patch.Files)
@@ -26,7 +26,7 @@ func LeadTo(s *run.State, d run.LandingData, r spec.Receipt, task string) (mine 
 	}
 	mine, all = causes(s, r), len(fresh(s, r))
 	return slices.DeleteFunc(mine, func(signature string) bool {
-		return len(d.Tasks) > 1 && !slices.Contains(c.owners(failureOf(r, signature)), task)
+		return len(batch) > 1 && !slices.Contains(c.owners(failureOf(r, signature)), task)
 	}), all
 }
 

@@ -96,10 +96,11 @@ func (s *State) test(d LandingData) {
 			return
 		}
 	}
-	s.Batches = append(s.Batches, &Batch{
+	b := &Batch{
 		Number: d.Batch, Old: d.Old, Head: d.Head, Tree: d.Tree, Set: d.Set, Tasks: d.Tasks, Gates: d.Dispatch.Gates, Tries: 1,
 		Work: d.Dispatch.Task, Attempt: d.Dispatch.Attempt,
-	})
+	}
+	s.Batches, s.Works[b.Work].Batch = append(s.Batches, b), b
 }
 
 func (s *State) close(number int) {

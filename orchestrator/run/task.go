@@ -129,6 +129,8 @@ type Work struct {
 	Role     string
 	Attempts map[int]*Attempt
 	Last     int
+	// Batch is what it tests, also once that has ended; nil for all other work.
+	Batch *Batch
 }
 
 // Attempt is one attempt, folded from the log.
