@@ -26,17 +26,9 @@ var (
 	// sizes are assertions of a part or the size of a value.
 	sizes = set(`Len ElementsMatch Contains NotContains Subset ErrorContains Regexp InDelta InDeltaSlice InEpsilon
 		WithinDuration True False`)
-	// setup are calls of os whose failure says nothing of the code under test.
-	setup = set(`MkdirTemp TempDir TempFile CreateTemp Setenv Unsetenv RemoveAll Remove Chdir MkdirAll Mkdir WriteFile Getwd`)
 	// chain begins a statement whose methods say what is expected, anything is what takes any value.
-	chain    = re(`^(?:\w+\.)?(?:Expect\w*|EXPECT|Eventually|Consistently|Ω)\(\)\.`)
+	chain    = re(`^(?:\w+\.)?(?:Expect|EXPECT)\(\)\.`)
 	anything = re(`\b(?:Any(?:thing|Times|Of\w*)?|Maybe|Ignore\w+)\b`)
-)
-
-// specs are tests of ginkgo, pending those that do not run, or keep others from running.
-var (
-	specs   = set(`It Specify Entry`)
-	pending = set(`Skip Pending PIt XIt FIt PDescribe XDescribe FDescribe PContext XContext FContext PEntry XEntry FEntry`)
 )
 
 func skipping(full string) bool {
@@ -59,18 +51,10 @@ func failing(last string) bool {
 // call counts one call; statement reports that its result is not used.
 func (g *goFunction) call(c *ast.CallExpr, statement bool) {
 	full := callee(c)
-	if g.callees[full] = true; !strings.Contains(full, ".") && !g.helps(c) && g.closures[full] == nil {
-		g.side.callees[full] = true
-	}
-	if statement {
-		g.wait(false, full)
-	}
 	base, last, method := cutLast(full)
 	switch {
-	case skipping(full), pending[full]:
+	case skipping(full):
 		g.counts[skips]++
-	case specs[full]:
-		g.counts[cases] += g.times
 	case full == "recover":
 		g.counts[exits]++
 	case g.name == "TestMain" && (method && last == "Run" || g.helps(c)): // goleak.VerifyTestMain(m)
@@ -90,11 +74,9 @@ func (g *goFunction) call(c *ast.CallExpr, statement bool) {
 	case !statement:
 	case chain.MatchString(full):
 		g.counts[assertions] += g.times
+		g.counts[sized] += g.times
 		g.counts[once]++
-		g.matched(c, last)
-		if strings.Contains(full, "EXPECT()") { // the arguments that a mock expects
-			g.exactly(c)
-		}
+		g.exactly(c)
 		g.use(c)
 	case method && failing(last) && slices.Contains(g.testing, base):
 		g.counts[assertions] += g.times
@@ -119,39 +101,8 @@ func (g *goFunction) runs(helper *goFunction, c *ast.CallExpr, statement bool) {
 	}
 }
 
-// matched counts what a matcher of gomega says.
-func (g *goFunction) matched(c *ast.CallExpr, last string) {
-	matcher := ""
-	if len(c.Args) > 0 {
-		if m, ok := c.Args[0].(*ast.CallExpr); ok {
-			_, matcher, _ = cutLast(name(m.Fun))
-		}
-	}
-	negative, size := strings.Contains(last, "Not"), false
-	if of, ok := c.Fun.(*ast.SelectorExpr); ok {
-		expect, ok := of.X.(*ast.CallExpr)
-		size = ok && slices.ContainsFunc(expect.Args, length)
-		if ok && negative && len(expect.Args) > 0 {
-			g.present = append(g.present, root(expect.Args[0]))
-		}
-	}
-	if !negative {
-		g.firm = append(g.firm, g.source(c))
-	}
-	if wholeMatchers[matcher] && !negative && !size {
-		g.counts[exact] += g.times
-	}
-	if matcher != "BeNil" && matcher != "BeEmpty" && matcher != "BeZero" || !negative {
-		g.counts[sized] += g.times
-	}
-	g.says = append(g.says, space.ReplaceAllString(g.source(c), ""))
-}
-
-var wholeMatchers = set(`Equal BeIdenticalTo BeEquivalentTo BeComparableTo MatchJSON MatchYAML MatchXML MatchError BeEmpty
-	BeZero`)
-
 // asserted are the kinds that count what is asserted. A helper's count where it is called, and not by themselves.
-var asserted = []int{assertions, sized, exact, errorless, doubts, framed, once}
+var asserted = []int{assertions, sized, exact, errorless, once}
 
 func (c *counts) silence() {
 	for _, kind := range asserted {
@@ -176,13 +127,12 @@ func (g *goFunction) assertion(c *ast.CallExpr, last string) {
 	}
 	args = args[:min(len(args), most)]
 	if len(args) > 0 && !slices.ContainsFunc(args, func(e ast.Expr) bool { return !constantly(e) }) ||
-		len(args) > 1 && g.same(args[0], args[1]) || last == "NoError" && len(args) > 0 && g.prepared(args[0]) {
+		len(args) > 1 && g.same(args[0], args[1]) {
 		return
 	}
 	g.counts[assertions] += g.times
-	g.counts[framed] += g.times
 	g.counts[once]++
-	g.says = append(g.says, space.ReplaceAllString(g.source(c), ""))
+	was, literals := g.counts, len(g.literals)
 	compared := (last == "True" || last == "Eventually" || last == "Condition") && len(args) > 0 && compares(args[0], token.EQL)
 	switch {
 	case (exactly[last] || compared) && !slices.ContainsFunc(args, plain) && !slices.ContainsFunc(args, length):
@@ -190,29 +140,27 @@ func (g *goFunction) assertion(c *ast.CallExpr, last string) {
 		fallthrough
 	case exactly[last], sizes[last], compared:
 		g.counts[sized] += g.times
-		g.firm = append(g.firm, g.source(c))
-	case presence[last] && len(args) > 0:
-		g.present = append(g.present, root(args[0]))
 	case last == "NoError":
 		g.counts[errorless] += g.times
 		g.counts[sized] += g.times
-	}
-	if len(args) == 2 {
-		g.compared(args[0], args[1])
 	}
 	if len(args) == 3 && three[last] {
 		g.bound(args[2])
 	}
 	g.use(args...)
+	g.say(g.source(c), was, literals)
 }
 
-// presence are assertions that there is something.
-var presence = set(`Error NotNil NotEmpty NotZero`)
-
-// root is the name that an expression begins with.
-func root(e ast.Expr) string {
-	base, _, _ := strings.Cut(strings.TrimSuffix(name(e), "()"), ".")
-	return base
+// say notes an assertion, with the values that it compares, by what the counts have gained.
+func (g *goFunction) say(text string, was counts, literals int) {
+	s := said{text, something, slices.Clone(g.literals[literals:])}
+	switch {
+	case g.counts[exact] > was[exact]:
+		s.says = whole
+	case g.counts[sized] > was[sized]:
+		s.says = partly
+	}
+	g.says = append(g.says, s)
 }
 
 // length reports whether an expression is the length of something, which says little of it.
@@ -260,15 +208,6 @@ func compares(n ast.Node, by token.Token) (found bool) {
 		return true
 	})
 	return found
-}
-
-// prepared reports whether an error is of a call that only prepares a test.
-func (g *goFunction) prepared(e ast.Expr) bool {
-	if id, ok := e.(*ast.Ident); ok {
-		e = g.value(id.Name)
-	}
-	base, last, _ := cutLast(strings.TrimSuffix(name(e), "()"))
-	return (base == "os" || base == "ioutil") && setup[last]
 }
 
 // never reports whether the text of a condition shows that it cannot be true.

@@ -6,12 +6,9 @@ import (
 	"strings"
 )
 
-// ifs begin blocks that need not run, caught those where a failure is caught; later are calls that run theirs after the test.
+// ifs begin blocks that need not run; later are calls that run theirs after the test.
 var (
-	ifs    = re(`(?:^|\W)if\s*\(.*$|(?:^|\s)(?:if|elif)\s[^:]*:?$`)
-	caught = re(`(?:^|\W)catch\s*(?:\(.*)?$|\.catch\s*$|^except\b`)
-	fails  = re(`\bexpect\.(?:assertions|hasAssertions|fail|unreachable)\b|\b(?:pytest\.|self\.|assert\.)?fail\(|\bthrow\b|` +
-		`\braise\b|\bdone\(|(?m:^\s*else:)`)
+	ifs   = re(`(?:^|\W)if\s*\(.*$|(?:^|\s)(?:if|elif)\s[^:]*:?$`)
 	later = re(`\b(?:setTimeout|setImmediate|nextTick|queueMicrotask)\s*$`)
 	then  = re(`\.(?:then|finally)\s*$`)
 	// inner is the head of a function in a test: async def, async function, const f = async, def.
@@ -24,16 +21,14 @@ var (
 	asserting = re(`\b(?:expect|assert\w*|fail|throw|reject|done)\b`)
 )
 
-// surroundings are what is known of the test that assertions are in: its text, the names that its table gives, whether it
-// finishes callbacks, and whether it can fail by other means.
+// surroundings are what is known of the test that assertions are in: its text, and whether it finishes callbacks.
 type surroundings struct {
-	unit            string
-	given           map[string]bool
-	finishes, fails bool
+	unit     string
+	finishes bool
 }
 
 func surroundingsOf(unit string) *surroundings {
-	return &surroundings{unit, columnsOf(unit), finishes.MatchString(unit), fails.MatchString(unit)}
+	return &surroundings{unit, finishes.MatchString(unit)}
 }
 
 // lost reports whether a failure of an assertion cannot fail the test: it is not waited for, or it is caught.
@@ -51,12 +46,9 @@ func (s *surroundings) lost(p place) bool {
 	return false
 }
 
-// doubtful reports whether an assertion runs only on a condition that the rows of the test's table do not give.
+// doubtful reports whether an assertion runs only on a condition.
 func (s *surroundings) doubtful(p place) bool {
-	if ifs.MatchString(p.before) {
-		return !rowsGive(p.before, s.given)
-	}
-	return slices.ContainsFunc(p.around, func(b *block) bool { return b.doubts })
+	return ifs.MatchString(p.before) || slices.ContainsFunc(p.around, func(b *block) bool { return b.doubts })
 }
 
 // judge decides about a block, once for all assertions in it.
@@ -65,12 +57,7 @@ func (s *surroundings) judge(b *block, within bool) {
 		return
 	}
 	b.judged, b.loses = true, s.loses(b, within)
-	switch {
-	case caught.MatchString(b.head):
-		b.doubts = !s.fails
-	case ifs.MatchString(b.head) && !returning.MatchString(b.body) && !otherwise.MatchString(b.tail):
-		b.doubts = !rowsGive(ifs.FindString(b.head), s.given)
-	}
+	b.doubts = ifs.MatchString(b.head) && !returning.MatchString(b.body) && !otherwise.MatchString(b.tail)
 }
 
 // loses reports whether a failure in a block is lost.
@@ -124,36 +111,4 @@ func started(name string, asynchronous bool, unit string) bool {
 	}
 	waits := `(?:\b(?:await|return|gather|start_soon|run|run_until_complete|all|allSettled)\b|=)`
 	return regexp.MustCompile(waits + `[^\n]*\b` + name + `\b\s*[(),\]]`).MatchString(unit)
-}
-
-// rowsGive reports whether a condition has no other names than those of a table's columns.
-func rowsGive(condition string, given map[string]bool) bool {
-	names := slices.DeleteFunc(roots(condition), func(name string) bool { return keywords[name] || given[name] })
-	return len(names) == 0
-}
-
-var (
-	keywords = set(`if elif else not and or in is None True False true false null undefined len isinstance typeof`)
-	property = re(`\??\.\s*[A-Za-z_$][\w$]*`)
-	// parameters are those of the first function of a test, columns the names that a loop gives.
-	parameters = re(`(?s)(?:function\s*\w*\s*|\bdef\s+\w+\s*)\(([^)]*)\)|\(([^()]*)\)\s*(?:=>|:)|\b(\w+)\s*=>`)
-	columns    = re(`\bfor\s*\(?\s*(?:const |let |var )?(.*?)\s(?:of|in)\s`)
-)
-
-// roots are the names in a condition, without those behind a dot.
-func roots(condition string) []string {
-	names := identifiers(property.ReplaceAllString(condition, ""))
-	return slices.DeleteFunc(names, func(s string) bool { return s[0] >= '0' && s[0] <= '9' })
-}
-
-// columnsOf are the names that a test gets from a table.
-func columnsOf(unit string) map[string]bool {
-	out := map[string]bool{}
-	if m := parameters.FindStringSubmatch(unit); m != nil {
-		add(out, identifiers(m[1]+m[2]+" "+m[3]))
-	}
-	for _, m := range columns.FindAllStringSubmatch(unit, -1) {
-		add(out, identifiers(m[1]))
-	}
-	return out
 }

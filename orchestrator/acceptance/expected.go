@@ -2,25 +2,12 @@ package acceptance
 
 import (
 	"cmp"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"divisi/internal/text"
 )
-
-// waiting is code that does not wait.
-var waiting = re(`\b(?:async|await|Promise|Future|Awaitable)\b`)
-
-// synchronous reports whether the product waits less: what a test calls may return at once now. Go's tests wait for nothing.
-func (p *Patch) synchronous() bool {
-	return slices.ContainsFunc(p.files, func(f *file) bool {
-		return path.Ext(f.Path) == ".go" || f.language < 0 && slices.ContainsFunc(f.removed, func(l line) bool {
-			return waiting.MatchString(l.text)
-		})
-	})
-}
 
 // maxPairs bounds the pairs of values that are looked at: of more the rest is not explained.
 const maxPairs = 100_000
@@ -29,12 +16,14 @@ const maxPairs = 100_000
 func (p *Patch) changed(before, after []literal) {
 	lost, gained := difference(before, after, func(l literal) value { return l.value })
 	lost, gained = p.measured(lost, gained)
+	lost = slices.DeleteFunc(lost, func(l literal) bool { return p.names(l.text) })
 	var open []literal
 	for _, g := range gained {
 		fits := func(l literal) bool {
 			p.pairs--
 			return p.pairs > 0 && l.kind == g.kind && (p.explained(l.text, g.text) || p.reworded(l.text, g.text) ||
-				l.present && g.size() > 0 || pieces.MatchString(g.beside) && strings.Contains(g.text, l.text) && len(text.Words(l.text)) > 1)
+				l.present && g.size() > 0 || strings.Contains(g.text, l.text) &&
+				(pieces.MatchString(l.beside) || pieces.MatchString(g.beside) && len(text.Words(l.text)) > 1))
 		}
 		if i := slices.IndexFunc(lost, fits); i >= 0 {
 			lost = slices.Delete(lost, i, i+1)
@@ -58,7 +47,7 @@ func (p *Patch) changed(before, after []literal) {
 }
 
 // pieces are assertions of a part of a text.
-var pieces = re(`Contain|toThrow|toMatch|\bmatch=`)
+var pieces = re(`Contain|toThrow|toMatch|\bmatch=|["'] in `)
 
 // names reports whether a text is the path of a file of the patch, or its end.
 func (p *Patch) names(what string) bool {
@@ -96,30 +85,24 @@ func (p *Patch) reworded(before, after string) bool {
 	})
 }
 
-// measured finds tolerances that grow and repetitions that become far fewer, and returns the other values.
+// measured finds tolerances that grow, and returns the other values.
 func (p *Patch) measured(lost, gained []literal) (was, now []literal) {
-	sorted := func(all []literal, kind byte) (out []literal) {
+	sorted := func(all []literal) (out []literal) {
 		for _, l := range all {
-			if l.kind == kind {
+			if l.kind == 't' {
 				out = append(out, l)
 			}
 		}
 		slices.SortFunc(out, func(a, b literal) int { return cmp.Compare(a.size(), b.size()) })
 		return out
 	}
-	for _, kind := range []byte{'t', 'r'} {
-		before, after := sorted(lost, kind), sorted(gained, kind)
-		for i := range min(len(before), len(after)) {
-			b, a := before[i], after[i]
-			switch {
-			case kind == 't' && a.size() > b.size():
-				p.edited = append(p.edited, at(a.path, a.line, "a test tolerates %s in place of %s", a.text, b.text))
-			case kind == 'r' && a.size()*10 <= b.size():
-				p.edited = append(p.edited, at(a.path, a.line, "a test repeats %s times in place of %s", a.text, b.text))
-			}
+	b, a := sorted(lost), sorted(gained)
+	for i := range min(len(b), len(a)) {
+		if a[i].size() > b[i].size() {
+			p.edited = append(p.edited, at(a[i].path, a[i].line, "a test tolerates %s in place of %s", a[i].text, b[i].text))
 		}
 	}
-	other := func(l literal) bool { return l.kind == 't' || l.kind == 'r' }
+	other := func(l literal) bool { return l.kind == 't' }
 	return slices.DeleteFunc(lost, other), slices.DeleteFunc(gained, other)
 }
 

@@ -24,11 +24,8 @@ type goFunction struct {
 	// assigned is what names are given, used are the names in assertions.
 	assigned []assignment
 	used     map[string]bool
-	// makers are the functions that make what it compares.
-	makers map[string]bool
-	// rows are the names that loops give, locals those that it declares, swapped the variables of others that are given a
-	// function, callees what is called.
-	rows, locals, swapped, callees map[string]bool
+	// locals are the names that it declares.
+	locals map[string]bool
 	// statement is the expression of the statement that is being read; times is how often it runs, by the tables around it.
 	statement ast.Expr
 	times     int
@@ -57,11 +54,6 @@ func (g *goFunction) read() {
 			c.counts.silence()
 		}
 		g.counts.add(c.counts)
-	}
-	for name := range g.swapped {
-		if g.callees[name] {
-			g.counts[stubs]++
-		}
 	}
 	if g.test {
 		g.unit.text = g.source(g.decl)
@@ -103,7 +95,8 @@ func (g *goFunction) outputs() {
 		g.counts[kind]++
 	}
 	for l := range strings.Lines(own[at[1]:]) {
-		g.measure('o', strings.TrimSpace(strings.TrimLeft(l, " \t/")), g.line)
+		text := strings.TrimSpace(strings.TrimLeft(l, " \t/"))
+		g.literals = append(g.literals, literal{value: value{'o', text}, path: g.path, line: g.line})
 	}
 }
 
@@ -138,12 +131,6 @@ func (g *goFunction) visit(n ast.Node) bool {
 	case *ast.RangeStmt:
 		g.loop(n)
 		return false
-	case *ast.ForStmt:
-		if cond, ok := n.Cond.(*ast.BinaryExpr); ok {
-			g.rounds(cond.Y)
-		}
-	case *ast.GoStmt:
-		return g.spawn(n)
 	case *ast.IfStmt:
 		g.branch(n)
 		return false
@@ -176,19 +163,9 @@ func (g *goFunction) assign(n *ast.AssignStmt) bool {
 	for i, l := range n.Lhs {
 		value := n.Rhs[min(i, len(n.Rhs)-1)]
 		f, ok := value.(*ast.FuncLit)
-		if h := g.maker(value); h != nil && len(n.Lhs) == 1 {
-			h.read()
-			h.called = true
-			g.closures[name(l)] = &goFunction{unit: unit{counts: h.counts}, done: true}
-			return false
-		}
 		if !ok || len(n.Lhs) > 1 {
 			g.assigned = append(g.assigned, assignment{name(l), value})
 			continue
-		}
-		if n.Tok == token.ASSIGN && !g.declared(name(l)) {
-			g.swapped[name(l)] = true
-			return true
 		}
 		had, times := g.counts, g.times
 		g.counts, g.times = counts{}, 1
@@ -206,28 +183,6 @@ func (g *goFunction) declare(names []*ast.Ident) {
 	}
 }
 
-// declared reports whether a name is one of the function's own, or of the test's files.
-func (g *goFunction) declared(name string) bool {
-	base, _, _ := strings.Cut(name, ".")
-	return g.value(base) != nil || g.closures[base] != nil || g.rows[base] || g.locals[base]
-}
-
-// maker is the helper that makes the function that a value is; nil for none.
-func (g *goFunction) maker(value ast.Expr) *goFunction {
-	c, ok := value.(*ast.CallExpr)
-	if !ok {
-		return nil
-	}
-	h := g.side.helpers[callee(c)]
-	if h == nil || h == g || h.decl.Type.Results == nil || len(h.decl.Type.Results.List) != 1 {
-		return nil
-	}
-	if _, ok := h.decl.Type.Results.List[0].Type.(*ast.FuncType); !ok {
-		return nil
-	}
-	return h
-}
-
 // callee is the name of the function that a call calls.
 func callee(c *ast.CallExpr) string {
 	switch f := c.Fun.(type) {
@@ -239,39 +194,12 @@ func callee(c *ast.CallExpr) string {
 	return name(c.Fun)
 }
 
-// errors notes which calls an assignment keeps the error of, and which calls it drops a result of.
+// errors counts the errors that an assignment keeps.
 func (g *goFunction) errors(n *ast.AssignStmt) {
 	for i, l := range n.Lhs {
-		c, ok := n.Rhs[min(i, len(n.Rhs)-1)].(*ast.CallExpr)
-		switch to := name(l); {
-		case !ok:
-		case to == "_":
-			g.wait(false, callee(c))
-		case strings.Contains(strings.ToLower(to), "err"):
-			g.wait(true, callee(c))
+		_, ok := n.Rhs[min(i, len(n.Rhs)-1)].(*ast.CallExpr)
+		if ok && strings.Contains(strings.ToLower(name(l)), "err") {
 			g.counts[returned] += g.times
 		}
-	}
-}
-
-// spawn reads a goroutine. What it asserts counts where the function waits for something.
-func (g *goFunction) spawn(n *ast.GoStmt) bool {
-	own := g.source(g.decl)
-	from := int(n.Pos() - g.decl.Pos())
-	if waitsFor.MatchString(own[:from]) || waitsFor.MatchString(own[from+len(g.source(n)):]) {
-		return true
-	}
-	had := g.counts
-	ast.Inspect(n.Call, g.visit)
-	g.counts = had
-	return false
-}
-
-var waitsFor = re(`\.Wait\(\)|<-|\bsynctest\.`)
-
-// rounds notes how often a loop runs.
-func (g *goFunction) rounds(limit ast.Expr) {
-	if lit, ok := limit.(*ast.BasicLit); ok && lit.Kind == token.INT {
-		g.literal(lit.Pos(), 'r', number64(lit.Value))
 	}
 }

@@ -6,63 +6,25 @@ import (
 	"go/build"
 	"go/parser"
 	"go/token"
-	"go/types"
 	"io"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 )
 
-// compareGo compares the tests of Go files. First only functions that differ, which do not show all helpers; where these do not
-// pass, whole files.
+// compareGo compares the tests of Go files.
 func (p *Patch) compareGo(changes []Change) {
-	weaker, edited := p.weaker, p.edited
-	for _, whole := range []bool{false, true} {
-		p.weaker, p.edited = weaker, edited
-		before, after := newSide(), newSide()
-		cut := false
-		for _, c := range changes {
-			b, a := string(c.Before), string(c.After)
-			if !whole && c.Before != nil && c.After != nil {
-				b, a = differing(b, a)
-				cut = cut || len(b) < len(c.Before)
-			}
-			before.parse(c.Path, b)
-			left := leftOut(c)
-			if left && c.Before == nil { // tests that come here from another file are gone
-				continue
-			}
-			if after.parse(c.Path, a); left {
-				after.all = append(after.all, &goFunction{unit: unit{path: c.Path, counts: counts{off: 1}}, done: true})
-			}
+	before, after := newSide(), newSide()
+	for _, c := range changes {
+		before.parse(c.Path, string(c.Before))
+		left := leftOut(c)
+		if left && c.Before == nil { // tests that come here from another file are gone
+			continue
 		}
-		p.weigh(before.units(), after.units())
-		p.faked(before, after)
-		if pass := len(p.weaker)+len(p.edited) == len(weaker)+len(edited); !cut || pass && !before.broken && !after.broken {
-			return
+		if after.parse(c.Path, string(c.After)); left {
+			after.all = append(after.all, &goFunction{unit: unit{path: c.Path, counts: counts{off: 1}}, done: true})
 		}
 	}
-}
-
-const function = "\nfunc "
-
-// differing leaves out the functions that both sides of a file have, where what is left can stand alone.
-func differing(before, after string) (string, string) {
-	b, a := strings.Split(before, function), strings.Split(after, function)
-	lost, gained := difference(b[1:], a[1:], func(s string) string { return s })
-	rest := strings.Join(lost, "") + strings.Join(gained, "")
-	if b[0] != a[0] {
-		rest += b[0] + a[0]
-	}
-	odd := func(part string) bool { return strings.Count(part, "`")%2 == 1 }
-	if strings.Contains(before+after, "\nvar ") || strings.Contains(rest, "\nconst ") ||
-		strings.Contains(rest, "\ntype ") || strings.Contains(rest, "/*") || strings.Contains(rest, "*/") ||
-		strings.Count(before, "`") != strings.Count(after, "`") || slices.ContainsFunc(b, odd) || slices.ContainsFunc(a, odd) {
-		return before, after
-	}
-	alone := func(parts []string) string { return strings.Join(append([]string{"package p\n"}, parts...), function) }
-	return alone(lost), alone(gained)
+	p.weigh(before.units(), after.units())
 }
 
 // goSide are the Go files of one side of a patch: its functions, those that are no tests by their name, and the values of its
@@ -72,16 +34,11 @@ type goSide struct {
 	all     []*goFunction
 	helpers map[string]*goFunction
 	values  map[string]ast.Expr
-	// types are those of the files, callees the functions of the package under test that are called.
-	types, callees map[string]bool
-	// broken reports that the parser cannot read a file. It has no functions.
-	broken bool
 }
 
 func newSide() *goSide {
 	return &goSide{
 		set: token.NewFileSet(), helpers: map[string]*goFunction{}, values: map[string]ast.Expr{},
-		types: map[string]bool{}, callees: map[string]bool{},
 	}
 }
 
@@ -91,8 +48,7 @@ func (s *goSide) parse(name, content string) {
 		return
 	}
 	file, err := parser.ParseFile(s.set, name, content, parser.SkipObjectResolution)
-	if err != nil {
-		s.broken = true
+	if err != nil { // it has no tests
 		return
 	}
 	f := goFile{name, content, file.FileStart, strings.HasSuffix(name, "_test.go")}
@@ -100,14 +56,14 @@ func (s *goSide) parse(name, content string) {
 		switch d := d.(type) {
 		case *ast.GenDecl:
 			for _, one := range d.Specs {
-				s.declare(f, one)
+				s.declare(one)
 			}
 		case *ast.FuncDecl:
 			test := testName.MatchString(d.Name.Name)
 			if d.Body == nil || test && !f.tests {
 				continue
 			}
-			g := s.function(f, d, d.Name.Name, test)
+			g := s.function(f, d, test)
 			if s.helpers[g.name] == nil && !test {
 				s.helpers[g.name] = g
 			}
@@ -122,34 +78,21 @@ type goFile struct {
 	tests      bool
 }
 
-func (s *goSide) function(f goFile, d *ast.FuncDecl, name string, test bool) *goFunction {
+func (s *goSide) function(f goFile, d *ast.FuncDecl, test bool) *goFunction {
 	none := func() map[string]bool { return map[string]bool{} }
 	g := &goFunction{
-		unit: unit{path: f.path, name: name, test: test}, side: s, decl: d, text: f.text, base: f.base, times: 1,
-		closures: map[string]*goFunction{}, used: none(), rows: none(), locals: none(), swapped: none(), callees: none(),
-		makers: none(),
+		unit: unit{path: f.path, name: d.Name.Name, test: test}, side: s, decl: d, text: f.text, base: f.base, times: 1,
+		closures: map[string]*goFunction{}, used: none(), locals: none(),
 	}
 	s.all = append(s.all, g)
 	return g
 }
 
-// declare notes the values and types of a file. What ginkgo's var _ = Describe("…", func() { … }) calls is one test.
-func (s *goSide) declare(f goFile, one ast.Spec) {
-	switch one := one.(type) {
-	case *ast.TypeSpec:
-		s.types[one.Name.Name] = true
-	case *ast.ValueSpec:
-		if len(one.Names) != 1 || len(one.Values) != 1 {
-			return
-		}
-		v := one.Values[0]
-		s.values[one.Names[0].Name] = v
-		if c, ok := v.(*ast.CallExpr); ok && f.tests && one.Names[0].Name == "_" {
-			body := &ast.BlockStmt{Lbrace: v.Pos(), List: []ast.Stmt{&ast.ExprStmt{X: v}}, Rbrace: v.End() - 1}
-			d := &ast.FuncDecl{Name: one.Names[0], Type: &ast.FuncType{Func: v.Pos(), Params: &ast.FieldList{}}, Body: body}
-			title, _, _ := strings.Cut(f.text[v.Pos()-f.base:v.End()-f.base], "\n")
-			s.function(f, d, title, len(c.Args) > 1)
-		}
+// declare notes the values of a file.
+func (s *goSide) declare(one ast.Spec) {
+	v, ok := one.(*ast.ValueSpec)
+	if ok && len(v.Names) == 1 && len(v.Values) == 1 {
+		s.values[v.Names[0].Name] = v.Values[0]
 	}
 }
 
@@ -165,32 +108,10 @@ func (s *goSide) units() []unit {
 		} else if g.counts[cases] = 0; g.called || g.suite {
 			g.counts.silence()
 		}
-		g.counts[certain] = g.counts[assertions] - g.counts[doubts]
+		g.counts[certain] = g.counts[assertions]
 		out = append(out, g.unit)
 	}
 	return out
-}
-
-var mocks = re(`(?i)mock|fake|stub`)
-
-// faked finds a type that a test file has in place of what it tested: its tests call fewer functions of their package, and no new
-// one.
-func (p *Patch) faked(before, after *goSide) {
-	ours := func(s *goSide) map[string]bool {
-		out := maps.Clone(s.callees)
-		maps.DeleteFunc(out, func(name string, _ bool) bool {
-			return mocks.MatchString(name) || s.helpers[name] != nil || s.types[name] || types.Universe.Lookup(name) != nil
-		})
-		return out
-	}
-	had, has := ours(before), ours(after)
-	brings := func(was, is map[string]bool) []string {
-		return slices.DeleteFunc(slices.Sorted(maps.Keys(is)), func(name string) bool { return was[name] })
-	}
-	lost, fresh := brings(has, had), brings(before.types, after.types)
-	if len(lost) > 0 && len(fresh) > 0 && len(brings(had, has)) == 0 {
-		p.weaker = append(p.weaker, at("", 0, "no test calls %s any more, and the tests define %s", lost[0], fresh[0]))
-	}
 }
 
 var (

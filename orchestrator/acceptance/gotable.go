@@ -3,7 +3,6 @@ package acceptance
 import (
 	"go/ast"
 	"go/token"
-	"go/types"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,16 +17,9 @@ func (g *goFunction) table(e ast.Expr, depth int) (*ast.CompositeLit, int) {
 		if depth < 4 {
 			return g.table(g.value(e.Name), depth+1)
 		}
-	case *ast.CallExpr:
-		if len(e.Args) > 0 && iterators[name(e.Fun)] {
-			return g.table(e.Args[0], depth+1)
-		}
 	}
 	return nil, 0
 }
-
-// iterators are functions of the elements of a table.
-var iterators = set(`slices.Values slices.All slices.Backward slices.Sorted slices.Collect maps.Keys maps.Values maps.All`)
 
 // value is what a name was given last.
 func (g *goFunction) value(name string) ast.Expr {
@@ -42,18 +34,7 @@ func (g *goFunction) value(name string) ast.Expr {
 // loop reads a loop. One over a table whose body asserts counts once for each row.
 func (g *goFunction) loop(n *ast.RangeStmt) {
 	table, rows := g.table(n.X, 0)
-	g.rounds(n.X)
-	for _, e := range []ast.Expr{n.Key, n.Value} {
-		if id, ok := e.(*ast.Ident); ok {
-			g.rows[id.Name] = true
-		}
-	}
 	had, times := g.counts, g.times
-	if end := len(n.Body.List); end > 0 {
-		if s, ok := n.Body.List[end-1].(*ast.BranchStmt); ok && s.Tok == token.BREAK {
-			rows = 0
-		}
-	}
 	g.times = min(times*max(rows, 1), 1<<20)
 	ast.Inspect(n.X, g.visit)
 	g.block(n.Body)
@@ -67,35 +48,25 @@ func (g *goFunction) loop(n *ast.RangeStmt) {
 				row = kv.Value
 			}
 			g.values(row)
-			if g.computes(row) {
-				g.counts[own]++
-			}
 		}
 	}
 }
 
 // branch reads an if. A condition that cannot be true hides its body; one that leads out of a test without an assertion counts.
 func (g *goFunction) branch(n *ast.IfStmt) {
-	start := g.counts
 	if n.Init != nil {
 		ast.Inspect(n.Init, g.visit)
 	}
 	ast.Inspect(n.Cond, g.visit)
 	if !g.never(n.Cond) {
-		had := g.counts
+		had, said := g.counts, len(g.says)
 		g.block(n.Body)
 		gained := g.counts[assertions] - had[assertions]
-		cond, ok := n.Cond.(*ast.BinaryExpr)
 		switch {
 		case gained == 0 && len(g.testing) > 0:
 			g.counts[exits] += leaves(n.Body)
-		case ok && cond.Op == token.NEQ && name(cond.Y) == "nil" && g.prepared(cond.X):
-			g.counts[assertions] = had[assertions]
 		default:
-			g.fails(n, gained, g.counts[framed]-had[framed])
-		}
-		if n.Else == nil && leaves(n.Body) == 0 && had[framed] == start[framed] && !g.given(n.Cond) {
-			g.counts[doubts] = had[doubts] + g.counts[framed] - had[framed]
+			g.fails(n, gained, len(g.says) > said)
 		}
 	}
 	if n.Else != nil {
@@ -103,22 +74,22 @@ func (g *goFunction) branch(n *ast.IfStmt) {
 	}
 }
 
-// fails notes a condition that fails a test: what it compares, and how exactly.
-func (g *goFunction) fails(n *ast.IfStmt, gained, byFramework int) {
-	g.use(n.Cond)
-	said := g.source(n.Cond)
+// fails notes a condition that fails a test: what it compares, and how exactly, unless its body says that.
+func (g *goFunction) fails(n *ast.IfStmt, gained int, said bool) {
+	was, literals, text := g.counts, len(g.literals), g.source(n.Cond)
+	if g.use(n.Cond); said {
+		return
+	}
 	one := compares(n.Cond, token.NEQ)
 	if b, ok := n.Cond.(*ast.BinaryExpr); ok && b.Op == token.LAND { // it fails on a second condition only
 		one = false
 	}
 	if a, ok := n.Init.(*ast.AssignStmt); ok {
 		g.use(a.Rhs...)
-		one, said = one || compares(a, token.NEQ), g.source(a)+said
+		one, text = one || compares(a, token.NEQ), g.source(a)+text
 	}
-	g.says = append(g.says, space.ReplaceAllString(said, ""))
 	cond, ok := n.Cond.(*ast.BinaryExpr)
 	switch {
-	case byFramework > 0:
 	case ok && cond.Op == token.NEQ && name(cond.Y) == "nil" && strings.Contains(strings.ToLower(name(cond.X)), "err"):
 		g.counts[errorless] += gained
 		g.counts[sized] += gained
@@ -128,65 +99,10 @@ func (g *goFunction) fails(n *ast.IfStmt, gained, byFramework int) {
 	if one && !anything.MatchString(g.text[n.Pos()-g.base:n.Body.Pos()-g.base]) {
 		g.counts[exact] += gained
 	}
-	if ok {
-		g.compared(cond.X, cond.Y)
-		if cond.Op == token.GTR || cond.Op == token.GEQ {
-			g.bound(cond.Y)
-		}
+	g.say(text, was, literals)
+	if ok && (cond.Op == token.GTR || cond.Op == token.GEQ) {
+		g.bound(cond.Y)
 	}
-}
-
-// given reports whether a condition has no other names than those that a loop over a table gives.
-func (g *goFunction) given(e ast.Expr) bool {
-	all := true
-	ast.Inspect(e, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.SelectorExpr:
-			all = all && g.given(n.X)
-			return false
-		case *ast.Ident:
-			all = all && (g.rows[n.Name] || types.Universe.Lookup(n.Name) != nil)
-		}
-		return true
-	})
-	return all
-}
-
-// made is the function of the package under test that makes a value; "" for none.
-func (g *goFunction) made(e ast.Expr) string {
-	if id, ok := e.(*ast.Ident); ok {
-		e = g.value(id.Name)
-	}
-	c, ok := e.(*ast.CallExpr)
-	if !ok {
-		return ""
-	}
-	full := callee(c)
-	if strings.Contains(full, ".") || g.side.helpers[full] != nil || g.closures[full] != nil || g.helps(c) ||
-		types.Universe.Lookup(full) != nil {
-		return ""
-	}
-	return full
-}
-
-// compared notes which functions make what an assertion compares, and whether one makes both sides.
-func (g *goFunction) compared(a, b ast.Expr) {
-	x, y := g.made(a), g.made(b)
-	if x != "" && x == y {
-		g.counts[own]++
-	}
-	g.makers[x], g.makers[y] = true, true
-}
-
-// computes reports whether a row of a table calls what makes the values that its loop compares.
-func (g *goFunction) computes(row ast.Expr) (found bool) {
-	ast.Inspect(row, func(n ast.Node) bool {
-		if c, ok := n.(*ast.CallExpr); ok && callee(c) != "" {
-			found = found || g.makers[callee(c)]
-		}
-		return true
-	})
-	return found
 }
 
 // leaves counts the statements of a block that end a test, or its turn of a loop, without a result.

@@ -37,7 +37,7 @@ var languages = []language{
 		re(`\b(?:it|test|describe|suite|context)\.(?:skip|todo|fixme|only|skipIf|runIf|fails|failing)\b` +
 			`|\b[xf](?:it|test|describe|context)\s*\(|\bthis\.skip\(|\b(?:skip|todo|only):\s*true\b|\bretryTimes\(|` +
 			`\bretr(?:y|ies)\b\s*[:(]\s*[1-9]|(?:\.each|\.for)\([^\n)]*\.(?:slice|filter)\(`), nil,
-		&script{braces, chainStrength, endOfBraces, nil},
+		&script{braces, chainStrength, endOfBraces},
 	},
 	{ // Python
 		re(`(?:^|/)(?:test_[^/]*|[^/]*_test|tests?|conftest)\.py$|(?:^|/)tests?/.*\.py$`), hashes,
@@ -46,7 +46,7 @@ var languages = []language{
 		re(`\b(?:skip|skipif|skipIf|skipUnless|xfail|expectedFailure|skipTest|importorskip|SkipTest|flaky)\b|\bcollect_ignore|` +
 			`\b__test__\s*=\s*False|\bparametrize\([^\n]*\w\[-?\d*:-?\d*\]|` +
 			`\bfor\b[^\n]*\bin\s+[A-Z_]+\[-?\d*:-?\d*\]`), nil,
-		&script{indented, pythonStrength, endOfIndent, hiddenPython},
+		&script{indented, pythonStrength, endOfIndent},
 	},
 	{ // Rust
 		re(`\.rs$`), slashes, re(`#\[(?:\w+::)*(?:test|rstest|test_case)\b`),
@@ -139,10 +139,6 @@ func (l *language) units(name string, content []byte, tables map[string]int) (ou
 		return bytes.Repeat([]byte{'\n'}, bytes.Count(c, []byte{'\n'}))
 	})
 	all, begins := string(content), l.test.FindAllIndex(content, -1)
-	var hidden map[int]bool
-	if l.script != nil && l.script.hidden != nil {
-		hidden = l.script.hidden(all, begins)
-	}
 	r := reading{l, tables, map[string]bool{}}
 	starts := append([][]int{{0, 0}}, begins...)
 	for i, from := range starts {
@@ -159,10 +155,6 @@ func (l *language) units(name string, content []byte, tables map[string]int) (ou
 			if l.script != nil && contains(u.text) {
 				u.test, u.counts[tests], u.counts[cases] = false, 0, 0
 			}
-		}
-		if hidden[i-1] {
-			first += bytes.Count(part, []byte{'\n'})
-			continue
 		}
 		own := part
 		if l.script != nil && u.test {

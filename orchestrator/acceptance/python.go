@@ -2,7 +2,6 @@ package acceptance
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -21,84 +20,18 @@ func endOfIndent(part string) int {
 }
 
 var (
-	class   = re(`(?m)^([ \t]*)class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?`)
-	defined = re(`(?:^|\n)([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)[^\n]*$`)
-	yields  = re(`^\s*(?:\w+\s*=\s*)?yield\b`)
-)
-
-// hiddenPython returns the tests that a later one of the same name replaces, those of classes that are not collected, and those
-// that only make a generator.
-func hiddenPython(content string, starts [][]int) map[int]bool {
-	out, last := map[int]bool{}, map[string]int{}
-	classes := class.FindAllStringSubmatchIndex(content, -1)
-	for i, s := range starts {
-		end := len(content)
-		if i+1 < len(starts) {
-			end = starts[i+1][0]
-		}
-		head := defined.FindStringSubmatch(strings.TrimRight(content[s[0]:s[1]], "( \t"))
-		if head == nil {
-			continue
-		}
-		indent, name, of := head[1], head[2], ""
-		for _, c := range slices.Backward(classes) {
-			if c[0] < s[1] && c[3]-c[2] < len(indent) {
-				of = content[c[4]:c[5]]
-				if out[i] = c[6] < 0 && !strings.HasPrefix(of, "Test"); out[i] {
-					break
-				}
-				of += strconv.Itoa(c[0])
-				break
-			}
-		}
-		if at, had := last[of+"."+name]; had {
-			out[at] = true
-		}
-		last[of+"."+name] = i
-		if body := statements(content[s[1]:end]); generates(body, len(indent)) {
-			out[i] = true
-		}
-	}
-	return out
-}
-
-// generates reports whether the body of a function yields by itself.
-func generates(body []statement, indent int) bool {
-	inner := 1 << 30
-	for _, s := range body[min(1, len(body)):] {
-		switch {
-		case s.indent <= indent:
-			return false
-		case s.indent > inner:
-			continue
-		case strings.HasPrefix(s.text, "def ") || strings.HasPrefix(s.text, "async def "):
-			inner = s.indent
-			continue
-		}
-		inner = 1 << 30
-		if yields.MatchString(s.text) {
-			return true
-		}
-	}
-	return false
-}
-
-var (
 	message   = re(`^(?:self\.)?assert(?:True|False)\b`)
 	operators = re(` (==|!=|<=|>=|<|>|is not|is|not in|in|or) `)
 	raising   = re(`(?:raises|assertRaises\w*|warns|assertWarns\w*)\s*\(`)
 	broad     = re(`(?:raises|assertRaises|warns)\s*\(\s*\(?(?:Base)?Exception\b|(?:raises|warns)\s*\(\s*\)`)
-	pythons   = map[string]strength{
-		"assertEqual": whole, "assertEquals": whole, "assertIs": whole, "assertIsNone": whole, "assertListEqual": whole,
-		"assertDictEqual": whole, "assertSetEqual": whole, "assertTupleEqual": whole, "assertMultiLineEqual": whole,
-		"assertSequenceEqual": whole, "assertAlmostEqual": whole, "assertAlmostEquals": whole, "assertRaisesRegex": whole,
-		"assert_called_with": whole, "assert_called_once_with": whole, "assert_has_calls": whole, "assert_any_call": whole,
-		"assert_awaited_with": whole, "assert_awaited_once_with": whole, "assert_equal": whole, "assert_array_equal": whole,
-		"assert_frame_equal": whole, "assert_series_equal": whole, "assert_allclose": whole, "assertContains": partly,
-		"assertNotEqual": partly, "assertIn": partly, "assertNotIn": partly, "assertFalse": partly, "assertIsInstance": partly,
-		"assertRaises": partly, "assertCountEqual": partly, "assertQuerysetEqual": whole, "assertQuerySetEqual": whole,
-		"assertRegex": partly, "assert_called_once": partly, "assert_not_called": partly,
-	}
+	// pythonWholes and pythonParts are methods that assert, by how much they say.
+	pythonWholes = set(`assertEqual assertEquals assertIs assertIsNone assertListEqual assertDictEqual assertSetEqual
+		assertTupleEqual assertMultiLineEqual assertSequenceEqual assertAlmostEqual assertAlmostEquals assertRaisesRegex
+		assert_called_with assert_called_once_with assert_has_calls assert_any_call assert_awaited_with
+		assert_awaited_once_with assert_equal assert_array_equal assert_frame_equal assert_series_equal assert_allclose
+		assertQuerysetEqual assertQuerySetEqual`)
+	pythonParts = set(`assertContains assertNotEqual assertIn assertNotIn assertFalse assertIsInstance assertRaises
+		assertCountEqual assertRegex assert_called_once assert_not_called`)
 	// sizeOf begins a comparison of a property of a value.
 	sizeOf     = re(`^(?:len|type|set|sorted|Counter)\(\) |^[\w.()\[\]]*\.(?:columns|shape|dtypes?|size|ndim|keys\(\)) `)
 	pythonCall = re(`(assert\w*)\s*\(`)
@@ -124,14 +57,14 @@ func pythonStrength(text string) strength {
 		if args := commas(text[min(m[1], end-1) : end-1]); len(args) > 0 {
 			first = args[0]
 		}
-		s, known := pythons[name]
+		s := something
 		switch {
 		case message.MatchString(name) && operators.MatchString(" "+first+" "):
 			s = truthStrength(first)
-		case !known:
-			s = something
-		case sizeOf.MatchString(flat(first) + " =="):
-			s = min(s, partly)
+		case pythonParts[name], pythonWholes[name] && sizeOf.MatchString(flat(first)+" =="):
+			s = partly
+		case pythonWholes[name]:
+			s = whole
 		}
 		return weakened(s, text)
 	}

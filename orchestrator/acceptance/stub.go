@@ -3,7 +3,6 @@ package acceptance
 import (
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -12,19 +11,15 @@ var (
 	imports = re(`(?ms)^\s*from\s+([\w.]+)\s+import\s+(\([^()]*\)|[^\n]*)|` +
 		`^\s*import\s+(?:type\s+)?([\w${}*,\s]+?)\s+from\s+['"]([^'"]+)['"]|` +
 		`^\s*(?:const|let|var)\s+(\{[^{}]*\}|\w+)\s*=\s*(?:await\s+)?(?:require|import)\(\s*['"]([^'"]+)['"]`)
-	alias   = re(`[\w$*.]+\s+as\s+([\w$]+)|[\w$]+\s*:\s*([\w$]+)`)
-	helping = re(`(?i)(?:^|[/._-])(?:tests?|testing|fixtures?|helpers?|mocks?|utils?|conftest|builders?|` +
-		`factor(?:y|ies))(?:[/._-]|$)`)
-	// modules are mocks of a module, members those of a function or a method of an object, patched those of a name in quotes.
+	alias = re(`[\w$*.]+\s+as\s+([\w$]+)|[\w$]+\s*:\s*([\w$]+)`)
+	// modules are mocks of a module, members those of a function or a method of an object.
 	modules = re(`\b(?:jest|vi)\.(?:do)?[mM]ock\(\s*(?:import\()?['"]([^'"]+)['"]`)
 	actual  = re(`\b(?:requireActual|importActual|importOriginal)\b|\bactual\b`)
 	members = re(`([\w$.]+)\.(\w+)\.(?:(?:return_value|side_effect)\s*=|mock(?:Return|Resolved|Rejected|Implementation)\w*\()|` +
 		`\b(?:spyOn|patch\.object|setattr|sinon\.(?:stub|replace))\(\s*([\w$.]+),\s*['"](\w+)['"]|` +
 		`(?m:^\s*([\w$.]+)\.(\w+)\s*=\s*(?:(?:jest|vi|sinon|mock)\.(?:fn|stub|Mock|MagicMock|AsyncMock)\b|` +
 		`(?:Magic|Async)?Mock\(|lambda\b|\([^()\n]*\)\s*=>|async\b|function\b|\w+\s*=>))`)
-	patched = re(`\b(?:patch|setattr)\(\s*['"]([\w.]+)\.(\w+)['"]`)
 	watches = re(`^[^\n;.]*\)\s*(?:[;)]|\n\s*[^.\s]|\s*$)`) // a spy that still calls what it watches
-	defines = re(`(?m)^[ \t]*(?:export\s+)?(?:async\s+)?(?:def|class|function|const|let|var)\s+([\w$]+)`)
 )
 
 // importsOf returns the names that a file imports, with their modules.
@@ -73,11 +68,6 @@ func stubsOf(name, content string) int {
 			n++
 		}
 	}
-	for _, m := range patched.FindAllStringSubmatch(content, maxStubs) {
-		if imported[m[2]] == m[1] && calls(content, "", m[2]) || calls(content, m[1][strings.LastIndexByte(m[1], '.')+1:], m[2]) {
-			n++
-		}
-	}
 	return n
 }
 
@@ -99,25 +89,6 @@ func mockedModules(name, content string, imported map[string]string) (n int) {
 		}
 	}
 	return n
-}
-
-// replaced are the names that a test file imported, and defines itself now.
-func replaced(before, after string) (names []string) {
-	now, had := importsOf(after), map[string]bool{}
-	for _, m := range defines.FindAllStringSubmatch(before, -1) {
-		had[m[1]] = true
-	}
-	own := map[string]bool{}
-	for _, m := range defines.FindAllStringSubmatch(after, -1) {
-		own[m[1]] = !had[m[1]]
-	}
-	for name, from := range importsOf(before) {
-		if _, still := now[name]; !still && own[name] && !helping.MatchString(from) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // setups are files that run before tests, or with them.

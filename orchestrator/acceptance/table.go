@@ -11,11 +11,10 @@ var (
 	named = re(`(?m)^[ \t]*(?:export\s+)?(?:const |let |var )?(\w+)[ \t]*(?::[^=\n]+)?=[ \t]*[\[({]|` +
 		`\bdef\s+(\w+)\([^)]*\)[^:\n]*:\s*return[ \t]*[\[({]`)
 	// marked are tests that run once for each row, turns loops; both end where their table begins.
-	fixtures = re(`\bfixture\(\s*params\s*=\s*[\[(]`)
-	marked   = re("\\bparametrize\\(\\s*(?:[\\[(][^\\])]*[\\])]|\"[^\"]*\"|'[^']*'|\\w+),\\s*|\\.(?:each|for)(?:\\(\\s*|`)")
-	turns    = re(`\bfor\b.*?\b(?:in|of)\s+(?:(?:enumerate|zip|list|sorted|reversed|Object\.\w+)\()?|^\s*`)
-	looping  = re(`\bfor[ (]`)
-	each     = re(`\.forEach\s*$`)
+	marked  = re("\\bparametrize\\(\\s*(?:[\\[(][^\\])]*[\\])]|\"[^\"]*\"|'[^']*'|\\w+),\\s*|\\.(?:each|for)(?:\\(\\s*|`)")
+	turns   = re(`\bfor\b.*?\b(?:in|of)\s+(?:(?:enumerate|zip|list|sorted|reversed|Object\.\w+)\()?|^\s*`)
+	looping = re(`\bfor[ (]`)
+	each    = re(`\.forEach\s*$`)
 )
 
 // tablesOf returns the tables of a file by their names, with their numbers of rows.
@@ -28,13 +27,6 @@ func tablesOf(content string) map[string]int {
 			out[name] = elements(content[m[1]-1 : behind])
 		}
 	}
-	for _, m := range fixtures.FindAllStringSubmatchIndex(content, -1) {
-		of := content[m[1]-1 : min(len(content), m[1]+maxBeside)]
-		end := balanced(of, 0)
-		if name := definition.FindStringSubmatch(of[end:]); name != nil {
-			out[ofFixture+name[1]] = elements(of[:end])
-		}
-	}
 	return out
 }
 
@@ -42,7 +34,7 @@ func tablesOf(content string) map[string]int {
 func computed(content string, imported map[string]string, used map[string]bool) (n int) {
 	count := func(text string) {
 		for _, m := range calling.FindAllStringSubmatch(text, -1) {
-			if imported[m[2]] != "" && used[m[2]] && strings.ToLower(m[2][:1]) == m[2][:1] {
+			if imported[m[1]] != "" && used[m[1]] && strings.ToLower(m[1][:1]) == m[1][:1] {
 				n++
 			}
 		}
@@ -89,9 +81,6 @@ func rowsOf(text string, tables map[string]int) int {
 	return 1
 }
 
-// ofFixture is before the names of fixtures that run a test once for each of their parameters.
-const ofFixture = "fixture "
-
 var leading = re(`^\w+`)
 
 // rows is how often a test runs with other values.
@@ -109,9 +98,6 @@ func rows(part string, asserted []place, tables map[string]int) int {
 			behind = balanced(part, at)
 		}
 		n += rowsOf(part[at:], tables)
-	}
-	for name := range columnsOf(part) {
-		n += tables[ofFixture+name]
 	}
 	for _, p := range asserted {
 		for _, b := range p.around {

@@ -29,13 +29,11 @@ const (
 )
 
 // Not weighed: assertions that there is no error, and what makes them needless: errors that are no longer returned, awaits.
-// doubts are assertions under a condition, framed those of frameworks, once all as if each table had one row.
+// once are all assertions as if each table had one row.
 const (
 	errorless = kinds + iota
 	awaits
 	returned
-	doubts
-	framed
 	once
 	counted
 )
@@ -70,16 +68,23 @@ type unit struct {
 	test       bool
 	counts     counts
 	literals   []literal
-	// text is the source of a test, says its assertions without blanks, waits how often it calls a name without and with await.
+	// text is the source of a test, says its assertions.
 	text string
-	says []string
-	// present are the names that it only asserts to be there, firm the assertions that say more.
-	present, firm []string
-	waits         map[string][2]int
+	says []said
 }
 
+// said is an assertion, how much it says, and the values in it.
+type said struct {
+	text     string
+	says     strength
+	literals []literal
+}
+
+// key is the text without blanks.
+func (s said) key() string { return space.ReplaceAllString(s.text, "") }
+
 // literal is a value that an assertion compares: n a number, s a string, b a truth, o a line of an example's output. Of t, a
-// tolerance, more is weaker, of r, a number of repetitions, much less.
+// tolerance, more is weaker.
 type literal struct {
 	value
 	path string
@@ -146,11 +151,6 @@ func (p *Patch) compareText(l *language, changes []Change) {
 		maps.Copy(tables[1], tablesOf(string(c.After)))
 	}
 	for _, c := range changes {
-		if l.script != nil {
-			for _, name := range replaced(string(c.Before), string(c.After)) {
-				p.weaker = append(p.weaker, at(c.Path, 0, "the test defines %s itself, which it imported", name))
-			}
-		}
 		before = append(before, l.units(c.Path, c.Before, tables[0])...)
 		after = append(after, l.units(c.Path, c.After, tables[1])...)
 	}
@@ -219,9 +219,6 @@ func (p *Patch) expected(old, fresh map[string]unit, missing bool) {
 			idle--
 		case had && b.counts[assertions] > 0, !had && missing:
 			p.weaker = append(p.weaker, at(a.path, a.line, "%s asserts nothing any more", a.name))
-		}
-		if what := forgotten(b, a); had && has && what != "" && !p.synchronous() {
-			p.weaker = append(p.weaker, at(a.path, a.line, "%s does not wait for %s any more", a.name, what))
 		}
 		if had && has {
 			p.changed(b.literals, a.literals)

@@ -39,9 +39,10 @@ func (p *Patch) weigh(before, after []unit) {
 		}
 		count(1, u, c)
 	}
-	needless, implied := needless(all, before, after), implied(old, fresh)
-	all[1][assertions] += needless + implied
-	all[1][certain] += needless + implied
+	needless := needless(all)
+	all[1].add(told(old, fresh))
+	all[1][assertions] += needless
+	all[1][certain] += needless
 	all[1][sized] += needless
 	if all[0][once] <= all[1][once] && all[0][tests] < all[1][tests] && !all.worse(cases) && kept(old, fresh) {
 		for kind := assertions; kind <= exact; kind++ { // rows became tests
@@ -54,42 +55,44 @@ func (p *Patch) weigh(before, after []unit) {
 
 // needless is how many assertions that there is no error are gone with the errors: functions do not return them any more, or
 // tests await what called back.
-func needless(all sides, before, after []unit) int {
-	joined := func(units []unit) (u unit) {
-		u.waits = map[string][2]int{}
-		for _, one := range units {
-			for what, n := range one.waits {
-				u.waits[what] = [2]int{u.waits[what][0] + n[0], u.waits[what][1] + n[1]}
-			}
-		}
-		return u
-	}
+func needless(all sides) int {
 	gone := all[0][returned] - all[1][returned]
-	if gone > 0 && forgotten(joined(before), joined(after)) != "" {
-		gone = 0
-	}
 	return max(0, min(all[0][errorless]-all[1][errorless], max(0, gone)+max(0, all[1][awaits]-all[0][awaits])))
 }
 
-// implied is how many assertions that something is there are gone from tests that assert more of it.
-func implied(old, fresh map[string]unit) (n int) {
+// told are the assertions that are gone from tests which say the same at once now: one of a whole value has what they compared,
+// or is about what they said less of.
+func told(old, fresh map[string]unit) (all counts) {
 	for key, b := range old {
 		a := fresh[key]
-		lost, _ := difference(b.present, a.present, func(s string) string { return s })
-		if len(lost) == 0 {
-			continue
-		}
-		more := map[string]bool{}
-		for _, said := range a.firm {
-			add(more, identifiers(said))
-		}
-		for _, name := range lost {
-			if more[name] {
-				n++
+		lost, gained := difference(b.says, a.says, said.key)
+		about, had := map[string]bool{}, map[value]bool{}
+		for _, s := range gained {
+			if s.says == whole {
+				add(about, identifiers(s.text))
 			}
 		}
+		for _, l := range a.literals {
+			had[l.value] = true
+		}
+		stays := func(s said) bool {
+			return len(s.literals) > 0 && !slices.ContainsFunc(s.literals, func(l literal) bool { return !had[l.value] })
+		}
+		shares := func(name string) bool { return about[name] && (name == "err" || !common[name]) }
+		var c counts
+		for _, s := range lost {
+			if len(about) == 0 || !stays(s) && (s.says == whole || !slices.ContainsFunc(identifiers(s.text), shares)) {
+				continue
+			}
+			for kind, least := range map[int]strength{assertions: something, certain: something, sized: partly, exact: whole} {
+				if s.says >= least && c[kind] < b.counts[kind]-a.counts[kind] {
+					c[kind]++
+				}
+			}
+		}
+		all.add(c)
 	}
-	return n
+	return all
 }
 
 // maxPaired bounds the names beside two values that are compared one by one.
@@ -124,7 +127,7 @@ func merged(all sides, before, after []unit) bool {
 		slices.ContainsFunc(before, func(u unit) bool { return u.test && len(u.says) == 0 }) {
 		return false
 	}
-	said := func(units []unit) (all []string) {
+	saying := func(units []unit) (all []said) {
 		for _, u := range units {
 			if u.test {
 				all = append(all, u.says...)
@@ -132,7 +135,7 @@ func merged(all sides, before, after []unit) bool {
 		}
 		return all
 	}
-	lost, _ := difference(said(before), said(after), func(s string) string { return s })
+	lost, _ := difference(saying(before), saying(after), said.key)
 	return len(lost) == 0
 }
 
