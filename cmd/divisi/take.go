@@ -39,7 +39,7 @@ func (g *globals) writeTaken(t attempt.Taken) error {
 		fmt.Fprintf(w, "reason: %s\n", console.Sanitize(oneLine(t.Failure)))
 	}
 	for _, file := range t.LeftOut {
-		fmt.Fprintf(w, "left out, since no patch may have it: %s\n", console.Sanitize(file))
+		fmt.Fprintf(w, "left out, for your safety: %s\n", console.Sanitize(file))
 	}
 	if t.No != "" {
 		_, err := fmt.Fprintf(w, "nothing can be given to it now: %s\n", console.Sanitize(t.No))

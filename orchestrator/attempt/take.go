@@ -28,8 +28,8 @@ type Taken struct {
 	Attempt int    `json:"attempt"`
 	Base    string `json:"base"`
 	Dir     string `json:"dir,omitempty"`
-	// Files are those that the attempt changed, LeftOut those of them that no patch may have, such as new symbolic links, each
-	// with the reason. Failure is why it is not on the branch, and No why nothing can be given to the task now; empty where it
+	// Files are those that the attempt changed, LeftOut those of them that are left out, such as symbolic links, each with
+	// the reason. Failure is why it is not on the branch, and No why nothing can be given to the task now; empty where it
 	// can.
 	Files   []string `json:"files,omitempty"`
 	LeftOut []string `json:"left_out,omitempty"`
@@ -90,16 +90,25 @@ func (a *Attempt) Take(ctx context.Context, dir string) (_ *Taken, err error) {
 	return t, nil
 }
 
-// leaveOut takes the files of a patch, but for those that no patch may have, and returns these: a link of an agent's, or what
-// configures git, could act on a person's machine.
+// leaveOut takes the files of a patch, but for those that no patch may have, and returns these: a link of an agent's, also one that
+// it has turned to another place, or what configures git, could act on a person's machine.
 func (t *Taken) leaveOut(ctx context.Context, clone *git.Repo, p *spec.Patch) (without []string, err error) {
 	err = git.CheckPatch(ctx, clone, *p, func(string) bool { return true })
-	var refused *git.PatchError
-	if !errors.As(err, &refused) {
-		t.Files = p.Files
+	refused := &git.PatchError{}
+	if err != nil && !errors.As(err, &refused) {
 		return nil, err
 	}
-	for _, f := range refused.Faults {
+	changes, err := clone.Changed(ctx, p.Base, p.Commit)
+	if err != nil {
+		return nil, err
+	}
+	faults := refused.Faults
+	for _, c := range changes {
+		if c.OldMode == git.ModeSymlink && c.NewMode == git.ModeSymlink {
+			faults = append(faults, git.PatchFault{Path: c.Path, Text: "is a symlink that leads to another place"})
+		}
+	}
+	for _, f := range faults {
 		if f.Path != "" && !slices.Contains(without, f.Path) {
 			without, t.LeftOut = append(without, f.Path), append(t.LeftOut, f.Path+" "+f.Text)
 		}
