@@ -18,7 +18,7 @@ const pieceSize = 5
 type object = map[string]any
 
 // refusals are the script's faults that take the place of an answer, in the words of services.
-var refusals = map[string]answer{
+var refusals = map[string]geminitest.Outgoing{
 	"404":       refusal(404, "invalid_request_error", "model_not_found", "The model `unknown` does not exist"),
 	"429":       refusal(429, "requests", "rate_limit_exceeded", "Rate limit reached for requests per min (RPM)"),
 	"500":       refusal(500, "server_error", "", "The server had an error while processing your request"),
@@ -33,35 +33,35 @@ var refusals = map[string]answer{
 	"bad_signature": refusal(400, "invalid_request_error", "", "Invalid value for messages"),
 }
 
-func refusal(status int, kind, code, message string) answer {
+func refusal(status int, kind, code, message string) geminitest.Outgoing {
 	e := object{"message": message, "type": kind, "param": nil, "code": nil}
 	if code != "" {
 		e["code"] = code
 	}
-	return answer{status: status, body: mustJSON(object{"error": e})}
+	return geminitest.Outgoing{Status: status, Body: mustJSON(object{"error": e})}
 }
 
 // translate turns a reply of Gemini's into one of this API.
-func translate(r geminitest.Reply, style Style, usage bool) (answer, error) {
+func translate(r geminitest.Reply, style Style, usage bool) (geminitest.Outgoing, error) {
 	if a, ok := refusals[r.Fault]; ok {
-		a.first = r.First
-		if a.status == http.StatusTooManyRequests && r.Fault == "429" {
-			a.header = map[string]string{"Retry-After": retryAfter(r.Body)}
+		a.First = r.First
+		if a.Status == http.StatusTooManyRequests && r.Fault == "429" {
+			a.Header = map[string]string{"Retry-After": retryAfter(r.Body)}
 		}
 		return a, nil
 	}
-	t := &translator{style: style, usage: usage, a: answer{
-		status: r.Status, end: r.End, first: r.First, between: r.Between,
+	t := &translator{style: style, usage: usage, a: geminitest.Outgoing{
+		Status: r.Status, End: r.End, First: r.First, Between: r.Between,
 	}}
 	if r.Fault == "continuation" || r.Status != http.StatusOK {
-		return answer{}, fmt.Errorf("chat completions have no fault %q", r.Fault)
+		return geminitest.Outgoing{}, fmt.Errorf("chat completions have no fault %q", r.Fault)
 	}
 	if r.Fault == "malformed_json" {
 		r.Chunks = r.Chunks[:len(r.Chunks)-1]
 	}
 	for _, raw := range r.Chunks {
 		if err := t.chunk(raw, r.Fault); err != nil {
-			return answer{}, err
+			return geminitest.Outgoing{}, err
 		}
 	}
 	if r.Fault == "malformed_json" {
@@ -96,7 +96,7 @@ func retryAfter(body []byte) string {
 type translator struct {
 	style    Style
 	usage    bool
-	a        answer
+	a        geminitest.Outgoing
 	calls    int
 	finished bool
 }
@@ -206,7 +206,7 @@ func (t *translator) event(data []byte) {
 	if t.style == Gateway {
 		frame = fmt.Appendf(nil, ": PROCESSING\r\n\r\nevent: message\r\nid: 7\r\ndata:%s\r\n\r\n", data)
 	}
-	t.a.events = append(t.a.events, frame)
+	t.a.Events = append(t.a.Events, frame)
 }
 
 func with(id, more object) object {

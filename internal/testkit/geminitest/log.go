@@ -2,7 +2,7 @@ package geminitest
 
 import (
 	"encoding/json"
-	"io"
+	"net/http"
 	"slices"
 	"sync"
 )
@@ -44,10 +44,9 @@ type Violation struct {
 
 // journal is what the server remembers. It is safe for concurrent use.
 type journal struct {
-	mu         sync.Mutex
-	entries    []Entry
-	violations []Violation
-	issued     map[string][]string
+	mu      sync.Mutex
+	entries []Entry
+	issued  map[string][]string
 }
 
 // begin takes a request's place in the log, so that one under way is seen too.
@@ -62,12 +61,6 @@ func (j *journal) update(i int, change func(*Entry)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	change(&j.entries[i])
-}
-
-func (j *journal) violate(v Violation) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.violations = append(j.violations, v)
 }
 
 func (j *journal) issue(signed map[string][]string) {
@@ -85,19 +78,19 @@ func (j *journal) signatures(id string) ([]string, bool) {
 	return sigs, ok
 }
 
-func (j *journal) all() ([]Entry, []Violation) {
+func (j *journal) all() []Entry {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return slices.Clone(j.entries), slices.Clone(j.violations)
+	return slices.Clone(j.entries)
 }
 
 // writeLines writes one JSON document a line.
-func writeLines[T any](w io.Writer, items []T) error {
+func writeLines[T any](w http.ResponseWriter, items []T) {
+	w.Header().Set("Content-Type", "application/jsonl")
 	enc := json.NewEncoder(w)
 	for _, it := range items {
 		if err := enc.Encode(it); err != nil {
-			return err
+			panic(http.ErrAbortHandler) // the reader is gone
 		}
 	}
-	return nil
 }

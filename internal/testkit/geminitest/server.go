@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -41,29 +39,28 @@ type Options struct {
 
 // Server is the API. It is an http.Handler and safe for concurrent use.
 type Server struct {
-	// URL is where a server made by Start listens, for GOOGLE_GEMINI_BASE_URL.
-	URL string
+	// Frame has the URL of a server made by Start, for GOOGLE_GEMINI_BASE_URL.
+	*Frame
 
 	opt     Options
 	player  *Player
 	journal journal
 	warmth  warmth
 	mux     *http.ServeMux
-	closing chan struct{}
-	close   func()
 }
 
 // New makes a server without a listener.
 func New(opt Options) *Server {
 	s := &Server{
-		opt: opt, player: NewPlayer(opt.Script, opt.Handle), mux: http.NewServeMux(), closing: make(chan struct{}),
+		Frame: NewFrame(), opt: opt, player: NewPlayer(opt.Script, opt.Handle), mux: http.NewServeMux(),
 		journal: journal{issued: make(map[string][]string)}, warmth: warmth{seen: make(map[string][]warmed)},
 	}
-	s.close = sync.OnceFunc(func() { close(s.closing) })
 	s.mux.HandleFunc("POST /{version}/models/{call}", s.call)
-	s.mux.HandleFunc("GET /__log", func(w http.ResponseWriter, _ *http.Request) { s.lines(w, writeLines, nil) })
-	s.mux.HandleFunc("GET /__violations", func(w http.ResponseWriter, _ *http.Request) { s.lines(w, nil, writeLines) })
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { write(w, errorReply(404, "NOT_FOUND", "", nil)) })
+	s.mux.HandleFunc("GET /__log", func(w http.ResponseWriter, _ *http.Request) { writeLines(w, s.Requests()) })
+	s.mux.HandleFunc("GET /__violations", func(w http.ResponseWriter, _ *http.Request) { writeLines(w, s.Violations()) })
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.send(r.Context(), w, "", errorReply(404, "NOT_FOUND", "", nil))
+	})
 	return s
 }
 
@@ -72,52 +69,17 @@ func New(opt Options) *Server {
 func Start(t testing.TB, opt Options) *Server {
 	t.Helper()
 	s := New(opt)
-	h := httptest.NewServer(s)
-	s.URL = h.URL
-	t.Cleanup(func() {
-		s.Close()
-		h.CloseClientConnections()
-		h.Close()
-		if v := s.Violations(); len(v) > 0 && !opt.Lenient {
-			t.Errorf("the fake Gemini server saw violations: %+v", v)
-		}
-	})
+	s.Listen(t, s, "Gemini", opt.Lenient)
 	return s
 }
 
-// Close ends the answers that hang or wait.
-func (s *Server) Close() { s.close() }
-
 // Requests is the log so far, in order of arrival.
 func (s *Server) Requests() []Entry {
-	entries, _ := s.journal.all()
-	return entries
-}
-
-// Violations are the breaches so far.
-func (s *Server) Violations() []Violation {
-	_, violations := s.journal.all()
-	return violations
+	return s.journal.all()
 }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
-
-func (s *Server) lines(
-	w http.ResponseWriter, log func(io.Writer, []Entry) error, bad func(io.Writer, []Violation) error,
-) {
-	w.Header().Set("Content-Type", "application/jsonl")
-	entries, violations := s.journal.all()
-	var err error
-	if log != nil {
-		err = log(w, entries)
-	} else {
-		err = bad(w, violations)
-	}
-	if err != nil {
-		panic(http.ErrAbortHandler) // the reader is gone
-	}
-}
 
 // call answers models/{model}:{method}.
 func (s *Server) call(w http.ResponseWriter, r *http.Request) {
@@ -130,7 +92,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) {
 	}()
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		write(out, errorReply(400, "INVALID_ARGUMENT", "request body: "+err.Error(), nil))
+		s.send(r.Context(), out, "", errorReply(400, "INVALID_ARGUMENT", "request body: "+err.Error(), nil))
 		return
 	}
 	model, method, _ := strings.Cut(r.PathValue("call"), ":")
@@ -154,7 +116,7 @@ func (s *Server) ask(i int, h http.Header, model, method string, raw []byte) Rep
 	req, reply, reason := s.judge(h, model, method, raw)
 	s.journal.update(i, func(e *Entry) { e.describe(req, reply, reason, s.opt.KeepBodies) })
 	if reason != "" {
-		s.journal.violate(Violation{Task: req.Task, Attempt: req.Attempt, Turn: req.Turn, Reason: reason})
+		s.Violate(req, reason)
 	}
 	return reply
 }
@@ -226,60 +188,21 @@ func (s *Server) play(b *body, req *Request) (Reply, error) {
 }
 
 // send writes a reply: as a stream, as one document, or as a refusal.
-func (s *Server) send(ctx context.Context, w *counting, method string, reply Reply) {
-	if !s.wait(ctx, reply.First) {
-		return
-	}
+func (s *Server) send(ctx context.Context, w http.ResponseWriter, method string, reply Reply) {
+	o := Outgoing{Status: reply.Status, Body: reply.Body, First: reply.First, Between: reply.Between, End: reply.End}
 	switch {
 	case reply.Status != 200:
-		write(w, reply)
 	case method == "streamGenerateContent":
-		s.stream(ctx, w, reply)
+		for _, chunk := range reply.Chunks {
+			o.Events = append(o.Events, frame(chunk, reply.Noise))
+		}
+		if reply.Noise && reply.End == EndClean {
+			o.Events = append(o.Events, []byte("data: [DONE]\r\n\r\n"))
+		}
 	default:
-		write(w, Reply{Status: 200, Body: merge(reply.Chunks)})
+		o.Body = merge(reply.Chunks)
 	}
-}
-
-func (s *Server) stream(ctx context.Context, w *counting, reply Reply) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.WriteHeader(http.StatusOK)
-	for i, chunk := range reply.Chunks {
-		if i > 0 && !s.wait(ctx, reply.Between) {
-			return
-		}
-		if _, err := w.Write(frame(chunk, reply.Noise)); err != nil {
-			return // the client is gone; the log shows how much it got
-		}
-		w.Flush()
-	}
-	switch reply.End {
-	case EndCut:
-		panic(http.ErrAbortHandler)
-	case EndHang:
-		s.wait(ctx, time.Duration(1<<62))
-	case EndClean:
-		if reply.Noise {
-			if _, err := io.WriteString(w, "data: [DONE]\r\n\r\n"); err != nil {
-				return
-			}
-		}
-	}
-}
-
-// wait returns false when the client or the server is gone first.
-func (s *Server) wait(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return true
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-	case <-s.closing:
-	}
-	return false
+	s.Send(ctx, w, o)
 }
 
 // frame writes one event: as Google does, or with all that gateways add.
@@ -317,13 +240,5 @@ func (c *counting) Write(p []byte) (int, error) {
 func (c *counting) Flush() {
 	if f, ok := c.ResponseWriter.(http.Flusher); ok {
 		f.Flush()
-	}
-}
-
-func write(w http.ResponseWriter, reply Reply) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(reply.Status)
-	if _, err := w.Write(reply.Body); err != nil {
-		panic(http.ErrAbortHandler) // the client is gone
 	}
 }
