@@ -137,8 +137,8 @@ func (h hasher) places(b []byte, after uint64, newest bool) (found []place, dama
 	return found, !cut
 }
 
-// mostHashed bounds the bytes that are hashed in a block behind damage: an agent can write what looks like many beginnings of long
-// records.
+// mostHashed bounds the bytes that are hashed in a block behind damage: an agent can write what looks like many beginnings of
+// long records.
 const mostHashed = 1 << 30
 
 // likely returns the size of the record that bytes look like the beginning of, a message behind another one; 0 where they do not.

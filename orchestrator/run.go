@@ -95,8 +95,8 @@ func (r *Run) Dashboard() string {
 	return r.page.URL()
 }
 
-// Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch; or in one whose store is
-// damaged or cannot be written. Attach to it first.
+// Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch; or in one whose store
+// is damaged or cannot be written. Attach to it first.
 func (r *Run) Publish(ctx context.Context) (Result, error) {
 	if !r.alone {
 		return Result{}, usage.Errorf("run %s is active: it publishes what landed at its end; stop it with: divisi pause %s",

@@ -90,8 +90,8 @@ func (a *Attempt) Take(ctx context.Context, dir string) (_ *Taken, err error) {
 	return t, nil
 }
 
-// leaveOut takes the files of a patch, but for those that no patch may have, and returns these: a link of an agent's, also one that
-// it has turned to another place, or what configures git, could act on a person's machine.
+// leaveOut takes the files of a patch, but for those that could act on a person's machine, and returns these: links that an agent
+// has made or turned to another place, and what else no patch may have.
 func (t *Taken) leaveOut(ctx context.Context, clone *git.Repo, p *spec.Patch) (without []string, err error) {
 	err = git.CheckPatch(ctx, clone, *p, func(string) bool { return true })
 	refused := &git.PatchError{}
