@@ -51,7 +51,10 @@ func (t *Tests) Seen(group string) string {
 	if t.groups == nil {
 		t.groups = map[string]struct{}{}
 	}
-	t.groups[group] = struct{}{}
+	if _, known := t.groups[group]; !known && !t.over() {
+		t.groups[group] = struct{}{}
+		t.bytes += len(group)
+	}
 	return group
 }
 
@@ -76,7 +79,9 @@ func (t *Tests) Pass(group, name string) {
 	t.bytes += len(one.Group) + len(name)
 }
 
-func (t *Tests) over() bool { return len(t.passed) > maxTests || t.bytes > maxBytes }
+func (t *Tests) over() bool {
+	return len(t.passed) > maxTests || len(t.groups) > maxTests || t.bytes > maxBytes
+}
 
 // Known reports whether tests were named, and not more than are kept.
 func (t *Tests) Known() bool { return len(t.passed) > 0 && !t.over() }

@@ -169,3 +169,14 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// A program under test can print as many groups as it likes.
+func TestGroupsAreBounded(t *testing.T) {
+	t.Parallel()
+	var tests Tests
+	for i := range 2 * maxTests {
+		tests.Pass(fmt.Sprint("group", i), "test")
+	}
+	require.False(t, tests.Known())
+	require.LessOrEqual(t, len(tests.groups), maxTests+1)
+}
