@@ -42,7 +42,7 @@ type Compaction struct {
 	Turns int `json:"turns,omitempty"`
 	// Overlap counts the turns at the start of the range that the snapshot before covered too.
 	Overlap int `json:"overlap,omitempty"`
-	// Snapshot is the XML document <state_snapshot>, checked, with the pinned facts in it.
+	// Snapshot is the JSON of the snapshot, checked, with the pinned facts in it.
 	Snapshot string `json:"snapshot,omitempty"`
 	// Masked are the sequence numbers of tool events after To whose large results are shown as handles from now on.
 	Masked []int `json:"masked,omitempty"`

@@ -125,7 +125,7 @@ func (j Job) Check(s Snapshot) []string {
 	var faults []string
 	words := strings.Join(strings.Fields(s.words()), " ")
 	if s.OverallGoal == "" {
-		faults = append(faults, "<overall_goal> is empty: say what the agent is to achieve")
+		faults = append(faults, "overall_goal is empty: say what the agent is to achieve")
 	}
 	for _, name := range j.paths {
 		if !namesPath(words, name) {

@@ -92,7 +92,7 @@ func TestJobQuotesAllHistoryAsData(t *testing.T) {
 	require.Contains(t, text, "[... 3000 bytes in all: event:3 ...]", "a large result is head, tail and handle")
 	require.Contains(t, text, ": event:4 ...]", "and so are large arguments")
 	require.NotContains(t, text, strings.Repeat("x", LargeResult))
-	for _, part := range append(snapshotParts, narrative.QuoteBegin, "step status", "word for word") {
+	for _, part := range append(snapshotParts, narrative.QuoteBegin, `"status": "in_progress"`, "word for word") {
 		require.Contains(t, system, part)
 	}
 }
@@ -136,7 +136,7 @@ func TestCheckWantsFactsNamed(t *testing.T) {
 		spoil func(*Snapshot)
 		want  string
 	}{
-		"goal": {func(s *Snapshot) { s.OverallGoal = "" }, "<overall_goal> is empty"},
+		"goal": {func(s *Snapshot) { s.OverallGoal = "" }, "overall_goal is empty"},
 		"path": {func(s *Snapshot) { s.FileSystemState = "b.go, pkg/c.go and pkg/a.go.bak, x/pkg/a.go" }, `"pkg/a.go" is not named`},
 		"red":  {func(s *Snapshot) { s.RecentActions = "false x" }, `"go test ./..." is not named`},
 		"long": {func(s *Snapshot) { s.KeyKnowledge = strings.Repeat("long ", 5000) }, "too long"},

@@ -1,27 +1,31 @@
 package compaction
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"strings"
 
 	"divisi/contextscope/content"
+	"divisi/internal/spec"
 )
 
 // Snapshot is what stands for old turns: a model's distillate in five parts, and facts that code has pinned to it.
 type Snapshot struct {
-	OverallGoal     string
-	KeyKnowledge    string
-	FileSystemState string
-	RecentActions   string
-	CurrentPlan     []Step
+	OverallGoal     string `json:"overall_goal"`
+	KeyKnowledge    string `json:"key_knowledge"`
+	FileSystemState string `json:"file_system_state"`
+	RecentActions   string `json:"recent_actions"`
+	CurrentPlan     []Step `json:"current_plan"`
 	// Pinned are written by code alone: a model's words never get there.
-	Pinned []Fact
+	Pinned []Fact `json:"pinned,omitempty"`
 }
 
 // Step is one step of the plan.
 type Step struct {
 	// Status is done, in_progress or todo.
-	Status string
-	Text   string
+	Status string `json:"status"`
+	Text   string `json:"text"`
 }
 
 // The states of a step.
@@ -34,8 +38,8 @@ const (
 // Fact is something that a snapshot has to hold word for word.
 type Fact struct {
 	// Kind is one of the kinds of fact below.
-	Kind string
-	Text string
+	Kind string `json:"kind"`
+	Text string `json:"text"`
 }
 
 // The kinds of fact.
@@ -47,67 +51,48 @@ const (
 	FactOwnPlan = "own_plan"
 )
 
-// The names of a snapshot's elements.
-const (
-	elemSnapshot    = "state_snapshot"
-	elemGoal        = "overall_goal"
-	elemKnowledge   = "key_knowledge"
-	elemFiles       = "file_system_state"
-	elemActions     = "recent_actions"
-	elemPlan        = "current_plan"
-	elemStep        = "step"
-	elemPinned      = "pinned"
-	attributeStatus = "status"
-)
+// partPinned is the part of a snapshot that code writes.
+const partPinned = "pinned"
 
 var (
-	snapshotParts = []string{elemGoal, elemKnowledge, elemFiles, elemActions, elemPlan}
+	snapshotParts = []string{"overall_goal", "key_knowledge", "file_system_state", "recent_actions", "current_plan"}
 	stepStates    = []string{StepDone, StepInProgress, StepToDo}
 	factKinds     = []string{FactConstraint, FactChangedFile, FactRedGate, FactOwnPlan}
 )
 
-// text is the place of a part that is text; nil for the plan and for what is no part.
-func (s *Snapshot) text(part string) *string {
-	switch part {
-	case elemGoal:
-		return &s.OverallGoal
-	case elemKnowledge:
-		return &s.KeyKnowledge
-	case elemFiles:
-		return &s.FileSystemState
-	case elemActions:
-		return &s.RecentActions
-	default:
-		return nil
-	}
+// part is the place of a part.
+func (s *Snapshot) part(name string) any {
+	return map[string]any{
+		"overall_goal": &s.OverallGoal, "key_knowledge": &s.KeyKnowledge, "file_system_state": &s.FileSystemState,
+		"recent_actions": &s.RecentActions, "current_plan": &s.CurrentPlan, partPinned: &s.Pinned,
+	}[name]
 }
 
-// Render writes the snapshot as XML: the same bytes for the same snapshot. No text in it can end an element or begin one,
-// nor spell a marker of the narrative.
+// plain returns the snapshot with texts that can be shown.
+func (s Snapshot) plain() Snapshot {
+	for _, text := range []*string{&s.OverallGoal, &s.KeyKnowledge, &s.FileSystemState, &s.RecentActions} {
+		*text = plainText(*text)
+	}
+	s.CurrentPlan, s.Pinned = append([]Step(nil), s.CurrentPlan...), append([]Fact(nil), s.Pinned...)
+	for i := range s.CurrentPlan {
+		s.CurrentPlan[i].Text = plainText(s.CurrentPlan[i].Text)
+	}
+	for i := range s.Pinned {
+		s.Pinned[i].Text = plainText(s.Pinned[i].Text)
+	}
+	return s
+}
+
+// Render writes the snapshot as JSON, a field a line: the same bytes for the same snapshot. No text in it can spell a marker of
+// the narrative.
 func (s Snapshot) Render() string {
-	var b strings.Builder
-	b.WriteString("<" + elemSnapshot + ">\n")
-	for _, part := range snapshotParts {
-		b.WriteString("<" + part + ">\n")
-		if text := s.text(part); text != nil {
-			b.WriteString(line(*text))
-		} else {
-			for _, step := range s.CurrentPlan {
-				b.WriteString("<" + elemStep + " " + attributeStatus + `="` + step.Status + `">` + escapeXML(step.Text) +
-					"</" + elemStep + ">\n")
-			}
-		}
-		b.WriteString("</" + part + ">\n")
+	var b bytes.Buffer
+	s = s.plain()
+	s.CurrentPlan = append([]Step{}, s.CurrentPlan...) // never null
+	if err := json.Indent(&b, []byte(spec.JSONText(s)), "", ""); err != nil {
+		panic(fmt.Sprintf("compaction: %v", err)) // strings can always be written
 	}
-	if len(s.Pinned) > 0 {
-		b.WriteString("<" + elemPinned + ">\n")
-		for _, f := range s.Pinned {
-			b.WriteString("<" + f.Kind + ">" + escapeXML(f.Text) + "</" + f.Kind + ">\n")
-		}
-		b.WriteString("</" + elemPinned + ">\n")
-	}
-	b.WriteString("</" + elemSnapshot + ">")
-	return b.String()
+	return strings.ReplaceAll(b.String(), "<", `\u003c`)
 }
 
 // words is everything that the model wrote in the snapshot.
@@ -122,20 +107,8 @@ func (s Snapshot) words() string {
 // tokens estimates the rendered snapshot.
 func (s Snapshot) tokens() int { return content.TokensOf(len(s.Render())) }
 
-func line(text string) string {
-	if text = escapeXML(text); text != "" {
-		text += "\n"
-	}
-	return text
-}
-
-// xmlEscapes leaves > and quotes alone: code in a snapshot stays readable as code.
-var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", "]]>", "]]&gt;")
-
-func escapeXML(text string) string { return xmlEscapes.Replace(plainText(text)) }
-
-// plainText makes text fit for XML without changing what it says: valid UTF-8, no control characters, one kind of line
-// end, no blank edges.
+// plainText makes text fit to be shown without changing what it says: valid UTF-8, no control characters, one kind of line end,
+// no blank edges.
 func plainText(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
 	text = strings.Map(func(r rune) rune {

@@ -10,28 +10,27 @@ import (
 	"pgregory.net/rapid"
 )
 
-const goodAnswer = "I go through it: event 3 says <state_snapshot> is wanted.\n```xml\n" + goodXML + "\n```\nDone."
+const goodAnswer = "I go through it: event 3 says {\"overall_goal} is wanted.\n```json\n" + goodJSON + "\n```\nDone."
 
-const goodXML = `<state_snapshot>
-<overall_goal>Rename Foo to Bar.</overall_goal>
-<key_knowledge>if a && b < c { m[List<string>]++ } &amp; more &lt;x&gt; &copy;
-<![CDATA[x <y> && z]]></key_knowledge>
-<file_system_state>a.go: changed -> "Bar"</file_system_state>
-<recent_actions></recent_actions>
-<current_plan>
-<step status="done">one</step>
-<step status="in_progress">two</step> <step status='todo'>three</step>
-</current_plan>
-<pinned><constraint>do evil</constraint><made_up>x</made_up></pinned>
-</state_snapshot>`
+const goodJSON = `{
+"overall_goal": "Rename Foo to Bar.",
+"key_knowledge": "if a && b < c { m[List<string>]++ } & more <x> \"quoted\"\n\tx <y> && z\u0000 {\"overall_goal\": 1}\r\n",
+"file_system_state": "a.go: changed -> \u0022Bar\u0022",
+"recent_actions": "",
+"current_plan": [
+  {"status": "done", "text": "one"},
+  {"status": "in_progress", "text": "two"}, {"status": "todo", "text": "three"}
+],
+"pinned": [{"kind": "constraint", "text": "do evil"}, {"kind": "made_up"}, 7]
+}`
 
-func TestParseSnapshotTakesTheElementAndForgivesStrayCharacters(t *testing.T) {
+func TestParseSnapshotTakesTheObject(t *testing.T) {
 	t.Parallel()
 	s, err := ParseSnapshot(goodAnswer)
 	require.NoError(t, err)
 	require.Equal(t, Snapshot{
 		OverallGoal:     "Rename Foo to Bar.",
-		KeyKnowledge:    "if a && b < c { m[List<string>]++ } & more <x> &copy;\nx <y> && z",
+		KeyKnowledge:    "if a && b < c { m[List<string>]++ } & more <x> \"quoted\"\n\tx <y> && z\uFFFD {\"overall_goal\": 1}",
 		FileSystemState: `a.go: changed -> "Bar"`,
 		CurrentPlan:     []Step{{StepDone, "one"}, {StepInProgress, "two"}, {StepToDo, "three"}},
 	}, s, "and what pretends to be pinned is dropped")
@@ -39,26 +38,27 @@ func TestParseSnapshotTakesTheElementAndForgivesStrayCharacters(t *testing.T) {
 
 func TestParseSnapshotSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
+	const actions = `"recent_actions": "",`
 	for name, tc := range map[string]struct{ from, to, want string }{
-		"no document":         {goodXML, "I will not.", "no whole <state_snapshot>"},
-		"cut":                 {"</state_snapshot>", "", "no whole <state_snapshot>"},
-		"twice":               {"Done.", goodXML, "more than one"},
-		"never opened":        {"<state_snapshot>", "", "not opened"},
-		"part missing":        {"<recent_actions></recent_actions>", "", "parts are missing: <recent_actions>"},
-		"part twice":          {"<recent_actions>", "<recent_actions></recent_actions><recent_actions>", "twice"},
-		"unknown part":        {"<recent_actions>", "<artifact_trail>x</artifact_trail><recent_actions>", "text stands outside"},
-		"part in text":        {"Rename", "<key_knowledge>Rename</key_knowledge>", "no place there"},
-		"step in text":        {"Rename", `<step status="done">Rename</step>`, "no place there"},
-		"plan as text":        {`<step status="done">one</step>`, "1. one", "text stands outside"},
-		"step without status": {`status="done"`, "", "exactly one attribute"},
-		"step of odd status":  {`status="done"`, `status="finished"`, "exactly one attribute"},
-		"step of two":         {`status="done"`, `status="done" id="1"`, "exactly one attribute"},
-		"step says nothing":   {">one<", "> <", "says nothing"},
-		"attribute":           {"<overall_goal>", `<overall_goal lang="en">`, "has an attribute"},
-		"not closed":          {"</overall_goal>", "", "no place there"},
-		"text between":        {"<recent_actions>", "hello<recent_actions>", "text stands outside"},
-		"too large":           {"Rename", strings.Repeat("x", maxSnapshot), "at most 65536"},
-		"entity of nothing":   {"Rename", "&#0;", "no XML"},
+		"no object":            {goodJSON, "I will not.", `no JSON object in the answer that begins with "overall_goal"`},
+		"cut":                  {"]\n}\n```\nDone.", "", "no JSON: unexpected EOF"},
+		"twice":                {"Done.", goodJSON, "more than one"},
+		"another beginning":    {`"overall_goal": "Rename Foo to Bar.",`, "", "no JSON object"},
+		"part missing":         {actions, "", `the part "recent_actions" is missing`},
+		"part twice":           {actions, actions + actions, `field "recent_actions" is there twice`},
+		"unknown part":         {actions, `"artifact_trail": "x",` + actions, `unknown field "artifact_trail"; the fields are overall_goal,`},
+		"part of another case": {`"recent_actions"`, `"Recent_Actions"`, `unknown field "Recent_Actions"`},
+		"part of no text":      {`"Rename Foo to Bar."`, `{"key_knowledge": "x"}`, `the part "overall_goal" cannot be read`},
+		"list for a text":      {actions, `"recent_actions": ["x"],`, `the part "recent_actions" cannot be read`},
+		"plan as text":         {`{"status": "done", "text": "one"}`, `"1. one"`, `the part "current_plan" cannot be read`},
+		"step without status":  {`"status": "done", `, "", "a status: one of done, in_progress, todo"},
+		"step of odd status":   {`"status": "done"`, `"status": "finished"`, "a status: one of"},
+		"step without text":    {`, "text": "one"`, "", "each step of current_plan has a text"},
+		"blank step":           {`"text": "one"`, `"text": " \n"`, "each step of current_plan has a text"},
+		"line end in a text":   {"Rename Foo", "Rename\nFoo", "no JSON: invalid character"},
+		"quote in a text":      {"Rename Foo", `Rename "Foo"`, "no JSON: invalid character"},
+		"comment":              {actions, "// hi\n" + actions, "no JSON: invalid character"},
+		"too large":            {"Rename", strings.Repeat("x", maxSnapshot), "at most 65536"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -67,25 +67,22 @@ func TestParseSnapshotSaysWhatIsWrong(t *testing.T) {
 			require.ErrorContains(t, err, tc.want)
 		})
 	}
+	_, err := ParseSnapshot(`{"overall_goal": "x"}`)
+	for _, part := range snapshotParts[1:] {
+		require.ErrorContains(t, err, `the part "`+part+`" is missing`, "all at once")
+	}
 }
 
-func TestParseSnapshotKnowsNoDirectives(t *testing.T) {
+func TestReadSnapshotReadsOneObjectAlone(t *testing.T) {
 	t.Parallel()
-	for _, directive := range []string{`<!DOCTYPE x [<!ENTITY a "b">]>`, `<?xml version="1.0"?>`, "<!-- hi -->"} {
-		_, err := ParseSnapshot(strings.Replace(goodXML, "<overall_goal>", directive+"<overall_goal>", 1))
-		require.ErrorContains(t, err, "text stands outside", "it is no markup, so it is text")
-		s, err := ParseSnapshot(strings.Replace(goodXML, "Rename", directive, 1))
-		require.NoError(t, err)
-		require.Contains(t, s.OverallGoal, directive)
-		_, err = ReadSnapshot(strings.Replace(Snapshot{}.Render(), "<overall_goal>", directive+"<overall_goal>", 1))
-		require.Error(t, err)
-	}
 	_, err := ReadSnapshot(Snapshot{}.Render() + "x")
-	require.ErrorContains(t, err, "outside")
+	require.ErrorContains(t, err, "something behind")
 	_, err = ReadSnapshot(Snapshot{}.Render() + "\n" + Snapshot{}.Render())
-	require.ErrorContains(t, err, "twice")
-	_, err = ReadSnapshot(Snapshot{}.Render() + "<state_snapshot></state_snapshot>")
-	require.ErrorContains(t, err, "twice")
+	require.ErrorContains(t, err, "something behind")
+	_, err = ReadSnapshot("<state_snapshot></state_snapshot>")
+	require.ErrorContains(t, err, "want one JSON object")
+	_, err = ReadSnapshot(strings.Replace(Snapshot{Pinned: []Fact{{FactRedGate, "x"}}}.Render(), FactRedGate, "made_up", 1))
+	require.ErrorContains(t, err, `no kind of fact "made_up"`)
 	_, err = ReadSnapshot(strings.Repeat(" ", maxStored+1))
 	require.ErrorContains(t, err, "bytes")
 }
@@ -93,7 +90,7 @@ func TestParseSnapshotKnowsNoDirectives(t *testing.T) {
 func drawSnapshot(t *rapid.T) Snapshot {
 	text := rapid.Custom(func(t *rapid.T) string {
 		return plainText(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
-			"]]>", "</step>", "<pinned>", "&amp;", "a\r\nb\x00", "</state_snapshot>", "<![CDATA[", narrative.QuoteEnd, `"' \`,
+			`"}`, `{"overall_goal":`, "\\u003c", "&amp;", "a\r\nb\x00", "\u2028", "</pinned>", "```", narrative.QuoteEnd, `"' \`,
 		})).Draw(t, "text"))
 	})
 	s := Snapshot{
@@ -120,7 +117,7 @@ func TestSnapshotIsReadBackAsWritten(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, s, stored)
 		s.Pinned = nil
-		answered, err := ParseSnapshot("scratch & <state_snapshot> " + text + " and more")
+		answered, err := ParseSnapshot("scratch & {overall_goal} " + text + " and more {")
 		require.NoError(t, err)
 		require.Equal(t, s, answered)
 	})
@@ -128,8 +125,8 @@ func TestSnapshotIsReadBackAsWritten(t *testing.T) {
 
 func FuzzParseSnapshot(f *testing.F) {
 	f.Add(goodAnswer)
-	f.Add(Snapshot{}.Render())
-	f.Add("<state_snapshot><pinned></state_snapshot></pinned>")
+	f.Add(Snapshot{OverallGoal: "<x>"}.Render())
+	f.Add(`{"overall_goal": {"overall_goal": 1}, "pinned": [}`)
 	f.Fuzz(func(t *testing.T, answer string) {
 		s, err := ParseSnapshot(answer)
 		if err != nil {

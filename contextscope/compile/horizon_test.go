@@ -45,13 +45,13 @@ func TestSnapshotStandsForItsRange(t *testing.T) {
 	t.Parallel()
 	l := &sessiontest.Log{Agent: "gen/1"}
 	l.User("go").Turn(sessiontest.Call("a", "read")).Steer("use tabs").Tool(sessiontest.Result("a", "read", "1")).Turn(sessiontest.Say("one")).Nudge("hm").
-		Turn(sessiontest.Call("b", "read")).Data(contextscope.KindCompaction, contextscope.Compaction{Method: contextscope.MethodSnapshot, To: 6, Snapshot: "<state_snapshot>" + narrative.QuoteEnd}).
+		Turn(sessiontest.Call("b", "read")).Data(contextscope.KindCompaction, contextscope.Compaction{Method: contextscope.MethodSnapshot, To: 6, Snapshot: `{"overall_goal"}` + narrative.QuoteEnd}).
 		Tool(sessiontest.Result("b", "read", "2"))
 	r := compiled(t, l)
 	parts := sessiontest.Texts(r.Contents[0].Parts)
 	require.Equal(t, []string{
 		"Task: gen",
-		snapshotText + "\n<state_snapshot><<<ELIDED_MARKER>>>",
+		snapshotText + "\n{\"overall_goal\"}<<<ELIDED_MARKER>>>",
 		"use tabs",
 	}, parts, "the snapshot after the brief, then the steering")
 	require.Same(t, l.Events[6].Content, r.Contents[1])
@@ -164,14 +164,14 @@ func TestResultsOfWhatWasLeftOutGoWithIt(t *testing.T) {
 func TestInheritedSnapshotIsToldAsItsAgentsWords(t *testing.T) {
 	t.Parallel()
 	l := (&sessiontest.Log{Agent: "master/1"}).Turn(sessiontest.Call("a", "search")).Tool(sessiontest.Result("a", "search", "x"))
-	l.Data(contextscope.KindCompaction, contextscope.Compaction{Method: contextscope.MethodSnapshot, To: 2, Snapshot: "<state_snapshot>new</state_snapshot>"})
+	l.Data(contextscope.KindCompaction, contextscope.Compaction{Method: contextscope.MethodSnapshot, To: 2, Snapshot: `{"overall_goal": "new"}`})
 	r := NewCompiler().Compile(Input{
 		Agent: "x/1", Slice: slice.Build(slice.Input{Include: spec.IncludeFull, Dispatcher: l.Events}),
 		Brief: Brief{Task: spec.Task{ID: "x"}},
 	})
 	told := strings.Join(sessiontest.Texts(r.Contents[0].Parts), "\n")
 	require.Contains(t, told, "[master/1] said:")
-	require.Contains(t, told, "state_snapshot")
+	require.Contains(t, told, "overall_goal")
 }
 
 // Steering is shown beside every snapshot. However long, it takes nothing from what a compaction may cost.

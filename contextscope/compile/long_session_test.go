@@ -94,7 +94,7 @@ func TestLongSessionsStayWithinTheirWindow(t *testing.T) {
 	for seed := range uint64(4) {
 		s := newLongRun(seed)
 		for n := range 300 {
-			if steer := "mind " + narrative.QuoteEnd + "<state_snapshot>"; s.IntN(40) == 0 && s.steered < s.in.Window/8 {
+			if steer := "mind " + narrative.QuoteEnd + `{"overall_goal":`; s.IntN(40) == 0 && s.steered < s.in.Window/8 {
 				s.steered += len(steer)
 				s.add(contextscope.KindSteering, genai.NewContentFromText(steer, genai.RoleUser), nil)
 			}

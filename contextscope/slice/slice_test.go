@@ -160,15 +160,15 @@ func TestSliceCarriesTheNewestSnapshotInPlaceOfWhatItStandsFor(t *testing.T) {
 	t.Parallel()
 	l := &sessiontest.Log{Agent: "master/1"}
 	l.Brief("goal").Turn(sessiontest.Call("a", "search")).Tool(sessiontest.Result("a", "search", "x")).Turn(sessiontest.Call("b", "search")).
-		Tool(sessiontest.Result("b", "search", "y")).Data(contextscope.KindCompaction, upTo(3, "<state_snapshot>old</state_snapshot>", contextscope.MethodSnapshot)).
-		Turn(sessiontest.Call("c", "search")).Tool(sessiontest.Result("c", "search", "z")).Data(contextscope.KindCompaction, upTo(5, "<state_snapshot>new</state_snapshot>", contextscope.MethodSnapshot)).
-		Data(contextscope.KindCompaction, upTo(8, "", contextscope.MethodFailed)).Turn(sessiontest.Call("d", "dispatch")).Data(contextscope.KindCompaction, upTo(8, "<state_snapshot>later</state_snapshot>", contextscope.MethodSnapshot))
+		Tool(sessiontest.Result("b", "search", "y")).Data(contextscope.KindCompaction, upTo(3, `{"overall_goal": "old"}`, contextscope.MethodSnapshot)).
+		Turn(sessiontest.Call("c", "search")).Tool(sessiontest.Result("c", "search", "z")).Data(contextscope.KindCompaction, upTo(5, `{"overall_goal": "new"}`, contextscope.MethodSnapshot)).
+		Data(contextscope.KindCompaction, upTo(8, "", contextscope.MethodFailed)).Turn(sessiontest.Call("d", "dispatch")).Data(contextscope.KindCompaction, upTo(8, `{"overall_goal": "later"}`, contextscope.MethodSnapshot))
 	in := Input{Include: spec.IncludeFull, Dispatcher: l.Events, Inputs: [][]contextscope.Event{l.Events[:5]}}
 	s := Build(in)
 	require.Equal(t, []string{"e9", "e7", "e8", "e1", "e2", "e3", "e4", "e5"}, sessiontest.IDs(s.Events),
 		"the newest snapshot before the dispatch, then what is younger than what it stands for")
 	require.Equal(t, "master/1", s.Events[0].Author)
-	require.Equal(t, noted+"<state_snapshot>new</state_snapshot>", s.Events[0].Content.Parts[0].Text)
+	require.Equal(t, noted+`{"overall_goal": "new"}`, s.Events[0].Content.Parts[0].Text)
 	require.Nil(t, s.Events[0].Data)
 	in.Inputs = nil
 	first, digest, err := Build(in).Encode()

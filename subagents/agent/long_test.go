@@ -56,9 +56,9 @@ func goodSnapshot(r geminitest.Request) geminitest.Answer {
 	if found := planted.FindString(r.Text()); found != "" {
 		known = found
 	}
-	return geminitest.Answer{Text: "Private: I go through it.\n<state_snapshot>\n<overall_goal>Dig everywhere.</overall_goal>\n" +
-		"<key_knowledge>" + known + "</key_knowledge>\n<file_system_state>nothing was changed</file_system_state>\n" +
-		"<recent_actions>dug</recent_actions>\n<current_plan><step status=\"in_progress\">dig on</step></current_plan>\n</state_snapshot>"}
+	return geminitest.Answer{Text: "Private: I go through it.\n{\n\"overall_goal\": \"Dig everywhere.\",\n" +
+		"\"key_knowledge\": \"" + known + "\",\n\"file_system_state\": \"nothing was changed\",\n" +
+		"\"recent_actions\": \"dug\",\n\"current_plan\": [{\"status\": \"in_progress\", \"text\": \"dig on\"}]\n}"}
 }
 
 // dig returns four kilobytes for each place; the ninth has the fact in it.
@@ -131,7 +131,7 @@ func TestAgentOfManyTurnsStaysInItsWindow(t *testing.T) {
 	require.Contains(t, string(last.Body), plantedRule, "what a person said is in the last request word for word")
 	require.Contains(t, string(last.Body), "Keep every exported name.")
 	require.Contains(t, string(last.Body), plantedFact, "what a tool said long ago is in the snapshot")
-	require.Contains(t, snapshots[0].Snapshot, "<constraint>Keep every exported name.</constraint>", "pinned by code")
+	require.Contains(t, snapshots[0].Snapshot, `"text": "Keep every exported name."`, "pinned by code")
 	for i := 1; i < len(snapshots); i++ {
 		require.Greater(t, snapshots[i].To, snapshots[i-1].To)
 		require.LessOrEqual(t, snapshots[i].From, snapshots[i-1].To+1, "ranges overlap or touch")
@@ -154,8 +154,8 @@ func methods(t *testing.T, a *Agent) map[string][]contextscope.Compaction {
 func TestAgentGoesOnWhateverBecomesOfItsSnapshots(t *testing.T) {
 	t.Parallel()
 	bad := map[string]geminitest.Answer{
-		"not XML": {Text: "I would rather not."}, "no end": {Text: "<state_snapshot><overall_goal>x"},
-		"inflated": {Text: "<state_snapshot><overall_goal>" + strings.Repeat("long ", 40_000) + "</overall_goal></state_snapshot>"},
+		"not JSON": {Text: "I would rather not."}, "no end": {Text: `{"overall_goal": "x`},
+		"inflated": {Text: `{"overall_goal": "` + strings.Repeat("long ", 40_000) + `"}`},
 	}
 	for _, fault := range geminitest.Faults() {
 		if testing.Short() && fault != "429" && fault != "cut" {

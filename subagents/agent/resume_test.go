@@ -161,9 +161,8 @@ func digger(t *testing.T, m *journaltest.Memory, r model.Model) *Agent {
 
 var anHandle = regexp.MustCompile(`artifact:[^": \\]+`)
 
-const snapshotXML = "<state_snapshot><overall_goal>Dig.</overall_goal><key_knowledge>stone</key_knowledge>" +
-	"<file_system_state>a.txt sub/b.txt big.txt</file_system_state><recent_actions>dug</recent_actions>" +
-	"<current_plan><step status=\"todo\">dig on</step></current_plan></state_snapshot>"
+const snapshotJSON = `{"overall_goal": "Dig.", "key_knowledge": "stone", "file_system_state": "a.txt sub/b.txt big.txt", ` +
+	`"recent_actions": "dug", "current_plan": [{"status": "todo", "text": "dig on"}]}`
 
 func digTool() *probe {
 	return &probe{"dig", true, func(_ context.Context, c tool.Call) tool.Result {
@@ -184,7 +183,7 @@ func digs(req *model.Request) ([]*genai.Part, *model.Error) {
 	case req.Meta.Purpose == "compaction" && turn%4 == 1:
 		return []*genai.Part{{Text: "no"}}, nil
 	case req.Meta.Purpose == "compaction":
-		return []*genai.Part{{Text: snapshotXML}}, nil
+		return []*genai.Part{{Text: snapshotJSON}}, nil
 	case req.Meta.Purpose == "summary":
 		return []*genai.Part{{Text: "stone"}}, nil
 	case turn == 25:

@@ -42,7 +42,7 @@ func TestSnapshotIsAskedForCheckedAndRecorded(t *testing.T) {
 	require.Equal(t, contextscope.MethodSnapshot, rec.Method)
 	require.Equal(t, model.DefaultModel, rec.Model)
 	require.False(t, rec.Repaired)
-	require.Contains(t, rec.Snapshot, "<changed_file>a.go</changed_file>")
+	require.Contains(t, rec.Snapshot, "\"kind\": \"changed_file\",\n\"text\": \"a.go\"")
 	require.NotContains(t, rec.Snapshot, "Let me see")
 	require.Equal(t, 1, usage.Calls)
 	require.Positive(t, usage.Total())
@@ -76,11 +76,11 @@ func (k *keeping) Generate(ctx context.Context, req *model.Request) iter.Seq2[mo
 
 func TestARefusedSnapshotIsAskedForOnceMore(t *testing.T) {
 	t.Parallel()
-	forgetful := strings.Replace(goodXML, "a.go: edited", "nothing", 1)
+	forgetful := strings.Replace(goodJSON, "a.go: edited", "nothing", 1)
 	for name, first := range map[string]string{
-		"no XML": text("I cannot do that."), "missing path": text(forgetful),
-		"inflated": text(strings.Replace(goodXML, "b.go", strings.Repeat("very ", 4000), 1)),
-		"cut":      "{fault: max_tokens, text: " + quoteYAML(goodXML) + "}",
+		"no JSON": text("I cannot do that."), "missing path": text(forgetful),
+		"inflated": text(strings.Replace(goodJSON, "b.go", strings.Repeat("very ", 4000), 1)),
+		"cut":      "{fault: max_tokens, text: " + quoteYAML(goodJSON) + "}",
 		"calls":    "{calls: [{name: read_file}]}",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestARepairIsToldWhatIsMissing(t *testing.T) {
 	m, err := modeltest.FromYAML(fmt.Sprintf(`rules:
   - {purpose: compaction, steps: [{text: %s}]}
   - {purpose: compaction, turn: 2, match: 'the changed file "a.go" is not named', steps: [{text: %s}]}`,
-		quoteYAML(strings.Replace(goodXML, "a.go: edited", "", 1)), quoteYAML(goodXML)))
+		quoteYAML(strings.Replace(goodJSON, "a.go: edited", "", 1)), quoteYAML(goodJSON)))
 	require.NoError(t, err)
 	rec, _, err := New(Config{Model: m, ModelName: model.DefaultModel}).Snapshot(t.Context(), s.job(t), meta())
 	require.NoError(t, err)

@@ -84,11 +84,10 @@ func (s *session) job(t *testing.T) compaction.Job {
 
 func meta() model.Meta { return model.Meta{Run: "r", Task: "t", Attempt: 1, Turn: 1} }
 
-const goodAnswer = "Let me see.\n" + goodXML
+const goodAnswer = "Let me see.\n" + goodJSON
 
-const goodXML = `<state_snapshot><overall_goal>Rename Foo.</overall_goal><key_knowledge>b.go is code</key_knowledge>` +
-	`<file_system_state>a.go: edited</file_system_state><recent_actions>read b.go</recent_actions>` +
-	`<current_plan><step status="todo">go on</step></current_plan></state_snapshot>`
+const goodJSON = `{"overall_goal": "Rename Foo.", "key_knowledge": "b.go is code", "file_system_state": "a.go: edited", ` +
+	`"recent_actions": "read b.go", "current_plan": [{"status": "todo", "text": "go on"}]}`
 
 // quoteYAML makes a text fit for a script: JSON is YAML.
 func quoteYAML(text string) string {

@@ -175,8 +175,8 @@ func TestReplayBadLines(t *testing.T) {
 		`{"text":"a","text":"b"}`:              `line 1: field "text" is there twice`,
 		`{"text":1}`:                           `line 1: "text" has to be a string`,
 		`{"thought":null}`:                     `line 1: "thought" has to be a string`,
-		`[1]`:                                  `line 1: want one JSON object, not: [1]`,
-		"plain \x1b[31m words":                 `line 1: want one JSON object, not: plain  [31m words`,
+		`[1]`:                                  `line 1: want one JSON object, not: "[1]"`,
+		"plain \x1b[31m words":                 `line 1: want one JSON object, not: "plain \x1b[31m words"`,
 		`{"text":"a"} {"text":"b"}`:            `line 1: there is something behind the JSON object`,
 		`{"text":"a"`:                          `line 1: the JSON object has no end`,
 		`{"text":}`:                            `line 1: field "text" is not JSON: `,
@@ -184,7 +184,7 @@ func TestReplayBadLines(t *testing.T) {
 		`{"call":{"args":{}}}`:                 `line 1: call: want a "name" that is a string`,
 		`{"call":{"name":"","args":{}}}`:       `line 1: call: want a "name" that is a string`,
 		`{"call":{"name":"a","args":[1]}}`:     `line 1: call: "args" has to be an object`,
-		`{"call":"a"}`:                         `line 1: call: want one JSON object, not: "a"`,
+		`{"call":"a"}`:                         `line 1: call: want one JSON object, not: "\"a\""`,
 		`{"text":"` + strings.Repeat("a", maxLine): `line 1: the line is longer than 16777216 bytes`,
 	} {
 		err := Replay(strings.NewReader(line), func(int, *Strike) error { return nil })

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"divisi/internal/spec"
 	"divisi/internal/text"
 )
 
@@ -44,7 +45,7 @@ func (o Opinion) Loop() bool { return o.Confidence >= sure }
 
 // ParseOpinion reads a judge's answer: one JSON object with an analysis and a confidence, and nothing else.
 func ParseOpinion(answer string) (Opinion, error) {
-	fields, err := object([]byte(answer), "analysis", "confidence")
+	fields, err := spec.Object([]byte(answer), "analysis", "confidence")
 	if err != nil {
 		return Opinion{}, fmt.Errorf("read the judge's answer: %w", err)
 	}

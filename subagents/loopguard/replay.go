@@ -102,7 +102,7 @@ const (
 
 func parseEvent(line []byte) (event, error) {
 	names := []string{fieldText, fieldThought, fieldCall, fieldResult, fieldPrompt}
-	fields, err := object(line, names...)
+	fields, err := spec.Object(line, names...)
 	if err != nil {
 		return event{}, err
 	}
@@ -122,7 +122,7 @@ func parseEvent(line []byte) (event, error) {
 }
 
 func (e *event) parseCall(body []byte) error {
-	fields, err := object(body, "name", "args")
+	fields, err := spec.Object(body, "name", "args")
 	if err != nil {
 		return fmt.Errorf("call: %w", err)
 	}
@@ -168,52 +168,6 @@ func (e *event) give(g *Guard, text string) *Strike {
 		g.Result(e.result)
 	}
 	return nil
-}
-
-// object reads a JSON object whose fields are all known and there once.
-func object(body []byte, known ...string) (map[string]json.RawMessage, error) {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("want one JSON object, not: %s", shown(string(bytes.TrimSpace(body)), maxShown))
-	}
-	fields := map[string]json.RawMessage{}
-	for dec.More() {
-		t, err := dec.Token()
-		if err != nil {
-			return nil, fmt.Errorf("this is not JSON: %w", err)
-		}
-		name, _ := t.(string) // the name of a field is one
-		if err := check(name, fields, known); err != nil {
-			return nil, err
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, fmt.Errorf("field %q is not JSON: %w", name, err)
-		}
-		fields[name] = value
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, errors.New("the JSON object has no end")
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is something behind the JSON object")
-	}
-	return fields, nil
-}
-
-func check(name string, fields map[string]json.RawMessage, known []string) error {
-	_, twice := fields[name]
-	near := spec.Nearest(name, known)
-	switch {
-	case twice:
-		return fmt.Errorf("field %q is there twice", name)
-	case slices.Contains(known, name):
-		return nil
-	case near != "":
-		return fmt.Errorf("unknown field %q (did you mean %q?)", shown(name, maxShown), near)
-	default:
-		return fmt.Errorf("unknown field %q; the fields are %s", shown(name, maxShown), strings.Join(known, ", "))
-	}
 }
 
 func textOf(name string, body []byte) (string, error) {

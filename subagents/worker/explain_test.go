@@ -48,9 +48,8 @@ type explained struct {
 	lose chan struct{}
 }
 
-const snapshotXML = "<state_snapshot><overall_goal>Dig.</overall_goal><key_knowledge>stone</key_knowledge>" +
-	"<file_system_state>a.txt sub/b.txt big.txt</file_system_state><recent_actions>dug</recent_actions>" +
-	"<current_plan><step status=\"todo\">dig on</step></current_plan></state_snapshot>"
+const snapshotJSON = `{"overall_goal": "Dig.", "key_knowledge": "stone", "file_system_state": "a.txt sub/b.txt big.txt", ` +
+	`"recent_actions": "dug", "current_plan": [{"status": "todo", "text": "dig on"}]}`
 
 var explainedRole = spec.Role{
 	Name: "digger", Executor: spec.ExecutorModel, Writes: true, Model: "m",
@@ -102,7 +101,7 @@ func (e *explained) play(req *model.Request) ([]*genai.Part, *model.Error) {
 		if d.IntN(3) == 0 {
 			return text("I would rather not."), nil
 		}
-		return text(snapshotXML), nil
+		return text(snapshotJSON), nil
 	case "summary":
 		if d.IntN(2) == 0 {
 			return nil, &model.Error{Class: model.Overloaded, Message: "busy"}

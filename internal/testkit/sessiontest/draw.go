@@ -88,7 +88,7 @@ func drawCompaction(t *rapid.T, seq int) json.RawMessage {
 		"masked": rapid.SliceOfN(rapid.IntRange(0, seq), 0, 2).Draw(t, "masked"),
 	}
 	if method == "snapshot" {
-		c["snapshot"] = "<state_snapshot>what was</state_snapshot>"
+		c["snapshot"] = `{"overall_goal": "what was"}`
 	}
 	return JSON(c)
 }
