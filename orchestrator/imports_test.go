@@ -23,14 +23,16 @@ var arrows = []struct {
 	{"baseline", []string{"run"}},
 	{"plan", []string{"run"}},
 	{"schedule", []string{"plan", "run"}},
-	{"acceptance", []string{"run", "schedule"}},
+	{"acceptance/testsource", nil},
+	{"acceptance/testsource/gosource", []string{"acceptance/testsource"}},
+	{"acceptance", []string{"acceptance/testsource", "acceptance/testsource/gosource", "run", "schedule"}},
 	{"request", []string{"acceptance", "plan", "run", "schedule"}},
 	{"master", []string{"plan", "run", "schedule"}},
-	{"landing", []string{"acceptance", "run", "schedule"}},
+	{"landing", []string{"acceptance", "acceptance/testsource", "run", "schedule"}},
 	{"phase", []string{"acceptance", "master", "run", "schedule"}},
 	{"assign", []string{"master", "request", "run"}},
 	{"report", []string{"acceptance", "master", "run", "schedule"}},
-	{"conductor", []string{"acceptance", "assign", "baseline", "landing", "master", "phase", "plan", "request", "run", "schedule"}},
+	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "landing", "master", "phase", "plan", "request", "run", "schedule"}},
 	{"console", []string{"report", "run"}},
 	{"store", []string{"conductor", "report", "run"}},
 	{"attempt", []string{"conductor", "landing", "request", "run", "store"}},
@@ -41,7 +43,7 @@ var arrows = []struct {
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
-var pure = []string{"run", "plan", "schedule", "request", "master", "acceptance", "landing", "phase", "report"}
+var pure = []string{"run", "plan", "schedule", "request", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "phase", "report"}
 
 var impure = []string{"divisi/bus", "divisi/internal/git", "divisi/internal/sandbox", "os", "os/exec", "net", "net/http", "path/filepath"}
 

@@ -15,3 +15,12 @@ func Words(s string) []string {
 	}
 	return out
 }
+
+// Set is a set of words that blanks separate.
+func Set(words string) map[string]bool {
+	out := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		out[w] = true
+	}
+	return out
+}

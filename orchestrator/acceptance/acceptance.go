@@ -79,7 +79,7 @@ type Patch struct {
 	// weaker is what the patch takes away from tests: it counts as a whole, for each language, for tests may move between files.
 	// edited are the values that it changes in assertions, where no rename and no word of the brief explains them.
 	weaker, edited []Finding
-	// pairs is how many more pairs of values are looked at.
+	// pairs is how many more pairs of values the checks compare.
 	pairs int
 }
 

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"divisi/orchestrator/acceptance/testsource"
 )
 
 // ofCodeIn restricts a pattern to code with some extensions; own excludes tests.
@@ -67,4 +69,20 @@ func leaving(content []byte) (n int) {
 		n += len(endings.FindAll(part, -1))
 	}
 	return n
+}
+
+// setups are files that run before tests, or with them.
+var setups = re(`(?i)(?:^|/)[\w.-]*(?:setup|teardown|jest|vitest|mocha|karma)[\w.-]*\.[cm]?[jt]sx?$|` +
+	`(?:^|/)(?:tests?|spec|e2e)/.*\.[cm]?[jt]sx?$|(?:^|/)(?:site|user)customize\.py$`)
+
+// ends finds tests, and what sets them up, that end the process as if all had passed.
+var ends = patterns{
+	{strings.Fields("xit abort kill"), ending, Ask, "the process ends here, and tests after it do not run", ofTests},
+}
+
+var ending = re(`\bprocess\.(?:(?:exit|reallyExit)\(\s*0?\s*\)|(?:abort|kill)\(|exitCode\s*=\s*0)|\bos\.(?:abort|kill)\(|` +
+	`\bsys\.exit\(\s*0?\s*\)|\bos\.Exit\(0\)|\bsyscall\.Exit\(|\bSystem\.exit\(0\)|\bprocess::exit\(0\)`)
+
+func ofTests(f *file, line string) bool {
+	return (f.language >= 0 || setups.MatchString(f.Path)) && ending.MatchString(testsource.Quoted.ReplaceAllString(line, " "))
 }

@@ -3,27 +3,28 @@ package acceptance
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"divisi/orchestrator/acceptance/testsource"
 
 	"divisi/internal/text"
 )
 
-// maxPairs bounds the pairs of values that are looked at: of more the rest is not explained.
+// maxPairs bounds the pairs of values that the checks compare: of more the rest is not explained.
 const maxPairs = 100_000
 
 // changed pairs values that are gone with new ones of their kind, and finds those that nothing explains.
-func (p *Patch) changed(before, after []literal) {
-	lost, gained := difference(before, after, func(l literal) value { return l.value })
+func (p *Patch) changed(before, after []testsource.Literal) {
+	lost, gained := difference(before, after, func(l testsource.Literal) testsource.Value { return l.Value })
 	lost, gained = p.measured(lost, gained)
-	lost = slices.DeleteFunc(lost, func(l literal) bool { return p.names(l.text) })
-	var open []literal
+	lost = slices.DeleteFunc(lost, func(l testsource.Literal) bool { return p.names(l.Text) })
+	var open []testsource.Literal
 	for _, g := range gained {
-		fits := func(l literal) bool {
+		fits := func(l testsource.Literal) bool {
 			p.pairs--
-			return p.pairs > 0 && l.kind == g.kind && (p.explained(l.text, g.text) || p.reworded(l.text, g.text) ||
-				l.present && g.size() > 0 || strings.Contains(g.text, l.text) &&
-				(pieces.MatchString(l.beside) || pieces.MatchString(g.beside) && len(text.Words(l.text)) > 1))
+			return p.pairs > 0 && l.Kind == g.Kind && (p.explained(l.Text, g.Text) || p.reworded(l.Text, g.Text) ||
+				l.Present && g.Size() > 0 || strings.Contains(g.Text, l.Text) &&
+				(pieces.MatchString(l.Beside) || pieces.MatchString(g.Beside) && len(text.Words(l.Text)) > 1))
 		}
 		if i := slices.IndexFunc(lost, fits); i >= 0 {
 			lost = slices.Delete(lost, i, i+1)
@@ -32,15 +33,15 @@ func (p *Patch) changed(before, after []literal) {
 		}
 	}
 	for _, g := range open {
-		if p.names(g.text) {
+		if p.names(g.Text) {
 			continue
 		}
-		alike := func(l literal) bool {
+		alike := func(l testsource.Literal) bool {
 			p.pairs--
-			return l.kind == g.kind && (p.pairs < 0 || p.alike(l, g))
+			return l.Kind == g.Kind && (p.pairs < 0 || p.alike(l, g))
 		}
 		if i := slices.IndexFunc(lost, alike); i >= 0 {
-			p.edited = append(p.edited, at(g.path, g.line, "a test expects %s in place of %s", g.value, lost[i].value))
+			p.edited = append(p.edited, at(g.Path, g.Line, "a test expects %s in place of %s", g.Value, lost[i].Value))
 			lost = slices.Delete(lost, i, i+1)
 		}
 	}
@@ -57,9 +58,11 @@ func (p *Patch) names(what string) bool {
 
 // alike reports whether two values may be one that was changed: what they are beside has a name in common, or no names, or other
 // ones by a rename.
-func (p *Patch) alike(was, now literal) bool {
-	names := func(l literal) []string {
-		return slices.DeleteFunc(identifiers(l.beside), func(s string) bool { return common[s] || s[0] >= '0' && s[0] <= '9' })
+func (p *Patch) alike(was, now testsource.Literal) bool {
+	names := func(l testsource.Literal) []string {
+		return slices.DeleteFunc(testsource.Identifiers(l.Beside), func(s string) bool {
+			return common[s] || s[0] >= '0' && s[0] <= '9'
+		})
 	}
 	before, after := names(was), names(now)
 	if len(before)+len(after) > maxPaired {
@@ -71,8 +74,8 @@ func (p *Patch) alike(was, now literal) bool {
 }
 
 // common are the names that all assertions have.
-var common = set(`t s assert require expect self err got want if Equal EqualError NoError toBe toEqual to be equal assertEqual len
-	return await const var`)
+var common = text.Set(`t s assert require expect self err got want if Equal EqualError NoError toBe toEqual to be equal
+	assertEqual len return await const var`)
 
 // reworded reports whether only the case and the marks of a text change, as they do in the product.
 func (p *Patch) reworded(before, after string) bool {
@@ -86,28 +89,22 @@ func (p *Patch) reworded(before, after string) bool {
 }
 
 // measured finds tolerances that grow, and returns the other values.
-func (p *Patch) measured(lost, gained []literal) (was, now []literal) {
-	sorted := func(all []literal) (out []literal) {
+func (p *Patch) measured(lost, gained []testsource.Literal) (was, now []testsource.Literal) {
+	sorted := func(all []testsource.Literal) (out []testsource.Literal) {
 		for _, l := range all {
-			if l.kind == 't' {
+			if l.Kind == 't' {
 				out = append(out, l)
 			}
 		}
-		slices.SortFunc(out, func(a, b literal) int { return cmp.Compare(a.size(), b.size()) })
+		slices.SortFunc(out, func(a, b testsource.Literal) int { return cmp.Compare(a.Size(), b.Size()) })
 		return out
 	}
 	b, a := sorted(lost), sorted(gained)
 	for i := range min(len(b), len(a)) {
-		if a[i].size() > b[i].size() {
-			p.edited = append(p.edited, at(a[i].path, a[i].line, "a test tolerates %s in place of %s", a[i].text, b[i].text))
+		if a[i].Size() > b[i].Size() {
+			p.edited = append(p.edited, at(a[i].Path, a[i].Line, "a test tolerates %s in place of %s", a[i].Text, b[i].Text))
 		}
 	}
-	other := func(l literal) bool { return l.kind == 't' }
+	other := func(l testsource.Literal) bool { return l.Kind == 't' }
 	return slices.DeleteFunc(lost, other), slices.DeleteFunc(gained, other)
-}
-
-// size is the number that a literal is; 0 for none.
-func (l literal) size() float64 {
-	n, _ := strconv.ParseFloat(l.text, 64)
-	return n
 }

@@ -2,9 +2,12 @@ package acceptance
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"divisi/orchestrator/acceptance/testsource"
 
 	"divisi/internal/text"
 )
@@ -47,7 +50,10 @@ func (p *Patch) prepare() {
 	p.files = make([]*file, len(p.Changes))
 	var before, after []line
 	for i, c := range p.Changes {
-		f := &file{Change: c, language: languageOf(c.Path), data: fixture.MatchString(c.Path), prose: prose.MatchString(c.Path)}
+		f := &file{
+			Change: c, language: testsource.LanguageOf(c.Path),
+			data: fixture.MatchString(c.Path), prose: prose.MatchString(c.Path),
+		}
 		p.files[i] = f
 		if !text.Binary(c.Before) && !text.Binary(c.After) {
 			f.lost, f.gained = f.compare()
@@ -126,12 +132,6 @@ func difference[T any, K comparable](before, after []T, key func(T) K) (lost, ga
 	return lost, gained
 }
 
-func set(names string) map[string]bool {
-	out := map[string]bool{}
-	add(out, strings.Fields(names))
-	return out
-}
-
 func add(to map[string]bool, words []string) {
 	for _, w := range words {
 		to[w] = true
@@ -141,7 +141,7 @@ func add(to map[string]bool, words []string) {
 // learn learns the words of identifiers and paths that the patch removes everywhere or brings, and those of the task.
 func (p *Patch) learn() {
 	brief := strings.Join(text.Words(p.Task.Brief+" "+strings.Join(p.Task.Constraints, " ")+" "+p.Record), " ")
-	p.come, p.gone = set(brief), set(brief)
+	p.come, p.gone = text.Set(brief), text.Set(brief)
 	added, removed := map[string]bool{}, map[string]bool{}
 	for _, f := range p.files {
 		if f.Before == nil {
@@ -154,10 +154,10 @@ func (p *Patch) learn() {
 			continue
 		}
 		for _, l := range f.added {
-			add(added, identifiers(l.text))
+			add(added, testsource.Identifiers(l.text))
 		}
 		for _, l := range f.removed {
-			add(removed, identifiers(l.text))
+			add(removed, testsource.Identifiers(l.text))
 		}
 	}
 	only(added, removed, p.come)
@@ -173,16 +173,6 @@ func only(names, others, to map[string]bool) {
 			}))
 		}
 	}
-}
-
-var quoted = re("\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'|`[^`]*`|//.*$|^#.*$")
-
-// identifiers are the names in a line of code, without strings and comments.
-func identifiers(code string) []string {
-	if strings.ContainsAny(code, "\"'`/#") {
-		code = quoted.ReplaceAllString(code, " ")
-	}
-	return strings.FieldsFunc(code, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // explained reports whether a text became another by the patch's renames, or as the task's brief asks.
@@ -214,3 +204,5 @@ func (p *Patch) named(name string) bool { return has(p.Named, name) }
 func has(files []string, name string) bool {
 	return slices.ContainsFunc(files, func(f string) bool { return path.Clean(f) == name })
 }
+
+func re(expression string) *regexp.Regexp { return regexp.MustCompile(expression) }

@@ -118,8 +118,8 @@ func jsonValues(content []byte) (map[string]string, error) {
 
 var (
 	// ofRunner are the fields of a package.json that configure tests, linters and hooks, and which packages belong together.
-	ofRunner = set(`jest mocha ava tap nyc c8 vitest jasmine cypress playwright eslintConfig stylelint xo standard lint-staged
-		husky simple-git-hooks pre-commit gitHooks workspaces wireit`)
+	ofRunner = text.Set(`jest mocha ava tap nyc c8 vitest jasmine cypress playwright eslintConfig stylelint xo standard
+		lint-staged husky simple-git-hooks pre-commit gitHooks workspaces wireit`)
 	// gateScript begins a script that gates run, or that an installation runs.
 	gateScript = re(`^(?:pre|post)?(?:test|lint|check|build|coverage|typecheck|verify)|` +
 		`^(?:(?:pre|post)?(?:install|prepare)|prepublish)$`)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 
+	"divisi/orchestrator/acceptance/testsource"
+
 	"divisi/internal/text"
 	"divisi/subagents/gate/testnames"
 )
@@ -99,7 +101,7 @@ func inWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsD
 // Of a case, which a table may name, it is enough that a file changes which has its test.
 func (s *sources) explains(t testnames.Test) bool {
 	for _, f := range s.files {
-		if f.gone() && (f.Path == t.Group || t.Name == wholePackage && IsTest(f.Path) && near(t.Group, f.Path)) {
+		if f.gone() && (f.Path == t.Group || t.Name == wholePackage && testsource.IsTest(f.Path) && near(t.Group, f.Path)) {
 			return true
 		}
 	}
@@ -123,9 +125,9 @@ const wholePackage = "ok"
 func (s *sources) changes(group, test string) bool {
 	return slices.ContainsFunc(s.files, func(f source) bool {
 		switch {
-		case !IsTest(f.Path), path.Ext(f.Path) == ".go" && !near(group, f.Path):
+		case !testsource.IsTest(f.Path), path.Ext(f.Path) == ".go" && !near(group, f.Path):
 			return false
-		case IsTest(group):
+		case testsource.IsTest(group):
 			return f.Path == group
 		}
 		return !identifier.MatchString(test) || strings.Contains(string(f.Before), test)

@@ -13,6 +13,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/acceptance/testsource"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -154,7 +155,7 @@ func rootsOf(ctx context.Context, mirror *git.Repo, commit string, gates []spec.
 
 // order is where a file is read: what is read last may be too much.
 func order(file string) int {
-	if acceptance.IsTest(file) {
+	if testsource.IsTest(file) {
 		return 0
 	}
 	return 1

@@ -7,7 +7,7 @@ import (
 	"regexp"
 
 	"divisi/internal/git"
-	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/acceptance/testsource"
 	"divisi/orchestrator/landing"
 )
 
@@ -38,7 +38,7 @@ func (c *Conductor) weigh(ctx context.Context, a landing.Weigh) error {
 			if err != nil {
 				return fmt.Errorf("read a test that fails: %w", err)
 			}
-			if e.Sources[i].Text == "" || acceptance.IsTest(file) {
+			if e.Sources[i].Text == "" || testsource.IsTest(file) {
 				e.Sources[i] = landing.Source{Path: file, Text: landing.Block(string(data), f.Name)}
 			}
 		}
@@ -68,7 +68,7 @@ func (c *Conductor) findTests(ctx context.Context, a landing.Weigh, sources []la
 	left := int64(maxTestBytes)
 	for _, f := range files {
 		if (f.Mode == git.ModeFile || f.Mode == git.ModeExec) && f.Size <= min(left, maxTestFile) && len(tests) < maxTestFiles &&
-			acceptance.IsTest(f.Path) {
+			testsource.IsTest(f.Path) {
 			tests, left = append(tests, f), left-f.Size
 		}
 	}

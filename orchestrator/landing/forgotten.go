@@ -8,7 +8,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/acceptance/testsource"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
 )
@@ -48,7 +48,7 @@ func forgotten(s *run.State, t *run.Task, failed []failure) (files []string) {
 			continue
 		}
 		for _, p := range f.positions {
-			if !slices.Contains(own, p) && (f.compile || cannotImport.MatchString(f.signature) || !acceptance.IsTest(p)) {
+			if !slices.Contains(own, p) && (f.compile || cannotImport.MatchString(f.signature) || !testsource.IsTest(p)) {
 				files = append(files, p)
 			}
 		}

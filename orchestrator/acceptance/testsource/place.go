@@ -1,4 +1,4 @@
-package acceptance
+package testsource
 
 import (
 	"regexp"
@@ -30,8 +30,8 @@ func newBlock(part string, start, at, end int) *block {
 	return &block{head: part[start:at], body: part[at:end], tail: part[end:min(len(part), end+maxBeside)]}
 }
 
-// maxDepth bounds the blocks around an assertion that are read.
-const maxDepth = 32
+// MaxDepth bounds the blocks around an assertion that are read.
+const MaxDepth = 32
 
 // quotedEnd is the place behind a string that begins at i. A string in one quote ends with its line.
 func quotedEnd(part string, i int) int {
@@ -170,7 +170,7 @@ func braced(part string, starts [][]int) (out []place) {
 // placeAt is the place of an assertion at i, whose bracket is at call, in a statement that begins at start.
 func placeAt(part string, i, call, start int, open []frame) place {
 	p := place{before: strings.TrimSpace(part[max(min(start, i), i-maxBeside):i]), at: i}
-	if len(open) > maxDepth {
+	if len(open) > MaxDepth {
 		p.text, _, _ = strings.Cut(part[i:min(len(part), i+maxBeside/32)], "\n")
 		return p
 	}
@@ -243,7 +243,7 @@ func indented(part string, assertion *regexp.Regexp) (out []place) {
 			}
 			out = append(out, p)
 		}
-		if strings.HasSuffix(s.text, ":") && len(open) < maxDepth {
+		if strings.HasSuffix(s.text, ":") && len(open) < MaxDepth {
 			open = append(open, n)
 		}
 	}

@@ -1,4 +1,4 @@
-package acceptance
+package testsource
 
 import (
 	"regexp"
@@ -8,7 +8,7 @@ import (
 // script knows where the assertions of a language are, and what they say.
 type script struct {
 	places   func(part string, assertion *regexp.Regexp) []place
-	strength func(text string) strength
+	strength func(text string) Strength
 	// end is the place behind the test that a text begins with.
 	end func(part string) int
 }
@@ -58,10 +58,10 @@ type reading struct {
 }
 
 // assertions counts the assertions of a part of a file that can fail it. It returns the lines that they are in.
-func (r reading) assertions(u *unit, part string) map[int]bool {
+func (r reading) assertions(u *Unit, part string) map[int]bool {
 	around, inside := surroundingsOf(part), map[int]bool{}
 	var sure []place
-	line, from := u.line, 0
+	line, from := u.Line, 0
 	for _, p := range r.script.places(part, r.assertion) {
 		line, from = line+strings.Count(part[from:p.at], "\n"), p.at
 		for n := range strings.Count(p.text, "\n") + 1 {
@@ -73,51 +73,51 @@ func (r reading) assertions(u *unit, part string) map[int]bool {
 		}
 		sure = append(sure, p)
 		if !around.doubtful(p) {
-			u.counts[certain]++
+			u.Counts[Certain]++
 		}
-		had := len(u.literals)
+		had := len(u.Literals)
 		says = u.assert(p, says)
 		u.compares(p, line)
-		u.says = append(u.says, said{p.text, says, u.literals[had:]})
+		u.Says = append(u.Says, Said{p.text, says, u.Literals[had:]})
 		if m := leads.FindStringSubmatch(subjects.ReplaceAllString(p.text, "")); m != nil {
 			r.used[m[1]] = true
 		}
 	}
-	if n := rows(part, sure, r.tables); u.test && (n > 1 || n == 0 && marked.MatchString(part)) {
-		u.counts[cases] = n
+	if n := rows(part, sure, r.tables); u.Test && (n > 1 || n == 0 && marked.MatchString(part)) {
+		u.Counts[Cases] = n
 	}
-	u.counts[awaits] = len(await.FindAllStringIndex(part, -1))
+	u.Counts[Awaits] = len(await.FindAllStringIndex(part, -1))
 	return inside
 }
 
 // assert counts one assertion by what it says, and returns how much that is.
-func (u *unit) assert(p place, says strength) strength {
-	c := &u.counts
-	c[assertions]++
-	c[once]++
+func (u *Unit) assert(p place, says Strength) Strength {
+	c := &u.Counts
+	c[Assertions]++
+	c[Once]++
 	if noError.MatchString(p.text) {
-		says = partly
-		c[errorless]++
+		says = Partly
+		c[Errorless]++
 	}
-	if says >= partly {
-		c[sized]++
+	if says >= Partly {
+		c[Sized]++
 	}
-	if says == whole {
-		c[exact]++
+	if says == Whole {
+		c[Exact]++
 	}
 	return says
 }
 
 // compares notes the values of an assertion.
-func (u *unit) compares(p place, line int) {
+func (u *Unit) compares(p place, line int) {
 	said := p.text
 	if strings.HasPrefix(said, "assert ") {
 		said = commas(said)[0] // without its message
 	}
-	had := len(u.literals)
+	had := len(u.Literals)
 	u.values(queries.ReplaceAllString(said, "("), line)
-	for i := range u.literals[had:] {
-		l := &u.literals[had+i]
-		l.present = l.text == "0" && positive.MatchString(said)
+	for i := range u.Literals[had:] {
+		l := &u.Literals[had+i]
+		l.Present = l.Text == "0" && positive.MatchString(said)
 	}
 }

@@ -1,4 +1,4 @@
-package acceptance
+package testsource
 
 import (
 	"path"
@@ -27,7 +27,7 @@ func importsOf(content string) map[string]string {
 	out := map[string]string{}
 	for _, m := range imports.FindAllStringSubmatch(content, -1) {
 		for _, pair := range [][2]string{{m[2], m[1]}, {m[3], m[4]}, {m[5], m[6]}} {
-			for _, name := range identifiers(alias.ReplaceAllString(pair[0], "$1$2")) {
+			for _, name := range Identifiers(alias.ReplaceAllString(pair[0], "$1$2")) {
 				out[name] = pair[1]
 			}
 		}
@@ -40,7 +40,8 @@ func calls(content, object, name string) bool {
 	if object == "" {
 		return regexp.MustCompile(`(?m)(?:^|[^\w$.])` + regexp.QuoteMeta(name) + `(?:<[^<>()]*>)?\(`).MatchString(content)
 	}
-	_, class, _ := cutLast(strings.TrimSuffix(object, ".prototype"))
+	class := strings.TrimSuffix(object, ".prototype")
+	class = class[strings.LastIndexByte(class, '.')+1:]
 	if class != "" && class[:1] != strings.ToLower(class[:1]) && calls(content, "", class) {
 		return regexp.MustCompile(`\.` + name + `\(`).MatchString(content)
 	}
@@ -89,20 +90,4 @@ func mockedModules(name, content string, imported map[string]string) (n int) {
 		}
 	}
 	return n
-}
-
-// setups are files that run before tests, or with them.
-var setups = re(`(?i)(?:^|/)[\w.-]*(?:setup|teardown|jest|vitest|mocha|karma)[\w.-]*\.[cm]?[jt]sx?$|` +
-	`(?:^|/)(?:tests?|spec|e2e)/.*\.[cm]?[jt]sx?$|(?:^|/)(?:site|user)customize\.py$`)
-
-// ends finds tests, and what sets them up, that end the process as if all had passed.
-var ends = patterns{
-	{strings.Fields("xit abort kill"), ending, Ask, "the process ends here, and tests after it do not run", ofTests},
-}
-
-var ending = re(`\bprocess\.(?:(?:exit|reallyExit)\(\s*0?\s*\)|(?:abort|kill)\(|exitCode\s*=\s*0)|\bos\.(?:abort|kill)\(|` +
-	`\bsys\.exit\(\s*0?\s*\)|\bos\.Exit\(0\)|\bsyscall\.Exit\(|\bSystem\.exit\(0\)|\bprocess::exit\(0\)`)
-
-func ofTests(f *file, line string) bool {
-	return (f.language >= 0 || setups.MatchString(f.Path)) && ending.MatchString(quoted.ReplaceAllString(line, " "))
 }

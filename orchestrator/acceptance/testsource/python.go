@@ -1,8 +1,10 @@
-package acceptance
+package testsource
 
 import (
 	"slices"
 	"strings"
+
+	"divisi/internal/text"
 )
 
 // endOfIndent is the place behind the function that a text begins with.
@@ -25,12 +27,12 @@ var (
 	raising   = re(`(?:raises|assertRaises\w*|warns|assertWarns\w*)\s*\(`)
 	broad     = re(`(?:raises|assertRaises|warns)\s*\(\s*\(?(?:Base)?Exception\b|(?:raises|warns)\s*\(\s*\)`)
 	// pythonWholes and pythonParts are methods that assert, by how much they say.
-	pythonWholes = set(`assertEqual assertEquals assertIs assertIsNone assertListEqual assertDictEqual assertSetEqual
+	pythonWholes = text.Set(`assertEqual assertEquals assertIs assertIsNone assertListEqual assertDictEqual assertSetEqual
 		assertTupleEqual assertMultiLineEqual assertSequenceEqual assertAlmostEqual assertAlmostEquals assertRaisesRegex
 		assert_called_with assert_called_once_with assert_has_calls assert_any_call assert_awaited_with
 		assert_awaited_once_with assert_equal assert_array_equal assert_frame_equal assert_series_equal assert_allclose
 		assertQuerysetEqual assertQuerySetEqual`)
-	pythonParts = set(`assertContains assertNotEqual assertIn assertNotIn assertFalse assertIsInstance assertRaises
+	pythonParts = text.Set(`assertContains assertNotEqual assertIn assertNotIn assertFalse assertIsInstance assertRaises
 		assertCountEqual assertRegex assert_called_once assert_not_called`)
 	// sizeOf begins a comparison of a property of a value.
 	sizeOf     = re(`^(?:len|type|set|sorted|Counter)\(\) |^[\w.()\[\]]*\.(?:columns|shape|dtypes?|size|ndim|keys\(\)) `)
@@ -39,14 +41,14 @@ var (
 )
 
 // pythonStrength is the strength of an assert statement or a call that asserts.
-func pythonStrength(text string) strength {
+func pythonStrength(text string) Strength {
 	switch m := pythonCall.FindStringSubmatchIndex(text); {
 	case raising.MatchString(text):
-		s := partly
+		s := Partly
 		if broad.MatchString(text) {
-			s = something
+			s = Something
 		} else if strings.Contains(text, "match=") || strings.Contains(text, "Regex") {
-			s = whole
+			s = Whole
 		}
 		return weakened(s, text)
 	case strings.HasPrefix(text, "assert ") || strings.HasPrefix(text, "assert("):
@@ -57,24 +59,24 @@ func pythonStrength(text string) strength {
 		if args := commas(text[min(m[1], end-1) : end-1]); len(args) > 0 {
 			first = args[0]
 		}
-		s := something
+		s := Something
 		switch {
 		case message.MatchString(name) && operators.MatchString(" "+first+" "):
 			s = truthStrength(first)
 		case pythonParts[name], pythonWholes[name] && sizeOf.MatchString(flat(first)+" =="):
-			s = partly
+			s = Partly
 		case pythonWholes[name]:
-			s = whole
+			s = Whole
 		}
 		return weakened(s, text)
 	}
-	return something
+	return Something
 }
 
 // truthStrength is the strength of asserting that an expression is true.
-func truthStrength(expression string) strength {
+func truthStrength(expression string) Strength {
 	e := strings.TrimSpace(expression)
-	for range maxDepth {
+	for range MaxDepth {
 		if !strings.HasPrefix(e, "(") || balanced(e, 0) < len(e) {
 			break
 		}
@@ -90,20 +92,20 @@ func truthStrength(expression string) strength {
 		if strings.HasSuffix(outer, " or True") || strings.HasPrefix(outer, "True or ") {
 			return nothing
 		}
-		return partly
+		return Partly
 	case strings.HasPrefix(outer, "not ") && m == nil:
-		return partly
+		return Partly
 	case m == nil:
-		return something
+		return Something
 	case m[1] == "==" || m[1] == "is":
 		if sizeOf.MatchString(outer) || strings.HasSuffix(outer, " is True") || strings.HasSuffix(outer, " is False") {
-			return partly
+			return Partly
 		}
-		return whole
+		return Whole
 	case m[1] == "!=" || m[1] == "in" || m[1] == "not in":
-		return partly
+		return Partly
 	}
-	return something
+	return Something
 }
 
 // flat is an expression without what its brackets and strings hold.

@@ -1,7 +1,8 @@
-package acceptance
+package testsource
 
 import (
 	"bytes"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -87,15 +88,18 @@ var languages = []language{
 }
 
 // IsTest reports whether a file may hold tests. Vendored code and test data do not.
-func IsTest(name string) bool { return languageOf(name) >= 0 }
+func IsTest(name string) bool { return LanguageOf(name) >= 0 }
 
-// languageOf is the place in languages; -1 for none.
-func languageOf(name string) int {
+// LanguageOf is the place in languages; -1 for none.
+func LanguageOf(name string) int {
 	if apart.MatchString(name) {
 		return -1
 	}
 	return slices.IndexFunc(languages, func(l language) bool { return l.file.MatchString(name) })
 }
+
+// IsApart reports whether a file is no code of the project.
+func IsApart(name string) bool { return apart.MatchString(name) }
 
 // apart are directories of code that is not the project's own.
 var apart = re(`(?:^|/)(?:vendor|testdata|node_modules)/`)
@@ -123,8 +127,32 @@ var (
 		"-?\\b\\d[\\d_]*(?:\\.\\d+)?\\b|\\b(?:true|True|false|False)\\b")
 )
 
+// File is one side of a file; its content is nil where there is none.
+type File struct {
+	Path    string
+	Content []byte
+}
+
+// Go is the place of Go among the languages, which has a reader of its own.
+const Go = 0
+
+// Languages is the number of languages that are known.
+var Languages = len(languages)
+
+// Read reads the tests of one side of files of a language other than Go. They may name tables of one another.
+func Read(language int, files []File) (out []Unit) {
+	tables := map[string]int{}
+	for _, f := range files {
+		maps.Copy(tables, tablesOf(string(f.Content)))
+	}
+	for _, f := range files {
+		out = append(out, languages[language].units(f.Path, f.Content, tables)...)
+	}
+	return out
+}
+
 // units counts the tests of a file. What comes before a test belongs to the one before it.
-func (l *language) units(name string, content []byte, tables map[string]int) (out []unit) {
+func (l *language) units(name string, content []byte, tables map[string]int) (out []Unit) {
 	if content == nil {
 		return nil
 	}
@@ -146,48 +174,48 @@ func (l *language) units(name string, content []byte, tables map[string]int) (ou
 		if i+1 < len(starts) {
 			part = content[from[0]:starts[i+1][0]]
 		}
-		u := unit{path: name, line: first, test: i > 0}
+		u := Unit{Path: name, Line: first, Test: i > 0}
 		if i > 0 {
-			u.counts[tests], u.counts[cases] = 1, 1
-			u.text = string(part)
-			begin := strings.LastIndexByte(u.text[:from[1]-from[0]], '\n') + 1
-			u.name, _, _ = strings.Cut(strings.TrimSpace(u.text[begin:]), "\n")
-			if l.script != nil && contains(u.text) {
-				u.test, u.counts[tests], u.counts[cases] = false, 0, 0
+			u.Counts[Tests], u.Counts[Cases] = 1, 1
+			u.Text = string(part)
+			begin := strings.LastIndexByte(u.Text[:from[1]-from[0]], '\n') + 1
+			u.Name, _, _ = strings.Cut(strings.TrimSpace(u.Text[begin:]), "\n")
+			if l.script != nil && contains(u.Text) {
+				u.Test, u.Counts[Tests], u.Counts[Cases] = false, 0, 0
 			}
 		}
 		own := part
-		if l.script != nil && u.test {
+		if l.script != nil && u.Test {
 			own = part[:l.script.end(string(part))]
 		}
 		r.count(&u, own)
 		if out = append(out, u); len(own) < len(part) { // what follows a test is none
-			rest := unit{path: name, line: first + bytes.Count(own, []byte{'\n'})}
+			rest := Unit{Path: name, Line: first + bytes.Count(own, []byte{'\n'})}
 			r.count(&rest, part[len(own):])
 			out = append(out, rest)
 		}
 		first += bytes.Count(part, []byte{'\n'})
 	}
 	if l.script != nil {
-		out[0].counts[stubs], out[0].counts[own] = stubsOf(name, all), computed(all, importsOf(all), r.used)
+		out[0].Counts[Stubs], out[0].Counts[Own] = stubsOf(name, all), computed(all, importsOf(all), r.used)
 	}
 	return out
 }
 
 // count counts what a part of a file has.
-func (r reading) count(u *unit, part []byte) {
-	c := &u.counts
+func (r reading) count(u *Unit, part []byte) {
+	c := &u.Counts
 	var inside map[int]bool
-	c[skips], c[exits] = len(r.skip.FindAllIndex(part, -1))+len(never.FindAllIndex(part, -1)), len(early.FindAllIndex(part, -1))
+	c[Skips], c[Exits] = len(r.skip.FindAllIndex(part, -1))+len(never.FindAllIndex(part, -1)), len(early.FindAllIndex(part, -1))
 	if r.script != nil {
 		inside = r.assertions(u, string(part))
 	} else {
 		idle := trivial(part)
-		c[assertions] = max(0, len(r.assertion.FindAllIndex(part, -1))-idle)
-		c[exact] = max(0, len(precise.FindAllIndex(part, -1))-idle)
-		c[certain], c[sized] = c[assertions], c[exact]
+		c[Assertions] = max(0, len(r.assertion.FindAllIndex(part, -1))-idle)
+		c[Exact] = max(0, len(precise.FindAllIndex(part, -1))-idle)
+		c[Certain], c[Sized] = c[Assertions], c[Exact]
 	}
-	number := u.line
+	number := u.Line
 	for text := range bytes.Lines(part) {
 		at := r.assertion.FindIndex(text)
 		switch {
@@ -197,7 +225,7 @@ func (r reading) count(u *unit, part []byte) {
 			text = text[at[0]:]
 		case row.Match(text) && values.Match(text):
 			if r.script == nil {
-				c[cases]++
+				c[Cases]++
 			}
 		case !held.Match(text):
 			text = nil
@@ -205,21 +233,21 @@ func (r reading) count(u *unit, part []byte) {
 		u.values(string(text), number)
 		number++
 	}
-	rows := c[cases]
+	rows := c[Cases]
 	if r.script == nil {
 		rows--
 	}
-	if u.test && rows > 1 { // they run once for each row
-		for _, kind := range []int{assertions, certain, sized, exact} {
+	if u.Test && rows > 1 { // they run once for each row
+		for _, kind := range []int{Assertions, Certain, Sized, Exact} {
 			c[kind] *= rows
 		}
 	}
 }
 
 // values notes the values of a text.
-func (u *unit) values(text string, line int) {
+func (u *Unit) values(text string, line int) {
 	for _, v := range values.FindAllString(text, -1) {
-		u.literals = append(u.literals, literal{value: valueOf(v), path: u.path, line: line, beside: text})
+		u.Literals = append(u.Literals, Literal{Value: valueOf(v), Path: u.Path, Line: line, Beside: text})
 	}
 }
 
@@ -237,15 +265,15 @@ func trivial(part []byte) int {
 }
 
 // valueOf is a value without its quotes.
-func valueOf(v string) value {
+func valueOf(v string) Value {
 	switch v[0] {
 	case '"', '\'', '`':
 		if v = v[1 : len(v)-1]; len(v) > 1 && v[0] == '"' && v[len(v)-1] == '"' { // an inline snapshot
 			v = v[1 : len(v)-1]
 		}
-		return value{'s', v}
+		return Value{'s', v}
 	case 't', 'T', 'f', 'F':
-		return value{'b', strings.ToLower(v)}
+		return Value{'b', strings.ToLower(v)}
 	}
-	return value{'n', strings.ReplaceAll(v, "_", "")}
+	return Value{'n', strings.ReplaceAll(v, "_", "")}
 }

@@ -1,33 +1,36 @@
-package acceptance
+package testsource
 
 import (
 	"strings"
+
+	"divisi/internal/text"
 )
 
-// strength is how much an assertion of a value says of it.
-type strength int
+// Strength is how much an assertion of a value says of it.
+type Strength int
 
+// How much assertions say: nothing, that there is something, a part or a size of a value, the whole of it.
 const (
-	nothing strength = iota
-	something
-	partly
-	whole
+	nothing Strength = iota
+	Something
+	Partly
+	Whole
 )
 
 // How much the matchers of JavaScript say, and those of mocks; others say something. What has an argument says less without it.
 var (
-	wholes = set(`toBe toEqual toStrictEqual toHaveBeenCalledWith toHaveBeenLastCalledWith toHaveBeenNthCalledWith
+	wholes = text.Set(`toBe toEqual toStrictEqual toHaveBeenCalledWith toHaveBeenLastCalledWith toHaveBeenNthCalledWith
 		toHaveBeenCalledTimes toHaveBeenCalledOnceWith toHaveReturnedWith toBeCalledWith toBeCalledTimes lastCalledWith
 		toHaveText toHaveTextContent toHaveTitle toHaveURL toHaveValue toHaveCount toHaveDisplayValue toThrow toThrowError
 		toMatchInlineSnapshot toThrowErrorMatchingInlineSnapshot toBeCloseTo is same equal equals eql eq eqls strictEqual
 		deepEqual deepStrictEqual throw throws rejects rejectedWith calledWith calledOnceWith callCount`)
 	// stating are names of matchers, vague those that only reject nothing.
 	stating           = re(`^(?:toBe|toHave)[A-Z]`)
-	noMatcher, truths = set(`expect soft poll`), set(`assert ok true`)
-	vague             = set(`toBeDefined toBeTruthy toBeFalsy toHaveBeenCalled toBeGreaterThan toBeLessThan`)
-	bare              = set(`toBeNull toBeUndefined toBeNaN toMatchSnapshot toThrowErrorMatchingSnapshot null undefined NaN empty
-		calledOnce`)
-	parts = set(`toHaveLength toContain toContainEqual toMatchObject toMatch toHaveProperty toBeInstanceOf toHaveAttribute
+	noMatcher, truths = text.Set(`expect soft poll`), text.Set(`assert ok true`)
+	vague             = text.Set(`toBeDefined toBeTruthy toBeFalsy toHaveBeenCalled toBeGreaterThan toBeLessThan`)
+	bare              = text.Set(`toBeNull toBeUndefined toBeNaN toMatchSnapshot toThrowErrorMatchingSnapshot null undefined NaN
+		empty calledOnce`)
+	parts = text.Set(`toHaveLength toContain toContainEqual toMatchObject toMatch toHaveProperty toBeInstanceOf toHaveAttribute
 		toContainText toHaveClass lengthOf length include includes contain contains members match matches property instanceOf
 		instanceof true false`)
 	// matcherName is one name of a chain, with the bracket of its call.
@@ -46,14 +49,15 @@ var (
 	// shown are queries that name the text that they find.
 	shown = re(`By(?:Text|DisplayValue|LabelText|Title)\(|\bname:`)
 	// wide are tolerances above a hundredth, and fewer than two digits.
-	wide = re(`\b(?:rel|abs|rel_tol|abs_tol|rtol|atol|delta|tolerance|epsilon)\s*=\s*(?:0?\.(?:0[2-9]|[1-9])\d*|[1-9][\d.]*)\s*(?:[,)]|$)|` +
+	wide = re(`\b(?:rel|abs|rel_tol|abs_tol|rtol|atol|delta|tolerance|epsilon)\s*=\s*` +
+		`(?:0?\.(?:0[2-9]|[1-9])\d*|[1-9][\d.]*)\s*(?:[,)]|$)|` +
 		`\b(?:places|decimal)\s*=\s*(?:-|[01]\b)|toBeCloseTo\(.*,\s*(?:-\d+|[01])\s*\)$`)
 )
 
 // weakened is a strength less what the text of an assertion lets pass.
-func weakened(s strength, text string) strength {
+func weakened(s Strength, text string) Strength {
 	if loosely.MatchString(text) || anyPattern.MatchString(text) || wide.MatchString(text) {
-		return min(s, partly)
+		return min(s, Partly)
 	}
 	return s
 }
@@ -86,44 +90,44 @@ func expectationOf(text string) expectation {
 }
 
 // chainStrength is the strength of expect(a).to.equal(b), assert.equal(a, b) and their like.
-func chainStrength(text string) strength {
+func chainStrength(text string) Strength {
 	c := expectationOf(text)
 	if strings.HasPrefix(text, ".expect(") { // supertest
-		return whole
+		return Whole
 	}
 	s := c.strength()
 	if s > nothing && negated.MatchString(text[len(c.subject):]) {
-		if s = min(s, partly); absent.MatchString(c.subject) {
-			s = whole
+		if s = min(s, Partly); absent.MatchString(c.subject) {
+			s = Whole
 		} else if bare[c.name] {
-			s = something
+			s = Something
 		}
 	}
 	return weakened(s, text)
 }
 
 // strength is that of an expectation which is not negated.
-func (c expectation) strength() strength {
+func (c expectation) strength() Strength {
 	sized := sizing.MatchString(c.subject) || c.asserts && sizing.MatchString(commas(c.args)[0]+")")
 	switch {
 	case !c.asserts && noMatcher[c.name], c.name == "toMatchInlineSnapshot" && c.args == "":
 		return nothing
 	case c.asserts && (c.name == "throws" || c.name == "rejects"):
-		return min(whole, partly+strength(len(commas(c.args)))-1)
+		return min(Whole, Partly+Strength(len(commas(c.args)))-1)
 	case c.args == "true" && there.MatchString(c.subject):
-		return something
+		return Something
 	case c.asserts && truths[c.name], c.args == "true" || c.args == "false":
 		switch {
 		case comparing.MatchString(c.subject):
-			return whole
+			return Whole
 		case c.asserts:
-			return something
+			return Something
 		}
-		return partly
+		return Partly
 	case c.called && c.args != "" && wholes[c.name] && !sized, bare[c.name], shown.MatchString(c.subject):
-		return whole
+		return Whole
 	case c.called && c.args != "" && wholes[c.name], parts[c.name], stating.MatchString(c.name) && !vague[c.name]:
-		return partly
+		return Partly
 	}
-	return something
+	return Something
 }

@@ -1,4 +1,4 @@
-package acceptance
+package gosource
 
 import (
 	"go/ast"
@@ -7,24 +7,27 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"divisi/internal/text"
+	"divisi/orchestrator/acceptance/testsource"
 )
 
 // What is known of functions by their names, without the f of those that format.
 var (
 	// frameworks are the packages whose functions assert.
-	frameworks = set(`require assert must should qt`)
+	frameworks = text.Set(`require assert must should qt`)
 	// failures begin the names of methods that assert, after No or Not, where their result is not used.
 	failures = strings.Fields(`Equal Error Fail Fatal True False Nil Len Empty Zero Contains Same Subset Elements Exactly Panics
 		Regexp Implements IsType Greater Less Positive Negative InDelta InEpsilon Within JSONEq YAMLEq HTTP Condition Never
 		FileExists DirExists Assert Check`)
 	// one and three are assertions of so many operands; others have two.
-	one   = set(`NoError Error True False Nil NotNil Empty NotEmpty Zero NotZero Panics NotPanics Positive Negative`)
-	three = set(`InDelta InEpsilon WithinDuration Eventually Never EventuallyWithT Assert Check`)
+	one   = text.Set(`NoError Error True False Nil NotNil Empty NotEmpty Zero NotZero Panics NotPanics Positive Negative`)
+	three = text.Set(`InDelta InEpsilon WithinDuration Eventually Never EventuallyWithT Assert Check`)
 	// exactly are assertions of one value, equality functions that compare.
-	exactly  = set(`Equal EqualValues Exactly Same JSONEq YAMLEq EqualError ErrorIs ErrorAs DeepEqual Empty Zero`)
-	equality = set(`Equal EqualFold Is Compare DeepEqual Diff`)
+	exactly  = text.Set(`Equal EqualValues Exactly Same JSONEq YAMLEq EqualError ErrorIs ErrorAs DeepEqual Empty Zero`)
+	equality = text.Set(`Equal EqualFold Is Compare DeepEqual Diff`)
 	// sizes are assertions of a part or the size of a value.
-	sizes = set(`Len ElementsMatch Contains NotContains Subset ErrorContains Regexp InDelta InDeltaSlice InEpsilon
+	sizes = text.Set(`Len ElementsMatch Contains NotContains Subset ErrorContains Regexp InDelta InDeltaSlice InEpsilon
 		WithinDuration True False`)
 	// chain begins a statement whose methods say what is expected, anything is what takes any value.
 	chain    = re(`^(?:\w+\.)?(?:Expect|EXPECT)\(\)\.`)
@@ -54,17 +57,17 @@ func (g *goFunction) call(c *ast.CallExpr, statement bool) {
 	base, last, method := cutLast(full)
 	switch {
 	case skipping(full):
-		g.counts[skips]++
+		g.Counts[testsource.Skips]++
 	case full == "recover":
-		g.counts[exits]++
-	case g.name == "TestMain" && (method && last == "Run" || g.helps(c)): // goleak.VerifyTestMain(m)
-		g.counts[off] = 0
+		g.Counts[testsource.Exits]++
+	case g.Name == "TestMain" && (method && last == "Run" || g.helps(c)): // goleak.VerifyTestMain(m)
+		g.Counts[testsource.Off] = 0
 	case method && last == "Run" && base == "suite":
 		g.suite = true
 	case method && last == "Run" && len(c.Args) == 2:
-		g.counts[cases] += g.times
+		g.Counts[testsource.Cases] += g.times
 	case last == "Add" && slices.Contains(g.testing, base):
-		g.counts[cases]++
+		g.Counts[testsource.Cases]++
 	case g.closures[full] != nil:
 		g.runs(g.closures[full], c, statement)
 	case frameworks[base] && last != "New", full == "So":
@@ -73,18 +76,19 @@ func (g *goFunction) call(c *ast.CallExpr, statement bool) {
 		g.runs(g.side.helpers[last], c, statement)
 	case !statement:
 	case chain.MatchString(full):
-		g.counts[assertions] += g.times
-		g.counts[sized] += g.times
-		g.counts[once]++
+		g.Counts[testsource.Assertions] += g.times
+		g.Counts[testsource.Sized] += g.times
+		g.Counts[testsource.Once]++
 		g.exactly(c)
 		g.use(c)
 	case method && failing(last) && slices.Contains(g.testing, base):
-		g.counts[assertions] += g.times
-		g.counts[once]++
+		g.Counts[testsource.Assertions] += g.times
+		g.Counts[testsource.Once]++
 	case method && failing(last):
 		g.assertion(c, last)
 	case g.helps(c):
-		g.runs(&goFunction{unit: unit{counts: counts{assertions: 1, sized: 1, exact: 1, once: 1}}, done: true}, c, statement)
+		asserts := testsource.Counts{testsource.Assertions: 1, testsource.Sized: 1, testsource.Exact: 1, testsource.Once: 1}
+		g.runs(&goFunction{Unit: testsource.Unit{Counts: asserts}, done: true}, c, statement)
 	}
 }
 
@@ -92,21 +96,12 @@ func (g *goFunction) call(c *ast.CallExpr, statement bool) {
 func (g *goFunction) runs(helper *goFunction, c *ast.CallExpr, statement bool) {
 	helper.read()
 	helper.called = true
-	for _, kind := range asserted {
-		g.counts[kind] += g.times * helper.counts[kind]
+	for _, kind := range testsource.Asserted {
+		g.Counts[kind] += g.times * helper.Counts[kind]
 	}
-	g.counts[once] -= (g.times - 1) * helper.counts[once]
-	if statement && helper.counts[assertions] > 0 {
+	g.Counts[testsource.Once] -= (g.times - 1) * helper.Counts[testsource.Once]
+	if statement && helper.Counts[testsource.Assertions] > 0 {
 		g.use(c.Args...)
-	}
-}
-
-// asserted are the kinds that count what is asserted. A helper's count where it is called, and not by themselves.
-var asserted = []int{assertions, sized, exact, errorless, once}
-
-func (c *counts) silence() {
-	for _, kind := range asserted {
-		c[kind] = 0
 	}
 }
 
@@ -130,19 +125,19 @@ func (g *goFunction) assertion(c *ast.CallExpr, last string) {
 		len(args) > 1 && g.same(args[0], args[1]) {
 		return
 	}
-	g.counts[assertions] += g.times
-	g.counts[once]++
-	was, literals := g.counts, len(g.literals)
+	g.Counts[testsource.Assertions] += g.times
+	g.Counts[testsource.Once]++
+	was, literals := g.Counts, len(g.Literals)
 	compared := (last == "True" || last == "Eventually" || last == "Condition") && len(args) > 0 && compares(args[0], token.EQL)
 	switch {
 	case (exactly[last] || compared) && !slices.ContainsFunc(args, plain) && !slices.ContainsFunc(args, length):
 		g.exactly(c)
 		fallthrough
 	case exactly[last], sizes[last], compared:
-		g.counts[sized] += g.times
+		g.Counts[testsource.Sized] += g.times
 	case last == "NoError":
-		g.counts[errorless] += g.times
-		g.counts[sized] += g.times
+		g.Counts[testsource.Errorless] += g.times
+		g.Counts[testsource.Sized] += g.times
 	}
 	if len(args) == 3 && three[last] {
 		g.bound(args[2])
@@ -152,15 +147,15 @@ func (g *goFunction) assertion(c *ast.CallExpr, last string) {
 }
 
 // say notes an assertion, with the values that it compares, by what the counts have gained.
-func (g *goFunction) say(text string, was counts, literals int) {
-	s := said{text, something, slices.Clone(g.literals[literals:])}
+func (g *goFunction) say(text string, was testsource.Counts, literals int) {
+	s := testsource.Said{Text: text, Says: testsource.Something, Literals: slices.Clone(g.Literals[literals:])}
 	switch {
-	case g.counts[exact] > was[exact]:
-		s.says = whole
-	case g.counts[sized] > was[sized]:
-		s.says = partly
+	case g.Counts[testsource.Exact] > was[testsource.Exact]:
+		s.Says = testsource.Whole
+	case g.Counts[testsource.Sized] > was[testsource.Sized]:
+		s.Says = testsource.Partly
 	}
-	g.says = append(g.says, s)
+	g.Says = append(g.Says, s)
 }
 
 // length reports whether an expression is the length of something, which says little of it.
@@ -191,7 +186,7 @@ func (g *goFunction) bound(e ast.Expr) {
 // exactly counts an assertion of one value, unless it takes anything.
 func (g *goFunction) exactly(n ast.Node) {
 	if !anything.MatchString(g.source(n)) {
-		g.counts[exact] += g.times
+		g.Counts[testsource.Exact] += g.times
 	}
 }
 

@@ -1,4 +1,5 @@
-package acceptance
+// Package gosource reads the tests of Go files, with its parser.
+package gosource
 
 import (
 	"bytes"
@@ -8,23 +9,19 @@ import (
 	"go/token"
 	"io"
 	"path"
+	"regexp"
 	"strings"
+
+	"divisi/orchestrator/acceptance/testsource"
 )
 
-// compareGo compares the tests of Go files.
-func (p *Patch) compareGo(changes []Change) {
-	before, after := newSide(), newSide()
-	for _, c := range changes {
-		before.parse(c.Path, string(c.Before))
-		left := leftOut(c)
-		if left && c.Before == nil { // tests that come here from another file are gone
-			continue
-		}
-		if after.parse(c.Path, string(c.After)); left {
-			after.all = append(after.all, &goFunction{unit: unit{path: c.Path, counts: counts{off: 1}}, done: true})
-		}
+// Read reads the tests of one side of Go files.
+func Read(files []testsource.File) []testsource.Unit {
+	s := newSide()
+	for _, f := range files {
+		s.parse(f.Path, string(f.Content))
 	}
-	p.weigh(before.units(), after.units())
+	return s.units()
 }
 
 // goSide are the Go files of one side of a patch: its functions, those that are no tests by their name, and the values of its
@@ -64,8 +61,8 @@ func (s *goSide) parse(name, content string) {
 				continue
 			}
 			g := s.function(f, d, test)
-			if s.helpers[g.name] == nil && !test {
-				s.helpers[g.name] = g
+			if s.helpers[g.Name] == nil && !test {
+				s.helpers[g.Name] = g
 			}
 		}
 	}
@@ -81,7 +78,8 @@ type goFile struct {
 func (s *goSide) function(f goFile, d *ast.FuncDecl, test bool) *goFunction {
 	none := func() map[string]bool { return map[string]bool{} }
 	g := &goFunction{
-		unit: unit{path: f.path, name: d.Name.Name, test: test}, side: s, decl: d, text: f.text, base: f.base, times: 1,
+		Unit: testsource.Unit{Path: f.path, Name: d.Name.Name, Test: test}, side: s, decl: d, text: f.text,
+		base: f.base, times: 1,
 		closures: map[string]*goFunction{}, used: none(), locals: none(),
 	}
 	s.all = append(s.all, g)
@@ -97,19 +95,19 @@ func (s *goSide) declare(one ast.Spec) {
 }
 
 // units are the functions as tests, and as helpers whose assertions count where no test of the patch calls them.
-func (s *goSide) units() []unit {
+func (s *goSide) units() []testsource.Unit {
 	for _, g := range s.all {
 		g.read()
 	}
-	out := make([]unit, 0, len(s.all))
+	out := make([]testsource.Unit, 0, len(s.all))
 	for _, g := range s.all {
-		if g.test {
-			g.counts[tests], g.counts[cases] = 1, max(1, g.counts[cases])
-		} else if g.counts[cases] = 0; g.called || g.suite {
-			g.counts.silence()
+		if g.Test {
+			g.Counts[testsource.Tests], g.Counts[testsource.Cases] = 1, max(1, g.Counts[testsource.Cases])
+		} else if g.Counts[testsource.Cases] = 0; g.called || g.suite {
+			g.Counts.Silence()
 		}
-		g.counts[certain] = g.counts[assertions]
-		out = append(out, g.unit)
+		g.Counts[testsource.Certain] = g.Counts[testsource.Assertions]
+		out = append(out, g.Unit)
 	}
 	return out
 }
@@ -121,16 +119,16 @@ var (
 	output   = re(`(?mi)^\s*//\s*(?:unordered )?output:`) // without it an example is not run
 )
 
-// leftOut reports whether the go command compiles a file no more, without further tags, by its name and its constraints. One that
+// LeftOut reports whether the go command compiles a file no more, without further tags, by its name and its constraints. One that
 // it did not compile before either is not left out.
-func leftOut(c Change) bool {
-	if c.After == nil || c.Before != nil && constraintOf(c.Before) == constraintOf(c.After) {
+func LeftOut(name string, before, after []byte) bool {
+	if after == nil || before != nil && constraintOf(before) == constraintOf(after) {
 		return false
 	}
 	context := build.Default
 	context.GOOS, context.GOARCH, context.CgoEnabled, context.JoinPath = "linux", "amd64", true, path.Join
-	context.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(c.After)), nil }
-	ok, err := context.MatchFile(".", path.Base(c.Path))
+	context.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(after)), nil }
+	ok, err := context.MatchFile(".", path.Base(name))
 	return !ok || err != nil
 }
 
@@ -141,3 +139,5 @@ func constraintOf(content []byte) string {
 	}
 	return ""
 }
+
+func re(expression string) *regexp.Regexp { return regexp.MustCompile(expression) }

@@ -1,4 +1,4 @@
-package acceptance
+package gosource
 
 import (
 	"go/ast"
@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"divisi/internal/text"
+	"divisi/orchestrator/acceptance/testsource"
 )
 
 // table is the table that an expression names, and its number of rows where the text shows it.
@@ -34,14 +37,15 @@ func (g *goFunction) value(name string) ast.Expr {
 // loop reads a loop. One over a table whose body asserts counts once for each row.
 func (g *goFunction) loop(n *ast.RangeStmt) {
 	table, rows := g.table(n.X, 0)
-	had, times := g.counts, g.times
+	had, times := g.Counts, g.times
 	g.times = min(times*max(rows, 1), 1<<20)
 	ast.Inspect(n.X, g.visit)
 	g.block(n.Body)
 	g.times = times
-	if more := g.counts[cases] > had[cases]; rows > 0 && (more || g.counts[assertions] > had[assertions]) {
+	more := g.Counts[testsource.Cases] > had[testsource.Cases]
+	if rows > 0 && (more || g.Counts[testsource.Assertions] > had[testsource.Assertions]) {
 		if !more {
-			g.counts[cases] += rows
+			g.Counts[testsource.Cases] += rows
 		}
 		for _, row := range table.Elts {
 			if kv, ok := row.(*ast.KeyValueExpr); ok { // its key is the name of the case
@@ -59,14 +63,14 @@ func (g *goFunction) branch(n *ast.IfStmt) {
 	}
 	ast.Inspect(n.Cond, g.visit)
 	if !g.never(n.Cond) {
-		had, said := g.counts, len(g.says)
+		had, said := g.Counts, len(g.Says)
 		g.block(n.Body)
-		gained := g.counts[assertions] - had[assertions]
+		gained := g.Counts[testsource.Assertions] - had[testsource.Assertions]
 		switch {
 		case gained == 0 && len(g.testing) > 0:
-			g.counts[exits] += leaves(n.Body)
+			g.Counts[testsource.Exits] += leaves(n.Body)
 		default:
-			g.fails(n, gained, len(g.says) > said)
+			g.fails(n, gained, len(g.Says) > said)
 		}
 	}
 	if n.Else != nil {
@@ -76,7 +80,7 @@ func (g *goFunction) branch(n *ast.IfStmt) {
 
 // fails notes a condition that fails a test: what it compares, and how exactly, unless its body says that.
 func (g *goFunction) fails(n *ast.IfStmt, gained int, said bool) {
-	was, literals, text := g.counts, len(g.literals), g.source(n.Cond)
+	was, literals, text := g.Counts, len(g.Literals), g.source(n.Cond)
 	if g.use(n.Cond); said {
 		return
 	}
@@ -91,13 +95,13 @@ func (g *goFunction) fails(n *ast.IfStmt, gained int, said bool) {
 	cond, ok := n.Cond.(*ast.BinaryExpr)
 	switch {
 	case ok && cond.Op == token.NEQ && name(cond.Y) == "nil" && strings.Contains(strings.ToLower(name(cond.X)), "err"):
-		g.counts[errorless] += gained
-		g.counts[sized] += gained
+		g.Counts[testsource.Errorless] += gained
+		g.Counts[testsource.Sized] += gained
 	case !ok || !constantly(cond.Y):
-		g.counts[sized] += gained
+		g.Counts[testsource.Sized] += gained
 	}
 	if one && !anything.MatchString(g.text[n.Pos()-g.base:n.Body.Pos()-g.base]) {
-		g.counts[exact] += gained
+		g.Counts[testsource.Exact] += gained
 	}
 	g.say(text, was, literals)
 	if ok && (cond.Op == token.GTR || cond.Op == token.GEQ) {
@@ -131,7 +135,7 @@ func (g *goFunction) use(expressions ...ast.Expr) {
 }
 
 // labels are the names of what describes a case.
-var labels = set(`name desc description title msg message scenario label about comment why`)
+var labels = text.Set(`name desc description title msg message scenario label about comment why`)
 
 // values collects the literals of an expression, but for the names of cases and the messages of failures.
 func (g *goFunction) values(e ast.Expr) {
@@ -174,11 +178,13 @@ func (g *goFunction) literal(at token.Pos, kind byte, text string) {
 	from := int(at - g.base)
 	beside := g.text[strings.LastIndexByte(g.text[:from], '\n')+1:]
 	beside, _, _ = strings.Cut(beside, "\n")
-	g.literals = append(g.literals, literal{value: value{kind, text}, path: place.Filename, line: place.Line, beside: beside})
+	g.Literals = append(g.Literals, testsource.Literal{
+		Value: testsource.Value{Kind: kind, Text: text}, Path: place.Filename, Line: place.Line, Beside: beside,
+	})
 }
 
 // name is an expression without arguments and brackets: t.Fatal, s.Require().Equal. A longer chain has only its last names.
-func name(e ast.Expr) string { return chained(e, maxDepth) }
+func name(e ast.Expr) string { return chained(e, testsource.MaxDepth) }
 
 func chained(e ast.Expr, most int) string {
 	switch e := e.(type) {

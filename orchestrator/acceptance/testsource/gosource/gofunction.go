@@ -1,4 +1,4 @@
-package acceptance
+package gosource
 
 import (
 	"go/ast"
@@ -6,11 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"divisi/orchestrator/acceptance/testsource"
 )
 
 // goFunction is a function that is being read for what it asserts.
 type goFunction struct {
-	unit
+	testsource.Unit
 
 	side *goSide
 	decl *ast.FuncDecl
@@ -43,22 +45,22 @@ func (g *goFunction) read() {
 	if g.done {
 		return
 	}
-	g.done, g.line = true, g.side.set.PositionFor(g.decl.Pos(), false).Line
-	if g.name == "TestMain" {
-		g.counts[off] = 1
+	g.done, g.Line = true, g.side.set.PositionFor(g.decl.Pos(), false).Line
+	if g.Name == "TestMain" {
+		g.Counts[testsource.Off] = 1
 	}
 	g.visit(g.decl.Type)
 	g.block(g.decl.Body)
 	for _, c := range g.closures {
 		if c.called {
-			c.counts.silence()
+			c.Counts.Silence()
 		}
-		g.counts.add(c.counts)
+		g.Counts.Add(c.Counts)
 	}
-	if g.test {
-		g.unit.text = g.source(g.decl)
+	if g.Test {
+		g.Text = g.source(g.decl)
 	}
-	g.test = g.test && !g.suite && g.name != "TestMain"
+	g.Test = g.Test && !g.suite && g.Name != "TestMain"
 	g.outputs()
 	for _, a := range g.assigned {
 		if c, ok := a.value.(*ast.CallExpr); g.used[a.name] && (!ok || wanted.MatchString(a.name) || !g.tests(c)) {
@@ -83,7 +85,7 @@ func (g *goFunction) tests(c *ast.CallExpr) bool {
 
 // outputs adds the output of an example, which is an assertion.
 func (g *goFunction) outputs() {
-	if !g.test || g.name[0] != 'E' {
+	if !g.Test || g.Name[0] != 'E' {
 		return
 	}
 	own := g.source(g.decl)
@@ -91,12 +93,14 @@ func (g *goFunction) outputs() {
 	if at == nil {
 		return
 	}
-	for _, kind := range []int{assertions, sized, exact} {
-		g.counts[kind]++
+	for _, kind := range []int{testsource.Assertions, testsource.Sized, testsource.Exact} {
+		g.Counts[kind]++
 	}
 	for l := range strings.Lines(own[at[1]:]) {
 		text := strings.TrimSpace(strings.TrimLeft(l, " \t/"))
-		g.literals = append(g.literals, literal{value: value{'o', text}, path: g.path, line: g.line})
+		g.Literals = append(g.Literals, testsource.Literal{
+			Value: testsource.Value{Kind: 'o', Text: text}, Path: g.Path, Line: g.Line,
+		})
 	}
 }
 
@@ -167,11 +171,11 @@ func (g *goFunction) assign(n *ast.AssignStmt) bool {
 			g.assigned = append(g.assigned, assignment{name(l), value})
 			continue
 		}
-		had, times := g.counts, g.times
-		g.counts, g.times = counts{}, 1
+		had, times := g.Counts, g.times
+		g.Counts, g.times = testsource.Counts{}, 1
 		ast.Inspect(f, g.visit)
-		g.closures[name(l)] = &goFunction{unit: unit{counts: g.counts}, done: true}
-		g.counts, g.times = had, times
+		g.closures[name(l)] = &goFunction{Unit: testsource.Unit{Counts: g.Counts}, done: true}
+		g.Counts, g.times = had, times
 		return false
 	}
 	return true
@@ -199,7 +203,7 @@ func (g *goFunction) errors(n *ast.AssignStmt) {
 	for i, l := range n.Lhs {
 		_, ok := n.Rhs[min(i, len(n.Rhs)-1)].(*ast.CallExpr)
 		if ok && strings.Contains(strings.ToLower(name(l)), "err") {
-			g.counts[returned] += g.times
+			g.Counts[testsource.Returned] += g.times
 		}
 	}
 }
