@@ -96,10 +96,10 @@ func toldIn(b, a testsource.Unit) []testsource.Said {
 	for _, s := range gained {
 		if s.Says == testsource.Whole {
 			add(about, testsource.Identifiers(s.Text))
+			for _, l := range s.Literals {
+				has[l.Value] = true
+			}
 		}
-	}
-	for _, l := range a.Literals {
-		has[l.Value] = true
 	}
 	goes := func(l testsource.Literal) bool { return !has[l.Value] }
 	shares := func(name string) bool { return about[name] && (name == "err" || !common[name]) }
