@@ -2,10 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
-	"slices"
 	"sync"
-
-	"github.com/rs/zerolog"
 
 	"divisi/internal/model/record"
 	"divisi/internal/usage"
@@ -18,9 +15,8 @@ type tape struct {
 	to     string
 	replay *record.Replay
 
-	mu     sync.Mutex
-	differ []record.Difference
-	lost   int // exchanges that could not be kept
+	mu   sync.Mutex
+	lost int // exchanges that could not be kept
 }
 
 // openTape opens the recording that is to be replayed. One that is to be made begins with the run.
@@ -33,26 +29,11 @@ func (h *holder) openTape() error {
 		return usage.Errorf("--record and --replay exclude each other: a replay makes no new exchanges")
 	}
 	var err error
-	h.tape.replay, err = record.Load(h.Replay, needs.Secrets(&h.spec), func(d record.Difference) { h.tape.differs(h.log, d) })
+	h.tape.replay, err = record.Load(h.Replay, needs.Secrets(&h.spec))
 	if err != nil {
 		return usage.Errorf("--replay: %v", err)
 	}
 	return nil
-}
-
-// differs keeps a difference. Once an agent has sent another request, all its later ones differ too: the log warns once.
-func (t *tape) differs(log zerolog.Logger, d record.Difference) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	level := zerolog.WarnLevel
-	if slices.ContainsFunc(t.differ, func(before record.Difference) bool {
-		return before.Meta.Task == d.Meta.Task && before.Meta.Attempt == d.Meta.Attempt
-	}) {
-		level = zerolog.InfoLevel
-	}
-	t.differ = append(t.differ, d)
-	log.WithLevel(level).Str("task", d.Meta.Task).Int("attempt", d.Meta.Attempt).Int("turn", d.Meta.Turn).
-		Str("purpose", d.Meta.Purpose).Str("file", d.File).Msg("a request differs from the recorded one: " + d.What)
 }
 
 // recorder begins the recording; nil where none is wanted.
@@ -73,13 +54,10 @@ func (h *holder) recorder() (*record.Recorder, error) {
 	return r, nil
 }
 
-// notices are what a person should know of the recording or the replay by now.
+// notices are what a person should know of the recording by now.
 func (t *tape) notices() (list []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n := len(t.differ); n > 0 {
-		list = append(list, fmt.Sprintf("replay: %d of the requests differ from the recording; the first: %s", n, t.differ[0]))
-	}
 	if t.lost > 0 {
 		list = append(list, fmt.Sprintf("record: %d of the exchanges could not be written to %s: a replay will end there",
 			t.lost, t.to))

@@ -2,8 +2,6 @@ package record
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -74,16 +72,4 @@ func unnamed(text, run string) string {
 		return text
 	}
 	return strings.ReplaceAll(text, run, "<run>")
-}
-
-// sum is a digest.
-type sum [sha256.Size]byte
-
-// exactly is the digest of a request in which nothing but the name of the run is left out.
-func exactly(raw []byte, run string) sum {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return sum{} // the caller has parsed it before
-	}
-	return sha256.Sum256([]byte(unnamed(b.String(), run)))
 }

@@ -45,7 +45,6 @@ func TestWhatIsVolatileIsNotCompared(t *testing.T) {
 		d, err := comparison{"run-aaaa", "run-bbbb"}.differ(recorded, asked)
 		require.NoError(t, err)
 		require.Equal(t, c.same, d == "", "%s: %s", c.name, d)
-		require.Equal(t, c.name == "run", exactly(recorded, "run-aaaa") == exactly(asked, "run-bbbb"), c.name)
 	}
 }
 

@@ -68,7 +68,7 @@ func TestADamagedFileIsNamed(t *testing.T) {
 		dir := t.TempDir()
 		recorder(t, dir, thisRun)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, c.name), c.data, 0o600))
-		_, err := Load(dir, nil, nil)
+		_, err := Load(dir, nil)
 		require.ErrorContains(t, err, c.want, c.what)
 		require.ErrorContains(t, err, c.name, c.what)
 		require.ErrorContains(t, err, "the recording "+dir+" cannot be used", c.what)
@@ -94,7 +94,7 @@ func TestAllDamagedFilesAreNamedAtOnce(t *testing.T) {
 	for _, name := range []string{"a.json", "b.json", ".half-written.json", "README.md"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("{"), 0o600))
 	}
-	_, err := Load(dir, nil, nil)
+	_, err := Load(dir, nil)
 	require.ErrorContains(t, err, "\na.json: ")
 	require.ErrorContains(t, err, "\nb.json: ")
 	require.NotContains(t, err.Error(), "half-written", "a killed process leaves such behind")
@@ -104,7 +104,7 @@ func TestAllDamagedFilesAreNamedAtOnce(t *testing.T) {
 func TestWhatIsNoRecording(t *testing.T) {
 	t.Parallel()
 	load := func(dir string) error {
-		_, err := Load(dir, nil, nil)
+		_, err := Load(dir, nil)
 		return err
 	}
 	dir := t.TempDir()
@@ -137,7 +137,7 @@ func TestALinkInARecordingIsNotFollowed(t *testing.T) {
 	if err := os.Symlink(elsewhere, filepath.Join(dir, name)); err != nil {
 		t.Skip("this disk has no links")
 	}
-	_, err := Load(dir, nil, nil)
+	_, err := Load(dir, nil)
 	require.ErrorContains(t, err, name+" is not a plain file")
 }
 
@@ -146,7 +146,7 @@ func TestAFileThatGoesAwayLater(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	text(t, recorder(t, dir, thisRun).Model(says("x")), ask(thisRun, "x", 1))
-	p := replay(t, dir, nil)
+	p := replay(t, dir)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "t.1.001.turn.1.json"), []byte("{"), 0o600))
 	got := steps(t.Context(), p, ask(thisRun, "x", 1))
 	require.Len(t, got, 1)

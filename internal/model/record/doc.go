@@ -5,7 +5,7 @@
 // A recording is a directory. Its file recording.json says which run it is of. Every exchange is one more file of JSON, named
 // by task, attempt, turn, purpose and occurrence, and complete as soon as it is there.
 //
-// A replay answers by those names and not by what is asked, so that agents may run side by side in any order. Where the same
-// name occurs more than once the one that was asked the same comes first. A request that differs from the recorded one is told
-// and answered all the same. What two runs of the same plan never have in common is not compared: see volatile.
+// A replay answers by those names, so that agents may run side by side in any order, and only what was asked the same: a request
+// that differs from the recorded one is an error that says where. What two runs of the same plan never have in common is not
+// compared: see volatile.
 package record

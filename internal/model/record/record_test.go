@@ -49,13 +49,10 @@ func recorder(t *testing.T, dir, run string, secrets ...string) *Recorder {
 	return r
 }
 
-// replay loads a recording; no request may differ unless the test takes the differences.
-func replay(t *testing.T, dir string, differ func(Difference), secrets ...string) *Replay {
+// replay loads a recording.
+func replay(t *testing.T, dir string, secrets ...string) *Replay {
 	t.Helper()
-	if differ == nil {
-		differ = func(d Difference) { t.Error(d) }
-	}
-	r, err := Load(dir, secrets, differ)
+	r, err := Load(dir, secrets)
 	require.NoError(t, err)
 	return r
 }
@@ -117,7 +114,7 @@ func TestAReplayIsWhatWasRecorded(t *testing.T) {
 	for turn, m := range []model.Model{whole, broken} {
 		want = append(want, steps(t.Context(), r.Model(m), ask(thisRun, "x", turn+1)))
 	}
-	p := replay(t, dir, nil)
+	p := replay(t, dir)
 	for range 2 { // once more is answered once more
 		for turn := range want {
 			require.Equal(t, want[turn], steps(t.Context(), p, ask(otherRun, "x", turn+1)))
@@ -157,7 +154,7 @@ func TestAConversationReplays(t *testing.T) {
 	}
 	live := talk(recorder(t, dir, thisRun).Model(model.New(s, model.Policy{Retry: model.Retry{First: time.Millisecond}})))
 	require.Empty(t, s.Violations())
-	require.Equal(t, live, talk(replay(t, dir, nil)))
+	require.Equal(t, live, talk(replay(t, dir)))
 }
 
 func TestNoSecretComesIntoAFile(t *testing.T) {
@@ -179,7 +176,7 @@ func TestNoSecretComesIntoAFile(t *testing.T) {
 		}
 		require.Contains(t, string(data), "[secret]")
 	}
-	require.Equal(t, "you told me [secret]", text(t, replay(t, dir, nil, key, odd), req), "what is left out is no difference")
+	require.Equal(t, "you told me [secret]", text(t, replay(t, dir, key, odd), req), "what is left out is no difference")
 }
 
 func TestNoSecretComesIntoAFileInPieces(t *testing.T) {
@@ -198,20 +195,20 @@ func TestNoSecretComesIntoAFileInPieces(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(data), "sk-sec")
 	require.NotContains(t, string(data), "0123")
-	require.Equal(t, "it is [secret].", text(t, replay(t, dir, nil), ask(thisRun, "x", 1)))
+	require.Equal(t, "it is [secret].", text(t, replay(t, dir), ask(thisRun, "x", 1)))
 }
 
-func TestWhatDiffersIsToldAndAnswered(t *testing.T) {
+func TestWhatDiffersIsAnErrorThatSaysWhere(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	text(t, recorder(t, dir, thisRun).Model(says("answer")), ask(thisRun, "one\ntwo", 1))
-	var got []Difference
-	p := replay(t, dir, func(d Difference) { got = append(got, d) })
-	require.Equal(t, "answer", text(t, p, ask(otherRun, "one\nzwei", 1)))
-	require.Len(t, got, 1)
-	require.Equal(t, "t.1.001.turn.1.json", got[0].File)
-	require.Equal(t, `t, attempt 1, turn 1 (turn) asked otherwise than recorded: `+
-		`contents[0].parts[0].text, line 2, was "two" and is "zwei"`, got[0].String())
+	p := replay(t, dir)
+	_, err := modeltest.Collect(t.Context(), p, ask(otherRun, "one\nzwei", 1))
+	require.NotNil(t, err)
+	require.Equal(t, model.Unavailable, err.Class)
+	require.Equal(t, "the recording "+dir+" has another request for t, attempt 1, turn 1 (turn) in t.1.001.turn.1.json: "+
+		`contents[0].parts[0].text, line 2, was "two" and is "zwei"`, err.Message)
+	require.Equal(t, "answer", text(t, p, ask(otherRun, "one\ntwo", 1)), "what was asked otherwise took no answer")
 }
 
 // Parallel calls of one key get the answers to what they asked, in whatever order they ask.
@@ -226,20 +223,29 @@ func TestTheSameQuestionComesFirst(t *testing.T) {
 		wg.Go(func() { text(t, m, ask(thisRun, fmt.Sprint(i), 1)) })
 	}
 	wg.Wait()
-	p := replay(t, dir, nil)
+	p := replay(t, dir)
 	for i := range 12 {
 		wg.Go(func() { require.Equal(t, fmt.Sprint("re: ", 11-i), text(t, p, ask(thisRun, fmt.Sprint(11-i), 1))) })
 	}
 	wg.Wait()
-	var got []Difference
-	p = replay(t, dir, func(d Difference) { got = append(got, d) })
-	var files []string
-	for range 12 {
-		text(t, p, ask(thisRun, "another", 1))
-		files = append(files, got[len(got)-1].File)
+	_, err := modeltest.Collect(t.Context(), p, ask(thisRun, "another", 1))
+	require.NotNil(t, err)
+	require.Contains(t, err.Message, "in t.1.001.turn.1.json: ", "the first is what it is compared with")
+}
+
+// The same question once more gets what was answered then, in the order in which it was asked.
+func TestTheSameQuestionIsAnsweredInOrder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := recorder(t, dir, thisRun)
+	for i := range 12 {
+		text(t, r.Model(says(fmt.Sprint(i))), ask(thisRun, "x", 1))
 	}
-	require.Equal(t, "t.1.001.turn.1.json", files[0])
-	require.Equal(t, "t.1.001.turn.12.json", files[11], "the others come in the order in which they were asked")
+	p := replay(t, dir)
+	for i := range 12 {
+		require.Equal(t, fmt.Sprint(i), text(t, p, ask(thisRun, "x", 1)))
+	}
+	require.Equal(t, "11", text(t, p, ask(thisRun, "x", 1)))
 }
 
 func TestAMissingExchangeSaysHowFarTheRecordingGoes(t *testing.T) {
@@ -248,7 +254,7 @@ func TestAMissingExchangeSaysHowFarTheRecordingGoes(t *testing.T) {
 	m := recorder(t, dir, thisRun).Model(says("x"))
 	text(t, m, ask(thisRun, "x", 1))
 	text(t, m, ask(thisRun, "x", 2))
-	p := replay(t, dir, func(Difference) {})
+	p := replay(t, dir)
 	text(t, p, ask(thisRun, "x", 2))
 	other := ask(thisRun, "x", 1)
 	other.Meta.Attempt = 2
@@ -258,7 +264,7 @@ func TestAMissingExchangeSaysHowFarTheRecordingGoes(t *testing.T) {
 		want string
 	}{
 		{ask(thisRun, "x", 3), "has no answer for t, attempt 1, turn 3 (turn): it ends with turn 2 of that attempt"},
-		{ask(thisRun, "y", 2), "has no answer for t, attempt 1, turn 2 (turn): all 1 are given"},
+		{ask(thisRun, "y", 2), "has another request for t, attempt 1, turn 2 (turn) in t.1.002.turn.1.json: contents[0].parts[0].text was"},
 		{ask(thisRun, "x", 0), "has no answer for t, attempt 1, turn 0 (turn): a file is missing, for it goes on to turn 2"},
 		{other, "has no answer for t, attempt 2, turn 1 (turn): it ends with attempt 1"},
 		{foreign, "has no answer for u, attempt 1, turn 1 (turn): it has nothing of that task"},
@@ -275,7 +281,7 @@ func TestTheNewestSessionCounts(t *testing.T) {
 	dir := t.TempDir()
 	text(t, recorder(t, dir, thisRun).Model(says("lost")), ask(thisRun, "x", 1))
 	text(t, recorder(t, dir, thisRun).Model(says("kept")), ask(thisRun, "x", 1))
-	require.Equal(t, "kept", text(t, replay(t, dir, nil), ask(thisRun, "x", 1)))
+	require.Equal(t, "kept", text(t, replay(t, dir), ask(thisRun, "x", 1)))
 }
 
 func TestWhatWasBrokenOffCountsOnlyAlone(t *testing.T) {
@@ -294,8 +300,11 @@ func TestWhatWasBrokenOffCountsOnlyAlone(t *testing.T) {
 	cancel(errors.New("it said nothing for too long"))
 	steps(ctx, r.Model(fails(model.AsError(context.Canceled))), ask(thisRun, "x", 3))
 	text(t, r.Model(says("whole")), ask(thisRun, "changed a little", 1))
-	p := replay(t, dir, func(Difference) {})
-	require.Equal(t, "whole", text(t, p, ask(thisRun, "x", 1)))
+	p := replay(t, dir)
+	require.Equal(t, "whole", text(t, p, ask(thisRun, "changed a little", 1)))
+	_, err := modeltest.Collect(t.Context(), p, ask(thisRun, "x", 1))
+	require.NotNil(t, err)
+	require.Contains(t, err.Message, `was "changed a little" and is "x"`)
 	got := steps(t.Context(), p, ask(thisRun, "x", 2))
 	require.Equal(t, "half", got[0].event.Delta.Text)
 	require.Equal(t, model.Cancelled, model.AsError(got[1].err).Class)
@@ -312,7 +321,7 @@ func TestTheExchangeIsThereBeforeTheAnswer(t *testing.T) {
 		require.FileExists(t, filepath.Join(dir, "t.1.001.turn.1.json"))
 		break
 	}
-	require.Equal(t, "x", text(t, replay(t, dir, nil), ask(thisRun, "x", 1)), "it is whole, and not broken off")
+	require.Equal(t, "x", text(t, replay(t, dir), ask(thisRun, "x", 1)), "it is whole, and not broken off")
 }
 
 func TestARecordingBeginsInAnEmptyPlaceAndGoesOnInItsOwn(t *testing.T) {
@@ -334,7 +343,7 @@ func TestARecordingBeginsInAnEmptyPlaceAndGoesOnInItsOwn(t *testing.T) {
 	}
 	require.FileExists(t, filepath.Join(dir, "t.1.001.turn.11.json"), "nothing is written over")
 	require.ErrorContains(t, open(dir, otherRun), "is the recording of run "+thisRun+": name another directory")
-	require.Equal(t, "10", text(t, replay(t, dir, nil), ask(thisRun, "x", 1)))
+	require.Equal(t, "10", text(t, replay(t, dir), ask(thisRun, "x", 1)))
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, markerFile), []byte(`{"format": 2, "run": "r"}`), 0o600))
 	require.ErrorContains(t, open(dir, thisRun), "recording.json has format 2, and this program reads 1")
@@ -363,7 +372,7 @@ func TestFilesOfEmbeddingsArePassedOver(t *testing.T) {
 	dir := t.TempDir()
 	text(t, recorder(t, dir, thisRun).Model(says("x")), ask(thisRun, "x", 1))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "embedding-00ff.json"), []byte(`{"model": "m", "vector": [1]}`), 0o600))
-	require.Equal(t, "x", text(t, replay(t, dir, nil), ask(thisRun, "x", 1)))
+	require.Equal(t, "x", text(t, replay(t, dir), ask(thisRun, "x", 1)))
 }
 
 func TestFilesHaveNamesThatEveryDiskTakes(t *testing.T) {
@@ -373,7 +382,7 @@ func TestFilesHaveNamesThatEveryDiskTakes(t *testing.T) {
 	req.Meta.Task, req.Meta.Purpose = "../a/b", "c d"
 	text(t, recorder(t, dir, thisRun).Model(says("x")), req)
 	require.FileExists(t, filepath.Join(dir, "%2E%2E%2Fa%2Fb.1.001.c%20d.1.json"))
-	require.Equal(t, "x", text(t, replay(t, dir, nil), req))
+	require.Equal(t, "x", text(t, replay(t, dir), req))
 }
 
 func TestFilesAreForPeople(t *testing.T) {

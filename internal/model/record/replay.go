@@ -13,24 +13,11 @@ import (
 	"divisi/internal/model"
 )
 
-// Difference tells that a request is not what was recorded. It was answered all the same.
-type Difference struct {
-	Meta model.Meta
-	// File is the exchange that answered, What the first difference, in words.
-	File, What string
-}
-
-// String is the difference as a sentence.
-func (d Difference) String() string {
-	return fmt.Sprintf("%s asked otherwise than recorded: %s", keyOf(d.Meta), d.What)
-}
-
 // Replay is a model that answers from a recording. It waits for nothing. It is safe for concurrent use.
 type Replay struct {
 	dir     directory
 	run     string
 	secrets []string
-	differ  func(Difference)
 	// slots are in the order in which they were recorded.
 	slots map[key][]*slot
 
@@ -44,13 +31,11 @@ type slot struct {
 	// over says that its caller broke it off.
 	over  bool
 	given bool
-	exact sum
 }
 
-// Load reads a recording and checks every file of it. secrets are what Options.Secrets were. differ is told of every request
-// that differs from the recorded one; it must not block.
-func Load(dir string, secrets []string, differ func(Difference)) (*Replay, error) {
-	r := &Replay{dir: directory(dir), secrets: long(secrets), differ: differ, slots: map[key][]*slot{}}
+// Load reads a recording and checks every file of it. secrets are what Options.Secrets were.
+func Load(dir string, secrets []string) (*Replay, error) {
+	r := &Replay{dir: directory(dir), secrets: long(secrets), slots: map[key][]*slot{}}
 	m, err := r.dir.marker()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is no recording: it has no %s", dir, markerFile)
@@ -70,10 +55,15 @@ func Load(dir string, secrets []string, differ func(Difference)) (*Replay, error
 	if err := errors.Join(faults...); err != nil {
 		return nil, fmt.Errorf("the recording %s cannot be used:\n%w", dir, err)
 	}
-	for _, slots := range r.slots {
+	for k, slots := range r.slots {
+		over := func(s *slot) bool { return s.over }
+		if whole := slices.DeleteFunc(slices.Clone(slots), over); len(whole) > 0 {
+			slots = whole // what its caller broke off counts only alone
+		}
 		slices.SortFunc(slots, func(a, b *slot) int {
 			return cmp.Or(cmp.Compare(a.session, b.session), cmp.Compare(a.occurrence, b.occurrence))
 		})
+		r.slots[k] = slots
 	}
 	return r, nil
 }
@@ -84,7 +74,7 @@ func (r *Replay) index(name string) error {
 		return err
 	}
 	r.slots[x.key] = append(r.slots[x.key], &slot{
-		name: name, session: x.Session, occurrence: x.Occurrence, over: x.over(), exact: exactly(x.Request, r.run),
+		name: name, session: x.Session, occurrence: x.Occurrence, over: x.over(),
 	})
 	return nil
 }
@@ -147,58 +137,45 @@ func (x *exchange) last() (model.Event, error) {
 	return model.Event{}, e
 }
 
-// find chooses the exchange that answers a request, and tells how the request differs from the recorded one.
+// find chooses the exchange that answers a request: one of its key that was asked the same. The error says where the request
+// differs from the first of the key.
 func (r *Replay) find(req *model.Request) (*exchange, error) {
 	raw, err := canonical(req, r.secrets)
 	if err != nil {
 		return nil, &model.Error{Class: model.Invalid, Message: err.Error()}
 	}
-	k, exact := keyOf(req.Meta), exactly(raw, req.Meta.Run)
-	if s := r.take(k, func(s *slot) bool { return s.exact == exact }); s != nil {
-		return r.exchange(s.name)
-	}
-	differences, err := r.differences(k, raw, req.Meta.Run)
-	if err != nil {
-		return nil, err
-	}
-	s := r.take(k, func(s *slot) bool { return differences[s] == "" })
-	if s == nil {
-		s = r.next(k)
-	}
-	if s == nil {
-		return nil, &model.Error{Class: model.Unavailable, Message: r.missing(k)}
-	}
-	if d := differences[s]; d != "" {
-		r.differ(Difference{Meta: req.Meta, File: s.name, What: d})
-	}
-	return r.exchange(s.name)
-}
-
-// differences says how a request differs from each of those of its key.
-func (r *Replay) differences(k key, raw []byte, run string) (map[*slot]string, error) {
-	out := map[*slot]string{}
+	k, what := keyOf(req.Meta), ""
+	var same []*slot
 	for _, s := range r.slots[k] { // what they are never changes
 		x, err := r.exchange(s.name)
 		if err != nil {
 			return nil, err
 		}
-		if out[s], err = (comparison{r.run, run}).differ(x.Request, raw); err != nil {
+		d, err := comparison{r.run, req.Meta.Run}.differ(x.Request, raw)
+		switch {
+		case err != nil:
 			return nil, err
+		case d == "":
+			same = append(same, s)
+		case what == "":
+			what = fmt.Sprintf("the recording %s has another request for %s in %s: %s", r.dir, k, s.name, d)
 		}
 	}
-	return out, nil
+	if len(same) == 0 {
+		return nil, &model.Error{Class: model.Unavailable, Message: cmp.Or(what, r.missing(k))}
+	}
+	return r.exchange(r.take(same).name)
 }
 
-// take takes an exchange of a key that was asked the same: that of the newest process, because what an older one did with its
-// answer was lost. Where all of them are given already the last is given once more: a caller that asks the same again has
+// take takes the first of the exchanges that were asked the same: that of the newest process, because what an older one did with
+// its answer was lost. Where all of them are given already the last is given once more: a caller that asks the same again has
 // lost its answer too.
-func (r *Replay) take(k key, same func(*slot) bool) *slot {
+func (r *Replay) take(same []*slot) *slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var best, again *slot
-	for _, s := range r.slots[k] {
+	for _, s := range same {
 		switch {
-		case s.over || !same(s):
 		case s.given:
 			again = s
 		case best == nil || s.session > best.session:
@@ -212,30 +189,9 @@ func (r *Replay) take(k key, same func(*slot) bool) *slot {
 	return best
 }
 
-// next takes the first exchange of a key that was not given yet; of those that the caller broke off the last, when there is
-// nothing else.
-func (r *Replay) next(k key) *slot {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var over *slot
-	for _, s := range r.slots[k] {
-		switch {
-		case s.over:
-			over = s
-		case !s.given:
-			s.given = true
-			return s
-		}
-	}
-	return over
-}
-
 // missing says that the recording has no answer, and how far it goes.
 func (r *Replay) missing(k key) string {
 	what := fmt.Sprintf("the recording %s has no answer for %s", r.dir, k)
-	if len(r.slots[k]) > 0 {
-		return fmt.Sprintf("%s: all %d are given", what, len(r.slots[k]))
-	}
 	turns, attempts := 0, 0
 	for have := range r.slots {
 		if have.Task != k.Task || have.Purpose != k.Purpose {
