@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// A file of a stream, a block, holds one record after another, in little endian: length (4), sequence (8), time (8), length of
+// A file of a stream, a block, contains one record after another, in little endian: length (4), sequence (8), time (8), length of
 // the subject (2), subject, and where the highest bit of the length is set length of the headers (4) and headers; then the data
 // and a hash (8) of all but the lengths. A block that is full can be compressed as a whole.
 const (
@@ -128,7 +128,7 @@ func (h hasher) places(b []byte, after uint64, newest bool) (found []place, dama
 		switch {
 		case len(rest) == 0 || stop < len(b):
 			at = max(at, stop-1)
-		case cut: // its length is damaged with more of it, or what it holds was made to look like this
+		case cut: // its length is damaged with more of it, or its content was made to look like this
 			return found, true
 		default:
 			return append(found, rest...), true

@@ -30,7 +30,7 @@ const (
 
 // Options say where the bus lives. Dir or URL must be set.
 type Options struct {
-	// Dir holds the embedded server's store, the lock and server.json. It is made if missing. With URL it may be empty:
+	// Dir contains the embedded server's store, the lock and server.json. It is made if missing. With URL it may be empty:
 	// then nothing is locked and no process can attach.
 	Dir string
 	// URL is an external server, or several with commas between; empty starts one in this process.
@@ -61,7 +61,7 @@ type Bus struct {
 	attached bool // to a server that ends with another process
 	nc       *nats.Conn
 	js       jetstream.JetStream
-	lock     *dirLock  // nil unless this Bus holds dir
+	lock     *dirLock  // nil unless this Bus owns dir
 	server   *embedded // nil unless the server runs here
 	files    *files    // the log, where it is read from its files
 
@@ -72,11 +72,11 @@ type Bus struct {
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
-	pulls     map[jetstream.MessagesContext]struct{} // of the readers at work
+	pulls     map[jetstream.MessagesContext]struct{} // of the active readers
 
-	// mending is held by the call that starts the embedded server anew; tell is that of WaitForRoom.
-	mending chan struct{}
-	tell    atomic.Pointer[func(string)]
+	// repairing is locked by the call that restarts the embedded server; tell is that of WaitForRoom.
+	repairing chan struct{}
+	tell      atomic.Pointer[func(string)]
 
 	spent meter.Meter
 	back  chan struct{} // closed when the connection is there again, and then another one
@@ -87,7 +87,7 @@ type Bus struct {
 }
 
 // Open takes the directory for this process, starts its server or connects to URL, and makes sure that streams and
-// objects are there. *LockedError when another process holds the directory, ErrUnavailable when the directory cannot be
+// objects are there. *LockedError when another process owns the directory, ErrUnavailable when the directory cannot be
 // written, the port is in use or the server cannot be reached, ErrDamaged when something of its log or its objects is lost,
 // which then stays as it is for OpenFiles. The caller closes the Bus.
 func Open(ctx context.Context, o Options) (*Bus, error) {
@@ -159,28 +159,28 @@ func (b *Bus) take(ctx context.Context, o Options) error {
 }
 
 func (b *Bus) init() {
-	b.closing, b.back, b.mending = make(chan struct{}), make(chan struct{}), make(chan struct{}, 1)
+	b.closing, b.back, b.repairing = make(chan struct{}), make(chan struct{}), make(chan struct{}, 1)
 	b.listeners = map[*listener]struct{}{}
 	b.pulls = map[jetstream.MessagesContext]struct{}{}
 	b.tryPatience, b.retryPatience = tryPatience, openPatience
 }
 
 // reach starts the embedded server, or describes the external one.
-func (b *Bus) reach(o Options) (holder, error) {
+func (b *Bus) reach(o Options) (owner, error) {
 	if o.URL != "" {
 		return external(o)
 	}
 	cred := newCredential()
 	e, err := startServer(o, cred)
 	if err != nil {
-		return holder{}, err
+		return owner{}, err
 	}
 	b.server = e
-	return holder{URL: e.srv.Load().ClientURL(), User: cred.user, Password: cred.password, Embedded: true}, nil
+	return owner{URL: e.srv.Load().ClientURL(), User: cred.user, Password: cred.password, Embedded: true}, nil
 }
 
-// Attach connects to the process that holds dir, as server.json there tells. ErrNoHolder when there is none: then the
-// directory can be opened. When that holder ends, so does what this Bus can do. Reports go to the logger of ctx.
+// Attach connects to the process that owns dir, as server.json there tells. ErrNoOwner when there is none: then the
+// directory can be opened. When that owner ends, so does what this Bus can do. Reports go to the logger of ctx.
 func Attach(ctx context.Context, dir string) (*Bus, error) {
 	deadline := time.Now().Add(attachPatience)
 	for {
@@ -193,11 +193,11 @@ func Attach(ctx context.Context, dir string) (*Bus, error) {
 		case lockErr != nil:
 			return nil, lockErr
 		case free:
-			return nil, fmt.Errorf("%w in %s", ErrNoHolder, dir)
+			return nil, fmt.Errorf("%w in %s", ErrNoOwner, dir)
 		case time.Now().After(deadline):
-			return nil, fmt.Errorf("%w: %s is held, but its holder does not answer: %w", ErrUnavailable, dir, err)
+			return nil, fmt.Errorf("%w: %s is locked, but its owner does not answer: %w", ErrUnavailable, dir, err)
 		}
-		// The holder is starting or closing.
+		// The owner is starting or closing.
 		if err := pause(ctx, nil, lockPoll); err != nil {
 			return nil, fmt.Errorf("attach to %s: %w", dir, err)
 		}
@@ -205,13 +205,13 @@ func Attach(ctx context.Context, dir string) (*Bus, error) {
 }
 
 func attach(ctx context.Context, dir string) (*Bus, error) {
-	h, err := readHolder(dir)
+	h, err := readOwner(dir)
 	if err != nil {
 		return nil, err
 	}
 	if !h.Embedded { // its server outlives it
 		if free, err := lockFree(dir); err != nil || free {
-			return nil, errors.Join(err, ErrNoHolder)
+			return nil, errors.Join(err, ErrNoOwner)
 		}
 	}
 	b := &Bus{dir: dir, run: h.Run, attached: h.Embedded, log: *zerolog.Ctx(ctx)}
@@ -257,7 +257,7 @@ func (b *Bus) shutdown(ctx context.Context) error {
 	defer cancel()
 	var errs []error
 	if b.lock != nil {
-		errs = append(errs, removeHolder(b.dir)) // first: no new process attaches
+		errs = append(errs, removeOwner(b.dir)) // first: no new process attaches
 	}
 	if b.nc != nil {
 		errs = append(errs, b.stopListeners(ctx))
@@ -271,7 +271,7 @@ func (b *Bus) shutdown(ctx context.Context) error {
 		b.nc.Close()
 	}
 	if b.server != nil {
-		b.mending <- struct{}{} // who starts the server anew has seen the end, or is just done
+		b.repairing <- struct{}{} // who restarts the server has seen the end, or is just done
 		errs = append(errs, b.server.stopWithin(ctx, b.unlock))
 	} else {
 		errs = append(errs, b.unlock())

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestOneHolder(t *testing.T) {
+func TestOneOwner(t *testing.T) {
 	t.Parallel()
 	backends(t, func(t *testing.T, o Options) {
 		b, ctx := open(t, o), soon(t)
@@ -32,7 +32,7 @@ func TestOneHolder(t *testing.T) {
 		require.Equal(t, filepath.Join(o.Dir, lockName), locked.Path)
 		require.Contains(t, locked.Error(), b.URL())
 
-		path := filepath.Join(o.Dir, holderName)
+		path := filepath.Join(o.Dir, ownerFile)
 		info, err := os.Stat(path)
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
@@ -83,9 +83,9 @@ func TestAttach(t *testing.T) {
 	backends(t, func(t *testing.T, o Options) {
 		ctx := soon(t)
 		_, err := Attach(ctx, o.Dir)
-		require.ErrorIs(t, err, ErrNoHolder)
+		require.ErrorIs(t, err, ErrNoOwner)
 		_, err = Attach(ctx, filepath.Join(o.Dir, "nowhere"))
-		require.ErrorIs(t, err, ErrNoHolder)
+		require.ErrorIs(t, err, ErrNoOwner)
 
 		b := open(t, o)
 		a, err := Attach(ctx, o.Dir)
@@ -97,12 +97,12 @@ func TestAttach(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, pos, last.Pos)
 		require.NoError(t, a.Close(ctx))
-		require.FileExists(t, filepath.Join(o.Dir, holderName), "only the holder removes it")
+		require.FileExists(t, filepath.Join(o.Dir, ownerFile), "only the owner removes it")
 	})
 }
 
-// TestHolderEnds: what is attached to a run learns that the run's process is gone, and does not wait for ever.
-func TestHolderEnds(t *testing.T) {
+// TestOwnerEnds: what is attached to a run learns that the run's process is gone, and does not wait for ever.
+func TestOwnerEnds(t *testing.T) {
 	t.Parallel()
 	ctx, o := soon(t), fast(t)
 	b := open(t, o)
@@ -118,11 +118,11 @@ func TestHolderEnds(t *testing.T) {
 		}
 		end = err
 	}
-	require.ErrorIs(t, end, ErrNoHolder)
+	require.ErrorIs(t, end, ErrNoOwner)
 	_, err = a.Append(ctx, ConductorSubject("r", "x"), nil, 0)
-	require.ErrorIs(t, err, ErrNoHolder)
+	require.ErrorIs(t, err, ErrNoOwner)
 	_, err = Attach(ctx, o.Dir)
-	require.ErrorIs(t, err, ErrNoHolder)
+	require.ErrorIs(t, err, ErrNoOwner)
 }
 
 func TestCloseIsQuickAndMayBeRepeated(t *testing.T) {
@@ -235,7 +235,7 @@ func TestOpenFailsClearly(t *testing.T) {
 				free, err := lockFree(c.o.Dir)
 				require.NoError(t, err)
 				require.True(t, free, "a failed start gives the directory up")
-				require.NoFileExists(t, filepath.Join(c.o.Dir, holderName))
+				require.NoFileExists(t, filepath.Join(c.o.Dir, ownerFile))
 			}
 		})
 	}
@@ -345,7 +345,7 @@ func TestTheServersLogArrives(t *testing.T) {
 func TestClassesDoNotOverlap(t *testing.T) {
 	t.Parallel()
 	b := open(t, fast(t))
-	for _, err := range []error{ErrFull, ErrUnavailable, ErrClosed, ErrNoHolder, ErrFenced, ErrTooLarge} {
+	for _, err := range []error{ErrFull, ErrUnavailable, ErrClosed, ErrNoOwner, ErrFenced, ErrTooLarge} {
 		require.Equal(t, err, b.class(context.Background(), err))
 	}
 	require.NoError(t, b.class(context.Background(), nil))

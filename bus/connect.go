@@ -18,7 +18,7 @@ const (
 	pingEvery       = 10 * time.Second // two without an answer, and a connection that died silently is lost
 )
 
-func (b *Bus) connect(h holder) error {
+func (b *Bus) connect(h owner) error {
 	b.url = h.URL
 	nc, err := nats.Connect(h.URL, append(h.login(), b.connectOptions()...)...)
 	if errors.Is(err, nats.ErrNoServers) {
@@ -43,12 +43,12 @@ func (b *Bus) connectOptions() []nats.Option {
 	opts := []nats.Option{
 		nats.Name("divisi"), nats.Timeout(connectPatience), nats.PingInterval(pingEvery),
 		// What is kept while there is no connection arrives late: a request for a task that no worker waits for any more, or the
-		// sign of life of an attempt that has broken off meanwhile.
+		// heartbeat of an attempt that was interrupted meanwhile.
 		nats.ReconnectBufSize(-1),
 		nats.ErrorHandler(b.reportAsync), nats.DisconnectErrHandler(b.reportLost), nats.ReconnectHandler(b.reportBack),
 	}
 	if b.attached {
-		return append(opts, nats.NoReconnect()) // the server ends with its holder and never comes back there
+		return append(opts, nats.NoReconnect()) // the server ends with its owner and never comes back there
 	}
 	opts = append(opts, nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait))
 	if b.server != nil {
@@ -84,7 +84,7 @@ func (b *Bus) deniedSince(begun time.Time) string {
 
 func (b *Bus) reportLost(_ *nats.Conn, err error) {
 	level := zerolog.WarnLevel
-	if len(b.mending) > 0 { // on purpose
+	if len(b.repairing) > 0 { // on purpose
 		level = zerolog.DebugLevel
 	}
 	if !b.isClosing() {
@@ -105,12 +105,12 @@ func (b *Bus) reportBack(_ *nats.Conn) {
 	b.log.Info().Str("url", b.url).Msg("connected to the message server again")
 }
 
-// attempt runs call with the time that one answer may take, and again while that may help. again says whether an
-// earlier try may have been carried out although its answer got lost.
+// attempt runs call with the time that one answer may take, and again while that may help. again reports whether an
+// earlier try may have been done although its answer got lost.
 func (b *Bus) attempt(ctx context.Context, call func(context.Context) error) (again bool, err error) {
 	begun := time.Now()
 	defer b.spent.Since(begun)
-	end, mends := begun.Add(b.retryPatience), 0
+	end, repairs := begun.Add(b.retryPatience), 0
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		starts := b.starts()
 		try, cancel := context.WithTimeout(ctx, b.tryPatience)
@@ -124,10 +124,10 @@ func (b *Bus) attempt(ctx context.Context, call func(context.Context) error) (ag
 		}
 		if fault := b.fault(err); fault != nil {
 			again = true
-			if mends++; mends > mostMends {
+			if repairs++; repairs > maxRepairs {
 				return again, fault
 			}
-			if fault = b.mend(ctx, starts, fault); fault != nil {
+			if fault = b.repair(ctx, starts, fault); fault != nil {
 				return again, fault
 			}
 			end = time.Now().Add(b.retryPatience)

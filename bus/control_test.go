@@ -89,7 +89,7 @@ func TestControlRefuses(t *testing.T) {
 	})
 }
 
-// What was said while the server was away arrived when it was back: signs of life of attempts that had broken off, and requests for
+// What was said while the server was away arrived when it was back: heartbeats of interrupted attempts, and requests for
 // tasks whose answers no worker waited for, so that a task lay idle for a whole AckWait.
 func TestNothingSaidWithoutAServerArrivesLater(t *testing.T) {
 	t.Parallel()
@@ -104,7 +104,7 @@ func TestNothingSaidWithoutAServerArrivesLater(t *testing.T) {
 	for b.nc.IsConnected() {
 		require.NoError(t, pause(ctx, nil, lockPoll))
 	}
-	require.ErrorIs(t, b.Publish(ctx, HeldSubject("r"), []byte("late")), ErrUnavailable)
+	require.ErrorIs(t, b.Publish(ctx, ActiveSubject("r"), []byte("late")), ErrUnavailable)
 	_, err := q.pull(ctx)
 	require.ErrorIs(t, err, nats.ErrReconnectBufExceeded)
 

@@ -17,14 +17,14 @@ var (
 	ErrQueued = errors.New("bus: the task is queued or running already")
 	// ErrNotFound: there is no object of that name.
 	ErrNotFound = errors.New("bus: no such object")
-	// ErrExists: the name holds other bytes; names are bound once and for all.
-	ErrExists = errors.New("bus: the name holds another object")
+	// ErrExists: the name has other bytes; names are bound once and for all.
+	ErrExists = errors.New("bus: the name has another object")
 	// ErrTooLarge: more than MaxData bytes in one message. Put the payload into an object and append its name.
 	ErrTooLarge = errors.New("bus: too large for one message")
 	// ErrSubject: a subject or filter that is not well formed or not meant for this call.
 	ErrSubject = errors.New("bus: bad subject")
-	// ErrNoHolder: no process holds the directory; open it instead of attaching.
-	ErrNoHolder = errors.New("bus: no process holds the store")
+	// ErrNoOwner: no process owns the directory; open it instead of attaching.
+	ErrNoOwner = errors.New("bus: no process owns the store")
 	// ErrNoListener: a request to a subject without a listener.
 	ErrNoListener = errors.New("bus: no process listens")
 	// ErrFull: the store or its disk is full. Nothing was stored.
@@ -37,11 +37,11 @@ var (
 	ErrClosed = errors.New("bus: closed")
 )
 
-// LockedError reports that another process (or another Bus of this one) holds the directory. Its holder can be reached
+// LockedError reports that another process (or another Bus of this one) owns the directory. Its owner can be reached
 // with Attach.
 type LockedError struct {
 	Path string // the lock file
-	PID  int    // the holder, 0 if it has not said yet
+	PID  int    // the owner, 0 if it has not written that yet
 	Info string // since when, and where it listens; for people
 }
 
@@ -79,7 +79,7 @@ func refused(err error) bool {
 	return code == jetstream.JSErrCodeStreamWrongLastSequence || code == jetstream.JSErrCodeStreamWrongLastSequenceConstant
 }
 
-// transient reports whether the same request may do better in a moment; it may also have been carried out already.
+// transient reports whether the same request may do better in a moment; the server may also have done it already.
 func transient(err error) bool {
 	for _, t := range []error{
 		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse,
@@ -103,7 +103,7 @@ func full(err error) bool {
 }
 
 // class turns an error of the client library into one of this package's. The caller's own context comes first: its end
-// is no fault of the bus.
+// is no error of the bus.
 func (b *Bus) class(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -114,7 +114,7 @@ func (b *Bus) class(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	for _, own := range []error{ErrFull, ErrUnavailable, ErrDamaged, ErrClosed, ErrNoHolder, ErrFenced, ErrTooLarge} {
+	for _, own := range []error{ErrFull, ErrUnavailable, ErrDamaged, ErrClosed, ErrNoOwner, ErrFenced, ErrTooLarge} {
 		if errors.Is(err, own) {
 			return err
 		}
@@ -129,7 +129,7 @@ func (b *Bus) class(ctx context.Context, err error) error {
 	case b.isClosing():
 		return ErrClosed
 	case b.attached && b.nc.IsClosed():
-		return fmt.Errorf("%w any more: its holder ended", ErrNoHolder)
+		return fmt.Errorf("%w any more: its owner ended", ErrNoOwner)
 	case errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled):
 		return fmt.Errorf("%w: JetStream does not answer at %s; is it enabled there? (%w)", ErrUnavailable, b.url, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"divisi/bus"
 )
 
-// Two conductors believe that the run is theirs; the log lets one of them go on.
+// Two conductors believe that the run is theirs; the log lets one of them continue.
 func ExampleBus_AppendFiltered() {
 	dir, err := os.MkdirTemp("", "divisi-example-")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// files is one stream of a store that no process holds, read from its files. It has what a Bus reads of a stream; the other
+// files is one stream of a store that no process owns, read from its files. It has what a Bus reads of a stream; the other
 // methods of the interface must not be called.
 type files struct {
 	jetstream.Stream
@@ -54,8 +54,8 @@ func (g gap) String() string {
 	return fmt.Sprintf("%d messages are lost, %d to %d: %s", g.to-g.from+1, g.from, g.to, g.why)
 }
 
-// OpenFiles reads the store of a directory that no process holds from its files, and writes nothing. What is sound before and
-// behind damaged bytes is there; what is lost is a message with Lost. *LockedError when a process holds the directory. Read,
+// OpenFiles reads the store of a directory that no process owns from its files, and writes nothing. What is sound before and
+// behind damaged bytes is there; what is lost is a message with Lost. *LockedError when a process owns the directory. Read,
 // Last, Get and Close can be called.
 func OpenFiles(dir, run string) (*Bus, error) {
 	release, err := share(dir)

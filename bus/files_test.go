@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stored makes a store that no process holds, of messages and objects with the given contents.
+// stored makes a store that no process owns, of messages and objects with the given contents.
 func stored(t testing.TB, contents ...[]byte) (dir string, want []Message) {
 	t.Helper()
 	ctx, o := context.Background(), fast(t)
@@ -60,7 +60,7 @@ func filesOf(t testing.TB, dir string) map[string]string {
 	return found
 }
 
-// readAll returns the messages of a store that no process holds without their times, and what is said to be lost.
+// readAll returns the messages of a store that no process owns without their times, and what is said to be lost.
 func readAll(t testing.TB, dir string) (got []Message, lost []string) {
 	t.Helper()
 	b, err := OpenFiles(dir, "")
@@ -243,7 +243,7 @@ func TestNothingWithinADamagedRecordIsARecord(t *testing.T) {
 	require.Equal(t, want[:1], got, "nor within one that was cut off")
 }
 
-func TestFilesOfAStoreThatIsHeldAreNotRead(t *testing.T) {
+func TestFilesOfALockedStoreAreNotRead(t *testing.T) {
 	t.Parallel()
 	o := fast(t)
 	b := open(t, o)
@@ -256,7 +256,7 @@ func TestFilesOfAStoreThatIsHeldAreNotRead(t *testing.T) {
 	require.Empty(t, got)
 	require.Empty(t, lost)
 	_, err = Attach(t.Context(), o.Dir)
-	require.ErrorIs(t, err, ErrNoHolder, "who reads is no holder")
+	require.ErrorIs(t, err, ErrNoOwner, "who reads is no owner")
 	_, err = Open(t.Context(), o)
 	require.ErrorAs(t, err, new(*LockedError), "but keeps others from writing meanwhile")
 	require.NoError(t, release())

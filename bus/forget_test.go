@@ -74,23 +74,23 @@ func TestObjectsOfARunMadeBeforeTheirNamesCarriedIt(t *testing.T) {
 	require.ErrorIs(t, err, ErrNotFound)
 }
 
-func FuzzHolder(f *testing.F) {
+func FuzzOwner(f *testing.F) {
 	f.Add([]byte(`{"url":"nats://127.0.0.1:4222","pid":1,"run":"r1"}`))
 	f.Add([]byte(`{"url":"nats://a:b","run":"../x"}`))
 	f.Add([]byte("{"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := t.TempDir()
-		require.NoError(t, os.WriteFile(dir+"/"+holderName, data, 0o600))
+		require.NoError(t, os.WriteFile(dir+"/"+ownerFile, data, 0o600))
 		require.NoError(t, os.WriteFile(dir+"/"+lockName, data, 0o600))
-		if h, err := readHolder(dir); err == nil {
+		if h, err := readOwner(dir); err == nil {
 			require.True(t, h.Run == "" || ValidToken(h.Run))
 		}
 		require.ErrorAs(t, lockedBy(dir+"/"+lockName), new(*LockedError))
-		require.False(t, Held(dir))
-		release, err := Hold(dir)
+		require.False(t, Locked(dir))
+		release, err := Lock(dir)
 		require.NoError(t, err)
-		require.True(t, Held(dir))
-		_, err = Hold(dir)
+		require.True(t, Locked(dir))
+		_, err = Lock(dir)
 		require.ErrorAs(t, err, new(*LockedError))
 		require.NoError(t, release())
 	})

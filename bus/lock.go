@@ -12,7 +12,7 @@ import (
 
 const (
 	lockName = "lock"
-	// lockPatience outlasts the instant for which Attach tests a lock, and the end of a holder that is just closing.
+	// lockPatience outlasts the instant for which Attach tests a lock, and the end of a owner that is just closing.
 	lockPatience = 400 * time.Millisecond
 	lockPoll     = 20 * time.Millisecond
 )
@@ -23,21 +23,21 @@ var errLocked = errors.New("locked")
 // dirLock is an exclusive lock on a directory. The system drops it with the process, however that ends.
 type dirLock struct{ file *os.File }
 
-// lockNote is what the lock file says about its holder. It has no secrets.
+// lockNote is what the lock file reports about its owner. It has no secrets.
 type lockNote struct {
 	URL     string    `json:"url"`
 	PID     int       `json:"pid"`
 	Started time.Time `json:"started"`
 }
 
-// takeLock locks dir for this process. *LockedError when another holder keeps it.
+// takeLock locks dir for this process. *LockedError when another owner keeps it.
 func takeLock(ctx context.Context, dir string) (*dirLock, error) {
 	path := filepath.Join(dir, lockName)
 	deadline := time.Now().Add(lockPatience)
 	for {
 		l, err := tryLock(path)
 		if err == nil {
-			return l, l.write(nil) // the holder before this one is no news any more
+			return l, l.write(nil) // the note is of the owner before this one
 		}
 		if !errors.Is(err, errLocked) {
 			return nil, err
@@ -72,14 +72,14 @@ func Taken(dir string) (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// Held reports whether a process holds a directory, or whether that cannot be told.
-func Held(dir string) bool {
+// Locked reports whether a process owns a directory. A lock that cannot be tested counts as owned.
+func Locked(dir string) bool {
 	free, err := lockFree(dir)
 	return err != nil || !free
 }
 
-// Hold keeps a directory from all who would open it until release. *LockedError when a process holds it.
-func Hold(dir string) (release func() error, err error) {
+// Lock locks a directory, so that no process can open it, until release. *LockedError when a process owns it.
+func Lock(dir string) (release func() error, err error) {
 	path := filepath.Join(dir, lockName)
 	switch l, err := tryLock(path); {
 	case errors.Is(err, errLocked):
@@ -91,7 +91,7 @@ func Hold(dir string) (release func() error, err error) {
 	}
 }
 
-// lockFree reports whether no process holds dir. It shares the lock itself for an instant.
+// lockFree reports whether no process owns dir. It shares the lock itself for an instant.
 func lockFree(dir string) (bool, error) {
 	release, err := share(dir)
 	if errors.Is(err, errLocked) {
@@ -103,8 +103,8 @@ func lockFree(dir string) (bool, error) {
 	return true, release()
 }
 
-// share keeps a directory from all who would hold it, but from none who share it, until release. It writes nothing. errLocked
-// when a process holds it.
+// share keeps a directory from those who would lock it, but not from those who share it, until release. It writes nothing. errLocked
+// when a process owns it.
 func share(dir string) (release func() error, err error) {
 	f, err := os.Open(filepath.Join(dir, lockName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -123,11 +123,11 @@ func share(dir string) (release func() error, err error) {
 	return l.release, nil
 }
 
-// note writes who holds the lock into its file, for the error of the next who wants it.
-func (l *dirLock) note(h holder) error {
+// note writes who owns the lock into its file, for the error of the next who wants it.
+func (l *dirLock) note(h owner) error {
 	data, err := json.Marshal(lockNote{URL: h.URL, PID: h.PID, Started: h.Started})
 	if err != nil {
-		return fmt.Errorf("encode the lock's holder: %w", err)
+		return fmt.Errorf("encode the lock's owner: %w", err)
 	}
 	return l.write(data)
 }

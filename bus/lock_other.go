@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// flock refuses: without a lock that ends with its process, two holders could write one store.
+// flock refuses: without a lock that ends with its process, two owners could write one store.
 func flock(*os.File, bool) error { return errors.ErrUnsupported }

@@ -21,7 +21,7 @@ type Message struct {
 	Pos     uint64 // place in the log, from 1; grows, with gaps where other runs append. 0 in control messages
 	Data    []byte
 	Time    time.Time // when the server stored it; zero in control messages
-	// Lost says which messages are lost from Pos on, and why: then this stands for them, under no subject.
+	// Lost says which messages are lost from Pos on, and why: then this takes their place, under no subject.
 	Lost string
 }
 

@@ -24,7 +24,7 @@ func TestAppendIsFenced(t *testing.T) {
 		require.NoError(t, err)
 		require.Greater(t, second, first)
 
-		// The task is given out again; the new holder appends after what it read, and the old one has lost.
+		// The task is delivered again; the new owner appends after what it read, and the old one has lost.
 		took, err := b.Append(ctx, s, []byte("started 2"), second)
 		require.NoError(t, err)
 		_, err = b.Append(ctx, s, []byte("a zombie's result"), second)
@@ -101,7 +101,7 @@ func TestAppendRefuses(t *testing.T) {
 		_, err = b.AppendFiltered(ctx, s, "task.>", nil, 0)
 		require.ErrorIs(t, err, ErrSubject)
 		_, err = b.AppendFiltered(ctx, s, ConductorFilter("other"), nil, 0)
-		require.ErrorIs(t, err, ErrSubject, "a fence that does not hold its own append is none")
+		require.ErrorIs(t, err, ErrSubject, "a fence that does not cover its own append is none")
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
 		_, err = b.Append(ended, s, nil, 1)

@@ -38,7 +38,7 @@ func open(t testing.TB, o Options) *Bus {
 	return b
 }
 
-// backends are the two ways to get a bus; the same tests hold for both.
+// backends are the two ways to get a bus; the same tests run on both.
 func backends(t *testing.T, test func(t *testing.T, o Options)) {
 	t.Helper()
 	t.Run("embedded", func(t *testing.T) {

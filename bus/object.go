@@ -35,7 +35,7 @@ func objectsOf(run string) string {
 }
 
 // manifest lists the pieces of an object that does not fit into one message. It is stored after they are, so a name
-// either stands for a whole object or for none; pieces that a dead writer left are used by the next who puts the same.
+// is either the name of a whole object or of none; pieces that a dead writer left are used by the next who puts the same.
 type manifest struct {
 	Size   int64    `json:"size"`
 	SHA256 string   `json:"sha256"`

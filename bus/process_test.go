@@ -71,7 +71,7 @@ func childAppend(ctx context.Context, dir string) error {
 	}
 }
 
-// childAttach asks the holder a question, and appends where the holder reads.
+// childAttach asks the owner a question, and appends where the owner reads.
 func childAttach(ctx context.Context, dir string) error {
 	b, err := Attach(ctx, dir)
 	if err != nil {
@@ -121,7 +121,7 @@ func TestKill(t *testing.T) {
 
 	ctx := soon(t)
 	_, err = Attach(ctx, dir)
-	require.ErrorIs(t, err, ErrNoHolder, "a dead holder's server.json is no holder")
+	require.ErrorIs(t, err, ErrNoOwner, "a dead owner's server.json is no owner")
 	o := fast(t)
 	o.Dir = dir
 	b := open(t, o)
@@ -135,7 +135,7 @@ func TestKill(t *testing.T) {
 		require.Equal(t, fmt.Sprint(i), string(data))
 	}
 	_, err = b.Append(ctx, ConductorSubject("r", "x"), nil, acked[0])
-	require.ErrorIs(t, err, ErrFenced, "and the fence stands where it stood")
+	require.ErrorIs(t, err, ErrFenced, "and the fence has not moved")
 	_, err = b.Append(ctx, ConductorSubject("r", "x"), nil, got[len(got)-1].Pos)
 	require.NoError(t, err)
 

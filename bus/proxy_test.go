@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// proxy stands between a client and a server and can lose the server's answers.
+// proxy is between a client and a server and can lose the server's answers.
 type proxy struct {
 	listener net.Listener
 	server   string

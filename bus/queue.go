@@ -23,7 +23,7 @@ const (
 )
 
 // Enqueue puts a task on the queue under its subject (TaskSubject). ErrQueued when a copy is there or with a worker,
-// whatever its id: one subject holds one task until it is acknowledged, terminated or purged. Lost answers are retried.
+// whatever its id: one subject has one task until it is acknowledged, terminated or purged. Lost answers are retried.
 // id comes back as Delivery.ID; the same id may be enqueued again after its task has left.
 func (b *Bus) Enqueue(ctx context.Context, subject string, id string, data []byte) error {
 	if err := checkSubject(subject, prefixTask); err != nil {
@@ -78,12 +78,12 @@ func (b *Bus) Purge(ctx context.Context, filter string) error {
 
 // QueueOptions are a role's terms. They are shared by all its workers; the last one to open the queue sets them.
 type QueueOptions struct {
-	// Run limits the queue to the tasks of one run, so that processes that each hold a run can share a server. On one server
+	// Run limits the queue to the tasks of one run, so that processes that each own a run can share a server. On one server
 	// a role is served either run by run or all together.
 	Run string
 	// AckWait without a sign of life and the task goes to another worker. Default one minute.
 	AckWait time.Duration
-	// MaxDeliver is how often a task is given out before it is left lying, -1 for no limit. Default 6.
+	// MaxDeliver is how often a task is delivered before it is left in the queue, -1 for no limit. Default 6.
 	MaxDeliver int
 }
 
@@ -134,7 +134,7 @@ func (q *Queue) ensure(ctx context.Context) error {
 	return err
 }
 
-// Next waits for a task until ctx ends. It asks for one task only, each time anew, so no task ever waits behind another
+// Next waits for a task until ctx ends. It asks for one task only, so no task ever waits behind another
 // in this process, and one that arrives just as ctx ends is handed back at once. Many goroutines may call it.
 func (q *Queue) Next(ctx context.Context) (*Delivery, error) {
 	wait := firstWait
@@ -159,7 +159,7 @@ func (q *Queue) Next(ctx context.Context) (*Delivery, error) {
 			err = q.ensure(ctx)
 		}
 		if fault := q.bus.fault(err); err != nil && fault != nil {
-			if fault = q.bus.mend(ctx, starts, fault); fault != nil {
+			if fault = q.bus.repair(ctx, starts, fault); fault != nil {
 				return nil, fmt.Errorf("next task of role %s: %w", q.role, q.bus.class(ctx, fault))
 			}
 		}
@@ -180,7 +180,7 @@ type Delivery struct {
 	Subject    string
 	ID         string // as given to Enqueue
 	Data       []byte
-	Number     int // 1 for the first time that the task is given out
+	Number     int // 1 for the first delivery of the task
 	AckSubject string
 	bus        *Bus
 }
@@ -217,7 +217,7 @@ func (d *Delivery) Ack(ctx context.Context) error {
 	return nil
 }
 
-// Nak hands the task back, to be given out again at once.
+// Nak returns the task, to be delivered again at once.
 func (d *Delivery) Nak(ctx context.Context) error {
 	if err := d.bus.settle(ctx, d.AckSubject, ackNak); err != nil {
 		return fmt.Errorf("hand back %s: %w", d.Subject, err)

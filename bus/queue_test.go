@@ -171,7 +171,7 @@ func TestPurgeWhileWithAWorker(t *testing.T) {
 		fresh := next(t, q)
 		require.Equal(t, "new", string(fresh.Data))
 		require.Equal(t, 1, fresh.Number)
-		require.NoError(t, old.Ack(ctx), "the old holder notices nothing")
+		require.NoError(t, old.Ack(ctx), "the old owner notices nothing")
 		left, err := b.Queued(ctx, "task.>")
 		require.NoError(t, err)
 		require.Equal(t, []string{s, other}, left, "and its acknowledgement touches neither the new task nor another run's")
@@ -262,7 +262,7 @@ func TestQueueRefuses(t *testing.T) {
 	})
 }
 
-// TestQueueIsRemade: the server lost the role's queue (an operator removed it); workers go on.
+// TestQueueIsRemade: the server lost the role's queue (an operator removed it); workers continue.
 func TestQueueIsRemade(t *testing.T) {
 	t.Parallel()
 	backends(t, func(t *testing.T, o Options) {

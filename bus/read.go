@@ -44,9 +44,9 @@ func (b *Bus) Read(ctx context.Context, filter string, from uint64) iter.Seq2[Me
 	}
 }
 
-// Tail yields everything that filter matches from position from on, in order, each once, and goes on with what is
+// Tail yields everything that filter matches from position from on, in order, each once, and continues with what is
 // appended until ctx ends; then it ends without an error. It survives lost connections and restarts of an external
-// server. It yields an error only when nothing can come any more: ErrClosed, ErrNoHolder, ErrSubject.
+// server. It yields an error only when nothing can come any more: ErrClosed, ErrNoOwner, ErrSubject.
 func (b *Bus) Tail(ctx context.Context, filter string, from uint64) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		if err := checkFilter(filter, prefixLog); err != nil {
@@ -90,7 +90,7 @@ const (
 type cursor struct {
 	bus    *Bus
 	filter string
-	next   uint64 // the position to go on from
+	next   uint64 // the position to continue from
 	name   string // of the server's side, "" while there is none
 	seen   uint64 // messages of that side
 	pull   jetstream.MessagesContext

@@ -30,7 +30,7 @@ const (
 	diskExhausted = 8 << 20   // less than this and a write that got no answer failed because the disk is full
 )
 
-// embedded is a nats-server in this process with its store under a directory. It can be started anew.
+// embedded is a nats-server in this process with its store under a directory. It can be restarts.
 type embedded struct {
 	options Options
 	cred    credential
@@ -84,7 +84,7 @@ func (e *embedded) start() error {
 	return nil
 }
 
-// restart starts the server anew where it listened before: its store is read again, and its ceiling is that of the disk now. A
+// restart restarts the server where it listened before: its store is read again, and its ceiling is that of the disk now. A
 // damaged one stays as it is.
 func (e *embedded) restart() error {
 	e.stop()

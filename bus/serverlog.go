@@ -20,7 +20,7 @@ type serverLog struct {
 // Noticef implements server.Logger.
 func (l *serverLog) Noticef(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
 
-// Warnf implements server.Logger. That a store was not closed and is read anew is no warning: holders are killed, and that is
+// Warnf implements server.Logger. That a store was not closed and is read again is no warning: owners are killed, and that is
 // what the log of events is for.
 func (l *serverLog) Warnf(format string, v ...any) {
 	text, level := fmt.Sprintf(format, v...), zerolog.WarnLevel

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// First tokens of what the three streams hold, and of control messages.
+// First tokens of what the three streams store, and of control messages.
 const (
 	prefixTask    = "task"
 	prefixLog     = "ev"
@@ -28,7 +28,7 @@ func ValidToken(s string) bool {
 }
 
 // TaskSubject is where a task waits for a worker: task.<role>.<run>.<task>. A name that is no valid token makes a
-// subject that every method refuses with ErrSubject; the same holds for the other builders.
+// subject that every method refuses with ErrSubject; so do the other builders.
 func TaskSubject(role, run, task string) string { return subject(prefixTask, role, run, task) }
 
 // TaskFilter matches every task of a run, whatever its role: task.*.<run>.> .
@@ -48,11 +48,11 @@ func RunFilter(run string) string { return subject(prefixLog, run) + ".>" }
 // ConductorFilter matches what a run's conductor appended: ev.<run>.m.> .
 func ConductorFilter(run string) string { return subject(prefixLog, run, "m") + ".>" }
 
-// ControlSubject carries short-lived commands to the holder of a run: ctl.<run>.
+// ControlSubject carries short-lived commands to the owner of a run: ctl.<run>.
 func ControlSubject(run string) string { return subject(prefixControl, run) }
 
-// HeldSubject is where workers say which tasks of a run they have at hand, a task's subject each: ctl.<run>.held.
-func HeldSubject(run string) string { return ControlSubject(run) + ".held" }
+// ActiveSubject is where workers report their active tasks of a run, the subject of each: ctl.<run>.active.
+func ActiveSubject(run string) string { return ControlSubject(run) + ".active" }
 
 func subject(first string, rest ...string) string {
 	var b strings.Builder
@@ -105,7 +105,7 @@ func checkTokens(s, prefix string, ok func(t string, last bool) bool) error {
 	return nil
 }
 
-// checkControl accepts a literal subject that no stream holds, so that a control message can never pass for an event.
+// checkControl accepts a literal subject that no stream stores, so that a control message can never pass for an event.
 func checkControl(s string) error {
 	first, _, _ := strings.Cut(s, ".")
 	if first == prefixTask || first == prefixLog || first == prefixObject {

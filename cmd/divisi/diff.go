@@ -82,7 +82,7 @@ func (g *globals) lookAt(
 			data, err = look(r, task, number)
 			err = errors.Join(err, r.Close())
 		}
-		if !errors.Is(err, bus.ErrNoHolder) {
+		if !errors.Is(err, bus.ErrNoOwner) {
 			break
 		}
 	}

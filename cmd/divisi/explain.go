@@ -46,7 +46,7 @@ func (g *globals) explain(ctx context.Context, name string, f explainFlags) erro
 	// Another command may have held the store and ended in between: then this one can hold it.
 	for range lookTries {
 		err = g.explainTask(ctx, run, task, attempt, f)
-		if !errors.Is(err, bus.ErrNoHolder) {
+		if !errors.Is(err, bus.ErrNoOwner) {
 			break
 		}
 	}

@@ -100,7 +100,7 @@ func (r *remover) chosen(args []string) (runs []string, err error) {
 			return nil, err
 		}
 		for _, id := range ids {
-			if began, ok := store.BeganAt(id); ok && now().Sub(began) > age && !bus.Held(r.store().Bus(id)) {
+			if began, ok := store.BeganAt(id); ok && now().Sub(began) > age && !bus.Locked(r.store().Bus(id)) {
 				runs = append(runs, id)
 			}
 		}
@@ -139,7 +139,7 @@ func (r *remover) removeRun(ctx context.Context, run string) (err error) {
 	if err := os.MkdirAll(r.store().Bus(run), 0o700); err != nil {
 		return err
 	}
-	release, err := bus.Hold(r.store().Bus(run))
+	release, err := bus.Lock(r.store().Bus(run))
 	if errors.As(err, new(*bus.LockedError)) {
 		return usagef("it is active: end it first with divisi cancel %s", run)
 	}
@@ -213,7 +213,7 @@ func (g *globals) left() (dirs []string) {
 	for _, id := range ids {
 		m, err := store.ReadMeta(g.store().Run(id))
 		repos = append(repos, filepath.Dir(m.Repo))
-		if errors.As(err, new(*usageError)) && old(g.store().Run(id), day) && !bus.Held(g.store().Bus(id)) {
+		if errors.As(err, new(*usageError)) && old(g.store().Run(id), day) && !bus.Locked(g.store().Bus(id)) {
 			dirs = append(dirs, g.store().Run(id))
 		}
 	}

@@ -41,7 +41,7 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return &endError{codeStopped, ""}
-	case errors.Is(err, bus.ErrNoHolder): // it may just have ended in order
+	case errors.Is(err, bus.ErrNoOwner): // it may just have ended in order
 		st, _, err := g.store().State(ctx, id)
 		return g.abandoned(id, st, err)
 	}

@@ -20,7 +20,7 @@ const (
 
 // hear notes which attempts workers report to hold.
 func (c *Conductor) hear(ctx context.Context) (stop func(), err error) {
-	return c.cfg.Bus.Subscribe(ctx, bus.HeldSubject(c.cfg.Run), func(m bus.Message, _ func([]byte) error) {
+	return c.cfg.Bus.Subscribe(ctx, bus.ActiveSubject(c.cfg.Run), func(m bus.Message, _ func([]byte) error) {
 		c.heard.Store(string(m.Data), c.cfg.Clock())
 	})
 }

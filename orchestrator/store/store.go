@@ -76,7 +76,7 @@ func (d Dir) Open(ctx context.Context, id string) (b *bus.Bus, alone bool, err e
 		// The holder ends when the run has, which is nothing to log.
 		if b, err = bus.Attach(zerolog.Nop().WithContext(ctx), d.Bus(id)); err == nil {
 			return b, false, nil
-		} else if !errors.Is(err, bus.ErrNoHolder) {
+		} else if !errors.Is(err, bus.ErrNoOwner) {
 			return nil, false, fmt.Errorf("connect to the holder of run %s: %w", id, err)
 		}
 		var meta Meta

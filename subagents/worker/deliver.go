@@ -88,12 +88,12 @@ func (w *Worker) heartbeat(ctx context.Context, d *bus.Delivery, log zerolog.Log
 		defer close(ended)
 		tick := time.NewTicker(w.cfg.AckWait / 3)
 		defer tick.Stop()
-		held := bus.HeldSubject(strings.Split(d.Subject, ".")[2])
+		active := bus.ActiveSubject(strings.Split(d.Subject, ".")[2])
 		for {
 			back := w.cfg.Bus.Back()
-			err := errors.Join(d.InProgress(ctx), w.cfg.Bus.Publish(ctx, held, []byte(d.Subject)))
+			err := errors.Join(d.InProgress(ctx), w.cfg.Bus.Publish(ctx, active, []byte(d.Subject)))
 			if err != nil && ctx.Err() == nil {
-				log.Warn().Err(err).Msg("no sign of life could be given")
+				log.Warn().Err(err).Msg("heartbeat failed")
 			}
 			select {
 			case <-tick.C:
@@ -202,7 +202,7 @@ func addressed(subject string) *wire.Assignment {
 // brokenOff turns what broke an attempt off into its result. What the machine lacks ends no attempt: the log is told, and
 // the error is errHalted. A worker that stops, and a bus that fails, leave the attempt to its next delivery.
 func (w *Worker) brokenOff(ctx context.Context, j *journal.Journal, err error) (spec.Result, error) {
-	next := []error{bus.ErrFenced, bus.ErrUnavailable, bus.ErrFull, bus.ErrClosed, bus.ErrNoHolder, agent.ErrStopped}
+	next := []error{bus.ErrFenced, bus.ErrUnavailable, bus.ErrFull, bus.ErrClosed, bus.ErrNoOwner, agent.ErrStopped}
 	if ctx.Err() != nil || slices.ContainsFunc(next, func(e error) bool { return errors.Is(err, e) }) {
 		return spec.Result{}, err
 	}

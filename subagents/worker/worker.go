@@ -196,7 +196,7 @@ func (w *Worker) serve(ctx context.Context, role string, q *bus.Queue) {
 	for {
 		d, err := q.Next(ctx)
 		if err != nil {
-			if ctx.Err() != nil || errors.Is(err, bus.ErrClosed) || errors.Is(err, bus.ErrNoHolder) {
+			if ctx.Err() != nil || errors.Is(err, bus.ErrClosed) || errors.Is(err, bus.ErrNoOwner) {
 				return
 			}
 			w.cfg.Log.Error().Err(err).Str("role", role).Msg("no task can be taken now; trying again")

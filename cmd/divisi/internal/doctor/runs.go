@@ -70,7 +70,7 @@ func conditionOf(ctx context.Context, dir store.Dir, id string) (condition, erro
 		dir.Close(b)
 		return active, nil
 	}
-	if !errors.Is(err, bus.ErrNoHolder) {
+	if !errors.Is(err, bus.ErrNoOwner) {
 		return busy, err
 	}
 	if _, err := store.ReadMeta(dir.Run(id)); errors.As(err, new(*usage.Error)) {

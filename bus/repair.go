@@ -12,24 +12,24 @@ const (
 	// roomPatience is how long calls wait for room on the disk of the embedded server, roomPoll how often they look.
 	roomPatience = 30 * time.Minute
 	roomPoll     = time.Second
-	// mostMends bounds how often one call has the server started anew.
-	mostMends = 10
+	// maxRepairs bounds how often one call has the server restarts.
+	maxRepairs = 10
 )
 
 // WaitForRoom makes calls wait while the disk of the embedded server is full, for 30 minutes at most. Until then they fail with
 // ErrFull. tell is called with what a person should read at once, one call at a time.
 func (b *Bus) WaitForRoom(tell func(text string)) { b.tell.Store(&tell) }
 
-// mend waits until the disk of the embedded server has room, and starts the server anew, which keeps its first error of writing
+// repair waits until the disk of the embedded server has room, and restarts the server, which keeps its first error of writing
 // for good. starts is how often it was started before the call that failed, fault why that failed.
-func (b *Bus) mend(ctx context.Context, starts int64, fault error) error {
+func (b *Bus) repair(ctx context.Context, starts int64, fault error) error {
 	tell := b.tell.Load()
 	if tell == nil {
 		return fault
 	}
 	select {
-	case b.mending <- struct{}{}:
-		defer func() { <-b.mending }()
+	case b.repairing <- struct{}{}:
+		defer func() { <-b.repairing }()
 	case <-b.closing:
 		return ErrClosed
 	case <-ctx.Done():
@@ -38,7 +38,7 @@ func (b *Bus) mend(ctx context.Context, starts int64, fault error) error {
 	if b.server.starts.Load() != starts {
 		return nil
 	}
-	after := "" // what is told when the calls go on, "" while nothing was told
+	after := "" // what is reported when the calls continue, "" while nothing was reported
 	for end := time.Now().Add(roomPatience); ; {
 		until := "there is room"
 		if fault = b.server.fault(); !errors.Is(fault, ErrFull) {
@@ -61,12 +61,12 @@ func (b *Bus) mend(ctx context.Context, starts int64, fault error) error {
 	}
 }
 
-// restart starts the embedded server anew, unless the bus is closing.
+// restart restarts the embedded server, unless the bus is closing.
 func (b *Bus) restart() error {
 	if b.isClosing() {
 		return ErrClosed
 	}
-	b.log.Info().Str("dir", b.dir).Msg("the message server is started anew")
+	b.log.Info().Str("dir", b.dir).Msg("the message server is restarts")
 	if err := b.server.restart(); err != nil {
 		return err
 	}

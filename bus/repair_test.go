@@ -13,8 +13,8 @@ import (
 
 var errWrite = errors.New("a write failed")
 
-// A server that is started anew reads its files as one of a new process does: it would cut off what follows the damage.
-func TestADamagedStoreIsNotStartedAnew(t *testing.T) {
+// A server that is restarts reads its files as one of a new process does: it would cut off what follows the damage.
+func TestADamagedStoreIsNotRestarted(t *testing.T) {
 	t.Parallel()
 	b, ctx := open(t, fast(t)), soon(t)
 	for _, text := range []string{"one", "two", "three"} {
@@ -28,7 +28,7 @@ func TestADamagedStoreIsNotStartedAnew(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, data, 0o600))
 	b.WaitForRoom(func(text string) { t.Error("it waits: " + text) })
 
-	require.ErrorIs(t, b.mend(ctx, b.starts(), errWrite), ErrDamaged)
+	require.ErrorIs(t, b.repair(ctx, b.starts(), errWrite), ErrDamaged)
 	after, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, data, after)
@@ -51,7 +51,7 @@ func TestWhatKeepsTheServerFromStartingIsTold(t *testing.T) {
 		}
 	})
 
-	require.NoError(t, b.mend(ctx, starts, errWrite))
+	require.NoError(t, b.repair(ctx, starts, errWrite))
 	require.Len(t, told, 2)
 	require.Contains(t, told[0], "start the embedded server in "+b.dir)
 	require.Contains(t, told[0], "\nThe run waits until the store can be used, for 30m0s at most")

@@ -1,0 +1,104 @@
+package bus
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/renameio/v2/maybe"
+	"github.com/nats-io/nats.go"
+)
+
+const ownerFile = "server.json"
+
+// owner is server.json: how other processes of the same user reach the owner of a directory. Mode 0600.
+type owner struct {
+	URL         string    `json:"url"`
+	User        string    `json:"user,omitempty"`
+	Password    string    `json:"password,omitempty"`
+	Credentials string    `json:"credentials,omitempty"` // path of a NATS credentials file
+	Embedded    bool      `json:"embedded,omitempty"`    // the server ends with its owner
+	Run         string    `json:"run,omitempty"`
+	PID         int       `json:"pid"`
+	Started     time.Time `json:"started"`
+}
+
+// external describes the server that Options.URL names. User and password move out of the address, so that it can be shown.
+func external(o Options) (owner, error) {
+	own := owner{User: o.User, Password: o.Password, Credentials: o.Credentials}
+	var clean []string
+	for part := range strings.SplitSeq(o.URL, ",") {
+		part = strings.TrimSpace(part)
+		if !strings.Contains(part, "://") {
+			part = "nats://" + part
+		}
+		u, err := url.Parse(part)
+		if err != nil || u.Host == "" {
+			// The text of a parse error repeats the address, which may contain a password.
+			return owner{}, fmt.Errorf("%w: the server address is not like nats://host:port", ErrUnavailable)
+		}
+		if u.User != nil && own.User == "" {
+			own.User = u.User.Username()
+			own.Password, _ = u.User.Password()
+		}
+		u.User = nil
+		clean = append(clean, u.String())
+	}
+	own.URL = strings.Join(clean, ",")
+	return own, nil
+}
+
+// login is the client option for the owner's credential.
+func (own owner) login() []nats.Option {
+	var opts []nats.Option
+	switch {
+	case own.Password != "":
+		opts = append(opts, nats.UserInfo(own.User, own.Password))
+	case own.User != "":
+		opts = append(opts, nats.Token(own.User)) // nats://token@host
+	}
+	if own.Credentials != "" {
+		opts = append(opts, nats.UserCredentials(own.Credentials))
+	}
+	return opts
+}
+
+func (own owner) write(dir string) error {
+	data, err := json.MarshalIndent(own, "", "  ") //nolint:gosec // the password is what the file is for; mode 0600
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", ownerFile, err)
+	}
+	if err := maybe.WriteFile(filepath.Join(dir, ownerFile), append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("%w: write %s: %w", ErrUnavailable, ownerFile, err)
+	}
+	return nil
+}
+
+// readOwner reads server.json. os.ErrNotExist when there is none.
+func readOwner(dir string) (owner, error) {
+	path := filepath.Join(dir, ownerFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return owner{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	var own owner
+	if err := json.Unmarshal(data, &own); err != nil {
+		return owner{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	if own.Run != "" && !ValidToken(own.Run) {
+		return owner{}, fmt.Errorf("read %s: %w: run %q", path, ErrSubject, own.Run)
+	}
+	return own, nil
+}
+
+func removeOwner(dir string) error {
+	if err := os.Remove(filepath.Join(dir, ownerFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", ownerFile, err)
+	}
+	return nil
+}
