@@ -60,20 +60,6 @@ func TestForgetRemovesARunAndNothingElse(t *testing.T) {
 	require.ErrorIs(t, err, ErrSubject)
 }
 
-func TestObjectsOfARunMadeBeforeTheirNamesCarriedIt(t *testing.T) {
-	t.Parallel()
-	ctx, url := t.Context(), "nats://ann:secret@"+externalServer(t, t.TempDir(), 0).Addr().String()
-	old := open(t, Options{URL: url})
-	require.NoError(t, old.Put(ctx, "pack", []byte("then")))
-	b := open(t, Options{URL: url, Run: "r1"})
-	data, err := b.Get(ctx, "pack")
-	require.NoError(t, err)
-	require.Equal(t, "then", string(data))
-	require.NoError(t, b.Put(ctx, "new", []byte("now")))
-	_, err = old.Get(ctx, "new")
-	require.ErrorIs(t, err, ErrNotFound)
-}
-
 func FuzzOwner(f *testing.F) {
 	f.Add([]byte(`{"url":"nats://127.0.0.1:4222","pid":1,"run":"r1"}`))
 	f.Add([]byte(`{"url":"nats://a:b","run":"../x"}`))

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
@@ -118,10 +117,11 @@ func (b *Bus) Get(ctx context.Context, name string) ([]byte, error) {
 }
 
 func (b *Bus) get(ctx context.Context, name string) ([]byte, error) {
-	m, err := b.named(ctx, b.run, name)
-	if m == nil && err == nil && b.run != "" { // of a run made before their subjects carried it
-		m, err = b.named(ctx, "", name)
+	subject, err := objectSubject(b.run, name)
+	if err != nil {
+		return nil, err
 	}
+	m, err := b.newest(ctx, b.objects, subject)
 	if err != nil {
 		return nil, err
 	}
@@ -138,8 +138,7 @@ func (b *Bus) get(ctx context.Context, name string) ([]byte, error) {
 	if list.Size < 0 || list.Size > int64(len(list.Pieces))*objectPiece {
 		return nil, fmt.Errorf("%w: the manifest is damaged: %d bytes in %d pieces", ErrUnavailable, list.Size, len(list.Pieces))
 	}
-	before, _, _ := strings.Cut(m.Subject, nameToken) // no name has a dot
-	return b.getPieces(ctx, before+pieceToken, list)
+	return b.getPieces(ctx, objectsOf(b.run)+pieceToken, list)
 }
 
 func (b *Bus) getPieces(ctx context.Context, pieces string, list manifest) ([]byte, error) {
@@ -157,14 +156,6 @@ func (b *Bus) getPieces(ctx context.Context, pieces string, list manifest) ([]by
 		return nil, fmt.Errorf("%w: the object is damaged: %d bytes of %d, or another sum", ErrUnavailable, len(data), list.Size)
 	}
 	return data, nil
-}
-
-func (b *Bus) named(ctx context.Context, run, name string) (*jetstream.RawStreamMsg, error) {
-	subject, err := objectSubject(run, name)
-	if err != nil {
-		return nil, err
-	}
-	return b.newest(ctx, b.objects, subject)
 }
 
 func (b *Bus) getPiece(ctx context.Context, pieces, key string) ([]byte, error) {

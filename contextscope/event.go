@@ -14,8 +14,8 @@ import (
 // Kind is what an event is. The set is closed and versioned.
 type Kind string
 
-// EventVersion is the version of the event schema that this program writes.
-const EventVersion = 1
+// EventVersion is the format of logs that this program writes, and the only one that it reads.
+const EventVersion = 2
 
 // The kinds of event. The first block is written by agents, the second by the conductor.
 const (

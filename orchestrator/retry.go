@@ -146,7 +146,7 @@ func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec
 	had := st.Spec.Roles
 	var named []configs.File
 	for _, name := range slices.Sorted(maps.Keys(had)) {
-		info, err := os.Stat(had[name].Named) // an older log does not tell: its roles count as those of the repository
+		info, err := os.Stat(had[name].Named)
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}

@@ -46,13 +46,13 @@ func TestWhatIsReadAgain(t *testing.T) {
 		"one of the current directory": {
 			had: spec.Role{Source: own}, files: map[string][2]string{own: {"evil", "secrets: [A_KEY]\n"}},
 		},
-		"an older log, whose role a person named": {
+		"of a file that is not named": {
 			had: spec.Role{Source: "mine.md", Secrets: []string{"A_KEY"}}, files: map[string][2]string{"mine.md": {"evil", ""}},
 		},
-		"an older log with an absolute path": {
+		"of a file that is not named, with an absolute path": {
 			had: spec.Role{Source: filepath.Join(here, "mine.md")}, files: map[string][2]string{"mine.md": {"evil", ""}},
 		},
-		"an older log, and a role of the repository": {
+		"of a file that is not named, and a role of the repository": {
 			had:   spec.Role{Source: "mine.md", Secrets: []string{"A_KEY"}},
 			files: map[string][2]string{"mine.md": {"evil", ""}, "repo/" + own: {"new", ""}}, want: "new",
 		},

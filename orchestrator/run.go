@@ -95,8 +95,8 @@ func (r *Run) Dashboard() string {
 	return r.page.URL()
 }
 
-// Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch; or in one whose store
-// is damaged or cannot be written. Attach to it first.
+// Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch; or in one whose log is
+// damaged, cannot be written, or has another format. Attach to it first.
 func (r *Run) Publish(ctx context.Context) (Result, error) {
 	if !r.alone {
 		return Result{}, usage.Errorf("run %s is active: it publishes what landed at its end; stop it with: divisi pause %s",
@@ -105,6 +105,10 @@ func (r *Run) Publish(ctx context.Context) (Result, error) {
 	r.asking.Lock()
 	defer r.asking.Unlock()
 	st, err := r.dir.Fold(ctx, cmp.Or(r.taken, r.bus), r.id)
+	mirrored := errors.As(err, new(*store.FormatError))
+	if mirrored {
+		st, err = r.dir.Landed(ctx, r.id, "")
+	}
 	if err != nil {
 		return Result{}, err
 	}
@@ -124,7 +128,9 @@ func (r *Run) Publish(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	result := resultOf(st)
-	result.Ref = ref
+	if result.Ref = ref; mirrored {
+		result.Unverified = acceptance.UnverifiedIn(st.Landings)
+	}
 	return result, nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"divisi/configs"
 	"divisi/contextscope/memory"
 	"divisi/internal/git"
+	"divisi/internal/release"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/text"
@@ -123,7 +124,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*holder, error) {
 	}
 	h.skipped, h.writePlan, h.repoRoles = set.Skipped, o.WritePlan, set.Repository
 	h.spec = run.Spec{
-		Goal: o.Goal, Repo: h.checkout.Top, Base: base, Branch: h.checkout.Branch,
+		Program: release.Version(), Goal: o.Goal, Repo: h.checkout.Top, Base: base, Branch: h.checkout.Branch,
 		Submodules: h.checkout.Submodules, Project: project, Roles: set.Roles,
 		Parallel: cmp.Or(o.Parallel, project.Parallel, defaultParallel), Budget: cmp.Or(o.Budget, project.Budget),
 		AutoApprove: o.AutoApprove, AllowUnverified: o.AllowUnverified, FreshBaseline: o.FreshBaseline || o.Trial, Created: now(),

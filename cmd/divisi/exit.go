@@ -21,6 +21,7 @@ import (
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/schedule"
+	"divisi/orchestrator/store"
 )
 
 // The exit codes of every command.
@@ -110,6 +111,8 @@ func hintFor(err error) string {
 		return "" // the error names the next step; the kernel reports several limits as a full device
 	case errors.As(err, &locked):
 		return "Another process holds this run. Follow it with: divisi watch, or stop it with: divisi cancel."
+	case errors.As(err, new(*store.FormatError)):
+		return "divisi publish, diff and take find what landed without the log; divisi runs rm removes the run."
 	case isCobraUsage(err) && !strings.Contains(err.Error(), "\nSee: "):
 		return "See: divisi --help"
 	case errors.Is(err, git.ErrNotRepository):

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"divisi/internal/release"
 	"divisi/internal/sandbox"
 	"divisi/internal/text"
 	"divisi/orchestrator/store"
@@ -104,7 +105,7 @@ Start with:  divisi demo`,
 	f.StringVar(&g.stateDir, "state-dir", defaultStateDir(), "where runs, caches and logs are kept")
 	f.StringVar(&g.output, "output", "text", "text, or json: one event a line")
 	f.StringVar(&g.logLevel, "log-level", "warn", "trace, debug, info, warn or error; logs go to standard error")
-	root.Version = version()
+	root.Version = release.Version()
 	root.SetVersionTemplate("divisi {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%s\nSee: %s --help", flagError(err), c.CommandPath())

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
 )
 
 func newRuns(g *globals) *cobra.Command {
@@ -86,11 +88,15 @@ func (g *globals) listRuns(ctx context.Context) error {
 	w := tabwriter.NewWriter(g.out, 0, 0, 2, ' ', 0)
 	for _, id := range ids {
 		r, state, err := g.standing(ctx, id)
+		unread := "unreadable"
+		if errors.As(err, new(*store.FormatError)) {
+			unread = "other format"
+		}
 		switch {
 		case err != nil && g.json():
-			err = json.NewEncoder(g.out).Encode(map[string]string{"run": id, "error": err.Error()})
+			err = json.NewEncoder(g.out).Encode(map[string]string{"run": id, "state": unread, "error": err.Error()})
 		case err != nil:
-			_, err = fmt.Fprintf(w, "%s\tunreadable\t%s\n", id, console.Sanitize(errorLine(err)))
+			_, err = fmt.Fprintf(w, "%s\t%s\t%s\n", id, unread, console.Sanitize(errorLine(err)))
 		case g.json():
 			err = json.NewEncoder(g.out).Encode(r)
 		default:

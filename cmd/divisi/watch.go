@@ -61,7 +61,7 @@ func (g *globals) abandoned(run string, st *run.State, err error) error {
 	case st.Damaged:
 		next = "its log is damaged, and no process can continue it; save what landed with: divisi publish " + run
 	case len(st.Unread) > 0:
-		next = "only the version of Divisi that wrote its log can resume it"
+		next = "an event of its conductor cannot be read, and no process can continue it"
 	}
 	_, err = fmt.Fprintf(g.err, "divisi: run %s is not running; %s\n", run, g.calls(next))
 	return err

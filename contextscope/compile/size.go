@@ -45,8 +45,8 @@ func measured(tokens, bytes int) (ratio, bool) {
 	}
 }
 
-// ratioOf is what the newest usage event that can be believed says of a prompt of known size. Events that summaries, retries or
-// older versions of Divisi left have no size.
+// ratioOf is what the newest usage event that can be believed says of a prompt of known size. Events that summaries or
+// retries left have no size.
 func ratioOf(events []contextscope.Event) ratio {
 	for i := range slices.Backward(events) {
 		if events[i].Kind != contextscope.KindUsage {

@@ -257,16 +257,16 @@ func TestTheJudgeOfATask(t *testing.T) {
 		constrained bool
 		want        string
 	}{
-		"no constraint":                   {"", model, builtIn, false, ""},
-		"a constraint":                    {"", model, builtIn, true, RoleReviewer},
-		"of a command":                    {"", command, builtIn, true, ""},
-		"of a reader":                     {"", Role{Executor: ExecutorModel}, builtIn, true, ""},
-		"a tester with a model judges":    {"", command, own, false, RoleTester},
-		"and what has constraints too":    {"", model, own, true, RoleTester},
-		"a named judge":                   {"own", model, builtIn, true, "own"},
-		"the reviewer by name":            {RoleReviewer, command, builtIn, false, RoleReviewer},
-		"the gates alone by name":         {RoleTester, model, builtIn, true, ""},
-		"roles of an older version's run": {"", model, map[string]Role{RoleTester: {}}, true, ""},
+		"no constraint":                 {"", model, builtIn, false, ""},
+		"a constraint":                  {"", model, builtIn, true, RoleReviewer},
+		"of a command":                  {"", command, builtIn, true, ""},
+		"of a reader":                   {"", Role{Executor: ExecutorModel}, builtIn, true, ""},
+		"a tester with a model judges":  {"", command, own, false, RoleTester},
+		"and what has constraints too":  {"", model, own, true, RoleTester},
+		"a named judge":                 {"own", model, builtIn, true, "own"},
+		"the reviewer by name":          {RoleReviewer, command, builtIn, false, RoleReviewer},
+		"the gates alone by name":       {RoleTester, model, builtIn, true, ""},
+		"a reviewer that the run lacks": {"", model, map[string]Role{RoleTester: {}}, true, ""},
 	} {
 		require.Equal(t, c.want, (&Task{Verify: c.verify}).Judge(c.role, c.roles, c.constrained), name)
 	}

@@ -199,7 +199,7 @@ func judged(s *run.State, t *run.Task) []run.Action {
 		return actions
 	}
 	switch f.Class {
-	case wire.FaultVerdict, wire.FaultGate: // testers of older versions ran the gates
+	case wire.FaultVerdict:
 		return schedule.Failed(s, t, f)
 	case wire.FaultConstraint:
 		var evidence []string

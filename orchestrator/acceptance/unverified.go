@@ -138,9 +138,14 @@ func UnverifiedLanded(s *run.State) string {
 	if why := Unverified(s); why != "" {
 		return why
 	}
+	return UnverifiedIn(s.Landings)
+}
+
+// UnverifiedIn is the same of landed batches alone: what is known of the base commit is in their patches.
+func UnverifiedIn(landings []run.Landing) string {
 	var names []string
 	why, landed := "", 0
-	for _, l := range s.Landings {
+	for _, l := range landings {
 		for _, t := range l.Tasks {
 			landed++
 			if t.Unverified != "" {

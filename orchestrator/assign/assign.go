@@ -170,11 +170,7 @@ func (g *given) assignMaster(ctx context.Context, a *wire.Assignment) error {
 const maxHeld = 64 << 10
 
 func (g *given) assignTask(ctx context.Context, a *wire.Assignment, t *run.Task, tokens int) error {
-	at := t.Next
-	if a.Attempt == t.Attempt { // dispatched by an older version, which kept no assignment
-		at = t.Choice
-	}
-	a.Task, a.Role = t.Task, g.st.RoleOn(t, at.At)
+	a.Task, a.Role = t.Task, g.st.RoleOn(t, t.Next.At)
 	a.Task.Constraints = g.st.Constraints(t)
 	a.Task.Limits.Tokens = cmp.Or(tokens, a.Task.Limits.Tokens)
 	a.DecisionRecord = g.st.Plans[t.Plan].DecisionRecord

@@ -36,7 +36,6 @@ func Read(ctx context.Context, s *run.State, b *bus.Bus, id string, attempt int)
 var (
 	// ErrNoAttempt reports that a task has no such attempt.
 	ErrNoAttempt = errors.New("there is no such attempt")
-	// ErrNotKept reports that no assignment was kept of the attempt: a person made it, or an older version dispatched it.
-	ErrNotKept = errors.New("there is no record of what the attempt was given: a person made its patch, or an older version of " +
-		"Divisi dispatched it")
+	// ErrNotKept reports that the attempt had no assignment.
+	ErrNotKept = errors.New("there is no record of what the attempt was given: a person made its patch")
 )

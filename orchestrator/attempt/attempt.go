@@ -6,6 +6,7 @@ package attempt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -25,15 +26,27 @@ type Attempt struct {
 	dir  store.Dir
 	bus  *bus.Bus
 	task string
+	// format is why the log was not read; nil where it was. Then only what landed is known.
+	format *store.FormatError
 }
 
-// Find folds the log of a run and finds an attempt of a task; 0 is the newest. One that does not exist is a usage.Error.
+// Find folds the log of a run and finds an attempt of a task; 0 is the newest. One that does not exist is a usage.Error. Where
+// the log has another format it finds what landed.
 func Find(ctx context.Context, dir store.Dir, b *bus.Bus, id, task string, number int) (*Attempt, error) {
+	a := &Attempt{dir: dir, bus: b, task: task}
 	st, err := dir.Fold(ctx, b, id)
+	if errors.As(err, &a.format) {
+		if st, err = dir.Landed(ctx, id, task); err == nil {
+			if w := st.Works[task]; w == nil || number > 0 && w.Last != number {
+				err = fmt.Errorf("%w\nWithout its log only what landed can be found, and %s did not land", a.format,
+					strings.TrimSuffix(wire.AgentID(task, number), "/0"))
+			}
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	a := &Attempt{st: st, dir: dir, bus: b, task: task}
+	a.st = st
 	return a, a.choose(number)
 }
 

@@ -58,6 +58,9 @@ var hand = git.Ident{Name: "Divisi", Email: "divisi@localhost"}
 // Give makes one patch of all that a person has changed since the commit that the attempt started from, checks it, and stores its
 // pack. The same content is the same patch. What cannot be given is a usage.Error; nothing is stored then.
 func (a *Attempt) Give(ctx context.Context, taken Taken) (_ *spec.Patch, err error) {
+	if a.format != nil {
+		return nil, a.format
+	}
 	t, dir := a.st.Tasks[a.task], taken.Dir
 	if t == nil || a.Head != taken.Base {
 		return nil, usage.Errorf("%s/%d did not start from the commit %s, which %s names", a.task, taken.Attempt, taken.Base, dir)

@@ -115,6 +115,9 @@ func (a *Attempt) own(ctx context.Context, role string) (all []Own, err error) {
 
 // Log reads what the attempt left.
 func (a *Attempt) Log(ctx context.Context) (*Log, error) {
+	if a.format != nil {
+		return nil, a.format
+	}
 	n := a.Attempt.Attempt
 	name := a.st.Works[a.task].RoleAt(n)
 	role := a.st.Spec.Roles[name]

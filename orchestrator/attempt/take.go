@@ -65,7 +65,7 @@ func (a *Attempt) Take(ctx context.Context, dir string) (_ *Taken, err error) {
 	}
 	commit, without := a.Head, []string{}
 	if a.Result != nil && a.Result.Patch != nil {
-		if err := a.fetch(ctx, clone, a.Result.Patch); err != nil {
+		if err := a.fetch(ctx, mirror, clone, a.Result.Patch); err != nil {
 			return nil, err
 		}
 		if without, err = t.leaveOut(ctx, clone, a.Result.Patch); err != nil {
@@ -118,8 +118,14 @@ func (t *Taken) leaveOut(ctx context.Context, clone *git.Repo, p *spec.Patch) (w
 }
 
 // fetch gets a patch into a clone. The mirror lacks one that nothing has imported yet.
-func (a *Attempt) fetch(ctx context.Context, clone *git.Repo, p *spec.Patch) error {
-	pack, err := a.bus.Get(ctx, p.Pack)
+func (a *Attempt) fetch(ctx context.Context, mirror, clone *git.Repo, p *spec.Patch) error {
+	var pack []byte
+	var err error
+	if a.format != nil {
+		pack, err = mirror.Pack(ctx, p.Commit, p.Base)
+	} else {
+		pack, err = a.bus.Get(ctx, p.Pack)
+	}
 	if err == nil {
 		err = clone.Import(ctx, pack)
 	}

@@ -3,17 +3,13 @@ package conductor_test
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/orchestrator/assign"
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -56,42 +52,4 @@ func TestWhatAnAttemptWasGivenCanBeLookedUpLater(t *testing.T) {
 			require.JSONEq(t, string(want), string(got), "%s/%d", id, was.Attempt)
 		}
 	}
-}
-
-// dispatchedAs takes the names of assignments from a log, as versions wrote it that did not keep them.
-var dispatchedAs = regexp.MustCompile(`,"assignment":"assignment-[0-9a-f]{64}"`)
-
-// TestARunOfAnOlderVersionIsResumed goes on behind each dispatch of a log that names no assignment.
-func TestARunOfAnOlderVersionIsResumed(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, files(5), crashPlan)
-	stop := r.worker(t.Context())
-	st, err := r.conduct(t.Context(), r.quietly(false))
-	stop()
-	require.NoError(t, err)
-	want, n := r.outcome(st.Head), 0
-	var log []bus.Message
-	for m, err := range r.bus.Read(t.Context(), bus.RunFilter("r1"), 0) {
-		require.NoError(t, err)
-		dispatches := dispatchedAs.Match(m.Data)
-		m.Data = dispatchedAs.ReplaceAll(m.Data, nil)
-		log = append(log, m)
-		if !dispatches {
-			continue
-		}
-		if n++; testing.Short() && n%4 != 0 {
-			continue
-		}
-		old := slices.Clone(log)
-		t.Run(fmt.Sprintf("%02d %s", len(log), m.Subject), func(t *testing.T) {
-			t.Parallel()
-			f := r.fork(t, old)
-			f.goOn(want)
-			st, err := conductor.Fold(t.Context(), f.bus, "r1")
-			require.NoError(t, err)
-			_, err = assign.Read(t.Context(), st, f.bus, "--baseline", 1)
-			require.ErrorIs(t, err, assign.ErrNotKept)
-		})
-	}
-	require.Greater(t, n, 8, "gates, tasks, testers and batches")
 }

@@ -24,6 +24,7 @@ import (
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
+	"divisi/subagents/wire"
 )
 
 // ErrDeposed reports that another conductor has taken the run: this one must stop at once and write nothing more.
@@ -106,7 +107,7 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 		return nil, err
 	}
 	if len(st.Unread) > 0 {
-		return nil, fmt.Errorf("run %s: %s; it can be shown, but only the version of Divisi that wrote it can resume it",
+		return nil, fmt.Errorf("run %s: %s; it can be shown, and not continued",
 			cfg.Run, st.Unread[0])
 	}
 	cfg.Patience = cfg.Patience.withDefaults()
@@ -117,16 +118,19 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 	}, nil
 }
 
-// Fold reads a run's whole log into a state. The state's notices name each event that cannot be read.
+// Fold reads a run's whole log into a state. The state's notices name each event that cannot be read. A log of another format is
+// a *wire.FormatError.
 func Fold(ctx context.Context, b *bus.Bus, runID string) (*run.State, error) {
 	st := run.NewState()
-	for m, err := range b.Read(ctx, bus.RunFilter(runID), 0) {
-		if err != nil {
+	for batch, err := range (Log{Bus: b, Run: runID}).Read(ctx, 0) {
+		switch {
+		case errors.As(err, new(*wire.FormatError)):
+			return nil, err
+		case err != nil:
 			return nil, fmt.Errorf("read the log of run %s: %w", runID, err)
 		}
-		read := events(m)
-		for i := range read {
-			if err := st.Apply(&read[i]); err != nil {
+		for i := range batch.Events {
+			if err := st.Apply(&batch.Events[i]); err != nil {
 				return nil, err
 			}
 		}

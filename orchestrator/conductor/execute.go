@@ -166,14 +166,8 @@ func (c *Conductor) seal(ctx context.Context, d *run.Dispatch) (err error) {
 	return err
 }
 
-// enqueue puts an attempt that the log says was dispatched on the queue. Doing it twice is harmless. The log of an older version
-// names no assignment: the attempt is then sealed from the present state.
+// enqueue puts an attempt that the log says was dispatched on the queue. Doing it twice is harmless.
 func (c *Conductor) enqueue(ctx context.Context, d run.Dispatch) error {
-	if d.Assignment == "" {
-		if err := c.seal(ctx, &d); err != nil {
-			return err
-		}
-	}
 	data, err := json.Marshal(wire.Assignment{
 		Run: c.cfg.Run, Task: spec.Task{ID: d.Task}, Attempt: d.Attempt, Object: d.Assignment,
 	})

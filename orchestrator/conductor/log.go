@@ -24,24 +24,28 @@ type Log struct {
 }
 
 // Tail yields the batches after position from, oldest first, and then those to come, until ctx ends. What this
-// program cannot read of them is an event of kind unreadable in its place.
+// program cannot read of them is an event of kind unreadable in its place; a log of another format is a *wire.FormatError.
 func (l Log) Tail(ctx context.Context, from uint64) iter.Seq2[LogBatch, error] {
-	return l.batches(l.Bus.Tail(ctx, bus.RunFilter(l.Run), from+1))
+	return l.batches(from, l.Bus.Tail(ctx, bus.RunFilter(l.Run), from+1))
 }
 
 // Read yields the batches after position from that are in the log now, and ends.
 func (l Log) Read(ctx context.Context, from uint64) iter.Seq2[LogBatch, error] {
-	return l.batches(l.Bus.Read(ctx, bus.RunFilter(l.Run), from+1))
+	return l.batches(from, l.Bus.Read(ctx, bus.RunFilter(l.Run), from+1))
 }
 
-func (l Log) batches(messages iter.Seq2[bus.Message, error]) iter.Seq2[LogBatch, error] {
+func (l Log) batches(from uint64, messages iter.Seq2[bus.Message, error]) iter.Seq2[LogBatch, error] {
 	return func(yield func(LogBatch, error) bool) {
+		first := from == 0
 		for m, err := range messages {
 			b := LogBatch{Pos: m.Pos}
+			if err == nil && first && m.Lost == "" {
+				first, err = false, wire.CheckFormat(l.Run, m)
+			}
 			if err == nil {
 				b.Events = events(m)
 			}
-			if !yield(b, err) {
+			if !yield(b, err) || err != nil {
 				return
 			}
 		}

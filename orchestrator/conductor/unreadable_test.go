@@ -44,7 +44,7 @@ func (l *damagedLog) append(subject, data string) {
 func (l *damagedLog) conductor(kind contextscope.Kind, task string, data any) {
 	raw, err := json.Marshal(data)
 	require.NoError(l.t, err)
-	encoded, err := wire.EncodeEvents([]contextscope.Event{{V: 1, ID: "e", Run: "r1", Task: task, Kind: kind, Data: raw}})
+	encoded, err := wire.EncodeEvents([]contextscope.Event{{V: contextscope.EventVersion, ID: "e", Run: "r1", Task: task, Kind: kind, Data: raw}})
 	require.NoError(l.t, err)
 	l.append(bus.ConductorSubject("r1", string(kind)), string(encoded))
 }
@@ -87,7 +87,7 @@ func TestALogWithADamagedMessageOfAnAgentIsFolded(t *testing.T) {
 	require.Empty(t, st.Unread)
 	require.Equal(t, []string{
 		"event at 4 could not be read: unexpected end of JSON input (of t1/1)",
-		"event at 5 could not be read: it has version 7, and this program reads up to 1 (turn of t1/1)",
+		"event at 5 could not be read: it has version 7, and this program reads up to 2 (turn of t1/1)",
 	}, st.Notices)
 	require.Equal(t, st.Notices, report.Of(st).Notices)
 	require.Equal(t, l.last[bus.ConductorSubject("r1", "task")], st.ConductorPos, "no message of an agent counts as the conductor's")
@@ -107,7 +107,7 @@ func TestNobodyConductsARunWithoutAnEventOfItsConductor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ kind, message, want string }{
 		"damaged": {"landing", "garbage", "event at 4 could not be read: invalid character 'g' looking for beginning of value (landing of the conductor)"},
-		"newer":   {"task", `[{"v":2,"id":"e9","kind":"task"}]`, "event at 4 could not be read: it has version 2, and this program reads up to 1 (task e9 of the conductor)"},
+		"newer":   {"task", `[{"v":9,"id":"e9","kind":"task"}]`, "event at 4 could not be read: it has version 9, and this program reads up to 2 (task e9 of the conductor)"},
 		"data":    {"run", `[{"v":1,"id":"e9","kind":"run","data":{"epoch":"x"}}]`, "cannot unmarshal string into Go struct field Data.epoch"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestNobodyConductsARunWithoutAnEventOfItsConductor(t *testing.T) {
 			require.Contains(t, st.Notices[0], c.want)
 			require.Contains(t, l.shown(), " "+st.Notices[0]+"\n")
 			_, err = conductor.New(t.Context(), conductor.Config{Bus: l.bus, Run: "r1"})
-			require.ErrorContains(t, err, "run r1: "+st.Notices[0]+"; it can be shown, but only the version of Divisi that wrote it")
+			require.ErrorContains(t, err, "run r1: "+st.Notices[0]+"; it can be shown, and not continued")
 		})
 	}
 }

@@ -1,12 +1,10 @@
 package conductor_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/conductor"
@@ -77,19 +75,6 @@ func TestARunWithoutGatesIsUnverified(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, run.Parked, st.Status)
 	require.Equal(t, "1 landed unverified, 0 parked: the repository has no gates", st.Reason)
-}
-
-func TestTheLogOfAnOlderRunIsRead(t *testing.T) {
-	t.Parallel()
-	st := run.NewState()
-	first := `{"state":"created","spec":{"run":"r","project":{"gates":[{"name":"g"}]},"strict_gates":true}}`
-	for i, text := range []string{
-		first, `{"state":"running","baseline":[{"gate":"g","exit_code":1,"verdict":"fail"}]}`, `{"state":"done"}`,
-	} {
-		require.NoError(t, st.Apply(&contextscope.Event{Kind: contextscope.KindRun, Pos: uint64(i + 1), Data: json.RawMessage(text)}))
-	}
-	require.Equal(t, run.Done, st.Status)
-	require.NotEmpty(t, report.Of(st).Unverified, "what an older version landed over such a gate is not called proven either")
 }
 
 func TestAMasterThatPlansNothingIsNoSuccess(t *testing.T) {

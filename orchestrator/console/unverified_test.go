@@ -16,7 +16,7 @@ import (
 
 func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
 	t.Parallel()
-	landed := []run.Landed{{Task: "a", Commit: "c"}}
+	landed := []run.Landed{{Task: "a", Commit: "c", Unverified: "gate lint"}}
 	v, said := newView(), ""
 	for _, d := range []struct {
 		kind contextscope.Kind

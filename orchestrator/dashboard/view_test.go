@@ -106,7 +106,7 @@ func TestTasks(t *testing.T) {
 	result := at(t, 6, contextscope.KindResult, "a", 1, patch)
 	landed := func(unverified string) contextscope.Event {
 		return at(t, 8, contextscope.KindLanding, "", 0, run.LandingData{
-			Batch: 1, State: run.LandingLanded, Unverified: unverified, Tasks: []run.Landed{{Task: "a", Commit: "x", Added: 6, Deleted: 3}},
+			Batch: 1, State: run.LandingLanded, Unverified: unverified, Tasks: []run.Landed{{Task: "a", Commit: "x", Unverified: unverified, Added: 6, Deleted: 3}},
 		})
 	}
 	unverified := at(t, 2, contextscope.KindRun, "", 0, run.Data{Unverified: "no gates"})

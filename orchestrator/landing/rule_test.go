@@ -380,18 +380,6 @@ func TestAPartThatIsProvenOnAnOldHeadWaitsAgain(t *testing.T) {
 	require.Equal(t, []string{"landing dropped b c"}, runtest.Describe(landing.Settle(l.State)))
 }
 
-// Such a batch is in the log of an older version that was stopped.
-func TestABatchWithoutATreeIsBuiltAnew(t *testing.T) {
-	t.Parallel()
-	l := newLog(t, "a")
-	l.Append("", run.LandingData{
-		Batch: 1, State: run.LandingTesting, Old: "b", Head: "l-a", Tasks: tasksOf("a"),
-		Dispatch: &run.Dispatch{Task: "--batch", Attempt: 1, Role: "tester", Head: "l-a"},
-	})
-	l.Ended("--batch", 1, green("tree-l-a"))
-	require.Equal(t, []string{"landing dropped a"}, runtest.Describe(landing.Settle(l.State)))
-}
-
 // A patch whose failures lead to what others changed is told their names.
 func TestARedPatchIsToldWhatItMet(t *testing.T) {
 	t.Parallel()

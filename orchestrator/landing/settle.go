@@ -33,8 +33,6 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 	switch {
 	case based:
 		return nil
-	case b.Tree == "": // an older version, which did not note the tree, built it
-		return []run.Action{drop(d)}
 	case b.Old != s.Head && (alone(b.Set, d.Tasks) || r.Status == spec.StatusDone || s.IsProven(b.Tree, b.Gates, b.Old)):
 		return []run.Action{drop(d)} // what has landed since may change the verdict
 	case r.Status == spec.StatusDone:

@@ -38,15 +38,6 @@ func setup(s *run.State) []run.Action {
 		return begin(s, &spec.Result{})
 	}
 	w := s.Works[run.SetupTask]
-	if older := s.Works[run.BaselineTask]; w == nil && older != nil { // an older version sets up in the same attempt
-		r := s.Settled(run.BaselineTask)
-		switch {
-		case r == nil:
-			return nil
-		case r.Status == spec.StatusDone, len(r.Receipts) > 0:
-			return begin(s, &spec.Result{})
-		}
-	}
 	if w == nil {
 		return assignBase(s, run.SetupTask, 1)
 	}

@@ -72,19 +72,6 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// Older versions set up in the attempt of the baseline, and ran no agent before its end.
-func TestThePreflightOfAnOlderVersion(t *testing.T) {
-	t.Parallel()
-	l := newLog(t, run.Preflight, func(s *run.Spec) { s.Project.Setup.Command = []string{"npm", "ci"} })
-	l.Gates(run.BaselineTask, 1, "b")
-	require.Empty(t, phase.Preflight(l.State), "outstanding")
-	l.Ended(run.BaselineTask, 1, runtest.Failed(wire.FaultSetup, "npm ci"))
-	require.Equal(t, []string{"assign --setup/1 to tester on b"}, runtest.Describe(phase.Preflight(l.State)))
-	l.Gates(run.BaselineTask, 2, "b")
-	l.Ended(run.BaselineTask, 2, green())
-	require.Equal(t, []string{"run running"}, runtest.Describe(phase.Preflight(l.State)))
-}
-
 func green() spec.Result {
 	return spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{{Gate: "test", Verdict: spec.VerdictPass}}}
 }

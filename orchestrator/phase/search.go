@@ -4,19 +4,12 @@ import "divisi/orchestrator/run"
 
 // firstRed searches the landed batches for the first one whose head fails the gates in full, by what is known of their trees:
 // next is the one to test, or first is the number of the batch that was found. The last one is red, and the base commit is not.
-// A batch in the log of an older version, which has no tree, is taken with the one after it.
 func firstRed(s *run.State, gates []string) (next *run.Landing, first int) {
-	var landed []*run.Landing
-	for i := range s.Landings {
-		if s.Landings[i].Tree != "" {
-			landed = append(landed, &s.Landings[i])
-		}
-	}
-	if len(landed) == 0 {
+	if len(s.Landings) == 0 {
 		return nil, 0
 	}
-	at, found := halve(len(landed), func(i int) verdict {
-		switch tree := landed[i].Tree; {
+	at, found := halve(len(s.Landings), func(i int) verdict {
+		switch tree := s.Landings[i].Tree; {
 		case len(s.Failed(tree, gates, "")) > 0:
 			return red
 		case s.IsProven(tree, gates, ""):
@@ -25,9 +18,9 @@ func firstRed(s *run.State, gates []string) (next *run.Landing, first int) {
 		return unknown
 	})
 	if !found {
-		return landed[at], 0
+		return &s.Landings[at], 0
 	}
-	return nil, landed[at].Batch
+	return nil, s.Landings[at].Batch
 }
 
 // verdict is what is known of a commit.

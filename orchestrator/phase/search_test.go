@@ -158,9 +158,6 @@ func TestTheSearchUsesWhatIsKnown(t *testing.T) {
 		"the tree of the base commit": {
 			[]string{"base", "four"}, nil, map[string]int{"four build": 2, "four test": 2}, 2,
 		},
-		"a batch of an older version has no tree": {
-			[]string{"", "four"}, nil, map[string]int{"four build": 2, "four test": 2}, 2,
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -58,7 +58,7 @@ func TestADoubtOutlivesTheParkingOfItsSet(t *testing.T) {
 			l := doubted(t)
 			parkA(l)
 			require.Equal(t, run.TaskHeld, l.Tasks["b"].State, "it is asked about before its set is parked")
-			l.Append("b", run.TaskData{State: run.TaskParked}) // as older versions did
+			l.Append("b", run.TaskData{State: run.TaskParked})
 			require.Equal(t, "none: the task is parked", l.Tasks["b"].Doubts[0].Decision(l.Tasks["b"].State))
 			actions, err := again(l)
 			require.NoError(t, err)

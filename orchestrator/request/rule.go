@@ -224,9 +224,6 @@ func end(s *run.State, t *run.Task, as run.TaskState, reason string) []run.Actio
 	return append([]run.Action{run.SetTask(id, run.TaskData{State: as, Reason: reason})}, callBack(s, id)...)
 }
 
-// olderAdvice ended such a notice in logs whose event named no task.
-const olderAdvice = "Where the result does not do, start another run"
-
 // ReportLate reports the messages to one task that came too late: the task has ended well, and none of its agents received them.
 func ReportLate(s *run.State) []run.Action {
 	if len(s.Late()) == 0 {
@@ -239,11 +236,10 @@ func ReportLate(s *run.State) []run.Action {
 			continue
 		}
 		said := strings.Join(strings.Fields(strings.TrimPrefix(m.Text, "Message of "+m.From+":\n")), " ")
-		late := fmt.Sprintf("%s is %s, and no agent of it received %q: it came too late. ",
-			m.Task, t.State, text.Clip(said, text.MaxLine))
-		notice, older := late+"If the result is not enough, start another run", late+olderAdvice
+		notice := fmt.Sprintf("%s is %s, and no agent of it received %q: it came too late. "+
+			"If the result is not enough, start another run", m.Task, t.State, text.Clip(said, text.MaxLine))
 		// The same words may be sent twice.
-		if !slices.Contains(s.Notices, older) && !slices.Contains(s.Notices, notice) && !slices.Contains(notices, notice) {
+		if !slices.Contains(s.Notices, notice) && !slices.Contains(notices, notice) {
 			notices = append(notices, notice)
 		}
 	}

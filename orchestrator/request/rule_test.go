@@ -2,7 +2,6 @@ package request
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -150,12 +149,6 @@ func TestReportLateReportsEachMessageOnce(t *testing.T) {
 	late := `t is done, and no agent of it received %q: it came too late. If the result is not enough, start another run`
 	notices := []string{fmt.Sprintf(late, "Keep the name."), fmt.Sprintf(late, "Keep the type.")}
 	require.Equal(t, []run.Action{run.Append{Task: "t", Data: run.Data{Notices: notices}}}, actions)
-
-	older := *l.State
-	for _, notice := range notices {
-		older.Notices = append(older.Notices, strings.Replace(notice, "If the result is not enough", "Where the result does not do", 1))
-	}
-	require.Equal(t, []run.Action{run.Append{Task: "t", Data: run.Data{}}}, ReportLate(&older), "reported by an older version")
 
 	l.Append("t", run.Data{Notices: notices})
 	require.Empty(t, ReportLate(l.State))

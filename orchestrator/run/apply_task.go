@@ -1,8 +1,6 @@
 package run
 
 import (
-	"slices"
-
 	"divisi/contextscope"
 	"divisi/internal/spec"
 )
@@ -15,9 +13,6 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 		return
 	}
 	t.Reason = d.Reason
-	if slices.Contains(olderAccepted, d.State) {
-		d.State = TaskAccepted
-	}
 	t.Part, t.Suspected = 0, Suspected{}
 	t.applyDoubt(e, d)
 	lost := t.GivenUp()
@@ -59,7 +54,9 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	}
 	if d.Fault != nil {
 		t.Faults = append(t.Faults, faultOf(t, *d.Fault))
-		s.stepOn(t, d)
+		if d.Choice != nil {
+			t.Next = *d.Choice
+		}
 		if !s.ByPerson(t) {
 			s.failAlike(t)
 		}

@@ -83,7 +83,7 @@ func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
 		s.void(fmt.Sprintf("%s-%d", BatchTask, d.Batch))
 		s.close(d.Batch)
 		s.setTasks(d.Tasks, TaskAccepted, e.Pos)
-		s.part(d.Parts, d.Freed)
+		s.part(d.Parts)
 		s.suspect(d)
 	}
 }
@@ -115,13 +115,8 @@ func (s *State) setTasks(tasks []Landed, to TaskState, pos uint64) {
 	}
 }
 
-// part notes which tasks are tested together, and which no longer are. The parts of the newest split come first.
-func (s *State) part(parts [][]string, freed []string) {
-	for _, id := range freed {
-		if t := s.Tasks[id]; t != nil {
-			t.Part = 0
-		}
-	}
+// part notes which tasks are tested together. The parts of the newest split come first.
+func (s *State) part(parts [][]string) {
 	s.parts += len(parts)
 	for i, ids := range parts {
 		for _, id := range ids {
@@ -165,7 +160,6 @@ func (s *State) suspect(d LandingData) {
 
 func (s *State) land(d LandingData, pos uint64) {
 	for _, l := range d.Tasks {
-		l.Unverified = cmp.Or(l.Unverified, d.Unverified)
 		if t := s.Tasks[l.Task]; t != nil {
 			t.Commit, t.Landed, t.Part, t.Suspected = l.Commit, l, 0, Suspected{}
 			s.set(t, endOf(l), pos)

@@ -2,7 +2,6 @@ package run
 
 import (
 	"divisi/internal/spec"
-	"divisi/subagents/wire"
 )
 
 // Choice is a place among the choices of a role: the executors of its chain, then, where the last of them is a model, the
@@ -71,16 +70,4 @@ func (s *State) ExecutorOf(t *Task) string {
 		return ""
 	}
 	return s.Made(t).Executor
-}
-
-// stepOn folds which place of the choices the next attempt of a task has, after a failure. Older logs name none: each failure but
-// a conflict moved to the next executor.
-func (s *State) stepOn(t *Task, d TaskData) {
-	chain := s.Spec.Roles[t.Task.Role].Chain
-	switch {
-	case d.Choice != nil:
-		t.Next = *d.Choice
-	case d.Fault.Class != wire.FaultConflict && t.Next.At < len(chain):
-		t.Next = Choice{At: t.Next.At + 1, Uses: chain[t.Next.At], Why: "the executor before it failed"}
-	}
 }

@@ -43,17 +43,13 @@ const (
 	TaskCancelled TaskState = "cancelled"
 )
 
-// olderAccepted are the words of older logs for TaskAccepted: each patch had gate runs of its own before it waited.
-var olderAccepted = []TaskState{"proven", "unverified"}
-
 // Data is the data of a run event (contextscope.KindRun). Only what changed is set, except on the first one.
 type Data struct {
 	State  Status `json:"state,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Spec is set once, on the run's first event.
 	Spec *Spec `json:"spec,omitempty"`
-	// Baseline is set once, and again where its environment was not that of later gates: one receipt a gate. Older logs have it
-	// with the state that follows preflight.
+	// Baseline is set once, and again where its environment was not that of later gates: one receipt a gate.
 	Baseline []spec.Receipt `json:"baseline,omitempty"`
 	// Flaky is set when the gates have run twice on the base commit: by gate, the failures that one of the runs had alone.
 	Flaky map[string][]string `json:"flaky,omitzero"`
@@ -103,8 +99,10 @@ type Data struct {
 
 // Spec is the order for a run: goal, repository, roles, limits. It changes only where a retry reads changed files.
 type Spec struct {
-	Run  string `json:"run"`
-	Goal string `json:"goal"`
+	Run string `json:"run"`
+	// Program is the version of Divisi that began the run.
+	Program string `json:"program"`
+	Goal    string `json:"goal"`
 	// Repo is the top level of the user's checkout, Base the commit the run starts from, Branch its branch's name or empty.
 	Repo   string `json:"repo"`
 	Base   string `json:"base"`
@@ -204,8 +202,8 @@ type TaskData struct {
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
 	// Fault is shown to the next attempt; set with state pending (again) or parked.
 	Fault *spec.Fault `json:"fault,omitempty"`
-	// Choice is set with a fault and state pending: the place of the next attempt among the choices of its role. Older logs have
-	// none.
+	// Choice is set with a fault and state pending: the place of the next attempt among the choices of its role,
+	// where that changes.
 	Choice *Choice `json:"choice,omitempty"`
 	// Role is set when the task was handed over, with state pending: the role of its attempts from now on.
 	Role string `json:"role,omitempty"`
@@ -252,7 +250,7 @@ type Dispatch struct {
 	Uses string `json:"uses,omitempty"`
 	// Tokens is the attempt's limit where it is what is left of its task's grant; 0 where the task's limits hold.
 	Tokens int `json:"tokens,omitempty"`
-	// Assignment is the object-store name of the sealed assignment; empty in the logs of older versions.
+	// Assignment is the object-store name of the sealed assignment.
 	Assignment string `json:"assignment,omitempty"`
 	// Gates are those of a batch; empty where the task names them.
 	Gates []string `json:"gates,omitempty"`
@@ -284,8 +282,6 @@ type LandingData struct {
 	Tasks []Landed `json:"tasks"`
 	// Parts are set with state split: the tasks that are tested apart, the first ones first.
 	Parts [][]string `json:"parts,omitempty"`
-	// Freed are set with it in older logs: the tasks of other parts that wait as all others do again.
-	Freed []string `json:"freed,omitempty"`
 	// Search is set with it: what the failures tell of the tasks.
 	Search *Search `json:"search,omitempty"`
 	// Limit is how many tasks the next batches may hold; 0 where that stays as it is.
@@ -331,7 +327,7 @@ type Landed struct {
 	Added   int    `json:"added,omitempty"`
 	Deleted int    `json:"deleted,omitempty"`
 	Files   int    `json:"files,omitempty"`
-	// Unverified is why it is not proven; empty when it is. Older logs have it for the whole batch alone.
+	// Unverified is why it is not proven; empty when it is.
 	Unverified string `json:"unverified,omitempty"`
 }
 

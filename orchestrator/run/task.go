@@ -153,7 +153,7 @@ type Attempt struct {
 	// Epoch is that of the conductor that dispatched it.
 	Epoch int
 	Head  string
-	// Assignment is the object that holds its assignment; empty where an older version dispatched it.
+	// Assignment is the object that holds its assignment; empty where a person made its patch.
 	Assignment string
 	Delivery   int
 	Started    bool

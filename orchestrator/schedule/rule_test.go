@@ -223,8 +223,9 @@ func TestTheNextExecutorOfAChainHasItsOwnAttempts(t *testing.T) {
 		l.Dispatched("t", "mod", n+1, "b")
 		require.Equal(t, c.executor, l.ExecutorOf(l.Tasks["t"]), n)
 		l.Ended("t", n+1, runtest.Failed("x", "y"))
-		require.Equal(t, []string{c.want}, runtest.Describe(schedule.Failed(l.State, l.Tasks["t"], c.fault)), n)
-		l.Append("t", run.TaskData{State: run.TaskPending, Fault: &c.fault})
+		actions := schedule.Failed(l.State, l.Tasks["t"], c.fault)
+		require.Equal(t, []string{c.want}, runtest.Describe(actions), n)
+		l.Do(actions)
 	}
 }
 
@@ -357,7 +358,7 @@ func TestTheSameFailureTwiceMovesOn(t *testing.T) {
 	}
 }
 
-// What an attempt uses is a fact of the log; a log of an older version moved to the next executor with each failure.
+// What an attempt uses is a fact of the log.
 func TestAnAttemptHasTheExecutorAndTheModelOfItsRung(t *testing.T) {
 	t.Parallel()
 	l := newLog(t, 4, spec.Task{ID: "t", Role: "r"})
@@ -368,8 +369,8 @@ func TestAnAttemptHasTheExecutorAndTheModelOfItsRung(t *testing.T) {
 	red := spec.Fault{Class: wire.FaultGate, Message: "red"}
 	l.Dispatched("t", "r", 1, "b")
 	require.Equal(t, spec.ExecutorCommand, l.Made(l.Tasks["t"]).Executor)
-	for n := 2; n < 5; n++ { // without a step
-		l.Append("t", run.TaskData{State: run.TaskPending, Fault: &red})
+	for n := 2; n < 5; n++ { // one step
+		l.Append("t", run.TaskData{State: run.TaskPending, Fault: &red, Choice: &run.Choice{At: 1}})
 		l.Dispatched("t", "r", n, "b")
 		require.Equal(t, spec.ExecutorModel, l.ExecutorOf(l.Tasks["t"]), n)
 		require.Empty(t, l.Made(l.Tasks["t"]).Model, n)

@@ -51,9 +51,6 @@ func callFor(p *spec.Project, role *spec.Role) Call {
 // CheckRole faults what a role asks of its model that the model is known not to do.
 func CheckRole(p *spec.Project, role *spec.Role) error {
 	call := callFor(p, role)
-	if gone := spec.Removed("tier", call.Tier); gone != "" { // files are refused before: the run's log has it
-		return fmt.Errorf("role %s: %s: an older version of Divisi began this run, begin a new one", role.Name, gone)
-	}
 	req := call.request(contextscope.Request{Contents: []*genai.Content{userText("?")}}, &wire.Assignment{}, 1, false)
 	if err := model.Validate(req); err != nil {
 		return fmt.Errorf("role %s: %w", role.Name, err)

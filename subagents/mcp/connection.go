@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/zerolog"
+
+	"divisi/internal/release"
 )
 
 // maxListed is how many tools a server may list, before the role's choice among them.
@@ -76,11 +77,7 @@ func wordsOf(err error) string {
 
 // client makes a client that offers servers nothing: no roots, no model, no questions to a person.
 func (s *server) client() *sdk.Client {
-	version := "(unknown)"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version = info.Main.Version
-	}
-	c := sdk.NewClient(&sdk.Implementation{Name: "divisi", Version: version}, &sdk.ClientOptions{
+	c := sdk.NewClient(&sdk.Implementation{Name: "divisi", Version: release.Version()}, &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{}, MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
 		ProgressNotificationHandler: s.beat,
 	})

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -49,16 +48,10 @@ func (b toolbox) set(a *wire.Assignment, servers []string) (*tool.Set, error) {
 	return set, nil
 }
 
-// olderTools are tools that the roles of a run can list which an older version of Divisi began, with those that do what they did.
-var olderTools = map[string]string{"apply_patch": spec.ToolEditFile, "report_progress": spec.ToolUpdatePlan}
-
 // toolNames are the names of an attempt's tools: those that its role lists, submit_result, and send beside dispatch. delegate and
 // transfer need a role that they can name.
 func toolNames(a *wire.Assignment) []string {
 	names := append(slices.Clone(a.Role.Tools), spec.ToolSubmitResult)
-	for i, name := range names {
-		names[i] = cmp.Or(olderTools[name], name)
-	}
 	if slices.Contains(names, spec.ToolDispatch) {
 		names = append(names, team.Lead...)
 	}

@@ -78,6 +78,8 @@ func conditionOf(ctx context.Context, dir store.Dir, id string) (condition, erro
 	}
 	st, _, err := dir.State(ctx, id)
 	switch {
+	case errors.As(err, new(*store.FormatError)): // what landed in it can be had all the same
+		return ended, nil
 	case err != nil:
 		return unreadable, err
 	case st.Damaged:
