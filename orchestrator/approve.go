@@ -7,9 +7,7 @@ import (
 
 	"divisi/configs"
 	"divisi/internal/spec"
-	"divisi/orchestrator/attempt"
 	"divisi/orchestrator/conductor"
-	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
 )
 
@@ -43,29 +41,6 @@ func (h *holder) handOut(ctx context.Context, _ conductor.Proposal) (conductor.A
 	}
 	reason, err := h.writePlan(ctx, File{Name: planName, Data: []byte(text)})
 	return conductor.Answer{Stop: reason}, err
-}
-
-// decider asks a person about what only a person can decide; it is nil where no person can be asked.
-func (h *holder) decider() func(context.Context, phase.Matter) (conductor.Answer, error) {
-	if h.Decide == nil {
-		return nil
-	}
-	return func(ctx context.Context, m phase.Matter) (conductor.Answer, error) {
-		shown := Matter{Run: h.spec.Run, For: m.For, Ways: m.Ways, Accepts: m.Accepts}
-		for _, task := range m.Patches {
-			a, err := attempt.Find(ctx, h.dir, h.bus, h.spec.Run, task, 0)
-			if err != nil {
-				return conductor.Answer{}, err
-			}
-			p, err := a.Diff(ctx, false)
-			if err != nil {
-				return conductor.Answer{}, err
-			}
-			shown.Patches = append(shown.Patches, Patch{task, p.Diff})
-		}
-		said, err := h.Decide(ctx, shown)
-		return conductor.Answer{Yes: said.Yes, Words: said.Words, Of: said.Task}, err
-	}
 }
 
 // asker asks a person about plans. It keeps the plan file that the person edited last, for errors in it.

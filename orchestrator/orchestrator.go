@@ -25,9 +25,9 @@ type Host struct {
 	Approve     func(ctx context.Context, q Approval) (Answer, error)
 	AutoApprove bool // every plan is approved, and Approve is not called
 
-	// Decide answers what only a person can: a question of an agent, a held patch or a held template. It is called once for each,
-	// one after the other, on a goroutine of its own, and returns when ctx ends. It may be nil: Send and Accept answer too.
-	Decide func(ctx context.Context, m Matter) (Answer, error)
+	// Decide answers what only a person can, but for plans. It is called once for each decision, one after the other, on a goroutine
+	// of its own, and returns when ctx ends. It may be nil: Run.Decide answers too.
+	Decide func(ctx context.Context, d Decision) (Choice, error)
 
 	// OnDoubt is what happens to a patch that acceptance doubts and no master decides about: ask, reject or accept. "" is ask
 	// where Approve is set, else reject.
@@ -46,13 +46,35 @@ type Approval struct {
 	Refused error           // what is wrong with the Plan of the answer before, which File then is; nil else
 }
 
-// Matter is what only a person can decide.
-type Matter struct {
-	Run     string  // its id
-	For     string  // what the run waits for, in words
-	Ways    string  // the commands that answer it later
-	Patches []Patch // what is to be judged; none where it is about no patch
-	Accepts bool    // yes is an answer; else only words are
+// Decision is what must be decided before some of the work goes on: a plan, a question of an agent, a held patch or template.
+type Decision struct {
+	Run, ID  string   // an answer names the ID
+	Kind     string   // plan, question, patch, test or template
+	About    string   // the task or the template; "" for the run
+	Attempt  int      // of the task; 0 where none is meant
+	Text     string   // what is to be decided, in a line
+	Evidence []string // why, a sentence each; foreign text in it is quoted
+	Choices  []string // what an agent proposes as answers to its question
+	Patches  []Patch  // what is to be judged; none where it is about no patch
+	Plan     json.RawMessage
+	Options  []Option
+	Suggests string // the name of an option; "" for none
+	Decider  string // policy, master or person; a person may always answer
+	Why      string // it is theirs to decide
+	Blocks   int    // tasks that wait for it
+	Alike    string // the same for decisions that one answer may be for; "" for one that stands alone
+}
+
+// Option is a way to answer: what it Does ends a sentence that begins with its Name. With Words it needs a text.
+type Option struct {
+	Name, Does string
+	Words      bool
+}
+
+// Choice is the answer to a decision: the name of an option and the text that it needs. Without an option it stays open.
+type Choice struct {
+	Option, Text string
+	Task         string // whose patch is meant, where the decision is about several
 }
 
 // Patch is what the newest attempt of a task has changed.
@@ -61,13 +83,11 @@ type Patch struct {
 	Diff string // as git prints it, text of the repository
 }
 
-// Answer is a person's answer. About a plan: without any of the fields the run stops, and asks again when it goes on. About a
-// matter: Yes, or Words; without them it stays open.
+// Answer is a person's answer about a plan: without any of the fields the run stops, and asks again when it goes on.
 type Answer struct {
 	Yes   bool
-	Words string // send a plan back to the master, answer a question, or reject a patch: its task tries again with them
+	Words string // send the plan back to the master
 	Plan  *File  // takes the plan's place, and is asked about in turn
-	Task  string // whose patch Words reject, where a matter has several
 }
 
 // File is a file in a documented format. Its name stands in messages.

@@ -16,9 +16,9 @@ func (r *Run) Send(ctx context.Context, task, text string) (string, error) {
 	return r.ask(ctx, conductor.Request{Verb: conductor.VerbSend, Task: task, Text: text})
 }
 
-// Accept lets the held patch of a task go on. Send rejects it, with the reason for the next attempt.
-func (r *Run) Accept(ctx context.Context, task string) (string, error) {
-	return r.ask(ctx, conductor.Request{Verb: conductor.VerbAccept, Task: task})
+// Accept lets the held patch of a task's attempt go on, 0 for the newest. Send rejects it, with the reason for the next attempt.
+func (r *Run) Accept(ctx context.Context, task string, attempt int) (string, error) {
+	return r.ask(ctx, conductor.Request{Verb: conductor.VerbAccept, Task: task, Attempt: attempt})
 }
 
 // Pause stops the run once its agents have finished their turns.

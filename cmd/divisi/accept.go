@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,12 +12,13 @@ import (
 
 func newAccept(g *globals) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "accept RUN/TASK",
+		Use:   "accept RUN/TASK[/ATTEMPT]",
 		Short: "Let a held patch go on",
 		Long: `Let the held patch of a task go on to the gates. A patch is held where acceptance doubts it, as divisi
 show RUN/TASK explains, or where --review is given; divisi diff RUN/TASK shows it. To reject it, send
 the reason: divisi send RUN/TASK "MESSAGE"; the task's next attempt gets it. A stopped run keeps the
-answer and acts on it after resume.` + codes(codeOK, codeUsage, codeMachine),
+answer and acts on it after resume. With the attempt that you looked at, a patch that came since is
+not accepted by mistake.` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi accept 1f2e/api",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return g.accept(c.Context(), args) },
@@ -33,5 +35,11 @@ func (g *globals) accept(ctx context.Context, args []string) error {
 	if task == "" {
 		return usage.Errorf("name the task: divisi accept %s/TASK", run)
 	}
-	return g.request(ctx, run, func(r *orchestrator.Run) (string, error) { return r.Accept(ctx, task) })
+	attempt := 0
+	if strings.Contains(task, "/") {
+		if _, task, attempt, err = splitTask(args[0]); err != nil {
+			return err
+		}
+	}
+	return g.request(ctx, run, func(r *orchestrator.Run) (string, error) { return r.Accept(ctx, task, attempt) })
 }

@@ -57,6 +57,8 @@ func (g *globals) printEnd(ctx context.Context, end orchestrator.Result, st *run
 		next = slices.Insert(next, 0, divisi+" resume "+runID+" --allow-unverified   # after reading the message below")
 	case errors.Is(why, phase.ErrPreflight):
 		next = slices.Insert(next, 0, divisi+" resume "+runID+"   # after reading the message below")
+	case st.Status == run.Stopped && strings.HasPrefix(st.Reason, phase.WaitsFor):
+		next = slices.Insert(next, 0, divisi+" decide "+runID, divisi+" resume "+runID)
 	case st.Status == run.Stopped, !st.Status.Ended():
 		next = slices.Insert(next, 0, divisi+" resume "+runID)
 	}
@@ -80,7 +82,7 @@ func (g *globals) command() string {
 }
 
 // called matches the beginning of a command that looks into the state directory.
-var called = regexp.MustCompile(`\bdivisi (?:accept|cancel|context|diff|doctor|env|give|init|log|memory|pause|publish|` +
+var called = regexp.MustCompile(`\bdivisi (?:accept|cancel|context|decide|diff|doctor|env|give|init|log|memory|pause|publish|` +
 	`resume|retry|runs?|send|show|skip|take|trust|watch)\b`)
 
 // calls completes the commands that a hint names, so that they find the same state directory.

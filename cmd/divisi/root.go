@@ -112,7 +112,7 @@ Start with:  divisi demo`,
 	})
 	root.AddCommand(
 		newDemo(g), newRun(g), newResume(g), newRetry(g), newSkip(g), newPause(g), newCancel(g), newPublish(g), newSend(g),
-		newAccept(g), newShow(g), newLog(g),
+		newDecide(g), newAccept(g), newShow(g), newLog(g),
 		newDiff(g), newTake(g), newGive(g), newRuns(g),
 		newWatch(g), newPlan(g),
 		newContext(g), newRoles(g), newConfig(g), newDoctor(g), newInit(g), newEnv(g), newMemory(g),

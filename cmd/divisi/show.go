@@ -120,7 +120,7 @@ func writeReport(w io.Writer, r report.Report, columns int) error {
 		fmt.Fprintln(w)
 	}
 	for _, h := range r.Holds {
-		fmt.Fprintf(w, "held    template %s: %s (%s)\n", h.Template, console.Sanitize(h.Why()), console.Sanitize(h.Ways(r.Run)))
+		fmt.Fprintf(w, "held    template %s: %s \n", h.Template, console.Sanitize(h.Why()))
 	}
 	for _, n := range r.Notices {
 		fmt.Fprintf(w, "note    %s\n", console.Sanitize(oneLine(n)))

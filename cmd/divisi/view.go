@@ -69,20 +69,28 @@ func (v *view) approve(ctx context.Context, q orchestrator.Approval) (orchestrat
 }
 
 // decide asks on the terminal what only a person can decide. A process in the background asks nothing: to read would stop it.
-func (v *view) decide(ctx context.Context, m orchestrator.Matter) (orchestrator.Answer, error) {
+func (v *view) decide(ctx context.Context, d orchestrator.Decision) (orchestrator.Choice, error) {
 	if !foreground(v.in) {
-		return orchestrator.Answer{}, nil
+		return orchestrator.Choice{}, nil
 	}
-	q := console.Matter{For: m.For, Ways: m.Ways, Accepts: m.Accepts}
-	for _, p := range m.Patches {
-		q.Patches = append(q.Patches, console.Patch{Task: p.Task, Text: v.patchText(p.Diff)})
-	}
-	return answer(ctx, func() (orchestrator.Answer, error) {
+	return answer(ctx, func() (orchestrator.Choice, error) {
 		v.asking.Lock()
 		defer v.asking.Unlock()
-		said, err := v.console().Decide(v.in, q)
-		return orchestrator.Answer{Yes: said.Yes, Words: said.Words, Task: said.Task}, err
+		return v.choose(v.console(), d, "later: divisi decide "+d.Run)
 	})
+}
+
+// choose shows a decision on a terminal and reads the answer.
+func (g *globals) choose(c *console.Console, d orchestrator.Decision, note string) (orchestrator.Choice, error) {
+	q := console.Decision{Text: d.Text, Note: note, Choices: d.Choices}
+	for _, o := range d.Options {
+		q.Options = append(q.Options, console.Option(o))
+	}
+	for _, p := range d.Patches {
+		q.Patches = append(q.Patches, console.Patch{Task: p.Task, Text: g.patchText(p.Diff)})
+	}
+	said, err := c.Decide(g.in, q)
+	return orchestrator.Choice(said), err
 }
 
 // viewGrace is how long the output may take to show the last events of a run that has ended.

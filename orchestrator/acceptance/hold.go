@@ -30,20 +30,6 @@ func ask(s *run.State, t *run.Task, v Verdict) []run.Action {
 	return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskHeld, Reason: d.Evidence[0], Doubt: d})}
 }
 
-// Decide applies the policy of the run to the first held patch that the master has not decided about. Where the policy is to ask,
-// and for reviews, it waits. No policy rejects a patch for its size: that is noted.
-func Decide(s *run.State) []run.Action {
-	if s.Spec.OnDoubt != run.OnDoubtAccept && s.Spec.OnDoubt != run.OnDoubtReject {
-		return nil
-	}
-	for _, t := range s.HeldFor() {
-		if d := t.Doubt(); !d.Review {
-			return Rule(s, t, run.Ruling{By: run.ByPolicy, Accept: d.Size || s.Spec.OnDoubt == run.OnDoubtAccept})
-		}
-	}
-	return nil
-}
-
 // Rule decides about a held patch: it goes on, or its attempt has failed and the next one gets the words.
 func Rule(s *run.State, t *run.Task, r run.Ruling) []run.Action {
 	if r.Accept {

@@ -8,6 +8,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -44,7 +45,7 @@ func TestDecide(t *testing.T) {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
 			l := held(t, func(s *run.Spec) { s.OnDoubt = policy })
-			require.Equal(t, want, runtest.Describe(acceptance.Decide(l.State)))
+			require.Equal(t, want, runtest.Describe(decision.Policy(l.State)))
 		})
 	}
 }
@@ -52,12 +53,12 @@ func TestDecide(t *testing.T) {
 func TestTheMasterDecidesBeforeThePolicy(t *testing.T) {
 	t.Parallel()
 	l := held(t, func(s *run.Spec) { s.OnDoubt, s.Plan = run.OnDoubtAccept, nil })
-	require.Empty(t, acceptance.Decide(l.State), "the master has not been called since")
+	require.Empty(t, decision.Policy(l.State), "the master has not been called since")
 	l.Dispatched("master", "master", 1, "b")
-	require.Empty(t, acceptance.Decide(l.State), "it is at work")
+	require.Empty(t, decision.Policy(l.State), "it is at work")
 	l.Ended("master", 1, spec.Result{Status: spec.StatusDone})
 	l.Append("master", run.TaskData{State: run.TaskPending})
-	require.Len(t, acceptance.Decide(l.State), 1, "it left the patch to others")
+	require.Len(t, decision.Policy(l.State), 1, "it left the patch to others")
 }
 
 func TestAnAcceptedPatchGoesOn(t *testing.T) {
@@ -88,12 +89,12 @@ func TestARejectedPatchIsAFailedAttempt(t *testing.T) {
 func TestReview(t *testing.T) {
 	t.Parallel()
 	l := held(t, func(s *run.Spec) { s.Review, s.OnDoubt = true, run.OnDoubtAccept })
-	l.Do(acceptance.Decide(l.State))
+	l.Do(decision.Policy(l.State))
 	settle(t, l, acceptance.Verdict{})
 	v := l.Tasks["t"]
 	require.Equal(t, run.TaskHeld, v.State)
 	require.True(t, v.Doubt().Review)
-	require.Empty(t, acceptance.Decide(l.State))
+	require.Empty(t, decision.Policy(l.State))
 	l.Do(acceptance.Rule(l.State, v, run.Ruling{By: wire.FromUser, Accept: true}))
 	settle(t, l, acceptance.Verdict{})
 	require.Equal(t, run.TaskAccepted, v.State)

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/phase"
+	"divisi/orchestrator/decision"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
@@ -29,15 +28,13 @@ type Proposal struct {
 }
 
 // Answer is a person's answer about a plan: Yes, or Words that send it back to the master, or Edited, the plan in its place, of
-// which Faulty reports that not all could be read. With none of them the run stops; Stop is why. An answer about a matter is Yes,
-// or Words, to the task Of where the matter is about several; with none of them it stays open.
+// which Faulty reports that not all could be read. With none of them the run stops; Stop is why.
 type Answer struct {
 	Yes    bool
 	Words  string
 	Edited *spec.Plan
 	Faulty bool
 	Stop   string
-	Of     string
 }
 
 // answer is the answer about a plan, counted from 1.
@@ -90,54 +87,47 @@ func (c *Conductor) deliver(ctx context.Context, act func(context.Context) error
 	}
 }
 
-// decide proposes to ask a person about the first matter that the person was not asked about.
+// decide proposes to ask a person about the first decision that the person was not asked about. Plans are asked about apart: a
+// person can edit them.
 func (c *Conductor) decide(s *run.State) []run.Action {
 	if c.cfg.Decide == nil || c.deciding {
 		return nil
 	}
-	for _, m := range phase.Matters(s) {
-		if !c.shown[m.ID] {
-			return []run.Action{askDecision{Matter: m}}
+	for _, d := range decision.ForPerson(s) {
+		if d.Kind != run.DecidePlan && !c.shown[d.ID] {
+			return []run.Action{askDecision{Decision: d}}
 		}
 	}
 	return nil
 }
 
-// askDecision asks a person about a matter.
+// askDecision asks a person about a decision.
 type askDecision struct {
 	run.Proposal
-	phase.Matter
+	run.Decision
 }
 
-func (c *Conductor) ask(ctx context.Context, m phase.Matter) {
-	c.deciding, c.shown[m.ID] = true, true
+func (c *Conductor) ask(ctx context.Context, d run.Decision) {
+	c.deciding, c.shown[d.ID] = true, true
 	c.askers.Go(func() {
-		said, err := c.cfg.Decide(ctx, m)
+		said, err := c.cfg.Decide(ctx, d)
 		c.deliver(ctx, func(ctx context.Context) error {
 			if c.deciding = false; err != nil { // it stays open, and can be answered by a request
-				c.cfg.Log.Warn().Err(err).Msg("no answer could be read for " + m.For)
+				c.cfg.Log.Warn().Err(err).Msg("no answer could be read for " + d.Text)
 				return nil
 			}
-			return c.carry(ctx, m, said)
+			return c.answered(ctx, said)
 		})
 	})
 }
 
-// carry does what a person decided. Without a yes and words the matter stays open. An answer about one that was decided meanwhile
-// is about nothing else.
-func (c *Conductor) carry(ctx context.Context, m phase.Matter, said Answer) error {
-	q := Request{Verb: VerbSend, Task: cmp.Or(said.Of, m.To), Text: said.Words}
-	switch {
-	case said.Yes:
-		q.Verb = VerbAccept
-	case said.Words == "":
+// answered does what a person answered on the terminal of this process. Without an option the decision stays open. An answer about
+// one that was decided meanwhile is about nothing else.
+func (c *Conductor) answered(ctx context.Context, a run.Answer) error {
+	if a.Option == "" {
 		return nil
 	}
-	open := slices.ContainsFunc(phase.Matters(c.st), func(o phase.Matter) bool { return o.ID == m.ID })
-	err := request.Refusedf("%s is not wanted any more", m.For)
-	if open {
-		_, err = c.Do(ctx, q)
-	}
+	_, err := c.Do(ctx, Request{Verb: VerbDecide, Answer: &a})
 	var no *request.RefusedError
 	if errors.As(err, &no) {
 		return c.append(ctx, run.Append{Data: run.Data{Notices: []string{"what you answered was not taken: " + no.Reason}}})
@@ -159,15 +149,11 @@ func (c *Conductor) decided(ctx context.Context, a answer) error {
 	case a.Words == "":
 		return c.stopped(ctx, cmp.Or(a.Stop, "the plan was not approved"))
 	}
-	if _, _, err := request.Send(c.st, run.MasterTask, a.Words, wire.FromUser); err != nil {
+	actions, _, err := request.SendBack(c.st, a.plan-1, a.Words, wire.FromUser)
+	if err != nil {
 		return fmt.Errorf("send the plan back: %w", err)
 	}
-	// One event removes the tasks and holds the words: neither can be lost without the other.
-	if err := c.append(ctx, run.Append{Data: run.Data{SentBack: a.Words, Plans: a.plan}}); err != nil {
-		return err
-	}
-	c.tell(ctx, run.MasterTask)
-	return nil
+	return c.execute(ctx, actions)
 }
 
 // outdated is why a yes to a plan does not count.

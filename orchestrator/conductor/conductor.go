@@ -17,6 +17,7 @@ import (
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/assign"
 	"divisi/orchestrator/baseline"
+	"divisi/orchestrator/decision"
 	"divisi/orchestrator/landing"
 	"divisi/orchestrator/master"
 	"divisi/orchestrator/phase"
@@ -45,7 +46,7 @@ type Config struct {
 	// Approve shows a plan to a person, and returns when ctx ends; nil where no person can be asked.
 	Approve func(ctx context.Context, p Proposal) (Answer, error)
 	// Decide asks a person about what only a person can decide, and returns when ctx ends; nil where answers come by requests.
-	Decide func(ctx context.Context, m phase.Matter) (Answer, error)
+	Decide func(ctx context.Context, d run.Decision) (run.Answer, error)
 	// Interactive is set while a person watches who can answer questions: the run then waits for answers, and does not stop.
 	Interactive bool
 	// Ready starts the run's worker, once the queue holds what the log says and nothing older. It may be nil.
@@ -234,8 +235,8 @@ func (c *Conductor) resendAll(ctx context.Context) {
 func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 	return []func(*run.State) []run.Action{
 		c.announceHalt, phase.KeepBudget, phase.Preflight, phase.Baseline, plan.ReadFile, master.Settle, acceptance.Settle,
-		acceptance.SettleVerify, acceptance.AskUnprovable, acceptance.Decide, phase.SettleFlakes,
-		landing.Settle, request.Hold, request.AnswerHolds,
+		acceptance.SettleVerify, acceptance.AskUnprovable, phase.SettleFlakes,
+		landing.Settle, request.Hold, request.ReviseAfterPlan, decision.Policy,
 		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, landing.ProveRed, landing.Land,
 		request.ReportLate, c.dispatch, phase.Flakes, c.askApproval, c.decide, master.Wake, c.finish(ctx), c.stuck,
 		phase.AnnounceWait,

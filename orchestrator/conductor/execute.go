@@ -53,7 +53,7 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 		c.approve(ctx, a.Plan)
 		return nil
 	case askDecision:
-		c.ask(ctx, a.Matter)
+		c.ask(ctx, a.Decision)
 		return nil
 	case run.Fail:
 		return a.Err

@@ -12,6 +12,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/decision"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -23,6 +24,8 @@ const (
 	VerbCancel = "cancel_run"
 	// VerbSend puts a message to a task's agents, or the master.
 	VerbSend = "send"
+	// VerbDecide answers an open decision.
+	VerbDecide = "decide"
 	// VerbAccept lets the held patch of a task go on; VerbSend rejects it.
 	VerbAccept = "accept"
 	// VerbRetry opens tasks again that were given up, VerbSkip gives tasks up as not needed.
@@ -45,6 +48,10 @@ type Request struct {
 	// read it.
 	Revision run.Revision `json:"revision,omitzero"`
 	Plan     *spec.Plan   `json:"plan,omitempty"`
+	// Answer is that of decide.
+	Answer *run.Answer `json:"answer,omitempty"`
+	// Attempt is the one that accept is meant for; 0 for the newest.
+	Attempt int `json:"attempt,omitempty"`
 	// Patch is that of give; its pack is in the object store.
 	Patch *spec.Patch `json:"patch,omitempty"`
 
@@ -183,12 +190,25 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 			return "", err
 		}
 		return becomes, c.execute(ctx, actions)
-	case VerbAccept:
-		actions, err := request.Accept(c.st, q.Task, wire.FromUser)
+	case VerbDecide:
+		if q.Answer == nil {
+			return "", request.Refusedf("the request has no answer")
+		}
+		a := *q.Answer
+		a.By = wire.FromUser
+		actions, becomes, err := decision.Take(c.st, a)
 		if err != nil {
 			return "", err
 		}
-		return "the patch of " + q.Task + " goes on", c.execute(ctx, actions)
+		return becomes, c.execute(ctx, actions)
+	case VerbAccept:
+		actions, becomes, err := decision.TakeAbout(c.st, q.Task, run.Answer{
+			Attempt: q.Attempt, Option: decision.Accept, By: wire.FromUser,
+		})
+		if err != nil {
+			return "", err
+		}
+		return becomes, c.execute(ctx, actions)
 	case VerbRetry:
 		return c.tryAgain(ctx, q)
 	case VerbSkip:

@@ -19,8 +19,8 @@ type Question struct {
 	Edit    func() error
 }
 
-// Decision is the answer: Yes, or Words for the master, or the plan was Edited; none of them is a no.
-type Decision struct {
+// Approval is the answer: Yes, or Words for the master, or the plan was Edited; none of them is a no.
+type Approval struct {
 	Yes, Edited bool
 	Words       string
 }
@@ -31,7 +31,7 @@ const choices = "e to edit it, or tell the master in a sentence what to change: 
 // Approve shows a plan and asks, on a line of in, for a yes, for e to edit it, or for words that send it back to the master.
 // Meanwhile events are taken in, but not drawn. Without an answer (the end of in) the plan is not approved. With JSON no person
 // can be asked, which is an error.
-func (c *Console) Approve(in io.Reader, q Question) (said Decision, err error) {
+func (c *Console) Approve(in io.Reader, q Question) (said Approval, err error) {
 	if c.opts.JSON {
 		return said, errors.New("the plan needs approval, but the output is JSON: approve it beforehand with --yes")
 	}

@@ -170,7 +170,7 @@ func TestRedrawsAreFewAndFailuresQuick(t *testing.T) {
 
 func TestApprove(t *testing.T) {
 	t.Parallel()
-	for answer, want := range map[string]Decision{
+	for answer, want := range map[string]Approval{
 		"y\n": {Yes: true}, " yes \n": {Yes: true}, "n\n": {}, "\n": {}, "": {}, "yellow\n": {}, "yse\nY\n": {Yes: true}, "No\ny\n": {},
 		"Leave the tests\x07 alone\ny\n": {Words: "Leave the tests alone"}, "yes but\n": {Words: "yes but"}, "e\ny\n": {Edited: true},
 		"Edit\ny\n": {Edited: true}, "edit it\n": {Words: "edit it"},
@@ -205,7 +205,7 @@ func TestApproveAsksAgainAfterAnEditThatFailed(t *testing.T) {
 		},
 	})
 	require.NoError(t, err)
-	require.Equal(t, Decision{Edited: true}, got)
+	require.Equal(t, Approval{Edited: true}, got)
 	require.NoError(t, c.Close())
 	require.Equal(t, "plan.yaml: 1 error\n  plan.yaml:2:3: no\uFFFD[2J brief\n    | x\n    |  ^\n\n"+
 		"The edited plan is invalid. Run the plan from before? [y/N], e to edit it, or tell the master in a sentence what to change: "+

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"divisi/internal/text"
@@ -12,38 +13,43 @@ import (
 // maxPatchLines bounds the lines of patches that are shown with a question.
 const maxPatchLines = 200
 
-// Matter is what only a person can decide: For is what the run waits for, Ways the commands that answer it later. Without Accepts
-// only words are an answer.
-type Matter struct {
-	For, Ways string
-	Patches   []Patch
-	Accepts   bool
+// Decision is what a person is asked: Text is what is to be decided, Note what else helps, with commands. Choices are answers
+// that an agent proposes to its question.
+type Decision struct {
+	Text, Note string
+	Choices    []string
+	Patches    []Patch
+	Options    []Option
 }
 
 // Patch is what the newest attempt of a task has changed, fit for a terminal.
 type Patch struct{ Task, Text string }
 
-// Ruling is the answer: Yes, or Words, which reject the patch of Task where there are several. Without them it stays open.
-type Ruling struct {
-	Yes         bool
-	Words, Task string
+// Option is a way to answer: what it Does ends a sentence. With Words it is chosen by writing them.
+type Option struct {
+	Name, Does string
+	Words      bool
 }
 
-// Decide shows a matter and asks, on a line of in. Meanwhile events are taken in, but not drawn. The end of in is no answer.
-func (c *Console) Decide(in io.Reader, m Matter) (said Ruling, err error) {
-	m.Ways = c.opts.Calls(m.Ways)
-	return said, c.converse(in, m.text(c.textWidth()), func(words string) (again string) {
-		said, again = m.answer(words)
+// Answer is the option that was chosen, with its text, for the patch of Task where there are several. Without an option the
+// decision stays open.
+type Answer struct{ Option, Text, Task string }
+
+// Decide shows a decision and asks, on a line of in. Meanwhile events are taken in, but not drawn. The end of in is no answer.
+func (c *Console) Decide(in io.Reader, d Decision) (said Answer, err error) {
+	d.Note = c.opts.Calls(d.Note)
+	return said, c.converse(in, d.text(c.textWidth()), func(words string) (again string) {
+		said, again = d.answer(words)
 		return again
 	})
 }
 
-func (m *Matter) text(width int) string {
+func (d *Decision) text(width int) string {
 	p := planText{width: width}
 	p.line(0, "")
-	p.line(0, "The run waits for "+m.For)
+	p.line(0, "The run waits for "+d.Text)
 	left := maxPatchLines
-	for _, patch := range m.Patches {
+	for _, patch := range d.Patches {
 		lines := text.Lines(strings.TrimSuffix(patch.Text, "\n"))
 		n := min(left, len(lines))
 		p.line(0, "The patch of "+patch.Task+":")
@@ -51,45 +57,76 @@ func (m *Matter) text(width int) string {
 		p.more(0, len(lines)-n, "line")
 		left -= n
 	}
-	p.line(0, "("+m.Ways+")")
-	p.b.WriteString(m.prompt())
+	for i, choice := range d.Choices {
+		p.line(1, fmt.Sprintf("%d: %s", i+1, safe(choice)))
+	}
+	if d.Note != "" {
+		p.line(0, "("+d.Note+")")
+	}
+	p.b.WriteString(d.prompt())
 	return p.b.String()
 }
 
-// prompt names the answers.
-func (m *Matter) prompt() string {
-	var say string
-	switch {
-	case !m.Accepts:
-		say = "Your answer"
-	case len(m.Patches) == 0:
-		say = "y lets the tasks go on; a sentence ends their brief, and they begin again"
-	case len(m.Patches) == 1:
-		say = "y lets the patch go on; a sentence rejects it, and the next attempt gets the sentence"
-	default:
-		say = "y lets all of them go on; the name of a task and a sentence reject its patch"
+// yes is the option that a yes means: the first one without words; nil for none.
+func (d *Decision) yes() *Option {
+	at := slices.IndexFunc(d.Options, func(o Option) bool { return !o.Words })
+	if at < 0 {
+		return nil
 	}
-	return say + "; Enter leaves it for later: "
+	return &d.Options[at]
 }
 
-// answer reads a line. One word that is no yes is more likely a slip than a reason.
-func (m *Matter) answer(words string) (said Ruling, again string) {
+// prompt names the answers.
+func (d *Decision) prompt() string {
+	yes := d.yes()
+	if yes == nil {
+		if len(d.Choices) > 0 {
+			return "Your answer, or the number of one; Enter leaves it open: "
+		}
+		return "Your answer; Enter leaves it open: "
+	}
+	var say []string
+	for i := range d.Options {
+		switch o := &d.Options[i]; {
+		case o == yes:
+			say = append(say, "y "+o.Does)
+		case !o.Words:
+			say = append(say, o.Name+" "+o.Does)
+		case len(d.Patches) > 1:
+			say = append(say, "the name of a task and a sentence: "+o.Name+" "+o.Does)
+		default:
+			say = append(say, "a sentence "+o.Does)
+		}
+	}
+	return strings.Join(append(say, "Enter leaves it open: "), "; ")
+}
+
+// answer reads a line. One word that is no answer is more likely a slip than a reason.
+func (d *Decision) answer(words string) (said Answer, again string) {
 	lower := strings.ToLower(words)
 	first, rest, sentence := strings.Cut(words, " ")
 	first = strings.TrimSuffix(first, ":")
+	yes := d.yes()
+	takes := slices.IndexFunc(d.Options, func(o Option) bool { return o.Words })
+	named := slices.IndexFunc(d.Options, func(o Option) bool { return !o.Words && o.Name == lower })
 	switch {
 	case words == "":
 		return said, ""
-	case !m.Accepts:
-		return Ruling{Words: words}, ""
-	case lower == "y" || lower == "yes":
-		return Ruling{Yes: true}, ""
-	case !sentence:
-		return said, m.prompt()
-	case len(m.Patches) < 2:
-		return Ruling{Words: words}, ""
-	case !slices.ContainsFunc(m.Patches, func(p Patch) bool { return p.Task == first }):
-		return said, fmt.Sprintf("%s is not one of these tasks. %s", first, m.prompt())
+	case yes == nil && takes >= 0:
+		if n, err := strconv.Atoi(words); err == nil && n > 0 && n <= len(d.Choices) {
+			words = d.Choices[n-1]
+		}
+		return Answer{Option: d.Options[takes].Name, Text: words}, ""
+	case yes != nil && (lower == "y" || lower == "yes"):
+		return Answer{Option: yes.Name}, ""
+	case named >= 0:
+		return Answer{Option: d.Options[named].Name}, ""
+	case !sentence || takes < 0:
+		return said, d.prompt()
+	case len(d.Patches) < 2:
+		return Answer{Option: d.Options[takes].Name, Text: words}, ""
+	case !slices.ContainsFunc(d.Patches, func(p Patch) bool { return p.Task == first }):
+		return said, fmt.Sprintf("%s is not one of these tasks. %s", first, d.prompt())
 	}
-	return Ruling{Words: strings.TrimSpace(rest), Task: first}, ""
+	return Answer{Option: d.Options[takes].Name, Text: strings.TrimSpace(rest), Task: first}, ""
 }

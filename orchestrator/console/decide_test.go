@@ -11,29 +11,39 @@ import (
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	one, two := Patch{Task: "one", Text: "+a\n"}, Patch{Task: "two", Text: strings.Repeat("+b\n", 300)}
+	patch := func(patches ...Patch) Decision {
+		return Decision{Patches: patches, Note: "later: divisi decide", Options: []Option{
+			{"accept", "lets the patch go on", false}, {"reject", "rejects it", true}, {"skip", "gives it up", false},
+		}}
+	}
+	question := func(choices ...string) Decision {
+		return Decision{Text: "an answer to a/1: Which?", Choices: choices, Options: []Option{{"answer", "goes to the agent", true}}}
+	}
 	for name, c := range map[string]struct {
-		m     Matter
+		d     Decision
 		lines string
-		want  Ruling
+		want  Answer
 		shows string
 	}{
-		"a yes":                     {Matter{Accepts: true, Patches: []Patch{one}}, "Y\n", Ruling{Yes: true}, "The patch of one:\n+a\n"},
-		"a reason":                  {Matter{Accepts: true, Patches: []Patch{one}}, "the comma stays\n", Ruling{Words: "the comma stays"}, ""},
-		"a slip":                    {Matter{Accepts: true, Patches: []Patch{one}}, "no\nyes\n", Ruling{Yes: true}, "rejects it"},
-		"later":                     {Matter{Accepts: true, Patches: []Patch{one}, Ways: "divisi accept"}, "\ny\n", Ruling{}, "(divisi -d accept)"},
-		"the end":                   {Matter{Accepts: true, Patches: []Patch{one}}, "", Ruling{}, ""},
-		"one of a set":              {Matter{Accepts: true, Patches: []Patch{one, two}}, "two: too long\n", Ruling{Words: "too long", Task: "two"}, ""},
-		"none of a set":             {Matter{Accepts: true, Patches: []Patch{one, two}}, "it is bad\ny\n", Ruling{Yes: true}, "it is not one of these tasks"},
-		"a long patch is cut":       {Matter{Accepts: true, Patches: []Patch{two}}, "", Ruling{}, "+b\n… and 100 more lines\n"},
-		"words about a template":    {Matter{Accepts: true}, "say which file\n", Ruling{Words: "say which file"}, "ends their brief"},
-		"one word is an answer":     {Matter{For: "an answer to a/1: Which?"}, "y\n", Ruling{Words: "y"}, "The run waits for an answer to a/1: Which?"},
-		"control characters do not": {Matter{}, "a\x1b[2Jb\n", Ruling{Words: "ab"}, ""},
+		"a yes":                     {patch(one), "Y\n", Answer{Option: "accept"}, "The patch of one:\n+a\n"},
+		"a reason":                  {patch(one), "the comma stays\n", Answer{Option: "reject", Text: "the comma stays"}, ""},
+		"an option by its name":     {patch(one), "skip\n", Answer{Option: "skip"}, "skip gives it up; Enter leaves it open"},
+		"a slip":                    {patch(one), "no\nyes\n", Answer{Option: "accept"}, "a sentence rejects it"},
+		"later":                     {patch(one), "\ny\n", Answer{}, "(later: divisi -d decide)"},
+		"the end":                   {patch(one), "", Answer{}, ""},
+		"one of a set":              {patch(one, two), "two: too long\n", Answer{"reject", "too long", "two"}, ""},
+		"none of a set":             {patch(one, two), "it is bad\ny\n", Answer{Option: "accept"}, "it is not one of these tasks"},
+		"a long patch is cut":       {patch(two), "", Answer{}, "+b\n… and 100 more lines\n"},
+		"one word is an answer":     {question(), "y\n", Answer{Option: "answer", Text: "y"}, "The run waits for an answer to a/1: Which?"},
+		"the number of a choice":    {question("left", "right"), "2\n", Answer{Option: "answer", Text: "right"}, "2: right"},
+		"a number that is none":     {question("left", "right"), "3\n", Answer{Option: "answer", Text: "3"}, "or the number of one"},
+		"control characters do not": {question("a\x1b[2J"), "a\x1b[2Jb\n", Answer{Option: "answer", Text: "ab"}, "1: a\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
 			k := New(Options{Out: &out, Calls: func(hint string) string { return strings.Replace(hint, "divisi", "divisi -d", 1) }})
-			said, err := k.Decide(strings.NewReader(c.lines), c.m)
+			said, err := k.Decide(strings.NewReader(c.lines), c.d)
 			require.NoError(t, err)
 			require.Equal(t, c.want, said)
 			require.Contains(t, out.String(), c.shows)

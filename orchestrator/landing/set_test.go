@@ -8,8 +8,8 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/decision"
 	"divisi/orchestrator/landing"
-	"divisi/orchestrator/phase"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -65,12 +65,12 @@ func TestASetIsReviewedAsOne(t *testing.T) {
 	t.Parallel()
 	l := newSet(t, func(s *run.Spec) { s.Review = true })
 	l.Do(landing.Land(l.State))
-	require.Equal(t, []*run.Task{l.Tasks["gen"]}, l.HeldFor(), "one matter")
+	open := decision.ForPerson(l.State)
+	require.Len(t, open, 1, "one decision")
+	require.Equal(t, "gen", open[0].About)
 	require.Equal(t, run.TaskHeld, l.Tasks["mod"].State)
 	require.Equal(t, run.TaskAccepted, l.Tasks["idle"].State, "it changed nothing")
-	matters := phase.Matters(l.State)
-	require.Len(t, matters, 1)
-	require.Equal(t, []string{"gen", "mod"}, matters[0].Patches)
+	require.Equal(t, []string{"gen", "mod"}, open[0].Patches)
 	_, err := request.Accept(l.State, "mod", "master/2")
 	require.ErrorContains(t, err, "waits for a person")
 
@@ -85,11 +85,11 @@ func TestASetIsReviewedAsOne(t *testing.T) {
 	r := runtest.Patched("c-mod-2", "tree-mod-2", "b")
 	r.Patch.Files = []string{"of-mod/x.go"}
 	l.Ended("mod", 2, r)
-	require.Empty(t, l.HeldFor(), "it is at work again")
+	require.Empty(t, decision.ForPerson(l.State), "it is at work again")
 	l.Append("mod", run.TaskData{State: run.TaskAccepted})
 	l.Do(landing.Land(l.State))
-	require.Equal(t, []*run.Task{l.Tasks["mod"]}, l.HeldFor())
-	require.Equal(t, []string{"gen", "mod"}, phase.Matters(l.State)[0].Patches, "the whole set is shown")
+	require.Equal(t, "mod", decision.ForPerson(l.State)[0].About)
+	require.Equal(t, []string{"gen", "mod"}, decision.ForPerson(l.State)[0].Patches, "the whole set is shown")
 
 	actions, err = request.Accept(l.State, "mod", wire.FromUser)
 	require.NoError(t, err)

@@ -234,7 +234,7 @@ func TestBudgetAndQuestions(t *testing.T) {
 	require.Empty(t, phase.Stuck(l.State), "an agent is active")
 	l.Agent("t", 1, contextscope.KindRequest, wire.Request{ID: "q", Kind: wire.RequestAsk, Question: "Which?"})
 	require.Equal(t, []string{
-		`run stopped waits for an answer to t/1: Which? (answer: divisi send r1/t "…"; then: divisi resume r1)`,
+		"run stopped waits for an answer to t/1: Which?",
 	}, runtest.Describe(phase.Stuck(l.State)))
 	require.Equal(t, []string{"run waits for an answer to t/1: Which?"}, runtest.Describe(phase.AnnounceWait(l.State)))
 	l.Append("t", wire.Answer{Request: "q", Text: "That."})

@@ -3,20 +3,18 @@ package phase
 import (
 	"fmt"
 
+	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
 )
 
 // waitsFor returns what the run waits for a person to do, once no attempt is active; empty while one is.
 func waitsFor(s *run.State) string {
 	active, _ := s.AtWork()
-	switch {
-	case active > 0 || s.Status != run.Planning && s.Status != run.Running:
+	if active > 0 || s.Status != run.Planning && s.Status != run.Running {
 		return ""
-	case s.PlanToApprove() >= 0:
-		return "approval of the plan"
 	}
-	if open := Matters(s); len(open) > 0 {
-		return open[0].For
+	if open := decision.ForPerson(s); len(open) > 0 {
+		return open[0].Text
 	}
 	return ""
 }
@@ -40,12 +38,11 @@ func Stuck(s *run.State) []run.Action {
 		return nil
 	}
 	working, _ := s.AtWork()
-	open := Matters(s)
+	open := decision.ForPerson(s)
 	if working > 0 || len(open) == 0 {
 		return nil
 	}
-	why := fmt.Sprintf("%s%s (%s; then: divisi resume %s)", WaitsFor, open[0].For, open[0].Ways, s.Spec.Run)
-	return []run.Action{run.Stop(why)}
+	return []run.Action{run.Stop(WaitsFor + open[0].Text)}
 }
 
 // KeepBudget stops a run that has spent its budget. Calls that are under way are paid; none is begun.

@@ -255,8 +255,7 @@ func requestLine(e *contextscope.Event, q wire.Request) Line {
 		if len(q.Options) > 0 {
 			options = fmt.Sprintf(" (%s)", strings.Join(q.Options, ", "))
 		}
-		to := e.Run + "/" + strings.TrimSuffix(e.Task, run.VerifySuffix)
-		return of(e, Warn, "asks: %s%s; answer: divisi send %s \"…\"", q.Question, options, to)
+		return of(e, Warn, "asks: %s%s; answer: divisi decide %s", q.Question, options, e.Run)
 	case wire.RequestWait:
 		return Line{More: "waits for its tasks in the background"}
 	case wire.RequestDelegate:

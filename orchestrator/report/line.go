@@ -219,9 +219,7 @@ func taskLine(e *contextscope.Event, d run.TaskData) Line {
 		if d.Doubt != nil {
 			why = because(strings.Join(text.Few(d.Doubt.Evidence, 3), "; "))
 		}
-		at := e.Run + "/" + e.Task
-		return sentence(Warn, "%s is held%s; decide: divisi diff %s; divisi accept %s, or divisi send %s \"why not\"",
-			e.Task, why, at, at, at)
+		return sentence(Warn, "%s is held%s; decide: divisi decide %s", e.Task, why, e.Run)
 	case run.TaskParked:
 		return sentence(Bad, "%s is parked%s%s", e.Task, by, why)
 	case run.TaskPending:

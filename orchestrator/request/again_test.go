@@ -11,7 +11,6 @@ import (
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/landing"
 	"divisi/orchestrator/master"
-	"divisi/orchestrator/phase"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
@@ -119,9 +118,9 @@ func TestWhatWaitsForAHeldTemplateIsNoPartOfTheAnswer(t *testing.T) {
 	}})
 	l.Ended(run.MasterTask, 2, spec.Result{Status: spec.StatusDone})
 	l.Append(run.MasterTask, run.TaskData{State: run.TaskPending})
-	require.Empty(t, AnswerHolds(l.State), "fix has not ended")
+	require.Empty(t, ReviseAfterPlan(l.State), "fix has not ended")
 	l.Append("fix", run.TaskData{State: run.TaskLanded})
-	l.Do(AnswerHolds(l.State))
+	l.Do(ReviseAfterPlan(l.State))
 	require.Empty(t, l.Holds())
 	ready, _ := schedule.Ready(l.State)
 	require.Contains(t, ready, "t-001")
@@ -137,8 +136,8 @@ func TestAnotherPlanAnswersNoHold(t *testing.T) {
 	l.Do(Hold(l.State))
 	l.Append("", run.PlanData{By: "other/1", Follows: "q1", Tasks: []spec.Task{{ID: "f", Role: "generator"}}})
 	l.Append("f", run.TaskData{State: run.TaskLanded})
-	require.Len(t, l.HoldsForPerson(), 1)
-	require.Empty(t, AnswerHolds(l.State))
+	require.Len(t, l.Holds(), 1)
+	require.Empty(t, ReviseAfterPlan(l.State))
 
 	early := led(t)
 	early.Append("", run.PlanData{By: "master/1", Tasks: []spec.Task{{ID: "more", Role: "generator"}}})
@@ -153,14 +152,14 @@ func TestAHoldEndsWithItsShards(t *testing.T) {
 		fails(l, n+1, "f")
 	}
 	l.Do(Hold(l.State))
-	require.Len(t, phase.Matters(l.State), 1)
+	require.Len(t, l.Holds(), 1)
 	_, _, err := Retry(l.State, []string{"t"}, run.Revision{By: wire.FromUser, Brief: "new"}, nil, run.PlanData{})
-	require.ErrorContains(t, err, "the template t is held, and waits for an answer: see: divisi log r1/t-003/1")
+	require.ErrorContains(t, err, "the template t is held, and waits for an answer: 3 shards fail in the same way, such as t-003/1")
 	actions, _, err := Skip(l.State, []string{"t"}, run.Revision{By: wire.FromUser}, "no")
 	require.NoError(t, err)
 	l.Do(actions)
-	require.Empty(t, phase.Matters(l.State))
-	require.Empty(t, AnswerHolds(l.State))
+	require.Empty(t, l.Holds())
+	require.Empty(t, ReviseAfterPlan(l.State))
 }
 
 // Words to a held template end the brief of each shard, its own one too, once, however often a kill repeats them.

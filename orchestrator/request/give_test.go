@@ -8,6 +8,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/decision"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
@@ -154,7 +155,7 @@ func TestAGivenPatchThatDoesNotPassParksAtOnce(t *testing.T) {
 
 	l := given(t)
 	l.Append("s-1", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"it weakens a test"}}})
-	require.Len(t, l.HeldFor(), 1, "it is asked about as others are")
+	require.Len(t, decision.ForPerson(l.State), 1, "it is asked about as others are")
 	require.Equal(t, []string{"task s-1 running ruled by user"},
 		runtest.Describe(acceptance.Rule(l.State, l.Tasks["s-1"], run.Ruling{By: wire.FromUser, Accept: true})))
 	require.Equal(t, []string{not + "the patch was rejected: it weakens a test ruled by --on-doubt"},

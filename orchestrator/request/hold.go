@@ -19,29 +19,31 @@ func Hold(s *run.State) (actions []run.Action) {
 	return actions
 }
 
-// AnswerHolds answers the first hold that no one is asked about: its shards begin again after the tasks that the master planned
-// for it, or the policy of the run decides.
-func AnswerHolds(s *run.State) []run.Action {
+// ReviseAfterPlan has the shards of the first held template begin again for which the master planned tasks that have ended.
+func ReviseAfterPlan(s *run.State) []run.Action {
 	for _, h := range s.Holds() {
 		if s.ForMaster(h.Pos) {
 			continue
 		}
 		plan := s.PlanAfter(h)
-		switch {
-		case plan >= 0 && ended(s, plan, h.Template):
-			actions, err := Revise(s, h.Template, run.Revision{By: s.Plans[plan].By})
-			if err != nil {
-				return parkHeld(s, h, s.Plans[plan].By, err.Error())
-			}
-			return actions
-		case plan >= 0:
-		case s.Spec.OnDoubt == run.OnDoubtAccept:
-			return []run.Action{answerHold(h, run.HoldAccepted, run.ByPolicy)}
-		case s.Spec.OnDoubt == run.OnDoubtReject:
-			return parkHeld(s, h, run.ByPolicy, "")
+		if plan < 0 || !ended(s, plan, h.Template) {
+			continue
 		}
+		actions, err := Revise(s, h.Template, run.Revision{By: s.Plans[plan].By})
+		if err != nil {
+			return parkHeld(s, h, s.Plans[plan].By, err.Error())
+		}
+		return actions
 	}
 	return nil
+}
+
+// RuleHold answers a hold by the policy of the run.
+func RuleHold(s *run.State, h *run.Hold, accept bool) []run.Action {
+	if accept {
+		return []run.Action{answerHold(h, run.HoldAccepted, run.ByPolicy)}
+	}
+	return parkHeld(s, h, run.ByPolicy, "")
 }
 
 // ended reports whether all tasks of a plan have ended, but for those that wait for the shards of a template.

@@ -67,9 +67,8 @@ func TestThreeShardsThatFailAlikeHoldTheOthers(t *testing.T) {
 			require.Contains(t, ready, "other")
 			require.Equal(t, !c.held, len(ready) > 1, "%v", ready)
 			if c.held {
-				h := l.HoldsForPerson()[0]
+				h := l.Holds()[0]
 				require.Equal(t, "3 shards fail in the same way, such as t-003/1: red", h.Why())
-				require.Contains(t, h.Ways("r1"), "divisi send r1/t ")
 			}
 		})
 	}
@@ -95,7 +94,7 @@ func held(t *testing.T, onDoubt string) *runtest.Log {
 func TestAHoldIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	l := held(t, run.OnDoubtAsk)
-	require.Empty(t, AnswerHolds(l.State), "a person is asked")
+	require.Empty(t, ReviseAfterPlan(l.State), "a person is asked")
 	actions, _, err := Send(l.State, "t", "legacy is gone: use modern", wire.FromUser)
 	require.NoError(t, err)
 	l.Do(actions)
@@ -148,7 +147,7 @@ func TestThePolicyAnswersAHoldThatNoMasterDoes(t *testing.T) {
 	t.Parallel()
 	l := held(t, run.OnDoubtReject)
 	l.Dispatched("t-009", "generator", 1, "b") // it had begun before
-	l.Do(AnswerHolds(l.State))
+	l.Do(RuleHold(l.State, l.OpenHold("t"), false))
 	require.Equal(t, "--on-doubt parks what is left of t: 3 shards fail in the same way, such as t-003/1: red", l.Tasks["t-008"].Reason)
 	require.Equal(t, run.TaskParked, l.Tasks["t-001"].State)
 	require.Equal(t, run.TaskRunning, l.Tasks["t-009"].State)
@@ -156,11 +155,11 @@ func TestThePolicyAnswersAHoldThatNoMasterDoes(t *testing.T) {
 	l.Ended("t-009", 1, runtest.Failed("x", "y"))
 	l.Append("t-009", run.TaskData{State: run.TaskPending, Fault: &spec.Fault{Class: "x", Message: "y"}})
 	l.Do(Hold(l.State))
-	l.Do(AnswerHolds(l.State))
+	l.Do(RuleHold(l.State, l.OpenHold("t"), false))
 	require.Equal(t, run.TaskParked, l.Tasks["t-009"].State)
 
 	l = held(t, run.OnDoubtAccept)
-	l.Do(AnswerHolds(l.State))
+	l.Do(RuleHold(l.State, l.OpenHold("t"), true))
 	ready, _ := schedule.Ready(l.State)
 	require.Len(t, ready, 10)
 }

@@ -16,7 +16,7 @@ import (
 func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan, gained run.PlanData) ([]run.Action, []string, error) {
 	for _, ref := range refs {
 		if h := s.OpenHold(ref); s.Tasks[ref] == nil && h != nil {
-			return nil, nil, Refusedf("the template %s is held, and waits for an answer: %s", ref, h.Ways(s.Spec.Run))
+			return nil, nil, Refusedf("the template %s is held, and waits for an answer: %s", ref, h.Why())
 		}
 	}
 	ids, err := retried(s, refs, len(gained.Tasks) > 0)

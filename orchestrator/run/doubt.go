@@ -116,17 +116,6 @@ func (s *State) ForMaster(pos uint64) bool {
 	return first == 0 || s.Woken < first || s.MasterAgain || s.MasterFails > 0
 }
 
-// HeldFor returns the held tasks that only a person can decide about, in plan order; of a change set under review the first one.
-func (s *State) HeldFor() (out []*Task) {
-	for t := range s.In(TaskHeld) {
-		switch d := t.Doubt(); {
-		case d.Review && s.Reviewing(t)[0] == t, !d.Review && !s.ForMaster(d.Pos):
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
 // Reviewing returns the tasks that a person sees together with one: itself, and those of its change set that are held for review.
 func (s *State) Reviewing(t *Task) []*Task {
 	set := s.Set(t)
@@ -142,7 +131,7 @@ func (d *Doubt) Decision(state TaskState) string {
 	case r == nil && state != TaskHeld:
 		return "none: the task is " + string(state)
 	case r == nil:
-		return "open: it waits for divisi accept, or divisi send with the reason of a rejection"
+		return "open"
 	case r.Accept && d.Size && r.By == ByPolicy:
 		return "noted: size alone rejects no patch"
 	case r.Accept:

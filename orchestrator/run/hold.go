@@ -38,13 +38,6 @@ func (h *Hold) Why() string {
 	return fmt.Sprintf("%d shards fail in the same way, such as %s: %s", h.Shards, h.Example, h.Message)
 }
 
-// Ways is what a person types to answer.
-func (h *Hold) Ways(run string) string {
-	to := run + "/" + h.Template
-	return fmt.Sprintf("see: divisi log %s/%s; then: divisi send %s \"what the brief lacks\" begins its shards again, "+
-		"divisi accept %s lets them go on as they are, divisi cancel %s parks them", run, h.Example, to, to, to)
-}
-
 // The answers to a hold.
 const (
 	HoldRevised  = "revised"  // the shards begin again with another brief
@@ -255,14 +248,4 @@ func (s *State) PlanAfter(h *Hold) int {
 		}
 	}
 	return -1
-}
-
-// HoldsForPerson are the open holds that only a person can answer.
-func (s *State) HoldsForPerson() (out []*Hold) {
-	for _, h := range s.Holds() {
-		if !s.ForMaster(h.Pos) && s.PlanAfter(h) < 0 {
-			out = append(out, h)
-		}
-	}
-	return out
 }

@@ -62,6 +62,11 @@ func shapes(t *spec.Task, f spec.Fault) []string {
 	return slices.Compact(out)
 }
 
+// Shape is a text without what is a task's own.
+func (t *Task) Shape(text string) string {
+	return ownOf(append(t.Changes(), t.Task.Files...)).strip(text)
+}
+
 // own finds what is a shard's own in a text: its paths, and then its names.
 type own struct{ paths, names *regexp.Regexp }
 

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"divisi/internal/text"
+	"divisi/internal/usage"
+	"divisi/orchestrator"
+	"divisi/orchestrator/console"
+)
+
+func newDecide(g *globals) *cobra.Command {
+	c := &cobra.Command{
+		Use:   `decide RUN [DECISION OPTION ["TEXT"]]`,
+		Short: "Walk through what a run waits for a person to decide",
+		Long: `Walk through the open decisions of a run, what blocks most first: plans, questions of agents, held
+patches and held templates. Enter leaves one open, and the next divisi decide shows it again. Decisions
+that are alike are answered together: their list is shown first. Without a terminal the command lists
+what is open; with the id of a decision and an option it answers that one. An answer to a decision that
+is closed, or about an attempt that another one has replaced, is refused.` + codes(codeOK, codeUsage, codeMachine),
+		Example: `  divisi decide 1f2e
+  divisi decide 1f2e api@120 reject "Keep the old name as an alias"`,
+		Args: cobra.RangeArgs(1, 4), ValidArgsFunction: g.completeRuns,
+		RunE: func(c *cobra.Command, args []string) error {
+			run, err := g.findRun(args)
+			switch {
+			case err != nil:
+				return err
+			case len(args) == 2:
+				return usage.Errorf("name an option too: divisi decide %s %s OPTION", run, args[1])
+			case len(args) > 2:
+				choice := orchestrator.Choice{Option: args[2], Text: strings.Join(args[3:], "")}
+				return g.request(c.Context(), run, func(r *orchestrator.Run) (string, error) {
+					return r.Decide(c.Context(), orchestrator.Decision{ID: args[1]}, choice)
+				})
+			}
+			return g.walk(c.Context(), run)
+		},
+	}
+	return c
+}
+
+// walk shows what is open, and asks about it on a terminal.
+func (g *globals) walk(ctx context.Context, run string) error {
+	open, err := g.openDecisions(ctx, run)
+	switch {
+	case err != nil:
+		return err
+	case g.json():
+		return encodeLine(g.out, open)
+	case !isTerminal(g.in):
+		return g.listDecisions(run, open)
+	}
+	left := 0
+	for _, alike := range groups(open) {
+		choice, err := answer(ctx, func() (orchestrator.Choice, error) { return g.askAlike(alike) })
+		if err != nil {
+			return err
+		}
+		if choice.Option == "" {
+			left += len(alike)
+			continue
+		}
+		if err := g.decideAlike(ctx, run, alike, choice); err != nil {
+			return err
+		}
+	}
+	said := "nothing is open"
+	if left > 0 {
+		said = fmt.Sprintf("%s: see them again with: divisi decide %s", text.Count(left, "decision")+" left open", run)
+	}
+	_, err = fmt.Fprintf(g.out, "%s: %s\n", run, g.calls(said))
+	return err
+}
+
+// openDecisions are those of a run.
+func (g *globals) openDecisions(ctx context.Context, run string) ([]orchestrator.Decision, error) {
+	r, err := g.attach(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	open, err := r.Decisions(ctx)
+	return open, errors.Join(err, r.Close())
+}
+
+func (g *globals) listDecisions(run string, open []orchestrator.Decision) error {
+	var b strings.Builder
+	if len(open) == 0 {
+		fmt.Fprintf(&b, "%s: nothing is open\n", run)
+	}
+	for _, d := range open {
+		names := make([]string, len(d.Options))
+		for i, o := range d.Options {
+			names[i] = o.Name
+		}
+		fmt.Fprintf(&b, "%s  %s  %s (%s; %s decides: %s)\n", d.ID, d.Kind, console.Sanitize(oneLine(d.Text)),
+			strings.Join(names, ", "), d.Decider, d.Why)
+	}
+	_, err := fmt.Fprint(g.out, b.String())
+	return err
+}
+
+// groups puts decisions together that are alike. Each group is in the place of its first.
+func groups(open []orchestrator.Decision) (out [][]orchestrator.Decision) {
+	for _, d := range open {
+		at := slices.IndexFunc(out, func(had []orchestrator.Decision) bool { return d.Alike != "" && had[0].Alike == d.Alike })
+		if at >= 0 {
+			out[at] = append(out[at], d)
+		} else {
+			out = append(out, []orchestrator.Decision{d})
+		}
+	}
+	return out
+}
+
+// askAlike asks about decisions that are alike, by the first of them.
+func (g *globals) askAlike(alike []orchestrator.Decision) (orchestrator.Choice, error) {
+	d, blocks := alike[0], 0
+	names := make([]string, len(alike))
+	for i := range alike {
+		blocks += alike[i].Blocks
+		names[i] = alike[i].About
+	}
+	if len(alike) > 1 {
+		fmt.Fprintf(g.out, "\n%d decisions are alike, and one answer is for all: %s\n", len(alike), strings.Join(names, ", "))
+	}
+	if d.Plan != nil {
+		if err := g.printPlan(d.Plan); err != nil {
+			return orchestrator.Choice{}, err
+		}
+	}
+	note := text.Count(blocks, "task") + " cannot go on before it"
+	if d.Suggests != "" {
+		note += "; suggested: " + d.Suggests
+	}
+	if d.Decider != "person" {
+		note += fmt.Sprintf("; without you the %s decides", d.Decider)
+	}
+	show := g.newConsole()
+	choice, err := g.choose(show, d, note)
+	return choice, errors.Join(err, show.Close())
+}
+
+// decideAlike gives one answer to decisions that are alike. One that is not open any more is told, and does not stop the others.
+func (g *globals) decideAlike(ctx context.Context, run string, alike []orchestrator.Decision, c orchestrator.Choice) error {
+	for _, d := range alike {
+		err := g.request(ctx, run, func(r *orchestrator.Run) (string, error) { return r.Decide(ctx, d, c) })
+		var mistake *usage.Error
+		if errors.As(err, &mistake) {
+			fmt.Fprintf(g.out, "%s: not taken: %s\n", run, console.Sanitize(g.calls(err.Error())))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"divisi/bus"
+	"divisi/orchestrator/attempt"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/decision"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
+)
+
+// Decisions lists what is open: what blocks most first.
+func (r *Run) Decisions(ctx context.Context) ([]Decision, error) {
+	st, err := conductor.Fold(ctx, r.bus, r.id)
+	if err != nil {
+		return nil, err
+	}
+	open := decision.Open(st)
+	decision.Count(st, open)
+	out := make([]Decision, len(open))
+	for i := range open {
+		if out[i], err = shown(ctx, r.dir, r.bus, st, &open[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Decide answers a decision as it was shown, and returns what becomes of it. One that has an answer by now, or is about another
+// attempt, is a mistake of the caller and changes nothing. A run that no process carries out keeps the answer.
+func (r *Run) Decide(ctx context.Context, d Decision, c Choice) (string, error) {
+	becomes, err := r.ask(ctx, conductor.Request{Verb: conductor.VerbDecide, Answer: &run.Answer{
+		ID: d.ID, Attempt: d.Attempt, Option: c.Option, Text: c.Text, Of: c.Task,
+	}})
+	return r.next(becomes), err
+}
+
+// decider asks a person about what only a person can decide; it is nil where no person can be asked.
+func (h *holder) decider() func(context.Context, run.Decision) (run.Answer, error) {
+	if h.Decide == nil {
+		return nil
+	}
+	return func(ctx context.Context, d run.Decision) (run.Answer, error) {
+		st, err := conductor.Fold(ctx, h.bus, h.spec.Run)
+		if err != nil {
+			return run.Answer{}, err
+		}
+		q, err := shown(ctx, h.dir, h.bus, st, &d)
+		if err != nil {
+			return run.Answer{}, err
+		}
+		c, err := h.Decide(ctx, q)
+		return run.Answer{ID: d.ID, Attempt: d.Attempt, Option: c.Option, Text: c.Text, Of: c.Task}, err
+	}
+}
+
+// shown is a decision with what a person needs to see of it.
+func shown(ctx context.Context, dir store.Dir, b *bus.Bus, st *run.State, d *run.Decision) (out Decision, err error) {
+	out = Decision{
+		Run: st.Spec.Run, ID: d.ID, Kind: string(d.Kind), About: d.About, Attempt: d.Attempt, Text: d.Text, Evidence: d.Evidence,
+		Choices: d.Choices, Suggests: d.Suggested, Decider: d.Decider.Who, Why: d.Decider.Why, Blocks: d.Blocks,
+	}
+	for _, o := range d.Options {
+		out.Options = append(out.Options, Option{Name: o.Name, Does: o.Does, Words: o.Words})
+	}
+	if d.Kind == run.DecidePlan {
+		if out.Plan, err = json.Marshal(st.PlanNow(d.Plan)); err != nil {
+			return out, fmt.Errorf("show the plan: %w", err)
+		}
+	}
+	for _, task := range d.Patches {
+		a, err := attempt.Find(ctx, dir, b, st.Spec.Run, task, 0)
+		if err != nil {
+			return out, err
+		}
+		p, err := a.Diff(ctx, false)
+		if err != nil {
+			return out, err
+		}
+		out.Patches = append(out.Patches, Patch{task, p.Diff})
+	}
+	if t := st.Tasks[d.About]; t != nil && len(out.Patches) == 1 {
+		out.Alike = decision.Shape(t, d, out.Patches[0].Diff)
+	}
+	return out, nil
+}

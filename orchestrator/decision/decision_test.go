@@ -1,0 +1,190 @@
+package decision_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/decision"
+	"divisi/orchestrator/request"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// started is a run with a held patch of a, on which b and c depend, and a question of the agent of q.
+func started(t *testing.T, configure func(*run.Spec)) *runtest.Log {
+	t.Helper()
+	s := run.Spec{Base: "b", Roles: runtest.Roles(), Parallel: 8, Plan: &spec.Plan{}, OnDoubt: run.OnDoubtAsk}
+	if configure != nil {
+		configure(&s)
+	}
+	l := runtest.New(t, s, run.Running)
+	task := func(id string, after ...string) spec.Task {
+		return spec.Task{ID: id, Role: "generator", Attempts: 5, Files: []string{id + "/x.go"}, DependsOn: after}
+	}
+	l.Plan(task("a"), task("b", "a"), task("c", "b"), task("q"))
+	l.Dispatched("q", "generator", 1, "b")
+	l.Agent("q", 1, contextscope.KindRequest, wire.Request{ID: "r1", Kind: wire.RequestAsk, Question: "Which?", Options: []string{"left", "right"}})
+	holds(l, "a", 1, run.Doubt{Evidence: []string{"fewer tests"}})
+	return l
+}
+
+// holds holds the patch of an attempt.
+func holds(l *runtest.Log, task string, attempt int, d run.Doubt) {
+	l.Dispatched(task, "generator", attempt, "b")
+	r := runtest.Patched(fmt.Sprintf("c-%d", attempt), "tree", "b")
+	r.Patch.Files = []string{task + "/x.go"}
+	l.Ended(task, attempt, r)
+	l.Append(task, run.TaskData{State: run.TaskHeld, Reason: d.Evidence[0], Doubt: &d})
+}
+
+func only(t *testing.T, s *run.State, kind run.DecisionKind) run.Decision {
+	t.Helper()
+	for _, d := range decision.Open(s) {
+		if d.Kind == kind {
+			return d
+		}
+	}
+	require.Fail(t, "none is open", kind)
+	return run.Decision{}
+}
+
+func TestEachKindIsListed(t *testing.T) {
+	t.Parallel()
+	l := started(t, nil)
+	holds(l, "b", 1, run.Doubt{Evidence: []string{"TestA did not run"}, Missing: map[string]string{"check": "o"}})
+	question, patch, test := only(t, l.State, run.DecideQuestion), only(t, l.State, run.DecidePatch), only(t, l.State, run.DecideTest)
+	require.Equal(t, "q", question.About)
+	require.Equal(t, []string{"left", "right"}, question.Choices)
+	require.Equal(t, "a", patch.About)
+	require.Equal(t, 1, patch.Attempt)
+	require.Equal(t, []string{"fewer tests"}, patch.Evidence)
+	require.Equal(t, decision.Reject, test.Suggested)
+	for _, d := range decision.Open(l.State) {
+		require.Equal(t, run.Decider{Who: run.ByPerson, Why: "the run has a plan file and no master"}, d.Decider)
+		require.NotEmpty(t, d.Options)
+	}
+	open := decision.Open(l.State)
+	decision.Count(l.State, open)
+	require.Equal(t, "a", open[0].About)
+	require.Equal(t, []int{3, 2, 1}, []int{open[0].Blocks, open[1].Blocks, open[2].Blocks}, "a blocks b and c, b blocks c")
+}
+
+func TestAPlanIsADecision(t *testing.T) {
+	t.Parallel()
+	l := runtest.New(t, run.Spec{Base: "b", Roles: runtest.Roles(), Parallel: 8}, run.Planning)
+	l.Dispatched(run.MasterTask, spec.RoleMaster, 1, "b")
+	l.Append("", run.PlanData{By: "master/1", Tasks: []spec.Task{{ID: "a", Role: "generator", Files: []string{"a.go"}}, {ID: "b", Role: "generator", Files: []string{"b.go"}}}})
+	l.Ended(run.MasterTask, 1, spec.Result{Status: spec.StatusDone})
+	d := only(t, l.State, run.DecidePlan)
+	open := []run.Decision{d}
+	decision.Count(l.State, open)
+	require.Equal(t, 2, open[0].Blocks)
+
+	revised, err := request.Revise(l.State, "a", run.Revision{By: "master/1", Brief: "another"})
+	require.NoError(t, err)
+	l.Do(revised)
+	_, _, err = decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Yes, By: wire.FromUser})
+	require.ErrorContains(t, err, d.ID+" is not open any more: the plan was answered, or changed", "it is another plan than was shown")
+
+	d = only(t, l.State, run.DecidePlan)
+	actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Yes, By: wire.FromUser})
+	require.NoError(t, err)
+	l.Do(actions)
+	require.Equal(t, 1, l.Approved)
+	require.Empty(t, decision.Open(l.State))
+}
+
+// An answer is for the decision and the attempt that were shown, and for nothing else.
+func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
+	t.Parallel()
+	l := started(t, nil)
+	shown := only(t, l.State, run.DecidePatch)
+	fits := run.Answer{ID: shown.ID, Attempt: 1, Option: decision.Accept, By: wire.FromUser}
+	for name, c := range map[string]struct {
+		change func(*run.Answer)
+		want   string
+	}{
+		"an unknown decision":  {func(a *run.Answer) { a.ID = "zz@1" }, `run r1 has no decision "zz@1"; open are: `},
+		"another attempt":      {func(a *run.Answer) { a.Attempt = 2 }, "is about attempt 1 of a, not 2: see that one first"},
+		"an unknown option":    {func(a *run.Answer) { a.Option = "maybe" }, `"maybe" is no answer to ` + shown.ID + ": it is one of accept, reject, skip"},
+		"a reason is missing":  {func(a *run.Answer) { a.Option = decision.Reject }, "reject needs a text"},
+		"a task of another":    {func(a *run.Answer) { a.Of = "b" }, shown.ID + " is not about b"},
+		"no id":                {func(a *run.Answer) { a.ID = "" }, `run r1 has no decision ""`},
+		"hostile text as name": {func(a *run.Answer) { a.ID = "a\x1b[2J\n" }, `run r1 has no decision "a`},
+	} {
+		a := fits
+		c.change(&a)
+		actions, _, err := decision.Take(l.State, a)
+		require.Empty(t, actions, name)
+		var no *request.RefusedError
+		require.ErrorAs(t, err, &no, name)
+		require.Contains(t, no.Reason, c.want, name)
+		require.NotContains(t, no.Reason, "\x1b", name)
+	}
+
+	l.Append("a", run.TaskData{State: run.TaskPending, Ruling: &run.Ruling{By: wire.FromUser, Words: "no"}, Fault: &spec.Fault{Class: wire.FaultRejected}})
+	_, _, err := decision.Take(l.State, fits)
+	require.ErrorContains(t, err, shown.ID+" is not open any more: rejected by user: no")
+	holds(l, "a", 2, run.Doubt{Evidence: []string{"fewer tests"}})
+	_, _, err = decision.Take(l.State, fits)
+	newest := only(t, l.State, run.DecidePatch)
+	require.ErrorContains(t, err, "the answer is for "+shown.ID+" about attempt 1, and "+newest.ID+" about attempt 2 has come since")
+	_, _, err = decision.TakeAbout(l.State, "a", run.Answer{Attempt: 1, Option: decision.Accept, By: wire.FromUser})
+	require.ErrorContains(t, err, "about attempt 2 of a, not 1", "accept names the attempt that was looked at")
+	actions, becomes, err := decision.TakeAbout(l.State, "a", run.Answer{Attempt: 2, Option: decision.Accept, By: wire.FromUser})
+	require.NoError(t, err)
+	require.Equal(t, "the patch of a goes on", becomes)
+	l.Do(actions)
+	require.Equal(t, run.TaskRunning, l.Tasks["a"].State)
+}
+
+func TestAQuestionIsAnsweredAndNotTwice(t *testing.T) {
+	t.Parallel()
+	l := started(t, nil)
+	d := only(t, l.State, run.DecideQuestion)
+	a := run.Answer{ID: d.ID, Attempt: d.Attempt, Option: decision.Reply, Text: "left", By: wire.FromUser}
+	actions, _, err := decision.Take(l.State, a)
+	require.NoError(t, err)
+	l.Do(actions)
+	require.Equal(t, "left", l.Requests["r1"].Answer.Text)
+	_, _, err = decision.Take(l.State, a)
+	require.ErrorContains(t, err, d.ID+" is not open any more: answered by user")
+}
+
+func TestThePolicyDecidesWhatTheMasterDoesNot(t *testing.T) {
+	t.Parallel()
+	accepts := started(t, func(s *run.Spec) { s.OnDoubt = run.OnDoubtAccept })
+	require.Equal(t, run.ByRule, only(t, accepts.State, run.DecidePatch).Decider.Who)
+	require.Equal(t, run.ByPerson, only(t, accepts.State, run.DecideQuestion).Decider.Who, "no policy answers a question")
+	accepts.Do(decision.Policy(accepts.State))
+	require.Equal(t, run.TaskRunning, accepts.Tasks["a"].State)
+	require.Empty(t, decision.Policy(accepts.State))
+
+	rejects := started(t, func(s *run.Spec) { s.OnDoubt = run.OnDoubtReject })
+	rejects.Do(decision.Policy(rejects.State))
+	require.Equal(t, run.TaskPending, rejects.Tasks["a"].State)
+
+	led := started(t, func(s *run.Spec) { s.OnDoubt, s.Plan = run.OnDoubtAccept, nil })
+	require.Equal(t, run.ByMaster, only(t, led.State, run.DecidePatch).Decider.Who)
+	require.Empty(t, decision.Policy(led.State))
+	require.Empty(t, decision.ForPerson(led.State))
+}
+
+func TestPatchesThatAreAlike(t *testing.T) {
+	t.Parallel()
+	l := started(t, nil)
+	diff := func(id, line string) string {
+		return fmt.Sprintf("diff --git a/%s/x.go b/%s/x.go\nindex 1%s..2 100644\n@@ -%d +1 @@\n-old\n+%s\n", id, id, "a", len(id), line)
+	}
+	shape := func(task, d string) string {
+		doubt := only(t, l.State, run.DecidePatch)
+		return decision.Shape(l.Tasks[task], &doubt, d)
+	}
+	require.Equal(t, shape("a", diff("a", "new")), shape("b", diff("b", "new")), "only the paths differ")
+	require.NotEqual(t, shape("a", diff("a", "new")), shape("b", diff("b", "other")))
+}
