@@ -29,21 +29,22 @@ var arrows = []struct {
 	{"request", []string{"acceptance", "plan", "run", "schedule"}},
 	{"master", []string{"plan", "run", "schedule"}},
 	{"landing", []string{"acceptance", "acceptance/testsource", "run", "schedule"}},
-	{"phase", []string{"acceptance", "master", "run", "schedule"}},
+	{"decision", []string{"acceptance", "request", "run"}},
+	{"phase", []string{"acceptance", "decision", "master", "run", "schedule"}},
 	{"assign", []string{"master", "request", "run"}},
 	{"report", []string{"acceptance", "master", "run", "schedule"}},
-	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "landing", "master", "phase", "plan", "request", "run", "schedule"}},
+	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "master", "phase", "plan", "request", "run", "schedule"}},
 	{"console", []string{"report", "run"}},
 	{"store", []string{"conductor", "report", "run"}},
 	{"attempt", []string{"conductor", "landing", "request", "run", "store"}},
 	{"dashboard", []string{"report", "run"}},
 	{"sample", nil},
 	{"needs", []string{"run"}},
-	{".", []string{"acceptance", "attempt", "baseline", "conductor", "console", "dashboard", "needs", "phase", "plan", "report", "request", "run", "store"}},
+	{".", []string{"acceptance", "attempt", "baseline", "conductor", "console", "dashboard", "decision", "needs", "plan", "report", "request", "run", "store"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
-var pure = []string{"run", "plan", "schedule", "request", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "phase", "report"}
+var pure = []string{"run", "plan", "schedule", "request", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "decision", "phase", "report"}
 
 var impure = []string{"divisi/bus", "divisi/internal/git", "divisi/internal/sandbox", "os", "os/exec", "net", "net/http", "path/filepath"}
 
