@@ -336,7 +336,7 @@ func TestAScopeIsGrantedOrRefusedInWords(t *testing.T) {
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Contains(t, said.at("one/1/2"), "outside this task's write set")
 	for _, want := range []string{
-		"yours to write from now on: f02.txt", "f01.txt is held by two", "a/x_test.go is protected", "leaves the repository",
+		"yours to write from now on: f02.txt", "f01.txt is locked by two", "a/x_test.go is protected", "leaves the repository",
 		"no paths were named",
 	} {
 		require.Contains(t, said.at("one/1/3"), want)

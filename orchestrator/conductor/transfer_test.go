@@ -215,7 +215,7 @@ func TestAChildThatReadsDoesNotBecomeOneThatWritesBesideItsParent(t *testing.T) 
 	})
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	require.Contains(t, said.at("one-scout-1-0/1/2"), "an agent above you holds its own while it waits")
+	require.Contains(t, said.at("one-scout-1-0/1/2"), "an agent above you locks its own while it waits")
 	require.Equal(t, "scout", st.Tasks["one-scout-1-0"].Task.Role)
 	require.Equal(t, []string{"one"}, r.landed())
 }

@@ -72,7 +72,7 @@ func TestWake(t *testing.T) {
 				planned(l)
 				l.Dispatched("t", "reader", 1, "b")
 				l.Agent("t", 1, contextscope.KindRequest, wire.Request{ID: "q", Kind: wire.RequestScope, Paths: []string{"x.go"}})
-				l.Append("t", wire.Answer{Request: "q", Refused: "it is held by u"})
+				l.Append("t", wire.Answer{Request: "q", Refused: "it is locked by u"})
 			}, again,
 		},
 		"after a failure": {

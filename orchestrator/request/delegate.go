@@ -96,20 +96,20 @@ func mayWrite(s *run.State, parent *run.Task, files []string) string {
 	if !s.Approval(parent) {
 		return "your plan only reads and was not approved for writing: report in your findings what must change"
 	}
-	for _, h := range schedule.Held(s) {
-		above := above(s, parent, h.Task)
+	for _, l := range schedule.Locked(s) {
+		above := above(s, parent, l.Task)
 		if above && len(files) == 0 {
-			return "name the files that it may change: " + h.Task + " holds its own while it waits"
+			return "name the files that it may change: " + l.Task + " locks its own while it waits"
 		}
-		at, meet := plan.Intersect(h.Files, files)
+		at, meet := plan.Intersect(l.Files, files)
 		switch {
 		case !meet:
-		case h.Task == parent.Task.ID:
+		case l.Task == parent.Task.ID:
 			return fmt.Sprintf("%s is your own to write: change it yourself, or hand your whole task over with transfer", at)
-		case above || s.AgentWaits(h.Task):
-			return fmt.Sprintf("%s is held by %s, which waits itself: leave it out, or name it in deviations", at, h.Task)
-		case s.Set(s.Tasks[h.Task]) != nil && lands(s, parent, h.Task):
-			return fmt.Sprintf("%s is held by %s until your change set lands: leave it out, or name it in deviations", at, h.Task)
+		case above || s.AgentWaits(l.Task):
+			return fmt.Sprintf("%s is locked by %s, which waits itself: leave it out, or name it in deviations", at, l.Task)
+		case s.Set(s.Tasks[l.Task]) != nil && lands(s, parent, l.Task):
+			return fmt.Sprintf("%s is locked by %s until your change set lands: leave it out, or name it in deviations", at, l.Task)
 		}
 	}
 	return ""

@@ -25,14 +25,14 @@ func mayGrow(s *run.State, t *run.Task, q *run.Request) string {
 	if why := unplanned(s, q.Paths); why != "" {
 		return why
 	}
-	for _, h := range schedule.Held(s) {
-		if at, meet := plan.Intersect(h.Files, q.Paths); meet && h.Task != t.Task.ID {
-			return fmt.Sprintf("%s is held by %s. Do not work around it: finish what you can, and report in deviations what "+
-				"must change there, as a task to follow", at, h.Task)
+	for _, l := range schedule.Locked(s) {
+		if at, meet := plan.Intersect(l.Files, q.Paths); meet && l.Task != t.Task.ID {
+			return fmt.Sprintf("%s is locked by %s. Do not work around it: finish what you can, and report in deviations what "+
+				"must change there, as a task to follow", at, l.Task)
 		}
 	}
-	// A delegated task that has not begun holds nothing yet, but an agent waits for it, perhaps the one that asks here: what it
-	// is to write would be held until that one ends, and that one waits.
+	// A delegated task that has not begun locks nothing yet, but an agent waits for it, perhaps the one that asks here: what it
+	// is to write would be locked until that one ends, and that one waits.
 	for child := range s.Open() {
 		id := child.Task.ID
 		if child.Parent == "" || id == t.Task.ID {

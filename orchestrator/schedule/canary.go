@@ -42,8 +42,8 @@ func (x *canaries) lets(t *run.Task) bool {
 	}
 }
 
-// hold notes that a task begins.
-func (x *canaries) hold(t *run.Task) {
+// take notes that a task begins.
+func (x *canaries) take(t *run.Task) {
 	if c := x.of(t); c != nil && !x.begun(t) {
 		c.room--
 	}

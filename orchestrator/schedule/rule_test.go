@@ -89,7 +89,7 @@ func TestDispatch(t *testing.T) {
 			func(l *runtest.Log) { l.Append("x", run.TaskData{State: run.TaskParked}) },
 			[]string{"task a parked depends on x, which is parked", "task b parked depends on x, which is parked"},
 		},
-		"a set that has begun holds all of its files": {
+		"a set that has begun locks all of its files": {
 			2,
 			[]spec.Task{of("s", task("a", "a.go")), of("s", task("b", "b.go")), task("c", "b.go"), of("s", task("d", "d.go"))},
 			func(l *runtest.Log) { l.Dispatched("a", "generator", 1, "b") },
@@ -101,7 +101,7 @@ func TestDispatch(t *testing.T) {
 			nil,
 			[]string{"assign a/1 to generator on b", "assign c/1 to generator on b"},
 		},
-		"a task that is added to a set goes after one that holds its file": {
+		"a task that is added to a set goes after one that locks its file": {
 			4,
 			[]spec.Task{task("a", "a.go"), of("s", task("b", "b.go")), of("s", task("c", "a.go"))},
 			func(l *runtest.Log) {

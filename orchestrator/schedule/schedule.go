@@ -42,8 +42,8 @@ func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 			running = true
 		}
 		ready = append(ready, id)
-		sets.hold(t)
-		first.hold(t)
+		sets.lock(t)
+		first.take(t)
 		room--
 		byRole[role.Name]++
 	}

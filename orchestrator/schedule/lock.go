@@ -7,35 +7,35 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// Holding is the write set of a task that no other may write meanwhile.
-type Holding struct {
+// Lock is the write set of a task that no other may write meanwhile.
+type Lock struct {
 	Task  string
 	Files []string
 }
 
-// Held lists the write sets of every task between its dispatch and its end, retries included: a task that is repeated keeps its
-// write set, so that no other task changes it before the next attempt. Those of a change set are held from its first dispatch on.
-func Held(s *run.State) []Holding {
-	var held []Holding
+// Locked lists the write sets of every task between its dispatch and its end, retries included: a task that is repeated keeps its
+// write set, so that no other task changes it before the next attempt. Those of a change set are locked from its first dispatch on.
+func Locked(s *run.State) []Lock {
+	var locked []Lock
 	for t := range s.Open() {
-		if len(t.Task.Files) > 0 && holds(s, t) {
-			held = append(held, Holding{t.Task.ID, t.Task.Files})
+		if len(t.Task.Files) > 0 && locks(s, t) {
+			locked = append(locked, Lock{t.Task.ID, t.Task.Files})
 		}
 	}
-	return held
+	return locked
 }
 
-func holds(s *run.State, t *run.Task) bool {
+func locks(s *run.State, t *run.Task) bool {
 	c := s.Set(t)
 	return t.Attempt > 0 || c != nil && c.Begun
 }
 
-// sets decides which tasks may begin beside those that have. A change set begins when all of its tasks can: one that holds files
+// sets decides which tasks may begin in addition to those that have. A change set begins when all of its tasks can: one that locks files
 // while it waits for a task that needs them would never land.
 type sets struct {
 	*run.State
 
-	held []Holding
+	locked []Lock
 	// now are the tasks that are dispatched now, begun their sets; waits caches the dependencies of the other sets.
 	now   map[*run.Task]bool
 	begun map[*run.ChangeSet]bool
@@ -51,7 +51,7 @@ type wait struct {
 
 func newSets(s *run.State) *sets {
 	return &sets{
-		State: s, held: Held(s), now: map[*run.Task]bool{}, begun: map[*run.ChangeSet]bool{}, waits: map[*run.ChangeSet]wait{},
+		State: s, locked: Locked(s), now: map[*run.Task]bool{}, begun: map[*run.ChangeSet]bool{}, waits: map[*run.ChangeSet]wait{},
 	}
 }
 
@@ -90,7 +90,7 @@ func (x *sets) wait(c *run.ChangeSet) wait {
 	return w
 }
 
-// blocked reports whether another task holds files of the task, or of the set that begins with it.
+// blocked reports whether another task locks files of the task, or of the set that begins with it.
 func (x *sets) blocked(t *run.Task) bool {
 	if c := x.whole(t); c != nil {
 		return x.waits[c].blocked()
@@ -98,39 +98,39 @@ func (x *sets) blocked(t *run.Task) bool {
 	return x.meets(t, t.Task.Files)
 }
 
-// meets reports whether another task holds some of the files, which are the task's or those of its change set.
+// meets reports whether another task locks some of the files, which are the task's or those of its change set.
 func (x *sets) meets(t *run.Task, files []string) bool {
 	if len(files) == 0 {
 		return false
 	}
-	holds, meet := holds(x.State, t), plan.Against(files)
-	for _, h := range x.held {
-		other := x.Tasks[h.Task]
+	locked, meet := locks(x.State, t), plan.Against(files)
+	for _, l := range x.locked {
+		other := x.Tasks[l.Task]
 		own := other == t || t.Task.ChangeSet != "" && other.Task.ChangeSet == t.Task.ChangeSet
-		// A task that is added to a set, or waits again with it, may hold what another one holds already: the first in the plan
-		// goes on.
-		if own || holds && other.State == run.TaskPending && !x.now[other] && run.PlanOrder(t, other) < 0 {
+		// A task that is added to a set, or waits again with it, may lock what another one has locked already: the first in the plan
+		// continues.
+		if own || locked && other.State == run.TaskPending && !x.now[other] && run.PlanOrder(t, other) < 0 {
 			continue
 		}
-		if _, ok := meet(h.Files); ok {
+		if _, ok := meet(l.Files); ok {
 			return true
 		}
 	}
 	return false
 }
 
-// hold notes that a task is dispatched.
-func (x *sets) hold(t *run.Task) {
+// lock notes that a task is dispatched.
+func (x *sets) lock(t *run.Task) {
 	x.now[t] = true
 	members, c := []*run.Task{t}, x.whole(t)
 	switch {
 	case c != nil:
 		x.begun[c], members = true, c.Members
-	case holds(x.State, t) || x.begun[x.Set(t)]:
+	case locks(x.State, t) || x.begun[x.Set(t)]:
 		return
 	}
 	clear(x.waits) // another set may need these files
 	for _, m := range members {
-		x.held = append(x.held, Holding{m.Task.ID, m.Task.Files})
+		x.locked = append(x.locked, Lock{m.Task.ID, m.Task.Files})
 	}
 }
