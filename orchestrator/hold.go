@@ -200,8 +200,8 @@ func (h *holder) worker(ctx context.Context, st *run.State) (*worker.Worker, err
 	if err != nil {
 		return nil, err
 	}
-	hold := model.NewHold(st.Quotas)
-	models, err := h.models(ctx, st, hold)
+	rate := model.NewRateLimit(st.Quotas)
+	models, err := h.models(ctx, st, rate)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (h *holder) worker(ctx context.Context, st *run.State) (*worker.Worker, err
 	}
 	h.remember(ctx)
 	return worker.NewWorker(worker.Config{
-		Memory: h.notes, Bus: h.bus, Model: models, Hold: hold, Mirror: h.mirror, Pool: pool,
+		Memory: h.notes, Bus: h.bus, Model: models, RateLimit: rate, Mirror: h.mirror, Pool: pool,
 		Caches: sandbox.Caches{Dir: h.caches, Go: toolchain, Lender: h.lend(ctx, toolchain.BuildCache)}, Outputs: h.spec.Outputs,
 		Environments: h.environments, Temp: filepath.Join(h.path, "tmp"), Environ: os.Environ(),
 		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: max(1, h.spec.Parallel), Roles: roles, Run: h.spec.Run,
@@ -248,7 +248,7 @@ func (h *holder) lend(ctx context.Context, builds string) string {
 
 // models connects to the services of the run's models, or to a recording of them; nil where no role needs one. A replay has no
 // budget and no retries: what they led to was recorded.
-func (h *holder) models(ctx context.Context, st *run.State, hold *model.Hold) (model.Model, error) {
+func (h *holder) models(ctx context.Context, st *run.State, rate *model.RateLimit) (model.Model, error) {
 	recorder, err := h.recorder()
 	switch {
 	case err != nil:
@@ -263,7 +263,7 @@ func (h *holder) models(ctx context.Context, st *run.State, hold *model.Hold) (m
 		return nil, err
 	}
 	h.later(end)
-	m := model.New(base, model.Policy{Hold: hold, Budget: h.limit(st), Outage: h.spec.Project.Outage()})
+	m := model.New(base, model.Policy{RateLimit: rate, Budget: h.limit(st), Outage: h.spec.Project.Outage()})
 	if recorder != nil {
 		return recorder.Model(m), nil
 	}

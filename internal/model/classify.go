@@ -11,7 +11,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// maxShortWait is the longest delay that is waited for with a hold; a longer one is reported.
+// maxShortWait is the longest delay that is waited for; a longer one is reported.
 const maxShortWait = 5 * time.Minute
 
 // classify turns whatever ended a send into an *Error. parent is the caller's context, cause why the send's own context

@@ -11,12 +11,12 @@ import (
 	"divisi/internal/spec"
 )
 
-// Policy is how a client made by New calls a model. The zero value retries with the defaults, holds on its own and has no
+// Policy is how a client made by New calls a model. The zero value retries with the defaults, has a rate limit of its own and has no
 // budget.
 type Policy struct {
 	Retry Retry
-	// Hold is shared by all models of the process; nil means one of its own.
-	Hold *Hold
+	// RateLimit is shared by all models of the process; nil means one of its own.
+	RateLimit *RateLimit
 	// Budget is shared by all models of the process; nil means none.
 	Budget *Budget
 	// Outage is how long a call goes on asking a service that is away; 0 means not beyond its tries.
@@ -25,14 +25,14 @@ type Policy struct {
 
 // Retry bounds how failures that may pass are tried again. The zero value means the defaults.
 type Retry struct {
-	// Tries is the number of sends of one call, the first included; default 5. A held 429 is not counted.
+	// Tries is the number of sends of one call, the first included; default 5. A 429 that is waited for is not counted.
 	Tries int
 	// First and Max bound the delays, which double and are spread by half; default 1 s and 30 s.
 	First, Max time.Duration
-	// Time bounds the tries of one call on the clock, holds not counted; default 10 min.
+	// Time bounds the tries of one call on the clock, waits for the rate limit not counted; default 10 min.
 	Time time.Duration
-	// HoldTime bounds how long one call is held in all; default 30 min.
-	HoldTime time.Duration
+	// LimitTime bounds how long one call waits for the rate limit in all; default 30 min.
+	LimitTime time.Duration
 }
 
 func (r Retry) withDefaults() Retry {
@@ -47,7 +47,7 @@ func (r Retry) withDefaults() Retry {
 	def(&r.First, time.Second)
 	def(&r.Max, 30*time.Second)
 	def(&r.Time, 10*time.Minute)
-	def(&r.HoldTime, 30*time.Minute)
+	def(&r.LimitTime, 30*time.Minute)
 	return r
 }
 
@@ -68,8 +68,8 @@ type client struct {
 // New returns base with retries, fallbacks, continuations, a budget and waits. What comes out is an answer, or an *Error that
 // trying again at once would not change. All who share the model share its circuit breakers.
 func New(base Model, p Policy) Model {
-	if p.Hold == nil {
-		p.Hold = NewHold(nil)
+	if p.RateLimit == nil {
+		p.RateLimit = NewRateLimit(nil)
 	}
 	p.Retry = p.Retry.withDefaults()
 	return &client{base: base, policy: p, breakers: newBreakers()}
@@ -138,14 +138,14 @@ type hop struct {
 	backoff          *backoff.ExponentialBackOff
 	pause            time.Duration // before the next send
 	try              int
-	held             time.Duration // time spent at holds
+	waited           time.Duration // time spent waiting for the rate limit
 	limited          int           // 429s in a row
 	refused          int           // signatures refused
 	wasted           spec.Usage
 	shown            bool // a send has shown deltas
 }
 
-// run is the loop. A hop is reserved once; each send waits for what holds it back. What a send gives is classified: it ends the
+// run is the loop. A hop is reserved once; each send waits for the rate limit. What a send gives is classified: it ends the
 // call, begins the next hop, is retried, or has the next candidate asked; when all have failed the call may wait for the
 // service and begin again.
 func (c *loop) run(ctx context.Context) (*Result, *Error) {

@@ -125,29 +125,29 @@ func TestWastedTriesAreCounted(t *testing.T) {
 	})
 }
 
-func TestQuotaHoldsEverybody(t *testing.T) {
+func TestAQuotaStopsEveryCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := scripted(t, `rules:
           - {task: greedy, steps: [{fault: 429, times: 7, retry_delay: 40s, text: a}]}
           - {task: "*", steps: [{text: b}]}`)
-		type held struct {
+		type waited struct {
 			after time.Duration
 			quota string
 		}
 		began := time.Now()
-		var seen []held
-		hold := model.NewHold(nil)
-		ctx := model.WithObserver(t.Context(), func(w spec.Wait) { seen = append(seen, held{w.Until.Sub(began), w.Quota}) })
-		p := model.New(m, model.Policy{Hold: hold, Retry: model.Retry{Tries: 1}})
+		var seen []waited
+		limit := model.NewRateLimit(nil)
+		ctx := model.WithObserver(t.Context(), func(w spec.Wait) { seen = append(seen, waited{w.Until.Sub(began), w.Quota}) })
+		p := model.New(m, model.Policy{RateLimit: limit, Retry: model.Retry{Tries: 1}})
 		done := make(chan *model.Error)
 		go func() {
 			_, err := modeltest.Collect(ctx, p, modeltest.Ask("greedy", "x"))
 			done <- err
 		}()
 		synctest.Wait()
-		require.Equal(t, []held{{40 * time.Second, "GenerateRequestsPerMinutePerProjectPerModel"}}, seen)
-		other := model.New(m, model.Policy{Hold: hold})
+		require.Equal(t, []waited{{40 * time.Second, "GenerateRequestsPerMinutePerProjectPerModel"}}, seen)
+		other := model.New(m, model.Policy{RateLimit: limit})
 		_, err := modeltest.Collect(t.Context(), other, modeltest.Ask("innocent", "x"))
 		require.Nil(t, err)
 		require.GreaterOrEqual(t, time.Since(began), 40*time.Second, "the other agent waited too")
@@ -157,7 +157,7 @@ func TestQuotaHoldsEverybody(t *testing.T) {
 	})
 }
 
-func TestHoldHeedsTheContext(t *testing.T) {
+func TestARateLimitHeedsTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := scripted(t, `rules: [{steps: [{fault: 429, retry_delay: 60s}]}]`)
@@ -169,11 +169,11 @@ func TestHoldHeedsTheContext(t *testing.T) {
 	})
 }
 
-func TestHoldTimeIsBounded(t *testing.T) {
+func TestTheTimeOfARateLimitIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := scripted(t, `rules: [{steps: [{fault: 429, retry_delay: 60s}]}]`)
-		p := model.New(m, model.Policy{Retry: model.Retry{HoldTime: 5 * time.Minute}})
+		p := model.New(m, model.Policy{Retry: model.Retry{LimitTime: 5 * time.Minute}})
 		_, err := modeltest.Collect(t.Context(), p, modeltest.Ask("t", "x"))
 		require.Equal(t, model.RateLimited, err.Class)
 		require.Equal(t, time.Minute, err.RetryAfter)
@@ -197,7 +197,7 @@ func TestDailyQuotaIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-func TestHoldWithoutADelayGrows(t *testing.T) {
+func TestARateLimitWithoutADelayGrows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sends := 0
@@ -215,7 +215,7 @@ func TestHoldWithoutADelayGrows(t *testing.T) {
 	})
 }
 
-func TestHeldCallsAreNotTries(t *testing.T) {
+func TestRateLimitedCallsAreNotTries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		statuses := []int{429, 429, 429, 503}
@@ -234,14 +234,14 @@ func TestHeldCallsAreNotTries(t *testing.T) {
 	})
 }
 
-func TestHoldNeverShortens(t *testing.T) {
+func TestARateLimitNeverShortens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		hold := model.NewHold(nil)
+		limit := model.NewRateLimit(nil)
 		late := time.Now().Add(time.Hour)
-		hold.Extend(late, "long")
-		hold.Extend(time.Now().Add(time.Minute), "short")
-		until, quota := hold.Until()
+		limit.Extend(late, "long")
+		limit.Extend(time.Now().Add(time.Minute), "short")
+		until, quota := limit.Until()
 		require.Equal(t, late, until)
 		require.Equal(t, "long", quota)
 	})

@@ -76,7 +76,7 @@ func (t *target) address(opt Options, env func(string) string, name string) {
 func (t target) check() *Error {
 	u, err := url.Parse(t.baseURL)
 	if t.baseURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		// The address is not shown: it may hold a password.
+		// The address is not shown: it may contain a password.
 		return Invalidf("%s is not of the form https://host or http://host:port: set it again, or unset it",
 			cmp.Or(t.from, "the base URL"))
 	}

@@ -62,7 +62,7 @@ type Error struct {
 	tries int
 	// signature says that the server refused a thought signature.
 	signature bool
-	// wait says that holding every call for RetryAfter is the right answer.
+	// wait reports that every call is to wait for RetryAfter.
 	wait bool
 	// project says that the quota is of the whole project and not of a model.
 	project bool

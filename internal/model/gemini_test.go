@@ -26,7 +26,7 @@ import (
 
 const secret = "AIza-very-secret-key"
 
-// environ is an environment that holds nothing but what the test gives.
+// environ is an environment that contains nothing but what the test gives.
 func environ(pairs ...string) func(string) string {
 	return func(name string) string {
 		for i := 0; i+1 < len(pairs); i += 2 {

@@ -43,7 +43,7 @@ type Info struct {
 	Prices []Price `yaml:"prices"`
 }
 
-// Price is USD per million tokens from a date on. Out holds for answer and thoughts alike.
+// Price is USD per million tokens from a date on. Out is the price of answer and thoughts alike.
 type Price struct {
 	From   time.Time `yaml:"from"`
 	In     float64   `yaml:"in"`

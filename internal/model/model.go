@@ -63,7 +63,7 @@ type Event struct {
 	Result *Result
 }
 
-// Result is a whole answer that can be used: it has text, calls or thoughts. Recordings hold it as JSON.
+// Result is a whole answer that can be used: it has text, calls or thoughts. Recordings contain it as JSON.
 type Result struct {
 	// Content is the answer verbatim, role model. Signatures stay on exactly the part they came with; consecutive text
 	// deltas of the same kind are joined only when neither is signed. Calls that came without an id carry a local one,

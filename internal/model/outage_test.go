@@ -26,17 +26,17 @@ func TestAnOutageIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []func() *model.Error{refusedConnection, overloaded, stalled} {
 		synctest.Test(t, func(t *testing.T) {
-			hold := model.NewHold(nil)
-			f, m, waits := chain(model.Policy{Outage: 10 * time.Minute, Hold: hold})
+			limit := model.NewRateLimit(nil)
+			f, m, waits := chain(model.Policy{Outage: 10 * time.Minute, RateLimit: limit})
 			f.set(fault(), primary)
 			began := time.Now()
 			sent := make(chan []string, 1)
-			var held time.Time
+			var end time.Time
 			var other *model.Error
 			var asked time.Duration
 			go func() {
 				<-time.After(100 * time.Second)
-				held, _ = hold.Until()
+				end, _ = limit.Until()
 				_, other = modeltest.Collect(t.Context(), m, askChain(second))
 				asked = time.Since(began)
 				sent <- f.set(nil, primary)
@@ -51,7 +51,7 @@ func TestAnOutageIsWaitedFor(t *testing.T) {
 			require.Equal(t, began.Add(30*time.Second), w.Until)
 			require.Equal(t, began.Add(10*time.Minute), w.End)
 			require.Equal(t, []string{primary, primary, primary, primary, second}, <-sent, "one try each half minute")
-			require.Equal(t, began.Add(2*time.Minute), held, "clocks stand still")
+			require.Equal(t, began.Add(2*time.Minute), end, "clocks stop")
 			require.Nil(t, other, "other calls go on")
 			require.Equal(t, 100*time.Second, asked)
 			require.Len(t, f.set(nil), 1)
@@ -139,8 +139,8 @@ func TestAStallIsRetriedThenTheFallbackIsAsked(t *testing.T) {
 func TestAModelWithoutRoomIsLeftAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		hold := model.NewHold(nil)
-		f, m, _ := chain(model.Policy{Hold: hold, Retry: model.Retry{Tries: 5}})
+		limit := model.NewRateLimit(nil)
+		f, m, _ := chain(model.Policy{RateLimit: limit, Retry: model.Retry{Tries: 5}})
 		f.set(model.FromStatus(http.StatusTooManyRequests, nil,
 			[]byte(`{"error":{"message":"You have exhausted your capacity on this model. Your quota will reset after 5s."}}`)), primary)
 		began := time.Now()
@@ -148,8 +148,8 @@ func TestAModelWithoutRoomIsLeftAtOnce(t *testing.T) {
 		require.Nil(t, err)
 		require.Equal(t, second, res.StandIn)
 		require.Zero(t, time.Since(began))
-		until, _ := hold.Until()
-		require.True(t, until.IsZero(), "nobody else is held")
+		until, _ := limit.Until()
+		require.True(t, until.IsZero(), "no other call waits")
 		require.Equal(t, []string{primary, second}, f.set(nil))
 		_, err = modeltest.Collect(t.Context(), m, askChain(third))
 		require.Nil(t, err)
@@ -176,7 +176,7 @@ func TestAQuotaThatIsUsedUpIsNotAskedAgain(t *testing.T) {
 		require.Equal(t, "RequestsPerDay", err.Quota)
 		require.Len(t, f.set(nil), 1, "the second call was not sent")
 
-		f, m, _ = chain(model.Policy{Hold: model.NewHold(map[string]spec.Wait{primary: w})})
+		f, m, _ = chain(model.Policy{RateLimit: model.NewRateLimit(map[string]spec.Wait{primary: w})})
 		res, err := modeltest.Collect(ctx, m, askChain(primary, second))
 		require.Nil(t, err)
 		require.Equal(t, second, res.StandIn)

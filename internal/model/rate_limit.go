@@ -11,10 +11,10 @@ import (
 	"divisi/internal/spec"
 )
 
-// Hold stops every call of the process while a shared quota is exhausted: the quota belongs to the project, not to the agent that
+// RateLimit stops every call of the process while a shared quota is exhausted: the quota belongs to the project, not to the agent that
 // happened to hit it. It knows too which models are not asked, because a quota of theirs is used up for long. It is safe for
 // concurrent use.
-type Hold struct {
+type RateLimit struct {
 	mu    sync.Mutex
 	until time.Time
 	quota string
@@ -23,54 +23,54 @@ type Hold struct {
 	used map[string]spec.Wait // by model and tier
 }
 
-// NewHold makes a hold. used are the quotas, by model, that are known to be used up.
-func NewHold(used map[string]spec.Wait) *Hold {
-	h := &Hold{used: map[string]spec.Wait{}}
-	maps.Copy(h.used, used)
-	return h
+// NewRateLimit makes a rate limit. used are the quotas, by model, that are known to be used up.
+func NewRateLimit(used map[string]spec.Wait) *RateLimit {
+	r := &RateLimit{used: map[string]spec.Wait{}}
+	maps.Copy(r.used, used)
+	return r
 }
 
-// Extend holds all calls until a time. It never shortens.
-func (h *Hold) Extend(until time.Time, quota string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if until.After(h.until) {
-		h.until, h.quota = until, quota
+// Extend lets all calls wait until a time. It never shortens.
+func (r *RateLimit) Extend(until time.Time, quota string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if until.After(r.until) {
+		r.until, r.quota = until, quota
 	}
 }
 
-// Until is when the hold ends, or the wait for a service that is away, and the quota that caused it; a time in the past means
+// Until is when the rate limit ends, or the wait for a service that is away, and the quota that caused it; a time in the past means
 // that no call waits.
-func (h *Hold) Until() (time.Time, string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.away.After(h.until) {
-		return h.away, ""
+func (r *RateLimit) Until() (time.Time, string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.away.After(r.until) {
+		return r.away, ""
 	}
-	return h.until, h.quota
+	return r.until, r.quota
 }
 
-// held is when the hold of all calls ends.
-func (h *Hold) held() (time.Time, string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.until, h.quota
+// end is when all calls may be sent again.
+func (r *RateLimit) end() (time.Time, string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.until, r.quota
 }
 
-// stand lets the clocks of agents stand still until a time, while one of them waits for a service that is away.
-func (h *Hold) stand(until time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if until.After(h.away) {
-		h.away = until
+// pauseClocks stops the deadlines of agents until a time, because a service is unavailable.
+func (r *RateLimit) pauseClocks(until time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if until.After(r.away) {
+		r.away = until
 	}
 }
 
-// Wait returns when nothing is held any more, or with the context's error. Waiters leave spread over a tenth of their
-// wait, two seconds at most, so that the end of a hold is not the next stampede.
-func (h *Hold) Wait(ctx context.Context) error {
+// Wait returns when no rate limit is left, or with the context's error. Waiters leave spread over a tenth of their
+// wait, two seconds at most, so that the end of a limit is not the next stampede.
+func (r *RateLimit) Wait(ctx context.Context) error {
 	for {
-		until, _ := h.held()
+		until, _ := r.end()
 		left := time.Until(until)
 		if left <= 0 {
 			return ctx.Err()
@@ -95,10 +95,10 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // refuse is the error of a call whose model's quota is known to be used up; nil for any other.
-func (h *Hold) refuse(c Candidate) *Error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	w := h.used[c.String()]
+func (r *RateLimit) refuse(c Candidate) *Error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w := r.used[c.String()]
 	if left := time.Until(w.Until); left > 0 {
 		return &Error{Class: RateLimited, Quota: w.Quota, Message: w.String(), RetryAfter: left}
 	}
@@ -106,14 +106,14 @@ func (h *Hold) refuse(c Candidate) *Error {
 }
 
 // keep remembers a quota that is used up for longer than a call waits.
-func (h *Hold) keep(ctx context.Context, c Candidate, err *Error) {
+func (r *RateLimit) keep(ctx context.Context, c Candidate, err *Error) {
 	if err.Class != RateLimited || err.wait || err.RetryAfter <= maxShortWait {
 		return
 	}
 	w := spec.Wait{For: spec.WaitQuota, Model: c.String(), Quota: err.Quota, Until: time.Now().Add(err.RetryAfter)}
-	h.mu.Lock()
-	h.used[w.Model] = w
-	h.mu.Unlock()
+	r.mu.Lock()
+	r.used[w.Model] = w
+	r.mu.Unlock()
 	err.Message = fmt.Sprintf("%s: %s", w, err.Message)
 	tell(ctx, w)
 }

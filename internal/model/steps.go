@@ -47,23 +47,23 @@ func (c *loop) settle(used int) {
 	}
 }
 
-// wait waits out the pause before a further send and the hold of all calls. A model whose quota is used up is not asked.
+// wait waits out the pause before a further send and the rate limit of all calls. A model whose quota is used up is not asked.
 func (c *loop) wait(ctx context.Context) *Error {
 	if c.hop.try > 1 {
 		if err := sleep(ctx, c.hop.pause); err != nil {
 			return cancelled(err)
 		}
 	}
-	hold := c.policy.Hold
-	if err := hold.refuse(c.now.Candidate); err != nil {
+	limit := c.policy.RateLimit
+	if err := limit.refuse(c.now.Candidate); err != nil {
 		return err
 	}
 	from := time.Now()
-	if until, quota := hold.held(); until.After(from) {
-		tell(ctx, spec.Wait{For: spec.WaitHold, Model: c.now.String(), Until: until, Quota: quota})
+	if until, quota := limit.end(); until.After(from) {
+		tell(ctx, spec.Wait{For: spec.WaitLimit, Model: c.now.String(), Until: until, Quota: quota})
 	}
-	err := hold.Wait(ctx)
-	c.hop.held += time.Since(from)
+	err := limit.Wait(ctx)
+	c.hop.waited += time.Since(from)
 	if err != nil {
 		return cancelled(err)
 	}
@@ -75,17 +75,17 @@ func (c *loop) retry(ctx context.Context, err *Error) bool {
 	h := &c.hop
 	h.wasted = h.wasted.Add(err.Usage)
 	if err.wait {
-		if h.held >= c.policy.Retry.HoldTime {
+		if h.waited >= c.policy.Retry.LimitTime {
 			return false
 		}
-		c.holdAll(err)
+		c.waitAll(err)
 		h.pause = 0
 		c.void = c.void || h.shown
 		return true
 	}
 	h.limited = 0
-	c.policy.Hold.keep(ctx, c.now.Candidate, err)
-	delay, again := c.decide(err, time.Since(h.began)-h.held)
+	c.policy.RateLimit.keep(ctx, c.now.Candidate, err)
+	delay, again := c.decide(err, time.Since(h.began)-h.waited)
 	if !again {
 		if h.try > 1 {
 			err.Message += fmt.Sprintf(" (%d tries)", h.try)
@@ -101,14 +101,14 @@ func (c *loop) retry(ctx context.Context, err *Error) bool {
 	return true
 }
 
-// holdAll stops the whole process until the quota is free. A 429 that names no time waits longer each time.
-func (c *loop) holdAll(err *Error) {
+// waitAll stops the whole process until the quota is free. A 429 that names no time waits longer each time.
+func (c *loop) waitAll(err *Error) {
 	wait := err.RetryAfter
 	if wait <= 0 {
 		wait = min(5*time.Second<<min(c.hop.limited, 4), time.Minute)
 	}
 	c.hop.limited++
-	c.policy.Hold.Extend(time.Now().Add(max(wait, time.Second)), err.Quota)
+	c.policy.RateLimit.Extend(time.Now().Add(max(wait, time.Second)), err.Quota)
 }
 
 // decide reports whether to send again, and after which pause.
@@ -346,7 +346,7 @@ func (c *loop) outlast(ctx context.Context, err *Error) bool {
 	}
 	pause := min(max(outagePause, err.RetryAfter), left)
 	until := time.Now().Add(pause)
-	c.policy.Hold.stand(until)
+	c.policy.RateLimit.pauseClocks(until)
 	tell(ctx, spec.Wait{
 		For: spec.WaitOutage, Model: c.req.own().String(), Try: c.round + 1, Until: until, End: c.end, Why: err.Error(),
 	})

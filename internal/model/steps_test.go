@@ -60,7 +60,7 @@ func TestAFailedHopCostsTheHopsBefore(t *testing.T) {
 	require.Equal(t, spec.Usage{Calls: 2, Prompt: 15}, err.Usage)
 }
 
-func TestAHoldWithoutADelayBeginsAnewAfterAnotherFailure(t *testing.T) {
+func TestARateLimitWithoutADelayStartsOverAfterAnotherFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration

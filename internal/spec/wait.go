@@ -10,7 +10,7 @@ const (
 	WaitRetry    = "retry"    // the model failed and is asked again
 	WaitFallback = "fallback" // another model is asked instead
 	WaitOver     = "over"     // the model answers again
-	WaitHold     = "hold"     // the service asks everybody to wait
+	WaitLimit    = "limit"    // the service asks everybody to wait
 	WaitOutage   = "outage"   // the service is away
 	WaitQuota    = "quota"    // a quota of the model is used up, and no call waits for it
 	WaitBudget   = "budget"   // calls under way have reserved what is left of the budget
@@ -39,7 +39,7 @@ func (w Wait) String() string {
 		return fmt.Sprintf("%s is asked instead of %s: %s", w.Instead, w.Model, w.Why)
 	case WaitOver:
 		return w.Model + " answers again"
-	case WaitHold, WaitQuota:
+	case WaitLimit, WaitQuota:
 		return fmt.Sprintf("waiting for quota %q of %s until %s", w.Quota, w.Model, clock(w.Until))
 	case WaitBudget:
 		return "waiting for the budget: " + w.Why

@@ -69,8 +69,8 @@ type Agent struct {
 	// Rest is called when all that the agent does is wait for others; what it returns is called before the agent goes on, and
 	// returns when there is room for it again.
 	Rest func() (resume func())
-	// Hold may be nil; see Hold.
-	Hold limit.Hold
+	// RateLimit may be nil: then waiting for it counts like other time.
+	RateLimit limit.RateLimit
 	// Siblings are the worker's.
 	Siblings *Siblings
 	Clock    func() time.Time
@@ -90,12 +90,12 @@ type Agent struct {
 	kept []contextscope.Listed
 	// whole is the newest turn as the model gave it, while the session may hold a shrunk copy.
 	whole *genai.Content
-	// began is when this delivery's work began, held what of it was waiting: for the model's service, or for others. late says
+	// began is when this delivery's work began, waited how long it waited: for the model's service, or for others. late says
 	// that all of its time but the wrap-up turn's is over.
-	began time.Time
-	held  time.Duration
-	limit *limit.Deadline
-	late  bool
+	began  time.Time
+	waited time.Duration
+	limit  *limit.Deadline
+	late   bool
 }
 
 // Run carries the attempt out. The error is ErrStopped, bus.ErrFenced, a cause of the context, or a fault of the machinery:
@@ -128,7 +128,7 @@ func (a *Agent) Run(ctx context.Context) (spec.Result, error) {
 
 // until goes on step by step until there is a result. When the time is over the error is limit.ErrTime.
 func (a *Agent) until(ctx context.Context, left time.Duration) (*spec.Result, error) {
-	ctx, a.limit = limit.NewDeadline(ctx, max(0, left), limit.ErrTime, a.Hold)
+	ctx, a.limit = limit.NewDeadline(ctx, max(0, left), limit.ErrTime, a.RateLimit)
 	defer a.limit.Stop()
 	for {
 		result, err := a.step(ctx)

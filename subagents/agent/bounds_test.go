@@ -96,7 +96,7 @@ func TestAgentKeepsTheLastToolResultWhenItIsToldToWrapUp(t *testing.T) {
 	require.Equal(t, []string{"submit_result"}, s.Sent()[2].Config.ToolConfig.FunctionCallingConfig.AllowedFunctionNames)
 }
 
-// pause is a Hold that ends at a time.
+// pause is a rate limit that ends at a time.
 type pause struct{ end atomic.Pointer[time.Time] }
 
 func (p *pause) Until() (time.Time, string) {
@@ -111,38 +111,38 @@ func (p *pause) extend(by time.Duration) {
 	p.end.Store(&end)
 }
 
-func TestAgentIsNotChargedForHolds(t *testing.T) {
+func TestAgentIsNotChargedForRateLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		hold := &pause{}
-		held := modeltest.Submits("ok")
-		held.Wait = time.Hour + 10*time.Second
-		s := &modeltest.Script{Steps: []modeltest.Step{modeltest.CallsTool("read", nil), held}}
+		rate := &pause{}
+		late := modeltest.Submits("ok")
+		late.Wait = time.Hour + 10*time.Second
+		s := &modeltest.Script{Steps: []modeltest.Step{modeltest.CallsTool("read", nil), late}}
 		s.Each = func(turn int) {
 			if turn == 1 {
-				hold.extend(time.Hour)
+				rate.extend(time.Hour)
 			}
 		}
 		a := testAgent(t, journaltest.New(), s, echo("read", true))
-		a.Hold = hold
+		a.RateLimit = rate
 		a.Bounds.Time, a.Bounds.Idle = time.Minute, 20*time.Second
 		r, err := a.Run(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
-		require.Equal(t, time.Hour, a.held)
+		require.Equal(t, time.Hour, a.waited)
 		require.Len(t, s.Sent(), 2)
 	})
 }
 
-func TestAgentThatDoesNothingAfterAHoldIsIdle(t *testing.T) {
+func TestAgentThatDoesNothingAfterARateLimitIsIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		s := &modeltest.Script{Steps: []modeltest.Step{{Hang: true}}}
 		a := testAgent(t, journaltest.New(), s)
-		hold := &pause{}
-		hold.extend(time.Hour)
-		a.Hold = hold
+		rate := &pause{}
+		rate.extend(time.Hour)
+		a.RateLimit = rate
 		a.Bounds.Time, a.Bounds.Idle = 2*time.Hour, 20*time.Second
 		r, err := a.Run(t.Context())
 		require.NoError(t, err)

@@ -75,11 +75,11 @@ func (a *Agent) settle(ctx context.Context) {
 }
 
 // NewCompactor returns the runner that compacts an attempt's history.
-func NewCompactor(m model.Model, a *wire.Assignment, hold limit.Hold, log zerolog.Logger) *compact.Runner {
+func NewCompactor(m model.Model, a *wire.Assignment, rate limit.RateLimit, log zerolog.Logger) *compact.Runner {
 	rules := a.Role.Context.WithDefaults()
 	settings := a.Project.Model(rules.Compaction.Model)
 	bound := func(ctx context.Context, most time.Duration, cause error) (context.Context, context.CancelFunc) {
-		ctx, d := limit.NewDeadline(ctx, most, cause, hold)
+		ctx, d := limit.NewDeadline(ctx, most, cause, rate)
 		return ctx, d.Stop
 	}
 	c := compact.New(compact.Config{

@@ -39,17 +39,17 @@ func (s *slow) Generate(ctx context.Context, req *model.Request) iter.Seq2[model
 	}
 }
 
-func TestACompactionIsNotChargedForHolds(t *testing.T) {
+func TestACompactionIsNotChargedForRateLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		hold := &pause{}
+		rate := &pause{}
 		m := newSlow("compaction", func(context.Context) {
-			hold.extend(time.Hour)
+			rate.extend(time.Hour)
 			time.Sleep(time.Hour + 10*time.Second) //nolint:forbidigo // the bubble's time
 		})
 		a := digger(t, journaltest.New(), m)
 		a.Assignment.Role.Context.Compaction = spec.CompactionRules{Start: 0.5, Swap: 0.5, Hard: 0.5}
-		a.Compact, a.Hold, a.Bounds.Time = NewCompactor(m, a.Assignment, hold, zerolog.Nop()), hold, 10*time.Minute
+		a.Compact, a.RateLimit, a.Bounds.Time = NewCompactor(m, a.Assignment, rate, zerolog.Nop()), rate, 10*time.Minute
 		r, err := a.Run(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
@@ -58,7 +58,7 @@ func TestACompactionIsNotChargedForHolds(t *testing.T) {
 		for _, c := range made[contextscope.MethodFailed] {
 			require.Equal(t, "snapshot", c.Fault.Class, "%+v", c.Fault)
 		}
-		require.Greater(t, a.held, time.Hour)
+		require.Greater(t, a.waited, time.Hour)
 	})
 }
 

@@ -61,7 +61,7 @@ func (a *Agent) nudge() (text string, why wire.Nudge) {
 		return "You stopped without calling submit_result. If your work is done, call submit_result now; if not, go on with " +
 			"it. Text alone is not read by anyone.", wire.Nudge{Reason: wire.ReasonReminder}
 	}
-	near := a.Bounds.Near(a.spent(), a.Clock().Sub(a.began)-a.held)
+	near := a.Bounds.Near(a.spent(), a.Clock().Sub(a.began)-a.waited)
 	if near != "" && !s.wrapped && s.limit == "" {
 		return "Your limit is near: " + near + ". Come to an end now: finish what you have begun and call submit_result with " +
 			"what is done and what is left.", wire.Nudge{Reason: wire.ReasonWrapUp}

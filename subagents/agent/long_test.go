@@ -81,7 +81,7 @@ func longAgent(t *testing.T, m *journaltest.Memory, server *geminitest.Server) *
 	})
 	require.NoError(t, err)
 	t.Cleanup(gemini.Close)
-	retry := model.Retry{Tries: 2, First: time.Millisecond, Max: time.Millisecond, HoldTime: 50 * time.Millisecond}
+	retry := model.Retry{Tries: 2, First: time.Millisecond, Max: time.Millisecond, LimitTime: 50 * time.Millisecond}
 	service := model.New(gemini, model.Policy{Retry: retry})
 	a := testAgent(t, m, nil, dig())
 	a.Model, a.Call = service, Call{Model: "gemini-3.8-flash", MaxOutput: 1000}

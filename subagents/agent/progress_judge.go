@@ -77,7 +77,7 @@ func (s *session) judged(d wire.Nudge) {
 
 // opinion asks one model; nil where it gives none that can be read. The events say what it cost.
 func (a *Agent) opinion(ctx context.Context, name string) (*loopguard.Opinion, []contextscope.Event) {
-	ctx, limit := limit.NewDeadline(ctx, opinionTime, limit.ErrCall, a.Hold)
+	ctx, limit := limit.NewDeadline(ctx, opinionTime, limit.ErrCall, a.RateLimit)
 	defer limit.Stop()
 	meta := model.Meta{
 		Run: a.Assignment.Run, Task: a.Assignment.Task.ID, Attempt: a.Assignment.Attempt, Turn: a.session.calls + 1,

@@ -64,7 +64,7 @@ func (a *Agent) schedule(ctx context.Context, calls []*genai.FunctionCall) ([]ou
 	if p := b.panicked.Load(); p != nil {
 		panic(*p)
 	}
-	a.held += b.rested
+	a.waited += b.rested
 	var last []contextscope.Event
 	if e, ok := b.event(); ok {
 		last = append(last, e)

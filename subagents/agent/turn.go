@@ -39,7 +39,7 @@ func (a *Agent) turn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	began, held := time.Now(), a.held
+	began, waited := time.Now(), a.waited
 	res, err := a.ask(ctx, req)
 	if cause := context.Cause(ctx); err != nil && cause != nil { // the answer is no longer wanted
 		return a.unused(ctx, unusable(err).paid, cause)
@@ -58,7 +58,7 @@ func (a *Agent) turn(ctx context.Context) error {
 	turn.Content = res.Content
 	paid := wire.Spent{
 		Usage: res.Usage.Add(res.Wasted), Model: res.StandIn, Tier: res.Tier, Bytes: compiled.Bytes,
-		Took: max(0, time.Since(began)-(a.held-held)),
+		Took: max(0, time.Since(began)-(a.waited-waited)),
 	}
 	if err := a.append(ctx, turn, wire.Draft(contextscope.KindUsage, paid)); err != nil {
 		return err
@@ -97,16 +97,16 @@ func makePlain(req *model.Request) {
 	req.Config.ServiceTier = ""
 }
 
-// ask streams one answer, watched for silence, for its length in time and for loops. What of the time was a hold is given back
+// ask streams one answer, watched for silence, for its length in time and for loops. The time of a rate limit is given back
 // to the attempt.
 func (a *Agent) ask(ctx context.Context, req *model.Request) (*model.Result, error) {
 	defer a.giveBack(time.Now())
-	ctx, whole := limit.NewDeadline(ctx, a.Bounds.Call, limit.ErrCall, a.Hold)
+	ctx, whole := limit.NewDeadline(ctx, a.Bounds.Call, limit.ErrCall, a.RateLimit)
 	defer whole.Stop()
-	whole.ForgiveHolds()
-	ctx, idle := limit.NewDeadline(ctx, a.Bounds.Idle, limit.ErrIdle, a.Hold)
+	whole.ExcludeLimits()
+	ctx, idle := limit.NewDeadline(ctx, a.Bounds.Idle, limit.ErrIdle, a.RateLimit)
 	defer idle.Stop()
-	idle.ForgiveHolds()
+	idle.ExcludeLimits()
 	heard := &listener{session: a.session.guard, guard: a.session.guard.Clone()}
 	for ev, err := range a.Model.Generate(ctx, req) {
 		if err != nil {
@@ -165,11 +165,11 @@ func unusable(err error) *unusableError {
 	return &unusableError{spec.Fault{Class: string(e.Class), Message: e.Message}, e.Usage}
 }
 
-// giveBack puts the attempt's end off by what of the time since begin was a hold.
+// giveBack puts the attempt's end off by the time of rate limits since begin.
 func (a *Agent) giveBack(begin time.Time) {
-	held := limit.HeldBetween(a.Hold, begin)
-	a.held += held
-	a.limit.PutOff(held)
+	waited := limit.LimitedBetween(a.RateLimit, begin)
+	a.waited += waited
+	a.limit.PutOff(waited)
 }
 
 // sayDelta tells in a few words what a part of an answer is.

@@ -6,84 +6,84 @@ import (
 	"time"
 )
 
-// Hold tells whether the model's service has asked every caller to wait. Such time counts neither as
+// RateLimit reports whether the model's service has asked every caller to wait. Such time counts neither as
 // idleness nor against an attempt's wall clock.
-type Hold interface {
+type RateLimit interface {
 	// Until is when the wait ends, and why there is one; a time in the past means that there is none.
 	Until() (end time.Time, quota string)
 }
 
-// heldFor returns how long the wait goes on from now; 0 when there is none.
-func heldFor(h Hold) time.Duration {
-	if h == nil {
+// limitedFor returns how long the wait lasts from now; 0 when there is none.
+func limitedFor(r RateLimit) time.Duration {
+	if r == nil {
 		return 0
 	}
-	end, _ := h.Until()
+	end, _ := r.Until()
 	return max(0, time.Until(end))
 }
 
-// HeldBetween returns how much of the time from begin until now was a wait, by the newest wait.
-func HeldBetween(h Hold, begin time.Time) time.Duration {
-	if h == nil {
+// LimitedBetween returns how much of the time from begin until now was a wait, by the newest wait.
+func LimitedBetween(r RateLimit, begin time.Time) time.Duration {
+	if r == nil {
 		return 0
 	}
-	end, _ := h.Until()
+	end, _ := r.Until()
 	if now := time.Now(); end.After(now) {
 		end = now
 	}
 	return max(0, end.Sub(begin))
 }
 
-// holdGrace is what a deadline that is met during a hold gives after it, until PutOff has settled how long the hold was.
-const holdGrace = time.Minute
+// limitGrace is how long a deadline that is met during a rate limit waits after it, until PutOff has settled how long the limit was.
+const limitGrace = time.Minute
 
-// Deadline ends a context with a cause when its time is over, but never during a hold. It is safe for concurrent use.
+// Deadline ends a context with a cause when its time is over, but never during a rate limit. It is safe for concurrent use.
 type Deadline struct {
-	hold   Hold
+	limit  RateLimit
 	cancel context.CancelCauseFunc
 	cause  error
 
 	mu    sync.Mutex
 	timer *time.Timer
 	end   time.Time
-	// suspended says that the clock stands still.
+	// suspended reports that the clock is stopped.
 	suspended bool
-	// since is set where holds put the end off by themselves; forgiven is what they have come to.
+	// since is set where rate limits put the end off by themselves; forgiven is their sum.
 	since    time.Time
 	forgiven time.Duration
 }
 
 // NewDeadline returns a context that ends with cause after left. The caller calls Stop.
-func NewDeadline(ctx context.Context, left time.Duration, cause error, hold Hold) (context.Context, *Deadline) {
+func NewDeadline(ctx context.Context, left time.Duration, cause error, limit RateLimit) (context.Context, *Deadline) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	d := &Deadline{hold: hold, cancel: cancel, cause: cause, end: time.Now().Add(left)}
+	d := &Deadline{limit: limit, cancel: cancel, cause: cause, end: time.Now().Add(left)}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.timer = time.AfterFunc(left, d.fire)
 	return ctx, d
 }
 
-// ForgiveHolds lets the time of holds from now on not count.
-func (d *Deadline) ForgiveHolds() {
+// ExcludeLimits leaves the time of rate limits from now on out.
+func (d *Deadline) ExcludeLimits() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.since = time.Now()
 }
 
-// fire ends the context, or looks again after the hold.
+// fire ends the context, or checks again after the rate limit.
 func (d *Deadline) fire() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.suspended {
 		return
 	}
-	if held := heldFor(d.hold); held > 0 {
-		d.timer.Reset(held + holdGrace)
+	if limited := limitedFor(d.limit); limited > 0 {
+		d.timer.Reset(limited + limitGrace)
 		return
 	}
 	if !d.since.IsZero() {
-		held := HeldBetween(d.hold, d.since)
-		d.end, d.forgiven = d.end.Add(max(0, held-d.forgiven)), max(held, d.forgiven)
+		limited := LimitedBetween(d.limit, d.since)
+		d.end, d.forgiven = d.end.Add(max(0, limited-d.forgiven)), max(limited, d.forgiven)
 	}
 	if left := time.Until(d.end); left > 0 {
 		d.timer.Reset(left)

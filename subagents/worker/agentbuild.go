@@ -27,12 +27,12 @@ func (at *attempt) agent(ctx context.Context) (a *agent.Agent, done func(), err 
 	a = &agent.Agent{
 		Assignment: at.assignment, Journal: at.journal, Model: w.cfg.Model,
 		Call: agent.CallOf(at.assignment), Compiler: w.compiler, Input: in,
-		Compact: agent.NewCompactor(w.cfg.Model, at.assignment, w.cfg.Hold, at.log),
+		Compact: agent.NewCompactor(w.cfg.Model, at.assignment, w.cfg.RateLimit, at.log),
 		Memory:  w.cfg.Memory, Siblings: w.siblings,
 		Tree: at.tree(), Remaining: at.remaining(), Scope: at.requests.scope(at.writeSet()), Delegated: at.requests.Delegated,
 		Background: at.requests,
 		Rest:       func() func() { return at.place.rest(ctx) },
-		Bounds:     at.bounds(), Inbox: at.inbox, Doing: at.progress.doing, Hold: w.cfg.Hold, Clock: w.cfg.Clock, Log: at.log,
+		Bounds:     at.bounds(), Inbox: at.inbox, Doing: at.progress.doing, RateLimit: w.cfg.RateLimit, Clock: w.cfg.Clock, Log: at.log,
 	}
 	if a.Tools, done, err = at.tools(ctx, a); err != nil {
 		return nil, nil, err

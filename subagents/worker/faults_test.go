@@ -90,7 +90,7 @@ func (r *rigged) outcome(t *testing.T, role string, patch *spec.Patch) string {
 	require.NoError(t, err)
 	defer gemini.Close()
 	m := model.New(gemini, model.Policy{Retry: model.Retry{
-		Tries: 2, First: time.Millisecond, Max: time.Millisecond, HoldTime: 50 * time.Millisecond,
+		Tries: 2, First: time.Millisecond, Max: time.Millisecond, LimitTime: 50 * time.Millisecond,
 	}})
 	a := r.assignment(roleOf(role), fmt.Sprintf("%s-%t", role, r.always))
 	if role == spec.RoleTester {

@@ -65,8 +65,8 @@ type Config struct {
 	Tools func(a *wire.Assignment) []tool.Tool
 	// Memory finds notes for turns; nil means none.
 	Memory *memory.Memory
-	// Hold tells when the model's service asked everybody to wait. It may be nil: then such time counts like any other.
-	Hold limit.Hold
+	// RateLimit reports when the model's service asked every caller to wait. It may be nil: then such time counts like any other.
+	RateLimit limit.RateLimit
 	// Full is told that the store can take no more events of attempts. It may be nil, and is called from any goroutine, also
 	// often.
 	Full func(error)
@@ -215,23 +215,23 @@ func (w *Worker) serve(ctx context.Context, role string, q *bus.Queue) {
 // permit is the room that an attempt takes among those that a worker runs at once. It belongs to one goroutine at a time.
 type permit struct {
 	room chan struct{}
-	held bool
+	taken bool
 }
 
 // take waits for room. It reports false when ctx ends first.
 func (s *permit) take(ctx context.Context) bool {
 	select {
 	case s.room <- struct{}{}:
-		s.held = true
+		s.taken = true
 	case <-ctx.Done():
 	}
-	return s.held
+	return s.taken
 }
 
 // leave gives the room back.
 func (s *permit) leave() {
-	if s.held {
-		s.held = false
+	if s.taken {
+		s.taken = false
 		<-s.room
 	}
 }

@@ -21,7 +21,7 @@ const (
 	DefaultKeyEnv  = "OPENAI_API_KEY"
 )
 
-// silence is how long a server may be silent. Services think without a word, and local ones hold a call back until they
+// silence is how long a server may be silent. Services think without a word, and local ones send no bytes of a call until they
 // have all of it.
 const silence = 5 * time.Minute
 
@@ -59,7 +59,7 @@ func New(opt Options) (*Client, error) {
 	c := &Client{base: strings.TrimRight(cmp.Or(opt.BaseURL, DefaultBaseURL), "/"), key: opt.Key, keyEnv: opt.KeyEnv}
 	u, err := url.Parse(c.base)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
-		// The address is not shown: it may hold a password.
+		// The address is not shown: it may contain a password.
 		return nil, &model.Error{Class: model.Invalid, Message: "the service's address is not of the form http://host:port/v1"}
 	}
 	if strings.ContainsFunc(opt.Key, func(r rune) bool { return r <= ' ' || r > '~' }) {

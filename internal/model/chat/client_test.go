@@ -237,7 +237,7 @@ func TestPatience(t *testing.T) {
 				return resp, nil
 			})}})
 		_, fault = modeltest.Collect(t.Context(), c, modeltest.Ask("t", "x"))
-		require.Contains(t, fault.Message, "without a finish reason", "a local server may hold a call back for long")
+		require.Contains(t, fault.Message, "without a finish reason", "a local server may be silent for long")
 	})
 }
 

@@ -162,8 +162,8 @@ func TestHowLongToWait(t *testing.T) {
 	require.Equal(t, 2*time.Minute, parseFault([]byte(body)).wait(parseFault([]byte(body)).header, now), "told in the body")
 }
 
-// A minute's limit holds the caller for as long as it was told; a missing credit is told at once.
-func TestRateLimitIsHeldAndCreditIsNot(t *testing.T) {
+// A minute's limit lets the caller wait for as long as the server says; a missing credit is told at once.
+func TestARateLimitIsWaitedForAndCreditIsNot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		answers := []*http.Response{

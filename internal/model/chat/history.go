@@ -184,10 +184,10 @@ func (h *history) call(f *genai.FunctionCall) (toolCall, error) {
 }
 
 func cannotSend(at string, i int, p *genai.Part) *model.Error {
-	return model.Invalidf("%s.parts[%d] holds %s, which chat completions cannot be sent", at, i, kind(p))
+	return model.Invalidf("%s.parts[%d] contains %s, which chat completions cannot be sent", at, i, kind(p))
 }
 
-// kind names what a part holds.
+// kind names the content of a part.
 func kind(p *genai.Part) string {
 	switch {
 	case p.InlineData != nil:

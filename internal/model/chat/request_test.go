@@ -27,7 +27,7 @@ func said(role string, parts ...*genai.Part) *genai.Content {
 	return &genai.Content{Role: role, Parts: parts}
 }
 
-// conversation has all that a request can hold: two calls in one answer, results that are text, JSON and an error, thoughts,
+// conversation has all that a request can contain: two calls in one answer, results that are text, JSON and an error, thoughts,
 // signatures, a person's words behind results, local ids and ids that come again.
 func conversation() *model.Request {
 	req := modeltest.Ask("t", "")
@@ -161,11 +161,11 @@ func TestRequestRefused(t *testing.T) {
 	withParts := responded("a", "f", map[string]any{"output": "x"})
 	withParts.FunctionResponse.Parts = []*genai.FunctionResponsePart{{}}
 	for want, change := range map[string]func(*model.Request){
-		"contents[0].parts[0] holds data (image/png)": func(r *model.Request) { r.Contents[0].Parts[0] = image },
-		"contents[1].parts[0] holds data (image/png)": func(r *model.Request) {
+		"contents[0].parts[0] contains data (image/png)": func(r *model.Request) { r.Contents[0].Parts[0] = image },
+		"contents[1].parts[0] contains data (image/png)": func(r *model.Request) {
 			r.Contents = append(r.Contents, said("model", image))
 		},
-		"system instruction.parts[0] holds a file (text/x), which chat": func(r *model.Request) {
+		"system instruction.parts[0] contains a file (text/x), which chat": func(r *model.Request) {
 			r.Config.SystemInstruction = said("user", &genai.Part{FileData: &genai.FileData{FileURI: "u", MIMEType: "text/x"}})
 		},
 		`response of f (id "b") answers no call`: func(r *model.Request) {
@@ -187,8 +187,8 @@ func TestRequestRefused(t *testing.T) {
 		"the response of f has parts": func(r *model.Request) {
 			r.Contents = append(r.Contents, said("model", called("a", "f", nil)), said("user", withParts))
 		},
-		"contents[0].parts[0] holds a call": func(r *model.Request) { r.Contents[0].Parts[0] = called("a", "f", nil) },
-		"contents[1].parts[0] holds a response": func(r *model.Request) {
+		"contents[0].parts[0] contains a call": func(r *model.Request) { r.Contents[0].Parts[0] = called("a", "f", nil) },
+		"contents[1].parts[0] contains a response": func(r *model.Request) {
 			r.Contents = append(r.Contents, said("model", responded("a", "f", nil)))
 		},
 		"tools[0] is one of Gemini's own": func(r *model.Request) {

@@ -12,7 +12,7 @@ import (
 )
 
 // request is what of a model.Request is kept and compared: all that a caller says to the model. Headers are left out, because
-// they may hold keys.
+// they may contain keys.
 type request struct {
 	Model    string                       `json:"model"`
 	Config   *genai.GenerateContentConfig `json:"config,omitempty"`
@@ -44,9 +44,9 @@ var volatile = []struct {
 	{regexp.MustCompile(`[^\s"'=:]*/runs/<run>`), "<state>"},
 	{regexp.MustCompile(`/slots/slot\d+`), "/slots/<slot>"},
 	{regexp.MustCompile(`\b(?:attempt-\d{5,}|go-build\d+|tmp\.\w{10})\b`), "<temporary>"},
-	{regexp.MustCompile(`@\d+#[0-9a-f]{8}\b`), "@<version>"},                 // of an artifact: it holds such things
+	{regexp.MustCompile(`@\d+#[0-9a-f]{8}\b`), "@<version>"},                 // of an artifact: it contains such things
 	{regexp.MustCompile(`<<<(BEGIN|END) [0-9a-f]{16}>>>`), "<<<$1>>>"},       // the summarizer's fence: as above
-	{regexp.MustCompile(`\b(?:[0-9a-f]{40}|[0-9a-f]{64})\b`), "<id>"},        // commits and trees: they hold times
+	{regexp.MustCompile(`\b(?:[0-9a-f]{40}|[0-9a-f]{64})\b`), "<id>"},        // commits and trees: they contain times
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d\S*)?`), "<time>"}, // 2026-11-21T16:53:02Z
 	{regexp.MustCompile(`\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?(?:` + months + `) +\d{1,2}\b`), "<day>"},
 	{regexp.MustCompile(`(^|[^\w:.])\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?\b`), "$1<time>"},     // 16:53:02, not x.go:4:12

@@ -44,7 +44,7 @@ func TestADamagedFileIsNamed(t *testing.T) {
 		{"another program's", "package.json", []byte(`{"name": "x"}`), `it is no part of a recording: json: unknown field "name"`},
 		{"a list", name, []byte("[]"), "it is no part of a recording"},
 		{"more after it", name, append(bytes.Clone(data), '{'), "there is something after its end"},
-		{"renamed", "t.1.002.turn.4.json", data, "holds the exchange of t, attempt 1, turn 2 (turn), which belongs into " + name},
+		{"renamed", "t.1.002.turn.4.json", data, "contains the exchange of t, attempt 1, turn 2 (turn), which belongs into " + name},
 		{"wrong type", name, change(`"turn": 2`, `"turn": "2"`), "it is no part of a recording"},
 		{"unknown field", name, change(`"ms": 2`, `"mss": 2`), `unknown field "mss"`},
 		{"no occurrence", name, change(`"occurrence": 3`, `"occurrence": 0`), "its numbers cannot be"},

@@ -20,7 +20,7 @@ import (
 
 // Options say what is recorded where.
 type Options struct {
-	// Dir is made where there is none. One that holds anything but a recording of this run is refused.
+	// Dir is made where there is none. One that contains anything but a recording of this run is refused.
 	Dir string
 	Run string
 	// Secrets are values that never come into a file, such as keys; those of fewer than 8 bytes are too short to be looked for.

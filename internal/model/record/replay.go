@@ -24,7 +24,7 @@ type Replay struct {
 	mu sync.Mutex // guards what of the slots is given
 }
 
-// slot is a recorded exchange. Memory holds only what choosing needs.
+// slot is a recorded exchange. Memory has only what choosing needs.
 type slot struct {
 	name                string
 	session, occurrence int
