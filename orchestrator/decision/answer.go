@@ -99,6 +99,14 @@ func carry(s *run.State, d *run.Decision, a run.Answer) (actions []run.Action, b
 		return []run.Action{run.SetRun(run.Data{Approved: true, Plans: d.Plan + 1})}, "the plan starts", nil
 	case Change:
 		return request.SendBack(s, d.Plan, a.Text, a.By)
+	case Grant, Refuse:
+		at := slices.IndexFunc(s.OpenRequests(), func(q *run.Request) bool { return q.Pos == d.Pos })
+		q := s.OpenRequests()[at] // it is open: the decision is made of it
+		if a.Option == Grant {
+			return request.Grant(s, q, a.By)
+		}
+		actions, becomes = request.Deny(q, a.Text, a.By)
+		return actions, becomes, nil
 	case Skip:
 		actions, _, err = request.Skip(s, []string{task}, run.Revision{By: a.By}, cmp.Or(a.Text, "by a person"))
 		return actions, task + " is skipped", err

@@ -5,8 +5,10 @@ package decision
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"divisi/internal/text"
+	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -17,6 +19,8 @@ const (
 	Reject = "reject" // the patch; the next attempt gets the words
 	Skip   = "skip"   // the task is given up as not needed
 	Reply  = "answer" // a question
+	Grant  = "grant"  // the task may write what its agent asks for
+	Refuse = "refuse" // it may not; the agent gets the words
 	Revise = "revise" // the shards begin again with the words in their briefs
 	Park   = "park"   // the shards that wait are given up
 	Yes    = "approve"
@@ -28,8 +32,11 @@ const (
 func Open(s *run.State) []run.Decision {
 	out := plans(s)
 	for _, q := range s.OpenRequests() {
-		if q.Kind == wire.RequestAsk {
+		switch {
+		case q.Kind == wire.RequestAsk:
 			out = append(out, question(s, q))
+		case request.ForPerson(s, q):
+			out = append(out, scope(q))
 		}
 	}
 	for t := range s.In(run.TaskHeld) {
@@ -108,6 +115,20 @@ func question(s *run.State, q *run.Request) run.Decision {
 		d.Decider = run.Decider{Who: run.ByPerson, Why: "the master asks"}
 	}
 	return d
+}
+
+func scope(q *run.Request) run.Decision {
+	paths := strings.Join(q.Paths, ", ")
+	return run.Decision{
+		ID: id(q.AskedBy(), q.Pos), Kind: run.DecideScope, About: q.AskedBy(), Attempt: q.Attempt, Pos: q.Pos,
+		Text:     fmt.Sprintf("a decision about write access of %s to the protected %s: %s", q.Agent(), paths, text.Quote(q.Reason)),
+		Evidence: []string{"protected: " + paths},
+		Options: []run.Option{
+			{Name: Grant, Does: "lets its task write them"},
+			{Name: Refuse, Does: "refuses it, and the agent gets the sentence", Words: true},
+		},
+		Suggested: Refuse, Decider: run.Decider{Who: run.ByPerson, Why: "only a person or a master unlocks protected files"},
+	}
 }
 
 // patch is about a held patch; under review, about those of its whole change set.

@@ -188,3 +188,40 @@ func TestPatchesThatAreAlike(t *testing.T) {
 	require.Equal(t, shape("a", diff("a", "new")), shape("b", diff("b", "new")), "only the paths differ")
 	require.NotEqual(t, shape("a", diff("a", "new")), shape("b", diff("b", "other")))
 }
+
+// What only a person can unlock is asked, and not refused; the write set has it with the answer, for later attempts too.
+func TestWriteAccessToProtectedFilesIsADecision(t *testing.T) {
+	t.Parallel()
+	asks := func(policy string) *runtest.Log {
+		l := started(t, func(s *run.Spec) { s.OnDoubt, s.Project.Protected = policy, []string{".github/**"} })
+		l.Agent("q", 1, contextscope.KindRequest, wire.Request{
+			ID: "r2", Kind: wire.RequestScope, Paths: []string{".github/workflows/ci.yml"}, Reason: "the job has\nanother name",
+		})
+		return l
+	}
+	l := asks(run.OnDoubtAsk)
+	require.Empty(t, request.Settle(l.State))
+	d := only(t, l.State, run.DecideScope)
+	require.Equal(t, "q", d.About)
+	require.Contains(t, d.Text, `.github/workflows/ci.yml: "the job has\nanother name"`)
+	actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Grant, By: wire.FromUser})
+	require.NoError(t, err)
+	l.Do(actions)
+	task := l.Tasks["q"].Task
+	require.Contains(t, task.Files, ".github/workflows/ci.yml")
+	require.Equal(t, []string{".github/workflows/ci.yml"}, task.Unlocked)
+	require.Equal(t, []string{".github/workflows/ci.yml"}, l.Requests["r2"].Answer.Unlocked)
+
+	l = asks(run.OnDoubtAsk)
+	actions, _, err = decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Refuse, Text: "leave CI alone", By: wire.FromUser})
+	require.NoError(t, err)
+	l.Do(actions)
+	require.Equal(t, "leave CI alone", l.Requests["r2"].Answer.Refused)
+	require.NotContains(t, l.Tasks["q"].Task.Files, ".github/workflows/ci.yml")
+
+	for _, policy := range []string{run.OnDoubtReject, run.OnDoubtAccept} {
+		l = asks(policy)
+		l.Do(request.Settle(l.State))
+		require.Contains(t, l.Requests["r2"].Answer.Refused, "is protected", policy)
+	}
+}

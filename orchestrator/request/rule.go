@@ -120,10 +120,22 @@ func grant(s *run.State, q *run.Request) []run.Action {
 			Text: "your task has no write set: everything that is not protected is yours to write",
 		})
 	}
-	if why := mayGrow(s, t, q); why != "" {
+	why := mayGrow(s, t, q)
+	switch {
+	case why == "" && ForPerson(s, q):
+		return nil
+	case why == "":
+		why = unplanned(s, q.Paths)
+	}
+	if why != "" {
 		return refuse(q, why)
 	}
-	return answer(q, wire.Answer{Granted: q.Paths, Text: "yours to write from now on: " + strings.Join(q.Paths, ", ")})
+	return answer(q, grown(q))
+}
+
+// grown is the answer that grants what a request asks for.
+func grown(q *run.Request) wire.Answer {
+	return wire.Answer{Granted: q.Paths, Text: "yours to write from now on: " + strings.Join(q.Paths, ", ")}
 }
 
 // pass delivers what the master sends.

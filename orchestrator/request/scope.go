@@ -8,9 +8,31 @@ import (
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
+	"divisi/subagents/wire"
 )
 
-// mayGrow returns why a task's write set may not grow as its agent asks; "" when it may.
+// ForPerson reports whether a request to write waits for a person: it is for protected paths, in a run without a master that asks.
+func ForPerson(s *run.State, q *run.Request) bool {
+	asks := s.Spec.Plan != nil && s.Spec.OnDoubt != run.OnDoubtReject && s.Spec.OnDoubt != run.OnDoubtAccept
+	return q.Kind == wire.RequestScope && asks && unplanned(s, q.Paths) != ""
+}
+
+// Grant lets the task of a request that waits for a person write what it asks for. The error is a *RefusedError.
+func Grant(s *run.State, q *run.Request, by string) ([]run.Action, string, error) {
+	if why := mayGrow(s, s.Tasks[q.Of], q); why != "" {
+		return nil, "", Refusedf("%s cannot write there: %s", q.Of, why)
+	}
+	a := grown(q)
+	a.Unlocked, a.From = spec.Unlocks(q.Paths, s.Spec.Project.Protected), by
+	return answer(q, a), q.Of + " may write " + strings.Join(q.Paths, ", "), nil
+}
+
+// Deny refuses such a request; its agent reads why.
+func Deny(q *run.Request, why, by string) ([]run.Action, string) {
+	return answer(q, wire.Answer{Refused: why, From: by}), "the agent goes on without it"
+}
+
+// mayGrow returns why a task's write set may not grow as its agent asks, but for protected paths; "" when it may.
 func mayGrow(s *run.State, t *run.Task, q *run.Request) string {
 	if t == nil {
 		return "only the agent of a task can write, and so ask for more to write"
@@ -21,9 +43,6 @@ func mayGrow(s *run.State, t *run.Task, q *run.Request) string {
 	}
 	if problems := pathProblems(q.Paths); problems != "" {
 		return problems
-	}
-	if why := unplanned(s, q.Paths); why != "" {
-		return why
 	}
 	for _, l := range schedule.Locked(s) {
 		if at, meet := plan.Intersect(l.Files, q.Paths); meet && l.Task != t.Task.ID {

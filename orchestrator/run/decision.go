@@ -37,6 +37,7 @@ const (
 	DecidePatch    DecisionKind = "patch"    // a held one
 	DecideTest     DecisionKind = "test"     // tests of the base commit do not run with a patch
 	DecideTemplate DecisionKind = "template" // its shards fail alike
+	DecideScope    DecisionKind = "scope"    // an agent asks to write protected files
 )
 
 // Option is a way to answer. Words reports that it needs a text.

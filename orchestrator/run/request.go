@@ -95,6 +95,7 @@ func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
 	}
 	if t := s.Tasks[q.Of]; t != nil && len(d.Granted) > 0 {
 		t.Task.Files = slices.Concat(t.Task.Files, d.Granted)
+		t.Task.Unlocked, t.Named = slices.Concat(t.Task.Unlocked, d.Unlocked), slices.Concat(t.Named, d.Unlocked)
 	}
 }
 

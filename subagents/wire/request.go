@@ -70,6 +70,8 @@ type Answer struct {
 	Begun bool `json:"begun,omitempty"`
 	// Granted are the paths of a scope request that the task may write from now on.
 	Granted []string `json:"granted,omitempty"`
+	// Unlocked are those of them that a person granted although they are protected.
+	Unlocked []string `json:"unlocked,omitempty"`
 	// Text is the answer to a question, or what else there is to say; From who answered.
 	Text string `json:"text,omitempty"`
 	From string `json:"from,omitempty"`

@@ -43,6 +43,7 @@ type requests struct {
 	read      uint64
 	delegated spec.Usage
 	granted   []string
+	unlocked  []string
 }
 
 // openRequests finds what became of the requests of earlier deliveries.
@@ -153,7 +154,8 @@ func (r *requests) note(a wire.Answer) {
 	if r.answered[a.Request] = true; had {
 		r.arrived = append(r.arrived, a)
 	}
-	r.delegated, r.granted = r.delegated.Add(a.Usage), append(r.granted, a.Granted...)
+	r.delegated = r.delegated.Add(a.Usage)
+	r.granted, r.unlocked = append(r.granted, a.Granted...), append(r.unlocked, a.Unlocked...)
 }
 
 // Delegated is what others have used for the agent. It is in their own accounts already, and counts against the agent's limit.
@@ -168,6 +170,6 @@ func (r *requests) scope(set spec.WriteSet) *files.Scope {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := files.NewScope(set)
-	s.Grow(r.granted...)
+	s.Grow(r.granted, r.unlocked)
 	return s
 }

@@ -87,8 +87,8 @@ func (s *Scope) Set() spec.WriteSet {
 }
 
 // Grow adds paths and globs.
-func (s *Scope) Grow(paths ...string) {
+func (s *Scope) Grow(paths, unlocked []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.set.Files = slices.Concat(s.set.Files, paths)
+	s.set.Files, s.set.Unlocked = slices.Concat(s.set.Files, paths), slices.Concat(s.set.Unlocked, unlocked)
 }

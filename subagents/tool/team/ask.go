@@ -60,7 +60,7 @@ func (a scopeArgs) Doing() string { return "asks to write " + strings.Join(a.Pat
 func (t *tools) requestScope(ctx context.Context, a scopeArgs) tool.Result {
 	r := wire.Request{Kind: wire.RequestScope, Paths: a.Paths, Reason: a.Reason}
 	return t.request(ctx, r, func(answer wire.Answer) tool.Result {
-		t.Grow(answer.Granted...)
+		t.Grow(answer.Granted, answer.Unlocked)
 		return tool.Text(answer.Text)
 	})
 }

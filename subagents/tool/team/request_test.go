@@ -27,7 +27,7 @@ func (d *desk) Request(_ context.Context, call string, r wire.Request) (wire.Ans
 	return d.answer, d.err
 }
 
-func requestSet(t *testing.T, d *desk, grow func(...string)) *tool.Set {
+func requestSet(t *testing.T, d *desk, grow func(paths, unlocked []string)) *tool.Set {
 	t.Helper()
 	return newBench(t, func(c *Config) {
 		c.Requester, c.Grow = d, grow
@@ -75,7 +75,7 @@ func TestRequestsWaitAndSayWhatTheyAskFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := &desk{}
-			set := requestSet(t, d, func(...string) {})
+			set := requestSet(t, d, func(_, _ []string) {})
 			call := tool.Call{ID: "7", Name: name, Args: c.args}
 			require.Equal(t, c.effect, set.Effect(call))
 			require.True(t, c.effect.Waiting())
@@ -142,4 +142,10 @@ func TestAScopeGrowsByWhatIsGrantedAndNothingElse(t *testing.T) {
 	require.NotEmpty(t, scope.Refuse("c.go"))
 	require.NotEmpty(t, scope.Refuse("b_test.go"))
 	require.Equal(t, []string{"a.go", "b.go"}, scope.Set().Files)
+
+	unlocks := wire.Answer{Granted: []string{"b_test.go"}, Unlocked: []string{"b_test.go"}}
+	set = requestSet(t, &desk{answer: unlocks}, scope.Grow)
+	set.Run(t.Context(), tool.Call{Name: spec.ToolRequestScope, Args: map[string]any{"paths": []any{"b_test.go"}, "reason": "r"}})
+	require.Empty(t, scope.Refuse("b_test.go"), "a person granted it")
+	require.NotEmpty(t, scope.Refuse("c_test.go"))
 }

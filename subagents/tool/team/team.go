@@ -28,8 +28,8 @@ type Config struct {
 	Requester Requester
 	// Roles are those that the agent can name.
 	Roles []wire.Callee
-	// Grow is given the paths that request_scope was granted.
-	Grow func(paths ...string)
+	// Grow is given the paths that request_scope was granted, and those of them that are protected.
+	Grow func(paths, unlocked []string)
 	// Output is the role's own schema of its result; may be empty.
 	Output json.RawMessage
 	// Constraints are those of the task, each once: submit_result asks for an echo of each.
