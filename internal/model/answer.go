@@ -99,7 +99,7 @@ func UsageOf(u *genai.GenerateContentResponseUsageMetadata) spec.Usage {
 	}
 	return spec.Usage{
 		Calls: 1, Prompt: int(u.PromptTokenCount + u.ToolUsePromptTokenCount), Cached: int(u.CachedContentTokenCount),
-		Output: int(u.CandidatesTokenCount), Thoughts: int(u.ThoughtsTokenCount),
+		Output: int(u.CandidatesTokenCount), Thoughts: int(u.ThoughtsTokenCount), ToolUse: int(u.ToolUsePromptTokenCount),
 	}
 }
 

@@ -2,8 +2,10 @@ package model
 
 import (
 	"cmp"
+	"crypto/sha256"
 	_ "embed"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -33,8 +35,8 @@ type Info struct {
 	MaxOutput int `yaml:"max_output"`
 	// Thinking lists the levels that the model takes, lowest first; empty means not known.
 	Thinking []string `yaml:"thinking"`
-	// Tiers are the service tiers that the model can be called in, with what they cost against standard; nil means not known.
-	Tiers map[string]float64 `yaml:"tiers"`
+	// Tiers are the service tiers that the model can be called in, with their price in percent of standard; nil means not known.
+	Tiers map[string]int `yaml:"tiers"`
 	// JSONWithTools says that an answer in JSON can be asked for beside tools. It is false where nothing is known.
 	JSONWithTools bool `yaml:"json_with_tools"`
 	// MinCache is the smallest prefix, in tokens, that the service caches; 0 means that nothing is known of caching.
@@ -43,22 +45,42 @@ type Info struct {
 	Prices []Price `yaml:"prices"`
 }
 
-// Price is USD per million tokens from a date on. Out is the price of answer and thoughts alike.
+// Price is one row of the table: what a token costs from a date on. Out is the price of answer and thoughts alike.
 type Price struct {
 	From   time.Time `yaml:"from"`
-	In     float64   `yaml:"in"`
-	Out    float64   `yaml:"out"`
-	Cached float64   `yaml:"cached"`
+	In     Rate      `yaml:"in"`
+	Out    Rate      `yaml:"out"`
+	Cached Rate      `yaml:"cached"`
 	// Long replaces the price of calls whose prompt has more than Above tokens; nil means that there is one price.
 	Long *LongPrice `yaml:"long"`
+	// tiers are its model's.
+	tiers map[string]int
 }
 
 // LongPrice is what a call with a long prompt costs.
 type LongPrice struct {
-	Above  int     `yaml:"above"`
-	In     float64 `yaml:"in"`
-	Out    float64 `yaml:"out"`
-	Cached float64 `yaml:"cached"`
+	Above  int  `yaml:"above"`
+	In     Rate `yaml:"in"`
+	Out    Rate `yaml:"out"`
+	Cached Rate `yaml:"cached"`
+}
+
+// Rate is the price of one token. Files have it in dollars for a million tokens.
+type Rate spec.Money
+
+// mostRate bounds a rate in files.
+const mostRate = 1e6
+
+func rateOf(perMillion float64) Rate {
+	return Rate(math.Round(min(perMillion, mostRate) * float64(spec.Dollar) / 1e6))
+}
+
+// UnmarshalYAML implements yaml.InterfaceUnmarshaler.
+func (r *Rate) UnmarshalYAML(read func(any) error) error {
+	var perMillion float64
+	err := read(&perMillion)
+	*r = rateOf(perMillion)
+	return err
 }
 
 // For is the price of one call with a prompt of so many tokens. What the table does not say of cached input stays as it is.
@@ -69,30 +91,60 @@ func (p Price) For(prompt int) Price {
 	return p
 }
 
-// Cost is what calls cost, in dollars.
-func (p Price) Cost(u spec.Usage) float64 {
+// Cost is what calls in a service tier cost.
+func (p Price) Cost(u spec.Usage, tier string) spec.Money {
 	p = p.For(u.Prompt / max(1, u.Calls))
-	return (float64(u.Prompt-u.Cached)*p.In + float64(u.Cached)*p.Cached + float64(u.Output+u.Thoughts)*p.Out) / 1e6
+	cost := Rate(u.Prompt-u.Cached)*p.In + Rate(u.Cached)*p.Cached + Rate(u.Output+u.Thoughts)*p.Out
+	if percent, known := p.tiers[tier]; known {
+		cost = cost * Rate(percent) / 100
+	}
+	return spec.Money(cost)
 }
 
-// PriceOf is what a model, by its name or its alias, costs on a day: the project's own figures, else the built-in table's. Cached
-// input whose price is not known costs what input costs; where the project names its own price of input, it keeps the table's
-// discount.
-func PriceOf(project *spec.Project, alias string, day time.Time) (Price, bool) {
-	p, known := Lookup(project.ModelName(alias)).PriceAt(day)
-	if p.Cached == 0 {
-		p.Cached = p.In
+// RowOf is the id of the price, on a day, of the first of some models that has one, each by its name or its alias: MODEL@FROM of
+// the built-in table, with ALIAS= before it where the project has figures of its own. It is empty where none has a price.
+func RowOf(project *spec.Project, day time.Time, aliases ...string) string {
+	for _, alias := range aliases {
+		row := strings.TrimPrefix(project.ModelName(alias), "models/")
+		if p, known := Lookup(row).PriceAt(day); known {
+			row += "@" + p.From.Format(time.DateOnly)
+		} else {
+			row = ""
+		}
+		if own := project.Model(alias); own.PriceIn > 0 && own.PriceOut > 0 {
+			return cmp.Or(alias, "default") + "=" + row
+		} else if row != "" {
+			return row
+		}
 	}
-	own := project.Model(alias)
-	if own.PriceIn <= 0 || own.PriceOut <= 0 {
+	return ""
+}
+
+// PriceOf is the price that an id of RowOf stands for. Cached input whose price is not known costs what input costs; where the
+// project names its own price of input, it keeps the table's discount.
+func PriceOf(project *spec.Project, row string) (Price, bool) {
+	at := strings.LastIndexByte(row, '=')
+	name, from, _ := strings.Cut(row[at+1:], "@")
+	var p Price
+	day, err := time.Parse(time.DateOnly, from)
+	known := err == nil
+	if info := Lookup(name); known {
+		p, known = info.PriceAt(day)
+		p.Cached, p.tiers = cmp.Or(p.Cached, p.In), info.Tiers
+	}
+	if at < 0 {
 		return p, known
 	}
-	cached := own.PriceIn
+	own := project.Model(row[:at])
+	cached, in := rateOf(own.PriceIn), rateOf(own.PriceIn)
 	if known {
-		cached *= p.Cached / p.In
+		cached = in * p.Cached / p.In
 	}
-	return Price{In: own.PriceIn, Out: own.PriceOut, Cached: cached}, true
+	return Price{In: in, Out: rateOf(own.PriceOut), Cached: cached, tiers: p.tiers}, in > 0
 }
+
+// TableID names the content of the built-in table: what was computed with another one may be wrong.
+func TableID() string { return fmt.Sprintf("%x", sha256.Sum256(modelsYAML))[:12] }
 
 type table struct {
 	AsOf   time.Time       `yaml:"as_of"`
@@ -145,14 +197,6 @@ func (i Info) nearest(level string) string {
 func (i Info) Serves(tier string) bool {
 	_, ok := i.Tiers[tier]
 	return ok || tier == "" || i.Tiers == nil
-}
-
-// Factor is what a tier costs against standard; 1 where nothing is known.
-func (i Info) Factor(tier string) float64 {
-	if f, ok := i.Tiers[tier]; ok {
-		return f
-	}
-	return 1
 }
 
 // usable is how many tokens a request may have, as spec.UsableWindow reckons it.

@@ -1,10 +1,15 @@
 package model
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"divisi/internal/spec"
 )
 
 func TestTableIsWhole(t *testing.T) {
@@ -74,7 +79,7 @@ func TestPriceByDay(t *testing.T) {
 	} {
 		p, ok := Lookup(c.model).PriceAt(day(t, c.day))
 		require.Equal(t, c.in > 0, ok, "%s on %s", c.model, c.day)
-		require.Equal(t, []float64{c.in, c.out, c.cached}, []float64{p.In, p.Out, p.Cached}, "%s on %s", c.model, c.day)
+		require.Equal(t, []Rate{rateOf(c.in), rateOf(c.out), rateOf(c.cached)}, []Rate{p.In, p.Out, p.Cached}, "%s on %s", c.model, c.day)
 	}
 }
 
@@ -82,14 +87,83 @@ func TestPriceOfOneCall(t *testing.T) {
 	t.Parallel()
 	pro, ok := Lookup("gemini-3.1-pro-preview").PriceAt(day(t, "2026-11-20"))
 	require.True(t, ok)
-	require.InDelta(t, 2, pro.For(200_000).In, 0)
-	require.Equal(t, []float64{4, 18, 0.20}, []float64{pro.For(200_001).In, pro.For(200_001).Out, pro.For(200_001).Cached})
+	require.Equal(t, rateOf(2), pro.For(200_000).In)
+	long := pro.For(200_001)
+	require.Equal(t, []Rate{rateOf(4), rateOf(18), rateOf(0.20)}, []Rate{long.In, long.Out, long.Cached})
 	flash, _ := Lookup(DefaultModel).PriceAt(day(t, "2026-11-20"))
 	require.Equal(t, flash, flash.For(900_000), "one price for all")
-	info := Lookup(DefaultModel)
-	require.Equal(t, []float64{1, 1, 2, 1}, []float64{
-		info.Factor(""), info.Factor("standard"), info.Factor("priority"), Lookup("qwen").Factor("priority"),
+}
+
+func TestWhatACallCosts(t *testing.T) {
+	t.Parallel()
+	p := spec.Project{Models: map[string]spec.Model{
+		"mine": {Name: DefaultModel, PriceIn: 1, PriceOut: 2}, "local": {Name: "qwen", PriceIn: 0.5, PriceOut: 0.25},
+		"free": {Name: "free"}, "dear": {Name: "dear", PriceIn: 1e300, PriceOut: 1},
+	}}
+	table := spec.Project{}
+	u := spec.Usage{Calls: 1, Prompt: 100, Cached: 40, Output: 7, Thoughts: 3, ToolUse: 9} // tool use is in the prompt
+	for name, c := range map[string]struct {
+		project *spec.Project
+		models  []string
+		tier    string
+		row     string
+		want    spec.Money
+	}{
+		"of the table":             {&table, []string{DefaultModel}, "", "gemini-3.8-flash@2026-09-02", 60*750_000 + 40*75_000 + 10*3_750_000},
+		"with its prefix":          {&table, []string{"models/" + DefaultModel}, "standard", "gemini-3.8-flash@2026-09-02", 60*750_000 + 40*75_000 + 10*3_750_000},
+		"in a tier":                {&table, []string{DefaultModel}, "priority", "gemini-3.8-flash@2026-09-02", 2 * (60*750_000 + 40*75_000 + 10*3_750_000)},
+		"the project's":            {&p, []string{"mine"}, "", "mine=gemini-3.8-flash@2026-09-02", 60*1_000_000 + 40*100_000 + 10*2_000_000},
+		"the project's, in a tier": {&p, []string{"mine"}, "priority", "mine=gemini-3.8-flash@2026-09-02", 2 * (60*1_000_000 + 40*100_000 + 10*2_000_000)},
+		"without a discount":       {&p, []string{"local"}, "priority", "local=", 100*500_000 + 10*250_000},
+		"the second of two":        {&p, []string{"qwen-0815", "local"}, "", "local=", 100*500_000 + 10*250_000},
+		"unknown":                  {&p, []string{"free", "nothing"}, "", "", 0},
+		"bounded":                  {&p, []string{"dear"}, "", "dear=", 100*1e12 + 10*1_000_000},
+	} {
+		row := RowOf(c.project, day(t, "2026-11-20"), c.models...)
+		require.Equal(t, c.row, row, name)
+		price, known := PriceOf(c.project, row)
+		require.Equal(t, c.want > 0, known, name)
+		require.Equal(t, c.want, price.Cost(u, c.tier), name)
+	}
+	for _, row := range []string{"gemini-3.8-flash", "gemini-3.8-flash@noon", "gemini-3.8-flash@2020-01-01", "@", "=", "gone=", "x@2026-11-20"} {
+		_, known := PriceOf(&p, row)
+		require.False(t, known, row)
+	}
+}
+
+// Sums of money are the same in every order, and the sum of the parts is the whole: each figure of the table is whole pico-dollars.
+func TestMoneyAddsUpInEveryOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		names := slices.Sorted(maps.Keys(models().Models))
+		count := rapid.IntRange(0, 3_000_000)
+		var costs []spec.Money
+		for range rapid.IntRange(1, 50).Draw(r, "calls") {
+			row := RowOf(&spec.Project{}, day(t, "2027-02-01"), rapid.SampledFrom(names).Draw(r, "model"))
+			price, _ := PriceOf(&spec.Project{}, row)
+			prompt := count.Draw(r, "prompt")
+			u := spec.Usage{Calls: 1, Prompt: prompt, Cached: rapid.IntRange(0, prompt).Draw(r, "cached"), Output: count.Draw(r, "output")}
+			costs = append(costs, price.Cost(u, rapid.SampledFrom([]string{"", "priority"}).Draw(r, "tier")))
+		}
+		sum := func() (total spec.Money) {
+			for _, c := range costs {
+				total += c
+			}
+			return total
+		}
+		before := sum()
+		slices.Reverse(costs)
+		require.Equal(r, before, sum())
+		cut := rapid.IntRange(0, len(costs)).Draw(r, "cut")
+		slices.Sort(costs[:cut])
+		require.Equal(r, before, sum())
+		require.GreaterOrEqual(r, before, spec.Money(0))
 	})
+	for name, info := range models().Models {
+		for _, p := range info.Prices {
+			require.Zero(t, p.In%100+p.Out%100+p.Cached%100, "%s: a tier's percentage of it is whole", name)
+		}
+	}
 }
 
 func TestCapabilities(t *testing.T) {

@@ -156,13 +156,14 @@ func Rules(lists ...[]string) []string {
 	return rules
 }
 
-// Usage is what model calls cost, in tokens. Prompt includes Cached.
+// Usage is what model calls cost, in tokens. Prompt includes Cached, and ToolUse: what the service's own tools put into it.
 type Usage struct {
 	Calls    int `json:"calls,omitempty"`
 	Prompt   int `json:"prompt,omitempty"`
 	Cached   int `json:"cached,omitempty"`
 	Output   int `json:"output,omitempty"`
 	Thoughts int `json:"thoughts,omitempty"`
+	ToolUse  int `json:"tool_use,omitempty"`
 }
 
 // Total is prompt plus everything that is billed as output.
@@ -172,13 +173,16 @@ func (u Usage) Total() int { return u.Prompt + u.Output + u.Thoughts }
 func (u Usage) Add(o Usage) Usage {
 	return Usage{
 		Calls: u.Calls + o.Calls, Prompt: u.Prompt + o.Prompt, Cached: u.Cached + o.Cached,
-		Output: u.Output + o.Output, Thoughts: u.Thoughts + o.Thoughts,
+		Output: u.Output + o.Output, Thoughts: u.Thoughts + o.Thoughts, ToolUse: u.ToolUse + o.ToolUse,
 	}
 }
 
 // Mean is the average of n usages whose sum it is.
 func (u Usage) Mean(n int) Usage {
-	return Usage{Calls: u.Calls / n, Prompt: u.Prompt / n, Cached: u.Cached / n, Output: u.Output / n, Thoughts: u.Thoughts / n}
+	return Usage{
+		Calls: u.Calls / n, Prompt: u.Prompt / n, Cached: u.Cached / n, Output: u.Output / n, Thoughts: u.Thoughts / n,
+		ToolUse: u.ToolUse / n,
+	}
 }
 
 // Patch is one commit, sent as a thin pack that is named by its id.

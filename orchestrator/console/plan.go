@@ -66,10 +66,10 @@ func tokensOf(plan run.PlanData) string {
 	}
 	var price string
 	switch {
-	case l.HighUSD > 0 && l.Unpriced > 0:
-		price = fmt.Sprintf(" ($%.2f to $%.2f and models without a known price)", l.LowUSD, l.HighUSD)
-	case l.HighUSD > 0:
-		price = fmt.Sprintf(" ($%.2f to $%.2f)", l.LowUSD, l.HighUSD)
+	case l.HighCost > 0 && l.Unpriced > 0:
+		price = fmt.Sprintf(" (%s to %s and models without a known price)", l.LowCost, l.HighCost)
+	case l.HighCost > 0:
+		price = fmt.Sprintf(" (%s to %s)", l.LowCost, l.HighCost)
 	}
 	return fmt.Sprintf("Likely %s to %s tokens%s, by an estimate.\n%s", report.Tokens(l.Low), report.Tokens(l.High), price, limit)
 }

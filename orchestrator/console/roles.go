@@ -45,15 +45,13 @@ func roleCells(r report.Role) []string {
 	}
 }
 
-// cost is a role's cost in dollars; a plus says that some of its tokens have no known price.
+// cost is a role's cost; a plus says that some of its tokens have no known price.
 func cost(r report.Role) string {
 	switch {
-	case r.Unpriced > 0 && r.USD == 0:
+	case r.Unpriced > 0 && r.Cost == 0:
 		return "?"
 	case r.Unpriced > 0:
-		return fmt.Sprintf("$%.2f+", r.USD)
-	case r.USD > 0 && r.USD < 0.01:
-		return "<$0.01"
+		return r.Cost.String() + "+"
 	}
-	return fmt.Sprintf("$%.2f", r.USD)
+	return r.Cost.String()
 }

@@ -15,11 +15,11 @@ func TestRenderRoles(t *testing.T) {
 	roles := []report.Role{
 		{
 			Role: "generator", Usage: spec.Usage{Calls: 120, Prompt: 1_200_000, Cached: 900_000, Output: 40_000, Thoughts: 2000},
-			Reuse: 0.75, USD: 1.234,
+			Reuse: 0.75, Cost: 1234 * spec.Dollar / 1000,
 		},
-		{Role: "reader\x1b[2J", Usage: spec.Usage{Calls: 2, Prompt: 900, Output: 10}, USD: 0.0004},
+		{Role: "reader\x1b[2J", Usage: spec.Usage{Calls: 2, Prompt: 900, Output: 10}, Cost: spec.Dollar / 2500},
 		{Role: "tester", Usage: spec.Usage{Calls: 1, Prompt: 900}, Unpriced: 900},
-		{Role: "writer", Usage: spec.Usage{Calls: 1, Prompt: 900}, USD: 0.5, Unpriced: 900},
+		{Role: "writer", Usage: spec.Usage{Calls: 1, Prompt: 900}, Cost: spec.Dollar / 2, Unpriced: 900},
 	}
 	var b strings.Builder
 	require.NoError(t, RenderRoles(&b, roles, 100))

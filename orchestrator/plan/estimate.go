@@ -69,13 +69,14 @@ func (e *estimate) add(name string, limits spec.Limits, start, files int) {
 		low = spec.Usage{}
 	}
 	low, high = within(low, limits.Tokens), within(high, limits.Tokens)
-	price, known := model.PriceOf(&e.s.Spec.Project, role.Model, e.s.Spec.Created)
+	p := &e.s.Spec.Project
+	price, known := model.PriceOf(p, model.RowOf(p, e.s.Spec.Created, role.Model))
 	e.out.Low, e.out.High = e.out.Low+low.Total(), e.out.High+high.Total()
 	if !known {
 		e.out.Unpriced += high.Total()
 		return
 	}
-	e.out.LowUSD, e.out.HighUSD = e.out.LowUSD+price.Cost(low), e.out.HighUSD+price.Cost(high)
+	e.out.LowCost, e.out.HighCost = e.out.LowCost+price.Cost(low, ""), e.out.HighCost+price.Cost(high, "")
 }
 
 // attempt is what so many turns use that begin with start tokens and read the files in the first of them. Half of what a turn

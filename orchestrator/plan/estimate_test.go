@@ -52,8 +52,8 @@ func TestEstimate(t *testing.T) {
 			}}
 			got := Estimate(c.record, c.tasks, sizes, st)
 			if got != nil && got.Unpriced == 0 {
-				require.Positive(t, got.HighUSD)
-				got.LowUSD, got.HighUSD = 0, 0
+				require.Positive(t, got.HighCost)
+				got.LowCost, got.HighCost = 0, 0
 			}
 			require.Equal(t, c.want, got)
 		})
@@ -69,8 +69,8 @@ func TestThePriceOfAnEstimate(t *testing.T) {
 		Project: spec.Project{Models: map[string]spec.Model{"default": {Name: "own", PriceIn: 2, PriceOut: 10}}},
 	}
 	got := Estimate("", []spec.Task{{Role: "gen"}}, nil, st)
-	require.InDelta(t, 3, got.LowUSD, 1e-9)
-	require.InDelta(t, 6, got.HighUSD, 1e-9)
+	require.Equal(t, 3*spec.Dollar, got.LowCost)
+	require.Equal(t, 6*spec.Dollar, got.HighCost)
 }
 
 func TestTheCeilingCountsJudges(t *testing.T) {

@@ -155,10 +155,9 @@ type Role struct {
 	Usage spec.Usage `json:"usage"`
 	// Reuse is the share of the prompts that the service had cached, from 0 to 1.
 	Reuse float64 `json:"reuse"`
-	// USD is the cost by the dated prices. Unpriced counts the tokens that are not in it, because no price is known for their
-	// model.
-	USD      float64 `json:"usd"`
-	Unpriced int     `json:"unpriced,omitempty"`
+	// Cost is by the dated prices. Unpriced counts the tokens that are not in it, because no price is known for their model.
+	Cost     spec.Money `json:"pico_usd"`
+	Unpriced int        `json:"unpriced,omitempty"`
 }
 
 // Gate compares a final gate with the baseline.
@@ -341,17 +340,16 @@ func spent(s *run.State, t *Task, id string) {
 // roleReports sums what was used by role, sorted by name.
 func roleReports(s *run.State) []Role {
 	byRole := map[string]*Role{}
-	for _, id := range slices.Sorted(maps.Keys(s.Works)) { // sums of floats depend on their order
-		w := s.Works[id]
-		for _, n := range slices.Sorted(maps.Keys(w.Attempts)) {
-			a, role := w.Attempts[n], w.RoleAt(n)
+	for _, w := range s.Works {
+		for n, a := range w.Attempts {
+			role := w.RoleAt(n)
 			r := byRole[role]
 			if r == nil {
 				r = &Role{Role: role}
 				byRole[role] = r
 			}
-			usd, unpriced := cost(s, a, role)
-			r.Usage, r.USD, r.Unpriced = r.Usage.Add(a.Usage), r.USD+usd, r.Unpriced+unpriced
+			sum, unpriced := cost(&s.Spec.Project, a)
+			r.Usage, r.Cost, r.Unpriced = r.Usage.Add(a.Usage), r.Cost+sum, r.Unpriced+unpriced
 		}
 	}
 	var out []Role

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
+	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -32,21 +34,23 @@ func (s told) apply(e contextscope.Event, data any) {
 }
 
 // worked tells of an attempt of a task: dispatched, answered by a model where it names one, and paid for.
-func (s told) worked(task, role string, attempt int, model string, u spec.Usage, day ...time.Time) {
+func (s told) worked(task, role string, attempt int, called string, u spec.Usage, day ...time.Time) {
 	s.t.Helper()
 	s.apply(contextscope.Event{Kind: contextscope.KindTask, Task: task}, run.TaskData{
 		State: run.TaskRunning, Dispatch: &run.Dispatch{Task: task, Attempt: attempt, Role: role},
 	})
 	e := contextscope.Event{Task: task, Attempt: attempt, Role: role, Agent: task}
-	if model != "" {
+	if called != "" {
 		e.Kind = contextscope.KindTurn
-		s.apply(e, wire.Turn{Model: model})
+		s.apply(e, wire.Turn{Model: called})
 	}
 	e.Kind = contextscope.KindUsage
 	if len(day) > 0 {
 		e.Time = day[0]
 	}
-	s.apply(e, u)
+	at := cmp.Or(e.Time, time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
+	row := model.RowOf(&s.Spec.Project, at, cmp.Or(called, s.Spec.Roles[role].Model))
+	s.apply(e, wire.Spent{Usage: u, Price: row})
 }
 
 func newTold(t *testing.T, project spec.Project) told {
@@ -75,7 +79,7 @@ func TestRolesOfAReport(t *testing.T) {
 	require.Equal(t, "generator", generator.Role)
 	require.Equal(t, spec.Usage{Calls: 6, Prompt: 3_000_000, Cached: 2_250_000, Output: 240_000, Thoughts: 60_000}, generator.Usage)
 	require.InDelta(t, 0.75, generator.Reuse, 1e-9)
-	require.InDelta(t, 3*(0.25*0.75+0.75*0.075+0.1*3.75), generator.USD, 1e-9)
+	require.Equal(t, 3*(250_000*750_000+750_000*75_000+100_000*3_750_000*spec.Money(1)), generator.Cost)
 	require.Zero(t, generator.Unpriced)
 	require.Equal(t, Role{Role: "tester", Usage: tester.Usage, Unpriced: 110}, tester)
 
@@ -90,7 +94,7 @@ func TestThePriceIsThatOfTheDay(t *testing.T) {
 	s := newTold(t, spec.Project{})
 	s.worked("a", "generator", 1, "gemini-3.8-flash", one)
 	s.worked("b", "generator", 1, "gemini-3.8-flash", one, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))
-	require.InDelta(t, 0.75+1.5, Of(s.State).Roles[0].USD, 1e-9)
+	require.Equal(t, "$2.25", Of(s.State).Roles[0].Cost.String())
 }
 
 func TestTheProjectsPriceWins(t *testing.T) {
@@ -103,8 +107,8 @@ func TestTheProjectsPriceWins(t *testing.T) {
 	s.worked("a", "generator", 1, "gemini-3.8-flash", u)
 	s.worked("a--verify", "tester", 1, "qwen", u)
 	roles := Of(s.State).Roles
-	require.InDelta(t, 0.1+2, roles[0].USD, 1e-9, "the discount for cached input is the table's")
-	require.InDelta(t, 1, roles[1].USD, 1e-9, "without a discount that is known, cached input costs the same")
+	require.Equal(t, "$2.10", roles[0].Cost.String(), "the discount for cached input is the table's")
+	require.Equal(t, spec.Dollar, roles[1].Cost, "without a discount that is known, cached input costs the same")
 }
 
 func TestNoTaskOfAStoppedRunIsRunning(t *testing.T) {

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"maps"
 	"strings"
 
@@ -49,15 +48,12 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		a.Turns++
 		a.turned = now
 		a.Delegates = s.delegations(e)
-		if len(e.Data) == 0 {
-			return nil // the turn names no model
-		}
-		return decode(e, func(_ *contextscope.Event, d wire.Turn) { a.Model = d.Model })
+		return nil
 	case contextscope.KindUsage:
 		return decode(e, func(_ *contextscope.Event, d wire.Spent) {
 			a.Usage, s.Usage = a.Usage.Add(d.Usage), s.Usage.Add(d.Usage)
 			s.Times.spend(a, Models, now-d.Took, now)
-			a.Calls = append(a.Calls, Call{Model: cmp.Or(d.Model, a.Model), Tier: d.Tier, Usage: d.Usage, Time: e.Time})
+			a.Calls = append(a.Calls, Call{d.Price, d.Tier, d.Usage})
 		})
 	case contextscope.KindProgress:
 		return decode(e, func(_ *contextscope.Event, p wire.Progress) {

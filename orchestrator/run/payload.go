@@ -176,14 +176,14 @@ type PlanData struct {
 	Grant int `json:"grant,omitempty"`
 }
 
-// Likely is an estimated range, in tokens and in dollars. Unpriced are the tokens of models whose price is not known: they are in
+// Likely is an estimated range, in tokens and in money. Unpriced are the tokens of models whose price is not known: they are in
 // the range of tokens alone.
 type Likely struct {
-	Low      int     `json:"low"`
-	High     int     `json:"high"`
-	LowUSD   float64 `json:"low_usd,omitempty"`
-	HighUSD  float64 `json:"high_usd,omitempty"`
-	Unpriced int     `json:"unpriced,omitempty"`
+	Low      int        `json:"low"`
+	High     int        `json:"high"`
+	LowCost  spec.Money `json:"low_pico_usd,omitempty"`
+	HighCost spec.Money `json:"high_pico_usd,omitempty"`
+	Unpriced int        `json:"unpriced,omitempty"`
 }
 
 // Overlap is two tasks that may write the same path.

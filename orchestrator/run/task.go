@@ -164,8 +164,7 @@ type Attempt struct {
 	// Saved are the artifacts that its agent gave a name, the newest of each.
 	Saved []contextscope.Listed
 	Usage spec.Usage
-	// Model gave the newest answer. Calls are the paid model calls, oldest first.
-	Model  string
+	// Calls are the paid model calls, oldest first.
 	Calls  []Call
 	Turns  int
 	Result *spec.Result
@@ -179,11 +178,10 @@ type Attempt struct {
 	busy, turned, down time.Duration
 }
 
-// Call is what one usage event of an attempt reported.
+// Call is what one usage event of an attempt reported, with the id of its price row.
 type Call struct {
-	Model, Tier string
+	Price, Tier string
 	Usage       spec.Usage
-	Time        time.Time
 }
 
 // Outstanding reports whether an attempt of the work is on the queue or with a worker.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/renameio/v2/maybe"
 
 	"divisi/bus"
+	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/report"
@@ -20,7 +21,7 @@ import (
 )
 
 // summaryVersion is that of the format of a summary. It changes with what a report has or means.
-const summaryVersion = 3
+const summaryVersion = 4
 
 // concludeTime bounds how long the end of a run takes to keep its summary; the next command that reads the run keeps it too.
 const concludeTime = 10 * time.Second
@@ -28,9 +29,11 @@ const concludeTime = 10 * time.Second
 // summary is summary.json in a run's directory: how a run ended, for commands that would else read its log to find out. It
 // counts while no process has taken the store since: Held is when it was taken by the process that read the log.
 type summary struct {
-	Version int           `json:"version"`
-	Held    time.Time     `json:"held"`
-	Report  report.Report `json:"report"`
+	Version int       `json:"version"`
+	Held    time.Time `json:"held"`
+	// Prices is the table that the report's money was computed with.
+	Prices string        `json:"prices"`
+	Report report.Report `json:"report"`
 }
 
 func (d Dir) summaryFile(id string) string { return filepath.Join(d.Run(id), "summary.json") }
@@ -44,7 +47,7 @@ func (d Dir) Summary(id string) (report.Report, bool) {
 		return s.Report, false
 	}
 	data, err := os.ReadFile(d.summaryFile(id))
-	if err != nil || json.Unmarshal(data, &s) != nil || s.Version != summaryVersion || !s.Held.Equal(held) ||
+	if err != nil || json.Unmarshal(data, &s) != nil || s.Version != summaryVersion || !s.Held.Equal(held) || s.Prices != model.TableID() ||
 		s.Report.Run != id || !s.Report.State.Ended() {
 		return s.Report, false
 	}
@@ -82,7 +85,7 @@ func (d Dir) summarise(st *run.State, held time.Time) {
 }
 
 func (d Dir) writeSummary(r report.Report, held time.Time) error {
-	data, err := json.Marshal(summary{summaryVersion, held, r})
+	data, err := json.Marshal(summary{summaryVersion, held, model.TableID(), r})
 	if err == nil {
 		err = maybe.WriteFile(d.summaryFile(r.Run), append(data, '\n'), 0o600)
 	}

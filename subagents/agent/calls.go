@@ -46,7 +46,7 @@ func (a *Agent) runCalls(ctx context.Context) error {
 	}
 	if paid != (spec.Usage{}) { // also where the calls will be made again
 		p := &a.Assignment.Project
-		events = append(events, spentEvent(paid, p.ModelName(p.Summaries.WithDefaults().Model)))
+		events = append(events, a.spentEvent(paid, p.ModelName(p.Summaries.WithDefaults().Model)))
 	}
 	if len(events) == 0 {
 		return err

@@ -50,7 +50,7 @@ func (a *Agent) compacted(ctx context.Context) (bool, error) {
 		events = append(events, wire.Draft(contextscope.KindCompaction, r))
 	}
 	for _, u := range usage {
-		events = append(events, spentEvent(u, a.Compact.Model()))
+		events = append(events, a.spentEvent(u, a.Compact.Model()))
 	}
 	if len(events) > 0 {
 		if err := a.append(ctx, events...); err != nil {
@@ -69,7 +69,7 @@ func (a *Agent) settle(ctx context.Context) {
 	if usage == (spec.Usage{}) {
 		return
 	}
-	if err := a.append(ctx, spentEvent(usage, a.Compact.Model())); err != nil {
+	if err := a.append(ctx, a.spentEvent(usage, a.Compact.Model())); err != nil {
 		a.Log.Warn().Err(err).Msg("what a compaction cost that came too late could not be kept")
 	}
 }

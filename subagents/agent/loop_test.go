@@ -141,14 +141,23 @@ func TestAJudgeIsAskedWhetherALongSessionGetsOn(t *testing.T) {
 			}
 			a := testAgent(t, journaltest.New(), &j.Script, echo("read", true))
 			a.Model, a.Bounds.Turns = j, 53
-			a.Assignment.Project.Models = map[string]spec.Model{"cheap": {Name: "cheap"}}
+			own := spec.Model{Name: "m", PriceIn: 1, PriceOut: 2}
+			a.Assignment.Project.Models = map[string]spec.Model{"cheap": {Name: "cheap", PriceIn: 1, PriceOut: 2}, "default": own}
 			r, err := a.Run(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, tt.class, r.Error.Class, r.Error.Message)
 			require.Equal(t, tt.asked, j.asked)
 			var spent int
 			for _, e := range a.Journal.Events() {
-				if e.Kind == contextscope.KindUsage && strings.Contains(string(e.Data), `"model"`) {
+				if e.Kind != contextscope.KindUsage {
+					continue
+				}
+				row := "m=" // of the role's model
+				if strings.Contains(string(e.Data), `"model":"cheap"`) {
+					row = "cheap="
+				}
+				require.Contains(t, string(e.Data), fmt.Sprintf(`"price":%q`, row), "each call is logged with its price")
+				if strings.Contains(string(e.Data), `"model"`) {
 					spent++
 				}
 			}

@@ -99,7 +99,7 @@ func (a *Agent) opinion(ctx context.Context, name string) (*loopguard.Opinion, [
 	}
 	var events []contextscope.Event
 	if paid != (spec.Usage{}) {
-		events = append(events, spentEvent(paid, name))
+		events = append(events, a.spentEvent(paid, name))
 	}
 	opinion, err := loopguard.ParseOpinion(bare(answer))
 	if err != nil {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +59,11 @@ func (a *Agent) turn(ctx context.Context) error {
 	turn.Content = res.Content
 	paid := wire.Spent{
 		Usage: res.Usage.Add(res.Wasted), Model: res.StandIn, Tier: res.Tier, Bytes: compiled.Bytes,
-		Took: max(0, time.Since(began)-(a.waited-waited)),
+		Took:  max(0, time.Since(began)-(a.waited-waited)),
+		Price: a.row(res.Model, a.Assignment.Role.Model),
+	}
+	if res.StandIn != "" {
+		paid.Price = a.row(res.StandIn)
 	}
 	if err := a.append(ctx, turn, wire.Draft(contextscope.KindUsage, paid)); err != nil {
 		return err
@@ -72,7 +77,7 @@ func (a *Agent) unused(ctx context.Context, paid spec.Usage, cause error) error 
 	if paid == (spec.Usage{}) {
 		return cause
 	}
-	return errors.Join(cause, a.append(ctx, usageEvent(paid)))
+	return errors.Join(cause, a.append(ctx, a.spentEvent(paid, "")))
 }
 
 // request makes the call of a compiled request, once it is this agent's turn among the siblings of its prefix.
@@ -189,7 +194,7 @@ func sayDelta(p *genai.Part) string {
 func (a *Agent) discard(ctx context.Context, recall []contextscope.Recalled, u *unusableError) error {
 	events := []contextscope.Event{wire.Draft(contextscope.KindError, wire.Unanswered{Fault: u.fault, Recall: recall})}
 	if u.paid != (spec.Usage{}) {
-		events = append(events, usageEvent(u.paid))
+		events = append(events, a.spentEvent(u.paid, ""))
 	}
 	a.Log.Info().Str("class", u.fault.Class).Int("call", a.session.calls+1).Msg("model answer discarded")
 	if p := policyOf(u.fault.Class); p.retry && a.session.discarded+1 < p.tries() && u.fault.Class != wire.FaultLoop {
@@ -208,11 +213,14 @@ func retryText(f spec.Fault) string {
 	return "Your last answer was discarded: " + f.Message + ". Nothing of it counts. Answer again, with shorter steps."
 }
 
-func usageEvent(u spec.Usage) contextscope.Event { return spentEvent(u, "") }
+// spentEvent is what a call cost, with the model where that was not the agent's own.
+func (a *Agent) spentEvent(u spec.Usage, name string) contextscope.Event {
+	return wire.Draft(contextscope.KindUsage, wire.Spent{Usage: u, Model: name, Price: a.row(cmp.Or(name, a.Assignment.Role.Model))})
+}
 
-// spentEvent is what a call cost that another model than the agent's own answered.
-func spentEvent(u spec.Usage, model string) contextscope.Event {
-	return wire.Draft(contextscope.KindUsage, wire.Spent{Usage: u, Model: model})
+// row is the id of the price of the first of some models that has one.
+func (a *Agent) row(names ...string) string {
+	return model.RowOf(&a.Assignment.Project, a.Clock(), names...)
 }
 
 // substance says whether an answer holds anything to act on: a call, or words that can be seen and are no comment.

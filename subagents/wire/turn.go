@@ -30,6 +30,8 @@ type Spent struct {
 	spec.Usage
 
 	Model string `json:"model,omitempty"`
+	// Price is the id of the price that holds, as model.RowOf makes it; empty where none is known.
+	Price string `json:"price,omitempty"`
 	// Tier is the service tier of the call, where one was asked for.
 	Tier string `json:"tier,omitempty"`
 	// Took is how long the answer of a turn took, with its retries and without what the service asked all agents to wait.

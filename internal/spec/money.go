@@ -1,0 +1,19 @@
+package spec
+
+import "fmt"
+
+// Money is an amount in pico-dollars. The price of a token is a whole number of them, so that sums are exact in every order.
+type Money int64
+
+// Dollar is one dollar.
+const Dollar Money = 1e12
+
+// String is the amount in dollars and cents.
+func (m Money) String() string {
+	const cent = Dollar / 100
+	if m > 0 && m < cent {
+		return "<$0.01"
+	}
+	cents := (m + cent/2) / cent
+	return fmt.Sprintf("$%d.%02d", cents/100, cents%100)
+}
