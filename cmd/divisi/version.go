@@ -22,7 +22,8 @@ func newVersion(g *globals) *cobra.Command {
 					"version": release.Version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
 				})
 			}
-			_, err := fmt.Fprintf(g.out, "divisi %s %s %s/%s\n", release.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(g.out, "divisi %s %s %s/%s\n", release.Version(),
+				runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}

@@ -19,12 +19,13 @@ import (
 // FormatError reports that the log of a run has another format than the one that this program reads.
 type FormatError = wire.FormatError
 
-// Landed is what is known of a run without its log: what has landed, by the commits of its mirror, and its repository, by run.json.
-// Of the task that is named it has the patch too. Nothing else is in it.
+// Landed is what is known of a run without its log: what has landed, by the commits of its mirror, and its repository, by
+// run.json. Of the task that is named it has the patch too. Nothing else is in it.
 func (d Dir) Landed(ctx context.Context, id, task string) (*run.State, error) {
 	m, err := ReadMeta(d.Run(id))
 	if err == nil && m.Repo == "" {
-		err = usage.Errorf("%s does not name the repository of run %s: write {\"repo\": \"DIR\"} into it", MetaPath(d.Run(id)), id)
+		err = usage.Errorf("%s does not name the repository of run %s: write {\"repo\": \"DIR\"} into it",
+			MetaPath(d.Run(id)), id)
 	}
 	if err != nil {
 		return nil, err

@@ -47,7 +47,8 @@ func (d Dir) Summary(id string) (report.Report, bool) {
 		return s.Report, false
 	}
 	data, err := os.ReadFile(d.summaryFile(id))
-	if err != nil || json.Unmarshal(data, &s) != nil || s.Version != summaryVersion || !s.Held.Equal(held) || s.Prices != model.TableID() ||
+	if err != nil || json.Unmarshal(data, &s) != nil || s.Version != summaryVersion ||
+		!s.Held.Equal(held) || s.Prices != model.TableID() ||
 		s.Report.Run != id || !s.Report.State.Ended() {
 		return s.Report, false
 	}

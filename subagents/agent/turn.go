@@ -215,7 +215,8 @@ func retryText(f spec.Fault) string {
 
 // spentEvent is what a call cost, with the model where that was not the agent's own.
 func (a *Agent) spentEvent(u spec.Usage, name string) contextscope.Event {
-	return wire.Draft(contextscope.KindUsage, wire.Spent{Usage: u, Model: name, Price: a.row(cmp.Or(name, a.Assignment.Role.Model))})
+	row := a.row(cmp.Or(name, a.Assignment.Role.Model))
+	return wire.Draft(contextscope.KindUsage, wire.Spent{Usage: u, Model: name, Price: row})
 }
 
 // row is the id of the price of the first of some models that has one.

@@ -18,7 +18,8 @@ type FormatError struct {
 }
 
 func (e *FormatError) Error() string {
-	return fmt.Sprintf("the log of run %s has format %d, and this program reads format %d alone: Divisi %s wrote it, and can read it",
+	return fmt.Sprintf("the log of run %s has format %d, and this program reads format %d alone: "+
+		"Divisi %s wrote it, and can read it",
 		e.Run, e.Format, contextscope.EventVersion, cmp.Or(e.Program, "of a version that its log does not name"))
 }
 
