@@ -155,6 +155,10 @@ func patch(s *run.State, t *run.Task, doubt *run.Doubt) run.Decision {
 	}
 	d.Decider = run.Decider{Who: run.ByPerson, Why: "a person sees each patch of this run"}
 	if set := s.Set(t); set != nil {
+		for _, o := range s.Reviewing(t) { // each patch makes it another decision
+			d.Pos = max(d.Pos, o.Doubt().Pos)
+		}
+		d.ID = id(name, d.Pos)
 		d.Text = "a decision about the change set " + set.Name + ": " + text.Line(doubt.Evidence[0])
 		d.Options = d.Options[:2]
 		d.Patches = nil

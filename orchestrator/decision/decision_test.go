@@ -2,6 +2,7 @@ package decision_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -175,18 +176,80 @@ func TestThePolicyDecidesWhatTheMasterDoesNot(t *testing.T) {
 	require.Empty(t, decision.ForPerson(led.State))
 }
 
+// One answer is for patches that differ in nothing that a person could judge otherwise.
 func TestPatchesThatAreAlike(t *testing.T) {
 	t.Parallel()
 	l := started(t, nil)
-	diff := func(id, line string) string {
-		return fmt.Sprintf("diff --git a/%s/x.go b/%s/x.go\nindex 1%s..2 100644\n@@ -%d +1 @@\n-old\n+%s\n", id, id, "a", len(id), line)
+	l.Plan(
+		spec.Task{ID: "allow", Role: "generator", Brief: "Do svc/allow.", Files: []string{"svc/allow/allow.go", "svc/deny/deny.go"}},
+		spec.Task{ID: "deny", Role: "generator", Brief: "Do svc/deny.", Files: []string{"svc/allow/allow.go", "svc/deny/deny.go"}},
+		spec.Task{ID: "else", Role: "generator", Brief: "Do another thing.", Files: []string{"svc/deny/deny.go"}},
+	)
+	doubt := only(t, l.State, run.DecidePatch)
+	shape := func(task, format string, args ...any) string {
+		return decision.Shape(l.Tasks[task], &doubt, fmt.Sprintf(format, args...))
 	}
-	shape := func(task, d string) string {
-		doubt := only(t, l.State, run.DecidePatch)
-		return decision.Shape(l.Tasks[task], &doubt, d)
+	const text = "diff --git a/svc/%[1]s/%[1]s.%[3]s b/svc/%[1]s/%[1]s.%[3]s\nindex 1%[2]s..2 100644\n" +
+		"--- a/svc/%[1]s/%[1]s.%[3]s\n+++ b/svc/%[1]s/%[1]s.%[3]s\n@@ -%[2]s +1 @@ func %[4]s() {\n %[5]s\n-old\n+%[6]s\n"
+	first := shape("allow", text, "allow", "1", "go", "run", "same", "new")
+	require.NotEmpty(t, first)
+	require.Equal(t, first, shape("deny", text, "deny", "22", "go", "run", "same", "new"), "only the paths, the place and the object differ")
+	for name, args := range map[string][]any{
+		"another line":                    {"deny", "1", "go", "run", "same", "other"},
+		"another function":                {"deny", "1", "go", "check", "same", "new"},
+		"another type of file":            {"deny", "1", "sh", "run", "same", "new"},
+		"what is around it means another": {"deny", "1", "go", "run", "if deny {", "new"},
+	} {
+		require.NotEqual(t, first, shape("deny", text, args...), name)
 	}
-	require.Equal(t, shape("a", diff("a", "new")), shape("b", diff("b", "new")), "only the paths differ")
-	require.NotEqual(t, shape("a", diff("a", "new")), shape("b", diff("b", "other")))
+	require.NotEqual(t, shape("allow", text, "allow", "1", "go", "run", "same", "policy(allow)"),
+		shape("deny", text, "deny", "1", "go", "run", "same", "policy(deny)"), "an own name that matters")
+	require.NotEqual(t, shape("allow", text, "allow", "1", "go", "run", "same", "get(evil.example/svc/allow/x)"),
+		shape("deny", text, "deny", "1", "go", "run", "same", "get(example.com/svc/deny/y)"), "a path in a line")
+	require.NotEqual(t, shape("allow", text, "allow", "1", "go", "run", "same", "move(allow, deny)"),
+		shape("allow", text, "allow", "1", "go", "run", "same", "move(deny, allow)"), "two own names changed places")
+	require.NotEqual(t, shape("allow", text+"--- svc/allow/allow.go\n", "allow", "1", "go", "run", "same", "new"),
+		shape("allow", text+"--- svc/deny/deny.go\n", "allow", "1", "go", "run", "same", "new"), "a deleted line that reads like a header")
+	require.NotEqual(t, shape("allow", "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n"),
+		shape("allow", "diff --git a/x b/x\nold mode 100755\nnew mode 100644\n"))
+	require.NotEqual(t, first, shape("else", text, "deny", "1", "go", "run", "same", "new"), "another brief")
+	for name, diff := range map[string]string{
+		"binary": "index 1..2 100644\nBinary files a/svc/deny/deny.go and b/svc/deny/deny.go differ\n",
+		"rename": "similarity index 100%%\nrename from svc/allow/allow.go\nrename to svc/deny/deny.go\n",
+		"link":   "index 1..2 120000\n@@ -1 +1 @@\n-a\n+../b\n",
+	} {
+		require.Empty(t, shape("deny", "diff --git a/svc/deny/deny.go b/svc/deny/deny.go\n"+diff), name)
+	}
+}
+
+// A patch that was given for a task of a change set takes the place of one that a person was shown with the others.
+func TestTheDecisionAboutAChangeSetIsAnotherOneWithEachPatchOfIt(t *testing.T) {
+	t.Parallel()
+	l := started(t, nil)
+	l.Plan(
+		spec.Task{ID: "one", Role: "generator", Attempts: 5, ChangeSet: "s", Files: []string{"one/x.go"}},
+		spec.Task{ID: "two", Role: "generator", Attempts: 5, ChangeSet: "s", Files: []string{"two/x.go"}},
+	)
+	review := run.Doubt{Evidence: []string{"each patch is to be seen"}, Review: true}
+	holds(l, "one", 1, review)
+	holds(l, "two", 1, review)
+	of := func() run.Decision {
+		open := decision.Open(l.State)
+		at := slices.IndexFunc(open, func(d run.Decision) bool { return d.About == "one" })
+		require.GreaterOrEqual(t, at, 0)
+		return open[at]
+	}
+	shown := of()
+	require.Equal(t, []string{"one", "two"}, shown.Patches)
+	l.Append("two", run.TaskData{State: run.TaskPending, Ruling: &run.Ruling{By: wire.FromUser, Words: "another"}, Fault: &spec.Fault{Class: wire.FaultRejected}})
+	holds(l, "two", 2, review)
+	_, _, err := decision.Take(l.State, run.Answer{ID: shown.ID, Attempt: shown.Attempt, Option: decision.Accept, By: wire.FromUser})
+	require.ErrorContains(t, err, "the answer is for "+shown.ID+" about attempt 1, and "+of().ID)
+	actions, _, err := decision.Take(l.State, run.Answer{ID: of().ID, Attempt: 1, Option: decision.Accept, By: wire.FromUser})
+	require.NoError(t, err)
+	l.Do(actions)
+	_, _, err = decision.Take(l.State, run.Answer{ID: shown.ID, Attempt: 1, Option: decision.Accept, By: wire.FromUser})
+	require.Error(t, err)
 }
 
 // What only a person can unlock is asked, and not refused; the write set has it with the answer, for later attempts too.
