@@ -268,7 +268,7 @@ func TestOrderOfImportedRoles(t *testing.T) {
 		{"both", ".claude/agents/c.md", "role both is in .claude/agents/b.md already"},
 		{"huge", ".claude/agents/huge.md", "the file cannot be read: it is larger than 64 KiB"},
 		{"out", ".claude/agents/out.md", "the file cannot be read: path escapes from parent"},
-		{"keys", ".divisi/roles/keys.md", "roles of a repository cannot use secrets: name the file with --role"},
+		{"keys", ".divisi/roles/keys.md", "only a role file that you name yourself can use secrets"},
 	}, set.Skipped)
 
 	set, err = Roles(repo, []string{filepath.Join(repo, ".divisi/roles/keys.md"), filepath.Join(repo, ".claude/agents/own.md")})
@@ -295,8 +295,8 @@ func TestImportsAreBounded(t *testing.T) {
 	for _, s := range set.Skipped {
 		why += s.Why + "\n"
 	}
-	require.Contains(t, why, "more than 300 agents are there")
-	require.Contains(t, why, "KiB already: name the file with --role")
+	require.Contains(t, why, "more than 300 agents: name the role file yourself")
+	require.Contains(t, why, "KiB already: name this role file yourself")
 }
 
 func TestDirectoryOfAgentsThatLeadsOut(t *testing.T) {

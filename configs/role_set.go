@@ -159,7 +159,7 @@ func (l *roleLoader) file(root *os.Root, name string, sources map[string]string)
 			Message: fmt.Sprintf("role %q is in %s already", role.Name, sources[role.Name]),
 		}}}
 	case len(role.Secrets) > 0:
-		l.skip(role.Name, name, "roles of a repository cannot use secrets: name the file with --role")
+		l.skip(role.Name, name, "only a role file that you name yourself can use secrets")
 		return nil
 	}
 	sources[role.Name] = name
@@ -226,7 +226,7 @@ func (l *roleLoader) agents(root *os.Root, by *dialect) {
 		base := strings.TrimSuffix(path.Base(name), ".md")
 		switch {
 		case i >= maxImports:
-			l.skip(slug(base), name, fmt.Sprintf("more than %d agents are there: name the file with --role", maxImports))
+			l.skip(slug(base), name, fmt.Sprintf("more than %d agents: name the role file yourself", maxImports))
 		case !strings.HasPrefix(base, "_") || by != &geminiCLI: // which passes over such files too
 			l.agent(root, by, name, seen)
 		}
@@ -252,7 +252,7 @@ func (l *roleLoader) agent(root *os.Root, by *dialect, name string, seen map[str
 	case seen[role.Name]:
 		l.skip(role.Name, name, fmt.Sprintf("role %s is in %s already", role.Name, had))
 	case l.imported+len(role.Instruction) > maxImportBytes:
-		l.skip(role.Name, name, fmt.Sprintf("those before it have %d KiB already: name the file with --role", l.imported>>10))
+		l.skip(role.Name, name, fmt.Sprintf("the agents before it have %d KiB already: name this role file yourself", l.imported>>10))
 	default:
 		if had != "" {
 			role.Notices = append(role.Notices, "it takes the place of "+printable(had, maxSource))

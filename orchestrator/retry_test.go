@@ -41,7 +41,7 @@ func TestWhatIsReadAgain(t *testing.T) {
 		"with secrets now": {
 			had:    spec.Role{Source: own},
 			files:  map[string][2]string{"repo/" + own: {"evil", "secrets: [A_KEY]\nnetwork: true\nloopback: true\n"}},
-			refuse: own + " was not loaded as a role: roles of a repository cannot use secrets: name the file with --role",
+			refuse: own + " was not loaded as a role: only a role file that you name yourself can use secrets",
 		},
 		"one of the current directory": {
 			had: spec.Role{Source: own}, files: map[string][2]string{own: {"evil", "secrets: [A_KEY]\n"}},

@@ -138,7 +138,8 @@ func hintFor(err error) string {
 		return "Choose a directory that you can write with --state-dir."
 	case errors.Is(err, phase.ErrPreflight):
 		return "If the cause is gone, such as a network that was down, try again: divisi resume. Else fix it, commit,\n" +
-			"and start a new run: this one keeps its commit, setup and gates; see .divisi/divisi.yaml"
+			"and start a new run: this one keeps its commit, setup and gates; see .divisi/divisi.yaml.\n" +
+			"divisi init proposes a setup and tries it; divisi doctor checks this machine."
 	default:
 		return ""
 	}

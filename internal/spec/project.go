@@ -104,12 +104,12 @@ type Project struct {
 
 	Delegation Delegation `json:"delegation,omitzero" jsonschema:"Bounds of what agents ask of other agents."`
 	// Prove, Commits and GatePermits rule the landing queue.
-	Prove       string `json:"prove,omitempty" enum:"batch,each" jsonschema:"batch (default): gates run on many patches merged together. each: on one patch at a time; --prove wins."`
+	Prove       string `json:"prove,omitempty" enum:"batch,each" jsonschema:"batch (default): gates run on many patches merged together. each: on one patch at a time; the command line wins."`
 	Commits     string `json:"commits,omitempty" enum:"set,each" jsonschema:"set (default): a change set lands as one commit. each: as one for each patch of its tasks."`
 	GatePermits int    `json:"gate_permits,omitempty" minimum:"0" jsonschema:"Trees that are tested at once; default one for every 4 cores, at least 1."`
 
-	Parallel int `json:"parallel,omitempty" jsonschema:"Attempts at once; --parallel wins."`
-	Budget   int `json:"budget,omitempty" jsonschema:"Tokens after which the run stops; --budget wins. Default none."`
+	Parallel int `json:"parallel,omitempty" jsonschema:"Attempts at once; the command line wins."`
+	Budget   int `json:"budget,omitempty" jsonschema:"Tokens after which the run stops; the command line wins. Default none."`
 }
 
 // RegenerateGate is the name of the gate that Project.Regenerate is.

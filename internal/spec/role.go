@@ -57,7 +57,7 @@ type Role struct {
 	Network   bool     `json:"network,omitempty" jsonschema:"Opens the network to the role's commands."`
 	Loopback  bool     `json:"loopback,omitempty" jsonschema:"Lets commands with the network reach this machine's own addresses through the proxy too."`
 	// Secrets name variables that no gate and no tool of a model sees.
-	Secrets []string     `json:"secrets,omitempty" jsonschema:"Variables that only the role's command sees; only in a file that is named with --role."`
+	Secrets []string     `json:"secrets,omitempty" jsonschema:"Variables that only the role's command sees; only in a role file that you name yourself."`
 	Context ContextRules `json:"context,omitzero" jsonschema:"What of its history the model is shown."`
 
 	ToolOutput map[string]ToolOutput `json:"tool_output,omitempty" jsonschema:"What becomes of large output, by tool; * for all others."`

@@ -125,7 +125,7 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 	}
 	if gate := t.outdated(); gate != "" {
 		return wire.Failed(wire.FaultOutdated, fmt.Sprintf("gate %s ran on the base commit in another environment: programs or "+
-			"settings of this machine have changed since; divisi resume runs the gates there again", gate), ""), nil
+			"settings of this machine have changed since, and the gates must run there again", gate), ""), nil
 	}
 	if t.hindered, err = t.dependencies(ctx); err != nil {
 		return spec.Result{}, err

@@ -22,7 +22,7 @@ func (at *attempt) services() (service.Config, error) {
 	if !at.serves() {
 		why := errors.New("its gates have the network: take network out of the role " + at.assignment.Role.Name)
 		if err := sandbox.Views(); err != nil {
-			why = fmt.Errorf("a network of its own is not to be had here: %w (see divisi doctor)", err)
+			why = fmt.Errorf("this machine gives it no network of its own: %w", err)
 		}
 		return service.Config{}, &service.FailedError{Service: list[0].Name, Why: "cannot be started: " + why.Error()}
 	}

@@ -214,7 +214,7 @@ func (w *Worker) serve(ctx context.Context, role string, q *bus.Queue) {
 
 // permit is the room that an attempt takes among those that a worker runs at once. It belongs to one goroutine at a time.
 type permit struct {
-	room chan struct{}
+	room  chan struct{}
 	taken bool
 }
 

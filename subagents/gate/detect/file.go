@@ -17,7 +17,7 @@ type Tried struct {
 // File writes the proposal as a project file with comments. tried is what is known of its gates, by name.
 func (p *Proposal) File(tried map[string]Tried) string {
 	var b strings.Builder
-	b.WriteString("# How Divisi works on this repository; see docs/project.md. Proposed by divisi init.\n")
+	b.WriteString("# How Divisi works on this repository; see docs/project.md. Proposed by Divisi.\n")
 	if len(p.Setup) > 0 {
 		fmt.Fprintf(&b, "\n# Installs what the gates need (%s). It alone has the network, and takes effect after you trust the "+
 			"repository.\n", text.OneLine(text.Some(p.Why, maxWhy)))

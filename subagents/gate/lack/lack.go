@@ -154,7 +154,7 @@ func (l *Lack) Do() string {
 	if len(l.Setup) == 0 {
 		return "install it, or write a setup that does to .divisi/divisi.yaml; see docs/project.md"
 	}
-	line := "write to .divisi/divisi.yaml and commit it: setup: " + text.Flow(l.Setup) + "; divisi init does, and tries it"
+	line := "write to .divisi/divisi.yaml and commit it: setup: " + text.Flow(l.Setup)
 	if cmp.Or(l.Setup...) == "go" {
 		line = "download them with: " + strings.Join(l.Setup, " ") + "; or " + line
 	}

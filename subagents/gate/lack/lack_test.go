@@ -66,7 +66,7 @@ func TestOneMessageForAllGates(t *testing.T) {
 	require.Len(t, lacks, 1)
 	require.Equal(t, []string{"a", "b"}, lacks[0].Gates)
 	require.Equal(t, "the Go modules that the repository needs are not downloaded, which 2 gates need: a, b ("+line+"); download them "+
-		"with: go mod download; or write to .divisi/divisi.yaml and commit it: setup: [go, mod, download]; divisi init does, and tries it",
+		"with: go mod download; or write to .divisi/divisi.yaml and commit it: setup: [go, mod, download]",
 		lacks[0].String())
 }
 
@@ -74,7 +74,7 @@ func TestTheProposedSetupIsNamed(t *testing.T) {
 	t.Parallel()
 	r := red("npm-test", "npm test", "sh: 1: mocha: not found")
 	lacks := Of([]spec.Receipt{r}, []string{"npm", "ci"}, false)
-	require.Contains(t, lacks[0].String(), "which 1 gate needs: npm-test (sh: 1: mocha: not found); write to .divisi/divisi.yaml and commit it: setup: [npm, ci];")
+	require.Contains(t, lacks[0].String(), "which 1 gate needs: npm-test (sh: 1: mocha: not found); write to .divisi/divisi.yaml and commit it: setup: [npm, ci]")
 	require.Contains(t, Of([]spec.Receipt{r}, nil, true)[0].String(), "the setup in .divisi/divisi.yaml does not bring it")
 	require.Contains(t, Of([]spec.Receipt{red("l", "make", "sh: 1: lint: not found")}, nil, false)[0].String(), "install it, or write a setup")
 }
