@@ -306,7 +306,7 @@ func TestAScopeIsGrantedOrRefusedInWords(t *testing.T) {
 		return callOf(spec.ToolRequestScope, map[string]any{"paths": paths, "reason": "the caller is there"})
 	}
 	r := newRig(t, files(4), func(s *run.Spec) {
-		s.Project.Protected = []string{"**/*_test.go"}
+		s.Project.Protected, s.OnDoubt = []string{"**/*_test.go"}, run.OnDoubtReject
 		addRoles(s, agentRole("hand", spec.ToolWriteFile, spec.ToolRequestScope), agentRole("scout", spec.ToolReadFile))
 		s.Plan = planOf(
 			spec.Task{ID: "one", Role: "hand", Brief: "b", Files: []string{"f00.txt"}},
