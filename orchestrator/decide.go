@@ -73,7 +73,7 @@ func shown(ctx context.Context, dir store.Dir, b *bus.Bus, st *run.State, d *run
 		}
 	}
 	for _, task := range d.Patches {
-		a, err := attempt.Find(ctx, dir, b, st.Spec.Run, task, 0)
+		a, err := attempt.Newest(dir, b, st, task)
 		if err != nil {
 			return out, err
 		}
@@ -81,7 +81,7 @@ func shown(ctx context.Context, dir store.Dir, b *bus.Bus, st *run.State, d *run
 		if err != nil {
 			return out, err
 		}
-		out.Patches = append(out.Patches, Patch{task, p.Diff})
+		out.Patches = append(out.Patches, Patch{task, p.Files, p.Diff})
 	}
 	if t := st.Tasks[d.About]; t != nil && len(out.Patches) == 1 {
 		out.Alike = decision.Shape(t, d, out.Patches[0].Diff)

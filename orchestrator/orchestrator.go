@@ -79,8 +79,9 @@ type Choice struct {
 
 // Patch is what the newest attempt of a task has changed.
 type Patch struct {
-	Task string
-	Diff string // as git prints it, text of the repository
+	Task  string
+	Files []string
+	Diff  string // as git prints it, text of the repository
 }
 
 // Answer is a person's answer about a plan: without any of the fields the run stops, and asks again when it goes on.

@@ -122,13 +122,15 @@ func groups(open []orchestrator.Decision) (out [][]orchestrator.Decision) {
 // askAlike asks about decisions that are alike, by the first of them.
 func (g *globals) askAlike(alike []orchestrator.Decision) (orchestrator.Choice, error) {
 	d, blocks := alike[0], 0
-	names := make([]string, len(alike))
+	var list strings.Builder
 	for i := range alike {
 		blocks += alike[i].Blocks
-		names[i] = alike[i].About
+		for _, p := range alike[i].Patches {
+			fmt.Fprintf(&list, "  %s: %s\n", p.Task, console.Sanitize(oneLine(strings.Join(p.Files, ", "))))
+		}
 	}
 	if len(alike) > 1 {
-		fmt.Fprintf(g.out, "\n%d decisions are alike, and one answer is for all: %s\n", len(alike), strings.Join(names, ", "))
+		fmt.Fprintf(g.out, "\n%d decisions are alike, and one answer is for all:\n%s", len(alike), list.String())
 	}
 	if d.Plan != nil {
 		if err := g.printPlan(d.Plan); err != nil {

@@ -50,6 +50,12 @@ func Find(ctx context.Context, dir store.Dir, b *bus.Bus, id, task string, numbe
 	return a, a.choose(number)
 }
 
+// Newest is the newest attempt of a task as a state of its run has it.
+func Newest(dir store.Dir, b *bus.Bus, st *run.State, task string) (*Attempt, error) {
+	a := &Attempt{dir: dir, bus: b, task: task, st: st}
+	return a, a.choose(0)
+}
+
 // choose finds the attempt in the state.
 func (a *Attempt) choose(number int) error {
 	id, w, t := a.st.Spec.Run, a.st.Works[a.task], a.st.Tasks[a.task]
@@ -101,12 +107,12 @@ func (a *Attempt) Diff(ctx context.Context, stat bool) (*Patch, error) {
 		return nil, err
 	}
 	p := a.Result.Patch
-	if known, err := mirror.Has(ctx, p.Commit); err != nil || !known {
-		if err == nil {
+	out, err := mirror.Show(ctx, a.Head, p.Commit, stat)
+	if err != nil {
+		if known, asked := mirror.Has(ctx, p.Commit); asked == nil && !known {
 			err = usage.Errorf("the patch of %s is not in the mirror: it was refused, or is not there yet\n%s", name, next)
 		}
 		return nil, err
 	}
-	out, err := mirror.Show(ctx, a.Head, p.Commit, stat)
-	return &Patch{a.st.Spec.Run, a.task, a.Attempt.Attempt, a.Head, p.Commit, p.Files, string(out)}, err
+	return &Patch{a.st.Spec.Run, a.task, a.Attempt.Attempt, a.Head, p.Commit, p.Files, string(out)}, nil
 }
