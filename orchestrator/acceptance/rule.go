@@ -131,7 +131,7 @@ func handOver(s *run.State, t *run.Task, q *run.Request) []run.Action {
 // accept puts a patch into the landing queue. A judge sees it before; a tree that has failed its gates already, and once more
 // when they were run again, is not tested a third time. That of a task of a change set is not tested alone.
 func accept(s *run.State, t *run.Task) []run.Action {
-	p, gates := t.Result.Patch, s.GatesOf(t.Task)
+	p, gates := t.Result.Patch, s.Spec.GatesOf(t.Task)
 	if t.Task.ChangeSet == "" && s.Runs(p.Tree, gates, p.Base) > 1 {
 		return schedule.Failed(s, t, Red(s, s.Failed(p.Tree, gates, p.Base)))
 	}

@@ -106,7 +106,7 @@ func Covered(s *run.State, name string) bool {
 
 // Comparable lists the gates whose tests ran on the base commit, and that can be compared, in the project's order.
 func Comparable(s *run.State) (names []string) {
-	for _, name := range s.GateNames() {
+	for _, name := range s.Spec.GateNames() {
 		if r := s.Baseline[name]; r.Kind == spec.KindTests && r.Tests > 0 && gate.Incomparable(r) == "" {
 			names = append(names, name)
 		}

@@ -145,7 +145,7 @@ func (g *given) assignMaster(ctx context.Context, a *wire.Assignment) error {
 		a.Continues = append(a.Continues, n)
 	}
 	// No message comes between the newest event of this conductor and the one that it appends next.
-	a.From = cmp.Or(g.st.CalledAt(a.Attempt), g.st.ConductorPos)
+	a.From = cmp.Or(g.st.Works.CalledAt(a.Attempt), g.st.ConductorPos)
 	if a.Attempt == 1 {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (g *given) assignMaster(ctx context.Context, a *wire.Assignment) error {
 const maxHeld = 64 << 10
 
 func (g *given) assignTask(ctx context.Context, a *wire.Assignment, t *run.Task, tokens int) error {
-	a.Task, a.Role = t.Task, g.st.RoleOn(t, t.Next.At)
+	a.Task, a.Role = t.Task, g.st.Spec.RoleOn(t, t.Next.At)
 	a.Task.Constraints = g.st.Constraints(t)
 	a.Task.Limits.Tokens = cmp.Or(tokens, a.Task.Limits.Tokens)
 	a.DecisionRecord = g.st.Plans[t.Plan].DecisionRecord

@@ -51,7 +51,7 @@ func (g *given) commandBefore(t *run.Task) *run.AttemptFault {
 	}
 	for i := range slices.Backward(t.Recent()) {
 		f := &t.Recent()[i]
-		made := g.st.RoleOn(t, f.Choice.At).Executor
+		made := g.st.Spec.RoleOn(t, f.Choice.At).Executor
 		if f.Attempt > from && f.Patch != nil && made == spec.ExecutorCommand && f.Fault.Class != wire.FaultWriteSet {
 			return f
 		}

@@ -359,7 +359,7 @@ func (c *Conductor) fold(e *contextscope.Event) error {
 		if err := c.st.Apply(e); err != nil {
 			return err
 		}
-		if a := c.st.Attempt(e.Task, e.Attempt); a != nil && a.Lacks != nil && e.Kind == contextscope.KindControl {
+		if a := c.st.Works.Attempt(e.Task, e.Attempt); a != nil && a.Lacks != nil && e.Kind == contextscope.KindControl {
 			c.lacks(machine.Fault{What: a.Lacks.Class, Path: a.Lacks.Detail})
 		} else if e.Kind == contextscope.KindResult && c.halt != nil && c.halt.over {
 			c.halt = nil

@@ -80,7 +80,7 @@ func TestAGivenPatchLandsAlsoAfterAKill(t *testing.T) {
 	want := r.outcome(st.Head)
 	require.Equal(t, []string{"after", "hard"}, want.tasks)
 	hard := st.Tasks["hard"]
-	require.Equal(t, []any{2, 1, true}, []any{hard.Attempt, hard.Verify, st.ByPerson(hard)}, "its judge has seen it")
+	require.Equal(t, []any{2, 1, true}, []any{hard.Attempt, hard.Verify, st.Works.ByPerson(hard)}, "its judge has seen it")
 	var roles []string
 	log, err := r.mirror.Trailers(t.Context(), r.spec.Base, st.Head)
 	require.NoError(t, err)
@@ -102,7 +102,7 @@ func TestAGivenPatchLandsAlsoAfterAKill(t *testing.T) {
 			require.NoError(t, f.bus.Put(t.Context(), p.Pack, pack))
 			st, err := f.fold(t.Context())
 			require.NoError(t, err)
-			if st.Status.Ended() && !st.ByPerson(st.Tasks["hard"]) { // the kill came before the patch was in the log
+			if st.Status.Ended() && !st.Works.ByPerson(st.Tasks["hard"]) { // the kill came before the patch was in the log
 				st = f.give(p)
 			} else {
 				st = f.giveOn()

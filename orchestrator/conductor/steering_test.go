@@ -183,7 +183,7 @@ func TestAPausedRunComesToATurnBoundaryAndGoesOn(t *testing.T) {
 	require.Zero(t, said.count("one/1/2"), "it stopped at its boundary")
 	require.True(t, st.Works["one"].Attempts[1].Stopped)
 	require.Zero(t, said.count("late/1/1"), "nothing was begun")
-	require.NotNil(t, st.Settled("two"), "a command goes on to its end")
+	require.NotNil(t, st.Works.Settled("two"), "a command goes on to its end")
 
 	said.hold = nil
 	defer r.worker(t.Context())()

@@ -14,7 +14,7 @@ func land(s *run.State, d run.LandingData) []run.Action {
 	switch {
 	case len(missing) == 0:
 		return move(s, d)
-	case s.RunsAgain():
+	case s.Works.RunsAgain():
 		return nil
 	}
 	a := acceptance.Inspect{Receipts: missing, Allowed: map[string][]string{}}

@@ -49,7 +49,7 @@ func proveRed(s *run.State, t *run.Task) []run.Action {
 					strings.Join(c.Conflicts[0].Paths, ", "), Detail: c.Conflicts[0].Message,
 			})
 		}
-		red, gates := run.Red{Of: t.Attempt, Tree: c.Tree, Since: s.Head}, s.GatesOf(t.Task)
+		red, gates := run.Red{Of: t.Attempt, Tree: c.Tree, Since: s.Head}, s.Spec.GatesOf(t.Task)
 		if s.IsProven(c.Tree, gates, s.Head) || s.Runs(c.Tree, gates, s.Head) > 0 {
 			return decideRed(s, t, red)
 		}
@@ -66,7 +66,7 @@ func testRed(s *run.State, t *run.Task, red run.Red, head string) run.Action {
 		red.Run = w.Last + 1
 	}
 	d := &run.Dispatch{
-		Task: work, Attempt: red.Run, Role: spec.RoleTester, Head: head, Gates: s.GatesOf(t.Task), Since: red.Since,
+		Task: work, Attempt: red.Run, Role: spec.RoleTester, Head: head, Gates: s.Spec.GatesOf(t.Task), Since: red.Since,
 	}
 	return run.Assign{
 		Append: run.Append{Task: t.Task.ID, Data: run.TaskData{State: run.TaskAccepted, Red: &red, Dispatch: d}}, Dispatch: d,
@@ -114,7 +114,7 @@ func decideRed(s *run.State, t *run.Task, red run.Red) []run.Action {
 		files = append(files, k.Patch.Files...)
 	}
 	var other []string
-	for _, f := range s.Failed(red.Tree, s.GatesOf(t.Task), red.Since) {
+	for _, f := range s.Failed(red.Tree, s.Spec.GatesOf(t.Task), red.Since) {
 		for _, signature := range causes(s, f.Receipt) {
 			paths := failureOf(f.Receipt, signature).paths
 			mine := slices.ContainsFunc(paths, func(p string) bool { return slices.Contains(files, p) })

@@ -43,7 +43,7 @@ func (m Merge) Key() string {
 // newest batch under test. While parts of a failed batch are searched for the culprit, they come first, each on the integration
 // head. Nothing is tested before the baseline is known.
 func Land(s *run.State) []run.Action {
-	if !s.Baselined() || s.FreePermits() <= 0 || s.RunsAgain() {
+	if !s.Baselined() || s.FreePermits() <= 0 || s.Works.RunsAgain() {
 		return nil
 	}
 	waiting := next(s)
@@ -236,7 +236,7 @@ func gatesOf(s *run.State, tasks []*run.Task) []string {
 	var names []string
 	for _, t := range tasks {
 		if len(t.Task.Gates) == 0 {
-			return s.GateNames()
+			return s.Spec.GateNames()
 		}
 		names = append(names, t.Task.Gates...)
 	}

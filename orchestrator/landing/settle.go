@@ -14,7 +14,7 @@ import (
 // one is tested in parts; the only task of one goes back when it was red twice.
 func Settle(s *run.State) []run.Action {
 	for _, b := range s.Batches {
-		if r := s.Tested(b); r != nil {
+		if r := s.Works.Tested(b); r != nil {
 			if actions := settle(s, b, *r); len(actions) > 0 {
 				return actions
 			}
@@ -141,7 +141,7 @@ func dropAbove(s *run.State, commit string) []run.Action {
 func dropTested(s *run.State, b *run.Batch) []run.Action {
 	d := run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Set: b.Set, Tasks: b.Tasks}
 	actions := []run.Action{drop(d)}
-	if s.Tested(b) == nil {
+	if s.Works.Tested(b) == nil {
 		actions = append(actions, run.TakeBack{Work: s.Works[b.Work]}, run.Tell{Work: b.Work})
 	}
 	return actions

@@ -68,7 +68,7 @@ func evenly(s *run.State, waiting, under []*run.Task) time.Duration {
 
 // begun returns when the newest attempt of a task began; zero where no worker has made its patch.
 func begun(s *run.State, t *run.Task) (at time.Time) {
-	if a := s.Attempt(t.Task.ID, t.Attempt); a != nil && a.Began > 0 {
+	if a := s.Works.Attempt(t.Task.ID, t.Attempt); a != nil && a.Began > 0 {
 		at = time.UnixMilli(a.Began)
 	}
 	return at
@@ -83,7 +83,7 @@ func came(waiting []*run.Task) (first, last time.Time) {
 // underWay lists the tasks that can join a batch and are at work, with their judge, or about to start.
 func underWay(s *run.State) (list []*run.Task) {
 	add := func(t *run.Task) {
-		if t.Task.ChangeSet == "" && !s.AgentWaits(t.Task.ID) {
+		if t.Task.ChangeSet == "" && !s.Works.Wait(t.Task.ID) {
 			list = append(list, t)
 		}
 	}

@@ -35,7 +35,7 @@ func Settle(s *run.State) []run.Action {
 	if w == nil || s.Woken >= w.Last {
 		return nil
 	}
-	r := s.Settled(run.MasterTask)
+	r := s.Works.Settled(run.MasterTask)
 	switch {
 	case r == nil:
 		return nil
@@ -70,7 +70,7 @@ func planned(s *run.State, attempt int, d run.PlanData, problems []spec.Problem)
 	}
 	d.By = wire.AgentID(run.MasterTask, attempt)
 	actions := []run.Action{run.Append{Data: d}}
-	if s.Status == run.Planning && s.Writes(d) {
+	if s.Status == run.Planning && s.Spec.Writes(d) {
 		actions = append(actions, run.SetRun(run.Data{State: run.Running}))
 	}
 	return actions

@@ -14,7 +14,7 @@ import (
 
 // Words is what the master reported at the end of its newest turn.
 func Words(s *run.State) string {
-	if r := s.Settled(run.MasterTask); r != nil {
+	if r := s.Works.Settled(run.MasterTask); r != nil {
 		return r.Handoff.Summary
 	}
 	return ""
@@ -26,7 +26,7 @@ func calls(s *run.State) bool {
 	if w == nil {
 		return false
 	}
-	from := s.CalledAt(w.Last)
+	from := s.Works.CalledAt(w.Last)
 	asked := len(messages(s, from)) + len(questions(s, from)) + len(held(s, from)) + len(holds(s, from))
 	if s.MasterAgain || s.MasterFails > 0 || asked > 0 {
 		return true
@@ -49,7 +49,7 @@ func held(s *run.State, from uint64) (out []*run.Task) {
 }
 
 // Held are the tasks whose patches a turn of the master is to decide about.
-func Held(s *run.State, attempt int) []*run.Task { return held(s, s.CalledAt(attempt-1)) }
+func Held(s *run.State, attempt int) []*run.Task { return held(s, s.Works.CalledAt(attempt-1)) }
 
 // holds are the templates that were held behind a position of the log, and wait for the decision of the master.
 func holds(s *run.State, from uint64) (out []*run.Hold) {
@@ -114,7 +114,7 @@ func (n *news) any() bool {
 // newsFor is what came after the call of an attempt of the master. It walks all that has happened since then, so that it is asked
 // once for each turn.
 func newsFor(s *run.State, attempt int) *news {
-	from := s.CalledAt(attempt)
+	from := s.Works.CalledAt(attempt)
 	n := &news{
 		messages: messages(s, from), questions: questions(s, from), held: held(s, from), scopes: scopes(s, from),
 		edits: edits(s, from),

@@ -32,7 +32,7 @@ func Finish(s *run.State, tree string) []run.Action {
 func finalGates(s *run.State, tree string) []run.Action {
 	final := run.Data{}
 	var open, red []string
-	for _, name := range s.GateNames() {
+	for _, name := range s.Spec.GateNames() {
 		one := []string{name}
 		good, failed := s.Receipts(tree, one, ""), s.Failed(tree, one, "")
 		switch {
@@ -89,7 +89,7 @@ func runInFull(s *run.State, head, tree string, gates []string) []run.Action {
 	if w == nil {
 		return []run.Action{run.AssignGates(d)}
 	}
-	newest := s.Settled(run.FinalTask)
+	newest := s.Works.Settled(run.FinalTask)
 	switch {
 	case newest == nil, s.Outdated():
 		return nil

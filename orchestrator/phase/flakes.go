@@ -33,7 +33,7 @@ func Flakes(s *run.State) []run.Action {
 // both is no test that has to run later.
 func SettleFlakes(s *run.State) []run.Action {
 	for _, id := range []string{run.FlakesTask, run.AgainTask} {
-		r := s.Settled(id)
+		r := s.Works.Settled(id)
 		if r == nil || s.Flaky != nil || s.Works[id].Attempts[s.Works[id].Last].Void {
 			continue
 		}
@@ -47,7 +47,7 @@ func SettleFlakes(s *run.State) []run.Action {
 // idle reports whether a gate permit is free while there is something to do.
 func idle(s *run.State) bool {
 	atWork := s.Status == run.Planning || s.Status == run.Running && !s.TasksEnded()
-	return atWork && s.Baselined() && !s.Halted() && !s.RunsAgain() && s.FreePermits() > 0
+	return atWork && s.Baselined() && !s.Halted() && !s.Works.RunsAgain() && s.FreePermits() > 0
 }
 
 func runAgain(s *run.State) []run.Action {

@@ -41,7 +41,7 @@ func setup(s *run.State) []run.Action {
 	if w == nil {
 		return assignBase(s, run.SetupTask, 1)
 	}
-	switch r := s.Settled(run.SetupTask); {
+	switch r := s.Works.Settled(run.SetupTask); {
 	case r == nil:
 		return nil
 	case r.Status != spec.StatusDone:
@@ -93,7 +93,7 @@ func proof(s *run.State) []run.Action {
 	case w == nil:
 		return recall(s)
 	}
-	switch r := s.Settled(run.BaselineTask); {
+	switch r := s.Works.Settled(run.BaselineTask); {
 	case r == nil:
 		return nil
 	case len(r.Receipts) < len(s.Spec.Project.Gates):

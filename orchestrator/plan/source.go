@@ -29,7 +29,7 @@ func written(s *run.State, at int) spec.Plan {
 		return *d.Edited
 	}
 	task, n, _ := run.SplitAgent(d.By)
-	if a := s.Attempt(task, n); a != nil && a.Result != nil && a.Result.Plan != nil {
+	if a := s.Works.Attempt(task, n); a != nil && a.Result != nil && a.Result.Plan != nil {
 		return *a.Result.Plan
 	}
 	return spec.Plan{DecisionRecord: d.DecisionRecord, Tasks: d.Tasks}

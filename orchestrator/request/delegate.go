@@ -61,7 +61,7 @@ func mayDelegate(s *run.State, q *run.Request) string {
 		return fmt.Sprintf("%d tasks are active for you, and no more than %d may be: wait for one of them, then ask again",
 			n, bounds.FanOut)
 	}
-	if tokens, limited := share(s, q); limited && tokens < schedule.LeastTokens && s.Spends(q.Role) {
+	if tokens, limited := share(s, q); limited && tokens < schedule.LeastTokens && s.Spec.Spends(q.Role) {
 		advice := "do it yourself"
 		if unmade(s, q) > 1 {
 			advice = "ask for less at once, or " + advice
@@ -106,7 +106,7 @@ func mayWrite(s *run.State, parent *run.Task, files []string) string {
 		case !meet:
 		case l.Task == parent.Task.ID:
 			return fmt.Sprintf("%s is your own to write: change it yourself, or hand your whole task over with transfer", at)
-		case above || s.AgentWaits(l.Task):
+		case above || s.Works.Wait(l.Task):
 			return fmt.Sprintf("%s is locked by %s, which waits itself: leave it out, or name it in deviations", at, l.Task)
 		case s.Set(s.Tasks[l.Task]) != nil && lands(s, parent, l.Task):
 			return fmt.Sprintf("%s is locked by %s until your change set lands: leave it out, or name it in deviations", at, l.Task)

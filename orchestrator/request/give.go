@@ -37,7 +37,7 @@ func Give(s *run.State, id string, p *spec.Patch) (actions []run.Action, becomes
 
 // has reports whether a patch is that of a task's newest attempt, and was not refused.
 func has(s *run.State, t *run.Task, p *spec.Patch) bool {
-	return s.ByPerson(t) && t.Result.Patch.Commit == p.Commit && !t.GivenUp()
+	return s.Works.ByPerson(t) && t.Result.Patch.Commit == p.Commit && !t.GivenUp()
 }
 
 // Givable returns why no patch on a base can be given to a task, as a *RefusedError; nil where one can.

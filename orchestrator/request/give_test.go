@@ -117,7 +117,7 @@ func TestAGivenPatchIsAnAttemptWithItsResult(t *testing.T) {
 	l := given(t)
 	s1 := l.Tasks["s-1"]
 	require.Equal(t, []any{run.TaskRunning, 2, spec.Person}, []any{s1.State, s1.Attempt, l.Made(s1).Name})
-	require.True(t, l.ByPerson(s1))
+	require.True(t, l.Works.ByPerson(s1))
 	require.Equal(t, patchOn("h"), s1.Result.Patch)
 	require.False(t, l.Works["s-1"].Outstanding(), "no worker gets it")
 	require.NotContains(t, l.Active(), "s-1")

@@ -143,5 +143,5 @@ func messagesFrom(s *run.State, task string, attempt int) uint64 {
 	if task != run.MasterTask {
 		return 0
 	}
-	return s.CalledAt(attempt)
+	return s.Works.CalledAt(attempt)
 }

@@ -74,7 +74,7 @@ func delegate(s *run.State, q *run.Request) []run.Action {
 		if len(problems) > 0 {
 			return refuse(q, problemText(&plan.Error{Problems: problems}))
 		}
-		if tokens, limited := share(s, q); limited && s.Spends(q.Role) {
+		if tokens, limited := share(s, q); limited && s.Spec.Spends(q.Role) {
 			d.Grant, d.Ceiling = tokens, min(d.Ceiling, tokens)
 		}
 		d.Tasks[0].Unlocked = nil // only a person and the master unlock

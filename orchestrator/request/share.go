@@ -18,13 +18,13 @@ func share(s *run.State, q *run.Request) (tokens int, limited bool) {
 // share.
 func unmade(s *run.State, q *run.Request) int {
 	n := 0
-	if a := s.Attempt(q.Of, q.Attempt); a != nil {
+	if a := s.Works.Attempt(q.Of, q.Attempt); a != nil {
 		n = a.Delegates
 	}
 	for _, other := range s.RequestsOf(q.Of) {
 		made := other.Child != "" || other.Answer != nil
 		same := other.Kind == wire.RequestDelegate && other.Agent() == q.Agent() && turnOf(other) == turnOf(q)
-		if made && same && s.Spends(other.Role) {
+		if made && same && s.Spec.Spends(other.Role) {
 			n--
 		}
 	}
@@ -34,7 +34,7 @@ func unmade(s *run.State, q *run.Request) int {
 // left is how many tokens a task's newest attempt has left, where it has a limit: without what it has used, what others have
 // used for it, and what its active children may still use.
 func left(s *run.State, t *run.Task) (tokens int, limited bool) {
-	a := s.Attempt(t.Task.ID, t.Attempt)
+	a := s.Works.Attempt(t.Task.ID, t.Attempt)
 	if a == nil {
 		return 0, false
 	}

@@ -21,7 +21,7 @@ func (s *State) delegations(turn *contextscope.Event) int {
 			continue
 		}
 		role, _ := p.FunctionCall.Args["role"].(string)
-		if brief, _ := p.FunctionCall.Args["brief"].(string); strings.TrimSpace(brief) != "" && s.Spends(role) {
+		if brief, _ := p.FunctionCall.Args["brief"].(string); strings.TrimSpace(brief) != "" && s.Spec.Spends(role) {
 			n++
 		}
 	}
@@ -30,7 +30,7 @@ func (s *State) delegations(turn *contextscope.Event) int {
 
 // applyAgent folds an event that a worker wrote. An attempt that was never dispatched leaves no mark but its cost.
 func (s *State) applyAgent(e *contextscope.Event) error {
-	a := s.Attempt(e.Task, e.Attempt)
+	a := s.Works.Attempt(e.Task, e.Attempt)
 	if a == nil {
 		a = &Attempt{}
 	}
@@ -142,12 +142,12 @@ func (s *State) keepReceipts(work string, r spec.Result) {
 }
 
 // Settled returns the result of the work's newest attempt, or nil while it is outstanding.
-func (s *State) Settled(id string) *spec.Result {
-	w := s.Works[id]
-	if w == nil {
+func (w Works) Settled(id string) *spec.Result {
+	work := w[id]
+	if work == nil {
 		return nil
 	}
-	if a := w.Attempts[w.Last]; a != nil {
+	if a := work.Attempts[work.Last]; a != nil {
 		return a.Result
 	}
 	return nil

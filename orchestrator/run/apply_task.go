@@ -35,12 +35,12 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	case d.Role != "":
 		s.handedOver(t, d.Role)
 	case d.State == TaskCancelled || d.State == TaskSkipped:
-		s.void(e.Task)
-		s.void(e.Task + VerifySuffix)
+		s.Works.void(e.Task)
+		s.Works.void(e.Task + VerifySuffix)
 		if d.State == TaskSkipped {
 			s.leave(t)
 		}
-		s.void(e.Task + RedSuffix)
+		s.Works.void(e.Task + RedSuffix)
 	case d.State == TaskVerifying && d.Dispatch != nil:
 		t.Verify = d.Dispatch.Attempt
 	case d.State == TaskRunning && d.Dispatch != nil:
@@ -57,7 +57,7 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 		if d.Choice != nil {
 			t.Next = *d.Choice
 		}
-		if !s.ByPerson(t) {
+		if !s.Works.ByPerson(t) {
 			s.failAlike(t)
 		}
 	}

@@ -39,8 +39,8 @@ func (l *Landing) Names() []string {
 }
 
 // Tested returns the result of a batch's newest gate run; nil while it is outstanding.
-func (s *State) Tested(b *Batch) *spec.Result {
-	if a := s.Works[b.Work].Attempts[b.Attempt]; a != nil {
+func (w Works) Tested(b *Batch) *spec.Result {
+	if a := w[b.Work].Attempts[b.Attempt]; a != nil {
 		return a.Result
 	}
 	return nil
@@ -51,7 +51,7 @@ func (s *State) Tested(b *Batch) *spec.Result {
 func (s *State) FreePermits() int {
 	free := max(1, s.Spec.Project.GatePermits)
 	for _, b := range s.Batches {
-		if s.Tested(b) == nil {
+		if s.Works.Tested(b) == nil {
 			free--
 		}
 	}
@@ -80,7 +80,7 @@ func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
 		s.close(d.Batch)
 		s.land(d, e.Pos)
 	case LandingSplit, LandingDropped:
-		s.void(fmt.Sprintf("%s-%d", BatchTask, d.Batch))
+		s.Works.void(fmt.Sprintf("%s-%d", BatchTask, d.Batch))
 		s.close(d.Batch)
 		s.setTasks(d.Tasks, TaskAccepted, e.Pos)
 		s.part(d.Parts)

@@ -2,10 +2,13 @@ package run
 
 import "divisi/contextscope"
 
+// Works are the works of everything that was ever on the queue, by queue id.
+type Works map[string]*Work
+
 // void notes that no result is expected of a work's newest attempt any more.
-func (s *State) void(id string) {
-	if w := s.Works[id]; w != nil && w.Attempts[w.Last] != nil {
-		w.Attempts[w.Last].Void = true
+func (w Works) void(id string) {
+	if work := w[id]; work != nil && work.Attempts[work.Last] != nil {
+		work.Attempts[work.Last].Void = true
 	}
 }
 
@@ -19,7 +22,7 @@ func (s *State) dispatched(e *contextscope.Event, d *Dispatch) {
 		s.Works[d.Task] = w
 	}
 	w.Last = max(w.Last, d.Attempt)
-	if a := s.Attempt(d.Task, d.Attempt); a != nil {
+	if a := s.Works.Attempt(d.Task, d.Attempt); a != nil {
 		a.Role, a.Head, a.Epoch, a.Dispatched, a.Pos = d.Role, d.Head, s.Epoch, e.Time.UnixMilli(), e.Pos
 		a.Tokens, a.Assignment, a.down = d.Tokens, d.Assignment, s.Times.Down
 	}
@@ -27,13 +30,13 @@ func (s *State) dispatched(e *contextscope.Event, d *Dispatch) {
 }
 
 // Attempt returns the view of an attempt of something that was dispatched, made on demand; nil for anything else.
-func (s *State) Attempt(id string, n int) *Attempt {
-	w := s.Works[id]
-	if w == nil || n < 1 {
+func (w Works) Attempt(id string, n int) *Attempt {
+	work := w[id]
+	if work == nil || n < 1 {
 		return nil
 	}
-	if w.Attempts[n] == nil {
-		w.Attempts[n] = &Attempt{Attempt: n}
+	if work.Attempts[n] == nil {
+		work.Attempts[n] = &Attempt{Attempt: n}
 	}
-	return w.Attempts[n]
+	return work.Attempts[n]
 }

@@ -109,7 +109,7 @@ func (s *State) ForMaster(pos uint64) bool {
 	}
 	first := 0 // the first turn that begins with it
 	if w := s.Works[MasterTask]; w != nil {
-		for n := w.Last; n > 0 && s.CalledAt(n) > pos; n-- {
+		for n := w.Last; n > 0 && s.Works.CalledAt(n) > pos; n-- {
 			first = n
 		}
 	}

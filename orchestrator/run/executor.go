@@ -22,8 +22,8 @@ func (p Choice) String() string {
 }
 
 // roleOf returns the role of a task, with the model that a revision chose.
-func (s *State) roleOf(t *Task) spec.Role {
-	role := s.Spec.Roles[t.Task.Role]
+func (s *Spec) roleOf(t *Task) spec.Role {
+	role := s.Roles[t.Task.Role]
 	if t.Model != "" {
 		role.UseModel(t.Model)
 	}
@@ -31,18 +31,18 @@ func (s *State) roleOf(t *Task) spec.Role {
 }
 
 // Choices names the places of the choices of a task's role.
-func (s *State) Choices(t *Task) []string {
+func (s *Spec) Choices(t *Task) []string {
 	r := s.roleOf(t)
 	choices := r.Executors()
 	if len(choices) > 0 && choices[len(choices)-1] == spec.ExecutorModel {
-		choices = append(choices, s.Spec.Project.Stronger(r.Model)...)
+		choices = append(choices, s.Project.Stronger(r.Model)...)
 	}
 	return choices
 }
 
 // RoleOn returns the role of a task as the attempts at a place of its choices have it: with one executor, and one model. The last
 // place stays for all places behind it.
-func (s *State) RoleOn(t *Task, at int) spec.Role {
+func (s *Spec) RoleOn(t *Task, at int) spec.Role {
 	role, choices := s.roleOf(t), s.Choices(t)
 	if len(choices) == 0 {
 		return role
@@ -58,10 +58,10 @@ func (s *State) RoleOn(t *Task, at int) spec.Role {
 
 // Made is the role of a task's newest attempt, with the executor and the model that it had.
 func (s *State) Made(t *Task) spec.Role {
-	if s.ByPerson(t) {
+	if s.Works.ByPerson(t) {
 		return spec.Role{Name: spec.Person, Executor: spec.Person}
 	}
-	return s.RoleOn(t, t.Choice.At)
+	return s.Spec.RoleOn(t, t.Choice.At)
 }
 
 // ExecutorOf names the executor of a task's newest attempt where its role has a chain of them.

@@ -8,7 +8,7 @@ import (
 )
 
 // GatesOf returns the names of the gates that decide about a task.
-func (s *State) GatesOf(t spec.Task) []string {
+func (s *Spec) GatesOf(t spec.Task) []string {
 	if len(t.Gates) > 0 {
 		return t.Gates
 	}
@@ -16,9 +16,9 @@ func (s *State) GatesOf(t spec.Task) []string {
 }
 
 // GateNames are the names of the project's gates, in their order.
-func (s *State) GateNames() []string {
-	names := make([]string, 0, len(s.Spec.Project.Gates))
-	for _, g := range s.Spec.Project.Gates {
+func (s *Spec) GateNames() []string {
+	names := make([]string, 0, len(s.Project.Gates))
+	for _, g := range s.Project.Gates {
 		names = append(names, g.Name)
 	}
 	return names
@@ -29,7 +29,7 @@ func (s *State) Environment() string {
 	if s.Spec.Environment != "" {
 		return s.Spec.Environment
 	}
-	if r := s.Settled(SetupTask); r != nil {
+	if r := s.Works.Settled(SetupTask); r != nil {
 		return r.Environment
 	}
 	return ""
@@ -55,11 +55,11 @@ func (s *State) Baselined() bool { return len(s.Baseline) >= len(s.Spec.Project.
 func (s *State) Outdated() bool { return s.outdated }
 
 // RunTwice reports whether the gates ran on the base commit twice, or that was tried for what waits for it.
-func (s *State) RunTwice() bool { return s.Flaky != nil || s.Settled(AgainTask) != nil }
+func (s *State) RunTwice() bool { return s.Flaky != nil || s.Works.Settled(AgainTask) != nil }
 
 // RunsAgain reports whether they run there for what waits for it.
-func (s *State) RunsAgain() bool {
-	return s.Works[AgainTask] != nil && s.Works[AgainTask].Outstanding()
+func (w Works) RunsAgain() bool {
+	return w[AgainTask] != nil && w[AgainTask].Outstanding()
 }
 
 // holds reports whether a receipt counts where gates may be narrowed to what changed since a commit; empty stands for in full.

@@ -6,14 +6,14 @@ import (
 )
 
 // ByPerson reports whether a person made the newest attempt of a task.
-func (s *State) ByPerson(t *Task) bool {
-	w := s.Works[t.Task.ID]
-	return w != nil && w.Attempts[t.Attempt] != nil && w.Attempts[t.Attempt].Given
+func (w Works) ByPerson(t *Task) bool {
+	work := w[t.Task.ID]
+	return work != nil && work.Attempts[t.Attempt] != nil && work.Attempts[t.Attempt].Given
 }
 
 // applyGiven folds the patch of a person as the result of an attempt, which has just been dispatched.
 func (s *State) applyGiven(e *contextscope.Event, t *Task, p *spec.Patch) {
-	a := s.Attempt(t.Task.ID, t.Attempt)
+	a := s.Works.Attempt(t.Task.ID, t.Attempt)
 	a.Given = true
 	given := *e
 	given.Attempt = t.Attempt

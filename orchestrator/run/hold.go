@@ -243,7 +243,7 @@ func (s *State) PlanAfter(h *Hold) int {
 	for i := h.Plans; i < len(s.Plans); i++ {
 		p := &s.Plans[i]
 		author, turn, _ := SplitAgent(p.By)
-		if author == MasterTask && s.CalledAt(turn) > h.Pos && p.Request == "" && p.Follows == "" && len(p.Tasks) > 0 {
+		if author == MasterTask && s.Works.CalledAt(turn) > h.Pos && p.Request == "" && p.Follows == "" && len(p.Tasks) > 0 {
 			return i
 		}
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // Spends reports whether a role uses a model, and with it tokens.
-func (s *State) Spends(role string) bool {
-	r := s.Spec.Roles[role]
+func (s *Spec) Spends(role string) bool {
+	r := s.Roles[role]
 	return r.Runs(spec.ExecutorModel)
 }
 
@@ -60,7 +60,7 @@ func (s *State) Constraints(t *Task) []string {
 
 // Judge is the role that judges the patch of a task's newest attempt; "" for none.
 func (s *State) Judge(t *Task) string {
-	return t.Task.Judge(s.RoleOn(t, t.Choice.At), s.Spec.Roles, len(s.Constraints(t)) > 0)
+	return t.Task.Judge(s.Spec.RoleOn(t, t.Choice.At), s.Spec.Roles, len(s.Constraints(t)) > 0)
 }
 
 // PlannedTasks are all of the run's, in plan order.
@@ -122,7 +122,7 @@ func (s *State) MasterHasMail() bool {
 		return false
 	}
 	newest := all[len(all)-1]
-	received := s.CalledAt(s.Woken) > newest.Pos || newest.ReachedAgent(wire.AgentID(MasterTask, s.Woken))
+	received := s.Works.CalledAt(s.Woken) > newest.Pos || newest.ReachedAgent(wire.AgentID(MasterTask, s.Woken))
 	return !received || s.MasterAgain || s.MasterFails > 0
 }
 
@@ -137,10 +137,10 @@ func (s *State) UsedUp(now time.Time) []spec.Wait {
 	return list
 }
 
-// AgentWaits reports whether the agent of a task waits for others.
-func (s *State) AgentWaits(id string) bool {
-	w := s.Works[id]
-	return w != nil && w.Waits()
+// Wait reports whether the agent of a task waits for others.
+func (w Works) Wait(id string) bool {
+	work := w[id]
+	return work != nil && work.Waits()
 }
 
 // Approval reports whether the task's plan was approved; a task that an agent asked for has the approval of the agent's own.
@@ -155,9 +155,9 @@ func (s *State) Approval(t *Task) bool {
 func (s *State) PlanWrites(plan int) bool { return s.writes[plan] }
 
 // Writes reports whether any task of a plan changes files.
-func (s *State) Writes(plan PlanData) bool {
+func (s *Spec) Writes(plan PlanData) bool {
 	return slices.ContainsFunc(plan.Tasks, func(t spec.Task) bool {
-		role := s.Spec.Roles[t.Role]
+		role := s.Roles[t.Role]
 		return role.ChangesFiles()
 	})
 }
@@ -191,7 +191,7 @@ func (s *State) NeedsModel() bool {
 	if s.Spec.Plan == nil && !s.MasterDone {
 		return true
 	}
-	return slices.ContainsFunc(s.open, func(t *Task) bool { return s.Spends(t.Task.Role) || s.Spends(s.Judge(t)) })
+	return slices.ContainsFunc(s.open, func(t *Task) bool { return s.Spec.Spends(t.Task.Role) || s.Spec.Spends(s.Judge(t)) })
 }
 
 // StoppedByBudget reports whether a stopped run may continue only with a larger budget.
@@ -200,9 +200,9 @@ func (s *State) StoppedByBudget() bool {
 }
 
 // CalledAt is where in the log an attempt of the master was dispatched; 0 for none.
-func (s *State) CalledAt(attempt int) uint64 {
-	if w := s.Works[MasterTask]; w != nil && w.Attempts[attempt] != nil {
-		return w.Attempts[attempt].Pos
+func (w Works) CalledAt(attempt int) uint64 {
+	if m := w[MasterTask]; m != nil && m.Attempts[attempt] != nil {
+		return m.Attempts[attempt].Pos
 	}
 	return 0
 }

@@ -56,7 +56,7 @@ type Receipt struct {
 }
 
 func (s *State) applyRequest(e *contextscope.Event, d wire.Request) {
-	a := s.Attempt(e.Task, e.Attempt)
+	a := s.Works.Attempt(e.Task, e.Attempt)
 	if a == nil || d.ID == "" || s.Requests[d.ID] != nil {
 		return
 	}
@@ -76,7 +76,7 @@ func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
 	if q == nil || q.Answer != nil || d.Begun && q.Begun {
 		return
 	}
-	a := s.Attempt(q.Of, q.Attempt)
+	a := s.Works.Attempt(q.Of, q.Attempt)
 	if a != nil && !q.Begun {
 		a.Open--
 		a.Doing = ""
@@ -125,7 +125,7 @@ func (s *State) applyReceipt(e *contextscope.Event, d wire.Steered) {
 	for _, m := range s.messages[e.Task] {
 		if m.ID == d.ID {
 			turns := 0
-			if a := s.Attempt(e.Task, e.Attempt); a != nil {
+			if a := s.Works.Attempt(e.Task, e.Attempt); a != nil {
 				turns = a.Turns
 			}
 			m.Receipts = append(m.Receipts, Receipt{Agent: e.Agent, Turn: turns + 1})
@@ -201,10 +201,10 @@ func (s *State) OpenRequests() []*Request {
 }
 
 // Used is the usage of the attempts of a task and of its testers.
-func (s *State) Used(id string) (sum spec.Usage) {
+func (w Works) Used(id string) (sum spec.Usage) {
 	for _, of := range []string{id, id + VerifySuffix} {
-		if w := s.Works[of]; w != nil {
-			for _, a := range w.Attempts {
+		if work := w[of]; work != nil {
+			for _, a := range work.Attempts {
 				sum = sum.Add(a.Usage)
 			}
 		}
@@ -213,7 +213,7 @@ func (s *State) Used(id string) (sum spec.Usage) {
 }
 
 // Account is the usage of a task with all that its agents delegated.
-func (s *State) Account(id string) spec.Usage { return s.Used(id).Add(s.Delegated(id)) }
+func (s *State) Account(id string) spec.Usage { return s.Works.Used(id).Add(s.Delegated(id)) }
 
 // Delegated is the usage of the tasks that the agents of a task delegated.
 func (s *State) Delegated(id string) spec.Usage {

@@ -46,7 +46,7 @@ func (s *State) replace(e *contextscope.Event, d PlanData) {
 	if at >= len(s.Plans) {
 		return
 	}
-	s.Plans[at], s.writes[at] = d, s.Writes(d)
+	s.Plans[at], s.writes[at] = d, s.Spec.Writes(d)
 	if !s.writes[at] {
 		s.toApprove = slices.DeleteFunc(s.toApprove, func(plan int) bool { return plan == at })
 	}

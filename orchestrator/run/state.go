@@ -82,7 +82,7 @@ type State struct {
 	// Shards are the tasks that each template was expanded to, in plan order: a task that names the template means them all.
 	Shards map[string][]string
 	// Works are the attempts of everything that was ever on the queue, by queue id.
-	Works map[string]*Work
+	Works Works
 	// Batches are those that are tested, oldest first; BatchCount counts all so far, GateRuns the results of gates on batches and
 	// on the final head, Queued the patches that were accepted, those of a change set as one. BatchLimit is how many tasks the
 	// next batch may hold.
@@ -144,7 +144,7 @@ func firstLimit(baseline []spec.Receipt) int {
 // NewState returns the state of a run with an empty log.
 func NewState() *State {
 	return &State{
-		Tasks: map[string]*Task{}, Shards: map[string][]string{}, Works: map[string]*Work{},
+		Tasks: map[string]*Task{}, Shards: map[string][]string{}, Works: Works{},
 		Requests: map[string]*Request{}, Quotas: map[string]spec.Wait{},
 		Baseline: map[string]spec.Receipt{}, Passed: map[Status]bool{},
 		Gone: map[string]string{}, Proved: map[string][]spec.Receipt{}, Failures: map[string][]Failure{},
@@ -267,7 +267,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		s.late = slices.DeleteFunc(s.late, func(m *Message) bool { return m.Task == e.Task })
 	}
 	s.dispatched(e, d.Dispatch)
-	s.void(d.Void)
+	s.Works.void(d.Void)
 }
 
 func (s *State) enter(status Status, reason string, at time.Time) {
@@ -295,7 +295,7 @@ func (s *State) applyPlan(e *contextscope.Event, d PlanData) {
 		s.replace(e, d)
 		return
 	}
-	s.Plans, s.writes = append(s.Plans, d), append(s.writes, s.Writes(d))
+	s.Plans, s.writes = append(s.Plans, d), append(s.writes, s.Spec.Writes(d))
 	at := len(s.Plans) - 1
 	if d.By != ByFile && d.Request == "" && d.Follows == "" && s.writes[at] && at >= s.Approved {
 		s.toApprove = append(s.toApprove, at)

@@ -51,8 +51,8 @@ func (s *State) UnprovableIn(files []string) []Unprovable {
 }
 
 // SetUp returns the result of setup; nil while it has not succeeded, and where there is none.
-func (s *State) SetUp() *spec.Result {
-	if r := s.Settled(SetupTask); r != nil && r.Status == spec.StatusDone {
+func (w Works) SetUp() *spec.Result {
+	if r := w.Settled(SetupTask); r != nil && r.Status == spec.StatusDone {
 		return r
 	}
 	return nil
@@ -83,7 +83,7 @@ func (s *State) cannotProve(t *Task) bool {
 
 func (s *State) findUnprovable() (out []Unprovable) {
 	gates := map[Unprovable][]string{}
-	for _, name := range s.GateNames() {
+	for _, name := range s.Spec.GateNames() {
 		for _, hidden := range s.Baseline[name].Hidden {
 			dir, isPackage := strings.CutPrefix(hidden, hiddenPackage)
 			if hidden != spec.HiddenAll {
@@ -119,7 +119,7 @@ func (s *State) madeOfTree() (places, copies []string) {
 	if len(s.Spec.Project.Regenerate) > 0 {
 		return nil, nil
 	}
-	if r := s.SetUp(); r != nil {
+	if r := s.Works.SetUp(); r != nil {
 		return r.Derived, r.Copies
 	}
 	return s.Spec.Derived, s.Spec.Copies

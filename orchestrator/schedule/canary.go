@@ -57,7 +57,7 @@ func (x *canaries) of(t *run.Task) *canary {
 	}
 	role := x.Spec.Roles[t.Task.Role]
 	if len(role.Chain) > 0 {
-		role = x.RoleOn(t, t.Next.At)
+		role = x.Spec.RoleOn(t, t.Next.At)
 	}
 	if role.Executor != spec.ExecutorModel || !role.ChangesFiles() {
 		return nil
@@ -93,7 +93,7 @@ func (x *canaries) size(shard *run.Task) int {
 		return shard.Task.Canary
 	}
 	var gates time.Duration
-	for _, g := range x.GatesOf(shard.Task) {
+	for _, g := range x.Spec.GatesOf(shard.Task) {
 		gates += x.Baseline[g].Duration
 	}
 	if gates <= slowGates {

@@ -31,7 +31,7 @@ func Widen(s *run.State, t *run.Task) string {
 
 // outside tells it where a patch is given up that changed other files than those of its task; "" elsewhere.
 func outside(s *run.State, t *run.Task, f spec.Fault) string {
-	if f.Class != wire.FaultWriteSet || s.ByPerson(t) {
+	if f.Class != wire.FaultWriteSet || s.Works.ByPerson(t) {
 		return ""
 	}
 	return ". " + Widen(s, t)

@@ -95,7 +95,7 @@ func After(s *run.State, t *run.Task, f spec.Fault) run.TaskData {
 // after decides which place of the role's choices the next attempt has, or why there is none. The failures of the executors
 // before do not count.
 func after(s *run.State, t *run.Task, f spec.Fault) (choice run.Choice, park string) {
-	if s.ByPerson(t) {
+	if s.Works.ByPerson(t) {
 		return choice, "the patch of a person did not pass: " + f.Message
 	}
 	if f.Class == wire.FaultConflict {
@@ -159,7 +159,7 @@ const sameTwice = "the same failure twice"
 
 // next is the place behind that of a task's newest attempt; the last one stays.
 func next(s *run.State, t *run.Task, why string) run.Choice {
-	choices, at := s.Choices(t), t.Choice.At+1
+	choices, at := s.Spec.Choices(t), t.Choice.At+1
 	if at >= len(choices) {
 		return t.Choice
 	}

@@ -76,7 +76,7 @@ func serialized(t *run.Task) bool {
 // serializedRunning reports whether such a task is active.
 func serializedRunning(s *run.State) bool {
 	for t := range s.Open() {
-		if t.State != run.TaskPending && serialized(t) && !s.AgentWaits(t.Task.ID) {
+		if t.State != run.TaskPending && serialized(t) && !s.Works.Wait(t.Task.ID) {
 			return true
 		}
 	}
