@@ -37,10 +37,11 @@ var arrows = []struct {
 	{"console", []string{"report", "run"}},
 	{"store", []string{"conductor", "report", "run"}},
 	{"attempt", []string{"conductor", "landing", "request", "run", "store"}},
+	{"explain", []string{"assign", "console", "plan", "run", "store"}},
 	{"dashboard", []string{"report", "run"}},
 	{"sample", nil},
 	{"needs", []string{"run"}},
-	{".", []string{"acceptance", "attempt", "baseline", "conductor", "console", "dashboard", "decision", "needs", "plan", "report", "request", "run", "store"}},
+	{".", []string{"acceptance", "attempt", "baseline", "conductor", "console", "dashboard", "decision", "explain", "needs", "plan", "report", "request", "run", "store"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.

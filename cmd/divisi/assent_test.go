@@ -13,6 +13,7 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/internal/model"
+	"divisi/orchestrator/explain"
 	"divisi/subagents/agent"
 )
 
@@ -57,7 +58,7 @@ func asSent(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		agent := fmt.Sprintf("%s/%d", was.Task, was.Attempt)
 		if explainers[agent] == nil {
-			e, err := g.explainer(ctx, b, ids[len(ids)-1], was.Task, was.Attempt)
+			e, err := explain.Open(ctx, g.store(), b, ids[len(ids)-1], was.Task, was.Attempt)
 			ts.Check(err)
 			explainers[agent], err = turnsOf(ctx, e)
 			ts.Check(err)

@@ -9,11 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/contextscope/adk"
+	"divisi/orchestrator"
 )
 
 func newContext(g *globals) *cobra.Command {
-	var f explainFlags
+	var v orchestrator.ContextView
+	diff := ""
 	c := &cobra.Command{
 		Use:   "context RUN/TASK",
 		Short: "Show what a model saw at one turn of a task, and why",
@@ -26,12 +27,12 @@ Gemini's API, --compactions the snapshots that replaced older turns, and why.` +
 		Example: "  divisi context 1f2e/rewrite-003 --turn 2\n  divisi context 1f2e/rewrite-003 --diff 2..3\n" +
 			"  divisi context compile session.json",
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return g.explain(c.Context(), args[0], f) },
+		RunE: func(c *cobra.Command, args []string) error { return g.explain(c.Context(), args[0], diff, v) },
 	}
-	c.Flags().IntVar(&f.turn, "turn", 0, "which model call, from 1; 0 means the newest")
-	c.Flags().StringVar(&f.diff, "diff", "", "show what changed between two turns, `N..M`")
-	c.Flags().BoolVar(&f.raw, "raw", false, "print the request's body as it was sent")
-	c.Flags().BoolVar(&f.compactions, "compactions", false, "show the snapshots that replaced older turns, with ranges and sizes")
+	c.Flags().IntVar(&v.Turn, "turn", 0, "which model call, from 1; 0 means the newest")
+	c.Flags().StringVar(&diff, "diff", "", "show what changed between two turns, `N..M`")
+	c.Flags().BoolVar(&v.Raw, "raw", false, "print the request's body as it was sent")
+	c.Flags().BoolVar(&v.Compactions, "compactions", false, "show the snapshots that replaced older turns, with ranges and sizes")
 	c.MarkFlagsMutuallyExclusive("turn", "diff", "compactions")
 	c.MarkFlagsMutuallyExclusive("raw", "diff", "compactions")
 	c.AddCommand(newCompile(g))
@@ -75,11 +76,11 @@ func (g *globals) compile(_ context.Context, name string) error {
 	if len(data) > maxSession {
 		return usagef("%s is larger than %d MB", name, maxSession>>20)
 	}
-	contents, trace, err := adk.Compile(data)
+	compiled, err := orchestrator.Compile(data)
 	if err != nil {
 		return usagef("%s: %v", name, err)
 	}
-	return encodeLine(g.out, map[string]any{"contents": contents, "trace": trace})
+	return encodeLine(g.out, compiled)
 }
 
 // encodeLine writes a value as JSON without escaping what HTML would need: prompts hold code.

@@ -58,11 +58,11 @@ func (g *globals) patchText(patch string) string {
 	return patch
 }
 
-// lookAt has a run look at the attempt that a name stands for, and prints what it returns: as JSON, or read into v and written.
-func (g *globals) lookAt(
-	ctx context.Context, name string, look func(*orchestrator.Run, string, int) (json.RawMessage, error), v any,
-	write func() error,
-) (err error) {
+// lookTries is how often a command starts again when the owner of the log ended meanwhile.
+const lookTries = 5
+
+// onAttempt has something done with the attempt that a name stands for.
+func (g *globals) onAttempt(ctx context.Context, name string, do func(r *orchestrator.Run, task string, number int) error) (err error) {
 	task, number, of := name, 0, []string(nil)
 	if strings.Contains(name, "/") {
 		of = []string{""}
@@ -74,18 +74,30 @@ func (g *globals) lookAt(
 	if err != nil {
 		return err
 	}
-	var data json.RawMessage
-	// Another command may have held the store and ended in between: then this one can hold it.
+	// Another command may have owned the log and ended in between: then this one can own it.
 	for range lookTries {
 		var r *orchestrator.Run
 		if r, err = g.attach(ctx, run); err == nil {
-			data, err = look(r, task, number)
+			err = do(r, task, number)
 			err = errors.Join(err, r.Close())
 		}
 		if !errors.Is(err, bus.ErrNoOwner) {
 			break
 		}
 	}
+	return err
+}
+
+// lookAt has a run look at the attempt that a name stands for, and prints what it returns: as JSON, or read into v and written.
+func (g *globals) lookAt(
+	ctx context.Context, name string, look func(*orchestrator.Run, string, int) (json.RawMessage, error), v any,
+	write func() error,
+) error {
+	var data json.RawMessage
+	err := g.onAttempt(ctx, name, func(r *orchestrator.Run, task string, number int) (err error) {
+		data, err = look(r, task, number)
+		return err
+	})
 	switch {
 	case err != nil:
 		return err

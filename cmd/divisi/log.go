@@ -97,6 +97,6 @@ func writeGateRun(b *strings.Builder, r *attempt.Gate) {
 // writeOutput prints what a program printed, indented.
 func writeOutput(b *strings.Builder, output string) {
 	if output = strings.TrimRight(output, "\n"); output != "" {
-		fmt.Fprintln(b, indent(sanitizeLines(output)))
+		fmt.Fprintln(b, console.Indent(console.SanitizeLines(output)))
 	}
 }

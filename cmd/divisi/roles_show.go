@@ -59,7 +59,7 @@ func (r *rolesCommand) show(name string) error {
 			fmt.Fprintf(r.out, "%-11s  %s\n", f[0], console.Sanitize(f[1]))
 		}
 	}
-	_, err = fmt.Fprintf(r.out, "\n%s\n", sanitizeLines(role.Instruction))
+	_, err = fmt.Fprintf(r.out, "\n%s\n", console.SanitizeLines(role.Instruction))
 	return err
 }
 

@@ -42,6 +42,20 @@ func Sanitize(s string) string {
 	return b.String()
 }
 
+// SanitizeLines keeps line breaks and indentation, and nothing else that a terminal would obey.
+func SanitizeLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		text := strings.ReplaceAll(lines[i], "\t", "    ")
+		rest := strings.TrimLeft(text, " ")
+		lines[i] = text[:len(text)-len(rest)] + Sanitize(rest)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Indent puts two spaces before each line: none of them can pass for a line of this program.
+func Indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
+
 // Visible shows what a terminal would obey, in a text of several lines: an error may name files of a repository that is not
 // trusted. Spaces stay, because marks stand under source lines.
 func Visible(text string) string {

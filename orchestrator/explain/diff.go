@@ -1,10 +1,9 @@
-package main
+package explain
 
 import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"divisi/internal/spec"
@@ -33,37 +32,19 @@ type requestDiff struct {
 	After int `json:"same_parts_after"`
 }
 
-// showDiff shows what changed between two turns.
-func (g *globals) showDiff(ctx context.Context, e *agent.Explainer, turns string) error {
-	from, to, err := splitTurns(turns)
-	if err != nil {
-		return err
-	}
+// compare finds what changed between two turns.
+func compare(ctx context.Context, e *agent.Explainer, from, to int) (d requestDiff, err error) {
 	a, err := e.Turn(ctx, from)
 	if err != nil {
-		return err
+		return d, err
 	}
 	b, err := e.Turn(ctx, to)
 	if err != nil {
-		return err
+		return d, err
 	}
-	d := diffRequests(sentParts(a), sentParts(b), a.TailParts, b.TailParts)
+	d = diffRequests(sentParts(a), sentParts(b), a.TailParts, b.TailParts)
 	d.From, d.To = from, to
-	if g.json() {
-		return encodeLine(g.out, d)
-	}
-	return writeDiff(g.out, d)
-}
-
-// splitTurns reads N..M.
-func splitTurns(text string) (from, to int, err error) {
-	a, b, ok := strings.Cut(text, "..")
-	from, errA := strconv.Atoi(a)
-	to, errB := strconv.Atoi(b)
-	if !ok || errA != nil || errB != nil || from < 1 || to < 1 {
-		return 0, 0, usagef("invalid --diff %q: must be two turns, such as 3..4", text)
-	}
-	return from, to, nil
+	return d, nil
 }
 
 // sentParts lists a request's parts in the order of its bytes.

@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func writeExplained(w io.Writer, seen agent.Explained) error {
 	of := fmt.Sprintf("of %d", seen.Turns)
 	switch {
 	case seen.Fault != nil:
-		of = "(not answered: " + text.Short(console.Sanitize(oneLine(seen.Fault.Message)), maxFault) + ")"
+		of = "(not answered: " + text.Short(console.Sanitize(seen.Fault.Message), maxFault) + ")"
 	case seen.Turn > seen.Turns:
 		of = "(no answer is in the log: this would be sent now, with what the memory has then)"
 	}
@@ -90,7 +90,7 @@ func originText(seen agent.Explained, content, part int) string {
 
 // writePart prints a part, indented: no line of its text can pass for a line of this program.
 func writePart(w io.Writer, p *genai.Part, origin string) {
-	text := indent(partText(p))
+	text := console.Indent(partText(p))
 	if origin != "" {
 		text = "[" + origin + "] " + strings.TrimLeft(text, " ")
 	}
@@ -107,9 +107,9 @@ func partText(p *genai.Part) string {
 		r := p.FunctionResponse
 		return fmt.Sprintf("← %s %s", console.Sanitize(r.Name), responseText(r.Response))
 	case p.Thought:
-		return "(thought) " + sanitizeLines(p.Text)
+		return "(thought) " + console.SanitizeLines(p.Text)
 	case p.Text != "":
-		return sanitizeLines(p.Text)
+		return console.SanitizeLines(p.Text)
 	default:
 		return fmt.Sprintf("(a part without text: %s)", console.Sanitize(spec.JSONText(p)))
 	}
@@ -119,7 +119,7 @@ func partText(p *genai.Part) string {
 func responseText(response map[string]any) string {
 	for key, value := range response {
 		if text, ok := value.(string); ok && len(response) == 1 {
-			return console.Sanitize(key) + ":\n" + indent(sanitizeLines(text))
+			return console.Sanitize(key) + ":\n" + console.Indent(console.SanitizeLines(text))
 		}
 	}
 	return console.Sanitize(spec.JSONText(response))
@@ -151,7 +151,7 @@ func writeCompactions(w io.Writer, list []agent.Compacted) error {
 		if c.Fault != nil {
 			fmt.Fprintf(w, "  the model's snapshot was rejected (%s): %s\n", c.Fault.Class, console.Sanitize(c.Fault.Message))
 			if c.Fault.Detail != "" {
-				fmt.Fprintln(w, indent(sanitizeLines(c.Fault.Detail)))
+				fmt.Fprintln(w, console.Indent(console.SanitizeLines(c.Fault.Detail)))
 			}
 		}
 		if len(c.Masked) > 0 {
@@ -161,21 +161,8 @@ func writeCompactions(w io.Writer, list []agent.Compacted) error {
 			fmt.Fprintf(w, "  kept %s\n", console.Sanitize(k))
 		}
 		if c.Snapshot != "" {
-			fmt.Fprintln(w, indent(sanitizeLines(c.Snapshot)))
+			fmt.Fprintln(w, console.Indent(console.SanitizeLines(c.Snapshot)))
 		}
 	}
 	return nil
-}
-
-func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
-
-// sanitizeLines keeps line breaks and indentation, and nothing else that a terminal would obey.
-func sanitizeLines(s string) string {
-	lines := strings.Split(s, "\n")
-	for i := range lines {
-		text := strings.ReplaceAll(lines[i], "\t", "    ")
-		rest := strings.TrimLeft(text, " ")
-		lines[i] = text[:len(text)-len(rest)] + console.Sanitize(rest)
-	}
-	return strings.Join(lines, "\n")
 }
