@@ -103,8 +103,8 @@ func lockFree(dir string) (bool, error) {
 	return true, release()
 }
 
-// share keeps a directory from those who would lock it, but not from those who share it, until release. It writes nothing. errLocked
-// when a process owns it.
+// share keeps a directory from those who would lock it, but not from those who share it, until release. It writes nothing.
+// errLocked when a process owns it.
 func share(dir string) (release func() error, err error) {
 	f, err := os.Open(filepath.Join(dir, lockName))
 	if errors.Is(err, os.ErrNotExist) {

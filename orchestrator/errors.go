@@ -30,5 +30,6 @@ func IsUsage(err error) bool {
 	// No key was given at all, or an address that is none.
 	unsent := errors.As(err, &fault) && (fault.Class == model.Auth || fault.Class == model.Invalid) && fault.Status == 0
 	return unsent || errors.As(err, new(*usage.Error)) || errors.As(err, new(*configs.FileError)) ||
-		errors.As(err, new(*wire.FormatError)) || errors.As(err, new(*plan.Error)) || errors.As(err, new(*bus.LockedError)) || errors.As(err, new(*git.BranchError))
+		errors.As(err, new(*wire.FormatError)) || errors.As(err, new(*plan.Error)) ||
+		errors.As(err, new(*bus.LockedError)) || errors.As(err, new(*git.BranchError))
 }

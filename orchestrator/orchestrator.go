@@ -25,8 +25,8 @@ type Host struct {
 	Approve     func(ctx context.Context, q Approval) (Answer, error)
 	AutoApprove bool // every plan is approved, and Approve is not called
 
-	// Decide answers what only a person can, but for plans. It is called once for each decision, one after the other, on a goroutine
-	// of its own, and returns when ctx ends. It may be nil: Run.Decide answers too.
+	// Decide answers what only a person can, but for plans. It is called once for each decision, one after the other, on a
+	// goroutine of its own, and returns when ctx ends. It may be nil: Run.Decide answers too.
 	Decide func(ctx context.Context, d Decision) (Choice, error)
 
 	// OnDoubt is what happens to a patch that acceptance doubts and no master decides about: ask, reject or accept. "" is ask

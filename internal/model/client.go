@@ -11,8 +11,8 @@ import (
 	"divisi/internal/spec"
 )
 
-// Policy is how a client made by New calls a model. The zero value retries with the defaults, has a rate limit of its own and has no
-// budget.
+// Policy is how a client made by New calls a model. The zero value retries with the defaults, has a rate limit of its own and has
+// no budget.
 type Policy struct {
 	Retry Retry
 	// RateLimit is shared by all models of the process; nil means one of its own.

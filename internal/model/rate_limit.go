@@ -11,8 +11,8 @@ import (
 	"divisi/internal/spec"
 )
 
-// RateLimit stops every call of the process while a shared quota is exhausted: the quota belongs to the project, not to the agent that
-// happened to hit it. It knows too which models are not asked, because a quota of theirs is used up for long. It is safe for
+// RateLimit stops every call of the process while a shared quota is exhausted: the quota belongs to the project, not to the agent
+// that happened to hit it. It knows too which models are not asked, because a quota of theirs is used up for long. It is safe for
 // concurrent use.
 type RateLimit struct {
 	mu    sync.Mutex
@@ -39,8 +39,8 @@ func (r *RateLimit) Extend(until time.Time, quota string) {
 	}
 }
 
-// Until is when the rate limit ends, or the wait for a service that is away, and the quota that caused it; a time in the past means
-// that no call waits.
+// Until is when the rate limit ends, or the wait for a service that is away, and the quota that caused it; a time in the past
+// means that no call waits.
 func (r *RateLimit) Until() (time.Time, string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

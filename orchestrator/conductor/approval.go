@@ -121,8 +121,8 @@ func (c *Conductor) ask(ctx context.Context, d run.Decision) {
 	})
 }
 
-// answered does what a person answered on the terminal of this process. Without an option the decision stays open. An answer about
-// one that was decided meanwhile is about nothing else.
+// answered does what a person answered on the terminal of this process. Without an option the decision stays open. An answer
+// about one that was decided meanwhile is about nothing else.
 func (c *Conductor) answered(ctx context.Context, a run.Answer) error {
 	if a.Option == "" {
 		return nil

@@ -21,8 +21,8 @@ var (
 )
 
 // Shape is the same for decisions that one answer may be for: about patches of the same kind, of tasks with the same role and
-// brief, with the same findings and the same lines in files of the same type. Only paths, and in brief and findings the names that
-// are made of them, differ: a name in a line can be what matters about it. It is "" for one that stands alone.
+// brief, with the same findings and the same lines in files of the same type. Only paths, and in brief and findings the names
+// that are made of them, differ: a name in a line can be what matters about it. It is "" for one that stands alone.
 func Shape(t *run.Task, d *run.Decision, diff string) string {
 	if alone.MatchString(diff) {
 		return ""

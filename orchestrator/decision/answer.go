@@ -22,7 +22,8 @@ func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
 	at := slices.IndexFunc(d.Options, func(o run.Option) bool { return o.Name == a.Option })
 	switch {
 	case at < 0:
-		return nil, "", request.Refusedf("%s is no answer to %s: it is one of %s", strconv.Quote(text.Line(a.Option)), d.ID, names(&d))
+		return nil, "", request.Refusedf("%s is no answer to %s: it is one of %s",
+			strconv.Quote(text.Line(a.Option)), d.ID, names(&d))
 	case d.Options[at].Words && strings.TrimSpace(a.Text) == "":
 		return nil, "", request.Refusedf("%s needs a text", a.Option)
 	case a.Of != "" && !slices.Contains(d.Patches, a.Of):
@@ -37,7 +38,8 @@ func find(s *run.State, a run.Answer) (run.Decision, error) {
 	if at := slices.IndexFunc(open, func(d run.Decision) bool { return d.ID == a.ID }); at >= 0 {
 		d := open[at]
 		if a.Attempt > 0 && a.Attempt != d.Attempt {
-			return d, request.Refusedf("%s is about attempt %d of %s, not %d: see that one first", d.ID, d.Attempt, d.About, a.Attempt)
+			return d, request.Refusedf("%s is about attempt %d of %s, not %d: see that one first",
+				d.ID, d.Attempt, d.About, a.Attempt)
 		}
 		return d, nil
 	}

@@ -19,10 +19,10 @@ func blocks(s *run.State, d *run.Decision) int {
 	waits := map[string]bool{}
 	for t := range s.Open() {
 		h := s.HoldOf(t)
-		switch {
-		case d.Kind == run.DecidePlan:
+		switch d.Kind {
+		case run.DecidePlan:
 			waits[t.Task.ID] = t.Plan == d.Plan
-		case d.Kind == run.DecideTemplate:
+		case run.DecideTemplate:
 			waits[t.Task.ID] = h != nil && h.Pos == d.Pos
 		default:
 			waits[t.Task.ID] = t.Task.ID == d.About || slices.Contains(d.Patches, t.Task.ID)

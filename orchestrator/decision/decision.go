@@ -1,5 +1,6 @@
 // Package decision lists what the policy of a run, its master or a person must decide, and carries out the answers. Every such
-// thing is one run.Decision: how it is asked on a terminal, shown in a report and answered by a request is the same for all kinds.
+// thing is one run.Decision: how it is asked on a terminal, shown in a report and answered by a request is the same for all
+// kinds.
 package decision
 
 import (
@@ -121,7 +122,8 @@ func scope(q *run.Request) run.Decision {
 	paths := strings.Join(q.Paths, ", ")
 	return run.Decision{
 		ID: id(q.AskedBy(), q.Pos), Kind: run.DecideScope, About: q.AskedBy(), Attempt: q.Attempt, Pos: q.Pos,
-		Text:     fmt.Sprintf("a decision about write access of %s to the protected %s: %s", q.Agent(), paths, text.Quote(q.Reason)),
+		Text: fmt.Sprintf("a decision about write access of %s to the protected %s: %s",
+			q.Agent(), paths, text.Quote(q.Reason)),
 		Evidence: []string{"protected: " + paths},
 		Options: []run.Option{
 			{Name: Grant, Does: "lets its task write them"},

@@ -218,7 +218,7 @@ func TestPatchesThatAreAlike(t *testing.T) {
 		"rename": "similarity index 100%%\nrename from svc/allow/allow.go\nrename to svc/deny/deny.go\n",
 		"link":   "index 1..2 120000\n@@ -1 +1 @@\n-a\n+../b\n",
 	} {
-		require.Empty(t, shape("deny", "diff --git a/svc/deny/deny.go b/svc/deny/deny.go\n"+diff), name)
+		require.Empty(t, shape("deny", "%s", "diff --git a/svc/deny/deny.go b/svc/deny/deny.go\n"+diff), name)
 	}
 }
 

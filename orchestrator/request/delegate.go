@@ -109,7 +109,8 @@ func mayWrite(s *run.State, parent *run.Task, files []string) string {
 		case above || s.Works.Wait(l.Task):
 			return fmt.Sprintf("%s is locked by %s, which waits itself: leave it out, or name it in deviations", at, l.Task)
 		case s.Set(s.Tasks[l.Task]) != nil && lands(s, parent, l.Task):
-			return fmt.Sprintf("%s is locked by %s until your change set lands: leave it out, or name it in deviations", at, l.Task)
+			return fmt.Sprintf("%s is locked by %s until your change set lands: leave it out, or name it in deviations",
+				at, l.Task)
 		}
 	}
 	return ""

@@ -11,7 +11,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// ForPerson reports whether a request to write waits for a person: it is for protected paths, in a run without a master that asks.
+// ForPerson reports whether a request to write waits for a person: it is for protected paths, in a run without a master that
+// asks.
 func ForPerson(s *run.State, q *run.Request) bool {
 	asks := s.Spec.Plan != nil && s.Spec.OnDoubt != run.OnDoubtReject && s.Spec.OnDoubt != run.OnDoubtAccept
 	return q.Kind == wire.RequestScope && asks && unplanned(s, q.Paths) != ""

@@ -14,7 +14,8 @@ type Lock struct {
 }
 
 // Locked lists the write sets of every task between its dispatch and its end, retries included: a task that is repeated keeps its
-// write set, so that no other task changes it before the next attempt. Those of a change set are locked from its first dispatch on.
+// write set, so that no other task changes it before the next attempt. Those of a change set are locked from its first dispatch
+// on.
 func Locked(s *run.State) []Lock {
 	var locked []Lock
 	for t := range s.Open() {
@@ -30,8 +31,8 @@ func locks(s *run.State, t *run.Task) bool {
 	return t.Attempt > 0 || c != nil && c.Begun
 }
 
-// sets decides which tasks may begin in addition to those that have. A change set begins when all of its tasks can: one that locks files
-// while it waits for a task that needs them would never land.
+// sets decides which tasks may begin in addition to those that have. A change set begins when all of its tasks can: one that
+// locks files while it waits for a task that needs them would never land.
 type sets struct {
 	*run.State
 
@@ -107,8 +108,8 @@ func (x *sets) meets(t *run.Task, files []string) bool {
 	for _, l := range x.locked {
 		other := x.Tasks[l.Task]
 		own := other == t || t.Task.ChangeSet != "" && other.Task.ChangeSet == t.Task.ChangeSet
-		// A task that is added to a set, or waits again with it, may lock what another one has locked already: the first in the plan
-		// continues.
+		// A task that is added to a set, or waits again with it, may lock what another one has locked already: the first in the
+		// plan continues.
 		if own || locked && other.State == run.TaskPending && !x.now[other] && run.PlanOrder(t, other) < 0 {
 			continue
 		}

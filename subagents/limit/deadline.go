@@ -34,7 +34,8 @@ func LimitedBetween(r RateLimit, begin time.Time) time.Duration {
 	return max(0, end.Sub(begin))
 }
 
-// limitGrace is how long a deadline that is met during a rate limit waits after it, until PutOff has settled how long the limit was.
+// limitGrace is how long a deadline that is met during a rate limit waits after it, until PutOff has settled how long the limit
+// was.
 const limitGrace = time.Minute
 
 // Deadline ends a context with a cause when its time is over, but never during a rate limit. It is safe for concurrent use.

@@ -32,7 +32,8 @@ func (at *attempt) agent(ctx context.Context) (a *agent.Agent, done func(), err 
 		Tree: at.tree(), Remaining: at.remaining(), Scope: at.requests.scope(at.writeSet()), Delegated: at.requests.Delegated,
 		Background: at.requests,
 		Rest:       func() func() { return at.place.rest(ctx) },
-		Bounds:     at.bounds(), Inbox: at.inbox, Doing: at.progress.doing, RateLimit: w.cfg.RateLimit, Clock: w.cfg.Clock, Log: at.log,
+		Bounds:     at.bounds(), Inbox: at.inbox, Doing: at.progress.doing,
+		RateLimit: w.cfg.RateLimit, Clock: w.cfg.Clock, Log: at.log,
 	}
 	if a.Tools, done, err = at.tools(ctx, a); err != nil {
 		return nil, nil, err

@@ -117,7 +117,8 @@ func parse(name string, data []byte) (*exchange, error) {
 		return nil, fmt.Errorf("%s: %s", name, why)
 	}
 	if own := x.name(); own != name {
-		return nil, fmt.Errorf("%s contains the exchange of %s, which belongs into %s: was it renamed or copied?", name, x.key, own)
+		return nil, fmt.Errorf("%s contains the exchange of %s, which belongs into %s: was it renamed or copied?",
+			name, x.key, own)
 	}
 	return &x, nil
 }
