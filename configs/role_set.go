@@ -252,7 +252,8 @@ func (l *roleLoader) agent(root *os.Root, by *dialect, name string, seen map[str
 	case seen[role.Name]:
 		l.skip(role.Name, name, fmt.Sprintf("role %s is in %s already", role.Name, had))
 	case l.imported+len(role.Instruction) > maxImportBytes:
-		l.skip(role.Name, name, fmt.Sprintf("the agents before it have %d KiB already: name this role file yourself", l.imported>>10))
+		l.skip(role.Name, name, fmt.Sprintf("the agents before it have %d KiB already: name this role file yourself",
+			l.imported>>10))
 	default:
 		if had != "" {
 			role.Notices = append(role.Notices, "it takes the place of "+printable(had, maxSource))

@@ -62,7 +62,9 @@ func (g *globals) patchText(patch string) string {
 const lookTries = 5
 
 // onAttempt has something done with the attempt that a name stands for.
-func (g *globals) onAttempt(ctx context.Context, name string, do func(r *orchestrator.Run, task string, number int) error) (err error) {
+func (g *globals) onAttempt(
+	ctx context.Context, name string, do func(r *orchestrator.Run, task string, number int) error,
+) (err error) {
 	task, number, of := name, 0, []string(nil)
 	if strings.Contains(name, "/") {
 		of = []string{""}
