@@ -215,7 +215,8 @@ func (a *Attempt) decided() int {
 		return own
 	}
 	for number := own - 1; number > 0; number-- {
-		if had := a.st.Works.Attempt(a.task, number); had != nil && had.Result != nil && samePatch(had.Result.Patch, a.Result.Patch) &&
+		if had := a.st.Works.Attempt(a.task, number); had != nil && had.Result != nil &&
+			samePatch(had.Result.Patch, a.Result.Patch) &&
 			tested(number) {
 			return number
 		}

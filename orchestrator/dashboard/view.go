@@ -98,7 +98,8 @@ func taskOf(s *run.State, t *run.Task) task {
 // masterOf makes the row of the master, which the plan does not list.
 func masterOf(s *run.State, w *run.Work) task {
 	row := task{
-		ID: run.MasterTask, Role: spec.RoleMaster, State: string(run.TaskPending), Attempt: w.Last, Tokens: s.Works.Used(w.ID).Total(),
+		ID: run.MasterTask, Role: spec.RoleMaster, State: string(run.TaskPending), Attempt: w.Last,
+		Tokens: s.Works.Used(w.ID).Total(),
 	}
 	if a := w.Attempts[w.Last]; a != nil {
 		row.Notes = report.Said(a.Result, nil)

@@ -63,7 +63,8 @@ func RowOf(s *run.State, t *run.Task) Row {
 	id := t.Task.ID
 	return Row{
 		ID: id, Title: t.Task.Title, Role: t.Task.Role, State: t.State, Reason: t.Reason, Attempt: t.Attempt,
-		Tokens: s.Works.Used(id).Total(), Commit: t.Commit, Added: t.Landed.Added, Deleted: t.Landed.Deleted, Files: t.Landed.Files,
+		Tokens: s.Works.Used(id).Total(), Commit: t.Commit, Added: t.Landed.Added,
+		Deleted: t.Landed.Deleted, Files: t.Landed.Files,
 		Unverified: t.State == run.TaskLanded && t.Landed.Unverified != "",
 	}
 }

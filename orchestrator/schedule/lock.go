@@ -52,7 +52,8 @@ type wait struct {
 
 func newSets(s *run.State) *sets {
 	return &sets{
-		State: s, locked: Locked(s), now: map[*run.Task]bool{}, begun: map[*run.ChangeSet]bool{}, waits: map[*run.ChangeSet]wait{},
+		State: s, locked: Locked(s), now: map[*run.Task]bool{}, begun: map[*run.ChangeSet]bool{},
+		waits: map[*run.ChangeSet]wait{},
 	}
 }
 
