@@ -341,3 +341,10 @@ func now() time.Time { return time.Now().UTC() }
 
 // newID returns a sortable id.
 func newID() string { return ulid.Make().String() }
+
+// notice tells a person.
+func (h *holder) notice(text string) {
+	if h.Notice != nil {
+		h.Notice(text)
+	}
+}

@@ -351,13 +351,6 @@ func usual(earlier []report.Report) map[string]spec.Usage {
 	return sum
 }
 
-// notice tells a person.
-func (h *holder) notice(text string) {
-	if h.Notice != nil {
-		h.Notice(text)
-	}
-}
-
 // confinement says what a person should know of this machine before commands run.
 func confinement() []string {
 	if level := sandbox.Probe(); level.Strict() != nil {
