@@ -36,7 +36,7 @@ func Settle(s *run.State) []run.Action {
 
 func settle(s *run.State, t *run.Task) []run.Action {
 	r, id := t.Result, t.Task.ID
-	transfer := s.Transfer(t)
+	transfer := s.Requests.Transfer(t)
 	switch {
 	case r.Status == spec.StatusDone && r.HandedOver && transfer != nil:
 		return handOver(s, t, transfer)

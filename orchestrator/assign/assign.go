@@ -182,7 +182,7 @@ func (g *given) assignTask(ctx context.Context, a *wire.Assignment, t *run.Task,
 	if err := g.continueCommand(ctx, a, t); err != nil {
 		return err
 	}
-	if q := g.st.RequestFor(t); q != nil && len(q.Artifacts) > 0 {
+	if q := g.st.Requests.For(t); q != nil && len(q.Artifacts) > 0 {
 		given := spec.Handoff{Summary: "load_artifact shows you these.", Artifacts: q.Artifacts}
 		a.Inputs = append(a.Inputs, wire.Input{Task: q.Of, Role: g.st.Works[q.Of].RoleAt(q.Attempt), Handoff: given})
 	}

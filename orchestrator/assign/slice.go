@@ -100,7 +100,7 @@ func (g *given) upstream(ctx context.Context, t *run.Task, in *slice.Input) erro
 			in.Dispatcher = append(in.Dispatcher, events...)
 		}
 	}
-	if q := g.st.Requests[g.st.Plans[t.Plan].Request]; q != nil { // what it said after that is nothing to the child
+	if q := g.st.Requests.ByID[g.st.Plans[t.Plan].Request]; q != nil { // what it said after that is nothing to the child
 		in.Dispatcher = slices.DeleteFunc(in.Dispatcher, func(e contextscope.Event) bool { return e.Seq >= q.Seq })
 	}
 	for _, up := range wholeInputs(g.st, t) {

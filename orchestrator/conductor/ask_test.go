@@ -101,7 +101,7 @@ func TestAMasterIsNotDoneBeforeItHasSeenEverything(t *testing.T) {
 			if hold == "two" {
 				go func() {
 					defer close(released)
-					r.until(func(st *run.State) bool { return st.Woken >= 2 }, "the master's second turn ends")
+					r.until(func(st *run.State) bool { return st.Master.Woken >= 2 }, "the master's second turn ends")
 				}()
 			}
 			st := r.run(t.Context())

@@ -224,7 +224,7 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 
 // resendAll repeats to every agent the messages that it may have missed.
 func (c *Conductor) resendAll(ctx context.Context) {
-	for id := range c.st.Active() {
+	for id := range c.st.Queue {
 		c.tell(ctx, id)
 	}
 }

@@ -130,5 +130,5 @@ func TestAnAgentThatWaitsSurvivesItsWorkerAndItsConductor(t *testing.T) {
 	require.Contains(t, said.at("one/1/2"), "found it")
 	require.GreaterOrEqual(t, st.Works["one"].Attempts[1].Delivery, 2)
 	require.Equal(t, 1, st.Tasks["one"].Attempt)
-	require.True(t, strings.HasPrefix(st.Asked[0], "one/1/"))
+	require.True(t, strings.HasPrefix(st.Requests.Order[0], "one/1/"))
 }

@@ -71,7 +71,7 @@ func TestAPersonEditsAPlan(t *testing.T) {
 	require.Equal(t, "master/1", shown[2].Plan.By)
 	require.Equal(t, "each", shown[2].Source.Tasks[0].ID, "a template as the person wrote it")
 	require.Equal(t, "each-001", shown[2].Plan.Tasks[0].ID)
-	require.Equal(t, 2, st.Woken, "an edit is no turn of the master")
+	require.Equal(t, 2, st.Master.Woken, "an edit is no turn of the master")
 	require.Contains(t, said.at("master/2/1"), "A person edited your plan before it was approved. It now reads, as data:")
 	require.Zero(t, said.count("do/1/1"))
 
@@ -98,7 +98,7 @@ func TestAPersonEditsAPlan(t *testing.T) {
 			require.Equal(t, run.Done, st.Status, st.Reason)
 			require.Equal(t, want, f.outcome(st.Head))
 			require.Len(t, st.Edits, 1)
-			require.Equal(t, 2, st.Woken)
+			require.Equal(t, 2, st.Master.Woken)
 		})
 	}
 }

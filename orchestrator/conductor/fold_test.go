@@ -93,9 +93,9 @@ func FuzzFold(f *testing.F) {
 func shown(st *run.State) {
 	report.Of(st)
 	phase.Over(st)
-	st.AtWork()
-	st.Waiting()
+	st.Queue.AtWork()
+	st.Queue.Waiting()
 	st.OpenRequests()
 	phase.Resumed(st)
-	st.UsedUp(time.Unix(2, 0))
+	st.Quotas.UsedUp(time.Unix(2, 0))
 }

@@ -35,7 +35,7 @@ func (c *Conductor) pause(ctx context.Context) (int, error) {
 // delivered again, and reaches its turn then.
 func (c *Conductor) takeBackIdle(ctx context.Context) error {
 	busy := c.busy()
-	for id, w := range c.st.Active() {
+	for id, w := range c.st.Queue {
 		if w.Outstanding() && !slices.Contains(busy, id) {
 			if err := c.takeBack(ctx, w); err != nil {
 				return err
@@ -48,7 +48,7 @@ func (c *Conductor) takeBackIdle(ctx context.Context) error {
 // busy lists the works whose newest attempt a worker runs and which have not stopped at a turn, but for what nothing waits for.
 func (c *Conductor) busy() []string {
 	var ids []string
-	for id, w := range c.st.Active() {
+	for id, w := range c.st.Queue {
 		a := w.Attempts[w.Last]
 		if id != run.FlakesTask && w.Outstanding() && !w.Waits() && a.StartedPos > c.st.Began && !a.Stopped && a.Lacks == nil {
 			ids = append(ids, id)

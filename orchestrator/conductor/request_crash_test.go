@@ -87,7 +87,7 @@ func TestAKillInTheMiddleOfASendSendsNothingTwice(t *testing.T) {
 	stop()
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	require.Len(t, st.Messages, 1)
+	require.Len(t, st.Messages.All, 1)
 	var log []bus.Message
 	for m, err := range r.bus.Read(t.Context(), bus.RunFilter("r1"), 0) {
 		require.NoError(t, err)
@@ -109,10 +109,10 @@ func TestAKillInTheMiddleOfASendSendsNothingTwice(t *testing.T) {
 			st, err := f.conduct(t.Context(), f.quietly(true))
 			require.NoError(t, err)
 			require.Equal(t, run.Done, st.Status, st.Reason)
-			require.Len(t, st.Messages, 1)
-			require.Len(t, st.Asked, 5)
-			for _, id := range st.Asked {
-				require.Empty(t, st.Requests[id].Answer.Refused, id)
+			require.Len(t, st.Messages.All, 1)
+			require.Len(t, st.Requests.Order, 5)
+			for _, id := range st.Requests.Order {
+				require.Empty(t, st.Requests.ByID[id].Answer.Refused, id)
 			}
 			require.NotContains(t, said.at("one/1/2"), "Message of master/2")
 		})
@@ -150,7 +150,7 @@ func TestAKillBehindAnyAppendAsksNothingTwice(t *testing.T) {
 			f.goOn(want)
 			st, err := conductor.Fold(t.Context(), f.bus, "r1")
 			require.NoError(t, err)
-			require.Len(t, st.Asked, 4, "each was asked once: %v", st.Asked)
+			require.Len(t, st.Requests.Order, 4, "each was asked once: %v", st.Requests.Order)
 			require.Len(t, st.Order, 4)
 		})
 	}

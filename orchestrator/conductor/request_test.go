@@ -45,7 +45,7 @@ func TestAConductorLeavesUndoneWhatNobodyWaitsForAnyMore(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorContains(t, err, "does nothing that it had not started by now: check with divisi show r1, then ask again")
 	require.NoError(t, c.answer(t.Context(), <-asks))
-	require.Empty(t, c.st.Messages)
+	require.Empty(t, c.st.Messages.All)
 
 	again := make(chan error, 1)
 	go func() {
@@ -54,7 +54,7 @@ func TestAConductorLeavesUndoneWhatNobodyWaitsForAnyMore(t *testing.T) {
 	}()
 	require.NoError(t, c.answer(t.Context(), <-asks))
 	require.NoError(t, <-again)
-	require.Len(t, c.st.Messages, 1)
+	require.Len(t, c.st.Messages.All, 1)
 }
 
 func TestWhoGivesARequestUpIsToldThatItMayStillBeDone(t *testing.T) {
@@ -70,5 +70,5 @@ func TestWhoGivesARequestUpIsToldThatItMayStillBeDone(t *testing.T) {
 	giveUp()
 	require.ErrorContains(t, <-gaveUp, "it may still be done: check with divisi show r1 before you ask again")
 	require.NoError(t, c.answer(t.Context(), r))
-	require.Len(t, c.st.Messages, 1)
+	require.Len(t, c.st.Messages.All, 1)
 }

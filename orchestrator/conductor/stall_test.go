@@ -59,7 +59,7 @@ func TestWhatFailedBeforeAResumeDoesNotStopItAgain(t *testing.T) {
 	require.Eventually(t, func() bool {
 		st, err := conductor.Fold(t.Context(), r.bus, "r1")
 		require.NoError(t, err)
-		all, _ := st.AtWork()
+		all, _ := st.Queue.AtWork()
 		return all == 0
 	}, time.Minute, 5*time.Millisecond, "the others fail in the same way while the run stops")
 	st, err = r.conduct(t.Context(), r.config(true))

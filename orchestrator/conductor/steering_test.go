@@ -113,7 +113,7 @@ func TestAMessageOutlivesWorkersAndAttempts(t *testing.T) {
 	require.Contains(t, said.at("one/1/2"), "Keep it short.")
 	require.Contains(t, said.at("one/2/1"), "Keep it short.")
 	var agents []string
-	for _, receipt := range st.Messages[0].Receipts {
+	for _, receipt := range st.Messages.All[0].Receipts {
 		agents = append(agents, receipt.Agent)
 	}
 	require.Equal(t, []string{"one/1", "one/2"}, agents)
@@ -148,7 +148,7 @@ func TestAMessageToTheMasterWakesIt(t *testing.T) {
 	require.Contains(t, said.at("master/2/2"), "one/1 receives it at its next turn")
 	require.Contains(t, said.at("one/1/2"), "Message of master/2:")
 	require.Contains(t, said.at("one/1/2"), "Leave the vendor directory out.")
-	require.Empty(t, st.Messages[0].Receipts, "what it was woken with it is not told again")
+	require.Empty(t, st.Messages.All[0].Receipts, "what it was woken with it is not told again")
 	_, err := r.do(conductor.Request{Verb: conductor.VerbSend, Text: "Anybody?"})
 	require.ErrorContains(t, err, "is over: done")
 }

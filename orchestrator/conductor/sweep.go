@@ -39,7 +39,7 @@ func (c *Conductor) sweep(ctx context.Context, quiet time.Time) error {
 	for _, s := range queued {
 		have[s[strings.LastIndexByte(s, '.')+1:]] = s
 	}
-	for id, w := range c.st.Active() {
+	for id, w := range c.st.Queue {
 		subject, there := have[queueToken(id, w.Last)]
 		sign, _ := c.heard.Load(subject)
 		at, _ := sign.(time.Time)

@@ -192,8 +192,8 @@ func TestOneTransferOfATurnIsGranted(t *testing.T) {
 	})
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	require.Len(t, st.Asked, 2)
-	granted, refused := st.Requests[st.Asked[0]], st.Requests[st.Asked[1]]
+	require.Len(t, st.Requests.Order, 2)
+	granted, refused := st.Requests.ByID[st.Requests.Order[0]], st.Requests.ByID[st.Requests.Order[1]]
 	require.Empty(t, granted.Answer.Refused)
 	require.Equal(t, "your task goes to "+granted.Role+" already", refused.Answer.Refused)
 	require.Equal(t, granted.Role, st.Tasks["one"].Task.Role)

@@ -105,12 +105,12 @@ func masterOf(s *run.State, w *run.Work) task {
 		row.Notes = report.Said(a.Result, nil)
 	}
 	switch {
-	case s.MasterDone:
+	case s.Master.Done:
 		row.State = string(run.TaskDone)
 	case w.Outstanding():
 		row.State = string(run.TaskRunning)
-	case s.MasterFails > 0:
-		row.Reason, row.Alarm = cmp.Or(s.MasterGaveUp(), s.MasterFault.Message), true
+	case s.Master.Fails > 0:
+		row.Reason, row.Alarm = cmp.Or(s.Master.GaveUp(), s.Master.Fault.Message), true
 	default:
 		row.Reason = "waits for its tasks"
 	}

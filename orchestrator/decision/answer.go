@@ -75,7 +75,7 @@ func closed(s *run.State, which string) string {
 			return h.Answer + " by " + h.By
 		}
 	}
-	for _, q := range s.Requests {
+	for _, q := range s.Requests.ByID {
 		if id(q.AskedBy(), q.Pos) != which {
 			continue
 		}

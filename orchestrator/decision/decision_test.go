@@ -152,7 +152,7 @@ func TestAQuestionIsAnsweredAndNotTwice(t *testing.T) {
 	actions, _, err := decision.Take(l.State, a)
 	require.NoError(t, err)
 	l.Do(actions)
-	require.Equal(t, "left", l.Requests["r1"].Answer.Text)
+	require.Equal(t, "left", l.Requests.ByID["r1"].Answer.Text)
 	_, _, err = decision.Take(l.State, a)
 	require.ErrorContains(t, err, d.ID+" is not open any more: answered by user")
 }
@@ -273,18 +273,18 @@ func TestWriteAccessToProtectedFilesIsADecision(t *testing.T) {
 	task := l.Tasks["q"].Task
 	require.Contains(t, task.Files, ".github/workflows/ci.yml")
 	require.Equal(t, []string{".github/workflows/ci.yml"}, task.Unlocked)
-	require.Equal(t, []string{".github/workflows/ci.yml"}, l.Requests["r2"].Answer.Unlocked)
+	require.Equal(t, []string{".github/workflows/ci.yml"}, l.Requests.ByID["r2"].Answer.Unlocked)
 
 	l = asks(run.OnDoubtAsk)
 	actions, _, err = decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Refuse, Text: "leave CI alone", By: wire.FromUser})
 	require.NoError(t, err)
 	l.Do(actions)
-	require.Equal(t, "leave CI alone", l.Requests["r2"].Answer.Refused)
+	require.Equal(t, "leave CI alone", l.Requests.ByID["r2"].Answer.Refused)
 	require.NotContains(t, l.Tasks["q"].Task.Files, ".github/workflows/ci.yml")
 
 	for _, policy := range []string{run.OnDoubtReject, run.OnDoubtAccept} {
 		l = asks(policy)
 		l.Do(request.Settle(l.State))
-		require.Contains(t, l.Requests["r2"].Answer.Refused, "is protected", policy)
+		require.Contains(t, l.Requests.ByID["r2"].Answer.Refused, "is protected", policy)
 	}
 }

@@ -130,7 +130,7 @@ func (w *workshop) wrong(commit string) []string {
 func (w *workshop) work() {
 	var open []*run.Work
 	for _, id := range slices.Sorted(func(yield func(string) bool) {
-		for id := range w.Active() {
+		for id := range w.Queue {
 			if !yield(id) {
 				return
 			}

@@ -11,12 +11,12 @@ import (
 // Wake assigns the master: at the start, after a failure of its own, when every task has ended, when an agent asks it something,
 // and when a person writes to it. All reasons since its last turn come as one message.
 func Wake(s *run.State) []run.Action {
-	if s.Spec.Plan != nil || s.Status == run.Preflight || s.MasterDone || s.MasterGaveUp() != "" {
+	if s.Spec.Plan != nil || s.Status == run.Preflight || s.Master.Done || s.Master.GaveUp() != "" {
 		return nil
 	}
 	next := 1
 	if w := s.Works[run.MasterTask]; w != nil {
-		if w.Outstanding() || s.Woken < w.Last {
+		if w.Outstanding() || s.Master.Woken < w.Last {
 			return nil
 		}
 		next = w.Last + 1
@@ -32,7 +32,7 @@ func Wake(s *run.State) []run.Action {
 // Settle decides about the result of the master's newest attempt: a plan, a wait, the end, or a failure.
 func Settle(s *run.State) []run.Action {
 	w := s.Works[run.MasterTask]
-	if w == nil || s.Woken >= w.Last {
+	if w == nil || s.Master.Woken >= w.Last {
 		return nil
 	}
 	r := s.Works.Settled(run.MasterTask)

@@ -28,11 +28,11 @@ func calls(s *run.State) bool {
 	}
 	from := s.Works.CalledAt(w.Last)
 	asked := len(messages(s, from)) + len(questions(s, from)) + len(held(s, from)) + len(holds(s, from))
-	if s.MasterAgain || s.MasterFails > 0 || asked > 0 {
+	if s.Master.Again || s.Master.Fails > 0 || asked > 0 {
 		return true
 	}
 	// A master that only watches is not called for each of them.
-	return s.MasterTurns < run.MaxWakes/2 && (len(scopes(s, from)) > 0 || slices.ContainsFunc(s.Ends(from), troubling))
+	return s.Master.Turns < run.MaxWakes/2 && (len(scopes(s, from)) > 0 || slices.ContainsFunc(s.Ends(from), troubling))
 }
 
 // troubling reports whether the end of a task may call for a decision while the others go on. The end of a child is its parent's.
@@ -63,8 +63,8 @@ func holds(s *run.State, from uint64) (out []*run.Hold) {
 
 // scopes are the requests for more to write that were refused behind a position of the log.
 func scopes(s *run.State, from uint64) (out []*run.Request) {
-	for _, id := range slices.Backward(s.Asked) {
-		q := s.Requests[id]
+	for _, id := range slices.Backward(s.Requests.Order) {
+		q := s.Requests.ByID[id]
 		if q.Pos <= from {
 			break
 		}
@@ -78,14 +78,14 @@ func scopes(s *run.State, from uint64) (out []*run.Request) {
 
 // messages are those to the master behind a position of the log that no turn of it has received.
 func messages(s *run.State, from uint64) []*run.Message {
-	return slices.DeleteFunc(slices.Clone(s.MessagesTo(run.MasterTask, from)), func(m *run.Message) bool {
+	return slices.DeleteFunc(slices.Clone(s.Messages.To(run.MasterTask, from)), func(m *run.Message) bool {
 		return len(m.Receipts) > 0
 	})
 }
 
 // questions are those that agents have asked behind a position of the log and wait for.
 func questions(s *run.State, from uint64) (open []*run.Request) {
-	for _, q := range s.Unanswered() {
+	for _, q := range s.Requests.Unanswered() {
 		if q.Pos > from && q.Kind == wire.RequestAsk && q.Of != run.MasterTask && s.Alive(q) {
 			open = append(open, q)
 		}
@@ -132,8 +132,8 @@ func newsFor(s *run.State, attempt int) *news {
 // Message tells an attempt of the master what has happened since the one before.
 func Message(s *run.State, attempt int) string {
 	var b strings.Builder
-	if s.MasterFails > 0 {
-		fmt.Fprintf(&b, "Your last turn did not work: %s\n%s\n", s.MasterFault.Message, s.MasterFault.Detail)
+	if s.Master.Fails > 0 {
+		fmt.Fprintf(&b, "Your last turn did not work: %s\n%s\n", s.Master.Fault.Message, s.Master.Fault.Detail)
 	}
 	n := newsFor(s, attempt-1)
 	for _, p := range n.edits {

@@ -125,14 +125,14 @@ func Over(s *run.State) bool {
 	if s.Spec.Plan != nil {
 		return len(s.Plans) > 0
 	}
-	return s.MasterDone || s.MasterGaveUp() != ""
+	return s.Master.Done || s.Master.GaveUp() != ""
 }
 
 // quietBut is Quiet, but for one thing that may be on the queue.
 func quietBut(s *run.State, id string) bool {
 	if w := s.Works[id]; w != nil && w.Outstanding() {
-		all, _ := s.AtWork()
-		return all == 1 && s.Waiting() == 0 && s.TasksEnded()
+		all, _ := s.Queue.AtWork()
+		return all == 1 && s.Queue.Waiting() == 0 && s.TasksEnded()
 	}
 	return s.Quiet()
 }
@@ -156,7 +156,7 @@ func why(s *run.State, end run.Status) string {
 	if end == run.Done {
 		return fmt.Sprintf("%d landed, %d done without a change", n[run.TaskLanded], n[run.TaskDone]) + skipped(n)
 	}
-	if why := s.MasterGaveUp(); why != "" {
+	if why := s.Master.GaveUp(); why != "" {
 		return why
 	}
 	if s.PlannedNothing() {
@@ -217,7 +217,7 @@ func outcome(s *run.State) run.Status {
 		return run.Parked
 	}
 	unverified := s.Head != s.Spec.Base && acceptance.UnverifiedLanded(s) != ""
-	if s.MasterGaveUp() != "" || s.PlannedNothing() || unverified || len(s.Missing) > 0 || slices.ContainsFunc(s.Final, failed) {
+	if s.Master.GaveUp() != "" || s.PlannedNothing() || unverified || len(s.Missing) > 0 || slices.ContainsFunc(s.Final, failed) {
 		return run.Parked
 	}
 	return run.Done

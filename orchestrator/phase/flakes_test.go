@@ -115,7 +115,7 @@ func TestNothingWaitsForTheSecondRun(t *testing.T) {
 	l.Append("", run.Data{Baseline: []spec.Receipt{tested()}})
 	l.Plan(spec.Task{ID: "a", Role: "generator"})
 	l.Gates(run.FlakesTask, 1, "b")
-	all, byRole := l.AtWork()
+	all, byRole := l.Queue.AtWork()
 	require.Zero(t, all)
 	require.Empty(t, byRole)
 	l.Append("a", run.TaskData{State: run.TaskDone})

@@ -9,7 +9,7 @@ import (
 
 // waitsFor returns what the run waits for a person to do, once no attempt is active; empty while one is.
 func waitsFor(s *run.State) string {
-	active, _ := s.AtWork()
+	active, _ := s.Queue.AtWork()
 	if active > 0 || s.Status != run.Planning && s.Status != run.Running {
 		return ""
 	}
@@ -37,7 +37,7 @@ func Stuck(s *run.State) []run.Action {
 	if s.Status != run.Running && s.Status != run.Planning {
 		return nil
 	}
-	working, _ := s.AtWork()
+	working, _ := s.Queue.AtWork()
 	open := decision.ForPerson(s)
 	if working > 0 || len(open) == 0 {
 		return nil

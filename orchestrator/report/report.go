@@ -182,7 +182,7 @@ func Live(s *run.State, now time.Time) Report {
 	if s.Status.Ended() {
 		return r
 	}
-	t := s.TimesAt(now)
+	t := s.Times.At(now, s.Spec.Created, s.Queue)
 	r.Times = timesOf(s, &t, now)
 	for _, a := range Agents(s) {
 		r.Now = append(r.Now, fmt.Sprintf("%s (%s) %s", a.ID, Span(now.Sub(time.UnixMilli(a.Since))), a.Doing))
@@ -200,7 +200,7 @@ func Of(s *run.State) Report {
 		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: roleReports(s), Budget: s.Budget, Executors: executors(s),
 		Verdicts: verdicts(s),
 		Batches:  s.BatchCount, GateRuns: s.GateRuns, OneByOne: s.Queued, Flakes: s.Flakes(), Times: TimesOf(s),
-		Notices: s.Notices, Questions: questions(s), Doubts: doubts(s), Quotas: s.UsedUp(time.Now()),
+		Notices: s.Notices, Questions: questions(s), Doubts: doubts(s), Quotas: s.Quotas.UsedUp(time.Now()),
 	}
 	for _, h := range s.Holds() {
 		r.Holds = append(r.Holds, *h)
@@ -216,7 +216,7 @@ func Of(s *run.State) Report {
 	}
 	if w := s.Works[run.MasterTask]; w != nil {
 		t := Task{ID: run.MasterTask, Title: "Plan the run", Role: spec.RoleMaster, State: run.TaskRunning, Attempts: w.Last}
-		if s.MasterDone {
+		if s.Master.Done {
 			t.State = run.TaskDone
 		}
 		if a := w.Attempts[w.Last]; a != nil {

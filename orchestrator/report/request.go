@@ -49,7 +49,7 @@ func questions(s *run.State) []Question {
 // tellRequests adds what a task has to do with others.
 func tellRequests(s *run.State, t *Task, v *run.Task) {
 	t.Parent, t.Delegated = v.Parent, s.Delegated(v.Task.ID)
-	for _, q := range s.RequestsOf(v.Task.ID) {
+	for _, q := range s.Requests.Of(v.Task.ID) {
 		if q.Child != "" {
 			t.Children = append(t.Children, q.Child)
 		}
@@ -60,7 +60,7 @@ func tellRequests(s *run.State, t *Task, v *run.Task) {
 			t.Refused = append(t.Refused, Scope{Paths: q.Paths, Reason: q.Reason, Why: q.Answer.Refused})
 		}
 	}
-	for _, m := range s.MessagesTo(v.Task.ID, 0) {
+	for _, m := range s.Messages.To(v.Task.ID, 0) {
 		t.Messages = append(t.Messages, Message{From: m.From, Text: m.Text, Receipts: m.Receipts})
 	}
 }

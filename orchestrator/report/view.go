@@ -90,7 +90,7 @@ type Agent struct {
 // Agents lists the attempts that are with a worker, the longest first.
 func Agents(s *run.State) []Agent {
 	out := []Agent{}
-	for id, w := range s.Active() {
+	for id, w := range s.Queue {
 		a := w.Attempts[w.Last]
 		if s.Status.Ended() || !w.Outstanding() || !a.Started || a.Stopped || a.Lacks != nil {
 			continue
@@ -114,7 +114,7 @@ func Agents(s *run.State) []Agent {
 
 // newest is the newest request without an answer of an attempt.
 func newest(s *run.State, id string, attempt int) wire.Request {
-	for _, q := range slices.Backward(s.RequestsOf(id)) {
+	for _, q := range slices.Backward(s.Requests.Of(id)) {
 		if q.Attempt == attempt && q.Answer == nil && !q.Begun {
 			return q.Request
 		}

@@ -11,10 +11,10 @@ import (
 // Follow makes a task of the first refused request for more to write whose task has ended well, where no master decides about it.
 // What follows asks for nothing to follow: that is reported to a person.
 func Follow(s *run.State) []run.Action {
-	if s.Spec.Plan == nil && s.MasterGaveUp() == "" || s.Status != run.Running {
+	if s.Spec.Plan == nil && s.Master.GaveUp() == "" || s.Status != run.Running {
 		return nil
 	}
-	for _, q := range s.Refused() {
+	for _, q := range s.Requests.Refused() {
 		if t := s.Tasks[q.Of]; !t.Ended() || t.GivenUp() {
 			continue
 		}

@@ -120,7 +120,7 @@ func TestAGivenPatchIsAnAttemptWithItsResult(t *testing.T) {
 	require.True(t, l.Works.ByPerson(s1))
 	require.Equal(t, patchOn("h"), s1.Result.Patch)
 	require.False(t, l.Works["s-1"].Outstanding(), "no worker gets it")
-	require.NotContains(t, l.Active(), "s-1")
+	require.NotContains(t, l.Queue, "s-1")
 
 	actions, becomes, err := request.Give(l.State, "s-1", patchOn("h"))
 	require.NoError(t, err)

@@ -79,10 +79,10 @@ func spokenTo(s *run.State, t *run.Task) bool {
 
 func masterDelivery(s *run.State) (string, error) {
 	w := s.Works[run.MasterTask]
-	switch why := s.MasterGaveUp(); {
+	switch why := s.Master.GaveUp(); {
 	case why != "":
 		return "", Refusedf("%s", why)
-	case s.MasterDone:
+	case s.Master.Done:
 		return "", Refusedf("the master has ended its work and receives no messages")
 	case w != nil && w.Outstanding():
 		return "the master receives it at its next turn", nil
@@ -106,19 +106,19 @@ func question(s *run.State, task string) *run.Request {
 func sent(s *run.State, q *run.Request) bool {
 	said := wire.MessageOf(&contextscope.Event{Author: q.Agent(), Content: genai.NewContentFromText(q.Text, genai.RoleUser)}).Text
 	n := 0
-	for _, m := range s.MessagesTo(q.Task, 0) {
+	for _, m := range s.Messages.To(q.Task, 0) {
 		if m.From == q.Agent() && m.Text == said {
 			n++
 		}
 	}
 	for _, of := range []string{q.Task, q.Task + run.VerifySuffix} {
-		for _, had := range s.RequestsOf(of) {
+		for _, had := range s.Requests.Of(of) {
 			if a := had.Answer; had.Kind == wire.RequestAsk && a != nil && a.From == q.Agent() && a.Text == q.Text {
 				n++
 			}
 		}
 	}
-	for _, had := range slices.Backward(s.RequestsOf(q.Of)) {
+	for _, had := range slices.Backward(s.Requests.Of(q.Of)) {
 		if had.Attempt < q.Attempt {
 			break
 		}
@@ -133,7 +133,7 @@ func sent(s *run.State, q *run.Request) bool {
 // Undelivered are the messages that an attempt's agent is to have and does not have.
 func Undelivered(s *run.State, task string, attempt int) []*run.Message {
 	agent := wire.AgentID(task, attempt)
-	return slices.DeleteFunc(slices.Clone(s.MessagesTo(task, messagesFrom(s, task, attempt))), func(m *run.Message) bool {
+	return slices.DeleteFunc(slices.Clone(s.Messages.To(task, messagesFrom(s, task, attempt))), func(m *run.Message) bool {
 		return m.ReachedAgent(agent)
 	})
 }

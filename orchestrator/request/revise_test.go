@@ -216,7 +216,7 @@ func TestTheMasterAnswersAQuestionOnce(t *testing.T) {
 	require.Equal(t, []string{
 		"write to a: Title", "tell a", "answer master a/1 receives it at its next turn",
 	}, sends("2", "a", "Title"))
-	require.Equal(t, "Label", l.Requests["a/1/ask"].Answer.Text)
+	require.Equal(t, "Label", l.Requests.ByID["a/1/ask"].Answer.Text)
 	require.Equal(t, []string{`answer master run r1 has no task "ab" (did you mean "a"?)`}, sends("3", "ab", "Label"))
 	require.Equal(t, []string{"answer master m has ended and is parked: no agent works on it any more"}, sends("4", "m", "Label"))
 }

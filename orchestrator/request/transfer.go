@@ -14,7 +14,7 @@ func mayTransfer(s *run.State, q *run.Request) string {
 	if t == nil {
 		return "only the agent of a task can hand it over"
 	}
-	if had := s.Transfer(t); had != nil && turnOf(had) == turnOf(q) { // it ends with the one that it was granted
+	if had := s.Requests.Transfer(t); had != nil && turnOf(had) == turnOf(q) { // it ends with the one that it was granted
 		return "your task goes to " + had.Role + " already"
 	}
 	if why := callable(s, t, q.Role); why != "" {

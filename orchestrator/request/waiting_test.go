@@ -48,7 +48,7 @@ func delegating(t *testing.T, tasks, n int) *run.State {
 			Kind: contextscope.KindRequest, Task: id, Attempt: 1, Agent: id + "/1", Pos: st.Pos + 1, Data: raw,
 		}))
 		fold(t, st, contextscope.KindPlan, "", run.PlanData{
-			By: id + "/1", Request: q.ID, Tasks: []spec.Task{{ID: childID(st, st.Requests[q.ID]), Role: "reader"}},
+			By: id + "/1", Request: q.ID, Tasks: []spec.Task{{ID: childID(st, st.Requests.ByID[q.ID]), Role: "reader"}},
 		})
 	}
 	return st
@@ -57,9 +57,9 @@ func delegating(t *testing.T, tasks, n int) *run.State {
 func TestNothingIsBegunWhileTooManyWaitButWhatTheyWaitFor(t *testing.T) {
 	t.Parallel()
 	st := delegating(t, 100, mostWaiting)
-	all, _ := st.AtWork()
+	all, _ := st.Queue.AtWork()
 	require.Zero(t, all)
-	require.Equal(t, mostWaiting, st.Waiting())
+	require.Equal(t, mostWaiting, st.Queue.Waiting())
 	ready, _ := schedule.Ready(st)
 	require.Len(t, ready, mostWaiting)
 	for _, id := range ready {
@@ -75,11 +75,11 @@ func TestChildrenHaveIDsOfTheirCallThatArePlanIDs(t *testing.T) {
 	st := delegating(t, 1, 1)
 	long := &run.Request{Of: "a-very-long-task-id_-of-the-greatest-length-that-there-can-be-0001", Attempt: 1}
 	long.ID, long.Role = long.Agent()+"/delegate-123-63", "a--role-of-32-characters-in-all-"
-	for _, id := range []string{childID(st, long), childID(st, st.Requests[st.Asked[0]])} {
+	for _, id := range []string{childID(st, long), childID(st, st.Requests.ByID[st.Requests.Order[0]])} {
 		p := spec.Plan{Tasks: []spec.Task{{ID: id, Role: "reader", Brief: "b"}}}
 		require.Empty(t, p.Validate(spec.Env{Roles: st.Spec.Roles}), id)
 	}
-	require.Equal(t, "t0-reader-1-0-2", childID(st, st.Requests[st.Asked[0]]), "the same call of another attempt")
+	require.Equal(t, "t0-reader-1-0-2", childID(st, st.Requests.ByID[st.Requests.Order[0]]), "the same call of another attempt")
 }
 
 // A child that has not begun holds nothing, and what it is to write is not for its parent, which waits for it, nor for others:
@@ -106,7 +106,7 @@ func TestWhatAChildIsToWriteIsGrantedToNobodyElse(t *testing.T) {
 // woken is a turn of the master that was acted upon. With sends it has answered somebody.
 func woken(t *testing.T, st *run.State, sends bool) {
 	t.Helper()
-	n := st.Woken + 1
+	n := st.Master.Woken + 1
 	fold(t, st, contextscope.KindTask, run.MasterTask, run.TaskData{
 		State: run.TaskRunning, Dispatch: &run.Dispatch{Task: run.MasterTask, Attempt: n, Role: spec.RoleMaster},
 	})
@@ -128,26 +128,26 @@ func TestTurnsInWhichTheMasterAnswersDoNotExhaustIt(t *testing.T) {
 	st := delegating(t, 1, 0)
 	for range run.MaxWakes + 10 {
 		woken(t, st, true)
-		require.Empty(t, st.MasterGaveUp())
+		require.Empty(t, st.Master.GaveUp())
 	}
 	for range run.MaxWakes - 2 {
 		woken(t, st, false)
-		require.Empty(t, st.MasterGaveUp())
+		require.Empty(t, st.Master.GaveUp())
 	}
 	woken(t, st, false)
-	require.Contains(t, st.MasterGaveUp(), "woken 50 times without coming to an end")
+	require.Contains(t, st.Master.GaveUp(), "woken 50 times without coming to an end")
 }
 
 // A request that was answered twice, or by nobody's request, changes nothing the second time.
 func TestAnAnswerCountsOnce(t *testing.T) {
 	t.Parallel()
 	st := delegating(t, 1, 1)
-	id := st.Asked[0]
+	id := st.Requests.Order[0]
 	for range 2 {
 		fold(t, st, contextscope.KindAnswer, "t0", wire.Answer{Request: id, Granted: []string{"a.go"}})
 		fold(t, st, contextscope.KindAnswer, "t0", wire.Answer{Request: "nobody's", Granted: []string{"b.go"}})
 	}
 	require.Equal(t, []string{"a.go"}, st.Tasks["t0"].Task.Files)
 	require.Zero(t, st.Works["t0"].Attempts[1].Open)
-	require.Zero(t, st.Waiting())
+	require.Zero(t, st.Queue.Waiting())
 }

@@ -74,9 +74,9 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		})
 	case contextscope.KindRequest:
 		s.Times.tools(a, now)
-		return decode(e, s.applyRequest)
+		return decode(e, func(_ *contextscope.Event, d wire.Request) { s.Requests.apply(e, a, d) })
 	case contextscope.KindSteering:
-		return decode(e, s.applyReceipt)
+		return decode(e, func(_ *contextscope.Event, d wire.Steered) { s.Messages.received(e, d.ID, a.Turns+1) })
 	case contextscope.KindControl:
 		return decode(e, func(_ *contextscope.Event, d wire.Nudge) {
 			a.Stopped = a.Stopped || d.Reason == wire.ReasonStopped
@@ -98,7 +98,7 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 	}
 	a.Result, a.ResultPos, a.Ended, a.Doing = &r, e.Pos, e.Time.UnixMilli(), ""
 	if w := s.Works[e.Task]; w != nil {
-		s.track(w)
+		s.Queue.track(w)
 	}
 	if r.Error != nil && r.Error.Class == wire.FaultOutdated && a.Epoch > s.baselined {
 		s.outdated = true
@@ -151,30 +151,6 @@ func (w Works) Settled(id string) *spec.Result {
 		return a.Result
 	}
 	return nil
-}
-
-// AtWork counts the attempts that are on the queue or with a worker and do not wait for others; byRole has them by role. The
-// second run of the gates on the base commit is left out: nothing waits for it.
-func (s *State) AtWork() (all int, byRole map[string]int) {
-	byRole = map[string]int{}
-	for _, w := range s.active {
-		if w.Outstanding() && !w.Waits() && w.ID != FlakesTask {
-			all++
-			byRole[w.RoleAt(w.Last)]++
-		}
-	}
-	return all, byRole
-}
-
-// Waiting counts the attempts whose agents wait for others.
-func (s *State) Waiting() int {
-	n := 0
-	for _, w := range s.active {
-		if w.Waits() {
-			n++
-		}
-	}
-	return n
 }
 
 // RoleAt is the role of one attempt of the work: a task can be transferred.

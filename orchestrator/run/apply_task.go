@@ -9,7 +9,9 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	s.dispatched(e, d.Dispatch)
 	t := s.Tasks[e.Task]
 	if t == nil {
-		s.applyMaster(e, d)
+		if e.Task == MasterTask && d.Dispatch == nil {
+			s.Master.apply(d)
+		}
 		return
 	}
 	t.Reason = d.Reason
@@ -17,7 +19,7 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	t.applyDoubt(e, d)
 	lost := t.GivenUp()
 	if s.set(t, d.State, e.Pos); lost && !t.Ended() {
-		s.MasterDone = false // a person opened it again: the master leads on
+		s.Master.Done = false // a person opened it again: the master leads on
 	}
 	switch {
 	case d.Revision != nil:
@@ -61,24 +63,6 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 			s.failAlike(t)
 		}
 	}
-}
-
-// applyMaster folds what the conductor made of a master's result: nothing more to do, a failure, or a wait.
-func (s *State) applyMaster(e *contextscope.Event, d TaskData) {
-	if e.Task != MasterTask || d.Dispatch != nil {
-		return
-	}
-	s.Woken++
-	s.MasterDone, s.MasterAgain = d.State == TaskDone, d.Again
-	if !d.Again {
-		s.MasterTurns++
-	}
-	if d.Fault == nil {
-		s.MasterFails = 0
-		return
-	}
-	s.MasterFails++
-	s.MasterFault = *d.Fault
 }
 
 func faultOf(t *Task, f spec.Fault) AttemptFault {

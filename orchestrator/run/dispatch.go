@@ -12,6 +12,43 @@ func (w Works) void(id string) {
 	}
 }
 
+// Queue are the works whose newest attempt has no result, by queue id: those that are outstanding, and those that were cancelled
+// and have not ended yet.
+type Queue map[string]*Work
+
+// track notes whether a work is on the queue.
+func (q Queue) track(w *Work) {
+	if a := w.Attempts[w.Last]; a != nil && a.Result == nil {
+		q[w.ID] = w
+	} else {
+		delete(q, w.ID)
+	}
+}
+
+// AtWork counts the attempts that are on the queue or with a worker and do not wait for others; byRole has them by role. The
+// second run of the gates on the base commit is left out: nothing waits for it.
+func (q Queue) AtWork() (all int, byRole map[string]int) {
+	byRole = map[string]int{}
+	for _, w := range q {
+		if w.Outstanding() && !w.Waits() && w.ID != FlakesTask {
+			all++
+			byRole[w.RoleAt(w.Last)]++
+		}
+	}
+	return all, byRole
+}
+
+// Waiting counts the attempts whose agents wait for others.
+func (q Queue) Waiting() int {
+	n := 0
+	for _, w := range q {
+		if w.Waits() {
+			n++
+		}
+	}
+	return n
+}
+
 func (s *State) dispatched(e *contextscope.Event, d *Dispatch) {
 	if d == nil {
 		return
@@ -26,7 +63,7 @@ func (s *State) dispatched(e *contextscope.Event, d *Dispatch) {
 		a.Role, a.Head, a.Epoch, a.Dispatched, a.Pos = d.Role, d.Head, s.Epoch, e.Time.UnixMilli(), e.Pos
 		a.Tokens, a.Assignment, a.down = d.Tokens, d.Assignment, s.Times.Down
 	}
-	s.track(w)
+	s.Queue.track(w)
 }
 
 // Attempt returns the view of an attempt of something that was dispatched, made on demand; nil for anything else.

@@ -101,21 +101,6 @@ func (t *Task) applyDoubt(e *contextscope.Event, d TaskData) {
 	}
 }
 
-// ForMaster reports whether what came at a position of the log is the master's to answer. What it leaves open when its turn has
-// ended is a person's.
-func (s *State) ForMaster(pos uint64) bool {
-	if s.Spec.Plan != nil || s.MasterDone || s.MasterGaveUp() != "" {
-		return false
-	}
-	first := 0 // the first turn that begins with it
-	if w := s.Works[MasterTask]; w != nil {
-		for n := w.Last; n > 0 && s.Works.CalledAt(n) > pos; n-- {
-			first = n
-		}
-	}
-	return first == 0 || s.Woken < first || s.MasterAgain || s.MasterFails > 0
-}
-
 // Reviewing returns the tasks that a person sees together with one: itself, and those of its change set that are held for review.
 func (s *State) Reviewing(t *Task) []*Task {
 	set := s.Set(t)

@@ -14,17 +14,6 @@ type index struct {
 	states  map[TaskState]tasks
 	counts  map[TaskState]int
 	givenUp int
-	// active are the works whose newest attempt has no result, by queue id.
-	active map[string]*Work
-	// unanswered are the requests without an answer, oldest first; byTask has all requests of the agents of a queue id.
-	unanswered []*Request
-	byTask     map[string][]*Request
-	// refused are the refused requests for more to write from which no task followed.
-	refused []*Request
-	// messages are those to each task, oldest first; late are those that no agent received before their task ended well, and that
-	// were not reported yet.
-	messages map[string][]*Message
-	late     []*Message
 	// writes reports of each plan whether a task of it changes files; toApprove are the plans that a person has to approve.
 	writes    []bool
 	toApprove []int
@@ -44,8 +33,8 @@ type index struct {
 
 func newIndex() index {
 	return index{
-		states: map[TaskState]tasks{}, counts: map[TaskState]int{}, active: map[string]*Work{}, byTask: map[string][]*Request{},
-		messages: map[string][]*Message{}, shardsOpen: map[string]int{}, shardsLost: map[string]*Task{},
+		states: map[TaskState]tasks{}, counts: map[TaskState]int{},
+		shardsOpen: map[string]int{}, shardsLost: map[string]*Task{},
 		sets: map[string]*ChangeSet{}, templates: map[string]*shards{}, doubtful: map[string]*shards{}, held: map[*Task]*Hold{},
 	}
 }
@@ -102,8 +91,8 @@ func (x *index) count(t *Task, n int) {
 	}
 }
 
-// set moves a task to a state, at a position of the log.
-func (x *index) set(t *Task, to TaskState, pos uint64) {
+// set moves a task to a state, at a position of the log. It reports whether the task ended with it.
+func (x *index) set(t *Task, to TaskState, pos uint64) (ended bool) {
 	had, lost := t.Ended(), t.GivenUp()
 	x.remove(t)
 	t.State = to
@@ -119,7 +108,7 @@ func (x *index) set(t *Task, to TaskState, pos uint64) {
 		c.Lost = t
 	}
 	if had || !t.Ended() {
-		return
+		return false
 	}
 	t.EndedPos = pos
 	x.ended = append(x.ended, t)
@@ -130,10 +119,7 @@ func (x *index) set(t *Task, to TaskState, pos uint64) {
 		}
 		x.forgive(t)
 	}
-	if !t.GivenUp() && t.State != TaskSkipped {
-		received := func(m *Message) bool { return len(m.Receipts) > 0 }
-		x.late = append(x.late, slices.DeleteFunc(slices.Clone(x.messages[t.Task.ID]), received)...)
-	}
+	return true
 }
 
 // reopen forgets that a task was given up.
@@ -156,19 +142,6 @@ func (x *index) lost(of func(*Task) bool) *Task {
 	return x.ended[i]
 }
 
-// track notes whether a work is active.
-func (x *index) track(w *Work) {
-	if a := w.Attempts[w.Last]; a != nil && a.Result == nil {
-		x.active[w.ID] = w
-	} else {
-		delete(x.active, w.ID)
-	}
-}
-
-// Active returns the works whose newest attempt has no result, by queue id: those that are outstanding, and those that were
-// cancelled and have not ended yet. It is not to be changed.
-func (s *State) Active() map[string]*Work { return s.active }
-
 // In yields the tasks in a state that is no end, in plan order.
 func (s *State) In(state TaskState) iter.Seq[*Task] { return slices.Values(s.states[state]) }
 
@@ -183,23 +156,6 @@ func (s *State) Ends(from uint64) []*Task {
 	}
 	return slices.SortedFunc(slices.Values(s.ended[i:]), PlanOrder)
 }
-
-// MessagesTo returns the messages to a task, or to the master, behind a position of the log, oldest first. It is not to be
-// changed.
-func (s *State) MessagesTo(task string, from uint64) []*Message {
-	all := s.messages[task]
-	i := len(all)
-	for i > 0 && all[i-1].Pos > from {
-		i--
-	}
-	return all[i:]
-}
-
-// Late returns the messages that came too late and were not reported yet. A run event that names their task reports them.
-func (s *State) Late() []*Message { return s.late }
-
-// RequestsOf returns the requests of the agents of a task, or of its tester, oldest first.
-func (s *State) RequestsOf(id string) []*Request { return s.byTask[id] }
 
 // Depends reports whether a dependency, a task or a template, is satisfied; lost is the task that was given up, so that it never
 // will be. known is false where the plan has no such task.

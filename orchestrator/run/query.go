@@ -1,14 +1,11 @@
 package run
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"divisi/internal/spec"
-	"divisi/subagents/wire"
 )
 
 // Spends reports whether a role uses a model, and with it tokens.
@@ -87,7 +84,9 @@ func (s *State) RolesAbove(t *Task) []string {
 }
 
 // PlannedNothing reports whether the master ended its work and planned no task.
-func (s *State) PlannedNothing() bool { return s.Spec.Plan == nil && s.MasterDone && len(s.Order) == 0 }
+func (s *State) PlannedNothing() bool {
+	return s.Spec.Plan == nil && s.Master.Done && len(s.Order) == 0
+}
 
 // ReasonHalt begins the reason of a run that waits for its machine.
 const ReasonHalt = "paused: "
@@ -113,28 +112,6 @@ func (s *State) PlanNow(at int) PlanData {
 		}
 	}
 	return d
-}
-
-// MasterHasMail reports whether there is a message to the master that no turn of it which succeeded has received, and one will.
-func (s *State) MasterHasMail() bool {
-	all := s.messages[MasterTask]
-	if len(all) == 0 || s.MasterDone || s.MasterGaveUp() != "" {
-		return false
-	}
-	newest := all[len(all)-1]
-	received := s.Works.CalledAt(s.Woken) > newest.Pos || newest.ReachedAgent(wire.AgentID(MasterTask, s.Woken))
-	return !received || s.MasterAgain || s.MasterFails > 0
-}
-
-// UsedUp are the quotas that are used up at a time, by model.
-func (s *State) UsedUp(now time.Time) []spec.Wait {
-	var list []spec.Wait
-	for _, name := range slices.Sorted(maps.Keys(s.Quotas)) {
-		if w := s.Quotas[name]; w.Until.After(now) {
-			list = append(list, w)
-		}
-	}
-	return list
 }
 
 // Wait reports whether the agent of a task waits for others.
@@ -172,8 +149,8 @@ func (s *State) Members(ref string) []string {
 
 // Quiet reports whether every task has ended and nothing is on the queue.
 func (s *State) Quiet() bool {
-	all, _ := s.AtWork()
-	return all+s.Waiting() == 0 && s.TasksEnded()
+	all, _ := s.Queue.AtWork()
+	return all+s.Queue.Waiting() == 0 && s.TasksEnded()
 }
 
 // TasksEnded reports whether every task has ended.
@@ -188,7 +165,7 @@ const ReasonBudget = "the budget is spent"
 
 // NeedsModel reports whether what is left to do may cost tokens.
 func (s *State) NeedsModel() bool {
-	if s.Spec.Plan == nil && !s.MasterDone {
+	if s.Spec.Plan == nil && !s.Master.Done {
 		return true
 	}
 	return slices.ContainsFunc(s.open, func(t *Task) bool { return s.Spec.Spends(t.Task.Role) || s.Spec.Spends(s.Judge(t)) })
@@ -197,31 +174,4 @@ func (s *State) NeedsModel() bool {
 // StoppedByBudget reports whether a stopped run may continue only with a larger budget.
 func (s *State) StoppedByBudget() bool {
 	return s.Status == Stopped && strings.HasPrefix(s.Reason, ReasonBudget)
-}
-
-// CalledAt is where in the log an attempt of the master was dispatched; 0 for none.
-func (w Works) CalledAt(attempt int) uint64 {
-	if m := w[MasterTask]; m != nil && m.Attempts[attempt] != nil {
-		return m.Attempts[attempt].Pos
-	}
-	return 0
-}
-
-const (
-	// maxMasterFails bounds the master's failures in a row.
-	maxMasterFails = 3
-	// MaxWakes bounds the master's turns in a row without a message to an agent.
-	MaxWakes = 50
-)
-
-// MasterGaveUp returns why the master is not woken again; "" while it may be.
-func (s *State) MasterGaveUp() string {
-	switch {
-	case s.MasterFails >= maxMasterFails:
-		return "the master failed: " + s.MasterFault.Message
-	case s.MasterTurns >= MaxWakes && !s.MasterDone:
-		return fmt.Sprintf("the master was woken %d times without coming to an end", MaxWakes)
-	default:
-		return ""
-	}
 }

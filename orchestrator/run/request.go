@@ -17,6 +17,18 @@ func SplitAgent(agent string) (task string, attempt int, ok bool) {
 	return task, attempt, found && err == nil
 }
 
+// Requests are those of agents.
+type Requests struct {
+	// Order has the ids of ByID in the order of the log.
+	ByID  map[string]*Request
+	Order []string
+	// unanswered are those without an answer, oldest first; of has all by the queue id whose agents ask.
+	unanswered []*Request
+	of         map[string][]*Request
+	// refused are the refused ones for more to write from which no task followed.
+	refused []*Request
+}
+
 // Request is one request of an agent, with its answer.
 type Request struct {
 	wire.Request
@@ -40,30 +52,14 @@ func (q *Request) Agent() string { return wire.AgentID(q.Of, q.Attempt) }
 // AskedBy is the task whose agent, or whose tester's agent, asks.
 func (q *Request) AskedBy() string { return strings.TrimSuffix(q.Of, VerifySuffix) }
 
-// Message is a message to the agents of a task, or to the master.
-type Message struct {
-	wire.Control
-
-	Pos uint64
-	// Receipts are of the agents that received it, in the order of the log.
-	Receipts []Receipt
-}
-
-// Receipt records the turn before which an agent received a message.
-type Receipt struct {
-	Agent string `json:"agent"`
-	Turn  int    `json:"turn"`
-}
-
-func (s *State) applyRequest(e *contextscope.Event, d wire.Request) {
-	a := s.Works.Attempt(e.Task, e.Attempt)
-	if a == nil || d.ID == "" || s.Requests[d.ID] != nil {
+func (r *Requests) apply(e *contextscope.Event, a *Attempt, d wire.Request) {
+	if a.Attempt == 0 || d.ID == "" || r.ByID[d.ID] != nil {
 		return
 	}
 	q := &Request{Request: d, Of: e.Task, Attempt: e.Attempt, Pos: e.Pos, Seq: e.Seq}
-	s.Requests[d.ID] = q
-	s.Asked = append(s.Asked, d.ID)
-	s.unanswered, s.byTask[q.Of] = append(s.unanswered, q), append(s.byTask[q.Of], q)
+	r.ByID[d.ID] = q
+	r.Order = append(r.Order, d.ID)
+	r.unanswered, r.of[q.Of] = append(r.unanswered, q), append(r.of[q.Of], q)
 	a.Open++
 }
 
@@ -72,7 +68,7 @@ var ofMaster = []string{wire.RequestSend, wire.RequestRevise, wire.RequestCancel
 
 // applyAnswer folds the answer to a request. A write set grows here and nowhere else.
 func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
-	q := s.Requests[d.Request]
+	q := s.Requests.ByID[d.Request]
 	if q == nil || q.Answer != nil || d.Begun && q.Begun {
 		return
 	}
@@ -86,12 +82,12 @@ func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
 		return
 	}
 	q.Answer = &d
-	s.unanswered = slices.DeleteFunc(s.unanswered, func(other *Request) bool { return other == q })
+	s.Requests.unanswered = slices.DeleteFunc(s.Requests.unanswered, func(other *Request) bool { return other == q })
 	if q.Kind == wire.RequestScope && d.Refused != "" && s.Tasks[q.Of] != nil {
-		s.refused = append(s.refused, q)
+		s.Requests.refused = append(s.Requests.refused, q)
 	}
 	if slices.Contains(ofMaster, q.Kind) && d.Refused == "" {
-		s.MasterTurns = 0
+		s.Master.Turns = 0
 	}
 	if t := s.Tasks[q.Of]; t != nil && len(d.Granted) > 0 {
 		t.Task.Files = slices.Concat(t.Task.Files, d.Granted)
@@ -101,7 +97,7 @@ func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
 
 // applyChild folds the plan that was made of a request: one task, whose parent is the one whose agent asked.
 func (s *State) applyChild(d PlanData) {
-	q := s.Requests[d.Request]
+	q := s.Requests.ByID[d.Request]
 	if q == nil || len(d.Tasks) == 0 {
 		return
 	}
@@ -112,37 +108,11 @@ func (s *State) applyChild(d PlanData) {
 	}
 }
 
-// applyMessage folds a message. A user event of an agent is the one that it was woken with.
-func (s *State) applyMessage(e *contextscope.Event) {
-	if e.Agent == "" {
-		m := &Message{Control: wire.MessageOf(e), Pos: e.Pos}
-		s.Messages, s.messages[m.Task] = append(s.Messages, m), append(s.messages[m.Task], m)
-	}
-}
-
-// applyReceipt folds that an agent received a message, before its next turn.
-func (s *State) applyReceipt(e *contextscope.Event, d wire.Steered) {
-	for _, m := range s.messages[e.Task] {
-		if m.ID == d.ID {
-			turns := 0
-			if a := s.Works.Attempt(e.Task, e.Attempt); a != nil {
-				turns = a.Turns
-			}
-			m.Receipts = append(m.Receipts, Receipt{Agent: e.Agent, Turn: turns + 1})
-		}
-	}
-}
-
-// ReachedAgent reports whether an agent has a message.
-func (m *Message) ReachedAgent(agent string) bool {
-	return slices.ContainsFunc(m.Receipts, func(r Receipt) bool { return r.Agent == agent })
-}
-
 // handedOver folds that the newest attempt gave its task to another role. Limits and command are those of the role that it has
 // now, where that names some.
 func (s *State) handedOver(t *Task, role string) {
 	h := Handover{Attempt: t.Attempt, Role: t.Task.Role}
-	if q := s.Transfer(t); q != nil {
+	if q := s.Requests.Transfer(t); q != nil {
 		h.Brief = q.Brief
 	}
 	if t.Result != nil {
@@ -154,8 +124,8 @@ func (s *State) handedOver(t *Task, role string) {
 }
 
 // Transfer is the request with which the agent of a task's newest attempt handed it over; nil when it did not.
-func (s *State) Transfer(t *Task) *Request {
-	for _, q := range slices.Backward(s.byTask[t.Task.ID]) {
+func (r *Requests) Transfer(t *Task) *Request {
+	for _, q := range slices.Backward(r.of[t.Task.ID]) {
 		if q.Attempt == t.Attempt && q.Kind == wire.RequestTransfer && q.Answer != nil && q.Answer.Refused == "" {
 			return q
 		}
@@ -163,9 +133,9 @@ func (s *State) Transfer(t *Task) *Request {
 	return nil
 }
 
-// RequestFor is the request that a task was made of; nil for one of a plan.
-func (s *State) RequestFor(t *Task) *Request {
-	for _, q := range s.byTask[t.Parent] {
+// For is the request that a task was made of; nil for one of a plan.
+func (r *Requests) For(t *Task) *Request {
+	for _, q := range r.of[t.Parent] {
 		if q.Child == t.Task.ID {
 			return q
 		}
@@ -183,16 +153,19 @@ func (s *State) Alive(q *Request) bool {
 	return t == nil || !t.Ended()
 }
 
+// Of are the requests of the agents of a task, or of its tester, oldest first.
+func (r *Requests) Of(id string) []*Request { return r.of[id] }
+
 // Unanswered are the requests without an answer, oldest first. It is not to be changed.
-func (s *State) Unanswered() []*Request { return s.unanswered }
+func (r *Requests) Unanswered() []*Request { return r.unanswered }
 
 // Refused are the requests for more to write that were refused, and that no task followed yet. It is not to be changed.
-func (s *State) Refused() []*Request { return s.refused }
+func (r *Requests) Refused() []*Request { return r.refused }
 
 // OpenRequests lists the requests whose agents still wait, oldest first.
 func (s *State) OpenRequests() []*Request {
 	return slices.Collect(func(yield func(*Request) bool) {
-		for _, q := range s.unanswered {
+		for _, q := range s.Requests.unanswered {
 			if s.Alive(q) && !yield(q) {
 				return
 			}
@@ -218,7 +191,7 @@ func (s *State) Account(id string) spec.Usage { return s.Works.Used(id).Add(s.De
 // Delegated is the usage of the tasks that the agents of a task delegated.
 func (s *State) Delegated(id string) spec.Usage {
 	var sum spec.Usage
-	for _, q := range s.byTask[id] {
+	for _, q := range s.Requests.of[id] {
 		if q.Child != "" {
 			sum = sum.Add(s.Account(q.Child))
 		}

@@ -40,7 +40,7 @@ func TestAPlanThatWasSentBackLeavesNothing(t *testing.T) {
 	require.Equal(t, map[run.TaskState]int{run.TaskPending: 2}, positive(s.Counts()))
 	require.Empty(t, s.Plans[1].DecisionRecord)
 	require.Equal(t, 2, s.PlanToApprove(), "the next plan still waits")
-	messages := s.MessagesTo(run.MasterTask, 0)
+	messages := s.Messages.To(run.MasterTask, 0)
 	require.Len(t, messages, 1)
 	require.Regexp(t, `^Leave a alone\n\n.*nothing of it was started`, messages[0].Text)
 
@@ -74,7 +74,7 @@ func TestAnEditedPlanTakesThePlaceOfAnother(t *testing.T) {
 	require.Len(t, s.Plans, 2)
 	require.Equal(t, "new", s.Plans[0].DecisionRecord)
 	require.Equal(t, 0, s.Tasks["more"].Plan)
-	require.Equal(t, 2, s.Woken)
+	require.Equal(t, 2, s.Master.Woken)
 	require.Equal(t, 0, s.PlanToApprove(), "it is asked about again")
 
 	l.Append("", run.PlanData{By: "master/1", Replaces: 1, Tasks: []spec.Task{{ID: "kept", Role: "reader"}}})
@@ -95,7 +95,7 @@ func TestMailOfTheMaster(t *testing.T) {
 	require.False(t, l.MasterHasMail())
 	l.Message("master", "one")
 	require.True(t, l.MasterHasMail())
-	l.Agent("master", 1, contextscope.KindSteering, wire.Steered{ID: l.Messages[0].ID})
+	l.Agent("master", 1, contextscope.KindSteering, wire.Steered{ID: l.Messages.All[0].ID})
 	require.True(t, l.MasterHasMail(), "the turn that has it goes on")
 	ended(run.TaskData{})
 	require.False(t, l.MasterHasMail())
@@ -111,7 +111,7 @@ func TestMailOfTheMaster(t *testing.T) {
 	ended(run.TaskData{})
 	require.False(t, l.MasterHasMail())
 	l.Message("master", "three")
-	for n := 5; l.MasterGaveUp() == ""; n++ {
+	for n := 5; l.Master.GaveUp() == ""; n++ {
 		turn(n)
 		ended(run.TaskData{Fault: &spec.Fault{Message: "x"}})
 	}

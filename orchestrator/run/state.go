@@ -93,27 +93,16 @@ type State struct {
 	BatchLimit int
 	Times      Times
 	// parts counts the parts of split batches, placed the tasks of all plans.
-	parts  int
-	placed int
-	Budget int
-	Usage  spec.Usage
-	// Quotas are the newest quotas that were used up, by model; one whose time has come is free again.
-	Quotas map[string]spec.Wait
-	// Woken counts the results of the master that have had their consequence; MasterDone is set when it has nothing left to do;
-	// MasterFails counts its failures in a row, MasterFault is the newest.
-	// MasterAgain is set when its newest turn was interrupted without its fault. MasterTurns counts its turns since it
-	// last wrote to an agent.
-	Woken       int
-	MasterTurns int
-	MasterDone  bool
-	MasterAgain bool
-	MasterFails int
-	MasterFault spec.Fault
-	// Requests are those of agents, by id, and Asked their ids in the order of the log; Messages are those to tasks and to the
-	// master.
-	Requests map[string]*Request
-	Asked    []string
-	Messages []*Message
+	parts    int
+	placed   int
+	Budget   int
+	Usage    spec.Usage
+	Quotas   Quotas
+	Master   Master
+	Requests Requests
+	Messages Messages
+	// Queue are the works that have not ended.
+	Queue Queue
 	// ConductorPos is the position of the newest event by a conductor, Pos that of the newest event of all, Time its time.
 	ConductorPos uint64
 	Pos          uint64
@@ -145,7 +134,8 @@ func firstLimit(baseline []spec.Receipt) int {
 func NewState() *State {
 	return &State{
 		Tasks: map[string]*Task{}, Shards: map[string][]string{}, Works: Works{},
-		Requests: map[string]*Request{}, Quotas: map[string]spec.Wait{},
+		Requests: Requests{ByID: map[string]*Request{}, of: map[string][]*Request{}},
+		Messages: Messages{to: map[string][]*Message{}}, Queue: Queue{}, Quotas: Quotas{},
 		Baseline: map[string]spec.Receipt{}, Passed: map[Status]bool{},
 		Gone: map[string]string{}, Proved: map[string][]spec.Receipt{}, Failures: map[string][]Failure{},
 		BatchLimit: leastLimit, index: newIndex(),
@@ -185,7 +175,7 @@ func (s *State) apply(e *contextscope.Event) error {
 	case contextscope.KindUnreadable:
 		return decode(e, s.applyUnreadable)
 	case contextscope.KindUser:
-		s.applyMessage(e)
+		s.Messages.apply(e)
 		return nil
 	default:
 		return s.applyAgent(e)
@@ -264,7 +254,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	}
 	s.Notices = append(s.Notices, d.Notices...)
 	if e.Task != "" {
-		s.late = slices.DeleteFunc(s.late, func(m *Message) bool { return m.Task == e.Task })
+		s.Messages.reported(e.Task)
 	}
 	s.dispatched(e, d.Dispatch)
 	s.Works.void(d.Void)
@@ -302,7 +292,7 @@ func (s *State) applyPlan(e *contextscope.Event, d PlanData) {
 	}
 	s.addTasks(at, d.Tasks)
 	if d.Follows != "" {
-		s.refused = slices.DeleteFunc(s.refused, func(q *Request) bool { return q.ID == d.Follows })
+		s.Requests.refused = slices.DeleteFunc(s.Requests.refused, func(q *Request) bool { return q.ID == d.Follows })
 		return
 	}
 	if d.Request != "" {
@@ -310,9 +300,14 @@ func (s *State) applyPlan(e *contextscope.Event, d PlanData) {
 		return
 	}
 	if d.By != ByFile {
-		s.Woken++
-		s.MasterTurns++
-		s.MasterFails, s.MasterDone = 0, false
+		s.Master.planned()
+	}
+}
+
+// set moves a task to a state, at a position of the log.
+func (s *State) set(t *Task, to TaskState, pos uint64) {
+	if s.index.set(t, to, pos) && !t.GivenUp() && t.State != TaskSkipped {
+		s.Messages.ended(t.Task.ID)
 	}
 }
 

@@ -49,20 +49,20 @@ func (t *Times) spend(a *Attempt, what Activity, from, to time.Duration) {
 	t.all = t.all.add(span{from, to})
 }
 
-// TimesAt are the times of a run that goes on, with the setup and gates that run at that time.
-func (s *State) TimesAt(now time.Time) Times {
-	t := s.Times
-	for a := range t.spans {
-		t.spans[a] = slices.Clone(t.spans[a])
+// At are the times of a run that goes on, with the setup and gates that run at that time.
+func (t *Times) At(now, created time.Time, queue Queue) Times {
+	at := *t
+	for a := range at.spans {
+		at.spans[a] = slices.Clone(at.spans[a])
 	}
-	t.all = slices.Clone(t.all)
-	for id, w := range s.Active() {
+	at.all = slices.Clone(at.all)
+	for id, w := range queue {
 		a := *w.Attempts[w.Last] // a copy: nothing of the work is to change
 		if strings.HasPrefix(id, "--") && w.Outstanding() && a.Began > 0 {
-			t.spend(&a, Gates, time.UnixMilli(a.Began).Sub(s.Spec.Created), now.Sub(s.Spec.Created))
+			at.spend(&a, Gates, time.UnixMilli(a.Began).Sub(created), now.Sub(created))
 		}
 	}
-	return t
+	return at
 }
 
 // tools notes that the calls of an attempt's newest turn have ended, or wait for others from now on.

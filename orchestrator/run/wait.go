@@ -1,7 +1,11 @@
 package run
 
 import (
+	"maps"
+	"slices"
 	"time"
+
+	"divisi/internal/spec"
 )
 
 // Wait is what a run waits for a person to do, and for how long it has waited so far: that time is not the run's.
@@ -26,4 +30,18 @@ func (w *Wait) Until(at time.Time) time.Duration {
 		return w.total + at.Sub(w.since)
 	}
 	return w.total
+}
+
+// Quotas are the newest quotas that were used up, by model; one whose time has come is free again.
+type Quotas map[string]spec.Wait
+
+// UsedUp are the quotas that are used up at a time, by model.
+func (q Quotas) UsedUp(now time.Time) []spec.Wait {
+	var list []spec.Wait
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		if w := q[name]; w.Until.After(now) {
+			list = append(list, w)
+		}
+	}
+	return list
 }

@@ -12,13 +12,13 @@ import (
 // reason. It is a function of the state alone: caps, dependencies and write sets are all in it.
 func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 	unreachable = map[string]string{}
-	room, byRole := s.AtWork()
+	room, byRole := s.Queue.AtWork()
 	room = max(1, s.Spec.Parallel) - room
 	if w := s.Works[run.BaselineTask]; w != nil && w.Outstanding() {
 		room++ // no task waits for the baseline
 	}
 	sets, first := newSets(s), canaries{s, map[string]*canary{}}
-	running, tooManyWaiting := serializedRunning(s), s.Waiting() >= maxWaiting
+	running, tooManyWaiting := serializedRunning(s), s.Queue.Waiting() >= maxWaiting
 	for _, t := range inTurn(s) {
 		id := t.Task.ID
 		met, why := sets.dependencies(t)
