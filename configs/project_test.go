@@ -116,7 +116,7 @@ func TestSetupWithAKey(t *testing.T) {
 		"setup: {command: [a], key: [/etc/passwd]}":  `1:29: "/etc/passwd": the path is not relative to the repository`,
 		"setup: {command: [a], key: [./go.sum]}":     `1:29: "./go.sum": the path is not in its plain form (did you mean "go.sum"?)`,
 		"setup: {command: [a], key: [a, .git/HEAD]}": `1:32: ".git/HEAD": the path reaches into .git`,
-		"setup: {key: [go.sum]}":                     "1:14: the key belongs to a command, and there is none",
+		"setup: {key: [go.sum]}":                     "1:14: setup.key needs setup.command",
 		"setup: {command: [''], key: [a]}":           "1:19: the program's name is empty",
 		"setup: {command: go mod, key: [a]}":         `(did you mean "[go, mod]"?)`,
 		"setup: {comand: [a]}":                       `(did you mean "command"?)`,

@@ -40,7 +40,7 @@ import (
 	"divisi/subagents/workspace"
 )
 
-// holder is everything that carries one run out in this process.
+// holder owns the resources of one active run.
 type holder struct {
 	Host
 	dir store.Dir

@@ -78,7 +78,7 @@ func (o *Options) check() error {
 	case o.Goal == "" && o.Plan == nil && !o.Trial:
 		return usage.Errorf("missing goal or plan: divisi run \"GOAL\", or divisi run --plan FILE")
 	case o.Goal != "" && o.Plan != nil:
-		return usage.Errorf("a goal and --plan exclude each other: the plan file names its own goal")
+		return usage.Errorf("use a goal or a plan, not both: the plan file names its own goal")
 	case o.Prove != "" && o.Prove != spec.ProveBatch && o.Prove != spec.ProveEach:
 		return usage.Errorf("--prove %q is neither batch nor each", o.Prove)
 	case o.Parallel < 0 || o.Budget < 0:
@@ -183,7 +183,7 @@ func (h *holder) inspect(ctx context.Context, o *Options, dry bool) (base string
 	return c.Head, nil
 }
 
-// trust lets nothing of the repository run, and nothing be sent, before its requests are trusted. Where they are not, a dry run
+// trust blocks setup, commands and model calls until the user trusts the repository. Where they are not, a dry run
 // keeps the variables that they want away from the commands of shard rules.
 func (h *holder) trust(
 	ctx context.Context, decide func(context.Context, []string) (bool, error), requests []string, project *spec.Project, dry bool,

@@ -13,12 +13,12 @@ import (
 func newAccept(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "accept RUN/TASK[/ATTEMPT]",
-		Short: "Let a held patch go on",
-		Long: `Let the held patch of a task go on to the gates. A patch is held where acceptance doubts it, as divisi
-show RUN/TASK explains, or where --review is given; divisi diff RUN/TASK shows it. To reject it, send
-the reason: divisi send RUN/TASK "MESSAGE"; the task's next attempt gets it. A stopped run keeps the
-answer and acts on it after resume. With the attempt that you looked at, a patch that came since is
-not accepted by mistake.` + codes(codeOK, codeUsage, codeMachine),
+		Short: "Accept a held patch",
+		Long: `Accept the held patch of a task: the gates test it next. Acceptance holds a patch that it doubts
+(divisi show RUN/TASK explains why), and --review holds every patch; divisi diff RUN/TASK shows it. To
+reject it, send the reason: divisi send RUN/TASK "MESSAGE"; the task's next attempt gets it. A stopped
+run keeps the answer and acts on it after resume. Name the attempt that you read, so that a newer patch
+is not accepted by mistake.` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi accept 1f2e/api",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return g.accept(c.Context(), args) },

@@ -20,7 +20,7 @@ func newDemo(g *globals) *cobra.Command {
 	o := runOptions{trust: true} // the sample is Divisi's own
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Show a refactor of a sample repository, with no key and nothing to set up",
+		Short: "Run a sample refactor: no key, no setup",
 		Long: `Make a sample Go repository of 24 packages in a temporary directory and move it off a deprecated helper
 package with a built-in plan: shards in parallel, a codemod that is wrong once on purpose and is
 caught by its tester, a landing queue, one branch. No key, no network. Go and git are needed.` +

@@ -22,9 +22,9 @@ func newDiff(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff RUN/TASK[/N]",
 		Short: "Show the patch of one attempt of a task",
-		Long: `Show what an attempt changed against the commit that it started from, whether it landed or not.
-RUN/TASK is the newest attempt, RUN/TASK/2 is attempt 2, TASK alone is a task of the newest run. What
-a terminal would obey in the text of a repository is replaced; --output json has the text as it is.` +
+		Long: `Show the changes of an attempt since the commit that it started from, landed or not. RUN/TASK is the
+newest attempt, RUN/TASK/2 is attempt 2, TASK alone is a task of the newest run. Terminal escape
+sequences are replaced; --output json prints the original text.` +
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi diff 1f2e/rewrite-003\n  divisi diff 1f2e/rewrite-003/1 --stat",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: g.completeRuns,

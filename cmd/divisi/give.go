@@ -14,12 +14,12 @@ func newGive(g *globals) *cobra.Command {
 	var r orchestrator.ResumeOptions
 	c := &cobra.Command{
 		Use:   "give RUN/TASK DIR",
-		Short: "Hand in what you changed in a directory that divisi take made",
-		Long: `Hand in all that DIR changes against the commit that its attempt started from, committed or not, but
-for ignored files: as the next attempt of the task. It goes the way of every patch: write set, checks,
-judge, gates. What does not pass parks the task, with the reason. The run goes on from the newest
-commit of its branch, in this process where no other carries it out, also when it has ended. DIR stays
-as it is.` + codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
+		Short: "Submit your edits from a divisi take directory",
+		Long: `Submit all changes of DIR since the commit that its attempt started from, committed or not, without
+ignored files, as the next attempt of the task. They pass the same checks as every patch: write set,
+acceptance, judge, gates. A failure parks the task, with the reason. The run continues from the newest
+commit of its branch, in this process, unless another one is running it, also when it has ended. DIR
+does not change.` + codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi give 1f2e/rewrite-003 ../fix",
 		Args:    cobra.ExactArgs(2), ValidArgsFunction: g.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -34,7 +34,7 @@ as it is.` + codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
 	return c
 }
 
-// give hands a patch in, and continues the run where no other process carries it out.
+// give submits a patch, and continues the run unless another process is running it.
 func (g *globals) give(ctx context.Context, to, dir string, o orchestrator.ResumeOptions, flags *runOptions) error {
 	id, task, err := g.findTask([]string{to})
 	if err != nil {

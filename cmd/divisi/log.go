@@ -18,12 +18,12 @@ import (
 func newLog(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "log RUN/TASK[/N]",
-		Short: "Show what the gates printed that tested one attempt of a task",
-		Long: `Show each run of a gate that tested an attempt, the newest last: the batch and the other tasks in it, or its tests
-without the change, verdict, exit code, duration, the new failures that led to the task, and all that it printed; before
-that what the role's command printed, the gates that the agent ran itself, and the artifacts that it saved. RUN/TASK is
-the newest attempt, RUN/TASK/2 is attempt 2, TASK alone is a task of the newest run. divisi context shows what a
-model saw.` + codes(codeOK, codeUsage, codeMachine),
+		Short: "Show the gate output for an attempt of a task",
+		Long: `Show the gate output for an attempt, newest last: batch and other tasks, verdict, exit code, duration,
+new failures of the task, and the whole output. Before it come the output of the role's command, the
+gates that the agent ran itself, and the artifacts that it saved. RUN/TASK is the newest attempt,
+RUN/TASK/2 is attempt 2, TASK alone is a task of the newest run. divisi context shows the requests to
+a model.` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi log 1f2e/rewrite-003\n  divisi log 1f2e/rewrite-003/1 --output json",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: g.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {

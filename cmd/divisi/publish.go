@@ -11,9 +11,9 @@ import (
 func newPublish(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "publish RUN",
-		Short: "Put what has landed in a stopped or cancelled run into your repository",
-		Long: `Put what has landed in a run that was stopped or cancelled into your repository, as the branch
-divisi/<run>. Its final gates have not run. When the run is resumed later, the branch moves with it.` +
+		Short: "Publish landed commits of a stopped or cancelled run",
+		Long: `Publish the landed commits of a stopped or cancelled run in your repository, as the branch
+divisi/<run>. Its final gates have not run. If the run is resumed later, the branch moves with it.` +
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi publish 1f2e",
 		Args:    cobra.ExactArgs(1),
@@ -43,8 +43,11 @@ func (g *globals) publish(ctx context.Context, args []string) error {
 		}
 		return encodeLine(g.out, line)
 	}
-	_, err = fmt.Fprintf(g.out, "published %s%s; its final gates have not run\n", end.Ref, unverifiedNote(end.Unverified))
-	if err != nil {
+	unfinished := "; its final gates have not run"
+	if end.State == "done" || end.State == "parked" {
+		unfinished = ""
+	}
+	if _, err = fmt.Fprintf(g.out, "published %s%s%s\n", end.Ref, unverifiedNote(end.Unverified), unfinished); err != nil {
 		return err
 	}
 	return g.printStat(ctx, id, end)

@@ -18,11 +18,10 @@ func newRetry(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retry RUN [TASK...]",
 		Short: "Try parked tasks again, also of a run that has ended",
-		Long: `Try tasks again that are parked, or that were cancelled one by one: those that are named, the parked
-tasks of a template that is named, or all parked ones. What was parked only because of them is opened
-with them. Their attempts count from the start, and are told what was tried before; roles, settings
-and the plan file of the run are read again, and count as they are now. The run goes on from the newest
-commit of its branch, in this process where no other carries it out. The branch
+		Long: `Retry parked or cancelled tasks: the named ones, those of a named template, or all parked ones. Tasks
+that were parked only because of them are opened too. Their attempts count from 1 again and learn what
+was tried before. Roles, settings and the run's plan file are read again. The run continues from the
+newest commit of its branch, in this process, unless another one is running it. The branch
 divisi/<run> moves forward if it is where Divisi left it, else a new one is made: divisi/<run>-2.` +
 			codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi retry 1f2e\n  divisi retry 1f2e rewrite-003 api",

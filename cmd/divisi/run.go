@@ -71,12 +71,12 @@ func (o *runOptions) startFlags(c *cobra.Command) {
 
 const allowUnverified = "land changes that no gate can prove; they are shown as unverified, and the exit code is 1"
 
-// hostFlags are those of every command that carries a run out.
+// hostFlags are those of every command that runs a run.
 func (o *runOptions) hostFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&o.Record, "record", "", "keep every exchange with a model in this directory, for --replay")
 	f.StringVar(&o.Replay, "replay", "", "answer from this recording instead of a model's service: no key, no network")
-	f.StringVar(&o.OnDoubt, "on-doubt", "", "a questionable patch that no master decides about: ask (default on a terminal), "+
+	f.StringVar(&o.OnDoubt, "on-doubt", "", "what to do with a questionable patch without a master: ask (default on a terminal), "+
 		"reject (default without one) or accept")
 	f.StringVar(&o.sandbox, "sandbox", sandboxAuto,
 		"auto: use every layer of confinement that this machine has; strict: refuse to start unless it has all")

@@ -135,7 +135,7 @@ func stateOf(st *run.State, alone bool) string {
 	return report.Status(st)
 }
 
-// progressOf counts the landed tasks of a run, and those that were done without a change, and tells what it waits for.
+// progressOf counts the landed and unchanged tasks of a run, and names what it waits for.
 func progressOf(r report.Report) string {
 	n, all, unverified := map[run.TaskState]int{}, 0, 0
 	for _, t := range r.Tasks {

@@ -48,7 +48,7 @@ repository is not touched: a branch that was published stays.` + codes(codeOK, c
 		RunE:    func(c *cobra.Command, args []string) error { return r.remove(c.Context(), args) },
 	}
 	f := c.Flags()
-	f.StringVar(&r.olderThan, "older-than", "", "also every run that is not active and began longer ago, such as 30d or 12h")
+	f.StringVar(&r.olderThan, "older-than", "", "also remove inactive runs that began longer ago, such as 30d or 12h")
 	f.BoolVar(&r.leftovers, "leftovers", false, "also what demos, dry runs and killed processes left more than a day ago")
 	f.BoolVar(&r.local, "local", false, "remove only the local files, and leave the run on its NATS server")
 	c.ValidArgsFunction = g.completeRuns

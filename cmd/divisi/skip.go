@@ -10,10 +10,10 @@ func newSkip(g *globals) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "skip RUN TASK...",
-		Short: "Give tasks up as not needed; what waits for them goes on",
-		Long: `Give tasks up as not needed, which have not landed: parked ones too. Tasks that wait for them go on as
-if they were done without a change, and the run does not end as parked because of them. A template's
-name means its tasks that have not landed. On a run that has ended, divisi resume then continues it.` +
+		Short: "Skip tasks and unblock what depends on them",
+		Long: `Skip tasks that have not landed, parked ones too. Tasks that depend on them continue as if they had
+ended without a change, and a run does not end as parked because of them. A template's name means
+its tasks that have not landed. Continue a run that has ended with divisi resume.` +
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi skip 1f2e rewrite-003 --reason 'this file will be deleted'",
 		Args:    cobra.MinimumNArgs(2), ValidArgsFunction: g.completeRuns,

@@ -148,7 +148,7 @@ func newTrust(g *globals) *cobra.Command {
 	var revoke bool
 	c := &cobra.Command{
 		Use:   "trust",
-		Short: "Agree to what the files of a repository request",
+		Short: "Review and grant a repository's permission requests",
 		Long: `Show what the files of a repository (.divisi, .claude/agents, .gemini/agents) request beyond confined
 commands without network: setup, network, variables, tool servers, addresses, replaced roles. On a
 terminal it is stored after a yes; elsewhere the command itself is the yes. A run asks by itself. The

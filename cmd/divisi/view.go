@@ -62,7 +62,7 @@ func (v *view) approve(ctx context.Context, q orchestrator.Approval) (orchestrat
 			return orchestrator.Answer{Plan: edited}, err
 		}
 		if v.draft.changed {
-			fmt.Fprintf(v.out, "What you edited is kept in %s\n", v.draft.name)
+			fmt.Fprintf(v.out, "Your edit is saved in %s\n", v.draft.name)
 		}
 		return orchestrator.Answer{Yes: said.Yes, Words: said.Words}, nil
 	})

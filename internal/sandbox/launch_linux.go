@@ -42,7 +42,7 @@ type process struct {
 	command Command
 	// marked is the value of JobVar in the environment of its processes, where they have it.
 	marked string
-	// way is its way to the network; nil where it has none of its own.
+	// way is its proxy connection to the network; nil where it has none of its own.
 	way *way
 	// box is the control group that it runs in; nil where there is none.
 	box *box

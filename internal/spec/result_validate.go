@@ -51,7 +51,7 @@ func (r *Result) statusProblems(v *problems) {
 	case r.Status == StatusDone && r.Error != nil:
 		v.addf("error", "", "a result that is done carries no error")
 	case r.Status == StatusFailed && r.Error == nil:
-		v.addf("error", "", "a failed result says why")
+		v.addf("error", "", "a failed result needs an error")
 	}
 	if r.Error != nil && r.Error.Class == "" {
 		v.addf("error.class", "", "the error has no class")

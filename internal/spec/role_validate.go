@@ -77,7 +77,7 @@ func (r *Role) chainProblems(v *problems) {
 	case r.Name == RoleTester:
 		v.addf("executor", "", "a tester judges with one executor")
 	case slices.Contains(r.Chain, ExecutorCommand) && len(r.Command) == 0: // a task names one only for the first executor
-		v.addf("command", "", "role %q comes to executor %s, and has no command", r.Name, ExecutorCommand)
+		v.addf("command", "", "role %q falls back to executor %s but has no command", r.Name, ExecutorCommand)
 	case r.Runs(ExecutorModel) && !slices.ContainsFunc(r.Tools, WritingTool):
 		v.addf("tools", ToolEditFile,
 			"the model in a chain fixes what the gates rejected, and role %q has no tool that writes", r.Name)

@@ -95,7 +95,7 @@ func TestChainValidate(t *testing.T) {
 		{"tester", func(r *Role) { r.Name = RoleTester }, "a tester judges with one executor"},
 		{
 			"no command", func(r *Role) { r.Executor, r.Chain, r.Command = ExecutorModel, []string{ExecutorCommand}, nil },
-			`command: role "mod" comes to executor command, and has no command`,
+			`command: role "mod" falls back to executor command but has no command`,
 		},
 		{"master", func(r *Role) { r.Name = RoleMaster }, "the master is a model"},
 		{"no tool", func(r *Role) { r.Tools = []string{ToolDelegate, ToolSearch} }, `tools: the model in a chain fixes what the gates rejected`},
@@ -178,6 +178,6 @@ func TestResultValidate(t *testing.T) {
 		require.Contains(t, got, want)
 	}
 	require.Contains(t, said((&Result{}).Validate()), "the result has no status")
-	require.Contains(t, said((&Result{Status: StatusFailed}).Validate()), "a failed result says why")
+	require.Contains(t, said((&Result{Status: StatusFailed}).Validate()), "a failed result needs an error")
 	require.Contains(t, said((&Result{Status: StatusDone, Error: &Fault{Class: "x"}}).Validate()), "carries no error")
 }

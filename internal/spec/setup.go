@@ -40,7 +40,7 @@ func (s *Setup) problems(v *problems) {
 	}
 	v.argv(at, s.Command)
 	if len(s.Key) > 0 && len(s.Command) == 0 {
-		v.addf("setup.key", "", "the key belongs to a command, and there is none")
+		v.addf("setup.key", "", "setup.key needs setup.command")
 	}
 	for i, name := range s.Key {
 		path := fmt.Sprintf("setup.key[%d]", i)

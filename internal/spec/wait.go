@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// For what a call of a model waits.
+// Reasons why a call of a model waits.
 const (
 	WaitRetry    = "retry"    // the model failed and is asked again
 	WaitFallback = "fallback" // another model is asked instead

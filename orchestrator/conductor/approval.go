@@ -130,7 +130,7 @@ func (c *Conductor) answered(ctx context.Context, a run.Answer) error {
 	_, err := c.Do(ctx, Request{Verb: VerbDecide, Answer: &a})
 	var no *request.RefusedError
 	if errors.As(err, &no) {
-		return c.append(ctx, run.Append{Data: run.Data{Notices: []string{"what you answered was not taken: " + no.Reason}}})
+		return c.append(ctx, run.Append{Data: run.Data{Notices: []string{"your answer was not applied: " + no.Reason}}})
 	}
 	return err
 }

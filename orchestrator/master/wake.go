@@ -133,7 +133,7 @@ func newsFor(s *run.State, attempt int) *news {
 func Message(s *run.State, attempt int) string {
 	var b strings.Builder
 	if s.Master.Fails > 0 {
-		fmt.Fprintf(&b, "Your last turn did not work: %s\n%s\n", s.Master.Fault.Message, s.Master.Fault.Detail)
+		fmt.Fprintf(&b, "Your last turn failed: %s\n%s\n", s.Master.Fault.Message, s.Master.Fault.Detail)
 	}
 	n := newsFor(s, attempt-1)
 	for _, p := range n.edits {
@@ -157,7 +157,7 @@ func Message(s *run.State, attempt int) string {
 	}
 	if n.left > 0 {
 		fmt.Fprintf(&b, "\n%d tasks have not ended yet, and go on meanwhile. Answer with send, correct with revise, give "+
-			"up with cancel, dispatch what is missing, or end your turn with a word.\n", n.left)
+			"up with cancel, dispatch what is missing, or end your turn with a short message.\n", n.left)
 	} else {
 		b.WriteString("\nDispatch more tasks if the goal needs them, or call submit_result when it is reached.\n")
 	}

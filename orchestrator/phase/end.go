@@ -154,7 +154,7 @@ func baselineReceipts(s *run.State) []spec.Receipt {
 func why(s *run.State, end run.Status) string {
 	n := s.Counts()
 	if end == run.Done {
-		return fmt.Sprintf("%d landed, %d done without a change", n[run.TaskLanded], n[run.TaskDone]) + skipped(n)
+		return fmt.Sprintf("%d landed", n[run.TaskLanded]) + some(n[run.TaskDone], "unchanged") + some(n[run.TaskSkipped], "skipped")
 	}
 	if why := s.Master.GaveUp(); why != "" {
 		return why
@@ -173,15 +173,15 @@ func why(s *run.State, end run.Status) string {
 		return redder(s)
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%d landed, %d parked%s; %s",
-		n[run.TaskLanded], n[run.TaskParked]+n[run.TaskCancelled], skipped(n), redder(s)), "; ")
+		n[run.TaskLanded], n[run.TaskParked]+n[run.TaskCancelled], some(n[run.TaskSkipped], "skipped"), redder(s)), "; ")
 }
 
-// skipped words how many tasks were given up as not needed; "" for none.
-func skipped(n map[run.TaskState]int) string {
-	if n[run.TaskSkipped] == 0 {
+// some words a number of tasks behind others; "" for none.
+func some(n int, word string) string {
+	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d skipped", n[run.TaskSkipped])
+	return fmt.Sprintf(", %d %s", n, word)
 }
 
 // redder words that final gates are red, and since which batch; "" where none is.

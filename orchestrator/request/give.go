@@ -57,7 +57,7 @@ func Givable(s *run.State, t *run.Task, base string) error {
 	case w == nil:
 		return Refusedf("%s has no attempt yet", id)
 	case t.Head != "" && t.Head != base:
-		return Refusedf("the change set of %s was merged anew since: take an attempt that began then", id)
+		return Refusedf("the change set of %s was rebuilt since: take a newer attempt", id)
 	}
 	for _, a := range w.Attempts {
 		if a.Head == base {

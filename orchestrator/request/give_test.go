@@ -76,7 +76,7 @@ func TestGive(t *testing.T) {
 		},
 		"a set that was merged since": {
 			task: "runs", before: func(l *runtest.Log) { l.Append("runs", run.TaskData{State: run.TaskPending, Head: "merged"}) },
-			no: "the change set of runs was merged anew since: take an attempt that began then",
+			no: "the change set of runs was rebuilt since: take a newer attempt",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

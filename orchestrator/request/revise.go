@@ -28,7 +28,7 @@ func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
 	}
 	if r.Files != nil {
 		if len(ids) > 1 {
-			return nil, Refusedf("the files of the shards of %s are its rule's: revise one shard, %s", ref, ids[0])
+			return nil, Refusedf("the files of the shards of %s come from its rule: revise one shard, %s", ref, ids[0])
 		}
 		if problems := pathProblems(*r.Files); problems != "" {
 			return nil, Refusedf("%s", problems)

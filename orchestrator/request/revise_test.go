@@ -101,7 +101,7 @@ func TestRevise(t *testing.T) {
 			refused: "n.go belongs to n of the same change set: each file belongs to one of its tasks",
 		},
 		"the files of shards": {
-			ref: "s", r: files("master/1", "x.go"), refused: "the files of the shards of s are its rule's: revise one shard, s-001",
+			ref: "s", r: files("master/1", "x.go"), refused: "the files of the shards of s come from its rule: revise one shard, s-001",
 		},
 		"an unknown role": {ref: "a", r: run.Revision{By: wire.FromUser, Role: "x"}, refused: `run r1 has no role "x"`},
 		"a run that is over": {

@@ -331,7 +331,7 @@ func (b *batch) bounded(ctx context.Context, c tool.Call) tool.Result {
 	case r := <-out:
 		return r
 	case <-grace.C:
-		b.Log.Error().Str("tool", c.Name).Msg("a tool does not stop when it is told to: the agent goes on without it")
+		b.Log.Error().Str("tool", c.Name).Msg("tool ignored its cancellation; the agent continues without it")
 		return tool.Failed("%s did not stop when it was told to", c.Name)
 	}
 }

@@ -46,7 +46,7 @@ func (w *Worker) deliver(ctx context.Context, d *bus.Delivery, place *permit, ad
 	}
 	stopBeating()
 	if err := w.settle(ctx, d, err, log); err != nil {
-		log.Warn().Err(err).Msg("the bus was not told what became of a task; it will be given out again")
+		log.Warn().Err(err).Msg("could not acknowledge the delivery; it will be redelivered")
 	}
 }
 
@@ -70,7 +70,7 @@ func (w *Worker) settle(ctx context.Context, d *bus.Delivery, err error, log zer
 	case stopping:
 		return d.Nak(ctx)
 	}
-	log.Error().Err(err).Msg("an attempt broke off")
+	log.Error().Err(err).Msg("attempt failed unexpectedly")
 	if errors.Is(err, bus.ErrFull) && w.cfg.Full != nil {
 		w.cfg.Full(err)
 	}
@@ -243,7 +243,7 @@ func broken(r spec.Result, why string) spec.Result {
 }
 
 func poison(deliveries int) spec.Result {
-	why := fmt.Sprintf("given out %d times, and its worker was lost each time", deliveries-1)
+	why := fmt.Sprintf("delivered %d times; the worker died each time", deliveries-1)
 	return wire.Failed(wire.FaultInternal, why, "")
 }
 

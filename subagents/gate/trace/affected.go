@@ -40,7 +40,7 @@ func Affected(dir string, command, files, changed []string) (targets []string, w
 	packages := packagesOf(files)
 	code, tests, stray := t.changedIn(t.bases[home], packages, changed)
 	if stray != "" {
-		return nil, stray + " is no file of a Go package that the gate tests", t.err
+		return nil, stray + " is outside the Go packages that the gate tests", t.err
 	}
 	targets, whole = t.patterns(t.bases[home], t.importers(packages, code, tests))
 	if t.left <= 0 || t.files < 0 || t.bytes <= 0 {
@@ -140,7 +140,7 @@ func (t *tree) patterns(module string, packages map[string]bool) (patterns []str
 	case len(patterns) == 0:
 		return nil, "the change affects no package that is built here"
 	case len(patterns) == 1 && mains == 1 && !t.builds.tests:
-		return nil, "of a program alone go build writes the executable"
+		return nil, "go build on a single main package would write its program"
 	case mains == 0 && output.MatchString(t.builds.command):
 		return nil, "go build -o needs a program"
 	}

@@ -75,17 +75,17 @@ func TestAffected(t *testing.T) {
 			"",
 		},
 		"the package at the top": {map[string]string{"top.go": goFile()}, test, []string{"top.go", "testdata/x"}, []string{"."}, ""},
-		"a deleted package":      {nil, test, []string{"gone/g.go"}, nil, "gone/g.go is no file of a Go package that the gate tests"},
-		"go.mod":                 {nil, test, []string{"base/b.go", "go.mod"}, nil, "go.mod is no file of a Go package that the gate tests"},
+		"a deleted package":      {nil, test, []string{"gone/g.go"}, nil, "gone/g.go is outside the Go packages that the gate tests"},
+		"go.mod":                 {nil, test, []string{"base/b.go", "go.mod"}, nil, "go.mod is outside the Go packages that the gate tests"},
 		"what a package may embed": {
-			nil, test, []string{"base/page.html"}, nil, "base/page.html is no file of a Go package that the gate tests",
+			nil, test, []string{"base/page.html"}, nil, "base/page.html is outside the Go packages that the gate tests",
 		},
 		"vendored": {
 			map[string]string{"vendor/x.org/y/y.go": goFile()},
 			test,
 			[]string{"vendor/x.org/y/y.go"},
 			nil,
-			"vendor/x.org/y/y.go is no file of a Go package that the gate tests",
+			"vendor/x.org/y/y.go is outside the Go packages that the gate tests",
 		},
 		"what no build here has is left out": {
 			map[string]string{
@@ -124,7 +124,7 @@ func TestAffected(t *testing.T) {
 			nil, "not every build has the package only",
 		},
 		"a program alone, for go test":  {nil, test, []string{"app/main.go"}, []string{"./app"}, ""},
-		"a program alone, for go build": {nil, build, []string{"app/main.go"}, nil, "of a program alone go build writes the executable"},
+		"a program alone, for go build": {nil, build, []string{"app/main.go"}, nil, "go build on a single main package would write its program"},
 		"a package that needs cgo": {
 			map[string]string{"c/c.go": goFile("C", "example.com/m/alone")},
 			test,
@@ -164,7 +164,7 @@ func TestAffected(t *testing.T) {
 			test,
 			[]string{"a b/x.go"},
 			nil,
-			"a b/x.go is no file of a Go package that the gate tests",
+			"a b/x.go is outside the Go packages that the gate tests",
 		},
 		"through another module of the workspace": {
 			map[string]string{
@@ -180,7 +180,7 @@ func TestAffected(t *testing.T) {
 			map[string]string{"lib/go.mod": "module x.org/lib\n", "lib/l.go": goFile()},
 			test,
 			[]string{"lib/l.go"},
-			nil, "lib/l.go is no file of a Go package that the gate tests",
+			nil, "lib/l.go is outside the Go packages that the gate tests",
 		},
 		"a gate of another module": {
 			map[string]string{"lib/go.mod": "module x.org/lib\n", "lib/l.go": goFile(), "lib/in/i.go": goFile("x.org/lib")},

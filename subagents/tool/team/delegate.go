@@ -105,7 +105,7 @@ func (t *tools) transfer(ctx context.Context, a transferArgs) tool.Result {
 	brief := strings.TrimSpace(a.Brief)
 	r := wire.Request{Kind: wire.RequestTransfer, Role: a.Role, Brief: brief}
 	return t.request(ctx, r, func(wire.Answer) tool.Result {
-		r := tool.Text("the task was handed over to " + a.Role + "; your work on it is over")
+		r := tool.Text("the task was transferred to " + a.Role + "; you are done")
 		r.Ends, r.HandedOver, r.Submit = true, true, &spec.Handoff{Summary: brief}
 		return r
 	})

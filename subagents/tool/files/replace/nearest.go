@@ -22,7 +22,7 @@ func ambiguous(content string, at []int) error {
 	if len(at) > most {
 		more = fmt.Sprintf(" and %d more places", len(at)-most)
 	}
-	return fmt.Errorf("old_text stands in %d places, at lines %s%s: add lines around it until it is unique, or set replace_all",
+	return fmt.Errorf("old_text occurs in %d places, at lines %s%s: add lines around it until it is unique, or set replace_all",
 		len(at), strings.Join(numbers, ", "), more)
 }
 
