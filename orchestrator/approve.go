@@ -35,7 +35,7 @@ func (h *holder) handOut(ctx context.Context, _ conductor.Proposal) (conductor.A
 	if err != nil {
 		return conductor.Answer{}, err
 	}
-	text, err := configs.FormatPlan(plan.File(st, st.PlanToApprove()))
+	text, err := configs.FormatPlan(plan.File(st, st.Plans.ToApprove()))
 	if err != nil {
 		return conductor.Answer{}, err
 	}

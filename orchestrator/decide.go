@@ -68,7 +68,7 @@ func shown(ctx context.Context, dir store.Dir, b *bus.Bus, st *run.State, d *run
 		out.Options = append(out.Options, Option{Name: o.Name, Does: o.Does, Words: o.Words})
 	}
 	if d.Kind == run.DecidePlan {
-		if out.Plan, err = json.Marshal(st.PlanNow(d.Plan)); err != nil {
+		if out.Plan, err = json.Marshal(st.Plans.Now(d.Plan, &st.Tasks)); err != nil {
 			return out, fmt.Errorf("show the plan: %w", err)
 		}
 	}
@@ -83,7 +83,7 @@ func shown(ctx context.Context, dir store.Dir, b *bus.Bus, st *run.State, d *run
 		}
 		out.Patches = append(out.Patches, Patch{task, p.Files, p.Diff})
 	}
-	if t := st.Tasks[d.About]; t != nil && len(out.Patches) == 1 {
+	if t := st.Tasks.ByID[d.About]; t != nil && len(out.Patches) == 1 {
 		out.Alike = decision.Shape(t, d, out.Patches[0].Diff)
 	}
 	return out, nil

@@ -16,8 +16,8 @@ func TestProposalsThatWereDecidedDoNotWait(t *testing.T) {
 	require.NoError(t, err)
 	h := &holder{notes: m}
 	st := run.NewState()
-	st.Status, st.Plans = run.Done, []run.PlanData{{DecisionRecord: "Use text.Blank."}}
-	st.Tasks["t"] = &run.Task{Task: spec.Task{ID: "t"}, State: run.TaskLanded}
+	st.Status, st.Plans.All = run.Done, []run.PlanData{{DecisionRecord: "Use text.Blank."}}
+	st.Tasks.ByID["t"] = &run.Task{Task: spec.Task{ID: "t"}, State: run.TaskLanded}
 	h.propose(t.Context(), st)
 	require.Equal(t, 1, h.proposed)
 	all, _, err := m.Proposals(t.Context())

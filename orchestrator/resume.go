@@ -82,8 +82,8 @@ func revised(st *run.State) *spec.Plan {
 	}
 	p := *st.Spec.Plan
 	p.Tasks = slices.Clone(p.Tasks)
-	for _, id := range st.Order {
-		if t := st.Tasks[id]; len(t.Revisions) > 0 {
+	for _, id := range st.Tasks.Order {
+		if t := st.Tasks.ByID[id]; len(t.Revisions) > 0 {
 			p.Tasks = append(p.Tasks, t.Task)
 		}
 	}

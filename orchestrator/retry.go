@@ -195,7 +195,7 @@ func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec
 
 // wanted reports whether a task has a role.
 func wanted(st *run.State, role string) bool {
-	return slices.ContainsFunc(st.Order, func(id string) bool { return st.Tasks[id].Task.Role == role })
+	return slices.ContainsFunc(st.Tasks.Order, func(id string) bool { return st.Tasks.ByID[id].Task.Role == role })
 }
 
 // pulled reports whether a file of the repository that a person had named is another one now, with more than any role of the

@@ -101,8 +101,8 @@ func TestWhatIsReadAgain(t *testing.T) {
 			}
 			tt.had.Name, tt.had.Executor, tt.had.Command = "x", spec.ExecutorCommand, []string{"old"}
 			st := run.NewState()
-			st.Spec.Roles, st.Order = map[string]spec.Role{"x": tt.had}, []string{"a"}
-			st.Tasks["a"] = &run.Task{Task: spec.Task{ID: "a", Role: "x"}}
+			st.Spec.Roles, st.Tasks.Order = map[string]spec.Role{"x": tt.had}, []string{"a"}
+			st.Tasks.ByID["a"] = &run.Task{Task: spec.Task{ID: "a", Role: "x"}}
 			set, _, err := readAgain(filepath.Join(here, "repo"), st, &tt.retry)
 			if tt.refuse != "" {
 				require.ErrorContains(t, err, tt.refuse)

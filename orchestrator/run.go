@@ -129,7 +129,7 @@ func (r *Run) Publish(ctx context.Context) (Result, error) {
 	}
 	result := resultOf(st)
 	if result.Ref = ref; mirrored {
-		result.Unverified = acceptance.UnverifiedIn(st.Landings)
+		result.Unverified = acceptance.UnverifiedIn(st.Batches.Landed)
 	}
 	return result, nil
 }

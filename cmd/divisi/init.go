@@ -156,7 +156,7 @@ func triedGates(st *run.State) map[string]detect.Tried {
 	tried := map[string]detect.Tried{}
 	lacks := acceptance.Lacks(st)
 	for _, one := range st.Spec.Project.Gates {
-		r, ok := st.Baseline[one.Name]
+		r, ok := st.Proofs.Baseline[one.Name]
 		if !ok {
 			continue
 		}
@@ -195,7 +195,7 @@ func findings(st *run.State, tried map[string]detect.Tried) []string {
 		if t, ok := tried[g.Name]; ok && !t.Out { // a note says more of the others
 			lines = append(lines, fmt.Sprintf("%-12s %s", g.Name, t.Note))
 		}
-		if hidden := slices.Clone(st.Baseline[g.Name].Hidden); len(hidden) > 0 {
+		if hidden := slices.Clone(st.Proofs.Baseline[g.Name].Hidden); len(hidden) > 0 {
 			if i := slices.Index(hidden, spec.HiddenAll); i >= 0 {
 				hidden[i] = "parts that are not known"
 			}

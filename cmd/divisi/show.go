@@ -217,14 +217,14 @@ func (g *globals) showTask(st *run.State, id string) error {
 		}
 		return writeTask(g.out, t, st)
 	}
-	return usagef("run %s has no task %q%s\nSee: divisi show %s", st.Spec.Run, id, nearest(id, st.Order), st.Spec.Run)
+	return usagef("run %s has no task %q%s\nSee: divisi show %s", st.Spec.Run, id, nearest(id, st.Tasks.Order), st.Spec.Run)
 }
 
 func writeTask(w io.Writer, t report.Task, st *run.State) error {
 	fmt.Fprintf(w, "task      %s  %s%s\ntitle     %s\nrole      %s\nattempts  %d, delivered %d times, %.1f s\n",
 		t.ID, t.State, unverifiedWord(t.Unverified), console.Sanitize(oneLine(t.Title)), t.Role, t.Attempts, t.Deliveries,
 		t.Seconds)
-	if v := st.Tasks[t.ID]; v != nil {
+	if v := st.Tasks.ByID[t.ID]; v != nil {
 		fmt.Fprintf(w, "files     %s\ninherits  %s\n", console.Sanitize(strings.Join(v.Task.Files, ", ")), v.Task.IncludeContents)
 	}
 	fmt.Fprintf(w, "tokens    %d in %d calls, %d turns\n", t.Usage.Total(), t.Usage.Calls, t.Turns)

@@ -19,7 +19,7 @@ func held(t *testing.T, change func(s *run.Spec)) *runtest.Log {
 	l := newLog(t, change)
 	l.Ended("t", 1, runtest.Patched("c", "tree", "b"))
 	settle(t, l, verdict(acceptance.Ask, "fewer tests"))
-	require.Equal(t, run.TaskHeld, l.Tasks["t"].State)
+	require.Equal(t, run.TaskHeld, l.Tasks.ByID["t"].State)
 	return l
 }
 
@@ -64,20 +64,20 @@ func TestTheMasterDecidesBeforeThePolicy(t *testing.T) {
 func TestAnAcceptedPatchGoesOn(t *testing.T) {
 	t.Parallel()
 	l := held(t, nil)
-	l.Do(acceptance.Rule(l.State, l.Tasks["t"], run.Ruling{By: wire.FromUser, Accept: true}))
+	l.Do(acceptance.Rule(l.State, l.Tasks.ByID["t"], run.Ruling{By: wire.FromUser, Accept: true}))
 	require.False(t, settle(t, l, acceptance.Verdict{}), "it is not doubted twice")
-	require.Equal(t, run.TaskAccepted, l.Tasks["t"].State)
+	require.Equal(t, run.TaskAccepted, l.Tasks.ByID["t"].State)
 	require.Equal(t, []run.Doubt{{
-		Attempt: 1, Evidence: []string{"fewer tests"}, Pos: l.Tasks["t"].Doubts[0].Pos,
+		Attempt: 1, Evidence: []string{"fewer tests"}, Pos: l.Tasks.ByID["t"].Doubts[0].Pos,
 		Ruling: &run.Ruling{By: wire.FromUser, Accept: true},
-	}}, l.Tasks["t"].Doubts)
+	}}, l.Tasks.ByID["t"].Doubts)
 }
 
 func TestARejectedPatchIsAFailedAttempt(t *testing.T) {
 	t.Parallel()
 	l := held(t, nil)
-	l.Do(acceptance.Rule(l.State, l.Tasks["t"], run.Ruling{By: "master/2", Words: "Keep TestA.\nIt is right."}))
-	v := l.Tasks["t"]
+	l.Do(acceptance.Rule(l.State, l.Tasks.ByID["t"], run.Ruling{By: "master/2", Words: "Keep TestA.\nIt is right."}))
+	v := l.Tasks.ByID["t"]
 	require.Equal(t, run.TaskPending, v.State)
 	require.Len(t, v.Faults, 1)
 	require.Equal(t, wire.FaultRejected, v.Faults[0].Fault.Class)
@@ -91,7 +91,7 @@ func TestReview(t *testing.T) {
 	l := held(t, func(s *run.Spec) { s.Review, s.OnDoubt = true, run.OnDoubtAccept })
 	l.Do(decision.Policy(l.State))
 	settle(t, l, acceptance.Verdict{})
-	v := l.Tasks["t"]
+	v := l.Tasks.ByID["t"]
 	require.Equal(t, run.TaskHeld, v.State)
 	require.True(t, v.Doubt().Review)
 	require.Empty(t, decision.Policy(l.State))

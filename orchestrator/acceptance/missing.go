@@ -50,7 +50,7 @@ func Missing(receipts []spec.Receipt) []spec.Receipt {
 // patches are asked about.
 func OnBaseAgain(s *run.State) []run.Action {
 	names := Comparable(s)
-	if s.RunTwice() || len(names) == 0 {
+	if s.Proofs.Flaky != nil || s.Works.Settled(run.AgainTask) != nil || len(names) == 0 {
 		return nil
 	}
 	n := 1

@@ -26,7 +26,7 @@ type Import struct {
 
 // Settle decides about the first task with a result that has had no consequence yet.
 func Settle(s *run.State) []run.Action {
-	for t := range s.In(run.TaskRunning) {
+	for t := range s.Tasks.In(run.TaskRunning) {
 		if t.Result != nil && t.Result.Attempt == t.Attempt {
 			return settle(s, t)
 		}
@@ -90,7 +90,7 @@ func patchOf(s *run.State, t *run.Task) *Patch {
 	}
 	p := &Patch{
 		Task: &t.Task, Role: s.Made(t), Handoff: t.Result.Handoff, Named: t.Named,
-		Record: s.Plans[t.Plan].DecisionRecord, Gates: s.Spec.Project.Gates,
+		Record: s.Plans.All[t.Plan].DecisionRecord, Gates: s.Spec.Project.Gates,
 		Beside: []Command{{Of: "the setup", Args: s.Spec.Project.Setup.Command}},
 	}
 	for _, one := range s.Spec.Project.Services {
@@ -98,8 +98,8 @@ func patchOf(s *run.State, t *run.Task) *Patch {
 			Of: "the service " + one.Name, Args: slices.Concat(one.Prepare, one.Command, one.Ready),
 		})
 	}
-	for _, id := range s.Shards[t.Task.ShardOf] {
-		o := s.Tasks[id]
+	for _, id := range s.Tasks.Shards[t.Task.ShardOf] {
+		o := s.Tasks.ByID[id]
 		if id != t.Task.ID && o.Task.Rule != nil && o.Result != nil && o.Result.Patch != nil {
 			p.Siblings = append(p.Siblings, Sibling{
 				Lines: o.Result.Patch.Added + o.Result.Patch.Deleted, Matches: o.Task.Rule.Matches, Bytes: o.Task.Rule.Bytes,
@@ -132,8 +132,8 @@ func handOver(s *run.State, t *run.Task, q *run.Request) []run.Action {
 // when they were run again, is not tested a third time. That of a task of a change set is not tested alone.
 func accept(s *run.State, t *run.Task) []run.Action {
 	p, gates := t.Result.Patch, s.Spec.GatesOf(t.Task)
-	if t.Task.ChangeSet == "" && s.Runs(p.Tree, gates, p.Base) > 1 {
-		return schedule.Failed(s, t, Red(s, s.Failed(p.Tree, gates, p.Base)))
+	if t.Task.ChangeSet == "" && s.Proofs.Runs(p.Tree, gates, p.Base) > 1 {
+		return schedule.Failed(s, t, Red(s, s.Proofs.Failed(p.Tree, gates, p.Base)))
 	}
 	if judge := s.Judge(t); judge != "" && (!t.Cleared() || !verdict(s, t)) {
 		return []run.Action{judgeIt(t, judge)}
@@ -180,7 +180,7 @@ func judgeIt(t *run.Task, judge string) run.Action {
 
 // SettleVerify decides about the first verdict of a judge that has had no consequence yet.
 func SettleVerify(s *run.State) []run.Action {
-	for t := range s.In(run.TaskVerifying) {
+	for t := range s.Tasks.In(run.TaskVerifying) {
 		if t.VerifyR != nil && t.VerifyR.Attempt == t.Verify {
 			return judged(s, t)
 		}

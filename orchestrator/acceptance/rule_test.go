@@ -89,7 +89,7 @@ func TestAPatchThatWasImported(t *testing.T) {
 			[]string{"assign t--verify/1 to tester on c"},
 		},
 		"its constraints have the reviewer": {
-			pass, func(l *runtest.Log) { l.Tasks["t"].Task.Constraints = []string{"keep the API"} },
+			pass, func(l *runtest.Log) { l.Tasks.ByID["t"].Task.Constraints = []string{"keep the API"} },
 			[]string{"assign t--verify/1 to reviewer on c"},
 		},
 	} {
@@ -153,8 +153,8 @@ func TestAJudgeWithoutAVerdictAsksAfterThreeTries(t *testing.T) {
 	held := acceptance.SettleVerify(l.State)
 	require.Equal(t, []string{"task t held its judge came to no verdict: disk doubt: its judge came to no verdict: disk"}, runtest.Describe(held))
 	l.Do(held)
-	l.Do(acceptance.Rule(l.State, l.Tasks["t"], run.Ruling{By: wire.FromUser, Accept: true}))
-	l.Tasks["t"].Task.Verify = "reviewer"
+	l.Do(acceptance.Rule(l.State, l.Tasks.ByID["t"], run.Ruling{By: wire.FromUser, Accept: true}))
+	l.Tasks.ByID["t"].Task.Verify = "reviewer"
 	settle(t, l, acceptance.Verdict{})
-	require.Equal(t, run.TaskAccepted, l.Tasks["t"].State, "it is not judged again")
+	require.Equal(t, run.TaskAccepted, l.Tasks.ByID["t"].State, "it is not judged again")
 }

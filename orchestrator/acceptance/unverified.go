@@ -37,7 +37,7 @@ func (g *Incomparable) String() string {
 func Incomparables(s *run.State) []Incomparable {
 	var out []Incomparable
 	for _, g := range s.Spec.Project.Gates {
-		r, ok := s.Baseline[g.Name]
+		r, ok := s.Proofs.Baseline[g.Name]
 		if why := gate.Incomparable(r); ok && why != "" {
 			out = append(out, Incomparable{
 				Gate: g.Name, Command: g.Command, Why: why, Error: gate.Reason(r, nil), Output: schedule.OutputFile(s, r.Output),
@@ -51,7 +51,7 @@ func Incomparables(s *run.State) []Incomparable {
 func Lacks(s *run.State) []lack.Lack {
 	var receipts []spec.Receipt
 	for _, g := range s.Spec.Project.Gates {
-		if r, ok := s.Baseline[g.Name]; ok {
+		if r, ok := s.Proofs.Baseline[g.Name]; ok {
 			receipts = append(receipts, r)
 		}
 	}
@@ -68,7 +68,7 @@ func Explained(lacks []lack.Lack, gate string) bool {
 func Empty(s *run.State) []string {
 	var names []string
 	for _, g := range s.Spec.Project.Gates {
-		if r, ok := s.Baseline[g.Name]; ok && gate.Empty(r) {
+		if r, ok := s.Proofs.Baseline[g.Name]; ok && gate.Empty(r) {
 			names = append(names, g.Name)
 		}
 	}
@@ -100,14 +100,14 @@ func Unverified(s *run.State) string {
 // all where it cannot load one package, and go test builds all others.
 func Covered(s *run.State, name string) bool {
 	module, build := strings.CutPrefix(name, detect.GoBuild)
-	test, ran := s.Baseline[detect.GoTest+module]
+	test, ran := s.Proofs.Baseline[detect.GoTest+module]
 	return s.Spec.Detected && build && ran && test.Kind == spec.KindTests && test.Tests > 0 && gate.Incomparable(test) == ""
 }
 
 // Comparable lists the gates whose tests ran on the base commit, and that can be compared, in the project's order.
 func Comparable(s *run.State) (names []string) {
 	for _, name := range s.Spec.GateNames() {
-		if r := s.Baseline[name]; r.Kind == spec.KindTests && r.Tests > 0 && gate.Incomparable(r) == "" {
+		if r := s.Proofs.Baseline[name]; r.Kind == spec.KindTests && r.Tests > 0 && gate.Incomparable(r) == "" {
 			names = append(names, name)
 		}
 	}
@@ -123,7 +123,7 @@ func UnverifiedPatch(s *run.State, t *run.Task) string {
 		return text.Clip(doubts[0].Evidence[0], text.MaxLine)
 	}
 	var parts []string
-	for _, u := range s.UnprovableIn(t.Changes()) {
+	for _, u := range s.Proofs.UnprovableIn(t.Changes()) {
 		parts = append(parts, text.OneLine(u.String()+": "+u.Why))
 	}
 	if len(parts) == 0 {
@@ -138,7 +138,7 @@ func UnverifiedLanded(s *run.State) string {
 	if why := Unverified(s); why != "" {
 		return why
 	}
-	return UnverifiedIn(s.Landings)
+	return UnverifiedIn(s.Batches.Landed)
 }
 
 // UnverifiedIn is the same of landed batches alone: what is known of the base commit is in their patches.
@@ -162,10 +162,10 @@ func UnverifiedIn(landings []run.Landing) string {
 // AskUnprovable holds the first patch in the queue that has a part which no gate can prove. That may have become known since the
 // patch was accepted.
 func AskUnprovable(s *run.State) []run.Action {
-	if len(s.Unprovable()) == 0 {
+	if len(s.Proofs.Unprovable()) == 0 {
 		return nil
 	}
-	for t := range s.In(run.TaskAccepted) {
+	for t := range s.Tasks.In(run.TaskAccepted) {
 		if !t.Unprovable {
 			continue
 		}
@@ -182,7 +182,7 @@ func unprovable(s *run.State, t *run.Task) []run.Action {
 		return nil
 	}
 	var evidence []string
-	for _, u := range s.UnprovableIn(t.Changes()) {
+	for _, u := range s.Proofs.UnprovableIn(t.Changes()) {
 		evidence = append(evidence, text.OneLine("no gate proves a change of "+u.String()+": "+u.Why))
 	}
 	if len(evidence) == 0 {
@@ -204,6 +204,6 @@ func Red(s *run.State, failed []run.Failure) spec.Fault {
 		receipts = append(receipts, f.Receipt)
 	}
 	fault := failed[0].Fault
-	fault.Signatures = gate.Signatures(receipts, s.Baseline)
+	fault.Signatures = gate.Signatures(receipts, s.Proofs.Baseline)
 	return fault
 }

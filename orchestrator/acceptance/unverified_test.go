@@ -46,17 +46,17 @@ func TestAPatchThatNoGateCanProveIsAskedAbout(t *testing.T) {
 		l.Do(actions)
 	}
 	require.Empty(t, acceptance.AskUnprovable(l.State))
-	require.Equal(t, run.TaskAccepted, l.Tasks["api"].State)
+	require.Equal(t, run.TaskAccepted, l.Tasks.ByID["api"].State)
 	for _, id := range []string{"web", "both"} {
-		held := l.Tasks[id]
+		held := l.Tasks.ByID[id]
 		require.Equal(t, run.TaskHeld, held.State)
 		require.Equal(t, []string{unproven}, held.Doubt().Evidence)
 		l.Do(acceptance.Rule(l.State, held, run.Ruling{By: "user", Accept: true}))
 		l.Append(id, run.TaskData{State: run.TaskAccepted})
 	}
 	require.Empty(t, acceptance.AskUnprovable(l.State), "it was decided")
-	require.Equal(t, unproven, acceptance.UnverifiedPatch(l.State, l.Tasks["both"]))
-	require.Empty(t, acceptance.UnverifiedPatch(l.State, l.Tasks["api"]))
+	require.Equal(t, unproven, acceptance.UnverifiedPatch(l.State, l.Tasks.ByID["both"]))
+	require.Empty(t, acceptance.UnverifiedPatch(l.State, l.Tasks.ByID["api"]))
 	require.Empty(t, acceptance.Unverified(l.State), "the run as a whole is proven")
 }
 
@@ -69,7 +69,7 @@ func TestAnAnswerToAnotherDoubtDoesNotCount(t *testing.T) {
 	l.Append("", hidden)
 	l.Do(acceptance.AskUnprovable(l.State))
 	l.Do(acceptance.AskUnprovable(l.State))
-	require.Equal(t, run.TaskHeld, l.Tasks["web"].State)
+	require.Equal(t, run.TaskHeld, l.Tasks.ByID["web"].State)
 }
 
 func TestWhereAllMayLandUnverifiedNothingIsAsked(t *testing.T) {
@@ -77,7 +77,7 @@ func TestWhereAllMayLandUnverifiedNothingIsAsked(t *testing.T) {
 	l := partly(t, func(s *run.Spec) { s.AllowUnverified = true })
 	l.Append("", hidden)
 	require.Empty(t, acceptance.AskUnprovable(l.State))
-	require.Equal(t, unproven, acceptance.UnverifiedPatch(l.State, l.Tasks["web"]))
+	require.Equal(t, unproven, acceptance.UnverifiedPatch(l.State, l.Tasks.ByID["web"]))
 }
 
 func TestWhatLandedUnverifiedIsNamed(t *testing.T) {

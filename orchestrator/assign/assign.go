@@ -70,7 +70,7 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 	}
 	switch {
 	case strings.HasPrefix(d.Task, run.BatchTask), strings.HasSuffix(d.Task, run.RedSuffix):
-		a.Baseline, a.Since = g.st.Baseline, d.Since
+		a.Baseline, a.Since = g.st.Proofs.Baseline, d.Since
 		a.Task = untimed(gateTask(d.Task, "Run the gates on a batch", d.Gates), s.Project.Gates)
 	case d.Task == run.SetupTask:
 		a.Base, a.Setup, a.Environment, a.Project.Gates = true, s.Project.Setup.Command, "", nil
@@ -82,14 +82,14 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 		a.Base, a.Idle, a.Project.Gates = true, d.Task == run.FlakesTask, gate.Uncached(s.Project.Gates)
 		a.Task = untimed(gateTask(d.Task, "Run the gates on the base commit once more", d.Gates), s.Project.Gates)
 	case d.Task == run.FinalTask:
-		a.Baseline = g.st.Baseline
+		a.Baseline = g.st.Proofs.Baseline
 		a.Task = untimed(gateTask(d.Task, "Run the final gates", d.Gates), s.Project.Gates)
 	case d.Task == run.MasterTask:
 		if err := g.assignMaster(ctx, a); err != nil {
 			return nil, err
 		}
 	default:
-		return a, g.assignTask(ctx, a, g.st.Tasks[d.Task], d.Tokens)
+		return a, g.assignTask(ctx, a, g.st.Tasks.ByID[d.Task], d.Tokens)
 	}
 	if d.Task != run.MasterTask {
 		a.Role = gatesAlone(a.Role)
@@ -118,7 +118,7 @@ func untimed(t spec.Task, gates []spec.Gate) spec.Task {
 }
 
 func (g *given) assignVerify(a *wire.Assignment, id, of string) error {
-	t := g.st.Tasks[of]
+	t := g.st.Tasks.ByID[of]
 	if t == nil || t.Result == nil || t.Result.Patch == nil || t.Result.Patch.Commit != a.Head {
 		return fmt.Errorf("task %s has no patch %s", of, a.Head)
 	}
@@ -129,8 +129,8 @@ func (g *given) assignVerify(a *wire.Assignment, id, of string) error {
 	a.Task.Title = "Judge " + of
 	// The task's limits bound its own agent.
 	a.Task.Limits = a.Role.Limits.Or(g.st.Spec.Project.Limits)
-	a.Patch, a.Baseline, a.BaselineFollows = r.Patch, g.st.Baseline, !g.st.Baselined()
-	a.DecisionRecord = g.st.Plans[t.Plan].DecisionRecord
+	a.Patch, a.Baseline, a.BaselineFollows = r.Patch, g.st.Proofs.Baseline, !g.st.Baselined()
+	a.DecisionRecord = g.st.Plans.All[t.Plan].DecisionRecord
 	a.Inputs = []wire.Input{{Task: of, Role: t.Task.Role, Handoff: r.Handoff}} // to a judge a claim
 	return nil
 }
@@ -173,7 +173,7 @@ func (g *given) assignTask(ctx context.Context, a *wire.Assignment, t *run.Task,
 	a.Task, a.Role = t.Task, g.st.Spec.RoleOn(t, t.Next.At)
 	a.Task.Constraints = g.st.Constraints(t)
 	a.Task.Limits.Tokens = cmp.Or(tokens, a.Task.Limits.Tokens)
-	a.DecisionRecord = g.st.Plans[t.Plan].DecisionRecord
+	a.DecisionRecord = g.st.Plans.All[t.Plan].DecisionRecord
 	var err error
 	if a.Inputs, err = g.inputs(ctx, t); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (g *given) assignTask(ctx context.Context, a *wire.Assignment, t *run.Task,
 		a.Roles = request.Callees(g.st, &a.Role)
 	}
 	if slices.Contains(a.Role.Tools, spec.ToolRunGates) {
-		a.Baseline, a.BaselineFollows = g.st.Baseline, !g.st.Baselined()
+		a.Baseline, a.BaselineFollows = g.st.Proofs.Baseline, !g.st.Baselined()
 	}
 	a.Slice, err = g.slice(ctx, a, t)
 	return err

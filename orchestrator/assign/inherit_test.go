@@ -38,10 +38,10 @@ func TestConstraintsGoToEveryDescendant(t *testing.T) {
 		"grandchild":    {"of the run", "of the parent", "of the child", "its own"},
 		"of-the-master": {"of the run", "its own"}, "orphan": {"of the run", "its own"},
 	} {
-		require.Equal(t, want, s.Constraints(s.Tasks[id]), id)
+		require.Equal(t, want, s.Constraints(s.Tasks.ByID[id]), id)
 	}
 	s.Spec.Plan = nil
-	require.Equal(t, []string{"its own"}, s.Constraints(s.Tasks["of-the-master"]))
+	require.Equal(t, []string{"its own"}, s.Constraints(s.Tasks.ByID["of-the-master"]))
 	require.Empty(t, s.Constraints(&run.Task{}))
 }
 
@@ -89,15 +89,15 @@ func TestAnArtifactBringsNoSession(t *testing.T) {
 		{ID: "x", Inputs: []string{"t", "pending", "b/table", "a/table", "a"}},
 	}})
 	for _, id := range []string{"a", "b", "t-001", "t-002"} {
-		s.Tasks[id].Result = &spec.Result{}
+		s.Tasks.ByID[id].Result = &spec.Result{}
 	}
 	var whole []string
-	for _, v := range wholeInputs(s, s.Tasks["x"]) {
+	for _, v := range wholeInputs(s, s.Tasks.ByID["x"]) {
 		whole = append(whole, v.Task.ID)
 	}
 	require.Equal(t, []string{"a", "t-001", "t-002"}, whole, "in plan order, b brings its artifact alone")
 	var handed []string
-	for _, w := range wantedBy(s, s.Tasks["x"]) {
+	for _, w := range wantedBy(s, s.Tasks.ByID["x"]) {
 		handed = append(handed, w.task.Task.ID+"/"+w.artifact)
 	}
 	require.Equal(t, []string{"t-001/", "t-002/", "b/table", "a/table", "a/"}, handed, "in the order of the inputs")

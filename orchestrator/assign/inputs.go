@@ -33,8 +33,8 @@ func wantedBy(s *run.State, t *run.Task) []wanted {
 	var out []wanted
 	for _, in := range t.Task.Inputs {
 		ref, name := spec.SplitInput(in)
-		for _, id := range s.Members(ref) {
-			if v := s.Tasks[id]; v.Result != nil {
+		for _, id := range s.Tasks.Members(ref) {
+			if v := s.Tasks.ByID[id]; v.Result != nil {
 				out = append(out, wanted{v, name})
 			}
 		}

@@ -82,7 +82,7 @@ func sliceCap(a *wire.Assignment) int {
 // upstream reads the dispatching agent's session, all of its attempts, then the accepted session of
 // each task in inputs, in plan order. A task that is an input with one artifact alone adds nothing else.
 func (g *given) upstream(ctx context.Context, t *run.Task, in *slice.Input) error {
-	task, n, ok := run.SplitAgent(g.st.Plans[t.Plan].By)
+	task, n, ok := run.SplitAgent(g.st.Plans.All[t.Plan].By)
 	if w := g.st.Works[task]; ok && w != nil {
 		first, role := n, w.RoleAt(n)
 		if task == run.MasterTask {
@@ -100,7 +100,7 @@ func (g *given) upstream(ctx context.Context, t *run.Task, in *slice.Input) erro
 			in.Dispatcher = append(in.Dispatcher, events...)
 		}
 	}
-	if q := g.st.Requests.ByID[g.st.Plans[t.Plan].Request]; q != nil { // what it said after that is nothing to the child
+	if q := g.st.Requests.ByID[g.st.Plans.All[t.Plan].Request]; q != nil { // what it said after that is nothing to the child
 		in.Dispatcher = slices.DeleteFunc(in.Dispatcher, func(e contextscope.Event) bool { return e.Seq >= q.Seq })
 	}
 	for _, up := range wholeInputs(g.st, t) {

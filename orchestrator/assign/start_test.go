@@ -71,8 +71,8 @@ func TestACommandsChangeOnAHeadThatMoved(t *testing.T) {
 			l.Append("t", run.TaskData{State: run.TaskPending, Fault: &red, Choice: &run.Choice{At: 1, Uses: "model", Why: "w"}})
 
 			g := &given{NewSealer("r1", nil, mirror), l.State}
-			a := &wire.Assignment{Head: head, Role: l.Spec.RoleOn(l.Tasks["t"], 1)}
-			task := l.Tasks["t"]
+			a := &wire.Assignment{Head: head, Role: l.Spec.RoleOn(l.Tasks.ByID["t"], 1)}
+			task := l.Tasks.ByID["t"]
 			require.NoError(t, g.continueCommand(t.Context(), a, task))
 			p, err := g.prior(t.Context(), a, task, task.Faults[0])
 			require.NoError(t, err)

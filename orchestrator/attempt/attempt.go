@@ -58,13 +58,13 @@ func Newest(dir store.Dir, b *bus.Bus, st *run.State, task string) (*Attempt, er
 
 // choose finds the attempt in the state.
 func (a *Attempt) choose(number int) error {
-	id, w, t := a.st.Spec.Run, a.st.Works[a.task], a.st.Tasks[a.task]
+	id, w, t := a.st.Spec.Run, a.st.Works[a.task], a.st.Tasks.ByID[a.task]
 	if w != nil && number == 0 {
 		number = w.Last
 	}
 	switch {
 	case w == nil && t == nil:
-		near := spec.Nearest(a.task, a.st.Order)
+		near := spec.Nearest(a.task, a.st.Tasks.Order)
 		if near != "" {
 			near = fmt.Sprintf(" (did you mean %q?)", near)
 		}

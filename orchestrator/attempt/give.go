@@ -61,7 +61,7 @@ func (a *Attempt) Give(ctx context.Context, taken Taken) (_ *spec.Patch, err err
 	if a.format != nil {
 		return nil, a.format
 	}
-	t, dir := a.st.Tasks[a.task], taken.Dir
+	t, dir := a.st.Tasks.ByID[a.task], taken.Dir
 	if t == nil || a.Head != taken.Base {
 		return nil, usage.Errorf("%s/%d did not start from the commit %s, which %s names", a.task, taken.Attempt, taken.Base, dir)
 	}

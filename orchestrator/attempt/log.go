@@ -135,7 +135,7 @@ func (a *Attempt) Log(ctx context.Context) (*Log, error) {
 		if l.Status = r.Status; a.Turns == 0 && role.Runs(spec.ExecutorCommand) {
 			l.Printed = r.Handoff.Summary
 		}
-		if t := a.st.Tasks[a.task]; t != nil {
+		if t := a.st.Tasks.ByID[a.task]; t != nil {
 			for _, f := range t.Faults {
 				if f.Attempt == n {
 					l.Rejected = f.Fault.Message

@@ -43,7 +43,7 @@ const takenFile = "divisi.json"
 // Take checks the attempt out into a directory that is new or empty, and outside the run's repository: a repository on the
 // commit that the attempt started from, with its patch as changes.
 func (a *Attempt) Take(ctx context.Context, dir string) (_ *Taken, err error) {
-	if a.st.Tasks[a.task] == nil {
+	if a.st.Tasks.ByID[a.task] == nil {
 		return nil, usage.Errorf("%s is no task of the plan", a.task)
 	}
 	mirror, err := a.mirror(ctx)
@@ -84,7 +84,7 @@ func (a *Attempt) Take(ctx context.Context, dir string) (_ *Taken, err error) {
 		return nil, fmt.Errorf("note what is taken: %w", err)
 	}
 	t.Dir, t.Failure = dir, a.failure()
-	if err := request.Givable(a.st, a.st.Tasks[a.task], t.Base); err != nil {
+	if err := request.Givable(a.st, a.st.Tasks.ByID[a.task], t.Base); err != nil {
 		t.No = err.Error()
 	}
 	return t, nil
@@ -140,7 +140,7 @@ func (a *Attempt) fetch(ctx context.Context, mirror, clone *git.Repo, p *spec.Pa
 
 // failure is why the attempt did not land, where that is known.
 func (a *Attempt) failure() string {
-	t := a.st.Tasks[a.task]
+	t := a.st.Tasks.ByID[a.task]
 	for _, f := range t.Faults {
 		if f.Attempt == a.Attempt.Attempt {
 			return f.Fault.Message

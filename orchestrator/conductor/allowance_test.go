@@ -47,9 +47,9 @@ func TestTheChildrenOfATurnShareWhatTheirParentHasLeft(t *testing.T) {
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.LessOrEqual(t, st.Usage.Total(), limit)
-	require.Len(t, st.Order, 1+8, "none was refused")
-	for _, id := range st.Order[1:] {
-		child := st.Tasks[id]
+	require.Len(t, st.Tasks.Order, 1+8, "none was refused")
+	for _, id := range st.Tasks.Order[1:] {
+		child := st.Tasks.ByID[id]
 		require.InDelta(t, (limit-1000)/9, child.Grant, 8, id)
 		require.Equal(t, child.Grant, st.Works[id].Attempts[1].Tokens)
 		require.Equal(t, 1, child.Attempt, "too little is left for another attempt")
@@ -73,7 +73,7 @@ func TestAllAttemptsOfAChildHaveOneGrant(t *testing.T) {
 	})
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	child, attempts := st.Tasks["one-scout-1-0"], st.Works["one-scout-1-0"].Attempts
+	child, attempts := st.Tasks.ByID["one-scout-1-0"], st.Works["one-scout-1-0"].Attempts
 	require.Equal(t, run.TaskDone, child.State, child.Reason)
 	require.Equal(t, 99_000/2, child.Grant, "the other half is its parent's")
 	require.Equal(t, 5_000_000, child.Task.Limits.Tokens, "the limit of its role now")
@@ -95,7 +95,7 @@ func TestTooSmallAShareIsRefused(t *testing.T) {
 	}})
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	require.Len(t, st.Order, 1+1, "what the one does not get is enough for the other")
+	require.Len(t, st.Tasks.Order, 1+1, "what the one does not get is enough for the other")
 	require.Contains(t, said.at("one/1/2"), "3666 are left for this, and no agent finishes with fewer than 4096")
 }
 
@@ -116,7 +116,7 @@ func TestOnlyWhatTakesTokensHasAShare(t *testing.T) {
 	})
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	require.Len(t, st.Order, 1+2, "neither was refused: %v", st.Order)
-	require.Equal(t, 29_000/2, st.Tasks["one-scout-1-0"].Grant)
-	require.Zero(t, st.Tasks[st.Order[2]].Grant)
+	require.Len(t, st.Tasks.Order, 1+2, "neither was refused: %v", st.Tasks.Order)
+	require.Equal(t, 29_000/2, st.Tasks.ByID["one-scout-1-0"].Grant)
+	require.Zero(t, st.Tasks.ByID[st.Tasks.Order[2]].Grant)
 }

@@ -57,7 +57,7 @@ type asking struct {
 
 // askApproval proposes to show a plan that writes to a person, once, and not before the master has read the messages to it.
 func (c *Conductor) askApproval(s *run.State) []run.Action {
-	at := s.PlanToApprove()
+	at := s.Plans.ToApprove()
 	if at < 0 || c.asked.plan == at+1 || s.MasterHasMail() {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (c *Conductor) askApproval(s *run.State) []run.Action {
 // approve shows a plan. The answer comes back on a channel; readers continue meanwhile.
 func (c *Conductor) approve(ctx context.Context, at int) {
 	shown := Proposal{
-		Plan: c.st.PlanNow(at), Source: plan.Source(c.st, at), Refused: c.asked.refused, Problems: c.asked.problems,
+		Plan: c.st.Plans.Now(at, &c.st.Tasks), Source: plan.Source(c.st, at), Refused: c.asked.refused, Problems: c.asked.problems,
 	}
 	c.asked = asking{plan: at + 1, shown: shown.Plan}
 	c.askers.Go(func() {
@@ -141,7 +141,7 @@ func (c *Conductor) decided(ctx context.Context, a answer) error {
 		return fmt.Errorf("ask for approval: %w", a.err)
 	case a.Edited != nil:
 		return c.edited(ctx, a)
-	case a.Yes && (c.st.MasterHasMail() || !reflect.DeepEqual(c.asked.shown, c.st.PlanNow(a.plan-1))):
+	case a.Yes && (c.st.MasterHasMail() || !reflect.DeepEqual(c.asked.shown, c.st.Plans.Now(a.plan-1, &c.st.Tasks))):
 		c.asked = asking{}
 		return c.append(ctx, run.Append{Data: run.Data{Notices: []string{outdated}}})
 	case a.Yes:
@@ -172,7 +172,7 @@ func (c *Conductor) edited(ctx context.Context, a answer) error {
 	if err != nil {
 		return fmt.Errorf("prepare the edited plan: %w", err)
 	}
-	data.By, data.Replaces, data.Edited = c.st.Plans[at].By, a.plan, a.Edited
+	data.By, data.Replaces, data.Edited = c.st.Plans.All[at].By, a.plan, a.Edited
 	if len(problems) == 0 {
 		problems, err = plan.Replaceable(c.st, data)
 	}

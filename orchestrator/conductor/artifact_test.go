@@ -43,13 +43,13 @@ func TestSavedArtifactsAreReadByChildrenAndInputs(t *testing.T) {
 	})
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	saved := st.Tasks["one"].Result.Handoff.Artifacts
+	saved := st.Tasks.ByID["one"].Result.Handoff.Artifacts
 	require.Len(t, saved, 2, "the newest of each name, without a word of the agent: %v", saved)
 	require.Contains(t, said.at("one-scout-3-0/1/1"), saved[1], "it is told what it was given")
 	require.Contains(t, said.at("one-scout-3-0/1/2"), "newer names")
 	require.Contains(t, said.at("one/1/4"), `artifact \"nmaes.md\" cannot be read`)
 	require.Contains(t, said.at("one/1/4"), "role blind has no load_artifact")
-	require.Len(t, st.Order, 3, "what was refused made no task")
+	require.Len(t, st.Tasks.Order, 3, "what was refused made no task")
 	require.Contains(t, said.at("two/1/1"), "newer names")
 	require.NotContains(t, said.at("two/1/1"), "older names")
 	require.Equal(t, []string{"f", "names.md"}, []string{st.Works["one"].Attempts[1].Saved[0].Name, st.Works["one"].Attempts[1].Saved[1].Name})
@@ -71,7 +71,7 @@ func TestAResultNamesArtifactsByTheirNames(t *testing.T) {
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Equal(t, 2, st.Works["one"].Attempts[1].Turns, "nothing was refused")
-	named := st.Tasks["one"].Result.Handoff.Artifacts
+	named := st.Tasks.ByID["one"].Result.Handoff.Artifacts
 	require.Len(t, named, 2)
 	require.Contains(t, named[0], "/late.md@1#")
 	require.Contains(t, named[1], "/early.md@1#")

@@ -94,7 +94,7 @@ func TestAMasterIsNotDoneBeforeItHasSeenEverything(t *testing.T) {
 					<-released
 				case q.Task == "master" && q.Attempt == 2 && q.Turn == 2 && hold == "master":
 					r.until(func(st *run.State) bool {
-						return st.Tasks["one"] != nil && st.Tasks["one"].Ended() && st.Tasks["two"].Ended()
+						return st.Tasks.ByID["one"] != nil && st.Tasks.ByID["one"].Ended() && st.Tasks.ByID["two"].Ended()
 					}, "both end")
 				}
 			}
@@ -132,7 +132,7 @@ func TestAPersonAnswersOnALivingRun(t *testing.T) {
 		ended <- st
 	}()
 	r.until(func(st *run.State) bool {
-		return len(decision.ForPerson(st)) == 1 && st.Tasks["two"].State == run.TaskDone
+		return len(decision.ForPerson(st)) == 1 && st.Tasks.ByID["two"].State == run.TaskDone
 	}, "the other task ran meanwhile, with room for one")
 	st, err := conductor.Fold(t.Context(), r.bus, "r1")
 	require.NoError(t, err)
@@ -342,7 +342,7 @@ func TestAScopeIsGrantedOrRefusedInWords(t *testing.T) {
 		require.Contains(t, said.at("one/1/3"), want)
 	}
 	require.Contains(t, said.at("any/1/2"), "has no write set")
-	require.Equal(t, []string{"f00.txt", "f02.txt"}, st.Tasks["one"].Task.Files)
+	require.Equal(t, []string{"f00.txt", "f02.txt"}, st.Tasks.ByID["one"].Task.Files)
 	require.Equal(t, "new\n", sh(t, r.checkout.Top, "git show divisi/r1:f02.txt"))
 	require.Len(t, report.Of(st).Tasks[0].Refused, 4)
 }

@@ -40,16 +40,16 @@ func (c *Conductor) keepBaseline(ctx context.Context) {
 		return
 	}
 	key, err := c.baselineKey(ctx)
-	if err == nil && c.st.Flaky != nil {
+	if err == nil && c.st.Proofs.Flaky != nil {
 		var kept *run.KeptBaseline
 		if kept, err = c.cfg.Baselines.Kept(key); err == nil && kept != nil {
-			kept.Flaky = c.st.Flaky
+			kept.Flaky = c.st.Proofs.Flaky
 			err = c.keep(ctx, key, kept)
 		}
 	} else if err == nil {
 		kept := &run.KeptBaseline{Run: c.cfg.Run, Commit: c.st.Spec.Base, Made: c.cfg.Clock()}
-		for _, name := range slices.Sorted(maps.Keys(c.st.Baseline)) {
-			r := c.st.Baseline[name]
+		for _, name := range slices.Sorted(maps.Keys(c.st.Proofs.Baseline)) {
+			r := c.st.Proofs.Baseline[name]
 			r.Output = "" // it is in the store of this run
 			kept.Receipts = append(kept.Receipts, r)
 		}
@@ -70,7 +70,7 @@ func (c *Conductor) keep(ctx context.Context, key string, k *run.KeptBaseline) e
 	k.Tests = map[string][]byte{}
 	for i := range k.Receipts {
 		r := &k.Receipts[i]
-		tests, err := testnames.Load(ctx, c.cfg.Bus, c.st.Baseline[r.Gate].Names...)
+		tests, err := testnames.Load(ctx, c.cfg.Bus, c.st.Proofs.Baseline[r.Gate].Names...)
 		if err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ func TestPatchesAreProvenTogether(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, run.Parked, st.Status)
 			for i := range c.tasks {
-				task := st.Tasks[fmt.Sprintf("t%02d", i)]
+				task := st.Tasks.ByID[fmt.Sprintf("t%02d", i)]
 				if i%3 == 1 && i < 9 {
 					require.Equal(t, run.TaskParked, task.State, task.Task.ID)
 					require.Regexp(t, "^failed 1 of 1 attempts: (red|the gates fail in what this task changed: .*"+fileOf(i)+".*)$", task.Reason,
@@ -69,11 +69,11 @@ func TestPatchesAreProvenTogether(t *testing.T) {
 				}
 			}
 			require.Len(t, r.landed(), c.tasks-3)
-			require.Equal(t, c.tasks, st.Queued)
+			require.Equal(t, c.tasks, st.Tasks.Queued)
 			if c.gateRuns > 0 {
-				require.Equal(t, c.gateRuns, st.GateRuns)
+				require.Equal(t, c.gateRuns, st.Batches.GateRuns)
 			}
-			require.Empty(t, st.Flakes())
+			require.Empty(t, st.Proofs.Flakes())
 		})
 	}
 }
@@ -120,7 +120,7 @@ func TestABatchWaitsForPatchesThatAreUnderWay(t *testing.T) {
 			st, err := r.conduct(t.Context(), r.config(false))
 			require.NoError(t, err)
 			require.Equal(t, run.Done, st.Status, st.Reason)
-			require.Equal(t, c.gateRuns, st.GateRuns)
+			require.Equal(t, c.gateRuns, st.Batches.GateRuns)
 			require.Len(t, r.landed(), c.tasks)
 			require.Less(t, time.Since(began), time.Minute, "it waits for nothing that does not come")
 		})

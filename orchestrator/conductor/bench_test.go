@@ -138,7 +138,7 @@ func noop(b *testing.B, script string) {
 	b.ReportMetric(perTask(wire.Time), "bus-ms/task")
 	b.ReportMetric(float64(wire.Calls)/noopTasks, "bus-calls/task")
 	b.ReportMetric(perTask(commandTime(b, r)), "command-ms/task")
-	b.ReportMetric(float64(st.BatchCount), "batches")
+	b.ReportMetric(float64(st.Batches.Count), "batches")
 }
 
 // dispatchToEnd is the time from the first dispatch of a task to its last end.

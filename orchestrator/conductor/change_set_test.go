@@ -62,7 +62,7 @@ func TestAChangeSetLandsAsOneCommit(t *testing.T) {
 			st, err := r.conduct(t.Context(), r.config(false))
 			require.NoError(t, err)
 			require.Equal(t, run.Done, st.Status, st.Reason)
-			require.Equal(t, map[run.TaskState]int{run.TaskLanded: 4, run.TaskDone: 1}, st.Counts())
+			require.Equal(t, map[run.TaskState]int{run.TaskLanded: 4, run.TaskDone: 1}, st.Tasks.Counts())
 			require.Equal(t, "f00.txt f01.txt f02.txt f04.txt", r.changed(st.Head))
 			log := sh(t, r.checkout.Top, "git log --format='%s%n%b--' main..divisi/r1")
 			if commits == spec.CommitsEach {
@@ -108,7 +108,7 @@ func TestAConflictInAChangeSetIsMadeAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Equal(t, "of-b\n", sh(t, r.mirror.Dir(), "git show "+st.Head+":f00.txt"))
-	require.Equal(t, 1, st.BatchCount)
+	require.Equal(t, 1, st.Batches.Count)
 }
 
 // The set is red in a file of no task of it. Without a master it parks, and names the file.
@@ -141,8 +141,8 @@ func TestAChangeSetThatIsNotWholeParks(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, run.Parked, st.Status)
 	require.Equal(t, "the change set rename fails in f02.txt, which no task of it may change: undefined: old. "+
-		"Add a task with change_set: rename and these files to the plan, or these files to a task of it; then: divisi retry r1", st.Tasks["a"].Reason)
-	require.Equal(t, "its change set rename is given up with a", st.Tasks["b"].Reason)
-	require.Equal(t, "depends on a, which is parked", st.Tasks["after"].Reason)
-	require.Equal(t, 2, st.GateRuns, "red runs once more: it may be a flake")
+		"Add a task with change_set: rename and these files to the plan, or these files to a task of it; then: divisi retry r1", st.Tasks.ByID["a"].Reason)
+	require.Equal(t, "its change set rename is given up with a", st.Tasks.ByID["b"].Reason)
+	require.Equal(t, "depends on a, which is parked", st.Tasks.ByID["after"].Reason)
+	require.Equal(t, 2, st.Batches.GateRuns, "red runs once more: it may be a flake")
 }

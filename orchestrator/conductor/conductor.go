@@ -298,7 +298,7 @@ func (c *Conductor) dispatch(s *run.State) []run.Action {
 
 // stuck stops no run that a person watches, or whose plan a person is asked about.
 func (c *Conductor) stuck(s *run.State) []run.Action {
-	if c.cfg.Interactive || c.asked.plan > s.Approved {
+	if c.cfg.Interactive || c.asked.plan > s.Plans.Approved {
 		return nil
 	}
 	return phase.Stuck(s)

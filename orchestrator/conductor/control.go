@@ -32,7 +32,7 @@ func (c *Conductor) tell(ctx context.Context, task string) {
 }
 
 func reasonOf(s *run.State, task string) string {
-	if t := s.Tasks[strings.TrimSuffix(task, run.VerifySuffix)]; t != nil {
+	if t := s.Tasks.ByID[strings.TrimSuffix(task, run.VerifySuffix)]; t != nil {
 		return t.Reason
 	}
 	return ""

@@ -33,7 +33,7 @@ func conductorCPU(b *testing.B, tasks int) float64 {
 	began := cpuTime(b)
 	st, err := r.conduct(b.Context(), r.config(false))
 	require.NoError(b, err)
-	require.Equal(b, tasks, st.Counts()[run.TaskDone])
+	require.Equal(b, tasks, st.Tasks.Counts()[run.TaskDone])
 	return float64((cpuTime(b) - began).Microseconds()) / 1000 / float64(tasks)
 }
 

@@ -57,11 +57,11 @@ func cancelsAllBelow(t *testing.T, background bool) {
 	st := c.State()
 	require.Equal(t, run.Parked, st.Status, st.Reason)
 	for _, id := range []string{"t", "t-b-1-0", "t-b-1-0-c-1-0"} {
-		require.Equal(t, run.TaskCancelled, st.Tasks[id].State, id)
+		require.Equal(t, run.TaskCancelled, st.Tasks.ByID[id].State, id)
 	}
-	require.Equal(t, "wrong", st.Tasks["t"].Reason)
-	require.Contains(t, st.Tasks["t-b-1-0-c-1-0"].Reason, "t-b-1-0/1, which had asked for it, has ended")
-	require.Equal(t, run.TaskDone, st.Tasks["u"].State)
+	require.Equal(t, "wrong", st.Tasks.ByID["t"].Reason)
+	require.Contains(t, st.Tasks.ByID["t-b-1-0-c-1-0"].Reason, "t-b-1-0/1, which had asked for it, has ended")
+	require.Equal(t, run.TaskDone, st.Tasks.ByID["u"].State)
 	require.Zero(t, said.count("t/1/3"), "it did not go on")
 }
 
@@ -124,11 +124,11 @@ func TestAnAgentThatWaitsSurvivesItsWorkerAndItsConductor(t *testing.T) {
 	st, err := r.conduct(t.Context(), r.config(true))
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	require.Equal(t, []string{"one", "one-scout-1-0"}, st.Order, "it was asked for once")
+	require.Equal(t, []string{"one", "one-scout-1-0"}, st.Tasks.Order, "it was asked for once")
 	require.Equal(t, 1, said.count("one/1/1"), "the turn that asked was paid once")
 	require.Equal(t, 1, kinds(t, r, "lead", "one", 1)[contextscope.KindRequest])
 	require.Contains(t, said.at("one/1/2"), "found it")
 	require.GreaterOrEqual(t, st.Works["one"].Attempts[1].Delivery, 2)
-	require.Equal(t, 1, st.Tasks["one"].Attempt)
+	require.Equal(t, 1, st.Tasks.ByID["one"].Attempt)
 	require.True(t, strings.HasPrefix(st.Requests.Order[0], "one/1/"))
 }

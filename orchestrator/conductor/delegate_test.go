@@ -109,7 +109,7 @@ func TestAChildThatWritesLandsBeforeItsParentGoesOn(t *testing.T) {
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Equal(t, []string{"one-hand-1-0", "one"}, r.landed())
 	require.Contains(t, said.at("one/1/2"), "changed it")
-	require.Contains(t, said.at("one/1/2"), "landed as "+st.Tasks["one-hand-1-0"].Commit)
+	require.Contains(t, said.at("one/1/2"), "landed as "+st.Tasks.ByID["one-hand-1-0"].Commit)
 	require.Contains(t, said.at("one/1/2"), "without it")
 }
 
@@ -146,7 +146,7 @@ func TestADelegationThatCannotBeIsRefusedInWords(t *testing.T) {
 			said := r.play(parts{"one": {calls(c.call), submits("gave up")}})
 			st := r.run(t.Context())
 			require.Equal(t, run.Done, st.Status, st.Reason)
-			require.Len(t, st.Order, 1, "nothing was made of it")
+			require.Len(t, st.Tasks.Order, 1, "nothing was made of it")
 			require.Contains(t, said.at("one/1/2"), c.want)
 		})
 	}
@@ -172,10 +172,10 @@ func TestDepthFanOutAndCirclesAreBounded(t *testing.T) {
 	said := r.play(plays)
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	require.Len(t, st.Order, 1+3+3)
-	for _, id := range st.Order {
+	require.Len(t, st.Tasks.Order, 1+3+3)
+	for _, id := range st.Tasks.Order {
 		if strings.HasSuffix(id, "-c-1-0") {
-			require.Equal(t, 2, st.Tasks[id].Depth)
+			require.Equal(t, 2, st.Tasks.ByID[id].Depth)
 			require.Contains(t, said.at(id+"/1/2"), "2 agents are above you")
 			require.Contains(t, said.at(id+"/1/2"), "be a cycle: a asks for b asks for c asks for a")
 		}
@@ -240,7 +240,7 @@ func TestAChildThatFailsIsToldItsParentAndIsItsToJudge(t *testing.T) {
 		"one-scout-1-0": {{Text: "I only talk."}},
 	})
 	st := r.run(t.Context())
-	require.Equal(t, run.TaskParked, st.Tasks["one-scout-1-0"].State)
+	require.Equal(t, run.TaskParked, st.Tasks.ByID["one-scout-1-0"].State)
 	require.Contains(t, said.at("one/1/2"), "parked: failed in the same way 3 times")
 	require.Equal(t, run.Done, st.Status, "its parent came to a good end without it: %s", st.Reason)
 }

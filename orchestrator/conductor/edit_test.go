@@ -62,7 +62,7 @@ func TestAPersonEditsAPlan(t *testing.T) {
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	want := r.outcome(st.Head)
 	require.Equal(t, []string{"each-001"}, want.tasks)
-	require.Equal(t, []string{"each-001"}, st.Order, "nothing is left of the plan from before")
+	require.Equal(t, []string{"each-001"}, st.Tasks.Order, "nothing is left of the plan from before")
 
 	require.Len(t, shown, 3)
 	require.Equal(t, "old", shown[0].Source.Tasks[0].Brief)
@@ -97,7 +97,7 @@ func TestAPersonEditsAPlan(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, run.Done, st.Status, st.Reason)
 			require.Equal(t, want, f.outcome(st.Head))
-			require.Len(t, st.Edits, 1)
+			require.Len(t, st.Plans.Edits, 1)
 			require.Equal(t, 2, st.Master.Woken)
 		})
 	}
@@ -142,7 +142,7 @@ func TestAnEditMayNotTakeTheNameOfALaterTask(t *testing.T) {
 	st, err := r.conduct(t.Context(), cfg)
 	require.NoError(t, err)
 	require.Equal(t, "enough", st.Reason)
-	require.Equal(t, []string{"renamed"}, st.Order, "what waited for the old name is gone with it")
+	require.Equal(t, []string{"renamed"}, st.Tasks.Order, "what waited for the old name is gone with it")
 }
 
 // A message that comes while a plan waits is read by the master before anything of the plan starts, whatever was answered.
@@ -240,5 +240,5 @@ func TestAYesToAPlanThatHasChangedDoesNotCount(t *testing.T) {
 	st, err := r.conduct(t.Context(), cfg)
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 1}, shown)
-	require.Equal(t, run.TaskLanded, st.Tasks["do"].State)
+	require.Equal(t, run.TaskLanded, st.Tasks.ByID["do"].State)
 }

@@ -109,7 +109,7 @@ func (c *Conductor) commit(ctx context.Context, events ...contextscope.Event) er
 	for i := range events {
 		e := &events[i]
 		e.V, e.ID, e.Run, e.Time = contextscope.EventVersion, c.cfg.NewID(), c.cfg.Run, c.cfg.Clock()
-		if t := c.st.Tasks[e.Task]; t != nil {
+		if t := c.st.Tasks.ByID[e.Task]; t != nil {
 			e.Attempt, e.Role = t.Attempt, t.Task.Role
 		}
 	}
@@ -149,7 +149,7 @@ func (c *Conductor) commit(ctx context.Context, events ...contextscope.Event) er
 func (c *Conductor) assign(ctx context.Context, a run.Assign) error {
 	err := c.seal(ctx, a.Dispatch)
 	var missing *assign.InputError
-	if t := c.st.Tasks[a.Dispatch.Task]; t != nil && errors.As(err, &missing) {
+	if t := c.st.Tasks.ByID[a.Dispatch.Task]; t != nil && errors.As(err, &missing) {
 		return c.execute(ctx, schedule.Park(c.st, t, missing.Error(), nil))
 	}
 	if err == nil {

@@ -67,7 +67,7 @@ func TestABatchEndsTheSecondRunOnTheBase(t *testing.T) {
 	require.Equal(t, []string{"t00"}, r.landed())
 	require.Equal(t, 1, st.Works[run.FlakesTask].Last, "it is not tried again")
 	require.True(t, st.Works[run.FlakesTask].Attempts[1].Void)
-	require.Nil(t, st.Flaky)
+	require.Nil(t, st.Proofs.Flaky)
 	require.Less(t, time.Since(began), 5*time.Minute)
 }
 
@@ -75,7 +75,7 @@ func TestFlakyTestsAreKeptWithTheBaseline(t *testing.T) {
 	t.Parallel()
 	r := flakesRig(t, "echo 1..2; echo ok 1 x; echo not ok 2 y; exit 1")
 	defer r.gatesAnd(t.Context(), func(a *wire.Assignment) spec.Result {
-		r.until(func(st *run.State) bool { return st.Flaky != nil }, "the runs are not compared")
+		r.until(func(st *run.State) bool { return st.Proofs.Flaky != nil }, "the runs are not compared")
 		return spec.Result{Status: spec.StatusDone, Patch: r.patch(a.Head, fileOf(0), "good")}
 	})()
 	cfg := r.config(false)
@@ -85,7 +85,7 @@ func TestFlakyTestsAreKeptWithTheBaseline(t *testing.T) {
 	st, err := r.conduct(t.Context(), cfg)
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	require.Equal(t, map[string][]string{"test": {"test: y"}}, st.Flaky)
+	require.Equal(t, map[string][]string{"test": {"test: y"}}, st.Proofs.Flaky)
 	require.Contains(t, st.Notices, "flaky on the base commit, red in one of two runs: test: test: y; where nothing else is red, a "+
 		"batch is tested once more")
 	tree, err := r.mirror.Tree(t.Context(), st.Spec.Base)
@@ -94,6 +94,6 @@ func TestFlakyTestsAreKeptWithTheBaseline(t *testing.T) {
 	require.NoError(t, err)
 	kept, err := cfg.Baselines.Kept(key)
 	require.NoError(t, err)
-	require.Equal(t, st.Flaky, kept.Flaky)
+	require.Equal(t, st.Proofs.Flaky, kept.Flaky)
 	require.Len(t, kept.Receipts, 1)
 }

@@ -79,7 +79,7 @@ func TestAGivenPatchLandsAlsoAfterAKill(t *testing.T) {
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	want := r.outcome(st.Head)
 	require.Equal(t, []string{"after", "hard"}, want.tasks)
-	hard := st.Tasks["hard"]
+	hard := st.Tasks.ByID["hard"]
 	require.Equal(t, []any{2, 1, true}, []any{hard.Attempt, hard.Verify, st.Works.ByPerson(hard)}, "its judge has seen it")
 	var roles []string
 	log, err := r.mirror.Trailers(t.Context(), r.spec.Base, st.Head)
@@ -102,14 +102,14 @@ func TestAGivenPatchLandsAlsoAfterAKill(t *testing.T) {
 			require.NoError(t, f.bus.Put(t.Context(), p.Pack, pack))
 			st, err := f.fold(t.Context())
 			require.NoError(t, err)
-			if st.Status.Ended() && !st.Works.ByPerson(st.Tasks["hard"]) { // the kill came before the patch was in the log
+			if st.Status.Ended() && !st.Works.ByPerson(st.Tasks.ByID["hard"]) { // the kill came before the patch was in the log
 				st = f.give(p)
 			} else {
 				st = f.giveOn()
 			}
 			require.Equal(t, run.Done, st.Status, st.Reason)
 			require.Equal(t, want, f.outcome(st.Head))
-			require.Equal(t, 2, st.Tasks["hard"].Attempt, "it was given once")
+			require.Equal(t, 2, st.Tasks.ByID["hard"].Attempt, "it was given once")
 		})
 	}
 }
@@ -124,7 +124,7 @@ func TestAGivenPatchOutsideTheWriteSetParks(t *testing.T) {
 	require.NoError(t, err)
 	st := r.give(r.patch(r.spec.Base, "f01.txt", "elsewhere"))
 	require.Equal(t, run.Parked, st.Status)
-	hard := st.Tasks["hard"]
+	hard := st.Tasks.ByID["hard"]
 	require.Equal(t, run.TaskParked, hard.State)
 	require.Equal(t, 2, hard.Attempt, "no attempt of an agent follows")
 	require.Contains(t, hard.Reason, "the patch of a person did not pass: ")
@@ -142,12 +142,12 @@ func TestAGivenPatchCompletesAChangeSet(t *testing.T) {
 	st, err := r.conduct(t.Context(), r.quietly(false))
 	stop()
 	require.NoError(t, err)
-	require.Equal(t, run.TaskParked, st.Tasks["mate"].State, "the set was given up as a whole")
-	mates := st.Tasks["mate"].Attempt
+	require.Equal(t, run.TaskParked, st.Tasks.ByID["mate"].State, "the set was given up as a whole")
+	mates := st.Tasks.ByID["mate"].Attempt
 
 	st = r.give(r.patch(r.spec.Base, "f00.txt", "by hand"))
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Equal(t, []string{"hard", "mate"}, r.outcome(st.Head).tasks)
-	require.Len(t, st.Landings, 1, "as one")
-	require.LessOrEqual(t, st.Tasks["mate"].Attempt, max(mates, 1), "a patch that was handed in is not made again")
+	require.Len(t, st.Batches.Landed, 1, "as one")
+	require.LessOrEqual(t, st.Tasks.ByID["mate"].Attempt, max(mates, 1), "a patch that was handed in is not made again")
 }

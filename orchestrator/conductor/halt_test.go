@@ -173,14 +173,14 @@ func TestNoSequenceOfInterruptedDeliveriesLosesATask(t *testing.T) {
 			st := r.replaced(t, dice.IntN(1500))
 			queued, err := r.bus.Queued(t.Context(), bus.TaskFilter("r1"))
 			require.NoError(t, err)
-			for id, task := range st.Tasks {
+			for id, task := range st.Tasks.ByID {
 				if a := st.Works[id]; !task.Ended() && a != nil {
 					log = append(log, fmt.Sprintf("%s is %s: %+v %d", id, task.State, a.Attempts[a.Last], left[id+"/1"]))
 				}
 			}
 			log = append(log, queued...)
 			require.Equal(t, run.Done, st.Status, "%s\n%s", st.Reason, strings.Join(log, "\n"))
-			require.Equal(t, 16, st.Counts()[run.TaskDone])
+			require.Equal(t, 16, st.Tasks.Counts()[run.TaskDone])
 		})
 	}
 }
@@ -214,7 +214,7 @@ func TestARunWaitsForWhatItsMachineLacksAndGoesOn(t *testing.T) {
 	st, err := r.conduct(t.Context(), r.quick(false))
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status)
-	for _, task := range st.Tasks {
+	for _, task := range st.Tasks.ByID {
 		require.Equal(t, 1, task.Attempt, "a fault of the machine costs no attempt")
 		require.Empty(t, task.Faults)
 	}

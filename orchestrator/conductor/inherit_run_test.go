@@ -126,9 +126,9 @@ func TestAnArtifactThatIsNotThereFailsTheTaskBeforeItBegins(t *testing.T) {
 			r := newRig(t, files(1), func(s *run.Spec) { surveyed(s, "survey/tabel") })
 			require.NoError(t, r.bus.Put(t.Context(), "artifact/other/survey/1/tabel-0123456789ab", []byte("theirs")))
 			st, s := r.inherits(spec.Handoff{Summary: "s", Artifacts: tt.artifacts})
-			require.Equal(t, run.TaskParked, st.Tasks["write"].State)
-			require.Contains(t, st.Tasks["write"].Reason, tt.reason)
-			require.Zero(t, st.Tasks["write"].Attempt)
+			require.Equal(t, run.TaskParked, st.Tasks.ByID["write"].State)
+			require.Contains(t, st.Tasks.ByID["write"].Reason, tt.reason)
+			require.Zero(t, st.Tasks.ByID["write"].Attempt)
 			require.Empty(t, s.all["write"])
 		})
 	}
@@ -159,8 +159,8 @@ func TestSiblingsInheritTheSameBytesAndATaskTooBigIsNotTriedAgain(t *testing.T) 
 	require.Equal(t, s.all["a"][0].Slice, s.all["b"][0].Slice)
 	require.NotEmpty(t, s.all["a"][0].Slice)
 	require.Len(t, s.all["big"], 1)
-	require.Equal(t, run.TaskParked, st.Tasks["big"].State)
-	require.Contains(t, st.Tasks["big"].Reason, "big/1 has about 9 tokens")
+	require.Equal(t, run.TaskParked, st.Tasks.ByID["big"].State)
+	require.Contains(t, st.Tasks.ByID["big"].Reason, "big/1 has about 9 tokens")
 }
 
 func TestAJudgeIsShownTheAuthorsClaimsAndTheConstraintsOfTheRun(t *testing.T) {
@@ -187,7 +187,7 @@ func TestAJudgeIsShownTheAuthorsClaimsAndTheConstraintsOfTheRun(t *testing.T) {
 			defer stop()
 			st, err := r.conduct(t.Context(), r.config(false))
 			require.NoError(t, err)
-			require.Equal(t, run.TaskLanded, st.Tasks["w"].State, st.Tasks["w"].Reason)
+			require.Equal(t, run.TaskLanded, st.Tasks.ByID["w"].State, st.Tasks.ByID["w"].Reason)
 			require.Equal(t, []string{"all", "own"}, s.all["w"][0].Task.Constraints)
 			if verify == spec.RoleTester {
 				require.Empty(t, s.all["w--verify"])

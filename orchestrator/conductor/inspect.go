@@ -38,7 +38,7 @@ func (c *Conductor) missing(ctx context.Context, a acceptance.Inspect) (missing,
 	missing, gone = map[string]testnames.List{}, map[string]testnames.List{}
 	for _, r := range a.Receipts {
 		lists := make([]testnames.List, 3)
-		for i, names := range [][]string{{r.Missing}, c.st.Baseline[r.Gate].Names, before(c.st.Gone, r.Gate)} {
+		for i, names := range [][]string{{r.Missing}, c.st.Proofs.Baseline[r.Gate].Names, before(c.st.Batches.Gone, r.Gate)} {
 			if lists[i], err = testnames.Load(ctx, c.cfg.Bus, names...); err != nil {
 				return nil, nil, err
 			}

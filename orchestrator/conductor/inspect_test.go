@@ -35,9 +35,9 @@ func unverified(t *testing.T, st *run.State) {
 	t.Helper()
 	require.Equal(t, run.Parked, st.Status, st.Reason)
 	require.Contains(t, st.Reason, `1 of 2 landed patches (hide): gate test passes without 1 test of the base commit`)
-	require.Contains(t, st.Tasks["hide"].Landed.Unverified, `"takes away"`)
-	require.Empty(t, st.Tasks["other"].Landed.Unverified)
-	require.Empty(t, st.Tasks["other"].Doubts)
+	require.Contains(t, st.Tasks.ByID["hide"].Landed.Unverified, `"takes away"`)
+	require.Empty(t, st.Tasks.ByID["other"].Landed.Unverified)
+	require.Empty(t, st.Tasks.ByID["other"].Doubts)
 	require.Empty(t, st.Missing, "it was asked about")
 }
 
@@ -81,8 +81,8 @@ func TestATestWithARandomNameIsNoQuestion(t *testing.T) {
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Equal(t, 1, st.Works[run.AgainTask].Last)
-	require.Len(t, st.Baseline["test"].Names, 2)
-	require.Empty(t, st.Tasks["hide"].Doubts)
+	require.Len(t, st.Proofs.Baseline["test"].Names, 2)
+	require.Empty(t, st.Tasks.ByID["hide"].Doubts)
 }
 
 // A kept baseline has the tests that passed in every run on the base commit, and a later run compares with them.
@@ -108,7 +108,7 @@ func TestTestsAreKeptWithTheBaseline(t *testing.T) {
 	unverified(t, st)
 	require.Nil(t, st.Works[run.BaselineTask])
 	require.Nil(t, st.Works[run.AgainTask], "an earlier run ran the gates there twice")
-	tests, err := testnames.Load(t.Context(), again.bus, st.Baseline["test"].Names...)
+	tests, err := testnames.Load(t.Context(), again.bus, st.Proofs.Baseline["test"].Names...)
 	require.NoError(t, err)
 	require.Equal(t, testnames.List{{Name: "adds"}, {Name: "takes away"}}, tests)
 }

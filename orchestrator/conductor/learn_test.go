@@ -51,7 +51,7 @@ func TestTheNextExecutorStartsWithTheCommandsTree(t *testing.T) {
 				require.NotContains(t, said.at(turn), "+moved", turn)
 			}
 			require.Contains(t, said.at("one/3/1"), "+BAD too", "what the model changed after that is shown")
-			require.Equal(t, "model: the command failed", st.Tasks["one"].Choice.String())
+			require.Equal(t, "model: the command failed", st.Tasks.ByID["one"].Choice.String())
 			require.Equal(t, map[string]int{"model": 1}, report.Of(st).Executors)
 		})
 	}
@@ -78,7 +78,7 @@ func TestAStrongerModelTakesOverAfterTheSameFailureTwice(t *testing.T) {
 	}})
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	require.Equal(t, 3, st.Tasks["one"].Attempt)
+	require.Equal(t, 3, st.Tasks.ByID["one"].Attempt)
 	close(models)
 	var used []string
 	for m := range models {
@@ -113,7 +113,7 @@ func TestATemplateIsHeldUntilItsBriefIsCorrected(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, run.Stopped, st.Status, st.Reason)
 		require.Contains(t, st.Reason, "waits for a decision about the template all: ")
-		require.Len(t, st.Holds(), 1)
+		require.Len(t, st.Templates.Holds(), 1)
 		require.Len(t, report.Of(st).Holds, 1)
 	}
 	c, err := conductor.New(t.Context(), r.config(true))
@@ -125,8 +125,8 @@ func TestATemplateIsHeldUntilItsBriefIsCorrected(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Len(t, r.landed(), 6)
-	require.Empty(t, st.Holds())
-	require.Equal(t, run.HoldRevised, st.HoldsOf("all")[0].Answer)
+	require.Empty(t, st.Templates.Holds())
+	require.Equal(t, run.HoldRevised, st.Templates.HoldsOf("all")[0].Answer)
 }
 
 func TestATemplateIsParkedWhereNoOneDecides(t *testing.T) {
@@ -135,11 +135,11 @@ func TestATemplateIsParkedWhereNoOneDecides(t *testing.T) {
 	st := r.run(t.Context())
 	require.Equal(t, run.Parked, st.Status, st.Reason)
 	require.Empty(t, st.Ref, "nothing landed")
-	require.Equal(t, run.HoldParked, st.HoldsOf("all")[0].Answer)
+	require.Equal(t, run.HoldParked, st.Templates.HoldsOf("all")[0].Answer)
 	parked := 0
-	for _, id := range st.Shards["all"] {
-		require.Equal(t, run.TaskParked, st.Tasks[id].State, id)
-		if strings.HasPrefix(st.Tasks[id].Reason, "--on-doubt parks what is left of all: ") {
+	for _, id := range st.Tasks.Shards["all"] {
+		require.Equal(t, run.TaskParked, st.Tasks.ByID[id].State, id)
+		if strings.HasPrefix(st.Tasks.ByID[id].Reason, "--on-doubt parks what is left of all: ") {
 			parked++
 		}
 	}
@@ -169,12 +169,12 @@ func BenchmarkTemplateHold(b *testing.B) {
 			return a
 		}})
 		st := r.run(b.Context())
-		require.Equal(b, run.HoldParked, st.HoldsOf("all")[0].Answer)
+		require.Equal(b, run.HoldParked, st.Templates.HoldsOf("all")[0].Answer)
 		attempts := 0
-		for _, id := range st.Shards["all"] {
-			attempts += st.Tasks[id].Attempt
+		for _, id := range st.Tasks.Shards["all"] {
+			attempts += st.Tasks.ByID[id].Attempt
 		}
-		all := float64(st.Usage.Total()) / float64(attempts) * float64(len(st.Shards["all"])*spec.DefaultAttempts)
+		all := float64(st.Usage.Total()) / float64(attempts) * float64(len(st.Tasks.Shards["all"])*spec.DefaultAttempts)
 		b.ReportMetric(float64(attempts), "attempts")
 		b.ReportMetric(100*float64(st.Usage.Total())/all, "%-of-all-tokens")
 	}

@@ -38,7 +38,7 @@ func BenchmarkParkToMaster(b *testing.B) {
 			}
 		}
 		st := r.run(b.Context())
-		require.Equal(b, run.TaskParked, st.Tasks["wrong"].State, st.Reason)
+		require.Equal(b, run.TaskParked, st.Tasks.ByID["wrong"].State, st.Reason)
 		var parked, turn time.Time
 		eachEvent(b, r, func(e contextscope.Event) {
 			switch {

@@ -57,7 +57,7 @@ func TestAKillBetweenTheRedAndTheGreenRunProvesTheTestsOnce(t *testing.T) {
 	stop()
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	require.Equal(t, []string{"ok: f00.txt: error: f01.txt is old"}, st.Tasks["tests"].Red.Failed)
+	require.Equal(t, []string{"ok: f00.txt: error: f01.txt is old"}, st.Tasks.ByID["tests"].Red.Failed)
 	want := r.outcome(st.Head)
 	require.Equal(t, []string{"change", "tests"}, want.tasks)
 	log, cuts := readLog(t, r), 0

@@ -151,7 +151,7 @@ func TestAKillBehindAnyAppendAsksNothingTwice(t *testing.T) {
 			st, err := conductor.Fold(t.Context(), f.bus, "r1")
 			require.NoError(t, err)
 			require.Len(t, st.Requests.Order, 4, "each was asked once: %v", st.Requests.Order)
-			require.Len(t, st.Order, 4)
+			require.Len(t, st.Tasks.Order, 4)
 		})
 	}
 }

@@ -107,7 +107,7 @@ func TestAFailingAttemptIsToldWhyAndTheNextOneLands(t *testing.T) {
 	})
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	v := st.Tasks["one"]
+	v := st.Tasks.ByID["one"]
 	require.Equal(t, 2, v.Attempt)
 	require.Len(t, v.Faults, 1)
 	require.Equal(t, "gate", v.Faults[0].Fault.Class)
@@ -130,11 +130,11 @@ func TestTheSamePatchAgainParksAndTheRunGoesOn(t *testing.T) {
 	})
 	st := r.run(t.Context())
 	require.Equal(t, run.Parked, st.Status)
-	require.Equal(t, run.TaskParked, st.Tasks["one"].State)
-	require.Equal(t, 2, st.Tasks["one"].Attempt)
-	require.Contains(t, st.Tasks["one"].Reason, "its command made the patch again that was rejected: ")
-	require.Equal(t, run.TaskLanded, st.Tasks["two"].State)
-	require.Contains(t, st.Tasks["three"].Reason, "depends on one")
+	require.Equal(t, run.TaskParked, st.Tasks.ByID["one"].State)
+	require.Equal(t, 2, st.Tasks.ByID["one"].Attempt)
+	require.Contains(t, st.Tasks.ByID["one"].Reason, "its command made the patch again that was rejected: ")
+	require.Equal(t, run.TaskLanded, st.Tasks.ByID["two"].State)
+	require.Contains(t, st.Tasks.ByID["three"].Reason, "depends on one")
 	require.Equal(t, []string{"two"}, r.landed())
 }
 
@@ -147,7 +147,7 @@ func TestAConflictIsRegeneratedOnTheNewHead(t *testing.T) {
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.ElementsMatch(t, []string{"a", "b"}, r.landed())
-	require.Equal(t, 3, st.Tasks["a"].Attempt+st.Tasks["b"].Attempt, "one of the two was regenerated")
+	require.Equal(t, 3, st.Tasks.ByID["a"].Attempt+st.Tasks.ByID["b"].Attempt, "one of the two was regenerated")
 	text := sh(t, r.checkout.Top, "git show divisi/r1:list.txt")
 	require.True(t, strings.Contains(text, "a\n") && strings.Contains(text, "b\n"), text)
 }
@@ -173,7 +173,7 @@ func TestARedBatchIsCutDownToTheOneToBlame(t *testing.T) {
 	require.Len(t, r.landed(), 3)
 	parked := 0
 	for _, id := range []string{"t0", "t3"} {
-		if st.Tasks[id].State == run.TaskParked {
+		if st.Tasks.ByID[id].State == run.TaskParked {
 			parked++
 		}
 	}
@@ -201,7 +201,7 @@ func TestAPatchOutsideTheWriteSetNeverLands(t *testing.T) {
 	})
 	st := r.run(t.Context())
 	require.Equal(t, run.Parked, st.Status)
-	require.Contains(t, st.Tasks["one"].Reason+st.Tasks["one"].Faults[0].Fault.Detail+st.Tasks["one"].Faults[0].Fault.Message, "f01.txt")
+	require.Contains(t, st.Tasks.ByID["one"].Reason+st.Tasks.ByID["one"].Faults[0].Fault.Detail+st.Tasks.ByID["one"].Faults[0].Fault.Message, "f01.txt")
 	require.Zero(t, r.publishes.Load(), "nothing landed, nothing was published")
 }
 
@@ -217,6 +217,6 @@ func TestOverlappingTasksTakeTurns(t *testing.T) {
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Equal(t, []string{"a", "b"}, r.landed())
-	require.Equal(t, 1, st.Tasks["b"].Attempt, "no conflict: b began when a had landed")
+	require.Equal(t, 1, st.Tasks.ByID["b"].Attempt, "no conflict: b began when a had landed")
 	require.Equal(t, "old\na\nb\n", sh(t, r.checkout.Top, "git show divisi/r1:f00.txt"))
 }

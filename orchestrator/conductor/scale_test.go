@@ -128,8 +128,8 @@ func TestAPlanOfThousandsOfTasksFitsIntoOneMessage(t *testing.T) {
 	t.Parallel()
 	st, message := many(t)
 	require.Less(t, len(message), bus.MaxData)
-	require.Len(t, st.Order, 2*manyTasks)
-	require.Len(t, st.Shards["move"], manyTasks)
+	require.Len(t, st.Tasks.Order, 2*manyTasks)
+	require.Len(t, st.Tasks.Shards["move"], manyTasks)
 }
 
 func TestAPlanThatTheLogCannotTakeIsItsAuthorsToMend(t *testing.T) {
@@ -148,7 +148,7 @@ func TestSchedulingThousandsOfTasksThatWaitForThousands(t *testing.T) {
 	}
 	t.Parallel()
 	st, _ := many(t)
-	for i, id := range st.Shards["move"] {
+	for i, id := range st.Tasks.Shards["move"] {
 		ready, unreachable := schedule.Ready(st)
 		require.Empty(t, unreachable)
 		require.Contains(t, ready, id)
@@ -159,7 +159,7 @@ func TestSchedulingThousandsOfTasksThatWaitForThousands(t *testing.T) {
 		gaveBack(t, st, id, "")
 		apply(t, st, contextscope.KindTask, id, run.TaskData{State: run.TaskDone})
 	}
-	require.Equal(t, st.Shards["check"][:8], first(schedule.Ready(st)))
+	require.Equal(t, st.Tasks.Shards["check"][:8], first(schedule.Ready(st)))
 }
 
 func TestATemplateWithAParkedShardDoomsWhatWaitsForIt(t *testing.T) {
@@ -179,8 +179,8 @@ func TestAMasterIsToldOfThousandsOfTasksWithinReason(t *testing.T) {
 	}
 	t.Parallel()
 	st, _ := many(t)
-	last := st.Tasks[st.Order[len(st.Order)-1]]
-	for _, id := range st.Order {
+	last := st.Tasks.ByID[st.Tasks.Order[len(st.Tasks.Order)-1]]
+	for _, id := range st.Tasks.Order {
 		apply(t, st, contextscope.KindTask, id, run.TaskData{State: run.TaskRunning, Dispatch: &run.Dispatch{Task: id, Attempt: 1, Role: "mod"}})
 		gaveBack(t, st, id, strings.Repeat("well ", 200))
 		end := run.TaskData{State: run.TaskLanded}

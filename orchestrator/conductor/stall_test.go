@@ -33,7 +33,7 @@ func TestASetupThatFailsStopsARunWithoutGatesToo(t *testing.T) {
 		st, err := r.conduct(t.Context(), r.config(resume))
 		require.ErrorIs(t, err, phase.ErrPreflight)
 		require.Equal(t, run.Stopped, st.Status)
-		require.Empty(t, st.Plans, "nothing was begun")
+		require.Empty(t, st.Plans.All, "nothing was begun")
 	}
 }
 
@@ -106,8 +106,8 @@ func TestAnUnsoundPatchIsAFailedAttemptAndNoFailedRun(t *testing.T) {
 			st, err := r.conduct(t.Context(), r.config(false))
 			require.NoError(t, err)
 			require.Equal(t, run.Parked, st.Status, st.Reason)
-			require.Equal(t, wire.FaultWriteSet, st.Tasks["one"].Faults[0].Fault.Class)
-			require.Len(t, st.Tasks["one"].Faults, 2)
+			require.Equal(t, wire.FaultWriteSet, st.Tasks.ByID["one"].Faults[0].Fault.Class)
+			require.Len(t, st.Tasks.ByID["one"].Faults, 2)
 		})
 	}
 }
@@ -176,7 +176,7 @@ func TestAMasterThatNeverComesToAnEndIsGivenUpAndWhatItHasIsKept(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, run.Parked, st.Status)
 	require.Contains(t, st.Reason, "without coming to an end")
-	require.Len(t, st.Tasks, 50)
+	require.Len(t, st.Tasks.ByID, 50)
 }
 
 func TestATaskMayWaitForATemplateOfAnEarlierDispatch(t *testing.T) {
@@ -201,7 +201,7 @@ func TestATaskMayWaitForATemplateOfAnEarlierDispatch(t *testing.T) {
 	st, err := r.conduct(t.Context(), r.config(false))
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	require.Equal(t, "3", st.Tasks["sum"].Result.Handoff.Summary, "every shard's handoff")
+	require.Equal(t, "3", st.Tasks.ByID["sum"].Result.Handoff.Summary, "every shard's handoff")
 }
 
 func TestNoTaskMayBeCalledMaster(t *testing.T) {
@@ -322,7 +322,7 @@ func TestManyTasksThatWantTheSameLineAllLand(t *testing.T) {
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Len(t, r.landed(), n)
 	attempts := 0
-	for _, v := range st.Tasks {
+	for _, v := range st.Tasks.ByID {
 		attempts += v.Attempt
 	}
 	require.LessOrEqual(t, attempts, 3*n+3)

@@ -42,7 +42,7 @@ func TestATaskIsHandedOverWithItsSessionAndItsTree(t *testing.T) {
 	require.Equal(t, []string{"one"}, r.landed())
 	require.Equal(t, "by the first\n", sh(t, r.checkout.Top, "git show divisi/r1:f00.txt"))
 	require.Equal(t, "by the second\n", sh(t, r.checkout.Top, "git show divisi/r1:f01.txt"))
-	task := st.Tasks["one"]
+	task := st.Tasks.ByID["one"]
 	require.Equal(t, 2, task.Attempt)
 	require.Empty(t, task.Faults, "a transfer is no failed attempt")
 	require.Equal(t, "second", task.Task.Role)
@@ -74,7 +74,7 @@ func TestAHandoverKeepsWhatLandedMeanwhile(t *testing.T) {
 	said.hold = func(q geminitest.Request) {
 		if q.Task == "one" && q.Attempt == 1 && q.Turn == 2 {
 			r.until(func(st *run.State) bool {
-				return st.Tasks["zero"] != nil && st.Tasks["zero"].State == run.TaskLanded
+				return st.Tasks.ByID["zero"] != nil && st.Tasks.ByID["zero"].State == run.TaskLanded
 			}, "the other lands")
 		}
 	}
@@ -112,7 +112,7 @@ func TestATransferSurvivesAKill(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Equal(t, "by the first\n", sh(t, r.checkout.Top, "git show divisi/r1:f00.txt"))
-	require.Equal(t, 2, st.Tasks["one"].Attempt)
+	require.Equal(t, 2, st.Tasks.ByID["one"].Attempt)
 }
 
 // The attempt after a failed one starts from the newest head, with the narrated session and without the tree.
@@ -151,7 +151,7 @@ func TestAHandoverOutlivesAnAttemptThatWasBrokenOff(t *testing.T) {
 		switch {
 		case q.Attempt == 2 && refused.Load():
 			r.until(func(st *run.State) bool {
-				return st.Tasks["zero"] != nil && st.Tasks["zero"].State == run.TaskLanded
+				return st.Tasks.ByID["zero"] != nil && st.Tasks.ByID["zero"].State == run.TaskLanded
 			}, "the other lands")
 			return geminitest.Answer{Fault: "wrong_key"}
 		case q.Attempt == 3 && q.Turn == 1:
@@ -170,7 +170,7 @@ func TestAHandoverOutlivesAnAttemptThatWasBrokenOff(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Contains(t, <-begins, "is in your work tree")
-	require.Empty(t, st.Tasks["one"].Faults)
+	require.Empty(t, st.Tasks.ByID["one"].Faults)
 	require.Equal(t, r.spec.Base, st.Works["one"].Attempts[3].Head)
 	for file, text := range map[string]string{"f00.txt": "by the first\n", "f01.txt": "by the second\n", "f02.txt": "meanwhile\n"} {
 		require.Equal(t, text, sh(t, r.checkout.Top, "git show divisi/r1:"+file))
@@ -196,8 +196,8 @@ func TestOneTransferOfATurnIsGranted(t *testing.T) {
 	granted, refused := st.Requests.ByID[st.Requests.Order[0]], st.Requests.ByID[st.Requests.Order[1]]
 	require.Empty(t, granted.Answer.Refused)
 	require.Equal(t, "your task goes to "+granted.Role+" already", refused.Answer.Refused)
-	require.Equal(t, granted.Role, st.Tasks["one"].Task.Role)
-	require.Equal(t, granted.Brief, st.Tasks["one"].Handovers[0].Brief)
+	require.Equal(t, granted.Role, st.Tasks.ByID["one"].Task.Role)
+	require.Equal(t, granted.Brief, st.Tasks.ByID["one"].Handovers[0].Brief)
 	require.Equal(t, granted.Brief, st.Works["one"].Attempts[1].Result.Handoff.Summary, "the agent ended with the same")
 }
 
@@ -216,6 +216,6 @@ func TestAChildThatReadsDoesNotBecomeOneThatWritesBesideItsParent(t *testing.T) 
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Contains(t, said.at("one-scout-1-0/1/2"), "an agent above you locks its own while it waits")
-	require.Equal(t, "scout", st.Tasks["one-scout-1-0"].Task.Role)
+	require.Equal(t, "scout", st.Tasks.ByID["one-scout-1-0"].Task.Role)
 	require.Equal(t, []string{"one"}, r.landed())
 }

@@ -82,7 +82,7 @@ func TestALogWithADamagedMessageOfAnAgentIsFolded(t *testing.T) {
 
 	st, err := conductor.Fold(t.Context(), l.bus, "r1")
 	require.NoError(t, err)
-	require.Equal(t, run.TaskDone, st.Tasks["t1"].State, "what comes after it is read")
+	require.Equal(t, run.TaskDone, st.Tasks.ByID["t1"].State, "what comes after it is read")
 	require.Equal(t, 5, st.Usage.Prompt, "and what stands beside it")
 	require.Empty(t, st.Unread)
 	require.Equal(t, []string{

@@ -42,7 +42,7 @@ func TestAGateThatCannotBeComparedStopsTheRunUntilThatIsAllowed(t *testing.T) {
 		require.Equal(t, run.Stopped, st.Status)
 		require.True(t, acceptance.Unproven(st))
 		require.Equal(t, st.Spec.Base, st.Head, "nothing landed")
-		require.Empty(t, st.Batches)
+		require.Empty(t, st.Batches.Testing)
 		gates := acceptance.Incomparables(st)
 		require.Len(t, gates, 1)
 		require.Equal(t, "lint", gates[0].Gate)

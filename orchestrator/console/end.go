@@ -29,7 +29,7 @@ func writeEnd(w io.Writer, v *view, why string, width int, p paint, now time.Tim
 	if len(v.Final) > 0 {
 		say = append(say, "  final gates: "+safe(report.Verdicts(v.Final)))
 	}
-	for _, f := range text.Few(v.Flakes(), maxFlakes) {
+	for _, f := range text.Few(v.Proofs.Flakes(), maxFlakes) {
 		say = append(say, "  flaky: "+safe(f))
 	}
 	if v.Ref != "" {

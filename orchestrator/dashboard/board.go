@@ -77,7 +77,7 @@ func (b *board) build() {
 // removed are the tasks that pages still show and that the run no longer has.
 func (b *board) removed() (out []task) {
 	for id, row := range b.rows {
-		if b.state.Tasks[id] == nil && id != run.MasterTask {
+		if b.state.Tasks.ByID[id] == nil && id != run.MasterTask {
 			row.State, row.Reason = string(run.TaskCancelled), "its plan was sent back or edited"
 			out = append(out, row)
 		}

@@ -63,13 +63,13 @@ func viewOf(s *run.State) view {
 		Parallel: s.Spec.Parallel, Budget: s.Budget, Tokens: s.Usage.Total(), Cached: s.Usage.Cached, Calls: s.Usage.Calls,
 		Created: milliseconds(s.Spec.Created), Ended: milliseconds(s.Ended), Last: milliseconds(s.Time),
 		Waited: s.Wait.Until(s.Time).Milliseconds(), Phases: report.Phases(s), Agents: report.Agents(s),
-		Tasks: make([]task, 0, len(s.Order)+1),
+		Tasks: make([]task, 0, len(s.Tasks.Order)+1),
 	}
 	if w := s.Works[run.MasterTask]; w != nil {
 		v.Tasks = append(v.Tasks, masterOf(s, w))
 	}
-	for _, id := range s.Order {
-		v.Tasks = append(v.Tasks, taskOf(s, s.Tasks[id]))
+	for _, id := range s.Tasks.Order {
+		v.Tasks = append(v.Tasks, taskOf(s, s.Tasks.ByID[id]))
 	}
 	return v
 }

@@ -62,7 +62,7 @@ func find(s *run.State, a run.Answer) (run.Decision, error) {
 
 // closed returns how a decision ended; "" for one that the run never had.
 func closed(s *run.State, which string) string {
-	for _, t := range s.Tasks {
+	for _, t := range s.Tasks.ByID {
 		for i := range t.Doubts {
 			if d := &t.Doubts[i]; id(t.Task.ID, d.Pos) == which {
 				return d.Decision(t.State)
@@ -70,7 +70,7 @@ func closed(s *run.State, which string) string {
 		}
 	}
 	about, _, _ := strings.Cut(which, "@")
-	for _, h := range s.HoldsOf(about) {
+	for _, h := range s.Templates.HoldsOf(about) {
 		if id(about, h.Pos) == which {
 			return h.Answer + " by " + h.By
 		}
@@ -84,7 +84,7 @@ func closed(s *run.State, which string) string {
 		}
 		return q.Agent() + " does not wait for it"
 	}
-	if strings.HasPrefix(which, "plan-") && len(s.Plans) > 0 {
+	if strings.HasPrefix(which, "plan-") && len(s.Plans.All) > 0 {
 		return "the plan was answered, or changed"
 	}
 	return ""

@@ -17,8 +17,8 @@ func Count(s *run.State, list []run.Decision) {
 // blocks counts the open tasks that cannot go on before a decision: those that it is about, and what depends on them.
 func blocks(s *run.State, d *run.Decision) int {
 	waits := map[string]bool{}
-	for t := range s.Open() {
-		h := s.HoldOf(t)
+	for t := range s.Tasks.Open() {
+		h := s.Templates.HoldOf(t)
 		switch d.Kind {
 		case run.DecidePlan:
 			waits[t.Task.ID] = t.Plan == d.Plan
@@ -29,11 +29,11 @@ func blocks(s *run.State, d *run.Decision) int {
 		}
 	}
 	on := func(ref string) bool {
-		return slices.ContainsFunc(s.Members(ref), func(id string) bool { return waits[id] })
+		return slices.ContainsFunc(s.Tasks.Members(ref), func(id string) bool { return waits[id] })
 	}
 	for more := true; more; {
 		more = false
-		for t := range s.Open() {
+		for t := range s.Tasks.Open() {
 			if !waits[t.Task.ID] && slices.ContainsFunc(t.After, on) {
 				waits[t.Task.ID], more = true, true
 			}

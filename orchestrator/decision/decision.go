@@ -40,12 +40,12 @@ func Open(s *run.State) []run.Decision {
 			out = append(out, scope(q))
 		}
 	}
-	for t := range s.In(run.TaskHeld) {
-		if d := t.Doubt(); !d.Review || s.Reviewing(t)[0] == t {
+	for t := range s.Tasks.In(run.TaskHeld) {
+		if d := t.Doubt(); !d.Review || s.Tasks.Reviewing(t)[0] == t {
 			out = append(out, patch(s, t, d))
 		}
 	}
-	for _, h := range s.Holds() {
+	for _, h := range s.Templates.Holds() {
 		out = append(out, template(s, h))
 	}
 	return out
@@ -71,13 +71,13 @@ func decider(s *run.State, pos uint64, ruled bool) run.Decider {
 }
 
 func plans(s *run.State) []run.Decision {
-	at := s.PlanToApprove()
+	at := s.Plans.ToApprove()
 	if at < 0 {
 		return nil
 	}
-	now := s.PlanNow(at)
-	changes := len(s.Plans[at].Tasks) - len(now.Tasks)
-	for _, e := range s.Edits {
+	now := s.Plans.Now(at, &s.Tasks)
+	changes := len(s.Plans.All[at].Tasks) - len(now.Tasks)
+	for _, e := range s.Plans.Edits {
 		if e.Plan == at {
 			changes++
 		}
@@ -100,7 +100,7 @@ func plans(s *run.State) []run.Decision {
 // revisions counts how often the tasks of a plan were changed.
 func revisions(s *run.State, p run.PlanData) (n int) {
 	for i := range p.Tasks {
-		n += len(s.Tasks[p.Tasks[i].ID].Revisions)
+		n += len(s.Tasks.ByID[p.Tasks[i].ID].Revisions)
 	}
 	return n
 }
@@ -156,8 +156,8 @@ func patch(s *run.State, t *run.Task, doubt *run.Doubt) run.Decision {
 		return d
 	}
 	d.Decider = run.Decider{Who: run.ByPerson, Why: "a person sees each patch of this run"}
-	if set := s.Set(t); set != nil {
-		for _, o := range s.Reviewing(t) { // each patch makes it another decision
+	if set := s.Tasks.Set(t); set != nil {
+		for _, o := range s.Tasks.Reviewing(t) { // each patch makes it another decision
 			d.Pos = max(d.Pos, o.Doubt().Pos)
 		}
 		d.ID = id(name, d.Pos)
@@ -184,7 +184,7 @@ func template(s *run.State, h *run.Hold) run.Decision {
 		},
 		Suggested: Revise, Decider: decider(s, h.Pos, true),
 	}
-	if s.PlanAfter(h) >= 0 {
+	if request.PlanAfter(s, h) >= 0 {
 		d.Decider = run.Decider{Who: run.ByMaster, Why: "it has planned tasks that go first"}
 	}
 	return d

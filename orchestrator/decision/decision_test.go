@@ -96,7 +96,7 @@ func TestAPlanIsADecision(t *testing.T) {
 	actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Yes, By: wire.FromUser})
 	require.NoError(t, err)
 	l.Do(actions)
-	require.Equal(t, 1, l.Approved)
+	require.Equal(t, 1, l.Plans.Approved)
 	require.Empty(t, decision.Open(l.State))
 }
 
@@ -141,7 +141,7 @@ func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "the patch of a goes on", becomes)
 	l.Do(actions)
-	require.Equal(t, run.TaskRunning, l.Tasks["a"].State)
+	require.Equal(t, run.TaskRunning, l.Tasks.ByID["a"].State)
 }
 
 func TestAQuestionIsAnsweredAndNotTwice(t *testing.T) {
@@ -163,12 +163,12 @@ func TestThePolicyDecidesWhatTheMasterDoesNot(t *testing.T) {
 	require.Equal(t, run.ByRule, only(t, accepts.State, run.DecidePatch).Decider.Who)
 	require.Equal(t, run.ByPerson, only(t, accepts.State, run.DecideQuestion).Decider.Who, "no policy answers a question")
 	accepts.Do(decision.Policy(accepts.State))
-	require.Equal(t, run.TaskRunning, accepts.Tasks["a"].State)
+	require.Equal(t, run.TaskRunning, accepts.Tasks.ByID["a"].State)
 	require.Empty(t, decision.Policy(accepts.State))
 
 	rejects := started(t, func(s *run.Spec) { s.OnDoubt = run.OnDoubtReject })
 	rejects.Do(decision.Policy(rejects.State))
-	require.Equal(t, run.TaskPending, rejects.Tasks["a"].State)
+	require.Equal(t, run.TaskPending, rejects.Tasks.ByID["a"].State)
 
 	led := started(t, func(s *run.Spec) { s.OnDoubt, s.Plan = run.OnDoubtAccept, nil })
 	require.Equal(t, run.ByMaster, only(t, led.State, run.DecidePatch).Decider.Who)
@@ -187,7 +187,7 @@ func TestPatchesThatAreAlike(t *testing.T) {
 	)
 	doubt := only(t, l.State, run.DecidePatch)
 	shape := func(task, format string, args ...any) string {
-		return decision.Shape(l.Tasks[task], &doubt, fmt.Sprintf(format, args...))
+		return decision.Shape(l.Tasks.ByID[task], &doubt, fmt.Sprintf(format, args...))
 	}
 	const text = "diff --git a/svc/%[1]s/%[1]s.%[3]s b/svc/%[1]s/%[1]s.%[3]s\nindex 1%[2]s..2 100644\n" +
 		"--- a/svc/%[1]s/%[1]s.%[3]s\n+++ b/svc/%[1]s/%[1]s.%[3]s\n@@ -%[2]s +1 @@ func %[4]s() {\n %[5]s\n-old\n+%[6]s\n"
@@ -270,7 +270,7 @@ func TestWriteAccessToProtectedFilesIsADecision(t *testing.T) {
 	actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Grant, By: wire.FromUser})
 	require.NoError(t, err)
 	l.Do(actions)
-	task := l.Tasks["q"].Task
+	task := l.Tasks.ByID["q"].Task
 	require.Contains(t, task.Files, ".github/workflows/ci.yml")
 	require.Equal(t, []string{".github/workflows/ci.yml"}, task.Unlocked)
 	require.Equal(t, []string{".github/workflows/ci.yml"}, l.Requests.ByID["r2"].Answer.Unlocked)
@@ -280,7 +280,7 @@ func TestWriteAccessToProtectedFilesIsADecision(t *testing.T) {
 	require.NoError(t, err)
 	l.Do(actions)
 	require.Equal(t, "leave CI alone", l.Requests.ByID["r2"].Answer.Refused)
-	require.NotContains(t, l.Tasks["q"].Task.Files, ".github/workflows/ci.yml")
+	require.NotContains(t, l.Tasks.ByID["q"].Task.Files, ".github/workflows/ci.yml")
 
 	for _, policy := range []string{run.OnDoubtReject, run.OnDoubtAccept} {
 		l = asks(policy)

@@ -17,9 +17,9 @@ func Policy(s *run.State) []run.Action {
 			continue
 		}
 		if d.Kind == run.DecideTemplate {
-			return request.RuleHold(s, s.OpenHold(d.About), s.Spec.OnDoubt == run.OnDoubtAccept)
+			return request.RuleHold(s, s.Templates.OpenHold(d.About), s.Spec.OnDoubt == run.OnDoubtAccept)
 		}
-		t := s.Tasks[d.About]
+		t := s.Tasks.ByID[d.About]
 		return acceptance.Rule(s, t, run.Ruling{By: run.ByPolicy, Accept: t.Doubt().Size || s.Spec.OnDoubt == run.OnDoubtAccept})
 	}
 	return nil

@@ -85,7 +85,7 @@ func whyNone(st *run.State, task string) string {
 	if st.Works[task] != nil {
 		return ""
 	}
-	if t := st.Tasks[task]; t != nil {
+	if t := st.Tasks.ByID[task]; t != nil {
 		return strings.TrimSuffix(fmt.Sprintf(": it was not started and is %s: %s", t.State, t.Reason), ": ")
 	}
 	if near := spec.Nearest(task, slices.Sorted(maps.Keys(st.Works))); near != "" {

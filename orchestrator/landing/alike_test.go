@@ -34,7 +34,7 @@ func (w *world) together(shards ...string) int {
 	}
 	before := w.total()
 	w.settle()
-	for len(w.Batches) > 0 {
+	for len(w.Batches.Testing) > 0 {
 		w.test(0)
 		w.settle()
 	}
@@ -46,14 +46,14 @@ func TestAWrongBriefCostsFewGateRuns(t *testing.T) {
 	t.Parallel()
 	for n, runs := range map[int]int{2: 3, 3: 3, 12: 3, 40: 3, 64: 3, 200: 6} { // a batch has at most 64
 		w := newShards(t, n, 1)
-		for _, id := range w.Order {
+		for _, id := range w.Tasks.Order {
 			w.culprits[id] = true
 		}
-		require.Equal(t, runs, w.together(w.Order...), "%d shards: with all, with the first one, with the others", n)
-		require.Equal(t, n, w.Counts()[run.TaskParked])
+		require.Equal(t, runs, w.together(w.Tasks.Order...), "%d shards: with all, with the first one, with the others", n)
+		require.Equal(t, n, w.Tasks.Counts()[run.TaskParked])
 	}
 	w := newShards(t, 4, 1)
-	for i, id := range w.Order {
+	for i, id := range w.Tasks.Order {
 		w.culprits[id] = true
 		require.Equal(t, []int{2, 1, 1, 1}[i], w.together(id), "one at a time, the first one twice")
 	}
@@ -74,11 +74,11 @@ func TestTheFirstShardsAreTestedOneByOneWhereNothingNamesOne(t *testing.T) {
 		w := newShards(t, 3, 1)
 		w.positions = false
 		for _, i := range c.wrong {
-			w.culprits[w.Order[i]] = true
+			w.culprits[w.Tasks.Order[i]] = true
 		}
-		require.Equal(t, c.runs, w.together(w.Order...), "%v", c.wrong)
-		require.Equal(t, len(c.wrong), w.Counts()[run.TaskParked])
-		require.Equal(t, 3-len(c.wrong), w.Counts()[run.TaskLanded])
+		require.Equal(t, c.runs, w.together(w.Tasks.Order...), "%v", c.wrong)
+		require.Equal(t, len(c.wrong), w.Tasks.Counts()[run.TaskParked])
+		require.Equal(t, 3-len(c.wrong), w.Tasks.Counts()[run.TaskLanded])
 	}
 }
 
@@ -88,17 +88,17 @@ func TestAWrongBriefThatNothingNamesCostsFewGateRuns(t *testing.T) {
 	for _, submitted := range [][]int{{40}, {1, 39}, {2, 38}, {1, 1, 38}, {4, 36}} {
 		w := newShards(t, 40, 1)
 		w.positions, w.alike, w.rules = false, true, []func(*run.State) []run.Action{request.Hold}
-		rest, runs := w.Order, 0
-		for _, id := range w.Order {
+		rest, runs := w.Tasks.Order, 0
+		for _, id := range w.Tasks.Order {
 			w.culprits[id] = true
 		}
 		for _, n := range submitted {
 			runs += w.together(rest[:n]...)
 			rest = rest[n:]
 		}
-		require.NotEmpty(t, w.Holds(), "%v", submitted)
+		require.NotEmpty(t, w.Templates.Holds(), "%v", submitted)
 		require.LessOrEqual(t, runs, 4, "%v", submitted)
-		require.Equal(t, 37, w.Counts()[run.TaskAccepted])
+		require.Equal(t, 37, w.Tasks.Counts()[run.TaskAccepted])
 	}
 }
 
@@ -106,12 +106,12 @@ func TestAWrongBriefThatNothingNamesCostsFewGateRuns(t *testing.T) {
 func TestManyShardsThatFailAlikeDoNotKeepBackTheRight(t *testing.T) {
 	t.Parallel()
 	w := newShards(t, 40, 1)
-	for _, id := range w.Order[5:] {
+	for _, id := range w.Tasks.Order[5:] {
 		w.culprits[id] = true
 	}
-	require.Equal(t, 4, w.together(w.Order...))
-	require.Equal(t, 5, w.Counts()[run.TaskLanded])
-	require.Equal(t, 35, w.Counts()[run.TaskParked])
+	require.Equal(t, 4, w.together(w.Tasks.Order...))
+	require.Equal(t, 5, w.Tasks.Counts()[run.TaskLanded])
+	require.Equal(t, 35, w.Tasks.Counts()[run.TaskParked])
 }
 
 // One shard is wrong, and those beside it fail with it as it does, each in its own file. None of them goes back.
@@ -120,10 +120,10 @@ func TestAShardThatBreaksOthersIsNoVerdictOnThem(t *testing.T) {
 	for _, n := range []int{3, 4, 9} {
 		for wrong := range n {
 			w := newShards(t, n, 1)
-			w.breaks = w.Order[wrong]
+			w.breaks = w.Tasks.Order[wrong]
 			w.culprits[w.breaks] = true
-			runs := w.together(w.Order...)
-			require.Equal(t, n-1, w.Counts()[run.TaskLanded], "%s of %d", w.breaks, n)
+			runs := w.together(w.Tasks.Order...)
+			require.Equal(t, n-1, w.Tasks.Counts()[run.TaskLanded], "%s of %d", w.breaks, n)
 			require.LessOrEqual(t, runs, 2*n, "%s of %d", w.breaks, n)
 		}
 	}
@@ -133,9 +133,9 @@ func TestAShardThatBreaksOthersIsNoVerdictOnThem(t *testing.T) {
 func TestAFailureLikeAnotherOneIsTestedAgain(t *testing.T) {
 	t.Parallel()
 	w := newShards(t, 4, 1)
-	require.Equal(t, 1, w.together(w.Order[0]))
-	require.Equal(t, run.TaskLanded, w.Tasks[w.Order[0]].State)
-	for _, id := range w.Order[1:3] {
+	require.Equal(t, 1, w.together(w.Tasks.Order[0]))
+	require.Equal(t, run.TaskLanded, w.Tasks.ByID[w.Tasks.Order[0]].State)
+	for _, id := range w.Tasks.Order[1:3] {
 		w.culprits[id] = true
 		require.Equal(t, 2, w.together(id), "a shard has landed: the brief may be right")
 	}
@@ -150,22 +150,22 @@ func TestTheAcceptedPatchesOfAHeldTemplateWait(t *testing.T) {
 			s.ShardOf = "all"
 		}
 	})
-	w.Append(w.Order[0], run.TaskData{State: run.TaskPending, Fault: &spec.Fault{Class: wire.FaultGate, Message: "red"}})
+	w.Append(w.Tasks.Order[0], run.TaskData{State: run.TaskPending, Fault: &spec.Fault{Class: wire.FaultGate, Message: "red"}})
 	w.Append("", run.Data{Hold: &run.Hold{Template: "all", Shards: 3}})
-	for _, id := range w.Order[1:] {
+	for _, id := range w.Tasks.Order[1:] {
 		w.submit(id)
 	}
 	w.settle()
-	require.Len(t, w.Batches, 1)
-	require.Equal(t, other, w.Batches[0].Tasks[0].Task)
-	require.Len(t, w.Batches[0].Tasks, 1)
+	require.Len(t, w.Batches.Testing, 1)
+	require.Equal(t, other, w.Batches.Testing[0].Tasks[0].Task)
+	require.Len(t, w.Batches.Testing[0].Tasks, 1)
 	w.test(0)
 	w.settle()
-	require.Empty(t, w.Batches)
-	require.Equal(t, 4, w.Counts()[run.TaskAccepted])
+	require.Empty(t, w.Batches.Testing)
+	require.Equal(t, 4, w.Tasks.Counts()[run.TaskAccepted])
 	w.Append("", run.Data{Hold: &run.Hold{Template: "all", Answer: run.HoldAccepted, By: wire.FromUser}})
 	require.Equal(t, 1, w.together())
-	require.Equal(t, 5, w.Counts()[run.TaskLanded])
+	require.Equal(t, 5, w.Tasks.Counts()[run.TaskLanded])
 }
 
 // Whatever is wrong with the shards of a template, exactly the right ones land.
@@ -175,10 +175,10 @@ func TestTheShardsThatAreRightLand(t *testing.T) {
 		dice := rand.New(rand.NewPCG(seed, 19))
 		n := 1 + dice.IntN(30)
 		w := newShards(t, n, 1+dice.IntN(3))
-		for _, id := range w.Order {
+		for _, id := range w.Tasks.Order {
 			w.culprits[id] = dice.IntN(4) < int(seed%5)
 		}
-		order := slices.Clone(w.Order)
+		order := slices.Clone(w.Tasks.Order)
 		dice.Shuffle(n, func(a, b int) { order[a], order[b] = order[b], order[a] })
 		for len(order) > 0 {
 			some := min(len(order), 1+dice.IntN(n))
@@ -187,14 +187,14 @@ func TestTheShardsThatAreRightLand(t *testing.T) {
 			}
 			order = order[some:]
 			w.settle()
-			if len(w.Batches) > 0 {
+			if len(w.Batches.Testing) > 0 {
 				w.test(dice.IntN(8))
 				w.settle()
 			}
 		}
 		w.prove(dice)
-		for _, id := range w.Order {
-			require.Equal(t, !w.culprits[id], w.Tasks[id].State == run.TaskLanded, "seed %d: %s", seed, id)
+		for _, id := range w.Tasks.Order {
+			require.Equal(t, !w.culprits[id], w.Tasks.ByID[id].State == run.TaskLanded, "seed %d: %s", seed, id)
 		}
 	}
 }
@@ -204,7 +204,7 @@ func TestTheFirstOfTheShardsOfATemplateIsTestedAlone(t *testing.T) {
 	t.Parallel()
 	l := newLog(t, "a", "b", "c", "d", "e")
 	for _, id := range []string{"a", "c", "d"} {
-		l.Tasks[id].Task.ShardOf = "all"
+		l.Tasks.ByID[id].Task.ShardOf = "all"
 	}
 	red := spec.Receipt{Positions: map[string][]string{}}
 	for _, id := range []string{"a", "b", "c", "d"} {

@@ -66,8 +66,8 @@ func told(s *run.State, c changed, named map[string][]failure, tasks []string) b
 
 // siblings reports whether two tasks are shards of one template.
 func siblings(s *run.State, id, other string) bool {
-	template := s.Tasks[id].Task.ShardOf
-	return id != other && template != "" && s.Tasks[other].Task.ShardOf == template
+	template := s.Tasks.ByID[id].Task.ShardOf
+	return id != other && template != "" && s.Tasks.ByID[other].Task.ShardOf == template
 }
 
 // partsOf are the parts in which named tasks are tested that may fail because of each other: one by one, but for the shards of a
@@ -75,7 +75,7 @@ func siblings(s *run.State, id, other string) bool {
 func partsOf(s *run.State, named []string) (parts [][]string) {
 	others := map[string]int{}
 	for _, id := range named {
-		template := s.Tasks[id].Task.ShardOf
+		template := s.Tasks.ByID[id].Task.ShardOf
 		at, more := others[template]
 		if !more || template == "" {
 			others[template] = len(parts) + 1

@@ -53,21 +53,21 @@ func failures(s *run.State, receipts []spec.Receipt) []failure {
 // fresh are the signatures of a receipt that the base commit did not have, causes those that follow from no other one of them.
 // One that is known to be flaky leads to no task.
 func fresh(s *run.State, r spec.Receipt) []string {
-	return gate.NewSignatures(r, gate.Before(s.Baseline, r.Gate))
+	return gate.NewSignatures(r, gate.Before(s.Proofs.Baseline, r.Gate))
 }
 
 func causes(s *run.State, r spec.Receipt) []string {
 	all := fresh(s, r)
 	return slices.DeleteFunc(slices.Clone(all), func(signature string) bool {
-		return slices.Contains(s.Flaky[r.Gate], signature) || consequence(r, all, signature)
+		return slices.Contains(s.Proofs.Flaky[r.Gate], signature) || consequence(r, all, signature)
 	})
 }
 
 // flakesAlone reports whether all that is new in some receipts are failures that are known to be flaky, and what follows
 // from them.
 func flakesAlone(s *run.State, receipts []spec.Receipt) bool {
-	return len(s.Flaky) > 0 && !slices.ContainsFunc(receipts, func(r spec.Receipt) bool {
-		hides := len(gate.NewHidden(r, gate.Before(s.Baseline, r.Gate))) > 0
+	return len(s.Proofs.Flaky) > 0 && !slices.ContainsFunc(receipts, func(r spec.Receipt) bool {
+		hides := len(gate.NewHidden(r, gate.Before(s.Proofs.Baseline, r.Gate))) > 0
 		return hides || len(fresh(s, r)) == 0 || len(causes(s, r)) > 0
 	})
 }
@@ -111,7 +111,7 @@ type changed map[string][]string
 func changes(s *run.State, tasks []string) changed {
 	c := changed{}
 	for _, id := range tasks {
-		for _, k := range s.Tasks[id].Patches() {
+		for _, k := range s.Tasks.ByID[id].Patches() {
 			c.add(id, k.Patch.Files)
 		}
 	}
@@ -153,7 +153,7 @@ func (c changed) of(paths []string) []string {
 // leads to a task.
 func together(s *run.State, t *run.Task, receipts []spec.Receipt) string {
 	var landed []string
-	for _, other := range s.Ends(s.Works[t.Task.ID].Attempts[t.Attempt].Pos) {
+	for _, other := range s.Tasks.Ends(s.Works[t.Task.ID].Attempts[t.Attempt].Pos) {
 		if other.State == run.TaskLanded {
 			landed = append(landed, other.Task.ID)
 		}

@@ -55,6 +55,6 @@ func forgotten(s *run.State, t *run.Task, failed []failure) (files []string) {
 	}
 	slices.Sort(files)
 	return slices.DeleteFunc(slices.Compact(files), func(p string) bool {
-		return slices.ContainsFunc(s.Order, func(id string) bool { return spec.MatchAny(s.Tasks[id].Task.Files, p) })
+		return slices.ContainsFunc(s.Tasks.Order, func(id string) bool { return spec.MatchAny(s.Tasks.ByID[id].Task.Files, p) })
 	})
 }

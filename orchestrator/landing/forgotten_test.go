@@ -54,7 +54,7 @@ func TestAForgottenCallerIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newLog(t, "a", "b")
-			l.Tasks["a"].Task.Attempts, l.Tasks["b"].Task.Files = c.attempts, []string{"docs/*"}
+			l.Tasks.ByID["a"].Task.Attempts, l.Tasks.ByID["b"].Task.Files = c.attempts, []string{"docs/*"}
 			for try := range 2 {
 				batch(l, 1, try+1, "b", "l", "a")
 				l.Ended("--batch-1", try+1, broken(c.receipt))

@@ -53,7 +53,7 @@ func weigh(s *run.State, d run.LandingData, receipts []spec.Receipt, several []s
 		}
 	}
 	for _, id := range several {
-		w.Patches[id] = s.Tasks[id].Result.Patch
+		w.Patches[id] = s.Tasks.ByID[id].Result.Patch
 	}
 	w.Then = func(e Evidence) []run.Action { return then(Odds(w.Failures, e, several)) }
 	return w
@@ -67,14 +67,14 @@ func titleOf(signature string) string { return kinds.ReplaceAllLiteralString(sig
 // weighed reports whether it is known how likely each of some tasks is the wrong one.
 func weighed(s *run.State, tasks []string) bool {
 	return !slices.ContainsFunc(tasks, func(id string) bool {
-		return s.Tasks[id].Part == 0 || s.Tasks[id].Suspected.Odds == 0
+		return s.Tasks.ByID[id].Part == 0 || s.Tasks.ByID[id].Suspected.Odds == 0
 	})
 }
 
 func known(s *run.State, tasks []string) map[string]float64 {
 	odds := map[string]float64{}
 	for _, id := range tasks {
-		odds[id] = s.Tasks[id].Suspected.Odds
+		odds[id] = s.Tasks.ByID[id].Suspected.Odds
 	}
 	return odds
 }

@@ -19,7 +19,7 @@ func land(s *run.State, d run.LandingData) []run.Action {
 	}
 	a := acceptance.Inspect{Receipts: missing, Allowed: map[string][]string{}}
 	for _, id := range ids(d.Tasks) {
-		t := s.Tasks[id]
+		t := s.Tasks.ByID[id]
 		for _, k := range t.Patches() {
 			a.Spans = append(a.Spans, acceptance.Span{Task: id, From: k.Patch.Base, To: k.Patch.Commit, Accepted: t.Cleared()})
 		}
@@ -47,7 +47,7 @@ func question(s *run.State, d run.LandingData, doubts map[string]run.Doubt) []ru
 	actions := append(dropAbove(s, d.Head), drop(d))
 	for _, id := range ids(d.Tasks) {
 		if doubt, asked := doubts[id]; asked {
-			actions = append(actions, acceptance.HoldMissing(s.Tasks[id], doubt))
+			actions = append(actions, acceptance.HoldMissing(s.Tasks.ByID[id], doubt))
 		}
 	}
 	return slices.Clip(actions)

@@ -18,8 +18,8 @@ func ProveRed(s *run.State) []run.Action {
 	if !s.Baselined() {
 		return nil
 	}
-	for t := range s.In(run.TaskAccepted) {
-		if set := s.Set(t); !s.Unproven(t) || set == nil || set.Lost != nil {
+	for t := range s.Tasks.In(run.TaskAccepted) {
+		if set := s.Tasks.Set(t); !lacksRed(s, t) || set == nil || set.Lost != nil {
 			continue
 		}
 		if actions := proveRed(s, t); len(actions) > 0 {
@@ -33,7 +33,7 @@ func proveRed(s *run.State, t *run.Task) []run.Action {
 	if t.Red != nil && t.Red.Of == t.Attempt {
 		return ranRed(s, t, *t.Red)
 	}
-	set, others := s.Set(t), map[string]bool{}
+	set, others := s.Tasks.Set(t), map[string]bool{}
 	for _, m := range set.Members {
 		others[m.Task.ID] = m != t
 	}
@@ -50,7 +50,7 @@ func proveRed(s *run.State, t *run.Task) []run.Action {
 			})
 		}
 		red, gates := run.Red{Of: t.Attempt, Tree: c.Tree, Since: s.Head}, s.Spec.GatesOf(t.Task)
-		if s.IsProven(c.Tree, gates, s.Head) || s.Runs(c.Tree, gates, s.Head) > 0 {
+		if s.Proofs.IsProven(c.Tree, gates, s.Head) || s.Proofs.Runs(c.Tree, gates, s.Head) > 0 {
 			return decideRed(s, t, red)
 		}
 		return []run.Action{testRed(s, t, red, c.Head)}
@@ -114,7 +114,7 @@ func decideRed(s *run.State, t *run.Task, red run.Red) []run.Action {
 		files = append(files, k.Patch.Files...)
 	}
 	var other []string
-	for _, f := range s.Failed(red.Tree, s.Spec.GatesOf(t.Task), red.Since) {
+	for _, f := range s.Proofs.Failed(red.Tree, s.Spec.GatesOf(t.Task), red.Since) {
 		for _, signature := range causes(s, f.Receipt) {
 			paths := failureOf(f.Receipt, signature).paths
 			mine := slices.ContainsFunc(paths, func(p string) bool { return slices.Contains(files, p) })
@@ -141,4 +141,10 @@ func decideRed(s *run.State, t *run.Task, red run.Red) []run.Action {
 
 func unproven(s *run.State, t *run.Task, message, detail string) []run.Action {
 	return schedule.Failed(s, t, spec.Fault{Class: wire.FaultProof, Message: message, Detail: detail})
+}
+
+// lacksRed reports whether the tests of a task's newest attempt have yet to fail without the change.
+func lacksRed(s *run.State, t *run.Task) bool {
+	proves := s.Spec.Roles[t.Task.Role].Proves == spec.ProvesRedGreen && t.Task.ChangeSet != ""
+	return proves && !t.ProvedRed()
 }

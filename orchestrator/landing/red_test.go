@@ -82,7 +82,7 @@ func TestTheTestsOfASetAreTestedAloneBeforeItIsMerged(t *testing.T) {
 	actions = landing.ProveRed(l.State)
 	require.Equal(t, []string{"task tests accepted"}, runtest.Describe(actions))
 	l.Do(actions)
-	require.Equal(t, &run.Red{Of: 1, Run: 1, Tree: "merged", Since: "b", Failed: []string{"test: test: new"}}, l.Tasks["tests"].Red)
+	require.Equal(t, &run.Red{Of: 1, Run: 1, Tree: "merged", Since: "b", Failed: []string{"test: test: new"}}, l.Tasks.ByID["tests"].Red)
 	require.Empty(t, landing.ProveRed(l.State), "it is proven once")
 	m, ok := landing.Land(l.State)[0].(landing.Merge)
 	require.True(t, ok)
@@ -139,12 +139,12 @@ func TestWhatProvesATest(t *testing.T) {
 				require.Equal(t, []string{c.want}, runtest.Describe(actions), "known before: %t", known)
 				l.Do(actions)
 				if c.red == nil {
-					require.Equal(t, wire.FaultProof, l.Tasks["tests"].Faults[0].Fault.Class)
-					require.True(t, l.Unproven(l.Tasks["tests"]))
+					require.Equal(t, wire.FaultProof, l.Tasks.ByID["tests"].Faults[0].Fault.Class)
+					require.False(t, l.Tasks.ByID["tests"].ProvedRed())
 					continue
 				}
-				require.Equal(t, c.red, l.Tasks["tests"].Red.Failed)
-				require.False(t, l.Unproven(l.Tasks["tests"]))
+				require.Equal(t, c.red, l.Tasks.ByID["tests"].Red.Failed)
+				require.True(t, l.Tasks.ByID["tests"].ProvedRed())
 			}
 		})
 	}
@@ -164,7 +164,7 @@ func TestTestsThatCannotBeMergedAloneGoBack(t *testing.T) {
 		"task tests pending without the rest of its change set it conflicts with what landed before it in p/x_test.go",
 	}, runtest.Describe(actions))
 	l.Do(actions)
-	require.Equal(t, wire.FaultConflict, l.Tasks["tests"].Faults[0].Fault.Class)
+	require.Equal(t, wire.FaultConflict, l.Tasks.ByID["tests"].Faults[0].Fault.Class)
 }
 
 // Gates that could not be run are no proof. They run again, and a resumed run tries again as often.
@@ -181,7 +181,7 @@ func TestGatesOfTestsThatCannotBeRunAreTriedAgain(t *testing.T) {
 	require.Equal(t, []string{"assign tests--red/2 to tester on l-tests"}, broken(1))
 	l.Ended("tests--red", 2, redOf(nil))
 	l.Do(landing.ProveRed(l.State))
-	require.Equal(t, run.TaskPending, l.Tasks["tests"].State)
+	require.Equal(t, run.TaskPending, l.Tasks.ByID["tests"].State)
 
 	l.Dispatched("tests", "test-writer", 2, "b")
 	l.Ended("tests", 2, spec.Result{Status: spec.StatusDone, Patch: &spec.Patch{Commit: "c2", Tree: "t2", Base: "b", Files: []string{"p/x_test.go"}}})
@@ -193,7 +193,7 @@ func TestGatesOfTestsThatCannotBeRunAreTriedAgain(t *testing.T) {
 		"assign tests--red/4 to tester on l2", "assign tests--red/5 to tester on l2",
 		"fail: the gates of the tests of tests could not be run: no slot",
 	} {
-		try := l.Tasks["tests"].Red.Run
+		try := l.Tasks.ByID["tests"].Red.Run
 		require.Equal(t, []string{want}, broken(try), "the runs of an earlier attempt do not count")
 	}
 	l.Append("", run.Data{State: run.Running, Epoch: l.Epoch + 1})

@@ -43,7 +43,7 @@ func (m Merge) Key() string {
 // newest batch under test. While parts of a failed batch are searched for the culprit, they come first, each on the integration
 // head. Nothing is tested before the baseline is known.
 func Land(s *run.State) []run.Action {
-	if !s.Baselined() || s.FreePermits() <= 0 || s.Works.RunsAgain() {
+	if !s.Baselined() || s.Batches.Free(s.Spec.Project.GatePermits, s.Works) <= 0 || s.Works.RunsAgain() {
 		return nil
 	}
 	waiting := next(s)
@@ -51,10 +51,10 @@ func Land(s *run.State) []run.Action {
 		return nil
 	}
 	onto := s.Head
-	if n := len(s.Batches); n > 0 && waiting[0].Part == 0 {
-		onto = s.Batches[n-1].Head
+	if n := len(s.Batches.Testing); n > 0 && waiting[0].Part == 0 {
+		onto = s.Batches.Testing[n-1].Head
 	}
-	if set := s.Set(waiting[0]); set != nil {
+	if set := s.Tasks.Set(waiting[0]); set != nil {
 		if actions := review(s, set); len(actions) > 0 {
 			return actions
 		}
@@ -71,12 +71,13 @@ func Land(s *run.State) []run.Action {
 // next lists the tasks of the next batch, in plan order; of a change set its first one. Those of a held template wait: its brief
 // may be wrong.
 func next(s *run.State) []*run.Task {
-	waiting := slices.DeleteFunc(slices.Collect(s.In(run.TaskAccepted)), func(t *run.Task) bool {
-		set := s.Set(t)
-		incomplete := set != nil && (!set.Complete() || set.Lost != nil || slices.ContainsFunc(set.Members, s.Unproven))
-		return incomplete || s.HoldOf(t) != nil
+	waiting := slices.DeleteFunc(slices.Collect(s.Tasks.In(run.TaskAccepted)), func(t *run.Task) bool {
+		set := s.Tasks.Set(t)
+		lacks := func(t *run.Task) bool { return lacksRed(s, t) }
+		incomplete := set != nil && (!set.Complete() || set.Lost != nil || slices.ContainsFunc(set.Members, lacks))
+		return incomplete || s.Templates.HoldOf(t) != nil
 	})
-	search := slices.ContainsFunc(s.Batches, func(b *run.Batch) bool { return searched(s, b) })
+	search := slices.ContainsFunc(s.Batches.Testing, func(b *run.Batch) bool { return searched(s, b) })
 	// What the part under test tells decides what becomes of those that were left out of it.
 	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return search && t.Suspected.Out })
 	if len(waiting) == 0 {
@@ -87,10 +88,10 @@ func next(s *run.State) []*run.Task {
 		return nil
 	}
 	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return t.Part != part })
-	if s.Set(waiting[0]) != nil {
+	if s.Tasks.Set(waiting[0]) != nil {
 		return waiting[:1]
 	}
-	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return s.Set(t) != nil })
+	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return s.Tasks.Set(t) != nil })
 	if part == 0 {
 		waiting = oneOfEach(s, waiting[:min(len(waiting), limit(s))])
 	}
@@ -104,19 +105,19 @@ func oneOfEach(s *run.State, waiting []*run.Task) []*run.Task {
 	return slices.DeleteFunc(waiting, func(t *run.Task) bool {
 		name := t.Task.ShardOf
 		more := had[name]
-		had[name] = more || s.Doubted(name)
+		had[name] = more || s.Templates.Doubted(name)
 		return more
 	})
 }
 
 // searched reports whether a batch is a part of one that failed.
-func searched(s *run.State, b *run.Batch) bool { return s.Tasks[b.Tasks[0].Task].Part != 0 }
+func searched(s *run.State, b *run.Batch) bool { return s.Tasks.ByID[b.Tasks[0].Task].Part != 0 }
 
 func limit(s *run.State) int {
 	if s.Spec.Project.Prove == spec.ProveEach {
 		return 1
 	}
-	return s.BatchLimit
+	return batchLimit(s)
 }
 
 func candidate(s *run.State, t *run.Task) Candidate {
@@ -144,7 +145,7 @@ func merged(s *run.State, onto string, chain Chain) []run.Action {
 		if k.Waits {
 			continue
 		}
-		actions = append(actions, schedule.Failed(s, s.Tasks[k.Task], spec.Fault{
+		actions = append(actions, schedule.Failed(s, s.Tasks.ByID[k.Task], spec.Fault{
 			Class:   wire.FaultConflict,
 			Message: "it conflicts with what landed before it in " + strings.Join(k.Paths, ", "),
 			Detail:  k.Message,
@@ -153,9 +154,9 @@ func merged(s *run.State, onto string, chain Chain) []run.Action {
 	if len(chain.Merged) == 0 {
 		return actions
 	}
-	d := run.LandingData{Batch: s.BatchCount + 1, Old: onto, Head: chain.Head, Tree: chain.Tree}
+	d := run.LandingData{Batch: s.Batches.Count + 1, Old: onto, Head: chain.Head, Tree: chain.Tree}
 	for _, m := range chain.Merged {
-		p := s.Tasks[m.Task].Result.Patch
+		p := s.Tasks.ByID[m.Task].Result.Patch
 		d.Tasks = append(d.Tasks, run.Landed{
 			Task: m.Task, Attempt: m.Attempt, Commit: m.Landed, Added: p.Added, Deleted: p.Deleted, Files: len(p.Files),
 			Unverified: m.Unverified,
@@ -168,22 +169,22 @@ func merged(s *run.State, onto string, chain Chain) []run.Action {
 func proveOn(s *run.State, d run.LandingData) []run.Action {
 	wanted := gates(s, d.Tasks)
 	times := 1 // a part of several tasks is cut at once
-	flakes := flakesAlone(s, receiptsOf(s.Failed(d.Tree, wanted, d.Old)))
-	if flakes || alone(d.Set, d.Tasks) || s.Tasks[d.Tasks[0].Task].Part == 0 || suspectedOf(s, d) {
+	flakes := flakesAlone(s, receiptsOf(s.Proofs.Failed(d.Tree, wanted, d.Old)))
+	if flakes || alone(d.Set, d.Tasks) || s.Tasks.ByID[d.Tasks[0].Task].Part == 0 || suspectedOf(s, d) {
 		times = maxRuns
 	}
 	switch {
-	case slices.ContainsFunc(s.Batches, func(b *run.Batch) bool { return b.Tree == d.Tree }):
+	case slices.ContainsFunc(s.Batches.Testing, func(b *run.Batch) bool { return b.Tree == d.Tree }):
 		return nil // it is being tested
-	case d.Old == s.Head && s.IsProven(d.Tree, wanted, d.Old):
-		d.Receipts = s.Receipts(d.Tree, wanted, d.Old)
+	case d.Old == s.Head && s.Proofs.IsProven(d.Tree, wanted, d.Old):
+		d.Receipts = s.Proofs.Receipts(d.Tree, wanted, d.Old)
 		return land(s, d)
 	case len(d.Tasks) > 1 && d.Set == "" && failsAlone(s, d.Tasks) && d.Old == s.Head:
 		return cutAgain(s, d)
 	case len(d.Tasks) > 1 && d.Set == "" && d.Old == s.Head && untried(s, ids(d.Tasks)) && weighed(s, ids(d.Tasks)):
 		return oneFirst(s, d, byOdds(ids(d.Tasks), known(s, ids(d.Tasks))), nil)
-	case d.Old == s.Head && s.Runs(d.Tree, wanted, d.Old) >= times:
-		return red(s, d, s.Failed(d.Tree, wanted, d.Old))
+	case d.Old == s.Head && s.Proofs.Runs(d.Tree, wanted, d.Old) >= times:
+		return red(s, d, s.Proofs.Failed(d.Tree, wanted, d.Old))
 	default:
 		return []run.Action{test(d, wanted, 1)}
 	}
@@ -191,7 +192,7 @@ func proveOn(s *run.State, d run.LandingData) []run.Action {
 
 // suspectedOf reports whether a batch is all that its own tree, which failed, leads to: that it fails again is the verdict.
 func suspectedOf(s *run.State, d run.LandingData) bool {
-	return !slices.ContainsFunc(d.Tasks, func(l run.Landed) bool { return s.Tasks[l.Task].Suspected.Tree != d.Tree })
+	return !slices.ContainsFunc(d.Tasks, func(l run.Landed) bool { return s.Tasks.ByID[l.Task].Suspected.Tree != d.Tree })
 }
 
 // alone reports whether a batch is never cut: one patch, or a change set.
@@ -217,8 +218,8 @@ func move(s *run.State, d run.LandingData) []run.Action {
 	ours := func(t *run.Task) bool {
 		return slices.ContainsFunc(d.Tasks, func(l run.Landed) bool { return l.Task == t.Task.ID })
 	}
-	if !slices.ContainsFunc(slices.Collect(s.Open()), func(t *run.Task) bool { return open(t) && !ours(t) }) {
-		d.Limit = min(run.MostTasks, 2*s.BatchLimit) // the culprit is out
+	if !slices.ContainsFunc(slices.Collect(s.Tasks.Open()), func(t *run.Task) bool { return open(t) && !ours(t) }) {
+		d.Limit = min(mostTasks, 2*batchLimit(s)) // the culprit is out
 	}
 	return []run.Action{run.Append{Data: d}, run.SyncHead{}}
 }
@@ -227,7 +228,7 @@ func move(s *run.State, d run.LandingData) []run.Action {
 func gates(s *run.State, landed []run.Landed) []string {
 	tasks := make([]*run.Task, len(landed))
 	for i, l := range landed {
-		tasks[i] = s.Tasks[l.Task]
+		tasks[i] = s.Tasks.ByID[l.Task]
 	}
 	return gatesOf(s, tasks)
 }

@@ -192,7 +192,7 @@ func TestGatesThatPassAtRandomAreNotTestedWithoutEnd(t *testing.T) {
 		l.Ended("--batch-1", n+1, r)
 	}
 	require.Equal(t, []string{"landing landed a", "move the branch"}, runtest.Describe(landing.Settle(l.State)))
-	require.Equal(t, []string{"x: test: 0", "y: test: 0"}, l.Flakes())
+	require.Equal(t, []string{"x: test: 0", "y: test: 0"}, l.Proofs.Flakes())
 }
 
 // The verdict on a commit that the branch has left is none.

@@ -18,8 +18,8 @@ import (
 // about the patch of one is answered before. The task that was given up has the cause.
 func ParkSets(s *run.State) []run.Action {
 	var actions []run.Action
-	for t := range s.Open() {
-		set := s.Set(t)
+	for t := range s.Tasks.Open() {
+		set := s.Tasks.Set(t)
 		if set == nil || set.Lost == nil || !slices.Contains(parkable, t.State) || slices.ContainsFunc(set.Members, asked) {
 			continue
 		}
@@ -99,7 +99,7 @@ func mergedSet(s *run.State, onto string, set *run.ChangeSet, chain Chain) []run
 		if onto != s.Head {
 			return nil
 		}
-		actions = append(actions, onSet(s, s.Tasks[k.Task], spec.Fault{
+		actions = append(actions, onSet(s, s.Tasks.ByID[k.Task], spec.Fault{
 			Class: wire.FaultConflict, Message: "it conflicts with what landed before it, or with its change set, in " +
 				strings.Join(k.Paths, ", "), Detail: k.Message,
 		}, chain.Head, false)...)
@@ -107,7 +107,7 @@ func mergedSet(s *run.State, onto string, set *run.ChangeSet, chain Chain) []run
 	if len(actions) > 0 {
 		return actions
 	}
-	d := run.LandingData{Batch: s.BatchCount + 1, Old: onto, Head: chain.Head, Tree: chain.Tree, Set: set.Name}
+	d := run.LandingData{Batch: s.Batches.Count + 1, Old: onto, Head: chain.Head, Tree: chain.Tree, Set: set.Name}
 	commits := map[string]string{}
 	for _, m := range chain.Merged {
 		commits[m.Task] = m.Landed
@@ -147,7 +147,7 @@ func onSet(s *run.State, t *run.Task, f spec.Fault, head string, kept bool) []ru
 // redSet sends the failures of a set to the tasks that own the files which they name. A failure in a file that no task of the set
 // may change parks the set.
 func redSet(s *run.State, d run.LandingData, failed []run.Failure, receipts []spec.Receipt) []run.Action {
-	set := s.Set(s.Tasks[d.Tasks[0].Task])
+	set := s.Tasks.Set(s.Tasks.ByID[d.Tasks[0].Task])
 	of, missing := blame(s, set, receipts)
 	if len(missing) > 0 {
 		return park(s, set, missing, failed[0].Fault)

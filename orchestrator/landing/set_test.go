@@ -68,8 +68,8 @@ func TestASetIsReviewedAsOne(t *testing.T) {
 	open := decision.ForPerson(l.State)
 	require.Len(t, open, 1, "one decision")
 	require.Equal(t, "gen", open[0].About)
-	require.Equal(t, run.TaskHeld, l.Tasks["mod"].State)
-	require.Equal(t, run.TaskAccepted, l.Tasks["idle"].State, "it changed nothing")
+	require.Equal(t, run.TaskHeld, l.Tasks.ByID["mod"].State)
+	require.Equal(t, run.TaskAccepted, l.Tasks.ByID["idle"].State, "it changed nothing")
 	require.Equal(t, []string{"gen", "mod"}, open[0].Patches)
 	_, err := request.Accept(l.State, "mod", "master/2")
 	require.ErrorContains(t, err, "waits for a person")
@@ -124,8 +124,8 @@ func TestASetIsMergedAsOne(t *testing.T) {
 
 	testSet(l, 1, green("tree-l"))
 	require.Equal(t, []string{"landing landed gen mod idle", "move the branch"}, runtest.Describe(landing.Settle(l.State)))
-	l.Append("", run.LandingData{Batch: 1, State: run.LandingLanded, Old: "b", Head: "l", Tree: "tree-l", Set: "s", Tasks: l.Batches[0].Tasks})
-	require.Equal(t, map[run.TaskState]int{run.TaskLanded: 2, run.TaskDone: 1}, l.Counts())
+	l.Append("", run.LandingData{Batch: 1, State: run.LandingLanded, Old: "b", Head: "l", Tree: "tree-l", Set: "s", Tasks: l.Batches.Testing[0].Tasks})
+	require.Equal(t, map[run.TaskState]int{run.TaskLanded: 2, run.TaskDone: 1}, l.Tasks.Counts())
 }
 
 func TestWhoIsBlamedForARedSet(t *testing.T) {
@@ -280,17 +280,17 @@ func TestATaskIsAddedToAParkedSet(t *testing.T) {
 			}
 			l.Append(id, d)
 		}
-		require.Equal(t, failed, l.Why("s") != "")
-		require.True(t, l.TasksEnded())
+		require.Equal(t, failed, l.Tasks.ChangeSet("s").Closed() != "")
+		require.True(t, l.Tasks.AllEnded())
 		l.Append("", run.PlanData{By: run.ByFile, Tasks: []spec.Task{{ID: "more", Role: "generator", ChangeSet: "s"}}})
 		if failed {
-			require.Equal(t, "it was given up, since gen is parked: fails in user/x.go", l.Why("s"))
+			require.Equal(t, "it was given up, since gen is parked: fails in user/x.go", l.Tasks.ChangeSet("s").Closed())
 			require.Equal(t, []string{"task more parked its change set s is given up with gen, which is parked"},
 				runtest.Describe(landing.ParkSets(l.State)))
 			continue
 		}
-		require.Equal(t, map[run.TaskState]int{run.TaskAccepted: 3, run.TaskPending: 1}, l.Counts())
-		require.True(t, l.NothingGivenUp())
+		require.Equal(t, map[run.TaskState]int{run.TaskAccepted: 3, run.TaskPending: 1}, l.Tasks.Counts())
+		require.True(t, l.Tasks.NoneGivenUp())
 		require.Empty(t, landing.Land(l.State))
 		l.Dispatched("more", "generator", 1, "b")
 		l.Ended("more", 1, runtest.Patched("c-more", "tree-more", "b"))

@@ -13,7 +13,7 @@ import (
 // Settle decides about the first batch whose gates have ended and that waits for no other. A green one moves the branch. A red
 // one is tested in parts; the only task of one goes back when it was red twice.
 func Settle(s *run.State) []run.Action {
-	for _, b := range s.Batches {
+	for _, b := range s.Batches.Testing {
 		if r := s.Works.Tested(b); r != nil {
 			if actions := settle(s, b, *r); len(actions) > 0 {
 				return actions
@@ -29,16 +29,16 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 	if !provedOn(b.Tree, r.Receipts) {
 		d.Receipts, r.Status = nil, spec.StatusFailed // they prove nothing about the commits that would land
 	}
-	based := slices.ContainsFunc(s.Batches, func(o *run.Batch) bool { return o.Head == b.Old })
+	based := slices.ContainsFunc(s.Batches.Testing, func(o *run.Batch) bool { return o.Head == b.Old })
 	switch {
 	case based:
 		return nil
-	case b.Old != s.Head && (alone(b.Set, d.Tasks) || r.Status == spec.StatusDone || s.IsProven(b.Tree, b.Gates, b.Old)):
+	case b.Old != s.Head && (alone(b.Set, d.Tasks) || r.Status == spec.StatusDone || s.Proofs.IsProven(b.Tree, b.Gates, b.Old)):
 		return []run.Action{drop(d)} // what has landed since may change the verdict
 	case r.Status == spec.StatusDone:
 		return land(s, d)
-	case s.IsProven(b.Tree, b.Gates, b.Old): // every gate has passed on it, in one run or another
-		d.Receipts = s.Receipts(b.Tree, b.Gates, b.Old)
+	case s.Proofs.IsProven(b.Tree, b.Gates, b.Old): // every gate has passed on it, in one run or another
+		d.Receipts = s.Proofs.Receipts(b.Tree, b.Gates, b.Old)
 		return land(s, d)
 	case slices.ContainsFunc(d.Receipts, func(r spec.Receipt) bool { return r.Killed }) && b.Tries < schedule.MaxGateTries:
 		return again(b, d)
@@ -57,10 +57,10 @@ func provedOn(tree string, receipts []spec.Receipt) bool {
 // settleRed splits a batch that failed. One that is never cut is tested once more first, unless its failure is known: it may be a
 // flake. So is any batch in which only tests failed that are known to be flaky.
 func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
-	failed := s.Failed(d.Tree, b.Gates, b.Old)
+	failed := s.Proofs.Failed(d.Tree, b.Gates, b.Old)
 	receipts := receiptsOf(failed)
 	flake := flakesAlone(s, receipts) || alone(b.Set, d.Tasks) && !certain(s, d, failed)
-	if flake && s.Runs(d.Tree, b.Gates, b.Old) < maxRuns {
+	if flake && s.Proofs.Runs(d.Tree, b.Gates, b.Old) < maxRuns {
 		return again(b, d)
 	}
 	return red(s, d, failed)
@@ -69,7 +69,7 @@ func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
 // notRun tests a batch again whose gates could not be run. In the end that is the run's fault and no task's: it stops, and a
 // resumed run tries again. A baseline of another environment is made again first.
 func notRun(s *run.State, b *run.Batch, d run.LandingData, f spec.Fault) []run.Action {
-	if s.Outdated() {
+	if s.Proofs.Outdated() {
 		return nil
 	}
 	a := s.Works[b.Work].Attempts[b.Attempt]
@@ -100,7 +100,7 @@ func red(s *run.State, d run.LandingData, failed []run.Failure) []run.Action {
 	if len(d.Tasks) > 1 {
 		return judge(s, d, failed, receipts)
 	}
-	t := s.Tasks[d.Tasks[0].Task]
+	t := s.Tasks.ByID[d.Tasks[0].Task]
 	f := acceptance.Red(s, failed)
 	f.Message = together(s, t, receipts) + f.Message
 	right := refuted(s, d)
@@ -128,7 +128,7 @@ func split(s *run.State, d run.LandingData, parts [][]string, search *run.Search
 // dropAbove drops the batches that are built on a commit, the newest first.
 func dropAbove(s *run.State, commit string) []run.Action {
 	var actions []run.Action
-	for _, b := range s.Batches {
+	for _, b := range s.Batches.Testing {
 		if b.Old == commit {
 			actions = append(actions, dropAbove(s, b.Head)...)
 			actions = append(actions, dropTested(s, b)...)

@@ -118,7 +118,7 @@ func (w *workshop) wrong(commit string) []string {
 		if attempt <= w.bad[id] {
 			out = append(out, id)
 		}
-		if set := w.Tasks[id].Task.ChangeSet; w.missing[set] {
+		if set := w.Tasks.ByID[id].Task.ChangeSet; w.missing[set] {
 			out = append(out, "outside-"+set)
 		}
 	}
@@ -142,7 +142,7 @@ func (w *workshop) work() {
 	}
 	require.NotEmpty(w, open, "nothing is at work, and tasks wait")
 	x := open[w.dice.IntN(len(open))]
-	if t := w.Tasks[x.ID]; t != nil {
+	if t := w.Tasks.ByID[x.ID]; t != nil {
 		r := spec.Result{Status: spec.StatusDone}
 		if !w.idle[x.ID] {
 			r = runtest.Patched(fmt.Sprintf("%s@%d", x.ID, x.Last), fmt.Sprintf("own %s@%d", x.ID, x.Last), x.Attempts[x.Last].Head)
@@ -152,7 +152,7 @@ func (w *workshop) work() {
 		w.Append(x.ID, run.TaskData{State: run.TaskAccepted})
 		return
 	}
-	for _, b := range w.Batches {
+	for _, b := range w.Batches.Testing {
 		if b.Work == x.ID {
 			w.gate(b)
 			return
@@ -191,7 +191,7 @@ func TestChangeSetsLandAsOne(t *testing.T) {
 	for seed := range uint64(400) {
 		w := newWorkshop(t, seed)
 		w.rules()
-		for steps := 0; !w.TasksEnded(); steps++ {
+		for steps := 0; !w.Tasks.AllEnded(); steps++ {
 			require.Less(t, steps, 20_000, "seed %d: it does not end", seed)
 			w.work()
 			w.rules()
@@ -267,20 +267,20 @@ func (w *workshop) check(seed uint64) {
 	}
 	for again := true; again; {
 		again = false
-		for _, id := range w.Order {
-			t := w.Tasks[id]
-			changes := slices.ContainsFunc(w.Order, func(o string) bool { return name(w.Tasks[o]) == name(t) && !w.idle[o] })
+		for _, id := range w.Tasks.Order {
+			t := w.Tasks.ByID[id]
+			changes := slices.ContainsFunc(w.Tasks.Order, func(o string) bool { return name(w.Tasks.ByID[o]) == name(t) && !w.idle[o] })
 			is := w.bad[id] > 2 || w.missing[t.Task.ChangeSet] && changes
 			for _, dep := range t.Task.DependsOn {
-				is = is || lost[name(w.Tasks[dep])]
+				is = is || lost[name(w.Tasks.ByID[dep])]
 			}
 			if is && !lost[name(t)] {
 				lost[name(t)], again = true, true
 			}
 		}
 	}
-	for _, id := range w.Order {
-		t := w.Tasks[id]
+	for _, id := range w.Tasks.Order {
+		t := w.Tasks.ByID[id]
 		want := run.TaskLanded
 		switch {
 		case lost[name(t)]:

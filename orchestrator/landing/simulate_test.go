@@ -69,8 +69,8 @@ func newWorld(t *testing.T, tasks, permits int, prove string, change ...func(*sp
 func (w *world) submit(id string) {
 	w.Dispatched(id, "generator", 1, w.Head)
 	r := runtest.Patched("c-"+id, "tree-"+id, w.Head)
-	if r.Patch.Files = []string{id + "/a.go"}; len(w.Tasks[id].Task.Files) > 0 {
-		r.Patch.Files = w.Tasks[id].Task.Files
+	if r.Patch.Files = []string{id + "/a.go"}; len(w.Tasks.ByID[id].Task.Files) > 0 {
+		r.Patch.Files = w.Tasks.ByID[id].Task.Files
 	}
 	w.Ended(id, 1, r)
 	w.Append(id, run.TaskData{State: run.TaskAccepted})
@@ -86,7 +86,7 @@ func (w *world) settle() {
 			i = -1
 		}
 		busy := 0
-		for _, b := range w.Batches {
+		for _, b := range w.Batches.Testing {
 			if w.Works[b.Work].Attempts[b.Attempt].Result == nil {
 				busy++
 			}
@@ -162,7 +162,7 @@ func (w *world) wrong(commit string) []string {
 // test ends the gate run of one of the batches.
 func (w *world) test(pick int) {
 	var open []*run.Batch
-	for _, b := range w.Batches {
+	for _, b := range w.Batches.Testing {
 		if a := w.Works[b.Work].Attempts[b.Attempt]; a.Result == nil {
 			open = append(open, b)
 		}
@@ -187,8 +187,8 @@ func (w *world) test(pick int) {
 	r.Positions = map[string][]string{}
 	for _, id := range wrong {
 		if w.positions {
-			signature := w.Tasks[id].Task.Files[0] + ": a wrong word"
-			r.Signatures, r.Positions[signature] = append(r.Signatures, signature), w.Tasks[id].Task.Files
+			signature := w.Tasks.ByID[id].Task.Files[0] + ": a wrong word"
+			r.Signatures, r.Positions[signature] = append(r.Signatures, signature), w.Tasks.ByID[id].Task.Files
 			continue
 		}
 		if w.alike {
@@ -211,13 +211,13 @@ func (w *world) test(pick int) {
 // prove tests until every task has ended, and checks what holds at each moment.
 func (w *world) prove(dice *rand.Rand) {
 	w.settle()
-	for steps := 0; !w.TasksEnded(); steps++ {
+	for steps := 0; !w.Tasks.AllEnded(); steps++ {
 		require.Less(w, steps, 100_000, "it does not end")
 		w.test(dice.IntN(8))
 		w.settle()
 		require.Empty(w, w.wrong(w.Head), "the branch is red")
 	}
-	require.Empty(w, w.Batches)
+	require.Empty(w, w.Batches.Testing)
 	for tree, runs := range w.runs {
 		require.LessOrEqual(w, runs, 2, tree)
 	}
@@ -242,11 +242,11 @@ func TestTheQueueLandsWhatIsRight(t *testing.T) {
 			w.flaky = func(tree string) bool { return (len(tree)+int(seed))%(3*share) == 0 }
 		}
 		for range dice.IntN(1 + n/2) {
-			w.culprits[w.Order[dice.IntN(n)]] = true
+			w.culprits[w.Tasks.Order[dice.IntN(n)]] = true
 		}
 		var paired []string
 		for range dice.IntN(3) {
-			a, b := w.Order[dice.IntN(n)], w.Order[dice.IntN(n)]
+			a, b := w.Tasks.Order[dice.IntN(n)], w.Tasks.Order[dice.IntN(n)]
 			if a == b || w.culprits[a] || w.culprits[b] || slices.Contains(paired, a) || slices.Contains(paired, b) {
 				continue
 			}
@@ -255,23 +255,23 @@ func TestTheQueueLandsWhatIsRight(t *testing.T) {
 		order := dice.Perm(n)
 		for len(order) > 0 { // they come in a few at a time
 			for range min(len(order), 1+dice.IntN(n)) {
-				w.submit(w.Order[order[0]])
+				w.submit(w.Tasks.Order[order[0]])
 				order = order[1:]
 			}
 			w.settle()
-			if len(w.Batches) > 0 {
+			if len(w.Batches.Testing) > 0 {
 				w.test(dice.IntN(8))
 				w.settle()
 			}
 		}
 		w.prove(dice)
-		for _, id := range w.Order {
-			landed := w.Tasks[id].State == run.TaskLanded
+		for _, id := range w.Tasks.Order {
+			landed := w.Tasks.ByID[id].State == run.TaskLanded
 			switch other := w.pairs[id]; {
 			case other != "":
-				require.NotEqual(t, landed, w.Tasks[other].State == run.TaskLanded, "seed %d: of %s and %s one lands", seed, id, other)
+				require.NotEqual(t, landed, w.Tasks.ByID[other].State == run.TaskLanded, "seed %d: of %s and %s one lands", seed, id, other)
 			default:
-				require.Equal(t, !w.culprits[id], landed, "seed %d: %s: %s", seed, id, w.Tasks[id].Reason)
+				require.Equal(t, !w.culprits[id], landed, "seed %d: %s: %s", seed, id, w.Tasks.ByID[id].Reason)
 			}
 		}
 		require.LessOrEqual(t, w.most, w.Spec.Project.GatePermits)
@@ -297,15 +297,15 @@ func TestGateRuns(t *testing.T) {
 		w := newWorld(t, c.tasks, c.permits, spec.ProveBatch)
 		w.named = c.named
 		for i := range c.wrong {
-			w.culprits[w.Order[1+i*(c.tasks-1)/c.wrong]] = true
+			w.culprits[w.Tasks.Order[1+i*(c.tasks-1)/c.wrong]] = true
 		}
-		w.submit(w.Order[0])
+		w.submit(w.Tasks.Order[0])
 		w.settle()
-		for _, id := range w.Order[1:] {
+		for _, id := range w.Tasks.Order[1:] {
 			w.submit(id)
 		}
 		w.prove(rand.New(rand.NewPCG(1, 1)))
 		require.Equal(t, c.want, w.total(), "%+v", c)
-		require.Equal(t, c.tasks-c.wrong, w.Counts()[run.TaskLanded])
+		require.Equal(t, c.tasks-c.wrong, w.Tasks.Counts()[run.TaskLanded])
 	}
 }

@@ -29,7 +29,7 @@ func judge(s *run.State, d run.LandingData, failed []run.Failure, receipts []spe
 	var actions []run.Action
 	for _, id := range ids(d.Tasks) {
 		if of := v.guilty[id]; of != nil {
-			actions = append(actions, goBack(s, s.Tasks[id], faultOf(s, failed, of, len(v.guilty) == 1), of)...)
+			actions = append(actions, goBack(s, s.Tasks.ByID[id], faultOf(s, failed, of, len(v.guilty) == 1), of)...)
 		}
 	}
 	if len(v.several) > 1 && !weighed(s, v.several) {
@@ -71,7 +71,7 @@ func verdictOn(s *run.State, d run.LandingData, receipts []spec.Receipt) verdict
 			}
 		}
 	}
-	right := func(id string) bool { return s.Tasks[id].Suspected.Right }
+	right := func(id string) bool { return s.Tasks.ByID[id].Suspected.Right }
 	some := slices.DeleteFunc(ids(d.Tasks), func(id string) bool {
 		return len(named)+len(several) > 0 && !several[id]
 	})
@@ -80,7 +80,7 @@ func verdictOn(s *run.State, d run.LandingData, receipts []spec.Receipt) verdict
 	} else {
 		v.goesOn = true
 	}
-	if len(v.several) <= maxAlone && untried(s, v.several) && s.Tasks[d.Tasks[0].Task].Part == 0 {
+	if len(v.several) <= maxAlone && untried(s, v.several) && s.Tasks.ByID[d.Tasks[0].Task].Part == 0 {
 		v.alone, v.several, v.goesOn = v.several, nil, false
 	}
 	v.named = slices.DeleteFunc(all, func(id string) bool { return v.guilty[id] != nil })
@@ -90,8 +90,8 @@ func verdictOn(s *run.State, d run.LandingData, receipts []spec.Receipt) verdict
 
 // confirmed reports whether a failure that leads to one task alone has led to it before, in another run.
 func confirmed(s *run.State, d run.LandingData, id string, f failure) bool {
-	before := s.Tasks[id].Suspected.Tree
-	return before != "" && slices.ContainsFunc(s.Failures[before], func(had run.Failure) bool {
+	before := s.Tasks.ByID[id].Suspected.Tree
+	return before != "" && slices.ContainsFunc(s.Proofs.Failures[before], func(had run.Failure) bool {
 		return had.Receipt.Gate == f.gate && (before != d.Tree || had.Runs > 1) &&
 			slices.Contains(causes(s, had.Receipt), f.signature)
 	})
@@ -100,10 +100,10 @@ func confirmed(s *run.State, d run.LandingData, id string, f failure) bool {
 // alike reports whether a shard fails as another one did that is not tested with it and went back: in what it alone changed, and
 // again, or while no shard of its template has landed.
 func alike(s *run.State, d run.LandingData, id string, own []failure) bool {
-	t, beside := s.Tasks[id], ids(d.Tasks)
+	t, beside := s.Tasks.ByID[id], ids(d.Tasks)
 	return slices.ContainsFunc(own, func(f failure) bool {
 		fault := spec.Fault{Class: wire.FaultGate, Signatures: []string{f.gate + ": " + f.signature}}
-		return (!s.BriefProven(t.Task.ShardOf) || confirmed(s, d, id, f)) && s.FailsAlike(t, fault, beside)
+		return (!s.Templates.BriefProven(t.Task.ShardOf) || confirmed(s, d, id, f)) && s.Templates.FailsAlike(t, fault, beside)
 	})
 }
 
@@ -112,9 +112,9 @@ func untried(s *run.State, tasks []string) bool {
 	if len(tasks) == 0 {
 		return false
 	}
-	template := s.Tasks[tasks[0]].Task.ShardOf
-	return template != "" && !s.BriefProven(template) && !slices.ContainsFunc(tasks, func(id string) bool {
-		return s.Tasks[id].Task.ShardOf != template
+	template := s.Tasks.ByID[tasks[0]].Task.ShardOf
+	return template != "" && !s.Templates.BriefProven(template) && !slices.ContainsFunc(tasks, func(id string) bool {
+		return s.Tasks.ByID[id].Task.ShardOf != template
 	})
 }
 
@@ -123,7 +123,7 @@ func untried(s *run.State, tasks []string) bool {
 func certain(s *run.State, d run.LandingData, failed []run.Failure) bool {
 	c, id := changes(s, ids(d.Tasks)), d.Tasks[0].Task
 	if d.Set == "" && untried(s, ids(d.Tasks)) &&
-		(failedAmong(s, id, failed) || s.FailsAlike(s.Tasks[id], acceptance.Red(s, failed), nil)) {
+		(failedAmong(s, id, failed) || s.Templates.FailsAlike(s.Tasks.ByID[id], acceptance.Red(s, failed), nil)) {
 		return true
 	}
 	return slices.ContainsFunc(failures(s, receiptsOf(failed)), func(f failure) bool {
@@ -134,7 +134,7 @@ func certain(s *run.State, d run.LandingData, failed []run.Failure) bool {
 
 // failedAmong reports whether the tree that a task failed in among others failed in one of the same gates.
 func failedAmong(s *run.State, id string, failed []run.Failure) bool {
-	return slices.ContainsFunc(s.Failures[s.Tasks[id].Suspected.Tree], func(had run.Failure) bool {
+	return slices.ContainsFunc(s.Proofs.Failures[s.Tasks.ByID[id].Suspected.Tree], func(had run.Failure) bool {
 		return slices.ContainsFunc(failed, func(f run.Failure) bool { return f.Receipt.Gate == had.Receipt.Gate })
 	})
 }
@@ -164,7 +164,7 @@ func cut(s *run.State, d run.LandingData, v verdict, out []string, odds map[stri
 			continue
 		}
 		first = append(first, id)
-		if len(v.several) == 0 && s.Tasks[id].Suspected.Right || len(v.several) > 0 && !slices.Contains(v.several, id) {
+		if len(v.several) == 0 && s.Tasks.ByID[id].Suspected.Right || len(v.several) > 0 && !slices.Contains(v.several, id) {
 			search.Right = append(search.Right, id)
 		}
 	}
@@ -172,7 +172,7 @@ func cut(s *run.State, d run.LandingData, v verdict, out []string, odds map[stri
 		right := refuted(s, d)
 		first, search.Right = append(first, right...), append(search.Right, right...)
 	}
-	if len(v.several) == len(d.Tasks) && s.Tasks[d.Tasks[0].Task].Part == 0 {
+	if len(v.several) == len(d.Tasks) && s.Tasks.ByID[d.Tasks[0].Task].Part == 0 {
 		d.Limit = max(1, len(d.Tasks)/2)
 	}
 	parts := [][]string{first, out}
@@ -187,7 +187,7 @@ func cut(s *run.State, d run.LandingData, v verdict, out []string, odds map[stri
 
 // refuted lists the tasks of other parts that a batch has failed without, in the same way.
 func refuted(s *run.State, d run.LandingData) (list []string) {
-	for t := range s.In(run.TaskAccepted) {
+	for t := range s.Tasks.In(run.TaskAccepted) {
 		other := t.Part != 0 && t.Suspected.Tree != "" && !slices.Contains(ids(d.Tasks), t.Task.ID)
 		if other && !t.Suspected.Refuted && cleared(s, d.Tree, t.Suspected) {
 			list = append(list, t.Task.ID)
@@ -201,12 +201,12 @@ func refuted(s *run.State, d run.LandingData) (list []string) {
 func cleared(s *run.State, tree string, of run.Suspected) bool {
 	has := func(f run.Failure, signature string) bool {
 		return slices.ContainsFunc(append(slices.Clone(of.Without), tree), func(tree string) bool {
-			return slices.ContainsFunc(s.Failures[tree], func(own run.Failure) bool {
+			return slices.ContainsFunc(s.Proofs.Failures[tree], func(own run.Failure) bool {
 				return own.Receipt.Gate == f.Receipt.Gate && slices.Contains(own.Receipt.Signatures, signature)
 			})
 		})
 	}
-	return !slices.ContainsFunc(s.Failures[of.Tree], func(f run.Failure) bool {
+	return !slices.ContainsFunc(s.Proofs.Failures[of.Tree], func(f run.Failure) bool {
 		return slices.ContainsFunc(causes(s, f.Receipt), func(signature string) bool { return !has(f, signature) })
 	})
 }
@@ -219,7 +219,7 @@ func oneFirst(s *run.State, d run.LandingData, sorted []string, odds map[string]
 
 // failsAlone reports whether a part is known to fail: what it was left out of has landed.
 func failsAlone(s *run.State, tasks []run.Landed) bool {
-	return !slices.ContainsFunc(tasks, func(l run.Landed) bool { return !s.Tasks[l.Task].Suspected.Out })
+	return !slices.ContainsFunc(tasks, func(l run.Landed) bool { return !s.Tasks.ByID[l.Task].Suspected.Out })
 }
 
 // cutAgain splits a part that is known to fail, without a test.

@@ -190,7 +190,7 @@ func TestOneConfirmationIsTheVerdict(t *testing.T) {
 	batch(l, 2, 1, "b", "l-a", "a")
 	l.Ended("--batch-2", 1, green("tree-l-a"))
 	l.Do(landing.Settle(l.State))
-	require.Equal(t, run.TaskLanded, l.Tasks["a"].State)
+	require.Equal(t, run.TaskLanded, l.Tasks.ByID["a"].State)
 	batch(l, 3, 1, "l-a", "l-2", "b", "c")
 	again := redIn("tree-l-2", "of-b", "elsewhere")
 	again.Receipts[0].Signatures[1] = "test: of another kind"
@@ -251,16 +251,16 @@ func TestLikelihoodAgainstHalving(t *testing.T) {
 			if words {
 				w.words = vocabulary(dice)
 			}
-			culprit := w.Order[dice.IntN(shards)]
+			culprit := w.Tasks.Order[dice.IntN(shards)]
 			w.culprits[culprit] = true
-			for _, id := range w.Order {
+			for _, id := range w.Tasks.Order {
 				w.submit(id)
 			}
 			w.settle()
 			for n := 1; ; n++ {
 				w.test(0)
 				w.settle()
-				if w.Counts()[run.TaskLanded] == shards-1 {
+				if w.Tasks.Counts()[run.TaskLanded] == shards-1 {
 					sorted = append(sorted, n)
 					break
 				}

@@ -1,6 +1,7 @@
 package landing
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -27,7 +28,7 @@ func window(s *run.State, waiting []*run.Task) (until time.Time, most time.Durat
 	}
 	var gates time.Duration
 	for _, g := range gatesOf(s, waiting) {
-		gates += s.Baseline[g].Duration
+		gates += s.Proofs.Baseline[g].Duration
 	}
 	most = max(leastWindow, gates/windowShare)
 	if all := evenly(s, waiting, under); all < 2*gates { // two batches, one after the other, would not be through sooner
@@ -52,8 +53,8 @@ func evenly(s *run.State, waiting, under []*run.Task) time.Duration {
 		return 0
 	}
 	rest := -len(there)
-	for _, id := range s.Shards[name] {
-		if t := s.Tasks[id]; !t.Ended() && t.State != run.TaskLanding {
+	for _, id := range s.Tasks.Shards[name] {
+		if t := s.Tasks.ByID[id]; !t.Ended() && t.State != run.TaskLanding {
 			rest++
 		}
 	}
@@ -88,13 +89,32 @@ func underWay(s *run.State) (list []*run.Task) {
 		}
 	}
 	for _, state := range []run.TaskState{run.TaskRunning, run.TaskVerifying} {
-		for t := range s.In(state) {
+		for t := range s.Tasks.In(state) {
 			add(t)
 		}
 	}
 	ready, _ := schedule.Ready(s)
 	for _, id := range ready {
-		add(s.Tasks[id])
+		add(s.Tasks.ByID[id])
 	}
 	return list
+}
+
+// The bounds of a batch. At one bad change in a hundred, batches of about leastLimit cost least to bisect.
+const (
+	leastLimit = 64
+	mostTasks  = 512
+)
+
+// mergeTime is about what a patch costs before the gates of its batch run: a merge and a commit.
+const mergeTime = 20 * time.Millisecond
+
+// batchLimit is how many tasks the next batch may hold. The first ones are bounded by what the gates took on the base commit:
+// patches whose merges take as long together as the gates at most double what a batch costs, and slow gates run less often.
+func batchLimit(s *run.State) int {
+	var gates time.Duration
+	for _, r := range s.Proofs.Baseline {
+		gates += r.Duration
+	}
+	return cmp.Or(s.Batches.Limit, int(min(max(leastLimit, gates/mergeTime), mostTasks)))
 }

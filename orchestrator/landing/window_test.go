@@ -1,6 +1,7 @@
 package landing_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -60,7 +61,7 @@ func TestABatchWaitsForTasksThatAreUnderWay(t *testing.T) {
 			l.Plan(spec.Task{ID: "more", Role: "generator"})
 		}, 0},
 		"it is full": {func(l *runtest.Log) {
-			l.BatchLimit = 3
+			l.Batches.Limit = 3
 			l.Plan(spec.Task{ID: "more", Role: "generator"})
 		}, 0},
 		"a part": {func(l *runtest.Log) {
@@ -75,7 +76,7 @@ func TestABatchWaitsForTasksThatAreUnderWay(t *testing.T) {
 			t.Parallel()
 			l := newLog(t, "a", "b", "c")
 			c.log(l)
-			first := l.Tasks["a"].Queued
+			first := l.Tasks.ByID["a"].Queued
 			require.False(t, first.IsZero())
 			m, ok := landing.Land(l.State)[0].(landing.Merge)
 			require.True(t, ok)
@@ -113,7 +114,7 @@ func TestABatchWaitsForCommandsThatEndSoonerThanTwoBatches(t *testing.T) {
 			l := newLog(t)
 			l.Spec.Roles["mod"] = c.role
 			l.Append("", run.Data{Baseline: []spec.Receipt{{Gate: "test", Verdict: spec.VerdictPass, Duration: c.gates}}})
-			l.BatchLimit = c.limit
+			l.Batches.Limit = c.limit
 			var shards []spec.Task
 			for _, id := range []string{"s-1", "s-2", "s-3", "s-4", "s-5", "s-6", "s-7", "s-8"} {
 				shards = append(shards, spec.Task{ID: id, ShardOf: "mod", Role: "mod", Verify: c.judge})
@@ -135,7 +136,7 @@ func TestABatchWaitsForCommandsThatEndSoonerThanTwoBatches(t *testing.T) {
 			m, ok := landing.Land(l.State)[0].(landing.Merge)
 			require.True(t, ok)
 			require.Equal(t, c.want, m.Window)
-			require.Equal(t, l.Tasks["s-1"].Queued.Add(c.want), m.Until)
+			require.Equal(t, l.Tasks.ByID["s-1"].Queued.Add(c.want), m.Until)
 		})
 	}
 }
@@ -153,7 +154,7 @@ func TestTheFirstPatchOfATemplateTellsHowLongTheOthersTake(t *testing.T) {
 			l := newLog(t)
 			l.Spec.Roles["mod"] = spec.Role{Name: "mod", Executor: spec.ExecutorCommand}
 			l.Append("", run.Data{Baseline: []spec.Receipt{{Gate: "test", Verdict: spec.VerdictPass, Duration: c.gates}}})
-			l.BatchLimit = 64
+			l.Batches.Limit = 64
 			var shards []spec.Task
 			for _, id := range []string{"s-1", "s-2", "s-3", "s-4"} {
 				shards = append(shards, spec.Task{ID: id, ShardOf: "mod", Role: "mod"})
@@ -167,5 +168,29 @@ func TestTheFirstPatchOfATemplateTellsHowLongTheOthersTake(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, c.want, m.Window)
 		})
+	}
+}
+
+// A quick gate begins with small batches, which are cheap to cut; a slow one proves more patches at once.
+func TestTheBaselineChoosesTheFirstLimit(t *testing.T) {
+	t.Parallel()
+	for took, want := range map[time.Duration]int{
+		0: 64, 10 * time.Millisecond: 64, 1280 * time.Millisecond: 64, 2 * time.Second: 100, 14 * time.Second: 512, time.Hour: 512,
+	} {
+		l := newLog(t)
+		l.Append("", run.Data{Baseline: []spec.Receipt{{Gate: "build", Duration: took / 2}, {Gate: "test", Duration: took - took/2}}})
+		plan := make([]spec.Task, 520)
+		for i := range plan {
+			plan[i] = spec.Task{ID: fmt.Sprintf("t-%03d", i), Role: "generator"}
+		}
+		l.Plan(plan...)
+		for _, task := range plan {
+			l.Dispatched(task.ID, "generator", 1, "b")
+			l.Ended(task.ID, 1, runtest.Patched("c-"+task.ID, "tree-"+task.ID, "b"))
+			l.Append(task.ID, run.TaskData{State: run.TaskAccepted})
+		}
+		m, ok := landing.Land(l.State)[0].(landing.Merge)
+		require.True(t, ok)
+		require.Len(t, m.Candidates, want, took)
 	}
 }

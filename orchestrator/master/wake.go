@@ -32,7 +32,7 @@ func calls(s *run.State) bool {
 		return true
 	}
 	// A master that only watches is not called for each of them.
-	return s.Master.Turns < run.MaxWakes/2 && (len(scopes(s, from)) > 0 || slices.ContainsFunc(s.Ends(from), troubling))
+	return s.Master.Turns < run.MaxWakes/2 && (len(scopes(s, from)) > 0 || slices.ContainsFunc(s.Tasks.Ends(from), troubling))
 }
 
 // troubling reports whether the end of a task may call for a decision while the others go on. The end of a child is its parent's.
@@ -40,7 +40,7 @@ func troubling(t *run.Task) bool { return t.State == run.TaskParked && t.Parent 
 
 // held are the tasks whose patches wait for the decision of the master, behind a position of the log.
 func held(s *run.State, from uint64) (out []*run.Task) {
-	for t := range s.In(run.TaskHeld) {
+	for t := range s.Tasks.In(run.TaskHeld) {
 		if d := t.Doubt(); d.Pos > from && !d.Review {
 			out = append(out, t)
 		}
@@ -53,7 +53,7 @@ func Held(s *run.State, attempt int) []*run.Task { return held(s, s.Works.Called
 
 // holds are the templates that were held behind a position of the log, and wait for the decision of the master.
 func holds(s *run.State, from uint64) (out []*run.Hold) {
-	for _, h := range s.Holds() {
+	for _, h := range s.Templates.Holds() {
 		if h.Pos > from {
 			out = append(out, h)
 		}
@@ -120,12 +120,12 @@ func newsFor(s *run.State, attempt int) *news {
 		edits: edits(s, from),
 		holds: holds(s, from),
 	}
-	for t := range s.Open() {
+	for t := range s.Tasks.Open() {
 		if t.Parent == "" {
 			n.left++
 		}
 	}
-	n.ended = slices.DeleteFunc(s.Ends(from), func(t *run.Task) bool { return t.Parent != "" })
+	n.ended = slices.DeleteFunc(s.Tasks.Ends(from), func(t *run.Task) bool { return t.Parent != "" })
 	return n
 }
 
@@ -151,7 +151,7 @@ func Message(s *run.State, attempt int) string {
 	if !n.any() {
 		return b.String()
 	}
-	if s.PlanToApprove() >= 0 {
+	if s.Plans.ToApprove() >= 0 {
 		b.WriteString("\nYour plan waits for a person's approval and has not started. It is shown to the person when your turn " +
 			"ends.")
 	}

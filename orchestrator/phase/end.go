@@ -34,7 +34,7 @@ func finalGates(s *run.State, tree string) []run.Action {
 	var open, red []string
 	for _, name := range s.Spec.GateNames() {
 		one := []string{name}
-		good, failed := s.Receipts(tree, one, ""), s.Failed(tree, one, "")
+		good, failed := s.Proofs.Receipts(tree, one, ""), s.Proofs.Failed(tree, one, "")
 		switch {
 		case len(good) > 0:
 			final.Final = append(final.Final, good[0])
@@ -91,7 +91,7 @@ func runInFull(s *run.State, head, tree string, gates []string) []run.Action {
 	}
 	newest := s.Works.Settled(run.FinalTask)
 	switch {
-	case newest == nil, s.Outdated():
+	case newest == nil, s.Proofs.Outdated():
 		return nil
 	case fruitless(s, w, head, tree) >= schedule.MaxGateTries:
 		return []run.Action{run.Fail{Err: fmt.Errorf("the final gates could not be run: %s", run.FaultOf(newest).Message)}}
@@ -119,11 +119,11 @@ func Over(s *run.State) bool {
 	if s.Status != run.Running && s.Status != run.Planning && s.Status != run.Final {
 		return false
 	}
-	if !s.Baselined() || len(s.Batches) > 0 || !quietBut(s, run.FinalTask) {
+	if !s.Baselined() || len(s.Batches.Testing) > 0 || !quietBut(s, run.FinalTask) {
 		return false
 	}
 	if s.Spec.Plan != nil {
-		return len(s.Plans) > 0
+		return len(s.Plans.All) > 0
 	}
 	return s.Master.Done || s.Master.GaveUp() != ""
 }
@@ -132,7 +132,7 @@ func Over(s *run.State) bool {
 func quietBut(s *run.State, id string) bool {
 	if w := s.Works[id]; w != nil && w.Outstanding() {
 		all, _ := s.Queue.AtWork()
-		return all == 1 && s.Queue.Waiting() == 0 && s.TasksEnded()
+		return all == 1 && s.Queue.Waiting() == 0 && s.Tasks.AllEnded()
 	}
 	return s.Quiet()
 }
@@ -141,7 +141,7 @@ func quietBut(s *run.State, id string) bool {
 func baselineReceipts(s *run.State) []spec.Receipt {
 	out := make([]spec.Receipt, 0, len(s.Spec.Project.Gates))
 	for _, g := range s.Spec.Project.Gates {
-		r := s.Baseline[g.Name]
+		r := s.Proofs.Baseline[g.Name]
 		if r.Verdict == spec.VerdictFail || r.Verdict == spec.VerdictUnattributable {
 			r.Verdict = spec.VerdictBaseline
 		}
@@ -152,14 +152,14 @@ func baselineReceipts(s *run.State) []spec.Receipt {
 
 // why is the reason of a run's end.
 func why(s *run.State, end run.Status) string {
-	n := s.Counts()
+	n := s.Tasks.Counts()
 	if end == run.Done {
 		return fmt.Sprintf("%d landed", n[run.TaskLanded]) + some(n[run.TaskDone], "unchanged") + some(n[run.TaskSkipped], "skipped")
 	}
 	if why := s.Master.GaveUp(); why != "" {
 		return why
 	}
-	if s.PlannedNothing() {
+	if plannedNothing(s) {
 		return withWords("the master planned nothing", master.Words(s))
 	}
 	if why := acceptance.UnverifiedLanded(s); why != "" && s.Head != s.Spec.Base {
@@ -169,7 +169,7 @@ func why(s *run.State, end run.Status) string {
 		}
 		return fmt.Sprintf("%d %s, %d parked: %s", n[run.TaskLanded], what, n[run.TaskParked]+n[run.TaskCancelled], why)
 	}
-	if s.NothingGivenUp() {
+	if s.Tasks.NoneGivenUp() {
 		return redder(s)
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%d landed, %d parked%s; %s",
@@ -190,7 +190,7 @@ func redder(s *run.State) string {
 		return strings.Join(s.Missing, "; ")
 	}
 	words := "the final gates are redder than the baseline"
-	if first := s.FirstRed(); first != nil {
+	if first := s.Batches.FirstRed(); first != nil {
 		words += fmt.Sprintf(", first after batch %d: %s", first.Batch, strings.Join(text.Few(first.Names(), maxNamed), ", "))
 	}
 	return words
@@ -213,12 +213,17 @@ const maxWords = 2000
 
 // outcome returns the end that a run has earned once its final gates have run.
 func outcome(s *run.State) run.Status {
-	if !s.NothingGivenUp() {
+	if !s.Tasks.NoneGivenUp() {
 		return run.Parked
 	}
 	unverified := s.Head != s.Spec.Base && acceptance.UnverifiedLanded(s) != ""
-	if s.Master.GaveUp() != "" || s.PlannedNothing() || unverified || len(s.Missing) > 0 || slices.ContainsFunc(s.Final, failed) {
+	if s.Master.GaveUp() != "" || plannedNothing(s) || unverified || len(s.Missing) > 0 || slices.ContainsFunc(s.Final, failed) {
 		return run.Parked
 	}
 	return run.Done
+}
+
+// plannedNothing reports whether the master ended its work and planned no task.
+func plannedNothing(s *run.State) bool {
+	return s.Spec.Plan == nil && s.Master.Done && len(s.Tasks.Order) == 0
 }

@@ -19,7 +19,7 @@ import (
 func Flakes(s *run.State) []run.Action {
 	w := s.Works[run.FlakesTask]
 	switch {
-	case w == nil && idle(s) && len(slices.Collect(s.In(run.TaskAccepted))) == 0:
+	case w == nil && idle(s) && len(slices.Collect(s.Tasks.In(run.TaskAccepted))) == 0:
 		return runAgain(s)
 	case w == nil:
 		return nil
@@ -34,7 +34,7 @@ func Flakes(s *run.State) []run.Action {
 func SettleFlakes(s *run.State) []run.Action {
 	for _, id := range []string{run.FlakesTask, run.AgainTask} {
 		r := s.Works.Settled(id)
-		if r == nil || s.Flaky != nil || s.Works[id].Attempts[s.Works[id].Last].Void {
+		if r == nil || s.Proofs.Flaky != nil || s.Works[id].Attempts[s.Works[id].Last].Void {
 			continue
 		}
 		if flaky, names := compared(s, r.Receipts); flaky != nil {
@@ -46,13 +46,13 @@ func SettleFlakes(s *run.State) []run.Action {
 
 // idle reports whether a gate permit is free while there is something to do.
 func idle(s *run.State) bool {
-	atWork := s.Status == run.Planning || s.Status == run.Running && !s.TasksEnded()
-	return atWork && s.Baselined() && !s.Halted() && !s.Works.RunsAgain() && s.FreePermits() > 0
+	atWork := s.Status == run.Planning || s.Status == run.Running && !s.Tasks.AllEnded()
+	return atWork && s.Baselined() && !s.Halted() && !s.Works.RunsAgain() && s.Batches.Free(s.Spec.Project.GatePermits, s.Works) > 0
 }
 
 func runAgain(s *run.State) []run.Action {
 	names := acceptance.Comparable(s)
-	if len(names) == 0 || s.Flaky != nil {
+	if len(names) == 0 || s.Proofs.Flaky != nil {
 		return nil
 	}
 	return []run.Action{run.AssignGates(run.Dispatch{
@@ -64,7 +64,7 @@ func runAgain(s *run.State) []run.Action {
 // test that was hidden in one of them has not run there. Names are the objects with the tests that passed in the second one.
 func compared(s *run.State, receipts []spec.Receipt) (flaky map[string][]string, names map[string]string) {
 	for _, r := range receipts {
-		before := s.Baseline[r.Gate]
+		before := s.Proofs.Baseline[r.Gate]
 		hides := len(gate.NewHidden(r, &before)) + len(gate.NewHidden(before, &r))
 		if gate.Incomparable(r) != "" || hides > 0 || gate.Empty(r) || r.Environment != before.Environment {
 			continue

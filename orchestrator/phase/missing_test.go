@@ -73,7 +73,7 @@ func TestTestsOfASecondRunOnTheBase(t *testing.T) {
 	require.Empty(t, phase.SettleFlakes(l.State))
 	l.Ended(run.AgainTask, 1, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{again}})
 	l.Do(phase.SettleFlakes(l.State))
-	require.Equal(t, []string{"tests-1", "tests-2"}, l.Baseline["test"].Names)
-	require.True(t, l.RunTwice())
+	require.Equal(t, []string{"tests-1", "tests-2"}, l.Proofs.Baseline["test"].Names)
+	require.Empty(t, acceptance.OnBaseAgain(l.State))
 	require.Empty(t, phase.SettleFlakes(l.State))
 }

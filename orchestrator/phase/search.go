@@ -5,22 +5,22 @@ import "divisi/orchestrator/run"
 // firstRed searches the landed batches for the first one whose head fails the gates in full, by what is known of their trees:
 // next is the one to test, or first is the number of the batch that was found. The last one is red, and the base commit is not.
 func firstRed(s *run.State, gates []string) (next *run.Landing, first int) {
-	if len(s.Landings) == 0 {
+	if len(s.Batches.Landed) == 0 {
 		return nil, 0
 	}
-	at, found := halve(len(s.Landings), func(i int) verdict {
-		switch tree := s.Landings[i].Tree; {
-		case len(s.Failed(tree, gates, "")) > 0:
+	at, found := halve(len(s.Batches.Landed), func(i int) verdict {
+		switch tree := s.Batches.Landed[i].Tree; {
+		case len(s.Proofs.Failed(tree, gates, "")) > 0:
 			return red
-		case s.IsProven(tree, gates, ""):
+		case s.Proofs.IsProven(tree, gates, ""):
 			return green
 		}
 		return unknown
 	})
 	if !found {
-		return &s.Landings[at], 0
+		return &s.Batches.Landed[at], 0
 	}
-	return nil, s.Landings[at].Batch
+	return nil, s.Batches.Landed[at].Batch
 }
 
 // verdict is what is known of a commit.

@@ -104,7 +104,7 @@ func TestTheFinalGatesRunInFull(t *testing.T) {
 	b := newBranch(t, []string{"one", "two"}, func(string, string) bool { return false })
 	require.Equal(t, run.Done, b.finish(never).State)
 	require.Equal(t, map[string]int{"two build": 1, "two test": 1}, b.runs)
-	require.Nil(t, b.FirstRed())
+	require.Nil(t, b.Batches.FirstRed())
 }
 
 // One gate has passed in full on the last tree: it does not run again.
@@ -130,7 +130,7 @@ func TestARedFinalGateNamesTheFirstRedBatch(t *testing.T) {
 	require.Equal(t, run.Parked, end.State)
 	require.Equal(t, "the final gates are redder than the baseline, first after batch 6: t6", end.Reason)
 	require.Equal(t, map[string]int{"eight build": 1, "eight test": 2, "four test": 1, "six test": 1, "five test": 1}, b.runs)
-	require.Equal(t, "h6", b.FirstRed().Head)
+	require.Equal(t, "h6", b.Batches.FirstRed().Head)
 }
 
 func TestTheSearchUsesWhatIsKnown(t *testing.T) {
@@ -167,7 +167,7 @@ func TestTheSearchUsesWhatIsKnown(t *testing.T) {
 			}
 			require.Equal(t, run.Parked, b.finish(never).State)
 			require.Equal(t, c.runs, b.runs)
-			require.Equal(t, c.first, b.FirstRed().Batch)
+			require.Equal(t, c.first, b.Batches.FirstRed().Batch)
 		})
 	}
 }
@@ -194,7 +194,7 @@ func TestASearchWhoseGatesCannotBeRunStops(t *testing.T) {
 	require.Equal(t, []string{"fail: the final gates could not be run: disk"}, runtest.Describe(phase.Finish(b.State, "two")))
 	b.kill()
 	require.Equal(t, run.Parked, b.finish(never).State, "a resumed run tries again")
-	require.Equal(t, 2, b.FirstRed().Batch)
+	require.Equal(t, 2, b.Batches.FirstRed().Batch)
 }
 
 // Whatever the branch is like and however often the process is killed, the search ends within the bound of halving, tests no tree
@@ -217,7 +217,7 @@ func TestTheSearchFindsWhereTheBranchTurnedRed(t *testing.T) {
 		}
 		b := newBranch(t, trees, func(tree, gate string) bool { return gate == "test" && bad[tree] })
 		b.finish(func() bool { return dice.IntN(4) == 0 })
-		found := b.FirstRed().Batch - 1
+		found := b.Batches.FirstRed().Batch - 1
 		require.True(t, bad[trees[found]], "seed %d: batch %d of %v", seed, found, trees)
 		require.True(t, found == 0 || !bad[trees[found-1]], "seed %d: the batch before %d is red too", seed, found)
 		if once {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"maps"
 
 	"divisi/internal/model"
 	"divisi/internal/spec"
@@ -20,7 +21,7 @@ const (
 // role that was never measured is assumed to read the task's files and to take few turns, or many. The low end of a chain of
 // executors is that the command does it.
 func Estimate(record string, tasks []spec.Task, sizes map[string]int64, s *run.State) *run.Likely {
-	e := &estimate{s: s, usual: s.Usual(), sizes: sizes}
+	e := &estimate{s: s, usual: usual(s), sizes: sizes}
 	for i := range tasks {
 		t := &tasks[i]
 		start := len(record) + len(t.Brief)
@@ -97,4 +98,21 @@ func within(u spec.Usage, limit int) spec.Usage {
 		u.Output, u.Thoughts = min(u.Output, limit), 0
 	}
 	return u
+}
+
+// usual is what an attempt of each role that handed in its result used on average: in this run, else in earlier ones.
+func usual(s *run.State) map[string]spec.Usage {
+	sum, count, out := map[string]spec.Usage{}, map[string]int{}, map[string]spec.Usage{}
+	for _, w := range s.Works {
+		for _, a := range w.Attempts {
+			if a.Result != nil && a.Result.Status == spec.StatusDone && a.Usage.Total() > 0 {
+				sum[a.Role], count[a.Role] = sum[a.Role].Add(a.Usage), count[a.Role]+1
+			}
+		}
+	}
+	maps.Copy(out, s.Spec.Usual)
+	for role, u := range sum {
+		out[role] = u.Mean(count[role])
+	}
+	return out
 }

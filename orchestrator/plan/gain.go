@@ -19,7 +19,7 @@ import (
 // a tree and that no shard has. What the run has stays as it is; a file that changes what has landed, or no longer has a task of
 // the run, is an error for its author. Without a gain the data has no tasks.
 func Gain(ctx context.Context, edited spec.Plan, st *run.State, tree Tree) (run.PlanData, []spec.Problem, error) {
-	if st.Spec.Plan == nil || len(st.Plans) == 0 {
+	if st.Spec.Plan == nil || len(st.Plans.All) == 0 {
 		return run.PlanData{}, nil, nil
 	}
 	edited = edited.WithRoleInputs(st.Spec.Roles)
@@ -40,8 +40,8 @@ func Gain(ctx context.Context, edited spec.Plan, st *run.State, tree Tree) (run.
 			problems = append(problems, spec.Problem{Path: fmt.Sprintf("tasks[%d]", i), Message: why})
 		} else if grows {
 			gained.Tasks = append(gained.Tasks, now)
-			for _, id := range st.Shards[now.ID] {
-				more[now.ID] = append(more[now.ID], st.Tasks[id].Task)
+			for _, id := range st.Tasks.Shards[now.ID] {
+				more[now.ID] = append(more[now.ID], st.Tasks.ByID[id].Task)
 			}
 		}
 	}
@@ -70,7 +70,7 @@ func (m *mending) now(st *run.State, had []spec.Task) []spec.Task {
 	out := slices.Clone(had)
 	for i := range out {
 		for j := range m.edited.Tasks {
-			if t := &m.edited.Tasks[j]; t.ID == out[i].ID && t.Shard == nil && st.Tasks[t.ID].GivenUp() {
+			if t := &m.edited.Tasks[j]; t.ID == out[i].ID && t.Shard == nil && st.Tasks.ByID[t.ID].GivenUp() {
 				out[i].Files = t.Files
 			}
 		}
@@ -85,8 +85,8 @@ func gone(was, edited *spec.Plan, st *run.State) (out []spec.Problem) {
 		if slices.ContainsFunc(edited.Tasks, func(t spec.Task) bool { return t.ID == id }) {
 			continue
 		}
-		for _, member := range st.Members(id) {
-			if state := st.Tasks[member].State; state == run.TaskLanded || state == run.TaskDone {
+		for _, member := range st.Tasks.Members(id) {
+			if state := st.Tasks.ByID[member].State; state == run.TaskLanded || state == run.TaskDone {
 				out = append(out, spec.Problem{Path: "tasks", Message: fmt.Sprintf(
 					"the task %s is gone, and %s is %s: what has landed stays, so put it back", id, member, state)})
 				break
@@ -109,8 +109,8 @@ func fixed(st *run.State, was, now spec.Task) string {
 	}
 	was.Shard, now.Shard = nil, nil
 	fields := differing(was, now)
-	if len(fields) == 0 || slices.ContainsFunc(st.Members(now.ID), func(id string) bool {
-		return st.Tasks[id].State != run.TaskLanded && st.Tasks[id].State != run.TaskDone
+	if len(fields) == 0 || slices.ContainsFunc(st.Tasks.Members(now.ID), func(id string) bool {
+		return st.Tasks.ByID[id].State != run.TaskLanded && st.Tasks.ByID[id].State != run.TaskDone
 	}) {
 		return ""
 	}

@@ -25,7 +25,7 @@ func Prepare(ctx context.Context, p spec.Plan, st *run.State, tree Tree) (run.Pl
 func prepare(
 	ctx context.Context, p spec.Plan, st *run.State, tree Tree, m *mending,
 ) (run.PlanData, []spec.Problem, error) {
-	s, had := &st.Spec, m.now(st, st.PlannedTasks())
+	s, had := &st.Spec, m.now(st, st.Tasks.Planned())
 	p = p.WithRoleInputs(s.Roles)
 	gates := make([]string, 0, len(s.Project.Gates))
 	for _, g := range s.Project.Gates {
@@ -93,7 +93,7 @@ func tooLarge(data run.PlanData) ([]spec.Problem, error) {
 func Replaceable(st *run.State, data run.PlanData) ([]spec.Problem, error) {
 	for i := range data.Tasks {
 		id := data.Tasks[i].ID
-		if other := st.Tasks[id]; other != nil && other.Plan != data.Replaces-1 {
+		if other := st.Tasks.ByID[id]; other != nil && other.Plan != data.Replaces-1 {
 			return []spec.Problem{{Path: "tasks", Message: fmt.Sprintf("task id %q is used by a task of another plan", id)}}, nil
 		}
 	}

@@ -16,7 +16,7 @@ type Expand struct {
 
 // ReadFile expands the plan of a plan file, once: the expansion is an event that nothing expands again.
 func ReadFile(s *run.State) []run.Action {
-	if s.Status != run.Running || s.Spec.Plan == nil || len(s.Plans) > 0 {
+	if s.Status != run.Running || s.Spec.Plan == nil || len(s.Plans.All) > 0 {
 		return nil
 	}
 	return []run.Action{Expand{Plan: *s.Spec.Plan, Commit: s.Spec.Base, Then: accepted}}

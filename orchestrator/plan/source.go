@@ -24,7 +24,7 @@ func Source(s *run.State, at int) spec.Plan {
 }
 
 func written(s *run.State, at int) spec.Plan {
-	d := &s.Plans[at]
+	d := &s.Plans.All[at]
 	if d.Edited != nil {
 		return *d.Edited
 	}
@@ -37,8 +37,8 @@ func written(s *run.State, at int) spec.Plan {
 
 // revised returns a task as it was revised; of a template, as its first shard was. left is false for one that was cancelled.
 func revised(s *run.State, t spec.Task) (_ spec.Task, left bool) {
-	for _, id := range s.Members(t.ID) {
-		m := s.Tasks[id]
+	for _, id := range s.Tasks.Members(t.ID) {
+		m := s.Tasks.ByID[id]
 		if m.State == run.TaskCancelled {
 			continue
 		}
@@ -60,8 +60,8 @@ func revised(s *run.State, t spec.Task) (_ spec.Task, left bool) {
 // these depend on, of the master's earlier plans too. Where several plans contribute, each task has the constraints of its own.
 func File(s *run.State, at int) spec.Plan {
 	var plans []spec.Plan
-	for i := range s.Plans[:at+1] {
-		if s.Plans[i].Request == "" && s.Plans[i].Follows == "" {
+	for i := range s.Plans.All[:at+1] {
+		if s.Plans.All[i].Request == "" && s.Plans.All[i].Follows == "" {
 			plans = append(plans, Source(s, i).WithRoleInputs(s.Spec.Roles))
 		}
 	}

@@ -91,8 +91,8 @@ func TestWhatTheMasterRevisedIsInTheSource(t *testing.T) {
 	require.Equal(t, spec.Task{ID: "a", Role: "generator", Brief: "better", Files: files}, p.Tasks[0])
 	require.Equal(t, rules, p.Tasks[1].Constraints)
 	require.NotNil(t, p.Tasks[1].Shard)
-	now := l.PlanNow(0)
+	now := l.Plans.Now(0, &l.Tasks)
 	require.Equal(t, []string{"a", "each-001"}, []string{now.Tasks[0].ID, now.Tasks[1].ID})
 	require.Equal(t, "better", now.Tasks[0].Brief)
-	require.Equal(t, "b", l.Plans[0].Tasks[0].Brief, "the log's own plan is as it was")
+	require.Equal(t, "b", l.Plans.All[0].Tasks[0].Brief, "the log's own plan is as it was")
 }

@@ -9,8 +9,8 @@ import (
 
 // doubts lists the patches that were held: one line each, the newest doubt of a task for all of it.
 func doubts(s *run.State) (lines []string) {
-	for _, id := range s.Order {
-		t := s.Tasks[id]
+	for _, id := range s.Tasks.Order {
+		t := s.Tasks.ByID[id]
 		if len(t.Doubts) == 0 {
 			continue
 		}

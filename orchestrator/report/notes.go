@@ -46,7 +46,7 @@ func baselineNote(s *run.State) memory.Note {
 	var b strings.Builder
 	tags := []string{"gates", "baseline"}
 	for _, g := range s.Spec.Project.Gates {
-		r, ok := s.Baseline[g.Name]
+		r, ok := s.Proofs.Baseline[g.Name]
 		if !ok || r.Verdict == spec.VerdictPass {
 			continue
 		}
@@ -74,13 +74,13 @@ func baselineNote(s *run.State) memory.Note {
 // decisionsNote keeps the decision records of plans from which something landed.
 func decisionsNote(s *run.State) memory.Note {
 	used := map[int]bool{}
-	for _, t := range s.Tasks {
+	for _, t := range s.Tasks.ByID {
 		if t.State == run.TaskLanded {
 			used[t.Plan] = true
 		}
 	}
 	var records []string
-	for i, p := range s.Plans {
+	for i, p := range s.Plans.All {
 		record := strings.TrimSpace(p.DecisionRecord)
 		if used[i] && record != "" && !slices.Contains(records, record) {
 			records = append(records, record)
@@ -99,8 +99,8 @@ func decisionsNote(s *run.State) memory.Note {
 // conflictsNote names the tasks whose patches did not merge with what landed before them: their files belong together.
 func conflictsNote(s *run.State) memory.Note {
 	var lines, paths []string
-	for _, id := range s.Order {
-		t := s.Tasks[id]
+	for _, id := range s.Tasks.Order {
+		t := s.Tasks.ByID[id]
 		for _, f := range t.Faults {
 			if f.Fault.Class == wire.FaultConflict {
 				lines = append(lines, fmt.Sprintf("- %s: %s", text.Line(name(t)), text.Line(f.Fault.Message)))
@@ -126,8 +126,8 @@ func conflictsNote(s *run.State) memory.Note {
 // failureNotes describes tasks that failed first and landed later: those that took the most attempts.
 func failureNotes(s *run.State) []memory.Note {
 	var late []*run.Task
-	for _, id := range s.Order {
-		if t := s.Tasks[id]; t.State == run.TaskLanded && len(ownFaults(t)) > 0 {
+	for _, id := range s.Tasks.Order {
+		if t := s.Tasks.ByID[id]; t.State == run.TaskLanded && len(ownFaults(t)) > 0 {
 			late = append(late, t)
 		}
 	}

@@ -46,7 +46,7 @@ func (c counts) all() int {
 // tally splits the planned tasks into those whose role writes, and therefore land, and the others.
 func tally(s *run.State) (writers, others counts) {
 	writers, others = counts{}, counts{}
-	for _, t := range s.Tasks {
+	for _, t := range s.Tasks.ByID {
 		if s.Spec.Roles[t.Task.Role].Writes {
 			writers[t.State]++
 		} else {
@@ -85,14 +85,14 @@ func receipts(s *run.State, id string) int {
 }
 
 func preflight(s *run.State) Phase {
-	was, n := s.Baselined() && (s.Passed[run.Planning] || s.Passed[run.Running]), len(s.Baseline)
+	was, n := s.Baselined() && (s.Passed[run.Planning] || s.Passed[run.Running]), len(s.Proofs.Baseline)
 	now := !was && !s.Status.Ended()
 	if n == 0 && now {
 		n = receipts(s, run.BaselineTask)
 	}
 	p := Phase{Name: "Preflight", State: reached(s, now, was), Good: n, Total: max(n, len(s.Spec.Project.Gates)), Note: "gates"}
 	red := 0
-	for _, r := range s.Baseline {
+	for _, r := range s.Proofs.Baseline {
 		if r.Verdict != spec.VerdictPass {
 			red++
 		}
@@ -131,8 +131,8 @@ func landing(s *run.State, writers counts) Phase {
 		Total: writers.all(), Note: "landed",
 	}
 	switch {
-	case s.BatchCount > 0:
-		p.Note = "landed, " + batches(s.BatchCount)
+	case s.Batches.Count > 0:
+		p.Note = "landed, " + batches(s.Batches.Count)
 	}
 	all := p.Total > 0 && p.Good+p.Bad == p.Total
 	p.State = reached(s, s.Status == run.Running && !all, s.Passed[run.Running] && all)

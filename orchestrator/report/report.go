@@ -21,9 +21,9 @@ import (
 // executors counts the landed tasks of roles with a chain by the executor that made what landed; nil when there are none.
 func executors(s *run.State) map[string]int {
 	var by map[string]int
-	for _, id := range s.Order {
-		name := s.ExecutorOf(s.Tasks[id])
-		if name == "" || s.Tasks[id].State != run.TaskLanded {
+	for _, id := range s.Tasks.Order {
+		name := executorOf(s, s.Tasks.ByID[id])
+		if name == "" || s.Tasks.ByID[id].State != run.TaskLanded {
 			continue
 		}
 		if by == nil {
@@ -199,15 +199,15 @@ func Of(s *run.State) Report {
 		Repo:       s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: roleReports(s), Budget: s.Budget, Executors: executors(s),
 		Verdicts: verdicts(s),
-		Batches:  s.BatchCount, GateRuns: s.GateRuns, OneByOne: s.Queued, Flakes: s.Flakes(), Times: TimesOf(s),
+		Batches:  s.Batches.Count, GateRuns: s.Batches.GateRuns, OneByOne: s.Tasks.Queued, Flakes: s.Proofs.Flakes(), Times: TimesOf(s),
 		Notices: s.Notices, Questions: questions(s), Doubts: doubts(s), Quotas: s.Quotas.UsedUp(time.Now()),
 	}
-	for _, h := range s.Holds() {
+	for _, h := range s.Templates.Holds() {
 		r.Holds = append(r.Holds, *h)
 	}
 	landed := 0
-	for _, id := range s.Order {
-		t := taskReport(s, s.Tasks[id])
+	for _, id := range s.Tasks.Order {
+		t := taskReport(s, s.Tasks.ByID[id])
 		r.Tasks = append(r.Tasks, t)
 		if t.State == run.TaskLanded {
 			landed++
@@ -226,9 +226,9 @@ func Of(s *run.State) Report {
 		r.Tasks = append([]Task{t}, r.Tasks...)
 	}
 	for _, f := range s.Final {
-		r.Gates = append(r.Gates, compareGate(s, f, s.Baseline[f.Gate]))
+		r.Gates = append(r.Gates, compareGate(s, f, s.Proofs.Baseline[f.Gate]))
 	}
-	if first := s.FirstRed(); first != nil {
+	if first := s.Batches.FirstRed(); first != nil {
 		r.FirstRed = &Batch{Batch: first.Batch, Commit: first.Head, Tasks: first.Names()}
 	}
 	if landed > 0 {
@@ -260,7 +260,7 @@ func taskReport(s *run.State, v *run.Task) Task {
 	if r := v.VerifyR; r != nil {
 		t.Verdict = verdictOf(r) + ": " + cmp.Or(r.Handoff.Summary, run.FaultOf(r).Message)
 	}
-	t.Executor, t.Uses = s.ExecutorOf(v), v.Choice.String()
+	t.Executor, t.Uses = executorOf(s, v), v.Choice.String()
 	tellRequests(s, &t, v)
 	for _, f := range v.Faults {
 		t.Failures = append(t.Failures, fmt.Sprintf("attempt %d: %s: %s", f.Attempt, f.Fault.Class, schedule.Reason(s, f.Fault)))
@@ -377,4 +377,12 @@ func compareGate(s *run.State, final, base spec.Receipt) Gate {
 		}
 	}
 	return g
+}
+
+// executorOf names the executor of a task's newest attempt where its role has a chain of them.
+func executorOf(s *run.State, t *run.Task) string {
+	if len(s.Spec.Roles[t.Task.Role].Chain) == 0 || t.Attempt == 0 {
+		return ""
+	}
+	return s.Made(t).Executor
 }

@@ -51,9 +51,9 @@ func (r Row) Status() string {
 
 // Rows returns the planned tasks in plan order.
 func Rows(s *run.State) []Row {
-	out := make([]Row, 0, len(s.Order))
-	for _, id := range s.Order {
-		out = append(out, RowOf(s, s.Tasks[id]))
+	out := make([]Row, 0, len(s.Tasks.Order))
+	for _, id := range s.Tasks.Order {
+		out = append(out, RowOf(s, s.Tasks.ByID[id]))
 	}
 	return out
 }

@@ -32,7 +32,7 @@ func doubted(t *testing.T) *runtest.Log {
 // parkA lets a fail for good, and with it its set.
 func parkA(l *runtest.Log) {
 	l.Ended("a", 1, runtest.Failed("x", "y"))
-	l.Do(schedule.Failed(l.State, l.Tasks["a"], spec.Fault{Class: wire.FaultGate, Message: "red"}))
+	l.Do(schedule.Failed(l.State, l.Tasks.ByID["a"], spec.Fault{Class: wire.FaultGate, Message: "red"}))
 	l.Do(landing.ParkSets(l.State))
 }
 
@@ -56,15 +56,15 @@ func TestADoubtOutlivesTheParkingOfItsSet(t *testing.T) {
 			t.Parallel()
 			l := doubted(t)
 			parkA(l)
-			require.Equal(t, run.TaskHeld, l.Tasks["b"].State, "it is asked about before its set is parked")
+			require.Equal(t, run.TaskHeld, l.Tasks.ByID["b"].State, "it is asked about before its set is parked")
 			l.Append("b", run.TaskData{State: run.TaskParked})
-			require.Equal(t, "none: the task is parked", l.Tasks["b"].Doubts[0].Decision(l.Tasks["b"].State))
+			require.Equal(t, "none: the task is parked", l.Tasks.ByID["b"].Doubts[0].Decision(l.Tasks.ByID["b"].State))
 			actions, err := again(l)
 			require.NoError(t, err)
 			l.Do(actions)
-			require.Equal(t, run.TaskHeld, l.Tasks["b"].State)
-			require.Len(t, l.Tasks["b"].Doubts, 1)
-			require.Equal(t, []string{"tests were removed"}, l.Tasks["b"].Doubt().Evidence)
+			require.Equal(t, run.TaskHeld, l.Tasks.ByID["b"].State)
+			require.Len(t, l.Tasks.ByID["b"].Doubts, 1)
+			require.Equal(t, []string{"tests were removed"}, l.Tasks.ByID["b"].Doubt().Evidence)
 			require.Empty(t, landing.Land(l.State))
 		})
 	}
@@ -81,7 +81,7 @@ func TestARevisionOutlivesTheParkingOfItsSet(t *testing.T) {
 	actions, _, err = Retry(l.State, []string{"a"}, run.Revision{By: wire.FromUser}, nil, run.PlanData{})
 	require.NoError(t, err)
 	l.Do(actions)
-	require.Equal(t, run.TaskPending, l.Tasks["b"].State)
+	require.Equal(t, run.TaskPending, l.Tasks.ByID["b"].State)
 }
 
 // led is a run with a master whose template is held.
@@ -102,7 +102,7 @@ func led(t *testing.T) *runtest.Log {
 		fails(l, n+1, "f")
 	}
 	l.Do(Hold(l.State))
-	require.Len(t, l.Holds(), 1)
+	require.Len(t, l.Templates.Holds(), 1)
 	return l
 }
 
@@ -121,7 +121,7 @@ func TestWhatWaitsForAHeldTemplateIsNoPartOfTheAnswer(t *testing.T) {
 	require.Empty(t, ReviseAfterPlan(l.State), "fix has not ended")
 	l.Append("fix", run.TaskData{State: run.TaskLanded})
 	l.Do(ReviseAfterPlan(l.State))
-	require.Empty(t, l.Holds())
+	require.Empty(t, l.Templates.Holds())
 	ready, _ := schedule.Ready(l.State)
 	require.Contains(t, ready, "t-001")
 }
@@ -136,12 +136,12 @@ func TestAnotherPlanAnswersNoHold(t *testing.T) {
 	l.Do(Hold(l.State))
 	l.Append("", run.PlanData{By: "other/1", Follows: "q1", Tasks: []spec.Task{{ID: "f", Role: "generator"}}})
 	l.Append("f", run.TaskData{State: run.TaskLanded})
-	require.Len(t, l.Holds(), 1)
+	require.Len(t, l.Templates.Holds(), 1)
 	require.Empty(t, ReviseAfterPlan(l.State))
 
 	early := led(t)
 	early.Append("", run.PlanData{By: "master/1", Tasks: []spec.Task{{ID: "more", Role: "generator"}}})
-	require.Equal(t, -1, early.PlanAfter(early.Holds()[0]), "that turn had begun before")
+	require.Equal(t, -1, PlanAfter(early.State, early.Templates.Holds()[0]), "that turn had begun before")
 }
 
 // A hold whose shards have all ended asks for nothing.
@@ -152,13 +152,13 @@ func TestAHoldEndsWithItsShards(t *testing.T) {
 		fails(l, n+1, "f")
 	}
 	l.Do(Hold(l.State))
-	require.Len(t, l.Holds(), 1)
+	require.Len(t, l.Templates.Holds(), 1)
 	_, _, err := Retry(l.State, []string{"t"}, run.Revision{By: wire.FromUser, Brief: "new"}, nil, run.PlanData{})
 	require.ErrorContains(t, err, "the template t is held, and waits for an answer: 3 shards fail in the same way, such as t-003/1")
 	actions, _, err := Skip(l.State, []string{"t"}, run.Revision{By: wire.FromUser}, "no")
 	require.NoError(t, err)
 	l.Do(actions)
-	require.Empty(t, l.Holds())
+	require.Empty(t, l.Templates.Holds())
 	require.Empty(t, ReviseAfterPlan(l.State))
 }
 
@@ -173,10 +173,10 @@ func TestWordsToAHeldTemplate(t *testing.T) {
 	l.Agent(run.MasterTask, 2, contextscope.KindRequest, wire.Request{ID: "q", Kind: wire.RequestSend, Task: "t", Text: "WORDS"})
 	l.Do(Settle(l.State)[:4]) // a kill
 	l.Do(Settle(l.State))
-	require.Equal(t, "only for this one\n\nWORDS", l.Tasks["t-001"].Task.Brief)
-	require.Equal(t, "old\n\nWORDS", l.Tasks["t-002"].Task.Brief)
-	require.Equal(t, "old\n\nWORDS", l.Tasks["t-009"].Task.Brief)
-	require.Empty(t, l.Holds())
+	require.Equal(t, "only for this one\n\nWORDS", l.Tasks.ByID["t-001"].Task.Brief)
+	require.Equal(t, "old\n\nWORDS", l.Tasks.ByID["t-002"].Task.Brief)
+	require.Equal(t, "old\n\nWORDS", l.Tasks.ByID["t-009"].Task.Brief)
+	require.Empty(t, l.Templates.Holds())
 }
 
 // A master that revises the same task for ever is stopped; a person is not.
@@ -228,7 +228,7 @@ func TestAMasterLeadsWhatWasOpenedAgain(t *testing.T) {
 	require.NoError(t, err)
 	l.Dispatched("a", "generator", 1, "b")
 	l.Append("a", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"e"}}})
-	require.True(t, l.ForMaster(l.Tasks["a"].Doubt().Pos))
+	require.True(t, l.ForMaster(l.Tasks.ByID["a"].Doubt().Pos))
 }
 
 // Nothing is decided in a run that is over.

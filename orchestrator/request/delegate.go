@@ -37,7 +37,7 @@ func childID(s *run.State, q *run.Request) string {
 	stem := strings.Join([]string{q.Of[:min(len(q.Of), maxParentID)], q.Role, callPlace.FindString(q.ID)}, "-")
 	stem = strings.Trim(dashes.ReplaceAllString(stem, "-"), "-_")
 	id := stem
-	for n := 2; s.Tasks[id] != nil || len(s.Shards[id]) > 0; n++ {
+	for n := 2; s.Tasks.ByID[id] != nil || len(s.Tasks.Shards[id]) > 0; n++ {
 		id = fmt.Sprintf("%s-%d", stem, n)
 	}
 	return id
@@ -45,7 +45,7 @@ func childID(s *run.State, q *run.Request) string {
 
 // mayDelegate returns why an agent may not delegate a task; "" when it may.
 func mayDelegate(s *run.State, q *run.Request) string {
-	parent := s.Tasks[q.Of]
+	parent := s.Tasks.ByID[q.Of]
 	if parent == nil {
 		return "only the agent of a task can delegate: the master uses dispatch, and a tester works alone"
 	}
@@ -108,7 +108,7 @@ func mayWrite(s *run.State, parent *run.Task, files []string) string {
 			return fmt.Sprintf("%s is your own to write: change it yourself, or hand your whole task over with transfer", at)
 		case above || s.Works.Wait(l.Task):
 			return fmt.Sprintf("%s is locked by %s, which waits itself: leave it out, or name it in deviations", at, l.Task)
-		case s.Set(s.Tasks[l.Task]) != nil && lands(s, parent, l.Task):
+		case s.Tasks.Set(s.Tasks.ByID[l.Task]) != nil && lands(s, parent, l.Task):
 			return fmt.Sprintf("%s is locked by %s until your change set lands: leave it out, or name it in deviations",
 				at, l.Task)
 		}
@@ -118,8 +118,8 @@ func mayWrite(s *run.State, parent *run.Task, files []string) string {
 
 // lands reports whether the change set of a task lands only after the agent that waits, or one above it, has ended.
 func lands(s *run.State, t *run.Task, id string) bool {
-	for ; t != nil; t = s.Tasks[t.Parent] {
-		if s.Set(t) == s.Set(s.Tasks[id]) {
+	for ; t != nil; t = s.Tasks.ByID[t.Parent] {
+		if s.Tasks.Set(t) == s.Tasks.Set(s.Tasks.ByID[id]) {
 			return true
 		}
 	}
@@ -128,7 +128,7 @@ func lands(s *run.State, t *run.Task, id string) bool {
 
 // above reports whether a task is another one, or above it.
 func above(s *run.State, t *run.Task, id string) bool {
-	for ; t != nil; t = s.Tasks[t.Parent] {
+	for ; t != nil; t = s.Tasks.ByID[t.Parent] {
 		if t.Task.ID == id {
 			return true
 		}

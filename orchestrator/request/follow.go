@@ -15,7 +15,7 @@ func Follow(s *run.State) []run.Action {
 		return nil
 	}
 	for _, q := range s.Requests.Refused() {
-		if t := s.Tasks[q.Of]; !t.Ended() || t.GivenUp() {
+		if t := s.Tasks.ByID[q.Of]; !t.Ended() || t.GivenUp() {
 			continue
 		}
 		return follow(s, q)
@@ -24,10 +24,10 @@ func Follow(s *run.State) []run.Action {
 }
 
 func follow(s *run.State, q *run.Request) []run.Action {
-	t := s.Tasks[q.Of]
-	none := run.PlanData{By: q.Agent(), Follows: q.ID, DecisionRecord: s.Plans[t.Plan].DecisionRecord}
+	t := s.Tasks.ByID[q.Of]
+	none := run.PlanData{By: q.Agent(), Follows: q.ID, DecisionRecord: s.Plans.All[t.Plan].DecisionRecord}
 	role := s.Spec.Roles[t.Task.Role]
-	made := s.Plans[t.Plan].Follows != "" || !role.ChangesFiles() || pathProblems(q.Paths) != "" || unplanned(s, q.Paths) != ""
+	made := s.Plans.All[t.Plan].Follows != "" || !role.ChangesFiles() || pathProblems(q.Paths) != "" || unplanned(s, q.Paths) != ""
 	if made {
 		return []run.Action{run.Append{Data: none}}
 	}

@@ -36,9 +36,9 @@ func TestARefusedScopeBecomesATaskToFollow(t *testing.T) {
 	require.Equal(t, []string{"t"}, task.DependsOn)
 	require.Contains(t, task.Brief, `"the caller\nis there"`)
 	l.Do(ask.Then(run.PlanData{Tasks: []spec.Task{task}}, nil))
-	require.Equal(t, run.TaskPending, l.Tasks["t-follows-1-0"].State)
-	require.True(t, l.Approval(l.Tasks["t-follows-1-0"]), "as a granted scope needs no approval")
-	require.Negative(t, l.PlanToApprove())
+	require.Equal(t, run.TaskPending, l.Tasks.ByID["t-follows-1-0"].State)
+	require.True(t, l.Approval(l.Tasks.ByID["t-follows-1-0"]), "as a granted scope needs no approval")
+	require.Negative(t, l.Plans.ToApprove())
 	require.Empty(t, Follow(l.State), "once")
 }
 
@@ -52,7 +52,7 @@ func TestWhatCannotFollowIsReportedAlone(t *testing.T) {
 			require.Equal(t, []string{"plan by t/1"}, runtest.Describe(Follow(l.State)))
 			l.Do(Follow(l.State))
 			require.Empty(t, Follow(l.State))
-			require.Len(t, l.Tasks, 2)
+			require.Len(t, l.Tasks.ByID, 2)
 		})
 	}
 	l := refused(t, "u.go")

@@ -12,7 +12,7 @@ import (
 // this one was, and the run where it has ended. The same patch again changes nothing while the task has it. The error is a
 // *RefusedError.
 func Give(s *run.State, id string, p *spec.Patch) (actions []run.Action, becomes string, err error) {
-	t := s.Tasks[id]
+	t := s.Tasks.ByID[id]
 	if t == nil {
 		return nil, "", unknown(s, id)
 	}

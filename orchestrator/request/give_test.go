@@ -115,7 +115,7 @@ func given(t *testing.T) *runtest.Log {
 func TestAGivenPatchIsAnAttemptWithItsResult(t *testing.T) {
 	t.Parallel()
 	l := given(t)
-	s1 := l.Tasks["s-1"]
+	s1 := l.Tasks.ByID["s-1"]
 	require.Equal(t, []any{run.TaskRunning, 2, spec.Person}, []any{s1.State, s1.Attempt, l.Made(s1).Name})
 	require.True(t, l.Works.ByPerson(s1))
 	require.Equal(t, patchOn("h"), s1.Result.Patch)
@@ -145,7 +145,7 @@ func TestAGivenPatchThatDoesNotPassParksAtOnce(t *testing.T) {
 	const not = "task s-1 parked the patch of a person did not pass: "
 	for _, class := range []string{wire.FaultGate, wire.FaultConflict, wire.FaultWriteSet, wire.FaultVerdict} {
 		l := given(t)
-		failed := schedule.Failed(l.State, l.Tasks["s-1"], spec.Fault{Class: class, Message: "no"})
+		failed := schedule.Failed(l.State, l.Tasks.ByID["s-1"], spec.Fault{Class: class, Message: "no"})
 		require.Equal(t, []string{not + "no"}, runtest.Describe(failed), class)
 		l.Do(failed)
 		actions, _, err := request.Give(l.State, "s-1", patchOn("h"))
@@ -157,9 +157,9 @@ func TestAGivenPatchThatDoesNotPassParksAtOnce(t *testing.T) {
 	l.Append("s-1", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"it weakens a test"}}})
 	require.Len(t, decision.ForPerson(l.State), 1, "it is asked about as others are")
 	require.Equal(t, []string{"task s-1 running ruled by user"},
-		runtest.Describe(acceptance.Rule(l.State, l.Tasks["s-1"], run.Ruling{By: wire.FromUser, Accept: true})))
+		runtest.Describe(acceptance.Rule(l.State, l.Tasks.ByID["s-1"], run.Ruling{By: wire.FromUser, Accept: true})))
 	require.Equal(t, []string{not + "the patch was rejected: it weakens a test ruled by --on-doubt"},
-		runtest.Describe(acceptance.Rule(l.State, l.Tasks["s-1"], run.Ruling{By: run.ByPolicy})))
+		runtest.Describe(acceptance.Rule(l.State, l.Tasks.ByID["s-1"], run.Ruling{By: run.ByPolicy})))
 }
 
 // The failures of people are no sign of a wrong brief.
@@ -184,7 +184,7 @@ func TestGivenPatchesHoldNoTemplate(t *testing.T) {
 			}
 			l.Append(id, run.TaskData{State: run.TaskParked, Fault: &spec.Fault{Class: "x", Message: "alike"}})
 		}
-		require.Equal(t, person, len(l.ToHold()) == 0)
+		require.Equal(t, person, len(request.Hold(l.State)) == 0)
 	}
 }
 
@@ -199,5 +199,5 @@ func TestAGivenPatchHasTheJudgeOfItsTask(t *testing.T) {
 	actions, _, err := request.Give(l.State, "x", patchOn("h"))
 	require.NoError(t, err)
 	l.Do(actions)
-	require.Equal(t, spec.RoleReviewer, l.Judge(l.Tasks["x"]))
+	require.Equal(t, spec.RoleReviewer, l.Judge(l.Tasks.ByID["x"]))
 }

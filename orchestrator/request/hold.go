@@ -2,7 +2,9 @@ package request
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
@@ -13,25 +15,67 @@ import (
 
 // Hold holds the templates whose shards fail alike.
 func Hold(s *run.State) (actions []run.Action) {
-	for _, h := range s.ToHold() {
-		actions = append(actions, run.SetRun(run.Data{Hold: &h}))
+	for _, name := range slices.Sorted(maps.Keys(s.Templates.Doubtful)) {
+		if h := due(s, name); h.Shards > 0 {
+			actions = append(actions, run.SetRun(run.Data{Hold: &h}))
+		}
 	}
 	return actions
 }
 
+// due returns the hold of a template that is due: the failure that most of its shards have, where they are enough, no more of
+// them have passed, and others could still fail so. A failure that was accepted is none.
+func due(s *run.State, name string) (h run.Hold) {
+	x := s.Templates.Doubtful[name]
+	waits := func(id string) bool {
+		state := s.Tasks.ByID[id].State
+		return state == run.TaskPending || state == run.TaskAccepted && !x.Answered(run.HoldParked)
+	}
+	if x.Open() != nil || !s.Tasks.OpenShards(name) || !slices.ContainsFunc(s.Tasks.Shards[name], waits) {
+		return h
+	}
+	for _, shape := range x.Often {
+		list := x.Failed[shape]
+		accepted := func(had *run.Hold) bool { return had.Shape == shape && had.Answer == run.HoldAccepted }
+		if n := len(list); n < run.Alike || n < x.Passed || n <= h.Shards || slices.ContainsFunc(x.Holds, accepted) {
+			continue
+		}
+		t := list[len(list)-1]
+		f := t.Faults[len(t.Faults)-1]
+		message, _, _ := strings.Cut(f.Fault.Message, "\n")
+		h = run.Hold{
+			Template: name, Shape: shape, Shards: len(list), Message: message, Example: wire.AgentID(t.Task.ID, f.Attempt),
+		}
+	}
+	return h
+}
+
+// PlanAfter returns the place of the first plan that the master made in a turn that began with a hold; -1 for none.
+func PlanAfter(s *run.State, h *run.Hold) int {
+	for i := h.Plans; i < len(s.Plans.All); i++ {
+		p := &s.Plans.All[i]
+		author, turn, _ := run.SplitAgent(p.By)
+		called := author == run.MasterTask && s.Works.CalledAt(turn) > h.Pos
+		if called && p.Request == "" && p.Follows == "" && len(p.Tasks) > 0 {
+			return i
+		}
+	}
+	return -1
+}
+
 // ReviseAfterPlan has the shards of the first held template begin again for which the master planned tasks that have ended.
 func ReviseAfterPlan(s *run.State) []run.Action {
-	for _, h := range s.Holds() {
+	for _, h := range s.Templates.Holds() {
 		if s.ForMaster(h.Pos) {
 			continue
 		}
-		plan := s.PlanAfter(h)
+		plan := PlanAfter(s, h)
 		if plan < 0 || !ended(s, plan, h.Template) {
 			continue
 		}
-		actions, err := Revise(s, h.Template, run.Revision{By: s.Plans[plan].By})
+		actions, err := Revise(s, h.Template, run.Revision{By: s.Plans.All[plan].By})
 		if err != nil {
-			return parkHeld(s, h, s.Plans[plan].By, err.Error())
+			return parkHeld(s, h, s.Plans.All[plan].By, err.Error())
 		}
 		return actions
 	}
@@ -49,20 +93,20 @@ func RuleHold(s *run.State, h *run.Hold, accept bool) []run.Action {
 // ended reports whether all tasks of a plan have ended, but for those that wait for the shards of a template.
 func ended(s *run.State, plan int, template string) bool {
 	waits := map[string]bool{template: true}
-	for _, id := range s.Shards[template] {
+	for _, id := range s.Tasks.Shards[template] {
 		waits[id] = true
 	}
 	for more := true; more; {
 		more = false
-		for t := range s.Open() {
+		for t := range s.Tasks.Open() {
 			if id := t.Task.ID; !waits[id] && slices.ContainsFunc(t.After, func(ref string) bool { return waits[ref] }) {
 				waits[id], more = true, true
 				waits[t.Task.ShardOf] = waits[t.Task.ShardOf] || t.Task.ShardOf != ""
 			}
 		}
 	}
-	return !slices.ContainsFunc(s.Plans[plan].Tasks, func(t spec.Task) bool {
-		v := s.Tasks[t.ID]
+	return !slices.ContainsFunc(s.Plans.All[plan].Tasks, func(t spec.Task) bool {
+		v := s.Tasks.ByID[t.ID]
 		return v != nil && !v.Ended() && !waits[t.ID]
 	})
 }
@@ -78,12 +122,12 @@ func parkHeld(s *run.State, h *run.Hold, by, words string) (actions []run.Action
 	if words != "" {
 		why += ": " + text.Line(words)
 	}
-	waiting := slices.Collect(s.In(run.TaskPending))
+	waiting := slices.Collect(s.Tasks.In(run.TaskPending))
 	if by != run.ByPolicy {
-		waiting = slices.AppendSeq(waiting, s.In(run.TaskAccepted))
+		waiting = slices.AppendSeq(waiting, s.Tasks.In(run.TaskAccepted))
 	}
 	for _, t := range waiting {
-		if s.HoldOf(t) == h {
+		if s.Templates.HoldOf(t) == h {
 			actions = append(actions, schedule.Park(s, t, why, nil)...)
 		}
 	}
@@ -92,18 +136,18 @@ func parkHeld(s *run.State, h *run.Hold, by, words string) (actions []run.Action
 
 // heldOnly returns the open hold of a reference that is no task; the error is a *RefusedError where a template is not held.
 func heldOnly(s *run.State, ref string) (*run.Hold, error) {
-	if s.Tasks[ref] != nil || len(s.Shards[ref]) == 0 {
+	if s.Tasks.ByID[ref] != nil || len(s.Tasks.Shards[ref]) == 0 {
 		return nil, nil
 	}
 	if err := going(s); err != nil {
 		return nil, err
 	}
-	if h := s.OpenHold(ref); h != nil {
+	if h := s.Templates.OpenHold(ref); h != nil {
 		return h, nil
 	}
-	holds := s.HoldsOf(ref)
+	holds := s.Templates.HoldsOf(ref)
 	if len(holds) == 0 {
-		return nil, Refusedf("the shards of %s are not held: name one of them, such as %s", ref, s.Shards[ref][0])
+		return nil, Refusedf("the shards of %s are not held: name one of them, such as %s", ref, s.Tasks.Shards[ref][0])
 	}
 	last := holds[len(holds)-1]
 	return nil, Refusedf("the hold of %s was answered already: %s by %s", ref, last.Answer, last.By)
@@ -117,6 +161,6 @@ func reviseBy(s *run.State, h *run.Hold, words, by string) ([]run.Action, error)
 
 // answered reports whether the answer that the master sends to a hold is in the log and only the answer to it is not.
 func answered(s *run.State, q *run.Request) bool {
-	holds := s.HoldsOf(q.Task)
-	return len(holds) > 0 && s.Tasks[q.Task] == nil && q.Kind != wire.RequestRevise && holds[len(holds)-1].By == q.Agent()
+	holds := s.Templates.HoldsOf(q.Task)
+	return len(holds) > 0 && s.Tasks.ByID[q.Task] == nil && q.Kind != wire.RequestRevise && holds[len(holds)-1].By == q.Agent()
 }

@@ -33,10 +33,10 @@ func template(t *testing.T, onDoubt string, shards int) *runtest.Log {
 // fails lets an attempt of a shard fail with a name that is missing.
 func fails(l *runtest.Log, n int, missing string) {
 	id := fmt.Sprintf("t-%03d", n)
-	attempt := l.Tasks[id].Attempt + 1
+	attempt := l.Tasks.ByID[id].Attempt + 1
 	l.Dispatched(id, "generator", attempt, "b")
 	l.Ended(id, attempt, runtest.Failed("x", "y"))
-	l.Do(schedule.Failed(l.State, l.Tasks[id], spec.Fault{
+	l.Do(schedule.Failed(l.State, l.Tasks.ByID[id], spec.Fault{
 		Class: wire.FaultGate, Message: "red", Signatures: []string{fmt.Sprintf("build: build: svc/p%03d/x.go: undefined: %s", n, missing)},
 	}))
 }
@@ -62,12 +62,12 @@ func TestThreeShardsThatFailAlikeHoldTheOthers(t *testing.T) {
 			c.log(l)
 			l.Do(Hold(l.State))
 			require.Empty(t, Hold(l.State), "it is asked once")
-			require.Equal(t, c.held, l.HoldOf(l.Tasks["t-009"]) != nil)
+			require.Equal(t, c.held, l.Templates.HoldOf(l.Tasks.ByID["t-009"]) != nil)
 			ready, _ := schedule.Ready(l.State)
 			require.Contains(t, ready, "other")
 			require.Equal(t, !c.held, len(ready) > 1, "%v", ready)
 			if c.held {
-				h := l.Holds()[0]
+				h := l.Templates.Holds()[0]
 				require.Equal(t, "3 shards fail in the same way, such as t-003/1: red", h.Why())
 			}
 		})
@@ -87,7 +87,7 @@ func held(t *testing.T, onDoubt string) *runtest.Log {
 		fails(l, n+1, "f")
 	}
 	l.Do(Hold(l.State))
-	require.Len(t, l.Holds(), 1)
+	require.Len(t, l.Templates.Holds(), 1)
 	return l
 }
 
@@ -98,11 +98,11 @@ func TestAHoldIsAnsweredOnce(t *testing.T) {
 	actions, _, err := Send(l.State, "t", "legacy is gone: use modern", wire.FromUser)
 	require.NoError(t, err)
 	l.Do(actions)
-	require.Empty(t, l.Holds())
-	for _, id := range l.Shards["t"] {
-		require.Equal(t, "old\n\nlegacy is gone: use modern", l.Tasks[id].Task.Brief)
+	require.Empty(t, l.Templates.Holds())
+	for _, id := range l.Tasks.Shards["t"] {
+		require.Equal(t, "old\n\nlegacy is gone: use modern", l.Tasks.ByID[id].Task.Brief)
 	}
-	require.Equal(t, run.Choice{}, l.Tasks["t-001"].Next, "fresh attempts")
+	require.Equal(t, run.Choice{}, l.Tasks.ByID["t-001"].Next, "fresh attempts")
 	ready, _ := schedule.Ready(l.State)
 	require.Equal(t, []string{"t-001", "t-002", "t-003", "other"}, ready, "the new brief is tried on a few")
 
@@ -147,19 +147,19 @@ func TestThePolicyAnswersAHoldThatNoMasterDoes(t *testing.T) {
 	t.Parallel()
 	l := held(t, run.OnDoubtReject)
 	l.Dispatched("t-009", "generator", 1, "b") // it had begun before
-	l.Do(RuleHold(l.State, l.OpenHold("t"), false))
-	require.Equal(t, "--on-doubt parks what is left of t: 3 shards fail in the same way, such as t-003/1: red", l.Tasks["t-008"].Reason)
-	require.Equal(t, run.TaskParked, l.Tasks["t-001"].State)
-	require.Equal(t, run.TaskRunning, l.Tasks["t-009"].State)
+	l.Do(RuleHold(l.State, l.Templates.OpenHold("t"), false))
+	require.Equal(t, "--on-doubt parks what is left of t: 3 shards fail in the same way, such as t-003/1: red", l.Tasks.ByID["t-008"].Reason)
+	require.Equal(t, run.TaskParked, l.Tasks.ByID["t-001"].State)
+	require.Equal(t, run.TaskRunning, l.Tasks.ByID["t-009"].State)
 	require.Empty(t, Hold(l.State), "nothing is left to be held")
 	l.Ended("t-009", 1, runtest.Failed("x", "y"))
 	l.Append("t-009", run.TaskData{State: run.TaskPending, Fault: &spec.Fault{Class: "x", Message: "y"}})
 	l.Do(Hold(l.State))
-	l.Do(RuleHold(l.State, l.OpenHold("t"), false))
-	require.Equal(t, run.TaskParked, l.Tasks["t-009"].State)
+	l.Do(RuleHold(l.State, l.Templates.OpenHold("t"), false))
+	require.Equal(t, run.TaskParked, l.Tasks.ByID["t-009"].State)
 
 	l = held(t, run.OnDoubtAccept)
-	l.Do(RuleHold(l.State, l.OpenHold("t"), true))
+	l.Do(RuleHold(l.State, l.Templates.OpenHold("t"), true))
 	ready, _ := schedule.Ready(l.State)
 	require.Len(t, ready, 10)
 }
@@ -190,9 +190,9 @@ func TestThePatchesOfAParkedTemplate(t *testing.T) {
 	for by, want := range map[string]run.TaskState{wire.FromUser: run.TaskParked, run.ByPolicy: run.TaskAccepted} {
 		l := held(t, run.OnDoubtReject)
 		l.Append("t-009", run.TaskData{State: run.TaskAccepted})
-		l.Do(parkHeld(l.State, l.OpenHold("t"), by, ""))
-		require.Equal(t, want, l.Tasks["t-009"].State, by)
-		require.Equal(t, run.TaskParked, l.Tasks["t-008"].State)
+		l.Do(parkHeld(l.State, l.Templates.OpenHold("t"), by, ""))
+		require.Equal(t, want, l.Tasks.ByID["t-009"].State, by)
+		require.Equal(t, run.TaskParked, l.Tasks.ByID["t-008"].State)
 		require.Empty(t, Hold(l.State))
 	}
 }

@@ -45,7 +45,7 @@ func reachable(s *run.State, task, text string) error {
 		return going(s)
 	case task == run.MasterTask && s.Spec.Plan != nil:
 		return Refusedf("run %s has a plan file and no master: name a task: divisi send %s/TASK", s.Spec.Run, s.Spec.Run)
-	case task != run.MasterTask && s.Tasks[task] == nil:
+	case task != run.MasterTask && s.Tasks.ByID[task] == nil:
 		return unknown(s, task)
 	}
 	return nil
@@ -56,7 +56,7 @@ func deliveryOf(s *run.State, id string) (string, error) {
 	if id == run.MasterTask {
 		return masterDelivery(s)
 	}
-	t := s.Tasks[id]
+	t := s.Tasks.ByID[id]
 	role := s.Spec.Roles[t.Task.Role]
 	switch {
 	case t.Ended():

@@ -15,7 +15,7 @@ import (
 // is a *RefusedError.
 func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan, gained run.PlanData) ([]run.Action, []string, error) {
 	for _, ref := range refs {
-		if h := s.OpenHold(ref); s.Tasks[ref] == nil && h != nil {
+		if h := s.Templates.OpenHold(ref); s.Tasks.ByID[ref] == nil && h != nil {
 			return nil, nil, Refusedf("the template %s is held, and waits for an answer: %s", ref, h.Why())
 		}
 	}
@@ -26,9 +26,9 @@ func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan, gaine
 	own := map[string]run.Revision{}
 	if edited != nil && s.Spec.Plan != nil {
 		for _, id := range ids {
-			o := editedTask(s, s.Tasks[id], edited, r)
+			o := editedTask(s, s.Tasks.ByID[id], edited, r)
 			if o.Files != nil {
-				if why := meets(s, s.Tasks[id], *o.Files); why != "" {
+				if why := meets(s, s.Tasks.ByID[id], *o.Files); why != "" {
 					return nil, nil, Refusedf("the edited plan: %s", why)
 				}
 			}
@@ -36,7 +36,7 @@ func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan, gaine
 		}
 	}
 	for _, id := range ids {
-		if why := noProof(s, s.Tasks[id], cmp.Or(own[id].Role, r.Role)); why != "" {
+		if why := noProof(s, s.Tasks.ByID[id], cmp.Or(own[id].Role, r.Role)); why != "" {
 			return nil, nil, Refusedf("%s", why)
 		}
 	}
@@ -54,11 +54,11 @@ func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan, gaine
 func withoutFinished(s *run.State, ids []string, own map[string]run.Revision, gained run.PlanData) []string {
 	lacked := map[string]bool{}
 	for i := range gained.Tasks {
-		lacked[gained.Tasks[i].ChangeSet] = s.Revives(gained.Tasks[i].ChangeSet)
+		lacked[gained.Tasks[i].ChangeSet] = s.Tasks.ChangeSet(gained.Tasks[i].ChangeSet).Revives()
 	}
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		o := own[id]
-		return lacked[s.Tasks[id].Task.ChangeSet] && !o.Changes()
+		return lacked[s.Tasks.ByID[id].Task.ChangeSet] && !o.Changes()
 	})
 }
 
@@ -118,12 +118,12 @@ func Skip(s *run.State, refs []string, r run.Revision, reason string) (actions [
 		if err != nil {
 			return nil, nil, err
 		}
-		open := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return gone[id] || kept(s.Tasks[id]) })
+		open := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return gone[id] || kept(s.Tasks.ByID[id]) })
 		if len(open) == 0 && !gone[ids[0]] {
-			return nil, nil, Refusedf("%s has ended and is %s: there is nothing to skip", ref, s.Tasks[ids[0]].State)
+			return nil, nil, Refusedf("%s has ended and is %s: there is nothing to skip", ref, s.Tasks.ByID[ids[0]].State)
 		}
 		for _, id := range open {
-			if s.Tasks[id].State == run.TaskLanding {
+			if s.Tasks.ByID[id].State == run.TaskLanding {
 				return nil, nil, Refusedf("%s is landing", id)
 			}
 			gone[id], skipped = true, append(skipped, id)
@@ -131,7 +131,7 @@ func Skip(s *run.State, refs []string, r run.Revision, reason string) (actions [
 	}
 	actions = reopen(s, "tasks were skipped")
 	for _, id := range skipped {
-		actions = append(actions, end(s, s.Tasks[id], run.TaskSkipped, reason)...)
+		actions = append(actions, end(s, s.Tasks.ByID[id], run.TaskSkipped, reason)...)
 	}
 	return append(actions, freed(s, gone, r, true)...), skipped, nil
 }
@@ -141,7 +141,7 @@ func members(s *run.State, ref string) ([]string, error) {
 	if err := lasting(s); err != nil {
 		return nil, err
 	}
-	ids := s.Members(ref)
+	ids := s.Tasks.Members(ref)
 	if len(ids) == 0 {
 		return nil, unknown(s, ref)
 	}
@@ -166,11 +166,11 @@ func retried(s *run.State, refs []string, gained bool) (out []string, err error)
 		if err != nil {
 			return nil, err
 		}
-		given := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !s.Tasks[id].GivenUp() })
-		switch t := s.Tasks[ids[0]]; {
-		case len(given) > 0 && s.Tasks[given[0]].Parent != "":
-			return nil, Refusedf("%s belongs to the agent of %s: retry that one", ref, s.Tasks[given[0]].Parent)
-		case len(given) == 0 && s.Tasks[ref] == nil:
+		given := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !s.Tasks.ByID[id].GivenUp() })
+		switch t := s.Tasks.ByID[ids[0]]; {
+		case len(given) > 0 && s.Tasks.ByID[given[0]].Parent != "":
+			return nil, Refusedf("%s belongs to the agent of %s: retry that one", ref, s.Tasks.ByID[given[0]].Parent)
+		case len(given) == 0 && s.Tasks.ByID[ref] == nil:
 			return nil, Refusedf("no task of %s is parked or cancelled: there is nothing to retry", ref)
 		case len(given) == 0:
 			return nil, Refusedf("%s is %s: only a parked or cancelled task can be tried again", ref, t.State)
@@ -185,8 +185,8 @@ func parked(s *run.State, gained bool) (out []string, err error) {
 	if err := lasting(s); err != nil {
 		return nil, err
 	}
-	for _, id := range s.Order {
-		if t := s.Tasks[id]; t.State == run.TaskParked && t.Parent == "" {
+	for _, id := range s.Tasks.Order {
+		if t := s.Tasks.ByID[id]; t.State == run.TaskParked && t.Parent == "" {
 			out = append(out, id)
 		}
 	}

@@ -107,12 +107,12 @@ func TestRetryOfARunThatHasEnded(t *testing.T) {
 	}
 	l.Append("", run.Data{State: run.Running})
 	require.Empty(t, l.Final, "the final gates have to run again")
-	s1 := l.Tasks["s-1"]
+	s1 := l.Tasks.ByID["s-1"]
 	require.Equal(t, []any{run.TaskPending, 1, 1}, []any{s1.State, len(s1.Faults), s1.Fresh})
-	met, lost, _ := l.Depends("s")
+	met, lost, _ := l.Tasks.Depends("s")
 	require.Equal(t, []any{false, (*run.Task)(nil)}, []any{met, lost})
-	require.Nil(t, l.Set(l.Tasks["a"]).Lost)
-	require.False(t, l.NothingGivenUp(), "gone was cancelled and stays so")
+	require.Nil(t, l.Tasks.Set(l.Tasks.ByID["a"]).Lost)
+	require.False(t, l.Tasks.NoneGivenUp(), "gone was cancelled and stays so")
 
 	l.Append("", run.Data{State: run.Cancelled})
 	_, _, err = request.Retry(l.State, nil, again, nil, run.PlanData{})
@@ -135,10 +135,10 @@ func TestSkip(t *testing.T) {
 			l.Append(e.Task, e.Data)
 		}
 	}
-	met, lost, _ := l.Depends("s")
+	met, lost, _ := l.Tasks.Depends("s")
 	require.Equal(t, []any{true, (*run.Task)(nil)}, []any{met, lost})
-	require.Equal(t, []*run.Task{l.Tasks["b"], l.Tasks["c"]}, l.Set(l.Tasks["b"]).Members)
-	require.Nil(t, l.Set(l.Tasks["b"]).Lost)
+	require.Equal(t, []*run.Task{l.Tasks.ByID["b"], l.Tasks.ByID["c"]}, l.Tasks.Set(l.Tasks.ByID["b"]).Members)
+	require.Nil(t, l.Tasks.Set(l.Tasks.ByID["b"]).Lost)
 	require.False(t, l.Works["runs"].Outstanding())
 	_, _, err = request.Skip(l.State, []string{"landed"}, again, "x")
 	require.EqualError(t, err, "landed has ended and is landed: there is nothing to skip")

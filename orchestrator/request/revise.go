@@ -20,8 +20,8 @@ func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
 	if s.Status.Ended() && s.Status != run.Stopped || s.Status == run.Final {
 		return nil, Refusedf("run %s has no tasks to revise any more: it is %s", s.Spec.Run, s.Status)
 	}
-	ids := slices.DeleteFunc(slices.Clone(s.Members(ref)), func(id string) bool {
-		return ref != id && (kept(s.Tasks[id]) || s.Tasks[id].State == run.TaskLanding)
+	ids := slices.DeleteFunc(slices.Clone(s.Tasks.Members(ref)), func(id string) bool {
+		return ref != id && (kept(s.Tasks.ByID[id]) || s.Tasks.ByID[id].State == run.TaskLanding)
 	})
 	if len(ids) == 0 {
 		return nil, unknown(s, ref)
@@ -33,7 +33,7 @@ func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
 		if problems := pathProblems(*r.Files); problems != "" {
 			return nil, Refusedf("%s", problems)
 		}
-		if why := meets(s, s.Tasks[ids[0]], *r.Files); why != "" {
+		if why := meets(s, s.Tasks.ByID[ids[0]], *r.Files); why != "" {
 			return nil, Refusedf("%s", why)
 		}
 		if r.Unlocked = spec.Unlocks(*r.Files, s.Spec.Project.Protected); r.By != wire.FromUser && len(r.Unlocked) > 0 {
@@ -44,12 +44,12 @@ func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
 		return nil, Refusedf("run %s has no role %q", s.Spec.Run, r.Role)
 	}
 	for _, id := range ids {
-		if why := cmp.Or(fixed(s.Tasks[id], r.By), noProof(s, s.Tasks[id], r.Role)); why != "" {
+		if why := cmp.Or(fixed(s.Tasks.ByID[id], r.By), noProof(s, s.Tasks.ByID[id], r.Role)); why != "" {
 			return nil, Refusedf("%s", why)
 		}
 	}
 	actions := begin(s, ids, r, nil)
-	if h := s.OpenHold(ref); h != nil {
+	if h := s.Templates.OpenHold(ref); h != nil {
 		actions = append(actions, answerHold(h, run.HoldRevised, r.By))
 	}
 	return actions, nil
@@ -69,7 +69,7 @@ func meets(s *run.State, t *run.Task, files []string) string {
 	if why := inSet(s, t, files); why != "" {
 		return why
 	}
-	for child := range s.Open() {
+	for child := range s.Tasks.Open() {
 		if at, meet := plan.Intersect(child.Task.Files, files); meet && child.Parent != "" && child != t {
 			return fmt.Sprintf("%s is for %s to write, which the agent of %s waits for", at, child.Task.ID, child.Parent)
 		}
@@ -79,7 +79,7 @@ func meets(s *run.State, t *run.Task, files []string) string {
 
 // inSet returns which of the files another task of the change set may change; "" for none.
 func inSet(s *run.State, t *run.Task, files []string) string {
-	set := s.Set(t)
+	set := s.Tasks.Set(t)
 	if set == nil {
 		return ""
 	}
@@ -95,11 +95,11 @@ func inSet(s *run.State, t *run.Task, files []string) string {
 func kept(t *run.Task) bool { return t.Ended() && !t.GivenUp() }
 
 func unknown(s *run.State, ref string) error {
-	if shards := s.Members(ref); len(shards) > 0 {
+	if shards := s.Tasks.Members(ref); len(shards) > 0 {
 		return Refusedf("all shards of %s have landed", ref)
 	}
 	text := fmt.Sprintf("run %s has no task %q", s.Spec.Run, ref)
-	if near := spec.Nearest(ref, s.Order); near != "" {
+	if near := spec.Nearest(ref, s.Tasks.Order); near != "" {
 		text += fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return Refusedf("%s", text)
@@ -144,7 +144,7 @@ func revisedBy(t *run.Task) (n int) {
 func begin(s *run.State, ids []string, all run.Revision, own map[string]run.Revision) (actions []run.Action) {
 	begun := map[string]bool{}
 	for _, id := range ids {
-		t, r := s.Tasks[id], all
+		t, r := s.Tasks.ByID[id], all
 		if o, ok := own[id]; ok {
 			r = o
 		}
@@ -170,8 +170,8 @@ func tried(r *run.Revision) string {
 func freed(s *run.State, begun map[string]bool, again run.Revision, skipped bool) (actions []run.Action) {
 	for more := true; more; {
 		more = false
-		for _, id := range s.Order {
-			t := s.Tasks[id]
+		for _, id := range s.Tasks.Order {
+			t := s.Tasks.ByID[id]
 			if begun[id] || t.State != run.TaskParked || !lostWith(s, t, begun, skipped) {
 				continue
 			}
@@ -195,13 +195,13 @@ func freed(s *run.State, begun map[string]bool, again run.Revision, skipped bool
 func lostWith(s *run.State, t *run.Task, begun map[string]bool, skipped bool) bool {
 	again := func(m *run.Task) bool { return begun[m.Task.ID] }
 	failed := len(t.Faults) > 0 && t.Faults[len(t.Faults)-1].Attempt == t.Attempt
-	if set := s.Set(t); set != nil && slices.ContainsFunc(set.Members, again) && (!skipped || !failed) {
+	if set := s.Tasks.Set(t); set != nil && slices.ContainsFunc(set.Members, again) && (!skipped || !failed) {
 		return true
 	}
 	found := false
 	for _, ref := range t.After {
-		for _, id := range s.Members(ref) {
-			if s.Tasks[id].GivenUp() && !begun[id] {
+		for _, id := range s.Tasks.Members(ref) {
+			if s.Tasks.ByID[id].GivenUp() && !begun[id] {
 				return false
 			}
 			found = found || begun[id]
@@ -254,23 +254,23 @@ func reviseFor(s *run.State, q *run.Request) []run.Action {
 
 // cancelFor gives up a task that the goal does not need, which is no failure of the run.
 func cancelFor(s *run.State, q *run.Request) ([]run.Action, error) {
-	t := s.Tasks[q.Task]
+	t := s.Tasks.ByID[q.Task]
 	if answered(s, q) { // before a kill
 		return nil, nil
 	}
 	if t != nil && t.State == run.TaskSkipped && t.Reason == q.Reason { // before a kill
 		return nil, nil
 	}
-	for other := range s.Open() {
-		if slices.ContainsFunc(other.After, func(ref string) bool { return slices.Contains(s.Members(ref), q.Task) }) {
+	for other := range s.Tasks.Open() {
+		if slices.ContainsFunc(other.After, func(ref string) bool { return slices.Contains(s.Tasks.Members(ref), q.Task) }) {
 			return nil, Refusedf("%s depends on %s: cancel or revise that one first", other.Task.ID, q.Task)
 		}
 	}
-	if t != nil && t.State == run.TaskParked && s.Set(t) == nil {
+	if t != nil && t.State == run.TaskParked && s.Tasks.Set(t) == nil {
 		return end(s, t, run.TaskSkipped, q.Reason), nil
 	}
 	actions, err := Cancel(s, q.Task, q.Reason, q.Agent())
-	if err != nil || t == nil || s.Set(t) != nil {
+	if err != nil || t == nil || s.Tasks.Set(t) != nil {
 		return actions, err
 	}
 	return end(s, t, run.TaskSkipped, q.Reason), nil
@@ -283,7 +283,7 @@ func Accept(s *run.State, id, by string) ([]run.Action, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	t, over := s.Tasks[id], going(s)
+	t, over := s.Tasks.ByID[id], going(s)
 	switch {
 	case over != nil:
 		return nil, over
@@ -305,7 +305,7 @@ func rule(s *run.State, t *run.Task, r run.Ruling) ([]run.Action, error) {
 		return nil, Refusedf("the patch of %s waits for a person, who sees each patch of this run", t.Task.ID)
 	}
 	actions := acceptance.Rule(s, t, r)
-	for _, o := range s.Reviewing(t) {
+	for _, o := range s.Tasks.Reviewing(t) {
 		if o != t {
 			actions = append(actions, acceptance.Rule(s, o, run.Ruling{By: r.By, Accept: true})...)
 		}
@@ -315,7 +315,7 @@ func rule(s *run.State, t *run.Task, r run.Ruling) ([]run.Action, error) {
 
 // ruled reports whether the decision that the master sends is in the log and only the answer to it is not.
 func ruled(s *run.State, q *run.Request) bool {
-	t := s.Tasks[q.Task]
+	t := s.Tasks.ByID[q.Task]
 	if t == nil || len(t.Doubts) == 0 {
 		return false
 	}

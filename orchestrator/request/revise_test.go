@@ -84,7 +84,7 @@ func TestRevise(t *testing.T) {
 			refused: "a was cancelled: only a person can open it again",
 		},
 		"what an agent asked for": {
-			log: func(l *runtest.Log) { l.Tasks["a"].Parent = "c" }, ref: "a", r: byMaster("new"),
+			log: func(l *runtest.Log) { l.Tasks.ByID["a"].Parent = "c" }, ref: "a", r: byMaster("new"),
 			refused: "a belongs to the agent of c: revise that one",
 		},
 		"an unknown task": {ref: "aa", r: byMaster("new"), refused: `run r1 has no task "aa" (did you mean "a"?)`},
@@ -141,20 +141,20 @@ func TestARevisedTaskBeginsAgain(t *testing.T) {
 		l.Append("a", run.TaskData{State: run.TaskPending, Fault: &spec.Fault{Class: wire.FaultGate, Message: "red"}})
 	}
 	park(l, "a", "b")
-	require.False(t, l.NothingGivenUp())
+	require.False(t, l.Tasks.NoneGivenUp())
 	constraints := []string{"keep x"}
 	actions, err := Revise(l.State, "a", run.Revision{By: wire.FromUser, Brief: "new", Constraints: &constraints})
 	require.NoError(t, err)
 	l.Do(actions)
-	v := l.Tasks["a"]
+	v := l.Tasks.ByID["a"]
 	require.Equal(t, "new", v.Task.Brief)
 	require.Equal(t, constraints, v.Task.Constraints)
 	require.Equal(t, []string{"a.go"}, v.Task.Files)
 	require.Len(t, v.Faults, 3)
 	require.Empty(t, v.Recent())
-	require.True(t, l.NothingGivenUp())
-	require.Empty(t, l.Ends(0))
-	_, lost, _ := l.Depends("a")
+	require.True(t, l.Tasks.NoneGivenUp())
+	require.Empty(t, l.Tasks.Ends(0))
+	_, lost, _ := l.Tasks.Depends("a")
 	require.Nil(t, lost)
 }
 

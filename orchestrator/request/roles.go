@@ -42,7 +42,7 @@ func callable(s *run.State, t *run.Task, name string) string {
 		}
 		return text
 	}
-	if chain := s.RolesAbove(t); slices.Contains(chain, name) {
+	if chain := s.Tasks.RolesAbove(t); slices.Contains(chain, name) {
 		return fmt.Sprintf("this would be a cycle: %s asks for %s", strings.Join(chain, " asks for "), name)
 	}
 	return ""

@@ -78,7 +78,7 @@ func delegate(s *run.State, q *run.Request) []run.Action {
 			d.Grant, d.Ceiling = tokens, min(d.Ceiling, tokens)
 		}
 		d.Tasks[0].Unlocked = nil // only a person and the master unlock
-		d.By, d.Request, d.DecisionRecord = q.Agent(), q.ID, s.Plans[s.Tasks[q.Of].Plan].DecisionRecord
+		d.By, d.Request, d.DecisionRecord = q.Agent(), q.ID, s.Plans.All[s.Tasks.ByID[q.Of].Plan].DecisionRecord
 		return []run.Action{run.Append{Data: d}}
 	}}}
 }
@@ -92,7 +92,7 @@ func behind(s *run.State, q *run.Request) bool {
 
 // handBack answers a request whose task has ended.
 func handBack(s *run.State, q *run.Request) []run.Action {
-	t := s.Tasks[q.Child]
+	t := s.Tasks.ByID[q.Child]
 	if !t.Ended() {
 		return nil
 	}
@@ -114,7 +114,7 @@ func handBack(s *run.State, q *run.Request) []run.Action {
 
 // grant decides whether a task may write more than it was given. The grant holds at once.
 func grant(s *run.State, q *run.Request) []run.Action {
-	t := s.Tasks[q.Of]
+	t := s.Tasks.ByID[q.Of]
 	if t != nil && len(t.Task.Files) == 0 {
 		return answer(q, wire.Answer{
 			Text: "your task has no write set: everything that is not protected is yours to write",
@@ -183,7 +183,7 @@ func Send(s *run.State, task, words, from string) (actions []run.Action, becomes
 		return answer(q, wire.Answer{Text: words, From: from}),
 			fmt.Sprintf("answers the question of %s: %s", q.Agent(), text.Line(q.Question)), nil
 	}
-	if t := s.Tasks[task]; t != nil && t.Doubt() != nil {
+	if t := s.Tasks.ByID[task]; t != nil && t.Doubt() != nil {
 		actions, err := rule(s, t, run.Ruling{By: from, Words: words})
 		return actions, "the patch of " + task + " is rejected with these words", err
 	}
@@ -210,7 +210,7 @@ func CancelOrphans(s *run.State) []run.Action {
 		if q.Child == "" || s.Alive(q) {
 			continue
 		}
-		if t := s.Tasks[q.Child]; !t.Ended() && t.State != run.TaskLanding {
+		if t := s.Tasks.ByID[q.Child]; !t.Ended() && t.State != run.TaskLanding {
 			return end(s, t, run.TaskCancelled, q.Agent()+", which had asked for it, has ended")
 		}
 	}
@@ -228,7 +228,7 @@ func Cancel(s *run.State, id, reason, by string) ([]run.Action, error) {
 	if err := reachable(s, id, reason); err != nil {
 		return nil, err
 	}
-	t := s.Tasks[id]
+	t := s.Tasks.ByID[id]
 	switch {
 	case t == nil:
 		return nil, Refusedf("the master ends with its run: divisi cancel %s", s.Spec.Run)
@@ -251,7 +251,7 @@ func ReportLate(s *run.State) []run.Action {
 	if len(s.Messages.Late()) == 0 {
 		return nil
 	}
-	t := s.Tasks[s.Messages.Late()[0].Task]
+	t := s.Tasks.ByID[s.Messages.Late()[0].Task]
 	var notices []string
 	for _, m := range s.Messages.Late() {
 		if m.Task != t.Task.ID {

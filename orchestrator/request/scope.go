@@ -20,7 +20,7 @@ func ForPerson(s *run.State, q *run.Request) bool {
 
 // Grant lets the task of a request that waits for a person write what it asks for. The error is a *RefusedError.
 func Grant(s *run.State, q *run.Request, by string) ([]run.Action, string, error) {
-	if why := mayGrow(s, s.Tasks[q.Of], q); why != "" {
+	if why := mayGrow(s, s.Tasks.ByID[q.Of], q); why != "" {
 		return nil, "", Refusedf("%s cannot write there: %s", q.Of, why)
 	}
 	a := grown(q)
@@ -53,7 +53,7 @@ func mayGrow(s *run.State, t *run.Task, q *run.Request) string {
 	}
 	// A delegated task that has not begun locks nothing yet, but an agent waits for it, perhaps the one that asks here: what it
 	// is to write would be locked until that one ends, and that one waits.
-	for child := range s.Open() {
+	for child := range s.Tasks.Open() {
 		id := child.Task.ID
 		if child.Parent == "" || id == t.Task.ID {
 			continue

@@ -10,7 +10,7 @@ import (
 // share is the most tokens that a delegated task may use, where the agent that delegates has a limit. Its rest is divided evenly
 // between itself and the tasks of one turn, whichever of them is made first.
 func share(s *run.State, q *run.Request) (tokens int, limited bool) {
-	rest, limited := left(s, s.Tasks[q.Of])
+	rest, limited := left(s, s.Tasks.ByID[q.Of])
 	return max(0, rest) / (unmade(s, q) + 1), limited
 }
 
@@ -53,7 +53,7 @@ func left(s *run.State, t *run.Task) (tokens int, limited bool) {
 
 // claim is what a task has used, and while it has not ended what it was granted, where that is more.
 func claim(s *run.State, id string) int {
-	used, t := s.Account(id).Total(), s.Tasks[id]
+	used, t := s.Account(id).Total(), s.Tasks.ByID[id]
 	if t.Ended() {
 		return used
 	}

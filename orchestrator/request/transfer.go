@@ -10,7 +10,7 @@ import (
 
 // mayTransfer returns why a task may not be transferred as its agent asks; "" when it may.
 func mayTransfer(s *run.State, q *run.Request) string {
-	t := s.Tasks[q.Of]
+	t := s.Tasks.ByID[q.Of]
 	if t == nil {
 		return "only the agent of a task can hand it over"
 	}
@@ -28,7 +28,7 @@ func mayTransfer(s *run.State, q *run.Request) string {
 		return fmt.Sprintf("role %s writes nothing, and your task is one that writes", q.Role)
 	case !from.ChangesFiles() && to.ChangesFiles() && !s.Approval(t):
 		return "your plan only reads and was not approved for writing: report in your findings what must change"
-	case !from.ChangesFiles() && to.ChangesFiles() && t.Parent != "" && mayWrite(s, s.Tasks[t.Parent], t.Task.Files) != "":
+	case !from.ChangesFiles() && to.ChangesFiles() && t.Parent != "" && mayWrite(s, s.Tasks.ByID[t.Parent], t.Task.Files) != "":
 		return "your task names no files to write, and an agent above you locks its own while it waits: report in your " +
 			"findings what must change"
 	case to.Executor == spec.ExecutorCommand && len(to.Command) == 0:

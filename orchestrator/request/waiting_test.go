@@ -63,7 +63,7 @@ func TestNothingIsBegunWhileTooManyWaitButWhatTheyWaitFor(t *testing.T) {
 	ready, _ := schedule.Ready(st)
 	require.Len(t, ready, mostWaiting)
 	for _, id := range ready {
-		require.Equal(t, 1, st.Tasks[id].Depth, id)
+		require.Equal(t, 1, st.Tasks.ByID[id].Depth, id)
 	}
 	ready, _ = schedule.Ready(delegating(t, 100, mostWaiting-1))
 	require.Len(t, ready, 100, "the children, then all others")
@@ -90,17 +90,17 @@ func TestWhatAChildIsToWriteIsGrantedToNobodyElse(t *testing.T) {
 	writer := st.Spec.Roles["lead"]
 	writer.Writes, writer.Tools = true, []string{spec.ToolWriteFile}
 	st.Spec.Roles["lead"] = writer
-	child := st.Tasks["t0-reader-1-0"]
+	child := st.Tasks.ByID["t0-reader-1-0"]
 	child.Task.Files = []string{"f01.txt", "f02.txt"}
 	require.Zero(t, child.Attempt)
 	q := &run.Request{Request: wire.Request{Paths: []string{"f01.txt"}}}
 	for _, id := range []string{"t0", "t1"} {
-		require.Contains(t, mayGrow(st, st.Tasks[id], q), "f01.txt is for t0-reader-1-0 to write, which an agent waits for", id)
+		require.Contains(t, mayGrow(st, st.Tasks.ByID[id], q), "f01.txt is for t0-reader-1-0 to write, which an agent waits for", id)
 	}
 	other := &run.Request{Request: wire.Request{Paths: []string{"f03.txt"}}}
-	require.Empty(t, mayGrow(st, st.Tasks["t0"], other))
+	require.Empty(t, mayGrow(st, st.Tasks.ByID["t0"], other))
 	fold(t, st, contextscope.KindTask, child.Task.ID, run.TaskData{State: run.TaskDone})
-	require.Empty(t, mayGrow(st, st.Tasks["t0"], q), "it has ended")
+	require.Empty(t, mayGrow(st, st.Tasks.ByID["t0"], q), "it has ended")
 }
 
 // woken is a turn of the master that was acted upon. With sends it has answered somebody.
@@ -147,7 +147,7 @@ func TestAnAnswerCountsOnce(t *testing.T) {
 		fold(t, st, contextscope.KindAnswer, "t0", wire.Answer{Request: id, Granted: []string{"a.go"}})
 		fold(t, st, contextscope.KindAnswer, "t0", wire.Answer{Request: "nobody's", Granted: []string{"b.go"}})
 	}
-	require.Equal(t, []string{"a.go"}, st.Tasks["t0"].Task.Files)
+	require.Equal(t, []string{"a.go"}, st.Tasks.ByID["t0"].Task.Files)
 	require.Zero(t, st.Works["t0"].Attempts[1].Open)
 	require.Zero(t, st.Queue.Waiting())
 }

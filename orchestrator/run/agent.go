@@ -1,7 +1,6 @@
 package run
 
 import (
-	"maps"
 	"strings"
 
 	"divisi/contextscope"
@@ -11,7 +10,7 @@ import (
 
 // delegations counts the calls of a turn that ask for a task which takes a model. A call without what the tool requires is
 // answered by the tool itself and makes no task.
-func (s *State) delegations(turn *contextscope.Event) int {
+func (s *Spec) delegations(turn *contextscope.Event) int {
 	if turn.Content == nil {
 		return 0
 	}
@@ -21,7 +20,7 @@ func (s *State) delegations(turn *contextscope.Event) int {
 			continue
 		}
 		role, _ := p.FunctionCall.Args["role"].(string)
-		if brief, _ := p.FunctionCall.Args["brief"].(string); strings.TrimSpace(brief) != "" && s.Spec.Spends(role) {
+		if brief, _ := p.FunctionCall.Args["brief"].(string); strings.TrimSpace(brief) != "" && s.Spends(role) {
 			n++
 		}
 	}
@@ -47,7 +46,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 	case contextscope.KindTurn:
 		a.Turns++
 		a.turned = now
-		a.Delegates = s.delegations(e)
+		a.Delegates = s.Spec.delegations(e)
 		return nil
 	case contextscope.KindUsage:
 		return decode(e, func(_ *contextscope.Event, d wire.Spent) {
@@ -100,20 +99,20 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 	if w := s.Works[e.Task]; w != nil {
 		s.Queue.track(w)
 	}
-	if r.Error != nil && r.Error.Class == wire.FaultOutdated && a.Epoch > s.baselined {
-		s.outdated = true
+	if r.Error != nil && r.Error.Class == wire.FaultOutdated && a.Epoch > s.Proofs.baselined {
+		s.Proofs.outdated = true
 	}
 	s.Times.end(a, e.Task, s.Spec.Created, r, e.Time.Sub(s.Spec.Created))
 	if s.keepReceipts(e.Task, r); e.Task == SetupTask {
 		s.noteUnprovable()
 	}
 	if id, ok := strings.CutSuffix(e.Task, VerifySuffix); ok {
-		if t := s.Tasks[id]; t != nil && e.Attempt == t.Verify {
+		if t := s.Tasks.ByID[id]; t != nil && e.Attempt == t.Verify {
 			t.VerifyR = &r
 		}
 		return
 	}
-	if t := s.Tasks[e.Task]; t != nil && e.Attempt >= t.Attempt {
+	if t := s.Tasks.ByID[e.Task]; t != nil && e.Attempt >= t.Attempt {
 		t.Result = &r
 	}
 }
@@ -122,7 +121,7 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 func (s *State) keepReceipts(work string, r spec.Result) {
 	if r.Status == spec.StatusDone {
 		for _, rc := range r.Receipts {
-			s.prove(rc)
+			s.Proofs.prove(rc)
 		}
 	}
 	red := strings.HasSuffix(work, RedSuffix)
@@ -130,13 +129,13 @@ func (s *State) keepReceipts(work string, r spec.Result) {
 		return
 	}
 	if !red {
-		s.GateRuns++
+		s.Batches.GateRuns++
 	}
 	for _, rc := range r.Receipts {
 		if rc.Verdict == spec.VerdictFail {
-			s.fail(rc, FaultOf(&r))
+			s.Proofs.fail(rc, FaultOf(&r))
 		} else {
-			s.prove(rc)
+			s.Proofs.prove(rc)
 		}
 	}
 }
@@ -159,11 +158,4 @@ func (w *Work) RoleAt(attempt int) string {
 		return a.Role
 	}
 	return w.Role
-}
-
-// Counts returns how many tasks are in each state.
-func (s *State) Counts() map[TaskState]int {
-	n := maps.Clone(s.counts)
-	maps.DeleteFunc(n, func(_ TaskState, n int) bool { return n == 0 })
-	return n
 }

@@ -7,7 +7,7 @@ import (
 
 func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	s.dispatched(e, d.Dispatch)
-	t := s.Tasks[e.Task]
+	t := s.Tasks.ByID[e.Task]
 	if t == nil {
 		if e.Task == MasterTask && d.Dispatch == nil {
 			s.Master.apply(d)
@@ -29,10 +29,10 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	case d.Red != nil:
 		t.Red = d.Red
 	case d.State == TaskAccepted:
-		t.Unprovable = s.cannotProve(t)
+		t.Unprovable = s.Proofs.cannotProve(t)
 		t.Queued = e.Time
-		if set := s.Set(t); set == nil || set.Members[0] == t {
-			s.Queued++
+		if set := s.Tasks.Set(t); set == nil || set.Members[0] == t {
+			s.Tasks.Queued++
 		}
 	case d.Role != "":
 		s.handedOver(t, d.Role)
@@ -40,27 +40,29 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 		s.Works.void(e.Task)
 		s.Works.void(e.Task + VerifySuffix)
 		if d.State == TaskSkipped {
-			s.leave(t)
+			s.Tasks.leave(t)
 		}
 		s.Works.void(e.Task + RedSuffix)
 	case d.State == TaskVerifying && d.Dispatch != nil:
 		t.Verify = d.Dispatch.Attempt
 	case d.State == TaskRunning && d.Dispatch != nil:
 		t.Attempt, t.Choice = d.Dispatch.Attempt, t.Next
-		s.begin(t)
+		s.Tasks.begin(t)
 		if d.Given != nil {
 			s.applyGiven(e, t, d.Given)
 		}
 	case d.Head != "":
-		s.restart(t, d)
+		t.restart(d)
 	}
 	if d.Fault != nil {
 		t.Faults = append(t.Faults, faultOf(t, *d.Fault))
 		if d.Choice != nil {
 			t.Next = *d.Choice
 		}
-		if !s.Works.ByPerson(t) {
-			s.failAlike(t)
+		// The failure of a command before another executor of its chain is no sign of a wrong brief: the next one has what the
+		// command cannot do.
+		if last := t.Choice.At >= len(s.Spec.Roles[t.Task.Role].Chain); last && !s.Works.ByPerson(t) {
+			s.Templates.failed(t)
 		}
 	}
 }

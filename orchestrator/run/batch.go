@@ -10,6 +10,21 @@ import (
 	"divisi/internal/spec"
 )
 
+// Batches are those that were made of the landing queue.
+type Batches struct {
+	// Testing are those that are tested, Landed those that have landed, oldest first. Count counts all so far, GateRuns the results
+	// of gates on them and on the final head.
+	Testing         []*Batch
+	Landed          []Landing
+	Count, GateRuns int
+	// Limit is how many tasks the next batch may hold; 0 while no batch has told.
+	Limit int
+	// Gone are, by gate, the objects with the tests of the base commit that landed patches took away.
+	Gone map[string]string
+	// firstRed is the number of the first landed one that made final gates red.
+	firstRed int
+}
+
 // Batch is a batch that is being tested: a chain of commits on Old, one for each task, up to Head. Work and Attempt name its
 // newest gate run, Tries counts them.
 type Batch struct {
@@ -46,12 +61,12 @@ func (w Works) Tested(b *Batch) *spec.Result {
 	return nil
 }
 
-// FreePermits is how many more batches may be tested at the same time. One whose gates have ended and that waits for another
-// holds no permit.
-func (s *State) FreePermits() int {
-	free := max(1, s.Spec.Project.GatePermits)
-	for _, b := range s.Batches {
-		if s.Works.Tested(b) == nil {
+// Free is how many more batches may be tested at the same time, of some permits. One whose gates have ended and that waits for
+// another holds none.
+func (b *Batches) Free(permits int, works Works) int {
+	free := max(1, permits)
+	for _, one := range b.Testing {
+		if works.Tested(one) == nil {
 			free--
 		}
 	}
@@ -59,91 +74,90 @@ func (s *State) FreePermits() int {
 }
 
 // FirstRed returns the first landed batch after which a final gate is red; nil for none.
-func (s *State) FirstRed() *Landing {
-	i := slices.IndexFunc(s.Landings, func(l Landing) bool { return l.Batch == s.firstRed })
+func (b *Batches) FirstRed() *Landing {
+	i := slices.IndexFunc(b.Landed, func(l Landing) bool { return l.Batch == b.firstRed })
 	if i < 0 {
 		return nil
 	}
-	return &s.Landings[i]
+	return &b.Landed[i]
 }
 
 func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
 	s.dispatched(e, d.Dispatch)
-	s.BatchCount = max(s.BatchCount, d.Batch)
-	s.BatchLimit = cmp.Or(d.Limit, s.BatchLimit)
+	s.Batches.Count = max(s.Batches.Count, d.Batch)
+	s.Batches.Limit = cmp.Or(d.Limit, s.Batches.Limit)
 	switch d.State {
 	case LandingTesting:
-		s.test(d)
+		s.Batches.test(d, s.Works)
 		s.setTasks(d.Tasks, TaskLanding, e.Pos)
 	case LandingLanded:
 		s.Head = d.Head
-		s.close(d.Batch)
+		s.Batches.close(d.Batch)
 		s.land(d, e.Pos)
 	case LandingSplit, LandingDropped:
 		s.Works.void(fmt.Sprintf("%s-%d", BatchTask, d.Batch))
-		s.close(d.Batch)
+		s.Batches.close(d.Batch)
 		s.setTasks(d.Tasks, TaskAccepted, e.Pos)
-		s.part(d.Parts)
-		s.suspect(d)
+		s.Tasks.part(d.Parts)
+		s.Tasks.suspect(d, len(s.Proofs.Failures[d.Tree]) > 0)
 	}
 }
 
 // test notes a batch whose gates were dispatched.
-func (s *State) test(d LandingData) {
-	for _, b := range s.Batches {
-		if b.Number == d.Batch {
-			b.Tries, b.Work, b.Attempt = b.Tries+1, d.Dispatch.Task, d.Dispatch.Attempt
+func (b *Batches) test(d LandingData, works Works) {
+	for _, one := range b.Testing {
+		if one.Number == d.Batch {
+			one.Tries, one.Work, one.Attempt = one.Tries+1, d.Dispatch.Task, d.Dispatch.Attempt
 			return
 		}
 	}
-	b := &Batch{
+	one := &Batch{
 		Number: d.Batch, Old: d.Old, Head: d.Head, Tree: d.Tree, Set: d.Set, Tasks: d.Tasks, Gates: d.Dispatch.Gates, Tries: 1,
 		Work: d.Dispatch.Task, Attempt: d.Dispatch.Attempt,
 	}
-	s.Batches, s.Works[b.Work].Batch = append(s.Batches, b), b
+	b.Testing, works[one.Work].Batch = append(b.Testing, one), one
 }
 
-func (s *State) close(number int) {
-	s.Batches = slices.DeleteFunc(s.Batches, func(b *Batch) bool { return b.Number == number })
+func (b *Batches) close(number int) {
+	b.Testing = slices.DeleteFunc(b.Testing, func(one *Batch) bool { return one.Number == number })
 }
 
 func (s *State) setTasks(tasks []Landed, to TaskState, pos uint64) {
 	for _, l := range tasks {
-		if t := s.Tasks[l.Task]; t != nil {
+		if t := s.Tasks.ByID[l.Task]; t != nil {
 			s.set(t, to, pos)
 		}
 	}
 }
 
 // part notes which tasks are tested together. The parts of the newest split come first.
-func (s *State) part(parts [][]string) {
-	s.parts += len(parts)
+func (l *Tasks) part(parts [][]string) {
+	l.parts += len(parts)
 	for i, ids := range parts {
 		for _, id := range ids {
-			if t := s.Tasks[id]; t != nil {
-				t.Part = i - s.parts
+			if t := l.ByID[id]; t != nil {
+				t.Part = i - l.parts
 			}
 		}
 	}
 }
 
-// suspect notes what a batch that failed tells of its patches.
-func (s *State) suspect(d LandingData) {
+// suspect notes what a batch that failed tells of its patches. A part that is known to fail is cut without a test.
+func (l *Tasks) suspect(d LandingData, failed bool) {
 	if d.Search == nil {
 		return
 	}
 	each := func(ids []string, do func(*Suspected)) {
 		for _, id := range ids {
-			if t := s.Tasks[id]; t != nil {
+			if t := l.ByID[id]; t != nil {
 				do(&t.Suspected)
 			}
 		}
 	}
-	failed := len(s.Failures[d.Tree]) > 0 // a part that is known to fail is cut without a test
 	for _, part := range d.Parts {
 		each(part, func(t *Suspected) { t.Out, t.Right = false, false })
 	}
-	for t := range s.In(TaskAccepted) {
+	for t := range l.In(TaskAccepted) {
 		if t.Part != 0 && t.Suspected.Tree != "" && failed {
 			t.Suspected.Without = append(t.Suspected.Without, d.Tree)
 		}
@@ -160,15 +174,15 @@ func (s *State) suspect(d LandingData) {
 
 func (s *State) land(d LandingData, pos uint64) {
 	for _, l := range d.Tasks {
-		if t := s.Tasks[l.Task]; t != nil {
+		if t := s.Tasks.ByID[l.Task]; t != nil {
 			t.Commit, t.Landed, t.Part, t.Suspected = l.Commit, l, 0, Suspected{}
 			s.set(t, endOf(l), pos)
 		}
 	}
-	maps.Copy(s.Gone, d.Gone)
-	s.Landings = append(s.Landings, Landing{Batch: d.Batch, Head: d.Head, Tree: d.Tree, Tasks: d.Tasks})
+	maps.Copy(s.Batches.Gone, d.Gone)
+	s.Batches.Landed = append(s.Batches.Landed, Landing{Batch: d.Batch, Head: d.Head, Tree: d.Tree, Tasks: d.Tasks})
 	for _, r := range d.Receipts {
-		s.prove(r)
+		s.Proofs.prove(r)
 	}
 }
 
@@ -178,15 +192,4 @@ func endOf(l Landed) TaskState {
 		return TaskDone
 	}
 	return TaskLanded
-}
-
-// prove keeps a gate's receipt under the tree that it ran on, so that nothing is proven twice. A narrowed one stays beside that
-// of a full run.
-func (s *State) prove(r spec.Receipt) {
-	for _, had := range s.Proved[r.Tree] {
-		if had.Gate == r.Gate && had.Since == r.Since {
-			return
-		}
-	}
-	s.Proved[r.Tree] = append(s.Proved[r.Tree], r)
 }

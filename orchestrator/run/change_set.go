@@ -20,31 +20,33 @@ type ChangeSet struct {
 }
 
 // Set returns the change set of a task; nil for none.
-func (s *State) Set(t *Task) *ChangeSet { return s.sets[t.Task.ChangeSet] }
+func (l *Tasks) Set(t *Task) *ChangeSet { return l.sets[t.Task.ChangeSet] }
+
+// Reviewing returns the tasks that a person sees together with one: itself, and those of its change set that are held for review.
+func (l *Tasks) Reviewing(t *Task) []*Task {
+	set := l.Set(t)
+	if set == nil {
+		return []*Task{t}
+	}
+	return slices.DeleteFunc(slices.Clone(set.Members), func(o *Task) bool { return o.Doubt() == nil || !o.Doubt().Review })
+}
 
 // Complete reports whether all tasks of the set that have not ended wait for the queue.
 func (c *ChangeSet) Complete() bool { return c.outstanding == 0 }
 
-// Unproven reports whether the tests of a task's newest attempt have yet to fail without the change.
-func (s *State) Unproven(t *Task) bool {
-	proves := s.Spec.Roles[t.Task.Role].Proves == spec.ProvesRedGreen && t.Task.ChangeSet != ""
-	return proves && (t.Red == nil || t.Red.Of != t.Attempt || len(t.Red.Failed) == 0)
-}
+// ChangeSet returns the change set of a name; nil for none.
+func (l *Tasks) ChangeSet(name string) *ChangeSet { return l.sets[name] }
 
-// SetBegun reports whether a task of a change set was dispatched.
-func (s *State) SetBegun(set string) bool { return s.sets[set] != nil && s.sets[set].Begun }
+// HasBegun reports whether a task of the set was dispatched.
+func (c *ChangeSet) HasBegun() bool { return c != nil && c.Begun }
 
-// GivenUp reports whether a change set was given up.
-func (s *State) GivenUp(set string) bool { return s.sets[set] != nil && s.sets[set].Lost != nil }
+// GivenUp reports whether the set was given up.
+func (c *ChangeSet) GivenUp() bool { return c != nil && c.Lost != nil }
 
-// Revives reports whether a change set was parked for what is missing in it: a task that is added to it opens it.
-func (s *State) Revives(set string) bool { return s.sets[set] != nil && s.revivable(s.sets[set]) }
-
-// Why returns why no task can be added to a change set; "" where one can.
-func (s *State) Why(set string) string {
-	c := s.sets[set]
+// Closed returns why no task can be added to the set; "" where one can.
+func (c *ChangeSet) Closed() string {
 	switch {
-	case c == nil, !c.Members[0].Ended() && c.Lost == nil && c.Members[0].State != TaskLanding, s.revivable(c):
+	case c == nil, !c.Members[0].Ended() && c.Lost == nil && c.Members[0].State != TaskLanding, c.Revives():
 		return ""
 	case c.Lost != nil:
 		return "it was given up, since " + c.Lost.Task.ID + " is " + string(c.Lost.State) + ": " + c.Lost.Reason
@@ -54,12 +56,16 @@ func (s *State) Why(set string) string {
 	return "it has landed"
 }
 
-// revivable reports whether a set was parked as a whole, for what is missing in it, and no task of it for a fault of its own.
-func (s *State) revivable(c *ChangeSet) bool {
-	return c.Lost != nil && !slices.ContainsFunc(c.Members, func(t *Task) bool {
+// Revives reports whether the set was parked as a whole, for what is missing in it, and no task of it for a fault of its own: a
+// task that is added to it opens it.
+func (c *ChangeSet) Revives() bool {
+	return c.GivenUp() && !slices.ContainsFunc(c.Members, func(t *Task) bool {
 		return t.State != TaskParked || !t.HandedIn() || t.Undecided() != nil
 	})
 }
+
+// ProvedRed reports whether the tests of the newest attempt have failed without the change.
+func (t *Task) ProvedRed() bool { return t.Red != nil && t.Red.Of == t.Attempt && len(t.Red.Failed) > 0 }
 
 // HandedIn reports whether the newest attempt of a task ended well, nothing was found against it, and the task was not revised
 // since.
@@ -80,49 +86,49 @@ func (t *Task) Undecided() *Doubt {
 
 // join adds a planned task to its change set, before it is counted. Where that was parked, its tasks wait again: the new one
 // has what was missing.
-func (s *State) join(t *Task) {
+func (l *Tasks) join(t *Task) {
 	name := t.Task.ChangeSet
 	if name == "" {
 		return
 	}
-	c := s.sets[name]
+	c := l.sets[name]
 	if c == nil {
 		c = &ChangeSet{Name: name}
-		s.sets[name] = c
+		l.sets[name] = c
 	}
-	if c.Lost != nil && s.revivable(c) {
+	if c.Revives() {
 		for _, m := range c.Members {
 			m.Reason = ""
-			s.set(m, TaskAccepted, 0)
+			l.set(m, TaskAccepted, 0)
 		}
 	}
 	c.Members = append(c.Members, t)
 }
 
 // leave removes a task that ended from its change set: the others land without it.
-func (s *State) leave(t *Task) {
-	c := s.Set(t)
+func (l *Tasks) leave(t *Task) {
+	c := l.Set(t)
 	if c == nil {
 		return
 	}
 	same := func(other *Task) bool { return other == t }
 	if c.Members = slices.DeleteFunc(c.Members, same); c.Lost == t {
-		c.Lost = s.lost(func(o *Task) bool { return o != t && o.Task.ChangeSet == c.Name })
+		c.Lost = l.lost(func(o *Task) bool { return o != t && o.Task.ChangeSet == c.Name })
 	}
 	if len(c.Members) == 0 {
-		delete(s.sets, c.Name)
+		delete(l.sets, c.Name)
 	}
 }
 
 // begin notes that a task of a change set was dispatched.
-func (s *State) begin(t *Task) {
-	if c := s.Set(t); c != nil {
+func (l *Tasks) begin(t *Task) {
+	if c := l.Set(t); c != nil {
 		c.Begun = true
 	}
 }
 
 // restart notes on which commit the next attempts of a task of a change set begin, and whether its work so far is in there.
-func (s *State) restart(t *Task, d TaskData) {
+func (t *Task) restart(d TaskData) {
 	kept := t.Patches()
 	t.Head, t.Kept = d.Head, nil
 	if d.Kept {

@@ -101,15 +101,6 @@ func (t *Task) applyDoubt(e *contextscope.Event, d TaskData) {
 	}
 }
 
-// Reviewing returns the tasks that a person sees together with one: itself, and those of its change set that are held for review.
-func (s *State) Reviewing(t *Task) []*Task {
-	set := s.Set(t)
-	if set == nil {
-		return []*Task{t}
-	}
-	return slices.DeleteFunc(slices.Clone(set.Members), func(o *Task) bool { return o.Doubt() == nil || !o.Doubt().Review })
-}
-
 // Decision is the ruling in words, of a task in a state.
 func (d *Doubt) Decision(state TaskState) string {
 	switch r := d.Ruling; {

@@ -63,11 +63,3 @@ func (s *State) Made(t *Task) spec.Role {
 	}
 	return s.Spec.RoleOn(t, t.Choice.At)
 }
-
-// ExecutorOf names the executor of a task's newest attempt where its role has a chain of them.
-func (s *State) ExecutorOf(t *Task) string {
-	if len(s.Spec.Roles[t.Task.Role].Chain) == 0 || t.Attempt == 0 {
-		return ""
-	}
-	return s.Made(t).Executor
-}

@@ -43,7 +43,7 @@ func TestIndexesAgreeWithAWalk(t *testing.T) {
 
 // move folds one random event.
 func move(l *runtest.Log, random *rand.Rand) {
-	id := l.Order[random.IntN(len(l.Order))]
+	id := l.Tasks.Order[random.IntN(len(l.Tasks.Order))]
 	w := l.Works[id]
 	switch {
 	case random.IntN(3) > 0 && w != nil && w.Outstanding():
@@ -64,29 +64,29 @@ func move(l *runtest.Log, random *rand.Rand) {
 func check(t *testing.T, s *run.State) {
 	t.Helper()
 	byState, open := map[run.TaskState][]*run.Task{}, []*run.Task(nil)
-	for _, id := range s.Order {
-		v := s.Tasks[id]
+	for _, id := range s.Tasks.Order {
+		v := s.Tasks.ByID[id]
 		byState[v.State] = append(byState[v.State], v)
 		if !v.Ended() {
 			open = append(open, v)
 		}
 	}
 	for _, state := range states {
-		require.Len(t, byState[state], s.Counts()[state], state)
+		require.Len(t, byState[state], s.Tasks.Counts()[state], state)
 		if !(&run.Task{State: state}).Ended() {
-			require.Equal(t, byState[state], slices.Collect(s.In(state)), state)
+			require.Equal(t, byState[state], slices.Collect(s.Tasks.In(state)), state)
 		}
 	}
-	require.Equal(t, len(byState[run.TaskParked])+len(byState[run.TaskCancelled]) == 0, s.NothingGivenUp())
-	require.Equal(t, open, slices.Collect(s.Open()))
-	require.Equal(t, len(open) == 0, s.TasksEnded())
+	require.Equal(t, len(byState[run.TaskParked])+len(byState[run.TaskCancelled]) == 0, s.Tasks.NoneGivenUp())
+	require.Equal(t, open, slices.Collect(s.Tasks.Open()))
+	require.Equal(t, len(open) == 0, s.Tasks.AllEnded())
 	for _, template := range []string{"template0", "template1"} {
 		ended, lost := true, false
-		for _, id := range s.Shards[template] {
-			ended = ended && s.Tasks[id].Ended()
-			lost = lost || s.Tasks[id].GivenUp()
+		for _, id := range s.Tasks.Shards[template] {
+			ended = ended && s.Tasks.ByID[id].Ended()
+			lost = lost || s.Tasks.ByID[id].GivenUp()
 		}
-		met, gaveUp, known := s.Depends(template)
+		met, gaveUp, known := s.Tasks.Depends(template)
 		require.True(t, known)
 		require.Equal(t, ended, met)
 		if lost {
@@ -107,9 +107,9 @@ func TestEndsAreThoseSinceAPosition(t *testing.T) {
 	from := l.Pos + 1
 	l.Append("b", run.TaskData{State: run.TaskParked})
 	l.Append("a", run.TaskData{State: run.TaskDone})
-	require.Equal(t, []*run.Task{l.Tasks["a"], l.Tasks["b"]}, l.Ends(from), "in plan order")
-	require.Len(t, l.Ends(0), 3)
-	require.Empty(t, l.Ends(l.Pos+1))
+	require.Equal(t, []*run.Task{l.Tasks.ByID["a"], l.Tasks.ByID["b"]}, l.Tasks.Ends(from), "in plan order")
+	require.Len(t, l.Tasks.Ends(0), 3)
+	require.Empty(t, l.Tasks.Ends(l.Pos+1))
 }
 
 func TestAnAnsweredRequestIsNotWalkedAgain(t *testing.T) {

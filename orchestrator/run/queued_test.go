@@ -15,8 +15,8 @@ func TestAChangeSetIsQueuedAsOnePatch(t *testing.T) {
 	l := runtest.New(t, run.Spec{Roles: runtest.Roles(), Plan: &spec.Plan{}}, run.Running)
 	l.Plan(spec.Task{ID: "a", Role: "generator", ChangeSet: "s"}, spec.Task{ID: "b", Role: "generator", ChangeSet: "s"},
 		spec.Task{ID: "c", Role: "generator"})
-	for _, id := range l.Order {
+	for _, id := range l.Tasks.Order {
 		l.Append(id, run.TaskData{State: run.TaskAccepted})
 	}
-	require.Equal(t, 2, l.Queued)
+	require.Equal(t, 2, l.Tasks.Queued)
 }

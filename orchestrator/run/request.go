@@ -83,13 +83,13 @@ func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
 	}
 	q.Answer = &d
 	s.Requests.unanswered = slices.DeleteFunc(s.Requests.unanswered, func(other *Request) bool { return other == q })
-	if q.Kind == wire.RequestScope && d.Refused != "" && s.Tasks[q.Of] != nil {
+	if q.Kind == wire.RequestScope && d.Refused != "" && s.Tasks.ByID[q.Of] != nil {
 		s.Requests.refused = append(s.Requests.refused, q)
 	}
 	if slices.Contains(ofMaster, q.Kind) && d.Refused == "" {
 		s.Master.Turns = 0
 	}
-	if t := s.Tasks[q.Of]; t != nil && len(d.Granted) > 0 {
+	if t := s.Tasks.ByID[q.Of]; t != nil && len(d.Granted) > 0 {
 		t.Task.Files = slices.Concat(t.Task.Files, d.Granted)
 		t.Task.Unlocked, t.Named = slices.Concat(t.Task.Unlocked, d.Unlocked), slices.Concat(t.Named, d.Unlocked)
 	}
@@ -102,7 +102,7 @@ func (s *State) applyChild(d PlanData) {
 		return
 	}
 	q.Child = d.Tasks[0].ID
-	t, parent := s.Tasks[q.Child], s.Tasks[q.Of]
+	t, parent := s.Tasks.ByID[q.Child], s.Tasks.ByID[q.Of]
 	if parent != nil {
 		t.Parent, t.Depth, t.Grant = q.Of, parent.Depth+1, d.Grant
 	}
@@ -149,7 +149,7 @@ func (s *State) Alive(q *Request) bool {
 	if q.Answer != nil || w == nil || w.Last != q.Attempt || !w.Outstanding() {
 		return false
 	}
-	t := s.Tasks[q.AskedBy()]
+	t := s.Tasks.ByID[q.AskedBy()]
 	return t == nil || !t.Ended()
 }
 

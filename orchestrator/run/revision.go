@@ -61,7 +61,7 @@ func (s *State) revise(t *Task, r *Revision) {
 			t.Task.Command = s.Spec.Roles[t.Task.Role].Command
 		}
 	}
-	s.forgive(t)
+	s.Templates.forgive(t)
 	t.Fresh, t.Choice, t.Next = len(t.Faults), Choice{}, Choice{}
 }
 
@@ -76,7 +76,7 @@ func (s *State) reread(d Data) {
 	if len(d.Roles) == 0 {
 		return
 	}
-	for _, t := range s.Tasks {
+	for _, t := range s.Tasks.ByID {
 		if role, changed := d.Roles[t.Task.Role]; changed {
 			t.Task = t.Task.Renewed(s.Spec.Roles[t.Task.Role], role)
 		}

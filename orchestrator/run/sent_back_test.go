@@ -28,33 +28,33 @@ func TestAPlanThatWasSentBackLeavesNothing(t *testing.T) {
 	l.Append("", run.PlanData{By: "master/3", Tasks: []spec.Task{gen("far", "near"), gen("near", "all"), gen("apart", "seen")}})
 	l.Append("dropped", run.TaskData{State: run.TaskCancelled})
 	s := l.State
-	require.Equal(t, 1, s.PlanToApprove())
+	require.Equal(t, 1, s.Plans.ToApprove())
 	l.Append("", run.Data{SentBack: "Leave a alone", Plans: 2})
 
-	require.Equal(t, []string{"seen", "apart"}, s.Order)
-	require.Len(t, s.Tasks, 2)
-	require.Empty(t, s.Shards)
-	require.Empty(t, s.Why("set"))
-	require.Nil(t, s.Set(&run.Task{Task: shard("x")}))
-	require.True(t, s.NothingGivenUp())
-	require.Equal(t, map[run.TaskState]int{run.TaskPending: 2}, positive(s.Counts()))
-	require.Empty(t, s.Plans[1].DecisionRecord)
-	require.Equal(t, 2, s.PlanToApprove(), "the next plan still waits")
+	require.Equal(t, []string{"seen", "apart"}, s.Tasks.Order)
+	require.Len(t, s.Tasks.ByID, 2)
+	require.Empty(t, s.Tasks.Shards)
+	require.Empty(t, s.Tasks.ChangeSet("set").Closed())
+	require.Nil(t, s.Tasks.Set(&run.Task{Task: shard("x")}))
+	require.True(t, s.Tasks.NoneGivenUp())
+	require.Equal(t, map[run.TaskState]int{run.TaskPending: 2}, positive(s.Tasks.Counts()))
+	require.Empty(t, s.Plans.All[1].DecisionRecord)
+	require.Equal(t, 2, s.Plans.ToApprove(), "the next plan still waits")
 	messages := s.Messages.To(run.MasterTask, 0)
 	require.Len(t, messages, 1)
 	require.Regexp(t, `^Leave a alone\n\n.*nothing of it was started`, messages[0].Text)
 
 	l.Append("", run.PlanData{By: "master/4", Tasks: []spec.Task{gen("a", "all"), shard("all-001")}})
-	require.Equal(t, []string{"seen", "apart", "a", "all-001"}, s.Order)
-	met, lost, known := s.Depends("all")
+	require.Equal(t, []string{"seen", "apart", "a", "all-001"}, s.Tasks.Order)
+	met, lost, known := s.Tasks.Depends("all")
 	require.False(t, met)
 	require.Nil(t, lost)
 	require.True(t, known)
 	var open []string
-	for v := range s.Open() {
+	for v := range s.Tasks.Open() {
 		open = append(open, v.Task.ID)
 	}
-	require.Equal(t, s.Order, open, "plan order")
+	require.Equal(t, s.Tasks.Order, open, "plan order")
 }
 
 func TestAnEditedPlanTakesThePlaceOfAnother(t *testing.T) {
@@ -68,22 +68,22 @@ func TestAnEditedPlanTakesThePlaceOfAnother(t *testing.T) {
 	s := l.State
 	l.Append("kept", run.TaskData{State: run.TaskCancelled})
 	l.Append("", run.PlanData{By: "master/1", Replaces: 1, DecisionRecord: "new", Tasks: []spec.Task{gen("kept", "more"), gen("more")}})
-	require.Equal(t, []string{"apart", "kept", "more"}, s.Order)
-	require.Equal(t, run.TaskPending, s.Tasks["kept"].State)
-	require.True(t, s.NothingGivenUp())
-	require.Len(t, s.Plans, 2)
-	require.Equal(t, "new", s.Plans[0].DecisionRecord)
-	require.Equal(t, 0, s.Tasks["more"].Plan)
+	require.Equal(t, []string{"apart", "kept", "more"}, s.Tasks.Order)
+	require.Equal(t, run.TaskPending, s.Tasks.ByID["kept"].State)
+	require.True(t, s.Tasks.NoneGivenUp())
+	require.Len(t, s.Plans.All, 2)
+	require.Equal(t, "new", s.Plans.All[0].DecisionRecord)
+	require.Equal(t, 0, s.Tasks.ByID["more"].Plan)
 	require.Equal(t, 2, s.Master.Woken)
-	require.Equal(t, 0, s.PlanToApprove(), "it is asked about again")
+	require.Equal(t, 0, s.Plans.ToApprove(), "it is asked about again")
 
 	l.Append("", run.PlanData{By: "master/1", Replaces: 1, Tasks: []spec.Task{{ID: "kept", Role: "reader"}}})
-	require.Equal(t, []string{"apart", "kept"}, s.Order)
-	require.Equal(t, 1, s.PlanToApprove(), "readers alone need no approval")
+	require.Equal(t, []string{"apart", "kept"}, s.Tasks.Order)
+	require.Equal(t, 1, s.Plans.ToApprove(), "readers alone need no approval")
 	l.Append("", run.PlanData{By: "master/1", Replaces: 9, Tasks: []spec.Task{gen("x")}})
-	require.Equal(t, []string{"apart", "kept"}, s.Order, "there is no such plan")
+	require.Equal(t, []string{"apart", "kept"}, s.Tasks.Order, "there is no such plan")
 	l.Append("", run.Data{Approved: true, Plans: 2})
-	require.Equal(t, -1, s.PlanToApprove())
+	require.Equal(t, -1, s.Plans.ToApprove())
 }
 
 func TestMailOfTheMaster(t *testing.T) {

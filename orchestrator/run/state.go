@@ -42,104 +42,52 @@ type State struct {
 	// Damaged is set where some of the log is lost.
 	Damaged bool
 	// Began is the position of the event with which the present conductor began.
-	Began    uint64
-	Notices  []string
-	Baseline map[string]spec.Receipt
-	// Flaky are, by gate, the failures that one of two runs on the base commit had and the other one had not; nil while the gates
-	// have not run there twice.
-	Flaky map[string][]string
-	// baselined is the epoch in which the gates ran on the base commit, 0 where an earlier run's count; outdated is set when
-	// gates met another environment in a later one.
-	baselined int
-	outdated  bool
-	Final     []spec.Receipt
-	// Missing are the tests of the base commit that did not run in the final gates, one sentence a gate; Gone are, by gate, the
-	// objects with those that landed patches took away.
+	Began   uint64
+	Notices []string
+	Proofs  Proofs
+	Final   []spec.Receipt
+	// Missing are the tests of the base commit that did not run in the final gates, one sentence a gate.
 	Missing []string
-	Gone    map[string]string
-	// Landings are the landed batches, oldest first; firstRed is the number of the first one that made final gates red.
-	Landings []Landing
-	firstRed int
 	// Unverified is why nothing that lands is proven, or at the end not all of it, in the words of the log; empty before the
 	// baseline.
 	Unverified string
-	unprovable []Unprovable
-	// Head is the integration commit. Proved maps a tree to the receipts of the gates that passed on it, Failures to those that
-	// did not, with the number of their runs.
-	Head     string
-	Proved   map[string][]spec.Receipt
-	Failures map[string][]Failure
-	Ref      string
+	// Head is the integration commit.
+	Head string
+	Ref  string
 	// Published is the commit that Ref was put at.
 	Published string
-	Plans     []PlanData
-	// Edits are the plans that a person edited, by their index in Plans, with the position of the edit.
-	Edits []Edit
-	// Approved counts the plans that a person, or --yes, approved.
-	Approved int
-	Tasks    map[string]*Task
-	Order    []string
-	// Shards are the tasks that each template was expanded to, in plan order: a task that names the template means them all.
-	Shards map[string][]string
+	Plans     Plans
+	Tasks     Tasks
 	// Works are the attempts of everything that was ever on the queue, by queue id.
-	Works Works
-	// Batches are those that are tested, oldest first; BatchCount counts all so far, GateRuns the results of gates on batches and
-	// on the final head, Queued the patches that were accepted, those of a change set as one. BatchLimit is how many tasks the
-	// next batch may hold.
-	Batches    []*Batch
-	BatchCount int
-	GateRuns   int
-	Queued     int
-	BatchLimit int
-	Times      Times
-	// parts counts the parts of split batches, placed the tasks of all plans.
-	parts    int
-	placed   int
-	Budget   int
-	Usage    spec.Usage
-	Quotas   Quotas
-	Master   Master
-	Requests Requests
-	Messages Messages
+	Works     Works
+	Batches   Batches
+	Times     Times
+	Budget    int
+	Usage     spec.Usage
+	Quotas    Quotas
+	Templates Templates
+	Master    Master
+	Requests  Requests
+	Messages  Messages
 	// Queue are the works that have not ended.
 	Queue Queue
 	// ConductorPos is the position of the newest event by a conductor, Pos that of the newest event of all, Time its time.
 	ConductorPos uint64
 	Pos          uint64
 	Time         time.Time
-
-	index
-}
-
-// The bounds of a batch. At one bad change in a hundred, batches of about leastLimit cost least to bisect.
-const (
-	leastLimit = 64
-	MostTasks  = 512
-)
-
-// mergeTime is about what a patch costs before the gates of its batch run: a merge and a commit.
-const mergeTime = 20 * time.Millisecond
-
-// firstLimit bounds the first batches, from what the gates took on the base commit. Patches whose merges take as long together as
-// the gates at most double what a batch costs, and slow gates run less often.
-func firstLimit(baseline []spec.Receipt) int {
-	var gates time.Duration
-	for _, r := range baseline {
-		gates += r.Duration
-	}
-	return int(min(max(leastLimit, gates/mergeTime), MostTasks))
 }
 
 // NewState returns the state of a run with an empty log.
 func NewState() *State {
-	return &State{
-		Tasks: map[string]*Task{}, Shards: map[string][]string{}, Works: Works{},
+	s := &State{
+		Passed: map[Status]bool{}, Tasks: newTasks(), Works: Works{}, Queue: Queue{}, Quotas: Quotas{},
 		Requests: Requests{ByID: map[string]*Request{}, of: map[string][]*Request{}},
-		Messages: Messages{to: map[string][]*Message{}}, Queue: Queue{}, Quotas: Quotas{},
-		Baseline: map[string]spec.Receipt{}, Passed: map[Status]bool{},
-		Gone: map[string]string{}, Proved: map[string][]spec.Receipt{}, Failures: map[string][]Failure{},
-		BatchLimit: leastLimit, index: newIndex(),
+		Messages: Messages{to: map[string][]*Message{}},
+		Batches:  Batches{Gone: map[string]string{}},
+		Proofs:   newProofs(),
 	}
+	s.Templates = newTemplates(&s.Tasks)
+	return s
 }
 
 // Apply folds one event in. An event that it cannot read is an error that names it; the state is then unchanged.
@@ -215,30 +163,29 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	s.reread(d)
 	if d.Baseline != nil {
 		for _, r := range d.Baseline {
-			s.Baseline[r.Gate] = r
+			s.Proofs.Baseline[r.Gate] = r
 		}
-		s.BatchLimit = firstLimit(d.Baseline)
-		s.baselined, s.outdated = 0, false
+		s.Batches.Limit = 0
+		s.Proofs.baselined, s.Proofs.outdated = 0, false
 		if w := s.Works[BaselineTask]; w != nil {
-			s.baselined = w.Attempts[w.Last].Epoch
+			s.Proofs.baselined = w.Attempts[w.Last].Epoch
 		}
 		s.noteUnprovable()
 	}
 	if d.Flaky != nil {
-		s.Flaky = d.Flaky
+		s.Proofs.Flaky = d.Flaky
 	}
 	for gate, names := range d.Names {
-		r := s.Baseline[gate]
+		r := s.Proofs.Baseline[gate]
 		r.Names = append(slices.Clone(r.Names), names)
-		s.Baseline[gate] = r
+		s.Proofs.Baseline[gate] = r
 	}
 	s.Unverified = cmp.Or(d.Unverified, s.Unverified)
 	if d.Final != nil {
-		s.Final, s.firstRed, s.Missing = d.Final, d.FirstRed, d.Missing
+		s.Final, s.Batches.firstRed, s.Missing = d.Final, d.FirstRed, d.Missing
 	}
 	if d.Approved {
-		s.Approved = cmp.Or(d.Plans, len(s.Plans))
-		s.toApprove = slices.DeleteFunc(s.toApprove, func(plan int) bool { return plan < s.Approved })
+		s.Plans.approve(cmp.Or(d.Plans, len(s.Plans.All)))
 	}
 	if d.SentBack != "" {
 		s.sendBack(e, d.Plans-1, d.SentBack)
@@ -250,7 +197,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		s.Ref, s.Published = d.Ref, cmp.Or(d.Head, s.Head)
 	}
 	if d.Hold != nil {
-		s.applyHold(e, *d.Hold)
+		s.Templates.apply(*d.Hold, e.Pos, len(s.Plans.All))
 	}
 	s.Notices = append(s.Notices, d.Notices...)
 	if e.Task != "" {
@@ -263,7 +210,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 func (s *State) enter(status Status, reason string, at time.Time) {
 	s.Status, s.Reason, s.Passed[status] = status, reason, true
 	if status == Running {
-		s.Final, s.firstRed, s.Missing = nil, 0, nil // the head may move again
+		s.Final, s.Batches.firstRed, s.Missing = nil, 0, nil // the head may move again
 	}
 	switch {
 	case !status.Ended():
@@ -285,12 +232,7 @@ func (s *State) applyPlan(e *contextscope.Event, d PlanData) {
 		s.replace(e, d)
 		return
 	}
-	s.Plans, s.writes = append(s.Plans, d), append(s.writes, s.Spec.Writes(d))
-	at := len(s.Plans) - 1
-	if d.By != ByFile && d.Request == "" && d.Follows == "" && s.writes[at] && at >= s.Approved {
-		s.toApprove = append(s.toApprove, at)
-	}
-	s.addTasks(at, d.Tasks)
+	s.addTasks(s.Plans.add(d, &s.Spec), d.Tasks)
 	if d.Follows != "" {
 		s.Requests.refused = slices.DeleteFunc(s.Requests.refused, func(q *Request) bool { return q.ID == d.Follows })
 		return
@@ -306,7 +248,11 @@ func (s *State) applyPlan(e *contextscope.Event, d PlanData) {
 
 // set moves a task to a state, at a position of the log.
 func (s *State) set(t *Task, to TaskState, pos uint64) {
-	if s.index.set(t, to, pos) && !t.GivenUp() && t.State != TaskSkipped {
+	if !s.Tasks.set(t, to, pos) {
+		return
+	}
+	s.Templates.ended(t)
+	if !t.GivenUp() && t.State != TaskSkipped {
 		s.Messages.ended(t.Task.ID)
 	}
 }
@@ -314,20 +260,20 @@ func (s *State) set(t *Task, to TaskState, pos uint64) {
 // addTasks adds the tasks of a plan.
 func (s *State) addTasks(plan int, tasks []spec.Task) {
 	for _, t := range tasks {
-		if _, twice := s.Tasks[t.ID]; twice {
+		if _, twice := s.Tasks.ByID[t.ID]; twice {
 			continue
 		}
-		v := &Task{Task: t, Plan: plan, State: TaskPending, After: t.Dependencies(), place: s.placed}
-		if p := &s.Plans[plan]; t.ShardOf == "" && p.Request == "" && p.Follows == "" {
+		v := &Task{Task: t, Plan: plan, State: TaskPending, After: t.Dependencies(), place: s.Tasks.placed}
+		if p := &s.Plans.All[plan]; t.ShardOf == "" && p.Request == "" && p.Follows == "" {
 			v.Named = t.Files
 		}
-		s.placed++
-		s.Tasks[t.ID] = v
-		s.Order = append(s.Order, t.ID)
-		s.join(v)
-		s.add(v)
+		s.Tasks.placed++
+		s.Tasks.ByID[t.ID] = v
+		s.Tasks.Order = append(s.Tasks.Order, t.ID)
+		s.Tasks.join(v)
+		s.Tasks.add(v)
 		if t.ShardOf != "" {
-			s.Shards[t.ShardOf] = append(s.Shards[t.ShardOf], t.ID)
+			s.Tasks.Shards[t.ShardOf] = append(s.Tasks.Shards[t.ShardOf], t.ID)
 		}
 	}
 }

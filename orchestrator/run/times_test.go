@@ -82,15 +82,3 @@ func TestTimesOfACommand(t *testing.T) {
 	require.Equal(t, 500*time.Millisecond, l.Times.Wall(run.Tools))
 	require.Equal(t, 1500*time.Millisecond, l.Times.Waited)
 }
-
-// A quick gate begins with small batches, which are cheap to cut; a slow one proves more patches at once.
-func TestTheBaselineChoosesTheFirstLimit(t *testing.T) {
-	t.Parallel()
-	for took, want := range map[time.Duration]int{
-		0: 64, 10 * time.Millisecond: 64, 1280 * time.Millisecond: 64, 2 * time.Second: 100, 14 * time.Second: 512, time.Hour: 512,
-	} {
-		l := runtest.New(t, run.Spec{}, run.Preflight)
-		l.Append("", run.Data{Baseline: []spec.Receipt{{Gate: "build", Duration: took / 2}, {Gate: "test", Duration: took - took/2}}})
-		require.Equal(t, want, l.BatchLimit, took)
-	}
-}

@@ -43,11 +43,11 @@ const hiddenPackage = "package: "
 
 // Unprovable returns the parts of the repository that no gate can prove, sorted; none before setup and the baseline are known. It
 // is not to be changed.
-func (s *State) Unprovable() []Unprovable { return s.unprovable }
+func (p *Proofs) Unprovable() []Unprovable { return p.unprovable }
 
 // UnprovableIn returns those that some files are a part of.
-func (s *State) UnprovableIn(files []string) []Unprovable {
-	return slices.DeleteFunc(slices.Clone(s.unprovable), func(u Unprovable) bool { return !slices.ContainsFunc(files, u.holds) })
+func (p *Proofs) UnprovableIn(files []string) []Unprovable {
+	return slices.DeleteFunc(slices.Clone(p.unprovable), func(u Unprovable) bool { return !slices.ContainsFunc(files, u.holds) })
 }
 
 // SetUp returns the result of setup; nil while it has not succeeded, and where there is none.
@@ -61,30 +61,30 @@ func (w Works) SetUp() *spec.Result {
 // WithBaseline returns the state as it is once the receipts of the base commit are known.
 func (s *State) WithBaseline(receipts []spec.Receipt) *State {
 	with := *s
-	with.Baseline = map[string]spec.Receipt{}
+	with.Proofs.Baseline = map[string]spec.Receipt{}
 	for _, r := range receipts {
-		with.Baseline[r.Gate] = r
+		with.Proofs.Baseline[r.Gate] = r
 	}
-	with.unprovable = with.findUnprovable()
+	with.Proofs.unprovable = with.Proofs.findUnprovable(&s.Spec, s.Works.SetUp())
 	return &with
 }
 
 // noteUnprovable notes what setup and the baseline tell of what cannot be proven, and which patches in the queue it meets.
 func (s *State) noteUnprovable() {
-	s.unprovable = s.findUnprovable()
-	for t := range s.In(TaskAccepted) {
-		t.Unprovable = s.cannotProve(t)
+	s.Proofs.unprovable = s.Proofs.findUnprovable(&s.Spec, s.Works.SetUp())
+	for t := range s.Tasks.In(TaskAccepted) {
+		t.Unprovable = s.Proofs.cannotProve(t)
 	}
 }
 
-func (s *State) cannotProve(t *Task) bool {
-	return len(s.unprovable) > 0 && len(s.UnprovableIn(t.Changes())) > 0
+func (p *Proofs) cannotProve(t *Task) bool {
+	return len(p.unprovable) > 0 && len(p.UnprovableIn(t.Changes())) > 0
 }
 
-func (s *State) findUnprovable() (out []Unprovable) {
+func (p *Proofs) findUnprovable(order *Spec, setup *spec.Result) (out []Unprovable) {
 	gates := map[Unprovable][]string{}
-	for _, name := range s.Spec.GateNames() {
-		for _, hidden := range s.Baseline[name].Hidden {
+	for _, name := range order.GateNames() {
+		for _, hidden := range p.Baseline[name].Hidden {
 			dir, isPackage := strings.CutPrefix(hidden, hiddenPackage)
 			if hidden != spec.HiddenAll {
 				u := Unprovable{Path: dir, Package: isPackage}
@@ -97,7 +97,7 @@ func (s *State) findUnprovable() (out []Unprovable) {
 		out = append(out, u)
 	}
 	derived := map[string][]string{}
-	places, copies := s.madeOfTree()
+	places, copies := order.madeOfTree(setup)
 	for _, dir := range copies {
 		out = append(out, Unprovable{Path: dir, Why: "tests use a copy of it that setup has made"})
 	}
@@ -115,12 +115,12 @@ func (s *State) findUnprovable() (out []Unprovable) {
 
 // madeOfTree returns the places of the environment that are made from tracked files, and the directories of packages
 // that it has a copy of, where nothing makes them again.
-func (s *State) madeOfTree() (places, copies []string) {
-	if len(s.Spec.Project.Regenerate) > 0 {
+func (s *Spec) madeOfTree(setup *spec.Result) (places, copies []string) {
+	if len(s.Project.Regenerate) > 0 {
 		return nil, nil
 	}
-	if r := s.Works.SetUp(); r != nil {
-		return r.Derived, r.Copies
+	if setup != nil {
+		return setup.Derived, setup.Copies
 	}
-	return s.Spec.Derived, s.Spec.Copies
+	return s.Derived, s.Copies
 }

@@ -52,7 +52,7 @@ func (x *canaries) take(t *run.Task) {
 // of returns the template of a task whose next attempt is a model's; nil where all of its shards may begin.
 func (x *canaries) of(t *run.Task) *canary {
 	name := t.Task.ShardOf
-	if name == "" || t.Task.ChangeSet != "" || x.BriefProven(name) {
+	if name == "" || t.Task.ChangeSet != "" || x.Templates.BriefProven(name) {
 		return nil
 	}
 	role := x.Spec.Roles[t.Task.Role]
@@ -72,8 +72,8 @@ func (x *canaries) of(t *run.Task) *canary {
 
 func (x *canaries) look(shard *run.Task) *canary {
 	c, unchanged := &canary{room: x.size(shard)}, 0
-	for _, id := range x.Shards[shard.Task.ShardOf] {
-		switch t := x.Tasks[id]; {
+	for _, id := range x.Tasks.Shards[shard.Task.ShardOf] {
+		switch t := x.Tasks.ByID[id]; {
 		case t.State == run.TaskDone:
 			unchanged++
 		case !t.Ended() && t.State != run.TaskHeld && x.begun(t):
@@ -94,12 +94,12 @@ func (x *canaries) size(shard *run.Task) int {
 	}
 	var gates time.Duration
 	for _, g := range x.Spec.GatesOf(shard.Task) {
-		gates += x.Baseline[g].Duration
+		gates += x.Proofs.Baseline[g].Duration
 	}
 	if gates <= slowGates {
 		return spec.DefaultCanary
 	}
-	return max(spec.DefaultCanary, (len(x.Shards[shard.Task.ShardOf])+firstShare-1)/firstShare)
+	return max(spec.DefaultCanary, (len(x.Tasks.Shards[shard.Task.ShardOf])+firstShare-1)/firstShare)
 }
 
 // begun reports whether a model has had a task since it was last revised.

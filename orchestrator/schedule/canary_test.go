@@ -39,15 +39,15 @@ func shard(n int) string { return fmt.Sprintf("t-%03d", n) }
 
 func begin(l *runtest.Log, shards ...int) {
 	for _, n := range shards {
-		t := l.Tasks[shard(n)]
+		t := l.Tasks.ByID[shard(n)]
 		l.Dispatched(shard(n), t.Task.Role, t.Attempt+1, "b")
 	}
 }
 
 func fail(l *runtest.Log, n int) {
 	id := shard(n)
-	l.Ended(id, l.Tasks[id].Attempt, runtest.Failed("x", "y"))
-	l.Do(schedule.Failed(l.State, l.Tasks[id], spec.Fault{Class: wire.FaultGate, Message: fmt.Sprint("red", n)}))
+	l.Ended(id, l.Tasks.ByID[id].Attempt, runtest.Failed("x", "y"))
+	l.Do(schedule.Failed(l.State, l.Tasks.ByID[id], spec.Fault{Class: wire.FaultGate, Message: fmt.Sprint("red", n)}))
 }
 
 func state(l *runtest.Log, to run.TaskState, shards ...int) {
@@ -99,7 +99,7 @@ func TestCanary(t *testing.T) {
 			6, same,
 			func(l *runtest.Log) {
 				begin(l, 1, 2, 3)
-				for _, id := range l.Order {
+				for _, id := range l.Tasks.Order {
 					l.Append(id, run.TaskData{State: run.TaskPending, Revision: &run.Revision{By: "user", Words: "x"}})
 				}
 			},

@@ -13,13 +13,13 @@ func Dispatch(s *run.State) []run.Action {
 	}
 	var actions []run.Action
 	ready, unreachable := Ready(s)
-	for t := range s.In(run.TaskPending) {
+	for t := range s.Tasks.In(run.TaskPending) {
 		if why, ok := unreachable[t.Task.ID]; ok {
 			actions = append(actions, Park(s, t, why, nil)...)
 		}
 	}
 	for _, id := range ready {
-		t := s.Tasks[id]
+		t := s.Tasks.ByID[id]
 		if why := UsedUp(s, t); why != "" {
 			actions = append(actions, Park(s, t, why, nil)...)
 			continue

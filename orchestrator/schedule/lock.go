@@ -18,7 +18,7 @@ type Lock struct {
 // on.
 func Locked(s *run.State) []Lock {
 	var locked []Lock
-	for t := range s.Open() {
+	for t := range s.Tasks.Open() {
 		if len(t.Task.Files) > 0 && locks(s, t) {
 			locked = append(locked, Lock{t.Task.ID, t.Task.Files})
 		}
@@ -27,7 +27,7 @@ func Locked(s *run.State) []Lock {
 }
 
 func locks(s *run.State, t *run.Task) bool {
-	c := s.Set(t)
+	c := s.Tasks.Set(t)
 	return t.Attempt > 0 || c != nil && c.Begun
 }
 
@@ -59,7 +59,7 @@ func newSets(s *run.State) *sets {
 
 // whole returns the set that begins with a task; nil for none.
 func (x *sets) whole(t *run.Task) *run.ChangeSet {
-	if c := x.Set(t); c != nil && !c.Begun && !x.begun[c] {
+	if c := x.Tasks.Set(t); c != nil && !c.Begun && !x.begun[c] {
 		return c
 	}
 	return nil
@@ -107,7 +107,7 @@ func (x *sets) meets(t *run.Task, files []string) bool {
 	}
 	locked, meet := locks(x.State, t), plan.Against(files)
 	for _, l := range x.locked {
-		other := x.Tasks[l.Task]
+		other := x.Tasks.ByID[l.Task]
 		own := other == t || t.Task.ChangeSet != "" && other.Task.ChangeSet == t.Task.ChangeSet
 		// A task that is added to a set, or waits again with it, may lock what another one has locked already: the first in the
 		// plan continues.
@@ -128,7 +128,7 @@ func (x *sets) lock(t *run.Task) {
 	switch {
 	case c != nil:
 		x.begun[c], members = true, c.Members
-	case locks(x.State, t) || x.begun[x.Set(t)]:
+	case locks(x.State, t) || x.begun[x.Tasks.Set(t)]:
 		return
 	}
 	clear(x.waits) // another set may need these files

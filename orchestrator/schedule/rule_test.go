@@ -165,7 +165,7 @@ func TestFailed(t *testing.T) {
 					l.Append("t", run.TaskData{State: run.TaskPending, Fault: &c.had[i]})
 				}
 			}
-			require.Equal(t, c.want, runtest.Describe(schedule.Failed(l.State, l.Tasks["t"], c.now)))
+			require.Equal(t, c.want, runtest.Describe(schedule.Failed(l.State, l.Tasks.ByID["t"], c.now)))
 		})
 	}
 }
@@ -199,7 +199,7 @@ func TestACommandIsNotRepeated(t *testing.T) {
 			l.Spec.Roles["mod"] = c.role
 			l.Dispatched("t", "mod", 1, "b")
 			l.Ended("t", 1, runtest.Patched("c", "tree", "b"))
-			require.Equal(t, []string{c.want}, runtest.Describe(schedule.Failed(l.State, l.Tasks["t"], spec.Fault{Class: c.class, Message: "red"})))
+			require.Equal(t, []string{c.want}, runtest.Describe(schedule.Failed(l.State, l.Tasks.ByID["t"], spec.Fault{Class: c.class, Message: "red"})))
 		})
 	}
 }
@@ -221,9 +221,9 @@ func TestTheNextExecutorOfAChainHasItsOwnAttempts(t *testing.T) {
 		{red, spec.ExecutorModel, "task t parked failed 1 of 1 attempts: red"},
 	} {
 		l.Dispatched("t", "mod", n+1, "b")
-		require.Equal(t, c.executor, l.ExecutorOf(l.Tasks["t"]), n)
+		require.Equal(t, c.executor, l.Made(l.Tasks.ByID["t"]).Executor, n)
 		l.Ended("t", n+1, runtest.Failed("x", "y"))
-		actions := schedule.Failed(l.State, l.Tasks["t"], c.fault)
+		actions := schedule.Failed(l.State, l.Tasks.ByID["t"], c.fault)
 		require.Equal(t, []string{c.want}, runtest.Describe(actions), n)
 		l.Do(actions)
 	}
@@ -338,7 +338,7 @@ func TestTheSameFailureTwiceMovesOn(t *testing.T) {
 			for i := range c.faults {
 				l.Dispatched("t", "r", i+1, "b")
 				l.Ended("t", i+1, runtest.Failed("x", "y"))
-				actions := schedule.Failed(l.State, l.Tasks["t"], c.faults[i])
+				actions := schedule.Failed(l.State, l.Tasks.ByID["t"], c.faults[i])
 				append1, ok := actions[0].(run.Append)
 				require.True(t, ok)
 				d, ok := append1.Data.(run.TaskData)
@@ -368,17 +368,17 @@ func TestAnAttemptHasTheExecutorAndTheModelOfItsRung(t *testing.T) {
 	l.Spec.Project.Models = map[string]spec.Model{"default": {Name: "d", Stronger: "strong"}, "strong": {Name: "s"}}
 	red := spec.Fault{Class: wire.FaultGate, Message: "red"}
 	l.Dispatched("t", "r", 1, "b")
-	require.Equal(t, spec.ExecutorCommand, l.Made(l.Tasks["t"]).Executor)
+	require.Equal(t, spec.ExecutorCommand, l.Made(l.Tasks.ByID["t"]).Executor)
 	for n := 2; n < 5; n++ { // one step
 		l.Append("t", run.TaskData{State: run.TaskPending, Fault: &red, Choice: &run.Choice{At: 1}})
 		l.Dispatched("t", "r", n, "b")
-		require.Equal(t, spec.ExecutorModel, l.ExecutorOf(l.Tasks["t"]), n)
-		require.Empty(t, l.Made(l.Tasks["t"]).Model, n)
+		require.Equal(t, spec.ExecutorModel, l.Made(l.Tasks.ByID["t"]).Executor, n)
+		require.Empty(t, l.Made(l.Tasks.ByID["t"]).Model, n)
 	}
 	l.Append("t", run.TaskData{State: run.TaskPending, Fault: &red, Choice: &run.Choice{At: 2, Uses: "strong", Why: "the same failure twice"}})
 	require.Equal(t, []string{"assign t/5 to r on b uses strong: the same failure twice"}, runtest.Describe(schedule.Dispatch(l.State)))
 	l.Dispatched("t", "r", 5, "b")
-	made := l.Made(l.Tasks["t"])
+	made := l.Made(l.Tasks.ByID["t"])
 	require.Equal(t, []string{spec.ExecutorModel, "strong", "", ""}, append([]string{made.Executor, made.Model, made.Thinking, ""}, made.Fallback...))
 }
 
@@ -396,11 +396,11 @@ func TestShardsThatMissTheSameName(t *testing.T) {
 	l.Dispatched("t-002", "generator", 1, "b")
 	first := red("a.go")
 	require.Equal(t, []string{"task t-001 parked failed 1 of 1 attempts: red"},
-		runtest.Describe(schedule.Failed(l.State, l.Tasks["t-001"], first)), "it is the only one")
+		runtest.Describe(schedule.Failed(l.State, l.Tasks.ByID["t-001"], first)), "it is the only one")
 	l.Append("t-001", run.TaskData{State: run.TaskParked, Fault: &first})
 	require.Equal(t, []string{
 		"task t-002 parked failed 1 of 1 attempts: red. 2 shards of t fail with legacy.Load. If the change is right only as a whole, set " +
 			"together: true on the template; if the old and the new form can stand side by side, add the new one, move its users, then " +
 			"remove the old one, as tasks with depends_on",
-	}, runtest.Describe(schedule.Failed(l.State, l.Tasks["t-002"], red("b.go"))))
+	}, runtest.Describe(schedule.Failed(l.State, l.Tasks.ByID["t-002"], red("b.go"))))
 }

@@ -26,8 +26,8 @@ func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 			unreachable[id] = why
 			continue
 		}
-		set := s.Set(t)
-		if !met || room <= 0 || s.HoldOf(t) != nil || set != nil && set.Lost != nil { // most of thousands
+		set := s.Tasks.Set(t)
+		if !met || room <= 0 || s.Templates.HoldOf(t) != nil || set != nil && set.Lost != nil { // most of thousands
 			continue
 		}
 		role := s.Spec.Roles[t.Task.Role]
@@ -56,7 +56,7 @@ const maxWaiting = 64
 // inTurn lists the pending tasks in the order in which they are dispatched: first those that agents wait for, the deepest first,
 // so that a waiting agent ends before others begin to wait; then in plan order.
 func inTurn(s *run.State) []*run.Task {
-	pending, deepest := slices.Collect(s.In(run.TaskPending)), func(a, b *run.Task) int { return cmp.Compare(b.Depth, a.Depth) }
+	pending, deepest := slices.Collect(s.Tasks.In(run.TaskPending)), func(a, b *run.Task) int { return cmp.Compare(b.Depth, a.Depth) }
 	if !slices.IsSortedFunc(pending, deepest) {
 		slices.SortStableFunc(pending, deepest)
 	}
@@ -75,7 +75,7 @@ func serialized(t *run.Task) bool {
 
 // serializedRunning reports whether such a task is active.
 func serializedRunning(s *run.State) bool {
-	for t := range s.Open() {
+	for t := range s.Tasks.Open() {
 		if t.State != run.TaskPending && serialized(t) && !s.Works.Wait(t.Task.ID) {
 			return true
 		}
@@ -84,13 +84,13 @@ func serializedRunning(s *run.State) bool {
 }
 
 // approved reports whether the task's plan was approved. A plan of readers alone writes nothing and needs no approval.
-func approved(s *run.State, t *run.Task) bool { return s.Approval(t) || !s.PlanWrites(t.Plan) }
+func approved(s *run.State, t *run.Task) bool { return s.Approval(t) || !s.Plans.Writes(t.Plan) }
 
 // dependencies reports whether all of a task's dependencies are met; why is set when one of them never will be.
 func dependencies(s *run.State, t *run.Task) (met bool, why string) {
 	met = true
 	for _, ref := range t.After {
-		ok, lost, known := s.Depends(ref)
+		ok, lost, known := s.Tasks.Depends(ref)
 		switch {
 		case !known:
 			return false, fmt.Sprintf("depends on %s, which is not in the plan", ref)

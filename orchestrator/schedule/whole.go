@@ -12,8 +12,8 @@ import (
 // where they do not.
 func whole(s *run.State, t *run.Task, f spec.Fault) string {
 	name, shards := missing(f), 0
-	for _, id := range s.Shards[t.Task.ShardOf] {
-		for _, had := range s.Tasks[id].Faults {
+	for _, id := range s.Tasks.Shards[t.Task.ShardOf] {
+		for _, had := range s.Tasks.ByID[id].Faults {
 			if id != t.Task.ID && missing(had.Fault) == name {
 				shards++
 				break

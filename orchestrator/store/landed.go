@@ -81,12 +81,12 @@ func addLanded(ctx context.Context, st *run.State, mirror *git.Repo, c git.Lande
 			}
 		}
 		v := &run.Attempt{Attempt: l.Attempt, Head: p.Base, Result: &spec.Result{Status: spec.StatusDone, Patch: p}}
-		st.Tasks[id] = &run.Task{
+		st.Tasks.ByID[id] = &run.Task{
 			Task: spec.Task{ID: id}, State: run.TaskLanded, Attempt: l.Attempt, Commit: c.Commit, Landed: l, Result: v.Result,
 		}
 		st.Works[id] = &run.Work{ID: id, Last: l.Attempt, Attempts: map[int]*run.Attempt{l.Attempt: v}}
-		st.Order, landing.Tasks = append(st.Order, id), append(landing.Tasks, l)
+		st.Tasks.Order, landing.Tasks = append(st.Tasks.Order, id), append(landing.Tasks, l)
 	}
-	st.Landings = append(st.Landings, landing)
+	st.Batches.Landed = append(st.Batches.Landed, landing)
 	return nil
 }

@@ -35,6 +35,30 @@ func (s *State) Environment() string {
 	return ""
 }
 
+// Proofs are what the gates found on the trees that they ran on.
+type Proofs struct {
+	// Baseline are the receipts of the base commit, by gate.
+	Baseline map[string]spec.Receipt
+	// Flaky are, by gate, the failures that one of two runs on the base commit had and the other one had not; nil while the gates
+	// have not run there twice.
+	Flaky map[string][]string
+	// Proved maps a tree to the receipts of the gates that passed on it, Failures to those that did not, with the number of their
+	// runs.
+	Proved   map[string][]spec.Receipt
+	Failures map[string][]Failure
+	// baselined is the epoch in which the gates ran on the base commit, 0 where an earlier run's count; outdated is set when
+	// gates met another environment in a later one.
+	baselined  int
+	outdated   bool
+	unprovable []Unprovable
+}
+
+func newProofs() Proofs {
+	return Proofs{
+		Baseline: map[string]spec.Receipt{}, Proved: map[string][]spec.Receipt{}, Failures: map[string][]Failure{},
+	}
+}
+
 // KeptBaseline is the baseline of an earlier run.
 type KeptBaseline struct {
 	Run    string    `json:"run"`
@@ -49,13 +73,12 @@ type KeptBaseline struct {
 }
 
 // Baselined reports whether the baseline is known: every gate has a receipt on the base commit, in the environment of the others.
-func (s *State) Baselined() bool { return len(s.Baseline) >= len(s.Spec.Project.Gates) && !s.outdated }
+func (s *State) Baselined() bool {
+	return len(s.Proofs.Baseline) >= len(s.Spec.Project.Gates) && !s.Proofs.outdated
+}
 
 // Outdated reports whether the gates have to run again on the base commit, because later ones met another environment.
-func (s *State) Outdated() bool { return s.outdated }
-
-// RunTwice reports whether the gates ran on the base commit twice, or that was tried for what waits for it.
-func (s *State) RunTwice() bool { return s.Flaky != nil || s.Works.Settled(AgainTask) != nil }
+func (p *Proofs) Outdated() bool { return p.outdated }
 
 // RunsAgain reports whether they run there for what waits for it.
 func (w Works) RunsAgain() bool {
@@ -68,15 +91,15 @@ func holds(r spec.Receipt, since string) bool { return r.Since == "" || r.Since 
 
 // IsProven reports whether every one of the gates has a good receipt on the tree, in full or narrowed to what changed since a
 // commit.
-func (s *State) IsProven(tree string, gates []string, since string) bool {
-	return len(s.Receipts(tree, gates, since)) == len(gates)
+func (p *Proofs) IsProven(tree string, gates []string, since string) bool {
+	return len(p.Receipts(tree, gates, since)) == len(gates)
 }
 
 // Receipts are the good receipts of the gates on a tree, in full or narrowed to what changed since a commit.
-func (s *State) Receipts(tree string, gates []string, since string) []spec.Receipt {
+func (p *Proofs) Receipts(tree string, gates []string, since string) []spec.Receipt {
 	var out []spec.Receipt
 	for _, g := range gates {
-		for _, r := range s.Proved[tree] {
+		for _, r := range p.Proved[tree] {
 			if r.Gate == g && r.Verdict != spec.VerdictFail && holds(r, since) {
 				out = append(out, r)
 				break
@@ -93,23 +116,23 @@ type Failure struct {
 	Runs    int
 }
 
-func (s *State) fail(r spec.Receipt, f spec.Fault) {
-	list := s.Failures[r.Tree]
+func (p *Proofs) fail(r spec.Receipt, f spec.Fault) {
+	list := p.Failures[r.Tree]
 	i := slices.IndexFunc(list, func(had Failure) bool { return had.Receipt.Gate == r.Gate && had.Receipt.Since == r.Since })
 	if i < 0 {
 		i, list = len(list), append(list, Failure{})
 	}
 	list[i] = Failure{r, f, list[i].Runs + 1}
-	s.Failures[r.Tree] = list
+	p.Failures[r.Tree] = list
 }
 
 // Failed returns the failures of the gates on a tree, in full or narrowed to what changed since a commit, without those that have
 // passed there so too.
-func (s *State) Failed(tree string, gates []string, since string) []Failure {
+func (p *Proofs) Failed(tree string, gates []string, since string) []Failure {
 	var out []Failure
-	for _, f := range s.Failures[tree] {
+	for _, f := range p.Failures[tree] {
 		gate := f.Receipt.Gate
-		if slices.Contains(gates, gate) && holds(f.Receipt, since) && !s.IsProven(tree, []string{gate}, since) {
+		if slices.Contains(gates, gate) && holds(f.Receipt, since) && !p.IsProven(tree, []string{gate}, since) {
 			out = append(out, f)
 		}
 	}
@@ -117,8 +140,8 @@ func (s *State) Failed(tree string, gates []string, since string) []Failure {
 }
 
 // Runs is how often those of the gates ran on a tree that failed there and never passed; 0 where there is none.
-func (s *State) Runs(tree string, gates []string, since string) (most int) {
-	for _, f := range s.Failed(tree, gates, since) {
+func (p *Proofs) Runs(tree string, gates []string, since string) (most int) {
+	for _, f := range p.Failed(tree, gates, since) {
 		most = max(most, f.Runs)
 	}
 	return most
@@ -126,15 +149,15 @@ func (s *State) Runs(tree string, gates []string, since string) (most int) {
 
 // Flakes lists the signatures of gates that failed on a tree and passed on the same one, each with its gate's name, sorted.
 // Those of the base commit are none.
-func (s *State) Flakes() []string {
+func (p *Proofs) Flakes() []string {
 	var out []string
-	for tree, list := range s.Failures {
+	for tree, list := range p.Failures {
 		for _, f := range list {
-			if !s.IsProven(tree, []string{f.Receipt.Gate}, f.Receipt.Since) {
+			if !p.IsProven(tree, []string{f.Receipt.Gate}, f.Receipt.Since) {
 				continue
 			}
 			for _, signature := range f.Receipt.Signatures {
-				if !slices.Contains(s.Baseline[f.Receipt.Gate].Signatures, signature) {
+				if !slices.Contains(p.Baseline[f.Receipt.Gate].Signatures, signature) {
 					out = append(out, f.Receipt.Gate+": "+signature)
 				}
 			}
@@ -142,4 +165,15 @@ func (s *State) Flakes() []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// prove keeps a gate's receipt under the tree that it ran on, so that nothing is proven twice. A narrowed one stays beside that
+// of a full run.
+func (p *Proofs) prove(r spec.Receipt) {
+	for _, had := range p.Proved[r.Tree] {
+		if had.Gate == r.Gate && had.Since == r.Since {
+			return
+		}
+	}
+	p.Proved[r.Tree] = append(p.Proved[r.Tree], r)
 }

@@ -52,11 +52,11 @@ func TestNarrowedReceiptsCountForTheirChangeAlone(t *testing.T) {
 				l.Ended(run.FinalTask, i+1, result)
 			}
 			gates := []string{"g"}
-			require.Equal(t, c.full, l.IsProven("t", gates, ""))
-			require.Equal(t, c.narrowed, l.IsProven("t", gates, "c1"))
-			require.Equal(t, c.failFull, l.Runs("t", gates, ""))
-			require.Equal(t, c.failSince, l.Runs("t", gates, "c1"))
-			require.Equal(t, c.flakes, l.Flakes())
+			require.Equal(t, c.full, l.Proofs.IsProven("t", gates, ""))
+			require.Equal(t, c.narrowed, l.Proofs.IsProven("t", gates, "c1"))
+			require.Equal(t, c.failFull, l.Proofs.Runs("t", gates, ""))
+			require.Equal(t, c.failSince, l.Proofs.Runs("t", gates, "c1"))
+			require.Equal(t, c.flakes, l.Proofs.Flakes())
 		})
 	}
 }

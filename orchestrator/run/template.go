@@ -1,0 +1,235 @@
+package run
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+// Hold keeps the shards of a template from starting, since several of them failed in the same way: their brief may be wrong.
+type Hold struct {
+	Template string `json:"template"`
+	// Shape is the failure without what is a shard's own. Shards have failed with it; Example is the newest attempt that did, and
+	// Message its failure.
+	Shape   string `json:"shape"`
+	Shards  int    `json:"shards"`
+	Example string `json:"example"`
+	Message string `json:"message"`
+	// Answer is what was decided, and By who decided; both are empty while it is open.
+	Answer string `json:"answer,omitempty"`
+	By     string `json:"by,omitempty"`
+	// Pos is where in the log it began, and Plans how many there were.
+	Pos   uint64 `json:"-"`
+	Plans int    `json:"-"`
+}
+
+// Why is why the template is held, in one line.
+func (h *Hold) Why() string {
+	return fmt.Sprintf("%d shards fail in the same way, such as %s: %s", h.Shards, h.Example, h.Message)
+}
+
+// The answers to a hold.
+const (
+	HoldRevised  = "revised"  // the shards begin again with another brief
+	HoldAccepted = "accepted" // the shards go on as they are, also when more fail so
+	HoldParked   = "parked"   // the shards that have not begun are given up
+)
+
+// Alike is how many shards have to fail in the same way before their template is held.
+const Alike = 3
+
+// Templates are those with a shard that failed or passed.
+type Templates struct {
+	// Doubtful are those with a failure that enough shards have had.
+	Doubtful map[string]*Template
+	of       map[string]*Template
+	tasks    *Tasks
+	// held are the tasks that a hold keeps from starting, holds the open ones by template.
+	held  map[*Task]*Hold
+	holds []*Hold
+}
+
+func newTemplates(of *Tasks) Templates {
+	return Templates{Doubtful: map[string]*Template{}, of: map[string]*Template{}, tasks: of, held: map[*Task]*Hold{}}
+}
+
+// Template is what is known of a template's shards together.
+type Template struct {
+	// Failed has by shape the shards whose attempts failed so, since they were revised, in the order of the log.
+	Failed map[string][]*Task
+	// Often are the shapes that enough shards have had.
+	Often []string
+	// Passed counts the shards that have ended well, landed those of them with a change.
+	Passed, landed int
+	// Holds are all of its holds, oldest first.
+	Holds []*Hold
+}
+
+// Open is the hold that waits for an answer; nil for none.
+func (x *Template) Open() *Hold {
+	if x == nil || len(x.Holds) == 0 || x.Holds[len(x.Holds)-1].Answer != "" {
+		return nil
+	}
+	return x.Holds[len(x.Holds)-1]
+}
+
+// Answered reports whether a hold was answered so.
+func (x *Template) Answered(answer string) bool {
+	return slices.ContainsFunc(x.Holds, func(h *Hold) bool { return h.Answer == answer })
+}
+
+// red counts the shards whose newest failure is one of the gates.
+func (x *Template) red() int {
+	red := map[*Task]bool{}
+	for _, list := range x.Failed {
+		for _, t := range list {
+			if t.Faults[len(t.Faults)-1].Fault.Class == wire.FaultGate {
+				red[t] = true
+			}
+		}
+	}
+	return len(red)
+}
+
+func (x *Templates) template(t *Task) *Template {
+	name := t.Task.ShardOf
+	if x.of[name] == nil {
+		x.of[name] = &Template{Failed: map[string][]*Task{}}
+	}
+	return x.of[name]
+}
+
+// ended folds that a task ended.
+func (x *Templates) ended(t *Task) {
+	if t.State != TaskDone && t.State != TaskLanded || t.Task.ShardOf == "" {
+		return
+	}
+	of := x.template(t)
+	of.Passed++
+	if t.State == TaskLanded {
+		of.landed++
+	}
+	x.forgive(t)
+}
+
+// failed notes the shapes of a shard's failure.
+func (x *Templates) failed(t *Task) {
+	if t.Task.ShardOf == "" {
+		return
+	}
+	of := x.template(t)
+	for _, shape := range shapes(&t.Task, t.Faults[len(t.Faults)-1].Fault) {
+		if !slices.Contains(of.Failed[shape], t) {
+			of.Failed[shape] = append(of.Failed[shape], t)
+		}
+		if len(of.Failed[shape]) >= Alike && !slices.Contains(of.Often, shape) {
+			of.Often = append(of.Often, shape)
+			x.Doubtful[t.Task.ShardOf] = of
+		}
+	}
+}
+
+// forgive forgets the failures of a shard that has passed, or begins again.
+func (x *Templates) forgive(t *Task) {
+	of := x.of[t.Task.ShardOf]
+	if of == nil {
+		return
+	}
+	for shape, list := range of.Failed {
+		if list = slices.DeleteFunc(list, func(other *Task) bool { return other == t }); len(list) == 0 {
+			delete(of.Failed, shape)
+		} else {
+			of.Failed[shape] = list
+		}
+	}
+}
+
+// apply folds that a template is held, or the answer to its hold. plans counts those that there are.
+func (x *Templates) apply(h Hold, pos uint64, plans int) {
+	of := x.of[h.Template]
+	switch open := of.Open(); {
+	case of == nil:
+	case h.Answer == "" && open == nil:
+		h.Pos, h.Plans = pos, plans
+		of.Holds = append(of.Holds, &h)
+		x.findHeld()
+	case h.Answer != "" && open != nil:
+		open.Answer, open.By = h.Answer, h.By
+		x.findHeld()
+	}
+}
+
+// findHeld finds the tasks that are held: the shards of held templates, and with a shard of a change set all of that.
+func (x *Templates) findHeld() {
+	clear(x.held)
+	x.holds = nil
+	for _, name := range slices.Sorted(maps.Keys(x.of)) {
+		h := x.of[name].Open()
+		if h == nil {
+			continue
+		}
+		x.holds = append(x.holds, h)
+		for _, id := range x.tasks.Shards[name] {
+			t := x.tasks.ByID[id]
+			x.held[t] = h
+			if c := x.tasks.Set(t); c != nil {
+				for _, m := range c.Members {
+					x.held[m] = h
+				}
+			}
+		}
+	}
+}
+
+// FailsAlike reports whether a fault of a shard has the shape of one that another shard of its template went back with, which is
+// none of some tasks.
+func (x *Templates) FailsAlike(t *Task, f spec.Fault, but []string) bool {
+	of := x.of[t.Task.ShardOf]
+	return of != nil && slices.ContainsFunc(shapes(&t.Task, f), func(shape string) bool {
+		return slices.ContainsFunc(of.Failed[shape], func(other *Task) bool {
+			return other != t && !slices.Contains(but, other.Task.ID)
+		})
+	})
+}
+
+// BriefProven reports whether the gates have passed on a shard of a template, or its shards go on although they fail.
+func (x *Templates) BriefProven(template string) bool {
+	of := x.of[template]
+	return of != nil && (of.landed > 0 || of.Answered(HoldAccepted))
+}
+
+// Doubted reports whether the gates have failed on shards of a template, fewer than hold it, and passed on none.
+func (x *Templates) Doubted(template string) bool {
+	if x.of[template] == nil || x.BriefProven(template) {
+		return false
+	}
+	red := x.of[template].red()
+	return red > 0 && red < Alike
+}
+
+// HoldOf returns the hold that keeps a task from starting; nil for none.
+func (x *Templates) HoldOf(t *Task) *Hold { return x.held[t] }
+
+// Holds are the open holds, by template, but for those whose shards have all ended.
+func (x *Templates) Holds() (out []*Hold) {
+	for _, h := range x.holds {
+		if x.tasks.OpenShards(h.Template) {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// HoldsOf are all holds of a template, oldest first. It is not to be changed.
+func (x *Templates) HoldsOf(template string) []*Hold {
+	if of := x.of[template]; of != nil {
+		return of.Holds
+	}
+	return nil
+}
+
+// OpenHold is the open hold of a template; nil for none.
+func (x *Templates) OpenHold(template string) *Hold { return x.of[template].Open() }
