@@ -65,7 +65,9 @@ func (c *ChangeSet) Revives() bool {
 }
 
 // ProvedRed reports whether the tests of the newest attempt have failed without the change.
-func (t *Task) ProvedRed() bool { return t.Red != nil && t.Red.Of == t.Attempt && len(t.Red.Failed) > 0 }
+func (t *Task) ProvedRed() bool {
+	return t.Red != nil && t.Red.Of == t.Attempt && len(t.Red.Failed) > 0
+}
 
 // HandedIn reports whether the newest attempt of a task ended well, nothing was found against it, and the task was not revised
 // since.
