@@ -126,7 +126,7 @@ func TestExecutorChain(t *testing.T) {
 		"tools: [edit_file, delegate]\n---\nDo.")
 	for _, want := range []string{
 		`bad.md:2:21: executor "modell" is not one of model, command (did you mean "model"?)`,
-		`bad.md:2:29: executor command stands in the chain twice`,
+		`bad.md:2:29: executor command is in the chain twice`,
 		`bad.md:3:11: thinking "LOWW" is not one of MINIMAL, LOW, MEDIUM, HIGH (did you mean "LOW"?)`,
 		`bad.md:4:13: role master does no tasks of agents`,
 	} {

@@ -33,7 +33,7 @@ func instruction(st *state) {
 		text, st.pointers = role.Instruction, nil
 	}
 	for _, name := range st.pointers {
-		t.Notes = append(t.Notes, fmt.Sprintf("the value of %s changes: it stands at the end of the request", name))
+		t.Notes = append(t.Notes, fmt.Sprintf("the value of %s changes: it is at the end of the request", name))
 	}
 	st.req.System = genai.NewContentFromText(text, genai.RoleUser)
 	st.fixed += len(text)

@@ -167,7 +167,7 @@ func (c *loop) join(res *Result) (*Result, *Error) {
 	}
 	if c.now.hops >= maxHops || bytes.Equal(res.Continuation, answer.token) {
 		return nil, &Error{
-			Class: Truncated, tries: 1, Message: "the answer did not come to an end within its continuations",
+			Class: Truncated, tries: 1, Message: "the answer did not end within its continuations",
 		}
 	}
 	answer.token = res.Continuation

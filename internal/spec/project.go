@@ -90,7 +90,7 @@ type Project struct {
 	Derived     []string         `json:"derived,omitzero" jsonschema:"Globs of ignored paths that are made from tracked files; default guessed from what setup leaves."`
 	Loopback    bool             `json:"loopback,omitempty" jsonschema:"Lets setup reach this machine's own addresses through the proxy too."`
 	Gates       []Gate           `json:"gates,omitempty" jsonschema:"The commands that decide pass or fail, in their order; default detected."`
-	Services    []Service        `json:"services,omitempty" jsonschema:"Programs that the gates need beside them, such as a database: confined, without network, started anew for each try."`
+	Services    []Service        `json:"services,omitempty" jsonschema:"Programs that the gates need beside them, such as a database: confined, without network, restarted for each try."`
 	Models      map[string]Model `json:"models,omitempty" jsonschema:"Names for models; the alias default serves roles that name none."`
 	ModelOutage Duration         `json:"model_outage,omitzero" jsonschema:"How long agents wait for a model's service that is away; default 10m."`
 	Limits      Limits           `json:"limits,omitzero" jsonschema:"Limits of one attempt where neither task nor role says."`
@@ -303,7 +303,7 @@ func (m *Model) serviceProblems(v *problems, at string) {
 	}
 	for _, f := range []struct{ name, value string }{{"base_url", m.BaseURL}, {"key_env", m.KeyEnv}} {
 		if f.value != "" {
-			v.addf(at+"."+f.name, "", "%s belongs to provider %s; Gemini's address and key stand in the environment: "+
+			v.addf(at+"."+f.name, "", "%s belongs to provider %s; Gemini's address and key are in the environment: "+
 				"GOOGLE_GEMINI_BASE_URL, GEMINI_API_KEY", f.name, ProviderOpenAI)
 		}
 	}

@@ -32,7 +32,7 @@ func TestModelValidate(t *testing.T) {
 		{"the key itself", func(m *Model) { m.KeyEnv = "sk-hunter2" }, "models.local.key_env: this is not a variable's name"},
 		{
 			"gemini elsewhere", func(m *Model) { m.Provider, m.KeyEnv = ProviderGemini, "K" },
-			"models.local.base_url: base_url belongs to provider openai; Gemini's address and key stand in the environment: " +
+			"models.local.base_url: base_url belongs to provider openai; Gemini's address and key are in the environment: " +
 				"GOOGLE_GEMINI_BASE_URL, GEMINI_API_KEY\nmodels.local.key_env: key_env belongs to provider openai",
 		},
 		{"thinking", func(m *Model) { m.Thinking = "low" }, `models.local.thinking: thinking "low" is not one of MINIMAL, LOW, MEDIUM, HIGH`},

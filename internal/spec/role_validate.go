@@ -52,7 +52,7 @@ func (r *Role) executorProblems(v *problems) {
 		}
 		v.oneOf(path, "executor", executor, ExecutorModel, ExecutorCommand)
 		if slices.Index(list, executor) != i {
-			v.addf(path, "", "executor %s stands in the chain twice", executor)
+			v.addf(path, "", "executor %s is in the chain twice", executor)
 		}
 	}
 	if r.Executor == "" && r.Name != RoleTester {

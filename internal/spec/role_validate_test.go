@@ -87,7 +87,7 @@ func TestChainValidate(t *testing.T) {
 		change func(*Role)
 		want   string
 	}{
-		{"twice", func(r *Role) { r.Chain = []string{ExecutorModel, ExecutorModel} }, "executor[2]: executor model stands in the chain twice"},
+		{"twice", func(r *Role) { r.Chain = []string{ExecutorModel, ExecutorModel} }, "executor[2]: executor model is in the chain twice"},
 		{
 			"unknown", func(r *Role) { r.Chain = []string{"modell"} },
 			`executor[1]: executor "modell" is not one of model, command (did you mean "model"?)`,

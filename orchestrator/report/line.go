@@ -224,7 +224,7 @@ func taskLine(e *contextscope.Event, d run.TaskData) Line {
 		return sentence(Bad, "%s is parked%s%s", e.Task, by, why)
 	case run.TaskPending:
 		if d.Fault != nil {
-			return sentence(Warn, "%s goes back%s%s", e.Task, by, why)
+			return sentence(Warn, "%s will be retried%s%s", e.Task, by, why)
 		}
 	case run.TaskRunning, run.TaskVerifying:
 		if d.Dispatch != nil {

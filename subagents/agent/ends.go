@@ -58,7 +58,7 @@ func (a *Agent) nudge() (text string, why wire.Nudge) {
 		}
 	}
 	if s.silent {
-		return "You stopped without calling submit_result. If your work is done, call submit_result now; if not, go on with " +
+		return "You stopped without calling submit_result. If your work is done, call submit_result now; if not, continue with " +
 			"it. Text alone is not read by anyone.", wire.Nudge{Reason: wire.ReasonReminder}
 	}
 	near := a.Bounds.Near(a.spent(), a.Clock().Sub(a.began)-a.waited)

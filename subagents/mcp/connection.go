@@ -91,7 +91,7 @@ func refuse(log zerolog.Logger) sdk.Middleware {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			switch {
 			case method == "notifications/tools/list_changed":
-				log.Info().Msg("an MCP server changed its tools; the attempt goes on with those that it began with")
+				log.Info().Msg("an MCP server changed its tools; the attempt continues with the earlier ones")
 				return next(ctx, method, req)
 			case method == "ping" || strings.HasPrefix(method, "notifications/"):
 				return next(ctx, method, req)

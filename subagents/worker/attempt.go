@@ -92,7 +92,7 @@ func (at *attempt) carryOut(ctx context.Context) (r spec.Result, err error) {
 	if end := limit.EndingOf(context.Cause(ctx), at.bounds()); end != nil && !errors.Is(err, bus.ErrFenced) {
 		return spec.Result{Status: end.Status, Error: &end.Fault}, nil
 	}
-	return spec.Result{}, fmt.Errorf("carry out %s: %w", at.assignment.Agent(), err)
+	return spec.Result{}, fmt.Errorf("run %s: %w", at.assignment.Agent(), err)
 }
 
 // queue waits for a core and counts the time.

@@ -60,7 +60,7 @@ func (w *Worker) settle(ctx context.Context, d *bus.Delivery, err error, log zer
 	case err == nil:
 		return d.Ack(ctx)
 	case errors.Is(err, bus.ErrFenced):
-		log.Info().Msg("another delivery has taken over")
+		log.Info().Msg("another delivery took this attempt over")
 		return nil
 	case errors.Is(err, errBadMessage):
 		log.Error().Err(err).Msg("a message was thrown away")

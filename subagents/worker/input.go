@@ -109,7 +109,7 @@ func continued(ctx context.Context, b *bus.Bus, a *wire.Assignment) ([]contextsc
 	for _, n := range a.Continues {
 		events, _, err := journal.ReadSession(ctx, b, bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, n))
 		if err != nil {
-			return nil, fmt.Errorf("read the session that %s goes on with: %w", a.Agent(), err)
+			return nil, fmt.Errorf("read the session that %s continues: %w", a.Agent(), err)
 		}
 		for _, e := range events {
 			if e.Author == e.Agent {

@@ -72,7 +72,7 @@ func fetch(ctx context.Context, mirror *git.Repo, objects journal.Objects, p *sp
 		return fmt.Errorf("get the pack of %s: %w", p.Commit, err)
 	}
 	if err := mirror.Import(ctx, pack); err != nil {
-		return fmt.Errorf("take in %s: %w", p.Commit, err)
+		return fmt.Errorf("import %s: %w", p.Commit, err)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func valuesOf(a *wire.Assignment) ([]compile.Value, error) {
 			// Its text is quoted in the brief: words of another agent never stand beside the runtime's.
 			values = append(values, compile.Value{
 				Name: "artifact." + in.Artifact.Name,
-				Text: fmt.Sprintf("it stands in your task, as artifact %q of task %s", in.Artifact.Name, in.Task),
+				Text: fmt.Sprintf("it is in your task, as artifact %q of task %s", in.Artifact.Name, in.Task),
 			})
 		}
 	}

@@ -178,7 +178,7 @@ func (s *Slot) checkLeftOut(ctx context.Context, added []string) error {
 	out, err := s.look(ctx, "", "ls-files", "-z", "-t", "-o", "--exclude-standard")
 	if first, _, left := strings.Cut(s.withoutLaid(string(out)), "\x00"); err == nil && left {
 		first = strings.TrimPrefix(first, "? ")
-		return &ContentError{Why: fmt.Sprintf("git takes in no file with the name %q: rename it", first)}
+		return &ContentError{Why: fmt.Sprintf("git cannot store a file named %q: rename it", first)}
 	}
 	return err
 }

@@ -123,7 +123,7 @@ func (x *exchange) last() (model.Event, error) {
 	}
 	f := x.Error
 	if f == nil {
-		f = &fault{Class: model.Cancelled, Message: "the recorded call was broken off"}
+		f = &fault{Class: model.Cancelled, Message: "the recorded call was interrupted"}
 	}
 	e := &model.Error{
 		Class: f.Class, Message: f.Message, RetryAfter: f.RetryAfter.Std(), Quota: f.Quota, Status: f.Status, Usage: f.Usage,

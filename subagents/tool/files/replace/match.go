@@ -90,7 +90,7 @@ func byLines(content, old, replacement string, same func(have, want string) bool
 	text, err := reindent(strings.Split(strings.TrimSuffix(replacement, "\n"), "\n"), want, have)
 	if err != nil {
 		return span{}, nil, fmt.Errorf(
-			"the text stands at line %d with another indentation, and %w: copy it exactly as it is:\n%s",
+			"the text is at line %d with another indentation, and %w: copy it exactly as it is:\n%s",
 			first+1, err, excerpt(lines, first, first+len(want)))
 	}
 	s := span{start: starts[first], end: starts[first+len(want)-1] + len(lines[first+len(want)-1]), text: text}
