@@ -35,7 +35,7 @@ func (h *holder) findCaches(sample bool) error {
 // keep holds the caches of the run, and begins to remove what earlier runs left in the trash, and caches and environments that
 // none has used for long. Their release waits for a moment until what is in the trash by then is removed.
 func (h *holder) keep() error {
-	unlock, err := sandbox.HoldCaches(h.caches)
+	unlock, err := sandbox.LockCaches(h.caches)
 	if err != nil {
 		return err
 	}

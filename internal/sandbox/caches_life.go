@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// HoldCaches marks the caches of one repository as used now, and keeps DropCaches from them until release is called, or the
+// LockCaches marks the caches of one repository as used now, and keeps DropCaches from them until release is called, or the
 // process ends. The directory need not exist.
-func HoldCaches(dir string) (release func(), err error) {
+func LockCaches(dir string) (release func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return nil, fmt.Errorf("make the caches: %w", err)
 	}

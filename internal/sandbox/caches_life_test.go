@@ -25,7 +25,7 @@ func TestCachesThatNoRunUsesAreDropped(t *testing.T) {
 		if name == "unmarked" {
 			continue
 		}
-		release, err := HoldCaches(dir)
+		release, err := LockCaches(dir)
 		require.NoError(t, err)
 		if name == "held" {
 			defer release()
@@ -49,7 +49,7 @@ func TestCachesThatNoRunUsesAreDropped(t *testing.T) {
 	require.NoError(t, DropCaches(filepath.Join(base, "none"), time.Now(), drop))
 
 	// Held again, they are new.
-	release, err := HoldCaches(filepath.Join(base, "old"))
+	release, err := LockCaches(filepath.Join(base, "old"))
 	require.NoError(t, err)
 	release()
 	require.NoError(t, DropCaches(base, long.Add(time.Minute), drop))

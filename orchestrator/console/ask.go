@@ -79,7 +79,7 @@ func (c *Console) textWidth() int {
 
 // converse shows a text below the lines above, and gives each line of in to reply until that has nothing more to ask, or in ends.
 func (c *Console) converse(in io.Reader, shown string, reply func(words string) (again string)) error {
-	if err := c.hold(shown); err != nil {
+	if err := c.pause(shown); err != nil {
 		return err
 	}
 	defer c.resume()
@@ -118,14 +118,14 @@ func Yes(in io.Reader) (bool, error) {
 	}
 }
 
-func (c *Console) hold(shown string) error {
+func (c *Console) pause(shown string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.live != nil {
 		width, _ := c.size()
 		c.write(c.live.wipe(width))
 	}
-	c.held = true
+	c.paused = true
 	c.write([]byte(shown))
 	return c.err
 }
@@ -133,6 +133,6 @@ func (c *Console) hold(shown string) error {
 func (c *Console) resume() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.held = false
+	c.paused = false
 	c.wakeUp()
 }

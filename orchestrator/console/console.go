@@ -67,7 +67,7 @@ type Console struct {
 	mu     sync.Mutex
 	view   *view
 	live   *live // nil without a terminal
-	held   bool  // a question is on the terminal
+	paused bool  // a question is on the terminal
 	err    error
 	closed bool
 
@@ -221,7 +221,7 @@ func (c *Console) redraw() {
 func (c *Console) draw() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.held || c.closed || c.view.run == "" && len(c.live.above) == 0 {
+	if c.paused || c.closed || c.view.run == "" && len(c.live.above) == 0 {
 		return
 	}
 	width, height := c.size()

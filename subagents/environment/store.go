@@ -83,9 +83,9 @@ func (s *Store) Open(id string) (*Environment, error) {
 	if e := s.open[id]; e != nil {
 		return e, nil
 	}
-	release, err := sandbox.HoldCaches(dir)
+	release, err := sandbox.LockCaches(dir)
 	if err != nil {
-		return nil, fmt.Errorf("hold environment %s: %w", id, err)
+		return nil, fmt.Errorf("use environment %s: %w", id, err)
 	}
 	e := &Environment{Dir: dir, release: release}
 	if e.Manifest, err = readManifest(dir, id); err == nil {
@@ -156,7 +156,7 @@ func (s *Store) Make(
 	if err := s.discard(dir); err != nil {
 		return nil, false, fmt.Errorf("remove what is left of environment %s: %w", id, err)
 	}
-	release, err := s.hold(id)
+	release, err := s.use(id)
 	if err != nil {
 		return nil, false, err
 	}
@@ -182,17 +182,17 @@ func (s *Store) Make(
 	return e, true, nil
 }
 
-// hold keeps the directory of an environment from being removed. One of that name that was open is gone.
-func (s *Store) hold(id string) (release func(), err error) {
+// use keeps the directory of an environment from being removed. One of that name that was open is gone.
+func (s *Store) use(id string) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if gone := s.open[id]; gone != nil {
 		gone.release()
 		delete(s.open, id)
 	}
-	release, err = sandbox.HoldCaches(filepath.Join(s.dir, id))
+	release, err = sandbox.LockCaches(filepath.Join(s.dir, id))
 	if err != nil {
-		return nil, fmt.Errorf("hold environment %s: %w", id, err)
+		return nil, fmt.Errorf("use environment %s: %w", id, err)
 	}
 	return release, nil
 }
@@ -223,7 +223,7 @@ func (s *Store) lock(ctx context.Context, id string, waiting func()) (*os.File, 
 
 const (
 	makeLock = ".make"
-	useLock  = ".lock" // see sandbox.HoldCaches
+	useLock  = ".lock" // see sandbox.LockCaches
 )
 
 // Sweep removes what a maker that died has left, and environments that no run has used since unused.

@@ -11,17 +11,17 @@ const (
 const (
 	// minFence is how many backticks or tildes make a fence.
 	minFence = 3
-	// maxHeld bounds, in characters, the beginning of a line that waits for what follows it.
-	maxHeld = 64
+	// maxPending bounds, in characters, the beginning of a line that waits for what follows it.
+	maxPending = 64
 )
 
 // prose passes on the characters of a Markdown text that stand outside of fenced code and tables. It sees one character at a
 // time and looks at nothing but what came before.
 type prose struct {
 	place int
-	// held are the characters at the beginning of a line that go where the next one goes.
-	held  [maxHeld]rune
-	holds int
+	// pending are the characters at the beginning of a line that go where the next one goes.
+	pending [maxPending]rune
+	waiting int
 	// tick repeats ticks times so far: it may become a fence, or end one.
 	tick  rune
 	ticks int
@@ -55,16 +55,16 @@ func (p *prose) next(r rune) []rune {
 	return p.out
 }
 
-// end ends the turn: what follows stands at the beginning of a line. What was held is dropped.
+// end ends the turn: what follows stands at the beginning of a line. What was pending is dropped.
 func (p *prose) end() { *p = prose{out: p.out[:0]} }
 
 func (p *prose) start(r rune) {
 	switch {
 	case p.ticks > 0:
 		p.afterTicks(r)
-	case p.holds > 0 && p.held[p.holds-1] == '+' && (r == '-' || r == '='), rowStart(r):
-		p.place, p.holds = inTable, 0
-	case p.holds > 0 && p.held[p.holds-1] == '+':
+	case p.waiting > 0 && p.pending[p.waiting-1] == '+' && (r == '-' || r == '='), rowStart(r):
+		p.place, p.waiting = inTable, 0
+	case p.waiting > 0 && p.pending[p.waiting-1] == '+':
 		p.release()
 		p.line(r)
 	case r == '`' || r == '~':
@@ -73,8 +73,8 @@ func (p *prose) start(r rune) {
 		p.release()
 		p.line(r)
 	case isBlank(r) || r == '>' || r == '+':
-		p.held[p.holds] = r
-		if p.holds++; p.holds == maxHeld {
+		p.pending[p.waiting] = r
+		if p.waiting++; p.waiting == maxPending {
 			p.release()
 		}
 	default:
@@ -89,7 +89,7 @@ func (p *prose) afterTicks(r rune) {
 	case r == p.tick:
 		p.ticks++
 	case p.ticks >= minFence:
-		p.holds = 0
+		p.waiting = 0
 		p.open(true)
 		p.code(r)
 	default:
@@ -104,10 +104,10 @@ func (p *prose) afterTicks(r rune) {
 	}
 }
 
-// release passes on what was held: the line is none of a table and none of a fence.
+// release passes on what was pending: the line is none of a table and none of a fence.
 func (p *prose) release() {
-	p.out = append(p.out, p.held[:p.holds]...)
-	p.place, p.holds = inLine, 0
+	p.out = append(p.out, p.pending[:p.waiting]...)
+	p.place, p.waiting = inLine, 0
 }
 
 func (p *prose) line(r rune) {

@@ -68,13 +68,13 @@ func (p *Pool) Acquire(ctx context.Context) (*Slot, error) {
 	}
 	s := p.free[0]
 	p.free = p.free[1:]
-	s.held.Store(true)
+	s.taken.Store(true)
 	return s, nil
 }
 
 // Release gives a slot back; every process that worked in it must have ended. A second call does nothing.
 func (p *Pool) Release(s *Slot) {
-	if s.held.CompareAndSwap(true, false) {
+	if s.taken.CompareAndSwap(true, false) {
 		s.shared.Store(false)
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -17,7 +17,7 @@ func Remove(dir string) error {
 	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
 		return os.Remove(dir) // a link is not looked behind: it may lead to the whole machine
 	}
-	if !deeper(dir, maxHeld) {
+	if !deeper(dir, maxDescriptors) {
 		if err := os.RemoveAll(dir); err == nil {
 			return nil
 		}
@@ -25,8 +25,8 @@ func Remove(dir string) error {
 	return errors.Join(flatten(dir), os.RemoveAll(dir))
 }
 
-// maxHeld bounds the descriptors that removing one tree may take: os.RemoveAll holds one for each level.
-const maxHeld = 64
+// maxDescriptors bounds the descriptors that removing one tree may take: os.RemoveAll holds one for each level.
+const maxDescriptors = 64
 
 // deeper reports whether a tree has more levels than most, or some that are too deep for a path. What cannot be listed has none.
 func deeper(dir string, most int) bool {

@@ -17,7 +17,7 @@ func TestATreeTooDeepForAPathIsDeep(t *testing.T) {
 	root, err := os.OpenRoot(top)
 	require.NoError(t, err)
 	name := strings.Repeat("d", 250)
-	for range maxHeld / 2 {
+	for range maxDescriptors / 2 {
 		require.NoError(t, root.Mkdir(name, 0o700))
 		next, err := root.OpenRoot(name)
 		require.NoError(t, err)
@@ -25,7 +25,7 @@ func TestATreeTooDeepForAPathIsDeep(t *testing.T) {
 		root = next
 	}
 	require.NoError(t, root.Close())
-	require.True(t, deeper(top, maxHeld))
+	require.True(t, deeper(top, maxDescriptors))
 	require.NoError(t, Remove(top))
 	require.NoDirExists(t, top)
 }

@@ -26,7 +26,7 @@ type Slot struct {
 	name   string
 	dir    string
 	gitDir string
-	held   atomic.Bool
+	taken  atomic.Bool
 	// shared reports whether another process may write the work tree at any moment.
 	shared atomic.Bool
 
