@@ -65,7 +65,7 @@ func dispatcher(b *testing.B, bus *Bus) func(int) {
 		require.NoError(b, bus.Enqueue(ctx, TaskSubject("generator", "r", id), id, payload))
 		d, err := q.Next(ctx)
 		require.NoError(b, err)
-		_, err = bus.Append(ctx, AttemptSubject("r", "generator", d.ID, 1), payload, 0)
+		_, err = bus.Append(ctx, AttemptSubject("r", "local", "generator", d.ID, 1), payload, 0)
 		require.NoError(b, err)
 		require.NoError(b, d.Ack(ctx))
 	}

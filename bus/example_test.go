@@ -71,7 +71,7 @@ func ExampleQueue_Next() {
 		return
 	}
 	fmt.Println(d.ID, d.Number, string(d.Data))
-	_, err = b.Append(ctx, bus.AttemptSubject("r1", "reader", "survey", 1), []byte("all quiet"), 0)
+	_, err = b.Append(ctx, bus.AttemptSubject("r1", "local", "reader", "survey", 1), []byte("all quiet"), 0)
 	fmt.Println(err, d.Ack(ctx))
 	// Output:
 	// r1.survey.1 1 look around

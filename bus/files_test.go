@@ -23,7 +23,7 @@ func stored(t testing.TB, contents ...[]byte) (dir string, want []Message) {
 	b, err := Open(ctx, o)
 	require.NoError(t, err)
 	for i, data := range contents {
-		subject := AttemptSubject("r", "generator", fmt.Sprint("task-", i), 1)
+		subject := AttemptSubject("r", "local", "generator", fmt.Sprint("task-", i), 1)
 		pos, err := b.Append(ctx, subject, data, 0)
 		require.NoError(t, err)
 		require.NoError(t, b.Put(ctx, fmt.Sprint("object ", i), data))

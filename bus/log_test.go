@@ -16,7 +16,7 @@ func TestAppendIsFenced(t *testing.T) {
 	t.Parallel()
 	backends(t, func(t *testing.T, o Options) {
 		b, ctx := open(t, o), soon(t)
-		s := AttemptSubject("r", "generator", "t", 1)
+		s := AttemptSubject("r", "local", "generator", "t", 1)
 
 		first, err := b.Append(ctx, s, []byte("started 1"), 0)
 		require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestConductorFenceIgnoresAttempts(t *testing.T) {
 		b, ctx := open(t, o), soon(t)
 		pos, err := b.AppendFiltered(ctx, ConductorSubject("r", "run"), ConductorFilter("r"), []byte("a"), 0)
 		require.NoError(t, err)
-		_, err = b.Append(ctx, AttemptSubject("r", "reader", "t", 1), []byte("b"), 0)
+		_, err = b.Append(ctx, AttemptSubject("r", "local", "reader", "t", 1), []byte("b"), 0)
 		require.NoError(t, err)
 		_, err = b.AppendFiltered(ctx, ConductorSubject("other", "run"), ConductorFilter("other"), []byte("c"), 0)
 		require.NoError(t, err, "another run has a log of its own")
@@ -113,7 +113,7 @@ func TestReadEndsAtTheEnd(t *testing.T) {
 	t.Parallel()
 	backends(t, func(t *testing.T, o Options) {
 		b, ctx := open(t, o), soon(t)
-		s := AttemptSubject("r", "reader", "t", 1)
+		s := AttemptSubject("r", "local", "reader", "t", 1)
 		require.Empty(t, collect(t, b, ctx, RunFilter("r"), 0))
 
 		var pos []uint64
@@ -121,7 +121,7 @@ func TestReadEndsAtTheEnd(t *testing.T) {
 		for i := range 3 * readAhead {
 			p, err := b.Append(ctx, s, fmt.Append(nil, i), last)
 			require.NoError(t, err)
-			_, err = b.Append(ctx, AttemptSubject("r2", "reader", fmt.Sprint(i), 1), nil, 0)
+			_, err = b.Append(ctx, AttemptSubject("r2", "local", "reader", fmt.Sprint(i), 1), nil, 0)
 			require.NoError(t, err)
 			pos, last = append(pos, p), p
 		}

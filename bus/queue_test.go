@@ -78,7 +78,7 @@ func TestZombie(t *testing.T) {
 		b, ctx := open(t, o), soon(t)
 		q := queue(t, b, "generator", QueueOptions{AckWait: shortAckWait})
 		require.NoError(t, b.Enqueue(ctx, TaskSubject("generator", "r", "t"), "id", nil))
-		attempt := AttemptSubject("r", "generator", "t", 1)
+		attempt := AttemptSubject("r", "local", "generator", "t", 1)
 
 		zombie := next(t, q)
 		started, err := b.Append(ctx, attempt, []byte("started 1"), 0)

@@ -18,7 +18,7 @@ func TestADamagedStoreIsNotRestarted(t *testing.T) {
 	t.Parallel()
 	b, ctx := open(t, fast(t)), soon(t)
 	for _, text := range []string{"one", "two", "three"} {
-		_, err := b.Append(ctx, AttemptSubject("r", "generator", text, 1), []byte(text), 0)
+		_, err := b.Append(ctx, AttemptSubject("r", "local", "generator", text, 1), []byte(text), 0)
 		require.NoError(t, err)
 	}
 	path := blockOf(b.dir, streamEvents, 1)
@@ -57,6 +57,6 @@ func TestWhatKeepsTheServerFromStartingIsTold(t *testing.T) {
 	require.Contains(t, told[0], "\nThe run waits until the store can be used, for 30m0s at most")
 	require.Contains(t, told[1], "the run continues")
 	require.Greater(t, b.starts(), starts)
-	_, err = b.Append(ctx, AttemptSubject("r", "generator", "a", 1), []byte("text"), 0)
+	_, err = b.Append(ctx, AttemptSubject("r", "local", "generator", "a", 1), []byte("text"), 0)
 	require.NoError(t, err)
 }

@@ -37,9 +37,14 @@ func TaskFilter(run string) string { return subject(prefixTask) + ".*." + token(
 // ConductorSubject is where a run's conductor appends: ev.<run>.m.<kind>.
 func ConductorSubject(run, kind string) string { return subject(prefixLog, run, "m", kind) }
 
-// AttemptSubject is the one subject of everything that an attempt appends: ev.<run>.a.<role>.<task>.<attempt>.
-func AttemptSubject(run, role, task string, attempt int) string {
-	return subject(prefixLog, run, "a", role, task, strconv.Itoa(attempt))
+// AttemptSubject is where a worker appends what an attempt leaves: ev.<run>.a.<worker>.<role>.<task>.<attempt>.
+func AttemptSubject(run, worker, role, task string, attempt int) string {
+	return subject(prefixLog, run, "a", worker, role, task, strconv.Itoa(attempt))
+}
+
+// AttemptFilter matches what all workers appended of an attempt, and is its fence: ev.<run>.a.*.<role>.<task>.<attempt>.
+func AttemptFilter(run, role, task string, attempt int) string {
+	return subject(prefixLog, run, "a") + ".*." + token(role) + "." + token(task) + "." + strconv.Itoa(attempt)
 }
 
 // RunFilter matches a run's whole log: ev.<run>.> .

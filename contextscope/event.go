@@ -15,7 +15,7 @@ import (
 type Kind string
 
 // EventVersion is the format of logs that this program writes, and the only one that it reads.
-const EventVersion = 2
+const EventVersion = 3
 
 // The kinds of event. The first block is written by agents, the second by the conductor.
 const (
@@ -56,6 +56,8 @@ type Event struct {
 	// Agent is task/attempt: the identity whose session this event belongs to. Empty for the conductor.
 	Agent string `json:"agent,omitempty"`
 	Role  string `json:"role,omitempty"`
+	// Worker is the one on whose subject an agent's event is; set when read.
+	Worker string `json:"worker,omitempty"`
 	// Seq counts in its session from 1.
 	Seq int `json:"seq"`
 	// Pos is the position of the message that carried the event in the run's log; set when read.

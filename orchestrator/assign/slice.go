@@ -14,6 +14,7 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator/run"
 	"divisi/subagents/agent"
+	"divisi/subagents/journal"
 	"divisi/subagents/wire"
 	"divisi/subagents/worker"
 )
@@ -141,14 +142,8 @@ func wholeInputs(s *run.State, t *run.Task) []*run.Task {
 
 // Session reads the events of one attempt, in order.
 func Session(ctx context.Context, b *bus.Bus, run, role, task string, attempt int) ([]contextscope.Event, error) {
-	var out []contextscope.Event
-	for m, err := range b.Read(ctx, bus.AttemptSubject(run, role, task, attempt), 0) {
-		if err != nil {
-			return nil, fmt.Errorf("read the session of %s/%d: %w", task, attempt, err)
-		}
-		out = append(out, wire.DecodeEvents(m)...)
-	}
-	return out, nil
+	events, _, err := journal.ReadSession(ctx, b, bus.AttemptFilter(run, role, task, attempt))
+	return events, err
 }
 
 // handedDown reads the sessions of the agents that had a task and gave it away.

@@ -89,7 +89,7 @@ type Gate struct {
 
 // own reads the calls of run_gates from the session of the attempt.
 func (a *Attempt) own(ctx context.Context, role string) (all []Own, err error) {
-	events, _, err := journal.ReadSession(ctx, a.bus, bus.AttemptSubject(a.st.Spec.Run, role, a.task, a.Attempt.Attempt))
+	events, _, err := journal.ReadSession(ctx, a.bus, bus.AttemptFilter(a.st.Spec.Run, role, a.task, a.Attempt.Attempt))
 	turn := 0
 	for _, e := range events {
 		if e.Kind == contextscope.KindTurn {

@@ -353,11 +353,11 @@ func (c *Conductor) take(t tailed, tail <-chan tailed) error {
 // them was written by a successor.
 func (c *Conductor) fold(e *contextscope.Event) error {
 	if e.Agent != "" {
-		if e.Kind == contextscope.KindStarted || e.Kind == contextscope.KindTurn || e.Kind == contextscope.KindTool {
-			c.active[e.Task] = true
-		}
 		if err := c.st.Apply(e); err != nil {
 			return err
+		}
+		if e.Kind == contextscope.KindStarted || e.Kind == contextscope.KindTurn || e.Kind == contextscope.KindTool {
+			c.active[e.Task] = true
 		}
 		if a := c.st.Works.Attempt(e.Task, e.Attempt); a != nil && a.Lacks != nil && e.Kind == contextscope.KindControl {
 			c.lacks(machine.Fault{What: a.Lacks.Class, Path: a.Lacks.Detail})

@@ -75,7 +75,7 @@ func FuzzFold(f *testing.F) {
 			return // no JSON
 		}
 		st = begunState(t)
-		for _, subject := range []string{bus.ConductorSubject("r1", string(e.Kind)), bus.AttemptSubject("r1", "reader", "t1", 1)} {
+		for _, subject := range []string{bus.ConductorSubject("r1", string(e.Kind)), bus.AttemptSubject("r1", "local", "reader", "t1", 1)} {
 			read := events(bus.Message{Subject: subject, Pos: 10, Data: raw})
 			for i := range read {
 				require.NoError(t, st.Apply(&read[i]), "what cannot be read of a log is an event of its own")

@@ -69,7 +69,7 @@ func (w *rough) deliver(ctx context.Context, d *bus.Delivery) error {
 	}
 	what := w.what(a)
 	if strings.Contains(what, "started") || strings.Contains(what, "machine") {
-		if err := w.append(ctx, a, contextscope.KindStarted, wire.Started{Delivery: d.Number, Worker: "w"}); err != nil {
+		if err := w.append(ctx, a, contextscope.KindStarted, wire.Started{Delivery: d.Number}); err != nil {
 			return err
 		}
 	}
@@ -103,7 +103,7 @@ func (w *rough) append(ctx context.Context, a *wire.Assignment, kind contextscop
 	if err != nil {
 		return err
 	}
-	subject, at := bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, a.Attempt), uint64(0)
+	subject, at := bus.AttemptSubject(a.Run, "local", a.Role.Name, a.Task.ID, a.Attempt), uint64(0)
 	last, err := w.r.bus.Last(ctx, subject)
 	if err != nil {
 		return err

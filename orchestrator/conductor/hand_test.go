@@ -73,7 +73,7 @@ func (r *rig) append(ctx context.Context, a *wire.Assignment, kind contextscope.
 	if err != nil {
 		return err
 	}
-	_, err = r.bus.Append(ctx, bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, a.Attempt), message, 0)
+	_, err = r.bus.Append(ctx, bus.AttemptSubject(a.Run, "local", a.Role.Name, a.Task.ID, a.Attempt), message, 0)
 	return err
 }
 

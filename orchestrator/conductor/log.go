@@ -36,7 +36,7 @@ func (l Log) Read(ctx context.Context, from uint64) iter.Seq2[LogBatch, error] {
 
 func (l Log) batches(from uint64, messages iter.Seq2[bus.Message, error]) iter.Seq2[LogBatch, error] {
 	return func(yield func(LogBatch, error) bool) {
-		first := from == 0
+		first, owners := from == 0, map[string]*wire.Owner{}
 		for m, err := range messages {
 			b := LogBatch{Pos: m.Pos}
 			if err == nil && first && m.Lost == "" {
@@ -44,10 +44,25 @@ func (l Log) batches(from uint64, messages iter.Seq2[bus.Message, error]) iter.S
 			}
 			if err == nil {
 				b.Events = events(m)
+				disown(b.Events, owners)
 			}
 			if !yield(b, err) || err != nil {
 				return
 			}
+		}
+	}
+}
+
+// disown makes events unreadable that a worker wrote who does not have the attempt. What was read before the first of owners is not
+// known to it: who appends first to an attempt has it.
+func disown(events []contextscope.Event, owners map[string]*wire.Owner) {
+	for i := range events {
+		e := &events[i]
+		if owners[e.Agent] == nil {
+			owners[e.Agent] = &wire.Owner{}
+		}
+		if err := owners[e.Agent].Admit(e); err != nil {
+			*e = wire.Disown(e, err)
 		}
 	}
 }

@@ -260,7 +260,7 @@ func TestAPauseEndsWithAnAttemptThatBreaksOffMeanwhile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "one/1 receives it at its next turn", text)
 	<-told
-	require.NoError(t, r.append(ctx, a, contextscope.KindStarted, wire.Started{Delivery: 1, Worker: "lost", Time: time.Now()}))
+	require.NoError(t, r.append(ctx, a, contextscope.KindStarted, wire.Started{Delivery: 1, Time: time.Now()}))
 	<-told // it is said again to who has begun: the conductor has seen that it did
 	text, err = conductor.Ask(ctx, r.bus, "r1", conductor.Request{Verb: conductor.VerbPause})
 	require.NoError(t, err)

@@ -75,8 +75,8 @@ func TestALogWithADamagedMessageOfAnAgentIsFolded(t *testing.T) {
 	t.Parallel()
 	l := newDamagedLog(t)
 	l.begun()
-	l.append(bus.AttemptSubject("r1", "reader", "t1", 1), `{"agent":"","kind":"run"`)
-	l.append(bus.AttemptSubject("r1", "reader", "t1", 1),
+	l.append(bus.AttemptSubject("r1", "local", "reader", "t1", 1), `{"agent":"","kind":"run"`)
+	l.append(bus.AttemptSubject("r1", "local", "reader", "t1", 1),
 		`[{"v":7,"kind":"turn"},{"v":1,"task":"t1","attempt":1,"agent":"t1/1","kind":"usage","data":{"calls":1,"prompt":5}}]`)
 	l.conductor(contextscope.KindTask, "t1", run.TaskData{State: run.TaskDone})
 
@@ -87,7 +87,7 @@ func TestALogWithADamagedMessageOfAnAgentIsFolded(t *testing.T) {
 	require.Empty(t, st.Unread)
 	require.Equal(t, []string{
 		"event at 4 could not be read: unexpected end of JSON input (of t1/1)",
-		"event at 5 could not be read: it has version 7, and this program reads up to 2 (turn of t1/1)",
+		"event at 5 could not be read: it has version 7, and this program reads up to 3 (turn of t1/1)",
 	}, st.Notices)
 	require.Equal(t, st.Notices, report.Of(st).Notices)
 	require.Equal(t, l.last[bus.ConductorSubject("r1", "task")], st.ConductorPos, "no message of an agent counts as the conductor's")
@@ -103,11 +103,41 @@ func TestALogWithADamagedMessageOfAnAgentIsFolded(t *testing.T) {
 	require.NoError(t, err, "an agent's event that is lost is work done again, and no harm")
 }
 
+func TestAnEventOfAWorkerThatDoesNotHaveTheAttemptIsReportedAndNotFolded(t *testing.T) {
+	t.Parallel()
+	l := newDamagedLog(t)
+	l.begun()
+	a, b := bus.AttemptSubject("r1", "a", "reader", "t1", 1), bus.AttemptSubject("r1", "b", "reader", "t1", 1)
+	l.append(a, `[{"v":3,"kind":"started","data":{"delivery":1}},{"v":3,"kind":"usage","data":{"calls":1,"prompt":1}}]`)
+	l.append(b, `[{"v":3,"kind":"started","data":{"delivery":2}}]`)
+	l.append(a, `[{"v":3,"kind":"usage","data":{"calls":1,"prompt":2}},{"v":3,"id":"e","kind":"result","worker":"b",`+
+		`"data":{"task":"t1","attempt":1,"status":"done"}}]`)
+	l.append(a, `[{"v":3,"kind":"started","data":{"delivery":2}}]`)
+	l.append(b, `[{"v":3,"kind":"usage","data":{"calls":1,"prompt":4}}]`)
+
+	st, err := conductor.Fold(t.Context(), l.bus, "r1")
+	require.NoError(t, err)
+	require.Nil(t, st.Works.Attempt("t1", 1).Result)
+	require.Equal(t, wire.Owner{Worker: "b", Delivery: 2}, st.Works.Attempt("t1", 1).Owner)
+	require.Equal(t, 5, st.Usage.Prompt)
+	const late = " does not count: worker a wrote it, and the attempt is with worker b"
+	require.Equal(t, []string{
+		"event at 6" + late + " (usage of t1/1)", "event at 6" + late + " (result e of t1/1)",
+		"event at 7 does not count: worker a begins delivery 2 of it, and the newest is 2 (started of t1/1)",
+	}, st.Notices)
+	for _, notice := range st.Notices {
+		require.Contains(t, l.shown(), " "+notice+"\n")
+	}
+	session, err := assign.Session(t.Context(), l.bus, "r1", "reader", "t1", 1)
+	require.NoError(t, err)
+	require.Len(t, session, 4)
+}
+
 func TestNobodyConductsARunWithoutAnEventOfItsConductor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ kind, message, want string }{
 		"damaged": {"landing", "garbage", "event at 4 could not be read: invalid character 'g' looking for beginning of value (landing of the conductor)"},
-		"newer":   {"task", `[{"v":9,"id":"e9","kind":"task"}]`, "event at 4 could not be read: it has version 9, and this program reads up to 2 (task e9 of the conductor)"},
+		"newer":   {"task", `[{"v":9,"id":"e9","kind":"task"}]`, "event at 4 could not be read: it has version 9, and this program reads up to 3 (task e9 of the conductor)"},
 		"data":    {"run", `[{"v":1,"id":"e9","kind":"run","data":{"epoch":"x"}}]`, "cannot unmarshal string into Go struct field Data.epoch"},
 	} {
 		t.Run(name, func(t *testing.T) {

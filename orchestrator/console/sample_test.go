@@ -29,7 +29,7 @@ func (s *scribe) put(kind contextscope.Kind, task string, attempt int, role stri
 		Author: "conductor", Content: content,
 	}
 	if role != "" {
-		e.Agent = wire.AgentID(task, attempt)
+		e.Agent, e.Worker = wire.AgentID(task, attempt), fmt.Sprintf("w%d", 1+len(task)%3)
 		e.Author = e.Agent
 	}
 	s.seq[e.Agent]++
@@ -56,8 +56,7 @@ func (s *scribe) dispatch(id, role string, attempt int) *run.Dispatch {
 }
 
 func (s *scribe) started(id, role string, attempt int) {
-	worker := fmt.Sprintf("w%d", 1+len(id)%3)
-	s.put(contextscope.KindStarted, id, attempt, role, wire.Started{Delivery: 1, Worker: worker, Time: s.now}, nil)
+	s.put(contextscope.KindStarted, id, attempt, role, wire.Started{Delivery: 1, Time: s.now}, nil)
 }
 
 func (s *scribe) doing(id, role string, attempt int, what string) {

@@ -23,7 +23,7 @@ func at(t testing.TB, second int, kind contextscope.Kind, id string, attempt int
 	require.NoError(t, err)
 	e := contextscope.Event{Run: "r", Task: id, Attempt: attempt, Kind: kind, Data: raw, Time: time.Unix(int64(second), 0)}
 	if attempt > 0 {
-		e.Agent = wire.AgentID(id, attempt)
+		e.Agent, e.Worker = wire.AgentID(id, attempt), "w1"
 	}
 	return e
 }
@@ -45,7 +45,7 @@ func began(t testing.TB) []contextscope.Event {
 			{ID: "a", Title: "A", Role: "generator"}, {ID: "b", Role: "generator"},
 		}}),
 		at(t, 4, contextscope.KindTask, "a", 0, dispatch("a", "generator", run.TaskRunning, 1)),
-		at(t, 5, contextscope.KindStarted, "a", 1, wire.Started{Worker: "w1", Delivery: 1}),
+		at(t, 5, contextscope.KindStarted, "a", 1, wire.Started{Delivery: 1}),
 	}
 }
 

@@ -136,9 +136,9 @@ func callStates(c wire.Calls) string {
 
 func startedLine(e *contextscope.Event, d wire.Started) Line {
 	if d.Delivery > 1 {
-		return of(e, Warn, "continues on worker %s (delivery %d)", d.Worker, d.Delivery)
+		return of(e, Warn, "continues on worker %s (delivery %d)", e.Worker, d.Delivery)
 	}
-	return Line{More: cmp.Or(d.Worker, "a worker") + " began", Tone: Plain}
+	return Line{More: cmp.Or(e.Worker, "a worker") + " began", Tone: Plain}
 }
 
 func usageLine(u spec.Usage) Line {

@@ -37,8 +37,8 @@ func TestDetails(t *testing.T) {
 		data any
 		want Line
 	}{
-		"start":         {contextscope.KindStarted, wire.Started{Worker: "w1", Delivery: 1}, Line{More: "w1 began", Tone: Plain}},
-		"next delivery": {contextscope.KindStarted, wire.Started{Worker: "w1", Delivery: 2}, Line{By: "one/1", Text: "continues on worker w1 (delivery 2)", Tone: Warn}},
+		"start":         {contextscope.KindStarted, wire.Started{Delivery: 1}, Line{More: "w1 began", Tone: Plain}},
+		"next delivery": {contextscope.KindStarted, wire.Started{Delivery: 2}, Line{By: "one/1", Text: "continues on worker w1 (delivery 2)", Tone: Warn}},
 		"progress":      {contextscope.KindProgress, wire.Progress{Doing: "reads"}, Line{More: "reads"}},
 		"usage":         {contextscope.KindUsage, spec.Usage{Prompt: 9100, Cached: 6400, Output: 400, Thoughts: 10}, Line{More: "9.1k in (6.4k cached), 410 out"}},
 		"red gate":      {contextscope.KindReceipt, red, Line{By: "one/1:", Text: "gate test: fail, timed out (4 failures: a, b, c)", More: "1m00s", Tone: Bad}},
@@ -68,7 +68,7 @@ func TestDetails(t *testing.T) {
 			t.Parallel()
 			raw, err := json.Marshal(c.data)
 			require.NoError(t, err)
-			e := contextscope.Event{Run: "r1", Task: "one", Attempt: 1, Agent: "one/1", Kind: c.kind, Data: raw}
+			e := contextscope.Event{Run: "r1", Task: "one", Attempt: 1, Agent: "one/1", Worker: "w1", Kind: c.kind, Data: raw}
 			require.Equal(t, []Line{c.want}, Lines(&e))
 		})
 	}

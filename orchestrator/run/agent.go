@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"strings"
 
 	"divisi/contextscope"
@@ -33,11 +34,15 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 	if a == nil {
 		a = &Attempt{}
 	}
+	if err := a.Admit(e); errors.As(err, new(*wire.ForeignError)) {
+		*e = wire.Disown(e, err)
+		return decode(e, s.applyUnreadable)
+	}
 	now := e.Time.Sub(s.Spec.Created)
 	switch e.Kind {
 	case contextscope.KindStarted:
-		return decode(e, func(_ *contextscope.Event, d wire.Started) {
-			a.Started, a.Delivery, a.Worker, a.Doing, a.Began = true, d.Delivery, d.Worker, "", e.Time.UnixMilli()
+		return decode(e, func(_ *contextscope.Event, _ wire.Started) {
+			a.Started, a.Doing, a.Began = true, "", e.Time.UnixMilli()
 			a.Stopped, a.StartedPos, a.Lacks = false, e.Pos, nil
 			if a.turned > 0 {
 				a.turned = now // its calls run again

@@ -90,7 +90,8 @@ func NewState() *State {
 	return s
 }
 
-// Apply folds one event in. An event that it cannot read is an error that names it; the state is then unchanged.
+// Apply folds one event in. An event that it cannot read is an error that names it; the state is then unchanged. One of a worker
+// that does not have the attempt becomes unreadable, and is noted.
 func (s *State) Apply(e *contextscope.Event) error {
 	if err := s.apply(e); err != nil {
 		return fmt.Errorf("event %s at %d (%s): %w", e.ID, e.Pos, e.Kind, err)

@@ -155,10 +155,11 @@ type Attempt struct {
 	Head  string
 	// Assignment is the object that holds its assignment; empty where a person made its patch.
 	Assignment string
-	Delivery   int
-	Started    bool
-	Worker     string
-	Doing      string
+	// Owner is the worker that has it.
+	wire.Owner
+
+	Started bool
+	Doing   string
 	// Steps are the newest plan that its agent keeps of its own work.
 	Steps []spec.Step
 	// Saved are the artifacts that its agent gave a name, the newest of each.

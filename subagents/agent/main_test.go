@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 func testStamp() journal.Stamp {
 	var n atomic.Int64
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	return journal.Stamp{Clock: func() time.Time { return now }, IDs: func() string { return fmt.Sprintf("id-%d", n.Add(1)) }}
+	return journal.Stamp{Worker: "local", Clock: func() time.Time { return now }, IDs: func() string { return fmt.Sprintf("id-%d", n.Add(1)) }}
 }
 
 func testAssignment() *wire.Assignment {

@@ -14,14 +14,14 @@ import (
 
 func TestGoesOnBehindWhatItCannotRead(t *testing.T) {
 	t.Parallel()
-	m, subject := journaltest.New(), bus.AttemptSubject("r1", "generator", "t1", 1)
+	m, subject := journaltest.New(), bus.AttemptSubject("r1", "local", "generator", "t1", 1)
 	_, err := openTest(t, m).Append(t.Context(), wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 3}),
 		usageEvent(spec.Usage{Prompt: 3}))
 	require.NoError(t, err)
-	pos, err := m.Append(t.Context(), subject, []byte("garbage"), 1)
+	pos, err := m.AppendFiltered(t.Context(), subject, subject, []byte("garbage"), 1)
 	require.NoError(t, err)
-	newer := []byte(`[{"v":1,"id":"a","seq":6,"kind":"usage","data":{"prompt":4}},{"v":2,"id":"b","seq":7,"kind":"result"}]`)
-	_, err = m.Append(t.Context(), subject, newer, pos)
+	newer := []byte(`[{"v":1,"id":"a","seq":6,"kind":"usage","data":{"prompt":4}},{"v":9,"id":"b","seq":7,"kind":"result"}]`)
+	_, err = m.AppendFiltered(t.Context(), subject, subject, newer, pos)
 	require.NoError(t, err)
 
 	j := openTest(t, m)

@@ -20,11 +20,11 @@ import (
 
 // Log is the part of the bus that keeps events.
 type Log interface {
-	// Append stores data on subject if the subject's newest message is at last (0: there is none) and returns the new
-	// message's position; otherwise the error is bus.ErrFenced.
-	Append(ctx context.Context, subject string, data []byte, last uint64) (uint64, error)
-	// Read yields the messages of subject from position from on, oldest first. An error is yielded once, last.
-	Read(ctx context.Context, subject string, from uint64) iter.Seq2[bus.Message, error]
+	// AppendFiltered stores data on subject if the newest message that filter matches is at last (0: there is none) and
+	// returns the new message's position; otherwise the error is bus.ErrFenced.
+	AppendFiltered(ctx context.Context, subject, filter string, data []byte, last uint64) (uint64, error)
+	// Read yields the messages that filter matches from position from on, oldest first. An error is yielded once, last.
+	Read(ctx context.Context, filter string, from uint64) iter.Seq2[bus.Message, error]
 }
 
 // Objects is the part of the bus that keeps blobs. Names are immutable: putting a name again with the same bytes is no error.
@@ -33,13 +33,15 @@ type Objects interface {
 	Get(ctx context.Context, name string) ([]byte, error)
 }
 
-// Journal is the session of one attempt: its events, in order, on one subject under its expected last sequence. The holder of
-// the newest delivery alone can append; everybody else gets an error that is bus.ErrFenced. It is safe for concurrent use.
+// Journal is the session of one attempt: its events, in order, on the subjects of the workers that had it, under the expected
+// last sequence of all of them. The worker with the newest delivery alone can append; others get an error that is bus.ErrFenced.
+// It is safe for concurrent use.
 type Journal struct {
 	log     Log
 	objects Objects
 	stamp   Stamp
 	subject string
+	filter  string
 	base    contextscope.Event
 
 	mu     sync.Mutex
@@ -49,8 +51,9 @@ type Journal struct {
 	broken error
 }
 
-// Stamp gives events their time and their id. Both fields are needed.
+// Stamp gives events their worker, their time and their id. All fields are needed.
 type Stamp struct {
+	Worker string
 	Clock func() time.Time
 	IDs   func() string
 }
@@ -59,13 +62,14 @@ type Stamp struct {
 func Open(ctx context.Context, log Log, objects Objects, a *wire.Assignment, stamp Stamp) (*Journal, error) {
 	j := &Journal{
 		log: log, objects: objects, stamp: stamp,
-		subject: bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, a.Attempt),
+		subject: bus.AttemptSubject(a.Run, stamp.Worker, a.Role.Name, a.Task.ID, a.Attempt),
+		filter:  bus.AttemptFilter(a.Run, a.Role.Name, a.Task.ID, a.Attempt),
 		base: contextscope.Event{
 			V: contextscope.EventVersion, Run: a.Run, Task: a.Task.ID, Attempt: a.Attempt,
 			Agent: a.Agent(), Role: a.Role.Name,
 		},
 	}
-	events, last, err := ReadSession(ctx, log, j.subject)
+	events, last, err := ReadSession(ctx, log, j.filter)
 	if err != nil {
 		return nil, fmt.Errorf("open the journal of %s: %w", a.Agent(), err)
 	}
@@ -73,17 +77,27 @@ func Open(ctx context.Context, log Log, objects Objects, a *wire.Assignment, sta
 	return j, nil
 }
 
-// ReadSession returns the events of one attempt's subject and the position of its newest message.
-func ReadSession(ctx context.Context, log Log, subject string) ([]contextscope.Event, uint64, error) {
+// Reader is the part of a Log that sessions are read from.
+type Reader interface {
+	Read(ctx context.Context, filter string, from uint64) iter.Seq2[bus.Message, error]
+}
+
+// ReadSession returns the events of one attempt, which filter matches, and the position of its newest message. What a worker
+// appended that did not have the attempt is left out.
+func ReadSession(ctx context.Context, log Reader, filter string) ([]contextscope.Event, uint64, error) {
 	var (
 		events []contextscope.Event
 		last   uint64
+		owner  wire.Owner
 	)
-	for m, err := range log.Read(ctx, subject, 0) {
+	for m, err := range log.Read(ctx, filter, 0) {
 		if err != nil {
-			return nil, 0, fmt.Errorf("read %s: %w", subject, err)
+			return nil, 0, fmt.Errorf("read %s: %w", filter, err)
 		}
 		for _, e := range wire.DecodeEvents(m) {
+			if owner.Admit(&e) != nil {
+				continue
+			}
 			if e.Kind == contextscope.KindUnreadable && e.Seq == 0 {
 				e.Seq = newestSeq(events) + 1
 			}
@@ -123,7 +137,7 @@ func (j *Journal) Append(ctx context.Context, drafts ...contextscope.Event) ([]c
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", j.base.Agent, err)
 	}
-	pos, err := j.log.Append(ctx, j.subject, data, j.last)
+	pos, err := j.log.AppendFiltered(ctx, j.subject, j.filter, data, j.last)
 	if err != nil {
 		if !errors.Is(err, bus.ErrTooLarge) {
 			j.broken = err

@@ -36,7 +36,7 @@ func openTest(t testing.TB, m *journaltest.Memory) *Journal {
 func testStamp() Stamp {
 	var n atomic.Int64
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	return Stamp{Clock: func() time.Time { return now }, IDs: func() string { return fmt.Sprintf("id-%d", n.Add(1)) }}
+	return Stamp{Worker: "local", Clock: func() time.Time { return now }, IDs: func() string { return fmt.Sprintf("id-%d", n.Add(1)) }}
 }
 
 func usageEvent(u spec.Usage) contextscope.Event {
@@ -75,6 +75,39 @@ func TestRefusesTheHolderOfAnOlderDelivery(t *testing.T) {
 		require.ErrorIs(t, err, bus.ErrFenced)
 	}
 	_, err = young.Append(t.Context(), usageEvent(spec.Usage{}))
+	require.NoError(t, err)
+}
+
+func TestAnotherWorkerTakesAnAttemptOver(t *testing.T) {
+	t.Parallel()
+	m := journaltest.New()
+	as := func(worker string) *Journal {
+		stamp := testStamp()
+		stamp.Worker = worker
+		j, err := Open(t.Context(), m, m, testAssignment(), stamp)
+		require.NoError(t, err)
+		return j
+	}
+	first := as("a")
+	_, err := first.Append(t.Context(), wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 1}), usageEvent(spec.Usage{Prompt: 1}))
+	require.NoError(t, err)
+	second := as("b")
+	require.Len(t, second.Events(), 2, "it continues what the first one did")
+	_, err = second.Append(t.Context(), wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 2}))
+	require.NoError(t, err)
+	_, err = first.Append(t.Context(), usageEvent(spec.Usage{Prompt: 2}))
+	require.ErrorIs(t, err, bus.ErrFenced)
+
+	late, err := wire.EncodeEvents([]contextscope.Event{usageEvent(spec.Usage{Prompt: 4})})
+	require.NoError(t, err)
+	subject := bus.AttemptSubject("r1", "a", "generator", "t1", 1)
+	_, err = m.AppendFiltered(t.Context(), subject, subject, late, 1)
+	require.NoError(t, err, "a client that leaves the other worker out of its fence can append")
+	third := as("c")
+	usage, err := third.Usage()
+	require.NoError(t, err)
+	require.Equal(t, 1, usage.Prompt, "and no session has it")
+	_, err = third.Append(t.Context(), wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 3}))
 	require.NoError(t, err)
 }
 

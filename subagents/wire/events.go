@@ -92,11 +92,11 @@ func check(m bus.Message, e *contextscope.Event, err error) {
 func attribute(subject string, e *contextscope.Event) contextscope.Kind {
 	switch part := strings.Split(subject, "."); {
 	case len(part) == 4 && part[2] == "m": // as bus.ConductorSubject writes it
-		e.Run, e.Agent = part[1], ""
+		e.Run, e.Agent, e.Worker = part[1], "", ""
 		return contextscope.Kind(part[3])
-	case len(part) == 6 && part[2] == "a": // as bus.AttemptSubject does
-		e.Run, e.Role, e.Task, e.Agent = part[1], part[3], part[4], part[4]+"/"+part[5]
-		e.Attempt, _ = strconv.Atoi(part[5]) // the bus lets nothing else through
+	case len(part) == 7 && part[2] == "a": // as bus.AttemptSubject does
+		e.Run, e.Worker, e.Role, e.Task, e.Agent = part[1], part[3], part[4], part[5], part[5]+"/"+part[6]
+		e.Attempt, _ = strconv.Atoi(part[6]) // the bus lets nothing else through
 	}
 	return ""
 }
@@ -193,8 +193,12 @@ func Unread(m bus.Message, legible contextscope.Event, why error) contextscope.E
 	if what != "" {
 		what += " "
 	}
+	verdict := "could not be read"
+	if errors.As(why, new(*ForeignError)) {
+		verdict = "does not count"
+	}
 	data, err := json.Marshal(Unreadable{
-		Reason: fmt.Sprintf("event at %d could not be read: %v (%sof %s)", m.Pos, why, what, whose), Kind: kind,
+		Reason: fmt.Sprintf("event at %d %s: %v (%sof %s)", m.Pos, verdict, why, what, whose), Kind: kind,
 	})
 	if err != nil {
 		panic(fmt.Sprintf("marshal two strings: %v", err))

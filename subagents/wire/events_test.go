@@ -50,7 +50,7 @@ func TestADamagedEventKeepsItsPlace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			events := DecodeEvents(bus.Message{
-				Subject: bus.AttemptSubject("r", "reader", "t", 2), Pos: 7, Time: at, Data: []byte("[" + good + "," + c.bad + "," + good + "]"),
+				Subject: bus.AttemptSubject("r", "local", "reader", "t", 2), Pos: 7, Time: at, Data: []byte("[" + good + "," + c.bad + "," + good + "]"),
 			})
 			require.Len(t, events, 3)
 			require.Equal(t, "hi", events[0].Content.Parts[0].Text)
@@ -71,12 +71,12 @@ func TestADamagedEventKeepsItsPlace(t *testing.T) {
 
 func TestAnEventIsTheirsWhoseSubjectItIsOn(t *testing.T) {
 	t.Parallel()
-	forged := `[{"v":1,"run":"other","role":"master","task":"master","attempt":7,"agent":"","kind":"usage","data":{"calls":1}}]`
-	e := DecodeEvents(bus.Message{Subject: bus.AttemptSubject("r", "reader", "t", 2), Data: []byte(forged)})[0]
-	require.Equal(t, []any{"r", "reader", "t", 2, "t/2"}, []any{e.Run, e.Role, e.Task, e.Attempt, e.Agent})
-	e = DecodeEvents(bus.Message{Subject: bus.ConductorSubject("r", "task"), Data: []byte(`[{"v":1,"agent":"t/2","kind":"task"}]`)})[0]
+	forged := `[{"v":1,"run":"other","role":"master","task":"master","attempt":7,"agent":"","worker":"b","kind":"usage","data":{"calls":1}}]`
+	e := DecodeEvents(bus.Message{Subject: bus.AttemptSubject("r", "local", "reader", "t", 2), Data: []byte(forged)})[0]
+	require.Equal(t, []any{"r", "reader", "t", 2, "t/2", "local"}, []any{e.Run, e.Role, e.Task, e.Attempt, e.Agent, e.Worker})
+	e = DecodeEvents(bus.Message{Subject: bus.ConductorSubject("r", "task"), Data: []byte(`[{"v":1,"agent":"t/2","worker":"b","kind":"task"}]`)})[0]
 	require.Equal(t, contextscope.KindTask, e.Kind)
-	require.Equal(t, []any{"r", ""}, []any{e.Run, e.Agent})
+	require.Equal(t, []any{"r", "", ""}, []any{e.Run, e.Agent, e.Worker})
 }
 
 func TestAMessageThatIsNoArrayIsOneUnreadableEvent(t *testing.T) {
@@ -107,9 +107,9 @@ func TestEveryKindThatIsReadTakesItsOwnData(t *testing.T) {
 }
 
 func FuzzDecodeEvents(f *testing.F) {
-	f.Add([]byte(`[{"v":1,"id":"e","kind":"turn","content":{"parts":[{"text":"x"}]}},{"v":2},7]`), "ev.r.a.reader.t.1")
+	f.Add([]byte(`[{"v":1,"id":"e","kind":"turn","content":{"parts":[{"text":"x"}]}},{"v":2},7]`), "ev.r.a.local.reader.t.1")
 	f.Add([]byte(`{"v":1}`), "ev.r.m.run")
-	f.Add([]byte("\x1f\x8b\x08"), "ev.r.a.reader.t.x")
+	f.Add([]byte("\x1f\x8b\x08"), "ev.r.a.local.reader.t.x")
 	f.Fuzz(func(t *testing.T, data []byte, subject string) {
 		m := bus.Message{Subject: subject, Pos: 3, Data: data}
 		events := DecodeEvents(m)
@@ -137,6 +137,6 @@ func FuzzDecodeEvents(f *testing.F) {
 func TestACallWithoutArgumentsIsReadWithEmptyOnes(t *testing.T) {
 	t.Parallel()
 	call := []byte(`[{"v":1,"id":"e","kind":"turn","content":{"parts":[{"functionCall":{"name":"list"}}]}}]`)
-	e := DecodeEvents(bus.Message{Subject: bus.AttemptSubject("r", "reader", "t", 2), Data: call})[0]
+	e := DecodeEvents(bus.Message{Subject: bus.AttemptSubject("r", "local", "reader", "t", 2), Data: call})[0]
 	require.Equal(t, map[string]any{}, e.Content.Parts[0].FunctionCall.Args)
 }

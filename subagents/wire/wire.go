@@ -143,7 +143,6 @@ type Prior struct {
 // Started is the data of the event that opens a delivery.
 type Started struct {
 	Delivery int       `json:"delivery"`
-	Worker   string    `json:"worker"`
 	Time     time.Time `json:"time"`
 	// Notes reports that the memory had notes, for a role with tools of the memory.
 	Notes bool `json:"notes,omitempty"`

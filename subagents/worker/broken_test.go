@@ -66,7 +66,7 @@ func TestWhatTheMachineLacksEndsNoAttempt(t *testing.T) {
 		{syscall.ENOMEM, "cannot allocate memory", ""},
 	} {
 		a := s.assignment(writer, fmt.Sprintf("m%d", i))
-		j, err := journal.Open(t.Context(), s.bus, s.bus, a, journal.Stamp{Clock: w.cfg.Clock, IDs: w.cfg.IDs})
+		j, err := journal.Open(t.Context(), s.bus, s.bus, a, journal.Stamp{Worker: "other", Clock: w.cfg.Clock, IDs: w.cfg.IDs})
 		require.NoError(t, err)
 		_, err = w.brokenOff(t.Context(), j, tc.err)
 		require.ErrorIs(t, err, errHalted)

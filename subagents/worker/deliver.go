@@ -145,7 +145,7 @@ func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *permit, l
 	if a == nil || a.Attempt < 1 {
 		return bad
 	}
-	stamp := journal.Stamp{Clock: w.cfg.Clock, IDs: w.cfg.IDs}
+	stamp := journal.Stamp{Worker: w.cfg.Name, Clock: w.cfg.Clock, IDs: w.cfg.IDs}
 	j, err := journal.Open(ctx, w.cfg.Bus, w.cfg.Bus, a, stamp)
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *permit, l
 	}
 	a.Delivery = max(d.Number, newest+1)
 	began := w.cfg.Clock()
-	started := wire.Started{Delivery: a.Delivery, Worker: w.cfg.Name, Time: began, Notes: w.notes(ctx, a, log)}
+	started := wire.Started{Delivery: a.Delivery, Time: began, Notes: w.notes(ctx, a, log)}
 	if _, err := j.Append(ctx, wire.Draft(contextscope.KindStarted, started)); err != nil {
 		return err
 	}

@@ -201,7 +201,7 @@ func (e *explained) check(a *wire.Assignment) {
 	require.NoError(e.t, err)
 	last, err := x.Turn(e.t.Context(), 0)
 	require.NoError(e.t, err)
-	own, _, err := journal.ReadSession(e.t.Context(), e.bus, bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, a.Attempt))
+	own, _, err := journal.ReadSession(e.t.Context(), e.bus, bus.AttemptFilter(a.Run, a.Role.Name, a.Task.ID, a.Attempt))
 	require.NoError(e.t, err)
 	for i := range own {
 		e.kinds[own[i].Kind]++

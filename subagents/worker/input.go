@@ -107,7 +107,7 @@ func refusedClass(err error) string {
 func continued(ctx context.Context, b *bus.Bus, a *wire.Assignment) ([]contextscope.Event, error) {
 	var out []contextscope.Event
 	for _, n := range a.Continues {
-		events, _, err := journal.ReadSession(ctx, b, bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, n))
+		events, _, err := journal.ReadSession(ctx, b, bus.AttemptFilter(a.Run, a.Role.Name, a.Task.ID, n))
 		if err != nil {
 			return nil, fmt.Errorf("read the session that %s continues: %w", a.Agent(), err)
 		}
@@ -133,7 +133,7 @@ func Explain(
 	if in.Tools, err = declarations(a, extra); err != nil {
 		return nil, err
 	}
-	events, _, err := journal.ReadSession(ctx, b, bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, a.Attempt))
+	events, _, err := journal.ReadSession(ctx, b, bus.AttemptFilter(a.Run, a.Role.Name, a.Task.ID, a.Attempt))
 	if err != nil {
 		return nil, fmt.Errorf("read the session of %s: %w", a.Agent(), err)
 	}

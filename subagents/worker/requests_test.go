@@ -49,7 +49,7 @@ func (s *site) asker() (*requests, *journal.Journal) {
 	s.t.Helper()
 	a := s.assignment(writer, "t1")
 	n := 0
-	j, err := journal.Open(s.t.Context(), s.bus, s.bus, a, journal.Stamp{Clock: time.Now, IDs: func() string { n++; return string(rune('a' + n)) }})
+	j, err := journal.Open(s.t.Context(), s.bus, s.bus, a, journal.Stamp{Worker: "local", Clock: time.Now, IDs: func() string { n++; return string(rune('a' + n)) }})
 	require.NoError(s.t, err)
 	r, err := openRequests(s.t.Context(), s.bus, j, a)
 	require.NoError(s.t, err)

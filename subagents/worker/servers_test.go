@@ -72,7 +72,7 @@ func TestARolesServersAreItsTools(t *testing.T) {
 	require.Contains(t, string(seen), `{"output":"Hi Divisi"}`)
 	require.Contains(t, string(seen), `name: is of type number and must be string`)
 
-	events, _, err := journal.ReadSession(t.Context(), s.bus, bus.AttemptSubject("r1", "generator", "t1", 1))
+	events, _, err := journal.ReadSession(t.Context(), s.bus, bus.AttemptFilter("r1", "generator", "t1", 1))
 	require.NoError(t, err)
 	plain, err := declarations(a, nil)
 	require.NoError(t, err)

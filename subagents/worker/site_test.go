@@ -127,7 +127,7 @@ func (s *site) result(a *wire.Assignment) spec.Result {
 
 func (s *site) tail(ctx context.Context, a *wire.Assignment) func(func(contextscope.Event) bool) {
 	return func(yield func(contextscope.Event) bool) {
-		for m, err := range s.bus.Tail(ctx, bus.AttemptSubject(a.Run, a.Role.Name, a.Task.ID, a.Attempt), 0) {
+		for m, err := range s.bus.Tail(ctx, bus.AttemptFilter(a.Run, a.Role.Name, a.Task.ID, a.Attempt), 0) {
 			require.NoError(s.t, err)
 			for _, e := range wire.DecodeEvents(m) {
 				if !yield(e) {

@@ -36,7 +36,7 @@ import (
 // Config is what a worker works with. Bus, Git, Mirror, Pool, Caches.Dir and Environments are needed; Model only for model roles.
 type Config struct {
 	Bus *bus.Bus
-	// Name is the worker's in events; default "worker".
+	// Name is the worker's in the subjects of its events, one token; default "local".
 	Name  string
 	Model model.Model
 	// Mirror is the bare repository that the pool's slots borrow from.
@@ -81,7 +81,7 @@ type Config struct {
 // withDefaults returns the configuration with what was left out filled in.
 func (c Config) withDefaults() Config {
 	if c.Name == "" {
-		c.Name = "worker"
+		c.Name = LocalName
 	}
 	if c.Parallel <= 0 {
 		c.Parallel = defaultParallel
@@ -105,6 +105,12 @@ func (c Config) withDefaults() Config {
 }
 
 const defaultParallel = 16
+
+// LocalName is the name of the worker in the process of a run.
+const LocalName = "local"
+
+// maxName bounds a worker's name.
+const maxName = 64
 
 // maxDeliveries is how often an attempt is given out before it counts as poison: each of its workers was lost.
 const maxDeliveries = 5
@@ -156,6 +162,9 @@ func (w *Worker) Start(ctx context.Context) error {
 	defer w.mu.Unlock()
 	if w.running {
 		return errors.New("the worker was started already")
+	}
+	if name := w.cfg.Name; !bus.ValidToken(name) || len(name) > maxName {
+		return fmt.Errorf("%.80q is no name of a worker: letters, digits, - and _, at most %d", name, maxName)
 	}
 	queues := make([]*bus.Queue, 0, len(w.cfg.Roles))
 	for _, role := range w.cfg.Roles {

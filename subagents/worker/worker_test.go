@@ -310,7 +310,7 @@ func TestWorkerThatWasOvertakenLeavesNoTrace(t *testing.T) {
 	s := newSite(t)
 	a := s.assignment(writer, "t1")
 	m := &modeltest.Script{Steps: []modeltest.Step{modeltest.Submits("too late")}, Each: func(int) {
-		last, err := s.bus.Last(t.Context(), bus.AttemptSubject("r1", "generator", "t1", 1))
+		last, err := s.bus.Last(t.Context(), bus.AttemptFilter("r1", "generator", "t1", 1))
 		require.NoError(t, err)
 		data, err := wire.EncodeEvents([]contextscope.Event{wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 7})})
 		require.NoError(t, err)
@@ -326,7 +326,7 @@ func TestWorkerThatWasOvertakenLeavesNoTrace(t *testing.T) {
 		}
 	}
 	w.Stop()
-	events, _, err := journal.ReadSession(t.Context(), s.bus, bus.AttemptSubject("r1", "generator", "t1", 1))
+	events, _, err := journal.ReadSession(t.Context(), s.bus, bus.AttemptFilter("r1", "generator", "t1", 1))
 	require.NoError(t, err)
 	require.Equal(t, "started brief started", kinds(events))
 }

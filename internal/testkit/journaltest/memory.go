@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"path"
+	"strings"
 	"sync"
 
 	"divisi/bus"
@@ -26,8 +28,8 @@ var ErrDown = errors.New("the bus is down")
 // New returns an empty store.
 func New() *Memory { return &Memory{Blobs: map[string][]byte{}, failAfter: -1} }
 
-// Append implements journal.Log.
-func (m *Memory) Append(_ context.Context, subject string, data []byte, last uint64) (uint64, error) {
+// AppendFiltered implements journal.Log.
+func (m *Memory) AppendFiltered(_ context.Context, subject, filter string, data []byte, last uint64) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failAfter == 0 {
@@ -35,7 +37,7 @@ func (m *Memory) Append(_ context.Context, subject string, data []byte, last uin
 	}
 	newest := uint64(0)
 	for _, msg := range m.Messages {
-		if msg.Subject == subject {
+		if matches(filter, msg.Subject) {
 			newest = msg.Pos
 		}
 	}
@@ -54,17 +56,23 @@ func (m *Memory) Append(_ context.Context, subject string, data []byte, last uin
 }
 
 // Read implements journal.Log.
-func (m *Memory) Read(_ context.Context, subject string, from uint64) iter.Seq2[bus.Message, error] {
+func (m *Memory) Read(_ context.Context, filter string, from uint64) iter.Seq2[bus.Message, error] {
 	m.mu.Lock()
 	messages := m.Messages[:len(m.Messages):len(m.Messages)]
 	m.mu.Unlock()
 	return func(yield func(bus.Message, error) bool) {
 		for _, msg := range messages {
-			if msg.Subject == subject && msg.Pos >= from && !yield(msg, nil) {
+			if matches(filter, msg.Subject) && msg.Pos >= from && !yield(msg, nil) {
 				return
 			}
 		}
 	}
+}
+
+// matches reports whether a filter, whose * stand for one token each, matches a subject.
+func matches(filter, subject string) bool {
+	ok, err := path.Match(strings.ReplaceAll(filter, ".", "/"), strings.ReplaceAll(subject, ".", "/"))
+	return ok && err == nil
 }
 
 // Put implements journal.Objects.
