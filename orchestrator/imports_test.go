@@ -22,18 +22,19 @@ var arrows = []struct {
 	{"run", nil},
 	{"baseline", []string{"run"}},
 	{"plan", []string{"run"}},
-	{"schedule", []string{"plan", "run"}},
+	{"recovery", []string{"run"}},
+	{"schedule", []string{"plan", "recovery", "run"}},
 	{"acceptance/testsource", nil},
 	{"acceptance/testsource/gosource", []string{"acceptance/testsource"}},
-	{"acceptance", []string{"acceptance/testsource", "acceptance/testsource/gosource", "run", "schedule"}},
-	{"request", []string{"acceptance", "plan", "run", "schedule"}},
-	{"master", []string{"plan", "run", "schedule"}},
-	{"landing", []string{"acceptance", "acceptance/testsource", "run", "schedule"}},
+	{"acceptance", []string{"acceptance/testsource", "acceptance/testsource/gosource", "recovery", "run"}},
+	{"request", []string{"acceptance", "plan", "recovery", "run", "schedule"}},
+	{"master", []string{"plan", "recovery", "run"}},
+	{"landing", []string{"acceptance", "acceptance/testsource", "recovery", "run", "schedule"}},
 	{"decision", []string{"acceptance", "request", "run"}},
-	{"phase", []string{"acceptance", "decision", "master", "run", "schedule"}},
+	{"phase", []string{"acceptance", "decision", "master", "recovery", "run"}},
 	{"assign", []string{"master", "request", "run"}},
-	{"report", []string{"acceptance", "master", "run", "schedule"}},
-	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "master", "phase", "plan", "request", "run", "schedule"}},
+	{"report", []string{"acceptance", "recovery", "run"}},
+	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "master", "phase", "plan", "recovery", "request", "run", "schedule"}},
 	{"console", []string{"report", "run"}},
 	{"store", []string{"conductor", "report", "run"}},
 	{"attempt", []string{"conductor", "landing", "request", "run", "store"}},
@@ -45,7 +46,7 @@ var arrows = []struct {
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
-var pure = []string{"run", "plan", "schedule", "request", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "decision", "phase", "report"}
+var pure = []string{"run", "plan", "recovery", "schedule", "request", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "decision", "phase", "report"}
 
 var impure = []string{"divisi/bus", "divisi/internal/git", "divisi/internal/sandbox", "os", "os/exec", "net", "net/http", "path/filepath"}
 

@@ -20,7 +20,7 @@ import (
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/phase"
-	"divisi/orchestrator/schedule"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/store"
 )
 
@@ -123,9 +123,9 @@ func hintFor(err error) string {
 		return "Rename it: git branch -m " + text.Shell(branch.Branch) + " another-name"
 	case errors.Is(err, git.ErrNoCommits):
 		return "Commit first: git add -A && git commit"
-	case errors.Is(err, schedule.ErrAuth):
+	case errors.Is(err, recovery.ErrAuth):
 		return "Set the key to one that works: GEMINI_API_KEY, or the variable that the message names; then: divisi resume"
-	case errors.Is(err, schedule.ErrService):
+	case errors.Is(err, recovery.ErrService):
 		return "Check what the message names (a quota, a service, a recording) and your network, then: divisi resume"
 	case errors.As(err, &fault) && fault.Class == model.Auth:
 		return "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY. " +

@@ -19,7 +19,7 @@ import (
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
-	"divisi/orchestrator/schedule"
+	"divisi/orchestrator/recovery"
 )
 
 func TestClassesOfErrorsDecideTheExitCode(t *testing.T) {
@@ -43,8 +43,8 @@ func TestClassesOfErrorsDecideTheExitCode(t *testing.T) {
 		{&signalError{syscall.SIGINT}, codeStopped, ""},
 		{conductor.ErrNotApproved, codeStopped, ""},
 		{&model.Error{Class: model.Auth, Status: 403}, codeMachine, "GEMINI_API_KEY"},
-		{schedule.ErrAuth, codeMachine, "divisi resume"},
-		{schedule.ErrService, codeMachine, "divisi resume"},
+		{recovery.ErrAuth, codeMachine, "divisi resume"},
+		{recovery.ErrService, codeMachine, "divisi resume"},
 		{git.ErrNoGit, codeMachine, ""},
 		{bus.ErrFull, codeMachine, "Free some space"},
 		{syscall.ENOSPC, codeMachine, "Free some space"},

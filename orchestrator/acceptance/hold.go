@@ -7,8 +7,8 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
 )
 
@@ -40,7 +40,7 @@ func Rule(s *run.State, t *run.Task, r run.Ruling) []run.Action {
 		Class: wire.FaultRejected, Message: "the patch was rejected: " + text.Line(cmp.Or(r.Words, evidence[0])),
 		Detail: strings.TrimSpace(r.Words + "\n" + strings.Join(evidence, "\n")),
 	}
-	d := schedule.After(s, t, f)
+	d := recovery.After(s, t, f)
 	d.Ruling = &r
 	return []run.Action{run.SetTask(t.Task.ID, d)}
 }

@@ -7,8 +7,8 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
 )
 
@@ -49,9 +49,9 @@ func settle(s *run.State, t *run.Task) []run.Action {
 			switch v.Decision {
 			case Again:
 				f := v.Again.Fault
-				return schedule.Park(s, t, "its command made the patch again that was rejected: "+f.Message, &f)
+				return recovery.Park(s, t, "its command made the patch again that was rejected: "+f.Message, &f)
 			case Refuse:
-				return schedule.Failed(s, t, v.Fault())
+				return recovery.Failed(s, t, v.Fault())
 			case Ask:
 				return ask(s, t, v)
 			}
@@ -60,7 +60,7 @@ func settle(s *run.State, t *run.Task) []run.Action {
 	case r.Status == spec.StatusCancelled:
 		return []run.Action{run.SetTask(id, run.TaskData{State: run.TaskCancelled, Reason: run.FaultOf(r).Message})}
 	default:
-		return schedule.Failed(s, t, run.FaultOf(r))
+		return recovery.Failed(s, t, run.FaultOf(r))
 	}
 }
 
@@ -122,7 +122,7 @@ func handOver(s *run.State, t *run.Task, q *run.Request) []run.Action {
 	}
 	return []run.Action{Import{Task: t, Then: func(v Verdict) []run.Action {
 		if v.Decision == Refuse {
-			return schedule.Failed(s, t, v.Fault())
+			return recovery.Failed(s, t, v.Fault())
 		}
 		return done
 	}}}
@@ -133,7 +133,7 @@ func handOver(s *run.State, t *run.Task, q *run.Request) []run.Action {
 func accept(s *run.State, t *run.Task) []run.Action {
 	p, gates := t.Result.Patch, s.Spec.GatesOf(t.Task)
 	if t.Task.ChangeSet == "" && s.Proofs.Runs(p.Tree, gates, p.Base) > 1 {
-		return schedule.Failed(s, t, Red(s, s.Proofs.Failed(p.Tree, gates, p.Base)))
+		return recovery.Failed(s, t, Red(s, s.Proofs.Failed(p.Tree, gates, p.Base)))
 	}
 	if judge := s.Judge(t); judge != "" && (!t.Cleared() || !verdict(s, t)) {
 		return []run.Action{judgeIt(t, judge)}
@@ -195,12 +195,12 @@ func judged(s *run.State, t *run.Task) []run.Action {
 	}
 	f := run.FaultOf(r)
 	again := judgeIt(t, s.Works[t.Task.ID+run.VerifySuffix].RoleAt(t.Verify))
-	if actions, ok := schedule.Pause(s, t.Task.ID+run.VerifySuffix, f, again); ok {
+	if actions, ok := recovery.Pause(s, t.Task.ID+run.VerifySuffix, f, again); ok {
 		return actions
 	}
 	switch f.Class {
 	case wire.FaultVerdict:
-		return schedule.Failed(s, t, f)
+		return recovery.Failed(s, t, f)
 	case wire.FaultConstraint:
 		var evidence []string
 		for _, line := range text.Few(strings.Split(f.Detail, "\n"), maxNamed) {
@@ -220,7 +220,7 @@ func judgeFailed(s *run.State, t *run.Task, f spec.Fault, again run.Action) []ru
 			tries++
 		}
 	}
-	if tries >= schedule.MaxGateTries || schedule.Hopeless(f) {
+	if tries >= recovery.MaxGateTries || recovery.Hopeless(f) {
 		return hold(t, "its judge came to no verdict: "+f.Message)
 	}
 	return []run.Action{again}

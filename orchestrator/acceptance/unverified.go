@@ -9,8 +9,8 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 	"divisi/subagents/gate"
 	"divisi/subagents/gate/detect"
 	"divisi/subagents/gate/lack"
@@ -30,7 +30,7 @@ type Incomparable struct {
 // String is the report of it in one line.
 func (g *Incomparable) String() string {
 	return fmt.Sprintf("gate %s cannot be compared: on the base commit %s: %s", g.Gate, g.Why,
-		schedule.WithOutput(g.Error, g.Output))
+		recovery.WithOutput(g.Error, g.Output))
 }
 
 // Incomparables lists the gates that prove nothing, in the project's order; none before the baseline is known.
@@ -40,7 +40,7 @@ func Incomparables(s *run.State) []Incomparable {
 		r, ok := s.Proofs.Baseline[g.Name]
 		if why := gate.Incomparable(r); ok && why != "" {
 			out = append(out, Incomparable{
-				Gate: g.Name, Command: g.Command, Why: why, Error: gate.Reason(r, nil), Output: schedule.OutputFile(s, r.Output),
+				Gate: g.Name, Command: g.Command, Why: why, Error: gate.Reason(r, nil), Output: recovery.OutputFile(s, r.Output),
 			})
 		}
 	}

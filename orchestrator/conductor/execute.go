@@ -16,8 +16,8 @@ import (
 	"divisi/orchestrator/landing"
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
 )
 
@@ -150,7 +150,7 @@ func (c *Conductor) assign(ctx context.Context, a run.Assign) error {
 	err := c.seal(ctx, a.Dispatch)
 	var missing *assign.InputError
 	if t := c.st.Tasks.ByID[a.Dispatch.Task]; t != nil && errors.As(err, &missing) {
-		return c.execute(ctx, schedule.Park(c.st, t, missing.Error(), nil))
+		return c.execute(ctx, recovery.Park(c.st, t, missing.Error(), nil))
 	}
 	if err == nil {
 		err = c.append(ctx, a.Append)

@@ -15,9 +15,9 @@ import (
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/assign"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/sample"
-	"divisi/orchestrator/schedule"
 )
 
 // useSample replaces the rig's repository by the sample one.
@@ -128,7 +128,7 @@ func TestAWrongKeyStopsTheRunAndResumeGoesOn(t *testing.T) {
 	stop := r.worker(t.Context())
 	err = c.Run(t.Context())
 	stop()
-	require.ErrorIs(t, err, schedule.ErrAuth)
+	require.ErrorIs(t, err, recovery.ErrAuth)
 	require.Equal(t, run.Stopped, c.State().Status)
 }
 

@@ -10,9 +10,9 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 )
 
 func transfers(role, brief string) geminitest.Answer {
@@ -163,7 +163,7 @@ func TestAHandoverOutlivesAnAttemptThatWasBrokenOff(t *testing.T) {
 	stop := r.worker(t.Context())
 	_, err := r.conduct(t.Context(), r.config(false))
 	stop()
-	require.ErrorIs(t, err, schedule.ErrAuth)
+	require.ErrorIs(t, err, recovery.ErrAuth)
 	refused.Store(false)
 	defer r.worker(t.Context())()
 	st, err := r.conduct(t.Context(), r.config(true))

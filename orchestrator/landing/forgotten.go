@@ -9,13 +9,13 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/acceptance/testsource"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 )
 
 // goBack sends a task back whose gates failed. Where that parks it, the reason names the files that no task may change.
 func goBack(s *run.State, t *run.Task, f spec.Fault, failed []failure) []run.Action {
-	actions := schedule.Failed(s, t, f)
+	actions := recovery.Failed(s, t, f)
 	for i, action := range actions {
 		a, appends := action.(run.Append)
 		d, ofTask := a.Data.(run.TaskData)
@@ -27,7 +27,7 @@ func goBack(s *run.State, t *run.Task, f spec.Fault, failed []failure) []run.Act
 			continue
 		}
 		d.Reason += fmt.Sprintf(". It fails in %s, which is in the files of no task. %s", text.Some(files, maxMet),
-			schedule.Widen(s, t))
+			recovery.Widen(s, t))
 		a.Data = d
 		actions[i] = a
 	}

@@ -7,8 +7,8 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
 )
 
@@ -43,7 +43,7 @@ func proveRed(s *run.State, t *run.Task) []run.Action {
 	}
 	m.Then = func(c Chain) []run.Action {
 		if len(c.Conflicts) > 0 {
-			return schedule.Failed(s, t, spec.Fault{
+			return recovery.Failed(s, t, spec.Fault{
 				Class: wire.FaultConflict,
 				Message: "without the rest of its change set it conflicts with what landed before it in " +
 					strings.Join(c.Conflicts[0].Paths, ", "), Detail: c.Conflicts[0].Message,
@@ -82,7 +82,7 @@ func ranRed(s *run.State, t *run.Task, red run.Red) []run.Action {
 		return nil
 	case proves(red, a):
 		return decideRed(s, t, red)
-	case fruitless(s, w, red) >= schedule.MaxGateTries:
+	case fruitless(s, w, red) >= recovery.MaxGateTries:
 		return []run.Action{run.Fail{
 			Err: fmt.Errorf("the gates of the tests of %s could not be run: %s", t.Task.ID, run.FaultOf(r).Message),
 		}}
@@ -140,7 +140,7 @@ func decideRed(s *run.State, t *run.Task, red run.Red) []run.Action {
 }
 
 func unproven(s *run.State, t *run.Task, message, detail string) []run.Action {
-	return schedule.Failed(s, t, spec.Fault{Class: wire.FaultProof, Message: message, Detail: detail})
+	return recovery.Failed(s, t, spec.Fault{Class: wire.FaultProof, Message: message, Detail: detail})
 }
 
 // lacksRed reports whether the tests of a task's newest attempt have yet to fail without the change.

@@ -9,8 +9,8 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
 )
 
@@ -145,7 +145,7 @@ func merged(s *run.State, onto string, chain Chain) []run.Action {
 		if k.Waits {
 			continue
 		}
-		actions = append(actions, schedule.Failed(s, s.Tasks.ByID[k.Task], spec.Fault{
+		actions = append(actions, recovery.Failed(s, s.Tasks.ByID[k.Task], spec.Fault{
 			Class:   wire.FaultConflict,
 			Message: "it conflicts with what landed before it in " + strings.Join(k.Paths, ", "),
 			Detail:  k.Message,

@@ -9,8 +9,8 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
 )
 
@@ -23,7 +23,7 @@ func ParkSets(s *run.State) []run.Action {
 		if set == nil || set.Lost == nil || !slices.Contains(parkable, t.State) || slices.ContainsFunc(set.Members, asked) {
 			continue
 		}
-		actions = append(actions, schedule.Park(s, t, fmt.Sprintf("its change set %s is given up with %s, which is %s",
+		actions = append(actions, recovery.Park(s, t, fmt.Sprintf("its change set %s is given up with %s, which is %s",
 			set.Name, set.Lost.Task.ID, set.Lost.State), nil)...)
 	}
 	return actions
@@ -132,7 +132,7 @@ func landed(s *run.State, t *run.Task, commit string) run.Landed {
 
 // onSet gives a task another attempt, on the merged set; kept reports that the set holds what the task has changed.
 func onSet(s *run.State, t *run.Task, f spec.Fault, head string, kept bool) []run.Action {
-	actions := schedule.Failed(s, t, f)
+	actions := recovery.Failed(s, t, f)
 	for i, action := range actions {
 		if a, ok := action.(run.Append); ok {
 			if d, ok := a.Data.(run.TaskData); ok && d.State == run.TaskPending {
@@ -153,9 +153,9 @@ func redSet(s *run.State, d run.LandingData, failed []run.Failure, receipts []sp
 		return park(s, set, missing, failed[0].Fault)
 	}
 	blamed := slices.DeleteFunc(slices.Clone(set.Members), func(t *run.Task) bool {
-		return of[t.Task.ID] == nil || schedule.Repeats(s, t) && shared(s, set, of, t)
+		return of[t.Task.ID] == nil || recovery.Repeats(s, t) && shared(s, set, of, t)
 	})
-	again := func(t *run.Task) bool { return !schedule.Repeats(s, t) }
+	again := func(t *run.Task) bool { return !recovery.Repeats(s, t) }
 	if files := forgotten(s, set.Members[0], failures(s, receipts)); len(files) > 0 && !slices.ContainsFunc(blamed, again) {
 		return park(s, set, files, failed[0].Fault)
 	}
@@ -191,7 +191,7 @@ func redSet(s *run.State, d run.LandingData, failed []run.Failure, receipts []sp
 func shared(s *run.State, set *run.ChangeSet, of map[string][]string, t *run.Task) bool {
 	return !slices.ContainsFunc(of[t.Task.ID], func(signature string) bool {
 		return !slices.ContainsFunc(set.Members, func(o *run.Task) bool {
-			return !schedule.Repeats(s, o) && slices.Contains(of[o.Task.ID], signature)
+			return !recovery.Repeats(s, o) && slices.Contains(of[o.Task.ID], signature)
 		})
 	})
 }
@@ -211,9 +211,9 @@ func park(s *run.State, set *run.ChangeSet, missing []string, f spec.Fault) []ru
 			set.Name, to, s.Spec.Run)
 	}
 	var actions []run.Action
-	reason = schedule.WithOutput(reason, schedule.OutputFile(s, f.Output))
+	reason = recovery.WithOutput(reason, recovery.OutputFile(s, f.Output))
 	for _, t := range set.Members {
-		actions = append(actions, schedule.Park(s, t, reason, nil)...)
+		actions = append(actions, recovery.Park(s, t, reason, nil)...)
 		reason = fmt.Sprintf("its change set %s is given up with %s", set.Name, set.Members[0].Task.ID)
 	}
 	return actions

@@ -6,8 +6,8 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 )
 
 // Settle decides about the first batch whose gates have ended and that waits for no other. A green one moves the branch. A red
@@ -40,7 +40,7 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 	case s.Proofs.IsProven(b.Tree, b.Gates, b.Old): // every gate has passed on it, in one run or another
 		d.Receipts = s.Proofs.Receipts(b.Tree, b.Gates, b.Old)
 		return land(s, d)
-	case slices.ContainsFunc(d.Receipts, func(r spec.Receipt) bool { return r.Killed }) && b.Tries < schedule.MaxGateTries:
+	case slices.ContainsFunc(d.Receipts, func(r spec.Receipt) bool { return r.Killed }) && b.Tries < recovery.MaxGateTries:
 		return again(b, d)
 	case len(d.Receipts) > 0:
 		return settleRed(s, b, d)
@@ -73,7 +73,7 @@ func notRun(s *run.State, b *run.Batch, d run.LandingData, f spec.Fault) []run.A
 		return nil
 	}
 	a := s.Works[b.Work].Attempts[b.Attempt]
-	if b.Tries > schedule.MaxGateTries && a.Epoch == s.Epoch {
+	if b.Tries > recovery.MaxGateTries && a.Epoch == s.Epoch {
 		return []run.Action{run.Fail{Err: fmt.Errorf("the gates of batch %d could not be run: %s", b.Number, f.Message)}}
 	}
 	return again(b, d)

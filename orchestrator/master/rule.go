@@ -3,8 +3,8 @@ package master
 import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/plan"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
 )
 
@@ -55,7 +55,7 @@ func set(d run.TaskData) []run.Action { return []run.Action{run.SetTask(run.Mast
 
 func failed(s *run.State, f spec.Fault) []run.Action {
 	again := run.SetTask(run.MasterTask, run.TaskData{State: run.TaskPending, Reason: f.Message, Again: true})
-	if actions, ok := schedule.Pause(s, run.MasterTask, f, again); ok {
+	if actions, ok := recovery.Pause(s, run.MasterTask, f, again); ok {
 		return actions
 	}
 	return set(run.TaskData{State: run.TaskPending, Reason: f.Message, Fault: &f})

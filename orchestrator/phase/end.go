@@ -9,8 +9,8 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/master"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 )
 
 // Finish ends a run in which nothing is left to do: final gates on the integration head, whose tree is given, then the one ref in
@@ -93,7 +93,7 @@ func runInFull(s *run.State, head, tree string, gates []string) []run.Action {
 	switch {
 	case newest == nil, s.Proofs.Outdated():
 		return nil
-	case fruitless(s, w, head, tree) >= schedule.MaxGateTries:
+	case fruitless(s, w, head, tree) >= recovery.MaxGateTries:
 		return []run.Action{run.Fail{Err: fmt.Errorf("the final gates could not be run: %s", run.FaultOf(newest).Message)}}
 	}
 	d.Attempt = w.Last + 1

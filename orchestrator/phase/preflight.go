@@ -11,8 +11,8 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 	"divisi/subagents/gate"
 	"divisi/subagents/gate/lack"
 	"divisi/subagents/wire"
@@ -148,8 +148,8 @@ func age(d time.Duration) string {
 func again(s *run.State, w *run.Work, r *spec.Result) []run.Action {
 	f := run.FaultOf(r)
 	resumed := s.Epoch > w.Attempts[w.Last].Epoch
-	if !resumed && (f.Class == wire.FaultSetup || w.Last >= schedule.MaxGateTries) {
-		return []run.Action{run.Fail{Err: fmt.Errorf("%w: %s", ErrPreflight, schedule.Reason(s, f))}}
+	if !resumed && (f.Class == wire.FaultSetup || w.Last >= recovery.MaxGateTries) {
+		return []run.Action{run.Fail{Err: fmt.Errorf("%w: %s", ErrPreflight, recovery.Reason(s, f))}}
 	}
 	return assignBase(s, w.ID, w.Last+1)
 }

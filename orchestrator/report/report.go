@@ -12,8 +12,8 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 	"divisi/subagents/gate"
 	"divisi/subagents/wire"
 )
@@ -263,7 +263,7 @@ func taskReport(s *run.State, v *run.Task) Task {
 	t.Executor, t.Uses = executorOf(s, v), v.Choice.String()
 	tellRequests(s, &t, v)
 	for _, f := range v.Faults {
-		t.Failures = append(t.Failures, fmt.Sprintf("attempt %d: %s: %s", f.Attempt, f.Fault.Class, schedule.Reason(s, f.Fault)))
+		t.Failures = append(t.Failures, fmt.Sprintf("attempt %d: %s: %s", f.Attempt, f.Fault.Class, recovery.Reason(s, f.Fault)))
 	}
 	spent(s, &t, v.Task.ID)
 	spent(s, &t, v.Task.ID+run.VerifySuffix)
@@ -368,7 +368,7 @@ func roleReports(s *run.State) []Role {
 func compareGate(s *run.State, final, base spec.Receipt) Gate {
 	g := Gate{Gate: final.Gate, Verdict: final.Verdict, Seconds: final.Duration.Seconds()}
 	if final.Verdict != spec.VerdictPass {
-		g.Error, g.Output = gate.Reason(final, &base), schedule.OutputFile(s, final.Output)
+		g.Error, g.Output = gate.Reason(final, &base), recovery.OutputFile(s, final.Output)
 	}
 	g.New, g.Fixed = gate.NewSignatures(final, &base), gate.NewSignatures(base, &final)
 	for _, sig := range final.Signatures {

@@ -11,6 +11,7 @@ import (
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/landing"
 	"divisi/orchestrator/master"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
@@ -32,7 +33,7 @@ func doubted(t *testing.T) *runtest.Log {
 // parkA lets a fail for good, and with it its set.
 func parkA(l *runtest.Log) {
 	l.Ended("a", 1, runtest.Failed("x", "y"))
-	l.Do(schedule.Failed(l.State, l.Tasks.ByID["a"], spec.Fault{Class: wire.FaultGate, Message: "red"}))
+	l.Do(recovery.Failed(l.State, l.Tasks.ByID["a"], spec.Fault{Class: wire.FaultGate, Message: "red"}))
 	l.Do(landing.ParkSets(l.State))
 }
 

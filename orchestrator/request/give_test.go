@@ -9,9 +9,9 @@ import (
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/decision"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
 )
 
@@ -145,7 +145,7 @@ func TestAGivenPatchThatDoesNotPassParksAtOnce(t *testing.T) {
 	const not = "task s-1 parked the patch of a person did not pass: "
 	for _, class := range []string{wire.FaultGate, wire.FaultConflict, wire.FaultWriteSet, wire.FaultVerdict} {
 		l := given(t)
-		failed := schedule.Failed(l.State, l.Tasks.ByID["s-1"], spec.Fault{Class: class, Message: "no"})
+		failed := recovery.Failed(l.State, l.Tasks.ByID["s-1"], spec.Fault{Class: class, Message: "no"})
 		require.Equal(t, []string{not + "no"}, runtest.Describe(failed), class)
 		l.Do(failed)
 		actions, _, err := request.Give(l.State, "s-1", patchOn("h"))

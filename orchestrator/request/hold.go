@@ -8,8 +8,8 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
 )
 
@@ -128,7 +128,7 @@ func parkHeld(s *run.State, h *run.Hold, by, words string) (actions []run.Action
 	}
 	for _, t := range waiting {
 		if s.Templates.HoldOf(t) == h {
-			actions = append(actions, schedule.Park(s, t, why, nil)...)
+			actions = append(actions, recovery.Park(s, t, why, nil)...)
 		}
 	}
 	return append(actions, answerHold(h, run.HoldParked, by))

@@ -8,6 +8,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
@@ -36,7 +37,7 @@ func fails(l *runtest.Log, n int, missing string) {
 	attempt := l.Tasks.ByID[id].Attempt + 1
 	l.Dispatched(id, "generator", attempt, "b")
 	l.Ended(id, attempt, runtest.Failed("x", "y"))
-	l.Do(schedule.Failed(l.State, l.Tasks.ByID[id], spec.Fault{
+	l.Do(recovery.Failed(l.State, l.Tasks.ByID[id], spec.Fault{
 		Class: wire.FaultGate, Message: "red", Signatures: []string{fmt.Sprintf("build: build: svc/p%03d/x.go: undefined: %s", n, missing)},
 	}))
 }

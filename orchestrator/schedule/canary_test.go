@@ -9,6 +9,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
@@ -47,7 +48,7 @@ func begin(l *runtest.Log, shards ...int) {
 func fail(l *runtest.Log, n int) {
 	id := shard(n)
 	l.Ended(id, l.Tasks.ByID[id].Attempt, runtest.Failed("x", "y"))
-	l.Do(schedule.Failed(l.State, l.Tasks.ByID[id], spec.Fault{Class: wire.FaultGate, Message: fmt.Sprint("red", n)}))
+	l.Do(recovery.Failed(l.State, l.Tasks.ByID[id], spec.Fault{Class: wire.FaultGate, Message: fmt.Sprint("red", n)}))
 }
 
 func state(l *runtest.Log, to run.TaskState, shards ...int) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 )
 
@@ -70,7 +71,7 @@ const serializeAfter = 2
 // write set that all change the same line would otherwise be repeated thirty times each, and parked before their turn.
 // The tasks of a change set wait for each other to land and never take turns.
 func serialized(t *run.Task) bool {
-	return t.Task.ChangeSet == "" && conflicts(t) >= serializeAfter
+	return t.Task.ChangeSet == "" && recovery.Conflicts(t) >= serializeAfter
 }
 
 // serializedRunning reports whether such a task is active.

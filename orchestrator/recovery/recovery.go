@@ -1,4 +1,6 @@
-package schedule
+// Package recovery decides what follows from a failed attempt: another one that learns why, parking of its task, or a run that
+// stops. Every rule that meets a failure asks it.
+package recovery
 
 import (
 	"errors"
@@ -99,7 +101,7 @@ func after(s *run.State, t *run.Task, f spec.Fault) (choice run.Choice, park str
 		return choice, "the patch of a person did not pass: " + f.Message
 	}
 	if f.Class == wire.FaultConflict {
-		if n := conflicts(t) + 1; n > maxConflicts {
+		if n := Conflicts(t) + 1; n > maxConflicts {
 			return choice, fmt.Sprintf("conflicted with what landed before it %d times", n)
 		}
 		return t.Next, ""
@@ -190,8 +192,8 @@ func Same(a, b spec.Fault) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a.Signatures)), slices.Sorted(slices.Values(b.Signatures)))
 }
 
-// conflicts counts how often a task conflicted with what had landed before it.
-func conflicts(t *run.Task) (n int) {
+// Conflicts counts how often a task conflicted with what had landed before it.
+func Conflicts(t *run.Task) (n int) {
 	for _, f := range t.Recent() {
 		if f.Fault.Class == wire.FaultConflict {
 			n++
