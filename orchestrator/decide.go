@@ -39,6 +39,12 @@ func (r *Run) Decide(ctx context.Context, d Decision, c Choice) (string, error) 
 	return r.next(becomes), err
 }
 
+// TakeBack takes back the answer to a decision, and returns what is open again. It is a mistake of the caller once the run has
+// acted on the answer.
+func (r *Run) TakeBack(ctx context.Context, decision string) (string, error) {
+	return r.ask(ctx, conductor.Request{Verb: conductor.VerbDecide, Answer: &run.Answer{ID: decision, Back: true}})
+}
+
 // decider asks a person about what only a person can decide; it is nil where no person can be asked.
 func (h *holder) decider() func(context.Context, run.Decision) (run.Answer, error) {
 	if h.Decide == nil {

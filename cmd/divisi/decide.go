@@ -16,6 +16,7 @@ import (
 )
 
 func newDecide(g *globals) *cobra.Command {
+	var back bool
 	c := &cobra.Command{
 		Use:   `decide RUN [DECISION OPTION ["TEXT"]]`,
 		Short: "Walk through what a run waits for a person to decide",
@@ -23,15 +24,21 @@ func newDecide(g *globals) *cobra.Command {
 patches and held templates. Enter leaves one open, and the next divisi decide shows it again. Decisions
 that are alike are answered together: their list is shown first. Without a terminal the command lists
 what is open; with the id of a decision and an option it answers that one. An answer to a decision that
-is closed, or about an attempt that another one has replaced, is refused.` + codes(codeOK, codeUsage, codeMachine),
+is closed, or about an attempt that another one has replaced, is refused. --take-back takes an answer
+back, as long as the run has not acted on it.` + codes(codeOK, codeUsage, codeMachine),
 		Example: `  divisi decide 1f2e
-  divisi decide 1f2e api@120 reject "Keep the old name as an alias"`,
+  divisi decide 1f2e api@120 reject "Keep the old name as an alias"
+  divisi decide 1f2e api@120 --take-back`,
 		Args: cobra.RangeArgs(1, 4), ValidArgsFunction: g.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
 			run, err := g.findRun(args)
 			switch {
 			case err != nil:
 				return err
+			case back && len(args) != 2:
+				return usage.Errorf("name the decision whose answer you take back: divisi decide %s DECISION --take-back", run)
+			case back:
+				return g.request(c.Context(), run, func(r *orchestrator.Run) (string, error) { return r.TakeBack(c.Context(), args[1]) })
 			case len(args) == 2:
 				return usage.Errorf("name an option too: divisi decide %s %s OPTION", run, args[1])
 			case len(args) > 2:
@@ -43,6 +50,7 @@ is closed, or about an attempt that another one has replaced, is refused.` + cod
 			return g.walk(c.Context(), run)
 		},
 	}
+	c.Flags().BoolVar(&back, "take-back", false, "take the answer to a decision back")
 	return c
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/decision"
@@ -47,9 +46,9 @@ type answer struct {
 
 // asking is what a person is asked at the moment.
 type asking struct {
-	// plan is counted from 1; 0 for none. shown is what the person sees of it.
-	plan  int
-	shown run.PlanData
+	// plan is counted from 1; 0 for none. id is that of the decision about it, as the person sees it.
+	plan int
+	id   string
 	// refused and problems are of the next question: see Proposal.
 	refused  bool
 	problems []spec.Problem
@@ -72,7 +71,7 @@ func (c *Conductor) approve(ctx context.Context, at int) {
 	shown := Proposal{
 		Plan: c.st.Plans.Now(at, &c.st.Tasks), Source: plan.Source(c.st, at), Refused: c.asked.refused, Problems: c.asked.problems,
 	}
-	c.asked = asking{plan: at + 1, shown: shown.Plan}
+	c.asked = asking{plan: at + 1, id: decision.Open(c.st)[0].ID} // plans are the first
 	c.askers.Go(func() {
 		said, err := c.cfg.Approve(ctx, shown)
 		c.deliver(ctx, func(ctx context.Context) error { return c.decided(ctx, answer{said, at + 1, err}) })
@@ -141,24 +140,27 @@ func (c *Conductor) decided(ctx context.Context, a answer) error {
 		return fmt.Errorf("ask for approval: %w", a.err)
 	case a.Edited != nil:
 		return c.edited(ctx, a)
-	case a.Yes && (c.st.MasterHasMail() || !reflect.DeepEqual(c.asked.shown, c.st.Plans.Now(a.plan-1, &c.st.Tasks))):
-		c.asked = asking{}
-		return c.append(ctx, run.Append{Data: run.Data{Notices: []string{outdated}}})
-	case a.Yes:
-		return c.append(ctx, run.Append{Data: run.Data{Approved: true, Plans: a.plan}})
-	case a.Words == "":
+	case !a.Yes && a.Words == "":
 		return c.stopped(ctx, cmp.Or(a.Stop, "the plan was not approved"))
 	}
-	actions, _, err := request.SendBack(c.st, a.plan-1, a.Words, wire.FromUser)
+	said := run.Answer{ID: c.asked.id, Option: decision.Yes, By: wire.FromUser}
+	if !a.Yes {
+		said.Option, said.Text = decision.Change, a.Words
+	}
+	actions, _, err := decision.Take(c.st, said)
+	var no *request.RefusedError
+	if errors.As(err, &no) {
+		c.asked = asking{}
+		return c.append(ctx, run.Append{Data: run.Data{Notices: []string{outdated + ": " + no.Reason}}})
+	}
 	if err != nil {
-		return fmt.Errorf("send the plan back: %w", err)
+		return err
 	}
 	return c.execute(ctx, actions)
 }
 
-// outdated is why a yes to a plan does not count.
-const outdated = "after the plan was shown a message came for the master, or the master changed the plan: the plan does not " +
-	"start with this yes, and is shown again after the master's turn"
+// outdated is what becomes of an answer to a plan that does not count.
+const outdated = "the answer to the plan does not count, and the plan is shown again"
 
 // edited replaces a plan by what a person made of it, and shows that; where it is invalid, the person is asked again.
 func (c *Conductor) edited(ctx context.Context, a answer) error {

@@ -236,7 +236,7 @@ func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 	return []func(*run.State) []run.Action{
 		c.announceHalt, phase.KeepBudget, phase.Preflight, phase.Baseline, plan.ReadFile, master.Settle, acceptance.Settle,
 		acceptance.SettleVerify, acceptance.AskUnprovable, phase.SettleFlakes,
-		landing.Settle, request.Hold, request.ReviseAfterPlan, decision.Policy,
+		landing.Settle, request.Hold, decision.Carry, request.ReviseAfterPlan, decision.Policy,
 		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, landing.ProveRed, landing.Land,
 		request.ReportLate, c.dispatch, phase.Flakes, c.askApproval, c.decide, master.Wake, c.finish(ctx), c.stuck,
 		phase.AnnounceWait,

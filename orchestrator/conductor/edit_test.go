@@ -204,7 +204,7 @@ func TestAMessageIsReadBeforeThePlanStarts(t *testing.T) {
 				st, err = r.conduct(t.Context(), cfg)
 				require.NoError(t, err)
 			} else {
-				require.Contains(t, strings.Join(st.Notices, "\n"), "start with this yes")
+				require.Contains(t, strings.Join(st.Notices, "\n"), "the answer to the plan does not count")
 			}
 			require.Equal(t, run.Done, st.Status, st.Reason)
 			require.Equal(t, c.plans, plans)

@@ -184,27 +184,8 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 			return "", err
 		}
 		return q.Task + " is cancelled", c.execute(ctx, actions)
-	case VerbSend:
-		actions, becomes, err := request.Send(c.st, q.Task, q.Text, wire.FromUser)
-		if err != nil {
-			return "", err
-		}
-		return becomes, c.execute(ctx, actions)
-	case VerbDecide:
-		if q.Answer == nil {
-			return "", request.Refusedf("the request has no answer")
-		}
-		a := *q.Answer
-		a.By = wire.FromUser
-		actions, becomes, err := decision.Take(c.st, a)
-		if err != nil {
-			return "", err
-		}
-		return becomes, c.execute(ctx, actions)
-	case VerbAccept:
-		actions, becomes, err := decision.TakeAbout(c.st, q.Task, run.Answer{
-			Attempt: q.Attempt, Option: decision.Accept, By: wire.FromUser,
-		})
+	case VerbSend, VerbDecide, VerbAccept:
+		actions, becomes, err := c.decides(q)
 		if err != nil {
 			return "", err
 		}
@@ -230,6 +211,33 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 	default:
 		return "", request.Refusedf("unknown request %.40q", q.Verb)
 	}
+}
+
+// decides is what a person decides, or writes to an agent.
+func (c *Conductor) decides(q Request) (actions []run.Action, becomes string, err error) {
+	a := run.Answer{Attempt: q.Attempt, Text: q.Text, By: wire.FromUser}
+	switch {
+	case q.Verb == VerbAccept:
+		a.Option = decision.Accept
+	case q.Verb == VerbSend:
+	case q.Answer == nil:
+		return nil, "", request.Refusedf("the request has no answer")
+	case q.Answer.Back:
+		return decision.TakeBack(c.st, q.Answer.ID, wire.FromUser)
+	default:
+		a = *q.Answer
+		a.By = wire.FromUser
+		return decision.Take(c.st, a)
+	}
+	actions, becomes, err = decision.TakeAbout(c.st, q.Task, a)
+	switch {
+	case len(actions) > 0 || err != nil:
+	case q.Verb == VerbSend:
+		return request.Send(c.st, q.Task, q.Text, wire.FromUser)
+	default:
+		_, err = request.Accept(c.st, q.Task, wire.FromUser) // which tells why not
+	}
+	return actions, becomes, err
 }
 
 // maxNamed bounds the tasks that an answer names.

@@ -230,7 +230,9 @@ func TestBoardCancelsWhatWasSentBack(t *testing.T) {
 	}))}))
 	_, version := b.after(0)
 	require.Empty(t, b.fold(Batch{Pos: 2, Events: []contextscope.Event{
-		at(t, 7, contextscope.KindRun, "", 0, run.Data{SentBack: "Do less", Plans: 2}),
+		at(t, 7, contextscope.KindRun, "", 0, run.Data{Decision: &run.Decided{
+			Kind: run.DecidePlan, Plan: 1, Closed: true, Answer: run.Answer{ID: "plan-2.0", Text: "Do less"},
+		}}),
 	}}))
 	some, version := b.after(version)
 	tasks := decode(t, some).Tasks

@@ -6,16 +6,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"divisi/internal/text"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 )
 
-// Take carries out an answer, and returns what becomes of it. It is refused with a *request.RefusedError where the decision is
-// not open any more, is about another attempt by now, or has no such option: nothing is done then.
+// Take puts an answer into the log, and returns what becomes of it when the run acts on it. It is refused with a
+// *request.RefusedError where the decision has an answer or is closed, is about another attempt by now, or has no such option.
 func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
-	d, err := find(s, a)
+	if given := s.Decisions.Given(a.ID); given != nil && !given.Closed {
+		return nil, "", request.Refusedf("%s has an answer: %s", a.ID, said(given))
+	}
+	d, err := find(s, Open(s), a)
 	if err != nil {
 		return nil, "", err
 	}
@@ -24,17 +28,85 @@ func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
 	case at < 0:
 		return nil, "", request.Refusedf("%s is no answer to %s: it is one of %s",
 			strconv.Quote(text.Line(a.Option)), d.ID, names(&d))
+	case !utf8.ValidString(a.Text):
+		return nil, "", request.Refusedf("the answer to %s is not UTF-8 text", d.ID)
+	case len(a.Text) > request.MaxMessage:
+		return nil, "", request.Refusedf("the answer to %s has %d bytes; at most %d are allowed", d.ID, len(a.Text), request.MaxMessage)
 	case d.Options[at].Words && strings.TrimSpace(a.Text) == "":
 		return nil, "", request.Refusedf("%s needs a text", a.Option)
 	case a.Of != "" && !slices.Contains(d.Patches, a.Of):
-		return nil, "", request.Refusedf("%s is not about %s", d.ID, a.Of)
+		return nil, "", request.Refusedf("%s is not about %s", d.ID, strconv.Quote(text.Line(a.Of)))
 	}
-	return carry(s, &d, a)
+	_, becomes, err := of(d.Kind).carry(s, &d, a)
+	if err != nil {
+		return nil, "", err
+	}
+	return []run.Action{decided(&run.Decided{Kind: d.Kind, About: d.About, Plan: d.Plan, Answer: a})}, becomes, nil
 }
 
-// find returns the open decision that an answer is for.
-func find(s *run.State, a run.Answer) (run.Decision, error) {
-	open := Open(s)
+// TakeBack takes back an answer that the run has not acted on, and returns what is open again. The error is a
+// *request.RefusedError.
+func TakeBack(s *run.State, id, by string) ([]run.Action, string, error) {
+	if s.Status.Ended() && s.Status != run.Stopped {
+		return nil, "", request.Refusedf("run %s is over: %s", s.Spec.Run, s.Status)
+	}
+	given := s.Decisions.Given(id)
+	open := every(s)
+	at := slices.IndexFunc(open, func(d run.Decision) bool { return d.ID == id })
+	switch {
+	case given != nil && at >= 0 && !given.Closed:
+		back := *given
+		back.Back = "taken back by " + by
+		return []run.Action{decided(&back)}, id + " is open again: " + open[at].Text, nil
+	case at >= 0:
+		return nil, "", request.Refusedf("%s has no answer that could be taken back", id)
+	case given != nil:
+		return nil, "", request.Refusedf("the answer to %s cannot be taken back, because the run has acted on it: %s",
+			id, cmp.Or(closed(s, id), said(given)))
+	}
+	_, err := find(s, Open(s), run.Answer{ID: id})
+	return nil, "", err
+}
+
+// Carry acts on the oldest answer that the run has not acted on. One that does not fit any more is given back with a notice: the
+// decision is open again, if there is still one. That also ends an answer whose last event was lost with a kill.
+func Carry(s *run.State) []run.Action {
+	waiting := s.Decisions.Waiting()
+	if len(waiting) == 0 {
+		return nil
+	}
+	end := *waiting[0]
+	var actions []run.Action
+	d, err := find(s, every(s), end.Answer)
+	if err == nil {
+		actions, _, err = of(d.Kind).carry(s, &d, end.Answer)
+	}
+	if err != nil {
+		end.Back = err.Error()
+		return []run.Action{run.SetRun(run.Data{Decision: &end, Notices: []string{
+			fmt.Sprintf("the answer to %s, %s, is over: %s", end.Answer.ID, said(&end), end.Back),
+		}})}
+	}
+	if end.Closed = true; !slices.ContainsFunc(actions, ends) {
+		actions = append(actions, decided(&end))
+	}
+	return actions
+}
+
+// ends reports whether an action is the event that closes a decision.
+func ends(a run.Action) bool {
+	event, is := a.(run.Append)
+	if !is {
+		return false
+	}
+	data, is := event.Data.(run.Data)
+	return is && data.Decision != nil && data.Decision.Closed
+}
+
+func decided(d *run.Decided) run.Action { return run.SetRun(run.Data{Decision: d}) }
+
+// find returns the one of some decisions that an answer is for.
+func find(s *run.State, open []run.Decision, a run.Answer) (run.Decision, error) {
 	if at := slices.IndexFunc(open, func(d run.Decision) bool { return d.ID == a.ID }); at >= 0 {
 		d := open[at]
 		if a.Attempt > 0 && a.Attempt != d.Attempt {
@@ -43,7 +115,7 @@ func find(s *run.State, a run.Answer) (run.Decision, error) {
 		}
 		return d, nil
 	}
-	about, _, _ := strings.Cut(a.ID, "@")
+	about := subject(a.ID)
 	if at := slices.IndexFunc(open, func(d run.Decision) bool { return d.About == about && about != "" }); at >= 0 {
 		d := open[at]
 		shown := a.ID
@@ -60,70 +132,26 @@ func find(s *run.State, a run.Answer) (run.Decision, error) {
 		strconv.Quote(text.Line(a.ID)), cmp.Or(list(open), "none"))
 }
 
+// subject is the task or the template in an id.
+func subject(id string) string { return id[:max(0, strings.LastIndexByte(id, '@'))] }
+
 // closed returns how a decision ended; "" for one that the run never had.
-func closed(s *run.State, which string) string {
-	for _, t := range s.Tasks.ByID {
-		for i := range t.Doubts {
-			if d := &t.Doubts[i]; id(t.Task.ID, d.Pos) == which {
-				return d.Decision(t.State)
-			}
+func closed(s *run.State, id string) string {
+	for i := range kinds {
+		if how := kinds[i].closed(s, subject(id), id); how != "" {
+			return how
 		}
-	}
-	about, _, _ := strings.Cut(which, "@")
-	for _, h := range s.Templates.HoldsOf(about) {
-		if id(about, h.Pos) == which {
-			return h.Answer + " by " + h.By
-		}
-	}
-	for _, q := range s.Requests.ByID {
-		if id(q.AskedBy(), q.Pos) != which {
-			continue
-		}
-		if q.Answer != nil {
-			return "answered by " + q.Answer.From
-		}
-		return q.Agent() + " does not wait for it"
-	}
-	if strings.HasPrefix(which, "plan-") && len(s.Plans.All) > 0 {
-		return "the plan was answered, or changed"
 	}
 	return ""
 }
 
-// carry carries out an answer that fits its decision.
-func carry(s *run.State, d *run.Decision, a run.Answer) (actions []run.Action, becomes string, err error) {
-	task := cmp.Or(a.Of, d.About)
-	switch a.Option {
-	case Yes:
-		if s.MasterHasMail() {
-			return nil, "", request.Refusedf("the master has a message to read first: the plan is shown again after its turn")
-		}
-		return []run.Action{run.SetRun(run.Data{Approved: true, Plans: d.Plan + 1})}, "the plan starts", nil
-	case Change:
-		return request.SendBack(s, d.Plan, a.Text, a.By)
-	case Grant, Refuse:
-		at := slices.IndexFunc(s.OpenRequests(), func(q *run.Request) bool { return q.Pos == d.Pos })
-		q := s.OpenRequests()[at] // it is open: the decision is made of it
-		if a.Option == Grant {
-			return request.Grant(s, q, a.By)
-		}
-		actions, becomes = request.Deny(q, a.Text, a.By)
-		return actions, becomes, nil
-	case Skip:
-		actions, _, err = request.Skip(s, []string{task}, run.Revision{By: a.By}, cmp.Or(a.Text, "by a person"))
-		return actions, task + " is skipped", err
-	case Park:
-		actions, err = request.Cancel(s, task, a.Text, a.By)
-		return actions, "the tasks of " + task + " that wait are parked", err
-	case Accept:
-		actions, err = request.Accept(s, task, a.By)
-		if d.Kind == run.DecideTemplate {
-			return actions, "the tasks of " + task + " go on", err
-		}
-		return actions, "the patch of " + task + " goes on", err
-	default:
-		return request.Send(s, task, a.Text, a.By)
+// said is an answer in words.
+func said(d *run.Decided) string {
+	how := d.Answer.Option + " by " + d.Answer.By
+	if d.Answer.Text != "" {
+		how += ": " + text.Line(d.Answer.Text)
 	}
+	return how
 }
 
 // names lists the options of a decision.
@@ -147,15 +175,15 @@ func list(open []run.Decision) string {
 	return text.Some(all, maxNamed)
 }
 
-// TakeAbout carries out an answer to the decision about a task or a template whose options have it. The error is a
-// *request.RefusedError.
+// TakeAbout takes an answer to the decision about a task or a template whose options have it; without an option, a message to it.
+// It returns no action where there is none. The error is a *request.RefusedError.
 func TakeAbout(s *run.State, about string, a run.Answer) ([]run.Action, string, error) {
-	for _, d := range Open(s) {
-		if d.About == about && slices.ContainsFunc(d.Options, func(o run.Option) bool { return o.Name == a.Option }) {
-			a.ID = d.ID
+	for _, d := range append(Open(s), every(s)...) { // of those with an answer only where no other is open: it is refused
+		option := cmp.Or(a.Option, of(d.Kind).send)
+		if d.About == about && slices.ContainsFunc(d.Options, func(o run.Option) bool { return o.Name == option }) {
+			a.ID, a.Option = d.ID, option
 			return Take(s, a)
 		}
 	}
-	actions, err := request.Accept(s, about, a.By) // which tells why not
-	return actions, "", err
+	return nil, "", nil
 }

@@ -18,13 +18,9 @@ func Count(s *run.State, list []run.Decision) {
 func blocks(s *run.State, d *run.Decision) int {
 	waits := map[string]bool{}
 	for t := range s.Tasks.Open() {
-		h := s.Templates.HoldOf(t)
-		switch d.Kind {
-		case run.DecidePlan:
-			waits[t.Task.ID] = t.Plan == d.Plan
-		case run.DecideTemplate:
-			waits[t.Task.ID] = h != nil && h.Pos == d.Pos
-		default:
+		if wait := of(d.Kind).waits; wait != nil {
+			waits[t.Task.ID] = wait(s, d, t)
+		} else {
 			waits[t.Task.ID] = t.Task.ID == d.About || slices.Contains(d.Patches, t.Task.ID)
 		}
 	}

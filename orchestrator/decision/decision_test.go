@@ -3,6 +3,7 @@ package decision_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,6 +44,12 @@ func holds(l *runtest.Log, task string, attempt int, d run.Doubt) {
 	l.Append(task, run.TaskData{State: run.TaskHeld, Reason: d.Evidence[0], Doubt: &d})
 }
 
+// act lets the run act on an answer that was taken.
+func act(l *runtest.Log, taken []run.Action) {
+	l.Do(taken)
+	l.Do(decision.Carry(l.State))
+}
+
 func only(t *testing.T, s *run.State, kind run.DecisionKind) run.Decision {
 	t.Helper()
 	for _, d := range decision.Open(s) {
@@ -75,12 +82,34 @@ func TestEachKindIsListed(t *testing.T) {
 	require.Equal(t, []int{3, 2, 1}, []int{open[0].Blocks, open[1].Blocks, open[2].Blocks}, "a blocks b and c, b blocks c")
 }
 
-func TestAPlanIsADecision(t *testing.T) {
-	t.Parallel()
+// planned is a run whose plan waits for approval.
+func planned(t *testing.T) *runtest.Log {
+	t.Helper()
 	l := runtest.New(t, run.Spec{Base: "b", Roles: runtest.Roles(), Parallel: 8}, run.Planning)
 	l.Dispatched(run.MasterTask, spec.RoleMaster, 1, "b")
 	l.Append("", run.PlanData{By: "master/1", Tasks: []spec.Task{{ID: "a", Role: "generator", Files: []string{"a.go"}}, {ID: "b", Role: "generator", Files: []string{"b.go"}}}})
 	l.Ended(run.MasterTask, 1, spec.Result{Status: spec.StatusDone})
+	return l
+}
+
+// heldTemplate holds the template t.
+func heldTemplate(l *runtest.Log) {
+	shards := make([]spec.Task, 4)
+	for i := range shards {
+		shards[i] = spec.Task{ID: fmt.Sprintf("t-%d", i), ShardOf: "t", Role: "generator", Attempts: 5, Files: []string{fmt.Sprintf("t/%d.go", i)}}
+	}
+	l.Plan(shards...)
+	for _, t := range shards[:3] {
+		l.Dispatched(t.ID, "generator", 1, "b")
+		l.Ended(t.ID, 1, spec.Result{Status: spec.StatusFailed})
+		l.Append(t.ID, run.TaskData{State: run.TaskPending, Fault: &spec.Fault{Class: wire.FaultGate, Message: "red"}})
+	}
+	l.Append("", run.Data{Decision: &run.Decided{Hold: &run.Hold{Template: "t", Shards: 3, Example: "t-0/1", Message: "red"}}})
+}
+
+func TestAPlanIsADecision(t *testing.T) {
+	t.Parallel()
+	l := planned(t)
 	d := only(t, l.State, run.DecidePlan)
 	open := []run.Decision{d}
 	decision.Count(l.State, open)
@@ -95,7 +124,7 @@ func TestAPlanIsADecision(t *testing.T) {
 	d = only(t, l.State, run.DecidePlan)
 	actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Yes, By: wire.FromUser})
 	require.NoError(t, err)
-	l.Do(actions)
+	act(l, actions)
 	require.Equal(t, 1, l.Plans.Approved)
 	require.Empty(t, decision.Open(l.State))
 }
@@ -114,7 +143,9 @@ func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
 		"another attempt":      {func(a *run.Answer) { a.Attempt = 2 }, "is about attempt 1 of a, not 2: see that one first"},
 		"an unknown option":    {func(a *run.Answer) { a.Option = "maybe" }, `"maybe" is no answer to ` + shown.ID + ": it is one of accept, reject, skip"},
 		"a reason is missing":  {func(a *run.Answer) { a.Option = decision.Reject }, "reject needs a text"},
-		"a task of another":    {func(a *run.Answer) { a.Of = "b" }, shown.ID + " is not about b"},
+		"a task of another":    {func(a *run.Answer) { a.Of = "b" }, shown.ID + ` is not about "b"`},
+		"a long text":          {func(a *run.Answer) { a.Text = strings.Repeat("x", 100<<10) }, "has 102400 bytes; at most 32768 are allowed"},
+		"no text":              {func(a *run.Answer) { a.Text = "\xff" }, "the answer to " + shown.ID + " is not UTF-8 text"},
 		"no id":                {func(a *run.Answer) { a.ID = "" }, `run r1 has no decision ""`},
 		"hostile text as name": {func(a *run.Answer) { a.ID = "a\x1b[2J\n" }, `run r1 has no decision "a`},
 	} {
@@ -140,7 +171,7 @@ func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
 	actions, becomes, err := decision.TakeAbout(l.State, "a", run.Answer{Attempt: 2, Option: decision.Accept, By: wire.FromUser})
 	require.NoError(t, err)
 	require.Equal(t, "the patch of a goes on", becomes)
-	l.Do(actions)
+	act(l, actions)
 	require.Equal(t, run.TaskRunning, l.Tasks.ByID["a"].State)
 }
 
@@ -151,10 +182,89 @@ func TestAQuestionIsAnsweredAndNotTwice(t *testing.T) {
 	a := run.Answer{ID: d.ID, Attempt: d.Attempt, Option: decision.Reply, Text: "left", By: wire.FromUser}
 	actions, _, err := decision.Take(l.State, a)
 	require.NoError(t, err)
-	l.Do(actions)
+	act(l, actions)
 	require.Equal(t, "left", l.Requests.ByID["r1"].Answer.Text)
 	_, _, err = decision.Take(l.State, a)
 	require.ErrorContains(t, err, d.ID+" is not open any more: answered by user")
+}
+
+// An answer counts, and can be taken back, until the run has acted on it.
+func TestAnAnswerCanBeTakenBack(t *testing.T) {
+	t.Parallel()
+	for kind, c := range map[run.DecisionKind]struct{ option, text, followed string }{
+		run.DecidePatch:    {decision.Accept, "", "accepted by user, and a is running"},
+		run.DecideTest:     {decision.Reject, "no", "rejected by user: no, and b is pending"},
+		run.DecideQuestion: {decision.Reply, "left", "answered by user, and the agent has the answer"},
+		run.DecideTemplate: {decision.Revise, "try again", "revised by user"},
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			l := started(t, nil)
+			holds(l, "b", 1, run.Doubt{Evidence: []string{"TestA did not run"}, Missing: map[string]string{"check": "o"}})
+			heldTemplate(l)
+			d := only(t, l.State, kind)
+			_, _, err := decision.TakeBack(l.State, d.ID, wire.FromUser)
+			require.ErrorContains(t, err, d.ID+" has no answer that could be taken back")
+
+			answer := run.Answer{ID: d.ID, Attempt: d.Attempt, Option: c.option, Text: c.text, By: wire.FromUser}
+			taken, _, err := decision.Take(l.State, answer)
+			require.NoError(t, err)
+			l.Do(taken)
+			require.NotContains(t, decision.Open(l.State), d)
+			_, _, err = decision.Take(l.State, answer)
+			require.ErrorContains(t, err, d.ID+" has an answer: "+c.option+" by user", "two answers at once")
+
+			back, becomes, err := decision.TakeBack(l.State, d.ID, wire.FromUser)
+			require.NoError(t, err)
+			require.Equal(t, d.ID+" is open again: "+d.Text, becomes)
+			l.Do(back)
+			require.Equal(t, d, only(t, l.State, kind), "as if it had not been answered")
+			require.Empty(t, decision.Carry(l.State))
+
+			taken, _, err = decision.Take(l.State, answer)
+			require.NoError(t, err)
+			act(l, taken)
+			require.Empty(t, decision.Carry(l.State))
+			_, _, err = decision.TakeBack(l.State, d.ID, wire.FromUser)
+			require.ErrorContains(t, err, "the answer to "+d.ID+" cannot be taken back, because the run has acted on it: "+c.followed)
+		})
+	}
+	l := started(t, nil)
+	_, _, err := decision.TakeBack(l.State, "zz@1", wire.FromUser)
+	require.ErrorContains(t, err, `run r1 has no decision "zz@1"`)
+}
+
+// After a kill between what an answer leads to and the event that closes its decision, the answer is not carried out again.
+func TestAnAnswerIsCarriedOutOnce(t *testing.T) {
+	t.Parallel()
+	l := started(t, nil)
+	d := only(t, l.State, run.DecidePatch)
+	taken, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Reject, Text: "no", By: wire.FromUser})
+	require.NoError(t, err)
+	l.Do(taken)
+	carried := decision.Carry(l.State)
+	require.Len(t, carried, 2)
+	l.Do(carried[:1])
+	l.Do(decision.Carry(l.State))
+	require.Len(t, l.Tasks.ByID["a"].Faults, 1)
+	require.Empty(t, decision.Carry(l.State))
+}
+
+// What a person wrote is not lost without a word where something else has decided meanwhile.
+func TestAnAnswerThatFitsNoMoreIsGivenBack(t *testing.T) {
+	t.Parallel()
+	l := planned(t)
+	d := only(t, l.State, run.DecidePlan)
+	taken, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Yes, By: wire.FromUser})
+	require.NoError(t, err)
+	l.Do(taken)
+	revised, err := request.Revise(l.State, "a", run.Revision{By: "master/1", Brief: "another"})
+	require.NoError(t, err)
+	l.Do(revised)
+	l.Do(decision.Carry(l.State))
+	require.Zero(t, l.Plans.Approved)
+	require.Contains(t, l.Notices[len(l.Notices)-1], "the answer to "+d.ID+", approve by user, is over: "+d.ID+" is not open any more: the plan was answered, or changed")
+	require.NotEqual(t, d.ID, only(t, l.State, run.DecidePlan).ID, "another plan than was shown")
 }
 
 func TestThePolicyDecidesWhatTheMasterDoesNot(t *testing.T) {
@@ -247,7 +357,7 @@ func TestTheDecisionAboutAChangeSetIsAnotherOneWithEachPatchOfIt(t *testing.T) {
 	require.ErrorContains(t, err, "the answer is for "+shown.ID+" about attempt 1, and "+of().ID)
 	actions, _, err := decision.Take(l.State, run.Answer{ID: of().ID, Attempt: 1, Option: decision.Accept, By: wire.FromUser})
 	require.NoError(t, err)
-	l.Do(actions)
+	act(l, actions)
 	_, _, err = decision.Take(l.State, run.Answer{ID: shown.ID, Attempt: 1, Option: decision.Accept, By: wire.FromUser})
 	require.Error(t, err)
 }
@@ -269,7 +379,7 @@ func TestWriteAccessToProtectedFilesIsADecision(t *testing.T) {
 	require.Contains(t, d.Text, `.github/workflows/ci.yml: "the job has\nanother name"`)
 	actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Grant, By: wire.FromUser})
 	require.NoError(t, err)
-	l.Do(actions)
+	act(l, actions)
 	task := l.Tasks.ByID["q"].Task
 	require.Contains(t, task.Files, ".github/workflows/ci.yml")
 	require.Equal(t, []string{".github/workflows/ci.yml"}, task.Unlocked)
@@ -278,7 +388,7 @@ func TestWriteAccessToProtectedFilesIsADecision(t *testing.T) {
 	l = asks(run.OnDoubtAsk)
 	actions, _, err = decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Refuse, Text: "leave CI alone", By: wire.FromUser})
 	require.NoError(t, err)
-	l.Do(actions)
+	act(l, actions)
 	require.Equal(t, "leave CI alone", l.Requests.ByID["r2"].Answer.Refused)
 	require.NotContains(t, l.Tasks.ByID["q"].Task.Files, ".github/workflows/ci.yml")
 

@@ -151,7 +151,7 @@ func TestTheAcceptedPatchesOfAHeldTemplateWait(t *testing.T) {
 		}
 	})
 	w.Append(w.Tasks.Order[0], run.TaskData{State: run.TaskPending, Fault: &spec.Fault{Class: wire.FaultGate, Message: "red"}})
-	w.Append("", run.Data{Hold: &run.Hold{Template: "all", Shards: 3}})
+	w.Append("", run.Data{Decision: &run.Decided{Hold: &run.Hold{Template: "all", Shards: 3}}})
 	for _, id := range w.Tasks.Order[1:] {
 		w.submit(id)
 	}
@@ -163,7 +163,9 @@ func TestTheAcceptedPatchesOfAHeldTemplateWait(t *testing.T) {
 	w.settle()
 	require.Empty(t, w.Batches.Testing)
 	require.Equal(t, 4, w.Tasks.Counts()[run.TaskAccepted])
-	w.Append("", run.Data{Hold: &run.Hold{Template: "all", Answer: run.HoldAccepted, By: wire.FromUser}})
+	w.Append("", run.Data{Decision: &run.Decided{
+		Kind: run.DecideTemplate, About: "all", Closed: true, Answer: run.Answer{Option: run.HoldAccepted, By: wire.FromUser},
+	}})
 	require.Equal(t, 1, w.together())
 	require.Equal(t, 5, w.Tasks.Counts()[run.TaskLanded])
 }

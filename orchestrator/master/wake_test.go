@@ -26,7 +26,7 @@ func TestMessageOfATroubledRun(t *testing.T) {
 	l.Append("", run.PlanData{By: "master/1", Tasks: []spec.Task{{ID: "m-001", ShardOf: "m", Role: "generator"}}})
 	red := spec.Fault{Class: "gate", Message: "red", Signatures: []string{"a: x is missing"}}
 	l.Append("m-001", run.TaskData{State: run.TaskPending, Fault: &red})
-	l.Append("", run.Data{Hold: &run.Hold{Template: "m", Shape: "a: x is missing", Shards: 3, Example: "m-001/1", Message: "red"}})
+	l.Append("", run.Data{Decision: &run.Decided{Hold: &run.Hold{Template: "m", Shape: "a: x is missing", Shards: 3, Example: "m-001/1", Message: "red"}}})
 	called(l, 2)
 	words := master.Message(l.State, 2)
 	require.Contains(t, words, "- u (generator): parked: \"failed 3 of 3 attempts\"")

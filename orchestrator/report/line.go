@@ -104,16 +104,8 @@ func runLine(d run.Data) Line {
 	if d.Wait != nil && *d.Wait != "" {
 		add("run is waiting for %s", *d.Wait)
 	}
-	if h := d.Hold; h != nil && h.Answer == "" {
-		add("template %s is held: %s", h.Template, h.Why())
-	} else if h != nil {
-		add("the hold of template %s is answered by %s: %s", h.Template, h.By, h.Answer)
-	}
-	if d.Approved {
-		add("the plan was approved")
-	}
-	if d.SentBack != "" {
-		add("the plan was sent back: %s", text.Line(d.SentBack))
+	if d.Decision != nil {
+		add("%s", decisionLine(d.Decision))
 	}
 	if d.Baseline != nil {
 		add("baseline: %s", Verdicts(d.Baseline))
@@ -150,6 +142,29 @@ func runLine(d run.Data) Line {
 	return l
 }
 
+// decisionLine words what became of a decision.
+func decisionLine(d *run.Decided) string {
+	a := d.Answer
+	said := a.Option
+	if a.Text != "" {
+		said += ": " + text.Line(a.Text)
+	}
+	switch {
+	case d.Hold != nil:
+		return fmt.Sprintf("template %s is held: %s", d.Hold.Template, d.Hold.Why())
+	case d.Back != "":
+		return fmt.Sprintf("the answer to %s does not count any more: %s", a.ID, text.Line(d.Back))
+	case d.Closed && d.Kind == run.DecidePlan && a.Option == run.ApprovePlan:
+		return "the plan was approved"
+	case d.Closed && d.Kind == run.DecidePlan:
+		return "the plan was sent back: " + text.Line(a.Text)
+	case d.Closed:
+		return fmt.Sprintf("the %s %s is decided by %s: %s", d.Kind, a.ID, a.By, said)
+	default:
+		return fmt.Sprintf("%s answers the %s %s: %s", a.By, d.Kind, a.ID, said)
+	}
+}
+
 func runTone(d run.Data) Tone {
 	for _, r := range d.Final {
 		if r.Verdict == spec.VerdictFail {
@@ -161,7 +176,7 @@ func runTone(d run.Data) Tone {
 		return Good
 	case d.State == run.Parked:
 		return Bad
-	case d.State.Ended(), d.Hold != nil && d.Hold.Answer == "", d.Unverified != "", d.Wait != nil && *d.Wait != "",
+	case d.State.Ended(), d.Decision != nil && d.Decision.Hold != nil, d.Unverified != "", d.Wait != nil && *d.Wait != "",
 		strings.HasPrefix(d.Reason, run.ReasonHalt):
 		return Warn
 	default:

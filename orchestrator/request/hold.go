@@ -17,7 +17,7 @@ import (
 func Hold(s *run.State) (actions []run.Action) {
 	for _, name := range slices.Sorted(maps.Keys(s.Templates.Doubtful)) {
 		if h := due(s, name); h.Shards > 0 {
-			actions = append(actions, run.SetRun(run.Data{Hold: &h}))
+			actions = append(actions, run.SetRun(run.Data{Decision: &run.Decided{Kind: run.DecideTemplate, About: h.Template, Hold: &h}}))
 		}
 	}
 	return actions
@@ -112,7 +112,10 @@ func ended(s *run.State, plan int, template string) bool {
 }
 
 func answerHold(h *run.Hold, answer, by string) run.Action {
-	return run.SetRun(run.Data{Hold: &run.Hold{Template: h.Template, Answer: answer, By: by}})
+	return run.SetRun(run.Data{Decision: &run.Decided{
+		Kind: run.DecideTemplate, About: h.Template, Closed: true,
+		Answer: run.Answer{ID: run.DecisionID(h.Template, h.Pos), Option: answer, By: by},
+	}})
 }
 
 // parkHeld gives up the shards that a hold keeps from starting, with those of their change set. Where the policy of the run
@@ -156,7 +159,7 @@ func heldOnly(s *run.State, ref string) (*run.Hold, error) {
 // reviseBy lets the shards of a held template begin again, with words that their briefs end with. Repeated after a kill it
 // changes only those that lack them.
 func reviseBy(s *run.State, h *run.Hold, words, by string) ([]run.Action, error) {
-	return Revise(s, h.Template, run.Revision{ID: fmt.Sprintf("%s@%d", h.Template, h.Pos), By: by, Words: words})
+	return Revise(s, h.Template, run.Revision{ID: run.DecisionID(h.Template, h.Pos), By: by, Words: words})
 }
 
 // answered reports whether the answer that the master sends to a hold is in the log and only the answer to it is not.

@@ -23,8 +23,8 @@ func (e *RefusedError) Error() string { return e.Reason }
 // Refusedf makes a *RefusedError.
 func Refusedf(format string, args ...any) error { return &RefusedError{fmt.Sprintf(format, args...)} }
 
-// maxMessage bounds a message to an agent, in bytes.
-const maxMessage = 32 << 10
+// MaxMessage bounds a message to an agent, in bytes.
+const MaxMessage = 32 << 10
 
 // going returns why nothing of a run can be decided any more, as a *RefusedError.
 func going(s *run.State) error {
@@ -39,8 +39,8 @@ func reachable(s *run.State, task, text string) error {
 	switch {
 	case strings.TrimSpace(text) == "" || !utf8.ValidString(text):
 		return Refusedf("the message is empty, or no text")
-	case len(text) > maxMessage:
-		return Refusedf("the message has %d bytes; at most %d are allowed", len(text), maxMessage)
+	case len(text) > MaxMessage:
+		return Refusedf("the message has %d bytes; at most %d are allowed", len(text), MaxMessage)
 	case going(s) != nil:
 		return going(s)
 	case task == run.MasterTask && s.Spec.Plan != nil:

@@ -193,16 +193,6 @@ func Send(s *run.State, task, words, from string) (actions []run.Action, becomes
 	return []run.Action{run.Write{Task: task, Text: words, From: from}, run.Tell{Work: task}}, becomes, nil
 }
 
-// SendBack sends a plan that waits for approval back to the master. One event removes the tasks and holds the words: neither can
-// be lost without the other. The error is a *RefusedError.
-func SendBack(s *run.State, at int, words, from string) ([]run.Action, string, error) {
-	if _, _, err := Send(s, run.MasterTask, words, from); err != nil {
-		return nil, "", err
-	}
-	back := run.SetRun(run.Data{SentBack: words, Plans: at + 1})
-	return []run.Action{back, run.Tell{Work: run.MasterTask}}, "the master gets it, and plans again", nil
-}
-
 // CancelOrphans cancels the first task whose asking agent has ended: its own children follow, one rule after the other. A task
 // that is landing is left to land.
 func CancelOrphans(s *run.State) []run.Action {

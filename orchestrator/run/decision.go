@@ -1,5 +1,13 @@
 package run
 
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"divisi/contextscope"
+)
+
 // Decision is what the policy of the run, the master or a person must decide before some of the work goes on. The rest of the run
 // goes on meanwhile.
 type Decision struct {
@@ -27,6 +35,9 @@ type Decision struct {
 	Pos uint64
 }
 
+// DecisionID is the id of a decision about a task or a template that began at a position of the log.
+func DecisionID(about string, pos uint64) string { return fmt.Sprintf("%s@%d", about, pos) }
+
 // DecisionKind is what a decision is about.
 type DecisionKind string
 
@@ -39,6 +50,9 @@ const (
 	DecideTemplate DecisionKind = "template" // its shards fail alike
 	DecideScope    DecisionKind = "scope"    // an agent asks to write protected files
 )
+
+// ApprovePlan is the option that starts a plan; the other one sends it back.
+const ApprovePlan = "approve"
 
 // Option is a way to answer. Words reports that it needs a text.
 type Option struct {
@@ -67,4 +81,58 @@ type Answer struct {
 	Text    string `json:"text,omitempty"`
 	Of      string `json:"of,omitempty"`
 	By      string `json:"by,omitempty"`
+	// Back asks to take back the answer that the decision has.
+	Back bool `json:"back,omitempty"`
+}
+
+// Decided is what became of a decision, in a run event: a template is held (Hold), an answer has come, the run has acted on it
+// (Closed), or it does not count any more (Back).
+type Decided struct {
+	Kind  DecisionKind `json:"kind"`
+	About string       `json:"about,omitempty"`
+	// Plan is the index of the plan that it is about.
+	Plan   int    `json:"plan,omitempty"`
+	Hold   *Hold  `json:"hold,omitempty"`
+	Answer Answer `json:"answer,omitzero"`
+	Closed bool   `json:"closed,omitempty"`
+	// Back is why the answer does not count.
+	Back string `json:"back,omitempty"`
+	// Pos is where in the log it is.
+	Pos uint64 `json:"-"`
+}
+
+// Decisions are the answers that count, by the ids of their decisions.
+type Decisions map[string]*Decided
+
+// Given is the answer to a decision; nil for none.
+func (x Decisions) Given(id string) *Decided { return x[id] }
+
+// Waiting are the answers that the run has not acted on, oldest first.
+func (x Decisions) Waiting() []*Decided {
+	open := slices.DeleteFunc(slices.Collect(maps.Values(x)), func(d *Decided) bool { return d.Closed })
+	slices.SortFunc(open, func(a, b *Decided) int { return int(a.Pos) - int(b.Pos) })
+	return open
+}
+
+// applyDecided folds what became of a decision. A plan and a template are closed by the event itself.
+func (s *State) applyDecided(e *contextscope.Event, d Decided) {
+	if d.Hold != nil {
+		s.Templates.apply(*d.Hold, e.Pos, len(s.Plans.All))
+		return
+	}
+	if d.Back != "" {
+		delete(s.Decisions, d.Answer.ID)
+		return
+	}
+	d.Pos = e.Pos
+	s.Decisions[d.Answer.ID] = &d
+	switch {
+	case !d.Closed:
+	case d.Kind == DecideTemplate:
+		s.Templates.apply(Hold{Template: d.About, Answer: d.Answer.Option, By: d.Answer.By}, e.Pos, len(s.Plans.All))
+	case d.Kind == DecidePlan && d.Answer.Option == ApprovePlan:
+		s.Plans.approve(d.Plan + 1)
+	case d.Kind == DecidePlan:
+		s.sendBack(e, d.Plan, d.Answer.Text)
+	}
 }

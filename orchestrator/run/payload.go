@@ -70,12 +70,8 @@ type Data struct {
 	Missing []string `json:"missing,omitempty"`
 	// Epoch counts the conductors that have held the run; each begins with an event that raises it.
 	Epoch int `json:"epoch,omitempty"`
-	// Approved is set when a person (or --yes) approved the plan; Plans is how many of them are approved then, all so far where
-	// it is 0.
-	Approved bool `json:"approved,omitempty"`
-	Plans    int  `json:"plans,omitempty"`
-	// SentBack is set when a person sent the plan back, to the words for the master; Plans is then its place, from 1.
-	SentBack string `json:"sent_back,omitempty"`
+	// Decision is set when something became of a decision.
+	Decision *Decided `json:"decision,omitempty"`
 	// Budget is set when a resume changes it, in tokens.
 	Budget *int `json:"budget,omitempty"`
 	// File, Roles and Project are set when a retry read changed files: the plan, the roles that differ, and the whole project.
@@ -91,8 +87,6 @@ type Data struct {
 	Void     string    `json:"void,omitempty"`
 	// Wait is set when the run begins to wait for a person, to what it waits for, and to "" when it no longer does.
 	Wait *string `json:"wait,omitempty"`
-	// Hold is set when the shards of a template are held, and when that was answered.
-	Hold *Hold `json:"hold,omitempty"`
 	// Notices are for the people who watch, such as that commands are not confined on this machine.
 	Notices []string `json:"notices,omitempty"`
 }

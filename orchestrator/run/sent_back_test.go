@@ -29,7 +29,9 @@ func TestAPlanThatWasSentBackLeavesNothing(t *testing.T) {
 	l.Append("dropped", run.TaskData{State: run.TaskCancelled})
 	s := l.State
 	require.Equal(t, 1, s.Plans.ToApprove())
-	l.Append("", run.Data{SentBack: "Leave a alone", Plans: 2})
+	l.Append("", run.Data{Decision: &run.Decided{
+		Kind: run.DecidePlan, Plan: 1, Closed: true, Answer: run.Answer{ID: "plan-2.0", Text: "Leave a alone"},
+	}})
 
 	require.Equal(t, []string{"seen", "apart"}, s.Tasks.Order)
 	require.Len(t, s.Tasks.ByID, 2)
@@ -82,7 +84,9 @@ func TestAnEditedPlanTakesThePlaceOfAnother(t *testing.T) {
 	require.Equal(t, 1, s.Plans.ToApprove(), "readers alone need no approval")
 	l.Append("", run.PlanData{By: "master/1", Replaces: 9, Tasks: []spec.Task{gen("x")}})
 	require.Equal(t, []string{"apart", "kept"}, s.Tasks.Order, "there is no such plan")
-	l.Append("", run.Data{Approved: true, Plans: 2})
+	l.Append("", run.Data{Decision: &run.Decided{
+		Kind: run.DecidePlan, Plan: 1, Closed: true, Answer: run.Answer{ID: "plan-2.0", Option: run.ApprovePlan},
+	}})
 	require.Equal(t, -1, s.Plans.ToApprove())
 }
 

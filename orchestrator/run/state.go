@@ -69,6 +69,8 @@ type State struct {
 	Master    Master
 	Requests  Requests
 	Messages  Messages
+	// Decisions are the answers to decisions.
+	Decisions Decisions
 	// Queue are the works that have not ended.
 	Queue Queue
 	// ConductorPos is the position of the newest event by a conductor, Pos that of the newest event of all, Time its time.
@@ -80,7 +82,7 @@ type State struct {
 // NewState returns the state of a run with an empty log.
 func NewState() *State {
 	s := &State{
-		Passed: map[Status]bool{}, Tasks: newTasks(), Works: Works{}, Queue: Queue{}, Quotas: Quotas{},
+		Passed: map[Status]bool{}, Tasks: newTasks(), Works: Works{}, Queue: Queue{}, Quotas: Quotas{}, Decisions: Decisions{},
 		Requests: Requests{ByID: map[string]*Request{}, of: map[string][]*Request{}},
 		Messages: Messages{to: map[string][]*Message{}},
 		Batches:  Batches{Gone: map[string]string{}},
@@ -185,20 +187,14 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	if d.Final != nil {
 		s.Final, s.Batches.firstRed, s.Missing = d.Final, d.FirstRed, d.Missing
 	}
-	if d.Approved {
-		s.Plans.approve(cmp.Or(d.Plans, len(s.Plans.All)))
-	}
-	if d.SentBack != "" {
-		s.sendBack(e, d.Plans-1, d.SentBack)
+	if d.Decision != nil {
+		s.applyDecided(e, *d.Decision)
 	}
 	if d.Budget != nil {
 		s.Budget = *d.Budget
 	}
 	if d.Ref != "" {
 		s.Ref, s.Published = d.Ref, cmp.Or(d.Head, s.Head)
-	}
-	if d.Hold != nil {
-		s.Templates.apply(*d.Hold, e.Pos, len(s.Plans.All))
 	}
 	s.Notices = append(s.Notices, d.Notices...)
 	if e.Task != "" {

@@ -111,8 +111,10 @@ func TestCanary(t *testing.T) {
 			func(l *runtest.Log) {
 				begin(l, 1, 2, 3)
 				fail(l, 1)
-				l.Append("", run.Data{Hold: &run.Hold{Template: "t"}})
-				l.Append("", run.Data{Hold: &run.Hold{Template: "t", Answer: run.HoldAccepted}})
+				l.Append("", run.Data{Decision: &run.Decided{Hold: &run.Hold{Template: "t"}}})
+				l.Append("", run.Data{Decision: &run.Decided{
+					Kind: run.DecideTemplate, About: "t", Closed: true, Answer: run.Answer{Option: run.HoldAccepted},
+				}})
 			},
 			[]int{1, 4, 5, 6},
 		},

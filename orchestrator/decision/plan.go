@@ -1,0 +1,70 @@
+package decision
+
+import (
+	"fmt"
+	"strings"
+
+	"divisi/orchestrator/request"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// plan is a plan of the master that writes.
+var plan = kind{
+	name:  run.DecidePlan,
+	open:  plans,
+	waits: func(_ *run.State, d *run.Decision, t *run.Task) bool { return t.Plan == d.Plan },
+	carry: func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
+		if a.Option == Yes {
+			if s.MasterHasMail() {
+				return nil, "", request.Refusedf("the master has a message to read first: the plan is shown again after its turn")
+			}
+			return []run.Action{closes(d, a)}, "the plan starts", nil
+		}
+		if _, _, err := request.Send(s, run.MasterTask, a.Text, wire.FromUser); err != nil {
+			return nil, "", err
+		}
+		return []run.Action{closes(d, a), run.Tell{Work: run.MasterTask}}, "the master gets it, and plans again", nil
+	},
+	closed: func(s *run.State, _, id string) string {
+		if strings.HasPrefix(id, "plan-") && len(s.Plans.All) > 0 {
+			return "the plan was answered, or changed"
+		}
+		return ""
+	},
+}
+
+// closes is the event that closes a decision.
+func closes(d *run.Decision, a run.Answer) run.Action {
+	return run.SetRun(run.Data{Decision: &run.Decided{Kind: d.Kind, About: d.About, Plan: d.Plan, Answer: a, Closed: true}})
+}
+
+func plans(s *run.State) []run.Decision {
+	at := s.Plans.ToApprove()
+	if at < 0 {
+		return nil
+	}
+	now := s.Plans.Now(at, &s.Tasks)
+	changes := len(s.Plans.All[at].Tasks) - len(now.Tasks)
+	for _, e := range s.Plans.Edits {
+		if e.Plan == at {
+			changes++
+		}
+	}
+	for i := range now.Tasks {
+		changes += len(s.Tasks.ByID[now.Tasks[i].ID].Revisions)
+	}
+	d := run.Decision{
+		ID: fmt.Sprintf("plan-%d.%d", at+1, changes), Plan: at,
+		Text: "approval of the plan",
+		Options: []run.Option{
+			{Name: Yes, Does: "starts the plan"},
+			{Name: Change, Does: "sends it back to the master with the sentence", Words: true},
+		},
+		Decider: run.Decider{Who: run.ByPerson, Why: "the plan writes, and nothing approved it"},
+	}
+	if s.MasterHasMail() {
+		d.Decider = run.Decider{Who: run.ByMaster, Why: "it has a message to read first"}
+	}
+	return []run.Decision{d}
+}

@@ -1,0 +1,98 @@
+package decision
+
+import (
+	"fmt"
+	"strings"
+
+	"divisi/internal/text"
+	"divisi/orchestrator/request"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// question is what an agent asks.
+var question = kind{
+	name: run.DecideQuestion,
+	open: func(s *run.State) []run.Decision {
+		return asked(s, func(q *run.Request) bool { return q.Kind == wire.RequestAsk }, asks)
+	},
+	carry: func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
+		return request.Send(s, d.About, a.Text, a.By)
+	},
+	closed: answered,
+	send:   Reply,
+}
+
+// scope is protected files that an agent asks to write.
+var scope = kind{
+	name: run.DecideScope,
+	open: func(s *run.State) []run.Decision {
+		return asked(s, func(q *run.Request) bool { return request.ForPerson(s, q) }, write)
+	},
+	carry: func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
+		for _, q := range s.OpenRequests() {
+			switch {
+			case q.Pos != d.Pos:
+			case a.Option == Grant:
+				return request.Grant(s, q, a.By)
+			default:
+				actions, becomes := request.Deny(q, a.Text, a.By)
+				return actions, becomes, nil
+			}
+		}
+		return nil, "", request.Refusedf("%s does not wait for it any more", d.About)
+	},
+	closed: answered,
+}
+
+// asked are the decisions about some open requests.
+func asked(s *run.State, is func(*run.Request) bool, as func(*run.State, *run.Request) run.Decision) (out []run.Decision) {
+	for _, q := range s.OpenRequests() {
+		if is(q) {
+			d := as(s, q)
+			d.ID, d.About = run.DecisionID(q.AskedBy(), q.Pos), q.AskedBy()
+			d.Attempt, d.Pos = q.Attempt, q.Pos
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func asks(s *run.State, q *run.Request) run.Decision {
+	d := run.Decision{
+		Text: "an answer to " + q.Agent() + ": " + text.Line(q.Question), Choices: q.Options,
+		Options: []run.Option{{Name: Reply, Does: "goes to the agent", Words: true}},
+		Decider: decider(s, q.Pos, false),
+	}
+	if q.Of == run.MasterTask {
+		d.Decider = run.Decider{Who: run.ByPerson, Why: "the master asks"}
+	}
+	return d
+}
+
+func write(_ *run.State, q *run.Request) run.Decision {
+	paths := strings.Join(q.Paths, ", ")
+	return run.Decision{
+		Text: fmt.Sprintf("a decision about write access of %s to the protected %s: %s",
+			q.Agent(), paths, text.Quote(q.Reason)),
+		Evidence: []string{"protected: " + paths},
+		Options: []run.Option{
+			{Name: Grant, Does: "lets its task write them"},
+			{Name: Refuse, Does: "refuses it, and the agent gets the sentence", Words: true},
+		},
+		Suggested: Refuse, Decider: run.Decider{Who: run.ByPerson, Why: "only a person or a master unlocks protected files"},
+	}
+}
+
+func answered(s *run.State, _, id string) string {
+	for _, q := range s.Requests.ByID {
+		if run.DecisionID(q.AskedBy(), q.Pos) != id {
+			continue
+		}
+		if q.Answer != nil {
+			return "answered by " + q.Answer.From + ", and the agent has the answer"
+		}
+		return q.Agent() + " does not wait for it"
+	}
+	return ""
+}

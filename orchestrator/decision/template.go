@@ -1,0 +1,59 @@
+package decision
+
+import (
+	"divisi/orchestrator/request"
+	"divisi/orchestrator/run"
+)
+
+// template is a template whose shards fail alike.
+var template = kind{
+	name: run.DecideTemplate,
+	open: func(s *run.State) (out []run.Decision) {
+		for _, h := range s.Templates.Holds() {
+			out = append(out, alike(s, h))
+		}
+		return out
+	},
+	waits: func(s *run.State, d *run.Decision, t *run.Task) bool {
+		h := s.Templates.HoldOf(t)
+		return h != nil && h.Pos == d.Pos
+	},
+	carry: func(s *run.State, d *run.Decision, a run.Answer) (actions []run.Action, becomes string, err error) {
+		switch a.Option {
+		case Park:
+			actions, err = request.Cancel(s, d.About, a.Text, a.By)
+			return actions, "the tasks of " + d.About + " that wait are parked", err
+		case Accept:
+			actions, err = request.Accept(s, d.About, a.By)
+			return actions, "the tasks of " + d.About + " go on", err
+		default:
+			return request.Send(s, d.About, a.Text, a.By)
+		}
+	},
+	closed: func(s *run.State, template, id string) string {
+		for _, h := range s.Templates.HoldsOf(template) {
+			if run.DecisionID(template, h.Pos) == id {
+				return h.Answer + " by " + h.By
+			}
+		}
+		return ""
+	},
+	send: Revise,
+}
+
+func alike(s *run.State, h *run.Hold) run.Decision {
+	d := run.Decision{
+		ID: run.DecisionID(h.Template, h.Pos), About: h.Template, Pos: h.Pos,
+		Text: "a decision about the template " + h.Template + ": " + h.Why(), Evidence: []string{h.Why()},
+		Options: []run.Option{
+			{Name: Accept, Does: "lets the tasks go on"},
+			{Name: Revise, Does: "ends their brief, and they begin again", Words: true},
+			{Name: Park, Does: "gives up those that wait"},
+		},
+		Suggested: Revise, Decider: decider(s, h.Pos, true),
+	}
+	if request.PlanAfter(s, h) >= 0 {
+		d.Decider = run.Decider{Who: run.ByMaster, Why: "it has planned tasks that go first"}
+	}
+	return d
+}
