@@ -26,7 +26,7 @@ func (h *holder) approver() func(context.Context, conductor.Proposal) (conductor
 	case h.Approve == nil:
 		return nil
 	}
-	return (&asker{run: h.spec.Run, ask: h.Approve}).approve
+	return (&asker{run: h.spec.Run, dir: h.path, ask: h.Approve}).approve
 }
 
 // handOut gives the plan that waits to Options.WritePlan.
@@ -45,7 +45,7 @@ func (h *holder) handOut(ctx context.Context, _ conductor.Proposal) (conductor.A
 
 // asker asks a person about plans. It keeps the plan file that the person edited last, for errors in it.
 type asker struct {
-	run       string
+	run, dir  string
 	ask       func(context.Context, Approval) (Answer, error)
 	file      File
 	positions *configs.Positions
@@ -57,7 +57,7 @@ func (a *asker) approve(ctx context.Context, p conductor.Proposal) (conductor.An
 	if err = errors.Join(err, terr); err != nil {
 		return conductor.Answer{}, fmt.Errorf("show the plan: %w", err)
 	}
-	q := Approval{Run: a.run, Plan: data, File: File{Name: planName, Data: []byte(text)}}
+	q := Approval{Run: a.run, Dir: a.dir, Plan: data, File: File{Name: planName, Data: []byte(text)}}
 	if p.Refused {
 		q.File, q.Refused = a.file, a.positions.Error(p.Problems)
 	}

@@ -2,13 +2,20 @@ package orchestrator
 
 import (
 	"errors"
+	"io/fs"
+	"strings"
+	"syscall"
 
 	"divisi/bus"
 	"divisi/configs"
 	"divisi/internal/git"
 	"divisi/internal/model"
+	"divisi/internal/sandbox"
 	"divisi/internal/usage"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
+	"divisi/orchestrator/recovery"
 	"divisi/subagents/wire"
 )
 
@@ -32,4 +39,65 @@ func IsUsage(err error) bool {
 	return unsent || errors.As(err, new(*usage.Error)) || errors.As(err, new(*configs.FileError)) ||
 		errors.As(err, new(*wire.FormatError)) || errors.As(err, new(*plan.Error)) ||
 		errors.As(err, new(*bus.LockedError)) || errors.As(err, new(*git.BranchError))
+}
+
+// CodeOf returns what an error is about, for a program that adds its own words about what to do next, and the values that those
+// need: docs/embedding.md lists both. It is "" for an error that has none, or whose text has the next step.
+func CodeOf(err error) (code string, values []any) {
+	var fault *model.Error
+	var branch *git.BranchError
+	if code, values = usage.CodeOf(err); code != "" {
+		return code, values
+	}
+	switch {
+	case errors.As(err, new(*sandbox.WeakError)):
+		return "", nil
+	case errors.As(err, new(*bus.LockedError)):
+		return usage.Held, nil
+	case errors.As(err, new(*wire.FormatError)):
+		return usage.Format, nil
+	case errors.As(err, &branch):
+		return usage.Branch, []any{branch.Branch}
+	}
+	for _, c := range sentinels {
+		if errors.Is(err, c.err) {
+			return c.code, nil
+		}
+	}
+	switch {
+	case errors.As(err, &fault) && fault.Class == model.Auth:
+		return usage.Key, nil
+	case fullDisk(err):
+		return usage.Full, nil
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
+		return usage.Denied, nil
+	case errors.Is(err, phase.ErrPreflight):
+		return usage.Preflight, nil
+	}
+	return "", nil
+}
+
+// sentinels are the codes of errors without values; the first that is met counts.
+var sentinels = []struct {
+	err  error
+	code string
+}{
+	{git.ErrNotRepository, usage.NoRepo},
+	{git.ErrReadOnly, usage.ReadOnly},
+	{git.ErrNoCommits, usage.NoCommits},
+	{recovery.ErrAuth, usage.Auth},
+	{recovery.ErrService, usage.Service},
+	{conductor.ErrNotApproved, usage.NotApproved},
+	{conductor.ErrMachine, usage.Machine},
+	{bus.ErrNoOwner, usage.NoOwner},
+}
+
+// fullDisk recognises a full disk also in the texts of git and of the message server, which have no type for it.
+func fullDisk(err error) bool {
+	if err == nil {
+		return false
+	}
+	said := strings.ToLower(err.Error())
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, bus.ErrFull) ||
+		strings.Contains(said, "no space left on device") || strings.Contains(said, "out of diskspace")
 }

@@ -90,7 +90,45 @@ func ExampleStart() {
 	// done: A NOTE
 }
 
-func ExampleAttach() {
+// A program lists the runs, starts one, decides about its patch, and reads the report.
+func Example() {
+	repo, stateDir, remove := newRepository()
+	defer remove()
+	ctx := context.Background()
+	runs := orchestrator.Local(stateDir)
+	fmt.Println(len(must(runs.List(ctx))), "runs")
+	run := must(orchestrator.Start(ctx, orchestrator.Options{
+		Host: orchestrator.Host{
+			StateDir: stateDir,
+			Approve: func(context.Context, orchestrator.Approval) (orchestrator.Answer, error) {
+				return orchestrator.Answer{Yes: true}, nil
+			},
+			Decide: func(_ context.Context, d orchestrator.Decision) (orchestrator.Choice, error) {
+				fmt.Println(d.Kind, "of", d.About+":", d.Evidence[0])
+				return orchestrator.Choice{Option: d.Options[0].Name}, nil
+			},
+		},
+		Repo: repo, Plan: &plan, Roles: []orchestrator.File{role("[sed, -i, 's/.*/A NOTE/', '{files}']")}, Review: true,
+	}))
+	must(run.Wait(ctx))
+	stands := must(runs.Summary(ctx, must(runs.List(ctx))[0]))
+	var report struct {
+		Tasks []struct{ ID, State string } `json:"tasks"`
+	}
+	try(json.Unmarshal(stands.Report, &report))
+	fmt.Println(stands.State, report.Tasks)
+	for removed, err := range orchestrator.Remove(ctx, stateDir, orchestrator.Removal{Runs: []string{run.ID()}}) {
+		try(err)
+		fmt.Println(removed.What == run.ID(), len(removed.Branches), "branch stays")
+	}
+	// Output:
+	// 0 runs
+	// patch of capitals: each patch is to be seen by a person
+	// done [{capitals landed}]
+	// true 1 branch stays
+}
+
+func ExampleLocal() {
 	repo, stateDir, remove := newRepository()
 	defer remove()
 	ctx := context.Background()
@@ -109,7 +147,7 @@ func ExampleAttach() {
 	}
 	try(run.Close()) // stops the run; Resume would go on with it
 
-	attached := must(orchestrator.Attach(ctx, stateDir, run.ID()))
+	attached := must(orchestrator.Local(stateDir).Open(ctx, run.ID()))
 	_, err := attached.Send(ctx, "capitals", "Leave the first line out")
 	fmt.Println(orchestrator.IsUsage(err), err)
 	fmt.Println(must(attached.Cancel(ctx, "", "not needed any more")))

@@ -121,8 +121,11 @@ func (h *holder) launch(ctx context.Context) (*Run, error) {
 	}
 	h.bus.WaitForRoom(h.notice)
 	h.later(func() {
-		if r.st.Status.Ended() {
-			h.dir.Conclude(ctx, h.bus, r.id)
+		if !r.st.Status.Ended() {
+			return
+		}
+		if st := h.dir.Conclude(ctx, h.bus, r.id); st != nil {
+			r.st = st
 		}
 	})
 	r.live, r.over = context.WithCancel(context.Background())

@@ -41,6 +41,7 @@ type Host struct {
 // Approval is a plan that a person is asked about.
 type Approval struct {
 	Run     string          // its id
+	Dir     string          // the run's directory: what a person writes there goes with the run
 	Plan    json.RawMessage // the event plan
 	File    File            // the same as a plan file, its templates not expanded: what a person can edit
 	Refused error           // what is wrong with the Plan of the answer before, which File then is; nil else
@@ -144,8 +145,28 @@ type Result struct {
 	Repo, Ref  string   // the repository and its new branch; Ref is "" for none
 	Base, Head string   // the commits that the run started from and that it has come to
 	Unverified string   // why nothing that landed is proven; "" when it is
+	Ended      bool     // which a run that was resumed or killed has not
+	Changes    []Change // of the branch against Base, by path; of a run that this process carried out, or Publish
 	Proposals  int      // notes for the repository's memory that wait for a person
 	Notices    []string // of a recording or a replay
+	Next       string   // what continues a run that this process carried out, one of Next…; "" where nothing has to
+	Report     json.RawMessage
+}
+
+// What continues a run: only Resume; a larger budget; leave to land what no gate proves; a mended repository or machine; an answer
+// to what is open.
+const (
+	NextResume     = "resume"
+	NextBudget     = "budget"
+	NextUnverified = "unverified"
+	NextMend       = "mend"
+	NextDecide     = "decide"
+)
+
+// Change is how many lines of a file changed.
+type Change struct {
+	Path           string
+	Added, Deleted int
 }
 
 // Start begins a run. It returns once the run's first event is in the log; an error before leaves nothing behind. The run goes on

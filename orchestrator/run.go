@@ -6,19 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"divisi/bus"
 	"divisi/internal/git"
+	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/dashboard"
+	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
+	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 )
@@ -68,10 +70,7 @@ func newRun(id string, dir store.Dir, b *bus.Bus) *Run {
 	return r
 }
 
-// Attach connects to a run: to the process that carries it out; where there is none, the run's log is read as it stands, and a
-// request takes it until Wait or Close.
-func Attach(ctx context.Context, stateDir, id string) (*Run, error) {
-	dir := store.Dir{Path: stateDir, Log: *zerolog.Ctx(ctx)}
+func attach(ctx context.Context, dir store.Dir, id string) (*Run, error) {
 	if !bus.ValidToken(id) {
 		return nil, usage.Errorf("%q is no run's id", id)
 	}
@@ -96,7 +95,7 @@ func (r *Run) Dashboard() string {
 }
 
 // Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch; or in one whose log is
-// damaged, cannot be written, or has another format. Attach to it first.
+// damaged, cannot be written, or has another format. Open it first.
 func (r *Run) Publish(ctx context.Context) (Result, error) {
 	if !r.alone {
 		return Result{}, usage.Errorf("run %s is active: it publishes what landed at its end; stop it with: divisi pause %s",
@@ -131,7 +130,19 @@ func (r *Run) Publish(ctx context.Context) (Result, error) {
 	if result.Ref = ref; mirrored {
 		result.Unverified = acceptance.UnverifiedIn(st.Batches.Landed)
 	}
-	return result, nil
+	return result, h.compare(ctx, &result)
+}
+
+// compare adds what the branch of a result changes.
+func (h *holder) compare(ctx context.Context, r *Result) error {
+	if r.Ref == "" {
+		return nil
+	}
+	changes, err := h.mirror.Changed(ctx, r.Base, r.Head)
+	for _, c := range changes {
+		r.Changes = append(r.Changes, Change{c.Path, c.Added, c.Deleted})
+	}
+	return err
 }
 
 // publish notes in the log where the branch is, so that it moves with the run, where the log can still be appended to.
@@ -174,7 +185,7 @@ func (h *holder) findHead(ctx context.Context, st *run.State) error {
 
 func resultOf(st *run.State) Result {
 	return Result{
-		State: string(st.Status), Reason: st.Reason, Repo: st.Spec.Repo, Ref: st.Ref, Base: st.Spec.Base, Head: st.Head,
+		State: string(st.Status), Ended: st.Status.Ended(), Reason: st.Reason, Repo: st.Spec.Repo, Ref: st.Ref, Base: st.Spec.Base, Head: st.Head,
 		Unverified: acceptance.UnverifiedLanded(st),
 	}
 }
@@ -202,10 +213,34 @@ func (r *Run) Wait(ctx context.Context) (Result, error) {
 	r.close()
 	result := resultOf(r.st)
 	result.Repo, result.Proposals, result.Notices = r.held.checkout.Top, r.held.proposed, r.held.tape.notices()
+	result.Next = next(r.st, r.err)
+	var err error
+	if result.Report, err = spec.JSON(report.Of(r.st)); err == nil {
+		err = r.held.compare(context.WithoutCancel(ctx), &result)
+	}
 	if errors.Is(r.err, acceptance.ErrUnverified) {
 		return result, unverifiedError(r.st)
 	}
-	return result, r.err
+	return result, errors.Join(r.err, err)
+}
+
+// next is what continues a run that this process has carried out.
+func next(st *run.State, err error) string {
+	switch {
+	case st.Ref != "":
+		return ""
+	case st.StoppedByBudget():
+		return NextBudget
+	case st.Status == run.Stopped && acceptance.Unproven(st):
+		return NextUnverified
+	case errors.Is(err, phase.ErrPreflight):
+		return NextMend
+	case st.Status == run.Stopped && strings.HasPrefix(st.Reason, phase.WaitsFor):
+		return NextDecide
+	case st.Status == run.Stopped, !st.Status.Ended():
+		return NextResume
+	}
+	return ""
 }
 
 // watched follows the log of a run that this process does not carry out.

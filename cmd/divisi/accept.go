@@ -28,7 +28,7 @@ is not accepted by mistake.` + codes(codeOK, codeUsage, codeMachine),
 }
 
 func (g *globals) accept(ctx context.Context, args []string) error {
-	run, task, err := g.findTask(args)
+	run, task, err := g.findTask(ctx, args)
 	if err != nil {
 		return err
 	}

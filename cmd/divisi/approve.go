@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"divisi/orchestrator/console"
-	"divisi/orchestrator/run"
 )
 
 // printPlan shows an expanded plan: tasks with briefs and write sets, overlaps, tokens.
@@ -15,11 +14,11 @@ func (g *globals) printPlan(plan json.RawMessage) error {
 		_, err := fmt.Fprintf(g.out, "%s\n", plan)
 		return err
 	}
-	var data run.PlanData
-	if err := json.Unmarshal(plan, &data); err != nil {
+	var q console.Question
+	if err := json.Unmarshal(plan, &q.Plan); err != nil {
 		return fmt.Errorf("read the plan: %w", err)
 	}
-	return console.RenderPlan(g.out, data, width(g.out))
+	return console.RenderPlan(g.out, q.Plan, width(g.out))
 }
 
 // answer waits for a person. The read of a line cannot be broken off; a person who presses Ctrl-C ends the wait for it, and the

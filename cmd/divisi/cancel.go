@@ -9,7 +9,6 @@ import (
 
 	"divisi/orchestrator"
 	"divisi/orchestrator/console"
-	"divisi/orchestrator/run"
 )
 
 func newCancel(g *globals) *cobra.Command {
@@ -31,7 +30,7 @@ or press Ctrl-C where it runs; then resume.` + codes(codeOK, codeUsage, codeMach
 }
 
 func (g *globals) cancel(ctx context.Context, args []string, reason string) error {
-	runID, task, err := g.findTask(args)
+	runID, task, err := g.findTask(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -53,7 +52,7 @@ func (g *globals) cancel(ctx context.Context, args []string, reason string) erro
 	case err != nil:
 		return err
 	case g.json():
-		return encodeLine(g.out, map[string]string{"run": runID, "state": string(run.Cancelled)})
+		return encodeLine(g.out, map[string]string{"run": runID, "state": "cancelled"})
 	}
 	_, err = fmt.Fprintf(g.out, "%s is cancelled\n", runID)
 	return err

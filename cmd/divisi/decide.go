@@ -31,7 +31,7 @@ back, as long as the run has not acted on it.` + codes(codeOK, codeUsage, codeMa
   divisi decide 1f2e api@120 --take-back`,
 		Args: cobra.RangeArgs(1, 4), ValidArgsFunction: g.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
-			run, err := g.findRun(args)
+			run, err := g.findRun(c.Context(), args)
 			switch {
 			case err != nil:
 				return err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/bus"
+	"divisi/internal/usage"
 	"divisi/orchestrator"
 	"divisi/orchestrator/attempt"
 	"divisi/orchestrator/console"
@@ -72,7 +72,7 @@ func (g *globals) onAttempt(
 			return err
 		}
 	}
-	run, err := g.findRun(of)
+	run, err := g.findRun(ctx, of)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (g *globals) onAttempt(
 			err = do(r, task, number)
 			err = errors.Join(err, r.Close())
 		}
-		if !errors.Is(err, bus.ErrNoOwner) {
+		if code, _ := orchestrator.CodeOf(err); code != usage.NoOwner {
 			break
 		}
 	}

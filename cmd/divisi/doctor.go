@@ -44,7 +44,7 @@ func (g *globals) examine(ctx context.Context, o doctor.Options) error {
 	if err := checkDir(o.Repo); err != nil {
 		return err
 	}
-	o.Store, o.Top, o.Hint, o.Connect, o.Leftovers = g.store(), top(o.Repo), hintFor, connectService, g.left()
+	o.Store, o.Top, o.Hint, o.Connect = g.store(), top(o.Repo), hintFor, connectService
 	o.Trust = func(c *git.Checkout, p *spec.Project, set configs.RoleSet) doctor.Trust {
 		requests, err := needs.Requests(ctx, c, p, set.Repository)
 		t := g.trusting(o.Top, c, requests)

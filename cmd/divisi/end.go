@@ -1,75 +1,63 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
-	"divisi/internal/git"
 	"divisi/internal/text"
 	"divisi/orchestrator"
-	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/console"
-	"divisi/orchestrator/phase"
-	"divisi/orchestrator/report"
-	"divisi/orchestrator/run"
 )
 
 // printEnd prints what the gates found beyond their verdicts, and what to do next. The console has shown how the run stands.
-func (g *globals) printEnd(ctx context.Context, end orchestrator.Result, st *run.State, why error) error {
-	if g.json() || st.Spec.Trial { // divisi init says what it found
+func (g *globals) printEnd(run string, end *orchestrator.Result) error {
+	if g.json() {
 		return nil
 	}
 	for _, notice := range end.Notices {
 		fmt.Fprintln(g.out, console.Sanitize(g.calls(notice)))
 	}
 	if end.Ref != "" {
-		if err := g.printStat(ctx, st.Spec.Run, end); err != nil {
+		if err := g.printStat(end); err != nil {
 			return err
 		}
 	}
-	rep := report.Of(st)
-	writeHandoffs(g.out, rep)
-	if err := writeRoles(g.out, rep.Roles, width(g.out)); err != nil {
+	rest, err := console.EndReport(end.Report, width(g.out))
+	if err != nil {
 		return err
 	}
-	writeGates(g.out, slices.DeleteFunc(rep.Gates, func(r report.Gate) bool {
-		return len(r.New)+len(r.Known)+len(r.Fixed) == 0 && r.Error == ""
-	}))
-	runID := st.Spec.Run
 	divisi := g.command()
-	next := []string{divisi + " show " + runID, divisi + " watch " + runID}
-	switch {
-	case st.Ref != "":
-		branch := strings.TrimPrefix(st.Ref, "refs/heads/")
-		repo := text.Shell(end.Repo)
-		next = slices.Insert(next, 0,
-			fmt.Sprintf("git -C %s diff --stat %s %s", repo, short(st.Spec.Base), branch),
-			fmt.Sprintf("git -C %s log --oneline %s", repo, branch))
-	case st.StoppedByBudget():
-		next = slices.Insert(next, 0, fmt.Sprintf("%s resume %s --budget TOKENS", divisi, runID))
-	case st.Status == run.Stopped && acceptance.Unproven(st):
-		next = slices.Insert(next, 0, divisi+" resume "+runID+" --allow-unverified   # after reading the message below")
-	case errors.Is(why, phase.ErrPreflight):
-		next = slices.Insert(next, 0, divisi+" resume "+runID+"   # after reading the message below")
-	case st.Status == run.Stopped && strings.HasPrefix(st.Reason, phase.WaitsFor):
-		next = slices.Insert(next, 0, divisi+" decide "+runID, divisi+" resume "+runID)
-	case st.Status == run.Stopped, !st.Status.Ended():
-		next = slices.Insert(next, 0, divisi+" resume "+runID)
+	next := []string{divisi + " show " + run, divisi + " watch " + run}
+	resume := divisi + " resume " + run
+	switch end.Next {
+	case orchestrator.NextBudget:
+		next = slices.Insert(next, 0, resume+" --budget TOKENS")
+	case orchestrator.NextUnverified:
+		next = slices.Insert(next, 0, resume+" --allow-unverified   # after reading the message below")
+	case orchestrator.NextMend:
+		next = slices.Insert(next, 0, resume+"   # after reading the message below")
+	case orchestrator.NextDecide:
+		next = slices.Insert(next, 0, divisi+" decide "+run, resume)
+	case orchestrator.NextResume:
+		next = slices.Insert(next, 0, resume)
 	}
-	if st.Ref == "" && st.Status.Ended() && st.Head != st.Spec.Base {
-		next = append(next, divisi+" publish "+runID+"   # put what has landed so far on a branch")
+	switch repo := text.Shell(end.Repo); {
+	case end.Ref != "":
+		branch := strings.TrimPrefix(end.Ref, "refs/heads/")
+		next = slices.Insert(next, 0,
+			fmt.Sprintf("git -C %s diff --stat %s %s", repo, short(end.Base), branch),
+			fmt.Sprintf("git -C %s log --oneline %s", repo, branch))
+	case end.Ended && end.Head != end.Base:
+		next = append(next, divisi+" publish "+run+"   # put what has landed so far on a branch")
 	}
 	if end.Proposals > 0 {
 		next = append(next, fmt.Sprintf("%s memory proposals --repo %s   # review %d suggested notes",
 			divisi, text.Shell(end.Repo), end.Proposals))
 	}
-	_, err := fmt.Fprintf(g.out, "\nNext:\n  %s\n", strings.Join(next, "\n  "))
+	_, err = fmt.Fprintf(g.out, "%s\nNext:\n  %s\n", g.calls(rest), strings.Join(next, "\n  "))
 	return err
 }
 
@@ -94,31 +82,19 @@ func (g *globals) calls(hint string) string {
 const maxStat = 30
 
 // printStat prints what the branch changes, as git diff --stat does.
-func (g *globals) printStat(ctx context.Context, id string, end orchestrator.Result) error {
-	gitCLI, err := git.New(ctx)
-	if err != nil {
-		return err
-	}
-	mirror, err := gitCLI.OpenMirror(filepath.Join(g.store().Run(id), "repo.git"))
-	if err != nil {
-		return err
-	}
-	changes, err := mirror.Changed(ctx, end.Base, end.Head)
-	if err != nil {
-		return err
-	}
+func (g *globals) printStat(end *orchestrator.Result) error {
 	added, deleted := 0, 0
 	w := tabwriter.NewWriter(g.out, 0, 0, 1, ' ', 0)
-	fmt.Fprintf(w, "\nbranch %s%s\n", strings.TrimPrefix(end.Ref, "refs/heads/"), unverifiedNote(end.Unverified))
-	for i, c := range changes {
+	fmt.Fprintf(w, "\nbranch %s%s\n", strings.TrimPrefix(end.Ref, "refs/heads/"), console.UnverifiedNote(end.Unverified))
+	for i, c := range end.Changes {
 		added, deleted = added+c.Added, deleted+c.Deleted
 		if i < maxStat {
 			fmt.Fprintf(w, " %s\t| +%d\t-%d\n", console.Sanitize(c.Path), c.Added, c.Deleted)
 		}
 	}
-	if more := len(changes) - maxStat; more > 0 {
+	if more := len(end.Changes) - maxStat; more > 0 {
 		fmt.Fprintf(w, " … and %d more\n", more)
 	}
-	fmt.Fprintf(w, " %d files changed, %d insertions(+), %d deletions(-)\n", len(changes), added, deleted)
+	fmt.Fprintf(w, " %d files changed, %d insertions(+), %d deletions(-)\n", len(end.Changes), added, deleted)
 	return w.Flush()
 }

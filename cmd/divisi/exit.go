@@ -10,18 +10,10 @@ import (
 	"strings"
 	"syscall"
 
-	"divisi/bus"
-	"divisi/internal/git"
-	"divisi/internal/model"
-	"divisi/internal/sandbox"
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/console"
-	"divisi/orchestrator/phase"
-	"divisi/orchestrator/recovery"
-	"divisi/orchestrator/store"
 )
 
 // The exit codes of every command.
@@ -53,13 +45,16 @@ func (e *signalError) Error() string { return "stopped by signal " + e.signal.St
 // exitCode is the one place where an error's class becomes an exit code.
 func exitCode(err error) int {
 	var end *endError
+	code, _ := orchestrator.CodeOf(err)
 	switch {
 	case err == nil:
 		return codeOK
 	case errors.As(err, &end):
 		return end.code
-	case errors.As(err, new(*signalError)), errors.Is(err, context.Canceled), errors.Is(err, conductor.ErrNotApproved):
+	case errors.As(err, new(*signalError)), errors.Is(err, context.Canceled):
 		return codeStopped
+	case coded[code].exit != 0:
+		return coded[code].exit
 	case orchestrator.IsUsage(err), isCobraUsage(err):
 		return codeUsage
 	default:
@@ -101,48 +96,50 @@ func printError(g *globals, err error) {
 	fmt.Fprintln(g.err, "divisi: "+strings.ReplaceAll(console.Visible(text), "\n", "\n  "))
 }
 
+// coded are the exit code of each code of an error, 0 for that of its class, and what a person can do next: the one place that
+// knows which flag and which command that is.
+var coded = map[string]struct {
+	exit int
+	next string
+}{
+	usage.Active: {0, "End it first with: divisi cancel %s"},
+	usage.Auth:   {0, "Set the key to one that works: GEMINI_API_KEY, or the variable that the message names; then: divisi resume"},
+	usage.Branch: {0, "Rename it: git branch -m %s another-name"},
+	usage.Denied: {0, "Choose a directory that you can write with --state-dir."},
+	usage.Format: {0, "divisi publish, diff and take find what landed without the log; divisi runs rm removes the run."},
+	usage.Full:   {0, "Free some space, or move the state with --state-dir. Then resume a run that had begun: divisi resume"},
+	usage.Held:   {0, "Another process holds this run. Follow it with: divisi watch, or stop it with: divisi cancel."},
+	usage.Key: {0, "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY. " +
+		"`divisi demo` and plans of commands need none."},
+	usage.Machine:     {0, "Free what the message names (disk, memory, processes, open files); then: divisi resume"},
+	usage.NoCommits:   {0, "Commit first: git add -A && git commit"},
+	usage.NoRepo:      {0, "Run in a clone of a repository, or name one with --repo DIR."},
+	usage.NotApproved: {codeStopped, ""},
+	usage.Preflight: {0, "If the cause is gone, such as a network that was down, try again: divisi resume. Else fix it, commit,\n" +
+		"and start a new run: this one keeps its commit, setup and gates; see .divisi/divisi.yaml.\n" +
+		"divisi init proposes a setup and tries it; divisi doctor checks this machine."},
+	usage.ReadOnly:    {0, "The result is a new branch there: make it writable for you, or work in a clone of it."},
+	usage.ServerKeeps: {0, "To remove only its local files: divisi runs rm --local %s"},
+	usage.Service:     {0, "Check what the message names (a quota, a service, a recording) and your network, then: divisi resume"},
+}
+
 // hintFor returns the next step for an error that does not name it.
 func hintFor(err error) string {
-	var locked *bus.LockedError
-	var fault *model.Error
-	var branch *git.BranchError
 	switch {
-	case errors.As(err, new(*sandbox.WeakError)), toOutput(err):
-		return "" // the error names the next step; the kernel reports several limits as a full device
-	case errors.As(err, &locked):
-		return "Another process holds this run. Follow it with: divisi watch, or stop it with: divisi cancel."
-	case errors.As(err, new(*store.FormatError)):
-		return "divisi publish, diff and take find what landed without the log; divisi runs rm removes the run."
+	case toOutput(err):
+		return "" // it is not the state that cannot be written
 	case isCobraUsage(err) && !strings.Contains(err.Error(), "\nSee: "):
 		return "See: divisi --help"
-	case errors.Is(err, git.ErrNotRepository):
-		return "Run in a clone of a repository, or name one with --repo DIR."
-	case errors.Is(err, git.ErrReadOnly):
-		return "The result is a new branch there: make it writable for you, or work in a clone of it."
-	case errors.As(err, &branch):
-		return "Rename it: git branch -m " + text.Shell(branch.Branch) + " another-name"
-	case errors.Is(err, git.ErrNoCommits):
-		return "Commit first: git add -A && git commit"
-	case errors.Is(err, recovery.ErrAuth):
-		return "Set the key to one that works: GEMINI_API_KEY, or the variable that the message names; then: divisi resume"
-	case errors.Is(err, recovery.ErrService):
-		return "Check what the message names (a quota, a service, a recording) and your network, then: divisi resume"
-	case errors.As(err, &fault) && fault.Class == model.Auth:
-		return "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY. " +
-			"`divisi demo` and plans of commands need none."
-	case errors.Is(err, conductor.ErrMachine):
-		return "Free what the message names (disk, memory, processes, open files); then: divisi resume"
-	case fullDisk(err):
-		return "Free some space, or move the state with --state-dir. Then resume a run that had begun: divisi resume"
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
-		return "Choose a directory that you can write with --state-dir."
-	case errors.Is(err, phase.ErrPreflight):
-		return "If the cause is gone, such as a network that was down, try again: divisi resume. Else fix it, commit,\n" +
-			"and start a new run: this one keeps its commit, setup and gates; see .divisi/divisi.yaml.\n" +
-			"divisi init proposes a setup and tries it; divisi doctor checks this machine."
-	default:
-		return ""
 	}
+	code, values := orchestrator.CodeOf(err)
+	next := coded[code].next
+	if len(values) == 0 || next == "" {
+		return next
+	}
+	for i := range values {
+		values[i] = text.Shell(fmt.Sprint(values[i]))
+	}
+	return fmt.Sprintf(next, values...)
 }
 
 // toOutput reports whether a standard stream failed, and not the state.
@@ -153,16 +150,3 @@ func toOutput(err error) bool {
 
 // pipeClosed reports whether the reader of the output has closed it.
 func pipeClosed(err error) bool { return errors.Is(err, syscall.EPIPE) && toOutput(err) }
-
-// fullDisk recognises a full disk also in the texts of git and of the message server, which have no type for it.
-func fullDisk(err error) bool {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, bus.ErrFull) {
-		return true
-	}
-	for _, words := range []string{"no space left on device", "out of diskspace"} {
-		if strings.Contains(strings.ToLower(err.Error()), words) {
-			return true
-		}
-	}
-	return false
-}

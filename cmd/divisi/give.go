@@ -36,7 +36,7 @@ does not change.` + codes(codeOK, codeParked, codeUsage, codeStopped, codeMachin
 
 // give submits a patch, and continues the run unless another process is running it.
 func (g *globals) give(ctx context.Context, to, dir string, o orchestrator.ResumeOptions, flags *runOptions) error {
-	id, task, err := g.findTask([]string{to})
+	id, task, err := g.findTask(ctx, []string{to})
 	if err != nil {
 		return err
 	}

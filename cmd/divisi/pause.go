@@ -24,7 +24,7 @@ divisi resume continues it. Ctrl-C where it runs stops it at once. Without RUN, 
 }
 
 func (g *globals) pause(ctx context.Context, args []string) error {
-	run, err := g.findRun(args)
+	run, err := g.findRun(ctx, args)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"divisi/orchestrator/console"
 )
 
 func newPublish(g *globals) *cobra.Command {
@@ -24,7 +26,7 @@ divisi/<run>. Its final gates have not run. If the run is resumed later, the bra
 }
 
 func (g *globals) publish(ctx context.Context, args []string) error {
-	id, err := g.findRun(args)
+	id, err := g.findRun(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -47,8 +49,8 @@ func (g *globals) publish(ctx context.Context, args []string) error {
 	if end.State == "done" || end.State == "parked" {
 		unfinished = ""
 	}
-	if _, err = fmt.Fprintf(g.out, "published %s%s%s\n", end.Ref, unverifiedNote(end.Unverified), unfinished); err != nil {
+	if _, err = fmt.Fprintf(g.out, "published %s%s%s\n", end.Ref, console.UnverifiedNote(end.Unverified), unfinished); err != nil {
 		return err
 	}
-	return g.printStat(ctx, id, end)
+	return g.printStat(&end)
 }

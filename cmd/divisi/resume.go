@@ -47,7 +47,7 @@ func (g *globals) resume(ctx context.Context, args []string, o orchestrator.Resu
 	if o.Budget != nil && *o.Budget < 0 {
 		return usagef("--budget cannot be negative")
 	}
-	id, err := g.findRun(args)
+	id, err := g.findRun(ctx, args)
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func (f *retryFlags) options() (o orchestrator.Retry, err error) {
 
 // retry opens tasks again, and continues the run where no other process carries it out.
 func (g *globals) retry(ctx context.Context, args []string, r orchestrator.ResumeOptions, o *runOptions, with retryFlags) error {
-	id, err := g.findRun(args)
+	id, err := g.findRun(ctx, args)
 	if err != nil {
 		return err
 	}

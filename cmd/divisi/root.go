@@ -19,6 +19,7 @@ import (
 	"divisi/internal/release"
 	"divisi/internal/sandbox"
 	"divisi/internal/text"
+	"divisi/orchestrator"
 	"divisi/orchestrator/store"
 )
 
@@ -209,6 +210,9 @@ func (g *globals) setup() error {
 
 // store is the state directory.
 func (g *globals) store() store.Dir { return store.Dir{Path: g.stateDir, Log: g.log} }
+
+// runs are the runs of the state directory.
+func (g *globals) runs() orchestrator.Runs { return orchestrator.Local(g.stateDir) }
 
 func (g *globals) json() bool { return g.output == "json" }
 

@@ -30,7 +30,7 @@ show RUN/TASK shows when the agent got it.` + codes(codeOK, codeUsage, codeMachi
 }
 
 func (g *globals) send(ctx context.Context, to, text string) error {
-	run, task, err := g.findTask([]string{to})
+	run, task, err := g.findTask(ctx, []string{to})
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (g *globals) request(ctx context.Context, run string, ask func(*orchestrato
 
 // attach connects to a run.
 func (g *globals) attach(ctx context.Context, run string) (*orchestrator.Run, error) {
-	return orchestrator.Attach(g.log.WithContext(ctx), g.stateDir, run)
+	return g.runs().Open(g.log.WithContext(ctx), run)
 }
 
 // said prints what becomes of a request.

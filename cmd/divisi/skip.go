@@ -18,7 +18,7 @@ its tasks that have not landed. Continue a run that has ended with divisi resume
 		Example: "  divisi skip 1f2e rewrite-003 --reason 'this file will be deleted'",
 		Args:    cobra.MinimumNArgs(2), ValidArgsFunction: g.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
-			id, err := g.findRun(args)
+			id, err := g.findRun(c.Context(), args)
 			if err != nil {
 				return err
 			}

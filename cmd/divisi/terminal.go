@@ -69,11 +69,11 @@ func colourful() bool { return os.Getenv("NO_COLOR") == "" }
 func now() time.Time { return time.Now().UTC() }
 
 // completeRuns completes a run's id in the shell.
-func (g *globals) completeRuns(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (g *globals) completeRuns(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 || g.setup() != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	ids, err := g.store().IDs()
+	ids, err := g.runs().List(c.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

@@ -15,7 +15,6 @@ import (
 
 	"divisi/orchestrator"
 	"divisi/orchestrator/console"
-	"divisi/orchestrator/run"
 )
 
 // view shows a run that this process carries out.
@@ -23,6 +22,7 @@ type view struct {
 	*globals
 	console func() *console.Console
 	draft   draft
+	quiet   bool // who follows says how it ended
 	// asking is held while a person is asked: one question at a time.
 	asking sync.Mutex
 }
@@ -43,21 +43,22 @@ func (g *globals) host(h *orchestrator.Host, sandbox string) (*view, error) {
 
 // approve asks on the terminal. What a person edited and the run has not taken stays in its file, which is named.
 func (v *view) approve(ctx context.Context, q orchestrator.Approval) (orchestrator.Answer, error) {
-	var data run.PlanData
-	if err := json.Unmarshal(q.Plan, &data); err != nil {
+	ask := console.Question{Refused: q.Refused}
+	if err := json.Unmarshal(q.Plan, &ask.Plan); err != nil {
 		return orchestrator.Answer{}, fmt.Errorf("read the plan: %w", err)
 	}
 	if q.Refused == nil {
-		v.draft = draft{dir: v.store().Run(q.Run)}
+		v.draft = draft{dir: q.Dir}
 	}
 	return answer(ctx, func() (orchestrator.Answer, error) {
 		v.asking.Lock()
 		defer v.asking.Unlock()
 		var edited *orchestrator.File
-		said, err := v.console().Approve(v.in, console.Question{Plan: data, Refused: q.Refused, Edit: func() (err error) {
+		ask.Edit = func() (err error) {
 			edited, err = v.edit(ctx, q.File)
 			return err
-		}})
+		}
+		said, err := v.console().Approve(v.in, ask)
 		if err != nil || said.Edited {
 			return orchestrator.Answer{Plan: edited}, err
 		}
@@ -120,13 +121,12 @@ func (v *view) follow(ctx context.Context, r *orchestrator.Run) error {
 	defer late.Stop()
 	select {
 	case verr := <-shown:
-		st := show.State()
-		if errors.Is(verr, orchestrator.ErrClosed) { // the output is slower than the run: its log has the end
+		if errors.Is(verr, orchestrator.ErrClosed) { // the output is slower than the run: its report has the end
 			v.log.Info().Err(verr).Msg("the output does not show every event")
-			st, _, verr = v.store().State(ctx, r.ID())
+			verr = nil
 		}
-		if verr == nil {
-			verr = v.printEnd(ctx, result, st, err)
+		if verr == nil && !v.quiet {
+			verr = v.printEnd(r.ID(), &result)
 		}
 		if pipeClosed(verr) {
 			v.log.Info().Err(verr).Msg("the output was closed before its end")
@@ -138,12 +138,12 @@ func (v *view) follow(ctx context.Context, r *orchestrator.Run) error {
 	if err != nil {
 		return err
 	}
-	switch run.Status(result.State) {
-	case run.Done:
+	switch result.State {
+	case "done":
 		return nil
-	case run.Parked:
+	case "parked":
 		return &endError{codeParked, ""}
-	case run.Stopped, run.Cancelled:
+	case "stopped", "cancelled":
 		return &endError{codeStopped, ""}
 	default:
 		return fmt.Errorf("run %s was left as %s", r.ID(), result.State)

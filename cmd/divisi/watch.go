@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/bus"
+	"divisi/internal/usage"
+	"divisi/orchestrator"
 	"divisi/orchestrator/console"
-	"divisi/orchestrator/run"
 )
 
 func newWatch(g *globals) *cobra.Command {
@@ -27,7 +27,7 @@ Without RUN, the newest run.` + codes(codeOK, codeUsage, codeStopped, codeMachin
 }
 
 func (g *globals) watch(ctx context.Context, args []string) error {
-	id, err := g.findRun(args)
+	id, err := g.findRun(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -38,32 +38,32 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 	view := g.newConsole()
 	err = errors.Join(console.Follow(r.Events(ctx), view), view.Close())
 	err = errors.Join(err, r.Close())
-	switch {
-	case errors.Is(err, context.Canceled):
+	if errors.Is(err, context.Canceled) {
 		return &endError{codeStopped, ""}
-	case errors.Is(err, bus.ErrNoOwner): // it may just have ended in order
-		st, _, err := g.store().State(ctx, id)
-		return g.abandoned(id, st, err)
 	}
-	if err == nil {
-		err = g.store().Check(view.State(), id)
+	if code, _ := orchestrator.CodeOf(err); err != nil && code != usage.NoOwner { // the owner may just have ended in order
+		return err
 	}
-	return g.abandoned(id, view.State(), err)
+	s, err := g.runs().Summary(g.log.WithContext(ctx), id)
+	if err != nil {
+		return err
+	}
+	return g.abandoned(id, s)
 }
 
 // abandoned prints the next step for a run that has not ended and has no process.
-func (g *globals) abandoned(run string, st *run.State, err error) error {
-	if err != nil || st.Status.Ended() {
-		return err
+func (g *globals) abandoned(run string, s orchestrator.Summary) error {
+	if s.State != "killed" {
+		return nil
 	}
 	next := "resume with: divisi resume " + run
-	switch {
-	case st.Damaged:
+	switch s.Problem {
+	case usage.Damaged:
 		next = "its log is damaged, and no process can continue it; save what landed with: divisi publish " + run
-	case len(st.Unread) > 0:
+	case usage.Unreadable:
 		next = "an event of its conductor cannot be read, and no process can continue it"
 	}
-	_, err = fmt.Fprintf(g.err, "divisi: run %s is not running; %s\n", run, g.calls(next))
+	_, err := fmt.Fprintf(g.err, "divisi: run %s is not running; %s\n", run, g.calls(next))
 	return err
 }
 

@@ -161,7 +161,7 @@ func ToReview(s *run.State, t *run.Task) bool {
 // Review holds a patch for a person to see.
 func Review(t *run.Task) run.Action {
 	return run.SetTask(t.Task.ID, run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{
-		Evidence: []string{"each patch is to be seen by a person (--review)"}, Review: true,
+		Evidence: []string{"each patch is to be seen by a person"}, Review: true,
 	}})
 }
 

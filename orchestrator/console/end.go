@@ -42,19 +42,16 @@ func writeEnd(w io.Writer, v *view, why string, width int, p paint, now time.Tim
 	if len(rows) > 0 {
 		say = append(say, "")
 	}
-	if _, err := io.WriteString(w, strings.Join(say, "\n")+"\n"); err != nil {
-		return fmt.Errorf("write the end: %w", err)
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	if err := RenderTasks(w, rows[:min(len(rows), maxEndRows)], width-1); err != nil {
-		return err
+	var b strings.Builder
+	b.WriteString(strings.Join(say, "\n") + "\n")
+	if len(rows) > 0 {
+		writeTasks(&b, rows[:min(len(rows), maxEndRows)], width-1)
 	}
 	if n := len(rows) - maxEndRows; n > 0 {
-		if _, err := fmt.Fprintf(w, "… and %d more\n", n); err != nil {
-			return fmt.Errorf("write the end: %w", err)
-		}
+		fmt.Fprintf(&b, "… and %d more\n", n)
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("write the end: %w", err)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package console
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"divisi/orchestrator/report"
@@ -11,8 +10,11 @@ import (
 // roleHeads are the columns of the table of roles; reuse is the share of the prompt that the service had cached.
 var roleHeads = []string{"role", "calls", "prompt", "cached", "reuse", "output", "cost"}
 
-// RenderRoles writes what each role used, one a line, at most width cells wide.
-func RenderRoles(w io.Writer, roles []report.Role, width int) error {
+// writeRoles writes what each role used, one a line, at most width cells wide.
+func writeRoles(b *strings.Builder, roles []report.Role, width int) {
+	if len(roles) == 0 {
+		return
+	}
 	lines := [][]string{roleHeads}
 	for _, r := range roles {
 		lines = append(lines, roleCells(r))
@@ -23,7 +25,7 @@ func RenderRoles(w io.Writer, roles []report.Role, width int) error {
 			widths[i] = max(widths[i], cellWidth(c))
 		}
 	}
-	var b strings.Builder
+	b.WriteByte('\n')
 	for _, cells := range lines {
 		row := pad(cells[0], widths[0])
 		for i, c := range cells[1:] {
@@ -31,10 +33,6 @@ func RenderRoles(w io.Writer, roles []report.Role, width int) error {
 		}
 		b.WriteString(fit(strings.TrimRight(row, " "), width) + "\n")
 	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("write the roles: %w", err)
-	}
-	return nil
 }
 
 func roleCells(r report.Role) []string {

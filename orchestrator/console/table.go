@@ -2,7 +2,6 @@ package console
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -52,33 +51,28 @@ func unless0(n int, s string) string {
 	return s
 }
 
-// RenderTasks writes a table of tasks, one a line, at most width cells wide; the reason of a task that did not end well
+// writeTasks writes a table of tasks, one a line, at most width cells wide; the reason of a task that did not end well
 // is below it. Columns without content, and those for which there is no room, are left out.
-func RenderTasks(w io.Writer, rows []report.Row, width int) error {
+func writeTasks(b *strings.Builder, rows []report.Row, width int) {
 	width = max(width, 20)
 	cols, widths := layout(rows, width)
-	var b strings.Builder
 	heads := make([]string, len(cols))
 	for i, c := range cols {
 		heads[i] = c.head
 	}
-	writeCells(&b, cols, widths, heads)
+	writeCells(b, cols, widths, heads)
 	for _, r := range rows {
 		cells := make([]string, len(cols))
 		for i, c := range cols {
 			cells[i] = c.cell(r)
 		}
-		writeCells(&b, cols, widths, cells)
+		writeCells(b, cols, widths, cells)
 		if r.Reason != "" && !well(r) {
 			for _, l := range wrap(safe(r.Reason), width-4) {
 				b.WriteString("    " + l + "\n")
 			}
 		}
 	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("write the tasks: %w", err)
-	}
-	return nil
 }
 
 // layout chooses the columns and their widths: content decides, the last column takes what is left.

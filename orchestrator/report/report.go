@@ -95,6 +95,9 @@ type Task struct {
 	Role   string        `json:"role"`
 	State  run.TaskState `json:"state"`
 	Reason string        `json:"reason,omitempty"`
+	// WriteSet are the patterns of the files that it may change, and Inherits what it knows of the tasks before it.
+	WriteSet []string             `json:"write_set,omitempty"`
+	Inherits spec.IncludeContents `json:"inherits,omitempty"`
 	// Unverified is set where it landed without proof.
 	Unverified bool `json:"unverified,omitempty"`
 	Attempts   int  `json:"attempts"`
@@ -243,6 +246,7 @@ var explained = []run.TaskState{run.TaskParked, run.TaskPending, run.TaskHeld, r
 func taskReport(s *run.State, v *run.Task) Task {
 	t := Task{
 		ID: v.Task.ID, Title: v.Task.Title, Role: v.Task.Role, State: v.State, Reason: v.Reason, Attempts: v.Attempt,
+		WriteSet: v.Task.Files, Inherits: v.Task.IncludeContents,
 		Doubts: v.Doubts, Commit: v.Commit, Added: v.Landed.Added, Deleted: v.Landed.Deleted, Files: v.Landed.Files,
 	}
 	if !slices.Contains(explained, v.State) {

@@ -21,7 +21,7 @@ import (
 )
 
 // summaryVersion is that of the format of a summary. It changes with what a report has or means.
-const summaryVersion = 4
+const summaryVersion = 5
 
 // concludeTime bounds how long the end of a run takes to keep its summary; the next command that reads the run keeps it too.
 const concludeTime = 10 * time.Second
@@ -96,15 +96,17 @@ func (d Dir) writeSummary(r report.Report, held time.Time) error {
 	return nil
 }
 
-// Conclude keeps the summary of a run that this process has carried out, with what its agents appended last.
-func (d Dir) Conclude(ctx context.Context, b *bus.Bus, id string) {
+// Conclude keeps the summary of a run that this process has carried out, with what its agents appended last, and returns the
+// state that has it; nil where the log cannot be read.
+func (d Dir) Conclude(ctx context.Context, b *bus.Bus, id string) *run.State {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeTime)
 	defer cancel()
 	st, err := conductor.Fold(ctx, b, id)
 	held, terr := bus.Taken(d.Bus(id))
 	if err = errors.Join(err, terr); err != nil {
 		d.Log.Info().Err(err).Str("run", id).Msg("no summary is kept")
-		return
+		return st
 	}
 	d.summarise(st, held)
+	return st
 }

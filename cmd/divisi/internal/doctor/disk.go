@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"divisi/internal/text"
+	"divisi/orchestrator/store"
 )
 
 // space is what a file system has free; inodes is -1 where it does not count them.
@@ -126,24 +127,11 @@ func (o Options) checkCaches(ctx context.Context) []Finding {
 func sizeOf(ctx context.Context, dir string) string {
 	ctx, cancel := context.WithTimeout(ctx, sizeTime)
 	defer cancel()
-	size, err := BytesBelow(ctx, dir)
+	size, err := store.BytesBelow(ctx, dir)
 	if err != nil {
 		return "more than " + Bytes(size)
 	}
 	return Bytes(size)
-}
-
-// BytesBelow adds up the files below a directory. Files that cannot be read are not counted; the error is that of ctx.
-func BytesBelow(ctx context.Context, dir string) (size uint64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
-			if info, err := e.Info(); err == nil {
-				size += uint64(max(0, info.Size()))
-			}
-		}
-		return ctx.Err()
-	})
-	return size, err
 }
 
 // Bytes words a size.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"time"
 
 	"divisi/configs"
 	"divisi/internal/git"
@@ -63,8 +64,9 @@ type Options struct {
 	Trust func(*git.Checkout, *spec.Project, configs.RoleSet) Trust
 	// Connect makes the client of a service, and what closes it.
 	Connect func(context.Context, Service) (model.Model, func(), error)
-	// Leftovers are directories that no run needs.
-	Leftovers []string
+
+	// leftovers are directories that no run needs.
+	leftovers []string
 }
 
 // Trust is what the files of a repository request beyond confined commands without network, and the decision about it.
@@ -78,6 +80,7 @@ type Trust struct {
 
 // Findings runs every check and yields each finding as soon as it is known, until ctx ends.
 func Findings(ctx context.Context, o Options) iter.Seq[Finding] {
+	o.leftovers = o.Store.Leftovers(time.Now())
 	checks := []func(context.Context) []Finding{
 		checkGit, checkSandbox, o.checkBus, o.checkState, o.checkDisk, o.checkCaches, checkPrograms, o.checkProject, o.checkRuns,
 	}

@@ -94,10 +94,10 @@ func TestRunsThatDidNotEndInOrder(t *testing.T) {
 	}
 
 	o := at(t.TempDir())
-	o.Leftovers = []string{"/tmp/a", "/tmp/b"}
+	o.leftovers = []string{"/tmp/a", "/tmp/b"}
 	f := o.checkRuns(t.Context())
 	require.Equal(t, "demos, dry runs or killed processes left 2 directories, such as /tmp/a", f[0].Seen)
-	o.Leftovers = nil
+	o.leftovers = nil
 	require.NoError(t, os.MkdirAll(o.Store.Bus("20260101-000000-abcd"), 0o700))
 	f = o.checkRuns(t.Context())
 	require.Equal(t, []Finding{notBegun.finding("20260101-000000-abcd", nil)}, f)

@@ -36,9 +36,9 @@ func (o Options) checkRuns(ctx context.Context) []Finding {
 		return []Finding{bad("runs", "choose a directory that you can read with --state-dir", "%v", err)}
 	}
 	var found []Finding
-	if n := len(o.Leftovers); n > 0 {
+	if left := o.leftovers; len(left) > 0 {
 		found = append(found, warn("runs", "divisi runs rm --leftovers",
-			"demos, dry runs or killed processes left %d directories, such as %s", n, o.Leftovers[0]))
+			"demos, dry runs or killed processes left %d directories, such as %s", len(left), left[0]))
 	}
 	running := 0
 	for _, id := range ids[:min(len(ids), mostRuns)] {

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 
 func TestProgressCountsTasksWithoutTheMaster(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "1 of 2 landed, 1 without a change", progressOf(report.Report{Tasks: []report.Task{
+	require.Equal(t, "1 of 2 landed, 1 without a change", progress(&report.Report{Tasks: []report.Task{
 		{ID: run.MasterTask, State: run.TaskDone}, {ID: "a", State: run.TaskLanded}, {ID: "b", State: run.TaskDone},
 	}}))
 }
@@ -19,8 +19,8 @@ func TestProgressCountsTasksWithoutTheMaster(t *testing.T) {
 func TestProgressTellsWhatAPersonIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	const want = "0 of 0 landed; waits for an answer to a/1: which?"
-	require.Equal(t, want, progressOf(report.Report{State: run.Running, Wait: "an answer to a/1: which?"}))
-	require.Equal(t, want, progressOf(report.Report{
+	require.Equal(t, want, progress(&report.Report{State: run.Running, Wait: "an answer to a/1: which?"}))
+	require.Equal(t, want, progress(&report.Report{
 		State: run.Stopped, Reason: "waits for an answer to a/1: which? (answer: divisi send r/a; then: divisi resume r)",
 	}))
 }

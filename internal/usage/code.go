@@ -1,0 +1,55 @@
+package usage
+
+import "errors"
+
+// The codes of errors, with their values. A code names what an error is about, for a program that adds its own words about what
+// to do next: its flags and commands. The values are what those words need.
+const (
+	Active      = "active"       // a process carries the run out, which has to end first: run
+	Auth        = "auth"         // a service has refused the key while the run was under way
+	Branch      = "branch"       // a branch is in the way of those of runs: branch
+	Damaged     = "damaged"      // the log is damaged, and no process can continue the run: run
+	Denied      = "denied"       // the state directory cannot be written
+	Format      = "format"       // the log has another format
+	Full        = "full"         // a disk is full
+	Held        = "held"         // another process has the log
+	Key         = "key"          // there is no key for a service
+	Machine     = "machine"      // the machine lacked something for too long
+	NoCommits   = "no-commits"   // the repository is empty
+	NoOwner     = "no-owner"     // the process that carried the run out has ended
+	NoRepo      = "no-repo"      // the directory is in no repository
+	NotApproved = "not-approved" // the plan was not approved
+	Preflight   = "preflight"    // the repository is not ready for a run
+	ReadOnly    = "read-only"    // the repository cannot be written
+	ServerKeeps = "server-keeps" // the run could not be removed from its server: run
+	Service     = "service"      // a service has failed while the run was under way
+	Unreadable  = "unreadable"   // an event of the conductor cannot be read, and no process can continue the run
+)
+
+// Coded is an error with a code.
+type Coded struct {
+	Code   string
+	Values []any
+	Err    error
+}
+
+func (e *Coded) Error() string { return e.Err.Error() }
+
+func (e *Coded) Unwrap() error { return e.Err }
+
+// With gives an error a code; nil stays nil.
+func With(err error, code string, values ...any) error {
+	if err == nil {
+		return nil
+	}
+	return &Coded{code, values, err}
+}
+
+// CodeOf returns the code of an error, the outermost where it has several, and its values.
+func CodeOf(err error) (string, []any) {
+	var c *Coded
+	if errors.As(err, &c) {
+		return c.Code, c.Values
+	}
+	return "", nil
+}

@@ -1,0 +1,117 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"divisi/internal/spec"
+	"divisi/internal/usage"
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/store"
+)
+
+// Runs are the runs of one place. Its methods may be called from many goroutines.
+type Runs interface {
+	// List returns the ids of all runs, the newest first. A run is there from its directory on, so that one that has just begun
+	// can be without a log.
+	List(ctx context.Context) ([]string, error)
+	// Open connects to a run: to the process that carries it out; where there is none, the run's log is read as it stands, and a
+	// request takes it until Wait or Close. An id that is none of the list is a mistake of the caller.
+	Open(ctx context.Context, id string) (*Run, error)
+	// Summary returns how a run stands. That of a run that has ended was written at its end; any other one, and one that is
+	// missing or damaged, is computed from the log. The error of a log that this program cannot read has code format.
+	Summary(ctx context.Context, id string) (Summary, error)
+}
+
+// Summary is how a run stands.
+type Summary struct {
+	State   string          // in one word; killed where it has not ended and no process carries it out
+	Report  json.RawMessage // as `show` prints it
+	Problem string          // why no process can continue one that was killed: damaged or unreadable; "" for none
+}
+
+// Local returns the runs of a state directory on this machine.
+func Local(stateDir string) Runs { return local(stateDir) }
+
+type local string
+
+func (l local) dir(ctx context.Context) store.Dir {
+	return store.Dir{Path: string(l), Log: *zerolog.Ctx(ctx)}
+}
+
+func (l local) List(ctx context.Context) ([]string, error) { return l.dir(ctx).IDs() }
+
+func (l local) Open(ctx context.Context, id string) (*Run, error) { return attach(ctx, l.dir(ctx), id) }
+
+func (l local) Summary(ctx context.Context, id string) (s Summary, err error) {
+	r, kept := l.dir(ctx).Summary(id)
+	if kept {
+		s.State = string(r.State)
+	} else {
+		st, alone, err := l.dir(ctx).State(ctx, id)
+		if err != nil {
+			return s, err
+		}
+		s.State, r = report.Status(st), report.Live(st, now())
+		if alone && !st.Status.Ended() {
+			s.State, r = "killed", report.Of(st)
+		}
+		switch {
+		case st.Damaged:
+			s.Problem = usage.Damaged
+		case len(st.Unread) > 0:
+			s.Problem = usage.Unreadable
+		}
+	}
+	s.Report, err = spec.JSON(r)
+	return s, err
+}
+
+// Report returns the report of the run as it stands now, as Summary has it.
+func (r *Run) Report(ctx context.Context) (json.RawMessage, error) {
+	ctx, leave, err := r.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	st, err := r.dir.Fold(ctx, r.newest(), r.id)
+	if err != nil {
+		return nil, err
+	}
+	if r.alone {
+		return spec.JSON(report.Of(st))
+	}
+	return spec.JSON(report.Live(st, now()))
+}
+
+// Removal says what to remove of a state directory.
+type Removal struct {
+	Runs      []string
+	Before    time.Time // also runs that began earlier and that no process carries out; zero for none
+	Leftovers bool      // also what demos, dry runs and killed processes left more than a day ago
+	Local     bool      // leave runs on their NATS servers
+}
+
+// Removed is a run, or a directory, that was removed.
+type Removed struct {
+	What               string // the id of the run, or the directory
+	Bytes, ServerBytes uint64
+	Repo               string   // has the branches
+	Branches           []string // of the run, which stay
+}
+
+// Remove removes runs, one after the other, and yields each. One that a process carries out is refused. An error ends the
+// sequence; a run that is not removed whole can still be removed.
+func Remove(ctx context.Context, stateDir string, what Removal) iter.Seq2[Removed, error] {
+	return func(yield func(Removed, error) bool) {
+		for r, err := range local(stateDir).dir(ctx).Remove(ctx, store.Removal(what), now()) {
+			if !yield(Removed(r), err) {
+				return
+			}
+		}
+	}
+}
