@@ -14,7 +14,7 @@ import (
 )
 
 // Events yields the events of the run's log, each as docs/log.md has it, from the first on: those to come too, while a process
-// carries the run out. An error ends the sequence.
+// carries the run out. An error ends the sequence; a log without the event that a run begins with is one.
 func (r *Run) Events(ctx context.Context) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		ctx, leave, err := r.enter(ctx)
@@ -23,6 +23,7 @@ func (r *Run) Events(ctx context.Context) iter.Seq2[json.RawMessage, error] {
 			return
 		}
 		defer leave()
+		begin := run.NewState()
 		for b, err := range r.batches(ctx) {
 			if err != nil {
 				if r.ending.Err() != nil {
@@ -33,11 +34,17 @@ func (r *Run) Events(ctx context.Context) iter.Seq2[json.RawMessage, error] {
 			}
 			for i := range b.Events {
 				b.Events[i].Pos = b.Pos
+				if begin.Spec.Run == "" {
+					_ = begin.Apply(&b.Events[i]) // what cannot be folded is shown all the same
+				}
 				line, err := spec.JSON(&b.Events[i])
 				if !yield(line, err) || err != nil {
 					return
 				}
 			}
+		}
+		if err := r.dir.Check(begin, r.id); err != nil {
+			yield(nil, err)
 		}
 	}
 }
