@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"os"
@@ -65,9 +66,11 @@ type holder struct {
 	repoRoles map[string]spec.Role
 	// writePlan is Options.WritePlan.
 	writePlan func(ctx context.Context, plan File) (string, error)
-	tape      *tape
-	notes     *memory.Memory
-	notices   []string
+	// key signs the receipts of the run's own worker.
+	key     ed25519.PrivateKey
+	tape    *tape
+	notes   *memory.Memory
+	notices []string
 	// resumes says that the run goes on: budget, when not nil, is its new budget, unverified lets it land what is not proven.
 	resumes, unverified bool
 	budget              *int
@@ -92,6 +95,9 @@ func (h *holder) launch(ctx context.Context) (*Run, error) {
 	ctx, h.full = context.WithCancelCause(ctx)
 	r.stop = func() { h.full(context.Canceled) }
 	h.later(r.stop)
+	if err := h.takeKey(); err != nil {
+		return nil, err
+	}
 	var hands *worker.Worker
 	cfg := h.conductorConfig()
 	cfg.Ready = func(ctx context.Context) error { return hands.Start(ctx) }
@@ -153,7 +159,7 @@ func (h *holder) conductorConfig() conductor.Config {
 		Baselines: &baseline.Store{
 			Dir: baseline.Below(h.caches), Cache: filepath.Join(h.caches, string(sandbox.Gates)), Host: h.gateHost, Clock: now,
 		},
-		Decide: h.decider(),
+		Decide: h.decider(), Keys: h.spec.Keys,
 	}
 }
 
@@ -223,7 +229,7 @@ func (h *holder) worker(ctx context.Context, st *run.State) (*worker.Worker, err
 	}
 	h.remember(ctx)
 	return worker.NewWorker(worker.Config{
-		Memory: h.notes, Bus: h.bus, Model: models, RateLimit: rate, Mirror: h.mirror, Pool: pool,
+		Key: h.key, Memory: h.notes, Bus: h.bus, Model: models, RateLimit: rate, Mirror: h.mirror, Pool: pool,
 		Caches: sandbox.Caches{Dir: h.caches, Go: toolchain, Lender: h.lend(ctx, toolchain.BuildCache)}, Outputs: h.spec.Outputs,
 		Environments: h.environments, Temp: filepath.Join(h.path, "tmp"), Environ: os.Environ(),
 		Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: max(1, h.spec.Parallel), Roles: roles, Run: h.spec.Run,

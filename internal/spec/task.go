@@ -252,7 +252,11 @@ type Receipt struct {
 	Gate     string   `json:"gate"`
 	Command  []string `json:"command"`
 	ExitCode int      `json:"exit_code"`
-	// Tree is the git tree id that the gate ran on, Environment the digest of the environment: programs, what setup left.
+	// Worker is the one that ran it, Signature that of its key over all other fields.
+	Worker    string `json:"worker,omitempty"`
+	Signature []byte `json:"signature,omitempty"`
+	// Tree is the git tree id that the gate ran on, Environment the digest of the environment: system, architecture, programs,
+	// what setup left, confinement.
 	Tree        string `json:"tree"`
 	Environment string `json:"environment,omitempty"`
 	// Since is the commit whose difference to the tree the gate was narrowed to; empty where it ran in full. Whole is why a gate

@@ -56,6 +56,8 @@ type Config struct {
 	Resume          bool
 	Budget          *int
 	AllowUnverified bool
+	// Keys are the public keys of the run's workers.
+	Keys map[string][]byte
 	// OnDoubt replaces what the run does about doubts when it is resumed; "" leaves it.
 	OnDoubt string
 	// Notices are recorded at the start of the run, e.g. that commands are not confined here; Closing, which may be nil, returns

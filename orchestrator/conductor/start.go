@@ -1,8 +1,10 @@
 package conductor
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"divisi/bus"
@@ -29,6 +31,9 @@ func (c *Conductor) takeOver(ctx context.Context) error {
 		return nil
 	}
 	d := run.Data{Epoch: c.st.Epoch + 1, Budget: c.cfg.Budget, AllowUnverified: c.cfg.AllowUnverified}
+	if len(c.cfg.Keys) > 0 && !maps.EqualFunc(c.cfg.Keys, c.st.Spec.Keys, bytes.Equal) {
+		d.Keys = c.cfg.Keys
+	}
 	if c.cfg.OnDoubt != c.st.Spec.OnDoubt { // empty: it stays
 		d.OnDoubt = c.cfg.OnDoubt
 	}

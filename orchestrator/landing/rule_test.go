@@ -394,3 +394,17 @@ func TestARedPatchIsToldWhatItMet(t *testing.T) {
 		"landing split c", "task c pending red together with a, which landed before it: test is red",
 	}, runtest.Describe(landing.Settle(l.State)))
 }
+
+func TestABatchWithoutReceiptsDoesNotLand(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, "a")
+	batch(l, 1, 1, "b", "h", "a")
+	l.Ended("--batch-1", 1, spec.Result{Status: spec.StatusDone})
+	for _, did := range described(landing.Settle(l.State)) {
+		require.NotContains(t, did, "landed")
+	}
+	l = newLog(t, "a")
+	batch(l, 1, 1, "b", "h", "a")
+	l.Ended("--batch-1", 1, green("tree-h"))
+	require.Contains(t, fmt.Sprint(described(landing.Settle(l.State))), "landed")
+}

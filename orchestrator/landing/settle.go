@@ -26,18 +26,19 @@ func Settle(s *run.State) []run.Action {
 func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 	d := run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Set: b.Set, Tasks: b.Tasks}
 	d.Receipts = r.Receipts
-	if !provedOn(b.Tree, r.Receipts) {
+	proven := s.Proofs.IsProven(b.Tree, b.Gates, b.Old)
+	if !provedOn(b.Tree, r.Receipts) || r.Status == spec.StatusDone && !proven {
 		d.Receipts, r.Status = nil, spec.StatusFailed // they prove nothing about the commits that would land
 	}
 	based := slices.ContainsFunc(s.Batches.Testing, func(o *run.Batch) bool { return o.Head == b.Old })
 	switch {
 	case based:
 		return nil
-	case b.Old != s.Head && (alone(b.Set, d.Tasks) || r.Status == spec.StatusDone || s.Proofs.IsProven(b.Tree, b.Gates, b.Old)):
+	case b.Old != s.Head && (alone(b.Set, d.Tasks) || r.Status == spec.StatusDone || proven):
 		return []run.Action{drop(d)} // what has landed since may change the verdict
 	case r.Status == spec.StatusDone:
 		return land(s, d)
-	case s.Proofs.IsProven(b.Tree, b.Gates, b.Old): // every gate has passed on it, in one run or another
+	case proven: // every gate has passed on it, in one run or another
 		d.Receipts = s.Proofs.Receipts(b.Tree, b.Gates, b.Old)
 		return land(s, d)
 	case slices.ContainsFunc(d.Receipts, func(r spec.Receipt) bool { return r.Killed }) && b.Tries < recovery.MaxGateTries:

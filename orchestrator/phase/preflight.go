@@ -163,6 +163,7 @@ func keepReceipts(s *run.State, r *spec.Result) []run.Action {
 	d := run.Data{Baseline: slices.Clone(r.Receipts), Notices: slices.Clone(r.Handoff.Deviations)}
 	for i := range d.Baseline {
 		// Every assignment holds the baseline, and no task is to blame for it.
+		d.Baseline[i].Signature = nil
 		d.Baseline[i].Paths, d.Baseline[i].Imports, d.Baseline[i].Positions, d.Baseline[i].Follows = nil, nil, nil, nil
 	}
 	if s.Proofs.Outdated() {

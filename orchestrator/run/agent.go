@@ -1,7 +1,9 @@
 package run
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"divisi/contextscope"
@@ -89,7 +91,11 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 			}
 		})
 	case contextscope.KindReceipt:
-		return decode(e, func(_ *contextscope.Event, r spec.Receipt) { a.Receipts = append(a.Receipts, r) })
+		var r spec.Receipt
+		if err := json.Unmarshal(e.Data, &r); err != nil {
+			return fmt.Errorf("decode its data: %w", err)
+		}
+		return s.applyGateRun(e, a, r)
 	case contextscope.KindResult:
 		return decode(e, func(_ *contextscope.Event, r spec.Result) { s.applyResult(e, a, r) })
 	}
@@ -100,6 +106,7 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 	if a.Result != nil {
 		return
 	}
+	s.weed(e, &r)
 	a.Result, a.ResultPos, a.Ended, a.Doing = &r, e.Pos, e.Time.UnixMilli(), ""
 	if w := s.Works[e.Task]; w != nil {
 		s.Queue.track(w)

@@ -87,6 +87,8 @@ type Data struct {
 	Void     string    `json:"void,omitempty"`
 	// Wait is set when the run begins to wait for a person, to what it waits for, and to "" when it no longer does.
 	Wait *string `json:"wait,omitempty"`
+	// Keys are set where workers have other keys than before.
+	Keys map[string][]byte `json:"keys,omitempty"`
 	// Notices are for the people who watch, such as that commands are not confined on this machine.
 	Notices []string `json:"notices,omitempty"`
 }
@@ -96,7 +98,9 @@ type Spec struct {
 	Run string `json:"run"`
 	// Program is the version of Divisi that began the run.
 	Program string `json:"program"`
-	Goal    string `json:"goal"`
+	// Keys are the public keys of the workers, by name: receipts that none of them signed prove nothing.
+	Keys map[string][]byte `json:"keys,omitempty"`
+	Goal string            `json:"goal"`
 	// Repo is the top level of the user's checkout, Base the commit the run starts from, Branch its branch's name or empty.
 	Repo   string `json:"repo"`
 	Base   string `json:"base"`

@@ -155,6 +155,9 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	} else if s.Status.Ended() {
 		s.Wait.Set("", e.Time)
 	}
+	if d.Keys != nil {
+		s.Spec.Keys = d.Keys
+	}
 	s.Spec.AllowUnverified = s.Spec.AllowUnverified || d.AllowUnverified
 	s.Spec.OnDoubt = cmp.Or(d.OnDoubt, s.Spec.OnDoubt)
 	if d.Epoch > 1 {

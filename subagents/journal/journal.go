@@ -54,8 +54,8 @@ type Journal struct {
 // Stamp gives events their worker, their time and their id. All fields are needed.
 type Stamp struct {
 	Worker string
-	Clock func() time.Time
-	IDs   func() string
+	Clock  func() time.Time
+	IDs    func() string
 }
 
 // Open reads what is there of the attempt. It writes nothing.

@@ -4,11 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/subagents/gate"
-	"divisi/subagents/wire"
 )
 
 // hindrance is why gates cannot prove a tree: something that they need is not there. It makes them red.
@@ -25,8 +23,7 @@ type hindrance struct {
 func (t *Executor) unable(ctx context.Context, g *spec.Gate, h *hindrance) (spec.Receipt, error) {
 	r := spec.Receipt{Gate: g.Name, Command: g.Command, Tree: t.Tree, Environment: t.environment, Output: h.stored}
 	h.blame(&r)
-	_, err := t.Journal.Append(ctx, wire.Draft(contextscope.KindReceipt, r))
-	return r, err
+	return r, t.leave(ctx, &r)
 }
 
 // blame makes a receipt red. What else failed is a consequence.

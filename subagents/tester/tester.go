@@ -67,6 +67,8 @@ type Executor struct {
 	Services func() (service.Config, error)
 	// Doing is told what runs. It may be nil.
 	Doing func(string)
+	// Sign makes a receipt one of this worker.
+	Sign func(*spec.Receipt) error
 	// Judge has a patch judged in place of the gates; nil where the gates decide.
 	Judge func(ctx context.Context) (spec.Result, error)
 	Log   zerolog.Logger
@@ -260,10 +262,16 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate) (spec.Receipt, error) 
 	if r.Output, err = t.keep(ctx, whole, r.Verdict != spec.VerdictPass); err != nil {
 		return r, fmt.Errorf("keep the output of gate %s: %w", g.Name, err)
 	}
-	if _, err := t.Journal.Append(ctx, wire.Draft(contextscope.KindReceipt, r)); err != nil {
-		return r, err
+	return r, t.leave(ctx, &r)
+}
+
+// leave signs a receipt and appends it.
+func (t *Executor) leave(ctx context.Context, r *spec.Receipt) error {
+	if err := t.Sign(r); err != nil {
+		return err
 	}
-	return r, nil
+	_, err := t.Journal.Append(ctx, wire.Draft(contextscope.KindReceipt, r))
+	return err
 }
 
 // narrow narrows a gate that can be to what changed since the commit that a batch is built on. What the command for it changed of

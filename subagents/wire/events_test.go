@@ -31,7 +31,7 @@ func TestADamagedEventKeepsItsPlace(t *testing.T) {
 	good := `{"v":1,"id":"e1","run":"r","task":"t","attempt":2,"agent":"t/2","seq":4,"time":"2026-01-01T00:00:00Z","kind":"turn",` +
 		`"author":"t/2","content":{"role":"model","parts":[{"text":"hi"}]}}`
 	for name, c := range map[string]struct{ bad, want string }{
-		"future":       {`{"v":9,"id":"e2","kind":"turn","seq":5}`, "it has version 9, and this program reads up to 2 (turn e2 of t/2)"},
+		"future":       {`{"v":9,"id":"e2","kind":"turn","seq":5}`, "it has version 9, and this program reads up to 3 (turn e2 of t/2)"},
 		"content":      {`{"v":1,"id":"e2","kind":"turn","seq":5,"content":7}`, "cannot unmarshal number into Go struct field Event.content of type genai.Content (turn e2 of t/2)"},
 		"data":         {`{"v":1,"id":"e2","kind":"usage","seq":5,"data":[]}`, "cannot unmarshal array into Go value of type spec.Usage (usage e2 of t/2)"},
 		"no data":      {`{"v":1,"id":"e2","kind":"result","seq":5}`, "it holds nothing (result e2 of t/2)"},

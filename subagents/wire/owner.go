@@ -44,10 +44,10 @@ func (o *Owner) Admit(e *contextscope.Event) error {
 	return nil
 }
 
-// ForeignError is why an event does not count: it is of a worker that does not have the attempt.
-type ForeignError struct{ why string }
+// ForeignError is why an event does not count: it is of a worker that does not have the attempt, or not what a worker signed.
+type ForeignError struct{ Why string }
 
-func (e *ForeignError) Error() string { return e.why }
+func (e *ForeignError) Error() string { return e.Why }
 
 // Disown makes the event that stands for one that Admit refused, for every view to show.
 func Disown(e *contextscope.Event, why error) contextscope.Event {

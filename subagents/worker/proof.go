@@ -1,6 +1,9 @@
 package worker
 
 import (
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+
 	"context"
 
 	"divisi/internal/git"
@@ -36,6 +39,15 @@ func (at *attempt) changed(ctx context.Context, since string) ([]string, error) 
 	return paths, err
 }
 
+// sign signs a receipt with the worker's key.
+func (at *attempt) sign(r *spec.Receipt) error {
+	cfg := &at.worker.cfg
+	if cfg.Key == nil {
+		return nil
+	}
+	return wire.Sign(at.assignment.Run, cfg.Name, cfg.Key, r)
+}
+
 func (at *attempt) tester() *tester.Executor {
 	return &tester.Executor{
 		Environ:    at.worker.cfg.Environ,
@@ -46,6 +58,7 @@ func (at *attempt) tester() *tester.Executor {
 		Fresh: at.fresh, Services: at.services, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
 		Bounds: at.bounds(),
 		Doing:  at.progress.doing,
+		Sign:   at.sign,
 		Judge:  at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,
 	}
 }

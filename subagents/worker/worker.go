@@ -6,6 +6,7 @@ package worker
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -37,7 +38,9 @@ import (
 type Config struct {
 	Bus *bus.Bus
 	// Name is the worker's in the subjects of its events, one token; default "local".
-	Name  string
+	Name string
+	// Key signs its receipts; nil leaves them without a signature.
+	Key   ed25519.PrivateKey
 	Model model.Model
 	// Mirror is the bare repository that the pool's slots borrow from.
 	Mirror *git.Repo

@@ -1,0 +1,65 @@
+package run
+
+import (
+	"fmt"
+	"strings"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+// refused returns why a receipt that a worker handed in for a work proves nothing; nil where it counts. A run whose first event
+// names no key has no signed receipts.
+func (s *State) refused(work string, r spec.Receipt) error {
+	if len(s.Spec.Keys) == 0 {
+		return nil
+	}
+	if err := wire.Verify(s.Spec.Run, s.Spec.Keys, r); err != nil {
+		return err
+	}
+	batch := s.batchOf(work)
+	if batch != nil && batch.Tree != r.Tree {
+		return fmt.Errorf("it is of the tree %.12s, and the batch has %.12s", r.Tree, batch.Tree)
+	}
+	base := s.Proofs.Baseline[r.Gate].Environment
+	compared := batch != nil || work == FinalTask || strings.HasSuffix(work, RedSuffix)
+	if compared && base != "" && r.Environment != base {
+		return fmt.Errorf("it is of the environment %.12s, and the baseline of %.12s", r.Environment, base)
+	}
+	return nil
+}
+
+// batchOf is the batch whose gates a work runs; nil for none.
+func (s *State) batchOf(work string) *Batch {
+	if w := s.Works[work]; w != nil {
+		return w.Batch
+	}
+	return nil
+}
+
+// weed refuses a result with a receipt that proves nothing: it proves nothing either, and the gates run again.
+func (s *State) weed(e *contextscope.Event, r *spec.Result) {
+	for _, rc := range r.Receipts {
+		if err := s.refused(e.Task, rc); err != nil {
+			why := fmt.Sprintf("the receipt of gate %.40s does not count: %v", rc.Gate, err)
+			s.Notices = append(s.Notices, fmt.Sprintf("event at %d: %s (result of %s)", e.Pos, why, e.Agent))
+			r.Receipts, r.Status, r.Error = nil, spec.StatusFailed, &spec.Fault{Class: wire.FaultInternal, Message: why}
+			return
+		}
+	}
+}
+
+// applyGateRun folds a receipt that a worker appended.
+func (s *State) applyGateRun(e *contextscope.Event, a *Attempt, r spec.Receipt) error {
+	err := s.refused(e.Task, r)
+	if err == nil && r.Worker != e.Worker && len(s.Spec.Keys) > 0 {
+		err = fmt.Errorf("worker %.40s appended a receipt of worker %.40s", e.Worker, r.Worker)
+	}
+	if err == nil {
+		a.Receipts = append(a.Receipts, r)
+		return nil
+	}
+	*e = wire.Disown(e, &wire.ForeignError{Why: err.Error()})
+	return decode(e, s.applyUnreadable)
+}

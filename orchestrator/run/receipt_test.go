@@ -1,0 +1,68 @@
+package run_test
+
+import (
+	"crypto/ed25519"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+func TestAReceiptThatProvesNothingIsNotFolded(t *testing.T) {
+	t.Parallel()
+	public, key, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	signed := func(of string, change func(*spec.Receipt)) spec.Receipt {
+		r := spec.Receipt{Gate: "test", Tree: "tree", Environment: "e1", Verdict: spec.VerdictPass}
+		if change != nil {
+			change(&r)
+		}
+		require.NoError(t, wire.Sign(of, "a", key, &r))
+		return r
+	}
+	altered := signed("r1", func(r *spec.Receipt) { r.Verdict = spec.VerdictFail })
+	altered.Verdict = spec.VerdictPass
+	unknown := signed("r1", nil)
+	unknown.Worker = "b"
+	for name, c := range map[string]struct {
+		receipt spec.Receipt
+		why     string
+	}{
+		"right":               {signed("r1", nil), ""},
+		"unsigned":            {spec.Receipt{Gate: "test", Tree: "tree", Environment: "e1", Verdict: spec.VerdictPass}, "no worker has signed it"},
+		"altered":             {altered, "it is not what worker a signed in this run"},
+		"another run":         {signed("r2", nil), "it is not what worker a signed in this run"},
+		"unknown worker":      {unknown, `the run knows no key of worker "b"`},
+		"another tree":        {signed("r1", func(r *spec.Receipt) { r.Tree = "other" }), "it is of the tree other, and the batch has tree"},
+		"another environment": {signed("r1", func(r *spec.Receipt) { r.Environment = "e2" }), "it is of the environment e2, and the baseline of e1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := run.Spec{Base: "b", Plan: &spec.Plan{}, Roles: runtest.Roles(), Keys: map[string][]byte{"a": public}}
+			s.Project.Gates = []spec.Gate{{Name: "test"}}
+			l := runtest.New(t, s, run.Running)
+			l.Append("", run.Data{Baseline: []spec.Receipt{{Gate: "test", Environment: "e1", Verdict: spec.VerdictPass}}})
+			l.Append("", run.LandingData{
+				Batch: 1, State: run.LandingTesting, Old: "b", Head: "h", Tree: "tree",
+				Dispatch: &run.Dispatch{Task: "--batch-1", Attempt: 1, Role: spec.RoleTester, Gates: []string{"test"}},
+			})
+			l.Ended("--batch-1", 1, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{c.receipt}})
+			r := l.Works.Settled("--batch-1")
+			proven := l.Proofs.IsProven("tree", []string{"test"}, "b")
+			if c.why == "" {
+				require.Equal(t, spec.StatusDone, r.Status)
+				require.True(t, proven)
+				require.Empty(t, l.Notices)
+				return
+			}
+			require.Equal(t, spec.StatusFailed, r.Status)
+			require.Empty(t, r.Receipts)
+			require.False(t, proven)
+			require.Equal(t, []string{"event at 4: the receipt of gate test does not count: " + c.why + " (result of --batch-1/1)"}, l.Notices)
+		})
+	}
+}

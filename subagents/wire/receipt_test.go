@@ -1,0 +1,46 @@
+package wire
+
+import (
+	"crypto/ed25519"
+	"encoding/json"
+	"testing"
+
+	"divisi/internal/spec"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAReceiptIsWhatItsWorkerSigned(t *testing.T) {
+	t.Parallel()
+	public, key, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	other, _, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	keys := map[string][]byte{"a": public, "b": other, "short": public[:7]}
+	r := spec.Receipt{Gate: "test", Tree: "t", Environment: "e", Verdict: spec.VerdictFail, Tail: "a\xff\u2028<b>", Signatures: []string{}}
+	require.NoError(t, Sign("r1", "a", key, &r))
+	require.NoError(t, Verify("r1", keys, r))
+	data, err := json.Marshal(r)
+	require.NoError(t, err)
+	var read spec.Receipt
+	require.NoError(t, json.Unmarshal(data, &read))
+	require.NoError(t, Verify("r1", keys, read), "also as the log gives it back")
+
+	for want, change := range map[string]func(*spec.Receipt){
+		"it is not what worker a signed in this run":               func(r *spec.Receipt) { r.Verdict = spec.VerdictPass },
+		"it is not what worker a signed in this run, another tree": func(r *spec.Receipt) { r.Tree = "u" },
+		"it is not what worker a signed in this run, a cut one":    func(r *spec.Receipt) { r.Signature = r.Signature[:9] },
+		"it is not what worker b signed in this run":               func(r *spec.Receipt) { r.Worker = "b" },
+		`the run knows no key of worker "c"`:                       func(r *spec.Receipt) { r.Worker = "c" },
+		`the run knows no key of worker "short"`:                   func(r *spec.Receipt) { r.Worker = "short" },
+		"no worker has signed it":                                  func(r *spec.Receipt) { r.Signature = nil },
+		"no worker has signed it, and none is named":               func(r *spec.Receipt) { r.Worker = "" },
+	} {
+		forged := read
+		change(&forged)
+		err := Verify("r1", keys, forged)
+		require.Error(t, err)
+		require.Contains(t, want, err.Error())
+	}
+	require.Error(t, Verify("r2", keys, read), "a receipt of another run")
+}
