@@ -39,14 +39,6 @@ type Proposal struct {
 	Notes []string
 }
 
-// Missing is Setup where no gate can run without it; nil else.
-func (p *Proposal) Missing() []string {
-	if !p.Needed {
-		return nil
-	}
-	return p.Setup
-}
-
 // Options say how far a proposal goes.
 type Options struct {
 	// Whole proposes all that can be installed for the gates, and gates that use it. Without it the gates are those that run on a
