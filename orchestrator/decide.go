@@ -79,18 +79,26 @@ func shown(ctx context.Context, dir store.Dir, b *bus.Bus, st *run.State, d *run
 		}
 	}
 	for _, task := range d.Patches {
-		a, err := attempt.Newest(dir, b, st, task)
-		if err != nil {
-			return out, err
+		out.Patches = append(out.Patches, patchOf(ctx, dir, b, st, task))
+		if ctx.Err() != nil {
+			return out, fmt.Errorf("read the patch of %s: %w", task, ctx.Err())
 		}
-		p, err := a.Diff(ctx, false)
-		if err != nil {
-			return out, err
-		}
-		out.Patches = append(out.Patches, Patch{task, p.Files, p.Diff})
 	}
-	if t := st.Tasks.ByID[d.About]; t != nil && len(out.Patches) == 1 {
+	if t := st.Tasks.ByID[d.About]; t != nil && len(out.Patches) == 1 && out.Patches[0].Fault == "" {
 		out.Alike = decision.Shape(t, d, out.Patches[0].Diff)
 	}
 	return out, nil
+}
+
+// patchOf is the newest patch of a task, or why it cannot be shown: one that is lost keeps no other from being decided.
+func patchOf(ctx context.Context, dir store.Dir, b *bus.Bus, st *run.State, task string) Patch {
+	a, err := attempt.Newest(dir, b, st, task)
+	if err != nil {
+		return Patch{Task: task, Fault: err.Error()}
+	}
+	p, err := a.Diff(ctx, false)
+	if err != nil {
+		return Patch{Task: task, Fault: err.Error()}
+	}
+	return Patch{Task: task, Files: p.Files, Diff: p.Diff}
 }

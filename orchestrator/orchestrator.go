@@ -83,6 +83,7 @@ type Patch struct {
 	Task  string
 	Files []string
 	Diff  string // as git prints it, text of the repository
+	Fault string // why the patch cannot be shown; "" where it is
 }
 
 // Answer is a person's answer about a plan: without any of the fields the run stops, and asks again when it goes on.

@@ -114,10 +114,12 @@ func (g *globals) listDecisions(run string, open []orchestrator.Decision) error 
 	return err
 }
 
-// groups puts decisions together that are alike. Each group is in the place of its first.
+// groups puts decisions together that are alike and are shown whole. Each group is in the place of its first.
 func groups(open []orchestrator.Decision) (out [][]orchestrator.Decision) {
 	for _, d := range open {
-		at := slices.IndexFunc(out, func(had []orchestrator.Decision) bool { return d.Alike != "" && had[0].Alike == d.Alike })
+		at := slices.IndexFunc(out, func(had []orchestrator.Decision) bool {
+			return d.Alike != "" && had[0].Alike == d.Alike && console.Whole(console.Patch{Text: d.Patches[0].Diff})
+		})
 		if at >= 0 {
 			out[at] = append(out[at], d)
 		} else {

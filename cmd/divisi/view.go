@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -88,7 +89,19 @@ func (g *globals) choose(c *console.Console, d orchestrator.Decision, note strin
 		q.Options = append(q.Options, console.Option(o))
 	}
 	for _, p := range d.Patches {
-		q.Patches = append(q.Patches, console.Patch{Task: p.Task, Text: g.patchText(p.Diff)})
+		shown := g.patchText(p.Diff)
+		if p.Fault != "" {
+			shown = "It cannot be shown: " + console.Sanitize(oneLine(p.Fault))
+		}
+		q.Patches = append(q.Patches, console.Patch{Task: p.Task, Text: shown})
+	}
+	if !console.Whole(q.Patches...) {
+		task := "TASK"
+		if len(q.Patches) == 1 {
+			task = q.Patches[0].Task
+		}
+		q.Note = strings.TrimPrefix(fmt.Sprintf("%s; some lines are not shown, and your answer is for them too: "+
+			"see the whole patch with: divisi diff %s/%s", q.Note, d.Run, task), "; ")
 	}
 	said, err := c.Decide(g.in, q)
 	return orchestrator.Choice(said), err

@@ -44,6 +44,15 @@ func (c *Console) Decide(in io.Reader, d Decision) (said Answer, err error) {
 	})
 }
 
+// Whole reports whether the text of patches is shown whole with a question.
+func Whole(patches ...Patch) bool {
+	n := 0
+	for _, p := range patches {
+		n += strings.Count(p.Text, "\n")
+	}
+	return n <= maxPatchLines
+}
+
 func (d *Decision) text(width int) string {
 	p := planText{width: width}
 	p.line(0, "")
