@@ -37,6 +37,8 @@ type kind struct {
 	// closed is how a decision that is not open any more ended, and what followed from that, in words; "" for one that the run
 	// never had. Its id is that of about, and of a position of the log.
 	closed func(s *run.State, about, id string) string
+	// policy is the answer of the run's policy, where a decision of the kind has run.ByRule as its decider; nil for none.
+	policy func(s *run.State, d *run.Decision, accept bool) []run.Action
 	// send is the option that a message to the task or the template means; "" for none.
 	send string
 }

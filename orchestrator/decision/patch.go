@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"divisi/internal/text"
+	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 )
@@ -15,6 +16,7 @@ var patch = kind{
 	open:   func(s *run.State) []run.Decision { return held(s, false) },
 	carry:  rule,
 	closed: ruled,
+	policy: judge,
 	send:   Reject,
 }
 
@@ -24,6 +26,7 @@ var test = kind{
 	open:   func(s *run.State) []run.Decision { return held(s, true) },
 	carry:  rule,
 	closed: ruled,
+	policy: judge,
 	send:   Reject,
 }
 
@@ -87,6 +90,12 @@ func rule(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, er
 	default:
 		return request.Send(s, task, a.Text, a.By)
 	}
+}
+
+// judge accepts or rejects a patch. No policy rejects one for its size: that is noted.
+func judge(s *run.State, d *run.Decision, accept bool) []run.Action {
+	t := s.Tasks.ByID[d.About]
+	return acceptance.Rule(s, t, run.Ruling{By: run.ByPolicy, Accept: accept || t.Doubt().Size})
 }
 
 // ruled is how the decision about a patch ended, also where another patch of its change set has the position.

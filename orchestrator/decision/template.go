@@ -38,6 +38,9 @@ var template = kind{
 		}
 		return ""
 	},
+	policy: func(s *run.State, d *run.Decision, accept bool) []run.Action {
+		return request.RuleHold(s, s.Templates.OpenHold(d.About), accept)
+	},
 	send: Revise,
 }
 
