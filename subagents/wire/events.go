@@ -79,6 +79,9 @@ func check(m bus.Message, e *contextscope.Event, err error) {
 	e.Pos = m.Pos
 	e.Read()
 	attribute(m.Subject, e)
+	if err == nil && m.Subject != "" && e.Agent == m.Subject {
+		err = errors.New("its subject is none that a run has")
+	}
 	if err == nil {
 		err = fault(e)
 	}
@@ -97,6 +100,8 @@ func attribute(subject string, e *contextscope.Event) contextscope.Kind {
 	case len(part) == 7 && part[2] == "a": // as bus.AttemptSubject does
 		e.Run, e.Worker, e.Role, e.Task, e.Agent = part[1], part[3], part[4], part[5], part[5]+"/"+part[6]
 		e.Attempt, _ = strconv.Atoi(part[6]) // the bus lets nothing else through
+	case subject != "":
+		e.Agent = subject // whoever may write there is not the conductor
 	}
 	return ""
 }

@@ -77,6 +77,12 @@ func TestAnEventIsTheirsWhoseSubjectItIsOn(t *testing.T) {
 	e = DecodeEvents(bus.Message{Subject: bus.ConductorSubject("r", "task"), Data: []byte(`[{"v":1,"agent":"t/2","worker":"b","kind":"task"}]`)})[0]
 	require.Equal(t, contextscope.KindTask, e.Kind)
 	require.Equal(t, []any{"r", "", ""}, []any{e.Run, e.Agent, e.Worker})
+	for _, subject := range []string{"ev.r.a.local.x", "ev.r.m.task.x", "ev.r.m", "ev.r.a.local.reader.t.1.x", "ev.r.b.task"} {
+		e = DecodeEvents(bus.Message{Subject: subject, Pos: 4, Data: []byte(`[{"v":3,"agent":"","kind":"task","data":{"state":"landed"}}]`)})[0]
+		require.Equal(t, contextscope.KindUnreadable, e.Kind, "no other subject can hold what passes for the conductor's")
+		require.Equal(t, "event at 4 could not be read: its subject is none that a run has (task of "+subject+")", reasonOf(t, e))
+		require.Equal(t, subject, e.Agent)
+	}
 }
 
 func TestAMessageThatIsNoArrayIsOneUnreadableEvent(t *testing.T) {
