@@ -14,6 +14,7 @@ import (
 
 	"divisi/internal/model"
 	"divisi/orchestrator/explain"
+	"divisi/orchestrator/store"
 	"divisi/subagents/agent"
 )
 
@@ -43,9 +44,9 @@ func asSent(ts *testscript.TestScript, _ bool, args []string) {
 	g := &globals{out: ts.Stdout(), err: ts.Stderr(), stateDir: ts.Getenv("STATE"), output: "text", logLevel: "warn"}
 	ts.Check(g.setup())
 	ctx := context.Background()
-	b, _, err := g.store().Open(ctx, ids[len(ids)-1])
+	b, _, err := store.Dir{Path: g.stateDir, Log: g.log}.Open(ctx, ids[len(ids)-1])
 	ts.Check(err)
-	defer g.store().Close(b)
+	defer store.Dir{Path: g.stateDir, Log: g.log}.Close(b)
 	explainers := map[string]map[int]agent.Explained{}
 	compared, bad := 0, 0
 	for _, name := range names {
@@ -58,7 +59,7 @@ func asSent(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		agent := fmt.Sprintf("%s/%d", was.Task, was.Attempt)
 		if explainers[agent] == nil {
-			e, err := explain.Open(ctx, g.store(), b, ids[len(ids)-1], was.Task, was.Attempt)
+			e, err := explain.Open(ctx, store.Dir{Path: g.stateDir, Log: g.log}, b, ids[len(ids)-1], was.Task, was.Attempt)
 			ts.Check(err)
 			explainers[agent], err = turnsOf(ctx, e)
 			ts.Check(err)

@@ -10,7 +10,6 @@ import (
 
 	"divisi/configs"
 	"divisi/internal/spec"
-	"divisi/orchestrator/needs"
 )
 
 func newConfig(g *globals) *cobra.Command {
@@ -41,19 +40,16 @@ func (g *globals) config(ctx context.Context, repo string) error {
 	if err != nil {
 		return err
 	}
-	set, rolesErr := configs.Roles(where, nil)
-	checkout, _ := inspected(ctx, repo) // a directory that is no repository has a configuration too
-	requests, err := needs.Requests(ctx, checkout, &p, set.Repository)
-	if err != nil {
-		return err
+	t, rolesErr := g.trusting(ctx, repo, nil)
+	if t.Paths != nil {
+		p.Environment = spec.Environment{Paths: t.Paths}
 	}
-	t := g.trusting(where, checkout, requests)
 	if g.json() {
 		return json.NewEncoder(g.out).Encode(struct {
 			spec.Project
 			Requests []string `json:"requests,omitempty"`
 			Trusted  bool     `json:"trusted"`
-		}{p, t.requests, t.trusted})
+		}{p, t.Requests, t.Trusted})
 	}
 	text, err := configs.YAML(p)
 	if err != nil {

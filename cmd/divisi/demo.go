@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -11,9 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/internal/git"
 	"divisi/orchestrator"
-	"divisi/orchestrator/sample"
 )
 
 func newDemo(g *globals) *cobra.Command {
@@ -39,79 +35,46 @@ caught by its tester, a landing queue, one branch. No key, no network. Go and gi
 }
 
 func (g *globals) demo(ctx context.Context, o runOptions) error {
-	gitCLI, err := git.New(ctx)
+	dir, err := freeDir(o.Repo)
 	if err != nil {
 		return err
 	}
-	dir, made, err := g.demoDir(o.Repo)
+	sample, err := orchestrator.NewSample(ctx, g.stateDir, dir)
 	if err != nil {
 		return err
 	}
-	o.Sample, o.Repo, o.plan = true, filepath.Join(dir, "harbour"), filepath.Join(dir, "plan.yaml")
-	v, r, err := g.beginDemo(ctx, gitCLI, o)
-	if err == nil {
-		return v.follow(ctx, r)
-	}
-	remove := []string{o.Repo, o.plan} // a demo that could not begin leaves nothing behind
-	if made {
-		remove = []string{dir}
-	}
-	for _, path := range remove {
-		err = errors.Join(err, os.RemoveAll(path))
-	}
-	return err
-}
-
-// beginDemo makes the sample repository and begins the built-in plan on it.
-func (g *globals) beginDemo(ctx context.Context, gitCLI *git.Git, o runOptions) (*view, *orchestrator.Run, error) {
-	if err := sample.Make(ctx, gitCLI, o.Repo); err != nil {
-		return nil, nil, err
-	}
-	text, err := sample.PlanFile()
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := os.WriteFile(o.plan, text, 0o600); err != nil {
-		return nil, nil, fmt.Errorf("write the demo's plan: %w", err)
-	}
+	o.Sample, o.Repo, o.plan = true, sample.Repo, sample.Plan
 	if !g.json() {
 		fmt.Fprintf(g.out, "sample repository: %s\nplan: %s\n", o.Repo, o.plan)
 	}
 	v, err := g.prepare(&o)
+	var r *orchestrator.Run
+	if err == nil {
+		r, err = orchestrator.Start(g.log.WithContext(ctx), o.Options)
+	}
 	if err != nil {
-		return nil, nil, err
+		return errors.Join(err, sample.Remove()) // a demo that could not begin leaves nothing behind
 	}
-	r, err := orchestrator.Start(g.log.WithContext(ctx), o.Options)
-	return v, r, err
+	return v.follow(ctx, r)
 }
 
-// demos is what the names of this state directory's demos have in common: another one's runs may still work on theirs.
-func (g *globals) demos() string {
-	digest := sha256.Sum256([]byte(g.stateDir))
-	return "demo-" + hex.EncodeToString(digest[:4])
-}
-
-// demoDir chooses where the sample repository and its plan go, and reports whether it made the directory. One that holds
-// anything is refused.
-func (g *globals) demoDir(dir string) (abs string, made bool, err error) {
+// freeDir returns the absolute path of a directory that is new or empty; "" stays.
+func freeDir(dir string) (string, error) {
 	if dir == "" {
-		dir, err = os.MkdirTemp("", "divisi-"+g.demos()+"-")
-		if err != nil {
-			return "", false, fmt.Errorf("make a temporary directory: %w", err)
-		}
-		return dir, true, nil
+		return "", nil
 	}
-	if abs, err = filepath.Abs(dir); err != nil {
-		return "", false, usagef("--dir %s: %v", dir, err)
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", usagef("--dir %s: %v", dir, err)
 	}
 	entries, err := os.ReadDir(abs)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return abs, true, nil
+		return abs, nil
 	case err != nil:
-		return "", false, usagef("--dir: %v", err)
+		return "", usagef("--dir: %v", err)
 	case len(entries) > 0:
-		return "", false, usagef("--dir %s is not empty", abs)
+		return "", usagef("--dir %s is not empty", abs)
 	}
-	return abs, false, nil
+	return abs, nil
 }

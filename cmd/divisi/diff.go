@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"regexp"
 	"strings"
 
@@ -13,7 +11,6 @@ import (
 
 	"divisi/internal/usage"
 	"divisi/orchestrator"
-	"divisi/orchestrator/attempt"
 	"divisi/orchestrator/console"
 )
 
@@ -29,13 +26,15 @@ sequences are replaced; --output json prints the original text.` +
 		Example: "  divisi diff 1f2e/rewrite-003\n  divisi diff 1f2e/rewrite-003/1 --stat",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: g.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
-			var p attempt.Patch
 			look := func(r *orchestrator.Run, task string, number int) (json.RawMessage, error) {
 				return r.Diff(c.Context(), task, number, stat)
 			}
-			return g.lookAt(c.Context(), args[0], look, &p, func() error {
-				_, err := io.WriteString(g.out, g.patchText(p.Diff))
-				return err
+			return g.lookAt(c.Context(), args[0], look, func(data json.RawMessage) (string, error) {
+				var p struct {
+					Diff string `json:"diff"`
+				}
+				err := json.Unmarshal(data, &p)
+				return g.patchText(p.Diff), err
 			})
 		},
 	}
@@ -90,24 +89,18 @@ func (g *globals) onAttempt(
 	return err
 }
 
-// lookAt has a run look at the attempt that a name stands for, and prints what it returns: as JSON, or read into v and written.
+// lookAt has a run look at the attempt that a name stands for, and prints what it returns: as JSON, or as text writes it.
 func (g *globals) lookAt(
-	ctx context.Context, name string, look func(*orchestrator.Run, string, int) (json.RawMessage, error), v any,
-	write func() error,
+	ctx context.Context, name string, look func(*orchestrator.Run, string, int) (json.RawMessage, error),
+	text func(json.RawMessage) (string, error),
 ) error {
 	var data json.RawMessage
 	err := g.onAttempt(ctx, name, func(r *orchestrator.Run, task string, number int) (err error) {
 		data, err = look(r, task, number)
 		return err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case g.json():
-		return encodeLine(g.out, data)
 	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("read what %s left: %w", name, err)
-	}
-	return write()
+	return g.print(data, func() (string, error) { return text(data) }, g.out)
 }

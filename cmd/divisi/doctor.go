@@ -8,12 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/cmd/divisi/internal/doctor"
-	"divisi/configs"
-	"divisi/internal/git"
-	"divisi/internal/model"
-	"divisi/internal/spec"
 	"divisi/orchestrator/console"
-	"divisi/orchestrator/needs"
 )
 
 func newDoctor(g *globals) *cobra.Command {
@@ -44,11 +39,13 @@ func (g *globals) examine(ctx context.Context, o doctor.Options) error {
 	if err := checkDir(o.Repo); err != nil {
 		return err
 	}
-	o.Store, o.Top, o.Hint, o.Connect = g.store(), top(o.Repo), hintFor, connectService
-	o.Trust = func(c *git.Checkout, p *spec.Project, set configs.RoleSet) doctor.Trust {
-		requests, err := needs.Requests(ctx, c, p, set.Repository)
-		t := g.trusting(o.Top, c, requests)
-		return doctor.Trust{Requests: t.requests, Trusted: t.trusted, State: t.state(), Err: errors.Join(err, t.fault)}
+	o.Store.Path, o.Store.Log, o.Top, o.Hint = g.stateDir, g.log, top(o.Repo), hintFor
+	o.Trust = func(ctx context.Context) doctor.Trust {
+		t, err := g.trusting(ctx, o.Repo, nil)
+		if !t.Found && t.Trusted {
+			t.Fault = nil // a directory that is no repository requests nothing
+		}
+		return doctor.Trust{Requests: t.Requests, Trusted: t.Trusted, State: t.state(), Err: errors.Join(err, t.Fault)}
 	}
 	problems := 0
 	for f := range doctor.Findings(ctx, o) {
@@ -77,17 +74,4 @@ func (g *globals) printFinding(f doctor.Finding) error {
 		_, err = fmt.Fprintf(g.out, "%19s → %s\n", "", console.Sanitize(g.calls(f.Do)))
 	}
 	return err
-}
-
-// connectService makes the client of a service, and what closes it.
-func connectService(ctx context.Context, s doctor.Service) (m model.Model, end func(), err error) {
-	if s.Provider == spec.ProviderOpenAI {
-		m, err = needs.Place{BaseURL: s.BaseURL, KeyEnv: s.KeyEnv}.Connect(nil)
-		return m, func() {}, err
-	}
-	gemini, err := model.NewGemini(ctx, model.Options{})
-	if err != nil {
-		return nil, nil, err
-	}
-	return gemini, gemini.Close, nil
 }

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -14,11 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/cmd/divisi/internal/doctor"
-	"divisi/internal/git"
 	"divisi/internal/text"
+	"divisi/orchestrator"
 	"divisi/orchestrator/console"
-	"divisi/subagents/environment"
-	"divisi/subagents/workspace"
 )
 
 // envs shows and removes the environments of a repository.
@@ -73,29 +68,10 @@ used for 30 days goes by itself.` + codes(codeOK, codeUsage, codeMachine),
 	return c
 }
 
-// list opens the environments of the repository.
-func (e *envs) list(ctx context.Context) (*environment.Store, []environment.Listed, error) {
-	g, err := git.New(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	checkout, err := g.Inspect(ctx, e.repo)
-	if err != nil {
-		return nil, nil, err
-	}
-	id, err := checkout.Identity()
-	if err != nil {
-		return nil, nil, err
-	}
-	store := environment.NewStore(environment.Below(filepath.Join(e.store().Caches(), id)), workspace.Remove, now)
-	list, err := store.List(e.verify)
-	return store, list, err
-}
-
 // chosen are the environments that names begin.
-func chosen(list []environment.Listed, names []string) (found []environment.Listed, err error) {
+func chosen(list []orchestrator.Environment, names []string) (found []orchestrator.Environment, err error) {
 	for _, name := range names {
-		match := slices.DeleteFunc(slices.Clone(list), func(l environment.Listed) bool { return !strings.HasPrefix(l.ID, name) })
+		match := slices.DeleteFunc(slices.Clone(list), func(l orchestrator.Environment) bool { return !strings.HasPrefix(l.ID, name) })
 		switch {
 		case name == "" || len(match) == 0:
 			return nil, usagef("there is no environment %q of this repository\nSee: divisi env show", name)
@@ -108,7 +84,7 @@ func chosen(list []environment.Listed, names []string) (found []environment.List
 }
 
 func (e *envs) show(ctx context.Context, args []string) error {
-	_, list, err := e.list(ctx)
+	list, err := orchestrator.Environments(ctx, e.stateDir, e.repo, e.verify)
 	if err != nil {
 		return err
 	}
@@ -124,7 +100,7 @@ func (e *envs) show(ctx context.Context, args []string) error {
 	for i := range list {
 		l := &list[i]
 		if e.json() {
-			err = json.NewEncoder(e.out).Encode(l)
+			err = encodeLine(e.out, l.Manifest)
 		} else {
 			err = e.row(w, l, len(args) > 0)
 		}
@@ -136,7 +112,7 @@ func (e *envs) show(ctx context.Context, args []string) error {
 }
 
 // row prints an environment in one line, or with all that is known of it.
-func (e *envs) row(w *tabwriter.Writer, l *environment.Listed, whole bool) error {
+func (e *envs) row(w *tabwriter.Writer, l *orchestrator.Environment, whole bool) error {
 	state := "used " + l.Used.Format(time.DateOnly)
 	switch {
 	case l.Damage != "":
@@ -145,8 +121,8 @@ func (e *envs) row(w *tabwriter.Writer, l *environment.Listed, whole bool) error
 		state = "in use"
 	}
 	from := "from your checkout"
-	if len(l.Recipe.Command) > 0 {
-		from = strings.Join(l.Recipe.Command, " ")
+	if len(l.Command) > 0 {
+		from = strings.Join(l.Command, " ")
 	}
 	size := doctor.Bytes(uint64(max(0, l.Bytes)))
 	_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.ID[:12], size, text.Count(l.Entries, "file"), state,
@@ -155,7 +131,7 @@ func (e *envs) row(w *tabwriter.Writer, l *environment.Listed, whole bool) error
 		return err
 	}
 	lines := []string{"id " + l.ID, "digest " + l.Digest, "made " + l.Made.Format(time.DateTime), "in " + l.Dir}
-	for _, place := range slices.Concat(l.Places, l.Files) {
+	for _, place := range l.Lays {
 		lines = append(lines, "lays "+place)
 	}
 	for _, note := range append(l.Notes, l.Damage) {
@@ -175,7 +151,7 @@ func (e *envs) remove(ctx context.Context, args []string) error {
 	if len(args) == 0 && !e.all {
 		return usagef("name the environments to remove, or give --all; see: divisi env show")
 	}
-	store, list, err := e.list(ctx)
+	list, err := orchestrator.Environments(ctx, e.stateDir, e.repo, false)
 	if err != nil {
 		return err
 	}
@@ -185,11 +161,7 @@ func (e *envs) remove(ctx context.Context, args []string) error {
 		}
 	}
 	for i := range list {
-		err := store.Remove(list[i].ID)
-		if errors.Is(err, environment.ErrInUse) {
-			return usagef("environment %s is in use: end the run first", list[i].ID[:12])
-		}
-		if err != nil {
+		if err := list[i].Remove(); err != nil {
 			return err
 		}
 		if !e.json() {

@@ -142,6 +142,11 @@ func hintFor(err error) string {
 	return fmt.Sprintf(next, values...)
 }
 
+func isCode(err error, code string) bool {
+	is, _ := orchestrator.CodeOf(err)
+	return is == code
+}
+
 // toOutput reports whether a standard stream failed, and not the state.
 func toOutput(err error) bool {
 	var at *fs.PathError

@@ -9,16 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/subagents/loopguard"
+	"divisi/internal/usage"
+	"divisi/orchestrator"
 )
-
-// loopLine is a strike as loopcheck prints it.
-type loopLine struct {
-	Event  int    `json:"event"`
-	Kind   string `json:"kind"`
-	Strike int    `json:"strike"`
-	Detail string `json:"detail"`
-}
 
 func newLoopcheck(g *globals) *cobra.Command {
 	return &cobra.Command{
@@ -55,12 +48,9 @@ func (g *globals) loopcheck(name string) error {
 	defer in.Close()
 	out := json.NewEncoder(g.out)
 	out.SetEscapeHTML(false)
-	err = loopguard.Replay(in, func(event int, s *loopguard.Strike) error {
-		return out.Encode(loopLine{Event: event, Kind: s.Kind, Strike: s.N, Detail: s.Detail})
-	})
-	var wrong *loopguard.LineError
-	if errors.As(err, &wrong) {
-		return usagef("%s:%d: %v\nSee: divisi loopcheck --help", name, wrong.Line, wrong.Err)
+	err = orchestrator.CheckLoop(in, func(s orchestrator.Strike) error { return out.Encode(s) })
+	if code, values := orchestrator.CodeOf(err); code == usage.Line {
+		return usagef("%s:%v: %v\nSee: divisi loopcheck --help", name, values[0], err)
 	}
 	if err != nil {
 		return fmt.Errorf("loopcheck %s: %w", name, err)

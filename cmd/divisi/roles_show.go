@@ -4,16 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
+	"divisi/cmd/divisi/internal/doctor"
 	"divisi/configs"
 	"divisi/internal/spec"
 	"divisi/orchestrator/console"
-	"divisi/subagents/mcp"
 )
 
 // shownRole is a role as it takes effect in a repository.
@@ -48,7 +47,7 @@ func (r *rolesCommand) show(name string) error {
 		p.Path = "" // it leads into a file, and what is shown is a role
 		shown.Problems = append(shown.Problems, p.String())
 	}
-	for _, err := range mcp.CheckVariables(project.Servers(&role), os.Environ()) {
+	for _, err := range doctor.MissingVariables(&project, &role) {
 		shown.Problems = append(shown.Problems, err.Error())
 	}
 	if r.json() {

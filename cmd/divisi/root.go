@@ -16,11 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"divisi/internal/release"
-	"divisi/internal/sandbox"
 	"divisi/internal/text"
 	"divisi/orchestrator"
-	"divisi/orchestrator/store"
 )
 
 // globals are what every command has: the streams it was started with, and the persistent flags.
@@ -106,7 +103,7 @@ Start with:  divisi demo`,
 	f.StringVar(&g.stateDir, "state-dir", defaultStateDir(), "where runs, caches and logs are kept")
 	f.StringVar(&g.output, "output", "text", "text, or json: one event a line")
 	f.StringVar(&g.logLevel, "log-level", "warn", "trace, debug, info, warn or error; logs go to standard error")
-	root.Version = release.Version()
+	root.Version = orchestrator.Version()
 	root.SetVersionTemplate("divisi {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%s\nSee: %s --help", flagError(err), c.CommandPath())
@@ -204,12 +201,8 @@ func (g *globals) setup() error {
 		return usagef("--state-dir %q: %v", g.stateDir, err)
 	}
 	g.stateDir = dir
-	sandbox.TryIn(dir)
 	return nil
 }
-
-// store is the state directory.
-func (g *globals) store() store.Dir { return store.Dir{Path: g.stateDir, Log: g.log} }
 
 // runs are the runs of the state directory.
 func (g *globals) runs() orchestrator.Runs { return orchestrator.Local(g.stateDir) }

@@ -158,13 +158,12 @@ func (g *globals) trusted(ctx context.Context, o *runOptions, requests []string)
 	if o.trust && !o.dryRun {
 		return true, nil
 	}
-	checkout, err := inspected(ctx, o.Repo)
+	t, err := g.trusting(ctx, o.Repo, requests)
 	if err != nil {
 		return false, err
 	}
-	t := g.trusting(checkout.Top, checkout, requests)
 	if o.dryRun {
-		return t.trusted || o.trust, t.show(g, t.text())
+		return t.Trusted || o.trust, t.show(g, t.text())
 	}
 	return true, t.settle(ctx, g)
 }

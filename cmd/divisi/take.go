@@ -3,12 +3,12 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"divisi/internal/text"
 	"divisi/orchestrator"
-	"divisi/orchestrator/attempt"
 	"divisi/orchestrator/console"
 )
 
@@ -23,29 +23,37 @@ alone is a task of the newest run. divisi give then hands it in.` + codes(codeOK
 		Example: "  divisi take 1f2e/rewrite-003 ../fix",
 		Args:    cobra.ExactArgs(2), ValidArgsFunction: g.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
-			var t attempt.Taken
 			look := func(r *orchestrator.Run, task string, number int) (json.RawMessage, error) {
 				return r.Take(c.Context(), task, number, args[1])
 			}
-			return g.lookAt(c.Context(), args[0], look, &t, func() error { return g.writeTaken(t) })
+			return g.lookAt(c.Context(), args[0], look, g.takenText)
 		},
 	}
 }
 
-func (g *globals) writeTaken(t attempt.Taken) error {
-	w := g.out
-	fmt.Fprintf(w, "%s/%s, attempt %d, is in %s\n", t.Run, t.Task, t.Attempt, t.Dir)
+func (g *globals) takenText(data json.RawMessage) (string, error) {
+	var t struct {
+		Run, Task, Dir, Failure, No string
+		Attempt                     int
+		LeftOut                     []string `json:"left_out"`
+		Files                       []string
+	}
+	if err := json.Unmarshal(data, &t); err != nil {
+		return "", fmt.Errorf("read what was taken: %w", err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s/%s, attempt %d, is in %s\n", t.Run, t.Task, t.Attempt, t.Dir)
 	if t.Failure != "" {
-		fmt.Fprintf(w, "reason: %s\n", console.Sanitize(oneLine(t.Failure)))
+		fmt.Fprintf(&b, "reason: %s\n", console.Sanitize(oneLine(t.Failure)))
 	}
 	for _, file := range t.LeftOut {
-		fmt.Fprintf(w, "left out, for your safety: %s\n", console.Sanitize(file))
+		fmt.Fprintf(&b, "left out, for your safety: %s\n", console.Sanitize(file))
 	}
 	if t.No != "" {
-		_, err := fmt.Fprintf(w, "nothing can be given to it now: %s\n", console.Sanitize(t.No))
-		return err
+		fmt.Fprintf(&b, "nothing can be given to it now: %s\n", console.Sanitize(t.No))
+	} else {
+		fmt.Fprintf(&b, "git diff shows what it changed in %s. Fix it there, then: %s give %s/%s %s\n",
+			text.Count(len(t.Files), "file"), g.command(), t.Run, t.Task, text.Shell(t.Dir))
 	}
-	_, err := fmt.Fprintf(w, "git diff shows what it changed in %s. Fix it there, then: %s give %s/%s %s\n",
-		text.Count(len(t.Files), "file"), g.command(), t.Run, t.Task, text.Shell(t.Dir))
-	return err
+	return b.String(), nil
 }

@@ -2,79 +2,52 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"divisi/internal/git"
-	"divisi/internal/sandbox"
 	"divisi/internal/text"
-	"divisi/internal/trust"
+	"divisi/orchestrator"
 	"divisi/orchestrator/console"
-	"divisi/orchestrator/needs"
 )
 
-// trusting is what the files of a repository request beyond confined commands without network, and whether a person agreed.
+// trusting is what the files of a repository request, in the words of a terminal.
 type trusting struct {
-	repo     string
-	requests []string
-	trusted  bool
+	*orchestrator.Trust
+
 	// proposed reports that no file requests this yet.
 	proposed bool
-	// store is where the decision belongs, nil where there can be none; earlier is the decision that is there.
-	store   *trust.Store
-	earlier *trust.Decision
-	// fault is why no decision can be read, which then counts as none.
-	fault error
 }
 
-// trusting compares the requests with the decision about the repository. checkout is nil for a directory that is no repository.
-func (g *globals) trusting(repo string, checkout *git.Checkout, requests []string) *trusting {
-	t := &trusting{repo: console.Sanitize(repo), requests: requests}
-	if t.trusted = len(t.requests) == 0; t.trusted && checkout == nil {
-		return t
-	}
-	if t.store, t.fault = g.decisions(checkout); t.fault == nil && !t.trusted {
-		t.earlier, t.fault = t.store.Read()
-		t.trusted = t.earlier.Covers(t.requests)
-	}
-	return t
-}
-
-// decisions opens the place of the decision.
-func (g *globals) decisions(checkout *git.Checkout) (*trust.Store, error) {
-	if checkout == nil {
-		return nil, usagef("this is no git repository that can be read: name one with --repo DIR")
-	}
-	return g.store().Decisions(checkout)
+// trusting compares requests, or nil for those of the files, with the decision about a repository.
+func (g *globals) trusting(ctx context.Context, dir string, requests []string) (*trusting, error) {
+	t, err := orchestrator.TrustOf(g.log.WithContext(ctx), g.stateDir, dir, requests)
+	return &trusting{Trust: t}, err
 }
 
 // text lists the requests, with what changed since the earlier decision; it is empty where there are none.
 func (t *trusting) text() string {
-	if len(t.requests) == 0 {
+	if len(t.Requests) == 0 {
 		return ""
 	}
-	text, lines := "The files of "+t.repo+" request", t.requests
+	text, lines := "The files of "+console.Sanitize(t.Repo)+" request", t.Requests
 	if t.proposed {
-		text = "Divisi proposes for " + t.repo
+		text = "Divisi proposes for " + console.Sanitize(t.Repo)
 	}
 	text += " more than confined commands without network"
-	if t.earlier != nil && !t.trusted {
-		text += " (+ and -: changed since you agreed on " + t.earlier.Agreed.Local().Format(time.DateOnly) + ")"
-		lines = t.earlier.Changes(t.requests)
+	if !t.Agreed.IsZero() && !t.Trusted {
+		text += " (+ and -: changed since you agreed on " + t.Agreed.Local().Format(time.DateOnly) + ")"
+		lines = t.Changes
 	}
-	list := strings.Join(lines, "\n  ")
-	text += ":\n  " + list + "\n"
-	if strings.Contains(list, "the network") && sandbox.Probe().HostNetwork() {
+	text += ":\n  " + strings.Join(lines, "\n  ") + "\n"
+	if t.Exposed {
 		text += "This machine cannot isolate networks: commands with the network reach every service of this machine.\n"
 	}
-	if t.fault != nil {
-		text += console.Sanitize(t.fault.Error()) + "\n"
+	if t.Fault != nil {
+		text += console.Sanitize(t.Fault.Error()) + "\n"
 	}
 	return text
 }
@@ -82,23 +55,23 @@ func (t *trusting) text() string {
 // state is a sentence about the decision.
 func (t *trusting) state() string {
 	switch {
-	case len(t.requests) == 0:
+	case len(t.Requests) == 0:
 		return "the files of the repository request nothing beyond confined commands without network"
-	case t.trusted:
-		return "you agreed to this list on " + t.earlier.Agreed.Local().Format(time.DateOnly)
+	case t.Trusted:
+		return "you agreed to this list on " + t.Agreed.Local().Format(time.DateOnly)
 	default:
-		return "you have not agreed to this list: a run asks first; agree with divisi trust --repo " + text.Shell(t.repo)
+		return "you have not agreed to this list: a run asks first; agree with divisi trust --repo " + text.Shell(t.Repo)
 	}
 }
 
 // settle returns nil where the requests are trusted, asks on a terminal, and returns an error without one.
 func (t *trusting) settle(ctx context.Context, g *globals) error {
 	switch {
-	case t.trusted:
+	case t.Trusted:
 		return nil
 	case !isTerminal(g.in) || g.json():
 		return usagef("%sNothing of it was run. Read the list, then agree: divisi trust --repo %s\n"+
-			"For one run alone, as in CI: --trust-repo", t.text(), text.Shell(t.repo))
+			"For one run alone, as in CI: --trust-repo", t.text(), text.Shell(t.Repo))
 	}
 	return t.ask(ctx, g)
 }
@@ -120,24 +93,18 @@ func (t *trusting) ask(ctx context.Context, g *globals) error {
 	}
 	yes, err := answer(ctx, func() (bool, error) { return console.Yes(g.in) })
 	if err == nil && !yes {
-		err = &endError{codeStopped, t.repo + " is not trusted, and nothing of it was run"}
+		err = &endError{codeStopped, console.Sanitize(t.Repo) + " is not trusted, and nothing of it was run"}
 	}
 	if err != nil {
 		return err
 	}
-	return t.agree()
-}
-
-func (t *trusting) agree() (err error) {
-	t.earlier, err = t.store.Write(t.requests, now())
-	t.trusted = err == nil
-	return err
+	return t.Agree()
 }
 
 // show prints the requests and the decision, where no question is asked.
 func (t *trusting) show(g *globals, list string) error {
 	if g.json() {
-		return encodeLine(g.out, map[string]any{"requests": t.requests, "trusted": t.trusted})
+		return encodeLine(g.out, map[string]any{"requests": t.Requests, "trusted": t.Trusted})
 	}
 	_, err := fmt.Fprintf(g.out, "%strust: %s\n", list, g.calls(t.state()))
 	return err
@@ -157,14 +124,7 @@ decision is kept in the state directory, for this repository and exactly this li
 		Example: "  divisi trust\n  divisi trust --repo ../clone\n  divisi trust --revoke",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			checkout, err := inspected(c.Context(), repo)
-			if err != nil {
-				return err
-			}
-			if revoke {
-				return g.revoke(checkout)
-			}
-			return g.trust(c.Context(), checkout)
+			return g.trust(c.Context(), repo, revoke)
 		},
 	}
 	c.Flags().StringVar(&repo, "repo", ".", "the repository")
@@ -172,42 +132,26 @@ decision is kept in the state directory, for this repository and exactly this li
 	return c
 }
 
-// inspected reads the repository that a directory is in.
-func inspected(ctx context.Context, dir string) (*git.Checkout, error) {
-	if err := checkDir(dir); err != nil {
-		return nil, err
+func (g *globals) trust(ctx context.Context, repo string, revoke bool) error {
+	if err := checkDir(repo); err != nil {
+		return err
 	}
-	g, err := git.New(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return g.Inspect(ctx, dir)
-}
-
-// requested compares what the files of a checkout request with the decision about it.
-func (g *globals) requested(ctx context.Context, checkout *git.Checkout) (*trusting, error) {
-	set, project, err := needs.Files(checkout.Top, nil)
-	if err != nil {
-		return nil, err
-	}
-	requests, err := needs.Requests(ctx, checkout, &project, set.Repository)
-	return g.trusting(checkout.Top, checkout, requests), err
-}
-
-func (g *globals) trust(ctx context.Context, checkout *git.Checkout) error {
-	t, err := g.requested(ctx, checkout)
-	if err != nil {
+	t, err := g.trusting(ctx, repo, nil)
+	switch {
+	case !t.Found:
+		return t.Fault
+	case revoke: // whatever the files request now
+		return g.revoke(t)
+	case err != nil:
 		return err
 	}
 	list := t.text()
 	switch {
-	case t.trusted:
-	case t.store == nil:
-		return t.fault
+	case t.Trusted:
 	case isTerminal(g.in) && !g.json():
 		list, err = "", t.ask(ctx, g)
 	default:
-		err = t.agree()
+		err = t.Agree()
 	}
 	if err != nil {
 		return err
@@ -215,18 +159,15 @@ func (g *globals) trust(ctx context.Context, checkout *git.Checkout) error {
 	return t.show(g, list)
 }
 
-// revoke forgets the decision, whatever the files of the repository request now.
-func (g *globals) revoke(checkout *git.Checkout) error {
-	store, err := g.decisions(checkout)
+func (g *globals) revoke(t *trusting) error {
+	had, err := t.Revoke()
 	if err != nil {
 		return err
 	}
-	said := "the decision is forgotten"
-	if err = store.Forget(); errors.Is(err, fs.ErrNotExist) {
-		said, err = "there was no decision", nil
+	said := "there was no decision"
+	if had {
+		said = "the decision is forgotten"
 	}
-	if err == nil {
-		_, err = fmt.Fprintln(g.out, said)
-	}
+	_, err = fmt.Fprintln(g.out, said)
 	return err
 }

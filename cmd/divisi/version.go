@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/internal/release"
+	"divisi/orchestrator"
 )
 
 func newVersion(g *globals) *cobra.Command {
@@ -19,10 +19,10 @@ func newVersion(g *globals) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			if g.json() {
 				return encodeLine(g.out, map[string]string{
-					"version": release.Version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+					"version": orchestrator.Version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
 				})
 			}
-			_, err := fmt.Fprintf(g.out, "divisi %s %s %s/%s\n", release.Version(),
+			_, err := fmt.Fprintf(g.out, "divisi %s %s %s/%s\n", orchestrator.Version(),
 				runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},

@@ -14,6 +14,7 @@ const (
 	Full        = "full"         // a disk is full
 	Held        = "held"         // another process has the log
 	Key         = "key"          // there is no key for a service
+	Line        = "line"         // a line of the input cannot be read: its number
 	Machine     = "machine"      // the machine lacked something for too long
 	NoCommits   = "no-commits"   // the repository is empty
 	NoOwner     = "no-owner"     // the process that carried the run out has ended

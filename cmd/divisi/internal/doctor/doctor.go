@@ -9,10 +9,6 @@ import (
 	"iter"
 	"time"
 
-	"divisi/configs"
-	"divisi/internal/git"
-	"divisi/internal/model"
-	"divisi/internal/spec"
 	"divisi/orchestrator/store"
 )
 
@@ -60,10 +56,8 @@ type Options struct {
 	Call bool
 	// Hint returns the next step for an error, empty where the error names it.
 	Hint func(error) string
-	// Trust compares what the repository requests with the user's decision; the checkout is nil for a directory without one.
-	Trust func(*git.Checkout, *spec.Project, configs.RoleSet) Trust
-	// Connect makes the client of a service, and what closes it.
-	Connect func(context.Context, Service) (model.Model, func(), error)
+	// Trust compares what the repository requests with the user's decision.
+	Trust func(context.Context) Trust
 
 	// leftovers are directories that no run needs.
 	leftovers []string

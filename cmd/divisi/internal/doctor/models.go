@@ -17,6 +17,7 @@ import (
 	"divisi/internal/model/chat"
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/needs"
 )
 
 // Service is where models are served, and which variable has the key for it.
@@ -70,7 +71,7 @@ func (o Options) keys(ctx context.Context, p spec.Project, trusted bool) []Findi
 	}) {
 		aliases := byService[s]
 		of := fmt.Sprintf(" for the models %s (%s)", strings.Join(aliases, ", "), s)
-		client, end, err := o.Connect(ctx, s)
+		client, end, err := connect(ctx, s)
 		if err != nil {
 			found = append(found, warn("key", "plans of commands need none", "%v%s", err, of))
 			continue
@@ -112,4 +113,17 @@ func call(ctx context.Context, client model.Model, name string) Finding {
 		}
 	}
 	return bad("call", "try again", "%s: the answer ended without a result", name)
+}
+
+// connect makes the client of a service, and what closes it.
+func connect(ctx context.Context, s Service) (m model.Model, end func(), err error) {
+	if s.Provider == spec.ProviderOpenAI {
+		m, err = needs.Place{BaseURL: s.BaseURL, KeyEnv: s.KeyEnv}.Connect(nil)
+		return m, func() {}, err
+	}
+	gemini, err := model.NewGemini(ctx, model.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return gemini, gemini.Close, nil
 }

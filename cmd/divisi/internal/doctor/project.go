@@ -37,7 +37,7 @@ func (o Options) checkProject(ctx context.Context) []Finding {
 		return found
 	}
 	g, checkout, unread := inspect(ctx, o.Repo)
-	t := o.Trust(checkout, &p, set)
+	t := o.Trust(ctx)
 	return slices.Concat(found, t.findings(), o.writable(checkout), o.keys(ctx, p, t.Trusted), toolServers(p, set.Roles),
 		o.gates(ctx, p, g, checkout, unread))
 }
@@ -95,4 +95,9 @@ func (o Options) writable(c *git.Checkout) []Finding {
 		return []Finding{bad("repository", o.Hint(err), "%v", err)}
 	}
 	return nil
+}
+
+// MissingVariables are the errors of a role's tool servers that need a variable which is not set.
+func MissingVariables(p *spec.Project, role *spec.Role) []error {
+	return mcp.CheckVariables(p.Servers(role), os.Environ())
 }

@@ -1,0 +1,123 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/run"
+	"divisi/subagents/gate"
+	"divisi/subagents/gate/detect"
+	"divisi/subagents/gate/lack"
+)
+
+// maxHidden is how many packages or files a line names.
+const maxHidden = 5
+
+// Proposal is what the files of a commit show that a repository needs.
+type Proposal struct {
+	Top, Head string   // the repository and the commit
+	Gates     []string // their names
+	found     detect.Proposal
+}
+
+// Propose reads the checked out commit of the repository that a directory is in.
+func Propose(ctx context.Context, dir string) (*Proposal, error) {
+	g, checkout, err := inspect(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &Proposal{Top: checkout.Top, Head: checkout.Head}
+	p.found, err = Proposed(ctx, g, checkout, detect.Options{Whole: true, Has: detect.Installed})
+	for i := range p.found.Gates {
+		p.Gates = append(p.Gates, p.found.Gates[i].Name)
+	}
+	return p, err
+}
+
+// File is the proposal as a project file, with what is known of its gates; nil for nothing.
+func (p *Proposal) File(t *Trial) string {
+	if t == nil {
+		return p.found.File(nil)
+	}
+	return p.found.File(t.gates)
+}
+
+// Trial is what became of the gates of a run that tried them.
+type Trial struct {
+	Lines []string // that tell it
+	gates map[string]detect.Tried
+}
+
+// Tried reads the log of a run that has tried a proposal.
+func (o Options) Tried(ctx context.Context, id string) (*Trial, error) {
+	st, _, err := o.Store.State(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	tried := triedGates(st)
+	return &Trial{findings(st, tried), tried}, nil
+}
+
+// Proves reports whether a gate proves something.
+func (p *Proposal) Proves(t *Trial) bool {
+	return len(t.gates) > 0 && slices.ContainsFunc(p.Gates, func(name string) bool { return !t.gates[name].Out })
+}
+
+// triedGates words what became of each gate.
+func triedGates(st *run.State) map[string]detect.Tried {
+	tried := map[string]detect.Tried{}
+	lacks := acceptance.Lacks(st)
+	for _, one := range st.Spec.Project.Gates {
+		r, ok := st.Proofs.Baseline[one.Name]
+		if !ok {
+			continue
+		}
+		took := fmt.Sprintf("%.1f s", r.Duration.Seconds())
+		why := gate.Incomparable(r)
+		switch {
+		case acceptance.Explained(lacks, one.Name):
+			tried[one.Name] = detect.Tried{Note: "lacks something: " + lackOf(lacks, one.Name), Out: true}
+		case why != "":
+			tried[one.Name] = detect.Tried{Note: "proves nothing yet: on the base commit " + why, Out: true}
+		case r.Verdict == spec.VerdictPass && r.Tests > 0:
+			tried[one.Name] = detect.Tried{Note: fmt.Sprintf("%s passed in %s", text.Count(r.Tests, "test"), took)}
+		case r.Verdict == spec.VerdictPass:
+			tried[one.Name] = detect.Tried{Note: "passed in " + took + "; it names no tests, so its exit code is the proof"}
+		default:
+			tried[one.Name] = detect.Tried{Note: fmt.Sprintf("%s fail before any change, and are compared; %s",
+				text.Count(len(r.Signatures), "signature"), took)}
+		}
+	}
+	return tried
+}
+
+func lackOf(lacks []lack.Lack, gate string) string {
+	for _, l := range lacks {
+		if acceptance.Explained([]lack.Lack{l}, gate) {
+			return l.What
+		}
+	}
+	return ""
+}
+
+// findings are the lines that tell what was tried. The run has told its notices.
+func findings(st *run.State, tried map[string]detect.Tried) []string {
+	var lines []string
+	for _, g := range st.Spec.Project.Gates {
+		if t, ok := tried[g.Name]; ok && !t.Out { // a note says more of the others
+			lines = append(lines, fmt.Sprintf("%-12s %s", g.Name, t.Note))
+		}
+		if hidden := slices.Clone(st.Proofs.Baseline[g.Name].Hidden); len(hidden) > 0 {
+			if i := slices.Index(hidden, spec.HiddenAll); i >= 0 {
+				hidden[i] = "parts that are not known"
+			}
+			lines = append(lines, fmt.Sprintf("%-12s hidden on this commit, and not proven by it: %s",
+				g.Name, text.Some(hidden, maxHidden)))
+		}
+	}
+	return lines
+}

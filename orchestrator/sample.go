@@ -1,0 +1,58 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"divisi/internal/git"
+	"divisi/orchestrator/sample"
+	"divisi/orchestrator/store"
+)
+
+// Sample is a repository with a plan for it, to try a run on.
+type Sample struct {
+	Repo, Plan string // where they are
+	made       []string
+}
+
+// NewSample makes a sample below a directory that is new or empty; "" for a temporary one.
+func NewSample(ctx context.Context, stateDir, dir string) (s Sample, err error) {
+	g, err := git.New(ctx)
+	if err != nil {
+		return s, err
+	}
+	if _, err := os.Stat(dir); dir != "" && errors.Is(err, fs.ErrNotExist) {
+		s.made = []string{dir}
+	}
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", store.Dir{Path: stateDir}.Demos()); err != nil {
+			return s, fmt.Errorf("make a temporary directory: %w", err)
+		}
+		s.made = []string{dir}
+	}
+	s.Repo, s.Plan = filepath.Join(dir, "harbour"), filepath.Join(dir, "plan.yaml")
+	s.made = append(s.made, s.Repo, s.Plan)
+	text, err := sample.PlanFile()
+	if err == nil {
+		err = sample.Make(ctx, g, s.Repo)
+	}
+	if err == nil {
+		err = os.WriteFile(s.Plan, text, 0o600)
+	}
+	if err != nil {
+		return s, errors.Join(fmt.Errorf("make the sample: %w", err), s.Remove())
+	}
+	return s, nil
+}
+
+// Remove removes what was made.
+func (s *Sample) Remove() (err error) {
+	for _, path := range s.made {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	return err
+}

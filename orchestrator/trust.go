@@ -1,0 +1,93 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"time"
+
+	"divisi/configs"
+	"divisi/internal/git"
+	"divisi/internal/sandbox"
+	"divisi/internal/trust"
+	"divisi/orchestrator/needs"
+	"divisi/orchestrator/store"
+)
+
+// Trust is what the files of a repository request beyond confined commands without network, and whether a person agreed to it.
+type Trust struct {
+	Repo     string   // its top
+	Found    bool     // it is a repository that can be read
+	Requests []string // with what this machine cannot keep from them
+	Trusted  bool     // nothing is requested, or a person agreed to exactly this
+	Agreed   time.Time
+	Changes  []string // since Agreed, + and -, where it was to another list
+	Paths    []string // ignored ones of the checkout that a run takes
+	Exposed  bool     // what has the network reaches every service of this machine
+	Fault    error    // why no decision can be read, which then counts as none
+	store    *trust.Store
+}
+
+// TrustOf compares what the files of the repository at dir request with the decision about it in the state directory. Where
+// requests are given, they are compared. An error of the files leaves requests out; what there is of them is returned with it.
+func TrustOf(ctx context.Context, stateDir, dir string, requests []string) (*Trust, error) {
+	t := &Trust{Repo: dir, Requests: requests}
+	g, err := git.New(ctx)
+	if err != nil {
+		return t, err
+	}
+	checkout, inspected := g.Inspect(ctx, dir)
+	if inspected == nil {
+		t.Repo = checkout.Top
+	}
+	if requests == nil {
+		set, rolesErr := configs.Roles(t.Repo, nil)
+		project, projectErr := configs.Project(t.Repo)
+		if projectErr == nil {
+			t.Requests, projectErr = needs.Requests(ctx, checkout, &project, set.Repository)
+			t.Paths = project.Environment.Paths
+			err = set.Misfits(&project)
+		}
+		err = errors.Join(rolesErr, projectErr, err)
+	}
+	t.Exposed = strings.Contains(strings.Join(t.Requests, " "), "the network") && sandbox.Probe().HostNetwork()
+	t.Trusted = len(t.Requests) == 0
+	if t.Found = inspected == nil; !t.Found {
+		t.Fault = inspected
+		return t, err
+	}
+	t.store, t.Fault = store.Dir{Path: stateDir}.Decisions(checkout)
+	if t.Fault != nil || t.Trusted {
+		return t, err
+	}
+	var earlier *trust.Decision
+	if earlier, t.Fault = t.store.Read(); earlier != nil {
+		t.Agreed, t.Changes, t.Trusted = earlier.Agreed, earlier.Changes(t.Requests), earlier.Covers(t.Requests)
+	}
+	return t, err
+}
+
+// Agree keeps the decision that a person agreed to the requests.
+func (t *Trust) Agree() error {
+	if t.store == nil {
+		return t.Fault
+	}
+	d, err := t.store.Write(t.Requests, now())
+	if err == nil {
+		t.Trusted, t.Agreed = true, d.Agreed
+	}
+	return err
+}
+
+// Revoke forgets the decision, and reports whether there was one.
+func (t *Trust) Revoke() (bool, error) {
+	if t.store == nil {
+		return false, t.Fault
+	}
+	err := t.store.Forget()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
