@@ -113,7 +113,10 @@ func Example() {
 	must(run.Wait(ctx))
 	stands := must(runs.Summary(ctx, must(runs.List(ctx))[0]))
 	var report struct {
-		Tasks []struct{ ID, State string } `json:"tasks"`
+		Tasks []struct {
+			ID    string `json:"id"`
+			State string `json:"state"`
+		} `json:"tasks"`
 	}
 	try(json.Unmarshal(stands.Report, &report))
 	fmt.Println(stands.State, report.Tasks)

@@ -154,8 +154,8 @@ type Result struct {
 	Report     json.RawMessage
 }
 
-// What continues a run: only Resume; a larger budget; leave to land what no gate proves; a mended repository or machine; an answer
-// to what is open.
+// What continues a run: only Resume; a larger budget; leave to land what no gate proves; a mended repository or machine; an
+// answer to what is open.
 const (
 	NextResume     = "resume"
 	NextBudget     = "budget"

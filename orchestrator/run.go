@@ -185,7 +185,8 @@ func (h *holder) findHead(ctx context.Context, st *run.State) error {
 
 func resultOf(st *run.State) Result {
 	return Result{
-		State: string(st.Status), Ended: st.Status.Ended(), Reason: st.Reason, Repo: st.Spec.Repo, Ref: st.Ref, Base: st.Spec.Base, Head: st.Head,
+		State: string(st.Status), Ended: st.Status.Ended(), Reason: st.Reason, Repo: st.Spec.Repo, Ref: st.Ref,
+		Base: st.Spec.Base, Head: st.Head,
 		Unverified: acceptance.UnverifiedLanded(st),
 	}
 }

@@ -43,10 +43,13 @@ func (l local) dir(ctx context.Context) store.Dir {
 	return store.Dir{Path: string(l), Log: *zerolog.Ctx(ctx)}
 }
 
+// List implements Runs.
 func (l local) List(ctx context.Context) ([]string, error) { return l.dir(ctx).IDs() }
 
+// Open implements Runs.
 func (l local) Open(ctx context.Context, id string) (*Run, error) { return attach(ctx, l.dir(ctx), id) }
 
+// Summary implements Runs.
 func (l local) Summary(ctx context.Context, id string) (s Summary, err error) {
 	r, kept := l.dir(ctx).Summary(id)
 	if kept {

@@ -71,7 +71,9 @@ used for 30 days goes by itself.` + codes(codeOK, codeUsage, codeMachine),
 // chosen are the environments that names begin.
 func chosen(list []orchestrator.Environment, names []string) (found []orchestrator.Environment, err error) {
 	for _, name := range names {
-		match := slices.DeleteFunc(slices.Clone(list), func(l orchestrator.Environment) bool { return !strings.HasPrefix(l.ID, name) })
+		match := slices.DeleteFunc(slices.Clone(list), func(l orchestrator.Environment) bool {
+			return !strings.HasPrefix(l.ID, name)
+		})
 		switch {
 		case name == "" || len(match) == 0:
 			return nil, usagef("there is no environment %q of this repository\nSee: divisi env show", name)

@@ -103,7 +103,8 @@ var coded = map[string]struct {
 	next string
 }{
 	usage.Active: {0, "End it first with: divisi cancel %s"},
-	usage.Auth:   {0, "Set the key to one that works: GEMINI_API_KEY, or the variable that the message names; then: divisi resume"},
+	usage.Auth: {0, "Set the key to one that works: GEMINI_API_KEY, or the variable that the message names; " +
+		"then: divisi resume"},
 	usage.Branch: {0, "Rename it: git branch -m %s another-name"},
 	usage.Denied: {0, "Choose a directory that you can write with --state-dir."},
 	usage.Format: {0, "divisi publish, diff and take find what landed without the log; divisi runs rm removes the run."},
@@ -115,12 +116,14 @@ var coded = map[string]struct {
 	usage.NoCommits:   {0, "Commit first: git add -A && git commit"},
 	usage.NoRepo:      {0, "Run in a clone of a repository, or name one with --repo DIR."},
 	usage.NotApproved: {codeStopped, ""},
-	usage.Preflight: {0, "If the cause is gone, such as a network that was down, try again: divisi resume. Else fix it, commit,\n" +
+	usage.Preflight: {0, "If the cause is gone, such as a network that was down, try again: divisi resume. " +
+		"Else fix it, commit,\n" +
 		"and start a new run: this one keeps its commit, setup and gates; see .divisi/divisi.yaml.\n" +
 		"divisi init proposes a setup and tries it; divisi doctor checks this machine."},
 	usage.ReadOnly:    {0, "The result is a new branch there: make it writable for you, or work in a clone of it."},
 	usage.ServerKeeps: {0, "To remove only its local files: divisi runs rm --local %s"},
-	usage.Service:     {0, "Check what the message names (a quota, a service, a recording) and your network, then: divisi resume"},
+	usage.Service: {0, "Check what the message names (a quota, a service, a recording) and your network, " +
+		"then: divisi resume"},
 }
 
 // hintFor returns the next step for an error that does not name it.

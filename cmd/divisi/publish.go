@@ -49,7 +49,8 @@ func (g *globals) publish(ctx context.Context, args []string) error {
 	if end.State == "done" || end.State == "parked" {
 		unfinished = ""
 	}
-	if _, err = fmt.Fprintf(g.out, "published %s%s%s\n", end.Ref, console.UnverifiedNote(end.Unverified), unfinished); err != nil {
+	_, err = fmt.Fprintf(g.out, "published %s%s%s\n", end.Ref, console.UnverifiedNote(end.Unverified), unfinished)
+	if err != nil {
 		return err
 	}
 	return g.printStat(&end)

@@ -33,10 +33,14 @@ alone is a task of the newest run. divisi give then hands it in.` + codes(codeOK
 
 func (g *globals) takenText(data json.RawMessage) (string, error) {
 	var t struct {
-		Run, Task, Dir, Failure, No string
-		Attempt                     int
-		LeftOut                     []string `json:"left_out"`
-		Files                       []string
+		Run     string   `json:"run"`
+		Task    string   `json:"task"`
+		Attempt int      `json:"attempt"`
+		Dir     string   `json:"dir"`
+		Files   []string `json:"files"`
+		LeftOut []string `json:"left_out"`
+		Failure string   `json:"failure"`
+		No      string   `json:"no"`
 	}
 	if err := json.Unmarshal(data, &t); err != nil {
 		return "", fmt.Errorf("read what was taken: %w", err)

@@ -27,28 +27,30 @@ const (
 	Unreadable  = "unreadable"   // an event of the conductor cannot be read, and no process can continue the run
 )
 
-// Coded is an error with a code.
-type Coded struct {
+// CodedError is an error with a code.
+type CodedError struct {
 	Code   string
 	Values []any
 	Err    error
 }
 
-func (e *Coded) Error() string { return e.Err.Error() }
+// Error is that of Err.
+func (e *CodedError) Error() string { return e.Err.Error() }
 
-func (e *Coded) Unwrap() error { return e.Err }
+// Unwrap returns Err.
+func (e *CodedError) Unwrap() error { return e.Err }
 
 // With gives an error a code; nil stays nil.
 func With(err error, code string, values ...any) error {
 	if err == nil {
 		return nil
 	}
-	return &Coded{code, values, err}
+	return &CodedError{code, values, err}
 }
 
 // CodeOf returns the code of an error, the outermost where it has several, and its values.
 func CodeOf(err error) (string, []any) {
-	var c *Coded
+	var c *CodedError
 	if errors.As(err, &c) {
 		return c.Code, c.Values
 	}

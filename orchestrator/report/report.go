@@ -202,7 +202,8 @@ func Of(s *run.State) Report {
 		Repo:       s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: roleReports(s), Budget: s.Budget, Executors: executors(s),
 		Verdicts: verdicts(s),
-		Batches:  s.Batches.Count, GateRuns: s.Batches.GateRuns, OneByOne: s.Tasks.Queued, Flakes: s.Proofs.Flakes(), Times: TimesOf(s),
+		Batches:  s.Batches.Count, GateRuns: s.Batches.GateRuns, OneByOne: s.Tasks.Queued,
+		Flakes: s.Proofs.Flakes(), Times: TimesOf(s),
 		Notices: s.Notices, Questions: questions(s), Doubts: doubts(s), Quotas: s.Quotas.UsedUp(time.Now()),
 	}
 	for _, h := range s.Templates.Holds() {
