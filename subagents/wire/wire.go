@@ -4,12 +4,6 @@
 package wire
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -79,43 +73,6 @@ func (a *Assignment) Agent() string { return AgentID(a.Task.ID, a.Attempt) }
 
 // AgentID names one attempt of one task: task/attempt.
 func AgentID(task string, attempt int) string { return task + "/" + strconv.Itoa(attempt) }
-
-// Seal returns the assignment as it is stored, and its name, which is the digest of it.
-func (a *Assignment) Seal() (name string, data []byte, err error) {
-	if data, err = json.Marshal(a); err != nil {
-		return "", nil, fmt.Errorf("encode the assignment of %s: %w", a.Agent(), err)
-	}
-	return sealed(data), data, nil
-}
-
-// Unseal reads what Seal returned from the object store. An object that is not the one of its name is ErrSeal.
-func Unseal(ctx context.Context, objects Objects, name string) (*Assignment, error) {
-	data, err := objects.Get(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("get %.80s: %w", name, err)
-	}
-	if sealed(data) != name {
-		return nil, fmt.Errorf("%w: %.80s", ErrSeal, name)
-	}
-	var a Assignment
-	if err := json.Unmarshal(data, &a); err != nil {
-		return nil, fmt.Errorf("decode %.80s: %w", name, err)
-	}
-	return &a, nil
-}
-
-// Objects is the part of the bus that assignments are read from.
-type Objects interface {
-	Get(ctx context.Context, name string) ([]byte, error)
-}
-
-// ErrSeal says that an assignment is not what was dispatched.
-var ErrSeal = errors.New("the assignment is not the one that was dispatched")
-
-func sealed(data []byte) string {
-	sum := sha256.Sum256(data)
-	return "assignment-" + hex.EncodeToString(sum[:])
-}
 
 // Baseline is what workers read of the run events of the conductor: the receipts of the gates on the base commit.
 type Baseline struct {

@@ -1,0 +1,101 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Objects is the part of the bus that sealed objects are read from.
+type Objects interface {
+	Get(ctx context.Context, name string) ([]byte, error)
+}
+
+// ErrSeal reports that an object is not the one that was sealed under its name.
+var ErrSeal = errors.New("it is not what was sealed")
+
+// The kinds of sealed objects: their names begin with them.
+const (
+	sealedAssignment = "assignment"
+	sealedSetup      = "setup"
+	// SealedCommits are packs of commits, which a worker's own mirror lacks.
+	SealedCommits = "commits"
+)
+
+// Name is the name under which an object is sealed: its kind and its digest.
+func Name(kind string, data []byte) string {
+	sum := sha256.Sum256(data)
+	return kind + "-" + hex.EncodeToString(sum[:])
+}
+
+// Open returns the sealed object of a name. An object of another kind, or with another digest, is ErrSeal.
+func Open(ctx context.Context, objects Objects, kind, name string) ([]byte, error) {
+	if !strings.HasPrefix(name, kind+"-") {
+		return nil, fmt.Errorf("%w: %.80q names no %s", ErrSeal, name, kind)
+	}
+	data, err := objects.Get(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("get %.80s: %w", name, err)
+	}
+	if have := Name(kind, data); have != name {
+		return nil, fmt.Errorf("%w: the name is %.80s, and the digest of the object makes it %s", ErrSeal, name, have)
+	}
+	return data, nil
+}
+
+// Seal returns the assignment as it is stored, and its name, which has the digest of it.
+func (a *Assignment) Seal() (name string, data []byte, err error) {
+	if data, err = json.Marshal(a); err != nil {
+		return "", nil, fmt.Errorf("encode the assignment of %s: %w", a.Agent(), err)
+	}
+	return Name(sealedAssignment, data), data, nil
+}
+
+// Unseal reads what Seal returned from the object store. An object that is not the one of its name is ErrSeal.
+func Unseal(ctx context.Context, objects Objects, name string) (*Assignment, error) {
+	data, err := Open(ctx, objects, sealedAssignment, name)
+	if err != nil {
+		return nil, err
+	}
+	var a Assignment
+	if err := json.Unmarshal(data, &a); err != nil {
+		return nil, fmt.Errorf("decode %.80s: %w", name, err)
+	}
+	return &a, nil
+}
+
+// Seal returns the setup as it is stored, and its name, which has the digest of it.
+func (s *Setup) Seal() (name string, data []byte, err error) {
+	if data, err = json.Marshal(s); err != nil {
+		return "", nil, fmt.Errorf("encode the setup of run %s: %w", s.Run, err)
+	}
+	return Name(sealedSetup, data), data, nil
+}
+
+// UnsealSetup reads the setup of a run from the object store. One that is not the object of its name, is another run's, has
+// fields that this program does not know, or names places outside of its own is ErrSeal.
+func UnsealSetup(ctx context.Context, objects Objects, run, name string) (*Setup, error) {
+	data, err := Open(ctx, objects, sealedSetup, name)
+	if err != nil {
+		return nil, err
+	}
+	s := &Setup{}
+	if len(data) > maxSetup {
+		err = fmt.Errorf("it has %d bytes, more than %d", len(data), maxSetup)
+	} else {
+		strict := json.NewDecoder(bytes.NewReader(data))
+		strict.DisallowUnknownFields()
+		if err = strict.Decode(s); err == nil {
+			err = s.check(run)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: the setup of run %s, %.80s: %w", ErrSeal, run, name, err)
+	}
+	return s, nil
+}

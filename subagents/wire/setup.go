@@ -1,0 +1,62 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+
+	"divisi/bus"
+	"divisi/internal/git"
+	"divisi/internal/spec"
+)
+
+// maxSetup bounds a setup, in bytes: a plan of thousands of tasks takes a few MiB.
+const maxSetup = 64 << 20
+
+// Setup is what the half of a run that works is made of, beside what its machine has: the conducting half seals it each time that
+// it begins, and a run event names it.
+type Setup struct {
+	Run string `json:"run"`
+	// Base is the commit that the run starts from.
+	Base string `json:"base"`
+	// Caches is the name of the directory, one for each repository, of build caches and environments.
+	Caches string `json:"caches"`
+	// Project has the tools of setup, the gates and the limits; Roles are all roles.
+	Project spec.Project         `json:"project"`
+	Roles   map[string]spec.Role `json:"roles"`
+	// Plan has the tasks, and with them the models that the run can come to call; nil where a master plans.
+	Plan *spec.Plan `json:"plan,omitempty"`
+	// Environment is the id of what was taken from the checkout, Beside the digest of what trees have of it beside the files that
+	// git stores; empty for nothing.
+	Environment string `json:"environment,omitempty"`
+	Beside      string `json:"beside,omitempty"`
+	// Strict has commands run only where they can be fully confined.
+	Strict bool `json:"strict,omitempty"`
+	// Parallel is how many agents work at once; Budget the tokens of the run, 0 for no limit; Spent those that are used already.
+	Parallel int `json:"parallel"`
+	Budget   int `json:"budget,omitempty"`
+	Spent    int `json:"spent,omitempty"`
+	// Quotas are the rate limits that services reported, by model.
+	Quotas map[string]spec.Wait `json:"quotas,omitempty"`
+}
+
+// check refuses a setup that is another run's, or that names what would lie outside of the directories of a worker.
+func (s *Setup) check(run string) error {
+	switch {
+	case s.Run != run:
+		return fmt.Errorf("it is of run %.80q", s.Run)
+	case !git.ValidID(s.Base):
+		return fmt.Errorf("base %.80q is no commit", s.Base)
+	case !bus.ValidToken(s.Caches):
+		return fmt.Errorf("caches %.80q is no name of a directory", s.Caches)
+	case s.Environment != "" && !bus.ValidToken(s.Environment):
+		return fmt.Errorf("environment %.80q is no id", s.Environment)
+	case s.Parallel < 0 || s.Budget < 0 || s.Spent < 0:
+		return errors.New("a limit is negative")
+	}
+	for name := range s.Roles {
+		if !bus.ValidToken(name) {
+			return fmt.Errorf("%.80q is no name of a role", name)
+		}
+	}
+	return nil
+}
