@@ -15,7 +15,7 @@ import (
 const planName = "plan.yaml"
 
 // approver asks a person about a plan; it is nil where no person can be asked.
-func (h *holder) approver() func(context.Context, conductor.Proposal) (conductor.Answer, error) {
+func (h *conduct) approver() func(context.Context, conductor.Proposal) (conductor.Answer, error) {
 	switch {
 	case h.writePlan != nil:
 		return h.handOut
@@ -30,7 +30,7 @@ func (h *holder) approver() func(context.Context, conductor.Proposal) (conductor
 }
 
 // handOut gives the plan that waits to Options.WritePlan.
-func (h *holder) handOut(ctx context.Context, _ conductor.Proposal) (conductor.Answer, error) {
+func (h *conduct) handOut(ctx context.Context, _ conductor.Proposal) (conductor.Answer, error) {
 	st, err := conductor.Fold(ctx, h.bus, h.spec.Run)
 	if err != nil {
 		return conductor.Answer{}, err

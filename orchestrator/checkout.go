@@ -18,7 +18,7 @@ import (
 )
 
 // takeCheckout takes what the trees of the run have of the user's checkout. Nothing else of a run reads it.
-func (h *holder) takeCheckout(ctx context.Context) (err error) {
+func (h *conduct) takeCheckout(ctx context.Context) (err error) {
 	store := checkout.NewStore(h.git, h.caches, h.trash.Put, now)
 	if h.beside, err = store.Take(ctx, h.checkout, h.mirror, h.spec.Base); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (h *holder) takeCheckout(ctx context.Context) (err error) {
 
 // takeEnvironment takes the ignored paths of the checkout that the project names. A run that goes on keeps those that it began
 // with.
-func (h *holder) takeEnvironment(ctx context.Context) error {
+func (h *conduct) takeEnvironment(ctx context.Context) error {
 	if h.resumes {
 		_, err := h.environments.Open(h.spec.Environment)
 		if damaged := new(environment.DamagedError); !errors.Is(err, environment.ErrNone) && !errors.As(err, &damaged) {
@@ -79,7 +79,7 @@ func (h *holder) takeEnvironment(ctx context.Context) error {
 }
 
 // checkPaths refuses paths of the checkout that are not there, that git does not ignore, or that the base commit has.
-func (h *holder) checkPaths(ctx context.Context, paths []string) error {
+func (h *conduct) checkPaths(ctx context.Context, paths []string) error {
 	ignored, err := h.git.Ignored(ctx, h.checkout)
 	if err != nil {
 		return err

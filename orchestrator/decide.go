@@ -46,7 +46,7 @@ func (r *Run) TakeBack(ctx context.Context, decision string) (string, error) {
 }
 
 // decider asks a person about what only a person can decide; it is nil where no person can be asked.
-func (h *holder) decider() func(context.Context, run.Decision) (run.Answer, error) {
+func (h *conduct) decider() func(context.Context, run.Decision) (run.Answer, error) {
 	if h.Decide == nil {
 		return nil
 	}

@@ -7,9 +7,12 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"divisi/contextscope/artifact"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/orchestrator/store"
 	"divisi/subagents/environment"
 	"divisi/subagents/workspace"
 )
@@ -21,51 +24,65 @@ const (
 	removeTime = 2 * time.Second
 )
 
+// place is what a half of a run has of a state directory, which other processes, and the other half, share: the caches of a
+// repository, with its environments, and the trash.
+type place struct {
+	dir          store.Dir
+	log          zerolog.Logger
+	caches       string
+	environments *environment.Store
+	trash        *workspace.Trash
+}
+
 // findCaches finds the directory of a repository's caches. Each sample is another repository, and all have the same caches.
-func (h *holder) findCaches(sample bool) error {
+func (h *conduct) findCaches(sample bool) error {
 	id, err := h.checkout.Identity()
 	if sample {
 		id = "demo"
 	}
-	h.caches = filepath.Join(h.dir.Caches(), id)
-	h.environments = environment.NewStore(environment.Below(h.caches), func(dir string) error { return h.trash.Put(dir) }, now)
+	h.find(id)
 	return err
+}
+
+// find finds the caches of a name.
+func (p *place) find(caches string) {
+	p.caches = filepath.Join(p.dir.Caches(), caches)
+	p.environments = environment.NewStore(environment.Below(p.caches), func(dir string) error { return p.trash.Put(dir) }, now)
 }
 
 // keep holds the caches of the run, and begins to remove what earlier runs left in the trash, and caches and environments that
 // none has used for long. Their release waits for a moment until what is in the trash by then is removed.
-func (h *holder) keep() error {
-	unlock, err := sandbox.LockCaches(h.caches)
+func (p *place) keep(notice func(string)) (release func(), err error) {
+	unlock, err := sandbox.LockCaches(p.caches)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if h.trash, err = workspace.OpenTrash(h.dir.Trash(), h.log); err != nil {
+	if p.trash, err = workspace.OpenTrash(p.dir.Trash(), p.log); err != nil {
 		unlock()
-		return err
+		return nil, err
 	}
 	drop := func(dir string) error {
-		h.log.Info().Str("caches", dir).Msg("caches that no run has used for 30 days are removed")
-		return h.trash.Put(dir)
+		p.log.Info().Str("caches", dir).Msg("caches that no run has used for 30 days are removed")
+		return p.trash.Put(dir)
 	}
-	if err := sandbox.DropCaches(h.dir.Caches(), now().Add(-cacheLife), drop); err != nil {
-		h.log.Warn().Err(err).Msg("old caches were left")
+	if err := sandbox.DropCaches(p.dir.Caches(), now().Add(-cacheLife), drop); err != nil {
+		p.log.Warn().Err(err).Msg("old caches were left")
 	}
-	if err := h.environments.Sweep(now().Add(-cacheLife)); err != nil {
-		h.log.Warn().Err(err).Msg("old environments were left")
+	if err := p.environments.Sweep(now().Add(-cacheLife)); err != nil {
+		p.log.Warn().Err(err).Msg("old environments were left")
 	}
-	h.later(func() {
-		h.environments.Close()
+	return func() {
+		p.environments.Close()
 		unlock()
-		if !h.trash.Close(removeTime, func() { h.notice("removing work trees…") }) {
-			h.notice(fmt.Sprintf("The next run removes the rest of the work trees, in %s", h.dir.Trash()))
+		if !p.trash.Close(removeTime, func() { notice("removing work trees…") }) {
+			notice(fmt.Sprintf("The next run removes the rest of the work trees, in %s", p.dir.Trash()))
 		}
-	})
-	return nil
+	}, nil
 }
 
 // gateHost stands for what the gates of the run find on this machine beside the repository: their programs, the variables that
 // they see, how they are confined, and what trees have of the checkout beside the files that git stores.
-func (h *holder) gateHost() (string, error) {
+func (h *conduct) gateHost() (string, error) {
 	commands := make([][]string, 0, len(h.spec.Project.Gates))
 	for _, g := range h.spec.Project.Gates {
 		commands = append(commands, g.Command)

@@ -18,23 +18,30 @@ const keyFile = "worker.key"
 
 // takeKey reads that key. It is made with the run; one that is lost or damaged is made again, and what the old one signed since
 // the last fold proves nothing.
-func (h *holder) takeKey() error {
+func (h *conduct) takeKey() error {
 	path := filepath.Join(h.path, keyFile)
-	seed, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read the key of the run's worker: %w", err)
-	}
-	if len(seed) == ed25519.SeedSize {
-		h.key = ed25519.NewKeyFromSeed(seed)
-	} else {
-		if _, h.key, err = ed25519.GenerateKey(nil); err == nil {
-			err = maybe.WriteFile(path, h.key.Seed(), 0o600)
-		}
-		if err != nil {
-			return fmt.Errorf("make the key of the run's worker: %w", err)
+	key, err := readKey(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, key, err = ed25519.GenerateKey(nil); err == nil {
+			err = maybe.WriteFile(path, key.Seed(), 0o600)
 		}
 	}
-	public, _ := h.key.Public().(ed25519.PublicKey)
+	if err != nil {
+		return fmt.Errorf("take the key of the run's worker: %w", err)
+	}
+	public, _ := key.Public().(ed25519.PublicKey)
 	h.spec.Keys = map[string][]byte{worker.LocalName: public}
 	return nil
+}
+
+// readKey reads a key; fs.ErrNotExist where the file has none.
+func readKey(path string) (ed25519.PrivateKey, error) {
+	seed, err := os.ReadFile(path)
+	if err == nil && len(seed) != ed25519.SeedSize {
+		err = fmt.Errorf("%s has no key: %w", path, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ed25519.NewKeyFromSeed(seed), nil
 }

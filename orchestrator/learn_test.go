@@ -14,7 +14,7 @@ func TestProposalsThatWereDecidedDoNotWait(t *testing.T) {
 	t.Parallel()
 	m, _, err := memory.Open(t.Context(), memory.Options{Repo: t.TempDir(), Home: t.TempDir()})
 	require.NoError(t, err)
-	h := &holder{notes: m}
+	h := &conduct{notes: m}
 	st := run.NewState()
 	st.Status, st.Plans.All = run.Done, []run.PlanData{{DecisionRecord: "Use text.Blank."}}
 	st.Tasks.ByID["t"] = &run.Task{Task: spec.Task{ID: "t"}, State: run.TaskLanded}

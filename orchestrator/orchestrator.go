@@ -19,6 +19,7 @@ type Host struct {
 	Dashboard      string // loopback address or port of the run's page; "" for none
 	Record, Replay string // directories: keep the exchanges with models, or answer from kept ones
 	Strict         bool   // start only where commands can be fully confined
+	Elsewhere      bool   // agents and gates are carried out by other processes, see Work; the run needs a NATS server
 
 	// Approve decides about the plan of a master, on a goroutine of its own. It is nil where no person can be asked. While it is
 	// set, the run waits for Send to answer its agents' questions.

@@ -17,7 +17,7 @@ import (
 )
 
 // preview expands the plan in a temporary directory.
-func (h *holder) preview(ctx context.Context, o *Options) (_ json.RawMessage, err error) {
+func (h *conduct) preview(ctx context.Context, o *Options) (_ json.RawMessage, err error) {
 	if h.path, err = os.MkdirTemp("", "divisi-dry-run-"); err != nil {
 		return nil, fmt.Errorf("make a temporary directory: %w", err)
 	}
@@ -35,7 +35,7 @@ func (h *holder) preview(ctx context.Context, o *Options) (_ json.RawMessage, er
 }
 
 // tryPlan expands a plan file before the run exists, so that its faults are found at once, on the gates that the run will have.
-func (h *holder) tryPlan(ctx context.Context, o *Options) (data run.PlanData, err error) {
+func (h *conduct) tryPlan(ctx context.Context, o *Options) (data run.PlanData, err error) {
 	h.mirror, err = h.git.CreateMirror(ctx, filepath.Join(h.path, "repo.git"), h.checkout, h.spec.Base)
 	if err != nil {
 		return data, err
@@ -52,7 +52,7 @@ func (h *holder) tryPlan(ctx context.Context, o *Options) (data run.PlanData, er
 	}
 	st := run.NewState()
 	st.Spec = h.spec
-	data, problems, err := plan.Prepare(ctx, *h.spec.Plan, st, h.tree(h.spec.Base))
+	data, problems, err := plan.Prepare(ctx, *h.spec.Plan, st, h.tree(h.spec.Base, ""))
 	if err == nil {
 		err = h.positions.Error(problems)
 	}
@@ -61,7 +61,7 @@ func (h *holder) tryPlan(ctx context.Context, o *Options) (data run.PlanData, er
 
 // detect completes a project that names no gates, or no setup: gates are taken as they are found, and a setup without which they
 // cannot run is proposed to a person.
-func (h *holder) detect(ctx context.Context, o *Options) error {
+func (h *conduct) detect(ctx context.Context, o *Options) error {
 	project := &h.spec.Project
 	has := len(project.Setup.Command) > 0 || !project.Environment.IsZero()
 	if has && len(project.Gates) > 0 {

@@ -20,7 +20,7 @@ import (
 )
 
 func resume(ctx context.Context, o *ResumeOptions) (_ *Run, err error) {
-	h, err := o.holder(ctx)
+	h, err := o.conduct(ctx)
 	switch {
 	case err != nil:
 		return nil, err
@@ -55,12 +55,14 @@ func resume(ctx context.Context, o *ResumeOptions) (_ *Run, err error) {
 	if err := h.openRepositories(ctx, o.Repo, m); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(h.checkout.Writable(), needs.Servers(&h.spec), h.findCaches(m.Demo), h.openTape()); err != nil {
+	if err := errors.Join(h.checkout.Writable(), needs.Servers(&h.spec), h.findCaches(m.Demo)); err != nil {
 		return nil, err
 	}
-	if err := h.keep(); err != nil {
+	release, err := h.keep(h.notice)
+	if err != nil {
 		return nil, err
 	}
+	h.later(release)
 	if err := h.takeCheckout(ctx); err != nil {
 		return nil, err
 	}
@@ -72,7 +74,7 @@ func resume(ctx context.Context, o *ResumeOptions) (_ *Run, err error) {
 	}
 	h.spec.Repo, h.AutoApprove = h.checkout.Top, o.AutoApprove || st.Spec.AutoApprove
 	h.notices = append(h.notices, resumed(st, m, o.Record)...)
-	return h.launch(ctx)
+	return h.launch(ctx, st)
 }
 
 // revised is the plan of a run with its tasks as they have been revised since: these can need a model that no other task needs.
@@ -91,7 +93,7 @@ func revised(st *run.State) *spec.Plan {
 }
 
 // openRepositories opens the repository that the run started from, wherever it is now, and the run's mirror of it.
-func (h *holder) openRepositories(ctx context.Context, moved string, m store.Meta) (err error) {
+func (h *conduct) openRepositories(ctx context.Context, moved string, m store.Meta) (err error) {
 	if h.checkout, err = h.origin(ctx, cmp.Or(moved, m.Repo, h.spec.Repo)); err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func (h *holder) openRepositories(ctx context.Context, moved string, m store.Met
 	return err
 }
 
-func (h *holder) origin(ctx context.Context, repo string) (*git.Checkout, error) {
+func (h *conduct) origin(ctx context.Context, repo string) (*git.Checkout, error) {
 	id := h.spec.Run
 	c, err := h.git.Inspect(ctx, repo)
 	if err != nil {

@@ -70,7 +70,7 @@ func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.
 	if err != nil {
 		return q, err
 	}
-	h := &holder{dir: r.dir, log: r.dir.Log, path: r.dir.Run(r.id), spec: st.Spec}
+	h := &conduct{place: place{dir: r.dir, log: r.dir.Log}, path: r.dir.Run(r.id), spec: st.Spec}
 	if h.git, err = git.New(ctx); err != nil {
 		return q, err
 	}
@@ -101,7 +101,7 @@ func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.
 }
 
 // trustAgain has a person decide about what the files of the repository request now, as a new run does.
-func (h *holder) trustAgain(ctx context.Context, roles map[string]spec.Role, project *spec.Project, o *Retry) error {
+func (h *conduct) trustAgain(ctx context.Context, roles map[string]spec.Role, project *spec.Project, o *Retry) error {
 	requests, err := needs.Requests(ctx, h.checkout, project, roles)
 	if err != nil {
 		return err

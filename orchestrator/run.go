@@ -40,7 +40,7 @@ type Run struct {
 	page *dashboard.Server
 	// held is nil for a run that this process is attached to; alone says that then no process carries it out, and taken is its
 	// log once it was taken to append to it, nil before.
-	held  *holder
+	held  *conduct
 	alone bool
 	taken *bus.Bus
 	// live ends with the run that is held; stop ends it earlier.
@@ -51,7 +51,7 @@ type Run struct {
 	st      *run.State
 	err     error
 	// trees reads commits for what a plan file has gained, where no process carries the run out.
-	trees func(commit string) plan.Tree
+	trees func(commit, environment string) plan.Tree
 	// asking is held by who is the conductor of a run that no process carries out, and guards taken.
 	asking sync.Mutex
 	// closing is closed when nothing more is read, idle when the last reader has left after that.
@@ -111,7 +111,7 @@ func (r *Run) Publish(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	h := &holder{dir: r.dir, log: r.dir.Log, path: r.dir.Run(r.id), spec: st.Spec}
+	h := &conduct{place: place{dir: r.dir, log: r.dir.Log}, path: r.dir.Run(r.id), spec: st.Spec}
 	if h.git, err = git.New(ctx); err != nil {
 		return Result{}, err
 	}
@@ -134,7 +134,7 @@ func (r *Run) Publish(ctx context.Context) (Result, error) {
 }
 
 // compare adds what the branch of a result changes.
-func (h *holder) compare(ctx context.Context, r *Result) error {
+func (h *conduct) compare(ctx context.Context, r *Result) error {
 	if r.Ref == "" {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (h *holder) compare(ctx context.Context, r *Result) error {
 }
 
 // publish notes in the log where the branch is, so that it moves with the run, where the log can still be appended to.
-func (r *Run) publish(ctx context.Context, h *holder, st *run.State) (string, error) {
+func (r *Run) publish(ctx context.Context, h *conduct, st *run.State) (string, error) {
 	if !st.Damaged {
 		c, err := r.conductor(ctx, h.publish)
 		if err == nil {
@@ -166,7 +166,7 @@ func (r *Run) publish(ctx context.Context, h *holder, st *run.State) (string, er
 
 // findHead finds the newest commit that has landed where the log may have lost its landing: that of the mirror's branch, which
 // moves after the log.
-func (h *holder) findHead(ctx context.Context, st *run.State) error {
+func (h *conduct) findHead(ctx context.Context, st *run.State) error {
 	at, err := h.mirror.Ref(ctx, conductor.IntegrationRef(st.Spec.Run))
 	if errors.Is(err, git.ErrNotFound) {
 		return nil
@@ -213,7 +213,7 @@ func (r *Run) Wait(ctx context.Context) (Result, error) {
 	}
 	r.close()
 	result := resultOf(r.st)
-	result.Repo, result.Proposals, result.Notices = r.held.checkout.Top, r.held.proposed, r.held.tape.notices()
+	result.Repo, result.Proposals, result.Notices = r.held.checkout.Top, r.held.proposed, r.held.recording()
 	result.Next = next(r.st, r.err)
 	var err error
 	if result.Report, err = spec.JSON(report.Of(r.st)); err == nil {

@@ -17,7 +17,7 @@ const shardTimeout = 2 * time.Minute
 
 // shards runs the command of a shard rule (by: command), confined, in a clean tree of the commit. Its standard output and
 // error are returned together; it must print shards only.
-func (h *holder) shards(ctx context.Context, commit string, command []string) ([]byte, error) {
+func (h *conduct) shards(ctx context.Context, commit, environment string, command []string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "divisi-shards-")
 	if err != nil {
 		return nil, fmt.Errorf("make a temporary directory: %w", err)
@@ -39,7 +39,7 @@ func (h *holder) shards(ctx context.Context, commit string, command []string) ([
 	if err := slot.Reset(ctx, commit); err != nil {
 		return nil, err
 	}
-	c, err := h.shardCommand(ctx, sandbox.Place{
+	c, err := h.shardCommand(ctx, environment, sandbox.Place{
 		Tree: slot.Dir(), Home: filepath.Join(dir, "home"), Temp: filepath.Join(dir, "tmp"),
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func (h *holder) shards(ctx context.Context, commit string, command []string) ([
 const maxShards = 16 << 20
 
 // shardCommand makes the private directories of a place and a command that runs there, without network.
-func (h *holder) shardCommand(ctx context.Context, place sandbox.Place) (sandbox.Command, error) {
+func (h *conduct) shardCommand(ctx context.Context, environment string, place sandbox.Place) (sandbox.Command, error) {
 	c := sandbox.Command{Dir: place.Tree, Place: place, Timeout: shardTimeout, MaxOutput: maxShards}
 	scratch := place.Temp + "-views"
 	for _, d := range []string{place.Home, place.Temp, scratch} {
@@ -78,7 +78,11 @@ func (h *holder) shardCommand(ctx context.Context, place sandbox.Place) (sandbox
 	}
 	c.Place.Downloads = cache.Downloads
 	cache.Env["DIVISI_RUN"] = h.spec.Run
-	if e := h.environments.Newest(); e != nil {
+	if environment != "" {
+		e, err := h.environments.Open(environment)
+		if err != nil {
+			return c, err
+		}
 		c.Place.Tools, c.Place.Stores, c.Place.Layers = e.Tools(), e.Stores(), e.Layers()
 	}
 	c.Writable, c.Readable = cache.Writable, cache.Readable

@@ -43,8 +43,8 @@ const (
 	outputsDir = "outputs"
 )
 
-// holder checks what does not depend on a repository, and returns a holder that holds nothing yet.
-func (o *Host) holder(ctx context.Context) (*holder, error) {
+// conduct checks what does not depend on a repository, and returns a half that holds nothing yet.
+func (o *Host) conduct(ctx context.Context) (*conduct, error) {
 	dir, err := filepath.Abs(o.StateDir)
 	if err != nil || o.StateDir == "" {
 		return nil, usage.Errorf("StateDir %q cannot hold runs: name a directory", o.StateDir)
@@ -63,11 +63,14 @@ func (o *Host) holder(ctx context.Context) (*holder, error) {
 			err = usage.Errorf("--dashboard: %s", strings.TrimPrefix(err.Error(), "dashboard: "))
 		}
 	}
+	if err == nil {
+		err = o.checkTape()
+	}
 	if err != nil {
 		return nil, err
 	}
-	h := &holder{Host: *o, log: *zerolog.Ctx(ctx)}
-	h.dir = store.Dir{Path: dir, Log: h.log}
+	log := *zerolog.Ctx(ctx)
+	h := &conduct{Host: *o, place: place{dir: store.Dir{Path: dir, Log: log}, log: log}}
 	h.git, err = git.New(ctx)
 	return h, err
 }
@@ -92,11 +95,11 @@ func (o *Options) check() error {
 }
 
 // prepare reads everything that a run is made of, without writing anything. What is read here is what is used.
-func prepare(ctx context.Context, o *Options, dry bool) (*holder, error) {
+func prepare(ctx context.Context, o *Options, dry bool) (*conduct, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	h, err := o.holder(ctx)
+	h, err := o.conduct(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +144,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*holder, error) {
 	if h.spec.Parallel > maxParallel {
 		return nil, usage.Errorf(".divisi/divisi.yaml: parallel must be at most %d, not %d", maxParallel, h.spec.Parallel)
 	}
-	if err := errors.Join(h.findCaches(o.Sample), h.openTape()); err != nil {
+	if err := h.findCaches(o.Sample); err != nil {
 		return nil, err
 	}
 	return h, h.readPlan(ctx, o.Plan, dry)
@@ -149,7 +152,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*holder, error) {
 
 // inspect reads the user's checkout and chooses the base commit. What a run would silently leave behind is refused; what it reads
 // from the checkout itself is not left behind, wherever it lies. A dry run leaves nothing behind and refuses nothing.
-func (h *holder) inspect(ctx context.Context, o *Options, dry bool) (base string, err error) {
+func (h *conduct) inspect(ctx context.Context, o *Options, dry bool) (base string, err error) {
 	c, err := h.git.Inspect(ctx, o.Repo)
 	if err == nil && !dry {
 		err = errors.Join(c.Writable(), h.git.CheckBranch(ctx, c, conductor.IntegrationRef("x")))
@@ -185,7 +188,7 @@ func (h *holder) inspect(ctx context.Context, o *Options, dry bool) (base string
 
 // trust blocks setup, commands and model calls until the user trusts the repository. Where they are not, a dry run
 // keeps the variables that they want away from the commands of shard rules.
-func (h *holder) trust(
+func (h *conduct) trust(
 	ctx context.Context, decide func(context.Context, []string) (bool, error), requests []string, project *spec.Project, dry bool,
 ) (err error) {
 	if _, err := h.dir.Decisions(h.checkout); err != nil && !dry {
@@ -212,7 +215,7 @@ func (h *holder) trust(
 }
 
 // readPlan takes the plan file, and checks what the run needs of the environment.
-func (h *holder) readPlan(ctx context.Context, file *File, dry bool) error {
+func (h *conduct) readPlan(ctx context.Context, file *File, dry bool) error {
 	if file != nil {
 		p, positions, _ := configs.ParsePlan(file.Name, string(file.Data)) // positions have its faults
 		problems := p.Validate(spec.Env{Roles: h.spec.Roles, Gates: gateNames(h.spec.Project)})
@@ -225,7 +228,7 @@ func (h *holder) readPlan(ctx context.Context, file *File, dry bool) error {
 	if dry {
 		return needs.Servers(&h.spec)
 	}
-	return needs.Check(ctx, &h.spec, h.tape.replay != nil)
+	return needs.Check(ctx, &h.spec, h.Replay != "")
 }
 
 // gateNames lists the gates of a project file; nil when they are still to be detected.
@@ -237,7 +240,7 @@ func gateNames(p spec.Project) (names []string) {
 }
 
 // begin makes the run's directory and starts the run. A run that could not begin leaves nothing behind.
-func (h *holder) begin(ctx context.Context, o *Options) (r *Run, err error) {
+func (h *conduct) begin(ctx context.Context, o *Options) (r *Run, err error) {
 	defer func() {
 		if err != nil {
 			h.release()
@@ -249,9 +252,11 @@ func (h *holder) begin(ctx context.Context, o *Options) (r *Run, err error) {
 	if err := h.makeDir(); err != nil {
 		return nil, fmt.Errorf("make the run's directory: %w", err)
 	}
-	if err := h.keep(); err != nil {
+	release, err := h.keep(h.notice)
+	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(h.path))
 	}
+	h.later(release)
 	h.later(func() {
 		if err != nil {
 			err = errors.Join(err, os.RemoveAll(h.path))
@@ -288,11 +293,11 @@ func (h *holder) begin(ctx context.Context, o *Options) (r *Run, err error) {
 		return nil, err
 	}
 	h.later(func() { h.dir.Close(h.bus) })
-	return h.launch(ctx)
+	return h.launch(ctx, run.NewState())
 }
 
 // name gives the run the id of a moment.
-func (h *holder) name(at time.Time) {
+func (h *conduct) name(at time.Time) {
 	h.spec.Run = store.NewID(at)
 	h.path = h.dir.Run(h.spec.Run)
 	h.spec.Outputs = filepath.Join(h.path, outputsDir)
@@ -305,7 +310,7 @@ const (
 )
 
 // makeDir makes the run's directory, with the next id where another run has begun at the same moment.
-func (h *holder) makeDir() error {
+func (h *conduct) makeDir() error {
 	err := os.Mkdir(h.path, 0o700)
 	for n := 1; n < idTries && errors.Is(err, fs.ErrExist); n++ {
 		h.name(h.spec.Created.Add(time.Duration(n) * idStep))
@@ -317,12 +322,12 @@ func (h *holder) makeDir() error {
 const noGates = "the repository has no gates: no change could be proven before it lands"
 
 // checkSetup refuses a key that names what is no file of the base commit.
-func (h *holder) checkSetup(ctx context.Context) error {
+func (h *conduct) checkSetup(ctx context.Context) error {
 	key := h.spec.Project.Setup.Key
 	if len(key) == 0 {
 		return nil
 	}
-	files, err := h.tree(h.spec.Base).Files(ctx)
+	files, err := h.tree(h.spec.Base, "").Files(ctx)
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,8 @@ func TestRunsOfTheSameMomentHaveTheirOwnDirectories(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 10, 15, 0, 999_999_999, time.UTC)
 	dir, ids := store.Dir{Path: t.TempDir()}, map[string]bool{}
-	begin := func() (*holder, error) {
-		h := &holder{dir: dir, spec: run.Spec{Created: at}}
+	begin := func() (*conduct, error) {
+		h := &conduct{place: place{dir: dir}, spec: run.Spec{Created: at}}
 		h.name(at)
 		return h, h.makeDir()
 	}

@@ -1,66 +1,70 @@
 package orchestrator
 
 import (
+	"context"
 	"fmt"
-	"sync"
 
+	"divisi/internal/model"
 	"divisi/internal/model/record"
 	"divisi/internal/usage"
 	"divisi/orchestrator/needs"
+	"divisi/orchestrator/run"
 )
 
-// tape is what becomes of a run's exchanges with its models: recorded, replayed, or neither. The zero value is neither.
-type tape struct {
-	// to is the directory of a recording that is made.
-	to     string
-	replay *record.Replay
-
-	mu   sync.Mutex
-	lost int // exchanges that could not be kept
-}
-
-// openTape opens the recording that is to be replayed. One that is to be made begins with the run.
-func (h *holder) openTape() error {
-	h.tape = &tape{to: h.Record}
-	if h.Replay == "" {
-		return nil
-	}
-	if h.Record != "" {
+// checkTape refuses a recording of a replay.
+func (o *Host) checkTape() error {
+	if o.Record != "" && o.Replay != "" {
 		return usage.Errorf("--record and --replay exclude each other: a replay makes no new exchanges")
 	}
-	var err error
-	h.tape.replay, err = record.Load(h.Replay, needs.Secrets(&h.spec))
-	if err != nil {
-		return usage.Errorf("--replay: %v", err)
+	if o.Elsewhere && o.Record+o.Replay != "" {
+		return usage.Errorf("a recording is made, and replayed, where the models are called: give Record or Replay to Work")
 	}
 	return nil
 }
 
-// recorder begins the recording; nil where none is wanted.
-func (h *holder) recorder() (*record.Recorder, error) {
-	t := h.tape
-	if t.to == "" {
+// models connects to the services of the run's models, or to a recording of them; nil where no role needs one. A replay has no
+// budget and no retries: what they led to was recorded.
+func (w *work) models(ctx context.Context, rate *model.RateLimit) (model.Model, error) {
+	s := &run.Spec{Project: w.setup.Project, Roles: w.setup.Roles, Plan: w.setup.Plan}
+	if w.replay != "" {
+		replay, err := record.Load(w.replay, needs.Secrets(s))
+		if err != nil {
+			return nil, usage.Errorf("--replay: %v", err)
+		}
+		return replay, nil
+	}
+	recorder, err := w.recorder(needs.Secrets(s))
+	if err != nil || !needs.Model(s) {
+		return nil, err
+	}
+	base, end, err := needs.Connect(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	w.later(end)
+	var budget *model.Budget
+	if w.setup.Budget > 0 {
+		budget = model.NewBudget(w.setup.Budget, w.setup.Spent)
+	}
+	m := model.New(base, model.Policy{RateLimit: rate, Budget: budget, Outage: s.Project.Outage()})
+	if recorder != nil {
+		return recorder.Model(m), nil
+	}
+	return m, nil
+}
+
+// recorder begins the recording; nil where none is wanted. The conducting half is told of what could not be written.
+func (w *work) recorder(secrets []string) (*record.Recorder, error) {
+	if w.record == "" {
 		return nil, nil
 	}
-	r, err := record.Open(record.Options{Dir: t.to, Run: h.spec.Run, Secrets: needs.Secrets(&h.spec), OnError: func(err error) {
-		h.log.Error().Err(err).Msg("the recording has a gap")
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.lost++
+	r, err := record.Open(record.Options{Dir: w.record, Run: w.run, Secrets: secrets, OnError: func(err error) {
+		w.log.Error().Err(err).Msg("the recording has a gap")
+		w.tell(call{Gap: fmt.Sprintf("record: %d of the exchanges could not be written to %s: a replay will end there",
+			w.lost.Add(1), w.record)})
 	}})
 	if err != nil {
 		return nil, usage.Errorf("--record: %v", err)
 	}
 	return r, nil
-}
-
-// notices are what a person should know of the recording by now.
-func (t *tape) notices() (list []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.lost > 0 {
-		list = append(list, fmt.Sprintf("record: %d of the exchanges could not be written to %s: a replay will end there",
-			t.lost, t.to))
-	}
-	return list
 }

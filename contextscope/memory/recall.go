@@ -27,9 +27,9 @@ const (
 
 // Recall returns the notes that fit a turn best, as the tail of its request holds them: a few, the best first, together of at
 // most maxTokens estimated tokens (bytes/4). It never fails: what goes wrong gives nothing, and a reason.
-func Recall(ctx context.Context, m *Memory, query string, maxTokens int) (recalled []contextscope.Recalled, notes []string) {
+func (m *Memory) Recall(ctx context.Context, query string, maxTokens int) (recalled []contextscope.Recalled, notes []string) {
 	room := maxTokens * 4
-	if m == nil || room < recallLeast {
+	if room < recallLeast {
 		return nil, nil
 	}
 	enough := min(recallWords, len(asked(text.Head(query, maxQuery), maxAsked)))

@@ -20,24 +20,21 @@ func TestRecall(t *testing.T) {
 		"a.md": "# Header parsing\nparseHTTPHeader keeps the case.", "b.md": "Chance: a header.", "c.md": "Nothing of the sort.",
 	})
 	m := p.open()
-	got, notes := Recall(t.Context(), m, "Change how the HTTP header is parsed", 500)
+	got, notes := m.Recall(t.Context(), "Change how the HTTP header is parsed", 500)
 	require.Empty(t, notes)
 	require.Equal(t, []contextscope.Recalled{
 		{Name: "a", Title: "Header parsing", Text: "# Header parsing\nparseHTTPHeader keeps the case."},
 	}, got, "one word in common is chance")
-	got, _ = Recall(t.Context(), m, "header", 500)
+	got, _ = m.Recall(t.Context(), "header", 500)
 	require.Len(t, got, 2, "a query of one word asks for no more")
 	for _, none := range []int{0, -1, 10} {
-		got, notes = Recall(t.Context(), m, "header", none)
+		got, notes = m.Recall(t.Context(), "header", none)
 		require.Empty(t, got)
 		require.Empty(t, notes)
 	}
-	got, notes = Recall(t.Context(), nil, "header", 500)
-	require.Empty(t, got)
-	require.Empty(t, notes)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	got, notes = Recall(ctx, m, "header", 500)
+	got, notes = m.Recall(ctx, "header", 500)
 	require.Empty(t, got)
 	require.Len(t, notes, 1)
 	require.Contains(t, notes[0], "nothing was recalled: search the memory: ")
@@ -51,7 +48,7 @@ func TestRecallIsBounded(t *testing.T) {
 	}
 	m := newPlace(t, notes).open()
 	for _, most := range []int{50, 100, 333, 500, 2000} {
-		got, _ := Recall(t.Context(), m, "lease token", most)
+		got, _ := m.Recall(t.Context(), "lease token", most)
 		require.NotEmpty(t, got)
 		require.LessOrEqual(t, len(got), recallHits)
 		size := 0

@@ -40,6 +40,9 @@ type Checkout struct {
 	exclude []byte
 }
 
+// Exclude is the content of the lists, beside the repository's own files, of what git ignores in the checkout.
+func (c *Checkout) Exclude() []byte { return c.exclude }
+
 // Identity returns 16 hex digits that stand for this repository on this machine: the digest of the real path of its common git
 // directory. Linked work trees share it; a fork, a second clone and a repository with the same root commit do not. Any checkout
 // can name any git directory: one that this directory does not know has a digest of its own.

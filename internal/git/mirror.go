@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -48,6 +49,17 @@ func (g *Git) CreateMirror(ctx context.Context, dir string, c *Checkout, commit 
 		return err
 	})
 	return r, err
+}
+
+// ReceiveMirror makes the mirror of a commit from a pack that has it whole. exclude are the lists of what is ignored, as the
+// mirror that the pack is from has them.
+func (g *Git) ReceiveMirror(ctx context.Context, dir, commit string, exclude, pack []byte) (*Repo, error) {
+	if err := checkIDs(commit); err != nil {
+		return nil, err
+	}
+	return g.createMirror(ctx, dir, commit, skeleton{exclude: exclude}, func(gitDir string) error {
+		return g.receive(ctx, gitDir, bytes.NewReader(pack))
+	})
 }
 
 // ErrDamaged is a repository with an object that is not there, or whose content does not match its id.

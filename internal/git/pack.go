@@ -40,13 +40,21 @@ func (r *Repo) Import(ctx context.Context, pack []byte) error {
 	return nil
 }
 
-// Pack returns a thin pack with everything that a repository needs which has base, to have commit too.
+// Pack returns a thin pack with everything that a repository needs which has base, to have commit too; a whole one where base is
+// empty.
 func (r *Repo) Pack(ctx context.Context, commit, base string) ([]byte, error) {
-	if err := checkIDs(commit, base); err != nil {
+	revs := commit + "\n"
+	if err := checkIDs(commit); err != nil {
 		return nil, err
 	}
+	if base != "" {
+		if err := checkIDs(base); err != nil {
+			return nil, err
+		}
+		revs += "^" + base + "\n"
+	}
 	var out bytes.Buffer
-	if err := r.pack(ctx, &out, commit+"\n^"+base+"\n", "--thin"); err != nil {
+	if err := r.pack(ctx, &out, revs, "--thin"); err != nil {
 		return nil, fmt.Errorf("pack %s without %s: %w", commit, base, err)
 	}
 	return out.Bytes(), nil

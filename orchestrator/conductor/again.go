@@ -17,7 +17,7 @@ import (
 func (c *Conductor) tryAgain(ctx context.Context, q Request) (string, error) {
 	var gained run.PlanData
 	if q.Plan != nil {
-		data, problems, err := plan.Gain(ctx, *q.Plan, c.st, c.cfg.Tree(c.st.Head))
+		data, problems, err := plan.Gain(ctx, *q.Plan, c.st, c.cfg.Tree(c.st.Head, c.st.Environment()))
 		if err != nil {
 			return "", fmt.Errorf("read what the plan file has gained: %w", err)
 		}

@@ -39,8 +39,8 @@ type Config struct {
 	// had is the commit that it was put at before, or empty.
 	Mirror  *git.Repo
 	Publish func(ctx context.Context, commit, base, had string) (ref string, err error)
-	// Tree reads the content of a commit for expanding shard rules.
-	Tree func(commit string) plan.Tree
+	// Tree reads the content of a commit for expanding shard rules, whose commands see the environment of that id.
+	Tree func(commit, environment string) plan.Tree
 	// Baselines keeps what the gates found on base commits; nil keeps nothing.
 	Baselines *baseline.Store
 	// Approve shows a plan to a person, and returns when ctx ends; nil where no person can be asked.
@@ -49,8 +49,9 @@ type Config struct {
 	Decide func(ctx context.Context, d run.Decision) (run.Answer, error)
 	// Interactive is set while a person watches who can answer questions: the run then waits for answers, and does not stop.
 	Interactive bool
-	// Ready starts the run's worker, once the queue holds what the log says and nothing older. It may be nil.
-	Ready func(ctx context.Context) error
+	// Setup is the sealed object that the run's workers are made of. A run event names it once the queue holds what the log says
+	// and nothing older: they begin then. It may be empty.
+	Setup string
 	// Resume continues a stopped run; Budget, when not nil, is its new budget, and AllowUnverified lets it land patches without
 	// proof.
 	Resume          bool
@@ -149,11 +150,6 @@ func (c *Conductor) State() *run.State { return c.st }
 func (c *Conductor) Run(ctx context.Context) error {
 	if err := c.takeOver(ctx); err != nil {
 		return err
-	}
-	if c.cfg.Ready != nil {
-		if err := c.cfg.Ready(ctx); err != nil {
-			return err
-		}
 	}
 	// A goroutine that still waits for this one when it leaves the loop would wait without end: inner ends first.
 	inner, end := context.WithCancel(ctx)

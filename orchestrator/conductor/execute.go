@@ -199,7 +199,7 @@ func (c *Conductor) takeBack(ctx context.Context, w *run.Work) error {
 
 // expand prepares a plan, and executes what follows.
 func (c *Conductor) expand(ctx context.Context, a plan.Expand) error {
-	data, problems, err := plan.Prepare(ctx, a.Plan, c.st, c.cfg.Tree(a.Commit))
+	data, problems, err := plan.Prepare(ctx, a.Plan, c.st, c.cfg.Tree(a.Commit, c.st.Environment()))
 	if err != nil {
 		return fmt.Errorf("prepare a plan: %w", err)
 	}

@@ -121,7 +121,7 @@ func (r *rig) config(resume bool) conductor.Config {
 	}
 }
 
-func (r *rig) tree(commit string) plan.Tree {
+func (r *rig) tree(commit, _ string) plan.Tree {
 	return &conductor.CommitTree{Repo: r.mirror, Commit: commit}
 }
 
@@ -144,7 +144,7 @@ func (r *rig) worker(ctx context.Context) (stop func()) {
 			if a.Role.Name != spec.RoleMaster {
 				return nil
 			}
-			return []tool.Tool{plan.NewTool(r.fold, r.tree, r.spec.Roles)}
+			return []tool.Tool{plan.NewTool(r.check, r.spec.Roles)}
 		},
 	})
 	require.NoError(r.t, w.Start(ctx))
@@ -153,6 +153,14 @@ func (r *rig) worker(ctx context.Context) (stop func()) {
 
 func (r *rig) fold(ctx context.Context) (*run.State, error) {
 	return conductor.Fold(ctx, r.bus, r.spec.Run)
+}
+
+func (r *rig) check(ctx context.Context, p spec.Plan) (plan.Checked, error) {
+	st, err := r.fold(ctx)
+	if err != nil {
+		return plan.Checked{}, err
+	}
+	return plan.Check(ctx, p, st, r.tree(st.Head, ""))
 }
 
 // run carries the run out from its first event to its end.

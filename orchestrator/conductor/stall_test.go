@@ -210,7 +210,7 @@ func TestNoTaskMayBeCalledMaster(t *testing.T) {
 		s.Roles["mod"] = command("mod", "true")
 		s.Plan = planOf(spec.Task{ID: "master", Role: "mod", Brief: "b"})
 	})
-	_, problems, err := plan.Prepare(t.Context(), *r.spec.Plan, r.planned(), r.tree(r.spec.Base))
+	_, problems, err := plan.Prepare(t.Context(), *r.spec.Plan, r.planned(), r.tree(r.spec.Base, ""))
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 	require.Equal(t, "tasks[0].id", problems[0].Path)

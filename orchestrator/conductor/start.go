@@ -54,7 +54,10 @@ func (c *Conductor) takeOver(ctx context.Context) error {
 	if err := c.syncHead(ctx); err != nil {
 		return err
 	}
-	return c.sweep(ctx, time.Time{})
+	if err := c.sweep(ctx, time.Time{}); err != nil || c.cfg.Setup == "" {
+		return err
+	}
+	return c.append(ctx, run.Append{Data: run.Data{Setup: c.cfg.Setup}})
 }
 
 // PublishLanded puts what has landed in a run that was stopped or cancelled into the user's repository, and returns the ref.

@@ -124,7 +124,7 @@ func Open(
 	}
 	var extra []tool.Tool
 	if slices.Contains(a.Role.Tools, spec.ToolDispatch) {
-		extra = append(extra, plan.NewTool(nil, nil, st.Spec.Roles))
+		extra = append(extra, plan.NewTool(nil, st.Spec.Roles))
 	}
 	return worker.Explain(ctx, b, mirror, a, extra)
 }

@@ -18,21 +18,32 @@ import (
 // plan while the master can still fix it; the conductor does the same once more and makes it the run's. It ends the turn:
 // the master is called when the tasks have ended.
 type dispatch struct {
-	state func(ctx context.Context) (*run.State, error)
-	tree  func(commit string) Tree
+	check func(ctx context.Context, p spec.Plan) (Checked, error)
 
 	mu sync.Mutex
 	// plan is what this attempt has dispatched so far: calls of one turn add up.
 	plan *spec.Plan
 }
 
-// NewTool returns dispatch for one attempt of a run's master, which learns from it the roles that a task can have. state folds
-// the run's log.
-func NewTool(
-	state func(ctx context.Context) (*run.State, error), tree func(commit string) Tree,
-	roles map[string]spec.Role,
-) tool.Tool {
-	d := &dispatch{state: state, tree: tree}
+// Checked is what becomes of a plan on the present run: problems of it, or how many tasks it has, the most tokens that they may
+// use, and notes.
+type Checked struct {
+	Problems []spec.Problem `json:"problems,omitempty"`
+	Tasks    int            `json:"tasks,omitempty"`
+	Ceiling  int            `json:"ceiling,omitempty"`
+	Notes    []string       `json:"notes,omitempty"`
+}
+
+// Check prepares a plan as it would be for the run, and changes nothing.
+func Check(ctx context.Context, p spec.Plan, st *run.State, tree Tree) (Checked, error) {
+	data, problems, err := Prepare(ctx, p, st, tree)
+	return Checked{problems, len(data.Tasks), data.Ceiling, data.Notes}, err
+}
+
+// NewTool returns dispatch for one attempt of a run's master, which learns from it the roles that a task can have. check is Check
+// on the run.
+func NewTool(check func(ctx context.Context, p spec.Plan) (Checked, error), roles map[string]spec.Role) tool.Tool {
+	d := &dispatch{check: check}
 	// It writes: what it plans must come after everything else of its turn.
 	return tool.New(spec.ToolDispatch, strings.ReplaceAll(dispatchDescription, "\n", " ")+listRoles(roles), tool.Writes, d.run)
 }
@@ -69,20 +80,20 @@ func (d *dispatch) run(ctx context.Context, p spec.Plan) tool.Result {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	merged := d.join(p)
-	data, problems, err := d.try(ctx, merged)
+	checked, err := d.check(ctx, merged)
 	if err != nil {
 		return tool.Failed("the plan could not be checked: %v", err)
 	}
-	if len(problems) > 0 {
+	if len(checked.Problems) > 0 {
 		return tool.Failed("nothing was dispatched; fix all of this and call dispatch again:\n%s",
-			(&Error{problems}).Error())
+			(&Error{checked.Problems}).Error())
 	}
 	d.plan = &merged
 	text := fmt.Sprintf("accepted: %d tasks, at most %d tokens. You will be called when all of them have ended.",
-		len(data.Tasks), data.Ceiling)
+		checked.Tasks, checked.Ceiling)
 	return tool.Result{
-		Output: map[string]any{"output": strings.Join(append([]string{text}, data.Notes...), "\n")},
-		Ends:   true, Plan: &merged, Doing: fmt.Sprintf("dispatched %d tasks", len(data.Tasks)),
+		Output: map[string]any{"output": strings.Join(append([]string{text}, checked.Notes...), "\n")},
+		Ends:   true, Plan: &merged, Doing: fmt.Sprintf("dispatched %d tasks", checked.Tasks),
 	}
 }
 
@@ -98,13 +109,4 @@ func (d *dispatch) join(p spec.Plan) spec.Plan {
 		out.DecisionRecord = strings.TrimSpace(out.DecisionRecord + "\n\n" + p.DecisionRecord)
 	}
 	return out
-}
-
-// try checks the plan against the present run.
-func (d *dispatch) try(ctx context.Context, p spec.Plan) (run.PlanData, []spec.Problem, error) {
-	st, err := d.state(ctx)
-	if err != nil {
-		return run.PlanData{}, nil, err
-	}
-	return Prepare(ctx, p, st, d.tree(st.Head))
 }

@@ -70,6 +70,8 @@ type Data struct {
 	Missing []string `json:"missing,omitempty"`
 	// Epoch counts the conductors that have held the run; each begins with an event that raises it.
 	Epoch int `json:"epoch,omitempty"`
+	// Setup is set when a conductor has taken over: the sealed object that the workers of the run are made of from then on.
+	Setup string `json:"setup,omitempty"`
 	// Decision is set when something became of a decision.
 	Decision *Decided `json:"decision,omitempty"`
 	// Budget is set when a resume changes it, in tokens.

@@ -12,7 +12,6 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/contextscope/compile"
-	"divisi/contextscope/memory"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/compact"
@@ -39,6 +38,13 @@ type Tree interface {
 	Diff(ctx context.Context, limit int) (string, error)
 }
 
+// Memory finds what outlives a run.
+type Memory interface {
+	// Recall returns the notes that fit a turn best, together of at most maxTokens estimated tokens, and why there are none where
+	// something went wrong.
+	Recall(ctx context.Context, query string, maxTokens int) (recalled []contextscope.Recalled, notes []string)
+}
+
 // Agent carries one attempt out with a model: the turn loop. It holds no truth of its own: each step is computed from the
 // session, which is a fold over the journal, so that an agent that was lost goes on where its last append left off.
 type Agent struct {
@@ -51,7 +57,7 @@ type Agent struct {
 	// Input is what every request shares: role, brief and slice; its events are those of the sessions that this one continues.
 	Input compile.Input
 	// Memory and Compact may be nil: then nothing is recalled, and a history that outgrows its window ends the attempt.
-	Memory  *memory.Memory
+	Memory  Memory
 	Compact *compact.Runner
 	// Tree is nil for roles without a work tree or without writing tools.
 	Tree Tree

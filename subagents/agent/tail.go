@@ -80,7 +80,7 @@ func (a *Agent) recall(ctx context.Context) []contextscope.Recalled {
 		return nil
 	}
 	query := memory.RecallQuery(a.Input.Brief, a.events, a.Input.Brief.Task.Files)
-	notes, faults := memory.Recall(ctx, a.Memory, query, most)
+	notes, faults := a.Memory.Recall(ctx, query, most)
 	for _, f := range faults {
 		a.Log.Warn().Str("fault", f).Msg("memory could not be searched")
 	}

@@ -57,6 +57,7 @@ type link struct {
 }
 
 // Take keeps what a checkout has for a commit of a mirror. What it does not have is in the content's Missing, and is no error.
+// Without a checkout, nil, it is what the store has.
 func (s *Store) Take(ctx context.Context, c *git.Checkout, mirror *git.Repo, commit string) (*Content, error) {
 	links, err := linksOf(ctx, mirror, commit)
 	if err != nil {
@@ -244,6 +245,9 @@ func (s *Store) object(c *git.Checkout, p spec.Pointer) (err error) {
 	name := filepath.Join(s.dir, lfsDir, p.OID)
 	if info, err := os.Stat(name); err == nil && info.Size() == p.Size {
 		return s.use(name)
+	}
+	if c == nil {
+		return fs.ErrNotExist
 	}
 	from, err := c.OpenLFS(p)
 	if err != nil {

@@ -3,9 +3,9 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"divisi/bus"
-	"divisi/internal/git"
 	"divisi/internal/spec"
 )
 
@@ -29,6 +29,9 @@ type Setup struct {
 	// git stores; empty for nothing.
 	Environment string `json:"environment,omitempty"`
 	Beside      string `json:"beside,omitempty"`
+	// Exclude are the lists of what git ignores that the base commit does not have; Memory reports whether the repository has one.
+	Exclude []byte `json:"exclude,omitempty"`
+	Memory  bool   `json:"memory,omitempty"`
 	// Strict has commands run only where they can be fully confined.
 	Strict bool `json:"strict,omitempty"`
 	// Parallel is how many agents work at once; Budget the tokens of the run, 0 for no limit; Spent those that are used already.
@@ -44,7 +47,7 @@ func (s *Setup) check(run string) error {
 	switch {
 	case s.Run != run:
 		return fmt.Errorf("it is of run %.80q", s.Run)
-	case !git.ValidID(s.Base):
+	case len(s.Base) != 40 && len(s.Base) != 64 || strings.Trim(s.Base, "0123456789abcdef") != "":
 		return fmt.Errorf("base %.80q is no commit", s.Base)
 	case !bus.ValidToken(s.Caches):
 		return fmt.Errorf("caches %.80q is no name of a directory", s.Caches)

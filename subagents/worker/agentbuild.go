@@ -8,7 +8,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"divisi/contextscope/compile"
-	"divisi/contextscope/memory"
 	"divisi/internal/spec"
 	"divisi/subagents/agent"
 	"divisi/subagents/wire"
@@ -27,13 +26,16 @@ func (at *attempt) agent(ctx context.Context) (a *agent.Agent, done func(), err 
 	a = &agent.Agent{
 		Assignment: at.assignment, Journal: at.journal, Model: w.cfg.Model,
 		Call: agent.CallOf(at.assignment), Compiler: w.compiler, Input: in,
-		Compact: agent.NewCompactor(w.cfg.Model, at.assignment, w.cfg.RateLimit, at.log),
-		Memory:  w.cfg.Memory, Siblings: w.siblings,
-		Tree: at.tree(), Remaining: at.remaining(), Scope: at.requests.scope(at.writeSet()), Delegated: at.requests.Delegated,
+		Compact:  agent.NewCompactor(w.cfg.Model, at.assignment, w.cfg.RateLimit, at.log),
+		Siblings: w.siblings,
+		Tree:     at.tree(), Remaining: at.remaining(), Scope: at.requests.scope(at.writeSet()), Delegated: at.requests.Delegated,
 		Background: at.requests,
 		Rest:       func() func() { return at.place.rest(ctx) },
 		Bounds:     at.bounds(), Inbox: at.inbox, Doing: at.progress.doing,
 		RateLimit: w.cfg.RateLimit, Clock: w.cfg.Clock, Log: at.log,
+	}
+	if w.cfg.Memory != nil {
+		a.Memory = w.cfg.Memory
 	}
 	if a.Tools, done, err = at.tools(ctx, a); err != nil {
 		return nil, nil, err
@@ -47,7 +49,7 @@ func (at *attempt) agent(ctx context.Context) (a *agent.Agent, done func(), err 
 }
 
 // refresh lets the agent find what was noted since the last one began. Notes that cannot be read are told when a run begins.
-func (at *attempt) refresh(ctx context.Context, m *memory.Memory) {
+func (at *attempt) refresh(ctx context.Context, m Memory) {
 	if _, err := m.Refresh(ctx); err != nil {
 		at.log.Warn().Err(err).Msg("the memory may be out of date")
 	}
@@ -59,9 +61,9 @@ func (w *Worker) notes(ctx context.Context, a *wire.Assignment, log zerolog.Logg
 	if w.cfg.Memory == nil || !slices.Contains(tools, spec.ToolLoadMemory) && !slices.Contains(tools, spec.ToolSaveMemory) {
 		return false
 	}
-	notes, err := w.cfg.Memory.List(ctx)
+	notes, err := w.cfg.Memory.Refresh(ctx)
 	if err != nil {
 		log.Warn().Err(err).Msg("the notes cannot be listed: the agent has no tools of the memory")
 	}
-	return len(notes) > 0
+	return notes
 }

@@ -181,6 +181,9 @@ func (at *attempt) prepare(ctx context.Context) (release func(), err error) {
 			at.log.Warn().Err(err).Msg("a private directory stays behind")
 		}
 	})
+	if err := at.bring(ctx); err != nil {
+		return release, err
+	}
 	if at.needsSlot() {
 		if err := at.open(ctx); err != nil {
 			return release, err

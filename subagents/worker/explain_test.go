@@ -159,6 +159,17 @@ func digTool() *probe {
 	}}
 }
 
+// kept is a memory without a bus between.
+type kept struct{ *memory.Memory }
+
+func (k kept) Refresh(ctx context.Context) (bool, error) {
+	if _, err := k.Memory.Refresh(ctx); err != nil {
+		return false, err
+	}
+	notes, err := k.List(ctx)
+	return len(notes) > 0, err
+}
+
 // work starts a worker whose clock runs fast, so that it tells its progress often.
 func (e *explained) work() *Worker {
 	e.t.Helper()
@@ -166,7 +177,7 @@ func (e *explained) work() *Worker {
 	w := NewWorker(Config{
 		Bus: e.bus, Name: "w", Model: e.client, Mirror: e.mirror, Pool: e.pool, Parallel: 2, Roles: []string{"digger", "tester"},
 		Caches: sandbox.Caches{Dir: filepath.Join(e.dir, "caches")}, Environments: newEnvironments(e.t, e.dir), Environ: os.Environ(), Temp: e.t.TempDir(),
-		Tools: func(*wire.Assignment) []tool.Tool { return []tool.Tool{e.dig} }, Memory: e.memory, Log: zerolog.Nop(),
+		Tools: func(*wire.Assignment) []tool.Tool { return []tool.Tool{e.dig} }, Memory: kept{e.memory}, Log: zerolog.Nop(),
 		Clock: func() time.Time { return time.Unix(1_800_000_000+ticks.Add(1), 0).UTC() },
 	})
 	require.NoError(e.t, w.Start(e.t.Context()))

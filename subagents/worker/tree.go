@@ -61,6 +61,33 @@ func (t *slotTree) Diff(ctx context.Context, limit int) (string, error) {
 	return text, nil
 }
 
+// bring makes sure that the mirror has the commits that the assignment is about, where it is not the conductor's own.
+func (at *attempt) bring(ctx context.Context) error {
+	a, w := at.assignment, at.worker
+	if w.cfg.Fetch == nil {
+		return nil
+	}
+	commits := []string{a.Head, a.Since}
+	for _, p := range []*spec.Patch{a.Patch, a.Start} {
+		if p != nil {
+			commits = append(commits, p.Commit)
+		}
+	}
+	for _, c := range commits {
+		if c == "" {
+			continue
+		}
+		has, err := w.cfg.Mirror.Has(ctx, c)
+		if err == nil && !has {
+			err = w.cfg.Fetch(ctx, c)
+		}
+		if err != nil {
+			return fmt.Errorf("bring %s: %w", c, err)
+		}
+	}
+	return nil
+}
+
 // fetch makes sure that the mirror has a patch's commit.
 func fetch(ctx context.Context, mirror *git.Repo, objects journal.Objects, p *spec.Patch) error {
 	has, err := mirror.Has(ctx, p.Commit)

@@ -16,7 +16,6 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope/compile"
-	"divisi/contextscope/memory"
 	"divisi/internal/git"
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
@@ -27,6 +26,7 @@ import (
 	"divisi/subagents/gate"
 	"divisi/subagents/limit"
 	"divisi/subagents/tool"
+	"divisi/subagents/tool/artifacts"
 	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
 
@@ -67,7 +67,10 @@ type Config struct {
 	// Tools brings further tools for an attempt, such as the master's dispatch. It may be nil.
 	Tools func(a *wire.Assignment) []tool.Tool
 	// Memory finds notes for turns; nil means none.
-	Memory *memory.Memory
+	Memory Memory
+	// Fetch brings a commit that the mirror lacks, with what leads to it from the base; nil where the mirror is the conductor's
+	// own, which lacks none.
+	Fetch func(ctx context.Context, commit string) error
 	// RateLimit reports when the model's service asked every caller to wait. It may be nil: then such time counts like any other.
 	RateLimit limit.RateLimit
 	// Full is told that the store can take no more events of attempts. It may be nil, and is called from any goroutine, also
@@ -79,6 +82,14 @@ type Config struct {
 	Clock func() time.Time
 	IDs   func() string
 	Log   zerolog.Logger
+}
+
+// Memory is the memory of the repository.
+type Memory interface {
+	agent.Memory
+	artifacts.Memory
+	// Refresh lets what was noted since be found, and reports whether there are notes.
+	Refresh(ctx context.Context) (notes bool, err error)
 }
 
 // withDefaults returns the configuration with what was left out filled in.

@@ -1,0 +1,219 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/contextscope/memory"
+	"divisi/internal/spec"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/plan"
+	"divisi/subagents/wire"
+)
+
+// call is what the half of a run that works asks of the half that conducts, over the bus: one field is set.
+type call struct {
+	// Plan is to be checked on the present run: Checked.
+	Plan *spec.Plan `json:"plan,omitempty"`
+	// Commit is one that the caller's mirror lacks, which has Have, or nothing where that is empty: Object.
+	Commit string `json:"commit,omitempty"`
+	Have   string `json:"have,omitempty"`
+	// Search and Recall are queries of the memory, for at most Most notes or tokens: Hits, or Recalled and Notes.
+	Search string `json:"search,omitempty"`
+	Recall string `json:"recall,omitempty"`
+	Most   int    `json:"most,omitempty"`
+	// Propose is a note for the memory: ID.
+	Propose *memory.Note `json:"propose,omitempty"`
+	// Refresh reads what was noted since: Has.
+	Refresh bool `json:"refresh,omitempty"`
+	// Gap is what a person should know of the recording by now; Full is why the store can take no more events.
+	Gap  string `json:"gap,omitempty"`
+	Full string `json:"full,omitempty"`
+}
+
+// answer is what becomes of a call.
+type answer struct {
+	// Error is why nothing does; Refused reports that what was asked for is at fault.
+	Error   string `json:"error,omitempty"`
+	Refused bool   `json:"refused,omitempty"`
+
+	Checked  plan.Checked            `json:"checked,omitzero"`
+	Object   string                  `json:"object,omitempty"`
+	Hits     []memory.Hit            `json:"hits,omitempty"`
+	Recalled []contextscope.Recalled `json:"recalled,omitempty"`
+	Notes    []string                `json:"notes,omitempty"`
+	ID       string                  `json:"id,omitempty"`
+	Has      bool                    `json:"has,omitempty"`
+}
+
+// callSubject is where the conducting half listens to the working ones.
+func callSubject(run string) string { return bus.ControlSubject(run) + ".conduct" }
+
+// listen answers the calls of working halves, until stop, which waits for those under way.
+func (h *conduct) listen(ctx context.Context) (stop func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var under sync.WaitGroup
+	unsubscribe, err := h.bus.Subscribe(ctx, callSubject(h.spec.Run), func(m bus.Message, reply func([]byte) error) {
+		under.Go(func() {
+			a := h.answer(ctx, m.Data)
+			data, err := json.Marshal(a)
+			if err == nil {
+				err = reply(data)
+			}
+			if err != nil {
+				h.log.Warn().Err(err).Msg("a worker was not answered")
+			}
+		})
+	})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return func() { cancel(); unsubscribe(); under.Wait() }, nil
+}
+
+func (h *conduct) answer(ctx context.Context, data []byte) answer {
+	var c call
+	err := json.Unmarshal(data, &c)
+	var a answer
+	if err == nil {
+		a, err = h.do(ctx, &c)
+	}
+	if err != nil {
+		a = answer{Error: err.Error(), Refused: errors.Is(err, memory.ErrRefused)}
+	}
+	return a
+}
+
+func (h *conduct) do(ctx context.Context, c *call) (a answer, err error) {
+	switch {
+	case c.Plan != nil:
+		st, err := conductor.Fold(ctx, h.bus, h.spec.Run)
+		if err == nil {
+			a.Checked, err = plan.Check(ctx, *c.Plan, st, h.tree(st.Head, st.Environment()))
+		}
+		return a, err
+	case c.Commit != "":
+		pack, err := h.mirror.Pack(ctx, c.Commit, c.Have)
+		if err != nil {
+			return a, err
+		}
+		a.Object = wire.Name(wire.SealedCommits, pack)
+		return a, h.bus.Put(ctx, a.Object, pack)
+	case c.Gap != "":
+		h.gaps.Store(&c.Gap)
+		return a, nil
+	case c.Full != "":
+		h.full(fmt.Errorf("%w: %s", bus.ErrFull, strings.TrimPrefix(c.Full, bus.ErrFull.Error()+": ")))
+		return a, nil
+	case h.notes == nil:
+		return a, errors.New("the run has no memory")
+	case c.Search != "":
+		a.Hits, err = h.notes.Search(ctx, c.Search, c.Most)
+	case c.Recall != "":
+		a.Recalled, a.Notes = h.notes.Recall(ctx, c.Recall, c.Most)
+	case c.Propose != nil:
+		a.ID, err = h.notes.Propose(ctx, *c.Propose)
+	case c.Refresh:
+		var notes []memory.Note
+		if _, err = h.notes.Refresh(ctx); err == nil {
+			notes, err = h.notes.List(ctx)
+		}
+		a.Has = len(notes) > 0
+	default:
+		err = errors.New("the call asks for nothing that is known here")
+	}
+	return a, err
+}
+
+// callTimeout bounds a call: the commands of shard rules may take minutes.
+const callTimeout = 10 * time.Minute
+
+// ask calls the conducting half.
+func (w *work) ask(ctx context.Context, c call) (a answer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	data, err := json.Marshal(c)
+	if err == nil {
+		data, err = w.bus.Request(ctx, callSubject(w.run), data)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &a)
+	}
+	switch {
+	case err != nil:
+		return a, fmt.Errorf("ask the conductor of run %s: %w", w.run, err)
+	case a.Refused:
+		return a, fmt.Errorf("%w%s", memory.ErrRefused, strings.TrimPrefix(a.Error, memory.ErrRefused.Error()))
+	case a.Error != "":
+		return a, errors.New(a.Error)
+	}
+	return a, nil
+}
+
+// check has a plan of the master checked.
+func (w *work) check(ctx context.Context, p spec.Plan) (plan.Checked, error) {
+	a, err := w.ask(ctx, call{Plan: &p})
+	return a.Checked, err
+}
+
+// fetch brings a commit into the working half's own mirror.
+func (w *work) fetch(ctx context.Context, commit string) error {
+	pack, err := w.commits(ctx, commit, w.setup.Base)
+	if err != nil {
+		return err
+	}
+	return w.mirror.Import(ctx, pack)
+}
+
+// commits has a pack made of a commit, and gets it.
+func (w *work) commits(ctx context.Context, commit, have string) ([]byte, error) {
+	a, err := w.ask(ctx, call{Commit: commit, Have: have})
+	if err != nil {
+		return nil, err
+	}
+	return wire.Open(ctx, w.bus, wire.SealedCommits, a.Object)
+}
+
+// remote is the memory of the repository, which the conducting half has.
+type remote struct{ w *work }
+
+// Search implements artifacts.Memory.
+func (r remote) Search(ctx context.Context, query string, limit int) ([]memory.Hit, error) {
+	if query == "" {
+		return nil, nil
+	}
+	a, err := r.w.ask(ctx, call{Search: query, Most: limit})
+	return a.Hits, err
+}
+
+// Propose implements artifacts.Memory.
+func (r remote) Propose(ctx context.Context, n memory.Note) (string, error) {
+	a, err := r.w.ask(ctx, call{Propose: &n})
+	return a.ID, err
+}
+
+// Recall implements agent.Memory.
+func (r remote) Recall(ctx context.Context, query string, maxTokens int) ([]contextscope.Recalled, []string) {
+	if query == "" {
+		return nil, nil
+	}
+	a, err := r.w.ask(ctx, call{Recall: query, Most: maxTokens})
+	if err != nil {
+		return nil, []string{"nothing was recalled: " + err.Error()}
+	}
+	return a.Recalled, a.Notes
+}
+
+// Refresh implements worker.Memory.
+func (r remote) Refresh(ctx context.Context) (bool, error) {
+	a, err := r.w.ask(ctx, call{Refresh: true})
+	return a.Has, err
+}

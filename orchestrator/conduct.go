@@ -1,0 +1,287 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"divisi/bus"
+	"divisi/configs"
+	"divisi/contextscope/memory"
+	"divisi/internal/git"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/orchestrator/baseline"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/dashboard"
+	"divisi/orchestrator/plan"
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
+	"divisi/subagents/checkout"
+	"divisi/subagents/wire"
+)
+
+// conduct is the half of a run that conducts it: plan, rules, landing, publishing. It shares nothing in memory with the half that
+// works: they meet on the bus, in the object store and in one sealed wire.Setup.
+type conduct struct {
+	Host
+	place
+
+	// spec is what the run is to do; path is its directory.
+	spec     run.Spec
+	path     string
+	git      *git.Git
+	checkout *git.Checkout
+	mirror   *git.Repo
+	bus      *bus.Bus
+	// full ends the run because its store is full, or stops it in order.
+	full context.CancelCauseFunc
+	// beside is what trees have of the checkout beside the files that git stores.
+	beside *checkout.Content
+	// positions are the places in the plan file, skipped the agents of other programs that are no roles here.
+	positions *configs.Positions
+	skipped   []configs.Skipped
+	// repoRoles are the roles of the repository's own files, whose requests need trust.
+	repoRoles map[string]spec.Role
+	// writePlan is Options.WritePlan.
+	writePlan func(ctx context.Context, plan File) (string, error)
+	notes     *memory.Memory
+	notices   []string
+	// gaps are what a person should know of the recording that the working half makes.
+	gaps atomic.Pointer[string]
+	// resumes says that the run goes on: budget, when not nil, is its new budget, unverified lets it land what is not proven.
+	resumes, unverified bool
+	budget              *int
+	// proposed counts the proposals of notes that wait at the end of the run.
+	proposed int
+	closers
+}
+
+// closers release what was taken, the newest first.
+type closers []func()
+
+func (c *closers) later(f func()) { *c = append(*c, f) }
+
+func (c *closers) release() {
+	for _, f := range slices.Backward(*c) {
+		f()
+	}
+	*c = nil
+}
+
+// launch appends the run's first event, unless it resumes, and begins to conduct. The bus is open; st is the run so far.
+func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
+	r := newRun(h.spec.Run, h.dir, h.bus)
+	r.held, r.started = h, ctx.Err
+	ctx, h.full = context.WithCancelCause(ctx)
+	r.stop = func() { h.full(context.Canceled) }
+	h.later(r.stop)
+	if err := h.takeKey(); err != nil {
+		return nil, err
+	}
+	h.remember(ctx)
+	setup, err := h.seal(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	stop, err := h.listen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h.later(stop)
+	cond, err := conductor.New(ctx, h.conductorConfig(setup))
+	if err != nil {
+		return nil, err
+	}
+	if h.Dashboard != "" {
+		r.page, err = dashboard.New(dashboard.Options{
+			Addr: h.Dashboard, Run: r.id, Log: conductor.Log{Bus: h.bus, Run: r.id}, Logger: h.log,
+		})
+		if err == nil {
+			err = r.page.Start(context.WithoutCancel(ctx))
+		}
+		if err != nil {
+			return nil, err
+		}
+		h.later(r.page.Stop)
+	}
+	hands, err := h.hands(ctx, setup)
+	if err != nil {
+		return nil, err
+	}
+	if !h.resumes {
+		if err := cond.Start(ctx, h.spec); err != nil {
+			return nil, err
+		}
+	}
+	h.bus.WaitForRoom(h.notice)
+	h.later(func() {
+		if !r.st.Status.Ended() {
+			return
+		}
+		if st := h.dir.Conclude(ctx, h.bus, r.id); st != nil {
+			r.st = st
+		}
+	})
+	r.live, r.over = context.WithCancel(context.Background())
+	go func() {
+		defer r.over()
+		stop := hands.begin(ctx, cond.State().Pos, h.full)
+		r.err = cond.Run(ctx)
+		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+			r.err = cause
+		}
+		stop()
+		if n, err := h.mirror.PackLoose(ctx); err != nil || n > 0 {
+			h.log.Debug().Err(err).Int("objects", n).Msg("the mirror was packed")
+		}
+		r.st = cond.State()
+		h.propose(ctx, r.st)
+	}()
+	return r, nil
+}
+
+// seal stores what the working half is made of, and returns the name of the object.
+func (h *conduct) seal(ctx context.Context, st *run.State) (string, error) {
+	s := wire.Setup{
+		Run: h.spec.Run, Base: h.spec.Base, Caches: filepath.Base(h.caches), Project: h.spec.Project, Roles: h.spec.Roles,
+		Plan: h.spec.Plan, Environment: h.spec.Environment, Beside: h.beside.Digest(), Exclude: h.checkout.Exclude(),
+		Memory: h.notes != nil, Strict: h.Strict, Parallel: max(1, h.spec.Parallel), Budget: h.limit(st), Spent: st.Usage.Total(),
+		Quotas: st.Quotas,
+	}
+	name, data, err := s.Seal()
+	if err != nil {
+		return "", err
+	}
+	return name, h.bus.Put(ctx, name, data)
+}
+
+// hands makes the half that works in this process; nil where others do.
+func (h *conduct) hands(ctx context.Context, setup string) (*work, error) {
+	if h.Elsewhere {
+		return nil, nil
+	}
+	w := &work{
+		place: place{dir: h.dir, log: h.log}, run: h.spec.Run, bus: h.bus, git: h.git, shared: true,
+		record: h.Record, replay: h.Replay, key: filepath.Join(h.path, keyFile), notice: h.notice,
+	}
+	h.later(w.release)
+	return w, w.prepare(ctx, setup)
+}
+
+func (h *conduct) conductorConfig(setup string) conductor.Config {
+	return conductor.Config{
+		Run: h.spec.Run, Bus: h.bus, Mirror: h.mirror, Resume: h.resumes, Budget: h.budget, AllowUnverified: h.unverified,
+		Notices: h.notices, Clock: now, NewID: newID, Log: h.log, Tree: h.tree, Approve: h.approver(), Closing: h.recording, Setup: setup,
+		Interactive: h.Approve != nil, Publish: h.publish, OnDoubt: h.OnDoubt,
+		Baselines: &baseline.Store{
+			Dir: baseline.Below(h.caches), Cache: filepath.Join(h.caches, string(sandbox.Gates)), Host: h.gateHost, Clock: now,
+		},
+		Decide: h.decider(), Keys: h.spec.Keys,
+	}
+}
+
+// onDoubt is what the run does about a doubt that no master decides: it asks where a person watches.
+func (h *Host) onDoubt() string {
+	if h.OnDoubt == "" && h.Approve == nil {
+		return run.OnDoubtReject
+	}
+	return cmp.Or(h.OnDoubt, run.OnDoubtAsk)
+}
+
+// publish puts a commit of the run into the user's repository, as its one new branch. A branch that is no longer where an
+// earlier end of the run left it is a person's now: the run's is then the first free one of divisi/<run>-2, -3 and so on.
+func (h *conduct) publish(ctx context.Context, commit, base, had string) (string, error) {
+	for n := 1; ; n++ {
+		ref := conductor.IntegrationRef(h.spec.Run)
+		if n > 1 {
+			ref = fmt.Sprintf("%s-%d", ref, n)
+		}
+		if err := h.git.Publish(ctx, h.checkout, h.mirror, ref, commit, base, had); !errors.Is(err, git.ErrStale) {
+			return ref, err
+		}
+		h.notice(fmt.Sprintf("note: the branch %s was moved or is checked out, and stays as it is",
+			strings.TrimPrefix(ref, "refs/heads/")))
+	}
+}
+
+// recording is what a person should know of the recording by now.
+func (h *conduct) recording() []string {
+	if g := h.gaps.Load(); g != nil {
+		return []string{*g}
+	}
+	return nil
+}
+
+// limit is the budget of the run, in tokens; 0 for none.
+func (h *conduct) limit(st *run.State) int {
+	switch {
+	case h.budget != nil:
+		return *h.budget
+	case h.resumes:
+		return st.Budget // which may have been raised before
+	}
+	return h.spec.Budget
+}
+
+// tree reads a commit for shard rules; their commands run confined in a slot of their own, over an environment.
+func (h *conduct) tree(commit, environment string) plan.Tree {
+	run := func(ctx context.Context, commit string, command []string) ([]byte, error) {
+		return h.shards(ctx, commit, environment, command)
+	}
+	return &conductor.CommitTree{Repo: h.mirror, Commit: commit, Run: run}
+}
+
+// remember opens the memory of the repository; a run goes on without it. Notes that cannot be read are named, and the others
+// serve.
+func (h *conduct) remember(ctx context.Context) {
+	m, problems, err := memory.Open(ctx, memory.Options{
+		Repo: h.spec.Repo, Home: memory.Home(h.dir.Path, h.spec.Repo), Clock: now,
+	})
+	if err != nil {
+		h.log.Warn().Err(err).Msg("the run has no memory")
+		return
+	}
+	for i := range problems {
+		h.log.Warn().Msg(problems[i].String())
+	}
+	h.notes = m
+}
+
+// propose keeps what a run that has ended learnt, for a person to decide about. A run that cannot is no failure.
+func (h *conduct) propose(ctx context.Context, st *run.State) {
+	if h.notes == nil || st.Status != run.Done && st.Status != run.Parked {
+		return
+	}
+	for _, n := range report.Notes(st) {
+		if _, err := h.notes.Propose(ctx, n); err != nil {
+			h.log.Warn().Err(err).Str("note", n.Title).Msg("a note could not be proposed")
+		}
+	}
+	// What was decided before is not proposed again, and what agents proposed waits too.
+	waiting, _, err := h.notes.Proposals(ctx)
+	if err != nil {
+		h.log.Warn().Err(err).Msg("the proposals could not be counted")
+	}
+	h.proposed = len(waiting)
+}
+
+func now() time.Time { return time.Now().UTC() }
+
+// newID returns a sortable id.
+func newID() string { return ulid.Make().String() }
+
+// notice tells a person.
+func (h *conduct) notice(text string) {
+	if h.Notice != nil {
+		h.Notice(text)
+	}
+}

@@ -1,0 +1,280 @@
+package orchestrator_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/git"
+	"divisi/orchestrator"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/sample"
+	"divisi/subagents/wire"
+)
+
+// halfVar has the test binary carry out one half of a run: its value is a half as JSON.
+const halfVar = "DIVISI_TEST_HALF"
+
+type half struct {
+	Work, Resume         bool
+	State, Run, NATS     string
+	Repo, Plan, PlanText string
+	Role                 string
+	Parallel             int
+	Sample               bool
+}
+
+// runHalf prints the id of a run when it has begun, and how it ends.
+func runHalf(text string) int {
+	var h half
+	try(json.Unmarshal([]byte(text), &h))
+	ctx := context.Background()
+	if h.Work {
+		if err := orchestrator.Work(ctx, orchestrator.WorkOptions{StateDir: h.State, Run: h.Run, NATS: h.NATS}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return 0
+	}
+	host := orchestrator.Host{StateDir: h.State, Elsewhere: true}
+	var r *orchestrator.Run
+	var err error
+	if h.Resume {
+		r, err = orchestrator.Resume(ctx, orchestrator.ResumeOptions{Host: host, Run: h.Run})
+	} else {
+		o := orchestrator.Options{
+			Host: host, Repo: h.Repo, NATS: h.NATS, Parallel: h.Parallel, Sample: h.Sample,
+			Plan:  &orchestrator.File{Name: h.Plan, Data: []byte(h.PlanText)},
+			Trust: func(context.Context, []string) (bool, error) { return true, nil },
+		}
+		if h.Role != "" {
+			o.Roles = []orchestrator.File{role(h.Role)}
+		}
+		r, err = orchestrator.Start(ctx, o)
+	}
+	if err == nil {
+		fmt.Println(r.ID())
+		var end orchestrator.Result
+		if end, err = r.Wait(ctx); err == nil {
+			fmt.Println(end.State, end.Ref, end.Reason)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// process is a half in a process of its own.
+type process struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	out *bufio.Scanner
+	err bytes.Buffer
+}
+
+func spawn(t *testing.T, h half) *process {
+	t.Helper()
+	text, err := json.Marshal(h)
+	require.NoError(t, err)
+	p := &process{t: t, cmd: exec.CommandContext(t.Context(), os.Args[0])}
+	p.cmd.Env = append(os.Environ(), halfVar+"="+string(text))
+	out, err := p.cmd.StdoutPipe()
+	require.NoError(t, err)
+	p.cmd.Stderr, p.out = &p.err, bufio.NewScanner(out)
+	require.NoError(t, p.cmd.Start())
+	return p
+}
+
+// line is the next line that it prints; "" at its end.
+func (p *process) line() string {
+	p.out.Scan()
+	return p.out.Text()
+}
+
+func (p *process) ended() {
+	p.t.Helper()
+	require.NoError(p.t, p.cmd.Wait(), p.err.String())
+}
+
+func (p *process) kill() {
+	p.t.Helper()
+	require.NoError(p.t, p.cmd.Process.Kill())
+	require.Error(p.t, p.cmd.Wait())
+}
+
+// broker starts a server on loopback.
+func broker(t *testing.T) string {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
+	})
+	require.NoError(t, err)
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	require.True(t, s.ReadyForConnections(10*time.Second))
+	return s.ClientURL()
+}
+
+func gitIn(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir}, args...)...).CombinedOutput()
+	require.NoError(t, err, string(out))
+	return string(out)
+}
+
+// Two processes with nothing in common but a server land the demo.
+func TestTheHalvesLandTheDemoInTwoProcesses(t *testing.T) {
+	t.Parallel()
+	url, dir := broker(t), t.TempDir()
+	g, err := git.New(t.Context())
+	require.NoError(t, err)
+	repo := filepath.Join(dir, "harbour")
+	require.NoError(t, sample.Make(t.Context(), g, repo))
+	plan, err := sample.PlanFile()
+	require.NoError(t, err)
+	conduct := spawn(t, half{
+		State: filepath.Join(dir, "conduct"), NATS: url, Repo: repo, Plan: filepath.Join(dir, "plan.yaml"), PlanText: string(plan),
+		Sample: true, Parallel: 4,
+	})
+	id := conduct.line()
+	require.NotEmpty(t, id)
+	work := spawn(t, half{Work: true, State: filepath.Join(dir, "work"), Run: id, NATS: url})
+	require.Equal(t, "done refs/heads/divisi/"+id+" ", conduct.line())
+	conduct.ended()
+	work.ended()
+	require.NotEmpty(t, gitIn(t, repo, "log", "--oneline", "main..divisi/"+id))
+	require.DirExists(t, filepath.Join(dir, "work", "runs", id, "repo.git"))
+	require.NoDirExists(t, filepath.Join(dir, "conduct", "runs", id, "slots"))
+}
+
+// Each half outlives the other: what a killed one leaves, the next one goes on with.
+func TestAHalfThatIsKilledIsReplaced(t *testing.T) {
+	t.Parallel()
+	url, dir := broker(t), t.TempDir()
+	repo, state, remove := newRepository()
+	defer remove()
+	h := half{State: state, NATS: url, Repo: repo, Plan: plan.Name, PlanText: string(plan.Data), Role: "[sleep, '3600']"}
+	first := spawn(t, h)
+	h.Run = first.line()
+	require.NotEmpty(t, h.Run)
+	w := half{Work: true, State: filepath.Join(dir, "work"), Run: h.Run, NATS: url}
+	work := spawn(t, w)
+	until(t, url, h.Run, contextscope.KindStarted)
+	first.kill()
+	h.Resume = true
+	second := spawn(t, h)
+	require.Equal(t, h.Run, second.line(), second.err.String())
+	until(t, url, h.Run, contextscope.KindStarted, contextscope.KindStarted)
+	work.kill()
+	second.kill()
+	third := spawn(t, h)
+	require.Equal(t, h.Run, third.line())
+	again := spawn(t, w)
+	until(t, url, h.Run, contextscope.KindStarted, contextscope.KindStarted, contextscope.KindStarted)
+	r, err := orchestrator.Attach(t.Context(), state, h.Run)
+	require.NoError(t, err)
+	_, err = r.Cancel(t.Context(), "", "it was enough")
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+	require.Equal(t, "cancelled  it was enough", third.line())
+	third.ended()
+	again.ended()
+}
+
+// until follows the log of the agents of a run until it has had events of these kinds for a task.
+func until(t *testing.T, url, id string, kinds ...contextscope.Kind) {
+	t.Helper()
+	b, err := bus.Open(t.Context(), bus.Options{URL: url, Run: id})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close(context.Background())) }()
+	for m, err := range b.Tail(t.Context(), bus.RunFilter(id), 1) {
+		require.NoError(t, err)
+		for _, e := range wire.DecodeEvents(m) {
+			if e.Task == "capitals" && len(kinds) > 0 && e.Kind == kinds[0] {
+				kinds = kinds[1:]
+			}
+		}
+		if len(kinds) == 0 {
+			return
+		}
+	}
+}
+
+func TestAWorkerRefusesWhatItCannotBeMadeOf(t *testing.T) {
+	t.Parallel()
+	url := broker(t)
+	work := func(id string) error {
+		return orchestrator.Work(t.Context(), orchestrator.WorkOptions{
+			StateDir: t.TempDir(), Run: id, NATS: url, Patience: 200 * time.Millisecond,
+		})
+	}
+	err := work("20261123-000000-aaaa")
+	require.ErrorContains(t, err, "no process has begun to conduct run 20261123-000000-aaaa on ")
+	require.True(t, orchestrator.IsUsage(err))
+	require.ErrorContains(t, work("../x"), "is no run's id")
+
+	good := wire.Setup{Run: "r", Base: strings.Repeat("a", 40), Caches: "c"}
+	name, data, err := good.Seal()
+	require.NoError(t, err)
+	other := wire.Setup{Run: "other", Base: good.Base, Caches: "c"}
+	others, othersData, err := other.Seal()
+	require.NoError(t, err)
+	lying := "setup-" + strings.Repeat("0", 64)
+	for id, c := range map[string]struct {
+		name string
+		data []byte
+		want []string
+	}{
+		"digest":  {lying, data, []string{lying, name}},
+		"another": {others, othersData, []string{`it is of run "other"`}},
+		"missing": {"setup-" + strings.Repeat("1", 64), nil, []string{"not found"}},
+		"kind":    {"pack-1", data, []string{`"pack-1" names no setup`}},
+	} {
+		b, err := bus.Open(t.Context(), bus.Options{URL: url, Run: id})
+		require.NoError(t, err)
+		if c.data != nil {
+			require.NoError(t, b.Put(t.Context(), c.name, c.data))
+		}
+		e := contextscope.Event{V: contextscope.EventVersion, ID: "1", Run: id, Kind: contextscope.KindRun}
+		e.Data, err = json.Marshal(run.Data{Setup: c.name})
+		require.NoError(t, err)
+		text, err := json.Marshal([]contextscope.Event{e})
+		require.NoError(t, err)
+		_, err = b.Append(t.Context(), bus.ConductorSubject(id, string(contextscope.KindRun)), text, 0)
+		require.NoError(t, err)
+		require.NoError(t, b.Close(t.Context()))
+		err = work(id)
+		for _, want := range c.want {
+			require.ErrorContains(t, err, want, id)
+		}
+	}
+}
+
+// A run whose workers are elsewhere needs a server that they reach.
+func TestElsewhereNeedsAServer(t *testing.T) {
+	t.Parallel()
+	repo, state, remove := newRepository()
+	defer remove()
+	_, err := orchestrator.Start(t.Context(), orchestrator.Options{
+		Host: orchestrator.Host{StateDir: state, Elsewhere: true}, Repo: repo, Plan: &plan, Roles: []orchestrator.File{role("[true]")},
+	})
+	require.True(t, orchestrator.IsUsage(err), "%v", err)
+	entries, err := os.ReadDir(filepath.Join(state, "runs"))
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}

@@ -1,0 +1,388 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/git"
+	"divisi/internal/gocache"
+	"divisi/internal/model"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/internal/usage"
+	"divisi/orchestrator/plan"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
+	"divisi/subagents/checkout"
+	"divisi/subagents/gate"
+	"divisi/subagents/tool"
+	"divisi/subagents/wire"
+	"divisi/subagents/worker"
+	"divisi/subagents/workspace"
+)
+
+// WorkOptions describe the half of a run that works, in a process of its own.
+type WorkOptions struct {
+	StateDir       string // has its caches, work trees and copy of the repository
+	Run, NATS      string // the run and the URL of its server
+	Record, Replay string // as those of Host
+	Key            string // the file with the key that signs receipts: worker.key of the run's directory where it is conducted
+
+	// Patience is how long it waits for the run to begin; 0 is a minute.
+	Patience time.Duration
+	// Notice is that of Host.
+	Notice func(text string)
+}
+
+// Work carries out the agents and gates of a run that another process conducts, on a server that both reach, until the run ends
+// or ctx does. It makes its own copy of the repository from what the conductor gives, and reads the keys of models from its own
+// environment. When the conductor is lost it goes on with what it has, and with the next one.
+func Work(ctx context.Context, o WorkOptions) error {
+	dir, err := filepath.Abs(o.StateDir)
+	switch {
+	case err != nil || o.StateDir == "":
+		return usage.Errorf("StateDir %q cannot hold runs: name a directory", o.StateDir)
+	case !bus.ValidToken(o.Run):
+		return usage.Errorf("%q is no run's id", o.Run)
+	case o.NATS == "":
+		return usage.Errorf("a worker needs the URL of the run's server")
+	}
+	if o.Record != "" && o.Replay != "" {
+		return usage.Errorf("Record and Replay exclude each other: a replay makes no new exchanges")
+	}
+	sandbox.TryIn(dir)
+	w := &work{
+		place: place{dir: store.Dir{Path: dir, Log: *zerolog.Ctx(ctx)}, log: *zerolog.Ctx(ctx)}, run: o.Run,
+		record: o.Record, replay: o.Replay, key: o.Key, notice: func(string) {},
+	}
+	if o.Notice != nil {
+		w.notice = o.Notice
+	}
+	if w.git, err = git.New(ctx); err != nil {
+		return err
+	}
+	if w.bus, err = bus.Open(ctx, bus.Options{URL: o.NATS, Run: o.Run, Log: w.log}); err != nil {
+		return fmt.Errorf("use the server of run %s: %w", o.Run, err)
+	}
+	defer w.dir.Close(w.bus)
+	setup, pos, err := w.await(ctx, o.Patience)
+	if err != nil {
+		return err
+	}
+	defer w.release()
+	if err := w.start(ctx, setup); err != nil {
+		return err
+	}
+	return w.follow(ctx, pos)
+}
+
+// work is the half of a run that works: queue, slots, executors, models. See conduct.
+type work struct {
+	place
+
+	run    string
+	bus    *bus.Bus
+	git    *git.Git
+	notice func(string)
+	// shared reports that the conducting half works in the same state directory, and so on the same mirror.
+	shared         bool
+	record, replay string
+	// key is the file with the key that signs receipts.
+	key  string
+	lost           atomic.Int64 // exchanges that could not be recorded
+
+	name   string // of the setup
+	setup  *wire.Setup
+	path   string
+	mirror *git.Repo
+	hands  *worker.Worker
+	closers
+}
+
+// begun is the last of what some events of a run tell a worker.
+type begun struct {
+	setup string
+	ended run.Status
+	pos   uint64
+}
+
+func (b *begun) take(m bus.Message) {
+	b.pos = m.Pos
+	for _, e := range wire.DecodeEvents(m) {
+		var d run.Data
+		if e.Kind != contextscope.KindRun || json.Unmarshal(e.Data, &d) != nil {
+			continue
+		}
+		if d.Setup != "" {
+			b.setup, b.ended = d.Setup, ""
+		}
+		if d.State.Ended() {
+			b.ended = d.State
+		}
+	}
+}
+
+// await waits until the run has a setup, and returns it with its place in the log.
+func (w *work) await(ctx context.Context, patience time.Duration) (setup string, pos uint64, err error) {
+	if patience <= 0 {
+		patience = time.Minute
+	}
+	subject := bus.ConductorSubject(w.run, string(contextscope.KindRun))
+	var b begun
+	for m, err := range w.bus.Read(ctx, subject, 1) {
+		if err != nil {
+			return "", 0, fmt.Errorf("read the log of run %s: %w", w.run, err)
+		}
+		b.take(m)
+	}
+	if b.ended != "" {
+		return "", 0, usage.Errorf("run %s is not active: %s", w.run, b.ended)
+	}
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if b.setup == "" {
+		w.notice(fmt.Sprintf("waiting for run %s to begin on %s", w.run, w.bus.URL()))
+		for m, err := range w.bus.Tail(waiting, subject, b.pos+1) {
+			if err != nil {
+				return "", 0, fmt.Errorf("follow the log of run %s: %w", w.run, err)
+			}
+			if b.take(m); b.setup != "" {
+				break
+			}
+		}
+	}
+	switch {
+	case b.setup != "":
+		return b.setup, b.pos, nil
+	case ctx.Err() != nil:
+		return "", 0, ctx.Err()
+	}
+	return "", 0, usage.Errorf("no process has begun to conduct run %s on %s within %s: "+
+		"look at the run's id, and whether it uses that server", w.run, w.bus.URL(), patience)
+}
+
+// begin works until what it returns is called, which waits for it: from behind a position of the log on, when the setup that
+// was prepared is named there. What keeps it from working goes to fail. A nil work does nothing.
+func (w *work) begin(ctx context.Context, from uint64, fail context.CancelCauseFunc) (stop func()) {
+	if w == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := w.follow(ctx, from); err != nil && ctx.Err() == nil {
+			fail(err)
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
+
+// follow works as the newest setup in the log tells, from behind a position on, until the run has ended or ctx has.
+func (w *work) follow(ctx context.Context, from uint64) error {
+	defer w.stop()
+	for m, err := range w.bus.Tail(ctx, bus.ConductorSubject(w.run, string(contextscope.KindRun)), from+1) {
+		if err != nil {
+			return fmt.Errorf("follow the log of run %s: %w", w.run, err)
+		}
+		var b begun
+		if b.take(m); b.ended != "" {
+			return nil
+		}
+		if b.setup != "" {
+			if err := w.start(ctx, b.setup); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// start begins to take attempts off the queue, as a setup tells.
+func (w *work) start(ctx context.Context, setup string) error {
+	if w.name != setup {
+		w.stop()
+		w.release()
+		if err := w.prepare(ctx, setup); err != nil {
+			return err
+		}
+	}
+	return w.hands.Start(ctx)
+}
+
+// stop hands back what is being worked on.
+func (w *work) stop() {
+	if w.hands != nil {
+		w.hands.Stop()
+	}
+}
+
+// prepare makes what a setup tells: slots, caches, models, tools. What is made is released by release.
+func (w *work) prepare(ctx context.Context, name string) (err error) {
+	if w.setup, err = wire.UnsealSetup(ctx, w.bus, w.run, name); err != nil {
+		return err
+	}
+	w.name = name
+	if level := sandbox.Probe(); w.setup.Strict && level.Strict() != nil {
+		return fmt.Errorf("run %s: %w", w.run, level.Strict())
+	}
+	w.path = w.dir.Run(w.run)
+	for _, d := range []string{"", outputsDir} {
+		if err := os.MkdirAll(filepath.Join(w.path, d), 0o700); err != nil {
+			return fmt.Errorf("make the run's directories: %w", err)
+		}
+	}
+	w.find(w.setup.Caches)
+	release, err := w.keep(w.notice)
+	if err != nil {
+		return err
+	}
+	w.later(release)
+	if w.mirror, err = w.base(ctx); err != nil {
+		return err
+	}
+	return w.equip(ctx)
+}
+
+// base opens the mirror of the run's base commit: the conductor's own, or one that is made from its pack.
+func (w *work) base(ctx context.Context) (*git.Repo, error) {
+	dir := filepath.Join(w.path, "repo.git")
+	r, err := w.git.OpenMirror(dir)
+	if w.shared || !errors.Is(err, fs.ErrNotExist) {
+		return r, err
+	}
+	pack, err := w.commits(ctx, w.setup.Base, "")
+	if err != nil {
+		return nil, fmt.Errorf("get the base commit of run %s: %w", w.run, err)
+	}
+	return w.git.ReceiveMirror(ctx, dir, w.setup.Base, w.setup.Exclude, pack)
+}
+
+// equip makes the worker.
+func (w *work) equip(ctx context.Context) error {
+	if killed, err := sandbox.Sweep(w.run); err != nil {
+		w.log.Warn().Err(err).Msg("commands of an earlier holder could not be listed")
+	} else if killed > 0 {
+		w.log.Info().Int("killed", killed).Msg("commands of an earlier holder were still running")
+	}
+	w.sweep() // what it left
+	w.later(w.sweep)
+	if err := os.Mkdir(filepath.Join(w.path, "tmp"), 0o700); err != nil {
+		return fmt.Errorf("make the run's directories: %w", err)
+	}
+	pool, err := workspace.NewPool(w.git, w.mirror, filepath.Join(w.path, "slots"))
+	if err != nil {
+		return err
+	}
+	toolchain, err := sandbox.AskGo(ctx)
+	if err != nil {
+		return err
+	}
+	beside, err := w.beside(ctx)
+	if err != nil {
+		return err
+	}
+	key, err := readKey(w.key)
+	if err != nil {
+		return fmt.Errorf("take the key that signs receipts of run %s: %w", w.run, err)
+	}
+	rate := model.NewRateLimit(w.setup.Quotas)
+	models, err := w.models(ctx, rate)
+	if err != nil {
+		return err
+	}
+	// With the credential of the bus, commands could forge results. What a command needs of these files it is given.
+	if err := sandbox.Hide(w.dir.Runs()); err != nil {
+		return fmt.Errorf("hide the state of run %s from its commands: %w", w.run, err)
+	}
+	cfg := worker.Config{
+		Key: key, Bus: w.bus, Model: models, RateLimit: rate, Mirror: w.mirror, Pool: pool,
+		Caches:  sandbox.Caches{Dir: w.caches, Go: toolchain, Lender: w.lend(ctx, toolchain.BuildCache)},
+		Outputs: filepath.Join(w.path, outputsDir), Environments: w.environments, Temp: filepath.Join(w.path, "tmp"),
+		Environ: os.Environ(), Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: w.setup.Parallel, Run: w.run,
+		Tools: w.tools, Checkout: beside, Full: func(err error) { w.tell(call{Full: err.Error()}) },
+		Clock: now, IDs: newID, Log: w.log,
+	}
+	for name := range w.setup.Roles {
+		cfg.Roles = append(cfg.Roles, name)
+	}
+	if w.setup.Memory {
+		cfg.Memory = remote{w}
+	}
+	if !w.shared {
+		cfg.Fetch = w.fetch
+	}
+	w.hands = worker.NewWorker(cfg)
+	return nil
+}
+
+// beside opens what trees have of the user's checkout beside the files that git stores. This machine has it, or cannot work.
+func (w *work) beside(ctx context.Context) (*checkout.Content, error) {
+	if w.setup.Beside == "" {
+		return nil, nil
+	}
+	c, err := checkout.NewStore(w.git, w.caches, w.trash.Put, now).Take(ctx, nil, w.mirror, w.setup.Base)
+	if err == nil && c.Digest() != w.setup.Beside {
+		err = fmt.Errorf("the trees of run %s have submodules, or files of Git LFS, that %s does not have", w.run, w.caches)
+	}
+	return c, err
+}
+
+// lend serves the user's build cache to gates and returns the socket, empty for none: then they compile.
+func (w *work) lend(ctx context.Context, builds string) string {
+	if !filepath.IsAbs(builds) {
+		return ""
+	}
+	lender, err := gocache.Lend(ctx, builds, filepath.Join(w.path, "tmp"))
+	if err != nil {
+		w.log.Debug().Err(err).Msg("gates compile what they need")
+		return ""
+	}
+	w.later(func() {
+		err := lender.Close()
+		w.log.Debug().Err(err).Int("asked", lender.Asked).Int("lent", lender.Lent).Msg("entries of the user's Go build cache")
+	})
+	return lender.Socket
+}
+
+// tools brings the master's dispatch: subagents knows only the tool interface.
+func (w *work) tools(a *wire.Assignment) []tool.Tool {
+	if !slices.Contains(a.Role.Tools, spec.ToolDispatch) {
+		return nil
+	}
+	return []tool.Tool{plan.NewTool(w.check, w.setup.Roles)}
+}
+
+// sweep removes what only this process needed: the slots, which can be large, and private directories.
+func (w *work) sweep() {
+	for _, name := range []string{"slots", "tmp"} {
+		if err := w.trash.Put(filepath.Join(w.path, name)); err != nil {
+			w.log.Warn().Err(err).Msg("work trees were left behind")
+		}
+	}
+}
+
+// tellTimeout bounds what is told to the conducting half on the way.
+const tellTimeout = 5 * time.Second
+
+// tell calls the conducting half about what is not worth a failure.
+func (w *work) tell(c call) {
+	ctx, cancel := context.WithTimeout(context.Background(), tellTimeout)
+	defer cancel()
+	if _, err := w.ask(ctx, c); err != nil {
+		w.log.Warn().Err(err).Msg("the conductor was not told")
+	}
+}
