@@ -19,6 +19,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/internal/usage"
 	"divisi/orchestrator/baseline"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/dashboard"
@@ -166,6 +167,9 @@ func (h *conduct) seal(ctx context.Context, st *run.State) (string, error) {
 
 // hands makes the half that works in this process; nil where others do.
 func (h *conduct) hands(ctx context.Context, setup string) (*work, error) {
+	if h.Elsewhere && h.bus.Embedded() {
+		return nil, usage.Errorf("a run whose agents work elsewhere needs a server that they reach: name it with NATS")
+	}
 	if h.Elsewhere {
 		return nil, nil
 	}

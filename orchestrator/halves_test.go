@@ -186,7 +186,7 @@ func TestAHalfThatIsKilledIsReplaced(t *testing.T) {
 	require.Equal(t, h.Run, third.line())
 	again := spawn(t, w)
 	until(t, url, h.Run, contextscope.KindStarted, contextscope.KindStarted, contextscope.KindStarted)
-	r, err := orchestrator.Attach(t.Context(), state, h.Run)
+	r, err := orchestrator.Local(state).Open(t.Context(), h.Run)
 	require.NoError(t, err)
 	_, err = r.Cancel(t.Context(), "", "it was enough")
 	require.NoError(t, err)

@@ -228,7 +228,7 @@ func (h *conduct) readPlan(ctx context.Context, file *File, dry bool) error {
 	if dry {
 		return needs.Servers(&h.spec)
 	}
-	return needs.Check(ctx, &h.spec, h.Replay != "")
+	return needs.Check(ctx, &h.spec, h.Replay != "" || h.Elsewhere) // the keys of models are where these are called
 }
 
 // gateNames lists the gates of a project file; nil when they are still to be detected.

@@ -100,6 +100,8 @@ type Conductor struct {
 	// halt is the wait for what the machine lacks, nil while it lacks nothing; heard has the newest sign of life of each subject.
 	halt  *halt
 	heard sync.Map
+	// alone counts the sweeps in a row that found attempts on the queue and no worker.
+	alone int
 }
 
 // New folds the run's log and returns its conductor. It fails when an event of a conductor could not be read: each of those
@@ -201,7 +203,10 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 		case act := <-c.answers:
 			err = act(ctx)
 		case <-sweep.C:
-			err = c.sweep(ctx, c.cfg.Clock().Add(-c.cfg.Patience.Lost))
+			quiet := c.cfg.Clock().Add(-c.cfg.Patience.Lost)
+			if err = c.missWorkers(ctx, quiet); err == nil {
+				err = c.sweep(ctx, quiet)
+			}
 			c.resendAll(ctx)
 		case <-back:
 			back, settled, since = c.cfg.Bus.Back(), time.After(backGrace), c.cfg.Clock()

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"divisi/bus"
+	"divisi/internal/text"
+	"divisi/orchestrator/run"
 )
 
 const (
@@ -23,6 +25,30 @@ func (c *Conductor) hear(ctx context.Context) (stop func(), err error) {
 	return c.cfg.Bus.Subscribe(ctx, bus.ActiveSubject(c.cfg.Run), func(m bus.Message, _ func([]byte) error) {
 		c.heard.Store(string(m.Data), c.cfg.Clock())
 	})
+}
+
+// missWorkers records, once, that attempts wait on the queue and that no worker has shown a sign of life since quiet. The first
+// time that it is so may be too early.
+func (c *Conductor) missWorkers(ctx context.Context, quiet time.Time) error {
+	heard, waiting := false, 0
+	c.heard.Range(func(_, at any) bool {
+		heard = at.(time.Time).After(quiet) //nolint:forcetypeassert // hear stores nothing else
+		return !heard
+	})
+	for _, w := range c.st.Queue {
+		if w.Outstanding() {
+			waiting++
+		}
+	}
+	if heard || waiting == 0 || c.halt.on() {
+		c.alone = 0
+		return nil
+	}
+	if c.alone++; c.alone != 2 {
+		return nil
+	}
+	return c.append(ctx, run.Append{Data: run.Data{Notices: []string{fmt.Sprintf(
+		"waiting for a worker: no process works on %s of the queue", text.Count(waiting, "attempt"))}}})
 }
 
 // sweep puts on the queue the attempts that are outstanding in the log and that the queue lacks or does not deliver: the
