@@ -32,7 +32,7 @@ type half struct {
 	Work, Resume         bool
 	State, Run, NATS     string
 	Repo, Plan, PlanText string
-	Role                 string
+	Role, Key            string
 	Parallel             int
 	Sample               bool
 }
@@ -43,7 +43,9 @@ func runHalf(text string) int {
 	try(json.Unmarshal([]byte(text), &h))
 	ctx := context.Background()
 	if h.Work {
-		if err := orchestrator.Work(ctx, orchestrator.WorkOptions{StateDir: h.State, Run: h.Run, NATS: h.NATS}); err != nil {
+		if err := orchestrator.Work(ctx, orchestrator.WorkOptions{
+			StateDir: h.State, Run: h.Run, NATS: h.NATS, Key: h.Key,
+		}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -153,7 +155,10 @@ func TestTheHalvesLandTheDemoInTwoProcesses(t *testing.T) {
 	})
 	id := conduct.line()
 	require.NotEmpty(t, id)
-	work := spawn(t, half{Work: true, State: filepath.Join(dir, "work"), Run: id, NATS: url})
+	work := spawn(t, half{
+		Work: true, State: filepath.Join(dir, "work"), Run: id, NATS: url,
+		Key: filepath.Join(dir, "conduct", "runs", id, "worker.key"),
+	})
 	require.Equal(t, "done refs/heads/divisi/"+id+" ", conduct.line())
 	conduct.ended()
 	work.ended()
@@ -172,7 +177,10 @@ func TestAHalfThatIsKilledIsReplaced(t *testing.T) {
 	first := spawn(t, h)
 	h.Run = first.line()
 	require.NotEmpty(t, h.Run)
-	w := half{Work: true, State: filepath.Join(dir, "work"), Run: h.Run, NATS: url}
+	w := half{
+		Work: true, State: filepath.Join(dir, "work"), Run: h.Run, NATS: url,
+		Key: filepath.Join(state, "runs", h.Run, "worker.key"),
+	}
 	work := spawn(t, w)
 	until(t, url, h.Run, contextscope.KindStarted)
 	first.kill()
@@ -242,7 +250,7 @@ func TestAWorkerRefusesWhatItCannotBeMadeOf(t *testing.T) {
 	}{
 		"digest":  {lying, data, []string{lying, name}},
 		"another": {others, othersData, []string{`it is of run "other"`}},
-		"missing": {"setup-" + strings.Repeat("1", 64), nil, []string{"not found"}},
+		"missing": {"setup-" + strings.Repeat("1", 64), nil, []string{"no such object"}},
 		"kind":    {"pack-1", data, []string{`"pack-1" names no setup`}},
 	} {
 		b, err := bus.Open(t.Context(), bus.Options{URL: url, Run: id})

@@ -102,7 +102,7 @@ type work struct {
 	record, replay string
 	// key is the file with the key that signs receipts.
 	key  string
-	lost           atomic.Int64 // exchanges that could not be recorded
+	lost atomic.Int64 // exchanges that could not be recorded
 
 	name   string // of the setup
 	setup  *wire.Setup
