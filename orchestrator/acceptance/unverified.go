@@ -162,7 +162,7 @@ func UnverifiedIn(landings []run.Landing) string {
 // AskUnprovable holds the first patch in the queue that has a part which no gate can prove. That may have become known since the
 // patch was accepted.
 func AskUnprovable(s *run.State) []run.Action {
-	if len(s.Proofs.Unprovable()) == 0 {
+	if len(s.Proofs.Unprovable) == 0 {
 		return nil
 	}
 	for t := range s.Tasks.In(run.TaskAccepted) {

@@ -66,7 +66,7 @@ func TestAnAgentGoesOnWhileAChildWorksAndReadsItsResult(t *testing.T) {
 	require.Contains(t, said.at("one/1/4"), "f01 is old")
 	require.Equal(t, "used it", st.Tasks.ByID["one"].Result.Handoff.Summary)
 	require.Equal(t, map[string]int{"one-scout-1-0": 1}, receipts(t, r.bus, "one"))
-	require.Empty(t, st.Requests.Unanswered())
+	require.Empty(t, st.Requests.Unanswered)
 	require.Equal(t, st.Account("one-scout-1-0"), st.Delegated("one"))
 
 	want := r.outcome(st.Head)

@@ -34,7 +34,7 @@ func (r *rig) endOf(t *testing.T, resume bool) searched {
 	require.NoError(t, err)
 	require.Equal(t, run.Parked, st.Status)
 	require.NotNil(t, st.Batches.FirstRed(), st.Reason)
-	return searched{r.outcome(st.Head), strings.Join(st.Batches.FirstRed().Names(), " "), st.Batches.GateRuns}
+	return searched{r.outcome(st.Head), strings.Join(run.Names(st.Batches.FirstRed().Tasks), " "), st.Batches.GateRuns}
 }
 
 // A gate that is narrowed to the changed file does not see that the second of four patches breaks another file. The search for it

@@ -15,7 +15,7 @@ var template = kind{
 		return out
 	},
 	waits: func(s *run.State, d *run.Decision, t *run.Task) bool {
-		h := s.Templates.HoldOf(t)
+		h := s.Templates.Held[t]
 		return h != nil && h.Pos == d.Pos
 	},
 	carry: func(s *run.State, d *run.Decision, a run.Answer) (actions []run.Action, becomes string, err error) {

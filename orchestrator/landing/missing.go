@@ -18,7 +18,7 @@ func land(s *run.State, d run.LandingData) []run.Action {
 		return nil
 	}
 	a := acceptance.Inspect{Receipts: missing, Allowed: map[string][]string{}}
-	for _, id := range ids(d.Tasks) {
+	for _, id := range run.Names(d.Tasks) {
 		t := s.Tasks.ByID[id]
 		for _, k := range t.Patches() {
 			a.Spans = append(a.Spans, acceptance.Span{Task: id, From: k.Patch.Base, To: k.Patch.Commit, Accepted: t.Cleared()})
@@ -45,7 +45,7 @@ func land(s *run.State, d run.LandingData) []run.Action {
 // question puts the tasks of a batch back into the queue, and holds those that are asked about.
 func question(s *run.State, d run.LandingData, doubts map[string]run.Doubt) []run.Action {
 	actions := append(dropAbove(s, d.Head), drop(d))
-	for _, id := range ids(d.Tasks) {
+	for _, id := range run.Names(d.Tasks) {
 		if doubt, asked := doubts[id]; asked {
 			actions = append(actions, acceptance.HoldMissing(s.Tasks.ByID[id], doubt))
 		}

@@ -75,7 +75,7 @@ func next(s *run.State) []*run.Task {
 		set := s.Tasks.Set(t)
 		lacks := func(t *run.Task) bool { return lacksRed(s, t) }
 		incomplete := set != nil && (!set.Complete() || set.Lost != nil || slices.ContainsFunc(set.Members, lacks))
-		return incomplete || s.Templates.HoldOf(t) != nil
+		return incomplete || s.Templates.Held[t] != nil
 	})
 	search := slices.ContainsFunc(s.Batches.Testing, func(b *run.Batch) bool { return searched(s, b) })
 	// What the part under test tells decides what becomes of those that were left out of it.
@@ -181,8 +181,8 @@ func proveOn(s *run.State, d run.LandingData) []run.Action {
 		return land(s, d)
 	case len(d.Tasks) > 1 && d.Set == "" && failsAlone(s, d.Tasks) && d.Old == s.Head:
 		return cutAgain(s, d)
-	case len(d.Tasks) > 1 && d.Set == "" && d.Old == s.Head && untried(s, ids(d.Tasks)) && weighed(s, ids(d.Tasks)):
-		return oneFirst(s, d, byOdds(ids(d.Tasks), known(s, ids(d.Tasks))), nil)
+	case len(d.Tasks) > 1 && d.Set == "" && d.Old == s.Head && untried(s, run.Names(d.Tasks)) && weighed(s, run.Names(d.Tasks)):
+		return oneFirst(s, d, byOdds(run.Names(d.Tasks), known(s, run.Names(d.Tasks))), nil)
 	case d.Old == s.Head && s.Proofs.Runs(d.Tree, wanted, d.Old) >= times:
 		return red(s, d, s.Proofs.Failed(d.Tree, wanted, d.Old))
 	default:

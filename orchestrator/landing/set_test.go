@@ -280,11 +280,11 @@ func TestATaskIsAddedToAParkedSet(t *testing.T) {
 			}
 			l.Append(id, d)
 		}
-		require.Equal(t, failed, l.Tasks.ChangeSet("s").Closed() != "")
+		require.Equal(t, failed, l.Tasks.Sets["s"].Closed() != "")
 		require.True(t, l.Tasks.AllEnded())
 		l.Append("", run.PlanData{By: run.ByFile, Tasks: []spec.Task{{ID: "more", Role: "generator", ChangeSet: "s"}}})
 		if failed {
-			require.Equal(t, "it was given up, since gen is parked: fails in user/x.go", l.Tasks.ChangeSet("s").Closed())
+			require.Equal(t, "it was given up, since gen is parked: fails in user/x.go", l.Tasks.Sets["s"].Closed())
 			require.Equal(t, []string{"task more parked its change set s is given up with gen, which is parked"},
 				runtest.Describe(landing.ParkSets(l.State)))
 			continue

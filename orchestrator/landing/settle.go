@@ -70,7 +70,7 @@ func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
 // notRun tests a batch again whose gates could not be run. In the end that is the run's fault and no task's: it stops, and a
 // resumed run tries again. A baseline of another environment is made again first.
 func notRun(s *run.State, b *run.Batch, d run.LandingData, f spec.Fault) []run.Action {
-	if s.Proofs.Outdated() {
+	if s.Proofs.Outdated {
 		return nil
 	}
 	a := s.Works[b.Work].Attempts[b.Attempt]
@@ -105,7 +105,7 @@ func red(s *run.State, d run.LandingData, failed []run.Failure) []run.Action {
 	f := acceptance.Red(s, failed)
 	f.Message = together(s, t, receipts) + f.Message
 	right := refuted(s, d)
-	if untried(s, append(ids(d.Tasks), right...)) {
+	if untried(s, append(run.Names(d.Tasks), right...)) {
 		right = nil // they may be as wrong
 	}
 	return append(split(s, d, [][]string{right}, &run.Search{Right: right}), goBack(s, t, f, failures(s, receipts))...)
@@ -146,12 +146,4 @@ func dropTested(s *run.State, b *run.Batch) []run.Action {
 		actions = append(actions, run.TakeBack{Work: s.Works[b.Work]}, run.Tell{Work: b.Work})
 	}
 	return actions
-}
-
-func ids(tasks []run.Landed) []string {
-	out := make([]string, len(tasks))
-	for i, l := range tasks {
-		out[i] = l.Task
-	}
-	return out
 }

@@ -27,7 +27,7 @@ type verdict struct {
 func judge(s *run.State, d run.LandingData, failed []run.Failure, receipts []spec.Receipt) []run.Action {
 	v := verdictOn(s, d, receipts)
 	var actions []run.Action
-	for _, id := range ids(d.Tasks) {
+	for _, id := range run.Names(d.Tasks) {
 		if of := v.guilty[id]; of != nil {
 			actions = append(actions, goBack(s, s.Tasks.ByID[id], faultOf(s, failed, of, len(v.guilty) == 1), of)...)
 		}
@@ -44,7 +44,7 @@ func judge(s *run.State, d run.LandingData, failed []run.Failure, receipts []spe
 }
 
 func verdictOn(s *run.State, d run.LandingData, receipts []spec.Receipt) verdict {
-	c, v := changes(s, ids(d.Tasks)), verdict{guilty: map[string][]failure{}}
+	c, v := changes(s, run.Names(d.Tasks)), verdict{guilty: map[string][]failure{}}
 	found, named := failures(s, receipts), map[string][]failure{}
 	owners := make([][]string, len(found))
 	for i, f := range found {
@@ -52,7 +52,7 @@ func verdictOn(s *run.State, d run.LandingData, receipts []spec.Receipt) verdict
 			named[owners[i][0]] = append(named[owners[i][0]], f)
 		}
 	}
-	all := slices.DeleteFunc(ids(d.Tasks), func(id string) bool { return named[id] == nil })
+	all := slices.DeleteFunc(run.Names(d.Tasks), func(id string) bool { return named[id] == nil })
 	alone := told(s, c, named, all)
 	for _, id := range all {
 		unclear := !alone && slices.ContainsFunc(all, func(other string) bool { return siblings(s, id, other) })
@@ -72,7 +72,7 @@ func verdictOn(s *run.State, d run.LandingData, receipts []spec.Receipt) verdict
 		}
 	}
 	right := func(id string) bool { return s.Tasks.ByID[id].Suspected.Right }
-	some := slices.DeleteFunc(ids(d.Tasks), func(id string) bool {
+	some := slices.DeleteFunc(run.Names(d.Tasks), func(id string) bool {
 		return len(named)+len(several) > 0 && !several[id]
 	})
 	if v.several = slices.DeleteFunc(slices.Clone(some), right); len(v.several) == 0 {
@@ -100,7 +100,7 @@ func confirmed(s *run.State, d run.LandingData, id string, f failure) bool {
 // alike reports whether a shard fails as another one did that is not tested with it and went back: in what it alone changed, and
 // again, or while no shard of its template has landed.
 func alike(s *run.State, d run.LandingData, id string, own []failure) bool {
-	t, beside := s.Tasks.ByID[id], ids(d.Tasks)
+	t, beside := s.Tasks.ByID[id], run.Names(d.Tasks)
 	return slices.ContainsFunc(own, func(f failure) bool {
 		fault := spec.Fault{Class: wire.FaultGate, Signatures: []string{f.gate + ": " + f.signature}}
 		return (!s.Templates.BriefProven(t.Task.ShardOf) || confirmed(s, d, id, f)) && s.Templates.FailsAlike(t, fault, beside)
@@ -121,8 +121,8 @@ func untried(s *run.State, tasks []string) bool {
 // certain reports whether a batch that is never cut need not be tested again: a file of it does not compile, or it has failed in
 // the same way among others, or as another shard did.
 func certain(s *run.State, d run.LandingData, failed []run.Failure) bool {
-	c, id := changes(s, ids(d.Tasks)), d.Tasks[0].Task
-	if d.Set == "" && untried(s, ids(d.Tasks)) &&
+	c, id := changes(s, run.Names(d.Tasks)), d.Tasks[0].Task
+	if d.Set == "" && untried(s, run.Names(d.Tasks)) &&
 		(failedAmong(s, id, failed) || s.Templates.FailsAlike(s.Tasks.ByID[id], acceptance.Red(s, failed), nil)) {
 		return true
 	}
@@ -159,7 +159,7 @@ func faultOf(s *run.State, failed []run.Failure, of []failure, alone bool) spec.
 func cut(s *run.State, d run.LandingData, v verdict, out []string, odds map[string]float64) []run.Action {
 	search := &run.Search{Named: slices.Concat(v.named, v.alone), Out: out, Odds: odds}
 	var first []string
-	for _, id := range ids(d.Tasks) {
+	for _, id := range run.Names(d.Tasks) {
 		if v.guilty[id] != nil || slices.Contains(search.Named, id) || slices.Contains(out, id) {
 			continue
 		}
@@ -188,7 +188,7 @@ func cut(s *run.State, d run.LandingData, v verdict, out []string, odds map[stri
 // refuted lists the tasks of other parts that a batch has failed without, in the same way.
 func refuted(s *run.State, d run.LandingData) (list []string) {
 	for t := range s.Tasks.In(run.TaskAccepted) {
-		other := t.Part != 0 && t.Suspected.Tree != "" && !slices.Contains(ids(d.Tasks), t.Task.ID)
+		other := t.Part != 0 && t.Suspected.Tree != "" && !slices.Contains(run.Names(d.Tasks), t.Task.ID)
 		if other && !t.Suspected.Refuted && cleared(s, d.Tree, t.Suspected) {
 			list = append(list, t.Task.ID)
 		}
@@ -224,6 +224,6 @@ func failsAlone(s *run.State, tasks []run.Landed) bool {
 
 // cutAgain splits a part that is known to fail, without a test.
 func cutAgain(s *run.State, d run.LandingData) []run.Action {
-	v := verdict{several: ids(d.Tasks)}
+	v := verdict{several: run.Names(d.Tasks)}
 	return cut(s, d, v, mostLikely(v.several, known(s, v.several)), nil)
 }

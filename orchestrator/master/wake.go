@@ -85,7 +85,7 @@ func messages(s *run.State, from uint64) []*run.Message {
 
 // questions are those that agents have asked behind a position of the log and wait for.
 func questions(s *run.State, from uint64) (open []*run.Request) {
-	for _, q := range s.Requests.Unanswered() {
+	for _, q := range s.Requests.Unanswered {
 		if q.Pos > from && q.Kind == wire.RequestAsk && q.Of != run.MasterTask && s.Alive(q) {
 			open = append(open, q)
 		}

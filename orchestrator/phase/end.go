@@ -91,7 +91,7 @@ func runInFull(s *run.State, head, tree string, gates []string) []run.Action {
 	}
 	newest := s.Works.Settled(run.FinalTask)
 	switch {
-	case newest == nil, s.Proofs.Outdated():
+	case newest == nil, s.Proofs.Outdated:
 		return nil
 	case fruitless(s, w, head, tree) >= recovery.MaxGateTries:
 		return []run.Action{run.Fail{Err: fmt.Errorf("the final gates could not be run: %s", run.FaultOf(newest).Message)}}
@@ -191,7 +191,7 @@ func redder(s *run.State) string {
 	}
 	words := "the final gates are redder than the baseline"
 	if first := s.Batches.FirstRed(); first != nil {
-		words += fmt.Sprintf(", first after batch %d: %s", first.Batch, strings.Join(text.Few(first.Names(), maxNamed), ", "))
+		words += fmt.Sprintf(", first after batch %d: %s", first.Batch, strings.Join(text.Few(run.Names(first.Tasks), maxNamed), ", "))
 	}
 	return words
 }

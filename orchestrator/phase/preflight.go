@@ -53,7 +53,7 @@ func setup(s *run.State) []run.Action {
 
 // begin ends preflight: agents may start. What setup noted is for the people who watch.
 func begin(s *run.State, r *spec.Result) []run.Action {
-	d := run.Data{State: run.Running, Notices: append(slices.Clone(r.Handoff.Deviations), unprovable(s.Proofs.Unprovable())...)}
+	d := run.Data{State: run.Running, Notices: append(slices.Clone(r.Handoff.Deviations), unprovable(s.Proofs.Unprovable)...)}
 	if s.Spec.Plan == nil {
 		d.State = run.Planning
 	}
@@ -70,7 +70,7 @@ func begin(s *run.State, r *spec.Result) []run.Action {
 // again where a run that goes on finds another environment.
 func Baseline(s *run.State) []run.Action {
 	switch {
-	case s.Status != run.Planning && s.Status != run.Running && (s.Status != run.Final || !s.Proofs.Outdated()):
+	case s.Status != run.Planning && s.Status != run.Running && (s.Status != run.Final || !s.Proofs.Outdated):
 		return nil
 	case acceptance.Unproven(s):
 		return []run.Action{unproven(s)}
@@ -84,7 +84,7 @@ func Baseline(s *run.State) []run.Action {
 func proof(s *run.State) []run.Action {
 	w := s.Works[run.BaselineTask]
 	switch {
-	case s.Proofs.Outdated() && (w == nil || w.Attempts[w.Last].Epoch < s.Epoch):
+	case s.Proofs.Outdated && (w == nil || w.Attempts[w.Last].Epoch < s.Epoch):
 		next := 1
 		if w != nil {
 			next = w.Last + 1
@@ -166,7 +166,7 @@ func keepReceipts(s *run.State, r *spec.Result) []run.Action {
 		d.Baseline[i].Signature = nil
 		d.Baseline[i].Paths, d.Baseline[i].Imports, d.Baseline[i].Positions, d.Baseline[i].Follows = nil, nil, nil, nil
 	}
-	if s.Proofs.Outdated() {
+	if s.Proofs.Outdated {
 		d.Notices = append(d.Notices, "the gates ran on the base commit again: their environment has changed")
 	}
 	actions := stopUnproven(s, d)
@@ -197,8 +197,8 @@ func stopUnproven(s *run.State, d run.Data) []run.Action {
 	for _, name := range acceptance.Empty(with) {
 		d.Notices = append(d.Notices, fmt.Sprintf("gate %s runs tests and is green without one: it proves nothing", name))
 	}
-	d.Notices = append(d.Notices, unprovable(slices.DeleteFunc(slices.Clone(with.Proofs.Unprovable()), func(u run.Unprovable) bool {
-		return slices.Contains(s.Proofs.Unprovable(), u)
+	d.Notices = append(d.Notices, unprovable(slices.DeleteFunc(slices.Clone(with.Proofs.Unprovable), func(u run.Unprovable) bool {
+		return slices.Contains(s.Proofs.Unprovable, u)
 	}))...)
 	if s.Spec.Trial {
 		end := run.Data{State: run.Done, Head: s.Head, Reason: "setup and gates were tried"}

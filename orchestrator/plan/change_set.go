@@ -14,10 +14,10 @@ func closedSets(p spec.Plan, st *run.State, again bool) []spec.Problem {
 	var out []spec.Problem
 	for i := range p.Tasks {
 		t := &p.Tasks[i]
-		if again && st.Tasks.ChangeSet(t.Set()).GivenUp() {
+		if again && st.Tasks.Sets[t.Set()].GivenUp() {
 			continue
 		}
-		if why := cmp.Or(st.Tasks.ChangeSet(t.Set()).Closed(), late(st, t)); why != "" {
+		if why := cmp.Or(st.Tasks.Sets[t.Set()].Closed(), late(st, t)); why != "" {
 			out = append(out, spec.Problem{Path: fmt.Sprintf("tasks[%d].change_set", i), Message: fmt.Sprintf(
 				"no task can be added to change set %s: %s", t.Set(), why)})
 		}
@@ -28,7 +28,7 @@ func closedSets(p spec.Plan, st *run.State, again bool) []spec.Problem {
 // late returns why a task cannot be added to a set at work; "" where it can. Such a set holds its files: what a new task waits
 // for must never wait for them.
 func late(st *run.State, t *spec.Task) string {
-	if t.Set() == "" || !st.Tasks.ChangeSet(t.Set()).HasBegun() {
+	if t.Set() == "" || !st.Tasks.Sets[t.Set()].HasBegun() {
 		return ""
 	}
 	for _, ref := range t.Dependencies() {
@@ -38,7 +38,7 @@ func late(st *run.State, t *spec.Task) string {
 	}
 	for o := range st.Tasks.Open() {
 		set := o.Task.Set()
-		if set == t.Set() || o.Parent == "" && !st.Tasks.ChangeSet(set).HasBegun() {
+		if set == t.Set() || o.Parent == "" && !st.Tasks.Sets[set].HasBegun() {
 			continue
 		}
 		if at, meet := Intersect(o.Task.Files, t.Files); meet {

@@ -233,7 +233,7 @@ func Of(s *run.State) Report {
 		r.Gates = append(r.Gates, compareGate(s, f, s.Proofs.Baseline[f.Gate]))
 	}
 	if first := s.Batches.FirstRed(); first != nil {
-		r.FirstRed = &Batch{Batch: first.Batch, Commit: first.Head, Tasks: first.Names()}
+		r.FirstRed = &Batch{Batch: first.Batch, Commit: first.Head, Tasks: run.Names(first.Tasks)}
 	}
 	if landed > 0 {
 		r.TokensPerLanded = s.Usage.Total() / landed

@@ -49,7 +49,7 @@ func questions(s *run.State) []Question {
 // tellRequests adds what a task has to do with others.
 func tellRequests(s *run.State, t *Task, v *run.Task) {
 	t.Parent, t.Delegated = v.Parent, s.Delegated(v.Task.ID)
-	for _, q := range s.Requests.Of(v.Task.ID) {
+	for _, q := range s.Requests.Of[v.Task.ID] {
 		if q.Child != "" {
 			t.Children = append(t.Children, q.Child)
 		}

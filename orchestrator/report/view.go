@@ -114,7 +114,7 @@ func Agents(s *run.State) []Agent {
 
 // newest is the newest request without an answer of an attempt.
 func newest(s *run.State, id string, attempt int) wire.Request {
-	for _, q := range slices.Backward(s.Requests.Of(id)) {
+	for _, q := range slices.Backward(s.Requests.Of[id]) {
 		if q.Attempt == attempt && q.Answer == nil && !q.Begun {
 			return q.Request
 		}

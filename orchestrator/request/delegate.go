@@ -82,7 +82,7 @@ func mayDelegate(s *run.State, q *run.Request) string {
 // atWorkFor counts the tasks that have not ended and for which the agent of a request waits.
 func atWorkFor(s *run.State, q *run.Request) int {
 	n := 0
-	for _, other := range s.Requests.Of(q.Of) {
+	for _, other := range s.Requests.Of[q.Of] {
 		if other.Agent() == q.Agent() && other.Child != "" && other.Answer == nil {
 			n++
 		}

@@ -14,7 +14,7 @@ func Follow(s *run.State) []run.Action {
 	if s.Spec.Plan == nil && s.Master.GaveUp() == "" || s.Status != run.Running {
 		return nil
 	}
-	for _, q := range s.Requests.Refused() {
+	for _, q := range s.Requests.Refused {
 		if t := s.Tasks.ByID[q.Of]; !t.Ended() || t.GivenUp() {
 			continue
 		}

@@ -130,7 +130,7 @@ func parkHeld(s *run.State, h *run.Hold, by, words string) (actions []run.Action
 		waiting = slices.AppendSeq(waiting, s.Tasks.In(run.TaskAccepted))
 	}
 	for _, t := range waiting {
-		if s.Templates.HoldOf(t) == h {
+		if s.Templates.Held[t] == h {
 			actions = append(actions, recovery.Park(s, t, why, nil)...)
 		}
 	}

@@ -63,7 +63,7 @@ func TestThreeShardsThatFailAlikeHoldTheOthers(t *testing.T) {
 			c.log(l)
 			l.Do(Hold(l.State))
 			require.Empty(t, Hold(l.State), "it is asked once")
-			require.Equal(t, c.held, l.Templates.HoldOf(l.Tasks.ByID["t-009"]) != nil)
+			require.Equal(t, c.held, l.Templates.Held[l.Tasks.ByID["t-009"]] != nil)
 			ready, _ := schedule.Ready(l.State)
 			require.Contains(t, ready, "other")
 			require.Equal(t, !c.held, len(ready) > 1, "%v", ready)

@@ -112,13 +112,13 @@ func sent(s *run.State, q *run.Request) bool {
 		}
 	}
 	for _, of := range []string{q.Task, q.Task + run.VerifySuffix} {
-		for _, had := range s.Requests.Of(of) {
+		for _, had := range s.Requests.Of[of] {
 			if a := had.Answer; had.Kind == wire.RequestAsk && a != nil && a.From == q.Agent() && a.Text == q.Text {
 				n++
 			}
 		}
 	}
-	for _, had := range slices.Backward(s.Requests.Of(q.Of)) {
+	for _, had := range slices.Backward(s.Requests.Of[q.Of]) {
 		if had.Attempt < q.Attempt {
 			break
 		}

@@ -54,7 +54,7 @@ func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan, gaine
 func withoutFinished(s *run.State, ids []string, own map[string]run.Revision, gained run.PlanData) []string {
 	lacked := map[string]bool{}
 	for i := range gained.Tasks {
-		lacked[gained.Tasks[i].ChangeSet] = s.Tasks.ChangeSet(gained.Tasks[i].ChangeSet).Revives()
+		lacked[gained.Tasks[i].ChangeSet] = s.Tasks.Sets[gained.Tasks[i].ChangeSet].Revives()
 	}
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		o := own[id]

@@ -85,7 +85,7 @@ func delegate(s *run.State, q *run.Request) []run.Action {
 
 // behind reports whether a task runs in the background for the agent of a request.
 func behind(s *run.State, q *run.Request) bool {
-	return slices.ContainsFunc(s.Requests.Of(q.Of), func(other *run.Request) bool {
+	return slices.ContainsFunc(s.Requests.Of[q.Of], func(other *run.Request) bool {
 		return other.Agent() == q.Agent() && other.Begun && other.Answer == nil
 	})
 }
@@ -196,7 +196,7 @@ func Send(s *run.State, task, words, from string) (actions []run.Action, becomes
 // CancelOrphans cancels the first task whose asking agent has ended: its own children follow, one rule after the other. A task
 // that is landing is left to land.
 func CancelOrphans(s *run.State) []run.Action {
-	for _, q := range s.Requests.Unanswered() {
+	for _, q := range s.Requests.Unanswered {
 		if q.Child == "" || s.Alive(q) {
 			continue
 		}
@@ -238,12 +238,12 @@ func end(s *run.State, t *run.Task, as run.TaskState, reason string) []run.Actio
 
 // ReportLate reports the messages to one task that came too late: the task has ended well, and none of its agents received them.
 func ReportLate(s *run.State) []run.Action {
-	if len(s.Messages.Late()) == 0 {
+	if len(s.Messages.Late) == 0 {
 		return nil
 	}
-	t := s.Tasks.ByID[s.Messages.Late()[0].Task]
+	t := s.Tasks.ByID[s.Messages.Late[0].Task]
 	var notices []string
-	for _, m := range s.Messages.Late() {
+	for _, m := range s.Messages.Late {
 		if m.Task != t.Task.ID {
 			continue
 		}

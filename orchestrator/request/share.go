@@ -21,7 +21,7 @@ func unmade(s *run.State, q *run.Request) int {
 	if a := s.Works.Attempt(q.Of, q.Attempt); a != nil {
 		n = a.Delegates
 	}
-	for _, other := range s.Requests.Of(q.Of) {
+	for _, other := range s.Requests.Of[q.Of] {
 		made := other.Child != "" || other.Answer != nil
 		same := other.Kind == wire.RequestDelegate && other.Agent() == q.Agent() && turnOf(other) == turnOf(q)
 		if made && same && s.Spec.Spends(other.Role) {
@@ -43,7 +43,7 @@ func left(s *run.State, t *run.Task) (tokens int, limited bool) {
 		return 0, false
 	}
 	left := limit - a.Usage.Total()
-	for _, q := range s.Requests.Of(t.Task.ID) {
+	for _, q := range s.Requests.Of[t.Task.ID] {
 		if q.Attempt == t.Attempt && q.Child != "" {
 			left -= claim(s, q.Child)
 		}

@@ -112,7 +112,7 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 		s.Queue.track(w)
 	}
 	if r.Error != nil && r.Error.Class == wire.FaultOutdated && a.Epoch > s.Proofs.baselined {
-		s.Proofs.outdated = true
+		s.Proofs.Outdated = true
 	}
 	s.Times.end(a, e.Task, s.Spec.Created, r, e.Time.Sub(s.Spec.Created))
 	if s.keepReceipts(e.Task, r); e.Task == SetupTask {
@@ -170,4 +170,16 @@ func (w *Work) RoleAt(attempt int) string {
 		return a.Role
 	}
 	return w.Role
+}
+
+// applyGiven folds the patch of a person as the result of an attempt, which has just been dispatched.
+func (s *State) applyGiven(e *contextscope.Event, t *Task, p *spec.Patch) {
+	a := s.Works.Attempt(t.Task.ID, t.Attempt)
+	a.Given = true
+	given := *e
+	given.Attempt = t.Attempt
+	s.applyResult(&given, a, spec.Result{
+		Task: t.Task.ID, Attempt: t.Attempt, Status: spec.StatusDone, Patch: p,
+		Handoff: spec.Handoff{Summary: "A person changed it by hand."},
+	})
 }

@@ -37,12 +37,10 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	case d.Role != "":
 		s.handedOver(t, d.Role)
 	case d.State == TaskCancelled || d.State == TaskSkipped:
-		s.Works.void(e.Task)
-		s.Works.void(e.Task + VerifySuffix)
+		s.Works.void(e.Task, e.Task+VerifySuffix, e.Task+RedSuffix)
 		if d.State == TaskSkipped {
 			s.Tasks.leave(t)
 		}
-		s.Works.void(e.Task + RedSuffix)
 	case d.State == TaskVerifying && d.Dispatch != nil:
 		t.Verify = d.Dispatch.Attempt
 	case d.State == TaskRunning && d.Dispatch != nil:

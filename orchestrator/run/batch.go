@@ -44,10 +44,10 @@ type Landing struct {
 	Tasks      []Landed
 }
 
-// Names lists its tasks.
-func (l *Landing) Names() []string {
-	names := make([]string, len(l.Tasks))
-	for i, t := range l.Tasks {
+// Names lists the tasks of a batch.
+func Names(tasks []Landed) []string {
+	names := make([]string, len(tasks))
+	for i, t := range tasks {
 		names[i] = t.Task
 	}
 	return names

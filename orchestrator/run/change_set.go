@@ -20,7 +20,7 @@ type ChangeSet struct {
 }
 
 // Set returns the change set of a task; nil for none.
-func (l *Tasks) Set(t *Task) *ChangeSet { return l.sets[t.Task.ChangeSet] }
+func (l *Tasks) Set(t *Task) *ChangeSet { return l.Sets[t.Task.ChangeSet] }
 
 // Reviewing returns the tasks that a person sees together with one: itself, and those of its change set that are held for review.
 func (l *Tasks) Reviewing(t *Task) []*Task {
@@ -33,9 +33,6 @@ func (l *Tasks) Reviewing(t *Task) []*Task {
 
 // Complete reports whether all tasks of the set that have not ended wait for the queue.
 func (c *ChangeSet) Complete() bool { return c.outstanding == 0 }
-
-// ChangeSet returns the change set of a name; nil for none.
-func (l *Tasks) ChangeSet(name string) *ChangeSet { return l.sets[name] }
 
 // HasBegun reports whether a task of the set was dispatched.
 func (c *ChangeSet) HasBegun() bool { return c != nil && c.Begun }
@@ -93,10 +90,10 @@ func (l *Tasks) join(t *Task) {
 	if name == "" {
 		return
 	}
-	c := l.sets[name]
+	c := l.Sets[name]
 	if c == nil {
 		c = &ChangeSet{Name: name}
-		l.sets[name] = c
+		l.Sets[name] = c
 	}
 	if c.Revives() {
 		for _, m := range c.Members {
@@ -118,7 +115,7 @@ func (l *Tasks) leave(t *Task) {
 		c.Lost = l.lost(func(o *Task) bool { return o != t && o.Task.ChangeSet == c.Name })
 	}
 	if len(c.Members) == 0 {
-		delete(l.sets, c.Name)
+		delete(l.Sets, c.Name)
 	}
 }
 

@@ -5,10 +5,12 @@ import "divisi/contextscope"
 // Works are the works of everything that was ever on the queue, by queue id.
 type Works map[string]*Work
 
-// void notes that no result is expected of a work's newest attempt any more.
-func (w Works) void(id string) {
-	if work := w[id]; work != nil && work.Attempts[work.Last] != nil {
-		work.Attempts[work.Last].Void = true
+// void notes that no result is expected of the newest attempts of some works any more.
+func (w Works) void(ids ...string) {
+	for _, id := range ids {
+		if work := w[id]; work != nil && work.Attempts[work.Last] != nil {
+			work.Attempts[work.Last].Void = true
+		}
 	}
 }
 
@@ -76,4 +78,10 @@ func (w Works) Attempt(id string, n int) *Attempt {
 		work.Attempts[n] = &Attempt{Attempt: n}
 	}
 	return work.Attempts[n]
+}
+
+// ByPerson reports whether a person made the newest attempt of a task.
+func (w Works) ByPerson(t *Task) bool {
+	work := w[t.Task.ID]
+	return work != nil && work.Attempts[t.Attempt] != nil && work.Attempts[t.Attempt].Given
 }

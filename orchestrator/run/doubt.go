@@ -56,35 +56,29 @@ func (t *Task) Doubt() *Doubt {
 	return &t.Doubts[len(t.Doubts)-1]
 }
 
-// Cleared reports whether the newest doubt about the patch of the task's newest attempt was decided for it.
-func (t *Task) Cleared() bool {
-	return slices.ContainsFunc(t.Doubts, func(d Doubt) bool {
-		return d.Attempt == t.Attempt && d.Ruling != nil && d.Ruling.Accept
+// accepted are the doubts about the patch of the task's newest attempt that were decided for it.
+func (t *Task) accepted() []Doubt {
+	return slices.DeleteFunc(slices.Clone(t.Doubts), func(d Doubt) bool {
+		return d.Attempt != t.Attempt || d.Ruling == nil || !d.Ruling.Accept
 	})
 }
 
+// Cleared reports whether a doubt about the patch of the task's newest attempt was decided for it.
+func (t *Task) Cleared() bool { return len(t.accepted()) > 0 }
+
 // Reviewed reports whether a person has accepted the patch of the task's newest attempt.
 func (t *Task) Reviewed() bool {
-	return slices.ContainsFunc(t.Doubts, func(d Doubt) bool {
-		return d.Attempt == t.Attempt && d.Ruling != nil && d.Ruling.Accept && d.Ruling.By == wire.FromUser
-	})
+	return slices.ContainsFunc(t.accepted(), func(d Doubt) bool { return d.Ruling.By == wire.FromUser })
 }
 
 // AllowedUnproven reports whether the patch of the task's newest attempt may land though no gate can prove it.
 func (t *Task) AllowedUnproven() bool {
-	return slices.ContainsFunc(t.Doubts, func(d Doubt) bool {
-		return d.Attempt == t.Attempt && d.Unprovable && d.Ruling != nil && d.Ruling.Accept
-	})
+	return slices.ContainsFunc(t.accepted(), func(d Doubt) bool { return d.Unprovable })
 }
 
 // Without returns the accepted doubts about tests that do not run with the patch of the task's newest attempt.
-func (t *Task) Without() (out []Doubt) {
-	for _, d := range t.Doubts {
-		if d.Attempt == t.Attempt && d.Missing != nil && d.Ruling != nil && d.Ruling.Accept {
-			out = append(out, d)
-		}
-	}
-	return out
+func (t *Task) Without() []Doubt {
+	return slices.DeleteFunc(t.accepted(), func(d Doubt) bool { return d.Missing == nil })
 }
 
 // applyDoubt folds that a patch is held, or the decision about it.

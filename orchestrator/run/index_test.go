@@ -122,9 +122,9 @@ func TestAnAnsweredRequestIsNotWalkedAgain(t *testing.T) {
 	}
 	require.Len(t, l.OpenRequests(), 2)
 	l.Append("a", wire.Answer{Request: "q1"})
-	require.Len(t, l.Requests.Unanswered(), 1)
+	require.Len(t, l.Requests.Unanswered, 1)
 	require.Equal(t, "q2", l.OpenRequests()[0].ID)
-	require.Len(t, l.Requests.Of("a"), 2)
+	require.Len(t, l.Requests.Of["a"], 2)
 	l.Append("a", run.TaskData{State: run.TaskCancelled})
 	require.Empty(t, l.OpenRequests(), "its agent does not wait any more")
 }

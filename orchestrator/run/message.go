@@ -9,11 +9,11 @@ import (
 
 // Messages are those to tasks and to the master.
 type Messages struct {
-	// All are in the order of the log, to has those to each task; late are those that no agent received before their task ended
-	// well, and that were not reported yet.
+	// All are in the order of the log, to has those to each task; Late are those that no agent received before their task ended
+	// well, and that were not reported yet: a run event that names their task reports them.
 	All  []*Message
 	to   map[string][]*Message
-	late []*Message
+	Late []*Message
 }
 
 // Message is a message to the agents of a task, or to the master.
@@ -60,14 +60,14 @@ func (m *Messages) received(e *contextscope.Event, id string, turn int) {
 func (m *Messages) ended(task string) {
 	for _, one := range m.to[task] {
 		if len(one.Receipts) == 0 {
-			m.late = append(m.late, one)
+			m.Late = append(m.Late, one)
 		}
 	}
 }
 
 // reported folds that it was reported what came too late for a task.
 func (m *Messages) reported(task string) {
-	m.late = slices.DeleteFunc(m.late, func(one *Message) bool { return one.Task == task })
+	m.Late = slices.DeleteFunc(m.Late, func(one *Message) bool { return one.Task == task })
 }
 
 // To returns the messages to a task, or to the master, behind a position of the log, oldest first. It is not to be
@@ -80,6 +80,3 @@ func (m *Messages) To(task string, from uint64) []*Message {
 	}
 	return all[i:]
 }
-
-// Late returns the messages that came too late and were not reported yet. A run event that names their task reports them.
-func (m *Messages) Late() []*Message { return m.late }

@@ -9,8 +9,8 @@ type Plans struct {
 	Edits []Edit
 	// Approved counts the plans that a person, or --yes, approved.
 	Approved int
-	// writes reports of each plan whether a task of it changes files; toApprove are the plans that a person has to approve.
-	writes    []bool
+	// Writes reports of each plan whether a task of it changes files; toApprove are the plans that a person has to approve.
+	Writes    []bool
 	toApprove []int
 }
 
@@ -23,9 +23,9 @@ type Edit struct {
 // add adds a plan and returns its index.
 func (p *Plans) add(d PlanData, spec *Spec) int {
 	at := len(p.All)
-	p.All, p.writes = append(p.All, d), append(p.writes, spec.Writes(d))
+	p.All, p.Writes = append(p.All, d), append(p.Writes, spec.Writes(d))
 	asks := d.By != ByFile && d.Request == "" && d.Follows == "" && !spec.AutoApprove
-	if asks && p.writes[at] && at >= p.Approved {
+	if asks && p.Writes[at] && at >= p.Approved {
 		p.toApprove = append(p.toApprove, at)
 	}
 	return at
@@ -40,13 +40,13 @@ func (p *Plans) approve(count int) {
 // withdraw empties a plan that waits for approval.
 func (p *Plans) withdraw(at int) {
 	p.settle(at)
-	p.All[at], p.writes[at] = PlanData{By: p.All[at].By}, false
+	p.All[at], p.Writes[at] = PlanData{By: p.All[at].By}, false
 }
 
 // replace puts another plan in the place of one that waits for approval.
 func (p *Plans) replace(at int, d PlanData, spec *Spec, pos uint64) {
-	p.All[at], p.writes[at] = d, spec.Writes(d)
-	if !p.writes[at] {
+	p.All[at], p.Writes[at] = d, spec.Writes(d)
+	if !p.Writes[at] {
 		p.settle(at)
 	}
 	p.Edits = append(p.Edits, Edit{Plan: at, Pos: pos})
@@ -63,9 +63,6 @@ func (p *Plans) ToApprove() int {
 	}
 	return p.toApprove[0]
 }
-
-// Writes reports whether any task of the plan with the given index changes files.
-func (p *Plans) Writes(plan int) bool { return p.writes[plan] }
 
 // Now is a plan as it would start now: with its tasks as they were revised, without those that have ended.
 func (p *Plans) Now(at int, tasks *Tasks) PlanData {

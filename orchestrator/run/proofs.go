@@ -46,11 +46,12 @@ type Proofs struct {
 	// runs.
 	Proved   map[string][]spec.Receipt
 	Failures map[string][]Failure
-	// baselined is the epoch in which the gates ran on the base commit, 0 where an earlier run's count; outdated is set when
-	// gates met another environment in a later one.
-	baselined  int
-	outdated   bool
-	unprovable []Unprovable
+	// Outdated is set when gates met another environment in a later epoch than the one in which they ran on the base commit: they
+	// have to run there again. That one is baselined, 0 where an earlier run's count.
+	Outdated  bool
+	baselined int
+	// Unprovable are the parts of the repository that no gate can prove, sorted; none before setup and the baseline are known.
+	Unprovable []Unprovable
 }
 
 func newProofs() Proofs {
@@ -74,11 +75,8 @@ type KeptBaseline struct {
 
 // Baselined reports whether the baseline is known: every gate has a receipt on the base commit, in the environment of the others.
 func (s *State) Baselined() bool {
-	return len(s.Proofs.Baseline) >= len(s.Spec.Project.Gates) && !s.Proofs.outdated
+	return len(s.Proofs.Baseline) >= len(s.Spec.Project.Gates) && !s.Proofs.Outdated
 }
-
-// Outdated reports whether the gates have to run again on the base commit, because later ones met another environment.
-func (p *Proofs) Outdated() bool { return p.outdated }
 
 // RunsAgain reports whether they run there for what waits for it.
 func (w Works) RunsAgain() bool {

@@ -22,11 +22,11 @@ type Requests struct {
 	// Order has the ids of ByID in the order of the log.
 	ByID  map[string]*Request
 	Order []string
-	// unanswered are those without an answer, oldest first; of has all by the queue id whose agents ask.
-	unanswered []*Request
-	of         map[string][]*Request
-	// refused are the refused ones for more to write from which no task followed.
-	refused []*Request
+	// Unanswered are those without an answer, oldest first; Of has all by the queue id whose agents ask.
+	Unanswered []*Request
+	Of         map[string][]*Request
+	// Refused are the refused ones for more to write that no task followed yet.
+	Refused []*Request
 }
 
 // Request is one request of an agent, with its answer.
@@ -59,7 +59,7 @@ func (r *Requests) apply(e *contextscope.Event, a *Attempt, d wire.Request) {
 	q := &Request{Request: d, Of: e.Task, Attempt: e.Attempt, Pos: e.Pos, Seq: e.Seq}
 	r.ByID[d.ID] = q
 	r.Order = append(r.Order, d.ID)
-	r.unanswered, r.of[q.Of] = append(r.unanswered, q), append(r.of[q.Of], q)
+	r.Unanswered, r.Of[q.Of] = append(r.Unanswered, q), append(r.Of[q.Of], q)
 	a.Open++
 }
 
@@ -82,9 +82,9 @@ func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
 		return
 	}
 	q.Answer = &d
-	s.Requests.unanswered = slices.DeleteFunc(s.Requests.unanswered, func(other *Request) bool { return other == q })
+	s.Requests.Unanswered = slices.DeleteFunc(s.Requests.Unanswered, func(other *Request) bool { return other == q })
 	if q.Kind == wire.RequestScope && d.Refused != "" && s.Tasks.ByID[q.Of] != nil {
-		s.Requests.refused = append(s.Requests.refused, q)
+		s.Requests.Refused = append(s.Requests.Refused, q)
 	}
 	if slices.Contains(ofMaster, q.Kind) && d.Refused == "" {
 		s.Master.Turns = 0
@@ -125,7 +125,7 @@ func (s *State) handedOver(t *Task, role string) {
 
 // Transfer is the request with which the agent of a task's newest attempt handed it over; nil when it did not.
 func (r *Requests) Transfer(t *Task) *Request {
-	for _, q := range slices.Backward(r.of[t.Task.ID]) {
+	for _, q := range slices.Backward(r.Of[t.Task.ID]) {
 		if q.Attempt == t.Attempt && q.Kind == wire.RequestTransfer && q.Answer != nil && q.Answer.Refused == "" {
 			return q
 		}
@@ -135,7 +135,7 @@ func (r *Requests) Transfer(t *Task) *Request {
 
 // For is the request that a task was made of; nil for one of a plan.
 func (r *Requests) For(t *Task) *Request {
-	for _, q := range r.of[t.Parent] {
+	for _, q := range r.Of[t.Parent] {
 		if q.Child == t.Task.ID {
 			return q
 		}
@@ -153,24 +153,9 @@ func (s *State) Alive(q *Request) bool {
 	return t == nil || !t.Ended()
 }
 
-// Of are the requests of the agents of a task, or of its tester, oldest first.
-func (r *Requests) Of(id string) []*Request { return r.of[id] }
-
-// Unanswered are the requests without an answer, oldest first. It is not to be changed.
-func (r *Requests) Unanswered() []*Request { return r.unanswered }
-
-// Refused are the requests for more to write that were refused, and that no task followed yet. It is not to be changed.
-func (r *Requests) Refused() []*Request { return r.refused }
-
 // OpenRequests lists the requests whose agents still wait, oldest first.
 func (s *State) OpenRequests() []*Request {
-	return slices.Collect(func(yield func(*Request) bool) {
-		for _, q := range s.Requests.unanswered {
-			if s.Alive(q) && !yield(q) {
-				return
-			}
-		}
-	})
+	return slices.DeleteFunc(slices.Clone(s.Requests.Unanswered), func(q *Request) bool { return !s.Alive(q) })
 }
 
 // Used is the usage of the attempts of a task and of its testers.
@@ -191,7 +176,7 @@ func (s *State) Account(id string) spec.Usage { return s.Works.Used(id).Add(s.De
 // Delegated is the usage of the tasks that the agents of a task delegated.
 func (s *State) Delegated(id string) spec.Usage {
 	var sum spec.Usage
-	for _, q := range s.Requests.of[id] {
+	for _, q := range s.Requests.Of[id] {
 		if q.Child != "" {
 			sum = sum.Add(s.Account(q.Child))
 		}

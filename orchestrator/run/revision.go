@@ -41,9 +41,7 @@ func (t *Task) Recent() []AttemptFault { return t.Faults[t.Fresh:] }
 
 // revise folds that a task begins again, after it was set to pending.
 func (s *State) revise(t *Task, r *Revision) {
-	s.Works.void(t.Task.ID)
-	s.Works.void(t.Task.ID + VerifySuffix)
-	s.Works.void(t.Task.ID + RedSuffix)
+	s.Works.void(t.Task.ID, t.Task.ID+VerifySuffix, t.Task.ID+RedSuffix)
 	t.Revisions, t.Revised = append(t.Revisions, *r), t.Attempt
 	t.Task.Brief, t.Model = r.Revise(t.Task.Brief), cmp.Or(r.Model, t.Model)
 	if r.Role != "" && r.Role != t.Task.Role {

@@ -36,7 +36,7 @@ func TestAPlanThatWasSentBackLeavesNothing(t *testing.T) {
 	require.Equal(t, []string{"seen", "apart"}, s.Tasks.Order)
 	require.Len(t, s.Tasks.ByID, 2)
 	require.Empty(t, s.Tasks.Shards)
-	require.Empty(t, s.Tasks.ChangeSet("set").Closed())
+	require.Empty(t, s.Tasks.Sets["set"].Closed())
 	require.Nil(t, s.Tasks.Set(&run.Task{Task: shard("x")}))
 	require.True(t, s.Tasks.NoneGivenUp())
 	require.Equal(t, map[run.TaskState]int{run.TaskPending: 2}, positive(s.Tasks.Counts()))

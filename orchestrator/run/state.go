@@ -83,7 +83,7 @@ type State struct {
 func NewState() *State {
 	s := &State{
 		Passed: map[Status]bool{}, Tasks: newTasks(), Works: Works{}, Queue: Queue{}, Quotas: Quotas{}, Decisions: Decisions{},
-		Requests: Requests{ByID: map[string]*Request{}, of: map[string][]*Request{}},
+		Requests: Requests{ByID: map[string]*Request{}, Of: map[string][]*Request{}},
 		Messages: Messages{to: map[string][]*Message{}},
 		Batches:  Batches{Gone: map[string]string{}},
 		Proofs:   newProofs(),
@@ -172,7 +172,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 			s.Proofs.Baseline[r.Gate] = r
 		}
 		s.Batches.Limit = 0
-		s.Proofs.baselined, s.Proofs.outdated = 0, false
+		s.Proofs.baselined, s.Proofs.Outdated = 0, false
 		if w := s.Works[BaselineTask]; w != nil {
 			s.Proofs.baselined = w.Attempts[w.Last].Epoch
 		}
@@ -234,7 +234,7 @@ func (s *State) applyPlan(e *contextscope.Event, d PlanData) {
 	}
 	s.addTasks(s.Plans.add(d, &s.Spec), d.Tasks)
 	if d.Follows != "" {
-		s.Requests.refused = slices.DeleteFunc(s.Requests.refused, func(q *Request) bool { return q.ID == d.Follows })
+		s.Requests.Refused = slices.DeleteFunc(s.Requests.Refused, func(q *Request) bool { return q.ID == d.Follows })
 		return
 	}
 	if d.Request != "" {

@@ -28,8 +28,8 @@ type Tasks struct {
 	// shardsOpen counts the shards of a template that have not ended; shardsLost has the first one that was given up.
 	shardsOpen map[string]int
 	shardsLost map[string]*Task
-	// sets are the change sets, by name.
-	sets map[string]*ChangeSet
+	// Sets are the change sets, by name.
+	Sets map[string]*ChangeSet
 	// parts counts the parts of split batches, placed the tasks of all plans.
 	parts, placed int
 }
@@ -37,7 +37,7 @@ type Tasks struct {
 func newTasks() Tasks {
 	return Tasks{
 		ByID: map[string]*Task{}, Shards: map[string][]string{}, states: map[TaskState]tasks{}, counts: map[TaskState]int{},
-		shardsOpen: map[string]int{}, shardsLost: map[string]*Task{}, sets: map[string]*ChangeSet{},
+		shardsOpen: map[string]int{}, shardsLost: map[string]*Task{}, Sets: map[string]*ChangeSet{},
 	}
 }
 
@@ -88,7 +88,7 @@ func (l *Tasks) count(t *Task, n int) {
 	if t.GivenUp() && t.Parent == "" {
 		l.givenUp += n
 	}
-	if c := l.sets[t.Task.ChangeSet]; c != nil && !t.Ended() && t.State != TaskAccepted {
+	if c := l.Sets[t.Task.ChangeSet]; c != nil && !t.Ended() && t.State != TaskAccepted {
 		c.outstanding += n
 	}
 }
@@ -106,7 +106,7 @@ func (l *Tasks) set(t *Task, to TaskState, pos uint64) (ended bool) {
 	if template := t.Task.ShardOf; t.GivenUp() && l.shardsLost[template] == nil {
 		l.shardsLost[template] = t
 	}
-	if c := l.sets[t.Task.ChangeSet]; c != nil && t.GivenUp() && c.Lost == nil {
+	if c := l.Sets[t.Task.ChangeSet]; c != nil && t.GivenUp() && c.Lost == nil {
 		c.Lost = t
 	}
 	if had || !t.Ended() {
@@ -123,7 +123,7 @@ func (l *Tasks) reopen(t *Task) {
 	if template := t.Task.ShardOf; l.shardsLost[template] == t {
 		l.shardsLost[template] = l.lost(func(o *Task) bool { return o.Task.ShardOf == template })
 	}
-	if c := l.sets[t.Task.ChangeSet]; c != nil && c.Lost == t {
+	if c := l.Sets[t.Task.ChangeSet]; c != nil && c.Lost == t {
 		c.Lost = l.lost(func(o *Task) bool { return o.Task.ChangeSet == c.Name })
 	}
 }

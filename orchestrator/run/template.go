@@ -47,13 +47,13 @@ type Templates struct {
 	Doubtful map[string]*Template
 	of       map[string]*Template
 	tasks    *Tasks
-	// held are the tasks that a hold keeps from starting, holds the open ones by template.
-	held  map[*Task]*Hold
+	// Held are the tasks that a hold keeps from starting, holds the open ones by template.
+	Held  map[*Task]*Hold
 	holds []*Hold
 }
 
 func newTemplates(of *Tasks) Templates {
-	return Templates{Doubtful: map[string]*Template{}, of: map[string]*Template{}, tasks: of, held: map[*Task]*Hold{}}
+	return Templates{Doubtful: map[string]*Template{}, of: map[string]*Template{}, tasks: of, Held: map[*Task]*Hold{}}
 }
 
 // Template is what is known of a template's shards together.
@@ -164,7 +164,7 @@ func (x *Templates) apply(h Hold, pos uint64, plans int) {
 
 // findHeld finds the tasks that are held: the shards of held templates, and with a shard of a change set all of that.
 func (x *Templates) findHeld() {
-	clear(x.held)
+	clear(x.Held)
 	x.holds = nil
 	for _, name := range slices.Sorted(maps.Keys(x.of)) {
 		h := x.of[name].Open()
@@ -174,10 +174,10 @@ func (x *Templates) findHeld() {
 		x.holds = append(x.holds, h)
 		for _, id := range x.tasks.Shards[name] {
 			t := x.tasks.ByID[id]
-			x.held[t] = h
+			x.Held[t] = h
 			if c := x.tasks.Set(t); c != nil {
 				for _, m := range c.Members {
-					x.held[m] = h
+					x.Held[m] = h
 				}
 			}
 		}
@@ -209,9 +209,6 @@ func (x *Templates) Doubted(template string) bool {
 	red := x.of[template].red()
 	return red > 0 && red < Alike
 }
-
-// HoldOf returns the hold that keeps a task from starting; nil for none.
-func (x *Templates) HoldOf(t *Task) *Hold { return x.held[t] }
 
 // Holds are the open holds, by template, but for those whose shards have all ended.
 func (x *Templates) Holds() (out []*Hold) {

@@ -41,13 +41,9 @@ func (u *Unprovable) holds(file string) bool {
 // hiddenPackage begins the name of a Go package in the hidden of a receipt.
 const hiddenPackage = "package: "
 
-// Unprovable returns the parts of the repository that no gate can prove, sorted; none before setup and the baseline are known. It
-// is not to be changed.
-func (p *Proofs) Unprovable() []Unprovable { return p.unprovable }
-
 // UnprovableIn returns those that some files are a part of.
 func (p *Proofs) UnprovableIn(files []string) []Unprovable {
-	return slices.DeleteFunc(slices.Clone(p.unprovable), func(u Unprovable) bool { return !slices.ContainsFunc(files, u.holds) })
+	return slices.DeleteFunc(slices.Clone(p.Unprovable), func(u Unprovable) bool { return !slices.ContainsFunc(files, u.holds) })
 }
 
 // SetUp returns the result of setup; nil while it has not succeeded, and where there is none.
@@ -65,20 +61,20 @@ func (s *State) WithBaseline(receipts []spec.Receipt) *State {
 	for _, r := range receipts {
 		with.Proofs.Baseline[r.Gate] = r
 	}
-	with.Proofs.unprovable = with.Proofs.findUnprovable(&s.Spec, s.Works.SetUp())
+	with.Proofs.Unprovable = with.Proofs.findUnprovable(&s.Spec, s.Works.SetUp())
 	return &with
 }
 
 // noteUnprovable notes what setup and the baseline tell of what cannot be proven, and which patches in the queue it meets.
 func (s *State) noteUnprovable() {
-	s.Proofs.unprovable = s.Proofs.findUnprovable(&s.Spec, s.Works.SetUp())
+	s.Proofs.Unprovable = s.Proofs.findUnprovable(&s.Spec, s.Works.SetUp())
 	for t := range s.Tasks.In(TaskAccepted) {
 		t.Unprovable = s.Proofs.cannotProve(t)
 	}
 }
 
 func (p *Proofs) cannotProve(t *Task) bool {
-	return len(p.unprovable) > 0 && len(p.UnprovableIn(t.Changes())) > 0
+	return len(p.Unprovable) > 0 && len(p.UnprovableIn(t.Changes())) > 0
 }
 
 func (p *Proofs) findUnprovable(order *Spec, setup *spec.Result) (out []Unprovable) {

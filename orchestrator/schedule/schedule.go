@@ -28,7 +28,7 @@ func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 			continue
 		}
 		set := s.Tasks.Set(t)
-		if !met || room <= 0 || s.Templates.HoldOf(t) != nil || set != nil && set.Lost != nil { // most of thousands
+		if !met || room <= 0 || s.Templates.Held[t] != nil || set != nil && set.Lost != nil { // most of thousands
 			continue
 		}
 		role := s.Spec.Roles[t.Task.Role]
@@ -85,7 +85,7 @@ func serializedRunning(s *run.State) bool {
 }
 
 // approved reports whether the task's plan was approved. A plan of readers alone writes nothing and needs no approval.
-func approved(s *run.State, t *run.Task) bool { return s.Approval(t) || !s.Plans.Writes(t.Plan) }
+func approved(s *run.State, t *run.Task) bool { return s.Approval(t) || !s.Plans.Writes[t.Plan] }
 
 // dependencies reports whether all of a task's dependencies are met; why is set when one of them never will be.
 func dependencies(s *run.State, t *run.Task) (met bool, why string) {
