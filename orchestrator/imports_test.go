@@ -33,7 +33,7 @@ var arrows = []struct {
 	{"decision", []string{"acceptance", "request", "run"}},
 	{"phase", []string{"acceptance", "decision", "master", "recovery", "run"}},
 	{"assign", []string{"master", "request", "run"}},
-	{"report", []string{"acceptance", "recovery", "run"}},
+	{"report", []string{"acceptance", "decision", "recovery", "run"}},
 	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "master", "phase", "plan", "recovery", "request", "run", "schedule"}},
 	{"console", []string{"report", "run"}},
 	{"store", []string{"conductor", "report", "run"}},

@@ -102,17 +102,14 @@ func writeReport(w *strings.Builder, r *report.Report, columns int) {
 		}
 		w.WriteByte('\n')
 	}
-	for _, h := range r.Holds {
-		fmt.Fprintf(w, "held    template %s: %s \n", h.Template, Sanitize(h.Why()))
-	}
 	for _, n := range r.Notices {
 		fmt.Fprintf(w, "note    %s\n", Sanitize(oneLine(n)))
 	}
 	for _, q := range r.Quotas {
 		fmt.Fprintf(w, "quota   %s\n", Sanitize(q.String()))
 	}
-	for _, q := range r.Questions {
-		fmt.Fprintf(w, "asks    %s: %s\n", q.Agent, Sanitize(oneLine(q.Question)))
+	for _, d := range r.Decisions {
+		fmt.Fprintf(w, "decide  %s\n", Sanitize(oneLine(d.String())))
 	}
 	for _, d := range r.Doubts {
 		fmt.Fprintf(w, "doubt   %s\n", Sanitize(oneLine(d)))

@@ -51,7 +51,7 @@ func TakeBack(s *run.State, id, by string) ([]run.Action, string, error) {
 		return nil, "", request.Refusedf("run %s is over: %s", s.Spec.Run, s.Status)
 	}
 	given := s.Decisions.Given(id)
-	open := every(s)
+	open := All(s)
 	at := slices.IndexFunc(open, func(d run.Decision) bool { return d.ID == id })
 	switch {
 	case given != nil && at >= 0 && !given.Closed:
@@ -77,7 +77,7 @@ func Carry(s *run.State) []run.Action {
 	}
 	end := *waiting[0]
 	var actions []run.Action
-	d, err := find(s, every(s), end.Answer)
+	d, err := find(s, All(s), end.Answer)
 	if err == nil {
 		actions, _, err = of(d.Kind).carry(s, &d, end.Answer)
 	}
@@ -178,7 +178,7 @@ func list(open []run.Decision) string {
 // TakeAbout takes an answer to the decision about a task or a template whose options have it; without an option, a message to it.
 // It returns no action where there is none. The error is a *request.RefusedError.
 func TakeAbout(s *run.State, about string, a run.Answer) ([]run.Action, string, error) {
-	for _, d := range append(Open(s), every(s)...) { // of those with an answer only where no other is open: it is refused
+	for _, d := range append(Open(s), All(s)...) { // of those with an answer only where no other is open: it is refused
 		option := cmp.Or(a.Option, of(d.Kind).send)
 		if d.About == about && slices.ContainsFunc(d.Options, func(o run.Option) bool { return o.Name == option }) {
 			a.ID, a.Option = d.ID, option

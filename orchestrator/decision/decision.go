@@ -50,8 +50,8 @@ func of(name run.DecisionKind) *kind {
 	return &kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })]
 }
 
-// every lists all decisions that are not closed, those with an answer too.
-func every(s *run.State) (out []run.Decision) {
+// All lists all decisions that are not closed, those with an answer too.
+func All(s *run.State) (out []run.Decision) {
 	for i := range kinds {
 		for _, d := range kinds[i].open(s) {
 			d.Kind = kinds[i].name
@@ -63,7 +63,7 @@ func every(s *run.State) (out []run.Decision) {
 
 // Open lists the decisions that wait for an answer, by kind, each oldest first. Blocks is not set: see Count.
 func Open(s *run.State) []run.Decision {
-	return slices.DeleteFunc(every(s), func(d run.Decision) bool { return s.Decisions.Given(d.ID) != nil })
+	return slices.DeleteFunc(All(s), func(d run.Decision) bool { return s.Decisions.Given(d.ID) != nil })
 }
 
 // ForPerson are the open ones that only a person can decide.

@@ -2,16 +2,49 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
+	"divisi/internal/text"
+	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
 
-// doubts lists the patches that were held: one line each, the newest doubt of a task for all of it.
+// Decision is one that is not closed. Answer is one that the run has not acted on.
+type Decision struct {
+	ID      string           `json:"id"`
+	Kind    run.DecisionKind `json:"kind"`
+	Text    string           `json:"text"`
+	Decider string           `json:"decider"`
+	Why     string           `json:"why"`
+	Answer  *run.Answer      `json:"answer,omitempty"`
+}
+
+// String is the decision in a line.
+func (d Decision) String() string {
+	who := d.Decider + " decides: " + d.Why
+	if d.Answer != nil {
+		who = "answered by " + d.Answer.By + ": " + strings.TrimSuffix(d.Answer.Option+": "+text.Line(d.Answer.Text), ": ")
+	}
+	return fmt.Sprintf("%s  %s: %s (%s)", d.ID, d.Kind, d.Text, who)
+}
+
+func decisions(s *run.State) (out []Decision) {
+	for _, d := range decision.All(s) {
+		shown := Decision{ID: d.ID, Kind: d.Kind, Text: d.Text, Decider: d.Decider.Who, Why: d.Decider.Why}
+		if given := s.Decisions.Given(d.ID); given != nil {
+			shown.Answer = &given.Answer
+		}
+		out = append(out, shown)
+	}
+	return out
+}
+
+// doubts lists the patches that were held and are not any more: one line each, the newest doubt of a task for all of it.
 func doubts(s *run.State) (lines []string) {
 	for _, id := range s.Tasks.Order {
 		t := s.Tasks.ByID[id]
-		if len(t.Doubts) == 0 {
+		if len(t.Doubts) == 0 || t.Doubt() != nil {
 			continue
 		}
 		d := t.Doubts[len(t.Doubts)-1]

@@ -74,11 +74,9 @@ type Report struct {
 	Notices []string `json:"notices,omitempty"`
 	// Quotas are those that are used up now, by model.
 	Quotas []spec.Wait `json:"quotas,omitempty"`
-	// Holds are the templates whose shards wait, since several failed alike.
-	Holds []run.Hold `json:"holds,omitempty"`
-	// Questions are those that agents wait with, oldest first.
-	Questions []Question `json:"questions,omitempty"`
-	// Doubts are the patches that were held, in plan order, and what was decided about each.
+	// Decisions are those that are not closed.
+	Decisions []Decision `json:"decisions,omitempty"`
+	// Doubts are the patches that were held and are not any more, in plan order, and what was decided about each.
 	Doubts  []string `json:"doubts,omitempty"`
 	Added   int      `json:"added"`
 	Deleted int      `json:"deleted"`
@@ -204,10 +202,7 @@ func Of(s *run.State) Report {
 		Verdicts: verdicts(s),
 		Batches:  s.Batches.Count, GateRuns: s.Batches.GateRuns, OneByOne: s.Tasks.Queued,
 		Flakes: s.Proofs.Flakes(), Times: TimesOf(s),
-		Notices: s.Notices, Questions: questions(s), Doubts: doubts(s), Quotas: s.Quotas.UsedUp(time.Now()),
-	}
-	for _, h := range s.Templates.Holds() {
-		r.Holds = append(r.Holds, *h)
+		Notices: s.Notices, Decisions: decisions(s), Doubts: doubts(s), Quotas: s.Quotas.UsedUp(time.Now()),
 	}
 	landed := 0
 	for _, id := range s.Tasks.Order {

@@ -9,16 +9,6 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Question is a question that an agent waits with.
-type Question struct {
-	Task     string   `json:"task"`
-	Agent    string   `json:"agent"`
-	Question string   `json:"question"`
-	Options  []string `json:"options,omitempty"`
-	// Master is set where the master was asked, and not a person.
-	Master bool `json:"master,omitempty"`
-}
-
 // Message is a message that was sent to a task.
 type Message struct {
 	From     string        `json:"from"`
@@ -31,19 +21,6 @@ type Scope struct {
 	Paths  []string `json:"paths"`
 	Reason string   `json:"reason"`
 	Why    string   `json:"why"`
-}
-
-func questions(s *run.State) []Question {
-	var out []Question
-	for _, q := range s.OpenRequests() {
-		if q.Kind == wire.RequestAsk {
-			out = append(out, Question{
-				Task: q.AskedBy(), Agent: q.Agent(), Question: q.Question, Options: q.Options,
-				Master: q.Of != run.MasterTask && s.ForMaster(q.Pos),
-			})
-		}
-	}
-	return out
 }
 
 // tellRequests adds what a task has to do with others.
