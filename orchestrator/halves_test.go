@@ -159,7 +159,7 @@ func TestTheHalvesLandTheDemoInTwoProcesses(t *testing.T) {
 		Work: true, State: filepath.Join(dir, "work"), Run: id, NATS: url,
 		Key: filepath.Join(dir, "conduct", "runs", id, "worker.key"),
 	})
-	require.Equal(t, "done refs/heads/divisi/"+id+" ", conduct.line())
+	require.Equal(t, "done refs/heads/divisi/"+id+" 15 landed", conduct.line())
 	conduct.ended()
 	work.ended()
 	require.NotEmpty(t, gitIn(t, repo, "log", "--oneline", "main..divisi/"+id))
