@@ -199,11 +199,7 @@ func Unproven(s *run.State) bool { return !s.Spec.AllowUnverified && Unverified(
 
 // Red is the fault of a patch whose tree has failed these gates.
 func Red(s *run.State, failed []run.Failure) spec.Fault {
-	receipts := make([]spec.Receipt, 0, len(failed))
-	for _, f := range failed {
-		receipts = append(receipts, f.Receipt)
-	}
 	fault := failed[0].Fault
-	fault.Signatures = gate.Signatures(receipts, s.Proofs.Baseline)
+	fault.Signatures = gate.Signatures(run.ReceiptsOf(failed), s.Proofs.Baseline)
 	return fault
 }

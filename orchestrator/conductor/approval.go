@@ -69,7 +69,8 @@ func (c *Conductor) askApproval(s *run.State) []run.Action {
 // approve shows a plan. The answer comes back on a channel; readers continue meanwhile.
 func (c *Conductor) approve(ctx context.Context, at int) {
 	shown := Proposal{
-		Plan: c.st.Plans.Now(at, &c.st.Tasks), Source: plan.Source(c.st, at), Refused: c.asked.refused, Problems: c.asked.problems,
+		Plan: c.st.Plans.Now(at, &c.st.Tasks), Source: plan.Source(c.st, at),
+		Refused: c.asked.refused, Problems: c.asked.problems,
 	}
 	c.asked = asking{plan: at + 1, id: decision.Open(c.st)[0].ID} // plans are the first
 	c.askers.Go(func() {

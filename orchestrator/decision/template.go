@@ -39,7 +39,7 @@ var template = kind{
 		return ""
 	},
 	policy: func(s *run.State, d *run.Decision, accept bool) []run.Action {
-		return request.RuleHold(s, s.Templates.OpenHold(d.About), accept)
+		return request.RuleHold(s, s.Templates.Of[d.About].Open(), accept)
 	},
 	send: Revise,
 }

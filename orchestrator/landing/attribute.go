@@ -18,10 +18,8 @@ import (
 func LeadTo(s *run.State, batch []run.Landed, r spec.Receipt, task string) (mine []string, all int) {
 	c := changed{}
 	for _, l := range batch {
-		if w := s.Works[l.Task]; w != nil && w.Attempts[l.Attempt] != nil {
-			if result := w.Attempts[l.Attempt].Result; result != nil && result.Patch != nil {
-				c.add(l.Task, result.Patch.Files)
-			}
+		if a := s.Works[l.Task].At(l.Attempt); a != nil && a.Result != nil && a.Result.Patch != nil {
+			c.add(l.Task, a.Result.Patch.Files)
 		}
 	}
 	mine, all = causes(s, r), len(fresh(s, r))
@@ -95,10 +93,7 @@ func failureOf(r spec.Receipt, signature string) failure {
 	for _, p := range f.paths {
 		imports, directory := r.Imports[p]
 		if !directory {
-			imports = r.Imports[path.Dir(p)]
-		}
-		if !directory {
-			_, directory = r.Imports[path.Dir(p)]
+			imports, directory = r.Imports[path.Dir(p)]
 		}
 		f.imports, f.traced = append(f.imports, imports...), f.traced || directory
 	}

@@ -169,7 +169,7 @@ func merged(s *run.State, onto string, chain Chain) []run.Action {
 func proveOn(s *run.State, d run.LandingData) []run.Action {
 	wanted := gates(s, d.Tasks)
 	times := 1 // a part of several tasks is cut at once
-	flakes := flakesAlone(s, receiptsOf(s.Proofs.Failed(d.Tree, wanted, d.Old)))
+	flakes := flakesAlone(s, run.ReceiptsOf(s.Proofs.Failed(d.Tree, wanted, d.Old)))
 	if flakes || alone(d.Set, d.Tasks) || s.Tasks.ByID[d.Tasks[0].Task].Part == 0 || suspectedOf(s, d) {
 		times = maxRuns
 	}

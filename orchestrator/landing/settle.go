@@ -59,7 +59,7 @@ func provedOn(tree string, receipts []spec.Receipt) bool {
 // flake. So is any batch in which only tests failed that are known to be flaky.
 func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
 	failed := s.Proofs.Failed(d.Tree, b.Gates, b.Old)
-	receipts := receiptsOf(failed)
+	receipts := run.ReceiptsOf(failed)
 	flake := flakesAlone(s, receipts) || alone(b.Set, d.Tasks) && !certain(s, d, failed)
 	if flake && s.Proofs.Runs(d.Tree, b.Gates, b.Old) < maxRuns {
 		return again(b, d)
@@ -94,7 +94,7 @@ func drop(d run.LandingData) run.Action {
 
 // red splits a batch whose tree has failed, and drops those that are built on it. The only task of a batch goes back.
 func red(s *run.State, d run.LandingData, failed []run.Failure) []run.Action {
-	receipts := receiptsOf(failed)
+	receipts := run.ReceiptsOf(failed)
 	if d.Set != "" {
 		return append(split(s, d, nil, nil), redSet(s, d, failed, receipts)...)
 	}
@@ -109,14 +109,6 @@ func red(s *run.State, d run.LandingData, failed []run.Failure) []run.Action {
 		right = nil // they may be as wrong
 	}
 	return append(split(s, d, [][]string{right}, &run.Search{Right: right}), goBack(s, t, f, failures(s, receipts))...)
-}
-
-func receiptsOf(failed []run.Failure) []spec.Receipt {
-	receipts := make([]spec.Receipt, 0, len(failed))
-	for _, f := range failed {
-		receipts = append(receipts, f.Receipt)
-	}
-	return receipts
 }
 
 // split puts the tasks of a batch back, in parts.

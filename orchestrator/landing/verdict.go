@@ -126,7 +126,7 @@ func certain(s *run.State, d run.LandingData, failed []run.Failure) bool {
 		(failedAmong(s, id, failed) || s.Templates.FailsAlike(s.Tasks.ByID[id], acceptance.Red(s, failed), nil)) {
 		return true
 	}
-	return slices.ContainsFunc(failures(s, receiptsOf(failed)), func(f failure) bool {
+	return slices.ContainsFunc(failures(s, run.ReceiptsOf(failed)), func(f failure) bool {
 		return f.compile && len(c.of(f.positions)) > 0 ||
 			d.Set == "" && len(c.owners(f)) > 0 && confirmed(s, d, id, f)
 	})

@@ -84,7 +84,7 @@ func came(waiting []*run.Task) (first, last time.Time) {
 // underWay lists the tasks that can join a batch and are at work, with their judge, or about to start.
 func underWay(s *run.State) (list []*run.Task) {
 	add := func(t *run.Task) {
-		if t.Task.ChangeSet == "" && !s.Works.Wait(t.Task.ID) {
+		if t.Task.ChangeSet == "" && !s.Works[t.Task.ID].Waits() {
 			list = append(list, t)
 		}
 	}

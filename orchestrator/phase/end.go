@@ -130,7 +130,7 @@ func Over(s *run.State) bool {
 
 // quietBut is Quiet, but for one thing that may be on the queue.
 func quietBut(s *run.State, id string) bool {
-	if w := s.Works[id]; w != nil && w.Outstanding() {
+	if w := s.Works[id]; w.Outstanding() {
 		all, _ := s.Queue.AtWork()
 		return all == 1 && s.Queue.Waiting() == 0 && s.Tasks.AllEnded()
 	}
@@ -154,7 +154,8 @@ func baselineReceipts(s *run.State) []spec.Receipt {
 func why(s *run.State, end run.Status) string {
 	n := s.Tasks.Counts()
 	if end == run.Done {
-		return fmt.Sprintf("%d landed", n[run.TaskLanded]) + some(n[run.TaskDone], "unchanged") + some(n[run.TaskSkipped], "skipped")
+		landed := fmt.Sprintf("%d landed", n[run.TaskLanded])
+		return landed + some(n[run.TaskDone], "unchanged") + some(n[run.TaskSkipped], "skipped")
 	}
 	if why := s.Master.GaveUp(); why != "" {
 		return why
@@ -191,7 +192,8 @@ func redder(s *run.State) string {
 	}
 	words := "the final gates are redder than the baseline"
 	if first := s.Batches.FirstRed(); first != nil {
-		words += fmt.Sprintf(", first after batch %d: %s", first.Batch, strings.Join(text.Few(run.Names(first.Tasks), maxNamed), ", "))
+		names := text.Few(run.Names(first.Tasks), maxNamed)
+		words += fmt.Sprintf(", first after batch %d: %s", first.Batch, strings.Join(names, ", "))
 	}
 	return words
 }

@@ -106,7 +106,7 @@ func mayWrite(s *run.State, parent *run.Task, files []string) string {
 		case !meet:
 		case l.Task == parent.Task.ID:
 			return fmt.Sprintf("%s is your own to write: change it yourself, or hand your whole task over with transfer", at)
-		case above || s.Works.Wait(l.Task):
+		case above || s.Works[l.Task].Waits():
 			return fmt.Sprintf("%s is locked by %s, which waits itself: leave it out, or name it in deviations", at, l.Task)
 		case s.Tasks.Set(s.Tasks.ByID[l.Task]) != nil && lands(s, parent, l.Task):
 			return fmt.Sprintf("%s is locked by %s until your change set lands: leave it out, or name it in deviations",

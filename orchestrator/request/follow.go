@@ -27,8 +27,8 @@ func follow(s *run.State, q *run.Request) []run.Action {
 	t := s.Tasks.ByID[q.Of]
 	none := run.PlanData{By: q.Agent(), Follows: q.ID, DecisionRecord: s.Plans.All[t.Plan].DecisionRecord}
 	role := s.Spec.Roles[t.Task.Role]
-	made := s.Plans.All[t.Plan].Follows != "" || !role.ChangesFiles() || pathProblems(q.Paths) != "" || unplanned(s, q.Paths) != ""
-	if made {
+	made := s.Plans.All[t.Plan].Follows != "" || !role.ChangesFiles()
+	if made || pathProblems(q.Paths) != "" || unplanned(s, q.Paths) != "" {
 		return []run.Action{run.Append{Data: none}}
 	}
 	task := spec.Task{

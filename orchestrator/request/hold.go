@@ -145,7 +145,7 @@ func heldOnly(s *run.State, ref string) (*run.Hold, error) {
 	if err := going(s); err != nil {
 		return nil, err
 	}
-	if h := s.Templates.OpenHold(ref); h != nil {
+	if h := s.Templates.Of[ref].Open(); h != nil {
 		return h, nil
 	}
 	holds := s.Templates.HoldsOf(ref)

@@ -148,7 +148,7 @@ func TestThePolicyAnswersAHoldThatNoMasterDoes(t *testing.T) {
 	t.Parallel()
 	l := held(t, run.OnDoubtReject)
 	l.Dispatched("t-009", "generator", 1, "b") // it had begun before
-	l.Do(RuleHold(l.State, l.Templates.OpenHold("t"), false))
+	l.Do(RuleHold(l.State, l.Templates.Of["t"].Open(), false))
 	require.Equal(t, "--on-doubt parks what is left of t: 3 shards fail in the same way, such as t-003/1: red", l.Tasks.ByID["t-008"].Reason)
 	require.Equal(t, run.TaskParked, l.Tasks.ByID["t-001"].State)
 	require.Equal(t, run.TaskRunning, l.Tasks.ByID["t-009"].State)
@@ -156,11 +156,11 @@ func TestThePolicyAnswersAHoldThatNoMasterDoes(t *testing.T) {
 	l.Ended("t-009", 1, runtest.Failed("x", "y"))
 	l.Append("t-009", run.TaskData{State: run.TaskPending, Fault: &spec.Fault{Class: "x", Message: "y"}})
 	l.Do(Hold(l.State))
-	l.Do(RuleHold(l.State, l.Templates.OpenHold("t"), false))
+	l.Do(RuleHold(l.State, l.Templates.Of["t"].Open(), false))
 	require.Equal(t, run.TaskParked, l.Tasks.ByID["t-009"].State)
 
 	l = held(t, run.OnDoubtAccept)
-	l.Do(RuleHold(l.State, l.Templates.OpenHold("t"), true))
+	l.Do(RuleHold(l.State, l.Templates.Of["t"].Open(), true))
 	ready, _ := schedule.Ready(l.State)
 	require.Len(t, ready, 10)
 }
@@ -191,7 +191,7 @@ func TestThePatchesOfAParkedTemplate(t *testing.T) {
 	for by, want := range map[string]run.TaskState{wire.FromUser: run.TaskParked, run.ByPolicy: run.TaskAccepted} {
 		l := held(t, run.OnDoubtReject)
 		l.Append("t-009", run.TaskData{State: run.TaskAccepted})
-		l.Do(parkHeld(l.State, l.Templates.OpenHold("t"), by, ""))
+		l.Do(parkHeld(l.State, l.Templates.Of["t"].Open(), by, ""))
 		require.Equal(t, want, l.Tasks.ByID["t-009"].State, by)
 		require.Equal(t, run.TaskParked, l.Tasks.ByID["t-008"].State)
 		require.Empty(t, Hold(l.State))

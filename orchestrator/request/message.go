@@ -84,7 +84,7 @@ func masterDelivery(s *run.State) (string, error) {
 		return "", Refusedf("%s", why)
 	case s.Master.Done:
 		return "", Refusedf("the master has ended its work and receives no messages")
-	case w != nil && w.Outstanding():
+	case w.Outstanding():
 		return "the master receives it at its next turn", nil
 	default:
 		return "message delivered; the master reads it in its next turn", nil

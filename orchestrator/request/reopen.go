@@ -15,7 +15,7 @@ import (
 // is a *RefusedError.
 func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan, gained run.PlanData) ([]run.Action, []string, error) {
 	for _, ref := range refs {
-		if h := s.Templates.OpenHold(ref); s.Tasks.ByID[ref] == nil && h != nil {
+		if h := s.Templates.Of[ref].Open(); s.Tasks.ByID[ref] == nil && h != nil {
 			return nil, nil, Refusedf("the template %s is held, and waits for an answer: %s", ref, h.Why())
 		}
 	}

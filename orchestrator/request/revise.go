@@ -49,7 +49,7 @@ func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
 		}
 	}
 	actions := begin(s, ids, r, nil)
-	if h := s.Templates.OpenHold(ref); h != nil {
+	if h := s.Templates.Of[ref].Open(); h != nil {
 		actions = append(actions, answerHold(h, run.HoldRevised, r.By))
 	}
 	return actions, nil

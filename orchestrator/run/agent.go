@@ -154,11 +154,7 @@ func (s *State) keepReceipts(work string, r spec.Result) {
 
 // Settled returns the result of the work's newest attempt, or nil while it is outstanding.
 func (w Works) Settled(id string) *spec.Result {
-	work := w[id]
-	if work == nil {
-		return nil
-	}
-	if a := work.Attempts[work.Last]; a != nil {
+	if a := w[id].Newest(); a != nil {
 		return a.Result
 	}
 	return nil

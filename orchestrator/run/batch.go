@@ -12,8 +12,8 @@ import (
 
 // Batches are those that were made of the landing queue.
 type Batches struct {
-	// Testing are those that are tested, Landed those that have landed, oldest first. Count counts all so far, GateRuns the results
-	// of gates on them and on the final head.
+	// Testing are those that are tested, Landed those that have landed, oldest first. Count counts all so far, GateRuns the
+	// results of gates on them and on the final head.
 	Testing         []*Batch
 	Landed          []Landing
 	Count, GateRuns int

@@ -8,8 +8,8 @@ type Works map[string]*Work
 // void notes that no result is expected of the newest attempts of some works any more.
 func (w Works) void(ids ...string) {
 	for _, id := range ids {
-		if work := w[id]; work != nil && work.Attempts[work.Last] != nil {
-			work.Attempts[work.Last].Void = true
+		if a := w[id].Newest(); a != nil {
+			a.Void = true
 		}
 	}
 }
@@ -82,6 +82,6 @@ func (w Works) Attempt(id string, n int) *Attempt {
 
 // ByPerson reports whether a person made the newest attempt of a task.
 func (w Works) ByPerson(t *Task) bool {
-	work := w[t.Task.ID]
-	return work != nil && work.Attempts[t.Attempt] != nil && work.Attempts[t.Attempt].Given
+	a := w[t.Task.ID].At(t.Attempt)
+	return a != nil && a.Given
 }

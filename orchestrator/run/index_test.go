@@ -46,7 +46,7 @@ func move(l *runtest.Log, random *rand.Rand) {
 	id := l.Tasks.Order[random.IntN(len(l.Tasks.Order))]
 	w := l.Works[id]
 	switch {
-	case random.IntN(3) > 0 && w != nil && w.Outstanding():
+	case random.IntN(3) > 0 && w.Outstanding():
 		l.Ended(id, w.Last, spec.Result{Status: spec.StatusDone})
 	case random.IntN(3) == 0:
 		next := 1

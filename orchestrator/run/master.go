@@ -61,8 +61,8 @@ func (m *Master) GaveUp() string {
 
 // CalledAt is where in the log an attempt of the master was dispatched; 0 for none.
 func (w Works) CalledAt(attempt int) uint64 {
-	if m := w[MasterTask]; m != nil && m.Attempts[attempt] != nil {
-		return m.Attempts[attempt].Pos
+	if a := w[MasterTask].At(attempt); a != nil {
+		return a.Pos
 	}
 	return 0
 }

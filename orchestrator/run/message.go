@@ -36,13 +36,6 @@ func (m *Message) ReachedAgent(agent string) bool {
 	return slices.ContainsFunc(m.Receipts, func(r Receipt) bool { return r.Agent == agent })
 }
 
-// apply folds a message. A user event of an agent is the one that it was woken with.
-func (m *Messages) apply(e *contextscope.Event) {
-	if e.Agent == "" {
-		m.add(&Message{Control: wire.MessageOf(e), Pos: e.Pos})
-	}
-}
-
 func (m *Messages) add(one *Message) {
 	m.All, m.to[one.Task] = append(m.All, one), append(m.to[one.Task], one)
 }

@@ -79,9 +79,7 @@ func (s *State) Baselined() bool {
 }
 
 // RunsAgain reports whether they run there for what waits for it.
-func (w Works) RunsAgain() bool {
-	return w[AgainTask] != nil && w[AgainTask].Outstanding()
-}
+func (w Works) RunsAgain() bool { return w[AgainTask].Outstanding() }
 
 // holds reports whether a receipt counts where gates may be narrowed to what changed since a commit; empty stands for in full.
 // One of a full run always does. Narrowed to another change, a gate has tested something else of the same tree.
@@ -112,6 +110,15 @@ type Failure struct {
 	Receipt spec.Receipt
 	Fault   spec.Fault
 	Runs    int
+}
+
+// ReceiptsOf are the receipts of some failures.
+func ReceiptsOf(failed []Failure) []spec.Receipt {
+	receipts := make([]spec.Receipt, len(failed))
+	for i, f := range failed {
+		receipts[i] = f.Receipt
+	}
+	return receipts
 }
 
 func (p *Proofs) fail(r spec.Receipt, f spec.Fault) {

@@ -43,18 +43,13 @@ const ReasonHalt = "paused: "
 // Halted reports whether a run waits for its machine.
 func (s *State) Halted() bool { return !s.Status.Ended() && strings.HasPrefix(s.Reason, ReasonHalt) }
 
-// Wait reports whether the agent of a task waits for others.
-func (w Works) Wait(id string) bool {
-	work := w[id]
-	return work != nil && work.Waits()
-}
-
 // Approval reports whether the task's plan was approved; a task that an agent asked for has the approval of the agent's own.
 func (s *State) Approval(t *Task) bool {
 	for t.Parent != "" {
 		t = s.Tasks.ByID[t.Parent]
 	}
-	return s.Plans.All[t.Plan].Follows != "" || s.Plans.Approved > t.Plan || s.Spec.AutoApprove || s.Plans.All[t.Plan].By == ByFile
+	p := &s.Plans.All[t.Plan]
+	return p.Follows != "" || s.Plans.Approved > t.Plan || s.Spec.AutoApprove || p.By == ByFile
 }
 
 // Writes reports whether any task of a plan changes files.

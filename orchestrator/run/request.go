@@ -146,7 +146,7 @@ func (r *Requests) For(t *Task) *Request {
 // Alive reports whether the agent of a request still waits for the answer.
 func (s *State) Alive(q *Request) bool {
 	w := s.Works[q.Of]
-	if q.Answer != nil || w == nil || w.Last != q.Attempt || !w.Outstanding() {
+	if q.Answer != nil || !w.Outstanding() || w.Last != q.Attempt {
 		return false
 	}
 	t := s.Tasks.ByID[q.AskedBy()]

@@ -126,7 +126,9 @@ func (s *State) apply(e *contextscope.Event) error {
 	case contextscope.KindUnreadable:
 		return decode(e, s.applyUnreadable)
 	case contextscope.KindUser:
-		s.Messages.apply(e)
+		if e.Agent == "" { // that of an agent is the message that it was woken with
+			s.Messages.add(&Message{Control: wire.MessageOf(e), Pos: e.Pos})
+		}
 		return nil
 	default:
 		return s.applyAgent(e)

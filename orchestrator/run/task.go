@@ -185,9 +185,25 @@ type Call struct {
 	Usage       spec.Usage
 }
 
+// At is an attempt of the work; nil for none, and for no work.
+func (w *Work) At(n int) *Attempt {
+	if w == nil {
+		return nil
+	}
+	return w.Attempts[n]
+}
+
+// Newest is the newest attempt of the work; nil for none, and for no work.
+func (w *Work) Newest() *Attempt {
+	if w == nil {
+		return nil
+	}
+	return w.Attempts[w.Last]
+}
+
 // Outstanding reports whether an attempt of the work is on the queue or with a worker.
 func (w *Work) Outstanding() bool {
-	a := w.Attempts[w.Last]
+	a := w.Newest()
 	return a != nil && a.Result == nil && !a.Void
 }
 
@@ -200,7 +216,7 @@ func (w *Work) Redispatch() Dispatch {
 }
 
 // Waits reports whether all that the work's agent does is wait for others.
-func (w *Work) Waits() bool { return w.Outstanding() && w.Attempts[w.Last].Open > 0 }
+func (w *Work) Waits() bool { return w.Outstanding() && w.Newest().Open > 0 }
 
 // Ended reports whether a task will not change any more.
 func (t *Task) Ended() bool {

@@ -10,8 +10,8 @@ import (
 
 // Tasks are all tasks of the run, with indexes of those that have not ended, so that no rule walks finished ones.
 type Tasks struct {
-	// Order has the ids of ByID in plan order. Shards are the tasks that each template was expanded to, in plan order: a task that
-	// names the template means them all.
+	// Order has the ids of ByID in plan order. Shards are the tasks that each template was expanded to, in plan order: a task
+	// that names the template means them all.
 	ByID   map[string]*Task
 	Order  []string
 	Shards map[string][]string

@@ -43,17 +43,16 @@ const Alike = 3
 
 // Templates are those with a shard that failed or passed.
 type Templates struct {
+	Of map[string]*Template
 	// Doubtful are those with a failure that enough shards have had.
 	Doubtful map[string]*Template
-	of       map[string]*Template
-	tasks    *Tasks
-	// Held are the tasks that a hold keeps from starting, holds the open ones by template.
+	// Held are the tasks that a hold keeps from starting.
 	Held  map[*Task]*Hold
-	holds []*Hold
+	tasks *Tasks
 }
 
 func newTemplates(of *Tasks) Templates {
-	return Templates{Doubtful: map[string]*Template{}, of: map[string]*Template{}, tasks: of, Held: map[*Task]*Hold{}}
+	return Templates{Doubtful: map[string]*Template{}, Of: map[string]*Template{}, tasks: of, Held: map[*Task]*Hold{}}
 }
 
 // Template is what is known of a template's shards together.
@@ -96,10 +95,10 @@ func (x *Template) red() int {
 
 func (x *Templates) template(t *Task) *Template {
 	name := t.Task.ShardOf
-	if x.of[name] == nil {
-		x.of[name] = &Template{Failed: map[string][]*Task{}}
+	if x.Of[name] == nil {
+		x.Of[name] = &Template{Failed: map[string][]*Task{}}
 	}
-	return x.of[name]
+	return x.Of[name]
 }
 
 // ended folds that a task ended.
@@ -134,7 +133,7 @@ func (x *Templates) failed(t *Task) {
 
 // forgive forgets the failures of a shard that has passed, or begins again.
 func (x *Templates) forgive(t *Task) {
-	of := x.of[t.Task.ShardOf]
+	of := x.Of[t.Task.ShardOf]
 	if of == nil {
 		return
 	}
@@ -149,7 +148,7 @@ func (x *Templates) forgive(t *Task) {
 
 // apply folds that a template is held, or the answer to its hold. plans counts those that there are.
 func (x *Templates) apply(h Hold, pos uint64, plans int) {
-	of := x.of[h.Template]
+	of := x.Of[h.Template]
 	switch open := of.Open(); {
 	case of == nil:
 	case h.Answer == "" && open == nil:
@@ -165,13 +164,11 @@ func (x *Templates) apply(h Hold, pos uint64, plans int) {
 // findHeld finds the tasks that are held: the shards of held templates, and with a shard of a change set all of that.
 func (x *Templates) findHeld() {
 	clear(x.Held)
-	x.holds = nil
-	for _, name := range slices.Sorted(maps.Keys(x.of)) {
-		h := x.of[name].Open()
+	for _, name := range slices.Sorted(maps.Keys(x.Of)) {
+		h := x.Of[name].Open()
 		if h == nil {
 			continue
 		}
-		x.holds = append(x.holds, h)
 		for _, id := range x.tasks.Shards[name] {
 			t := x.tasks.ByID[id]
 			x.Held[t] = h
@@ -187,7 +184,7 @@ func (x *Templates) findHeld() {
 // FailsAlike reports whether a fault of a shard has the shape of one that another shard of its template went back with, which is
 // none of some tasks.
 func (x *Templates) FailsAlike(t *Task, f spec.Fault, but []string) bool {
-	of := x.of[t.Task.ShardOf]
+	of := x.Of[t.Task.ShardOf]
 	return of != nil && slices.ContainsFunc(shapes(&t.Task, f), func(shape string) bool {
 		return slices.ContainsFunc(of.Failed[shape], func(other *Task) bool {
 			return other != t && !slices.Contains(but, other.Task.ID)
@@ -197,23 +194,23 @@ func (x *Templates) FailsAlike(t *Task, f spec.Fault, but []string) bool {
 
 // BriefProven reports whether the gates have passed on a shard of a template, or its shards go on although they fail.
 func (x *Templates) BriefProven(template string) bool {
-	of := x.of[template]
+	of := x.Of[template]
 	return of != nil && (of.landed > 0 || of.Answered(HoldAccepted))
 }
 
 // Doubted reports whether the gates have failed on shards of a template, fewer than hold it, and passed on none.
 func (x *Templates) Doubted(template string) bool {
-	if x.of[template] == nil || x.BriefProven(template) {
+	if x.Of[template] == nil || x.BriefProven(template) {
 		return false
 	}
-	red := x.of[template].red()
+	red := x.Of[template].red()
 	return red > 0 && red < Alike
 }
 
 // Holds are the open holds, by template, but for those whose shards have all ended.
 func (x *Templates) Holds() (out []*Hold) {
-	for _, h := range x.holds {
-		if x.tasks.OpenShards(h.Template) {
+	for _, name := range slices.Sorted(maps.Keys(x.Of)) {
+		if h := x.Of[name].Open(); h != nil && x.tasks.OpenShards(name) {
 			out = append(out, h)
 		}
 	}
@@ -222,11 +219,8 @@ func (x *Templates) Holds() (out []*Hold) {
 
 // HoldsOf are all holds of a template, oldest first. It is not to be changed.
 func (x *Templates) HoldsOf(template string) []*Hold {
-	if of := x.of[template]; of != nil {
+	if of := x.Of[template]; of != nil {
 		return of.Holds
 	}
 	return nil
 }
-
-// OpenHold is the open hold of a template; nil for none.
-func (x *Templates) OpenHold(template string) *Hold { return x.of[template].Open() }

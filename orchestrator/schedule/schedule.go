@@ -15,7 +15,7 @@ func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 	unreachable = map[string]string{}
 	room, byRole := s.Queue.AtWork()
 	room = max(1, s.Spec.Parallel) - room
-	if w := s.Works[run.BaselineTask]; w != nil && w.Outstanding() {
+	if w := s.Works[run.BaselineTask]; w.Outstanding() {
 		room++ // no task waits for the baseline
 	}
 	sets, first := newSets(s), canaries{s, map[string]*canary{}}
@@ -57,7 +57,8 @@ const maxWaiting = 64
 // inTurn lists the pending tasks in the order in which they are dispatched: first those that agents wait for, the deepest first,
 // so that a waiting agent ends before others begin to wait; then in plan order.
 func inTurn(s *run.State) []*run.Task {
-	pending, deepest := slices.Collect(s.Tasks.In(run.TaskPending)), func(a, b *run.Task) int { return cmp.Compare(b.Depth, a.Depth) }
+	pending := slices.Collect(s.Tasks.In(run.TaskPending))
+	deepest := func(a, b *run.Task) int { return cmp.Compare(b.Depth, a.Depth) }
 	if !slices.IsSortedFunc(pending, deepest) {
 		slices.SortStableFunc(pending, deepest)
 	}
@@ -77,7 +78,7 @@ func serialized(t *run.Task) bool {
 // serializedRunning reports whether such a task is active.
 func serializedRunning(s *run.State) bool {
 	for t := range s.Tasks.Open() {
-		if t.State != run.TaskPending && serialized(t) && !s.Works.Wait(t.Task.ID) {
+		if t.State != run.TaskPending && serialized(t) && !s.Works[t.Task.ID].Waits() {
 			return true
 		}
 	}
