@@ -29,6 +29,17 @@ func (r *Run) Pause(ctx context.Context) (string, error) {
 	return r.ask(ctx, conductor.Request{Verb: conductor.VerbPause})
 }
 
+// StopLine lets nothing be dispatched and nothing land until StartLine. The process goes on, and so does what is at work.
+func (r *Run) StopLine(ctx context.Context, reason string) (string, error) {
+	return r.ask(ctx, conductor.Request{Verb: conductor.VerbStopLine, Text: reason})
+}
+
+// StartLine lets work be dispatched and land again.
+func (r *Run) StartLine(ctx context.Context) (string, error) {
+	becomes, err := r.ask(ctx, conductor.Request{Verb: conductor.VerbStartLine})
+	return r.next(becomes), err
+}
+
 // Cancel ends the run, or one task of it, for good.
 func (r *Run) Cancel(ctx context.Context, task, reason string) (string, error) {
 	return r.ask(ctx, conductor.Request{Verb: conductor.VerbCancel, Task: task, Text: reason})

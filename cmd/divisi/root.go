@@ -109,7 +109,7 @@ Start with:  divisi demo`,
 		return usagef("%s\nSee: %s --help", flagError(err), c.CommandPath())
 	})
 	root.AddCommand(
-		newDemo(g), newRun(g), newResume(g), newRetry(g), newSkip(g), newPause(g), newCancel(g), newPublish(g), newSend(g),
+		newDemo(g), newRun(g), newResume(g), newRetry(g), newSkip(g), newPause(g), newLine(g), newCancel(g), newPublish(g), newSend(g),
 		newDecide(g), newAccept(g), newShow(g), newLog(g),
 		newDiff(g), newTake(g), newGive(g), newRuns(g),
 		newWatch(g), newPlan(g),

@@ -237,12 +237,22 @@ func (c *Conductor) resendAll(ctx context.Context) {
 // comes last.
 func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 	return []func(*run.State) []run.Action{
-		c.announceHalt, phase.KeepBudget, phase.Preflight, phase.Baseline, plan.ReadFile, master.Settle, acceptance.Settle,
-		acceptance.SettleVerify, acceptance.AskUnprovable, phase.SettleFlakes,
-		landing.Settle, request.Hold, decision.Carry, request.ReviseAfterPlan, decision.Policy,
-		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, landing.ProveRed, landing.Land,
-		request.ReportLate, c.dispatch, phase.Flakes, c.askApproval, c.decide, master.Wake, c.finish(ctx), c.stuck,
-		phase.AnnounceWait,
+		c.announceHalt, phase.KeepBudget, goes(phase.Preflight), goes(phase.Baseline), plan.ReadFile, master.Settle,
+		goes(acceptance.Settle), goes(acceptance.SettleVerify), acceptance.AskUnprovable, phase.SettleFlakes,
+		goes(landing.Settle), request.Hold, goes(decision.Carry), request.ReviseAfterPlan, goes(decision.Policy),
+		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, goes(landing.ProveRed), goes(landing.Land),
+		request.ReportLate, goes(c.dispatch), goes(phase.Flakes), c.askApproval, c.decide, goes(master.Wake), goes(c.finish(ctx)),
+		goes(c.stuck), phase.AnnounceWait,
+	}
+}
+
+// goes is a rule that starts work, lands it or ends the run: it proposes nothing while the line is stopped.
+func goes(rule func(*run.State) []run.Action) func(*run.State) []run.Action {
+	return func(s *run.State) []run.Action {
+		if s.Line != "" {
+			return nil
+		}
+		return rule(s)
 	}
 }
 

@@ -35,6 +35,9 @@ const (
 	VerbGive = "give"
 	// VerbPause stops the run when every agent has finished its turn.
 	VerbPause = "pause"
+	// VerbStopLine lets nothing be dispatched and nothing land until VerbStartLine; the process goes on.
+	VerbStopLine  = "stop_line"
+	VerbStartLine = "start_line"
 )
 
 // Request is what another process asks of a run's conductor.
@@ -208,6 +211,8 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 	case VerbPause:
 		n, err := c.pause(ctx)
 		return "pausing after the current turn of " + text.Count(n, "active agent"), err
+	case VerbStopLine, VerbStartLine:
+		return c.line(ctx, q)
 	default:
 		return "", request.Refusedf("unknown request %.40q", q.Verb)
 	}

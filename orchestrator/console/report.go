@@ -102,6 +102,9 @@ func writeReport(w *strings.Builder, r *report.Report, columns int) {
 		}
 		w.WriteByte('\n')
 	}
+	if r.Line != "" {
+		fmt.Fprintf(w, "line    stopped: %s\n", Sanitize(r.Line))
+	}
 	for _, n := range r.Notices {
 		fmt.Fprintf(w, "note    %s\n", Sanitize(oneLine(n)))
 	}

@@ -13,6 +13,9 @@ func waitsFor(s *run.State) string {
 	if active > 0 || s.Status != run.Planning && s.Status != run.Running {
 		return ""
 	}
+	if s.Line != "" {
+		return "the line to be started again"
+	}
 	if open := decision.ForPerson(s); len(open) > 0 {
 		return open[0].Text
 	}

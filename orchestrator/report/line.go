@@ -101,6 +101,11 @@ func runLine(d run.Data) Line {
 	if d.State != "" {
 		add("run is %s%s", d.State, because(d.Reason))
 	}
+	if d.Line != nil && *d.Line == "" {
+		add("the line goes on")
+	} else if d.Line != nil {
+		add("the line is stopped: %s", *d.Line)
+	}
 	if d.Wait != nil && *d.Wait != "" {
 		add("run is waiting for %s", *d.Wait)
 	}

@@ -44,6 +44,8 @@ type Report struct {
 	Unverified string `json:"unverified,omitempty"`
 	// Wait is what the run waits for a person to do.
 	Wait string `json:"wait,omitempty"`
+	// Line is why a person stopped the line.
+	Line string `json:"line,omitempty"`
 	Repo string `json:"repo"`
 	Base string `json:"base"`
 	Head string `json:"head"`
@@ -195,7 +197,7 @@ func Live(s *run.State, now time.Time) Report {
 // Of makes the report of a run from its state.
 func Of(s *run.State) Report {
 	r := Report{
-		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Status, Reason: s.Reason, Wait: s.Wait.For,
+		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Line: s.Line,
 		Unverified: acceptance.UnverifiedLanded(s),
 		Repo:       s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: roleReports(s), Budget: s.Budget, Executors: executors(s),

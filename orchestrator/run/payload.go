@@ -89,6 +89,8 @@ type Data struct {
 	Void     string    `json:"void,omitempty"`
 	// Wait is set when the run begins to wait for a person, to what it waits for, and to "" when it no longer does.
 	Wait *string `json:"wait,omitempty"`
+	// Line is set when a person stops the line, to the reason, and to "" when it starts again.
+	Line *string `json:"line,omitempty"`
 	// Keys are set where workers have other keys than before.
 	Keys map[string][]byte `json:"keys,omitempty"`
 	// Notices are for the people who watch, such as that commands are not confined on this machine.

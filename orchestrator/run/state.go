@@ -37,6 +37,8 @@ type State struct {
 	Epoch  int
 	// Wait is what the run waits for a person to do.
 	Wait Wait
+	// Line is why the line was stopped: nothing is dispatched, and nothing lands; empty where it goes.
+	Line string
 	// Unread names the events of a conductor that could not be read: the state can then be shown, but no conductor acts on it.
 	Unread []string
 	// Damaged is set where some of the log is lost.
@@ -156,6 +158,9 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		s.Wait.Set(*d.Wait, e.Time)
 	} else if s.Status.Ended() {
 		s.Wait.Set("", e.Time)
+	}
+	if d.Line != nil {
+		s.Line = *d.Line
 	}
 	if d.Keys != nil {
 		s.Spec.Keys = d.Keys
