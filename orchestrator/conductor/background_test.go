@@ -67,7 +67,7 @@ func TestAnAgentGoesOnWhileAChildWorksAndReadsItsResult(t *testing.T) {
 	require.Equal(t, "used it", st.Tasks.ByID["one"].Result.Handoff.Summary)
 	require.Equal(t, map[string]int{"one-scout-1-0": 1}, receipts(t, r.bus, "one"))
 	require.Empty(t, st.Requests.Unanswered)
-	require.Equal(t, st.Account("one-scout-1-0"), st.Delegated("one"))
+	require.Equal(t, st.Requests.Account("one-scout-1-0", st.Works), st.Requests.Delegated("one", st.Works))
 
 	want := r.outcome(st.Head)
 	var log []bus.Message

@@ -25,7 +25,7 @@ type Scope struct {
 
 // tellRequests adds what a task has to do with others.
 func tellRequests(s *run.State, t *Task, v *run.Task) {
-	t.Parent, t.Delegated = v.Parent, s.Delegated(v.Task.ID)
+	t.Parent, t.Delegated = v.Parent, s.Requests.Delegated(v.Task.ID, s.Works)
 	for _, q := range s.Requests.Of[v.Task.ID] {
 		if q.Child != "" {
 			t.Children = append(t.Children, q.Child)

@@ -96,7 +96,7 @@ func handBack(s *run.State, q *run.Request) []run.Action {
 	if !t.Ended() {
 		return nil
 	}
-	a := wire.Answer{Task: q.Child, Status: spec.StatusDone, Usage: s.Account(q.Child)}
+	a := wire.Answer{Task: q.Child, Status: spec.StatusDone, Usage: s.Requests.Account(q.Child, s.Works)}
 	if t.Result != nil {
 		a.Handoff = t.Result.Handoff
 	}

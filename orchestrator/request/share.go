@@ -53,7 +53,7 @@ func left(s *run.State, t *run.Task) (tokens int, limited bool) {
 
 // claim is what a task has used, and while it has not ended what it was granted, where that is more.
 func claim(s *run.State, id string) int {
-	used, t := s.Account(id).Total(), s.Tasks.ByID[id]
+	used, t := s.Requests.Account(id, s.Works).Total(), s.Tasks.ByID[id]
 	if t.Ended() {
 		return used
 	}

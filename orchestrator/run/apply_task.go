@@ -24,7 +24,9 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	switch {
 	case d.Revision != nil:
 		if d.State == TaskPending {
-			s.revise(t, d.Revision)
+			s.Works.void(t.Task.ID, t.Task.ID+VerifySuffix, t.Task.ID+RedSuffix)
+			t.revise(d.Revision, &s.Spec)
+			s.Templates.forgive(t)
 		}
 	case d.Red != nil:
 		t.Red = d.Red
@@ -35,7 +37,7 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 			s.Tasks.Queued++
 		}
 	case d.Role != "":
-		s.handedOver(t, d.Role)
+		t.handOver(s.Requests.Transfer(t), d.Role, &s.Spec)
 	case d.State == TaskCancelled || d.State == TaskSkipped:
 		s.Works.void(e.Task, e.Task+VerifySuffix, e.Task+RedSuffix)
 		if d.State == TaskSkipped {

@@ -18,7 +18,7 @@ func (s *State) refused(work string, r spec.Receipt) error {
 	if err := wire.Verify(s.Spec.Run, s.Spec.Keys, r); err != nil {
 		return err
 	}
-	batch := s.batchOf(work)
+	batch := s.Works.batch(work)
 	if batch != nil && batch.Tree != r.Tree {
 		return fmt.Errorf("it is of the tree %.12s, and the batch has %.12s", r.Tree, batch.Tree)
 	}
@@ -30,10 +30,10 @@ func (s *State) refused(work string, r spec.Receipt) error {
 	return nil
 }
 
-// batchOf is the batch whose gates a work runs; nil for none.
-func (s *State) batchOf(work string) *Batch {
-	if w := s.Works[work]; w != nil {
-		return w.Batch
+// batch is the batch whose gates a work runs; nil for none.
+func (w Works) batch(id string) *Batch {
+	if work := w[id]; work != nil {
+		return work.Batch
 	}
 	return nil
 }

@@ -95,32 +95,30 @@ func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
 	}
 }
 
-// applyChild folds the plan that was made of a request: one task, whose parent is the one whose agent asked.
-func (s *State) applyChild(d PlanData) {
-	q := s.Requests.ByID[d.Request]
+// child folds the plan that was made of a request: one task, whose parent is the one whose agent asked.
+func (r *Requests) child(d PlanData, tasks *Tasks) {
+	q := r.ByID[d.Request]
 	if q == nil || len(d.Tasks) == 0 {
 		return
 	}
 	q.Child = d.Tasks[0].ID
-	t, parent := s.Tasks.ByID[q.Child], s.Tasks.ByID[q.Of]
+	t, parent := tasks.ByID[q.Child], tasks.ByID[q.Of]
 	if parent != nil {
 		t.Parent, t.Depth, t.Grant = q.Of, parent.Depth+1, d.Grant
 	}
 }
 
-// handedOver folds that the newest attempt gave its task to another role. Limits and command are those of the role that it has
-// now, where that names some.
-func (s *State) handedOver(t *Task, role string) {
+// handOver folds that the newest attempt gave its task to another role, by a request.
+func (t *Task) handOver(q *Request, role string, order *Spec) {
 	h := Handover{Attempt: t.Attempt, Role: t.Task.Role}
-	if q := s.Requests.Transfer(t); q != nil {
+	if q != nil {
 		h.Brief = q.Brief
 	}
 	if t.Result != nil {
 		h.Patch = t.Result.Patch
 	}
 	t.Handovers, t.Next = append(t.Handovers, h), Choice{}
-	r := s.Spec.Roles[role]
-	t.Task.Role, t.Task.Command, t.Task.Limits = role, r.Command, r.Limits.Or(t.Task.Limits)
+	t.become(role, order)
 }
 
 // Transfer is the request with which the agent of a task's newest attempt handed it over; nil when it did not.
@@ -171,14 +169,14 @@ func (w Works) Used(id string) (sum spec.Usage) {
 }
 
 // Account is the usage of a task with all that its agents delegated.
-func (s *State) Account(id string) spec.Usage { return s.Works.Used(id).Add(s.Delegated(id)) }
+func (r *Requests) Account(id string, w Works) spec.Usage { return w.Used(id).Add(r.Delegated(id, w)) }
 
 // Delegated is the usage of the tasks that the agents of a task delegated.
-func (s *State) Delegated(id string) spec.Usage {
+func (r *Requests) Delegated(id string, w Works) spec.Usage {
 	var sum spec.Usage
-	for _, q := range s.Requests.Of[id] {
+	for _, q := range r.Of[id] {
 		if q.Child != "" {
-			sum = sum.Add(s.Account(q.Child))
+			sum = sum.Add(r.Account(q.Child, w))
 		}
 	}
 	return sum

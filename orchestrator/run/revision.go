@@ -40,13 +40,11 @@ func (r *Revision) Changes() bool {
 func (t *Task) Recent() []AttemptFault { return t.Faults[t.Fresh:] }
 
 // revise folds that a task begins again, after it was set to pending.
-func (s *State) revise(t *Task, r *Revision) {
-	s.Works.void(t.Task.ID, t.Task.ID+VerifySuffix, t.Task.ID+RedSuffix)
+func (t *Task) revise(r *Revision, order *Spec) {
 	t.Revisions, t.Revised = append(t.Revisions, *r), t.Attempt
 	t.Task.Brief, t.Model = r.Revise(t.Task.Brief), cmp.Or(r.Model, t.Model)
 	if r.Role != "" && r.Role != t.Task.Role {
-		role := s.Spec.Roles[r.Role]
-		t.Task.Role, t.Task.Command, t.Task.Limits = r.Role, role.Command, role.Limits.Or(t.Task.Limits)
+		t.become(r.Role, order)
 	}
 	if r.Files != nil {
 		t.Task.Files, t.Task.Unlocked, t.Named = *r.Files, r.Unlocked, *r.Files
@@ -56,29 +54,34 @@ func (s *State) revise(t *Task, r *Revision) {
 	}
 	if r.Command != nil {
 		if t.Task.Command = *r.Command; len(*r.Command) == 0 {
-			t.Task.Command = s.Spec.Roles[t.Task.Role].Command
+			t.Task.Command = order.Roles[t.Task.Role].Command
 		}
 	}
-	s.Templates.forgive(t)
 	t.Fresh, t.Choice, t.Next = len(t.Faults), Choice{}, Choice{}
 }
 
+// become gives a task another role. Limits and command are those of the role that it has now, where that names some.
+func (t *Task) become(name string, order *Spec) {
+	role := order.Roles[name]
+	t.Task.Role, t.Task.Command, t.Task.Limits = name, role.Command, role.Limits.Or(t.Task.Limits)
+}
+
 // reread folds that the files of roles and of the project have changed. Tasks have the command and the limits of their roles.
-func (s *State) reread(d Data) {
+func (s *Spec) reread(d Data, tasks *Tasks) {
 	if d.Project != nil {
-		s.Spec.Project = *d.Project
+		s.Project = *d.Project
 	}
 	if d.File != nil {
-		s.Spec.Plan = d.File
+		s.Plan = d.File
 	}
 	if len(d.Roles) == 0 {
 		return
 	}
-	for _, t := range s.Tasks.ByID {
+	for _, t := range tasks.ByID {
 		if role, changed := d.Roles[t.Task.Role]; changed {
-			t.Task = t.Task.Renewed(s.Spec.Roles[t.Task.Role], role)
+			t.Task = t.Task.Renewed(s.Roles[t.Task.Role], role)
 		}
 	}
-	s.Spec.Roles = maps.Clone(s.Spec.Roles)
-	maps.Copy(s.Spec.Roles, d.Roles)
+	s.Roles = maps.Clone(s.Roles)
+	maps.Copy(s.Roles, d.Roles)
 }

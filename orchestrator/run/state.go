@@ -173,7 +173,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	if d.Epoch > 0 {
 		s.Epoch, s.Began = d.Epoch, e.Pos
 	}
-	s.reread(d)
+	s.Spec.reread(d, &s.Tasks)
 	if d.Baseline != nil {
 		for _, r := range d.Baseline {
 			s.Proofs.Baseline[r.Gate] = r
@@ -245,7 +245,7 @@ func (s *State) applyPlan(e *contextscope.Event, d PlanData) {
 		return
 	}
 	if d.Request != "" {
-		s.applyChild(d)
+		s.Requests.child(d, &s.Tasks)
 		return
 	}
 	if d.By != ByFile {

@@ -16,7 +16,7 @@ func Allowance(s *run.State, t *run.Task) int {
 	if t.Grant == 0 {
 		return 0
 	}
-	left := max(1, t.Grant-s.Account(t.Task.ID).Total())
+	left := max(1, t.Grant-s.Requests.Account(t.Task.ID, s.Works).Total())
 	return min(left, cmp.Or(t.Task.Limits.Tokens, left))
 }
 
@@ -25,7 +25,7 @@ func UsedUp(s *run.State, t *run.Task) string {
 	if t.Grant == 0 || t.Attempt == 0 {
 		return ""
 	}
-	left := t.Grant - s.Account(t.Task.ID).Total()
+	left := t.Grant - s.Requests.Account(t.Task.ID, s.Works).Total()
 	if left >= LeastTokens {
 		return ""
 	}
