@@ -136,7 +136,10 @@ func TestAPersonAnswersOnALivingRun(t *testing.T) {
 	}, "the other task ran meanwhile, with room for one")
 	st, err := conductor.Fold(t.Context(), r.bus, "r1")
 	require.NoError(t, err)
-	require.Equal(t, []report.Question{{Task: "one", Agent: "one/1", Question: "May I?"}}, report.Of(st).Questions)
+	open := report.Of(st).Decisions
+	require.Len(t, open, 1)
+	require.Equal(t, run.DecideQuestion, open[0].Kind)
+	require.Contains(t, open[0].Text, "May I?")
 	text, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{Verb: conductor.VerbSend, Task: "one", Text: "You may."})
 	require.NoError(t, err)
 	require.Equal(t, "answers the question of one/1: May I?", text)

@@ -114,7 +114,7 @@ func TestATemplateIsHeldUntilItsBriefIsCorrected(t *testing.T) {
 		require.Equal(t, run.Stopped, st.Status, st.Reason)
 		require.Contains(t, st.Reason, "waits for a decision about the template all: ")
 		require.Len(t, st.Templates.Holds(), 1)
-		require.Len(t, report.Of(st).Holds, 1)
+		require.Len(t, report.Of(st).Decisions, 1)
 	}
 	c, err := conductor.New(t.Context(), r.config(true))
 	require.NoError(t, err)
