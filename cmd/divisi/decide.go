@@ -38,7 +38,9 @@ back, as long as the run has not acted on it.` + codes(codeOK, codeUsage, codeMa
 			case back && len(args) != 2:
 				return usage.Errorf("name the decision whose answer you take back: divisi decide %s DECISION --take-back", run)
 			case back:
-				return g.request(c.Context(), run, func(r *orchestrator.Run) (string, error) { return r.TakeBack(c.Context(), args[1]) })
+				return g.request(c.Context(), run, func(r *orchestrator.Run) (string, error) {
+					return r.TakeBack(c.Context(), args[1])
+				})
 			case len(args) == 2:
 				return usage.Errorf("name an option too: divisi decide %s %s OPTION", run, args[1])
 			case len(args) > 2:

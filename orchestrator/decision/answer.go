@@ -31,7 +31,8 @@ func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
 	case !utf8.ValidString(a.Text):
 		return nil, "", request.Refusedf("the answer to %s is not UTF-8 text", d.ID)
 	case len(a.Text) > request.MaxMessage:
-		return nil, "", request.Refusedf("the answer to %s has %d bytes; at most %d are allowed", d.ID, len(a.Text), request.MaxMessage)
+		return nil, "", request.Refusedf("the answer to %s has %d bytes; at most %d are allowed",
+			d.ID, len(a.Text), request.MaxMessage)
 	case d.Options[at].Words && strings.TrimSpace(a.Text) == "":
 		return nil, "", request.Refusedf("%s needs a text", a.Option)
 	case a.Of != "" && !slices.Contains(d.Patches, a.Of):
